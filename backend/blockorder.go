@@ -1,0 +1,425 @@
+package backend
+
+import "github.com/waot-project/waot/clif"
+
+// LoweredBlock is one block of the final layout: a CLIF block, an edge block,
+// or the synthetic entry before an entry block that is a branch target.
+type LoweredBlock struct {
+	// Orig is the CLIF block, NoBlock for the other kinds.
+	Orig clif.Block
+	// Via is the CLIF target whose arguments an edge block passes; NoTarget for
+	// the other kinds.
+	Via clif.Target
+	// SuccStart, SuccEnd is the range of the block's edges in BlockOrder.Succs.
+	SuccStart, SuccEnd uint32
+	// LoopDepth is 0 outside loops.
+	LoopDepth uint16
+	// Cold blocks surely end in a trap.
+	Cold bool
+	// Header: the target of a back edge.
+	Header bool
+}
+
+// Succ is one edge of the final layout.
+type Succ struct {
+	// To is an index into BlockOrder.Blocks.
+	To uint32
+	// Via is the CLIF target whose arguments the edge passes, NoTarget if it
+	// passes none (the edge block does).
+	Via clif.Target
+}
+
+// edge is one edge between CLIF blocks, equal ones of a block merged.
+type edge struct {
+	via  clif.Target
+	to   clif.Block
+	crit bool   // has an edge block
+	at   uint32 // the lowered edge block, once placed
+}
+
+// BlockOrder is the order in which blocks are emitted, with critical edges
+// split. The split graph is not built; edge blocks appear in the order only.
+//
+// A block that dominates another comes before it: lowering, which goes through
+// the order backwards, sees uses before definitions. Loops are contiguous
+// except for their cold blocks, which are last.
+type BlockOrder struct {
+	Blocks []LoweredBlock
+	Succs  []Succ
+	// tableEdges maps the entries of all br_tables to edge numbers; tableStart,
+	// by CLIF block, is where a block's entries begin.
+	tableEdges []uint32
+
+	f      *clif.Func
+	info   []blockInfo // by CLIF block
+	edges  []edge
+	rpo    []clif.Block
+	order  []clif.Block
+	stack  []frameOfDFS
+	before []pendingEdge
+	scan   []clif.Target
+}
+
+// blockInfo is what the order knows of a CLIF block.
+type blockInfo struct {
+	edgeStart, edgeEnd uint32 // in BlockOrder.edges
+	tableStart         uint32
+	preds              uint32
+	layout             uint32 // position in Func.Layout
+	pathPos            uint32 // position on the path of the search plus 1, or 0
+	loop               clif.Block
+	child, sibling     clif.Block // loop tree: first member, next in the same loop
+	pos                uint32     // position in order, then in Blocks
+	beforeHead         uint32     // edge blocks to be placed in front, plus 1
+	stamp              uint32     // newest edge to this block plus 1, while edges are collected
+	depth              uint16
+	seen, header, cold bool
+}
+
+type frameOfDFS struct {
+	block clif.Block
+	next  uint32
+}
+
+type pendingEdge struct{ edge, from, next uint32 }
+
+// NumBlocks is the number of blocks in the final layout.
+func (o *BlockOrder) NumBlocks() int { return len(o.Blocks) }
+
+// SuccsOf is the edges out of block b.
+func (o *BlockOrder) SuccsOf(b int) []Succ {
+	lb := &o.Blocks[b]
+	return o.Succs[lb.SuccStart:lb.SuccEnd]
+}
+
+// TableEdges is, for each entry of the br_table that ends CLIF block b, the
+// number of its edge.
+func (o *BlockOrder) TableEdges(b clif.Block, n int) []uint32 {
+	s := o.info[b].tableStart
+	return o.tableEdges[s : s+uint32(n)]
+}
+
+// Compute fills o for f.
+func (o *BlockOrder) Compute(f *clif.Func) {
+	o.f = f
+	o.Blocks, o.Succs, o.tableEdges = o.Blocks[:0], o.Succs[:0], o.tableEdges[:0]
+	o.edges, o.rpo, o.order, o.before = o.edges[:0], o.rpo[:0], o.order[:0], o.before[:0]
+	if cap(o.info) < len(f.Blocks) {
+		o.info = make([]blockInfo, len(f.Blocks))
+	}
+	o.info = o.info[:len(f.Blocks)]
+	for i := range o.info {
+		o.info[i] = blockInfo{loop: clif.NoBlock, child: clif.NoBlock, sibling: clif.NoBlock}
+	}
+	for i, b := range f.Layout {
+		o.info[b].layout = uint32(i)
+	}
+	o.search()
+	o.loops()
+	o.place()
+	o.split()
+	o.f = nil
+}
+
+// collectEdges appends the merged edges out of b, sets preds of the targets.
+func (o *BlockOrder) collectEdges(b clif.Block) {
+	f, bi := o.f, &o.info[b]
+	bi.edgeStart = uint32(len(o.edges))
+	bi.tableStart = uint32(len(o.tableEdges))
+	t := f.Terminator(b)
+	if t != clif.NoInst {
+		d := &f.Insts[t]
+		o.scan = f.AppendTargets(o.scan[:0], d)
+		for _, via := range o.scan {
+			n := o.addEdge(bi.edgeStart, via)
+			if d.Op == clif.OpBrTable {
+				o.tableEdges = append(o.tableEdges, n-bi.edgeStart)
+			}
+		}
+	}
+	bi.edgeEnd = uint32(len(o.edges))
+}
+
+// addEdge returns the edge of the block whose edges begin at start that leads
+// where via leads, perhaps a new one.
+func (o *BlockOrder) addEdge(start uint32, via clif.Target) uint32 {
+	f := o.f
+	to := f.Targets[via].Block
+	ti := &o.info[to]
+	if s := ti.stamp; s > start && o.sameArgs(o.edges[s-1].via, via) {
+		return s - 1
+	}
+	o.edges = append(o.edges, edge{via: via, to: to})
+	ti.stamp = uint32(len(o.edges))
+	ti.preds++
+	return ti.stamp - 1
+}
+
+func (o *BlockOrder) sameArgs(a, b clif.Target) bool {
+	x, y := o.f.TargetArgs(a), o.f.TargetArgs(b)
+	for i := range x {
+		if o.f.Resolve(clif.Value(x[i])) != o.f.Resolve(clif.Value(y[i])) {
+			return false
+		}
+	}
+	return true
+}
+
+// search is a depth-first search from the entry. It fills rpo and finds each
+// block's innermost loop header (Wei, Mao, Zou, Chen: "A New Algorithm for
+// Identifying Loops in Decompilation", 2007). Among the successors the one that is first in
+// the layout is searched last, so that it comes right after the block.
+func (o *BlockOrder) search() {
+	o.enter(o.f.Layout[0])
+	for len(o.stack) > 0 {
+		fr := &o.stack[len(o.stack)-1]
+		bi := &o.info[fr.block]
+		if bi.edgeStart+fr.next < bi.edgeEnd {
+			fr.next++
+			from := fr.block
+			o.follow(from, o.edges[bi.edgeStart+o.nextEdge(bi, fr.next-1)].to)
+			continue
+		}
+		b := fr.block
+		o.stack = o.stack[:len(o.stack)-1]
+		bi.pathPos = 0
+		o.rpo = append(o.rpo, b)
+		if n := len(o.stack); n > 0 {
+			o.tag(o.stack[n-1].block, bi.loop)
+		}
+	}
+	for i, j := 0, len(o.rpo)-1; i < j; i, j = i+1, j-1 {
+		o.rpo[i], o.rpo[j] = o.rpo[j], o.rpo[i]
+	}
+}
+
+// nextEdge is the k-th edge in search order: of two edges the one to the later
+// block in the layout first; of more in reverse order.
+func (o *BlockOrder) nextEdge(bi *blockInfo, k uint32) uint32 {
+	n := bi.edgeEnd - bi.edgeStart
+	if n == 2 {
+		x, y := o.edges[bi.edgeStart].to, o.edges[bi.edgeStart+1].to
+		if o.info[x].layout < o.info[y].layout {
+			return 1 - k
+		}
+		return k
+	}
+	return n - 1 - k
+}
+
+// enter puts b on the search path.
+func (o *BlockOrder) enter(b clif.Block) {
+	o.collectEdges(b)
+	o.stack = append(o.stack, frameOfDFS{block: b})
+	bi := &o.info[b]
+	bi.seen, bi.pathPos = true, uint32(len(o.stack))
+}
+
+// follow takes the edge from a block on the path to another block.
+func (o *BlockOrder) follow(from, to clif.Block) {
+	ti := &o.info[to]
+	switch {
+	case !ti.seen:
+		o.enter(to)
+	case ti.pathPos > 0:
+		ti.header = true
+		o.tag(from, to)
+	default:
+		// Into a finished part: the innermost loop around it that is still open.
+		h := ti.loop
+		for h != clif.NoBlock && o.info[h].pathPos == 0 {
+			h = o.info[h].loop
+		}
+		o.tag(from, h)
+	}
+}
+
+// tag makes h a loop header around b, keeping headers in order of nesting.
+func (o *BlockOrder) tag(b, h clif.Block) {
+	if b == h || h == clif.NoBlock {
+		return
+	}
+	for o.info[b].loop != clif.NoBlock {
+		in := o.info[b].loop
+		if in == h {
+			return
+		}
+		if o.info[in].pathPos < o.info[h].pathPos {
+			o.info[b].loop = h
+			b, h = h, in
+		} else {
+			b = in
+		}
+	}
+	o.info[b].loop = h
+}
+
+// loops computes depths and cold blocks, and builds the loop tree: members of a
+// loop in reverse postorder.
+func (o *BlockOrder) loops() {
+	for _, b := range o.rpo {
+		bi := &o.info[b]
+		if bi.loop != clif.NoBlock {
+			bi.depth = o.info[bi.loop].depth
+		}
+		if bi.header && bi.depth < 1<<15 {
+			bi.depth++
+		}
+	}
+	for i := len(o.rpo) - 1; i >= 0; i-- {
+		b := o.rpo[i]
+		bi := &o.info[b]
+		t := o.f.Terminator(b)
+		bi.cold = t != clif.NoInst && o.f.Insts[t].Op == clif.OpTrap
+		if n := bi.edgeEnd - bi.edgeStart; n > 0 {
+			bi.cold = true
+			for _, e := range o.edges[bi.edgeStart:bi.edgeEnd] {
+				bi.cold = bi.cold && o.info[e.to].cold
+			}
+		}
+		if p := bi.loop; p != clif.NoBlock { // backwards: pushing to the front keeps the order
+			bi.sibling, o.info[p].child = o.info[p].child, b
+		}
+	}
+}
+
+// place fills order: loops contiguous, cold blocks last.
+func (o *BlockOrder) place() {
+	for _, b := range o.rpo {
+		if o.info[b].loop == clif.NoBlock {
+			o.placeLoop(b)
+		}
+	}
+	// A stable partition; rpo is not needed any more and takes the cold ones.
+	o.rpo = o.rpo[:0]
+	hot := o.order[:1]
+	for _, b := range o.order[1:] {
+		if o.info[b].cold {
+			o.rpo = append(o.rpo, b)
+		} else {
+			hot = append(hot, b)
+		}
+	}
+	o.order = append(hot, o.rpo...)
+	for i, b := range o.order {
+		o.info[b].pos = uint32(i)
+	}
+}
+
+// placeLoop appends b and, if it is a header, all of its loop.
+func (o *BlockOrder) placeLoop(b clif.Block) {
+	o.order = append(o.order, b)
+	for at := o.info[b].child; at != clif.NoBlock; {
+		o.order = append(o.order, at)
+		if c := o.info[at].child; c != clif.NoBlock {
+			at = c
+			continue
+		}
+		for at != b && o.info[at].sibling == clif.NoBlock {
+			at = o.info[at].loop
+		}
+		if at == b {
+			return
+		}
+		at = o.info[at].sibling
+	}
+}
+
+// split fills Blocks and Succs from order, with edge blocks.
+func (o *BlockOrder) split() {
+	if o.info[o.order[0]].preds > 0 {
+		o.Blocks = append(o.Blocks, LoweredBlock{Orig: clif.NoBlock, Via: clif.NoTarget})
+	}
+	for i, b := range o.order {
+		o.markCritical(i, b)
+	}
+	for _, b := range o.order {
+		bi := &o.info[b]
+		for p := bi.beforeHead; p != 0; p = o.before[p-1].next {
+			o.appendEdgeBlock(clif.Block(o.before[p-1].from), o.before[p-1].edge)
+		}
+		bi.pos = uint32(len(o.Blocks))
+		o.Blocks = append(o.Blocks, LoweredBlock{Orig: b, Via: clif.NoTarget, LoopDepth: bi.depth, Cold: bi.cold, Header: bi.header})
+		for e := bi.edgeStart; e < bi.edgeEnd; e++ {
+			if o.edges[e].crit && o.edges[e].at == 0 {
+				o.appendEdgeBlock(b, e)
+			}
+		}
+	}
+	o.connect()
+}
+
+// markCritical finds the critical edges out of b, the i-th in order, and those
+// of their blocks that are best placed in front of their target: where
+// another successor follows b directly and nothing falls through to the target.
+func (o *BlockOrder) markCritical(i int, b clif.Block) {
+	bi := &o.info[b]
+	if bi.edgeEnd-bi.edgeStart < 2 {
+		return
+	}
+	// Backwards, as the list in front of a block is built from its end.
+	for e := bi.edgeEnd; e > bi.edgeStart; e-- {
+		ed := &o.edges[e-1]
+		ti := &o.info[ed.to]
+		preds := ti.preds
+		if ti.pos == 0 {
+			preds++ // the way into the function
+		}
+		if preds < 2 {
+			continue
+		}
+		ed.crit = true
+		if int(ti.pos) <= i+1 {
+			continue
+		}
+		if ti.cold && !bi.cold || !o.fallsTo(o.order[ti.pos-1], ed.to) {
+			o.before = append(o.before, pendingEdge{edge: e - 1, from: uint32(b), next: ti.beforeHead})
+			ti.beforeHead = uint32(len(o.before))
+			ed.at = ^uint32(0)
+		}
+	}
+}
+
+// fallsTo reports whether an edge leads from b to to.
+func (o *BlockOrder) fallsTo(b, to clif.Block) bool {
+	bi := &o.info[b]
+	for _, e := range o.edges[bi.edgeStart:bi.edgeEnd] {
+		if e.to == to {
+			return true
+		}
+	}
+	return false
+}
+
+func (o *BlockOrder) appendEdgeBlock(from clif.Block, e uint32) {
+	ed := &o.edges[e]
+	fi, ti := &o.info[from], &o.info[ed.to]
+	ed.at = uint32(len(o.Blocks))
+	o.Blocks = append(o.Blocks, LoweredBlock{
+		Orig: clif.NoBlock, Via: ed.via, LoopDepth: min(fi.depth, ti.depth), Cold: fi.cold || ti.cold,
+	})
+}
+
+// connect fills Succs. The position of each block is known now.
+func (o *BlockOrder) connect() {
+	for i := range o.Blocks {
+		lb := &o.Blocks[i]
+		lb.SuccStart = uint32(len(o.Succs))
+		switch {
+		case lb.Orig != clif.NoBlock:
+			bi := &o.info[lb.Orig]
+			for _, e := range o.edges[bi.edgeStart:bi.edgeEnd] {
+				s := Succ{To: o.info[e.to].pos, Via: e.via}
+				if e.crit {
+					s = Succ{To: e.at, Via: clif.NoTarget}
+				}
+				o.Succs = append(o.Succs, s)
+			}
+		case lb.Via != clif.NoTarget:
+			o.Succs = append(o.Succs, Succ{To: o.info[o.f.Targets[lb.Via].Block].pos, Via: lb.Via})
+		default:
+			o.Succs = append(o.Succs, Succ{To: 1, Via: clif.NoTarget})
+		}
+		lb.SuccEnd = uint32(len(o.Succs))
+	}
+}

@@ -1,0 +1,127 @@
+package backend
+
+import (
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/regalloc"
+)
+
+func argKinds(dst []abi.ArgKind, types []clif.Type) []abi.ArgKind {
+	for _, t := range types {
+		if t == clif.V128 {
+			panic(unsupported("v128 values are not supported"))
+		}
+		k := abi.ArgInt
+		if t.IsFloat() {
+			k = abi.ArgFloat
+		}
+		dst = append(dst, k)
+	}
+	return dst
+}
+
+// assign lays out the signature sig in dst.
+func (l *Lower) assign(dst *abi.Sig, sig *clif.Signature) {
+	l.kinds[0] = argKinds(l.kinds[0][:0], sig.Params)
+	l.kinds[1] = argKinds(l.kinds[1][:0], sig.Results)
+	l.Target.Conv.Assign(dst, l.kinds[0], l.kinds[1])
+}
+
+// signature lays out the function's own signature.
+func (l *Lower) signature() {
+	l.assign(&l.fnSig, l.F.Signature())
+	l.vc.PopBytes = l.fnSig.ArgBytes(l.Target.Conv)
+	if l.fnSig.HasHidden() {
+		l.hidden = l.NewVReg(clif.I64)
+	}
+}
+
+// regOf is the register of a location that is one.
+func regOf(loc abi.Loc) regalloc.PReg {
+	if loc.Kind == abi.ArgFloat {
+		return regalloc.FloatReg(int(loc.Reg))
+	}
+	return regalloc.IntReg(int(loc.Reg))
+}
+
+func argDef(v regalloc.VReg, loc abi.Loc) regalloc.Operand {
+	if loc.InReg {
+		return regalloc.FixedDef(v, regOf(loc))
+	}
+	return regalloc.StackArgDef(v, int(loc.Word))
+}
+
+// Hidden is the register that holds the address of the caller's result area,
+// and where, in words, result n is in it; ok is false if result n is in a register.
+func (l *Lower) Hidden(n int) (base regalloc.VReg, word int, ok bool) {
+	loc := l.fnSig.Results[n]
+	return l.hidden, int(loc.Word), !loc.InReg
+}
+
+// ReturnOps appends the operands of a return: results in registers.
+func (l *Lower) ReturnOps(d *clif.InstData) {
+	for n, v := range l.F.VarArgs(d) {
+		if loc := l.fnSig.Results[n]; loc.InReg {
+			l.Ops = append(l.Ops, regalloc.FixedUse(l.Use(clif.Value(v)), regOf(loc)))
+		}
+	}
+}
+
+// Call appends a call of a function with the signature sig: stores of stack
+// arguments, the call itself and loads of results from memory. in is the call instruction;
+// uses, its own operands, come first. Calls are safepoints.
+func (l *Lower) Call(d *clif.InstData, sig *clif.Signature, in Inst, uses ...regalloc.Operand) {
+	s := &l.sig
+	l.assign(s, sig)
+	vc := l.vc
+	vc.HasCalls = true
+	args := l.F.VarArgs(d)
+	for n, v := range args {
+		if loc := s.Args[n]; !loc.InReg {
+			l.Target.StoreOutArg(l, l.Use(clif.Value(v)), int(loc.Word))
+		}
+	}
+	pop := s.ArgBytes(l.Target.Conv)
+	vc.OutArgBytes = max(vc.OutArgBytes, pop)
+	in.Imm = int64(pop)
+	var hidden regalloc.VReg
+	if s.HasHidden() {
+		vc.LocalBytes = max(vc.LocalBytes, 8*s.ResultWords)
+		hidden = l.NewVReg(clif.I64)
+		l.Target.LocalAddr(l, hidden)
+	}
+	l.Ops = append(l.Ops, uses...)
+	if s.HasHidden() {
+		l.Ops = append(l.Ops, regalloc.FixedUse(hidden, regalloc.IntReg(int(s.HiddenReg))))
+	}
+	for n, v := range args {
+		if loc := s.Args[n]; loc.InReg {
+			l.Ops = append(l.Ops, regalloc.FixedUse(l.Use(clif.Value(v)), regOf(loc)))
+		}
+	}
+	for n, loc := range s.Results {
+		if loc.InReg && l.vregs[int(d.Result)+n] != regalloc.NoVReg {
+			l.Ops = append(l.Ops, regalloc.FixedDef(l.Def(d, n), regOf(loc)))
+		}
+	}
+	l.PushClobber(in, regalloc.Safepoint, l.Target.CallClobbers)
+	for n, loc := range s.Results {
+		if !loc.InReg && l.vregs[int(d.Result)+n] != regalloc.NoVReg {
+			l.Target.LoadResult(l, l.Def(d, n), int(loc.Word))
+		}
+	}
+}
+
+// HelperCall appends a call of a helper: integer arguments in registers, result
+// in dst, or NoVReg. Helpers are not safepoints.
+func (l *Lower) HelperCall(in Inst, dst regalloc.VReg, args ...regalloc.VReg) {
+	l.vc.HasCalls = true
+	c := l.Target.Conv
+	for n, v := range args {
+		l.Ops = append(l.Ops, regalloc.FixedUse(v, regalloc.IntReg(int(c.IntArgs[n]))))
+	}
+	if dst != regalloc.NoVReg {
+		l.Ops = append(l.Ops, regalloc.FixedDef(dst, regalloc.IntReg(int(c.IntResults[0]))))
+	}
+	l.PushClobber(in, 0, l.Target.CallClobbers)
+}

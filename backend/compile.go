@@ -1,0 +1,164 @@
+package backend
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/waot-project/waot/backend/instance"
+	"github.com/waot-project/waot/checker"
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/machbuffer"
+	"github.com/waot-project/waot/regalloc"
+)
+
+// Allocator is a register allocator.
+type Allocator interface {
+	Run(in *regalloc.Input, env *regalloc.MachineEnv, out *regalloc.Output) error
+}
+
+// Options of a Compiler.
+type Options struct {
+	// Allocator allocates registers; it belongs to the Compiler from then on.
+	Allocator Allocator
+	// SkipChecker leaves out the symbolic check of each allocation, which is on
+	// by default.
+	SkipChecker bool
+	// Fixpoint makes the checker compute what it otherwise verifies.
+	Fixpoint bool
+	// Verify checks each VCode instruction against its row.
+	Verify bool
+	// Trace receives dumps; nil for none.
+	Trace *Trace
+}
+
+// Trace is a set of callbacks, each of which may be nil.
+type Trace struct {
+	// VCode receives the text before allocation, Allocated the text after it, with edits.
+	VCode, Allocated func(f *clif.Func, text string)
+	// Code receives the finished code.
+	Code func(f *clif.Func, c *Code)
+	// Rule receives the name of each lowering rule that fires.
+	Rule func(name string)
+}
+
+// Compiler compiles functions of one module, one at a time; it keeps its memory
+// between functions. It is for one goroutine at a time.
+type Compiler struct {
+	target *Target
+	opt    Options
+	mod    *clif.Module
+
+	order BlockOrder
+	lower Lower
+	vc    VCode
+	out   regalloc.Output
+	check *checker.Checker
+	emit  Emitter
+	stage string
+}
+
+// New returns a Compiler for the functions of mod.
+func New(target *Target, layout *instance.Layout, mod *clif.Module, opt Options) *Compiler {
+	c := &Compiler{target: target, opt: opt, mod: mod, check: checker.New()}
+	c.lower.Target, c.lower.Layout = target, layout
+	if opt.Trace != nil {
+		c.lower.rules = opt.Trace.Rule
+	}
+	c.emit.Target, c.emit.Buf = target, machbuffer.New(target.Buffer)
+	return c
+}
+
+// Error says which stage failed on which function.
+type Error struct {
+	Func  string // name, or number
+	Stage string // "order", "lower", "regalloc", "check", "emit"
+	Err   error
+}
+
+// Error implements error.
+func (e *Error) Error() string { return fmt.Sprintf("function %s: %s: %v", e.Func, e.Stage, e.Err) }
+
+// Unwrap returns e.Err.
+func (e *Error) Unwrap() error { return e.Err }
+
+// ErrUnsupported is wrapped by the errors of valid functions that this compiler
+// cannot compile.
+var ErrUnsupported = errors.New("unsupported")
+
+// Compile compiles f, which must be verified. The Code aliases memory of c and is valid until
+// the next Compile. An error is an *Error: something unsupported, or a bug
+// that was caught (by the checker, or as a panic).
+func (c *Compiler) Compile(f *clif.Func) (code *Code, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			code, err = nil, c.recovered(r)
+		}
+		if err != nil {
+			name := f.Name
+			if name == "" {
+				name = fmt.Sprint(uint32(f.Index))
+			}
+			err = &Error{Func: name, Stage: c.stage, Err: err}
+		}
+	}()
+	c.stage = "order"
+	c.order.Compute(f)
+	c.stage = "lower"
+	c.lower.Run(f, &c.order, &c.vc)
+	if err := c.verify(f); err != nil {
+		return nil, err
+	}
+	c.stage = "regalloc"
+	c.out.Reset()
+	if err := c.opt.Allocator.Run(&c.vc.In, &c.target.Env, &c.out); err != nil {
+		return nil, err
+	}
+	if t := c.opt.Trace; t != nil && t.Allocated != nil {
+		t.Allocated(f, c.dump(true))
+	}
+	if !c.opt.SkipChecker {
+		c.stage = "check"
+		if err := c.check.Check(&c.vc.In, &c.target.Env, &c.out, checker.Options{Fixpoint: c.opt.Fixpoint}); err != nil {
+			return nil, err
+		}
+	}
+	c.stage = "emit"
+	e := &c.emit
+	e.VC, e.Out = &c.vc, &c.out
+	e.Frame = layoutFrame(c.target, &c.vc, &c.out)
+	code, err = e.run()
+	if t := c.opt.Trace; t != nil && t.Code != nil && err == nil {
+		t.Code(f, code)
+	}
+	return code, err
+}
+
+// recovered makes an error of a panic.
+func (c *Compiler) recovered(r any) error {
+	if u, ok := r.(unsupported); ok {
+		return fmt.Errorf("%w: %s", ErrUnsupported, string(u))
+	}
+	return fmt.Errorf("internal error: %v\n%s", r, debug.Stack())
+}
+
+// verify checks and dumps the VCode as the options say.
+func (c *Compiler) verify(f *clif.Func) error {
+	if t := c.opt.Trace; t != nil && t.VCode != nil {
+		t.VCode(f, c.dump(false))
+	}
+	if !c.opt.Verify || c.target.Verify == nil {
+		return nil
+	}
+	in := &c.vc.In
+	for i := range c.vc.Insts {
+		inst := &c.vc.Insts[i]
+		if inst.Op == OpArgs || inst.Op == OpJump || inst.Op == OpTrap {
+			continue
+		}
+		if err := c.target.Verify(inst, in.OperandsOf(regalloc.Inst(i)), in.VRegs); err != nil {
+			return fmt.Errorf("instruction %d: %w", i, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,104 @@
+package backend
+
+import (
+	"fmt"
+
+	"github.com/waot-project/waot/regalloc"
+)
+
+// dump is the text of the VCode, with allocations and edits if allocated.
+func (c *Compiler) dump(allocated bool) string {
+	vc, in, out := &c.vc, &c.vc.In, &c.out
+	var b []byte
+	edits := out.Edits
+	if !allocated {
+		edits = nil
+	}
+	for bi := range in.Blocks {
+		b = c.dumpHead(b, bi)
+		r := in.Blocks[bi].Insts
+		for i := regalloc.Inst(r.Start); i < regalloc.Inst(r.End); i++ {
+			b, edits = dumpEdits(b, edits, regalloc.Before(i))
+			s, e := in.OperandRange(i)
+			var allocs []regalloc.Allocation
+			if allocated {
+				allocs = out.Allocs[s:e]
+			}
+			b = fmt.Appendf(b, "  %4d  ", i)
+			switch inst := &vc.Insts[i]; inst.Op {
+			case OpArgs:
+				b = dumpOperands(append(b, "args"...), in.Operands[s:e], allocs)
+			case OpJump:
+				b = append(b, "jump"...)
+			case OpTrap:
+				b = fmt.Appendf(b, "trap %d", inst.Trap)
+			default:
+				b = c.target.AppendInst(b, inst, in.Operands[s:e], allocs)
+			}
+			b = append(b, '\n')
+			b, edits = dumpEdits(b, edits, regalloc.After(i))
+		}
+		b = c.dumpSuccs(b, bi)
+	}
+	return string(b)
+}
+
+func (c *Compiler) dumpHead(b []byte, bi int) []byte {
+	in := &c.vc.In
+	b = fmt.Appendf(b, "block%d", bi)
+	for k, p := range in.ParamsOf(regalloc.Block(bi)) {
+		b = fmt.Appendf(b, "%s%v", [2]string{", ", "("}[b2i(k == 0)], p)
+	}
+	if in.Blocks[bi].Params.Len() > 0 {
+		b = append(b, ')')
+	}
+	b = append(b, ':')
+	if o := c.order.Blocks[bi].Orig; int(o) < 1<<31 {
+		b = fmt.Appendf(b, "  ; clif %v", o)
+	}
+	if in.Blocks[bi].LoopDepth > 0 {
+		b = fmt.Appendf(b, " loop %d", in.Blocks[bi].LoopDepth)
+	}
+	if in.Blocks[bi].Cold {
+		b = append(b, " cold"...)
+	}
+	return append(b, '\n')
+}
+
+func b2i(x bool) int {
+	if x {
+		return 1
+	}
+	return 0
+}
+
+func (c *Compiler) dumpSuccs(b []byte, bi int) []byte {
+	in := &c.vc.In
+	for k, e := range in.SuccsOf(regalloc.Block(bi)) {
+		b = fmt.Appendf(b, "        -> %d: block%d%v\n", k, e.To, in.ArgsOf(e))
+	}
+	return b
+}
+
+func dumpEdits(b []byte, edits []regalloc.Edit, p regalloc.ProgPoint) ([]byte, []regalloc.Edit) {
+	for len(edits) > 0 && edits[0].Point <= p {
+		b = fmt.Appendf(b, "        %v\n", edits[0])
+		edits = edits[1:]
+	}
+	return b, edits
+}
+
+func dumpOperands(b []byte, ops []regalloc.Operand, allocs []regalloc.Allocation) []byte {
+	for i, o := range ops {
+		b = fmt.Appendf(b, " %v:%v", o.Access, o.VReg)
+		switch {
+		case len(allocs) > 0:
+			b = fmt.Appendf(b, "=%v", allocs[i])
+		case o.Constraint == regalloc.Fixed:
+			b = fmt.Appendf(b, "=%v", o.PReg())
+		case o.Constraint == regalloc.FixedArg:
+			b = fmt.Appendf(b, "=arg%d", o.Arg)
+		}
+	}
+	return b
+}

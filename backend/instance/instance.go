@@ -1,0 +1,156 @@
+// Package instance lays out the data of an instance: the one block of memory
+// that all code of a module addresses relative to the program counter. It is the
+// only place that knows the offsets; docs/abi.md describes the layout.
+//
+// Place in the pipeline: computed once per module before lowering; read by
+// lowering, by the object driver, which fills the block, and, through the metadata, by hosts.
+//
+// Input: a clif.Module.
+// Output: a Layout of byte offsets.
+package instance
+
+import (
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/abi"
+)
+
+// Layout is the byte offset of everything in the instance data.
+type Layout struct {
+	helpers, memories, tables, imports, types, globals, descs, datas, elems uint32
+
+	globalOff []uint32 // of each global: its value, or the pointer to it if imported
+	descOff   []uint32 // of each function's descriptor, noDesc if it has none
+	typeOf    []uint32 // of each signature: the slot number of its canonical twin
+	typeSigs  []clif.SigIndex
+	elemOff   []uint32 // of each element segment's array
+	imported  []bool   // of each global
+	numImport uint32
+	size      uint32
+}
+
+const noDesc = ^uint32(0)
+
+// New computes the layout of m.
+func New(m *clif.Module) *Layout {
+	l := &Layout{numImport: uint32(m.NumImportedFuncs)}
+	at := uint32(16) // the version and a reserved word
+	take := func(n, bytes int) uint32 {
+		o := at
+		at += uint32(n * bytes)
+		return o
+	}
+	l.helpers = take(int(abi.NumHelpers), 8)
+	l.memories = take(len(m.Memories), 8)
+	l.tables = take(len(m.Tables), 8)
+	l.canonicalTypes(m)
+	l.types = take(len(l.typeSigs), 8)
+	at = (at + 15) &^ 15
+	l.imports = take(m.NumImportedFuncs, abi.DescSize)
+	l.datas = take(len(m.Datas), 16)
+	l.elems = take(len(m.Elems), 16)
+	l.globals = at
+	for i := range m.Globals {
+		size := 8
+		if m.Globals[i].Type == clif.V128 && m.Globals[i].Import == nil {
+			size = 16
+			at = (at + 15) &^ 15
+		}
+		l.globalOff = append(l.globalOff, take(1, size))
+		l.imported = append(l.imported, m.Globals[i].Import != nil)
+	}
+	at = (at + 15) &^ 15
+	l.descs = at
+	for i := range m.Funcs {
+		o := noDesc
+		if m.Funcs[i].Import == nil && m.Funcs[i].Addressed {
+			o = take(1, abi.DescSize)
+		}
+		l.descOff = append(l.descOff, o)
+	}
+	for i := range m.Elems {
+		l.elemOff = append(l.elemOff, take(len(m.Elems[i].Funcs), 8))
+	}
+	l.size = (at + 15) &^ 15
+	return l
+}
+
+// canonicalTypes gives equal signatures one slot. The encodings are compared
+// through a map keyed by text: once per module, not per instruction.
+func (l *Layout) canonicalTypes(m *clif.Module) {
+	seen := make(map[string]uint32, len(m.Sigs))
+	for i := range m.Sigs {
+		key := string(EncodeType(&m.Sigs[i]))
+		n, ok := seen[key]
+		if !ok {
+			n = uint32(len(l.typeSigs))
+			seen[key] = n
+			l.typeSigs = append(l.typeSigs, clif.SigIndex(i))
+		}
+		l.typeOf = append(l.typeOf, n)
+	}
+}
+
+// EncodeType is the canonical encoding of a function type, the content of its
+// type record: a version byte, a kind byte (function), counts as 16-bit little-endian
+// numbers, then a byte for each parameter and result (Wasm's encoding), then a zero
+// supertype depth.
+func EncodeType(s *clif.Signature) []byte {
+	b := []byte{1, 0x60, byte(len(s.Params)), byte(len(s.Params) >> 8), byte(len(s.Results)), byte(len(s.Results) >> 8)}
+	for _, t := range s.Params {
+		b = append(b, wasmTypes[t])
+	}
+	for _, t := range s.Results {
+		b = append(b, wasmTypes[t])
+	}
+	return append(b, 0)
+}
+
+var wasmTypes = [clif.NumTypes]byte{clif.I32: 0x7f, clif.I64: 0x7e, clif.F32: 0x7d, clif.F64: 0x7c,
+	clif.V128: 0x7b, clif.FuncRef: 0x70, clif.Ref: 0x6f}
+
+// Size is the size of the instance data, a multiple of 16.
+func (l *Layout) Size() uint32 { return l.size }
+
+// Helper is the slot that holds the address of helper h.
+func (l *Layout) Helper(h abi.Helper) uint32 { return l.helpers + 8*uint32(h) }
+
+// Memory is the slot that holds the base of memory i.
+func (l *Layout) Memory(i clif.MemoryIndex) uint32 { return l.memories + 8*uint32(i) }
+
+// Table is the slot that holds the base of table i.
+func (l *Layout) Table(i clif.TableIndex) uint32 { return l.tables + 8*uint32(i) }
+
+// Import is the slot pair {code address, descriptor address} of imported function i.
+func (l *Layout) Import(i clif.FuncIndex) uint32 { return l.imports + abi.DescSize*uint32(i) }
+
+// IsImport reports whether function i is imported.
+func (l *Layout) IsImport(i clif.FuncIndex) bool { return uint32(i) < l.numImport }
+
+// Global is where global i is: its value, or, if indirect, the address of its value.
+func (l *Layout) Global(i clif.GlobalIndex) (off uint32, indirect bool) {
+	return l.globalOff[i], l.imported[i]
+}
+
+// Desc is the descriptor of the defined function i; ok is false if it has none.
+func (l *Layout) Desc(i clif.FuncIndex) (off uint32, ok bool) {
+	return l.descOff[i], l.descOff[i] != noDesc
+}
+
+// Type is the slot that holds the address of the canonical record of signature i.
+func (l *Layout) Type(i clif.SigIndex) uint32 { return l.types + 8*l.typeOf[i] }
+
+// TypeSlots is the signature of each type slot, in order; the first slot is at
+// TypesOffset.
+func (l *Layout) TypeSlots() []clif.SigIndex { return l.typeSigs }
+
+// TypesOffset is the offset of the first type slot.
+func (l *Layout) TypesOffset() uint32 { return l.types }
+
+// Data is the pair {address, length in bytes} of data segment i.
+func (l *Layout) Data(i uint32) uint32 { return l.datas + 16*i }
+
+// Elem is the pair {address, length in elements} of element segment i.
+func (l *Layout) Elem(i uint32) uint32 { return l.elems + 16*i }
+
+// ElemArray is the array of element segment i, 8 bytes each.
+func (l *Layout) ElemArray(i uint32) uint32 { return l.elemOff[i] }

@@ -1,0 +1,435 @@
+package asm
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/waot-project/waot/backend"
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/regalloc"
+)
+
+// TestRows checks what the table must be like as a whole.
+func TestRows(t *testing.T) {
+	for op := Invalid + 1; op < NumOps; op++ {
+		row := RowOf(op)
+		f := row.Info()
+		if row.Name == "" {
+			t.Errorf("op %d has no row", op)
+			continue
+		}
+		if n := strings.Count(row.Name, "|") + 1; n > 1 && n != sizeCount(row.Sizes) {
+			t.Errorf("%s: %d names for %d sizes", row.Name, n, sizeCount(row.Sizes))
+		}
+		if row.Digit > 7 || f.Reg >= 0 && row.Digit != 0 {
+			t.Errorf("%s: digit %d", row.Name, row.Digit)
+		}
+		if (row.Imm != INone && row.Imm != INop) != strings.ContainsAny(f.Text, "it") {
+			t.Errorf("%s: immediate and text %q disagree", row.Name, f.Text)
+		}
+		if (row.Map >= mapVEX) != (f.V >= 0) && row.Name != "rorx" {
+			t.Errorf("%s: VEX and form disagree", row.Name)
+		}
+		if row.MaxBytes() > MaxLen {
+			t.Errorf("%s: up to %d bytes", row.Name, row.MaxBytes())
+		}
+		if row.MemOp != Invalid {
+			mem := RowOf(row.MemOp)
+			if len(mem.Info().Roles) != 2 || len(f.Roles) != 2 || mem.Info().RM != 0 || f.RM != 0 || row.Sizes != mem.Sizes {
+				t.Errorf("%s: memory row %s has other roles", row.Name, mem.Name)
+			}
+		}
+		testForm(t, row, f)
+	}
+}
+
+func sizeCount(s Sizes) (n int) {
+	for ; s != 0; s &= s - 1 {
+		n++
+	}
+	return n
+}
+
+// testForm checks that each role has a place, or needs none.
+func testForm(t *testing.T, row *Row, f *FormInfo) {
+	defs := false
+	for i, role := range f.Roles {
+		at := int8(i)
+		placed := f.Reg == at || f.RM == at || f.V == at || f.O == at
+		implicit := role.Constraint == regalloc.Fixed || role.Constraint == regalloc.Reuse
+		if placed == implicit {
+			t.Errorf("%s: role %d: placed %v, implicit %v", row.Name, i, placed, implicit)
+		}
+		if role.Constraint == regalloc.Any && f.RM != at {
+			t.Errorf("%s: role %d may be anywhere but is not rm", row.Name, i)
+		}
+		if role.Constraint == regalloc.Reuse && (f.Roles[role.Arg].Access != regalloc.Use || f.Roles[role.Arg].Constraint != regalloc.Reg) {
+			t.Errorf("%s: role %d reuses role %d, not a Use in a register", row.Name, i, role.Arg)
+		}
+		if defs && role.Access != regalloc.Def {
+			t.Errorf("%s: role %d follows a def", row.Name, i)
+		}
+		defs = defs || role.Access == regalloc.Def
+	}
+}
+
+// TestRandom checks length and patch of random instructions, with no more room
+// in the buffer than there must be, and what comes before in it.
+func TestRandom(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 100000 {
+		s := randomSample(r)
+		row := RowOf(s.inst.Op)
+		buf, patch := Append([]byte{1, 2, 3}, &s.inst, s.allocs, &testFrame)
+		code := buf[3:]
+		if len(code) == 0 || len(code) > row.MaxBytes() || !bytes.Equal(buf[:3], []byte{1, 2, 3}) {
+			t.Fatalf("%v: % x, at most %d bytes expected", &s, buf, row.MaxBytes())
+		}
+		want, width := PatchNone, 4
+		switch {
+		case row.Imm == IRel8:
+			want, width = PatchRel8, 1
+		case row.Imm == IRel32:
+			want = PatchRel32
+		case s.inst.Mode == backend.ModeSym:
+			want = PatchSym
+		case s.inst.Mode == backend.ModeConst:
+			want = PatchConst
+		}
+		if patch.Kind != want {
+			t.Fatalf("%v: patch %+v", &s, patch)
+		}
+		if want == PatchNone {
+			continue
+		}
+		if int(patch.Off)+width+int(patch.After) != len(code) {
+			t.Fatalf("%v: % x: patch %+v", &s, code, patch)
+		}
+		field := int32(int8(code[patch.Off]))
+		if width == 4 {
+			field = int32(binary.LittleEndian.Uint32(code[patch.Off:]))
+		}
+		if field != s.inst.Disp {
+			t.Fatalf("%v: % x: the patch's field is %d", &s, code, field)
+		}
+	}
+}
+
+// virtuals gives each operand of inst a virtual register of the class it must have.
+func virtuals(inst *backend.Inst) (vregs []regalloc.VReg, infos []regalloc.VRegInfo) {
+	f := RowOf(inst.Op).Info()
+	for i, role := range f.Roles {
+		n, class := 1, role.Class
+		if int8(i) == f.RM && inst.Mode != backend.ModeNone {
+			n, class = NumAddr(inst.Mode), regalloc.Int
+		}
+		for range n {
+			infos = append(infos, regalloc.VRegInfo{Class: class, Bytes: 8})
+		}
+	}
+	for range len(tailRoles[inst.Tail]) {
+		infos = append(infos, regalloc.VRegInfo{Class: regalloc.Int, Bytes: 8})
+	}
+	for i := range infos {
+		vregs = append(vregs, regalloc.VReg(i))
+	}
+	return vregs, infos
+}
+
+// TestOperandsVerify: what Operands makes is what Verify wants, and not with any one
+// operand changed.
+func TestOperandsVerify(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for range 20000 {
+		s := randomSample(r)
+		if RowOf(s.inst.Op).Flags&SetsFlags != 0 && r.IntN(2) == 0 {
+			s.inst.Tail = backend.Tail(r.IntN(5))
+			s.inst.Cond = uint8(r.IntN(int(NumConds)))
+		}
+		vregs, infos := virtuals(&s.inst)
+		ops := Operands(nil, &s.inst, vregs...)
+		if len(ops) != NumOperands(&s.inst) || s.inst.Tail == backend.TailNone && len(ops) != len(s.allocs) {
+			t.Fatalf("%v: %d operands", &s, len(ops))
+		}
+		if err := Verify(&s.inst, ops, infos); err != nil {
+			t.Fatalf("%v: %v", &s, err)
+		}
+		for i, o := range ops { // reused operands are what the encoding assumes
+			if o.Constraint == regalloc.Reuse && (ops[o.Arg].Access != regalloc.Use || ops[o.Arg].Constraint != regalloc.Reg ||
+				i < len(s.allocs) && s.allocs[o.Arg] != s.allocs[i]) {
+				t.Fatalf("%v: %v reuses operand %d", &s, o, o.Arg)
+			}
+		}
+		if len(ops) == 0 {
+			continue
+		}
+		i := r.IntN(len(ops))
+		old := ops[i]
+		switch r.IntN(4) {
+		case 0:
+			ops = ops[:len(ops)-1]
+		case 1:
+			ops[i].Access = regalloc.Mod - ops[i].Access
+			if old.Access == regalloc.Def {
+				ops[i].Access = regalloc.Use
+			}
+		case 2:
+			if infos[i].Class ^= 1; len(infos) >= 3 && i >= len(infos)-3 && s.inst.Tail == backend.TailSelect {
+				continue // may then be a selection of floats
+			}
+		case 3:
+			if ops[i].Arg++; old.Constraint != regalloc.Fixed && old.Constraint != regalloc.Reuse {
+				ops[i].Constraint = regalloc.Reuse
+				ops[i].Arg = 99
+				if old.Constraint == regalloc.Reg {
+					ops[i].Constraint = regalloc.Any
+				}
+			}
+		}
+		if err := Verify(&s.inst, ops, infos); err == nil {
+			t.Fatalf("%v: operand %d, %+v, changed: not noticed", &s, i, old)
+		}
+	}
+}
+
+// TestVerifyInst checks refusals of what is in the Inst.
+func TestVerifyInst(t *testing.T) {
+	base := backend.ModeBase
+	for _, c := range []struct {
+		inst backend.Inst
+		want string
+	}{
+		{backend.Inst{}, "no row"},
+		{backend.Inst{Op: NumOps}, "no row"},
+		{backend.Inst{Op: Add}, "no size 0"},
+		{backend.Inst{Op: Add, Size: 3}, "no size 3"},
+		{backend.Inst{Op: Addf, Size: 2}, "no size 2"},
+		{backend.Inst{Op: AddImm, Size: 4, Mode: base}, "takes no address"},
+		{backend.Inst{Op: AddStore, Size: 4}, "needs an address"},
+		{backend.Inst{Op: Add, Size: 4, Mode: 99}, "unknown mode"},
+		{backend.Inst{Op: Add, Size: 4, Tail: 99}, "unknown tail"},
+		{backend.Inst{Op: Mov, Size: 4, Mode: base, Scale: 4}, "scale"},
+		{backend.Inst{Op: Mov, Size: 4, Tail: backend.TailJump}, "sets no flags"},
+		{backend.Inst{Op: Cmp, Size: 4, Tail: backend.TailJump, Cond: 18}, "condition"},
+		{backend.Inst{Op: Setcc, Size: 1, Cond: uint8(FEq)}, "condition"},
+		{backend.Inst{Op: AddImm, Size: 8, Imm: 1 << 31}, "does not fit"},
+		{backend.Inst{Op: ShlImm, Size: 8, Imm: -1}, "does not fit"},
+		{backend.Inst{Op: RetImm, Imm: 1 << 16}, "does not fit"},
+		{backend.Inst{Op: Nop, Imm: 10}, "does not fit"},
+	} {
+		if err := Verify(&c.inst, nil, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want %q", c.inst, err, c.want)
+		}
+	}
+}
+
+// TestMemBytes checks the widths that lowering asks for before it folds a load.
+func TestMemBytes(t *testing.T) {
+	for _, c := range []struct {
+		op    backend.Op
+		size  uint8
+		want  int
+		align bool
+	}{
+		{Add, 4, 4, false}, {Add, 8, 8, false}, {AddImm, 8, 0, false}, {Movzx8, 8, 1, false}, {Movsx32, 8, 4, false},
+		{Addf, 4, 4, false}, {Addf, 8, 8, false}, {Andp, 8, 16, true}, {Xorp, 4, 16, true}, {Vandp, 8, 16, false},
+		{Movf, 4, 4, false}, {Movf, 16, 16, false}, {Movaps, 16, 16, true}, {Movdqu, 16, 16, false}, {MovdToF, 8, 8, false},
+		{CvtIntToF64, 4, 4, false}, {CvtF64ToInt, 4, 8, false}, {CvtF32ToF64, 4, 4, false}, {Roundf, 8, 8, false},
+		{Pxor, 16, 16, true}, {CallInd, 0, 8, false}, {Setcc, 1, 0, false}, {BtImm, 4, 4, false}, {Bt, 4, 0, false},
+	} {
+		row := RowOf(c.op)
+		if got, align := row.MemBytes(c.size), row.AlignsMem(); got != c.want || align != c.align {
+			t.Errorf("%s of size %d: %d bytes, aligned %v", row.Name, c.size, got, align)
+		}
+	}
+	if op := Operands(nil, &backend.Inst{Op: Andp, Size: 8}, 1, 2, 3)[1]; op.Constraint != regalloc.Reg {
+		t.Error("andpd may read a spill slot of 8 bytes")
+	}
+}
+
+// TestPrintVCode compares the text of VCode.
+func TestPrintVCode(t *testing.T) {
+	var got strings.Builder
+	line := func(inst backend.Inst, vregs ...regalloc.VReg) {
+		got.Write(append(PrintVCode(nil, &inst, Operands(nil, &inst, vregs...)), '\n'))
+	}
+	line(backend.Inst{Op: Add, Size: 8}, 1, 2, 3)
+	line(backend.Inst{Op: Add, Size: 4, Mode: backend.ModeBaseIndex, Scale: 2, Disp: -4}, 1, 2, 3, 4)
+	line(backend.Inst{Op: MovStore, Size: 1, Mode: backend.ModeBase, Disp: 8}, 1, 2)
+	line(backend.Inst{Op: Mov, Size: 8, Mode: backend.ModeSym, Disp: 16}, 1)
+	line(backend.Inst{Op: Lea, Size: 8, Mode: backend.ModeSym, Ref: uint32(backend.SymFunc(7))}, 1)
+	line(backend.Inst{Op: Movf, Size: 8, Mode: backend.ModeConst, Ref: 3}, 1)
+	line(backend.Inst{Op: Lea, Size: 8, Mode: backend.ModeLocal, Disp: 8}, 1)
+	line(backend.Inst{Op: Div, Size: 4}, 1, 2, 3, 4, 5)
+	line(backend.Inst{Op: MovImm, Size: 8, Imm: -1}, 1)
+	line(backend.Inst{Op: Addf, Size: 4}, 1, 2, 3)
+	line(backend.Inst{Op: CmpImm, Size: 4, Imm: 5, Tail: backend.TailJump, Cond: uint8(B)}, 1)
+	line(backend.Inst{Op: Cmp, Size: 4, Tail: backend.TailSelect, Cond: uint8(L)}, 1, 2, 3, 4, 5)
+	line(backend.Inst{Op: Ucomif, Size: 8, Tail: backend.TailSet, Cond: uint8(FEq)}, 1, 2, 3)
+	line(backend.Inst{Op: Test, Size: 8, Tail: backend.TailTrap, Cond: uint8(E), Trap: uint8(abi.TrapNullReference)}, 1, 2)
+	line(backend.Inst{Op: RepMovs, Size: 1}, 1, 2, 3)
+	call := backend.Inst{Op: Call, Ref: uint32(backend.SymFunc(5))}
+	got.Write(PrintVCode(nil, &call, []regalloc.Operand{regalloc.FixedUse(1, RDI), regalloc.FixedDef(2, RAX)}))
+	want := `%3 = add.64 %1, %2?
+%4 = add.32 %1, dword ptr [%2 + 4*%3 - 4]
+mov.8 byte ptr [%1 + 8], %2
+%1 = mov.64 qword ptr [rip + instance + 16]
+%1 = lea.64 [rip + func7]
+%1 = movsd qword ptr [rip + const3]
+%1 = lea.64 [local + 8]
+%4:rax, %5:rdx = div.32 %1:rax, %2:rdx, %3?
+%1 = mov.64 -1
+%3 = addss %1, %2?
+cmp.32 %1?, 5; jb
+cmp.32 %1, %2?; sell %5, %3?, %4
+ucomisd %1, %2?; setfeq %3
+test.64 %1?, %2; trape null_reference
+rep movsb %1:rdi(mod), %2:rsi(mod), %3:rcx(mod)
+%2:rax = call %1:rdi, func5`
+	if d := cmp.Diff(want, got.String()); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestAppendMove compares the text of moves through their golden rows.
+func TestAppendMove(t *testing.T) {
+	r, x := regalloc.InReg(R9), regalloc.InReg(XMM9)
+	slot, arg := regalloc.InSlot(0), regalloc.InArg(0)
+	for _, c := range []struct {
+		from, to regalloc.Allocation
+		bytes    uint8
+		want     string
+	}{
+		{r, regalloc.InReg(RAX), 8, "\x4c\x89\xc8"},          // mov rax, r9
+		{r, slot, 8, "\x4c\x89\x8d\x38\xff\xff\xff"},         // mov [rbp-200], r9
+		{arg, r, 8, "\x4c\x8b\x4d\x10"},                      // mov r9, [rbp+16]
+		{x, regalloc.InReg(XMM0), 8, "\x41\x0f\x28\xc1"},     // movaps xmm0, xmm9
+		{x, regalloc.InReg(XMM0), 16, "\x41\x0f\x28\xc1"},    // movaps xmm0, xmm9
+		{x, slot, 8, "\xf2\x44\x0f\x11\x8d\x38\xff\xff\xff"}, // movsd
+		{x, slot, 16, "\x44\x0f\x11\x8d\x38\xff\xff\xff"},    // movups
+		{slot, x, 8, "\xf2\x44\x0f\x10\x8d\x38\xff\xff\xff"}, // movsd
+		{slot, x, 16, "\x44\x0f\x10\x8d\x38\xff\xff\xff"},    // movups
+		{r, x, 8, "\x66\x4d\x0f\x6e\xc9"},                    // movq xmm9, r9
+		{x, r, 8, "\x66\x4d\x0f\x7e\xc9"}, {r, r, 8, ""},     // movq r9, xmm9
+		{regalloc.InReg(RAX), arg, 8, "\x48\x89\x45\x10"},                 // mov [rbp+16], rax
+		{regalloc.InSlot(30), regalloc.InReg(RAX), 8, "\x48\x8b\x45\x28"}, // mov rax, [rbp+40]
+	} {
+		if got := AppendMove(nil, c.from, c.to, c.bytes, &testFrame); string(got) != c.want {
+			t.Errorf("%v to %v: % x, want % x", c.from, c.to, got, c.want)
+		}
+	}
+}
+
+// TestCond checks the algebra of conditions against all states of the flags.
+func TestCond(t *testing.T) {
+	holds := func(c Cond, flags int) bool {
+		cf, zf, sf, of, pf := flags&1 != 0, flags&2 != 0, flags&4 != 0, flags&8 != 0, flags&16 != 0
+		return [...]bool{of, !of, cf, !cf, zf, !zf, cf || zf, !cf && !zf, sf, !sf, pf, !pf, sf != of, sf == of,
+			zf || sf != of, !zf && sf == of, zf && !pf, !zf || pf}[c]
+	}
+	for c := range NumConds {
+		a, b, both := c.Parts()
+		if !a.IsHardware() || !b.IsHardware() {
+			t.Errorf("%v is made of %v, %v", c, a, b)
+		}
+		if c.Swap().Swap() != c || c.Invert().Invert() != c {
+			t.Errorf("%v: swapped or inverted twice differs", c)
+		}
+		for flags := range 32 {
+			h := holds(c, flags)
+			if parts := holds(a, flags) && holds(b, flags) || !both && (holds(a, flags) || holds(b, flags)); parts != h {
+				t.Errorf("%v: parts differ at %05b", c, flags)
+			}
+			if holds(c.Invert(), flags) == h {
+				t.Errorf("%v: inverse holds with it at %05b", c, flags)
+			}
+		}
+	}
+	for _, c := range []Cond{B, AE, BE, A, E, NE, L, LE, G, GE} { // of bytes
+		for x := range 256 {
+			y := x * 7 & 255
+			if holds(c, cmpFlags(uint8(x), uint8(y))) != holds(c.Swap(), cmpFlags(uint8(y), uint8(x))) {
+				t.Fatalf("%v of %d, %d is not %v of %[3]d, %[2]d", c, x, y, c.Swap())
+			}
+		}
+	}
+}
+
+// cmpFlags are the flags of comparing a with b.
+func cmpFlags(a, b uint8) (f int) {
+	d := a - b
+	for i, set := range [...]bool{a < b, d == 0, d >= 128, (a^b)&(a^d) >= 128} {
+		if set {
+			f |= 1 << i
+		}
+	}
+	return f
+}
+
+// TestNops checks that any number of bytes is made up.
+func TestNops(t *testing.T) {
+	for n := range 40 {
+		if got := AppendNops(nil, n); len(got) != n {
+			t.Errorf("%d bytes of nops: % x", n, got)
+		}
+	}
+}
+
+func TestNoAllocation(t *testing.T) {
+	samples := goldenSamples()
+	buf := make([]byte, 0, 1<<20)
+	ops := make([]regalloc.Operand, 0, 16)
+	if n := testing.AllocsPerRun(3, func() {
+		b := buf
+		for i := range samples {
+			b, _ = Append(b, &samples[i].inst, samples[i].allocs, &testFrame)
+		}
+		inst := backend.Inst{Op: Add, Size: 8}
+		ops = Operands(ops[:0], &inst, 1, 2, 3)
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+	if n := unsafe.Sizeof(Row{}); n > 40 {
+		t.Errorf("a row is %d bytes", n)
+	}
+}
+
+// BenchmarkAppend encodes a mixture of common instructions.
+func BenchmarkAppend(b *testing.B) {
+	reg := func(ps ...regalloc.PReg) (a []regalloc.Allocation) {
+		for _, p := range ps {
+			a = append(a, regalloc.InReg(p))
+		}
+		return a
+	}
+	mix := []sample{
+		{backend.Inst{Op: Mov, Size: 8}, reg(RAX, R9)},
+		{backend.Inst{Op: Add, Size: 4}, reg(RCX, RDX, RCX)},
+		{backend.Inst{Op: Mov, Size: 4, Mode: backend.ModeBaseIndex, Disp: 16}, reg(RBX, RCX, RAX)},
+		{backend.Inst{Op: AddImm, Size: 8, Imm: 8}, reg(R8, R8)},
+		{backend.Inst{Op: MovStore, Size: 4, Mode: backend.ModeBase, Disp: 1000}, reg(RSI, RDI)},
+		{backend.Inst{Op: Lea, Size: 8, Mode: backend.ModeBaseIndex, Scale: 3}, reg(RSI, RDI, RAX)},
+		{backend.Inst{Op: Movzx8, Size: 4, Mode: backend.ModeBase}, reg(RSI, RDI)},
+		{backend.Inst{Op: Addf, Size: 8}, reg(XMM1, XMM9, XMM1)},
+		{backend.Inst{Op: CmpImm, Size: 4, Imm: 100}, reg(RDX)},
+		{backend.Inst{Op: Jcc, Cond: uint8(NE), Disp: 1000}, nil},
+		{backend.Inst{Op: Mov, Size: 8, Mode: backend.ModeSym, Disp: 64}, reg(RAX)},
+		{backend.Inst{Op: Mov, Size: 8}, []regalloc.Allocation{regalloc.InSlot(3), regalloc.InReg(RAX)}},
+		{backend.Inst{Op: MovImm, Size: 4, Imm: 7}, reg(RAX)},
+		{backend.Inst{Op: ShlImm, Size: 4, Imm: 3}, reg(RAX, RAX)},
+	}
+	buf := make([]byte, 0, 1024)
+	for b.Loop() {
+		out := buf
+		for i := range mix {
+			out, _ = Append(out, &mix[i].inst, mix[i].allocs, &testFrame)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(mix)), "ns/inst")
+}

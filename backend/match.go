@@ -1,0 +1,190 @@
+package backend
+
+import (
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/regalloc"
+)
+
+// This file is what lowering functions ask of the Lower: values, registers, and what
+// may be folded.
+
+// Resolve is the value that v stands for: aliases and zero-extensions of i32 are
+// followed. The result of a 64-bit operand may thus be an i32, whose register
+// holds the zero-extended value.
+func (l *Lower) Resolve(v clif.Value) clif.Value {
+	c := l.canon[v]
+	if c != v {
+		c = l.canon[c]
+	}
+	return c
+}
+
+// ClassOf is the bank for values of type t.
+func ClassOf(t clif.Type) regalloc.Class {
+	if t.IsFloat() || t == clif.V128 {
+		return regalloc.Float
+	}
+	return regalloc.Int
+}
+
+// NewVReg is a fresh virtual register for values of type t.
+func (l *Lower) NewVReg(t clif.Type) regalloc.VReg {
+	if t == clif.V128 {
+		panic(unsupported("v128 values are not supported"))
+	}
+	in := &l.vc.In
+	in.VRegs = append(in.VRegs, regalloc.VRegInfo{
+		Class: ClassOf(t), Bytes: 8, Ref: t == clif.Ref, Remat: regalloc.NoInst,
+	})
+	return regalloc.VReg(len(in.VRegs) - 1)
+}
+
+// Use is the register of v, which the instruction being lowered needs.
+func (l *Lower) Use(v clif.Value) regalloc.VReg {
+	v = l.Resolve(v)
+	r := l.vregs[v]
+	if r == regalloc.NoVReg {
+		r = l.NewVReg(l.F.Values[v].Type)
+		l.vregs[v] = r
+	}
+	return r
+}
+
+// Def is the register of result n of d, a fresh one if nothing uses it.
+func (l *Lower) Def(d *clif.InstData, n int) regalloc.VReg {
+	v := d.Result + clif.Value(n)
+	r := l.vregs[v]
+	if r == regalloc.NoVReg {
+		r = l.NewVReg(l.F.Values[v].Type)
+		l.vregs[v] = r
+	}
+	return r
+}
+
+// ClassOfVReg is the bank of r.
+func (l *Lower) ClassOfVReg(r regalloc.VReg) regalloc.Class { return l.vc.In.VRegs[r].Class }
+
+// DefInst is the instruction that defines v, or nil for parameters and results
+// of calls with several.
+func (l *Lower) DefInst(v clif.Value) (clif.Inst, *clif.InstData) {
+	v = l.Resolve(v)
+	vd := &l.F.Values[v]
+	if vd.Kind != clif.ValueResult {
+		return clif.NoInst, nil
+	}
+	return clif.Inst(vd.Def), &l.F.Insts[vd.Def]
+}
+
+// DefOp is the definition of v if it is by the opcode op, else nil.
+func (l *Lower) DefOp(v clif.Value, op clif.Opcode) *clif.InstData {
+	if _, d := l.DefInst(v); d != nil && d.Op == op {
+		return d
+	}
+	return nil
+}
+
+// OnlyUse reports whether the instruction being lowered is the only user of v, so
+// that folding v's definition saves it.
+func (l *Lower) OnlyUse(v clif.Value) bool {
+	v = l.Resolve(v)
+	return l.uses[v] == 1 && l.vregs[v] == regalloc.NoVReg && l.noSink == 0
+}
+
+// Iconst is the value of v as 64 bits, an i32 zero-extended, if it is an integer constant
+// or a null reference.
+func (l *Lower) Iconst(v clif.Value) (uint64, bool) {
+	v = l.Resolve(v)
+	vd := &l.F.Values[v]
+	if vd.Kind != clif.ValueResult {
+		return 0, false
+	}
+	switch d := &l.F.Insts[vd.Def]; d.Op {
+	case clif.OpIconst:
+		if d.Type == clif.I32 {
+			return uint64(uint32(d.Imm)), true
+		}
+		return d.Imm, true
+	case clif.OpRefNull:
+		return 0, true
+	}
+	return 0, false
+}
+
+// Sconst is the value of v as an operand of t, sign-extended to 64 bits.
+func (l *Lower) Sconst(t clif.Type, v clif.Value) (int64, bool) {
+	x, ok := l.Iconst(v)
+	if t == clif.I32 {
+		return int64(int32(x)), ok
+	}
+	return int64(x), ok
+}
+
+// SinkableLoad is the instruction that loads v from a linear memory or reads a
+// global, if the instruction being lowered may do that instead: it is
+// v's only user, and no write, call or other trap lies between. Loads may pass each
+// other, as they trap alike.
+func (l *Lower) SinkableLoad(v clif.Value) (clif.Inst, *clif.InstData) {
+	v = l.Resolve(v)
+	vd := &l.F.Values[v]
+	if vd.Kind != clif.ValueResult || l.uses[v] != 1 || l.noSink > 0 || l.vregs[v] != regalloc.NoVReg {
+		return clif.NoInst, nil
+	}
+	i := clif.Inst(vd.Def)
+	d := &l.F.Insts[i]
+	if d.Op != clif.OpLoad && d.Op != clif.OpGlobalGet || l.color[i] != l.curCol {
+		return clif.NoInst, nil
+	}
+	return i, d
+}
+
+// Sink marks a load as done by the instruction being lowered.
+func (l *Lower) Sink(i clif.Inst) { l.sunk[i] = true }
+
+// HoldLoads keeps loads from being sunk until n is given back: for the operands of a
+// definition that is folded though it has other users.
+func (l *Lower) HoldLoads(n int) { l.noSink += n }
+
+// SingleUse reports whether v has one use in the function.
+func (l *Lower) SingleUse(v clif.Value) bool { return l.uses[l.Resolve(v)] == 1 }
+
+// MemBase is the register that holds the base of memory m.
+func (l *Lower) MemBase(m clif.MemoryIndex) regalloc.VReg {
+	if l.memBases[m] == regalloc.NoVReg {
+		l.memBases[m] = l.NewVReg(clif.I64)
+	}
+	return l.memBases[m]
+}
+
+// PoolConst is the number of a constant in the function's pool. Equal constants
+// become one in the machine buffer.
+func (l *Lower) PoolConst(lo, hi uint64, bytes uint8) uint32 {
+	l.vc.Consts = append(l.vc.Consts, PoolConst{lo, hi, bytes})
+	return uint32(len(l.vc.Consts) - 1)
+}
+
+// JumpTable is the number of a jump table of the given edges of the block.
+func (l *Lower) JumpTable(edges []uint32) uint32 {
+	s := uint32(len(l.vc.TableEdges))
+	l.vc.TableEdges = append(l.vc.TableEdges, edges...)
+	l.vc.Tables = append(l.vc.Tables, regalloc.Range{Start: s, End: uint32(len(l.vc.TableEdges))})
+	return uint32(len(l.vc.Tables) - 1)
+}
+
+// NumSuccs is the number of edges out of the block being lowered.
+func (l *Lower) NumSuccs() int { return len(l.Order.SuccsOf(l.block)) }
+
+// TableEdges is, for each of the n entries of the br_table being lowered, its edge.
+func (l *Lower) TableEdges(n int) []uint32 {
+	return l.Order.TableEdges(l.Order.Blocks[l.block].Orig, n)
+}
+
+// LoopDepth is that of the block being lowered.
+func (l *Lower) LoopDepth() int { return int(l.Order.Blocks[l.block].LoopDepth) }
+
+// Rule counts the use of a named rule when tracing; it is always true.
+func (l *Lower) Rule(name string) bool {
+	if l.rules != nil {
+		l.rules(name)
+	}
+	return true
+}

@@ -1,0 +1,45 @@
+package backend
+
+import "github.com/waot-project/waot/regalloc"
+
+// VCode is a function in machine instructions over virtual registers, in final
+// block order. It is not changed after lowering.
+type VCode struct {
+	// In is what the allocator sees. Block numbers are those of the BlockOrder.
+	In regalloc.Input
+	// Insts and Srcs (offsets in the Wasm module) are parallel to In.Insts.
+	Insts []Inst
+	Srcs  []uint32
+	// Headers says which blocks are targets of back edges.
+	Headers []bool
+	// Consts is the pool of ModeConst.
+	Consts []PoolConst
+	// Tables are the jump tables, ranges of TableEdges: edge numbers of the block.
+	Tables     []regalloc.Range
+	TableEdges []uint32
+	// LocalBytes and OutArgBytes are the sizes of the frame's area of hidden results and of
+	// the outgoing argument area.
+	LocalBytes, OutArgBytes int
+	// PopBytes is how many bytes of arguments the function pops on return.
+	PopBytes int
+	// HasCalls: a function without calls keeps no frame alignment.
+	HasCalls bool
+}
+
+// PoolConst is a constant in the code, Bytes (4, 8 or 16) long and as aligned.
+type PoolConst struct {
+	Lo, Hi uint64
+	Bytes  uint8
+}
+
+func (vc *VCode) reset() {
+	in := &vc.In
+	*in = regalloc.Input{
+		VRegs: in.VRegs[:0], Insts: in.Insts[:0], Operands: in.Operands[:0], ClobberSets: append(in.ClobberSets[:0], 0),
+		Blocks: in.Blocks[:0], Edges: in.Edges[:0], BlockLists: in.BlockLists[:0], VRegLists: in.VRegLists[:0],
+	}
+	*vc = VCode{
+		In: *in, Insts: vc.Insts[:0], Srcs: vc.Srcs[:0], Headers: vc.Headers[:0], Consts: vc.Consts[:0],
+		Tables: vc.Tables[:0], TableEdges: vc.TableEdges[:0],
+	}
+}

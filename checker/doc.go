@@ -1,0 +1,111 @@
+// Package checker proves that a register allocation preserves the meaning of
+// the code it was made for, or says which instruction and register it breaks.
+// It shares no code with any allocator and knows neither CLIF nor an ISA: what
+// it believes is the VCode (regalloc.Input, whose invariants I1 to I6 it takes
+// as given where it does not say otherwise) and the rules below.
+//
+// Place in the pipeline: after register allocation, before emission, on every
+// compile. Whatever rewrites code after it needs a check of its own.
+//
+// Input: a regalloc.Input, the regalloc.MachineEnv, a regalloc.Output that may
+// be wrong in any way.
+// Output: nil, or an *Error. A malformed Output is an error, never a panic.
+//
+// # State
+//
+// A location l is a register p0 to p63, a word of the spill area, or a word of
+// the incoming stack arguments. The state S maps each location to the set of
+// names of values it is known to hold; {} is "nothing known". There is no
+// element for conflict: the meet of two states is S1(l) & S2(l), and the state
+// that knows everything (top) is only ever that of a block not yet reached.
+//
+//	name(v)  = name(u)  if v is defined by an IsMove from u, or is the parameter
+//	                    of a block with one incoming edge whose argument is u,
+//	                    and v, u agree in class, width and Ref
+//	         = v        otherwise
+//
+// Names stand for copies because SSA makes them equal wherever the copy is
+// live: from v's definition no path leads through u's definition to a use of v
+// without passing v's definition again, or u's would not dominate v's.
+//
+// A value of 16 bytes in memory word n is known only if word n is known to
+// hold its low half and word n+1 its high half: every write of either word
+// ends it. W(v) is 1 or 2 words.
+//
+// # Rules
+//
+// An instruction i happens in these steps:
+//
+//	edits at Before(i), one after the other
+//	S(scratch) := {}                        scratch survives no instruction
+//	each Use, LateUse, Mod o of v:          name(v) in S(l)          [RuleUse]
+//	each operand: l meets the constraint                      [RuleConstraint]
+//	each pair of operands sharing a word, and clobbers:         [RuleConflict]
+//	safepoint:                                                  [RuleStackMap]
+//	S(l) := {} for each Mod l and each clobbered l
+//	each Def, EarlyDef of v: v leaves every S(l'), then S(l) := {v};
+//	    if name(v) is not v (an IsMove): S(l) := {name(v)} and no more
+//	edits at After(i), one after the other
+//
+// Constraints, with A = allocatable registers of v's class:
+//
+//	Reg      l in A
+//	Any      l in A, or a spill slot, or, of a Use or LateUse, an argument word
+//	Stack    l is a spill slot
+//	Fixed    l = the register named, allocatable or FixedOnly
+//	Reuse    l = the location of the Use named (Reg or Fixed)
+//	FixedArg l = the argument word named; only of Defs of the first instruction
+//
+// A slot lies inside [0, SlotWords) with all its words. Conflicts, where one
+// location (any word of it) is that of two operands, or is clobbered:
+//
+//	          Use  LateUse  Def  EarlyDef  Mod  clobber
+//	Use        .      .      .      x       x      .
+//	LateUse    .      .      x      x       x      x
+//	Def        .      x      x      x       x      x unless Fixed
+//	EarlyDef   x      x      x      x       x      x unless Fixed
+//	Mod        x      x      x      x       x      x unless Fixed
+//
+// Edits [RuleEdit]: sorted by point; never After a terminator, and never before
+// the first instruction of the entry, where arguments not yet named are; not
+// from memory to memory; writing only allocatable, FixedOnly and scratch
+// registers and slots, never argument words.
+//
+//	move8  t <- f    S(t) := S(f) without names of 16 bytes
+//	move16 t <- f    S(t) := S(f) (both words of memory; no int registers)
+//	remat  t <- j    S(t) := {v}, where j only defines v in a Reg of t's class
+//	                 and VRegs[v].Remat = j
+//
+// Safepoints: one stack map each, in order, no others. With M the slots listed:
+//
+//	each l in M: some reference is in S(l), and i has no EarlyDef or Mod of l
+//	each l not in M: S(l) := S(l) without references
+//
+// so that a reference used later must have been in a listed slot: registers and
+// argument words do not carry references over a safepoint. The instruction's
+// own Uses are read before.
+//
+// Edges: at the end of a block with state S, along an edge to T with arguments
+// a1..an for parameters p1..pn, let n' = name(ak) if n is pk, else n. Then
+//
+//	n in E_T(l) implies n' in S(l)                                 [RuleClaim]
+//
+// E_T is the entry state of T. E_entry = {}, whatever the output claims. By
+// default E_T is the output's claim, an untrusted one: each block is visited
+// once with its claim as the state, each edge is checked against the claim at
+// its end, and by induction over the length of a path the claims are true. With
+// Options.Fixpoint the claims are not looked at and E is the greatest solution
+// of the same formula. Every E that the claims can pass with is below that one,
+// so a fixpoint error implies a claim error.
+//
+// Nothing passes vacuously: every block is reachable from the entry and visited
+// (I2 is checked), the entry knows nothing, instructions are partitioned by
+// blocks. Finally every register written is in Output.Used [RuleUsed].
+//
+// # Cost
+//
+// A fact is a name and the time it was established; a fact is void when older
+// than the block's visit, than the name's last definition, or, for references,
+// than the last safepoint. Nothing is ever swept; no memory is allocated once
+// the context has grown.
+package checker

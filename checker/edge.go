@@ -1,0 +1,195 @@
+package checker
+
+import "github.com/waot-project/waot/regalloc"
+
+// resolveClaims checks that the output's claims are well formed and makes
+// c.claims of them.
+func (c *Checker) resolveClaims() *Error {
+	out := c.out
+	if len(out.ClaimEnd) != len(c.in.Blocks) {
+		return fault(RuleShape, "claim ends of %d blocks, not %d", len(out.ClaimEnd), len(c.in.Blocks))
+	}
+	last := uint32(0)
+	for b, end := range out.ClaimEnd {
+		if end < last || int64(end) > int64(len(out.Claims)) || b == 0 && end != 0 {
+			c.block = regalloc.Block(b)
+			e := c.blockFault("claims are malformed, or the entry has some")
+			e.Rule = RuleClaim
+			return e
+		}
+		last = end
+	}
+	if int(last) != len(out.Claims) {
+		return fault(RuleShape, "claims of no block")
+	}
+	c.claims = grow(c.claims, len(out.Claims))
+	for j, cl := range out.Claims {
+		if uint(cl.VReg) >= uint(len(c.v)) {
+			return c.claimOf(j, fault(RuleClaim, "no such virtual register"))
+		}
+		name := c.v[cl.VReg].name
+		loc, ok := c.locate(cl.Loc, words(name))
+		if !ok || loc < numRegs && c.fixed>>loc&1 == 0 {
+			return c.claimOf(j, fault(RuleClaim, "no such location"))
+		}
+		c.claims[j] = entry{loc, name}
+	}
+	return nil
+}
+
+// claimRange is the range of block b's claims.
+func (c *Checker) claimRange(b regalloc.Block) (start, end uint32) {
+	if b > 0 {
+		start = c.out.ClaimEnd[b-1]
+	}
+	return start, c.out.ClaimEnd[b]
+}
+
+func (c *Checker) claimsOf(b regalloc.Block) []entry {
+	start, end := c.claimRange(b)
+	return c.claims[start:end]
+}
+
+// isDuplicate reports whether the j-th claim of this block is there before.
+func (c *Checker) isDuplicate(j int) bool {
+	start, _ := c.claimRange(c.block)
+	claims := c.out.Claims[start:]
+	for _, other := range claims[:j] {
+		if other == claims[j] {
+			return true
+		}
+	}
+	return false
+}
+
+// claimFault is a fault of the j-th claim of this block.
+func (c *Checker) claimFault(j int, msg string) *Error {
+	start, _ := c.claimRange(c.block)
+	return c.claimOf(int(start)+j, fault(RuleClaim, "%s", msg))
+}
+
+// claimOf completes a fault of claim j of all.
+func (c *Checker) claimOf(j int, e *Error) *Error {
+	cl := c.out.Claims[j]
+	e.Loc, e.VReg = cl.Loc, cl.VReg
+	for b, end := range c.out.ClaimEnd {
+		if j < int(end) {
+			e.Block = regalloc.Block(b)
+			break
+		}
+	}
+	return e
+}
+
+// checkEdge checks the claims of the block that e leads to against the state
+// at the end of this block.
+func (c *Checker) checkEdge(e regalloc.Edge) *Error {
+	c.bindParams(e)
+	for j, cl := range c.claimsOf(e.To) {
+		if c.holds(cl.loc, c.v[cl.name&indexMask].sub) {
+			continue
+		}
+		start, _ := c.claimRange(e.To)
+		err := c.claimOf(int(start)+j, fault(RuleClaim, "claimed at the entry of block%d, but there comes %s",
+			e.To, c.describe(cl.loc)))
+		err.Block, err.Inst = c.block, regalloc.Inst(c.in.Blocks[c.block].Insts.End-1)
+		return err
+	}
+	c.unbindParams(e)
+	return nil
+}
+
+// bindParams makes value.sub of each parameter the name of its argument along
+// e; unbindParams takes that back. Parameters that are named after their
+// argument are not asked for.
+func (c *Checker) bindParams(e regalloc.Edge) {
+	args := c.in.ArgsOf(e)
+	for k, p := range c.in.ParamsOf(e.To) {
+		c.v[p].sub = c.v[args[k]].name
+	}
+}
+
+func (c *Checker) unbindParams(e regalloc.Edge) {
+	for _, p := range c.in.ParamsOf(e.To) {
+		c.v[p].sub = c.v[p].name
+	}
+}
+
+// solve visits blocks until their entry states, which start as all that the
+// first edge brings, no longer shrink. A fault on the way is final: with less
+// known, no less is wrong.
+func (c *Checker) solve() *Error {
+	if n := len(c.blocks); n > len(c.own) {
+		c.own = append(c.own, make([][]entry, n-len(c.own))...)
+	}
+	for b := range c.blocks {
+		c.own[b] = c.own[b][:0]
+		c.blocks[b].seen = false
+	}
+	c.blocks[0].seen, c.blocks[0].dirty = true, true
+	for again := true; again; {
+		again = false
+		for b := range c.blocks {
+			if !c.blocks[b].dirty {
+				continue
+			}
+			c.blocks[b].dirty = false
+			if err := c.visit(regalloc.Block(b), c.own[b]); err != nil {
+				return err
+			}
+			for _, e := range c.in.SuccsOf(regalloc.Block(b)) {
+				if c.meet(e) {
+					c.blocks[e.To].dirty = true
+					again = again || int(e.To) <= b
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// meet makes the entry state of the block that e leads to what it is and the
+// state at the end of this block is too. It reports whether that changed it.
+func (c *Checker) meet(e regalloc.Edge) bool {
+	c.bindParams(e)
+	defer c.unbindParams(e)
+	own := c.own[e.To]
+	if !c.blocks[e.To].seen {
+		c.blocks[e.To].seen = true
+		c.own[e.To] = c.gather(own, c.in.ParamsOf(e.To))
+		return true
+	}
+	kept := own[:0]
+	for _, en := range own {
+		if c.holds(en.loc, c.v[en.name&indexMask].sub) {
+			kept = append(kept, en)
+		}
+	}
+	c.own[e.To] = kept
+	return len(kept) < len(own)
+}
+
+// gather appends all that the state says along an edge with bound parameters.
+func (c *Checker) gather(own []entry, params []regalloc.VReg) []entry {
+	for loc := range firstSlot + c.slotWords + c.argWords {
+		f := c.locs[loc]
+		if f.time < c.start || f.name&tailBit != 0 {
+			continue
+		}
+		for _, n := range c.namesOf(f.name) {
+			if !c.holds(loc, n) {
+				continue
+			}
+			if c.v[n&indexMask].sub == n {
+				own = append(own, entry{loc, n})
+			}
+			for _, p := range params {
+				// A parameter that is a copy is known by its source.
+				if v := &c.v[p]; v.sub == n && v.name != n && v.name&indexMask == uint32(p) {
+					own = append(own, entry{loc, v.name})
+				}
+			}
+		}
+	}
+	return own
+}

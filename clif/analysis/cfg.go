@@ -1,0 +1,152 @@
+// Package analysis computes facts about the control flow of a clif.Func:
+// edges, dominators, loops. The results are plain tables, valid until the function
+// changes.
+//
+// Place in the pipeline: used by the verifier, the mid-end and the back end.
+//
+// Input: a clif.Func whose blocks end in terminators.
+// Output: CFG, DomTree and Loops, reusable from function to function.
+package analysis
+
+import "github.com/waot-project/waot/clif"
+
+// Edge is one branch target of a block.
+type Edge struct {
+	From   clif.Block
+	Target clif.Target
+}
+
+// CFG lists the edges of a function in both directions and its blocks in
+// reverse postorder. A target that a br_table names more than once is one edge.
+type CFG struct {
+	succEnd []uint32 // by block: end of its part of succs
+	succs   []clif.Target
+	predEnd []uint32
+	preds   []Edge
+	order   []clif.Block // reachable blocks, reverse postorder
+	number  []uint32     // by block: position in order, or none
+	stack   []visit
+	seen    []bool // by target, scratch
+}
+
+type visit struct {
+	block clif.Block
+	next  uint32
+}
+
+// Unreached is the number of a block that is not reachable.
+const Unreached = ^uint32(0)
+
+func resize[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	s = s[:n]
+	clear(s)
+	return s
+}
+
+// Compute fills c for f.
+func (c *CFG) Compute(f *clif.Func) {
+	n := len(f.Blocks)
+	c.succEnd, c.predEnd, c.number = resize(c.succEnd, n), resize(c.predEnd, n), resize(c.number, n)
+	c.succs, c.order = c.succs[:0], c.order[:0]
+	c.seen = resize(c.seen, len(f.Targets))
+	for i := range c.number {
+		c.number[i] = Unreached
+	}
+	for blk := range f.Blocks {
+		if t := f.Terminator(clif.Block(blk)); t != clif.NoInst {
+			start := len(c.succs)
+			c.succs = f.AppendTargets(c.succs, &f.Insts[t])
+			if f.Insts[t].Op == clif.OpBrTable {
+				c.dedup(start)
+			}
+		}
+		c.succEnd[blk] = uint32(len(c.succs))
+	}
+	c.postorder(f)
+	c.fillPreds(f)
+}
+
+// dedup removes repeated targets from succs[start:], keeping the first.
+func (c *CFG) dedup(start int) {
+	out := c.succs[:start]
+	for _, t := range c.succs[start:] {
+		if !c.seen[t] {
+			c.seen[t] = true
+			out = append(out, t)
+		}
+	}
+	for _, t := range out[start:] {
+		c.seen[t] = false
+	}
+	c.succs = out
+}
+
+func (c *CFG) postorder(f *clif.Func) {
+	const open = Unreached - 1
+	c.stack = append(c.stack[:0], visit{block: f.Entry()})
+	c.number[f.Entry()] = open
+	for len(c.stack) > 0 {
+		top := &c.stack[len(c.stack)-1]
+		succs := c.Succs(top.block)
+		if int(top.next) < len(succs) {
+			// Last successor first, so that the first comes first in reverse postorder.
+			to := f.Targets[succs[len(succs)-1-int(top.next)]].Block
+			top.next++
+			if c.number[to] == Unreached {
+				c.number[to] = open
+				c.stack = append(c.stack, visit{block: to})
+			}
+			continue
+		}
+		c.order = append(c.order, top.block)
+		c.stack = c.stack[:len(c.stack)-1]
+	}
+	for i, j := 0, len(c.order)-1; i < j; i, j = i+1, j-1 {
+		c.order[i], c.order[j] = c.order[j], c.order[i]
+	}
+	for i, b := range c.order {
+		c.number[b] = uint32(i)
+	}
+}
+
+func (c *CFG) fillPreds(f *clif.Func) {
+	for _, b := range c.order {
+		for _, t := range c.Succs(b) {
+			c.predEnd[f.Targets[t].Block]++
+		}
+	}
+	sum := uint32(0)
+	for i := range c.predEnd {
+		sum, c.predEnd[i] = sum+c.predEnd[i], sum
+	}
+	c.preds = resize(c.preds, int(sum))
+	for _, b := range c.order {
+		for _, t := range c.Succs(b) {
+			to := f.Targets[t].Block
+			c.preds[c.predEnd[to]] = Edge{b, t}
+			c.predEnd[to]++
+		}
+	}
+}
+
+func start(end []uint32, b clif.Block) uint32 {
+	if b == 0 {
+		return 0
+	}
+	return end[b-1]
+}
+
+// Succs are the distinct targets of b, in order.
+func (c *CFG) Succs(b clif.Block) []clif.Target { return c.succs[start(c.succEnd, b):c.succEnd[b]] }
+
+// Preds are the edges into b from reachable blocks, in reverse postorder of their sources.
+func (c *CFG) Preds(b clif.Block) []Edge { return c.preds[start(c.predEnd, b):c.predEnd[b]] }
+
+// Order is the reachable blocks in reverse postorder.
+func (c *CFG) Order() []clif.Block { return c.order }
+
+// Number is the position of b in Order, or Unreached.
+func (c *CFG) Number(b clif.Block) uint32 { return c.number[b] }

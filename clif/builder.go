@@ -1,0 +1,219 @@
+package clif
+
+import "github.com/waot-project/waot/internal/abi"
+
+// Builder appends instructions to a Func, block by block: a block is filled
+// from SwitchTo to its terminator and not resumed afterwards.
+type Builder struct {
+	F *Func
+	// Src is the source offset given to appended instructions.
+	Src uint32
+	cur Block
+}
+
+// NewBlock creates a block without parameters; SwitchTo puts it in the layout.
+func (b *Builder) NewBlock() Block {
+	b.F.Blocks = append(b.F.Blocks, BlockData{})
+	return Block(len(b.F.Blocks) - 1)
+}
+
+// AddParam appends a parameter to block blk.
+func (b *Builder) AddParam(blk Block, t Type) Value {
+	f := b.F
+	v := Value(len(f.Values))
+	bd := &f.Blocks[blk]
+	f.Values = append(f.Values, ValueData{Type: t, Kind: ValueParam, Num: uint16(bd.Params.Len), Def: uint32(blk)})
+	f.AppendList(&bd.Params, uint32(v))
+	return v
+}
+
+// SwitchTo appends blk to the layout; the next instructions are its.
+func (b *Builder) SwitchTo(blk Block) {
+	f := b.F
+	n := Inst(len(f.Insts))
+	f.Blocks[blk].Start, f.Blocks[blk].End = n, n
+	f.Layout = append(f.Layout, blk)
+	b.cur = blk
+}
+
+// Current is the block being filled.
+func (b *Builder) Current() Block { return b.cur }
+
+// emit appends d with n results; their types must be set by the caller.
+func (b *Builder) emit(d InstData) Inst {
+	f := b.F
+	i := Inst(len(f.Insts))
+	d.Result = NoValue
+	f.Insts = append(f.Insts, d)
+	f.Srcs = append(f.Srcs, b.Src)
+	f.Blocks[b.cur].End = i + 1
+	return i
+}
+
+// emit1 appends d with one result of type t.
+func (b *Builder) emit1(d InstData, t Type) Value {
+	f := b.F
+	i := b.emit(d)
+	v := Value(len(f.Values))
+	f.Values = append(f.Values, ValueData{Type: t, Def: uint32(i)})
+	f.Insts[i].Result, f.Insts[i].NumResults = v, 1
+	return v
+}
+
+// Iconst is an integer constant; only the low bits of t count.
+func (b *Builder) Iconst(t Type, x uint64) Value {
+	if t == I32 {
+		x = uint64(uint32(x))
+	}
+	return b.emit1(InstData{Op: OpIconst, Type: t, Imm: x}, t)
+}
+
+// Fconst is a float constant with the IEEE bits x.
+func (b *Builder) Fconst(t Type, x uint64) Value {
+	return b.emit1(InstData{Op: OpFconst, Type: t, Imm: x}, t)
+}
+
+// RefNull is the null reference of type t.
+func (b *Builder) RefNull(t Type) Value { return b.emit1(InstData{Op: OpRefNull, Type: t}, t) }
+
+// Unary is op x; t is the controlling type.
+func (b *Builder) Unary(op Opcode, t Type, x Value) Value {
+	return b.emit1(InstData{Op: op, Type: t, A: uint32(x)}, resultType(op, t))
+}
+
+// resultType is the type of the result of op with controlling type t.
+func resultType(op Opcode, t Type) Type {
+	s := op.Info().Sig
+	switch s[len(s)-1] {
+	case 'i':
+		return I32
+	case 'l':
+		return I64
+	}
+	return t
+}
+
+// Binary is x op y.
+func (b *Builder) Binary(op Opcode, t Type, x, y Value) Value {
+	return b.emit1(InstData{Op: op, Type: t, A: uint32(x), B: uint32(y)}, t)
+}
+
+// Icmp compares integers of type t; the result is an i32, 0 or 1.
+func (b *Builder) Icmp(cc IntCC, t Type, x, y Value) Value {
+	return b.emit1(InstData{Op: OpIcmp, Type: t, Cond: uint8(cc), A: uint32(x), B: uint32(y)}, I32)
+}
+
+// Fcmp compares floats of type t.
+func (b *Builder) Fcmp(cc FloatCC, t Type, x, y Value) Value {
+	return b.emit1(InstData{Op: OpFcmp, Type: t, Cond: uint8(cc), A: uint32(x), B: uint32(y)}, I32)
+}
+
+// Select is c != 0 ? x : y.
+func (b *Builder) Select(t Type, c, x, y Value) Value {
+	return b.emit1(InstData{Op: OpSelect, Type: t, A: uint32(c), B: uint32(x), C: uint32(y)}, t)
+}
+
+// Load reads memory m at addr + offset.
+func (b *Builder) Load(t Type, a Access, m MemoryIndex, addr Value, offset uint64) Value {
+	return b.emit1(InstData{Op: OpLoad, Type: t, Cond: uint8(a), Aux: uint32(m), A: uint32(addr), Imm: offset}, t)
+}
+
+// Store writes x of type t to memory m at addr + offset.
+func (b *Builder) Store(t Type, a Access, m MemoryIndex, addr, x Value, offset uint64) {
+	b.emit(InstData{Op: OpStore, Type: t, Cond: uint8(a), Aux: uint32(m), A: uint32(addr), B: uint32(x), Imm: offset})
+}
+
+// Entity is an instruction of FormatEntity or FormatEntity2 with a result.
+func (b *Builder) Entity(op Opcode, t Type, aux uint32, args ...Value) Value {
+	return b.emit1(entityInst(op, t, aux, 0, args), resultType(op, t))
+}
+
+// EntityEffect is an instruction of FormatEntity or FormatEntity2 without a result.
+func (b *Builder) EntityEffect(op Opcode, t Type, aux, aux2 uint32, args ...Value) {
+	b.emit(entityInst(op, t, aux, aux2, args))
+}
+
+func entityInst(op Opcode, t Type, aux, aux2 uint32, args []Value) InstData {
+	d := InstData{Op: op, Type: t, Aux: aux, Imm: uint64(aux2)}
+	for i, p := range [...]*uint32{&d.A, &d.B, &d.C} {
+		if i < len(args) {
+			*p = uint32(args[i])
+		}
+	}
+	return d
+}
+
+// FuncAddr is the reference to function i.
+func (b *Builder) FuncAddr(i FuncIndex) Value {
+	return b.emit1(InstData{Op: OpFuncAddr, Type: FuncRef, Aux: uint32(i)}, FuncRef)
+}
+
+// Trap ends the block.
+func (b *Builder) Trap(code abi.TrapCode) { b.emit(InstData{Op: OpTrap, Cond: uint8(code)}) }
+
+// TrapIf traps if c is not zero.
+func (b *Builder) TrapIf(c Value, code abi.TrapCode) {
+	b.emit(InstData{Op: OpTrapIf, A: uint32(c), Cond: uint8(code)})
+}
+
+// SigCheck traps unless callee is a function of type sig.
+func (b *Builder) SigCheck(sig SigIndex, callee Value) {
+	b.emit(InstData{Op: OpSigCheck, Aux: uint32(sig), A: uint32(callee)})
+}
+
+// results appends values of the given types as the results of i.
+func (b *Builder) results(i Inst, types []Type) (first Value) {
+	f := b.F
+	first = Value(len(f.Values))
+	for n, t := range types {
+		f.Values = append(f.Values, ValueData{Type: t, Num: uint16(n), Def: uint32(i)})
+	}
+	if len(types) > 0 {
+		f.Insts[i].Result, f.Insts[i].NumResults = first, uint16(len(types))
+	}
+	return first
+}
+
+// Call calls function fn; the results are consecutive values from first.
+func (b *Builder) Call(fn FuncIndex, args []Value) (first Value) {
+	l := MakeList(b.F, args)
+	i := b.emit(InstData{Op: OpCall, Aux: uint32(fn), B: l.Off, C: l.Len})
+	return b.results(i, b.F.Mod.FuncSig(fn).Results)
+}
+
+// CallRef calls callee, which must be a function of type sig.
+func (b *Builder) CallRef(sig SigIndex, callee Value, args []Value) (first Value) {
+	l := MakeList(b.F, args)
+	i := b.emit(InstData{Op: OpCallRef, Aux: uint32(sig), A: uint32(callee), B: l.Off, C: l.Len})
+	return b.results(i, b.F.Mod.Sigs[sig].Results)
+}
+
+// Target makes a branch target.
+func (b *Builder) Target(blk Block, args []Value) Target {
+	f := b.F
+	f.Targets = append(f.Targets, TargetData{Block: blk, Args: MakeList(f, args)})
+	return Target(len(f.Targets) - 1)
+}
+
+// AddArg appends an argument to t.
+func (b *Builder) AddArg(t Target, v Value) { b.F.AppendList(&b.F.Targets[t].Args, uint32(v)) }
+
+// Jump ends the block.
+func (b *Builder) Jump(t Target) { b.emit(InstData{Op: OpJump, B: uint32(t)}) }
+
+// Branch ends the block: to then if c is not zero, else to els.
+func (b *Builder) Branch(c Value, then, els Target) {
+	b.emit(InstData{Op: OpBranch, A: uint32(c), B: uint32(then), C: uint32(els)})
+}
+
+// BrTable ends the block: to targets[min(x, len(targets)-1)].
+func (b *Builder) BrTable(x Value, targets []Target) {
+	l := MakeList(b.F, targets)
+	b.emit(InstData{Op: OpBrTable, A: uint32(x), B: l.Off, C: l.Len})
+}
+
+// Return ends the block.
+func (b *Builder) Return(results []Value) {
+	l := MakeList(b.F, results)
+	b.emit(InstData{Op: OpReturn, B: l.Off, C: l.Len})
+}

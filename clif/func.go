@@ -1,0 +1,217 @@
+package clif
+
+import "github.com/waot-project/waot/internal/abi"
+
+// InstData is one instruction: a fixed record whose fields mean what the format
+// of Op says.
+type InstData struct {
+	Op   Opcode
+	Type Type  // the controlling type (OpInfo.Sig), Invalid where there is none
+	Cond uint8 // IntCC, FloatCC, Access or abi.TrapCode
+	// NumResults values, numbered from Result, are the results.
+	NumResults uint16
+	Result     Value
+	A, B, C    uint32 // Values, Targets or a pool list, as the format says
+	Aux        uint32 // an entity of the module
+	Imm        uint64
+}
+
+// ArgA, ArgB and ArgC are the value operands.
+func (d *InstData) ArgA() Value { return Value(d.A) }
+
+// ArgB is the second value operand.
+func (d *InstData) ArgB() Value { return Value(d.B) }
+
+// ArgC is the third value operand.
+func (d *InstData) ArgC() Value { return Value(d.C) }
+
+// IntCC is the condition of an icmp.
+func (d *InstData) IntCC() IntCC { return IntCC(d.Cond) }
+
+// FloatCC is the condition of an fcmp.
+func (d *InstData) FloatCC() FloatCC { return FloatCC(d.Cond) }
+
+// Access is the access of a load or store.
+func (d *InstData) Access() Access { return Access(d.Cond) }
+
+// Trap is the code of a trap or trapif.
+func (d *InstData) Trap() abi.TrapCode { return abi.TrapCode(d.Cond) }
+
+// ValueKind says where a value comes from.
+type ValueKind uint8
+
+// The kinds.
+const (
+	ValueResult ValueKind = iota // of instruction Def
+	ValueParam                   // of block Def
+	ValueAlias                   // of value Def: the same value under another name
+)
+
+// ValueData describes one value.
+type ValueData struct {
+	Type Type
+	Kind ValueKind
+	Num  uint16 // which result or parameter
+	Def  uint32 // Inst, Block or Value
+}
+
+// List is a list of numbers in Func.Pool.
+type List struct{ Off, Len, cap uint32 }
+
+// TargetData is a branch target with the arguments for its parameters.
+type TargetData struct {
+	Block Block
+	Args  List // of Values
+}
+
+// BlockData is a basic block: the instructions [Start, End), all but the last
+// not terminators (removed ones are OpNop), and parameters.
+type BlockData struct {
+	Start, End Inst
+	Params     List // of Values
+}
+
+// Func is the body of one function: tables that refer to each other by index.
+//
+// Invariants, which clif/verify checks:
+//
+//	F1 Layout[0] is the entry; its parameters are those of the signature.
+//	F2 Blocks in Layout own disjoint ranges of Insts.
+//	F3 Exactly the last instruction of a block that is not a nop terminates.
+//	F4 Each use is dominated by its definition; types agree with OpInfo.Sig.
+//	F5 A target has as many arguments as its block parameters, of their types.
+type Func struct {
+	Name  string
+	Index FuncIndex
+	Sig   SigIndex
+	Mod   *Module
+
+	Insts   []InstData
+	Srcs    []uint32 // parallel to Insts: offset in the Wasm module, 0 if none
+	Values  []ValueData
+	Blocks  []BlockData
+	Targets []TargetData
+	Layout  []Block
+	Pool    []uint32
+}
+
+// Reset empties f, keeping its memory.
+func (f *Func) Reset() {
+	f.Insts, f.Srcs, f.Values = f.Insts[:0], f.Srcs[:0], f.Values[:0]
+	f.Blocks, f.Targets, f.Layout, f.Pool = f.Blocks[:0], f.Targets[:0], f.Layout[:0], f.Pool[:0]
+}
+
+// Signature is the function's.
+func (f *Func) Signature() *Signature { return &f.Mod.Sigs[f.Sig] }
+
+// Entry is the entry block.
+func (f *Func) Entry() Block { return f.Layout[0] }
+
+// ListAt returns the numbers of l; they alias the pool.
+func (f *Func) ListAt(l List) []uint32 { return f.Pool[l.Off : l.Off+l.Len : l.Off+l.Len] }
+
+// AppendList appends x to the list l, moving it to the end of the pool when it has no room.
+func (f *Func) AppendList(l *List, x uint32) {
+	if l.Len == l.cap {
+		n := l.cap * 2
+		if n == 0 {
+			n = 2
+		}
+		off := uint32(len(f.Pool))
+		f.Pool = append(f.Pool, f.Pool[l.Off:l.Off+l.Len]...)
+		for i := l.Len; i < n; i++ {
+			f.Pool = append(f.Pool, 0)
+		}
+		l.Off, l.cap = off, n
+	}
+	f.Pool[l.Off+l.Len] = x
+	l.Len++
+}
+
+// MakeList puts xs into the pool.
+func MakeList[T ~uint32](f *Func, xs []T) List {
+	l := List{Off: uint32(len(f.Pool)), Len: uint32(len(xs)), cap: uint32(len(xs))}
+	for _, x := range xs {
+		f.Pool = append(f.Pool, uint32(x))
+	}
+	return l
+}
+
+// Params returns the parameters of b, as numbers of Values.
+func (f *Func) Params(b Block) []uint32 { return f.ListAt(f.Blocks[b].Params) }
+
+// TargetArgs returns the arguments of t, as numbers of Values; they may be written.
+func (f *Func) TargetArgs(t Target) []uint32 { return f.ListAt(f.Targets[t].Args) }
+
+// VarArgs returns the pool list of a call, return or br_table.
+func (f *Func) VarArgs(d *InstData) []uint32 {
+	switch d.Op {
+	case OpCall, OpCallRef, OpReturn, OpBrTable:
+		return f.Pool[d.B : d.B+d.C : d.B+d.C]
+	}
+	return nil
+}
+
+// Resolve follows aliases.
+func (f *Func) Resolve(v Value) Value {
+	for f.Values[v].Kind == ValueAlias {
+		v = Value(f.Values[v].Def)
+	}
+	return v
+}
+
+// TypeOf is the type of v.
+func (f *Func) TypeOf(v Value) Type { return f.Values[v].Type }
+
+// DefInst is the instruction that v is the result of, or NoInst.
+func (f *Func) DefInst(v Value) Inst {
+	if d := &f.Values[v]; d.Kind == ValueResult {
+		return Inst(d.Def)
+	}
+	return NoInst
+}
+
+// NumArgs is how many of A, B, C are values, by format.
+func (d *InstData) NumArgs() int {
+	switch info := d.Op.Info(); info.Format {
+	case FormatUnary, FormatLoad, FormatTrapIf, FormatBranch, FormatBrTable, FormatCallRef:
+		return 1
+	case FormatBinary, FormatIntCmp, FormatFloatCmp, FormatStore:
+		return 2
+	case FormatTernary:
+		return 3
+	case FormatEntity, FormatEntity2:
+		n := 0
+		for n < len(info.Sig) && info.Sig[n] != ':' {
+			n++
+		}
+		return n
+	}
+	return 0
+}
+
+// AppendTargets appends the branch targets of d to dst, in order of edges.
+func (f *Func) AppendTargets(dst []Target, d *InstData) []Target {
+	switch d.Op {
+	case OpJump:
+		return append(dst, Target(d.B))
+	case OpBranch:
+		return append(dst, Target(d.B), Target(d.C))
+	case OpBrTable:
+		for _, t := range f.VarArgs(d) {
+			dst = append(dst, Target(t))
+		}
+	}
+	return dst
+}
+
+// Terminator is the last instruction of b that is not a nop, or NoInst.
+func (f *Func) Terminator(b Block) Inst {
+	bd := &f.Blocks[b]
+	for i := bd.End; i > bd.Start; i-- {
+		if f.Insts[i-1].Op != OpNop {
+			return i - 1
+		}
+	}
+	return NoInst
+}

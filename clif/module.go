@@ -1,0 +1,128 @@
+package clif
+
+// Signature is the type of a function.
+type Signature struct {
+	Params, Results []Type
+}
+
+// Equal reports whether s and t are the same type.
+func (s *Signature) Equal(t *Signature) bool {
+	return equalTypes(s.Params, t.Params) && equalTypes(s.Results, t.Results)
+}
+
+func equalTypes(a, b []Type) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// ImportName is where an imported entity comes from.
+type ImportName struct{ Module, Name string }
+
+// FuncDecl declares a function. Imported ones come first, in order.
+type FuncDecl struct {
+	Sig    SigIndex
+	Import *ImportName // nil if defined here
+	Name   string      // for people; may be empty, need not be unique
+	// Addressed functions have a descriptor (func_addr, exports, elements).
+	Addressed bool
+}
+
+// GlobalDecl declares a global variable.
+type GlobalDecl struct {
+	Type     Type
+	Mutable  bool
+	Import   *ImportName
+	Exported bool
+	// Init is the bits of a constant initial value; other initial values are
+	// stored by the init function.
+	Init uint64
+}
+
+// MemoryDecl declares a linear memory with 32-bit addresses and 64 KiB pages.
+type MemoryDecl struct {
+	Min, Max uint64 // pages; Max counts if HasMax
+	HasMax   bool
+	Import   *ImportName
+	Exported bool
+}
+
+// TableDecl declares a table of references.
+type TableDecl struct {
+	Elem     Type   // Ref or FuncRef
+	Min, Max uint64 // elements; Max counts if HasMax
+	HasMax   bool
+	Import   *ImportName
+	Exported bool
+}
+
+// DataDecl is a data segment. Active ones are dropped by the init function.
+type DataDecl struct{ Bytes []byte }
+
+// ElemNull and ElemComputed are special entries of ElemDecl.Funcs.
+const (
+	ElemNull     = ^FuncIndex(0)     // a null reference
+	ElemComputed = ^FuncIndex(0) - 1 // stored by the init function (elem_set)
+)
+
+// ElemDecl is an element segment: each entry a function, ElemNull or
+// ElemComputed.
+type ElemDecl struct {
+	Type  Type // Ref or FuncRef
+	Funcs []FuncIndex
+}
+
+// ExportKind is the kind of an exported entity.
+type ExportKind uint8
+
+// The kinds, numbered as in the Wasm binary format.
+const (
+	ExportFunc ExportKind = iota
+	ExportTable
+	ExportMemory
+	ExportGlobal
+)
+
+// Export is one export.
+type Export struct {
+	Name  string
+	Kind  ExportKind
+	Index uint32
+}
+
+// Module is what the functions of one Wasm module have in common. It does not
+// hold function bodies: these come and go one at a time.
+//
+// The last entry of Funcs is the init function, type () -> (), without a Wasm
+// function index of its own: it stores the globals whose initial values are not constants,
+// fills computed elements, copies active segments into tables and memories in
+// the specification's order, trapping where one does not fit, drops them, and calls
+// the start function.
+type Module struct {
+	Name     string
+	Sigs     []Signature
+	Funcs    []FuncDecl
+	Globals  []GlobalDecl
+	Memories []MemoryDecl
+	Tables   []TableDecl
+	Datas    []DataDecl
+	Elems    []ElemDecl
+	Exports  []Export
+	// Start is the start function, if HasStart (the init function calls it).
+	Start    FuncIndex
+	HasStart bool
+
+	NumImportedFuncs int
+}
+
+// InitFunc is the index of the init function.
+func (m *Module) InitFunc() FuncIndex { return FuncIndex(len(m.Funcs) - 1) }
+
+// FuncSig is the signature of function i.
+func (m *Module) FuncSig(i FuncIndex) *Signature { return &m.Sigs[m.Funcs[i].Sig] }

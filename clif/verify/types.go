@@ -1,0 +1,97 @@
+package verify
+
+import "github.com/waot-project/waot/clif"
+
+// types checks the operands and results of d against OpInfo.Sig and, for calls
+// and returns, the signature.
+func (v *verifier) types(d *clif.InstData) {
+	f := v.f
+	switch d.Op {
+	case clif.OpCall:
+		s := f.Mod.FuncSig(clif.FuncIndex(d.Aux))
+		v.listTypes("arguments", f.VarArgs(d), s.Params)
+		v.results(d, s.Results...)
+		return
+	case clif.OpCallRef:
+		s := &f.Mod.Sigs[d.Aux]
+		v.wantType(d.ArgA(), clif.FuncRef)
+		v.listTypes("arguments", f.VarArgs(d), s.Params)
+		v.results(d, s.Results...)
+		return
+	case clif.OpReturn:
+		v.listTypes("results", f.VarArgs(d), f.Signature().Results)
+	}
+	v.signature(d, d.Op.Info().Sig)
+	v.constant(d)
+}
+
+// signature checks d against a text such as "iCC:C".
+func (v *verifier) signature(d *clif.InstData, sig string) {
+	args := [...]uint32{d.A, d.B, d.C}
+	i := 0
+	for ; i < len(sig) && sig[i] != ':'; i++ {
+		v.match(d, sig[i], clif.Value(args[i]))
+	}
+	if i == len(sig) || sig[i+1] == '.' {
+		v.results(d)
+		return
+	}
+	if d.NumResults != 1 {
+		v.fail("%d results, want 1", d.NumResults)
+		return
+	}
+	v.match(d, sig[i+1], d.Result)
+}
+
+// otherBank is the type of the same width in the other bank.
+var otherBank = [clif.NumTypes]clif.Type{clif.I32: clif.F32, clif.F32: clif.I32, clif.I64: clif.F64, clif.F64: clif.I64}
+
+// match checks the type of x against one letter of a signature.
+func (v *verifier) match(d *clif.InstData, letter byte, x clif.Value) {
+	got := v.f.TypeOf(x)
+	ok := false
+	switch letter {
+	case 'C':
+		ok = got == d.Type
+	case 'i':
+		ok = got == clif.I32
+	case 'l':
+		ok = got == clif.I64
+	case 'f':
+		ok = got.IsFloat()
+	case 'n', 'p':
+		ok = got.IsInt()
+	case 'b':
+		ok = got == otherBank[d.Type]
+	case 's':
+		ok = got.IsFloat() && got != d.Type
+	case 'F':
+		ok = got == clif.FuncRef
+	}
+	if !ok {
+		v.fail("%v has the type %v, want %q of %s with %v", x, got, letter, d.Op.Info().Sig, d.Type)
+	}
+}
+
+// constant checks that immediates and entities fit the type.
+func (v *verifier) constant(d *clif.InstData) {
+	m := v.f.Mod
+	switch d.Op {
+	case clif.OpIconst, clif.OpFconst:
+		if d.Type.Bits() == 32 && d.Imm>>32 != 0 {
+			v.fail("constant 0x%x does not fit %v", d.Imm, d.Type)
+		}
+	case clif.OpGlobalGet, clif.OpGlobalSet:
+		if m.Globals[d.Aux].Type != d.Type {
+			v.fail("global%d has the type %v", d.Aux, m.Globals[d.Aux].Type)
+		}
+	case clif.OpTableGet, clif.OpTableSet, clif.OpTableFill, clif.OpTableGrow:
+		if m.Tables[d.Aux].Elem != d.Type {
+			v.fail("table%d has elements of type %v", d.Aux, m.Tables[d.Aux].Elem)
+		}
+	case clif.OpLoad, clif.OpStore:
+		if a := d.Access(); a >= clif.NumAccesses || a != clif.Full && (!d.Type.IsInt() || a.Bytes(d.Type) >= d.Type.Bits()/8) {
+			v.fail("access %d does not fit %v", d.Cond, d.Type)
+		}
+	}
+}

@@ -1,0 +1,304 @@
+// Package verify checks the invariants of CLIF: those listed at clif.Func.
+//
+// Place in the pipeline: after the front end and after each pass of the
+// mid-end, in all tests and on request.
+//
+// Input: a clif.Func.
+// Output: nil, or an *Error for the first violation.
+package verify
+
+import (
+	"fmt"
+
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/analysis"
+)
+
+// Error is a violated invariant.
+type Error struct {
+	Func  string
+	Block clif.Block // NoBlock if none in particular
+	Inst  clif.Inst  // NoInst if none in particular
+	Text  string     // of the instruction
+	Msg   string
+}
+
+func (e *Error) Error() string {
+	s := fmt.Sprintf("verify %q", e.Func)
+	if e.Block != clif.NoBlock {
+		s += fmt.Sprintf(" %v", e.Block)
+	}
+	if e.Inst != clif.NoInst {
+		s += fmt.Sprintf(" %v (%s)", e.Inst, e.Text)
+	}
+	return s + ": " + e.Msg
+}
+
+type verifier struct {
+	f   *clif.Func
+	cfg analysis.CFG
+	dom analysis.DomTree
+	// defBlock is where each value is defined, NoBlock if nowhere in the layout.
+	defBlock []clif.Block
+	block    clif.Block
+	inst     clif.Inst
+	err      *Error
+}
+
+// Func checks f.
+func Func(f *clif.Func) error {
+	v := &verifier{f: f, block: clif.NoBlock, inst: clif.NoInst}
+	v.structure()
+	if v.err == nil {
+		v.cfg.Compute(f)
+		v.dom.Compute(&v.cfg)
+		v.definitions()
+	}
+	for _, b := range f.Layout {
+		if v.err != nil {
+			break
+		}
+		v.checkBlock(b)
+	}
+	if v.err != nil {
+		return v.err
+	}
+	return nil
+}
+
+func (v *verifier) fail(format string, args ...any) {
+	if v.err != nil {
+		return
+	}
+	v.err = &Error{Func: v.f.Name, Block: v.block, Inst: v.inst, Msg: fmt.Sprintf(format, args...)}
+	if v.inst != clif.NoInst {
+		v.err.Text = v.f.Insts[v.inst].Op.String()
+	}
+}
+
+// structure checks F1 to F3 and that all indices are in range.
+func (v *verifier) structure() {
+	f := v.f
+	if len(f.Layout) == 0 {
+		v.fail("no blocks")
+		return
+	}
+	owner := make([]bool, len(f.Insts))
+	placed := make([]bool, len(f.Blocks))
+	for _, b := range f.Layout {
+		v.block, v.inst = b, clif.NoInst
+		if int(b) >= len(f.Blocks) || placed[b] {
+			v.fail("block is not in the function, or twice in the layout")
+			return
+		}
+		placed[b] = true
+		bd := &f.Blocks[b]
+		if bd.Start > bd.End || int(bd.End) > len(f.Insts) {
+			v.fail("instruction range %d to %d", bd.Start, bd.End)
+			return
+		}
+		term := f.Terminator(b)
+		if term == clif.NoInst || !f.Insts[term].Op.IsTerminator() {
+			v.fail("does not end in a terminator")
+			return
+		}
+		for i := bd.Start; i < bd.End; i++ {
+			v.inst = i
+			if owner[i] {
+				v.fail("instruction is in two blocks")
+				return
+			}
+			owner[i] = true
+			v.shape(i, term)
+		}
+	}
+	v.block, v.inst = f.Entry(), clif.NoInst
+	params := f.Params(f.Entry())
+	sig := f.Signature()
+	if len(params) != len(sig.Params) {
+		v.fail("the entry has %d parameters, the signature %d", len(params), len(sig.Params))
+		return
+	}
+	for i, p := range params {
+		v.wantType(clif.Value(p), sig.Params[i])
+	}
+}
+
+// shape checks what can be seen of an instruction alone.
+func (v *verifier) shape(i, term clif.Inst) {
+	f := v.f
+	d := &f.Insts[i]
+	if d.Op >= clif.NumOpcodes {
+		v.fail("unknown opcode %d", d.Op)
+		return
+	}
+	info := d.Op.Info()
+	if d.Op.IsTerminator() && i != term {
+		v.fail("terminator inside a block")
+	}
+	if !info.Types.Has(d.Type) {
+		v.fail("%v cannot have the type %v", d.Op, d.Type)
+	}
+	args := [...]uint32{d.A, d.B, d.C}
+	for _, a := range args[:d.NumArgs()] {
+		if int(a) >= len(f.Values) {
+			v.fail("value v%d does not exist", a)
+		}
+	}
+	for n := range uint32(d.NumResults) {
+		r := uint32(d.Result) + n
+		if int(r) >= len(f.Values) || f.Values[r].Kind != clif.ValueResult || f.Values[r].Def != uint32(i) {
+			v.fail("result v%d is not this instruction's", r)
+		}
+	}
+	for _, t := range f.AppendTargets(nil, d) {
+		if int(t) >= len(f.Targets) || int(f.Targets[t].Block) >= len(f.Blocks) {
+			v.fail("target %d does not exist", t)
+		}
+	}
+	v.entity(info.Entity, uint64(d.Aux))
+	v.entity(info.Entity2, d.Imm)
+}
+
+// entity checks that a module entity exists.
+func (v *verifier) entity(e clif.Entity, i uint64) {
+	m := v.f.Mod
+	n := 0
+	switch e {
+	case clif.EntNone:
+		return
+	case clif.EntGlobal:
+		n = len(m.Globals)
+	case clif.EntMemory:
+		n = len(m.Memories)
+	case clif.EntTable:
+		n = len(m.Tables)
+	case clif.EntData:
+		n = len(m.Datas)
+	case clif.EntElem:
+		n = len(m.Elems)
+	case clif.EntFunc:
+		n = len(m.Funcs)
+	case clif.EntSig:
+		n = len(m.Sigs)
+	}
+	if i >= uint64(n) {
+		v.fail("%v%d does not exist", e, i)
+	}
+}
+
+// definitions notes the block that defines each value.
+func (v *verifier) definitions() {
+	f := v.f
+	v.defBlock = make([]clif.Block, len(f.Values))
+	for i := range v.defBlock {
+		v.defBlock[i] = clif.NoBlock
+	}
+	for _, b := range f.Layout {
+		v.block, v.inst = b, clif.NoInst
+		for n, p := range f.Params(b) {
+			d := &f.Values[p]
+			if d.Kind != clif.ValueParam || d.Def != uint32(b) || int(d.Num) != n {
+				v.fail("v%d is not parameter %d", p, n)
+			}
+			v.defBlock[p] = b
+		}
+		for i := f.Blocks[b].Start; i < f.Blocks[b].End; i++ {
+			d := &f.Insts[i]
+			for n := range clif.Value(d.NumResults) {
+				v.defBlock[d.Result+n] = b
+			}
+		}
+	}
+}
+
+func (v *verifier) wantType(x clif.Value, t clif.Type) {
+	if got := v.f.TypeOf(x); got != t {
+		v.fail("%v has the type %v, want %v", x, got, t)
+	}
+}
+
+// use checks F4 for one operand.
+func (v *verifier) use(x clif.Value) {
+	f := v.f
+	if int(x) >= len(f.Values) {
+		v.fail("value %v does not exist", x)
+		return
+	}
+	d := &f.Values[x]
+	if d.Kind == clif.ValueAlias {
+		v.fail("%v is an alias", x)
+		return
+	}
+	db := v.defBlock[x]
+	switch {
+	case db == clif.NoBlock:
+		v.fail("%v is not defined", x)
+	case v.cfg.Number(v.block) == analysis.Unreached:
+	case v.cfg.Number(db) == analysis.Unreached || !v.dom.Dominates(db, v.block):
+		v.fail("%v is defined in %v, which does not dominate", x, db)
+	case db == v.block && d.Kind == clif.ValueResult && clif.Inst(d.Def) >= v.inst:
+		v.fail("%v is used before its definition", x)
+	}
+}
+
+func (v *verifier) checkBlock(b clif.Block) {
+	f := v.f
+	v.block = b
+	for i := f.Blocks[b].Start; i < f.Blocks[b].End && v.err == nil; i++ {
+		v.inst = i
+		d := &f.Insts[i]
+		args := [...]uint32{d.A, d.B, d.C}
+		for _, a := range args[:d.NumArgs()] {
+			v.use(clif.Value(a))
+		}
+		if d.Op != clif.OpBrTable {
+			for _, a := range f.VarArgs(d) {
+				v.use(clif.Value(a))
+			}
+		}
+		if v.err != nil {
+			return
+		}
+		v.types(d)
+		for _, t := range f.AppendTargets(nil, d) {
+			v.target(t)
+		}
+	}
+}
+
+func (v *verifier) target(t clif.Target) {
+	f := v.f
+	args, params := f.TargetArgs(t), f.Params(f.Targets[t].Block)
+	if len(args) != len(params) {
+		v.fail("%d arguments for %v, which has %d parameters", len(args), f.Targets[t].Block, len(params))
+		return
+	}
+	for i, a := range args {
+		v.use(clif.Value(a))
+		if v.err == nil {
+			v.wantType(clif.Value(a), f.TypeOf(clif.Value(params[i])))
+		}
+	}
+}
+
+func (v *verifier) listTypes(what string, args []uint32, types []clif.Type) {
+	if len(args) != len(types) {
+		v.fail("%d %s, want %d", len(args), what, len(types))
+		return
+	}
+	for i, a := range args {
+		v.wantType(clif.Value(a), types[i])
+	}
+}
+
+// results checks the types of the results.
+func (v *verifier) results(d *clif.InstData, types ...clif.Type) {
+	if int(d.NumResults) != len(types) {
+		v.fail("%d results, want %d", d.NumResults, len(types))
+		return
+	}
+	for i, t := range types {
+		v.wantType(d.Result+clif.Value(i), t)
+	}
+}

@@ -1,0 +1,48 @@
+// Package inproc executes compiled modules inside a Go process, on linux/amd64
+// and without cgo. Elsewhere it compiles, and NewStore and Load answer
+// ErrUnsupported.
+//
+// Place in the pipeline: the last stage. It knows the binary interface
+// (internal/abi, internal/meta) and nothing of the compiler, so a program that
+// only loads objects does not link one.
+//
+// Input: an Image (text, constants, instance data, relocations, metadata).
+// Output: instances whose functions can be called, and their memories, tables
+// and globals.
+//
+// # How it works
+//
+// Images live in one reserved range of addresses, the code arena; text and
+// constants of all instances of one Module are the same pages of a memfd, instance data
+// is private. Native code runs on stacks of its own: 8 MiB, aligned to
+// their size, with a guard below and the context of the call (nativeContext) at
+// the top, which stubs and the signal handler find as rsp | mask.
+//
+// enter switches to a native stack and runs there until the code returns, calls a host
+// function or a host's helper, or traps. Each of the three is the same event for Go:
+// the registers of Go's side are restored as if a call had returned, and a word of the
+// context says which it was. Host functions run on the goroutine's own stack, so they may
+// grow it, block, panic and call back into native code, which then continues
+// lower on the same native stack.
+//
+// The signal handler of SIGSEGV, SIGBUS, SIGFPE and SIGILL looks at the program
+// counter: outside of the arena it tail-jumps to Go's handler, so that Go's own faults stay
+// ordinary panics. Inside, it notes the fault in the context and resumes on
+// Go's side; Go decides by the trap table whether that was a trap, and
+// ends the process with a message if not.
+//
+// Pointers of Go never lie in native memory, and native addresses whose memory is ever
+// unmapped are kept as uintptr.
+//
+// # What is process-wide
+//
+// The code arena, the native stacks and the signal handlers exist once per process, and
+// signal handlers cannot be passed anything: the package keeps them in two
+// variables (process and signals). Nothing else is global.
+//
+// # Limits
+//
+// While native code runs, a garbage collection that wants to stop the world
+// waits for it. v128 cannot be passed between host and native code. Handles of
+// references to host values live as long as their store.
+package inproc

@@ -1,0 +1,214 @@
+#include "go_asm.h"
+#include "textflag.h"
+#include "funcdata.h"
+
+// R11 is the last byte of the native stack (sp | mask) wherever CTX is used.
+#define CTX(off) (off+1-nativeContext__size)(R11)
+
+// func enter(cc *CallContext, last uintptr) (reason uint64)
+//
+// enter does not write SP, so Go's unwinder can pass it while dispatch runs.
+// Host calls are dispatched by a call from here, and native code is resumed by a jump,
+// so that the processor's return stack stays balanced: the RET of
+// switchResume matches the native call of the stub.
+TEXT ·enter(SB), 0, $16-24
+	NO_LOCAL_POINTERS
+	MOVQ last+8(FP), R11
+	CALL ·switchEnter(SB)
+
+	// Every exit from native code arrives here (goPC), with SP and BP restored.
+	MOVQ last+8(FP), R11
+	MOVQ CTX(nativeContext_reason), AX
+	CMPQ AX, $const_exitHost
+	JNE  done
+	MOVQ cc+0(FP), AX
+	MOVQ AX, 0(SP)
+	CALL ·dispatch(SB)
+	MOVQ 8(SP), AX
+	TESTQ AX, AX
+	JNE  done
+	MOVQ last+8(FP), R11
+	JMP  ·switchResume(SB)
+
+done:
+	MOVQ AX, reason+16(FP)
+	RET
+
+// func switchEnter()
+//
+// In: R11. Runs nativeContext.code on the native stack.
+TEXT ·switchEnter(SB), NOSPLIT|NOFRAME, $0-0
+	MOVQ 0(SP), AX
+	MOVQ AX, CTX(nativeContext_goPC)
+	LEAQ 8(SP), AX
+	MOVQ AX, CTX(nativeContext_goSP)
+	MOVQ BP, CTX(nativeContext_goBP)
+	MOVQ CTX(nativeContext_sp), SP
+	XORL BP, BP // ends the chain of frames
+	TESTQ $const_flagFloatArgs, CTX(nativeContext_flags)
+	JEQ  ints
+	MOVSD CTX(nativeContext_floats+0), X0
+	MOVSD CTX(nativeContext_floats+8), X1
+	MOVSD CTX(nativeContext_floats+16), X2
+	MOVSD CTX(nativeContext_floats+24), X3
+	MOVSD CTX(nativeContext_floats+32), X4
+	MOVSD CTX(nativeContext_floats+40), X5
+	MOVSD CTX(nativeContext_floats+48), X6
+	MOVSD CTX(nativeContext_floats+56), X7
+
+ints:
+	MOVQ CTX(nativeContext_ints+0), DI
+	MOVQ CTX(nativeContext_ints+8), SI
+	MOVQ CTX(nativeContext_ints+16), DX
+	MOVQ CTX(nativeContext_ints+24), CX
+	MOVQ CTX(nativeContext_ints+32), R8
+	MOVQ CTX(nativeContext_ints+40), R9
+	MOVQ CTX(nativeContext_ints+48), AX
+	MOVQ CTX(nativeContext_ints+56), R10
+	MOVQ CTX(nativeContext_code), R11
+	CALL R11
+
+	// The callee has popped its arguments: SP is as before. Nothing is stored to
+	// the native stack from here but into the context.
+	MOVQ SP, R11
+	ORQ  $const_stackMask, R11
+	MOVQ AX, CTX(nativeContext_ints+0)
+	MOVQ DX, CTX(nativeContext_ints+8)
+	MOVQ CX, CTX(nativeContext_ints+16)
+	MOVQ SI, CTX(nativeContext_ints+24)
+	TESTQ $const_flagFloatResults, CTX(nativeContext_flags)
+	JEQ  back
+	MOVSD X0, CTX(nativeContext_floats+0)
+	MOVSD X1, CTX(nativeContext_floats+8)
+	MOVSD X2, CTX(nativeContext_floats+16)
+	MOVSD X3, CTX(nativeContext_floats+24)
+
+back:
+	MOVQ $const_exitReturn, CTX(nativeContext_reason)
+	MOVQ CTX(nativeContext_goBP), BP
+	MOVQ CTX(nativeContext_goPC), CX
+	MOVQ CTX(nativeContext_goSP), AX
+
+	// The return address was overwritten if there were host calls.
+	LEAQ -8(AX), SP
+	MOVQ CX, 0(SP)
+	RET
+
+// exitStub is where binding stubs jump to, on the native stack, with R11 set
+// and the index stored. It treats the native stack as read-only: SP may be just above
+// the guard, and a fault in Go text there would be fatal.
+TEXT ·exitStub(SB), NOSPLIT|NOFRAME, $0-0
+	MOVQ DI, CTX(nativeContext_ints+0)
+	MOVQ SI, CTX(nativeContext_ints+8)
+	MOVQ DX, CTX(nativeContext_ints+16)
+	MOVQ CX, CTX(nativeContext_ints+24)
+	MOVQ R8, CTX(nativeContext_ints+32)
+	MOVQ R9, CTX(nativeContext_ints+40)
+	MOVQ AX, CTX(nativeContext_ints+48)
+	MOVQ R10, CTX(nativeContext_ints+56)
+	MOVSD X0, CTX(nativeContext_floats+0)
+	MOVSD X1, CTX(nativeContext_floats+8)
+	MOVSD X2, CTX(nativeContext_floats+16)
+	MOVSD X3, CTX(nativeContext_floats+24)
+	MOVSD X4, CTX(nativeContext_floats+32)
+	MOVSD X5, CTX(nativeContext_floats+40)
+	MOVSD X6, CTX(nativeContext_floats+48)
+	MOVSD X7, CTX(nativeContext_floats+56)
+	MOVQ BX, CTX(nativeContext_saved+0)
+	MOVQ R12, CTX(nativeContext_saved+8)
+	MOVQ R13, CTX(nativeContext_saved+16)
+	MOVQ R14, CTX(nativeContext_saved+24)
+	MOVQ R15, CTX(nativeContext_saved+32)
+	MOVQ BP, CTX(nativeContext_fp)
+	MOVQ SP, CTX(nativeContext_sp)
+	MOVQ $const_exitHost, CTX(nativeContext_reason)
+	MOVQ CTX(nativeContext_goBP), BP
+	MOVQ CTX(nativeContext_goPC), AX
+	MOVQ CTX(nativeContext_goSP), SP
+	JMP  AX
+
+// func switchResume()
+//
+// In: R11, SP in the frame of enter. Jumped to; returns from the stub's call.
+TEXT ·switchResume(SB), NOSPLIT|NOFRAME, $0-0
+	MOVQ SP, CTX(nativeContext_goSP)
+	MOVQ BP, CTX(nativeContext_goBP)
+	MOVQ CTX(nativeContext_saved+0), BX
+	MOVQ CTX(nativeContext_saved+8), R12
+	MOVQ CTX(nativeContext_saved+16), R13
+	MOVQ CTX(nativeContext_saved+24), R14
+	MOVQ CTX(nativeContext_saved+32), R15
+	MOVQ CTX(nativeContext_fp), BP
+	TESTQ $const_flagFloatResults, CTX(nativeContext_flags)
+	JEQ  ints
+	MOVSD CTX(nativeContext_floats+0), X0
+	MOVSD CTX(nativeContext_floats+8), X1
+	MOVSD CTX(nativeContext_floats+16), X2
+	MOVSD CTX(nativeContext_floats+24), X3
+
+ints:
+	MOVQ CTX(nativeContext_ints+0), AX
+	MOVQ CTX(nativeContext_ints+8), DX
+	MOVQ CTX(nativeContext_ints+16), CX
+	MOVQ CTX(nativeContext_ints+24), SI
+	MOVQ CTX(nativeContext_pop), DI
+	MOVQ CTX(nativeContext_sp), SP
+	TESTQ DI, DI
+	JNE  pop
+	RET
+
+pop:
+	MOVQ 0(SP), R11
+	LEAQ 8(SP)(DI*1), SP
+	JMP  R11
+
+// func acquire(owner *uintptr) (state uint64)
+//
+// The owner word holds the address of the g of the goroutine inside the store.
+TEXT ·acquire(SB), NOSPLIT, $0-16
+	MOVQ owner+0(FP), DI
+	MOVQ TLS, R8
+	MOVQ 0(R8)(TLS*1), CX
+	XORL AX, AX
+	XORL DX, DX
+	LOCK
+	CMPXCHGQ CX, 0(DI)
+	JEQ  done
+	INCQ DX
+	CMPQ AX, CX
+	JEQ  done
+	INCQ DX
+
+done:
+	MOVQ DX, state+8(FP)
+	RET
+
+// func release(owner *uintptr)
+TEXT ·release(SB), NOSPLIT, $0-8
+	MOVQ owner+0(FP), DI
+	MOVQ $0, 0(DI)
+	RET
+
+// func exitStubAddress() uintptr
+TEXT ·exitStubAddress(SB), NOSPLIT, $0-8
+	LEAQ ·exitStub(SB), AX
+	MOVQ AX, ret+0(FP)
+	RET
+
+// func cpuid(leaf, sub uint32) (a, b, c, d uint32)
+TEXT ·cpuid(SB), NOSPLIT, $0-24
+	MOVL leaf+0(FP), AX
+	MOVL sub+4(FP), CX
+	CPUID
+	MOVL AX, a+8(FP)
+	MOVL BX, b+12(FP)
+	MOVL CX, c+16(FP)
+	MOVL DX, d+20(FP)
+	RET
+
+// func xgetbv() uint32
+TEXT ·xgetbv(SB), NOSPLIT, $0-4
+	XORL CX, CX
+	XGETBV
+	MOVL AX, ret+0(FP)
+	RET

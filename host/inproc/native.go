@@ -1,0 +1,80 @@
+package inproc
+
+import "unsafe"
+
+// Geometry of native stacks.
+const (
+	// stackSize is size and alignment of a native stack, in bytes.
+	stackSize = 8 << 20
+	stackMask = stackSize - 1
+	// stackGuard is the inaccessible part at the low end. Frames above 4096 bytes
+	// probe each page, so they cannot step over it.
+	stackGuard = 64 << 10
+	// headroom is what must be free below the stack pointer when Go enters native
+	// code: the entry's own push comes from Go text and must never reach the guard.
+	headroom = 16 << 10
+	// contextSize is what nativeContext takes at the top, rounded up so that the
+	// stack pointer starts aligned.
+	contextSize = 512
+)
+
+// Why native code was left; nativeContext.reason, and the result of enter.
+const (
+	exitReturn = 0 // the function returned
+	exitHost   = 1 // a stub was called; enter handles it and does not return it
+	exitTrap   = 2 // a fault in native code
+	exitError  = 3 // dispatch gave up the activation
+)
+
+// Flags of nativeContext.flags.
+const (
+	flagFloatArgs    = 1 // entry loads xmm0 to xmm7
+	flagFloatResults = 2 // entry stores, resumption loads xmm0 to xmm3
+)
+
+// nativeContext is what Go, the assembly and the signal handler share about
+// the call that runs on a native stack. It is the last thing on the stack: its end is
+// the stack's end. Assembly reads offsets from go_asm.h. It holds no pointers to Go
+// memory that outlive the activation: goSP and goBP are set anew at each entry
+// and resumption, and the goroutine's stack cannot move in between.
+type nativeContext struct {
+	// goSP, goPC, goBP are where an exit continues. goSP is 0 when no native code runs.
+	goSP, goPC, goBP uintptr
+	reason           uint64
+	code             uintptr // entry point
+	// sp is the stack pointer to enter with, then the one at an exit by a stub
+	// (where the return address is); fp is rbp at that exit.
+	sp, fp uintptr
+	saved  [5]uint64 // rbx, r12 to r15 at that exit
+	pop    uint64    // bytes of stack arguments that resumption pops
+	flags  uint64
+	// ints and floats are argument registers in the order of the convention; the
+	// first four of each are the results, in theirs.
+	ints   [8]uint64
+	floats [8]uint64
+	// The last fault.
+	faultPC, faultAddr, faultSP, faultFP uintptr
+	faultSignal, faultSICode             uint64
+	// index is the binding whose stub was called. Stubs store it by an 8-bit
+	// displacement from the end of the stack: it must be the last field.
+	index uint64
+}
+
+// nativeExit is what a nested activation must preserve of the one below it.
+type nativeExit struct {
+	sp, fp uintptr
+	saved  [5]uint64
+}
+
+// ptr is address a as a pointer to memory outside of Go's heap.
+func ptr(a uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&a)) }
+
+// load64 and store64 access a native word.
+func load64(a uintptr) uint64     { return *(*uint64)(ptr(a)) }
+func store64(a uintptr, v uint64) { *(*uint64)(ptr(a)) = v }
+
+// bytesAt is n bytes of native memory.
+func bytesAt(a, n uintptr) []byte { return unsafe.Slice((*byte)(ptr(a)), n) }
+
+// alignUp rounds n up to a multiple of a, a power of two.
+func alignUp(n, a uintptr) uintptr { return (n + a - 1) &^ (a - 1) }

@@ -1,0 +1,168 @@
+// Package abi holds the facts of waot's binary interface that the compiler and
+// the hosts of compiled code must agree on: trap codes, the helper functions a
+// host supplies, the layout of instance data, the argument locations of the
+// waot calling convention, and the tag scheme of references. docs/abi.md
+// explains them.
+//
+// Place in the pipeline: a leaf, imported by the back end, the object
+// metadata and the hosts.
+//
+// Input: nothing.
+// Output: constants, tables and pure functions.
+package abi
+
+// Version is the version of the binary interface; linkers and loaders refuse
+// any other.
+const Version = 1
+
+// TrapCode says why compiled code trapped. The values are stored in objects.
+type TrapCode uint8
+
+// The trap codes.
+const (
+	TrapNone TrapCode = iota
+	TrapUnreachable
+	TrapMemoryOutOfBounds
+	TrapTableOutOfBounds
+	TrapUndefinedElement
+	TrapUninitializedElement
+	TrapBadSignature
+	TrapIntegerOverflow
+	TrapIntegerDivideByZero
+	TrapBadConversion
+	TrapStackOverflow
+	TrapNullReference
+	NumTrapCodes
+)
+
+var trapNames = [NumTrapCodes]string{
+	"none", "unreachable", "memory_out_of_bounds", "table_out_of_bounds", "undefined_element",
+	"uninitialized_element", "bad_signature", "integer_overflow", "integer_divide_by_zero",
+	"bad_conversion", "stack_overflow", "null_reference",
+}
+
+// trapMessages are the words of the specification's test suite.
+var trapMessages = [NumTrapCodes]string{
+	"no trap", "unreachable", "out of bounds memory access", "out of bounds table access", "undefined element",
+	"uninitialized element", "indirect call type mismatch", "integer overflow", "integer divide by zero",
+	"invalid conversion to integer", "call stack exhausted", "null reference",
+}
+
+// String is the name of c in CLIF's text form.
+func (c TrapCode) String() string {
+	if c >= NumTrapCodes {
+		return "unknown"
+	}
+	return trapNames[c]
+}
+
+// Message is the wording of the specification's test suite for c.
+func (c TrapCode) Message() string {
+	if c >= NumTrapCodes {
+		return "unknown trap"
+	}
+	return trapMessages[c]
+}
+
+// TrapByName is the code whose String is name, or TrapNone and false.
+func TrapByName(name string) (TrapCode, bool) {
+	for c, n := range trapNames {
+		if n == name {
+			return TrapCode(c), true
+		}
+	}
+	return TrapNone, false
+}
+
+// FaultKind says how the instruction at a trap site signals the trap, and so
+// what a signal handler has to verify before it calls a fault a trap.
+type FaultKind uint8
+
+// The kinds of fault.
+const (
+	// FaultUndefined: the site is an undefined instruction (SIGILL).
+	FaultUndefined FaultKind = iota
+	// FaultMemory: an access to linear memory Mem (SIGSEGV or SIGBUS with an
+	// address inside the reservation of that memory).
+	FaultMemory
+	// FaultNull: an access near address zero through a null reference (SIGSEGV
+	// with an address in page zero).
+	FaultNull
+	// FaultDivide: a division (SIGFPE).
+	FaultDivide
+)
+
+// Helper is a function that a host supplies. Helpers take integer arguments as
+// in the C calling convention of the machine (the waot convention agrees with
+// it for them), may not unwind, and run on the stack of the compiled code.
+type Helper uint8
+
+// The helpers. See docs/abi.md for their C prototypes.
+const (
+	HelperMemoryGrow Helper = iota
+	HelperTableGrow
+	HelperMemmove
+	HelperMemset
+	HelperTableFill
+	NumHelpers
+)
+
+// HelperInfo describes a helper.
+type HelperInfo struct {
+	// Symbol is its linker name.
+	Symbol string
+	// Args is the number of 64-bit integer arguments; Result says whether it
+	// returns a 64-bit integer.
+	Args   int
+	Result bool
+}
+
+// Helpers is the table of helpers.
+var Helpers = [NumHelpers]HelperInfo{
+	// uint64 waot_memory_grow(void *base, uint64 pages): old pages, or all ones.
+	HelperMemoryGrow: {"waot_memory_grow", 2, true},
+	// uint64 waot_table_grow(void *base, uint64 elements, uint64 init): old
+	// length, or all ones.
+	HelperTableGrow: {"waot_table_grow", 3, true},
+	// void waot_memmove(void *to, void *from, uint64 bytes).
+	HelperMemmove: {"waot_memmove", 3, false},
+	// void waot_memset(void *to, uint64 byte, uint64 bytes).
+	HelperMemset: {"waot_memset", 3, false},
+	// void waot_table_fill(void *to, uint64 word, uint64 words).
+	HelperTableFill: {"waot_table_fill", 3, false},
+}
+
+// Linear memory and tables. The word before the base of either holds its
+// current size; base and reservation never move.
+const (
+	// MemorySizeOffset is where, relative to a memory's base, its current size
+	// in bytes is (a 64-bit word).
+	MemorySizeOffset = -8
+	// TableSizeOffset is where, relative to a table's base, its current length
+	// in elements is (a 64-bit word).
+	TableSizeOffset = -8
+	// MemoryMaxPagesOffset and TableMaxOffset hold the limit that growth must
+	// respect (64-bit words), for hosts only.
+	MemoryMaxPagesOffset = -16
+	TableMaxOffset       = -16
+	// MemoryReservation is how many bytes from its base belong to a 32-bit
+	// memory: any index + offset + width falls inside.
+	MemoryReservation = 8<<30 + 64<<10
+	// PageSize is WebAssembly's.
+	PageSize = 64 << 10
+)
+
+// Function descriptors: what a function reference points to.
+const (
+	DescCode = 0  // address of the code, waot convention
+	DescType = 8  // address of the canonical type record
+	DescSize = 16 // bytes
+)
+
+// References. A null reference is 0. The low two bits tell the rest apart.
+const (
+	RefTagMask   = 3
+	RefTagObject = 0 // address of a collected object, aligned to 8
+	RefTagInt    = 1 // small integer, shifted left by 1
+	RefTagHost   = 2 // host handle, shifted left by 2
+)

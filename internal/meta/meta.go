@@ -1,0 +1,130 @@
+// Package meta is the metadata of a compiled module: what a host has to know to
+// instantiate and run it. Its encoding is the section .waot.meta of objects,
+// beside .waot.traps, .waot.stackmaps and .waot.calls.
+//
+// Place in the pipeline: written by the object driver, read by hosts. A leaf
+// but for internal/abi.
+//
+// Input: a Module, or the bytes of the sections.
+// Output: the bytes, or a Module in which every offset has been validated.
+package meta
+
+import "github.com/waot-project/waot/internal/abi"
+
+// ValType is a Wasm value type, numbered as in the binary format.
+type ValType uint8
+
+// The value types.
+const (
+	I32       ValType = 0x7f
+	I64       ValType = 0x7e
+	F32       ValType = 0x7d
+	F64       ValType = 0x7c
+	V128      ValType = 0x7b
+	FuncRef   ValType = 0x70
+	ExternRef ValType = 0x6f
+)
+
+// FuncType is a function type.
+type FuncType struct{ Params, Results []ValType }
+
+// ImportName is where an imported entity comes from; nil in its place: defined here.
+type ImportName struct{ Module, Name string }
+
+// Memory is a linear memory.
+type Memory struct {
+	Slot     uint32 // offset in the instance data of the word that gets the base
+	Min, Max uint64 // pages; Max is the default limit where HasMax is false
+	HasMax   bool
+	Import   *ImportName
+}
+
+// Table is a table.
+type Table struct {
+	Slot     uint32
+	Elem     ValType
+	Min, Max uint64
+	HasMax   bool
+	Import   *ImportName
+}
+
+// Global is a global variable.
+type Global struct {
+	// Offset in the instance data: of the value, or, if imported, of the word that
+	// gets the value's address.
+	Offset  uint32
+	Type    ValType
+	Mutable bool
+	Import  *ImportName
+}
+
+// Func is a function, in the order of the module's function indices; the last
+// is the init function.
+type Func struct {
+	Type   uint32 // index into Types
+	Name   string // from the name section or an export; may be empty
+	Import *ImportName
+	// Slot, of an imported function, is the offset in the instance data of the pair
+	// {code, descriptor}.
+	Slot uint32
+	// Text and Size are the offset and size of the code in .text; Desc is the offset
+	// of the descriptor in the instance data, HasDesc whether there is one.
+	Text, Size uint32
+	Desc       uint32
+	HasDesc    bool
+}
+
+// Export is an export; Kind as in the Wasm binary format (0 function, 1 table,
+// 2 memory, 3 global).
+type Export struct {
+	Name  string
+	Kind  uint8
+	Index uint32
+}
+
+// Trap is a trap site; Offset is in .text.
+type Trap struct {
+	Offset uint32
+	Code   abi.TrapCode
+	Fault  abi.FaultKind
+	Memory uint8
+	Src    uint32
+}
+
+// Call is a call site: Offset in .text of the return address, Src the offset
+// in the Wasm module.
+type Call struct{ Offset, Src uint32 }
+
+// StackMap lists the live references at a call site: displacements from the
+// frame pointer.
+type StackMap struct {
+	Offset uint32
+	Slots  []int32
+}
+
+// Module is the metadata of one module.
+type Module struct {
+	ABI  uint32 // abi.Version
+	Arch string // "x86-64"
+	CPU  string // the floor: "x86-64-v2"
+	Name string
+	// InstanceSize is the size of the instance data, which is all of .data;
+	// Helpers the offset of the array of helper slots; TypeSlots the offset of the array
+	// of type slots, SlotTypes the index into Types of each.
+	InstanceSize uint32
+	Helpers      uint32
+	TypeSlots    uint32
+	SlotTypes    []uint32
+
+	Types    []FuncType
+	Memories []Memory
+	Tables   []Table
+	Globals  []Global
+	Funcs    []Func
+	Exports  []Export
+
+	// Sorted by Offset.
+	Traps     []Trap
+	Calls     []Call
+	StackMaps []StackMap
+}

@@ -1,0 +1,302 @@
+// Package linear is the fast register allocator: linear scan on SSA form
+// (Wimmer and Franz 2010) with lifetime holes, optimised interval splitting
+// (Wimmer and Mössenböck 2005) and register hints.
+//
+// The steps, one file each: liveness.go finds which values are live into which
+// blocks; build.go makes lifetime intervals and use positions in one backward
+// pass, fixed.go what instructions reserve for themselves; walk.go gives
+// registers to intervals in order of their starts, splitting them (split.go) or
+// leaving them in memory; slots.go places those that need one in spill slots;
+// resolve.go connects the pieces inside blocks and over edges; emit.go
+// sequentialises the moves; stackmap.go lists the references.
+//
+// # Positions
+//
+// Instruction i has four positions: 4i is the gap before it, where Fixed,
+// Reuse and Mod operands fetch their values by moves and blocks are entered;
+// 4i+2 is where it reads; 4i+3 is where it writes. An interval is a list of
+// half-open ranges of positions. It may be split at
+//
+//	4i    block boundary: edges connect the pieces; else moves After(i-1)
+//	4i+2  moves at Before(i)
+//	4i+3  the later piece is in memory: if it has to be stored there, that
+//	      happens at Before(i)
+//
+// Each value has at most one home in memory: a spill slot, the incoming
+// argument word it came in, or no place at all if it can be rematerialised.
+//
+// Place in the pipeline: between lowering and the checker; the alternative to
+// the default allocator where compile time matters more.
+//
+// Input: regalloc.Input with its invariants I1 to I6, and a
+// regalloc.MachineEnv whose float scratch register exists.
+// Output: regalloc.Output.
+package linear
+
+import (
+	"fmt"
+
+	"github.com/waot-project/waot/regalloc"
+	"github.com/waot-project/waot/regalloc/parmove"
+)
+
+const (
+	inf = ^uint32(0)
+	// none is no index of a part, virtual register, block or instruction.
+	none = ^uint32(0)
+
+	atUse = 2 // offset of the position where an instruction reads
+	atDef = 3 // offset of the position where an instruction writes
+
+	maxInsts = 1 << 28
+)
+
+// ErrorKind tells the errors of this package apart.
+type ErrorKind uint8
+
+// The kinds of error.
+const (
+	// TooLarge: more than 2^28 instructions, operands or virtual registers.
+	TooLarge ErrorKind = iota
+	// Undefined: a virtual register is live into the entry block.
+	Undefined
+	// Unallocatable: an instruction needs more registers than there are.
+	Unallocatable
+	// TerminatorDef: a terminator with one successor, which has several
+	// predecessors, defines a value that would have to be moved on the edge:
+	// there is no place for that move.
+	TerminatorDef
+	// Exhausted: the allocator did not finish within a number of steps
+	// proportional to the input, which is a bug in it or an impossible input.
+	Exhausted
+)
+
+var errorText = [...]string{
+	"function too large", "value without a definition", "not enough registers",
+	"value of a terminator has to move on an edge without room for moves", "step budget exhausted",
+}
+
+// Error says why a function cannot be allocated.
+type Error struct {
+	Kind ErrorKind
+	// Inst is where, or NoInst; VReg is what for, or NoVReg.
+	Inst regalloc.Inst
+	VReg regalloc.VReg
+}
+
+func (e *Error) Error() string {
+	s := "regalloc/linear: " + errorText[e.Kind]
+	if e.VReg != regalloc.NoVReg {
+		s += " " + e.VReg.String()
+	}
+	if e.Inst != regalloc.NoInst {
+		s += fmt.Sprintf(" at inst%d", e.Inst)
+	}
+	return s
+}
+
+func fail(k ErrorKind, i uint32, v uint32) error {
+	return &Error{Kind: k, Inst: regalloc.Inst(i), VReg: regalloc.VReg(v)}
+}
+
+// Flags of a value.
+const (
+	isFloat  uint8 = 1 << iota
+	isWide         // 16 bytes
+	isRef          // a reference to a collected object
+	isRemat        // rematerialised rather than stored
+	isArg          // its home is the incoming argument word vreg.def
+	needSlot       // some part of it is in memory
+	stored         // its slot is valid everywhere, from the definition on
+	isParam
+)
+
+// vreg is what is known of one value: those of the input, followed by
+// temporaries made for operands that destroy or copy their value.
+type vreg struct {
+	rng, use uint32 // first range and first use of the whole value
+	end      uint32 // end of the last range
+	defInst  uint32 // none for parameters and temporaries
+	defBlock uint32
+	link     uint32 // a value with which it would like to share a register
+	// def is where a Fixed or FixedArg definition puts the value, or none.
+	def   regalloc.Allocation
+	pref  uint8 // register wanted, or NoPReg
+	flags uint8
+	depth uint8 // greatest loop depth of a use
+}
+
+// rng is one range of an interval.
+type rng struct{ start, end, next uint32 }
+
+// Kinds of use.
+const (
+	mustUse  = iota // needs a register
+	anyUse          // reads memory just as well
+	gapUse          // read by a move in the gap, to where the operand is
+	softUse         // no operand: the value is wanted again in the next iteration
+	slotUse         // reads the slot, whatever else the value is in
+	slotDef         // a definition in the slot
+	kindBits = 28   // shift of the kind in use.op
+	opMask   = 1<<kindBits - 1
+)
+
+// use is one use position. nextMust is the first mustUse from here on.
+type use struct{ pos, next, op, nextMust uint32 }
+
+// part is a piece of an interval with one location. Parts with the numbers of
+// values are the first ones of these values.
+type part struct {
+	start, end uint32
+	rng        uint32 // first range that matters still
+	use        uint32 // first use not before the walk's position (or start)
+	last       uint32 // position of the last operand passed by use, or 0
+	vreg       uint32
+	sib        uint32 // the next part of the same value
+	next       uint32 // in the queue
+	// loc is a register, or none: memory, or wherever the value's home is.
+	loc regalloc.Allocation
+}
+
+// Allocator is a reusable context for Run; it is for one goroutine at a time.
+type Allocator struct {
+	in  *regalloc.Input
+	env *regalloc.MachineEnv
+	out *regalloc.Output
+
+	liveness
+	builder
+	fixed
+	walker
+	spiller
+	resolver
+
+	instBlock []uint32
+	freq      []uint32 // execution estimate of each block, from 1
+	vregs     []vreg
+	ranges    []rng // 0 is the end of lists
+	uses      []use // 0 is the end of lists, at position inf
+	parts     []part
+	homes     []regalloc.Allocation
+	budget    int
+}
+
+// New returns an empty context.
+func New() *Allocator { return new(Allocator) }
+
+// Run allocates registers for in and puts the result in out. The error, if
+// any, is an *Error; out is then of no use.
+func (a *Allocator) Run(in *regalloc.Input, env *regalloc.MachineEnv, out *regalloc.Output) error {
+	out.Reset()
+	if max(len(in.Insts), len(in.Operands), len(in.VRegs), len(in.VRegLists)) >= maxInsts/2 {
+		return fail(TooLarge, none, none)
+	}
+	a.in, a.env, a.out = in, env, out
+	err := a.run()
+	a.in, a.env, a.out = nil, nil, nil
+	return err
+}
+
+func (a *Allocator) run() error {
+	a.setup()
+	if err := a.findLiveness(); err != nil {
+		return err
+	}
+	a.build()
+	if err := a.walk(); err != nil {
+		return err
+	}
+	if err := a.placeOperands(); err != nil {
+		return err
+	}
+	a.assignSlots()
+	a.fillOperands()
+	a.connect()
+	if err := a.resolveEdges(); err != nil {
+		return err
+	}
+	a.storeDefs()
+	a.emit()
+	a.makeClaims()
+	a.makeStackMaps()
+	return nil
+}
+
+// setup sizes the tables and describes the values of the input.
+func (a *Allocator) setup() {
+	in := a.in
+	n := len(in.VRegs)
+	a.vregs = resize(a.vregs, n)
+	for v := range in.VRegs {
+		info := &in.VRegs[v]
+		var f uint8
+		if info.Class == regalloc.Float {
+			f = isFloat
+		}
+		if info.Bytes == 16 {
+			f |= isWide
+		}
+		if info.Ref {
+			f |= isRef
+		}
+		if info.Remat != regalloc.NoInst {
+			f |= isRemat
+		}
+		a.vregs[v] = vreg{defInst: none, defBlock: none, link: none, pref: uint8(regalloc.NoPReg), flags: f}
+	}
+	a.ranges = append(a.ranges[:0], rng{start: inf, end: inf})
+	a.uses = append(a.uses[:0], use{pos: inf})
+	a.out.Allocs = resize(a.out.Allocs, len(in.Operands))
+	a.instBlock = resize(a.instBlock, len(in.Insts))
+	a.freq = resize(a.freq, len(in.Blocks))
+	for b := range in.Blocks {
+		info := &in.Blocks[b]
+		a.freq[b] = entryFreq << (3 * min(info.LoopDepth, 7))
+		if info.Cold {
+			a.freq[b] = 1
+		}
+	}
+	a.budget = 1024 + 32*(len(in.Insts)+len(in.Operands)+len(in.VRegs)+len(in.VRegLists))
+}
+
+const entryFreq = 8
+
+// newTemp makes a value that is none of the input's, of v's class and width.
+func (a *Allocator) newTemp(v regalloc.VReg) uint32 {
+	f := a.vregs[v].flags & (isFloat | isWide)
+	a.vregs = append(a.vregs, vreg{defInst: none, defBlock: none, link: uint32(v), pref: uint8(regalloc.NoPReg), flags: f})
+	return uint32(len(a.vregs) - 1)
+}
+
+func (a *Allocator) bytes(v uint32) uint8 { return 8 + a.vregs[v].flags&isWide<<2 }
+
+func (a *Allocator) class(v uint32) regalloc.Class {
+	return regalloc.Class(a.vregs[v].flags & isFloat)
+}
+
+// depthAt is the loop depth at a position.
+func (a *Allocator) depthAt(pos uint32) uint32 {
+	return uint32(a.in.Blocks[a.instBlock[pos>>2]].LoopDepth)
+}
+
+// resolver is the state of the last steps.
+type resolver struct {
+	moves parmove.Resolver
+	recs  []rec
+	heads []uint32 // of the lists of recs of each instruction
+	cost  []uint32 // of storing where values go to memory, by value
+	flat  []uint32 // parts of values that have several, in order
+	flats []regalloc.Range
+
+	group, ordered []parmove.Move
+	remats         []rec
+	pairs          []uint64
+}
+
+// resize returns s with length n; its elements are unspecified.
+func resize[T any](s []T, n int) []T {
+	if n <= cap(s) {
+		return s[:n]
+	}
+	return make([]T, n, n+n/4)
+}

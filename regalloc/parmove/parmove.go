@@ -1,0 +1,248 @@
+// Package parmove turns a parallel move, a set of moves that all read before
+// any writes, into a sequence of moves with the same effect.
+//
+// The method is the one of in-degree counting: a destination that nobody still
+// has to read may be written; what remains when no such destination is left is
+// a set of disjoint cycles, and each is opened by saving one of its elements
+// (Boissinot et al. 2009 describe the same graph).
+//
+// Place in the pipeline: used by the register allocators where values change
+// places: on edges, before instructions with constrained operands, after calls.
+//
+// Input: moves between locations with distinct destinations.
+// Output: moves to be done in order, none of them from memory to memory.
+package parmove
+
+import "github.com/waot-project/waot/regalloc"
+
+// Move copies Bytes bytes (8 or 16) from From to To.
+type Move struct {
+	From, To regalloc.Allocation
+	Bytes    uint8
+}
+
+// Env says what a Resolver may use besides the locations of the moves.
+type Env struct {
+	// Scratch registers; the one of class Float must exist and takes part in no
+	// move. Scratch[Int] may be NoPReg.
+	Scratch [regalloc.NumClasses]regalloc.PReg
+	// Temp is a register that holds nothing of value and takes part in no move,
+	// or NoAllocation.
+	Temp regalloc.Allocation
+	// Extra is a spill slot of 16 bytes that holds nothing of value. It is used
+	// only for cycles with two or more moves from memory to memory, when neither
+	// Temp nor Scratch[Int] will do.
+	Extra regalloc.Allocation
+}
+
+// none marks the absence of a move or location in the tables.
+const none = ^uint32(0)
+
+// node is what is known of one location that takes part in the moves.
+type node struct {
+	loc regalloc.Allocation
+	// copy is a register outside every cycle that already has the value that loc
+	// had at first, or NoAllocation; copyBytes of it.
+	copy      regalloc.Allocation
+	writer    uint32 // the pending move that writes loc, or none
+	readers   uint32 // the pending moves that read loc
+	copyBytes uint8
+}
+
+// index finds the node of a location; entries of older generations are void.
+type index struct {
+	gen, node []uint32
+}
+
+// Resolver is a reusable context; the zero value is ready. Its memory is
+// proportional to the highest slot and argument index it has seen.
+type Resolver struct {
+	// UsedExtra is set when Env.Extra has been used since it was last cleared.
+	UsedExtra bool
+
+	env   Env
+	out   []Move
+	gen   uint32
+	kinds [4]index // by kind of location: none, register, slot, argument
+	nodes []node
+	from  []uint32 // node of moves[i].From
+	ready []uint32
+	cycle []uint32 // nodes; cycle[i] receives the value of cycle[i+1]
+}
+
+// Resolve appends to dst moves that have, one after the other, the effect of
+// the given moves at once, and returns the extended slice. A move onto itself
+// is dropped and an exact duplicate is allowed. Two moves with one destination
+// but different sources are a bug of the caller, and panic.
+func (r *Resolver) Resolve(dst, moves []Move, env Env) []Move {
+	r.env, r.out = env, dst
+	if len(moves) == 1 {
+		if m := moves[0]; m.From != m.To {
+			r.emit(m.From, m.To, m.Bytes)
+		}
+		return r.take()
+	}
+	r.graph(moves)
+	r.trees(moves)
+	for i := range r.nodes {
+		if r.nodes[i].writer != none {
+			r.breakCycle(moves, uint32(i))
+		}
+	}
+	return r.take()
+}
+
+func (r *Resolver) take() []Move {
+	out := r.out
+	r.out = nil
+	return out
+}
+
+// graph makes a node of each location and counts readers.
+func (r *Resolver) graph(moves []Move) {
+	r.gen++
+	r.nodes, r.from, r.ready = r.nodes[:0], r.from[:0], r.ready[:0]
+	for i, m := range moves {
+		if m.From == m.To {
+			r.from = append(r.from, none)
+			continue
+		}
+		f, t := r.nodeOf(m.From), r.nodeOf(m.To)
+		r.from = append(r.from, f)
+		if w := r.nodes[t].writer; w != none {
+			if moves[w].From != m.From {
+				panic("parmove: two moves to one destination")
+			}
+			r.from[i] = none
+			continue
+		}
+		r.nodes[t].writer = uint32(i)
+		r.nodes[f].readers++
+	}
+}
+
+// nodeOf returns the node of a, made when a is new to this set of moves.
+func (r *Resolver) nodeOf(a regalloc.Allocation) uint32 {
+	var k, n int
+	switch {
+	case a.IsReg():
+		k, n = 1, int(a.Reg())
+	case a.IsSlot():
+		k, n = 2, a.Index()
+	default:
+		k, n = 3, a.Index()
+	}
+	x := &r.kinds[k]
+	if n >= len(x.gen) {
+		grown := max(n+1, 2*len(x.gen), 64)
+		x.gen = append(x.gen, make([]uint32, grown-len(x.gen))...)
+		x.node = append(x.node, make([]uint32, grown-len(x.node))...)
+	}
+	if x.gen[n] != r.gen {
+		x.gen[n], x.node[n] = r.gen, uint32(len(r.nodes))
+		r.nodes = append(r.nodes, node{loc: a, writer: none})
+	}
+	return x.node[n]
+}
+
+// trees emits all moves outside cycles: afterwards each pending move's
+// destination has exactly one pending reader, so what is left is cycles.
+func (r *Resolver) trees(moves []Move) {
+	for i := range r.nodes {
+		if r.nodes[i].writer != none && r.nodes[i].readers == 0 {
+			r.ready = append(r.ready, uint32(i))
+		}
+	}
+	for len(r.ready) > 0 {
+		t := r.ready[len(r.ready)-1]
+		r.ready = r.ready[:len(r.ready)-1]
+		i := r.nodes[t].writer
+		m, f := moves[i], r.from[i]
+		r.emit(m.From, m.To, m.Bytes)
+		r.nodes[t].writer = none
+		src := &r.nodes[f]
+		if m.To.IsReg() && m.Bytes >= src.copyBytes {
+			src.copy, src.copyBytes = m.To, m.Bytes
+		}
+		if src.readers--; src.readers == 0 && src.writer != none {
+			r.ready = append(r.ready, f)
+		}
+	}
+}
+
+// breakCycle emits the moves of the cycle that t is on.
+func (r *Resolver) breakCycle(moves []Move, t uint32) {
+	r.cycle = r.cycle[:0]
+	for n := t; len(r.cycle) == 0 || n != t; n = r.from[r.nodes[n].writer] {
+		r.cycle = append(r.cycle, n)
+	}
+	first, saved := r.opening(moves)
+	n := len(r.cycle)
+	last := r.cycle[(first+n-1)%n]
+	bytes := moves[r.nodes[last].writer].Bytes
+	head := &r.nodes[r.cycle[first]]
+	if saved != head.copy {
+		r.emit(head.loc, saved, bytes)
+	}
+	for i := range n - 1 {
+		m := moves[r.nodes[r.cycle[(first+i)%n]].writer]
+		r.emit(m.From, m.To, m.Bytes)
+	}
+	r.emit(saved, r.nodes[last].loc, bytes)
+	for _, c := range r.cycle {
+		r.nodes[c].writer = none
+	}
+}
+
+// opening chooses where to open r.cycle: the index of the element to save, and
+// where to save it. Moves between memories inside the cycle need the float
+// scratch, so that it may hold the saved element only if there are none, or if
+// the one there is disappears because its source is the saved element.
+func (r *Resolver) opening(moves []Move) (first int, saved regalloc.Allocation) {
+	n := len(r.cycle)
+	memMoves, memSource, reg := 0, 0, -1
+	for i, c := range r.cycle {
+		m := moves[r.nodes[c].writer]
+		next := (i + 1) % n // the element that m reads
+		src := &r.nodes[r.cycle[next]]
+		if src.copy != regalloc.NoAllocation && src.copyBytes >= m.Bytes {
+			return next, src.copy
+		}
+		if m.From.IsMem() && m.To.IsMem() {
+			memMoves++
+			memSource = next
+		}
+		if m.From.IsReg() && (reg < 0 || m.Bytes == 8) {
+			reg = next
+		}
+	}
+	float := regalloc.InReg(r.env.Scratch[regalloc.Float])
+	first = max(reg, 0)
+	bytes := moves[r.nodes[r.cycle[(first+n-1)%n]].writer].Bytes
+	intScratch := r.env.Scratch[regalloc.Int]
+	switch {
+	case memMoves == 1:
+		return memSource, float
+	case memMoves == 0:
+		if r.nodes[r.cycle[first]].loc.Reg().Class() == regalloc.Int && intScratch != regalloc.NoPReg {
+			return first, regalloc.InReg(intScratch)
+		}
+		return first, float
+	case r.env.Temp.IsReg() && (bytes == 8 || r.env.Temp.Reg().Class() == regalloc.Float):
+		return first, r.env.Temp
+	case intScratch != regalloc.NoPReg && bytes == 8:
+		return first, regalloc.InReg(intScratch)
+	}
+	r.UsedExtra = true
+	return first, r.env.Extra
+}
+
+// emit appends one move, through the float scratch if both ends are memory.
+func (r *Resolver) emit(from, to regalloc.Allocation, bytes uint8) {
+	if from.IsMem() && to.IsMem() {
+		s := regalloc.InReg(r.env.Scratch[regalloc.Float])
+		r.out = append(r.out, Move{from, s, bytes}, Move{s, to, bytes})
+		return
+	}
+	r.out = append(r.out, Move{from, to, bytes})
+}

@@ -1,0 +1,507 @@
+// Package regalloc is the vocabulary and contract of register allocation: what
+// a back end hands to an allocator, and what it gets back. It holds no
+// algorithm. The terms are those of regalloc2 (Fallin et al.), where
+// Cranelift and wazero say RealReg a PReg is meant.
+//
+// Place in the pipeline: between lowering, which fills an Input, and emission,
+// which reads an Output. The checker reads both and imports nothing else.
+//
+// Input: a VCode body in final block order, in SSA form over virtual
+// registers, without critical edges (I1 to I6 at type Input).
+// Output: an Allocation for each Operand, Edits between program points, stack
+// maps at safepoints, and an untrusted claim of each block's entry state.
+package regalloc
+
+import (
+	"fmt"
+	"math/bits"
+)
+
+// Class is the bank of registers that a virtual register lives in.
+type Class uint8
+
+// The register classes. Float holds scalars and vectors.
+const (
+	Int Class = iota
+	Float
+	NumClasses = 2
+)
+
+func (c Class) String() string {
+	if c == Int {
+		return "int"
+	}
+	return "float"
+}
+
+// PReg is a physical register: 0 to 31 are of class Int, 32 to 63 of class
+// Float, each in hardware numbering.
+type PReg uint8
+
+// NoPReg is no register.
+const NoPReg PReg = 255
+
+// IntReg is the integer register with hardware number n (0 to 31).
+func IntReg(n int) PReg { return PReg(n) }
+
+// FloatReg is the float register with hardware number n (0 to 31).
+func FloatReg(n int) PReg { return PReg(32 + n) }
+
+// Class returns the bank of p.
+func (p PReg) Class() Class { return Class(p >> 5 & 1) }
+
+// Enc is the hardware number of p (0 to 31).
+func (p PReg) Enc() uint8 { return uint8(p & 31) }
+
+func (p PReg) String() string {
+	if p == NoPReg {
+		return "p-"
+	}
+	return fmt.Sprintf("p%d%c", p.Enc(), "if"[p.Class()])
+}
+
+// PRegSet is a set of physical registers, bit n for PReg n.
+type PRegSet uint64
+
+// SetOf is the set of the given registers.
+func SetOf(regs ...PReg) PRegSet {
+	var s PRegSet
+	for _, r := range regs {
+		s |= 1 << r
+	}
+	return s
+}
+
+// Has reports whether p is in s.
+func (s PRegSet) Has(p PReg) bool { return s>>p&1 != 0 }
+
+// Add returns s with p.
+func (s PRegSet) Add(p PReg) PRegSet { return s | 1<<p }
+
+// Remove returns s without p.
+func (s PRegSet) Remove(p PReg) PRegSet { return s &^ (1 << p) }
+
+// Len is the number of registers in s.
+func (s PRegSet) Len() int { return bits.OnesCount64(uint64(s)) }
+
+// First is the lowest register of s; s must not be empty.
+func (s PRegSet) First() PReg { return PReg(bits.TrailingZeros64(uint64(s))) }
+
+// OfClass returns the registers of s that are of class c.
+func (s PRegSet) OfClass(c Class) PRegSet {
+	if c == Int {
+		return s & 0xffff_ffff
+	}
+	return s &^ 0xffff_ffff
+}
+
+// VReg is a virtual register: an index into Input.VRegs. Each has exactly one
+// definition (an operand of kind Def, or a block parameter).
+type VReg uint32
+
+// NoVReg is no virtual register.
+const NoVReg VReg = ^VReg(0)
+
+func (v VReg) String() string { return fmt.Sprintf("%%%d", uint32(v)) }
+
+// VRegInfo describes one virtual register.
+type VRegInfo struct {
+	Class Class
+	// Bytes is how much of a register the value occupies: 8 or 16. An i32 or
+	// f32 counts as 8: spills and moves are always of the full width, so that
+	// nothing learned of upper bits is lost on the way through a slot.
+	Bytes uint8
+	// Ref marks a reference to a collected object: live across a safepoint, it
+	// must be in a slot listed in the stack map.
+	Ref bool
+	// Remat, if not NoInst, is an instruction without uses, clobbers or effects
+	// whose only operand is the definition of this register (constraint Reg):
+	// the allocator may repeat it anywhere instead of reloading.
+	Remat Inst
+}
+
+// Inst is an index into Input.Insts.
+type Inst uint32
+
+// NoInst is no instruction.
+const NoInst Inst = ^Inst(0)
+
+// Block is an index into Input.Blocks; block 0 is the entry.
+type Block uint32
+
+// Constraint says where an operand's value may be.
+type Constraint uint8
+
+// The constraints.
+const (
+	// Any register of the class, or a spill slot.
+	Any Constraint = iota
+	// Reg is any register of the class.
+	Reg
+	// Stack is any spill slot.
+	Stack
+	// Fixed is the physical register Operand.Arg.
+	Fixed
+	// Reuse, of a Def only, is the register of the Use operand number
+	// Operand.Arg of the same instruction (a two-address instruction). That
+	// operand is a Use (not a LateUse) with the constraint Reg or Fixed.
+	Reuse
+	// FixedArg, of a Def only, is the incoming stack argument word Operand.Arg.
+	FixedArg
+)
+
+// Access says what an instruction does with an operand, and when.
+type Access uint8
+
+// The accesses. A Use is read before any Def is written, so they may share a
+// register. A LateUse must survive all Defs; an EarlyDef must not share a
+// register with any Use. A Mod reads the value as a Use does and leaves the
+// location with an unspecified one; it conflicts with everything else in the
+// instruction. Clobbers act together with Defs: they may coincide with Uses,
+// but not with LateUses, nor with Defs other than Fixed ones. A Def that nothing
+// uses is a temporary or dead: it still needs a register.
+const (
+	Use Access = iota
+	LateUse
+	Def
+	EarlyDef
+	Mod
+)
+
+// Reads reports whether the operand's value is read.
+func (a Access) Reads() bool { return a != Def && a != EarlyDef }
+
+// Defines reports whether the operand is the definition of its register.
+func (a Access) Defines() bool { return a == Def || a == EarlyDef }
+
+func (a Access) String() string {
+	return [...]string{"use", "late", "def", "early", "mod"}[a]
+}
+
+// Operand is one mention of a virtual register in an instruction.
+type Operand struct {
+	VReg       VReg
+	Constraint Constraint
+	Access     Access
+	// Arg is the PReg of Fixed, the operand number of Reuse, the word index of
+	// FixedArg, else 0.
+	Arg uint16
+}
+
+// UseOf is a Use with the constraint c.
+func UseOf(v VReg, c Constraint) Operand { return Operand{VReg: v, Constraint: c} }
+
+// DefOf is a Def with the constraint c.
+func DefOf(v VReg, c Constraint) Operand { return Operand{VReg: v, Constraint: c, Access: Def} }
+
+// FixedUse is a Use in p.
+func FixedUse(v VReg, p PReg) Operand {
+	return Operand{VReg: v, Constraint: Fixed, Arg: uint16(p)}
+}
+
+// FixedDef is a Def in p.
+func FixedDef(v VReg, p PReg) Operand {
+	return Operand{VReg: v, Constraint: Fixed, Access: Def, Arg: uint16(p)}
+}
+
+// ReuseDef is a Def in the register of operand number use.
+func ReuseDef(v VReg, use int) Operand {
+	return Operand{VReg: v, Constraint: Reuse, Access: Def, Arg: uint16(use)}
+}
+
+// StackArgDef is the Def of the incoming stack argument word (0 to 65535).
+func StackArgDef(v VReg, word int) Operand {
+	return Operand{VReg: v, Constraint: FixedArg, Access: Def, Arg: uint16(word)}
+}
+
+// PReg is the register of a Fixed operand.
+func (o Operand) PReg() PReg { return PReg(o.Arg) }
+
+// InstFlags are properties of an instruction that matter to allocation.
+type InstFlags uint8
+
+// The flags.
+const (
+	// Safepoint: live references must be in slots here (typically a call).
+	Safepoint InstFlags = 1 << iota
+	// IsMove: operands are exactly [Use v, Def w] of one class, and w is a copy
+	// of v; an allocator may give both one location and emission drops it then.
+	IsMove
+	// IsTerminator: last of its block.
+	IsTerminator
+	// IsReturn: a terminator without successors whose uses are results.
+	IsReturn
+)
+
+// InstInfo is what the allocator knows of one instruction.
+type InstInfo struct {
+	// OperandEnd is the end of the instruction's operands in Input.Operands; they
+	// begin where the previous instruction's end.
+	OperandEnd uint32
+	// Clobbers is an index into Input.ClobberSets (set 0 is empty).
+	Clobbers uint16
+	Flags    InstFlags
+}
+
+// Range is a half-open interval of indices.
+type Range struct{ Start, End uint32 }
+
+// Len is the number of indices.
+func (r Range) Len() int { return int(r.End - r.Start) }
+
+// BlockInfo is one basic block: a range of instructions, not empty, the last of
+// which is the only terminator.
+type BlockInfo struct {
+	Insts Range
+	// Params is a range of Input.VRegLists: block parameters.
+	Params Range
+	// Preds is a range of Input.BlockLists.
+	Preds Range
+	// Succs is a range of Input.Edges.
+	Succs Range
+	// LoopDepth is 0 outside loops. Cold blocks (traps) have Cold set.
+	LoopDepth uint16
+	Cold      bool
+}
+
+// Edge is one way out of a block.
+type Edge struct {
+	To Block
+	// Args is a range of Input.VRegLists, as long as the target's parameters.
+	Args Range
+}
+
+// Input is a function as allocators see it: a plain struct of slices, without
+// pointers per instruction. Allocators must not write to it.
+//
+// Invariants:
+//
+//	I1 Blocks[0] is the entry, has no parameters and no predecessors; its first
+//	   instruction defines the incoming arguments by Fixed and FixedArg operands.
+//	I2 Blocks are in final order and their instruction ranges partition Insts in
+//	   that order. Every block is reachable from the entry.
+//	I3 Each VReg has one definition that dominates all its uses.
+//	I4 No critical edges: of an edge's two ends, the source has one successor or
+//	   the target one predecessor. A block appears in Preds once per edge.
+//	I5 An instruction needs at most as many registers at once as the class has
+//	   allocatable ones. No two reading Fixed operands of one
+//	   instruction name one PReg for different VRegs, nor do two defining ones.
+//	I6 VRegs[i].Class agrees with each Fixed register's class.
+type Input struct {
+	VRegs       []VRegInfo
+	Insts       []InstInfo
+	Operands    []Operand
+	ClobberSets []PRegSet
+	Blocks      []BlockInfo
+	Edges       []Edge
+	BlockLists  []Block
+	VRegLists   []VReg
+}
+
+// OperandRange is the range of i's operands in in.Operands.
+func (in *Input) OperandRange(i Inst) (start, end uint32) {
+	if i > 0 {
+		start = in.Insts[i-1].OperandEnd
+	}
+	return start, in.Insts[i].OperandEnd
+}
+
+// OperandsOf returns the operands of i.
+func (in *Input) OperandsOf(i Inst) []Operand {
+	s, e := in.OperandRange(i)
+	return in.Operands[s:e:e]
+}
+
+// ClobbersOf returns the registers that i overwrites besides its Defs.
+func (in *Input) ClobbersOf(i Inst) PRegSet { return in.ClobberSets[in.Insts[i].Clobbers] }
+
+// ParamsOf returns the parameters of block b.
+func (in *Input) ParamsOf(b Block) []VReg {
+	r := in.Blocks[b].Params
+	return in.VRegLists[r.Start:r.End:r.End]
+}
+
+// PredsOf returns the predecessors of block b.
+func (in *Input) PredsOf(b Block) []Block {
+	r := in.Blocks[b].Preds
+	return in.BlockLists[r.Start:r.End:r.End]
+}
+
+// SuccsOf returns the edges out of block b.
+func (in *Input) SuccsOf(b Block) []Edge {
+	r := in.Blocks[b].Succs
+	return in.Edges[r.Start:r.End:r.End]
+}
+
+// ArgsOf returns the arguments passed along e.
+func (in *Input) ArgsOf(e Edge) []VReg {
+	return in.VRegLists[e.Args.Start:e.Args.End:e.Args.End]
+}
+
+// ProgPoint is a point between instructions: Before(i) < After(i) < Before(i+1).
+type ProgPoint uint32
+
+// Before is the point just before i.
+func Before(i Inst) ProgPoint { return ProgPoint(i) << 1 }
+
+// After is the point just after i; never used of a terminator.
+func After(i Inst) ProgPoint { return ProgPoint(i)<<1 | 1 }
+
+// Inst is the instruction that the point is beside.
+func (p ProgPoint) Inst() Inst { return Inst(p >> 1) }
+
+// IsAfter tells After(i) from Before(i).
+func (p ProgPoint) IsAfter() bool { return p&1 != 0 }
+
+func (p ProgPoint) String() string {
+	return fmt.Sprintf("%d%s", p.Inst(), [2]string{"-", "+"}[p&1])
+}
+
+// Allocation is a location: a register, a spill slot, or an incoming stack
+// argument word. The zero value is none.
+type Allocation uint32
+
+const (
+	allocReg  = 1 << 30
+	allocSlot = 2 << 30
+	allocArg  = 3 << 30
+	allocMask = 3 << 30
+)
+
+// NoAllocation is no location.
+const NoAllocation Allocation = 0
+
+// InReg is the register p.
+func InReg(p PReg) Allocation { return allocReg | Allocation(p) }
+
+// InSlot is the spill slot that begins at 8-byte word n of the spill area. A
+// 16-byte value occupies words n and n+1.
+func InSlot(n int) Allocation { return allocSlot | Allocation(n) }
+
+// InArg is the incoming stack argument word n.
+func InArg(n int) Allocation { return allocArg | Allocation(n) }
+
+// IsNone reports whether a is no location.
+func (a Allocation) IsNone() bool { return a&allocMask == 0 }
+
+// IsReg reports whether a is a register.
+func (a Allocation) IsReg() bool { return a&allocMask == allocReg }
+
+// IsSlot reports whether a is a spill slot.
+func (a Allocation) IsSlot() bool { return a&allocMask == allocSlot }
+
+// IsArg reports whether a is an incoming stack argument.
+func (a Allocation) IsArg() bool { return a&allocMask == allocArg }
+
+// IsMem reports whether a is a spill slot or an incoming stack argument.
+func (a Allocation) IsMem() bool { return a&allocSlot != 0 }
+
+// Reg is the register; a must be one.
+func (a Allocation) Reg() PReg { return PReg(a) }
+
+// Index is the word index of a slot or argument.
+func (a Allocation) Index() int { return int(a &^ allocMask) }
+
+func (a Allocation) String() string {
+	switch a & allocMask {
+	case allocReg:
+		return a.Reg().String()
+	case allocSlot:
+		return fmt.Sprintf("s%d", a.Index())
+	case allocArg:
+		return fmt.Sprintf("a%d", a.Index())
+	}
+	return "-"
+}
+
+// EditKind tells the edits apart.
+type EditKind uint8
+
+// The kinds of edit.
+const (
+	// Move copies Bytes bytes from From to To; they may be of different classes
+	// (a scratch register of the other class may carry a value).
+	Move EditKind = iota
+	// Remat repeats instruction Edit.Inst with its Def in To, a register.
+	Remat
+)
+
+// Edit is something to do between instructions. At one point, edits happen one
+// after the other in the order of Output.Edits.
+type Edit struct {
+	Point    ProgPoint
+	From, To Allocation
+	Inst     Inst
+	Kind     EditKind
+	Bytes    uint8
+}
+
+func (e Edit) String() string {
+	if e.Kind == Remat {
+		return fmt.Sprintf("%v: %v = remat inst%d", e.Point, e.To, e.Inst)
+	}
+	return fmt.Sprintf("%v: %v = move%d %v", e.Point, e.To, e.Bytes*8, e.From)
+}
+
+// Claim says that at the entry of a block Loc holds the value of VReg. The
+// block's parameters, already assigned, are among the claims.
+type Claim struct {
+	Loc  Allocation
+	VReg VReg
+}
+
+// StackMap lists the slots that hold live references while Inst executes.
+type StackMap struct {
+	Inst  Inst
+	Slots Range // of Output.StackMapSlots: word indices, rising
+}
+
+// Output is the result of an allocator.
+type Output struct {
+	// Allocs is parallel to Input.Operands.
+	Allocs []Allocation
+	// Edits are sorted by Point.
+	Edits []Edit
+	// SlotWords is the size of the spill area in 8-byte words.
+	SlotWords int
+	// StackMaps has exactly one entry for each safepoint, in order of Inst.
+	StackMaps     []StackMap
+	StackMapSlots []uint32
+	// Claims of block b are Claims[ClaimEnd[b-1]:ClaimEnd[b]].
+	Claims   []Claim
+	ClaimEnd []uint32
+	// Used is every register that an allocation or edit writes.
+	Used  PRegSet
+	Stats Stats
+}
+
+// Reset empties o, keeping its memory.
+func (o *Output) Reset() {
+	o.Allocs, o.Edits = o.Allocs[:0], o.Edits[:0]
+	o.StackMaps, o.StackMapSlots = o.StackMaps[:0], o.StackMapSlots[:0]
+	o.Claims, o.ClaimEnd = o.Claims[:0], o.ClaimEnd[:0]
+	o.SlotWords, o.Used, o.Stats = 0, 0, Stats{}
+}
+
+// Stats counts what an allocator did.
+type Stats struct {
+	Moves, Spills, Reloads, Remats, Splits int
+}
+
+// MachineEnv is what an allocator knows of a machine.
+type MachineEnv struct {
+	// Allocatable registers of each class in order of preference, first those
+	// that a call clobbers.
+	Order [NumClasses][]PReg
+	// Allocatable is the set of Order's registers.
+	Allocatable PRegSet
+	// CalleeSaved registers cost a save and a restore in the frame on first use.
+	CalleeSaved PRegSet
+	// Scratch of class Float is never allocated: moves between memory go through
+	// it, and it breaks cycles of moves of either class (64 or 128 bits).
+	// Scratch[Int] is NoPReg where the machine has none.
+	Scratch [NumClasses]PReg
+	// FixedOnly registers may appear in Fixed operands and clobbers though they
+	// are not allocatable.
+	FixedOnly PRegSet
+}

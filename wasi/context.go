@@ -1,0 +1,300 @@
+//go:build linux
+
+package wasi
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Config says everything a guest can reach. The zero value is a guest without
+// arguments, environment, files or sockets, whose standard input is empty and
+// whose output is discarded.
+type Config struct {
+	// Args are the program's arguments, its name first. Env has entries
+	// "KEY=VALUE". Neither may contain NUL.
+	Args, Env []string
+
+	// Stdin, Stdout and Stderr are descriptors 0 to 2. An *os.File is used
+	// directly, through a duplicate of its descriptor, and can then be polled;
+	// anything else always counts as ready. A Reader or Writer must not keep
+	// the slices that it is given: they are the guest's memory.
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+
+	// Preopens are the directories given to the guest, from descriptor 3 on.
+	Preopens []Preopen
+	// Sockets are connected or listening sockets given to the guest; they
+	// follow the directories. Their descriptors are duplicated.
+	Sockets []*os.File
+
+	// Walltime gives nanoseconds since 1970, Monotonic nanoseconds since any
+	// moment; nil means the real clocks. With Monotonic set, the processor time
+	// clocks give it too.
+	Walltime, Monotonic func() int64
+	// Nanosleep waits where poll_oneoff waits for clocks alone; nil means
+	// [time.Sleep].
+	Nanosleep func(time.Duration)
+	// Rand is the source of random_get; nil means [crypto/rand.Reader].
+	Rand io.Reader
+
+	// MaxOpen limits the open descriptors; 0 means 4,096. What Config itself
+	// opens is always allowed.
+	MaxOpen int
+}
+
+// Preopen is one directory given to the guest.
+type Preopen struct {
+	// Guest is the guest's name of it, such as "/" or "/data".
+	Guest string
+	// Host is the directory's path. Root, when not nil, is used instead; it
+	// stays the caller's to close.
+	Host string
+	Root *os.Root
+	// ReadOnly refuses every change below, with EROFS.
+	ReadOnly bool
+}
+
+const defaultMaxOpen = 4096
+
+// Context is the state of one instance: its descriptors, arguments and clocks.
+// It is not safe for use by several goroutines at once.
+type Context struct {
+	args, env [][]byte
+
+	fds     []*descriptor
+	open    int // descriptors in use
+	lowFree int // no slot below is free
+	maxOpen int
+
+	walltime, monotonic func() int64
+	start               time.Time
+	nanosleep           func(time.Duration)
+	rand                io.Reader
+
+	// noOpenat2 is whether paths must be walked in this process.
+	noOpenat2 bool
+	exit      *ExitError
+
+	// Scratch space, reused from call to call.
+	bufs   [][]byte
+	iov    []syscall.Iovec
+	dirBuf []byte
+}
+
+// New makes a Context. It fails when an argument contains NUL, when the
+// arguments do not fit a 32-bit memory, or when a preopen or a standard stream
+// cannot be opened; then nothing stays open.
+func New(cfg Config) (*Context, error) {
+	c := &Context{
+		maxOpen: cfg.MaxOpen, walltime: cfg.Walltime, monotonic: cfg.Monotonic,
+		start: time.Now(), nanosleep: cfg.Nanosleep, rand: cfg.Rand,
+	}
+	if c.maxOpen == 0 {
+		c.maxOpen = defaultMaxOpen
+	}
+	if c.rand == nil {
+		c.rand = rand.Reader
+	}
+	var err error
+	if c.args, err = packStrings("argument", cfg.Args); err == nil {
+		c.env, err = packStrings("environment entry", cfg.Env)
+	}
+	if err == nil {
+		err = c.openAll(&cfg)
+	}
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// Close closes all descriptors of the guest. Further calls find none. It may
+// be called more than once.
+func (c *Context) Close() error {
+	var first error
+	for _, d := range c.fds {
+		if d == nil {
+			continue
+		}
+		if e := d.close(); e != 0 && first == nil {
+			first = e
+		}
+	}
+	c.fds, c.open, c.lowFree = nil, 0, 0
+	// A closed Context must not come to own descriptors again.
+	c.maxOpen = 0
+	return first
+}
+
+// packStrings appends to each string the NUL that guests expect.
+func packStrings(what string, list []string) ([][]byte, error) {
+	total := uint64(0)
+	out := make([][]byte, len(list))
+	for i, s := range list {
+		if strings.IndexByte(s, 0) >= 0 {
+			return nil, fmt.Errorf("wasi: %s %d contains NUL", what, i)
+		}
+		out[i] = append([]byte(s), 0)
+		total += uint64(len(s)) + 5
+	}
+	if total > math.MaxInt32 {
+		return nil, fmt.Errorf("wasi: %ss are too large", what)
+	}
+	return out, nil
+}
+
+func (c *Context) openAll(cfg *Config) error {
+	streams := [3]struct {
+		name string
+		r    io.Reader
+		w    io.Writer
+	}{{"stdin", cfg.Stdin, nil}, {"stdout", nil, cfg.Stdout}, {"stderr", nil, cfg.Stderr}}
+	for i, s := range streams {
+		d, err := streamDescriptor(s.r, s.w, i == 0)
+		if err != nil {
+			return fmt.Errorf("wasi: %s: %w", s.name, err)
+		}
+		c.insert(d)
+	}
+	for _, p := range cfg.Preopens {
+		d, err := preopenDescriptor(p)
+		if err != nil {
+			return fmt.Errorf("wasi: preopen %q: %w", p.Guest, err)
+		}
+		c.insert(d)
+		if e := probeOpenat2(d.fd); e == syscall.ENOSYS || e == syscall.EPERM {
+			c.noOpenat2 = true
+		}
+	}
+	for _, f := range cfg.Sockets {
+		d, err := socketDescriptor(f)
+		if err != nil {
+			return fmt.Errorf("wasi: socket: %w", err)
+		}
+		c.insert(d)
+	}
+	return nil
+}
+
+// streamDescriptor makes one of the descriptors 0 to 2.
+func streamDescriptor(r io.Reader, w io.Writer, input bool) (*descriptor, error) {
+	d := &descriptor{fd: -1, r: r, w: w, shared: true, dirPos: dirPosUnknown}
+	d.base = rightFdFdstatSetFlags | rightFdFilestatGet | rightPollFdReadwrite | rightFdWrite
+	if input {
+		d.base ^= rightFdRead | rightFdWrite
+	}
+	f, ok := w.(*os.File)
+	if input {
+		f, ok = r.(*os.File)
+	}
+	// Seeking and the like are left to the kernel to refuse, whose errors
+	// programs know.
+	const harmless = rightFdSeek | rightFdTell | rightFdSync | rightFdDatasync | rightFdAdvise
+	defer func() { d.denied = rightsAll &^ (d.base | harmless) }()
+	if !ok || f == nil {
+		if ok {
+			d.r, d.w = nil, nil // a nil *os.File in the interface
+		}
+		return d, nil
+	}
+	d.r, d.w = nil, nil
+	if err := d.dup(f); err != nil {
+		return nil, err
+	}
+	var st syscall.Stat_t
+	if e := fstat(d.fd, &st); e != 0 {
+		d.close()
+		return nil, e
+	}
+	d.typ = typeOf(st.Mode)
+	if d.typ == typeSocketStream {
+		d.typ, d.base = socketType(d.fd), d.base|rightSockShutdown
+	}
+	d.waits = d.typ != typeRegular && d.typ != typeBlockDevice && d.typ != typeDirectory
+	// Guests take a character device that cannot seek for a terminal.
+	if d.typ == typeRegular || d.typ == typeBlockDevice || d.typ == typeCharacterDevice && !isTerminal(d.fd) {
+		d.base |= rightFdSeek | rightFdTell
+	}
+	if d.typ == typeRegular {
+		d.base |= rightFdAdvise | rightFdSync | rightFdDatasync
+		if !input {
+			d.base |= rightFdAllocate | rightFdFilestatSetSize | rightFdFilestatSetTimes
+		}
+	}
+	return d, nil
+}
+
+// dup makes d own a duplicate of f's descriptor.
+func (d *descriptor) dup(f *os.File) error {
+	rc, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var e syscall.Errno
+	err = rc.Control(func(fd uintptr) { d.fd, e = dupCloexec(int(fd)) })
+	if err == nil && e != 0 {
+		err = e
+	}
+	return err
+}
+
+func preopenDescriptor(p Preopen) (*descriptor, error) {
+	if p.Guest == "" || strings.IndexByte(p.Guest, 0) >= 0 {
+		return nil, errors.New("the guest's name is empty or contains NUL")
+	}
+	const flags = syscall.O_RDONLY | syscall.O_DIRECTORY | syscall.O_CLOEXEC
+	d := &descriptor{
+		fd: -1, typ: typeDirectory, preopen: true, name: p.Guest, readOnly: p.ReadOnly,
+		base: rightsDir, inheriting: rightsDir | rightsFile, dirPos: dirPosUnknown,
+	}
+	if p.ReadOnly {
+		d.base &^= rightsMutate
+		d.inheriting &^= rightsMutate
+		d.denied, d.deniedBelow = rightsMutate, rightsMutate
+	}
+	if p.Root != nil {
+		f, err := p.Root.OpenFile(".", flags, 0)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		return d, d.dup(f)
+	}
+	for {
+		fd, err := syscall.Open(p.Host, flags, 0)
+		if err == nil {
+			d.fd = fd
+			return d, nil
+		}
+		if err != syscall.EINTR {
+			return nil, &os.PathError{Op: "open", Path: p.Host, Err: err}
+		}
+	}
+}
+
+func socketDescriptor(f *os.File) (*descriptor, error) {
+	if f == nil {
+		return nil, os.ErrInvalid
+	}
+	d := &descriptor{
+		fd: -1, base: rightsSock, inheriting: rightsSock, denied: rightsAll &^ rightsSock,
+		waits: true, shared: true, dirPos: dirPosUnknown,
+	}
+	if err := d.dup(f); err != nil {
+		return nil, err
+	}
+	if d.typ = socketType(d.fd); d.typ == typeUnknown {
+		d.close()
+		return nil, syscall.ENOTSOCK
+	}
+	return d, nil
+}

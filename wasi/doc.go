@@ -1,0 +1,41 @@
+// Package wasi implements WASI preview 1 (the import module
+// "wasi_snapshot_preview1") for Linux hosts written in Go.
+//
+// It stands beside the pipeline, not in it: a host that runs compiled code
+// looks up the functions of [Functions] by name, and calls them with a
+// [Context], the instance's linear memory and the raw arguments. The package
+// knows no compiler, no object format and no engine.
+//
+// Input: a [Config] naming everything the guest may reach; then, per call, the
+// linear memory as one slice and the arguments as 64-bit words.
+// Output: an errno per call, results written to linear memory, or an
+// [ExitError] when the guest ends itself.
+//
+// # Confinement
+//
+// A guest reaches only the descriptors of its Context. Every path is resolved
+// by openat2 with RESOLVE_BENEATH, so the kernel refuses to leave the
+// directory by "..", an absolute path or a symbolic link; where openat2 is not
+// available the package walks the path itself, one component at a time, with
+// O_NOFOLLOW. Operations on a name (unlink, rename, link and so on) resolve the
+// parent this way and then act on one component that is neither empty, "." nor
+// "..", never through a trailing slash. Symbolic links with absolute targets
+// can be neither created nor read. A read-only preopen, and all that is opened
+// through it, refuses each mutation with EROFS.
+//
+// # Arguments are hostile
+//
+// No argument makes a call panic. A range outside of the memory is EFAULT.
+// Work and host memory per call are bounded: at most 1,024 iovecs, 2 GiB per
+// transfer, 16,384 subscriptions, 4,095 bytes of path; the number of
+// descriptors is limited by [Config.MaxOpen].
+//
+// # Rights
+//
+// Only a descriptor opened for reading can be read, and only one opened for
+// writing can be written. Any other right is withheld when a guest has dropped
+// it with fd_fdstat_set_rights, from the descriptor or, if inheriting, from all
+// that is opened through it. A right that path_open was merely not asked for is
+// there nonetheless: Go's, Rust's and Zig's libraries each ask for fewer than
+// they use. Guests are told the rights they asked for.
+package wasi

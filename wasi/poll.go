@@ -1,0 +1,235 @@
+//go:build linux
+
+package wasi
+
+import (
+	"encoding/binary"
+	"math"
+	"syscall"
+	"time"
+)
+
+// Sizes in guest memory, and the most subscriptions of one call.
+const (
+	subscriptionSize = 48
+	eventSize        = 32
+	maxSubscriptions = 16384
+)
+
+// Event types.
+const (
+	eventClock = iota
+	eventFdRead
+	eventFdWrite
+)
+
+const (
+	subclockAbstime = 1 // the one bit of subclockflags
+	eventHangup     = 1 // the one bit of eventrwflags
+)
+
+// event is what poll_oneoff reports for one subscription.
+type event struct {
+	userdata uint64
+	errno    Errno
+	typ      uint8
+	nbytes   uint64
+	hangup   bool
+}
+
+// poller is the work of one poll_oneoff.
+type poller struct {
+	c      *Context
+	events []event // ready without waiting
+	// fds and fdSubs are parallel: what to ask the kernel, and for whom.
+	fds    []pollFd
+	fdSubs []fdSub
+	clocks []clockSub
+	least  int64 // shortest wait of clocks in nanoseconds
+}
+
+type fdSub struct {
+	userdata uint64
+	d        *descriptor
+	typ      uint8
+}
+
+type clockSub struct {
+	userdata uint64
+	wait     int64 // nanoseconds
+}
+
+func pollOneoff(c *Context, m memory, p []uint64) Errno {
+	n := uint32(p[2])
+	if n == 0 || n > maxSubscriptions {
+		return ErrnoInval
+	}
+	in, ok := m.bytes(uint32(p[0]), n*subscriptionSize)
+	out, ok2 := m.bytes(uint32(p[1]), n*eventSize)
+	_, ok3 := m.bytes(uint32(p[3]), 4)
+	if !ok || !ok2 || !ok3 {
+		return ErrnoFault
+	}
+	w := poller{c: c, least: math.MaxInt64}
+	for ; len(in) != 0; in = in[subscriptionSize:] {
+		if e := w.subscribe(in[:subscriptionSize]); e != 0 {
+			return e
+		}
+	}
+	if e := w.wait(); e != 0 {
+		return e
+	}
+	for i := range w.events {
+		w.events[i].put(out[i*eventSize:])
+	}
+	return m.putU32(uint32(p[3]), uint32(len(w.events)))
+}
+
+func (ev *event) put(b []byte) {
+	b = b[:eventSize]
+	clear(b)
+	le := binary.LittleEndian
+	le.PutUint64(b[0:], ev.userdata)
+	le.PutUint16(b[8:], uint16(ev.errno))
+	b[10] = ev.typ
+	le.PutUint64(b[16:], ev.nbytes)
+	if ev.hangup {
+		le.PutUint16(b[24:], eventHangup)
+	}
+}
+
+func (w *poller) subscribe(b []byte) Errno {
+	le := binary.LittleEndian
+	userdata, typ := le.Uint64(b), b[8]
+	switch typ {
+	case eventClock:
+		wait, e := w.c.clockWait(le.Uint32(b[16:]), le.Uint64(b[24:]), le.Uint16(b[40:]))
+		if e != 0 {
+			w.events = append(w.events, event{userdata: userdata, errno: e, typ: typ})
+			return ErrnoSuccess
+		}
+		w.clocks = append(w.clocks, clockSub{userdata, wait})
+		w.least = min(w.least, wait)
+	case eventFdRead, eventFdWrite:
+		w.subscribeFd(userdata, typ, le.Uint32(b[16:]))
+	default:
+		return ErrnoInval
+	}
+	return ErrnoSuccess
+}
+
+func (w *poller) subscribeFd(userdata uint64, typ uint8, fd uint32) {
+	d, e := w.c.lookupFor(fd, rightPollFdReadwrite)
+	right, events := rightFdRead, int16(pollIn)
+	if typ == eventFdWrite {
+		right, events = rightFdWrite, pollOut
+	}
+	if e == 0 && !d.can(right) && !d.can(rightSockAccept) {
+		e = ErrnoBadf
+	}
+	if e != 0 || d.fd < 0 {
+		w.events = append(w.events, event{userdata: userdata, errno: e, typ: typ})
+		return
+	}
+	w.fds = append(w.fds, pollFd{fd: int32(d.fd), events: events})
+	w.fdSubs = append(w.fdSubs, fdSub{userdata, d, typ})
+}
+
+// clockWait gives the nanoseconds until a clock subscription is due.
+func (c *Context) clockWait(clock uint32, timeout uint64, flags uint16) (int64, Errno) {
+	if clock > clockMonotonic || flags > subclockAbstime {
+		return 0, ErrnoInval
+	}
+	if flags == subclockAbstime {
+		now := c.now(clock)
+		timeout -= min(now, timeout)
+	}
+	return int64(min(timeout, math.MaxInt64)), ErrnoSuccess
+}
+
+// wait blocks until something is due and completes events, which is then not
+// empty.
+func (w *poller) wait() Errno {
+	limit := int64(-1)
+	if len(w.clocks) != 0 {
+		limit = w.least
+	}
+	if len(w.events) != 0 {
+		limit = 0
+	}
+	if len(w.fds) == 0 {
+		if limit > 0 {
+			w.c.sleep(limit)
+		}
+	} else if e := w.poll(limit); e != 0 {
+		return e
+	}
+	before := len(w.events)
+	w.collect()
+	// Without any descriptor ready, the shortest clocks are due. With one, only
+	// those that need no waiting are known to be.
+	due := w.least
+	if limit == 0 || len(w.events) != before {
+		due = 0
+	}
+	for _, s := range w.clocks {
+		if s.wait <= due {
+			w.events = append(w.events, event{userdata: s.userdata, typ: eventClock})
+		}
+	}
+	return ErrnoSuccess
+}
+
+func (c *Context) sleep(ns int64) {
+	if c.nanosleep != nil {
+		c.nanosleep(time.Duration(ns))
+		return
+	}
+	time.Sleep(time.Duration(ns))
+}
+
+// poll asks the kernel, for at most limit nanoseconds if that is not negative.
+func (w *poller) poll(limit int64) Errno {
+	start := time.Now()
+	left := limit
+	for {
+		_, e := ppoll(w.fds, left)
+		if e != syscall.EINTR {
+			return hostErrno(e)
+		}
+		if limit > 0 {
+			left = max(0, limit-int64(time.Since(start)))
+		}
+	}
+}
+
+// collect adds an event for each descriptor that is ready.
+func (w *poller) collect() {
+	for i, f := range w.fds {
+		if f.revents == 0 {
+			continue
+		}
+		s := &w.fdSubs[i]
+		ev := event{userdata: s.userdata, typ: s.typ, hangup: f.revents&pollHup != 0}
+		switch {
+		case f.revents&pollNval != 0:
+			ev.errno = ErrnoBadf
+		case s.typ == eventFdRead:
+			ev.nbytes = readable(s.d)
+		}
+		w.events = append(w.events, ev)
+	}
+}
+
+// readable gives the bytes that a read would find now.
+func readable(d *descriptor) uint64 {
+	if d.typ != typeRegular {
+		return available(d.fd)
+	}
+	var st syscall.Stat_t
+	pos, err := syscall.Seek(d.fd, 0, 1)
+	if err != nil || fstat(d.fd, &st) != 0 || st.Size < pos {
+		return 0
+	}
+	return uint64(st.Size - pos)
+}

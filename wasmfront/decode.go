@@ -1,0 +1,445 @@
+package wasmfront
+
+// decoder is the state of Decode.
+type decoder struct {
+	Reader
+	m       *Module
+	accept  Features
+	scratch []ConstOp // the expression being decoded
+	pool    []ConstOp // where finished expressions are stored
+}
+
+// sectionKind is what is known of a section id. The rank orders the sections,
+// for the ids are not in the order required.
+type sectionKind struct {
+	name   string
+	rank   uint8
+	decode func(*decoder)
+}
+
+var sectionKinds = [...]sectionKind{
+	0:  {"custom", 0, (*decoder).customSection},
+	1:  {"type", 1, (*decoder).typeSection},
+	2:  {"import", 2, (*decoder).importSection},
+	3:  {"function", 3, (*decoder).functionSection},
+	4:  {"table", 4, (*decoder).tableSection},
+	5:  {"memory", 5, (*decoder).memorySection},
+	6:  {"global", 7, (*decoder).globalSection},
+	7:  {"export", 8, (*decoder).exportSection},
+	8:  {"start", 9, (*decoder).startSection},
+	9:  {"element", 10, (*decoder).elementSection},
+	10: {"code", 12, (*decoder).codeSection},
+	11: {"data", 13, (*decoder).dataSection},
+	12: {"data count", 11, (*decoder).dataCountSection},
+	13: {"tag", 6, (*decoder).tagSection},
+}
+
+const headerSize = 8
+
+// Decode decodes the module in b, accepting the given features as far as they
+// are decodable. It returns what it decoded, never nil, also together with an
+// error, which is an *Error: then everything before the error's offset is
+// there. Memory used is proportional to len(b), whatever counts b declares.
+func Decode(b []byte, accept Features) (*Module, error) {
+	accept &= DecodableFeatures
+	m := &Module{Bytes: b, Features: accept}
+	d := &decoder{Reader: Reader{Buf: b, End: len(b), Func: -1}, m: m, accept: accept}
+	d.header()
+	rank := uint8(0)
+	for d.More() {
+		d.section(&rank)
+	}
+	d.finish()
+	if d.Err != nil {
+		return m, d.Err
+	}
+	return m, nil
+}
+
+func (d *decoder) header() {
+	switch {
+	case len(d.Buf) < 4:
+		d.Fail(len(d.Buf), "unexpected end")
+	case string(d.Buf[:4]) != "\x00asm":
+		d.Fail(0, "magic header not detected")
+	case len(d.Buf) < headerSize:
+		d.Fail(len(d.Buf), "unexpected end")
+	case string(d.Buf[4:headerSize]) == "\x0d\x00\x01\x00":
+		d.Fail(4, "unknown binary version: this is a component, not a module")
+	case string(d.Buf[4:headerSize]) != "\x01\x00\x00\x00":
+		d.Fail(4, "unknown binary version")
+	default:
+		d.Pos = headerSize
+	}
+}
+
+// section decodes a section. It must be of a higher rank than those before,
+// unless it is a custom section.
+func (d *decoder) section(rank *uint8) {
+	at := d.Pos
+	id := d.Byte()
+	if int(id) >= len(sectionKinds) {
+		d.Fail(at, "malformed section id %d", id)
+		return
+	}
+	kind := &sectionKinds[id]
+	if id != 0 {
+		if kind.rank <= *rank {
+			d.Fail(at, "unexpected content after last section: %s section out of order or repeated", kind.name)
+			return
+		}
+		*rank = kind.rank
+	}
+	sizeAt := d.Pos
+	size := d.U32()
+	if d.Err != nil {
+		return
+	}
+	if int64(size) > int64(len(d.Buf)-d.Pos) {
+		d.Fail(sizeAt, "length out of bounds: unexpected end in the %s section", kind.name)
+		return
+	}
+	end := d.Pos + int(size)
+	d.m.Sections = append(d.m.Sections, Section{ID: id, Offset: d.Pos, Size: int(size)})
+	d.End = end
+	kind.decode(d)
+	if d.Err == nil && d.Pos != end {
+		d.Fail(d.Pos, "section size mismatch: contents left over in the %s section", kind.name)
+	}
+	d.End = len(d.Buf)
+}
+
+// finish checks what only the end of the module shows.
+func (d *decoder) finish() {
+	m := d.m
+	if d.Err != nil {
+		return
+	}
+	if n := len(m.Funcs) - int(m.NumImportedFuncs); n != len(m.Code) {
+		d.Fail(len(d.Buf), "function and code section have inconsistent lengths: %d functions, %d bodies", n, len(m.Code))
+	}
+	if m.HasDataCount && int64(m.DataCount) != int64(len(m.Data)) {
+		d.Fail(len(d.Buf), "data count and data section have inconsistent lengths: %d declared, %d segments", m.DataCount, len(m.Data))
+	}
+}
+
+// makeVec returns s with room for n more items, which were declared and take
+// size bytes each at least: not for more of them than the input can have, nor
+// for very many, since an item takes more memory than it takes bytes.
+func makeVec[T any](d *decoder, s []T, n uint32, size int) []T {
+	const many = 1 << 14
+	room := min(int64(n), int64(d.End-d.Pos)/int64(size), many)
+	if int64(cap(s)-len(s)) >= room {
+		return s
+	}
+	return append(make([]T, 0, int64(len(s))+room), s...)
+}
+
+func (d *decoder) customSection() {
+	name := d.Name()
+	if d.Err == nil {
+		d.m.Customs = append(d.m.Customs, CustomSection{Name: name, Offset: d.Pos, Bytes: d.Bytes(d.End - d.Pos)})
+	}
+}
+
+func (d *decoder) typeSection() {
+	at := d.Pos
+	n := d.U32()
+	if n > MaxTypes {
+		d.FailLimit(at, "types", "too many types: %d", n)
+	}
+	d.m.Types = makeVec(d, d.m.Types, n, 3)
+	// Each value type takes a byte, so the lists of all of them fit in this.
+	pool := make([]ValType, 0, d.End-d.Pos)
+	for ; n > 0 && d.Err == nil; n-- {
+		at := d.Pos
+		switch form := d.Byte(); form {
+		case 0x60:
+		case 0x4E, 0x4F, 0x50, 0x5E, 0x5F: // rec, sub final, sub, array, struct
+			d.FailFeature(at, FeatureGC, "unsupported form of type 0x%02x", form)
+		default:
+			if form >= 0x80 {
+				d.Fail(at, "integer representation too long")
+			}
+			d.Fail(at, "malformed form of type 0x%02x", form)
+		}
+		var t FuncType
+		t.Params = d.typeVec(&pool, MaxParams, "parameters")
+		t.Results = d.typeVec(&pool, MaxResults, "results")
+		if len(t.Results) > 1 && !d.accept.Has(FeatureMultiValue) {
+			d.FailFeature(at, FeatureMultiValue, "function type %s", &t)
+		}
+		if d.Err == nil {
+			d.m.Types = append(d.m.Types, t)
+		}
+	}
+}
+
+func (d *decoder) typeVec(pool *[]ValType, limit uint32, what string) []ValType {
+	at := d.Pos
+	n := d.U32()
+	if n > limit {
+		d.FailLimit(at, what, "too many %s: %d", what, n)
+	}
+	start := len(*pool)
+	for ; n > 0 && d.Err == nil; n-- {
+		*pool = append(*pool, d.ValType(d.accept))
+	}
+	return (*pool)[start:len(*pool):len(*pool)]
+}
+
+func (d *decoder) importSection() {
+	n := d.U32()
+	d.m.Imports = makeVec(d, d.m.Imports, n, 4)
+	for ; n > 0 && d.Err == nil; n-- {
+		imp := Import{Offset: d.Pos, Module: d.Name(), Name: d.Name()}
+		at := d.Pos
+		imp.Kind = ExternKind(d.Byte())
+		m := d.m
+		switch imp.Kind {
+		case ExternFunc:
+			imp.Index = uint32(len(m.Funcs))
+			d.addFunc()
+			m.NumImportedFuncs++
+		case ExternTable:
+			imp.Index = uint32(len(m.Tables))
+			d.addTable()
+			m.NumImportedTables++
+		case ExternMemory:
+			imp.Index = uint32(len(m.Memories))
+			d.addMemory()
+			m.NumImportedMemories++
+		case ExternGlobal:
+			imp.Index = uint32(len(m.Globals))
+			m.Globals = append(m.Globals, Global{Offset: d.Pos, GlobalType: d.globalType()})
+			m.NumImportedGlobals++
+		case externTag:
+			d.FailFeature(at, FeatureExceptions, "unsupported import of a tag")
+		default:
+			d.Fail(at, "malformed import kind 0x%02x", uint8(imp.Kind))
+		}
+		if d.Err == nil {
+			m.Imports = append(m.Imports, imp)
+		}
+	}
+}
+
+func (d *decoder) addFunc() {
+	if len(d.m.Funcs) >= MaxFuncs {
+		d.FailLimit(d.Pos, "functions", "too many functions")
+	}
+	d.m.Funcs = append(d.m.Funcs, Func{Offset: d.Pos, Type: d.U32()})
+}
+
+func (d *decoder) functionSection() {
+	at := d.Pos
+	n := d.U32()
+	if n > MaxFuncs {
+		d.FailLimit(at, "functions", "too many functions: %d", n)
+	}
+	d.m.Funcs = makeVec(d, d.m.Funcs, n, 1)
+	for ; n > 0 && d.Err == nil; n-- {
+		d.addFunc()
+	}
+}
+
+func (d *decoder) tableSection() {
+	for n := d.U32(); n > 0 && d.Err == nil; n-- {
+		if d.More() && d.Buf[d.Pos] == 0x40 {
+			d.FailFeature(d.Pos, FeatureFunctionReferences, "unsupported table with an initial value")
+		}
+		d.addTable()
+	}
+}
+
+func (d *decoder) addTable() {
+	t := Table{Offset: d.Pos}
+	if len(d.m.Tables) > 0 && !d.accept.Has(FeatureReferenceTypes) {
+		d.FailFeature(d.Pos, FeatureReferenceTypes, "multiple tables")
+	}
+	t.Elem = d.RefType(d.accept)
+	t.Limits = d.limits(&tableFlags)
+	if d.Err == nil {
+		d.m.Tables = append(d.m.Tables, t)
+	}
+}
+
+func (d *decoder) memorySection() {
+	for n := d.U32(); n > 0 && d.Err == nil; n-- {
+		d.addMemory()
+	}
+}
+
+func (d *decoder) addMemory() {
+	mem := Memory{Offset: d.Pos}
+	if len(d.m.Memories) > 0 && !d.accept.Has(FeatureMultiMemory) {
+		d.FailFeature(d.Pos, FeatureMultiMemory, "multiple memories")
+	}
+	mem.Limits = d.limits(&memoryFlags)
+	if d.Err == nil {
+		d.m.Memories = append(d.m.Memories, mem)
+	}
+}
+
+// limitFlags are the features for each of the flags that limits can have
+// besides the first, which says that there is a maximum; 0 if it is malformed.
+type limitFlags [8]Features
+
+var (
+	tableFlags  = limitFlags{2: FeatureMemory64}
+	memoryFlags = limitFlags{1: FeatureThreads, 2: FeatureMemory64, 3: FeatureCustomPageSizes}
+)
+
+func (d *decoder) limits(known *limitFlags) Limits {
+	at := d.Pos
+	flags := d.Byte()
+	for i := 1; i < len(known); i++ {
+		if flags>>i&1 == 0 {
+			continue
+		}
+		if f := known[i]; f == 0 {
+			d.Fail(at, "malformed limits flags 0x%02x", flags)
+		} else if !d.accept.Has(f) {
+			d.FailFeature(at, f, "malformed limits flags 0x%02x", flags)
+		}
+	}
+	l := Limits{Min: d.U64(), HasMax: flags&1 != 0}
+	if l.HasMax {
+		l.Max = d.U64()
+	}
+	return l
+}
+
+func (d *decoder) globalType() GlobalType {
+	t := GlobalType{Type: d.ValType(d.accept)}
+	at := d.Pos
+	mut := d.Byte()
+	if mut > 1 {
+		d.Fail(at, "malformed mutability 0x%02x", mut)
+	}
+	t.Mutable = mut == 1
+	return t
+}
+
+func (d *decoder) globalSection() {
+	n := d.U32()
+	d.m.Globals = makeVec(d, d.m.Globals, n, 4)
+	for ; n > 0 && d.Err == nil; n-- {
+		g := Global{Offset: d.Pos, GlobalType: d.globalType()}
+		if d.Err != nil {
+			return
+		}
+		g.Init = d.constExpr()
+		// A global whose expression is refused is there for the validator,
+		// which may find an earlier error in the expression.
+		d.m.Globals = append(d.m.Globals, g)
+	}
+}
+
+func (d *decoder) exportSection() {
+	n := d.U32()
+	d.m.Exports = makeVec(d, d.m.Exports, n, 3)
+	for ; n > 0 && d.Err == nil; n-- {
+		e := Export{Offset: d.Pos, Name: d.Name()}
+		at := d.Pos
+		e.Kind = ExternKind(d.Byte())
+		switch {
+		case e.Kind == externTag:
+			d.FailFeature(at, FeatureExceptions, "unsupported export of a tag")
+		case e.Kind > externTag:
+			d.Fail(at, "malformed export kind 0x%02x", uint8(e.Kind))
+		}
+		e.Index = d.U32()
+		if d.Err != nil {
+			return
+		}
+		if e.Kind == ExternFunc {
+			d.m.declare(e.Index)
+		}
+		d.m.Exports = append(d.m.Exports, e)
+	}
+}
+
+func (d *decoder) startSection() {
+	d.m.StartOffset = d.Pos
+	d.m.Start = d.U32()
+	d.m.HasStart = d.Err == nil
+}
+
+func (d *decoder) dataCountSection() {
+	if !d.accept.Has(FeatureBulkMemory) {
+		d.FailFeature(d.Pos, FeatureBulkMemory, "unsupported data count section")
+	}
+	d.m.DataCount = d.U32()
+	d.m.HasDataCount = d.Err == nil
+}
+
+func (d *decoder) tagSection() {
+	d.FailFeature(d.Pos, FeatureExceptions, "unsupported tag section")
+}
+
+func (d *decoder) codeSection() {
+	at := d.Pos
+	n := d.U32()
+	if have := len(d.m.Funcs) - int(d.m.NumImportedFuncs); d.Err == nil && int64(n) != int64(have) {
+		d.Fail(at, "function and code section have inconsistent lengths: %d functions, %d bodies", have, n)
+	}
+	d.m.Code = makeVec(d, d.m.Code, n, 3)
+	for ; n > 0 && d.Err == nil; n-- {
+		at := d.Pos
+		size := d.U32()
+		switch {
+		case d.Err != nil:
+			return
+		case size > MaxBodySize:
+			d.FailLimit(at, "function body size", "function body of %d bytes", size)
+		default:
+			offset := d.Pos
+			if int64(size) > int64(d.End-d.Pos) {
+				// The body may have errors before its missing end.
+				size = uint32(d.End - d.Pos)
+				d.failEndAfter()
+			}
+			d.m.Code = append(d.m.Code, FuncBody{Offset: offset, Bytes: d.Buf[offset : offset+int(size) : offset+int(size)]})
+			d.Pos = offset + int(size)
+		}
+	}
+}
+
+// failEndAfter records that the section ends too early, at its end.
+func (d *decoder) failEndAfter() {
+	d.Pos = d.End
+	d.failEnd()
+}
+
+func (d *decoder) dataSection() {
+	at := d.Pos
+	n := d.U32()
+	if d.Err == nil && d.m.HasDataCount && n != d.m.DataCount {
+		d.Fail(at, "data count and data section have inconsistent lengths: %d declared, %d segments", d.m.DataCount, n)
+	}
+	d.m.Data = makeVec(d, d.m.Data, n, 2)
+	for ; n > 0 && d.Err == nil; n-- {
+		s := DataSegment{Offset: d.Pos}
+		flags := d.U32()
+		if flags > 2 {
+			d.Fail(s.Offset, "malformed data segment kind %d", flags)
+		}
+		if flags == 1 {
+			s.Mode = SegmentPassive
+		} else {
+			if flags == 2 {
+				s.Memory = d.U32()
+			}
+			if d.Err != nil {
+				return
+			}
+			s.OffExpr = d.constExpr()
+		}
+		if d.Err == nil {
+			s.Bytes = d.sized()
+		}
+		// As with globals, an incomplete segment is left to the validator.
+		d.m.Data = append(d.m.Data, s)
+	}
+}

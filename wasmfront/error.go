@@ -1,0 +1,44 @@
+package wasmfront
+
+import "fmt"
+
+// Error says why a module is refused. At most one of Feature and Limit is set;
+// if neither is, the module is malformed or invalid.
+type Error struct {
+	Offset  int    // of the byte in the module
+	Func    int    // index of the function whose body it is in, or -1
+	Msg     string // begins with the specification's wording, if that has one
+	Feature string // the feature that the module needs and that is not accepted
+	Limit   string // the implementation limit that the module exceeds
+}
+
+// Error is one line: the place, the message, and the feature or limit.
+func (e *Error) Error() string {
+	s := fmt.Sprintf("offset 0x%x", e.Offset)
+	if e.Func >= 0 {
+		s = fmt.Sprintf("%s (function %d)", s, e.Func)
+	}
+	s += ": " + e.Msg
+	switch {
+	case e.Feature != "":
+		s += " (needs the feature " + e.Feature + ", which is not supported)"
+	case e.Limit != "":
+		s += " (implementation limit: " + e.Limit + ")"
+	}
+	return s
+}
+
+// Limits of this implementation. They follow the embedding of WebAssembly in
+// JavaScript, so that what runs in a browser is accepted.
+const (
+	MaxTypes       = 1_000_000
+	MaxFuncs       = 1_000_000
+	MaxParams      = 1_000
+	MaxResults     = 1_000
+	MaxLocals      = 50_000 // parameters included
+	MaxBodySize    = 7_654_321
+	MaxBrTable     = 65_520
+	MaxOperands    = 1 << 20 // height of a function's operand stack
+	MaxMemoryPages = 1 << 16
+	MaxTableSize   = 1<<32 - 1
+)

@@ -1,0 +1,72 @@
+package wasmfront
+
+import (
+	"math/bits"
+	"strings"
+)
+
+// Features is a set of extensions of WebAssembly 1.0.
+type Features uint32
+
+// The features, by the names that the official tests use for them where those
+// have one.
+const (
+	FeatureSignExtension Features = 1 << iota
+	FeatureSaturatingFloatToInt
+	FeatureMultiValue
+	FeatureBulkMemory
+	FeatureReferenceTypes
+	FeatureExtendedConst
+	FeatureSIMD
+	FeatureRelaxedSIMD
+	FeatureThreads
+	FeatureTailCall
+	FeatureExceptions
+	FeatureLegacyExceptions
+	FeatureFunctionReferences
+	FeatureGC
+	FeatureMemory64
+	FeatureMultiMemory
+	FeatureCustomPageSizes
+	FeatureWideArithmetic
+	numFeatures = iota
+)
+
+var featureNames = [numFeatures]string{
+	"sign-extension", "nontrapping-float-to-int", "multi-value", "bulk-memory",
+	"reference-types", "extended-const", "simd", "relaxed-simd", "threads",
+	"tail-call", "exceptions", "legacy-exceptions", "function-references", "gc",
+	"memory64", "multi-memory", "custom-page-sizes", "wide-arithmetic",
+}
+
+// DefaultFeatures is WebAssembly 2.0 without SIMD, with extended constant
+// expressions.
+const DefaultFeatures = FeatureSignExtension | FeatureSaturatingFloatToInt | FeatureMultiValue |
+	FeatureBulkMemory | FeatureReferenceTypes | FeatureExtendedConst
+
+// DecodableFeatures is what decoder and validator know in full; a set of
+// features to accept is cut down to it.
+const DecodableFeatures = DefaultFeatures | FeatureSIMD | FeatureRelaxedSIMD | FeatureTailCall |
+	FeatureWideArithmetic
+
+// Has reports whether f contains all of g.
+func (f Features) Has(g Features) bool { return f&g == g }
+
+// String lists the names of the features, separated by commas.
+func (f Features) String() string {
+	var names []string
+	for f &= 1<<numFeatures - 1; f != 0; f &= f - 1 {
+		names = append(names, featureNames[bits.TrailingZeros32(uint32(f))])
+	}
+	return strings.Join(names, ",")
+}
+
+// FeatureByName returns the feature of that name, or 0 if there is none.
+func FeatureByName(name string) Features {
+	for i, n := range featureNames {
+		if n == name {
+			return 1 << i
+		}
+	}
+	return 0
+}

@@ -1,0 +1,261 @@
+package wasmfront
+
+import (
+	"encoding/binary"
+	"fmt"
+	"unicode/utf8"
+)
+
+// Reader reads the binary format's primitives from Buf[Pos:End]. The first
+// failure is kept in Err, ends the input (Pos becomes End) and makes every
+// later read return zero, so that callers need to look at Err only where they
+// would loop.
+type Reader struct {
+	Buf  []byte // the whole module: positions are offsets in it
+	Pos  int
+	End  int
+	Func int // the function being read, or -1; for errors
+	Err  *Error
+}
+
+// Fail records an error at offset, unless there is one already.
+func (r *Reader) Fail(offset int, format string, args ...any) {
+	if r.Err == nil {
+		r.FailError(&Error{Offset: offset, Func: r.Func, Msg: fmt.Sprintf(format, args...)})
+	}
+}
+
+// FailFeature records that the item at offset needs features not accepted.
+func (r *Reader) FailFeature(offset int, f Features, format string, args ...any) {
+	r.FailError(&Error{Offset: offset, Func: r.Func, Msg: fmt.Sprintf(format, args...), Feature: f.String()})
+}
+
+// FailLimit records that the item at offset exceeds an implementation limit.
+func (r *Reader) FailLimit(offset int, limit string, format string, args ...any) {
+	r.FailError(&Error{Offset: offset, Func: r.Func, Msg: fmt.Sprintf(format, args...), Limit: limit})
+}
+
+// FailError records e, unless there is an error already.
+func (r *Reader) FailError(e *Error) {
+	if r.Err == nil {
+		r.Err = e
+		r.Pos = r.End
+	}
+}
+
+// failEnd records that the input ends too early. The specification has two
+// wordings: one for the end of the module, one for items that reach beyond the
+// section or function they are in.
+func (r *Reader) failEnd() {
+	if r.End == len(r.Buf) {
+		r.Fail(r.End, "unexpected end of section or function")
+	} else {
+		r.Fail(r.End, "section size mismatch: unexpected end of section or function")
+	}
+}
+
+// More reports whether there is input left and no error.
+func (r *Reader) More() bool { return r.Pos < r.End }
+
+// Byte reads a byte.
+func (r *Reader) Byte() byte {
+	if r.Pos < r.End {
+		b := r.Buf[r.Pos]
+		r.Pos++
+		return b
+	}
+	r.failEnd()
+	return 0
+}
+
+// U32 reads an unsigned 32-bit integer.
+func (r *Reader) U32() uint32 {
+	if r.Pos < r.End {
+		if b := r.Buf[r.Pos]; b < 0x80 {
+			r.Pos++
+			return uint32(b)
+		}
+	}
+	return uint32(r.unsigned(32))
+}
+
+// U64 reads an unsigned 64-bit integer.
+func (r *Reader) U64() uint64 { return r.unsigned(64) }
+
+// S32 reads a signed 32-bit integer.
+func (r *Reader) S32() int32 { return int32(r.signed(32)) }
+
+// S33 reads a signed 33-bit integer.
+func (r *Reader) S33() int64 { return r.signed(33) }
+
+// S64 reads a signed 64-bit integer.
+func (r *Reader) S64() int64 { return r.signed(64) }
+
+// unsigned reads a LEB128 number of that many bits.
+func (r *Reader) unsigned(bits uint) uint64 {
+	var v uint64
+	for shift := uint(0); ; shift += 7 {
+		if r.Pos >= r.End {
+			r.failEnd()
+			return 0
+		}
+		b := r.Buf[r.Pos]
+		if left := bits - shift; left < 7 {
+			if b >= 0x80 {
+				r.Fail(r.Pos, "integer representation too long")
+				return 0
+			}
+			if b>>left != 0 {
+				r.Fail(r.Pos, "integer too large")
+				return 0
+			}
+		}
+		r.Pos++
+		v |= uint64(b&0x7F) << shift
+		if b < 0x80 {
+			return v
+		}
+	}
+}
+
+// signed reads a signed LEB128 number of that many bits.
+func (r *Reader) signed(bits uint) int64 {
+	var v int64
+	for shift := uint(0); ; {
+		if r.Pos >= r.End {
+			r.failEnd()
+			return 0
+		}
+		b := r.Buf[r.Pos]
+		if left := bits - shift; left < 7 {
+			if b >= 0x80 {
+				r.Fail(r.Pos, "integer representation too long")
+				return 0
+			}
+			// The bits from the sign bit on must all be equal.
+			if rest := int8(b<<1) >> left; rest != 0 && rest != -1 {
+				r.Fail(r.Pos, "integer too large")
+				return 0
+			}
+		}
+		r.Pos++
+		v |= int64(b&0x7F) << shift
+		shift += 7
+		if b < 0x80 {
+			if shift < 64 {
+				v = v << (64 - shift) >> (64 - shift)
+			}
+			return v
+		}
+	}
+}
+
+// Bytes returns the next n bytes, as a slice of Buf.
+func (r *Reader) Bytes(n int) []byte {
+	if n > r.End-r.Pos {
+		r.failEnd()
+		return nil
+	}
+	b := r.Buf[r.Pos : r.Pos+n : r.Pos+n]
+	r.Pos += n
+	return b
+}
+
+// Fixed32 reads 4 bytes, the lowest first.
+func (r *Reader) Fixed32() uint32 {
+	if b := r.Bytes(4); b != nil {
+		return binary.LittleEndian.Uint32(b)
+	}
+	return 0
+}
+
+// Fixed64 reads 8 bytes, the lowest first.
+func (r *Reader) Fixed64() uint64 {
+	if b := r.Bytes(8); b != nil {
+		return binary.LittleEndian.Uint64(b)
+	}
+	return 0
+}
+
+// sized reads a length and that many bytes.
+func (r *Reader) sized() []byte {
+	at := r.Pos
+	n := r.U32()
+	if r.Err == nil && int64(n) > int64(r.End-r.Pos) {
+		if r.End == len(r.Buf) {
+			r.Fail(at, "length out of bounds: unexpected end")
+		} else {
+			r.Fail(at, "section size mismatch: length out of bounds")
+		}
+		return nil
+	}
+	return r.Bytes(int(n))
+}
+
+// Name reads a name.
+func (r *Reader) Name() string {
+	b := r.sized()
+	if !utf8.Valid(b) {
+		r.Fail(r.Pos-len(b), "malformed UTF-8 encoding")
+		return ""
+	}
+	return string(b)
+}
+
+// ValType reads a value type.
+func (r *Reader) ValType(accept Features) ValType {
+	return r.typeByte(accept, "malformed value type")
+}
+
+// RefType reads a reference type.
+func (r *Reader) RefType(accept Features) ValType {
+	at := r.Pos
+	t := r.typeByte(accept, "malformed reference type")
+	if r.Err == nil && !t.IsRef() {
+		r.Fail(at, "malformed reference type")
+	}
+	return t
+}
+
+func (r *Reader) typeByte(accept Features, malformed string) ValType {
+	at := r.Pos
+	c := &typeCodes[r.Byte()]
+	switch {
+	case r.Err != nil:
+	case !accept.Has(c.feature):
+		r.FailFeature(at, c.feature, "unsupported type 0x%02x", r.Buf[at])
+	case c.typ == TypeUnknown:
+		r.Fail(at, "%s 0x%02x", malformed, r.Buf[at])
+	}
+	return c.typ
+}
+
+// BlockType reads the type of a block. A type index must be below len(types).
+func (r *Reader) BlockType(accept Features, types []FuncType) (params, results []ValType) {
+	at := r.Pos
+	if at < r.End {
+		b := r.Buf[at]
+		if b == 0x40 {
+			r.Pos++
+			return nil, nil
+		}
+		if c := &typeCodes[b]; c.typ != TypeUnknown || c.feature != 0 {
+			return nil, r.ValType(accept).Slice()
+		}
+	}
+	n := r.S33()
+	switch {
+	case r.Err != nil:
+	case n < 0:
+		r.Fail(at, "malformed block type")
+	case n >= int64(len(types)):
+		r.Fail(at, "unknown type %d", n)
+	default:
+		t := &types[n]
+		if (len(t.Params) > 0 || len(t.Results) > 1) && !accept.Has(FeatureMultiValue) {
+			r.FailFeature(at, FeatureMultiValue, "block type %s", t)
+		}
+		return t.Params, t.Results
+	}
+	return nil, nil
+}

@@ -1,0 +1,253 @@
+package translate
+
+import (
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/wasmfront"
+)
+
+// typeOf maps Wasm's types to CLIF's.
+func typeOf(t wasmfront.ValType) clif.Type {
+	switch t {
+	case wasmfront.I32:
+		return clif.I32
+	case wasmfront.I64:
+		return clif.I64
+	case wasmfront.F32:
+		return clif.F32
+	case wasmfront.F64:
+		return clif.F64
+	case wasmfront.V128:
+		return clif.V128
+	case wasmfront.FuncRef:
+		return clif.FuncRef
+	}
+	return clif.Ref
+}
+
+func typesOf(ts []wasmfront.ValType) []clif.Type {
+	out := make([]clif.Type, len(ts))
+	for i, t := range ts {
+		out[i] = typeOf(t)
+	}
+	return out
+}
+
+// Module declares everything that m has, and the init function. It must be
+// valid outside of function bodies.
+func Module(m *wasmfront.Module, names *wasmfront.Names) *clif.Module {
+	cm := &clif.Module{Name: names.Module, NumImportedFuncs: int(m.NumImportedFuncs)}
+	for i := range m.Types {
+		cm.Sigs = append(cm.Sigs, clif.Signature{Params: typesOf(m.Types[i].Params), Results: typesOf(m.Types[i].Results)})
+	}
+	for i := range m.Funcs {
+		cm.Funcs = append(cm.Funcs, clif.FuncDecl{
+			Sig: clif.SigIndex(m.Funcs[i].Type), Name: names.Func(uint32(i)), Addressed: m.IsDeclared(uint32(i)),
+		})
+	}
+	for i := range m.Tables {
+		t := &m.Tables[i]
+		cm.Tables = append(cm.Tables, clif.TableDecl{Elem: typeOf(t.Elem), Min: t.Min, Max: t.Max, HasMax: t.HasMax})
+	}
+	for i := range m.Memories {
+		t := &m.Memories[i]
+		cm.Memories = append(cm.Memories, clif.MemoryDecl{Min: t.Min, Max: t.Max, HasMax: t.HasMax})
+	}
+	for i := range m.Globals {
+		g := &m.Globals[i]
+		d := clif.GlobalDecl{Type: typeOf(g.Type), Mutable: g.Mutable}
+		d.Init, _ = constBits(&g.Init)
+		cm.Globals = append(cm.Globals, d)
+	}
+	declareImports(cm, m)
+	declareSegments(cm, m)
+	declareExports(cm, m)
+	cm.Start, cm.HasStart = clif.FuncIndex(m.Start), m.HasStart
+	cm.Sigs = append(cm.Sigs, clif.Signature{})
+	cm.Funcs = append(cm.Funcs, clif.FuncDecl{Sig: clif.SigIndex(len(cm.Sigs) - 1), Name: "init"})
+	return cm
+}
+
+func declareImports(cm *clif.Module, m *wasmfront.Module) {
+	for i := range m.Imports {
+		imp := &m.Imports[i]
+		name := &clif.ImportName{Module: imp.Module, Name: imp.Name}
+		switch imp.Kind {
+		case wasmfront.ExternFunc:
+			cm.Funcs[imp.Index].Import = name
+		case wasmfront.ExternTable:
+			cm.Tables[imp.Index].Import = name
+		case wasmfront.ExternMemory:
+			cm.Memories[imp.Index].Import = name
+		case wasmfront.ExternGlobal:
+			cm.Globals[imp.Index].Import = name
+		}
+	}
+}
+
+func declareExports(cm *clif.Module, m *wasmfront.Module) {
+	for i := range m.Exports {
+		e := &m.Exports[i]
+		cm.Exports = append(cm.Exports, clif.Export{Name: e.Name, Kind: clif.ExportKind(e.Kind), Index: e.Index})
+		switch e.Kind {
+		case wasmfront.ExternFunc:
+			f := &cm.Funcs[e.Index]
+			f.Addressed = true
+			if f.Name == "" {
+				f.Name = e.Name
+			}
+		case wasmfront.ExternTable:
+			cm.Tables[e.Index].Exported = true
+		case wasmfront.ExternMemory:
+			cm.Memories[e.Index].Exported = true
+		case wasmfront.ExternGlobal:
+			cm.Globals[e.Index].Exported = true
+		}
+	}
+}
+
+func declareSegments(cm *clif.Module, m *wasmfront.Module) {
+	for i := range m.Data {
+		cm.Datas = append(cm.Datas, clif.DataDecl{Bytes: m.Data[i].Bytes})
+	}
+	for i := range m.Elems {
+		e := &m.Elems[i]
+		d := clif.ElemDecl{Type: typeOf(e.Type)}
+		for _, f := range e.Funcs {
+			d.Funcs = append(d.Funcs, clif.FuncIndex(f))
+		}
+		for j := range e.Exprs {
+			d.Funcs = append(d.Funcs, elemEntry(&e.Exprs[j]))
+		}
+		cm.Elems = append(cm.Elems, d)
+	}
+}
+
+// elemEntry is an element as the object can hold it, or ElemComputed.
+func elemEntry(e *wasmfront.ConstExpr) clif.FuncIndex {
+	if len(e.Ops) == 1 {
+		switch e.Ops[0].Op {
+		case wasmfront.OpRefNull:
+			return clif.ElemNull
+		case wasmfront.OpRefFunc:
+			return clif.FuncIndex(e.Ops[0].Index)
+		}
+	}
+	return clif.ElemComputed
+}
+
+// constBits is the value of an expression that is one constant or null.
+func constBits(e *wasmfront.ConstExpr) (bits uint64, ok bool) {
+	if len(e.Ops) != 1 {
+		return 0, false
+	}
+	switch op := &e.Ops[0]; op.Op {
+	case wasmfront.OpI32Const:
+		return uint64(uint32(op.Bits)), true
+	case wasmfront.OpI64Const, wasmfront.OpF32Const, wasmfront.OpF64Const:
+		return op.Bits, true
+	case wasmfront.OpRefNull:
+		return 0, true
+	}
+	return 0, false
+}
+
+// Init translates the init function into f (see clif.Module).
+func (t *Translator) Init(f *clif.Func) {
+	t.start(f, t.cm.InitFunc())
+	m := t.m
+	for i := int(m.NumImportedGlobals); i < len(m.Globals); i++ {
+		g := &m.Globals[i]
+		if _, ok := constBits(&g.Init); !ok {
+			t.b.Src = uint32(g.Offset)
+			t.b.EntityEffect(clif.OpGlobalSet, typeOf(g.Type), uint32(i), 0, t.constExpr(&g.Init))
+		}
+	}
+	t.initElems()
+	for i := range m.Data {
+		if d := &m.Data[i]; d.Mode == wasmfront.SegmentActive {
+			t.b.Src = uint32(d.Offset)
+			t.initData(uint32(i), d)
+		}
+	}
+	if m.HasStart {
+		t.b.Src = uint32(m.StartOffset)
+		t.b.Call(clif.FuncIndex(m.Start), nil)
+	}
+	t.b.Return(nil)
+	t.ssa.finish()
+}
+
+func (t *Translator) initElems() {
+	for i := range t.m.Elems {
+		e := &t.m.Elems[i]
+		t.b.Src = uint32(e.Offset)
+		for j := range e.Exprs {
+			if elemEntry(&e.Exprs[j]) == clif.ElemComputed {
+				at := t.b.Iconst(clif.I64, uint64(j))
+				t.b.EntityEffect(clif.OpElemSet, typeOf(e.Type), uint32(i), 0, at, t.constExpr(&e.Exprs[j]))
+			}
+		}
+	}
+	for i := range t.m.Elems {
+		e := &t.m.Elems[i]
+		t.b.Src = uint32(e.Offset)
+		switch e.Mode {
+		case wasmfront.SegmentActive:
+			to := t.wide(t.constExpr(&e.OffExpr))
+			n := t.b.Iconst(clif.I64, uint64(e.Len()))
+			t.checkEnd(to, n, t.b.Entity(clif.OpTableSize, clif.Invalid, e.Table), abi.TrapTableOutOfBounds)
+			t.b.EntityEffect(clif.OpTableInit, clif.Invalid, e.Table, uint32(i), to, t.b.Iconst(clif.I64, 0), n)
+			t.b.EntityEffect(clif.OpElemDrop, clif.Invalid, uint32(i), 0)
+		case wasmfront.SegmentDeclarative:
+			t.b.EntityEffect(clif.OpElemDrop, clif.Invalid, uint32(i), 0)
+		}
+	}
+}
+
+func (t *Translator) initData(i uint32, d *wasmfront.DataSegment) {
+	to := t.wide(t.constExpr(&d.OffExpr))
+	n := t.b.Iconst(clif.I64, uint64(len(d.Bytes)))
+	t.checkEnd(to, n, t.b.Entity(clif.OpMemorySize, clif.Invalid, d.Memory), abi.TrapMemoryOutOfBounds)
+	t.b.EntityEffect(clif.OpMemoryInit, clif.Invalid, d.Memory, i, to, t.b.Iconst(clif.I64, 0), n)
+	t.b.EntityEffect(clif.OpDataDrop, clif.Invalid, i, 0)
+}
+
+// constOps are the arithmetic operators of constant expressions.
+var constOps = map[wasmfront.Opcode]struct {
+	op clif.Opcode
+	t  clif.Type
+}{
+	wasmfront.OpI32Add: {clif.OpIadd, clif.I32}, wasmfront.OpI32Sub: {clif.OpIsub, clif.I32},
+	wasmfront.OpI32Mul: {clif.OpImul, clif.I32}, wasmfront.OpI64Add: {clif.OpIadd, clif.I64},
+	wasmfront.OpI64Sub: {clif.OpIsub, clif.I64}, wasmfront.OpI64Mul: {clif.OpImul, clif.I64},
+}
+
+// constExpr emits the code of a constant expression.
+func (t *Translator) constExpr(e *wasmfront.ConstExpr) clif.Value {
+	t.stack = t.stack[:0]
+	for i := range e.Ops {
+		op := &e.Ops[i]
+		switch op.Op {
+		case wasmfront.OpI32Const:
+			t.push(t.b.Iconst(clif.I32, op.Bits))
+		case wasmfront.OpI64Const:
+			t.push(t.b.Iconst(clif.I64, op.Bits))
+		case wasmfront.OpF32Const:
+			t.push(t.b.Fconst(clif.F32, op.Bits))
+		case wasmfront.OpF64Const:
+			t.push(t.b.Fconst(clif.F64, op.Bits))
+		case wasmfront.OpRefNull:
+			t.push(t.b.RefNull(typeOf(op.Type)))
+		case wasmfront.OpRefFunc:
+			t.push(t.b.FuncAddr(clif.FuncIndex(op.Index)))
+		case wasmfront.OpGlobalGet:
+			t.push(t.b.Entity(clif.OpGlobalGet, t.cm.Globals[op.Index].Type, op.Index))
+		default:
+			c := constOps[op.Op]
+			y, x := t.pop(), t.pop()
+			t.push(t.b.Binary(c.op, c.t, x, y))
+		}
+	}
+	return t.pop()
+}

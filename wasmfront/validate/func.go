@@ -1,0 +1,321 @@
+package validate
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/waot-project/waot/wasmfront"
+)
+
+// Func validates function bodies, operator by operator, with the algorithm and
+// the names of the specification's appendix. It is reusable: once its stacks
+// have grown, it does not allocate. The zero value is ready for Begin.
+type Func struct {
+	wasmfront.Reader // of the body
+
+	m        *wasmfront.Module
+	features wasmfront.Features
+	index    uint32
+	typ      *wasmfront.FuncType
+
+	locals    []wasmfront.ValType
+	numParams int
+	operands  []wasmfront.ValType
+	controls  []Frame
+
+	// Copies of what the innermost frame says, for speed.
+	height      int
+	unreachable bool
+
+	reachable bool // see Reachable
+	stamp     uint32
+	targets   []uint32 // of the last br_table
+}
+
+// Frame is an entry of the control stack: a block that is open.
+type Frame struct {
+	Kind        wasmfront.BlockKind
+	Unreachable bool // the rest of the block is
+	Offset      int  // of the operator that opened it
+	Height      int  // of the operand stack below the block's parameters
+	Params      []wasmfront.ValType
+	Results     []wasmfront.ValType
+
+	stamp uint32 // the br_table that checked this label last
+}
+
+// LabelTypes are the types of the operands that a branch to the block takes.
+func (f *Frame) LabelTypes() []wasmfront.ValType {
+	if f.Kind == wasmfront.BlockLoop {
+		return f.Params
+	}
+	return f.Results
+}
+
+func errorAt(offset, fn int, format string, args ...any) *wasmfront.Error {
+	return &wasmfront.Error{Offset: offset, Func: fn, Msg: fmt.Sprintf(format, args...)}
+}
+
+// Begin starts the validation of function index of m (in the index space, not
+// imported) and decodes its locals. Errors show in Err. The module must be
+// valid up to the body, as Module sees to.
+func (v *Func) Begin(m *wasmfront.Module, index uint32) {
+	body := m.Body(index)
+	v.Reader = wasmfront.Reader{
+		Buf: m.Bytes, Pos: body.Offset, End: body.Offset + len(body.Bytes), Func: int(index),
+	}
+	v.m, v.features, v.index = m, m.Features, index
+	v.typ = m.FuncType(index)
+	v.operands = v.operands[:0]
+	v.controls = v.controls[:0]
+	v.reachable = true
+	v.numParams = len(v.typ.Params)
+	v.locals = append(v.locals[:0], v.typ.Params...)
+	v.decodeLocals()
+	v.pushControl(wasmfront.BlockFunc, v.Pos, nil, v.typ.Results)
+}
+
+func (v *Func) decodeLocals() {
+	for n := v.U32(); n > 0 && v.Reader.Err == nil; n-- {
+		at := v.Pos
+		count := v.U32()
+		t := v.ValType(v.features)
+		if v.Reader.Err != nil {
+			return
+		}
+		if uint64(count)+uint64(len(v.locals)) > wasmfront.MaxLocals {
+			v.FailLimit(at, "locals", "too many locals")
+			return
+		}
+		v.addLocals(int(count), t)
+	}
+}
+
+// addLocals appends n locals of type t. It copies what it has filled in, as a
+// function may have many locals in few bytes.
+func (v *Func) addLocals(n int, t wasmfront.ValType) {
+	have := len(v.locals)
+	v.locals = slices.Grow(v.locals, n)[:have+n]
+	added := v.locals[have:]
+	if n > 0 {
+		added[0] = t
+	}
+	for i := 1; i < n; i *= 2 {
+		copy(added[i:], added[:i])
+	}
+}
+
+// Err returns what was wrong with the body, an *wasmfront.Error, or nil.
+func (v *Func) Err() error {
+	if v.Reader.Err != nil {
+		return v.Reader.Err
+	}
+	return nil
+}
+
+// Next decodes and validates the next operator into op. It is false at an
+// error and after the end of the body. On return the stacks are as after the
+// operator.
+func (v *Func) Next(op *wasmfront.Operator) bool {
+	at := v.Pos
+	if at >= v.End || len(v.controls) == 0 {
+		v.finish()
+		return false
+	}
+	b := v.Buf[at]
+	v.Pos++
+	code, r := wasmfront.Opcode(b), &rules[0][b]
+	if wasmfront.IsPrefix(b) {
+		code, r = v.prefixed(b)
+	}
+	op.Op, op.Offset = code, at
+	v.reachable = !v.unreachable
+	if r.features&^v.features != 0 {
+		v.refuse(code, at)
+		return false
+	}
+	r.run(v, op, r)
+	return v.Reader.Err == nil
+}
+
+// finish checks that the body ends where its outermost block does.
+func (v *Func) finish() {
+	switch {
+	case v.Reader.Err != nil:
+	case len(v.controls) == 0 && v.Pos < v.End:
+		v.Fail(v.Pos, "section size mismatch: operators after the end of the function")
+	case len(v.controls) > 0:
+		v.Byte() // fails: unexpected end
+	}
+}
+
+// prefixed reads the number of an operator that starts with a prefix byte.
+func (v *Func) prefixed(b byte) (wasmfront.Opcode, *rule) {
+	n := v.U32()
+	code, ok := wasmfront.PrefixedOpcode(b, n)
+	if !ok {
+		return wasmfront.Opcode(b), &rules[0][b]
+	}
+	return code, &rules[code.Page()][code&0xFF]
+}
+
+// refuse says why the operator at offset is not accepted.
+func (v *Func) refuse(code wasmfront.Opcode, offset int) {
+	switch info := code.Info(); {
+	case v.Reader.Err != nil:
+	case info.Name != "":
+		v.FailFeature(offset, info.Feature, "unsupported operator %s", info.Name)
+	case code > 0xFF:
+		v.Fail(offset, "illegal opcode %02x %02x", v.Buf[offset], uint8(code))
+	default:
+		v.Fail(offset, "illegal opcode %02x", v.Buf[offset])
+	}
+}
+
+// Index is the function's place in the index space.
+func (v *Func) Index() uint32 { return v.index }
+
+// Type is the function's type.
+func (v *Func) Type() *wasmfront.FuncType { return v.typ }
+
+// Locals are the types of the locals, parameters first. The slice is valid
+// until the next Begin.
+func (v *Func) Locals() []wasmfront.ValType { return v.locals }
+
+// NumParams is the number of locals that are parameters.
+func (v *Func) NumParams() int { return v.numParams }
+
+// Reachable reports whether control can reach the operator that Next returned
+// last, as far as validation sees: it is false from an unconditional branch,
+// return or unreachable to the else or end that closes the block, inclusive.
+// For an else or end, it says so for the block that ends, not for what
+// follows. Blocks nested in unreachable code count as reachable from their
+// start, because that is how validation sees them: a translator has to keep
+// its own account if it skips them.
+func (v *Func) Reachable() bool { return v.reachable }
+
+// Depth is the number of open blocks, that of the function included. It is 0
+// after the last end.
+func (v *Func) Depth() int { return len(v.controls) }
+
+// Frame returns the open block that label refers to: 0 is the innermost. It is
+// valid until the next operator.
+func (v *Func) Frame(label uint32) *Frame {
+	return &v.controls[len(v.controls)-1-int(label)]
+}
+
+// NumOperands is the height of the operand stack.
+func (v *Func) NumOperands() int { return len(v.operands) }
+
+// OperandType is the type of the operand i places below the top of the stack.
+func (v *Func) OperandType(i int) wasmfront.ValType {
+	return v.operands[len(v.operands)-1-i]
+}
+
+// pushOperand pushes an operand.
+func (v *Func) pushOperand(t wasmfront.ValType) { v.operands = append(v.operands, t) }
+
+// pushOperands pushes operands, the first first. Only this can make the stack
+// much longer than the body.
+func (v *Func) pushOperands(ts []wasmfront.ValType) {
+	if v.operands = append(v.operands, ts...); len(v.operands) > wasmfront.MaxOperands {
+		v.FailLimit(v.Pos, "operands", "too many operands on the stack")
+	}
+}
+
+// popOperand pops an operand of any type. In unreachable code, the stack of a
+// block has unknown operands below those pushed.
+func (v *Func) popOperand(at int) wasmfront.ValType {
+	n := len(v.operands) - 1
+	if n < v.height {
+		if !v.unreachable {
+			v.Fail(at, "type mismatch: nothing on the stack")
+		}
+		return wasmfront.TypeUnknown
+	}
+	t := v.operands[n]
+	v.operands = v.operands[:n]
+	return t
+}
+
+// popExpect pops an operand of type want.
+func (v *Func) popExpect(at int, want wasmfront.ValType) {
+	n := len(v.operands) - 1
+	if n >= v.height && v.operands[n] == want {
+		v.operands = v.operands[:n]
+		return
+	}
+	if n < v.height && !v.unreachable {
+		v.Fail(at, "type mismatch: expected %s but nothing on the stack", want)
+		return
+	}
+	if t := v.popOperand(at); t != wasmfront.TypeUnknown && t != want {
+		v.Fail(at, "type mismatch: expected %s but %s on the stack", want, t)
+	}
+}
+
+// popOperands pops operands of the types ts, the last first.
+func (v *Func) popOperands(at int, ts []wasmfront.ValType) {
+	for i := len(ts) - 1; i >= 0; i-- {
+		v.popExpect(at, ts[i])
+	}
+}
+
+// checkTop fails unless popOperands would succeed.
+func (v *Func) checkTop(at int, ts []wasmfront.ValType) {
+	n := len(v.operands)
+	for i := len(ts) - 1; i >= 0; i-- {
+		if n--; n < v.height {
+			if !v.unreachable {
+				v.Fail(at, "type mismatch: expected %s but nothing on the stack", ts[i])
+			}
+			return
+		}
+		if t := v.operands[n]; t != ts[i] && t != wasmfront.TypeUnknown {
+			v.Fail(at, "type mismatch: expected %s but %s on the stack", ts[i], t)
+			return
+		}
+	}
+}
+
+// pushControl opens a block whose parameters were popped.
+func (v *Func) pushControl(kind wasmfront.BlockKind, at int, params, results []wasmfront.ValType) {
+	v.height = len(v.operands)
+	v.unreachable = false
+	v.controls = append(v.controls, Frame{
+		Kind: kind, Offset: at, Height: v.height, Params: params, Results: results, stamp: v.stamp,
+	})
+	v.pushOperands(params)
+}
+
+// popControl closes the innermost block: its results, and nothing else, must
+// be on the stack. They are popped. The frame is valid until the next
+// pushControl.
+func (v *Func) popControl(at int) *Frame {
+	f := &v.controls[len(v.controls)-1]
+	v.popOperands(at, f.Results)
+	if len(v.operands) != v.height {
+		v.Fail(at, "type mismatch: values remaining on stack at end of block")
+	}
+	v.controls = v.controls[:len(v.controls)-1]
+	if n := len(v.controls); n > 0 {
+		v.height, v.unreachable = v.controls[n-1].Height, v.controls[n-1].Unreachable
+	}
+	return f
+}
+
+// setUnreachable makes the rest of the innermost block unreachable.
+func (v *Func) setUnreachable() {
+	v.operands = v.operands[:v.height]
+	v.controls[len(v.controls)-1].Unreachable = true
+	v.unreachable = true
+}
+
+// label returns the frame that label i refers to, or nil after a failure.
+func (v *Func) label(at int, i uint32) *Frame {
+	if int64(i) >= int64(len(v.controls)) {
+		v.Fail(at, "unknown label %d", i)
+		return nil
+	}
+	return v.Frame(i)
+}

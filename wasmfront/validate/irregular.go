@@ -1,0 +1,309 @@
+package validate
+
+import "github.com/waot-project/waot/wasmfront"
+
+func runUnreachable(v *Func, _ *wasmfront.Operator, _ *rule) { v.setUnreachable() }
+
+// open opens a block: the part that block, loop and if share.
+func (v *Func) open(op *wasmfront.Operator, kind wasmfront.BlockKind) {
+	v.popOperands(op.Offset, op.Params)
+	v.pushControl(kind, op.Offset, op.Params, op.Results)
+}
+
+func runBlock(v *Func, op *wasmfront.Operator, _ *rule) {
+	op.Params, op.Results = v.BlockType(v.features, v.m.Types)
+	v.open(op, wasmfront.BlockBlock)
+}
+
+func runLoop(v *Func, op *wasmfront.Operator, _ *rule) {
+	op.Params, op.Results = v.BlockType(v.features, v.m.Types)
+	v.open(op, wasmfront.BlockLoop)
+}
+
+func runIf(v *Func, op *wasmfront.Operator, _ *rule) {
+	op.Params, op.Results = v.BlockType(v.features, v.m.Types)
+	v.popExpect(op.Offset, wasmfront.I32)
+	v.open(op, wasmfront.BlockIf)
+}
+
+func runElse(v *Func, op *wasmfront.Operator, _ *rule) {
+	if v.controls[len(v.controls)-1].Kind != wasmfront.BlockIf {
+		v.Fail(op.Offset, "END opcode expected: else without if")
+		return
+	}
+	f := v.popControl(op.Offset)
+	op.Block, op.Params, op.Results = f.Kind, f.Params, f.Results
+	v.pushControl(wasmfront.BlockElse, op.Offset, op.Params, op.Results)
+}
+
+func runEnd(v *Func, op *wasmfront.Operator, _ *rule) {
+	f := v.popControl(op.Offset)
+	op.Block, op.Params, op.Results = f.Kind, f.Params, f.Results
+	if f.Kind == wasmfront.BlockIf && !equalTypes(f.Params, f.Results) {
+		v.Fail(op.Offset, "type mismatch: if without else must have the same parameters and results")
+	}
+	v.pushOperands(f.Results)
+}
+
+func equalTypes(a, b []wasmfront.ValType) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func runBr(v *Func, op *wasmfront.Operator, _ *rule) {
+	op.Index = v.U32()
+	if f := v.label(op.Offset, op.Index); f != nil {
+		op.Params = f.LabelTypes()
+		v.popOperands(op.Offset, op.Params)
+		v.setUnreachable()
+	}
+}
+
+func runBrIf(v *Func, op *wasmfront.Operator, _ *rule) {
+	op.Index = v.U32()
+	v.popExpect(op.Offset, wasmfront.I32)
+	if f := v.label(op.Offset, op.Index); f != nil {
+		op.Params = f.LabelTypes()
+		if len(op.Params) > 0 {
+			v.popOperands(op.Offset, op.Params)
+			v.pushOperands(op.Params)
+		}
+	}
+}
+
+func runBrTable(v *Func, op *wasmfront.Operator, _ *rule) {
+	at := op.Offset
+	n := v.U32()
+	if n > wasmfront.MaxBrTable {
+		v.FailLimit(at, "br_table targets", "br_table of %d targets", n)
+	}
+	v.targets = v.targets[:0]
+	for ; n > 0 && v.Reader.Err == nil; n-- {
+		v.targets = append(v.targets, v.U32())
+	}
+	op.Index, op.Targets = v.U32(), v.targets
+	v.popExpect(at, wasmfront.I32)
+	def := v.label(at, op.Index)
+	if def == nil {
+		return
+	}
+	op.Params = def.LabelTypes()
+	// Each label is checked once, however often it is among the targets.
+	v.stamp++
+	for _, t := range v.targets {
+		f := v.label(at, t)
+		if f == nil {
+			return
+		}
+		if f.stamp == v.stamp {
+			continue
+		}
+		f.stamp = v.stamp
+		if len(f.LabelTypes()) != len(op.Params) {
+			v.Fail(at, "type mismatch: targets take %d and %d operands", len(f.LabelTypes()), len(op.Params))
+			return
+		}
+		v.checkTop(at, f.LabelTypes())
+	}
+	v.popOperands(at, op.Params)
+	v.setUnreachable()
+}
+
+func runReturn(v *Func, op *wasmfront.Operator, _ *rule) {
+	op.Params = v.typ.Results
+	v.popOperands(op.Offset, op.Params)
+	v.setUnreachable()
+}
+
+// callee decodes the function that a call names.
+func (v *Func) callee(op *wasmfront.Operator) bool {
+	op.Index = v.U32()
+	if int64(op.Index) >= int64(len(v.m.Funcs)) {
+		v.Fail(op.Offset, "unknown function %d", op.Index)
+		return false
+	}
+	t := v.m.FuncType(op.Index)
+	op.Params, op.Results = t.Params, t.Results
+	return true
+}
+
+// indirectCallee decodes the type and the table of an indirect call and pops
+// the index.
+func (v *Func) indirectCallee(op *wasmfront.Operator) bool {
+	op.Index = v.U32()
+	var elem wasmfront.ValType
+	op.Index2, elem = v.tableIndex(op.Offset)
+	switch {
+	case v.Reader.Err != nil:
+		return false
+	case int64(op.Index) >= int64(len(v.m.Types)):
+		v.Fail(op.Offset, "unknown type %d", op.Index)
+		return false
+	case elem != wasmfront.FuncRef:
+		v.Fail(op.Offset, "type mismatch: indirect call through a table of %s", elem)
+		return false
+	}
+	v.popExpect(op.Offset, wasmfront.I32)
+	t := &v.m.Types[op.Index]
+	op.Params, op.Results = t.Params, t.Results
+	return true
+}
+
+func runCall(v *Func, op *wasmfront.Operator, _ *rule) {
+	if v.callee(op) {
+		v.popOperands(op.Offset, op.Params)
+		v.pushOperands(op.Results)
+	}
+}
+
+func runCallIndirect(v *Func, op *wasmfront.Operator, _ *rule) {
+	if v.indirectCallee(op) {
+		v.popOperands(op.Offset, op.Params)
+		v.pushOperands(op.Results)
+	}
+}
+
+// tail finishes a tail call.
+func (v *Func) tail(op *wasmfront.Operator) {
+	v.popOperands(op.Offset, op.Params)
+	if !equalTypes(op.Results, v.typ.Results) {
+		v.Fail(op.Offset, "type mismatch: tail call of a function with other results")
+	}
+	v.setUnreachable()
+}
+
+func runReturnCall(v *Func, op *wasmfront.Operator, _ *rule) {
+	if v.callee(op) {
+		v.tail(op)
+	}
+}
+
+func runReturnCallIndirect(v *Func, op *wasmfront.Operator, _ *rule) {
+	if v.indirectCallee(op) {
+		v.tail(op)
+	}
+}
+
+func runDrop(v *Func, op *wasmfront.Operator, _ *rule) { op.Type = v.popOperand(op.Offset) }
+
+func runSelect(v *Func, op *wasmfront.Operator, _ *rule) {
+	v.popExpect(op.Offset, wasmfront.I32)
+	b := v.popOperand(op.Offset)
+	a := v.popOperand(op.Offset)
+	if a == wasmfront.TypeUnknown {
+		a, b = b, a
+	}
+	if a.IsRef() || b != wasmfront.TypeUnknown && a != b {
+		v.Fail(op.Offset, "type mismatch: select of %s and %s", a, b)
+	}
+	op.Type = a
+	v.pushOperand(a)
+}
+
+func runSelectT(v *Func, op *wasmfront.Operator, _ *rule) {
+	if n := v.U32(); n != 1 {
+		v.Fail(op.Offset, "invalid result arity: select of %d types", n)
+	}
+	op.Type = v.ValType(v.features)
+	v.popExpect(op.Offset, wasmfront.I32)
+	v.popExpect(op.Offset, op.Type)
+	v.popExpect(op.Offset, op.Type)
+	v.pushOperand(op.Type)
+}
+
+// local decodes the index of a local.
+func (v *Func) local(op *wasmfront.Operator) {
+	op.Index = v.U32()
+	if int64(op.Index) >= int64(len(v.locals)) {
+		v.Fail(op.Offset, "unknown local %d", op.Index)
+		op.Type = wasmfront.TypeUnknown
+		return
+	}
+	op.Type = v.locals[op.Index]
+}
+
+func runLocalGet(v *Func, op *wasmfront.Operator, _ *rule) {
+	v.local(op)
+	v.pushOperand(op.Type)
+}
+
+func runLocalSet(v *Func, op *wasmfront.Operator, _ *rule) {
+	v.local(op)
+	v.popExpect(op.Offset, op.Type)
+}
+
+func runLocalTee(v *Func, op *wasmfront.Operator, _ *rule) {
+	v.local(op)
+	v.popExpect(op.Offset, op.Type)
+	v.pushOperand(op.Type)
+}
+
+// global decodes the index of a global.
+func (v *Func) global(op *wasmfront.Operator) wasmfront.GlobalType {
+	op.Index = v.U32()
+	if int64(op.Index) >= int64(len(v.m.Globals)) {
+		v.Fail(op.Offset, "unknown global %d", op.Index)
+		return wasmfront.GlobalType{}
+	}
+	t := v.m.GlobalType(op.Index)
+	op.Type = t.Type
+	return t
+}
+
+func runGlobalGet(v *Func, op *wasmfront.Operator, _ *rule) {
+	v.pushOperand(v.global(op).Type)
+}
+
+func runGlobalSet(v *Func, op *wasmfront.Operator, _ *rule) {
+	t := v.global(op)
+	if !t.Mutable {
+		v.Fail(op.Offset, "immutable global %d", op.Index)
+	}
+	v.popExpect(op.Offset, t.Type)
+}
+
+func runTableGet(v *Func, op *wasmfront.Operator, _ *rule) {
+	op.Index, op.Type = v.tableIndex(op.Offset)
+	v.popExpect(op.Offset, wasmfront.I32)
+	v.pushOperand(op.Type)
+}
+
+func runTableSet(v *Func, op *wasmfront.Operator, _ *rule) {
+	op.Index, op.Type = v.tableIndex(op.Offset)
+	v.popExpect(op.Offset, op.Type)
+	v.popExpect(op.Offset, wasmfront.I32)
+}
+
+func runTableGrow(v *Func, op *wasmfront.Operator, _ *rule) {
+	op.Index, op.Type = v.tableIndex(op.Offset)
+	v.popExpect(op.Offset, wasmfront.I32)
+	v.popExpect(op.Offset, op.Type)
+	v.pushOperand(wasmfront.I32)
+}
+
+func runTableFill(v *Func, op *wasmfront.Operator, _ *rule) {
+	op.Index, op.Type = v.tableIndex(op.Offset)
+	v.popExpect(op.Offset, wasmfront.I32)
+	v.popExpect(op.Offset, op.Type)
+	v.popExpect(op.Offset, wasmfront.I32)
+}
+
+func runRefNull(v *Func, op *wasmfront.Operator, _ *rule) {
+	op.Type = v.RefType(v.features)
+	v.pushOperand(op.Type)
+}
+
+func runRefIsNull(v *Func, op *wasmfront.Operator, _ *rule) {
+	op.Type = v.popOperand(op.Offset)
+	if op.Type != wasmfront.TypeUnknown && !op.Type.IsRef() {
+		v.Fail(op.Offset, "type mismatch: ref.is_null of %s", op.Type)
+	}
+	v.pushOperand(wasmfront.I32)
+}
