@@ -9,7 +9,7 @@ import (
 func argKinds(dst []abi.ArgKind, types []clif.Type) []abi.ArgKind {
 	for _, t := range types {
 		if t == clif.V128 {
-			panic(unsupported("v128 values are not supported"))
+			panic(Unsupported("v128 values are not supported"))
 		}
 		k := abi.ArgInt
 		if t.IsFloat() {

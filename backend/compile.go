@@ -136,7 +136,7 @@ func (c *Compiler) Compile(f *clif.Func) (code *Code, err error) {
 
 // recovered makes an error of a panic.
 func (c *Compiler) recovered(r any) error {
-	if u, ok := r.(unsupported); ok {
+	if u, ok := r.(Unsupported); ok {
 		return fmt.Errorf("%w: %s", ErrUnsupported, string(u))
 	}
 	return fmt.Errorf("internal error: %v\n%s", r, debug.Stack())

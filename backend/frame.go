@@ -28,7 +28,7 @@ func layoutFrame(t *Target, vc *VCode, out *regalloc.Output) (fr Frame) {
 	fr.Saved = out.Used & t.Env.CalleeSaved
 	n := 8 * (fr.Saved.Len() + out.SlotWords)
 	if n+vc.LocalBytes+vc.OutArgBytes > frameTooLarge {
-		panic(unsupported("the frame is too large"))
+		panic(Unsupported("the frame is too large"))
 	}
 	fr.Slots = -int32(n)
 	n += vc.LocalBytes

@@ -210,7 +210,7 @@ func (l *Lower) lowerBlock(b int) {
 		l.begin()
 		fn := l.Target.Lower[d.Op]
 		if fn == nil {
-			panic(unsupported("the instruction " + d.Op.String() + " is not supported on " + l.Target.Name))
+			panic(Unsupported("the instruction " + d.Op.String() + " is not supported on " + l.Target.Name))
 		}
 		fn(l, i, d)
 	}
@@ -219,8 +219,9 @@ func (l *Lower) lowerBlock(b int) {
 	}
 }
 
-// unsupported is an error about input that is valid but cannot be compiled.
-type unsupported string
+// Unsupported, as the value of a panic during lowering, is an error about input that
+// is valid but cannot be compiled.
+type Unsupported string
 
 func (l *Lower) anyUsed(d *clif.InstData) bool {
 	for n := clif.Value(0); n < clif.Value(d.NumResults); n++ {

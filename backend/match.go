@@ -30,7 +30,7 @@ func ClassOf(t clif.Type) regalloc.Class {
 // NewVReg is a fresh virtual register for values of type t.
 func (l *Lower) NewVReg(t clif.Type) regalloc.VReg {
 	if t == clif.V128 {
-		panic(unsupported("v128 values are not supported"))
+		panic(Unsupported("v128 values are not supported"))
 	}
 	in := &l.vc.In
 	in.VRegs = append(in.VRegs, regalloc.VRegInfo{

@@ -37,10 +37,12 @@ type Checker struct {
 	elems  []uint32
 	single [1]uint32
 
-	// clock is the present time; start is when the visit of the block began;
-	// safe is when references outside stack maps were last lost.
-	clock, start, safe uint32
-	block              regalloc.Block
+	// clock is the present time; start is when the visit of the block began.
+	clock, start uint32
+	// oldest is the time before which facts are void: of plain values (start)
+	// and of references (when those outside stack maps were last lost).
+	oldest [2]uint32
+	block  regalloc.Block
 
 	copies []regalloc.VReg
 	blocks []blockInfo

@@ -23,16 +23,17 @@ func (c *Checker) resolveClaims() *Error {
 		return fault(RuleShape, "claims of no block")
 	}
 	c.claims = grow(c.claims, len(out.Claims))
+	claims, values := c.claims[:len(out.Claims)], c.v
 	for j, cl := range out.Claims {
-		if uint(cl.VReg) >= uint(len(c.v)) {
+		if uint(cl.VReg) >= uint(len(values)) {
 			return c.claimOf(j, fault(RuleClaim, "no such virtual register"))
 		}
-		name := c.v[cl.VReg].name
+		name := values[cl.VReg].name
 		loc, ok := c.locate(cl.Loc, words(name))
 		if !ok || loc < numRegs && c.fixed>>loc&1 == 0 {
 			return c.claimOf(j, fault(RuleClaim, "no such location"))
 		}
-		c.claims[j] = entry{loc, name}
+		claims[j] = entry{loc, name}
 	}
 	return nil
 }
@@ -85,8 +86,15 @@ func (c *Checker) claimOf(j int, e *Error) *Error {
 // at the end of this block.
 func (c *Checker) checkEdge(e regalloc.Edge) *Error {
 	c.bindParams(e)
+	locs, values := c.locs, c.v
 	for j, cl := range c.claimsOf(e.To) {
-		if c.holds(cl.loc, c.v[cl.name&indexMask].sub) {
+		name := values[cl.name&indexMask].sub
+		f := locs[cl.loc]
+		// The common case of holds, for values of one word.
+		if f.name == name && name&wideBit == 0 && f.time >= c.oldest[name>>refShift&1] && f.time >= values[name&indexMask].def {
+			continue
+		}
+		if c.holds(cl.loc, name) {
 			continue
 		}
 		start, _ := c.claimRange(e.To)

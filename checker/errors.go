@@ -122,7 +122,7 @@ func (c *Checker) describe(loc uint32) string {
 		switch {
 		case f.time < c.v[n&indexMask].def:
 			s = "an outdated " + s
-		case n&refBit != 0 && f.time < c.safe:
+		case n&refBit != 0 && f.time < c.oldest[1]:
 			s += ", a reference not in the stack map of a safepoint before"
 		case !c.holds(loc, n):
 			s = "only the lower half of " + s

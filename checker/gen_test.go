@@ -76,10 +76,15 @@ type gen struct {
 	vregs  []regalloc.VRegInfo
 	blocks []*genBlock
 	budget int
+	// run bounds the instructions between branches.
+	run int
 }
 
 func generate(seed uint64, size int) *regalloc.Input {
-	g := &gen{Rand: rand.New(rand.NewPCG(seed, 1)), budget: size}
+	g := &gen{Rand: rand.New(rand.NewPCG(seed, 1)), budget: size, run: 6}
+	if size > 200 {
+		g.run = 60
+	}
 	entry := g.block()
 	first := genInst{}
 	var scope []vreg
@@ -163,7 +168,7 @@ func (g *gen) pick(b *genBlock, scope *[]vreg, kind int) vreg {
 
 func (g *gen) region(b *genBlock, scope []vreg, depth int) (*genBlock, []vreg) {
 	for {
-		for range g.IntN(6) {
+		for range g.IntN(g.run) {
 			g.inst(b, &scope)
 		}
 		if g.budget <= 0 || depth > 3 {

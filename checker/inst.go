@@ -190,7 +190,7 @@ func (c *Checker) safepoint(i regalloc.Inst, slots []uint32) *Error {
 		// the new set.
 		c.locs[loc] = fact{c.newSet(start), now}
 	}
-	c.safe = now
+	c.oldest[1] = now
 	return nil
 }
 

@@ -143,7 +143,7 @@ var outputFaults = []fault{
 			return m.in.Insts[i].Flags&regalloc.IsTerminator != 0
 		}))
 	}},
-	{name: "wrong reuse", f: func(m *mutator) bool {
+	{name: "wrong reuse", mustFail: true, f: func(m *mutator) bool {
 		return m.setAlloc(m.operand(func(k int, op operand) bool { return op.Constraint == regalloc.Reuse }))
 	}},
 	{name: "register to slot", f: func(m *mutator) bool {
@@ -532,7 +532,7 @@ func TestPlantedFaults(t *testing.T) {
 	c := checker.New()
 	type count struct{ made, changed, rejected, harmlessRejected, unneeded int }
 	counts := map[string]*count{}
-	per := 400
+	per := 300
 	if testing.Short() {
 		per = 60
 	}
@@ -540,7 +540,7 @@ func TestPlantedFaults(t *testing.T) {
 		n.made++
 		errClaims := c.Check(in, env, out, checker.Options{})
 		errFix := c.Check(in, env, out, checker.Options{Fixpoint: true})
-		paths := 4
+		paths := 10
 		if errClaims == nil || errFix == nil {
 			paths = 40
 		}

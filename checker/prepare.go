@@ -291,21 +291,26 @@ func (c *Checker) checkStackMaps(safepoints int) *Error {
 		return fault(RuleStackMap, "%d stack maps for %d safepoints", len(out.StackMaps), safepoints)
 	}
 	for k, m := range out.StackMaps {
-		e := fault(RuleStackMap, "stack map %d is malformed", k)
-		e.Inst = m.Inst
 		// With the number right and the order strict, they are the safepoints.
 		if int64(m.Inst) >= int64(len(c.in.Insts)) || c.in.Insts[m.Inst].Flags&regalloc.Safepoint == 0 ||
-			k > 0 && m.Inst <= out.StackMaps[k-1].Inst || !fits(m.Slots, len(out.StackMapSlots)) {
+			k > 0 && m.Inst <= out.StackMaps[k-1].Inst || !fits(m.Slots, len(out.StackMapSlots)) ||
+			!c.rising(out.StackMapSlots[m.Slots.Start:m.Slots.End]) {
+			e := fault(RuleStackMap, "stack map %d is malformed", k)
+			e.Inst = m.Inst
 			return e
-		}
-		slots := out.StackMapSlots[m.Slots.Start:m.Slots.End]
-		for j, s := range slots {
-			if s >= c.slotWords || j > 0 && s <= slots[j-1] {
-				return e
-			}
 		}
 	}
 	return nil
+}
+
+// rising reports whether slots are of the frame and each is above the last.
+func (c *Checker) rising(slots []uint32) bool {
+	for j, s := range slots {
+		if s >= c.slotWords || j > 0 && s <= slots[j-1] {
+			return false
+		}
+	}
+	return true
 }
 
 // grow returns s with length n; elements are not initialised.

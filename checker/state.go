@@ -17,8 +17,9 @@ const (
 const (
 	tailBit    = 1 << 31 // the upper 8 bytes of a 16-byte value in memory
 	wideBit    = 1 << 30 // 16 bytes
-	refBit     = 1 << 29 // a reference
-	setBit     = 1 << 28 // not a value but an index into Checker.sets
+	refShift   = 29
+	refBit     = 1 << refShift // a reference
+	setBit     = 1 << 28       // not a value but an index into Checker.sets
 	floatShift = 27
 	floatBit   = 1 << floatShift
 	indexMask  = floatBit - 1
@@ -58,19 +59,18 @@ func (c *Checker) begin(b regalloc.Block) {
 		c.clock = 0
 	}
 	c.clock++
-	c.block, c.start, c.safe, c.known = b, c.clock, c.clock, 0
+	c.block, c.start, c.known = b, c.clock, 0
+	c.oldest = [2]uint32{c.clock, c.clock}
 	c.sets, c.elems = c.sets[:0], c.elems[:0]
 }
 
-// holds reports whether location loc holds the value name, all of it.
+// holds reports whether location loc holds the value name, all of it. That the
+// fact is no older than the definition follows from I3 (before its definition
+// no path can have brought the value here) and is asked all the same.
 // name is of one value; loc has room for it.
 func (c *Checker) holds(loc, name uint32) bool {
 	f := c.locs[loc]
-	oldest := c.start
-	if name&refBit != 0 {
-		oldest = c.safe
-	}
-	if f.time < oldest || f.time < c.v[name&indexMask].def {
+	if f.time < c.oldest[name>>refShift&1] || f.time < c.v[name&indexMask].def {
 		return false
 	}
 	if f.name != name && !c.inSet(f.name, name) {
@@ -144,13 +144,20 @@ func (c *Checker) eraseRegs(set regalloc.PRegSet) {
 // enter makes the entries the state at the start of a block. Entries are valid
 // locations for their names.
 func (c *Checker) enter(entries []entry) *Error {
+	locs, start := c.locs, c.start
 	for j, e := range entries {
-		f := c.locs[e.loc]
-		if f.time < c.start {
-			if e.loc >= numRegs && e.name&wideBit != 0 && c.locs[e.loc+1].time >= c.start {
-				return c.claimFault(j, "overlaps another claim")
+		f := locs[e.loc]
+		if f.time < start {
+			switch {
+			case e.loc < numRegs:
+				c.known |= 1 << e.loc
+			case e.name&wideBit != 0:
+				if locs[e.loc+1].time >= start {
+					return c.claimFault(j, "overlaps another claim")
+				}
+				locs[e.loc+1] = fact{e.name | tailBit, start}
 			}
-			c.write(e.loc, fact{e.name, c.start})
+			locs[e.loc] = fact{e.name, start}
 			continue
 		}
 		if f.name&(tailBit|typeBits) != e.name&typeBits {

@@ -137,6 +137,9 @@ func MakeList[T ~uint32](f *Func, xs []T) List {
 	return l
 }
 
+// CopyList puts a copy of l into the pool.
+func (f *Func) CopyList(l List) List { return MakeList(f, f.ListAt(l)) }
+
 // Params returns the parameters of b, as numbers of Values.
 func (f *Func) Params(b Block) []uint32 { return f.ListAt(f.Blocks[b].Params) }
 

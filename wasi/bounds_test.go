@@ -7,7 +7,9 @@ import (
 	"errors"
 	"io"
 	"runtime"
+	"syscall"
 	"testing"
+	"time"
 )
 
 func TestTable(t *testing.T) {
@@ -29,21 +31,26 @@ func TestTable(t *testing.T) {
 
 // boundsGuest has one of each kind of descriptor: 3 a directory with "file" and
 // the link "ln", 4 the file, 5 a socket pair's end.
-func boundsGuest(t *testing.T) *guest {
+func boundsGuest(t *testing.T, file rights) *guest {
 	dir := t.TempDir()
 	writeFile(t, dir+"/file", "hello")
 	a, b := socketPair(t)
 	g := newGuest(t, Config{
 		Args: []string{"a", "bc"}, Env: []string{"K=V"},
-		Preopens: []Preopen{{Guest: "/", Host: dir}}, Sockets: nil,
+		Preopens:  []Preopen{{Guest: "/", Host: dir}},
+		Nanosleep: func(time.Duration) {},
 	})
-	g.open(3, "file", 0, rightFdRead|rightFdWrite)
+	g.open(3, "file", 0, file)
 	d, err := socketDescriptor(a)
 	if err != nil {
 		t.Fatal(err)
 	}
 	g.c.insert(d)
 	if _, err := b.Write(make([]byte, 4096)); err != nil {
+		t.Fatal(err)
+	}
+	// Only one direction, so that sending works and reading never waits.
+	if err := syscall.Shutdown(int(b.Fd()), syscall.SHUT_WR); err != nil {
 		t.Fatal(err)
 	}
 	g.must("path_symlink", "file", 3, "ln")
@@ -115,7 +122,7 @@ func TestBounds(t *testing.T) {
 		{"sock_send", []uint64{5, 0, 2, 0, 512}, 1, 16},
 		{"sock_send", []uint64{5, iovAt, 1, 0, 0}, 4, 4},
 	} {
-		g := boundsGuest(t)
+		g := boundsGuest(t, rightsRW)
 		set := func(end uint32) Errno {
 			clear(g.mem)
 			copy(g.mem[pathAt:], "fileln")
@@ -158,10 +165,10 @@ func TestBounds(t *testing.T) {
 // TestHostileArguments gives each function pairs of extreme arguments.
 func TestHostileArguments(t *testing.T) {
 	extremes := []uint64{
-		0, 1, 2, 3, 4, 5, 6, 7, 255, 1024, 1025, guestMem - 8, guestMem - 1, guestMem, guestMem + 1,
-		1<<31 - 1, 1 << 31, 1<<32 - 8, 1<<32 - 1, 1 << 32, 1<<63 - 1, 1 << 63, 1<<64 - 1,
+		0, 1, 3, 4, 1024, guestMem - 8, guestMem - 1, guestMem, 1<<31 - 1, 1 << 31, 1<<32 - 1, 1 << 63, 1<<64 - 1,
 	}
-	g := boundsGuest(t)
+	// Without the right to write, or fd_allocate would take gigabytes of disk.
+	g := boundsGuest(t, rightFdRead)
 	for _, f := range Functions() {
 		n := len(f.Params)
 		args := make([]uint64, n)

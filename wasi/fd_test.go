@@ -185,7 +185,7 @@ func TestPaths(t *testing.T) {
 			{ErrnoNoent, "path_symlink", []any{"", 3, "x"}},
 			{ErrnoExist, "path_symlink", []any{"x", 3, "."}},
 			{ErrnoInval, "path_readlink", []any{3, "d/f", buffer, 10, result}},
-			{ErrnoInval, "path_readlink", []any{3, "dl/", buffer, 10, result}},
+			{ErrnoNotdir, "path_readlink", []any{3, "dl/", buffer, 10, result}},
 			{ErrnoInval, "path_readlink", []any{3, ".", buffer, 10, result}},
 			{ErrnoLoop, "path_open", []any{3, 0, "dl", 0, 0, 0, 0, result}},
 			{ErrnoIsdir, "path_open", []any{3, 0, "d", 0, rightFdWrite, 0, 0, result}},
@@ -525,7 +525,9 @@ func TestStreams(t *testing.T) {
 	}
 	g.write(2, "nothing")
 	g = newGuest(t, Config{Stdin: failing{nil}, Stdout: failing{io.ErrClosedPipe}})
-	g.want(ErrnoIo, "fd_read", 0, p, 0, result+8) // no buffers: nothing is read
+	p, n = g.iov(8)
+	g.want(ErrnoIo, "fd_read", 0, p, n, result)
+	g.must("fd_read", 0, p, 0, result) // no buffers: nothing is read
 }
 
 func TestListener(t *testing.T) {

@@ -76,7 +76,7 @@ func (c *Context) readInto(d *descriptor, bufs [][]byte, off int64) (int, Errno)
 	if len(bufs) == 0 {
 		return 0, ErrnoSuccess
 	}
-	if d.waits && d.flags&flagNonblock != 0 && !ready(d.fd, pollIn) {
+	if d.waits && off == noOffset && d.flags&flagNonblock != 0 && !ready(d.fd, pollIn) {
 		return 0, ErrnoAgain
 	}
 	for {
@@ -190,7 +190,7 @@ func (c *Context) writeFrom(d *descriptor, bufs [][]byte, off int64) (int, Errno
 		return writeStream(d.w, bufs, off)
 	}
 	nonblock := d.flags&flagNonblock != 0
-	if d.waits && nonblock && len(bufs) != 0 && !ready(d.fd, pollOut) {
+	if d.waits && off == noOffset && nonblock && len(bufs) != 0 && !ready(d.fd, pollOut) {
 		return 0, ErrnoAgain
 	}
 	total := 0

@@ -150,3 +150,6 @@ func (c *CFG) Order() []clif.Block { return c.order }
 
 // Number is the position of b in Order, or Unreached.
 func (c *CFG) Number(b clif.Block) uint32 { return c.number[b] }
+
+// Reachable reports whether b can be reached from the entry.
+func (c *CFG) Reachable(b clif.Block) bool { return c.number[b] != Unreached }

@@ -76,14 +76,10 @@ ints:
 	MOVQ DX, CTX(nativeContext_ints+8)
 	MOVQ CX, CTX(nativeContext_ints+16)
 	MOVQ SI, CTX(nativeContext_ints+24)
-	TESTQ $const_flagFloatResults, CTX(nativeContext_flags)
-	JEQ  back
 	MOVSD X0, CTX(nativeContext_floats+0)
 	MOVSD X1, CTX(nativeContext_floats+8)
 	MOVSD X2, CTX(nativeContext_floats+16)
 	MOVSD X3, CTX(nativeContext_floats+24)
-
-back:
 	MOVQ $const_exitReturn, CTX(nativeContext_reason)
 	MOVQ CTX(nativeContext_goBP), BP
 	MOVQ CTX(nativeContext_goPC), CX

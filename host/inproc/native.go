@@ -29,7 +29,7 @@ const (
 // Flags of nativeContext.flags.
 const (
 	flagFloatArgs    = 1 // entry loads xmm0 to xmm7
-	flagFloatResults = 2 // entry stores, resumption loads xmm0 to xmm3
+	flagFloatResults = 2 // resumption loads xmm0 to xmm3
 )
 
 // nativeContext is what Go, the assembly and the signal handler share about
@@ -47,7 +47,7 @@ type nativeContext struct {
 	sp, fp uintptr
 	saved  [5]uint64 // rbx, r12 to r15 at that exit
 	pop    uint64    // bytes of stack arguments that resumption pops
-	flags  uint64
+	flags  uint64    // for the next entry or resumption
 	// ints and floats are argument registers in the order of the convention; the
 	// first four of each are the results, in theirs.
 	ints   [8]uint64
@@ -78,3 +78,9 @@ func bytesAt(a, n uintptr) []byte { return unsafe.Slice((*byte)(ptr(a)), n) }
 
 // alignUp rounds n up to a multiple of a, a power of two.
 func alignUp(n, a uintptr) uintptr { return (n + a - 1) &^ (a - 1) }
+
+// Offsets of the register arrays in nativeContext.
+const (
+	contextInts   = uint16(unsafe.Offsetof(nativeContext{}.ints))
+	contextFloats = uint16(unsafe.Offsetof(nativeContext{}.floats))
+)

@@ -37,7 +37,6 @@ import (
 	"fmt"
 
 	"github.com/waot-project/waot/regalloc"
-	"github.com/waot-project/waot/regalloc/parmove"
 )
 
 const (
@@ -149,6 +148,7 @@ type use struct{ pos, next, op, nextMust uint32 }
 type part struct {
 	start, end uint32
 	rng        uint32 // first range that matters still
+	first      uint32 // first use
 	use        uint32 // first use not before the walk's position (or start)
 	last       uint32 // position of the last operand passed by use, or 0
 	vreg       uint32
@@ -206,11 +206,10 @@ func (a *Allocator) run() error {
 	if err := a.walk(); err != nil {
 		return err
 	}
-	if err := a.placeOperands(); err != nil {
+	a.assignSlots()
+	if err := a.fillOperands(); err != nil {
 		return err
 	}
-	a.assignSlots()
-	a.fillOperands()
 	a.connect()
 	if err := a.resolveEdges(); err != nil {
 		return err
@@ -277,20 +276,6 @@ func (a *Allocator) class(v uint32) regalloc.Class {
 // depthAt is the loop depth at a position.
 func (a *Allocator) depthAt(pos uint32) uint32 {
 	return uint32(a.in.Blocks[a.instBlock[pos>>2]].LoopDepth)
-}
-
-// resolver is the state of the last steps.
-type resolver struct {
-	moves parmove.Resolver
-	recs  []rec
-	heads []uint32 // of the lists of recs of each instruction
-	cost  []uint32 // of storing where values go to memory, by value
-	flat  []uint32 // parts of values that have several, in order
-	flats []regalloc.Range
-
-	group, ordered []parmove.Move
-	remats         []rec
-	pairs          []uint64
 }
 
 // resize returns s with length n; its elements are unspecified.

@@ -277,7 +277,7 @@ func randomSample(r *rand.Rand) sample {
 		inst.Disp = int32(r.Uint32())>>r.IntN(10) | 1<<20
 	case f.Mem == MustMem || f.Mem == MayMem && r.IntN(2) == 0:
 		a := sampleAddrs[r.IntN(len(sampleAddrs))]
-		a.base, a.index, a.scale = IntRegs[r.IntN(16)], IntRegs[r.IntN(16)], uint8(r.IntN(4))
+		a.base, a.index, a.scale = allInts[r.IntN(16)], allInts[r.IntN(16)], uint8(r.IntN(4))
 		if a.index == RSP {
 			a.index = R11
 		}
@@ -295,8 +295,8 @@ func randomSample(r *rand.Rand) sample {
 	return g.out[0]
 }
 
-// IntRegs is all integer registers.
-var IntRegs = func() (rs [16]regalloc.PReg) {
+// allInts is all integer registers.
+var allInts = func() (rs [16]regalloc.PReg) {
 	for i := range rs {
 		rs[i] = RAX + regalloc.PReg(i)
 	}

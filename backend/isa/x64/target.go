@@ -1,0 +1,49 @@
+package x64
+
+import (
+	"fmt"
+
+	"github.com/waot-project/waot/backend"
+	"github.com/waot-project/waot/backend/isa/x64/asm"
+	"github.com/waot-project/waot/internal/abi"
+)
+
+// The levels of processor that code can be made for.
+const (
+	// V2 is x86-64-v2: SSE4.2 and POPCNT. It is the floor.
+	V2 = asm.SSE3 | asm.SSSE3 | asm.SSE41 | asm.SSE42 | asm.POPCNT
+	// V3 is x86-64-v3, as far as used: BMI, LZCNT, AVX and FMA.
+	V3 = V2 | asm.LZCNT | asm.BMI1 | asm.BMI2 | asm.AVX | asm.FMA
+)
+
+// Level is the features of a named level, "v2" or "v3", with or without
+// "x86-64-" in front; an error for other names.
+func Level(name string) (asm.Feature, error) {
+	switch name {
+	case "v2", "x86-64-v2":
+		return V2, nil
+	case "v3", "x86-64-v3":
+		return V3, nil
+	}
+	return 0, fmt.Errorf("x64: unknown processor level %q (want v2 or v3)", name)
+}
+
+// loopAlign is the alignment of hot loops.
+const loopAlign = 16
+
+// New is the Target for processors with the given features, which include V2.
+func New(features asm.Feature) *backend.Target {
+	t := &backend.Target{
+		Name: "x86-64", Env: env(), Conv: &abi.X64, Buffer: bufferTarget(),
+		Features: uint32(features | V2), LoopAlign: loopAlign,
+		Lower:    &lowerings,
+		LoadBase: loadBase, StoreOutArg: storeOutArg, LocalAddr: localAddr, LoadResult: loadResult,
+		EmitPrologue: emitPrologue, EmitInst: emitInst, EmitEdit: emitEdit,
+		MaxBytes: maxBytes, MaxEdit: maxEdit, AppendInst: appendInst, Verify: verify,
+	}
+	t.CallClobbers = t.Env.Allocatable &^ t.Env.CalleeSaved
+	return t
+}
+
+// has reports whether the target has feature f.
+func has(l *backend.Lower, f asm.Feature) bool { return asm.Feature(l.Target.Features).Has(f) }

@@ -1,0 +1,612 @@
+package checker_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/waot-project/waot/checker"
+	"github.com/waot-project/waot/regalloc"
+)
+
+// code is a hand-made input with its allocation.
+type code struct {
+	gen
+	allocs []loc
+	out    *regalloc.Output
+	in     *regalloc.Input
+}
+
+// add appends an instruction with its allocations to b, which must be the last
+// block begun.
+func (c *code) add(b *genBlock, flags regalloc.InstFlags, clobbers uint16, ops []operand, allocs ...loc) {
+	b.insts = append(b.insts, genInst{ops: ops, flags: flags, clobbers: clobbers})
+	c.allocs = append(c.allocs, allocs...)
+}
+
+func (c *code) ret(b *genBlock, ops []operand, allocs ...loc) {
+	c.add(b, regalloc.IsTerminator|regalloc.IsReturn, 0, ops, allocs...)
+}
+
+func (c *code) finish() {
+	c.in = c.flatten()
+	c.out = &regalloc.Output{Allocs: c.allocs, SlotWords: 4, Used: ^regalloc.PRegSet(0)}
+	c.out.ClaimEnd = make([]uint32, len(c.in.Blocks))
+}
+
+// claims sets the claims of the last block.
+func (c *code) claims(cl ...regalloc.Claim) {
+	c.out.Claims = cl
+	c.out.ClaimEnd[len(c.out.ClaimEnd)-1] = uint32(len(cl))
+}
+
+func (c *code) edits(es ...regalloc.Edit) { c.out.Edits = es }
+
+func r(n int) loc { return regalloc.InReg(regalloc.IntReg(n)) }
+func f(n int) loc { return regalloc.InReg(regalloc.FloatReg(n)) }
+func s(n int) loc { return regalloc.InSlot(n) }
+
+func use(v vreg, c regalloc.Constraint) operand { return regalloc.UseOf(v, c) }
+func def(v vreg) operand                        { return regalloc.DefOf(v, regalloc.Reg) }
+func with(op operand, a regalloc.Access) operand {
+	op.Access = a
+	return op
+}
+
+func move(p regalloc.ProgPoint, to, from loc, bytes uint8) regalloc.Edit {
+	return regalloc.Edit{Point: p, To: to, From: from, Bytes: bytes}
+}
+
+const after0, before1 = regalloc.ProgPoint(1), regalloc.ProgPoint(2)
+
+// straight is one block: inst0 defines %0 (of kind) at def, inst1 reads it at
+// use, inst2 returns.
+func straight(kind int, at, where loc) *code {
+	c := &code{}
+	v := c.vreg(kind)
+	b := c.block()
+	c.add(b, 0, 0, []operand{regalloc.DefOf(v, regalloc.Any)}, at)
+	c.add(b, 0, 0, []operand{use(v, regalloc.Any)}, where)
+	c.ret(b, nil)
+	c.finish()
+	return c
+}
+
+// pair is one block: inst0 defines %0 in p0, %1 in p1; inst1 has ops at allocs.
+func pair(clobbers uint16, ops []operand, allocs ...loc) *code {
+	c := &code{}
+	c.vreg(0)
+	c.vreg(0)
+	c.vreg(0)
+	c.vreg(0)
+	b := c.block()
+	c.add(b, 0, 0, []operand{def(0), def(1)}, r(0), r(1))
+	c.add(b, 0, clobbers, ops, allocs...)
+	c.ret(b, nil)
+	c.finish()
+	return c
+}
+
+// safepoint is one block: inst0 defines reference %0 in p10 and plain %1 in s2,
+// inst1 is a safepoint with stack map slots, inst2 reads %0 at where.
+func safepoint(where loc, slots ...uint32) *code {
+	c := &code{}
+	v, w := c.vreg(3), c.vreg(0)
+	b := c.block()
+	c.add(b, 0, 0, []operand{def(v), regalloc.DefOf(w, regalloc.Stack)}, r(10), s(2))
+	c.add(b, regalloc.Safepoint, 1, nil)
+	c.add(b, 0, 0, []operand{use(v, regalloc.Any)}, where)
+	c.ret(b, nil)
+	c.finish()
+	c.edits(move(after0, s(0), r(10), 8), move(after0, s(1), r(10), 8))
+	c.out.StackMapSlots = slots
+	c.out.StackMaps = []regalloc.StackMap{{Inst: 1, Slots: regalloc.Range{End: uint32(len(slots))}}}
+	return c
+}
+
+// loop is block0 -> block1 (parameter %2, from %0 and %3) -> block2 -> block1,
+// and block1 -> block3. %1 is defined in block0 too and read in block1.
+func loop(backEdge ...regalloc.Edit) *code {
+	c := &code{}
+	v0, v1, p, v3 := c.vreg(0), c.vreg(0), c.vreg(0), c.vreg(0)
+	b0, b1, b2, b3 := c.block(), c.block(), c.block(), c.block()
+	b1.params = []vreg{p}
+	c.add(b0, 0, 0, []operand{def(v0), def(v1)}, r(0), r(1))
+	c.add(b0, regalloc.IsTerminator, 0, nil)
+	c.add(b1, 0, 0, []operand{use(p, regalloc.Reg), use(v1, regalloc.Reg)}, r(0), r(1))
+	c.add(b1, regalloc.IsTerminator, 0, nil)
+	c.add(b2, 0, 0, []operand{def(v3)}, r(3))
+	c.add(b2, regalloc.IsTerminator, 0, nil)
+	c.ret(b3, nil)
+	b0.succs = []genEdge{{b1, []vreg{v0}}}
+	b1.succs = []genEdge{{b2, nil}, {b3, nil}}
+	b2.succs = []genEdge{{b1, []vreg{v3}}}
+	c.finish()
+	c.edits(backEdge...)
+	for i := range c.out.Edits {
+		c.out.Edits[i].Point = regalloc.Before(5)
+	}
+	c.out.Claims = []regalloc.Claim{{Loc: r(0), VReg: p}, {Loc: r(1), VReg: v1}, {Loc: r(1), VReg: v1}, {Loc: r(0), VReg: p}}
+	c.out.ClaimEnd = []uint32{0, 2, 4, 4}
+	return c
+}
+
+// twins passes %0 for both parameters of a block with two predecessors, which
+// share a register there, with references and a safepoint between the uses.
+func twins(kind int) *code {
+	c := &code{}
+	v, p, q := c.vreg(kind), c.vreg(kind), c.vreg(kind)
+	b0, b1, b2, b3 := c.block(), c.block(), c.block(), c.block()
+	b3.params = []vreg{p, q}
+	c.add(b0, 0, 0, []operand{regalloc.DefOf(v, regalloc.Stack)}, s(0))
+	c.add(b0, regalloc.IsTerminator, 0, nil)
+	c.add(b1, regalloc.IsTerminator, 0, nil)
+	c.add(b2, regalloc.IsTerminator, 0, nil)
+	both := []operand{use(p, regalloc.Any), use(q, regalloc.Any), use(v, regalloc.Any)}
+	c.add(b3, 0, 0, both, s(0), s(0), s(0))
+	c.add(b3, regalloc.Safepoint, 1, nil)
+	c.ret(b3, both, s(0), s(0), s(0))
+	b0.succs = []genEdge{{b1, nil}, {b2, nil}}
+	b1.succs = []genEdge{{b3, []vreg{v, v}}}
+	b2.succs = []genEdge{{b3, []vreg{v, v}}}
+	c.finish()
+	c.out.Claims = []regalloc.Claim{{Loc: s(0), VReg: v}, {Loc: s(0), VReg: v}, {Loc: s(0), VReg: v}, {Loc: s(0), VReg: p}, {Loc: s(0), VReg: q}}
+	c.out.ClaimEnd = []uint32{0, 1, 2, 5}
+	c.out.StackMaps = []regalloc.StackMap{{Inst: 5}}
+	if kind == 3 {
+		c.out.StackMaps[0].Slots.End = 1
+		c.out.StackMapSlots = []uint32{0}
+	}
+	return c
+}
+
+// copies reads a copy where only its source is known, through a parameter of a
+// block with one predecessor.
+func copies(end ...operand) *code {
+	c := &code{}
+	v, w, p := c.vreg(0), c.vreg(0), c.vreg(0)
+	b0, b1 := c.block(), c.block()
+	b1.params = []vreg{p}
+	c.add(b0, 0, 0, []operand{def(v)}, r(0))
+	c.add(b0, regalloc.IsMove, 0, []operand{use(v, regalloc.Reg), def(w)}, r(0), r(0))
+	c.add(b0, 0, 0, []operand{use(v, regalloc.Reg), use(w, regalloc.Reg)}, r(0), r(0))
+	c.add(b0, regalloc.IsTerminator, 0, nil)
+	c.ret(b1, []operand{use(p, regalloc.Reg), use(w, regalloc.Reg), use(v, regalloc.Reg)}, r(0), r(0), r(0))
+	b0.succs = []genEdge{{b1, []vreg{w}}}
+	c.finish()
+	c.claims(regalloc.Claim{Loc: r(0), VReg: p}, regalloc.Claim{Loc: r(0), VReg: w})
+	return c
+}
+
+// cast moves a reference to a plain value, which lives in p1 over a safepoint
+// that lists the reference in s0; then both are read, the reference at where.
+func cast(where loc) *code {
+	c := &code{}
+	v, w := c.vreg(3), c.vreg(0)
+	b := c.block()
+	c.add(b, 0, 0, []operand{regalloc.DefOf(v, regalloc.Stack)}, s(0))
+	c.add(b, regalloc.IsMove, 0, []operand{use(v, regalloc.Any), def(w)}, s(0), r(10))
+	c.add(b, regalloc.Safepoint, 1, nil)
+	c.ret(b, []operand{use(w, regalloc.Reg), use(v, regalloc.Any)}, r(1), where)
+	c.finish()
+	c.edits(move(regalloc.After(2), r(1), r(10), 8))
+	c.out.StackMaps, c.out.StackMapSlots = []regalloc.StackMap{{Inst: 2, Slots: regalloc.Range{End: 1}}}, []uint32{0}
+	return c
+}
+
+// change applies f to the allocation or input of c.
+func change(c *code, f func(c *code)) *code {
+	f(c)
+	return c
+}
+
+func TestRules(t *testing.T) {
+	late, early, mod := with(use(1, 0), regalloc.LateUse), with(def(2), regalloc.EarlyDef), with(use(0, regalloc.Reg), regalloc.Mod)
+	const no = checker.Rule(255)
+	in := func(f func(in *regalloc.Input)) *code {
+		return change(loop(move(0, r(0), r(3), 8)), func(c *code) { f(c.in) })
+	}
+	out := func(f func(o *regalloc.Output)) *code {
+		return change(loop(move(0, r(0), r(3), 8)), func(c *code) { f(c.out) })
+	}
+	remat := func(f func(c *code)) *code {
+		return change(straight(0, r(0), r(1)), func(c *code) {
+			c.in.VRegs[0].Remat = 0
+			c.in.Operands[0].Constraint = regalloc.Reg
+			c.edits(regalloc.Edit{Point: before1, Kind: regalloc.Remat, To: r(1), Inst: 0})
+			f(c)
+		})
+	}
+	tests := []struct {
+		name string
+		c    *code
+		rule checker.Rule
+		msg  string
+	}{
+		{"same place", straight(0, r(0), r(0)), no, ""},
+		{"other place", straight(0, r(0), r(1)), checker.RuleUse, "block0 inst1 operand 0 %0 in p1i: read from where nothing known is"},
+		{"int in float", straight(0, f(0), f(0)), checker.RuleConstraint, "must be in an allocatable register of its class"},
+		{"no register", straight(0, r(0)+64, r(0)), checker.RuleConstraint, "p?64"},
+		{"aliasing register", straight(0, r(0), r(0)+256), checker.RuleConstraint, "p?256"},
+		{"not allocatable", straight(0, r(9), r(9)), checker.RuleConstraint, ""},
+		{"fixed only", straight(0, r(7), r(7)), checker.RuleConstraint, ""},
+		{"scratch", straight(1, f(15), f(15)), checker.RuleConstraint, ""},
+		{"none", straight(1, 0, 0), checker.RuleConstraint, ""},
+		{"slot", straight(2, s(2), s(2)), no, ""},
+		{"slot out of frame", straight(2, s(3), s(3)), checker.RuleConstraint, ""},
+		{"def to argument", straight(0, regalloc.InArg(0), r(0)), checker.RuleConstraint, ""},
+		{"lower half", straight(2, s(0), s(1)), checker.RuleUse, "the upper half of %0"},
+		{"half overwritten", change(straight(2, s(0), s(0)), func(c *code) { c.edits(move(after0, s(1), r(0), 8)) }),
+			checker.RuleUse, "only the lower half of %0"},
+		{"lower half overwritten", change(straight(2, s(0), s(0)), func(c *code) { c.edits(move(after0, s(0), r(0), 8)) }), checker.RuleUse, ""},
+		{"wide reload", change(straight(2, s(0), f(0)), func(c *code) { c.edits(move(after0, f(0), s(0), 16)) }), no, ""},
+		{"narrow reload", change(straight(2, s(0), f(0)), func(c *code) { c.edits(move(after0, f(0), s(0), 8)) }), checker.RuleUse, ""},
+		{"narrow between registers", change(straight(2, f(1), f(0)), func(c *code) { c.edits(move(after0, f(0), f(1), 8)) }), checker.RuleUse, ""},
+		{"half reloaded", change(straight(2, s(0), f(0)), func(c *code) {
+			c.edits(move(after0, s(1), r(0), 8), move(after0, f(0), s(0), 16))
+		}), checker.RuleUse, ""},
+		{"other half reloaded", change(straight(2, s(0), f(0)), func(c *code) { c.edits(move(after0, f(0), s(1), 16)) }), checker.RuleUse, ""},
+		{"narrow value moved wide", change(straight(1, f(1), s(1)), func(c *code) { c.edits(move(after0, s(1), f(1), 16)) }), no, ""},
+		{"wide move over the next slot", change(straight(1, s(1), s(1)), func(c *code) { c.edits(move(after0, s(0), f(1), 16)) }), checker.RuleUse, ""},
+		{"through scratch", change(straight(0, s(1), s(0)), func(c *code) { c.edits(move(after0, f(15), s(1), 8), move(after0, s(0), f(15), 8)) }), no, ""},
+		{"scratch across", change(straight(0, r(1), s(0)), func(c *code) {
+			c.edits(move(after0, f(15), r(1), 8), move(regalloc.After(1), s(0), f(15), 8))
+			c.in.Operands[1], c.out.Allocs[1] = use(0, regalloc.Reg), r(1)
+			c.in.Insts[2].OperandEnd = 3
+			c.in.Operands = append(c.in.Operands, use(0, regalloc.Stack))
+			c.out.Allocs = append(c.out.Allocs, s(0))
+		}), checker.RuleUse, "block0 inst2"},
+		{"wide through int", change(straight(1, f(1), r(0)), func(c *code) { c.edits(move(after0, r(0), f(1), 16)) }), checker.RuleEdit, "16 bytes with an int register"},
+		{"memory to memory", change(straight(0, s(1), s(0)), func(c *code) { c.edits(move(after0, s(0), s(1), 8)) }), checker.RuleEdit, "memory to memory"},
+		{"to argument", change(straight(0, r(1), r(1)), func(c *code) { c.edits(move(after0, regalloc.InArg(0), r(1), 8)) }), checker.RuleEdit, "incoming argument"},
+		{"move outside the frame", change(straight(0, r(1), r(1)), func(c *code) { c.edits(move(after0, s(4), r(1), 8)) }), checker.RuleEdit, "no such location: s4"},
+		{"move of nothing", change(straight(0, r(1), r(1)), func(c *code) { c.edits(move(after0, s(0), 0, 8)) }), checker.RuleEdit, "no such location: -"},
+		{"move to a foreign register", change(straight(0, r(1), r(1)), func(c *code) { c.edits(move(after0, r(9), r(1), 8)) }), checker.RuleEdit, "not a register of the allocator: p9i"},
+		{"bad kind", change(straight(0, r(1), r(1)), func(c *code) { c.edits(regalloc.Edit{Point: after0, Kind: 7}) }), checker.RuleEdit, "unknown kind"},
+		{"bad point", change(straight(0, r(1), r(1)), func(c *code) { c.edits(move(99, r(0), r(1), 8)) }), checker.RuleEdit, "no such instruction"},
+		{"after terminator", change(straight(0, r(1), r(1)), func(c *code) { c.edits(move(regalloc.After(2), r(0), r(1), 8)) }), checker.RuleEdit, "edit after to p0i from p1i: after a terminator"},
+
+		{"remat", remat(func(*code) {}), no, ""},
+		{"remat of no inst", remat(func(c *code) { c.out.Edits[0].Inst = 44 }), checker.RuleEdit, ""},
+		{"remat of a use", remat(func(c *code) { c.out.Edits[0].Inst = 1 }), checker.RuleEdit, ""},
+		{"remat of another", remat(func(c *code) { c.in.VRegs[0].Remat = 2 }), checker.RuleEdit, "may not be repeated"},
+		{"remat into memory", remat(func(c *code) { c.out.Edits[0].To = s(0) }), checker.RuleEdit, ""},
+		{"remat into another class", remat(func(c *code) { c.out.Edits[0].To = f(0) }), checker.RuleEdit, ""},
+		{"remat with a clobber", remat(func(c *code) { c.in.Insts[0].Clobbers = 1 }), checker.RuleEdit, "more than"},
+
+		{"def over use", pair(0, []operand{use(0, 0), def(2)}, r(0), r(0)), no, ""},
+		{"two defs", pair(0, []operand{def(2), def(3)}, r(0), r(0)), checker.RuleConflict, "operand 1 %3 in p0i: shares its register with a def operand"},
+		{"def over late use", pair(0, []operand{def(2), late}, r(1), r(1)), checker.RuleConflict, "shares its register with a def"},
+		{"late use under def", pair(0, []operand{late, def(2)}, r(1), r(1)), checker.RuleConflict, "with a late operand"},
+		{"early def over use", pair(0, []operand{early, use(0, 0)}, r(0), r(0)), checker.RuleConflict, "with a early operand"},
+		{"mod shared", pair(0, []operand{mod, use(0, 0)}, r(0), r(0)), checker.RuleConflict, ""},
+		{"mod under def", pair(0, []operand{mod, def(2)}, r(0), r(0)), checker.RuleConflict, ""},
+		{"use shared", pair(0, []operand{use(0, 0), use(0, 0), late}, r(0), r(0), r(1)), no, ""},
+		{"defs in one slot", pair(0, []operand{regalloc.DefOf(2, 0), regalloc.DefOf(3, 0)}, s(1), s(1)), checker.RuleConflict, "shares its place"},
+		{"use clobbered", pair(1, []operand{use(0, 0)}, r(0)), no, ""},
+		{"late use clobbered", pair(1, []operand{use(0, 0), late}, r(0), r(1)), checker.RuleConflict, "operand 1 %1 in p1i: in a register that the instruction clobbers"},
+		{"def clobbered", pair(1, []operand{def(2)}, r(2)), checker.RuleConflict, ""},
+		{"fixed def clobbered", pair(1, []operand{regalloc.FixedDef(2, 2)}, r(2)), no, ""},
+		{"fixed elsewhere", pair(0, []operand{regalloc.FixedDef(2, 2)}, r(3)), checker.RuleConstraint, "must be in the register p2i"},
+		{"fixed float for int", pair(0, []operand{regalloc.FixedDef(2, 33)}, f(1)), checker.RuleConstraint, ""},
+		{"fixed only is fixed", pair(0, []operand{regalloc.FixedDef(2, 7)}, r(7)), no, ""},
+		{"fixed scratch", pair(0, []operand{regalloc.FixedDef(2, 47)}, f(15)), checker.RuleConstraint, ""},
+		{"fixed nowhere", pair(0, []operand{{VReg: 2, Constraint: regalloc.Fixed, Access: regalloc.Def, Arg: 256}}, r(0)), checker.RuleConstraint, "p?256"},
+		{"reuse", pair(0, []operand{use(0, regalloc.Reg), regalloc.ReuseDef(2, 0)}, r(0), r(0)), no, ""},
+		{"reuse elsewhere", pair(0, []operand{use(0, regalloc.Reg), regalloc.ReuseDef(2, 0)}, r(0), r(2)), checker.RuleConstraint, "the use it names"},
+		{"reuse of nothing", pair(0, []operand{regalloc.ReuseDef(2, 3)}, r(0)), checker.RuleConstraint, ""},
+		{"stack in register", pair(0, []operand{regalloc.DefOf(2, regalloc.Stack)}, r(0)), checker.RuleConstraint, "a slot inside the frame"},
+		{"reg in slot", pair(0, []operand{def(2)}, s(0)), checker.RuleConstraint, "class int"},
+		{"late argument", pair(0, []operand{regalloc.StackArgDef(2, 0)}, regalloc.InArg(0)), checker.RuleConstraint, "the incoming argument word"},
+		{"bad constraint", pair(0, []operand{{VReg: 0, Constraint: 9}}, r(0)), checker.RuleConstraint, "known constraint"},
+		{"bad access", pair(0, []operand{{VReg: 0, Access: 9}}, r(0)), checker.RuleInput, "malformed"},
+		{"bad vreg", pair(0, []operand{use(77, 0)}, r(0)), checker.RuleInput, "malformed"},
+
+		{"safepoint", safepoint(s(0), 0), no, ""},
+		{"safepoint, register", safepoint(r(10), 0), checker.RuleUse, "reference not in the stack map"},
+		{"safepoint, other slot", safepoint(s(1), 0), checker.RuleUse, "reference not in the stack map"},
+		{"safepoint, both", safepoint(s(1), 0, 1), no, ""},
+		{"safepoint, plain value", safepoint(s(0), 0, 2), checker.RuleStackMap, "inst1 in s2: listed but no reference: %1"},
+		{"safepoint, nothing", safepoint(s(0), 0, 3), checker.RuleStackMap, "listed but no reference: nothing known"},
+		{"safepoint, order", safepoint(s(0), 1, 0), checker.RuleStackMap, "malformed"},
+		{"safepoint, beyond", safepoint(s(0), 0, 9), checker.RuleStackMap, "malformed"},
+		{"safepoint, early def", change(safepoint(s(1), 0, 1), func(c *code) {
+			c.in.Operands = append(c.in.Operands[:2:2], with(regalloc.DefOf(0, regalloc.Stack), regalloc.EarlyDef), c.in.Operands[2])
+			c.out.Allocs = append(c.out.Allocs[:2:2], s(0), c.out.Allocs[2])
+			for i := 1; i < 4; i++ {
+				c.in.Insts[i].OperandEnd++
+			}
+		}), checker.RuleStackMap, "overwrites it early"},
+
+		{"loop", loop(move(0, r(0), r(3), 8)), no, ""},
+		{"stale over the back edge", loop(), checker.RuleClaim, "block2 inst5 %2 in p0i: claimed at the entry of block1, but there comes %2"},
+		{"lost over the back edge", loop(move(0, r(0), r(3), 8), move(0, r(1), r(3), 8)), checker.RuleClaim, "%1 in p1i"},
+		{"twins", twins(0), no, ""},
+		{"twin references", twins(3), no, ""},
+		{"twin wides", twins(2), no, ""},
+		{"twin references, not listed", change(twins(3), func(c *code) { c.out.StackMaps[0].Slots.End = 0 }), checker.RuleUse,
+			"a reference not in the stack map of a safepoint before and %"},
+		{"copies", copies(), no, ""},
+		{"copy of another type", cast(s(0)), no, ""},
+		{"copy of another type is not its source", cast(r(1)), checker.RuleUse, "%0 in p1i: read from where %1 is"},
+		{"copies, not moved", change(copies(), func(c *code) { c.in.Insts[1].Flags = 0 }), checker.RuleUse, "%0 in p0i: read from where %1 is"},
+
+		{"no code", change(loop(), func(c *code) { c.in = &regalloc.Input{} }), checker.RuleInput, "no code"},
+		{"no clobber sets", in(func(in *regalloc.Input) { in.ClobberSets = nil }), checker.RuleInput, ""},
+		{"bytes", in(func(in *regalloc.Input) { in.VRegs[0].Bytes = 4 }), checker.RuleInput, ""},
+		{"blocks", in(func(in *regalloc.Input) { in.Blocks[1].Insts.Start++ }), checker.RuleInput, "partition"},
+		{"insts left", in(func(in *regalloc.Input) { in.Blocks = in.Blocks[:3]; in.Edges[2].To = 0 }), checker.RuleInput, ""},
+		{"terminator", in(func(in *regalloc.Input) { in.Insts[3].Flags = 0 }), checker.RuleInput, "malformed"},
+		{"args", in(func(in *regalloc.Input) { in.Edges[0].Args.End-- }), checker.RuleInput, "edges"},
+		{"edges", in(func(in *regalloc.Input) { in.Blocks[0].Succs.End = 99 }), checker.RuleInput, "edges"},
+		{"params", in(func(in *regalloc.Input) { in.Blocks[1].Params.End = 99 }), checker.RuleInput, "edges"},
+		{"entry params", in(func(in *regalloc.Input) { in.Blocks[0].Params.End = 99 }), checker.RuleInput, "parameters"},
+		{"param twice", in(func(in *regalloc.Input) {
+			in.Blocks[2].Params, in.Edges[1].Args = in.Blocks[1].Params, in.Edges[0].Args
+		}), checker.RuleInput, "defined twice"},
+		{"argument type", in(func(in *regalloc.Input) { in.VRegs[2].Ref = true }), checker.RuleInput, "does not fit"},
+		{"entry as a loop", in(func(in *regalloc.Input) { in.Edges[1].To = 0 }), checker.RuleInput, "entry"},
+		{"unreachable", in(func(in *regalloc.Input) { in.Edges[1].To = 3 }), checker.RuleInput, "block2: not reachable"},
+		{"copy of itself", change(copies(), func(c *code) { c.in.Operands[2].VReg = 0 }), checker.RuleInput, "by itself"},
+		{"move of three", change(copies(), func(c *code) { c.in.Operands[1].Access = regalloc.Mod }), checker.RuleInput, "form of a move"},
+		{"parameter defined", change(copies(), func(c *code) { c.in.Operands[0].VReg = 2 }), checker.RuleInput, "second definition"},
+		{"parameter of itself", change(copies(), func(c *code) { c.in.VRegLists[0] = 2 }), checker.RuleInput, "by itself"},
+
+		{"frame", out(func(o *regalloc.Output) { o.SlotWords = 1 << 40 }), checker.RuleShape, "spill area"},
+		{"allocations", out(func(o *regalloc.Output) { o.Allocs = nil }), checker.RuleShape, "0 allocations for 5 operands"},
+		{"maps", out(func(o *regalloc.Output) { o.StackMaps = make([]regalloc.StackMap, 1) }), checker.RuleStackMap, "1 stack maps for 0"},
+		{"used", out(func(o *regalloc.Output) { o.Used = 0 }), checker.RuleUsed, "in p0i: written"},
+	}
+	env := testEnv()
+	c := checker.New()
+	for _, test := range tests {
+		for _, fix := range []bool{false, true} {
+			err := c.Check(test.c.in, env, test.c.out, checker.Options{Fixpoint: fix})
+			var e *checker.Error
+			switch {
+			case test.rule == no && err != nil:
+				t.Errorf("%s: %v", test.name, err)
+			case test.rule == no:
+			case !errors.As(err, &e):
+				t.Errorf("%s (fixpoint %v): no error", test.name, fix)
+			case fix && test.rule == checker.RuleClaim:
+				if e.Rule != checker.RuleUse {
+					t.Errorf("%s: %v, not a use", test.name, err)
+				}
+			case e.Rule != test.rule || !strings.Contains(err.Error(), test.msg) || strings.Contains(err.Error(), "\n"):
+				t.Errorf("%s (fixpoint %v): got %q, want rule %v with %q", test.name, fix, err, test.rule, test.msg)
+			}
+		}
+	}
+	if err := c.Check(nil, env, nil, checker.Options{}); err == nil {
+		t.Error("nothing passes")
+	}
+}
+
+func TestClaimRules(t *testing.T) {
+	tests := []struct {
+		msg string
+		f   func(o *regalloc.Output)
+	}{
+		{"", func(o *regalloc.Output) {}},
+		{"claim ends", func(o *regalloc.Output) { o.ClaimEnd = o.ClaimEnd[:2] }},
+		{"malformed", func(o *regalloc.Output) { o.ClaimEnd[1] = 77 }},
+		{"or the entry has some", func(o *regalloc.Output) { o.ClaimEnd[0] = 1 }},
+		{"of no block", func(o *regalloc.Output) { o.Claims = append(o.Claims, o.Claims[0]) }},
+		{"no such virtual register", func(o *regalloc.Output) { o.Claims[1].VReg = regalloc.NoVReg }},
+		{"block1 %1: no such location", func(o *regalloc.Output) { o.Claims[1].Loc = 0 }},
+		{"no such location", func(o *regalloc.Output) { o.Claims[1].Loc = f(15) }},
+		{"no such location", func(o *regalloc.Output) { o.Claims[1].Loc = s(4) }},
+		{"no such location", func(o *regalloc.Output) { o.Claims[1].Loc = regalloc.InArg(0) }},
+		{"nothing known", func(o *regalloc.Output) { o.Claims[1].Loc = s(3) }},
+	}
+	c := checker.New()
+	for _, test := range tests {
+		x := loop(move(0, r(0), r(3), 8))
+		test.f(x.out)
+		err := c.Check(x.in, testEnv(), x.out, checker.Options{})
+		if test.msg == "" && err != nil || test.msg != "" && (err == nil || !strings.Contains(err.Error(), test.msg)) {
+			t.Errorf("got %v, want %q", err, test.msg)
+		}
+		if err := c.Check(x.in, testEnv(), x.out, checker.Options{Fixpoint: true}); err != nil {
+			t.Errorf("fixpoint mode looks at claims: %v", err)
+		}
+	}
+	// Claims of several words that collide with each other.
+	for _, kinds := range [][2]int{{2, 1}, {1, 2}, {1, 0}} {
+		x := &code{}
+		v, w := x.vreg(kinds[0]), x.vreg(kinds[1])
+		b0, b1 := x.block(), x.block()
+		x.add(b0, 0, 0, []operand{regalloc.DefOf(v, regalloc.Stack), regalloc.DefOf(w, regalloc.Stack)}, s(0), s(2))
+		x.add(b0, regalloc.IsTerminator, 0, nil)
+		x.ret(b1, nil)
+		b0.succs = []genEdge{{b1, nil}}
+		x.finish()
+		for _, at := range [][2]int{{0, 1}, {1, 0}, {0, 0}} {
+			x.claims(regalloc.Claim{Loc: s(at[0]), VReg: v}, regalloc.Claim{Loc: s(at[1]), VReg: w})
+			if err := c.Check(x.in, testEnv(), x.out, checker.Options{}); err == nil {
+				t.Errorf("colliding claims %v pass", x.out.Claims)
+			}
+		}
+	}
+	// A block that claims what it will check an own edge against: the claims
+	// are entered before its edges are looked at.
+	for _, at := range [][2]int{{0, 1}, {1, 0}, {0, 0}} {
+		x := &code{}
+		v, w := x.vreg(2), x.vreg(1)
+		b0, b1, b2 := x.block(), x.block(), x.block()
+		x.add(b0, 0, 0, []operand{regalloc.DefOf(v, regalloc.Stack)}, s(0))
+		x.add(b0, regalloc.IsTerminator, 0, nil)
+		x.ret(b1, nil)
+		x.add(b2, 0, 0, []operand{regalloc.DefOf(w, regalloc.Stack)}, s(0))
+		x.add(b2, regalloc.IsTerminator, 0, nil)
+		b0.succs, b2.succs = []genEdge{{b2, nil}}, []genEdge{{b1, nil}}
+		x.finish()
+		x.out.Claims = []regalloc.Claim{{Loc: s(0), VReg: v}, {Loc: s(at[1]), VReg: w}}
+		if at[0] == 1 {
+			x.out.Claims = []regalloc.Claim{{Loc: s(1), VReg: w}, {Loc: s(0), VReg: v}}
+		}
+		x.out.ClaimEnd = []uint32{0, 2, 2}
+		err := c.Check(x.in, testEnv(), x.out, checker.Options{})
+		if err == nil || !strings.Contains(err.Error(), "overlaps another claim") {
+			t.Errorf("claims %v: %v", x.out.Claims, err)
+		}
+	}
+}
+
+// TestVacuous: an entry block without any instruction but its terminator, and a
+// planted fault behind it, must be reported.
+func TestVacuous(t *testing.T) {
+	c := &code{}
+	v := c.vreg(0)
+	b0, b1 := c.block(), c.block()
+	c.add(b0, regalloc.IsTerminator, 0, nil)
+	c.add(b1, 0, 0, []operand{def(v)}, r(0))
+	c.ret(b1, []operand{use(v, regalloc.Reg)}, r(1))
+	b0.succs = []genEdge{{b1, nil}}
+	c.finish()
+	for _, fix := range []bool{false, true} {
+		if err := checker.New().Check(c.in, testEnv(), c.out, checker.Options{Fixpoint: fix}); err == nil {
+			t.Errorf("fixpoint %v: passes", fix)
+		}
+	}
+}
+
+// TestDamagedOutputs: whatever is in an Output, there is an error or none, but
+// no panic, and the context works afterwards.
+func TestDamagedOutputs(t *testing.T) {
+	env := testEnv()
+	c := checker.New()
+	bad := 0
+	for seed := range uint64(40) {
+		in := generate(seed, 15)
+		good := allocate(seed, in, env)
+		rnd := rand.New(rand.NewPCG(seed, 9))
+		for range 150 {
+			out := cloneOut(good)
+			for range 1 + rnd.IntN(4) {
+				damage(rnd, out)
+			}
+			for _, fix := range []bool{false, true} {
+				if c.Check(in, env, out, checker.Options{Fixpoint: fix}) != nil {
+					bad++
+				}
+			}
+		}
+		if err := c.Check(in, env, good, checker.Options{}); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+	}
+	t.Logf("%d of %d rejected", bad, 40*150*2)
+}
+
+func damage(rnd *rand.Rand, o *regalloc.Output) {
+	word := func() uint32 {
+		switch rnd.IntN(4) {
+		case 0:
+			return rnd.Uint32()
+		case 1:
+			return uint32(rnd.IntN(70))
+		case 2:
+			return uint32(1+rnd.IntN(3))<<30 | uint32(rnd.IntN(100))
+		}
+		return ^uint32(0) >> rnd.IntN(32)
+	}
+	pick := func(n int) int {
+		if n == 0 {
+			return 0
+		}
+		return rnd.IntN(n)
+	}
+	switch k := rnd.IntN(16); {
+	case k == 0 && len(o.Allocs) > 0:
+		o.Allocs[pick(len(o.Allocs))] = loc(word())
+	case k == 1:
+		o.Allocs = o.Allocs[:pick(len(o.Allocs))]
+	case k == 2 && len(o.Edits) > 0:
+		o.Edits[pick(len(o.Edits))].From = loc(word())
+	case k == 3 && len(o.Edits) > 0:
+		o.Edits[pick(len(o.Edits))].To = loc(word())
+	case k == 4 && len(o.Edits) > 0:
+		o.Edits[pick(len(o.Edits))].Point = regalloc.ProgPoint(word())
+	case k == 5 && len(o.Edits) > 0:
+		e := &o.Edits[pick(len(o.Edits))]
+		e.Kind, e.Inst, e.Bytes = regalloc.EditKind(rnd.IntN(3)), regalloc.Inst(word()), uint8(word())
+	case k == 6:
+		o.SlotWords = int(int32(word()))
+	case k == 7 && len(o.StackMaps) > 0:
+		o.StackMaps[pick(len(o.StackMaps))].Slots = regalloc.Range{Start: word(), End: word()}
+	case k == 8 && len(o.StackMaps) > 0:
+		o.StackMaps[pick(len(o.StackMaps))].Inst = regalloc.Inst(word())
+	case k == 9 && len(o.StackMapSlots) > 0:
+		o.StackMapSlots[pick(len(o.StackMapSlots))] = word()
+	case k == 10 && len(o.Claims) > 0:
+		o.Claims[pick(len(o.Claims))].Loc = loc(word())
+	case k == 11 && len(o.Claims) > 0:
+		o.Claims[pick(len(o.Claims))].VReg = vreg(word())
+	case k == 12 && len(o.ClaimEnd) > 0:
+		o.ClaimEnd[pick(len(o.ClaimEnd))] = word()
+	case k == 13:
+		o.ClaimEnd = o.ClaimEnd[:pick(len(o.ClaimEnd))]
+	case k == 14 && len(o.Claims) > 0:
+		o.Claims[pick(len(o.Claims))] = o.Claims[pick(len(o.Claims))]
+	case k == 15:
+		o.SlotWords = rnd.IntN(8)
+	}
+}
+
+func TestSteadyStateAllocs(t *testing.T) {
+	in := generate(3, 100)
+	env := testEnv()
+	out := allocate(3, in, env)
+	c := checker.New()
+	check := func() {
+		if err := c.Check(in, env, out, checker.Options{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check()
+	if n := testing.AllocsPerRun(10, check); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func BenchmarkCheck(b *testing.B) {
+	env := testEnv()
+	// Of large blocks, and of small ones with many claims.
+	for _, mode := range []string{"claims", "large", "fixpoint"} {
+		b.Run(mode, func(b *testing.B) {
+			var ins []*regalloc.Input
+			var outs []*regalloc.Output
+			operands := 0
+			for seed := range uint64(40) {
+				size := 150
+				if mode == "large" {
+					size = 300
+				}
+				in := generate(seed, size)
+				ins, outs = append(ins, in), append(outs, allocate(seed, in, env))
+				operands += len(in.Operands)
+			}
+			claims, edits := 0, 0
+			for _, o := range outs {
+				claims += len(o.Claims)
+				edits += len(o.Edits)
+			}
+			c := checker.New()
+			b.ReportAllocs()
+			for b.Loop() {
+				for k := range ins {
+					if err := c.Check(ins[k], env, outs[k], checker.Options{Fixpoint: mode == "fixpoint"}); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*operands), "ns/operand")
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*(operands+edits+claims)), "ns/item")
+			b.ReportMetric(float64(edits)/float64(operands), "edits/operand")
+			b.ReportMetric(float64(claims)/float64(operands), "claims/operand")
+		})
+	}
+}

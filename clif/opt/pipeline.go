@@ -1,0 +1,134 @@
+// Package opt is the mid-end: passes that rewrite a clif.Func into an
+// equivalent one that runs faster. They keep program order: an instruction
+// disappears or is replaced where it stands, and nothing moves, so register
+// pressure is what the source program had.
+//
+// Place in the pipeline: between the front end and the back end.
+//
+// Input: a clif.Func that the verifier accepts.
+// Output: the same function rewritten; the verifier accepts it after each
+// pass.
+package opt
+
+import (
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/analysis"
+)
+
+// Level is an optimisation level.
+type Level int
+
+// The levels. O2 is what later passes will add to O1; today it is the same.
+const (
+	O0 Level = iota // no mid-end
+	O1
+	O2
+)
+
+// Pass is one rewriting step.
+type Pass struct {
+	Name string
+	// Reason says why the pass is where it is in the order.
+	Reason string
+	// Level is the lowest level at which it runs.
+	Level Level
+	run   func(*Optimizer, *clif.Func)
+}
+
+// passes is the order of the mid-end.
+var passes = [...]Pass{
+	{"params", "block parameters that always get one value hide equal values from the next pass", O1, removeParams},
+	{"fold", "constants, identities and equal values: one walk over the dominator tree, definitions before uses", O1, fold},
+	{"branches", "fold has made conditions constant; what becomes unreachable must not keep values alive", O1, foldBranches},
+	{"params2", "fewer edges leave more parameters with one value", O1, removeParams},
+	{"dce", "last: the other passes leave unused instructions behind", O1, removeDead},
+}
+
+// Passes lists the passes in order.
+func Passes() []Pass { return passes[:] }
+
+// Optimizer runs passes; it is reusable from function to function, but not by
+// two goroutines at once. The zero value is ready.
+type Optimizer struct {
+	// After, if not nil, is called after each pass: to verify, or to trace. An
+	// error ends the run.
+	After func(p *Pass, f *clif.Func) error
+	// Fuel, if not nil, limits how many rewrites happen: each takes one.
+	Fuel *int
+
+	cfg  analysis.CFG
+	dom  analysis.DomTree
+	fold folder
+	live liveness
+	par  paramPass
+}
+
+// Run applies the passes of the level to f.
+func (o *Optimizer) Run(f *clif.Func, level Level) error {
+	for i := range passes {
+		if p := &passes[i]; p.Level <= level && level > O0 {
+			p.run(o, f)
+			if o.After != nil {
+				if err := o.After(p, f); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// RunPass applies the pass of that name; it reports whether there is one.
+func (o *Optimizer) RunPass(f *clif.Func, name string) bool {
+	for i := range passes {
+		if passes[i].Name == name {
+			passes[i].run(o, f)
+			return true
+		}
+	}
+	return false
+}
+
+// spend takes one unit of fuel, if there is any left.
+func (o *Optimizer) spend() bool {
+	if o.Fuel == nil {
+		return true
+	}
+	if *o.Fuel <= 0 {
+		return false
+	}
+	*o.Fuel--
+	return true
+}
+
+// resolveAll replaces aliases in all operands and target arguments of f.
+func resolveAll(f *clif.Func) {
+	for i := range f.Insts {
+		resolveInst(f, &f.Insts[i])
+	}
+	for t := range f.Targets {
+		args := f.TargetArgs(clif.Target(t))
+		for i, a := range args {
+			args[i] = uint32(f.Resolve(clif.Value(a)))
+		}
+	}
+}
+
+func resolveInst(f *clif.Func, d *clif.InstData) {
+	args := [...]*uint32{&d.A, &d.B, &d.C}
+	for _, a := range args[:d.NumArgs()] {
+		*a = uint32(f.Resolve(clif.Value(*a)))
+	}
+	if d.Op == clif.OpBrTable {
+		return
+	}
+	list := f.VarArgs(d)
+	for i, a := range list {
+		list[i] = uint32(f.Resolve(clif.Value(a)))
+	}
+}
+
+func alias(f *clif.Func, v, to clif.Value) {
+	d := &f.Values[v]
+	d.Kind, d.Def = clif.ValueAlias, uint32(to)
+}

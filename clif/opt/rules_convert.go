@@ -1,0 +1,397 @@
+package opt
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/waot-project/waot/clif"
+)
+
+// ruleTable is the rules by opcode. It is a function, not a variable, because
+// rules make instructions, to which rules apply.
+func ruleTable() (r [clif.NumOpcodes]rule) {
+	for _, op := range [...]clif.Opcode{clif.OpIadd, clif.OpIsub, clif.OpImul, clif.OpUdiv, clif.OpSdiv,
+		clif.OpUrem, clif.OpSrem, clif.OpBand, clif.OpBor, clif.OpBxor} {
+		r[op] = ruleBinary
+	}
+	for _, op := range [...]clif.Opcode{clif.OpIshl, clif.OpUshr, clif.OpSshr, clif.OpRotl, clif.OpRotr} {
+		r[op] = ruleShift
+	}
+	for _, op := range [...]clif.Opcode{clif.OpClz, clif.OpCtz, clif.OpPopcnt} {
+		r[op] = ruleCount
+	}
+	for _, op := range [...]clif.Opcode{clif.OpSext8, clif.OpSext16, clif.OpSext32, clif.OpUextend, clif.OpSextend} {
+		r[op] = ruleExtend
+	}
+	for _, op := range [...]clif.Opcode{clif.OpFadd, clif.OpFsub, clif.OpFmul, clif.OpFdiv} {
+		r[op] = ruleFloat
+	}
+	r[clif.OpIreduce] = ruleReduce
+	r[clif.OpIcmp] = ruleIcmp
+	r[clif.OpSelect] = ruleSelect
+	r[clif.OpBitcast] = ruleBitcast
+	r[clif.OpFpromote] = ruleFcvt
+	r[clif.OpFdemote] = ruleFcvt
+	r[clif.OpGlobalGet] = ruleGlobalGet
+	return r
+}
+
+func ruleCount(c *folder, d *clif.InstData) (clif.Value, bool) {
+	x, ok := c.constant(d.ArgA())
+	if !ok {
+		return none, false
+	}
+	n := d.Type.Bits()
+	switch d.Op {
+	case clif.OpClz:
+		return constResult(c, d.Type, uint64(bits.LeadingZeros64(x)-64+n))
+	case clif.OpCtz:
+		return constResult(c, d.Type, uint64(min(bits.TrailingZeros64(x), n)))
+	}
+	return constResult(c, d.Type, uint64(bits.OnesCount64(x)))
+}
+
+// ruleExtend folds constants and extensions of what is extended already.
+func ruleExtend(c *folder, d *clif.InstData) (clif.Value, bool) {
+	if x, ok := c.constant(d.ArgA()); ok {
+		switch d.Op {
+		case clif.OpSext8:
+			x = uint64(int64(int8(x)))
+		case clif.OpSext16:
+			x = uint64(int64(int16(x)))
+		case clif.OpSext32, clif.OpSextend:
+			x = uint64(int64(int32(x)))
+		}
+		return constResult(c, d.Type, x)
+	}
+	in := c.def(d.ArgA())
+	if in == nil {
+		return none, false
+	}
+	switch {
+	case d.Op == clif.OpSext32 && in.Op == clif.OpUextend:
+		d.Op, d.A = clif.OpSextend, in.A
+		return none, true
+	case d.Op == clif.OpSext32 && in.Op == clif.OpSextend, d.Op == in.Op && d.Op != clif.OpUextend && d.Op != clif.OpSextend:
+		return d.ArgA(), false
+	}
+	// A sign extension of a value whose sign bit is zero.
+	mask := c.mayBeOne(d.ArgA(), 0)
+	switch {
+	case d.Op == clif.OpSext8 && mask < 1<<7, d.Op == clif.OpSext16 && mask < 1<<15, d.Op == clif.OpSext32 && mask < 1<<31:
+		return d.ArgA(), false
+	case d.Op == clif.OpSextend && mask < 1<<31:
+		d.Op = clif.OpUextend
+		return none, true
+	}
+	return none, false
+}
+
+// ruleReduce: the low half of an extension, of a constant, and of arithmetic
+// on extensions.
+func ruleReduce(c *folder, d *clif.InstData) (clif.Value, bool) {
+	if x, ok := c.constant(d.ArgA()); ok {
+		return constResult(c, clif.I32, x)
+	}
+	in := c.def(d.ArgA())
+	if in == nil {
+		return none, false
+	}
+	switch in.Op {
+	case clif.OpUextend, clif.OpSextend:
+		return in.ArgA(), false
+	case clif.OpSext32:
+		d.A = in.A
+		return none, true
+	case clif.OpBand:
+		if k, ok := c.constant(in.ArgB()); ok && uint32(k) == math.MaxUint32 {
+			d.A = in.A
+			return none, true
+		}
+	case clif.OpIadd, clif.OpIsub, clif.OpImul, clif.OpBor, clif.OpBxor:
+		x, xok := c.low(in.ArgA())
+		y, yok := c.low(in.ArgB())
+		if xok && yok {
+			*d = clif.InstData{Op: in.Op, Type: clif.I32, A: uint32(x), B: uint32(y), Result: d.Result, NumResults: d.NumResults}
+			return none, true
+		}
+	}
+	return none, false
+}
+
+// low is the low half of v where that needs no instruction.
+func (c *folder) low(v clif.Value) (clif.Value, bool) {
+	in := c.def(v)
+	if in == nil {
+		return none, false
+	}
+	switch in.Op {
+	case clif.OpIconst:
+		return c.iconst(clif.I32, in.Imm), true
+	case clif.OpUextend, clif.OpSextend:
+		return in.ArgA(), true
+	}
+	return none, false
+}
+
+func compare(cc clif.IntCC, t clif.Type, x, y uint64) bool {
+	a, b := signed(t, x), signed(t, y)
+	switch cc &^ 1 {
+	case clif.Eq:
+		return (x == y) != (cc == clif.Ne)
+	case clif.Slt:
+		return (a < b) != (cc == clif.Sge)
+	case clif.Sgt:
+		return (a > b) != (cc == clif.Sle)
+	case clif.Ult:
+		return (x < y) != (cc == clif.Uge)
+	}
+	return (x > y) != (cc == clif.Ule)
+}
+
+func boolBits(b bool) uint64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func ruleIcmp(c *folder, d *clif.InstData) (clif.Value, bool) {
+	x, xok := c.constant(d.ArgA())
+	y, yok := c.constant(d.ArgB())
+	switch {
+	case xok && yok:
+		return constResult(c, clif.I32, boolBits(compare(d.IntCC(), d.Type, x, y)))
+	case d.A == d.B:
+		return constResult(c, clif.I32, boolBits(compare(d.IntCC(), d.Type, 0, 0)))
+	case xok:
+		d.A, d.B, d.Cond = d.B, d.A, uint8(d.IntCC().Swap())
+		return none, true
+	case yok && y == 0:
+		return compareZero(c, d)
+	}
+	return none, false
+}
+
+// compareZero: (cmp != 0) => cmp, (cmp == 0) => not cmp, x <u 0 => false, and
+// comparisons of extensions.
+func compareZero(c *folder, d *clif.InstData) (clif.Value, bool) {
+	switch d.IntCC() {
+	case clif.Ult:
+		return constResult(c, clif.I32, 0)
+	case clif.Uge:
+		return constResult(c, clif.I32, 1)
+	case clif.Ugt:
+		d.Cond = uint8(clif.Ne)
+		return none, true
+	case clif.Ule:
+		d.Cond = uint8(clif.Eq)
+		return none, true
+	}
+	if cc := d.IntCC(); cc != clif.Eq && cc != clif.Ne {
+		return none, false
+	}
+	in := c.def(d.ArgA())
+	if in == nil {
+		return none, false
+	}
+	switch in.Op {
+	case clif.OpIcmp:
+		if d.IntCC() == clif.Ne {
+			return d.ArgA(), false
+		}
+		r := d.Result
+		*d = *in
+		d.Cond, d.Result = uint8(in.IntCC().Invert()), r
+		return none, true
+	case clif.OpFcmp, clif.OpRefIsNull:
+		if d.IntCC() == clif.Ne {
+			return d.ArgA(), false
+		}
+	case clif.OpUextend, clif.OpSextend:
+		d.Type, d.A = clif.I32, in.A
+		d.B = uint32(c.iconst(clif.I32, 0))
+		return none, true
+	}
+	return none, false
+}
+
+// truth strips a comparison of v with zero: (x != 0) has the truth of x;
+// (x == 0) has the opposite, which negated says.
+func (c *folder) truth(v clif.Value) (x clif.Value, negated, changed bool) {
+	for range 8 {
+		in := c.defOp(v, clif.OpIcmp)
+		if in == nil || in.Type != clif.I32 || in.IntCC() != clif.Eq && in.IntCC() != clif.Ne {
+			break
+		}
+		if k, ok := c.constant(in.ArgB()); !ok || k != 0 {
+			break
+		}
+		negated = negated != (in.IntCC() == clif.Eq)
+		v, changed = in.ArgA(), true
+	}
+	return v, negated, changed
+}
+
+func ruleSelect(c *folder, d *clif.InstData) (clif.Value, bool) {
+	if d.B == d.C {
+		return d.ArgB(), false
+	}
+	if x, ok := c.constant(d.ArgA()); ok {
+		if x != 0 {
+			return d.ArgB(), false
+		}
+		return d.ArgC(), false
+	}
+	if x, neg, changed := c.truth(d.ArgA()); changed {
+		d.A = uint32(x)
+		if neg {
+			d.B, d.C = d.C, d.B
+		}
+		return none, true
+	}
+	return none, false
+}
+
+func ruleBitcast(c *folder, d *clif.InstData) (clif.Value, bool) {
+	if in := c.defOp(d.ArgA(), clif.OpBitcast); in != nil {
+		return in.ArgA(), false
+	}
+	if x, ok := c.constant(d.ArgA()); ok {
+		return c.fconst(d.Type, x), false
+	}
+	if x, ok := c.fconstant(d.ArgA()); ok {
+		return constResult(c, d.Type, x)
+	}
+	return none, false
+}
+
+func (c *folder) fconst(t clif.Type, x uint64) clif.Value {
+	return c.make1(clif.InstData{Op: clif.OpFconst, Type: t, Imm: x}, t)
+}
+
+// ruleFloat folds arithmetic whose result is not a NaN.
+func ruleFloat(c *folder, d *clif.InstData) (clif.Value, bool) {
+	x, xok := c.fconstant(d.ArgA())
+	y, yok := c.fconstant(d.ArgB())
+	if !xok || !yok {
+		return none, false
+	}
+	if d.Type == clif.F32 {
+		r := arith(d.Op, math.Float32frombits(uint32(x)), math.Float32frombits(uint32(y)))
+		if r != r {
+			return none, false
+		}
+		return c.fconst(clif.F32, uint64(math.Float32bits(r))), false
+	}
+	r := arith(d.Op, math.Float64frombits(x), math.Float64frombits(y))
+	if r != r {
+		return none, false
+	}
+	return c.fconst(clif.F64, math.Float64bits(r)), false
+}
+
+func arith[F float32 | float64](op clif.Opcode, x, y F) F {
+	switch op {
+	case clif.OpFadd:
+		return x + y
+	case clif.OpFsub:
+		return x - y
+	case clif.OpFmul:
+		return x * y
+	}
+	return x / y
+}
+
+func ruleFcvt(c *folder, d *clif.InstData) (clif.Value, bool) {
+	x, ok := c.fconstant(d.ArgA())
+	if !ok {
+		return none, false
+	}
+	if d.Op == clif.OpFpromote {
+		r := float64(math.Float32frombits(uint32(x)))
+		if r != r {
+			return none, false
+		}
+		return c.fconst(clif.F64, math.Float64bits(r)), false
+	}
+	r := float32(math.Float64frombits(x))
+	if r != r {
+		return none, false
+	}
+	return c.fconst(clif.F32, uint64(math.Float32bits(r))), false
+}
+
+// ruleGlobalGet forwards the value that this block last stored or read.
+func ruleGlobalGet(c *folder, d *clif.InstData) (clif.Value, bool) {
+	if c.stamp[d.Aux] == c.now {
+		return c.globals[d.Aux], false
+	}
+	c.setGlobal(d.Aux, d.Result)
+	return none, false
+}
+
+func (c *folder) setGlobal(g uint32, v clif.Value) {
+	c.globals[g], c.stamp[g] = v, c.now
+}
+
+// simplifyEffect rewrites an instruction without exactly one result; it reports
+// whether the instruction is to be dropped.
+func (c *folder) simplifyEffect(d *clif.InstData) bool {
+	switch d.Op {
+	case clif.OpCall, clif.OpCallRef:
+		c.now++ // the callee may change any global
+	case clif.OpGlobalSet:
+		return c.storeGlobal(d)
+	case clif.OpTrapIf:
+		return c.foldTrapIf(d)
+	case clif.OpSigCheck:
+		return c.number(d) != none
+	case clif.OpBranch:
+		if x, neg, changed := c.truth(d.ArgA()); changed && c.o.spend() {
+			d.A = uint32(x)
+			if neg {
+				d.B, d.C = d.C, d.B
+			}
+		}
+	}
+	return false
+}
+
+// storeGlobal notes the value; storing what is there already is dropped. Two
+// imports may be the same global: a store to an imported one forgets the other
+// imported ones of its type, and what is exported stays, since only other
+// instances could see it, and they run during calls.
+func (c *folder) storeGlobal(d *clif.InstData) bool {
+	g := d.Aux
+	if c.stamp[g] == c.now && c.globals[g] == d.ArgA() && c.o.spend() {
+		return true
+	}
+	globals := c.f.Mod.Globals
+	if globals[g].Import != nil {
+		for i := range globals {
+			if globals[i].Import != nil && globals[i].Type == globals[g].Type {
+				c.stamp[i] = c.now - 1
+			}
+		}
+	}
+	c.setGlobal(g, d.ArgA())
+	return false
+}
+
+func (c *folder) foldTrapIf(d *clif.InstData) bool {
+	if x, ok := c.constant(d.ArgA()); ok {
+		if !c.o.spend() {
+			return false
+		}
+		if x == 0 {
+			return true
+		}
+		*d = clif.InstData{Op: clif.OpTrap, Cond: d.Cond, Result: clif.NoValue}
+		return false
+	}
+	if x, neg, changed := c.truth(d.ArgA()); changed && !neg {
+		d.A = uint32(x)
+	}
+	return c.number(d) != none
+}

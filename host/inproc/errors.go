@@ -1,0 +1,128 @@
+package inproc
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/waot-project/waot/internal/abi"
+)
+
+// Error is a simple failure that carries nothing; the values below can be
+// compared with errors.Is.
+type Error string
+
+func (e Error) Error() string { return string(e) }
+
+// The simple errors.
+const (
+	// ErrUnsupported: this machine or operating system cannot run compiled code.
+	ErrUnsupported = Error("inproc: running compiled code is supported on linux/amd64 only")
+	// ErrBusy: another goroutine is inside the store.
+	ErrBusy = Error("inproc: another goroutine is inside the store")
+	// ErrClosed: the store, module or instance has been closed.
+	ErrClosed = Error("inproc: closed")
+	// ErrNotExported: the instance has no such export of that kind.
+	ErrNotExported = Error("inproc: no such export")
+	// ErrType: arguments or results do not fit the type of the function, or a
+	// reference the type of the table or global.
+	ErrType = Error("inproc: type mismatch")
+	// ErrBounds: an index outside of a table.
+	ErrBounds = Error("inproc: index out of bounds")
+	// ErrV128: the type has v128, which cannot cross between host and native code.
+	ErrV128 = Error("inproc: v128 parameters and results of host calls are not supported")
+)
+
+// ImageError is a malformed image: damage, or a bug in what produced it.
+type ImageError struct{ Reason string }
+
+func (e *ImageError) Error() string { return "inproc: malformed image: " + e.Reason }
+
+// CPUError says that this processor lacks what the code was compiled for.
+type CPUError struct {
+	Want string // the floor in the metadata, such as "x86-64-v3"
+	Have string // the highest level this processor has
+}
+
+func (e *CPUError) Error() string {
+	return fmt.Sprintf("inproc: code compiled for %s, this processor has %s", e.Want, e.Have)
+}
+
+// LinkError is an import that could not be satisfied.
+type LinkError struct {
+	Module, Name string
+	// Reason is in the words of the specification's test suite: "unknown import" or
+	// "incompatible import type".
+	Reason string
+	Detail string
+}
+
+func (e *LinkError) Error() string {
+	s := fmt.Sprintf("%s: %q %q", e.Reason, e.Module, e.Name)
+	if e.Detail != "" {
+		s += ": " + e.Detail
+	}
+	return s
+}
+
+// LimitError is a memory or table whose minimum is above what the store allows.
+type LimitError struct {
+	What        string // "memory pages" or "table elements"
+	Want, Limit uint64
+}
+
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("inproc: %d %s wanted, limit %d", e.Want, e.What, e.Limit)
+}
+
+// SystemError is a failed request to the operating system.
+type SystemError struct {
+	Op  string
+	Err error
+}
+
+func (e *SystemError) Error() string { return "inproc: " + e.Op + ": " + e.Err.Error() }
+
+// Unwrap gives the error number.
+func (e *SystemError) Unwrap() error { return e.Err }
+
+// Frame is one activation of a compiled function.
+type Frame struct {
+	Module string // name of the module; may be empty
+	Func   uint32 // index of the function in its module
+	Name   string // may be empty
+	// Offset is where in the Wasm module the trap or the call is; 0 if unknown (as
+	// for the function that overflowed the stack).
+	Offset uint32
+}
+
+// maxBacktrace bounds the frames a trap records.
+const maxBacktrace = 64
+
+// Trap is a trap: the specified failure of a Wasm program. Use errors.As.
+type Trap struct {
+	Code abi.TrapCode
+	// Func, Name and Offset are those of the first frame.
+	Func   uint32
+	Name   string
+	Offset uint32
+	// Backtrace is the innermost frames, up to 64, across nested calls through the host.
+	// A stack overflow found on entry from the host has no frame of its own.
+	Backtrace []Frame
+}
+
+func (t *Trap) Error() string {
+	var b strings.Builder
+	b.WriteString("wasm trap: ")
+	b.WriteString(t.Code.Message())
+	if len(t.Backtrace) > 0 {
+		name := t.Name
+		if name == "" {
+			name = fmt.Sprintf("function %d", t.Func)
+		}
+		fmt.Fprintf(&b, " in %s", name)
+		if t.Offset != 0 {
+			fmt.Fprintf(&b, " at offset %#x", t.Offset)
+		}
+	}
+	return b.String()
+}

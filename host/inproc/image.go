@@ -1,0 +1,260 @@
+package inproc
+
+import (
+	"fmt"
+
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/meta"
+)
+
+// Section is a part of an image.
+type Section uint8
+
+// The sections.
+const (
+	Text   Section = iota // code
+	Rodata                // constants
+	Data                  // the initial instance data
+	numSections
+)
+
+// RelocKind is how a relocated field is computed. S is the target, A the addend,
+// P the address of the field.
+type RelocKind uint8
+
+// The kinds of relocation.
+const (
+	PC32  RelocKind = iota // 4 bytes: S + A - P; target in a section of the image
+	Abs64                  // 8 bytes: S + A; only in Data
+)
+
+// TargetKind says what a relocation refers to.
+type TargetKind uint8
+
+// The kinds of target; Index of a relocation counts within each.
+const (
+	TargetSection    TargetKind = iota // Section + TargetOffset
+	TargetHelper                       // code of helper Index (abi.Helper)
+	TargetType                         // canonical record of function type Index (of Meta.Types)
+	TargetImportCode                   // code of imported function Index (of Meta.Funcs)
+	TargetImportDesc                   // descriptor of imported function Index
+)
+
+// Reloc is a relocation.
+type Reloc struct {
+	Section Section // of the field
+	Offset  uint32  // of the field in Section
+	Kind    RelocKind
+	Target  TargetKind
+	// In is the target's section if Target is TargetSection; Index the number of any
+	// other target.
+	In           Section
+	TargetOffset uint32
+	Index        uint32
+	Addend       int64
+}
+
+// Image is a compiled module before it is placed at an address. Load copies
+// what it needs: the caller may change the bytes afterwards, but not Meta.
+type Image struct {
+	Text, Rodata []byte
+	// Data is the initial instance data; its slots for helpers, memories, tables,
+	// types and imports, and its descriptors, are filled by the loader.
+	Data   []byte
+	Relocs []Reloc
+	Meta   *meta.Module
+}
+
+// size of section s of the image.
+func (img *Image) size(s Section) uint64 {
+	return uint64(len([numSections][]byte{img.Text, img.Rodata, img.Data}[s]))
+}
+
+// maxSection bounds a section, so that distances fit PC32.
+const maxSection = 512 << 20
+
+// validate checks everything that loading and running will rely on. Nothing in an
+// image is trusted but the code itself.
+func (img *Image) validate() error {
+	m := img.Meta
+	if m == nil {
+		return &ImageError{"no metadata"}
+	}
+	if m.ABI != abi.Version {
+		return &ImageError{fmt.Sprintf("binary interface version %d, this host has %d", m.ABI, abi.Version)}
+	}
+	if m.Arch != "x86-64" {
+		return &ImageError{fmt.Sprintf("code for %q", m.Arch)}
+	}
+	for s := range numSections {
+		if img.size(s) > maxSection {
+			return &ImageError{"section too large"}
+		}
+	}
+	if uint64(m.InstanceSize) > img.size(Data) {
+		return &ImageError{"instance data is shorter than the metadata says"}
+	}
+	for i := range img.Relocs {
+		if err := img.checkReloc(&img.Relocs[i]); err != nil {
+			return err
+		}
+	}
+	if err := img.checkSlots(); err != nil {
+		return err
+	}
+	if err := img.checkFuncs(); err != nil {
+		return err
+	}
+	return img.checkSites()
+}
+
+func (img *Image) checkReloc(r *Reloc) error {
+	bad := func(why string) error {
+		return &ImageError{fmt.Sprintf("relocation at %d+%#x: %s", r.Section, r.Offset, why)}
+	}
+	if r.Section >= numSections {
+		return bad("no such section")
+	}
+	width := uint64(4)
+	if r.Kind == Abs64 {
+		width = 8
+	}
+	switch {
+	case r.Kind > Abs64:
+		return bad("unknown kind")
+	case uint64(r.Offset)+width > img.size(r.Section):
+		return bad("outside of its section")
+	case r.Kind == PC32 && r.Target != TargetSection:
+		return bad("relative to something outside of the image")
+	case r.Kind == Abs64 && r.Section != Data:
+		return bad("absolute address in shared code or constants")
+	}
+	n := 0
+	switch r.Target {
+	case TargetSection:
+		if r.In >= numSections || uint64(r.TargetOffset) > img.size(r.In) {
+			return bad("target outside of its section")
+		}
+		return nil
+	case TargetHelper:
+		n = int(abi.NumHelpers)
+	case TargetType:
+		n = len(img.Meta.Types)
+	case TargetImportCode, TargetImportDesc:
+		n = len(img.Meta.Funcs)
+		if int(r.Index) < n && img.Meta.Funcs[r.Index].Import == nil {
+			return bad("target is not an import")
+		}
+	}
+	if int64(r.Index) >= int64(n) {
+		return bad("no such target")
+	}
+	return nil
+}
+
+// inData reports whether size bytes at offset are aligned and in the instance data.
+func (img *Image) inData(offset uint32, size uint64) bool {
+	return offset%8 == 0 && uint64(offset)+size <= img.size(Data)
+}
+
+func (img *Image) checkSlots() error {
+	m := img.Meta
+	if !img.inData(m.Helpers, 8*uint64(abi.NumHelpers)) {
+		return &ImageError{"helper slots"}
+	}
+	if !img.inData(m.TypeSlots, 8*uint64(len(m.SlotTypes))) {
+		return &ImageError{"type slots"}
+	}
+	for _, t := range m.SlotTypes {
+		if int64(t) >= int64(len(m.Types)) {
+			return &ImageError{"type of a type slot"}
+		}
+	}
+	for i := range m.Memories {
+		if !img.inData(m.Memories[i].Slot, 8) {
+			return &ImageError{"memory slot"}
+		}
+	}
+	for i := range m.Tables {
+		if !img.inData(m.Tables[i].Slot, 8) {
+			return &ImageError{"table slot"}
+		}
+	}
+	for i := range m.Globals {
+		g := &m.Globals[i]
+		size := uint64(8)
+		if g.Type == meta.V128 && g.Import == nil {
+			size = 16
+		}
+		if !img.inData(g.Offset, size) {
+			return &ImageError{"global"}
+		}
+	}
+	counts := [4]int{len(m.Funcs), len(m.Tables), len(m.Memories), len(m.Globals)}
+	for i := range m.Exports {
+		e := &m.Exports[i]
+		if int(e.Kind) >= len(counts) || int64(e.Index) >= int64(counts[e.Kind]) {
+			return &ImageError{fmt.Sprintf("export %q", e.Name)}
+		}
+	}
+	return nil
+}
+
+func (img *Image) checkFuncs() error {
+	m := img.Meta
+	if len(m.Funcs) == 0 || m.Funcs[len(m.Funcs)-1].Import != nil {
+		return &ImageError{"no init function"}
+	}
+	for i := range m.Funcs {
+		f := &m.Funcs[i]
+		switch {
+		case int64(f.Type) >= int64(len(m.Types)):
+			return &ImageError{fmt.Sprintf("type of function %d", i)}
+		case f.Import != nil:
+			if !img.inData(f.Slot, abi.DescSize) {
+				return &ImageError{fmt.Sprintf("slot of function %d", i)}
+			}
+		case f.Size == 0 || uint64(f.Text)+uint64(f.Size) > img.size(Text):
+			return &ImageError{fmt.Sprintf("code of function %d", i)}
+		case f.HasDesc && !img.inData(f.Desc, abi.DescSize):
+			return &ImageError{fmt.Sprintf("descriptor of function %d", i)}
+		}
+	}
+	init := &m.Types[m.Funcs[len(m.Funcs)-1].Type]
+	if len(init.Params)+len(init.Results) != 0 {
+		return &ImageError{"type of the init function"}
+	}
+	for i := range m.Types {
+		t := &m.Types[i]
+		if len(t.Params) > 0xffff || len(t.Results) > 0xffff {
+			return &ImageError{"function type too long"}
+		}
+	}
+	return nil
+}
+
+// checkSites checks that trap and call sites are in order and inside the text.
+func (img *Image) checkSites() error {
+	m := img.Meta
+	end := img.size(Text)
+	for i := range m.Traps {
+		t := &m.Traps[i]
+		if uint64(t.Offset) >= end || i > 0 && t.Offset <= m.Traps[i-1].Offset {
+			return &ImageError{"trap sites"}
+		}
+		if t.Fault == abi.FaultMemory && int(t.Memory) >= len(m.Memories) {
+			return &ImageError{"memory of a trap site"}
+		}
+	}
+	for i := range m.Calls {
+		if uint64(m.Calls[i].Offset) > end || i > 0 && m.Calls[i].Offset <= m.Calls[i-1].Offset {
+			return &ImageError{"call sites"}
+		}
+	}
+	for i := range m.StackMaps {
+		if i > 0 && m.StackMaps[i].Offset <= m.StackMaps[i-1].Offset {
+			return &ImageError{"stack maps"}
+		}
+	}
+	return nil
+}

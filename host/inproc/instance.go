@@ -1,0 +1,441 @@
+package inproc
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/meta"
+)
+
+// Extern is what can be imported and exported: *Func, *Table, *Memory or *Global.
+type Extern interface{ isExtern() }
+
+func (*Func) isExtern()   {}
+func (*Table) isExtern()  {}
+func (*Memory) isExtern() {}
+func (*Global) isExtern() {}
+
+// Resolver gives what an import names, or nil. It is called once for each import.
+type Resolver func(module, name string) Extern
+
+// Instance is an instantiated module. It lives as long as its store.
+type Instance struct {
+	store  *Store
+	module *Module
+	base   uintptr // of the text
+	data   uintptr // of the instance data
+
+	funcs    []*Func // by index; defined ones are made when asked for
+	tables   []*Table
+	memories []*Memory
+	globals  []*Global
+	closed   bool
+}
+
+// Instantiate makes an instance: it checks and fills the imports, makes memories,
+// tables and globals, and runs the init function. Errors are *LinkError, *LimitError,
+// *SystemError, ErrBusy, ErrClosed, and those of a call: after a trap of the init function,
+// or an error of a host function it called, what it wrote to imported memories and
+// tables stays, and functions it put there stay callable.
+func (s *Store) Instantiate(m *Module, imports Resolver) (*Instance, error) {
+	done, err := s.hold()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	i := &Instance{store: s, module: m}
+	if err := i.resolve(imports); err != nil {
+		return nil, err
+	}
+	if err := i.checkLimits(); err != nil {
+		return nil, err
+	}
+	if i.base, err = process.allocCode(m.size); err != nil {
+		return nil, err
+	}
+	if err := m.mapAt(i.base); err != nil {
+		process.freeCode(i.base, m.size)
+		return nil, err
+	}
+	i.data = i.base + m.offset[Data]
+	// From here on the store owns the mapping, whatever fails.
+	at, _ := slices.BinarySearchFunc(s.instances, i.base, func(x *Instance, b uintptr) int {
+		if x.base < b {
+			return -1
+		}
+		return 1
+	})
+	s.instances = slices.Insert(s.instances, at, i)
+	if err := i.define(); err != nil {
+		return nil, err
+	}
+	if err := i.fill(); err != nil {
+		return nil, err
+	}
+	init, err := i.function(uint32(len(m.meta.Funcs) - 1))
+	if err != nil {
+		return nil, err
+	}
+	if err := init.Call(nil, nil); err != nil {
+		return nil, err
+	}
+	return i, nil
+}
+
+// checkLimits finds minima that the store will not grant, before anything is mapped.
+func (i *Instance) checkLimits() error {
+	c := &i.store.config
+	for n := range i.module.meta.Memories {
+		m := &i.module.meta.Memories[n]
+		if m.Import == nil && m.Min > c.MaxMemoryPages {
+			return &LimitError{"memory pages", m.Min, c.MaxMemoryPages}
+		}
+	}
+	for n := range i.module.meta.Tables {
+		t := &i.module.meta.Tables[n]
+		if t.Import == nil && t.Min > c.MaxTableElements {
+			return &LimitError{"table elements", t.Min, c.MaxTableElements}
+		}
+	}
+	return nil
+}
+
+// define makes the memories, tables and globals of the module's own.
+func (i *Instance) define() error {
+	m := i.module.meta
+	for n := range m.Memories {
+		if d := &m.Memories[n]; d.Import == nil {
+			mem, err := i.store.newMemory(Limits{d.Min, d.Max, d.HasMax})
+			if err != nil {
+				return err
+			}
+			i.memories[n] = mem
+		}
+	}
+	for n := range m.Tables {
+		if d := &m.Tables[n]; d.Import == nil {
+			t, err := i.store.newTable(d.Elem, Limits{d.Min, d.Max, d.HasMax})
+			if err != nil {
+				return err
+			}
+			i.tables[n] = t
+		}
+	}
+	for n := range m.Globals {
+		if d := &m.Globals[n]; d.Import == nil {
+			i.globals[n] = &Global{store: i.store, addr: i.data + uintptr(d.Offset), typ: d.Type, mutable: d.Mutable}
+		}
+	}
+	return nil
+}
+
+// fill writes the slots and descriptors of the instance data and applies
+// relocations.
+func (i *Instance) fill() error {
+	m := i.module.meta
+	if err := i.relocate(); err != nil {
+		return err
+	}
+	for h := range abi.NumHelpers {
+		code, err := i.helper(h)
+		if err != nil {
+			return err
+		}
+		store64(i.data+uintptr(m.Helpers)+8*uintptr(h), uint64(code))
+	}
+	for n, t := range m.SlotTypes {
+		typ, err := i.store.internType(&m.Types[t])
+		if err != nil {
+			return err
+		}
+		store64(i.data+uintptr(m.TypeSlots)+8*uintptr(n), uint64(typ.record))
+	}
+	for n := range m.Memories {
+		store64(i.data+uintptr(m.Memories[n].Slot), uint64(i.memories[n].base))
+	}
+	for n := range m.Tables {
+		store64(i.data+uintptr(m.Tables[n].Slot), uint64(i.tables[n].base))
+	}
+	for n := range m.Globals {
+		if m.Globals[n].Import != nil {
+			store64(i.data+uintptr(m.Globals[n].Offset), uint64(i.globals[n].addr))
+		}
+	}
+	for n := range m.Funcs {
+		f := &m.Funcs[n]
+		switch {
+		case f.Import != nil:
+			store64(i.data+uintptr(f.Slot), uint64(i.funcs[n].code))
+			store64(i.data+uintptr(f.Slot)+8, uint64(i.funcs[n].desc))
+		case f.HasDesc:
+			typ, err := i.store.internType(&m.Types[f.Type])
+			if err != nil {
+				return err
+			}
+			writeDescriptor(i.data+uintptr(f.Desc), i.base+uintptr(f.Text), typ)
+		}
+	}
+	return nil
+}
+
+// relocate applies the relocations that need addresses.
+func (i *Instance) relocate() error {
+	for n := range i.module.relocs {
+		r := &i.module.relocs[n]
+		var target uintptr
+		switch r.Target {
+		case TargetSection:
+			target = i.base + i.module.offset[r.In] + uintptr(r.TargetOffset)
+		case TargetHelper:
+			code, err := i.helper(abi.Helper(r.Index))
+			if err != nil {
+				return err
+			}
+			target = code
+		case TargetType:
+			typ, err := i.store.internType(&i.module.meta.Types[r.Index])
+			if err != nil {
+				return err
+			}
+			target = typ.record
+		case TargetImportCode:
+			target = i.funcs[r.Index].code
+		case TargetImportDesc:
+			target = i.funcs[r.Index].desc
+		}
+		store64(i.data+uintptr(r.Offset), uint64(target)+uint64(r.Addend))
+	}
+	return nil
+}
+
+// helper is the address of a helper: machine code, or the stub of its binding.
+func (i *Instance) helper(h abi.Helper) (uintptr, error) {
+	switch h {
+	case abi.HelperMemoryGrow:
+		return process.stub(bindMemoryGrow)
+	case abi.HelperTableGrow:
+		return process.stub(bindTableGrow)
+	}
+	return process.helpers[h], nil
+}
+
+func writeDescriptor(at, code uintptr, t *funcType) {
+	store64(at+descCode, uint64(code))
+	store64(at+descType, uint64(t.record))
+}
+
+// function is function n of the instance.
+func (i *Instance) function(n uint32) (*Func, error) {
+	if f := i.funcs[n]; f != nil {
+		return f, nil
+	}
+	d := &i.module.meta.Funcs[n]
+	typ, err := i.store.internType(&i.module.meta.Types[d.Type])
+	if err != nil {
+		return nil, err
+	}
+	f := &Func{store: i.store, inst: i, typ: typ, code: i.base + uintptr(d.Text), index: n}
+	if d.HasDesc {
+		f.desc = i.data + uintptr(d.Desc)
+	} else if f.desc, err = i.store.newDescriptor(f.code, typ); err != nil {
+		return nil, err
+	}
+	i.funcs[n] = f
+	return f, nil
+}
+
+// Module is the module of the instance, Store its store.
+func (i *Instance) Module() *Module { return i.module }
+
+// Store is the store of the instance.
+func (i *Instance) Store() *Store { return i.store }
+
+// Close makes the handle refuse look-ups. Functions and references that
+// others hold keep working: nothing is unmapped before the store is closed.
+func (i *Instance) Close() { i.closed = true }
+
+// Export is the export of that name, or ErrNotExported or ErrClosed.
+func (i *Instance) Export(name string) (Extern, error) {
+	if i.closed {
+		return nil, ErrClosed
+	}
+	n, ok := i.module.exports[name]
+	if !ok {
+		return nil, ErrNotExported
+	}
+	e := &i.module.meta.Exports[n]
+	switch e.Kind {
+	case 0:
+		return i.function(e.Index)
+	case 1:
+		return i.tables[e.Index], nil
+	case 2:
+		return i.memories[e.Index], nil
+	}
+	return i.globals[e.Index], nil
+}
+
+func lookUp[T Extern](i *Instance, name string) (T, error) {
+	var none T
+	e, err := i.Export(name)
+	if err != nil {
+		return none, err
+	}
+	if v, ok := e.(T); ok {
+		return v, nil
+	}
+	return none, ErrNotExported
+}
+
+// Func is the exported function of that name, or ErrNotExported or ErrClosed.
+func (i *Instance) Func(name string) (*Func, error) { return lookUp[*Func](i, name) }
+
+// Memory is like Func for a memory.
+func (i *Instance) Memory(name string) (*Memory, error) { return lookUp[*Memory](i, name) }
+
+// Table is like Func for a table.
+func (i *Instance) Table(name string) (*Table, error) { return lookUp[*Table](i, name) }
+
+// Global is like Func for a global variable.
+func (i *Instance) Global(name string) (*Global, error) { return lookUp[*Global](i, name) }
+
+// resolve fetches and checks the imports.
+func (i *Instance) resolve(imports Resolver) error {
+	m := i.module.meta
+	i.funcs = make([]*Func, len(m.Funcs))
+	i.tables = make([]*Table, len(m.Tables))
+	i.memories = make([]*Memory, len(m.Memories))
+	i.globals = make([]*Global, len(m.Globals))
+	for n := range m.Funcs {
+		d := &m.Funcs[n]
+		if d.Import == nil {
+			continue
+		}
+		f, err := resolveAs[*Func](imports, d.Import)
+		if err == nil {
+			i.funcs[n] = f
+			err = i.checkFunc(f, d)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for n := range m.Tables {
+		d := &m.Tables[n]
+		if d.Import == nil {
+			continue
+		}
+		t, err := resolveAs[*Table](imports, d.Import)
+		if err == nil {
+			i.tables[n] = t
+			err = i.checkTable(t, d)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for n := range m.Memories {
+		d := &m.Memories[n]
+		if d.Import == nil {
+			continue
+		}
+		mem, err := resolveAs[*Memory](imports, d.Import)
+		if err == nil {
+			i.memories[n] = mem
+			err = i.checkMemory(mem, d)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for n := range m.Globals {
+		d := &m.Globals[n]
+		if d.Import == nil {
+			continue
+		}
+		g, err := resolveAs[*Global](imports, d.Import)
+		if err == nil {
+			i.globals[n] = g
+			err = i.checkGlobal(g, d)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func resolveAs[T Extern](imports Resolver, name *meta.ImportName) (T, error) {
+	var none T
+	var e Extern
+	if imports != nil {
+		e = imports(name.Module, name.Name)
+	}
+	if e == nil {
+		return none, &LinkError{name.Module, name.Name, "unknown import", ""}
+	}
+	v, ok := e.(T)
+	if !ok {
+		return none, incompatible(name, "wanted %T, got %T", none, e)
+	}
+	return v, nil
+}
+
+func incompatible(name *meta.ImportName, format string, args ...any) error {
+	return &LinkError{name.Module, name.Name, "incompatible import type", fmt.Sprintf(format, args...)}
+}
+
+const otherStore = "belongs to another store"
+
+func (i *Instance) checkFunc(f *Func, d *meta.Func) error {
+	want := &i.module.meta.Types[d.Type]
+	switch {
+	case f.store != i.store:
+		return incompatible(d.Import, otherStore)
+	case !slices.Equal(f.typ.Params, want.Params) || !slices.Equal(f.typ.Results, want.Results):
+		return incompatible(d.Import, "wanted function type %v, got %v", *want, f.typ.FuncType)
+	}
+	return nil
+}
+
+// checkImportLimits checks that something of the current size and with the declared
+// limits may be imported as what has the limits want.
+func checkImportLimits(name *meta.ImportName, size uint64, have, want Limits) error {
+	switch {
+	case size < want.Min:
+		return incompatible(name, "size %d, at least %d wanted", size, want.Min)
+	case want.HasMax && !have.HasMax:
+		return incompatible(name, "no maximum, at most %d wanted", want.Max)
+	case want.HasMax && have.Max > want.Max:
+		return incompatible(name, "maximum %d, at most %d wanted", have.Max, want.Max)
+	}
+	return nil
+}
+
+func (i *Instance) checkTable(t *Table, d *meta.Table) error {
+	switch {
+	case t.store != i.store:
+		return incompatible(d.Import, otherStore)
+	case t.elem != d.Elem:
+		return incompatible(d.Import, "element type differs")
+	}
+	return checkImportLimits(d.Import, t.Len(), t.limits, Limits{d.Min, d.Max, d.HasMax})
+}
+
+func (i *Instance) checkMemory(m *Memory, d *meta.Memory) error {
+	if m.store != i.store {
+		return incompatible(d.Import, otherStore)
+	}
+	return checkImportLimits(d.Import, m.Size()/abi.PageSize, m.limits, Limits{d.Min, d.Max, d.HasMax})
+}
+
+func (i *Instance) checkGlobal(g *Global, d *meta.Global) error {
+	switch {
+	case g.store != i.store:
+		return incompatible(d.Import, otherStore)
+	case g.typ != d.Type || g.mutable != d.Mutable:
+		return incompatible(d.Import, "type or mutability differs")
+	}
+	return nil
+}

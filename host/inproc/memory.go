@@ -1,0 +1,283 @@
+package inproc
+
+import (
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/meta"
+)
+
+// Limits are those of a memory, in pages of 64 KiB, or of a table, in elements.
+type Limits struct {
+	Min, Max uint64 // Max counts if HasMax
+	HasMax   bool
+}
+
+// Shorthands of the binary interface as addresses.
+const (
+	descCode   = uintptr(abi.DescCode)
+	descType   = uintptr(abi.DescType)
+	descSize   = uintptr(abi.DescSize)
+	refTagMask = uint64(abi.RefTagMask)
+	refTagHost = uint64(abi.RefTagHost)
+	wasmPage   = uintptr(abi.PageSize)
+	// Words below the base of a memory or table: size, limit, and for this host the
+	// number in the store.
+	sizeBelow  = uintptr(-abi.MemorySizeOffset)
+	limitBelow = uintptr(-abi.MemoryMaxPagesOffset)
+	idBelow    = uintptr(24)
+	// memoryHeader precedes the base of a memory; its last page is accessible.
+	memoryHeader = 64 << 10
+	tableHeader  = pageSize
+	failure      = ^uint64(0) // of growth
+)
+
+// Memory is a linear memory.
+type Memory struct {
+	store  *Store
+	base   uintptr
+	mapped extent
+	limits Limits // as declared
+}
+
+// NewMemory makes a memory. The error is a *LimitError or *SystemError.
+func (s *Store) NewMemory(l Limits) (*Memory, error) {
+	done, err := s.hold()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return s.newMemory(l)
+}
+
+func (s *Store) newMemory(l Limits) (*Memory, error) {
+	limit := s.config.MaxMemoryPages
+	if l.HasMax {
+		limit = min(limit, l.Max)
+	}
+	if l.Min > limit {
+		return nil, &LimitError{"memory pages", l.Min, limit}
+	}
+	const size = memoryHeader + abi.MemoryReservation
+	low, err := reserve(size, protNone)
+	if err != nil {
+		return nil, err
+	}
+	m := &Memory{store: s, base: low + memoryHeader, mapped: extent{low, size}, limits: l}
+	if err := mprotect(m.base-pageSize, pageSize, protRW); err != nil {
+		munmap(low, size)
+		return nil, err
+	}
+	store64(m.base-limitBelow, limit)
+	store64(m.base-idBelow, uint64(len(s.memories)))
+	if m.Grow(l.Min) == failure {
+		munmap(low, size)
+		return nil, &LimitError{"memory pages", l.Min, 0}
+	}
+	s.memories = append(s.memories, m)
+	return m, nil
+}
+
+// Size is the current size in bytes.
+func (m *Memory) Size() uint64 { return load64(m.base - sizeBelow) }
+
+// Limits are the declared ones.
+func (m *Memory) Limits() Limits { return m.limits }
+
+// Bytes is a view of the whole memory as it is now. It does not follow growth,
+// and must not be used after the store is closed.
+func (m *Memory) Bytes() []byte { return bytesAt(m.base, uintptr(m.Size())) }
+
+// Grow adds pages of 64 KiB and gives the old size in pages, or all ones if the
+// limit or the system does not allow it. Views of before stay valid.
+func (m *Memory) Grow(pages uint64) uint64 {
+	size := uintptr(m.Size())
+	old := uint64(size / wasmPage)
+	if pages > load64(m.base-limitBelow)-old {
+		return failure
+	}
+	if pages == 0 {
+		return old
+	}
+	if mprotect(m.base+size, uintptr(pages)*wasmPage, protRW) != nil {
+		return failure
+	}
+	store64(m.base-sizeBelow, uint64(size)+pages*uint64(wasmPage))
+	return old
+}
+
+// memoryGrow is the helper waot_memory_grow.
+func (s *Store) memoryGrow(c *nativeContext) uint64 {
+	base := uintptr(c.ints[0])
+	return s.memories[load64(base-idBelow)].Grow(c.ints[1])
+}
+
+// Table is a table of references.
+type Table struct {
+	store  *Store
+	base   uintptr
+	mapped extent
+	elem   meta.ValType
+	limits Limits
+}
+
+// NewTable makes a table of null references; elem is FuncRef or ExternRef. The error
+// is a *LimitError or *SystemError.
+func (s *Store) NewTable(elem meta.ValType, l Limits) (*Table, error) {
+	done, err := s.hold()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return s.newTable(elem, l)
+}
+
+func (s *Store) newTable(elem meta.ValType, l Limits) (*Table, error) {
+	limit := s.config.MaxTableElements
+	if l.HasMax {
+		limit = min(limit, l.Max)
+	}
+	if l.Min > limit {
+		return nil, &LimitError{"table elements", l.Min, limit}
+	}
+	// All of it is accessible and zero from the start: the system commits what is used.
+	size := alignUp(tableHeader+8*uintptr(limit), pageSize)
+	low, err := reserve(size, protRW)
+	if err != nil {
+		return nil, err
+	}
+	t := &Table{store: s, base: low + tableHeader, mapped: extent{low, size}, elem: elem, limits: l}
+	store64(t.base-sizeBelow, l.Min)
+	store64(t.base-limitBelow, limit)
+	store64(t.base-idBelow, uint64(len(s.tables)))
+	s.tables = append(s.tables, t)
+	return t, nil
+}
+
+// Len is the current length in elements.
+func (t *Table) Len() uint64 { return load64(t.base - sizeBelow) }
+
+// Elem is the type of the elements.
+func (t *Table) Elem() meta.ValType { return t.elem }
+
+// Limits are the declared ones.
+func (t *Table) Limits() Limits { return t.limits }
+
+// Get is element i, a reference, or ErrBounds.
+func (t *Table) Get(i uint64) (uint64, error) {
+	if i >= t.Len() {
+		return 0, ErrBounds
+	}
+	return load64(t.base + 8*uintptr(i)), nil
+}
+
+// Set stores a reference; the error is ErrBounds, or ErrType if ref is none of the
+// element type in this store.
+func (t *Table) Set(i, ref uint64) error {
+	if i >= t.Len() {
+		return ErrBounds
+	}
+	if !t.store.isReference(t.elem, ref) {
+		return ErrType
+	}
+	store64(t.base+8*uintptr(i), ref)
+	return nil
+}
+
+// Grow adds n elements with value ref and gives the old length, or all ones if
+// the limit does not allow it or ref does not fit.
+func (t *Table) Grow(n, ref uint64) uint64 {
+	if !t.store.isReference(t.elem, ref) {
+		return failure
+	}
+	return t.grow(n, ref)
+}
+
+func (t *Table) grow(n, ref uint64) uint64 {
+	old := t.Len()
+	if n > load64(t.base-limitBelow)-old {
+		return failure
+	}
+	if ref != 0 {
+		for i := old; i < old+n; i++ {
+			store64(t.base+8*uintptr(i), ref)
+		}
+	}
+	store64(t.base-sizeBelow, old+n)
+	return old
+}
+
+// tableGrow is the helper waot_table_grow.
+func (s *Store) tableGrow(c *nativeContext) uint64 {
+	base := uintptr(c.ints[0])
+	return s.tables[load64(base-idBelow)].grow(c.ints[1], c.ints[2])
+}
+
+// Global is a global variable.
+type Global struct {
+	store   *Store
+	addr    uintptr
+	typ     meta.ValType
+	mutable bool
+}
+
+// NewGlobal makes a global variable with the bits v.
+func (s *Store) NewGlobal(t meta.ValType, mutable bool, v uint64) (*Global, error) {
+	done, err := s.hold()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	at, err := s.alloc(16)
+	if err != nil {
+		return nil, err
+	}
+	g := &Global{store: s, addr: at, typ: t, mutable: mutable}
+	store64(at, g.clean(v))
+	return g, nil
+}
+
+// Type is the type of the value, Mutable whether it may change.
+func (g *Global) Type() meta.ValType { return g.typ }
+
+// Mutable reports whether the value may change.
+func (g *Global) Mutable() bool { return g.mutable }
+
+// clean zero-extends what is narrower than a word.
+func (g *Global) clean(v uint64) uint64 {
+	if g.typ == meta.I32 || g.typ == meta.F32 {
+		return uint64(uint32(v))
+	}
+	return v
+}
+
+// Get is the bits of the value; of a v128 the low half.
+func (g *Global) Get() uint64 { return g.clean(load64(g.addr)) }
+
+// GetV128 is both halves of a v128, low first.
+func (g *Global) GetV128() [2]uint64 {
+	return [2]uint64{load64(g.addr), load64(g.addr + 8)}
+}
+
+// Set stores the bits of a value; ErrType if the global is immutable or a v128, or v no
+// reference of its type.
+func (g *Global) Set(v uint64) error {
+	switch {
+	case !g.mutable, g.typ == meta.V128:
+		return ErrType
+	case g.typ == meta.FuncRef || g.typ == meta.ExternRef:
+		if !g.store.isReference(g.typ, v) {
+			return ErrType
+		}
+	}
+	store64(g.addr, g.clean(v))
+	return nil
+}
+
+// SetV128 stores a v128, low half first; ErrType if the global is none or immutable.
+func (g *Global) SetV128(v [2]uint64) error {
+	if !g.mutable || g.typ != meta.V128 {
+		return ErrType
+	}
+	store64(g.addr, v[0])
+	store64(g.addr+8, v[1])
+	return nil
+}

@@ -1,0 +1,264 @@
+package inproc
+
+import (
+	"encoding/binary"
+	"sync"
+	"syscall"
+
+	"github.com/waot-project/waot/internal/abi"
+)
+
+const (
+	// granule is the unit and the alignment of allocation in the code arena.
+	granule = 64 << 10
+	// The code arena takes up to codeArena bytes of addresses, less where they are short.
+	codeArena    = 64 << 30
+	minCodeArena = 1 << 30
+	// maxStacks bounds the stores that are open at one time.
+	maxStacks = 4096
+	// stubSize is the size of a binding stub, stubsPerChunk how many are generated
+	// at a time; the last place of a chunk holds the address of exitStub.
+	stubSize      = 32
+	stubsPerChunk = granule/stubSize - 1
+)
+
+// signalState is what the signal handler reads. The ranges are set before the
+// handlers are installed and never change.
+type signalState struct {
+	codeLow, codeSize   uintptr
+	stackLow, stackSize uintptr
+	previous            [65]uintptr // by signal number
+}
+
+// signals is process-wide because signal handlers are.
+var signals signalState
+
+// processState is what exists once per process: see the package comment.
+type processState struct {
+	once sync.Once
+	err  error
+	cpu  level
+
+	mu         sync.Mutex
+	free       []extent // of the code arena, by address, never adjacent
+	stacks     []uintptr
+	stacksUsed int
+	// stubs are the addresses of the chunks of binding stubs. Stub number n loads n
+	// and leaves native code; what n means is the store's affair, so all stores share them.
+	stubs   []uintptr
+	helpers [abi.NumHelpers]uintptr // those that are machine code
+}
+
+var process processState
+
+// extent is a range of addresses.
+type extent struct{ low, size uintptr }
+
+// start sets up the process on first use.
+func (p *processState) start() error {
+	p.once.Do(func() { p.err = p.setUp() })
+	return p.err
+}
+
+func (p *processState) setUp() error {
+	if !supported {
+		return ErrUnsupported
+	}
+	p.cpu = cpuLevel()
+	var low, size uintptr
+	var err error
+	for size = codeArena; ; size /= 2 {
+		if low, err = reserve(size, protNone); err == nil {
+			break
+		}
+		if size/2 < minCodeArena {
+			return err
+		}
+	}
+	p.free = []extent{{alignUp(low, granule), size - granule}}
+	stackLow, err := reserve((maxStacks+1)*stackSize, protNone)
+	if err != nil {
+		return err
+	}
+	signals.codeLow, signals.codeSize = low, size
+	signals.stackLow = alignUp(stackLow, stackSize)
+	signals.stackSize = maxStacks * stackSize
+	if err := p.placeHelpers(); err != nil {
+		return err
+	}
+	return hookSignals()
+}
+
+// placeHelpers puts the helpers that are machine code into the arena.
+func (p *processState) placeHelpers() error {
+	at, err := p.allocCode(granule)
+	if err != nil {
+		return err
+	}
+	if err := place(at, pageSize, protRW); err != nil {
+		return err
+	}
+	code := bytesAt(at, pageSize)
+	n := uintptr(0)
+	for _, h := range [...]struct {
+		helper abi.Helper
+		code   []byte
+	}{{abi.HelperMemmove, codeMemmove}, {abi.HelperMemset, codeMemset}, {abi.HelperTableFill, codeTableFill}} {
+		p.helpers[h.helper] = at + n
+		n = alignUp(n+uintptr(copy(code[n:], h.code)), 64)
+	}
+	return mprotect(at, pageSize, protRX)
+}
+
+// allocCode takes size bytes of the arena's addresses, first fit.
+func (p *processState) allocCode(size uintptr) (uintptr, error) {
+	size = alignUp(size, granule)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i := range p.free {
+		e := &p.free[i]
+		if e.size < size {
+			continue
+		}
+		at := e.low
+		e.low += size
+		e.size -= size
+		if e.size == 0 {
+			p.free = append(p.free[:i], p.free[i+1:]...)
+		}
+		return at, nil
+	}
+	return 0, &SystemError{"the code arena is full", syscall.ENOMEM}
+}
+
+// freeCode makes a range of the arena inaccessible and gives it back.
+func (p *processState) freeCode(at, size uintptr) {
+	size = alignUp(size, granule)
+	if place(at, size, protNone) != nil {
+		return // still mapped: keep the addresses out of use
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i := 0
+	for i < len(p.free) && p.free[i].low < at {
+		i++
+	}
+	p.free = append(p.free, extent{})
+	copy(p.free[i+1:], p.free[i:])
+	p.free[i] = extent{at, size}
+	if i+1 < len(p.free) && at+size == p.free[i+1].low {
+		p.free[i].size += p.free[i+1].size
+		p.free = append(p.free[:i+1], p.free[i+2:]...)
+	}
+	if i > 0 && p.free[i-1].low+p.free[i-1].size == at {
+		p.free[i-1].size += p.free[i].size
+		p.free = append(p.free[:i], p.free[i+1:]...)
+	}
+}
+
+// stub is the address of stub number n.
+func (p *processState) stub(n int) (uintptr, error) {
+	for {
+		p.mu.Lock()
+		if n/stubsPerChunk < len(p.stubs) {
+			at := p.stubs[n/stubsPerChunk] + uintptr(n%stubsPerChunk)*stubSize
+			p.mu.Unlock()
+			return at, nil
+		}
+		first := len(p.stubs) * stubsPerChunk
+		p.mu.Unlock()
+		at, err := p.newStubs(first)
+		if err != nil {
+			return 0, err
+		}
+		p.mu.Lock()
+		if len(p.stubs)*stubsPerChunk == first {
+			p.stubs = append(p.stubs, at)
+			at = 0
+		}
+		p.mu.Unlock()
+		if at != 0 { // another goroutine was faster
+			p.freeCode(at, granule)
+		}
+	}
+}
+
+// newStubs generates a chunk of stubs from number first on.
+func (p *processState) newStubs(first int) (uintptr, error) {
+	at, err := p.allocCode(granule)
+	if err != nil {
+		return 0, err
+	}
+	if err := place(at, granule, protRW); err != nil {
+		return 0, err
+	}
+	chunk := bytesAt(at, granule)
+	for i := range stubsPerChunk {
+		writeStub(chunk, i*stubSize, uint32(first+i))
+	}
+	binary.LittleEndian.PutUint64(chunk[stubsPerChunk*stubSize:], uint64(exitStubAddress()))
+	if err := mprotect(at, granule, protRX); err != nil {
+		return 0, err
+	}
+	return at, nil
+}
+
+// writeStub writes the stub of binding n at offset at of its chunk. It runs on the
+// native stack without touching it, and changes r11 only.
+func writeStub(chunk []byte, at int, n uint32) {
+	b := append(chunk[at:at:at+stubSize], 0x49, 0x89, 0xe3) // mov r11, rsp
+	b = append(b, 0x49, 0x81, 0xcb)                         // or r11, stackMask
+	b = binary.LittleEndian.AppendUint32(b, stackMask)
+	// mov qword ptr [r11 - 7], n: the last word of the stack
+	b = append(b, 0x49, 0xc7, 0x43, 0xf9)
+	b = binary.LittleEndian.AppendUint32(b, n)
+	b = append(b, 0xff, 0x25) // jmp [rip + distance to the chunk's last place]
+	end := at + len(b) + 4
+	b = binary.LittleEndian.AppendUint32(b, uint32(stubsPerChunk*stubSize-end))
+	for len(b) < stubSize {
+		b = append(b, 0xcc)
+	}
+}
+
+// stubNumber is the number of the stub whose address is code.
+func (p *processState) stubNumber(code uintptr) (int, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, at := range p.stubs {
+		if code-at < stubsPerChunk*stubSize && (code-at)%stubSize == 0 {
+			return i*stubsPerChunk + int((code-at)/stubSize), true
+		}
+	}
+	return 0, false
+}
+
+// takeStack gives the lowest address of a native stack.
+func (p *processState) takeStack() (uintptr, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n := len(p.stacks); n > 0 {
+		at := p.stacks[n-1]
+		p.stacks = p.stacks[:n-1]
+		return at, nil
+	}
+	if p.stacksUsed == maxStacks {
+		return 0, &SystemError{"no native stack left", syscall.ENOMEM}
+	}
+	at := signals.stackLow + uintptr(p.stacksUsed)*stackSize
+	if err := mprotect(at+stackGuard, stackSize-stackGuard, protRW); err != nil {
+		return 0, err
+	}
+	// A huge page at the top would cost more than most programs ever use.
+	madvise(at+stackGuard, stackSize-stackGuard, madvNoHuge)
+	p.stacksUsed++
+	return at, nil
+}
+
+// giveStack returns a stack, and its pages but for a few to the system.
+func (p *processState) giveStack(at uintptr) {
+	const keep = 64 << 10
+	madvise(at+stackGuard, stackSize-stackGuard-keep, madvDontNeed)
+	p.mu.Lock()
+	p.stacks = append(p.stacks, at)
+	p.mu.Unlock()
+}

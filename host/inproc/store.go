@@ -1,0 +1,318 @@
+package inproc
+
+import (
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/waot-project/waot/internal/meta"
+)
+
+// Config bounds what a store gives its instances. Zero fields mean the defaults.
+type Config struct {
+	// MaxMemoryPages bounds each memory, in pages of 64 KiB; default and ceiling 65536.
+	MaxMemoryPages uint64
+	// MaxTableElements bounds each table; default 10,000,000, ceiling 2^32 - 1.
+	MaxTableElements uint64
+}
+
+const (
+	maxMemoryPages       = 65536
+	defaultTableElements = 10_000_000
+	maxTableElements     = 1<<32 - 1
+)
+
+// ownerClosed is the owner of a closed store; no g has this address.
+const ownerClosed = ^uintptr(0)
+
+// Store owns instances and everything they can reach: memories, tables, globals,
+// host functions, function types, and handles of host values. One goroutine at a time
+// may be inside a store, by a call, an instantiation or a New method; others
+// get ErrBusy. From inside a host function the same goroutine may use it freely.
+// The remaining methods, and those of memories, tables and globals, are for the goroutine
+// that is inside, or for anyone while none is.
+//
+// Nothing is unmapped before Close: functions and references stay valid
+// whatever becomes of the instance they are from.
+type Store struct {
+	owner  uintptr // g of the goroutine inside; accessed by acquire and release
+	config Config
+
+	// stack is the lowest address of the native stack, ctx the context at its top:
+	// stacks stay mapped as long as the process lives, so it can be a pointer.
+	stack uintptr
+	ctx   *nativeContext
+
+	// activations are the nested calls, innermost at depth-1; the rest are spares.
+	activations []*CallContext
+	depth       int
+	// scratch holds arguments and results of host functions, used as a stack.
+	scratch    []uint64
+	scratchTop int
+
+	// bindings are what stubs stand for: those of the helpers, then host functions.
+	bindings []binding
+
+	types  map[string]*funcType  // by encoding
+	typeOf map[uintptr]*funcType // by record
+
+	instances []*Instance // by address
+	memories  []*Memory
+	tables    []*Table
+	modules   []*Module
+	externs   []any // host values, by handle
+
+	// slabs hold type records, descriptors and globals of the host.
+	slabs             []extent
+	slabNext, slabEnd uintptr
+}
+
+// binding is the meaning of a stub: a host function, or a helper that Go supplies.
+type binding struct {
+	fn   *Func
+	grow func(s *Store, c *nativeContext) uint64
+}
+
+// Numbers of the bindings of helpers.
+const (
+	bindMemoryGrow = iota
+	bindTableGrow
+	numHelperBindings
+)
+
+const slabSize = 64 << 10
+
+// NewStore makes a store. It must be closed to give back its address space.
+func NewStore(c Config) (*Store, error) {
+	if err := process.start(); err != nil {
+		return nil, err
+	}
+	if c.MaxMemoryPages == 0 || c.MaxMemoryPages > maxMemoryPages {
+		c.MaxMemoryPages = maxMemoryPages
+	}
+	if c.MaxTableElements == 0 {
+		c.MaxTableElements = defaultTableElements
+	}
+	c.MaxTableElements = min(c.MaxTableElements, maxTableElements)
+	stack, err := process.takeStack()
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{config: c, stack: stack, types: map[string]*funcType{}, typeOf: map[uintptr]*funcType{}}
+	s.ctx = (*nativeContext)(ptr(stack + stackSize - unsafe.Sizeof(nativeContext{})))
+	*s.ctx = nativeContext{}
+	s.bindings = make([]binding, numHelperBindings)
+	s.bindings[bindMemoryGrow].grow = (*Store).memoryGrow
+	s.bindings[bindTableGrow].grow = (*Store).tableGrow
+	return s, nil
+}
+
+// Close unmaps everything the store owns. Slices from Memory.Bytes must not be
+// used afterwards. It fails with ErrBusy while a goroutine is inside, the
+// calling one included, and with ErrClosed if it has been closed.
+func (s *Store) Close() error {
+	if !atomic.CompareAndSwapUintptr(&s.owner, 0, ownerClosed) {
+		return s.refusal()
+	}
+	for _, i := range s.instances {
+		process.freeCode(i.base, i.module.size)
+	}
+	for _, m := range s.memories {
+		munmap(m.mapped.low, m.mapped.size)
+	}
+	for _, t := range s.tables {
+		munmap(t.mapped.low, t.mapped.size)
+	}
+	for _, e := range s.slabs {
+		munmap(e.low, e.size)
+	}
+	for _, m := range s.modules {
+		m.Close()
+	}
+	process.giveStack(s.stack)
+	s.ctx = nil
+	return nil
+}
+
+// refusal says why acquire failed.
+func (s *Store) refusal() error {
+	if atomic.LoadUintptr(&s.owner) == ownerClosed {
+		return ErrClosed
+	}
+	return ErrBusy
+}
+
+// hold takes the store for the calling goroutine, or notes that it has it.
+// The function it gives releases it.
+func (s *Store) hold() (func(), error) {
+	switch acquire(&s.owner) {
+	case 0:
+		return func() { release(&s.owner) }, nil
+	case 1:
+		return func() {}, nil
+	}
+	return nil, s.refusal()
+}
+
+// Load is Load for a module that lives as long as the store.
+func (s *Store) Load(img *Image) (*Module, error) {
+	done, err := s.hold()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	m, err := Load(img)
+	if err == nil {
+		s.modules = append(s.modules, m)
+	}
+	return m, err
+}
+
+// alloc takes size bytes, aligned to 16, of native memory that lives as long as the store.
+func (s *Store) alloc(size uintptr) (uintptr, error) {
+	size = alignUp(size, 16)
+	if size > s.slabEnd-s.slabNext {
+		n := alignUp(max(size, slabSize), pageSize)
+		at, err := reserve(n, protRW)
+		if err != nil {
+			return 0, err
+		}
+		s.slabs = append(s.slabs, extent{at, n})
+		s.slabNext, s.slabEnd = at, at+n
+	}
+	at := s.slabNext
+	s.slabNext += size
+	return at, nil
+}
+
+// NewHostFunc makes a function of the given type that runs fn. It can be imported,
+// put into tables, and called. It fails with ErrV128 if the type has v128.
+func (s *Store) NewHostFunc(t meta.FuncType, fn HostFunc) (*Func, error) {
+	done, err := s.hold()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	typ, err := s.internType(&t)
+	if err != nil {
+		return nil, err
+	}
+	if typ.unsupported {
+		return nil, ErrV128
+	}
+	n := len(s.bindings)
+	code, err := process.stub(n)
+	if err != nil {
+		return nil, err
+	}
+	f := &Func{store: s, typ: typ, code: code, index: uint32(n), host: fn}
+	if f.desc, err = s.newDescriptor(code, typ); err != nil {
+		return nil, err
+	}
+	s.bindings = append(s.bindings, binding{fn: f})
+	return f, nil
+}
+
+func (s *Store) newDescriptor(code uintptr, t *funcType) (uintptr, error) {
+	d, err := s.alloc(descSize)
+	if err == nil {
+		writeDescriptor(d, code, t)
+	}
+	return d, err
+}
+
+// ExternRef gives a reference to a host value, 0 for nil. Equal values may get
+// different references; each lives as long as the store.
+func (s *Store) ExternRef(v any) uint64 {
+	if v == nil {
+		return 0
+	}
+	s.externs = append(s.externs, v)
+	return uint64(len(s.externs)-1)<<2 | refTagHost
+}
+
+// Extern is the host value of a reference; nil for null and for what is no handle.
+func (s *Store) Extern(ref uint64) any {
+	if i := ref >> 2; ref&refTagMask == refTagHost && i < uint64(len(s.externs)) {
+		return s.externs[i]
+	}
+	return nil
+}
+
+// instanceAt is the instance whose code contains pc.
+func (s *Store) instanceAt(pc uintptr) *Instance {
+	lo, hi := 0, len(s.instances)
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if s.instances[mid].base <= pc {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo == 0 {
+		return nil
+	}
+	i := s.instances[lo-1]
+	if pc-i.base >= i.module.length[Text] {
+		return nil
+	}
+	return i
+}
+
+// FuncOf is the function a reference refers to; nil for null and for what is not a
+// reference to a function of this store.
+func (s *Store) FuncOf(ref uint64) *Func {
+	if !s.isDescriptor(uintptr(ref)) {
+		return nil
+	}
+	code := uintptr(load64(uintptr(ref) + descCode))
+	if n, ok := process.stubNumber(code); ok {
+		if n < len(s.bindings) && s.bindings[n].fn != nil && s.bindings[n].fn.desc == uintptr(ref) {
+			return s.bindings[n].fn
+		}
+		return nil
+	}
+	i := s.instanceAt(code)
+	if i == nil {
+		return nil
+	}
+	n, ok := i.module.funcAt(uint32(code - i.base))
+	if !ok || i.base+uintptr(i.module.meta.Funcs[n].Text) != code {
+		return nil
+	}
+	f, err := i.function(n)
+	if err != nil || f.desc != uintptr(ref) {
+		return nil
+	}
+	return f
+}
+
+// isDescriptor reports whether a descriptor could be at address a: aligned, in
+// the store's own memory or an instance's data.
+func (s *Store) isDescriptor(a uintptr) bool {
+	if a == 0 || a%8 != 0 {
+		return false
+	}
+	for _, e := range s.slabs {
+		if a-e.low < e.size && e.size-(a-e.low) >= descSize {
+			return true
+		}
+	}
+	for _, i := range s.instances {
+		if n := i.module.length[Data]; a-i.data < n && n-(a-i.data) >= descSize {
+			return true
+		}
+	}
+	return false
+}
+
+// isReference reports whether v may be stored where references of type t are.
+func (s *Store) isReference(t meta.ValType, v uint64) bool {
+	switch {
+	case v == 0:
+		return true
+	case t == meta.FuncRef:
+		return s.FuncOf(v) != nil
+	}
+	return v&1 == 1 || v&refTagMask == refTagHost && v>>2 < uint64(len(s.externs))
+}

@@ -1,0 +1,35 @@
+//go:build !linux || !amd64
+
+package inproc
+
+// Where native code cannot run, NewStore and Load fail before any of these is
+// reached; they let the rest of the package compile.
+const (
+	supported    = false
+	protNone     = 0
+	protR        = 0
+	protRW       = 0
+	protRX       = 0
+	madvDontNeed = 0
+	madvNoHuge   = 0
+	pageSize     = 4096
+)
+
+func reserve(size uintptr, prot int) (uintptr, error) { return 0, ErrUnsupported }
+func place(addr, size uintptr, prot int) error        { return ErrUnsupported }
+func munmap(addr, size uintptr)                       {}
+func mprotect(addr, size uintptr, prot int) error     { return ErrUnsupported }
+func madvise(addr, size uintptr, advice int)          {}
+func memfd(size uintptr) (int, error)                 { return -1, ErrUnsupported }
+func writeAt(fd int, b []byte, offset uintptr) error  { return ErrUnsupported }
+func closeFile(fd int)                                {}
+func hookSignals() error                              { return ErrUnsupported }
+func enter(cc *CallContext, last uintptr) uint64      { return dispatch(cc) }
+func acquire(owner *uintptr) uint64                   { return 2 }
+func release(owner *uintptr)                          {}
+func exitStubAddress() uintptr                        { return 0 }
+func cpuid(leaf, sub uint32) (a, b, c, d uint32)      { return 0, 0, 0, 0 }
+func xgetbv() uint32                                  { return 0 }
+func placeFile(addr, size uintptr, prot int, shared bool, fd int, offset uintptr) error {
+	return ErrUnsupported
+}

@@ -1,0 +1,222 @@
+package inproc
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"syscall"
+
+	"github.com/waot-project/waot/internal/abi"
+)
+
+// nullPage is the size of page zero, where accesses through null fall.
+const nullPage = pageSize
+
+// classify decides what the fault of the innermost activation was: a trap, by the
+// rules of the binary interface, or a bug, which ends the process.
+func (s *Store) classify() error {
+	c := s.ctx
+	i := s.instanceAt(c.faultPC)
+	if i == nil {
+		s.abort("a fault in native code of no instance")
+	}
+	signal := syscall.Signal(c.faultSignal)
+	// Faults of the page tables carry an address; others (a non-canonical address) do not.
+	hasAddress := (signal == syscall.SIGSEGV || signal == syscall.SIGBUS) &&
+		(c.faultSICode == 1 || c.faultSICode == 2)
+	if hasAddress && c.faultAddr-s.stack < stackGuard {
+		return s.trap(abi.TrapStackOverflow)
+	}
+	site := i.module.trapAt(uint32(c.faultPC - i.base))
+	if site == nil {
+		s.abort("a fault where the trap table lists none")
+	}
+	ok := false
+	switch site.Fault {
+	case abi.FaultUndefined:
+		ok = signal == syscall.SIGILL
+	case abi.FaultMemory:
+		ok = hasAddress && c.faultAddr-i.memories[site.Memory].base < abi.MemoryReservation
+	case abi.FaultNull:
+		ok = hasAddress && signal == syscall.SIGSEGV && c.faultAddr < nullPage
+	case abi.FaultDivide:
+		ok = signal == syscall.SIGFPE
+	}
+	if !ok {
+		s.abort(fmt.Sprintf("a fault that does not fit the trap table (%s, kind %d)", site.Code, site.Fault))
+	}
+	return s.trap(site.Code)
+}
+
+// abort ends the process: compiled code did what it never may, so nothing it
+// can reach is to be trusted.
+func (s *Store) abort(what string) {
+	c := s.ctx
+	fmt.Fprintf(os.Stderr, "waot: fatal: %s\n", what)
+	fmt.Fprintf(os.Stderr, "signal %d (%v) code %d, pc %#x, address %#x, sp %#x, fp %#x\n",
+		c.faultSignal, syscall.Signal(c.faultSignal), c.faultSICode, c.faultPC, c.faultAddr, c.faultSP, c.faultFP)
+	if i := s.instanceAt(c.faultPC); i != nil {
+		offset := uint32(c.faultPC - i.base)
+		fmt.Fprintf(os.Stderr, "text offset %#x of module %q", offset, i.module.meta.Name)
+		if f, ok := i.module.funcAt(offset); ok {
+			d := &i.module.meta.Funcs[f]
+			fmt.Fprintf(os.Stderr, ", function %d %q + %#x", f, d.Name, offset-d.Text)
+		}
+		fmt.Fprintln(os.Stderr)
+	}
+	buf := make([]byte, 16<<10)
+	os.Stderr.Write(buf[:runtime.Stack(buf, false)])
+	os.Exit(2)
+}
+
+// trap makes the error for the fault in the context.
+func (s *Store) trap(code abi.TrapCode) *Trap {
+	t := &Trap{Code: code}
+	s.walkFault(func(f nativeFrame) bool {
+		if d, ok := f.describe(); ok {
+			t.Backtrace = append(t.Backtrace, d)
+		}
+		return len(t.Backtrace) < maxBacktrace
+	})
+	if len(t.Backtrace) > 0 {
+		f := &t.Backtrace[0]
+		t.Func, t.Name, t.Offset = f.Func, f.Name, f.Offset
+	}
+	return t
+}
+
+// nativeFrame is one activation of a compiled function on the native stack.
+type nativeFrame struct {
+	inst *Instance
+	// pc is the return address of the call the frame is in, or, if fault, that of the
+	// instruction that faulted.
+	pc    uintptr
+	fp    uintptr // its rbp; not yet set up in a fault at the function's entry
+	fault bool
+}
+
+// describe gives the frame in terms of the Wasm module.
+func (f *nativeFrame) describe() (Frame, bool) {
+	m := f.inst.module
+	offset := uint32(f.pc - f.inst.base)
+	at := offset
+	if !f.fault {
+		at-- // the call may be the function's last instruction
+	}
+	n, ok := m.funcAt(at)
+	if !ok {
+		return Frame{}, false
+	}
+	d := Frame{Module: m.meta.Name, Func: n, Name: m.meta.Funcs[n].Name}
+	if !f.fault {
+		d.Offset = m.callAt(offset)
+	} else if site := m.trapAt(offset); site != nil {
+		d.Offset = site.Src
+	}
+	return d, true
+}
+
+// walkFault visits the frames from the fault in the context outwards.
+func (s *Store) walkFault(visit func(nativeFrame) bool) {
+	c := s.ctx
+	inst := s.instanceAt(c.faultPC)
+	if !visit(nativeFrame{inst, c.faultPC, c.faultFP, true}) {
+		return
+	}
+	pc, fp := uintptr(0), c.faultFP
+	if atEntry(inst, c.faultPC) {
+		// push rbp has not happened: rbp is the caller's, the return address on top.
+		pc = uintptr(load64(c.faultSP))
+	} else if s.isFrame(fp, c.faultSP) {
+		pc, fp = uintptr(load64(fp+8)), uintptr(load64(fp))
+	}
+	if s.walk(pc, fp, visit) {
+		s.walkOuter(s.depth-2, visit)
+	}
+}
+
+// atEntry reports whether pc is the first instruction of its function, endbr64 apart.
+func atEntry(i *Instance, pc uintptr) bool {
+	n, ok := i.module.funcAt(uint32(pc - i.base))
+	if !ok {
+		return false
+	}
+	d := pc - i.base - uintptr(i.module.meta.Funcs[n].Text)
+	return d == 0 || d == 4 && string(bytesAt(pc-4, 4)) == "\xf3\x0f\x1e\xfa"
+}
+
+// isFrame reports whether fp can be that of a frame that lies above address above.
+func (s *Store) isFrame(fp, above uintptr) bool {
+	return fp%8 == 0 && fp >= above && fp-s.stack < stackSize-contextSize && fp-s.stack >= stackGuard
+}
+
+// walk visits the frames of one activation, from return address pc and frame
+// pointer fp of the function it returns to. It reports whether to go on.
+func (s *Store) walk(pc, fp uintptr, visit func(nativeFrame) bool) bool {
+	above := s.stack
+	for fp != 0 && s.isFrame(fp, above) {
+		i := s.instanceAt(pc)
+		if i == nil {
+			return true
+		}
+		if !visit(nativeFrame{i, pc, fp, false}) {
+			return false
+		}
+		above = fp + 16
+		pc, fp = uintptr(load64(fp+8)), uintptr(load64(fp))
+	}
+	return true
+}
+
+// walkOuter visits the frames of activation n and those below it in the nesting.
+func (s *Store) walkOuter(n int, visit func(nativeFrame) bool) {
+	for ; n >= 0; n-- {
+		a := s.activations[n]
+		if !a.native {
+			continue
+		}
+		e := a.exitState()
+		if !s.walk(uintptr(load64(e.sp)), e.fp, visit) {
+			return
+		}
+	}
+}
+
+// Backtrace is the frames of compiled code, innermost first, that are active below
+// the host function, at most 64.
+func (c *CallContext) Backtrace() []Frame {
+	var out []Frame
+	c.walk(func(f nativeFrame) bool {
+		if d, ok := f.describe(); ok {
+			out = append(out, d)
+		}
+		return len(out) < maxBacktrace
+	})
+	return out
+}
+
+// SafepointWalk visits every frame of compiled code that is active below the host
+// function, innermost first and across nested calls, with the references in it that
+// the stack map of its call lists. refs is reused between visits.
+func (c *CallContext) SafepointWalk(visit func(f Frame, refs []uint64)) {
+	var refs []uint64
+	c.walk(func(f nativeFrame) bool {
+		d, _ := f.describe()
+		refs = refs[:0]
+		for _, slot := range f.inst.module.stackMapAt(uint32(f.pc - f.inst.base)) {
+			refs = append(refs, load64(uintptr(int(f.fp)+int(slot))))
+		}
+		visit(d, refs)
+		return true
+	})
+}
+
+func (c *CallContext) walk(visit func(nativeFrame) bool) {
+	s := c.store
+	for n := s.depth - 1; n >= 0; n-- {
+		if s.activations[n] == c {
+			s.walkOuter(n, visit)
+			return
+		}
+	}
+}

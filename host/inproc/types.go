@@ -1,0 +1,122 @@
+package inproc
+
+import (
+	"encoding/binary"
+
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/meta"
+)
+
+// argLoc is where an argument or result travels between a slice of words and
+// native code.
+type argLoc struct {
+	// offset is in nativeContext, or in the stack or hidden area if memory.
+	offset uint16
+	memory bool
+	narrow bool // i32 and f32: the upper half is cleared
+}
+
+// funcType is a function type, interned in a store: equal types are one pointer
+// and one record.
+type funcType struct {
+	meta.FuncType
+	record uintptr // address of the canonical record
+
+	args, results []argLoc
+	// Sizes of the areas on the stack, multiples of 16.
+	argBytes, hiddenBytes uintptr
+	entryFlags            uint64 // of nativeContext, for entry
+	resumeFlags           uint64 // for resumption after a host call
+	unsupported           bool   // v128: no calls between host and native code
+}
+
+// encodeType is the canonical encoding of a function type; objects and other
+// hosts use the same.
+func encodeType(t *meta.FuncType) []byte {
+	b := []byte{1, 0x60}
+	b = binary.LittleEndian.AppendUint16(b, uint16(len(t.Params)))
+	b = binary.LittleEndian.AppendUint16(b, uint16(len(t.Results)))
+	for _, v := range t.Params {
+		b = append(b, byte(v))
+	}
+	for _, v := range t.Results {
+		b = append(b, byte(v))
+	}
+	return append(b, 0)
+}
+
+// internType gives the store's one funcType of type t.
+func (s *Store) internType(t *meta.FuncType) (*funcType, error) {
+	key := encodeType(t)
+	if f, ok := s.types[string(key)]; ok {
+		return f, nil
+	}
+	record, err := s.alloc(uintptr(len(key)))
+	if err != nil {
+		return nil, err
+	}
+	copy(bytesAt(record, uintptr(len(key))), key)
+	f := newFuncType(t)
+	f.record = record
+	s.types[string(key)] = f
+	s.typeOf[record] = f
+	return f, nil
+}
+
+func newFuncType(t *meta.FuncType) *funcType {
+	f := &funcType{FuncType: *t}
+	kinds := func(ts []meta.ValType) (out []abi.ArgKind, floats bool) {
+		for _, v := range ts {
+			k := abi.ArgInt
+			switch v {
+			case meta.F32, meta.F64:
+				k, floats = abi.ArgFloat, true
+			case meta.V128:
+				f.unsupported = true
+			}
+			out = append(out, k)
+		}
+		return out, floats
+	}
+	params, floatArgs := kinds(t.Params)
+	results, floatResults := kinds(t.Results)
+	if f.unsupported || len(params) > 8000 || len(results) > 8000 {
+		f.unsupported = true
+		return f
+	}
+	var sig abi.Sig
+	abi.X64.Assign(&sig, params, results)
+	f.args = locate(sig.Args, t.Params, abi.X64.IntArgs)
+	f.results = locate(sig.Results, t.Results, abi.X64.IntResults)
+	f.argBytes = uintptr(sig.ArgBytes(&abi.X64))
+	f.hiddenBytes = alignUp(uintptr(sig.ResultWords)*8, 16)
+	if floatArgs {
+		f.entryFlags |= flagFloatArgs
+	}
+	if floatResults {
+		f.resumeFlags |= flagFloatResults
+	}
+	return f
+}
+
+// locate translates locations of the convention to offsets in nativeContext.
+func locate(locs []abi.Loc, types []meta.ValType, ints []uint8) []argLoc {
+	out := make([]argLoc, len(locs))
+	for i, l := range locs {
+		a := argLoc{narrow: types[i] == meta.I32 || types[i] == meta.F32}
+		switch {
+		case !l.InReg:
+			a.memory, a.offset = true, l.Word*8
+		case l.Kind == abi.ArgFloat:
+			a.offset = contextFloats + uint16(l.Reg)*8
+		default:
+			for n, r := range ints {
+				if r == l.Reg {
+					a.offset = contextInts + uint16(n)*8
+				}
+			}
+		}
+		out[i] = a
+	}
+	return out
+}

@@ -1,0 +1,11 @@
+// Package objfile is the model of object files, the ELF64 writer and reader for
+// it, and a linker that works in memory. It knows bytes, symbols and relocations only:
+// what is in the sections is the business of others. docs/object.md describes the objects
+// that waot writes.
+//
+// Place in the pipeline: after the module driver, which fills an Object; before
+// hosts and other linkers, which read it.
+//
+// Input: an Object, or the bytes of an ELF file, of which nothing is trusted.
+// Output: the bytes of an ELF file, an Object, or an image linked to addresses.
+package objfile

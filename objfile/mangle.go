@@ -1,0 +1,21 @@
+package objfile
+
+// Mangle turns any string into part of a C identifier, and different strings into
+// different parts: it keeps [0-9A-Za-z] but for Z, and an underscore unless it comes first or
+// follows another; any other byte becomes Z and two hexadecimal digits. So the
+// result never contains two underscores in a row nor begins with one.
+func Mangle(s string) string {
+	const hex = "0123456789abcdef"
+	b := make([]byte, 0, len(s)+8)
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c < 'Z',
+			c == '_' && i > 0 && s[i-1] != '_':
+			b = append(b, c)
+		default:
+			b = append(b, 'Z', hex[c>>4], hex[c&15])
+		}
+	}
+	return string(b)
+}

@@ -1,0 +1,365 @@
+package linear
+
+import "github.com/waot-project/waot/regalloc"
+
+// builder is the state of building intervals, which goes backward through the
+// code, so that ranges and uses are put at the front of their lists.
+type builder struct {
+	blockStart uint32 // position
+	constrain  uint32 // target block if this is a constrained terminator, else none
+	ties       []tie
+	forced     []bool   // by block: entered with all values in memory
+	fixedDefs  []uint32 // values whose definition is in a place of its own
+	refArgs    []uint32 // references that come in argument words
+	slotUsers  []extent
+}
+
+// tie says that vreg is defined in the register of the given operand, which
+// reads the value use.
+type tie struct{ operand, vreg, use uint32 }
+
+// extent says that the slot of vreg must not be shared at pos.
+type extent struct{ vreg, pos uint32 }
+
+// build makes the intervals, their uses, and the reservations.
+func (a *Allocator) build() {
+	in := a.in
+	a.resetFixed()
+	a.fixedDefs, a.refArgs, a.slotUsers = a.fixedDefs[:0], a.refArgs[:0], a.slotUsers[:0]
+	a.findForced()
+	for b := len(in.Blocks) - 1; b >= 0; b-- {
+		info := &in.Blocks[b]
+		a.blockStart = 4 * info.Insts.Start
+		a.buildEdges(uint32(b))
+		a.constrain = a.constrainedTarget(uint32(b))
+		last := info.Insts.End - 1
+		for i := last + 1; i > info.Insts.Start; i-- {
+			a.buildInst(i-1, i-1 == last)
+			a.constrain = none
+		}
+		if a.forced[b] {
+			a.setPos[0] = append(a.setPos[0], a.blockStart)
+		}
+	}
+}
+
+// constrainedTarget is the successor of b if moves on the edge to it have to
+// come before a terminator with operands. Such moves must not write what the
+// terminator reads, so they only write slots: see findForced.
+func (a *Allocator) constrainedTarget(b uint32) uint32 {
+	in := a.in
+	info := &in.Blocks[b]
+	if info.Succs.Len() != 1 {
+		return none
+	}
+	to := in.Edges[info.Succs.Start].To
+	t := regalloc.Inst(info.Insts.End - 1)
+	s, e := in.OperandRange(t)
+	if in.Blocks[to].Preds.Len() < 2 || s == e && in.ClobbersOf(t) == 0 {
+		return none
+	}
+	return uint32(to)
+}
+
+// findForced finds the blocks that are to be entered with every value in
+// memory: targets of constrained terminators.
+func (a *Allocator) findForced() {
+	a.forced = resize(a.forced, len(a.in.Blocks))
+	clear(a.forced)
+	for b := range uint32(len(a.in.Blocks)) {
+		if to := a.constrainedTarget(b); to != none {
+			a.forced[to] = true
+		}
+	}
+}
+
+// buildEdges makes all values live that are so at the end of b.
+func (a *Allocator) buildEdges(b uint32) {
+	in := a.in
+	end := 4 * in.Blocks[b].Insts.End
+	for _, e := range in.SuccsOf(regalloc.Block(b)) {
+		loop := uint8(0)
+		if uint32(e.To) <= b {
+			loop = uint8(min(in.Blocks[e.To].LoopDepth, 255))
+		}
+		for _, v := range a.liveInto(uint32(e.To)) {
+			a.live(v, end)
+			if loop > 0 && a.vregs[v].depth >= loop {
+				a.wanted(v, end-1)
+			}
+		}
+		params := in.ParamsOf(e.To)
+		for k, v := range in.ArgsOf(e) {
+			a.live(uint32(v), end)
+			a.wanted(uint32(v), end-1)
+			av, pv := &a.vregs[v], &a.vregs[params[k]]
+			if av.link == none {
+				av.link = uint32(params[k])
+			}
+			if pv.link == none || uint32(e.To) > b {
+				pv.link = uint32(v)
+			}
+			if av.pref == uint8(regalloc.NoPReg) {
+				av.pref = pv.pref
+			}
+		}
+	}
+}
+
+// wanted notes a softUse of v.
+func (a *Allocator) wanted(v, pos uint32) {
+	if a.uses[a.vregs[v].use].pos != pos {
+		a.addUse(v, pos, 0, softUse)
+	}
+}
+
+// live makes v live from the start of this block to end.
+func (a *Allocator) live(v, end uint32) {
+	vr := &a.vregs[v]
+	h := &a.ranges[vr.rng]
+	switch {
+	case vr.rng == 0:
+		vr.end = end
+	case h.start == a.blockStart:
+		if h.end < end { // used twice by one instruction
+			h.end = end
+			if h.next == 0 {
+				vr.end = end
+			}
+		}
+		return
+	case h.start == end:
+		h.start = a.blockStart
+		return
+	}
+	a.ranges = append(a.ranges, rng{a.blockStart, end, vr.rng})
+	vr.rng = uint32(len(a.ranges) - 1)
+}
+
+// define makes pos the start of v, and next the end of a v that is not live.
+func (a *Allocator) define(v, pos, next uint32) {
+	vr := &a.vregs[v]
+	if h := &a.ranges[vr.rng]; vr.rng != 0 && h.start == a.blockStart {
+		h.start = pos
+		if h.end <= pos {
+			vr.rng = h.next
+		}
+		return
+	}
+	if pos < next {
+		if vr.rng == 0 {
+			vr.end = next
+		}
+		a.ranges = append(a.ranges, rng{pos, next, vr.rng})
+		vr.rng = uint32(len(a.ranges) - 1)
+	}
+}
+
+// addUse puts a use where it belongs in v's list, which is at or near the front.
+func (a *Allocator) addUse(v, pos, op, kind uint32) {
+	a.vregs[v].use = a.insertUse(a.vregs[v].use, pos, op, kind)
+}
+
+func (a *Allocator) insertUse(head, pos, op, kind uint32) uint32 {
+	if a.uses[head].pos < pos {
+		rest := a.insertUse(a.uses[head].next, pos, op, kind)
+		h := &a.uses[head]
+		h.next = rest
+		if h.op>>kindBits != mustUse {
+			h.nextMust = a.uses[rest].nextMust
+		}
+		return head
+	}
+	n := uint32(len(a.uses))
+	u := use{pos, head, op | kind<<kindBits, a.uses[head].nextMust}
+	if kind == mustUse {
+		u.nextMust = n
+	}
+	a.uses = append(a.uses, u)
+	return n
+}
+
+func (a *Allocator) buildInst(i uint32, terminator bool) {
+	in := a.in
+	s, e := in.OperandRange(regalloc.Inst(i))
+	info := in.Insts[i]
+	if info.Clobbers != 0 {
+		a.clobber(info.Clobbers, 4*i+atDef)
+	}
+	if info.Flags&regalloc.Safepoint != 0 {
+		a.safepoints = append(a.safepoints, 4*i+atDef)
+	}
+	a.ties = a.ties[:0]
+	for j := s; j < e; j++ {
+		if o := in.Operands[j]; o.Access.Defines() {
+			a.buildDef(i, s, j, o)
+		}
+	}
+	if info.Flags&regalloc.IsMove != 0 && e == s+2 {
+		a.relate(uint32(in.Operands[s].VReg), uint32(in.Operands[s+1].VReg))
+	}
+	for j := s; j < e; j++ {
+		if o := in.Operands[j]; !o.Access.Defines() {
+			a.buildUse(i, j, o)
+		}
+		if terminator && a.constrain != none {
+			a.keepApart(uint32(in.Operands[j].VReg))
+		}
+	}
+}
+
+// keepApart keeps the slot of an operand of a constrained terminator from being
+// that of a value which the moves before the terminator write.
+func (a *Allocator) keepApart(v uint32) {
+	pos := 4 * a.in.Blocks[a.constrain].Insts.Start
+	a.slotUsers = append(a.slotUsers, extent{v, pos})
+}
+
+// relate notes that w comes from v and would like its register.
+func (a *Allocator) relate(v, w uint32) {
+	a.vregs[w].link = v
+	vr := &a.vregs[v]
+	if vr.link == none {
+		vr.link = w
+	}
+	if vr.pref == uint8(regalloc.NoPReg) {
+		vr.pref = a.vregs[w].pref
+	}
+}
+
+// buildDef makes operand j, a definition of instruction i whose operands begin
+// at first.
+func (a *Allocator) buildDef(i, first, j uint32, o regalloc.Operand) {
+	v, pos := uint32(o.VReg), 4*i
+	d := pos + atDef
+	if o.Access == regalloc.EarlyDef {
+		d = pos + atUse
+	}
+	kind := uint32(mustUse)
+	switch o.Constraint {
+	case regalloc.Fixed:
+		a.defineIn(v, j, regalloc.InReg(o.PReg()), d, pos+4)
+		return
+	case regalloc.FixedArg:
+		a.vregs[v].flags |= isArg
+		if a.vregs[v].flags&isRef != 0 {
+			a.refArgs = append(a.refArgs, v)
+		}
+		a.defineIn(v, j, regalloc.InArg(int(o.Arg)), d, pos+4)
+		return
+	case regalloc.Reuse:
+		k := first + uint32(o.Arg)
+		of := a.in.Operands[k]
+		a.relate(uint32(of.VReg), v)
+		if of.Constraint == regalloc.Fixed {
+			a.defineIn(v, j, regalloc.InReg(of.PReg()), pos+atUse, pos+4)
+			return
+		}
+		d = pos + atUse
+		a.ties = append(a.ties, tie{k, v, uint32(of.VReg)})
+	case regalloc.Any:
+		kind = anyUse
+		if a.constrain != none {
+			kind = slotDef
+		}
+	case regalloc.Stack:
+		kind = slotDef
+	}
+	a.define(v, d, pos+4)
+	a.addUse(v, pos+atDef, j, kind)
+}
+
+// defineIn makes operand j define v in a place of its own, where it is until
+// just after the instruction; v's interval begins there.
+func (a *Allocator) defineIn(v, j uint32, loc regalloc.Allocation, from, next uint32) {
+	if loc.IsReg() {
+		a.reserve(loc.Reg(), from, next)
+	}
+	a.out.Allocs[j] = loc
+	a.vregs[v].def = loc
+	a.fixedDefs = append(a.fixedDefs, v)
+	a.define(v, next, next)
+}
+
+// buildUse makes operand j of instruction i, which reads.
+func (a *Allocator) buildUse(i, j uint32, o regalloc.Operand) {
+	v, pos := uint32(o.VReg), 4*i
+	if len(a.ties) > 0 && a.buildTied(v, j, pos, o) {
+		return
+	}
+	vr := &a.vregs[v]
+	at := pos + atUse
+	if o.Access == regalloc.LateUse {
+		at = pos + atDef
+	}
+	switch o.Constraint {
+	case regalloc.Fixed:
+		end := at + 1
+		if o.Access == regalloc.Mod {
+			end = pos + 4
+		}
+		a.reserve(o.PReg(), pos+atUse, end)
+		a.out.Allocs[j] = regalloc.InReg(o.PReg())
+		vr.pref = uint8(o.PReg())
+		a.live(v, pos+atUse)
+		a.addUse(v, pos, j, gapUse)
+		return
+	case regalloc.Stack:
+		if o.Access == regalloc.Mod || vr.flags&isArg != 0 || a.definedByTerminator(v) {
+			a.copyUse(v, j, pos, slotDef)
+			return
+		}
+		vr.flags = vr.flags&^isRemat | needSlot | stored
+		a.live(v, at+1)
+		a.addUse(v, at, j, slotUse)
+		return
+	}
+	kind := uint32(mustUse)
+	if o.Constraint == regalloc.Any && vr.flags&isRemat == 0 {
+		kind = anyUse
+	}
+	refLate := at == pos+atDef && vr.flags&isRef != 0 && a.in.Insts[i].Flags&regalloc.Safepoint != 0
+	if o.Access == regalloc.Mod || refLate {
+		a.copyUse(v, j, pos, kind)
+		return
+	}
+	a.live(v, at+1)
+	a.addUse(v, at, j, kind)
+}
+
+// buildTied makes operand j if it is tied to a Reuse definition, or reads the
+// same value as one that is, which is then in the definition's register.
+func (a *Allocator) buildTied(v, j, pos uint32, o regalloc.Operand) bool {
+	for _, t := range a.ties {
+		if t.operand == j {
+			a.addUse(t.vreg, pos+atDef, j, mustUse)
+			a.live(v, pos+atUse)
+			a.addUse(v, pos, j, gapUse)
+			return true
+		}
+		if t.use == v && o.Access == regalloc.Use && (o.Constraint == regalloc.Reg || o.Constraint == regalloc.Any) {
+			a.addUse(t.vreg, pos+atDef, j, mustUse)
+			return true
+		}
+	}
+	return false
+}
+
+// copyUse gives operand j a temporary of its own for the length of the
+// instruction, filled in the gap before it.
+func (a *Allocator) copyUse(v, j, pos, kind uint32) {
+	t := a.newTemp(regalloc.VReg(v))
+	a.ranges = append(a.ranges, rng{start: pos + atUse, end: pos + 4})
+	a.vregs[t].rng, a.vregs[t].end = uint32(len(a.ranges)-1), pos+4
+	a.addUse(t, pos+atDef, j, kind)
+	a.live(v, pos+atUse)
+	a.addUse(v, pos, j, gapUse)
+	if a.constrain != none {
+		a.keepApart(t)
+	}
+}
+
+func (a *Allocator) definedByTerminator(v uint32) bool {
+	d := a.vregs[v].defInst
+	return d != none && a.in.Insts[d].Flags&regalloc.IsTerminator != 0
+}

@@ -1,0 +1,112 @@
+package linear
+
+import "sort"
+
+// regQueue is what is known of one register from the walk's position on: the
+// ranges it is given away for, rising and disjoint. Ranges before head are past.
+type regQueue struct {
+	list []occupied
+	head int
+}
+
+// occupied is a range of a part that has the register.
+type occupied struct{ start, end, part uint32 }
+
+// pass drops what ends at or before pos, and returns the first range left, or
+// one that begins at inf.
+func (q *regQueue) pass(pos uint32) occupied {
+	for q.head < len(q.list) {
+		if o := q.list[q.head]; o.end > pos {
+			return o
+		}
+		q.head++
+	}
+	return occupied{inf, inf, none}
+}
+
+// search returns the index of the first range that ends after pos, from i on.
+func (q *regQueue) search(i int, pos uint32) int {
+	for n := 0; n < 8; n++ {
+		if i >= len(q.list) || q.list[i].end > pos {
+			return i
+		}
+		i++
+	}
+	return i + sort.Search(len(q.list)-i, func(k int) bool { return q.list[i+k].end > pos })
+}
+
+// insert adds a range that is disjoint from all others, at or after index from,
+// and returns where.
+func (q *regQueue) insert(from int, o occupied) int {
+	i := q.search(max(from, q.head), o.start)
+	if q.head > 0 && i-q.head <= len(q.list)-i {
+		copy(q.list[q.head-1:], q.list[q.head:i])
+		q.head--
+		q.list[i-1] = o
+		return i - 1
+	}
+	q.list = append(q.list, occupied{})
+	copy(q.list[i+1:], q.list[i:])
+	q.list[i] = o
+	return i
+}
+
+// remove takes away all ranges of part, whose last ends at end.
+func (q *regQueue) remove(part, end uint32) {
+	if o := q.list[q.head]; o.part == part && o.end >= end {
+		q.head++
+		return
+	}
+	stop := sort.Search(len(q.list)-q.head, func(k int) bool { return q.list[q.head+k].start >= end }) + q.head
+	to := stop
+	for i := stop - 1; i >= q.head; i-- {
+		if q.list[i].part != part {
+			to--
+			q.list[to] = q.list[i]
+		}
+	}
+	q.head = to
+}
+
+// freeUntil returns the first position at which part p is live and the register
+// is given away, or inf.
+func (a *Allocator) freeUntil(q *regQueue, p uint32) uint32 {
+	o := q.pass(a.pos)
+	pt := &a.parts[p]
+	if o.start >= pt.end {
+		return inf
+	}
+	i := q.head
+	for r := pt.rng; r != 0; {
+		rr := &a.ranges[r]
+		i = q.search(i, rr.start)
+		if i == len(q.list) || q.list[i].start >= pt.end {
+			return inf
+		}
+		if q.list[i].start < rr.end {
+			return max(q.list[i].start, rr.start)
+		}
+		for r != 0 && a.ranges[r].end <= q.list[i].start {
+			r = a.ranges[r].next
+		}
+	}
+	return inf
+}
+
+// occupy gives the register to part p.
+func (a *Allocator) occupy(q *regQueue, p uint32) {
+	q.pass(a.pos)
+	if q.head > 4096 && q.head > len(q.list)/2 {
+		q.list = append(q.list[:0], q.list[q.head:]...)
+		q.head = 0
+	}
+	pt := &a.parts[p]
+	i := 0
+	for r := pt.rng; r != 0; r = a.ranges[r].next {
+		rr := &a.ranges[r]
+		if rr.start >= pt.end {
+			break
+		}
+		i = q.insert(i, occupied{rr.start, min(rr.end, pt.end), p})
+	}
+}

@@ -1,0 +1,276 @@
+package linear
+
+import (
+	"sort"
+
+	"github.com/waot-project/waot/regalloc"
+	"github.com/waot-project/waot/regalloc/parmove"
+)
+
+// resolver is the state of the last steps, which connect parts by moves.
+type resolver struct {
+	moves parmove.Resolver
+	recs  []rec
+	heads []uint32 // first rec beside each instruction, or none
+	cost  []uint64 // by value: of storing it wherever it goes to memory
+	flat  []uint32 // parts of values that have several, in order
+	flats []regalloc.Range
+	gaps  []gap
+
+	group, ordered []parmove.Move
+	remats         []uint32
+	pairs          []uint64
+}
+
+// rec is one move to be done beside an instruction. From is NoAllocation if the
+// value is to be rematerialised.
+type rec struct {
+	next     uint32
+	vreg     uint32
+	from, to regalloc.Allocation
+	when     uint8
+	// spill marks a store that is not needed if the slot is valid already.
+	spill bool
+}
+
+// gap is a value, in loc, that operand op reads in the gap before its
+// instruction, at position pos.
+type gap struct {
+	op, pos, vreg uint32
+	loc           regalloc.Allocation
+}
+
+// When beside an instruction moves happen; each group is a parallel move.
+const (
+	onEntry   = iota // before, on the edge into the block
+	inGap            // before
+	onExit           // before a terminator, on the edge out
+	afterward        // after
+	numWhen
+)
+
+// fillOperands gives the operands their allocations.
+func (a *Allocator) fillOperands() error {
+	a.gaps = a.gaps[:0]
+	for p := range a.parts {
+		pt := &a.parts[p]
+		if pt.start == inf {
+			continue
+		}
+		loc := pt.loc
+		home := a.homes[pt.vreg]
+		if loc == regalloc.NoAllocation {
+			loc = home
+		}
+		for u := pt.first; a.uses[u].pos < pt.end; u = a.uses[u].next {
+			x := &a.uses[u]
+			op := x.op & opMask
+			switch x.op >> kindBits {
+			case gapUse:
+				a.gaps = append(a.gaps, gap{op, x.pos, pt.vreg, loc})
+				continue
+			case softUse:
+				continue
+			case slotUse:
+				a.out.Allocs[op] = home
+				continue
+			case mustUse:
+				if !loc.IsReg() {
+					return fail(Unallocatable, x.pos>>2, pt.vreg)
+				}
+			}
+			a.out.Allocs[op] = loc
+		}
+	}
+	return nil
+}
+
+// connect makes the moves that do not lie on edges: between parts in a block,
+// to operands with places of their own, and from definitions with such.
+func (a *Allocator) connect() {
+	a.heads = resize(a.heads, len(a.in.Insts))
+	for i := range a.heads {
+		a.heads[i] = none
+	}
+	a.recs = a.recs[:0]
+	a.cost = resize(a.cost, len(a.vregs))
+	clear(a.cost)
+	a.flatten()
+	for _, g := range a.gaps {
+		a.move(g.pos>>2, inGap, g.vreg, g.loc, a.out.Allocs[g.op], false)
+	}
+	for v := range a.vregs {
+		for p := uint32(v); a.parts[p].sib != none; p = a.parts[p].sib {
+			if c := a.parts[p].sib; a.parts[c].start == a.parts[p].end {
+				a.connectParts(uint32(v), p, c)
+			}
+		}
+	}
+	for _, v := range a.fixedDefs {
+		i := a.vregs[v].defInst
+		if a.parts[v].start != inf && !a.definedByTerminator(v) {
+			a.move(i, afterward, v, a.vregs[v].def, a.locAt(v, 4*i+4), false)
+		}
+	}
+}
+
+// connectParts makes the moves, if any, from part p to c, which follows without
+// a hole.
+func (a *Allocator) connectParts(v, p, c uint32) {
+	pos := a.parts[c].start
+	i := pos >> 2
+	from, to := a.locOf(p), a.locOf(c)
+	switch pos & 3 {
+	case 0:
+		if a.instBlock[i] != a.instBlock[i-1] {
+			return // edges connect them
+		}
+		a.move(i-1, afterward, v, from, to, true)
+	case atUse:
+		a.move(i, inGap, v, from, to, true)
+	case atDef:
+		a.move(i, inGap, v, a.locAt(v, 4*i), to, true)
+	}
+}
+
+// flatten makes arrays of the parts of values that have several.
+func (a *Allocator) flatten() {
+	a.flat = a.flat[:0]
+	a.flats = resize(a.flats, len(a.vregs))
+	for v := range a.vregs {
+		if a.parts[v].sib == none {
+			continue
+		}
+		start := len(a.flat)
+		for p := uint32(v); p != none; p = a.parts[p].sib {
+			a.flat = append(a.flat, p)
+		}
+		a.flats[v] = regalloc.Range{Start: uint32(start), End: uint32(len(a.flat))}
+	}
+}
+
+// locOf is where part p is.
+func (a *Allocator) locOf(p uint32) regalloc.Allocation {
+	if l := a.parts[p].loc; l != regalloc.NoAllocation {
+		return l
+	}
+	return a.homes[a.parts[p].vreg]
+}
+
+// locAt is where v, live there, is at pos: NoAllocation if nowhere.
+func (a *Allocator) locAt(v, pos uint32) regalloc.Allocation {
+	if a.parts[v].sib == none {
+		return a.locOf(v)
+	}
+	r := a.flats[v]
+	l := a.flat[r.Start:r.End]
+	return a.locOf(l[max(1, sort.Search(len(l), func(k int) bool { return a.parts[l[k]].start > pos }))-1])
+}
+
+// move notes a move of v beside instruction i. If spill is set, a store into
+// v's slot counts for the decision where to store v.
+func (a *Allocator) move(i uint32, when uint8, v uint32, from, to regalloc.Allocation, spill bool) {
+	if from == to || to == regalloc.NoAllocation {
+		return
+	}
+	spill = spill && to.IsSlot()
+	if spill {
+		a.cost[v] += uint64(a.freq[a.instBlock[i]])
+	}
+	a.recs = append(a.recs, rec{next: a.heads[i], vreg: v, from: from, to: to, when: when, spill: spill})
+	a.heads[i] = uint32(len(a.recs) - 1)
+}
+
+// locAtEnd is where v is at the end of block b.
+func (a *Allocator) locAtEnd(v, b uint32) regalloc.Allocation {
+	t := a.in.Blocks[b].Insts.End - 1
+	if vr := &a.vregs[v]; vr.defInst == t && vr.def != regalloc.NoAllocation {
+		return vr.def
+	}
+	return a.locAt(v, 4*t+atDef)
+}
+
+// resolveEdges makes the moves on edges: at the start of the target if this is
+// the only way there, else before the terminator of the source.
+func (a *Allocator) resolveEdges() error {
+	in := a.in
+	for b := range uint32(len(in.Blocks)) {
+		t := in.Blocks[b].Insts.End - 1
+		constrained := a.constrainedTarget(b) != none
+		for _, e := range in.SuccsOf(regalloc.Block(b)) {
+			to := &in.Blocks[e.To]
+			at, when := to.Insts.Start, uint8(onEntry)
+			if to.Preds.Len() > 1 {
+				at, when = t, onExit
+			}
+			entry := 4 * to.Insts.Start
+			for _, v := range a.liveInto(uint32(e.To)) {
+				if a.parts[v].sib == none && a.vregs[v].defInst != t {
+					continue
+				}
+				from, dest := a.locAtEnd(v, b), a.locAt(v, entry)
+				if constrained && from != dest && a.vregs[v].defInst == t {
+					return fail(TerminatorDef, t, v)
+				}
+				a.move(at, when, v, from, dest, true)
+			}
+			params := in.ParamsOf(e.To)
+			for k, v := range in.ArgsOf(e) {
+				p := uint32(params[k])
+				if a.parts[p].start == inf {
+					continue
+				}
+				from, dest := a.locAtEnd(uint32(v), b), a.locAt(p, entry)
+				if constrained && from != dest && a.vregs[v].defInst == t {
+					return fail(TerminatorDef, t, uint32(v))
+				}
+				a.move(at, when, uint32(v), from, dest, false)
+			}
+		}
+	}
+	return nil
+}
+
+// storeDefs decides for each value with a slot whether it is stored once, where
+// it is defined, or wherever it goes from a register to memory. The first is
+// right because the definition dominates all else.
+func (a *Allocator) storeDefs() {
+	for _, key := range a.order {
+		v := uint32(key)
+		vr := &a.vregs[v]
+		if vr.defBlock == none || a.parts[v].start == inf {
+			continue // a temporary
+		}
+		var at uint32
+		var first regalloc.Allocation
+		when := uint8(afterward)
+		switch {
+		case vr.flags&isParam != 0:
+			at, when = a.in.Blocks[vr.defBlock].Insts.Start, inGap
+			first = a.locAt(v, 4*at)
+		case a.definedByTerminator(v):
+			vr.flags &^= stored
+			if vr.def == regalloc.NoAllocation && a.locAt(v, 4*vr.defInst+atDef) == a.homes[v] {
+				vr.flags |= stored
+			}
+			continue
+		case vr.def != regalloc.NoAllocation:
+			at = vr.defInst
+			if first = a.locAt(v, 4*at+4); first != a.homes[v] {
+				first = vr.def
+			}
+		default:
+			at = vr.defInst
+			first = a.locAt(v, 4*at+atDef)
+		}
+		if first == a.homes[v] {
+			vr.flags |= stored
+			continue
+		}
+		if vr.flags&stored == 0 && uint64(a.freq[vr.defBlock]) > a.cost[v] {
+			continue
+		}
+		vr.flags |= stored
+		a.move(at, when, v, first, a.homes[v], false)
+	}
+}

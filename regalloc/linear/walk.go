@@ -1,0 +1,389 @@
+package linear
+
+import (
+	"math/bits"
+	"sort"
+
+	"github.com/waot-project/waot/regalloc"
+)
+
+// walker is the state of the walk over the positions.
+type walker struct {
+	pos    uint32
+	regs   [64]regQueue
+	queue  []uint32 // first part that starts at each position; valid if marked
+	marks  []uint64
+	setAt  [maxSets]uint32 // where the current part meets each clobber set
+	refAt  uint32          // where it meets a safepoint, if it is a reference
+	nSplit int
+}
+
+// walk goes through the parts in the order of their starts and gives each a
+// register, or leaves it in memory up to where it needs one.
+func (a *Allocator) walk() error {
+	a.makeParts()
+	for w := range a.marks {
+		for a.marks[w] != 0 {
+			pos := uint32(w*64 + bits.TrailingZeros64(a.marks[w]))
+			p := a.queue[pos]
+			if next := a.parts[p].next; next == none {
+				a.marks[w] &= a.marks[w] - 1
+			} else {
+				a.queue[pos] = next
+			}
+			if a.pos != pos {
+				a.pos = pos
+				a.pass(pos)
+			}
+			if err := a.place(p); err != nil {
+				return err
+			}
+			if a.budget--; a.budget < 0 {
+				return fail(Exhausted, pos>>2, a.parts[p].vreg)
+			}
+		}
+	}
+	return nil
+}
+
+// makeParts makes one part of each value's whole interval and queues it.
+func (a *Allocator) makeParts() {
+	a.pos, a.nSplit = 0, 0
+	for r := range a.regs {
+		a.regs[r].list, a.regs[r].head = a.regs[r].list[:0], 0
+	}
+	size := 4*len(a.in.Insts) + 4
+	a.queue = resize(a.queue, size)
+	a.marks = resize(a.marks, size/64+1)
+	clear(a.marks)
+	for _, v := range a.refArgs {
+		a.homeOfRefArg(v)
+	}
+	a.parts = resize(a.parts, len(a.vregs))
+	for v := range a.vregs {
+		vr := &a.vregs[v]
+		pt := part{start: inf, end: vr.end, rng: vr.rng, first: vr.use, use: vr.use, vreg: uint32(v), sib: none, next: none}
+		if vr.rng != 0 {
+			pt.start = a.ranges[vr.rng].start
+		}
+		a.parts[v] = pt
+	}
+	// Lists are last in, first out: values of lower numbers come first.
+	for v := len(a.parts) - 1; v >= 0; v-- {
+		if a.parts[v].start != inf {
+			a.enqueue(uint32(v))
+		}
+	}
+}
+
+// homeOfRefArg lets the reference v, which comes in an argument word, stay
+// there only if it passes no safepoint: no stack map lists argument words.
+func (a *Allocator) homeOfRefArg(v uint32) {
+	vr := &a.vregs[v]
+	l := a.safepoints
+	for r := vr.rng; r != 0; r = a.ranges[r].next {
+		rr := &a.ranges[r]
+		// The lowest safepoint not before the range, of a falling list.
+		j := sort.Search(len(l), func(k int) bool { return l[k] < rr.start }) - 1
+		if j >= 0 && l[j] < rr.end {
+			vr.flags &^= isArg
+			return
+		}
+	}
+}
+
+func (a *Allocator) enqueue(p uint32) {
+	pt := &a.parts[p]
+	w, bit := pt.start>>6, uint64(1)<<(pt.start&63)
+	pt.next = none
+	if a.marks[w]&bit != 0 {
+		pt.next = a.queue[pt.start]
+	}
+	a.marks[w] |= bit
+	a.queue[pt.start] = p
+}
+
+// place finds a place for part p, which starts at the walk's position.
+func (a *Allocator) place(p uint32) error {
+	pt := &a.parts[p]
+	first := a.uses[pt.use]
+	if first.op>>kindBits == slotDef && first.pos < pt.end {
+		a.toMemory(p, true)
+		return nil
+	}
+	vr := &a.vregs[pt.vreg]
+	if vr.flags&isArg != 0 && pt.start == a.ranges[vr.rng].start && a.instBlock[pt.start>>2] == 0 {
+		a.toMemory(p, true)
+		return nil
+	}
+	a.meetSets(p)
+	if a.placeFree(p) {
+		return nil
+	}
+	return a.placeBlocked(p)
+}
+
+// meetSets finds where part p meets each of the reservations of sets.
+func (a *Allocator) meetSets(p uint32) {
+	for k := range a.numSets {
+		a.setAt[k] = a.firstAt(a.setPos[k], p, 0)
+	}
+	a.refAt = inf
+	if a.vregs[a.parts[p].vreg].flags&isRef != 0 {
+		a.refAt = a.firstSafepoint(p)
+	}
+}
+
+// reservedAt is where part p, for which meetSets was called, first meets a
+// reservation of r, or inf.
+func (a *Allocator) reservedAt(r regalloc.PReg, p uint32) uint32 {
+	at := min(a.refAt, a.firstSpan(r, p))
+	for s := a.regSets[r]; s != 0; s &= s - 1 {
+		at = min(at, a.setAt[bits.TrailingZeros32(s)])
+	}
+	return at
+}
+
+// until is where part p first meets anything in r: the end of r's freedom.
+func (a *Allocator) until(r regalloc.PReg, p uint32) uint32 {
+	q := &a.regs[r]
+	if o := q.pass(a.pos); o.start <= a.pos {
+		return 0
+	}
+	return min(a.freeUntil(q, p), a.reservedAt(r, p))
+}
+
+// placeFree gives p a register that is free for all of it, a hinted one if
+// possible, else the one that is free longest, if that is long enough to be
+// worth it; the rest of p is then queued.
+func (a *Allocator) placeFree(p uint32) bool {
+	pt := &a.parts[p]
+	end := pt.end
+	best, bestUntil := regalloc.NoPReg, uint32(0)
+	hints, n := a.hints(p)
+	for _, r := range hints[:n] {
+		u := a.until(r, p)
+		if u >= end && a.worthSaving(r, p) {
+			a.assign(p, r)
+			return true
+		}
+		if u > bestUntil && a.worthSaving(r, p) {
+			best, bestUntil = r, u
+		}
+	}
+	for _, r := range a.env.Order[a.class(pt.vreg)] {
+		u := a.until(r, p)
+		if u > bestUntil || u >= end {
+			if !a.worthSaving(r, p) {
+				continue
+			}
+			if u >= end {
+				a.assign(p, r)
+				return true
+			}
+			best, bestUntil = r, u
+		}
+	}
+	need, now := a.needNow(p)
+	if !now {
+		need = a.firstWish(p)
+	}
+	if bestUntil <= max(pt.start, need) {
+		return false
+	}
+	a.splitForReg(p, bestUntil)
+	a.assign(p, best)
+	return true
+}
+
+// needNow reports whether p must have a register in the very instruction that
+// it starts in, so that it cannot be split before, and up to which position.
+func (a *Allocator) needNow(p uint32) (pos uint32, now bool) {
+	pt := &a.parts[p]
+	n := a.uses[pt.use].nextMust
+	pos = a.uses[n].pos
+	if pos >= pt.end || pos&^3|atUse > pt.start {
+		return pos, false
+	}
+	return a.lastMust(n), true
+}
+
+// lastMust is the position of the last mustUse of the same value and
+// instruction as the mustUse n.
+func (a *Allocator) lastMust(n uint32) uint32 {
+	for {
+		next := a.uses[a.uses[n].next].nextMust
+		if a.uses[next].pos>>2 != a.uses[n].pos>>2 {
+			return a.uses[n].pos
+		}
+		n = next
+	}
+}
+
+// firstWish is the position of the first use of p that would like a register;
+// the end of p if there is none.
+func (a *Allocator) firstWish(p uint32) uint32 {
+	pt := &a.parts[p]
+	if u := &a.uses[pt.use]; u.pos < pt.end {
+		return u.pos
+	}
+	return pt.end
+}
+
+// worthSaving reports whether part p may be given r: a callee-saved register
+// costs a save and a restore on its first use, which has to pay.
+func (a *Allocator) worthSaving(r regalloc.PReg, p uint32) bool {
+	if !a.env.CalleeSaved.Has(r) || a.out.Used.Has(r) {
+		return true
+	}
+	pt := &a.parts[p]
+	weight, price := uint32(0), uint32(2*entryFreq)
+	if a.vregs[pt.vreg].flags&(isRemat|isArg) != 0 {
+		price *= 2
+	}
+	for u := pt.use; a.uses[u].pos < pt.end; u = a.uses[u].next {
+		if a.uses[u].op>>kindBits == softUse {
+			continue
+		}
+		weight += a.freq[a.instBlock[a.uses[u].pos>>2]]
+		if weight >= price {
+			return true
+		}
+	}
+	return false
+}
+
+// hints are registers that would save moves if p had them, best first.
+func (a *Allocator) hints(p uint32) (list [5]regalloc.PReg, n int) {
+	pt := &a.parts[p]
+	vr := &a.vregs[pt.vreg]
+	var seen regalloc.PRegSet
+	add := func(r regalloc.PReg) {
+		if r != regalloc.NoPReg && a.env.Allocatable.Has(r) && !seen.Has(r) && r.Class() == a.class(pt.vreg) {
+			seen = seen.Add(r)
+			list[n] = r
+			n++
+		}
+	}
+	u := pt.use
+	for range 4 {
+		x := &a.uses[u]
+		if x.pos >= pt.end {
+			break
+		}
+		if x.op>>kindBits == gapUse {
+			if l := a.out.Allocs[x.op&opMask]; a.in.Operands[x.op&opMask].Constraint == regalloc.Fixed {
+				add(l.Reg())
+				break
+			}
+		}
+		u = x.next
+	}
+	if vr.def.IsReg() {
+		add(vr.def.Reg())
+	}
+	add(regalloc.PReg(vr.pref))
+	if vr.link != none {
+		add(regalloc.PReg(a.vregs[vr.link].pref))
+	}
+	return list, n
+}
+
+// assign gives all of p the register r.
+func (a *Allocator) assign(p uint32, r regalloc.PReg) {
+	pt := &a.parts[p]
+	pt.loc = regalloc.InReg(r)
+	a.out.Used = a.out.Used.Add(r)
+	a.occupy(&a.regs[r], p)
+	vr := &a.vregs[pt.vreg]
+	vr.pref = uint8(r)
+	if vr.link != none {
+		if l := &a.vregs[vr.link]; l.pref == uint8(regalloc.NoPReg) {
+			l.pref = uint8(r)
+		}
+	}
+}
+
+// placeBlocked makes a register free for p by evicting a part whose next use is
+// far, or leaves p in memory if its own is farther.
+func (a *Allocator) placeBlocked(p uint32) error {
+	pt := &a.parts[p]
+	need, now := a.needNow(p)
+	if !now {
+		if need = a.firstWish(p); need == pt.end {
+			a.toMemory(p, false)
+			return nil
+		}
+	}
+	best, bestScore := regalloc.NoPReg, uint64(0)
+	bestUntil := uint32(0)
+	for _, r := range a.env.Order[a.class(pt.vreg)] {
+		o := a.regs[r].pass(a.pos)
+		if o.start > a.pos {
+			continue // free, but not long enough
+		}
+		until := a.reservedAt(r, p)
+		if until <= need {
+			continue
+		}
+		score := a.farness(o.part)
+		x := &a.parts[o.part]
+		n := a.uses[x.use].nextMust
+		if xm := a.uses[n].pos; xm < x.end && xm>>2 == a.pos>>2 {
+			// Its register is needed by this instruction; but if only for reading,
+			// and p has to survive the writes too, it may look for another one.
+			if !now || need&3 != atDef || a.lastMust(n)&3 != atUse || a.pos&3 != atUse {
+				continue
+			}
+			score = 0
+		}
+		if score+1 > bestScore {
+			best, bestScore, bestUntil = r, score+1, until
+		}
+	}
+	if !now && (best == regalloc.NoPReg || bestScore <= a.farness(p)+1) {
+		a.toMemory(p, false)
+		return nil
+	}
+	if best == regalloc.NoPReg {
+		return fail(Unallocatable, a.pos>>2, pt.vreg)
+	}
+	a.evict(best)
+	pt = &a.parts[p]
+	if until := min(bestUntil, a.freeUntil(&a.regs[best], p)); until < pt.end {
+		a.splitForReg(p, until)
+	}
+	a.assign(p, best)
+	return nil
+}
+
+// advance moves p's use to the first one not before the walk's position.
+func (a *Allocator) advance(p uint32) {
+	pt := &a.parts[p]
+	for a.uses[pt.use].pos < a.pos && a.uses[pt.use].pos < pt.end {
+		if a.uses[pt.use].op>>kindBits != softUse {
+			pt.last = a.uses[pt.use].pos
+		}
+		pt.use = a.uses[pt.use].next
+	}
+	for a.ranges[pt.rng].end <= a.pos && a.ranges[pt.rng].next != 0 {
+		pt.rng = a.ranges[pt.rng].next
+	}
+}
+
+// farness says how far off the next use of p is, less if it is in a loop, more
+// if p costs little to bring back.
+func (a *Allocator) farness(p uint32) uint64 {
+	a.advance(p)
+	pt := &a.parts[p]
+	pos := min(a.uses[pt.use].pos, pt.end-1)
+	depth := min(a.depthAt(pos), 7)
+	score := uint64((pos-min(pos, a.pos))>>2+1) << (3 * (7 - depth))
+	f := a.vregs[pt.vreg].flags
+	if f&(isRemat|isArg) != 0 {
+		score *= 4
+	} else if f&needSlot != 0 {
+		score *= 2
+	}
+	return score
+}
