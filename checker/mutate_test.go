@@ -532,7 +532,7 @@ func TestPlantedFaults(t *testing.T) {
 	c := checker.New()
 	type count struct{ made, changed, rejected, harmlessRejected, unneeded int }
 	counts := map[string]*count{}
-	per := 300
+	per := 250
 	if testing.Short() {
 		per = 60
 	}

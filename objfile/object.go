@@ -31,10 +31,10 @@ type SectionFlags uint8
 
 // The flags.
 const (
-	Alloc SectionFlags = 1 << iota // occupies memory at run time
-	Write                          // writable at run time
-	Exec                           // contains instructions
-	Exclude                        // left out of linked programs
+	Alloc   SectionFlags = 1 << iota // occupies memory at run time
+	Write                            // writable at run time
+	Exec                             // contains instructions
+	Exclude                          // left out of linked programs
 )
 
 // SectionIndex is an index into Object.Sections.

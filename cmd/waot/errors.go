@@ -1,0 +1,160 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+)
+
+// The exit statuses, beside those of WASI programs.
+const (
+	statusDone  = 0
+	statusBad   = 1 // bad input, a trap, a failed test
+	statusUsage = 2
+)
+
+// usageError is a wrong command line.
+type usageError struct{ msg string }
+
+func (e *usageError) Error() string { return e.msg }
+
+func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
+
+// exitStatus ends waot with a status after everything has been printed.
+type exitStatus int
+
+func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+// fileError says which file an error is about.
+type fileError struct {
+	file string
+	err  error
+}
+
+func (e *fileError) Error() string { return e.file + ": " + e.err.Error() }
+func (e *fileError) Unwrap() error { return e.err }
+
+func inFile(file string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &fileError{file, err}
+}
+
+// problem is an error as JSON. Fields that an error does not have are left out.
+type problem struct {
+	// Kind is "usage", "malformed or invalid", "unsupported", "limit", "compile",
+	// "object", "link", "trap", "system" or "error".
+	Kind   string  `json:"kind"`
+	File   string  `json:"file,omitempty"`
+	Offset *uint64 `json:"offset,omitempty"` // of the byte in the module
+	Func   *uint32 `json:"func,omitempty"`   // index
+	Name   string  `json:"name,omitempty"`   // of the function
+	Reason string  `json:"reason"`
+	// Frames is the backtrace of a trap, innermost first.
+	Frames []frame `json:"frames,omitempty"`
+}
+
+// frame is a function in a backtrace.
+type frame struct {
+	Func   uint32 `json:"func"`
+	Name   string `json:"name,omitempty"`
+	Offset uint32 `json:"offset"` // in the module, 0 if unknown
+}
+
+// String is one line, without the file.
+func (p *problem) String() string {
+	var b strings.Builder
+	if p.Offset != nil {
+		fmt.Fprintf(&b, "offset 0x%x: ", *p.Offset)
+	}
+	switch {
+	case p.Func != nil && p.Name != "":
+		fmt.Fprintf(&b, "function %d (%s): ", *p.Func, p.Name)
+	case p.Func != nil:
+		fmt.Fprintf(&b, "function %d: ", *p.Func)
+	case p.Name != "":
+		fmt.Fprintf(&b, "function %s: ", p.Name)
+	}
+	b.WriteString(p.Reason)
+	return b.String()
+}
+
+// problemOf describes an error.
+func problemOf(err error) *problem {
+	p := &problem{Kind: "error"}
+	var fe *fileError
+	if errors.As(err, &fe) {
+		p.File, err = fe.file, fe.err
+	}
+	var usage *usageError
+	var path *fs.PathError
+	switch {
+	case errors.As(err, &usage):
+		p.Kind, p.Reason = "usage", usage.msg
+	case pipelineProblem(p, err):
+	case errors.As(err, &path):
+		p.Kind, p.Reason = "system", path.Err.Error()
+		if p.File == "" {
+			p.File = path.Path
+		}
+	default:
+		p.Reason = err.Error()
+	}
+	// An error is one line; what a caught panic has beyond it is for --json.
+	return p
+}
+
+// finish prints an error and gives the exit status.
+func finish(err error, asJSON bool, stdout, stderr io.Writer) int {
+	var status exitStatus
+	switch {
+	case err == nil:
+		return statusDone
+	case errors.As(err, &status):
+		return int(status)
+	}
+	p := problemOf(err)
+	if asJSON {
+		writeJSON(stdout, struct {
+			Error *problem `json:"error"`
+		}{p})
+	} else {
+		line, _, _ := strings.Cut(p.String(), "\n")
+		if p.File != "" {
+			line = p.File + ": " + line
+		}
+		fmt.Fprintf(stderr, "waot: %s\n", line)
+		printFrames(stderr, p.Frames)
+	}
+	if p.Kind == "usage" {
+		return statusUsage
+	}
+	return statusBad
+}
+
+// printFrames prints a backtrace.
+func printFrames(w io.Writer, frames []frame) {
+	for i, f := range frames {
+		name := f.Name
+		if name == "" {
+			name = "?"
+		}
+		fmt.Fprintf(w, "  %2d: function %d (%s)", i, f.Func, name)
+		if f.Offset != 0 {
+			fmt.Fprintf(w, " at offset 0x%x", f.Offset)
+		}
+		fmt.Fprintln(w)
+	}
+}
+
+// writeJSON prints v as one indented JSON value.
+func writeJSON(w io.Writer, v any) {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	enc.Encode(v)
+}

@@ -1,0 +1,28 @@
+// Command waot compiles WebAssembly modules to native code ahead of time, runs
+// them, and shows what each stage of the compiler makes of them.
+//
+// Place in the pipeline: outside of it. It parses flags, calls the packages,
+// and prints.
+//
+// Input: a command line, modules in the binary format, objects.
+// Output: objects, text or JSON, and an exit status: 0 done, 1 bad input or a
+// trap, 2 wrong usage, or the status that a WASI program exits with.
+package main
+
+import (
+	"io"
+	"os"
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// run executes one command line, without the program's name, and gives the exit
+// status.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	app := newApp(stdin, stdout, stderr)
+	args = arrange(app, args)
+	err := app.Run(append([]string{app.Name}, args...))
+	return finish(err, wantsJSON(args), stdout, stderr)
+}

@@ -1,0 +1,76 @@
+package objfile
+
+import "encoding/binary"
+
+// Unwind says how a function's frame is found.
+type Unwind uint8
+
+// The shapes of frames.
+const (
+	// UnwindNone: the stack pointer is as at the entry throughout.
+	UnwindNone Unwind = iota
+	// UnwindFP: the function begins with push rbp; mov rbp, rsp.
+	UnwindFP
+)
+
+// Frame is the unwind information of one function.
+type Frame struct {
+	Symbol       SymbolIndex // of the section, or the function
+	Addend       int64
+	Size         uint32
+	Unwind       Unwind
+	PrologueSkip uint32 // bytes in front of the push, such as endbr64
+}
+
+// The parts of DWARF's call frame information that frames need.
+const (
+	cfaAdvance1  = 0x02 // DW_CFA_advance_loc1
+	cfaDefReg    = 0x0d // DW_CFA_def_cfa_register
+	cfaDefOffset = 0x0e // DW_CFA_def_cfa_offset
+	cfaDef       = 0x0c // DW_CFA_def_cfa
+	cfaOffset    = 0x80 // DW_CFA_offset, or'ed with the register
+	cfaAdvance   = 0x40 // DW_CFA_advance_loc, or'ed with the distance
+	dwPCRel4     = 0x1b // DW_EH_PE_pcrel | DW_EH_PE_sdata4
+
+	dwRBP = 6
+	dwRSP = 7
+	dwRIP = 16
+)
+
+// EHFrame is the section .eh_frame of x86-64 functions.
+func EHFrame(frames []Frame) Section {
+	s := Section{Name: ".eh_frame", Flags: Alloc, Align: 8}
+	b := make([]byte, 0, 24+32*len(frames))
+	// The CIE: version 1, augmentation "zR", code alignment 1, data alignment -8.
+	b = binary.LittleEndian.AppendUint32(b, 0)
+	b = append(b, 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, dwRIP, 1, dwPCRel4)
+	b = append(b, cfaDef, dwRSP, 8, cfaOffset|dwRIP, 1)
+	b = padEntry(b, 0)
+	for i := range frames {
+		f := &frames[i]
+		start := len(b)
+		b = append(b, 0, 0, 0, 0)
+		b = binary.LittleEndian.AppendUint32(b, uint32(start+4)) // back to the CIE at 0
+		s.Relocs = append(s.Relocs, Reloc{Offset: uint64(len(b)), Kind: PC32, Symbol: f.Symbol, Addend: f.Addend})
+		b = append(b, 0, 0, 0, 0)
+		b = binary.LittleEndian.AppendUint32(b, f.Size)
+		b = append(b, 0) // no augmentation data
+		if f.Unwind == UnwindFP {
+			b = append(b, cfaAdvance1, uint8(f.PrologueSkip+1), cfaDefOffset, 16, cfaOffset|dwRBP, 2)
+			b = append(b, cfaAdvance|3, cfaDefReg, dwRBP)
+		}
+		b = padEntry(b, start)
+	}
+	s.Data = b
+	return s
+}
+
+// padEntry pads the entry that begins at start with DW_CFA_nop and sets its
+// length.
+func padEntry(b []byte, start int) []byte {
+	for len(b)%8 != 0 {
+		b = append(b, 0)
+	}
+	binary.LittleEndian.PutUint32(b[start:], uint32(len(b)-start-4))
+	return b
+}

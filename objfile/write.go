@@ -1,0 +1,291 @@
+package objfile
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+)
+
+// elfSection is a section header with its contents.
+type elfSection struct {
+	name             string
+	nameOff          uint32
+	typ              uint32
+	flags            uint64
+	offset, size     uint64
+	link, info       uint32
+	align, entrySize uint64
+	data             []byte
+}
+
+// elfWriter lays out one file.
+type elfWriter struct {
+	o        *Object
+	relocs   *relocTypes
+	sections []elfSection
+	number   []uint32 // ELF section number of each section
+	symbol   []uint32 // ELF symbol number of each symbol
+	locals   uint32   // number of local symbols, the null symbol included
+	grouped  []bool   // by section: in a group
+}
+
+// AppendELF appends o as an ELF64 relocatable object to dst. Errors are *Error.
+func (o *Object) AppendELF(dst []byte) ([]byte, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	relocs, ok := machineRelocs(o.Machine)
+	if !ok {
+		return nil, &Error{Reason: fmt.Sprintf("machine %d is not supported", o.Machine)}
+	}
+	w := &elfWriter{o: o, relocs: relocs}
+	w.orderSymbols()
+	w.numberSections()
+	if err := w.addContents(); err != nil {
+		return nil, err
+	}
+	w.addSymbols()
+	return w.file(dst), nil
+}
+
+// WriteELF writes o as an ELF64 relocatable object. Errors are *Error, or out's.
+func (o *Object) WriteELF(out io.Writer) error {
+	b, err := o.AppendELF(nil)
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(b)
+	return err
+}
+
+// orderSymbols numbers the symbols: ELF wants local ones first.
+func (w *elfWriter) orderSymbols() {
+	w.symbol = make([]uint32, len(w.o.Symbols))
+	n := uint32(1)
+	for pass := range 2 {
+		for i := range w.o.Symbols {
+			if (w.o.Symbols[i].Binding == Local) == (pass == 0) {
+				w.symbol[i] = n
+				n++
+			}
+		}
+		if pass == 0 {
+			w.locals = n
+		}
+	}
+}
+
+// numberSections decides on section numbers: null, groups, then each section, directly
+// followed by its relocations.
+func (w *elfWriter) numberSections() {
+	n := uint32(1 + len(w.o.Groups))
+	w.number = make([]uint32, len(w.o.Sections))
+	for i := range w.o.Sections {
+		w.number[i] = n
+		n++
+		if len(w.o.Sections[i].Relocs) > 0 {
+			n++
+		}
+	}
+	w.grouped = make([]bool, len(w.o.Sections))
+	for i := range w.o.Groups {
+		for _, s := range w.o.Groups[i].Sections {
+			w.grouped[s] = true
+		}
+	}
+	w.sections = make([]elfSection, 1, n+4)
+}
+
+// symtabNumber is the section number of the symbol table, which comes right after the
+// last section.
+func (w *elfWriter) symtabNumber() uint32 {
+	n := uint32(1 + len(w.o.Groups) + len(w.o.Sections))
+	for i := range w.o.Sections {
+		if len(w.o.Sections[i].Relocs) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+func (w *elfWriter) addContents() error {
+	symtab := w.symtabNumber()
+	for i := range w.o.Groups {
+		g := &w.o.Groups[i]
+		data := binary.LittleEndian.AppendUint32(nil, grpComdat)
+		for _, s := range g.Sections {
+			data = binary.LittleEndian.AppendUint32(data, w.number[s])
+			if len(w.o.Sections[s].Relocs) > 0 {
+				data = binary.LittleEndian.AppendUint32(data, w.number[s]+1)
+			}
+		}
+		w.sections = append(w.sections, elfSection{name: ".group", typ: shtGroup, link: symtab,
+			info: w.symbol[g.Signature], align: 4, entrySize: 4, size: uint64(len(data)), data: data})
+	}
+	for i := range w.o.Sections {
+		s := &w.o.Sections[i]
+		e := elfSection{name: s.Name, typ: sectionTypes[s.Kind], align: uint64(max(s.Align, 1)), size: s.Bytes(), data: s.Data}
+		for _, f := range sectionFlags {
+			if s.Flags&f.flag != 0 {
+				e.flags |= f.elf
+			}
+		}
+		if w.grouped[i] {
+			e.flags |= shfGroup
+		}
+		w.sections = append(w.sections, e)
+		if len(s.Relocs) == 0 {
+			continue
+		}
+		rela, err := w.rela(s)
+		if err != nil {
+			return err
+		}
+		r := elfSection{name: ".rela" + s.Name, typ: shtRela, flags: shfInfoLink | e.flags&shfGroup, link: symtab,
+			info: w.number[i], align: 8, entrySize: relaSize, size: uint64(len(rela)), data: rela}
+		w.sections = append(w.sections, r)
+	}
+	return nil
+}
+
+func (w *elfWriter) rela(s *Section) ([]byte, error) {
+	b := make([]byte, 0, relaSize*len(s.Relocs))
+	for i := range s.Relocs {
+		r := &s.Relocs[i]
+		typ := w.relocs[r.Kind]
+		if typ == 0 {
+			return nil, &Error{Section: s.Name, Reason: fmt.Sprintf("relocation at %#x: kind %d does not exist on this machine", r.Offset, r.Kind)}
+		}
+		b = binary.LittleEndian.AppendUint64(b, r.Offset)
+		b = binary.LittleEndian.AppendUint64(b, uint64(w.symbol[r.Symbol])<<32|uint64(typ))
+		b = binary.LittleEndian.AppendUint64(b, uint64(r.Addend))
+	}
+	return b, nil
+}
+
+// addSymbols adds the symbol table, its extension where section numbers need one, and
+// the string tables.
+func (w *elfWriter) addSymbols() {
+	n := len(w.o.Symbols) + 1
+	tab := make([]byte, symSize*n)
+	extended := make([]byte, 4*n)
+	useExtended := false
+	strs := newStringTable(n)
+	for i := range w.o.Symbols {
+		s := &w.o.Symbols[i]
+		at := int(w.symbol[i])
+		b := tab[symSize*at:]
+		binary.LittleEndian.PutUint32(b, strs.add(s.Name))
+		b[4] = uint8(s.Binding)<<4 | symbolTypes[s.Kind]
+		if s.Hidden {
+			b[5] = stvHidden
+		}
+		section := uint16(0)
+		switch {
+		case s.Kind == FileSym:
+			section = shnAbs
+		case s.Section == Undefined:
+		case w.number[s.Section] >= shnLoReserve:
+			section, useExtended = shnXIndex, true
+			binary.LittleEndian.PutUint32(extended[4*at:], w.number[s.Section])
+		default:
+			section = uint16(w.number[s.Section])
+		}
+		binary.LittleEndian.PutUint16(b[6:], section)
+		binary.LittleEndian.PutUint64(b[8:], s.Value)
+		binary.LittleEndian.PutUint64(b[16:], s.Size)
+	}
+	symtab := uint32(len(w.sections))
+	strtab := symtab + 1
+	if useExtended {
+		strtab++
+	}
+	w.sections = append(w.sections, elfSection{name: ".symtab", typ: shtSymtab, link: strtab, info: w.locals, align: 8,
+		entrySize: symSize, size: uint64(len(tab)), data: tab})
+	if useExtended {
+		w.sections = append(w.sections, elfSection{name: ".symtab_shndx", typ: shtIndices, link: symtab, align: 4,
+			entrySize: 4, size: uint64(len(extended)), data: extended})
+	}
+	w.sections = append(w.sections, elfSection{name: ".strtab", typ: shtStrtab, align: 1, size: uint64(len(strs.data)), data: strs.data})
+	names := newStringTable(len(w.sections))
+	w.sections = append(w.sections, elfSection{name: ".shstrtab", typ: shtStrtab, align: 1})
+	for i := range w.sections {
+		w.sections[i].nameOff = names.add(w.sections[i].name)
+	}
+	last := &w.sections[len(w.sections)-1]
+	last.data, last.size = names.data, uint64(len(names.data))
+}
+
+// stringTable collects strings, each once.
+type stringTable struct {
+	data []byte
+	off  map[string]uint32
+}
+
+func newStringTable(n int) *stringTable {
+	return &stringTable{data: []byte{0}, off: make(map[string]uint32, n)}
+}
+
+func (t *stringTable) add(s string) uint32 {
+	if s == "" {
+		return 0
+	}
+	off, ok := t.off[s]
+	if !ok {
+		off = uint32(len(t.data))
+		t.off[s] = off
+		t.data = append(append(t.data, s...), 0)
+	}
+	return off
+}
+
+// file appends header, contents and section headers.
+func (w *elfWriter) file(dst []byte) []byte {
+	at := uint64(ehSize)
+	for i := 1; i < len(w.sections); i++ {
+		s := &w.sections[i]
+		at = (at + s.align - 1) &^ (s.align - 1)
+		s.offset = at
+		at += uint64(len(s.data))
+	}
+	table := (at + 7) &^ 7
+	count := uint64(len(w.sections))
+	start := len(dst)
+	dst = append(dst, make([]byte, table+count*shSize)...)
+	b := dst[start:]
+	le := binary.LittleEndian
+	copy(b, "\x7fELF\x02\x01\x01")
+	le.PutUint16(b[16:], etRel)
+	le.PutUint16(b[18:], uint16(w.o.Machine))
+	le.PutUint32(b[20:], 1)
+	le.PutUint64(b[40:], table)
+	le.PutUint16(b[52:], ehSize)
+	le.PutUint16(b[58:], shSize)
+	// Numbers that do not fit into the header are in section header 0.
+	shnum, shstr := uint16(count), uint16(count-1)
+	if count >= shnLoReserve {
+		shnum = 0
+		w.sections[0].size = count
+	}
+	if count-1 >= shnLoReserve {
+		shstr = shnXIndex
+		w.sections[0].link = uint32(count - 1)
+	}
+	le.PutUint16(b[60:], shnum)
+	le.PutUint16(b[62:], shstr)
+	for i := range w.sections {
+		s := &w.sections[i]
+		copy(b[s.offset:], s.data)
+		h := b[table+uint64(i)*shSize:]
+		le.PutUint32(h, s.nameOff)
+		le.PutUint32(h[4:], s.typ)
+		le.PutUint64(h[8:], s.flags)
+		le.PutUint64(h[24:], s.offset)
+		le.PutUint64(h[32:], s.size)
+		le.PutUint32(h[40:], s.link)
+		le.PutUint32(h[44:], s.info)
+		le.PutUint64(h[48:], s.align)
+		le.PutUint64(h[56:], s.entrySize)
+	}
+	return dst
+}
