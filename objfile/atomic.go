@@ -2,7 +2,9 @@ package objfile
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 )
@@ -10,17 +12,19 @@ import (
 // WriteFileAtomic writes data to the file name so that, whatever happens, name is either what it
 // was before or complete: it writes a file beside it, synchronises it and
 // renames it. The file beside is removed on failure; after a kill it may stay, with a name
-// that begins with a dot. An existing file keeps its permissions unless perm has more; the target
-// of a symbolic link is replaced, not the link. What is not a regular file (a
-// device, a pipe) is written to directly.
+// that begins with a dot. A new file gets perm less the process's mask; an existing one
+// keeps its permissions and gets those to execute that perm has. The target of a symbolic
+// link is replaced, not the link. What is not a regular file (a device, a
+// pipe) is written to directly.
 func WriteFileAtomic(name string, data []byte, perm fs.FileMode) (err error) {
 	if target, err := filepath.EvalSymlinks(name); err == nil {
 		name = target
 	}
-	if st, err := os.Stat(name); err == nil && !st.Mode().IsRegular() {
+	old, statErr := os.Stat(name)
+	if statErr == nil && !old.Mode().IsRegular() {
 		return writeDirect(name, data)
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".tmp*")
+	f, err := createBeside(name, perm)
 	if err != nil {
 		return err
 	}
@@ -30,8 +34,8 @@ func WriteFileAtomic(name string, data []byte, perm fs.FileMode) (err error) {
 		}
 	}()
 	_, err = f.Write(data)
-	if err == nil {
-		err = chmodLike(f, name, perm)
+	if err == nil && statErr == nil {
+		err = addMode(f, old.Mode().Perm())
 	}
 	if err == nil {
 		err = f.Sync()
@@ -45,24 +49,25 @@ func WriteFileAtomic(name string, data []byte, perm fs.FileMode) (err error) {
 	return err
 }
 
-// chmodLike gives f the permissions it would have if it were created as name with perm.
-func chmodLike(f *os.File, name string, perm fs.FileMode) error {
-	if st, err := os.Stat(name); err == nil {
-		return f.Chmod(st.Mode().Perm() | perm&st.Mode().Perm()>>2&0o111)
+// createBeside creates a new file in the directory of name.
+func createBeside(name string, perm fs.FileMode) (*os.File, error) {
+	for range 1000 {
+		beside := fmt.Sprintf(".%s.tmp%08x", filepath.Base(name), rand.Uint32())
+		f, err := os.OpenFile(filepath.Join(filepath.Dir(name), beside), os.O_CREATE|os.O_EXCL|os.O_WRONLY, perm)
+		if !errors.Is(err, fs.ErrExist) {
+			return f, err
+		}
 	}
-	// There is no portable way to read the mask without setting it; a probe file of the
-	// wanted mode shows what the system grants.
-	probe := f.Name() + ".mode"
-	p, err := os.OpenFile(probe, os.O_CREATE|os.O_EXCL|os.O_WRONLY, perm)
+	return nil, &fs.PathError{Op: "create a file beside", Path: name, Err: fs.ErrExist}
+}
+
+// addMode gives f the permissions old and those to execute that it was created with.
+func addMode(f *os.File, old fs.FileMode) error {
+	st, err := f.Stat()
 	if err != nil {
 		return err
 	}
-	st, err := p.Stat()
-	err = errors.Join(err, p.Close(), os.Remove(probe))
-	if err != nil {
-		return err
-	}
-	return f.Chmod(st.Mode().Perm())
+	return f.Chmod(old | st.Mode().Perm()&0o111)
 }
 
 func writeDirect(name string, data []byte) error {

@@ -36,6 +36,7 @@ func (f *Func) Ref() uint64 { return uint64(f.desc) }
 type CallContext struct {
 	store  *Store
 	native bool       // the activation runs compiled code
+	took   bool       // it took the store, and so releases it
 	exit   nativeExit // where it left, while another activation is nested in it
 	// start is where on the native stack the activation began.
 	start      uintptr
@@ -65,14 +66,15 @@ func (c *CallContext) exitState() nativeExit {
 
 // begin starts an activation; end must follow.
 func (s *Store) begin(native bool) (*CallContext, error) {
-	if acquire(&s.owner) == 2 {
+	state := acquire(&s.owner)
+	if state == 2 {
 		return nil, s.refusal()
 	}
 	if s.depth == len(s.activations) {
 		s.activations = append(s.activations, &CallContext{store: s})
 	}
 	c := s.activations[s.depth]
-	c.native, c.scratchTop, c.err = native, s.scratchTop, nil
+	c.native, c.took, c.scratchTop, c.err = native, state == 0, s.scratchTop, nil
 	c.start = s.stack + stackSize - contextSize
 	if s.depth > 0 {
 		outer := s.activations[s.depth-1]
@@ -91,12 +93,13 @@ func (s *Store) end(c *CallContext) {
 	s.depth--
 	s.scratchTop = c.scratchTop
 	s.ctx.goSP = 0
-	if s.depth == 0 {
-		release(&s.owner)
-		return
+	if s.depth > 0 {
+		if outer := s.activations[s.depth-1]; outer.native {
+			s.ctx.sp, s.ctx.fp, s.ctx.saved = outer.exit.sp, outer.exit.fp, outer.exit.saved
+		}
 	}
-	if outer := s.activations[s.depth-1]; outer.native {
-		s.ctx.sp, s.ctx.fp, s.ctx.saved = outer.exit.sp, outer.exit.fp, outer.exit.saved
+	if c.took {
+		release(&s.owner)
 	}
 }
 

@@ -127,4 +127,7 @@ type Module struct {
 	Traps     []Trap
 	Calls     []Call
 	StackMaps []StackMap
+
+	// Digests are those of the object's sections, in objects only.
+	Digests []SectionDigest
 }

@@ -1,0 +1,167 @@
+package x64
+
+import (
+	"math"
+
+	"github.com/waot-project/waot/backend"
+	"github.com/waot-project/waot/backend/isa/x64/asm"
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/regalloc"
+)
+
+// fromInt is the row that converts a signed integer to t.
+func fromInt(t clif.Type) backend.Op {
+	if t == clif.F32 {
+		return asm.CvtIntToF32
+	}
+	return asm.CvtIntToF64
+}
+
+// toInt is the row that truncates a float of type t to a signed integer; what does not fit
+// becomes the smallest one.
+func toInt(t clif.Type) backend.Op {
+	if t == clif.F32 {
+		return asm.CvtF32ToInt
+	}
+	return asm.CvtF64ToInt
+}
+
+func lowerFcvtFromSint(l *lower, _ clif.Inst, d *clif.InstData) {
+	from := l.F.TypeOf(d.ArgA())
+	in := backend.Inst{Op: fromInt(d.Type), Size: sizeOf(from)}
+	if a, ok := sinkableFull(l, d.ArgA(), from); ok && l.Rule("cvt_mem") {
+		emitMem(l, in, a, nil, []vreg{l.Def(d, 0)})
+		return
+	}
+	emit(l, in, use(l, from, d.ArgA()), l.Def(d, 0))
+}
+
+func lowerFcvtFromUint(l *lower, _ clif.Inst, d *clif.InstData) {
+	if l.F.TypeOf(l.Resolve(d.ArgA())) == clif.I32 { // zero-extended, and so a positive i64
+		emit(l, backend.Inst{Op: fromInt(d.Type), Size: 8}, l.Use(d.ArgA()), l.Def(d, 0))
+		return
+	}
+	l.Ops = append(l.Ops, regalloc.UseOf(l.Use(d.ArgA()), regalloc.Reg), early(l, clif.I64),
+		regalloc.DefOf(l.Def(d, 0), regalloc.Reg))
+	l.Push(backend.Inst{Op: opFromUint64, Size: sizeOf(d.Type)}, 0)
+}
+
+// early is a temporary register that shares with no operand.
+func early(l *lower, t clif.Type) regalloc.Operand {
+	return regalloc.Operand{VReg: l.NewVReg(t), Constraint: regalloc.Reg, Access: regalloc.EarlyDef}
+}
+
+// trapIf appends a comparison of floats x and y (y nil: x) that traps.
+func trapFloat(l *lower, t clif.Type, x vreg, y *amode, cond asm.Cond, code abi.TrapCode) {
+	c := comparison{in: backend.Inst{Op: asm.Ucomif, Size: sizeOf(t), Trap: uint8(code)}, cond: cond}
+	c.add(x)
+	if y != nil {
+		c.address(*y)
+	} else {
+		c.add(x)
+	}
+	c.push(l, backend.TailTrap, 0)
+}
+
+// trapNE appends a comparison of 64-bit integers that traps with overflow if they
+// differ.
+func trapNE(l *lower, x, y vreg) {
+	emit(l, backend.Inst{Op: asm.Cmp, Size: 8, Tail: backend.TailTrap, Cond: uint8(asm.NE), Trap: uint8(abi.TrapIntegerOverflow)}, x, y)
+}
+
+// floatBits is the constant x of type t.
+func floatBits(t clif.Type, x float64) uint64 {
+	if t == clif.F32 {
+		return uint64(math.Float32bits(float32(x)))
+	}
+	return math.Float64bits(x)
+}
+
+const two63 = 1 << 63
+
+// lowerFcvtToSint: an i32 is truncated as 64 bits, and fits if its sign extension is the
+// same; an i64 fits if -2^63 <= x < 2^63, both exact in either type.
+func lowerFcvtToSint(l *lower, _ clif.Inst, d *clif.InstData) {
+	from := l.F.TypeOf(d.ArgA())
+	x := l.Use(d.ArgA())
+	trapFloat(l, from, x, nil, asm.P, abi.TrapBadConversion)
+	cvt := backend.Inst{Op: toInt(from), Size: 8}
+	if d.Type == clif.I32 {
+		wide, sext := l.NewVReg(clif.I64), l.NewVReg(clif.I64)
+		emit(l, cvt, x, wide)
+		emit(l, backend.Inst{Op: asm.Movsx32, Size: 8}, wide, sext)
+		trapNE(l, wide, sext)
+		emit(l, backend.Inst{Op: asm.Mov, Size: 4}, wide, l.Def(d, 0))
+		return
+	}
+	upper := pool(l, floatBits(from, two63), 0, sizeOf(from))
+	lowest := pool(l, floatBits(from, -two63), 0, sizeOf(from))
+	trapFloat(l, from, x, &upper, asm.AE, abi.TrapIntegerOverflow)
+	trapFloat(l, from, x, &lowest, asm.B, abi.TrapIntegerOverflow)
+	emit(l, cvt, x, l.Def(d, 0))
+}
+
+// lowerFcvtToUint: an i32 is truncated as 64 bits, and fits if its zero extension is the same;
+// an i64 above 2^63 is truncated less 2^63.
+func lowerFcvtToUint(l *lower, _ clif.Inst, d *clif.InstData) {
+	from := l.F.TypeOf(d.ArgA())
+	x := l.Use(d.ArgA())
+	trapFloat(l, from, x, nil, asm.P, abi.TrapBadConversion)
+	if d.Type == clif.I32 {
+		wide := l.NewVReg(clif.I64)
+		dst := l.Def(d, 0)
+		emit(l, backend.Inst{Op: toInt(from), Size: 8}, x, wide)
+		emit(l, backend.Inst{Op: asm.Mov, Size: 4}, wide, dst)
+		trapNE(l, wide, dst)
+		return
+	}
+	toUint64(l, d, from, opToUint64)
+}
+
+// toUint64 appends a conversion that takes the constants 2^63 and -2^63 from the pool.
+func toUint64(l *lower, d *clif.InstData, from clif.Type, op backend.Op) {
+	k := l.PoolConst(floatBits(from, two63), 0, sizeOf(from))
+	l.PoolConst(floatBits(from, -two63), 0, sizeOf(from))
+	l.Ops = append(l.Ops, regalloc.UseOf(l.Use(d.ArgA()), regalloc.Reg), regalloc.DefOf(l.Def(d, 0), regalloc.Reg), early(l, clif.I64))
+	l.Push(backend.Inst{Op: op, Size: sizeOf(from), Ref: k, Trap: uint8(abi.TrapIntegerOverflow)}, 0)
+}
+
+func lowerFcvtToSintSat(l *lower, _ clif.Inst, d *clif.InstData) {
+	from := l.F.TypeOf(d.ArgA())
+	op := opToSint32Sat
+	if d.Type == clif.I64 {
+		op = opToSint64Sat
+	}
+	l.Ops = append(l.Ops, regalloc.UseOf(l.Use(d.ArgA()), regalloc.Reg), regalloc.DefOf(l.Def(d, 0), regalloc.Reg))
+	l.Push(backend.Inst{Op: op, Size: sizeOf(from)}, 0)
+}
+
+func lowerFcvtToUintSat(l *lower, _ clif.Inst, d *clif.InstData) {
+	from := l.F.TypeOf(d.ArgA())
+	if d.Type == clif.I64 {
+		toUint64(l, d, from, opToUint64Sat)
+		return
+	}
+	l.Ops = append(l.Ops, regalloc.UseOf(l.Use(d.ArgA()), regalloc.Reg), regalloc.DefOf(l.Def(d, 0), regalloc.Reg), early(l, clif.I64))
+	l.Push(backend.Inst{Op: opToUint32Sat, Size: sizeOf(from)}, 0)
+}
+
+func lowerBitcast(l *lower, _ clif.Inst, d *clif.InstData) {
+	t, size := d.Type, sizeOf(d.Type)
+	from := l.F.TypeOf(d.ArgA())
+	toFloat := t.IsFloat()
+	if a, ok := sinkableFull(l, d.ArgA(), from); ok && l.Rule("bitcast_mem") {
+		op := asm.Mov
+		if toFloat {
+			op = asm.MovfLoad
+		}
+		load(l, op, size, a, l.Def(d, 0))
+		return
+	}
+	if toFloat {
+		emit(l, backend.Inst{Op: asm.MovdToF, Size: size}, use(l, from, d.ArgA()), l.Def(d, 0))
+		return
+	}
+	emit(l, backend.Inst{Op: asm.MovdFromF, Size: size}, l.Use(d.ArgA()), l.Def(d, 0))
+}

@@ -1,0 +1,297 @@
+package interp
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/abi"
+)
+
+// ErrSteps is the error of a call that exceeds Options.MaxSteps.
+var ErrSteps = errors.New("interp: too many steps")
+
+// UndefinedError is an operation whose outcome CLIF leaves undefined, since the
+// front end is to check its operands first: a bug of whoever made the function.
+type UndefinedError struct {
+	Func string
+	Inst string
+	Msg  string
+}
+
+func (e *UndefinedError) Error() string {
+	return fmt.Sprintf("undefined: %s: %s: %s", e.Func, e.Inst, e.Msg)
+}
+
+// frame is an active call.
+type frame struct {
+	fn   *Function
+	base int       // of its values in machine.stack
+	pc   clif.Inst // the next instruction, while it waits for a callee
+}
+
+// machine is a stack of frames. Calls of compiled functions push frames, not Go
+// stack; only a host function that calls back runs the machine recursively.
+type machine struct {
+	store  *Store
+	frames []frame
+	stack  []uint64 // values of all frames: one word per clif.Value
+
+	// The current frame.
+	fn    *Function
+	inst  *Instance
+	insts []clif.InstData
+	regs  []uint64
+	pc    clif.Inst
+
+	floor   int      // run returns when there are no more frames than this
+	results []uint64 // of the function that made it return
+	stop    bool     // run is to return
+	err     error
+	args    []uint64 // scratch of jumps
+
+	ticks, steps int64 // until the next look at limits; steps until then
+	nesting      int   // of host functions that call back
+}
+
+// tickSteps is how many instructions run between looks at the limits.
+const tickSteps = 1 << 14
+
+// maxNesting is how many host functions may be active: they use Go's stack.
+const maxNesting = 1000
+
+// Call calls f with raw bits and returns its results. A trap is a *Trap.
+func (f *Function) Call(args []uint64) ([]uint64, error) {
+	m := &machine{store: f.store, ticks: tickSteps}
+	if n := f.store.opt.MaxSteps; n > 0 {
+		m.ticks = min(m.ticks, n)
+	}
+	m.steps = m.ticks
+	return m.call(f, args)
+}
+
+// call runs f on top of the current frames.
+func (m *machine) call(f *Function, args []uint64) ([]uint64, error) {
+	if len(args) != len(f.sig.Params) {
+		return nil, fmt.Errorf("interp: %d arguments for a function of type %v", len(args), &f.sig)
+	}
+	saved := *m
+	m.floor, m.stop, m.err = len(m.frames), false, nil
+	if f.host != nil {
+		m.results = make([]uint64, len(f.sig.Results))
+		m.err = m.hostCall(f, args, m.results)
+	} else if m.push(f) {
+		for i, p := range m.fn.body.Params(m.fn.body.Entry()) {
+			m.regs[p] = args[i]
+		}
+		m.run()
+	}
+	results, err := m.results, m.err
+	// The frames below are as they were, though the stack may have moved.
+	saved.frames, saved.stack = m.frames[:m.floor], m.stack
+	saved.ticks, saved.steps = m.ticks, m.steps
+	*m = saved
+	m.enter()
+	if err != nil {
+		return nil, err
+	}
+	return results, nil
+}
+
+// run executes until the frames above floor have returned, or an error.
+func (m *machine) run() {
+	for !m.stop {
+		if m.ticks--; m.ticks < 0 {
+			m.tick()
+			continue
+		}
+		d := &m.insts[m.pc]
+		m.pc++
+		ops[d.Op](m, d)
+	}
+}
+
+// tick looks at the limits.
+func (m *machine) tick() {
+	opt := &m.store.opt
+	if opt.Context != nil && opt.Context.Err() != nil {
+		m.fail(opt.Context.Err())
+		return
+	}
+	m.ticks = tickSteps
+	if opt.MaxSteps > 0 {
+		m.ticks = min(m.ticks, opt.MaxSteps-m.steps)
+		if m.ticks <= 0 {
+			m.fail(ErrSteps)
+			return
+		}
+	}
+	m.steps += m.ticks
+}
+
+// fail ends the execution with an error.
+func (m *machine) fail(err error) { m.stop, m.err = true, err }
+
+// trap ends the execution with a trap at the current instruction.
+func (m *machine) trap(code abi.TrapCode) {
+	t := &Trap{Code: code}
+	if f := m.fn; f != nil {
+		t.Func, t.Name, t.Inst, t.Src = f.index, f.name, m.pc-1, f.body.Srcs[m.pc-1]
+	}
+	m.fail(t)
+}
+
+// undefined ends the execution because d must not be executed in this state.
+func (m *machine) undefined(format string, args ...any) {
+	p := clif.Printer{F: m.fn.body}
+	m.fail(&UndefinedError{Func: m.fn.name, Inst: p.Inst(m.pc - 1), Msg: fmt.Sprintf(format, args...)})
+}
+
+// push makes a frame for f, which is not the host's, and makes it current. It
+// reports whether there was room.
+func (m *machine) push(f *Function) bool {
+	if err := f.load(); err != nil {
+		m.fail(err)
+		return false
+	}
+	base, n := 0, len(m.frames)
+	if n > 0 {
+		top := &m.frames[n-1]
+		top.pc = m.pc
+		base = top.base + len(top.fn.body.Values)
+	}
+	end := base + len(f.body.Values)
+	if n >= m.store.opt.MaxDepth || end > m.store.opt.MaxWords {
+		m.trap(abi.TrapStackOverflow)
+		return false
+	}
+	if end > len(m.stack) {
+		m.stack = append(m.stack, make([]uint64, end+end/2-len(m.stack))...)
+	}
+	m.frames = append(m.frames, frame{fn: f, base: base, pc: f.body.Blocks[f.body.Entry()].Start})
+	m.enter()
+	return true
+}
+
+// enter makes the top frame current.
+func (m *machine) enter() {
+	if len(m.frames) == 0 {
+		return
+	}
+	top := &m.frames[len(m.frames)-1]
+	m.fn, m.inst, m.pc = top.fn, top.fn.inst, top.pc
+	m.insts = top.fn.body.Insts
+	m.regs = m.stack[top.base : top.base+len(top.fn.body.Values)]
+}
+
+// invoke executes a call instruction: args are the numbers of the caller's
+// values.
+func (m *machine) invoke(f *Function, d *clif.InstData, args []uint32) {
+	if f.host != nil {
+		m.invokeHost(f, d, args)
+		return
+	}
+	base := 0
+	if n := len(m.frames); n > 0 {
+		base = m.frames[n-1].base
+	}
+	if !m.push(f) {
+		return
+	}
+	caller := m.stack[base:]
+	for i, p := range f.body.Params(f.body.Entry()) {
+		m.regs[p] = caller[args[i]]
+	}
+}
+
+func (m *machine) invokeHost(f *Function, d *clif.InstData, args []uint32) {
+	words := make([]uint64, len(args)+len(f.sig.Results))
+	in, out := words[:len(args)], words[len(args):]
+	for i, a := range args {
+		in[i] = m.regs[a]
+	}
+	m.frames[len(m.frames)-1].pc = m.pc
+	if err := m.hostCall(f, in, out); err != nil {
+		m.hostError(err)
+		return
+	}
+	for i, x := range out {
+		m.regs[d.Result+clif.Value(i)] = x
+	}
+}
+
+// hostError ends the execution with what a host function returned; a trap gets
+// the place of the call if it has none.
+func (m *machine) hostError(err error) {
+	var t *Trap
+	if errors.As(err, &t) && t.Name == "" && t.Src == 0 {
+		m.trap(t.Code)
+		return
+	}
+	m.fail(err)
+}
+
+// doReturn leaves the current frame with the values numbered by results.
+func (m *machine) doReturn(results []uint32) {
+	from := m.regs
+	m.frames = m.frames[:len(m.frames)-1]
+	if len(m.frames) == m.floor {
+		m.results = make([]uint64, len(results))
+		for i, r := range results {
+			m.results[i] = from[r]
+		}
+		m.stop = true
+		return
+	}
+	m.enter()
+	d := &m.insts[m.pc-1]
+	for i, r := range results {
+		m.regs[d.Result+clif.Value(i)] = from[r]
+	}
+}
+
+// jump goes to a target: its arguments become the parameters, all at once.
+func (m *machine) jump(t uint32) {
+	f := m.fn.body
+	tg := &f.Targets[t]
+	args, params := f.ListAt(tg.Args), f.Params(tg.Block)
+	switch len(args) {
+	case 0:
+	case 1:
+		m.regs[params[0]] = m.regs[args[0]]
+	default:
+		m.args = m.args[:0]
+		for _, a := range args {
+			m.args = append(m.args, m.regs[a])
+		}
+		for i, p := range params {
+			m.regs[p] = m.args[i]
+		}
+	}
+	m.pc = f.Blocks[tg.Block].Start
+}
+
+// HostCall is what a host function knows of the call.
+type HostCall struct{ m *machine }
+
+// Caller is the instance that called, or nil if the host did.
+func (c *HostCall) Caller() *Instance {
+	if len(c.m.frames) == 0 {
+		return nil
+	}
+	return c.m.inst
+}
+
+// Call calls a function on the same stack, so that depth and steps are counted
+// together. Host functions should prefer it to Function.Call.
+func (c *HostCall) Call(f *Function, args []uint64) ([]uint64, error) { return c.m.call(f, args) }
+
+func (m *machine) hostCall(f *Function, in, out []uint64) error {
+	if m.nesting >= maxNesting {
+		return &Trap{Code: abi.TrapStackOverflow}
+	}
+	m.nesting++
+	err := f.host(&HostCall{m}, in, out)
+	m.nesting--
+	return err
+}

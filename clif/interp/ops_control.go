@@ -1,0 +1,151 @@
+package interp
+
+import (
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/abi"
+)
+
+// ops executes each opcode. The instruction that follows is current already.
+var ops = [clif.NumOpcodes]func(*machine, *clif.InstData){
+	clif.OpNop:           opNop,
+	clif.OpIconst:        opConst,
+	clif.OpFconst:        opConst,
+	clif.OpRefNull:       opConst,
+	clif.OpFuncAddr:      opFuncAddr,
+	clif.OpIadd:          opIadd,
+	clif.OpIsub:          opIsub,
+	clif.OpImul:          opImul,
+	clif.OpUdiv:          opUdiv,
+	clif.OpSdiv:          opSdiv,
+	clif.OpUrem:          opUrem,
+	clif.OpSrem:          opSrem,
+	clif.OpBand:          opBand,
+	clif.OpBor:           opBor,
+	clif.OpBxor:          opBxor,
+	clif.OpIshl:          opIshl,
+	clif.OpUshr:          opUshr,
+	clif.OpSshr:          opSshr,
+	clif.OpRotl:          opRotl,
+	clif.OpRotr:          opRotr,
+	clif.OpClz:           opClz,
+	clif.OpCtz:           opCtz,
+	clif.OpPopcnt:        opPopcnt,
+	clif.OpIcmp:          opIcmp,
+	clif.OpSext8:         opSext8,
+	clif.OpSext16:        opSext16,
+	clif.OpSext32:        opSext32,
+	clif.OpUextend:       opUextend,
+	clif.OpSextend:       opSextend,
+	clif.OpIreduce:       opIreduce,
+	clif.OpFadd:          opFadd,
+	clif.OpFsub:          opFsub,
+	clif.OpFmul:          opFmul,
+	clif.OpFdiv:          opFdiv,
+	clif.OpFmin:          opFmin,
+	clif.OpFmax:          opFmax,
+	clif.OpFcopysign:     opFcopysign,
+	clif.OpFabs:          opFabs,
+	clif.OpFneg:          opFneg,
+	clif.OpFsqrt:         opFsqrt,
+	clif.OpFceil:         opFceil,
+	clif.OpFfloor:        opFfloor,
+	clif.OpFtrunc:        opFtrunc,
+	clif.OpFnearest:      opFnearest,
+	clif.OpFcmp:          opFcmp,
+	clif.OpFpromote:      opFpromote,
+	clif.OpFdemote:       opFdemote,
+	clif.OpFcvtFromSint:  opFcvtFromSint,
+	clif.OpFcvtFromUint:  opFcvtFromUint,
+	clif.OpFcvtToSint:    opFcvtToSint,
+	clif.OpFcvtToUint:    opFcvtToUint,
+	clif.OpFcvtToSintSat: opFcvtToSintSat,
+	clif.OpFcvtToUintSat: opFcvtToUintSat,
+	clif.OpBitcast:       opBitcast,
+	clif.OpSelect:        opSelect,
+	clif.OpRefIsNull:     opRefIsNull,
+	clif.OpLoad:          opLoad,
+	clif.OpStore:         opStore,
+	clif.OpMemorySize:    opMemorySize,
+	clif.OpMemoryGrow:    opMemoryGrow,
+	clif.OpMemoryCopy:    opMemoryCopy,
+	clif.OpMemoryFill:    opMemoryFill,
+	clif.OpMemoryInit:    opMemoryInit,
+	clif.OpDataLen:       opDataLen,
+	clif.OpDataDrop:      opDataDrop,
+	clif.OpGlobalGet:     opGlobalGet,
+	clif.OpGlobalSet:     opGlobalSet,
+	clif.OpTableSize:     opTableSize,
+	clif.OpTableGet:      opTableGet,
+	clif.OpTableSet:      opTableSet,
+	clif.OpTableGrow:     opTableGrow,
+	clif.OpTableCopy:     opTableCopy,
+	clif.OpTableFill:     opTableFill,
+	clif.OpTableInit:     opTableInit,
+	clif.OpElemLen:       opElemLen,
+	clif.OpElemDrop:      opElemDrop,
+	clif.OpElemSet:       opElemSet,
+	clif.OpTrap:          opTrap,
+	clif.OpTrapIf:        opTrapIf,
+	clif.OpSigCheck:      opSigCheck,
+	clif.OpCall:          opCall,
+	clif.OpCallRef:       opCallRef,
+	clif.OpJump:          opJump,
+	clif.OpBranch:        opBranch,
+	clif.OpBrTable:       opBrTable,
+	clif.OpReturn:        opReturn,
+}
+
+func opNop(*machine, *clif.InstData) {}
+
+func opTrap(m *machine, d *clif.InstData) { m.trap(d.Trap()) }
+
+func opTrapIf(m *machine, d *clif.InstData) {
+	if m.a(d) != 0 {
+		m.trap(d.Trap())
+	}
+}
+
+func opSigCheck(m *machine, d *clif.InstData) {
+	ref := m.a(d)
+	if ref == 0 {
+		m.trap(abi.TrapUninitializedElement)
+		return
+	}
+	f := m.store.funcOf(ref)
+	switch {
+	case f == nil:
+		m.undefined("0x%x is not a function reference", ref)
+	case !f.sig.Equal(&m.inst.mod.Sigs[d.Aux]):
+		m.trap(abi.TrapBadSignature)
+	}
+}
+
+func opCall(m *machine, d *clif.InstData) {
+	m.invoke(m.inst.funcs[d.Aux], d, m.fn.body.VarArgs(d))
+}
+
+func opCallRef(m *machine, d *clif.InstData) {
+	f := m.store.funcOf(m.a(d))
+	if f == nil || !f.sig.Equal(&m.inst.mod.Sigs[d.Aux]) {
+		m.undefined("0x%x is not a reference to a function of that type", m.a(d))
+		return
+	}
+	m.invoke(f, d, m.fn.body.VarArgs(d))
+}
+
+func opJump(m *machine, d *clif.InstData) { m.jump(d.B) }
+
+func opBranch(m *machine, d *clif.InstData) {
+	if m.a(d) != 0 {
+		m.jump(d.B)
+		return
+	}
+	m.jump(d.C)
+}
+
+func opBrTable(m *machine, d *clif.InstData) {
+	targets := m.fn.body.VarArgs(d)
+	m.jump(targets[min(m.a(d), uint64(len(targets)-1))])
+}
+
+func opReturn(m *machine, d *clif.InstData) { m.doReturn(m.fn.body.VarArgs(d)) }

@@ -1,0 +1,234 @@
+package meta
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+)
+
+// The sections that hold metadata.
+const (
+	SectionMeta      = ".waot.meta"
+	SectionTraps     = ".waot.traps"
+	SectionStackMaps = ".waot.stackmaps"
+	SectionCalls     = ".waot.calls"
+)
+
+// FormatVersion is the version of the encoding of all four sections.
+const FormatVersion = 1
+
+// Every section begins with a header: magic, kind, version, two zero bytes,
+// the size of the payload (4 bytes) and the first bytes of its SHA-256.
+const (
+	magic      = "WAOT"
+	headerSize = 4 + 1 + 1 + 2 + 4 + hashSize
+	hashSize   = 8
+)
+
+// The kinds of section.
+const (
+	kindMeta = 1 + iota
+	kindTraps
+	kindStackMaps
+	kindCalls
+)
+
+// DigestSize is the size of a digest of a section.
+const DigestSize = 16
+
+// SectionDigest is the digest of a section of the object; what it covers is up to the
+// object format.
+type SectionDigest struct {
+	Section string
+	Digest  [DigestSize]byte
+}
+
+// Sections are the encoded sections.
+type Sections struct{ Meta, Traps, StackMaps, Calls []byte }
+
+// encoder appends to b.
+type encoder struct{ b []byte }
+
+func newEncoder(kind byte) *encoder {
+	e := &encoder{b: make([]byte, headerSize, 256)}
+	copy(e.b, magic)
+	e.b[4], e.b[5] = kind, FormatVersion
+	return e
+}
+
+// finish completes the header.
+func (e *encoder) finish() []byte {
+	payload := e.b[headerSize:]
+	binary.LittleEndian.PutUint32(e.b[8:], uint32(len(payload)))
+	sum := sha256.Sum256(payload)
+	copy(e.b[12:headerSize], sum[:])
+	return e.b
+}
+
+func (e *encoder) num(x uint64)   { e.b = binary.AppendUvarint(e.b, x) }
+func (e *encoder) num32(x uint32) { e.num(uint64(x)) }
+func (e *encoder) signed(x int64) { e.b = binary.AppendVarint(e.b, x) }
+func (e *encoder) count(n int)    { e.num(uint64(n)) }
+func (e *encoder) byte(x byte)    { e.b = append(e.b, x) }
+
+func (e *encoder) bool(x bool) {
+	if x {
+		e.byte(1)
+	} else {
+		e.byte(0)
+	}
+}
+
+func (e *encoder) str(s string) {
+	e.count(len(s))
+	e.b = append(e.b, s...)
+}
+
+func (e *encoder) imp(n *ImportName) {
+	e.bool(n != nil)
+	if n != nil {
+		e.str(n.Module)
+		e.str(n.Name)
+	}
+}
+
+func (e *encoder) limits(min, max uint64, hasMax bool) {
+	e.num(min)
+	e.bool(hasMax)
+	e.num(max)
+}
+
+func (e *encoder) types(ts []ValType) {
+	e.count(len(ts))
+	for _, t := range ts {
+		e.byte(byte(t))
+	}
+}
+
+// EncodeMeta is the section .waot.meta: everything but the tables of traps, calls
+// and stack maps.
+func EncodeMeta(m *Module) []byte {
+	e := newEncoder(kindMeta)
+	e.num32(m.ABI)
+	e.str(m.Arch)
+	e.str(m.CPU)
+	e.str(m.Name)
+	e.num32(m.InstanceSize)
+	e.num32(m.Helpers)
+	e.num32(m.TypeSlots)
+	e.count(len(m.SlotTypes))
+	for _, t := range m.SlotTypes {
+		e.num32(t)
+	}
+	e.count(len(m.Types))
+	for i := range m.Types {
+		e.types(m.Types[i].Params)
+		e.types(m.Types[i].Results)
+	}
+	e.count(len(m.Memories))
+	for i := range m.Memories {
+		x := &m.Memories[i]
+		e.num32(x.Slot)
+		e.limits(x.Min, x.Max, x.HasMax)
+		e.imp(x.Import)
+	}
+	e.count(len(m.Tables))
+	for i := range m.Tables {
+		x := &m.Tables[i]
+		e.num32(x.Slot)
+		e.byte(byte(x.Elem))
+		e.limits(x.Min, x.Max, x.HasMax)
+		e.imp(x.Import)
+	}
+	e.count(len(m.Globals))
+	for i := range m.Globals {
+		x := &m.Globals[i]
+		e.num32(x.Offset)
+		e.byte(byte(x.Type))
+		e.bool(x.Mutable)
+		e.imp(x.Import)
+	}
+	e.funcs(m)
+	e.count(len(m.Exports))
+	for i := range m.Exports {
+		x := &m.Exports[i]
+		e.str(x.Name)
+		e.byte(x.Kind)
+		e.num32(x.Index)
+	}
+	e.count(len(m.Digests))
+	for i := range m.Digests {
+		e.str(m.Digests[i].Section)
+		e.b = append(e.b, m.Digests[i].Digest[:]...)
+	}
+	return e.finish()
+}
+
+func (e *encoder) funcs(m *Module) {
+	e.count(len(m.Funcs))
+	for i := range m.Funcs {
+		f := &m.Funcs[i]
+		e.num32(f.Type)
+		e.str(f.Name)
+		e.imp(f.Import)
+		if f.Import != nil {
+			e.num32(f.Slot)
+			continue
+		}
+		e.num32(f.Text)
+		e.num32(f.Size)
+		e.bool(f.HasDesc)
+		if f.HasDesc {
+			e.num32(f.Desc)
+		}
+	}
+}
+
+// EncodeTables encodes the tables of traps, stack maps and calls, which must be
+// sorted by offset; Meta of the result is nil.
+func EncodeTables(m *Module) (s Sections) {
+	e := newEncoder(kindTraps)
+	e.count(len(m.Traps))
+	last := uint32(0)
+	for i := range m.Traps {
+		t := &m.Traps[i]
+		e.num32(t.Offset - last)
+		e.byte(byte(t.Code))
+		e.byte(byte(t.Fault))
+		e.byte(t.Memory)
+		e.num32(t.Src)
+		last = t.Offset
+	}
+	s.Traps = e.finish()
+
+	e = newEncoder(kindStackMaps)
+	e.count(len(m.StackMaps))
+	last = 0
+	for i := range m.StackMaps {
+		x := &m.StackMaps[i]
+		e.num32(x.Offset - last)
+		e.count(len(x.Slots))
+		for _, d := range x.Slots {
+			e.signed(int64(d))
+		}
+		last = x.Offset
+	}
+	s.StackMaps = e.finish()
+
+	e = newEncoder(kindCalls)
+	e.count(len(m.Calls))
+	last = 0
+	for i := range m.Calls {
+		e.num32(m.Calls[i].Offset - last)
+		e.num32(m.Calls[i].Src)
+		last = m.Calls[i].Offset
+	}
+	s.Calls = e.finish()
+	return s
+}
+
+// Encode encodes all four sections.
+func Encode(m *Module) Sections {
+	s := EncodeTables(m)
+	s.Meta = EncodeMeta(m)
+	return s
+}

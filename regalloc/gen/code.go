@@ -1,0 +1,432 @@
+package gen
+
+import "github.com/waot-project/waot/regalloc"
+
+// makeParams gives blocks their parameters.
+func (g *gen) makeParams() {
+	for b := range g.blocks {
+		if b == 0 || !g.chance(g.cfg.ParamRate) {
+			continue
+		}
+		n := 1 + g.IntN(max(g.cfg.Params, 1))
+		if g.chance(0.01) {
+			n *= 10
+		}
+		for range n {
+			g.blocks[b].params = append(g.blocks[b].params, g.newVReg(g.kind()))
+		}
+	}
+}
+
+// fill makes the code, in preorder of the dominator tree, so that the values
+// available are those on the stack.
+func (g *gen) fill() {
+	type frame struct {
+		block, kid int
+		marks      [numKinds]int
+	}
+	stack := []frame{{}}
+	g.fillBlock(0)
+	for len(stack) > 0 {
+		f := &stack[len(stack)-1]
+		b := &g.blocks[f.block]
+		if f.kid == len(b.kids) {
+			for k, n := range f.marks {
+				g.avail[k] = g.avail[k][:n]
+			}
+			stack = stack[:len(stack)-1]
+			continue
+		}
+		next := frame{block: b.kids[f.kid]}
+		f.kid++
+		for k := range g.avail {
+			next.marks[k] = len(g.avail[k])
+		}
+		stack = append(stack, next)
+		g.fillBlock(next.block)
+	}
+}
+
+func (g *gen) fillBlock(b int) {
+	g.at = &g.blocks[b]
+	if b == 0 {
+		g.arguments()
+	}
+	for _, p := range g.at.params {
+		g.offer(p)
+	}
+	n := g.IntN(g.cfg.Insts + 1)
+	if len(g.at.succs) == 1 && len(g.at.preds) == 1 && g.chance(0.5) {
+		n = 0 // an edge block
+	}
+	for range n {
+		g.instruction()
+	}
+	g.terminator()
+}
+
+// offer makes v available.
+func (g *gen) offer(v regalloc.VReg) {
+	k := g.kindOf(v)
+	g.avail[k] = append(g.avail[k], v)
+}
+
+func (g *gen) kindOf(v regalloc.VReg) int {
+	info := &g.vregs[v]
+	switch {
+	case info.Ref:
+		return refKind
+	case info.Bytes == 16:
+		return wideKind
+	}
+	return int(info.Class)
+}
+
+// value returns an available value of the kind; if there is none, or rarely, it
+// is made by an instruction put here.
+func (g *gen) value(kind int) regalloc.VReg {
+	l := g.avail[kind]
+	if len(l) == 0 || g.chance(0.01) {
+		v := g.constant(kind)
+		g.offer(v)
+		return v
+	}
+	if g.chance(g.cfg.FarRate) {
+		return l[g.IntN(len(l))]
+	}
+	return l[len(l)-1-g.IntN(min(len(l), 5))]
+}
+
+func (g *gen) classValue(c regalloc.Class) regalloc.VReg {
+	if c == regalloc.Int {
+		if g.chance(g.cfg.RefRate) {
+			return g.value(refKind)
+		}
+		return g.value(intKind)
+	}
+	if g.chance(0.3) {
+		return g.value(wideKind)
+	}
+	return g.value(floatKind)
+}
+
+func (g *gen) add(x inst) { g.at.insts = append(g.at.insts, x) }
+
+// constant makes an instruction that only defines a value, mostly one that may
+// be repeated.
+func (g *gen) constant(kind int) regalloc.VReg {
+	v := g.newVReg(kind)
+	x := inst{ops: []regalloc.Operand{regalloc.DefOf(v, regalloc.Reg)}, remat: regalloc.NoVReg}
+	if g.chance(0.7) {
+		x.remat = v
+	}
+	g.add(x)
+	return v
+}
+
+// arguments makes the first instruction.
+func (g *gen) arguments() {
+	x := inst{remat: regalloc.NoVReg}
+	for c, order := range g.env.Order {
+		for k := range g.IntN(len(order)) {
+			kind := c
+			if c == int(regalloc.Float) && g.chance(0.3) {
+				kind = wideKind
+			} else if c == int(regalloc.Int) && g.chance(g.cfg.RefRate) {
+				kind = refKind
+			}
+			v := g.newVReg(kind)
+			x.ops = append(x.ops, regalloc.FixedDef(v, order[k]))
+			g.offer(v)
+		}
+	}
+	word := 0
+	for range g.IntN(4) {
+		v := g.newVReg(g.kind())
+		x.ops = append(x.ops, regalloc.StackArgDef(v, word))
+		word += int(g.vregs[v].Bytes) / 8
+		g.offer(v)
+	}
+	g.add(x)
+}
+
+// pick is a random element.
+func pick[T any](g *gen, l ...T) T { return l[g.IntN(len(l))] }
+
+func (g *gen) instruction() {
+	if g.chance(g.cfg.CallRate) {
+		x := g.call()
+		g.finish(&x)
+		return
+	}
+	var x inst
+	switch n := g.IntN(100); {
+	case n < 8:
+		g.offer(g.constant(g.kind()))
+		return
+	case n < 16:
+		x = g.moveInst()
+	case n < 45:
+		x = g.twoAddress()
+	case n < 50:
+		x = g.divide()
+	case n < 54:
+		x = g.odd()
+	case n < 58:
+		x = g.stackOps()
+	default:
+		x = g.plain()
+	}
+	g.finish(&x)
+}
+
+// finish adds x and offers what it defines.
+func (g *gen) finish(x *inst) {
+	x.remat = regalloc.NoVReg
+	g.add(*x)
+	for _, o := range x.ops {
+		if o.Access.Defines() && !g.chance(0.05) {
+			g.offer(o.VReg)
+		}
+	}
+}
+
+func (x *inst) op(o ...regalloc.Operand) { x.ops = append(x.ops, o...) }
+
+// plain has up to three uses and up to one definition.
+func (g *gen) plain() (x inst) {
+	for range g.IntN(4) {
+		o := regalloc.UseOf(g.classValue(pick(g, regalloc.Int, regalloc.Int, regalloc.Float)), pick(g, regalloc.Reg, regalloc.Reg, regalloc.Any))
+		if g.chance(0.05) {
+			o.Access = regalloc.LateUse
+		}
+		x.op(o)
+	}
+	if g.chance(0.8) {
+		o := regalloc.DefOf(g.newVReg(g.kind()), pick(g, regalloc.Reg, regalloc.Reg, regalloc.Reg, regalloc.Any))
+		if g.chance(0.05) {
+			o.Access = regalloc.EarlyDef
+		}
+		x.op(o)
+	}
+	if g.chance(0.03) {
+		x.clobbers = uint16(3 + g.IntN(2))
+	}
+	return x
+}
+
+func (g *gen) moveInst() (x inst) {
+	k := g.kind()
+	v := g.value(k)
+	x.op(regalloc.UseOf(v, pick(g, regalloc.Reg, regalloc.Any)), regalloc.DefOf(g.newVReg(k), pick(g, regalloc.Reg, regalloc.Reg, regalloc.Any)))
+	x.flags = regalloc.IsMove
+	return x
+}
+
+// twoAddress is tied, sometimes with a use in a fixed register as shifts have.
+func (g *gen) twoAddress() (x inst) {
+	c := pick(g, regalloc.Int, regalloc.Int, regalloc.Float)
+	v := g.classValue(c)
+	u := regalloc.UseOf(v, regalloc.Reg)
+	if g.chance(0.03) {
+		u = regalloc.FixedUse(v, g.env.Order[c][0])
+	}
+	x.op(u)
+	switch g.IntN(4) {
+	case 0:
+		x.op(regalloc.FixedUse(g.value(intKind), g.env.Order[0][1]))
+	case 1:
+		x.op(regalloc.UseOf(v, regalloc.Any))
+	case 2:
+		x.op(regalloc.UseOf(g.classValue(c), pick(g, regalloc.Reg, regalloc.Any)))
+	}
+	x.op(regalloc.ReuseDef(g.newVReg(g.kindOf(v)), 0))
+	if g.chance(0.1) {
+		x.op(g.temp(c))
+	}
+	return x
+}
+
+// temp is a definition that nothing uses.
+func (g *gen) temp(c regalloc.Class) regalloc.Operand {
+	return regalloc.Operand{VReg: g.newVReg(int(c)), Constraint: regalloc.Reg, Access: pick(g, regalloc.Def, regalloc.EarlyDef)}
+}
+
+// divide has fixed uses and definitions in the same registers.
+func (g *gen) divide() (x inst) {
+	a, d := g.env.Order[0][0], g.env.Order[0][2]
+	x.op(regalloc.FixedUse(g.value(intKind), a))
+	if g.chance(0.5) {
+		x.op(regalloc.FixedUse(g.value(intKind), d))
+	}
+	o := regalloc.UseOf(g.value(intKind), pick(g, regalloc.Reg, regalloc.Any))
+	if g.chance(0.3) {
+		o.Access = regalloc.LateUse
+	}
+	x.op(o)
+	x.op(regalloc.FixedDef(g.newVReg(intKind), a))
+	if g.chance(0.5) {
+		x.op(regalloc.FixedDef(g.newVReg(intKind), d))
+	} else {
+		x.clobbers = 3
+	}
+	return x
+}
+
+// odd has the rare accesses.
+func (g *gen) odd() (x inst) {
+	c := pick(g, regalloc.Int, regalloc.Float)
+	m := regalloc.Operand{VReg: g.classValue(c), Constraint: pick(g, regalloc.Reg, regalloc.Any), Access: regalloc.Mod}
+	if g.chance(0.3) {
+		m.Constraint, m.Arg = regalloc.Fixed, uint16(g.env.Order[c][3])
+	}
+	x.op(m)
+	if g.chance(0.5) {
+		x.op(regalloc.Operand{VReg: g.classValue(c), Constraint: pick(g, regalloc.Reg, regalloc.Any), Access: regalloc.LateUse})
+	}
+	if fixed := g.env.FixedOnly.OfClass(regalloc.Int); fixed != 0 && g.chance(0.3) {
+		x.op(regalloc.FixedUse(g.value(intKind), fixed.First()))
+		x.op(regalloc.FixedDef(g.newVReg(intKind), fixed.First()))
+	}
+	if g.chance(0.5) {
+		x.op(regalloc.Operand{VReg: g.newVReg(int(c)), Constraint: regalloc.Reg, Access: regalloc.EarlyDef})
+	}
+	if g.chance(0.5) {
+		x.op(g.temp(c))
+	}
+	return x
+}
+
+func (g *gen) stackOps() (x inst) {
+	if g.chance(0.7) {
+		o := regalloc.UseOf(g.value(g.kind()), regalloc.Stack)
+		o.Access = pick(g, regalloc.Use, regalloc.LateUse, regalloc.Mod)
+		x.op(o)
+	}
+	if g.chance(0.7) {
+		x.op(regalloc.DefOf(g.newVReg(g.kind()), regalloc.Stack))
+	}
+	return x
+}
+
+// call has arguments in fixed registers and anywhere, results likewise, and
+// clobbers.
+func (g *gen) call() (x inst) {
+	for c, order := range g.env.Order {
+		n := g.IntN(min(len(order)-1, 5))
+		for k := range n {
+			x.op(regalloc.FixedUse(g.classValue(regalloc.Class(c)), order[n-1-k]))
+		}
+	}
+	if g.chance(0.3) {
+		x.op(regalloc.UseOf(g.value(intKind), pick(g, regalloc.Reg, regalloc.Any)))
+	}
+	n := 0
+	switch {
+	case g.chance(0.01):
+		n = 100 + g.IntN(60)
+	case g.chance(0.2):
+		n = 1 + g.IntN(4)
+	}
+	for range n {
+		o := regalloc.UseOf(g.value(g.kind()), regalloc.Any)
+		if g.chance(0.2) {
+			o.Access = regalloc.LateUse
+		}
+		x.op(o)
+	}
+	x.clobbers = 1
+	if g.chance(0.1) {
+		x.clobbers = 2
+	}
+	if g.chance(0.8) {
+		g.results(&x)
+	}
+	if g.chance(g.cfg.SafepointRate) {
+		x.flags = regalloc.Safepoint
+	}
+	return x
+}
+
+// results are in fixed registers, more of them anywhere.
+func (g *gen) results(x *inst) {
+	for k := range g.IntN(3) {
+		c := pick(g, regalloc.Int, regalloc.Float)
+		kind := int(c)
+		if c == regalloc.Int && g.chance(g.cfg.RefRate) {
+			kind = refKind
+		}
+		x.op(regalloc.FixedDef(g.newVReg(kind), g.env.Order[c][k]))
+	}
+	n := 0
+	switch {
+	case g.chance(0.01):
+		n = 100 + g.IntN(60)
+	case g.chance(0.1):
+		n = 1 + g.IntN(4)
+	}
+	for range n {
+		x.op(regalloc.DefOf(g.newVReg(g.kind()), regalloc.Any))
+	}
+}
+
+// terminator ends the block and chooses the arguments of its edges.
+func (g *gen) terminator() {
+	var x inst
+	succs := g.at.succs
+	// A move on the edge has to be possible.
+	room := len(succs) > 1 || len(succs) == 1 && len(g.blocks[succs[0].to].preds) == 1
+	switch {
+	case len(succs) == 0:
+		for k := range g.IntN(3) {
+			x.op(regalloc.FixedUse(g.value(intKind), g.env.Order[0][k]))
+		}
+		x.flags = regalloc.IsReturn
+	case room && g.chance(g.cfg.TerminatorDefRate):
+		x = g.call()
+		if g.chance(0.3) {
+			x.op(regalloc.DefOf(g.newVReg(g.kind()), regalloc.Any))
+		}
+	case len(succs) > 1 || g.chance(g.cfg.BranchOperandRate):
+		x.op(regalloc.UseOf(g.value(intKind), pick(g, regalloc.Reg, regalloc.Any)))
+		if g.chance(0.3) {
+			x.op(regalloc.UseOf(g.value(intKind), pick(g, regalloc.Reg, regalloc.Any)))
+		}
+		if g.chance(0.2) {
+			x.op(g.temp(regalloc.Int))
+		}
+		if room && g.chance(g.cfg.TerminatorDefRate) {
+			x.op(regalloc.DefOf(g.newVReg(g.kind()), pick(g, regalloc.Reg, regalloc.Any)))
+		}
+	}
+	x.flags |= regalloc.IsTerminator
+	x.remat = regalloc.NoVReg
+	var defs []regalloc.VReg
+	for _, o := range x.ops {
+		if o.Access.Defines() {
+			defs = append(defs, o.VReg)
+		}
+	}
+	for k := range succs {
+		e := &succs[k]
+		for _, p := range g.blocks[e.to].params {
+			e.args = append(e.args, g.argument(g.kindOf(p), room, defs))
+		}
+	}
+	g.add(x)
+	if room {
+		for _, v := range defs {
+			g.offer(v)
+		}
+	}
+}
+
+// argument is a value, if room also one that the terminator defines.
+func (g *gen) argument(kind int, room bool, defs []regalloc.VReg) regalloc.VReg {
+	if room && len(defs) > 0 && g.chance(0.3) {
+		if v := defs[g.IntN(len(defs))]; g.kindOf(v) == kind {
+			return v
+		}
+	}
+	return g.value(kind)
+}

@@ -1,0 +1,225 @@
+// Package gen makes random inputs for register allocators: valid ones (I1 to I6
+// of regalloc.Input) of every shape that the contract allows, whether or not a
+// back end would make them.
+//
+// Place in the pipeline: tests and fuzzing only.
+//
+// Input: a source of random numbers, a Config, a regalloc.MachineEnv.
+// Output: a regalloc.Input.
+package gen
+
+import (
+	"math/rand/v2"
+
+	"github.com/waot-project/waot/regalloc"
+)
+
+// Config is the distribution. Rates are in 0 to 1.
+type Config struct {
+	// Blocks and Insts are the greatest number of blocks before critical edges
+	// are split, and of ordinary instructions in one block.
+	Blocks, Insts int
+	// LoopRate is the chance that a block has an edge backward, IrreducibleRate
+	// that it goes anywhere.
+	LoopRate, IrreducibleRate float64
+	// ShuffleRate is the chance of a layout in random order.
+	ShuffleRate float64
+	// CallRate is the chance that an instruction is a call, SafepointRate that a
+	// call is a safepoint.
+	CallRate, SafepointRate float64
+	// RefRate, FloatRate: the chance of a value to be one.
+	RefRate, FloatRate float64
+	// ParamRate is the chance that a block has parameters, Params the greatest
+	// number (rarely ten times that).
+	ParamRate float64
+	Params    int
+	// BranchOperandRate is the chance of a terminator with operands where it
+	// needs none, TerminatorDefRate of one with definitions.
+	BranchOperandRate, TerminatorDefRate float64
+	// FarRate is the chance that a use is of any available value rather than of
+	// a recent one: it determines register pressure.
+	FarRate float64
+}
+
+// Default is a distribution with something of everything.
+func Default() Config {
+	return Config{
+		Blocks: 36, Insts: 22, LoopRate: 0.12, IrreducibleRate: 0.02, ShuffleRate: 0.2,
+		CallRate: 0.06, SafepointRate: 0.5, RefRate: 0.15, FloatRate: 0.3,
+		ParamRate: 0.35, Params: 5, BranchOperandRate: 0.02, TerminatorDefRate: 0.05, FarRate: 0.3,
+	}
+}
+
+// inst is an instruction under construction.
+type inst struct {
+	ops      []regalloc.Operand
+	clobbers uint16
+	flags    regalloc.InstFlags
+	remat    regalloc.VReg
+}
+
+// edge is a way to block to.
+type edge struct {
+	to   int
+	args []regalloc.VReg
+}
+
+type block struct {
+	params []regalloc.VReg
+	insts  []inst
+	succs  []edge
+	preds  []int
+	kids   []int // of the dominator tree
+	idom   int
+	depth  uint16
+	cold   bool
+}
+
+// gen is the state of making one function.
+type gen struct {
+	*rand.Rand
+	cfg    Config
+	env    *regalloc.MachineEnv
+	vregs  []regalloc.VRegInfo
+	sets   []regalloc.PRegSet
+	blocks []block
+	rpo    []int
+	// avail are the values that may be used here, by kind, oldest first.
+	avail [numKinds][]regalloc.VReg
+	at    *block
+}
+
+// The kinds of values.
+const (
+	intKind = iota
+	floatKind
+	wideKind
+	refKind
+	numKinds
+)
+
+var kinds = [numKinds]regalloc.VRegInfo{
+	{Class: regalloc.Int, Bytes: 8, Remat: regalloc.NoInst},
+	{Class: regalloc.Float, Bytes: 8, Remat: regalloc.NoInst},
+	{Class: regalloc.Float, Bytes: 16, Remat: regalloc.NoInst},
+	{Class: regalloc.Int, Bytes: 8, Ref: true, Remat: regalloc.NoInst},
+}
+
+// Func makes one function. env must have at least six allocatable registers of
+// each class, of which a few are not callee-saved.
+func Func(r *rand.Rand, cfg Config, env *regalloc.MachineEnv) *regalloc.Input {
+	g := &gen{Rand: r, cfg: cfg, env: env}
+	g.makeSets()
+	g.makeGraph()
+	g.splitCritical()
+	g.dominators()
+	g.loopDepths()
+	g.makeParams()
+	g.fill()
+	return g.layout()
+}
+
+func (g *gen) chance(p float64) bool { return g.Float64() < p }
+
+func (g *gen) newVReg(kind int) regalloc.VReg {
+	g.vregs = append(g.vregs, kinds[kind])
+	return regalloc.VReg(len(g.vregs) - 1)
+}
+
+func (g *gen) kind() int {
+	switch x := g.Float64(); {
+	case x < g.cfg.RefRate:
+		return refKind
+	case x < g.cfg.RefRate+g.cfg.FloatRate:
+		if g.chance(0.3) {
+			return wideKind
+		}
+		return floatKind
+	}
+	return intKind
+}
+
+// makeSets makes the clobber sets: calls, calls that keep nothing, small ones.
+func (g *gen) makeSets() {
+	var order regalloc.PRegSet
+	for _, list := range g.env.Order {
+		for _, p := range list {
+			order = order.Add(p)
+		}
+	}
+	ints, floats := g.env.Order[0], g.env.Order[1]
+	g.sets = []regalloc.PRegSet{
+		0,
+		order &^ g.env.CalleeSaved,
+		order,
+		regalloc.SetOf(ints[2]),
+		regalloc.SetOf(ints[0], floats[1], floats[2]),
+	}
+	if p := g.env.Scratch[regalloc.Float]; p != regalloc.NoPReg {
+		g.sets[1] = g.sets[1].Add(p)
+	}
+}
+
+// layout puts the blocks in order and makes an Input.
+func (g *gen) layout() *regalloc.Input {
+	order := g.blockOrder()
+	number := make([]int, len(g.blocks))
+	for n, b := range order {
+		number[b] = n
+	}
+	in := &regalloc.Input{VRegs: g.vregs, ClobberSets: g.sets}
+	for _, b := range order {
+		src := &g.blocks[b]
+		info := regalloc.BlockInfo{LoopDepth: src.depth, Cold: src.cold}
+		info.Insts.Start = uint32(len(in.Insts))
+		for _, x := range src.insts {
+			if x.remat != regalloc.NoVReg {
+				in.VRegs[x.remat].Remat = regalloc.Inst(len(in.Insts))
+			}
+			in.Operands = append(in.Operands, x.ops...)
+			in.Insts = append(in.Insts, regalloc.InstInfo{
+				OperandEnd: uint32(len(in.Operands)), Clobbers: x.clobbers, Flags: x.flags,
+			})
+		}
+		info.Insts.End = uint32(len(in.Insts))
+		info.Params = list(&in.VRegLists, src.params)
+		info.Preds.Start = uint32(len(in.BlockLists))
+		for _, p := range src.preds {
+			in.BlockLists = append(in.BlockLists, regalloc.Block(number[p]))
+		}
+		info.Preds.End = uint32(len(in.BlockLists))
+		info.Succs.Start = uint32(len(in.Edges))
+		for _, e := range src.succs {
+			in.Edges = append(in.Edges, regalloc.Edge{
+				To: regalloc.Block(number[e.to]), Args: list(&in.VRegLists, e.args),
+			})
+		}
+		info.Succs.End = uint32(len(in.Edges))
+		in.Blocks = append(in.Blocks, info)
+	}
+	return in
+}
+
+func list(to *[]regalloc.VReg, vs []regalloc.VReg) regalloc.Range {
+	start := uint32(len(*to))
+	*to = append(*to, vs...)
+	return regalloc.Range{Start: start, End: uint32(len(*to))}
+}
+
+// blockOrder is reverse post-order with cold blocks last, or anything.
+func (g *gen) blockOrder() []int {
+	var order, cold []int
+	for _, b := range g.rpo {
+		if g.blocks[b].cold && b != 0 {
+			cold = append(cold, b)
+		} else {
+			order = append(order, b)
+		}
+	}
+	order = append(order, cold...)
+	if g.chance(g.cfg.ShuffleRate) {
+		rest := order[1:]
+		g.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
+	}
+	return order
+}
