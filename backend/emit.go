@@ -70,6 +70,9 @@ func (e *Emitter) run() (*Code, error) {
 			}
 		}
 	}
+	for n := range e.VC.Tables {
+		e.Target.EmitTable(e, uint32(n))
+	}
 	res, err := b.Finish()
 	if err != nil {
 		return nil, err
@@ -140,6 +143,12 @@ func (e *Emitter) Label(b int) machbuffer.Label { return machbuffer.Label(b) }
 
 // TableLabel is the label of jump table n, for the machine to bind.
 func (e *Emitter) TableLabel(n uint32) machbuffer.Label { return e.tables[n] }
+
+// Table is the blocks of jump table n, the default last.
+func (e *Emitter) Table(n uint32) []uint32 {
+	r := e.VC.Tables[n]
+	return e.VC.TableBlocks[r.Start:r.End]
+}
 
 // Trap records that the instruction at off may trap.
 func (e *Emitter) Trap(off uint32, code abi.TrapCode, fault abi.FaultKind, memory uint32, src uint32) {

@@ -164,9 +164,12 @@ func (l *Lower) PoolConst(lo, hi uint64, bytes uint8) uint32 {
 
 // JumpTable is the number of a jump table of the given edges of the block.
 func (l *Lower) JumpTable(edges []uint32) uint32 {
-	s := uint32(len(l.vc.TableEdges))
-	l.vc.TableEdges = append(l.vc.TableEdges, edges...)
-	l.vc.Tables = append(l.vc.Tables, regalloc.Range{Start: s, End: uint32(len(l.vc.TableEdges))})
+	succs := l.Order.SuccsOf(l.block)
+	s := uint32(len(l.vc.TableBlocks))
+	for _, e := range edges {
+		l.vc.TableBlocks = append(l.vc.TableBlocks, succs[e].To)
+	}
+	l.vc.Tables = append(l.vc.Tables, regalloc.Range{Start: s, End: uint32(len(l.vc.TableBlocks))})
 	return uint32(len(l.vc.Tables) - 1)
 }
 

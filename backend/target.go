@@ -44,6 +44,8 @@ type Target struct {
 	EmitInst func(e *Emitter, i regalloc.Inst)
 	// EmitEdit emits an edit.
 	EmitEdit func(e *Emitter, ed *regalloc.Edit)
+	// EmitTable emits jump table n, behind the code.
+	EmitTable func(e *Emitter, n uint32)
 	// MaxBytes bounds the size of the emitted instruction i.
 	MaxBytes func(e *Emitter, i regalloc.Inst) uint32
 	// MaxEdit bounds the size of an edit, in bytes.

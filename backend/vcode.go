@@ -14,9 +14,9 @@ type VCode struct {
 	Headers []bool
 	// Consts is the pool of ModeConst.
 	Consts []PoolConst
-	// Tables are the jump tables, ranges of TableEdges: edge numbers of the block.
-	Tables     []regalloc.Range
-	TableEdges []uint32
+	// Tables are the jump tables, ranges of TableBlocks.
+	Tables      []regalloc.Range
+	TableBlocks []uint32
 	// LocalBytes and OutArgBytes are the sizes of the frame's area of hidden results and of
 	// the outgoing argument area.
 	LocalBytes, OutArgBytes int
@@ -40,6 +40,6 @@ func (vc *VCode) reset() {
 	}
 	*vc = VCode{
 		In: *in, Insts: vc.Insts[:0], Srcs: vc.Srcs[:0], Headers: vc.Headers[:0], Consts: vc.Consts[:0],
-		Tables: vc.Tables[:0], TableEdges: vc.TableEdges[:0],
+		Tables: vc.Tables[:0], TableBlocks: vc.TableBlocks[:0],
 	}
 }

@@ -45,6 +45,7 @@ const (
 	ValueResult ValueKind = iota // of instruction Def
 	ValueParam                   // of block Def
 	ValueAlias                   // of value Def: the same value under another name
+	ValueDead                    // of nothing: removed, and not used
 )
 
 // ValueData describes one value.

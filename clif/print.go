@@ -58,13 +58,14 @@ func (p *Printer) block(b *strings.Builder, blk Block) {
 	f := p.F
 	b.WriteString(blk.String())
 	if params := f.Params(blk); len(params) > 0 {
+		b.WriteByte('(')
 		for i, v := range params {
-			fmt.Fprintf(b, "%c%v: %v", "(,"[min(i, 1)], Value(v), f.TypeOf(Value(v)))
-			if i+1 < len(params) {
-				continue
+			if i > 0 {
+				b.WriteString(", ")
 			}
-			b.WriteByte(')')
+			fmt.Fprintf(b, "%v: %v", Value(v), f.TypeOf(Value(v)))
 		}
+		b.WriteByte(')')
 	}
 	b.WriteString(":\n")
 	for i := f.Blocks[blk].Start; i < f.Blocks[blk].End; i++ {
@@ -77,7 +78,8 @@ func (p *Printer) block(b *strings.Builder, blk Block) {
 			comment = fmt.Sprintf("@%04x", f.Srcs[i])
 		}
 		if p.Annotate != nil {
-			comment += p.Annotate(i)
+			comment = strings.TrimPrefix(comment+" "+p.Annotate(i), " ")
+			comment = strings.TrimSuffix(comment, " ")
 		}
 		if comment != "" {
 			line = fmt.Sprintf("%-50s ; %s", line, comment)

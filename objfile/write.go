@@ -171,9 +171,12 @@ func (w *elfWriter) addSymbols() {
 	extended := make([]byte, 4*n)
 	useExtended := false
 	strs := newStringTable(n)
-	for i := range w.o.Symbols {
-		s := &w.o.Symbols[i]
-		at := int(w.symbol[i])
+	order := make([]int, n) // by ELF number, so that reading and writing again changes nothing
+	for i, at := range w.symbol {
+		order[at] = i
+	}
+	for at := 1; at < n; at++ {
+		s := &w.o.Symbols[order[at]]
 		b := tab[symSize*at:]
 		binary.LittleEndian.PutUint32(b, strs.add(s.Name))
 		b[4] = uint8(s.Binding)<<4 | symbolTypes[s.Kind]

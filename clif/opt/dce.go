@@ -68,12 +68,12 @@ func (l *liveness) needArgs(f *clif.Func, d *clif.InstData) {
 }
 
 // dropDeadParams removes the parameters of b that are not needed, by way of
-// compact, which looks for aliases.
+// compact, which keeps what is still a parameter.
 func (o *Optimizer) dropDeadParams(f *clif.Func, b clif.Block) {
 	dead := false
 	for _, p := range f.Params(b) {
 		if !o.live.live[p] {
-			alias(f, clif.Value(p), clif.Value(p))
+			f.Values[p].Kind = clif.ValueDead
 			dead = true
 		}
 	}

@@ -16,7 +16,7 @@ func removeParams(o *Optimizer, f *clif.Func) {
 		changed = false
 		for _, b := range o.cfg.Order()[1:] {
 			for i, p := range f.Params(b) {
-				if f.Values[p].Kind == clif.ValueAlias {
+				if f.Values[p].Kind != clif.ValueParam {
 					continue
 				}
 				if v := o.onlyValue(f, b, i, clif.Value(p)); v != clif.NoValue && o.spend() {
@@ -51,13 +51,13 @@ func (o *Optimizer) onlyValue(f *clif.Func, b clif.Block, i int, p clif.Value) c
 	return same
 }
 
-// compact drops the parameters of b that have become aliases, and their
+// compact drops the parameters of b that have become aliases or dead, and their
 // arguments along every edge.
 func (o *Optimizer) compact(f *clif.Func, b clif.Block) {
 	params := f.Params(b)
 	keep := o.par.keep[:0]
 	for i, p := range params {
-		if f.Values[p].Kind != clif.ValueAlias {
+		if f.Values[p].Kind == clif.ValueParam {
 			f.Values[p].Num = uint16(len(keep))
 			keep = append(keep, uint32(i))
 		}

@@ -1,6 +1,9 @@
 package verify
 
-import "github.com/waot-project/waot/clif"
+import (
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/abi"
+)
 
 // types checks the operands and results of d against OpInfo.Sig and, for calls
 // and returns, the signature.
@@ -81,6 +84,26 @@ func (v *verifier) constant(d *clif.InstData) {
 		if d.Type.Bits() == 32 && d.Imm>>32 != 0 {
 			v.fail("constant 0x%x does not fit %v", d.Imm, d.Type)
 		}
+	case clif.OpRefNull:
+		if d.Imm != 0 {
+			v.fail("null is 0x%x", d.Imm)
+		}
+	case clif.OpIcmp:
+		if d.IntCC() >= clif.NumIntCCs {
+			v.fail("condition %d", d.Cond)
+		}
+	case clif.OpFcmp:
+		if d.FloatCC() >= clif.NumFloatCCs {
+			v.fail("condition %d", d.Cond)
+		}
+	case clif.OpTrap, clif.OpTrapIf:
+		if d.Trap() == abi.TrapNone || d.Trap() >= abi.NumTrapCodes {
+			v.fail("trap code %d", d.Cond)
+		}
+	case clif.OpFuncAddr:
+		if !m.Funcs[d.Aux].Addressed {
+			v.fail("fn%d is not addressed", d.Aux)
+		}
 	case clif.OpGlobalGet, clif.OpGlobalSet:
 		if m.Globals[d.Aux].Type != d.Type {
 			v.fail("global%d has the type %v", d.Aux, m.Globals[d.Aux].Type)
@@ -89,9 +112,32 @@ func (v *verifier) constant(d *clif.InstData) {
 		if m.Tables[d.Aux].Elem != d.Type {
 			v.fail("table%d has elements of type %v", d.Aux, m.Tables[d.Aux].Elem)
 		}
-	case clif.OpLoad, clif.OpStore:
-		if a := d.Access(); a >= clif.NumAccesses || a != clif.Full && (!d.Type.IsInt() || a.Bytes(d.Type) >= d.Type.Bits()/8) {
-			v.fail("access %d does not fit %v", d.Cond, d.Type)
+	case clif.OpTableCopy:
+		v.sameElements(m.Tables[d.Aux].Elem, m.Tables[d.Imm].Elem)
+	case clif.OpTableInit:
+		v.sameElements(m.Tables[d.Aux].Elem, m.Elems[d.Imm].Type)
+	case clif.OpElemSet:
+		v.sameElements(d.Type, m.Elems[d.Aux].Type)
+		if v.f.Index != m.InitFunc() {
+			v.fail("elem_set outside of the init function")
 		}
+	case clif.OpLoad, clif.OpStore:
+		v.access(d)
+	}
+}
+
+func (v *verifier) sameElements(a, b clif.Type) {
+	if a != b {
+		v.fail("elements of type %v and %v", a, b)
+	}
+}
+
+// access checks the width of a load or store.
+func (v *verifier) access(d *clif.InstData) {
+	a := d.Access()
+	if a >= clif.NumAccesses || a != clif.Full && (!d.Type.IsInt() || a.Bytes(d.Type) >= d.Type.Bits()/8) {
+		v.fail("access %d does not fit %v", d.Cond, d.Type)
+	} else if d.Op == clif.OpStore && a.Signed() {
+		v.fail("a store has no sign")
 	}
 }

@@ -72,7 +72,9 @@ func (v *verifier) fail(format string, args ...any) {
 	}
 	v.err = &Error{Func: v.f.Name, Block: v.block, Inst: v.inst, Msg: fmt.Sprintf(format, args...)}
 	if v.inst != clif.NoInst {
-		v.err.Text = v.f.Insts[v.inst].Op.String()
+		if op := v.f.Insts[v.inst].Op; op < clif.NumOpcodes {
+			v.err.Text = op.String()
+		}
 	}
 }
 
@@ -98,7 +100,7 @@ func (v *verifier) structure() {
 			return
 		}
 		term := f.Terminator(b)
-		if term == clif.NoInst || !f.Insts[term].Op.IsTerminator() {
+		if term == clif.NoInst || f.Insts[term].Op >= clif.NumOpcodes || !f.Insts[term].Op.IsTerminator() {
 			v.fail("does not end in a terminator")
 			return
 		}
@@ -109,7 +111,9 @@ func (v *verifier) structure() {
 				return
 			}
 			owner[i] = true
-			v.shape(i, term)
+			if v.shape(i, term); v.err != nil {
+				return
+			}
 		}
 	}
 	v.block, v.inst = f.Entry(), clif.NoInst
@@ -120,7 +124,37 @@ func (v *verifier) structure() {
 		return
 	}
 	for i, p := range params {
+		if int(p) >= len(f.Values) {
+			v.fail("value v%d does not exist", p)
+			return
+		}
 		v.wantType(clif.Value(p), sig.Params[i])
+	}
+	v.targets(placed)
+}
+
+// targets checks that branches go to blocks of the layout other than the entry,
+// whose parameters are the function's.
+func (v *verifier) targets(placed []bool) {
+	f := v.f
+	for _, b := range f.Layout {
+		v.block, v.inst = b, f.Terminator(b)
+		d := &f.Insts[v.inst]
+		if d.Op == clif.OpBrTable && d.C == 0 {
+			v.fail("no targets")
+		}
+		for _, t := range f.AppendTargets(nil, d) {
+			to := f.Targets[t].Block
+			if !placed[to] {
+				v.fail("branch to %v, which is not in the layout", to)
+			}
+			if to == f.Entry() {
+				v.fail("branch to the entry")
+			}
+		}
+		if v.err != nil {
+			return
+		}
 	}
 }
 
@@ -149,6 +183,13 @@ func (v *verifier) shape(i, term clif.Inst) {
 		r := uint32(d.Result) + n
 		if int(r) >= len(f.Values) || f.Values[r].Kind != clif.ValueResult || f.Values[r].Def != uint32(i) {
 			v.fail("result v%d is not this instruction's", r)
+		}
+	}
+	switch info.Format {
+	case clif.FormatBrTable, clif.FormatReturn, clif.FormatCall, clif.FormatCallRef:
+		if uint64(d.B)+uint64(d.C) > uint64(len(f.Pool)) {
+			v.fail("list %d, %d is not in the pool", d.B, d.C)
+			return
 		}
 	}
 	for _, t := range f.AppendTargets(nil, d) {
@@ -197,6 +238,10 @@ func (v *verifier) definitions() {
 	for _, b := range f.Layout {
 		v.block, v.inst = b, clif.NoInst
 		for n, p := range f.Params(b) {
+			if int(p) >= len(f.Values) {
+				v.fail("value v%d does not exist", p)
+				return
+			}
 			d := &f.Values[p]
 			if d.Kind != clif.ValueParam || d.Def != uint32(b) || int(d.Num) != n {
 				v.fail("v%d is not parameter %d", p, n)
@@ -205,6 +250,9 @@ func (v *verifier) definitions() {
 		}
 		for i := f.Blocks[b].Start; i < f.Blocks[b].End; i++ {
 			d := &f.Insts[i]
+			if d.Op == clif.OpNop {
+				continue
+			}
 			for n := range clif.Value(d.NumResults) {
 				v.defBlock[d.Result+n] = b
 			}

@@ -1,3 +1,5 @@
+//go:build linux && amd64
+
 package inproc
 
 import "github.com/waot-project/waot/internal/meta"
@@ -340,6 +342,16 @@ var testCode = map[string]testFunc{
 		code:   "554889e5e8000000005dc3",
 		fixups: []fixup{{5, "f_overflow", -4}},
 		calls:  []meta.Call{{Offset: 9, Src: 108}},
+	},
+	//	push rbp
+	//	mov rbp, rsp
+	//	sub rsp, 8
+	//	call f_overflow24
+	//	ud2
+	"overflow24": {
+		code:   "554889e54883ec08e8000000000f0b",
+		fixups: []fixup{{9, "f_overflow24", -4}},
+		calls:  []meta.Call{{Offset: 13, Src: 113}},
 	},
 	//	push rbp
 	//	mov rbp, rsp

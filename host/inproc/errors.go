@@ -26,6 +26,9 @@ const (
 	// ErrType: arguments or results do not fit the type of the function, or a
 	// reference the type of the table or global.
 	ErrType = Error("inproc: type mismatch")
+	// ErrNoSpace, inside a SystemError: memory, the code arena or the native stacks are
+	// used up.
+	ErrNoSpace = Error("no space left")
 	// ErrBounds: an index outside of a table.
 	ErrBounds = Error("inproc: index out of bounds")
 	// ErrV128: the type has v128, which cannot cross between host and native code.

@@ -207,7 +207,9 @@ func (s *Store) takeScratch(t *funcType) (args, results []uint64) {
 	}
 	b := s.scratch[top : top+np+nr : top+np+nr]
 	s.scratchTop = top + np + nr
-	clear(b[np:])
+	if nr != 0 {
+		clear(b[np:])
+	}
 	return b[:np:np], b[np:]
 }
 

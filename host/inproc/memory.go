@@ -56,7 +56,7 @@ func (s *Store) newMemory(l Limits) (*Memory, error) {
 	if l.Min > limit {
 		return nil, &LimitError{"memory pages", l.Min, limit}
 	}
-	const size = memoryHeader + abi.MemoryReservation
+	size := bytes64(memoryHeader + abi.MemoryReservation)
 	low, err := reserve(size, protNone)
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (s *Store) newMemory(l Limits) (*Memory, error) {
 	store64(m.base-idBelow, uint64(len(s.memories)))
 	if m.Grow(l.Min) == failure {
 		munmap(low, size)
-		return nil, &LimitError{"memory pages", l.Min, 0}
+		return nil, &SystemError{"committing a memory", ErrNoSpace}
 	}
 	s.memories = append(s.memories, m)
 	return m, nil

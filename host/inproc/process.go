@@ -2,10 +2,8 @@ package inproc
 
 import (
 	"encoding/binary"
-	"sync"
-	"syscall"
-
 	"github.com/waot-project/waot/internal/abi"
+	"sync"
 )
 
 const (
@@ -67,7 +65,7 @@ func (p *processState) setUp() error {
 	p.cpu = cpuLevel()
 	var low, size uintptr
 	var err error
-	for size = codeArena; ; size /= 2 {
+	for size = bytes64(codeArena); ; size /= 2 {
 		if low, err = reserve(size, protNone); err == nil {
 			break
 		}
@@ -76,13 +74,13 @@ func (p *processState) setUp() error {
 		}
 	}
 	p.free = []extent{{alignUp(low, granule), size - granule}}
-	stackLow, err := reserve((maxStacks+1)*stackSize, protNone)
+	stackLow, err := reserve(bytes64((maxStacks+1)*stackSize), protNone)
 	if err != nil {
 		return err
 	}
 	signals.codeLow, signals.codeSize = low, size
 	signals.stackLow = alignUp(stackLow, stackSize)
-	signals.stackSize = maxStacks * stackSize
+	signals.stackSize = bytes64(maxStacks * stackSize)
 	if err := p.placeHelpers(); err != nil {
 		return err
 	}
@@ -128,7 +126,7 @@ func (p *processState) allocCode(size uintptr) (uintptr, error) {
 		}
 		return at, nil
 	}
-	return 0, &SystemError{"the code arena is full", syscall.ENOMEM}
+	return 0, &SystemError{"code arena", ErrNoSpace}
 }
 
 // freeCode makes a range of the arena inaccessible and gives it back.
@@ -242,7 +240,7 @@ func (p *processState) takeStack() (uintptr, error) {
 		return at, nil
 	}
 	if p.stacksUsed == maxStacks {
-		return 0, &SystemError{"no native stack left", syscall.ENOMEM}
+		return 0, &SystemError{"native stacks", ErrNoSpace}
 	}
 	at := signals.stackLow + uintptr(p.stacksUsed)*stackSize
 	if err := mprotect(at+stackGuard, stackSize-stackGuard, protRW); err != nil {

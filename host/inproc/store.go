@@ -238,12 +238,12 @@ func (s *Store) Extern(ref uint64) any {
 	return nil
 }
 
-// instanceAt is the instance whose code contains pc.
-func (s *Store) instanceAt(pc uintptr) *Instance {
+// instanceIn is the instance whose mapping contains address a.
+func (s *Store) instanceIn(a uintptr) *Instance {
 	lo, hi := 0, len(s.instances)
 	for lo < hi {
 		mid := (lo + hi) / 2
-		if s.instances[mid].base <= pc {
+		if s.instances[mid].base <= a {
 			lo = mid + 1
 		} else {
 			hi = mid
@@ -253,7 +253,16 @@ func (s *Store) instanceAt(pc uintptr) *Instance {
 		return nil
 	}
 	i := s.instances[lo-1]
-	if pc-i.base >= i.module.length[Text] {
+	if a-i.base >= i.module.size {
+		return nil
+	}
+	return i
+}
+
+// instanceAt is the instance whose code contains pc.
+func (s *Store) instanceAt(pc uintptr) *Instance {
+	i := s.instanceIn(pc)
+	if i == nil || pc-i.base >= i.module.length[Text] {
 		return nil
 	}
 	return i
@@ -298,12 +307,8 @@ func (s *Store) isDescriptor(a uintptr) bool {
 			return true
 		}
 	}
-	for _, i := range s.instances {
-		if n := i.module.length[Data]; a-i.data < n && n-(a-i.data) >= descSize {
-			return true
-		}
-	}
-	return false
+	i := s.instanceIn(a)
+	return i != nil && a-i.data < i.module.length[Data] && i.module.length[Data]-(a-i.data) >= descSize
 }
 
 // isReference reports whether v may be stored where references of type t are.

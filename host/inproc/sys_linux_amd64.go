@@ -112,7 +112,7 @@ type sigaction struct {
 
 // hookedSignals are the signals whose handler is replaced: the synchronous faults.
 // SIGURG and SIGPROF would join them for preemption.
-var hookedSignals = [...]syscall.Signal{syscall.SIGILL, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGSEGV}
+var hookedSignals = [...]int{sigILL, sigBUS, sigFPE, sigSEGV}
 
 // hookSignals puts signalHandler before the handlers that are installed, with
 // the same flags, mask and restorer, so that the previous handler finds what it

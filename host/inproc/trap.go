@@ -4,9 +4,16 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"syscall"
 
 	"github.com/waot-project/waot/internal/abi"
+)
+
+// Linux's numbers of the signals of faults.
+const (
+	sigILL  = 4
+	sigBUS  = 7
+	sigFPE  = 8
+	sigSEGV = 11
 )
 
 // nullPage is the size of page zero, where accesses through null fall.
@@ -20,9 +27,9 @@ func (s *Store) classify() error {
 	if i == nil {
 		s.abort("a fault in native code of no instance")
 	}
-	signal := syscall.Signal(c.faultSignal)
+	signal := c.faultSignal
 	// Faults of the page tables carry an address; others (a non-canonical address) do not.
-	hasAddress := (signal == syscall.SIGSEGV || signal == syscall.SIGBUS) &&
+	hasAddress := (signal == sigSEGV || signal == sigBUS) &&
 		(c.faultSICode == 1 || c.faultSICode == 2)
 	if hasAddress && c.faultAddr-s.stack < stackGuard {
 		return s.trap(abi.TrapStackOverflow)
@@ -34,13 +41,13 @@ func (s *Store) classify() error {
 	ok := false
 	switch site.Fault {
 	case abi.FaultUndefined:
-		ok = signal == syscall.SIGILL
+		ok = signal == sigILL
 	case abi.FaultMemory:
-		ok = hasAddress && c.faultAddr-i.memories[site.Memory].base < abi.MemoryReservation
+		ok = hasAddress && c.faultAddr-i.memories[site.Memory].base < bytes64(abi.MemoryReservation)
 	case abi.FaultNull:
-		ok = hasAddress && signal == syscall.SIGSEGV && c.faultAddr < nullPage
+		ok = hasAddress && signal == sigSEGV && c.faultAddr < nullPage
 	case abi.FaultDivide:
-		ok = signal == syscall.SIGFPE
+		ok = signal == sigFPE
 	}
 	if !ok {
 		s.abort(fmt.Sprintf("a fault that does not fit the trap table (%s, kind %d)", site.Code, site.Fault))
@@ -53,8 +60,8 @@ func (s *Store) classify() error {
 func (s *Store) abort(what string) {
 	c := s.ctx
 	fmt.Fprintf(os.Stderr, "waot: fatal: %s\n", what)
-	fmt.Fprintf(os.Stderr, "signal %d (%v) code %d, pc %#x, address %#x, sp %#x, fp %#x\n",
-		c.faultSignal, syscall.Signal(c.faultSignal), c.faultSICode, c.faultPC, c.faultAddr, c.faultSP, c.faultFP)
+	fmt.Fprintf(os.Stderr, "signal %d code %d, pc %#x, address %#x, sp %#x, fp %#x\n",
+		c.faultSignal, c.faultSICode, c.faultPC, c.faultAddr, c.faultSP, c.faultFP)
 	if i := s.instanceAt(c.faultPC); i != nil {
 		offset := uint32(c.faultPC - i.base)
 		fmt.Fprintf(os.Stderr, "text offset %#x of module %q", offset, i.module.meta.Name)

@@ -26,6 +26,10 @@ type Config struct {
 	Stdout, Stderr io.Writer
 	// Dirs are the directories given to the program, from descriptor 3 on.
 	Dirs []Dir
+	// Walltime gives nanoseconds since 1970, Monotonic nanoseconds since any moment, Rand
+	// random bytes; nil means the real ones. With all three, a run can be repeated.
+	Walltime, Monotonic func() int64
+	Rand                io.Reader
 	// Store bounds memories and tables.
 	Store inproc.Config
 	// Imports gives what is imported from other modules than WASI's; it may be nil.

@@ -42,7 +42,8 @@ func (p *Program) setUp(img *inproc.Image, cfg Config) (err error) {
 	for i := range list {
 		p.funcs[list[i].Name] = &list[i]
 	}
-	w := wasi.Config{Args: cfg.Args, Env: cfg.Env, Stdin: cfg.Stdin, Stdout: cfg.Stdout, Stderr: cfg.Stderr}
+	w := wasi.Config{Args: cfg.Args, Env: cfg.Env, Stdin: cfg.Stdin, Stdout: cfg.Stdout, Stderr: cfg.Stderr,
+		Walltime: cfg.Walltime, Monotonic: cfg.Monotonic, Rand: cfg.Rand}
 	for _, d := range cfg.Dirs {
 		w.Preopens = append(w.Preopens, wasi.Preopen{Guest: d.Guest, Host: d.Host, ReadOnly: d.ReadOnly})
 	}

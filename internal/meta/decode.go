@@ -97,6 +97,14 @@ func (d *decoder) count(size int, what string) int {
 	return int(d.num(uint64((len(d.b)-min(d.at, len(d.b)))/size), what))
 }
 
+// list is n zero values, nil if n is 0.
+func list[T any](n int) []T {
+	if n == 0 {
+		return nil
+	}
+	return make([]T, n)
+}
+
 // index is a number below n.
 func (d *decoder) index(n int, what string) uint32 {
 	x := d.num32(what)
@@ -220,14 +228,14 @@ func (d *decoder) module(m *Module, sizes Sizes) {
 	}
 	m.Helpers = d.slot(m, 8*uint64(abi.NumHelpers), "helper slots")
 	m.TypeSlots = d.num32("type slots")
-	m.SlotTypes = make([]uint32, d.count(1, "number of type slots"))
+	m.SlotTypes = list[uint32](d.count(1, "number of type slots"))
 	if d.err == nil && (m.TypeSlots%8 != 0 || uint64(m.TypeSlots)+8*uint64(len(m.SlotTypes)) > uint64(m.InstanceSize)) {
 		d.fail("type slots are outside of the instance data")
 	}
 	for i := range m.SlotTypes {
 		m.SlotTypes[i] = d.num32("type of a slot")
 	}
-	m.Types = make([]FuncType, d.count(2, "number of types"))
+	m.Types = list[FuncType](d.count(2, "number of types"))
 	for i := range m.Types {
 		m.Types[i] = FuncType{Params: d.types(), Results: d.types()}
 	}
@@ -240,7 +248,7 @@ func (d *decoder) module(m *Module, sizes Sizes) {
 	d.globals(m)
 	d.funcs(m, sizes.Text)
 	d.exports(m)
-	m.Digests = make([]SectionDigest, d.count(1+DigestSize, "number of digests"))
+	m.Digests = list[SectionDigest](d.count(1+DigestSize, "number of digests"))
 	for i := range m.Digests {
 		m.Digests[i].Section = d.str("section of a digest")
 		if d.err != nil || len(d.b)-d.at < DigestSize {
@@ -261,14 +269,14 @@ func (d *decoder) limits() (lo, hi uint64, hasMax bool) {
 }
 
 func (d *decoder) memories(m *Module) {
-	m.Memories = make([]Memory, d.count(5, "number of memories"))
+	m.Memories = list[Memory](d.count(5, "number of memories"))
 	for i := range m.Memories {
 		x := &m.Memories[i]
 		x.Slot = d.slot(m, 8, "memory slot")
 		x.Min, x.Max, x.HasMax = d.limits()
 		x.Import = d.imp()
 	}
-	m.Tables = make([]Table, d.count(6, "number of tables"))
+	m.Tables = list[Table](d.count(6, "number of tables"))
 	for i := range m.Tables {
 		x := &m.Tables[i]
 		x.Slot = d.slot(m, 8, "table slot")
@@ -282,7 +290,7 @@ func (d *decoder) memories(m *Module) {
 }
 
 func (d *decoder) globals(m *Module) {
-	m.Globals = make([]Global, d.count(4, "number of globals"))
+	m.Globals = list[Global](d.count(4, "number of globals"))
 	for i := range m.Globals {
 		x := &m.Globals[i]
 		x.Offset = d.slot(m, 8, "global")
@@ -296,7 +304,7 @@ func (d *decoder) globals(m *Module) {
 }
 
 func (d *decoder) funcs(m *Module, text uint64) {
-	m.Funcs = make([]Func, d.count(4, "number of functions"))
+	m.Funcs = list[Func](d.count(4, "number of functions"))
 	defined := false
 	for i := range m.Funcs {
 		f := &m.Funcs[i]
@@ -334,7 +342,7 @@ func (d *decoder) funcs(m *Module, text uint64) {
 
 func (d *decoder) exports(m *Module) {
 	counts := [4]int{len(m.Funcs), len(m.Tables), len(m.Memories), len(m.Globals)}
-	m.Exports = make([]Export, d.count(3, "number of exports"))
+	m.Exports = list[Export](d.count(3, "number of exports"))
 	for i := range m.Exports {
 		x := &m.Exports[i]
 		x.Name = d.str("name of an export")
@@ -358,7 +366,7 @@ func (d *decoder) offset(last uint32, first bool, end uint64) uint32 {
 }
 
 func (d *decoder) traps(m *Module, text uint64) {
-	m.Traps = make([]Trap, d.count(5, "number of traps"))
+	m.Traps = list[Trap](d.count(5, "number of traps"))
 	last := uint32(0)
 	for i := range m.Traps {
 		t := &m.Traps[i]
@@ -380,7 +388,7 @@ func (d *decoder) traps(m *Module, text uint64) {
 }
 
 func (d *decoder) stackMaps(m *Module, text uint64) {
-	m.StackMaps = make([]StackMap, d.count(2, "number of stack maps"))
+	m.StackMaps = list[StackMap](d.count(2, "number of stack maps"))
 	last := uint32(0)
 	for i := range m.StackMaps {
 		x := &m.StackMaps[i]
@@ -390,7 +398,7 @@ func (d *decoder) stackMaps(m *Module, text uint64) {
 		if d.err != nil {
 			return
 		}
-		x.Slots = make([]int32, n)
+		x.Slots = list[int32](n)
 		for j := range x.Slots {
 			v, n := binary.Varint(d.b[d.at:])
 			if n <= 0 || v != int64(int32(v)) || v%8 != 0 {
@@ -404,7 +412,7 @@ func (d *decoder) stackMaps(m *Module, text uint64) {
 }
 
 func (d *decoder) calls(m *Module, text uint64) {
-	m.Calls = make([]Call, d.count(2, "number of calls"))
+	m.Calls = list[Call](d.count(2, "number of calls"))
 	last := uint32(0)
 	for i := range m.Calls {
 		m.Calls[i] = Call{Offset: d.offset(last, i == 0, text), Src: d.num32("source")}

@@ -6,6 +6,7 @@ import "github.com/waot-project/waot/regalloc"
 // code, so that ranges and uses are put at the front of their lists.
 type builder struct {
 	blockStart uint32 // position
+	crowded    bool   // the instruction may use or clobber most registers
 	constrain  uint32 // target block if this is a constrained terminator, else none
 	ties       []tie
 	forced     []bool   // by block: entered with all values in memory
@@ -190,6 +191,7 @@ func (a *Allocator) buildInst(i uint32, terminator bool) {
 		a.safepoints = append(a.safepoints, 4*i+atDef)
 	}
 	a.ties = a.ties[:0]
+	a.crowded = info.Clobbers != 0 || e-s > 4
 	for j := s; j < e; j++ {
 		if o := in.Operands[j]; o.Access.Defines() {
 			a.buildDef(i, s, j, o)
@@ -241,7 +243,6 @@ func (a *Allocator) buildDef(i, first, j uint32, o regalloc.Operand) {
 		a.defineIn(v, j, regalloc.InReg(o.PReg()), d, pos+4)
 		return
 	case regalloc.FixedArg:
-		a.vregs[v].flags |= isArg
 		if a.vregs[v].flags&isRef != 0 {
 			a.refArgs = append(a.refArgs, v)
 		}
@@ -264,6 +265,9 @@ func (a *Allocator) buildDef(i, first, j uint32, o regalloc.Operand) {
 		}
 	case regalloc.Stack:
 		kind = slotDef
+	}
+	if kind == slotDef {
+		a.vregs[v].flags |= inSlot
 	}
 	a.define(v, d, pos+4)
 	a.addUse(v, pos+atDef, j, kind)
@@ -288,6 +292,8 @@ func (a *Allocator) buildUse(i, j uint32, o regalloc.Operand) {
 		return
 	}
 	vr := &a.vregs[v]
+	// The next value of a loop's parameter is put in its slot before the branch.
+	overwritten := a.constrain != none && vr.flags&isParam != 0 && vr.defBlock == a.constrain
 	at := pos + atUse
 	if o.Access == regalloc.LateUse {
 		at = pos + atDef
@@ -305,7 +311,7 @@ func (a *Allocator) buildUse(i, j uint32, o regalloc.Operand) {
 		a.addUse(v, pos, j, gapUse)
 		return
 	case regalloc.Stack:
-		if o.Access == regalloc.Mod || vr.flags&isArg != 0 || a.definedByTerminator(v) {
+		if o.Access == regalloc.Mod || overwritten || vr.flags&isArg != 0 || a.definedByTerminator(v) {
 			a.copyUse(v, j, pos, slotDef)
 			return
 		}
@@ -315,11 +321,18 @@ func (a *Allocator) buildUse(i, j uint32, o regalloc.Operand) {
 		return
 	}
 	kind := uint32(mustUse)
-	if o.Constraint == regalloc.Any && vr.flags&isRemat == 0 {
-		kind = anyUse
+	if o.Constraint == regalloc.Any {
+		// What has no home needs a register even here; but an instruction may
+		// leave none for that.
+		if a.crowded {
+			vr.flags &^= isRemat
+		}
+		if vr.flags&isRemat == 0 || o.Access == regalloc.Mod || overwritten {
+			kind = anyUse
+		}
 	}
 	refLate := at == pos+atDef && vr.flags&isRef != 0 && a.in.Insts[i].Flags&regalloc.Safepoint != 0
-	if o.Access == regalloc.Mod || refLate {
+	if o.Access == regalloc.Mod || refLate || overwritten {
 		a.copyUse(v, j, pos, kind)
 		return
 	}

@@ -48,7 +48,12 @@ func (a *Allocator) emitGroup(i uint32, when uint8, head uint32, env *parmove.En
 	if when == afterward {
 		point = regalloc.After(regalloc.Inst(i))
 	}
-	if len(a.group) > 0 {
+	switch {
+	case len(a.group) == 0:
+	case len(a.group) == 1 && !(a.group[0].From.IsMem() && a.group[0].To.IsMem()):
+		m := a.group[0]
+		a.emitMove(point, m.From, m.To, m.Bytes)
+	default:
 		a.ordered = a.moves.Resolve(a.ordered[:0], a.group, *env)
 		for _, m := range a.ordered {
 			a.emitMove(point, m.From, m.To, m.Bytes)

@@ -89,6 +89,9 @@ func (f *fixed) pass(pos uint32) {
 func (a *Allocator) firstAt(list []uint32, p, from uint32) uint32 {
 	pt := &a.parts[p]
 	j := len(list) - 1
+	if j < 0 || list[j] >= pt.end {
+		return inf
+	}
 	for r := pt.rng; r != 0 && j >= 0; {
 		rr := &a.ranges[r]
 		start := max(rr.start, from)
@@ -110,13 +113,19 @@ func (a *Allocator) firstAt(list []uint32, p, from uint32) uint32 {
 // firstSpan returns the start of the first reservation of r by an operand in
 // which part p is live (at least p's start), or inf.
 func (a *Allocator) firstSpan(r regalloc.PReg, p uint32) uint32 {
-	pt := &a.parts[p]
 	l := a.spans[r]
+	if len(l) == 0 {
+		return inf
+	}
+	pt := &a.parts[p]
 	for len(l) > 0 && l[len(l)-1].end <= a.pos {
 		l = l[:len(l)-1]
 	}
 	a.spans[r] = l
 	j := len(l) - 1
+	if j < 0 || l[j].start >= pt.end {
+		return inf
+	}
 	for x := pt.rng; x != 0 && j >= 0; {
 		rr := &a.ranges[x]
 		if l[j].end <= rr.start {

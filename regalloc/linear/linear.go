@@ -100,14 +100,15 @@ func fail(k ErrorKind, i uint32, v uint32) error {
 
 // Flags of a value.
 const (
-	isFloat  uint8 = 1 << iota
-	isWide         // 16 bytes
-	isRef          // a reference to a collected object
-	isRemat        // rematerialised rather than stored
-	isArg          // its home is the incoming argument word vreg.def
-	needSlot       // some part of it is in memory
-	stored         // its slot is valid everywhere, from the definition on
+	isFloat  uint16 = 1 << iota
+	isWide          // 16 bytes
+	isRef           // a reference to a collected object
+	isRemat         // rematerialised rather than stored
+	isArg           // its home is the incoming argument word vreg.def
+	needSlot        // some part of it is in memory
+	stored          // its slot is valid everywhere, from the definition on
 	isParam
+	inSlot // defined in its slot
 )
 
 // vreg is what is known of one value: those of the input, followed by
@@ -120,8 +121,8 @@ type vreg struct {
 	link     uint32 // a value with which it would like to share a register
 	// def is where a Fixed or FixedArg definition puts the value, or none.
 	def   regalloc.Allocation
+	flags uint16
 	pref  uint8 // register wanted, or NoPReg
-	flags uint8
 	depth uint8 // greatest loop depth of a use
 }
 
@@ -228,7 +229,7 @@ func (a *Allocator) setup() {
 	a.vregs = resize(a.vregs, n)
 	for v := range in.VRegs {
 		info := &in.VRegs[v]
-		var f uint8
+		var f uint16
 		if info.Class == regalloc.Float {
 			f = isFloat
 		}
@@ -267,7 +268,7 @@ func (a *Allocator) newTemp(v regalloc.VReg) uint32 {
 	return uint32(len(a.vregs) - 1)
 }
 
-func (a *Allocator) bytes(v uint32) uint8 { return 8 + a.vregs[v].flags&isWide<<2 }
+func (a *Allocator) bytes(v uint32) uint8 { return 8 + uint8(a.vregs[v].flags&isWide)<<2 }
 
 func (a *Allocator) class(v uint32) regalloc.Class {
 	return regalloc.Class(a.vregs[v].flags & isFloat)

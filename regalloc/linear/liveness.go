@@ -81,6 +81,9 @@ func (a *Allocator) scanUses() {
 			for _, o := range in.Operands[op:end] {
 				if o.Access.Defines() {
 					a.vregs[o.VReg].defBlock, a.vregs[o.VReg].defInst = b, i
+					if o.Constraint == regalloc.FixedArg {
+						a.vregs[o.VReg].flags |= isArg
+					}
 				} else {
 					a.noteUse(uint32(o.VReg), b, depth)
 				}

@@ -69,8 +69,10 @@ func (q *regQueue) remove(part, end uint32) {
 }
 
 // freeUntil returns the first position at which part p is live and the register
-// is given away, or inf.
-func (a *Allocator) freeUntil(q *regQueue, p uint32) uint32 {
+// is given away to another part than except, or inf. That may be the start of
+// any range: in a layout where a definition is not the first that is seen of its
+// value, also that of a definition.
+func (a *Allocator) freeUntil(q *regQueue, p, except uint32) uint32 {
 	o := q.pass(a.pos)
 	pt := &a.parts[p]
 	if o.start >= pt.end {
@@ -82,6 +84,10 @@ func (a *Allocator) freeUntil(q *regQueue, p uint32) uint32 {
 		i = q.search(i, rr.start)
 		if i == len(q.list) || q.list[i].start >= pt.end {
 			return inf
+		}
+		if q.list[i].part == except {
+			i++
+			continue
 		}
 		if q.list[i].start < rr.end {
 			return max(q.list[i].start, rr.start)

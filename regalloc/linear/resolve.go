@@ -1,8 +1,6 @@
 package linear
 
 import (
-	"sort"
-
 	"github.com/waot-project/waot/regalloc"
 	"github.com/waot-project/waot/regalloc/parmove"
 )
@@ -13,13 +11,19 @@ type resolver struct {
 	recs  []rec
 	heads []uint32 // first rec beside each instruction, or none
 	cost  []uint64 // by value: of storing it wherever it goes to memory
-	flat  []uint32 // parts of values that have several, in order
+	flat  []place // of values that have several parts, in order
 	flats []regalloc.Range
 	gaps  []gap
 
 	group, ordered []parmove.Move
 	remats         []uint32
 	pairs          []uint64
+}
+
+// place says where a value is from start on.
+type place struct {
+	start uint32
+	loc   regalloc.Allocation
 }
 
 // rec is one move to be done beside an instruction. From is NoAllocation if the
@@ -143,7 +147,7 @@ func (a *Allocator) flatten() {
 		}
 		start := len(a.flat)
 		for p := uint32(v); p != none; p = a.parts[p].sib {
-			a.flat = append(a.flat, p)
+			a.flat = append(a.flat, place{a.parts[p].start, a.locOf(p)})
 		}
 		a.flats[v] = regalloc.Range{Start: uint32(start), End: uint32(len(a.flat))}
 	}
@@ -164,13 +168,25 @@ func (a *Allocator) locAt(v, pos uint32) regalloc.Allocation {
 	}
 	r := a.flats[v]
 	l := a.flat[r.Start:r.End]
-	return a.locOf(l[max(1, sort.Search(len(l), func(k int) bool { return a.parts[l[k]].start > pos }))-1])
+	// The last place that starts at or before pos is in l.
+	for len(l) > 4 {
+		if h := len(l) / 2; l[h].start <= pos {
+			l = l[h:]
+		} else {
+			l = l[:h]
+		}
+	}
+	n := len(l) - 1
+	for n > 0 && l[n].start > pos {
+		n--
+	}
+	return l[n].loc
 }
 
 // move notes a move of v beside instruction i. If spill is set, a store into
 // v's slot counts for the decision where to store v.
 func (a *Allocator) move(i uint32, when uint8, v uint32, from, to regalloc.Allocation, spill bool) {
-	if from == to || to == regalloc.NoAllocation {
+	if from == to || to == regalloc.NoAllocation || to.IsArg() {
 		return
 	}
 	spill = spill && to.IsSlot()

@@ -112,6 +112,11 @@ func (a *Allocator) place(p uint32) error {
 		return nil
 	}
 	vr := &a.vregs[pt.vreg]
+	if at := 4*vr.defInst + atUse; vr.flags&inSlot != 0 && pt.start < at && at < pt.end {
+		// The code is laid out such that the definition is not what comes first.
+		a.enqueue(a.split(p, at))
+		pt = &a.parts[p]
+	}
 	if vr.flags&isArg != 0 && pt.start == a.ranges[vr.rng].start && a.instBlock[pt.start>>2] == 0 {
 		a.toMemory(p, true)
 		return nil
@@ -125,8 +130,12 @@ func (a *Allocator) place(p uint32) error {
 
 // meetSets finds where part p meets each of the reservations of sets.
 func (a *Allocator) meetSets(p uint32) {
-	for k := range a.numSets {
-		a.setAt[k] = a.firstAt(a.setPos[k], p, 0)
+	end := a.parts[p].end
+	for k, l := range a.setPos[:a.numSets] {
+		a.setAt[k] = inf
+		if n := len(l); n > 0 && l[n-1] < end {
+			a.setAt[k] = a.firstAt(l, p, 0)
+		}
 	}
 	a.refAt = inf
 	if a.vregs[a.parts[p].vreg].flags&isRef != 0 {
@@ -137,9 +146,12 @@ func (a *Allocator) meetSets(p uint32) {
 // reservedAt is where part p, for which meetSets was called, first meets a
 // reservation of r, or inf.
 func (a *Allocator) reservedAt(r regalloc.PReg, p uint32) uint32 {
-	at := min(a.refAt, a.firstSpan(r, p))
+	at := a.refAt
 	for s := a.regSets[r]; s != 0; s &= s - 1 {
-		at = min(at, a.setAt[bits.TrailingZeros32(s)])
+		at = min(at, a.setAt[bits.TrailingZeros32(s)&(maxSets-1)])
+	}
+	if len(a.spans[r]) > 0 {
+		at = min(at, a.firstSpan(r, p))
 	}
 	return at
 }
@@ -147,51 +159,61 @@ func (a *Allocator) reservedAt(r regalloc.PReg, p uint32) uint32 {
 // until is where part p first meets anything in r: the end of r's freedom.
 func (a *Allocator) until(r regalloc.PReg, p uint32) uint32 {
 	q := &a.regs[r]
-	if o := q.pass(a.pos); o.start <= a.pos {
+	o := q.pass(a.pos)
+	switch {
+	case o.start <= a.pos:
 		return 0
+	case o.start >= a.parts[p].end:
+		return a.reservedAt(r, p)
 	}
-	return min(a.freeUntil(q, p), a.reservedAt(r, p))
+	return min(a.freeUntil(q, p, none), a.reservedAt(r, p))
 }
 
 // placeFree gives p a register that is free for all of it, a hinted one if
-// possible, else the one that is free longest, if that is long enough to be
-// worth it; the rest of p is then queued.
+// possible, else the one that is free longest, if that is long enough for a
+// use; the rest of p is then queued. A callee-saved register that does not pay
+// is taken only if p must have one now.
 func (a *Allocator) placeFree(p uint32) bool {
 	pt := &a.parts[p]
 	end := pt.end
-	best, bestUntil := regalloc.NoPReg, uint32(0)
-	hints, n := a.hints(p)
-	for _, r := range hints[:n] {
-		u := a.until(r, p)
-		if u >= end && a.worthSaving(r, p) {
-			a.assign(p, r)
-			return true
-		}
-		if u > bestUntil && a.worthSaving(r, p) {
-			best, bestUntil = r, u
-		}
+	need, now := a.needNow(p)
+	if !now {
+		need = a.firstWish(p)
 	}
-	for _, r := range a.env.Order[a.class(pt.vreg)] {
-		u := a.until(r, p)
-		if u > bestUntil || u >= end {
+	best, bestUntil := regalloc.NoPReg, max(pt.start, need)
+	dear, dearUntil := regalloc.NoPReg, bestUntil
+	hints, n := a.hints(p)
+	for k, list := range [2][]regalloc.PReg{hints[:n], a.env.Order[a.class(pt.vreg)]} {
+		for _, r := range list {
+			u := a.until(r, p)
+			if u <= bestUntil {
+				continue
+			}
 			if !a.worthSaving(r, p) {
+				if u > dearUntil {
+					dear, dearUntil = r, u
+				}
 				continue
 			}
 			if u >= end {
 				a.assign(p, r)
 				return true
 			}
-			best, bestUntil = r, u
+			// Of hinted registers the first that will do is the best.
+			if k == 1 || best == regalloc.NoPReg {
+				best, bestUntil = r, u
+			}
 		}
 	}
-	need, now := a.needNow(p)
-	if !now {
-		need = a.firstWish(p)
+	if best == regalloc.NoPReg && now {
+		best, bestUntil = dear, dearUntil
 	}
-	if bestUntil <= max(pt.start, need) {
+	if best == regalloc.NoPReg {
 		return false
 	}
-	a.splitForReg(p, bestUntil)
+	if bestUntil < end {
+		a.splitForReg(p, bestUntil)
+	}
 	a.assign(p, best)
 	return true
 }
@@ -322,7 +344,7 @@ func (a *Allocator) placeBlocked(p uint32) error {
 		if o.start > a.pos {
 			continue // free, but not long enough
 		}
-		until := a.reservedAt(r, p)
+		until := min(a.reservedAt(r, p), a.freeUntil(&a.regs[r], p, o.part))
 		if until <= need {
 			continue
 		}
@@ -349,9 +371,8 @@ func (a *Allocator) placeBlocked(p uint32) error {
 		return fail(Unallocatable, a.pos>>2, pt.vreg)
 	}
 	a.evict(best)
-	pt = &a.parts[p]
-	if until := min(bestUntil, a.freeUntil(&a.regs[best], p)); until < pt.end {
-		a.splitForReg(p, until)
+	if bestUntil < a.parts[p].end {
+		a.splitForReg(p, bestUntil)
 	}
 	a.assign(p, best)
 	return nil

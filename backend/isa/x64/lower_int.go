@@ -357,6 +357,7 @@ func division(l *lower, d *clif.InstData, quot, rem vreg) {
 		use(l, t, d.ArgA()), zero, use(l, t, d.ArgB()), quot, rem)
 }
 
+func lowerUdiv(l *lower, _ clif.Inst, d *clif.InstData) {
 	if c, ok := l.Iconst(d.ArgB()); ok && c != 0 && c&(c-1) == 0 && l.Rule("udiv_shift") {
 		shiftBy(l, d, asm.ShrImm, bits.TrailingZeros64(c))
 		return

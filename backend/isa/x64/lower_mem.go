@@ -99,24 +99,21 @@ func lowerStore(l *lower, _ clif.Inst, d *clif.InstData) {
 		if modify(l, d, bytes) {
 			return
 		}
-		if bytes < 8 && bytes < sizeInt(t) || bytes == 4 {
+		if bytes < 8 {
 			v = narrow(l, v, bytes)
 		}
-	}
-	if _, ok := constBits(l, v, bytes); !ok && !t.IsFloat() {
-		a := heap(l, d.Aux, d.ArgA(), d.Imm)
-		store(l, asm.MovStore, uint8(bytes), a, l.Use(v))
-		return
 	}
 	a := heap(l, d.Aux, d.ArgA(), d.Imm)
 	if k, ok := constBits(l, v, bytes); ok && l.Rule("store_imm") {
 		storeImm(l, asm.MovStoreImm, uint8(bytes), a, k)
 		return
 	}
-	store(l, asm.MovfStore, uint8(bytes), a, l.Use(v))
+	op := asm.MovStore
+	if t.IsFloat() {
+		op = asm.MovfStore
+	}
+	store(l, op, uint8(bytes), a, l.Use(v))
 }
-
-func sizeInt(t clif.Type) int { return t.Bits() / 8 }
 
 // narrow is a value with the same low bytes as v, found by dropping what only changes the
 // others.

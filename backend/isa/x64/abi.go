@@ -1,0 +1,72 @@
+package x64
+
+import (
+	"github.com/waot-project/waot/backend"
+	"github.com/waot-project/waot/backend/isa/x64/asm"
+)
+
+const (
+	// pageSize is the distance at which large frames are touched.
+	pageSize = 4096
+	// maxProbes is the most pages touched without a loop.
+	maxProbes = 4
+)
+
+// emitPrologue is backend.Target.EmitPrologue.
+func emitPrologue(e *backend.Emitter) {
+	op(e, backend.Inst{Op: asm.Push}, asm.RBP)
+	op(e, backend.Inst{Op: asm.Mov, Size: 8}, asm.RSP, asm.RBP)
+	emitLower(e, e.Frame.Size)
+	for i, s := 0, e.Frame.Saved; s != 0; i++ {
+		r := s.First()
+		s = s.Remove(r)
+		op(e, backend.Inst{Op: asm.MovStore, Size: 8, Mode: backend.ModeBase, Disp: e.Frame.SavedOffset(i), Ref: backend.NoFault}, asm.RBP, r)
+	}
+}
+
+// emitLower lowers the stack pointer by n bytes. Each page is touched before the stack pointer moves
+// further, so that a frame cannot step over the guard page. r11 is free at the entry.
+func emitLower(e *backend.Emitter, n int) {
+	if n > maxProbes*pageSize {
+		op(e, backend.Inst{Op: asm.Lea, Size: 8, Mode: backend.ModeBase, Disp: -int32(n &^ (pageSize - 1)), Ref: backend.NoFault}, asm.RSP, asm.R11)
+		loop := e.Buf.NewLabel()
+		e.Buf.Bind(loop)
+		probe(e)
+		op(e, backend.Inst{Op: asm.Cmp, Size: 8}, asm.RSP, asm.R11)
+		s := seq{e: e}
+		s.j(asm.NE, loop)
+		n %= pageSize
+	}
+	for ; n > pageSize; n -= pageSize {
+		probe(e)
+	}
+	if n > 0 {
+		op(e, backend.Inst{Op: asm.SubImm, Size: 8, Imm: int64(n)}, asm.RSP)
+	}
+}
+
+// probe lowers the stack pointer by a page and touches it.
+func probe(e *backend.Emitter) {
+	op(e, backend.Inst{Op: asm.SubImm, Size: 8, Imm: pageSize}, asm.RSP)
+	op(e, backend.Inst{Op: asm.CmpMem, Size: 8, Mode: backend.ModeBase, Ref: backend.NoFault}, asm.RSP, asm.RSP)
+}
+
+// emitEpilogue restores registers and returns, popping stack arguments.
+func emitEpilogue(e *backend.Emitter) {
+	for i, s := 0, e.Frame.Saved; s != 0; i++ {
+		r := s.First()
+		s = s.Remove(r)
+		op(e, backend.Inst{Op: asm.Mov, Size: 8, Mode: backend.ModeBase, Disp: e.Frame.SavedOffset(i), Ref: backend.NoFault}, asm.RBP, r)
+	}
+	if e.Frame.Size > 0 {
+		e.Buf.PutU8(0xc9) // leave
+	} else {
+		op(e, backend.Inst{Op: asm.Pop}, asm.RBP)
+	}
+	if n := e.Frame.Pop; n > 0 {
+		op(e, backend.Inst{Op: asm.RetImm, Imm: int64(n)})
+	} else {
+		op(e, backend.Inst{Op: asm.Ret})
+	}
+	e.Buf.NoFallThrough()
+}

@@ -1,0 +1,341 @@
+package x64
+
+import (
+	"math"
+
+	"github.com/waot-project/waot/backend"
+	"github.com/waot-project/waot/backend/isa/x64/asm"
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/machbuffer"
+	"github.com/waot-project/waot/regalloc"
+)
+
+// The pseudo-instructions: sequences with branches inside. Their operands are in the
+// comments of their functions; where a result is written before the last operand is
+// read, it is an early one or the operand a late one.
+const (
+	opClz backend.Op = asm.NumOps + iota
+	opCtz
+	opSrem
+	opFmin
+	opFmax
+	opFromUint64
+	opToUint64
+	opToUint64Sat
+	opToUint32Sat
+	opToSint32Sat
+	opToSint64Sat
+	opJumpTable
+	opJumpChain
+	endPseudo
+)
+
+// pseudo describes a pseudo-instruction: name, bound of its size, emission.
+type pseudo struct {
+	name string
+	max  uint32
+	emit func(s *seq)
+}
+
+var pseudos = [endPseudo - asm.NumOps]pseudo{
+	opClz - asm.NumOps:         {"clz", 20, emitClz},
+	opCtz - asm.NumOps:         {"ctz", 20, emitCtz},
+	opSrem - asm.NumOps:        {"srem", 24, emitSrem},
+	opFmin - asm.NumOps:        {"fmin", 32, emitFmin},
+	opFmax - asm.NumOps:        {"fmax", 32, emitFmax},
+	opFromUint64 - asm.NumOps:  {"cvt_from_u64", 48, emitFromUint64},
+	opToUint64 - asm.NumOps:    {"cvt_to_u64", 96, emitToUint64},
+	opToUint64Sat - asm.NumOps: {"cvt_to_u64_sat", 96, emitToUint64Sat},
+	opToUint32Sat - asm.NumOps: {"cvt_to_u32_sat", 64, emitToUint32Sat},
+	opToSint32Sat - asm.NumOps: {"cvt_to_s32_sat", 64, emitToSint32Sat},
+	opToSint64Sat - asm.NumOps: {"cvt_to_s64_sat", 64, emitToSint64Sat},
+	opJumpTable - asm.NumOps:   {"jump_table", 40, emitJumpTable},
+	opJumpChain - asm.NumOps:   {"jump_chain", 16 * (maxChain + 1), emitJumpChain},
+}
+
+// pushPseudo appends a unary pseudo-instruction with src in a register.
+func pushPseudo(l *lower, in backend.Inst, src, dst vreg) {
+	l.Ops = append(l.Ops, regalloc.UseOf(src, regalloc.Reg), regalloc.DefOf(dst, regalloc.Reg))
+	l.Push(in, 0)
+}
+
+// seq is the emission of one pseudo-instruction.
+type seq struct {
+	e    *backend.Emitter
+	in   *backend.Inst
+	src  uint32
+	regs []regalloc.Allocation
+}
+
+// r is the register of operand n.
+func (s *seq) r(n int) regalloc.PReg { return s.regs[n].Reg() }
+
+// op emits an instruction on physical registers, in the order of the row's roles; a Def
+// that reuses is left out.
+func (s *seq) op(op backend.Op, size uint8, regs ...regalloc.PReg) { s.imm(op, size, 0, regs...) }
+
+func (s *seq) imm(op backend.Op, size uint8, imm int64, regs ...regalloc.PReg) {
+	var allocs [4]regalloc.Allocation
+	for i, r := range regs {
+		allocs[i] = regalloc.InReg(r)
+	}
+	put(s.e, &backend.Inst{Op: op, Size: size, Imm: imm}, allocs[:], s.src)
+}
+
+// pool emits an instruction on constant n and a register.
+func (s *seq) pool(op backend.Op, size uint8, n uint32, r regalloc.PReg) {
+	put(s.e, &backend.Inst{Op: op, Size: size, Mode: backend.ModeConst, Ref: n}, []regalloc.Allocation{regalloc.InReg(r)}, s.src)
+}
+
+// j emits a short branch to a label of the sequence.
+func (s *seq) j(c asm.Cond, l machbuffer.Label) { s.short(0x70|byte(c), l) }
+
+// jmp emits an unconditional one.
+func (s *seq) jmp(l machbuffer.Label) { s.short(0xeb, l) }
+
+func (s *seq) short(opcode byte, l machbuffer.Label) {
+	b := s.e.Buf
+	at := b.Offset()
+	b.PutU8(opcode)
+	b.PutU8(0xff)
+	b.UseLabel(at+1, rel8, l)
+}
+
+func (s *seq) label() machbuffer.Label { return s.e.Buf.NewLabel() }
+func (s *seq) bind(l machbuffer.Label) { s.e.Buf.Bind(l) }
+func (s *seq) trap(c asm.Cond, code abi.TrapCode) {
+	jccFar(s.e, c, s.e.TrapLabel(code, s.src))
+}
+
+// emitClz: use x, def d (may be x's register). For 0 the result of bsr is undefined.
+func emitClz(s *seq) {
+	w := int64(s.in.Size) * 8
+	done := s.label()
+	s.op(asm.Bsr, s.in.Size, s.r(0), s.r(1))
+	s.j(asm.NE, done)
+	s.imm(asm.MovImm, 4, 2*w-1, s.r(1)) // becomes w
+	s.bind(done)
+	s.imm(asm.XorImm, 4, w-1, s.r(1))
+}
+
+// emitCtz: use x, def d (may be x's register).
+func emitCtz(s *seq) {
+	done := s.label()
+	s.op(asm.Bsf, s.in.Size, s.r(0), s.r(1))
+	s.j(asm.NE, done)
+	s.imm(asm.MovImm, 4, int64(s.in.Size)*8, s.r(1))
+	s.bind(done)
+}
+
+// emitSrem: use x in rax, late use y, def rax, def d in rdx. The smallest integer % -1 is 0,
+// for which the hardware would fault.
+func emitSrem(s *seq) {
+	size, y := s.in.Size, s.r(1)
+	minus, done := s.label(), s.label()
+	s.imm(asm.CmpImm, size, -1, y)
+	s.j(asm.E, minus)
+	s.op(asm.Cdq, size)
+	s.e.Trap(s.e.Buf.Offset(), abi.TrapCode(s.in.Trap), abi.FaultDivide, 0, s.src)
+	s.op(asm.Idiv, size, asm.RAX, asm.RDX, y)
+	s.jmp(done)
+	s.bind(minus)
+	s.op(asm.Zero, 4, asm.RDX)
+	s.bind(done)
+}
+
+// emitMinMax: use a, use b, def d in a's register. If they are equal they may be zeros of
+// different sign, which equal combines; if one is a NaN their sum is one.
+func emitMinMax(s *seq, minmax, equal backend.Op) {
+	size, a, b := s.in.Size, s.r(0), s.r(1)
+	differ, nan, done := s.label(), s.label(), s.label()
+	s.op(asm.Ucomif, size, a, b)
+	s.j(asm.NE, differ)
+	s.j(asm.P, nan)
+	s.op(equal, size, a, b)
+	s.jmp(done)
+	s.bind(nan)
+	s.op(asm.Addf, size, a, b)
+	s.jmp(done)
+	s.bind(differ)
+	s.op(minmax, size, a, b)
+	s.bind(done)
+}
+
+func emitFmin(s *seq) { emitMinMax(s, asm.Minf, asm.Orp) }
+func emitFmax(s *seq) { emitMinMax(s, asm.Maxf, asm.Andp) }
+
+// emitFromUint64: use x, early temporary t, def d. From 2^63 on x is halved, with the lost bit
+// or-ed to the lowest so that rounding is the same, and the result doubled.
+func emitFromUint64(s *seq) {
+	x, t, d := s.r(0), s.r(1), s.r(2)
+	cvt, add := asm.CvtIntToF32, asm.Addf
+	if s.in.Size == 8 {
+		cvt = asm.CvtIntToF64
+	}
+	big, even, done := s.label(), s.label(), s.label()
+	s.op(asm.Zerof, 0, d)
+	s.op(asm.Test, 8, x, x)
+	s.j(asm.S, big)
+	s.op(cvt, 8, x, d)
+	s.jmp(done)
+	s.bind(big)
+	s.op(asm.Mov, 8, x, t)
+	s.imm(asm.ShrImm, 8, 1, t)
+	s.j(asm.AE, even)
+	s.imm(asm.OrImm, 8, 1, t)
+	s.bind(even)
+	s.op(cvt, 8, t, d)
+	s.op(add, s.in.Size, d, d)
+	s.bind(done)
+}
+
+// truncate emits d = x truncated to a signed integer of n bytes.
+func (s *seq) truncate(n uint8, x, d regalloc.PReg) {
+	t := clif.F32
+	if s.in.Size == 8 {
+		t = clif.F64
+	}
+	s.op(toInt(t), n, x, d)
+}
+
+// above emits d = x - 2^63 truncated, for x from 2^63 on; constant Ref+1 is -2^63.
+func (s *seq) above(x, d regalloc.PReg) {
+	s.pool(asm.MovfLoad, s.in.Size, s.in.Ref+1, scratch)
+	s.op(asm.Addf, s.in.Size, scratch, x)
+	s.truncate(8, scratch, d)
+	s.op(asm.Test, 8, d, d)
+}
+
+// compareTop compares x with constant Ref, 2^63.
+func (s *seq) compareTop(x regalloc.PReg) {
+	put(s.e, &backend.Inst{Op: asm.Ucomif, Size: s.in.Size, Mode: backend.ModeConst, Ref: s.in.Ref},
+		[]regalloc.Allocation{regalloc.InReg(x)}, s.src)
+}
+
+// emitToUint64: use x, def d, early temporary t. x is not a NaN.
+func emitToUint64(s *seq) {
+	x, d, t := s.r(0), s.r(1), s.r(2)
+	big, done := s.label(), s.label()
+	s.compareTop(x)
+	s.j(asm.AE, big)
+	s.truncate(8, x, d)
+	s.op(asm.Test, 8, d, d)
+	s.trap(asm.S, abi.TrapIntegerOverflow)
+	s.jmp(done)
+	s.bind(big)
+	s.above(x, d)
+	s.trap(asm.S, abi.TrapIntegerOverflow)
+	s.imm(asm.MovImm, 8, math.MinInt64, t)
+	s.op(asm.Xor, 8, d, t)
+	s.bind(done)
+}
+
+// emitToUint64Sat: use x, def d, early temporary t. A NaN is not above 2^63, and truncated gives the
+// smallest integer, so 0.
+func emitToUint64Sat(s *seq) {
+	x, d, t := s.r(0), s.r(1), s.r(2)
+	big, most, done := s.label(), s.label(), s.label()
+	s.compareTop(x)
+	s.j(asm.AE, big)
+	s.truncate(8, x, d)
+	s.op(asm.Test, 8, d, d)
+	s.j(asm.NS, done)
+	s.op(asm.Zero, 4, d)
+	s.jmp(done)
+	s.bind(big)
+	s.above(x, d)
+	s.j(asm.S, most)
+	s.imm(asm.MovImm, 8, math.MinInt64, t)
+	s.op(asm.Xor, 8, d, t)
+	s.jmp(done)
+	s.bind(most)
+	s.imm(asm.MovImm, 8, -1, d)
+	s.bind(done)
+}
+
+// emitToUint32Sat: use x, def d, early temporary t. What does not fit is 0 if NaN or negative, else the
+// largest.
+func emitToUint32Sat(s *seq) {
+	x, d, t := s.r(0), s.r(1), s.r(2)
+	done := s.label()
+	s.truncate(8, x, d)
+	s.op(asm.Mov, 4, d, t)
+	s.op(asm.Cmp, 8, t, d)
+	s.j(asm.E, done)
+	s.op(asm.Zerof, 0, scratch)
+	s.op(asm.Ucomif, s.in.Size, x, scratch)
+	s.imm(asm.MovImm, 4, 0, d) // keeps flags
+	s.j(asm.BE, done)
+	s.imm(asm.MovImm, 4, math.MaxUint32, d)
+	s.bind(done)
+}
+
+// toSintSat: use x, def d. The smallest integer may be right, or stand for NaN or what is too
+// large.
+func toSintSat(s *seq, n uint8, most int64) {
+	x, d := s.r(0), s.r(1)
+	number, done := s.label(), s.label()
+	s.truncate(n, x, d)
+	s.imm(asm.CmpImm, n, 1, d) // overflows for the smallest only
+	s.j(asm.NO, done)
+	s.op(asm.Ucomif, s.in.Size, x, x)
+	s.j(asm.NP, number)
+	s.op(asm.Zero, 4, d)
+	s.jmp(done)
+	s.bind(number)
+	s.op(asm.Zerof, 0, scratch)
+	s.op(asm.Ucomif, s.in.Size, x, scratch)
+	s.j(asm.B, done)
+	s.imm(asm.MovImm, n, most, d)
+	s.bind(done)
+}
+
+func emitToSint32Sat(s *seq) { toSintSat(s, 4, math.MaxInt32) }
+func emitToSint64Sat(s *seq) { toSintSat(s, 8, math.MaxInt64) }
+
+// emitJumpTable: use index, early temporary t, def u (may be the index's register). The table's entries are
+// distances from its start.
+func emitJumpTable(s *seq) {
+	e, t, u := s.e, s.r(1), s.r(2)
+	blocks := e.Table(s.in.Ref)
+	s.imm(asm.CmpImm, 4, s.in.Imm, s.r(0))
+	jccFar(e, asm.AE, e.Label(int(blocks[len(blocks)-1])))
+	leaLabel(e, t, e.TableLabel(s.in.Ref))
+	put(e, &backend.Inst{Op: asm.Movsx32, Size: 8, Mode: backend.ModeBaseIndex, Scale: 2, Ref: backend.NoFault},
+		[]regalloc.Allocation{regalloc.InReg(t), s.regs[0], regalloc.InReg(u)}, s.src)
+	s.op(asm.Add, 8, t, u)
+	s.op(asm.JmpInd, 8, t)
+	e.Buf.NoFallThrough()
+}
+
+// emitJumpChain: use index. A comparison for each entry.
+func emitJumpChain(s *seq) {
+	e := s.e
+	blocks := e.Table(s.in.Ref)
+	for k, b := range blocks[:len(blocks)-1] {
+		if k == 0 {
+			s.op(asm.Test, 4, s.r(0), s.r(0))
+		} else {
+			s.imm(asm.CmpImm, 4, int64(k), s.r(0))
+		}
+		jccFar(e, asm.E, e.Label(int(b)))
+	}
+	jumpTo(e, int(blocks[len(blocks)-1]))
+}
+
+// emitTable is backend.Target.EmitTable.
+func emitTable(e *backend.Emitter, n uint32) {
+	b := e.Buf
+	b.BindAligned(e.TableLabel(n), 4)
+	blocks := e.Table(n)
+	if len(blocks)-1 <= maxChain {
+		return
+	}
+	for k, to := range blocks[:len(blocks)-1] {
+		at := b.Offset()
+		b.PutU32(uint32(4 * k))
+		b.UseLabel(at, tab32, e.Label(int(to)))
+	}
+	b.NoFallThrough()
+}

@@ -1,0 +1,138 @@
+package clif
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// String is the text form of what m declares, which clif/text parses; the
+// functions' own text follows it. Every line is a declaration:
+//
+//	module "name"
+//	sig0 = (i32, i64) -> (i32)
+//	import fn0 "env" "f" "name" sig0
+//	fn1 "name" sig0 addressed
+//	import mem0 "env" "memory" 1 2
+//	mem1 1
+//	global0 i32 mut = 5
+//	table0 funcref 10 20
+//	data0 "bytes"
+//	elem0 funcref [fn1, null, computed]
+//	export "name" fn1
+//	start fn1
+//
+// Indices count from 0 in each index space, imports first. The name of a function may be
+// left out. Exported and, for exported functions, Addressed follow from the
+// exports.
+func (m *Module) String() string {
+	p := modulePrinter{m: m}
+	if m.Name != "" {
+		p.line("module %s", strconv.Quote(m.Name))
+	}
+	for i := range m.Sigs {
+		p.line("sig%d = %v", i, &m.Sigs[i])
+	}
+	p.funcs()
+	for i := range m.Memories {
+		d := &m.Memories[i]
+		p.line("%s%s", p.head("mem", i, d.Import), limits(d.Min, d.Max, d.HasMax))
+	}
+	p.globals()
+	for i := range m.Tables {
+		d := &m.Tables[i]
+		p.line("%s %v%s", p.head("table", i, d.Import), d.Elem, limits(d.Min, d.Max, d.HasMax))
+	}
+	for i := range m.Datas {
+		p.line("data%d %s", i, strconv.QuoteToASCII(string(m.Datas[i].Bytes)))
+	}
+	p.elems()
+	for i := range m.Exports {
+		e := &m.Exports[i]
+		p.line("export %s %s%d", strconv.Quote(e.Name), exportNames[e.Kind], e.Index)
+	}
+	if m.HasStart {
+		p.line("start fn%d", m.Start)
+	}
+	return p.b.String()
+}
+
+var exportNames = [...]string{ExportFunc: "fn", ExportTable: "table", ExportMemory: "mem", ExportGlobal: "global"}
+
+type modulePrinter struct {
+	m *Module
+	b strings.Builder
+}
+
+func (p *modulePrinter) line(format string, args ...any) {
+	fmt.Fprintf(&p.b, format, args...)
+	p.b.WriteByte('\n')
+}
+
+// head begins the declaration of an entity that may be imported.
+func (p *modulePrinter) head(entity string, i int, name *ImportName) string {
+	if name == nil {
+		return fmt.Sprintf("%s%d", entity, i)
+	}
+	return fmt.Sprintf("import %s%d %s %s", entity, i, strconv.Quote(name.Module), strconv.Quote(name.Name))
+}
+
+func limits(min, max uint64, hasMax bool) string {
+	if hasMax {
+		return fmt.Sprintf(" %d %d", min, max)
+	}
+	return fmt.Sprintf(" %d", min)
+}
+
+func (p *modulePrinter) funcs() {
+	for i := range p.m.Funcs {
+		d := &p.m.Funcs[i]
+		line := p.head("fn", i, d.Import)
+		if d.Name != "" {
+			line += " " + strconv.Quote(d.Name)
+		}
+		line += fmt.Sprintf(" sig%d", d.Sig)
+		if d.Addressed {
+			line += " addressed"
+		}
+		p.line("%s", line)
+	}
+}
+
+func (p *modulePrinter) globals() {
+	for i := range p.m.Globals {
+		d := &p.m.Globals[i]
+		line := p.head("global", i, d.Import) + " " + d.Type.String()
+		if d.Mutable {
+			line += " mut"
+		}
+		switch {
+		case d.Import != nil:
+		case d.Type == I32:
+			line += fmt.Sprintf(" = %d", int32(d.Init))
+		case d.Type == I64:
+			line += fmt.Sprintf(" = %d", int64(d.Init))
+		case d.Type.IsFloat():
+			line += fmt.Sprintf(" = 0x%x", d.Init)
+		}
+		p.line("%s", line)
+	}
+}
+
+func (p *modulePrinter) elems() {
+	for i := range p.m.Elems {
+		d := &p.m.Elems[i]
+		items := make([]string, len(d.Funcs))
+		for j, f := range d.Funcs {
+			switch f {
+			case ElemNull:
+				items[j] = "null"
+			case ElemComputed:
+				items[j] = "computed"
+			default:
+				items[j] = fmt.Sprintf("fn%d", f)
+			}
+		}
+		p.line("elem%d %v [%s]", i, d.Type, strings.Join(items, ", "))
+	}
+}

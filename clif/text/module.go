@@ -1,0 +1,478 @@
+package text
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/waot-project/waot/clif"
+)
+
+// File is what a text contains.
+type File struct {
+	Mod   *clif.Module
+	Funcs []Func // in the order of the text
+}
+
+// Func is a function with the places of its parts.
+type Func struct {
+	*clif.Func
+	Line, End int   // of the header and the closing brace
+	InstLines []int // by instruction
+}
+
+// Body is the body of function i. It is an interp.Provider. An init function
+// without text returns at once.
+func (f *File) Body(i clif.FuncIndex) (*clif.Func, error) {
+	for j := range f.Funcs {
+		if f.Funcs[j].Index == i {
+			return f.Funcs[j].Func, nil
+		}
+	}
+	if i != f.Mod.InitFunc() {
+		return nil, fmt.Errorf("function fn%d has no body", i)
+	}
+	d := &f.Mod.Funcs[i]
+	init := &clif.Func{Name: d.Name, Index: i, Sig: d.Sig, Mod: f.Mod}
+	b := clif.Builder{F: init}
+	b.SwitchTo(b.NewBlock())
+	b.Return(nil)
+	return init, nil
+}
+
+// String is the text form of the whole file.
+func (f *File) String() string {
+	var b strings.Builder
+	b.WriteString(f.Mod.String())
+	for i := range f.Funcs {
+		b.WriteByte('\n')
+		b.WriteString(f.Funcs[i].String())
+	}
+	return b.String()
+}
+
+// parser reads tokens; the first error ends everything.
+type parser struct {
+	toks  []token
+	at    int
+	limit int // of the numbers of values and blocks
+	mod   *clif.Module
+	file  *File
+	err   *Error
+	body  body
+}
+
+// Parse reads a text. A function may be declared by its header alone. The init
+// function, which must be the last and be named init, is declared if it is not
+// there. The result need not be valid CLIF. The error is an *Error.
+func Parse(src string) (*File, error) {
+	toks, err := lex(src)
+	if err != nil {
+		return nil, err
+	}
+	// Numbers bound the size of tables, so they are bounded by the input's.
+	p := &parser{toks: toks, limit: 1<<16 + len(src), mod: &clif.Module{}}
+	p.file = &File{Mod: p.mod}
+	p.declarations()
+	p.declareInit()
+	for i := range p.file.Funcs {
+		p.function(&p.file.Funcs[i])
+	}
+	if p.err != nil {
+		return nil, p.err
+	}
+	return p.file, nil
+}
+
+func (p *parser) peek() token { return p.toks[p.at] }
+
+func (p *parser) next() token {
+	t := p.toks[p.at]
+	if t.kind != tokEOF && p.err == nil {
+		p.at++
+	}
+	return t
+}
+
+// fail notes the first error and makes the parser see the end of the file from
+// then on, so that loops end.
+func (p *parser) fail(t token, format string, args ...any) {
+	if p.err == nil {
+		p.err = &Error{t.line, t.col, fmt.Sprintf(format, args...)}
+		p.at = len(p.toks) - 1
+	}
+}
+
+// is reports whether the next token is this punctuation or name.
+func (p *parser) is(text string) bool {
+	t := p.peek()
+	return (t.kind == tokPunct || t.kind == tokIdent) && t.text == text
+}
+
+func (p *parser) accept(text string) bool {
+	if !p.is(text) {
+		return false
+	}
+	p.next()
+	return true
+}
+
+func (p *parser) expect(text string) {
+	if !p.accept(text) {
+		p.fail(p.peek(), "want %q, not %s", text, p.peek().describe())
+	}
+}
+
+func (p *parser) kind(k kind) token {
+	t := p.next()
+	if t.kind != k {
+		p.fail(t, "want %s, not %s", kindNames[k], t.describe())
+	}
+	return t
+}
+
+// endLine reads the end of a line and returns its comment.
+func (p *parser) endLine() string { return p.kind(tokNewline).text }
+
+func (p *parser) str() string {
+	t := p.kind(tokString)
+	s, err := strconv.Unquote(t.text)
+	if err != nil {
+		p.fail(t, "bad string %s", t.text)
+	}
+	return s
+}
+
+// isRef reports whether the next token is prefix and a number.
+func (p *parser) isRef(prefix string) bool {
+	t := p.peek()
+	rest, ok := strings.CutPrefix(t.text, prefix)
+	return ok && t.kind == tokIdent && rest != "" && isDigit(rest[0])
+}
+
+// ref reads prefix and a number, such as v12.
+func (p *parser) ref(prefix string) uint32 {
+	t := p.next()
+	n, err := strconv.ParseUint(strings.TrimPrefix(t.text, prefix), 10, 32)
+	if t.kind != tokIdent || !strings.HasPrefix(t.text, prefix) || err != nil {
+		p.fail(t, "want %s and a number, not %s", prefix, t.describe())
+		return 0
+	}
+	if n >= uint64(p.limit) {
+		p.fail(t, "the number of %s is too large", t.text)
+		return 0
+	}
+	return uint32(n)
+}
+
+// entity reads a reference to one of n entities.
+func (p *parser) entity(prefix string, n int) uint32 {
+	t := p.peek()
+	i := p.ref(prefix)
+	if p.err == nil && int64(i) >= int64(n) {
+		p.fail(t, "%s is not declared", t.text)
+		return 0
+	}
+	return i
+}
+
+// number reads an unsigned number.
+func (p *parser) number() uint64 {
+	t := p.kind(tokNumber)
+	n, err := strconv.ParseUint(t.text, 0, 64)
+	if err != nil {
+		p.fail(t, "bad number %q", t.text)
+	}
+	return n
+}
+
+func (p *parser) typ() clif.Type {
+	t := p.kind(tokIdent)
+	ty := clif.TypeByName(t.text)
+	if ty == clif.Invalid {
+		p.fail(t, "%s is not a type", t.describe())
+	}
+	return ty
+}
+
+// list reads items between brackets, separated by commas.
+func (p *parser) list(open, close string, item func()) {
+	p.expect(open)
+	for p.err == nil && !p.is(close) {
+		item()
+		if !p.is(close) {
+			p.expect(",")
+		}
+	}
+	p.expect(close)
+}
+
+func (p *parser) types() []clif.Type {
+	var ts []clif.Type
+	p.list("(", ")", func() { ts = append(ts, p.typ()) })
+	return ts
+}
+
+func (p *parser) signature() clif.Signature {
+	s := clif.Signature{Params: p.types()}
+	p.expect("->")
+	s.Results = p.types()
+	return s
+}
+
+// declarations reads everything but the bodies of functions, whose ranges of
+// tokens it notes.
+func (p *parser) declarations() {
+	for p.peek().kind != tokEOF {
+		t := p.peek()
+		switch {
+		case t.kind == tokNewline:
+			p.next()
+		case p.accept("function"):
+			p.header(t)
+		default:
+			p.declaration()
+			p.endLine()
+		}
+	}
+}
+
+func (p *parser) declaration() {
+	t := p.peek()
+	imported := p.accept("import")
+	switch {
+	case p.isRef("fn"):
+		p.declareFunc(imported)
+	case p.isRef("mem"):
+		d := clif.MemoryDecl{Import: p.declare("mem", len(p.mod.Memories), imported)}
+		d.Min, d.Max, d.HasMax = p.limits()
+		p.mod.Memories = append(p.mod.Memories, d)
+	case p.isRef("global"):
+		p.declareGlobal(imported)
+	case p.isRef("table"):
+		d := clif.TableDecl{Import: p.declare("table", len(p.mod.Tables), imported), Elem: p.refType()}
+		d.Min, d.Max, d.HasMax = p.limits()
+		p.mod.Tables = append(p.mod.Tables, d)
+	case imported:
+		p.fail(p.peek(), "%s cannot be imported", p.peek().describe())
+	case p.isRef("sig"):
+		p.declare("sig", len(p.mod.Sigs), false)
+		p.expect("=")
+		p.mod.Sigs = append(p.mod.Sigs, p.signature())
+	case p.isRef("data"):
+		p.declare("data", len(p.mod.Datas), false)
+		p.mod.Datas = append(p.mod.Datas, clif.DataDecl{Bytes: []byte(p.str())})
+	case p.isRef("elem"):
+		p.declareElem()
+	case p.accept("export"):
+		p.export()
+	case p.accept("start"):
+		p.mod.Start, p.mod.HasStart = clif.FuncIndex(p.ref("fn")), true
+	case p.accept("module"):
+		p.mod.Name = p.str()
+	default:
+		p.fail(t, "want a declaration or function, not %s", t.describe())
+	}
+}
+
+// declare reads the number of a new entity, which must be n, and where it is
+// imported from.
+func (p *parser) declare(prefix string, n int, imported bool) *clif.ImportName {
+	t := p.peek()
+	if i := p.ref(prefix); p.err == nil && int64(i) != int64(n) {
+		p.fail(t, "want %s%d, not %s", prefix, n, t.text)
+	}
+	if !imported {
+		return nil
+	}
+	module := p.str()
+	return &clif.ImportName{Module: module, Name: p.str()}
+}
+
+func (p *parser) limits() (min, max uint64, hasMax bool) {
+	min = p.number()
+	if hasMax = p.peek().kind == tokNumber; hasMax {
+		max = p.number()
+	}
+	return min, max, hasMax
+}
+
+func (p *parser) refType() clif.Type {
+	t := p.peek()
+	ty := p.typ()
+	if p.err == nil && !ty.IsRef() {
+		p.fail(t, "%v is not a reference type", ty)
+	}
+	return ty
+}
+
+func (p *parser) declareFunc(imported bool) {
+	t := p.peek()
+	d := clif.FuncDecl{Import: p.declare("fn", len(p.mod.Funcs), imported)}
+	if p.peek().kind == tokString {
+		d.Name = p.str()
+	}
+	d.Sig = clif.SigIndex(p.entity("sig", len(p.mod.Sigs)))
+	d.Addressed = p.accept("addressed")
+	if imported && p.mod.NumImportedFuncs != len(p.mod.Funcs) {
+		p.fail(t, "imported functions come first")
+	}
+	if imported {
+		p.mod.NumImportedFuncs++
+	}
+	p.mod.Funcs = append(p.mod.Funcs, d)
+}
+
+func (p *parser) declareGlobal(imported bool) {
+	d := clif.GlobalDecl{Import: p.declare("global", len(p.mod.Globals), imported), Type: p.typ()}
+	d.Mutable = p.accept("mut")
+	if !imported && p.accept("=") {
+		d.Init = p.constant(d.Type)
+	}
+	p.mod.Globals = append(p.mod.Globals, d)
+}
+
+// constant reads a number of type t.
+func (p *parser) constant(t clif.Type) uint64 {
+	tok := p.next()
+	text := tok.text
+	if (text == "nan" || text == "-nan") && p.accept(":") {
+		text += ":" + p.next().text
+	}
+	bits, err := ParseNumber(t, text)
+	if err != nil || tok.kind != tokNumber && tok.kind != tokIdent {
+		p.fail(tok, "%s is not a constant of type %v", tok.describe(), t)
+	}
+	return bits
+}
+
+func (p *parser) declareElem() {
+	p.declare("elem", len(p.mod.Elems), false)
+	d := clif.ElemDecl{Type: p.refType()}
+	p.list("[", "]", func() {
+		switch {
+		case p.accept("null"):
+			d.Funcs = append(d.Funcs, clif.ElemNull)
+		case p.accept("computed"):
+			d.Funcs = append(d.Funcs, clif.ElemComputed)
+		default:
+			d.Funcs = append(d.Funcs, clif.FuncIndex(p.ref("fn")))
+		}
+	})
+	p.mod.Elems = append(p.mod.Elems, d)
+}
+
+func (p *parser) export() {
+	e := clif.Export{Name: p.str()}
+	m := p.mod
+	switch {
+	case p.isRef("fn"):
+		e.Kind, e.Index = clif.ExportFunc, p.ref("fn")
+	case p.isRef("table"):
+		e.Kind, e.Index = clif.ExportTable, p.entity("table", len(m.Tables))
+		if p.err == nil {
+			m.Tables[e.Index].Exported = true
+		}
+	case p.isRef("mem"):
+		e.Kind, e.Index = clif.ExportMemory, p.entity("mem", len(m.Memories))
+		if p.err == nil {
+			m.Memories[e.Index].Exported = true
+		}
+	default:
+		e.Kind, e.Index = clif.ExportGlobal, p.entity("global", len(m.Globals))
+		if p.err == nil {
+			m.Globals[e.Index].Exported = true
+		}
+	}
+	m.Exports = append(m.Exports, e)
+}
+
+// header reads the header of a function and skips the body.
+func (p *parser) header(at token) {
+	m := p.mod
+	i := len(m.Funcs)
+	t := p.peek()
+	numbered := p.isRef("fn")
+	if numbered {
+		i = int(p.ref("fn"))
+	}
+	name := ""
+	if p.peek().kind == tokString {
+		name = p.str()
+	}
+	sig := p.signature()
+	switch {
+	case p.err != nil:
+		return
+	case i > len(m.Funcs):
+		p.fail(t, "want fn%d, not fn%d", len(m.Funcs), i)
+		return
+	case i == len(m.Funcs):
+		m.Funcs = append(m.Funcs, clif.FuncDecl{Sig: p.sigIndex(sig), Name: name})
+	case m.Funcs[i].Import != nil || slices.ContainsFunc(p.file.Funcs, func(f Func) bool { return int(f.Index) == i }):
+		p.fail(t, "fn%d is imported, or has a body already", i)
+		return
+	case !m.Sigs[m.Funcs[i].Sig].Equal(&sig):
+		p.fail(t, "fn%d is declared with the type %v", i, &m.Sigs[m.Funcs[i].Sig])
+		return
+	}
+	if name == "" {
+		name = m.Funcs[i].Name
+	}
+	f := &clif.Func{Name: name, Index: clif.FuncIndex(i), Sig: m.Funcs[i].Sig, Mod: m}
+	p.file.Funcs = append(p.file.Funcs, Func{Func: f, Line: at.line, End: p.at})
+	p.expect("{")
+	for p.peek().kind != tokEOF && !p.is("}") {
+		p.next()
+	}
+	p.expect("}")
+	p.endLine()
+}
+
+func (p *parser) sigIndex(s clif.Signature) clif.SigIndex {
+	for i := range p.mod.Sigs {
+		if p.mod.Sigs[i].Equal(&s) {
+			return clif.SigIndex(i)
+		}
+	}
+	p.mod.Sigs = append(p.mod.Sigs, s)
+	return clif.SigIndex(len(p.mod.Sigs) - 1)
+}
+
+// declareInit makes sure that the last function is the init function, and
+// checks and marks the functions that declarations refer to.
+func (p *parser) declareInit() {
+	m := p.mod
+	if p.err != nil {
+		return
+	}
+	last := len(m.Funcs) - 1
+	none := clif.Signature{}
+	if last < m.NumImportedFuncs || m.Funcs[last].Name != "init" || !m.Sigs[m.Funcs[last].Sig].Equal(&none) {
+		m.Funcs = append(m.Funcs, clif.FuncDecl{Sig: p.sigIndex(none), Name: "init"})
+	}
+	end := p.peek()
+	use := func(i clif.FuncIndex) {
+		if int64(i) >= int64(len(m.Funcs)) {
+			p.fail(end, "fn%d is not declared", i)
+			return
+		}
+		m.Funcs[i].Addressed = true
+	}
+	for i := range m.Exports {
+		if m.Exports[i].Kind == clif.ExportFunc {
+			use(clif.FuncIndex(m.Exports[i].Index))
+		}
+	}
+	for i := range m.Elems {
+		for _, f := range m.Elems[i].Funcs {
+			if f != clif.ElemNull && f != clif.ElemComputed {
+				use(f)
+			}
+		}
+	}
+	if m.HasStart && int(m.Start) >= len(m.Funcs) {
+		p.fail(end, "fn%d is not declared", m.Start)
+	}
+}

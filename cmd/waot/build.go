@@ -1,0 +1,155 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/waot-project/waot/objfile"
+)
+
+// targetX64 is the only target so far.
+const targetX64 = "x86-64-linux"
+
+// buildResult is what build --json prints.
+type buildResult struct {
+	Module      string `json:"module"`
+	Output      string `json:"output"`
+	Target      string `json:"target"`
+	CPU         string `json:"cpu"`
+	Functions   int    `json:"functions"`
+	ModuleBytes int    `json:"module_bytes"`
+	CodeBytes   int    `json:"code_bytes"`
+	ObjectBytes int    `json:"object_bytes"`
+	CompileNS   int64  `json:"compile_ns"`
+}
+
+// compileFlags are the flags of every command that compiles.
+func compileFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "cpu", Value: "x86-64-v2", Usage: "the processor to compile for, at least: x86-64-v2, -v3, -v4, or native"},
+		&cli.IntFlag{Name: "opt", Aliases: []string{"O"}, Value: 2, Usage: "optimisation `LEVEL`: 0, 1 or 2"},
+		&cli.IntFlag{Name: "jobs", Usage: "compile `N` functions at once (default: one per processor)"},
+		&cli.StringFlag{Name: "regalloc-check", Value: "on", Usage: "prove each register allocation: on or off"},
+		&cli.BoolFlag{Name: "verify", Usage: "check the compiler's own invariants after each pass"},
+	}
+}
+
+func buildCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "build",
+		Usage:     "compile a module to an object file",
+		UsageText: "waot build MODULE -o OUT.o [OPTIONS]",
+		Description: `Writes a relocatable ELF object with native code. The output is complete or
+not there at all.
+
+Examples:
+  waot build app.wasm -o app.o
+  waot build lib.wasm -o lib.o --name lib --cpu=x86-64-v3
+  waot build app.wasm -o app.o --json`,
+		Flags: append([]cli.Flag{
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "the object to write, `OUT.o`"},
+			&cli.StringFlag{Name: "target", Value: targetX64, Usage: "machine and system to compile for"},
+			&cli.StringFlag{Name: "name", Usage: "prefix of the object's symbols (default: from the module's name or file)"},
+			jsonFlag(),
+		}, compileFlags()...),
+		Action: buildAction,
+	}
+}
+
+func buildAction(c *cli.Context) error {
+	file, err := oneModule(c)
+	if err != nil {
+		return err
+	}
+	out := c.String("output")
+	switch {
+	case out == "":
+		return usagef("build: no output given: -o OUT.o")
+	case filepath.Ext(out) != ".o":
+		return usagef("build: -o %s: only objects (*.o) can be written for now; executables and images are not supported yet", out)
+	}
+	opt, err := readOptions(c)
+	if err != nil {
+		return err
+	}
+	opt.name = c.String("name")
+	bin, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	p := startProgress(c.App.ErrWriter, "compiling "+filepath.Base(file))
+	opt.progress = p.set
+	start := time.Now()
+	art, err := compileModule(file, bin, opt)
+	var object []byte
+	if err == nil {
+		object, err = art.object()
+	}
+	took := time.Since(start)
+	p.finish()
+	if err != nil {
+		return inFile(file, err)
+	}
+	if err := objfile.WriteFileAtomic(out, object, 0o666); err != nil {
+		return err
+	}
+	r := buildResult{
+		Module: file, Output: out, Target: targetX64, CPU: art.cpu, Functions: art.functions,
+		ModuleBytes: len(bin), CodeBytes: art.codeBytes, ObjectBytes: len(object), CompileNS: took.Nanoseconds(),
+	}
+	if c.Bool("json") {
+		writeJSON(c.App.Writer, r)
+		return nil
+	}
+	printf(c, "%s: %d functions, %d bytes of code, object of %d bytes, compiled in %s\n",
+		out, r.Functions, r.CodeBytes, r.ObjectBytes, took.Round(time.Millisecond))
+	return nil
+}
+
+// options are the options of a compilation.
+type options struct {
+	cpu           string // full name of a level
+	level         int
+	jobs          int // 0: one per processor
+	check, verify bool
+	name          string
+	progress      func(done, total int)
+}
+
+// readOptions reads compileFlags, and the target where there is one.
+func readOptions(c *cli.Context) (*options, error) {
+	switch t := c.String("target"); t {
+	case "", targetX64:
+	case "aarch64-linux":
+		return nil, usagef("--target=%s: AArch64 is not supported yet; the only target is %s", t, targetX64)
+	default:
+		return nil, usagef("--target=%s: unknown target; the only target is %s", t, targetX64)
+	}
+	o := &options{level: c.Int("opt"), jobs: c.Int("jobs"), verify: c.Bool("verify")}
+	if o.level < 0 || o.level > 2 {
+		return nil, usagef("-O%d: the levels are 0, 1 and 2", o.level)
+	}
+	if o.jobs < 0 || o.jobs > 1024 {
+		return nil, usagef("--jobs=%d: must be from 0 to 1024", o.jobs)
+	}
+	if err := oneOf("regalloc-check", c.String("regalloc-check"), "on", "off"); err != nil {
+		return nil, err
+	}
+	o.check = c.String("regalloc-check") == "on"
+	cpu := c.String("cpu")
+	if cpu == "native" {
+		cpu = nativeCPU()
+	}
+	if !strings.HasPrefix(cpu, "x86-64-") {
+		cpu = "x86-64-" + cpu
+	}
+	if err := oneOf("cpu", cpu, "x86-64-v2", "x86-64-v3", "x86-64-v4"); err != nil {
+		return nil, usagef("--cpu=%s: must be one of x86-64-v2, x86-64-v3, x86-64-v4, native", c.String("cpu"))
+	}
+	o.cpu = cpu
+	return o, nil
+}

@@ -1,0 +1,362 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/waot-project/waot/host/inproc"
+	"github.com/waot-project/waot/host/wasirun"
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/meta"
+)
+
+func diffCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "diff",
+		Usage:     "run a module here and under wazero, and compare",
+		UsageText: "waot diff MODULE [--invoke NAME] [OPTIONS] [-- ARGS...]",
+		Description: `Compares results, trap, exit status, what is written to standard output and error,
+and a hash of the memory, with the same WASI, fixed clocks and fixed random numbers
+on both sides. Runs the function named, or _start, or else every exported function
+with a few sets of arguments; these must end. Where the two differ, wazero's
+interpreter runs too. Exits with 1 if there is a difference.
+
+Examples:
+  waot diff app.wasm --dir .::/ -- file.txt
+  waot diff lib.wasm --invoke add -- 1 2`,
+		Flags: append([]cli.Flag{
+			&cli.StringSliceFlag{Name: "dir", Usage: "give the program a directory: `HOST::GUEST`"},
+			&cli.StringSliceFlag{Name: "env", Usage: "set a variable of the program: `K=V`"},
+			&cli.StringFlag{Name: "invoke", Usage: "call the exported function `NAME`"},
+			jsonFlag(),
+		}, compileFlags()...),
+		Action: diffAction,
+	}
+}
+
+// call is a function to call, with arguments.
+type call struct {
+	name string
+	args []uint64
+}
+
+// callOutcome is what a call did.
+type callOutcome struct {
+	Call    string   `json:"call"`
+	Results []string `json:"results,omitempty"`
+	Trap    string   `json:"trap,omitempty"`
+	Exit    *uint32  `json:"exit,omitempty"`
+}
+
+func (o *callOutcome) String() string {
+	switch {
+	case o.Trap != "":
+		return "trap: " + o.Trap
+	case o.Exit != nil:
+		return fmt.Sprintf("exit %d", *o.Exit)
+	}
+	return fmt.Sprint(o.Results)
+}
+
+// outcome is what a run of one engine did.
+type outcome struct {
+	Engine string        `json:"engine"`
+	Start  string        `json:"start,omitempty"` // why instantiation failed
+	Calls  []callOutcome `json:"calls"`
+	Stdout string        `json:"stdout"` // hash and size
+	Stderr string        `json:"stderr"`
+	Memory string        `json:"memory,omitempty"`
+}
+
+// difference is something in which two outcomes differ.
+type difference struct {
+	What  string `json:"what"`
+	Waot  string `json:"waot"`
+	Other string `json:"other"`
+}
+
+func diffAction(c *cli.Context) error {
+	if !c.Args().Present() {
+		return usagef("diff: no module given (see waot diff --help)")
+	}
+	file := c.Args().First()
+	opt, err := readOptions(c)
+	if err != nil {
+		return err
+	}
+	cfg, err := programConfig(c, filepath.Base(file))
+	if err != nil {
+		return err
+	}
+	cfg.Stdin = bytes.NewReader(nil)
+	bin, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	art, err := compileModule(file, bin, opt)
+	if err != nil {
+		return inFile(file, err)
+	}
+	img, err := art.image()
+	if err != nil {
+		return inFile(file, err)
+	}
+	calls, err := planCalls(c, img.Meta)
+	if err != nil {
+		return err
+	}
+	if len(calls) == 1 && calls[0].name == "_start" {
+		cfg.Args = append(cfg.Args, c.Args().Tail()...)
+	}
+	return inFile(file, compareAll(c, bin, img, cfg, calls))
+}
+
+// compareAll runs the calls under both engines, and a third if they differ.
+func compareAll(c *cli.Context, bin []byte, img *inproc.Image, cfg wasirun.Config, calls []call) error {
+	ours, err := runNative(img, cfg, calls)
+	if err != nil {
+		return err
+	}
+	theirs, err := runWazero(bin, cfg, calls, false)
+	if err != nil {
+		return err
+	}
+	diffs := compare(ours, theirs)
+	report := struct {
+		Same        bool         `json:"same"`
+		Waot        *outcome     `json:"waot"`
+		Wazero      *outcome     `json:"wazero"`
+		Interpreter *outcome     `json:"wazero_interpreter,omitempty"`
+		Differences []difference `json:"differences"`
+		Agrees      string       `json:"interpreter_agrees_with,omitempty"`
+	}{Same: len(diffs) == 0, Waot: ours, Wazero: theirs, Differences: diffs}
+	if len(diffs) > 0 {
+		if report.Interpreter, err = runWazero(bin, cfg, calls, true); err != nil {
+			return err
+		}
+		switch {
+		case len(compare(ours, report.Interpreter)) == 0:
+			report.Agrees = "waot"
+		case len(compare(theirs, report.Interpreter)) == 0:
+			report.Agrees = "wazero"
+		default:
+			report.Agrees = "neither"
+		}
+	}
+	if c.Bool("json") {
+		writeJSON(c.App.Writer, report)
+	} else {
+		for _, d := range diffs {
+			printf(c, "%s differs\n  waot:   %s\n  wazero: %s\n", d.What, d.Waot, d.Other)
+		}
+		if report.Same {
+			printf(c, "same: %d calls, stdout %s, memory %s\n", len(ours.Calls), ours.Stdout, ours.Memory)
+		} else {
+			printf(c, "different; wazero's interpreter agrees with %s\n", report.Agrees)
+		}
+	}
+	if !report.Same {
+		return exitStatus(statusBad)
+	}
+	return nil
+}
+
+// planCalls is what to call: --invoke, or _start, or everything exported.
+func planCalls(c *cli.Context, m *meta.Module) ([]call, error) {
+	want := c.String("invoke")
+	var plan []call
+	for i := range m.Exports {
+		e := &m.Exports[i]
+		if e.Kind != 0 {
+			continue
+		}
+		t := &m.Types[m.Funcs[e.Index].Type]
+		switch {
+		case want == e.Name:
+			one := call{name: e.Name}
+			words := c.Args().Tail()
+			if len(words) != len(t.Params) {
+				return nil, usagef("diff: %s takes %d arguments %s, got %d", want, len(t.Params), typeList(t.Params), len(words))
+			}
+			for n, w := range words {
+				v, err := parseValue(t.Params[n], w)
+				if err != nil {
+					return nil, err
+				}
+				one.args = append(one.args, v)
+			}
+			return []call{one}, nil
+		case want == "" && e.Name == "_start":
+			return []call{{name: e.Name}}, nil
+		case want == "" && e.Name != "_initialize" && !slices.Contains(t.Params, meta.V128) && !slices.Contains(t.Results, meta.V128):
+			plan = append(plan, samples(e.Name, t)...)
+		}
+	}
+	if want != "" {
+		return nil, inFile(c.Args().First(), errors.New("no exported function "+want))
+	}
+	return plan, nil
+}
+
+// sampleBits are argument values; references are always null.
+var sampleBits = [...][3]uint64{
+	{0, 0, 0},
+	{1, 2, 3},
+	{7, 0x40400000, 0x4008000000000000},
+	{1<<64 - 1, 0xfffffff8, 1 << 63},
+	{0x123456789abcdef0, 0x3fc00000, 0xbff8000000000000},
+}
+
+// samples is calls of a function with several sets of arguments.
+func samples(name string, t *meta.FuncType) []call {
+	if len(t.Params) == 0 {
+		return []call{{name: name}}
+	}
+	var out []call
+	for k := range sampleBits {
+		one := call{name: name}
+		for n, p := range t.Params {
+			v := sampleBits[k][n%3]
+			switch p {
+			case meta.I32, meta.F32:
+				v = uint64(uint32(v))
+			case meta.FuncRef, meta.ExternRef:
+				v = 0
+			}
+			one.args = append(one.args, v)
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+func (c *call) describe(t *meta.FuncType) string {
+	s := c.name + "("
+	for i, a := range c.args {
+		if i > 0 {
+			s += ", "
+		}
+		s += formatValue(t.Params[i], a)
+	}
+	return s + ")"
+}
+
+// fixed makes a run repeatable and collects its output.
+func fixed(cfg wasirun.Config, stdout, stderr io.Writer) wasirun.Config {
+	var wall, mono int64 = 1_700_000_000_000_000_000, 0
+	cfg.Walltime = func() int64 { wall += 1000; return wall }
+	cfg.Monotonic = func() int64 { mono += 1000; return mono }
+	cfg.Rand = new(counter)
+	cfg.Stdout, cfg.Stderr = stdout, stderr
+	return cfg
+}
+
+// counter is random numbers that are none.
+type counter struct{ n uint64 }
+
+func (r *counter) Read(b []byte) (int, error) {
+	for i := range b {
+		r.n = r.n*6364136223846793005 + 1442695040888963407
+		b[i] = byte(r.n >> 56)
+	}
+	return len(b), nil
+}
+
+func hashOf(b []byte) string {
+	h := sha256.Sum256(b)
+	return fmt.Sprintf("%s (%d bytes)", hex.EncodeToString(h[:8]), len(b))
+}
+
+// trapClass is a trap's words as far as both engines tell them apart: wazero has one
+// for all accesses to tables.
+func trapClass(code abi.TrapCode) string {
+	switch code {
+	case abi.TrapTableOutOfBounds, abi.TrapUndefinedElement, abi.TrapUninitializedElement:
+		return "invalid table access"
+	case abi.TrapStackOverflow:
+		return "stack overflow"
+	}
+	return code.Message()
+}
+
+// runNative runs the calls as compiled code.
+func runNative(img *inproc.Image, cfg wasirun.Config, calls []call) (*outcome, error) {
+	var stdout, stderr bytes.Buffer
+	o := &outcome{Engine: "waot"}
+	defer func() { o.Stdout, o.Stderr = hashOf(stdout.Bytes()), hashOf(stderr.Bytes()) }()
+	p, err := wasirun.New(img, fixed(cfg, &stdout, &stderr))
+	var trap *inproc.Trap
+	var exit *wasirun.ExitError
+	switch {
+	case errors.As(err, &trap):
+		o.Start = "trap: " + trapClass(trap.Code)
+		return o, nil
+	case errors.As(err, &exit):
+		o.Start = fmt.Sprintf("exit %d", exit.Status)
+		return o, nil
+	case err != nil:
+		return nil, err
+	}
+	defer p.Close()
+	for i := range calls {
+		f, err := p.Instance().Func(calls[i].name)
+		if err != nil {
+			return nil, err
+		}
+		t := f.Type()
+		results := make([]uint64, len(t.Results))
+		one := callOutcome{Call: calls[i].describe(t)}
+		err = p.Call(f, calls[i].args, results)
+		switch {
+		case errors.As(err, &trap):
+			one.Trap = trapClass(trap.Code)
+		case errors.As(err, &exit):
+			one.Exit = &exit.Status
+		case err != nil:
+			return nil, err
+		default:
+			for n, r := range results {
+				one.Results = append(one.Results, formatValue(t.Results[n], r))
+			}
+		}
+		o.Calls = append(o.Calls, one)
+	}
+	for _, e := range img.Meta.Exports {
+		if e.Kind != 2 {
+			continue
+		}
+		if m, err := p.Instance().Memory(e.Name); err == nil {
+			o.Memory = hashOf(m.Bytes())
+		}
+		break
+	}
+	return o, nil
+}
+
+// compare lists the differences of two outcomes.
+func compare(a, b *outcome) []difference {
+	diffs := []difference{}
+	add := func(what, x, y string) {
+		if x != y {
+			diffs = append(diffs, difference{what, x, y})
+		}
+	}
+	add("instantiation", a.Start, b.Start)
+	for i := range min(len(a.Calls), len(b.Calls)) {
+		add(a.Calls[i].Call, a.Calls[i].String(), b.Calls[i].String())
+	}
+	add("number of calls", fmt.Sprint(len(a.Calls)), fmt.Sprint(len(b.Calls)))
+	add("standard output", a.Stdout, b.Stdout)
+	add("standard error", a.Stderr, b.Stderr)
+	add("memory", a.Memory, b.Memory)
+	return diffs
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/waot-project/waot/backend"
+	"github.com/waot-project/waot/clif/opt"
+	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/host/inproc"
+	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/objfile"
+	"github.com/waot-project/waot/wasmfront"
+)
+
+// artifact is a compiled module.
+type artifact struct {
+	result    *compile.Result
+	cpu       string
+	functions int
+	codeBytes int
+}
+
+// compileModule compiles a module; file gives a name to what has none.
+func compileModule(file string, bin []byte, o *options) (*artifact, error) {
+	name := o.name
+	if name == "" {
+		name = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+	}
+	cpu := o.cpu
+	if cpu == "x86-64-v4" { // nothing of it is used
+		cpu = "x86-64-v3"
+	}
+	r, err := compile.Module(bin, compile.Options{
+		Jobs: o.jobs, OptLevel: opt.Level(o.level), CPU: cpu, Name: name,
+		SkipChecker: !o.check, Verify: o.verify, Progress: o.progress,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &artifact{result: r, cpu: r.Meta.CPU, functions: r.Stats.Funcs, codeBytes: r.Stats.Text}, nil
+}
+
+// object is the ELF file.
+func (a *artifact) object() ([]byte, error) {
+	var b bytes.Buffer
+	if err := a.result.WriteELF(&b); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// image is what the host in this process loads.
+func (a *artifact) image() (*inproc.Image, error) { return loadParts(a.result.Object, a.result.Meta) }
+
+// loadObject makes an image of an object file.
+func loadObject(b []byte) (*inproc.Image, error) { return loadELF(b) }
+
+// object shows the sections and symbols of the whole module's object.
+func (in *inspector) object(file string, bin []byte) error {
+	art, err := compileModule(file, bin, in.opt)
+	if err != nil {
+		return err
+	}
+	o := art.result.Object
+	printf(in.c, ";; obj: %d sections, %d symbols, cpu %s\n", len(o.Sections), len(o.Symbols), art.cpu)
+	for i := range o.Sections {
+		s := &o.Sections[i]
+		printf(in.c, "section %-24s %9d bytes, align %d, %d relocations\n", s.Name, s.Bytes(), max(s.Align, 1), len(s.Relocs))
+	}
+	bindings := map[objfile.Binding]string{objfile.Local: "local", objfile.Global: "global", objfile.Weak: "weak"}
+	for i := range o.Symbols {
+		s := &o.Symbols[i]
+		if s.Kind == objfile.SectionSym || s.Kind == objfile.FileSym {
+			continue
+		}
+		where := "undefined"
+		if s.Section != objfile.Undefined {
+			where = fmt.Sprintf("%s+0x%x", o.Sections[s.Section].Name, s.Value)
+		}
+		printf(in.c, "symbol %-6s %s %s %d bytes\n", bindings[s.Binding], s.Name, where, s.Size)
+	}
+	return nil
+}
+
+// pipelineProblem describes the errors of compiler and hosts.
+func pipelineProblem(p *problem, err error) bool {
+	var invalid *wasmfront.Error
+	var uncompiled *compile.FuncError
+	switch {
+	case errors.As(err, &invalid):
+		describeInvalid(p, invalid)
+	case errors.As(err, &uncompiled):
+		p.Kind, p.Func, p.Name = "compile", &uncompiled.Func, uncompiled.Name
+		if errors.Is(err, backend.ErrUnsupported) {
+			p.Kind = "unsupported"
+		}
+		p.Reason = fmt.Sprintf("%s: %v", uncompiled.Stage, uncompiled.Err)
+	default:
+		return hostProblem(p, err)
+	}
+	return true
+}
+
+func describeInvalid(p *problem, e *wasmfront.Error) {
+	p.Kind, p.Reason = "malformed or invalid", e.Msg
+	at := uint64(e.Offset)
+	p.Offset = &at
+	if e.Func >= 0 {
+		f := uint32(e.Func)
+		p.Func = &f
+	}
+	switch {
+	case e.Feature != "":
+		p.Kind = "unsupported"
+		p.Reason += " (needs the feature " + e.Feature + ", which is not supported)"
+	case e.Limit != "":
+		p.Kind = "limit"
+		p.Reason += " (implementation limit: " + e.Limit + ")"
+	}
+}
+
+// hostProblem describes the errors of loading and running.
+func hostProblem(p *problem, err error) bool {
+	var trap *inproc.Trap
+	var link *inproc.LinkError
+	var image *inproc.ImageError
+	var cpu *inproc.CPUError
+	var object *objfile.Error
+	var format *objfile.FormatError
+	var version *meta.VersionError
+	var damage *meta.DecodeError
+	switch {
+	case errors.As(err, &trap):
+		describeTrap(p, trap)
+		return true
+	case errors.As(err, &link):
+		p.Kind = "link"
+	case errors.As(err, &cpu):
+		p.Kind = "unsupported"
+	case errors.As(err, &image), errors.As(err, &object), errors.As(err, &format), errors.As(err, &version), errors.As(err, &damage):
+		p.Kind = "object"
+	default:
+		return false
+	}
+	p.Reason = err.Error()
+	return true
+}
+
+func describeTrap(p *problem, t *inproc.Trap) {
+	p.Kind, p.Reason = "trap", "wasm trap: "+t.Code.Message()
+	for _, f := range t.Backtrace {
+		p.Frames = append(p.Frames, frame{f.Func, f.Name, f.Offset})
+	}
+	if len(t.Backtrace) > 0 {
+		p.Func, p.Name = &t.Func, t.Name
+		if t.Offset != 0 {
+			at := uint64(t.Offset)
+			p.Offset = &at
+		}
+	}
+}

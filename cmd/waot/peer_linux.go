@@ -1,0 +1,145 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/sys"
+
+	"github.com/waot-project/waot/host/wasirun"
+	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/wasi"
+)
+
+// runWazero runs the calls under wazero, with waot's WASI.
+func runWazero(bin []byte, cfg wasirun.Config, calls []call, interpreter bool) (*outcome, error) {
+	var stdout, stderr bytes.Buffer
+	o := &outcome{Engine: "wazero"}
+	rc := wazero.NewRuntimeConfigCompiler()
+	if interpreter {
+		o.Engine, rc = "wazero interpreter", wazero.NewRuntimeConfigInterpreter()
+	}
+	defer func() { o.Stdout, o.Stderr = hashOf(stdout.Bytes()), hashOf(stderr.Bytes()) }()
+	ctx := context.Background()
+	rt := wazero.NewRuntimeWithConfig(ctx, rc.WithCoreFeatures(api.CoreFeaturesV2))
+	defer rt.Close(ctx)
+	w, err := wasiUnderWazero(ctx, rt, fixed(cfg, &stdout, &stderr))
+	if err != nil {
+		return nil, err
+	}
+	defer w.Close()
+	mod, err := rt.InstantiateWithConfig(ctx, bin, wazero.NewModuleConfig().WithName("").WithStartFunctions("_initialize"))
+	if err != nil {
+		one := callError(err)
+		if one == nil {
+			return nil, fmt.Errorf("wazero: %w", err)
+		}
+		o.Start = one.String()
+		return o, nil
+	}
+	for i := range calls {
+		f := mod.ExportedFunction(calls[i].name)
+		if f == nil {
+			return nil, fmt.Errorf("wazero: no exported function %s", calls[i].name)
+		}
+		t := meta.FuncType{Params: wasmTypes(f.Definition().ParamTypes()), Results: wasmTypes(f.Definition().ResultTypes())}
+		one := &callOutcome{}
+		results, err := f.Call(ctx, calls[i].args...)
+		if err != nil {
+			if one = callError(err); one == nil {
+				return nil, fmt.Errorf("wazero: %w", err)
+			}
+		} else {
+			for n, r := range results {
+				one.Results = append(one.Results, formatValue(t.Results[n], r))
+			}
+		}
+		one.Call = calls[i].describe(&t)
+		o.Calls = append(o.Calls, *one)
+	}
+	if m := mod.Memory(); m != nil {
+		if b, ok := m.Read(0, m.Size()); ok {
+			o.Memory = hashOf(b)
+		}
+	}
+	return o, nil
+}
+
+// callError is a trap or exit of wazero; nil if it is neither.
+func callError(err error) *callOutcome {
+	var exit *wasi.ExitError
+	var theirs *sys.ExitError
+	switch {
+	case errors.As(err, &exit):
+		return &callOutcome{Exit: &exit.Code}
+	case errors.As(err, &theirs):
+		code := theirs.ExitCode()
+		return &callOutcome{Exit: &code}
+	}
+	_, msg, ok := strings.Cut(err.Error(), "wasm error: ")
+	if !ok {
+		return nil
+	}
+	line, _, _ := strings.Cut(msg, "\n")
+	return &callOutcome{Trap: line}
+}
+
+// wasiUnderWazero instantiates waot's WASI as a host module.
+func wasiUnderWazero(ctx context.Context, rt wazero.Runtime, cfg wasirun.Config) (*wasi.Context, error) {
+	wc := wasi.Config{Args: cfg.Args, Env: cfg.Env, Stdin: cfg.Stdin, Stdout: cfg.Stdout, Stderr: cfg.Stderr,
+		Walltime: cfg.Walltime, Monotonic: cfg.Monotonic, Rand: cfg.Rand}
+	for _, d := range cfg.Dirs {
+		wc.Preopens = append(wc.Preopens, wasi.Preopen{Guest: d.Guest, Host: d.Host, ReadOnly: d.ReadOnly})
+	}
+	w, err := wasi.New(wc)
+	if err != nil {
+		return nil, err
+	}
+	b := rt.NewHostModuleBuilder(wasi.ModuleName)
+	for _, f := range wasi.Functions() {
+		run := api.GoModuleFunc(func(_ context.Context, mod api.Module, stack []uint64) {
+			var mem []byte
+			if m := mod.Memory(); m != nil {
+				mem, _ = m.Read(0, m.Size())
+			}
+			errno, err := f.Call(w, mem, stack)
+			if err != nil {
+				panic(err)
+			}
+			if f.Results != "" {
+				stack[0] = uint64(errno)
+			}
+		})
+		b.NewFunctionBuilder().WithGoModuleFunction(run, wazeroTypes(f.Params), wazeroTypes(f.Results)).Export(f.Name)
+	}
+	if _, err := b.Instantiate(ctx); err != nil {
+		w.Close()
+		return nil, err
+	}
+	return w, nil
+}
+
+func wazeroTypes(s string) []api.ValueType {
+	out := make([]api.ValueType, len(s))
+	for i := range s {
+		out[i] = api.ValueTypeI32
+		if s[i] == 'I' {
+			out[i] = api.ValueTypeI64
+		}
+	}
+	return out
+}
+
+// wasmTypes relies on both using the numbers of the binary format.
+func wasmTypes(ts []api.ValueType) []meta.ValType {
+	var out []meta.ValType
+	for _, t := range ts {
+		out = append(out, meta.ValType(t))
+	}
+	return out
+}

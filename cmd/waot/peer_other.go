@@ -1,0 +1,14 @@
+//go:build !linux
+
+package main
+
+import (
+	"errors"
+
+	"github.com/waot-project/waot/host/wasirun"
+)
+
+// runWazero needs waot's WASI, which is for Linux.
+func runWazero([]byte, wasirun.Config, []call, bool) (*outcome, error) {
+	return nil, errors.New("diff works on Linux only")
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/waot-project/waot/host/inproc"
+	"github.com/waot-project/waot/host/wasirun"
+)
+
+func runCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "run",
+		Usage:     "compile a module in memory and run it, or run an object",
+		UsageText: "waot run MODULE|OBJECT.o [OPTIONS] [-- ARGS...]",
+		Description: `Runs a WASI preview 1 program: its standard streams are waot's, its exit status
+becomes waot's. It reaches only the directories that are given. A trap prints one
+line and a backtrace, and exits with 1.
+
+With --invoke, calls an exported function with ARGS instead of _start, and prints
+each result on a line with its type.
+
+Examples:
+  waot run app.wasm --dir .::/ --env LANG=C -- -v file.txt
+  waot run app.o
+  waot run lib.wasm --invoke add -- 1 -2`,
+		Flags: append([]cli.Flag{
+			&cli.StringSliceFlag{Name: "dir", Usage: "give the program a directory: `HOST::GUEST`, or one name for both"},
+			&cli.StringSliceFlag{Name: "env", Usage: "set a variable of the program: `K=V`"},
+			&cli.StringFlag{Name: "invoke", Usage: "call the exported function `NAME`"},
+			&cli.BoolFlag{Name: "json", Usage: "print errors as JSON"},
+		}, compileFlags()...),
+		Action: runAction,
+	}
+}
+
+func runAction(c *cli.Context) error {
+	if !c.Args().Present() {
+		return usagef("run: no module given (see waot run --help)")
+	}
+	file := c.Args().First()
+	opt, err := readOptions(c)
+	if err != nil {
+		return err
+	}
+	cfg, err := programConfig(c, filepath.Base(file))
+	if err != nil {
+		return err
+	}
+	img, err := loadFile(c, file, opt)
+	if err != nil {
+		return err
+	}
+	if name := c.String("invoke"); name != "" {
+		return inFile(file, invoke(c, img, cfg, name))
+	}
+	cfg.Args = append(cfg.Args, c.Args().Tail()...)
+	status, err := wasirun.Run(img, cfg)
+	if err != nil {
+		return inFile(file, err)
+	}
+	return programStatus(status)
+}
+
+// programStatus is the exit status of a program as an error, nil for zero. The
+// system keeps the low eight bits only; what is not zero must not become it.
+func programStatus(status uint32) error {
+	switch {
+	case status == 0:
+		return nil
+	case status&0xff == 0:
+		return exitStatus(statusBad)
+	}
+	return exitStatus(status & 0xff)
+}
+
+// programConfig says what the program can reach.
+func programConfig(c *cli.Context, name string) (wasirun.Config, error) {
+	cfg := wasirun.Config{
+		Args: []string{name}, Env: c.StringSlice("env"),
+		Stdin: c.App.Reader, Stdout: c.App.Writer, Stderr: c.App.ErrWriter,
+	}
+	for _, e := range cfg.Env {
+		if strings.Index(e, "=") <= 0 {
+			return cfg, usagef("--env=%s: must be K=V", e)
+		}
+	}
+	for _, d := range c.StringSlice("dir") {
+		host, guest, ok := strings.Cut(d, "::")
+		if !ok {
+			guest = host
+		}
+		if host == "" || guest == "" {
+			return cfg, usagef("--dir=%s: must be HOST::GUEST", d)
+		}
+		cfg.Dirs = append(cfg.Dirs, wasirun.Dir{Host: host, Guest: guest})
+	}
+	return cfg, nil
+}
+
+// loadFile makes an image of a module, by compiling it, or of an object.
+func loadFile(c *cli.Context, file string, opt *options) (*inproc.Image, error) {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	if bytes.HasPrefix(b, []byte("\x7fELF")) {
+		img, err := loadObject(b)
+		return img, inFile(file, err)
+	}
+	p := startProgress(c.App.ErrWriter, "compiling "+filepath.Base(file))
+	opt.progress = p.set
+	art, err := compileModule(file, b, opt)
+	p.finish()
+	if err != nil {
+		return nil, inFile(file, err)
+	}
+	img, err := art.image()
+	return img, inFile(file, err)
+}
+
+// invoke calls an exported function and prints its results.
+func invoke(c *cli.Context, img *inproc.Image, cfg wasirun.Config, name string) error {
+	p, err := wasirun.New(img, cfg)
+	if err == nil {
+		defer p.Close()
+		err = invokeIn(c, p, name)
+	}
+	var exit *wasirun.ExitError
+	if errors.As(err, &exit) {
+		return programStatus(exit.Status)
+	}
+	return err
+}
+
+func invokeIn(c *cli.Context, p *wasirun.Program, name string) error {
+	f, err := p.Instance().Func(name)
+	if err != nil {
+		return errors.New("no exported function " + name)
+	}
+	t := f.Type()
+	words := c.Args().Tail()
+	if len(words) != len(t.Params) {
+		return usagef("run: %s takes %d arguments %s, got %d", name, len(t.Params), typeList(t.Params), len(words))
+	}
+	args, results := make([]uint64, len(t.Params)), make([]uint64, len(t.Results))
+	for i, w := range words {
+		if args[i], err = parseValue(t.Params[i], w); err != nil {
+			return err
+		}
+	}
+	if err := p.Call(f, args, results); err != nil {
+		return err
+	}
+	for i, r := range results {
+		printf(c, "%s\n", formatValue(t.Results[i], r))
+	}
+	return nil
+}

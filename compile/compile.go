@@ -1,0 +1,152 @@
+package compile
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"time"
+
+	"github.com/waot-project/waot/backend"
+	"github.com/waot-project/waot/backend/instance"
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/opt"
+	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/objfile"
+	"github.com/waot-project/waot/wasmfront"
+	"github.com/waot-project/waot/wasmfront/translate"
+	"github.com/waot-project/waot/wasmfront/validate"
+)
+
+// Options say how to compile. The zero value is valid, but for OptLevel it is
+// opt.O0.
+type Options struct {
+	// Jobs is the number of workers; 0 or less means as many as there are processors.
+	Jobs int
+	// OptLevel is the effort of the mid-end.
+	OptLevel opt.Level
+	// CPU is the level of processor: "x86-64-v2", "x86-64-v3", or without "x86-64-".
+	// Empty means the floor, v2.
+	CPU string
+	// Name becomes the prefix of the object's symbols, after mangling. Empty means "module".
+	Name string
+	// Features are the accepted features; 0 means wasmfront.DefaultFeatures.
+	Features wasmfront.Features
+	// SkipChecker leaves out the check of each register allocation.
+	SkipChecker bool
+	// Fixpoint makes the checker compute what it otherwise verifies.
+	Fixpoint bool
+	// Verify checks CLIF after translation and after each pass, and VCode.
+	Verify bool
+	// Progress, if not nil, is called after each function; never twice at once.
+	Progress func(done, total int)
+	// Crash, if not nil, is called for each function that cannot be compiled though it
+	// is valid, with all there is to reproduce it; never twice at once.
+	Crash func(*Crash)
+	// Trace receives dumps of the back end. Its functions are called by all workers: set
+	// Jobs to 1 where that matters.
+	Trace *backend.Trace
+	// AfterPass, if not nil, is called after translation (with an empty name) and
+	// after each pass of the mid-end, by all workers.
+	AfterPass func(pass string, f *clif.Func)
+
+	// generator replaces the back end in tests.
+	generator func(*clif.Module, *instance.Layout) generate
+}
+
+// generate compiles one function; the Code is valid until the next call.
+type generate func(*clif.Func) (*backend.Code, error)
+
+// Crash is a function that could not be compiled.
+type Crash struct {
+	Error *FuncError
+	// CLIF is the function at the time, perhaps incomplete; valid during the call.
+	CLIF *clif.Func
+}
+
+// FuncError is a valid function that cannot be compiled: it needs something that
+// is not supported (backend.ErrUnsupported), or a bug was caught.
+type FuncError struct {
+	Func  uint32 // index in the module; that of the init function is the number of functions
+	Name  string // may be empty
+	Stage string // "translate", "verify", "opt", or a stage of the back end
+	Err   error
+}
+
+func (e *FuncError) Error() string {
+	if e.Name != "" {
+		return fmt.Sprintf("function %d (%s): %s: %v", e.Func, e.Name, e.Stage, e.Err)
+	}
+	return fmt.Sprintf("function %d: %s: %v", e.Func, e.Stage, e.Err)
+}
+
+// Unwrap returns e.Err.
+func (e *FuncError) Unwrap() error { return e.Err }
+
+// Stats are figures about a compilation.
+type Stats struct {
+	Funcs                                int // compiled functions, the init function included
+	WasmBytes, Text, Rodata, Data, Types int // bytes; Types counts type records
+	// Time spent in the stages, summed over the workers.
+	Translate, Optimize, Backend time.Duration
+}
+
+// Result is a compiled module.
+type Result struct {
+	Object *objfile.Object
+	// Meta is what the object's metadata sections hold.
+	Meta  *meta.Module
+	Stats Stats
+}
+
+// WriteELF writes the object as an ELF file. It fails, with an *objfile.Error, if
+// exports and imports of the module would have the same symbol.
+func (r *Result) WriteELF(w io.Writer) error { return r.Object.WriteELF(w) }
+
+// Module compiles a module. See the package comment for errors.
+func Module(wasm []byte, o Options) (*Result, error) {
+	if o.Jobs <= 0 {
+		o.Jobs = runtime.GOMAXPROCS(0)
+	}
+	if o.Name == "" {
+		o.Name = "module"
+	}
+	cfg := validate.Config{Features: o.Features}
+	wm, err := validate.Module(wasm, cfg)
+	if err != nil {
+		// Bodies in front of the error count, too.
+		if _, all := validate.All(wasm, cfg); all != nil {
+			err = all
+		}
+		return nil, err
+	}
+	target, err := targetFor(o.CPU)
+	if err != nil {
+		return nil, err
+	}
+	d := &driver{opt: o, target: target, wm: wm, cm: translate.Module(wm, wm.DecodeNames())}
+	if err := checkSizes(d.cm); err != nil {
+		return nil, err
+	}
+	d.layout = instance.New(d.cm)
+	if err := d.run(); err != nil {
+		return nil, err
+	}
+	return d.link()
+}
+
+// checkSizes makes sure that instance data and constants stay below maxBytes.
+func checkSizes(m *clif.Module) error {
+	words := 64 + 3*len(m.Memories) + 3*len(m.Tables) + 3*len(m.Sigs) + 4*len(m.Funcs) + 3*len(m.Globals) +
+		2*len(m.Datas) + 2*len(m.Elems)
+	for i := range m.Elems {
+		words += len(m.Elems[i].Funcs)
+	}
+	constants := 0
+	for i := range m.Datas {
+		constants += len(m.Datas[i].Bytes) + dataAlign
+	}
+	if words > maxBytes/8 || constants > maxBytes {
+		return fmt.Errorf("%w: more than %d bytes of data", backend.ErrUnsupported, maxBytes)
+	}
+	return nil
+}

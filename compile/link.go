@@ -1,0 +1,325 @@
+package compile
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/waot-project/waot/backend"
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/objfile"
+)
+
+// Alignments of functions in the text and segments in the constants, in bytes.
+const (
+	textAlign = 16
+	dataAlign = 16
+)
+
+// trapFiller is what fills the gaps between functions: int3.
+const trapFiller = 0xcc
+
+// linker assembles the object.
+type linker struct {
+	*driver
+	o *objfile.Object
+	m *meta.Module
+
+	text, rodata, data []byte
+	at                 []uint32 // by function: offset in the text
+	textRelocs         []objfile.Reloc
+	dataRelocs         []objfile.Reloc
+	frames             []objfile.Frame
+
+	symText, symRodata, symData objfile.SymbolIndex
+	adapters                    adapterSection
+	relro                       relroSection
+	types                       []objfile.SymbolIndex // by signature: the type record
+	imports                     []importSymbols       // by imported function
+}
+
+// link makes the object of the compiled functions.
+func (d *driver) link() (*Result, error) {
+	l := &linker{driver: d, o: &objfile.Object{Machine: d.target.elf}, m: new(meta.Module)}
+	l.addSections()
+	if err := l.layText(); err != nil {
+		return nil, err
+	}
+	l.layRodata()
+	l.describe()
+	l.addTypes()
+	l.addImports()
+	l.fillData()
+	l.addFuncSymbols()
+	l.addExports()
+	l.addRecord()
+	l.finish()
+	r := &Result{Object: l.o, Meta: l.m}
+	r.Stats = Stats{Funcs: len(d.order), WasmBytes: len(d.wm.Bytes), Text: len(l.text), Rodata: len(l.rodata),
+		Data: len(l.data), Types: len(d.layout.TypeSlots())}
+	for _, w := range d.workers {
+		r.Stats.Translate += w.translate
+		r.Stats.Optimize += w.optimize
+		r.Stats.Backend += w.backend
+	}
+	return r, nil
+}
+
+// The sections of every object, in this order.
+const (
+	secText objfile.SectionIndex = iota
+	secAdapters
+	secRodata
+	secData
+	secRelro
+	secMeta
+	secTraps
+	secStackMaps
+	secCalls
+	secEHFrame
+	secStackNote
+	secProperty
+)
+
+func (l *linker) addSections() {
+	const ro = objfile.Alloc
+	l.o.Sections = []objfile.Section{
+		secText:      {Name: ".text", Flags: objfile.Alloc | objfile.Exec, Align: textAlign},
+		secAdapters:  {Name: ".text.waot", Flags: objfile.Alloc | objfile.Exec, Align: textAlign},
+		secRodata:    {Name: ".rodata", Flags: ro, Align: dataAlign},
+		secData:      {Name: ".data", Flags: objfile.Alloc | objfile.Write, Align: 16},
+		secRelro:     {Name: ".data.rel.ro", Flags: objfile.Alloc | objfile.Write, Align: 16},
+		secMeta:      {Name: meta.SectionMeta, Flags: ro, Align: 8},
+		secTraps:     {Name: meta.SectionTraps, Flags: ro, Align: 8},
+		secStackMaps: {Name: meta.SectionStackMaps, Flags: ro, Align: 8},
+		secCalls:     {Name: meta.SectionCalls, Flags: ro, Align: 8},
+		secEHFrame:   {Name: ".eh_frame", Flags: ro, Align: 8},
+		secStackNote: objfile.StackNote(),
+		secProperty:  objfile.PropertyNote(l.target.level),
+	}
+	l.o.AddSymbol(objfile.Symbol{Name: l.opt.Name, Kind: objfile.FileSym, Section: objfile.Undefined})
+	for s := secText; s <= secCalls; s++ {
+		l.o.AddSymbol(objfile.Symbol{Kind: objfile.SectionSym, Section: s})
+	}
+	l.symText, l.symRodata, l.symData = sectionSymbol(secText), sectionSymbol(secRodata), sectionSymbol(secData)
+}
+
+// sectionSymbol is the symbol of one of the sections up to secCalls.
+func sectionSymbol(s objfile.SectionIndex) objfile.SymbolIndex { return 1 + objfile.SymbolIndex(s) }
+
+// layText places the functions in the order of the module, patches what refers to other
+// functions, and collects what refers to instance data.
+func (l *linker) layText() error {
+	n := 0
+	l.at = make([]uint32, len(l.cm.Funcs))
+	first := uint32(l.cm.NumImportedFuncs)
+	for i := first; i < uint32(len(l.cm.Funcs)); i++ {
+		r := &l.results[i]
+		align := max(textAlign, int(r.align))
+		l.o.Sections[secText].Align = uint32(max(align, int(l.o.Sections[secText].Align)))
+		n = (n + align - 1) &^ (align - 1)
+		l.at[i] = uint32(n)
+		n += int(r.code.end - r.code.start)
+		if n > maxBytes {
+			return fmt.Errorf("%w: more than %d bytes of code", backend.ErrUnsupported, maxBytes)
+		}
+	}
+	l.text = make([]byte, n)
+	end := 0
+	for i := first; i < uint32(len(l.cm.Funcs)); i++ {
+		r := &l.results[i]
+		at := int(l.at[i])
+		for ; end < at; end++ {
+			l.text[end] = trapFiller
+		}
+		code := r.worker.code[r.code.start:r.code.end]
+		end += copy(l.text[at:], code)
+		if err := l.applyRelocs(i, r); err != nil {
+			return err
+		}
+		if err := l.addSites(i, r); err != nil {
+			return err
+		}
+		l.frames = append(l.frames, objfile.Frame{Symbol: l.symText, Addend: int64(at), Size: uint32(len(code)), Unwind: unwindOf(code)})
+	}
+	return nil
+}
+
+// unwindOf recognises the prologue push rbp; mov rbp, rsp.
+func unwindOf(code []byte) objfile.Unwind {
+	if len(code) >= 4 && string(code[:4]) == "\x55\x48\x89\xe5" {
+		return objfile.UnwindFP
+	}
+	return objfile.UnwindNone
+}
+
+func (l *linker) applyRelocs(i uint32, r *result) error {
+	for _, rel := range r.worker.relocs[r.relocs.start:r.relocs.end] {
+		off := l.at[i] + rel.Offset
+		switch {
+		case rel.Offset+4 > r.code.end-r.code.start:
+			return l.internal(i, "relocation outside of the code")
+		case rel.Sym == backend.SymInstance:
+			l.textRelocs = append(l.textRelocs, objfile.Reloc{Offset: uint64(off), Kind: objfile.PC32, Symbol: l.symData, Addend: rel.Addend})
+		case rel.Sym.Func() >= uint32(len(l.at)) || rel.Sym.Func() < uint32(l.cm.NumImportedFuncs):
+			return l.internal(i, "relocation names a function that is not defined here")
+		default:
+			v := int64(l.at[rel.Sym.Func()]) + rel.Addend - int64(off)
+			binary.LittleEndian.PutUint32(l.text[off:], uint32(v))
+		}
+	}
+	return nil
+}
+
+func (l *linker) internal(i uint32, reason string) error {
+	return &FuncError{Func: i, Name: l.cm.Funcs[i].Name, Stage: "link", Err: fmt.Errorf("internal error: %s", reason)}
+}
+
+// addSites adds the tables of function i to the metadata, sorted by offset.
+func (l *linker) addSites(i uint32, r *result) error {
+	m, w, at := l.m, r.worker, l.at[i]
+	size := r.code.end - r.code.start
+	traps := w.traps[r.traps.start:r.traps.end]
+	slices.SortStableFunc(traps, func(a, b backend.TrapSite) int { return cmp.Compare(a.Offset, b.Offset) })
+	for j, t := range traps {
+		if t.Offset >= size || j > 0 && t.Offset == traps[j-1].Offset {
+			return l.internal(i, "trap sites")
+		}
+		m.Traps = append(m.Traps, meta.Trap{Offset: at + t.Offset, Code: t.Code, Fault: t.Fault, Memory: t.Memory, Src: t.Src})
+	}
+	calls := w.calls[r.calls.start:r.calls.end]
+	slices.SortStableFunc(calls, func(a, b backend.SrcSite) int { return cmp.Compare(a.Offset, b.Offset) })
+	for j, c := range calls {
+		if c.Offset > size || j > 0 && c.Offset == calls[j-1].Offset {
+			return l.internal(i, "call sites")
+		}
+		m.Calls = append(m.Calls, meta.Call{Offset: at + c.Offset, Src: c.Src})
+	}
+	maps := w.maps[r.maps.start:r.maps.end]
+	slices.SortStableFunc(maps, func(a, b backend.CodeStackMap) int { return cmp.Compare(a.Offset, b.Offset) })
+	for j, s := range maps {
+		if s.Offset > size || j > 0 && s.Offset == maps[j-1].Offset {
+			return l.internal(i, "stack maps")
+		}
+		m.StackMaps = append(m.StackMaps, meta.StackMap{Offset: at + s.Offset, Slots: s.Slots})
+	}
+	return nil
+}
+
+// layRodata concatenates the data segments.
+func (l *linker) layRodata() {
+	for i := range l.cm.Datas {
+		l.rodata = append(l.rodata, l.cm.Datas[i].Bytes...)
+		for len(l.rodata)%dataAlign != 0 {
+			l.rodata = append(l.rodata, 0)
+		}
+	}
+}
+
+// finish puts the bytes into the sections, and the metadata, whose last part needs all
+// other sections.
+func (l *linker) finish() {
+	s := l.o.Sections
+	s[secText].Data, s[secText].Relocs = l.text, l.textRelocs
+	s[secAdapters].Data, s[secAdapters].Relocs = l.adapters.code, l.adapters.relocs
+	s[secRodata].Data = l.rodata
+	s[secData].Data, s[secData].Relocs = l.data, l.dataRelocs
+	s[secRelro].Data, s[secRelro].Relocs = l.relro.data, l.relro.relocs
+	tables := meta.EncodeTables(l.m)
+	s[secTraps].Data, s[secStackMaps].Data, s[secCalls].Data = tables.Traps, tables.StackMaps, tables.Calls
+	eh := objfile.EHFrame(append(l.frames, l.adapters.frames...))
+	s[secEHFrame].Data, s[secEHFrame].Relocs = eh.Data, eh.Relocs
+	for _, i := range []objfile.SectionIndex{secText, secAdapters, secRodata, secData, secRelro, secTraps, secStackMaps, secCalls} {
+		l.m.Digests = append(l.m.Digests, meta.SectionDigest{Section: s[i].Name, Digest: l.o.Digest(i)})
+	}
+	s[secMeta].Data = meta.EncodeMeta(l.m)
+}
+
+// valTypes are Wasm's encodings of CLIF types.
+var valTypes = [clif.NumTypes]meta.ValType{clif.I32: meta.I32, clif.I64: meta.I64, clif.F32: meta.F32, clif.F64: meta.F64,
+	clif.V128: meta.V128, clif.FuncRef: meta.FuncRef, clif.Ref: meta.ExternRef}
+
+func valTypesOf(ts []clif.Type) []meta.ValType {
+	if len(ts) == 0 {
+		return nil
+	}
+	out := make([]meta.ValType, len(ts))
+	for i, t := range ts {
+		out[i] = valTypes[t]
+	}
+	return out
+}
+
+func importOf(n *clif.ImportName) *meta.ImportName {
+	if n == nil {
+		return nil
+	}
+	return &meta.ImportName{Module: n.Module, Name: n.Name}
+}
+
+// Limits of growth where the module has none.
+const (
+	defaultMaxPages    = 65536
+	defaultMaxElements = 10_000_000
+)
+
+// describe fills the metadata but for the tables of sites.
+func (l *linker) describe() {
+	m, cm, lay := l.m, l.cm, l.layout
+	m.ABI, m.Arch, m.CPU, m.Name = abi.Version, l.target.arch, l.target.cpu, cm.Name
+	if m.Name == "" {
+		m.Name = l.opt.Name
+	}
+	m.InstanceSize, m.Helpers, m.TypeSlots = lay.Size(), lay.Helper(0), lay.TypesOffset()
+	for _, s := range lay.TypeSlots() {
+		m.SlotTypes = append(m.SlotTypes, uint32(s))
+	}
+	for i := range cm.Sigs {
+		m.Types = append(m.Types, meta.FuncType{Params: valTypesOf(cm.Sigs[i].Params), Results: valTypesOf(cm.Sigs[i].Results)})
+	}
+	for i := range cm.Memories {
+		x := &cm.Memories[i]
+		d := meta.Memory{Slot: lay.Memory(clif.MemoryIndex(i)), Min: x.Min, Max: x.Max, HasMax: x.HasMax, Import: importOf(x.Import)}
+		if !d.HasMax {
+			d.Max = defaultMaxPages
+		}
+		m.Memories = append(m.Memories, d)
+	}
+	for i := range cm.Tables {
+		x := &cm.Tables[i]
+		d := meta.Table{Slot: lay.Table(clif.TableIndex(i)), Elem: valTypes[x.Elem], Min: x.Min, Max: x.Max, HasMax: x.HasMax, Import: importOf(x.Import)}
+		if !d.HasMax {
+			d.Max = max(d.Min, defaultMaxElements)
+		}
+		m.Tables = append(m.Tables, d)
+	}
+	for i := range cm.Globals {
+		x := &cm.Globals[i]
+		off, _ := lay.Global(clif.GlobalIndex(i))
+		m.Globals = append(m.Globals, meta.Global{Offset: off, Type: valTypes[x.Type], Mutable: x.Mutable, Import: importOf(x.Import)})
+	}
+	for i := range cm.Funcs {
+		m.Funcs = append(m.Funcs, l.describeFunc(clif.FuncIndex(i)))
+	}
+	for i := range cm.Exports {
+		x := &cm.Exports[i]
+		m.Exports = append(m.Exports, meta.Export{Name: x.Name, Kind: uint8(x.Kind), Index: x.Index})
+	}
+}
+
+func (l *linker) describeFunc(i clif.FuncIndex) meta.Func {
+	x := &l.cm.Funcs[i]
+	f := meta.Func{Type: uint32(x.Sig), Name: x.Name, Import: importOf(x.Import)}
+	if f.Import != nil {
+		f.Slot = l.layout.Import(i)
+		return f
+	}
+	f.Text, f.Size = l.at[i], l.results[i].code.end-l.results[i].code.start
+	if off, ok := l.layout.Desc(i); ok {
+		f.Desc, f.HasDesc = off, true
+	}
+	return f
+}

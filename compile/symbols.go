@@ -1,0 +1,247 @@
+package compile
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/objfile"
+)
+
+// Suffixes of symbols that are not for C.
+const (
+	suffixCode   = ".waot"
+	suffixDesc   = ".desc"
+	suffixMemory = ".memory"
+	suffixTable  = ".table"
+	suffixGlobal = ".global"
+)
+
+// importSymbols are the symbols of an imported function.
+type importSymbols struct{ code, desc objfile.SymbolIndex }
+
+// relroSection collects immutable data that holds addresses.
+type relroSection struct {
+	data   []byte
+	relocs []objfile.Reloc
+}
+
+func (s *relroSection) word(v uint64) { s.data = binary.LittleEndian.AppendUint64(s.data, v) }
+
+func (s *relroSection) address(sym objfile.SymbolIndex, addend int64) {
+	s.relocs = append(s.relocs, objfile.Reloc{Offset: uint64(len(s.data)), Kind: objfile.Abs64, Symbol: sym, Addend: addend})
+	s.word(0)
+}
+
+// exported is the C symbol of an export; reserved that of something that the module does not
+// name itself.
+func (l *linker) exported(name string) string { return objfile.MangleIn(l.opt.Name, name) }
+func (l *linker) reserved(name string) string {
+	return strings.TrimSuffix(objfile.MangleIn(l.opt.Name, ""), "_") + "__" + name
+}
+
+// importKey tells imports apart that need symbols of their own.
+type importKey struct {
+	name clif.ImportName
+	slot uint32 // of the type
+}
+
+// addImports gives each imported function the symbols that another object may define,
+// and weak definitions of both that call a C function.
+func (l *linker) addImports() {
+	seen := make(map[importKey]importSymbols)
+	for i := range l.cm.NumImportedFuncs {
+		f := &l.cm.Funcs[i]
+		key := importKey{*f.Import, l.layout.Type(f.Sig)}
+		s, ok := seen[key]
+		if !ok {
+			s = l.addImport(clif.FuncIndex(i))
+			seen[key] = s
+		}
+		l.imports = append(l.imports, s)
+	}
+}
+
+func (l *linker) addImport(i clif.FuncIndex) importSymbols {
+	f := &l.cm.Funcs[i]
+	name := objfile.MangleIn(f.Import.Module, f.Import.Name)
+	code := objfile.Symbol{Name: name + suffixCode, Section: objfile.Undefined, Binding: objfile.Global}
+	desc := objfile.Symbol{Name: name + suffixDesc, Section: objfile.Undefined, Binding: objfile.Global}
+	sig := l.cm.FuncSig(i)
+	if !adaptable(sig) { // only another object of ours can supply it
+		return importSymbols{l.o.AddSymbol(code), l.o.AddSymbol(desc)}
+	}
+	callee := l.o.AddSymbol(objfile.Symbol{Name: name, Section: objfile.Undefined, Binding: objfile.Global})
+	at := l.adapters.begin()
+	l.adapters.importAdapter(sig, callee)
+	code.Section, code.Value, code.Binding, code.Kind = secAdapters, at, objfile.Weak, objfile.Func
+	code.Size = l.adapters.end(at, sectionSymbol(secAdapters))
+	s := importSymbols{code: l.o.AddSymbol(code)}
+	desc.Section, desc.Value, desc.Binding, desc.Kind = secRelro, uint64(len(l.relro.data)), objfile.Weak, objfile.Data
+	desc.Size = abi.DescSize
+	l.relro.address(s.code, 0)
+	l.relro.address(l.types[f.Sig], 0)
+	s.desc = l.o.AddSymbol(desc)
+	return s
+}
+
+// addFuncSymbols gives each function a local symbol, for debuggers and profilers.
+func (l *linker) addFuncSymbols() {
+	for i := l.cm.NumImportedFuncs; i < len(l.cm.Funcs); i++ {
+		name := fmt.Sprintf("fn%d", i)
+		if clif.FuncIndex(i) == l.cm.InitFunc() {
+			name = "init"
+		} else if n := l.cm.Funcs[i].Name; n != "" {
+			name += "." + readable(n)
+		}
+		l.o.AddSymbol(objfile.Symbol{Name: name, Section: secText, Value: uint64(l.at[i]), Size: uint64(l.m.Funcs[i].Size), Kind: objfile.Func})
+	}
+}
+
+// maxName bounds the readable part of a local symbol's name, in bytes.
+const maxName = 512
+
+// readable replaces what tools stumble over in names of symbols: control characters, blanks, and
+// the at sign, which introduces versions.
+func readable(name string) string {
+	if len(name) > maxName {
+		name = strings.ToValidUTF8(name[:maxName], "")
+	}
+	return strings.Map(func(r rune) rune {
+		if r <= ' ' || r == '@' || r == 0x7f {
+			return '_'
+		}
+		return r
+	}, name)
+}
+
+// addExports defines the symbols of exports, of the init function and of the
+// instance data.
+func (l *linker) addExports() {
+	global := func(name string, s objfile.SectionIndex, at, size uint64, kind objfile.SymbolKind) objfile.SymbolIndex {
+		return l.o.AddSymbol(objfile.Symbol{Name: name, Section: s, Value: at, Size: size, Binding: objfile.Global, Kind: kind})
+	}
+	word := func(name string, off uint32) { global(name, secData, uint64(off), 8, objfile.Data) }
+	init := &l.m.Funcs[l.cm.InitFunc()]
+	global(l.reserved("init"), secText, uint64(init.Text), uint64(init.Size), objfile.Func)
+	global(l.reserved("instance"), secData, 0, uint64(l.m.InstanceSize), objfile.Data)
+	for i := range l.m.Memories {
+		if l.m.Memories[i].Import != nil {
+			word(l.reserved(fmt.Sprintf("memory%d", i)), l.m.Memories[i].Slot)
+		}
+	}
+	for i := range l.m.Tables {
+		if l.m.Tables[i].Import != nil {
+			word(l.reserved(fmt.Sprintf("table%d", i)), l.m.Tables[i].Slot)
+		}
+	}
+	for i := range l.m.Globals {
+		if l.m.Globals[i].Import != nil {
+			word(l.reserved(fmt.Sprintf("global%d", i)), l.m.Globals[i].Offset)
+		}
+	}
+	for i := range l.cm.Exports {
+		x := &l.cm.Exports[i]
+		name := l.exported(x.Name)
+		switch x.Kind {
+		case clif.ExportFunc:
+			l.exportFunc(name, clif.FuncIndex(x.Index), global)
+		case clif.ExportMemory:
+			word(name+suffixMemory, l.m.Memories[x.Index].Slot)
+		case clif.ExportTable:
+			word(name+suffixTable, l.m.Tables[x.Index].Slot)
+		case clif.ExportGlobal:
+			word(name+suffixGlobal, l.m.Globals[x.Index].Offset)
+		}
+	}
+}
+
+// exportFunc defines the three symbols of an exported function. That of an import
+// which is exported again is a jump through the import's slot, with a descriptor of its own.
+func (l *linker) exportFunc(name string, i clif.FuncIndex, global func(string, objfile.SectionIndex, uint64, uint64, objfile.SymbolKind) objfile.SymbolIndex) {
+	sig := l.cm.FuncSig(i)
+	a := &l.adapters
+	target, addend := l.symText, int64(l.at[i])
+	if l.layout.IsImport(i) {
+		at := a.begin()
+		a.jumpThrough(l.symData, int64(l.layout.Import(i))+abi.DescCode)
+		size := a.end(at, sectionSymbol(secAdapters))
+		code := global(name+suffixCode, secAdapters, at, size, objfile.Func)
+		global(name+suffixDesc, secRelro, uint64(len(l.relro.data)), abi.DescSize, objfile.Data)
+		l.relro.address(code, 0)
+		l.relro.address(l.types[l.cm.Funcs[i].Sig], 0)
+		target, addend = sectionSymbol(secAdapters), int64(at)
+	} else {
+		f := &l.m.Funcs[i]
+		global(name+suffixCode, secText, uint64(f.Text), uint64(f.Size), objfile.Func)
+		global(name+suffixDesc, secData, uint64(f.Desc), abi.DescSize, objfile.Data)
+	}
+	if !adaptable(sig) {
+		return
+	}
+	at := a.begin()
+	a.exportAdapter(sig, target, addend)
+	size := a.end(at, sectionSymbol(secAdapters))
+	global(name, secAdapters, at, size, objfile.Func)
+}
+
+// Words of the record, in which hosts written in C find everything; docs/object.md has
+// the struct.
+const (
+	recordWords = 14
+	slotWords   = 4
+	// Flags of a slot.
+	slotImported = 1
+	slotHasMax   = 2
+	slotRefs     = 4 // a table of references to host objects, not of function references
+)
+
+// addRecord makes the record and the slots of memories and tables.
+func (l *linker) addRecord() {
+	r := &l.relro
+	start := len(r.data)
+	sym := func(s objfile.SectionIndex) objfile.SymbolIndex { return sectionSymbol(s) }
+	slots := int64(start + 8*recordWords)
+	tables := slots + int64(8*slotWords*len(l.m.Memories))
+	r.word(abi.Version)
+	r.address(l.symText, 0)
+	r.word(uint64(len(l.text)))
+	r.address(l.symData, 0)
+	r.word(uint64(len(l.data)))
+	r.address(l.symText, int64(l.m.Funcs[l.cm.InitFunc()].Text))
+	for s := secMeta; s <= secCalls; s++ {
+		r.address(sym(s), 0) // its header has the size
+	}
+	r.address(sym(secRelro), slots)
+	r.word(uint64(len(l.m.Memories)))
+	r.address(sym(secRelro), tables)
+	r.word(uint64(len(l.m.Tables)))
+	slot := func(off uint32, lo, hi uint64, flags uint64, imported, hasMax bool) {
+		if imported {
+			flags |= slotImported
+		}
+		if hasMax {
+			flags |= slotHasMax
+		}
+		r.address(l.symData, int64(off))
+		r.word(lo)
+		r.word(hi)
+		r.word(flags)
+	}
+	for i := range l.m.Memories {
+		x := &l.m.Memories[i]
+		slot(x.Slot, x.Min, x.Max, 0, x.Import != nil, x.HasMax)
+	}
+	for i := range l.m.Tables {
+		x := &l.m.Tables[i]
+		flags := uint64(0)
+		if l.cm.Tables[i].Elem == clif.Ref {
+			flags = slotRefs
+		}
+		slot(x.Slot, x.Min, x.Max, flags, x.Import != nil, x.HasMax)
+	}
+	l.o.AddSymbol(objfile.Symbol{Name: l.reserved("object"), Section: secRelro, Value: uint64(start),
+		Size: uint64(len(r.data) - start), Binding: objfile.Global, Kind: objfile.Data})
+}

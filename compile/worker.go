@@ -1,0 +1,274 @@
+package compile
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/waot-project/waot/backend"
+	"github.com/waot-project/waot/backend/instance"
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/opt"
+	"github.com/waot-project/waot/clif/verify"
+	"github.com/waot-project/waot/wasmfront"
+	"github.com/waot-project/waot/wasmfront/translate"
+)
+
+// driver compiles one module. The first fields are fixed before the workers start.
+type driver struct {
+	opt    Options
+	target *machine
+	wm     *wasmfront.Module
+	cm     *clif.Module
+	layout *instance.Layout
+	order  []uint32 // functions, the largest first
+
+	next    atomic.Int64 // next entry of order
+	invalid lowest       // function whose body is not valid
+	failed  lowest       // function that cannot be compiled
+
+	workers []*worker
+	// results and errs are by function index; each is written by the worker that has the function.
+	results []result
+	errs    []error
+
+	mu   sync.Mutex // for callbacks
+	done int
+}
+
+// lowest is the lowest of the numbers it is told.
+type lowest struct{ n atomic.Uint32 }
+
+func (l *lowest) reset() { l.n.Store(^uint32(0)) }
+
+func (l *lowest) tell(n uint32) {
+	for old := l.n.Load(); n < old; old = l.n.Load() {
+		if l.n.CompareAndSwap(old, n) {
+			return
+		}
+	}
+}
+
+// span is a range of a worker's slice.
+type span struct{ start, end uint32 }
+
+// result is where the code of a function is: in the buffers of a worker.
+type result struct {
+	worker                           *worker
+	align                            uint32
+	code, relocs, traps, calls, maps span
+}
+
+// run compiles all functions. The error is the one that counts, whatever the
+// order in which workers found errors: an invalid body before anything else, then
+// the lowest function index.
+func (d *driver) run() error {
+	n := uint32(len(d.cm.Funcs))
+	d.results, d.errs = make([]result, n), make([]error, n)
+	d.invalid.reset()
+	d.failed.reset()
+	d.sort()
+	var wg sync.WaitGroup
+	for range max(1, min(d.opt.Jobs, len(d.order))) {
+		w := &worker{d: d}
+		d.workers = append(d.workers, w)
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			w.loop()
+		}()
+	}
+	wg.Wait()
+	for _, l := range []*lowest{&d.invalid, &d.failed} {
+		if i := l.n.Load(); i < n {
+			return d.errs[i]
+		}
+	}
+	return nil
+}
+
+// sort orders the defined functions by the size of their bodies, so that none of
+// the large ones is last.
+func (d *driver) sort() {
+	size := func(i uint32) int {
+		if i == uint32(d.cm.InitFunc()) {
+			return 8 * (len(d.cm.Globals) + len(d.cm.Datas) + len(d.cm.Elems))
+		}
+		return len(d.wm.Body(i).Bytes)
+	}
+	for i := uint32(d.cm.NumImportedFuncs); i < uint32(len(d.cm.Funcs)); i++ {
+		d.order = append(d.order, i)
+	}
+	slices.SortStableFunc(d.order, func(a, b uint32) int { return size(b) - size(a) })
+}
+
+// worker compiles functions; its buffers keep the results.
+type worker struct {
+	d     *driver
+	f     clif.Func
+	tr    *translate.Translator
+	opt   opt.Optimizer
+	gen   generate
+	stage string
+
+	code   []byte
+	relocs []backend.Reloc
+	traps  []backend.TrapSite
+	calls  []backend.SrcSite
+	maps   []backend.CodeStackMap
+
+	translate, optimize, backend time.Duration
+}
+
+// reset makes everything anew, at the start and after a panic.
+func (w *worker) reset() {
+	d := w.d
+	w.f = clif.Func{}
+	w.tr = translate.New(d.wm, d.cm)
+	w.opt = opt.Optimizer{}
+	if d.opt.Verify || d.opt.AfterPass != nil {
+		w.opt.After = func(p *opt.Pass, f *clif.Func) error { return w.after(p.Name) }
+	}
+	w.gen = nil
+}
+
+func (w *worker) loop() {
+	w.reset()
+	for {
+		n := w.d.next.Add(1) - 1
+		if n >= int64(len(w.d.order)) {
+			return
+		}
+		i := w.d.order[n]
+		if i > w.d.invalid.n.Load() {
+			continue
+		}
+		err := w.guarded(i)
+		if err != nil {
+			w.report(i, err)
+		}
+		if p := w.d.opt.Progress; p != nil {
+			w.d.mu.Lock()
+			w.d.done++
+			p(w.d.done, len(w.d.order))
+			w.d.mu.Unlock()
+		}
+	}
+}
+
+// report notes the error of function i.
+func (w *worker) report(i uint32, err error) {
+	d := w.d
+	var invalid *wasmfront.Error
+	if errors.As(err, &invalid) {
+		d.errs[i] = err
+		d.invalid.tell(i)
+		return
+	}
+	fe := &FuncError{Func: i, Name: d.cm.Funcs[i].Name, Stage: w.stage, Err: err}
+	var be *backend.Error
+	if errors.As(err, &be) {
+		fe.Stage, fe.Err = be.Stage, be.Err
+	}
+	d.errs[i] = fe
+	d.failed.tell(i)
+	if d.opt.Crash != nil {
+		d.mu.Lock()
+		d.opt.Crash(&Crash{Error: fe, CLIF: &w.f})
+		d.mu.Unlock()
+	}
+}
+
+// guarded compiles function i and turns a panic into an error.
+func (w *worker) guarded(i uint32) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("internal error: %v\n%s", r, debug.Stack())
+			f := w.f
+			w.reset()
+			w.f = f
+		}
+	}()
+	return w.function(i)
+}
+
+func (w *worker) function(i uint32) error {
+	start := time.Now()
+	w.stage = "translate"
+	if clif.FuncIndex(i) == w.d.cm.InitFunc() {
+		w.tr.Init(&w.f)
+	} else if err := w.tr.Func(&w.f, i); err != nil {
+		return err
+	}
+	if i > w.d.failed.n.Load() {
+		return nil // valid, and no longer needed
+	}
+	if err := w.after(""); err != nil {
+		return err
+	}
+	w.stage = "opt"
+	optimize := time.Now()
+	w.translate += optimize.Sub(start)
+	if err := w.opt.Run(&w.f, w.d.opt.OptLevel); err != nil {
+		return err
+	}
+	w.stage = "backend"
+	generate := time.Now()
+	w.optimize += generate.Sub(optimize)
+	if w.gen == nil {
+		w.gen = w.d.newGenerator()
+	}
+	code, err := w.gen(&w.f)
+	if err != nil {
+		return err
+	}
+	if len(w.code)+len(code.Bytes) > maxBytes {
+		return fmt.Errorf("%w: more than %d bytes of code", backend.ErrUnsupported, maxBytes)
+	}
+	w.keep(i, code)
+	w.backend += time.Since(generate)
+	return nil
+}
+
+// maxBytes bounds sections, so that relative addresses fit in 32 bits with room for all
+// sections together.
+const maxBytes = 512 << 20
+
+// after verifies and shows the function after the named pass.
+func (w *worker) after(pass string) error {
+	if w.d.opt.AfterPass != nil {
+		w.d.opt.AfterPass(pass, &w.f)
+	}
+	if !w.d.opt.Verify {
+		return nil
+	}
+	if err := verify.Func(&w.f); err != nil {
+		w.stage = "verify"
+		return err
+	}
+	return nil
+}
+
+// keep copies code, which is about to be overwritten.
+func (w *worker) keep(i uint32, c *backend.Code) {
+	r := &w.d.results[i]
+	r.worker, r.align = w, c.Align
+	w.code, r.code = extend(w.code, c.Bytes)
+	w.relocs, r.relocs = extend(w.relocs, c.Relocs)
+	w.traps, r.traps = extend(w.traps, c.Traps)
+	w.calls, r.calls = extend(w.calls, c.Calls)
+	w.maps, r.maps = extend(w.maps, c.StackMaps)
+	for j := r.maps.start; j < r.maps.end; j++ {
+		w.maps[j].Slots = slices.Clone(w.maps[j].Slots)
+	}
+}
+
+func extend[T any](dst, src []T) ([]T, span) {
+	start := uint32(len(dst))
+	dst = append(dst, src...)
+	return dst, span{start, uint32(len(dst))}
+}

@@ -1,0 +1,250 @@
+//go:build linux && amd64
+
+package inproc
+
+import (
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/meta"
+)
+
+// testFunc is a function of testCode, and its sites relative to its start.
+type testFunc struct {
+	code   string
+	fixups []fixup
+	traps  []meta.Trap
+	calls  []meta.Call
+	maps   []meta.StackMap
+}
+
+type fixup struct {
+	offset uint32
+	symbol string
+	addend int64
+}
+
+// Value types for the tests.
+const (
+	i32, i64, f32, f64 = meta.I32, meta.I64, meta.F32, meta.F64
+	fref, xref         = meta.FuncRef, meta.ExternRef
+)
+
+func types(n int, t meta.ValType) []meta.ValType { return slices.Repeat([]meta.ValType{t}, n) }
+
+func fn(params, results []meta.ValType) meta.FuncType {
+	return meta.FuncType{Params: params, Results: results}
+}
+
+type vt = []meta.ValType
+
+// builder makes an Image out of functions of testCode.
+type builder struct {
+	img    Image
+	m      meta.Module
+	slots  map[string]uint32 // offsets in the instance data
+	starts map[string]uint32
+	names  []string
+}
+
+// newBuilder starts an image with room for fixed numbers of everything.
+func newBuilder() *builder {
+	b := &builder{slots: map[string]uint32{}, starts: map[string]uint32{}}
+	b.m = meta.Module{ABI: abi.Version, Arch: "x86-64", CPU: "x86-64-v2", Name: "test"}
+	at := uint32(16)
+	take := func(name string, n, size int) {
+		for i := range n {
+			b.slots[fmt.Sprintf("%s%d", name, i)] = at
+			at += uint32(size)
+		}
+	}
+	take("helper", int(abi.NumHelpers), 8)
+	take("mem", 2, 8)
+	take("table", 1, 8)
+	take("type", 4, 8)
+	at = (at + 15) &^ 15
+	take("import", 2, 16)
+	take("global", 4, 8)
+	take("desc", 8, 16)
+	b.m.Helpers, b.m.TypeSlots = b.slots["helper0"], b.slots["type0"]
+	b.m.InstanceSize = at
+	b.img.Data = make([]byte, at)
+	b.img.Rodata = []byte{1, 2, 3, 4, 5, 6, 7, 8}
+	return b
+}
+
+func (b *builder) typeIndex(t meta.FuncType) uint32 {
+	for i, x := range b.m.Types {
+		if slices.Equal(x.Params, t.Params) && slices.Equal(x.Results, t.Results) {
+			return uint32(i)
+		}
+	}
+	b.m.Types = append(b.m.Types, t)
+	return uint32(len(b.m.Types) - 1)
+}
+
+// imp imports a function; imports come before the others.
+func (b *builder) imp(module, name string, t meta.FuncType) *builder {
+	n := len(b.m.Funcs)
+	b.m.Funcs = append(b.m.Funcs, meta.Func{Type: b.typeIndex(t), Import: &meta.ImportName{Module: module, Name: name},
+		Slot: b.slots[fmt.Sprintf("import%d", n)]})
+	return b
+}
+
+// def defines and exports a function of testCode; init comes last.
+func (b *builder) def(name string, t meta.FuncType) *builder {
+	f, ok := testCode[name]
+	if !ok {
+		panic("no code " + name)
+	}
+	code, err := hex.DecodeString(f.code)
+	if err != nil {
+		panic(err)
+	}
+	for len(b.img.Text)%16 != 0 {
+		b.img.Text = append(b.img.Text, 0xcc)
+	}
+	start := uint32(len(b.img.Text))
+	b.img.Text = append(b.img.Text, code...)
+	b.starts[name] = start
+	b.names = append(b.names, name)
+	d := meta.Func{Type: b.typeIndex(t), Name: name, Text: start, Size: uint32(len(code))}
+	if name == "answer" {
+		d.HasDesc, d.Desc = true, b.slots["desc0"]
+	}
+	if !strings.HasPrefix(name, "init") {
+		b.m.Exports = append(b.m.Exports, meta.Export{Name: name, Index: uint32(len(b.m.Funcs))})
+	}
+	b.m.Funcs = append(b.m.Funcs, d)
+	return b
+}
+
+func (b *builder) export(name string, kind uint8, index uint32) *builder {
+	b.m.Exports = append(b.m.Exports, meta.Export{Name: name, Kind: kind, Index: index})
+	return b
+}
+
+func (b *builder) memory(m meta.Memory) *builder {
+	m.Slot = b.slots[fmt.Sprintf("mem%d", len(b.m.Memories))]
+	b.m.Memories = append(b.m.Memories, m)
+	return b
+}
+
+func (b *builder) table(t meta.Table) *builder {
+	t.Slot = b.slots["table0"]
+	b.m.Tables = append(b.m.Tables, t)
+	return b
+}
+
+func (b *builder) global(g meta.Global) *builder {
+	g.Offset = b.slots[fmt.Sprintf("global%d", len(b.m.Globals))]
+	b.m.Globals = append(b.m.Globals, g)
+	return b
+}
+
+// typeSlot makes the next type slot that of t.
+func (b *builder) typeSlot(t meta.FuncType) *builder {
+	b.m.SlotTypes = append(b.m.SlotTypes, b.typeIndex(t))
+	return b
+}
+
+// image finishes with init function name.
+func (b *builder) image(init string) *Image {
+	b.def(init, fn(nil, nil))
+	for _, name := range b.names {
+		f, start := testCode[name], b.starts[name]
+		for _, x := range f.fixups {
+			r := Reloc{Section: Text, Offset: start + x.offset, Kind: PC32, Addend: x.addend, In: Data}
+			switch {
+			case strings.HasPrefix(x.symbol, "f_"):
+				r.In, r.TargetOffset = Text, b.starts[x.symbol[2:]]
+			case x.symbol == "rodata":
+				r.In = Rodata
+			case x.symbol == "desc_answer":
+				r.TargetOffset = b.slots["desc0"]
+			default:
+				slot, ok := b.slots[x.symbol]
+				if !ok {
+					panic("no symbol " + x.symbol)
+				}
+				r.TargetOffset = slot
+			}
+			b.img.Relocs = append(b.img.Relocs, r)
+		}
+		for _, t := range f.traps {
+			t.Offset += start
+			b.m.Traps = append(b.m.Traps, t)
+		}
+		for _, c := range f.calls {
+			c.Offset += start
+			b.m.Calls = append(b.m.Calls, c)
+		}
+		for _, s := range f.maps {
+			s.Offset += start
+			b.m.StackMaps = append(b.m.StackMaps, s)
+		}
+	}
+	b.img.Meta = &b.m
+	return &b.img
+}
+
+func newStore(t testing.TB) *Store {
+	t.Helper()
+	s, err := NewStore(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil && err != ErrClosed {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func instantiate(t testing.TB, s *Store, img *Image, imports Resolver) *Instance {
+	t.Helper()
+	m, err := s.Load(img)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i, err := s.Instantiate(m, imports)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i
+}
+
+func export(t testing.TB, i *Instance, name string) *Func {
+	t.Helper()
+	f, err := i.Func(name)
+	if err != nil {
+		t.Fatal(name, err)
+	}
+	return f
+}
+
+// call calls an exported function.
+func call(t testing.TB, i *Instance, name string, args ...uint64) ([]uint64, error) {
+	t.Helper()
+	f := export(t, i, name)
+	results := make([]uint64, len(f.Type().Results))
+	err := f.Call(args, results)
+	return results, err
+}
+
+// one is the resolver that gives the same extern for every import.
+func one(e Extern) Resolver { return func(_, _ string) Extern { return e } }
+
+func host(t testing.TB, s *Store, typ meta.FuncType, f HostFunc) *Func {
+	t.Helper()
+	h, err := s.NewHostFunc(typ, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}

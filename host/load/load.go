@@ -1,0 +1,194 @@
+// Package load makes of an object file what host/inproc can run. It imports no
+// compiler: a program that only runs ready objects links none.
+//
+// Place in the pipeline: between objfile and host/inproc.
+//
+// Input: an ELF file, or an objfile.Object, of which nothing is trusted but the
+// machine code.
+// Output: an inproc.Image with validated metadata.
+package load
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/waot-project/waot/host/inproc"
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/objfile"
+)
+
+// Error is an object that was not made for this, or is damaged.
+type Error struct{ Reason string }
+
+func (e *Error) Error() string { return "load: " + e.Reason }
+
+// ELF reads an object file. Errors are *objfile.FormatError, *Error, *meta.DecodeError and
+// *meta.VersionError. The image aliases b.
+func ELF(b []byte) (*inproc.Image, error) {
+	o, err := objfile.ReadELF(b)
+	if err != nil {
+		return nil, err
+	}
+	return Object(o)
+}
+
+// Object reads an object, checks it against the digests in its metadata and makes an
+// image. Errors are *Error, *meta.DecodeError and *meta.VersionError.
+func Object(o *objfile.Object) (*inproc.Image, error) {
+	if err := o.Validate(); err != nil {
+		return nil, &Error{err.Error()}
+	}
+	if o.Machine != objfile.X86_64 {
+		return nil, &Error{fmt.Sprintf("code for machine %d", o.Machine)}
+	}
+	var s meta.Sections
+	for _, x := range []struct {
+		name string
+		to   *[]byte
+	}{{meta.SectionMeta, &s.Meta}, {meta.SectionTraps, &s.Traps}, {meta.SectionStackMaps, &s.StackMaps}, {meta.SectionCalls, &s.Calls}} {
+		sec, err := find(o, x.name)
+		if err != nil {
+			return nil, err
+		}
+		*x.to = o.Sections[sec].Data
+	}
+	var sizes meta.Sizes
+	text, err := find(o, ".text")
+	if err != nil {
+		return nil, err
+	}
+	data, err := find(o, ".data")
+	if err != nil {
+		return nil, err
+	}
+	sizes.Text, sizes.Data = o.Sections[text].Bytes(), o.Sections[data].Bytes()
+	m, err := meta.Decode(s, sizes)
+	if err != nil {
+		return nil, err
+	}
+	for i := range m.Digests {
+		d := &m.Digests[i]
+		sec, err := find(o, d.Section)
+		if err != nil {
+			return nil, err
+		}
+		if o.Digest(sec) != d.Digest {
+			return nil, &Error{fmt.Sprintf("section %s is damaged", d.Section)}
+		}
+	}
+	return Image(o, m)
+}
+
+// find is the one section of that name.
+func find(o *objfile.Object, name string) (objfile.SectionIndex, error) {
+	n := o.SectionIndex(name)
+	if n == objfile.Undefined {
+		return n, &Error{fmt.Sprintf("no section %s: not an object of this compiler", name)}
+	}
+	for i := int(n) + 1; i < len(o.Sections); i++ {
+		if o.Sections[i].Name == name {
+			return n, &Error{fmt.Sprintf("second section %s", name)}
+		}
+	}
+	return n, nil
+}
+
+// converter translates relocations.
+type converter struct {
+	o        *objfile.Object
+	m        *meta.Module
+	sections map[objfile.SectionIndex]inproc.Section
+	// targets is what symbols outside of the sections stand for, by symbol.
+	targets map[objfile.SymbolIndex]target
+	img     *inproc.Image
+}
+
+type target struct {
+	kind  inproc.TargetKind
+	index uint32
+}
+
+// Image makes an image of an object and its metadata, both of which must be valid (as
+// Object and the compiler's results are). The image aliases both.
+func Image(o *objfile.Object, m *meta.Module) (*inproc.Image, error) {
+	c := &converter{o: o, m: m, img: &inproc.Image{Meta: m},
+		sections: make(map[objfile.SectionIndex]inproc.Section), targets: make(map[objfile.SymbolIndex]target)}
+	parts := []struct {
+		name string
+		in   inproc.Section
+		to   *[]byte
+	}{{".text", inproc.Text, &c.img.Text}, {".rodata", inproc.Rodata, &c.img.Rodata}, {".data", inproc.Data, &c.img.Data}}
+	for _, p := range parts {
+		n, err := find(o, p.name)
+		if err != nil {
+			return nil, err
+		}
+		c.sections[n] = p.in
+		*p.to = o.Sections[n].Data
+		if o.Sections[n].Kind != objfile.Progbits || uint64(len(o.Sections[n].Data)) > math.MaxInt32 {
+			return nil, &Error{fmt.Sprintf("section %s", p.name)}
+		}
+	}
+	data := o.SectionIndex(".data")
+	c.identify(&o.Sections[data])
+	for _, p := range parts {
+		s := &o.Sections[o.SectionIndex(p.name)]
+		for i := range s.Relocs {
+			if err := c.reloc(p.in, s, &s.Relocs[i]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return c.img, nil
+}
+
+// identify finds out what symbols stand for: the metadata says what each slot of the
+// instance data gets, the slot's relocation by which symbol it goes.
+func (c *converter) identify(data *objfile.Section) {
+	m := c.m
+	slots := make(map[uint64]target)
+	for h := range abi.NumHelpers {
+		slots[uint64(m.Helpers)+8*uint64(h)] = target{inproc.TargetHelper, uint32(h)}
+	}
+	for i, t := range m.SlotTypes {
+		slots[uint64(m.TypeSlots)+8*uint64(i)] = target{inproc.TargetType, t}
+	}
+	for i := range m.Funcs {
+		if f := &m.Funcs[i]; f.Import != nil {
+			slots[uint64(f.Slot)+abi.DescCode] = target{inproc.TargetImportCode, uint32(i)}
+			slots[uint64(f.Slot)+8] = target{inproc.TargetImportDesc, uint32(i)}
+		}
+	}
+	for i := range data.Relocs {
+		r := &data.Relocs[i]
+		if t, ok := slots[r.Offset]; ok && r.Kind == objfile.Abs64 && r.Addend == 0 {
+			c.targets[r.Symbol] = t
+		}
+	}
+}
+
+func (c *converter) reloc(in inproc.Section, s *objfile.Section, r *objfile.Reloc) error {
+	bad := func(why string) error {
+		return &Error{fmt.Sprintf("relocation at %s+%#x: %s", s.Name, r.Offset, why)}
+	}
+	out := inproc.Reloc{Section: in, Offset: uint32(r.Offset), Addend: r.Addend}
+	switch r.Kind {
+	case objfile.PC32, objfile.Call32:
+		out.Kind = inproc.PC32
+	case objfile.Abs64:
+		out.Kind = inproc.Abs64
+	default:
+		return bad("kind")
+	}
+	sym := &c.o.Symbols[r.Symbol]
+	if t, ok := c.targets[r.Symbol]; ok {
+		out.Target, out.Index = t.kind, t.index
+	} else if to, ok := c.sections[sym.Section]; ok && sym.Binding == objfile.Local {
+		out.Target, out.In, out.TargetOffset = inproc.TargetSection, to, uint32(sym.Value)
+	} else {
+		return bad(fmt.Sprintf("symbol %q stands for nothing known", sym.Name))
+	}
+	c.img.Relocs = append(c.img.Relocs, out)
+	return nil
+}

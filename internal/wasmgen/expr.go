@@ -1,0 +1,413 @@
+package wasmgen
+
+import (
+	"strings"
+
+	"github.com/waot-project/waot/wasmfront"
+)
+
+// numeric, loads and stores are the operators of the accepted features whose
+// types are fixed, by the letter of the result, or of the stored value.
+var numeric, loads, stores = operators()
+
+func operators() (num, ld, st map[byte][]wasmfront.Opcode) {
+	num, ld, st = map[byte][]wasmfront.Opcode{}, map[byte][]wasmfront.Opcode{}, map[byte][]wasmfront.Opcode{}
+	for _, op := range wasmfront.Opcodes() {
+		info := op.Info()
+		in, out, ok := strings.Cut(info.Sig, ":")
+		if !ok || info.Feature&^wasmfront.DefaultFeatures != 0 || strings.Trim(in+out, "ilfd") != "" {
+			continue
+		}
+		switch {
+		case info.Imm == wasmfront.ImmNone && len(out) == 1:
+			num[out[0]] = append(num[out[0]], op)
+		case info.Imm == wasmfront.ImmMemArg && len(out) == 1:
+			ld[out[0]] = append(ld[out[0]], op)
+		case info.Imm == wasmfront.ImmMemArg:
+			st[in[1]] = append(st[in[1]], op)
+		}
+	}
+	return num, ld, st
+}
+
+// label is an open block.
+type label struct {
+	types    string // of the operands of a branch to it
+	reserved bool   // only its own code branches to it: a counted loop
+}
+
+// fgen generates one function body.
+type fgen struct {
+	*gen
+	sig    sig
+	b      []byte
+	locals []byte // types, parameters included
+	busy   []bool // locals that only the code that took them may write
+	labels []label
+	budget int
+	depth  int // of expressions
+	loops  int // open loops
+}
+
+func (g *gen) function(s sig) []byte {
+	f := &fgen{gen: g, sig: s, budget: g.cfg.Size/2 + g.r.IntN(g.cfg.Size), locals: []byte(s.params)}
+	f.locals = append(f.locals, g.typeList(1+g.length(10), "iillfdrx")...)
+	f.busy = make([]bool, len(f.locals))
+	f.labels = []label{{types: s.results}}
+	f.burnFuel()
+	for f.budget > 0 {
+		f.statement()
+	}
+	f.produceAll(s.results)
+	f.op(wasmfront.OpEnd)
+	var decl [][]byte
+	for _, t := range f.locals[len(s.params):] {
+		decl = append(decl, []byte{1, valTypes[t]})
+	}
+	return append(vec(decl...), f.b...)
+}
+
+func (f *fgen) op(op wasmfront.Opcode) {
+	f.budget--
+	if op < 0x100 {
+		f.b = append(f.b, byte(op))
+		return
+	}
+	f.b = append(append(f.b, byte(op>>8)), leb(uint64(op&0xFF))...)
+}
+
+// opIndex emits an operator with indices.
+func (f *fgen) opIndex(op wasmfront.Opcode, index ...int) {
+	f.op(op)
+	for _, i := range index {
+		f.b = append(f.b, leb(uint64(i))...)
+	}
+}
+
+func (f *fgen) konst(t byte, bits uint64) {
+	f.budget--
+	f.b = append(f.b, constant(t, bits)...)
+}
+
+// chance is true once in n times.
+func (f *fgen) chance(n int) bool { return f.r.IntN(n) == 0 }
+
+// local is a local of type t that may be written, new if need be.
+func (f *fgen) local(t byte) int {
+	n := 0
+	pick := -1
+	for i, lt := range f.locals {
+		if lt == t && !f.busy[i] {
+			if n++; f.r.IntN(n) == 0 {
+				pick = i
+			}
+		}
+	}
+	if pick < 0 {
+		return f.newLocal(t)
+	}
+	return pick
+}
+
+func (f *fgen) newLocal(t byte) int {
+	f.locals, f.busy = append(f.locals, t), append(f.busy, false)
+	return len(f.locals) - 1
+}
+
+// anyLocal is a local of type t to read.
+func (f *fgen) anyLocal(t byte) int {
+	if f.chance(3) {
+		for i, lt := range f.locals {
+			if lt == t && f.chance(2) {
+				return i
+			}
+		}
+	}
+	return f.local(t)
+}
+
+func (f *fgen) produceAll(types string) {
+	for _, t := range []byte(types) {
+		f.produce(t)
+	}
+}
+
+// consume pops values, the last first.
+func (f *fgen) consume(types string) {
+	for i := len(types) - 1; i >= 0; i-- {
+		if f.chance(3) {
+			f.op(wasmfront.OpDrop)
+		} else {
+			f.opIndex(wasmfront.OpLocalSet, f.local(types[i]))
+		}
+	}
+}
+
+// keepOne pops values and pushes one of type t from among them.
+func (f *fgen) keepOne(types string, t byte) {
+	at := strings.LastIndexByte(types, t)
+	f.consume(types[at+1:])
+	if at == 0 {
+		return
+	}
+	l := f.local(t)
+	f.opIndex(wasmfront.OpLocalSet, l)
+	busy := f.busy[l]
+	f.busy[l] = true
+	f.consume(types[:at])
+	f.busy[l] = busy
+	f.opIndex(wasmfront.OpLocalGet, l)
+}
+
+const maxDepth = 6
+
+// produce pushes a value of type t.
+func (f *fgen) produce(t byte) {
+	f.depth++
+	defer func() { f.depth-- }()
+	if t == 'r' || t == 'x' {
+		f.reference(t)
+		return
+	}
+	if f.budget <= 0 || f.depth > maxDepth {
+		f.leaf(t)
+		return
+	}
+	switch n := f.r.IntN(100); {
+	case n < 28:
+		f.leaf(t)
+	case n < 66:
+		f.numeric(t)
+	case n < 74:
+		f.address()
+		f.memory(loads[t][f.r.IntN(len(loads[t]))])
+	case n < 78:
+		f.produceAll(string([]byte{t, t, 'i'}))
+		if f.chance(2) {
+			f.op(wasmfront.OpSelect)
+		} else {
+			f.opIndex(wasmfront.OpSelectT, 1, int(valTypes[t]))
+		}
+	case n < 84:
+		f.callFor(t)
+	case n < 87:
+		f.opIndex(wasmfront.OpGlobalGet, f.global(t, false))
+	case n < 90:
+		f.produce(t)
+		f.opIndex(wasmfront.OpLocalTee, f.local(t))
+	case n < 92 && t == 'i':
+		f.query()
+	default:
+		f.blockFor(t)
+	}
+}
+
+func (f *fgen) leaf(t byte) {
+	if f.chance(2) {
+		f.konst(t, f.bits(t))
+		return
+	}
+	f.opIndex(wasmfront.OpLocalGet, f.anyLocal(t))
+}
+
+// global is a random global of type t, or -1.
+func (f *fgen) global(t byte, write bool) int {
+	pick, n := -1, 0
+	for i := range f.globals {
+		g := &f.globals[i]
+		if g.typ == t && i != globalFuel && (g.mutable || !write) {
+			if n++; f.r.IntN(n) == 0 {
+				pick = i
+			}
+		}
+	}
+	return pick
+}
+
+// query pushes an i32 that says something about the instance.
+func (f *fgen) query() {
+	switch f.r.IntN(4) {
+	case 0:
+		f.opIndex(wasmfront.OpMemorySize, 0)
+	case 1:
+		f.opIndex(wasmfront.OpTableSize, f.r.IntN(numTables))
+	case 2:
+		f.produce('r')
+		f.op(wasmfront.OpRefIsNull)
+	case 3:
+		f.produce('x')
+		f.op(wasmfront.OpRefIsNull)
+	}
+}
+
+func (f *fgen) reference(t byte) {
+	switch n := f.r.IntN(10); {
+	case n < 3 && t == 'r':
+		f.opIndex(wasmfront.OpRefFunc, f.r.IntN(len(f.funcs)))
+	case n < 4 && t == 'r':
+		f.opIndex(wasmfront.OpGlobalGet, f.global(t, false))
+	case n < 7 && f.budget > 0 && f.depth <= maxDepth:
+		table := 2
+		if t == 'r' {
+			table = f.r.IntN(2)
+		}
+		f.small(tableLen)
+		f.opIndex(wasmfront.OpTableGet, table)
+	case n < 9:
+		f.opIndex(wasmfront.OpLocalGet, f.anyLocal(t))
+	default:
+		f.konst(t, 0)
+	}
+}
+
+// small pushes an i32 that is below n, at times not.
+func (f *fgen) small(n int) {
+	switch {
+	case !f.cfg.NoTraps && f.chance(20):
+		f.produce('i')
+	case f.chance(2):
+		f.konst('i', uint64(f.r.IntN(n)))
+	default:
+		f.produce('i')
+		f.konst('i', uint64(n))
+		f.op(wasmfront.OpI32RemU)
+	}
+}
+
+// divides reports whether op traps for a zero divisor; the second type is that
+// of the divisor.
+func divides(op wasmfront.Opcode) bool {
+	return op >= wasmfront.OpI32DivS && op <= wasmfront.OpI32RemU || op >= wasmfront.OpI64DivS && op <= wasmfront.OpI64RemU
+}
+
+// truncates reports whether op traps for numbers that do not fit.
+func truncates(op wasmfront.Opcode) bool {
+	return op >= wasmfront.OpI32TruncF32S && op <= wasmfront.OpI32TruncF64U ||
+		op >= wasmfront.OpI64TruncF32S && op <= wasmfront.OpI64TruncF64U
+}
+
+// choosesNaN reports whether the bits of a NaN result are for the engine to choose.
+func choosesNaN(op wasmfront.Opcode) bool {
+	switch op {
+	case wasmfront.OpF32Abs, wasmfront.OpF32Neg, wasmfront.OpF32Copysign, wasmfront.OpF64Abs, wasmfront.OpF64Neg,
+		wasmfront.OpF64Copysign, wasmfront.OpF32ReinterpretI32, wasmfront.OpF64ReinterpretI64:
+		return false
+	}
+	_, out, _ := strings.Cut(op.Info().Sig, ":")
+	return out == "f" || out == "d"
+}
+
+func (f *fgen) numeric(t byte) {
+	op := numeric[t][f.r.IntN(len(numeric[t]))]
+	in, _, _ := strings.Cut(op.Info().Sig, ":")
+	if truncates(op) && (f.cfg.NoTraps || !f.chance(8)) {
+		f.leaf(t)
+		return
+	}
+	f.produceAll(in)
+	if divides(op) && (f.cfg.NoTraps || !f.chance(8)) {
+		f.safeDivisor(in[1])
+	}
+	f.op(op)
+	if !f.cfg.RawNaNs && choosesNaN(op) {
+		f.canonical(t)
+	}
+}
+
+// safeDivisor makes the divisor on top of the stack neither 0 nor -1.
+func (f *fgen) safeDivisor(t byte) {
+	if t == 'i' {
+		f.konst('i', 0x7FFFFFFE)
+		f.op(wasmfront.OpI32And)
+		f.konst('i', 1)
+		f.op(wasmfront.OpI32Or)
+		return
+	}
+	f.konst('l', 0x7FFFFFFFFFFFFFFE)
+	f.op(wasmfront.OpI64And)
+	f.konst('l', 1)
+	f.op(wasmfront.OpI64Or)
+}
+
+// canonical replaces a NaN on top of the stack by the canonical one.
+func (f *fgen) canonical(t byte) {
+	l, eq, nan := f.newLocal(t), wasmfront.OpF32Eq, uint64(0x7FC00000)
+	if t == 'd' {
+		eq, nan = wasmfront.OpF64Eq, 0x7FF8000000000000
+	}
+	f.budget += 6
+	f.opIndex(wasmfront.OpLocalTee, l)
+	f.konst(t, nan)
+	f.opIndex(wasmfront.OpLocalGet, l)
+	f.opIndex(wasmfront.OpLocalGet, l)
+	f.op(eq)
+	f.op(wasmfront.OpSelect)
+}
+
+// address pushes an i32 that is mostly in memory.
+func (f *fgen) address() {
+	switch n := f.r.IntN(20); {
+	case n < 7:
+		f.konst('i', uint64(f.r.IntN(300)))
+	case n < 8 && !f.cfg.NoTraps:
+		f.konst('i', uint64(uint32(65536*f.r.IntN(3)-f.r.IntN(17))))
+	case n < 9 && !f.cfg.NoTraps:
+		f.produce('i')
+	default:
+		f.produce('i')
+		f.konst('i', []uint64{0xFF, 0xFFF, 0xFFF8, 0x7FFF}[f.r.IntN(4)])
+		f.op(wasmfront.OpI32And)
+	}
+}
+
+var offsets = [...]int{1, 4, 8, 15, 255, 65528, 65535, 65536, 0x7FFFFFFF, 0x80000000, 0xFFFFFFF8, 0xFFFFFFFF}
+
+// memory emits a load or store with random alignment and offset.
+func (f *fgen) memory(op wasmfront.Opcode) {
+	offset := 0
+	switch n := f.r.IntN(16); {
+	case n < 6:
+		offset = f.r.IntN(16)
+	case n < 7 && !f.cfg.NoTraps:
+		offset = offsets[f.r.IntN(len(offsets))]
+	}
+	f.opIndex(op, f.r.IntN(int(op.Info().Align)+1), offset)
+}
+
+// callFor calls a function that has a result of type t.
+func (f *fgen) callFor(t byte) {
+	var with []int
+	for i, s := range f.funcs {
+		if strings.IndexByte(s.results, t) >= 0 {
+			with = append(with, i)
+		}
+	}
+	if len(with) == 0 {
+		f.leaf(t)
+		return
+	}
+	i := with[f.r.IntN(len(with))]
+	f.call(i)
+	f.keepOne(f.funcs[i].results, t)
+}
+
+// call calls function i, at times through a table.
+func (f *fgen) call(i int) {
+	s := f.funcs[i]
+	if f.chance(3) {
+		f.produceAll(s.params)
+		slot, table := f.r.IntN(tableLen), f.r.IntN(2)
+		if f.cfg.NoTraps || !f.chance(4) { // make sure that the function is there
+			f.konst('i', uint64(slot))
+			f.opIndex(wasmfront.OpRefFunc, i)
+			f.opIndex(wasmfront.OpTableSet, table)
+			f.konst('i', uint64(slot))
+		} else {
+			f.small(tableLen)
+		}
+		f.opIndex(wasmfront.OpCallIndirect, f.typeIndex(s), table)
+		return
+	}
+	f.produceAll(s.params)
+	f.opIndex(wasmfront.OpCall, i)
+}

@@ -1,0 +1,307 @@
+package parmove
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/waot-project/waot/regalloc"
+)
+
+const (
+	places   = 9 // locations under test, the two scratches, the extra slot
+	maxTests = 6
+)
+
+// machine is the contents of a few locations: the value's number, and how many
+// of its bytes are there.
+type machine struct {
+	locs  []regalloc.Allocation
+	value [places]uint8
+	bytes [places]uint8
+}
+
+func (m *machine) find(a regalloc.Allocation) int {
+	for i, l := range m.locs {
+		if l == a {
+			return i
+		}
+	}
+	panic(fmt.Sprint("no location ", a))
+}
+
+func (m *machine) do(mv Move) {
+	f, t := m.find(mv.From), m.find(mv.To)
+	m.value[t], m.bytes[t] = m.value[f], min(m.bytes[f], mv.Bytes)
+}
+
+// reset gives location i the value i, whole.
+func (m *machine) reset(locs []regalloc.Allocation) {
+	m.locs = locs
+	for i := range locs {
+		m.value[i], m.bytes[i] = uint8(i), 16
+	}
+}
+
+// leroy is the algorithm of Rideau, Serpette and Leroy (2008), over locations
+// by index; tmp is the index of the temporary.
+type leroy struct {
+	src, dst, status []int
+	tmp              int
+	out              [][2]int
+}
+
+func (l *leroy) all() {
+	for i := range l.src {
+		if l.status[i] == 0 {
+			l.one(i)
+		}
+	}
+}
+
+func (l *leroy) one(i int) {
+	if l.src[i] == l.dst[i] {
+		l.status[i] = 2
+		return
+	}
+	l.status[i] = 1
+	for j := range l.src {
+		if l.src[j] != l.dst[i] {
+			continue
+		}
+		switch l.status[j] {
+		case 0:
+			l.one(j)
+		case 1:
+			l.out = append(l.out, [2]int{l.src[j], l.tmp})
+			l.src[j] = l.tmp
+		}
+	}
+	l.out = append(l.out, [2]int{l.src[i], l.dst[i]})
+	l.status[i] = 2
+}
+
+func isInt(a regalloc.Allocation) bool { return a.IsReg() && a.Reg().Class() == regalloc.Int }
+
+// check resolves the moves and compares the effect with that of the parallel
+// move and of Leroy's sequence.
+func check(t *testing.T, r *Resolver, moves []Move, locs []regalloc.Allocation, env Env, out []Move) []Move {
+	out = r.Resolve(out[:0], moves, env)
+	var m machine
+	m.reset(locs)
+	for _, mv := range out {
+		if mv.From.IsMem() && mv.To.IsMem() {
+			t.Fatalf("%v: memory to memory in %v", moves, out)
+		}
+		if mv.Bytes == 16 && (isInt(mv.From) || isInt(mv.To)) {
+			t.Fatalf("%v: 16 bytes in an int register in %v", moves, out)
+		}
+		m.do(mv)
+	}
+	n := len(locs) - 3
+	var want machine
+	want.reset(locs)
+	l := leroy{tmp: places - 1, status: make([]int, 0, 8), src: make([]int, 0, 8), dst: make([]int, 0, 8), out: make([][2]int, 0, 12)}
+	for _, mv := range moves {
+		f, to := want.find(mv.From), want.find(mv.To)
+		l.src, l.dst, l.status = append(l.src, f), append(l.dst, to), append(l.status, 0)
+	}
+	for k, mv := range moves {
+		if mv.From != mv.To {
+			want.value[l.dst[k]], want.bytes[l.dst[k]] = uint8(l.src[k]), mv.Bytes
+		}
+	}
+	var byLeroy [places]int
+	for i := range byLeroy {
+		byLeroy[i] = i
+	}
+	l.all()
+	for _, mv := range l.out {
+		byLeroy[mv[1]] = byLeroy[mv[0]]
+	}
+	for i := range n {
+		if m.value[i] != want.value[i] || m.bytes[i] < want.bytes[i] || int(m.value[i]) != byLeroy[i] {
+			t.Fatalf("%v: %v has value %d of %d bytes after %v, not %d of %d, by Leroy %d",
+				moves, locs[i], m.value[i], m.bytes[i], out, want.value[i], want.bytes[i], byLeroy[i])
+		}
+	}
+	return out
+}
+
+var (
+	floatScratch = regalloc.FloatReg(31)
+	intScratch   = regalloc.IntReg(31)
+)
+
+// envs are the ways in which scratches may be there or not.
+func envs() []Env {
+	extra := regalloc.InSlot(100)
+	no := [2]regalloc.PReg{regalloc.NoPReg, floatScratch}
+	both := [2]regalloc.PReg{intScratch, floatScratch}
+	return []Env{
+		{Scratch: no, Extra: extra},
+		{Scratch: both, Extra: extra},
+		{Scratch: no, Temp: regalloc.InReg(intScratch), Extra: extra},
+	}
+}
+
+// locations are i int registers, f float registers, then slots, n in all, then
+// what the resolver may use.
+func locations(i, f, n int) []regalloc.Allocation {
+	var l []regalloc.Allocation
+	for k := range n {
+		switch {
+		case k < i:
+			l = append(l, regalloc.InReg(regalloc.IntReg(k)))
+		case k < i+f:
+			l = append(l, regalloc.InReg(regalloc.FloatReg(k)))
+		default:
+			l = append(l, regalloc.InSlot(2*k))
+		}
+	}
+	return append(l, regalloc.InReg(floatScratch), regalloc.InReg(intScratch), regalloc.InSlot(100))
+}
+
+// TestExhaustive tries all sets of moves between up to six locations of every
+// mix of kinds.
+func TestExhaustive(t *testing.T) {
+	most := maxTests
+	if testing.Short() {
+		most--
+	}
+	var r Resolver
+	var out []Move
+	total := 0
+	for n := 2; n <= most; n++ {
+		for i := 0; i <= n; i++ {
+			for f := 0; i+f <= n; f++ {
+				locs := locations(i, f, n)
+				all := envs()
+				if n == maxTests {
+					all = all[:1]
+				}
+				for k, env := range all {
+					total += allMoves(n, func(moves []Move) {
+						out = check(t, &r, moves, locs, env, out)
+					}, locs, k)
+				}
+			}
+		}
+	}
+	if !r.UsedExtra {
+		t.Error("the extra slot was never needed")
+	}
+	t.Logf("%d sets of moves", total)
+}
+
+// allMoves calls f with each function from some of the n locations to their
+// sources. A value from a location with an odd index is of 16 bytes where that
+// is possible for all its destinations.
+func allMoves(n int, f func([]Move), locs []regalloc.Allocation, parity int) (count int) {
+	var src [maxTests]int // n: no destination
+	var moves []Move
+	for {
+		moves = moves[:0]
+		var narrow [maxTests]bool
+		for d, s := range src[:n] {
+			if s < n && (isInt(locs[d]) || isInt(locs[s])) {
+				narrow[s] = true
+			}
+		}
+		for d, s := range src[:n] {
+			if s < n {
+				bytes := uint8(8)
+				if !narrow[s] && (s+parity)&1 == 1 {
+					bytes = 16
+				}
+				moves = append(moves, Move{locs[s], locs[d], bytes})
+			}
+		}
+		f(moves)
+		count++
+		k := 0
+		for ; k < n; k++ {
+			if src[k]++; src[k] <= n {
+				break
+			}
+			src[k] = 0
+		}
+		if k == n {
+			return count
+		}
+	}
+}
+
+func TestFew(t *testing.T) {
+	a, b, c := regalloc.InReg(regalloc.IntReg(1)), regalloc.InReg(regalloc.IntReg(2)), regalloc.InReg(regalloc.IntReg(3))
+	s := regalloc.InReg(floatScratch)
+	env := envs()[0]
+	for _, test := range []struct {
+		name  string
+		moves []Move
+		want  int
+	}{
+		{"none", nil, 0},
+		{"itself", []Move{{a, a, 8}}, 0},
+		{"twice the same", []Move{{a, b, 8}, {a, b, 8}}, 1},
+		{"swap", []Move{{a, b, 8}, {b, a, 8}}, 3},
+		{"swap with a copy needs no scratch", []Move{{a, b, 8}, {b, a, 8}, {a, c, 8}}, 3},
+		{"argument to slot", []Move{{regalloc.InArg(3), regalloc.InSlot(0), 8}}, 2},
+	} {
+		var r Resolver
+		got := r.Resolve(nil, test.moves, env)
+		if len(got) != test.want {
+			t.Errorf("%s: %v", test.name, got)
+		}
+		for _, m := range got {
+			if test.name == "swap with a copy needs no scratch" && (m.From == s || m.To == s) {
+				t.Errorf("%s: %v", test.name, got)
+			}
+		}
+	}
+}
+
+func TestConflictPanics(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("no panic")
+		}
+	}()
+	var r Resolver
+	a, b, c := regalloc.InSlot(0), regalloc.InSlot(1), regalloc.InReg(3)
+	r.Resolve(nil, []Move{{a, c, 8}, {b, c, 8}}, envs()[0])
+}
+
+func TestSteadyStateAllocatesNothing(t *testing.T) {
+	moves := permutation(200)
+	var r Resolver
+	var out []Move
+	if n := testing.AllocsPerRun(10, func() { out = r.Resolve(out[:0], moves, envs()[0]) }); n > 2 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// permutation moves n slots and all registers about.
+func permutation(n int) []Move {
+	locs := locations(10, 0, n)[:n]
+	var moves []Move
+	for i, j := range rand.New(rand.NewPCG(1, 2)).Perm(n) {
+		moves = append(moves, Move{locs[i], locs[j], 8})
+	}
+	return moves
+}
+
+func BenchmarkPermutation(b *testing.B) {
+	for _, n := range []int{2, 8, 100, 10000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			moves, env := permutation(n), envs()[0]
+			var r Resolver
+			var out []Move
+			b.ReportAllocs()
+			for b.Loop() {
+				out = r.Resolve(out[:0], moves, env)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/move")
+		})
+	}
+}
