@@ -43,6 +43,7 @@ type fgen struct {
 	b      []byte
 	locals []byte // types, parameters included
 	busy   []bool // locals that only the code that took them may write
+	nan    [2]int // the locals of canonical, for f32 and f64, 0 if none yet
 	labels []label
 	budget int
 	depth  int // of expressions
@@ -118,7 +119,7 @@ func (f *fgen) newLocal(t byte) int {
 func (f *fgen) anyLocal(t byte) int {
 	if f.chance(3) {
 		for i, lt := range f.locals {
-			if lt == t && f.chance(2) {
+			if lt == t && i != f.nan[0] && i != f.nan[1] && f.chance(2) {
 				return i
 			}
 		}
@@ -331,10 +332,16 @@ func (f *fgen) safeDivisor(t byte) {
 
 // canonical replaces a NaN on top of the stack by the canonical one.
 func (f *fgen) canonical(t byte) {
-	l, eq, nan := f.newLocal(t), wasmfront.OpF32Eq, uint64(0x7FC00000)
+	which, eq, nan := 0, wasmfront.OpF32Eq, uint64(0x7FC00000)
 	if t == 'd' {
-		eq, nan = wasmfront.OpF64Eq, 0x7FF8000000000000
+		which, eq, nan = 1, wasmfront.OpF64Eq, 0x7FF8000000000000
 	}
+	if f.nan[which] == 0 {
+		// Nobody else reads it, as it may hold any NaN. Locals were declared before, so it is not 0.
+		f.nan[which] = f.newLocal(t)
+		f.busy[f.nan[which]] = true
+	}
+	l := f.nan[which]
 	f.budget += 6
 	f.opIndex(wasmfront.OpLocalTee, l)
 	f.konst(t, nan)

@@ -50,6 +50,21 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
+// BenchmarkStraight is straight-line code without pressure, calls or spills: the
+// least that an instruction can cost.
+func BenchmarkStraight(b *testing.B) {
+	in, env := oneBlock(2000, 10), gen.X64()
+	a := linear.New()
+	var out regalloc.Output
+	start := cpuTime()
+	for b.Loop() {
+		if err := a.Run(in, env, &out); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64((cpuTime()-start).Nanoseconds())/float64(b.N*len(in.Insts)), "cpu-ns/inst")
+}
+
 func TestSteadyStateAllocatesNothing(t *testing.T) {
 	env := gen.X64()
 	a := linear.New()

@@ -20,7 +20,8 @@ import (
 // module builds functions for a test.
 type module struct {
 	clif.Module
-	funcs []*clif.Func
+	funcs []*clif.Func // from function base on
+	base  int
 }
 
 // fn adds a function; build fills it and gets its parameters.
@@ -72,6 +73,17 @@ func (m *module) compile(t testing.TB, f asm.Feature) *x64test.Image {
 	}
 	im.Link()
 	return im
+}
+
+// stackMaps compiles all and returns the stack maps of function fn.
+func (m *module) stackMaps(t testing.TB, fn clif.FuncIndex) (maps []backend.CodeStackMap) {
+	t.Helper()
+	c := backend.New(x64.New(x64.V2), instance.New(&m.Module), &m.Module, backend.Options{Allocator: linear.New()})
+	code, err := c.Compile(m.funcs[int(fn)-m.base])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return code.StackMaps
 }
 
 // outcome is the text of a call's outcome.

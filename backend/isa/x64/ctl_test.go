@@ -1,0 +1,460 @@
+//go:build linux && amd64
+
+package x64_test
+
+import (
+	"fmt"
+	"math/rand"
+	"testing"
+
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/abi"
+)
+
+// TestCalls passes and returns many values of all types, permuted.
+func TestCalls(t *testing.T) {
+	all := []clif.Type{clif.I32, clif.I64, clif.F32, clif.F64}
+	rng := rand.New(rand.NewSource(1))
+	s := newSuite()
+	for n := 0; n <= 24; n += 1 + n/8 {
+		for variant := range 6 {
+			var ts, rs []clif.Type
+			for k := range n {
+				ty := all[rng.Intn(4)]
+				if variant < 4 {
+					ty = all[variant]
+				}
+				ts = append(ts, ty)
+				_ = k
+			}
+			perm := rng.Perm(n)
+			for _, k := range perm {
+				rs = append(rs, ts[k])
+			}
+			back := make([]int, n)
+			for i, k := range perm {
+				back[k] = i
+			}
+			callee := s.fn(ts, rs, func(b *clif.Builder, p []clif.Value) {
+				var out []clif.Value
+				for _, k := range perm {
+					out = append(out, p[k])
+				}
+				b.Return(out)
+			})
+			direct := s.fn(ts, rs, func(b *clif.Builder, p []clif.Value) {
+				first := b.Call(callee, p)
+				var out []clif.Value
+				for i := range perm {
+					out = append(out, first+clif.Value(i))
+				}
+				b.Return(out)
+			})
+			twice := s.fn(ts, ts, func(b *clif.Builder, p []clif.Value) {
+				var out []clif.Value
+				first := b.Call(callee, p)
+				for k := range perm {
+					v := first + clif.Value(back[k])
+					if ts[k].IsInt() { // the argument too lives across the call
+						v = b.Binary(clif.OpIadd, ts[k], v, p[k])
+					}
+					out = append(out, v)
+				}
+				b.Return(out)
+			})
+			ref := s.fn(ts, rs, func(b *clif.Builder, p []clif.Value) {
+				f := b.FuncAddr(callee)
+				b.SigCheck(s.Funcs[callee].Sig, f)
+				first := b.CallRef(s.Funcs[callee].Sig, f, p)
+				var out []clif.Value
+				for i := range perm {
+					out = append(out, first+clif.Value(i))
+				}
+				b.Return(out)
+			})
+			for range 3 {
+				var args []uint64
+				for _, ty := range ts {
+					cs := corners[ty]
+					args = append(args, cs[rng.Intn(len(cs))])
+				}
+				for _, fn := range []clif.FuncIndex{callee, direct, twice, ref} {
+					s.call(fn, fmt.Sprintf("%v", ts), args...)
+				}
+			}
+		}
+	}
+	s.run(t)
+}
+
+func TestBrTable(t *testing.T) {
+	s := newSuite()
+	for _, n := range []int{1, 2, 3, 4, 5, 6, 17, 300} {
+		for _, variant := range []string{"distinct", "args", "shared", "same", "loop"} {
+			fn := s.fn(i32, i32, func(b *clif.Builder, p []clif.Value) {
+				var targets []clif.Target
+				join := b.NewBlock()
+				x := b.AddParam(join, clif.I32)
+				var blocks []clif.Block
+				k := func(i int) clif.Value { return b.Iconst(clif.I32, uint64(i)) }
+				ks := []clif.Value{k(1), k(2), k(3)}
+				head := b.NewBlock()
+				idx := b.AddParam(head, clif.I32)
+				b.Jump(b.Target(head, p))
+				b.SwitchTo(head)
+				dec := b.Binary(clif.OpIsub, clif.I32, idx, k(3))
+				for i := range n {
+					switch {
+					case variant == "args" || variant == "loop" && i == 0:
+						targets = append(targets, b.Target(join, []clif.Value{ks[i%3]}))
+					case variant == "loop" && i%2 == 1:
+						targets = append(targets, b.Target(head, []clif.Value{dec}))
+					case variant == "same":
+						targets = append(targets, b.Target(join, []clif.Value{ks[0]}))
+					case variant == "shared" && len(blocks) > 0 && i%2 == 1:
+						targets = append(targets, b.Target(blocks[0], nil))
+					default:
+						blk := b.NewBlock()
+						blocks = append(blocks, blk)
+						targets = append(targets, b.Target(blk, nil))
+					}
+				}
+				b.BrTable(idx, targets)
+				for i, blk := range blocks {
+					b.SwitchTo(blk)
+					b.Jump(b.Target(join, []clif.Value{k(100 + i)}))
+				}
+				b.SwitchTo(join)
+				b.Return([]clif.Value{x})
+			})
+			for i := range n + 3 {
+				s.call(fn, variant, uint64(i))
+			}
+			for _, i := range []uint64{0x7fffffff, 0x80000000, 0xffffffff} {
+				if variant != "loop" {
+					s.call(fn, variant, i)
+				}
+			}
+		}
+	}
+	s.run(t)
+}
+
+// TestEntryLoop has an entry block that is a branch target.
+func TestEntryLoop(t *testing.T) {
+	s := newSuite()
+	fn := s.fn([]clif.Type{clif.I32, clif.I64}, i64, func(b *clif.Builder, p []clif.Value) {
+		exit := b.NewBlock()
+		head := b.Current()
+		n := b.Binary(clif.OpIsub, clif.I32, p[0], b.Iconst(clif.I32, 1))
+		x := b.Binary(clif.OpImul, clif.I64, p[1], b.Iconst(clif.I64, 3))
+		b.Branch(n, b.Target(head, []clif.Value{n, x}), b.Target(exit, nil))
+		b.SwitchTo(exit)
+		b.Return([]clif.Value{x})
+	})
+	s.call(fn, "entry loop", 5, 7)
+	same := s.fn(i32, i32, func(b *clif.Builder, p []clif.Value) {
+		join := b.NewBlock()
+		x := b.AddParam(join, clif.I32)
+		b.Branch(p[0], b.Target(join, p), b.Target(join, p))
+		b.SwitchTo(join)
+		b.Return([]clif.Value{x})
+	})
+	s.call(same, "same target", 5)
+	s.run(t)
+}
+
+// TestInstance covers globals, tables, segments, growth and bulk operations.
+func TestInstance(t *testing.T) {
+	s := newSuite()
+	s.wholeMemory = true
+	type vs = []clif.Value
+	types := []clif.Type{clif.I32, clif.I64, clif.F32, clif.F64}
+	for i, ty := range types {
+		s.Globals = append(s.Globals, clif.GlobalDecl{Type: ty, Mutable: true, Init: uint64(100 + i)})
+	}
+	s.Memories = append(s.Memories, clif.MemoryDecl{Min: 0, Max: 3, HasMax: true})
+	s.Tables = []clif.TableDecl{{Elem: clif.FuncRef, Min: 10, Max: 4096, HasMax: true}, {Elem: clif.Ref, Min: 4, Max: 4096, HasMax: true}}
+	s.Datas = []clif.DataDecl{{Bytes: []byte("hello, memory")}, {}}
+	s.Elems = []clif.ElemDecl{{Type: clif.FuncRef, Funcs: []clif.FuncIndex{clif.ElemNull, clif.ElemNull, clif.ElemNull}}}
+	for i, ty := range types {
+		get := s.fn(nil, []clif.Type{ty}, func(b *clif.Builder, p []clif.Value) {
+			b.Return(vs{b.Entity(clif.OpGlobalGet, ty, uint32(i))})
+		})
+		set := s.fn([]clif.Type{ty}, nil, func(b *clif.Builder, p []clif.Value) {
+			b.EntityEffect(clif.OpGlobalSet, ty, uint32(i), 0, p[0])
+			b.Return(nil)
+		})
+		konst := s.fn(nil, nil, func(cb *clif.Builder, p []clif.Value) {
+			b := &builder{cb}
+			b.EntityEffect(clif.OpGlobalSet, ty, uint32(i), 0, b.konst(ty, 0x80000000))
+			b.Return(nil)
+		})
+		add := s.fn([]clif.Type{ty}, []clif.Type{ty}, func(b *clif.Builder, p []clif.Value) {
+			op := clif.OpIadd
+			if ty.IsFloat() {
+				op = clif.OpFadd
+			}
+			x := b.Binary(op, ty, p[0], b.Entity(clif.OpGlobalGet, ty, uint32(i)))
+			b.EntityEffect(clif.OpGlobalSet, ty, uint32(i), 0, x)
+			b.Return(vs{x})
+		})
+		for _, x := range corners[ty] {
+			s.call(set, "global.set", x)
+			s.call(get, "global.get")
+			s.call(add, "global add", corners[ty][3])
+			s.call(get, "global.get")
+		}
+		s.call(konst, "global.set const")
+		s.call(get, "global.get")
+	}
+	simple := func(name string, params, results []clif.Type, build func(b *clif.Builder, p vs), args ...[]uint64) clif.FuncIndex {
+		fn := s.fn(params, results, build)
+		for _, a := range args {
+			s.call(fn, name, a...)
+		}
+		return fn
+	}
+	l3 := []clif.Type{clif.I64, clif.I64, clif.I64}
+	for m := uint32(0); m < 2; m++ {
+		size := simple("memory.size", nil, i64, func(b *clif.Builder, p vs) {
+			b.Return(vs{b.Entity(clif.OpMemorySize, clif.Invalid, m)})
+		}, nil)
+		simple("memory.grow", i32, i32, func(b *clif.Builder, p vs) {
+			b.Return(vs{b.Entity(clif.OpMemoryGrow, clif.Invalid, m, p[0])})
+		}, []uint64{0}, []uint64{0xffffffff}, []uint64{5})
+		simple("memory.grow as address", i32, i32, func(b *clif.Builder, p vs) {
+			g := b.Entity(clif.OpMemoryGrow, clif.Invalid, m, p[0])
+			b.Return(vs{b.Load(clif.I32, clif.Full, clif.MemoryIndex(m), g, 0)})
+		}, []uint64{0xffff}, []uint64{100})
+		s.call(size, "memory.size")
+	}
+	simple("memory.fill", []clif.Type{clif.I64, clif.I32, clif.I64}, nil, func(b *clif.Builder, p vs) {
+		b.EntityEffect(clif.OpMemoryFill, clif.Invalid, 0, 0, p...)
+		b.Return(nil)
+	}, []uint64{10, 0x1ab, 100}, []uint64{0, 7, 0}, []uint64{65530, 0xff, 6})
+	simple("memory.init", l3, nil, func(b *clif.Builder, p vs) {
+		b.EntityEffect(clif.OpMemoryInit, clif.Invalid, 0, 0, p...)
+		b.Return(nil)
+	}, []uint64{20, 0, 13}, []uint64{65534, 5, 2}, []uint64{50, 13, 0})
+	simple("memory.copy", l3, nil, func(b *clif.Builder, p vs) {
+		b.EntityEffect(clif.OpMemoryCopy, clif.Invalid, 0, 0, p...)
+		b.Return(nil)
+	}, []uint64{22, 20, 13}, []uint64{18, 20, 13}, []uint64{100, 0, 60}, []uint64{100, 0, 0})
+	simple("memory.copy const", nil, nil, func(b *clif.Builder, p vs) {
+		b.EntityEffect(clif.OpMemoryCopy, clif.Invalid, 0, 0, b.Iconst(clif.I64, 200), b.Iconst(clif.I64, 20), b.Iconst(clif.I64, 9))
+		b.Return(nil)
+	}, nil)
+	dataLen := simple("data.len", nil, i64, func(b *clif.Builder, p vs) {
+		b.Return(vs{b.Entity(clif.OpDataLen, clif.Invalid, 0)})
+	}, nil)
+	simple("data.drop", nil, nil, func(b *clif.Builder, p vs) {
+		b.EntityEffect(clif.OpDataDrop, clif.Invalid, 0, 0)
+		b.Return(nil)
+	}, nil)
+	s.call(dataLen, "data.len")
+	s.tables(simple)
+	s.run(t)
+}
+
+// tables adds calls that use tables; references are seen only as null or not.
+func (s *suite) tables(simple func(string, []clif.Type, []clif.Type, func(*clif.Builder, []clif.Value), ...[]uint64) clif.FuncIndex) {
+	type vs = []clif.Value
+	sig := s.fn(i32, i32, func(b *clif.Builder, p []clif.Value) {
+		b.Return(vs{b.Binary(clif.OpIadd, clif.I32, p[0], b.Iconst(clif.I32, 1000))})
+	})
+	l3 := []clif.Type{clif.I64, clif.I64, clif.I64}
+	size := simple("table.size", nil, i64, func(b *clif.Builder, p vs) {
+		b.Return(vs{b.Entity(clif.OpTableSize, clif.FuncRef, 0)})
+	}, nil)
+	isNull := simple("table.get null", i64, i32, func(b *clif.Builder, p vs) {
+		b.Return(vs{b.Unary(clif.OpRefIsNull, clif.FuncRef, b.Entity(clif.OpTableGet, clif.FuncRef, 0, p[0]))})
+	}, []uint64{0}, []uint64{9})
+	nulls := func(what string) {
+		for i := range uint64(10) {
+			s.call(isNull, what, i)
+		}
+	}
+	simple("table.set", i64, nil, func(b *clif.Builder, p vs) {
+		b.EntityEffect(clif.OpTableSet, clif.FuncRef, 0, 0, p[0], b.FuncAddr(sig))
+		b.Return(nil)
+	}, []uint64{3}, []uint64{0})
+	nulls("after set")
+	simple("table.copy", l3, nil, func(b *clif.Builder, p vs) {
+		b.EntityEffect(clif.OpTableCopy, clif.FuncRef, 0, 0, p...)
+		b.Return(nil)
+	}, []uint64{2, 1, 4}, []uint64{5, 0, 0})
+	nulls("after copy")
+	simple("table.set const", nil, nil, func(b *clif.Builder, p vs) {
+		b.EntityEffect(clif.OpTableSet, clif.FuncRef, 0, 0, b.Iconst(clif.I64, 4), b.RefNull(clif.FuncRef))
+		b.EntityEffect(clif.OpTableSet, clif.FuncRef, 0, 0, b.Iconst(clif.I64, 5), b.FuncAddr(sig))
+		b.Return(nil)
+	}, nil)
+	nulls("after set const")
+	grow := simple("table.grow", i32, i32, func(b *clif.Builder, p vs) {
+		b.Return(vs{b.Entity(clif.OpTableGrow, clif.FuncRef, 0, p[0], b.FuncAddr(sig))})
+	}, []uint64{2}, []uint64{0xffffffff}, []uint64{0})
+	_ = grow
+	s.call(size, "table.size")
+	s.call(isNull, "grown", 11)
+	simple("elem.set", i64, nil, func(b *clif.Builder, p vs) {
+		b.EntityEffect(clif.OpElemSet, clif.FuncRef, 0, 0, p[0], b.FuncAddr(sig))
+		b.Return(nil)
+	}, []uint64{1})
+	simple("table.init", l3, nil, func(b *clif.Builder, p vs) {
+		b.EntityEffect(clif.OpTableInit, clif.FuncRef, 0, 0, p...)
+		b.Return(nil)
+	}, []uint64{6, 0, 3})
+	nulls("after init")
+	simple("table.fill", []clif.Type{clif.I64, clif.I64}, nil, func(b *clif.Builder, p vs) {
+		b.EntityEffect(clif.OpTableFill, clif.FuncRef, 0, 0, p[0], b.FuncAddr(sig), p[1])
+		b.Return(nil)
+	}, []uint64{7, 3}, []uint64{0, 0})
+	nulls("after fill")
+	elemLen := simple("elem.len", nil, i64, func(b *clif.Builder, p vs) {
+		b.Return(vs{b.Entity(clif.OpElemLen, clif.Invalid, 0)})
+	}, nil)
+	simple("elem.drop", nil, nil, func(b *clif.Builder, p vs) {
+		b.EntityEffect(clif.OpElemDrop, clif.Invalid, 0, 0)
+		b.Return(nil)
+	}, nil)
+	s.call(elemLen, "elem.len")
+	for _, f := range []clif.FuncIndex{sig, size} { // the right type and another
+		simple("call_indirect", []clif.Type{clif.I64, clif.I32}, i32, func(b *clif.Builder, p vs) {
+			f := b.Entity(clif.OpTableGet, clif.FuncRef, 0, p[0])
+			b.SigCheck(s.Funcs[sig].Sig, f)
+			b.Return(vs{b.CallRef(s.Funcs[sig].Sig, f, vs{p[1]})})
+		}, []uint64{3, 5}, []uint64{4, 5}, []uint64{1, 5})
+		simple("set another", nil, nil, func(b *clif.Builder, p vs) {
+			b.EntityEffect(clif.OpTableSet, clif.FuncRef, 0, 0, b.Iconst(clif.I64, 3), b.FuncAddr(f))
+			b.EntityEffect(clif.OpTableSet, clif.FuncRef, 0, 0, b.Iconst(clif.I64, 1), b.FuncAddr(size))
+			b.Return(nil)
+		}, nil)
+	}
+}
+
+// TestReferences keeps references across calls, so that they are in stack maps.
+func TestReferences(t *testing.T) {
+	m := &module{}
+	type vs = []clif.Value
+	refs := []clif.Type{clif.Ref, clif.Ref, clif.I64}
+	nop := m.fn(nil, nil, func(b *clif.Builder, p []clif.Value) { b.Return(nil) })
+	f := m.fn(refs, refs[:2], func(b *clif.Builder, p []clif.Value) {
+		b.Call(nop, nil)
+		b.Return(vs{p[1], p[0]})
+	})
+	maps := m.stackMaps(t, f)
+	if len(maps) != 1 || len(maps[0].Slots) != 2 {
+		t.Fatalf("stack maps %v, want one of two slots", maps)
+	}
+	for _, s := range maps[0].Slots {
+		if s >= 0 || s%8 != 0 {
+			t.Errorf("slot %d is not in the frame", s)
+		}
+	}
+	im := m.compile(t, 0)
+	defer im.Close()
+	if got := outcome(im, f, 0x1002, 0x2002, 5); got != "[0x2002 0x1002]" {
+		t.Error(got)
+	}
+}
+
+// TestFrames has frames of all sizes: few pages, many, with a deep recursion that must touch each page.
+func TestFrames(t *testing.T) {
+	s := newSuite()
+	for _, n := range []int{1, 100, 600, 1100, 2100, 5000} {
+		var rs []clif.Type
+		for range n {
+			rs = append(rs, clif.I64)
+		}
+		callee := s.fn(i64, rs, func(b *clif.Builder, p []clif.Value) {
+			var out []clif.Value
+			for k := range n {
+				out = append(out, b.Binary(clif.OpIadd, clif.I64, p[0], b.Iconst(clif.I64, uint64(k))))
+			}
+			b.Return(out)
+		})
+		caller := s.fn(i64, i64, func(b *clif.Builder, p []clif.Value) {
+			first := b.Call(callee, p)
+			sum := first
+			for k := 1; k < n; k++ {
+				sum = b.Binary(clif.OpIadd, clif.I64, sum, first+clif.Value(k))
+			}
+			b.Return([]clif.Value{sum})
+		})
+		s.call(caller, "frame", 3)
+	}
+	s.run(t)
+}
+
+// TestImports calls an import and reads an imported global.
+func TestImports(t *testing.T) {
+	m := &module{}
+	m.Sigs = []clif.Signature{{Params: i32, Results: i32}}
+	m.Funcs = []clif.FuncDecl{{Import: &clif.ImportName{Module: "m", Name: "f"}}}
+	m.NumImportedFuncs = 1
+	m.Globals = []clif.GlobalDecl{{Type: clif.I32, Mutable: true, Init: 77, Import: &clif.ImportName{}}}
+	m.base = 1
+	type vs = []clif.Value
+	target := m.fn(i32, i32, func(b *clif.Builder, p []clif.Value) {
+		b.Return(vs{b.Binary(clif.OpImul, clif.I32, p[0], b.Iconst(clif.I32, 3))})
+	})
+	caller := m.fn(i32, i32, func(b *clif.Builder, p []clif.Value) {
+		b.EntityEffect(clif.OpGlobalSet, clif.I32, 0, 0, b.Binary(clif.OpIadd, clif.I32, p[0], b.Entity(clif.OpGlobalGet, clif.I32, 0)))
+		b.Return(vs{b.Call(0, p)})
+	})
+	ref := m.fn(i32, i32, func(b *clif.Builder, p []clif.Value) {
+		f := b.FuncAddr(0)
+		b.SigCheck(0, f)
+		b.Return(vs{b.CallRef(0, f, p)})
+	})
+	for name, f := range features() {
+		im := m.compile(t, f)
+		im.Import(0, target)
+		if got := outcome(im, caller, 5); got != "[0xf]" {
+			t.Errorf("%s: %s", name, got)
+		}
+		if got := outcome(im, ref, 6); got != "[0x12]" {
+			t.Errorf("%s: %s", name, got)
+		}
+		if g := im.Global(0); g != 82 {
+			t.Errorf("%s: global is %d", name, g)
+		}
+		im.Close()
+	}
+}
+
+// TestTrapSites checks kinds and source offsets.
+func TestTrapSites(t *testing.T) {
+	m := &module{}
+	m.Memories = []clif.MemoryDecl{{Min: 1}, {Min: 1}}
+	type vs = []clif.Value
+	f := m.fn([]clif.Type{clif.I32, clif.I32}, i32, func(b *clif.Builder, p []clif.Value) {
+		b.Src = 11
+		b.TrapIf(p[1], abi.TrapTableOutOfBounds)
+		b.Src = 22
+		x := b.Load(clif.I32, clif.Full, 1, p[0], 0)
+		b.Src = 33
+		y := b.Binary(clif.OpUdiv, clif.I32, x, p[1])
+		b.Src = 44
+		b.Store(clif.I32, clif.Full, 0, p[0], y, 0)
+		b.Return(vs{y})
+	})
+	im := m.compile(t, 0)
+	defer im.Close()
+	for _, c := range []struct {
+		args []uint64
+		src  uint32
+		mem  uint8
+		code abi.TrapCode
+	}{
+		{[]uint64{0, 1}, 11, 0, abi.TrapTableOutOfBounds},
+		{[]uint64{65536, 0}, 22, 1, abi.TrapMemoryOutOfBounds},
+		{[]uint64{0, 0}, 33, 0, abi.TrapIntegerDivideByZero},
+	} {
+		_, trap, err := im.Call(f, c.args...)
+		if err != nil || trap == nil || trap.Site.Src != c.src || trap.Site.Memory != c.mem || trap.Code != c.code {
+			t.Errorf("%v: %+v, %v; want %+v", c.args, trap, err, c)
+		}
+	}
+}

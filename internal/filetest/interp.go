@@ -1,0 +1,69 @@
+package filetest
+
+import (
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/interp"
+	"github.com/waot-project/waot/clif/text"
+)
+
+// Interp is the interpreter as an engine.
+type Interp struct{ Options interp.Options }
+
+// Name is "interp".
+func (Interp) Name() string { return "interp" }
+
+// Load does nothing.
+func (e Interp) Load(file *text.File) (Program, error) { return interpProgram{e, file}, nil }
+
+type interpProgram struct {
+	Interp
+	file *text.File
+}
+
+func (p interpProgram) Start() (Instance, error) {
+	s := interp.NewStore(p.Options)
+	m := p.file.Mod
+	externs := map[clif.ImportName]interp.Extern{}
+	for i := range m.Funcs {
+		if d := &m.Funcs[i]; d.Import != nil {
+			sig := *m.FuncSig(clif.FuncIndex(i))
+			externs[*d.Import] = s.NewHostFunc(d.Name, sig, func(_ *interp.HostCall, args, results []uint64) error {
+				Echo(&sig, args, results)
+				return nil
+			})
+		}
+	}
+	for i := range m.Memories {
+		if d := &m.Memories[i]; d.Import != nil {
+			externs[*d.Import] = interp.NewMemory(d.Min, d.Max, d.HasMax)
+		}
+	}
+	for i := range m.Tables {
+		if d := &m.Tables[i]; d.Import != nil {
+			externs[*d.Import] = interp.NewTable(d.Elem, d.Min, d.Max, d.HasMax)
+		}
+	}
+	for i := range m.Globals {
+		if d := &m.Globals[i]; d.Import != nil {
+			externs[*d.Import] = &interp.Global{Type: d.Type, Mutable: d.Mutable}
+		}
+	}
+	inst, err := s.Instantiate(m, p.file.Body, func(module, name string) (interp.Extern, bool) {
+		e, ok := externs[clif.ImportName{Module: module, Name: name}]
+		return e, ok
+	})
+	if err != nil {
+		return nil, err
+	}
+	return interpInstance{inst}, nil
+}
+
+func (interpProgram) Close() error { return nil }
+
+type interpInstance struct{ *interp.Instance }
+
+func (i interpInstance) Call(fn clif.FuncIndex, args []uint64) ([]uint64, error) {
+	return i.Func(fn).Call(args)
+}
+
+func (interpInstance) Close() error { return nil }

@@ -1,0 +1,219 @@
+// Package nativeengine runs the test scripts on compiled code inside the
+// process: the whole compiler, with the register-allocation checker on, and
+// host/inproc are under test.
+//
+// Place in the pipeline: beside it: an engine for package spectest.
+//
+// Input: Wasm modules.
+// Output: their behaviour.
+package nativeengine
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/opt"
+	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/host/inproc"
+	"github.com/waot-project/waot/host/load"
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/spectest"
+	"github.com/waot-project/waot/wasmfront"
+)
+
+// Engine compiles with the given options.
+type Engine struct {
+	Options compile.Options
+}
+
+// New is the engine at an optimisation level, with every check on.
+func New(level opt.Level) *Engine {
+	return &Engine{compile.Options{OptLevel: level, Verify: true, Jobs: 1}}
+}
+
+// Name is "native-O" and the level.
+func (e *Engine) Name() string { return fmt.Sprintf("native-O%d", e.Options.OptLevel) }
+
+// Features is the default set.
+func (e *Engine) Features() wasmfront.Features { return wasmfront.DefaultFeatures }
+
+// NewStore returns an empty store.
+func (e *Engine) NewStore() (spectest.Store, error) {
+	s, err := inproc.NewStore(inproc.Config{})
+	if err != nil {
+		return nil, err
+	}
+	return &store{engine: e, s: s, refs: map[uint64]uint64{}}, nil
+}
+
+type store struct {
+	engine  *Engine
+	s       *inproc.Store
+	modules []*inproc.Module
+	refs    map[uint64]uint64 // by number of a host object: its reference
+}
+
+func (s *store) Compile(wasm []byte) (spectest.Module, error) {
+	r, err := compile.Module(wasm, s.engine.Options)
+	if err != nil {
+		return nil, err
+	}
+	img, err := load.Object(r.Object)
+	if err != nil {
+		return nil, err
+	}
+	m, err := inproc.Load(img)
+	if err != nil {
+		return nil, err
+	}
+	s.modules = append(s.modules, m)
+	return m, nil
+}
+
+// trap gives a trap the method that spectest asks for.
+type trap struct{ *inproc.Trap }
+
+func (t trap) TrapCode() abi.TrapCode { return t.Code }
+
+// unlinkable does the same for a link error.
+type unlinkable struct{ *inproc.LinkError }
+
+func (u unlinkable) Unlinkable() string { return u.Reason }
+
+func convert(err error) error {
+	var t *inproc.Trap
+	var l *inproc.LinkError
+	switch {
+	case errors.As(err, &t):
+		return trap{t}
+	case errors.As(err, &l):
+		return unlinkable{l}
+	}
+	return err
+}
+
+func (s *store) Instantiate(m spectest.Module, imports func(module, name string) (spectest.Extern, bool)) (spectest.Instance, error) {
+	i, err := s.s.Instantiate(m.(*inproc.Module), func(module, name string) inproc.Extern {
+		if e, ok := imports(module, name); ok {
+			return e.(inproc.Extern)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, convert(err)
+	}
+	return instance{i}, nil
+}
+
+var typeToMeta = [clif.NumTypes]meta.ValType{clif.I32: meta.I32, clif.I64: meta.I64, clif.F32: meta.F32,
+	clif.F64: meta.F64, clif.V128: meta.V128, clif.FuncRef: meta.FuncRef, clif.Ref: meta.ExternRef}
+
+func typeFromMeta(t meta.ValType) clif.Type {
+	for c, m := range typeToMeta {
+		if m == t {
+			return clif.Type(c)
+		}
+	}
+	return clif.Invalid
+}
+
+func toMeta(ts []clif.Type) []meta.ValType {
+	out := make([]meta.ValType, len(ts))
+	for i, t := range ts {
+		out[i] = typeToMeta[t]
+	}
+	return out
+}
+
+func fromMeta(ts []meta.ValType) []clif.Type {
+	out := make([]clif.Type, len(ts))
+	for i, t := range ts {
+		out[i] = typeFromMeta(t)
+	}
+	return out
+}
+
+func (s *store) NewFunc(sig clif.Signature, fn func(args, results []uint64)) (spectest.Extern, error) {
+	t := meta.FuncType{Params: toMeta(sig.Params), Results: toMeta(sig.Results)}
+	return s.s.NewHostFunc(t, func(_ *inproc.CallContext, args, results []uint64) error {
+		fn(args, results)
+		return nil
+	})
+}
+
+func (s *store) NewGlobal(t clif.Type, mutable bool, bits uint64) (spectest.Extern, error) {
+	return s.s.NewGlobal(typeToMeta[t], mutable, bits)
+}
+
+func (s *store) NewMemory(min, max uint64) (spectest.Extern, error) {
+	return s.s.NewMemory(inproc.Limits{Min: min, Max: max, HasMax: true})
+}
+
+func (s *store) NewTable(elem clif.Type, min, max uint64) (spectest.Extern, error) {
+	return s.s.NewTable(typeToMeta[elem], inproc.Limits{Min: min, Max: max, HasMax: true})
+}
+
+func (s *store) ExternRef(n uint64) uint64 {
+	r, ok := s.refs[n]
+	if !ok {
+		r = s.s.ExternRef(n)
+		s.refs[n] = r
+	}
+	return r
+}
+
+func (s *store) ExternNumber(ref uint64) (uint64, bool) {
+	n, ok := s.s.Extern(ref).(uint64)
+	return n, ok
+}
+
+func (s *store) Close() error {
+	s.s.Close()
+	for _, m := range s.modules {
+		m.Close()
+	}
+	return nil
+}
+
+type instance struct{ *inproc.Instance }
+
+func (i instance) Export(name string) (spectest.Extern, bool) {
+	e, err := i.Instance.Export(name)
+	return e, err == nil
+}
+
+func (i instance) FuncType(name string) (*clif.Signature, bool) {
+	f, err := i.Func(name)
+	if err != nil {
+		return nil, false
+	}
+	t := f.Type()
+	return &clif.Signature{Params: fromMeta(t.Params), Results: fromMeta(t.Results)}, true
+}
+
+func (i instance) Invoke(name string, args []uint64) ([]spectest.Value, error) {
+	f, err := i.Func(name)
+	if err != nil {
+		return nil, err
+	}
+	types := f.Type().Results
+	results := make([]uint64, len(types))
+	if err := f.Call(args, results); err != nil {
+		return nil, convert(err)
+	}
+	values := make([]spectest.Value, len(types))
+	for n, t := range types {
+		values[n] = spectest.Value{Type: typeFromMeta(t), Bits: results[n]}
+	}
+	return values, nil
+}
+
+func (i instance) Get(name string) (spectest.Value, error) {
+	g, err := i.Global(name)
+	if err != nil {
+		return spectest.Value{}, err
+	}
+	return spectest.Value{Type: typeFromMeta(g.Type()), Bits: g.Get()}, nil
+}
