@@ -93,7 +93,7 @@ func (c *folder) block(b clif.Block) {
 
 // inst emits d, something simpler, or nothing.
 func (c *folder) inst(d *clif.InstData) {
-	if d.NumResults == 1 {
+	if d.NumResults == 1 && !d.Op.Has(clif.Calls) {
 		if v := c.simplify(d); v != clif.NoValue {
 			alias(c.f, d.Result, v)
 			return

@@ -1,6 +1,7 @@
 package linear_test
 
 import (
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -299,12 +300,14 @@ func calls(n int) *regalloc.Input {
 	return b.finish()
 }
 
+var full = flag.Bool("full", false, "run the pathological tests at full size")
+
 // TestPathological measures shapes that make allocators quadratic, at two
 // sizes: the time for an instruction must not grow much.
 func TestPathological(t *testing.T) {
-	scale := 1
-	if testing.Short() {
-		scale = 10
+	scale := 5
+	if *full {
+		scale = 1
 	}
 	env := gen.X64()
 	c := checker.New()
@@ -337,17 +340,9 @@ func TestPathological(t *testing.T) {
 				t.Fatalf("%s: %v", test.name, err)
 			}
 		}
-	}
-}
-
-// TestShapes prints what the benchmark's functions are like.
-func TestShapes(t *testing.T) {
-	a := linear.New()
-	var out regalloc.Output
-	for _, in := range ordinary(3, 40, 16) {
-		if err := a.Run(in, gen.X64(), &out); err != nil {
-			t.Fatal(err)
+		// A nest of loops has quadratically many live values in itself.
+		if test.name != "nest of loops" && per[1] > 6*per[0]+1000 {
+			t.Errorf("%s: from %.0f to %.0f ns each", test.name, per[0], per[1])
 		}
-		t.Logf("insts %d operands %d vregs %d blocks %d lists %d claims %d edits %d stats %+v", len(in.Insts), len(in.Operands), len(in.VRegs), len(in.Blocks), len(in.VRegLists), len(out.Claims), len(out.Edits), out.Stats)
 	}
 }

@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	count = flag.Int("functions", 3000, "random functions to check")
+	count = flag.Int("functions", 2000, "random functions to check")
 	first = flag.Uint64("first", 1, "seed of the first")
 )
 

@@ -11,7 +11,7 @@ type resolver struct {
 	recs  []rec
 	heads []uint32 // first rec beside each instruction, or none
 	cost  []uint64 // by value: of storing it wherever it goes to memory
-	flat  []place // of values that have several parts, in order
+	flat  []place  // of values that have several parts, in order
 	flats []regalloc.Range
 	gaps  []gap
 

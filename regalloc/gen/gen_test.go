@@ -1,0 +1,110 @@
+package gen
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/waot-project/waot/regalloc"
+)
+
+// TestInvariants checks what can be checked without an allocator: I1, I2, I4,
+// single definitions, and that a definition's block dominates its uses.
+func TestInvariants(t *testing.T) {
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		c := Default()
+		c.IrreducibleRate, c.ShuffleRate, c.BranchOperandRate = 0.1, 0.5, 0.1
+		in := Func(r, c, Envs()[seed%3])
+		if msg := invalid(in); msg != "" {
+			t.Fatalf("seed %d: %s", seed, msg)
+		}
+	}
+}
+
+func invalid(in *regalloc.Input) string {
+	if in.Blocks[0].Params.Len() > 0 || in.Blocks[0].Preds.Len() > 0 {
+		return "I1"
+	}
+	defBlock := make([]int, len(in.VRegs))
+	for v := range defBlock {
+		defBlock[v] = -1
+	}
+	next := uint32(0)
+	for b := range in.Blocks {
+		info := &in.Blocks[b]
+		if info.Insts.Start != next || info.Insts.Len() == 0 {
+			return "I2"
+		}
+		next = info.Insts.End
+		for _, p := range in.ParamsOf(regalloc.Block(b)) {
+			if defBlock[p] >= 0 {
+				return "two definitions"
+			}
+			defBlock[p] = b
+		}
+		for i := info.Insts.Start; i < info.Insts.End; i++ {
+			if (in.Insts[i].Flags&regalloc.IsTerminator != 0) != (i == info.Insts.End-1) {
+				return "terminator"
+			}
+			for _, o := range in.OperandsOf(regalloc.Inst(i)) {
+				if o.Access.Defines() {
+					if defBlock[o.VReg] >= 0 {
+						return "two definitions"
+					}
+					defBlock[o.VReg] = b
+				}
+			}
+		}
+		for _, e := range in.SuccsOf(regalloc.Block(b)) {
+			if info.Succs.Len() > 1 && in.Blocks[e.To].Preds.Len() > 1 {
+				return "I4"
+			}
+			if e.Args.Len() != in.Blocks[e.To].Params.Len() {
+				return "arguments"
+			}
+		}
+	}
+	for b := range in.Blocks {
+		reach := reachable(in, b)
+		for c := range in.Blocks {
+			for i := in.Blocks[c].Insts.Start; i < in.Blocks[c].Insts.End; i++ {
+				for _, o := range in.OperandsOf(regalloc.Inst(i)) {
+					if o.Access.Reads() && defBlock[o.VReg] == b && c != b && reach[c] {
+						return "a use that its definition does not dominate"
+					}
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// reachable is the set of blocks reachable from the entry without block b.
+func reachable(in *regalloc.Input, b int) []bool {
+	seen := make([]bool, len(in.Blocks))
+	if b == 0 {
+		return seen
+	}
+	work := []regalloc.Block{0}
+	seen[0] = true
+	for len(work) > 0 {
+		x := work[len(work)-1]
+		work = work[:len(work)-1]
+		for _, e := range in.SuccsOf(x) {
+			if int(e.To) != b && !seen[e.To] {
+				seen[e.To] = true
+				work = append(work, e.To)
+			}
+		}
+	}
+	return seen
+}
+
+func TestDeterminism(t *testing.T) {
+	make := func() *regalloc.Input { return Func(rand.New(rand.NewPCG(9, 9)), Default(), X64()) }
+	if d := cmp.Diff(make(), make()); d != "" {
+		t.Error(d)
+	}
+}

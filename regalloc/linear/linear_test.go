@@ -1,0 +1,249 @@
+package linear_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/waot-project/waot/checker"
+	"github.com/waot-project/waot/regalloc"
+	"github.com/waot-project/waot/regalloc/gen"
+	"github.com/waot-project/waot/regalloc/linear"
+)
+
+// allocate runs the allocator and the checker.
+func allocate(t *testing.T, in *regalloc.Input, env *regalloc.MachineEnv) *regalloc.Output {
+	t.Helper()
+	var out regalloc.Output
+	if err := linear.New().Run(in, env, &out); err != nil {
+		t.Fatal(err)
+	}
+	for _, fixpoint := range []bool{false, true} {
+		if err := checker.New().Check(in, env, &out, checker.Options{Fixpoint: fixpoint}); err != nil {
+			t.Fatalf("%v\n%s", err, dump(in, &out))
+		}
+	}
+	return &out
+}
+
+// callClobbers adds the clobber set 1: what calls overwrite.
+func (b *builder) callClobbers(env *regalloc.MachineEnv) {
+	b.in.ClobberSets = []regalloc.PRegSet{0, env.Allocatable &^ env.CalleeSaved}
+}
+
+// TestLoopWithCall: values used in a loop with a call live in callee-saved
+// registers, so that the loop touches no memory.
+func TestLoopWithCall(t *testing.T) {
+	env := gen.X64()
+	var b builder
+	b.callClobbers(env)
+	vs := b.entry(3)
+	b.inst(term, 0)
+	b.block(nil, 0, regalloc.Edge{To: 1, Args: b.list(vs[:1])})
+	p, x, y := b.vreg(0), b.vreg(0), b.vreg(0)
+	b.inst(0, 1, regalloc.FixedUse(p, env.Order[0][0]), regalloc.FixedDef(x, env.Order[0][0]))
+	b.inst(0, 0, reg(x), reg(vs[1]), def(y))
+	b.inst(term, 0, reg(vs[2]))
+	b.block([]regalloc.VReg{p}, 1, regalloc.Edge{To: 2}, regalloc.Edge{To: 3})
+	b.inst(term, 0)
+	b.block(nil, 1, regalloc.Edge{To: 1, Args: b.list([]regalloc.VReg{y})})
+	b.inst(ret, 0, reg(y))
+	b.block(nil, 0)
+	out := allocate(t, b.finish(), env)
+	if s := out.Stats; s.Spills+s.Reloads > 0 {
+		t.Errorf("the loop touches memory: %+v\n%s", s, dump(&b.in, out))
+	}
+	if out.Used&env.CalleeSaved == 0 {
+		t.Error("no callee-saved register is used")
+	}
+}
+
+// TestColdCall: a value that lives across a call only in a cold block stays in a
+// caller-saved register elsewhere, and no callee-saved one is used.
+func TestColdCall(t *testing.T) {
+	env := gen.X64()
+	var b builder
+	b.callClobbers(env)
+	vs := b.entry(2)
+	b.inst(term, 0, reg(vs[0]))
+	b.block(nil, 0, regalloc.Edge{To: 1}, regalloc.Edge{To: 3})
+	b.inst(term, 0)
+	b.block(nil, 0, regalloc.Edge{To: 2})
+	b.inst(ret, 0, regalloc.FixedUse(vs[1], env.Order[0][0]))
+	b.block(nil, 0)
+	b.inst(0, 1)
+	b.inst(term, 0)
+	b.block(nil, 0, regalloc.Edge{To: 2})
+	b.in.Blocks[3].Cold = true
+	out := allocate(t, b.finish(), env)
+	if out.Used&env.CalleeSaved != 0 {
+		t.Errorf("a callee-saved register is used\n%s", dump(&b.in, out))
+	}
+	for _, e := range out.Edits {
+		if e.Point.Inst() < 2 && e.To.IsMem() {
+			t.Errorf("a store on the hot path: %v\n%s", e, dump(&b.in, out))
+		}
+	}
+}
+
+// TestRemat: what can be repeated is never stored.
+func TestRemat(t *testing.T) {
+	env := gen.X64()
+	env.CalleeSaved = 0
+	var b builder
+	b.callClobbers(env)
+	b.entry(1)
+	v := b.vreg(regalloc.Int)
+	b.inst(0, 0, def(v))
+	b.in.VRegs[v].Remat = 1
+	for range 3 {
+		b.inst(0, 1, regalloc.FixedUse(v, env.Order[0][0]))
+		b.inst(0, 0, reg(v))
+	}
+	b.inst(ret, 0)
+	b.block(nil, 0)
+	out := allocate(t, b.finish(), env)
+	if s := out.Stats; s.Spills+s.Reloads > 0 || s.Remats == 0 || out.SlotWords > 0 {
+		t.Errorf("%+v\n%s", s, dump(&b.in, out))
+	}
+}
+
+// TestStackArgument: an incoming argument word is a home; it is never copied to
+// a slot.
+func TestStackArgument(t *testing.T) {
+	env := gen.X64()
+	var b builder
+	b.callClobbers(env)
+	v := b.vreg(regalloc.Int)
+	b.inst(0, 0, regalloc.StackArgDef(v, 2))
+	b.inst(0, 1, regalloc.UseOf(v, regalloc.Any))
+	b.inst(0, 0, regalloc.UseOf(v, regalloc.Any))
+	b.inst(ret, 0, regalloc.FixedUse(v, env.Order[0][0]))
+	b.block(nil, 0)
+	out := allocate(t, b.finish(), env)
+	want := []regalloc.Edit{{Point: regalloc.Before(3), From: regalloc.InArg(2), To: regalloc.InReg(env.Order[0][0]), Bytes: 8}}
+	if d := cmp.Diff(want, out.Edits); d != "" || out.SlotWords != 0 {
+		t.Errorf("edits (-want +got):\n%s", d)
+	}
+}
+
+// TestSafepoint: a reference is stored once, listed at each safepoint while it
+// lives, and reloaded after each.
+func TestSafepoint(t *testing.T) {
+	env := gen.X64()
+	var b builder
+	b.callClobbers(env)
+	vs := b.entry(2)
+	b.in.VRegs[vs[0]].Ref = true
+	for range 2 {
+		b.inst(regalloc.Safepoint, 1, regalloc.FixedUse(vs[0], env.Order[0][0]))
+		b.inst(0, 0, reg(vs[0]))
+	}
+	b.inst(regalloc.Safepoint, 1)
+	b.inst(ret, 0)
+	b.block(nil, 0)
+	out := allocate(t, b.finish(), env)
+	var got [][]uint32
+	for _, m := range out.StackMaps {
+		got = append(got, append([]uint32(nil), out.StackMapSlots[m.Slots.Start:m.Slots.End]...))
+	}
+	if d := cmp.Diff([][]uint32{{0}, {0}, nil}, got); d != "" || out.Stats.Spills != 1 {
+		t.Errorf("%+v (-want +got):\n%s\n%s", out.Stats, d, dump(&b.in, out))
+	}
+}
+
+// TestTwoAddress: no moves where a value dies in a tied operand.
+func TestTwoAddress(t *testing.T) {
+	env := gen.X64()
+	var b builder
+	vs := b.entry(2)
+	x := vs[0]
+	for range 5 {
+		y := b.vreg(regalloc.Int)
+		b.inst(0, 0, reg(x), reg(vs[1]), regalloc.ReuseDef(y, 0))
+		z := b.vreg(regalloc.Int)
+		b.inst(0, 0, reg(y), reg(y), regalloc.ReuseDef(z, 0))
+		x = z
+	}
+	b.inst(ret, 0, regalloc.FixedUse(x, env.Order[0][0]))
+	b.block(nil, 0)
+	out := allocate(t, b.finish(), env)
+	if len(out.Edits) > 0 {
+		t.Errorf("edits: %v\n%s", out.Edits, dump(&b.in, out))
+	}
+}
+
+func TestErrors(t *testing.T) {
+	env := gen.X64()
+	for _, test := range []struct {
+		name string
+		make func(b *builder)
+		kind linear.ErrorKind
+	}{
+		{"too many registers", func(b *builder) {
+			vs := b.entry(1)
+			var ops []regalloc.Operand
+			for range 15 {
+				v := b.vreg(regalloc.Int)
+				b.inst(0, 0, def(v))
+				ops = append(ops, reg(v))
+			}
+			b.inst(ret, 0, append(ops, reg(vs[0]))...)
+			b.block(nil, 0)
+		}, linear.Unallocatable},
+		{"too many definitions", func(b *builder) {
+			b.entry(1)
+			var ops []regalloc.Operand
+			for range 15 {
+				ops = append(ops, def(b.vreg(regalloc.Int)))
+			}
+			b.inst(0, 0, ops...)
+			b.inst(ret, 0)
+			b.block(nil, 0)
+		}, linear.Unallocatable},
+		{"undefined", func(b *builder) {
+			b.entry(1)
+			b.inst(term, 0)
+			b.block(nil, 0, regalloc.Edge{To: 1})
+			b.inst(ret, 0, reg(b.vreg(regalloc.Int)))
+			b.block(nil, 0)
+		}, linear.Undefined},
+		{"definition of a jump", func(b *builder) {
+			vs := b.entry(1)
+			b.inst(term, 0)
+			b.block(nil, 0, regalloc.Edge{To: 1, Args: b.list(vs)})
+			p, v := b.vreg(0), b.vreg(0)
+			b.inst(0, 0, reg(p))
+			b.inst(term, 0, def(v))
+			b.block([]regalloc.VReg{p}, 1, regalloc.Edge{To: 1, Args: b.list([]regalloc.VReg{v})})
+		}, linear.TerminatorDef},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var b builder
+			test.make(&b)
+			var out regalloc.Output
+			err := linear.New().Run(b.finish(), env, &out)
+			var e *linear.Error
+			if !errors.As(err, &e) || e.Kind != test.kind {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// TestDeterminism: neither the run before nor anything else changes the result.
+func TestDeterminism(t *testing.T) {
+	env := gen.X64()
+	list := ordinary(5, 40, 20)
+	a := linear.New()
+	for k, in := range list {
+		var reused, fresh regalloc.Output
+		if err := errors.Join(a.Run(in, env, &reused), linear.New().Run(in, env, &fresh)); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(fresh, reused); d != "" {
+			t.Errorf("function %d: %s", k, d)
+		}
+	}
+}
