@@ -10,8 +10,8 @@ const (
 
 type wasmModule struct {
 	types, imports, funcs, tables, memories, globals, exports, elems, codes, datas [][]byte
-	start                                                                         []byte
-	names                                                                         map[int]string
+	start                                                                          []byte
+	names                                                                          map[int]string
 }
 
 func leb(n int) []byte {

@@ -98,7 +98,8 @@ host/inproc: internal/meta
 host/load: host/inproc objfile
 host/wasirun: host/inproc wasi
 spectest/script:
-spectest: spectest/script
+internal/wasmgen:
+spectest: spectest/script internal/abi clif wasmfront
 spectest/interpengine: spectest clif/interp wasmfront/translate clif/verify clif/opt
 spectest/nativeengine: spectest compile host/load
 internal/filetest: clif/text clif/verify clif/analysis clif/interp clif/opt

@@ -3,51 +3,106 @@ package translate
 import "github.com/waot-project/waot/clif"
 
 // ssa builds SSA form on the fly after Braun et al., "Simple and Efficient
-// Construction of Static Single Assignment Form" (CC 2013), with two changes.
+// Construction of Static Single Assignment Form" (CC 2013), with these changes.
+//
 // What a merge needs from its predecessors is looked up from a worklist, not
-// by recursion, so that deep control flow costs no stack. And a merge is a phi
+// by recursion, so that deep control flow costs no stack. A merge is a phi
 // in a side table until the function is complete; only those that turn out
 // not to be trivial become block parameters.
 //
+// Structured control says more than the edges do: a local that is not written
+// inside a block, if or loop has behind it, or in the loop, the value that it
+// had before. So each block has a parent: its only predecessor, or the block where its
+// construct began, and a local is looked up by climbing from parent to parent, past everything that
+// began after the local was last written. Jump pointers make that climb
+// logarithmic.
+//
 // Variables are the locals of the function. The operands that branches carry to
-// a label are phis too, filled in edge by edge.
+// a label are phis too.
 type ssa struct {
 	f *clif.Func
 	b *clif.Builder
 
-	blocks []blockInfo  // parallel to f.Blocks
-	from   []clif.Block // parallel to f.Targets: the source of the edge
+	blocks []blockInfo // parallel to f.Blocks
+	edges  []edgeInfo  // parallel to f.Targets
 	phis   []phi
 	pool   []uint32
-	defs   defTable
+	extra  defTable // definitions that are not in blockInfo.defs
 	work   []uint32 // phis whose operands are to be looked up
 	zero   [clif.NumTypes]clif.Value
+
+	// cur is the values of locals at the current point, valid where stamp is epoch.
+	// It survives from a block to one that it is the only predecessor of.
+	cur   []local
+	epoch uint32
+	head  clif.Block // the block where epoch began
+	dirty []uint32   // locals written in the current block
+	// writes counts writes of locals, of all functions.
+	writes uint32
+	// open is the depth of the innermost loop header that is not sealed.
+	open uint32
+
+	entryParams clif.Value // values below are parameters of the entry
+	aliases     int        // how many values have become aliases
+	steps       int        // of climbing: a measure of time
+	watch       watches
 }
 
 // blockInfo is what construction knows of a block. Sealed blocks have all
 // their edges.
 type blockInfo struct {
-	edges  list // of Targets
-	phis   list // of phis; before sealing, those of variables lack operands
+	edges list // of Targets; empty if there is only one predecessor, the parent
+	phis  list // of phis; before sealing, those of locals lack operands
+	// defs is the part of the pool with what the block wrote: pairs of local
+	// and value.
+	defs, numDefs uint32
+	// parent is the only predecessor, or the block where the construct began of
+	// which this is the header or the end.
+	parent, jump clif.Block
+	depth        uint32 // in the tree of parents
+	// start is ssa.writes when the block, or the construct, began: a local with
+	// an older last write has here the value that it has at the end of the
+	// parent.
+	start  uint32
 	sealed bool
+	single bool // parent is the only predecessor
+	inHash bool // extra has something about the block
+}
+
+// edgeInfo is the source of an edge and the operands it carries: part of the
+// pool.
+type edgeInfo struct {
+	from clif.Block
+	ops  uint32
+}
+
+// local is what is known of a local at the current point.
+type local struct {
+	value clif.Value
+	stamp uint32
+	last  uint32 // ssa.writes just after the last write
 }
 
 // phi is a merge of one value per edge of its block.
 type phi struct {
 	value clif.Value
 	block clif.Block
-	local uint32 // noLocal for an operand of a label
-	args  list   // of Values, parallel to the block's edges
+	// local is the variable, or which operand of the label.
+	local   uint32
+	operand bool
+	filled  bool   // has args; always so for operands
+	args    uint32 // part of the pool, parallel to the block's edges, if not operand
+	// Of the search for trivial phis: all args before at are same or the phi.
+	same clif.Value
+	at   uint32
 }
-
-const noLocal = ^uint32(0)
 
 // list is a growing list of numbers in a pool.
 type list struct{ off, len, cap uint32 }
 
 func (s *ssa) push(l *list, x uint32) {
 	if l.len == l.cap {
-		n := max(2*l.cap, 4)
+		n := max(2*l.cap, 2)
 		off := uint32(len(s.pool))
 		s.pool = append(s.pool, s.pool[l.off:l.off+l.len]...)
 		for i := l.len; i < n; i++ {
@@ -63,244 +118,350 @@ func (s *ssa) at(l list) []uint32 { return s.pool[l.off : l.off+l.len] }
 
 func (s *ssa) reset(f *clif.Func, b *clif.Builder) {
 	s.f, s.b = f, b
-	s.blocks, s.from, s.phis, s.pool = s.blocks[:0], s.from[:0], s.phis[:0], s.pool[:0]
-	s.defs.reset()
+	s.blocks, s.edges, s.phis, s.pool = s.blocks[:0], s.edges[:0], s.phis[:0], s.pool[:0]
+	s.work, s.dirty = s.work[:0], s.dirty[:0]
+	s.extra.reset()
+	s.aliases, s.steps, s.open = 0, 0, 0
 	for i := range s.zero {
 		s.zero[i] = clif.NoValue
 	}
+	if s.writes > 1<<31 || s.epoch > 1<<31 {
+		clear(s.cur[:cap(s.cur)])
+		s.writes, s.epoch = 0, 0
+	}
+	s.writes++ // older than anything of this function
+	s.newEpoch(0)
 }
 
-// newBlock creates a block that is not sealed.
-func (s *ssa) newBlock() clif.Block {
-	s.blocks = append(s.blocks, blockInfo{})
-	return s.b.NewBlock()
+// setLocals makes room for n locals.
+func (s *ssa) setLocals(n int) {
+	if n > len(s.cur) {
+		s.cur = append(s.cur, make([]local, n-len(s.cur))...)
+	}
 }
 
-// edge makes a target for a branch from the current block to blk.
-func (s *ssa) edge(blk clif.Block) clif.Target {
+func (s *ssa) newEpoch(head clif.Block) {
+	s.epoch++
+	s.head = head
+}
+
+// newBlock creates a block that is not sealed, with a parent. Its construct
+// begins now.
+func (s *ssa) newBlock(parent clif.Block) clif.Block { return s.newBlockAt(parent, s.writes) }
+
+// newBlockAt is newBlock for a construct that began when s.writes was start.
+func (s *ssa) newBlockAt(parent clif.Block, start uint32) clif.Block {
+	b := s.b.NewBlock()
+	s.blocks = append(s.blocks, blockInfo{parent: parent, jump: parent, start: start})
+	if parent == clif.NoBlock {
+		s.blocks[b].jump = b
+		return b
+	}
+	bi, p := &s.blocks[b], &s.blocks[parent]
+	bi.depth = p.depth + 1
+	j := &s.blocks[p.jump]
+	if p.depth-j.depth == j.depth-s.blocks[j.jump].depth {
+		bi.jump = j.jump
+	}
+	return b
+}
+
+// newSingle creates a sealed block whose only predecessor is the current block.
+func (s *ssa) newSingle() clif.Block {
+	b := s.newBlock(s.b.Current())
+	s.blocks[b].sealed, s.blocks[b].single = true, true
+	return b
+}
+
+// edgeTo makes a target for a branch from the current block to blk, with
+// the operands ops.
+func (s *ssa) edgeTo(blk clif.Block, ops []clif.Value) clif.Target {
 	t := s.b.Target(blk, nil)
-	s.from = append(s.from, s.b.Current())
-	s.push(&s.blocks[blk].edges, uint32(t))
+	s.edges = append(s.edges, edgeInfo{s.b.Current(), uint32(len(s.pool))})
+	for _, v := range ops {
+		s.pool = append(s.pool, uint32(v))
+	}
+	if !s.blocks[blk].single {
+		s.push(&s.blocks[blk].edges, uint32(t))
+	}
 	return t
 }
 
-// newPhi adds a phi without operands to blk.
-func (s *ssa) newPhi(blk clif.Block, local uint32, t clif.Type) uint32 {
-	v := clif.Value(len(s.f.Values))
-	s.f.Values = append(s.f.Values, clif.ValueData{Type: t, Kind: clif.ValueParam, Def: uint32(blk)})
+// newPhi adds a phi to blk.
+func (s *ssa) newPhi(blk clif.Block, variable uint32, operand bool, t clif.Type) uint32 {
 	n := uint32(len(s.phis))
-	s.phis = append(s.phis, phi{value: v, block: blk, local: local})
+	v := clif.Value(len(s.f.Values))
+	// Until finish, Def of a parameter is the number of the phi.
+	s.f.Values = append(s.f.Values, clif.ValueData{Type: t, Kind: clif.ValueParam, Def: n})
+	s.phis = append(s.phis, phi{value: v, block: blk, local: variable, operand: operand, filled: operand, same: clif.NoValue})
 	s.push(&s.blocks[blk].phis, n)
 	return n
 }
 
-// addPhiArg gives the phi its operand for the next edge.
-func (s *ssa) addPhiArg(n uint32, v clif.Value) { s.push(&s.phis[n].args, uint32(v)) }
-
-// write makes v the value of a local at the end of blk, so far.
-func (s *ssa) write(blk clif.Block, local uint32, v clif.Value) {
-	s.defs.put(uint32(blk), local, uint32(v))
+// phiOf is the phi whose value is v; ok is false if v is something else.
+func (s *ssa) phiOf(v clif.Value) (n uint32, ok bool) {
+	d := &s.f.Values[v]
+	return d.Def, d.Kind == clif.ValueParam && v >= s.entryParams
 }
 
-// read is the value of a local of type t at the end of blk, so far.
-func (s *ssa) read(blk clif.Block, local uint32, t clif.Type) clif.Value {
-	v := s.find(blk, local, t)
-	for len(s.work) > 0 {
-		n := s.work[len(s.work)-1]
-		s.work = s.work[:len(s.work)-1]
-		s.fill(n, t)
+// arg is the operand of phi n for the edge number i of its block.
+func (s *ssa) arg(p *phi, edges list, i uint32) clif.Value {
+	if p.operand {
+		return clif.Value(s.pool[s.edges[s.pool[edges.off+i]].ops+p.local])
 	}
-	return s.f.Resolve(v)
+	return clif.Value(s.pool[p.args+i])
 }
 
-// find is read, but operands of new phis are left to the worklist.
-func (s *ssa) find(blk clif.Block, local uint32, t clif.Type) clif.Value {
-	first := blk
-	for {
-		if v, ok := s.defs.get(uint32(blk), local); ok {
-			if blk != first {
-				s.write(first, local, clif.Value(v))
-			}
-			return clif.Value(v)
+// resolve follows aliases and shortens their chain.
+func (s *ssa) resolve(v clif.Value) clif.Value {
+	values := s.f.Values
+	if values[v].Kind != clif.ValueAlias {
+		return v
+	}
+	root := clif.Value(values[v].Def)
+	for values[root].Kind == clif.ValueAlias {
+		root = clif.Value(values[root].Def)
+	}
+	for values[v].Kind == clif.ValueAlias {
+		d := &values[v]
+		v, d.Def = clif.Value(d.Def), uint32(root)
+	}
+	return root
+}
+
+// write makes v the value of a local.
+func (s *ssa) write(n uint32, v clif.Value) {
+	l := &s.cur[n]
+	if l.stamp != s.epoch || l.last <= s.blocks[s.b.Current()].start {
+		s.dirty = append(s.dirty, n)
+	}
+	s.writes++
+	*l = local{v, s.epoch, s.writes}
+}
+
+// endBlock notes what the current block wrote. It comes before the edges that
+// leave the block are used.
+func (s *ssa) endBlock() {
+	if len(s.dirty) == 0 {
+		return
+	}
+	b := s.b.Current()
+	bi := &s.blocks[b]
+	if len(s.dirty) > maxDefs {
+		for _, n := range s.dirty {
+			s.put(b, n, s.cur[n].value)
 		}
+		s.dirty = s.dirty[:0]
+		return
+	}
+	bi.defs = uint32(len(s.pool))
+	for _, n := range s.dirty {
+		s.pool = append(s.pool, n, uint32(s.cur[n].value))
+	}
+	bi.numDefs = uint32(len(s.dirty))
+	s.dirty = s.dirty[:0]
+}
+
+// maxDefs is the most definitions that blockInfo.defs holds: it is searched
+// from end to end.
+const maxDefs = 8
+
+func (s *ssa) put(b clif.Block, n uint32, v clif.Value) {
+	s.extra.put(uint32(b), n, uint32(v))
+	s.blocks[b].inHash = true
+}
+
+// read is the value of a local of type t.
+func (s *ssa) read(n uint32, t clif.Type) clif.Value {
+	l := &s.cur[n]
+	if l.stamp == s.epoch {
+		l.value = s.resolve(l.value)
+		return l.value
+	}
+	phis := len(s.phis)
+	v := s.find(s.head, n, t)
+	s.drain(phis)
+	v = s.resolve(v)
+	s.cur[n].value, s.cur[n].stamp = v, s.epoch
+	return v
+}
+
+// find is the value of a local at the end of blk, or now if blk is where the
+// epoch began. Operands of new phis are left to the worklist.
+func (s *ssa) find(blk clif.Block, n uint32, t clif.Type) clif.Value {
+	first, last := blk, s.cur[n].last
+	for hops := 0; ; hops++ {
 		bi := &s.blocks[blk]
+		if v, ok := s.defined(bi, blk, n); ok {
+			if hops > 8 {
+				s.put(first, n, v)
+			}
+			s.steps += hops
+			return v
+		}
 		switch {
-		case bi.sealed && bi.edges.len == 1:
-			blk = s.from[s.pool[bi.edges.off]]
-			continue
-		case bi.sealed && bi.edges.len == 0: // the entry: a local never written
+		case !bi.sealed:
+		case bi.parent == clif.NoBlock: // the entry: a local never written
+			s.steps += hops
 			return s.zero[t]
+		case bi.start >= last:
+			blk = s.climb(blk, last)
+			continue
+		case bi.single:
+			blk = bi.parent
+			continue
 		}
-		n := s.newPhi(blk, local, t)
-		v := s.phis[n].value
-		s.write(blk, local, v)
-		if blk != first {
-			s.write(first, local, v)
+		p := s.newPhi(blk, n, false, t)
+		if s.blocks[blk].sealed {
+			s.work = append(s.work, p)
 		}
-		if bi = &s.blocks[blk]; bi.sealed {
-			s.work = append(s.work, n)
+		v := s.phis[p].value
+		s.put(blk, n, v)
+		if hops > 8 {
+			s.put(first, n, v)
 		}
+		s.steps += hops
 		return v
 	}
 }
 
-// fill looks up the operands of a phi of a sealed block.
-func (s *ssa) fill(n uint32, t clif.Type) {
-	p := s.phis[n]
-	edges := s.blocks[p.block].edges
-	for i := uint32(0); i < edges.len; i++ {
-		src := s.from[s.pool[edges.off+i]]
-		s.addPhiArg(n, s.find(src, p.local, t))
+// defined looks for a definition of a local in blk itself.
+func (s *ssa) defined(bi *blockInfo, blk clif.Block, n uint32) (clif.Value, bool) {
+	for i := bi.defs; i < bi.defs+2*bi.numDefs; i += 2 {
+		if s.pool[i] == n {
+			return clif.Value(s.pool[i+1]), true
+		}
 	}
-	s.simplify(n)
+	if bi.inHash {
+		if v, ok := s.extra.get(uint32(blk), n); ok {
+			return clif.Value(v), true
+		}
+	}
+	return 0, false
 }
 
-// simplify makes the phi an alias if it merges only one value besides itself;
-// it reports whether it did.
-func (s *ssa) simplify(n uint32) bool {
+// climb is an ancestor of blk at whose end a local last written at last has
+// the value that it has at the end of blk, where blk began later: the parent
+// of the highest block that began later, or a header that is not sealed.
+func (s *ssa) climb(blk clif.Block, last uint32) clif.Block {
+	for {
+		bi := &s.blocks[blk]
+		if j := &s.blocks[bi.jump]; j.start >= last && j.depth >= s.open && bi.jump != blk {
+			blk = bi.jump
+			continue
+		}
+		if !bi.sealed || bi.parent == clif.NoBlock {
+			return blk
+		}
+		p := &s.blocks[bi.parent]
+		if p.start < last || p.depth < s.open {
+			return bi.parent
+		}
+		blk = bi.parent
+	}
+}
+
+// drain looks up the operands of the phis on the worklist, and then removes
+// the trivial ones among those made since there were from of them.
+func (s *ssa) drain(from int) {
+	for len(s.work) > 0 {
+		n := s.work[len(s.work)-1]
+		s.work = s.work[:len(s.work)-1]
+		s.fill(n)
+	}
+	for n := len(s.phis) - 1; n >= from; n-- {
+		s.simplify(uint32(n))
+	}
+}
+
+// fill looks up the operands of a phi of a sealed block.
+func (s *ssa) fill(n uint32) {
+	p := s.phis[n]
+	t := s.f.Values[p.value].Type
+	edges := s.blocks[p.block].edges
+	args := uint32(len(s.pool))
+	s.phis[n].args, s.phis[n].filled = args, true
+	for range edges.len {
+		s.pool = append(s.pool, 0)
+	}
+	s.steps += int(edges.len)
+	for i := range edges.len {
+		src := s.edges[s.pool[edges.off+i]].from
+		s.pool[args+i] = uint32(s.find(src, p.local, t))
+	}
+}
+
+// simplify makes the phi an alias if it merges only one value besides itself.
+func (s *ssa) simplify(n uint32) {
 	p := &s.phis[n]
-	if s.f.Values[p.value].Kind == clif.ValueAlias {
-		return false
+	if !p.filled || s.f.Values[p.value].Kind == clif.ValueAlias {
+		return
 	}
 	same := clif.NoValue
-	for _, a := range s.at(p.args) {
-		v := s.f.Resolve(clif.Value(a))
+	edges := s.blocks[p.block].edges
+	for i := range edges.len {
+		v := s.resolve(s.arg(p, edges, i))
 		if v == p.value || v == same {
 			continue
 		}
 		if same != clif.NoValue {
-			return false
+			return
 		}
 		same = v
 	}
-	if same == clif.NoValue {
-		return false // merges nothing: a loop that cannot be entered
-	}
+	s.alias(p, same)
+}
+
+func (s *ssa) alias(p *phi, v clif.Value) {
 	d := &s.f.Values[p.value]
-	d.Kind, d.Def = clif.ValueAlias, uint32(same)
-	return true
+	d.Kind, d.Def = clif.ValueAlias, uint32(v)
+	s.aliases++
 }
 
 // seal says that blk has all its edges.
 func (s *ssa) seal(blk clif.Block) {
 	bi := &s.blocks[blk]
 	bi.sealed = true
-	phis := bi.phis // fill adds no phis to blk itself: it is sealed and defines them
-	for i := uint32(0); i < phis.len; i++ {
-		n := s.pool[phis.off+i]
+	if bi.edges.len == 1 {
+		s.sealSingle(blk)
+		return
+	}
+	from := len(s.phis)
+	phis := bi.phis // nothing adds phis to blk itself: it defines these
+	for _, n := range s.at(phis) {
 		p := &s.phis[n]
-		if p.local == noLocal {
-			s.simplify(n)
+		if p.operand {
 			continue
 		}
-		t := s.f.Values[p.value].Type
-		s.fill(n, t)
-		for len(s.work) > 0 {
-			m := s.work[len(s.work)-1]
-			s.work = s.work[:len(s.work)-1]
-			s.fill(m, t)
-		}
-	}
-}
-
-// finish removes the phis that have become trivial, makes the rest block
-// parameters, and replaces aliases in all operands.
-func (s *ssa) finish() {
-	for changed := true; changed; {
-		changed = false
-		for n := range s.phis {
-			changed = s.simplify(uint32(n)) || changed
-		}
-	}
-	f := s.f
-	for n := range s.phis {
-		p := &s.phis[n]
-		d := &f.Values[p.value]
-		if d.Kind == clif.ValueAlias {
+		if l := &s.cur[p.local]; l.last <= s.blocks[blk].start {
+			// Not written since the loop began.
+			p.filled = true
+			s.alias(p, s.find(s.blocks[blk].parent, p.local, s.f.Values[p.value].Type))
 			continue
 		}
-		params := &f.Blocks[p.block].Params
-		d.Num = uint16(params.Len)
-		f.AppendList(params, uint32(p.value))
-		edges := s.blocks[p.block].edges
-		for i := uint32(0); i < edges.len; i++ {
-			t := clif.Target(s.pool[edges.off+i])
-			s.b.AddArg(t, f.Resolve(clif.Value(s.pool[p.args.off+i])))
-		}
+		s.fill(n)
 	}
-	s.replaceAliases()
+	s.drain(from)
+	for i := range phis.len {
+		s.simplify(s.pool[phis.off+i])
+	}
 }
 
-// replaceAliases makes all operands name values that are not aliases.
-func (s *ssa) replaceAliases() {
-	f := s.f
-	for i := range f.Insts {
-		d := &f.Insts[i]
-		args := [...]*uint32{&d.A, &d.B, &d.C}
-		for _, a := range args[:d.NumArgs()] {
-			*a = uint32(f.Resolve(clif.Value(*a)))
-		}
-		if d.Op == clif.OpBrTable {
+// sealSingle is seal for a block with one edge: its phis merge nothing.
+func (s *ssa) sealSingle(blk clif.Block) {
+	bi := &s.blocks[blk]
+	e := &s.edges[s.pool[bi.edges.off]]
+	from := len(s.phis)
+	for i := range bi.phis.len {
+		p := &s.phis[s.pool[s.blocks[blk].phis.off+i]]
+		p.filled = true
+		if p.operand {
+			s.alias(p, clif.Value(s.pool[e.ops+p.local]))
 			continue
 		}
-		list := f.VarArgs(d)
-		for k, a := range list {
-			list[k] = uint32(f.Resolve(clif.Value(a)))
-		}
+		v := s.find(e.from, p.local, s.f.Values[p.value].Type)
+		p = &s.phis[s.pool[s.blocks[blk].phis.off+i]]
+		s.alias(p, v)
 	}
-}
-
-// defTable maps (block, local) to a value: open addressing, emptied by a new
-// generation.
-type defTable struct {
-	slots []defSlot
-	used  int
-	gen   uint32
-}
-
-type defSlot struct{ gen, block, local, value uint32 }
-
-func (d *defTable) reset() {
-	d.gen++
-	d.used = 0
-	if d.gen == 0 || len(d.slots) == 0 || len(d.slots) > 1<<20 {
-		d.slots, d.gen = make([]defSlot, 1<<10), 1
-	}
-}
-
-func (d *defTable) slot(block, local uint32) *defSlot {
-	h := (uint64(block)<<32 | uint64(local)) * 0x9e3779b97f4a7c15
-	mask := uint64(len(d.slots) - 1)
-	for i := h >> 32; ; i++ {
-		s := &d.slots[i&mask]
-		if s.gen != d.gen || s.block == block && s.local == local {
-			return s
-		}
-	}
-}
-
-func (d *defTable) get(block, local uint32) (uint32, bool) {
-	s := d.slot(block, local)
-	return s.value, s.gen == d.gen
-}
-
-func (d *defTable) put(block, local, value uint32) {
-	s := d.slot(block, local)
-	if s.gen != d.gen {
-		if d.used++; d.used*2 > len(d.slots) {
-			d.grow()
-			s = d.slot(block, local)
-		}
-	}
-	*s = defSlot{d.gen, block, local, value}
-}
-
-func (d *defTable) grow() {
-	old := d.slots
-	d.slots = make([]defSlot, 2*len(old))
-	for i := range old {
-		if o := &old[i]; o.gen == d.gen {
-			*d.slot(o.block, o.local) = *o
-		}
-	}
+	s.drain(from)
 }

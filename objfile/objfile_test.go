@@ -1,0 +1,276 @@
+package objfile
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// sample is an object with everything in it. Its text has a PC32 reference to data and a
+// call of an undefined symbol; its data has absolute addresses.
+func sample(prefix string) *Object {
+	o := &Object{Machine: X86_64}
+	text := o.AddSection(Section{Name: ".text", Flags: Alloc | Exec, Align: 16, Data: bytes.Repeat([]byte{0xcc}, 32)})
+	ro := o.AddSection(Section{Name: ".rodata", Flags: Alloc, Align: 8, Data: []byte("constants")})
+	data := o.AddSection(Section{Name: ".data", Flags: Alloc | Write, Align: 16, Data: make([]byte, 32)})
+	bss := o.AddSection(Section{Name: ".bss", Kind: Nobits, Flags: Alloc | Write, Align: 64, Size: 100})
+	typ := o.AddSection(Section{Name: ".rodata.type.a", Flags: Alloc, Align: 8, Data: []byte("record a")})
+	o.AddSection(StackNote())
+	o.AddSection(PropertyNote(X86V2))
+	o.AddSymbol(Symbol{Name: prefix + ".wasm", Kind: FileSym, Section: Undefined})
+	symData := o.AddSymbol(Symbol{Kind: SectionSym, Section: data})
+	symText := o.AddSymbol(Symbol{Kind: SectionSym, Section: text})
+	f := o.AddSymbol(Symbol{Name: prefix + "_f", Kind: Func, Section: text, Value: 0, Size: 16, Binding: Global})
+	weak := o.AddSymbol(Symbol{Name: "shared_g", Kind: Func, Section: text, Value: 16, Size: 16, Binding: Weak})
+	record := o.AddSymbol(Symbol{Name: "type.a", Kind: Data, Section: typ, Size: 8, Binding: Weak})
+	help := o.AddSymbol(Symbol{Name: "helper", Section: Undefined, Binding: Global})
+	o.AddSymbol(Symbol{Name: prefix + "_ro", Kind: Data, Section: ro, Size: 9, Binding: Global, Hidden: true})
+	o.AddSymbol(Symbol{Name: prefix + "_zeros", Kind: Data, Section: bss, Size: 100, Binding: Global})
+	o.Groups = append(o.Groups, Group{Signature: record, Sections: []SectionIndex{typ}})
+	o.Sections[text].Relocs = []Reloc{{0, PC32, symData, 8 - 4}, {4, Call32, help, -4}, {8, PC64, f, 0}}
+	o.Sections[data].Relocs = []Reloc{{0, Abs64, record, 0}, {8, Abs64, weak, 0}, {16, Abs64, symText, 3}}
+	eh := EHFrame([]Frame{{Symbol: symText, Size: 16, Unwind: UnwindFP}, {Symbol: symText, Addend: 16, Size: 16}})
+	o.AddSection(eh)
+	return o
+}
+
+func TestRoundTrip(t *testing.T) {
+	o := sample("a")
+	b, err := o.AppendELF(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadELF(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := got.AppendELF(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(b, again) {
+		t.Error("reading and writing changes the file")
+	}
+	for i := range o.Sections {
+		if o.Digest(SectionIndex(i)) != got.Digest(SectionIndex(i)) {
+			t.Errorf("digest of %s differs", o.Sections[i].Name)
+		}
+	}
+	if got.Symbol("a_f") == nil || !got.Symbol("a_ro").Hidden || got.Section(".bss").Size != 100 {
+		t.Error("contents")
+	}
+	prefixed, err := o.AppendELF([]byte("x"))
+	if err != nil || !bytes.Equal(prefixed[1:], b) {
+		t.Error("AppendELF depends on what it appends to")
+	}
+}
+
+// TestManySections: section numbers that do not fit into 16 bits.
+func TestManySections(t *testing.T) {
+	o := &Object{Machine: X86_64}
+	for i := range 0x10000 {
+		s := o.AddSection(Section{Name: ".rodata", Flags: Alloc, Data: []byte{byte(i)}})
+		if i%0x3fff == 0 {
+			o.AddSymbol(Symbol{Name: fmt.Sprint("s", i), Section: s, Binding: Global})
+		}
+	}
+	b, err := o.AppendELF(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadELF(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(o.Symbols, got.Symbols); d != "" || len(got.Sections) != 0x10000 {
+		t.Error(d)
+	}
+}
+
+func TestInvalid(t *testing.T) {
+	tests := map[string]func(*Object){
+		"not a power of two": func(o *Object) { o.Sections[0].Align = 3 },
+		"is outside":         func(o *Object) { o.Sections[0].Relocs[0].Offset = 29 },
+		"has no symbol":      func(o *Object) { o.Sections[0].Relocs[0].Symbol = 99 },
+		"unknown kind":       func(o *Object) { o.Sections[0].Relocs[0].Kind = 99 },
+		"occurs twice":       func(o *Object) { o.Symbols[7].Name = "a_f" },
+		"outside of its":     func(o *Object) { o.Symbols[3].Size = 33 },
+		"does not exist":     func(o *Object) { o.Symbols[3].Section = 33 },
+		"sections of group":  func(o *Object) { o.Groups = append(o.Groups, o.Groups[0]) },
+		"no name":            func(o *Object) { o.Symbols[3].Name = "" },
+		"machine 7":          func(o *Object) { o.Machine = 7 },
+		"local but":          func(o *Object) { o.Symbols[1].Section = Undefined },
+	}
+	for want, change := range tests {
+		o := sample("a")
+		change(o)
+		var e *Error
+		if _, err := o.AppendELF(nil); !errors.As(err, &e) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+func TestMangle(t *testing.T) {
+	for in, want := range map[string]string{"": "", "abc9": "abc9", "a_b": "a_b", "_a": "Z5fa", "a__b": "a_Z5fb", "___": "Z5fZ5fZ5f",
+		"Zoo": "Z5aoo", "a.b": "aZ2eb", "é": "Zc3Za9", "a_": "a_"} {
+		if got := Mangle(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+	if got := MangleIn("m_", "_f"); got != "mZ5f_Z5ff" {
+		t.Error(got)
+	}
+}
+
+func FuzzMangle(f *testing.F) {
+	f.Add("a", "Z61")
+	f.Fuzz(func(t *testing.T, a, b string) {
+		if a != b && Mangle(a) == Mangle(b) {
+			t.Errorf("%q and %q are %q", a, b, Mangle(a))
+		}
+		if s := MangleIn(a, b); a != "" && strings.Contains(s, "__") {
+			t.Errorf("%q, %q: %q", a, b, s)
+		}
+	})
+}
+
+func FuzzReadELF(f *testing.F) {
+	b, err := sample("a").AppendELF(nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		o, err := ReadELF(b)
+		if err != nil {
+			var fe *FormatError
+			if !errors.As(err, &fe) {
+				t.Fatalf("%T", err)
+			}
+			return
+		}
+		c, err := o.AppendELF(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadELF(c); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// TestDamagedELF: any change of a byte, and any cut, gives an object or a FormatError.
+func TestDamagedELF(t *testing.T) {
+	b, err := sample("a").AppendELF(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	try := func(b []byte) {
+		var fe *FormatError
+		if _, err := ReadELF(b); err != nil && !errors.As(err, &fe) {
+			t.Fatalf("%T: %v", err, err)
+		}
+	}
+	for i := range b {
+		try(b[:i])
+		for _, x := range []byte{1, 0x80, 0xff} {
+			c := bytes.Clone(b)
+			c[i] ^= x
+			try(c)
+		}
+	}
+}
+
+func TestLink(t *testing.T) {
+	a, b := sample("a"), sample("b")
+	for i := range b.Symbols {
+		if b.Symbols[i].Name == "shared_g" {
+			b.Symbols[i].Binding = Global
+		}
+	}
+	const base, helper = 0x40000000, 0x40001234
+	img, err := Link([]*Object{a, b}, LinkOptions{Base: base, Align: 0x10000,
+		Resolve: func(name string) (uint64, bool) { return helper, name == "helper" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, ro, data := &img.Segments[SegText], &img.Segments[SegRodata], &img.Segments[SegData]
+	if text.Address != base || ro.Address%0x10000 != 0 || data.Address%0x10000 != 0 || data.Zeros < 200 {
+		t.Errorf("%#x %#x %#x %d", text.Address, ro.Address, data.Address, data.Zeros)
+	}
+	if bytes.Count(ro.Data, []byte("record a")) != 1 {
+		t.Error("the type record is not there exactly once")
+	}
+	le := binary.LittleEndian
+	// The second object's text is at 32, its data at 32.
+	for i := range uint64(2) {
+		if got, want := int32(le.Uint32(text.Data[32*i:])), int32(data.Address+32*i+8-(base+32*i)-4); got != want {
+			t.Errorf("object %d: PC32 %#x, want %#x", i, got, want)
+		}
+		if got := base + 32*i + 8 + uint64(int32(le.Uint32(text.Data[32*i+4:]))); got != helper {
+			t.Errorf("object %d: call of %#x", i, got)
+		}
+		if got := le.Uint64(data.Data[32*i:]); got != img.Symbols["type.a"] || got%8 != 0 {
+			t.Errorf("object %d: type record %#x", i, got)
+		}
+		if got := le.Uint64(data.Data[32*i+8:]); got != base+32+16 {
+			t.Errorf("object %d: the weak definition was taken: %#x", i, got)
+		}
+	}
+	for name, change := range map[string]func(*Object){
+		"defined in two objects": func(o *Object) { o.Symbols[3].Name = "a_f" },
+		"different machines":     func(o *Object) { o.Machine = AArch64 },
+		"not defined":            func(o *Object) { o.Symbols[6].Name = "nobody" },
+		"does not reach":         func(o *Object) { o.Sections[0].Relocs[0].Addend = 1 << 40 },
+	} {
+		b := sample("b")
+		change(b)
+		opt := LinkOptions{Base: base, Align: 16, Resolve: func(name string) (uint64, bool) { return helper, name == "helper" }}
+		if _, err := Link([]*Object{a, b}, opt); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%v, want %s", err, name)
+		}
+	}
+}
+
+func TestWriteFileAtomic(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "out")
+	if err := WriteFileAtomic(name, []byte("one"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteFileAtomic(name, []byte("two"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(name)
+	if err != nil || string(b) != "two" {
+		t.Error(string(b), err)
+	}
+	if st, _ := os.Stat(name); runtime.GOOS != "windows" && st.Mode().Perm()&0o100 == 0 {
+		t.Error(st.Mode())
+	}
+	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []string{filepath.Join(dir, "sub"), filepath.Join(dir, "no", "file")} {
+		if err := WriteFileAtomic(bad, []byte("x"), 0o644); err == nil {
+			t.Errorf("%s: no error", bad)
+		}
+	}
+	if entries, _ := os.ReadDir(dir); len(entries) != 2 {
+		t.Error("left behind:", entries)
+	}
+	if _, err := os.Stat("/dev/full"); err == nil {
+		if err := WriteFileAtomic("/dev/full", []byte("x"), 0o644); err == nil {
+			t.Error("full device: no error")
+		}
+	}
+}
