@@ -19,14 +19,8 @@ import (
 //
 // The comment is the offset in the Wasm module.
 func (f *Func) String() string {
-	var b strings.Builder
 	p := Printer{F: f}
-	p.header(&b)
-	for _, blk := range f.Layout {
-		p.block(&b, blk)
-	}
-	b.WriteString("}\n")
-	return b.String()
+	return p.String()
 }
 
 // Printer writes parts of a function.
@@ -34,6 +28,17 @@ type Printer struct {
 	F *Func
 	// Annotate, if not nil, gives a comment for the end of an instruction's line.
 	Annotate func(Inst) string
+}
+
+// String is the text of the whole function, with annotations.
+func (p *Printer) String() string {
+	var b strings.Builder
+	p.header(&b)
+	for _, blk := range p.F.Layout {
+		p.block(&b, blk)
+	}
+	b.WriteString("}\n")
+	return b.String()
 }
 
 func typeList(ts []Type) string {

@@ -100,7 +100,7 @@ func (l *linker) addSections() {
 		secStackNote: objfile.StackNote(),
 		secProperty:  objfile.PropertyNote(l.target.level),
 	}
-	l.o.AddSymbol(objfile.Symbol{Name: l.opt.Name, Kind: objfile.FileSym, Section: objfile.Undefined})
+	l.o.AddSymbol(objfile.Symbol{Name: readable(l.opt.Name), Kind: objfile.FileSym, Section: objfile.Undefined})
 	for s := secText; s <= secCalls; s++ {
 		l.o.AddSymbol(objfile.Symbol{Kind: objfile.SectionSym, Section: s})
 	}

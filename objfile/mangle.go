@@ -20,12 +20,16 @@ func Mangle(s string) string {
 	return string(b)
 }
 
-// MangleIn is the symbol of the entity name of the module. Modules must be
-// chosen so that "a_b", "c" and "a", "b_c" do not occur together.
+// MangleIn is the symbol of the entity name of the module; a C identifier unless
+// module is empty. Modules must be chosen so that "a_b", "c" and "a", "b_c" do not
+// occur together.
 func MangleIn(module, name string) string {
 	m := Mangle(module)
 	if n := len(m); n > 0 && m[n-1] == '_' { // two underscores are reserved
 		m = m[:n-1] + "Z5f"
+	}
+	if len(m) > 0 && m[0] <= '9' {
+		m = "Z3" + m
 	}
 	return m + "_" + Mangle(name)
 }

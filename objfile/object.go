@@ -205,6 +205,9 @@ func (o *Object) Symbol(name string) *Symbol {
 // maxSectionBytes bounds sections, so that distances between them fit PC32.
 const maxSectionBytes = math.MaxInt32
 
+// maxAlign bounds the alignment of sections, in bytes.
+const maxAlign = 64 << 10
+
 // Validate checks that all indices and offsets are in range and that no name is
 // defined twice. Errors are *Error.
 func (o *Object) Validate() error {
@@ -221,8 +224,8 @@ func (o *Object) Validate() error {
 
 func (o *Object) validateSection(s *Section) error {
 	switch {
-	case s.Align&(s.Align-1) != 0:
-		return &Error{Section: s.Name, Reason: "alignment is not a power of two"}
+	case s.Align&(s.Align-1) != 0 || s.Align > maxAlign:
+		return &Error{Section: s.Name, Reason: "alignment is not a power of two, or too large"}
 	case s.Kind > Note, s.Kind == Nobits && (len(s.Data) != 0 || len(s.Relocs) != 0):
 		return &Error{Section: s.Name, Reason: "contents do not fit its kind"}
 	case s.Bytes() > maxSectionBytes:

@@ -106,7 +106,7 @@ func (r *elfReader) sectionHeader(i int) error {
 		s.typ = shtNull
 		return nil
 	}
-	if s.align&(s.align-1) != 0 || s.align > 1<<30 {
+	if s.align&(s.align-1) != 0 || s.align > maxAlign {
 		return &FormatError{r.at[i] + 48, "alignment of a section"}
 	}
 	if s.typ == shtNobits {

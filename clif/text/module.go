@@ -61,6 +61,8 @@ type parser struct {
 	file  *File
 	err   *Error
 	body  body
+
+	exports []token // the entities of mod.Exports
 }
 
 // Parse reads a text. A function may be declared by its header alone. The init
@@ -363,29 +365,55 @@ func (p *parser) declareElem() {
 	p.mod.Elems = append(p.mod.Elems, d)
 }
 
+// exportKinds are the entities that can be exported; whether they exist is
+// checked when all declarations are read.
+var exportKinds = [...]struct {
+	prefix string
+	kind   clif.ExportKind
+}{{"fn", clif.ExportFunc}, {"table", clif.ExportTable}, {"mem", clif.ExportMemory}, {"global", clif.ExportGlobal}}
+
 func (p *parser) export() {
 	e := clif.Export{Name: p.str()}
-	m := p.mod
-	switch {
-	case p.isRef("fn"):
-		e.Kind, e.Index = clif.ExportFunc, p.ref("fn")
-	case p.isRef("table"):
-		e.Kind, e.Index = clif.ExportTable, p.entity("table", len(m.Tables))
-		if p.err == nil {
-			m.Tables[e.Index].Exported = true
-		}
-	case p.isRef("mem"):
-		e.Kind, e.Index = clif.ExportMemory, p.entity("mem", len(m.Memories))
-		if p.err == nil {
-			m.Memories[e.Index].Exported = true
-		}
-	default:
-		e.Kind, e.Index = clif.ExportGlobal, p.entity("global", len(m.Globals))
-		if p.err == nil {
-			m.Globals[e.Index].Exported = true
+	t := p.peek()
+	for _, k := range exportKinds {
+		if p.isRef(k.prefix) {
+			e.Kind, e.Index = k.kind, p.ref(k.prefix)
+			p.mod.Exports = append(p.mod.Exports, e)
+			p.exports = append(p.exports, t)
+			return
 		}
 	}
-	m.Exports = append(m.Exports, e)
+	p.fail(t, "%s cannot be exported", t.describe())
+}
+
+// markExports marks what is exported.
+func (p *parser) markExports() {
+	m := p.mod
+	for n, e := range m.Exports {
+		i, ok := int64(e.Index), false
+		switch e.Kind {
+		case clif.ExportFunc:
+			if ok = i < int64(len(m.Funcs)); ok {
+				m.Funcs[i].Addressed = true
+			}
+		case clif.ExportTable:
+			if ok = i < int64(len(m.Tables)); ok {
+				m.Tables[i].Exported = true
+			}
+		case clif.ExportMemory:
+			if ok = i < int64(len(m.Memories)); ok {
+				m.Memories[i].Exported = true
+			}
+		case clif.ExportGlobal:
+			if ok = i < int64(len(m.Globals)); ok {
+				m.Globals[i].Exported = true
+			}
+		}
+		if !ok {
+			p.fail(p.exports[n], "%s is not declared", p.exports[n].text)
+			return
+		}
+	}
 }
 
 // header reads the header of a function and skips the body.
@@ -453,22 +481,16 @@ func (p *parser) declareInit() {
 		m.Funcs = append(m.Funcs, clif.FuncDecl{Sig: p.sigIndex(none), Name: "init"})
 	}
 	end := p.peek()
-	use := func(i clif.FuncIndex) {
-		if int64(i) >= int64(len(m.Funcs)) {
-			p.fail(end, "fn%d is not declared", i)
-			return
-		}
-		m.Funcs[i].Addressed = true
-	}
-	for i := range m.Exports {
-		if m.Exports[i].Kind == clif.ExportFunc {
-			use(clif.FuncIndex(m.Exports[i].Index))
-		}
-	}
+	p.markExports()
 	for i := range m.Elems {
 		for _, f := range m.Elems[i].Funcs {
-			if f != clif.ElemNull && f != clif.ElemComputed {
-				use(f)
+			switch {
+			case f == clif.ElemNull || f == clif.ElemComputed:
+			case int64(f) >= int64(len(m.Funcs)):
+				p.fail(end, "fn%d is not declared", f)
+				return
+			default:
+				m.Funcs[f].Addressed = true
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/host/inproc"
+	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/objfile"
 	"github.com/waot-project/waot/wasmfront"
@@ -26,22 +27,31 @@ type artifact struct {
 
 // compileModule compiles a module; file gives a name to what has none.
 func compileModule(file string, bin []byte, o *options) (*artifact, error) {
-	name := o.name
-	if name == "" {
-		name = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+	co := o.compileOptions()
+	if co.Name == "" {
+		co.Name = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 	}
-	cpu := o.cpu
-	if cpu == "x86-64-v4" { // nothing of it is used
-		cpu = "x86-64-v3"
-	}
-	r, err := compile.Module(bin, compile.Options{
-		Jobs: o.jobs, OptLevel: opt.Level(o.level), CPU: cpu, Name: name,
-		SkipChecker: !o.check, Verify: o.verify, Progress: o.progress,
-	})
+	r, err := compile.Module(bin, co)
 	if err != nil {
 		return nil, err
 	}
 	return &artifact{result: r, cpu: r.Meta.CPU, functions: r.Stats.Funcs, codeBytes: r.Stats.Text}, nil
+}
+
+// compileOptions are the options as the compiler takes them.
+func (o *options) compileOptions() compile.Options {
+	return compile.Options{
+		Jobs: o.jobs, OptLevel: opt.Level(o.level), CPU: o.codeLevel(), Name: o.name,
+		SkipChecker: !o.check, Verify: o.verify, Progress: o.progress,
+	}
+}
+
+// codeLevel is the level of processor as the compiler knows it: nothing of v4 is used yet.
+func (o *options) codeLevel() string {
+	if o.cpu == "x86-64-v4" {
+		return "x86-64-v3"
+	}
+	return o.cpu
 }
 
 // object is the ELF file.
@@ -54,10 +64,10 @@ func (a *artifact) object() ([]byte, error) {
 }
 
 // image is what the host in this process loads.
-func (a *artifact) image() (*inproc.Image, error) { return loadParts(a.result.Object, a.result.Meta) }
+func (a *artifact) image() (*inproc.Image, error) { return load.Image(a.result.Object, a.result.Meta) }
 
 // loadObject makes an image of an object file.
-func loadObject(b []byte) (*inproc.Image, error) { return loadELF(b) }
+func loadObject(b []byte) (*inproc.Image, error) { return load.ELF(b) }
 
 // object shows the sections and symbols of the whole module's object.
 func (in *inspector) object(file string, bin []byte) error {
@@ -133,6 +143,7 @@ func hostProblem(p *problem, err error) bool {
 	var format *objfile.FormatError
 	var version *meta.VersionError
 	var damage *meta.DecodeError
+	var load *load.Error
 	switch {
 	case errors.As(err, &trap):
 		describeTrap(p, trap)
@@ -141,7 +152,7 @@ func hostProblem(p *problem, err error) bool {
 		p.Kind = "link"
 	case errors.As(err, &cpu):
 		p.Kind = "unsupported"
-	case errors.As(err, &image), errors.As(err, &object), errors.As(err, &format), errors.As(err, &version), errors.As(err, &damage):
+	case errors.As(err, &image), errors.As(err, &object), errors.As(err, &format), errors.As(err, &version), errors.As(err, &damage), errors.As(err, &load):
 		p.Kind = "object"
 	default:
 		return false

@@ -244,11 +244,7 @@ func (in *inspector) newPipeline() (*pipeline, error) {
 			return nil
 		}
 	}
-	level := in.opt.cpu
-	if level == "x86-64-v4" { // nothing of it is used
-		level = "x86-64-v3"
-	}
-	features, err := x64.Level(level)
+	features, err := x64.Level(in.opt.codeLevel())
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -16,8 +17,13 @@ import (
 	"github.com/waot-project/waot/wasi"
 )
 
-// runWazero runs the calls under wazero, with waot's WASI.
-func runWazero(bin []byte, cfg wasirun.Config, calls []call, interpreter bool) (*outcome, error) {
+// wazeroLimit bounds a run under wazero, which goes first: compiled code cannot be
+// interrupted yet, so what does not end there is not started here.
+const wazeroLimit = 30 * time.Second
+
+// runWazero runs the calls under wazero, with waot's WASI. memory is the name of the
+// exported memory to compare, or empty.
+func runWazero(bin []byte, cfg wasirun.Config, calls []call, memory string, interpreter bool) (*outcome, error) {
 	var stdout, stderr bytes.Buffer
 	o := &outcome{Engine: "wazero"}
 	rc := wazero.NewRuntimeConfigCompiler()
@@ -25,9 +31,10 @@ func runWazero(bin []byte, cfg wasirun.Config, calls []call, interpreter bool) (
 		o.Engine, rc = "wazero interpreter", wazero.NewRuntimeConfigInterpreter()
 	}
 	defer func() { o.Stdout, o.Stderr = hashOf(stdout.Bytes()), hashOf(stderr.Bytes()) }()
-	ctx := context.Background()
-	rt := wazero.NewRuntimeWithConfig(ctx, rc.WithCoreFeatures(api.CoreFeaturesV2))
-	defer rt.Close(ctx)
+	ctx, cancel := context.WithTimeout(context.Background(), wazeroLimit)
+	defer cancel()
+	rt := wazero.NewRuntimeWithConfig(ctx, rc.WithCoreFeatures(api.CoreFeaturesV2).WithCloseOnContextDone(true))
+	defer rt.Close(context.Background())
 	w, err := wasiUnderWazero(ctx, rt, fixed(cfg, &stdout, &stderr))
 	if err != nil {
 		return nil, err
@@ -62,7 +69,8 @@ func runWazero(bin []byte, cfg wasirun.Config, calls []call, interpreter bool) (
 		one.Call = calls[i].describe(&t)
 		o.Calls = append(o.Calls, *one)
 	}
-	if m := mod.Memory(); m != nil {
+	// The first exported memory, as on our side.
+	if m := mod.ExportedMemory(memory); m != nil {
 		if b, ok := m.Read(0, m.Size()); ok {
 			o.Memory = hashOf(b)
 		}
@@ -77,7 +85,7 @@ func callError(err error) *callOutcome {
 	switch {
 	case errors.As(err, &exit):
 		return &callOutcome{Exit: &exit.Code}
-	case errors.As(err, &theirs):
+	case errors.As(err, &theirs) && theirs.ExitCode() != sys.ExitCodeDeadlineExceeded:
 		code := theirs.ExitCode()
 		return &callOutcome{Exit: &code}
 	}

@@ -9,6 +9,6 @@ import (
 )
 
 // runWazero needs waot's WASI, which is for Linux.
-func runWazero([]byte, wasirun.Config, []call, bool) (*outcome, error) {
+func runWazero([]byte, wasirun.Config, []call, string, bool) (*outcome, error) {
 	return nil, errors.New("diff works on Linux only")
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/spectest"
 	"github.com/waot-project/waot/spectest/interpengine"
+	"github.com/waot-project/waot/spectest/nativeengine"
 	"github.com/waot-project/waot/spectest/script"
 )
 
@@ -61,7 +62,7 @@ func spectestAction(c *cli.Context) error {
 	var engine spectest.Engine
 	switch c.String("engine") {
 	case "native":
-		engine = &nativeEngine{opt: o}
+		engine = &nativeengine.Engine{Options: o.compileOptions()}
 	case "interp":
 		engine = interpreter(o.level)
 	default:

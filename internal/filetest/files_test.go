@@ -4,6 +4,8 @@ import (
 	"flag"
 	"testing"
 
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/internal/filetest"
 )
 
@@ -11,6 +13,16 @@ var update = flag.Bool("update", false, "rewrite the expected texts")
 
 func runner() *filetest.Runner {
 	return &filetest.Runner{Engines: []filetest.Engine{filetest.Interp{}}, Update: *update}
+}
+
+// TestOptimized runs all files once more, with functions as the mid-end makes
+// them.
+func TestOptimized(t *testing.T) {
+	var o opt.Optimizer
+	r := &filetest.Runner{Engines: []filetest.Engine{filetest.Interp{
+		Label: "-opt", Rewrite: func(f *clif.Func) error { return o.Run(f, opt.O1) },
+	}}}
+	r.Test(t, "../../testdata/clif", "*.clif")
 }
 
 func TestFiles(t *testing.T) { runner().Test(t, "../../testdata/clif", "*.clif") }

@@ -4,16 +4,40 @@ import (
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/interp"
 	"github.com/waot-project/waot/clif/text"
+	"github.com/waot-project/waot/clif/verify"
 )
 
 // Interp is the interpreter as an engine.
-type Interp struct{ Options interp.Options }
+type Interp struct {
+	Options interp.Options
+	// Rewrite, if not nil, changes each function before it is verified again and run.
+	Rewrite func(*clif.Func) error
+	Label   string // added to the name
+}
 
-// Name is "interp".
-func (Interp) Name() string { return "interp" }
+// Name is "interp", and the label.
+func (e Interp) Name() string { return "interp" + e.Label }
 
-// Load does nothing.
-func (e Interp) Load(file *text.File) (Program, error) { return interpProgram{e, file}, nil }
+// Load rewrites a copy of the functions, if there is something to do.
+func (e Interp) Load(file *text.File) (Program, error) {
+	if e.Rewrite == nil {
+		return interpProgram{e, file}, nil
+	}
+	file, err := text.Parse(file.String())
+	if err != nil {
+		return nil, err
+	}
+	for i := range file.Funcs {
+		f := file.Funcs[i].Func
+		if err := e.Rewrite(f); err != nil {
+			return nil, err
+		}
+		if err := verify.Func(f); err != nil {
+			return nil, err
+		}
+	}
+	return interpProgram{e, file}, nil
+}
 
 type interpProgram struct {
 	Interp

@@ -101,14 +101,6 @@ func (a *Allocator) connect() {
 	clear(a.cost)
 	a.flatten()
 	for _, g := range a.gaps {
-		cc := 2
-		switch a.in.Operands[g.op].Constraint {
-		case regalloc.Fixed:
-			cc = 0
-		case regalloc.Reg:
-			cc = 1
-		}
-		a.dbg(cc, g.pos>>2, g.loc, a.out.Allocs[g.op])
 		a.move(g.pos>>2, inGap, g.vreg, g.loc, a.out.Allocs[g.op], false)
 	}
 	for v := range a.vregs {
@@ -121,7 +113,6 @@ func (a *Allocator) connect() {
 	for _, v := range a.fixedDefs {
 		i := a.vregs[v].defInst
 		if a.parts[v].start != inf && !a.definedByTerminator(v) {
-			a.dbg(6, i, a.vregs[v].def, a.locAt(v, 4*i+4))
 			a.move(i, afterward, v, a.vregs[v].def, a.locAt(v, 4*i+4), false)
 		}
 	}
@@ -138,13 +129,10 @@ func (a *Allocator) connectParts(v, p, c uint32) {
 		if a.instBlock[i] != a.instBlock[i-1] {
 			return // edges connect them
 		}
-		a.dbg(3, i-1, from, to)
 		a.move(i-1, afterward, v, from, to, true)
 	case atUse:
-		a.dbg(4, i, from, to)
 		a.move(i, inGap, v, from, to, true)
 	case atDef:
-		a.dbg(5, i, from, to)
 		a.move(i, inGap, v, a.locAt(v, 4*i), to, true)
 	}
 }
@@ -240,7 +228,6 @@ func (a *Allocator) resolveEdges() error {
 				if constrained && from != dest && a.vregs[v].defInst == t {
 					return fail(TerminatorDef, t, v)
 				}
-				a.dbg(7, at, from, dest)
 				a.move(at, when, v, from, dest, true)
 			}
 			params := in.ParamsOf(e.To)
@@ -253,7 +240,6 @@ func (a *Allocator) resolveEdges() error {
 				if constrained && from != dest && a.vregs[v].defInst == t {
 					return fail(TerminatorDef, t, uint32(v))
 				}
-				a.dbg(8, at, from, dest)
 				a.move(at, when, uint32(v), from, dest, false)
 			}
 		}
@@ -301,7 +287,6 @@ func (a *Allocator) storeDefs() {
 			continue
 		}
 		vr.flags |= stored
-		a.dbg(9, at, first, a.homes[v])
 		a.move(at, when, v, first, a.homes[v], false)
 	}
 }

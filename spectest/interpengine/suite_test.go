@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/spectest"
 	"github.com/waot-project/waot/spectest/interpengine"
 	"github.com/waot-project/waot/spectest/script"
@@ -24,34 +26,34 @@ var older = map[string]int{"v2": 16}
 // contains, 1.1 in what a failed instantiation leaves behind.
 var left = map[string]bool{"multi-memory": true, "threads": true, "v1": true}
 
-// TestSuite runs every script of the suites.
-func TestSuite(t *testing.T) {
-	suites := map[string]*script.Suite{}
-	if s, err := script.Locate(); err == nil {
-		suites[s.Dir] = s
+// TestSuite runs every script of the suite.
+func TestSuite(t *testing.T) { testSuite(t, &interpengine.Engine{}) }
+
+// TestOptimized runs it with functions as the mid-end makes them.
+func TestOptimized(t *testing.T) {
+	var o opt.Optimizer
+	testSuite(t, &interpengine.Engine{Label: "-opt", Rewrite: func(f *clif.Func) error { return o.Run(f, opt.O1) }})
+}
+
+func testSuite(t *testing.T, e *interpengine.Engine) {
+	s, err := script.Locate()
+	if err != nil {
+		t.Skip("no test suite found; set "+script.EnvDir, err)
 	}
-	if s, err := script.OpenWazero(); err == nil {
-		suites[s.Dir] = s
-	}
-	if len(suites) == 0 {
-		t.Skip("no test suite found; set " + script.EnvDir)
-	}
-	for _, s := range suites {
-		for _, group := range s.Groups() {
-			if left[group] {
-				continue
-			}
-			t.Run(group, func(t *testing.T) {
-				total := runGroup(t, s, group)
-				if w, ok := want[group]; ok && (total.Passed < w.passed || total.Skipped[spectest.SkipText] != w.text) {
-					t.Errorf("want at least %d passed and %d %s", w.passed, w.text, spectest.SkipText)
-				}
-			})
+	for _, group := range s.Groups() {
+		if left[group] {
+			continue
 		}
+		t.Run(group, func(t *testing.T) {
+			total := runGroup(t, s, group, e)
+			if w, ok := want[group]; ok && (total.Passed < w.passed || total.Skipped[spectest.SkipText] != w.text) {
+				t.Errorf("want at least %d passed and %d %s", w.passed, w.text, spectest.SkipText)
+			}
+		})
 	}
 }
 
-func runGroup(t *testing.T, s *script.Suite, group string) *spectest.Result {
+func runGroup(t *testing.T, s *script.Suite, group string, e *interpengine.Engine) *spectest.Result {
 	g, err := s.Group(group)
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +64,7 @@ func runGroup(t *testing.T, s *script.Suite, group string) *spectest.Result {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := spectest.Run(sc, &interpengine.Engine{})
+		r, err := spectest.Run(sc, e)
 		if err != nil {
 			t.Fatal(name, err)
 		}

@@ -8,33 +8,57 @@ import (
 
 // pushFrame opens a block whose label takes operands of the given types and
 // whose parameters begin at height on the stack.
-func (t *Translator) pushFrame(kind wasmfront.BlockKind, label clif.Block, types []wasmfront.ValType, height int) *frame {
-	fr := frame{kind: kind, label: label, height: height, live: true}
-	for _, ty := range types {
-		t.ssa.push(&fr.phis, t.ssa.newPhi(label, noLocal, typeOf(ty)))
-	}
-	t.frames = append(t.frames, fr)
+func (t *Translator) pushFrame(kind wasmfront.BlockKind, types []wasmfront.ValType, height int) *frame {
+	t.frames = append(t.frames, frame{
+		kind: kind, label: clif.NoBlock, types: types, height: height, live: true,
+		from: t.b.Current(), start: t.ssa.writes, saved: len(t.saved),
+	})
 	return &t.frames[len(t.frames)-1]
 }
 
 // pushDead opens a block in unreachable code.
 func (t *Translator) pushDead(kind wasmfront.BlockKind) {
-	t.frames = append(t.frames, frame{kind: kind, height: len(t.stack)})
+	t.frames = append(t.frames, frame{kind: kind, height: len(t.stack), saved: len(t.saved)})
+}
+
+func (t *Translator) popFrame() {
+	n := len(t.frames) - 1
+	t.saved = t.saved[:t.frames[n].saved]
+	t.frames = t.frames[:n]
 }
 
 // branchTo makes an edge from the current point to the label of fr, carrying
 // the operands on top of the stack, which stay there.
 func (t *Translator) branchTo(fr *frame) clif.Target {
-	fr.used = true
-	tg := t.ssa.edge(fr.label)
-	at := len(t.stack) - int(fr.phis.len)
-	for i := uint32(0); i < fr.phis.len; i++ {
-		t.ssa.addPhiArg(t.ssa.pool[fr.phis.off+i], t.stack[at+int(i)])
+	if fr.label == clif.NoBlock {
+		fr.label = t.ssa.newBlockAt(fr.from, fr.start)
+		fr.firstPhi = uint32(len(t.ssa.phis))
+		for i, ty := range fr.types {
+			t.ssa.newPhi(fr.label, uint32(i), true, typeOf(ty))
+		}
 	}
-	return tg
+	return t.ssa.edgeTo(fr.label, t.stack[len(t.stack)-len(fr.types):])
 }
 
 func (t *Translator) frameAt(label uint32) *frame { return &t.frames[len(t.frames)-1-int(label)] }
+
+// jump ends the block with a jump to the label of fr.
+func (t *Translator) jump(fr *frame) {
+	t.b.Jump(t.branchTo(fr))
+	t.ssa.endBlock()
+}
+
+// branch ends the block with a branch to one of two blocks.
+func (t *Translator) branch(cond clif.Value, then, els clif.Target) {
+	t.b.Branch(cond, then, els)
+	t.ssa.endBlock()
+}
+
+// doReturn ends the block with a return of the n topmost operands.
+func (t *Translator) doReturn(n int) {
+	t.b.Return(t.popN(n))
+	t.ssa.endBlock()
+}
 
 // dead marks the rest of the innermost block unreachable.
 func (t *Translator) dead() {
@@ -47,7 +71,7 @@ func (t *Translator) block(op *wasmfront.Operator, _ *handler) {
 		t.pushDead(wasmfront.BlockBlock)
 		return
 	}
-	t.pushFrame(wasmfront.BlockBlock, t.ssa.newBlock(), op.Results, len(t.stack)-len(op.Params))
+	t.pushFrame(wasmfront.BlockBlock, op.Results, len(t.stack)-len(op.Params))
 }
 
 func (t *Translator) loop(op *wasmfront.Operator, _ *handler) {
@@ -55,13 +79,18 @@ func (t *Translator) loop(op *wasmfront.Operator, _ *handler) {
 		t.pushDead(wasmfront.BlockLoop)
 		return
 	}
-	header := t.ssa.newBlock()
-	fr := t.pushFrame(wasmfront.BlockLoop, header, op.Params, len(t.stack)-len(op.Params))
-	t.b.Jump(t.branchTo(fr))
-	t.b.SwitchTo(header)
+	fr := t.pushFrame(wasmfront.BlockLoop, op.Params, len(t.stack)-len(op.Params))
+	t.jump(fr)
+	fr.open, t.ssa.open = t.ssa.open, t.ssa.blocks[fr.label].depth
+	t.ssa.enter(fr.label, false)
+	t.pushPhis(fr)
+}
+
+// pushPhis makes the operands of the label of fr those on the stack.
+func (t *Translator) pushPhis(fr *frame) {
 	t.stack = t.stack[:fr.height]
-	for i := uint32(0); i < fr.phis.len; i++ {
-		t.push(t.ssa.phis[t.ssa.pool[fr.phis.off+i]].value)
+	for i := range uint32(len(fr.types)) {
+		t.push(t.ssa.resolve(t.ssa.phis[fr.firstPhi+i].value))
 	}
 }
 
@@ -71,15 +100,13 @@ func (t *Translator) ifOp(op *wasmfront.Operator, _ *handler) {
 		return
 	}
 	cond := t.pop()
-	then, els := t.ssa.newBlock(), t.ssa.newBlock()
-	t.b.Branch(cond, t.ssa.edge(then), t.ssa.edge(els))
-	t.ssa.seal(then)
-	t.ssa.seal(els)
 	height := len(t.stack) - len(op.Params)
-	fr := t.pushFrame(wasmfront.BlockIf, t.ssa.newBlock(), op.Results, height)
+	fr := t.pushFrame(wasmfront.BlockIf, op.Results, height)
+	then, els := t.ssa.newSingle(), t.ssa.newSingle()
 	fr.els = els
-	fr.params = append(fr.params, t.stack[height:]...)
-	t.b.SwitchTo(then)
+	t.saved = append(t.saved, t.stack[height:]...)
+	t.branch(cond, t.ssa.edgeTo(then, nil), t.ssa.edgeTo(els, nil))
+	t.ssa.enter(then, true)
 }
 
 func (t *Translator) elseOp(*wasmfront.Operator, *handler) {
@@ -89,83 +116,74 @@ func (t *Translator) elseOp(*wasmfront.Operator, *handler) {
 		return
 	}
 	if t.live {
-		t.b.Jump(t.branchTo(fr))
+		t.jump(fr)
 	}
 	t.enterElse(fr)
 }
 
 // enterElse starts the else part of fr.
 func (t *Translator) enterElse(fr *frame) {
-	t.b.SwitchTo(fr.els)
+	t.ssa.enter(fr.els, false)
 	t.live = true
-	t.stack = append(t.stack[:fr.height], fr.params...)
+	t.stack = append(t.stack[:fr.height], t.saved[fr.saved:]...)
 }
 
-func (t *Translator) end(op *wasmfront.Operator, _ *handler) {
+func (t *Translator) end(*wasmfront.Operator, *handler) {
 	fr := &t.frames[len(t.frames)-1]
 	if !fr.live {
-		t.frames = t.frames[:len(t.frames)-1]
+		t.popFrame()
 		return
 	}
-	if fr.kind == wasmfront.BlockLoop {
+	switch fr.kind {
+	case wasmfront.BlockLoop:
+		t.ssa.open = fr.open
 		t.ssa.seal(fr.label) // what is on the stack is the result
-		t.frames = t.frames[:len(t.frames)-1]
-		return
-	}
-	if fr.kind == wasmfront.BlockFunc && !fr.used {
+	case wasmfront.BlockIf: // without else the parameters are the results
 		if t.live {
-			t.b.Return(t.popN(int(fr.phis.len)))
+			t.jump(fr)
 		}
-		t.frames = t.frames[:len(t.frames)-1]
-		return
-	}
-	if t.live {
-		t.b.Jump(t.branchTo(fr))
-	}
-	if fr.kind == wasmfront.BlockIf { // without else: the parameters are the results
 		t.enterElse(fr)
-		t.b.Jump(t.branchTo(fr))
+		t.join(fr)
+	default:
+		t.join(fr)
 	}
-	t.join(fr)
 	if fr.kind == wasmfront.BlockFunc && t.live {
-		t.b.Return(t.popN(int(fr.phis.len)))
+		t.doReturn(len(fr.types))
 	}
-	t.frames = t.frames[:len(t.frames)-1]
+	t.popFrame()
 }
 
-// join continues at the label of fr, which has all its edges now.
+// join continues at the label of fr, which has all its edges but the one from
+// here, if there is one.
 func (t *Translator) join(fr *frame) {
+	if fr.label == clif.NoBlock {
+		return // nobody branches to it: go on here, or be dead
+	}
+	if t.live {
+		t.jump(fr)
+	}
 	t.ssa.seal(fr.label)
-	t.live = fr.used
-	if !t.live {
-		t.stack = t.stack[:fr.height]
-		return
-	}
-	t.b.SwitchTo(fr.label)
-	t.stack = t.stack[:fr.height]
-	for i := uint32(0); i < fr.phis.len; i++ {
-		v := t.ssa.phis[t.ssa.pool[fr.phis.off+i]].value
-		t.push(t.f.Resolve(v))
-	}
+	t.live = true
+	t.ssa.enter(fr.label, false)
+	t.pushPhis(fr)
 }
 
 func (t *Translator) br(op *wasmfront.Operator, _ *handler) {
 	fr := t.frameAt(op.Index)
 	if fr.kind == wasmfront.BlockFunc {
-		t.b.Return(t.popN(int(fr.phis.len)))
+		t.doReturn(len(fr.types))
 	} else {
-		t.b.Jump(t.branchTo(fr))
+		t.jump(fr)
 	}
 	t.dead()
 }
 
 func (t *Translator) brIf(op *wasmfront.Operator, _ *handler) {
 	cond := t.pop()
-	next := t.ssa.newBlock()
 	taken := t.branchTo(t.frameAt(op.Index))
-	t.b.Branch(cond, taken, t.ssa.edge(next))
-	t.ssa.seal(next)
-	t.b.SwitchTo(next)
+	next := t.ssa.newSingle()
+	t.branch(cond, taken, t.ssa.edgeTo(next, nil))
+	t.ssa.enter(next, true)
 }
 
 // brTable makes one edge per label that occurs, however often.
@@ -190,16 +208,18 @@ func (t *Translator) brTable(op *wasmfront.Operator, _ *handler) {
 	}
 	t.labelFor[op.Index] = clif.NoTarget
 	t.b.BrTable(index, t.targets)
+	t.ssa.endBlock()
 	t.dead()
 }
 
 func (t *Translator) ret(op *wasmfront.Operator, _ *handler) {
-	t.b.Return(t.popN(len(op.Params)))
+	t.doReturn(len(op.Params))
 	t.dead()
 }
 
 func (t *Translator) unreachable(*wasmfront.Operator, *handler) {
 	t.b.Trap(abi.TrapUnreachable)
+	t.ssa.endBlock()
 	t.dead()
 }
 

@@ -98,8 +98,7 @@ func (s *ssa) watchValue(v clif.Value, n uint32) {
 // arguments.
 func (s *ssa) makeParams(blk clif.Block) {
 	f, bi := s.f, &s.blocks[blk]
-	live := s.work[:0]
-	off := len(f.Pool)
+	live, list := s.work[:0], s.scratch[:0]
 	for _, n := range s.at(bi.phis) {
 		v := s.phis[n].value
 		d := &f.Values[v]
@@ -107,20 +106,18 @@ func (s *ssa) makeParams(blk clif.Block) {
 			continue
 		}
 		d.Num, d.Def = uint16(len(live)), uint32(blk)
-		live = append(live, n)
-		f.Pool = append(f.Pool, uint32(v))
+		live, list = append(live, n), append(list, v)
 	}
-	s.work = live[:0]
+	s.work, s.scratch = live[:0], list[:0]
 	if len(live) == 0 {
 		return
 	}
-	f.Blocks[blk].Params = f.TailList(off)
+	f.Blocks[blk].Params = clif.MakeList(f, list)
 	for i := range bi.edges.len {
-		off := len(f.Pool)
-		for _, n := range live {
-			f.Pool = append(f.Pool, uint32(s.resolve(s.arg(&s.phis[n], bi.edges, i))))
+		for k, n := range live {
+			list[k] = s.resolve(s.arg(&s.phis[n], bi.edges, i))
 		}
-		f.Targets[s.pool[bi.edges.off+i]].Args = f.TailList(off)
+		f.Targets[s.pool[bi.edges.off+i]].Args = clif.MakeList(f, list)
 	}
 }
 

@@ -1,6 +1,8 @@
 package translate
 
 import (
+	"fmt"
+
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/wasmfront"
@@ -20,23 +22,30 @@ type Translator struct {
 	op       wasmfront.Operator
 	stack    []clif.Value
 	frames   []frame
-	locals   []clif.Type
+	locals   []wasmfront.ValType
 	args     []clif.Value  // scratch
 	targets  []clif.Target // scratch
 	labelFor []clif.Target // scratch of br_table: by depth
+	saved    []clif.Value  // parameters of open ifs, for their else parts
 	live     bool          // the current point is reachable
 }
 
 // frame is an open block.
 type frame struct {
-	kind   wasmfront.BlockKind
-	label  clif.Block   // where a branch to it goes: the header of a loop, else the end
-	els    clif.Block   // of an if: the block of the else part, entered or not
-	phis   list         // of label's phis for operands, in ssa.pool
-	params []clif.Value // of an if: its parameters, for the else part
-	height int          // of the stack below the block's parameters
-	live   bool         // the block was entered
-	used   bool         // somebody branches to label
+	kind  wasmfront.BlockKind
+	live  bool                // the block was entered
+	types []wasmfront.ValType // of the operands of a branch to it
+	// label is where a branch to it goes: the header of a loop, else the end,
+	// which is NoBlock until somebody branches to it. Its phis for operands
+	// begin with firstPhi.
+	label    clif.Block
+	firstPhi uint32
+	from     clif.Block // the current block when the block was entered
+	start    uint32     // ssa.writes then
+	els      clif.Block // of an if: the block of the else part, entered or not
+	open     uint32     // of a loop: ssa.open outside
+	height   int        // of the stack below the block's parameters
+	saved    int        // where in Translator.saved the parameters of an if begin
 }
 
 // New returns a translator for m, as declared by Module.
@@ -48,13 +57,16 @@ func (t *Translator) start(f *clif.Func, i clif.FuncIndex) {
 	f.Name, f.Index, f.Sig, f.Mod = t.cm.Funcs[i].Name, i, t.cm.Funcs[i].Sig, t.cm
 	t.f, t.b = f, clif.Builder{F: f}
 	t.ssa.reset(f, &t.b)
-	t.stack, t.frames, t.live = t.stack[:0], t.frames[:0], true
-	entry := t.ssa.newBlock()
+	t.stack, t.frames, t.saved, t.live = t.stack[:0], t.frames[:0], t.saved[:0], true
+	entry := t.ssa.newBlock(clif.NoBlock)
 	t.ssa.blocks[entry].sealed = true
-	for n, ty := range f.Signature().Params {
-		t.ssa.write(entry, uint32(n), t.b.AddParam(entry, ty))
+	t.ssa.enter(entry, false)
+	params := f.Signature().Params
+	t.ssa.entryParams = clif.Value(len(params))
+	t.ssa.setLocals(len(params))
+	for n, ty := range params {
+		t.ssa.write(uint32(n), t.b.AddParam(entry, ty))
 	}
-	t.b.SwitchTo(entry)
 }
 
 // Func decodes, validates and translates function i, which must not be
@@ -67,13 +79,19 @@ func (t *Translator) Func(f *clif.Func, i uint32) error {
 	t.start(f, clif.FuncIndex(i))
 	t.declareLocals()
 	ft := t.m.FuncType(i)
-	t.pushFrame(wasmfront.BlockFunc, t.ssa.newBlock(), ft.Results, 0)
+	t.pushFrame(wasmfront.BlockFunc, ft.Results, 0)
 	for t.check.Next(&t.op) {
 		op := &t.op
 		t.b.Src = uint32(op.Offset)
 		h := handlerOf(op.Op)
-		if t.live || h.always {
+		switch {
+		case h.run == nil:
+			t.unsupported(op)
+		case t.live || h.always:
 			h.run(t, op, h)
+		}
+		if t.size() > maxSize || t.ssa.steps > maxSteps {
+			t.check.FailLimit(op.Offset, "complexity of a function", "the function is too complex")
 		}
 	}
 	if err := t.check.Err(); err != nil {
@@ -83,29 +101,28 @@ func (t *Translator) Func(f *clif.Func, i uint32) error {
 	return nil
 }
 
-// declareLocals notes the locals' types and makes a zero for each type that a
-// declared local has.
-func (t *Translator) declareLocals() {
-	t.locals = t.locals[:0]
-	for _, ty := range t.check.Locals() {
-		t.locals = append(t.locals, typeOf(ty))
-	}
-	for _, ty := range t.locals[len(t.f.Signature().Params):] {
-		if t.ssa.zero[ty] != clif.NoValue {
-			continue
-		}
-		t.ssa.zero[ty] = t.zeroOf(ty)
-	}
+// A function may be small and its SSA form huge: each branch may carry a
+// thousand operands, each of many locals may need a merge in each of many
+// blocks. These limits are a hundred times what the largest real functions need.
+const (
+	maxSize  = 1 << 26 // values and numbers in lists
+	maxSteps = 1 << 29 // blocks visited for locals
+)
+
+// size is a measure of the memory that the function takes.
+func (t *Translator) size() int {
+	return len(t.f.Values) + len(t.f.Pool) + len(t.ssa.pool) + len(t.saved)
 }
 
-func (t *Translator) zeroOf(ty clif.Type) clif.Value {
-	switch {
-	case ty.IsInt():
-		return t.b.Iconst(ty, 0)
-	case ty.IsRef():
-		return t.b.RefNull(ty)
+// declareLocals makes room for locals. Few functions read a local that they
+// have not written, so the zeros are made when they are needed, in place of
+// instructions that the entry reserves.
+func (t *Translator) declareLocals() {
+	t.locals = t.check.Locals()
+	t.ssa.setLocals(len(t.locals))
+	if len(t.locals) > len(t.f.Signature().Params) {
+		t.ssa.reserveZeros()
 	}
-	return t.b.Fconst(ty, 0)
 }
 
 func (t *Translator) push(v clif.Value) { t.stack = append(t.stack, v) }
@@ -144,9 +161,22 @@ type handler struct {
 	cond   uint8     // condition or access
 }
 
+// handlerOf is the handler of op; what is not supported has one without run.
 func handlerOf(op wasmfront.Opcode) *handler {
-	if op < 0x100 {
+	switch {
+	case op < 0x100:
 		return &handlers[op]
+	case op>>8 == 0xFC && op&0xFF < wasmfront.Opcode(len(miscHandlers)):
+		return &miscHandlers[op&0xFF]
 	}
-	return &miscHandlers[op&0x1f]
+	return &handlers[0xFF] // 0xFF is no operator
+}
+
+// unsupported refuses an operator that the module's features allow but CLIF
+// has no instructions for.
+func (t *Translator) unsupported(op *wasmfront.Operator) {
+	t.check.FailError(&wasmfront.Error{
+		Offset: op.Offset, Func: int(t.f.Index), Msg: fmt.Sprintf("%v cannot be compiled", op.Op),
+		Feature: op.Op.Info().Feature.String(),
+	})
 }

@@ -6,24 +6,13 @@ import (
 	"github.com/waot-project/waot/wasmfront"
 )
 
-// typeOf maps Wasm's types to CLIF's.
-func typeOf(t wasmfront.ValType) clif.Type {
-	switch t {
-	case wasmfront.I32:
-		return clif.I32
-	case wasmfront.I64:
-		return clif.I64
-	case wasmfront.F32:
-		return clif.F32
-	case wasmfront.F64:
-		return clif.F64
-	case wasmfront.V128:
-		return clif.V128
-	case wasmfront.FuncRef:
-		return clif.FuncRef
-	}
-	return clif.Ref
+// clifTypes maps Wasm's types to CLIF's.
+var clifTypes = [wasmfront.NumValTypes]clif.Type{
+	wasmfront.I32: clif.I32, wasmfront.I64: clif.I64, wasmfront.F32: clif.F32, wasmfront.F64: clif.F64,
+	wasmfront.V128: clif.V128, wasmfront.FuncRef: clif.FuncRef, wasmfront.ExternRef: clif.Ref,
 }
+
+func typeOf(t wasmfront.ValType) clif.Type { return clifTypes[t] }
 
 func typesOf(ts []wasmfront.ValType) []clif.Type {
 	out := make([]clif.Type, len(ts))

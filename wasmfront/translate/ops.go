@@ -16,15 +16,20 @@ func (t *Translator) selectOp(*wasmfront.Operator, *handler) {
 }
 
 func (t *Translator) localGet(op *wasmfront.Operator, _ *handler) {
-	t.push(t.ssa.read(t.b.Current(), op.Index, t.locals[op.Index]))
+	v := t.ssa.read(op.Index, typeOf(t.locals[op.Index]))
+	if v == clif.NoValue {
+		t.unsupported(op)
+		v = 0
+	}
+	t.push(v)
 }
 
 func (t *Translator) localSet(op *wasmfront.Operator, _ *handler) {
-	t.ssa.write(t.b.Current(), op.Index, t.pop())
+	t.ssa.write(op.Index, t.pop())
 }
 
 func (t *Translator) localTee(op *wasmfront.Operator, _ *handler) {
-	t.ssa.write(t.b.Current(), op.Index, t.stack[len(t.stack)-1])
+	t.ssa.write(op.Index, t.stack[len(t.stack)-1])
 }
 
 func (t *Translator) globalGet(op *wasmfront.Operator, _ *handler) {

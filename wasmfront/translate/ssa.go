@@ -30,6 +30,7 @@ type ssa struct {
 	extra  defTable // definitions that are not in blockInfo.defs
 	work   []uint32 // phis whose operands are to be looked up
 	zero   [clif.NumTypes]clif.Value
+	zeros  clif.Inst // the first of the reserved instructions, one a type
 
 	// cur is the values of locals at the current point, valid where stamp is epoch.
 	// It survives from a block to one that it is the only predecessor of.
@@ -37,6 +38,7 @@ type ssa struct {
 	epoch uint32
 	head  clif.Block // the block where epoch began
 	dirty []uint32   // locals written in the current block
+	since uint32     // writes when the current block began
 	// writes counts writes of locals, of all functions.
 	writes uint32
 	// open is the depth of the innermost loop header that is not sealed.
@@ -46,6 +48,7 @@ type ssa struct {
 	aliases     int        // how many values have become aliases
 	steps       int        // of climbing: a measure of time
 	watch       watches
+	scratch     []clif.Value
 }
 
 // blockInfo is what construction knows of a block. Sealed blocks have all
@@ -130,7 +133,6 @@ func (s *ssa) reset(f *clif.Func, b *clif.Builder) {
 		s.writes, s.epoch = 0, 0
 	}
 	s.writes++ // older than anything of this function
-	s.newEpoch(0)
 }
 
 // setLocals makes room for n locals.
@@ -140,9 +142,46 @@ func (s *ssa) setLocals(n int) {
 	}
 }
 
-func (s *ssa) newEpoch(head clif.Block) {
-	s.epoch++
-	s.head = head
+// reserveZeros makes room in the current block, the entry, for a zero of each
+// type. Few functions read a local that they have not written.
+func (s *ssa) reserveZeros() {
+	f := s.f
+	s.zeros = clif.Inst(len(f.Insts))
+	for range clif.NumTypes {
+		f.Insts, f.Srcs = append(f.Insts, clif.InstData{Result: clif.NoValue}), append(f.Srcs, 0)
+	}
+	f.Blocks[s.b.Current()].End = clif.Inst(len(f.Insts))
+}
+
+// zeroOf is the initial value of locals of type t, or NoValue if CLIF has no such
+// constant.
+func (s *ssa) zeroOf(t clif.Type) clif.Value {
+	if s.zero[t] != clif.NoValue || t == clif.V128 {
+		return s.zero[t]
+	}
+	d := clif.InstData{Op: clif.OpFconst, Type: t, Result: clif.Value(len(s.f.Values)), NumResults: 1}
+	switch {
+	case t.IsInt():
+		d.Op = clif.OpIconst
+	case t.IsRef():
+		d.Op = clif.OpRefNull
+	}
+	i := s.zeros + clif.Inst(t)
+	s.f.Insts[i] = d
+	s.f.Values = append(s.f.Values, clif.ValueData{Type: t, Def: uint32(i)})
+	s.zero[t] = d.Result
+	return d.Result
+}
+
+// enter makes blk the current block. What is known of locals stays known if its
+// only predecessor is the block that just ended.
+func (s *ssa) enter(blk clif.Block, follows bool) {
+	s.b.SwitchTo(blk)
+	s.since = s.writes
+	if !follows {
+		s.epoch++
+		s.head = blk
+	}
 }
 
 // newBlock creates a block that is not sealed, with a parent. Its construct
@@ -232,7 +271,7 @@ func (s *ssa) resolve(v clif.Value) clif.Value {
 // write makes v the value of a local.
 func (s *ssa) write(n uint32, v clif.Value) {
 	l := &s.cur[n]
-	if l.stamp != s.epoch || l.last <= s.blocks[s.b.Current()].start {
+	if l.last <= s.since {
 		s.dirty = append(s.dirty, n)
 	}
 	s.writes++
@@ -303,7 +342,7 @@ func (s *ssa) find(blk clif.Block, n uint32, t clif.Type) clif.Value {
 		case !bi.sealed:
 		case bi.parent == clif.NoBlock: // the entry: a local never written
 			s.steps += hops
-			return s.zero[t]
+			return s.zeroOf(t)
 		case bi.start >= last:
 			blk = s.climb(blk, last)
 			continue
@@ -386,8 +425,8 @@ func (s *ssa) fill(n uint32) {
 	}
 	s.steps += int(edges.len)
 	for i := range edges.len {
-		src := s.edges[s.pool[edges.off+i]].from
-		s.pool[args+i] = uint32(s.find(src, p.local, t))
+		v := s.find(s.edges[s.pool[edges.off+i]].from, p.local, t)
+		s.pool[args+i] = uint32(v)
 	}
 }
 
@@ -409,7 +448,9 @@ func (s *ssa) simplify(n uint32) {
 		}
 		same = v
 	}
-	s.alias(p, same)
+	if same != clif.NoValue {
+		s.alias(p, same)
+	}
 }
 
 func (s *ssa) alias(p *phi, v clif.Value) {
@@ -429,17 +470,15 @@ func (s *ssa) seal(blk clif.Block) {
 	from := len(s.phis)
 	phis := bi.phis // nothing adds phis to blk itself: it defines these
 	for _, n := range s.at(phis) {
-		p := &s.phis[n]
-		if p.operand {
-			continue
+		p := s.phis[n]
+		switch b := &s.blocks[blk]; {
+		case p.operand:
+		case s.cur[p.local].last <= b.start: // not written since the loop began
+			s.phis[n].filled = true
+			s.alias(&p, s.find(b.parent, p.local, s.f.Values[p.value].Type))
+		default:
+			s.fill(n)
 		}
-		if l := &s.cur[p.local]; l.last <= s.blocks[blk].start {
-			// Not written since the loop began.
-			p.filled = true
-			s.alias(p, s.find(s.blocks[blk].parent, p.local, s.f.Values[p.value].Type))
-			continue
-		}
-		s.fill(n)
 	}
 	s.drain(from)
 	for i := range phis.len {
@@ -450,18 +489,17 @@ func (s *ssa) seal(blk clif.Block) {
 // sealSingle is seal for a block with one edge: its phis merge nothing.
 func (s *ssa) sealSingle(blk clif.Block) {
 	bi := &s.blocks[blk]
-	e := &s.edges[s.pool[bi.edges.off]]
+	phis, e := bi.phis, s.edges[s.pool[bi.edges.off]]
+	bi.parent, bi.single = e.from, true
 	from := len(s.phis)
-	for i := range bi.phis.len {
-		p := &s.phis[s.pool[s.blocks[blk].phis.off+i]]
-		p.filled = true
+	for _, n := range s.at(phis) {
+		p := s.phis[n]
+		s.phis[n].filled = true
 		if p.operand {
-			s.alias(p, clif.Value(s.pool[e.ops+p.local]))
-			continue
+			s.alias(&p, clif.Value(s.pool[e.ops+p.local]))
+		} else {
+			s.alias(&p, s.find(e.from, p.local, s.f.Values[p.value].Type))
 		}
-		v := s.find(e.from, p.local, s.f.Values[p.value].Type)
-		p = &s.phis[s.pool[s.blocks[blk].phis.off+i]]
-		s.alias(p, v)
 	}
 	s.drain(from)
 }

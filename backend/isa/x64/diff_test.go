@@ -28,6 +28,7 @@ type suite struct {
 	calls []call
 	// wholeMemory compares all of the memories after each call, not only the first bytes.
 	wholeMemory bool
+	noVerify    bool
 	// ends, if not 0, thins out the calls with one corner value.
 	ends int
 }
@@ -51,6 +52,9 @@ func isNaN(t clif.Type, x uint64) bool {
 func (s *suite) run(t *testing.T) {
 	t.Helper()
 	for _, f := range s.funcs {
+		if s.noVerify {
+			break
+		}
 		if err := verify.Func(f); err != nil {
 			t.Fatal(err)
 		}
@@ -443,6 +447,88 @@ func TestUnary(t *testing.T) {
 					s.unary(op, from, ty)
 				}
 			}
+		}
+	}
+	s.run(t)
+}
+
+// TestIdioms covers rules that look at more than one instruction.
+func TestIdioms(t *testing.T) {
+	type V = clif.Value
+	idioms := []struct {
+		name string
+		make func(b *builder, ty clif.Type, x, y V) V
+	}{
+		{"and not", func(b *builder, ty clif.Type, x, y V) V {
+			return b.Binary(clif.OpBand, ty, x, b.Binary(clif.OpBxor, ty, y, b.Iconst(ty, ^uint64(0))))
+		}},
+		{"not and", func(b *builder, ty clif.Type, x, y V) V {
+			return b.Binary(clif.OpBand, ty, b.Binary(clif.OpBxor, ty, y, b.Iconst(ty, ^uint64(0))), x)
+		}},
+		{"double, kept", func(b *builder, ty clif.Type, x, y V) V {
+			return b.Binary(clif.OpBxor, ty, b.Binary(clif.OpIshl, ty, x, b.Iconst(ty, 1)), x)
+		}},
+		{"rotl, kept", func(b *builder, ty clif.Type, x, y V) V {
+			return b.Binary(clif.OpBxor, ty, b.Binary(clif.OpRotl, ty, x, b.Iconst(ty, 7)), b.Binary(clif.OpRotr, ty, x, b.Iconst(ty, 9)))
+		}},
+		{"masked amount", func(b *builder, ty clif.Type, x, y V) V {
+			n := b.Binary(clif.OpBand, ty, y, b.Iconst(ty, uint64(ty.Bits()-1)))
+			return b.Binary(clif.OpIshl, ty, x, n)
+		}},
+		{"amount masked too far", func(b *builder, ty clif.Type, x, y V) V {
+			return b.Binary(clif.OpUshr, ty, x, b.Binary(clif.OpBand, ty, y, b.Iconst(ty, 15)))
+		}},
+		{"sum of three", func(b *builder, ty clif.Type, x, y V) V {
+			return b.Binary(clif.OpIadd, ty, b.Binary(clif.OpIadd, ty, x, y), b.Iconst(ty, 0xfffffff0))
+		}},
+		{"scaled", func(b *builder, ty clif.Type, x, y V) V {
+			return b.Binary(clif.OpIadd, ty, b.Binary(clif.OpIshl, ty, x, b.Iconst(ty, 3)), y)
+		}},
+		{"scaled by 32 more", func(b *builder, ty clif.Type, x, y V) V {
+			return b.Binary(clif.OpIadd, ty, y, b.Binary(clif.OpIshl, ty, x, b.Iconst(ty, 34)))
+		}},
+		{"scaled sum of three", func(b *builder, ty clif.Type, x, y V) V {
+			z := b.Binary(clif.OpIadd, ty, b.Binary(clif.OpIshl, ty, x, b.Iconst(ty, 2)), y)
+			return b.Binary(clif.OpIadd, ty, z, b.Iconst(ty, 100))
+		}},
+		{"both scaled", func(b *builder, ty clif.Type, x, y V) V {
+			return b.Binary(clif.OpIadd, ty, b.Binary(clif.OpIshl, ty, x, b.Iconst(ty, 1)), b.Binary(clif.OpIshl, ty, y, b.Iconst(ty, 2)))
+		}},
+		{"sums kept", func(b *builder, ty clif.Type, x, y V) V {
+			z := b.Binary(clif.OpIadd, ty, x, y)
+			w := b.Binary(clif.OpIsub, ty, x, b.Iconst(ty, 7))
+			return b.Binary(clif.OpBxor, ty, z, b.Binary(clif.OpBxor, ty, w, b.Binary(clif.OpIadd, ty, y, b.Iconst(ty, 9))))
+		}},
+		{"sum of a zero-extended sum", func(b *builder, ty clif.Type, x, y V) V {
+			if ty == clif.I32 {
+				return x
+			}
+			r := func(v V) V { return b.Unary(clif.OpIreduce, clif.I32, v) }
+			z := b.Unary(clif.OpUextend, ty, b.Binary(clif.OpIadd, clif.I32, r(x), r(y)))
+			z = b.Binary(clif.OpIadd, ty, z, b.Iconst(ty, 5))
+			w := b.Unary(clif.OpUextend, ty, b.Binary(clif.OpIshl, clif.I32, r(x), b.Iconst(clif.I32, 2)))
+			m := b.Unary(clif.OpUextend, ty, b.Binary(clif.OpBand, clif.I32, r(x), r(y)))
+			c := b.Unary(clif.OpUextend, ty, b.Icmp(clif.Slt, ty, m, b.Iconst(ty, 0)))
+			return b.Binary(clif.OpIadd, ty, b.Binary(clif.OpIadd, ty, w, y), b.Binary(clif.OpIadd, ty, z, c))
+		}},
+		{"conversion of a zero-extended value", func(b *builder, ty clif.Type, x, y V) V {
+			if ty == clif.I32 {
+				return x
+			}
+			z := b.Unary(clif.OpUextend, ty, b.Unary(clif.OpIreduce, clif.I32, x))
+			f := b.Unary(clif.OpFcvtFromSint, clif.F64, z)
+			g := b.Unary(clif.OpFcvtFromUint, clif.F64, z)
+			h := b.Unary(clif.OpBitcast, clif.F64, z)
+			e := b.Unary(clif.OpSext32, ty, z)
+			s := b.Binary(clif.OpFadd, clif.F64, b.Binary(clif.OpFadd, clif.F64, f, g), h)
+			return b.Binary(clif.OpBxor, ty, b.Unary(clif.OpBitcast, ty, s), e)
+		}},
+	}
+	s := newSuite()
+	for _, id := range idioms {
+		for ty := clif.I32; ty <= clif.I64; ty++ {
+			s.ends = 6
+			s.binary(id.name, ty, ty, 2, func(b *builder, x, y V) V { return id.make(b, ty, x, y) })
 		}
 	}
 	s.run(t)

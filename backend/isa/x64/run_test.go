@@ -4,7 +4,6 @@ package x64_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/waot-project/waot/backend"
@@ -55,19 +54,16 @@ func (m *module) compile(t testing.TB, f asm.Feature) *x64test.Image {
 	t.Helper()
 	im := x64test.New(&m.Module)
 	opt := backend.Options{Allocator: linear.New(), Fixpoint: true, Verify: true}
-	vcode := ""
-	opt.Trace = &backend.Trace{
-		Rule:      func(n string) { fired[n]++ },
-		Allocated: func(_ *clif.Func, s string) { vcode = s },
-	}
-	c := backend.New(x64.New(f), instance.New(&m.Module), &m.Module, opt)
+	opt.Trace = &backend.Trace{Rule: func(n string) { fired[n]++ }}
+	layout := instance.New(&m.Module)
+	c := backend.New(x64.New(f), layout, &m.Module, opt)
 	for _, fn := range m.funcs {
 		code, err := c.Compile(fn)
 		if err != nil {
-			t.Fatalf("%v\n%s", err, vcode)
-		}
-		if testing.Verbose() && strings.Contains(t.Name(), "Smoke") {
-			t.Logf("%s\n%x", vcode, code.Bytes)
+			opt.Trace.Allocated = func(_ *clif.Func, s string) { t.Log(s) }
+			opt.Trace.VCode = opt.Trace.Allocated
+			_, _ = backend.New(x64.New(f), layout, &m.Module, opt).Compile(fn)
+			t.Fatal(err)
 		}
 		im.Add(fn.Index, code)
 	}

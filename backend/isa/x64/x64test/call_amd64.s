@@ -13,7 +13,9 @@
 #define FAULTADDR 232
 #define HOSTSP 240
 
-GLOBL ·active(SB), NOPTR, $8
+GLOBL active<>(SB), NOPTR, $8
+GLOBL codeLo<>(SB), NOPTR, $8
+GLOBL codeHi<>(SB), NOPTR, $8
 
 // func enter(code, stack uintptr, regs *Regs)
 TEXT ·enter(SB), NOSPLIT, $8-24
@@ -22,7 +24,7 @@ TEXT ·enter(SB), NOSPLIT, $8-24
 	MOVQ regs+16(FP), BX
 	MOVQ BP, 0(SP)
 	MOVQ SP, HOSTSP(BX)
-	MOVQ BX, ·active(SB)
+	MOVQ BX, active<>(SB)
 	MOVQ R12, SP
 	// stack arguments, in words, padded to 16 bytes
 	MOVQ NARGS(BX), CX
@@ -58,7 +60,7 @@ TEXT ·enter(SB), NOSPLIT, $8-24
 	MOVQ $0x5555, BX
 	MOVQ SP, BP
 	CALL R11
-	MOVQ ·active(SB), R11
+	MOVQ active<>(SB), R11
 	MOVQ AX, RESULTS+0(R11)
 	MOVQ DX, RESULTS+8(R11)
 	MOVQ CX, RESULTS+16(R11)
@@ -85,34 +87,34 @@ TEXT ·enter(SB), NOSPLIT, $8-24
 	MOVQ R15, KEPT(R11)
 	MOVQ 0(SP), BP
 	XORQ R12, R12
-	MOVQ R12, ·active(SB)
+	MOVQ R12, active<>(SB)
 	RET
 
 // trapped is where the signal handler continues.
 TEXT trapped<>(SB), NOSPLIT|NOFRAME, $0
-	MOVQ ·active(SB), R11
+	MOVQ active<>(SB), R11
 	MOVQ HOSTSP(R11), SP
 	XORQ R12, R12
 	MOVQ R12, KEPT(R11)
-	MOVQ R12, ·active(SB)
+	MOVQ R12, active<>(SB)
 	// the frame of enter: 8 bytes, its caller's frame pointer, the return address
 	BYTE $0x48; BYTE $0x8b; BYTE $0x6c; BYTE $0x24; BYTE $0x08 // MOVQ 8(SP), BP
 	MOVQ 16(SP), R11
 	LEAQ 24(SP), SP
 	JMP R11
 
-GLOBL ·goHandlers(SB), NOPTR, $256
+GLOBL goHandlers<>(SB), NOPTR, $256
 
 // handler(sig, info, context): a fault while compiled code runs ends it; all else is Go's.
 TEXT handler<>(SB), NOSPLIT|NOFRAME|TOPFRAME, $0
-	MOVQ ·active(SB), AX
+	MOVQ active<>(SB), AX
 	TESTQ AX, AX
 	JZ chain
 	MOVQ 168(DX), CX // rip
-	MOVQ ·codeLo(SB), R8
+	MOVQ codeLo<>(SB), R8
 	CMPQ CX, R8
 	JB chain
-	MOVQ ·codeHi(SB), R8
+	MOVQ codeHi<>(SB), R8
 	CMPQ CX, R8
 	JAE chain
 	MOVQ DI, SIGNAL(AX)
@@ -123,7 +125,7 @@ TEXT handler<>(SB), NOSPLIT|NOFRAME|TOPFRAME, $0
 	MOVQ CX, 168(DX)
 	RET
 chain:
-	LEAQ ·goHandlers(SB), AX
+	LEAQ goHandlers<>(SB), AX
 	MOVQ (AX)(DI*8), AX
 	JMP AX
 
@@ -212,6 +214,22 @@ TEXT helperTableFill<>(SB), NOSPLIT|NOFRAME, $0
 	MOVQ DX, CX
 	CLD
 	REP; STOSQ
+	RET
+
+// func setHandler(sig, handler uintptr)
+TEXT ·setHandler(SB), NOSPLIT, $0-16
+	MOVQ sig+0(FP), AX
+	MOVQ handler+8(FP), CX
+	LEAQ goHandlers<>(SB), DX
+	MOVQ CX, (DX)(AX*8)
+	RET
+
+// func setCode(lo, hi uintptr)
+TEXT ·setCode(SB), NOSPLIT, $0-16
+	MOVQ lo+0(FP), AX
+	MOVQ AX, codeLo<>(SB)
+	MOVQ hi+8(FP), AX
+	MOVQ AX, codeHi<>(SB)
 	RET
 
 // func helpers(p *[5]uintptr)

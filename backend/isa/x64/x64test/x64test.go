@@ -43,12 +43,14 @@ func enter(code, stack uintptr, regs *Regs)
 func addresses() (h, r uintptr)
 func helpers(p *[5]uintptr)
 
+// setHandler tells the handler what Go's is; setCode where the code is that may fault.
+func setHandler(sig, handler uintptr)
+func setCode(lo, hi uintptr)
+
+// mu is held while an Image is open; once installs the handler.
 var (
-	mu             sync.Mutex
-	installed      bool
-	codeLo, codeHi uintptr
-	active         uintptr
-	goHandlers     [32]uintptr
+	mu   sync.Mutex
+	once sync.Once
 )
 
 type sigaction struct {
@@ -60,15 +62,11 @@ type sigaction struct {
 
 // install puts the handler in front of Go's.
 func install() {
-	if installed {
-		return
-	}
-	installed = true
 	h, r := addresses()
 	for _, sig := range []syscall.Signal{syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGILL, syscall.SIGFPE} {
 		var old sigaction
 		syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(sig), 0, uintptr(unsafe.Pointer(&old)), 8, 0, 0)
-		goHandlers[sig] = old.handler
+		setHandler(uintptr(sig), old.handler)
 		sa := sigaction{handler: h, flags: old.flags | 0x04000000, restorer: r, mask: old.mask}
 		_, _, e := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(&sa)), 0, 8, 0, 0)
 		if e != 0 {
@@ -124,7 +122,7 @@ func mmap(n, prot int) []byte {
 // New makes an image for mod.
 func New(mod *clif.Module) *Image {
 	mu.Lock()
-	install()
+	once.Do(install)
 	im := &Image{Mod: mod, Layout: instance.New(mod), funcs: make([]funcInfo, len(mod.Funcs))}
 	rwx := syscall.PROT_READ | syscall.PROT_WRITE | syscall.PROT_EXEC
 	im.data = codeSize
@@ -333,8 +331,7 @@ func (im *Image) Call(i clif.FuncIndex, args ...uint64) (results []uint64, trap 
 		r.ints[intArg(s.HiddenReg)] = uint64(uintptr(unsafe.Pointer(&hidden[0])))
 	}
 	r.args, r.nargs = uintptr(unsafe.Pointer(&stack[0])), uint64(s.ArgWords)
-	codeLo = uintptr(im.addr(0))
-	codeHi = codeLo + uintptr(im.used)
+	setCode(uintptr(im.addr(0)), uintptr(im.addr(im.used)))
 	enter(uintptr(im.addr(im.funcs[i].at)), uintptr(unsafe.Pointer(&im.stack[0]))+stackSize-64, r)
 	runtime.KeepAlive(stack)
 	runtime.KeepAlive(hidden)

@@ -1,0 +1,222 @@
+package difftest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/sys"
+
+	"github.com/waot-project/waot/clif/opt"
+	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/host/inproc"
+	"github.com/waot-project/waot/host/load"
+	"github.com/waot-project/waot/host/wasirun"
+	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/wasi"
+)
+
+// run is a way to run a WASI program, or to call what a library exports.
+type run struct {
+	args   []string // the program's arguments, its name first
+	env    []string
+	stdin  string
+	dirs   []wasirun.Dir
+	export string // what to call, such as _start
+	params []uint64
+}
+
+func (r *run) String() string {
+	if r.export != "_start" {
+		return fmt.Sprintf("%s(%#x)", r.export, r.params)
+	}
+	return strings.Join(r.args, " ")
+}
+
+// effects is all that a run does.
+type effects struct {
+	Stdout, Stderr string
+	Status         uint32
+	Trap           string
+	Results        string
+	Memory         []byte
+}
+
+// config gives a run everything it may see, the same each time.
+func (r *run) config(stdout, stderr *bytes.Buffer) wasirun.Config {
+	var wall, mono int64 = 1_700_000_000_000_000_000, 0
+	return wasirun.Config{
+		Args: r.args, Env: r.env, Dirs: r.dirs, Stdin: strings.NewReader(r.stdin), Stdout: stdout, Stderr: stderr,
+		Walltime:  func() int64 { wall += 1000; return wall },
+		Monotonic: func() int64 { mono += 1_000_000; return mono },
+		Rand:      &counter{},
+	}
+}
+
+// counter is random numbers that are none.
+type counter struct{ n uint64 }
+
+func (c *counter) Read(b []byte) (int, error) {
+	for i := range b {
+		c.n = c.n*6364136223846793005 + 1442695040888963407
+		b[i] = byte(c.n >> 56)
+	}
+	return len(b), nil
+}
+
+// image compiles a module, with every check on.
+func image(wasm []byte, level opt.Level) (*inproc.Image, error) {
+	r, err := compile.Module(wasm, compile.Options{OptLevel: level, Verify: true})
+	if err != nil {
+		return nil, err
+	}
+	var elf bytes.Buffer
+	if err := r.WriteELF(&elf); err != nil {
+		return nil, err
+	}
+	return load.ELF(elf.Bytes())
+}
+
+// native runs compiled code.
+func (r *run) native(img *inproc.Image) (*effects, error) {
+	var stdout, stderr bytes.Buffer
+	e := &effects{}
+	cfg := r.config(&stdout, &stderr)
+	cfg.Imports = func(s *inproc.Store) (inproc.Resolver, error) {
+		nothing, err := s.NewHostFunc(meta.FuncType{}, func(*inproc.CallContext, []uint64, []uint64) error { return nil })
+		return func(module, name string) inproc.Extern {
+			if module == "bench" && (name == "start" || name == "end") {
+				return nothing
+			}
+			return nil
+		}, err
+	}
+	p, err := wasirun.New(img, cfg)
+	if err == nil {
+		defer p.Close()
+		err = r.invoke(p, e)
+		if m, err := p.Instance().Memory("memory"); err == nil {
+			e.Memory = bytes.Clone(m.Bytes())
+		}
+	}
+	e.Stdout, e.Stderr = stdout.String(), stderr.String()
+	var exit *wasirun.ExitError
+	var trap *inproc.Trap
+	switch {
+	case errors.As(err, &exit):
+		e.Status = exit.Status
+	case errors.As(err, &trap):
+		e.Trap = trapWords(trap.Code)
+	case err != nil:
+		return nil, err
+	}
+	return e, nil
+}
+
+func (r *run) invoke(p *wasirun.Program, e *effects) error {
+	f, err := p.Instance().Func(r.export)
+	if err != nil {
+		return err
+	}
+	results := make([]uint64, len(f.Type().Results))
+	err = p.Call(f, r.params, results)
+	if err == nil {
+		e.Results = fmt.Sprintf("%x", results)
+	}
+	return err
+}
+
+// wazero runs the module under wazero, with our WASI, so that only the engines differ.
+func (r *run) wazero(ctx context.Context, wasm []byte, rc wazero.RuntimeConfig) (*effects, error) {
+	var stdout, stderr bytes.Buffer
+	e := &effects{}
+	rt := wazero.NewRuntimeWithConfig(ctx, rc.WithCoreFeatures(api.CoreFeaturesV2))
+	defer rt.Close(ctx)
+	w, err := wasiModule(ctx, rt, r.config(&stdout, &stderr))
+	if err != nil {
+		return nil, err
+	}
+	defer w.Close()
+	mod, err := rt.InstantiateWithConfig(ctx, wasm, wazero.NewModuleConfig().WithName("").WithStartFunctions("_initialize"))
+	if err == nil {
+		var results []uint64
+		f := mod.ExportedFunction(r.export)
+		if results, err = f.Call(ctx, r.params...); err == nil {
+			for i, t := range f.Definition().ResultTypes() {
+				if t == api.ValueTypeI32 || t == api.ValueTypeF32 {
+					results[i] = uint64(uint32(results[i]))
+				}
+			}
+			e.Results = fmt.Sprintf("%x", results)
+		}
+		if m := mod.ExportedMemory("memory"); m != nil {
+			b, _ := m.Read(0, m.Size())
+			e.Memory = bytes.Clone(b)
+		}
+	}
+	e.Stdout, e.Stderr = stdout.String(), stderr.String()
+	var exit *wasi.ExitError
+	var theirs *sys.ExitError
+	switch {
+	case errors.As(err, &exit):
+		e.Status = exit.Code
+	case errors.As(err, &theirs):
+		e.Status = theirs.ExitCode()
+	case err != nil:
+		trap, err := wazeroTrap(err)
+		if err != nil {
+			return nil, err
+		}
+		e.Trap = strings.TrimPrefix(trap, "trap: ")
+	}
+	return e, nil
+}
+
+// wasiModule makes our WASI a host module of wazero.
+func wasiModule(ctx context.Context, rt wazero.Runtime, cfg wasirun.Config) (*wasi.Context, error) {
+	wc := wasi.Config{Args: cfg.Args, Env: cfg.Env, Stdin: cfg.Stdin, Stdout: cfg.Stdout, Stderr: cfg.Stderr,
+		Walltime: cfg.Walltime, Monotonic: cfg.Monotonic, Rand: cfg.Rand}
+	for _, d := range cfg.Dirs {
+		wc.Preopens = append(wc.Preopens, wasi.Preopen{Guest: d.Guest, Host: d.Host, ReadOnly: d.ReadOnly})
+	}
+	w, err := wasi.New(wc)
+	if err != nil {
+		return nil, err
+	}
+	types := func(s string) []api.ValueType {
+		out := make([]api.ValueType, len(s))
+		for i := range s {
+			out[i] = api.ValueTypeI32
+			if s[i] == 'I' {
+				out[i] = api.ValueTypeI64
+			}
+		}
+		return out
+	}
+	b := rt.NewHostModuleBuilder(wasi.ModuleName)
+	for _, f := range wasi.Functions() {
+		call := api.GoModuleFunc(func(_ context.Context, mod api.Module, stack []uint64) {
+			var mem []byte
+			if m := mod.Memory(); m != nil {
+				mem, _ = m.Read(0, m.Size())
+			}
+			errno, err := f.Call(w, mem, stack)
+			if err != nil {
+				panic(err)
+			}
+			if f.Results != "" {
+				stack[0] = uint64(errno)
+			}
+		})
+		b.NewFunctionBuilder().WithGoModuleFunction(call, types(f.Params), types(f.Results)).Export(f.Name)
+	}
+	if _, err := b.Instantiate(ctx); err != nil {
+		w.Close()
+		return nil, err
+	}
+	return w, nil
+}
