@@ -117,7 +117,7 @@ func Module(wasm []byte, o Options) (*Result, error) {
 		if _, all := validate.All(wasm, cfg); all != nil {
 			err = all
 		}
-		return nil, err
+		return nil, validate.Reason(wasm, err)
 	}
 	target, err := targetFor(o.CPU)
 	if err != nil {
@@ -129,7 +129,7 @@ func Module(wasm []byte, o Options) (*Result, error) {
 	}
 	d.layout = instance.New(d.cm)
 	if err := d.run(); err != nil {
-		return nil, err
+		return nil, validate.Reason(wasm, err)
 	}
 	return d.link()
 }

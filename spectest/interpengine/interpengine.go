@@ -64,7 +64,7 @@ func (m *Module) Body(i clif.FuncIndex) (*clif.Func, error) {
 func (e *Engine) Translate(wasm []byte) (*Module, error) {
 	m, err := validate.Module(wasm, validate.Config{Features: e.Features()})
 	if err != nil {
-		return nil, err
+		return nil, validate.Reason(wasm, err)
 	}
 	cm := translate.Module(m, m.DecodeNames())
 	tr := translate.New(m, cm)
@@ -74,7 +74,7 @@ func (e *Engine) Translate(wasm []byte) (*Module, error) {
 		if clif.FuncIndex(i) == cm.InitFunc() {
 			tr.Init(f)
 		} else if err := tr.Func(f, i); err != nil {
-			return nil, err
+			return nil, validate.Reason(wasm, err)
 		}
 		if err := e.check(f); err != nil {
 			return nil, err

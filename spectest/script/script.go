@@ -152,7 +152,8 @@ func known(t CommandType) bool {
 }
 
 // Needs returns for each command the features it needs: its own and those of
-// the module that it defines, instantiates, registers or acts on. Imports from
+// the module that it defines, instantiates or acts on. To register an instance checks
+// nothing, so that needs no features, even if the instance was left out. Imports from
 // a module that needs features are not followed.
 func (s *Script) Needs() [][]string {
 	needs := make([][]string, len(s.Commands))
@@ -173,8 +174,6 @@ func (s *Script) Needs() [][]string {
 		case ModuleInstance:
 			f = union(f, definitions[c.Of])
 			set(instances, c.Instance, f)
-		case Register:
-			f = union(f, instances[c.Name])
 		case Thread:
 			f = union(f, instances[c.SharedModule])
 		default:

@@ -57,6 +57,21 @@ func All(b []byte, cfg Config) (*wasmfront.Module, error) {
 	return m, err
 }
 
+// Reason is what to say of the module in b, of which decoding or validation
+// with fewer features said err. If err is the lack of a feature that this package
+// can check all the same, and the module is wrong for another reason even with it,
+// that reason counts; else it is err.
+func Reason(b []byte, err error) error {
+	if e, ok := err.(*wasmfront.Error); !ok || e.Feature == "" {
+		return err
+	}
+	_, all := All(b, Config{Features: wasmfront.DecodableFeatures})
+	if e, ok := all.(*wasmfront.Error); ok && e.Feature == "" && e.Limit == "" {
+		return e
+	}
+	return err
+}
+
 // Earliest returns the one of two errors of this package that counts: the one
 // with the lower offset, or the one that is not nil, or nil.
 func Earliest(a, b error) error {
