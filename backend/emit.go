@@ -57,16 +57,14 @@ func (e *Emitter) run() (*Code, error) {
 		}
 		for i := regalloc.Inst(blk.Insts.Start); i < regalloc.Inst(blk.Insts.End); i++ {
 			for len(edits) > 0 && edits[0].Point <= regalloc.Before(i) {
-				e.Target.EmitEdit(e, &edits[0])
-				edits = edits[1:]
+				edits = e.edit(edits)
 			}
 			e.OpStart, _ = in.OperandRange(i)
 			if e.VC.Insts[i].Op != OpArgs {
 				e.Target.EmitInst(e, i)
 			}
 			for len(edits) > 0 && edits[0].Point == regalloc.After(i) {
-				e.Target.EmitEdit(e, &edits[0])
-				edits = edits[1:]
+				edits = e.edit(edits)
 			}
 		}
 	}
@@ -78,6 +76,37 @@ func (e *Emitter) run() (*Code, error) {
 		return nil, err
 	}
 	return e.result(res), nil
+}
+
+// edit emits the first edit, or the first three if they exchange two integer
+// registers through the scratch register, and returns the others. The scratch
+// register then does not get the value it would have had; so no move behind them at
+// the same point may read it before it is written.
+func (e *Emitter) edit(edits []regalloc.Edit) []regalloc.Edit {
+	if len(edits) >= 3 && e.isSwap(edits) {
+		e.Target.EmitSwap(e, edits[0].From.Reg(), edits[2].To.Reg())
+		return edits[3:]
+	}
+	e.Target.EmitEdit(e, &edits[0])
+	return edits[1:]
+}
+
+// isSwap reports whether edits begin with scratch <- a, a <- b, b <- scratch.
+func (e *Emitter) isSwap(edits []regalloc.Edit) bool {
+	s := regalloc.InReg(e.Target.Env.Scratch[regalloc.Float])
+	x, y, z := &edits[0], &edits[1], &edits[2]
+	if x.To != s || z.From != s || y.To != x.From || y.From != z.To || x.From == z.To {
+		return false
+	}
+	for _, ed := range edits[:3] {
+		if ed.Kind != regalloc.Move || ed.Bytes != 8 || ed.Point != x.Point {
+			return false
+		}
+	}
+	if a, b := x.From, z.To; !a.IsReg() || !b.IsReg() || a.Reg().Class() != regalloc.Int || b.Reg().Class() != regalloc.Int {
+		return false
+	}
+	return len(edits) == 3 || edits[3].Point != x.Point || edits[3].Kind != regalloc.Move || edits[3].From != s
 }
 
 // aligned reports whether block bi is the header of a hot loop.

@@ -119,8 +119,8 @@ func (l *Lower) Sconst(t clif.Type, v clif.Value) (int64, bool) {
 	return int64(x), ok
 }
 
-// SinkableLoad is the instruction that loads v from a linear memory or reads a
-// global, if the instruction being lowered may do that instead: it is
+// SinkableLoad is the instruction that loads v from a linear memory, or reads a
+// global or a size, if the instruction being lowered may do that instead: it is
 // v's only user, and no write, call or other trap lies between. Loads may pass each
 // other, as they trap alike.
 func (l *Lower) SinkableLoad(v clif.Value) (clif.Inst, *clif.InstData) {
@@ -131,10 +131,14 @@ func (l *Lower) SinkableLoad(v clif.Value) (clif.Inst, *clif.InstData) {
 	}
 	i := clif.Inst(vd.Def)
 	d := &l.F.Insts[i]
-	if d.Op != clif.OpLoad && d.Op != clif.OpGlobalGet || l.color[i] != l.curCol {
+	if l.color[i] != l.curCol {
 		return clif.NoInst, nil
 	}
-	return i, d
+	switch d.Op {
+	case clif.OpLoad, clif.OpGlobalGet, clif.OpMemorySize, clif.OpTableSize:
+		return i, d
+	}
+	return clif.NoInst, nil
 }
 
 // Sink marks a load as done by the instruction being lowered.

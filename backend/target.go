@@ -44,6 +44,8 @@ type Target struct {
 	EmitInst func(e *Emitter, i regalloc.Inst)
 	// EmitEdit emits an edit.
 	EmitEdit func(e *Emitter, ed *regalloc.Edit)
+	// EmitSwap exchanges two integer registers, in at most 3*MaxEdit bytes.
+	EmitSwap func(e *Emitter, a, b regalloc.PReg)
 	// EmitTable emits jump table n, behind the code.
 	EmitTable func(e *Emitter, n uint32)
 	// MaxBytes bounds the size of the emitted instruction i.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/tetratelabs/wazero"
@@ -113,6 +114,7 @@ func runProgram(t *testing.T, path string, wasm []byte, m *wasmfront.Module) int
 	t.Parallel()
 	ctx := context.Background()
 	all := planRuns(path, m)
+	dirs := sandbox(t)
 	for _, level := range []opt.Level{opt.O0, opt.O1} {
 		img, err := image(wasm, level)
 		if err != nil {
@@ -120,12 +122,11 @@ func runProgram(t *testing.T, path string, wasm []byte, m *wasmfront.Module) int
 		}
 		for i := range all {
 			r := &all[i]
-			r.dirs = sandbox(t)
+			r.dirs = dirs
 			want, err := r.wazero(ctx, wasm, wazero.NewRuntimeConfigCompiler())
 			if err != nil {
 				t.Fatalf("%v: wazero: %v", r, err)
 			}
-			r.dirs = sandbox(t)
 			got, err := r.native(img)
 			if err != nil {
 				t.Fatalf("O%d: %v: %v", level, r, err)
@@ -138,7 +139,7 @@ func runProgram(t *testing.T, path string, wasm []byte, m *wasmfront.Module) int
 	return int32(len(all))
 }
 
-// sandbox is directories for a run, with the same contents each time.
+// sandbox is directories for runs, which must not change them.
 func sandbox(t *testing.T) []wasirun.Dir {
 	dir, tmp := t.TempDir(), t.TempDir()
 	for _, f := range []struct{ name, text string }{
@@ -160,6 +161,11 @@ func sandbox(t *testing.T) []wasirun.Dir {
 		if err := os.WriteFile(name, nil, 0o666); err != nil {
 			t.Fatal(err)
 		}
+	}
+	// Reading must not change the time of the last access: it is seen in memories.
+	now := time.Now()
+	if err := os.Chtimes(filepath.Join(dir, "text"), now.Add(time.Hour), now); err != nil {
+		t.Fatal(err)
 	}
 	return []wasirun.Dir{{Host: dir, Guest: "/"}, {Host: tmp, Guest: "/tmp"}}
 }

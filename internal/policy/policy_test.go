@@ -100,6 +100,7 @@ host/wasirun: host/inproc wasi
 spectest/script:
 internal/wasmgen:
 spectest: spectest/script internal/abi clif wasmfront
+spectest/suitetest: spectest
 spectest/interpengine: spectest clif/interp wasmfront/translate clif/verify clif/opt
 spectest/nativeengine: spectest compile host/load
 internal/filetest: clif/text clif/verify clif/analysis clif/interp clif/opt

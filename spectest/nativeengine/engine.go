@@ -60,7 +60,7 @@ func (s *store) Compile(wasm []byte) (spectest.Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	img, err := load.Object(r.Object)
+	img, err := load.Image(r.Object, r.Meta)
 	if err != nil {
 		return nil, err
 	}

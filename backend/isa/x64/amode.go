@@ -6,6 +6,7 @@ import (
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/isa/x64/asm"
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/regalloc"
 )
 
@@ -79,18 +80,19 @@ func sinkable(l *lower, v clif.Value, bytes int) (amode, bool) {
 	if d == nil {
 		return amode{}, false
 	}
-	if d.Op == clif.OpGlobalGet {
-		off, indirect := l.Layout.Global(clif.GlobalIndex(d.Aux))
-		if indirect || d.Type == clif.V128 || d.Type.Bits() != 8*bytes {
-			return amode{}, false
-		}
-		l.Sink(i)
-		return sym(off), l.Rule("sink_global")
-	}
-	if d.Access().Bytes(d.Type) != bytes {
+	t := l.F.TypeOf(d.Result)
+	if d.Access().Bytes(t) != bytes && d.Op == clif.OpLoad || t.Bits() != 8*bytes && d.Op != clif.OpLoad || t == clif.V128 {
 		return amode{}, false
 	}
 	l.Sink(i)
+	switch d.Op {
+	case clif.OpGlobalGet:
+		return global(l, d.Aux), l.Rule("sink_global")
+	case clif.OpMemorySize:
+		return based(l.MemBase(clif.MemoryIndex(d.Aux)), abi.MemorySizeOffset), l.Rule("sink_memory_size")
+	case clif.OpTableSize:
+		return based(tableBase(l, d.Aux), abi.TableSizeOffset), l.Rule("sink_table_size")
+	}
 	return heap(l, d.Aux, d.ArgA(), d.Imm), l.Rule("sink_load")
 }
 

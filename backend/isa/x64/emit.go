@@ -287,6 +287,11 @@ func emitEdit(e *backend.Emitter, ed *regalloc.Edit) {
 	e.Buf.Advance(len(out))
 }
 
+// emitSwap is backend.Target.EmitSwap.
+func emitSwap(e *backend.Emitter, a, b regalloc.PReg) {
+	op(e, backend.Inst{Op: asm.Xchg, Size: 8}, a, b)
+}
+
 // maxEdit bounds an edit: a move with a 32-bit displacement, or a constant.
 const maxEdit = 10
 

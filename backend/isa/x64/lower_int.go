@@ -6,8 +6,6 @@ import (
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/isa/x64/asm"
 	"github.com/waot-project/waot/clif"
-	"github.com/waot-project/waot/internal/abi"
-	"github.com/waot-project/waot/regalloc"
 )
 
 func lowerIconst(l *lower, _ clif.Inst, d *clif.InstData) {
@@ -347,68 +345,4 @@ func lowerSextend(l *lower, _ clif.Inst, d *clif.InstData) { extend(l, d, asm.Mo
 // the access must keep its width.
 func lowerIreduce(l *lower, _ clif.Inst, d *clif.InstData) {
 	emit(l, backend.Inst{Op: asm.Mov, Size: 4}, l.Use(d.ArgA()), l.Def(d, 0))
-}
-
-// division appends udiv or urem; the hardware traps on zero.
-func division(l *lower, d *clif.InstData, quot, rem vreg) {
-	t, size := d.Type, sizeOf(d.Type)
-	zero := temp(l, 0)
-	emit(l, backend.Inst{Op: asm.Div, Size: size, Trap: uint8(abi.TrapIntegerDivideByZero)},
-		use(l, t, d.ArgA()), zero, use(l, t, d.ArgB()), quot, rem)
-}
-
-func lowerUdiv(l *lower, _ clif.Inst, d *clif.InstData) {
-	if c, ok := l.Iconst(d.ArgB()); ok && c != 0 && c&(c-1) == 0 && l.Rule("udiv_shift") {
-		shiftBy(l, d, asm.ShrImm, bits.TrailingZeros64(c))
-		return
-	}
-	division(l, d, l.Def(d, 0), l.NewVReg(d.Type))
-}
-
-// shiftBy appends the shift of operand A by k.
-func shiftBy(l *lower, d *clif.InstData, op backend.Op, k int) {
-	in := backend.Inst{Op: op, Size: sizeOf(d.Type), Imm: int64(k)}
-	if k == 0 {
-		in = backend.Inst{Op: asm.Mov, Size: in.Size}
-	}
-	emit(l, in, use(l, d.Type, d.ArgA()), l.Def(d, 0))
-}
-
-func lowerUrem(l *lower, _ clif.Inst, d *clif.InstData) {
-	if c, ok := l.Iconst(d.ArgB()); ok && c != 0 && c&(c-1) == 0 && fits(int64(c-1)) && l.Rule("urem_mask") {
-		emit(l, backend.Inst{Op: asm.AndImm, Size: sizeOf(d.Type), Imm: int64(c - 1)}, use(l, d.Type, d.ArgA()), l.Def(d, 0))
-		return
-	}
-	division(l, d, l.NewVReg(d.Type), l.Def(d, 0))
-}
-
-// signedDivision appends idiv with code for its hardware fault.
-func signedDivision(l *lower, d *clif.InstData, code abi.TrapCode, quot, rem vreg) {
-	t, size := d.Type, sizeOf(d.Type)
-	x, y := use(l, t, d.ArgA()), use(l, t, d.ArgB())
-	sign := l.NewVReg(t)
-	emit(l, backend.Inst{Op: asm.Cdq, Size: size}, x, sign)
-	emit(l, backend.Inst{Op: asm.Idiv, Size: size, Trap: uint8(code)}, x, sign, y, quot, rem)
-}
-
-func lowerSdiv(l *lower, _ clif.Inst, d *clif.InstData) {
-	if c, ok := l.Iconst(d.ArgB()); !ok || c == 0 {
-		y := use(l, d.Type, d.ArgB())
-		emit(l, backend.Inst{Op: asm.Test, Size: sizeOf(d.Type), Tail: backend.TailTrap, Cond: uint8(asm.E),
-			Trap: uint8(abi.TrapIntegerDivideByZero)}, y, y)
-	}
-	signedDivision(l, d, abi.TrapIntegerOverflow, l.Def(d, 0), l.NewVReg(d.Type))
-}
-
-func lowerSrem(l *lower, _ clif.Inst, d *clif.InstData) {
-	t := d.Type
-	if c, ok := l.Sconst(t, d.ArgB()); ok && c != 0 && c != -1 && l.Rule("srem_const") {
-		signedDivision(l, d, abi.TrapIntegerDivideByZero, l.NewVReg(t), l.Def(d, 0))
-		return
-	}
-	// y is read after rdx has been written.
-	l.Ops = append(l.Ops, regalloc.FixedUse(use(l, t, d.ArgA()), asm.RAX),
-		regalloc.Operand{VReg: use(l, t, d.ArgB()), Constraint: regalloc.Reg, Access: regalloc.LateUse},
-		regalloc.FixedDef(l.NewVReg(t), asm.RAX), regalloc.FixedDef(l.Def(d, 0), asm.RDX))
-	l.Push(backend.Inst{Op: opSrem, Size: sizeOf(t), Trap: uint8(abi.TrapIntegerDivideByZero)}, 0)
 }

@@ -38,7 +38,7 @@ func New(features asm.Feature) *backend.Target {
 		Features: uint32(features | V2), LoopAlign: loopAlign,
 		Lower:    &lowerings,
 		LoadBase: loadBase, StoreOutArg: storeOutArg, LocalAddr: localAddr, LoadResult: loadResult,
-		EmitPrologue: emitPrologue, EmitInst: emitInst, EmitEdit: emitEdit, EmitTable: emitTable,
+		EmitPrologue: emitPrologue, EmitInst: emitInst, EmitEdit: emitEdit, EmitSwap: emitSwap, EmitTable: emitTable,
 		MaxBytes: maxBytes, MaxEdit: maxEdit, AppendInst: appendInst, Verify: verify,
 	}
 	t.CallClobbers = t.Env.Allocatable &^ t.Env.CalleeSaved
