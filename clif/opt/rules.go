@@ -149,20 +149,21 @@ var rightIdentities = [clif.NumOpcodes]func(c *folder, d *clif.InstData, y uint6
 			d.Op, d.B = clif.OpUshr, uint32(c.iconst(d.Type, uint64(bits.TrailingZeros64(y))))
 			return none, true
 		}
-		return none, false
+		return divConst(c, d, y)
 	},
-	clif.OpSdiv: func(_ *folder, d *clif.InstData, y uint64) (clif.Value, bool) {
+	clif.OpSdiv: func(c *folder, d *clif.InstData, y uint64) (clif.Value, bool) {
 		if y == 1 {
 			return d.ArgA(), false
 		}
-		return none, false
+		return divConst(c, d, y)
 	},
+	clif.OpSrem: remConst,
 	clif.OpUrem: func(c *folder, d *clif.InstData, y uint64) (clif.Value, bool) {
 		if y != 0 && y&(y-1) == 0 {
 			d.Op, d.B = clif.OpBand, uint32(c.iconst(d.Type, y-1))
 			return none, true
 		}
-		return none, false
+		return remConst(c, d, y)
 	},
 	clif.OpBand: andConst,
 	clif.OpBor: func(c *folder, d *clif.InstData, y uint64) (clif.Value, bool) {

@@ -98,12 +98,13 @@ host/inproc: internal/meta
 host/load: host/inproc objfile
 host/wasirun: host/inproc wasi
 spectest/script:
-internal/wasmgen:
+internal/wasmgen: wasmfront
 spectest: spectest/script internal/abi clif wasmfront
 spectest/suitetest: spectest
 spectest/interpengine: spectest clif/interp wasmfront/translate clif/verify clif/opt
 spectest/nativeengine: spectest compile host/load
 internal/filetest: clif/text clif/verify clif/analysis clif/interp clif/opt
+internal/difftest: compile host/load host/wasirun clif/interp internal/wasmgen spectest/script
 internal/policy:
 `
 

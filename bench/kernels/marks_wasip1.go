@@ -1,0 +1,7 @@
+package main
+
+//go:wasmimport bench start
+func start()
+
+//go:wasmimport bench end
+func end()
