@@ -22,13 +22,13 @@ type Lower struct {
 	Order  *BlockOrder
 	// Ops collects the operands of the instruction being appended, see Push.
 	Ops []regalloc.Operand
-	// Sig and Kinds are scratch of call lowering.
-	sig   abi.Sig
-	kinds [2][]abi.ArgKind
-	fnSig abi.Sig
+
+	sig   abi.Sig          // of the call being lowered
+	kinds [2][]abi.ArgKind // scratch
+	fnSig abi.Sig          // of the function
 
 	vc    *VCode
-	rules func(string)
+	rules func(string) // nil if nobody counts
 
 	canon []clif.Value    // by Value: what aliases and zero-extensions stand for
 	vregs []regalloc.VReg // by Value, NoVReg until something uses it

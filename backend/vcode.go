@@ -22,7 +22,7 @@ type VCode struct {
 	LocalBytes, OutArgBytes int
 	// PopBytes is how many bytes of arguments the function pops on return.
 	PopBytes int
-	// HasCalls: a function without calls keeps no frame alignment.
+	// HasCalls says that the function calls functions or helpers.
 	HasCalls bool
 }
 

@@ -2,50 +2,77 @@ package opt
 
 import "github.com/waot-project/waot/clif"
 
-// foldBranches makes branches on constants jumps, sends edges past empty
-// blocks, and drops unreachable blocks from the layout.
-func foldBranches(o *Optimizer, f *clif.Func) {
-	for _, b := range f.Layout {
-		t := f.Terminator(b)
-		d := &f.Insts[t]
-		switch d.Op {
-		case clif.OpBranch:
-			foldBranch(o, f, d)
-		case clif.OpBrTable:
-			foldTable(o, f, d)
-		}
+// simplifyEffect rewrites an instruction that is not a terminator and not a
+// pure one with a result; it reports whether the instruction is to be dropped.
+func (c *folder) simplifyEffect(d *clif.InstData) bool {
+	switch d.Op {
+	case clif.OpCall, clif.OpCallRef:
+		c.mem.facts = c.mem.facts[:0] // the callee may change anything
+	case clif.OpTrapIf:
+		return c.trapIf(d)
+	case clif.OpSigCheck:
+		return c.o.willing() && c.table.find(c, d) != none && c.o.spend()
+	default:
+		return c.write(d)
 	}
-	o.cfg.Compute(f)
-	for _, b := range o.cfg.Order() {
-		for _, t := range o.cfg.Succs(b) {
-			threadEmpty(o, f, t)
-		}
-	}
-	o.reachable(f)
+	return false
 }
 
-// reachable computes the control flow graph and drops unreachable blocks from
-// the layout.
-func (o *Optimizer) reachable(f *clif.Func) {
-	o.cfg.Compute(f)
-	if len(o.cfg.Order()) == len(f.Layout) {
-		return
+// trapIf drops what never traps, and makes a trap of what always does. What
+// comes after it knows that the condition was zero.
+func (c *folder) trapIf(d *clif.InstData) bool {
+	x, neg, changed := c.strip(d.ArgA())
+	if changed && !neg && c.o.spend() {
+		d.A = uint32(x)
 	}
-	kept := f.Layout[:0]
-	for _, b := range f.Layout {
-		if o.cfg.Reachable(b) {
-			kept = append(kept, b)
+	switch c.decided(d.ArgA()) {
+	case isZero:
+		return c.o.spend()
+	case isNonzero:
+		if c.o.spend() {
+			*d = clif.InstData{Op: clif.OpTrap, Cond: d.Cond, Result: clif.NoValue}
 		}
+		return false
 	}
-	f.Layout = kept
+	c.truth.set(d.ArgA(), isZero)
+	if changed && neg && c.o.willing() {
+		c.truth.set(x, isNonzero)
+	}
+	return false
 }
 
-func constant(f *clif.Func, v clif.Value) (uint64, bool) {
-	i := f.DefInst(v)
-	if i == clif.NoInst || f.Insts[i].Op != clif.OpIconst {
-		return 0, false
+// terminator makes branches that are decided jumps.
+func (c *folder) terminator(d *clif.InstData) {
+	switch d.Op {
+	case clif.OpBranch:
+		c.branch(d)
+	case clif.OpBrTable:
+		targets := c.f.VarArgs(d)
+		if x, ok := c.constant(d.ArgA()); ok && c.o.spend() {
+			toJump(d, targets[min(x, uint64(len(targets)-1))])
+		} else if len(targets) == 1 && c.o.spend() {
+			toJump(d, targets[0])
+		}
 	}
-	return f.Insts[i].Imm, true
+}
+
+func (c *folder) branch(d *clif.InstData) {
+	if x, neg, changed := c.strip(d.ArgA()); changed && c.o.spend() {
+		d.A = uint32(x)
+		if neg {
+			d.B, d.C = d.C, d.B
+		}
+	}
+	switch x := c.decided(d.ArgA()); {
+	case x == isNonzero && c.o.spend():
+		toJump(d, d.B)
+	case x == isZero && c.o.spend():
+		toJump(d, d.C)
+	case d.B == d.C || sameTarget(c.f, clif.Target(d.B), clif.Target(d.C)):
+		if c.o.spend() {
+			toJump(d, d.B)
+		}
+	}
 }
 
 func toJump(d *clif.InstData, t uint32) {
@@ -58,53 +85,51 @@ func sameTarget(f *clif.Func, a, b clif.Target) bool {
 	}
 	x, y := f.TargetArgs(a), f.TargetArgs(b)
 	for i := range x {
-		if x[i] != y[i] {
+		if resolve(f, clif.Value(x[i])) != resolve(f, clif.Value(y[i])) {
 			return false
 		}
 	}
 	return true
 }
 
-func foldBranch(o *Optimizer, f *clif.Func, d *clif.InstData) {
-	if x, ok := constant(f, d.ArgA()); ok && o.spend() {
-		if x != 0 {
-			toJump(d, d.B)
-		} else {
-			toJump(d, d.C)
+// threadEmpty sends edges past blocks that only jump and have no parameters,
+// and makes branches whose edges then agree jumps.
+func threadEmpty(o *Optimizer, f *clif.Func) {
+	o.flow(f)
+	changed := false
+	for _, b := range o.cfg.Order() {
+		for _, t := range o.cfg.Succs(b) {
+			changed = thread(o, f, t) || changed
 		}
-		return
+		d := &f.Insts[f.Terminator(b)]
+		if d.Op == clif.OpBranch && d.B != d.C && sameTarget(f, clif.Target(d.B), clif.Target(d.C)) && o.spend() {
+			toJump(d, d.B)
+			changed = true
+		}
 	}
-	if sameTarget(f, clif.Target(d.B), clif.Target(d.C)) && o.spend() {
-		toJump(d, d.B)
-	}
-}
-
-func foldTable(o *Optimizer, f *clif.Func, d *clif.InstData) {
-	targets := f.VarArgs(d)
-	if x, ok := constant(f, d.ArgA()); ok && o.spend() {
-		toJump(d, targets[min(x, uint64(len(targets)-1))])
-		return
-	}
-	if len(targets) == 1 && o.spend() {
-		toJump(d, targets[0])
+	if changed {
+		o.cfgValid = false
+		o.flow(f)
 	}
 }
 
-// threadEmpty sends t past blocks that only jump and have no parameters. The
-// number of hops is bounded: empty blocks may form a cycle.
-func threadEmpty(o *Optimizer, f *clif.Func, t clif.Target) {
+// thread sends t past empty blocks. The number of hops is bounded: empty
+// blocks may form a cycle.
+func thread(o *Optimizer, f *clif.Func, t clif.Target) (changed bool) {
 	for range 8 {
 		b := f.Targets[t].Block
 		d := &f.Insts[f.Terminator(b)]
 		if d.Op != clif.OpJump || f.Blocks[b].Params.Len > 0 || !isEmpty(f, b) || b == f.Entry() {
-			return
+			return changed
 		}
 		next := f.Targets[d.B]
 		if next.Block == b || !o.spend() {
-			return
+			return changed
 		}
 		f.Targets[t] = clif.TargetData{Block: next.Block, Args: f.CopyList(next.Args)}
+		changed = true
 	}
+	return changed
 }
 
 // isEmpty reports whether b holds nothing but nops and its terminator.

@@ -11,15 +11,22 @@ type liveness struct {
 // removeDead removes instructions without effects whose results nothing needs,
 // and block parameters that only feed themselves. What is needed is what an
 // instruction with effects uses, directly or not. Reads that cannot trap have no
-// effect that anybody sees.
+// effect that anybody sees. All of it counts as one rewrite.
 func removeDead(o *Optimizer, f *clif.Func) {
 	l := &o.live
-	l.live = append(l.live[:0], make([]bool, len(f.Values))...)
+	o.flow(f)
+	if !o.spend() {
+		return
+	}
+	if n := len(f.Values); cap(l.live) < n {
+		l.live = make([]bool, n+n/4)
+	}
+	l.live = l.live[:len(f.Values)]
+	clear(l.live)
 	l.work = l.work[:0]
-	o.reachable(f)
 	for _, b := range f.Layout {
 		for i := f.Blocks[b].Start; i < f.Blocks[b].End; i++ {
-			if d := &f.Insts[i]; d.Op.Has(clif.CanTrap | clif.Writes | clif.Calls | clif.Terminates) {
+			if d := &f.Insts[i]; hasEffect(f, d) {
 				l.needArgs(f, d)
 			}
 		}
@@ -35,10 +42,14 @@ func removeDead(o *Optimizer, f *clif.Func) {
 			}
 		}
 	}
-	for _, b := range f.Layout {
-		for i := f.Blocks[b].Start; i < f.Blocks[b].End; i++ {
-			d := &f.Insts[i]
-			if !d.Op.Has(clif.CanTrap|clif.Writes|clif.Calls|clif.Terminates) && d.NumResults == 1 && !l.live[d.Result] {
+	// Users before definitions: what a division divides by must still be there.
+	order := o.cfg.Order()
+	for n := len(order) - 1; n >= 0; n-- {
+		b := order[n]
+		for i := f.Blocks[b].End; i > f.Blocks[b].Start; i-- {
+			d := &f.Insts[i-1]
+			if d.NumResults == 1 && !l.live[d.Result] && !hasEffect(f, d) {
+				f.Values[d.Result].Kind = clif.ValueDead
 				*d = clif.InstData{Result: clif.NoValue}
 			}
 		}
@@ -46,6 +57,27 @@ func removeDead(o *Optimizer, f *clif.Func) {
 	for _, b := range o.cfg.Order()[1:] {
 		o.dropDeadParams(f, b)
 	}
+}
+
+// hasEffect reports whether d does anything besides computing its results.
+func hasEffect(f *clif.Func, d *clif.InstData) bool {
+	e := d.Op.Info().Effects
+	return e&(clif.CanTrap|clif.Writes|clif.Calls|clif.Terminates) != 0 && (e != clif.CanTrap || !safeDivision(f, d))
+}
+
+// safeDivision reports whether d divides by a constant that cannot make it
+// trap.
+func safeDivision(f *clif.Func, d *clif.InstData) bool {
+	switch d.Op {
+	case clif.OpUdiv, clif.OpUrem, clif.OpSdiv, clif.OpSrem:
+		i := f.DefInst(d.ArgB())
+		if i == clif.NoInst || f.Insts[i].Op != clif.OpIconst {
+			return false
+		}
+		k := f.Insts[i].Imm
+		return k != 0 && (d.Op != clif.OpSdiv || k != allOnes(d.Type))
+	}
+	return false
 }
 
 func (l *liveness) need(v clif.Value) {
@@ -56,9 +88,15 @@ func (l *liveness) need(v clif.Value) {
 }
 
 func (l *liveness) needArgs(f *clif.Func, d *clif.InstData) {
-	args := [...]uint32{d.A, d.B, d.C}
-	for _, a := range args[:d.NumArgs()] {
-		l.need(clif.Value(a))
+	switch numArgs[d.Op] {
+	case 3:
+		l.need(d.ArgC())
+		fallthrough
+	case 2:
+		l.need(d.ArgB())
+		fallthrough
+	case 1:
+		l.need(d.ArgA())
 	}
 	if d.Op != clif.OpBrTable {
 		for _, a := range f.VarArgs(d) {

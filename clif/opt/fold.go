@@ -7,7 +7,9 @@ import (
 // folder is the state of the pass fold: one walk over the dominator tree in
 // preorder, instructions in program order, that rewrites each instruction to
 // something simpler, or to an equal value that dominates it (global value
-// numbering in a scoped hash table).
+// numbering in a scoped hash table); that knows what conditions were decided on the
+// way, and what memory held; and that appends a block to its only predecessor
+// where that ends in a jump.
 //
 // The walk writes a new instruction array: rules may put a constant or
 // a replacement before the instruction that they rewrite.
@@ -18,22 +20,40 @@ type folder struct {
 	srcs  []uint32
 	src   uint32 // of the instruction at hand
 	rules [clif.NumOpcodes]rule
+	// made are the instructions that rules are making; depth is how many.
+	made  [maxDepth + 2]clif.InstData
+	depth int
 
-	table scopedTable
 	walk  []step
-	// globals[i] is the value of global i where the walk is, if stamp[i] == now.
-	globals []clif.Value
-	stamp   []uint32
-	now     uint32
-	depth   int
+	table scopedTable
+	truth truths
+	mem   memory
+	// state is by block.
+	state []blockState
+	// immutable says that a global whose declaration says so is never written here.
+	immutable bool
+}
+
+// blockState is what the walk has done with a block.
+type blockState struct {
+	// term is the position of the terminator in the new array, plus 1; 0 if the
+	// block was not visited, or goes on in the block that it jumps to.
+	term    uint32
+	visited bool
+	merged  bool // it is the rest of its predecessor
 }
 
 // step is an entry of the walk's stack: enter a block, or leave its scope.
 type step struct {
 	block clif.Block
-	scope int // of leaving: the length of the undo log to go back to
+	snap  list // of entering: what memory held at the end of the immediate dominator
 	leave bool
+	// Of leaving: what to go back to.
+	scope, truths, snaps int
 }
+
+// list is a part of a slice.
+type list struct{ off, len uint32 }
 
 // maxDepth bounds how often rules may be applied to their own products.
 const maxDepth = 4
@@ -43,52 +63,180 @@ func fold(o *Optimizer, f *clif.Func) {
 	if c.rules[clif.OpIadd] == nil {
 		c.rules = ruleTable()
 	}
-	o.reachable(f)
+	o.flow(f)
 	o.dom.Compute(&o.cfg)
 	c.o, c.f, c.depth = o, f, 0
 	c.out, c.srcs = c.out[:0], c.srcs[:0]
 	c.table.reset()
-	if n := len(f.Mod.Globals); len(c.globals) < n {
-		c.globals, c.stamp = make([]clif.Value, n), make([]uint32, n)
-	}
+	c.truth.reset(len(f.Values))
+	c.mem.reset(f.Mod)
+	c.immutable = f.Index != f.Mod.InitFunc()
+	c.state = append(c.state[:0], make([]blockState, len(f.Blocks))...)
 	c.walk = append(c.walk[:0], step{block: f.Entry()})
 	for len(c.walk) > 0 {
 		s := c.walk[len(c.walk)-1]
 		c.walk = c.walk[:len(c.walk)-1]
 		if s.leave {
 			c.table.undo(s.scope)
+			c.truth.undo(s.truths)
+			c.mem.snaps = c.mem.snaps[:s.snaps]
 			continue
 		}
-		c.walk = append(c.walk, step{scope: c.table.mark(), leave: true})
-		c.block(s.block)
-		for b := o.dom.FirstChild(s.block); b != clif.NoBlock; b = o.dom.NextSibling(b) {
-			c.walk = append(c.walk, step{block: b})
-		}
+		c.visit(&s)
 	}
 	f.Insts, c.out = c.out, f.Insts
 	f.Srcs, c.srcs = c.srcs, f.Srcs
+	c.layout()
 	// Arguments of back edges may name values that have become aliases.
-	resolveAll(f)
+	resolveTargets(f)
+	o.cfgValid = false
 }
 
-// block rewrites the instructions of b.
-func (c *folder) block(b clif.Block) {
+// layout drops blocks that were not visited, because no edge leads to them any
+// more, and those that are part of another.
+func (c *folder) layout() {
 	f := c.f
-	c.now++
+	kept := f.Layout[:0]
+	for _, b := range f.Layout {
+		if c.state[b].visited && !c.state[b].merged {
+			kept = append(kept, b)
+		} else {
+			f.Blocks[b] = clif.BlockData{}
+		}
+	}
+	f.Layout = kept
+}
+
+// visit rewrites the block of s, and puts its children on the stack.
+func (c *folder) visit(s *step) {
+	b := s.block
+	leave := step{leave: true, scope: c.table.mark(), truths: c.truth.mark(), snaps: len(c.mem.snaps)}
+	c.mem.facts = c.mem.facts[:0]
+	if preds := c.o.cfg.Preds(b); len(preds) == 1 && b != c.f.Entry() {
+		e := preds[0]
+		if !c.follow(e.From, e.Target) {
+			return // the edge is gone, and with it everything that b dominates
+		}
+		c.mem.restore(s.snap)
+	}
+	c.walk = append(c.walk, leave)
+	last := c.block(b)
+	if last == clif.NoBlock {
+		return // it always traps
+	}
+	snap := c.mem.save()
+	for m := b; ; {
+		for k := c.o.dom.FirstChild(m); k != clif.NoBlock; k = c.o.dom.NextSibling(k) {
+			if !c.state[k].merged {
+				c.walk = append(c.walk, step{block: k, snap: snap})
+			}
+		}
+		if m == last {
+			return
+		}
+		m = c.successor(m)
+	}
+}
+
+// successor is the block that goes on where m ends, when that was appended to
+// m.
+func (c *folder) successor(m clif.Block) clif.Block {
+	for k := c.o.dom.FirstChild(m); k != clif.NoBlock; k = c.o.dom.NextSibling(k) {
+		if c.state[k].merged {
+			return k
+		}
+	}
+	return clif.NoBlock
+}
+
+// follow enters what the edge t says of its source's condition; it reports
+// whether the edge still exists.
+func (c *folder) follow(from clif.Block, t clif.Target) bool {
+	n := c.state[from].term
+	if n == 0 {
+		return false
+	}
+	d := &c.out[n-1]
+	switch d.Op {
+	case clif.OpJump:
+		return clif.Target(d.B) == t
+	case clif.OpBranch:
+		switch {
+		case d.B == d.C:
+		case clif.Target(d.B) == t:
+			c.truth.set(d.ArgA(), isNonzero)
+		case clif.Target(d.C) == t:
+			c.truth.set(d.ArgA(), isZero)
+		default:
+			return false
+		}
+	case clif.OpTrap, clif.OpReturn:
+		return false
+	}
+	return true
+}
+
+// block rewrites the instructions of b and of the blocks appended to it. It
+// returns the last of these, or NoBlock if the end is never reached.
+func (c *folder) block(b clif.Block) clif.Block {
+	f := c.f
 	start := clif.Inst(len(c.out))
+	last := b
+	for {
+		end, next := c.instructions(last)
+		if next == clif.NoBlock {
+			f.Blocks[b].Start, f.Blocks[b].End = start, clif.Inst(len(c.out))
+			c.state[last].term = uint32(len(c.out))
+			if !end {
+				return clif.NoBlock
+			}
+			return last
+		}
+		c.state[next].merged = true
+		last = next
+	}
+}
+
+// instructions rewrites the instructions of b. If b goes on in a block that
+// has no other predecessor, it returns that; end is false if b's own end is not reached.
+func (c *folder) instructions(b clif.Block) (end bool, next clif.Block) {
+	f := c.f
+	c.state[b].visited = true
 	for i := f.Blocks[b].Start; i < f.Blocks[b].End; i++ {
-		d := f.Insts[i]
+		d := &f.Insts[i] // of the old array: nobody looks at it again
 		if d.Op == clif.OpNop {
 			continue
 		}
 		c.src = f.Srcs[i]
-		resolveInst(f, &d)
-		c.inst(&d)
-		if d.Op == clif.OpTrap && !f.Insts[i].Op.IsTerminator() {
-			break // a trapif that always traps ends the block
+		resolveInst(f, d)
+		if !d.Op.IsTerminator() {
+			if c.inst(d); d.Op == clif.OpTrap {
+				return false, clif.NoBlock // a trapif that always traps
+			}
+			continue
 		}
+		c.terminator(d)
+		if d.Op == clif.OpJump && c.extend(b, clif.Target(d.B)) {
+			return true, f.Targets[d.B].Block
+		}
+		c.place(d)
 	}
-	f.Blocks[b].Start, f.Blocks[b].End = start, clif.Inst(len(c.out))
+	return true, clif.NoBlock
+}
+
+// extend reports whether the target of t can be appended to b, which jumps
+// there, and if so gives its parameters their values.
+func (c *folder) extend(b clif.Block, t clif.Target) bool {
+	f := c.f
+	to := f.Targets[t].Block
+	if preds := c.o.cfg.Preds(to); len(preds) != 1 || preds[0].Target != t || to == b || to == f.Entry() || !c.o.spend() {
+		return false
+	}
+	args := f.TargetArgs(t)
+	for i, p := range f.Params(to) {
+		alias(f, clif.Value(p), resolve(f, clif.Value(args[i])))
+	}
+	return true
 }
 
 // inst emits d, something simpler, or nothing.
@@ -107,9 +255,12 @@ func (c *folder) inst(d *clif.InstData) {
 // simplify applies rules until none fits. It returns the value that d is
 // equal to, or NoValue with d perhaps rewritten in place.
 func (c *folder) simplify(d *clif.InstData) clif.Value {
+	if !c.o.willing() {
+		return clif.NoValue
+	}
 	for range 8 {
 		rule := c.rules[d.Op]
-		if rule == nil || c.o.Fuel != nil && *c.o.Fuel <= 0 {
+		if rule == nil {
 			break
 		}
 		v, again := rule(c, d)
@@ -119,20 +270,23 @@ func (c *folder) simplify(d *clif.InstData) clif.Value {
 		if v != clif.NoValue {
 			return v
 		}
-		if !again {
+		if !again || !c.o.willing() {
 			break
 		}
 	}
-	return c.number(d)
-}
-
-// number is the value of an equal instruction that dominates this point, or
-// NoValue; then d will be found as of now.
-func (c *folder) number(d *clif.InstData) clif.Value {
-	if d.Op.Has(clif.Reads | clif.Writes | clif.Calls | clif.Terminates) {
-		return clif.NoValue
+	v := clif.NoValue
+	switch {
+	case d.Op == clif.OpGlobalGet && c.immutable && !c.f.Mod.Globals[d.Aux].Mutable:
+		v = c.table.find(c, d)
+	case d.Op.Has(clif.Reads):
+		v = c.read(d)
+	case !d.Op.Has(clif.Writes | clif.Calls | clif.Terminates):
+		v = c.table.find(c, d)
 	}
-	return clif.Value(c.table.find(c, d))
+	if v != clif.NoValue {
+		c.o.spend()
+	}
+	return v
 }
 
 // place appends d to the output.
@@ -145,25 +299,27 @@ func (c *folder) place(d *clif.InstData) {
 	c.srcs = append(c.srcs, c.src)
 }
 
-// make1 returns the value of a new instruction of type t, simplified.
-func (c *folder) make1(d clif.InstData, t clif.Type) clif.Value {
+// make1 returns the value of a new instruction of type t without effects,
+// simplified.
+func (c *folder) make1(made clif.InstData, t clif.Type) clif.Value {
 	f := c.f
+	d := &c.made[min(c.depth, maxDepth)]
+	*d = made
 	if c.depth++; c.depth <= maxDepth {
 		if rule := c.rules[d.Op]; rule != nil {
-			if v, _ := rule(c, &d); v != clif.NoValue {
+			if v, _ := rule(c, d); v != clif.NoValue {
 				c.depth--
 				return v
 			}
 		}
 	}
 	c.depth--
-	d.Result, d.NumResults = clif.Value(len(f.Values)), 1
-	f.Values = append(f.Values, clif.ValueData{Type: t})
-	if v := c.number(&d); v != clif.NoValue {
-		f.Values = f.Values[:len(f.Values)-1]
+	if v := c.table.find(c, d); v != clif.NoValue {
 		return v
 	}
-	c.place(&d)
+	d.Result, d.NumResults = clif.Value(len(f.Values)), 1
+	f.Values = append(f.Values, clif.ValueData{Type: t})
+	c.place(d)
 	return d.Result
 }
 
@@ -179,7 +335,8 @@ func (c *folder) unary(op clif.Opcode, t clif.Type, x clif.Value) clif.Value {
 	return c.make1(clif.InstData{Op: op, Type: t, A: uint32(x)}, t)
 }
 
-// def is the instruction that defines v, in the new array, or nil.
+// def is the instruction that defines v, in the new array, or nil. What it
+// points to may be an old copy once something is placed; copies do not change.
 func (c *folder) def(v clif.Value) *clif.InstData {
 	if vd := &c.f.Values[v]; vd.Kind == clif.ValueResult {
 		return &c.out[vd.Def]
@@ -209,85 +366,4 @@ func (c *folder) fconstant(v clif.Value) (uint64, bool) {
 		return d.Imm, true
 	}
 	return 0, false
-}
-
-// scopedTable is a hash table of instructions (open addressing) with an undo
-// log: what a block enters is forgotten when the walk leaves its subtree.
-type scopedTable struct {
-	slots []uint32 // output index + 1 of an instruction with a result, 0 if free
-	log   []uint32 // slots filled, in order
-}
-
-func (t *scopedTable) reset() {
-	if len(t.slots) == 0 || len(t.slots) > 1<<18 {
-		t.slots = make([]uint32, 1<<10)
-	}
-	for _, s := range t.log {
-		t.slots[s] = 0
-	}
-	t.log = t.log[:0]
-}
-
-func (t *scopedTable) mark() int { return len(t.log) }
-
-// undo forgets everything after mark. Slots are freed in the reverse order of
-// filling, so probe sequences stay intact.
-func (t *scopedTable) undo(mark int) {
-	for i := len(t.log) - 1; i >= mark; i-- {
-		t.slots[t.log[i]] = 0
-	}
-	t.log = t.log[:mark]
-}
-
-func hashInst(d *clif.InstData) uint64 {
-	const m = 0x9e3779b97f4a7c15
-	h := (uint64(d.Op)<<16 | uint64(d.Type)<<8 | uint64(d.Cond)) * m
-	h = (h ^ uint64(d.A)<<32 ^ uint64(d.B)) * m
-	h = (h ^ uint64(d.C)<<32 ^ uint64(d.Aux) ^ h>>29) * m
-	h = (h ^ d.Imm) * m
-	return h >> 20
-}
-
-func equalInst(a, b *clif.InstData) bool {
-	return a.Op == b.Op && a.Type == b.Type && a.Cond == b.Cond && a.A == b.A && a.B == b.B &&
-		a.C == b.C && a.Aux == b.Aux && a.Imm == b.Imm
-}
-
-// find returns the result of an instruction equal to d, or NoValue after
-// entering d, which the caller places next.
-func (t *scopedTable) find(c *folder, d *clif.InstData) clif.Value {
-	if 2*len(t.log) >= len(t.slots) {
-		t.grow(c)
-	}
-	mask := uint64(len(t.slots) - 1)
-	for i := hashInst(d) & mask; ; i = (i + 1) & mask {
-		n := t.slots[i]
-		if n == 0 {
-			t.slots[i] = uint32(len(c.out)) + 1
-			t.log = append(t.log, uint32(i))
-			return clif.NoValue
-		}
-		if e := &c.out[n-1]; equalInst(e, d) {
-			if e.NumResults == 0 {
-				return 0 // an equal check: any value but NoValue says so
-			}
-			return e.Result
-		}
-	}
-}
-
-// grow doubles the table, entering everything again in the order of the log.
-func (t *scopedTable) grow(c *folder) {
-	old := t.slots
-	t.slots = make([]uint32, 2*len(old))
-	mask := uint64(len(t.slots) - 1)
-	for k, s := range t.log {
-		n := old[s]
-		i := hashInst(&c.out[n-1]) & mask
-		for t.slots[i] != 0 {
-			i = (i + 1) & mask
-		}
-		t.slots[i] = n
-		t.log[k] = uint32(i)
-	}
 }

@@ -3,6 +3,10 @@
 // disappears or is replaced where it stands, and nothing moves, so register
 // pressure is what the source program had.
 //
+// What a trap may not change: an instruction that can trap stays unless it is
+// known not to, or an equal one before it would have trapped; and no store
+// disappears unless it writes what is there.
+//
 // Place in the pipeline: between the front end and the back end.
 //
 // Input: a clif.Func that the verifier accepts.
@@ -37,10 +41,9 @@ type Pass struct {
 
 // passes is the order of the mid-end.
 var passes = [...]Pass{
-	{"params", "block parameters that always get one value hide equal values from the next pass", O1, removeParams},
-	{"fold", "constants, identities and equal values: one walk over the dominator tree, definitions before uses", O1, fold},
-	{"branches", "fold has made conditions constant; what becomes unreachable must not keep values alive", O1, foldBranches},
-	{"params2", "fewer edges leave more parameters with one value", O1, removeParams},
+	{"fold", "constants, identities, equal values, memory, branches: one walk over the dominator tree, definitions before uses", O1, fold},
+	{"branches", "fold leaves empty blocks behind, which hide that edges agree", O1, threadEmpty},
+	{"params", "fewer edges leave more parameters with one value", O1, removeParams},
 	{"dce", "last: the other passes leave unused instructions behind", O1, removeDead},
 }
 
@@ -56,15 +59,17 @@ type Optimizer struct {
 	// Fuel, if not nil, limits how many rewrites happen: each takes one.
 	Fuel *int
 
-	cfg  analysis.CFG
-	dom  analysis.DomTree
-	fold folder
-	live liveness
-	par  paramPass
+	cfg      analysis.CFG
+	cfgValid bool // cfg is that of the function at hand
+	dom      analysis.DomTree
+	fold     folder
+	live     liveness
+	par      paramPass
 }
 
 // Run applies the passes of the level to f.
 func (o *Optimizer) Run(f *clif.Func, level Level) error {
+	o.cfgValid = false
 	for i := range passes {
 		if p := &passes[i]; p.Level <= level && level > O0 {
 			p.run(o, f)
@@ -82,12 +87,16 @@ func (o *Optimizer) Run(f *clif.Func, level Level) error {
 func (o *Optimizer) RunPass(f *clif.Func, name string) bool {
 	for i := range passes {
 		if passes[i].Name == name {
+			o.cfgValid = false
 			passes[i].run(o, f)
 			return true
 		}
 	}
 	return false
 }
+
+// willing reports whether there is fuel for a rewrite.
+func (o *Optimizer) willing() bool { return o.Fuel == nil || *o.Fuel > 0 }
 
 // spend takes one unit of fuel, if there is any left.
 func (o *Optimizer) spend() bool {
@@ -101,31 +110,88 @@ func (o *Optimizer) spend() bool {
 	return true
 }
 
+// flow makes cfg that of f, with what is not reachable out of the layout.
+func (o *Optimizer) flow(f *clif.Func) {
+	if o.cfgValid {
+		return
+	}
+	o.cfg.Compute(f)
+	o.cfgValid = true
+	if len(o.cfg.Order()) == len(f.Layout) {
+		return
+	}
+	kept := f.Layout[:0]
+	for _, b := range f.Layout {
+		if o.cfg.Reachable(b) {
+			kept = append(kept, b)
+		} else {
+			f.Blocks[b] = clif.BlockData{}
+		}
+	}
+	f.Layout = kept
+}
+
+// numArgs is InstData.NumArgs by opcode.
+var numArgs = func() (n [clif.NumOpcodes]uint8) {
+	for op := range n {
+		d := clif.InstData{Op: clif.Opcode(op)}
+		n[op] = uint8(d.NumArgs())
+	}
+	return n
+}()
+
 // resolveAll replaces aliases in all operands and target arguments of f.
 func resolveAll(f *clif.Func) {
 	for i := range f.Insts {
 		resolveInst(f, &f.Insts[i])
 	}
+	resolveTargets(f)
+}
+
+func resolveTargets(f *clif.Func) {
 	for t := range f.Targets {
 		args := f.TargetArgs(clif.Target(t))
 		for i, a := range args {
-			args[i] = uint32(f.Resolve(clif.Value(a)))
+			args[i] = uint32(resolve(f, clif.Value(a)))
 		}
 	}
 }
 
 func resolveInst(f *clif.Func, d *clif.InstData) {
-	args := [...]*uint32{&d.A, &d.B, &d.C}
-	for _, a := range args[:d.NumArgs()] {
-		*a = uint32(f.Resolve(clif.Value(*a)))
+	switch numArgs[d.Op] {
+	case 3:
+		d.C = uint32(resolve(f, d.ArgC()))
+		fallthrough
+	case 2:
+		d.B = uint32(resolve(f, d.ArgB()))
+		fallthrough
+	case 1:
+		d.A = uint32(resolve(f, d.ArgA()))
 	}
 	if d.Op == clif.OpBrTable {
 		return
 	}
 	list := f.VarArgs(d)
 	for i, a := range list {
-		list[i] = uint32(f.Resolve(clif.Value(a)))
+		list[i] = uint32(resolve(f, clif.Value(a)))
 	}
+}
+
+// resolve follows aliases and shortens their chain.
+func resolve(f *clif.Func, v clif.Value) clif.Value {
+	values := f.Values
+	if values[v].Kind != clif.ValueAlias {
+		return v
+	}
+	root := clif.Value(values[v].Def)
+	for values[root].Kind == clif.ValueAlias {
+		root = clif.Value(values[root].Def)
+	}
+	for values[v].Kind == clif.ValueAlias {
+		d := &values[v]
+		v, d.Def = clif.Value(d.Def), uint32(root)
+	}
+	return root
 }
 
 func alias(f *clif.Func, v, to clif.Value) {

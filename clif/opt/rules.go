@@ -1,6 +1,7 @@
 package opt
 
 import (
+	"math"
 	"math/bits"
 
 	"github.com/waot-project/waot/clif"
@@ -236,6 +237,10 @@ func andConst(c *folder, d *clif.InstData, y uint64) (clif.Value, bool) {
 	if c.mayBeOne(d.ArgA(), 0)&^y == 0 {
 		return d.ArgA(), false
 	}
+	if d.Type == clif.I64 && y == math.MaxUint32 {
+		d.Op, d.A, d.B = clif.OpUextend, uint32(c.unary(clif.OpIreduce, clif.I32, d.ArgA())), 0
+		return none, true
+	}
 	return reassociate(c, d, y)
 }
 
@@ -257,6 +262,12 @@ func (c *folder) mayBeOne(v clif.Value, depth int) uint64 {
 		}
 	case clif.OpUextend:
 		return c.mayBeOne(in.ArgA(), depth+1)
+	case clif.OpIreduce:
+		return uint64(uint32(c.mayBeOne(in.ArgA(), depth+1)))
+	case clif.OpClz, clif.OpCtz, clif.OpPopcnt:
+		return 0x7F
+	case clif.OpSelect:
+		return c.mayBeOne(in.ArgB(), depth+1) | c.mayBeOne(in.ArgC(), depth+1)
 	case clif.OpBand:
 		return c.mayBeOne(in.ArgA(), depth+1) & c.mayBeOne(in.ArgB(), depth+1)
 	case clif.OpBor, clif.OpBxor:
@@ -293,8 +304,15 @@ func shiftConst(c *folder, d *clif.InstData, y uint64) (clif.Value, bool) {
 	if k, ok := c.constant(in.ArgB()); !ok || k != y {
 		return none, false
 	}
-	op, ok := map[uint64]clif.Opcode{8: clif.OpSext8, 16: clif.OpSext16, 32: clif.OpSext32}[n-y]
-	if !ok {
+	var op clif.Opcode
+	switch n - y {
+	case 8:
+		op = clif.OpSext8
+	case 16:
+		op = clif.OpSext16
+	case 32:
+		op = clif.OpSext32
+	default:
 		return none, false
 	}
 	*d = clif.InstData{Op: op, Type: d.Type, A: in.A, Result: d.Result, NumResults: d.NumResults}

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/abi"
 )
 
 // ruleTable is the rules by opcode. It is a function, not a variable, because
@@ -32,7 +33,8 @@ func ruleTable() (r [clif.NumOpcodes]rule) {
 	r[clif.OpBitcast] = ruleBitcast
 	r[clif.OpFpromote] = ruleFcvt
 	r[clif.OpFdemote] = ruleFcvt
-	r[clif.OpGlobalGet] = ruleGlobalGet
+	r[clif.OpMemorySize] = ruleSize
+	r[clif.OpTableSize] = ruleSize
 	return r
 }
 
@@ -69,6 +71,11 @@ func ruleExtend(c *folder, d *clif.InstData) (clif.Value, bool) {
 		return none, false
 	}
 	switch {
+	case d.Op == clif.OpSextend && in.Op == clif.OpIreduce:
+		d.Op, d.A = clif.OpSext32, in.A
+		return none, true
+	case d.Op == clif.OpUextend && in.Op == clif.OpIreduce && c.mayBeOne(in.ArgA(), 0)>>32 == 0:
+		return in.ArgA(), false
 	case d.Op == clif.OpSext32 && in.Op == clif.OpUextend:
 		d.Op, d.A = clif.OpSextend, in.A
 		return none, true
@@ -104,8 +111,21 @@ func ruleReduce(c *folder, d *clif.InstData) (clif.Value, bool) {
 		d.A = in.A
 		return none, true
 	case clif.OpBand:
-		if k, ok := c.constant(in.ArgB()); ok && uint32(k) == math.MaxUint32 {
+		k, ok := c.constant(in.ArgB())
+		if ok && uint32(k) == math.MaxUint32 {
 			d.A = in.A
+			return none, true
+		}
+		if x, xok := c.low(in.ArgA()); ok && xok {
+			y := c.iconst(clif.I32, k)
+			*d = clif.InstData{Op: clif.OpBand, Type: clif.I32, A: uint32(x), B: uint32(y), Result: d.Result, NumResults: d.NumResults}
+			return none, true
+		}
+	case clif.OpIshl:
+		x, xok := c.low(in.ArgA())
+		if k, ok := c.constant(in.ArgB()); ok && xok && k%64 < 32 {
+			y := c.iconst(clif.I32, k%64)
+			*d = clif.InstData{Op: clif.OpIshl, Type: clif.I32, A: uint32(x), B: uint32(y), Result: d.Result, NumResults: d.NumResults}
 			return none, true
 		}
 	case clif.OpIadd, clif.OpIsub, clif.OpImul, clif.OpBor, clif.OpBxor:
@@ -168,9 +188,49 @@ func ruleIcmp(c *folder, d *clif.InstData) (clif.Value, bool) {
 		d.A, d.B, d.Cond = d.B, d.A, uint8(d.IntCC().Swap())
 		return none, true
 	case yok && y == 0:
-		return compareZero(c, d)
+		if v, again := compareZero(c, d); v != none || again {
+			return v, again
+		}
+	}
+	if d.Type == clif.I64 {
+		return compareExtended(c, d, y, yok)
 	}
 	return none, false
+}
+
+// compareExtended: comparisons of 64 bits that 32 bits decide.
+func compareExtended(c *folder, d *clif.InstData, y uint64, constant bool) (clif.Value, bool) {
+	x := c.def(d.ArgA())
+	if x == nil || x.Op != clif.OpUextend && x.Op != clif.OpSextend {
+		return none, false
+	}
+	cc := d.IntCC()
+	if x.Op == clif.OpUextend {
+		cc = unsignedCC[cc]
+	}
+	b := none
+	if in := c.def(d.ArgB()); in != nil && in.Op == x.Op {
+		b = in.ArgA()
+	} else if constant {
+		if low := uint64(uint32(y)); x.Op == clif.OpUextend && low == y || x.Op == clif.OpSextend && uint64(int64(int32(y))) == y {
+			b = c.iconst(clif.I32, low)
+		} else if x.Op == clif.OpUextend {
+			// Any number of 32 bits stands for all: none comes near y.
+			return constResult(c, clif.I32, boolBits(compare(d.IntCC(), clif.I64, 0, y)))
+		}
+	}
+	if b == none {
+		return none, false
+	}
+	d.Type, d.Cond, d.A, d.B = clif.I32, uint8(cc), x.A, uint32(b)
+	return none, true
+}
+
+// unsignedCC is the condition on numbers of 32 bits that holds when the other
+// does of them zero-extended.
+var unsignedCC = [clif.NumIntCCs]clif.IntCC{
+	clif.Eq: clif.Eq, clif.Ne: clif.Ne, clif.Slt: clif.Ult, clif.Sge: clif.Uge, clif.Sgt: clif.Ugt, clif.Sle: clif.Ule,
+	clif.Ult: clif.Ult, clif.Uge: clif.Uge, clif.Ugt: clif.Ugt, clif.Ule: clif.Ule,
 }
 
 // compareZero: (cmp != 0) => cmp, (cmp == 0) => not cmp, x <u 0 => false, and
@@ -190,6 +250,9 @@ func compareZero(c *folder, d *clif.InstData) (clif.Value, bool) {
 	}
 	if cc := d.IntCC(); cc != clif.Eq && cc != clif.Ne {
 		return none, false
+	}
+	if x := c.truth.get(d.ArgA()); x != unknown && d.Type == clif.I32 {
+		return constResult(c, clif.I32, boolBits((x == isZero) == (d.IntCC() == clif.Eq)))
 	}
 	in := c.def(d.ArgA())
 	if in == nil {
@@ -216,9 +279,9 @@ func compareZero(c *folder, d *clif.InstData) (clif.Value, bool) {
 	return none, false
 }
 
-// truth strips a comparison of v with zero: (x != 0) has the truth of x;
+// strip strips comparisons of v with zero: (x != 0) has the truth of x;
 // (x == 0) has the opposite, which negated says.
-func (c *folder) truth(v clif.Value) (x clif.Value, negated, changed bool) {
+func (c *folder) strip(v clif.Value) (x clif.Value, negated, changed bool) {
 	for range 8 {
 		in := c.defOp(v, clif.OpIcmp)
 		if in == nil || in.Type != clif.I32 || in.IntCC() != clif.Eq && in.IntCC() != clif.Ne {
@@ -237,18 +300,55 @@ func ruleSelect(c *folder, d *clif.InstData) (clif.Value, bool) {
 	if d.B == d.C {
 		return d.ArgB(), false
 	}
-	if x, ok := c.constant(d.ArgA()); ok {
-		if x != 0 {
-			return d.ArgB(), false
-		}
+	switch c.decided(d.ArgA()) {
+	case isNonzero:
+		return d.ArgB(), false
+	case isZero:
 		return d.ArgC(), false
 	}
-	if x, neg, changed := c.truth(d.ArgA()); changed {
+	if x, neg, changed := c.strip(d.ArgA()); changed {
 		d.A = uint32(x)
 		if neg {
 			d.B, d.C = d.C, d.B
 		}
 		return none, true
+	}
+	x, xok := c.constant(d.ArgB())
+	y, yok := c.constant(d.ArgC())
+	if xok && yok && x|y == 1 {
+		return c.selectBool(d, x)
+	}
+	return none, false
+}
+
+// selectBool: c ? 1 : 0 and c ? 0 : 1 are comparisons of c with zero.
+func (c *folder) selectBool(d *clif.InstData, x uint64) (clif.Value, bool) {
+	b := d.ArgA()
+	if x == 0 || c.mayBeOne(b, 0)&^1 != 0 {
+		cc := clif.Ne
+		if x == 0 {
+			cc = clif.Eq
+		}
+		b = c.make1(clif.InstData{Op: clif.OpIcmp, Type: clif.I32, Cond: uint8(cc), A: d.A, B: uint32(c.iconst(clif.I32, 0))}, clif.I32)
+	}
+	if d.Type == clif.I64 {
+		b = c.unary(clif.OpUextend, clif.I64, b)
+	}
+	return b, false
+}
+
+// ruleSize: a memory or table that cannot grow, imported or not, has the size
+// that its declaration says.
+func ruleSize(c *folder, d *clif.InstData) (clif.Value, bool) {
+	m := c.f.Mod
+	if d.Op == clif.OpTableSize {
+		if t := &m.Tables[d.Aux]; t.HasMax && t.Min == t.Max {
+			return constResult(c, clif.I64, t.Min)
+		}
+		return none, false
+	}
+	if t := &m.Memories[d.Aux]; t.HasMax && t.Min == t.Max {
+		return constResult(c, clif.I64, t.Min*abi.PageSize)
 	}
 	return none, false
 }
@@ -320,78 +420,4 @@ func ruleFcvt(c *folder, d *clif.InstData) (clif.Value, bool) {
 		return none, false
 	}
 	return c.fconst(clif.F32, uint64(math.Float32bits(r))), false
-}
-
-// ruleGlobalGet forwards the value that this block last stored or read.
-func ruleGlobalGet(c *folder, d *clif.InstData) (clif.Value, bool) {
-	if c.stamp[d.Aux] == c.now {
-		return c.globals[d.Aux], false
-	}
-	c.setGlobal(d.Aux, d.Result)
-	return none, false
-}
-
-func (c *folder) setGlobal(g uint32, v clif.Value) {
-	c.globals[g], c.stamp[g] = v, c.now
-}
-
-// simplifyEffect rewrites an instruction without exactly one result; it reports
-// whether the instruction is to be dropped.
-func (c *folder) simplifyEffect(d *clif.InstData) bool {
-	switch d.Op {
-	case clif.OpCall, clif.OpCallRef:
-		c.now++ // the callee may change any global
-	case clif.OpGlobalSet:
-		return c.storeGlobal(d)
-	case clif.OpTrapIf:
-		return c.foldTrapIf(d)
-	case clif.OpSigCheck:
-		return c.number(d) != none
-	case clif.OpBranch:
-		if x, neg, changed := c.truth(d.ArgA()); changed && c.o.spend() {
-			d.A = uint32(x)
-			if neg {
-				d.B, d.C = d.C, d.B
-			}
-		}
-	}
-	return false
-}
-
-// storeGlobal notes the value; storing what is there already is dropped. Two
-// imports may be the same global: a store to an imported one forgets the other
-// imported ones of its type, and what is exported stays, since only other
-// instances could see it, and they run during calls.
-func (c *folder) storeGlobal(d *clif.InstData) bool {
-	g := d.Aux
-	if c.stamp[g] == c.now && c.globals[g] == d.ArgA() && c.o.spend() {
-		return true
-	}
-	globals := c.f.Mod.Globals
-	if globals[g].Import != nil {
-		for i := range globals {
-			if globals[i].Import != nil && globals[i].Type == globals[g].Type {
-				c.stamp[i] = c.now - 1
-			}
-		}
-	}
-	c.setGlobal(g, d.ArgA())
-	return false
-}
-
-func (c *folder) foldTrapIf(d *clif.InstData) bool {
-	if x, ok := c.constant(d.ArgA()); ok {
-		if !c.o.spend() {
-			return false
-		}
-		if x == 0 {
-			return true
-		}
-		*d = clif.InstData{Op: clif.OpTrap, Cond: d.Cond, Result: clif.NoValue}
-		return false
-	}
-	if x, neg, changed := c.truth(d.ArgA()); changed && !neg {
-		d.A = uint32(x)
-	}
-	return c.number(d) != none
 }

@@ -31,6 +31,7 @@ run ends with the program's own status.`,
 		ErrWriter:                 stderr,
 		ExitErrHandler:            func(*cli.Context, error) {},
 		OnUsageError:              onUsageError,
+		BashComplete:              completeCommands,
 		Action:                    noCommand,
 		Commands: []*cli.Command{
 			buildCommand(), runCommand(), validateCommand(), inspectCommand(),
@@ -41,6 +42,7 @@ run ends with the program's own status.`,
 		// A module may be called "help".
 		c.HideHelpCommand = true
 		c.OnUsageError = onUsageError
+		c.BashComplete = completeFlags
 	}
 	return app
 }
@@ -105,10 +107,13 @@ func arrange(app *cli.App, args []string) []string {
 			flags = append(flags, "-O="+a[2:])
 		default:
 			flags = append(flags, a)
-			if valued[strings.TrimLeft(a, "-")] && i+1 < len(args) {
-				i++
-				flags = append(flags, args[i])
+			if !valued[strings.TrimLeft(a, "-")] {
+				break
 			}
+			if i++; i == len(args) {
+				return flags // the parser will say what is missing
+			}
+			flags = append(flags, args[i])
 		}
 	}
 	return append(append(flags, "--"), rest...)

@@ -95,7 +95,7 @@ func buildAction(c *cli.Context) error {
 		return inFile(file, err)
 	}
 	if err := objfile.WriteFileAtomic(out, object, 0o666); err != nil {
-		return err
+		return inFile(out, err)
 	}
 	r := buildResult{
 		Module: file, Output: out, Target: targetX64, CPU: art.cpu, Functions: art.functions,

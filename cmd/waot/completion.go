@@ -1,6 +1,10 @@
 package main
 
-import "github.com/urfave/cli/v2"
+import (
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
 
 // completions are the scripts by shell. They ask waot itself; words that are
 // no flags are file names.
@@ -30,6 +34,23 @@ _waot() {
 }
 compdef _waot waot
 `,
+}
+
+// completeCommands prints what can be the first word.
+func completeCommands(c *cli.Context) {
+	printf(c, "%s\n", strings.Join(commandNames(c.App), "\n"))
+}
+
+// completeFlags prints the flags of a command.
+func completeFlags(c *cli.Context) {
+	for _, f := range c.Command.Flags {
+		for _, n := range f.Names() {
+			if len(n) > 1 {
+				n = "-" + n
+			}
+			printf(c, "-%s\n", n)
+		}
+	}
 }
 
 func completionCommand() *cli.Command {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -178,7 +179,7 @@ func compareAll(c *cli.Context, bin []byte, img *inproc.Image, cfg wasirun.Confi
 			printf(c, "%s differs\n  waot:   %s\n  wazero: %s\n", d.What, d.Waot, d.Other)
 		}
 		if report.Same {
-			printf(c, "same: %d calls, stdout %s, memory %s\n", len(ours.Calls), ours.Stdout, ours.Memory)
+			printf(c, "same: %d calls, standard output %s, memory %s\n", len(ours.Calls), ours.Stdout, cmp.Or(ours.Memory, "not exported"))
 		} else {
 			printf(c, "different; wazero's interpreter agrees with %s\n", report.Agrees)
 		}
@@ -191,7 +192,7 @@ func compareAll(c *cli.Context, bin []byte, img *inproc.Image, cfg wasirun.Confi
 
 // planCalls is what to call: --invoke, or _start, or everything exported.
 func planCalls(c *cli.Context, m *meta.Module) ([]call, error) {
-	want := c.String("invoke")
+	want, named := c.String("invoke"), c.IsSet("invoke")
 	var plan []call
 	for i := range m.Exports {
 		e := &m.Exports[i]
@@ -200,7 +201,7 @@ func planCalls(c *cli.Context, m *meta.Module) ([]call, error) {
 		}
 		t := &m.Types[m.Funcs[e.Index].Type]
 		switch {
-		case want == e.Name:
+		case named && want == e.Name:
 			one := call{name: e.Name}
 			words := c.Args().Tail()
 			if len(words) != len(t.Params) {
@@ -214,14 +215,14 @@ func planCalls(c *cli.Context, m *meta.Module) ([]call, error) {
 				one.args = append(one.args, v)
 			}
 			return []call{one}, nil
-		case want == "" && e.Name == "_start":
+		case !named && e.Name == "_start":
 			return []call{{name: e.Name}}, nil
-		case want == "" && e.Name != "_initialize" && !slices.Contains(t.Params, meta.V128) && !slices.Contains(t.Results, meta.V128):
+		case !named && e.Name != "_initialize" && !slices.Contains(t.Params, meta.V128) && !slices.Contains(t.Results, meta.V128):
 			plan = append(plan, samples(e.Name, t)...)
 		}
 	}
-	if want != "" {
-		return nil, inFile(c.Args().First(), errors.New("no exported function "+want))
+	if named {
+		return nil, inFile(c.Args().First(), fmt.Errorf("no exported function %q", want))
 	}
 	return plan, nil
 }

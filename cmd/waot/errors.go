@@ -91,12 +91,12 @@ func problemOf(err error) *problem {
 		p.File, err = fe.file, fe.err
 	}
 	var usage *usageError
-	var path *fs.PathError
+	path, _ := err.(*fs.PathError)
 	switch {
 	case errors.As(err, &usage):
 		p.Kind, p.Reason = "usage", usage.msg
 	case pipelineProblem(p, err):
-	case errors.As(err, &path):
+	case path != nil:
 		p.Kind, p.Reason = "system", path.Err.Error()
 		if p.File == "" {
 			p.File = path.Path
@@ -104,7 +104,6 @@ func problemOf(err error) *problem {
 	default:
 		p.Reason = err.Error()
 	}
-	// An error is one line; what a caught panic has beyond it is for --json.
 	return p
 }
 
@@ -123,6 +122,7 @@ func finish(err error, asJSON bool, stdout, stderr io.Writer) int {
 			Error *problem `json:"error"`
 		}{p})
 	} else {
+		// An error is one line; what a caught panic has beyond it is for --json.
 		line, _, _ := strings.Cut(p.String(), "\n")
 		if p.File != "" {
 			line = p.File + ": " + line

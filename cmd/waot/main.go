@@ -12,9 +12,13 @@ package main
 import (
 	"io"
 	"os"
+	"runtime/debug"
 )
 
 func main() {
+	// The command lives for one compilation: memory is cheaper than collections, which
+	// moreover would have to wait for native code.
+	debug.SetGCPercent(400)
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 

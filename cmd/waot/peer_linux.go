@@ -112,7 +112,7 @@ func wasiUnderWazero(ctx context.Context, rt wazero.Runtime, cfg wasirun.Config)
 	for _, f := range wasi.Functions() {
 		run := api.GoModuleFunc(func(_ context.Context, mod api.Module, stack []uint64) {
 			var mem []byte
-			if m := mod.Memory(); m != nil {
+			if m := mod.ExportedMemory("memory"); m != nil { // Memory() is not nil even if there is none
 				mem, _ = m.Read(0, m.Size())
 			}
 			errno, err := f.Call(w, mem, stack)

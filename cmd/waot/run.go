@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -56,11 +57,14 @@ func runAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if name := c.String("invoke"); name != "" {
-		return inFile(file, invoke(c, img, cfg, name))
+	if c.IsSet("invoke") {
+		return inFile(file, invoke(c, img, cfg, c.String("invoke")))
 	}
 	cfg.Args = append(cfg.Args, c.Args().Tail()...)
 	status, err := wasirun.Run(img, cfg)
+	if errors.Is(err, wasirun.ErrNoStart) {
+		err = errors.New("no exported function _start; call another one with --invoke NAME")
+	}
 	if err != nil {
 		return inFile(file, err)
 	}
@@ -141,7 +145,7 @@ func invoke(c *cli.Context, img *inproc.Image, cfg wasirun.Config, name string) 
 func invokeIn(c *cli.Context, p *wasirun.Program, name string) error {
 	f, err := p.Instance().Func(name)
 	if err != nil {
-		return errors.New("no exported function " + name)
+		return fmt.Errorf("no exported function %q", name)
 	}
 	t := f.Type()
 	words := c.Args().Tail()

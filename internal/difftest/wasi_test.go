@@ -201,7 +201,7 @@ func wasiModule(ctx context.Context, rt wazero.Runtime, cfg wasirun.Config) (*wa
 	for _, f := range wasi.Functions() {
 		call := api.GoModuleFunc(func(_ context.Context, mod api.Module, stack []uint64) {
 			var mem []byte
-			if m := mod.Memory(); m != nil {
+			if m := mod.ExportedMemory("memory"); m != nil {
 				mem, _ = m.Read(0, m.Size())
 			}
 			errno, err := f.Call(w, mem, stack)

@@ -45,9 +45,11 @@ type fgen struct {
 	busy   []bool // locals that only the code that took them may write
 	nan    [2]int // the locals of canonical, for f32 and f64, 0 if none yet
 	labels []label
-	budget int
-	depth  int // of expressions
-	loops  int // open loops
+	// pointer is a local that only address writes, 0 if none yet.
+	pointer int
+	budget  int
+	depth   int // of expressions
+	loops   int // open loops
 }
 
 func (g *gen) function(s sig) []byte {
@@ -189,9 +191,9 @@ func (f *fgen) produce(t byte) {
 		} else {
 			f.opIndex(wasmfront.OpSelectT, 1, int(valTypes[t]))
 		}
-	case n < 84:
+	case n < 83:
 		f.callFor(t)
-	case n < 87:
+	case n < 88:
 		f.opIndex(wasmfront.OpGlobalGet, f.global(t, false))
 	case n < 90:
 		f.produce(t)
@@ -351,9 +353,21 @@ func (f *fgen) canonical(t byte) {
 	f.op(wasmfront.OpSelect)
 }
 
-// address pushes an i32 that is mostly in memory.
+// address pushes an i32 that is mostly in memory. Some come back, so that
+// accesses overlap.
 func (f *fgen) address() {
-	switch n := f.r.IntN(20); {
+	switch n := f.r.IntN(24); {
+	case n >= 20:
+		if f.pointer == 0 {
+			f.pointer = f.newLocal('i')
+			f.busy[f.pointer] = true
+		}
+		if f.chance(4) {
+			f.konst('i', uint64(f.r.IntN(300)))
+			f.opIndex(wasmfront.OpLocalTee, f.pointer)
+		} else {
+			f.opIndex(wasmfront.OpLocalGet, f.pointer)
+		}
 	case n < 7:
 		f.konst('i', uint64(f.r.IntN(300)))
 	case n < 8 && !f.cfg.NoTraps:

@@ -58,6 +58,9 @@ func heap(l *lower, m uint32, addr clif.Value, offset uint64) amode {
 	if l.F.TypeOf(addr) != clif.I32 || offset > math.MaxUint32 {
 		panic(backend.Unsupported("64-bit memories are not supported"))
 	}
+	if m > math.MaxUint8 {
+		panic(backend.Unsupported("more than 256 memories are not supported"))
+	}
 	base := l.MemBase(clif.MemoryIndex(m))
 	if c, ok := l.Iconst(addr); ok && c+offset <= math.MaxInt32 && l.Rule("heap_const") {
 		return amode{mode: backend.ModeBase, n: 1, regs: [2]vreg{base}, disp: int32(c + offset), ref: m}

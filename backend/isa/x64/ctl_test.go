@@ -3,12 +3,17 @@
 package x64_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand"
 	"testing"
 
+	"github.com/waot-project/waot/backend"
+	"github.com/waot-project/waot/backend/instance"
+	"github.com/waot-project/waot/backend/isa/x64"
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/regalloc/linear"
 )
 
 // TestCalls passes and returns many values of all types, permuted.
@@ -89,7 +94,7 @@ func TestCalls(t *testing.T) {
 
 func TestBrTable(t *testing.T) {
 	s := newSuite()
-	for _, n := range []int{1, 2, 3, 4, 5, 6, 17, 300} {
+	for _, n := range []int{1, 2, 3, 4, 5, 6, 17, 3000} {
 		for _, variant := range []string{"distinct", "args", "shared", "same", "loop"} {
 			fn := s.fn(i32, i32, func(b *clif.Builder, p []clif.Value) {
 				var targets []clif.Target
@@ -127,7 +132,7 @@ func TestBrTable(t *testing.T) {
 				b.SwitchTo(join)
 				b.Return([]clif.Value{x})
 			})
-			for i := range n + 3 {
+			for i := 0; i < n+3; i += 1 + i/20 {
 				s.call(fn, variant, uint64(i))
 			}
 			for _, i := range []uint64{0x7fffffff, 0x80000000, 0xffffffff} {
@@ -346,6 +351,11 @@ func TestReferences(t *testing.T) {
 		b.Call(nop, nil)
 		b.Return(vs{p[1], p[0]})
 	})
+	null := m.fn(refs[:1], refs[:2], func(b *clif.Builder, p []clif.Value) {
+		n := b.RefNull(clif.Ref)
+		b.Call(nop, nil)
+		b.Return(vs{n, p[0]})
+	})
 	maps := m.stackMaps(t, f)
 	if len(maps) != 1 || len(maps[0].Slots) != 2 {
 		t.Fatalf("stack maps %v, want one of two slots", maps)
@@ -360,6 +370,34 @@ func TestReferences(t *testing.T) {
 	if got := outcome(im, f, 0x1002, 0x2002, 5); got != "[0x2002 0x1002]" {
 		t.Error(got)
 	}
+	if got := outcome(im, null, 0x1002); got != "[0x0 0x1002]" {
+		t.Error(got)
+	}
+}
+
+// TestSizesSunk compares the sizes of memories and tables in memory.
+func TestSizesSunk(t *testing.T) {
+	s := newSuite()
+	s.Tables = []clif.TableDecl{{Elem: clif.FuncRef, Min: 10, Max: 4096, HasMax: true}}
+	for _, op := range []clif.Opcode{clif.OpMemorySize, clif.OpTableSize} {
+		for _, between := range []bool{false, true} {
+			fn := s.fn([]clif.Type{clif.I64, clif.I32}, i32, func(b *clif.Builder, p []clif.Value) {
+				n := b.Entity(op, clif.Invalid, 0)
+				if between {
+					g := b.Entity(clif.OpMemoryGrow, clif.Invalid, 0, p[1])
+					h := b.Entity(clif.OpTableGrow, clif.FuncRef, 0, p[1], b.RefNull(clif.FuncRef))
+					b.Store(clif.I32, clif.Full, 0, b.Iconst(clif.I32, 0), g, 0)
+					b.Store(clif.I32, clif.Full, 0, b.Iconst(clif.I32, 0), h, 4)
+				}
+				b.TrapIf(b.Icmp(clif.Ugt, clif.I64, p[0], n), abi.TrapMemoryOutOfBounds)
+				b.Return([]clif.Value{b.Iconst(clif.I32, 1)})
+			})
+			for _, x := range []uint64{0, 9, 10, 11, 65535, 65536, 65537} {
+				s.call(fn, "size", x, 0)
+			}
+		}
+	}
+	s.run(t)
 }
 
 // TestFrames has frames of all sizes: few pages, many, with a deep recursion that must touch each page.
@@ -458,6 +496,43 @@ func TestTrapSites(t *testing.T) {
 		_, trap, err := im.Call(f, c.args...)
 		if err != nil || trap == nil || trap.Site.Src != c.src || trap.Site.Memory != c.mem || trap.Code != c.code {
 			t.Errorf("%v: %+v, %v; want %+v", c.args, trap, err, c)
+		}
+	}
+}
+
+// TestErrors: what cannot be compiled is an error that names function and stage.
+func TestErrors(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		build func(m *module) *clif.Func
+	}{
+		{"v128 parameter", func(m *module) *clif.Func {
+			m.fn([]clif.Type{clif.V128}, nil, func(b *clif.Builder, _ []clif.Value) { b.Return(nil) })
+			return m.funcs[0]
+		}},
+		{"v128 load", func(m *module) *clif.Func {
+			m.fn(i32, nil, func(b *clif.Builder, p []clif.Value) {
+				b.Load(clif.V128, clif.Full, 0, p[0], 0)
+				b.Return(nil)
+			})
+			return m.funcs[0]
+		}},
+		{"64-bit memory", func(m *module) *clif.Func {
+			m.fn(i64, i32, func(b *clif.Builder, p []clif.Value) {
+				b.Return([]clif.Value{b.Load(clif.I32, clif.Full, 0, p[0], 0)})
+			})
+			return m.funcs[0]
+		}},
+	} {
+		m := &module{}
+		m.Memories = []clif.MemoryDecl{{Min: 1}}
+		f := c.build(m)
+		f.Name = "f"
+		comp := backend.New(x64.New(x64.V2), instance.New(&m.Module), &m.Module, backend.Options{Allocator: linear.New()})
+		_, err := comp.Compile(f)
+		var e *backend.Error
+		if !errors.As(err, &e) || e.Func != "f" || e.Stage != "lower" || !errors.Is(err, backend.ErrUnsupported) {
+			t.Errorf("%s: %v", c.name, err)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand"
 	"testing"
 
 	"github.com/waot-project/waot/clif"
@@ -314,9 +315,9 @@ func TestCompare(t *testing.T) {
 	for ci, cons := range consumers {
 		t.Run(cons.name, func(t *testing.T) {
 			s := newSuite()
-			s.ends = 3
+			s.ends = 5
 			if ci == 0 {
-				s.ends = 2
+				s.ends = 3
 			}
 			for ty := clif.I32; ty <= clif.F64; ty++ {
 				n := clif.IntCC(clif.NumIntCCs)
@@ -342,7 +343,7 @@ func TestCompare(t *testing.T) {
 func TestCompareZero(t *testing.T) {
 	for _, cons := range consumers {
 		s := newSuite()
-		s.ends = 2
+		s.ends = 5
 		for ty := clif.I32; ty <= clif.I64; ty++ {
 			for cc := clif.Eq; cc < clif.NumIntCCs; cc++ {
 				s.binary(fmt.Sprintf("%s band cmp %v 0", cons.name, cc), ty, clif.I32, 3, func(b *builder, x, y clif.Value) clif.Value {
@@ -529,6 +530,42 @@ func TestIdioms(t *testing.T) {
 		for ty := clif.I32; ty <= clif.I64; ty++ {
 			s.ends = 6
 			s.binary(id.name, ty, ty, 2, func(b *builder, x, y V) V { return id.make(b, ty, x, y) })
+		}
+	}
+	s.run(t)
+}
+
+// TestDivisors divides by many constants.
+func TestDivisors(t *testing.T) {
+	rng := rand.New(rand.NewSource(3))
+	s := &suite{}
+	for ty := clif.I32; ty <= clif.I64; ty++ {
+		m := uint64(1)<<(ty.Bits()-1)<<1 - 1
+		var ds []uint64
+		for k := uint64(0); k <= 20; k++ {
+			ds = append(ds, k, -k&m)
+		}
+		for k := 5; k < ty.Bits(); k++ {
+			p := uint64(1) << k
+			ds = append(ds, p-1, p, p+1, -p&m, (1-p)&m)
+		}
+		for range 40 {
+			ds = append(ds, rng.Uint64()&m, rng.Uint64()&m>>rng.Intn(ty.Bits()-1))
+		}
+		for _, op := range []clif.Opcode{clif.OpUdiv, clif.OpSdiv, clif.OpUrem, clif.OpSrem} {
+			for _, d := range ds {
+				fn := s.fn([]clif.Type{ty}, []clif.Type{ty}, func(b *clif.Builder, p []clif.Value) {
+					b.Return([]clif.Value{b.Binary(op, ty, p[0], b.Iconst(ty, d))})
+				})
+				what := fmt.Sprintf("%v.%v by %#x", op, ty, d)
+				for _, x := range pick(corners[ty], 3) {
+					s.call(fn, what, x)
+				}
+				q := rng.Uint64() & m >> rng.Intn(ty.Bits())
+				for _, x := range []uint64{m, m >> 1, m>>1 + 1, rng.Uint64(), q * d, q*d - 1, q*d + 1, q*d + d - 1} {
+					s.call(fn, what, x&m)
+				}
+			}
 		}
 	}
 	s.run(t)

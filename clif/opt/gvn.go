@@ -1,0 +1,180 @@
+package opt
+
+import (
+	"math/rand/v2"
+
+	"github.com/waot-project/waot/clif"
+)
+
+// scopedTable is a hash table of instructions (open addressing) with an undo
+// log: what a block enters is forgotten when the walk leaves its subtree.
+type scopedTable struct {
+	slots []uint32 // output index + 1 of an instruction, 0 if free
+	log   []uint32 // slots filled, in order
+	// seed keeps the author of a module from choosing constants that collide.
+	// It does not show in the result.
+	seed uint64
+}
+
+func (t *scopedTable) reset() {
+	if len(t.slots) == 0 || len(t.slots) > 1<<18 {
+		t.slots = make([]uint32, 1<<10)
+		t.seed = rand.Uint64() | 1
+		t.log = t.log[:0]
+	}
+	t.undo(0)
+}
+
+func (t *scopedTable) mark() int { return len(t.log) }
+
+// undo forgets everything after mark. Slots are freed in the reverse order of
+// filling, so probe sequences stay intact.
+func (t *scopedTable) undo(mark int) {
+	for i := len(t.log) - 1; i >= mark; i-- {
+		t.slots[t.log[i]] = 0
+	}
+	t.log = t.log[:mark]
+}
+
+func (t *scopedTable) hash(d *clif.InstData) uint64 {
+	const m = 0x9e3779b97f4a7c15
+	h := (uint64(d.Op)<<16 | uint64(d.Type)<<8 | uint64(d.Cond)) ^ t.seed
+	h = (h ^ uint64(d.A)<<32 ^ uint64(d.B)) * m
+	h = (h ^ h>>32 ^ uint64(d.C)<<32 ^ uint64(d.Aux)) * t.seed
+	h = (h ^ h>>32 ^ d.Imm) * t.seed
+	return h ^ h>>32
+}
+
+func equalInst(a, b *clif.InstData) bool {
+	return a.Op == b.Op && a.Type == b.Type && a.Cond == b.Cond && a.A == b.A && a.B == b.B &&
+		a.C == b.C && a.Aux == b.Aux && a.Imm == b.Imm
+}
+
+// lookup returns the result of an instruction equal to d, or NoValue and the
+// free slot for d.
+func (t *scopedTable) lookup(c *folder, d *clif.InstData) (v clif.Value, slot uint64) {
+	mask := uint64(len(t.slots) - 1)
+	for i := t.hash(d) & mask; ; i = (i + 1) & mask {
+		n := t.slots[i]
+		if n == 0 {
+			return clif.NoValue, i
+		}
+		if e := &c.out[n-1]; equalInst(e, d) {
+			if e.NumResults == 0 {
+				return 0, i // an equal check: any value but NoValue says so
+			}
+			return e.Result, i
+		}
+	}
+}
+
+// find returns the result of an instruction equal to d, or NoValue after
+// entering d, which the caller places next.
+func (t *scopedTable) find(c *folder, d *clif.InstData) clif.Value {
+	if 2*len(t.log) >= len(t.slots) {
+		t.grow(c)
+	}
+	v, i := t.lookup(c, d)
+	if v == clif.NoValue {
+		t.slots[i] = uint32(len(c.out)) + 1
+		t.log = append(t.log, uint32(i))
+	}
+	return v
+}
+
+// grow doubles the table, entering everything again in the order of the log.
+func (t *scopedTable) grow(c *folder) {
+	old := t.slots
+	t.slots = make([]uint32, 2*len(old))
+	mask := uint64(len(t.slots) - 1)
+	for k, s := range t.log {
+		n := old[s]
+		i := t.hash(&c.out[n-1]) & mask
+		for t.slots[i] != 0 {
+			i = (i + 1) & mask
+		}
+		t.slots[i] = n
+		t.log[k] = uint32(i)
+	}
+}
+
+// truths are the conditions that the walk knows: on the way to this point they were
+// decided by a branch or a trapif.
+type truths struct {
+	known []uint8 // by value
+	log   []clif.Value
+}
+
+const (
+	unknown uint8 = iota
+	isZero
+	isNonzero
+)
+
+func (t *truths) reset(values int) {
+	t.undo(0)
+	if n := values + values/4 - len(t.known); n > 0 {
+		t.known = append(t.known, make([]uint8, n)...)
+	}
+}
+
+func (t *truths) mark() int { return len(t.log) }
+
+func (t *truths) undo(mark int) {
+	for _, v := range t.log[mark:] {
+		t.known[v] = unknown
+	}
+	t.log = t.log[:mark]
+}
+
+// set notes what is known of v, unless something is already.
+func (t *truths) set(v clif.Value, x uint8) {
+	if n := int(v) + 1 - len(t.known); n > 0 {
+		t.known = append(t.known, make([]uint8, n+int(v)/4)...)
+	}
+	if t.known[v] == unknown {
+		t.known[v] = x
+		t.log = append(t.log, v)
+	}
+}
+
+func (t *truths) get(v clif.Value) uint8 {
+	if int(v) < len(t.known) {
+		return t.known[v]
+	}
+	return unknown
+}
+
+// decided is whether v, an i32, is known to be zero, or not zero, here.
+func (c *folder) decided(v clif.Value) uint8 {
+	if x, ok := c.constant(v); ok {
+		if x == 0 {
+			return isZero
+		}
+		return isNonzero
+	}
+	if x := c.truth.get(v); x != unknown || len(c.truth.log) == 0 {
+		return x
+	}
+	if y, neg, changed := c.strip(v); changed {
+		if x := c.truth.get(y); x != unknown {
+			if neg {
+				x = isZero + isNonzero - x
+			}
+			return x
+		}
+	}
+	// The opposite comparison may have been decided.
+	in := c.defOp(v, clif.OpIcmp)
+	if in == nil {
+		return unknown
+	}
+	inverse := *in
+	inverse.Cond = uint8(in.IntCC().Invert())
+	if w, _ := c.table.lookup(c, &inverse); w != clif.NoValue {
+		if x := c.truth.get(w); x != unknown {
+			return isZero + isNonzero - x
+		}
+	}
+	return unknown
+}

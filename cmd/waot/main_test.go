@@ -1,0 +1,405 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "rewrite the files in testdata")
+
+// section is a section of a module; all numbers of these modules are below 128.
+func section(id byte, items ...string) string {
+	body := string(byte(len(items))) + strings.Join(items, "")
+	return string(id) + string(byte(len(body))) + body
+}
+
+func name(s string) string { return string(byte(len(s))) + s }
+
+func custom(title, content string) string {
+	body := name(title) + content
+	return "\x00" + string(byte(len(body))) + body
+}
+
+func code(instructions string) string {
+	b := "\x00" + instructions + "\x0b"
+	return string(byte(len(b))) + b
+}
+
+func module(sections ...string) string {
+	return "\x00asm\x01\x00\x00\x00" + strings.Join(sections, "")
+}
+
+// funcNames is a name section for two functions.
+func funcNames(a, b string) string {
+	m := "\x02\x00" + name(a) + "\x01" + name(b)
+	return custom("name", "\x01"+string(byte(len(m)))+m)
+}
+
+// files are what the command lines of the tests find in their folder.
+var files = map[string]string{
+	// add: (i32, i32) -> i32; div: (i64, i64) -> i64; both: () -> (f32, f64).
+	"lib.wasm": module(
+		section(1, "\x60\x02\x7f\x7f\x01\x7f", "\x60\x02\x7e\x7e\x01\x7e", "\x60\x00\x02\x7d\x7c"),
+		section(3, "\x00", "\x01", "\x02"),
+		section(5, "\x00\x01"),
+		section(7, name("add")+"\x00\x00", name("div")+"\x00\x01", name("both")+"\x00\x02", name("mem")+"\x02\x00"),
+		section(10, code("\x20\x00\x20\x01\x6a"), code("\x20\x00\x20\x01\x7f"),
+			code("\x43\x00\x00\xc0\x3f\x44\x00\x00\x00\x00\x00\x00\xf8\x7f")),
+	),
+	// _start calls a function that traps.
+	"trap.wasm": module(
+		section(1, "\x60\x00\x00"), section(3, "\x00", "\x00"), section(7, name("_start")+"\x00\x00"),
+		section(10, code("\x10\x01"), code("\x00")), funcNames("outer", "inner"),
+	),
+	// _start exits with 7.
+	"exit.wasm": module(
+		section(1, "\x60\x00\x00", "\x60\x01\x7f\x00"),
+		section(2, name("wasi_snapshot_preview1")+name("proc_exit")+"\x00\x01"),
+		section(3, "\x00"), section(7, name("_start")+"\x00\x01"), section(10, code("\x41\x07\x10\x00")),
+	),
+	"import.wasm": module(
+		section(1, "\x60\x00\x00"), section(2, name("env")+name("missing")+"\x00\x00"),
+	),
+	"invalid.wasm": module(
+		section(1, "\x60\x00\x01\x7f"), section(3, "\x00"), section(10, code("\x42\x00")),
+	),
+	"simd.wasm":     module(section(1, "\x60\x01\x7b\x00")),
+	"truncated":     "\x00asm\x01\x00\x00",
+	"text.txt":      "(module)",
+	"elf.o":         "\x7fELF nonsense",
+	"pass.json":     sumScript(5),
+	"fail.json":     sumScript(6),
+	"module.0.wasm": "", // lib.wasm, see setUp
+}
+
+func sumScript(sum int) string {
+	return fmt.Sprintf(`{"source_filename": "s.wast", "commands": [
+ {"type": "module", "line": 1, "filename": "module.0.wasm"},
+ {"type": "assert_return", "line": 2, "action": {"type": "invoke", "field": "add",
+  "args": [{"type": "i32", "value": "2"}, {"type": "i32", "value": "3"}]}, "expected": [{"type": "i32", "value": "%d"}]},
+ {"type": "assert_trap", "line": 3, "action": {"type": "invoke", "field": "div",
+  "args": [{"type": "i64", "value": "2"}, {"type": "i64", "value": "0"}]}, "text": "integer divide by zero", "expected": []}]}`, sum)
+}
+
+// setUp makes the files in a new folder and goes there.
+func setUp(t *testing.T) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		if name == "module.0.wasm" {
+			text = files["lib.wasm"]
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(dir)
+}
+
+func execute(args ...string) (status int, stdout, stderr string) {
+	var out, errs bytes.Buffer
+	status = run(args, strings.NewReader(""), &out, &errs)
+	return status, out.String(), errs.String()
+}
+
+// cases are command lines by the name of their golden file. What varies from
+// one version of the compiler to the next is masked by mask.
+var cases = []struct {
+	name string
+	args []string
+}{
+	{"help", []string{"--help"}},
+	{"help-build", []string{"build", "--help"}},
+	{"help-run", []string{"run", "--help"}},
+	{"help-validate", []string{"validate", "-h"}},
+	{"help-inspect", []string{"inspect", "--help"}},
+	{"help-spectest", []string{"spectest", "--help"}},
+	{"help-diff", []string{"diff", "--help"}},
+	{"help-version", []string{"version", "--help"}},
+	{"help-completion", []string{"completion", "--help"}},
+	{"no-command", nil},
+	{"unknown-command", []string{"complie", "lib.wasm"}},
+	{"unknown-flag", []string{"--frobnicate"}},
+	{"unknown-flag-build", []string{"build", "lib.wasm", "-o", "lib.o", "--frobnicate"}},
+	{"unknown-flag-json", []string{"build", "--json", "--frobnicate"}},
+	{"flag-without-value", []string{"run", "exit.wasm", "--dir"}},
+	{"bad-number", []string{"build", "lib.wasm", "-o", "lib.o", "--jobs=many"}},
+
+	{"build", []string{"build", "lib.wasm", "-o", "lib.o", "-O1", "--verify"}},
+	{"build-json", []string{"build", "lib.wasm", "-o", "lib.o", "--json", "--cpu=v3", "--jobs=1"}},
+	{"build-no-module", []string{"build", "-o", "lib.o"}},
+	{"build-two-modules", []string{"build", "lib.wasm", "exit.wasm", "-o", "lib.o"}},
+	{"build-no-output", []string{"build", "lib.wasm"}},
+	{"build-executable", []string{"build", "exit.wasm", "-o", "exit"}},
+	{"build-aarch64", []string{"build", "lib.wasm", "-o", "lib.o", "--target=aarch64-linux"}},
+	{"build-target", []string{"build", "lib.wasm", "-o", "lib.o", "--target=vax"}},
+	{"build-level", []string{"build", "lib.wasm", "-o", "lib.o", "-O9"}},
+	{"build-cpu", []string{"build", "lib.wasm", "-o", "lib.o", "--cpu=486"}},
+	{"build-check", []string{"build", "lib.wasm", "-o", "lib.o", "--regalloc-check=maybe"}},
+	{"build-missing", []string{"build", "nowhere.wasm", "-o", "lib.o"}},
+	{"build-invalid", []string{"build", "invalid.wasm", "-o", "invalid.o"}},
+	{"build-invalid-json", []string{"build", "invalid.wasm", "-o", "invalid.o", "--json"}},
+	{"build-feature", []string{"build", "simd.wasm", "-o", "simd.o"}},
+	{"build-nowhere", []string{"build", "lib.wasm", "-o", "no/where/lib.o"}},
+
+	{"run-exit", []string{"run", "exit.wasm"}},
+	{"run-trap", []string{"run", "trap.wasm"}},
+	{"run-trap-json", []string{"run", "trap.wasm", "--json"}},
+	{"run-add", []string{"run", "lib.wasm", "--invoke", "add", "--", "40", "2"}},
+	{"run-negative", []string{"run", "lib.wasm", "--invoke", "add", "--", "-1", "0xffffffff"}},
+	{"run-floats", []string{"run", "--invoke=both", "lib.wasm"}},
+	{"run-divide", []string{"run", "lib.wasm", "--invoke", "div", "1", "0"}},
+	{"run-arguments", []string{"run", "lib.wasm", "--invoke", "add", "1"}},
+	{"run-value", []string{"run", "lib.wasm", "--invoke", "add", "1", "x"}},
+	{"run-no-export", []string{"run", "lib.wasm", "--invoke", "sub"}},
+	{"run-no-start", []string{"run", "lib.wasm"}},
+	{"run-import", []string{"run", "import.wasm"}},
+	{"run-import-json", []string{"run", "import.wasm", "--json"}},
+	{"run-dir", []string{"run", "exit.wasm", "--dir=::/"}},
+	{"run-dir-missing", []string{"run", "exit.wasm", "--dir=nowhere::/"}},
+	{"run-env", []string{"run", "exit.wasm", "--env", "novalue"}},
+	{"run-nothing", []string{"run"}},
+	{"run-elf", []string{"run", "elf.o"}},
+	{"run-text", []string{"run", "text.txt"}},
+
+	{"validate", []string{"validate", "lib.wasm"}},
+	{"validate-json", []string{"validate", "--json", "lib.wasm"}},
+	{"validate-invalid", []string{"validate", "invalid.wasm"}},
+	{"validate-invalid-json", []string{"validate", "invalid.wasm", "--json"}},
+	{"validate-truncated", []string{"validate", "truncated"}},
+	{"validate-feature-json", []string{"validate", "simd.wasm", "--json"}},
+
+	{"inspect", []string{"inspect", "lib.wasm"}},
+	{"inspect-wasm", []string{"inspect", "trap.wasm", "--emit=wasm"}},
+	{"inspect-func", []string{"inspect", "lib.wasm", "--func", "add", "--emit=wasm,clif"}},
+	{"inspect-number", []string{"inspect", "trap.wasm", "--func=1"}},
+	{"inspect-stage", []string{"inspect", "lib.wasm", "--emit=llvm"}},
+	{"inspect-no-func", []string{"inspect", "lib.wasm", "--func=nobody"}},
+	{"inspect-import", []string{"inspect", "exit.wasm", "--func=0"}},
+
+	{"spectest", []string{"spectest", "pass.json"}},
+	{"spectest-interp", []string{"spectest", "pass.json", "--engine=interp", "-O0"}},
+	{"spectest-fail", []string{"spectest", "fail.json"}},
+	{"spectest-json", []string{"spectest", "pass.json", "fail.json", "--json"}},
+	{"spectest-engine", []string{"spectest", "pass.json", "--engine=jit"}},
+	{"spectest-missing", []string{"spectest", "nowhere.json"}},
+
+	{"diff", []string{"diff", "lib.wasm"}},
+	{"diff-invoke-json", []string{"diff", "lib.wasm", "--invoke", "add", "--json", "--", "1", "2"}},
+	{"diff-exit", []string{"diff", "exit.wasm"}},
+
+	{"version-argument", []string{"version", "please"}},
+	{"completion-bash", []string{"completion", "bash"}},
+	{"completion-zsh", []string{"completion", "zsh"}},
+	{"completion-csh", []string{"completion", "csh"}},
+	{"complete-commands", []string{"--generate-bash-completion"}},
+	{"complete-flags", []string{"validate", "--generate-bash-completion"}},
+}
+
+// masks hide what differs from run to run, or with each change to the compiler.
+var masks = []struct {
+	pattern *regexp.Regexp
+	by      string
+}{
+	{regexp.MustCompile(`[0-9]+ bytes of code, object of [0-9]+ bytes, compiled in \S+`), "N bytes of code, object of N bytes, compiled in T"},
+	{regexp.MustCompile(`"(code_bytes|object_bytes|compile_ns)": [0-9]+`), `"$1": N`},
+}
+
+func golden(t *testing.T, file string, got string) {
+	t.Helper()
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(got), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), got); d != "" {
+		t.Errorf("%s (rewrite with: go test ./cmd/waot -update):\n%s", filepath.Base(file), d)
+	}
+}
+
+func TestGolden(t *testing.T) {
+	testdata, err := filepath.Abs("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	setUp(t)
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			status, stdout, stderr := execute(c.args...)
+			for _, m := range masks {
+				if !strings.HasPrefix(c.name, "validate") {
+					stdout = m.pattern.ReplaceAllString(stdout, m.by)
+				}
+			}
+			text := fmt.Sprintf("$ waot %s\nstatus %d\n", strings.Join(c.args, " "), status)
+			if stdout != "" {
+				text += "--- standard output\n" + stdout
+			}
+			if stderr != "" {
+				text += "--- standard error\n" + stderr
+			}
+			golden(t, filepath.Join(testdata, c.name+".golden"), text)
+		})
+	}
+	if *update {
+		return
+	}
+	have, err := filepath.Glob(filepath.Join(testdata, "*.golden"))
+	if err != nil || len(have) != len(cases) {
+		t.Errorf("%d golden files for %d cases, error %v", len(have), len(cases), err)
+	}
+}
+
+// TestObject builds an object, runs it, and runs damaged ones.
+func TestObject(t *testing.T) {
+	setUp(t)
+	if status, _, stderr := execute("build", "lib.wasm", "-o", "lib.o"); status != 0 {
+		t.Fatal(stderr)
+	}
+	status, stdout, stderr := execute("run", "lib.o", "--invoke", "add", "1", "2")
+	if status != 0 || stdout != "i32:3\n" {
+		t.Errorf("status %d, %q %q", status, stdout, stderr)
+	}
+	b, err := os.ReadFile("lib.o")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cut := range []int{4, 63, 64, len(b) / 2, len(b) - 1} {
+		if err := os.WriteFile("cut.o", b[:cut], 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if status, _, stderr := execute("run", "cut.o", "--invoke", "add", "1", "2"); status != 1 || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%d bytes: status %d, %q", cut, status, stderr)
+		}
+	}
+}
+
+// TestNoPartialOutput has builds fail: nothing is left, and what was there stays.
+func TestNoPartialOutput(t *testing.T) {
+	setUp(t)
+	if err := os.WriteFile("old.o", []byte("old"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	before, _ := os.ReadDir(".")
+	for _, out := range []string{"new.o", "old.o"} {
+		if status, _, _ := execute("build", "invalid.wasm", "-o", out); status != 1 {
+			t.Errorf("status %d", status)
+		}
+	}
+	after, _ := os.ReadDir(".")
+	if len(before) != len(after) {
+		t.Errorf("%d files before, %d after", len(before), len(after))
+	}
+	if b, err := os.ReadFile("old.o"); err != nil || string(b) != "old" {
+		t.Errorf("%q, %v", b, err)
+	}
+}
+
+// TestJobs checks that objects do not depend on the number of workers.
+func TestJobs(t *testing.T) {
+	setUp(t)
+	var objects [2][]byte
+	for i, jobs := range []string{"1", "8"} {
+		if status, _, stderr := execute("build", "lib.wasm", "-o", "lib.o", "--jobs", jobs); status != 0 {
+			t.Fatal(stderr)
+		}
+		objects[i], _ = os.ReadFile("lib.o")
+	}
+	if !bytes.Equal(objects[0], objects[1]) {
+		t.Error("objects differ")
+	}
+}
+
+// TestStages shows every stage of a function.
+func TestStages(t *testing.T) {
+	setUp(t)
+	status, stdout, stderr := execute("inspect", "lib.wasm", "--func=div", "--emit=all", "--verify")
+	if status != 0 {
+		t.Fatal(stderr)
+	}
+	for _, s := range stages {
+		if !strings.Contains(stdout, ";; "+s+": ") {
+			t.Errorf("no %s in\n%s", s, stdout)
+		}
+	}
+	if !strings.Contains(stdout, "may trap: integer_divide_by_zero") {
+		t.Error(stdout)
+	}
+}
+
+func TestVersion(t *testing.T) {
+	status, stdout, _ := execute("version", "--json")
+	var v versionInfo
+	if err := json.Unmarshal([]byte(stdout), &v); err != nil || status != 0 || v.ABI == 0 || v.Version == "" || len(v.Targets) != 1 {
+		t.Errorf("status %d, error %v: %s", status, err, stdout)
+	}
+	if _, text, _ := execute("version"); !strings.HasPrefix(text, "waot "+v.Version) {
+		t.Error(text)
+	}
+}
+
+func TestArrange(t *testing.T) {
+	app := newApp(nil, nil, nil)
+	for in, want := range map[string]string{
+		"":                               "",
+		"--help":                         "--help",
+		"build m -o o":                   "build -o o -- m",
+		"build m -O2 -o o --json":        "build -O=2 -o o --json -- m",
+		"run m --dir a::b -- -x --dir c": "run --dir a::b -- m -x --dir c",
+		"run --env=A=b m x y":            "run --env=A=b -- m x y",
+		"run m --json x":                 "run --json -- m x",
+		"nonsense m -o":                  "nonsense m -o",
+		"run m -":                        "run -- m -",
+		"build m -o":                     "build -o",
+	} {
+		got := strings.Join(arrange(app, strings.Fields(in)), " ")
+		if got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestBar(t *testing.T) {
+	for _, c := range []struct {
+		done, total int64
+		want        string
+	}{
+		{0, 0, "x ..."},
+		{5, 10, "x [" + strings.Repeat("#", 20) + strings.Repeat(".", 20) + "] 5/10"},
+		{12, 10, "x [" + strings.Repeat("#", 40) + "] 10/10"},
+	} {
+		if got := bar("x", c.done, c.total); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
+func TestCPULevel(t *testing.T) {
+	v3 := "avx avx2 bmi1 bmi2 f16c fma abm movbe xsave"
+	for flags, want := range map[string]string{
+		"": "x86-64-v2", "sse4_2 popcnt": "x86-64-v2", v3: "x86-64-v3",
+		v3 + " avx512f avx512bw avx512cd avx512dq avx512vl": "x86-64-v4",
+		"avx512f avx512bw avx512cd avx512dq avx512vl":       "x86-64-v2",
+	} {
+		if got := cpuLevel("processor\t: 0\nflags\t\t: " + flags + "\nbugs\t\t: x\n"); got != want {
+			t.Errorf("%q: %s, want %s", flags, got, want)
+		}
+	}
+}
