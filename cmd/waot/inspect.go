@@ -34,7 +34,7 @@ func inspectCommand() *cli.Command {
   opt       the same after the mid-end
   vcode     machine instructions with virtual registers
   regalloc  the same with registers, spill slots and moves
-  asm       machine code in hexadecimal, with relocations, traps and calls
+  asm       machine code, disassembled, with relocations, traps and calls
   obj       sections and symbols of the object
 
 Without --emit, a summary of the module.

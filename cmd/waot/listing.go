@@ -6,56 +6,68 @@ import (
 	"sort"
 	"strings"
 
+	"golang.org/x/arch/x86/x86asm"
+
 	"github.com/waot-project/waot/backend"
 )
 
-// listing writes machine code in hexadecimal, broken at the places that the
-// compiler knows something about: relocations, traps and return addresses.
-func listing(w io.Writer, c *backend.Code) {
-	notes := map[uint32][]string{}
+// note is what the compiler knows of a place in machine code.
+type note struct {
+	at   uint32
+	text string
+}
+
+// symbol is s in words.
+func symbol(s backend.SymRef, offset int64) string {
+	if s == backend.SymInstance {
+		return fmt.Sprintf("instance%+d", offset)
+	}
+	return fmt.Sprintf("fn%d", s.Func())
+}
+
+// notesOf collects relocations, trap sites, return addresses and stack maps, by offset.
+func notesOf(c *backend.Code) []note {
+	var notes []note
 	add := func(at uint32, format string, args ...any) {
-		notes[at] = append(notes[at], fmt.Sprintf(format, args...))
+		notes = append(notes, note{at, fmt.Sprintf(format, args...)})
 	}
 	for i := range c.Relocs {
 		r := &c.Relocs[i]
-		kind := "address"
-		if r.Kind == backend.RelocCall32 {
-			kind = "call"
-		}
-		add(r.Offset, "%s of symbol %v%+d", kind, r.Sym, r.Addend)
+		add(r.Offset, "%s", symbol(r.Sym, r.Addend+4))
 	}
 	for i := range c.Traps {
-		t := &c.Traps[i]
-		add(t.Offset, "may trap: %s, from offset 0x%x", t.Code, t.Src)
+		add(c.Traps[i].Offset, "traps %s, @%04x", c.Traps[i].Code, c.Traps[i].Src)
 	}
+	// What holds at a return address is said at the call before it.
 	for i := range c.Calls {
-		add(c.Calls[i].Offset, "returns here: call at offset 0x%x", c.Calls[i].Src)
+		add(c.Calls[i].Offset-1, "@%04x", c.Calls[i].Src)
 	}
 	for i := range c.StackMaps {
-		add(c.StackMaps[i].Offset, "live references at frame%+d", c.StackMaps[i].Slots)
+		add(c.StackMaps[i].Offset-1, "references at rbp%+d", c.StackMaps[i].Slots)
 	}
-	at := make([]uint32, 0, len(notes))
-	for o := range notes {
-		at = append(at, o)
-	}
-	sort.Slice(at, func(i, j int) bool { return at[i] < at[j] })
-	fmt.Fprintf(w, "%d bytes, aligned to %d, frame of %d bytes\n", len(c.Bytes), c.Align, c.FrameBytes)
-	from := uint32(0)
-	for _, o := range append(at, uint32(len(c.Bytes))) {
-		hexLines(w, c.Bytes[from:min(int(o), len(c.Bytes))], from)
-		for _, n := range notes[o] {
-			fmt.Fprintf(w, "        ; %s\n", n)
-		}
-		from = o
-	}
+	sort.SliceStable(notes, func(i, j int) bool { return notes[i].at < notes[j].at })
+	return notes
 }
 
-const hexWidth = 16
-
-func hexLines(w io.Writer, b []byte, at uint32) {
-	for len(b) > 0 {
-		n := min(len(b), hexWidth)
-		fmt.Fprintf(w, "%06x  %s\n", at, strings.TrimSpace(fmt.Sprintf("% x", b[:n])))
-		b, at = b[n:], at+uint32(n)
+// listing disassembles machine code, with what the compiler knows about it as
+// comments. Jump tables come out as bytes, or as what their bytes happen to mean.
+func listing(w io.Writer, c *backend.Code) {
+	fmt.Fprintf(w, "%d bytes, aligned to %d, frame of %d bytes\n", len(c.Bytes), c.Align, c.FrameBytes)
+	notes := notesOf(c)
+	for at := 0; at < len(c.Bytes); {
+		text, n := ".byte "+fmt.Sprintf("%#02x", c.Bytes[at]), 1
+		if inst, err := x86asm.Decode(c.Bytes[at:], 64); err == nil {
+			text, n = strings.ToLower(x86asm.IntelSyntax(inst, uint64(at), nil)), inst.Len
+		}
+		var said []string
+		for len(notes) > 0 && notes[0].at < uint32(at+n) {
+			said, notes = append(said, notes[0].text), notes[1:]
+		}
+		line := fmt.Sprintf("%06x  %s", at, text)
+		if len(said) > 0 {
+			line = fmt.Sprintf("%-58s ; %s", line, strings.Join(said, "; "))
+		}
+		fmt.Fprintln(w, line)
+		at += n
 	}
 }
