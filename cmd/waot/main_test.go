@@ -339,7 +339,7 @@ func TestStages(t *testing.T) {
 			t.Errorf("no %s in\n%s", s, stdout)
 		}
 	}
-	if !strings.Contains(stdout, "may trap: integer_divide_by_zero") {
+	if !strings.Contains(stdout, "traps integer_divide_by_zero") {
 		t.Error(stdout)
 	}
 }
