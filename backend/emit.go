@@ -24,7 +24,7 @@ type Emitter struct {
 	OpStart uint32
 
 	sites    []TrapSite
-	bound    []uint32 // by block: bound of the offset where it starts
+	blocks   []blockPlan // by block, and one for the end
 	tables   []machbuffer.Label
 	stackMap int // next in Out.StackMaps
 
@@ -41,13 +41,16 @@ func (e *Emitter) run() (*Code, error) {
 	for range e.VC.Tables {
 		e.tables = append(e.tables, b.NewLabel())
 	}
-	e.measure()
+	e.plan()
 	edits := e.Out.Edits
 	for bi := range in.Blocks {
+		if e.blocks[bi].dest != uint32(bi) {
+			continue
+		}
 		e.Block = bi
 		blk := &in.Blocks[bi]
-		b.EmitIslandMaybe(e.bound[bi+1] - e.bound[bi])
-		if e.aligned(bi) {
+		b.EmitIslandMaybe(e.blocks[bi].before - e.blocks[bi+1].before)
+		if e.blocks[bi].aligned {
 			b.BindAligned(machbuffer.Label(bi), e.Target.LoopAlign)
 		} else {
 			b.Bind(machbuffer.Label(bi))
@@ -78,103 +81,85 @@ func (e *Emitter) run() (*Code, error) {
 	return e.result(res), nil
 }
 
-// edit emits the first edit, or the first three if they exchange two integer
-// registers through the scratch register, and returns the others. The scratch
-// register then does not get the value it would have had; so no move behind them at
-// the same point may read it before it is written.
+// edit emits the first edit, or the first few if they move integer registers in a cycle through the
+// scratch register, and returns the others.
 func (e *Emitter) edit(edits []regalloc.Edit) []regalloc.Edit {
-	if len(edits) >= 3 && e.isSwap(edits) {
-		e.Target.EmitSwap(e, edits[0].From.Reg(), edits[2].To.Reg())
-		return edits[3:]
+	if n := e.cycle(edits); n > 0 {
+		for i := 1; i < n-1; i++ {
+			e.Target.EmitSwap(e, edits[i].To.Reg(), edits[i].From.Reg())
+		}
+		return edits[n:]
 	}
 	e.Target.EmitEdit(e, &edits[0])
 	return edits[1:]
 }
 
-// isSwap reports whether edits begin with scratch <- a, a <- b, b <- scratch.
-func (e *Emitter) isSwap(edits []regalloc.Edit) bool {
+// cycle is how many edits at the front are s <- a, a <- b, b <- c, ..., z <- s with integer registers and the
+// float scratch register s: exchanging a with b, then b with c, and so on has the same effect, but for what s
+// holds. So it is 0, too, if s might be read later.
+func (e *Emitter) cycle(edits []regalloc.Edit) int {
 	s := regalloc.InReg(e.Target.Env.Scratch[regalloc.Float])
-	x, y, z := &edits[0], &edits[1], &edits[2]
-	if x.To != s || z.From != s || y.To != x.From || y.From != z.To || x.From == z.To {
-		return false
+	if edits[0].To != s {
+		return 0
 	}
-	for _, ed := range edits[:3] {
-		if ed.Kind != regalloc.Move || ed.Bytes != 8 || ed.Point != x.Point {
-			return false
+	hole := s
+	for n := range edits {
+		ed := &edits[n]
+		if ed.Kind != regalloc.Move || ed.Bytes != 8 || ed.Point != edits[0].Point || ed.To != hole {
+			return 0
 		}
-	}
-	if a, b := x.From, z.To; !a.IsReg() || !b.IsReg() || a.Reg().Class() != regalloc.Int || b.Reg().Class() != regalloc.Int {
-		return false
-	}
-	return len(edits) == 3 || edits[3].Point != x.Point || edits[3].Kind != regalloc.Move || edits[3].From != s
-}
-
-// aligned reports whether block bi is the header of a hot loop.
-func (e *Emitter) aligned(bi int) bool {
-	return e.VC.Headers[bi] && !e.VC.In.Blocks[bi].Cold && e.Target.LoopAlign > 1
-}
-
-// measure bounds the offset of each block, so that forward branches can be proved
-// short.
-func (e *Emitter) measure() {
-	in := &e.VC.In
-	e.bound = resize(e.bound, len(in.Blocks)+1)
-	edits := e.Out.Edits
-	at, next := uint64(0), 0
-	for bi := range in.Blocks {
-		blk := &in.Blocks[bi]
-		if e.aligned(bi) {
-			at += uint64(e.Target.LoopAlign - 1)
+		if ed.From == s {
+			if n >= 2 && scratchDead(edits[n+1:], s, ed.Point) {
+				return n + 1
+			}
+			return 0
 		}
-		e.bound[bi] = uint32(min(at, 1<<32-1))
-		for i := blk.Insts.Start; i < blk.Insts.End; i++ {
-			e.OpStart, _ = in.OperandRange(regalloc.Inst(i))
-			at += uint64(e.Target.MaxBytes(e, regalloc.Inst(i)))
+		if !ed.From.IsReg() || ed.From.Reg().Class() != regalloc.Int {
+			return 0
 		}
-		from := next
-		for next < len(edits) && edits[next].Point.Inst() < regalloc.Inst(blk.Insts.End) {
-			next++
-		}
-		at += uint64(next-from) * uint64(e.Target.MaxEdit)
-	}
-	e.bound[len(in.Blocks)] = uint32(min(at, 1<<32-1))
-}
-
-// Distance bounds the number of bytes from the end of the current block to the
-// block to, which must follow; padding in front of to is counted.
-func (e *Emitter) Distance(to int) uint32 {
-	if e.bound[to] == 1<<32-1 {
-		return 1<<32 - 1
-	}
-	return e.bound[to] - e.bound[e.Block+1] + e.pad(e.Block+1)
-}
-
-// pad is the padding that may come in front of block bi but is not between its bound
-// and that of the block before.
-func (e *Emitter) pad(bi int) uint32 {
-	if bi < len(e.VC.Headers) && e.aligned(bi) {
-		return e.Target.LoopAlign - 1
+		hole = ed.From
 	}
 	return 0
+}
+
+// scratchDead reports whether no edit reads s before it is written or an instruction, which may change it,
+// runs: edits after one instruction are followed by those before the next.
+func scratchDead(edits []regalloc.Edit, s regalloc.Allocation, at regalloc.ProgPoint) bool {
+	for i := range edits {
+		ed := &edits[i]
+		next := at.IsAfter() && ed.Point == regalloc.Before(at.Inst()+1)
+		switch {
+		case ed.Point != at && !next:
+			return true
+		case ed.Kind == regalloc.Move && ed.From == s:
+			return false
+		case ed.To == s:
+			return true
+		}
+	}
+	return true
 }
 
 // Allocs are the allocations of the current instruction, and of all that follow.
 func (e *Emitter) Allocs() []regalloc.Allocation { return e.Out.Allocs[e.OpStart:] }
 
-// Succ is the block that edge n of the current block leads to.
+// Succ is the block with code that edge n of the current block leads to.
 func (e *Emitter) Succ(n int) int {
 	in := &e.VC.In
-	return int(in.Edges[in.Blocks[e.Block].Succs.Start+uint32(n)].To)
+	return e.Dest(in.Edges[in.Blocks[e.Block].Succs.Start+uint32(n)].To)
 }
 
-// Label is the label of block b.
+// Dest is block b, or the block with code to which it leads if it has none.
+func (e *Emitter) Dest(b regalloc.Block) int { return int(e.blocks[b].dest) }
+
+// Label is the label of block b, which has code.
 func (e *Emitter) Label(b int) machbuffer.Label { return machbuffer.Label(b) }
 
 // TableLabel is the label of jump table n, for the machine to bind.
 func (e *Emitter) TableLabel(n uint32) machbuffer.Label { return e.tables[n] }
 
-// Table is the blocks of jump table n, the default last.
-func (e *Emitter) Table(n uint32) []uint32 {
+// Table is the blocks of jump table n, the default last; see Dest.
+func (e *Emitter) Table(n uint32) []regalloc.Block {
 	r := e.VC.Tables[n]
 	return e.VC.TableBlocks[r.Start:r.End]
 }

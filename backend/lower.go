@@ -1,6 +1,8 @@
 package backend
 
 import (
+	"math"
+
 	"github.com/waot-project/waot/backend/instance"
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/abi"
@@ -111,8 +113,8 @@ func (l *Lower) reset() {
 	l.noSink = 0
 }
 
-// analyse counts uses, colours instructions, and looks through uextend: an i32
-// is always zero-extended, so that its uextend is the same register.
+// analyse counts uses, colours instructions, and looks through uextend, and ireduce of what fits: an
+// i32 is always zero-extended, so that they are the same register.
 func (l *Lower) analyse() {
 	f := l.F
 	col := uint32(0)
@@ -129,7 +131,7 @@ func (l *Lower) analyse() {
 				continue
 			}
 			l.color[i] = col
-			if d.Op == clif.OpUextend {
+			if d.Op == clif.OpUextend || d.Op == clif.OpIreduce && l.below32(d.ArgA()) {
 				l.canon[d.Result] = l.Resolve(d.ArgA())
 				continue
 			}
@@ -140,6 +142,26 @@ func (l *Lower) analyse() {
 			}
 		}
 	}
+}
+
+// below32 reports whether the i64 v is surely less than 2^32.
+func (l *Lower) below32(v clif.Value) bool {
+	_, d := l.DefInst(v)
+	if d == nil {
+		return false
+	}
+	switch d.Op {
+	case clif.OpUshr:
+		k, ok := l.Iconst(d.ArgB())
+		return ok && d.Type == clif.I64 && k&63 >= 32
+	case clif.OpBand:
+		k, ok := l.Iconst(d.ArgB())
+		return ok && k <= math.MaxUint32
+	case clif.OpLoad:
+		a := d.Access()
+		return a == clif.U8 || a == clif.U16 || a == clif.U32
+	}
+	return false
 }
 
 // countArgs counts the uses in d and in the targets of a terminator.

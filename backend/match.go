@@ -171,7 +171,7 @@ func (l *Lower) JumpTable(edges []uint32) uint32 {
 	succs := l.Order.SuccsOf(l.block)
 	s := uint32(len(l.vc.TableBlocks))
 	for _, e := range edges {
-		l.vc.TableBlocks = append(l.vc.TableBlocks, succs[e].To)
+		l.vc.TableBlocks = append(l.vc.TableBlocks, regalloc.Block(succs[e].To))
 	}
 	l.vc.Tables = append(l.vc.Tables, regalloc.Range{Start: s, End: uint32(len(l.vc.TableBlocks))})
 	return uint32(len(l.vc.Tables) - 1)

@@ -44,14 +44,19 @@ type Target struct {
 	EmitInst func(e *Emitter, i regalloc.Inst)
 	// EmitEdit emits an edit.
 	EmitEdit func(e *Emitter, ed *regalloc.Edit)
-	// EmitSwap exchanges two integer registers, in at most 3*MaxEdit bytes.
+	// EmitSwap exchanges two integer registers, in no more bytes than a move between such.
 	EmitSwap func(e *Emitter, a, b regalloc.PReg)
 	// EmitTable emits jump table n, behind the code.
 	EmitTable func(e *Emitter, n uint32)
-	// MaxBytes bounds the size of the emitted instruction i.
-	MaxBytes func(e *Emitter, i regalloc.Inst) uint32
+	// MaxBytes bounds the size in bytes of the emitted instruction i without the branches of a
+	// terminator; allocs are those of its operands.
+	MaxBytes func(e *Emitter, i regalloc.Inst, allocs []regalloc.Allocation) uint32
 	// MaxEdit bounds the size of an edit, in bytes.
-	MaxEdit uint32
+	MaxEdit func(e *Emitter, ed *regalloc.Edit) uint32
+	// BranchBytes bounds the size in bytes of the branches at the end of the current block, by
+	// Emitter.Distance and Emitter.DistanceBack; it is at most MaxBranches.
+	BranchBytes func(e *Emitter) uint32
+	MaxBranches uint32
 	// AppendInst appends the text of an instruction for dumps; operands are
 	// virtual registers, or, where allocs is not empty, allocations.
 	AppendInst func(dst []byte, inst *Inst, ops []regalloc.Operand, allocs []regalloc.Allocation) []byte

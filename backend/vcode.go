@@ -16,7 +16,7 @@ type VCode struct {
 	Consts []PoolConst
 	// Tables are the jump tables, ranges of TableBlocks.
 	Tables      []regalloc.Range
-	TableBlocks []uint32
+	TableBlocks []regalloc.Block
 	// LocalBytes and OutArgBytes are the sizes of the frame's area of hidden results and of
 	// the outgoing argument area.
 	LocalBytes, OutArgBytes int

@@ -58,6 +58,8 @@ type blockInfo struct {
 	// inEdges is the number of edges to the block; inEdge is the last of them.
 	inEdges, inEdge uint32
 	seen, dirty     bool
+	// after: inEdge comes from the block before.
+	after bool
 }
 
 // New returns an empty context.
@@ -99,14 +101,20 @@ func (c *Checker) run(opt Options) *Error {
 	return nil
 }
 
-// verify visits each block once, with the output's claims.
+// verify visits each block once, with the output's claims, or with the state
+// of the block before where that is all there is.
 func (c *Checker) verify() *Error {
 	if err := c.resolveClaims(); err != nil {
 		return err
 	}
 	for b := range c.in.Blocks {
 		b := regalloc.Block(b)
-		if err := c.visit(b, c.claimsOf(b)); err != nil {
+		if c.continues(b) {
+			c.block = b
+		} else if err := c.begin(b, c.claimsOf(b)); err != nil {
+			return err
+		}
+		if err := c.visit(b); err != nil {
 			return err
 		}
 		for _, e := range c.in.SuccsOf(b) {
@@ -118,12 +126,15 @@ func (c *Checker) verify() *Error {
 	return nil
 }
 
-// visit runs the code of block b from the entry state given.
-func (c *Checker) visit(b regalloc.Block, entries []entry) *Error {
-	c.begin(b)
-	if err := c.enter(entries); err != nil {
-		return err
-	}
+// continues reports whether b goes on with the state of the block before it:
+// that is the only way to b, so that parameters have the names of what is
+// passed, and nothing is claimed.
+func (c *Checker) continues(b regalloc.Block) bool {
+	return c.blocks[b].inEdges == 1 && c.blocks[b].after && len(c.claimsOf(b)) == 0
+}
+
+// visit runs the code of block b from the state at hand.
+func (c *Checker) visit(b regalloc.Block) *Error {
 	edits := c.out.Edits[c.blocks[b].edit:]
 	maps := c.out.StackMaps[c.blocks[b].stackMap:]
 	r := c.in.Blocks[b].Insts

@@ -93,7 +93,10 @@
 // E_T is the entry state of T. E_entry = {}, whatever the output claims. By
 // default E_T is the output's claim, an untrusted one: each block is visited
 // once with its claim as the state, each edge is checked against the claim at
-// its end, and by induction over the length of a path the claims are true. With
+// its end, and by induction over the length of a path the claims are true. Where
+// nothing is claimed of a T whose only incoming edge is from the block before
+// it, E_T is S itself: the parameters of T have the names of their arguments, so
+// this is the greatest solution of the formula. With
 // Options.Fixpoint the claims are not looked at and E is the greatest solution
 // of the same formula. Every E that the claims can pass with is below that one,
 // so a fixpoint error implies a claim error.

@@ -142,7 +142,10 @@ func (c *Checker) solve() *Error {
 				continue
 			}
 			c.blocks[b].dirty = false
-			if err := c.visit(regalloc.Block(b), c.own[b]); err != nil {
+			if err := c.begin(regalloc.Block(b), c.own[b]); err != nil {
+				return err
+			}
+			if err := c.visit(regalloc.Block(b)); err != nil {
 				return err
 			}
 			for _, e := range c.in.SuccsOf(regalloc.Block(b)) {

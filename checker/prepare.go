@@ -190,6 +190,7 @@ func (c *Checker) checkEdgesOf(b regalloc.Block) *Error {
 		}
 		c.blocks[e.To].inEdges++
 		c.blocks[e.To].inEdge = k
+		c.blocks[e.To].after = e.To == b+1
 	}
 	return nil
 }

@@ -610,3 +610,48 @@ func BenchmarkCheck(b *testing.B) {
 		})
 	}
 }
+
+// TestContinuedBlock: of a block whose only way in is from the block before,
+// nothing needs to be claimed; of others, what they use does.
+func TestContinuedBlock(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		reader int // which of the three blocks after the entry reads
+		join   bool
+		at     loc
+		rule   checker.Rule
+	}{
+		{"next", 1, false, r(0), 0},
+		{"next but elsewhere", 1, false, r(1), checker.RuleUse},
+		{"not next", 2, false, r(0), checker.RuleUse},
+		{"two ways", 3, true, r(0), checker.RuleUse},
+		{"after another", 3, false, r(0), checker.RuleUse},
+	} {
+		c := &code{}
+		v := c.vreg(0)
+		b := []*genBlock{c.block(), c.block(), c.block(), c.block()}
+		c.add(b[0], 0, 0, []operand{def(v)}, r(0))
+		c.add(b[0], regalloc.IsTerminator, 0, nil)
+		b[0].succs = []genEdge{{b[1], nil}, {b[2], nil}}
+		b[2].succs = []genEdge{{b[3], nil}}
+		if test.join {
+			b[1].succs = []genEdge{{b[3], nil}}
+		}
+		for k := 1; k < 4; k++ {
+			if k == test.reader {
+				c.add(b[k], 0, 0, []operand{use(v, regalloc.Reg)}, test.at)
+			}
+			if len(b[k].succs) > 0 {
+				c.add(b[k], regalloc.IsTerminator, 0, nil)
+			} else {
+				c.ret(b[k], nil)
+			}
+		}
+		c.finish()
+		err := checker.New().Check(c.in, testEnv(), c.out, checker.Options{})
+		var e *checker.Error
+		if errors.As(err, &e); (err == nil) != (test.rule == 0) || e != nil && e.Rule != test.rule {
+			t.Errorf("%s: %v", test.name, err)
+		}
+	}
+}

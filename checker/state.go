@@ -47,8 +47,8 @@ type entry struct{ loc, name uint32 }
 // words is the number of memory words that a value of this name needs.
 func words(name uint32) uint32 { return 1 + name>>30&1 }
 
-// begin starts the visit of a block with nothing known.
-func (c *Checker) begin(b regalloc.Block) {
+// begin makes the entries, and nothing else, the state at the start of block b.
+func (c *Checker) begin(b regalloc.Block, entries []entry) *Error {
 	if c.clock > 1<<31 {
 		// Times are compared, so when they run out everything is forgotten.
 		clear(c.locs)
@@ -62,6 +62,7 @@ func (c *Checker) begin(b regalloc.Block) {
 	c.block, c.start, c.known = b, c.clock, 0
 	c.oldest = [2]uint32{c.clock, c.clock}
 	c.sets, c.elems = c.sets[:0], c.elems[:0]
+	return c.enter(entries)
 }
 
 // holds reports whether location loc holds the value name, all of it. That the
@@ -141,7 +142,7 @@ func (c *Checker) eraseRegs(set regalloc.PRegSet) {
 	c.known &^= set
 }
 
-// enter makes the entries the state at the start of a block. Entries are valid
+// enter adds the entries to an empty state. Entries are valid
 // locations for their names.
 func (c *Checker) enter(entries []entry) *Error {
 	locs, start := c.locs, c.start

@@ -117,6 +117,8 @@ const (
 	OpIadd
 	OpIsub
 	OpImul
+	OpUmulhi
+	OpSmulhi
 	OpUdiv
 	OpSdiv
 	OpUrem
@@ -253,13 +255,16 @@ var opInfos = [NumOpcodes]OpInfo{
 	OpIadd: comm("iadd", "int"),
 	OpIsub: bin("isub", "int"),
 	OpImul: comm("imul", "int"),
-	OpUdiv: with(bin("udiv", "int"), CanTrap), // traps integer_divide_by_zero
-	OpSdiv: with(bin("sdiv", "int"), CanTrap), // and integer_overflow
-	OpUrem: with(bin("urem", "int"), CanTrap),
-	OpSrem: with(bin("srem", "int"), CanTrap), // smallest % -1 is 0
-	OpBand: comm("band", "int"),
-	OpBor:  comm("bor", "int"),
-	OpBxor: comm("bxor", "int"),
+	// The high half of the product of 64-bit numbers without and with sign.
+	OpUmulhi: comm("umulhi", "i64"),
+	OpSmulhi: comm("smulhi", "i64"),
+	OpUdiv:   with(bin("udiv", "int"), CanTrap), // traps integer_divide_by_zero
+	OpSdiv:   with(bin("sdiv", "int"), CanTrap), // and integer_overflow
+	OpUrem:   with(bin("urem", "int"), CanTrap),
+	OpSrem:   with(bin("srem", "int"), CanTrap), // smallest % -1 is 0
+	OpBand:   comm("band", "int"),
+	OpBor:    comm("bor", "int"),
+	OpBxor:   comm("bxor", "int"),
 	// Shifts and rotations take the amount, of the same type, modulo the width.
 	OpIshl:    bin("ishl", "int"),
 	OpUshr:    bin("ushr", "int"),

@@ -104,12 +104,7 @@ func (r *Result) WriteELF(w io.Writer) error { return r.Object.WriteELF(w) }
 
 // Module compiles a module. See the package comment for errors.
 func Module(wasm []byte, o Options) (*Result, error) {
-	if o.Jobs <= 0 {
-		o.Jobs = runtime.GOMAXPROCS(0)
-	}
-	if o.Name == "" {
-		o.Name = "module"
-	}
+	o.setDefaults()
 	cfg := validate.Config{Features: o.Features}
 	wm, err := validate.Module(wasm, cfg)
 	if err != nil {
@@ -124,12 +119,45 @@ func Module(wasm []byte, o Options) (*Result, error) {
 		return nil, err
 	}
 	d := &driver{opt: o, target: target, wm: wm, cm: translate.Module(wm, wm.DecodeNames())}
+	r, err := d.module()
+	if err != nil {
+		return nil, validate.Reason(wasm, err)
+	}
+	return r, nil
+}
+
+func (o *Options) setDefaults() {
+	if o.Jobs <= 0 {
+		o.Jobs = runtime.GOMAXPROCS(0)
+	}
+	if o.Name == "" {
+		o.Name = "module"
+	}
+}
+
+// Bodies gives the bodies of a module's defined functions, the init function included.
+type Bodies func(clif.FuncIndex) (*clif.Func, error)
+
+// CLIF compiles a module that is given as CLIF, whose functions satisfy the verifier. The mid-end
+// changes the bodies, unless OptLevel is opt.O0. Options.Jobs workers call body.
+func CLIF(m *clif.Module, body Bodies, o Options) (*Result, error) {
+	o.setDefaults()
+	target, err := targetFor(o.CPU)
+	if err != nil {
+		return nil, err
+	}
+	d := &driver{opt: o, target: target, body: body, cm: m}
+	return d.module()
+}
+
+// module compiles all functions and links them.
+func (d *driver) module() (*Result, error) {
 	if err := checkSizes(d.cm); err != nil {
 		return nil, err
 	}
 	d.layout = instance.New(d.cm)
 	if err := d.run(); err != nil {
-		return nil, validate.Reason(wasm, err)
+		return nil, err
 	}
 	return d.link()
 }

@@ -6,7 +6,7 @@
 // Place in the pipeline: on top of everything that compiles; below the
 // command and the Go API. Hosts do not need it to load a ready object.
 //
-// Input: the bytes of a Wasm module, and Options.
+// Input: the bytes of a Wasm module, or a module in CLIF, and Options.
 // Output: a Result with an objfile.Object and the metadata, or an error:
 // *wasmfront.Error for an invalid module, *FuncError for a function that cannot be
 // compiled. Both, and every byte of the object, depend on module and options only, not on the

@@ -58,8 +58,11 @@ func (d *driver) link() (*Result, error) {
 	l.addRecord()
 	l.finish()
 	r := &Result{Object: l.o, Meta: l.m}
-	r.Stats = Stats{Funcs: len(d.order), WasmBytes: len(d.wm.Bytes), Text: len(l.text), Rodata: len(l.rodata),
+	r.Stats = Stats{Funcs: len(d.order), Text: len(l.text), Rodata: len(l.rodata),
 		Data: len(l.data), Types: len(d.layout.TypeSlots())}
+	if d.wm != nil {
+		r.Stats.WasmBytes = len(d.wm.Bytes)
+	}
 	for _, w := range d.workers {
 		r.Stats.Translate += w.translate
 		r.Stats.Optimize += w.optimize

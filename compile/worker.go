@@ -22,7 +22,8 @@ import (
 type driver struct {
 	opt    Options
 	target *machine
-	wm     *wasmfront.Module
+	wm     *wasmfront.Module // nil for a module given as CLIF
+	body   Bodies            // nil for a Wasm module
 	cm     *clif.Module
 	layout *instance.Layout
 	order  []uint32 // functions, the largest first
@@ -95,6 +96,9 @@ func (d *driver) run() error {
 // the large ones is last.
 func (d *driver) sort() {
 	size := func(i uint32) int {
+		if d.wm == nil {
+			return 0
+		}
 		if i == uint32(d.cm.InitFunc()) {
 			return 8 * (len(d.cm.Globals) + len(d.cm.Datas) + len(d.cm.Elems))
 		}
@@ -128,7 +132,9 @@ type worker struct {
 func (w *worker) reset() {
 	d := w.d
 	w.f = clif.Func{}
-	w.tr = translate.New(d.wm, d.cm)
+	if d.wm != nil {
+		w.tr = translate.New(d.wm, d.cm)
+	}
 	w.opt = opt.Optimizer{}
 	if d.opt.Verify || d.opt.AfterPass != nil {
 		w.opt.After = func(p *opt.Pass, f *clif.Func) error { return w.after(p.Name) }
@@ -199,9 +205,7 @@ func (w *worker) guarded(i uint32) (err error) {
 func (w *worker) function(i uint32) error {
 	start := time.Now()
 	w.stage = "translate"
-	if clif.FuncIndex(i) == w.d.cm.InitFunc() {
-		w.tr.Init(&w.f)
-	} else if err := w.tr.Func(&w.f, i); err != nil {
+	if err := w.produce(clif.FuncIndex(i)); err != nil {
 		return err
 	}
 	if i > w.d.failed.n.Load() {
@@ -232,6 +236,22 @@ func (w *worker) function(i uint32) error {
 	w.keep(i, code)
 	w.backend += time.Since(generate)
 	return nil
+}
+
+// produce makes f function i as it is before the mid-end.
+func (w *worker) produce(i clif.FuncIndex) error {
+	switch {
+	case w.d.body != nil:
+		f, err := w.d.body(i)
+		if err == nil {
+			w.f = *f
+		}
+		return err
+	case i == w.d.cm.InitFunc():
+		w.tr.Init(&w.f)
+		return nil
+	}
+	return w.tr.Func(&w.f, uint32(i))
 }
 
 // maxBytes bounds sections, so that relative addresses fit in 32 bits with room for all

@@ -467,7 +467,8 @@ type Output struct {
 	// StackMaps has exactly one entry for each safepoint, in order of Inst.
 	StackMaps     []StackMap
 	StackMapSlots []uint32
-	// Claims of block b are Claims[ClaimEnd[b-1]:ClaimEnd[b]].
+	// Claims of block b are Claims[ClaimEnd[b-1]:ClaimEnd[b]]. A block whose only
+	// incoming edge is from the block just before it needs none.
 	Claims   []Claim
 	ClaimEnd []uint32
 	// Used is every register that an allocation or edit writes.

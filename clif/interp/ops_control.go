@@ -15,6 +15,8 @@ var ops = [clif.NumOpcodes]func(*machine, *clif.InstData){
 	clif.OpIadd:          opIadd,
 	clif.OpIsub:          opIsub,
 	clif.OpImul:          opImul,
+	clif.OpUmulhi:        opUmulhi,
+	clif.OpSmulhi:        opSmulhi,
 	clif.OpUdiv:          opUdiv,
 	clif.OpSdiv:          opSdiv,
 	clif.OpUrem:          opUrem,

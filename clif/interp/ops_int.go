@@ -57,6 +57,18 @@ func opIshl(m *machine, d *clif.InstData) { m.set(d, m.a(d)<<m.amount(d)) }
 func opUshr(m *machine, d *clif.InstData) { m.set(d, m.a(d)>>m.amount(d)) }
 func opSshr(m *machine, d *clif.InstData) { m.set(d, uint64(signed(d, m.a(d))>>m.amount(d))) }
 
+func opUmulhi(m *machine, d *clif.InstData) {
+	hi, _ := bits.Mul64(m.a(d), m.b(d))
+	m.set(d, hi)
+}
+
+func opSmulhi(m *machine, d *clif.InstData) {
+	x, y := m.a(d), m.b(d)
+	hi, _ := bits.Mul64(x, y)
+	// A number with the sign bit set is 2^64 less than it is without sign.
+	m.set(d, hi-uint64(int64(x)>>63)&y-uint64(int64(y)>>63)&x)
+}
+
 // divisor is the second operand of a division, or a trap.
 func (m *machine) divisor(d *clif.InstData) (y uint64, ok bool) {
 	if y = m.b(d); y == 0 {

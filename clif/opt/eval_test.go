@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"testing"
 
 	"github.com/waot-project/waot/clif"
@@ -97,11 +98,14 @@ func (w *world) call(t testing.TB, args []uint64) string {
 	if err != nil && !errors.As(err, &trap) {
 		t.Fatal(err)
 	}
-	s := fmt.Sprintf("%#x", results)
 	if trap != nil {
-		s = "trap " + trap.Code.String()
+		return "trap " + trap.Code.String()
 	}
-	return s
+	var s []byte
+	for _, x := range results {
+		s = strconv.AppendUint(append(s, ' '), x, 16)
+	}
+	return string(s)
 }
 
 // state is what the instance holds.
@@ -162,7 +166,7 @@ func emitConst(b *clif.Builder, t clif.Type, x uint64) clif.Value {
 	if t.IsInt() {
 		return b.Iconst(t, x)
 	}
-	return b.Fconst(t, x)
+	return b.Fconst(t, x&(^uint64(0)>>(64-t.Bits())))
 }
 
 // pureOp is an opcode at a type: an operation on values only.
@@ -275,7 +279,7 @@ func TestSingle(t *testing.T) {
 			return xs
 		}
 		var some []uint64
-		for range 4 {
+		for range 6 {
 			some = append(some, xs[r.IntN(len(xs))])
 		}
 		return some
@@ -286,11 +290,12 @@ func TestSingle(t *testing.T) {
 			var args func(i int, chosen []uint64)
 			args = func(i int, chosen []uint64) {
 				if i < n {
-					for _, x := range pick(p.args[i], n < 3 && (mask == 0 || i == 0 || n == 1 || mask>>i&1 != 0)) {
+					if mask>>i&1 == 0 { // the values are arguments of one function
+						args(i+1, append(chosen[:i:i], 0))
+						return
+					}
+					for _, x := range pick(p.args[i], n == 1 || n == 2 && mask != 3) {
 						args(i+1, append(chosen[:i:i], x))
-						if mask == 0 {
-							break // one function does for all values
-						}
 					}
 					return
 				}

@@ -56,6 +56,11 @@ func eval(op clif.Opcode, t clif.Type, x, y uint64) (r uint64, ok bool) {
 		r = x - y
 	case clif.OpImul:
 		r = x * y
+	case clif.OpUmulhi:
+		r, _ = bits.Mul64(x, y)
+	case clif.OpSmulhi:
+		r, _ = bits.Mul64(x, y)
+		r -= uint64(int64(x)>>63)&y + uint64(int64(y)>>63)&x
 	case clif.OpBand:
 		r = x & y
 	case clif.OpBor:

@@ -11,7 +11,7 @@ import (
 // ruleTable is the rules by opcode. It is a function, not a variable, because
 // rules make instructions, to which rules apply.
 func ruleTable() (r [clif.NumOpcodes]rule) {
-	for _, op := range [...]clif.Opcode{clif.OpIadd, clif.OpIsub, clif.OpImul, clif.OpUdiv, clif.OpSdiv,
+	for _, op := range [...]clif.Opcode{clif.OpIadd, clif.OpIsub, clif.OpImul, clif.OpUmulhi, clif.OpSmulhi, clif.OpUdiv, clif.OpSdiv,
 		clif.OpUrem, clif.OpSrem, clif.OpBand, clif.OpBor, clif.OpBxor} {
 		r[op] = ruleBinary
 	}

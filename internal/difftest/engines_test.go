@@ -15,6 +15,7 @@ import (
 	"github.com/waot-project/waot/clif/interp"
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/internal/wasmgen"
 	"github.com/waot-project/waot/spectest"
 )
@@ -24,6 +25,7 @@ type outcome struct {
 	start   string // why instantiation failed
 	calls   []string
 	host    []uint64 // arguments of the calls of the host
+	again   []string // calls that the host made meanwhile
 	globals []uint64
 	memory  []byte
 }
@@ -42,6 +44,9 @@ func (o *outcome) diff(want *outcome) string {
 	if !slices.Equal(o.host, want.host) {
 		return fmt.Sprintf("calls of the host: %x, want %x", o.host, want.host)
 	}
+	if !slices.Equal(o.again, want.again) {
+		return fmt.Sprintf("calls by the host: %q, want %q", o.again, want.again)
+	}
 	if !slices.Equal(o.globals, want.globals) {
 		return fmt.Sprintf("globals: %x, want %x", o.globals, want.globals)
 	}
@@ -58,8 +63,40 @@ func (o *outcome) diff(want *outcome) string {
 	return ""
 }
 
-// answer is what the host function returns.
-func answer(x uint64) uint64 { return x*0x9e3779b97f4a7c15 ^ x>>7 }
+// guest is what the host can do with a program while the program calls it.
+type guest struct {
+	depth  int // of the host within itself
+	call   func(*wasmgen.Call) string
+	memory func() []byte
+	global func(name string, bits uint64)
+}
+
+// react is the host function: it notes the call, and may change memory and globals behind
+// the back of the code, or call into it again. It gives the result.
+func (g *guest) react(p *program, o *outcome, x uint64) uint64 {
+	o.host = append(o.host, x)
+	a := x*0x9e3779b97f4a7c15 ^ x>>7
+	if g.call == nil {
+		return a
+	}
+	switch pick := a >> 20; a >> 60 {
+	case 0, 1, 2:
+		if m := g.memory(); len(m) > 0 {
+			m[x%uint64(min(len(m), 512))] ^= byte(pick)
+		}
+	case 3, 4, 5:
+		if n := uint64(len(p.Globals)); n > 0 {
+			g.global(p.Globals[pick%n], a)
+		}
+	case 6, 7, 8:
+		if g.depth < 2 {
+			g.depth++
+			o.again = append(o.again, g.call(&p.Calls[pick%uint64(len(p.Calls))]))
+			g.depth--
+		}
+	}
+	return a
+}
 
 // trapWords are a trap's words, as far as wazero tells them apart.
 func trapWords(code abi.TrapCode) string {
@@ -80,12 +117,9 @@ func runEngine(e spectest.Engine, p *program) (*outcome, error) {
 		return nil, err
 	}
 	defer s.Close()
-	o := &outcome{}
+	o, g := &outcome{}, &guest{}
 	note, err := s.NewFunc(clif.Signature{Params: []clif.Type{clif.I64}, Results: []clif.Type{clif.I64}},
-		func(args, results []uint64) {
-			o.host = append(o.host, args[0])
-			results[0] = answer(args[0])
-		})
+		func(args, results []uint64) { results[0] = g.react(p, o, args[0]) })
 	if err != nil {
 		return nil, err
 	}
@@ -106,41 +140,70 @@ func runEngine(e spectest.Engine, p *program) (*outcome, error) {
 		o.start, err = trapOf(err)
 		return o, err
 	}
+	var failed error
+	g.memory = func() []byte { return memoryOf(inst) }
+	g.global = func(name string, bits uint64) { setGlobal(inst, name, bits) }
+	g.call = func(c *wasmgen.Call) string {
+		values, err := inst.Invoke(c.Export, c.Args)
+		if err != nil {
+			text, err := trapOf(err)
+			failed = errors.Join(failed, err)
+			return text
+		}
+		bits := make([]uint64, len(values))
+		for n := range values {
+			bits[n] = values[n].Bits
+		}
+		return callText(c, bits, false)
+	}
 	for i := range p.Calls {
-		c := &p.Calls[i]
 		if _, err := inst.Invoke("reset", nil); err != nil {
 			return nil, err
 		}
-		values, err := inst.Invoke(c.Export, c.Args)
-		var text string
-		if err != nil {
-			if text, err = trapOf(err); err != nil {
-				return nil, fmt.Errorf("%s: %w", c.Export, err)
-			}
-		} else {
-			bits := make([]uint64, len(values))
-			for n := range values {
-				bits[n] = values[n].Bits
-			}
-			text = callText(c, bits, false)
+		o.calls = append(o.calls, g.call(&p.Calls[i]))
+		if failed != nil {
+			return nil, fmt.Errorf("%s: %w", p.Calls[i].Export, failed)
 		}
-		o.calls = append(o.calls, text)
 	}
 	for _, g := range p.Globals {
 		v, err := inst.Get(g)
 		if err != nil {
 			return nil, err
 		}
-		o.globals = append(o.globals, v.Bits)
+		t := map[clif.Type]byte{clif.F32: 'f', clif.F64: 'd'}[v.Type]
+		o.globals = append(o.globals, anyNaN(t, v.Bits))
 	}
+	o.memory = bytes.Clone(memoryOf(inst))
+	return o, nil
+}
+
+func memoryOf(inst spectest.Instance) []byte {
 	m, _ := inst.Export("memory")
 	switch m := m.(type) {
 	case *inproc.Memory:
-		o.memory = bytes.Clone(m.Bytes())
+		return m.Bytes()
 	case *interp.Memory:
-		o.memory = m.Data
+		return m.Data
 	}
-	return o, nil
+	return nil
+}
+
+func setGlobal(inst spectest.Instance, name string, bits uint64) {
+	x, _ := inst.Export(name)
+	switch x := x.(type) {
+	case *inproc.Global:
+		if t := x.Type(); t == meta.I32 || t == meta.F32 {
+			bits = uint64(uint32(bits))
+		}
+		if err := x.Set(bits); err != nil {
+			panic(err)
+		}
+	case *interp.Global:
+		if x.Type == clif.I32 || x.Type == clif.F32 {
+			bits = uint64(uint32(bits))
+		}
+		x.Bits = bits
+	}
 }
 
 // trapOf is the words of a trap, or else err itself.
@@ -162,11 +225,8 @@ type program struct {
 func runWazero(ctx context.Context, p *program) (*outcome, error) {
 	rt := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter().WithCoreFeatures(api.CoreFeaturesV2))
 	defer rt.Close(ctx)
-	o := &outcome{}
-	note := api.GoFunc(func(_ context.Context, stack []uint64) {
-		o.host = append(o.host, stack[0])
-		stack[0] = answer(stack[0])
-	})
+	o, g := &outcome{}, &guest{}
+	note := api.GoFunc(func(_ context.Context, stack []uint64) { stack[0] = g.react(p, o, stack[0]) })
 	i64 := []api.ValueType{api.ValueTypeI64}
 	b := rt.NewHostModuleBuilder("host")
 	b.NewFunctionBuilder().WithGoFunction(note, i64, i64).Export("note")
@@ -181,35 +241,51 @@ func runWazero(ctx context.Context, p *program) (*outcome, error) {
 		o.start, err = wazeroTrap(err)
 		return o, err
 	}
+	var failed error
+	g.memory = func() []byte {
+		m, _ := mod.Memory().Read(0, mod.Memory().Size())
+		return m
+	}
+	g.global = func(name string, bits uint64) {
+		x := mod.ExportedGlobal(name).(api.MutableGlobal)
+		if t := x.Type(); t == api.ValueTypeI32 || t == api.ValueTypeF32 {
+			bits = uint64(uint32(bits))
+		}
+		x.Set(bits)
+	}
+	g.call = func(c *wasmgen.Call) string {
+		results, err := mod.ExportedFunction(c.Export).Call(ctx, c.Args...)
+		if err != nil {
+			text, err := wazeroTrap(err)
+			failed = errors.Join(failed, err)
+			return text
+		}
+		return callText(c, results, true)
+	}
 	reset := mod.ExportedFunction("reset")
 	for i := range p.Calls {
-		c := &p.Calls[i]
 		if _, err := reset.Call(ctx); err != nil {
 			return nil, err
 		}
-		results, err := mod.ExportedFunction(c.Export).Call(ctx, c.Args...)
-		var text string
-		if err != nil {
-			if text, err = wazeroTrap(err); err != nil {
-				return nil, fmt.Errorf("%s: %w", c.Export, err)
-			}
-		} else {
-			text = callText(c, results, true)
+		o.calls = append(o.calls, g.call(&p.Calls[i]))
+		if failed != nil {
+			return nil, fmt.Errorf("%s: %w", p.Calls[i].Export, failed)
 		}
-		o.calls = append(o.calls, text)
 	}
 	for _, g := range p.Globals {
 		global := mod.ExportedGlobal(g)
 		v := global.Get()
-		if t := global.Type(); t == api.ValueTypeI32 || t == api.ValueTypeF32 {
+		switch global.Type() {
+		case api.ValueTypeI32:
 			v = uint64(uint32(v))
+		case api.ValueTypeF32:
+			v = anyNaN('f', uint64(uint32(v)))
+		case api.ValueTypeF64:
+			v = anyNaN('d', v)
 		}
 		o.globals = append(o.globals, v)
 	}
-	if m := mod.Memory(); m != nil {
-		view, _ := m.Read(0, m.Size())
-		o.memory = bytes.Clone(view)
-	}
+	o.memory = bytes.Clone(g.memory())
 	return o, nil
 }
 
@@ -230,7 +306,18 @@ func callText(c *wasmgen.Call, results []uint64, clean bool) string {
 		if clean && (c.Results[i] == 'i' || c.Results[i] == 'f') {
 			r = uint64(uint32(r))
 		}
-		s += fmt.Sprintf(" %c:%x", c.Results[i], r)
+		s += fmt.Sprintf(" %c:%x", c.Results[i], anyNaN(c.Results[i], r))
 	}
 	return c.Export + s
+}
+
+// anyNaN makes one NaN of all: generated programs do not depend on which it is.
+func anyNaN(t byte, bits uint64) uint64 {
+	switch {
+	case t == 'f' && bits&0x7FFFFFFF > 0x7F800000 && bits>>32 == 0:
+		return 0x7FC00000
+	case t == 'd' && bits&(1<<63-1) > 0x7FF<<52:
+		return 0x7FF8 << 48
+	}
+	return bits
 }

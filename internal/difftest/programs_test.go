@@ -18,6 +18,7 @@ import (
 
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/host/wasirun"
 	"github.com/waot-project/waot/wasi"
@@ -114,7 +115,11 @@ func runProgram(t *testing.T, path string, wasm []byte, m *wasmfront.Module) int
 	t.Parallel()
 	ctx := context.Background()
 	all := planRuns(path, m)
-	dirs := sandbox(t)
+	var dirs []wasirun.Dir
+	if len(m.Imports) > 0 {
+		dirs = sandbox(t)
+	}
+	var images []*inproc.Image
 	for _, level := range []opt.Level{opt.O0, opt.O1} {
 		img, err := image(wasm, level)
 		var invalid *wasmfront.Error
@@ -124,13 +129,18 @@ func runProgram(t *testing.T, path string, wasm []byte, m *wasmfront.Module) int
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i := range all {
-			r := &all[i]
-			r.dirs = dirs
-			want, err := r.wazero(ctx, wasm, wazero.NewRuntimeConfigCompiler())
-			if err != nil {
-				t.Fatalf("%v: wazero: %v", r, err)
-			}
+		images = append(images, img)
+	}
+	cache := wazero.NewCompilationCache()
+	defer cache.Close(ctx)
+	for i := range all {
+		r := &all[i]
+		r.dirs = dirs
+		want, err := r.wazero(ctx, wasm, wazero.NewRuntimeConfigCompiler().WithCompilationCache(cache))
+		if err != nil {
+			t.Fatalf("%v: wazero: %v", r, err)
+		}
+		for level, img := range images {
 			got, err := r.native(img)
 			if err != nil {
 				t.Fatalf("O%d: %v: %v", level, r, err)

@@ -2,6 +2,7 @@ package difftest
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/waot-project/waot/clif/opt"
+	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/internal/wasmgen"
 	"github.com/waot-project/waot/spectest"
 	"github.com/waot-project/waot/spectest/interpengine"
@@ -21,7 +23,7 @@ import (
 
 var (
 	seedFlag  = flag.Uint64("seed", 0, "first seed of the random modules")
-	countFlag = flag.Uint64("modules", 2000, "number of random modules")
+	countFlag = flag.Uint64("modules", 1500, "number of random modules")
 	sizeFlag  = flag.Int("size", 0, "operators in a function; 0 means different ones")
 	saveFlag  = flag.String("save", "", "write modules that fail to this directory")
 )
@@ -32,9 +34,10 @@ func TestRandom(t *testing.T) {
 	if testing.Short() {
 		count = min(count, 200)
 	}
+	list := engines()
 	start := time.Now()
 	var next atomic.Uint64
-	var failed, traps, results atomic.Int32
+	var failed, traps, results, again atomic.Int32
 	next.Store(*seedFlag)
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
@@ -45,13 +48,14 @@ func TestRandom(t *testing.T) {
 					return
 				}
 				p := generate(seed)
-				want, err := compareProgram(p)
+				want, err := compareProgram(p, list)
 				if err != nil {
 					failed.Add(1)
 					t.Errorf("seed %d: %v", seed, err)
 					save(t, seed, p)
 				}
 				if want != nil {
+					again.Add(int32(len(want.again)))
 					for _, c := range want.calls {
 						if c[0] == 't' {
 							traps.Add(1)
@@ -64,12 +68,13 @@ func TestRandom(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	t.Logf("%d modules, %d calls with results, %d traps, %v", count, results.Load(), traps.Load(), time.Since(start))
+	t.Logf("%d modules, %d calls with results, %d traps, %d calls by the host, %v",
+		count, results.Load(), traps.Load(), again.Load(), time.Since(start))
 }
 
 // generate makes the program of a seed; configurations take turns.
 func generate(seed uint64) *program {
-	cfg := wasmgen.Config{Size: *sizeFlag, NoTraps: seed%3 != 0}
+	cfg := wasmgen.Config{Size: *sizeFlag, NoTraps: seed%3 != 0, LateNaNs: seed%4 > 1}
 	if cfg.Size == 0 {
 		cfg.Size = []int{20, 60, 120, 120, 250}[seed/3%5]
 	}
@@ -83,12 +88,12 @@ func generate(seed uint64) *program {
 
 // compareProgram runs a program under all engines. It returns the judge's
 // outcome, nil if it has none.
-func compareProgram(p *program) (want *outcome, err error) {
+func compareProgram(p *program, list []spectest.Engine) (want *outcome, err error) {
 	want, err = runWazero(context.Background(), p)
 	if err != nil {
 		return nil, fmt.Errorf("wazero: %w", err)
 	}
-	for _, e := range []spectest.Engine{nativeengine.New(opt.O0), nativeengine.New(opt.O1), &interpengine.Engine{}} {
+	for _, e := range list {
 		got, err := runEngine(e, p)
 		if err != nil {
 			return want, fmt.Errorf("%s: %w", e.Name(), err)
@@ -98,6 +103,21 @@ func compareProgram(p *program) (want *outcome, err error) {
 		}
 	}
 	return want, nil
+}
+
+// engines are what is under test.
+func engines() []spectest.Engine {
+	list := []spectest.Engine{nativeengine.New(opt.O0), nativeengine.New(opt.O1), &interpengine.Engine{}}
+	v3 := nativeengine.New(opt.O1)
+	v3.Options.CPU, v3.Options.Fixpoint = "x86-64-v3", true
+	if s, err := v3.NewStore(); err == nil {
+		defer s.Close()
+		var cpu *inproc.CPUError
+		if _, err := s.Compile([]byte("\x00asm\x01\x00\x00\x00")); !errors.As(err, &cpu) {
+			list = append(list, v3)
+		}
+	}
+	return list
 }
 
 func save(t *testing.T, seed uint64, p *program) {

@@ -300,6 +300,16 @@ func choosesNaN(op wasmfront.Opcode) bool {
 	return out == "f" || out == "d"
 }
 
+// showsNaN reports whether the result of op, unless it is a NaN, depends on the bits
+// of a NaN on top of the stack.
+func showsNaN(op wasmfront.Opcode) bool {
+	switch op {
+	case wasmfront.OpF32Copysign, wasmfront.OpF64Copysign, wasmfront.OpI32ReinterpretF32, wasmfront.OpI64ReinterpretF64:
+		return true
+	}
+	return false
+}
+
 func (f *fgen) numeric(t byte) {
 	op := numeric[t][f.r.IntN(len(numeric[t]))]
 	in, _, _ := strings.Cut(op.Info().Sig, ":")
@@ -311,8 +321,11 @@ func (f *fgen) numeric(t byte) {
 	if divides(op) && (f.cfg.NoTraps || !f.chance(8)) {
 		f.safeDivisor(in[1])
 	}
+	if f.cfg.LateNaNs && showsNaN(op) {
+		f.canonical(in[len(in)-1])
+	}
 	f.op(op)
-	if !f.cfg.RawNaNs && choosesNaN(op) {
+	if !f.cfg.RawNaNs && !f.cfg.LateNaNs && choosesNaN(op) {
 		f.canonical(t)
 	}
 }

@@ -15,6 +15,9 @@ type Config struct {
 	// that may choose the bits of a NaN is followed by code that makes it the
 	// canonical one, so that all engines must agree on all bits.
 	RawNaNs bool
+	// LateNaNs does that only in front of operations that would show the bits to
+	// integers. Results of type f32 and f64, and such globals, may then be any NaN.
+	LateNaNs bool
 	// NoTraps avoids most traps (not stack exhaustion of engines with tiny
 	// stacks), so that more of the code is executed.
 	NoTraps bool

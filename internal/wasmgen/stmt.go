@@ -63,6 +63,9 @@ func (f *fgen) store() {
 	t := f.typeList(1, "illfd")
 	f.address()
 	f.produceAll(t)
+	if f.cfg.LateNaNs && (t == "f" || t == "d") {
+		f.canonical(t[0])
+	}
 	f.memory(stores[t[0]][f.r.IntN(len(stores[t[0]]))])
 }
 

@@ -92,7 +92,9 @@ func (a *Allocator) buildEdges(b uint32) {
 		params := in.ParamsOf(e.To)
 		for k, v := range in.ArgsOf(e) {
 			a.live(uint32(v), end)
-			a.wanted(uint32(v), end-1)
+			if a.vregs[v].flags&isRemat == 0 && (uint32(e.To) <= b || a.usedSoon(uint32(params[k]), uint32(e.To))) {
+				a.wanted(uint32(v), end-1)
+			}
 			av, pv := &a.vregs[v], &a.vregs[params[k]]
 			if av.link == none {
 				av.link = uint32(params[k])
@@ -112,6 +114,21 @@ func (a *Allocator) wanted(v, pos uint32) {
 	if a.uses[a.vregs[v].use].pos != pos {
 		a.addUse(v, pos, 0, softUse)
 	}
+}
+
+// soon is how many instructions from the start of a block on a use counts as
+// near.
+const soon = 32
+
+// usedSoon reports whether v, live into block b, is worth a register there: it
+// is used near the start of the block or in a deeper loop.
+func (a *Allocator) usedSoon(v, b uint32) bool {
+	pos := a.uses[a.vregs[v].use].pos
+	if pos == inf {
+		return false
+	}
+	info := &a.in.Blocks[b]
+	return pos>>2 < info.Insts.Start+soon || a.depthAt(pos) > uint32(info.LoopDepth)
 }
 
 // live makes v live from the start of this block to end.
@@ -158,7 +175,11 @@ func (a *Allocator) define(v, pos, next uint32) {
 
 // addUse puts a use where it belongs in v's list, which is at or near the front.
 func (a *Allocator) addUse(v, pos, op, kind uint32) {
-	a.vregs[v].use = a.insertUse(a.vregs[v].use, pos, op, kind)
+	vr := &a.vregs[v]
+	vr.use = a.insertUse(vr.use, pos, op, kind)
+	if vr.lastWish == 0 && (kind == mustUse || kind == softUse) {
+		vr.lastWish = pos
+	}
 }
 
 func (a *Allocator) insertUse(head, pos, op, kind uint32) uint32 {

@@ -128,20 +128,23 @@ func (a *Allocator) makeClaims() {
 		// Moves on the only edge to a block come after its entry.
 		pred, args := uint32(none), []regalloc.VReg(nil)
 		if info.Preds.Len() == 1 {
-			pred = uint32(in.BlockLists[info.Preds.Start])
+			if pred = uint32(in.BlockLists[info.Preds.Start]); pred == b-1 {
+				// What is known at its end goes on being known.
+				a.out.ClaimEnd = append(a.out.ClaimEnd, uint32(len(a.out.Claims)))
+				continue
+			}
 			for _, e := range in.SuccsOf(regalloc.Block(pred)) {
 				if uint32(e.To) == b {
 					args = in.ArgsOf(e)
 				}
 			}
 		}
-		for _, v := range a.liveInto(b) {
-			loc := a.locAt(v, entry)
-			if pred != none {
-				loc = a.locAtEnd(v, pred)
-			}
+		live := a.liveInto(b)
+		locs := a.entryLocs[a.liveInEnd[b]-uint32(len(live)):]
+		for k, v := range live {
+			loc := locs[k]
 			a.claim(loc, v)
-			if home := a.homes[v]; home != loc && a.vregs[v].flags&(stored|isArg) != 0 {
+			if home := a.homes[v]; home != loc && home != regalloc.NoAllocation && a.vregs[v].flags&(stored|isArg) != 0 {
 				a.claim(home, v)
 			}
 		}
@@ -149,7 +152,12 @@ func (a *Allocator) makeClaims() {
 			switch {
 			case a.parts[p].start == inf:
 			case pred != none:
-				a.claim(a.locAtEnd(uint32(args[k]), pred), uint32(p))
+				loc := a.locAtEnd(uint32(args[k]), pred)
+				a.claim(loc, uint32(p))
+				// The move on the edge may be none as the slot is the same.
+				if home := a.homes[p]; home != loc && home == a.homes[args[k]] && a.vregs[args[k]].flags&stored != 0 {
+					a.claim(home, uint32(p))
+				}
 			default:
 				a.claim(a.locAt(uint32(p), entry), uint32(p))
 			}

@@ -15,6 +15,7 @@ type fixed struct {
 	// clobbers, and for index 0 all registers at forced block entries.
 	setPos  [maxSets][]uint32
 	numSets int
+	sets    [maxSets]regalloc.PRegSet
 	setOf   []uint8    // by index of Input.ClobberSets
 	regSets [64]uint32 // by register: the indices of sets that have it
 	// safepoints are positions that no reference passes in a register.
@@ -48,7 +49,7 @@ func (a *Allocator) clobber(index uint16, pos uint32) {
 	if k == 0 && a.numSets < maxSets {
 		k = uint8(a.numSets)
 		a.numSets++
-		a.setOf[index] = k
+		a.setOf[index], a.sets[k] = k, set
 		for s := set; s != 0; s &= s - 1 {
 			a.regSets[s.First()] |= 1 << k
 		}

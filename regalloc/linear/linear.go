@@ -4,11 +4,13 @@
 //
 // The steps, one file each: liveness.go finds which values are live into which
 // blocks; build.go makes lifetime intervals and use positions in one backward
-// pass, fixed.go what instructions reserve for themselves; walk.go gives
-// registers to intervals in order of their starts, splitting them (split.go) or
-// leaving them in memory; slots.go places those that need one in spill slots;
-// resolve.go connects the pieces inside blocks and over edges; emit.go
-// sequentialises the moves; stackmap.go lists the references.
+// pass, fixed.go what instructions reserve for themselves; coalesce.go finds
+// parameters and arguments that are best in one place; walk.go gives registers
+// to intervals in order of their starts, splitting them (split.go) or leaving
+// them in memory, vote.go looks where a parameter comes from; slots.go places
+// those that need one in spill slots; resolve.go connects the pieces inside
+// blocks and over edges; emit.go sequentialises the moves; stackmap.go lists the
+// references.
 //
 // # Positions
 //
@@ -108,7 +110,8 @@ const (
 	needSlot        // some part of it is in memory
 	stored          // its slot is valid everywhere, from the definition on
 	isParam
-	inSlot // defined in its slot
+	inSlot  // defined in its slot
+	isApart // its slot is used where it is not live
 )
 
 // vreg is what is known of one value: those of the input, followed by
@@ -124,6 +127,12 @@ type vreg struct {
 	flags uint16
 	pref  uint8 // register wanted, or NoPReg
 	depth uint8 // greatest loop depth of a use
+	// lastWish is the last use that must have a register or, at the end of a
+	// loop, would like one; 0 for none.
+	lastWish uint32
+	index    uint32 // of a parameter, among those of its block
+	// weight is how often it is used; from makeParts on per position.
+	weight float32
 }
 
 // rng is one range of an interval.
@@ -167,6 +176,7 @@ type Allocator struct {
 
 	liveness
 	builder
+	coalescer
 	fixed
 	walker
 	spiller
@@ -204,6 +214,7 @@ func (a *Allocator) run() error {
 		return err
 	}
 	a.build()
+	a.coalesce()
 	if err := a.walk(); err != nil {
 		return err
 	}

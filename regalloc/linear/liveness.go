@@ -71,8 +71,8 @@ func (a *Allocator) scanUses() {
 	for b := range uint32(len(in.Blocks)) {
 		info := &in.Blocks[b]
 		depth := uint8(min(info.LoopDepth, 255))
-		for _, p := range in.ParamsOf(regalloc.Block(b)) {
-			a.vregs[p].defBlock = b
+		for k, p := range in.ParamsOf(regalloc.Block(b)) {
+			a.vregs[p].defBlock, a.vregs[p].index = b, uint32(k)
 			a.vregs[p].flags |= isParam
 		}
 		for i := info.Insts.Start; i < info.Insts.End; i++ {
@@ -101,6 +101,7 @@ func (a *Allocator) scanUses() {
 func (a *Allocator) noteUse(v, b uint32, depth uint8) {
 	vr := &a.vregs[v]
 	vr.depth = max(vr.depth, depth)
+	vr.weight += float32(a.freq[b])
 	if vr.defBlock == b || a.lastBlock[v] == b {
 		return
 	}

@@ -11,9 +11,16 @@ type resolver struct {
 	recs  []rec
 	heads []uint32 // first rec beside each instruction, or none
 	cost  []uint64 // by value: of storing it wherever it goes to memory
-	flat  []place  // of values that have several parts, in order
+	// where is, by value, the only place it is in, or several.
+	where []regalloc.Allocation
+	flat  []place // of values that have several parts, in order
 	flats []regalloc.Range
-	gaps  []gap
+	// cursor is, by value, the place in flat that was found last.
+	cursor []uint32
+	// entryLocs, parallel to liveIn, is where values are at the entries of
+	// blocks, in the end before the moves of an only edge to the block.
+	entryLocs []regalloc.Allocation
+	gaps      []gap
 
 	group, ordered []parmove.Move
 	remats         []uint32
@@ -137,14 +144,21 @@ func (a *Allocator) connectParts(v, p, c uint32) {
 	}
 }
 
-// flatten makes arrays of the parts of values that have several.
+// several, in resolver.where, is more places than one. It is no location.
+const several regalloc.Allocation = 1
+
+// flatten finds where values are, and makes arrays of the parts of those that
+// have several.
 func (a *Allocator) flatten() {
 	a.flat = a.flat[:0]
 	a.flats = resize(a.flats, len(a.vregs))
+	a.where = resize(a.where, len(a.vregs))
 	for v := range a.vregs {
 		if a.parts[v].sib == none {
+			a.where[v] = a.locOf(uint32(v))
 			continue
 		}
+		a.where[v] = several
 		start := len(a.flat)
 		for p := uint32(v); p != none; p = a.parts[p].sib {
 			a.flat = append(a.flat, place{a.parts[p].start, a.locOf(p)})
@@ -163,8 +177,8 @@ func (a *Allocator) locOf(p uint32) regalloc.Allocation {
 
 // locAt is where v, live there, is at pos: NoAllocation if nowhere.
 func (a *Allocator) locAt(v, pos uint32) regalloc.Allocation {
-	if a.parts[v].sib == none {
-		return a.locOf(v)
+	if l := a.where[v]; l != several {
+		return l
 	}
 	r := a.flats[v]
 	l := a.flat[r.Start:r.End]
@@ -197,6 +211,43 @@ func (a *Allocator) move(i uint32, when uint8, v uint32, from, to regalloc.Alloc
 	a.heads[i] = uint32(len(a.recs) - 1)
 }
 
+// rewind lets next begin at position 0 again.
+func (a *Allocator) rewind() {
+	a.cursor = resize(a.cursor, len(a.vregs))
+	for v, l := range a.where {
+		if l == several {
+			a.cursor[v] = a.flats[v].Start
+		}
+	}
+}
+
+// next is locAt for positions that do not fall from one call for v to the next.
+func (a *Allocator) next(v, pos uint32) regalloc.Allocation {
+	if l := a.where[v]; l != several {
+		return l
+	}
+	n, end := a.cursor[v], a.flats[v].End
+	for n+1 < end && a.flat[n+1].start <= pos {
+		n++
+	}
+	a.cursor[v] = n
+	return a.flat[n].loc
+}
+
+// findEntries finds where values are at the entries of blocks.
+func (a *Allocator) findEntries() {
+	a.rewind()
+	a.entryLocs = resize(a.entryLocs, len(a.liveIn))
+	k := uint32(0)
+	for b := range a.in.Blocks {
+		entry := 4 * a.in.Blocks[b].Insts.Start
+		for end := a.liveInEnd[b]; k < end; k++ {
+			a.entryLocs[k] = a.next(a.liveIn[k], entry)
+		}
+	}
+	a.rewind()
+}
+
 // locAtEnd is where v is at the end of block b.
 func (a *Allocator) locAtEnd(v, b uint32) regalloc.Allocation {
 	t := a.in.Blocks[b].Insts.End - 1
@@ -206,25 +257,56 @@ func (a *Allocator) locAtEnd(v, b uint32) regalloc.Allocation {
 	return a.locAt(v, 4*t+atDef)
 }
 
+// nextAtEnd is locAtEnd for the terminator t, which may define v only if
+// defines is set; it calls next.
+func (a *Allocator) nextAtEnd(v, t uint32, defines bool) regalloc.Allocation {
+	if defines {
+		if vr := &a.vregs[v]; vr.defInst == t && vr.def != regalloc.NoAllocation {
+			return vr.def
+		}
+	}
+	return a.next(v, 4*t+atDef)
+}
+
+// defines reports whether i defines anything.
+func (a *Allocator) defines(i regalloc.Inst) bool {
+	for _, o := range a.in.OperandsOf(i) {
+		if o.Access.Defines() {
+			return true
+		}
+	}
+	return false
+}
+
 // resolveEdges makes the moves on edges: at the start of the target if this is
 // the only way there, else before the terminator of the source.
 func (a *Allocator) resolveEdges() error {
 	in := a.in
+	a.findEntries()
 	for b := range uint32(len(in.Blocks)) {
 		t := in.Blocks[b].Insts.End - 1
 		constrained := a.constrainedTarget(b) != none
+		defines := a.defines(regalloc.Inst(t))
 		for _, e := range in.SuccsOf(regalloc.Block(b)) {
 			to := &in.Blocks[e.To]
 			at, when := to.Insts.Start, uint8(onEntry)
-			if to.Preds.Len() > 1 {
+			single := to.Preds.Len() == 1
+			if !single {
 				at, when = t, onExit
 			}
-			entry := 4 * to.Insts.Start
-			for _, v := range a.liveInto(uint32(e.To)) {
-				if a.parts[v].sib == none && a.vregs[v].defInst != t {
+			first := a.liveInEnd[e.To] - uint32(len(a.liveInto(uint32(e.To))))
+			for k, v := range a.liveInto(uint32(e.To)) {
+				dest := a.entryLocs[first+uint32(k)]
+				from := dest
+				if defines || a.where[v] == several {
+					from = a.nextAtEnd(v, t, defines)
+				}
+				if single {
+					a.entryLocs[first+uint32(k)] = from
+				}
+				if from == dest {
 					continue
 				}
-				from, dest := a.locAtEnd(v, b), a.locAt(v, entry)
 				if constrained && from != dest && a.vregs[v].defInst == t {
 					return fail(TerminatorDef, t, v)
 				}
@@ -236,11 +318,11 @@ func (a *Allocator) resolveEdges() error {
 				if a.parts[p].start == inf {
 					continue
 				}
-				from, dest := a.locAtEnd(uint32(v), b), a.locAt(p, entry)
+				from, dest := a.nextAtEnd(uint32(v), t, defines), a.locAt(p, 4*to.Insts.Start)
 				if constrained && from != dest && a.vregs[v].defInst == t {
 					return fail(TerminatorDef, t, uint32(v))
 				}
-				a.move(at, when, uint32(v), from, dest, false)
+				a.move(at, when, uint32(v), from, dest, dest == a.homes[v])
 			}
 		}
 	}
@@ -251,8 +333,7 @@ func (a *Allocator) resolveEdges() error {
 // it is defined, or wherever it goes from a register to memory. The first is
 // right because the definition dominates all else.
 func (a *Allocator) storeDefs() {
-	for _, key := range a.order {
-		v := uint32(key)
+	for _, v := range a.spilled {
 		vr := &a.vregs[v]
 		if vr.defBlock == none || a.parts[v].start == inf {
 			continue // a temporary

@@ -6,18 +6,25 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// spiller is the state of giving slots to values. Values whose extents, from
-// the first to the last position where they are live, do not meet may share a
-// slot; slots of one word and of two never overlap one another, so that no move
+// spiller is the state of giving slots to values. What is in one class shares a
+// slot. Besides, owners (classes or values in none) whose extents, from the
+// first to the last position where they are live, do not meet may share one;
+// slots of one word and of two never overlap one another, so that no move
 // touches half of a place that another one touches whole.
 type spiller struct {
-	order  []uint64 // start of extent, value
-	busy   []uint64 // heap of end of extent, slot
-	slots  []slot
-	free   [2][]uint32 // by size; a slot that is not isFree is to be skipped
-	endsAt []uint32    // by value: end of the extent
-	starts []uint32    // by value: start of the extent
-	slotOf []uint32    // by value
+	order   []uint64 // start of extent, index of owner
+	owners  []owner
+	spilled []uint32 // values with slots
+	busy    []uint64 // heap of end of extent, slot
+	slots   []slot
+	free    [2][]uint32 // by size; a slot that is not isFree is to be skipped
+}
+
+// owner is a class, or a value that is in none, that gets a slot.
+type owner struct {
+	start, end uint32 // extent
+	slot       uint32
+	wide       bool
 }
 
 type slot struct {
@@ -29,40 +36,61 @@ type slot struct {
 // assignSlots gives each value its home: a slot if some part is in memory.
 func (a *Allocator) assignSlots() {
 	a.homes = resize(a.homes, len(a.vregs))
-	a.starts = resize(a.starts, len(a.vregs))
-	a.endsAt = resize(a.endsAt, len(a.vregs))
-	a.slotOf = resize(a.slotOf, len(a.vregs))
-	a.order, a.busy, a.slots = a.order[:0], a.busy[:0], a.slots[:0]
+	a.order, a.owners, a.spilled = a.order[:0], a.owners[:0], a.spilled[:0]
+	a.busy, a.slots = a.busy[:0], a.slots[:0]
 	a.free[0], a.free[1] = a.free[0][:0], a.free[1][:0]
 	for v := range a.vregs {
 		vr := &a.vregs[v]
-		a.homes[v], a.slotOf[v] = regalloc.NoAllocation, none
-		if vr.flags&isArg != 0 {
+		a.homes[v] = regalloc.NoAllocation
+		switch f := vr.flags; {
+		case f&isArg != 0:
 			a.homes[v] = vr.def
+		case f&(needSlot|isRemat) == needSlot:
+			a.spilled = append(a.spilled, uint32(v))
+			a.homes[v] = regalloc.InSlot(int(a.ownerOf(uint32(v)))) // for the time being
 		}
-		a.starts[v], a.endsAt[v] = a.ranges[vr.rng].start, vr.end
 	}
 	for _, x := range a.slotUsers {
-		a.starts[x.vreg] = min(a.starts[x.vreg], x.pos)
-		a.endsAt[x.vreg] = max(a.endsAt[x.vreg], x.pos+1)
-	}
-	for v := range a.vregs {
-		if f := a.vregs[v].flags; f&needSlot != 0 && f&(isArg|isRemat) == 0 {
-			a.order = append(a.order, uint64(a.starts[v])<<32|uint64(v))
+		if h := a.homes[x.vreg]; h.IsSlot() {
+			o := &a.owners[h.Index()]
+			o.start, o.end = min(o.start, x.pos), max(o.end, x.pos+1)
 		}
+	}
+	for n := range a.owners {
+		a.order = append(a.order, uint64(a.owners[n].start)<<32|uint64(n))
 	}
 	slices.Sort(a.order)
 	words := 0
 	for _, key := range a.order {
-		words = a.assignSlot(uint32(key), uint32(key>>32), words)
+		words = a.assignSlot(&a.owners[uint32(key)], words)
+	}
+	for _, v := range a.spilled {
+		o := &a.owners[a.homes[v].Index()]
+		a.homes[v] = regalloc.InSlot(int(a.slots[o.slot].word))
 	}
 	a.out.SlotWords = words
 }
 
-// assignSlot gives v a slot, preferably that of the value it is copied from or
-// to, and returns the size of the spill area so far.
-func (a *Allocator) assignSlot(v, start uint32, words int) int {
-	for len(a.busy) > 0 && uint32(a.busy[0]>>32) <= start {
+// ownerOf is the owner of v's slot, perhaps a new one.
+func (a *Allocator) ownerOf(v uint32) uint32 {
+	n := uint32(len(a.owners))
+	vr := &a.vregs[v]
+	o := owner{a.ranges[vr.rng].start, vr.end, none, vr.flags&isWide != 0}
+	if c := a.classFor(v); c != none {
+		cl := &a.classes[c]
+		if cl.owner != none {
+			return cl.owner
+		}
+		cl.owner = n
+		o.start, o.end = a.merged[cl.head].start, a.merged[cl.tail].end
+	}
+	a.owners = append(a.owners, o)
+	return n
+}
+
+// assignSlot gives o a slot and returns the size of the spill area so far.
+func (a *Allocator) assignSlot(o *owner, words int) int {
+	for len(a.busy) > 0 && uint32(a.busy[0]>>32) <= o.start {
 		s := uint32(a.busy[0])
 		a.pop()
 		size := 0
@@ -72,15 +100,9 @@ func (a *Allocator) assignSlot(v, start uint32, words int) int {
 		a.slots[s].isFree = true
 		a.free[size] = append(a.free[size], s)
 	}
-	wide := a.vregs[v].flags&isWide != 0
 	s := uint32(none)
-	if l := a.vregs[v].link; l != none && a.slotOf[l] != none {
-		if h := a.slotOf[l]; a.slots[h].isFree && a.slots[h].wide == wide {
-			s = h
-		}
-	}
 	list := &a.free[0]
-	if wide {
+	if o.wide {
 		list = &a.free[1]
 	}
 	for s == none && len(*list) > 0 {
@@ -93,17 +115,16 @@ func (a *Allocator) assignSlot(v, start uint32, words int) int {
 	if s == none {
 		s = uint32(len(a.slots))
 		n := 1
-		if wide {
+		if o.wide {
 			n = 2
 			words += words & 1
 		}
-		a.slots = append(a.slots, slot{word: uint32(words), wide: wide})
+		a.slots = append(a.slots, slot{word: uint32(words), wide: o.wide})
 		words += n
 	}
 	a.slots[s].isFree = false
-	a.slotOf[v] = s
-	a.homes[v] = regalloc.InSlot(int(a.slots[s].word))
-	a.push(uint64(a.endsAt[v])<<32 | uint64(s))
+	o.slot = s
+	a.push(uint64(o.end)<<32 | uint64(s))
 	return words
 }
 

@@ -142,6 +142,11 @@ func (a *Allocator) evict(r regalloc.PReg) {
 	q.remove(x, pt.end)
 	m := a.uses[a.uses[pt.use].nextMust].pos
 	again := m < pt.end && m>>2 == a.pos>>2 // it only has to change its register
+	if !again && pt.last < pt.start && pt.start < a.pos {
+		// It has not been used in the register.
+		a.toMemory(x, false)
+		return
+	}
 	at := a.pos
 	if at&3 == atDef && pt.last != at-1 && pt.start <= at&^3 {
 		at--

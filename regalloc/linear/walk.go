@@ -14,6 +14,7 @@ type walker struct {
 	queue  []uint32 // first part that starts at each position; valid if marked
 	marks  []uint64
 	setAt  [maxSets]uint32 // where the current part meets each clobber set
+	wish   regalloc.PReg   // where most of what is passed for a parameter is
 	refAt  uint32          // where it meets a safepoint, if it is a reference
 	nSplit int
 }
@@ -51,6 +52,7 @@ func (a *Allocator) makeParts() {
 	a.pos, a.nSplit = 0, 0
 	for r := range a.regs {
 		a.regs[r].list, a.regs[r].head = a.regs[r].list[:0], 0
+		a.favourite[r] = none
 	}
 	size := 4*len(a.in.Insts) + 4
 	a.queue = resize(a.queue, size)
@@ -62,6 +64,10 @@ func (a *Allocator) makeParts() {
 	a.parts = resize(a.parts, len(a.vregs))
 	for v := range a.vregs {
 		vr := &a.vregs[v]
+		if vr.flags&isRemat != 0 {
+			vr.weight /= 2
+		}
+		vr.weight /= float32(vr.end - min(vr.end, a.ranges[vr.rng].start) + 4*atUse)
 		pt := part{start: inf, end: vr.end, rng: vr.rng, first: vr.use, use: vr.use, vreg: uint32(v), sib: none, next: none}
 		if vr.rng != 0 {
 			pt.start = a.ranges[vr.rng].start
@@ -121,11 +127,53 @@ func (a *Allocator) place(p uint32) error {
 		a.toMemory(p, true)
 		return nil
 	}
+	if vr.flags&isRemat != 0 {
+		if a.placeRemat(p) {
+			return nil
+		}
+		pt = &a.parts[p]
+	}
+	a.wish = regalloc.NoPReg
+	if vr.flags&isParam != 0 && pt.start == a.ranges[vr.rng].start && a.vote(pt.vreg) {
+		a.toMemory(p, true)
+		return nil
+	}
 	a.meetSets(p)
 	if a.placeFree(p) {
 		return nil
 	}
 	return a.placeBlocked(p)
+}
+
+// placeRemat places p, of a value that can be rematerialised, or else makes it
+// as short as that allows: it is not worth evicting anything, or saving a
+// register, only for moves.
+func (a *Allocator) placeRemat(p uint32) bool {
+	pt := &a.parts[p]
+	vr := &a.vregs[pt.vreg]
+	if pt.start > vr.lastWish {
+		a.toMemory(p, false)
+		return true
+	}
+	end := vr.lastWish&^3 + 4
+	if x := &a.uses[a.uses[pt.use].next]; x.op>>kindBits == gapUse && x.pos < pt.start+4*soon {
+		end = max(end, x.pos+atUse) // else the first definition would be for nothing
+	}
+	if end >= pt.end {
+		return false
+	}
+	a.meetSets(p)
+	hints, n := a.hints(p)
+	for _, list := range [2][]regalloc.PReg{hints[:n], a.env.Order[a.class(pt.vreg)]} {
+		for _, r := range list {
+			if !a.env.CalleeSaved.Has(r) && a.until(r, p) >= pt.end {
+				a.assign(p, r)
+				return true
+			}
+		}
+	}
+	a.toMemory(a.split(p, end), false)
+	return false
 }
 
 // meetSets finds where part p meets each of the reservations of sets.
@@ -183,19 +231,34 @@ func (a *Allocator) placeFree(p uint32) bool {
 	best, bestUntil := regalloc.NoPReg, max(pt.start, need)
 	dear, dearUntil := regalloc.NoPReg, bestUntil
 	hints, n := a.hints(p)
+	// second is a register that is free for all of p but had better be another
+	// value's, or is no good for others of its class.
+	avoid, second := a.unsafe(pt.vreg), regalloc.NoPReg
 	for k, list := range [2][]regalloc.PReg{hints[:n], a.env.Order[a.class(pt.vreg)]} {
 		for _, r := range list {
 			u := a.until(r, p)
 			if u <= bestUntil {
 				continue
 			}
-			if !a.worthSaving(r, p) {
+			if !a.worthSaving(r, p) || second != regalloc.NoPReg && !avoid.Has(second) && a.env.CalleeSaved.Has(r) && !a.out.Used.Has(r) {
 				if u > dearUntil {
 					dear, dearUntil = r, u
 				}
 				continue
 			}
 			if u >= end {
+				if k == 1 && (avoid.Has(r) || a.coveted(r, p)) {
+					if second == regalloc.NoPReg {
+						second = r
+					}
+					continue
+				}
+				a.assign(p, r)
+				return true
+			}
+			if k == 0 && a.depthAt(u) < a.depthAt(pt.start) {
+				// It does for the loop, and saves moves in it.
+				a.splitForReg(p, u)
 				a.assign(p, r)
 				return true
 			}
@@ -204,6 +267,15 @@ func (a *Allocator) placeFree(p uint32) bool {
 				best, bestUntil = r, u
 			}
 		}
+	}
+	if second != regalloc.NoPReg {
+		a.assign(p, second)
+		return true
+	}
+	if r := a.steal(p); r != regalloc.NoPReg {
+		a.evict(r)
+		a.assign(p, r)
+		return true
 	}
 	if best == regalloc.NoPReg && now {
 		best, bestUntil = dear, dearUntil
@@ -217,6 +289,39 @@ func (a *Allocator) placeFree(p uint32) bool {
 	a.assign(p, best)
 	return true
 }
+
+// steal returns a register that p could have for all of it if what has it now
+// were evicted, and that deserves it much less; or NoPReg.
+func (a *Allocator) steal(p uint32) regalloc.PReg {
+	pt := &a.parts[p]
+	if pt.end-pt.start < 4*soon/2 {
+		return regalloc.NoPReg
+	}
+	best, least := regalloc.NoPReg, a.vregs[pt.vreg].weight/stealFactor
+	for _, r := range a.env.Order[a.class(pt.vreg)] {
+		o := a.regs[r].pass(a.pos)
+		if o.start > a.pos {
+			continue
+		}
+		x := &a.parts[o.part]
+		w := a.vregs[x.vreg].weight
+		if w >= least || a.reservedAt(r, p) < pt.end {
+			continue
+		}
+		a.advance(o.part)
+		if xm := a.uses[a.uses[x.use].nextMust].pos; xm < x.end && xm>>2 == a.pos>>2 {
+			continue
+		}
+		if a.freeUntil(&a.regs[r], p, o.part) >= pt.end {
+			best, least = r, w
+		}
+	}
+	return best
+}
+
+// stealFactor is how much more often per instruction a value has to be used than
+// one that loses its register to it.
+const stealFactor = 2
 
 // needNow reports whether p must have a register in the very instruction that
 // it starts in, so that it cannot be split before, and up to which position.
@@ -246,10 +351,11 @@ func (a *Allocator) lastMust(n uint32) uint32 {
 // the end of p if there is none.
 func (a *Allocator) firstWish(p uint32) uint32 {
 	pt := &a.parts[p]
-	if u := &a.uses[pt.use]; u.pos < pt.end {
-		return u.pos
+	u := &a.uses[pt.use]
+	if a.vregs[pt.vreg].flags&isRemat != 0 {
+		u = &a.uses[u.nextMust]
 	}
-	return pt.end
+	return min(u.pos, pt.end)
 }
 
 // worthSaving reports whether part p may be given r: a callee-saved register
@@ -276,7 +382,7 @@ func (a *Allocator) worthSaving(r regalloc.PReg, p uint32) bool {
 }
 
 // hints are registers that would save moves if p had them, best first.
-func (a *Allocator) hints(p uint32) (list [5]regalloc.PReg, n int) {
+func (a *Allocator) hints(p uint32) (list [7]regalloc.PReg, n int) {
 	pt := &a.parts[p]
 	vr := &a.vregs[pt.vreg]
 	var seen regalloc.PRegSet
@@ -286,6 +392,10 @@ func (a *Allocator) hints(p uint32) (list [5]regalloc.PReg, n int) {
 			list[n] = r
 			n++
 		}
+	}
+	add(a.wish)
+	if c := a.classFor(pt.vreg); c != none {
+		add(regalloc.PReg(a.classes[c].pref))
 	}
 	u := pt.use
 	for range 4 {
@@ -319,6 +429,13 @@ func (a *Allocator) assign(p uint32, r regalloc.PReg) {
 	a.occupy(&a.regs[r], p)
 	vr := &a.vregs[pt.vreg]
 	vr.pref = uint8(r)
+	if c := a.classFor(pt.vreg); c != none {
+		cl := &a.classes[c]
+		if d := int8(min(a.depthAt(pt.start), 127)); d > cl.depth {
+			cl.pref, cl.depth = uint8(r), d
+			a.favourite[r&63] = c
+		}
+	}
 	if vr.link != none {
 		if l := &a.vregs[vr.link]; l.pref == uint8(regalloc.NoPReg) {
 			l.pref = uint8(r)

@@ -53,9 +53,11 @@ func (a *amode) set(in *backend.Inst) {
 // heap is the address of an access at addr + offset to memory m. The index, an i32, is
 // zero-extended in its register, and offset < 2^32: base + index + offset stays in the
 // reservation, so the sum must be exact, without wrapping at 32 bits: nothing
-// that computes addr is folded.
+// that computes addr is folded. A larger offset is out of bounds whatever the index, as
+// 2^32 is.
 func heap(l *lower, m uint32, addr clif.Value, offset uint64) amode {
-	if l.F.TypeOf(addr) != clif.I32 || offset > math.MaxUint32 {
+	offset = min(offset, 1<<32)
+	if l.F.TypeOf(addr) != clif.I32 {
 		panic(backend.Unsupported("64-bit memories are not supported"))
 	}
 	if m > math.MaxUint8 {

@@ -356,7 +356,11 @@ func TestReferences(t *testing.T) {
 		b.Call(nop, nil)
 		b.Return(vs{n, p[0]})
 	})
-	maps := m.stackMaps(t, f)
+	code, err := backend.New(x64.New(x64.V2), instance.New(&m.Module), &m.Module, backend.Options{Allocator: linear.New()}).Compile(m.funcs[f])
+	if err != nil {
+		t.Fatal(err)
+	}
+	maps := code.StackMaps
 	if len(maps) != 1 || len(maps[0].Slots) != 2 {
 		t.Fatalf("stack maps %v, want one of two slots", maps)
 	}
@@ -365,7 +369,8 @@ func TestReferences(t *testing.T) {
 			t.Errorf("slot %d is not in the frame", s)
 		}
 	}
-	im := m.compile(t, 0)
+	m.addInit()
+	im := m.compile(t, "v2", true)
 	defer im.Close()
 	if got := outcome(im, f, 0x1002, 0x2002, 5); got != "[0x2002 0x1002]" {
 		t.Error(got)
@@ -432,14 +437,11 @@ func TestFrames(t *testing.T) {
 func TestImports(t *testing.T) {
 	m := &module{}
 	m.Sigs = []clif.Signature{{Params: i32, Results: i32}}
-	m.Funcs = []clif.FuncDecl{{Import: &clif.ImportName{Module: "m", Name: "f"}}}
+	m.Funcs = []clif.FuncDecl{{Import: &clif.ImportName{Module: "m", Name: "f"}, Addressed: true}}
 	m.NumImportedFuncs = 1
-	m.Globals = []clif.GlobalDecl{{Type: clif.I32, Mutable: true, Init: 77, Import: &clif.ImportName{}}}
+	m.Globals = []clif.GlobalDecl{{Type: clif.I32, Mutable: true, Import: &clif.ImportName{Module: "m", Name: "g"}}}
 	m.base = 1
 	type vs = []clif.Value
-	target := m.fn(i32, i32, func(b *clif.Builder, p []clif.Value) {
-		b.Return(vs{b.Binary(clif.OpImul, clif.I32, p[0], b.Iconst(clif.I32, 3))})
-	})
 	caller := m.fn(i32, i32, func(b *clif.Builder, p []clif.Value) {
 		b.EntityEffect(clif.OpGlobalSet, clif.I32, 0, 0, b.Binary(clif.OpIadd, clif.I32, p[0], b.Entity(clif.OpGlobalGet, clif.I32, 0)))
 		b.Return(vs{b.Call(0, p)})
@@ -449,23 +451,26 @@ func TestImports(t *testing.T) {
 		b.SigCheck(0, f)
 		b.Return(vs{b.CallRef(0, f, p)})
 	})
-	for name, f := range features() {
-		im := m.compile(t, f)
-		im.Import(0, target)
+	m.addInit()
+	for _, cpu := range cpus {
+		im := m.compile(t, cpu, true)
+		if im == nil {
+			continue
+		}
 		if got := outcome(im, caller, 5); got != "[0xf]" {
-			t.Errorf("%s: %s", name, got)
+			t.Errorf("%s: %s", cpu, got)
 		}
 		if got := outcome(im, ref, 6); got != "[0x12]" {
-			t.Errorf("%s: %s", name, got)
+			t.Errorf("%s: %s", cpu, got)
 		}
-		if g := im.Global(0); g != 82 {
-			t.Errorf("%s: global is %d", name, g)
+		if g := im.Global(0); g != 5 {
+			t.Errorf("%s: global is %d", cpu, g)
 		}
 		im.Close()
 	}
 }
 
-// TestTrapSites checks kinds and source offsets.
+// TestTrapSites checks source offsets.
 func TestTrapSites(t *testing.T) {
 	m := &module{}
 	m.Memories = []clif.MemoryDecl{{Min: 1}, {Min: 1}}
@@ -481,20 +486,20 @@ func TestTrapSites(t *testing.T) {
 		b.Store(clif.I32, clif.Full, 0, p[0], y, 0)
 		b.Return(vs{y})
 	})
-	im := m.compile(t, 0)
+	m.addInit()
+	im := m.compile(t, "v2", true)
 	defer im.Close()
 	for _, c := range []struct {
 		args []uint64
 		src  uint32
-		mem  uint8
 		code abi.TrapCode
 	}{
-		{[]uint64{0, 1}, 11, 0, abi.TrapTableOutOfBounds},
-		{[]uint64{65536, 0}, 22, 1, abi.TrapMemoryOutOfBounds},
-		{[]uint64{0, 0}, 33, 0, abi.TrapIntegerDivideByZero},
+		{[]uint64{0, 1}, 11, abi.TrapTableOutOfBounds},
+		{[]uint64{65536, 0}, 22, abi.TrapMemoryOutOfBounds},
+		{[]uint64{0, 0}, 33, abi.TrapIntegerDivideByZero},
 	} {
 		_, trap, err := im.Call(f, c.args...)
-		if err != nil || trap == nil || trap.Site.Src != c.src || trap.Site.Memory != c.mem || trap.Code != c.code {
+		if err != nil || trap == nil || trap.Offset != c.src || trap.Code != c.code {
 			t.Errorf("%v: %+v, %v; want %+v", c.args, trap, err, c)
 		}
 	}

@@ -60,10 +60,12 @@ func (s *suite) run(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.fn(nil, nil, func(b *clif.Builder, _ []clif.Value) { b.Return(nil) }) // the init function
-	s.Funcs[len(s.Funcs)-1].Addressed = false
-	for name, f := range features() {
-		im := s.compile(t, f)
+	s.addInit()
+	for _, cpu := range cpus {
+		im := s.compile(t, cpu, !s.noVerify)
+		if im == nil {
+			continue
+		}
 		inst, err := interp.NewStore(interp.Options{}).Instantiate(&s.Module,
 			func(i clif.FuncIndex) (*clif.Func, error) { return s.funcs[i], nil }, nil)
 		if err != nil {
@@ -110,7 +112,7 @@ func (s *suite) run(t *testing.T) {
 			}
 			if got != want {
 				if bad++; bad <= 10 {
-					t.Errorf("%s: %s%#x = %s, want %s\n%x\n%v", name, c.what, c.args, got, want, im.Code(c.fn), s.funcs[c.fn])
+					t.Errorf("%s: %s%#x = %s, want %s\n%x\n%v", cpu, c.what, c.args, got, want, im.Code(c.fn), s.funcs[c.fn])
 				}
 			}
 		}

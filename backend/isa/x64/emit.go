@@ -27,8 +27,8 @@ func put(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation, src
 	if in.Trap != 0 && (in.Op == asm.Div || in.Op == asm.Idiv) {
 		e.Trap(start, abi.TrapCode(in.Trap), abi.FaultDivide, 0, src)
 	}
-	fr := asm.Frame{Slots: e.Frame.Slots, Args: e.Frame.Args, Locals: e.Frame.Locals}
-	out, patch := asm.Append(b.Reserve(room)[:0], in, allocs, &fr)
+	fr := frame(e)
+	out, patch := asm.Append(b.Reserve(room)[:0], in, allocs, fr)
 	if patch.Kind == asm.PatchNone {
 		b.Advance(len(out))
 		return
@@ -49,6 +49,11 @@ func put(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation, src
 		b.AddReloc(at, uint8(backend.RelocCall32), in.Ref, int64(addend))
 	}
 	b.Advance(len(out))
+}
+
+// frame is where the encoder finds what is in the frame.
+func frame(e *backend.Emitter) *asm.Frame {
+	return &asm.Frame{Slots: e.Frame.Slots, Args: e.Frame.Args, Locals: e.Frame.Locals}
 }
 
 // memoryTrap records that the access of in may fault.
@@ -135,7 +140,7 @@ func breakDependency(e *backend.Emitter, in *backend.Inst, allocs []regalloc.All
 func emitCommon(e *backend.Emitter, in *backend.Inst, src uint32) {
 	switch in.Op {
 	case backend.OpJump:
-		jumpTo(e, e.Succ(0))
+		branches(e, in).emit(e)
 	case backend.OpTrap:
 		e.Trap(e.Buf.Offset(), abi.TrapCode(in.Trap), abi.FaultUndefined, 0, src)
 		op(e, backend.Inst{Op: asm.Ud2})
@@ -148,7 +153,7 @@ func emitTail(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation
 	c := asm.Cond(in.Cond)
 	switch in.Tail {
 	case backend.TailJump:
-		branch(e, c, e.Succ(0), e.Succ(1))
+		branches(e, in).emit(e)
 	case backend.TailSet:
 		d := allocs[0].Reg()
 		if !c.IsHardware() {
@@ -214,65 +219,144 @@ func jccFar(e *backend.Emitter, c asm.Cond, l machbuffer.Label) {
 	b.UseLabel(at+2, rel32, l)
 }
 
-// near reports whether a short branch whose displacement byte will be at offset use surely
-// reaches block to; behind is the most bytes that follow the byte in this block.
-func near(e *backend.Emitter, use uint32, to int, behind uint32) bool {
-	if to <= e.Block {
-		return e.Buf.CanReach(rel8, use, e.Label(to))
+// The lengths of branches.
+const (
+	shortLen = 2
+	jmpLen   = 5
+	jccLen   = 6
+	// maxBranches is the most that the branches at the end of a block take.
+	maxBranches = 2*jccLen + jmpLen
+)
+
+// always is the condition of a jump.
+const always = asm.NumConds
+
+// jumps are the branches at the end of a block, in order.
+type jumps struct {
+	n    int
+	list [3]struct {
+		cond asm.Cond
+		to   int
 	}
-	return uint64(e.Distance(to))+uint64(behind)+1 <= 128
+}
+
+func (j *jumps) add(c asm.Cond, to int) {
+	j.list[j.n].cond, j.list[j.n].to = c, to
+	j.n++
+}
+
+// branches is how the terminator in of the current block branches; what leads to the next block falls through.
+func branches(e *backend.Emitter, in *backend.Inst) (j jumps) {
+	next, then := e.Next(), e.Succ(0)
+	els := then
+	if in.Tail == backend.TailJump {
+		els = e.Succ(1)
+	}
+	c := asm.Cond(in.Cond)
+	if then == els {
+		c = always
+	}
+	if c == asm.FEq {
+		c, then, els = asm.FNe, els, then
+	}
+	switch {
+	case c == always:
+	case c == asm.FNe: // either of two conditions
+		j.add(asm.NE, then)
+		if then == next {
+			j.add(asm.NP, els)
+			return j
+		}
+		j.add(asm.P, then)
+	case then == next:
+		j.add(c.Invert(), els)
+		return j
+	default:
+		j.add(c, then)
+	}
+	if els != next {
+		j.add(always, els)
+	}
+	return j
+}
+
+// long is the length of the long form of branch k.
+func (j *jumps) long(k int) uint32 {
+	if j.list[k].cond == always {
+		return jmpLen
+	}
+	return jccLen
+}
+
+// near says which branches are surely short; back judges those that do not go forward.
+func (j *jumps) near(e *backend.Emitter, back func(k int) bool) (short [3]bool, bytes uint32) {
+	for k := j.n - 1; k >= 0; k-- {
+		if to := j.list[k].to; to > e.Block {
+			short[k] = e.Distance(to)+bytes <= 127
+		} else {
+			short[k] = back != nil && back(k)
+		}
+		if short[k] {
+			bytes += shortLen
+		} else {
+			bytes += j.long(k)
+		}
+	}
+	return short, bytes
+}
+
+// branchBytes is backend.Target.BranchBytes.
+func branchBytes(e *backend.Emitter) uint32 {
+	in := &e.VC.Insts[e.VC.In.Blocks[e.Block].Insts.End-1]
+	if in.Op != backend.OpJump && in.Tail != backend.TailJump {
+		return 0
+	}
+	j := branches(e, in)
+	_, n := j.near(e, func(k int) bool { return e.DistanceBack(j.list[k].to) <= 128 })
+	return n
+}
+
+// emit emits the branches.
+func (j jumps) emit(e *backend.Emitter) {
+	b := e.Buf
+	short, _ := j.near(e, nil)
+	for k := range j.n {
+		c, l := j.list[k].cond, e.Label(j.list[k].to)
+		at := b.Offset()
+		use, kind := at+1, rel8
+		switch {
+		case short[k] || j.list[k].to <= e.Block && b.CanReach(rel8, at+1, l):
+			op := byte(0xeb)
+			if c != always {
+				op = 0x70 | byte(c)
+			}
+			b.PutU8(op)
+			b.PutU8(0xff)
+		case c == always:
+			b.PutU8(0xe9)
+			b.PutU32(^uint32(3))
+			kind = rel32
+		default:
+			b.PutU8(0x0f)
+			b.PutU8(0x80 | byte(c))
+			b.PutU32(^uint32(3))
+			use, kind = at+2, rel32
+		}
+		if c == always {
+			b.UncondBranch(at, use, kind, l)
+		} else {
+			b.CondBranch(at, use, kind, l, &condForms[c])
+		}
+	}
 }
 
 // jumpTo emits a branch to block to, the last of the block's code.
 func jumpTo(e *backend.Emitter, to int) {
-	b, l := e.Buf, e.Label(to)
-	at := b.Offset()
-	if near(e, at+1, to, 0) {
-		b.PutU8(0xeb)
-		b.PutU8(0xff)
-		b.UncondBranch(at, at+1, rel8, l)
-		return
+	var j jumps
+	if to != e.Next() {
+		j.add(always, to)
 	}
-	b.PutU8(0xe9)
-	b.PutU32(^uint32(3))
-	b.UncondBranch(at, at+1, rel32, l)
-}
-
-// jmpLen and jccLen are the lengths of long branches.
-const (
-	jmpLen = 5
-	jccLen = 6
-)
-
-// branch emits a two-way branch: to then if c holds, else to els.
-func branch(e *backend.Emitter, c asm.Cond, then, els int) {
-	b := e.Buf
-	if c == asm.FEq {
-		c, then, els = asm.FNe, els, then
-	}
-	if c == asm.FNe { // either of two conditions
-		at, l := b.Offset(), e.Label(then)
-		if near(e, at+1, then, jccLen+jmpLen) {
-			b.PutU8(0x70 | uint8(asm.NE))
-			b.PutU8(0xff)
-			b.UseLabel(at+1, rel8, l)
-		} else {
-			jccFar(e, asm.NE, l)
-		}
-		c = asm.P
-	}
-	at, l := b.Offset(), e.Label(then)
-	if near(e, at+1, then, jmpLen) {
-		b.PutU8(0x70 | uint8(c))
-		b.PutU8(0xff)
-		b.CondBranch(at, at+1, rel8, l, &condForms[c])
-	} else {
-		b.PutU8(0x0f)
-		b.PutU8(0x80 | uint8(c))
-		b.PutU32(^uint32(3))
-		b.CondBranch(at, at+2, rel32, l, &condForms[c])
-	}
-	jumpTo(e, els)
+	j.emit(e)
 }
 
 // emitEdit is backend.Target.EmitEdit.
@@ -282,8 +366,8 @@ func emitEdit(e *backend.Emitter, ed *regalloc.Edit) {
 		put(e, &e.VC.Insts[ed.Inst], to[:], e.VC.Srcs[ed.Inst])
 		return
 	}
-	fr := asm.Frame{Slots: e.Frame.Slots, Args: e.Frame.Args, Locals: e.Frame.Locals}
-	out := asm.AppendMove(e.Buf.Reserve(room)[:0], ed.From, ed.To, ed.Bytes, &fr)
+	fr := frame(e)
+	out := asm.AppendMove(e.Buf.Reserve(room)[:0], ed.From, ed.To, ed.Bytes, fr)
 	e.Buf.Advance(len(out))
 }
 
@@ -292,60 +376,41 @@ func emitSwap(e *backend.Emitter, a, b regalloc.PReg) {
 	op(e, backend.Inst{Op: asm.Xchg, Size: 8}, a, b)
 }
 
-// maxEdit bounds an edit: a move with a 32-bit displacement, or a constant.
-const maxEdit = 10
+// maxEdit is backend.Target.MaxEdit.
+func maxEdit(e *backend.Emitter, ed *regalloc.Edit) uint32 {
+	if ed.Kind == regalloc.Remat {
+		to := [1]regalloc.Allocation{ed.To}
+		return asm.Bound(&e.VC.Insts[ed.Inst], to[:], nil)
+	}
+	return asm.MoveBound(ed.From, ed.To, frame(e))
+}
 
 // maxBytes is backend.Target.MaxBytes.
-func maxBytes(e *backend.Emitter, i regalloc.Inst) uint32 {
+func maxBytes(e *backend.Emitter, i regalloc.Inst, allocs []regalloc.Allocation) uint32 {
 	in := &e.VC.Insts[i]
 	switch {
-	case in.Op == backend.OpArgs:
+	case in.Op == backend.OpArgs || in.Op == backend.OpJump:
 		return 0
-	case in.Op == backend.OpJump:
-		return jmpLen
 	case in.Op == backend.OpTrap:
 		return 2
 	case in.Op == asm.Ret:
 		return uint32(8*e.Frame.Saved.Len() + 4)
 	case in.Op >= asm.NumOps:
-		n := pseudos[in.Op-asm.NumOps].max
-		return n
+		return pseudos[in.Op-asm.NumOps].max
 	}
-	n := uint32(rowBytes[in.Op]) + tailBytes[in.Tail]
-	row := asm.RowOf(in.Op)
-	if row.Flags&asm.FalseDep != 0 {
+	n := asm.Bound(in, allocs, frame(e)) + tailBytes[in.Tail]
+	if asm.RowOf(in.Op).Flags&asm.FalseDep != 0 {
 		n += 4
 	}
-	if in.Op == asm.Call || in.Op == asm.CallInd {
+	if in.Imm > 0 && (in.Op == asm.Call || in.Op == asm.CallInd) {
 		n += 7
-	}
-	if in.Mode == backend.ModeNone && asm.RowOf(in.Op).Info().Mem != asm.NoMem {
-		_, end := e.VC.In.OperandRange(i)
-		for _, a := range e.Out.Allocs[e.OpStart:end] {
-			if a.IsMem() {
-				return n
-			}
-		}
-		n -= 5
 	}
 	return n
 }
 
-// tailBytes bounds the sizes of the tails.
-var tailBytes = [...]uint32{backend.TailNone: 0, backend.TailJump: 2*jccLen + jmpLen, backend.TailSet: 8, backend.TailSelect: 20,
+// tailBytes bounds the sizes of the tails, without branches to blocks.
+var tailBytes = [...]uint32{backend.TailNone: 0, backend.TailJump: 0, backend.TailSet: 8, backend.TailSelect: 20,
 	backend.TailTrap: 2*jccLen + 2}
-
-// rowBytes is the largest length of each row's instruction.
-var rowBytes = makeRowBytes()
-
-func makeRowBytes() (t [asm.NumOps]uint8) {
-	for i := range t {
-		if i != int(asm.Invalid) {
-			t[i] = uint8(asm.RowOf(backend.Op(i)).MaxBytes())
-		}
-	}
-	return t
-}
 
 // appendInst is backend.Target.AppendInst.
 func appendInst(dst []byte, in *backend.Inst, ops []regalloc.Operand, allocs []regalloc.Allocation) []byte {

@@ -38,7 +38,7 @@ func lowerFcvtFromSint(l *lower, _ clif.Inst, d *clif.InstData) {
 }
 
 func lowerFcvtFromUint(l *lower, _ clif.Inst, d *clif.InstData) {
-	if l.F.TypeOf(l.Resolve(d.ArgA())) == clif.I32 { // zero-extended, and so a positive i64
+	if l.F.TypeOf(d.ArgA()) == clif.I32 || l.F.TypeOf(l.Resolve(d.ArgA())) == clif.I32 { // zero-extended, and so a positive i64
 		emit(l, backend.Inst{Op: fromInt(d.Type), Size: 8}, l.Use(d.ArgA()), l.Def(d, 0))
 		return
 	}

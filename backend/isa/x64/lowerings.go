@@ -15,6 +15,8 @@ var lowerings = [clif.NumOpcodes]backend.LowerFunc{
 	clif.OpIadd:          lowerIadd,
 	clif.OpIsub:          lowerIsub,
 	clif.OpImul:          lowerImul,
+	clif.OpUmulhi:        lowerUmulhi,
+	clif.OpSmulhi:        lowerSmulhi,
 	clif.OpUdiv:          lowerUdiv,
 	clif.OpSdiv:          lowerSdiv,
 	clif.OpUrem:          lowerUrem,

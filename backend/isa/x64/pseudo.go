@@ -300,7 +300,7 @@ func emitJumpTable(s *seq) {
 	e, t, u := s.e, s.r(1), s.r(2)
 	blocks := e.Table(s.in.Ref)
 	s.imm(asm.CmpImm, 4, s.in.Imm, s.r(0))
-	jccFar(e, asm.AE, e.Label(int(blocks[len(blocks)-1])))
+	jccFar(e, asm.AE, e.Label(e.Dest(blocks[len(blocks)-1])))
 	leaLabel(e, t, e.TableLabel(s.in.Ref))
 	put(e, &backend.Inst{Op: asm.Movsx32, Size: 8, Mode: backend.ModeBaseIndex, Scale: 2, Ref: backend.NoFault},
 		[]regalloc.Allocation{regalloc.InReg(t), s.regs[0], regalloc.InReg(u)}, s.src)
@@ -319,9 +319,9 @@ func emitJumpChain(s *seq) {
 		} else {
 			s.imm(asm.CmpImm, 4, int64(k), s.r(0))
 		}
-		jccFar(e, asm.E, e.Label(int(b)))
+		jccFar(e, asm.E, e.Label(e.Dest(b)))
 	}
-	jumpTo(e, int(blocks[len(blocks)-1]))
+	jumpTo(e, e.Dest(blocks[len(blocks)-1]))
 }
 
 // emitTable is backend.Target.EmitTable.
@@ -335,7 +335,7 @@ func emitTable(e *backend.Emitter, n uint32) {
 	for k, to := range blocks[:len(blocks)-1] {
 		at := b.Offset()
 		b.PutU32(uint32(4 * k))
-		b.UseLabel(at, tab32, e.Label(int(to)))
+		b.UseLabel(at, tab32, e.Label(e.Dest(to)))
 	}
 	b.NoFallThrough()
 }

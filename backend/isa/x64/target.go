@@ -39,7 +39,7 @@ func New(features asm.Feature) *backend.Target {
 		Lower:    &lowerings,
 		LoadBase: loadBase, StoreOutArg: storeOutArg, LocalAddr: localAddr, LoadResult: loadResult,
 		EmitPrologue: emitPrologue, EmitInst: emitInst, EmitEdit: emitEdit, EmitSwap: emitSwap, EmitTable: emitTable,
-		MaxBytes: maxBytes, MaxEdit: maxEdit, AppendInst: appendInst, Verify: verify,
+		MaxBytes: maxBytes, MaxEdit: maxEdit, BranchBytes: branchBytes, MaxBranches: maxBranches, AppendInst: appendInst, Verify: verify,
 	}
 	t.CallClobbers = t.Env.Allocatable &^ t.Env.CalleeSaved
 	return t

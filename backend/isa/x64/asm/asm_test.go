@@ -91,6 +91,9 @@ func TestRandom(t *testing.T) {
 		if len(code) == 0 || len(code) > row.MaxBytes() || !bytes.Equal(buf[:3], []byte{1, 2, 3}) {
 			t.Fatalf("%v: % x, at most %d bytes expected", &s, buf, row.MaxBytes())
 		}
+		if n := int(Bound(&s.inst, s.allocs, &testFrame)); n < len(code) || n > len(code)+2 {
+			t.Fatalf("%v: % x, bound is %d", &s, code, n)
+		}
 		want, width := PatchNone, 4
 		switch {
 		case row.Imm == IRel8:
@@ -320,6 +323,9 @@ func TestAppendMove(t *testing.T) {
 		{regalloc.InReg(RAX), arg, 8, "\x48\x89\x45\x10"},                 // mov [rbp+16], rax
 		{regalloc.InSlot(30), regalloc.InReg(RAX), 8, "\x48\x8b\x45\x28"}, // mov rax, [rbp+40]
 	} {
+		if n := MoveBound(c.from, c.to, &testFrame); int(n) < len(c.want) {
+			t.Errorf("%v to %v: %d bytes, bound %d", c.from, c.to, len(c.want), n)
+		}
 		if got := AppendMove(nil, c.from, c.to, c.bytes, &testFrame); string(got) != c.want {
 			t.Errorf("%v to %v: % x, want % x", c.from, c.to, got, c.want)
 		}

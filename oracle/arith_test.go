@@ -1,0 +1,280 @@
+package oracle
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestOperators runs every operator on all pairs of corners: on parameters, on
+// one parameter used twice, and with operands that are used again afterwards.
+func TestOperators(t *testing.T) {
+	var b builder
+	for _, op := range binaries() {
+		p := op.params
+		sets := product(corners(p[0]), corners(p[1]))
+		b.addNamed(op.name, p, string(op.result), "("+op.name+get(0)+get(1)+")", sets...)
+		few := product(corners(p[0])[2:8], corners(p[1])[2:8])
+		b.add(p, string(op.result)+p, "("+op.name+get(0)+get(1)+")"+get(0)+get(1), few...)
+		b.add(p, p+string(op.result), get(1)+get(0)+"("+op.name+get(0)+get(1)+")", few...)
+		if op.result == p[0] {
+			b.add(p, string(op.result), "(local.set 0 ("+op.name+get(1)+get(0)+"))"+get(0), few...)
+		}
+		b.add(p[:1], string(op.result), "("+op.name+get(0)+get(0)+")", each(corners(p[0])...)...)
+		b.add(p[:1], string(op.result)+p[:1], "("+op.name+get(0)+get(0)+")"+get(0), each(corners(p[0])[:5]...)...)
+		if op.result == 'i' && p != "ii" || strings.HasPrefix(op.name, "i32.") && op.result == 'i' {
+			// As a condition, in all ways, and negated.
+			e := "(" + op.name + get(0) + get(1) + ")"
+			b.add(p, "i", "(if (result i32) "+e+"(then (i32.const 5)) (else (i32.const 6)))", sets...)
+			b.add(p, "i", "(block (br_if 0 "+e+") (return (i32.const 1))) (i32.const 2)", few...)
+			b.add(p, "i", "(block (br_if 0 (i32.eqz "+e+")) (return (i32.const 1))) (i32.const 2)", sets...)
+			b.add(p, "l", "(select (i64.const 3) (i64.const -4) "+e+")", sets...)
+			b.add(p, p[:1], "(select "+get(0)+get(1)+e+")", few...)
+			b.add(p, "d", "(select (f64.const 3) (f64.const -4) (i32.eqz "+e+"))", sets...)
+			b.add(p, "i", "(i32.add "+e+"(i32.eqz (i32.eqz "+e+")))", few...)
+			b.add(p, "i", "(i32.and (i32.const 1) (i32.eq (i32.const 0) "+e+"))", few...)
+			b.add(p, "i", "(i32.ne (i32.const 0) (i32.eq (i32.const 1) "+e+"))", few...)
+		}
+	}
+	for _, op := range unaries() {
+		sets := each(corners(op.params[0])...)
+		b.addNamed(op.name, op.params, string(op.result), "("+op.name+get(0)+")", sets...)
+		b.add(op.params, string(op.result)+op.params, "("+op.name+get(0)+")"+get(0), sets...)
+		for _, outer := range unaries() {
+			if outer.params[0] == op.result {
+				b.add(op.params, string(outer.result), "("+outer.name+"("+op.name+get(0)+"))", sets...)
+			}
+		}
+	}
+	check(t, single("(module "+b.String()+")", b.calls...))
+}
+
+// TestExactBits runs operators that must keep the bits of NaNs.
+func TestExactBits(t *testing.T) {
+	var b builder
+	b.WriteString(`(memory 1) (global $f (mut f32) (f32.const 0)) (global $d (mut f64) (f64.const 0))
+		(func $id_f (param f32) (result f32) (local.get 0)) (func $id_d (param f64) (result f64) (local.get 0))`)
+	for _, t := range []byte("fd") {
+		n := watType(t)
+		sets := product(corners(t), []uint64{corners(t)[0], corners(t)[3], corners(t)[2], corners(t)[10]})
+		x, y := get(0), get(1)
+		two := string([]byte{t, t})
+		for _, e := range []string{"(T.neg " + x + ")", "(T.abs " + x + ")", "(T.copysign " + x + y + ")", "(T.neg (T.abs " + x + "))",
+			"(T.copysign " + x + "(T.neg " + y + "))", "(T.neg (T.neg " + x + "))", "(T.abs (T.copysign " + x + y + "))",
+			"(T.store (i32.const 3) " + x + ") (T.load (i32.const 3))", "(select " + x + y + "(T.eq " + x + x + "))",
+			"(global.set $C " + x + ") (global.get $C)", "(call $id_C " + x + ")",
+			"(block (result T) " + x + "(br_if 0 (T.lt " + x + y + ")) drop " + y + ")"} {
+			b.add(two, string(t), strings.NewReplacer("T.", n+".", " T)", " "+n+")", "$C", "$"+string(t), "$id_C", "$id_"+string(t)).Replace(e), sets...)
+		}
+		for _, c := range corners(t) {
+			b.add("", string(t), literal(t, c), nil)
+			b.add("", string(t), constant(t, c), nil)
+			b.add("", string(t), fmt.Sprintf("(%s.copysign %s %s)", n, literal(t, c), literal(t, c^1<<31^1<<63)), nil)
+			b.add("", string(t), fmt.Sprintf("(%s.neg %s)", n, literal(t, c)), nil)
+			b.add(string(t), string(t), fmt.Sprintf("(%s.copysign %s (local.get 0))", n, literal(t, c)), each(corners(t)...)...)
+			b.add(string(t), string(t), fmt.Sprintf("(%s.copysign (local.get 0) %s)", n, literal(t, c)), each(corners(t)...)...)
+		}
+	}
+	c := single("(module "+b.String()+")", b.calls...)
+	c.exactNaN = true
+	check(t, c)
+}
+
+// TestConstants evaluates operators on constants, and on a constant and a
+// parameter either way round: folding and special cases give what execution gives.
+func TestConstants(t *testing.T) {
+	for _, op := range binaries() {
+		t.Run(op.name, func(t *testing.T) {
+			t.Parallel()
+			var b builder
+			b.WriteString(bitsFuncs)
+			p := op.params[:1]
+			divides := op.params[0] != 'f' && op.params[0] != 'd' && (strings.Contains(op.name, "div") || strings.Contains(op.name, "rem"))
+			args := each(corners(p[0])...)
+			for i, k := range corners(p[0]) {
+				c := literal(p[0], k)
+				b.add(p, string(op.result), "("+op.name+get(0)+c+")", args...)
+				b.add(p, string(op.result), "("+op.name+c+get(0)+")", args...)
+				if op.result == 'i' {
+					b.add(p, "i", "(if (result i32) ("+op.name+get(0)+c+") (then (i32.const 1)) (else (i32.const 2)))", args...)
+					b.add(p, "i", "(select (i32.const 1) (i32.const 2) ("+op.name+c+get(0)+"))", args[:8]...)
+				}
+				// Nested: with two constants.
+				if op.result == p[0] && !divides {
+					c2 := literal(p[0], corners(p[0])[(i*7+3)%len(corners(p[0]))])
+					b.add(p, string(op.result), "("+op.name+"("+op.name+get(0)+c+")"+c2+")", args...)
+					b.add(p, string(op.result), "("+op.name+c2+"("+op.name+c+get(0)+"))", args...)
+				}
+				if divides {
+					for _, k2 := range corners(p[0]) {
+						b.add("", string(op.result), "("+op.name+c+literal(p[0], k2)+")", nil)
+					}
+					continue
+				}
+				hash := "(i64.const 1)"
+				for _, k2 := range corners(p[0]) {
+					e := toBits(op.result, "("+op.name+c+literal(p[0], k2)+")", false)
+					hash = "(i64.xor (i64.rotl (i64.mul " + hash + "(i64.const 31)) (i64.const 5)) " + e + ")"
+				}
+				b.addNamed(fmt.Sprintf("constants %#x", k), "", "l", hash, nil)
+			}
+			check(t, single("(module "+b.String()+")", b.calls...))
+		})
+	}
+	t.Run("unary", func(t *testing.T) {
+		var b builder
+		for _, op := range unaries() {
+			for _, k := range corners(op.params[0]) {
+				b.add("", string(op.result), "("+op.name+literal(op.params[0], k)+")", nil)
+				b.add("", string(op.result), "("+op.name+constant(op.params[0], k)+")", nil)
+			}
+		}
+		check(t, single("(module "+b.String()+")", b.calls...))
+	})
+}
+
+// TestDivisors divides by every interesting constant.
+func TestDivisors(t *testing.T) {
+	for _, p := range []byte("il") {
+		var b builder
+		width := map[byte]int{'i': 32, 'l': 64}[p]
+		divisors := map[uint64]bool{}
+		var list []uint64
+		add := func(x uint64) {
+			if width == 32 {
+				x = uint64(uint32(x))
+			}
+			if !divisors[x] {
+				divisors[x] = true
+				list = append(list, x)
+			}
+		}
+		for x := range uint64(21) {
+			add(x)
+			add(-x)
+		}
+		for k := range width {
+			for d := range uint64(3) {
+				add(1<<k + d - 1)
+				add(-(1<<k + d - 1))
+			}
+		}
+		for _, x := range []uint64{25, 60, 100, 125, 365, 625, 641, 1000, 3600, 10000, 86400, 1000000, 1000000007, 0x55555555, 0xAAAAAAAB, 274177, 6700417} {
+			add(x)
+			add(-x)
+		}
+		for _, op := range []string{"div_s", "div_u", "rem_s", "rem_u"} {
+			for _, d := range list {
+				args := corners(p)
+				args = append(args, d, d-1, d+1, 2*d, 2*d-1, -d, 1-d, 100, 12345678)
+				b.addNamed(fmt.Sprintf("%s %#x", op, d), string(p), string(p), fmt.Sprintf("(%s.%s (local.get 0) %s)", watType(p), op, constant(p, d)), each(args...)...)
+			}
+		}
+		t.Run(watType(p), func(t *testing.T) { check(t, single("(module "+b.String()+")", b.calls...)) })
+	}
+}
+
+// TestShiftPairs combines two shifts by constants, of one value and of two: what
+// could be a rotation, a double shift, a mask or an extension.
+func TestShiftPairs(t *testing.T) {
+	for _, p := range []byte("il") {
+		n := watType(p)
+		width := map[byte]int{'i': 32, 'l': 64}[p]
+		for _, join := range []string{"or", "xor", "add", "and", "nest"} {
+			t.Run(n+" "+join, func(t *testing.T) {
+				t.Parallel()
+				var b builder
+				for k1 := range width + 2 {
+					if join != "or" && k1 > 3 && k1%8 > 1 && k1 < width-2 {
+						continue
+					}
+					body := "(local $h i64)"
+					for k2 := range width + 2 {
+						if join != "or" && k1%3 != k2%3 && k1+k2 != width {
+							continue
+						}
+						for _, ops := range [][2]string{{"shl", "shr_u"}, {"shl", "shr_s"}, {"shr_u", "shl"}, {"rotl", "shr_u"}, {"shr_s", "rotr"}} {
+							for y := range 2 {
+								if y == 1 && join == "nest" {
+									continue
+								}
+								e := fmt.Sprintf("(%[1]s.%[2]s (%[1]s.%[3]s (local.get 0) (%[1]s.const %[4]d)) (%[1]s.%[5]s (local.get %[7]d) (%[1]s.const %[6]d)))",
+									n, join, ops[0], k1, ops[1], k2, y)
+								if join == "nest" {
+									e = fmt.Sprintf("(%[1]s.%[4]s (%[1]s.%[2]s (local.get 0) (%[1]s.const %[3]d)) (%[1]s.const %[5]d))", n, ops[0], k1, ops[1], k2)
+								}
+								body += "(local.set $h (i64.xor (i64.rotl (i64.mul (local.get $h) (i64.const 31)) (i64.const 5)) " + toBits(p, e, true) + "))"
+							}
+						}
+					}
+					b.addNamed(fmt.Sprintf("shift %d", k1), string([]byte{p, p}), "l", body+"(local.get $h)",
+						[]uint64{0x8123456789ABCDEF, 0xFEDCBA9876543211}, []uint64{^uint64(0), 0}, []uint64{1, 1 << 31}, []uint64{0x80000001, 0x7F})
+				}
+				check(t, single("(module "+b.String()+")", b.calls...))
+			})
+		}
+	}
+}
+
+// TestIdentities evaluates expressions that mid-ends and lowering have rules for.
+func TestIdentities(t *testing.T) {
+	var b builder
+	for _, p := range []byte("il") {
+		n, two := watType(p), string([]byte{p, p})
+		sets := product(corners(p), corners(p)[:12])
+		for _, e := range []string{
+			"(T.sub (T.add x y) y)", "(T.add (T.sub x y) y)", "(T.sub x x)", "(T.xor x x)", "(T.and x (T.xor x (T.const -1)))", "(T.or x (T.xor x (T.const -1)))",
+			"(T.xor (T.xor x y) y)", "(T.sub (T.const 0) (T.sub x y))", "(T.sub (T.const 0) x)", "(T.add x (T.sub (T.const 0) y))", "(T.and (T.or x y) x)",
+			"(T.or (T.and x y) x)", "(T.and x (T.sub (T.const 0) x))", "(T.and x (T.sub x (T.const 1)))", "(T.xor x (T.sub x (T.const 1)))",
+			"(T.and (T.xor x (T.const -1)) y)", "(T.and (T.xor y (T.const -1)) x)", "(T.mul x (T.const -1))", "(T.mul (T.const 3) x)", "(T.mul x (T.const 5))",
+			"(T.mul x (T.const 9))", "(T.mul (T.mul x (T.const 3)) (T.const 7))", "(T.add (T.mul x (T.const 4)) y)", "(T.add (T.shl x (T.const 3)) (T.add y (T.const 100)))",
+			"(T.shl (T.shl x (T.const 31)) (T.const 31))", "(T.shr_u (T.shl x (T.const 8)) (T.const 8))", "(T.shr_s (T.shl x (T.const 24)) (T.const 24))",
+			"(T.shr_s (T.shl x (T.const 16)) (T.const 16))", "(T.and (T.shr_u x (T.const 8)) (T.const 255))", "(T.and x (T.const 0xffff))", "(T.and (T.and x (T.const 0xff)) (T.const 0xfff0))",
+			"(T.shl (T.const 1) y)", "(T.and x (T.shl (T.const 1) y))", "(T.or x (T.shl (T.const 1) y))", "(T.xor x (T.shl (T.const 1) y))", "(T.and x (T.rotl (T.const -2) y))",
+			"(T.shl x (T.and y (T.const 31)))", "(T.shr_u x (T.sub (T.const 0) y))", "(T.shl x (T.sub (T.const 64) y))", "(T.or (T.shl x y) (T.shr_u x (T.sub (T.const 32) y)))",
+			"(T.or (T.shl x y) (T.shr_u x (T.sub (T.const 64) y)))", "(T.or (T.shl x y) (T.shr_u x (T.sub (T.const 0) y)))", "(T.rotl (T.rotr x y) y)", "(T.rotl (T.rotl x (T.const 3)) (T.const 63))",
+			"(T.ctz (T.or x (T.const 256)))", "(T.clz (T.or x (T.const 1)))", "(T.popcnt (T.and x (T.const 1)))", "(T.extend8_s (T.and x (T.const 0xff)))", "(T.and (T.extend8_s x) (T.const 0xff))",
+			"(T.extend16_s (T.extend8_s x))", "(T.extend8_s (T.extend16_s x))", "(T.sub (T.xor x (T.shr_s x (T.const 31))) (T.shr_s x (T.const 31)))",
+			"(select x y (T.lt_s x y))", "(select x y (T.gt_u x y))", "(select x (T.sub (T.const 0) x) (T.ge_s x (T.const 0)))", "(select x y (T.eqz (T.and x y)))", "(select x x (T.eqz y))",
+			"(select x y (T.eq (T.and x (T.const 8)) (T.const 8)))", "(select x y (T.ne (T.and x (T.shl (T.const 1) y)) (T.const 0)))",
+			"(T.div_u x (T.or y (T.const 1)))", "(T.sub x (T.mul (T.div_u x (T.or y (T.const 1))) (T.or y (T.const 1))))", "(T.rem_s x (T.or y (T.const 2)))", "(T.div_s (T.sub (T.const 0) x) (T.const 5))",
+			"(T.rem_u (T.and x (T.const 0xff)) (T.const 16))", "(T.div_u (T.shr_u x (T.const 1)) (T.const 2))", "(T.shr_u (T.div_u x (T.const 4)) (T.const 4))",
+		} {
+			b.addNamed(n+" "+e, two, string(p), strings.NewReplacer("T", n, "x y", get(0)+get(1), " x", " "+get(0), " y", " "+get(1)).Replace(e), sets...)
+		}
+		for _, e := range []string{"(T.eqz (T.sub x y))", "(T.eqz (T.xor x y))", "(T.eqz (T.and x y))", "(T.lt_u (T.sub x (T.const 10)) (T.const 5))", "(T.lt_s (T.add x (T.const 10)) (T.const 5))",
+			"(i32.eqz (T.lt_s x y))", "(i32.and (T.ge_s x (T.const 3)) (T.lt_s x y))", "(i32.or (T.lt_u x y) (T.eq x y))", "(T.lt_u x (T.const 1))", "(T.ge_u x (T.const 1))", "(T.lt_s x (T.const 0))",
+			"(T.gt_s x (T.const -1))", "(T.le_u x (T.const 0))", "(T.lt_u (T.add x y) x)", "(T.eq (T.and x (T.const 1)) (T.const 1))", "(T.gt_u (T.const 5) x)", "(T.eq (T.extend8_s x) (T.const -1))",
+			"(T.ne (T.and x (T.const 0x80)) (T.const 0))", "(T.eq (T.shr_u x (T.const 31)) (T.const 1))", "(T.eq (T.sub x y) (T.const 0))", "(T.lt_s (T.sub x y) (T.const 0))", "(T.ge_s (T.and x y) (T.const 0))",
+			"(T.gt_s (T.and x y) (T.const 0))", "(T.lt_u (T.and x y) (T.const 1))", "(T.le_s (T.or x y) (T.const 0))", "(T.lt_s (T.add x y) (T.const 0))"} {
+			w := strings.NewReplacer("T", n, "x y", get(0)+get(1), " x", " "+get(0), " y", " "+get(1)).Replace(e)
+			b.addNamed(n+" "+e, two, "i", w, sets...)
+			b.addNamed(n+" if "+e, two, "i", "(if (result i32) "+w+"(then (i32.const 1)) (else (i32.const 2)))", sets...)
+			b.addNamed(n+" select "+e, two, "l", "(select (i64.const 1) (i64.const 2) "+w+")", sets...)
+		}
+	}
+	for _, e := range []string{"(i64.extend_i32_u (i32.wrap_i64 x))", "(i64.extend_i32_s (i32.wrap_i64 x))", "(i64.and x (i64.const 0xffffffff))", "(i64.shr_u (i64.shl x (i64.const 32)) (i64.const 32))",
+		"(i64.shr_s (i64.shl x (i64.const 32)) (i64.const 32))", "(i64.extend_i32_u (i32.shr_u (i32.wrap_i64 x) (i32.const 1)))", "(i64.extend_i32_s (i32.extend8_s (i32.wrap_i64 x)))",
+		"(i64.extend_i32_u (i32.extend16_s (i32.wrap_i64 x)))", "(i64.add (i64.extend_i32_u (i32.wrap_i64 x)) y)", "(i64.add (i64.extend_i32_u (i32.add (i32.wrap_i64 x) (i32.wrap_i64 y))) y)",
+		"(i64.mul (i64.extend_i32_u (i32.wrap_i64 x)) (i64.extend_i32_u (i32.wrap_i64 y)))", "(i64.mul (i64.extend_i32_s (i32.wrap_i64 x)) (i64.extend_i32_s (i32.wrap_i64 y)))",
+		"(i64.extend_i32_u (i32.wrap_i64 (i64.shr_u x (i64.const 32))))", "(i64.extend_i32_u (i32.wrap_i64 (i64.add x y)))", "(i64.extend_i32_u (i32.mul (i32.wrap_i64 x) (i32.wrap_i64 y)))",
+		"(i64.extend_i32_u (i64.eqz (i64.and x (i64.const 0xffffffff))))", "(i64.extend_i32_u (i32.eqz (i32.wrap_i64 x)))", "(i64.shl (i64.extend_i32_u (i32.wrap_i64 x)) (i64.const 33))"} {
+		b.addNamed(e, "ll", "l", strings.NewReplacer("x y", get(0)+get(1), " x", " "+get(0), " y", " "+get(1)).Replace(strings.ReplaceAll(e, "0xffffffff", "4294967295")),
+			product(corners('l'), corners('l')[:8])...)
+	}
+	for _, p := range []byte("fd") {
+		n, two := watType(p), string([]byte{p, p})
+		for _, e := range []string{"(T.add x (T.const 0))", "(T.add x (T.const -0))", "(T.sub x (T.const 0))", "(T.sub x (T.const -0))", "(T.sub (T.const 0) x)", "(T.sub (T.const -0) x)", "(T.mul x (T.const 1))", "(T.mul x (T.const -1))",
+			"(T.div x (T.const 1))", "(T.mul x (T.const 0))", "(T.mul x (T.const 2))", "(T.div x (T.const 2))", "(T.sub x x)", "(T.div x x)", "(T.neg (T.sub x y))", "(T.sub x (T.neg y))", "(T.mul (T.neg x) (T.neg y))",
+			"(T.min x x)", "(T.max (T.min x y) y)", "(T.sqrt (T.mul x x))", "(T.abs (T.neg x))", "(T.trunc (T.floor x))", "(T.add (T.add x y) (T.neg y))", "(select x y (T.lt x y))", "(select y x (T.lt x y))",
+			"(select x y (T.gt x y))", "(select x y (T.le y x))", "(select x y (T.ne x x))", "(select (T.neg x) x (T.lt x (T.const 0)))"} {
+			b.addNamed(n+" "+e, two, string(p), strings.NewReplacer("T", n, "x y", get(0)+get(1), " x", " "+get(0), " y", " "+get(1)).Replace(e), product(corners(p), corners(p))...)
+		}
+		for _, e := range []string{"(i32.eqz (T.lt x y))", "(i32.eqz (T.ge x y))", "(i32.and (T.eq x x) (T.eq y y))", "(i32.or (T.lt x y) (T.gt x y))", "(i32.eqz (i32.or (T.ne x x) (T.ne x y)))", "(i32.eqz (i32.eqz (T.le x y)))"} {
+			w := strings.NewReplacer("T", n, "x y", get(0)+get(1), " x", " "+get(0), " y", " "+get(1)).Replace(e)
+			b.addNamed(n+" "+e, two, "i", w, product(corners(p), corners(p))...)
+			b.addNamed(n+" if "+e, two, "i", "(if (result i32) "+w+"(then (i32.const 1)) (else (i32.const 2)))", product(corners(p), corners(p)[:20])...)
+		}
+	}
+	check(t, single("(module "+b.String()+")", b.calls...))
+}
