@@ -427,3 +427,13 @@ func (l *Lower) preds() {
 		}
 	}
 }
+
+// EndsHere reports whether nothing after the instruction being lowered uses v:
+// code is lowered backwards, so a later user would have asked for its register.
+// (A user earlier in a loop around may still follow.)
+func (l *Lower) EndsHere(v clif.Value) bool { return l.vregs[l.Resolve(v)] == regalloc.NoVReg }
+
+// IsParam reports whether v is a block parameter.
+func (l *Lower) IsParam(v clif.Value) bool {
+	return l.F.Values[l.Resolve(v)].Kind == clif.ValueParam
+}

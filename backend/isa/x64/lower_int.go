@@ -56,12 +56,22 @@ func alu(l *lower, d *clif.InstData, op, imm backend.Op) {
 			emitMem(l, backend.Inst{Op: op, Size: size}, a, []vreg{use(l, t, y)}, []vreg{dst})
 			return
 		}
-		// The first operand is overwritten: better one that ends here.
-		if !l.SingleUse(x) && l.SingleUse(y) {
+		if overwriteSecond(l, x, y) {
 			x, y = y, x
 		}
 	}
 	emit(l, backend.Inst{Op: op, Size: size}, use(l, t, x), use(l, t, y), dst)
+}
+
+// overwriteSecond reports whether a commutative two-address instruction should
+// overwrite y instead of x: if only y ends here, or if both do and y is a block
+// parameter, since then the result is often its next value.
+func overwriteSecond(l *lower, x, y clif.Value) bool {
+	ex, ey := l.EndsHere(x), l.EndsHere(y)
+	if ex != ey {
+		return ey
+	}
+	return ex && l.IsParam(y) && !l.IsParam(x)
 }
 
 func lowerIadd(l *lower, _ clif.Inst, d *clif.InstData) {
