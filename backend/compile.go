@@ -26,7 +26,7 @@ type Options struct {
 	SkipChecker bool
 	// Fixpoint makes the checker compute what it otherwise verifies.
 	Fixpoint bool
-	// Verify checks each VCode instruction against its row.
+	// Verify checks each VCode instruction against its row, and sizes of code against their bounds.
 	Verify bool
 	// Trace receives dumps; nil for none.
 	Trace *Trace
@@ -65,7 +65,7 @@ func New(target *Target, layout *instance.Layout, mod *clif.Module, opt Options)
 	if opt.Trace != nil {
 		c.lower.rules = opt.Trace.Rule
 	}
-	c.emit.Target, c.emit.Buf = target, machbuffer.New(target.Buffer)
+	c.emit.Target, c.emit.Buf, c.emit.verify = target, machbuffer.New(target.Buffer), opt.Verify
 	return c
 }
 

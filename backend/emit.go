@@ -2,6 +2,7 @@ package backend
 
 import (
 	"encoding/binary"
+	"fmt"
 
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/machbuffer"
@@ -22,6 +23,8 @@ type Emitter struct {
 	Scratch []byte
 	// OpStart is the index of the current instruction's first operand.
 	OpStart uint32
+
+	verify bool // check that bounds of sizes hold
 
 	sites    []TrapSite
 	blocks   []blockPlan // by block, and one for the end
@@ -58,6 +61,7 @@ func (e *Emitter) run() (*Code, error) {
 		if bi == 0 {
 			e.Target.EmitPrologue(e)
 		}
+		from := b.Offset()
 		for i := regalloc.Inst(blk.Insts.Start); i < regalloc.Inst(blk.Insts.End); i++ {
 			for len(edits) > 0 && edits[0].Point <= regalloc.Before(i) {
 				edits = e.edit(edits)
@@ -69,6 +73,9 @@ func (e *Emitter) run() (*Code, error) {
 			for len(edits) > 0 && edits[0].Point == regalloc.After(i) {
 				edits = e.edit(edits)
 			}
+		}
+		if bound := e.blocks[bi].start - e.blocks[bi+1].before; e.verify && b.Offset()-from > bound && bound < tooFar {
+			return nil, fmt.Errorf("block %d has %d bytes, bound is %d", bi, b.Offset()-from, bound)
 		}
 	}
 	for n := range e.VC.Tables {

@@ -88,22 +88,23 @@ func (e *Emitter) backEdges(b uint32) {
 // with code.
 func (e *Emitter) measure() {
 	in := &e.VC.In
-	edits := e.Out.Edits
+	edits, maxBytes := e.Out.Edits, e.Target.MaxBytes
 	worst := uint32(0)
 	for bi := range in.Blocks {
 		blk, p := &in.Blocks[bi], &e.blocks[bi]
 		p.worst = worst
 		n := uint32(0)
+		start, _ := in.OperandRange(regalloc.Inst(blk.Insts.Start))
 		for i := blk.Insts.Start; i < blk.Insts.End; i++ {
-			start, end := in.OperandRange(regalloc.Inst(i))
-			e.OpStart = start
-			n += e.Target.MaxBytes(e, regalloc.Inst(i), e.Out.Allocs[start:end])
+			end := in.Insts[i].OperandEnd
+			n = min(n+maxBytes(e, regalloc.Inst(i), e.Out.Allocs[start:end]), tooFar)
+			start = end
 		}
 		for len(edits) > 0 && edits[0].Point.Inst() < regalloc.Inst(blk.Insts.End) {
-			n += e.Target.MaxEdit(e, &edits[0])
+			n = min(n+e.Target.MaxEdit(e, &edits[0]), tooFar)
 			edits = edits[1:]
 		}
-		p.body = min(n, tooFar)
+		p.body = n
 		if n == 0 && blk.Insts.Len() == 1 && e.VC.Insts[blk.Insts.Start].Op == OpJump {
 			to := in.Edges[blk.Succs.Start].To
 			p.empty = int(to) > bi || int(to) < bi && !e.blocks[to].empty
@@ -120,8 +121,8 @@ func (e *Emitter) Next() int { return int(e.blocks[e.Block].next) }
 
 // Distance bounds the number of bytes from the end of the current block to the start of block to, which must follow.
 func (e *Emitter) Distance(to int) uint32 {
-	if d := &e.blocks[to]; d.start < tooFar {
-		return e.blocks[e.Block+1].before - d.start
+	if b := e.blocks[e.Block+1].before; b < tooFar {
+		return b - e.blocks[to].start
 	}
 	return tooFar
 }

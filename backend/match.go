@@ -148,6 +148,54 @@ func (l *Lower) Sink(i clif.Inst) { l.sunk[i] = true }
 // definition that is folded though it has other users.
 func (l *Lower) HoldLoads(n int) { l.noSink += n }
 
+// maxDelay is the most instructions past which a definition is moved.
+const maxDelay = 16
+
+// Delayed is the instruction that defines v, without effects, if the terminator being lowered may do that
+// instead: it is in the same block, and nothing between uses v but the instruction with the only result
+// except, which the terminator does too. The caller must call Sink.
+func (l *Lower) Delayed(v, except clif.Value) (clif.Inst, *clif.InstData) {
+	v = l.Resolve(v)
+	i, d := l.DefInst(v)
+	if d == nil || !d.Op.IsPure() || l.sunk[i] || l.Order.Blocks[l.block].Orig == clif.NoBlock {
+		return clif.NoInst, nil
+	}
+	bd := &l.F.Blocks[l.Order.Blocks[l.block].Orig]
+	if i < bd.Start || i >= bd.End {
+		return clif.NoInst, nil
+	}
+	end := l.F.Terminator(l.Order.Blocks[l.block].Orig)
+	if end > i+maxDelay {
+		return clif.NoInst, nil
+	}
+	for k := i + 1; k < end; k++ {
+		if u := &l.F.Insts[k]; l.reads(u, v) && !(u.NumResults == 1 && u.Result == except) {
+			return clif.NoInst, nil
+		}
+	}
+	return i, d
+}
+
+// reads reports whether v is an operand of d, which is not a terminator.
+func (l *Lower) reads(d *clif.InstData, v clif.Value) bool {
+	if n := d.NumArgs(); n > 0 && l.Resolve(d.ArgA()) == v || n > 1 && l.Resolve(d.ArgB()) == v || n > 2 && l.Resolve(d.ArgC()) == v {
+		return true
+	}
+	for _, a := range l.F.VarArgs(d) {
+		if l.Resolve(clif.Value(a)) == v {
+			return true
+		}
+	}
+	return false
+}
+
+// EndWith makes the last instruction appended, which sets flags, the terminator.
+func (l *Lower) EndWith(tail Tail, cond uint8) {
+	n := len(l.insts) - 1
+	l.insts[n].Tail, l.insts[n].Cond = tail, cond
+	l.meta[n].flags |= regalloc.IsTerminator
+}
+
 // SingleUse reports whether v has one use in the function.
 func (l *Lower) SingleUse(v clif.Value) bool { return l.uses[l.Resolve(v)] == 1 }
 

@@ -25,8 +25,12 @@ type CFG struct {
 	preds   []Edge
 	order   []clif.Block // reachable blocks, reverse postorder
 	number  []uint32     // by block: position in order, or none
-	stack   []visit
-	seen    []bool // by target, scratch
+	// The spanning tree of the depth-first search, for DomTree.
+	preorder  []clif.Block
+	preNumber []uint32 // by block: position in preorder, if it is reachable
+	preParent []uint32 // by position in preorder: that of the parent
+	stack     []visit
+	seen      []bool // by target, scratch
 }
 
 type visit struct {
@@ -86,6 +90,8 @@ func (c *CFG) dedup(start int) {
 
 func (c *CFG) postorder(f *clif.Func) {
 	const open = Unreached - 1
+	c.preNumber = resize(c.preNumber, len(f.Blocks))
+	c.preorder, c.preParent = append(c.preorder[:0], f.Entry()), append(c.preParent[:0], 0)
 	c.stack = append(c.stack[:0], visit{block: f.Entry()})
 	c.number[f.Entry()] = open
 	for len(c.stack) > 0 {
@@ -97,6 +103,8 @@ func (c *CFG) postorder(f *clif.Func) {
 			top.next++
 			if c.number[to] == Unreached {
 				c.number[to] = open
+				c.preNumber[to] = uint32(len(c.preorder))
+				c.preorder, c.preParent = append(c.preorder, to), append(c.preParent, c.preNumber[top.block])
 				c.stack = append(c.stack, visit{block: to})
 			}
 			continue

@@ -2,11 +2,14 @@ package analysis
 
 import "github.com/waot-project/waot/clif"
 
-// DomTree is the dominator tree of the reachable blocks, computed after Cooper,
-// Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001).
+// DomTree is the dominator tree of the reachable blocks, computed after Lengauer
+// and Tarjan, "A Fast Algorithm for Finding Dominators in a Flowgraph" (1979),
+// with path compression only: O(edges * log blocks) for any graph.
 type DomTree struct {
 	cfg  *CFG
 	idom []uint32 // by number in reverse postorder: number of the immediate dominator
+	// Of the computation, by position in preorder; see Compute.
+	semi, ancestor, label, dom, bucket, bucketNext []uint32
 	// Preorder interval of each subtree, for constant-time queries.
 	pre, last []uint32
 	child     []uint32 // first child, by number
@@ -14,51 +17,69 @@ type DomTree struct {
 	stack     []uint32
 }
 
-// Compute fills d from c.
+// Compute fills d from c. Vertices are positions in preorder. semi is the
+// semidominator; ancestor and label are the forest of vertices done, where label has the
+// least semidominator on the way up, as far as paths are compressed; bucket
+// lists the vertices by semidominator.
 func (d *DomTree) Compute(c *CFG) {
 	n := len(c.order)
 	d.cfg = c
 	d.idom = resize(d.idom, n)
-	for i := range d.idom {
-		d.idom[i] = Unreached
+	for _, s := range [...]*[]uint32{&d.semi, &d.ancestor, &d.label, &d.dom, &d.bucket, &d.bucketNext} {
+		*s = resize(*s, n)
 	}
-	if n == 0 {
-		return
+	for i := range uint32(n) {
+		d.semi[i], d.label[i], d.ancestor[i], d.bucket[i] = i, i, Unreached, Unreached
 	}
-	d.idom[0] = 0
-	for changed := true; changed; {
-		changed = false
-		for i := 1; i < n; i++ {
-			best := Unreached
-			for _, e := range c.Preds(c.order[i]) {
-				p := c.number[e.From]
-				if d.idom[p] == Unreached {
-					continue
-				}
-				if best == Unreached {
-					best = p
-				} else {
-					best = d.meet(best, p)
-				}
-			}
-			if d.idom[i] != best {
-				d.idom[i], changed = best, true
+	for w := uint32(n) - 1; n > 0 && w > 0; w-- {
+		p := c.preParent[w]
+		for _, e := range c.Preds(c.preorder[w]) {
+			d.semi[w] = min(d.semi[w], d.semi[d.eval(c.preNumber[e.From])])
+		}
+		s := d.semi[w]
+		d.bucketNext[w], d.bucket[s] = d.bucket[s], w
+		d.ancestor[w] = p
+		for v := d.bucket[p]; v != Unreached; v = d.bucketNext[v] {
+			// The dominator of v, or a vertex with the same dominator.
+			if u := d.eval(v); d.semi[u] < d.semi[v] {
+				d.dom[v] = u
+			} else {
+				d.dom[v] = p
 			}
 		}
+		d.bucket[p] = Unreached
+	}
+	for w := 1; w < n; w++ {
+		if d.dom[w] != d.semi[w] {
+			d.dom[w] = d.dom[d.dom[w]]
+		}
+		d.idom[c.number[c.preorder[w]]] = c.number[c.preorder[d.dom[w]]]
 	}
 	d.number(n)
 }
 
-func (d *DomTree) meet(a, b uint32) uint32 {
-	for a != b {
-		for a > b {
-			a = d.idom[a]
-		}
-		for b > a {
-			b = d.idom[b]
-		}
+// eval is the vertex with the least semidominator on the path from v up to,
+// not including, the root of its tree in the forest; v itself if it is the root.
+func (d *DomTree) eval(v uint32) uint32 {
+	if d.ancestor[v] == Unreached {
+		return v
 	}
-	return a
+	d.stack = d.stack[:0]
+	for d.ancestor[d.ancestor[v]] != Unreached {
+		d.stack = append(d.stack, v)
+		v = d.ancestor[v]
+	}
+	// Compress from the top: each vertex on the path hangs below the root.
+	for len(d.stack) > 0 {
+		u := d.stack[len(d.stack)-1]
+		d.stack = d.stack[:len(d.stack)-1]
+		if d.semi[d.label[v]] < d.semi[d.label[u]] {
+			d.label[u] = d.label[v]
+		}
+		d.ancestor[u] = d.ancestor[v]
+		v = u
+	}
+	return d.label[v]
 }
 
 // number numbers the tree in preorder.

@@ -321,7 +321,7 @@ func TestGraphs(t *testing.T) {
 			ops = append(ops, p)
 		}
 	}
-	n, runs, traps := 3000, 0, 0
+	n, runs, traps := 1500, 0, 0
 	if testing.Short() {
 		n = 500
 	}

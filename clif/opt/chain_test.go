@@ -28,7 +28,7 @@ func compareRuns(t *testing.T, seed uint64, f *clif.Func, inputs [][]uint64) (af
 // globals, tables and sizes, at few overlapping places, and looks at everything that
 // was read. Now and then the sequence goes on in another block.
 func TestMemory(t *testing.T) {
-	n := uint64(3000)
+	n := uint64(1500)
 	if testing.Short() {
 		n = 500
 	}
@@ -145,7 +145,7 @@ func count(f *clif.Func, op clif.Opcode) (n int) {
 // TestDecided runs random trees of branches, trapifs and selects on conditions
 // that are related to one another: the same, negated, compared with zero.
 func TestDecided(t *testing.T) {
-	n := uint64(2000)
+	n := uint64(800)
 	if testing.Short() {
 		n = 300
 	}

@@ -69,6 +69,28 @@ block3 []
 br v0, block1, block4
 block4 []
 return v0`},
+	{"a parameter that waits for another", "params", `
+function "f" (i32) -> (i32) {
+block0(v0: i32):
+    jump block1(v0)
+block1(v1: i32):
+    br v1, block2(v1), block3(v1)
+block2(v2: i32):
+    br v2, block2(v2), block4
+block4:
+    br v0, block1(v2), block3(v0)
+block3(v3: i32):
+    return v3
+}`, `block0 [0]
+jump block1
+block1 []
+br v0, block2, block3
+block2 []
+br v0, block2, block4
+block4 []
+br v0, block1, block3
+block3 []
+return v0`},
 	{"irreducible parameters stay", "params", `
 function "f" (i32) -> (i32) {
 block0(v0: i32):

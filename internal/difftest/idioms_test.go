@@ -60,9 +60,10 @@ func TestIdioms(t *testing.T) {
 const (
 	idiomFuncs  = 6
 	idiomParams = "iiillldf"
-	// Locals of type i32 are 0 to 2, of i64 3 to 5, and of f64 and f32 6 and 7; 8 is
-	// for addresses.
-	idiomAddr = 8
+	// Locals of type i32 are 0 to 2, of i64 3 to 5, and of f64 and f32 6 and 7; 8 and
+	// 9 are for addresses, which often are the same.
+	idiomAddr  = 8
+	idiomOther = 9
 )
 
 // idiomGen generates one function.
@@ -140,7 +141,7 @@ func idiomProgram(seed uint64) *program {
 func (g *idiomGen) emit(b ...byte) { g.b = append(g.b, b...) }
 
 func (g *idiomGen) function() []byte {
-	g.emit(1, 2, 0x7F)
+	g.emit(1, 3, 0x7F)
 	for range 6 + g.r.IntN(25) {
 		g.statement()
 	}
@@ -214,6 +215,8 @@ func (g *idiomGen) statement() {
 		}
 		g.op(wide, []byte{0x6A, 0x6B, 0x71, 0x72, 0x73}[g.r.IntN(5)])
 		g.emit(store, 0, other)
+	case n < 16:
+		g.overlapping(wide)
 	case n < 18:
 		g.address()
 		g.value(wide, 2)
@@ -225,6 +228,32 @@ func (g *idiomGen) statement() {
 		g.value(wide, 3)
 		g.emit(0x21, g.local(wide), 0x0B)
 	}
+}
+
+// overlapping reads or writes a place, perhaps changes it through another address, and
+// reads it again.
+func (g *idiomGen) overlapping(wide bool) {
+	g.address()
+	g.emit(0x21, idiomAddr)
+	g.address()
+	if g.r.IntN(2) == 0 {
+		g.konst(false, uint64(g.r.IntN(24)-12))
+		g.emit(0x20, idiomAddr, 0x6A, 0x21, idiomOther, 0x1A)
+	} else {
+		g.emit(0x21, idiomOther)
+	}
+	at, far := byte(g.r.IntN(32)), byte(g.r.IntN(32))
+	g.emit(0x20, idiomAddr)
+	if g.r.IntN(2) == 0 {
+		g.value(wide, 1)
+		g.emit(0x36+byte(b2i(wide)), 0, at)
+	} else {
+		g.emit(0x28+byte(b2i(wide)), 0, at, 0x21, g.local(wide))
+	}
+	g.emit(0x20, idiomOther)
+	g.value(true, 1)
+	g.emit([]byte{0x37, 0x3C, 0x3D, 0x3E}[g.r.IntN(4)], 0, far)
+	g.emit(0x20, idiomAddr, 0x28+byte(b2i(wide)), 0, at, 0x21, g.local(wide))
 }
 
 func b2i(b bool) int {

@@ -90,6 +90,9 @@ func (t *Translator) Func(f *clif.Func, i uint32) error {
 		case t.live || h.always:
 			h.run(t, op, h)
 		}
+		if t.ssa.noZero {
+			t.unsupported(op)
+		}
 		if t.size() > maxSize || t.ssa.steps > maxSteps {
 			t.check.FailLimit(op.Offset, "complexity of a function", "the function is too complex")
 		}
@@ -175,8 +178,12 @@ func handlerOf(op wasmfront.Opcode) *handler {
 // unsupported refuses an operator that the module's features allow but CLIF
 // has no instructions for.
 func (t *Translator) unsupported(op *wasmfront.Operator) {
+	feature := op.Op.Info().Feature
+	if feature == 0 {
+		feature = wasmfront.FeatureSIMD // a local of type v128 that was not written
+	}
 	t.check.FailError(&wasmfront.Error{
 		Offset: op.Offset, Func: int(t.f.Index), Msg: fmt.Sprintf("%v cannot be compiled", op.Op),
-		Feature: op.Op.Info().Feature.String(),
+		Feature: feature.String(),
 	})
 }

@@ -16,12 +16,7 @@ func (t *Translator) selectOp(*wasmfront.Operator, *handler) {
 }
 
 func (t *Translator) localGet(op *wasmfront.Operator, _ *handler) {
-	v := t.ssa.read(op.Index, typeOf(t.locals[op.Index]))
-	if v == clif.NoValue {
-		t.unsupported(op)
-		v = 0
-	}
-	t.push(v)
+	t.push(t.ssa.read(op.Index, typeOf(t.locals[op.Index])))
 }
 
 func (t *Translator) localSet(op *wasmfront.Operator, _ *handler) {

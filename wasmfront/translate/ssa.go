@@ -27,8 +27,9 @@ type ssa struct {
 	edges  []edgeInfo  // parallel to f.Targets
 	phis   []phi
 	pool   []uint32
-	extra  defTable // definitions that are not in blockInfo.defs
-	work   []uint32 // phis whose operands are to be looked up
+	extra  defTable     // definitions that are not in blockInfo.defs
+	work   []uint32     // phis whose operands are to be looked up
+	trail  []clif.Block // of find
 	zero   [clif.NumTypes]clif.Value
 	zeros  clif.Inst // the first of the reserved instructions, one a type
 
@@ -45,6 +46,7 @@ type ssa struct {
 	open uint32
 
 	entryParams clif.Value // values below are parameters of the entry
+	noZero      bool       // a zero was asked for that CLIF has no constant for
 	aliases     int        // how many values have become aliases
 	steps       int        // of climbing: a measure of time
 	watch       watches
@@ -124,7 +126,7 @@ func (s *ssa) reset(f *clif.Func, b *clif.Builder) {
 	s.blocks, s.edges, s.phis, s.pool = s.blocks[:0], s.edges[:0], s.phis[:0], s.pool[:0]
 	s.work, s.dirty = s.work[:0], s.dirty[:0]
 	s.extra.reset()
-	s.aliases, s.steps, s.open = 0, 0, 0
+	s.aliases, s.steps, s.open, s.noZero = 0, 0, 0, false
 	for i := range s.zero {
 		s.zero[i] = clif.NoValue
 	}
@@ -153,12 +155,12 @@ func (s *ssa) reserveZeros() {
 	f.Blocks[s.b.Current()].End = clif.Inst(len(f.Insts))
 }
 
-// zeroOf is the initial value of locals of type t, or NoValue if CLIF has no such
-// constant.
+// zeroOf is the initial value of locals of type t.
 func (s *ssa) zeroOf(t clif.Type) clif.Value {
-	if s.zero[t] != clif.NoValue || t == clif.V128 {
+	if s.zero[t] != clif.NoValue {
 		return s.zero[t]
 	}
+	s.noZero = s.noZero || t == clif.V128
 	d := clif.InstData{Op: clif.OpFconst, Type: t, Result: clif.Value(len(s.f.Values)), NumResults: 1}
 	switch {
 	case t.IsInt():
@@ -328,40 +330,50 @@ func (s *ssa) read(n uint32, t clif.Type) clif.Value {
 // find is the value of a local at the end of blk, or now if blk is where the
 // epoch began. Operands of new phis are left to the worklist.
 func (s *ssa) find(blk clif.Block, n uint32, t clif.Type) clif.Value {
-	first, last := blk, s.cur[n].last
-	for hops := 0; ; hops++ {
+	last := s.cur[n].last
+	s.trail = append(s.trail[:0], blk)
+	hops := 0
+	var v clif.Value
+	for found := false; !found; hops++ {
 		bi := &s.blocks[blk]
-		if v, ok := s.defined(bi, blk, n); ok {
-			if hops > 8 {
-				s.put(first, n, v)
-			}
-			s.steps += hops
-			return v
+		if v, found = s.defined(bi, blk, n); found {
+			break
 		}
 		switch {
-		case !bi.sealed:
-		case bi.parent == clif.NoBlock: // the entry: a local never written
-			s.steps += hops
-			return s.zeroOf(t)
-		case bi.start >= last:
+		case bi.sealed && bi.parent == clif.NoBlock: // the entry: a local never written
+			v, found = s.zeroOf(t), true
+		case bi.sealed && bi.start >= last:
 			blk = s.climb(blk, last)
-			continue
-		case bi.single:
-			blk = bi.parent
-			continue
+		case bi.sealed && bi.single:
+			if blk = bi.parent; hops%trailEvery == trailEvery-1 {
+				s.trail = append(s.trail, blk)
+			}
+		default:
+			v, found = s.mergeAt(blk, n, t), true
 		}
-		p := s.newPhi(blk, n, false, t)
-		if s.blocks[blk].sealed {
-			s.work = append(s.work, p)
-		}
-		v := s.phis[p].value
-		s.put(blk, n, v)
-		if hops > 8 {
-			s.put(first, n, v)
-		}
-		s.steps += hops
-		return v
 	}
+	if hops >= trailEvery {
+		for _, b := range s.trail {
+			s.put(b, n, v)
+		}
+	}
+	s.steps += hops
+	return v
+}
+
+// trailEvery is how many blocks a search passes before it leaves the value
+// behind for the next.
+const trailEvery = 8
+
+// mergeAt makes a phi for a local in blk.
+func (s *ssa) mergeAt(blk clif.Block, n uint32, t clif.Type) clif.Value {
+	p := s.newPhi(blk, n, false, t)
+	if s.blocks[blk].sealed {
+		s.work = append(s.work, p)
+	}
+	v := s.phis[p].value
+	s.put(blk, n, v)
+	return v
 }
 
 // defined looks for a definition of a local in blk itself.

@@ -109,6 +109,7 @@ func emitInst(e *backend.Emitter, i regalloc.Inst) {
 	if row.Flags&asm.FalseDep != 0 {
 		breakDependency(e, in, allocs)
 	}
+	cleared := in.Tail == backend.TailSet && clearFirst(e, in, allocs)
 	put(e, in, allocs, src)
 	if in.Op == asm.Call || in.Op == asm.CallInd {
 		e.Called(i)
@@ -119,7 +120,24 @@ func emitInst(e *backend.Emitter, i regalloc.Inst) {
 	}
 	if in.Tail != backend.TailNone {
 		emitTail(e, in, allocs[asm.NumOperands(in)-tailOperands[in.Tail]:], src)
+		if in.Tail == backend.TailSet && !cleared {
+			d := allocs[asm.NumOperands(in)-1].Reg()
+			op(e, backend.Inst{Op: asm.Movzx8, Size: 4}, d, d)
+		}
 	}
+}
+
+// clearFirst clears the result of a set before the comparison, if that does not read the register: shorter than
+// to zero-extend the result, and off the path from the comparison.
+func clearFirst(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation) bool {
+	n := asm.NumOperands(in) - 1
+	for _, a := range allocs[:n] {
+		if a == allocs[n] {
+			return false
+		}
+	}
+	op(e, backend.Inst{Op: asm.Zero, Size: 4}, allocs[n].Reg())
+	return true
 }
 
 // tailOperands is the number of a tail's operands.
@@ -160,7 +178,6 @@ func emitTail(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation
 			panic("x64: set of a double condition")
 		}
 		op(e, backend.Inst{Op: asm.Setcc, Size: 1, Cond: uint8(c)}, d)
-		op(e, backend.Inst{Op: asm.Movzx8, Size: 4}, d, d)
 	case backend.TailSelect:
 		emitSelect(e, c, allocs)
 	case backend.TailTrap:
@@ -388,24 +405,37 @@ func maxEdit(e *backend.Emitter, ed *regalloc.Edit) uint32 {
 // maxBytes is backend.Target.MaxBytes.
 func maxBytes(e *backend.Emitter, i regalloc.Inst, allocs []regalloc.Allocation) uint32 {
 	in := &e.VC.Insts[i]
-	switch {
-	case in.Op == backend.OpArgs || in.Op == backend.OpJump:
-		return 0
-	case in.Op == backend.OpTrap:
-		return 2
-	case in.Op == asm.Ret:
-		return uint32(8*e.Frame.Saved.Len() + 4)
-	case in.Op >= asm.NumOps:
+	if in.Op >= asm.NumOps {
+		switch in.Op {
+		case backend.OpArgs, backend.OpJump:
+			return 0
+		case backend.OpTrap:
+			return 2
+		}
 		return pseudos[in.Op-asm.NumOps].max
 	}
-	n := asm.Bound(in, allocs, frame(e)) + tailBytes[in.Tail]
-	if asm.RowOf(in.Op).Flags&asm.FalseDep != 0 {
-		n += 4
-	}
-	if in.Imm > 0 && (in.Op == asm.Call || in.Op == asm.CallInd) {
-		n += 7
+	n := asm.Bound(in, allocs, frame(e)) + tailBytes[in.Tail] + extraBytes[in.Op]
+	switch in.Op {
+	case asm.Ret:
+		n = uint32(8*e.Frame.Saved.Len() + 4)
+	case asm.Call, asm.CallInd:
+		if in.Imm > 0 {
+			n += 7
+		}
 	}
 	return n
+}
+
+// extraBytes is, by row, the clearing of the result's register in front of the instruction.
+var extraBytes = makeExtraBytes()
+
+func makeExtraBytes() (t [asm.NumOps]uint32) {
+	for i := range t {
+		if asm.RowOf(backend.Op(i)).Flags&asm.FalseDep != 0 {
+			t[i] = 4
+		}
+	}
+	return t
 }
 
 // tailBytes bounds the sizes of the tails, without branches to blocks.

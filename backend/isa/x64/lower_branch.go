@@ -311,8 +311,63 @@ func lowerBranch(l *lower, _ clif.Inst, d *clif.InstData) {
 		jump(l)
 		return
 	}
+	if branchAlu(l, d.ArgA()) {
+		return
+	}
 	c := truth(l, d.ArgA())
 	c.push(l, backend.TailJump, regalloc.IsTerminator)
+}
+
+// branchAlu appends the operation that defines x, as a terminator that branches if v holds, where v is x, or a
+// comparison of x with 0: the operation sets the flags that a test of its result would. The result
+// is defined by a terminator with two successors, on whose edges there is room for moves.
+func branchAlu(l *lower, v clif.Value) bool {
+	x, t, cc := v, clif.I32, clif.Ne
+	if _, d := l.DefInst(v); d != nil && d.Op == clif.OpIcmp {
+		k, ok := l.Iconst(d.ArgB())
+		if !ok || k != 0 || !l.SingleUse(v) {
+			return false
+		}
+		x, t, cc = d.ArgA(), d.Type, d.IntCC()
+	}
+	i, d := l.Delayed(x, v)
+	if d == nil || d.Type != t {
+		return false
+	}
+	cond := intConds[cc]
+	var op, imm backend.Op
+	switch d.Op {
+	case clif.OpBand:
+		if l.OnlyUse(x) {
+			return false // test
+		}
+		op, imm = asm.And, asm.AndImm
+	case clif.OpBor:
+		op, imm = asm.Or, asm.OrImm
+	case clif.OpBxor:
+		op, imm = asm.Xor, asm.XorImm
+	case clif.OpIadd, clif.OpIsub:
+		op, imm = asm.Add, asm.AddImm
+		if d.Op == clif.OpIsub {
+			op, imm = asm.Sub, asm.SubImm
+		}
+		switch cc { // the sum may overflow
+		case clif.Eq, clif.Ne:
+		case clif.Slt:
+			cond = asm.S
+		case clif.Sge:
+			cond = asm.NS
+		default:
+			return false
+		}
+	default:
+		return false
+	}
+	l.Rule("branch_alu")
+	l.Sink(i)
+	alu(l, d, op, imm)
+	l.EndWith(backend.TailJump, uint8(cond))
+	return true
 }
 
 // maxChain is the most entries that a br_table has as a chain of comparisons.

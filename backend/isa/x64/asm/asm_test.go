@@ -332,6 +332,30 @@ func TestAppendMove(t *testing.T) {
 	}
 }
 
+// TestAppendIntMove compares all integer moves with those of the rows.
+func TestAppendIntMove(t *testing.T) {
+	places := []regalloc.Allocation{regalloc.InSlot(0), regalloc.InSlot(30), regalloc.InArg(0), regalloc.InArg(100)}
+	for n := range 16 {
+		places = append(places, regalloc.InReg(regalloc.IntReg(n)))
+	}
+	for _, from := range places {
+		for _, to := range places {
+			if from == to || from.IsMem() && to.IsMem() {
+				continue
+			}
+			inst := backend.Inst{Op: moveOp(from, to), Size: 8}
+			allocs := []regalloc.Allocation{from, to}
+			if !to.IsReg() {
+				allocs[0], allocs[1] = to, from
+			}
+			want, _ := Append(nil, &inst, allocs, &testFrame)
+			if got := AppendMove(nil, from, to, 8, &testFrame); !bytes.Equal(got, want) {
+				t.Errorf("%v to %v: % x, want % x", from, to, got, want)
+			}
+		}
+	}
+}
+
 // TestCond checks the algebra of conditions against all states of the flags.
 func TestCond(t *testing.T) {
 	holds := func(c Cond, flags int) bool {

@@ -14,6 +14,9 @@ func AppendMove(buf []byte, from, to regalloc.Allocation, bytes uint8, fr *Frame
 	if from == to {
 		return buf
 	}
+	if bytes == 8 && isInt(from, to) {
+		return appendIntMove(buf, from, to, fr)
+	}
 	inst := backend.Inst{Op: moveOp(from, to), Size: bytes}
 	allocs := [2]regalloc.Allocation{from, to}
 	if !to.IsReg() { // stores have the address first
@@ -21,6 +24,32 @@ func AppendMove(buf []byte, from, to regalloc.Allocation, bytes uint8, fr *Frame
 	}
 	buf, _ = Append(buf, &inst, allocs[:], fr)
 	return buf
+}
+
+// isInt reports whether a copy is between integer registers, or one and memory.
+func isInt(from, to regalloc.Allocation) bool {
+	return (from.IsReg() || to.IsReg()) && (!from.IsReg() || from.Reg().Class() == regalloc.Int) &&
+		(!to.IsReg() || to.Reg().Class() == regalloc.Int)
+}
+
+// appendIntMove is AppendMove for the most frequent copies, by hand: mov r64, r/m64 and mov r/m64, r64. A test
+// compares it with the rows.
+func appendIntMove(buf []byte, from, to regalloc.Allocation, fr *Frame) []byte {
+	op, reg, mem := byte(0x89), from, to // to memory, or between registers
+	if !from.IsReg() {
+		op, reg, mem = 0x8b, to, from
+	}
+	r := reg.Reg().Enc() & 15
+	if mem.IsReg() {
+		m := mem.Reg().Enc() & 15
+		return append(buf, 0x48|r>>3<<2|m>>3, op, 0xc0|r&7<<3|m&7)
+	}
+	disp := slotDisp(mem, fr)
+	rex, modrm := 0x48|r>>3<<2, r&7<<3|5 // rbp
+	if disp == int32(int8(disp)) {
+		return append(buf, rex, op, 0x40|modrm, byte(disp))
+	}
+	return append(buf, rex, op, 0x80|modrm, byte(disp), byte(disp>>8), byte(disp>>16), byte(disp>>24))
 }
 
 // moveOp is the row that copies between two locations.
