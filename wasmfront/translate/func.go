@@ -109,7 +109,7 @@ func (t *Translator) Func(f *clif.Func, i uint32) error {
 // blocks. These limits are a hundred times what the largest real functions need.
 const (
 	maxSize  = 1 << 26 // values and numbers in lists
-	maxSteps = 1 << 29 // blocks visited for locals
+	maxSteps = 1 << 27 // blocks visited for locals
 )
 
 // size is a measure of the memory that the function takes.
