@@ -31,9 +31,11 @@ func compileModule(file string, bin []byte, o *options) (*artifact, error) {
 	if co.Name == "" {
 		co.Name = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 	}
+	repro := &reproducer{bin: bin, opt: co}
+	co.Crash = repro.crash
 	r, err := compile.Module(bin, co)
 	if err != nil {
-		return nil, err
+		return nil, repro.wrap(err)
 	}
 	return &artifact{result: r, cpu: r.Meta.CPU, functions: r.Stats.Funcs, codeBytes: r.Stats.Text}, nil
 }
@@ -108,7 +110,11 @@ func pipelineProblem(p *problem, err error) bool {
 		if errors.Is(err, backend.ErrUnsupported) {
 			p.Kind = "unsupported"
 		}
-		p.Reason = fmt.Sprintf("%s: %v", uncompiled.Stage, uncompiled.Err)
+		p.Reason = fmt.Sprintf("%s: %s", uncompiled.Stage, firstLine(uncompiled.Err))
+		var repro *reproError
+		if errors.As(err, &repro) {
+			p.Reason += " (a bug in waot; to reproduce it: " + repro.dir + ")"
+		}
 	default:
 		return hostProblem(p, err)
 	}

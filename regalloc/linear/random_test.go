@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"runtime/debug"
 	"strings"
 	"testing"
@@ -15,7 +16,7 @@ import (
 )
 
 var (
-	count = flag.Int("functions", 2000, "random functions to check")
+	count = flag.Int("functions", functions(), "random functions to check")
 	first = flag.Uint64("first", 1, "seed of the first")
 )
 
@@ -68,6 +69,14 @@ func config(r *rand.Rand) gen.Config {
 		c.Blocks, c.Insts = 6, 120
 	}
 	return c
+}
+
+// functions is how many random functions are checked if no flag says so: more in CI.
+func functions() int {
+	if os.Getenv("CI") == "true" {
+		return 10_000
+	}
+	return 2_000
 }
 
 func TestRandom(t *testing.T) {
