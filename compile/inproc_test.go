@@ -45,12 +45,12 @@ func TestInProcess(t *testing.T) {
 // hostImports are the functions that the sample module imports.
 func hostImports(t *testing.T, store *inproc.Store, m *meta.Module) inproc.Resolver {
 	funcs := map[string]inproc.HostFunc{
-		"log": func(_ *inproc.CallContext, args, results []uint64) error {
+		"log": func(_ *inproc.Caller, args, results []uint64) error {
 			results[0] = args[0] + 1
 			return nil
 		},
-		"many": func(_ *inproc.CallContext, args, results []uint64) error { return nil },
-		"pair": func(_ *inproc.CallContext, args, results []uint64) error {
+		"many": func(_ *inproc.Caller, args, results []uint64) error { return nil },
+		"pair": func(_ *inproc.Caller, args, results []uint64) error {
 			results[0], results[1], results[2] = args[1], args[0], math.Float64bits(2.5)
 			return nil
 		},

@@ -152,7 +152,7 @@ func marks(start, end func()) func(*inproc.Store) (inproc.Resolver, error) {
 	return func(s *inproc.Store) (inproc.Resolver, error) {
 		funcs := map[string]*inproc.Func{}
 		for name, mark := range map[string]func(){"start": start, "end": end} {
-			f, err := s.NewHostFunc(meta.FuncType{}, func(*inproc.CallContext, []uint64, []uint64) error {
+			f, err := s.NewHostFunc(meta.FuncType{}, func(*inproc.Caller, []uint64, []uint64) error {
 				mark()
 				return nil
 			})

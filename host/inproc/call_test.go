@@ -61,9 +61,9 @@ func TestHostCall(t *testing.T) {
 	s := newStore(t)
 	typ := fn(vt{i64, f64, i32}, vt{i64, f64, f32})
 	var in *Instance
-	h := host(t, s, typ, func(c *CallContext, args, results []uint64) error {
-		if c.Caller() != in {
-			t.Errorf("caller %v", c.Caller())
+	h := host(t, s, typ, func(c *Caller, args, results []uint64) error {
+		if c.Instance() != in {
+			t.Errorf("caller %v", c.Instance())
 		}
 		if d := cmp.Diff([]Frame{{"test", 1, "pass", 21}}, c.Backtrace()); d != "" {
 			t.Error(d)
@@ -86,7 +86,7 @@ func TestHostCall(t *testing.T) {
 func TestHostCallManyArguments(t *testing.T) {
 	s := newStore(t)
 	typ := fn(append(types(10, i64), types(10, f64)...), append(types(6, i64), types(6, f64)...))
-	h := host(t, s, typ, func(c *CallContext, args, results []uint64) error {
+	h := host(t, s, typ, func(c *Caller, args, results []uint64) error {
 		for n := range 10 {
 			if args[n] != uint64(n+1) || args[10+n] != math.Float64bits(float64(n+1)) {
 				t.Errorf("argument %d: %x %x", n, args[n], args[10+n])
@@ -119,7 +119,7 @@ func TestHostCallManyArguments(t *testing.T) {
 func TestCalleeSaved(t *testing.T) {
 	s := newStore(t)
 	var leaf *Func
-	h := host(t, s, fn(nil, nil), func(c *CallContext, _, _ []uint64) error {
+	h := host(t, s, fn(nil, nil), func(c *Caller, _, _ []uint64) error {
 		runtime.GC()
 		growGoStack(200)
 		return leaf.Call(nil, nil) // a nested activation in between
@@ -149,7 +149,7 @@ func TestReentry(t *testing.T) {
 	s := newStore(t)
 	var f *Func
 	depth, deepest := 0, 0
-	h := host(t, s, fn(vt{i64}, vt{i64}), func(c *CallContext, args, results []uint64) error {
+	h := host(t, s, fn(vt{i64}, vt{i64}), func(c *Caller, args, results []uint64) error {
 		depth++
 		defer func() { depth-- }()
 		if deepest = max(deepest, depth); depth == 200 {
@@ -176,7 +176,7 @@ func TestHostError(t *testing.T) {
 	s := newStore(t)
 	stop := errors.New("exit")
 	var f *Func
-	h := host(t, s, fn(vt{i64}, vt{i64}), func(c *CallContext, args, results []uint64) error {
+	h := host(t, s, fn(vt{i64}, vt{i64}), func(c *Caller, args, results []uint64) error {
 		if args[0] == 1 {
 			return stop
 		}
@@ -199,7 +199,7 @@ func TestHostPanic(t *testing.T) {
 	s := newStore(t)
 	var f *Func
 	mode := ""
-	h := host(t, s, fn(vt{i64}, vt{i64}), func(c *CallContext, args, results []uint64) error {
+	h := host(t, s, fn(vt{i64}, vt{i64}), func(c *Caller, args, results []uint64) error {
 		if args[0] > 1 {
 			return f.Call([]uint64{args[0] - 1}, results)
 		}
@@ -241,7 +241,7 @@ func TestHostPanic(t *testing.T) {
 func TestBusy(t *testing.T) {
 	s := newStore(t)
 	inside, leave := make(chan bool), make(chan bool)
-	h := host(t, s, fn(nil, nil), func(c *CallContext, _, _ []uint64) error {
+	h := host(t, s, fn(nil, nil), func(c *Caller, _, _ []uint64) error {
 		inside <- true
 		<-leave
 		return nil
@@ -280,7 +280,7 @@ func TestManyHostFuncs(t *testing.T) {
 	s := newStore(t)
 	var fs []*Func
 	for n := range stubsPerChunk + 20 {
-		fs = append(fs, host(t, s, fn(nil, vt{i64}), func(_ *CallContext, _, results []uint64) error {
+		fs = append(fs, host(t, s, fn(nil, vt{i64}), func(_ *Caller, _, results []uint64) error {
 			results[0] = uint64(n)
 			return nil
 		}))
@@ -307,7 +307,7 @@ func TestSafepointWalk(t *testing.T) {
 	}
 	var got []seen
 	depth := 0
-	h := host(t, s, fn(nil, nil), func(c *CallContext, _, _ []uint64) error {
+	h := host(t, s, fn(nil, nil), func(c *Caller, _, _ []uint64) error {
 		if depth++; depth == 1 {
 			return f.Call([]uint64{b, 0}, []uint64{0})
 		}
@@ -457,7 +457,7 @@ func BenchmarkCall(b *testing.B) {
 
 func BenchmarkHostCall(b *testing.B) {
 	s := newStore(b)
-	h := host(b, s, fn(nil, nil), func(*CallContext, []uint64, []uint64) error { return nil })
+	h := host(b, s, fn(nil, nil), func(*Caller, []uint64, []uint64) error { return nil })
 	i := instantiate(b, s, newBuilder().imp("env", "h", fn(nil, nil)).
 		def("hostloop", fn(vt{i64}, nil)).image("init"), one(h))
 	f := export(b, i, "hostloop")

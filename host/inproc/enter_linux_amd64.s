@@ -5,7 +5,7 @@
 // R11 is the last byte of the native stack (sp | mask) wherever CTX is used.
 #define CTX(off) (off+1-nativeContext__size)(R11)
 
-// func enter(cc *CallContext, last uintptr) (reason uint64)
+// func enter(cc *Caller, last uintptr) (reason uint64)
 //
 // enter does not write SP, so Go's unwinder can pass it while dispatch runs.
 // Host calls are dispatched by a call from here, and native code is resumed by a jump,

@@ -12,7 +12,7 @@ import (
 // zero-extended; both are valid until it returns. An error ends the whole native
 // activation: the call that led here returns it as it is. A panic unwinds
 // through that call; the store stays usable either way.
-type HostFunc func(c *CallContext, args, results []uint64) error
+type HostFunc func(c *Caller, args, results []uint64) error
 
 // Func is a function of a store: compiled, or of the host.
 type Func struct {
@@ -31,9 +31,9 @@ func (f *Func) Type() *meta.FuncType { return &f.typ.FuncType }
 // Ref is the reference to the function, as in tables, globals and arguments.
 func (f *Func) Ref() uint64 { return uint64(f.desc) }
 
-// CallContext is one activation: a call from Go, and what a host function that it led
+// Caller is one activation: a call from Go, and what a host function that it led
 // to may ask. It must not be used after the host function has returned.
-type CallContext struct {
+type Caller struct {
 	store  *Store
 	native bool       // the activation runs compiled code
 	took   bool       // it took the store, and so releases it
@@ -45,10 +45,10 @@ type CallContext struct {
 }
 
 // Store is the store of the call.
-func (c *CallContext) Store() *Store { return c.store }
+func (c *Caller) Store() *Store { return c.store }
 
-// Caller is the instance whose code called the host function; nil if Go did.
-func (c *CallContext) Caller() *Instance {
+// Instance is the instance whose code called the host function; nil if Go did.
+func (c *Caller) Instance() *Instance {
 	if !c.native {
 		return nil
 	}
@@ -56,7 +56,7 @@ func (c *CallContext) Caller() *Instance {
 }
 
 // exitState is where the activation left native code last.
-func (c *CallContext) exitState() nativeExit {
+func (c *Caller) exitState() nativeExit {
 	s := c.store
 	if s.activations[s.depth-1] == c {
 		return nativeExit{sp: s.ctx.sp, fp: s.ctx.fp, saved: s.ctx.saved}
@@ -65,13 +65,13 @@ func (c *CallContext) exitState() nativeExit {
 }
 
 // begin starts an activation; end must follow.
-func (s *Store) begin(native bool) (*CallContext, error) {
+func (s *Store) begin(native bool) (*Caller, error) {
 	state := acquire(&s.owner)
 	if state == 2 {
 		return nil, s.refusal()
 	}
 	if s.depth == len(s.activations) {
-		s.activations = append(s.activations, &CallContext{store: s})
+		s.activations = append(s.activations, &Caller{store: s})
 	}
 	c := s.activations[s.depth]
 	c.native, c.took, c.scratchTop, c.err = native, state == 0, s.scratchTop, nil
@@ -89,7 +89,7 @@ func (s *Store) begin(native bool) (*CallContext, error) {
 }
 
 // end ends an activation, however it came to its end.
-func (s *Store) end(c *CallContext) {
+func (s *Store) end(c *Caller) {
 	s.depth--
 	s.scratchTop = c.scratchTop
 	s.ctx.goSP = 0
@@ -215,7 +215,7 @@ func (s *Store) takeScratch(t *funcType) (args, results []uint64) {
 
 // dispatch runs the host function or helper whose stub native code called. enter
 // calls it, and resumes native code if the result is 0.
-func dispatch(c *CallContext) uint64 {
+func dispatch(c *Caller) uint64 {
 	s := c.store
 	ctx := s.ctx
 	b := &s.bindings[ctx.index]

@@ -117,9 +117,9 @@ func TestLinking(t *testing.T) {
 		t.Error("shared global", got, err)
 	}
 	tab, _ := a.Table("t")
-	h := host(t, s, fn(vt{i64}, vt{i64}), func(c *CallContext, args, results []uint64) error {
+	h := host(t, s, fn(vt{i64}, vt{i64}), func(c *Caller, args, results []uint64) error {
 		results[0] = args[0] * 100
-		if c.Caller() != b {
+		if c.Instance() != b {
 			t.Error("caller")
 		}
 		return nil
@@ -265,7 +265,7 @@ func TestInitCallsHost(t *testing.T) {
 	s := newStore(t)
 	calls := 0
 	var fail error
-	h := host(t, s, fn(nil, nil), func(*CallContext, []uint64, []uint64) error { calls++; return fail })
+	h := host(t, s, fn(nil, nil), func(*Caller, []uint64, []uint64) error { calls++; return fail })
 	m, err := s.Load(newBuilder().imp("e", "h", fn(nil, nil)).image("initcall"))
 	if err != nil {
 		t.Fatal(err)
@@ -278,7 +278,7 @@ func TestInitCallsHost(t *testing.T) {
 		t.Error(err)
 	}
 	// From inside a host function.
-	nested := host(t, s, fn(nil, nil), func(c *CallContext, _, _ []uint64) error {
+	nested := host(t, s, fn(nil, nil), func(c *Caller, _, _ []uint64) error {
 		fail = nil
 		_, err := c.Store().Instantiate(m, one(h))
 		return err
@@ -291,9 +291,9 @@ func TestInitCallsHost(t *testing.T) {
 func TestLinkErrors(t *testing.T) {
 	s, other := newStore(t), newStore(t)
 	void := fn(nil, nil)
-	hv := host(t, s, void, func(*CallContext, []uint64, []uint64) error { return nil })
-	hi := host(t, s, fn(vt{i32}, nil), func(*CallContext, []uint64, []uint64) error { return nil })
-	ho := host(t, other, void, func(*CallContext, []uint64, []uint64) error { return nil })
+	hv := host(t, s, void, func(*Caller, []uint64, []uint64) error { return nil })
+	hi := host(t, s, fn(vt{i32}, nil), func(*Caller, []uint64, []uint64) error { return nil })
+	ho := host(t, other, void, func(*Caller, []uint64, []uint64) error { return nil })
 	mem, _ := s.NewMemory(Limits{Min: 1, Max: 3, HasMax: true})
 	open, _ := s.NewMemory(Limits{Min: 1})
 	tab, _ := s.NewTable(fref, Limits{Min: 1, Max: 10, HasMax: true})
@@ -389,7 +389,7 @@ func TestRelocations(t *testing.T) {
 		r.Section, r.Offset, r.Kind = Data, at+8*uint32(n), Abs64
 		b.img.Relocs = append(b.img.Relocs, r)
 	}
-	h := host(t, s, fn(nil, nil), func(*CallContext, []uint64, []uint64) error { return nil })
+	h := host(t, s, fn(nil, nil), func(*Caller, []uint64, []uint64) error { return nil })
 	i := instantiate(t, s, b.image("init"), one(h))
 	answer := export(t, i, "answer")
 	for n, want := range []uintptr{export(t, i, "count").code + 4, i.base + i.module.offset[Rodata] + 2, i.data + 16,

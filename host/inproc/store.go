@@ -43,7 +43,7 @@ type Store struct {
 	ctx   *nativeContext
 
 	// activations are the nested calls, innermost at depth-1; the rest are spares.
-	activations []*CallContext
+	activations []*Caller
 	depth       int
 	// scratch holds arguments and results of host functions, used as a stack.
 	scratch    []uint64

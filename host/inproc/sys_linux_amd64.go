@@ -142,7 +142,7 @@ func hookSignals() error {
 // The assembly.
 
 //go:noescape
-func enter(cc *CallContext, last uintptr) (reason uint64)
+func enter(cc *Caller, last uintptr) (reason uint64)
 
 func switchEnter()
 

@@ -24,7 +24,7 @@ func memfd(size uintptr) (int, error)                 { return -1, ErrUnsupporte
 func writeAt(fd int, b []byte, offset uintptr) error  { return ErrUnsupported }
 func closeFile(fd int)                                {}
 func hookSignals() error                              { return ErrUnsupported }
-func enter(cc *CallContext, last uintptr) uint64      { return dispatch(cc) }
+func enter(cc *Caller, last uintptr) uint64           { return dispatch(cc) }
 func acquire(owner *uintptr) uint64                   { return 2 }
 func release(owner *uintptr)                          {}
 func exitStubAddress() uintptr                        { return 0 }

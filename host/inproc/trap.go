@@ -191,7 +191,7 @@ func (s *Store) walkOuter(n int, visit func(nativeFrame) bool) {
 
 // Backtrace is the frames of compiled code, innermost first, that are active below
 // the host function, at most 64.
-func (c *CallContext) Backtrace() []Frame {
+func (c *Caller) Backtrace() []Frame {
 	var out []Frame
 	c.walk(func(f nativeFrame) bool {
 		if d, ok := f.describe(); ok {
@@ -205,7 +205,7 @@ func (c *CallContext) Backtrace() []Frame {
 // SafepointWalk visits every frame of compiled code that is active below the host
 // function, innermost first and across nested calls, with the references in it that
 // the stack map of its call lists. refs is reused between visits.
-func (c *CallContext) SafepointWalk(visit func(f Frame, refs []uint64)) {
+func (c *Caller) SafepointWalk(visit func(f Frame, refs []uint64)) {
 	var refs []uint64
 	c.walk(func(f nativeFrame) bool {
 		d, _ := f.describe()
@@ -218,7 +218,7 @@ func (c *CallContext) SafepointWalk(visit func(f Frame, refs []uint64)) {
 	})
 }
 
-func (c *CallContext) walk(visit func(nativeFrame) bool) {
+func (c *Caller) walk(visit func(nativeFrame) bool) {
 	s := c.store
 	for n := s.depth - 1; n >= 0; n-- {
 		if s.activations[n] == c {

@@ -122,7 +122,7 @@ func TestTraps(t *testing.T) {
 func TestBacktraceAcrossActivations(t *testing.T) {
 	s := newStore(t)
 	var inner *Func
-	h := host(t, s, fn(nil, nil), func(*CallContext, []uint64, []uint64) error { return inner.Call(nil, nil) })
+	h := host(t, s, fn(nil, nil), func(*Caller, []uint64, []uint64) error { return inner.Call(nil, nil) })
 	i := instantiate(t, s, newBuilder().imp("env", "h", fn(nil, nil)).
 		def("pass", fn(nil, nil)).def("unreachable", fn(nil, nil)).def("outer", fn(nil, nil)).image("init"), one(h))
 	inner = export(t, i, "outer")
@@ -166,7 +166,7 @@ func TestOverflowAtEntry(t *testing.T) {
 // stack: each is either a host call or a stack overflow.
 func TestHostCallsNearGuard(t *testing.T) {
 	s := newStore(t)
-	h := host(t, s, fn(nil, nil), func(*CallContext, []uint64, []uint64) error { return nil })
+	h := host(t, s, fn(nil, nil), func(*Caller, []uint64, []uint64) error { return nil })
 	i := instantiate(t, s, newBuilder().imp("env", "h", fn(nil, nil)).
 		def("deephost", fn(vt{i64}, nil)).image("init"), one(h))
 	const frames = (stackSize - stackGuard - contextSize) / 16
@@ -189,7 +189,7 @@ func TestOverflowThroughHost(t *testing.T) {
 	s := newStore(t)
 	var f *Func
 	deepest := 0
-	h := host(t, s, fn(nil, nil), func(c *CallContext, _, _ []uint64) error {
+	h := host(t, s, fn(nil, nil), func(c *Caller, _, _ []uint64) error {
 		deepest = max(deepest, s.depth)
 		return f.Call(nil, nil)
 	})
@@ -207,7 +207,7 @@ func TestOverflowThroughHost(t *testing.T) {
 
 func TestNilDereferenceInHost(t *testing.T) {
 	s := newStore(t)
-	h := host(t, s, fn(nil, nil), func(*CallContext, []uint64, []uint64) error {
+	h := host(t, s, fn(nil, nil), func(*Caller, []uint64, []uint64) error {
 		mustRecover(t, "in a host function")
 		return nil
 	})

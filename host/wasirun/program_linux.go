@@ -142,8 +142,8 @@ func (p *Program) resolve(module, name string) inproc.Extern {
 
 // hostFunc is a function of WASI as one of the host.
 func (p *Program) hostFunc(w *wasi.Func) inproc.HostFunc {
-	return func(c *inproc.CallContext, args, results []uint64) error {
-		errno, err := w.Call(p.wasi, p.memory(c.Caller()), args)
+	return func(c *inproc.Caller, args, results []uint64) error {
+		errno, err := w.Call(p.wasi, p.memory(c.Instance()), args)
 		if len(results) > 0 {
 			results[0] = uint64(errno)
 		}

@@ -145,7 +145,7 @@ func TestWithoutMemory(t *testing.T) {
 func TestImports(t *testing.T) {
 	calls := 0
 	cfg := wasirun.Config{Imports: func(s *inproc.Store) (inproc.Resolver, error) {
-		f, err := s.NewHostFunc(meta.FuncType{}, func(*inproc.CallContext, []uint64, []uint64) error {
+		f, err := s.NewHostFunc(meta.FuncType{}, func(*inproc.Caller, []uint64, []uint64) error {
 			calls++
 			return nil
 		})

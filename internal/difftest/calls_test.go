@@ -118,7 +118,7 @@ func callThrough(seed uint64, level opt.Level) error {
 	}
 	refs := []uint64{0, s.ExternRef("a"), s.ExternRef("b")}
 	var got, answer []uint64
-	f, err := s.NewHostFunc(typ, func(_ *inproc.CallContext, args, results []uint64) error {
+	f, err := s.NewHostFunc(typ, func(_ *inproc.Caller, args, results []uint64) error {
 		got = slices.Clone(args)
 		copy(results, answer)
 		return nil

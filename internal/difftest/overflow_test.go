@@ -67,7 +67,7 @@ func overflow(t *testing.T, s *inproc.Store, img *inproc.Image) {
 		t.Fatal(err)
 	}
 	var f *inproc.Func
-	h, err := s.NewHostFunc(typ, func(_ *inproc.CallContext, args, results []uint64) error { return f.Call(args, results) })
+	h, err := s.NewHostFunc(typ, func(_ *inproc.Caller, args, results []uint64) error { return f.Call(args, results) })
 	if err != nil {
 		t.Fatal(err)
 	}

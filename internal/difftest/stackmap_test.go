@@ -295,7 +295,7 @@ func (n *nativeRefHost) arguments(x uint64) []uint64 {
 	return args
 }
 
-func (n *nativeRefHost) note(what string, c *inproc.CallContext) error {
+func (n *nativeRefHost) note(what string, c *inproc.Caller) error {
 	p := refPoint{what: what}
 	var garbage error
 	c.SafepointWalk(func(f inproc.Frame, refs []uint64) {
@@ -325,9 +325,9 @@ func (n *nativeRefHost) imports() (map[string]*inproc.Func, error) {
 		typ  meta.FuncType
 		call inproc.HostFunc
 	}{
-		{"point", meta.FuncType{}, func(c *inproc.CallContext, _, _ []uint64) error { return n.note("point", c) }},
+		{"point", meta.FuncType{}, func(c *inproc.Caller, _, _ []uint64) error { return n.note("point", c) }},
 		{"take", meta.FuncType{Params: []meta.ValType{ref, ref}, Results: []meta.ValType{ref}},
-			func(c *inproc.CallContext, args, results []uint64) error {
+			func(c *inproc.Caller, args, results []uint64) error {
 				results[0] = firstRef(args)
 				return n.note("take", c)
 			}},
@@ -342,7 +342,7 @@ func (n *nativeRefHost) imports() (map[string]*inproc.Func, error) {
 	return out, nil
 }
 
-func (n *nativeRefHost) again(c *inproc.CallContext, args, _ []uint64) error {
+func (n *nativeRefHost) again(c *inproc.Caller, args, _ []uint64) error {
 	number, first := args[0], args[1]
 	if err := n.note("again", c); err != nil || n.tr.nested == maxNested {
 		return err

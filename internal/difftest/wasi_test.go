@@ -87,7 +87,7 @@ func (r *run) native(img *inproc.Image) (*effects, error) {
 	e := &effects{}
 	cfg := r.config(&stdout, &stderr)
 	cfg.Imports = func(s *inproc.Store) (inproc.Resolver, error) {
-		nothing, err := s.NewHostFunc(meta.FuncType{}, func(*inproc.CallContext, []uint64, []uint64) error { return nil })
+		nothing, err := s.NewHostFunc(meta.FuncType{}, func(*inproc.Caller, []uint64, []uint64) error { return nil })
 		return func(module, name string) inproc.Extern {
 			if module == "bench" && (name == "start" || name == "end") {
 				return nothing

@@ -137,7 +137,7 @@ func fromMeta(ts []meta.ValType) []clif.Type {
 
 func (s *store) NewFunc(sig clif.Signature, fn func(args, results []uint64)) (spectest.Extern, error) {
 	t := meta.FuncType{Params: toMeta(sig.Params), Results: toMeta(sig.Results)}
-	return s.s.NewHostFunc(t, func(_ *inproc.CallContext, args, results []uint64) error {
+	return s.s.NewHostFunc(t, func(_ *inproc.Caller, args, results []uint64) error {
 		fn(args, results)
 		return nil
 	})

@@ -87,7 +87,7 @@ func (im *image) start(fn func(sig *clif.Signature, args, results []uint64)) err
 		put(m.Funcs[i].Import, func() (inproc.Extern, error) {
 			sig := m.FuncSig(clif.FuncIndex(i))
 			t := meta.FuncType{Params: valTypesOf(sig.Params), Results: valTypesOf(sig.Results)}
-			return s.NewHostFunc(t, func(_ *inproc.CallContext, args, results []uint64) error {
+			return s.NewHostFunc(t, func(_ *inproc.Caller, args, results []uint64) error {
 				fn(sig, args, results)
 				return nil
 			})
