@@ -189,7 +189,7 @@ func TestHostError(t *testing.T) {
 		if _, err := call(t, i, "reenter", 10); err != stop {
 			t.Fatal(err)
 		}
-		if s.depth != 0 || s.scratchTop != 0 || s.owner != 0 {
+		if s.depth != 0 || s.scratchTop != 0 || s.has(currentG()) {
 			t.Fatal("store not as before")
 		}
 	}
@@ -232,7 +232,7 @@ func TestHostPanic(t *testing.T) {
 		if want := m == "panic" || m == "nil"; (r != nil) != want {
 			t.Errorf("%s: recovered %v", m, r)
 		}
-		if s.depth != 0 || s.scratchTop != 0 || s.owner != 0 {
+		if s.depth != 0 || s.scratchTop != 0 || s.has(currentG()) {
 			t.Fatalf("%s: store not as before", m)
 		}
 	}

@@ -57,7 +57,8 @@ TEXT ·switchEnter(SB), NOSPLIT|NOFRAME, $0-0
 	MOVQ BP, CTX(nativeContext_goBP)
 	MOVQ CTX(nativeContext_sp), SP
 	XORL BP, BP // ends the chain of frames
-	TESTQ $const_flagFloatArgs, CTX(nativeContext_flags)
+	MOVQ CTX(nativeContext_flags), BX // native code keeps it
+	TESTQ $const_flagFloatArgs, BX
 	JEQ  ints
 	MOVSD CTX(nativeContext_floats+0), X0
 	MOVSD CTX(nativeContext_floats+8), X1
@@ -73,10 +74,14 @@ ints:
 	MOVQ CTX(nativeContext_ints+8), SI
 	MOVQ CTX(nativeContext_ints+16), DX
 	MOVQ CTX(nativeContext_ints+24), CX
+	TESTQ $const_flagManyArgs, BX
+	JEQ  call
 	MOVQ CTX(nativeContext_ints+32), R8
 	MOVQ CTX(nativeContext_ints+40), R9
 	MOVQ CTX(nativeContext_ints+48), AX
 	MOVQ CTX(nativeContext_ints+56), R10
+
+call:
 	MOVQ CTX(nativeContext_code), R11
 	CALL R11
 
@@ -85,13 +90,21 @@ ints:
 	MOVQ SP, R11
 	ORQ  $const_stackMask, R11
 	MOVQ AX, CTX(nativeContext_ints+0)
+	TESTQ $const_flagManyResults, BX
+	JEQ  one
 	MOVQ DX, CTX(nativeContext_ints+8)
 	MOVQ CX, CTX(nativeContext_ints+16)
 	MOVQ SI, CTX(nativeContext_ints+24)
+
+one:
+	TESTQ $const_flagFloatReturn, BX
+	JEQ  stored
 	MOVSD X0, CTX(nativeContext_floats+0)
 	MOVSD X1, CTX(nativeContext_floats+8)
 	MOVSD X2, CTX(nativeContext_floats+16)
 	MOVSD X3, CTX(nativeContext_floats+24)
+
+stored:
 	MOVQ $const_exitReturn, CTX(nativeContext_reason)
 	MOVQ CTX(nativeContext_goBP), BP
 	MOVQ CTX(nativeContext_goPC), CX
@@ -203,31 +216,41 @@ TEXT ·switchBack(SB), NOSPLIT|NOFRAME, $0-0
 	SYSCALL
 	INT  $3
 
-// func acquire(owner *uintptr) (state uint64)
+// func enterGranted(s *Store) *grant
 //
-// The owner word holds the address of the g of the goroutine inside the store.
-TEXT ·acquire(SB), NOSPLIT, $0-16
-	MOVQ owner+0(FP), DI
-	MOVQ TLS, R8
-	MOVQ 0(R8)(TLS*1), CX
+// The store's grant if it is the calling goroutine's and nobody is inside; then inside is set.
+// If it is the goroutine's, depth belongs to it. The test of the grant must follow the store to
+// inside: see ownership.
+TEXT ·enterGranted(SB), NOSPLIT, $0-16
+	MOVQ s+0(FP), DI
+	MOVQ TLS, CX
+	MOVQ 0(CX)(TLS*1), CX
 	XORL AX, AX
-	XORL DX, DX
-	LOCK
-	CMPXCHGQ CX, 0(DI)
+	MOVQ (Store_ownership+ownership_grant)(DI), SI
+	TESTQ SI, SI
 	JEQ  done
-	INCQ DX
-	CMPQ AX, CX
-	JEQ  done
-	INCQ DX
+	CMPQ grant_g(SI), CX
+	JNE  done
+	CMPQ Store_depth(DI), $0
+	JNE  done
+	MOVQ $1, grant_inside(SI)
+	CMPQ (Store_ownership+ownership_grant)(DI), SI
+	JNE  revoked
+	MOVQ SI, AX
 
 done:
-	MOVQ DX, state+8(FP)
+	MOVQ AX, ret+8(FP)
 	RET
 
-// func release(owner *uintptr)
-TEXT ·release(SB), NOSPLIT, $0-8
-	MOVQ owner+0(FP), DI
-	MOVQ $0, 0(DI)
+revoked:
+	MOVQ $0, grant_inside(SI)
+	JMP  done
+
+// func currentG() uintptr
+TEXT ·currentG(SB), NOSPLIT, $0-8
+	MOVQ TLS, CX
+	MOVQ 0(CX)(TLS*1), CX
+	MOVQ CX, ret+0(FP)
 	RET
 
 // func exitStubAddress() uintptr

@@ -82,20 +82,19 @@ func (c *Caller) Context() context.Context {
 
 // begin starts an activation; end must follow.
 func (s *Store) begin(native bool) (*Caller, error) {
-	state := acquire(&s.owner)
+	state := s.acquire()
 	if state == stateRefused {
 		return nil, s.refusal()
 	}
-	s.entered()
+	if s.depth > 0 && s.cancelled.Load() != 0 {
+		return nil, s.cancelError(false)
+	}
 	if s.depth == len(s.activations) {
 		s.activations = append(s.activations, &Caller{store: s})
 	}
 	c := s.activations[s.depth]
 	c.native, c.took, c.scratchTop, c.start = native, state == stateTaken, s.scratchTop, s.top
 	if s.depth > 0 {
-		if s.cancelled.Load() != 0 {
-			return nil, s.cancelError(false)
-		}
 		outer := s.activations[s.depth-1]
 		c.start = outer.start
 		if outer.native {
@@ -111,29 +110,30 @@ func (s *Store) begin(native bool) (*Caller, error) {
 func (s *Store) end(c *Caller) {
 	s.depth--
 	s.scratchTop = c.scratchTop
-	s.ctx.goSP = 0
-	if c.ctx != nil {
-		c.ctx = nil
+	c.ctx = nil
+	took := c.took
+	if s.depth == 0 {
+		c.native, c.took = true, true // as CallContext expects
+	} else if outer := s.activations[s.depth-1]; outer.native {
+		s.ctx.sp, s.ctx.fp, s.ctx.saved = outer.exit.sp, outer.exit.fp, outer.exit.saved
 	}
-	if s.depth > 0 {
-		if outer := s.activations[s.depth-1]; outer.native {
-			s.ctx.sp, s.ctx.fp, s.ctx.saved = outer.exit.sp, outer.exit.fp, outer.exit.saved
-		}
-	}
-	if c.took {
-		s.Leave()
+	if took {
+		s.release()
 	}
 }
 
-// Call is CallContext without a context: nothing ends the call but the code itself.
-func (f *Func) Call(args, results []uint64) error {
-	c, err := f.prepare(args, results)
-	if err != nil {
-		return err
+// endGranted is end for an activation that CallContext began by a grant.
+func (s *Store) endGranted(x *grant) {
+	s.depth = 0
+	s.scratchTop = 0
+	if c := s.activations[0]; c.ctx != nil {
+		c.ctx = nil
 	}
-	defer f.store.end(c)
-	return f.invoke(c, args, results)
+	s.leaveGranted(x)
 }
+
+// Call is CallContext without a context: nothing ends the call but the code itself.
+func (f *Func) Call(args, results []uint64) error { return f.CallContext(nil, args, results) }
 
 // CallContext calls the function with raw bits: floats as their bits, i32 in the low half,
 // references as words of this store. args and results must have exactly the lengths of the type;
@@ -143,57 +143,89 @@ func (f *Func) Call(args, results []uint64) error {
 // The error is a *Trap, a *CancelError, what a host function returned, ErrType, ErrV128,
 // ErrBusy or ErrClosed.
 func (f *Func) CallContext(ctx context.Context, args, results []uint64) error {
-	if ctx != nil && ctx.Done() != nil {
-		return f.callWatched(ctx, args, results)
+	t, s := f.typ, f.store
+	if len(args) != len(t.args) || len(results) != len(t.results) || f.host != nil ||
+		ctx != nil && ctx.Done() != nil {
+		return f.callRare(ctx, args, results)
 	}
-	c, err := f.prepare(args, results)
-	if err != nil {
-		return err
+	x := enterGranted(s)
+	if x == nil {
+		return f.callRare(ctx, args, results)
 	}
-	c.ctx = ctx
-	defer f.store.end(c)
+	// The frequent case: the outermost call, of compiled code, by a context without an end,
+	// from the goroutine that called last.
+	c := s.activations[0]
+	s.depth = 1
+	if ctx != nil {
+		c.ctx = ctx
+	}
+	defer s.endGranted(x)
 	return f.invoke(c, args, results)
 }
 
-// callWatched is CallContext for a context that can end.
-func (f *Func) callWatched(ctx context.Context, args, results []uint64) error {
-	if ctx.Err() != nil {
-		return &CancelError{Cause: context.Cause(ctx)}
-	}
-	c, err := f.prepare(args, results)
-	if err != nil {
-		return err
-	}
-	c.ctx = ctx
-	defer f.store.end(c)
-	defer c.unwatch(c.watch(ctx))
-	return f.invoke(c, args, results)
-}
-
-// prepare checks a call and begins its activation.
-func (f *Func) prepare(args, results []uint64) (*Caller, error) {
+// callRare is CallContext for all cases.
+func (f *Func) callRare(ctx context.Context, args, results []uint64) error {
 	t := f.typ
 	if len(args) != len(t.Params) || len(results) != len(t.Results) {
-		return nil, ErrType
+		return ErrType
 	}
 	if t.unsupported {
-		return nil, ErrV128
+		return ErrV128
 	}
-	return f.store.begin(f.host == nil)
-}
-
-// invoke runs the function in its activation.
-func (f *Func) invoke(c *Caller, args, results []uint64) error {
+	if ctx != nil && ctx.Err() != nil {
+		return &CancelError{Cause: context.Cause(ctx)}
+	}
+	c, err := f.store.begin(f.host == nil)
+	if err != nil {
+		return err
+	}
+	c.ctx = ctx
+	defer f.store.end(c)
+	if ctx != nil && ctx.Done() != nil {
+		defer c.unwatch(c.watch(ctx))
+	}
 	if f.host != nil {
 		return f.invokeHost(c, args, results)
 	}
+	return f.invoke(c, args, results)
+}
+
+// invoke runs compiled code in its activation.
+func (f *Func) invoke(c *Caller, args, results []uint64) error {
 	t, s := f.typ, f.store
 	ctx := s.ctx
 	hidden := c.start - t.hiddenBytes
 	sp := hidden - t.argBytes
-	if sp-s.stack < guardEnd+headroom || sp-s.stack > stackSize {
+	if sp < s.floor {
 		return &Trap{Code: abi.TrapStackOverflow, Backtrace: nil}
 	}
+	ctx.sp, ctx.code, ctx.flags = sp, f.code, t.entryFlags
+	if t.intArgs {
+		for i, v := range args {
+			ctx.ints[i&7] = v & t.args[i].mask
+		}
+	} else {
+		t.storeArgs(ctx, hidden, sp, args)
+	}
+	switch enter(c, s.stack+stackMask) {
+	case exitReturn:
+	case exitTrap:
+		return s.classify()
+	default:
+		err := c.err
+		c.err = nil
+		return err
+	}
+	if t.intResult {
+		results[0] = ctx.ints[0] & t.results[0].mask
+	} else {
+		t.loadResults(ctx, hidden, results)
+	}
+	return nil
+}
+
+// storeArgs puts arguments where native code expects them.
+func (t *funcType) storeArgs(ctx *nativeContext, hidden, sp uintptr, args []uint64) {
 	if t.hiddenBytes != 0 {
 		ctx.ints[0] = uint64(hidden)
 	}
@@ -206,16 +238,10 @@ func (f *Func) invoke(c *Caller, args, results []uint64) error {
 			*(*uint64)(unsafe.Add(unsafe.Pointer(ctx), a.offset)) = v
 		}
 	}
-	ctx.sp, ctx.code, ctx.flags = sp, f.code, t.entryFlags
-	switch enter(c, s.stack+stackMask) {
-	case exitReturn:
-	case exitTrap:
-		return s.classify()
-	default:
-		err := c.err
-		c.err = nil
-		return err
-	}
+}
+
+// loadResults fetches the results that native code left.
+func (t *funcType) loadResults(ctx *nativeContext, hidden uintptr, results []uint64) {
 	for i := range t.results {
 		a := &t.results[i]
 		if a.memory {
@@ -224,7 +250,6 @@ func (f *Func) invoke(c *Caller, args, results []uint64) error {
 			results[i] = *(*uint64)(unsafe.Add(unsafe.Pointer(ctx), a.offset)) & a.mask
 		}
 	}
-	return nil
 }
 
 // invokeHost calls a host function from Go.

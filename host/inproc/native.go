@@ -43,8 +43,11 @@ const (
 
 // Flags of nativeContext.flags.
 const (
-	flagFloatArgs    = 1 // entry loads xmm0 to xmm7
-	flagFloatResults = 2 // resumption loads xmm0 to xmm3
+	flagFloatArgs    = 1  // entry loads xmm0 to xmm7
+	flagFloatResults = 2  // resumption loads xmm0 to xmm3
+	flagManyArgs     = 4  // entry loads ints beyond the fourth
+	flagManyResults  = 8  // return stores ints beyond the first
+	flagFloatReturn  = 16 // return stores floats
 )
 
 // nativeContext is what Go, the assembly and the signal handler share about
@@ -53,7 +56,7 @@ const (
 // memory that outlive the activation: goSP and goBP are set anew at each entry
 // and resumption, and the goroutine's stack cannot move in between.
 type nativeContext struct {
-	// goSP, goPC, goBP are where an exit continues. goSP is 0 when no native code runs.
+	// goSP, goPC, goBP are where an exit continues. goSP is 0 before the first entry.
 	goSP, goPC, goBP uintptr
 	reason           uint64
 	code             uintptr // entry point

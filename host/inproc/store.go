@@ -28,9 +28,6 @@ const (
 	maxTableElements     = 1<<32 - 1
 )
 
-// ownerClosed is the owner of a closed store; no g has this address.
-const ownerClosed = ^uintptr(0)
-
 // Store owns instances and everything they can reach: memories, tables, globals,
 // host functions, function types, and handles of host values. One goroutine at a time
 // may be inside a store, by a call, an instantiation or a New method; others
@@ -41,15 +38,15 @@ const ownerClosed = ^uintptr(0)
 // Nothing is unmapped before Close: functions and references stay valid
 // whatever becomes of the instance they are from.
 type Store struct {
-	owner  uintptr // g of the goroutine inside; accessed by acquire and release
+	ownership
 	config Config
 
 	// stack is the lowest address of the native stack, ctx the context at its top:
 	// stacks stay mapped as long as the process lives, so it can be a pointer.
 	stack uintptr
 	ctx   *nativeContext
-	// top is where the stack proper begins.
-	top uintptr
+	// The stack proper is from top downwards. No call begins below floor.
+	top, floor uintptr
 
 	// cancelled counts the active calls that their contexts have ended. cancelMu guards it and
 	// the text of instances against changes by those who end calls, who run beside the
@@ -122,7 +119,10 @@ func NewStore(c Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{config: c, stack: stack, top: stack + guardEnd + uintptr(c.MaxStack)&^15, types: map[string]*funcType{}, typeOf: map[uintptr]*funcType{}}
+	s := &Store{config: c, stack: stack, types: map[string]*funcType{}, typeOf: map[uintptr]*funcType{}}
+	s.floor = stack + guardEnd + headroom
+	s.top = stack + guardEnd + uintptr(c.MaxStack)&^15
+	s.activations = []*Caller{{store: s, native: true, took: true, start: s.top}}
 	s.ctx = (*nativeContext)(ptr(stack + stackSize - unsafe.Sizeof(nativeContext{})))
 	*s.ctx = nativeContext{}
 	s.bindings = make([]binding, numHelperBindings)
@@ -135,10 +135,9 @@ func NewStore(c Config) (*Store, error) {
 // used afterwards. It fails with ErrBusy while a goroutine is inside, the
 // calling one included, and with ErrClosed if it has been closed.
 func (s *Store) Close() error {
-	if !atomic.CompareAndSwapUintptr(&s.owner, 0, ownerClosed) {
-		return s.refusal()
+	if err := s.ownership.close(); err != nil {
+		return err
 	}
-	s.entered()
 	mappings := uint64(0)
 	for _, i := range s.instances {
 		process.freeCode(i.base, i.module.size)
@@ -163,54 +162,6 @@ func (s *Store) Close() error {
 	process.giveStack(s.stack)
 	s.ctx = nil
 	return nil
-}
-
-// refusal says why acquire failed.
-func (s *Store) refusal() error {
-	if atomic.LoadUintptr(&s.owner) == ownerClosed {
-		return ErrClosed
-	}
-	return ErrBusy
-}
-
-// What acquire found.
-const (
-	stateTaken   = 0 // the store was free
-	stateInside  = 1 // this goroutine has it already
-	stateRefused = 2
-)
-
-// Enter makes the calling goroutine the one inside the store, until Leave: others get
-// ErrBusy, its own calls nest. It fails with ErrBusy if a goroutine is inside, this one
-// included, and with ErrClosed.
-func (s *Store) Enter() error {
-	switch acquire(&s.owner) {
-	case stateTaken:
-		s.entered()
-		return nil
-	case stateInside:
-		return ErrBusy
-	}
-	return s.refusal()
-}
-
-// Leave ends what Enter began. The same goroutine must call it.
-func (s *Store) Leave() {
-	s.leaving()
-	release(&s.owner)
-}
-
-// hold takes the store for the calling goroutine, or notes that it has it.
-// The function it gives releases it.
-func (s *Store) hold() (func(), error) {
-	switch acquire(&s.owner) {
-	case stateTaken:
-		s.entered()
-		return s.Leave, nil
-	case stateInside:
-		return func() {}, nil
-	}
-	return nil, s.refusal()
 }
 
 // Load is Load for a module that lives as long as the store.

@@ -266,11 +266,10 @@ func preemptHandler()
 
 func switchBack()
 
-//go:noescape
-func acquire(owner *uintptr) (state uint64)
+func currentG() uintptr
 
 //go:noescape
-func release(owner *uintptr)
+func enterGranted(s *Store) *grant
 
 func exitStubAddress() uintptr
 
@@ -283,3 +282,21 @@ func cpuid(leaf, sub uint32) (a, b, c, d uint32)
 func xgetbv() uint32
 
 const supported = true
+
+// membarrier(2) and the commands of it that are used.
+const (
+	sysMembarrier      = 324
+	membarrierPrivate  = 1 << 3
+	membarrierAnnounce = 1 << 4
+)
+
+// announceBarriers prepares memoryBarrier, and reports whether the system has it.
+func announceBarriers() bool {
+	_, _, e := syscall.Syscall(sysMembarrier, membarrierAnnounce, 0, 0)
+	return e == 0
+}
+
+// memoryBarrier makes all threads of the process execute a memory barrier.
+func memoryBarrier() {
+	syscall.Syscall(sysMembarrier, membarrierPrivate, 0, 0)
+}

@@ -24,8 +24,10 @@ func memfd(size uintptr) (int, error)                 { return -1, ErrUnsupporte
 func writeAt(fd int, b []byte, offset uintptr) error  { return ErrUnsupported }
 func closeFile(fd int)                                {}
 func enter(cc *Caller, last uintptr) uint64           { return dispatch(cc) + preempted(cc) }
-func acquire(owner *uintptr) uint64                   { return 2 }
-func release(owner *uintptr)                          {}
+func currentG() uintptr                               { return 0 }
+func enterGranted(s *Store) *grant                    { return nil }
+func announceBarriers() bool                          { return false }
+func memoryBarrier()                                  {}
 func exitStubAddress() uintptr                        { return 0 }
 func cpuid(leaf, sub uint32) (a, b, c, d uint32)      { return 0, 0, 0, 0 }
 func xgetbv() uint32                                  { return 0 }

@@ -27,7 +27,10 @@ type funcType struct {
 	argBytes, hiddenBytes uintptr
 	entryFlags            uint64 // of nativeContext, for entry
 	resumeFlags           uint64 // for resumption after a host call
-	unsupported           bool   // v128: no calls between host and native code
+	unsupported           bool   // v128: no calls between host and native code; args is nil
+	// intArgs says that all arguments travel in ints, in order; intResult that the one
+	// result does.
+	intArgs, intResult bool
 }
 
 // encodeType is the canonical encoding of a function type; objects and other
@@ -90,6 +93,17 @@ func newFuncType(t *meta.FuncType) *funcType {
 	f.results = locate(sig.Results, t.Results, abi.X64.IntResults)
 	f.argBytes = uintptr(sig.ArgBytes(&abi.X64))
 	f.hiddenBytes = alignUp(uintptr(sig.ResultWords)*8, 16)
+	f.intArgs = len(params) <= len(nativeContext{}.ints) && !floatArgs && f.argBytes == 0 && f.hiddenBytes == 0
+	f.intResult = len(results) == 1 && !floatResults
+	if len(params) > 4 || f.hiddenBytes != 0 {
+		f.entryFlags |= flagManyArgs
+	}
+	if len(results) > 1 {
+		f.entryFlags |= flagManyResults
+	}
+	if floatResults {
+		f.entryFlags |= flagFloatReturn
+	}
 	if floatArgs {
 		f.entryFlags |= flagFloatArgs
 	}
