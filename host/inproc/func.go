@@ -42,6 +42,11 @@ type Caller struct {
 	start      uintptr
 	scratchTop int
 	err        error // why dispatch gave up
+
+	// refs: there are references to care for when a host function returns, or at the end.
+	refs   bool
+	locals int       // where the locals of the host function that it runs begin
+	words  hostWords // of that host function
 }
 
 // Store is the store of the call.
@@ -75,8 +80,11 @@ func (s *Store) begin(native bool) (*Caller, error) {
 	}
 	c := s.activations[s.depth]
 	c.native, c.took, c.scratchTop, c.err = native, state == 0, s.scratchTop, nil
+	c.refs, c.locals = s.config.CollectAlways, len(s.refs.locals)
 	c.start = s.stack + stackSize - contextSize
-	if s.depth > 0 {
+	if s.depth == 0 {
+		s.refs.returned = s.refs.returned[:0]
+	} else {
 		outer := s.activations[s.depth-1]
 		c.start = outer.start
 		if outer.native {
@@ -97,6 +105,9 @@ func (s *Store) end(c *Caller) {
 		if outer := s.activations[s.depth-1]; outer.native {
 			s.ctx.sp, s.ctx.fp, s.ctx.saved = outer.exit.sp, outer.exit.fp, outer.exit.saved
 		}
+	}
+	if c.refs {
+		s.endRefs(c)
 	}
 	if c.took {
 		release(&s.owner)
@@ -166,6 +177,9 @@ func (f *Func) Call(args, results []uint64) error {
 		}
 		results[i] = v
 	}
+	if len(t.refResults) != 0 {
+		s.keepResults(c, t, results)
+	}
 	return nil
 }
 
@@ -184,14 +198,23 @@ func (f *Func) callHost(args, results []uint64) error {
 			in[i] = uint64(uint32(args[i]))
 		}
 	}
+	if f.typ.refs {
+		s.enterHost(c, f.typ, in, out)
+	}
 	if err := f.host(c, in, out); err != nil {
 		return err
+	}
+	if c.refs {
+		s.leaveHost(c)
 	}
 	for i, a := range f.typ.results {
 		results[i] = out[i]
 		if a.narrow {
 			results[i] = uint64(uint32(out[i]))
 		}
+	}
+	if len(f.typ.refResults) != 0 {
+		s.keepResults(c, f.typ, results)
 	}
 	return nil
 }
@@ -243,9 +266,15 @@ func dispatch(c *Caller) uint64 {
 		args[i] = v
 	}
 	hidden := uintptr(ctx.ints[0])
+	if t.refs {
+		s.enterHost(c, t, args, results)
+	}
 	if err := f.host(c, args, results); err != nil {
 		c.err = err
 		return exitError
+	}
+	if c.refs {
+		s.leaveHost(c)
 	}
 	for i := range t.results {
 		a := t.results[i]

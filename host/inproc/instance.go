@@ -67,6 +67,7 @@ func (s *Store) Instantiate(m *Module, imports Resolver) (*Instance, error) {
 		return 1
 	})
 	s.instances = slices.Insert(s.instances, at, i)
+	i.addRefRoots()
 	if err := i.define(); err != nil {
 		return nil, err
 	}

@@ -28,6 +28,11 @@ type funcType struct {
 	entryFlags            uint64 // of nativeContext, for entry
 	resumeFlags           uint64 // for resumption after a host call
 	unsupported           bool   // v128: no calls between host and native code
+
+	// refParams and refResults are the indices of those of type externref. refs: calls
+	// of host functions of this type have references to care for.
+	refParams, refResults []uint16
+	refs                  bool
 }
 
 // encodeType is the canonical encoding of a function type; objects and other
@@ -57,6 +62,7 @@ func (s *Store) internType(t *meta.FuncType) (*funcType, error) {
 	}
 	copy(bytesAt(record, uintptr(len(key))), key)
 	f := newFuncType(t)
+	f.findRefs(s.config.CollectAlways)
 	f.record = record
 	s.types[string(key)] = f
 	s.typeOf[record] = f
