@@ -113,7 +113,7 @@ func (f *funcType) findRefs(always bool) {
 // if its type has references.
 type hostWords struct {
 	typ           *funcType
-	args, results []uint64
+	args, results []uint64 // args is nil once it has returned
 }
 
 // ExternRef gives a reference to a host value, a handle; 0 for nil. Each call makes a
@@ -298,11 +298,12 @@ func (s *Store) enterHost(c *Caller, t *funcType, args, results []uint64) {
 // leaveHost ends what a host function keeps, but for its results, which are to be put
 // where compiled code has them before the next collection.
 func (s *Store) leaveHost(c *Caller) {
+	s.refs.locals = s.refs.locals[:c.locals]
 	if s.config.CollectAlways {
+		c.words.args = nil
 		s.collectRefs()
 	}
 	c.words = hostWords{}
-	s.refs.locals = s.refs.locals[:c.locals]
 	c.refs = s.config.CollectAlways
 }
 
@@ -440,8 +441,10 @@ func (s *Store) markKept() (scanned int) {
 			if w.typ == nil {
 				continue
 			}
-			for _, n := range w.typ.refParams {
-				r.mark(w.args[n])
+			if w.args != nil {
+				for _, n := range w.typ.refParams {
+					r.mark(w.args[n])
+				}
 			}
 			for _, n := range w.typ.refResults {
 				r.mark(w.results[n])
