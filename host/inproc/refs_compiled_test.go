@@ -449,7 +449,7 @@ func TestRefsThroughEverything(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := c.n
-			if testing.Short() {
+			if testing.Short() || underRace {
 				n /= 10
 			}
 			h := newRefHost(t, inproc.Config{CollectAlways: c.always}, torture(), c.level)
