@@ -31,6 +31,22 @@
 // Go's side; Go decides by the trap table whether that was a trap, and
 // ends the process with a message if not.
 //
+// # Preemption
+//
+// SIGURG (the scheduler), SIGPROF (the profiler) and SIGQUIT (a dump of goroutines) that
+// arrive in native code copy the code's state, as the kernel saved it, to the save area
+// of the native stack, and make it look to Go's handler, which runs next, as if they had
+// arrived in enter. There the goroutine stops if the scheduler asked for it; then the
+// state is resumed by returning from the copied signal frame. Collections, timers and
+// other goroutines go on beside native code as beside Go code, profiles name the caller, and the code has
+// no checks. Where it cannot work, Preemption says why.
+//
+// # Cancellation
+//
+// The end of a call's context sets a flag, which is looked at after each preemption and host call,
+// and takes the permission to execute away from the code of the store's instances, so that native
+// code leaves with a fault at once. Both are undone before the call returns.
+//
 // Pointers of Go never lie in native memory, and native addresses whose memory is ever
 // unmapped are kept as uintptr.
 //
@@ -50,8 +66,10 @@
 // signal handlers cannot be passed anything: the package keeps them in two
 // variables (process and signals). Nothing else is global.
 //
+// Handlers survive what package os/signal does, fork and exec. A program that ignores SIGURG
+// gets Go's handler back with the next store or instance: without it, Go cannot preempt at all.
+//
 // # Limits
 //
-// While native code runs, a garbage collection that wants to stop the world
-// waits for it. v128 cannot be passed between host and native code.
+// v128 cannot be passed between host and native code.
 package inproc

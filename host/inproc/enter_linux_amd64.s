@@ -20,7 +20,7 @@ TEXT ·enter(SB), 0, $16-24
 	MOVQ last+8(FP), R11
 	MOVQ CTX(nativeContext_reason), AX
 	CMPQ AX, $const_exitHost
-	JNE  done
+	JNE  other
 	MOVQ cc+0(FP), AX
 	MOVQ AX, 0(SP)
 	CALL ·dispatch(SB)
@@ -29,6 +29,18 @@ TEXT ·enter(SB), 0, $16-24
 	JNE  done
 	MOVQ last+8(FP), R11
 	JMP  ·switchResume(SB)
+
+other:
+	CMPQ AX, $const_exitPreempt
+	JNE  done
+	MOVQ cc+0(FP), AX
+	MOVQ AX, 0(SP)
+	CALL ·preempted(SB)
+	MOVQ 8(SP), AX
+	TESTQ AX, AX
+	JNE  done
+	MOVQ last+8(FP), R11
+	JMP  ·switchBack(SB)
 
 done:
 	MOVQ AX, reason+16(FP)
@@ -157,6 +169,39 @@ pop:
 	MOVQ 0(SP), R11
 	LEAQ 8(SP)(DI*1), SP
 	JMP  R11
+
+// Offsets in the kernel's ucontext.
+#define UC_STACK 16
+#define UC_SIGMASK 296
+
+#define SYS_rt_sigprocmask 14
+#define SYS_rt_sigreturn 15
+#define SYS_sigaltstack 131
+
+// func switchBack()
+//
+// In: R11, SP in the frame of enter. Jumped to; continues preempted code with all of its
+// state by returning from the saved signal frame. The goroutine may have moved
+// to another thread: the frame's signal stack and mask are made this thread's first, as the
+// kernel installs both. Assembly is not preempted, so the thread stays the same.
+TEXT ·switchBack(SB), NOSPLIT|NOFRAME, $0-0
+	MOVQ SP, CTX(nativeContext_goSP)
+	MOVQ BP, CTX(nativeContext_goBP)
+	LEAQ (1-const_stackSize)(R11), R12
+	XORL DI, DI
+	LEAQ UC_STACK(R12), SI
+	MOVL $SYS_sigaltstack, AX
+	SYSCALL
+	XORL DI, DI
+	XORL SI, SI
+	LEAQ UC_SIGMASK(R12), DX
+	MOVL $8, R10
+	MOVL $SYS_rt_sigprocmask, AX
+	SYSCALL
+	MOVQ R12, SP
+	MOVL $SYS_rt_sigreturn, AX
+	SYSCALL
+	INT  $3
 
 // func acquire(owner *uintptr) (state uint64)
 //

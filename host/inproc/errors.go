@@ -31,6 +31,13 @@ const (
 	ErrNoSpace = Error("no space left")
 	// ErrBounds: an index outside of a table.
 	ErrBounds = Error("inproc: index out of bounds")
+	// ErrCancelled: a context ended a call. errors.Is finds it, and the context's cause, in a
+	// *CancelError.
+	ErrCancelled = Error("inproc: cancelled")
+	// ErrPreemptionOff and ErrStateSize are why native code is not preempted: GODEBUG has
+	// asyncpreemptoff=1; the processor's state is larger than this package can save.
+	ErrPreemptionOff = Error("inproc: asyncpreemptoff=1 switches preemption off")
+	ErrStateSize     = Error("inproc: the processor's extended state is larger than the save area")
 	// ErrV128: the type has v128, which cannot cross between host and native code.
 	ErrV128 = Error("inproc: v128 parameters and results of host calls are not supported")
 )
@@ -67,9 +74,11 @@ func (e *LinkError) Error() string {
 	return s
 }
 
-// LimitError is a memory or table whose minimum is above what the store allows.
+// LimitError is a request above a limit of the store or of the process.
 type LimitError struct {
-	What        string // "memory pages" or "table elements"
+	// What is "memory pages", "table elements", "instances", "stack bytes", "stores" or
+	// "memory mappings of the process".
+	What        string
 	Want, Limit uint64
 }
 
@@ -87,6 +96,23 @@ func (e *SystemError) Error() string { return "inproc: " + e.Op + ": " + e.Err.E
 
 // Unwrap gives the error number.
 func (e *SystemError) Unwrap() error { return e.Err }
+
+// CancelError says that a context ended a call.
+type CancelError struct {
+	// Cause is that of the context: context.Canceled, context.DeadlineExceeded, or what
+	// the program gave.
+	Cause error
+	// Backtrace is the innermost frames of compiled code, up to 64, if any ran.
+	Backtrace []Frame
+}
+
+func (e *CancelError) Error() string { return "inproc: cancelled: " + e.Cause.Error() }
+
+// Is reports whether target is ErrCancelled.
+func (e *CancelError) Is(target error) bool { return target == ErrCancelled }
+
+// Unwrap gives the cause.
+func (e *CancelError) Unwrap() error { return e.Cause }
 
 // Frame is one activation of a compiled function.
 type Frame struct {

@@ -1,6 +1,7 @@
 package inproc
 
 import (
+	"context"
 	"slices"
 	"unsafe"
 
@@ -41,7 +42,10 @@ type Caller struct {
 	// start is where on the native stack the activation began.
 	start      uintptr
 	scratchTop int
-	err        error // why dispatch gave up
+	err        error // why dispatch or preempted gave up
+	// ctx is that of the call, nil if it has none; cancel the watch over it, if it can end.
+	ctx    context.Context
+	cancel *cancellation
 
 	// refs: there are references to care for when a host function returns, or at the end.
 	refs   bool
@@ -69,22 +73,37 @@ func (c *Caller) exitState() nativeExit {
 	return c.exit
 }
 
+// Context is the context of the innermost call around the host function that has
+// one; without any, the background context.
+func (c *Caller) Context() context.Context {
+	s := c.store
+	for n := s.depth - 1; n >= 0; n-- {
+		if a := s.activations[n]; a.ctx != nil {
+			return a.ctx
+		}
+	}
+	return context.Background()
+}
+
 // begin starts an activation; end must follow.
 func (s *Store) begin(native bool) (*Caller, error) {
 	state := acquire(&s.owner)
-	if state == 2 {
+	if state == stateRefused {
 		return nil, s.refusal()
 	}
+	s.entered()
 	if s.depth == len(s.activations) {
 		s.activations = append(s.activations, &Caller{store: s})
 	}
 	c := s.activations[s.depth]
-	c.native, c.took, c.scratchTop, c.err = native, state == 0, s.scratchTop, nil
+	c.native, c.took, c.scratchTop, c.start = native, state == stateTaken, s.scratchTop, s.top
 	c.refs, c.locals = s.config.CollectAlways, len(s.refs.locals)
-	c.start = s.stack + stackSize - contextSize
 	if s.depth == 0 {
 		s.refs.returned = s.refs.returned[:0]
 	} else {
+		if s.cancelled.Load() != 0 {
+			return nil, s.cancelError(false)
+		}
 		outer := s.activations[s.depth-1]
 		c.start = outer.start
 		if outer.native {
@@ -101,6 +120,9 @@ func (s *Store) end(c *Caller) {
 	s.depth--
 	s.scratchTop = c.scratchTop
 	s.ctx.goSP = 0
+	if c.ctx != nil {
+		c.ctx = nil
+	}
 	if s.depth > 0 {
 		if outer := s.activations[s.depth-1]; outer.native {
 			s.ctx.sp, s.ctx.fp, s.ctx.saved = outer.exit.sp, outer.exit.fp, outer.exit.saved
@@ -110,46 +132,85 @@ func (s *Store) end(c *Caller) {
 		s.endRefs(c)
 	}
 	if c.took {
-		release(&s.owner)
+		s.Leave()
 	}
 }
 
-// Call calls the function with raw bits: floats as their bits, i32 in the low half,
-// references as words of this store. args and results must have exactly the lengths of the type;
-// they may overlap. The error is a *Trap, what a host function returned, ErrType, ErrV128,
-// ErrBusy or ErrClosed.
+// Call is CallContext without a context: nothing ends the call but the code itself.
 func (f *Func) Call(args, results []uint64) error {
-	t := f.typ
-	if len(args) != len(t.Params) || len(results) != len(t.Results) {
-		return ErrType
-	}
-	if f.host != nil {
-		return f.callHost(args, results)
-	}
-	if t.unsupported {
-		return ErrV128
-	}
-	s := f.store
-	c, err := s.begin(true)
+	c, err := f.prepare(args, results)
 	if err != nil {
 		return err
 	}
-	defer s.end(c)
+	defer f.store.end(c)
+	return f.invoke(c, args, results)
+}
+
+// CallContext calls the function with raw bits: floats as their bits, i32 in the low half,
+// references as words of this store. args and results must have exactly the lengths of the type;
+// they may overlap. When ctx ends, native code does, at whatever instruction it is, and
+// host functions are not returned from into native code; what the code has changed stays. ctx may be nil.
+//
+// The error is a *Trap, a *CancelError, what a host function returned, ErrType, ErrV128,
+// ErrBusy or ErrClosed.
+func (f *Func) CallContext(ctx context.Context, args, results []uint64) error {
+	if ctx != nil && ctx.Done() != nil {
+		return f.callWatched(ctx, args, results)
+	}
+	c, err := f.prepare(args, results)
+	if err != nil {
+		return err
+	}
+	c.ctx = ctx
+	defer f.store.end(c)
+	return f.invoke(c, args, results)
+}
+
+// callWatched is CallContext for a context that can end.
+func (f *Func) callWatched(ctx context.Context, args, results []uint64) error {
+	if ctx.Err() != nil {
+		return &CancelError{Cause: context.Cause(ctx)}
+	}
+	c, err := f.prepare(args, results)
+	if err != nil {
+		return err
+	}
+	c.ctx = ctx
+	defer f.store.end(c)
+	defer c.unwatch(c.watch(ctx))
+	return f.invoke(c, args, results)
+}
+
+// prepare checks a call and begins its activation.
+func (f *Func) prepare(args, results []uint64) (*Caller, error) {
+	t := f.typ
+	if len(args) != len(t.Params) || len(results) != len(t.Results) {
+		return nil, ErrType
+	}
+	if t.unsupported {
+		return nil, ErrV128
+	}
+	return f.store.begin(f.host == nil)
+}
+
+// invoke runs the function in its activation.
+func (f *Func) invoke(c *Caller, args, results []uint64) error {
+	if f.host != nil {
+		return f.invokeHost(c, args, results)
+	}
+	t, s := f.typ, f.store
 	ctx := s.ctx
 	hidden := c.start - t.hiddenBytes
 	sp := hidden - t.argBytes
-	if sp-s.stack < stackGuard+headroom || sp-s.stack > stackSize {
+	if sp-s.stack < guardEnd+headroom || sp-s.stack > stackSize {
 		return &Trap{Code: abi.TrapStackOverflow, Backtrace: nil}
 	}
 	if t.hiddenBytes != 0 {
 		ctx.ints[0] = uint64(hidden)
 	}
 	for i := range t.args {
-		a := t.args[i]
-		v := args[i]
-		if a.narrow {
-			v = uint64(uint32(v))
-		}
+		a := &t.args[i]
+		v := args[i] & a.mask
 		if a.memory {
 			store64(sp+uintptr(a.offset), v)
 		} else {
@@ -162,20 +223,17 @@ func (f *Func) Call(args, results []uint64) error {
 	case exitTrap:
 		return s.classify()
 	default:
-		return c.err
+		err := c.err
+		c.err = nil
+		return err
 	}
 	for i := range t.results {
-		a := t.results[i]
-		v := uint64(0)
+		a := &t.results[i]
 		if a.memory {
-			v = load64(hidden + uintptr(a.offset))
+			results[i] = load64(hidden+uintptr(a.offset)) & a.mask
 		} else {
-			v = *(*uint64)(unsafe.Add(unsafe.Pointer(ctx), a.offset))
+			results[i] = *(*uint64)(unsafe.Add(unsafe.Pointer(ctx), a.offset)) & a.mask
 		}
-		if a.narrow {
-			v = uint64(uint32(v))
-		}
-		results[i] = v
 	}
 	if len(t.refResults) != 0 {
 		s.keepResults(c, t, results)
@@ -183,38 +241,26 @@ func (f *Func) Call(args, results []uint64) error {
 	return nil
 }
 
-// callHost calls a host function from Go.
-func (f *Func) callHost(args, results []uint64) error {
-	s := f.store
-	c, err := s.begin(false)
-	if err != nil {
-		return err
-	}
-	defer s.end(c)
-	in, out := s.takeScratch(f.typ)
-	for i, a := range f.typ.args {
-		in[i] = args[i]
-		if a.narrow {
-			in[i] = uint64(uint32(args[i]))
-		}
+// invokeHost calls a host function from Go.
+func (f *Func) invokeHost(c *Caller, args, results []uint64) error {
+	in, out := f.store.takeScratch(f.typ)
+	for i := range f.typ.args {
+		in[i] = args[i] & f.typ.args[i].mask
 	}
 	if f.typ.refs {
-		s.enterHost(c, f.typ, in, out)
+		f.store.enterHost(c, f.typ, in, out)
 	}
 	if err := f.host(c, in, out); err != nil {
 		return err
 	}
 	if c.refs {
-		s.leaveHost(c)
+		f.store.leaveHost(c)
 	}
-	for i, a := range f.typ.results {
-		results[i] = out[i]
-		if a.narrow {
-			results[i] = uint64(uint32(out[i]))
-		}
+	for i := range f.typ.results {
+		results[i] = out[i] & f.typ.results[i].mask
 	}
 	if len(f.typ.refResults) != 0 {
-		s.keepResults(c, f.typ, results)
+		f.store.keepResults(c, f.typ, results)
 	}
 	return nil
 }
@@ -253,35 +299,29 @@ func dispatch(c *Caller) uint64 {
 	args, results := s.takeScratch(t)
 	stack := ctx.sp + 8
 	for i := range t.args {
-		a := t.args[i]
-		v := uint64(0)
+		a := &t.args[i]
 		if a.memory {
-			v = load64(stack + uintptr(a.offset))
+			args[i] = load64(stack+uintptr(a.offset)) & a.mask
 		} else {
-			v = *(*uint64)(unsafe.Add(unsafe.Pointer(ctx), a.offset))
+			args[i] = *(*uint64)(unsafe.Add(unsafe.Pointer(ctx), a.offset)) & a.mask
 		}
-		if a.narrow {
-			v = uint64(uint32(v))
-		}
-		args[i] = v
 	}
 	hidden := uintptr(ctx.ints[0])
 	if t.refs {
 		s.enterHost(c, t, args, results)
 	}
 	if err := f.host(c, args, results); err != nil {
-		c.err = err
-		return exitError
+		return c.giveUp(err)
+	}
+	if s.cancelled.Load() != 0 {
+		return c.giveUp(s.cancelError(false))
 	}
 	if c.refs {
 		s.leaveHost(c)
 	}
 	for i := range t.results {
-		a := t.results[i]
-		v := results[i]
-		if a.narrow {
-			v = uint64(uint32(v))
-		}
+		a := &t.results[i]
+		v := results[i] & a.mask
 		if a.memory {
 			store64(hidden+uintptr(a.offset), v)
 		} else {

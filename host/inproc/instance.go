@@ -1,6 +1,7 @@
 package inproc
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -39,6 +40,12 @@ type Instance struct {
 // or an error of a host function it called, what it wrote to imported memories and
 // tables stays, and functions it put there stay callable.
 func (s *Store) Instantiate(m *Module, imports Resolver) (*Instance, error) {
+	return s.InstantiateContext(nil, m, imports)
+}
+
+// InstantiateContext is Instantiate with a context that ends the init function as
+// CallContext has it.
+func (s *Store) InstantiateContext(ctx context.Context, m *Module, imports Resolver) (*Instance, error) {
 	done, err := s.hold()
 	if err != nil {
 		return nil, err
@@ -51,23 +58,9 @@ func (s *Store) Instantiate(m *Module, imports Resolver) (*Instance, error) {
 	if err := i.checkLimits(); err != nil {
 		return nil, err
 	}
-	if i.base, err = process.allocCode(m.size); err != nil {
+	if err := i.place(); err != nil {
 		return nil, err
 	}
-	if err := m.mapAt(i.base); err != nil {
-		process.freeCode(i.base, m.size)
-		return nil, err
-	}
-	i.data = i.base + m.offset[Data]
-	// From here on the store owns the mapping, whatever fails.
-	at, _ := slices.BinarySearchFunc(s.instances, i.base, func(x *Instance, b uintptr) int {
-		if x.base < b {
-			return -1
-		}
-		return 1
-	})
-	s.instances = slices.Insert(s.instances, at, i)
-	i.addRefRoots()
 	if err := i.define(); err != nil {
 		return nil, err
 	}
@@ -78,10 +71,49 @@ func (s *Store) Instantiate(m *Module, imports Resolver) (*Instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := init.Call(nil, nil); err != nil {
+	if err := init.CallContext(ctx, nil, nil); err != nil {
 		return nil, err
 	}
 	return i, nil
+}
+
+// place maps the image. If it succeeds the store owns the mapping, whatever fails later.
+func (i *Instance) place() error {
+	s, m := i.store, i.module
+	if n := s.config.MaxInstances; n != 0 && len(s.instances) >= n {
+		return &LimitError{"instances", uint64(len(s.instances)) + 1, uint64(n)}
+	}
+	if err := process.hook(); err != nil {
+		return err
+	}
+	if err := process.takeMappings(imageMappings); err != nil {
+		return err
+	}
+	var err error
+	if i.base, err = process.allocCode(m.size); err != nil {
+		process.giveMappings(imageMappings)
+		return err
+	}
+	if err = m.mapAt(i.base); err != nil {
+		process.freeCode(i.base, m.size)
+		process.giveMappings(imageMappings)
+		return err
+	}
+	i.data = i.base + m.offset[Data]
+	at, _ := slices.BinarySearchFunc(s.instances, i.base, func(x *Instance, b uintptr) int {
+		if x.base < b {
+			return -1
+		}
+		return 1
+	})
+	s.cancelMu.Lock()
+	defer s.cancelMu.Unlock()
+	s.instances = slices.Insert(s.instances, at, i)
+	i.addRefRoots()
+	if s.cancelled.Load() != 0 {
+		return s.cancelError(false)
+	}
+	return nil
 }
 
 // checkLimits finds minima that the store will not grant, before anything is mapped.

@@ -57,23 +57,29 @@ func (s *Store) newMemory(l Limits) (*Memory, error) {
 		return nil, &LimitError{"memory pages", l.Min, limit}
 	}
 	size := bytes64(memoryHeader + abi.MemoryReservation)
-	low, err := reserve(size, protNone)
+	low, err := reserveCounted(size, protNone, memoryMappings)
 	if err != nil {
 		return nil, err
 	}
 	m := &Memory{store: s, base: low + memoryHeader, mapped: extent{low, size}, limits: l}
 	if err := mprotect(m.base-pageSize, pageSize, protRW); err != nil {
-		munmap(low, size)
+		m.unmap()
 		return nil, err
 	}
 	store64(m.base-limitBelow, limit)
 	store64(m.base-idBelow, uint64(len(s.memories)))
 	if m.Grow(l.Min) == failure {
-		munmap(low, size)
+		m.unmap()
 		return nil, &SystemError{"committing a memory", ErrNoSpace}
 	}
 	s.memories = append(s.memories, m)
 	return m, nil
+}
+
+// unmap gives back a memory that has not become the store's.
+func (m *Memory) unmap() {
+	munmap(m.mapped.low, m.mapped.size)
+	process.giveMappings(memoryMappings)
 }
 
 // Size is the current size in bytes.
@@ -144,7 +150,7 @@ func (s *Store) newTable(elem meta.ValType, l Limits) (*Table, error) {
 	}
 	// All of it is accessible and zero from the start: the system commits what is used.
 	size := alignUp(tableHeader+8*uintptr(limit), pageSize)
-	low, err := reserve(size, protRW)
+	low, err := reserveCounted(size, protRW, otherMappings)
 	if err != nil {
 		return nil, err
 	}

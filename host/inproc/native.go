@@ -2,14 +2,26 @@ package inproc
 
 import "unsafe"
 
-// Geometry of native stacks.
+// Geometry of native stacks, from the low end: the save area, the guard, the stack
+// proper, whose size is the store's limit, space not used, and the context of the call.
 const (
 	// stackSize is size and alignment of a native stack, in bytes.
-	stackSize = 8 << 20
+	stackSize = 64 << 20
 	stackMask = stackSize - 1
-	// stackGuard is the inaccessible part at the low end. Frames above 4096 bytes
+	// saveArea is where the state of preempted code is kept: a ucontext and, at
+	// saveFP, the processor's extended state of at most maxSaveFP bytes (11 KiB with AMX).
+	saveArea  = 32 << 10
+	saveFP    = 320
+	maxSaveFP = saveArea - saveFP
+	// stackGuard is the inaccessible part below the stack. Frames above 4096 bytes
 	// probe each page, so they cannot step over it.
 	stackGuard = 64 << 10
+	guardEnd   = saveArea + stackGuard
+	// defaultStack is the size of the stack proper if the store does not say, minStack and
+	// maxStack are its bounds.
+	defaultStack = 8 << 20
+	minStack     = 64 << 10
+	maxStack     = stackSize - guardEnd - pageSize
 	// headroom is what must be free below the stack pointer when Go enters native
 	// code: the entry's own push comes from Go text and must never reach the guard.
 	headroom = 16 << 10
@@ -23,7 +35,10 @@ const (
 	exitReturn = 0 // the function returned
 	exitHost   = 1 // a stub was called; enter handles it and does not return it
 	exitTrap   = 2 // a fault in native code
-	exitError  = 3 // dispatch gave up the activation
+	exitError  = 3 // dispatch or preempted gave up the activation
+	// exitPreempt: a signal arrived; enter lets Go see it and resumes the code exactly where
+	// it was.
+	exitPreempt = 4
 )
 
 // Flags of nativeContext.flags.

@@ -12,8 +12,10 @@ const (
 	// The code arena takes up to codeArena bytes of addresses, less where they are short.
 	codeArena    = 64 << 30
 	minCodeArena = 1 << 30
-	// maxStacks bounds the stores that are open at one time.
-	maxStacks = 4096
+	// maxStacks bounds the stores that are open at one time; fewer where addresses are
+	// short, but never below minStacks.
+	maxStacks = 8192
+	minStacks = 16
 	// stubSize is the size of a binding stub, stubsPerChunk how many are generated
 	// at a time; the last place of a chunk holds the address of exitStub.
 	stubSize      = 32
@@ -41,6 +43,12 @@ type processState struct {
 	free       []extent // of the code arena, by address, never adjacent
 	stacks     []uintptr
 	stacksUsed int
+	stacksMax  int
+	// mappings counts the mappings that the package made, at most, and maxMappings
+	// bounds them: the kernel's own limit would fail calls of the whole process.
+	mappings, maxMappings uint64
+	// noPreempt says why native code is not preempted; nil if it is.
+	noPreempt error
 	// stubs are the addresses of the chunks of binding stubs. Stub number n loads n
 	// and leaves native code; what n means is the store's affair, so all stores share them.
 	stubs   []uintptr
@@ -63,28 +71,75 @@ func (p *processState) setUp() error {
 		return ErrUnsupported
 	}
 	p.cpu = cpuLevel()
-	var low, size uintptr
-	var err error
-	for size = bytes64(codeArena); ; size /= 2 {
-		if low, err = reserve(size, protNone); err == nil {
-			break
-		}
-		if size/2 < minCodeArena {
-			return err
-		}
-	}
-	p.free = []extent{{alignUp(low, granule), size - granule}}
-	stackLow, err := reserve(bytes64((maxStacks+1)*stackSize), protNone)
+	p.maxMappings = mappingLimit()
+	low, size, err := reserveUpTo(bytes64(codeArena), minCodeArena)
 	if err != nil {
 		return err
 	}
+	p.free = []extent{{alignUp(low, granule), size - granule}}
 	signals.codeLow, signals.codeSize = low, size
-	signals.stackLow = alignUp(stackLow, stackSize)
-	signals.stackSize = bytes64(maxStacks * stackSize)
+	if low, size, err = reserveUpTo(bytes64(maxStacks*stackSize), minStacks*stackSize); err != nil {
+		return err
+	}
+	signals.stackLow = alignUp(low, stackSize)
+	p.stacksMax = int((low + size - signals.stackLow) / stackSize)
+	signals.stackSize = uintptr(p.stacksMax) * stackSize
 	if err := p.placeHelpers(); err != nil {
 		return err
 	}
-	return hookSignals()
+	if err := p.hook(); err != nil {
+		return err
+	}
+	p.noPreempt = whyNoPreemption()
+	return nil
+}
+
+// reserveUpTo reserves size bytes, or half as many as often as it takes.
+func reserveUpTo(size, least uintptr) (low, got uintptr, err error) {
+	for {
+		if low, err = reserve(size, protNone); err == nil {
+			return low, size, nil
+		}
+		if size /= 2; size < least {
+			return 0, 0, err
+		}
+	}
+}
+
+// mappings that objects of the process take at most, neighbours and gaps included.
+const (
+	imageMappings  = 6
+	memoryMappings = 3
+	otherMappings  = 2 // a stack, a table, a slab
+)
+
+// takeMappings counts n mappings more. giveMappings must follow when they are unmapped.
+func (p *processState) takeMappings(n uint64) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.mappings+n > p.maxMappings {
+		return &LimitError{"memory mappings of the process", p.mappings + n, p.maxMappings}
+	}
+	p.mappings += n
+	return nil
+}
+
+// reserveCounted is reserve, counted as n mappings.
+func reserveCounted(size uintptr, prot int, n uint64) (uintptr, error) {
+	if err := process.takeMappings(n); err != nil {
+		return 0, err
+	}
+	at, err := reserve(size, prot)
+	if err != nil {
+		process.giveMappings(n)
+	}
+	return at, err
+}
+
+func (p *processState) giveMappings(n uint64) {
+	p.mu.Lock()
+	p.mappings -= n
+	p.mu.Unlock()
 }
 
 // placeHelpers puts the helpers that are machine code into the arena.
@@ -239,23 +294,29 @@ func (p *processState) takeStack() (uintptr, error) {
 		p.stacks = p.stacks[:n-1]
 		return at, nil
 	}
-	if p.stacksUsed == maxStacks {
-		return 0, &SystemError{"native stacks", ErrNoSpace}
+	if p.stacksUsed == p.stacksMax {
+		return 0, &LimitError{"stores", uint64(p.stacksUsed) + 1, uint64(p.stacksMax)}
+	}
+	if p.mappings+otherMappings > p.maxMappings {
+		return 0, &LimitError{"memory mappings of the process", p.mappings + otherMappings, p.maxMappings}
 	}
 	at := signals.stackLow + uintptr(p.stacksUsed)*stackSize
-	if err := mprotect(at+stackGuard, stackSize-stackGuard, protRW); err != nil {
+	if err := mprotect(at, saveArea, protRW); err != nil {
 		return 0, err
 	}
-	// A huge page at the top would cost more than most programs ever use.
-	madvise(at+stackGuard, stackSize-stackGuard, madvNoHuge)
+	if err := mprotect(at+guardEnd, stackSize-guardEnd, protRW); err != nil {
+		return 0, err
+	}
+	// Huge pages would cost more than most programs ever use.
+	madvise(at, stackSize, madvNoHuge)
+	p.mappings += otherMappings
 	p.stacksUsed++
 	return at, nil
 }
 
-// giveStack returns a stack, and its pages but for a few to the system.
+// giveStack returns a stack, and all its pages but that of the context to the system.
 func (p *processState) giveStack(at uintptr) {
-	const keep = 64 << 10
-	madvise(at+stackGuard, stackSize-stackGuard-keep, madvDontNeed)
+	madvise(at+guardEnd, stackSize-guardEnd-pageSize, madvDontNeed)
 	p.mu.Lock()
 	p.stacks = append(p.stacks, at)
 	p.mu.Unlock()

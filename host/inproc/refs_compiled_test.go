@@ -33,7 +33,7 @@ func cat(parts ...[]byte) []byte { return slices.Concat(parts...) }
 
 func vec(items ...[]byte) []byte { return append(leb(len(items)), cat(items...)...) }
 
-func section(id byte, items ...[]byte) []byte {
+func sectionOf(id byte, items ...[]byte) []byte {
 	b := vec(items...)
 	return cat([]byte{id}, leb(len(b)), b)
 }
@@ -56,7 +56,7 @@ func typeOf(t meta.FuncType) []byte {
 	return cat([]byte{0x60}, valTypes(t.Params), valTypes(t.Results))
 }
 
-func body(locals []byte, parts ...code) []byte {
+func bodyOf(locals []byte, parts ...code) []byte {
 	b := cat(locals, cat(parts...), code{0x0B})
 	return append(leb(len(b)), b...)
 }
@@ -148,7 +148,7 @@ func torture() []byte {
 	churn := calls(fnChurn)
 	place := func(base int) code { return cat(get(base), num(5), shr, num(span-1), and) }
 
-	pass := body([]byte{0}, churn,
+	pass := bodyOf([]byte{0}, churn,
 		place(many), get(1), tableSet(),
 		get(many-1), globalSet(1),
 		repeat(many+1, get), calls(fnMany),
@@ -159,7 +159,7 @@ func torture() []byte {
 		result, prev, constant = 3, 3 + back, 4 + back
 		prevNumber             = 5 + back
 	)
-	run := body([]byte{2, back + 2, 0x6F, 1, 0x7F},
+	run := bodyOf([]byte{2, back + 2, 0x6F, 1, 0x7F},
 		get(invariant), calls(fnMake), set(constant),
 		code{0x03, 0x40}, // loop
 		repeat(many, func(k int) code { return cat(get(base), num(k), add, calls(fnMake)) }),
@@ -179,24 +179,24 @@ func torture() []byte {
 		get(0), num(1), sub, op(0x22, 0), code{0x0D, 0}, // n--; br_if
 		end,
 		get(prev))
-	nested := body([]byte{0}, check(get(0), get(1)), churn, get(0))
-	elems := body([]byte{0},
+	nested := bodyOf([]byte{0}, check(get(0), get(1)), churn, get(0))
+	elems := bodyOf([]byte{0},
 		churn,
 		num(1), num(0), num(2), code{0xFC, 12, 0, 0}, // table.init
 		check(cat(num(2), tableGet()), get(0)),
 		num(1), null, num(2), code{0xFC, 17, 0}) // table.fill
-	drop := body([]byte{0}, code{0xFC, 13, 0})
+	drop := bodyOf([]byte{0}, code{0xFC, 13, 0})
 	return module(
-		section(1, types...),
-		section(2, imp("make", 0), imp("check", 1), imp("churn", 2), imp("reenter", 3), imp("many", 4),
+		sectionOf(1, types...),
+		sectionOf(2, imp("make", 0), imp("check", 1), imp("churn", 2), imp("reenter", 3), imp("many", 4),
 			cat(name("host"), name("seed"), []byte{3, 0x6F, 0})),
-		section(3, []byte{4}, []byte{5}, []byte{3}, []byte{6}, []byte{2}),
-		section(4, cat([]byte{0x6F, 0}, leb(span))),
-		section(6, cat([]byte{0x6F, 1}, null, end)),
-		section(7, exportOf("run", 0, fnRun), exportOf("nested", 0, fnNested), exportOf("elems", 0, fnElems),
+		sectionOf(3, []byte{4}, []byte{5}, []byte{3}, []byte{6}, []byte{2}),
+		sectionOf(4, cat([]byte{0x6F, 0}, leb(span))),
+		sectionOf(6, cat([]byte{0x6F, 1}, null, end)),
+		sectionOf(7, exportOf("run", 0, fnRun), exportOf("nested", 0, fnNested), exportOf("elems", 0, fnElems),
 			exportOf("drop", 0, fnDrop), exportOf("table", 1, 0), exportOf("global", 3, 1)),
-		section(9, cat([]byte{5, 0x6F}, vec(cat(null, end), cat(globalGet(0), end)))),
-		section(10, pass, run, nested, elems, drop))
+		sectionOf(9, cat([]byte{5, 0x6F}, vec(cat(null, end), cat(globalGet(0), end)))),
+		sectionOf(10, pass, run, nested, elems, drop))
 }
 
 // object is a host value; number says which.
@@ -586,16 +586,16 @@ func TestElementRoots(t *testing.T) {
 //	imports 0 make, 1 fail; functions 2 getter, 3 start
 func starter(last code) []byte {
 	return module(
-		section(1, typeOf(tortureTypes[0]), typeOf(tortureTypes[2]), typeOf(meta.FuncType{Results: vt{xref}})),
-		section(2, cat(name("host"), name("make"), []byte{0, 0}), cat(name("host"), name("fail"), []byte{0, 1}),
+		sectionOf(1, typeOf(tortureTypes[0]), typeOf(tortureTypes[2]), typeOf(meta.FuncType{Results: vt{xref}})),
+		sectionOf(2, cat(name("host"), name("make"), []byte{0, 0}), cat(name("host"), name("fail"), []byte{0, 1}),
 			cat(name("host"), name("funcs"), []byte{1, 0x70, 0, 1}), cat(name("host"), name("refs"), []byte{1, 0x6F, 0, 4})),
-		section(3, []byte{2}, []byte{1}),
-		section(6, cat([]byte{0x6F, 1}, null, end)),
+		sectionOf(3, []byte{2}, []byte{1}),
+		sectionOf(6, cat([]byte{0x6F, 1}, null, end)),
 		[]byte{8, 1, 3}, // start
-		section(9, cat([]byte{0}, num(0), end, vec([]byte{2}))),
-		section(10,
-			body([]byte{0}, globalGet(0)),
-			body([]byte{0}, num(11), calls(0), globalSet(0), num(2), num(12), calls(0), code{0x26, 1}, last)))
+		sectionOf(9, cat([]byte{0}, num(0), end, vec([]byte{2}))),
+		sectionOf(10,
+			bodyOf([]byte{0}, globalGet(0)),
+			bodyOf([]byte{0}, num(11), calls(0), globalSet(0), num(2), num(12), calls(0), code{0x26, 1}, last)))
 }
 
 // TestRefsOfFailedInstances: what an instantiation wrote before it failed stays
@@ -666,12 +666,12 @@ func TestRefsOfFailedInstances(t *testing.T) {
 func TestLimitedInstances(t *testing.T) {
 	h := newRefHost(t, inproc.Config{CollectAlways: true, MaxTableElements: span}, torture(), opt.O1)
 	big := module(
-		section(1, typeOf(tortureTypes[2])),
-		section(3, []byte{0}),
-		section(4, []byte{0x6F, 0, 4}, cat([]byte{0x6F, 0}, leb(span+1))),
-		section(6, cat([]byte{0x6F, 1}, null, end)),
-		section(9, cat([]byte{5, 0x6F}, vec(cat(null, end)))),
-		section(10, body([]byte{0})))
+		sectionOf(1, typeOf(tortureTypes[2])),
+		sectionOf(3, []byte{0}),
+		sectionOf(4, []byte{0x6F, 0, 4}, cat([]byte{0x6F, 0}, leb(span+1))),
+		sectionOf(6, cat([]byte{0x6F, 1}, null, end)),
+		sectionOf(9, cat([]byte{5, 0x6F}, vec(cat(null, end)))),
+		sectionOf(10, bodyOf([]byte{0})))
 	var limit *inproc.LimitError
 	if _, err := h.instantiate(big, opt.O1); !errors.As(err, &limit) {
 		t.Fatal(err)

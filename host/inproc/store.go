@@ -1,6 +1,7 @@
 package inproc
 
 import (
+	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -13,6 +14,12 @@ type Config struct {
 	MaxMemoryPages uint64
 	// MaxTableElements bounds each table; default 10,000,000, ceiling 2^32 - 1.
 	MaxTableElements uint64
+	// MaxStack bounds the native stack of all nested calls together, in bytes; default
+	// 8 MiB, from 64 KiB to just below 64 MiB. A call that needs more traps.
+	MaxStack uint64
+	// MaxInstances bounds the instances; by default only the memory mappings that the system
+	// grants a process do.
+	MaxInstances int
 	// CollectAlways collects references whenever compiled code is left and whenever one
 	// is made: for tests of hosts that handle references.
 	CollectAlways bool
@@ -44,6 +51,14 @@ type Store struct {
 	// stacks stay mapped as long as the process lives, so it can be a pointer.
 	stack uintptr
 	ctx   *nativeContext
+	// top is where the stack proper begins.
+	top uintptr
+
+	// cancelled counts the active calls that their contexts have ended. cancelMu guards it and
+	// the text of instances against changes by those who end calls, who run beside the
+	// goroutine inside: instances changes with it held.
+	cancelled atomic.Int32
+	cancelMu  sync.Mutex
 
 	// activations are the nested calls, innermost at depth-1; the rest are spares.
 	activations []*Caller
@@ -96,11 +111,21 @@ func NewStore(c Config) (*Store, error) {
 		c.MaxTableElements = defaultTableElements
 	}
 	c.MaxTableElements = min(c.MaxTableElements, maxTableElements)
+	if c.MaxStack == 0 {
+		c.MaxStack = defaultStack
+	}
+	if c.MaxStack > maxStack {
+		return nil, &LimitError{"stack bytes", c.MaxStack, maxStack}
+	}
+	c.MaxStack = max(c.MaxStack, minStack)
+	if err := process.hook(); err != nil {
+		return nil, err
+	}
 	stack, err := process.takeStack()
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{config: c, stack: stack, types: map[string]*funcType{}, typeOf: map[uintptr]*funcType{}}
+	s := &Store{config: c, stack: stack, top: stack + guardEnd + uintptr(c.MaxStack)&^15, types: map[string]*funcType{}, typeOf: map[uintptr]*funcType{}}
 	s.ctx = (*nativeContext)(ptr(stack + stackSize - unsafe.Sizeof(nativeContext{})))
 	*s.ctx = nativeContext{}
 	s.bindings = make([]binding, numHelperBindings)
@@ -116,18 +141,25 @@ func (s *Store) Close() error {
 	if !atomic.CompareAndSwapUintptr(&s.owner, 0, ownerClosed) {
 		return s.refusal()
 	}
+	s.entered()
+	mappings := uint64(0)
 	for _, i := range s.instances {
 		process.freeCode(i.base, i.module.size)
+		mappings += imageMappings
 	}
 	for _, m := range s.memories {
 		munmap(m.mapped.low, m.mapped.size)
+		mappings += memoryMappings
 	}
 	for _, t := range s.tables {
 		munmap(t.mapped.low, t.mapped.size)
+		mappings += otherMappings
 	}
 	for _, e := range s.slabs {
 		munmap(e.low, e.size)
+		mappings += otherMappings
 	}
+	process.giveMappings(mappings)
 	for _, m := range s.modules {
 		m.Close()
 	}
@@ -145,13 +177,41 @@ func (s *Store) refusal() error {
 	return ErrBusy
 }
 
+// What acquire found.
+const (
+	stateTaken   = 0 // the store was free
+	stateInside  = 1 // this goroutine has it already
+	stateRefused = 2
+)
+
+// Enter makes the calling goroutine the one inside the store, until Leave: others get
+// ErrBusy, its own calls nest. It fails with ErrBusy if a goroutine is inside, this one
+// included, and with ErrClosed.
+func (s *Store) Enter() error {
+	switch acquire(&s.owner) {
+	case stateTaken:
+		s.entered()
+		return nil
+	case stateInside:
+		return ErrBusy
+	}
+	return s.refusal()
+}
+
+// Leave ends what Enter began. The same goroutine must call it.
+func (s *Store) Leave() {
+	s.leaving()
+	release(&s.owner)
+}
+
 // hold takes the store for the calling goroutine, or notes that it has it.
 // The function it gives releases it.
 func (s *Store) hold() (func(), error) {
 	switch acquire(&s.owner) {
-	case 0:
-		return func() { release(&s.owner) }, nil
-	case 1:
+	case stateTaken:
+		s.entered()
+		return s.Leave, nil
+	case stateInside:
 		return func() {}, nil
 	}
 	return nil, s.refusal()
@@ -176,7 +236,7 @@ func (s *Store) alloc(size uintptr) (uintptr, error) {
 	size = alignUp(size, 16)
 	if size > s.slabEnd-s.slabNext {
 		n := alignUp(max(size, slabSize), pageSize)
-		at, err := reserve(n, protRW)
+		at, err := reserveCounted(n, protRW, otherMappings)
 		if err != nil {
 			return 0, err
 		}

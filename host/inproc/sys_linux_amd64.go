@@ -1,6 +1,10 @@
 package inproc
 
 import (
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
 	"syscall"
 	"unsafe"
 )
@@ -110,33 +114,139 @@ type sigaction struct {
 	mask     uint64
 }
 
-// hookedSignals are the signals whose handler is replaced: the synchronous faults.
-// SIGURG and SIGPROF would join them for preemption.
-var hookedSignals = [...]int{sigILL, sigBUS, sigFPE, sigSEGV}
+// Linux's numbers of the signals by which Go interrupts goroutines, and of the one by which
+// it is asked to print them.
+const (
+	sigQUIT = 3
+	sigURG  = 23
+	sigPROF = 27
+)
 
-// hookSignals puts signalHandler before the handlers that are installed, with
-// the same flags, mask and restorer, so that the previous handler finds what it
-// expects. On an error some signals may be hooked already, which is harmless.
-func hookSignals() error {
-	for _, sig := range hookedSignals {
-		var old sigaction
-		if _, _, e := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(sig), 0,
-			uintptr(unsafe.Pointer(&old)), 8, 0, 0); e != 0 {
-			return &SystemError{"rt_sigaction", e}
+const (
+	handlerIgnore = 1                // SIG_IGN; 0 is SIG_DFL
+	handlerFlags  = 0x4 | 0x08000000 // SA_SIGINFO, SA_ONSTACK: what our handlers rely on
+)
+
+func getAction(sig int) (a sigaction, err error) {
+	if _, _, e := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(sig), 0,
+		uintptr(unsafe.Pointer(&a)), 8, 0, 0); e != 0 {
+		return a, &SystemError{"rt_sigaction", e}
+	}
+	return a, nil
+}
+
+func setAction(sig int, a sigaction) error {
+	if _, _, e := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(sig),
+		uintptr(unsafe.Pointer(&a)), 0, 8, 0, 0); e != 0 {
+		return &SystemError{"rt_sigaction", e}
+	}
+	return nil
+}
+
+// hook puts our handlers before those that are installed, with the same flags, mask and
+// restorer, so that the previous handler finds what it expects. It may run again at
+// any time: package os/signal takes a handler away where a program ignores its signal, and
+// puts Go's own back later.
+//
+// On an error some signals may be hooked already, which is harmless.
+func (p *processState) hook() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, sig := range [...]int{sigILL, sigBUS, sigFPE, sigSEGV} {
+		if err := hookFault(sig); err != nil {
+			return err
 		}
-		const needed = 0x4 | 0x08000000 // SA_SIGINFO, SA_ONSTACK
-		if old.handler <= 1 || old.flags&needed != needed {
-			return &SystemError{"the handler of a fault is not Go's", syscall.EBUSY}
-		}
-		signals.previous[sig] = old.handler
-		hook := old
-		hook.handler = signalHandlerAddress()
-		if _, _, e := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(sig),
-			uintptr(unsafe.Pointer(&hook)), 0, 8, 0, 0); e != 0 {
-			return &SystemError{"rt_sigaction", e}
+	}
+	for _, sig := range [...]int{sigURG, sigPROF, sigQUIT} {
+		if err := hookPreemption(sig); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// hookFault hooks the signal of a fault, whose handler must be Go's or one that
+// chains to it, since nothing else serves the faults of Go code.
+func hookFault(sig int) error {
+	old, err := getAction(sig)
+	ours := signalHandlerAddress()
+	if err != nil || old.handler == ours || signals.previous[sig] != 0 {
+		// Whoever came after us and replaced our handler is expected to chain to it.
+		return err
+	}
+	if old.handler <= handlerIgnore || old.flags&handlerFlags != handlerFlags {
+		return &SystemError{"the handler of a fault is not Go's", syscall.EBUSY}
+	}
+	signals.previous[sig] = old.handler
+	old.handler = ours
+	return setAction(sig, old)
+}
+
+// hookPreemption hooks a signal by which Go interrupts goroutines, where its handler is Go's
+// or, the first time, one that chains to it.
+func hookPreemption(sig int) error {
+	old, err := getAction(sig)
+	ours := preemptHandlerAddress()
+	if err != nil || old.handler == ours {
+		return err
+	}
+	if sig == sigURG && old.handler == handlerIgnore {
+		// The program ignores it, by which it has switched preemption off in Go code, too:
+		// the next collection may never end. Notify brings Go's handler back, which drops a
+		// signal that nobody waits for. Installing ours alone would not do: Go's refuses
+		// a signal that it believes ignored.
+		c := make(chan os.Signal, 1)
+		signal.Notify(c, syscall.Signal(sig))
+		signal.Stop(c)
+		if old, err = getAction(sig); err != nil {
+			return err
+		}
+	}
+	if old.handler <= handlerIgnore || old.flags&handlerFlags != handlerFlags {
+		return nil // Go does not handle it now
+	}
+	if signals.previous[sig] == 0 {
+		signals.previous[sig] = old.handler
+	} else if signals.previous[sig] != old.handler {
+		return nil // another's, later than ours: expected to chain to it
+	}
+	old.handler = ours
+	return setAction(sig, old)
+}
+
+// whyNoPreemption says what keeps preemption from working, or nil.
+func whyNoPreemption() error {
+	if signals.previous[sigURG] == 0 {
+		return &SystemError{"the handler of SIGURG is not Go's", syscall.EBUSY}
+	}
+	off := false
+	for _, setting := range strings.Split(os.Getenv("GODEBUG"), ",") {
+		if key, value, _ := strings.Cut(setting, "="); key == "asyncpreemptoff" {
+			off = value == "1"
+		}
+	}
+	if off {
+		return ErrPreemptionOff
+	}
+	// The size of the extended state of all features that the system enables.
+	if maxLeaf, _, _, _ := cpuid(0, 0); maxLeaf >= 13 {
+		if _, size, _, _ := cpuid(13, 0); size+4 > maxSaveFP {
+			return ErrStateSize
+		}
+	}
+	return nil
+}
+
+// mappingLimit is how many mappings the package may make: three quarters of the kernel's
+// limit for a process, so that Go's heap and files find room.
+func mappingLimit() uint64 {
+	limit := uint64(65530)
+	if b, err := os.ReadFile("/proc/sys/vm/max_map_count"); err == nil {
+		if n, err := strconv.ParseUint(strings.TrimSpace(string(b)), 10, 64); err == nil {
+			limit = n
+		}
+	}
+	return limit / 4 * 3
 }
 
 // The assembly.
@@ -152,6 +262,10 @@ func switchResume()
 
 func signalHandler()
 
+func preemptHandler()
+
+func switchBack()
+
 //go:noescape
 func acquire(owner *uintptr) (state uint64)
 
@@ -161,6 +275,8 @@ func release(owner *uintptr)
 func exitStubAddress() uintptr
 
 func signalHandlerAddress() uintptr
+
+func preemptHandlerAddress() uintptr
 
 func cpuid(leaf, sub uint32) (a, b, c, d uint32)
 

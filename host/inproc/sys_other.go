@@ -23,13 +23,15 @@ func madvise(addr, size uintptr, advice int)          {}
 func memfd(size uintptr) (int, error)                 { return -1, ErrUnsupported }
 func writeAt(fd int, b []byte, offset uintptr) error  { return ErrUnsupported }
 func closeFile(fd int)                                {}
-func hookSignals() error                              { return ErrUnsupported }
-func enter(cc *Caller, last uintptr) uint64           { return dispatch(cc) }
+func enter(cc *Caller, last uintptr) uint64           { return dispatch(cc) + preempted(cc) }
 func acquire(owner *uintptr) uint64                   { return 2 }
 func release(owner *uintptr)                          {}
 func exitStubAddress() uintptr                        { return 0 }
 func cpuid(leaf, sub uint32) (a, b, c, d uint32)      { return 0, 0, 0, 0 }
 func xgetbv() uint32                                  { return 0 }
+func (p *processState) hook() error                   { return ErrUnsupported }
+func whyNoPreemption() error                          { return ErrUnsupported }
+func mappingLimit() uint64                            { return 0 }
 func placeFile(addr, size uintptr, prot int, shared bool, fd int, offset uintptr) error {
 	return ErrUnsupported
 }

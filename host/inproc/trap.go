@@ -23,15 +23,18 @@ const nullPage = pageSize
 // rules of the binary interface, or a bug, which ends the process.
 func (s *Store) classify() error {
 	c := s.ctx
-	i := s.instanceAt(c.faultPC)
-	if i == nil {
-		s.abort("a fault in native code of no instance")
-	}
 	signal := c.faultSignal
 	// Faults of the page tables carry an address; others (a non-canonical address) do not.
 	hasAddress := (signal == sigSEGV || signal == sigBUS) &&
 		(c.faultSICode == 1 || c.faultSICode == 2)
-	if hasAddress && c.faultAddr-s.stack < stackGuard {
+	if hasAddress && s.isCancelFault(c.faultAddr) {
+		return s.cancelError(true)
+	}
+	i := s.instanceAt(c.faultPC)
+	if i == nil {
+		s.abort("a fault in native code of no instance")
+	}
+	if hasAddress && c.faultAddr-s.stack-saveArea < stackGuard {
 		return s.trap(abi.TrapStackOverflow)
 	}
 	site := i.module.trapAt(uint32(c.faultPC - i.base))
@@ -78,18 +81,23 @@ func (s *Store) abort(what string) {
 
 // trap makes the error for the fault in the context.
 func (s *Store) trap(code abi.TrapCode) *Trap {
-	t := &Trap{Code: code}
-	s.walkFault(func(f nativeFrame) bool {
-		if d, ok := f.describe(); ok {
-			t.Backtrace = append(t.Backtrace, d)
-		}
-		return len(t.Backtrace) < maxBacktrace
-	})
+	t := &Trap{Code: code, Backtrace: s.faultBacktrace()}
 	if len(t.Backtrace) > 0 {
 		f := &t.Backtrace[0]
 		t.Func, t.Name, t.Offset = f.Func, f.Name, f.Offset
 	}
 	return t
+}
+
+// faultBacktrace is the innermost frames at the fault in the context.
+func (s *Store) faultBacktrace() (out []Frame) {
+	s.walkFault(func(f nativeFrame) bool {
+		if d, ok := f.describe(); ok {
+			out = append(out, d)
+		}
+		return len(out) < maxBacktrace
+	})
+	return out
 }
 
 // nativeFrame is one activation of a compiled function on the native stack.
@@ -127,11 +135,12 @@ func (f *nativeFrame) describe() (Frame, bool) {
 func (s *Store) walkFault(visit func(nativeFrame) bool) {
 	c := s.ctx
 	inst := s.instanceAt(c.faultPC)
-	if !visit(nativeFrame{inst, c.faultPC, c.faultFP, true}) {
+	if inst != nil && !visit(nativeFrame{inst, c.faultPC, c.faultFP, true}) {
 		return
 	}
 	pc, fp := uintptr(0), c.faultFP
-	if atEntry(inst, c.faultPC) {
+	if inst == nil || atEntry(inst, c.faultPC) {
+		// A helper or a stub was called and has no frame, or
 		// push rbp has not happened: rbp is the caller's, the return address on top.
 		pc = uintptr(load64(c.faultSP))
 	} else if s.isFrame(fp, c.faultSP) {
@@ -154,7 +163,7 @@ func atEntry(i *Instance, pc uintptr) bool {
 
 // isFrame reports whether fp can be that of a frame that lies above address above.
 func (s *Store) isFrame(fp, above uintptr) bool {
-	return fp%8 == 0 && fp >= above && fp-s.stack < stackSize-contextSize && fp-s.stack >= stackGuard
+	return fp%8 == 0 && fp >= above && fp < s.top && fp-s.stack >= guardEnd
 }
 
 // walk visits the frames of one activation, from return address pc and frame

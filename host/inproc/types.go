@@ -13,7 +13,7 @@ type argLoc struct {
 	// offset is in nativeContext, or in the stack or hidden area if memory.
 	offset uint16
 	memory bool
-	narrow bool // i32 and f32: the upper half is cleared
+	mask   uint64 // of the bits of the type
 }
 
 // funcType is a function type, interned in a store: equal types are one pointer
@@ -109,7 +109,10 @@ func newFuncType(t *meta.FuncType) *funcType {
 func locate(locs []abi.Loc, types []meta.ValType, ints []uint8) []argLoc {
 	out := make([]argLoc, len(locs))
 	for i, l := range locs {
-		a := argLoc{narrow: types[i] == meta.I32 || types[i] == meta.F32}
+		a := argLoc{mask: ^uint64(0)}
+		if types[i] == meta.I32 || types[i] == meta.F32 {
+			a.mask = 1<<32 - 1
+		}
 		switch {
 		case !l.InReg:
 			a.memory, a.offset = true, l.Word*8

@@ -1,0 +1,88 @@
+package inproc
+
+import (
+	"context"
+)
+
+// cancellation is a call that a context may end. It is made for one call, and outlives
+// it where the context ends at the same time.
+type cancellation struct {
+	store *Store
+	ctx   context.Context
+	// Guarded by store.cancelMu.
+	fired, over bool
+}
+
+// watch lets ctx end the activation. unwatch must follow with what it gives.
+func (c *Caller) watch(ctx context.Context) (stop func() bool) {
+	c.cancel = &cancellation{store: c.store, ctx: ctx}
+	return context.AfterFunc(ctx, c.cancel.fire)
+}
+
+// unwatch ends the watch, and takes back what the end of the context did to the store, if
+// no call further out is ended too.
+func (c *Caller) unwatch(stop func() bool) {
+	x := c.cancel
+	c.cancel = nil
+	if stop() {
+		return
+	}
+	s := x.store
+	s.cancelMu.Lock()
+	defer s.cancelMu.Unlock()
+	x.over = true
+	if x.fired && s.cancelled.Add(-1) == 0 {
+		s.protectText(protRX)
+	}
+}
+
+// fire ends native code of the store: it finds the flag when it is preempted or
+// comes back from the host, and until then its next instruction cannot be fetched, which
+// is a fault that classify knows.
+func (x *cancellation) fire() {
+	s := x.store
+	s.cancelMu.Lock()
+	defer s.cancelMu.Unlock()
+	if x.over {
+		return
+	}
+	x.fired = true
+	if s.cancelled.Add(1) == 1 {
+		s.protectText(protR)
+	}
+}
+
+// protectText changes the protection of the code of all instances; cancelMu is held. A failure to
+// take it away leaves ending the code to the next preemption; that it cannot be
+// given back is not expected of the system, and is a fault outside of the trap table.
+func (s *Store) protectText(prot int) {
+	for _, i := range s.instances {
+		mprotect(i.base, alignUp(i.module.length[Text], pageSize), prot)
+	}
+}
+
+// isCancelFault reports whether an access to address was one to code that fire made not executable.
+func (s *Store) isCancelFault(address uintptr) bool {
+	if s.cancelled.Load() == 0 {
+		return false
+	}
+	i := s.instanceIn(address)
+	return i != nil && address-i.base < alignUp(i.module.length[Text], pageSize)
+}
+
+// cancelError is the error of the outermost call whose context has ended; nil if there
+// is none. inCode says that the context holds where compiled code was.
+func (s *Store) cancelError(inCode bool) error {
+	for _, c := range s.activations[:s.depth] {
+		x := c.cancel
+		if x == nil || x.ctx.Err() == nil {
+			continue
+		}
+		e := &CancelError{Cause: context.Cause(x.ctx)}
+		if inCode {
+			e.Backtrace = s.faultBacktrace()
+		}
+		return e
+	}
+	return nil
+}
