@@ -49,8 +49,8 @@ type Caller struct {
 
 	// refs: there are references to care for when a host function returns, or at the end.
 	refs   bool
-	locals int       // where the locals of the host function that it runs begin
-	words  hostWords // of that host function
+	locals int       // if refs: where the locals of the host function that it runs begin
+	words  hostWords // if refs: of that host function
 }
 
 // Store is the store of the call.
@@ -97,9 +97,10 @@ func (s *Store) begin(native bool) (*Caller, error) {
 	}
 	c := s.activations[s.depth]
 	c.native, c.took, c.scratchTop, c.start = native, state == stateTaken, s.scratchTop, s.top
-	c.refs, c.locals = s.config.CollectAlways, len(s.refs.locals)
 	if s.depth == 0 {
-		s.refs.returned = s.refs.returned[:0]
+		if len(s.refs.returned) != 0 {
+			s.refs.returned = s.refs.returned[:0]
+		}
 	} else {
 		if s.cancelled.Load() != 0 {
 			return nil, s.cancelError(false)

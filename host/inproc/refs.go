@@ -198,7 +198,7 @@ func (s *Store) Release(ref uint64) {
 				r.returned[k] = 0
 			}
 		}
-	case r.isLocal(i) && int(x.link) >= s.activations[s.depth-1].locals:
+	case r.isLocal(i) && s.activations[s.depth-1].owns(x.link):
 		last := len(r.locals) - 1
 		moved := r.locals[last]
 		r.locals[x.link] = moved
@@ -274,6 +274,18 @@ func (r *references) isLocal(i uint32) bool {
 	return uint64(at) < uint64(len(r.locals)) && r.locals[at] == i
 }
 
+// careForRefs sets c.refs. Without it the host function has no locals, and those
+// of activations further in have gone: what comes next is its first.
+func (c *Caller) careForRefs() {
+	if !c.refs {
+		c.refs, c.locals = true, len(c.store.refs.locals)
+	}
+}
+
+// owns reports whether place at among the locals is of the host function that the innermost
+// activation, c, runs.
+func (c *Caller) owns(at uint32) bool { return c.refs && int(at) >= c.locals }
+
 // keep makes slot i a local of the host function that the innermost activation, c, runs,
 // if it is not one of that or of one further out.
 func (c *Caller) keep(i uint32) {
@@ -281,15 +293,15 @@ func (c *Caller) keep(i uint32) {
 	if r.isLocal(i) {
 		return
 	}
+	c.careForRefs()
 	r.slots[i].link = uint32(len(r.locals))
 	r.locals = append(r.locals, i)
-	c.refs = true
 }
 
 // enterHost notes what a host function is called with. c is the innermost activation.
 func (s *Store) enterHost(c *Caller, t *funcType, args, results []uint64) {
+	c.careForRefs()
 	c.words = hostWords{t, args, results}
-	c.refs = true
 	if s.config.CollectAlways {
 		s.collectRefs()
 	}
@@ -304,14 +316,16 @@ func (s *Store) leaveHost(c *Caller) {
 		s.collectRefs()
 	}
 	c.words = hostWords{}
-	c.refs = s.config.CollectAlways
+	c.refs = s.config.CollectAlways // then endRefs collects
 }
 
 // keepResults keeps the results of the innermost activation, c, for who called it: a
 // host function further out, or Go code outside of all.
 func (s *Store) keepResults(c *Caller, t *funcType, results []uint64) {
 	r := &s.refs
-	r.locals = r.locals[:c.locals]
+	if c.refs {
+		r.locals = r.locals[:c.locals]
+	}
 	for _, n := range t.refResults {
 		i, ok := r.lookUp(results[n])
 		switch {
@@ -323,11 +337,12 @@ func (s *Store) keepResults(c *Caller, t *funcType, results []uint64) {
 		}
 	}
 	c.locals = len(r.locals)
+	c.refs = c.refs || s.config.CollectAlways
 }
 
 // endRefs ends what an activation kept, after it has been removed.
 func (s *Store) endRefs(c *Caller) {
-	c.words = hostWords{}
+	c.refs, c.words = false, hostWords{}
 	s.refs.locals = s.refs.locals[:c.locals]
 	if s.config.CollectAlways {
 		s.collectRefs()

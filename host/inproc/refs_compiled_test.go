@@ -441,11 +441,13 @@ func TestRefsThroughEverything(t *testing.T) {
 		always bool
 		level  opt.Level
 		n      int
-		most   int // handles in use at once
+		most   int  // handles in use at once
+		beside bool // Go's collector runs beside, and interrupts native code
 	}{
-		{"always", true, opt.O1, 1_000_000, 400},
-		{"always O0", true, opt.O0, 50_000, 400},
-		{"sometimes", false, opt.O1, 1_000_000, 2000},
+		{"always", true, opt.O1, 1_000_000, 400, false},
+		{"always O0", true, opt.O0, 50_000, 400, false},
+		{"sometimes", false, opt.O1, 1_000_000, 2000, false},
+		{"beside Go's collector", true, opt.O1, 100_000, 400, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := c.n
@@ -454,6 +456,20 @@ func TestRefsThroughEverything(t *testing.T) {
 			}
 			h := newRefHost(t, inproc.Config{CollectAlways: c.always}, torture(), c.level)
 			start := time.Now()
+			if c.beside {
+				stop := make(chan bool)
+				defer close(stop)
+				go func() {
+					for {
+						select {
+						case <-stop:
+							return
+						default:
+							runtime.GC()
+						}
+					}
+				}()
+			}
 			if err := h.some(n); err != nil {
 				t.Fatal(err)
 			}

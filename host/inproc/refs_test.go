@@ -3,6 +3,7 @@
 package inproc
 
 import (
+	"context"
 	"errors"
 	"runtime"
 	"slices"
@@ -361,6 +362,35 @@ func TestLocalsOfFailures(t *testing.T) {
 					t.Errorf("%q: words of a host function that has ended", name)
 				}
 			}
+		}
+	}
+}
+
+// TestLocalsOfCancelledCalls: so does the end of the context.
+func TestLocalsOfCancelledCalls(t *testing.T) {
+	for _, always := range []bool{false, true} {
+		s := storeWith(t, Config{CollectAlways: always})
+		ctx, cancel := context.WithCancel(context.Background())
+		h := host(t, s, fn(nil, nil), func(*Caller, []uint64, []uint64) error {
+			s.ExternRef("local")
+			cancel()
+			for s.cancelled.Load() == 0 {
+				time.Sleep(time.Millisecond)
+			}
+			if s.ExternRef("late"); collect(t, s) != 3 {
+				t.Error(s.refs)
+			}
+			return nil
+		})
+		i := instantiate(t, s, newBuilder().imp("env", "h", fn(nil, nil)).
+			def("keep", fn(vt{xref, xref}, vt{xref})).image("init"), one(h))
+		a := s.ExternRef("a")
+		s.Release(a)
+		if err := export(t, i, "keep").CallContext(ctx, []uint64{a, 0}, []uint64{0}); !errors.Is(err, ErrCancelled) {
+			t.Error(err)
+		}
+		if collect(t, s) != 0 || s.NumLocals() != 0 {
+			t.Error(s.refs)
 		}
 	}
 }

@@ -20,8 +20,8 @@ type Config struct {
 	// MaxInstances bounds the instances; by default only the memory mappings that the system
 	// grants a process do.
 	MaxInstances int
-	// CollectAlways collects references whenever compiled code is left and whenever one
-	// is made: for tests of hosts that handle references.
+	// CollectAlways collects references whenever compiled code calls the host, when the host
+	// returns, and whenever one is made: for tests of hosts that handle references.
 	CollectAlways bool
 }
 
