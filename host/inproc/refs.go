@@ -130,7 +130,8 @@ type hostWords struct {
 //     slices hold at the moment;
 //   - by claims, which Release gives up. Outside of host functions ExternRef makes the
 //     first one, also between Enter and Leave and in a Resolver. Retain adds one;
-//   - as a result of Func.Call outside of host functions, until the next such call;
+//   - as a result of Func.Call outside of host functions, until the next such call or
+//     instantiation begins;
 //   - as an argument of Func.Call, as long as compiled code needs it.
 //
 // A reference that Go code has read from a table or global is not kept by that: use
