@@ -304,6 +304,11 @@ func (l *linker) describe() {
 		off, _ := lay.Global(clif.GlobalIndex(i))
 		m.Globals = append(m.Globals, meta.Global{Offset: off, Type: valTypes[x.Type], Mutable: x.Mutable, Import: importOf(x.Import)})
 	}
+	for i := range cm.Elems {
+		if x := &cm.Elems[i]; x.Type == clif.Ref && len(x.Funcs) != 0 {
+			m.Elems = append(m.Elems, meta.Elem{Pair: lay.Elem(uint32(i)), Array: lay.ElemArray(uint32(i)), Len: uint32(len(x.Funcs))})
+		}
+	}
 	for i := range cm.Funcs {
 		m.Funcs = append(m.Funcs, l.describeFunc(clif.FuncIndex(i)))
 	}

@@ -50,6 +50,16 @@
 // Pointers of Go never lie in native memory, and native addresses whose memory is ever
 // unmapped are kept as uintptr.
 //
+// # References
+//
+// References to host values are handles, words that carry a slot of the store's table and the
+// generation of that slot. A precise mark and sweep frees those that compiled code cannot reach
+// and nothing keeps; ExternRef says what keeps. It runs on the goroutine inside the store, when
+// a handle is made and as many were made since the last one as it has things to look at, so
+// that each handle pays for a bounded share. Frames are found by their frame pointers, the
+// references in them by the stack maps of their return addresses. Calls of host functions whose
+// types have no references pay nothing for it but a few tests of flags.
+//
 // # What is process-wide
 //
 // The code arena, the native stacks and the signal handlers exist once per process, and
@@ -61,6 +71,5 @@
 //
 // # Limits
 //
-// v128 cannot be passed between host and native code. Handles of
-// references to host values live as long as their store.
+// v128 cannot be passed between host and native code.
 package inproc

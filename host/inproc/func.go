@@ -46,6 +46,11 @@ type Caller struct {
 	// ctx is that of the call, nil if it has none; cancel the watch over it, if it can end.
 	ctx    context.Context
 	cancel *cancellation
+
+	// refs: there are references to care for when a host function returns, or at the end.
+	refs   bool
+	locals int       // if refs: where the locals of the host function that it runs begin
+	words  hostWords // if refs: of that host function
 }
 
 // Store is the store of the call.
@@ -94,7 +99,9 @@ func (s *Store) begin(native bool) (*Caller, error) {
 	}
 	c := s.activations[s.depth]
 	c.native, c.took, c.scratchTop, c.start = native, state == stateTaken, s.scratchTop, s.top
-	if s.depth > 0 {
+	if s.depth == 0 {
+		s.refs.returned = s.refs.returned[:0]
+	} else {
 		outer := s.activations[s.depth-1]
 		c.start = outer.start
 		if outer.native {
@@ -117,6 +124,9 @@ func (s *Store) end(c *Caller) {
 	} else if outer := s.activations[s.depth-1]; outer.native {
 		s.ctx.sp, s.ctx.fp, s.ctx.saved = outer.exit.sp, outer.exit.fp, outer.exit.saved
 	}
+	if c.refs {
+		s.endRefs(c)
+	}
 	if took {
 		s.release()
 	}
@@ -126,8 +136,12 @@ func (s *Store) end(c *Caller) {
 func (s *Store) endGranted(x *grant) {
 	s.depth = 0
 	s.scratchTop = 0
-	if c := s.activations[0]; c.ctx != nil {
+	c := s.activations[0]
+	if c.ctx != nil {
 		c.ctx = nil
+	}
+	if c.refs {
+		s.endRefs(c)
 	}
 	s.leaveGranted(x)
 }
@@ -156,6 +170,9 @@ func (f *Func) CallContext(ctx context.Context, args, results []uint64) error {
 	// from the goroutine that called last.
 	c := s.activations[0]
 	s.depth = 1
+	if len(s.refs.returned) != 0 {
+		s.refs.returned = s.refs.returned[:0]
+	}
 	if ctx != nil {
 		c.ctx = ctx
 	}
@@ -221,6 +238,9 @@ func (f *Func) invoke(c *Caller, args, results []uint64) error {
 	} else {
 		t.loadResults(ctx, hidden, results)
 	}
+	if len(t.refResults) != 0 {
+		s.keepResults(c, t, results)
+	}
 	return nil
 }
 
@@ -258,11 +278,20 @@ func (f *Func) invokeHost(c *Caller, args, results []uint64) error {
 	for i := range f.typ.args {
 		in[i] = args[i] & f.typ.args[i].mask
 	}
+	if f.typ.refs {
+		f.store.enterHost(c, f.typ, in, out)
+	}
 	if err := f.host(c, in, out); err != nil {
 		return err
 	}
+	if c.refs {
+		f.store.leaveHost(c)
+	}
 	for i := range f.typ.results {
 		results[i] = out[i] & f.typ.results[i].mask
+	}
+	if len(f.typ.refResults) != 0 {
+		f.store.keepResults(c, f.typ, results)
 	}
 	return nil
 }
@@ -309,11 +338,17 @@ func dispatch(c *Caller) uint64 {
 		}
 	}
 	hidden := uintptr(ctx.ints[0])
+	if t.refs {
+		s.enterHost(c, t, args, results)
+	}
 	if err := f.host(c, args, results); err != nil {
 		return c.giveUp(err)
 	}
 	if s.cancelled.Load() != 0 {
 		return c.giveUp(s.cancelError(false))
+	}
+	if c.refs {
+		s.leaveHost(c)
 	}
 	for i := range t.results {
 		a := &t.results[i]

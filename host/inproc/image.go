@@ -190,6 +190,12 @@ func (img *Image) checkSlots() error {
 			return &ImageError{"global"}
 		}
 	}
+	for i := range m.Elems {
+		e := &m.Elems[i]
+		if !img.inData(e.Pair, 16) || !img.inData(e.Array, 8*uint64(e.Len)) {
+			return &ImageError{"element segment"}
+		}
+	}
 	counts := [4]int{len(m.Funcs), len(m.Tables), len(m.Memories), len(m.Globals)}
 	for i := range m.Exports {
 		e := &m.Exports[i]

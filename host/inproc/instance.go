@@ -109,6 +109,7 @@ func (i *Instance) place() error {
 	s.cancelMu.Lock()
 	defer s.cancelMu.Unlock()
 	s.instances = slices.Insert(s.instances, at, i)
+	i.addRefRoots()
 	if s.cancelled.Load() != 0 {
 		return s.cancelError(false)
 	}

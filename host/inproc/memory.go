@@ -113,7 +113,11 @@ func (m *Memory) Grow(pages uint64) uint64 {
 // memoryGrow is the helper waot_memory_grow.
 func (s *Store) memoryGrow(c *nativeContext) uint64 {
 	base := uintptr(c.ints[0])
-	return s.memories[load64(base-idBelow)].Grow(c.ints[1])
+	old := s.memories[load64(base-idBelow)].Grow(c.ints[1])
+	if s.config.CollectAlways {
+		s.collectRefs()
+	}
+	return old
 }
 
 // Table is a table of references.
@@ -155,6 +159,9 @@ func (s *Store) newTable(elem meta.ValType, l Limits) (*Table, error) {
 	store64(t.base-limitBelow, limit)
 	store64(t.base-idBelow, uint64(len(s.tables)))
 	s.tables = append(s.tables, t)
+	if elem == meta.ExternRef {
+		s.refs.tables = append(s.refs.tables, t)
+	}
 	return t, nil
 }
 
@@ -214,7 +221,11 @@ func (t *Table) grow(n, ref uint64) uint64 {
 // tableGrow is the helper waot_table_grow.
 func (s *Store) tableGrow(c *nativeContext) uint64 {
 	base := uintptr(c.ints[0])
-	return s.tables[load64(base-idBelow)].grow(c.ints[1], c.ints[2])
+	old := s.tables[load64(base-idBelow)].grow(c.ints[1], c.ints[2])
+	if s.config.CollectAlways {
+		s.collectRefs()
+	}
+	return old
 }
 
 // Global is a global variable.
@@ -225,19 +236,26 @@ type Global struct {
 	mutable bool
 }
 
-// NewGlobal makes a global variable with the bits v.
+// NewGlobal makes a global variable with the bits v; ErrType if they are no reference of
+// type t.
 func (s *Store) NewGlobal(t meta.ValType, mutable bool, v uint64) (*Global, error) {
 	done, err := s.hold()
 	if err != nil {
 		return nil, err
 	}
 	defer done()
+	if (t == meta.FuncRef || t == meta.ExternRef) && !s.isReference(t, v) {
+		return nil, ErrType
+	}
 	at, err := s.alloc(16)
 	if err != nil {
 		return nil, err
 	}
 	g := &Global{store: s, addr: at, typ: t, mutable: mutable}
 	store64(at, g.clean(v))
+	if t == meta.ExternRef {
+		s.refs.globals = append(s.refs.globals, at)
+	}
 	return g, nil
 }
 

@@ -24,6 +24,7 @@ type Module struct {
 	closed atomic.Bool
 
 	byText  []uint32 // defined functions by address
+	refs    refRoots
 	exports map[string]uint32
 }
 
@@ -47,6 +48,7 @@ func load(img *Image, share bool) (*Module, error) {
 		m.exports[img.Meta.Exports[i].Name] = uint32(i)
 	}
 	m.sortFuncs()
+	m.findRefRoots()
 	m.link(img)
 	if share {
 		m.share()

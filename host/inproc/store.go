@@ -20,6 +20,9 @@ type Config struct {
 	// MaxInstances bounds the instances; by default only the memory mappings that the system
 	// grants a process do.
 	MaxInstances int
+	// CollectAlways collects references whenever compiled code calls the host, when the host
+	// returns, and whenever one is made: for tests of hosts that handle references.
+	CollectAlways bool
 }
 
 const (
@@ -71,7 +74,7 @@ type Store struct {
 	memories  []*Memory
 	tables    []*Table
 	modules   []*Module
-	externs   []any // host values, by handle
+	refs      references
 
 	// slabs hold type records, descriptors and globals of the host.
 	slabs             []extent
@@ -159,6 +162,7 @@ func (s *Store) Close() error {
 	for _, m := range s.modules {
 		m.Close()
 	}
+	s.refs = references{}
 	process.giveStack(s.stack)
 	s.ctx = nil
 	return nil
@@ -229,24 +233,6 @@ func (s *Store) newDescriptor(code uintptr, t *funcType) (uintptr, error) {
 		writeDescriptor(d, code, t)
 	}
 	return d, err
-}
-
-// ExternRef gives a reference to a host value, 0 for nil. Equal values may get
-// different references; each lives as long as the store.
-func (s *Store) ExternRef(v any) uint64 {
-	if v == nil {
-		return 0
-	}
-	s.externs = append(s.externs, v)
-	return uint64(len(s.externs)-1)<<2 | refTagHost
-}
-
-// Extern is the host value of a reference; nil for null and for what is no handle.
-func (s *Store) Extern(ref uint64) any {
-	if i := ref >> 2; ref&refTagMask == refTagHost && i < uint64(len(s.externs)) {
-		return s.externs[i]
-	}
-	return nil
 }
 
 // instanceIn is the instance whose mapping contains address a.
@@ -330,5 +316,6 @@ func (s *Store) isReference(t meta.ValType, v uint64) bool {
 	case t == meta.FuncRef:
 		return s.FuncOf(v) != nil
 	}
-	return v&1 == 1 || v&refTagMask == refTagHost && v>>2 < uint64(len(s.externs))
+	_, ok := s.refs.lookUp(v)
+	return ok || v&1 == 1
 }

@@ -31,6 +31,11 @@ type funcType struct {
 	// intArgs says that all arguments travel in ints, in order; intResult that the one
 	// result does.
 	intArgs, intResult bool
+
+	// refParams and refResults are the indices of those of type externref. refs: calls
+	// of host functions of this type have references to care for.
+	refParams, refResults []uint16
+	refs                  bool
 }
 
 // encodeType is the canonical encoding of a function type; objects and other
@@ -60,6 +65,7 @@ func (s *Store) internType(t *meta.FuncType) (*funcType, error) {
 	}
 	copy(bytesAt(record, uintptr(len(key))), key)
 	f := newFuncType(t)
+	f.findRefs(s.config.CollectAlways)
 	f.record = record
 	s.types[string(key)] = f
 	s.typeOf[record] = f

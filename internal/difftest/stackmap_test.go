@@ -242,7 +242,8 @@ func nativeRefs(wasm []byte, funcs, params int, level opt.Level) (*refTrace, err
 	if err != nil {
 		return nil, err
 	}
-	s, err := inproc.NewStore(inproc.Config{})
+	// What stack maps do not list is collected: it would not arrive.
+	s, err := inproc.NewStore(inproc.Config{CollectAlways: true})
 	if err != nil {
 		return nil, err
 	}
@@ -279,17 +280,27 @@ type nativeRefHost struct {
 	refs          map[int]uint64
 }
 
+// ref is a reference to an object, the same while there is one.
 func (n *nativeRefHost) ref(object int) uint64 {
-	if _, ok := n.refs[object]; !ok {
+	if n.s.Extern(n.refs[object]) == nil {
 		n.refs[object] = n.s.ExternRef(object)
+	} else if n.tr.nested == 0 {
+		n.s.Retain(n.refs[object])
 	}
 	return n.refs[object]
 }
 
+// arguments are kept by nothing but the call that comes next, or by the host
+// function that is running.
 func (n *nativeRefHost) arguments(x uint64) []uint64 {
 	args := make([]uint64, n.params+1)
 	for i := range n.params {
 		args[i] = n.ref(object(i, n.tr.nested))
+	}
+	if n.tr.nested == 0 {
+		for _, r := range args[:n.params] {
+			n.s.Release(r)
+		}
 	}
 	args[n.params] = x
 	return args

@@ -137,6 +137,9 @@ func (d *decoder) bool(what string) bool {
 
 func (d *decoder) str(what string) string {
 	n := d.count(1, what)
+	if d.err == nil && n > len(d.b)-d.at { // count's bound includes the count itself
+		d.fail("%s", what)
+	}
 	if d.err != nil {
 		return ""
 	}
@@ -246,6 +249,7 @@ func (d *decoder) module(m *Module, sizes Sizes) {
 	}
 	d.memories(m)
 	d.globals(m)
+	d.elems(m)
 	d.funcs(m, sizes.Text)
 	d.exports(m)
 	m.Digests = list[SectionDigest](d.count(1+DigestSize, "number of digests"))
@@ -299,6 +303,19 @@ func (d *decoder) globals(m *Module) {
 		x.Import = d.imp()
 		if d.err == nil && x.Type == V128 && x.Import == nil && uint64(x.Offset)+16 > uint64(m.InstanceSize) {
 			d.fail("global is outside of the instance data")
+		}
+	}
+}
+
+func (d *decoder) elems(m *Module) {
+	m.Elems = list[Elem](d.count(3, "number of element segments"))
+	for i := range m.Elems {
+		x := &m.Elems[i]
+		x.Pair = d.slot(m, 16, "element segment")
+		x.Array = d.num32("elements of a segment")
+		x.Len = d.num32("length of an element segment")
+		if d.err == nil && (x.Array%8 != 0 || uint64(x.Array)+8*uint64(x.Len) > uint64(m.InstanceSize)) {
+			d.fail("elements of a segment are outside of the instance data")
 		}
 	}
 }

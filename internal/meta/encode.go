@@ -14,7 +14,7 @@ const (
 )
 
 // FormatVersion is the version of the encoding of all four sections.
-const FormatVersion = 1
+const FormatVersion = 2
 
 // Every section begins with a header: magic, kind, version, two zero bytes,
 // the size of the payload (4 bytes) and the first bytes of its SHA-256.
@@ -146,6 +146,12 @@ func EncodeMeta(m *Module) []byte {
 		e.byte(byte(x.Type))
 		e.bool(x.Mutable)
 		e.imp(x.Import)
+	}
+	e.count(len(m.Elems))
+	for i := range m.Elems {
+		e.num32(m.Elems[i].Pair)
+		e.num32(m.Elems[i].Array)
+		e.num32(m.Elems[i].Len)
 	}
 	e.funcs(m)
 	e.count(len(m.Exports))

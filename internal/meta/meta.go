@@ -58,6 +58,13 @@ type Global struct {
 	Import  *ImportName
 }
 
+// Elem is an element segment of host references.
+type Elem struct {
+	// Pair is the offset in the instance data of the pair {address, length}, whose
+	// length is 0 once the segment is dropped; Array that of the elements, Len their number.
+	Pair, Array, Len uint32
+}
+
 // Func is a function, in the order of the module's function indices; the last
 // is the init function.
 type Func struct {
@@ -120,8 +127,11 @@ type Module struct {
 	Memories []Memory
 	Tables   []Table
 	Globals  []Global
-	Funcs    []Func
-	Exports  []Export
+	// Elems are the element segments of type ExternRef that are not empty: references
+	// that only they hold are alive. Others are not listed.
+	Elems   []Elem
+	Funcs   []Func
+	Exports []Export
 
 	// Sorted by Offset.
 	Traps     []Trap

@@ -25,6 +25,7 @@ func sample() *Module {
 		Memories:  []Memory{{Slot: 56, Min: 1, Max: 65536}, {Slot: 64, Min: 1, Max: 2, HasMax: true, Import: &ImportName{"env", "mem"}}},
 		Tables:    []Table{{Slot: 72, Elem: FuncRef, Min: 3, Max: 1<<32 - 1, HasMax: true}, {Slot: 80, Elem: ExternRef, Import: &ImportName{"", "ü"}}},
 		Globals:   []Global{{Offset: 88, Type: I32, Mutable: true}, {Offset: 496, Type: V128}, {Offset: 96, Type: F64, Import: &ImportName{"a", "b"}}},
+		Elems:     []Elem{{Pair: 144, Array: 176, Len: 2}, {Pair: 160, Array: 504, Len: 1}},
 		Funcs: []Func{{Type: 1, Import: &ImportName{"env", "f"}, Slot: 112}, {Type: 1, Name: "g", Text: 16, Size: 100, Desc: 128, HasDesc: true},
 			{Type: 0, Name: "init", Text: 4000, Size: 96}},
 		Exports:   []Export{{"g", 0, 1}, {"t", 1, 1}, {"m", 2, 0}, {"", 3, 2}},
@@ -61,6 +62,8 @@ func TestInvalid(t *testing.T) {
 		"table slot":                 func(m *Module) { m.Tables[0].Slot = 1 << 20 },
 		"element type":               func(m *Module) { m.Tables[0].Elem = I32 },
 		"global is outside":          func(m *Module) { m.Globals[1].Offset = 504 },
+		"element segment is":         func(m *Module) { m.Elems[0].Pair = 504 },
+		"elements of a segment are":  func(m *Module) { m.Elems[1].Len = 2 },
 		"type of a function":         func(m *Module) { m.Funcs[1].Type = 2 },
 		"slot of a function":         func(m *Module) { m.Funcs[0].Slot = 504 },
 		"after defined":              func(m *Module) { m.Funcs[0], m.Funcs[1] = m.Funcs[1], m.Funcs[0] },
@@ -106,6 +109,20 @@ func TestDamage(t *testing.T) {
 			}
 		}
 		*p = whole
+	}
+}
+
+// TestLongString: a string that claims one byte more than the section has.
+func TestLongString(t *testing.T) {
+	s := Encode(&Module{ABI: abi.Version, InstanceSize: 512, Types: []FuncType{{}}, Funcs: []Func{{Size: 1}}})
+	for n := range byte(40) {
+		b := append(bytes.Clone(s.Meta[:headerSize+1]), n) // the version, then the architecture
+		for cut := range 40 {
+			s.Meta = rehash(append(b[:headerSize+2:headerSize+2], make([]byte, cut)...))
+			if _, err := Decode(s, sampleSizes); err == nil {
+				t.Error(n, cut)
+			}
+		}
 	}
 }
 

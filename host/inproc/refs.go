@@ -1,0 +1,484 @@
+package inproc
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/waot-project/waot/internal/meta"
+)
+
+// The word of a handle: the tag in bits 0 and 1, the slot in bits 2 to 33, the slot's
+// generation in bits 34 to 63.
+const (
+	refSlotShift   = 2
+	refGenShift    = 34
+	refGenerations = 1 << (64 - refGenShift)
+)
+
+// minRefRoom is the least number of handles made between two collections.
+const minRefRoom = 1024
+
+// refSlot is a place for a host value. A slot is free if value is nil.
+type refSlot struct {
+	value any
+	gen   uint32 // of the handle, or, if free, of the next one
+	epoch uint32 // of the last collection that found it reachable
+	pins  uint32 // claims of Go code; math.MaxUint32 is for ever
+	// link is the next free slot + 1 of a free one; of others it is where the slot
+	// is among the locals if that place names it, and has no meaning else.
+	link uint32
+}
+
+// references is the handles of a store, and where to look for the words that keep
+// them alive. The invariant between collections: each slot is either in inUse once,
+// or in the list of free ones, or has used up its generations.
+type references struct {
+	slots []refSlot
+	inUse []uint32
+	free  uint32 // first free slot + 1
+	epoch uint32
+	room  int // handles to make until the next collection
+
+	// locals are the slots that host functions on the stack keep, innermost last.
+	// Caller.locals is where those of an activation's host function begin.
+	locals []uint32
+	// returned are the references that the last call from outside gave.
+	returned []uint64
+
+	// The places of a store that can hold references to host values.
+	instances []*Instance
+	tables    []*Table
+	globals   []uintptr
+
+	skip rootKind // roots to leave out: for tests that want to see it noticed
+}
+
+// rootKind is a set of kinds of roots.
+type rootKind uint8
+
+// The kinds of roots.
+const (
+	rootFrames rootKind = 1 << iota
+	rootTables
+	rootGlobals
+	rootElems
+	rootHostWords // arguments and results of host functions
+	rootLocals
+	rootPins
+	rootReturned
+	numRootKinds = iota
+)
+
+// refRoots are the places in instance data that can hold references to host values.
+type refRoots struct {
+	globals []uint32 // offsets
+	elems   []meta.Elem
+}
+
+// findRefRoots fills m.refs.
+func (m *Module) findRefRoots() {
+	for i := range m.meta.Globals {
+		if g := &m.meta.Globals[i]; g.Type == meta.ExternRef && g.Import == nil {
+			m.refs.globals = append(m.refs.globals, g.Offset)
+		}
+	}
+	m.refs.elems = m.meta.Elems
+}
+
+// addRefRoots makes what the instance data holds roots. They stay so if
+// instantiation fails: other instances may have got functions of this one.
+func (i *Instance) addRefRoots() {
+	if r := &i.module.refs; len(r.globals) != 0 || len(r.elems) != 0 {
+		i.store.refs.instances = append(i.store.refs.instances, i)
+	}
+}
+
+// findRefs fills refParams, refResults and refs of a function type. always is
+// Config.CollectAlways.
+func (f *funcType) findRefs(always bool) {
+	for i, t := range f.Params {
+		if t == meta.ExternRef {
+			f.refParams = append(f.refParams, uint16(i))
+		}
+	}
+	for i, t := range f.Results {
+		if t == meta.ExternRef {
+			f.refResults = append(f.refResults, uint16(i))
+		}
+	}
+	f.refs = always || len(f.refParams)+len(f.refResults) != 0
+}
+
+// hostWords is the arguments and results of the host function that an activation runs,
+// if its type has references.
+type hostWords struct {
+	typ           *funcType
+	args, results []uint64 // args is nil once it has returned
+}
+
+// ExternRef gives a reference to a host value, a handle; 0 for nil. Each call makes a
+// new one, also for equal values.
+//
+// A handle is valid, and keeps its value alive, as long as it is reachable or kept. It is
+// reachable from live variables of compiled code that is active, and from tables, globals
+// and element segments that have not been dropped, of all instances of the store, also
+// of those whose instantiation failed. It is kept
+//
+//   - by a host function that made it, got it as an argument, or got it as a result of
+//     Func.Call, until that host function returns (and its results have arrived in
+//     compiled code), or ends by an error or panic. Arguments and results are what the
+//     slices hold at the moment;
+//   - by claims, which Release gives up. Outside of host functions ExternRef makes the
+//     first one, also between Enter and Leave and in a Resolver. Retain adds one;
+//   - as a result of Func.Call outside of host functions, until the next such call or
+//     instantiation begins;
+//   - as an argument of Func.Call, as long as compiled code needs it.
+//
+// A reference that Go code has read from a table or global is not kept by that: use
+// Retain if it must outlive its place there. A host function that runs for very long gives
+// up by Release what it no longer needs.
+//
+// Everything else is collected: now and then when a handle is made, and by CollectRefs.
+// From then on the word is stale: it refers to nothing, and never to another value.
+func (s *Store) ExternRef(v any) uint64 {
+	if v == nil {
+		return 0
+	}
+	r := &s.refs
+	if r.room <= 0 || s.config.CollectAlways {
+		s.collectRefs()
+	}
+	i := r.take(v)
+	if s.depth == 0 {
+		r.slots[i].pins = 1
+	} else {
+		s.activations[s.depth-1].keep(i)
+	}
+	return r.word(i)
+}
+
+// Extern is the host value of a reference; nil for null, for stale handles and for
+// what is no handle.
+func (s *Store) Extern(ref uint64) any {
+	if i, ok := s.refs.lookUp(ref); ok {
+		return s.refs.slots[i].value
+	}
+	return nil
+}
+
+// Retain adds a claim to a handle, which keeps it until Release gives the claim up.
+// It reports whether ref is a valid handle; nothing happens if not.
+func (s *Store) Retain(ref uint64) bool {
+	i, ok := s.refs.lookUp(ref)
+	if ok {
+		if x := &s.refs.slots[i]; x.pins != math.MaxUint32 {
+			x.pins++
+		}
+	}
+	return ok
+}
+
+// Release gives up a claim to a handle. If there is none, the calling host function, or
+// what is outside of all, no longer keeps it: as something it made or as a result,
+// not as its argument. Null, stale handles and other words are ignored. The
+// value goes with the next collection that finds the handle unreachable.
+func (s *Store) Release(ref uint64) {
+	r := &s.refs
+	i, ok := r.lookUp(ref)
+	if !ok {
+		return
+	}
+	x := &r.slots[i]
+	switch {
+	case x.pins == math.MaxUint32:
+	case x.pins != 0:
+		x.pins--
+	case s.depth == 0:
+		for k := range r.returned {
+			if r.returned[k] == ref {
+				r.returned[k] = 0
+			}
+		}
+	case r.isLocal(i) && s.activations[s.depth-1].owns(x.link):
+		last := len(r.locals) - 1
+		moved := r.locals[last]
+		r.locals[x.link] = moved
+		r.slots[moved].link = x.link
+		r.locals = r.locals[:last]
+	}
+}
+
+// CollectRefs frees the handles that are not reachable or kept. The error is ErrBusy
+// or ErrClosed.
+func (s *Store) CollectRefs() error {
+	done, err := s.hold()
+	if err != nil {
+		return err
+	}
+	defer done()
+	s.collectRefs()
+	return nil
+}
+
+// NumRefs is the number of handles, with those that a collection would free.
+func (s *Store) NumRefs() int { return len(s.refs.inUse) }
+
+// lookUp is the slot of a valid handle.
+func (r *references) lookUp(ref uint64) (uint32, bool) {
+	i := uint32(ref >> refSlotShift)
+	if ref&refTagMask != refTagHost || uint64(i) >= uint64(len(r.slots)) {
+		return 0, false
+	}
+	x := &r.slots[i]
+	return i, x.gen == uint32(ref>>refGenShift) && x.value != nil
+}
+
+func (r *references) word(i uint32) uint64 {
+	return uint64(r.slots[i].gen)<<refGenShift | uint64(i)<<refSlotShift | refTagHost
+}
+
+// take puts a value into a free slot.
+func (r *references) take(v any) uint32 {
+	r.room--
+	i := r.free - 1
+	if r.free == 0 {
+		if uint64(len(r.slots)) >= math.MaxUint32 {
+			panic("inproc: out of handles")
+		}
+		i = uint32(len(r.slots))
+		r.slots = append(r.slots, refSlot{})
+	} else {
+		r.free = r.slots[i].link
+	}
+	x := &r.slots[i]
+	x.value, x.pins = v, 0
+	r.inUse = append(r.inUse, i)
+	return i
+}
+
+// give frees a slot. One whose generations are used up stays out of use, so that
+// stale handles never come to life again.
+func (r *references) give(i uint32) {
+	x := &r.slots[i]
+	x.value = nil
+	x.gen++
+	if x.gen == refGenerations {
+		return
+	}
+	x.link = r.free
+	r.free = i + 1
+}
+
+// isLocal reports whether slot i, which is in use, is among the locals.
+func (r *references) isLocal(i uint32) bool {
+	at := r.slots[i].link
+	return uint64(at) < uint64(len(r.locals)) && r.locals[at] == i
+}
+
+// careForRefs sets c.refs. Without it the host function has no locals, and those
+// of activations further in have gone: what comes next is its first.
+func (c *Caller) careForRefs() {
+	if !c.refs {
+		c.refs, c.locals = true, len(c.store.refs.locals)
+	}
+}
+
+// owns reports whether place at among the locals is of the host function that the innermost
+// activation, c, runs.
+func (c *Caller) owns(at uint32) bool { return c.refs && int(at) >= c.locals }
+
+// keep makes slot i a local of the host function that the innermost activation, c, runs,
+// if it is not one of that or of one further out.
+func (c *Caller) keep(i uint32) {
+	r := &c.store.refs
+	if r.isLocal(i) {
+		return
+	}
+	c.careForRefs()
+	r.slots[i].link = uint32(len(r.locals))
+	r.locals = append(r.locals, i)
+}
+
+// enterHost notes what a host function is called with. c is the innermost activation.
+func (s *Store) enterHost(c *Caller, t *funcType, args, results []uint64) {
+	c.careForRefs()
+	c.words = hostWords{t, args, results}
+	if s.config.CollectAlways {
+		s.collectRefs()
+	}
+}
+
+// leaveHost ends what a host function keeps, but for its results, which are to be put
+// where compiled code has them before the next collection.
+func (s *Store) leaveHost(c *Caller) {
+	s.refs.locals = s.refs.locals[:c.locals]
+	if s.config.CollectAlways {
+		c.words.args = nil
+		s.collectRefs()
+	}
+	c.words = hostWords{}
+	c.refs = s.config.CollectAlways // then endRefs collects
+}
+
+// keepResults keeps the results of the innermost activation, c, for who called it: a
+// host function further out, or Go code outside of all.
+func (s *Store) keepResults(c *Caller, t *funcType, results []uint64) {
+	r := &s.refs
+	if c.refs {
+		r.locals = r.locals[:c.locals]
+	}
+	for _, n := range t.refResults {
+		i, ok := r.lookUp(results[n])
+		switch {
+		case !ok:
+		case s.depth == 1:
+			r.returned = append(r.returned, results[n])
+		default:
+			s.activations[s.depth-2].keep(i)
+		}
+	}
+	c.locals = len(r.locals)
+	c.refs = c.refs || s.config.CollectAlways
+}
+
+// endRefs ends what an activation kept, after it has been removed.
+func (s *Store) endRefs(c *Caller) {
+	c.refs, c.words = false, hostWords{}
+	s.refs.locals = s.refs.locals[:c.locals]
+	if s.config.CollectAlways {
+		s.collectRefs()
+	}
+}
+
+// collectRefs frees the slots that are neither reachable nor kept. Its cost is
+// proportional to the roots and the slots in use. Native code must be at a
+// call in all activations.
+func (s *Store) collectRefs() {
+	r := &s.refs
+	r.epoch++
+	if r.epoch == 0 {
+		for i := range r.slots {
+			r.slots[i].epoch = 0
+		}
+		r.epoch = 1
+	}
+	scanned := s.markFrames() + s.markPlaces() + s.markKept()
+	for k := 0; k < len(r.inUse); {
+		i := r.inUse[k]
+		x := &r.slots[i]
+		if x.epoch == r.epoch || x.pins != 0 && r.skip&rootPins == 0 {
+			k++
+			continue
+		}
+		r.give(i)
+		last := len(r.inUse) - 1
+		r.inUse[k] = r.inUse[last]
+		r.inUse = r.inUse[:last]
+	}
+	// As many handles as the next collection has things to look at, so that each
+	// handle pays for a bounded part of it.
+	r.room = max(minRefRoom, len(r.inUse), scanned/8)
+}
+
+// mark notes that a word is reachable; most are not even handles.
+func (r *references) mark(ref uint64) {
+	if ref&refTagMask != refTagHost {
+		return
+	}
+	if i := uint32(ref >> refSlotShift); uint64(i) < uint64(len(r.slots)) {
+		if x := &r.slots[i]; x.gen == uint32(ref>>refGenShift) {
+			x.epoch = r.epoch
+		}
+	}
+}
+
+func (r *references) markAll(words []uint64) int {
+	for _, w := range words {
+		r.mark(w)
+	}
+	return len(words)
+}
+
+// markFrames marks what frames of compiled code hold, by the stack maps of the
+// calls they are in. It gives the number of things it looked at, as do the next.
+func (s *Store) markFrames() (scanned int) {
+	r := &s.refs
+	if r.skip&rootFrames != 0 {
+		return 0
+	}
+	s.walkOuter(s.depth-1, func(f nativeFrame) bool {
+		slots := f.inst.module.stackMapAt(uint32(f.pc - f.inst.base))
+		for _, d := range slots {
+			r.mark(load64(uintptr(int(f.fp) + int(d))))
+		}
+		scanned += 8 + len(slots) // finding the map costs some
+		return true
+	})
+	return scanned
+}
+
+// markPlaces marks what tables, globals and element segments hold.
+func (s *Store) markPlaces() (scanned int) {
+	r := &s.refs
+	if r.skip&rootTables == 0 {
+		for _, t := range r.tables {
+			scanned += 1 + r.markAll(wordsAt(t.base, uintptr(t.Len())))
+		}
+	}
+	if r.skip&rootGlobals == 0 {
+		for _, a := range r.globals {
+			r.mark(load64(a))
+		}
+		scanned += len(r.globals)
+		for _, i := range r.instances {
+			for _, d := range i.module.refs.globals {
+				r.mark(load64(i.data + uintptr(d)))
+			}
+			scanned += len(i.module.refs.globals)
+		}
+	}
+	if r.skip&rootElems == 0 {
+		for _, i := range r.instances {
+			for _, e := range i.module.refs.elems {
+				n := min(load64(i.data+uintptr(e.Pair)+8), uint64(e.Len)) // 0 once dropped
+				scanned += 1 + r.markAll(wordsAt(i.data+uintptr(e.Array), uintptr(n)))
+			}
+		}
+	}
+	return scanned
+}
+
+// markKept marks what host functions and Go code outside of them keep, claims apart.
+func (s *Store) markKept() (scanned int) {
+	r := &s.refs
+	if r.skip&rootHostWords == 0 {
+		for _, c := range s.activations[:s.depth] {
+			w := &c.words
+			if w.typ == nil {
+				continue
+			}
+			if w.args != nil {
+				for _, n := range w.typ.refParams {
+					r.mark(w.args[n])
+				}
+			}
+			for _, n := range w.typ.refResults {
+				r.mark(w.results[n])
+			}
+			scanned += len(w.typ.refParams) + len(w.typ.refResults)
+		}
+	}
+	if r.skip&rootLocals == 0 {
+		for _, i := range r.locals {
+			r.slots[i].epoch = r.epoch
+		}
+		scanned += len(r.locals)
+	}
+	if r.skip&rootReturned == 0 {
+		scanned += r.markAll(r.returned)
+	}
+	return scanned
+}
+
+// wordsAt is n words of native memory.
+func wordsAt(a, n uintptr) []uint64 { return unsafe.Slice((*uint64)(ptr(a)), n) }
