@@ -31,10 +31,10 @@ import (
 
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/host"
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/host/wasirun"
-	"github.com/waot-project/waot/internal/meta"
 )
 
 func main() {
@@ -191,37 +191,16 @@ func (e *waotEngine) run(arg string) (d time.Duration, out string, err error) {
 	err = quiet(func() error {
 		status, err := wasirun.Run(e.img, wasirun.Config{
 			Args: []string{"kernels", arg}, Stdout: &stdout, Stderr: os.Stderr,
-			Imports: marks(func() { begin = time.Now() }, func() { d = time.Since(begin) }),
-		})
+		}, host.Imports{"bench": {
+			"start": func() { begin = time.Now() },
+			"end":   func() { d = time.Since(begin) },
+		}})
 		if err == nil && status != 0 {
 			err = fmt.Errorf("exit status %d", status)
 		}
 		return err
 	})
 	return d, stdout.String(), err
-}
-
-// marks resolves bench.start and bench.end.
-func marks(start, end func()) func(*inproc.Store) (inproc.Resolver, error) {
-	return func(s *inproc.Store) (inproc.Resolver, error) {
-		funcs := map[string]*inproc.Func{}
-		for name, mark := range map[string]func(){"start": start, "end": end} {
-			f, err := s.NewHostFunc(meta.FuncType{}, func(*inproc.Caller, []uint64, []uint64) error {
-				mark()
-				return nil
-			})
-			if err != nil {
-				return nil, err
-			}
-			funcs[name] = f
-		}
-		return func(module, name string) inproc.Extern {
-			if f := funcs[name]; module == "bench" && f != nil {
-				return f
-			}
-			return nil
-		}, nil
-	}
 }
 
 // wazeroEngine is wazero's compiler with wazero's WASI.

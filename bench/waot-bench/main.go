@@ -24,10 +24,9 @@ import (
 
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
-	"github.com/waot-project/waot/host/inproc"
+	"github.com/waot-project/waot/host"
 	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/host/wasirun"
-	"github.com/waot-project/waot/internal/meta"
 )
 
 // result is the JSON line.
@@ -136,36 +135,12 @@ func runFile(r *result, file, dir string) error {
 	status, err := wasirun.Run(img, wasirun.Config{
 		Args: []string{"benchmark.wasm"}, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Dirs: []wasirun.Dir{{Host: dir, Guest: dir}},
-		Imports: marks(
-			func() { cpu, start = cpuTime(), time.Now() },
-			func() { r.ExecNS, r.ExecCPUNS = time.Since(start).Nanoseconds(), cpuTime()-cpu },
-		),
-	})
+	}, host.Imports{"bench": {
+		"start": func() { cpu, start = cpuTime(), time.Now() },
+		"end":   func() { r.ExecNS, r.ExecCPUNS = time.Since(start).Nanoseconds(), cpuTime()-cpu },
+	}})
 	if err == nil && status != 0 {
 		err = fmt.Errorf("exit status %d", status)
 	}
 	return err
-}
-
-// marks resolves bench.start and bench.end.
-func marks(start, end func()) func(*inproc.Store) (inproc.Resolver, error) {
-	return func(s *inproc.Store) (inproc.Resolver, error) {
-		funcs := map[string]*inproc.Func{}
-		for name, mark := range map[string]func(){"start": start, "end": end} {
-			f, err := s.NewHostFunc(meta.FuncType{}, func(*inproc.Caller, []uint64, []uint64) error {
-				mark()
-				return nil
-			})
-			if err != nil {
-				return nil, err
-			}
-			funcs[name] = f
-		}
-		return func(module, name string) inproc.Extern {
-			if f := funcs[name]; module == "bench" && f != nil {
-				return f
-			}
-			return nil
-		}, nil
-	}
 }

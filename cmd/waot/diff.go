@@ -321,7 +321,7 @@ func runNative(img *inproc.Image, cfg wasirun.Config, calls []call, memory strin
 		o.Start = "trap: " + trapClass(trap.Code)
 		return o, nil
 	case errors.As(err, &exit):
-		o.Start = fmt.Sprintf("exit %d", exit.Status)
+		o.Start = fmt.Sprintf("exit %d", exit.Code)
 		return o, nil
 	case err != nil:
 		return nil, err
@@ -340,7 +340,7 @@ func runNative(img *inproc.Image, cfg wasirun.Config, calls []call, memory strin
 		case errors.As(err, &trap):
 			one.Trap = trapClass(trap.Code)
 		case errors.As(err, &exit):
-			one.Exit = &exit.Status
+			one.Exit = &exit.Code
 		case err != nil:
 			return nil, err
 		default:

@@ -137,7 +137,7 @@ func invoke(c *cli.Context, img *inproc.Image, cfg wasirun.Config, name string) 
 	}
 	var exit *wasirun.ExitError
 	if errors.As(err, &exit) {
-		return programStatus(exit.Status)
+		return programStatus(exit.Code)
 	}
 	return err
 }

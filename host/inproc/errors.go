@@ -16,36 +16,36 @@ func (e Error) Error() string { return string(e) }
 // The simple errors.
 const (
 	// ErrUnsupported: this machine or operating system cannot run compiled code.
-	ErrUnsupported = Error("inproc: running compiled code is supported on linux/amd64 only")
+	ErrUnsupported = Error("waot: running compiled code is supported on linux/amd64 only")
 	// ErrBusy: another goroutine is inside the store.
-	ErrBusy = Error("inproc: another goroutine is inside the store")
+	ErrBusy = Error("waot: another goroutine is inside the store")
 	// ErrClosed: the store, module or instance has been closed.
-	ErrClosed = Error("inproc: closed")
+	ErrClosed = Error("waot: closed")
 	// ErrNotExported: the instance has no such export of that kind.
-	ErrNotExported = Error("inproc: no such export")
+	ErrNotExported = Error("waot: no such export")
 	// ErrType: arguments or results do not fit the type of the function, or a
 	// reference the type of the table or global.
-	ErrType = Error("inproc: type mismatch")
+	ErrType = Error("waot: type mismatch")
 	// ErrNoSpace, inside a SystemError: memory, the code arena or the native stacks are
 	// used up.
 	ErrNoSpace = Error("no space left")
 	// ErrBounds: an index outside of a table.
-	ErrBounds = Error("inproc: index out of bounds")
+	ErrBounds = Error("waot: index out of bounds")
 	// ErrCancelled: a context ended a call. errors.Is finds it, and the context's cause, in a
 	// *CancelError.
-	ErrCancelled = Error("inproc: cancelled")
+	ErrCancelled = Error("waot: cancelled")
 	// ErrPreemptionOff and ErrStateSize are why native code is not preempted: GODEBUG has
 	// asyncpreemptoff=1; the processor's state is larger than this package can save.
-	ErrPreemptionOff = Error("inproc: asyncpreemptoff=1 switches preemption off")
-	ErrStateSize     = Error("inproc: the processor's extended state is larger than the save area")
+	ErrPreemptionOff = Error("waot: asyncpreemptoff=1 switches preemption off")
+	ErrStateSize     = Error("waot: the processor's extended state is larger than the save area")
 	// ErrV128: the type has v128, which cannot cross between host and native code.
-	ErrV128 = Error("inproc: v128 parameters and results of host calls are not supported")
+	ErrV128 = Error("waot: v128 parameters and results of host calls are not supported")
 )
 
 // ImageError is a malformed image: damage, or a bug in what produced it.
 type ImageError struct{ Reason string }
 
-func (e *ImageError) Error() string { return "inproc: malformed image: " + e.Reason }
+func (e *ImageError) Error() string { return "waot: malformed image: " + e.Reason }
 
 // CPUError says that this processor lacks what the code was compiled for.
 type CPUError struct {
@@ -54,7 +54,7 @@ type CPUError struct {
 }
 
 func (e *CPUError) Error() string {
-	return fmt.Sprintf("inproc: code compiled for %s, this processor has %s", e.Want, e.Have)
+	return fmt.Sprintf("waot: code compiled for %s, this processor has %s", e.Want, e.Have)
 }
 
 // LinkError is an import that could not be satisfied.
@@ -83,7 +83,7 @@ type LimitError struct {
 }
 
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("inproc: %d %s wanted, limit %d", e.Want, e.What, e.Limit)
+	return fmt.Sprintf("waot: %d %s wanted, limit %d", e.Want, e.What, e.Limit)
 }
 
 // SystemError is a failed request to the operating system.
@@ -92,7 +92,7 @@ type SystemError struct {
 	Err error
 }
 
-func (e *SystemError) Error() string { return "inproc: " + e.Op + ": " + e.Err.Error() }
+func (e *SystemError) Error() string { return "waot: " + e.Op + ": " + e.Err.Error() }
 
 // Unwrap gives the error number.
 func (e *SystemError) Unwrap() error { return e.Err }
@@ -106,7 +106,7 @@ type CancelError struct {
 	Backtrace []Frame
 }
 
-func (e *CancelError) Error() string { return "inproc: cancelled: " + e.Cause.Error() }
+func (e *CancelError) Error() string { return "waot: cancelled: " + e.Cause.Error() }
 
 // Is reports whether target is ErrCancelled.
 func (e *CancelError) Is(target error) bool { return target == ErrCancelled }

@@ -1,18 +1,21 @@
-// Package wasirun runs compiled WASI programs inside a Go process: it registers
-// the functions of package wasi as host functions of package host/inproc, gives
-// them the caller's linear memory, and turns the program's exit into a status.
+// Package wasirun gives compiled programs WASI preview 1: a System is what a program
+// can reach, and has the functions that it imports, for any store of package host. Program and
+// Run do all of it for one program.
 //
-// Place in the pipeline: after host/inproc and wasi, neither of which knows the
+// Place in the pipeline: on top of packages host and wasi, neither of which knows the
 // other. What only loads objects needs none of it.
 //
-// Input: an inproc.Image and a Config that says what the program can reach.
+// Input: a Config that says what the program can reach, and its instance or image.
 // Output: what the program writes to its descriptors, and its exit status.
 package wasirun
 
 import (
+	"fmt"
 	"io"
+	"os"
+	"time"
 
-	"github.com/waot-project/waot/host/inproc"
+	"github.com/waot-project/waot/host"
 )
 
 // Config says what a program can reach. The zero value is a program without
@@ -21,26 +24,45 @@ import (
 type Config struct {
 	// Args are the program's arguments, its name first; Env has "KEY=VALUE".
 	Args, Env []string
-	// Stdin, Stdout and Stderr are descriptors 0 to 2; an *os.File is used directly.
+	// Stdin, Stdout and Stderr are descriptors 0 to 2; an *os.File is used directly. Others
+	// must not keep the slices that they are given: they are the program's memory.
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	// Dirs are the directories given to the program, from descriptor 3 on.
+	// Dirs are the directories given to the program, from descriptor 3 on. It cannot
+	// leave them.
 	Dirs []Dir
+	// Sockets are connected or listening sockets; their descriptors follow the directories.
+	Sockets []*os.File
 	// Walltime gives nanoseconds since 1970, Monotonic nanoseconds since any moment, Rand
-	// random bytes; nil means the real ones. With all three, a run can be repeated.
+	// random bytes, and Nanosleep waits where the program waits for time alone; nil means
+	// the real ones. With all four, a run can be repeated.
 	Walltime, Monotonic func() int64
+	Nanosleep           func(time.Duration)
 	Rand                io.Reader
-	// Store bounds memories and tables.
-	Store inproc.Config
-	// Imports gives what is imported from other modules than WASI's; it may be nil.
-	Imports func(s *inproc.Store) (inproc.Resolver, error)
+	// MaxOpen bounds the descriptors that are open at one time; 0 means 4,096.
+	MaxOpen int
 }
 
 // Dir is a directory of the host and its name in the program.
 type Dir struct {
-	Host, Guest string
-	ReadOnly    bool
+	// Host is the directory's path. Root, when not nil, is used instead, and stays the
+	// caller's to close.
+	Host string
+	Root *os.Root
+	// Guest is the program's name of it, such as "/" or "/data".
+	Guest string
+	// ReadOnly refuses every change in it.
+	ReadOnly bool
 }
 
 // ErrNoStart says that a module has no function _start: it is a library.
-const ErrNoStart = inproc.Error("wasirun: the module exports no function _start")
+const ErrNoStart = host.Error("wasirun: the module exports no function _start")
+
+// ExitError says that the program ended itself.
+type ExitError struct {
+	// Code is the exit status that the program gave.
+	Code uint32
+}
+
+// Error implements error.
+func (e *ExitError) Error() string { return fmt.Sprintf("exit status %d", e.Code) }

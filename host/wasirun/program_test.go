@@ -19,11 +19,11 @@ import (
 
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/host"
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/host/wasirun"
 	"github.com/waot-project/waot/internal/abi"
-	"github.com/waot-project/waot/internal/meta"
 )
 
 func image(t testing.TB, wasm []byte) *inproc.Image {
@@ -144,19 +144,8 @@ func TestWithoutMemory(t *testing.T) {
 // TestImports gives a program a function of the host's own.
 func TestImports(t *testing.T) {
 	calls := 0
-	cfg := wasirun.Config{Imports: func(s *inproc.Store) (inproc.Resolver, error) {
-		f, err := s.NewHostFunc(meta.FuncType{}, func(*inproc.Caller, []uint64, []uint64) error {
-			calls++
-			return nil
-		})
-		return func(module, name string) inproc.Extern {
-			if module == "env" && name == "tick" {
-				return f
-			}
-			return nil
-		}, err
-	}}
-	if _, err := wasirun.Run(image(t, program(0, "env", "tick", "\x10\x00\x10\x00")), cfg); err != nil {
+	env := host.Imports{"env": {"tick": func() { calls++ }}}
+	if _, err := wasirun.Run(image(t, program(0, "env", "tick", "\x10\x00\x10\x00")), wasirun.Config{}, env); err != nil {
 		t.Fatal(err)
 	}
 	if calls != 2 {

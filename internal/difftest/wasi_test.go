@@ -13,10 +13,10 @@ import (
 
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/host"
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/host/wasirun"
-	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/wasi"
 )
 
@@ -85,17 +85,8 @@ func image(wasm []byte, level opt.Level) (*inproc.Image, error) {
 func (r *run) native(img *inproc.Image) (*effects, error) {
 	var stdout, stderr bytes.Buffer
 	e := &effects{}
-	cfg := r.config(&stdout, &stderr)
-	cfg.Imports = func(s *inproc.Store) (inproc.Resolver, error) {
-		nothing, err := s.NewHostFunc(meta.FuncType{}, func(*inproc.Caller, []uint64, []uint64) error { return nil })
-		return func(module, name string) inproc.Extern {
-			if module == "bench" && (name == "start" || name == "end") {
-				return nothing
-			}
-			return nil
-		}, err
-	}
-	p, err := wasirun.New(img, cfg)
+	bench := host.Imports{"bench": {"start": func() {}, "end": func() {}}}
+	p, err := wasirun.New(img, r.config(&stdout, &stderr), bench)
 	if err == nil {
 		defer p.Close()
 		err = r.invoke(p, e)
@@ -108,7 +99,7 @@ func (r *run) native(img *inproc.Image) (*effects, error) {
 	var trap *inproc.Trap
 	switch {
 	case errors.As(err, &exit):
-		e.Status = exit.Status
+		e.Status = exit.Code
 	case errors.As(err, &trap):
 		e.Trap = trapWords(trap.Code)
 	case err != nil:

@@ -1,0 +1,172 @@
+package host
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/waot-project/waot/host/inproc"
+)
+
+// Func is a function of a store: compiled, or made of Go code. It lives as long as its store.
+type Func inproc.Func
+
+func (f *Func) inproc() *inproc.Func { return (*inproc.Func)(f) }
+
+// Type is the type of the function.
+func (f *Func) Type() FuncType { return funcTypeOf(f.inproc().Type()) }
+
+// Store is the store of the function.
+func (f *Func) Store() *Store { return (*Store)(f.inproc().Store()) }
+
+// Ref is the word that stands for the function as a funcref, for CallRaw and RawFunc.
+func (f *Func) Ref() uint64 { return f.inproc().Ref() }
+
+// Call calls the function. Arguments are, by the type of the parameter:
+//
+//   - i32: an int32 or uint32, or an int in the range of either;
+//   - i64: an int64, uint64 or int;
+//   - f32, f64: a float32, a float64;
+//   - externref: any Go value, nil for null;
+//   - funcref: a *Func of the same store, nil for null;
+//   - or a Value of the right type.
+//
+// Results are int32, int64, float32, float64, the Go value of an externref, a *Func,
+// and nil for null references.
+//
+// When ctx ends, compiled code does, wherever it is, and the error is a *CancelError. ctx
+// may be nil. The other errors are *Trap, ErrType, ErrV128, ErrBusy, ErrClosed, and
+// those of Go functions that the code called, as they are.
+func (f *Func) Call(ctx context.Context, args ...any) ([]any, error) {
+	t := f.inproc().Type()
+	if err := checkCount("arguments", len(args), len(t.Params)); err != nil {
+		return nil, err
+	}
+	values := make([]Value, len(t.Params)+len(t.Results))
+	for i, a := range args {
+		v, err := valueOf(ValType(t.Params[i]), a)
+		if err != nil {
+			return nil, detailAt(i, err)
+		}
+		values[i] = v
+	}
+	in, out := values[:len(args)], values[len(args):]
+	if err := f.CallValues(ctx, in, out); err != nil {
+		return nil, err
+	}
+	results := make([]any, len(out))
+	for i := range out {
+		results[i] = out[i].Any()
+	}
+	return results, nil
+}
+
+func checkCount(what string, have, want int) error {
+	if have != want {
+		return detail(ErrType, "%d %s, not %d", have, what, want)
+	}
+	return nil
+}
+
+// detailAt says which argument an error is about.
+func detailAt(i int, err error) error { return fmt.Errorf("argument %d: %w", i, err) }
+
+// CallValues is Call with exact types and without allocation. args and results must have
+// the lengths of the type; they may overlap.
+func (f *Func) CallValues(ctx context.Context, args, results []Value) error {
+	p := f.inproc()
+	t := p.Type()
+	if err := checkCount("arguments", len(args), len(t.Params)); err != nil {
+		return err
+	}
+	if err := checkCount("results", len(results), len(t.Results)); err != nil {
+		return err
+	}
+	refs := false
+	for i, want := range t.Params {
+		if have := args[i].typ; have != ValType(want) {
+			return detailAt(i, detail(ErrType, "wanted %v, got %v", ValType(want), have))
+		}
+		refs = refs || ValType(want).isRef()
+	}
+	for _, r := range t.Results {
+		refs = refs || ValType(r).isRef()
+	}
+	var room [maxWords]uint64
+	words := room[:]
+	if n := len(args) + len(results); n > len(words) {
+		words = make([]uint64, n)
+	}
+	in, out := words[:len(args)], words[len(args):len(args)+len(results)]
+	if refs {
+		return f.callRefs(ctx, args, results, in, out)
+	}
+	for i := range args {
+		in[i] = args[i].bits
+	}
+	if err := p.CallContext(ctx, in, out); err != nil {
+		return failure(err)
+	}
+	for i, w := range out {
+		results[i] = Value{typ: ValType(t.Results[i]), bits: w}
+	}
+	return nil
+}
+
+// maxWords is the number of arguments and results up to which a call needs no
+// allocation.
+const maxWords = 16
+
+// callRefs is CallValues for types with references. It is inside the store all the time, so
+// that nothing can happen to references between the call and their conversion.
+func (f *Func) callRefs(ctx context.Context, args, results []Value, in, out []uint64) error {
+	p := f.inproc()
+	s := p.Store()
+	outer, err := s.Hold()
+	if err != nil {
+		return err
+	}
+	if outer {
+		defer s.Leave()
+	}
+	made := 0
+	defer func() {
+		for i, w := range in[:made] {
+			if ValType(p.Type().Params[i]) == TypeExternRef {
+				s.Release(w)
+			}
+		}
+	}()
+	for i := range args {
+		if in[i], err = args[i].word(s); err != nil {
+			return detailAt(i, err)
+		}
+		made++
+	}
+	if err := p.CallContext(ctx, in, out); err != nil {
+		return failure(err)
+	}
+	t := p.Type()
+	for i, w := range out {
+		results[i] = valueAt(s, t.Results[i], w)
+	}
+	return nil
+}
+
+// CallRaw is the fastest call: stack has the arguments as words (i32 in the low half, floats
+// as their bits, references as words of the store), and gets the results. Its length must
+// be at least the number of either. It does not allocate.
+//
+// Words of externrefs come from Store.ExternRef; Store.Extern gives the values of results,
+// which must be asked for before the next call from outside: see Store.Enter if other
+// goroutines use the store.
+func (f *Func) CallRaw(ctx context.Context, stack []uint64) error {
+	p := f.inproc()
+	t := p.Type()
+	if len(stack) < len(t.Params) || len(stack) < len(t.Results) {
+		return detail(ErrType, "%d words for %v", len(stack), f.Type())
+	}
+	if err := p.CallContext(ctx, stack[:len(t.Params)], stack[:len(t.Results)]); err != nil {
+		return failure(err)
+	}
+	return nil
+}

@@ -1,0 +1,159 @@
+package host
+
+import (
+	"context"
+	"math"
+
+	"github.com/waot-project/waot/host/inproc"
+)
+
+// RawFunc is a function of Go code on raw words: the fastest kind, as nothing is converted.
+type RawFunc struct {
+	Params, Results []ValType
+	// Func gets the arguments as words (i32 and f32 in the low half, zero-extended, floats
+	// as their bits, references as words of the store) and sets the results, which
+	// are zero before. Both are valid until it returns. See Store.NewFunc for errors.
+	Func func(c *Caller, args, results []uint64) error
+}
+
+// Caller is the call that a Go function serves. It must not be used after the function
+// has returned.
+type Caller inproc.Caller
+
+func (c *Caller) inproc() *inproc.Caller { return (*inproc.Caller)(c) }
+
+// Context is the context of the call: of the innermost call around the function that has
+// one. Without any it is the background context.
+func (c *Caller) Context() context.Context { return c.inproc().Context() }
+
+// Store is the store of the call.
+func (c *Caller) Store() *Store { return (*Store)(c.inproc().Store()) }
+
+// Instance is the instance whose code called the function; nil if Go code did.
+func (c *Caller) Instance() *Instance { return (*Instance)(c.inproc().Instance()) }
+
+// Memory is the memory that the calling instance exports as "memory"; nil if there is
+// none. Methods of a nil memory report failure.
+func (c *Caller) Memory() *Memory {
+	i := c.inproc().Instance()
+	if i == nil {
+		return nil
+	}
+	m, _ := i.Memory("memory")
+	return (*Memory)(m)
+}
+
+// Backtrace is the frames of compiled code below the function, innermost first, at most 64.
+func (c *Caller) Backtrace() []Frame { return c.inproc().Backtrace() }
+
+// goFunc is a Go function whose type has been found to be possible.
+type goFunc struct {
+	typ FuncType
+	// bind makes the adapter for one store: adapters may keep state.
+	bind func() inproc.HostFunc
+}
+
+// goFuncOf checks what NewFunc and Imports take as a Go function.
+func goFuncOf(fn any) (goFunc, error) {
+	raw, ok := fn.(RawFunc)
+	if !ok {
+		return reflectFunc(fn)
+	}
+	if raw.Func == nil {
+		return goFunc{}, detail(ErrType, "a RawFunc without Func")
+	}
+	for _, types := range [][]ValType{raw.Params, raw.Results} {
+		for _, t := range types {
+			switch t {
+			case TypeV128:
+				return goFunc{}, ErrV128
+			case TypeI32, TypeI64, TypeF32, TypeF64, TypeFuncRef, TypeExternRef:
+			default:
+				return goFunc{}, detail(ErrType, "a RawFunc with %v", t)
+			}
+		}
+	}
+	return goFunc{FuncType{raw.Params, raw.Results}, func() inproc.HostFunc {
+		return func(c *inproc.Caller, args, results []uint64) error {
+			return raw.Func((*Caller)(c), args, results)
+		}
+	}}, nil
+}
+
+// integer is the Go types of i32 and i64.
+type integer interface {
+	int32 | uint32 | int64 | uint64
+}
+
+// adapt gives a direct adapter for the frequent functions on one type of integers, and nil for
+// all others.
+func adapt[T integer](fn any) inproc.HostFunc {
+	switch f := fn.(type) {
+	case func():
+		return func(*inproc.Caller, []uint64, []uint64) error { f(); return nil }
+	case func(T):
+		return func(_ *inproc.Caller, a, _ []uint64) error { f(T(a[0])); return nil }
+	case func(T, T):
+		return func(_ *inproc.Caller, a, _ []uint64) error { f(T(a[0]), T(a[1])); return nil }
+	case func() T:
+		return func(_ *inproc.Caller, _, r []uint64) error { r[0] = uint64(f()); return nil }
+	case func(T) T:
+		return func(_ *inproc.Caller, a, r []uint64) error { r[0] = uint64(f(T(a[0]))); return nil }
+	case func(T, T) T:
+		return func(_ *inproc.Caller, a, r []uint64) error { r[0] = uint64(f(T(a[0]), T(a[1]))); return nil }
+	case func(T, T, T) T:
+		return func(_ *inproc.Caller, a, r []uint64) error { r[0] = uint64(f(T(a[0]), T(a[1]), T(a[2]))); return nil }
+	case func(*Caller):
+		return func(c *inproc.Caller, _, _ []uint64) error { f((*Caller)(c)); return nil }
+	case func(*Caller, T):
+		return func(c *inproc.Caller, a, _ []uint64) error { f((*Caller)(c), T(a[0])); return nil }
+	case func(*Caller, T, T):
+		return func(c *inproc.Caller, a, _ []uint64) error { f((*Caller)(c), T(a[0]), T(a[1])); return nil }
+	case func(*Caller, T) T:
+		return func(c *inproc.Caller, a, r []uint64) error { r[0] = uint64(f((*Caller)(c), T(a[0]))); return nil }
+	case func(*Caller, T, T) T:
+		return func(c *inproc.Caller, a, r []uint64) error {
+			r[0] = uint64(f((*Caller)(c), T(a[0]), T(a[1])))
+			return nil
+		}
+	case func(context.Context, *Caller, T, T):
+		return func(c *inproc.Caller, a, _ []uint64) error {
+			f(c.Context(), (*Caller)(c), T(a[0]), T(a[1]))
+			return nil
+		}
+	case func(context.Context, *Caller, T, T) T:
+		return func(c *inproc.Caller, a, r []uint64) error {
+			r[0] = uint64(f(c.Context(), (*Caller)(c), T(a[0]), T(a[1])))
+			return nil
+		}
+	}
+	return nil
+}
+
+// adaptFloat is adapt for the usual functions of mathematics.
+func adaptFloat(fn any) inproc.HostFunc {
+	switch f := fn.(type) {
+	case func(float64) float64:
+		return func(_ *inproc.Caller, a, r []uint64) error {
+			r[0] = math.Float64bits(f(math.Float64frombits(a[0])))
+			return nil
+		}
+	case func(float64, float64) float64:
+		return func(_ *inproc.Caller, a, r []uint64) error {
+			r[0] = math.Float64bits(f(math.Float64frombits(a[0]), math.Float64frombits(a[1])))
+			return nil
+		}
+	}
+	return nil
+}
+
+// direct gives an adapter that needs no reflection, nil if there is none for the type. Words
+// of results may have anything in the upper half of an i32.
+func direct(fn any) inproc.HostFunc {
+	for _, try := range [...]func(any) inproc.HostFunc{adapt[int32], adapt[uint32], adapt[int64], adapt[uint64], adaptFloat} {
+		if f := try(fn); f != nil {
+			return f
+		}
+	}
+	return nil
+}

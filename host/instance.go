@@ -1,0 +1,213 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/waot-project/waot/host/inproc"
+	"github.com/waot-project/waot/internal/meta"
+)
+
+// Imports says what imports stand for, by module and name: a Go function (see
+// Store.NewFunc), a RawFunc, or a *Func, *Memory, *Table or *Global of the store. The map
+// of an instance's exports can be one of the inner maps.
+type Imports map[string]map[string]any
+
+// Instance is an instantiated module. It lives as long as its store.
+type Instance inproc.Instance
+
+// Instantiate makes an instance and runs the module's start function, if it has one. What
+// the module does not import may be in imports. ctx may be nil.
+//
+// The errors are *LinkError, *LimitError, *SystemError, ErrBusy, ErrClosed, and those of a
+// call. After a failed start, what it wrote to imported memories and tables stays, and
+// functions that it put there can be called.
+func (s *Store) Instantiate(ctx context.Context, m *Module, imports Imports) (*Instance, error) {
+	if err := m.use(); err != nil {
+		return nil, err
+	}
+	defer m.unuse()
+	var inst *Instance
+	err := s.do(func(p *inproc.Store) error {
+		found, err := s.resolve(m.mod.Meta(), imports)
+		if err != nil {
+			return err
+		}
+		i, err := p.InstantiateContext(ctx, m.mod, func(module, name string) inproc.Extern {
+			return found[meta.ImportName{Module: module, Name: name}]
+		})
+		inst = (*Instance)(i)
+		return failure(err)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return inst, nil
+}
+
+// The reasons of link errors, in the words of the specification's test suite.
+const (
+	reasonUnknown      = "unknown import"
+	reasonIncompatible = "incompatible import type"
+)
+
+// resolve finds what the imports of a module stand for. Limits and types other than those
+// of functions are left to the instantiation.
+func (s *Store) resolve(m *meta.Module, imports Imports) (map[meta.ImportName]inproc.Extern, error) {
+	found := map[meta.ImportName]inproc.Extern{}
+	for _, d := range importsOf(m) {
+		name := meta.ImportName{Module: d.Module, Name: d.Name}
+		v, ok := imports[d.Module][d.Name]
+		if !ok || v == nil {
+			return nil, linkError(&d, reasonUnknown, "")
+		}
+		if x, ok := found[name]; ok && isGoFunc(v) {
+			v = (*Func)(x.(*inproc.Func)) // imported twice: one function
+		}
+		x, got, err := s.extern(&d.Type, v)
+		if err != nil {
+			return nil, err
+		}
+		if x == nil {
+			return nil, linkError(&d, reasonIncompatible, got)
+		}
+		found[name] = x
+	}
+	return found, nil
+}
+
+func linkError(d *ImportType, reason, got string) error {
+	e := &LinkError{Module: d.Module, Name: d.Name, Reason: reason, Detail: fmt.Sprintf("wanted %v", d.Type)}
+	if got != "" {
+		e.Detail += ", got " + got
+	}
+	return e
+}
+
+// isGoFunc reports whether v is given as Go code.
+func isGoFunc(v any) bool {
+	switch v.(type) {
+	case *Func, *Memory, *Table, *Global:
+		return false
+	}
+	return true
+}
+
+// extern is v as an import of type want; nil if it cannot be one: then got says what it
+// is.
+func (s *Store) extern(want *ExternType, v any) (x inproc.Extern, got string, err error) {
+	switch v := v.(type) {
+	case *Func:
+		if v != nil {
+			got = KindFunc.String() + " " + v.Type().String()
+			if want.Kind == KindFunc && v.Type().String() == want.Func.String() {
+				x = v.inproc()
+			}
+			return x, got, nil
+		}
+	case *Memory:
+		if v != nil && want.Kind == KindMemory {
+			return (*inproc.Memory)(v), "", nil
+		}
+	case *Table:
+		if v != nil && want.Kind == KindTable {
+			return (*inproc.Table)(v), "", nil
+		}
+	case *Global:
+		if v != nil && want.Kind == KindGlobal {
+			return (*inproc.Global)(v), "", nil
+		}
+	default:
+		g, err := goFuncOf(v)
+		if errors.Is(err, ErrType) {
+			return nil, err.Error(), nil
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		got = fmt.Sprintf("%T, %s %v", v, KindFunc, g.typ)
+		if want.Kind != KindFunc || g.typ.String() != want.Func.String() {
+			return nil, got, nil
+		}
+		f, err := s.newFunc(g)
+		return f.inproc(), got, err
+	}
+	return nil, fmt.Sprintf("%T", v), nil
+}
+
+func (i *Instance) inproc() *inproc.Instance { return (*inproc.Instance)(i) }
+
+// Store is the store of the instance.
+func (i *Instance) Store() *Store { return (*Store)(i.inproc().Store()) }
+
+// Name is the name of the instance's module.
+func (i *Instance) Name() string { return i.inproc().Module().Meta().Name }
+
+// Close makes further look-ups of exports fail with ErrClosed. What has been looked up stays
+// usable; memory is given back with the store.
+func (i *Instance) Close() { i.inproc().Close() }
+
+// Export is the export of that name: a *Func, *Memory, *Table or *Global. The errors are
+// ErrNotExported, ErrBusy and ErrClosed.
+func (i *Instance) Export(name string) (any, error) {
+	var x inproc.Extern
+	err := i.Store().do(func(*inproc.Store) (err error) {
+		x, err = i.inproc().Export(name)
+		return err
+	})
+	if errors.Is(err, ErrNotExported) {
+		return nil, detail(ErrNotExported, "%q", name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	switch x := x.(type) {
+	case *inproc.Func:
+		return (*Func)(x), nil
+	case *inproc.Memory:
+		return (*Memory)(x), nil
+	case *inproc.Table:
+		return (*Table)(x), nil
+	}
+	return (*Global)(x.(*inproc.Global)), nil
+}
+
+// Exports are all exports by name, as Imports takes them. The map is the caller's. It is
+// empty if the instance or store is closed, or another goroutine is inside.
+func (i *Instance) Exports() map[string]any {
+	all := map[string]any{}
+	for _, e := range i.inproc().Module().Meta().Exports {
+		if x, err := i.Export(e.Name); err == nil {
+			all[e.Name] = x
+		}
+	}
+	return all
+}
+
+// lookUp is the export of that name and type.
+func lookUp[T any](i *Instance, name string, kind Kind) (T, error) {
+	x, err := i.Export(name)
+	v, ok := x.(T)
+	if err == nil && !ok {
+		err = detail(ErrNotExported, "%q is no %v", name, kind)
+	}
+	return v, err
+}
+
+// Func is the exported function of that name. The errors are ErrNotExported, ErrBusy and
+// ErrClosed.
+func (i *Instance) Func(name string) (*Func, error) { return lookUp[*Func](i, name, KindFunc) }
+
+// Memory is like Func for a memory.
+func (i *Instance) Memory(name string) (*Memory, error) {
+	return lookUp[*Memory](i, name, KindMemory)
+}
+
+// Table is like Func for a table.
+func (i *Instance) Table(name string) (*Table, error) { return lookUp[*Table](i, name, KindTable) }
+
+// Global is like Func for a global variable.
+func (i *Instance) Global(name string) (*Global, error) {
+	return lookUp[*Global](i, name, KindGlobal)
+}

@@ -1,0 +1,167 @@
+package host
+
+import (
+	"encoding/binary"
+
+	"github.com/waot-project/waot/host/inproc"
+)
+
+// Memory is a linear memory. It never moves: the slices that Bytes and Read give stay valid
+// until the store is closed, and show what compiled code writes, and the other way
+// round. They do not grow with the memory. After the store has been closed, methods
+// report failure (zero, nil, false), as do those of a nil *Memory; slices from before must
+// not be touched.
+type Memory inproc.Memory
+
+func (m *Memory) inproc() *inproc.Memory { return (*inproc.Memory)(m) }
+
+// view is the memory as it is now; nil, and not just empty, if there is none any more.
+func (m *Memory) view() []byte {
+	if m == nil || m.inproc().Store().Closed() {
+		return nil
+	}
+	return m.inproc().Bytes()
+}
+
+// Bytes is the whole memory as it is now.
+func (m *Memory) Bytes() []byte { return m.view() }
+
+// Size is the current size in bytes.
+func (m *Memory) Size() uint64 { return uint64(len(m.view())) }
+
+// Limits are those that the memory was declared with.
+func (m *Memory) Limits() Limits { return Limits(m.inproc().Limits()) }
+
+// Grow adds pages of 64 KiB and gives the old size in pages. ok is false, and nothing
+// has changed, if a limit or the system does not allow it, or another goroutine is
+// inside the store.
+func (m *Memory) Grow(pages uint32) (old uint32, ok bool) {
+	if m == nil {
+		return 0, false
+	}
+	err := (*Store)(m.inproc().Store()).do(func(*inproc.Store) error {
+		n := m.inproc().Grow(uint64(pages))
+		old, ok = uint32(n), n != failed
+		return nil
+	})
+	if err != nil || !ok {
+		return 0, false
+	}
+	return old, true
+}
+
+// failed is what growth in package inproc gives if it fails.
+const failed = ^uint64(0)
+
+// Read gives n bytes from offset on, not copied. ok is false if they are not all inside the
+// memory, here and below.
+func (m *Memory) Read(offset, n uint32) (b []byte, ok bool) {
+	v := m.view()
+	if v == nil || uint64(offset)+uint64(n) > uint64(len(v)) {
+		return nil, false
+	}
+	end := uint64(offset) + uint64(n)
+	return v[offset:end:end], true
+}
+
+// Write copies b to offset.
+func (m *Memory) Write(offset uint32, b []byte) (ok bool) {
+	v := m.view()
+	if v == nil || uint64(offset)+uint64(len(b)) > uint64(len(v)) {
+		return false
+	}
+	copy(v[offset:], b)
+	return true
+}
+
+// ReadString gives n bytes from offset on as a string, a copy.
+func (m *Memory) ReadString(offset, n uint32) (s string, ok bool) {
+	b, ok := m.Read(offset, n)
+	return string(b), ok
+}
+
+// WriteString copies s to offset.
+func (m *Memory) WriteString(offset uint32, s string) (ok bool) {
+	v := m.view()
+	if v == nil || uint64(offset)+uint64(len(s)) > uint64(len(v)) {
+		return false
+	}
+	copy(v[offset:], s)
+	return true
+}
+
+// ReadUint8 gives the byte at offset.
+func (m *Memory) ReadUint8(offset uint32) (x uint8, ok bool) {
+	v := m.view()
+	if uint64(offset) >= uint64(len(v)) {
+		return 0, false
+	}
+	return v[offset], true
+}
+
+// ReadUint16 gives the little-endian number at offset, as do the next.
+func (m *Memory) ReadUint16(offset uint32) (x uint16, ok bool) {
+	v := m.view()
+	if uint64(offset)+2 > uint64(len(v)) {
+		return 0, false
+	}
+	return binary.LittleEndian.Uint16(v[offset:]), true
+}
+
+// ReadUint32 is like ReadUint16 for 4 bytes.
+func (m *Memory) ReadUint32(offset uint32) (x uint32, ok bool) {
+	v := m.view()
+	if uint64(offset)+4 > uint64(len(v)) {
+		return 0, false
+	}
+	return binary.LittleEndian.Uint32(v[offset:]), true
+}
+
+// ReadUint64 is like ReadUint16 for 8 bytes.
+func (m *Memory) ReadUint64(offset uint32) (x uint64, ok bool) {
+	v := m.view()
+	if uint64(offset)+8 > uint64(len(v)) {
+		return 0, false
+	}
+	return binary.LittleEndian.Uint64(v[offset:]), true
+}
+
+// WriteUint8 sets the byte at offset.
+func (m *Memory) WriteUint8(offset uint32, x uint8) (ok bool) {
+	v := m.view()
+	if uint64(offset) >= uint64(len(v)) {
+		return false
+	}
+	v[offset] = x
+	return true
+}
+
+// WriteUint16 writes x at offset, little-endian, as do the next.
+func (m *Memory) WriteUint16(offset uint32, x uint16) (ok bool) {
+	v := m.view()
+	if uint64(offset)+2 > uint64(len(v)) {
+		return false
+	}
+	binary.LittleEndian.PutUint16(v[offset:], x)
+	return true
+}
+
+// WriteUint32 is like WriteUint16 for 4 bytes.
+func (m *Memory) WriteUint32(offset, x uint32) (ok bool) {
+	v := m.view()
+	if uint64(offset)+4 > uint64(len(v)) {
+		return false
+	}
+	binary.LittleEndian.PutUint32(v[offset:], x)
+	return true
+}
+
+// WriteUint64 is like WriteUint16 for 8 bytes.
+func (m *Memory) WriteUint64(offset uint32, x uint64) (ok bool) {
+	v := m.view()
+	if uint64(offset)+8 > uint64(len(v)) {
+		return false
+	}
+	binary.LittleEndian.PutUint64(v[offset:], x)
+	return true
+}

@@ -1,0 +1,92 @@
+package host
+
+import (
+	"runtime"
+	"sync"
+
+	"github.com/waot-project/waot/host/inproc"
+	"github.com/waot-project/waot/host/load"
+)
+
+// Module is compiled code, ready to be instantiated any number of times in any store. It is
+// safe for concurrent use.
+type Module struct {
+	mod *inproc.Module
+
+	mu     sync.Mutex
+	users  int // instantiations in progress
+	closed bool
+}
+
+// Load makes a module of an object: an ELF file as waot build and waot.CompileObject
+// make it. Its parts carry checksums, and all of it is checked but for the machine
+// code, which is trusted: load objects from where you would load programs from. The
+// errors are *ObjectError, *CPUError, *SystemError and ErrUnsupported.
+func Load(object []byte) (*Module, error) {
+	img, err := load.ELF(object)
+	if err != nil {
+		return nil, loadError(err)
+	}
+	return LoadImage(img)
+}
+
+// LoadImage is Load for an object that has been read already, by package host/load.
+func LoadImage(img *inproc.Image) (*Module, error) {
+	mod, err := inproc.Load(img)
+	if err != nil {
+		return nil, loadError(err)
+	}
+	m := &Module{mod: mod}
+	// The code's file goes with the module, should Close be forgotten.
+	runtime.AddCleanup(m, (*inproc.Module).Close, mod)
+	return m, nil
+}
+
+// Name is the name that the module was compiled with.
+func (m *Module) Name() string { return m.mod.Meta().Name }
+
+// Imports describes what the module needs: functions, tables, memories and globals,
+// in the order of the module within each kind.
+func (m *Module) Imports() []ImportType { return importsOf(m.mod.Meta()) }
+
+// Exports describes what instances of the module offer, in the order of the module.
+func (m *Module) Exports() []ExportType { return exportsOf(m.mod.Meta()) }
+
+// Close gives up what further instances would need. Instances that exist, and
+// instantiations in progress, are not affected. The error is ErrClosed if it has been
+// closed.
+func (m *Module) Close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return ErrClosed
+	}
+	m.closed = true
+	m.tidy()
+	return nil
+}
+
+// use keeps the module open until unuse.
+func (m *Module) use() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return ErrClosed
+	}
+	m.users++
+	return nil
+}
+
+func (m *Module) unuse() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.users--
+	m.tidy()
+}
+
+// tidy closes what nobody uses any more. mu is held.
+func (m *Module) tidy() {
+	if m.closed && m.users == 0 {
+		m.mod.Close()
+	}
+}

@@ -1,0 +1,165 @@
+package host
+
+import (
+	"github.com/waot-project/waot/host/inproc"
+	"github.com/waot-project/waot/internal/meta"
+)
+
+// Config bounds what a store gives its instances. Zero fields mean the defaults.
+type Config struct {
+	// MaxMemoryPages bounds each memory, in pages of 64 KiB; default and ceiling 65536.
+	MaxMemoryPages uint64
+	// MaxTableElements bounds each table; default 10,000,000, ceiling 2^32 - 1.
+	MaxTableElements uint64
+	// MaxStack bounds the stack of compiled code in all nested calls together, in bytes;
+	// default 8 MiB, from 64 KiB to just below 64 MiB. A call that needs more traps.
+	MaxStack uint64
+	// MaxInstances bounds the instances; by default only the system does.
+	MaxInstances int
+}
+
+// Store holds instances and everything that they can reach. See the package comment for
+// what goroutines may do with it.
+type Store inproc.Store
+
+// NewStore makes a store. It must be closed to give back its memory. The errors are
+// *LimitError, *SystemError and ErrUnsupported.
+func NewStore(c Config) (*Store, error) {
+	s, err := inproc.NewStore(inproc.Config{
+		MaxMemoryPages: c.MaxMemoryPages, MaxTableElements: c.MaxTableElements,
+		MaxStack: c.MaxStack, MaxInstances: c.MaxInstances,
+	})
+	return (*Store)(s), err
+}
+
+func (s *Store) inproc() *inproc.Store { return (*inproc.Store)(s) }
+
+// Close gives back everything that the store holds. What belonged to it says so from then
+// on: methods give ErrClosed, or report failure. Slices of memories must not be used
+// any more. The error is ErrBusy while a goroutine is inside, the calling one included,
+// and ErrClosed if the store has been closed.
+func (s *Store) Close() error { return s.inproc().Close() }
+
+// Enter makes the calling goroutine the one inside the store until Leave, so that
+// nobody comes between several operations: others get ErrBusy. It fails with ErrBusy if
+// a goroutine is inside, this one included, and with ErrClosed.
+func (s *Store) Enter() error { return s.inproc().Enter() }
+
+// Leave ends what Enter began, on the same goroutine.
+func (s *Store) Leave() { s.inproc().Leave() }
+
+// do runs f inside the store.
+func (s *Store) do(f func(*inproc.Store) error) error {
+	p := s.inproc()
+	outer, err := p.Hold()
+	if err != nil {
+		return err
+	}
+	if outer {
+		defer p.Leave()
+	}
+	return f(p)
+}
+
+// NewFunc makes a function of Go code, which can be imported, put into tables, passed as a
+// funcref, and called. fn is a RawFunc, or any Go function with
+//
+//   - optionally a context.Context in front, that of the call;
+//   - then optionally a *Caller;
+//   - parameters and results of the types int32 and uint32 (for i32), int64 and uint64 (i64),
+//     float32, float64, any (externref), *Func (funcref), or named types based on
+//     the numeric ones;
+//   - optionally an error as the last result. One that is not nil ends the call: whoever
+//     called compiled code gets it as it is.
+//
+// A panic ends the call too, and goes on in who called compiled code. The store stays usable.
+//
+// The function lives as long as the store: to instantiate often in one store, make
+// it once. The errors are ErrType, ErrV128, ErrBusy, ErrClosed and *SystemError.
+func (s *Store) NewFunc(fn any) (*Func, error) {
+	g, err := goFuncOf(fn)
+	if err != nil {
+		return nil, err
+	}
+	return s.newFunc(g)
+}
+
+func (s *Store) newFunc(g goFunc) (*Func, error) {
+	f, err := s.inproc().NewHostFunc(meta.FuncType{Params: metaTypes(g.typ.Params), Results: metaTypes(g.typ.Results)}, g.bind())
+	return (*Func)(f), err
+}
+
+// NewMemory makes a memory. The errors are *LimitError, *SystemError, ErrBusy and ErrClosed.
+func (s *Store) NewMemory(l Limits) (*Memory, error) {
+	m, err := s.inproc().NewMemory(inproc.Limits(l))
+	return (*Memory)(m), err
+}
+
+// NewTable makes a table of nulls of type TypeFuncRef or TypeExternRef. The errors are
+// ErrType, *LimitError, *SystemError, ErrBusy and ErrClosed.
+func (s *Store) NewTable(elem ValType, l Limits) (*Table, error) {
+	if !elem.isRef() {
+		return nil, detail(ErrType, "a table of %v", elem)
+	}
+	t, err := s.inproc().NewTable(meta.ValType(elem), inproc.Limits(l))
+	return (*Table)(t), err
+}
+
+// NewGlobal makes a global variable of v's type. The errors are ErrType, ErrBusy, ErrClosed
+// and *SystemError.
+func (s *Store) NewGlobal(mutable bool, v Value) (*Global, error) {
+	if v.typ == 0 {
+		return nil, detail(ErrType, "a global without a type")
+	}
+	var g *inproc.Global
+	err := s.do(func(p *inproc.Store) error {
+		return v.with(p, func(w uint64) (err error) {
+			g, err = p.NewGlobal(meta.ValType(v.typ), mutable, w)
+			return err
+		})
+	})
+	return (*Global)(g), err
+}
+
+// References as words, for Func.CallRaw and RawFunc.
+
+// ExternRef gives a word that stands for a Go value, as compiled code has an externref; 0 for
+// nil. Made by a Go function that compiled code has called it is valid until that returns,
+// otherwise until Release; beyond that as long as compiled code, a table or a global has it. What
+// nobody has is collected. The errors are ErrBusy and ErrClosed.
+func (s *Store) ExternRef(v any) (ref uint64, err error) {
+	err = s.do(func(p *inproc.Store) error {
+		ref = p.ExternRef(v)
+		return nil
+	})
+	return ref, err
+}
+
+// Extern is the Go value that a word stands for; nil for null, for one that is not valid
+// any more, and if another goroutine is inside the store.
+func (s *Store) Extern(ref uint64) (v any) {
+	s.do(func(p *inproc.Store) error {
+		v = p.Extern(ref)
+		return nil
+	})
+	return v
+}
+
+// Release says that Go code does not need a word from ExternRef any more. Other words
+// are ignored.
+func (s *Store) Release(ref uint64) {
+	s.do(func(p *inproc.Store) error {
+		p.Release(ref)
+		return nil
+	})
+}
+
+// FuncOf is the function that a word (a funcref) stands for; nil for null, for what is no
+// function of this store, and if another goroutine is inside the store.
+func (s *Store) FuncOf(ref uint64) (f *Func) {
+	s.do(func(p *inproc.Store) error {
+		f = (*Func)(p.FuncOf(ref))
+		return nil
+	})
+	return f
+}

@@ -1,0 +1,104 @@
+package host
+
+import (
+	"github.com/waot-project/waot/host/inproc"
+	"github.com/waot-project/waot/internal/meta"
+)
+
+// Table is a table of references. Elements are, by its type, *Func or any Go value; nil
+// is null. Methods can also fail with ErrBusy and ErrClosed.
+type Table inproc.Table
+
+func (t *Table) inproc() *inproc.Table { return (*inproc.Table)(t) }
+
+func (t *Table) store() *Store { return (*Store)(t.inproc().Store()) }
+
+// Elem is the type of the elements.
+func (t *Table) Elem() ValType { return ValType(t.inproc().Elem()) }
+
+// Limits are those that the table was declared with.
+func (t *Table) Limits() Limits { return Limits(t.inproc().Limits()) }
+
+// Len is the current number of elements; 0 if the store is closed.
+func (t *Table) Len() uint32 {
+	if t.inproc().Store().Closed() {
+		return 0
+	}
+	return uint32(t.inproc().Len())
+}
+
+// Get is element i. The error is ErrBounds.
+func (t *Table) Get(i uint32) (v any, err error) {
+	err = t.store().do(func(s *inproc.Store) error {
+		w, err := t.inproc().Get(uint64(i))
+		v = valueAt(s, t.inproc().Elem(), w).Any()
+		return err
+	})
+	return v, err
+}
+
+// Set makes v element i. The errors are ErrBounds, and ErrType if v is no *Func of the
+// store.
+func (t *Table) Set(i uint32, v any) error {
+	return t.with(v, func(w uint64) error { return t.inproc().Set(uint64(i), w) })
+}
+
+// Grow adds n elements v and gives the old length. The errors are ErrType, and *LimitError if
+// the table cannot have that many.
+func (t *Table) Grow(n uint32, v any) (old uint32, err error) {
+	err = t.with(v, func(w uint64) error {
+		length := t.inproc().Len()
+		if t.inproc().Grow(uint64(n), w) == failed {
+			return &LimitError{What: "table elements", Want: length + uint64(n), Limit: t.inproc().MaxLen()}
+		}
+		old = uint32(length)
+		return nil
+	})
+	return old, err
+}
+
+// with calls f with the word for v.
+func (t *Table) with(v any, f func(w uint64) error) error {
+	x, err := valueOf(t.Elem(), v)
+	if err != nil {
+		return err
+	}
+	return t.store().do(func(s *inproc.Store) error { return x.with(s, f) })
+}
+
+// Global is a global variable. Methods can also fail with ErrBusy and ErrClosed.
+type Global inproc.Global
+
+func (g *Global) inproc() *inproc.Global { return (*inproc.Global)(g) }
+
+func (g *Global) store() *Store { return (*Store)(g.inproc().Store()) }
+
+// Type is the type of the value.
+func (g *Global) Type() ValType { return ValType(g.inproc().Type()) }
+
+// Mutable reports whether the value may change.
+func (g *Global) Mutable() bool { return g.inproc().Mutable() }
+
+// Get is the value. The error is ErrV128.
+func (g *Global) Get() (v Value, err error) {
+	if g.inproc().Type() == meta.V128 {
+		return Value{}, ErrV128
+	}
+	err = g.store().do(func(s *inproc.Store) error {
+		v = valueAt(s, g.inproc().Type(), g.inproc().Get())
+		return nil
+	})
+	return v, err
+}
+
+// Set changes the value. The error is ErrType if v is of another type or the variable is
+// immutable.
+func (g *Global) Set(v Value) error {
+	switch {
+	case v.typ != g.Type():
+		return detail(ErrType, "wanted %v, got %v", g.Type(), v.typ)
+	case !g.Mutable():
+		return detail(ErrType, "the global is immutable")
+	}
+	return g.store().do(func(s *inproc.Store) error { return v.with(s, g.inproc().Set) })
+}

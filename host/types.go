@@ -1,0 +1,218 @@
+package host
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/waot-project/waot/internal/meta"
+)
+
+// ValType is a WebAssembly value type, numbered as in the binary format.
+type ValType uint8
+
+// The value types.
+const (
+	TypeI32       = ValType(meta.I32)
+	TypeI64       = ValType(meta.I64)
+	TypeF32       = ValType(meta.F32)
+	TypeF64       = ValType(meta.F64)
+	TypeV128      = ValType(meta.V128) // cannot cross between Go and compiled code
+	TypeFuncRef   = ValType(meta.FuncRef)
+	TypeExternRef = ValType(meta.ExternRef)
+)
+
+// String is the type's name in the text format.
+func (t ValType) String() string {
+	switch t {
+	case TypeI32:
+		return "i32"
+	case TypeI64:
+		return "i64"
+	case TypeF32:
+		return "f32"
+	case TypeF64:
+		return "f64"
+	case TypeV128:
+		return "v128"
+	case TypeFuncRef:
+		return "funcref"
+	case TypeExternRef:
+		return "externref"
+	}
+	return fmt.Sprintf("type 0x%02x", uint8(t))
+}
+
+// isRef reports whether values of the type are references.
+func (t ValType) isRef() bool { return t == TypeFuncRef || t == TypeExternRef }
+
+// FuncType is the type of a function.
+type FuncType struct{ Params, Results []ValType }
+
+// String is such as "(i32, i64) -> (f64)".
+func (t FuncType) String() string { return typeList(t.Params) + " -> " + typeList(t.Results) }
+
+func typeList(types []ValType) string {
+	names := make([]string, len(types))
+	for i, t := range types {
+		names[i] = t.String()
+	}
+	return "(" + strings.Join(names, ", ") + ")"
+}
+
+// Limits are those of a memory, in pages of 64 KiB, or of a table, in elements.
+type Limits struct {
+	Min, Max uint64 // Max counts if HasMax
+	HasMax   bool
+}
+
+// String is such as "1..10" or "1..".
+func (l Limits) String() string {
+	if l.HasMax {
+		return fmt.Sprintf("%d..%d", l.Min, l.Max)
+	}
+	return fmt.Sprintf("%d..", l.Min)
+}
+
+// Kind is what an import or export is.
+type Kind uint8
+
+// The kinds, numbered as in the binary format.
+const (
+	KindFunc Kind = iota
+	KindTable
+	KindMemory
+	KindGlobal
+)
+
+// String is the kind's name.
+func (k Kind) String() string {
+	if k > KindGlobal {
+		return "unknown"
+	}
+	return [...]string{"function", "table", "memory", "global"}[k]
+}
+
+// ExternType is the type of an import or export.
+type ExternType struct {
+	Kind    Kind
+	Func    FuncType // of a function
+	Limits  Limits   // of a memory or table
+	Value   ValType  // of a global, or of a table's elements
+	Mutable bool     // of a global
+}
+
+// String is such as "function (i32) -> ()", "memory 1..10", "table funcref 1.." or
+// "global mut i64".
+func (t ExternType) String() string {
+	s := t.Kind.String() + " "
+	switch t.Kind {
+	case KindFunc:
+		return s + t.Func.String()
+	case KindMemory:
+		return s + t.Limits.String()
+	case KindTable:
+		return s + t.Value.String() + " " + t.Limits.String()
+	}
+	if t.Mutable {
+		s += "mut "
+	}
+	return s + t.Value.String()
+}
+
+// ImportType describes an import of a module.
+type ImportType struct {
+	Module, Name string
+	Type         ExternType
+}
+
+// ExportType describes an export of a module.
+type ExportType struct {
+	Name string
+	Type ExternType
+}
+
+func valTypes(types []meta.ValType) []ValType {
+	out := make([]ValType, len(types))
+	for i, t := range types {
+		out[i] = ValType(t)
+	}
+	return out
+}
+
+func metaTypes(types []ValType) []meta.ValType {
+	out := make([]meta.ValType, len(types))
+	for i, t := range types {
+		out[i] = meta.ValType(t)
+	}
+	return out
+}
+
+func funcTypeOf(t *meta.FuncType) FuncType {
+	return FuncType{Params: valTypes(t.Params), Results: valTypes(t.Results)}
+}
+
+// Descriptions of what a module defines or imports.
+
+func typeOfFunc(m *meta.Module, d *meta.Func) ExternType {
+	return ExternType{Kind: KindFunc, Func: funcTypeOf(&m.Types[d.Type])}
+}
+
+func typeOfTable(d *meta.Table) ExternType {
+	return ExternType{Kind: KindTable, Value: ValType(d.Elem), Limits: Limits{d.Min, d.Max, d.HasMax}}
+}
+
+func typeOfMemory(d *meta.Memory) ExternType {
+	return ExternType{Kind: KindMemory, Limits: Limits{d.Min, d.Max, d.HasMax}}
+}
+
+func typeOfGlobal(d *meta.Global) ExternType {
+	return ExternType{Kind: KindGlobal, Value: ValType(d.Type), Mutable: d.Mutable}
+}
+
+// importsOf describes the imports: functions, tables, memories, globals, each kind in the
+// order of the module.
+func importsOf(m *meta.Module) (out []ImportType) {
+	add := func(name *meta.ImportName, t ExternType) {
+		out = append(out, ImportType{name.Module, name.Name, t})
+	}
+	for i := range m.Funcs {
+		if d := &m.Funcs[i]; d.Import != nil {
+			add(d.Import, typeOfFunc(m, d))
+		}
+	}
+	for i := range m.Tables {
+		if d := &m.Tables[i]; d.Import != nil {
+			add(d.Import, typeOfTable(d))
+		}
+	}
+	for i := range m.Memories {
+		if d := &m.Memories[i]; d.Import != nil {
+			add(d.Import, typeOfMemory(d))
+		}
+	}
+	for i := range m.Globals {
+		if d := &m.Globals[i]; d.Import != nil {
+			add(d.Import, typeOfGlobal(d))
+		}
+	}
+	return out
+}
+
+// exportsOf describes the exports, in the order of the module.
+func exportsOf(m *meta.Module) []ExportType {
+	out := make([]ExportType, len(m.Exports))
+	for i, e := range m.Exports {
+		out[i].Name = e.Name
+		switch Kind(e.Kind) {
+		case KindFunc:
+			out[i].Type = typeOfFunc(m, &m.Funcs[e.Index])
+		case KindTable:
+			out[i].Type = typeOfTable(&m.Tables[e.Index])
+		case KindMemory:
+			out[i].Type = typeOfMemory(&m.Memories[e.Index])
+		default:
+			out[i].Type = typeOfGlobal(&m.Globals[e.Index])
+		}
+	}
+	return out
+}

@@ -1,0 +1,197 @@
+package host
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/waot-project/waot/host/inproc"
+	"github.com/waot-project/waot/internal/meta"
+)
+
+// Value is a WebAssembly value with its type. The zero Value has no type, and fits
+// nowhere.
+type Value struct {
+	typ  ValType
+	bits uint64 // of a number
+	ref  any    // of a reference: a *Func that is not nil, any Go value, or nil for null
+}
+
+// I32 is an i32.
+func I32(v int32) Value { return Value{typ: TypeI32, bits: uint64(uint32(v))} }
+
+// I64 is an i64.
+func I64(v int64) Value { return Value{typ: TypeI64, bits: uint64(v)} }
+
+// F32 is an f32.
+func F32(v float32) Value { return Value{typ: TypeF32, bits: uint64(math.Float32bits(v))} }
+
+// F64 is an f64.
+func F64(v float64) Value { return Value{typ: TypeF64, bits: math.Float64bits(v)} }
+
+// Ref is an externref to a Go value; nil is null.
+func Ref(v any) Value { return Value{typ: TypeExternRef, ref: v} }
+
+// FuncRef is a funcref; nil is null.
+func FuncRef(f *Func) Value {
+	if f == nil {
+		return Value{typ: TypeFuncRef}
+	}
+	return Value{typ: TypeFuncRef, ref: f}
+}
+
+// Type is the type of the value, 0 for the zero Value.
+func (v Value) Type() ValType { return v.typ }
+
+// The accessors give the value as what it is; of a value of another type, zero.
+
+// I32 is the value of an i32. Convert it to uint32 for an unsigned one.
+func (v Value) I32() int32 { return int32(v.as(TypeI32)) }
+
+// I64 is the value of an i64.
+func (v Value) I64() int64 { return int64(v.as(TypeI64)) }
+
+// F32 is the value of an f32.
+func (v Value) F32() float32 { return math.Float32frombits(uint32(v.as(TypeF32))) }
+
+// F64 is the value of an f64.
+func (v Value) F64() float64 { return math.Float64frombits(v.as(TypeF64)) }
+
+// Ref is the Go value of an externref, nil for null.
+func (v Value) Ref() any {
+	if v.typ != TypeExternRef {
+		return nil
+	}
+	return v.ref
+}
+
+// Func is the function of a funcref, nil for null.
+func (v Value) Func() *Func {
+	if v.typ != TypeFuncRef {
+		return nil
+	}
+	f, _ := v.ref.(*Func)
+	return f
+}
+
+func (v Value) as(t ValType) uint64 {
+	if v.typ != t {
+		return 0
+	}
+	return v.bits
+}
+
+// Any is the value as Func.Call gives it: int32, int64, float32, float64, the
+// Go value of an externref, a *Func; nil for null.
+func (v Value) Any() any {
+	switch v.typ {
+	case TypeI32:
+		return v.I32()
+	case TypeI64:
+		return v.I64()
+	case TypeF32:
+		return v.F32()
+	case TypeF64:
+		return v.F64()
+	}
+	return v.ref
+}
+
+// String is such as "i32:42".
+func (v Value) String() string { return fmt.Sprintf("%v:%v", v.typ, v.Any()) }
+
+// valueOf makes a value of type t of what Func.Call accepts for it.
+func valueOf(t ValType, x any) (Value, error) {
+	if v, ok := x.(Value); ok && v.typ == t {
+		return v, nil
+	}
+	switch t {
+	case TypeI32:
+		switch x := x.(type) {
+		case int32:
+			return I32(x), nil
+		case uint32:
+			return I32(int32(x)), nil
+		case int:
+			if int64(x) >= math.MinInt32 && int64(x) <= math.MaxUint32 {
+				return I32(int32(x)), nil
+			}
+			return Value{}, detail(ErrType, "%d is no i32", x)
+		}
+	case TypeI64:
+		switch x := x.(type) {
+		case int64:
+			return I64(x), nil
+		case uint64:
+			return I64(int64(x)), nil
+		case int:
+			return I64(int64(x)), nil
+		}
+	case TypeF32:
+		if x, ok := x.(float32); ok {
+			return F32(x), nil
+		}
+	case TypeF64:
+		if x, ok := x.(float64); ok {
+			return F64(x), nil
+		}
+	case TypeFuncRef:
+		if x == nil {
+			return FuncRef(nil), nil
+		}
+		if f, ok := x.(*Func); ok {
+			return FuncRef(f), nil
+		}
+	case TypeExternRef:
+		return Ref(x), nil
+	case TypeV128:
+		return Value{}, ErrV128
+	}
+	return Value{}, detail(ErrType, "wanted %v, got %T", t, x)
+}
+
+// word is the value as compiled code of the store has it. The caller is inside the store,
+// and releases what was made for an externref.
+func (v Value) word(s *inproc.Store) (uint64, error) {
+	switch v.typ {
+	case TypeExternRef:
+		return s.ExternRef(v.ref), nil
+	case TypeFuncRef:
+		return funcWord(s, v.Func())
+	}
+	return v.bits, nil
+}
+
+// with calls f with the value as a word, which f puts where it stays. The caller is
+// inside the store.
+func (v Value) with(s *inproc.Store, f func(w uint64) error) error {
+	w, err := v.word(s)
+	if err != nil {
+		return err
+	}
+	if v.typ == TypeExternRef {
+		defer s.Release(w)
+	}
+	return f(w)
+}
+
+// funcWord is the reference to a function, which must be of the store.
+func funcWord(s *inproc.Store, f *Func) (uint64, error) {
+	if f == nil {
+		return 0, nil
+	}
+	if f.inproc().Store() != s {
+		return 0, detail(ErrType, "the function belongs to another store")
+	}
+	return f.inproc().Ref(), nil
+}
+
+// valueAt is what a word of compiled code stands for. The caller is inside the store.
+func valueAt(s *inproc.Store, t meta.ValType, w uint64) Value {
+	switch t {
+	case meta.ExternRef:
+		return Ref(s.Extern(w))
+	case meta.FuncRef:
+		return FuncRef((*Func)(s.FuncOf(w)))
+	}
+	return Value{typ: ValType(t), bits: w}
+}

@@ -1,0 +1,96 @@
+package wasirun
+
+import (
+	"context"
+	"errors"
+
+	"github.com/waot-project/waot/host"
+	"github.com/waot-project/waot/wasi"
+)
+
+// System is what a program can reach: arguments, descriptors, clocks. It serves the instances
+// of one store at a time.
+type System struct {
+	wasi *wasi.Context
+	// caller is the instance that called last, mem its exported memory or nil.
+	caller *host.Instance
+	mem    *host.Memory
+}
+
+// NewSystem opens what the configuration names. The system must be closed.
+func NewSystem(cfg Config) (*System, error) {
+	w := wasi.Config{Args: cfg.Args, Env: cfg.Env, Stdin: cfg.Stdin, Stdout: cfg.Stdout, Stderr: cfg.Stderr,
+		Sockets: cfg.Sockets, Walltime: cfg.Walltime, Monotonic: cfg.Monotonic, Nanosleep: cfg.Nanosleep,
+		Rand: cfg.Rand, MaxOpen: cfg.MaxOpen}
+	for _, d := range cfg.Dirs {
+		w.Preopens = append(w.Preopens, wasi.Preopen{Guest: d.Guest, Host: d.Host, Root: d.Root, ReadOnly: d.ReadOnly})
+	}
+	c, err := wasi.New(w)
+	if err != nil {
+		return nil, err
+	}
+	return &System{wasi: c}, nil
+}
+
+// Imports are the functions of WASI preview 1. The maps are the caller's: more can be added.
+func (s *System) Imports() host.Imports {
+	funcs := map[string]any{}
+	list := wasi.Functions()
+	for i := range list {
+		w := &list[i]
+		funcs[w.Name] = host.RawFunc{Params: valTypes(w.Params), Results: valTypes(w.Results), Func: s.function(w)}
+	}
+	return host.Imports{wasi.ModuleName: funcs}
+}
+
+// function is a function of WASI as one of the host. It ends a wait when the
+// call's context ends.
+func (s *System) function(w *wasi.Func) func(*host.Caller, []uint64, []uint64) error {
+	return func(c *host.Caller, args, results []uint64) error {
+		ctx := c.Context()
+		s.wasi.SetInterrupt(ctx.Done())
+		errno, err := w.Call(s.wasi, s.memory(c), args)
+		if err != nil {
+			return callError(ctx, c, err)
+		}
+		if len(results) > 0 {
+			results[0] = uint64(errno)
+		}
+		return nil
+	}
+}
+
+func callError(ctx context.Context, c *host.Caller, err error) error {
+	var exit *wasi.ExitError
+	switch {
+	case errors.As(err, &exit):
+		return &ExitError{exit.Code}
+	case errors.Is(err, wasi.ErrInterrupted):
+		return &host.CancelError{Cause: context.Cause(ctx), Backtrace: c.Backtrace()}
+	}
+	return err
+}
+
+// memory is the memory that the calling instance exports under the name "memory", as
+// WASI has it; without one, all addresses are faults.
+func (s *System) memory(c *host.Caller) []byte {
+	if inst := c.Instance(); inst != s.caller {
+		s.caller, s.mem = inst, c.Memory()
+	}
+	return s.mem.Bytes()
+}
+
+// Close closes the descriptors. Functions that are called after that find none.
+func (s *System) Close() error { return s.wasi.Close() }
+
+func valTypes(s string) []host.ValType {
+	var out []host.ValType
+	for _, c := range s {
+		if c == 'I' {
+			out = append(out, host.TypeI64)
+		} else {
+			out = append(out, host.TypeI32)
+		}
+	}
+	return out
+}

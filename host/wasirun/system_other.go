@@ -1,0 +1,17 @@
+//go:build !linux
+
+package wasirun
+
+import "github.com/waot-project/waot/host"
+
+// System is what a program can reach; there are none on this system.
+type System struct{}
+
+// NewSystem gives host.ErrUnsupported.
+func NewSystem(Config) (*System, error) { return nil, host.ErrUnsupported }
+
+// Imports is nil.
+func (s *System) Imports() host.Imports { return nil }
+
+// Close does nothing.
+func (s *System) Close() error { return nil }

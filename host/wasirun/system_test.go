@@ -1,0 +1,128 @@
+//go:build linux && amd64
+
+package wasirun_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/waot-project/waot/host"
+	"github.com/waot-project/waot/host/wasirun"
+)
+
+// start makes an instance of a module of testdata/wasm in a new store, with a system.
+func start(t *testing.T, name string, cfg wasirun.Config) (*wasirun.System, *host.Instance) {
+	t.Helper()
+	wasm, err := os.ReadFile(filepath.Join("..", "..", "testdata", "wasm", name+".wasm"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	system, err := wasirun.NewSystem(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { system.Close() })
+	mod, err := host.LoadImage(image(t, wasm))
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := host.NewStore(host.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	inst, err := store.Instantiate(context.Background(), mod, system.Imports())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return system, inst
+}
+
+func TestSystem(t *testing.T) {
+	var out bytes.Buffer
+	system, inst := start(t, "cat", wasirun.Config{Stdin: strings.NewReader("some text"), Stdout: &out})
+	if err := system.Initialize(context.Background(), inst); err != nil {
+		t.Errorf("without _initialize: %v", err)
+	}
+	status, err := system.Start(context.Background(), inst)
+	if status != 9 || err != nil || out.String() != "some text" {
+		t.Errorf("status %d, error %v, output %q", status, err, out.String())
+	}
+	f, err := inst.Func("_start")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var exit *wasirun.ExitError
+	if _, err := f.Call(context.Background()); !errors.As(err, &exit) || exit.Code != 0 {
+		t.Errorf("called directly: %v", err)
+	}
+	inst.Close()
+	if _, err := system.Start(context.Background(), inst); !errors.Is(err, host.ErrClosed) {
+		t.Errorf("closed: %v", err)
+	}
+}
+
+func TestSystemErrors(t *testing.T) {
+	if _, err := wasirun.NewSystem(wasirun.Config{Args: []string{"a\x00"}}); err == nil {
+		t.Error("no error for NUL in an argument")
+	}
+	if _, err := wasirun.NewSystem(wasirun.Config{Dirs: []wasirun.Dir{{Host: "/does/not/exist", Guest: "/"}}}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("missing directory: %v", err)
+	}
+	system, inst := start(t, "add", wasirun.Config{})
+	if _, err := system.Start(context.Background(), inst); !errors.Is(err, wasirun.ErrNoStart) {
+		t.Errorf("library: %v", err)
+	}
+}
+
+// TestCancelWait ends a program that waits for input.
+func TestCancelWait(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	system, inst := start(t, "cat", wasirun.Config{Stdin: r})
+	for range 2 {
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+		begin := time.Now()
+		_, err = system.Start(ctx, inst)
+		cancel()
+		var e *host.CancelError
+		if !errors.As(err, &e) || !errors.Is(err, host.ErrCancelled) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("error %v", err)
+		}
+		if len(e.Backtrace) != 1 || e.Backtrace[0].Name != "_start" {
+			t.Errorf("backtrace %v", e.Backtrace)
+		}
+		if d := time.Since(begin); d > 5*time.Second {
+			t.Errorf("it took %v", d)
+		}
+	}
+	if _, err := w.WriteString("later"); err != nil {
+		t.Fatal(err)
+	}
+	if status, err := system.Start(context.Background(), inst); status != 5 || err != nil {
+		t.Errorf("status %d, error %v", status, err)
+	}
+}
+
+// TestRoot gives a program a directory that is open already.
+func TestRoot(t *testing.T) {
+	root, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	system, inst := start(t, "hello", wasirun.Config{Dirs: []wasirun.Dir{{Root: root, Guest: "/", ReadOnly: true}}})
+	if status, err := system.Start(context.Background(), inst); status != 0 || err != nil {
+		t.Errorf("status %d, error %v", status, err)
+	}
+}

@@ -1,0 +1,24 @@
+package waot
+
+import "github.com/waot-project/waot/host/wasirun"
+
+// WASI is what a WASI preview 1 program can reach: see NewWASI.
+type WASI = wasirun.System
+
+// WASIConfig says what a program can reach. The zero value is a program without arguments,
+// environment and directories, whose input is empty and whose output is discarded.
+type WASIConfig = wasirun.Config
+
+// Dir is a directory of the host and its name in the program.
+type Dir = wasirun.Dir
+
+// ExitError says that a program ended itself.
+type ExitError = wasirun.ExitError
+
+// ErrNoStart says that an instance exports no function _start: it is a library.
+const ErrNoStart = wasirun.ErrNoStart
+
+// NewWASI makes the surroundings of a program. It must be closed. Give WASI.Imports to
+// Store.Instantiate, then start the program by WASI.Start, or a library by
+// WASI.Initialize.
+func NewWASI(c WASIConfig) (*WASI, error) { return wasirun.NewSystem(c) }
