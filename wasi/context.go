@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"strings"
@@ -58,6 +59,12 @@ type Preopen struct {
 	// stays the caller's to close.
 	Host string
 	Root *os.Root
+	// FS, when not nil, is used instead of both, and is always read-only. An FS
+	// that knows symbolic links decides itself where they lead: [os.DirFS] follows
+	// them out of its directory, [os.Root.FS] does not. Its files can be seeked
+	// when they are an io.ReaderAt or io.Seeker. They must not keep the slices that
+	// they are given.
+	FS fs.FS
 	// ReadOnly refuses every change below, with EROFS.
 	ReadOnly bool
 }
@@ -81,12 +88,20 @@ type Context struct {
 
 	// noOpenat2 is whether paths must be walked in this process.
 	noOpenat2 bool
-	exit      *ExitError
+	// err is the error that the call under way ends with.
+	err error
+
+	done  <-chan struct{} // see SetInterrupt
+	waker waker
 
 	// Scratch space, reused from call to call.
 	bufs   [][]byte
 	iov    []syscall.Iovec
 	dirBuf []byte
+	poller poller
+	timer  *time.Timer // stopped, or nil
+
+	listing fsListing
 }
 
 // New makes a Context. It fails when an argument contains NUL, when the
@@ -129,7 +144,8 @@ func (c *Context) Close() error {
 			first = e
 		}
 	}
-	c.fds, c.open, c.lowFree = nil, 0, 0
+	c.waker.close()
+	c.fds, c.open, c.lowFree, c.listing = nil, 0, 0, fsListing{}
 	// A closed Context must not come to own descriptors again.
 	c.maxOpen = 0
 	return first
@@ -165,12 +181,15 @@ func (c *Context) openAll(cfg *Config) error {
 		}
 		c.insert(d)
 	}
-	for _, p := range cfg.Preopens {
-		d, err := preopenDescriptor(p)
+	for i, p := range cfg.Preopens {
+		d, err := preopenDescriptor(p, i)
 		if err != nil {
 			return fmt.Errorf("wasi: preopen %q: %w", p.Guest, err)
 		}
 		c.insert(d)
+		if d.node != nil {
+			continue
+		}
 		if e := probeOpenat2(d.fd); e == syscall.ENOSYS || e == syscall.EPERM {
 			c.noOpenat2 = true
 		}
@@ -247,9 +266,13 @@ func (d *descriptor) dup(f *os.File) error {
 	return err
 }
 
-func preopenDescriptor(p Preopen) (*descriptor, error) {
+// preopenDescriptor makes the descriptor of the preopen numbered index.
+func preopenDescriptor(p Preopen, index int) (*descriptor, error) {
 	if p.Guest == "" || strings.IndexByte(p.Guest, 0) >= 0 {
 		return nil, errors.New("the guest's name is empty or contains NUL")
+	}
+	if p.FS != nil {
+		return fsPreopen(p, index)
 	}
 	const flags = syscall.O_RDONLY | syscall.O_DIRECTORY | syscall.O_CLOEXEC
 	d := &descriptor{

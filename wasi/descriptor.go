@@ -102,12 +102,13 @@ const (
 )
 
 // descriptor is one open thing of the guest. It either owns the host
-// descriptor fd, or fd is -1 and r or w carries the data (both nil: reads end,
-// writes vanish).
+// descriptor fd, or fd is -1 and node, r or w carries the data (all nil: reads
+// end, writes vanish).
 type descriptor struct {
-	fd int
-	r  io.Reader
-	w  io.Writer
+	fd   int
+	r    io.Reader
+	w    io.Writer
+	node *fsNode
 
 	// base and inheriting are what the guest asked for, as it is told. Of these
 	// only reading and writing must have been asked for; every other right is
@@ -119,7 +120,8 @@ type descriptor struct {
 	flags fdFlags
 	// waits is whether reading or writing may have to wait, so that the
 	// non-blocking flag means something.
-	waits bool
+	waits   bool
+	attempt attempt // how it is tried without waiting
 	// readOnly holds below a read-only preopen, whatever the rights say.
 	readOnly bool
 	// shared is whether the host may hold the same open file description, whose
@@ -157,6 +159,9 @@ func (d *descriptor) need(r rights) Errno {
 }
 
 func (d *descriptor) close() Errno {
+	if d.node != nil && d.node.file != nil {
+		return fsErrno(d.node.file.Close())
+	}
 	if d.fd < 0 {
 		return ErrnoSuccess
 	}

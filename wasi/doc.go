@@ -9,7 +9,7 @@
 // Input: a [Config] naming everything the guest may reach; then, per call, the
 // linear memory as one slice and the arguments as 64-bit words.
 // Output: an errno per call, results written to linear memory, or an
-// [ExitError] when the guest ends itself.
+// [ExitError] when the guest ends itself, or [ErrInterrupted].
 //
 // # Confinement
 //
@@ -21,7 +21,17 @@
 // parent this way and then act on one component that is neither empty, "." nor
 // "..", never through a trailing slash. Symbolic links with absolute targets
 // can be neither created nor read. A read-only preopen, and all that is opened
-// through it, refuses each mutation with EROFS.
+// through it, refuses each mutation with EROFS. A preopened [io/fs.FS] is always
+// read-only; ".." is resolved here and cannot leave it, and where symbolic links
+// lead is up to the FS.
+//
+// # Waiting
+//
+// A call that has to wait does so in a system call that the garbage collector
+// and other goroutines need not wait for. With [Context.SetInterrupt] such calls
+// end when a channel is closed: transfers are then tried without waiting, and what
+// waits is poll, on one more descriptor that the channel's end makes ready. Without
+// it there are no such system calls.
 //
 // # Arguments are hostile
 //

@@ -52,6 +52,9 @@ func fdAdvise(c *Context, _ memory, p []uint64) Errno {
 	if uint64(advice) >= uint64(len(advices)) || off > math.MaxInt64 || n > math.MaxInt64 {
 		return ErrnoInval
 	}
+	if d.node != nil {
+		return ErrnoSuccess
+	}
 	if d.fd < 0 {
 		return ErrnoSpipe
 	}
@@ -83,7 +86,7 @@ func fdSync(c *Context, _ memory, p []uint64) Errno {
 	if e != 0 || d.fd < 0 {
 		return e
 	}
-	return errnoOf(syscall.Fsync(d.fd))
+	return untilDone(d.fd, syscall.Fsync)
 }
 
 func fdDatasync(c *Context, _ memory, p []uint64) Errno {
@@ -91,7 +94,16 @@ func fdDatasync(c *Context, _ memory, p []uint64) Errno {
 	if e != 0 || d.fd < 0 {
 		return e
 	}
-	return errnoOf(syscall.Fdatasync(d.fd))
+	return untilDone(d.fd, syscall.Fdatasync)
+}
+
+// untilDone makes a call again when a signal has cut it short.
+func untilDone(fd int, call func(int) error) Errno {
+	for {
+		if err := call(fd); err != syscall.EINTR {
+			return errnoOf(err)
+		}
+	}
 }
 
 func fdFdstatGet(c *Context, m memory, p []uint64) Errno {
@@ -157,6 +169,9 @@ func fdFilestatGet(c *Context, m memory, p []uint64) Errno {
 	d, e := c.lookupFor(uint32(p[0]), rightFdFilestatGet)
 	if e != 0 {
 		return e
+	}
+	if d.node != nil {
+		return m.statOpenNode(uint32(p[1]), d)
 	}
 	if d.fd < 0 {
 		return m.putFilestat(uint32(p[1]), &syscall.Stat_t{}, d.typ)

@@ -71,10 +71,19 @@ func (c *Context) read(m memory, p []uint64, off int64, result uint32) Errno {
 // readInto reads once into bufs. Zero bytes are the end, or no room given.
 func (c *Context) readInto(d *descriptor, bufs [][]byte, off int64) (int, Errno) {
 	if d.fd < 0 {
+		if (d.r != nil || d.node != nil) && c.interrupted() {
+			return 0, c.interrupt()
+		}
+		if d.node != nil {
+			return d.node.read(bufs, off)
+		}
 		return readStream(d.r, bufs, off)
 	}
 	if len(bufs) == 0 {
 		return 0, ErrnoSuccess
+	}
+	if d.waits && off == noOffset && c.done != nil {
+		return c.transferWaiting(d, bufs, pollIn)
 	}
 	if d.waits && off == noOffset && d.flags&flagNonblock != 0 && !ready(d.fd, pollIn) {
 		return 0, ErrnoAgain
@@ -84,7 +93,9 @@ func (c *Context) readInto(d *descriptor, bufs [][]byte, off int64) (int, Errno)
 		// The host may have made the open file non-blocking; for the guest it is
 		// what the guest asked for.
 		if e == syscall.EAGAIN && d.flags&flagNonblock == 0 {
-			waitReady(d.fd, pollIn)
+			if e := c.waitReady(d.fd, pollIn); e != 0 {
+				return 0, e
+			}
 			continue
 		}
 		return n, hostErrno(e)
@@ -94,9 +105,9 @@ func (c *Context) readInto(d *descriptor, bufs [][]byte, off int64) (int, Errno)
 func (c *Context) readOnce(fd int, bufs [][]byte, off int64) (int, syscall.Errno) {
 	if len(bufs) > 1 {
 		if off == noOffset {
-			return c.vectored(syscall.SYS_READV, fd, bufs, 0)
+			return c.vectored(syscall.SYS_READV, fd, bufs, 0, 0)
 		}
-		return c.vectored(syscall.SYS_PREADV, fd, bufs, off)
+		return c.vectored(syscall.SYS_PREADV, fd, bufs, off, 0)
 	}
 	return single(syscall.SYS_READ, syscall.SYS_PREAD64, fd, bufs[0], off)
 }
@@ -187,21 +198,33 @@ func (c *Context) write(m memory, p []uint64, off int64, result uint32) Errno {
 // takes what it takes at once. It consumes bufs.
 func (c *Context) writeFrom(d *descriptor, bufs [][]byte, off int64) (int, Errno) {
 	if d.fd < 0 {
+		if d.w != nil && c.interrupted() {
+			return 0, c.interrupt()
+		}
 		return writeStream(d.w, bufs, off)
 	}
 	nonblock := d.flags&flagNonblock != 0
-	if d.waits && off == noOffset && nonblock && len(bufs) != 0 && !ready(d.fd, pollOut) {
+	interruptible := d.waits && off == noOffset && c.done != nil
+	if d.waits && off == noOffset && nonblock && len(bufs) != 0 && !interruptible && !ready(d.fd, pollOut) {
 		return 0, ErrnoAgain
 	}
 	total := 0
 	for len(bufs) != 0 {
-		n, e := c.writeOnce(d.fd, bufs, off)
-		if e == syscall.EAGAIN && !nonblock {
-			waitReady(d.fd, pollOut)
-			continue
+		var n int
+		var errno Errno
+		if interruptible {
+			n, errno = c.transferWaiting(d, bufs, pollOut)
+		} else {
+			var e syscall.Errno
+			n, e = c.writeOnce(d.fd, bufs, off)
+			if errno = hostErrno(e); e == syscall.EAGAIN && !nonblock {
+				if errno = c.waitReady(d.fd, pollOut); errno == 0 {
+					continue
+				}
+			}
 		}
-		if e != 0 {
-			return total, hostErrno(e)
+		if errno != 0 {
+			return total, errno
 		}
 		total += n
 		if nonblock && d.waits {
@@ -218,9 +241,9 @@ func (c *Context) writeFrom(d *descriptor, bufs [][]byte, off int64) (int, Errno
 func (c *Context) writeOnce(fd int, bufs [][]byte, off int64) (int, syscall.Errno) {
 	if len(bufs) > 1 {
 		if off == noOffset {
-			return c.vectored(syscall.SYS_WRITEV, fd, bufs, 0)
+			return c.vectored(syscall.SYS_WRITEV, fd, bufs, 0, 0)
 		}
-		return c.vectored(syscall.SYS_PWRITEV, fd, bufs, off)
+		return c.vectored(syscall.SYS_PWRITEV, fd, bufs, off, 0)
 	}
 	return single(syscall.SYS_WRITE, syscall.SYS_PWRITE64, fd, bufs[0], off)
 }
@@ -283,11 +306,18 @@ func seek(d *descriptor, m memory, off int64, whence, result uint32) Errno {
 	if whence > io.SeekEnd {
 		return ErrnoInval
 	}
-	if d.fd < 0 {
+	if d.fd < 0 && d.node == nil {
 		return ErrnoSpipe
 	}
 	if _, ok := m.bytes(result, 8); !ok {
 		return ErrnoFault
+	}
+	if d.node != nil {
+		pos, e := d.node.seek(off, whence)
+		if e != 0 {
+			return e
+		}
+		return m.putU64(result, uint64(pos))
 	}
 	pos, err := syscall.Seek(d.fd, off, int(whence))
 	if err != nil {

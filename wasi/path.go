@@ -47,26 +47,19 @@ func pathOpen(c *Context, m memory, p []uint64) Errno {
 	if c.full() {
 		return ErrnoMfile
 	}
-	mode := uint32(0)
-	if oflags&oCreat != 0 {
-		mode = 0o666
-	}
-	fd, e := c.openBeneath(d.fd, path, flags, mode)
-	if e != 0 {
-		return e
-	}
 	n := &descriptor{
-		fd: fd, flags: fdFlags(fdflags), readOnly: d.readOnly, dirPos: dirPosUnknown,
+		fd: -1, flags: fdFlags(fdflags), readOnly: d.readOnly, dirPos: dirPosUnknown,
 		base: base &^ d.deniedBelow, inheriting: rights(p[6]) & rightsAll &^ d.deniedBelow,
 		denied: d.deniedBelow, deniedBelow: d.deniedBelow,
 	}
-	var st syscall.Stat_t
-	if e := fstat(fd, &st); e != 0 {
-		n.close()
-		return hostErrno(e)
+	if d.node != nil {
+		n.node, n.typ, e = c.openNode(d, path, lookup, oflags)
+	} else {
+		e = c.openHost(n, d, path, flags)
 	}
-	n.typ = typeOf(st.Mode)
-	n.waits = n.typ == typeUnknown || n.typ == typeCharacterDevice
+	if e != 0 {
+		return e
+	}
 	if n.typ == typeDirectory {
 		n.base &= rightsDir
 	} else {
@@ -74,6 +67,35 @@ func pathOpen(c *Context, m memory, p []uint64) Errno {
 		n.inheriting = 0
 	}
 	return m.putU32(uint32(p[8]), c.insert(n))
+}
+
+// openHost opens a path for the new descriptor n.
+func (c *Context) openHost(n, d *descriptor, path string, flags int) (e Errno) {
+	mode := uint32(0)
+	if flags&syscall.O_CREAT != 0 {
+		mode = 0o666
+	}
+	open := c.openBeneath
+	if c.done != nil {
+		open = c.openWaiting
+	}
+	if n.fd, e = open(d.fd, path, flags, mode); e != 0 {
+		return e
+	}
+	var st syscall.Stat_t
+	if e := fstat(n.fd, &st); e != 0 {
+		n.close()
+		return hostErrno(e)
+	}
+	n.typ = typeOf(st.Mode)
+	n.waits = n.typ == typeUnknown || n.typ == typeCharacterDevice
+	if c.done != nil && n.waits { // then it has been opened non-blocking
+		n.attempt = attemptPlain
+		if n.typ == typeUnknown {
+			n.attempt = attemptReady // a FIFO without writer would seem to have ended
+		}
+	}
+	return ErrnoSuccess
 }
 
 // openFlags checks what path_open is asked for, and gives Linux's flags.
@@ -89,7 +111,9 @@ func openFlags(d *descriptor, base rights, lookup, oflags uint32, fdflags fdFlag
 	if d.readOnly && (base&rightFdWrite != 0 || oflags&(oCreat|oTrunc) != 0) {
 		return 0, ErrnoRofs
 	}
-	if base&(rightFdRead|rightFdWrite)&d.deniedBelow != 0 {
+	// Linux truncates what is opened for reading too.
+	if base&(rightFdRead|rightFdWrite)&d.deniedBelow != 0 ||
+		oflags&oTrunc != 0 && d.deniedBelow&rightFdWrite != 0 {
 		return 0, ErrnoNotCapable
 	}
 	flags := syscall.O_NOCTTY
@@ -148,7 +172,7 @@ func pathCreateDirectory(c *Context, m memory, p []uint64) Errno {
 	if pl.dots {
 		return ErrnoExist
 	}
-	return errnoOf(syscall.Mkdirat(pl.dir, pl.name, 0o777))
+	return hostErrno(mkdirat(pl.dir, pl.name, 0o777))
 }
 
 // placeArg fetches a directory and a path as dirAndPath does, and locates it.
@@ -210,6 +234,24 @@ func pathFilestatGet(c *Context, m memory, p []uint64) Errno {
 	d, path, e := c.dirAndPath(m, uint32(p[0]), uint32(p[2]), uint32(p[3]), rightPathFilestatGet)
 	if e != 0 {
 		return e
+	}
+	if uint32(p[1]) > lookupFollow {
+		return ErrnoInval
+	}
+	if d.node != nil {
+		return m.statNode(uint32(p[4]), d, path, uint32(p[1]))
+	}
+	if isName(path) {
+		// A single name, not followed, cannot lead outside, and is the usual case.
+		var st syscall.Stat_t
+		errno := statAt(d.fd, path, &st)
+		switch mode := st.Mode & syscall.S_IFMT; {
+		case errno == syscall.ENOSYS || errno == 0 && mode == syscall.S_IFLNK && uint32(p[1]) == lookupFollow:
+		case errno != 0:
+			return hostErrno(errno)
+		default:
+			return m.putFilestat(uint32(p[4]), &st, typeOf(st.Mode))
+		}
 	}
 	fd, e := c.openPath(d, path, uint32(p[1]))
 	if e != 0 {
@@ -315,7 +357,7 @@ func pathRename(c *Context, m memory, p []uint64) Errno {
 			return e
 		}
 	}
-	return errnoOf(syscall.Renameat(from.dir, from.name, to.dir, to.name))
+	return hostErrno(renameat(from.dir, from.name, to.dir, to.name))
 }
 
 // pathSymlink refuses absolute targets: no guest could follow them, but a host
@@ -344,33 +386,49 @@ func pathSymlink(c *Context, m memory, p []uint64) Errno {
 }
 
 func pathReadlink(c *Context, m memory, p []uint64) Errno {
-	pl, e := c.placeArg(m, uint32(p[0]), uint32(p[1]), uint32(p[2]), rightPathReadlink)
+	d, path, e := c.dirAndPath(m, uint32(p[0]), uint32(p[1]), uint32(p[2]), rightPathReadlink)
 	if e != 0 {
 		return e
 	}
-	defer pl.close()
 	out, ok := m.bytes(uint32(p[3]), uint32(p[4]))
 	_, ok2 := m.bytes(uint32(p[5]), 4)
 	if !ok || !ok2 {
 		return ErrnoFault
 	}
-	if pl.dots {
-		return ErrnoInval
-	}
-	if pl.slash {
-		if e := pl.isDir(); e != 0 {
+	var buf [maxPath + 1]byte
+	n := 0
+	if d.node != nil {
+		to, e := d.readlinkNode(path)
+		if e != 0 {
 			return e
 		}
-		return ErrnoInval
-	}
-	var buf [maxPath + 1]byte
-	n, errno := readlinkat(pl.dir, pl.name, buf[:])
-	if errno != 0 {
-		return hostErrno(errno)
+		n = copy(buf[:], to)
+	} else if n, e = c.readlinkHost(d, path, buf[:]); e != 0 {
+		return e
 	}
 	// An absolute target names something of the host.
 	if n != 0 && buf[0] == '/' {
 		return ErrnoPerm
 	}
 	return m.putU32(uint32(p[5]), uint32(copy(out, buf[:n])))
+}
+
+// readlinkHost reads a link's target into buf.
+func (c *Context) readlinkHost(d *descriptor, path string, buf []byte) (int, Errno) {
+	pl, e := c.locate(d, path)
+	if e != 0 {
+		return 0, e
+	}
+	defer pl.close()
+	if pl.dots {
+		return 0, ErrnoInval
+	}
+	if pl.slash {
+		if e := pl.isDir(); e != 0 {
+			return 0, e
+		}
+		return 0, ErrnoInval
+	}
+	n, errno := readlinkat(pl.dir, pl.name, buf)
+	return n, hostErrno(errno)
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"math"
 	"syscall"
-	"time"
 )
 
 // Sizes in guest memory, and the most subscriptions of one call.
@@ -37,7 +36,7 @@ type event struct {
 	hangup   bool
 }
 
-// poller is the work of one poll_oneoff.
+// poller is the work of one poll_oneoff. Its space is used again.
 type poller struct {
 	c      *Context
 	events []event // ready without waiting
@@ -70,7 +69,9 @@ func pollOneoff(c *Context, m memory, p []uint64) Errno {
 	if !ok || !ok2 || !ok3 {
 		return ErrnoFault
 	}
-	w := poller{c: c, least: math.MaxInt64}
+	w := &c.poller
+	w.begin(c)
+	defer w.end()
 	for ; len(in) != 0; in = in[subscriptionSize:] {
 		if e := w.subscribe(in[:subscriptionSize]); e != 0 {
 			return e
@@ -83,6 +84,19 @@ func pollOneoff(c *Context, m memory, p []uint64) Errno {
 		w.events[i].put(out[i*eventSize:])
 	}
 	return m.putU32(uint32(p[3]), uint32(len(w.events)))
+}
+
+func (w *poller) begin(c *Context) {
+	*w = poller{c: c, events: w.events[:0], fds: w.fds[:0], fdSubs: w.fdSubs[:0], clocks: w.clocks[:0], least: math.MaxInt64}
+}
+
+// end forgets descriptors, and all space of an unusually large call.
+func (w *poller) end() {
+	const keep = 64
+	clear(w.fdSubs)
+	if cap(w.events)+cap(w.fds)+cap(w.clocks) > 3*keep {
+		*w = poller{}
+	}
 }
 
 func (ev *event) put(b []byte) {
@@ -159,10 +173,17 @@ func (w *poller) wait() Errno {
 	}
 	if len(w.fds) == 0 {
 		if limit > 0 {
-			w.c.sleep(limit)
+			if e := w.c.sleep(limit); e != 0 {
+				return e
+			}
 		}
-	} else if e := w.poll(limit); e != 0 {
-		return e
+	} else {
+		w.fds = append(w.fds, pollFd{}) // room for wait
+		e := w.c.wait(w.fds, limit)
+		w.fds = w.fds[:len(w.fds)-1]
+		if e != 0 {
+			return e
+		}
 	}
 	before := len(w.events)
 	w.collect()
@@ -178,29 +199,6 @@ func (w *poller) wait() Errno {
 		}
 	}
 	return ErrnoSuccess
-}
-
-func (c *Context) sleep(ns int64) {
-	if c.nanosleep != nil {
-		c.nanosleep(time.Duration(ns))
-		return
-	}
-	time.Sleep(time.Duration(ns))
-}
-
-// poll asks the kernel, for at most limit nanoseconds if that is not negative.
-func (w *poller) poll(limit int64) Errno {
-	start := time.Now()
-	left := limit
-	for {
-		_, e := ppoll(w.fds, left)
-		if e != syscall.EINTR {
-			return hostErrno(e)
-		}
-		if limit > 0 {
-			left = max(0, limit-int64(time.Since(start)))
-		}
-	}
 }
 
 // collect adds an event for each descriptor that is ready.

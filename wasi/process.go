@@ -113,7 +113,10 @@ func randomGet(c *Context, m memory, p []uint64) Errno {
 		return ErrnoFault
 	}
 	for len(b) != 0 {
-		n := min(len(b), 1<<20)
+		if c.interrupted() {
+			return c.interrupt()
+		}
+		n := min(len(b), 64<<10)
 		if _, err := io.ReadFull(c.rand, b[:n]); err != nil {
 			return ErrnoIo
 		}
@@ -128,7 +131,7 @@ func schedYield(*Context, memory, []uint64) Errno {
 }
 
 func procExit(c *Context, _ memory, p []uint64) Errno {
-	c.exit = &ExitError{Code: uint32(p[0])}
+	c.err = &ExitError{Code: uint32(p[0])}
 	return ErrnoSuccess
 }
 
@@ -161,7 +164,7 @@ func procRaise(c *Context, _ memory, p []uint64) Errno {
 	case sigStops:
 		return ErrnoNotSup
 	}
-	c.exit = &ExitError{Code: 128 + linuxSignal(sig)}
+	c.err = &ExitError{Code: 128 + linuxSignal(sig)}
 	return ErrnoSuccess
 }
 

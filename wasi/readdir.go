@@ -33,7 +33,11 @@ func fdReaddir(c *Context, m memory, p []uint64) Errno {
 	if !ok || !ok2 {
 		return ErrnoFault
 	}
-	used, e := c.readEntries(d, out, p[3])
+	read := c.readEntries
+	if d.node != nil {
+		read = c.readNodeEntries
+	}
+	used, e := read(d, out, p[3])
 	if e != 0 {
 		return e
 	}
@@ -104,8 +108,15 @@ func putDirent(dir int, out, ent []byte) int {
 			typ = typeOf(st.Mode)
 		}
 	}
+	return putEntry(out, le.Uint64(ent[8:]), ino, typ, string(name))
+}
+
+// putEntry writes an entry as far as it fits, and gives the bytes written. next
+// is the cookie of the entry behind it.
+func putEntry(out []byte, next, ino uint64, typ fileType, name string) int {
+	le := binary.LittleEndian
 	var h [direntSize]byte
-	le.PutUint64(h[0:], le.Uint64(ent[8:]))
+	le.PutUint64(h[0:], next)
 	le.PutUint64(h[8:], ino)
 	le.PutUint32(h[16:], uint32(len(name)))
 	h[20] = byte(typ)

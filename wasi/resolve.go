@@ -213,6 +213,11 @@ func (c *Context) locate(d *descriptor, path string) (place, Errno) {
 	return p, ErrnoSuccess
 }
 
+// isName reports whether path is one component that is a name.
+func isName(path string) bool {
+	return path != "." && path != ".." && strings.IndexByte(path, '/') < 0
+}
+
 // isDir gives ENOTDIR unless the place is a directory, not following links.
 func (p *place) isDir() Errno {
 	var st syscall.Stat_t

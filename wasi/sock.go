@@ -43,11 +43,12 @@ func sockAccept(c *Context, m memory, p []uint64) Errno {
 	if c.full() {
 		return ErrnoMfile
 	}
-	if d.flags&flagNonblock != 0 && !ready(d.fd, pollIn) {
-		return ErrnoAgain
-	}
+	nonblock := d.flags&flagNonblock != 0
 	for {
-		fd, _, err := syscall.Accept4(d.fd, syscall.SOCK_CLOEXEC)
+		fd, err := -1, error(syscall.EAGAIN)
+		if !nonblock && c.done == nil || ready(d.fd, pollIn) {
+			fd, _, err = syscall.Accept4(d.fd, syscall.SOCK_CLOEXEC)
+		}
 		switch {
 		case err == nil:
 			n := &descriptor{
@@ -57,8 +58,10 @@ func sockAccept(c *Context, m memory, p []uint64) Errno {
 			}
 			return m.putU32(uint32(p[2]), c.insert(n))
 		case err == syscall.EINTR || err == syscall.ECONNABORTED:
-		case err == syscall.EAGAIN && d.flags&flagNonblock == 0:
-			waitReady(d.fd, pollIn)
+		case err == syscall.EAGAIN && !nonblock:
+			if e := c.waitReady(d.fd, pollIn); e != 0 {
+				return e
+			}
 		default:
 			return errnoOf(err)
 		}
@@ -90,24 +93,53 @@ func sockRecv(c *Context, m memory, p []uint64) Errno {
 	if riflags&recvWaitall != 0 {
 		flags |= syscall.MSG_WAITALL
 	}
-	if d.flags&flagNonblock != 0 {
+	// The kernel does not wait for all where it is told not to wait; datagrams
+	// have no more to come.
+	all := c.done != nil && riflags == recvWaitall && isStream(d.fd)
+	n, got, e := c.messages(d, syscall.SYS_RECVMSG, c.bufs, flags, all)
+	if e != 0 {
+		return e
+	}
+	out := uint16(0)
+	if got&syscall.MSG_TRUNC != 0 {
+		out = recvTruncated
+	}
+	binary.LittleEndian.PutUint16(roflags, out)
+	return m.putU32(uint32(p[4]), uint32(n))
+}
+
+// messages makes one recvmsg or sendmsg call (number trap) that waits, if it
+// has to, where it can be interrupted. With all it makes more calls, until bufs
+// are done, an error or the end; it consumes bufs.
+func (c *Context) messages(d *descriptor, trap uintptr, bufs [][]byte, flags int, all bool) (total, got int, e Errno) {
+	nonblock, events := d.flags&flagNonblock != 0, int16(pollIn)
+	if trap == syscall.SYS_SENDMSG {
+		events = pollOut
+	}
+	if nonblock || c.done != nil {
 		flags |= syscall.MSG_DONTWAIT
 	}
 	for {
-		n, got, errno := c.message(syscall.SYS_RECVMSG, d.fd, c.bufs, flags)
-		if errno == syscall.EAGAIN && d.flags&flagNonblock == 0 {
-			waitReady(d.fd, pollIn)
+		n, got, errno := c.message(trap, d.fd, bufs, flags)
+		if errno == syscall.EAGAIN && !nonblock {
+			if e := c.waitReady(d.fd, events); e != 0 {
+				return total, 0, e
+			}
 			continue
 		}
 		if errno != 0 {
-			return hostErrno(errno)
+			if total != 0 {
+				return total, 0, ErrnoSuccess
+			}
+			return 0, 0, hostErrno(errno)
 		}
-		out := uint16(0)
-		if got&syscall.MSG_TRUNC != 0 {
-			out = recvTruncated
+		total += n
+		if all {
+			bufs = advance(bufs, n)
 		}
-		binary.LittleEndian.PutUint16(roflags, out)
-		return m.putU32(uint32(p[4]), uint32(n))
+		if !all || n == 0 || len(bufs) == 0 || nonblock {
+			return total, got, ErrnoSuccess
+		}
 	}
 }
 
@@ -126,21 +158,13 @@ func sockSend(c *Context, m memory, p []uint64) Errno {
 		return e
 	}
 	defer clear(c.bufs)
-	flags := syscall.MSG_NOSIGNAL
-	if d.flags&flagNonblock != 0 {
-		flags |= syscall.MSG_DONTWAIT
+	const flags = syscall.MSG_NOSIGNAL
+	// Only a stream takes a part, so only there is anything left to send.
+	n, _, e := c.messages(d, syscall.SYS_SENDMSG, c.bufs, flags, c.done != nil)
+	if e != 0 {
+		return e
 	}
-	for {
-		n, _, errno := c.message(syscall.SYS_SENDMSG, d.fd, c.bufs, flags)
-		if errno == syscall.EAGAIN && d.flags&flagNonblock == 0 {
-			waitReady(d.fd, pollOut)
-			continue
-		}
-		if errno != 0 {
-			return hostErrno(errno)
-		}
-		return m.putU32(uint32(p[4]), uint32(n))
-	}
+	return m.putU32(uint32(p[4]), uint32(n))
 }
 
 func sockShutdown(c *Context, _ memory, p []uint64) Errno {

@@ -42,12 +42,16 @@ func TestSuite(t *testing.T) {
 	if dir == "" {
 		t.Skip("SKIPPED: 72 official WASI tests, because WAOT_WASI_DIR does not name their folder")
 	}
-	for _, walk := range []bool{false, true} {
-		t.Run(map[bool]string{false: "openat2", true: "walk"}[walk], func(t *testing.T) { runSuite(t, dir, walk) })
+	for name, prepare := range map[string]func(c *wasi.Context){
+		"openat2":       func(*wasi.Context) {},
+		"walk":          wasi.ForceWalk,
+		"interruptible": func(c *wasi.Context) { c.SetInterrupt(make(chan struct{})) },
+	} {
+		t.Run(name, func(t *testing.T) { runSuite(t, dir, prepare) })
 	}
 }
 
-func runSuite(t *testing.T, dir string, walk bool) {
+func runSuite(t *testing.T, dir string, prepare func(*wasi.Context)) {
 	passed, total := 0, 0
 	for _, a := range suiteArchives {
 		zr, err := zip.OpenReader(filepath.Join(dir, a.name+".zip"))
@@ -61,7 +65,7 @@ func runSuite(t *testing.T, dir string, walk bool) {
 				continue
 			}
 			n++
-			if t.Run(a.name+"/"+path.Base(f.Name), func(t *testing.T) { runSuiteTest(t, &zr.Reader, f, walk) }) {
+			if t.Run(a.name+"/"+path.Base(f.Name), func(t *testing.T) { runSuiteTest(t, &zr.Reader, f, prepare) }) {
 				passed++
 			}
 		}
@@ -90,7 +94,7 @@ func readZip(t *testing.T, zr *zip.Reader, name string) []byte {
 	return b
 }
 
-func runSuiteTest(t *testing.T, zr *zip.Reader, f *zip.File, walk bool) {
+func runSuiteTest(t *testing.T, zr *zip.Reader, f *zip.File, prepare func(*wasi.Context)) {
 	var spec suiteSpec
 	base := strings.TrimSuffix(f.Name, ".wasm")
 	if b := readZip(t, zr, base+".json"); b != nil {
@@ -115,7 +119,7 @@ func runSuiteTest(t *testing.T, zr *zip.Reader, f *zip.File, walk bool) {
 		extract(t, zr, path.Join(path.Dir(f.Name), *spec.Root), dir)
 		cfg.Preopens = []wasi.Preopen{{Guest: "/", Host: dir}}
 	}
-	code, err := runWasm(t, readZip(t, zr, f.Name), cfg, walk)
+	code, err := runWasm(t, readZip(t, zr, f.Name), cfg, prepare)
 	if err != nil || code != spec.ExitCode {
 		t.Errorf("exit code %d, want %d; error %v; standard error:\n%s", code, spec.ExitCode, err, stderr.Bytes())
 	}
@@ -142,15 +146,13 @@ func extract(t *testing.T, zr *zip.Reader, root, dir string) {
 }
 
 // runWasm runs a program's _start and gives its exit code.
-func runWasm(t testing.TB, bin []byte, cfg wasi.Config, walk bool) (uint32, error) {
+func runWasm(t testing.TB, bin []byte, cfg wasi.Config, prepare func(*wasi.Context)) (uint32, error) {
 	c, err := wasi.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if walk {
-		wasi.ForceWalk(c)
-	}
+	prepare(c)
 	ctx := context.Background()
 	rt := wazero.NewRuntime(ctx)
 	defer rt.Close(ctx)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 	"unsafe"
 )
 
@@ -131,27 +132,75 @@ func lstatAt(dir int, name string, st *syscall.Stat_t) syscall.Errno {
 	return fstat(fd, st)
 }
 
+// statAt is lstatAt by one call, or ENOSYS.
+func statAt(dir int, name string, st *syscall.Stat_t) syscall.Errno {
+	if sysNewfstatat == 0 {
+		return syscall.ENOSYS
+	}
+	const nofollow = 0x100 // AT_SYMLINK_NOFOLLOW
+	p := unsafe.Pointer(cstring(name))
+	for {
+		_, _, e := syscall.Syscall6(sysNewfstatat, uintptr(dir), uintptr(p), uintptr(unsafe.Pointer(st)), nofollow, 0, 0)
+		if e != syscall.EINTR {
+			return e
+		}
+	}
+}
+
 func readlinkat(dir int, name string, buf []byte) (int, syscall.Errno) {
-	n, _, e := syscall.Syscall6(syscall.SYS_READLINKAT, uintptr(dir), uintptr(unsafe.Pointer(cstring(name))),
-		uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)), 0, 0)
-	return int(n), e
+	p := unsafe.Pointer(cstring(name))
+	for {
+		n, _, e := syscall.Syscall6(syscall.SYS_READLINKAT, uintptr(dir), uintptr(p), uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)), 0, 0)
+		if e != syscall.EINTR {
+			return int(n), e
+		}
+	}
+}
+
+func mkdirat(dir int, name string, mode uint32) syscall.Errno {
+	for {
+		if e := rawErrno(syscall.Mkdirat(dir, name, mode)); e != syscall.EINTR {
+			return e
+		}
+	}
 }
 
 func unlinkat(dir int, name string, flags int) syscall.Errno {
-	_, _, e := syscall.Syscall(syscall.SYS_UNLINKAT, uintptr(dir), uintptr(unsafe.Pointer(cstring(name))), uintptr(flags))
-	return e
+	p := unsafe.Pointer(cstring(name))
+	for {
+		_, _, e := syscall.Syscall(syscall.SYS_UNLINKAT, uintptr(dir), uintptr(p), uintptr(flags))
+		if e != syscall.EINTR {
+			return e
+		}
+	}
+}
+
+func renameat(dir int, name string, dir2 int, name2 string) syscall.Errno {
+	for {
+		if e := rawErrno(syscall.Renameat(dir, name, dir2, name2)); e != syscall.EINTR {
+			return e
+		}
+	}
 }
 
 func linkat(dir int, name string, dir2 int, name2 string) syscall.Errno {
-	_, _, e := syscall.Syscall6(syscall.SYS_LINKAT, uintptr(dir), uintptr(unsafe.Pointer(cstring(name))),
-		uintptr(dir2), uintptr(unsafe.Pointer(cstring(name2))), 0, 0)
-	return e
+	p, p2 := unsafe.Pointer(cstring(name)), unsafe.Pointer(cstring(name2))
+	for {
+		_, _, e := syscall.Syscall6(syscall.SYS_LINKAT, uintptr(dir), uintptr(p), uintptr(dir2), uintptr(p2), 0, 0)
+		if e != syscall.EINTR {
+			return e
+		}
+	}
 }
 
 func symlinkat(target string, dir int, name string) syscall.Errno {
-	_, _, e := syscall.Syscall(syscall.SYS_SYMLINKAT, uintptr(unsafe.Pointer(cstring(target))),
-		uintptr(dir), uintptr(unsafe.Pointer(cstring(name))))
-	return e
+	p, p2 := unsafe.Pointer(cstring(target)), unsafe.Pointer(cstring(name))
+	for {
+		_, _, e := syscall.Syscall(syscall.SYS_SYMLINKAT, uintptr(p), uintptr(dir), uintptr(p2))
+		if e != syscall.EINTR {
+			return e
+		}
+	}
 }
 
 // setTimes sets the times of what fd denotes, be it opened with O_PATH or not.
@@ -164,12 +213,15 @@ func setTimes(fd int, ts *[2]syscall.Timespec) syscall.Errno {
 	}
 	// Kernels before 5.8 know no empty path here. The link in /proc leads to
 	// the open file itself, not along a path.
-	p := cstring("/proc/self/fd/" + strconv.Itoa(fd))
+	p := cstring(procFd(fd))
 	const cwd = ^uintptr(99) // AT_FDCWD, not used with an absolute path
 	_, _, e = syscall.Syscall6(syscall.SYS_UTIMENSAT, cwd, uintptr(unsafe.Pointer(p)),
 		uintptr(unsafe.Pointer(ts)), 0, 0, 0)
 	return e
 }
+
+// procFd names the open file behind fd.
+func procFd(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
 
 // ppoll waits until a descriptor is ready or d nanoseconds have passed;
 // negative means without end. EINTR is the caller's to handle.
@@ -190,20 +242,24 @@ func ppoll(fds []pollFd, d int64) (int, syscall.Errno) {
 // ready reports whether fd would not block for events now.
 func ready(fd int, events int16) bool {
 	p := [1]pollFd{{fd: int32(fd), events: events}}
-	for {
-		n, e := ppoll(p[:], 0)
-		if e != syscall.EINTR {
-			return e != 0 || n > 0
-		}
-	}
+	n, e := ppollFully(p[:], 0)
+	return e != 0 || n > 0
 }
 
-// waitReady blocks until fd is ready for events.
-func waitReady(fd int, events int16) {
-	p := [1]pollFd{{fd: int32(fd), events: events}}
+// ppollFully is ppoll that goes on when a signal cuts it short.
+func ppollFully(fds []pollFd, d int64) (int, syscall.Errno) {
+	n, e := ppoll(fds, d)
+	if e != syscall.EINTR {
+		return n, e
+	}
+	start := time.Now()
 	for {
-		if _, e := ppoll(p[:], -1); e != syscall.EINTR {
-			return
+		left := d
+		if d > 0 {
+			left = max(0, d-int64(time.Since(start)))
+		}
+		if n, e = ppoll(fds, left); e != syscall.EINTR {
+			return n, e
 		}
 	}
 }
@@ -236,6 +292,11 @@ func socketType(fd int) fileType {
 	return typeSocketDgram
 }
 
+func isStream(fd int) bool {
+	n, err := syscall.GetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_TYPE)
+	return err == nil && n == syscall.SOCK_STREAM
+}
+
 // typeOf gives the file type of a mode. A pipe has none in preview 1.
 func typeOf(mode uint32) fileType {
 	switch mode & syscall.S_IFMT {
@@ -266,8 +327,9 @@ func setStatusFlags(fd int, clear, set uintptr) syscall.Errno {
 }
 
 // vectored makes one readv-like call (number trap) over bufs, with the offset
-// pos for the positional ones. It keeps no pointer to the buffers.
-func (c *Context) vectored(trap uintptr, fd int, bufs [][]byte, pos int64) (int, syscall.Errno) {
+// pos for the positional ones, and the flags for those that have flags. It keeps
+// no pointer to the buffers.
+func (c *Context) vectored(trap uintptr, fd int, bufs [][]byte, pos int64, flags uintptr) (int, syscall.Errno) {
 	c.iov = c.iov[:0]
 	for _, b := range bufs {
 		v := syscall.Iovec{Base: &b[0]}
@@ -277,7 +339,7 @@ func (c *Context) vectored(trap uintptr, fd int, bufs [][]byte, pos int64) (int,
 	defer clear(c.iov)
 	for {
 		n, _, e := syscall.Syscall6(trap, uintptr(fd), uintptr(unsafe.Pointer(&c.iov[0])),
-			uintptr(len(c.iov)), uintptr(pos), 0, 0)
+			uintptr(len(c.iov)), uintptr(pos), 0, flags)
 		if e != syscall.EINTR {
 			return int(n), e
 		}

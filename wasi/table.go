@@ -16,8 +16,8 @@ type Func struct {
 	Params, Results string
 	// Call runs the function. mem is the whole linear memory at this moment;
 	// params has one word per parameter, of which an i32 uses the low half.
-	// It returns the errno. The error is nil, or an [*ExitError] when the
-	// guest is to end: unwind it and run no more of it.
+	// It returns the errno. The error is nil, or an [*ExitError] or
+	// [ErrInterrupted] when the guest is to end: unwind it and run no more of it.
 	Call func(c *Context, mem []byte, params []uint64) (uint32, error)
 }
 
@@ -103,9 +103,9 @@ func (r *row) call(c *Context, mem []byte, params []uint64) (uint32, error) {
 		return uint32(ErrnoInval), nil
 	}
 	errno := r.fn(c, memory(mem), params)
-	if c.exit != nil {
-		err := c.exit
-		c.exit = nil
+	if c.err != nil {
+		err := c.err
+		c.err = nil
 		return uint32(errno), err
 	}
 	return uint32(errno), nil
