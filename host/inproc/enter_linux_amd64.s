@@ -5,17 +5,30 @@
 // R11 is the last byte of the native stack (sp | mask) wherever CTX is used.
 #define CTX(off) (off+1-nativeContext__size)(R11)
 
-// func enter(cc *Caller, last uintptr) (reason uint64)
+// func enter(cc *Caller, last uintptr, f *Func, args *uint64) (reason uint64)
+//
+// If f is nil, everything is in the context; otherwise the arguments of f, whose type is
+// plain, are at args.
 //
 // enter does not write SP, so Go's unwinder can pass it while dispatch runs.
 // Host calls are dispatched by a call from here, and native code is resumed by a jump,
 // so that the processor's return stack stays balanced: the RET of
 // switchResume matches the native call of the stub.
-TEXT ·enter(SB), 0, $16-24
+TEXT ·enter(SB), 0, $16-40
 	NO_LOCAL_POINTERS
 	MOVQ last+8(FP), R11
+	MOVQ f+16(FP), R12
+	TESTQ R12, R12
+	JNE  plain
 	CALL ·switchEnter(SB)
+	JMP  left
 
+plain:
+	MOVQ cc+0(FP), AX
+	MOVQ args+24(FP), R13
+	CALL ·switchEnterPlain(SB)
+
+left:
 	// Every exit from native code arrives here (goPC), with SP and BP restored.
 	MOVQ last+8(FP), R11
 	MOVQ CTX(nativeContext_reason), AX
@@ -43,7 +56,7 @@ other:
 	JMP  ·switchBack(SB)
 
 done:
-	MOVQ AX, reason+16(FP)
+	MOVQ AX, reason+32(FP)
 	RET
 
 // func switchEnter()
@@ -111,6 +124,51 @@ stored:
 	MOVQ CTX(nativeContext_goSP), AX
 
 	// The return address was overwritten if there were host calls.
+	LEAQ -8(AX), SP
+	MOVQ CX, 0(SP)
+	RET
+
+// func switchEnterPlain()
+//
+// In: R11, AX the Caller, R12 the Func, R13 its arguments. switchEnter for a function of
+// plain type, whose arguments are words and at most four.
+TEXT ·switchEnterPlain(SB), NOSPLIT|NOFRAME, $0-0
+	MOVQ 0(SP), BX
+	MOVQ BX, CTX(nativeContext_goPC)
+	LEAQ 8(SP), BX
+	MOVQ BX, CTX(nativeContext_goSP)
+	MOVQ BP, CTX(nativeContext_goBP)
+	MOVQ Caller_start(AX), SP
+	XORL BP, BP
+	MOVQ Func_typ(R12), R9
+	MOVQ Func_code(R12), R11
+	MOVQ funcType_plainArgs(R9), R10
+	TESTQ R10, R10
+	JEQ  call
+	MOVQ 0(R13), DI
+	ANDQ funcType_masks+0(R9), DI
+	CMPQ R10, $2
+	JCS  call
+	MOVQ 8(R13), SI
+	ANDQ funcType_masks+8(R9), SI
+	CMPQ R10, $3
+	JCS  call
+	MOVQ 16(R13), DX
+	ANDQ funcType_masks+16(R9), DX
+	CMPQ R10, $4
+	JCS  call
+	MOVQ 24(R13), CX
+	ANDQ funcType_masks+24(R9), CX
+
+call:
+	CALL R11
+	MOVQ SP, R11
+	ORQ  $const_stackMask, R11
+	MOVQ AX, CTX(nativeContext_ints+0)
+	MOVQ $const_exitReturn, CTX(nativeContext_reason)
+	MOVQ CTX(nativeContext_goBP), BP
+	MOVQ CTX(nativeContext_goPC), CX
+	MOVQ CTX(nativeContext_goSP), AX
 	LEAQ -8(AX), SP
 	MOVQ CX, 0(SP)
 	RET

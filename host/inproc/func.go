@@ -133,10 +133,9 @@ func (s *Store) end(c *Caller) {
 }
 
 // endGranted is end for an activation that CallContext began by a grant.
-func (s *Store) endGranted(x *grant) {
+func (s *Store) endGranted(c *Caller, x *grant) {
 	s.depth = 0
 	s.scratchTop = 0
-	c := s.activations[0]
 	if c.ctx != nil {
 		c.ctx = nil
 	}
@@ -144,6 +143,18 @@ func (s *Store) endGranted(x *grant) {
 		s.endRefs(c)
 	}
 	s.leaveGranted(x)
+}
+
+// unwind is deferred around host functions. If one ends by a panic or runtime.Goexit, and the
+// activation began by a grant, CallContext will not end it. Others end theirs themselves.
+func (c *Caller) unwind(returned *bool) {
+	if *returned {
+		return
+	}
+	s := c.store
+	if x := s.held(); x != nil && c == s.activations[0] {
+		s.endGranted(c, x)
+	}
 }
 
 // Call is CallContext without a context: nothing ends the call but the code itself.
@@ -158,7 +169,7 @@ func (f *Func) Call(args, results []uint64) error { return f.CallContext(nil, ar
 // ErrBusy or ErrClosed.
 func (f *Func) CallContext(ctx context.Context, args, results []uint64) error {
 	t, s := f.typ, f.store
-	if len(args) != len(t.args) || len(results) != len(t.results) || f.host != nil ||
+	if !t.plain || len(args) != len(t.args) || len(results) != len(t.results) || f.host != nil ||
 		ctx != nil && ctx.Done() != nil {
 		return f.callRare(ctx, args, results)
 	}
@@ -166,8 +177,9 @@ func (f *Func) CallContext(ctx context.Context, args, results []uint64) error {
 	if x == nil {
 		return f.callRare(ctx, args, results)
 	}
-	// The frequent case: the outermost call, of compiled code, by a context without an end,
-	// from the goroutine that called last.
+	// The frequent case: the outermost call, of a compiled function of plain type, by a context
+	// without an end, from the goroutine that called last. A host function that does not
+	// return normally ends the activation in dispatch.
 	c := s.activations[0]
 	s.depth = 1
 	if len(s.refs.returned) != 0 {
@@ -176,8 +188,14 @@ func (f *Func) CallContext(ctx context.Context, args, results []uint64) error {
 	if ctx != nil {
 		c.ctx = ctx
 	}
-	defer s.endGranted(x)
-	return f.invoke(c, args, results)
+	var err error
+	if reason := enter(c, s.stack+stackMask, f, unsafe.SliceData(args)); reason != exitReturn {
+		err = s.failed(c, reason)
+	} else if len(results) != 0 {
+		results[0] = s.ctx.ints[0] & t.results[0].mask
+	}
+	s.endGranted(c, x)
+	return err
 }
 
 // callRare is CallContext for all cases.
@@ -224,14 +242,8 @@ func (f *Func) invoke(c *Caller, args, results []uint64) error {
 	} else {
 		t.storeArgs(ctx, hidden, sp, args)
 	}
-	switch enter(c, s.stack+stackMask) {
-	case exitReturn:
-	case exitTrap:
-		return s.classify()
-	default:
-		err := c.err
-		c.err = nil
-		return err
+	if reason := enter(c, s.stack+stackMask, nil, nil); reason != exitReturn {
+		return s.failed(c, reason)
 	}
 	if t.intResult {
 		results[0] = ctx.ints[0] & t.results[0].mask
@@ -242,6 +254,16 @@ func (f *Func) invoke(c *Caller, args, results []uint64) error {
 		s.keepResults(c, t, results)
 	}
 	return nil
+}
+
+// failed gives the error of an activation whose native code did not return.
+func (s *Store) failed(c *Caller, reason uint64) error {
+	if reason == exitTrap {
+		return s.classify()
+	}
+	err := c.err
+	c.err = nil
+	return err
 }
 
 // storeArgs puts arguments where native code expects them.
@@ -307,10 +329,34 @@ func (s *Store) takeScratch(t *funcType) (args, results []uint64) {
 	}
 	b := s.scratch[top : top+np+nr : top+np+nr]
 	s.scratchTop = top + np + nr
-	if nr != 0 {
+	if nr == 1 {
+		b[np] = 0 // without a call
+	} else if nr != 0 {
 		clear(b[np:])
 	}
 	return b[:np:np], b[np:]
+}
+
+// runHost runs a host function that compiled code called.
+func (c *Caller) runHost(f *Func, args, results []uint64) (err error) {
+	returned := false
+	defer c.unwind(&returned)
+	err = f.host(c, args, results)
+	returned = true
+	return err
+}
+
+// loadArgs fetches the arguments of a host function from where native code left them.
+func (t *funcType) loadArgs(ctx *nativeContext, args []uint64) {
+	stack := ctx.sp + 8
+	for i := range t.args {
+		a := &t.args[i]
+		if a.memory {
+			args[i] = load64(stack+uintptr(a.offset)) & a.mask
+		} else {
+			args[i] = *(*uint64)(unsafe.Add(unsafe.Pointer(ctx), a.offset)) & a.mask
+		}
+	}
 }
 
 // dispatch runs the host function or helper whose stub native code called. enter
@@ -328,20 +374,18 @@ func dispatch(c *Caller) uint64 {
 	t := f.typ
 	top := s.scratchTop
 	args, results := s.takeScratch(t)
-	stack := ctx.sp + 8
-	for i := range t.args {
-		a := &t.args[i]
-		if a.memory {
-			args[i] = load64(stack+uintptr(a.offset)) & a.mask
-		} else {
-			args[i] = *(*uint64)(unsafe.Add(unsafe.Pointer(ctx), a.offset)) & a.mask
+	if t.intArgs {
+		for i := range args {
+			args[i] = ctx.ints[i&7] & t.args[i].mask
 		}
+	} else {
+		t.loadArgs(ctx, args)
 	}
 	hidden := uintptr(ctx.ints[0])
 	if t.refs {
 		s.enterHost(c, t, args, results)
 	}
-	if err := f.host(c, args, results); err != nil {
+	if err := c.runHost(f, args, results); err != nil {
 		return c.giveUp(err)
 	}
 	if s.cancelled.Load() != 0 {
@@ -350,6 +394,18 @@ func dispatch(c *Caller) uint64 {
 	if c.refs {
 		s.leaveHost(c)
 	}
+	if t.intResult {
+		ctx.ints[0] = results[0] & t.results[0].mask
+	} else {
+		t.storeResults(ctx, hidden, results)
+	}
+	s.scratchTop = top
+	ctx.pop, ctx.flags = uint64(t.argBytes), t.resumeFlags
+	return 0
+}
+
+// storeResults puts the results of a host function where native code expects them.
+func (t *funcType) storeResults(ctx *nativeContext, hidden uintptr, results []uint64) {
 	for i := range t.results {
 		a := &t.results[i]
 		v := results[i] & a.mask
@@ -359,7 +415,4 @@ func dispatch(c *Caller) uint64 {
 			*(*uint64)(unsafe.Add(unsafe.Pointer(ctx), a.offset)) = v
 		}
 	}
-	s.scratchTop = top
-	ctx.pop, ctx.flags = uint64(t.argBytes), t.resumeFlags
-	return 0
 }

@@ -32,8 +32,8 @@ type ownership struct {
 	closed atomic.Bool
 
 	mu     sync.Mutex
-	last   uintptr // the g that was the holder last
-	grants int     // that were given
+	last   uintptr  // the g that was the holder last
+	grants []*grant // all that were given
 }
 
 // maxGrants bounds the grants of a store: each may have to be revoked, which takes
@@ -73,9 +73,9 @@ func (s *Store) acquire() int {
 		return stateRefused
 	}
 	o.holder.Store(g)
-	if o.last == g && o.grant.Load() == nil && o.grants < maxGrants && process.canGrant {
-		o.grants++
-		o.grant.Store(&grant{g: g})
+	if o.last == g && o.grant.Load() == nil && len(o.grants) < maxGrants && process.canGrant {
+		o.grants = append(o.grants, &grant{g: g})
+		o.grant.Store(o.grants[len(o.grants)-1])
 	}
 	o.last = g
 	return stateTaken
@@ -113,6 +113,19 @@ func (s *Store) release() {
 	o.mu.Lock()
 	o.holder.Store(0)
 	o.mu.Unlock()
+}
+
+// held is the grant by which the calling goroutine is inside, or nil.
+func (s *Store) held() *grant {
+	o, g := &s.ownership, currentG()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, x := range o.grants {
+		if x.g == g && x.inside != 0 {
+			return x
+		}
+	}
+	return nil
 }
 
 // leaveGranted ends what enterGranted began.

@@ -252,9 +252,11 @@ func mappingLimit() uint64 {
 // The assembly.
 
 //go:noescape
-func enter(cc *Caller, last uintptr) (reason uint64)
+func enter(cc *Caller, last uintptr, f *Func, args *uint64) (reason uint64)
 
 func switchEnter()
+
+func switchEnterPlain()
 
 func exitStub()
 

@@ -23,17 +23,19 @@ func madvise(addr, size uintptr, advice int)          {}
 func memfd(size uintptr) (int, error)                 { return -1, ErrUnsupported }
 func writeAt(fd int, b []byte, offset uintptr) error  { return ErrUnsupported }
 func closeFile(fd int)                                {}
-func enter(cc *Caller, last uintptr) uint64           { return dispatch(cc) + preempted(cc) }
-func currentG() uintptr                               { return 0 }
-func enterGranted(s *Store) *grant                    { return nil }
-func announceBarriers() bool                          { return false }
-func memoryBarrier()                                  {}
-func exitStubAddress() uintptr                        { return 0 }
-func cpuid(leaf, sub uint32) (a, b, c, d uint32)      { return 0, 0, 0, 0 }
-func xgetbv() uint32                                  { return 0 }
-func (p *processState) hook() error                   { return ErrUnsupported }
-func whyNoPreemption() error                          { return ErrUnsupported }
-func mappingLimit() uint64                            { return 0 }
+func enter(cc *Caller, last uintptr, f *Func, args *uint64) uint64 {
+	return dispatch(cc) + preempted(cc)
+}
+func currentG() uintptr                          { return 0 }
+func enterGranted(s *Store) *grant               { return nil }
+func announceBarriers() bool                     { return false }
+func memoryBarrier()                             {}
+func exitStubAddress() uintptr                   { return 0 }
+func cpuid(leaf, sub uint32) (a, b, c, d uint32) { return 0, 0, 0, 0 }
+func xgetbv() uint32                             { return 0 }
+func (p *processState) hook() error              { return ErrUnsupported }
+func whyNoPreemption() error                     { return ErrUnsupported }
+func mappingLimit() uint64                       { return 0 }
 func placeFile(addr, size uintptr, prot int, shared bool, fd int, offset uintptr) error {
 	return ErrUnsupported
 }

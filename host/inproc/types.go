@@ -28,6 +28,11 @@ type funcType struct {
 	entryFlags            uint64 // of nativeContext, for entry
 	resumeFlags           uint64 // for resumption after a host call
 	unsupported           bool   // v128: no calls between host and native code; args is nil
+	// plain types have at most four arguments and one result, integers all: CallContext has a
+	// short way for them. plainArgs is the number of arguments, masks are theirs.
+	plain     bool
+	plainArgs uint64
+	masks     [4]uint64
 	// intArgs says that all arguments travel in ints, in order; intResult that the one
 	// result does.
 	intArgs, intResult bool
@@ -64,15 +69,14 @@ func (s *Store) internType(t *meta.FuncType) (*funcType, error) {
 		return nil, err
 	}
 	copy(bytesAt(record, uintptr(len(key))), key)
-	f := newFuncType(t)
-	f.findRefs(s.config.CollectAlways)
+	f := newFuncType(t, s.config.CollectAlways)
 	f.record = record
 	s.types[string(key)] = f
 	s.typeOf[record] = f
 	return f, nil
 }
 
-func newFuncType(t *meta.FuncType) *funcType {
+func newFuncType(t *meta.FuncType, collectAlways bool) *funcType {
 	f := &funcType{FuncType: *t}
 	kinds := func(ts []meta.ValType) (out []abi.ArgKind, floats bool) {
 		for _, v := range ts {
@@ -99,24 +103,36 @@ func newFuncType(t *meta.FuncType) *funcType {
 	f.results = locate(sig.Results, t.Results, abi.X64.IntResults)
 	f.argBytes = uintptr(sig.ArgBytes(&abi.X64))
 	f.hiddenBytes = alignUp(uintptr(sig.ResultWords)*8, 16)
-	f.intArgs = len(params) <= len(nativeContext{}.ints) && !floatArgs && f.argBytes == 0 && f.hiddenBytes == 0
-	f.intResult = len(results) == 1 && !floatResults
-	if len(params) > 4 || f.hiddenBytes != 0 {
+	f.findRefs(collectAlways)
+	f.findShortcuts(floatArgs, floatResults)
+	return f
+}
+
+// findShortcuts sets what tells cheaper ways to pass arguments and results.
+func (f *funcType) findShortcuts(floatArgs, floatResults bool) {
+	np, nr := len(f.args), len(f.results)
+	f.intArgs = np <= len(nativeContext{}.ints) && !floatArgs && f.argBytes == 0 && f.hiddenBytes == 0
+	f.intResult = nr == 1 && !floatResults
+	f.plain = f.intArgs && np <= len(f.masks) && (nr == 0 || f.intResult) && len(f.refResults) == 0
+	if f.plain {
+		f.plainArgs = uint64(np)
+		for i := range f.args {
+			f.masks[i] = f.args[i].mask
+		}
+	}
+	if np > 4 || f.hiddenBytes != 0 {
 		f.entryFlags |= flagManyArgs
 	}
-	if len(results) > 1 {
+	if nr > 1 {
 		f.entryFlags |= flagManyResults
 	}
 	if floatResults {
 		f.entryFlags |= flagFloatReturn
+		f.resumeFlags |= flagFloatResults
 	}
 	if floatArgs {
 		f.entryFlags |= flagFloatArgs
 	}
-	if floatResults {
-		f.resumeFlags |= flagFloatResults
-	}
-	return f
 }
 
 // locate translates locations of the convention to offsets in nativeContext.
