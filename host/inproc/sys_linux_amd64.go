@@ -201,6 +201,7 @@ func hookPreemption(sig int) error {
 		if old, err = getAction(sig); err != nil {
 			return err
 		}
+		defer interruptThreads()
 	}
 	if old.handler <= handlerIgnore || old.flags&handlerFlags != handlerFlags {
 		return nil // Go does not handle it now
@@ -212,6 +213,22 @@ func hookPreemption(sig int) error {
 	}
 	old.handler = ours
 	return setAction(sig, old)
+}
+
+// interruptThreads sends SIGURG to each thread of the process. The scheduler does not send
+// a thread a second one before it has seen the first arrive: what was lost while the
+// signal was ignored would keep a thread from ever being preempted again.
+func interruptThreads() {
+	pid := os.Getpid()
+	tasks, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		return
+	}
+	for _, t := range tasks {
+		if tid, err := strconv.Atoi(t.Name()); err == nil {
+			syscall.RawSyscall(syscall.SYS_TGKILL, uintptr(pid), uintptr(tid), sigURG)
+		}
+	}
 }
 
 // whyNoPreemption says what keeps preemption from working, or nil.
