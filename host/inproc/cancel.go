@@ -70,19 +70,22 @@ func (s *Store) isCancelFault(address uintptr) bool {
 	return i != nil && address-i.base < alignUp(i.module.length[Text], pageSize)
 }
 
-// cancelError is the error of the outermost call whose context has ended; nil if there
-// is none. inCode says that the context holds where compiled code was.
+// cancelError is the error of the outermost call whose context has ended. inCode says that the context holds where compiled code was.
 func (s *Store) cancelError(inCode bool) error {
 	for _, c := range s.activations[:s.depth] {
 		x := c.cancel
 		if x == nil || x.ctx.Err() == nil {
 			continue
 		}
-		e := &CancelError{Cause: context.Cause(x.ctx)}
+		e := cancelErrorOf(x.ctx)
 		if inCode {
 			e.Backtrace = s.faultBacktrace()
 		}
 		return e
 	}
-	return nil
+	return ErrCancelled // not reached: what has fired is active
+}
+
+func cancelErrorOf(ctx context.Context) *CancelError {
+	return &CancelError{Cause: context.Cause(ctx), Err: ctx.Err()}
 }

@@ -276,9 +276,9 @@ TEXT ·switchBack(SB), NOSPLIT|NOFRAME, $0-0
 
 // func enterGranted(s *Store) *grant
 //
-// The store's grant if it is the calling goroutine's and nobody is inside; then inside is set.
-// If it is the goroutine's, depth belongs to it. The test of the grant must follow the store to
-// inside: see ownership.
+// The store's grant if it is the calling goroutine's and nobody is inside; then inside is
+// set, and the caller must test that the grant still is the store's: see ownership. If it
+// is the goroutine's, depth belongs to it.
 TEXT ·enterGranted(SB), NOSPLIT, $0-16
 	MOVQ s+0(FP), DI
 	MOVQ TLS, CX
@@ -292,17 +292,11 @@ TEXT ·enterGranted(SB), NOSPLIT, $0-16
 	CMPQ Store_depth(DI), $0
 	JNE  done
 	MOVQ $1, grant_inside(SI)
-	CMPQ (Store_ownership+ownership_grant)(DI), SI
-	JNE  revoked
 	MOVQ SI, AX
 
 done:
 	MOVQ AX, ret+8(FP)
 	RET
-
-revoked:
-	MOVQ $0, grant_inside(SI)
-	JMP  done
 
 // func currentG() uintptr
 TEXT ·currentG(SB), NOSPLIT, $0-8

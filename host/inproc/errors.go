@@ -102,6 +102,8 @@ type CancelError struct {
 	// Cause is that of the context: context.Canceled, context.DeadlineExceeded, or what
 	// the program gave.
 	Cause error
+	// Err is the context's error: context.Canceled or context.DeadlineExceeded.
+	Err error
 	// Backtrace is the innermost frames of compiled code, up to 64, if any ran.
 	Backtrace []Frame
 }
@@ -111,8 +113,8 @@ func (e *CancelError) Error() string { return "waot: cancelled: " + e.Cause.Erro
 // Is reports whether target is ErrCancelled.
 func (e *CancelError) Is(target error) bool { return target == ErrCancelled }
 
-// Unwrap gives the cause.
-func (e *CancelError) Unwrap() error { return e.Cause }
+// Unwrap gives the cause and the context's error.
+func (e *CancelError) Unwrap() []error { return []error{e.Cause, e.Err} }
 
 // Frame is one activation of a compiled function.
 type Frame struct {

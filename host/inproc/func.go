@@ -174,7 +174,7 @@ func (f *Func) CallContext(ctx context.Context, args, results []uint64) error {
 		return f.callRare(ctx, args, results)
 	}
 	x := enterGranted(s)
-	if x == nil {
+	if x == nil || !s.stillGranted(x) {
 		return f.callRare(ctx, args, results)
 	}
 	// The frequent case: the outermost call, of a compiled function of plain type, by a context
@@ -208,7 +208,7 @@ func (f *Func) callRare(ctx context.Context, args, results []uint64) error {
 		return ErrV128
 	}
 	if ctx != nil && ctx.Err() != nil {
-		return &CancelError{Cause: context.Cause(ctx)}
+		return cancelErrorOf(ctx)
 	}
 	c, err := f.store.begin(f.host == nil)
 	if err != nil {
@@ -388,7 +388,7 @@ func dispatch(c *Caller) uint64 {
 	if err := c.runHost(f, args, results); err != nil {
 		return c.giveUp(err)
 	}
-	if s.cancelled.Load() != 0 {
+	if s.cancelled.Load() != 0 || c.cancel != nil && c.cancel.ctx.Err() != nil {
 		return c.giveUp(s.cancelError(false))
 	}
 	if c.refs {

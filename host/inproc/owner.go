@@ -19,8 +19,8 @@ import (
 // membarrier makes every thread of the process execute a memory barrier. If the revoker then
 // sees inside 0, the owner's next store to it comes after that barrier, hence its next load of the
 // store's grant, too, and it goes the regular way. If it sees 1, the owner is inside or
-// is about to find out; its holding is made a regular one, and it learns that when it
-// goes out. (Asymmetric Dekker synchronisation; membarrier(2), "private expedited".)
+// is about to find out; its holding is made a regular one, and it gives that up when it
+// goes out, or turns back. (Asymmetric Dekker synchronisation; membarrier(2), "private expedited".)
 //
 // Invariant: the goroutine of the store's grant is the holder, or nobody is.
 type ownership struct {
@@ -126,6 +126,17 @@ func (s *Store) held() *grant {
 		}
 	}
 	return nil
+}
+
+// stillGranted is the test that must follow enterGranted. If the grant has been revoked, it undoes
+// what that did; the revoker may have made it a regular holding already.
+func (s *Store) stillGranted(x *grant) bool {
+	if s.grant.Load() == x {
+		return true
+	}
+	x.inside = 0
+	s.leaveRevoked(x)
+	return false
 }
 
 // leaveGranted ends what enterGranted began.

@@ -66,7 +66,7 @@ func callError(ctx context.Context, c *host.Caller, err error) error {
 	case errors.As(err, &exit):
 		return &ExitError{exit.Code}
 	case errors.Is(err, wasi.ErrInterrupted):
-		return &host.CancelError{Cause: context.Cause(ctx), Backtrace: c.Backtrace()}
+		return &host.CancelError{Cause: context.Cause(ctx), Err: ctx.Err(), Backtrace: c.Backtrace()}
 	}
 	return err
 }

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/waot-project/waot/host/stress/guest"
+)
+
+// readResident is the process's memory in KiB, by kind, after a collection of garbage.
+func readResident() (map[string]float64, error) {
+	debug.FreeOSMemory()
+	b, err := os.ReadFile("/proc/self/smaps_rollup")
+	if err != nil {
+		return nil, err
+	}
+	r := map[string]float64{}
+	for line := range strings.Lines(string(b)) {
+		f := strings.Fields(line)
+		if len(f) == 3 && (f[0] == "Rss:" || f[0] == "Pss:") {
+			v, err := strconv.ParseFloat(f[1], 64)
+			if err != nil {
+				return nil, err
+			}
+			r[strings.TrimSuffix(f[0], ":")] = v
+		}
+	}
+	return r, nil
+}
+
+// delays measures how long a process waits for endless loops, and these for the end of their
+// context, and prints tables. wazero's loops check for the end of the context, without which
+// the process would wait for ever.
+func delays(rounds int, match *regexp.Regexp) error {
+	if !match.MatchString("delays") {
+		return nil
+	}
+	g, err := newWaotGuest(guest.Costs())
+	if err != nil {
+		return err
+	}
+	defer g.store.Close()
+	spin, err := g.inst.Func("spin")
+	if err != nil {
+		return err
+	}
+	native := func(ctx context.Context) { spin.CallRaw(ctx, nil) }
+	// The end of a context closes wazero's module.
+	wazeroSpin := func(ctx context.Context) {
+		z, err := newWazeroGuest(guest.Costs(), true)
+		if err != nil {
+			panic(err) // it has worked before
+		}
+		z.mod.ExportedFunction("spin").CallWithStack(ctx, nil)
+		z.rt.Close(context.Background())
+	}
+	fmt.Println("Delays while one goroutine is in an endless loop, median and maximum:\n\n" +
+		"| what waits | GOMAXPROCS | Go | waot | waot / Go | wazero |\n|---|---|---|---|---|---|")
+	for procs := 1; procs <= 2; procs++ {
+		old := runtime.GOMAXPROCS(procs)
+		n := 2 * rounds // with one processor each takes long
+		if procs > 1 {
+			n *= 4
+		}
+		d := guest.CompareDelays(n, rounds, guest.GoLoop, native, wazeroSpin)
+		runtime.GOMAXPROCS(old)
+		for _, what := range []struct {
+			name string
+			of   func(*guest.Delays) guest.Sample
+		}{{"runtime.GC", func(d *guest.Delays) guest.Sample { return d.Collection }},
+			{"a stop of the world", func(d *guest.Delays) guest.Sample { return d.Stop }},
+			{"a timer", func(d *guest.Delays) guest.Sample { return d.Timer }}} {
+			goLoop, native, other := what.of(&d[0]), what.of(&d[1]), what.of(&d[2])
+			fmt.Printf("| %s | %d | %s | %s | %.2f | %s |\n", what.name, procs, both(goLoop), both(native),
+				float64(native.At(0.5))/float64(goLoop.At(0.5)), both(other))
+		}
+	}
+	fmt.Println("\nFrom the end of a context to the return of the call, of 200 calls:\n\n" +
+		"| | GOMAXPROCS | median | 95th percentile | maximum |\n|---|---|---|---|---|")
+	for procs := 1; procs <= 2; procs++ {
+		old := runtime.GOMAXPROCS(procs)
+		for _, s := range []struct {
+			name string
+			s    guest.Sample
+		}{{"waot, cancel", guest.MeasureCancel(200, native)}, {"waot, deadline", guest.MeasureDeadline(200, native)},
+			{"wazero, cancel", wazeroCancels(200)}} {
+			fmt.Printf("| %s | %d | %v | %v | %v |\n", s.name, procs, short(s.s.At(0.5)), short(s.s.At(0.95)), short(s.s.At(1)))
+		}
+		runtime.GOMAXPROCS(old)
+	}
+	fmt.Println()
+	return nil
+}
+
+// wazeroCancels measures cancellations with a new instance for each.
+func wazeroCancels(n int) guest.Sample {
+	return guest.MeasureCancelled(n, func() (call func(context.Context), done func()) {
+		z, err := newWazeroGuest(guest.Costs(), true)
+		if err != nil {
+			panic(err) // it has worked before
+		}
+		f := z.mod.ExportedFunction("spin")
+		return func(ctx context.Context) { f.CallWithStack(ctx, nil) }, func() { z.rt.Close(context.Background()) }
+	})
+}
+
+func both(s guest.Sample) string { return fmt.Sprintf("%v / %v", short(s.At(0.5)), short(s.At(1))) }
+
+func short(d time.Duration) time.Duration {
+	switch {
+	case d > 10*time.Millisecond:
+		return d.Round(100 * time.Microsecond)
+	case d > time.Millisecond:
+		return d.Round(10 * time.Microsecond)
+	}
+	return d.Round(time.Microsecond)
+}

@@ -1,0 +1,11 @@
+// Package stress has only tests: of host/inproc under everything a Go process does
+// to its threads at the same time. It has collections of garbage, profiles, signals, processes
+// started, goroutine stacks that move, panics, cancellations.
+//
+// Place in the pipeline: beside it; it compiles the modules of host/stress/guest and runs them.
+// TestStress runs for as long as the environment variable WAOT_STRESS says, such as
+// "30m"; the other tests measure delays and print them.
+//
+// Input: nothing but the modules.
+// Output: failures, and counts of what was done.
+package stress

@@ -1,0 +1,48 @@
+package guest
+
+// Costs is the module of most measurements. It imports, from env, raw and module, (i64 i64) -> (i64),
+// typed, of the same type, and mixed, (i32 i64 f64) -> (i64). The functions named after them
+// call them as often as their argument says.
+func Costs() []byte {
+	var m Module
+	m.Import("env", "raw", "ll:l")
+	m.Import("env", "module", "ll:l")
+	m.Import("env", "typed", "ll:l")
+	m.Import("env", "mixed", "ild:l")
+	m.Memory(1, 1)
+	m.Func("add", "ll:l", "", "local.get 0 local.get 1 i64.add")
+	for _, name := range []string{"raw", "module", "typed"} {
+		m.Func("call"+name, "l:l", "l", countdown("local.get 1 local.get 0 call "+name+" local.set 1")+"local.get 1")
+	}
+	m.Func("callmixed", "l:l", "l", countdown("i32.const 7 local.get 0 f64.const 1.5 call mixed local.set 1")+"local.get 1")
+	m.Func("sum", "l:l", "l", countdown("local.get 1 local.get 0 i64.add i64.const 7 i64.rotl local.set 1")+"local.get 1")
+	m.Func("spin", ":", "", "loop br 0 end")
+	return m.Bytes()
+}
+
+// Small is a module with little in it: a function, a page of memory, a global.
+func Small() []byte {
+	var m Module
+	m.Memory(1, 16)
+	m.Global(5)
+	m.Data(8, []byte("some data"))
+	m.Func("add", "ll:l", "", "local.get 0 local.get 1 i64.add")
+	return m.Bytes()
+}
+
+// System is a module that calls WASI: clock, args and write as often as their argument
+// says.
+func System() []byte {
+	var m Module
+	const wasi = "wasi_snapshot_preview1"
+	m.Import(wasi, "clock_time_get", "ili:i")
+	m.Import(wasi, "args_sizes_get", "ii:i")
+	m.Import(wasi, "fd_write", "iiii:i")
+	m.Memory(1, 16)
+	m.Data(0, []byte{16, 0, 0, 0, 8, 0, 0, 0}) // an iovec of the 8 bytes at 16
+	result := " i64.extend_i32_u local.get 1 i64.or local.set 1"
+	m.Func("clock", "l:l", "l", countdown("i32.const 1 i64.const 0 i32.const 64 call clock_time_get"+result)+"local.get 1")
+	m.Func("args", "l:l", "l", countdown("i32.const 64 i32.const 68 call args_sizes_get"+result)+"local.get 1")
+	m.Func("write", "l:l", "l", countdown("i32.const 1 i32.const 0 i32.const 1 i32.const 64 call fd_write"+result)+"local.get 1")
+	return m.Bytes()
+}
