@@ -39,8 +39,7 @@ func (c *Caller) Memory() *Memory {
 	if i == nil {
 		return nil
 	}
-	m, _ := i.Memory("memory")
-	return (*Memory)(m)
+	return (*Memory)(i.MainMemory())
 }
 
 // Backtrace is the frames of compiled code below the function, innermost first, at most 64.

@@ -61,7 +61,12 @@ func (c *Caller) Instance() *Instance {
 	if !c.native {
 		return nil
 	}
-	return c.store.instanceAt(uintptr(load64(c.exitState().sp)))
+	s := c.store
+	sp := c.exit.sp
+	if s.activations[s.depth-1] == c {
+		sp = s.ctx.sp
+	}
+	return s.instanceAt(uintptr(load64(sp)))
 }
 
 // exitState is where the activation left native code last.

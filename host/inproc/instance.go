@@ -27,11 +27,14 @@ type Instance struct {
 	base   uintptr // of the text
 	data   uintptr // of the instance data
 
-	funcs    []*Func // by index; defined ones are made when asked for
+	types    []*funcType // by index; made when asked for
+	funcs    []*Func     // by index; defined ones are made when asked for
 	tables   []*Table
 	memories []*Memory
 	globals  []*Global
 	closed   bool
+	// memory is the one exported as "memory", or nil.
+	memory *Memory
 }
 
 // Instantiate makes an instance: it checks and fills the imports, makes memories,
@@ -51,7 +54,7 @@ func (s *Store) InstantiateContext(ctx context.Context, m *Module, imports Resol
 		return nil, err
 	}
 	defer done()
-	i := &Instance{store: s, module: m}
+	i := &Instance{store: s, module: m, types: make([]*funcType, len(m.meta.Types))}
 	if err := i.resolve(imports); err != nil {
 		return nil, err
 	}
@@ -67,6 +70,7 @@ func (s *Store) InstantiateContext(ctx context.Context, m *Module, imports Resol
 	if err := i.fill(); err != nil {
 		return nil, err
 	}
+	i.memory, _ = i.Memory("memory")
 	init, err := i.function(uint32(len(m.meta.Funcs) - 1))
 	if err != nil {
 		return nil, err
@@ -178,7 +182,7 @@ func (i *Instance) fill() error {
 		store64(i.data+uintptr(m.Helpers)+8*uintptr(h), uint64(code))
 	}
 	for n, t := range m.SlotTypes {
-		typ, err := i.store.internType(&m.Types[t])
+		typ, err := i.funcType(t)
 		if err != nil {
 			return err
 		}
@@ -202,7 +206,7 @@ func (i *Instance) fill() error {
 			store64(i.data+uintptr(f.Slot), uint64(i.funcs[n].code))
 			store64(i.data+uintptr(f.Slot)+8, uint64(i.funcs[n].desc))
 		case f.HasDesc:
-			typ, err := i.store.internType(&m.Types[f.Type])
+			typ, err := i.funcType(f.Type)
 			if err != nil {
 				return err
 			}
@@ -227,7 +231,7 @@ func (i *Instance) relocate() error {
 			}
 			target = code
 		case TargetType:
-			typ, err := i.store.internType(&i.module.meta.Types[r.Index])
+			typ, err := i.funcType(r.Index)
 			if err != nil {
 				return err
 			}
@@ -253,6 +257,16 @@ func (i *Instance) helper(h abi.Helper) (uintptr, error) {
 	return process.helpers[h], nil
 }
 
+// funcType is the store's type for type n of the module.
+func (i *Instance) funcType(n uint32) (*funcType, error) {
+	if t := i.types[n]; t != nil {
+		return t, nil
+	}
+	t, err := i.store.internType(&i.module.meta.Types[n])
+	i.types[n] = t
+	return t, err
+}
+
 func writeDescriptor(at, code uintptr, t *funcType) {
 	store64(at+descCode, uint64(code))
 	store64(at+descType, uint64(t.record))
@@ -264,7 +278,7 @@ func (i *Instance) function(n uint32) (*Func, error) {
 		return f, nil
 	}
 	d := &i.module.meta.Funcs[n]
-	typ, err := i.store.internType(&i.module.meta.Types[d.Type])
+	typ, err := i.funcType(d.Type)
 	if err != nil {
 		return nil, err
 	}
@@ -326,6 +340,10 @@ func (i *Instance) Func(name string) (*Func, error) { return lookUp[*Func](i, na
 
 // Memory is like Func for a memory.
 func (i *Instance) Memory(name string) (*Memory, error) { return lookUp[*Memory](i, name) }
+
+// MainMemory is the memory exported as "memory", as languages have it, or nil. It can be
+// had from a closed instance, too, and faster than by name.
+func (i *Instance) MainMemory() *Memory { return i.memory }
 
 // Table is like Func for a table.
 func (i *Instance) Table(name string) (*Table, error) { return lookUp[*Table](i, name) }
