@@ -189,7 +189,7 @@ func (e *waotEngine) run(arg string) (d time.Duration, out string, err error) {
 	var stdout bytes.Buffer
 	var begin time.Time
 	err = quiet(func() error {
-		status, err := wasirun.Run(e.img, wasirun.Config{
+		status, err := wasirun.Run(nil, e.img, wasirun.Config{
 			Args: []string{"kernels", arg}, Stdout: &stdout, Stderr: os.Stderr,
 		}, host.Imports{"bench": {
 			"start": func() { begin = time.Now() },

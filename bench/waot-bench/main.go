@@ -132,7 +132,7 @@ func runFile(r *result, file, dir string) error {
 	debug.SetGCPercent(-1)
 	var cpu int64
 	var start time.Time
-	status, err := wasirun.Run(img, wasirun.Config{
+	status, err := wasirun.Run(nil, img, wasirun.Config{
 		Args: []string{"benchmark.wasm"}, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Dirs: []wasirun.Dir{{Host: dir, Guest: dir}},
 	}, host.Imports{"bench": {

@@ -313,7 +313,7 @@ func runNative(img *inproc.Image, cfg wasirun.Config, calls []call, memory strin
 	var stdout, stderr bytes.Buffer
 	o := &outcome{Engine: "waot"}
 	defer func() { o.Stdout, o.Stderr = hashOf(stdout.Bytes()), hashOf(stderr.Bytes()) }()
-	p, err := wasirun.New(img, fixed(cfg, &stdout, &stderr))
+	p, err := wasirun.New(nil, img, fixed(cfg, &stdout, &stderr))
 	var trap *inproc.Trap
 	var exit *wasirun.ExitError
 	switch {
@@ -335,7 +335,7 @@ func runNative(img *inproc.Image, cfg wasirun.Config, calls []call, memory strin
 		t := f.Type()
 		results := make([]uint64, len(t.Results))
 		one := callOutcome{Call: calls[i].describe(t)}
-		err = p.Call(f, calls[i].args, results)
+		err = p.Call(nil, f, calls[i].args, results)
 		switch {
 		case errors.As(err, &trap):
 			one.Trap = trapClass(trap.Code)

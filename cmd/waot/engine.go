@@ -145,6 +145,8 @@ func hostProblem(p *problem, err error) bool {
 	var link *inproc.LinkError
 	var image *inproc.ImageError
 	var cpu *inproc.CPUError
+	var cancelled *inproc.CancelError
+	var limit *inproc.LimitError
 	var object *objfile.Error
 	var format *objfile.FormatError
 	var version *meta.VersionError
@@ -154,6 +156,10 @@ func hostProblem(p *problem, err error) bool {
 	case errors.As(err, &trap):
 		describeTrap(p, trap)
 		return true
+	case errors.As(err, &cancelled):
+		p.Kind, p.Frames = "cancelled", framesOf(cancelled.Backtrace)
+	case errors.As(err, &limit):
+		p.Kind = "limit"
 	case errors.As(err, &link):
 		p.Kind = "link"
 	case errors.As(err, &cpu):
@@ -169,9 +175,7 @@ func hostProblem(p *problem, err error) bool {
 
 func describeTrap(p *problem, t *inproc.Trap) {
 	p.Kind, p.Reason = "trap", "wasm trap: "+t.Code.Message()
-	for _, f := range t.Backtrace {
-		p.Frames = append(p.Frames, frame{f.Func, f.Name, f.Offset})
-	}
+	p.Frames = framesOf(t.Backtrace)
 	if len(t.Backtrace) > 0 {
 		p.Func, p.Name = &t.Func, t.Name
 		if t.Offset != 0 {
@@ -179,4 +183,11 @@ func describeTrap(p *problem, t *inproc.Trap) {
 			p.Offset = &at
 		}
 	}
+}
+
+func framesOf(backtrace []inproc.Frame) (out []frame) {
+	for _, f := range backtrace {
+		out = append(out, frame{f.Func, f.Name, f.Offset})
+	}
+	return out
 }

@@ -47,7 +47,7 @@ func inFile(file string, err error) error {
 // problem is an error as JSON. Fields that an error does not have are left out.
 type problem struct {
 	// Kind is "usage", "malformed or invalid", "unsupported", "limit", "compile",
-	// "object", "link", "trap", "system" or "error".
+	// "object", "link", "trap", "cancelled", "system" or "error".
 	Kind   string  `json:"kind"`
 	File   string  `json:"file,omitempty"`
 	Offset *uint64 `json:"offset,omitempty"` // of the byte in the module
@@ -79,7 +79,8 @@ func (p *problem) String() string {
 	case p.Name != "":
 		fmt.Fprintf(&b, "function %s: ", p.Name)
 	}
-	b.WriteString(p.Reason)
+	// The program's name is printed in front already.
+	b.WriteString(strings.TrimPrefix(p.Reason, "waot: "))
 	return b.String()
 }
 

@@ -66,6 +66,10 @@ var files = map[string]string{
 		section(2, name("wasi_snapshot_preview1")+name("proc_exit")+"\x00\x01"),
 		section(3, "\x00"), section(7, name("_start")+"\x00\x01"), section(10, code("\x41\x07\x10\x00")),
 	),
+	"loop.wasm": module(
+		section(1, "\x60\x00\x00"), section(3, "\x00"), section(7, name("forever")+"\x00\x00"),
+		section(10, code("\x03\x40\x0c\x00\x0b")),
+	),
 	"import.wasm": module(
 		section(1, "\x60\x00\x00"), section(2, name("env")+name("missing")+"\x00\x00"),
 	),
@@ -162,6 +166,7 @@ var cases = []struct {
 	{"run-value", []string{"run", "lib.wasm", "--invoke", "add", "1", "x"}},
 	{"run-no-export", []string{"run", "lib.wasm", "--invoke", "sub"}},
 	{"run-no-start", []string{"run", "lib.wasm"}},
+	{"run-timeout", []string{"run", "loop.wasm", "--invoke", "forever", "--timeout", "20ms"}},
 	{"run-import", []string{"run", "import.wasm"}},
 	{"run-import-json", []string{"run", "import.wasm", "--json"}},
 	{"run-dir", []string{"run", "exit.wasm", "--dir=::/"}},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -33,6 +34,7 @@ Examples:
 		Flags: append([]cli.Flag{
 			&cli.StringSliceFlag{Name: "dir", Usage: "give the program a directory: `HOST::GUEST`, or one name for both"},
 			&cli.StringSliceFlag{Name: "env", Usage: "set a variable of the program: `K=V`"},
+			&cli.DurationFlag{Name: "timeout", Usage: "end the program after `TIME`, such as 1.5s or 2m"},
 			&cli.StringFlag{Name: "invoke", Usage: "call the exported function `NAME`"},
 			&cli.BoolFlag{Name: "json", Usage: "print errors as JSON"},
 		}, compileFlags()...),
@@ -57,11 +59,13 @@ func runAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	ctx, cancel := runContext(c)
+	defer cancel()
 	if c.IsSet("invoke") {
-		return inFile(file, invoke(c, img, cfg, c.String("invoke")))
+		return inFile(file, invoke(ctx, c, img, cfg, c.String("invoke")))
 	}
 	cfg.Args = append(cfg.Args, c.Args().Tail()...)
-	status, err := wasirun.Run(img, cfg)
+	status, err := wasirun.Run(ctx, img, cfg)
 	if errors.Is(err, wasirun.ErrNoStart) {
 		err = errors.New("no exported function _start; call another one with --invoke NAME")
 	}
@@ -69,6 +73,14 @@ func runAction(c *cli.Context) error {
 		return inFile(file, err)
 	}
 	return programStatus(status)
+}
+
+// runContext is the context that --timeout ends.
+func runContext(c *cli.Context) (context.Context, context.CancelFunc) {
+	if d := c.Duration("timeout"); d > 0 {
+		return context.WithTimeoutCause(context.Background(), d, fmt.Errorf("timed out after %v", d))
+	}
+	return context.Background(), func() {}
 }
 
 // programStatus is the exit status of a program as an error, nil for zero. The
@@ -129,11 +141,11 @@ func loadFile(c *cli.Context, file string, opt *options) (*inproc.Image, error) 
 }
 
 // invoke calls an exported function and prints its results.
-func invoke(c *cli.Context, img *inproc.Image, cfg wasirun.Config, name string) error {
-	p, err := wasirun.New(img, cfg)
+func invoke(ctx context.Context, c *cli.Context, img *inproc.Image, cfg wasirun.Config, name string) error {
+	p, err := wasirun.New(ctx, img, cfg)
 	if err == nil {
 		defer p.Close()
-		err = invokeIn(c, p, name)
+		err = invokeIn(ctx, c, p, name)
 	}
 	var exit *wasirun.ExitError
 	if errors.As(err, &exit) {
@@ -142,7 +154,7 @@ func invoke(c *cli.Context, img *inproc.Image, cfg wasirun.Config, name string) 
 	return err
 }
 
-func invokeIn(c *cli.Context, p *wasirun.Program, name string) error {
+func invokeIn(ctx context.Context, c *cli.Context, p *wasirun.Program, name string) error {
 	f, err := p.Instance().Func(name)
 	if err != nil {
 		return fmt.Errorf("no exported function %q", name)
@@ -158,7 +170,7 @@ func invokeIn(c *cli.Context, p *wasirun.Program, name string) error {
 			return err
 		}
 	}
-	if err := p.Call(f, args, results); err != nil {
+	if err := p.Call(ctx, f, args, results); err != nil {
 		return err
 	}
 	for i, r := range results {

@@ -12,6 +12,7 @@ package wasirun
 import (
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"time"
 
@@ -49,6 +50,9 @@ type Dir struct {
 	// caller's to close.
 	Host string
 	Root *os.Root
+	// FS, when not nil, is used instead of both, and is read-only. What its symbolic links
+	// reach is its affair: os.DirFS follows them anywhere, os.Root's FS does not.
+	FS fs.FS
 	// Guest is the program's name of it, such as "/" or "/data".
 	Guest string
 	// ReadOnly refuses every change in it.

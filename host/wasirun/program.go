@@ -19,18 +19,18 @@ type Program struct {
 
 // New loads an image and instantiates it: its start function, and _initialize if
 // exported, have run. more is what it imports beside WASI. Close must follow unless
-// there is an error. Errors are those of packages host and wasi; a program may also exit
+// there is an error. When ctx ends, so do these functions; it may be nil. Errors are those of packages host and wasi; a program may also exit
 // already, which is an *ExitError.
-func New(img *inproc.Image, cfg Config, more ...host.Imports) (*Program, error) {
+func New(ctx context.Context, img *inproc.Image, cfg Config, more ...host.Imports) (*Program, error) {
 	p := &Program{}
-	if err := p.setUp(img, cfg, more); err != nil {
+	if err := p.setUp(ctx, img, cfg, more); err != nil {
 		p.Close()
 		return nil, err
 	}
 	return p, nil
 }
 
-func (p *Program) setUp(img *inproc.Image, cfg Config, more []host.Imports) (err error) {
+func (p *Program) setUp(ctx context.Context, img *inproc.Image, cfg Config, more []host.Imports) (err error) {
 	if p.system, err = NewSystem(cfg); err != nil {
 		return err
 	}
@@ -46,10 +46,10 @@ func (p *Program) setUp(img *inproc.Image, cfg Config, more []host.Imports) (err
 	for _, m := range more {
 		maps.Copy(imports, m)
 	}
-	if p.inst, err = p.store.Instantiate(context.Background(), mod, imports); err != nil {
+	if p.inst, err = p.store.Instantiate(ctx, mod, imports); err != nil {
 		return err
 	}
-	return p.system.Initialize(context.Background(), p.inst)
+	return p.system.Initialize(ctx, p.inst)
 }
 
 // Instance is the program's instance.
@@ -63,8 +63,8 @@ func (p *Program) Run(ctx context.Context) (status uint32, err error) {
 
 // Call calls a function of the program. If the program exits, the error is an
 // *ExitError.
-func (p *Program) Call(f *inproc.Func, args, results []uint64) error {
-	return f.Call(args, results)
+func (p *Program) Call(ctx context.Context, f *inproc.Func, args, results []uint64) error {
+	return f.CallContext(ctx, args, results)
 }
 
 // Close releases everything: instance, memory and descriptors.
@@ -80,12 +80,12 @@ func (p *Program) Close() error {
 }
 
 // Run runs a program from load to exit and gives its exit status. See New and
-// Program.Run for errors.
-func Run(img *inproc.Image, cfg Config, more ...host.Imports) (status uint32, err error) {
-	p, err := New(img, cfg, more...)
+// Program.Run for errors; ctx may be nil.
+func Run(ctx context.Context, img *inproc.Image, cfg Config, more ...host.Imports) (status uint32, err error) {
+	p, err := New(ctx, img, cfg, more...)
 	if err != nil {
 		return exitStatus(err)
 	}
-	status, err = p.Run(context.Background())
+	status, err = p.Run(ctx)
 	return status, errors.Join(err, p.Close())
 }

@@ -98,7 +98,7 @@ func TestSmall(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			img := image(t, x.wasm)
 			for range 2 { // an image serves any number of runs
-				status, err := wasirun.Run(img, wasirun.Config{})
+				status, err := wasirun.Run(nil, img, wasirun.Config{})
 				if x.check == nil && err != nil || x.check != nil && !x.check(err) {
 					t.Fatalf("error %v", err)
 				}
@@ -125,7 +125,7 @@ func TestWithoutMemory(t *testing.T) {
 		section(7, name("f")+"\x00\x01"),
 		section(10, body("\x41\x01\x41\x00\x41\x01\x41\x08\x10\x00")),
 	)
-	p, err := wasirun.New(image(t, wasm), wasirun.Config{})
+	p, err := wasirun.New(nil, image(t, wasm), wasirun.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestWithoutMemory(t *testing.T) {
 	}
 	result := []uint64{0}
 	const efault = 21
-	if err := p.Call(f, nil, result); err != nil || result[0] != efault {
+	if err := p.Call(nil, f, nil, result); err != nil || result[0] != efault {
 		t.Errorf("errno %d, error %v", result[0], err)
 	}
 }
@@ -145,7 +145,7 @@ func TestWithoutMemory(t *testing.T) {
 func TestImports(t *testing.T) {
 	calls := 0
 	env := host.Imports{"env": {"tick": func() { calls++ }}}
-	if _, err := wasirun.Run(image(t, program(0, "env", "tick", "\x10\x00\x10\x00")), wasirun.Config{}, env); err != nil {
+	if _, err := wasirun.Run(nil, image(t, program(0, "env", "tick", "\x10\x00\x10\x00")), wasirun.Config{}, env); err != nil {
 		t.Fatal(err)
 	}
 	if calls != 2 {
@@ -174,7 +174,7 @@ type outcome struct {
 func native(t *testing.T, wasm []byte, args []string, dir string) (o outcome) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	status, err := wasirun.Run(image(t, wasm), wasirun.Config{
+	status, err := wasirun.Run(nil, image(t, wasm), wasirun.Config{
 		Args: args, Env: []string{"a=b", "c=d"}, Stdin: strings.NewReader("input\n"), Stdout: &stdout, Stderr: &stderr,
 		Dirs: []wasirun.Dir{{Host: dir, Guest: "/"}},
 	})

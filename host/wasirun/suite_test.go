@@ -104,7 +104,7 @@ func suiteTest(t *testing.T, zr *zip.Reader, name string) {
 		}
 		cfg.Dirs = []wasirun.Dir{{Host: dir, Guest: "/"}}
 	}
-	status, err := wasirun.Run(image(t, fromZip(t, zr, name)), cfg)
+	status, err := wasirun.Run(nil, image(t, fromZip(t, zr, name)), cfg)
 	if err != nil || status != spec.ExitCode {
 		t.Errorf("exit status %d, want %d; error %v; standard error:\n%s", status, spec.ExitCode, err, stderr.Bytes())
 	}

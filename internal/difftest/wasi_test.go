@@ -86,7 +86,7 @@ func (r *run) native(img *inproc.Image) (*effects, error) {
 	var stdout, stderr bytes.Buffer
 	e := &effects{}
 	bench := host.Imports{"bench": {"start": func() {}, "end": func() {}}}
-	p, err := wasirun.New(img, r.config(&stdout, &stderr), bench)
+	p, err := wasirun.New(nil, img, r.config(&stdout, &stderr), bench)
 	if err == nil {
 		defer p.Close()
 		err = r.invoke(p, e)
@@ -114,7 +114,7 @@ func (r *run) invoke(p *wasirun.Program, e *effects) error {
 		return err
 	}
 	results := make([]uint64, len(f.Type().Results))
-	err = p.Call(f, r.params, results)
+	err = p.Call(nil, f, r.params, results)
 	if err == nil {
 		e.Results = fmt.Sprintf("%x", results)
 	}
