@@ -24,6 +24,7 @@ func children() map[string]func() error {
 		"nothing":       func() error { return nil },
 		"no preemption": withoutPreemption,
 		"ignored":       ignoredAtFirst,
+		"no addresses":  withoutAddresses,
 	}
 }
 
@@ -114,4 +115,34 @@ func ignoredAtFirst() error {
 	}
 	_, err = w.call(ctx, 0, "spin")
 	return errors.Join(isCancelled(err, context.DeadlineExceeded), w.store.Close())
+}
+
+// TestWithoutAddresses runs a process whose address space is used up.
+func TestWithoutAddresses(t *testing.T) { runChild(t, "no addresses") }
+
+func withoutAddresses() error {
+	w, err := newWorld(inproc.Config{}, 1)
+	if err != nil {
+		return err
+	}
+	var statm uint64 // pages of addresses in use
+	b, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Sscan(string(b), &statm); err != nil {
+		return err
+	}
+	// Room for Go, none for the reservation of a memory.
+	room := statm*uint64(os.Getpagesize()) + 2<<30
+	if err := syscall.Setrlimit(syscall.RLIMIT_AS, &syscall.Rlimit{Cur: room, Max: room}); err != nil {
+		return err
+	}
+	_, err = w.store.NewMemory(inproc.Limits{Min: 1})
+	var system *inproc.SystemError
+	if !errors.As(err, &system) || !errors.Is(err, syscall.ENOMEM) {
+		return fmt.Errorf("NewMemory: %v", err)
+	}
+	// What is there goes on.
+	return errors.Join(w.sound(0), w.store.Close())
 }
