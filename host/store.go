@@ -145,6 +145,16 @@ func (s *Store) Extern(ref uint64) (v any) {
 	return v
 }
 
+// Retain says that Go code needs a word of an externref, as RawFunc gets it, until Release
+// has been called as often. It reports whether the word stands for a value.
+func (s *Store) Retain(ref uint64) (ok bool) {
+	s.do(func(p *inproc.Store) error {
+		ok = p.Retain(ref)
+		return nil
+	})
+	return ok
+}
+
 // Release says that Go code does not need a word from ExternRef any more. Other words
 // are ignored.
 func (s *Store) Release(ref uint64) {

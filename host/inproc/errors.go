@@ -17,8 +17,8 @@ func (e Error) Error() string { return string(e) }
 const (
 	// ErrUnsupported: this machine or operating system cannot run compiled code.
 	ErrUnsupported = Error("waot: running compiled code is supported on linux/amd64 only")
-	// ErrBusy: another goroutine is inside the store.
-	ErrBusy = Error("waot: another goroutine is inside the store")
+	// ErrBusy: a goroutine is inside the store: another one, or, for Close, this one.
+	ErrBusy = Error("waot: a goroutine is inside the store")
 	// ErrClosed: the store, module or instance has been closed.
 	ErrClosed = Error("waot: closed")
 	// ErrNotExported: the instance has no such export of that kind.

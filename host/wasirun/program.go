@@ -19,7 +19,8 @@ type Program struct {
 
 // New loads an image and instantiates it: its start function, and _initialize if
 // exported, have run. more is what it imports beside WASI. Close must follow unless
-// there is an error. When ctx ends, so do these functions; it may be nil. Errors are those of packages host and wasi; a program may also exit
+// there is an error. When ctx ends, so do these functions; it may be nil. Errors are
+// those of packages host and wasi; a program may also exit
 // already, which is an *ExitError.
 func New(ctx context.Context, img *inproc.Image, cfg Config, more ...host.Imports) (*Program, error) {
 	p := &Program{}
