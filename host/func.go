@@ -41,7 +41,11 @@ func (f *Func) Call(ctx context.Context, args ...any) ([]any, error) {
 	if err := checkCount("arguments", len(args), len(t.Params)); err != nil {
 		return nil, err
 	}
-	values := make([]Value, len(t.Params)+len(t.Results))
+	var room [8]Value
+	values := room[:]
+	if n := len(t.Params) + len(t.Results); n > len(values) {
+		values = make([]Value, n)
+	}
 	for i, a := range args {
 		v, err := valueOf(ValType(t.Params[i]), a)
 		if err != nil {
@@ -49,7 +53,7 @@ func (f *Func) Call(ctx context.Context, args ...any) ([]any, error) {
 		}
 		values[i] = v
 	}
-	in, out := values[:len(args)], values[len(args):]
+	in, out := values[:len(args)], values[len(args):len(args)+len(t.Results)]
 	if err := f.CallValues(ctx, in, out); err != nil {
 		return nil, err
 	}
