@@ -247,3 +247,38 @@ func TestDeterminism(t *testing.T) {
 		}
 	}
 }
+
+// TestNothingLeft: a function that begins with a constant is not led to the register that the last
+// block parameter of the function before was best in.
+func TestNothingLeft(t *testing.T) {
+	env := gen.X64()
+	var b builder
+	b.callClobbers(env)
+	v, x := b.vreg(regalloc.Int), b.vreg(regalloc.Int)
+	b.inst(0, 0, def(v))
+	b.in.VRegs[v].Remat = 1
+	b.inst(0, 0, reg(v))
+	for range 8 {
+		b.inst(0, 0)
+	}
+	b.inst(0, 0, reg(v), regalloc.ReuseDef(x, 0))
+	b.inst(0, 1, regalloc.FixedUse(x, env.Order[0][2]))
+	b.inst(ret, 0)
+	b.block(nil, 0)
+	in := b.finish()
+	var fresh regalloc.Output
+	if err := linear.New().Run(in, env, &fresh); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range env.Order[regalloc.Int] {
+		a := linear.New()
+		a.SetWish(r)
+		var led regalloc.Output
+		if err := a.Run(in, env, &led); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(fresh.Allocs, led.Allocs); d != "" {
+			t.Fatalf("after a function that ended with %v: %s", r, d)
+		}
+	}
+}

@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/waot-project/waot/checker"
 	"github.com/waot-project/waot/regalloc"
 	"github.com/waot-project/waot/regalloc/gen"
@@ -102,6 +105,16 @@ func TestRandom(t *testing.T) {
 		if seed%8 == 0 {
 			if err := c.Check(in, env, &out, checker.Options{Fixpoint: true}); err != nil {
 				t.Fatalf("seed %d: fixpoint: %v\n%s", seed, err, dump(in, &out))
+			}
+		}
+		if seed%4 == 1 {
+			// Nothing of the functions before may be left in the allocator.
+			var fresh regalloc.Output
+			if err := guarded(linear.New(), in, env, &fresh); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+			if diff := cmp.Diff(&fresh, &out, cmpopts.EquateEmpty()); diff != "" {
+				t.Fatalf("seed %d: the functions before change the allocation: %s", seed, diff)
 			}
 		}
 		for range 2 {

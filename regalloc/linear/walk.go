@@ -111,6 +111,7 @@ func (a *Allocator) enqueue(p uint32) {
 
 // place finds a place for part p, which starts at the walk's position.
 func (a *Allocator) place(p uint32) error {
+	a.wish = regalloc.NoPReg // of the part before, or even of another function
 	pt := &a.parts[p]
 	first := a.uses[pt.use]
 	if first.op>>kindBits == slotDef && first.pos < pt.end {
@@ -133,7 +134,6 @@ func (a *Allocator) place(p uint32) error {
 		}
 		pt = &a.parts[p]
 	}
-	a.wish = regalloc.NoPReg
 	if vr.flags&isParam != 0 && pt.start == a.ranges[vr.rng].start && a.vote(pt.vreg) {
 		a.toMemory(p, true)
 		return nil
