@@ -77,8 +77,11 @@ type CompileOptions struct {
 	// Name is the name of the module, in backtraces and the prefix of the object's symbols;
 	// default "module".
 	Name string
+	// Target is the machine: "x86-64-linux" or "aarch64-linux"; default the one the program runs
+	// on, if it is one of these, else x86-64. Code for another machine cannot be loaded.
+	Target string
 	// CPU is the level of processor that the code may need: "x86-64-v2", the default, or
-	// "x86-64-v3". Loading fails with a *CPUError where the processor has less.
+	// "x86-64-v3"; "armv8.0-a". Loading fails with a *CPUError where the processor has less.
 	CPU string
 	// Workers is the number of functions compiled at one time; default as many as there are
 	// processors. The result does not depend on it.
@@ -129,7 +132,7 @@ func compileWasm(wasm []byte, o *CompileOptions) (*compile.Result, error) {
 	if o == nil {
 		o = &CompileOptions{}
 	}
-	c := compile.Options{Name: o.Name, CPU: o.CPU, Jobs: o.Workers, Progress: o.Progress, OptLevel: opt.O2}
+	c := compile.Options{Name: o.Name, Target: o.Target, CPU: o.CPU, Jobs: o.Workers, Progress: o.Progress, OptLevel: opt.O2}
 	if o.NoOptimize {
 		c.OptLevel = opt.O0
 	}

@@ -148,3 +148,20 @@ func TestCompileOptions(t *testing.T) {
 		t.Errorf("%v, name %q", err, mod.Name())
 	}
 }
+
+// Objects do not depend on the machine that makes them, and only one for this machine is loaded.
+func TestTargets(t *testing.T) {
+	for _, target := range []string{"x86-64-linux", "aarch64-linux"} {
+		object, err := waot.CompileObject(addWasm, &waot.CompileOptions{Target: target})
+		if err != nil {
+			t.Fatal(err)
+		}
+		own := target == map[string]string{"amd64": "x86-64-linux", "arm64": "aarch64-linux"}[runtime.GOARCH]
+		if _, err := waot.Load(object); runtime.GOOS == "linux" && (err == nil) != own {
+			t.Errorf("%s: %v", target, err)
+		}
+	}
+	if _, err := waot.CompileObject(addWasm, &waot.CompileOptions{Target: "z80"}); err == nil {
+		t.Error("unknown target accepted")
+	}
+}

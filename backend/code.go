@@ -11,6 +11,19 @@ const (
 	RelocPC32 RelocKind = iota
 	// RelocCall32: the same, of a call instruction.
 	RelocCall32
+	// RelocCall26: the low 26 bits of the AArch64 instruction bl or b get the same distance, divided by 4.
+	RelocCall26
+	// RelocPage21: the instruction adrp gets the distance in pages of 4 KiB from its own page to that of
+	// symbol + Addend.
+	RelocPage21
+	// RelocAddLo12: the instruction add gets the low 12 bits of symbol + Addend; the others, loads and stores of
+	// 1, 2, 4, 8 and 16 bytes, the same divided by their width.
+	RelocAddLo12
+	RelocLdst8Lo12
+	RelocLdst16Lo12
+	RelocLdst32Lo12
+	RelocLdst64Lo12
+	RelocLdst128Lo12
 )
 
 // Reloc is a field in code that names a symbol.

@@ -61,31 +61,71 @@ func (e *Emitter) run() (*Code, error) {
 		if bi == 0 {
 			e.Target.EmitPrologue(e)
 		}
-		from := b.Offset()
-		for i := regalloc.Inst(blk.Insts.Start); i < regalloc.Inst(blk.Insts.End); i++ {
-			for len(edits) > 0 && edits[0].Point <= regalloc.Before(i) {
-				edits = e.edit(edits)
-			}
-			e.OpStart, _ = in.OperandRange(i)
-			if e.VC.Insts[i].Op != OpArgs {
-				e.Target.EmitInst(e, i)
-			}
-			for len(edits) > 0 && edits[0].Point == regalloc.After(i) {
-				edits = e.edit(edits)
-			}
+		bound := e.blocks[bi].start - e.blocks[bi+1].before
+		if e.blocks[bi].landing {
+			e.Target.EmitLanding(e)
+			bound -= min(bound, e.Target.LandingBytes)
 		}
-		if bound := e.blocks[bi].start - e.blocks[bi+1].before; e.verify && b.Offset()-from > bound && bound < tooFar {
-			return nil, fmt.Errorf("block %d has %d bytes, bound is %d", bi, b.Offset()-from, bound)
+		var err error
+		if edits, err = e.insts(edits, blk.Insts, bound); err != nil {
+			return nil, err
 		}
 	}
-	for n := range e.VC.Tables {
-		e.Target.EmitTable(e, uint32(n))
+	if e.Target.EmitTable != nil {
+		for n := range e.VC.Tables {
+			e.Target.EmitTable(e, uint32(n))
+		}
 	}
 	res, err := b.Finish()
 	if err != nil {
 		return nil, err
 	}
 	return e.result(res), nil
+}
+
+// insts emits the instructions of the current block with their edits, at most bound bytes, and returns the edits of
+// those behind.
+func (e *Emitter) insts(edits []regalloc.Edit, r regalloc.Range, bound uint32) ([]regalloc.Edit, error) {
+	b := e.Buf
+	from, limit := b.Offset(), bound
+	pieces := e.Target.MaxPiece > 0 && bound > e.Target.MaxPiece
+	for i := regalloc.Inst(r.Start); i < regalloc.Inst(r.End); i++ {
+		if pieces {
+			limit = e.pieceBytes(i, edits)
+			b.EmitIslandMaybe(limit)
+			from = b.Offset()
+		}
+		for len(edits) > 0 && edits[0].Point <= regalloc.Before(i) {
+			edits = e.edit(edits)
+		}
+		e.OpStart, _ = e.VC.In.OperandRange(i)
+		if e.VC.Insts[i].Op != OpArgs {
+			e.Target.EmitInst(e, i)
+		}
+		for len(edits) > 0 && edits[0].Point == regalloc.After(i) {
+			edits = e.edit(edits)
+		}
+		if n := b.Offset() - from; e.verify && n > limit && limit < tooFar {
+			return nil, fmt.Errorf("block %d has %d bytes, bound is %d", e.Block, n, limit)
+		}
+	}
+	return edits, nil
+}
+
+// pieceBytes bounds the bytes of instruction i with its branches and edits, which come first.
+func (e *Emitter) pieceBytes(i regalloc.Inst, edits []regalloc.Edit) uint32 {
+	start, end := e.VC.In.OperandRange(i)
+	n := e.Target.MaxBytes(e, i, e.Out.Allocs[start:end])
+	if e.VC.In.Insts[i].Flags&regalloc.IsTerminator != 0 {
+		n += e.Target.MaxBranches
+	}
+	for k := range edits {
+		if edits[k].Point.Inst() > i {
+			break
+		}
+		n += e.Target.MaxEdit(e, &edits[k])
+	}
+	return n
 }
 
 // edit emits the first edit, or the first few if they move integer registers in a cycle through the
@@ -106,7 +146,7 @@ func (e *Emitter) edit(edits []regalloc.Edit) []regalloc.Edit {
 // holds. So it is 0, too, if s might be read later.
 func (e *Emitter) cycle(edits []regalloc.Edit) int {
 	s := regalloc.InReg(e.Target.Env.Scratch[regalloc.Float])
-	if edits[0].To != s {
+	if edits[0].To != s || e.Target.EmitSwap == nil {
 		return 0
 	}
 	hole := s

@@ -21,6 +21,7 @@ type blockPlan struct {
 	loopEnd uint32
 	empty   bool
 	aligned bool
+	landing bool // see Target.EmitLanding
 }
 
 // tooFar is more than any branch that is not of full range reaches; bounds stop there.
@@ -35,6 +36,7 @@ func (e *Emitter) plan() {
 	e.blocks = resize(e.blocks, n+1)
 	e.measure()
 	e.thread()
+	e.landings()
 	header := uint32(n)
 	for bi := n - 1; bi >= 0; bi-- {
 		p := &e.blocks[bi]
@@ -75,6 +77,23 @@ func (e *Emitter) thread() {
 	}
 }
 
+// landings notes the blocks to which indirect jumps lead, and counts their additional bytes; worst has them
+// for all blocks.
+func (e *Emitter) landings() {
+	if e.Target.EmitLanding == nil {
+		return
+	}
+	for _, n := range e.VC.Indirect {
+		blocks := e.Table(n)
+		for _, b := range blocks[:len(blocks)-1] {
+			if p := &e.blocks[e.Dest(b)]; !p.landing {
+				p.landing = true
+				p.body = min(p.body+e.Target.LandingBytes, tooFar)
+			}
+		}
+	}
+}
+
 // backEdges notes that block b ends the loops to whose headers it branches.
 func (e *Emitter) backEdges(b uint32) {
 	for _, s := range e.VC.In.SuccsOf(regalloc.Block(b)) {
@@ -110,7 +129,7 @@ func (e *Emitter) measure() {
 			p.empty = int(to) > bi || int(to) < bi && !e.blocks[to].empty
 		}
 		if !p.empty {
-			worst = min(worst+p.body+e.Target.LoopAlign+e.Target.MaxBranches, tooFar)
+			worst = min(worst+p.body+e.Target.LoopAlign+e.Target.LandingBytes+e.Target.MaxBranches, tooFar)
 		}
 	}
 	e.blocks[len(in.Blocks)].worst = worst

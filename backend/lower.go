@@ -45,6 +45,7 @@ type Lower struct {
 	blockEnd []uint32        // by block: end of its groups
 	hidden   regalloc.VReg   // the caller's result area
 	targets  []clif.Target
+	sums     []sharedSum // empty between blocks
 
 	block  int    // being lowered, in Order
 	curCol uint32 // color at entry of the instruction being lowered
@@ -108,7 +109,7 @@ func (l *Lower) reset() {
 	for i := range l.memBases {
 		l.memBases[i] = regalloc.NoVReg
 	}
-	l.insts, l.meta, l.groups, l.Ops = l.insts[:0], l.meta[:0], l.groups[:0], l.Ops[:0]
+	l.insts, l.meta, l.groups, l.Ops, l.sums = l.insts[:0], l.meta[:0], l.groups[:0], l.Ops[:0], l.sums[:0]
 	l.hidden = regalloc.NoVReg
 	l.noSink = 0
 }

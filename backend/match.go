@@ -225,6 +225,9 @@ func (l *Lower) JumpTable(edges []uint32) uint32 {
 	return uint32(len(l.vc.Tables) - 1)
 }
 
+// JumpsThrough says that an indirect jump goes through jump table n.
+func (l *Lower) JumpsThrough(n uint32) { l.vc.Indirect = append(l.vc.Indirect, n) }
+
 // NumSuccs is the number of edges out of the block being lowered.
 func (l *Lower) NumSuccs() int { return len(l.Order.SuccsOf(l.block)) }
 

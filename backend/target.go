@@ -21,6 +21,9 @@ type Target struct {
 	Features uint32
 	// LoopAlign is the alignment in bytes of the headers of hot loops.
 	LoopAlign uint32
+	// MaxPiece is the most bytes of code between places where the machine buffer may put an island: larger
+	// blocks have such places between instructions. 0 is no limit.
+	MaxPiece uint32
 	// CallClobbers are the registers that a call in the waot convention, or of a
 	// helper, may change.
 	CallClobbers regalloc.PRegSet
@@ -44,12 +47,17 @@ type Target struct {
 	EmitInst func(e *Emitter, i regalloc.Inst)
 	// EmitEdit emits an edit.
 	EmitEdit func(e *Emitter, ed *regalloc.Edit)
-	// EmitSwap exchanges two integer registers, in no more bytes than a move between such.
+	// EmitSwap exchanges two integer registers, in no more bytes than a move between such; nil if the
+	// machine has no such instruction.
 	EmitSwap func(e *Emitter, a, b regalloc.PReg)
-	// EmitTable emits jump table n, behind the code.
+	// EmitTable emits jump table n, behind the code; nil if tables are part of the instructions that use them.
 	EmitTable func(e *Emitter, n uint32)
+	// EmitLanding emits what blocks begin with to which indirect jumps lead, LandingBytes long (see
+	// Lower.JumpsThrough); nil if nothing.
+	EmitLanding  func(e *Emitter)
+	LandingBytes uint32
 	// MaxBytes bounds the size in bytes of the emitted instruction i without the branches of a
-	// terminator; allocs are those of its operands.
+	// terminator, with the constants it adds where MaxPiece is not 0; allocs are those of its operands.
 	MaxBytes func(e *Emitter, i regalloc.Inst, allocs []regalloc.Allocation) uint32
 	// MaxEdit bounds the size of an edit, in bytes.
 	MaxEdit func(e *Emitter, ed *regalloc.Edit) uint32

@@ -17,6 +17,8 @@ type VCode struct {
 	// Tables are the jump tables, ranges of TableBlocks.
 	Tables      []regalloc.Range
 	TableBlocks []regalloc.Block
+	// Indirect are the jump tables to whose blocks, but the default, indirect jumps lead.
+	Indirect []uint32
 	// LocalBytes and OutArgBytes are the sizes of the frame's area of hidden results and of
 	// the outgoing argument area.
 	LocalBytes, OutArgBytes int
@@ -40,6 +42,6 @@ func (vc *VCode) reset() {
 	}
 	*vc = VCode{
 		In: *in, Insts: vc.Insts[:0], Srcs: vc.Srcs[:0], Headers: vc.Headers[:0], Consts: vc.Consts[:0],
-		Tables: vc.Tables[:0], TableBlocks: vc.TableBlocks[:0],
+		Tables: vc.Tables[:0], TableBlocks: vc.TableBlocks[:0], Indirect: vc.Indirect[:0],
 	}
 }

@@ -63,7 +63,15 @@ type TableDecl struct {
 }
 
 // DataDecl is a data segment. Active ones are dropped by the init function.
-type DataDecl struct{ Bytes []byte }
+type DataDecl struct {
+	Bytes []byte
+	// Static says that the init function does nothing with the segment but copy it to Offset in
+	// Memory, where it fits, before anything else writes there: hosts may put the bytes there
+	// first, and give the segment the length 0.
+	Static bool
+	Memory MemoryIndex
+	Offset uint64
+}
 
 // ElemNull and ElemComputed are special entries of ElemDecl.Funcs.
 const (

@@ -24,8 +24,10 @@ type Options struct {
 	Jobs int
 	// OptLevel is the effort of the mid-end.
 	OptLevel opt.Level
-	// CPU is the level of processor: "x86-64-v2", "x86-64-v3", or without "x86-64-".
-	// Empty means the floor, v2.
+	// Target is the machine and system to compile for, TargetX64 or TargetA64. Empty means HostTarget().
+	Target string
+	// CPU is the level of processor: "x86-64-v2", "x86-64-v3", or without "x86-64-"; for AArch64 "armv8.0-a".
+	// Empty means the floor, the first of these.
 	CPU string
 	// Name becomes the prefix of the object's symbols, after mangling. Empty means "module".
 	Name string
@@ -114,7 +116,7 @@ func Module(wasm []byte, o Options) (*Result, error) {
 		}
 		return nil, validate.Reason(wasm, err)
 	}
-	target, err := targetFor(o.CPU)
+	target, err := targetFor(o.Target, o.CPU)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +144,7 @@ type Bodies func(clif.FuncIndex) (*clif.Func, error)
 // changes the bodies, unless OptLevel is opt.O0. Options.Jobs workers call body.
 func CLIF(m *clif.Module, body Bodies, o Options) (*Result, error) {
 	o.setDefaults()
-	target, err := targetFor(o.CPU)
+	target, err := targetFor(o.Target, o.CPU)
 	if err != nil {
 		return nil, err
 	}

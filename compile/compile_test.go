@@ -5,12 +5,15 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/objfile"
 	"github.com/waot-project/waot/wasmfront"
@@ -70,28 +73,71 @@ func TestSample(t *testing.T) {
 
 // TestNoAbsolute checks the promise that text and constants are position independent.
 func TestNoAbsolute(t *testing.T) {
-	r := build(t, sampleModule().bytes(), compile.Options{})
-	for i := range r.Object.Sections {
-		s := &r.Object.Sections[i]
-		if s.Flags&objfile.Write != 0 {
-			continue
-		}
-		for _, rel := range s.Relocs {
-			if rel.Kind == objfile.Abs64 {
-				t.Errorf("%s+%#x: absolute", s.Name, rel.Offset)
+	for _, target := range compile.Targets() {
+		r := build(t, sampleModule().bytes(), compile.Options{Target: target})
+		for i := range r.Object.Sections {
+			s := &r.Object.Sections[i]
+			if s.Flags&objfile.Write != 0 {
+				continue
+			}
+			for _, rel := range s.Relocs {
+				if rel.Kind == objfile.Abs64 {
+					t.Errorf("%s: %s+%#x: absolute", target, s.Name, rel.Offset)
+				}
 			}
 		}
 	}
 }
 
+// TestForeign: objects of each target can be made into images, but only those of this machine are loaded.
+func TestForeign(t *testing.T) {
+	for _, target := range compile.Targets() {
+		r := build(t, sampleModule().bytes(), compile.Options{Target: target, OptLevel: opt.O1})
+		img, err := load.Image(r.Object, r.Meta)
+		if err != nil {
+			t.Fatal(target, err)
+		}
+		n, pages := 0, 0
+		for i := range img.Relocs {
+			if x := &img.Relocs[i]; x.Section == inproc.Text {
+				n++
+				if x.Target != inproc.TargetSection || x.In != inproc.Data || x.Kind == inproc.Abs64 {
+					t.Errorf("%s: %+v", target, x)
+				}
+				if x.Kind == inproc.Page21 {
+					pages++
+				}
+			}
+		}
+		if text := r.Object.Section(".text"); n == 0 || n != len(text.Relocs) || (pages > 0) != (target == compile.TargetA64) {
+			t.Errorf("%s: %d relocations, %d of pages", target, n, pages)
+		}
+		_, err = load.ELF(elf(t, r))
+		var foreign *load.Error
+		if target == compile.HostTarget() {
+			if err != nil {
+				t.Error(target, err)
+			}
+		} else if !errors.As(err, &foreign) || !strings.Contains(err.Error(), "this machine is "+runtime.GOARCH) {
+			t.Error(target, err)
+		}
+	}
+}
+
 func TestDeterministic(t *testing.T) {
+	for _, target := range compile.Targets() {
+		testDeterministic(t, target)
+	}
+}
+
+func testDeterministic(t *testing.T, target string) {
 	m := sampleModule()
 	for i := range 50 {
 		m.fn(types(i32), types(i32), nil, cat([]byte{0x20, 0, 0x41}, sleb(int64(i)), []byte{0x6a})...)
 	}
 	var first []byte
 	for jobs := 1; jobs <= 9; jobs++ {
-		b := elf(t, build(t, m.bytes(), compile.Options{Jobs: jobs, OptLevel: opt.O1}))
+		b := elf(t, build(t, m.bytes(), compile.Options{Target: target, Jobs: jobs, OptLevel: opt.O1}))
 		if first == nil {
 			first = b
 		} else if !bytes.Equal(first, b) {

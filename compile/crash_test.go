@@ -1,14 +1,18 @@
 package compile
 
 import (
+	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/instance"
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/objfile"
 )
 
 // manyFuncs is a module of n functions without parameters and results.
@@ -73,7 +77,7 @@ func TestLayout(t *testing.T) {
 			return c, nil
 		}
 	}
-	r, err := Module(manyFuncs(3), Options{generator: gen, Jobs: 2})
+	r, err := Module(manyFuncs(3), Options{Target: TargetX64, generator: gen, Jobs: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +99,97 @@ func TestLayout(t *testing.T) {
 			t.Error(c)
 		}
 	}
-	if text.Data[31] != trapFiller {
+	if text.Data[31] != 0xcc {
 		t.Error("gap is not filled")
+	}
+}
+
+// TestLayoutA64 is the same for AArch64: a call, and instance data by page and offset.
+func TestLayoutA64(t *testing.T) {
+	words := func(ws ...uint32) (b []byte) {
+		for _, w := range ws {
+			b = binary.LittleEndian.AppendUint32(b, w)
+		}
+		return b
+	}
+	code := words(0xd503245f, 0xa9bf7bfd, 0x910003fd, 0x94000000, 0x90000009, 0xf9400120, 0xa8c17bfd, 0xd65f03c0)
+	gen := func(_ *clif.Module, lay *instance.Layout) generate {
+		return func(f *clif.Func) (*backend.Code, error) {
+			c := &backend.Code{Bytes: code, Align: 4}
+			c.Relocs = []backend.Reloc{
+				{Offset: 12, Kind: backend.RelocCall26, Sym: backend.SymFunc(uint32(2 - f.Index%3))},
+				{Offset: 16, Kind: backend.RelocPage21, Sym: backend.SymInstance, Addend: int64(lay.Helper(1))},
+				{Offset: 20, Kind: backend.RelocLdst64Lo12, Sym: backend.SymInstance, Addend: int64(lay.Helper(1))},
+			}
+			if f.Index == 1 {
+				c.Bytes = append(bytes.Clone(code), make([]byte, 5)...)
+			}
+			return c, nil
+		}
+	}
+	r, err := Module(manyFuncs(3), Options{Target: TargetA64, generator: gen, Jobs: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Meta.Arch != "aarch64" || r.Meta.CPU != "armv8.0-a" || r.Object.Machine != objfile.AArch64 {
+		t.Error(r.Meta.Arch, r.Meta.CPU, r.Object.Machine)
+	}
+	text := r.Object.Sections[secText]
+	at := []int{0, 32, 80, 112}
+	if text.Align != 16 || len(text.Data) != 144 || len(text.Relocs) != 8 {
+		t.Fatal(text.Align, len(text.Data), len(text.Relocs))
+	}
+	for i, from := range at {
+		want := 0x94000000 | uint32((at[2-i%3]-from-12)/4)&(1<<26-1)
+		if got := binary.LittleEndian.Uint32(text.Data[from+12:]); got != want {
+			t.Errorf("call of function %d: %#x, want %#x", i, got, want)
+		}
+	}
+	if !bytes.Equal(text.Data[69:80], make([]byte, 11)) {
+		t.Error("gap is not filled")
+	}
+	if rel := text.Relocs[1]; rel.Kind != objfile.Ldst64Lo12 || rel.Offset != 20 || rel.Symbol != sectionSymbol(secData) {
+		t.Errorf("%+v", rel)
+	}
+	m, err := targetFor(TargetA64, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := m.frame(0, 0, code); f.Unwind != objfile.UnwindFP || f.PrologueSkip != 4 {
+		t.Errorf("%+v", f)
+	}
+	for name, rel := range map[string]backend.Reloc{
+		"does not have":       {Kind: backend.RelocCall32, Sym: backend.SymFunc(0)},
+		"outside of the code": {Offset: 30, Kind: backend.RelocCall26, Sym: backend.SymFunc(0)},
+		"over such a dist":    {Offset: 12, Kind: backend.RelocCall26, Sym: backend.SymFunc(0), Addend: 1 << 28},
+		"not defined here":    {Offset: 12, Kind: backend.RelocCall26, Sym: backend.SymFunc(9)},
+	} {
+		_, err := Module(manyFuncs(1), Options{Target: TargetA64, generator: func(*clif.Module, *instance.Layout) generate {
+			return func(*clif.Func) (*backend.Code, error) {
+				return &backend.Code{Bytes: code, Relocs: []backend.Reloc{rel}}, nil
+			}
+		}})
+		if err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%v, want %s", err, name)
+		}
+	}
+}
+
+func TestTargets(t *testing.T) {
+	for _, c := range []struct{ target, cpu, want, level string }{
+		{TargetX64, "", "x86-64", "x86-64-v2"}, {TargetX64, "v3", "x86-64", "x86-64-v3"}, {TargetA64, "", "aarch64", "armv8.0-a"},
+		{TargetA64, "armv8.0-a", "aarch64", "armv8.0-a"}, {TargetA64, "v2", "", ""}, {TargetX64, "armv8.0-a", "", ""}, {"vax", "", "", ""},
+	} {
+		m, err := targetFor(c.target, c.cpu)
+		if (err == nil) != (c.want != "") || err == nil && (m.arch != c.want || m.cpu != c.level) {
+			t.Error(c, err)
+		}
+	}
+	m, err := targetFor("", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := map[string]string{"amd64": "x86-64", "arm64": "aarch64"}[runtime.GOARCH]; want != "" && m.arch != want {
+		t.Error(m.arch)
 	}
 }

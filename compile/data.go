@@ -54,12 +54,11 @@ func (l *linker) fillData() {
 		l.address(slot+abi.DescCode, l.imports[i].code, 0)
 		l.address(slot+8, l.imports[i].desc, 0)
 	}
-	at := int64(0)
+	at := uint32(0)
 	for i := range cm.Datas {
-		n := len(cm.Datas[i].Bytes)
-		l.address(lay.Data(uint32(i)), l.symRodata, at)
-		l.put64(lay.Data(uint32(i))+8, uint64(n))
-		at += int64(n+dataAlign-1) &^ (dataAlign - 1)
+		l.address(lay.Data(uint32(i)), l.symRodata, int64(at))
+		l.put64(lay.Data(uint32(i))+8, uint64(len(cm.Datas[i].Bytes)))
+		at = dataEnd(at, &cm.Datas[i])
 	}
 	for i := range cm.Elems {
 		l.address(lay.Elem(uint32(i)), l.symData, int64(lay.ElemArray(uint32(i))))
@@ -77,6 +76,11 @@ func (l *linker) fillData() {
 		}
 	}
 	l.fillElems()
+}
+
+// dataEnd is where the next segment begins in .rodata, if d begins at at.
+func dataEnd(at uint32, d *clif.DataDecl) uint32 {
+	return at + uint32(len(d.Bytes)+dataAlign-1)&^(dataAlign-1)
 }
 
 func (l *linker) fillElems() {

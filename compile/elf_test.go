@@ -1,9 +1,12 @@
 package compile_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,12 +54,12 @@ func userModule() *wasmModule {
 	return m
 }
 
-func writeObjects(t *testing.T, level opt.Level) (dir, lib, user string) {
+func writeObjects(t *testing.T, target string, level opt.Level) (dir, lib, user string) {
 	t.Helper()
 	dir = t.TempDir()
 	lib, user = filepath.Join(dir, "lib.o"), filepath.Join(dir, "user.o")
 	for name, m := range map[string]*wasmModule{"lib": sampleModule(), "user": userModule()} {
-		b := elf(t, build(t, m.bytes(), compile.Options{Name: name, OptLevel: level}))
+		b := elf(t, build(t, m.bytes(), compile.Options{Target: target, Name: name, OptLevel: level}))
 		if err := os.WriteFile(filepath.Join(dir, name+".o"), b, 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -64,53 +67,104 @@ func writeObjects(t *testing.T, level opt.Level) (dir, lib, user string) {
 	return dir, lib, user
 }
 
-// TestDriver links two objects with a program in C, which checks everything that C can
-// see, and runs it.
-func TestDriver(t *testing.T) {
-	tool(t, "gcc")
-	for _, level := range []opt.Level{opt.O0, opt.O1} {
-		dir, lib, user := writeObjects(t, level)
-		for name, objs := range map[string][]string{"lib first": {lib, user}, "user first": {user, lib}} {
-			for _, pie := range []string{"-pie", "-no-pie"} {
-				exe := filepath.Join(dir, "driver")
-				args := append([]string{"-O1", "-Wall", "-Wextra", "-Wno-builtin-declaration-mismatch", "-Wl,--fatal-warnings", pie, "-o", exe, "testdata/driver.c"}, objs...)
-				if pie == "-pie" {
-					args = append(args, "-fPIE")
-				} else {
-					args = append(args, "-fno-pie")
-				}
-				if out := runTool(t, "gcc", args...); out != "" {
-					t.Errorf("%s %s: %s", name, pie, out)
-				}
-				out, err := exec.Command(exe).CombinedOutput()
-				if err != nil || string(out) != "ok\n" {
-					t.Errorf("%s %s O%d: %v\n%s", name, pie, level, err, out)
-				}
-			}
-		}
+// toolchain is where programs for a target come from and how they run.
+type toolchain struct {
+	target, prefix string
+	run            []string // in front of a program
+	// modes are options of the compiler that links the driver.
+	modes [][]string
+	frame string // the address of frames as readelf shows it
+	bad   string // what objdump says of something that is no instruction
+}
+
+func toolchains() []toolchain {
+	pie, fixed := []string{"-pie", "-fPIE"}, []string{"-no-pie", "-fno-pie"}
+	return []toolchain{
+		{compile.TargetX64, "", nil, [][]string{pie, fixed}, "rbp+16", "(bad)"},
+		{compile.TargetA64, "aarch64-linux-gnu-", []string{"qemu-aarch64"},
+			[][]string{{"-static-pie", "-fPIE"}, {"-static", "-no-pie", "-fno-pie"}}, "x29+16", "undefined\n"},
 	}
 }
 
+// each runs a test for each toolchain.
+func each(t *testing.T, f func(t *testing.T, c toolchain)) {
+	for _, c := range toolchains() {
+		t.Run(c.target, func(t *testing.T) {
+			if runtime.GOARCH != "amd64" && c.prefix == "" {
+				t.Skip("the compiler of this machine is for another target")
+			}
+			f(t, c)
+		})
+	}
+}
+
+// warnings of the driver's compiler.
+var warnings = []string{"-O1", "-Wall", "-Wextra", "-Wno-builtin-declaration-mismatch", "-Wl,--fatal-warnings"}
+
+func (c *toolchain) driver(t *testing.T, what string, exe string, cc, run []string) {
+	t.Helper()
+	if out := runTool(t, c.prefix+"gcc", slices.Concat(warnings, []string{"-o", exe, "testdata/driver.c"}, cc)...); out != "" {
+		t.Errorf("%s: %s", what, out)
+	}
+	run = append(slices.Clone(run), exe)
+	out, err := exec.Command(tool(t, run[0]), run[1:]...).CombinedOutput()
+	if err != nil || string(out) != "ok\n" {
+		t.Errorf("%s: %v\n%s", what, err, out)
+	}
+}
+
+// TestDriver links two objects with a program in C, which checks everything that C can
+// see, and runs it.
+func TestDriver(t *testing.T) {
+	each(t, func(t *testing.T, c toolchain) {
+		tool(t, c.prefix+"gcc")
+		for _, level := range []opt.Level{opt.O0, opt.O1} {
+			dir, lib, user := writeObjects(t, c.target, level)
+			for name, objs := range map[string][]string{"lib first": {lib, user}, "user first": {user, lib}} {
+				for _, mode := range c.modes {
+					c.driver(t, fmt.Sprintf("%s %s O%d", name, mode, level), filepath.Join(dir, "driver"), append(objs, mode...), c.run)
+				}
+			}
+		}
+	})
+}
+
+// TestLandingPads runs AArch64 objects in a shared library whose pages allow indirect branches to landing pads only.
+func TestLandingPads(t *testing.T) {
+	c := toolchains()[1]
+	tool(t, c.prefix+"gcc")
+	dir, lib, user := writeObjects(t, c.target, opt.O1)
+	so := filepath.Join(dir, "libboth.so")
+	runTool(t, c.prefix+"gcc", "-shared", "-nostdlib", "-Wl,-z,force-bti,--fatal-warnings", "-o", so, lib, user)
+	if out := runTool(t, c.prefix+"readelf", "-n", so); !strings.Contains(out, "AArch64 feature: BTI") {
+		t.Fatal(out)
+	}
+	c.driver(t, "shared", filepath.Join(dir, "driver"), []string{"-DCHECK_BTI", so, "-Wl,-rpath," + dir},
+		[]string{c.run[0], "-cpu", "max", "-L", "/usr/aarch64-linux-gnu"})
+}
+
 // TestTools checks that the usual tools read the objects without complaint.
-func TestTools(t *testing.T) {
-	dir, lib, user := writeObjects(t, opt.O1)
+func TestTools(t *testing.T) { each(t, testTools) }
+
+func testTools(t *testing.T, c toolchain) {
+	dir, lib, user := writeObjects(t, c.target, opt.O1)
 	for _, file := range []string{lib, user} {
 		for _, args := range [][]string{{"-aW"}, {"--debug-dump=frames"}, {"-nW"}} {
-			out := runTool(t, "readelf", append(args, file)...)
+			out := runTool(t, c.prefix+"readelf", append(args, file)...)
 			if s := strings.ToLower(out); strings.Contains(s, "warning") || strings.Contains(s, "error") || strings.Contains(s, "corrupt") {
 				t.Errorf("readelf %v %s:\n%s", args, file, out)
 			}
 		}
-		out := runTool(t, "objdump", "-d", "-r", file)
-		if strings.Contains(out, "(bad)") {
+		out := runTool(t, c.prefix+"objdump", "-d", "-r", file)
+		if strings.Contains(out, c.bad) {
 			t.Errorf("objdump %s:\n%s", file, out)
 		}
 	}
-	frames := runTool(t, "readelf", "--debug-dump=frames-interp", lib)
-	if !strings.Contains(frames, "rbp+16") {
+	frames := runTool(t, c.prefix+"readelf", "--debug-dump=frames-interp", lib)
+	if !strings.Contains(frames, c.frame) {
 		t.Errorf("frames:\n%s", frames)
 	}
-	symbols := runTool(t, "readelf", "-sW", lib)
+	symbols := runTool(t, c.prefix+"readelf", "-sW", lib)
 	for _, want := range []string{"lib_fib.waot", "lib_fib.desc", "lib_mem.memory", "lib_tab.table", "lib_counter.global", "lib__init",
 		"lib__instance", "lib__object", ".fibonacci_number", "lib_unreachableZ21", "env_log.waot"} {
 		if !strings.Contains(symbols, want) {
@@ -118,10 +172,10 @@ func TestTools(t *testing.T) {
 		}
 	}
 	both := filepath.Join(dir, "both.o")
-	if out := runTool(t, "ld", "-r", "--fatal-warnings", "-o", both, lib, user); out != "" {
+	if out := runTool(t, c.prefix+"ld", "-r", "--fatal-warnings", "-o", both, lib, user); out != "" {
 		t.Error(out)
 	}
-	if out := runTool(t, "readelf", "-aW", both); strings.Contains(strings.ToLower(out), "warning") {
+	if out := runTool(t, c.prefix+"readelf", "-aW", both); strings.Contains(strings.ToLower(out), "warning") {
 		t.Error(out)
 	}
 }

@@ -2,7 +2,6 @@ package compile
 
 import (
 	"cmp"
-	"encoding/binary"
 	"fmt"
 	"slices"
 
@@ -19,9 +18,6 @@ const (
 	dataAlign = 16
 )
 
-// trapFiller is what fills the gaps between functions: int3.
-const trapFiller = 0xcc
-
 // linker assembles the object.
 type linker struct {
 	*driver
@@ -35,7 +31,7 @@ type linker struct {
 	frames             []objfile.Frame
 
 	symText, symRodata, symData objfile.SymbolIndex
-	adapters                    adapterSection
+	adapters                    *adapterSection
 	relro                       relroSection
 	types                       []objfile.SymbolIndex // by signature: the type record
 	imports                     []importSymbols       // by imported function
@@ -43,7 +39,7 @@ type linker struct {
 
 // link makes the object of the compiled functions.
 func (d *driver) link() (*Result, error) {
-	l := &linker{driver: d, o: &objfile.Object{Machine: d.target.elf}, m: new(meta.Module)}
+	l := &linker{driver: d, o: &objfile.Object{Machine: d.target.elf}, m: new(meta.Module), adapters: newAdapterSection(d.target)}
 	l.addSections()
 	if err := l.layText(); err != nil {
 		return nil, err
@@ -101,7 +97,7 @@ func (l *linker) addSections() {
 		secCalls:     {Name: meta.SectionCalls, Flags: ro, Align: 8},
 		secEHFrame:   {Name: ".eh_frame", Flags: ro, Align: 8},
 		secStackNote: objfile.StackNote(),
-		secProperty:  objfile.PropertyNote(l.target.level),
+		secProperty:  l.target.property,
 	}
 	l.o.AddSymbol(objfile.Symbol{Name: readable(l.opt.Name), Kind: objfile.FileSym, Section: objfile.Undefined})
 	for s := secText; s <= secCalls; s++ {
@@ -136,7 +132,7 @@ func (l *linker) layText() error {
 		r := &l.results[i]
 		at := int(l.at[i])
 		for ; end < at; end++ {
-			l.text[end] = trapFiller
+			l.text[end] = l.target.filler
 		}
 		code := r.worker.code[r.code.start:r.code.end]
 		end += copy(l.text[at:], code)
@@ -146,32 +142,28 @@ func (l *linker) layText() error {
 		if err := l.addSites(i, r); err != nil {
 			return err
 		}
-		l.frames = append(l.frames, objfile.Frame{Symbol: l.symText, Addend: int64(at), Size: uint32(len(code)), Unwind: unwindOf(code)})
+		l.frames = append(l.frames, l.target.frame(l.symText, int64(at), code))
 	}
 	return nil
 }
 
-// unwindOf recognises the prologue push rbp; mov rbp, rsp.
-func unwindOf(code []byte) objfile.Unwind {
-	if len(code) >= 4 && string(code[:4]) == "\x55\x48\x89\xe5" {
-		return objfile.UnwindFP
-	}
-	return objfile.UnwindNone
-}
-
 func (l *linker) applyRelocs(i uint32, r *result) error {
 	for _, rel := range r.worker.relocs[r.relocs.start:r.relocs.end] {
-		off := l.at[i] + rel.Offset
+		if int(rel.Kind) >= len(l.target.relocs) || l.target.relocs[rel.Kind] == objfile.Abs64 {
+			return l.internal(i, "relocation of a kind that this machine does not have")
+		}
+		out := objfile.Reloc{Offset: uint64(l.at[i] + rel.Offset), Kind: l.target.relocs[rel.Kind], Addend: rel.Addend}
 		switch {
-		case rel.Offset+4 > r.code.end-r.code.start:
+		case uint64(rel.Offset)+out.Kind.Width() > uint64(r.code.end-r.code.start):
 			return l.internal(i, "relocation outside of the code")
 		case rel.Sym == backend.SymInstance:
-			l.textRelocs = append(l.textRelocs, objfile.Reloc{Offset: uint64(off), Kind: objfile.PC32, Symbol: l.symData, Addend: rel.Addend})
+			out.Symbol = l.symData
+			l.textRelocs = append(l.textRelocs, out)
 		case rel.Sym.Func() >= uint32(len(l.at)) || rel.Sym.Func() < uint32(l.cm.NumImportedFuncs):
 			return l.internal(i, "relocation names a function that is not defined here")
-		default:
-			v := int64(l.at[rel.Sym.Func()]) + rel.Addend - int64(off)
-			binary.LittleEndian.PutUint32(l.text[off:], uint32(v))
+		case !objfile.ApplyReloc(l.text, &out, 0, uint64(l.at[rel.Sym.Func()])):
+			return &FuncError{Func: i, Name: l.cm.Funcs[i].Name, Stage: "link",
+				Err: fmt.Errorf("%w: a call over such a distance, in %d bytes of code", backend.ErrUnsupported, len(l.text))}
 		}
 	}
 	return nil
@@ -233,7 +225,7 @@ func (l *linker) finish() {
 	s[secRelro].Data, s[secRelro].Relocs = l.relro.data, l.relro.relocs
 	tables := meta.EncodeTables(l.m)
 	s[secTraps].Data, s[secStackMaps].Data, s[secCalls].Data = tables.Traps, tables.StackMaps, tables.Calls
-	eh := objfile.EHFrame(append(l.frames, l.adapters.frames...))
+	eh := objfile.EHFrame(l.target.elf, append(l.frames, l.adapters.frames...))
 	s[secEHFrame].Data, s[secEHFrame].Relocs = eh.Data, eh.Relocs
 	for _, i := range []objfile.SectionIndex{secText, secAdapters, secRodata, secData, secRelro, secTraps, secStackMaps, secCalls} {
 		l.m.Digests = append(l.m.Digests, meta.SectionDigest{Section: s[i].Name, Digest: l.o.Digest(i)})
@@ -308,6 +300,14 @@ func (l *linker) describe() {
 		if x := &cm.Elems[i]; x.Type == clif.Ref && len(x.Funcs) != 0 {
 			m.Elems = append(m.Elems, meta.Elem{Pair: lay.Elem(uint32(i)), Array: lay.ElemArray(uint32(i)), Len: uint32(len(x.Funcs))})
 		}
+	}
+	at := uint32(0)
+	for i := range cm.Datas {
+		x := &cm.Datas[i]
+		if n := uint32(len(x.Bytes)); x.Static && n != 0 {
+			m.Datas = append(m.Datas, meta.Data{Pair: lay.Data(uint32(i)), Memory: uint32(x.Memory), Offset: uint32(x.Offset), Rodata: at, Len: n})
+		}
+		at = dataEnd(at, x)
 	}
 	for i := range cm.Funcs {
 		m.Funcs = append(m.Funcs, l.describeFunc(clif.FuncIndex(i)))

@@ -162,7 +162,7 @@ func (l *linker) addExports() {
 // which is exported again is a jump through the import's slot, with a descriptor of its own.
 func (l *linker) exportFunc(name string, i clif.FuncIndex, global func(string, objfile.SectionIndex, uint64, uint64, objfile.SymbolKind) objfile.SymbolIndex) {
 	sig := l.cm.FuncSig(i)
-	a := &l.adapters
+	a := l.adapters
 	target, addend := l.symText, int64(l.at[i])
 	if l.layout.IsImport(i) {
 		at := a.begin()

@@ -1,23 +1,89 @@
 package compile
 
 import (
+	"bytes"
+	"fmt"
+	"runtime"
+	"strings"
+
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/isa/x64"
 	"github.com/waot-project/waot/objfile"
 	"github.com/waot-project/waot/regalloc/linear"
 )
 
-// machine is a target with what the object says about it.
-type machine struct {
-	target *backend.Target
-	arch   string // of the metadata
-	cpu    string // of the metadata
-	elf    objfile.Machine
-	level  objfile.ISALevel
+// The targets.
+const (
+	TargetX64 = "x86-64-linux"
+	TargetA64 = "aarch64-linux"
+)
+
+// targets are the targets with the GOARCH that is the same machine.
+var targets = [...]struct {
+	name, goarch string
+	machine      func(cpu string) (*machine, error)
+}{{TargetX64, "amd64", x64Machine}, {TargetA64, "arm64", a64Machine}}
+
+// Targets are the names of the targets.
+func Targets() []string {
+	var names []string
+	for i := range targets {
+		names = append(names, targets[i].name)
+	}
+	return names
 }
 
-// targetFor is the target for the named level of processor.
-func targetFor(cpu string) (*machine, error) {
+// HostTarget is the target of the machine that this runs on, x86-64 if that is none.
+func HostTarget() string {
+	for i := range targets {
+		if targets[i].goarch == runtime.GOARCH {
+			return targets[i].name
+		}
+	}
+	return TargetX64
+}
+
+// machine is a target with what the object says about it.
+type machine struct {
+	target   *backend.Target
+	arch     string // of the metadata
+	cpu      string // of the metadata
+	elf      objfile.Machine
+	property objfile.Section // .note.gnu.property
+	c        *cMachine
+	// filler fills the gaps between functions; executed, it traps.
+	filler byte
+	// relocs are the relocations of code by backend.RelocKind: Abs64, which code never has, where there is none.
+	relocs []objfile.RelocKind
+	// landing may come first in a function, prologue is how a frame begins.
+	landing, prologue []byte
+}
+
+// targetFor is the machine of the named target and processor; either may be empty.
+func targetFor(name, cpu string) (*machine, error) {
+	if name == "" {
+		name = HostTarget()
+	}
+	for i := range targets {
+		if targets[i].name == name {
+			return targets[i].machine(cpu)
+		}
+	}
+	return nil, fmt.Errorf("compile: unknown target %q (want %s)", name, strings.Join(Targets(), " or "))
+}
+
+// CodeTarget is the back end's part of a target, for tools that compile single functions; target and cpu are as in
+// Options.
+func CodeTarget(target, cpu string) (*backend.Target, error) {
+	m, err := targetFor(target, cpu)
+	if err != nil {
+		return nil, err
+	}
+	return m.target, nil
+}
+
+// x64Machine is x86-64 with the named level of processor, or the lowest.
+func x64Machine(cpu string) (*machine, error) {
 	if cpu == "" {
 		cpu = "v2"
 	}
@@ -25,11 +91,29 @@ func targetFor(cpu string) (*machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &machine{target: x64.New(features), arch: "x86-64", cpu: "x86-64-v2", elf: objfile.X86_64, level: objfile.X86V2}
+	m := &machine{target: x64.New(features), arch: "x86-64", cpu: "x86-64-v2", elf: objfile.X86_64,
+		property: objfile.PropertyNote(objfile.X86V2), c: &sysv,
+		filler:   0xcc, // int3
+		relocs:   []objfile.RelocKind{backend.RelocPC32: objfile.PC32, backend.RelocCall32: objfile.PC32},
+		prologue: []byte("\x55\x48\x89\xe5"), // push rbp; mov rbp, rsp
+	}
 	if features.Has(x64.V3) {
-		m.cpu, m.level = "x86-64-v3", objfile.X86V3
+		m.cpu, m.property = "x86-64-v3", objfile.PropertyNote(objfile.X86V3)
 	}
 	return m, nil
+}
+
+// frame is the unwind information of a function.
+func (m *machine) frame(section objfile.SymbolIndex, at int64, code []byte) objfile.Frame {
+	f := objfile.Frame{Symbol: section, Addend: at, Size: uint32(len(code))}
+	body, landed := bytes.CutPrefix(code, m.landing)
+	if bytes.HasPrefix(body, m.prologue) {
+		f.Unwind = objfile.UnwindFP
+		if landed {
+			f.PrologueSkip = uint32(len(m.landing))
+		}
+	}
+	return f
 }
 
 // newGenerator is the back end for one worker.

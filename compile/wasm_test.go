@@ -12,6 +12,7 @@ type wasmModule struct {
 	types, imports, funcs, tables, memories, globals, exports, elems, codes, datas [][]byte
 	start                                                                          []byte
 	names                                                                          map[int]string
+	pending                                                                        []func() // functions to add behind all imports
 }
 
 func leb(n int) []byte {

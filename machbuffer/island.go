@@ -217,6 +217,9 @@ func (b *Buffer) placePool() {
 		b.SetSrcLoc(d.loc)
 		b.AddTrap(b.Offset(), d.code, d.loc)
 		b.PutBytes(b.target.trap)
+		if b.target.trapCode != nil {
+			b.target.trapCode(b.buf[len(b.buf)-len(b.target.trap):], d.code)
+		}
 	}
 	b.deferred = b.deferred[:0]
 	if len(b.consts) > 0 {

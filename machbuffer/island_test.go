@@ -385,3 +385,24 @@ func BenchmarkBranchChains(bb *testing.B) {
 	}
 	bb.ReportMetric(float64(bb.Elapsed().Nanoseconds())/float64(bb.N)/(2*n), "ns/branch")
 }
+
+func TestTrapCode(t *testing.T) {
+	d := x64Desc()
+	d.TrapCode = func(p []byte, code uint8) { p[1] ^= code }
+	b := New(newTarget(t, d))
+	for code := range uint8(3) {
+		at := b.Offset()
+		b.PutBytes([]byte{0x0f, 0x84, 0xfc, 0xff, 0xff, 0xff})
+		b.UseLabel(at+2, rel32, b.DeferTrap(code, 1))
+	}
+	b.NoFallThrough()
+	r, err := b.Finish()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for code := range uint32(3) {
+		if at := r.Traps[code].Offset; r.Code[at] != 0x0f || r.Code[at+1] != 0x0b^byte(code) {
+			t.Errorf("trap %d is % x", code, r.Code[at:at+2])
+		}
+	}
+}

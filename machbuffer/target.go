@@ -65,6 +65,8 @@ type TargetDesc struct {
 	Jump Form
 	// Trap is the trapping instruction of a deferred trap.
 	Trap []byte
+	// TrapCode writes the code of a deferred trap into p, a copy of Trap; nil if the instruction has no room for it.
+	TrapCode func(p []byte, code uint8)
 	// Fill is the byte in unreachable padding.
 	Fill byte
 	// Nop fills dst, of a multiple of CodeAlign bytes, with instructions that do nothing.
@@ -91,6 +93,7 @@ type Target struct {
 	order      []UseKind // by ascending MaxPos: a kind comes before the kind of its veneer
 	jump       Form
 	trap       []byte
+	trapCode   func(p []byte, code uint8)
 	nop        func(dst []byte)
 	codeAlign  uint32
 	minUseInst uint32
@@ -108,7 +111,7 @@ func NewTarget(d TargetDesc) (*Target, error) {
 		return nil, fmt.Errorf("machbuffer: CodeAlign must be a power of two, MinUseInst, Trap and Nop be given")
 	}
 	t := &Target{
-		jump: d.Jump, trap: slices.Clone(d.Trap), nop: d.Nop, fill: d.Fill,
+		jump: d.Jump, trap: slices.Clone(d.Trap), trapCode: d.TrapCode, nop: d.Nop, fill: d.Fill,
 		codeAlign: d.CodeAlign, minUseInst: d.MinUseInst,
 	}
 	var widest uint32

@@ -7,9 +7,9 @@ type Unwind uint8
 
 // The shapes of frames.
 const (
-	// UnwindNone: the stack pointer is as at the entry throughout.
+	// UnwindNone: the stack pointer is as at the entry throughout, and so is where the return address is.
 	UnwindNone Unwind = iota
-	// UnwindFP: the function begins with push rbp; mov rbp, rsp.
+	// UnwindFP: the function begins with push rbp; mov rbp, rsp, or with stp x29, x30, [sp, #-16]!; mov x29, sp.
 	UnwindFP
 )
 
@@ -19,7 +19,7 @@ type Frame struct {
 	Addend       int64
 	Size         uint32
 	Unwind       Unwind
-	PrologueSkip uint32 // bytes in front of the push, such as endbr64
+	PrologueSkip uint32 // bytes in front of that, below 32, such as bti c
 }
 
 // The parts of DWARF's call frame information that frames need.
@@ -35,16 +35,45 @@ const (
 	dwRBP = 6
 	dwRSP = 7
 	dwRIP = 16
+
+	dwX29 = 29
+	dwX30 = 30
+	dwSP  = 31
 )
 
-// EHFrame is the section .eh_frame of x86-64 functions.
-func EHFrame(frames []Frame) Section {
+// ehMachine is what call frame information of a machine has of its own.
+type ehMachine struct {
+	codeAlign, returnAddress uint8
+	// entry holds at the entry, pushed once the first instruction of a prologue has run, framed after the second.
+	entry, pushed, framed []byte
+	// first and second are the lengths of these instructions, in units of codeAlign.
+	first, second uint8
+}
+
+// Offsets of saved registers are in units of the data alignment, -8, from the frame address.
+var (
+	ehX64 = ehMachine{codeAlign: 1, returnAddress: dwRIP, first: 1, second: 3,
+		entry:  []byte{cfaDef, dwRSP, 8, cfaOffset | dwRIP, 1},
+		pushed: []byte{cfaDefOffset, 16, cfaOffset | dwRBP, 2},
+		framed: []byte{cfaDefReg, dwRBP}}
+	ehA64 = ehMachine{codeAlign: 4, returnAddress: dwX30, first: 1, second: 1,
+		entry:  []byte{cfaDef, dwSP, 0},
+		pushed: []byte{cfaDefOffset, 16, cfaOffset | dwX29, 2, cfaOffset | dwX30, 1},
+		framed: []byte{cfaDefReg, dwX29}}
+)
+
+// EHFrame is the section .eh_frame of functions of machine m, X86_64 or AArch64.
+func EHFrame(m Machine, frames []Frame) Section {
+	eh := &ehX64
+	if m == AArch64 {
+		eh = &ehA64
+	}
 	s := Section{Name: ".eh_frame", Flags: Alloc, Align: 8}
 	b := make([]byte, 0, 24+32*len(frames))
-	// The CIE: version 1, augmentation "zR", code alignment 1, data alignment -8.
+	// The CIE: version 1, augmentation "zR", data alignment -8.
 	b = binary.LittleEndian.AppendUint32(b, 0)
-	b = append(b, 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, dwRIP, 1, dwPCRel4)
-	b = append(b, cfaDef, dwRSP, 8, cfaOffset|dwRIP, 1)
+	b = append(b, 0, 0, 0, 0, 1, 'z', 'R', 0, eh.codeAlign, 0x78, eh.returnAddress, 1, dwPCRel4)
+	b = append(b, eh.entry...)
 	b = padEntry(b, 0)
 	for i := range frames {
 		f := &frames[i]
@@ -56,8 +85,10 @@ func EHFrame(frames []Frame) Section {
 		b = binary.LittleEndian.AppendUint32(b, f.Size)
 		b = append(b, 0) // no augmentation data
 		if f.Unwind == UnwindFP {
-			b = append(b, cfaAdvance1, uint8(f.PrologueSkip+1), cfaDefOffset, 16, cfaOffset|dwRBP, 2)
-			b = append(b, cfaAdvance|3, cfaDefReg, dwRBP)
+			b = append(b, cfaAdvance1, uint8(f.PrologueSkip)/eh.codeAlign+eh.first)
+			b = append(b, eh.pushed...)
+			b = append(b, cfaAdvance|eh.second)
+			b = append(b, eh.framed...)
 		}
 		b = padEntry(b, start)
 	}

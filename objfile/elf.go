@@ -60,7 +60,7 @@ func machineRelocs(m Machine) (*relocTypes, bool) {
 	case X86_64:
 		return &x86Relocs, true
 	case AArch64:
-		return &armRelocs, true
+		return &a64Relocs, true
 	}
 	return nil, false
 }
@@ -68,6 +68,8 @@ func machineRelocs(m Machine) (*relocTypes, bool) {
 var (
 	// R_X86_64_64, _PC32, _PLT32, _PC64.
 	x86Relocs = relocTypes{Abs64: 1, PC32: 2, Call32: 4, PC64: 24}
-	// R_AARCH64_ABS64, _PREL32, (calls have a kind of their own), _PREL64.
-	armRelocs = relocTypes{Abs64: 257, PC32: 261, PC64: 260}
+	// R_AARCH64_ABS64, _PREL32, _PREL64; _CALL26, _JUMP26, _ADR_PREL_PG_HI21, _ADD_ABS_LO12_NC;
+	// _LDST8_ABS_LO12_NC and so on.
+	a64Relocs = relocTypes{Abs64: 257, PC32: 261, PC64: 260, Call26: 283, Jump26: 282, Page21: 275, AddLo12: 277,
+		Ldst8Lo12: 278, Ldst16Lo12: 284, Ldst32Lo12: 285, Ldst64Lo12: 286, Ldst128Lo12: 299}
 )

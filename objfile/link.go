@@ -236,17 +236,57 @@ func (l *linker) address(i int, n SymbolIndex) (uint64, error) {
 // ApplyReloc computes the field of r in data, the bytes of its section, which is at the
 // given address; ok is false if the value does not fit. The offset must be valid.
 func ApplyReloc(data []byte, r *Reloc, address, target uint64) (ok bool) {
-	v := target + uint64(r.Addend)
-	if r.Kind != Abs64 {
-		v -= address + r.Offset
+	v, at := target+uint64(r.Addend), address+r.Offset
+	field := data[r.Offset:]
+	switch {
+	case r.Kind >= Call26:
+		inst, ok := patchA64(binary.LittleEndian.Uint32(field), r.Kind, v, at)
+		binary.LittleEndian.PutUint32(field, inst)
+		return ok
+	case r.Kind != Abs64:
+		v -= at
 	}
 	if r.Kind.Width() == 8 {
-		binary.LittleEndian.PutUint64(data[r.Offset:], v)
+		binary.LittleEndian.PutUint64(field, v)
 		return true
 	}
 	if d := int64(v); d < math.MinInt32 || d > math.MaxInt32 {
 		return false
 	}
-	binary.LittleEndian.PutUint32(data[r.Offset:], uint32(v))
+	binary.LittleEndian.PutUint32(field, uint32(v))
 	return true
+}
+
+// loShift is, by kind from AddLo12 on, the logarithm of what the low 12 bits are divided by.
+var loShift = [...]uint8{0, 0, 1, 2, 3, 4}
+
+// patchA64 inserts the field of a relocation into an instruction that is at the given address; v is the
+// address that is referred to. If it does not fit the instruction stays as it is.
+func patchA64(inst uint32, kind RelocKind, v, at uint64) (uint32, bool) {
+	const (
+		imm26 = 1<<26 - 1
+		imm19 = 1<<19 - 1
+		imm12 = 1<<12 - 1
+	)
+	switch kind {
+	case Call26, Jump26:
+		d := int64(v - at)
+		if d&3 != 0 || d < -1<<27 || d >= 1<<27 {
+			return inst, false
+		}
+		return inst&^imm26 | uint32(d>>2)&imm26, true
+	case Page21:
+		d := int64(v&^imm12 - at&^imm12)
+		if d < -1<<32 || d >= 1<<32 {
+			return inst, false
+		}
+		n := uint32(d >> 12)
+		return inst&^(3<<29|imm19<<5) | n&3<<29 | n>>2&imm19<<5, true
+	}
+	shift := loShift[kind-AddLo12]
+	lo := uint32(v) & imm12
+	if lo&(1<<shift-1) != 0 {
+		return inst, false
+	}
+	return inst&^(imm12<<10) | lo>>shift<<10, true
 }

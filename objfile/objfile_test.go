@@ -37,7 +37,7 @@ func sample(prefix string) *Object {
 	o.Groups = append(o.Groups, Group{Signature: record, Sections: []SectionIndex{typ}})
 	o.Sections[text].Relocs = []Reloc{{0, PC32, symData, 8 - 4}, {4, Call32, help, -4}, {8, PC64, f, 0}}
 	o.Sections[data].Relocs = []Reloc{{0, Abs64, record, 0}, {8, Abs64, weak, 0}, {16, Abs64, symText, 3}}
-	eh := EHFrame([]Frame{{Symbol: symText, Size: 16, Unwind: UnwindFP}, {Symbol: symText, Addend: 16, Size: 16}})
+	eh := EHFrame(X86_64, []Frame{{Symbol: symText, Size: 16, Unwind: UnwindFP}, {Symbol: symText, Addend: 16, Size: 16}})
 	o.AddSection(eh)
 	return o
 }

@@ -8,11 +8,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/objfile"
 )
-
-// targetX64 is the only target so far.
-const targetX64 = "x86-64-linux"
 
 // buildResult is what build --json prints.
 type buildResult struct {
@@ -27,10 +25,15 @@ type buildResult struct {
 	CompileNS   int64  `json:"compile_ns"`
 }
 
+// targetFlag is the flag of commands that may compile for another machine.
+func targetFlag() cli.Flag {
+	return &cli.StringFlag{Name: "target", Usage: "machine and system to compile for: " + strings.Join(compile.Targets(), " or ") + " (default: this machine)"}
+}
+
 // compileFlags are the flags of every command that compiles.
 func compileFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "cpu", Value: "x86-64-v2", Usage: "the processor to compile for, at least: x86-64-v2, -v3, -v4, or native"},
+		&cli.StringFlag{Name: "cpu", Usage: "the processor to compile for, at least: x86-64-v2, -v3, -v4, armv8.0-a, or native (default: the target's first)"},
 		&cli.IntFlag{Name: "opt", Aliases: []string{"O"}, Value: 2, Usage: "optimisation `LEVEL`: 0, 1 or 2"},
 		&cli.IntFlag{Name: "jobs", Usage: "compile `N` functions at once (default: one per processor)"},
 		&cli.StringFlag{Name: "regalloc-check", Value: "on", Usage: "prove each register allocation: on or off"},
@@ -49,10 +52,11 @@ not there at all.
 Examples:
   waot build app.wasm -o app.o
   waot build lib.wasm -o lib.o --name lib --cpu=x86-64-v3
+  waot build lib.wasm -o lib.o --target=aarch64-linux
   waot build app.wasm -o app.o --json`,
 		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "the object to write, `OUT.o`"},
-			&cli.StringFlag{Name: "target", Value: targetX64, Usage: "machine and system to compile for"},
+			targetFlag(),
 			&cli.StringFlag{Name: "name", Usage: "prefix of the object's symbols (default: from the module's name or file)"},
 			jsonFlag(),
 		}, compileFlags()...),
@@ -98,7 +102,7 @@ func buildAction(c *cli.Context) error {
 		return inFile(out, err)
 	}
 	r := buildResult{
-		Module: file, Output: out, Target: targetX64, CPU: art.cpu, Functions: art.functions,
+		Module: file, Output: out, Target: opt.target, CPU: art.cpu, Functions: art.functions,
 		ModuleBytes: len(bin), CodeBytes: art.codeBytes, ObjectBytes: len(object), CompileNS: took.Nanoseconds(),
 	}
 	if c.Bool("json") {
@@ -112,6 +116,7 @@ func buildAction(c *cli.Context) error {
 
 // options are the options of a compilation.
 type options struct {
+	target        string // one of compile.Targets
 	cpu           string // full name of a level
 	level         int
 	jobs          int // 0: one per processor
@@ -122,14 +127,10 @@ type options struct {
 
 // readOptions reads compileFlags, and the target where there is one.
 func readOptions(c *cli.Context) (*options, error) {
-	switch t := c.String("target"); t {
-	case "", targetX64:
-	case "aarch64-linux":
-		return nil, usagef("--target=%s: AArch64 is not supported yet; the only target is %s", t, targetX64)
-	default:
-		return nil, usagef("--target=%s: unknown target; the only target is %s", t, targetX64)
-	}
 	o := &options{level: c.Int("opt"), jobs: c.Int("jobs"), verify: c.Bool("verify")}
+	if err := o.readTarget(c.String("target"), c.String("cpu")); err != nil {
+		return nil, err
+	}
 	if o.level < 0 || o.level > 2 {
 		return nil, usagef("-O%d: the levels are 0, 1 and 2", o.level)
 	}
@@ -140,16 +141,38 @@ func readOptions(c *cli.Context) (*options, error) {
 		return nil, err
 	}
 	o.check = c.String("regalloc-check") == "on"
-	cpu := c.String("cpu")
-	if cpu == "native" {
-		cpu = nativeCPU()
+	return o, nil
+}
+
+// cpuNames are the processors by target, the default first.
+var cpuNames = map[string][]string{
+	compile.TargetX64: {"x86-64-v2", "x86-64-v3", "x86-64-v4"},
+	compile.TargetA64: {"armv8.0-a"},
+}
+
+// readTarget reads --target and --cpu, either of which may be empty.
+func (o *options) readTarget(target, cpu string) error {
+	host := compile.HostTarget()
+	if o.target = target; target == "" {
+		o.target = host
 	}
-	if !strings.HasPrefix(cpu, "x86-64-") {
-		cpu = "x86-64-" + cpu
-	}
-	if err := oneOf("cpu", cpu, "x86-64-v2", "x86-64-v3", "x86-64-v4"); err != nil {
-		return nil, usagef("--cpu=%s: must be one of x86-64-v2, x86-64-v3, x86-64-v4, native", c.String("cpu"))
+	names, ok := cpuNames[o.target]
+	switch {
+	case !ok:
+		return usagef("--target=%s: unknown target; the targets are %s", target, strings.Join(compile.Targets(), ", "))
+	case cpu == "":
+		cpu = names[0]
+	case cpu == "native" && o.target != host:
+		return usagef("--cpu=native: this machine is no %s", o.target)
+	case cpu == "native":
+		cpu = nativeCPU(o.target)
 	}
 	o.cpu = cpu
-	return o, nil
+	if o.target == compile.TargetX64 && !strings.HasPrefix(cpu, "x86-64-") {
+		o.cpu = "x86-64-" + cpu
+	}
+	if oneOf("cpu", o.cpu, names...) != nil {
+		return usagef("--cpu=%s: must be one of %s, native", cpu, strings.Join(names, ", "))
+	}
+	return nil
 }

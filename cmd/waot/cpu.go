@@ -3,6 +3,8 @@ package main
 import (
 	"os"
 	"strings"
+
+	"github.com/waot-project/waot/compile"
 )
 
 // Processor flags, as Linux names them, that each level adds.
@@ -11,8 +13,11 @@ var levelFlags = [...]struct{ level, flags string }{
 	{"x86-64-v4", "avx512f avx512bw avx512cd avx512dq avx512vl"},
 }
 
-// nativeCPU is the highest level of this processor.
-func nativeCPU() string {
+// nativeCPU is the highest level of this processor, which is of the target's machine.
+func nativeCPU(target string) string {
+	if target != compile.TargetX64 {
+		return cpuNames[target][0]
+	}
 	b, _ := os.ReadFile("/proc/cpuinfo")
 	return cpuLevel(string(b))
 }

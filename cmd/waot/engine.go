@@ -43,7 +43,7 @@ func compileModule(file string, bin []byte, o *options) (*artifact, error) {
 // compileOptions are the options as the compiler takes them.
 func (o *options) compileOptions() compile.Options {
 	return compile.Options{
-		Jobs: o.jobs, OptLevel: opt.Level(o.level), CPU: o.codeLevel(), Name: o.name,
+		Jobs: o.jobs, OptLevel: opt.Level(o.level), Target: o.target, CPU: o.codeLevel(), Name: o.name,
 		SkipChecker: !o.check, Verify: o.verify, Progress: o.progress,
 	}
 }

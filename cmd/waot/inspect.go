@@ -10,10 +10,10 @@ import (
 
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/instance"
-	"github.com/waot-project/waot/backend/isa/x64"
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/clif/verify"
+	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/regalloc/linear"
 	"github.com/waot-project/waot/wasmfront"
 	"github.com/waot-project/waot/wasmfront/translate"
@@ -47,6 +47,7 @@ Examples:
 			&cli.StringFlag{Name: "func", Usage: "only the function with this index or name: `N|NAME`"},
 			&cli.StringFlag{Name: "emit", Usage: "what to show: a list of `STAGE`s"},
 			&cli.BoolFlag{Name: "json", Usage: "print errors as JSON"},
+			targetFlag(),
 		}, compileFlags()...),
 		Action: inspectAction,
 	}
@@ -244,7 +245,7 @@ func (in *inspector) newPipeline() (*pipeline, error) {
 			return nil
 		}
 	}
-	features, err := x64.Level(in.opt.codeLevel())
+	target, err := compile.CodeTarget(in.opt.target, in.opt.codeLevel())
 	if err != nil {
 		return nil, err
 	}
@@ -261,10 +262,10 @@ func (in *inspector) newPipeline() (*pipeline, error) {
 	if in.emit["asm"] {
 		trace.Code = func(f *clif.Func, code *backend.Code) {
 			in.title("asm", uint32(f.Index))
-			listing(in.c.App.Writer, code)
+			disassemblers[in.opt.target].listing(in.c.App.Writer, code)
 		}
 	}
-	p.compiler = backend.New(x64.New(features), instance.New(in.cm), in.cm, backend.Options{
+	p.compiler = backend.New(target, instance.New(in.cm), in.cm, backend.Options{
 		Allocator: linear.New(), SkipChecker: !in.opt.check, Verify: in.opt.verify, Trace: trace,
 	})
 	return p, nil

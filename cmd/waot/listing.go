@@ -6,10 +6,47 @@ import (
 	"sort"
 	"strings"
 
+	"golang.org/x/arch/arm64/arm64asm"
 	"golang.org/x/arch/x86/x86asm"
 
 	"github.com/waot-project/waot/backend"
+	"github.com/waot-project/waot/compile"
 )
+
+// disassembler shows the machine code of a target.
+type disassembler struct {
+	// decode is the text and length of the instruction that code, at offset at, begins with; the length is 0 if it
+	// is none.
+	decode func(code []byte, at uint64) (text string, n int)
+	// unit is the least length of an instruction, and what else is shown at once; directive says so.
+	unit      int
+	directive string
+	// bias is what addends of relocations have too little; fp is the frame pointer.
+	bias int64
+	fp   string
+}
+
+var disassemblers = map[string]*disassembler{
+	compile.TargetX64: {decodeX64, 1, ".byte", 4, "rbp"},
+	compile.TargetA64: {decodeA64, 4, ".word", 0, "x29"},
+}
+
+func decodeX64(code []byte, at uint64) (string, int) {
+	inst, err := x86asm.Decode(code, 64)
+	if err != nil {
+		return "", 0
+	}
+	return strings.ToLower(x86asm.IntelSyntax(inst, at, nil)), inst.Len
+}
+
+// decodeA64 shows where branches and addresses lead as distances.
+func decodeA64(code []byte, _ uint64) (string, int) {
+	inst, err := arm64asm.Decode(code)
+	if err != nil {
+		return "", 0
+	}
+	return arm64asm.GNUSyntax(inst), 4
+}
 
 // note is what the compiler knows of a place in machine code.
 type note struct {
@@ -26,14 +63,14 @@ func symbol(s backend.SymRef, offset int64) string {
 }
 
 // notesOf collects relocations, trap sites, return addresses and stack maps, by offset.
-func notesOf(c *backend.Code) []note {
+func (d *disassembler) notesOf(c *backend.Code) []note {
 	var notes []note
 	add := func(at uint32, format string, args ...any) {
 		notes = append(notes, note{at, fmt.Sprintf(format, args...)})
 	}
 	for i := range c.Relocs {
 		r := &c.Relocs[i]
-		add(r.Offset, "%s", symbol(r.Sym, r.Addend+4))
+		add(r.Offset, "%s", symbol(r.Sym, r.Addend+d.bias))
 	}
 	for i := range c.Traps {
 		add(c.Traps[i].Offset, "traps %s, @%04x", c.Traps[i].Code, c.Traps[i].Src)
@@ -43,21 +80,25 @@ func notesOf(c *backend.Code) []note {
 		add(c.Calls[i].Offset-1, "@%04x", c.Calls[i].Src)
 	}
 	for i := range c.StackMaps {
-		add(c.StackMaps[i].Offset-1, "references at rbp%+d", c.StackMaps[i].Slots)
+		add(c.StackMaps[i].Offset-1, "references at %s%+d", d.fp, c.StackMaps[i].Slots)
 	}
 	sort.SliceStable(notes, func(i, j int) bool { return notes[i].at < notes[j].at })
 	return notes
 }
 
 // listing disassembles machine code, with what the compiler knows about it as
-// comments. Jump tables come out as bytes, or as what their bytes happen to mean.
-func listing(w io.Writer, c *backend.Code) {
+// comments. Jump tables come out as numbers, or as what their bytes happen to mean.
+func (d *disassembler) listing(w io.Writer, c *backend.Code) {
 	fmt.Fprintf(w, "%d bytes, aligned to %d, frame of %d bytes\n", len(c.Bytes), c.Align, c.FrameBytes)
-	notes := notesOf(c)
+	notes := d.notesOf(c)
 	for at := 0; at < len(c.Bytes); {
-		text, n := ".byte "+fmt.Sprintf("%#02x", c.Bytes[at]), 1
-		if inst, err := x86asm.Decode(c.Bytes[at:], 64); err == nil {
-			text, n = strings.ToLower(x86asm.IntelSyntax(inst, uint64(at), nil)), inst.Len
+		text, n := d.decode(c.Bytes[at:], uint64(at))
+		if n == 0 {
+			n = min(d.unit, len(c.Bytes)-at)
+			text = d.directive + " 0x"
+			for i := n - 1; i >= 0; i-- {
+				text += fmt.Sprintf("%02x", c.Bytes[at+i])
+			}
 		}
 		var said []string
 		for len(notes) > 0 && notes[0].at < uint32(at+n) {

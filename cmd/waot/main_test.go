@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/waot-project/waot/compile"
 )
 
 var update = flag.Bool("update", false, "rewrite the files in testdata")
@@ -148,6 +150,8 @@ var cases = []struct {
 	{"build-target", []string{"build", "lib.wasm", "-o", "lib.o", "--target=vax"}},
 	{"build-level", []string{"build", "lib.wasm", "-o", "lib.o", "-O9"}},
 	{"build-cpu", []string{"build", "lib.wasm", "-o", "lib.o", "--cpu=486"}},
+	{"build-aarch64-cpu", []string{"build", "lib.wasm", "-o", "lib.o", "--target=aarch64-linux", "--cpu=v3"}},
+	{"build-x64-cpu", []string{"build", "lib.wasm", "-o", "lib.o", "--target=x86-64-linux", "--cpu=armv8.0-a"}},
 	{"build-check", []string{"build", "lib.wasm", "-o", "lib.o", "--regalloc-check=maybe"}},
 	{"build-missing", []string{"build", "nowhere.wasm", "-o", "lib.o"}},
 	{"build-invalid", []string{"build", "invalid.wasm", "-o", "invalid.o"}},
@@ -189,6 +193,7 @@ var cases = []struct {
 	{"inspect-number", []string{"inspect", "trap.wasm", "--func=1"}},
 	{"inspect-stage", []string{"inspect", "lib.wasm", "--emit=llvm"}},
 	{"inspect-no-func", []string{"inspect", "lib.wasm", "--func=nobody"}},
+	{"inspect-target", []string{"inspect", "lib.wasm", "--func=0", "--target=aarch32-linux"}},
 	{"inspect-import", []string{"inspect", "exit.wasm", "--func=0"}},
 
 	{"spectest", []string{"spectest", "pass.json"}},
@@ -196,6 +201,8 @@ var cases = []struct {
 	{"spectest-fail", []string{"spectest", "fail.json"}},
 	{"spectest-json", []string{"spectest", "pass.json", "fail.json", "--json"}},
 	{"spectest-engine", []string{"spectest", "pass.json", "--engine=jit"}},
+	{"spectest-target", []string{"spectest", "pass.json", "--target=pdp11"}},
+	{"spectest-interp-target", []string{"spectest", "pass.json", "--engine=interp", "--target=aarch64-linux", "-O0"}},
 	{"spectest-missing", []string{"spectest", "nowhere.json"}},
 
 	{"diff", []string{"diff", "lib.wasm"}},
@@ -335,24 +342,27 @@ func TestJobs(t *testing.T) {
 // TestStages shows every stage of a function.
 func TestStages(t *testing.T) {
 	setUp(t)
-	status, stdout, stderr := execute("inspect", "lib.wasm", "--func=div", "--emit=all", "--verify")
-	if status != 0 {
-		t.Fatal(stderr)
-	}
-	for _, s := range stages {
-		if !strings.Contains(stdout, ";; "+s+": ") {
-			t.Errorf("no %s in\n%s", s, stdout)
+	for target, code := range map[string]string{compile.TargetX64: "idiv", compile.TargetA64: "sdiv"} {
+		status, stdout, stderr := execute("inspect", "lib.wasm", "--func=div", "--emit=all", "--verify", "--target", target)
+		if status != 0 {
+			t.Fatal(stderr)
 		}
-	}
-	if !strings.Contains(stdout, "traps integer_divide_by_zero") {
-		t.Error(stdout)
+		for _, s := range stages {
+			if !strings.Contains(stdout, ";; "+s+": ") {
+				t.Errorf("no %s in\n%s", s, stdout)
+			}
+		}
+		_, asm, _ := strings.Cut(stdout, ";; asm: ")
+		if !strings.Contains(asm, "traps integer_divide_by_zero") || !strings.Contains(asm, "  "+code+" ") {
+			t.Error(stdout)
+		}
 	}
 }
 
 func TestVersion(t *testing.T) {
 	status, stdout, _ := execute("version", "--json")
 	var v versionInfo
-	if err := json.Unmarshal([]byte(stdout), &v); err != nil || status != 0 || v.ABI == 0 || v.Version == "" || len(v.Targets) != 1 {
+	if err := json.Unmarshal([]byte(stdout), &v); err != nil || status != 0 || v.ABI == 0 || v.Version == "" || len(v.Targets) != 2 {
 		t.Errorf("status %d, error %v: %s", status, err, stdout)
 	}
 	if _, text, _ := execute("version"); !strings.HasPrefix(text, "waot "+v.Version) {

@@ -39,8 +39,8 @@ func (r *reproducer) crash(c *compile.Crash) {
 	}
 	r.dir = dir
 	o := &r.opt
-	report := fmt.Sprintf("%v\n\nwaot %s\nfunction %d, stage %s\n-O%d --cpu=%s --regalloc-check=%t --verify=%t\n",
-		c.Error, buildVersion(), c.Error.Func, c.Error.Stage, o.OptLevel, o.CPU, !o.SkipChecker, o.Verify)
+	report := fmt.Sprintf("%v\n\nwaot %s\nfunction %d, stage %s\n-O%d --target=%s --cpu=%s --regalloc-check=%t --verify=%t\n",
+		c.Error, buildVersion(), c.Error.Func, c.Error.Stage, o.OptLevel, o.Target, o.CPU, !o.SkipChecker, o.Verify)
 	for name, text := range map[string]string{
 		"report.txt": report, "module.wasm": string(r.bin), "function.clif": clifText(c),
 	} {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/opt"
+	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/spectest"
 	"github.com/waot-project/waot/spectest/interpengine"
 	"github.com/waot-project/waot/spectest/nativeengine"
@@ -46,6 +47,7 @@ Examples:
 		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "engine", Value: "native", Usage: "native code, or the interpreter of the intermediate form: native, interp"},
 			jsonFlag(),
+			targetFlag(),
 		}, compileFlags()...),
 		Action: spectestAction,
 	}
@@ -62,6 +64,9 @@ func spectestAction(c *cli.Context) error {
 	var engine spectest.Engine
 	switch c.String("engine") {
 	case "native":
+		if host := compile.HostTarget(); o.target != host {
+			return usagef("spectest: --target=%s: native code is run here, on %s", o.target, host)
+		}
 		engine = &nativeengine.Engine{Options: o.compileOptions()}
 	case "interp":
 		engine = interpreter(o.level)

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/wasmfront"
 )
@@ -41,7 +43,7 @@ func versionCommand() *cli.Command {
 			if v.Revision != "" {
 				printf(c, " (%s)", v.Revision)
 			}
-			printf(c, ", ABI %d, %s, %s\ntargets: %s\nfeatures: %s\n", v.ABI, v.Go, v.Host, targetX64, v.Features)
+			printf(c, ", ABI %d, %s, %s\ntargets: %s\nfeatures: %s\n", v.ABI, v.Go, v.Host, strings.Join(v.Targets, ", "), v.Features)
 			return nil
 		},
 	}
@@ -49,7 +51,7 @@ func versionCommand() *cli.Command {
 
 func version() versionInfo {
 	v := versionInfo{
-		Version: buildVersion(), ABI: abi.Version, Targets: []string{targetX64},
+		Version: buildVersion(), ABI: abi.Version, Targets: compile.Targets(),
 		Features: wasmfront.DefaultFeatures.String(), Go: runtime.Version(),
 		Host: fmt.Sprintf("%s/%s", runtime.GOOS, runtime.GOARCH),
 	}

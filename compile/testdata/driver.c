@@ -134,13 +134,27 @@ static int find_trap(const struct waot_object *o, uint64_t pc)
 	return 0;
 }
 
+#ifdef __aarch64__
+#define PC(u) (u)->uc_mcontext.pc
+#else
+#define PC(u) (u)->uc_mcontext.gregs[REG_RIP]
+#endif
+
+#ifdef CHECK_BTI
+static uint64_t no_landing;
+#endif
+
 static void on_fault(int sig, siginfo_t *info, void *context)
 {
 	(void)sig, (void)info;
 	ucontext_t *u = context;
-	trap_code = find_trap(&lib__object, u->uc_mcontext.gregs[REG_RIP]);
+	trap_code = find_trap(&lib__object, PC(u));
 	if (!trap_code)
-		trap_code = find_trap(&user__object, u->uc_mcontext.gregs[REG_RIP]);
+		trap_code = find_trap(&user__object, PC(u));
+#ifdef CHECK_BTI
+	if (!trap_code && sig == SIGILL && PC(u) == no_landing)
+		trap_code = 100;
+#endif
 	if (!trap_code)
 		abort();
 	siglongjmp(trap_env, 1);
@@ -245,6 +259,13 @@ int main(void)
 	/* The other object's imports are this object's exports. */
 	CHECK(user_twice(20, 22) == 84);
 	CHECK(user_fib(12) == 144);
+
+#ifdef CHECK_BTI
+	/* Only landing pads can be called. */
+	uint32_t (*second)(uint32_t) = (uint32_t (*)(uint32_t))((char *)lib_fib + 4);
+	no_landing = (uint64_t)second;
+	TRAPS(100, second(1));
+#endif
 	puts("ok");
 	return 0;
 }

@@ -1,4 +1,4 @@
-//go:build linux && amd64
+//go:build linux && (amd64 || arm64)
 
 package inproc
 
@@ -26,6 +26,7 @@ type fixup struct {
 	offset uint32
 	symbol string
 	addend int64
+	kind   RelocKind
 }
 
 // Value types for the tests.
@@ -54,7 +55,7 @@ type builder struct {
 // newBuilder starts an image with room for fixed numbers of everything.
 func newBuilder() *builder {
 	b := &builder{slots: map[string]uint32{}, starts: map[string]uint32{}}
-	b.m = meta.Module{ABI: abi.Version, Arch: "x86-64", CPU: "x86-64-v2", Name: "test"}
+	b.m = meta.Module{ABI: abi.Version, Arch: machine, CPU: levelNames[1], Name: "test"}
 	at := uint32(16)
 	take := func(name string, n, size int) {
 		for i := range n {
@@ -106,7 +107,7 @@ func (b *builder) def(name string, t meta.FuncType) *builder {
 		panic(err)
 	}
 	for len(b.img.Text)%16 != 0 {
-		b.img.Text = append(b.img.Text, 0xcc)
+		b.img.Text = append(b.img.Text, filler)
 	}
 	start := uint32(len(b.img.Text))
 	b.img.Text = append(b.img.Text, code...)
@@ -158,7 +159,7 @@ func (b *builder) image(init string) *Image {
 	for _, name := range b.names {
 		f, start := testCode[name], b.starts[name]
 		for _, x := range f.fixups {
-			r := Reloc{Section: Text, Offset: start + x.offset, Kind: PC32, Addend: x.addend, In: Data}
+			r := Reloc{Section: Text, Offset: start + x.offset, Kind: x.kind, Addend: x.addend, In: Data}
 			switch {
 			case strings.HasPrefix(x.symbol, "f_"):
 				r.In, r.TargetOffset = Text, b.starts[x.symbol[2:]]

@@ -32,7 +32,7 @@ func (c *Caller) unwatch(stop func() bool) {
 	defer s.cancelMu.Unlock()
 	x.over = true
 	if x.fired && s.cancelled.Add(-1) == 0 {
-		s.protectText(protRX)
+		s.protectText(process.protText)
 	}
 }
 

@@ -1,4 +1,4 @@
-// Package inproc executes compiled modules inside a Go process, on linux/amd64
+// Package inproc executes compiled modules inside a Go process, on linux/amd64 and linux/arm64
 // and without cgo. Elsewhere it compiles, and NewStore and Load answer
 // ErrUnsupported.
 //
@@ -16,7 +16,7 @@
 // constants of all instances of one Module are the same pages of a memfd, instance data
 // is private. Native code runs on stacks of its own: 8 MiB, aligned to
 // their size, with a guard below and the context of the call (nativeContext) at
-// the top, which stubs and the signal handler find as rsp | mask.
+// the top, which stubs and the signal handler find by the bits of the stack pointer.
 //
 // enter switches to a native stack and runs there until the code returns, calls a host
 // function or a host's helper, or traps. Each of the three is the same event for Go:

@@ -16,7 +16,7 @@ func (e Error) Error() string { return string(e) }
 // The simple errors.
 const (
 	// ErrUnsupported: this machine or operating system cannot run compiled code.
-	ErrUnsupported = Error("waot: running compiled code is supported on linux/amd64 only")
+	ErrUnsupported = Error("waot: running compiled code is supported on linux/amd64 and linux/arm64 only")
 	// ErrBusy: a goroutine is inside the store: another one, or, for Close, this one.
 	ErrBusy = Error("waot: a goroutine is inside the store")
 	// ErrClosed: the store, module or instance has been closed.

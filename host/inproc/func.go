@@ -62,11 +62,10 @@ func (c *Caller) Instance() *Instance {
 		return nil
 	}
 	s := c.store
-	sp := c.exit.sp
 	if s.activations[s.depth-1] == c {
-		sp = s.ctx.sp
+		return s.instanceAt(returnAddress(s.ctx.sp, &s.ctx.saved))
 	}
-	return s.instanceAt(uintptr(load64(sp)))
+	return s.instanceAt(returnAddress(c.exit.sp, &c.exit.saved))
 }
 
 // exitState is where the activation left native code last.
@@ -353,7 +352,7 @@ func (c *Caller) runHost(f *Func, args, results []uint64) (err error) {
 
 // loadArgs fetches the arguments of a host function from where native code left them.
 func (t *funcType) loadArgs(ctx *nativeContext, args []uint64) {
-	stack := ctx.sp + 8
+	stack := ctx.sp + stackArgs
 	for i := range t.args {
 		a := &t.args[i]
 		if a.memory {

@@ -22,11 +22,38 @@ const (
 // P the address of the field.
 type RelocKind uint8
 
-// The kinds of relocation.
+// The kinds of relocation. Those from Call26 on are of AArch64: they change the bits of one instruction,
+// at P, that hold the value, and are in Text only. The target of all but Abs64 is in a section of the image.
 const (
-	PC32  RelocKind = iota // 4 bytes: S + A - P; target in a section of the image
-	Abs64                  // 8 bytes: S + A; only in Data
+	PC32    RelocKind = iota // 4 bytes: S + A - P
+	Abs64                    // 8 bytes: S + A; only in Data
+	Call26                   // bl, b: (S + A - P) / 4
+	Page21                   // adrp: page of S + A - page of P, in pages of 4 KiB
+	Lo12                     // add; ldr and str of a byte: the low 12 bits of S + A
+	Lo12x2                   // ldr and str of 2 bytes: the same, divided by the size
+	Lo12x4                   // of 4 bytes
+	Lo12x8                   // of 8 bytes
+	Lo12x16                  // of 16 bytes
 )
+
+// value puts s, the target with its addend, into what is in the field at p. Both are distances from
+// the start of the image, whose address is a multiple of granule. It reports whether the value can be
+// expressed.
+func (k RelocKind) value(field uint32, s, p int64) (uint32, bool) {
+	switch d := s - p; k {
+	case PC32:
+		return uint32(d), d == int64(int32(d))
+	case Call26:
+		return field&^(1<<26-1) | uint32(d>>2)&(1<<26-1), d%4 == 0 && -1<<27 <= d && d < 1<<27
+	case Page21:
+		const low, high = 3 << 29, (1<<19 - 1) << 5
+		d = s>>12 - p>>12
+		return field&^(low|high) | uint32(d)<<29&low | uint32(d>>2)<<5&high, -1<<20 <= d && d < 1<<20
+	}
+	const bits = (1<<12 - 1) << 10
+	scale := k - Lo12
+	return field&^bits | uint32(s)&0xfff>>scale<<10, s&(1<<scale-1) == 0
+}
 
 // TargetKind says what a relocation refers to.
 type TargetKind uint8
@@ -83,7 +110,7 @@ func (img *Image) validate() error {
 	if m.ABI != abi.Version {
 		return &ImageError{fmt.Sprintf("binary interface version %d, this host has %d", m.ABI, abi.Version)}
 	}
-	if m.Arch != "x86-64" {
+	if m.Arch != machine {
 		return &ImageError{fmt.Sprintf("code for %q", m.Arch)}
 	}
 	for s := range numSections {
@@ -105,6 +132,9 @@ func (img *Image) validate() error {
 	if err := img.checkFuncs(); err != nil {
 		return err
 	}
+	if err := img.checkDatas(); err != nil {
+		return err
+	}
 	return img.checkSites()
 }
 
@@ -120,14 +150,16 @@ func (img *Image) checkReloc(r *Reloc) error {
 		width = 8
 	}
 	switch {
-	case r.Kind > Abs64:
+	case r.Kind > lastReloc:
 		return bad("unknown kind")
 	case uint64(r.Offset)+width > img.size(r.Section):
 		return bad("outside of its section")
-	case r.Kind == PC32 && r.Target != TargetSection:
+	case r.Kind != Abs64 && r.Target != TargetSection:
 		return bad("relative to something outside of the image")
 	case r.Kind == Abs64 && r.Section != Data:
 		return bad("absolute address in shared code or constants")
+	case r.Kind > Abs64 && (r.Section != Text || r.Offset%4 != 0):
+		return bad("not at an instruction")
 	}
 	n := 0
 	switch r.Target {

@@ -70,6 +70,9 @@ func (s *Store) InstantiateContext(ctx context.Context, m *Module, imports Resol
 	if err := i.fill(); err != nil {
 		return nil, err
 	}
+	if err := i.mapImages(); err != nil {
+		return nil, err
+	}
 	i.memory, _ = i.Memory("memory")
 	init, err := i.function(uint32(len(m.meta.Funcs) - 1))
 	if err != nil {

@@ -1,4 +1,4 @@
-//go:build linux && amd64
+//go:build linux && (amd64 || arm64)
 
 package inproc
 
@@ -408,7 +408,7 @@ func TestMalformedImages(t *testing.T) {
 	for n, damage := range []func(b *Image){
 		func(b *Image) { b.Meta = nil },
 		func(b *Image) { b.Meta.ABI++ },
-		func(b *Image) { b.Meta.Arch = "aarch64" },
+		func(b *Image) { b.Meta.Arch = "another" },
 		func(b *Image) { b.Data = b.Data[:100] },
 		func(b *Image) { b.Meta.Helpers = 4 },
 		func(b *Image) { b.Meta.Helpers = 1 << 20 },
@@ -460,7 +460,7 @@ func TestMalformedImages(t *testing.T) {
 	if _, err := Load(img); err != nil {
 		t.Error(err)
 	}
-	if process.cpu < 4 {
+	if int(process.cpu)+1 < len(levelNames) {
 		img.Meta.CPU = levelNames[process.cpu+1]
 		if _, err := Load(img); !errors.As(err, &cpu) {
 			t.Error(err)
@@ -489,5 +489,30 @@ func TestArena(t *testing.T) {
 	}
 	if _, err := process.allocCode(bytes64(codeArena * 2)); err == nil {
 		t.Error("more than the arena")
+	}
+}
+
+// BenchmarkInstantiate is a store with an instance of a module of a megabyte that is loaded
+// already, and its end.
+func BenchmarkInstantiate(b *testing.B) {
+	img := newBuilder().memory(meta.Memory{Min: 2}).table(meta.Table{Elem: fref, Min: 10}).
+		def("count", fn(nil, vt{i64})).image("init")
+	img.Text = append(img.Text, make([]byte, 1<<20)...)
+	m, err := Load(img)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer m.Close()
+	for b.Loop() {
+		s, err := NewStore(Config{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := s.Instantiate(m, nil); err != nil {
+			b.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

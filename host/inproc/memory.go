@@ -26,6 +26,7 @@ const (
 	idBelow    = uintptr(24)
 	// memoryHeader precedes the base of a memory; its last page is accessible.
 	memoryHeader = 64 << 10
+	memorySize   = memoryHeader + abi.MemoryReservation
 	tableHeader  = pageSize
 	failure      = ^uint64(0) // of growth
 )
@@ -34,7 +35,6 @@ const (
 type Memory struct {
 	store  *Store
 	base   uintptr
-	mapped extent
 	limits Limits // as declared
 }
 
@@ -56,30 +56,30 @@ func (s *Store) newMemory(l Limits) (*Memory, error) {
 	if l.Min > limit {
 		return nil, &LimitError{"memory pages", l.Min, limit}
 	}
-	size := bytes64(memoryHeader + abi.MemoryReservation)
-	low, err := reserveCounted(size, protNone, memoryMappings)
+	low, err := process.takeMemory()
 	if err != nil {
 		return nil, err
 	}
-	m := &Memory{store: s, base: low + memoryHeader, mapped: extent{low, size}, limits: l}
+	m := &Memory{store: s, base: low + memoryHeader, limits: l}
 	if err := mprotect(m.base-pageSize, pageSize, protRW); err != nil {
-		m.unmap()
+		munmap(low, bytes64(memorySize))
+		process.giveMappings(memoryMappings)
 		return nil, err
 	}
 	store64(m.base-limitBelow, limit)
 	store64(m.base-idBelow, uint64(len(s.memories)))
 	if m.Grow(l.Min) == failure {
-		m.unmap()
+		m.free()
 		return nil, &SystemError{"committing a memory", ErrNoSpace}
 	}
 	s.memories = append(s.memories, m)
 	return m, nil
 }
 
-// unmap gives back a memory that has not become the store's.
-func (m *Memory) unmap() {
-	munmap(m.mapped.low, m.mapped.size)
-	process.giveMappings(memoryMappings)
+// free gives back the memory, which nothing may use any more.
+func (m *Memory) free() {
+	process.giveMemory(m.base-memoryHeader, min(uintptr(m.Size()), bytes64(abi.MemoryReservation)))
+	m.base = 0
 }
 
 // Size is the current size in bytes.

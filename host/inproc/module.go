@@ -2,6 +2,7 @@ package inproc
 
 import (
 	"encoding/binary"
+	"fmt"
 	"slices"
 	"sync/atomic"
 
@@ -22,6 +23,9 @@ type Module struct {
 	fd     int
 	linked []byte
 	closed atomic.Bool
+
+	// images are those of the memories, or nil; without a file for those that have none.
+	images []memoryImage
 
 	byText  []uint32 // defined functions by address
 	refs    refRoots
@@ -49,9 +53,12 @@ func load(img *Image, share bool) (*Module, error) {
 	}
 	m.sortFuncs()
 	m.findRefRoots()
-	m.link(img)
+	if err := m.link(img); err != nil {
+		return nil, err
+	}
 	if share {
 		m.share()
+		m.makeMemoryImages(img.Rodata)
 	}
 	return m, nil
 }
@@ -68,7 +75,7 @@ func (m *Module) sortFuncs() {
 }
 
 // link lays out the sections and resolves what does not depend on the address.
-func (m *Module) link(img *Image) {
+func (m *Module) link(img *Image) error {
 	for s, b := range [numSections][]byte{img.Text, img.Rodata, img.Data} {
 		m.offset[s], m.length[s] = m.size, uintptr(len(b))
 		m.size = alignUp(m.size+uintptr(len(b)), granule)
@@ -78,18 +85,24 @@ func (m *Module) link(img *Image) {
 		copy(m.linked[m.offset[s]:], b)
 	}
 	for i := m.length[Text]; i%pageSize != 0; i++ {
-		m.linked[i] = 0xcc // the rest of the last executable page
+		m.linked[i] = filler // the rest of the last executable page
 	}
 	for i := range img.Relocs {
 		r := &img.Relocs[i]
-		if r.Kind != PC32 {
+		if r.Kind == Abs64 {
 			m.relocs = append(m.relocs, *r)
 			continue
 		}
 		at := m.offset[r.Section] + uintptr(r.Offset)
 		target := int64(m.offset[r.In]) + int64(r.TargetOffset) + r.Addend
-		binary.LittleEndian.PutUint32(m.linked[at:], uint32(target-int64(at)))
+		field := m.linked[at : at+4]
+		v, ok := r.Kind.value(binary.LittleEndian.Uint32(field), target, int64(at))
+		if !ok {
+			return &ImageError{fmt.Sprintf("relocation at %d+%#x: the value does not fit", r.Section, r.Offset)}
+		}
+		binary.LittleEndian.PutUint32(field, v)
 	}
+	return nil
 }
 
 // share moves the linked image to a memfd if the system allows it.
@@ -119,7 +132,7 @@ func (m *Module) tryMap(fd int) bool {
 		return false
 	}
 	defer process.freeCode(at, granule)
-	return placeFile(at, pageSize, protRX, true, fd, 0) == nil
+	return placeFile(at, pageSize, process.protText, true, fd, 0) == nil
 }
 
 // mapAt maps the image at an address of the arena.
@@ -127,7 +140,7 @@ func (m *Module) mapAt(at uintptr) error {
 	if m.closed.Load() {
 		return ErrClosed
 	}
-	prots := [numSections]int{protRX, protR, protRW}
+	prots := [numSections]int{process.protText, protR, protRW}
 	for s := range numSections {
 		n := alignUp(m.length[s], pageSize)
 		if n == 0 {
@@ -144,12 +157,16 @@ func (m *Module) mapAt(at uintptr) error {
 			return err
 		}
 		copy(bytesAt(to, n), m.linked[m.offset[s]:])
+		if s == Text {
+			flushCode(to, n)
+		}
 		if s != Data {
 			if err := mprotect(to, n, prots[s]); err != nil {
 				return err
 			}
 		}
 	}
+	syncCores()
 	return nil
 }
 
@@ -165,6 +182,7 @@ func (m *Module) Close() {
 	if m.fd >= 0 {
 		closeFile(m.fd)
 	}
+	closeImages(m.images)
 	m.linked = nil
 }
 

@@ -8,11 +8,6 @@ const (
 	// stackSize is size and alignment of a native stack, in bytes.
 	stackSize = 64 << 20
 	stackMask = stackSize - 1
-	// saveArea is where the state of preempted code is kept: a ucontext and, at
-	// saveFP, the processor's extended state of at most maxSaveFP bytes (11 KiB with AMX).
-	saveArea  = 32 << 10
-	saveFP    = 320
-	maxSaveFP = saveArea - saveFP
 	// stackGuard is the inaccessible part below the stack. Frames above 4096 bytes
 	// probe each page, so they cannot step over it.
 	stackGuard = 64 << 10
@@ -23,11 +18,8 @@ const (
 	minStack     = 64 << 10
 	maxStack     = stackSize - guardEnd - pageSize
 	// headroom is what must be free below the stack pointer when Go enters native
-	// code: the entry's own push comes from Go text and must never reach the guard.
+	// code: what the entry pushes comes from Go text and must never reach the guard.
 	headroom = 16 << 10
-	// contextSize is what nativeContext takes at the top, rounded up so that the
-	// stack pointer starts aligned.
-	contextSize = 512
 )
 
 // Why native code was left; nativeContext.reason, and the result of enter.
@@ -43,8 +35,8 @@ const (
 
 // Flags of nativeContext.flags.
 const (
-	flagFloatArgs    = 1  // entry loads xmm0 to xmm7
-	flagFloatResults = 2  // resumption loads xmm0 to xmm3
+	flagFloatArgs    = 1  // entry loads all of floats
+	flagFloatResults = 2  // resumption loads the first four of floats
 	flagManyArgs     = 4  // entry loads ints beyond the fourth
 	flagManyResults  = 8  // return stores ints beyond the first
 	flagFloatReturn  = 16 // return stores floats
@@ -60,19 +52,19 @@ type nativeContext struct {
 	goSP, goPC, goBP uintptr
 	reason           uint64
 	code             uintptr // entry point
-	// sp is the stack pointer to enter with, then the one at an exit by a stub
-	// (where the return address is); fp is rbp at that exit.
+	// sp is the stack pointer to enter with, then the one at an exit by a stub; fp is the frame
+	// pointer at that exit, saved the other registers that calls keep.
 	sp, fp uintptr
-	saved  [5]uint64 // rbx, r12 to r15 at that exit
-	pop    uint64    // bytes of stack arguments that resumption pops
-	flags  uint64    // for the next entry or resumption
+	saved  [numSaved]uint64
+	pop    uint64 // bytes of stack arguments that resumption pops
+	flags  uint64 // for the next entry or resumption
 	// ints and floats are argument registers in the order of the convention; the
 	// first four of each are the results, in theirs.
 	ints   [8]uint64
 	floats [8]uint64
-	// The last fault.
-	faultPC, faultAddr, faultSP, faultFP uintptr
-	faultSignal, faultSICode             uint64
+	// The last fault. faultLR is the link register of machines that have one.
+	faultPC, faultAddr, faultSP, faultFP, faultLR uintptr
+	faultSignal, faultSICode                      uint64
 	// index is the binding whose stub was called. Stubs store it by an 8-bit
 	// displacement from the end of the stack: it must be the last field.
 	index uint64
@@ -81,7 +73,7 @@ type nativeContext struct {
 // nativeExit is what a nested activation must preserve of the one below it.
 type nativeExit struct {
 	sp, fp uintptr
-	saved  [5]uint64
+	saved  [numSaved]uint64
 }
 
 // ptr is address a as a pointer to memory outside of Go's heap.

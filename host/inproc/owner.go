@@ -22,6 +22,14 @@ import (
 // is about to find out; its holding is made a regular one, and it gives that up when it
 // goes out, or turns back. (Asymmetric Dekker synchronisation; membarrier(2), "private expedited".)
 //
+// Besides who is inside, the order of what they do to the store counts, on machines where other accesses
+// may pass a plain store. Going out is a store-release, and the revoker's load an
+// acquire: if it sees the 0 of a going-out, all that was done inside comes before all that the next
+// one does. An older 0 will do: had the owner gone in again since, its test of the grant would have followed
+// the barrier, and failed. Going in needs no acquire: nobody but the owner was inside since it got
+// the grant, which it got with mu held, as did everybody before give the store up. And nothing done inside is
+// seen by others before the test has succeeded, since stores do not happen on a guess.
+//
 // Invariant: the goroutine of the store's grant is the holder, or nobody is.
 type ownership struct {
 	// grant is the store's, or nil. It changes with mu held; enterGranted reads it.
@@ -141,7 +149,7 @@ func (s *Store) stillGranted(x *grant) bool {
 
 // leaveGranted ends what enterGranted began.
 func (s *Store) leaveGranted(x *grant) {
-	x.inside = 0
+	storeRelease(&x.inside, 0)
 	if s.grant.Load() != x {
 		s.leaveRevoked(x)
 	}

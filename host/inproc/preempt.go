@@ -36,18 +36,3 @@ func (c *Caller) giveUp(err error) uint64 {
 	c.err = err
 	return exitError
 }
-
-// notePreempted records where preempted code was, as if it had faulted there.
-func (s *Store) notePreempted() {
-	c := s.ctx
-	c.faultFP = uintptr(load64(s.stack + ucontextRBP))
-	c.faultSP = uintptr(load64(s.stack + ucontextRSP))
-	c.faultPC = uintptr(load64(s.stack + ucontextRIP))
-}
-
-// Offsets in the saved ucontext.
-const (
-	ucontextRBP = 120
-	ucontextRSP = 160
-	ucontextRIP = 168
-)

@@ -1,4 +1,4 @@
-//go:build linux && amd64
+//go:build linux && (amd64 || arm64)
 
 package inproc_test
 
@@ -14,9 +14,7 @@ import (
 	"time"
 
 	"github.com/waot-project/waot/clif/opt"
-	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/host/inproc"
-	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/meta"
 )
@@ -64,11 +62,7 @@ func sum(n uint64) (acc uint64) {
 
 func compileLoops(t testing.TB) *inproc.Image {
 	t.Helper()
-	r, err := compile.Module(loops, compile.Options{OptLevel: opt.O1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	img, err := load.Image(r.Object, r.Meta)
+	img, err := image(loops, opt.O1)
 	if err != nil {
 		t.Fatal(err)
 	}

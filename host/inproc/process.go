@@ -16,6 +16,9 @@ const (
 	// short, but never below minStacks.
 	maxStacks = 8192
 	minStacks = 16
+	// maxSpareMemories bounds the reservations for memories that are kept for the next
+	// one: making one costs a few microseconds, and some ten milliseconds in an emulator.
+	maxSpareMemories = 32
 	// stubSize is the size of a binding stub, stubsPerChunk how many are generated
 	// at a time; the last place of a chunk holds the address of exitStub.
 	stubSize      = 32
@@ -38,10 +41,14 @@ type processState struct {
 	once sync.Once
 	err  error
 	cpu  level
+	// protText is the protection of code.
+	protText int
 
-	mu         sync.Mutex
-	free       []extent // of the code arena, by address, never adjacent
-	stacks     []uintptr
+	mu     sync.Mutex
+	free   []extent // of the code arena, by address, never adjacent
+	stacks []uintptr
+	// memories are reservations that are not in use.
+	memories   []uintptr
 	stacksUsed int
 	stacksMax  int
 	// mappings counts the mappings that the package made, at most, and maxMappings
@@ -74,13 +81,15 @@ func (p *processState) setUp() error {
 	}
 	p.cpu = cpuLevel()
 	p.maxMappings = mappingLimit()
-	low, size, err := reserveUpTo(bytes64(codeArena), minCodeArena)
+	p.protText = protRX | landingPads()
+	code, stacks := arenas()
+	low, size, err := reserveUpTo(code, minCodeArena)
 	if err != nil {
 		return err
 	}
 	p.free = []extent{{alignUp(low, granule), size - granule}}
 	signals.codeLow, signals.codeSize = low, size
-	if low, size, err = reserveUpTo(bytes64(maxStacks*stackSize), minStacks*stackSize); err != nil {
+	if low, size, err = reserveUpTo(stacks, minStacks*stackSize); err != nil {
 		return err
 	}
 	signals.stackLow = alignUp(low, stackSize)
@@ -112,7 +121,7 @@ func reserveUpTo(size, least uintptr) (low, got uintptr, err error) {
 // mappings that objects of the process take at most, neighbours and gaps included.
 const (
 	imageMappings  = 6
-	memoryMappings = 3
+	memoryMappings = 4
 	otherMappings  = 2 // a stack, a table, a slab
 )
 
@@ -133,6 +142,9 @@ func reserveCounted(size uintptr, prot int, n uint64) (uintptr, error) {
 		return 0, err
 	}
 	at, err := reserve(size, prot)
+	if err != nil && process.dropSpares() {
+		at, err = reserve(size, prot)
+	}
 	if err != nil {
 		process.giveMappings(n)
 	}
@@ -143,6 +155,51 @@ func (p *processState) giveMappings(n uint64) {
 	p.mu.Lock()
 	p.mappings -= n
 	p.mu.Unlock()
+}
+
+// takeMemory gives the lowest address of a reservation for a memory, none of which is accessible.
+func (p *processState) takeMemory() (uintptr, error) {
+	if err := p.takeMappings(memoryMappings); err != nil {
+		return 0, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n := len(p.memories); n > 0 {
+		low := p.memories[n-1]
+		p.memories = p.memories[:n-1]
+		return low, nil
+	}
+	low, err := reserve(bytes64(memorySize), protNone)
+	if err != nil {
+		p.mappings -= memoryMappings
+	}
+	return low, err
+}
+
+// giveMemory takes back what takeMemory gave; used bytes of the memory were accessible.
+func (p *processState) giveMemory(low, used uintptr) {
+	// One call takes pages and access away.
+	err := place(low+memoryHeader-pageSize, pageSize+used, protNone)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mappings -= memoryMappings
+	if err == nil && len(p.memories) < maxSpareMemories {
+		p.memories = append(p.memories, low)
+		return
+	}
+	munmap(low, bytes64(memorySize))
+}
+
+// dropSpares gives the addresses back that only save time. It reports whether there were any.
+func (p *processState) dropSpares() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, low := range p.memories {
+		munmap(low, bytes64(memorySize))
+	}
+	had := len(p.memories) > 0
+	p.memories = nil
+	return had
 }
 
 // placeHelpers puts the helpers that are machine code into the arena.
@@ -163,7 +220,7 @@ func (p *processState) placeHelpers() error {
 		p.helpers[h.helper] = at + n
 		n = alignUp(n+uintptr(copy(code[n:], h.code)), 64)
 	}
-	return mprotect(at, pageSize, protRX)
+	return protectCode(at, pageSize)
 }
 
 // allocCode takes size bytes of the arena's addresses, first fit.
@@ -253,27 +310,14 @@ func (p *processState) newStubs(first int) (uintptr, error) {
 		writeStub(chunk, i*stubSize, uint32(first+i))
 	}
 	binary.LittleEndian.PutUint64(chunk[stubsPerChunk*stubSize:], uint64(exitStubAddress()))
-	if err := mprotect(at, granule, protRX); err != nil {
-		return 0, err
-	}
-	return at, nil
+	return at, protectCode(at, granule)
 }
 
-// writeStub writes the stub of binding n at offset at of its chunk. It runs on the
-// native stack without touching it, and changes r11 only.
-func writeStub(chunk []byte, at int, n uint32) {
-	b := append(chunk[at:at:at+stubSize], 0x49, 0x89, 0xe3) // mov r11, rsp
-	b = append(b, 0x49, 0x81, 0xcb)                         // or r11, stackMask
-	b = binary.LittleEndian.AppendUint32(b, stackMask)
-	// mov qword ptr [r11 - 7], n: the last word of the stack
-	b = append(b, 0x49, 0xc7, 0x43, 0xf9)
-	b = binary.LittleEndian.AppendUint32(b, n)
-	b = append(b, 0xff, 0x25) // jmp [rip + distance to the chunk's last place]
-	end := at + len(b) + 4
-	b = binary.LittleEndian.AppendUint32(b, uint32(stubsPerChunk*stubSize-end))
-	for len(b) < stubSize {
-		b = append(b, 0xcc)
-	}
+// protectCode makes memory in which code was written executable.
+func protectCode(at, size uintptr) error {
+	flushCode(at, size)
+	defer syncCores()
+	return mprotect(at, size, process.protText)
 }
 
 // stubNumber is the number of the stub whose address is code.

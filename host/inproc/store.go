@@ -147,8 +147,7 @@ func (s *Store) Close() error {
 		mappings += imageMappings
 	}
 	for _, m := range s.memories {
-		munmap(m.mapped.low, m.mapped.size)
-		mappings += memoryMappings
+		m.free()
 	}
 	for _, t := range s.tables {
 		munmap(t.mapped.low, t.mapped.size)

@@ -1,18 +1,33 @@
-//go:build !linux || !amd64
+//go:build !linux || !(amd64 || arm64)
 
 package inproc
+
+import "github.com/waot-project/waot/internal/abi"
 
 // Where native code cannot run, NewStore and Load fail before any of these is
 // reached; they let the rest of the package compile.
 const (
-	supported    = false
-	protNone     = 0
-	protR        = 0
-	protRW       = 0
-	protRX       = 0
-	madvDontNeed = 0
-	madvNoHuge   = 0
-	pageSize     = 4096
+	supported     = false
+	protNone      = 0
+	protR         = 0
+	protRW        = 0
+	protRX        = 0
+	madvDontNeed  = 0
+	madvNoHuge    = 0
+	pageSize      = 4096
+	saveArea      = 0
+	numSaved      = 0
+	stackArgs     = 0
+	filler        = 0
+	machine       = ""
+	lastReloc     = Abs64
+	baselineAlias = ""
+)
+
+var (
+	convention                             = &abi.X64
+	levelNames                             = [...]string{"", ""}
+	codeMemmove, codeMemset, codeTableFill []byte
 )
 
 func reserve(size uintptr, prot int) (uintptr, error) { return 0, ErrUnsupported }
@@ -26,16 +41,25 @@ func closeFile(fd int)                                {}
 func enter(cc *Caller, last uintptr, f *Func, args *uint64) uint64 {
 	return dispatch(cc) + preempted(cc)
 }
-func currentG() uintptr                          { return 0 }
-func enterGranted(s *Store) *grant               { return nil }
-func announceBarriers() bool                     { return false }
-func memoryBarrier()                             {}
-func exitStubAddress() uintptr                   { return 0 }
-func cpuid(leaf, sub uint32) (a, b, c, d uint32) { return 0, 0, 0, 0 }
-func xgetbv() uint32                             { return 0 }
-func (p *processState) hook() error              { return ErrUnsupported }
-func whyNoPreemption() error                     { return ErrUnsupported }
-func mappingLimit() uint64                       { return 0 }
+func currentG() uintptr                                { return 0 }
+func enterGranted(s *Store) *grant                     { return nil }
+func announceBarriers() bool                           { return false }
+func memoryBarrier()                                   {}
+func exitStubAddress() uintptr                         { return 0 }
+func cpuLevel() level                                  { return 0 }
+func landingPads() int                                 { return 0 }
+func arenas() (code, stacks uintptr)                   { return 0, 0 }
+func flushCode(addr, size uintptr)                     {}
+func syncCores()                                       {}
+func storeRelease(p *uintptr, v uintptr)               {}
+func returnAddress(uintptr, *[numSaved]uint64) uintptr { return 0 }
+func (c *nativeContext) faultReturnAddress() uintptr   { return 0 }
+func (s *Store) notePreempted()                        {}
+func atEntry(i *Instance, pc uintptr) bool             { return false }
+func writeStub(chunk []byte, at int, n uint32)         {}
+func (p *processState) hook() error                    { return ErrUnsupported }
+func whyNoPreemption() error                           { return ErrUnsupported }
+func mappingLimit() uint64                             { return 0 }
 func placeFile(addr, size uintptr, prot int, shared bool, fd int, offset uintptr) error {
 	return ErrUnsupported
 }

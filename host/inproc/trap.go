@@ -17,7 +17,7 @@ const (
 )
 
 // nullPage is the size of page zero, where accesses through null fall.
-const nullPage = pageSize
+const nullPage = 4096
 
 // classify decides what the fault of the innermost activation was: a trap, by the
 // rules of the binary interface, or a bug, which ends the process.
@@ -106,7 +106,7 @@ type nativeFrame struct {
 	// pc is the return address of the call the frame is in, or, if fault, that of the
 	// instruction that faulted.
 	pc    uintptr
-	fp    uintptr // its rbp; not yet set up in a fault at the function's entry
+	fp    uintptr // its frame pointer; the caller's in a fault at the function's entry
 	fault bool
 }
 
@@ -140,25 +140,15 @@ func (s *Store) walkFault(visit func(nativeFrame) bool) {
 	}
 	pc, fp := uintptr(0), c.faultFP
 	if inst == nil || atEntry(inst, c.faultPC) {
-		// A helper or a stub was called and has no frame, or
-		// push rbp has not happened: rbp is the caller's, the return address on top.
-		pc = uintptr(load64(c.faultSP))
+		// A helper or a stub was called and has no frame, or the function has none yet: the
+		// frame pointer is the caller's.
+		pc = c.faultReturnAddress()
 	} else if s.isFrame(fp, c.faultSP) {
 		pc, fp = uintptr(load64(fp+8)), uintptr(load64(fp))
 	}
 	if s.walk(pc, fp, visit) {
 		s.walkOuter(s.depth-2, visit)
 	}
-}
-
-// atEntry reports whether pc is the first instruction of its function, endbr64 apart.
-func atEntry(i *Instance, pc uintptr) bool {
-	n, ok := i.module.funcAt(uint32(pc - i.base))
-	if !ok {
-		return false
-	}
-	d := pc - i.base - uintptr(i.module.meta.Funcs[n].Text)
-	return d == 0 || d == 4 && string(bytesAt(pc-4, 4)) == "\xf3\x0f\x1e\xfa"
 }
 
 // isFrame reports whether fp can be that of a frame that lies above address above.
@@ -192,7 +182,7 @@ func (s *Store) walkOuter(n int, visit func(nativeFrame) bool) {
 			continue
 		}
 		e := a.exitState()
-		if !s.walk(uintptr(load64(e.sp)), e.fp, visit) {
+		if !s.walk(returnAddress(e.sp, &e.saved), e.fp, visit) {
 			return
 		}
 	}

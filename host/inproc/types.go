@@ -98,10 +98,10 @@ func newFuncType(t *meta.FuncType, collectAlways bool) *funcType {
 		return f
 	}
 	var sig abi.Sig
-	abi.X64.Assign(&sig, params, results)
-	f.args = locate(sig.Args, t.Params, abi.X64.IntArgs)
-	f.results = locate(sig.Results, t.Results, abi.X64.IntResults)
-	f.argBytes = uintptr(sig.ArgBytes(&abi.X64))
+	convention.Assign(&sig, params, results)
+	f.args = locate(sig.Args, t.Params, convention.IntArgs)
+	f.results = locate(sig.Results, t.Results, convention.IntResults)
+	f.argBytes = uintptr(sig.ArgBytes(convention))
 	f.hiddenBytes = alignUp(uintptr(sig.ResultWords)*8, 16)
 	f.findRefs(collectAlways)
 	f.findShortcuts(floatArgs, floatResults)

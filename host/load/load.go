@@ -11,6 +11,7 @@ package load
 import (
 	"fmt"
 	"math"
+	"runtime"
 
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/internal/abi"
@@ -39,8 +40,8 @@ func Object(o *objfile.Object) (*inproc.Image, error) {
 	if err := o.Validate(); err != nil {
 		return nil, &Error{err.Error()}
 	}
-	if o.Machine != objfile.X86_64 {
-		return nil, &Error{fmt.Sprintf("code for machine %d", o.Machine)}
+	if o.Machine != machines[runtime.GOARCH] {
+		return nil, &Error{fmt.Sprintf("code for %s, this machine is %s", machineName(o.Machine), runtime.GOARCH)}
 	}
 	var s meta.Sections
 	for _, x := range []struct {
@@ -78,6 +79,19 @@ func Object(o *objfile.Object) (*inproc.Image, error) {
 		}
 	}
 	return Image(o, m)
+}
+
+// machines are the machines by GOARCH.
+var machines = map[string]objfile.Machine{"amd64": objfile.X86_64, "arm64": objfile.AArch64}
+
+// machineName is the GOARCH of a machine.
+func machineName(m objfile.Machine) string {
+	for name, n := range machines {
+		if n == m {
+			return name
+		}
+	}
+	return fmt.Sprintf("machine %d", m)
 }
 
 // find is the one section of that name.
@@ -168,19 +182,23 @@ func (c *converter) identify(data *objfile.Section) {
 	}
 }
 
+// relocKinds are an image's kinds of relocation.
+var relocKinds = map[objfile.RelocKind]inproc.RelocKind{
+	objfile.PC32: inproc.PC32, objfile.Call32: inproc.PC32, objfile.Abs64: inproc.Abs64,
+	objfile.Call26: inproc.Call26, objfile.Jump26: inproc.Call26, objfile.Page21: inproc.Page21,
+	objfile.AddLo12: inproc.Lo12, objfile.Ldst8Lo12: inproc.Lo12, objfile.Ldst16Lo12: inproc.Lo12x2,
+	objfile.Ldst32Lo12: inproc.Lo12x4, objfile.Ldst64Lo12: inproc.Lo12x8, objfile.Ldst128Lo12: inproc.Lo12x16,
+}
+
 func (c *converter) reloc(in inproc.Section, s *objfile.Section, r *objfile.Reloc) error {
 	bad := func(why string) error {
 		return &Error{fmt.Sprintf("relocation at %s+%#x: %s", s.Name, r.Offset, why)}
 	}
-	out := inproc.Reloc{Section: in, Offset: uint32(r.Offset), Addend: r.Addend}
-	switch r.Kind {
-	case objfile.PC32, objfile.Call32:
-		out.Kind = inproc.PC32
-	case objfile.Abs64:
-		out.Kind = inproc.Abs64
-	default:
+	kind, ok := relocKinds[r.Kind]
+	if !ok {
 		return bad("kind")
 	}
+	out := inproc.Reloc{Section: in, Offset: uint32(r.Offset), Kind: kind, Addend: r.Addend}
 	sym := &c.o.Symbols[r.Symbol]
 	if t, ok := c.targets[r.Symbol]; ok {
 		out.Target, out.Index = t.kind, t.index

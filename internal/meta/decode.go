@@ -250,6 +250,7 @@ func (d *decoder) module(m *Module, sizes Sizes) {
 	d.memories(m)
 	d.globals(m)
 	d.elems(m)
+	d.datas(m)
 	d.funcs(m, sizes.Text)
 	d.exports(m)
 	m.Digests = list[SectionDigest](d.count(1+DigestSize, "number of digests"))
@@ -316,6 +317,25 @@ func (d *decoder) elems(m *Module) {
 		x.Len = d.num32("length of an element segment")
 		if d.err == nil && (x.Array%8 != 0 || uint64(x.Array)+8*uint64(x.Len) > uint64(m.InstanceSize)) {
 			d.fail("elements of a segment are outside of the instance data")
+		}
+	}
+}
+
+// datas leaves it to the host to compare with the size of .rodata.
+func (d *decoder) datas(m *Module) {
+	m.Datas = list[Data](d.count(5, "number of data segments"))
+	for i := range m.Datas {
+		x := &m.Datas[i]
+		x.Pair = d.slot(m, 16, "data segment")
+		x.Memory = d.index(len(m.Memories), "memory of a data segment")
+		x.Offset = d.num32("place of a data segment")
+		x.Rodata = d.num32("bytes of a data segment")
+		x.Len = d.num32("length of a data segment")
+		if d.err != nil {
+			return
+		}
+		if mem := &m.Memories[x.Memory]; mem.Import != nil || uint64(x.Offset)+uint64(x.Len) > mem.Min*abi.PageSize {
+			d.fail("data segment is outside of its memory")
 		}
 	}
 }

@@ -14,7 +14,7 @@ const (
 )
 
 // FormatVersion is the version of the encoding of all four sections.
-const FormatVersion = 2
+const FormatVersion = 3
 
 // Every section begins with a header: magic, kind, version, two zero bytes,
 // the size of the payload (4 bytes) and the first bytes of its SHA-256.
@@ -152,6 +152,15 @@ func EncodeMeta(m *Module) []byte {
 		e.num32(m.Elems[i].Pair)
 		e.num32(m.Elems[i].Array)
 		e.num32(m.Elems[i].Len)
+	}
+	e.count(len(m.Datas))
+	for i := range m.Datas {
+		x := &m.Datas[i]
+		e.num32(x.Pair)
+		e.num32(x.Memory)
+		e.num32(x.Offset)
+		e.num32(x.Rodata)
+		e.num32(x.Len)
 	}
 	e.funcs(m)
 	e.count(len(m.Exports))

@@ -65,6 +65,15 @@ type Elem struct {
 	Pair, Array, Len uint32
 }
 
+// Data is a static data segment: Len bytes at Rodata in .rodata, for Offset in memory
+// Memory, which is not imported and has room for it at first.
+type Data struct {
+	Pair        uint32 // offset in the instance data of {address, length}
+	Memory      uint32
+	Offset      uint32
+	Rodata, Len uint32
+}
+
 // Func is a function, in the order of the module's function indices; the last
 // is the init function.
 type Func struct {
@@ -129,7 +138,10 @@ type Module struct {
 	Globals  []Global
 	// Elems are the element segments of type ExternRef that are not empty: references
 	// that only they hold are alive. Others are not listed.
-	Elems   []Elem
+	Elems []Elem
+	// Datas are the static data segments, in the order of their indices: a host may put their
+	// bytes in place before it calls the init function, if it sets their lengths to 0.
+	Datas   []Data
 	Funcs   []Func
 	Exports []Export
 

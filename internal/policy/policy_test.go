@@ -93,7 +93,9 @@ backend/instance: clif
 backend: backend/instance clif/analysis regalloc/linear checker machbuffer
 backend/isa/x64/asm: backend
 backend/isa/x64: backend/isa/x64/asm
-compile: wasmfront/translate clif/opt clif/verify backend/isa/x64 objfile internal/meta
+backend/isa/a64/asm: backend
+backend/isa/a64: backend/isa/a64/asm
+compile: wasmfront/translate clif/opt clif/verify backend/isa/x64 backend/isa/a64 objfile internal/meta
 host/inproc: internal/meta
 host/load: host/inproc objfile
 host: host/inproc host/load

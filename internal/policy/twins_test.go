@@ -16,6 +16,18 @@ var twins = [][2]string{
 	{"backend/isa/x64/asm", "backend/isa/a64/asm"},
 }
 
+// pending are functions of the first machine that the second still repeats. They are to move to a
+// package that both use; nothing may be added, and what has moved must leave the list.
+var pending = strings.Fields(`
+amode.go:sym amode.go:based amode.go:pool amode.go:set build.go:defOf build.go:low emit.go:memoryTrap emit.go:op
+emit.go:verify lower_branch.go:push lower_branch.go:truth lower_branch.go:negated lower_branch.go:lowerTrap
+lower_branch.go:jump lower_call.go:localAddr lower_conv.go:floatBits lower_int.go:lowerIconst lower_mem.go:full
+lower_mem.go:narrow lower_mem.go:global lower_mem.go:lowerGlobalGet lower_mem.go:lowerGlobalSet lower_mem.go:grown
+lower_mem.go:lowerMemoryGrow lower_mem.go:lowerMemoryCopy lower_mem.go:lowerMemoryFill lower_mem.go:lowerMemoryInit
+lower_mem.go:lowerTableSet lower_mem.go:lowerTableGrow lower_mem.go:lowerTableCopy lower_mem.go:lowerTableFill
+lower_mem.go:lowerTableInit lower_mem.go:lowerElemSet
+encode.go:slotDisp forms.go:NumOperands row.go:Allows`)
+
 // trivial is the number of characters up to which equal bodies are no repetition.
 const trivial = 60
 
@@ -84,6 +96,10 @@ func body(fn *ast.FuncDecl) string {
 // TestTwins finds functions that two machines have alike: they belong to what the machines share.
 func TestTwins(t *testing.T) {
 	files := sourceFiles(t)
+	left := map[string]bool{}
+	for _, name := range pending {
+		left[name] = true
+	}
 	for _, pair := range twins {
 		where := map[string]string{}
 		for side, pkg := range pair {
@@ -100,14 +116,22 @@ func TestTwins(t *testing.T) {
 					if len(text) <= trivial {
 						continue
 					}
-					name := path.Base(f.path) + " " + fn.Name.Name
-					if side == 0 {
+					name := path.Base(f.path) + ":" + fn.Name.Name
+					other := where[text]
+					switch {
+					case side == 0:
 						where[text] = name
-					} else if other := where[text]; other != "" {
+					case left[other]:
+						delete(left, other)
+					case other != "":
 						t.Errorf("%s: %s is the same as %s: %s", pair[1], name, pair[0], other)
 					}
 				}
 			}
 		}
 	}
+	for name := range left {
+		t.Errorf("%s is pending, but no longer repeated", name)
+	}
+	t.Logf("%d functions are repeated and pending", len(pending))
 }

@@ -1,0 +1,108 @@
+package a64
+
+import (
+	"github.com/waot-project/waot/backend"
+	"github.com/waot-project/waot/backend/isa/a64/asm"
+	"github.com/waot-project/waot/regalloc"
+)
+
+const (
+	// pageSize is the distance at which large frames are touched.
+	pageSize = 4096
+	// maxProbes is the most pages touched without a loop.
+	maxProbes = 4
+	// maxPostIndex is the most that a load of a pair adds to its base.
+	maxPostIndex = 504
+)
+
+// emitPrologue is backend.Target.EmitPrologue.
+func emitPrologue(e *backend.Emitter) {
+	op(e, backend.Inst{Op: asm.Bti, Imm: asm.BtiC})
+	op(e, backend.Inst{Op: asm.StpPre, Size: 8, Mode: backend.ModeBase, Disp: -16, Ref: backend.NoFault}, asm.SP, asm.FP, asm.LR)
+	op(e, backend.Inst{Op: asm.AddImm, Size: 8}, asm.SP, asm.FP)
+	emitLower(e, e.Frame.Size)
+	emitSaved(e, &saves)
+}
+
+// emitLower lowers the stack pointer by n bytes. Each page is touched before the stack pointer moves
+// further, so that a frame cannot step over the guard page. x17 is free at the entry.
+func emitLower(e *backend.Emitter, n int) {
+	if n > maxProbes*pageSize {
+		op(e, backend.Inst{Op: asm.MovImm, Size: 8, Imm: int64(n &^ (pageSize - 1))}, scratch1)
+		op(e, backend.Inst{Op: asm.SubExt, Size: 8, Imm: asm.Extended(asm.UXTX, 0)}, asm.SP, scratch1, scratch1)
+		loop := e.Buf.NewLabel()
+		e.Buf.Bind(loop)
+		probe(e)
+		op(e, backend.Inst{Op: asm.CmpExt, Size: 8, Imm: asm.Extended(asm.UXTX, 0)}, asm.SP, scratch1)
+		s := seq{e: e}
+		s.j(asm.NE, loop)
+		n %= pageSize
+	}
+	for ; n > pageSize; n -= pageSize {
+		probe(e)
+	}
+	moveSP(e, asm.SubImm, n)
+}
+
+// probe lowers the stack pointer by a page and touches it.
+func probe(e *backend.Emitter) {
+	op(e, backend.Inst{Op: asm.SubImm, Size: 8, Imm: pageSize}, asm.SP, asm.SP)
+	op(e, backend.Inst{Op: asm.Ldr, Size: 8, Mode: backend.ModeBase, Ref: backend.NoFault}, asm.SP, asm.ZR)
+}
+
+// moveSP adds n, below 2^24, to the stack pointer, or subtracts it, as row says.
+func moveSP(e *backend.Emitter, row backend.Op, n int) {
+	for _, part := range [2]int{n &^ 0xfff, n & 0xfff} {
+		if part > 0 {
+			op(e, backend.Inst{Op: row, Size: 8, Imm: int64(part)}, asm.SP, asm.SP)
+		}
+	}
+}
+
+// savedRows are the rows that save or restore, by class: two registers, one.
+type savedRows [regalloc.NumClasses]struct{ pair, one backend.Op }
+
+var (
+	saves    = savedRows{{asm.Stp, asm.Str}, {asm.Fstp, asm.Fstr}}
+	restores = savedRows{{asm.Ldp, asm.Ldr}, {asm.Fldp, asm.Fldr}}
+)
+
+// emitSaved saves or restores the callee-saved registers, neighbours of one class in pairs. The first is the
+// highest in memory.
+func emitSaved(e *backend.Emitter, rows *savedRows) {
+	s := e.Frame.Saved
+	for i := 0; s != 0; i++ {
+		a := s.First()
+		s = s.Remove(a)
+		row := &rows[a.Class()]
+		in := backend.Inst{Op: row.one, Size: 8, Mode: backend.ModeBase, Disp: e.Frame.SavedOffset(i), Ref: backend.NoFault}
+		if s == 0 || s.First().Class() != a.Class() {
+			op(e, in, asm.FP, a)
+			continue
+		}
+		b := s.First()
+		s = s.Remove(b)
+		i++
+		in.Op, in.Disp = row.pair, e.Frame.SavedOffset(i)
+		op(e, in, asm.FP, b, a)
+	}
+}
+
+// emitEpilogue restores registers and returns, popping stack arguments.
+func emitEpilogue(e *backend.Emitter) {
+	emitSaved(e, &restores)
+	if e.Frame.Size > 0 {
+		op(e, backend.Inst{Op: asm.AddImm, Size: 8}, asm.FP, asm.SP)
+	}
+	up, rest := 16, e.Frame.Pop
+	if up+rest <= maxPostIndex {
+		up, rest = up+rest, 0
+	}
+	op(e, backend.Inst{Op: asm.LdpPost, Size: 8, Mode: backend.ModeBase, Disp: int32(up), Ref: backend.NoFault}, asm.SP, asm.FP, asm.LR)
+	moveSP(e, asm.AddImm, rest)
+	op(e, backend.Inst{Op: asm.Ret})
+	e.Buf.NoFallThrough()
+}
+
+// epilogueBytes bounds the size of what emitEpilogue emits.
+func epilogueBytes(fr *backend.Frame) uint32 { return uint32(4*fr.Saved.Len() + 5*4) }

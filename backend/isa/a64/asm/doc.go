@@ -1,0 +1,60 @@
+// Package asm describes the AArch64 instructions that waot uses: one Row per
+// machine instruction, and the four readers of the rows: the encoder (Append),
+// the printer (PrintAsm, PrintVCode), operand collection (Operands) and the
+// VCode verifier (Verify).
+//
+// Place in the pipeline: lowering names rows by Op and collects operands, the
+// emission driver encodes each instruction into the machine buffer.
+//
+// Input: a backend.Inst, and its operands: virtual registers before
+// allocation, a regalloc.Allocation each after it.
+// Output: operands with constraints; words with a Patch; text.
+//
+// # Operand order
+//
+// The order of an instruction's operands is that of its Form's roles (file
+// forms.go, and by row in ops.go). As a rule: the uses in the order of the assembly text, then the
+// defs. A store is the address, then the value. An address stands where the comment says addr: one
+// operand (ModeBase), two (ModeBaseIndex: base, index), or none (ModeSym, ModeConst, ModeOutArg,
+// ModeLocal). The sources and the result of a backend.TailSelect are registers of their own: d does not reuse b.
+// No operand may be in memory, so no constraint is regalloc.Any.
+//
+// # Addresses
+//
+// ModeBase: Disp as FitsDisp says for the row; any for Lea. ModeBaseIndex: Disp is 0, Scale is 0 or
+// the logarithm of the access width (0 to 4 for Lea), Inst.Imm is the Extend of the index: 0 or
+// UXTX for all 64 bits, UXTW, SXTW, SXTX. ModeSym: adrp to AddrScratch (Lea: to the result), then the
+// access: two words; Disp is a multiple of the access width. ModeConst: the literal form, of Ldr, Ldrsw,
+// Fldr; Lea is adr. ModeLocal, ModeOutArg: any Disp; what is not in reach of fp or sp goes by way of
+// AddrScratch, up to four words. There is no ModeIndex.
+//
+// # Sizes
+//
+// Inst.Size is the size of the operation in bytes, that of its registers: 4 (w, s) or 8 (x, d), or
+// 16 (q). Memory operands are as wide unless the row's name says otherwise. For conversions it is
+// the integer's size. Results of Size 4 are zero-extended to the whole register.
+//
+// # Register 31
+//
+// It is the stack pointer in the base of an address and where ops.go says so, the zero register
+// elsewhere (Row.SP).
+//
+// # Flags
+//
+// No flags live from one Inst to the next. Rows that read flags are for the
+// emission driver and pseudo-instructions, which place them right behind what
+// they consume. Cbz, Cbnz, Tbz and Tbnz may have backend.TailJump or TailTrap: then they are the comparison and
+// the branch in one, with Inst.Cond ignored and the target that of the tail.
+//
+// # Encoding
+//
+//	func Append(buf []byte, inst *backend.Inst, allocs []regalloc.Allocation, fr *Frame) ([]byte, Patch)
+//	func AppendMove(buf []byte, from, to regalloc.Allocation, bytes uint8, fr *Frame) []byte
+//	func Bound(inst *backend.Inst, allocs []regalloc.Allocation, fr *Frame) uint32 // exact length
+//	func MoveBound(from, to regalloc.Allocation, fr *Frame) uint32
+//	type Frame struct{ Slots, Args, Locals, Size int32 } // Size: sp is fp - Size
+//	type Patch struct{ Kind PatchKind; Off, Scale uint8 } // the field's word is at Off
+//
+// The field of a Patch holds Inst.Disp, except of PatchSym and PatchPage, where it is 0 and Disp
+// is the relocation's addend.
+package asm

@@ -1,0 +1,168 @@
+package asm
+
+import (
+	"github.com/waot-project/waot/backend"
+	ra "github.com/waot-project/waot/regalloc"
+)
+
+// Form is a row's operand form: an index of forms.
+type Form uint8
+
+// The forms. G is an integer register, X a vector register.
+const (
+	FNone      Form = iota
+	FUnary          // G <- op G, in bits 5 to 9
+	FUnaryM         // G <- op G, in bits 16 to 20, perhaps shifted
+	FUnaryImm       // G <- G op imm
+	FRotate         // G <- G op imm, the use in two places
+	FAlu            // G <- G op G
+	FAluShift       // G <- G op G, by imm
+	FCmp            // G op G, by imm
+	FCmpImm         // G op imm
+	FConst          // G <- imm
+	FKeep           // G op= imm
+	FMulAdd         // G <- G op G op G
+	FInsert         // G op= G, by imm
+	FSelect         // G <- flags ? G : G
+	FSet            // G <- flags
+	FCondCmp        // G op G, by imm and flags
+	FCondImm        // G op imm, by flags
+	FBranch         // distance
+	FBranchReg      // G, distance
+	FBranchBit      // G, imm, distance
+	FJumpReg        // to G
+	FAdr            // G <- distance
+	FImm            // imm only
+	FLoad           // G <- [addr]
+	FStore          // [addr] <- G
+	FLoad2          // G, G <- [addr]
+	FStore2         // [addr] <- G, G
+	FLoadW          // G <- [G] with write-back
+	FStoreW         // [G] <- G with write-back
+	FLoad2W         // G, G <- [G] with write-back
+	FStore2W        // [G] <- G, G with write-back
+	FFLoad          // as those, of X
+	FFStore
+	FFLoad2
+	FFStore2
+	FFLoadW
+	FFStoreW
+	FFLoad2W
+	FFStore2W
+	FFUnary   // X <- op X
+	FFMove2   // X <- X, the use in two places
+	FFConst   // X <- imm
+	FFZero    // X <- 0
+	FFAlu     // X <- X op X
+	FFCmp     // X op X
+	FFCmpZero // X op 0
+	FFSelect  // X <- flags ? X : X
+	FFMulAdd  // X <- X op X op X
+	FFInsert  // X op= X op X
+	FIntToF   // X <- G
+	FFToInt   // G <- X
+	numForms
+)
+
+var (
+	use   = Role{ra.Use, ra.Int, ra.Reg, 0}
+	def   = Role{ra.Def, ra.Int, ra.Reg, 0}
+	mod   = Role{ra.Mod, ra.Int, ra.Reg, 0}
+	again = Role{ra.Def, ra.Int, ra.Reuse, 0}
+	fuse  = Role{ra.Use, ra.Float, ra.Reg, 0}
+	fdef  = Role{ra.Def, ra.Float, ra.Reg, 0}
+)
+
+// forms is the table of forms: places in bits 0, 5, 16, 10; whether role 0 is an address; text; roles.
+var forms = [numForms]FormInfo{
+	FNone:      {-1, -1, -1, -1, false, "", nil},
+	FUnary:     {1, 0, -1, -1, false, "10", []Role{use, def}},
+	FUnaryM:    {1, -1, 0, -1, false, "10i", []Role{use, def}},
+	FUnaryImm:  {1, 0, -1, -1, false, "10i", []Role{use, def}},
+	FRotate:    {1, 0, 0, -1, false, "10i", []Role{use, def}},
+	FAlu:       {2, 0, 1, -1, false, "201", []Role{use, use, def}},
+	FAluShift:  {2, 0, 1, -1, false, "201i", []Role{use, use, def}},
+	FCmp:       {-1, 0, 1, -1, false, "01i", []Role{use, use}},
+	FCmpImm:    {-1, 0, -1, -1, false, "0i", []Role{use}},
+	FConst:     {0, -1, -1, -1, false, "0i", []Role{def}},
+	FKeep:      {0, -1, -1, -1, false, "0i", []Role{use, again}},
+	FMulAdd:    {3, 0, 1, 2, false, "3012", []Role{use, use, use, def}},
+	FInsert:    {0, 1, -1, -1, false, "01i", []Role{use, use, again}},
+	FSelect:    {2, 0, 1, -1, false, "201c", []Role{use, use, def}},
+	FSet:       {0, -1, -1, -1, false, "0c", []Role{def}},
+	FCondCmp:   {-1, 0, 1, -1, false, "01ic", []Role{use, use}},
+	FCondImm:   {-1, 0, -1, -1, false, "0ic", []Role{use}},
+	FBranch:    {-1, -1, -1, -1, false, "t", nil},
+	FBranchReg: {0, -1, -1, -1, false, "0t", []Role{use}},
+	FBranchBit: {0, -1, -1, -1, false, "0it", []Role{use}},
+	FJumpReg:   {-1, 0, -1, -1, false, "0", []Role{use}},
+	FAdr:       {0, -1, -1, -1, false, "0t", []Role{def}},
+	FImm:       {-1, -1, -1, -1, false, "i", nil},
+	FLoad:      {1, 0, -1, -1, true, "10", []Role{use, def}},
+	FStore:     {1, 0, -1, -1, true, "10", []Role{use, use}},
+	FLoad2:     {1, 0, -1, 2, true, "120", []Role{use, def, def}},
+	FStore2:    {1, 0, -1, 2, true, "120", []Role{use, use, use}},
+	FLoadW:     {1, 0, -1, -1, true, "10", []Role{mod, def}},
+	FStoreW:    {1, 0, -1, -1, true, "10", []Role{mod, use}},
+	FLoad2W:    {1, 0, -1, 2, true, "120", []Role{mod, def, def}},
+	FStore2W:   {1, 0, -1, 2, true, "120", []Role{mod, use, use}},
+	FFLoad:     {1, 0, -1, -1, true, "10", []Role{use, fdef}},
+	FFStore:    {1, 0, -1, -1, true, "10", []Role{use, fuse}},
+	FFLoad2:    {1, 0, -1, 2, true, "120", []Role{use, fdef, fdef}},
+	FFStore2:   {1, 0, -1, 2, true, "120", []Role{use, fuse, fuse}},
+	FFLoadW:    {1, 0, -1, -1, true, "10", []Role{mod, fdef}},
+	FFStoreW:   {1, 0, -1, -1, true, "10", []Role{mod, fuse}},
+	FFLoad2W:   {1, 0, -1, 2, true, "120", []Role{mod, fdef, fdef}},
+	FFStore2W:  {1, 0, -1, 2, true, "120", []Role{mod, fuse, fuse}},
+	FFUnary:    {1, 0, -1, -1, false, "10", []Role{fuse, fdef}},
+	FFMove2:    {1, 0, 0, -1, false, "10", []Role{fuse, fdef}},
+	FFConst:    {0, -1, -1, -1, false, "0i", []Role{fdef}},
+	FFZero:     {0, -1, -1, -1, false, "0z", []Role{fdef}},
+	FFAlu:      {2, 0, 1, -1, false, "201", []Role{fuse, fuse, fdef}},
+	FFCmp:      {-1, 0, 1, -1, false, "01", []Role{fuse, fuse}},
+	FFCmpZero:  {-1, 0, -1, -1, false, "0z", []Role{fuse}},
+	FFSelect:   {2, 0, 1, -1, false, "201c", []Role{fuse, fuse, fdef}},
+	FFMulAdd:   {3, 0, 1, 2, false, "3012", []Role{fuse, fuse, fuse, fdef}},
+	FFInsert:   {0, 1, 2, -1, false, "012", []Role{fuse, fuse, fuse, {ra.Def, ra.Float, ra.Reuse, 0}}},
+	FIntToF:    {1, 0, -1, -1, false, "10", []Role{use, fdef}},
+	FFToInt:    {1, 0, -1, -1, false, "10", []Role{fuse, def}},
+}
+
+// addrOperands is the number of operands of an address by backend.Mode; 1 for ModeNone,
+// the operand itself.
+var addrOperands = [...]int8{
+	backend.ModeNone: 1, backend.ModeBase: 1, backend.ModeBaseIndex: 2, backend.ModeSym: 0, backend.ModeConst: 0,
+	backend.ModeOutArg: 0, backend.ModeLocal: 0, backend.ModeIndex: 1,
+}
+
+// NumAddr is the number of operands (base, then index) that stand in the place
+// of an address in mode m: 0 to 2; 1 for ModeNone.
+func NumAddr(m backend.Mode) int {
+	if m == modeLow12 {
+		return 1
+	}
+	return int(addrOperands[m])
+}
+
+// NumOperands is the number of operands of an instruction, its tail's included;
+// of a Variadic row those that its form names.
+func NumOperands(inst *backend.Inst) int {
+	return numOwn(&forms[rows[inst.Op].Form], inst.Mode) + len(tailRoles[inst.Tail])
+}
+
+// numOwn is the number of operands without the tail's.
+func numOwn(f *FormInfo, m backend.Mode) int {
+	n := len(f.Roles)
+	if f.Addr {
+		n += NumAddr(m) - 1
+	}
+	return n
+}
+
+// place is the number of role i's first operand.
+func (f *FormInfo) place(i int, m backend.Mode) int {
+	if f.Addr && i > 0 {
+		return i + NumAddr(m) - 1
+	}
+	return i
+}

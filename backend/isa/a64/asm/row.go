@@ -1,0 +1,197 @@
+package asm
+
+import (
+	"github.com/waot-project/waot/backend"
+	"github.com/waot-project/waot/regalloc"
+)
+
+// Row describes one machine instruction, or the few that differ only in the
+// size of their operands.
+type Row struct {
+	// Name is the mnemonic.
+	Name string
+	// Word is the instruction with zero in its fields, for the smallest Size.
+	Word uint32
+	// Wide and Quad are the bits that are flipped for Size 8 and 16.
+	Wide, Quad uint32
+	// Lit is the word of the literal form, 0 if there is none.
+	Lit uint32
+	// Form is the operands: roles, places in the encoding, order in the text.
+	Form Form
+	// Sizes are the allowed values of Inst.Size, each its own bit; 0 if Size does
+	// not matter.
+	Sizes Sizes
+	// Imm is the kind of immediate.
+	Imm ImmKind
+	// Addr is how the address is encoded.
+	Addr AddrKind
+	// Mem is the width in bytes of the memory operand, where it is not Size.
+	Mem uint8
+	// SP is the set of roles (bit numbers) whose register 31 is the stack pointer, not zero. The base of
+	// an address is not mentioned.
+	SP uint8
+	// W are the widths of the operands by role, where not Size; see operandWidth.
+	W [4]uint8
+	// Feature is what the processor must have.
+	Feature Feature
+	Flags   Flags
+}
+
+// Sizes is a set of operand sizes: bit value n for n bytes.
+type Sizes uint8
+
+// The sets in use.
+const (
+	S4     Sizes = 4
+	S8     Sizes = 8
+	S48          = S4 | S8
+	S816         = S8 | 16
+	S4816        = S4 | S8 | 16
+	noSize Sizes = 0
+)
+
+// Feature is a set of processor features beyond ARMv8.0-A; there are none so far.
+type Feature uint16
+
+// AddrKind is how the address of a row is encoded.
+type AddrKind uint8
+
+// The kinds of address.
+const (
+	AddrNone AddrKind = iota
+	AddrMem           // [base, #disp], scaled and unsigned or unscaled and signed; [base, index]
+	AddrPair          // [base, #disp], scaled, 7 bits
+	AddrPre           // [base, #disp]!, 9 bits
+	AddrPost          // [base], #disp, 9 bits
+	AddrPairPre
+	AddrPairPost
+	AddrLea // any
+)
+
+// Flags are properties of a row.
+type Flags uint16
+
+// The flags.
+const (
+	// Commutes: the first two uses may change places.
+	Commutes Flags = 1 << iota
+	// SetsFlags: status flags are changed; of SetsFlags rows Inst.Tail may be any.
+	SetsFlags
+	// ReadsFlags: status flags are an input.
+	ReadsFlags
+	// HasCond: Inst.Cond is in bits 12 to 15; with CondLow in bits 0 to 3, with CondInv inverted.
+	HasCond
+	CondLow
+	CondInv
+	// SelfTail: a branch that may stand for itself and a TailJump or TailTrap.
+	SelfTail
+	// Variadic: any number of further operands may follow those of the form
+	// (arguments and results of calls).
+	Variadic
+	// NoFault: the memory operand is not accessed.
+	NoFault
+	// Expands: more than one word, or another row's.
+	Expands
+)
+
+// RowOf is the row of op, which must be below NumOps. Callers must not change
+// it.
+func RowOf(op backend.Op) *Row { return &rows[op] }
+
+// Info is the row's operand form.
+func (r *Row) Info() *FormInfo { return &forms[r.Form] }
+
+// MayFault reports whether the instruction accesses memory at its address.
+func (r *Row) MayFault() bool { return r.Addr != AddrNone && r.Flags&NoFault == 0 }
+
+// MemBytes is the width in bytes of the memory operand of an instruction of the given size (one register
+// of a pair), 0 if there is none.
+func (r *Row) MemBytes(size uint8) int {
+	switch {
+	case r.Addr == AddrNone || r.Addr == AddrLea:
+		return 0
+	case r.Mem != 0:
+		return int(r.Mem)
+	}
+	return int(size)
+}
+
+// Allows reports whether size is one of the row's.
+func (r *Row) Allows(size uint8) bool {
+	return r.Sizes == noSize || size != 0 && size&(size-1) == 0 && r.Sizes&Sizes(size) != 0
+}
+
+// WordBytes is the length of an instruction word.
+const WordBytes = 4
+
+// MaxLen bounds the length in bytes of what Append makes of any instruction, as MaxBytes does for a row.
+const MaxLen = 4 * WordBytes
+
+// MaxBytes is the largest length in bytes that the instruction can have.
+func (r *Row) MaxBytes() int {
+	if r.Flags&Expands != 0 || r.Addr == AddrMem || r.Addr == AddrPair {
+		return MaxLen
+	}
+	return WordBytes
+}
+
+// word is the word for size, without fields.
+func (r *Row) word(size uint8) uint32 {
+	switch {
+	case r.Sizes == noSize:
+	case size == 8:
+		return r.Word ^ r.Wide
+	case size == 16:
+		return r.Word ^ r.Quad
+	}
+	return r.Word
+}
+
+// Widths of operands in Row.W that are not numbers of bytes.
+const (
+	wVector = 0x80 // 8b or 16b, by Size
+	wExtend = 0x81 // w or x, by the extension
+)
+
+// operandWidth is the width of role i, for RegName.
+func (r *Row) operandWidth(i int, inst *backend.Inst) uint8 {
+	w := uint8(0)
+	if i < len(r.W) {
+		w = r.W[i]
+	}
+	switch {
+	case w == wVector && inst.Size == 16:
+		return shape16b
+	case w == wVector:
+		return shape8b
+	case w == wExtend && Extend(inst.Imm>>3)&3 != UXTX:
+		return 4
+	case w != 0 && w != wExtend:
+		return w
+	case r.Sizes == noSize:
+		return 8
+	}
+	return inst.Size
+}
+
+// Role describes one operand of a form.
+type Role struct {
+	Access     regalloc.Access
+	Class      regalloc.Class
+	Constraint regalloc.Constraint
+	// Arg is the role that Reuse names.
+	Arg uint8
+}
+
+// FormInfo is a list of roles, with the places of their registers in the
+// encoding (role numbers, or -1): bits 0 to 4, 5 to 9, 16 to 20, 10 to 14. Of a use and the
+// Def that reuses it the place is that of the use. One role may have two places.
+type FormInfo struct {
+	D, N, M, A int8
+	// Addr says that role 0 is an address.
+	Addr bool
+	// Text is the order in the assembly text: a digit is a role; i the immediate, c the
+	// condition, t the branch target, z a zero.
+	Text  string
+	Roles []Role
+}

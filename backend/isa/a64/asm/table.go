@@ -1,0 +1,238 @@
+package asm
+
+import "github.com/waot-project/waot/backend"
+
+// Bits that distinguish sizes.
+const (
+	sf   = 1 << 31 // integers: x, not w
+	n22  = 1 << 22 // N of bit fields; of floats: d, not s
+	q30  = 1 << 30 // vectors: 16 bytes; loads and stores: 8
+	vecQ = 1<<31 | 1<<23
+)
+
+// rows is the table of instructions; words are those of the Arm Architecture Reference Manual (DDI 0487), C4.1.
+var rows = [NumOps]Row{
+	// Moves.
+	Mov:    {Name: "mov", Form: FUnaryM, Sizes: S48, Word: 0x2a0003e0, Wide: sf, Imm: INone},
+	Movz:   {Name: "movz", Form: FConst, Sizes: S48, Word: 0x52800000, Wide: sf, Imm: IMove},
+	Movn:   {Name: "movn", Form: FConst, Sizes: S48, Word: 0x12800000, Wide: sf, Imm: IMove},
+	Movk:   {Name: "movk", Form: FKeep, Sizes: S48, Word: 0x72800000, Wide: sf, Imm: IMove},
+	MovImm: {Name: "mov", Form: FConst, Sizes: S48, Imm: IAny, Flags: Expands},
+
+	// Shifted registers.
+	Add:  {Name: "add", Form: FAluShift, Sizes: S48, Word: 0x0b000000, Wide: sf, Imm: IShift, Flags: Commutes},
+	Adds: {Name: "adds", Form: FAluShift, Sizes: S48, Word: 0x2b000000, Wide: sf, Imm: IShift, Flags: Commutes | SetsFlags},
+	Sub:  {Name: "sub", Form: FAluShift, Sizes: S48, Word: 0x4b000000, Wide: sf, Imm: IShift},
+	Subs: {Name: "subs", Form: FAluShift, Sizes: S48, Word: 0x6b000000, Wide: sf, Imm: IShift, Flags: SetsFlags},
+	And:  {Name: "and", Form: FAluShift, Sizes: S48, Word: 0x0a000000, Wide: sf, Imm: IShiftRor, Flags: Commutes},
+	Ands: {Name: "ands", Form: FAluShift, Sizes: S48, Word: 0x6a000000, Wide: sf, Imm: IShiftRor, Flags: Commutes | SetsFlags},
+	Bic:  {Name: "bic", Form: FAluShift, Sizes: S48, Word: 0x0a200000, Wide: sf, Imm: IShiftRor},
+	Bics: {Name: "bics", Form: FAluShift, Sizes: S48, Word: 0x6a200000, Wide: sf, Imm: IShiftRor, Flags: SetsFlags},
+	Orr:  {Name: "orr", Form: FAluShift, Sizes: S48, Word: 0x2a000000, Wide: sf, Imm: IShiftRor, Flags: Commutes},
+	Orn:  {Name: "orn", Form: FAluShift, Sizes: S48, Word: 0x2a200000, Wide: sf, Imm: IShiftRor},
+	Eor:  {Name: "eor", Form: FAluShift, Sizes: S48, Word: 0x4a000000, Wide: sf, Imm: IShiftRor, Flags: Commutes},
+	Eon:  {Name: "eon", Form: FAluShift, Sizes: S48, Word: 0x4a200000, Wide: sf, Imm: IShiftRor, Flags: Commutes},
+	Cmp:  {Name: "cmp", Form: FCmp, Sizes: S48, Word: 0x6b00001f, Wide: sf, Imm: IShift, Flags: SetsFlags},
+	Cmn:  {Name: "cmn", Form: FCmp, Sizes: S48, Word: 0x2b00001f, Wide: sf, Imm: IShift, Flags: Commutes | SetsFlags},
+	Tst:  {Name: "tst", Form: FCmp, Sizes: S48, Word: 0x6a00001f, Wide: sf, Imm: IShiftRor, Flags: Commutes | SetsFlags},
+	Neg:  {Name: "neg", Form: FUnaryM, Sizes: S48, Word: 0x4b0003e0, Wide: sf, Imm: IShift},
+	Negs: {Name: "negs", Form: FUnaryM, Sizes: S48, Word: 0x6b0003e0, Wide: sf, Imm: IShift, Flags: SetsFlags},
+	Mvn:  {Name: "mvn", Form: FUnaryM, Sizes: S48, Word: 0x2a2003e0, Wide: sf, Imm: IShiftRor},
+
+	// Extended registers.
+	AddExt:  {Name: "add", Form: FAluShift, Sizes: S48, Word: 0x0b200000, Wide: sf, Imm: IExtend, W: [4]uint8{1: wExtend}, SP: 0b101},
+	AddsExt: {Name: "adds", Form: FAluShift, Sizes: S48, Word: 0x2b200000, Wide: sf, Imm: IExtend, W: [4]uint8{1: wExtend}, SP: 0b001, Flags: SetsFlags},
+	SubExt:  {Name: "sub", Form: FAluShift, Sizes: S48, Word: 0x4b200000, Wide: sf, Imm: IExtend, W: [4]uint8{1: wExtend}, SP: 0b101},
+	SubsExt: {Name: "subs", Form: FAluShift, Sizes: S48, Word: 0x6b200000, Wide: sf, Imm: IExtend, W: [4]uint8{1: wExtend}, SP: 0b001, Flags: SetsFlags},
+	CmpExt:  {Name: "cmp", Form: FCmp, Sizes: S48, Word: 0x6b20001f, Wide: sf, Imm: IExtend, W: [4]uint8{1: wExtend}, SP: 0b001, Flags: SetsFlags},
+	CmnExt:  {Name: "cmn", Form: FCmp, Sizes: S48, Word: 0x2b20001f, Wide: sf, Imm: IExtend, W: [4]uint8{1: wExtend}, SP: 0b001, Flags: SetsFlags},
+
+	// Immediates.
+	AddImm:  {Name: "add", Form: FUnaryImm, Sizes: S48, Word: 0x11000000, Wide: sf, Imm: IArith, SP: 0b11},
+	AddsImm: {Name: "adds", Form: FUnaryImm, Sizes: S48, Word: 0x31000000, Wide: sf, Imm: IArith, SP: 0b01, Flags: SetsFlags},
+	SubImm:  {Name: "sub", Form: FUnaryImm, Sizes: S48, Word: 0x51000000, Wide: sf, Imm: IArith, SP: 0b11},
+	SubsImm: {Name: "subs", Form: FUnaryImm, Sizes: S48, Word: 0x71000000, Wide: sf, Imm: IArith, SP: 0b01, Flags: SetsFlags},
+	CmpImm:  {Name: "cmp", Form: FCmpImm, Sizes: S48, Word: 0x7100001f, Wide: sf, Imm: IArith, SP: 0b01, Flags: SetsFlags},
+	CmnImm:  {Name: "cmn", Form: FCmpImm, Sizes: S48, Word: 0x3100001f, Wide: sf, Imm: IArith, SP: 0b01, Flags: SetsFlags},
+	AndImm:  {Name: "and", Form: FUnaryImm, Sizes: S48, Word: 0x12000000, Wide: sf, Imm: IBits, SP: 0b10},
+	AndsImm: {Name: "ands", Form: FUnaryImm, Sizes: S48, Word: 0x72000000, Wide: sf, Imm: IBits, Flags: SetsFlags},
+	OrrImm:  {Name: "orr", Form: FUnaryImm, Sizes: S48, Word: 0x32000000, Wide: sf, Imm: IBits, SP: 0b10},
+	EorImm:  {Name: "eor", Form: FUnaryImm, Sizes: S48, Word: 0x52000000, Wide: sf, Imm: IBits, SP: 0b10},
+	TstImm:  {Name: "tst", Form: FCmpImm, Sizes: S48, Word: 0x7200001f, Wide: sf, Imm: IBits, Flags: SetsFlags},
+
+	// Readers of flags.
+	Adc:     {Name: "adc", Form: FAlu, Sizes: S48, Word: 0x1a000000, Wide: sf, Flags: Commutes | ReadsFlags},
+	Adcs:    {Name: "adcs", Form: FAlu, Sizes: S48, Word: 0x3a000000, Wide: sf, Flags: Commutes | ReadsFlags | SetsFlags},
+	Sbc:     {Name: "sbc", Form: FAlu, Sizes: S48, Word: 0x5a000000, Wide: sf, Flags: ReadsFlags},
+	Sbcs:    {Name: "sbcs", Form: FAlu, Sizes: S48, Word: 0x7a000000, Wide: sf, Flags: ReadsFlags | SetsFlags},
+	Ccmp:    {Name: "ccmp", Form: FCondCmp, Sizes: S48, Word: 0x7a400000, Wide: sf, Imm: IFlags, Flags: HasCond | ReadsFlags | SetsFlags},
+	Ccmn:    {Name: "ccmn", Form: FCondCmp, Sizes: S48, Word: 0x3a400000, Wide: sf, Imm: IFlags, Flags: HasCond | ReadsFlags | SetsFlags},
+	CcmpImm: {Name: "ccmp", Form: FCondImm, Sizes: S48, Word: 0x7a400800, Wide: sf, Imm: IValueFlags, Flags: HasCond | ReadsFlags | SetsFlags},
+	CcmnImm: {Name: "ccmn", Form: FCondImm, Sizes: S48, Word: 0x3a400800, Wide: sf, Imm: IValueFlags, Flags: HasCond | ReadsFlags | SetsFlags},
+	Csel:    {Name: "csel", Form: FSelect, Sizes: S48, Word: 0x1a800000, Wide: sf, Flags: HasCond | ReadsFlags},
+	Csinc:   {Name: "csinc", Form: FSelect, Sizes: S48, Word: 0x1a800400, Wide: sf, Flags: HasCond | ReadsFlags},
+	Csinv:   {Name: "csinv", Form: FSelect, Sizes: S48, Word: 0x5a800000, Wide: sf, Flags: HasCond | ReadsFlags},
+	Csneg:   {Name: "csneg", Form: FSelect, Sizes: S48, Word: 0x5a800400, Wide: sf, Flags: HasCond | ReadsFlags},
+	Cset:    {Name: "cset", Form: FSet, Sizes: S48, Word: 0x1a9f07e0, Wide: sf, Flags: HasCond | CondInv | ReadsFlags},
+	Csetm:   {Name: "csetm", Form: FSet, Sizes: S48, Word: 0x5a9f03e0, Wide: sf, Flags: HasCond | CondInv | ReadsFlags},
+
+	// Multiplication and division.
+	Mul:    {Name: "mul", Form: FAlu, Sizes: S48, Word: 0x1b007c00, Wide: sf, Flags: Commutes},
+	Mneg:   {Name: "mneg", Form: FAlu, Sizes: S48, Word: 0x1b00fc00, Wide: sf, Flags: Commutes},
+	Madd:   {Name: "madd", Form: FMulAdd, Sizes: S48, Word: 0x1b000000, Wide: sf, Flags: Commutes},
+	Msub:   {Name: "msub", Form: FMulAdd, Sizes: S48, Word: 0x1b008000, Wide: sf, Flags: Commutes},
+	Smull:  {Name: "smull", Form: FAlu, Sizes: S8, Word: 0x9b207c00, W: [4]uint8{4, 4, 8}, Flags: Commutes},
+	Umull:  {Name: "umull", Form: FAlu, Sizes: S8, Word: 0x9ba07c00, W: [4]uint8{4, 4, 8}, Flags: Commutes},
+	Smaddl: {Name: "smaddl", Form: FMulAdd, Sizes: S8, Word: 0x9b200000, W: [4]uint8{4, 4, 8, 8}, Flags: Commutes},
+	Umaddl: {Name: "umaddl", Form: FMulAdd, Sizes: S8, Word: 0x9ba00000, W: [4]uint8{4, 4, 8, 8}, Flags: Commutes},
+	Smulh:  {Name: "smulh", Form: FAlu, Sizes: S8, Word: 0x9b407c00, Flags: Commutes},
+	Umulh:  {Name: "umulh", Form: FAlu, Sizes: S8, Word: 0x9bc07c00, Flags: Commutes},
+	Sdiv:   {Name: "sdiv", Form: FAlu, Sizes: S48, Word: 0x1ac00c00, Wide: sf},
+	Udiv:   {Name: "udiv", Form: FAlu, Sizes: S48, Word: 0x1ac00800, Wide: sf},
+
+	// Shifts and bit fields (ubfm, sbfm, bfm, extr).
+	Lsl:    {Name: "lsl", Form: FAlu, Sizes: S48, Word: 0x1ac02000, Wide: sf},
+	Lsr:    {Name: "lsr", Form: FAlu, Sizes: S48, Word: 0x1ac02400, Wide: sf},
+	Asr:    {Name: "asr", Form: FAlu, Sizes: S48, Word: 0x1ac02800, Wide: sf},
+	Ror:    {Name: "ror", Form: FAlu, Sizes: S48, Word: 0x1ac02c00, Wide: sf},
+	LslImm: {Name: "lsl", Form: FUnaryImm, Sizes: S48, Word: 0x53000000, Wide: sf | n22, Imm: ILeft},
+	LsrImm: {Name: "lsr", Form: FUnaryImm, Sizes: S48, Word: 0x53000000, Wide: sf | n22, Imm: IRight},
+	AsrImm: {Name: "asr", Form: FUnaryImm, Sizes: S48, Word: 0x13000000, Wide: sf | n22, Imm: IRight},
+	RorImm: {Name: "ror", Form: FRotate, Sizes: S48, Word: 0x13800000, Wide: sf | n22, Imm: IRotate},
+	Extr:   {Name: "extr", Form: FAluShift, Sizes: S48, Word: 0x13800000, Wide: sf | n22, Imm: IRotate},
+	Ubfx:   {Name: "ubfx", Form: FUnaryImm, Sizes: S48, Word: 0x53000000, Wide: sf | n22, Imm: IFieldFrom},
+	Sbfx:   {Name: "sbfx", Form: FUnaryImm, Sizes: S48, Word: 0x13000000, Wide: sf | n22, Imm: IFieldFrom},
+	Ubfiz:  {Name: "ubfiz", Form: FUnaryImm, Sizes: S48, Word: 0x53000000, Wide: sf | n22, Imm: IFieldTo},
+	Sbfiz:  {Name: "sbfiz", Form: FUnaryImm, Sizes: S48, Word: 0x13000000, Wide: sf | n22, Imm: IFieldTo},
+	Bfi:    {Name: "bfi", Form: FInsert, Sizes: S48, Word: 0x33000000, Wide: sf | n22, Imm: IFieldTo},
+	Bfxil:  {Name: "bfxil", Form: FInsert, Sizes: S48, Word: 0x33000000, Wide: sf | n22, Imm: IFieldFrom},
+	Sxtb:   {Name: "sxtb", Form: FUnary, Sizes: S48, Word: 0x13001c00, Wide: sf | n22, W: [4]uint8{4}},
+	Sxth:   {Name: "sxth", Form: FUnary, Sizes: S48, Word: 0x13003c00, Wide: sf | n22, W: [4]uint8{4}},
+	Sxtw:   {Name: "sxtw", Form: FUnary, Sizes: S8, Word: 0x93407c00, W: [4]uint8{4}},
+	Uxtb:   {Name: "uxtb", Form: FUnary, Sizes: S4, Word: 0x53001c00},
+	Uxth:   {Name: "uxth", Form: FUnary, Sizes: S4, Word: 0x53003c00},
+	Clz:    {Name: "clz", Form: FUnary, Sizes: S48, Word: 0x5ac01000, Wide: sf},
+	Cls:    {Name: "cls", Form: FUnary, Sizes: S48, Word: 0x5ac01400, Wide: sf},
+	Rbit:   {Name: "rbit", Form: FUnary, Sizes: S48, Word: 0x5ac00000, Wide: sf},
+	Rev:    {Name: "rev", Form: FUnary, Sizes: S48, Word: 0x5ac00800, Wide: sf | 1<<10},
+	Rev16:  {Name: "rev16", Form: FUnary, Sizes: S48, Word: 0x5ac00400, Wide: sf},
+	Rev32:  {Name: "rev32", Form: FUnary, Sizes: S8, Word: 0xdac00800},
+
+	// Branches and system.
+	B:     {Name: "b", Form: FBranch, Word: 0x14000000, Imm: IBranch26, Flags: Variadic},
+	Bcond: {Name: "b.", Form: FBranch, Word: 0x54000000, Imm: IBranch19, Flags: HasCond | CondLow | ReadsFlags},
+	Cbz:   {Name: "cbz", Form: FBranchReg, Sizes: S48, Word: 0x34000000, Wide: sf, Imm: IBranch19, Flags: SelfTail},
+	Cbnz:  {Name: "cbnz", Form: FBranchReg, Sizes: S48, Word: 0x35000000, Wide: sf, Imm: IBranch19, Flags: SelfTail},
+	Tbz:   {Name: "tbz", Form: FBranchBit, Sizes: S48, Word: 0x36000000, Imm: IBranch14, Flags: SelfTail},
+	Tbnz:  {Name: "tbnz", Form: FBranchBit, Sizes: S48, Word: 0x37000000, Imm: IBranch14, Flags: SelfTail},
+	Bl:    {Name: "bl", Form: FBranch, Word: 0x94000000, Imm: IBranch26, Flags: Variadic},
+	Blr:   {Name: "blr", Form: FJumpReg, Word: 0xd63f0000, Flags: Variadic},
+	Br:    {Name: "br", Form: FJumpReg, Word: 0xd61f0000, Flags: Variadic},
+	Ret:   {Name: "ret", Form: FNone, Word: 0xd65f03c0, Flags: Variadic},
+	Adr:   {Name: "adr", Form: FAdr, Word: 0x10000000, Imm: IAdr},
+	Adrp:  {Name: "adrp", Form: FAdr, Word: 0x90000000, Imm: IPage},
+	Udf:   {Name: "udf", Form: FImm, Imm: IUdf},
+	Brk:   {Name: "brk", Form: FImm, Word: 0xd4200000, Imm: IBrk},
+	Nop:   {Name: "nop", Form: FNone, Word: 0xd503201f},
+	Bti:   {Name: "bti", Form: FImm, Word: 0xd503241f, Imm: IBti},
+
+	// Loads and stores of integers.
+	Lea:     {Name: "lea", Form: FLoad, Sizes: S8, Addr: AddrLea, Flags: NoFault | Expands},
+	Ldr:     {Name: "ldr", Form: FLoad, Sizes: S48, Word: 0xb8400000, Wide: q30, Lit: 0x18000000, Addr: AddrMem},
+	Ldrb:    {Name: "ldrb", Form: FLoad, Sizes: S4, Word: 0x38400000, Mem: 1, Addr: AddrMem},
+	Ldrh:    {Name: "ldrh", Form: FLoad, Sizes: S4, Word: 0x78400000, Mem: 2, Addr: AddrMem},
+	Ldrsb:   {Name: "ldrsb", Form: FLoad, Sizes: S48, Word: 0x38c00000, Wide: n22, Mem: 1, Addr: AddrMem},
+	Ldrsh:   {Name: "ldrsh", Form: FLoad, Sizes: S48, Word: 0x78c00000, Wide: n22, Mem: 2, Addr: AddrMem},
+	Ldrsw:   {Name: "ldrsw", Form: FLoad, Sizes: S8, Word: 0xb8800000, Lit: 0x98000000, Mem: 4, Addr: AddrMem},
+	Str:     {Name: "str", Form: FStore, Sizes: S48, Word: 0xb8000000, Wide: q30, Addr: AddrMem},
+	Strb:    {Name: "strb", Form: FStore, Sizes: S4, Word: 0x38000000, Mem: 1, Addr: AddrMem},
+	Strh:    {Name: "strh", Form: FStore, Sizes: S4, Word: 0x78000000, Mem: 2, Addr: AddrMem},
+	LdrPre:  {Name: "ldr", Form: FLoadW, Sizes: S48, Word: 0xb8400c00, Wide: q30, Addr: AddrPre},
+	LdrPost: {Name: "ldr", Form: FLoadW, Sizes: S48, Word: 0xb8400400, Wide: q30, Addr: AddrPost},
+	StrPre:  {Name: "str", Form: FStoreW, Sizes: S48, Word: 0xb8000c00, Wide: q30, Addr: AddrPre},
+	StrPost: {Name: "str", Form: FStoreW, Sizes: S48, Word: 0xb8000400, Wide: q30, Addr: AddrPost},
+	Ldp:     {Name: "ldp", Form: FLoad2, Sizes: S48, Word: 0x29400000, Wide: sf, Addr: AddrPair},
+	Stp:     {Name: "stp", Form: FStore2, Sizes: S48, Word: 0x29000000, Wide: sf, Addr: AddrPair},
+	LdpPre:  {Name: "ldp", Form: FLoad2W, Sizes: S48, Word: 0x29c00000, Wide: sf, Addr: AddrPairPre},
+	LdpPost: {Name: "ldp", Form: FLoad2W, Sizes: S48, Word: 0x28c00000, Wide: sf, Addr: AddrPairPost},
+	StpPre:  {Name: "stp", Form: FStore2W, Sizes: S48, Word: 0x29800000, Wide: sf, Addr: AddrPairPre},
+	StpPost: {Name: "stp", Form: FStore2W, Sizes: S48, Word: 0x28800000, Wide: sf, Addr: AddrPairPost},
+
+	// Loads and stores of vector registers.
+	Fldr:     {Name: "ldr", Form: FFLoad, Sizes: S4816, Word: 0xbc400000, Wide: q30, Quad: vecQ, Lit: 0x1c000000, Addr: AddrMem},
+	Fstr:     {Name: "str", Form: FFStore, Sizes: S4816, Word: 0xbc000000, Wide: q30, Quad: vecQ, Addr: AddrMem},
+	FldrPre:  {Name: "ldr", Form: FFLoadW, Sizes: S4816, Word: 0xbc400c00, Wide: q30, Quad: vecQ, Addr: AddrPre},
+	FldrPost: {Name: "ldr", Form: FFLoadW, Sizes: S4816, Word: 0xbc400400, Wide: q30, Quad: vecQ, Addr: AddrPost},
+	FstrPre:  {Name: "str", Form: FFStoreW, Sizes: S4816, Word: 0xbc000c00, Wide: q30, Quad: vecQ, Addr: AddrPre},
+	FstrPost: {Name: "str", Form: FFStoreW, Sizes: S4816, Word: 0xbc000400, Wide: q30, Quad: vecQ, Addr: AddrPost},
+	Fldp:     {Name: "ldp", Form: FFLoad2, Sizes: S4816, Word: 0x2d400000, Wide: q30, Quad: sf, Addr: AddrPair},
+	Fstp:     {Name: "stp", Form: FFStore2, Sizes: S4816, Word: 0x2d000000, Wide: q30, Quad: sf, Addr: AddrPair},
+	FldpPre:  {Name: "ldp", Form: FFLoad2W, Sizes: S4816, Word: 0x2dc00000, Wide: q30, Quad: sf, Addr: AddrPairPre},
+	FldpPost: {Name: "ldp", Form: FFLoad2W, Sizes: S4816, Word: 0x2cc00000, Wide: q30, Quad: sf, Addr: AddrPairPost},
+	FstpPre:  {Name: "stp", Form: FFStore2W, Sizes: S4816, Word: 0x2d800000, Wide: q30, Quad: sf, Addr: AddrPairPre},
+	FstpPost: {Name: "stp", Form: FFStore2W, Sizes: S4816, Word: 0x2c800000, Wide: q30, Quad: sf, Addr: AddrPairPost},
+
+	// Scalar floats.
+	Fmov:      {Name: "fmov", Form: FFUnary, Sizes: S48, Word: 0x1e204000, Wide: n22},
+	FmovToF:   {Name: "fmov", Form: FIntToF, Sizes: S48, Word: 0x1e270000, Wide: sf | n22},
+	FmovFromF: {Name: "fmov", Form: FFToInt, Sizes: S48, Word: 0x1e260000, Wide: sf | n22},
+	FmovImm:   {Name: "fmov", Form: FFConst, Sizes: S48, Word: 0x1e201000, Wide: n22, Imm: IFloat},
+	Fzero:     {Name: "movi", Form: FFZero, Word: 0x2f00e400},
+	Fadd:      {Name: "fadd", Form: FFAlu, Sizes: S48, Word: 0x1e202800, Wide: n22, Flags: Commutes},
+	Fsub:      {Name: "fsub", Form: FFAlu, Sizes: S48, Word: 0x1e203800, Wide: n22},
+	Fmul:      {Name: "fmul", Form: FFAlu, Sizes: S48, Word: 0x1e200800, Wide: n22, Flags: Commutes},
+	Fdiv:      {Name: "fdiv", Form: FFAlu, Sizes: S48, Word: 0x1e201800, Wide: n22},
+	Fnmul:     {Name: "fnmul", Form: FFAlu, Sizes: S48, Word: 0x1e208800, Wide: n22, Flags: Commutes},
+	Fmin:      {Name: "fmin", Form: FFAlu, Sizes: S48, Word: 0x1e205800, Wide: n22, Flags: Commutes},
+	Fmax:      {Name: "fmax", Form: FFAlu, Sizes: S48, Word: 0x1e204800, Wide: n22, Flags: Commutes},
+	Fminnm:    {Name: "fminnm", Form: FFAlu, Sizes: S48, Word: 0x1e207800, Wide: n22, Flags: Commutes},
+	Fmaxnm:    {Name: "fmaxnm", Form: FFAlu, Sizes: S48, Word: 0x1e206800, Wide: n22, Flags: Commutes},
+	Fsqrt:     {Name: "fsqrt", Form: FFUnary, Sizes: S48, Word: 0x1e21c000, Wide: n22},
+	Fabs:      {Name: "fabs", Form: FFUnary, Sizes: S48, Word: 0x1e20c000, Wide: n22},
+	Fneg:      {Name: "fneg", Form: FFUnary, Sizes: S48, Word: 0x1e214000, Wide: n22},
+	Frintn:    {Name: "frintn", Form: FFUnary, Sizes: S48, Word: 0x1e244000, Wide: n22},
+	Frintp:    {Name: "frintp", Form: FFUnary, Sizes: S48, Word: 0x1e24c000, Wide: n22},
+	Frintm:    {Name: "frintm", Form: FFUnary, Sizes: S48, Word: 0x1e254000, Wide: n22},
+	Frintz:    {Name: "frintz", Form: FFUnary, Sizes: S48, Word: 0x1e25c000, Wide: n22},
+	Fcmp:      {Name: "fcmp", Form: FFCmp, Sizes: S48, Word: 0x1e202000, Wide: n22, Flags: SetsFlags},
+	FcmpZero:  {Name: "fcmp", Form: FFCmpZero, Sizes: S48, Word: 0x1e202008, Wide: n22, Flags: SetsFlags},
+	Fcsel:     {Name: "fcsel", Form: FFSelect, Sizes: S48, Word: 0x1e200c00, Wide: n22, Flags: HasCond | ReadsFlags},
+	Fmadd:     {Name: "fmadd", Form: FFMulAdd, Sizes: S48, Word: 0x1f000000, Wide: n22, Flags: Commutes},
+	Fmsub:     {Name: "fmsub", Form: FFMulAdd, Sizes: S48, Word: 0x1f008000, Wide: n22, Flags: Commutes},
+	Fnmadd:    {Name: "fnmadd", Form: FFMulAdd, Sizes: S48, Word: 0x1f200000, Wide: n22, Flags: Commutes},
+	Fnmsub:    {Name: "fnmsub", Form: FFMulAdd, Sizes: S48, Word: 0x1f208000, Wide: n22, Flags: Commutes},
+
+	// Conversions.
+	CvtF32ToF64:  {Name: "fcvt", Form: FFUnary, Sizes: S4, Word: 0x1e22c000, W: [4]uint8{4, 8}},
+	CvtF64ToF32:  {Name: "fcvt", Form: FFUnary, Sizes: S8, Word: 0x1e624000, W: [4]uint8{8, 4}},
+	ScvtfToF32:   {Name: "scvtf", Form: FIntToF, Sizes: S48, Word: 0x1e220000, Wide: sf, W: [4]uint8{1: 4}},
+	ScvtfToF64:   {Name: "scvtf", Form: FIntToF, Sizes: S48, Word: 0x1e620000, Wide: sf, W: [4]uint8{1: 8}},
+	UcvtfToF32:   {Name: "ucvtf", Form: FIntToF, Sizes: S48, Word: 0x1e230000, Wide: sf, W: [4]uint8{1: 4}},
+	UcvtfToF64:   {Name: "ucvtf", Form: FIntToF, Sizes: S48, Word: 0x1e630000, Wide: sf, W: [4]uint8{1: 8}},
+	FcvtzsFrom32: {Name: "fcvtzs", Form: FFToInt, Sizes: S48, Word: 0x1e380000, Wide: sf, W: [4]uint8{4}},
+	FcvtzsFrom64: {Name: "fcvtzs", Form: FFToInt, Sizes: S48, Word: 0x1e780000, Wide: sf, W: [4]uint8{8}},
+	FcvtzuFrom32: {Name: "fcvtzu", Form: FFToInt, Sizes: S48, Word: 0x1e390000, Wide: sf, W: [4]uint8{4}},
+	FcvtzuFrom64: {Name: "fcvtzu", Form: FFToInt, Sizes: S48, Word: 0x1e790000, Wide: sf, W: [4]uint8{8}},
+
+	// Vectors of bytes.
+	Vmov:    {Name: "mov", Form: FFMove2, Sizes: S816, Word: 0x0ea01c00, Quad: q30, W: vectors},
+	Vand:    {Name: "and", Form: FFAlu, Sizes: S816, Word: 0x0e201c00, Quad: q30, W: vectors, Flags: Commutes},
+	Vbic:    {Name: "bic", Form: FFAlu, Sizes: S816, Word: 0x0e601c00, Quad: q30, W: vectors},
+	Vorr:    {Name: "orr", Form: FFAlu, Sizes: S816, Word: 0x0ea01c00, Quad: q30, W: vectors, Flags: Commutes},
+	Vorn:    {Name: "orn", Form: FFAlu, Sizes: S816, Word: 0x0ee01c00, Quad: q30, W: vectors},
+	Veor:    {Name: "eor", Form: FFAlu, Sizes: S816, Word: 0x2e201c00, Quad: q30, W: vectors, Flags: Commutes},
+	Vbsl:    {Name: "bsl", Form: FFInsert, Sizes: S816, Word: 0x2e601c00, Quad: q30, W: vectors},
+	Vbit:    {Name: "bit", Form: FFInsert, Sizes: S816, Word: 0x2ea01c00, Quad: q30, W: vectors},
+	Vbif:    {Name: "bif", Form: FFInsert, Sizes: S816, Word: 0x2ee01c00, Quad: q30, W: vectors},
+	Vcnt:    {Name: "cnt", Form: FFUnary, Sizes: S816, Word: 0x0e205800, Quad: q30, W: vectors},
+	Vaddv:   {Name: "addv", Form: FFUnary, Sizes: S816, Word: 0x0e31b800, Quad: q30, W: [4]uint8{wVector, 1}},
+	Vuaddlv: {Name: "uaddlv", Form: FFUnary, Sizes: S816, Word: 0x2e303800, Quad: q30, W: [4]uint8{wVector, 2}},
+}
+
+var vectors = [4]uint8{wVector, wVector, wVector, wVector}
+
+// inverse are the branches that may stand for themselves, and their opposites.
+var inverse = [NumOps]backend.Op{Cbz: Cbnz, Cbnz: Cbz, Tbz: Tbnz, Tbnz: Tbz}
+
+// Inverse is the branch that is taken if op, one of Cbz, Cbnz, Tbz and Tbnz, is not.
+func Inverse(op backend.Op) backend.Op { return inverse[op] }

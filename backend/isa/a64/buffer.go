@@ -1,0 +1,84 @@
+package a64
+
+import (
+	endian "encoding/binary"
+
+	"github.com/waot-project/waot/machbuffer"
+)
+
+// The kinds of label use. All are of a whole word.
+const (
+	branch26 machbuffer.UseKind = iota // of b
+	cond19                             // of b.cond, cbz and cbnz
+	test14                             // of tbz and tbnz
+	lit19                              // of a load from the pool: as cond19, but no branch can stand in for what is out of reach
+	adr21                              // of adr
+	tab32                              // of an entry of a jump table; the addend in place is the entry's offset in it
+)
+
+// Words of instructions without operands.
+const (
+	wordB    = 0x14000000
+	wordNop  = 0xd503201f
+	wordCsdb = 0xd503229f
+)
+
+// farthest is the range of b. Nothing reaches further, as a function is no longer.
+const farthest = 1 << 27
+
+// bufferTarget describes the machine to the machine buffer.
+func bufferTarget() *machbuffer.Target {
+	short := func(name string, bits int, patch func(p []byte, use, label uint32), veneer bool) machbuffer.KindDesc {
+		reach := uint32(1) << (bits + 1)
+		k := machbuffer.KindDesc{Name: name, MaxPos: reach - 4, MaxNeg: reach, PatchSize: 4, Align: 4, Patch: patch}
+		if veneer {
+			k.VeneerSize, k.Veneer = 4, branch26
+			k.EmitVeneer = func(dst []byte) { endian.LittleEndian.PutUint32(dst, wordB) }
+		}
+		return k
+	}
+	t, err := machbuffer.NewTarget(machbuffer.TargetDesc{
+		Kinds: []machbuffer.KindDesc{
+			branch26: short("branch26", 26, patch26, false),
+			cond19:   short("cond19", 19, patch19, true),
+			test14:   short("test14", 14, patch14, true),
+			lit19:    short("lit19", 19, patch19, false),
+			adr21:    {Name: "adr21", MaxPos: 1<<20 - 1, MaxNeg: 1 << 20, PatchSize: 4, Align: 1, Patch: patchAdr},
+			tab32:    {Name: "tab32", MaxPos: farthest - 4, MaxNeg: farthest, PatchSize: 4, Align: 4, Patch: patch32},
+		},
+		Jump:     machbuffer.MakeForm(branch26, 0, word(wordB)),
+		Trap:     word(0),
+		TrapCode: func(p []byte, code uint8) { p[0] = code }, // udf #code
+		Nop: func(dst []byte) {
+			for ; len(dst) >= 4; dst = dst[4:] {
+				endian.LittleEndian.PutUint32(dst, wordNop)
+			}
+		},
+		CodeAlign: 4, MinUseInst: 4,
+	})
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+func word(w uint32) []byte { return endian.LittleEndian.AppendUint32(nil, w) }
+
+// setBits puts the low bits of x into the word at p from bit at on, where it has zeros.
+func setBits(p []byte, x uint32, bits, at uint) {
+	endian.LittleEndian.PutUint32(p, endian.LittleEndian.Uint32(p)|x&(1<<bits-1)<<at)
+}
+
+func patch26(p []byte, use, label uint32) { setBits(p, (label-use)>>2, 26, 0) }
+func patch19(p []byte, use, label uint32) { setBits(p, (label-use)>>2, 19, 5) }
+func patch14(p []byte, use, label uint32) { setBits(p, (label-use)>>2, 14, 5) }
+
+func patchAdr(p []byte, use, label uint32) {
+	d := label - use
+	setBits(p, d, 2, 29)
+	setBits(p, d>>2, 19, 5)
+}
+
+func patch32(p []byte, use, label uint32) {
+	endian.LittleEndian.PutUint32(p, endian.LittleEndian.Uint32(p)+label-use)
+}

@@ -1,0 +1,651 @@
+package a64_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/waot-project/waot/backend"
+	"github.com/waot-project/waot/backend/instance"
+	"github.com/waot-project/waot/backend/isa/a64"
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/regalloc/linear"
+)
+
+// TestCalls passes and returns many values of all types, permuted.
+func TestCalls(t *testing.T) {
+	all := []clif.Type{clif.I32, clif.I64, clif.F32, clif.F64}
+	rng := rand.New(rand.NewSource(1))
+	s := newSuite()
+	for n := 0; n <= 24; n += 1 + n/8 {
+		for variant := range 6 {
+			var ts, rs []clif.Type
+			for k := range n {
+				ty := all[rng.Intn(4)]
+				if variant < 4 {
+					ty = all[variant]
+				}
+				ts = append(ts, ty)
+				_ = k
+			}
+			perm := rng.Perm(n)
+			for _, k := range perm {
+				rs = append(rs, ts[k])
+			}
+			back := make([]int, n)
+			for i, k := range perm {
+				back[k] = i
+			}
+			callee := s.fn(ts, rs, func(b *clif.Builder, p []clif.Value) {
+				var out []clif.Value
+				for _, k := range perm {
+					out = append(out, p[k])
+				}
+				b.Return(out)
+			})
+			direct := s.fn(ts, rs, func(b *clif.Builder, p []clif.Value) {
+				first := b.Call(callee, p)
+				var out []clif.Value
+				for i := range perm {
+					out = append(out, first+clif.Value(i))
+				}
+				b.Return(out)
+			})
+			twice := s.fn(ts, ts, func(b *clif.Builder, p []clif.Value) {
+				var out []clif.Value
+				first := b.Call(callee, p)
+				for k := range perm {
+					v := first + clif.Value(back[k])
+					if ts[k].IsInt() { // the argument too lives across the call
+						v = b.Binary(clif.OpIadd, ts[k], v, p[k])
+					}
+					out = append(out, v)
+				}
+				b.Return(out)
+			})
+			ref := s.fn(ts, rs, func(b *clif.Builder, p []clif.Value) {
+				f := b.FuncAddr(callee)
+				b.SigCheck(s.Funcs[callee].Sig, f)
+				first := b.CallRef(s.Funcs[callee].Sig, f, p)
+				var out []clif.Value
+				for i := range perm {
+					out = append(out, first+clif.Value(i))
+				}
+				b.Return(out)
+			})
+			for range 3 {
+				var args []uint64
+				for _, ty := range ts {
+					cs := corners[ty]
+					args = append(args, cs[rng.Intn(len(cs))])
+				}
+				for _, fn := range []clif.FuncIndex{callee, direct, twice, ref} {
+					s.call(fn, fmt.Sprintf("%v", ts), args...)
+				}
+			}
+		}
+	}
+	s.run(t)
+}
+
+func TestBrTable(t *testing.T) {
+	s := newSuite()
+	for _, n := range []int{1, 2, 3, 4, 5, 6, 17, 3000} {
+		for _, variant := range []string{"distinct", "args", "shared", "same", "loop"} {
+			fn := s.fn(i32, i32, func(b *clif.Builder, p []clif.Value) {
+				var targets []clif.Target
+				join := b.NewBlock()
+				x := b.AddParam(join, clif.I32)
+				var blocks []clif.Block
+				k := func(i int) clif.Value { return b.Iconst(clif.I32, uint64(i)) }
+				ks := []clif.Value{k(1), k(2), k(3)}
+				head := b.NewBlock()
+				idx := b.AddParam(head, clif.I32)
+				b.Jump(b.Target(head, p))
+				b.SwitchTo(head)
+				dec := b.Binary(clif.OpIsub, clif.I32, idx, k(3))
+				for i := range n {
+					switch {
+					case variant == "args" || variant == "loop" && i == 0:
+						targets = append(targets, b.Target(join, []clif.Value{ks[i%3]}))
+					case variant == "loop" && i%2 == 1 && i < n-1:
+						targets = append(targets, b.Target(head, []clif.Value{dec}))
+					case variant == "same":
+						targets = append(targets, b.Target(join, []clif.Value{ks[0]}))
+					case variant == "shared" && len(blocks) > 0 && i%2 == 1:
+						targets = append(targets, b.Target(blocks[0], nil))
+					default:
+						blk := b.NewBlock()
+						blocks = append(blocks, blk)
+						targets = append(targets, b.Target(blk, nil))
+					}
+				}
+				b.BrTable(idx, targets)
+				for i, blk := range blocks {
+					b.SwitchTo(blk)
+					b.Jump(b.Target(join, []clif.Value{k(100 + i)}))
+				}
+				b.SwitchTo(join)
+				b.Return([]clif.Value{x})
+			})
+			for i := 0; i < n+3; i += 1 + i/20 {
+				s.call(fn, variant, uint64(i))
+			}
+			for _, i := range []uint64{0x7fffffff, 0x80000000, 0xffffffff} {
+				if variant != "loop" {
+					s.call(fn, variant, i)
+				}
+			}
+		}
+	}
+	s.run(t)
+}
+
+// TestEntryLoop has an entry block that is a branch target, which clif/verify does not
+// allow but the block order copes with.
+func TestEntryLoop(t *testing.T) {
+	s := newSuite()
+	s.noVerify = true
+	fn := s.fn([]clif.Type{clif.I32, clif.I64}, i64, func(b *clif.Builder, p []clif.Value) {
+		exit := b.NewBlock()
+		head := b.Current()
+		n := b.Binary(clif.OpIsub, clif.I32, p[0], b.Iconst(clif.I32, 1))
+		x := b.Binary(clif.OpImul, clif.I64, p[1], b.Iconst(clif.I64, 3))
+		b.Branch(n, b.Target(head, []clif.Value{n, x}), b.Target(exit, nil))
+		b.SwitchTo(exit)
+		b.Return([]clif.Value{x})
+	})
+	s.call(fn, "entry loop", 5, 7)
+	same := s.fn(i32, i32, func(b *clif.Builder, p []clif.Value) {
+		join := b.NewBlock()
+		x := b.AddParam(join, clif.I32)
+		b.Branch(p[0], b.Target(join, p), b.Target(join, p))
+		b.SwitchTo(join)
+		b.Return([]clif.Value{x})
+	})
+	s.call(same, "same target", 5)
+	s.run(t)
+}
+
+// TestInstance covers globals, tables, segments, growth and bulk operations.
+func TestInstance(t *testing.T) {
+	s := newSuite()
+	s.wholeMemory = true
+	s.noVerify = true // elem_set is for init functions only
+	type vs = []clif.Value
+	types := []clif.Type{clif.I32, clif.I64, clif.F32, clif.F64}
+	for i, ty := range types {
+		s.Globals = append(s.Globals, clif.GlobalDecl{Type: ty, Mutable: true, Init: uint64(100 + i)})
+	}
+	s.Memories = append(s.Memories, clif.MemoryDecl{Min: 0, Max: 3, HasMax: true})
+	s.Tables = []clif.TableDecl{{Elem: clif.FuncRef, Min: 10, Max: 4096, HasMax: true}, {Elem: clif.Ref, Min: 4, Max: 4096, HasMax: true}}
+	s.Datas = []clif.DataDecl{{Bytes: []byte("hello, memory")}, {}}
+	s.Elems = []clif.ElemDecl{{Type: clif.FuncRef, Funcs: []clif.FuncIndex{clif.ElemNull, clif.ElemNull, clif.ElemNull}}}
+	for i, ty := range types {
+		get := s.fn(nil, []clif.Type{ty}, func(b *clif.Builder, p []clif.Value) {
+			b.Return(vs{b.Entity(clif.OpGlobalGet, ty, uint32(i))})
+		})
+		set := s.fn([]clif.Type{ty}, nil, func(b *clif.Builder, p []clif.Value) {
+			b.EntityEffect(clif.OpGlobalSet, ty, uint32(i), 0, p[0])
+			b.Return(nil)
+		})
+		konst := s.fn(nil, nil, func(cb *clif.Builder, p []clif.Value) {
+			b := &builder{cb}
+			b.EntityEffect(clif.OpGlobalSet, ty, uint32(i), 0, b.konst(ty, 0x80000000))
+			b.Return(nil)
+		})
+		add := s.fn([]clif.Type{ty}, []clif.Type{ty}, func(b *clif.Builder, p []clif.Value) {
+			op := clif.OpIadd
+			if ty.IsFloat() {
+				op = clif.OpFadd
+			}
+			x := b.Binary(op, ty, p[0], b.Entity(clif.OpGlobalGet, ty, uint32(i)))
+			b.EntityEffect(clif.OpGlobalSet, ty, uint32(i), 0, x)
+			b.Return(vs{x})
+		})
+		for _, x := range corners[ty] {
+			s.call(set, "global.set", x)
+			s.call(get, "global.get")
+			s.call(add, "global add", corners[ty][3])
+			s.call(get, "global.get")
+		}
+		s.call(konst, "global.set const")
+		s.call(get, "global.get")
+	}
+	simple := func(name string, params, results []clif.Type, build func(b *clif.Builder, p vs), args ...[]uint64) clif.FuncIndex {
+		fn := s.fn(params, results, build)
+		for _, a := range args {
+			s.call(fn, name, a...)
+		}
+		return fn
+	}
+	l3 := []clif.Type{clif.I64, clif.I64, clif.I64}
+	for m := uint32(0); m < 2; m++ {
+		size := simple("memory.size", nil, i64, func(b *clif.Builder, p vs) {
+			b.Return(vs{b.Entity(clif.OpMemorySize, clif.Invalid, m)})
+		}, nil)
+		simple("memory.grow", i32, i32, func(b *clif.Builder, p vs) {
+			b.Return(vs{b.Entity(clif.OpMemoryGrow, clif.Invalid, m, p[0])})
+		}, []uint64{0}, []uint64{0xffffffff}, []uint64{5})
+		simple("memory.grow as address", i32, i32, func(b *clif.Builder, p vs) {
+			g := b.Entity(clif.OpMemoryGrow, clif.Invalid, m, p[0])
+			b.Return(vs{b.Load(clif.I32, clif.Full, clif.MemoryIndex(m), g, 0)})
+		}, []uint64{0xffff}, []uint64{100})
+		s.call(size, "memory.size")
+	}
+	simple("memory.fill", []clif.Type{clif.I64, clif.I32, clif.I64}, nil, func(b *clif.Builder, p vs) {
+		b.EntityEffect(clif.OpMemoryFill, clif.Invalid, 0, 0, p...)
+		b.Return(nil)
+	}, []uint64{10, 0x1ab, 100}, []uint64{0, 7, 0}, []uint64{65530, 0xff, 6})
+	simple("memory.init", l3, nil, func(b *clif.Builder, p vs) {
+		b.EntityEffect(clif.OpMemoryInit, clif.Invalid, 0, 0, p...)
+		b.Return(nil)
+	}, []uint64{20, 0, 13}, []uint64{65534, 5, 2}, []uint64{50, 13, 0})
+	simple("memory.copy", l3, nil, func(b *clif.Builder, p vs) {
+		b.EntityEffect(clif.OpMemoryCopy, clif.Invalid, 0, 0, p...)
+		b.Return(nil)
+	}, []uint64{22, 20, 13}, []uint64{18, 20, 13}, []uint64{100, 0, 60}, []uint64{100, 0, 0})
+	simple("memory.copy const", nil, nil, func(b *clif.Builder, p vs) {
+		b.EntityEffect(clif.OpMemoryCopy, clif.Invalid, 0, 0, b.Iconst(clif.I64, 200), b.Iconst(clif.I64, 20), b.Iconst(clif.I64, 9))
+		b.Return(nil)
+	}, nil)
+	dataLen := simple("data.len", nil, i64, func(b *clif.Builder, p vs) {
+		b.Return(vs{b.Entity(clif.OpDataLen, clif.Invalid, 0)})
+	}, nil)
+	simple("data.drop", nil, nil, func(b *clif.Builder, p vs) {
+		b.EntityEffect(clif.OpDataDrop, clif.Invalid, 0, 0)
+		b.Return(nil)
+	}, nil)
+	s.call(dataLen, "data.len")
+	s.tables(simple)
+	s.run(t)
+}
+
+// tables adds calls that use tables; references are seen only as null or not.
+func (s *suite) tables(simple func(string, []clif.Type, []clif.Type, func(*clif.Builder, []clif.Value), ...[]uint64) clif.FuncIndex) {
+	type vs = []clif.Value
+	sig := s.fn(i32, i32, func(b *clif.Builder, p []clif.Value) {
+		b.Return(vs{b.Binary(clif.OpIadd, clif.I32, p[0], b.Iconst(clif.I32, 1000))})
+	})
+	l3 := []clif.Type{clif.I64, clif.I64, clif.I64}
+	size := simple("table.size", nil, i64, func(b *clif.Builder, p vs) {
+		b.Return(vs{b.Entity(clif.OpTableSize, clif.Invalid, 0)})
+	}, nil)
+	isNull := simple("table.get null", i64, i32, func(b *clif.Builder, p vs) {
+		b.Return(vs{b.Unary(clif.OpRefIsNull, clif.FuncRef, b.Entity(clif.OpTableGet, clif.FuncRef, 0, p[0]))})
+	}, []uint64{0}, []uint64{9})
+	nulls := func(what string) {
+		for i := range uint64(10) {
+			s.call(isNull, what, i)
+		}
+	}
+	simple("table.set", i64, nil, func(b *clif.Builder, p vs) {
+		b.EntityEffect(clif.OpTableSet, clif.FuncRef, 0, 0, p[0], b.FuncAddr(sig))
+		b.Return(nil)
+	}, []uint64{3}, []uint64{0})
+	nulls("after set")
+	simple("table.copy", l3, nil, func(b *clif.Builder, p vs) {
+		b.EntityEffect(clif.OpTableCopy, clif.Invalid, 0, 0, p...)
+		b.Return(nil)
+	}, []uint64{2, 1, 4}, []uint64{5, 0, 0})
+	nulls("after copy")
+	simple("table.set const", nil, nil, func(b *clif.Builder, p vs) {
+		b.EntityEffect(clif.OpTableSet, clif.FuncRef, 0, 0, b.Iconst(clif.I64, 4), b.RefNull(clif.FuncRef))
+		b.EntityEffect(clif.OpTableSet, clif.FuncRef, 0, 0, b.Iconst(clif.I64, 5), b.FuncAddr(sig))
+		b.Return(nil)
+	}, nil)
+	nulls("after set const")
+	grow := simple("table.grow", i32, i32, func(b *clif.Builder, p vs) {
+		b.Return(vs{b.Entity(clif.OpTableGrow, clif.FuncRef, 0, p[0], b.FuncAddr(sig))})
+	}, []uint64{2}, []uint64{0xffffffff}, []uint64{0})
+	_ = grow
+	s.call(size, "table.size")
+	s.call(isNull, "grown", 11)
+	simple("elem.set", i64, nil, func(b *clif.Builder, p vs) {
+		b.EntityEffect(clif.OpElemSet, clif.FuncRef, 0, 0, p[0], b.FuncAddr(sig))
+		b.Return(nil)
+	}, []uint64{1})
+	simple("table.init", l3, nil, func(b *clif.Builder, p vs) {
+		b.EntityEffect(clif.OpTableInit, clif.Invalid, 0, 0, p...)
+		b.Return(nil)
+	}, []uint64{6, 0, 3})
+	nulls("after init")
+	simple("table.fill", []clif.Type{clif.I64, clif.I64}, nil, func(b *clif.Builder, p vs) {
+		b.EntityEffect(clif.OpTableFill, clif.FuncRef, 0, 0, p[0], b.FuncAddr(sig), p[1])
+		b.Return(nil)
+	}, []uint64{7, 3}, []uint64{0, 0})
+	nulls("after fill")
+	elemLen := simple("elem.len", nil, i64, func(b *clif.Builder, p vs) {
+		b.Return(vs{b.Entity(clif.OpElemLen, clif.Invalid, 0)})
+	}, nil)
+	simple("elem.drop", nil, nil, func(b *clif.Builder, p vs) {
+		b.EntityEffect(clif.OpElemDrop, clif.Invalid, 0, 0)
+		b.Return(nil)
+	}, nil)
+	s.call(elemLen, "elem.len")
+	for _, f := range []clif.FuncIndex{sig, size} { // the right type and another
+		simple("call_indirect", []clif.Type{clif.I64, clif.I32}, i32, func(b *clif.Builder, p vs) {
+			f := b.Entity(clif.OpTableGet, clif.FuncRef, 0, p[0])
+			b.SigCheck(s.Funcs[sig].Sig, f)
+			b.Return(vs{b.CallRef(s.Funcs[sig].Sig, f, vs{p[1]})})
+		}, []uint64{3, 5}, []uint64{4, 5}, []uint64{1, 5})
+		simple("set another", nil, nil, func(b *clif.Builder, p vs) {
+			b.EntityEffect(clif.OpTableSet, clif.FuncRef, 0, 0, b.Iconst(clif.I64, 3), b.FuncAddr(f))
+			b.EntityEffect(clif.OpTableSet, clif.FuncRef, 0, 0, b.Iconst(clif.I64, 1), b.FuncAddr(size))
+			b.Return(nil)
+		}, nil)
+	}
+}
+
+// TestReferences keeps references across calls, so that they are in stack maps.
+func TestReferences(t *testing.T) {
+	m := &module{}
+	type vs = []clif.Value
+	refs := []clif.Type{clif.Ref, clif.Ref, clif.I64}
+	nop := m.fn(nil, nil, func(b *clif.Builder, p []clif.Value) { b.Return(nil) })
+	f := m.fn(refs, refs[:2], func(b *clif.Builder, p []clif.Value) {
+		b.Call(nop, nil)
+		b.Return(vs{p[1], p[0]})
+	})
+	null := m.fn(refs[:1], refs[:2], func(b *clif.Builder, p []clif.Value) {
+		n := b.RefNull(clif.Ref)
+		b.Call(nop, nil)
+		b.Return(vs{n, p[0]})
+	})
+	code, err := backend.New(a64.New(), instance.New(&m.Module), &m.Module, backend.Options{Allocator: linear.New()}).Compile(m.funcs[f])
+	if err != nil {
+		t.Fatal(err)
+	}
+	maps := code.StackMaps
+	if len(maps) != 1 || len(maps[0].Slots) != 2 {
+		t.Fatalf("stack maps %v, want one of two slots", maps)
+	}
+	for _, s := range maps[0].Slots {
+		if s >= 0 || s%8 != 0 {
+			t.Errorf("slot %d is not in the frame", s)
+		}
+	}
+	m.addInit()
+	im := m.compile(t, true)
+	defer im.Close()
+	if got := outcome(im, f, 0x1002, 0x2002, 5); got != "[0x2002 0x1002]" {
+		t.Error(got)
+	}
+	if got := outcome(im, null, 0x1002); got != "[0x0 0x1002]" {
+		t.Error(got)
+	}
+}
+
+// TestSizesSunk compares the sizes of memories and tables in memory.
+func TestSizesSunk(t *testing.T) {
+	s := newSuite()
+	s.Tables = []clif.TableDecl{{Elem: clif.FuncRef, Min: 10, Max: 4096, HasMax: true}}
+	for _, op := range []clif.Opcode{clif.OpMemorySize, clif.OpTableSize} {
+		for _, between := range []bool{false, true} {
+			fn := s.fn([]clif.Type{clif.I64, clif.I32}, i32, func(b *clif.Builder, p []clif.Value) {
+				n := b.Entity(op, clif.Invalid, 0)
+				if between {
+					g := b.Entity(clif.OpMemoryGrow, clif.Invalid, 0, p[1])
+					h := b.Entity(clif.OpTableGrow, clif.FuncRef, 0, p[1], b.RefNull(clif.FuncRef))
+					b.Store(clif.I32, clif.Full, 0, b.Iconst(clif.I32, 0), g, 0)
+					b.Store(clif.I32, clif.Full, 0, b.Iconst(clif.I32, 0), h, 4)
+				}
+				b.TrapIf(b.Icmp(clif.Ugt, clif.I64, p[0], n), abi.TrapMemoryOutOfBounds)
+				b.Return([]clif.Value{b.Iconst(clif.I32, 1)})
+			})
+			for _, x := range []uint64{0, 9, 10, 11, 65535, 65536, 65537} {
+				s.call(fn, "size", x, 0)
+			}
+		}
+	}
+	s.run(t)
+}
+
+// TestFrames has frames of all sizes: few pages, many, with a deep recursion that must touch each page.
+func TestFrames(t *testing.T) {
+	s := newSuite()
+	for _, n := range []int{1, 100, 600, 1100, 2100, 5000} {
+		var rs []clif.Type
+		for range n {
+			rs = append(rs, clif.I64)
+		}
+		callee := s.fn(i64, rs, func(b *clif.Builder, p []clif.Value) {
+			var out []clif.Value
+			for k := range n {
+				out = append(out, b.Binary(clif.OpIadd, clif.I64, p[0], b.Iconst(clif.I64, uint64(k))))
+			}
+			b.Return(out)
+		})
+		caller := s.fn(i64, i64, func(b *clif.Builder, p []clif.Value) {
+			first := b.Call(callee, p)
+			sum := first
+			for k := 1; k < n; k++ {
+				sum = b.Binary(clif.OpIadd, clif.I64, sum, first+clif.Value(k))
+			}
+			b.Return([]clif.Value{sum})
+		})
+		s.call(caller, "frame", 3)
+	}
+	s.run(t)
+}
+
+// TestImports calls an import and reads an imported global.
+func TestImports(t *testing.T) {
+	m := &module{}
+	m.Sigs = []clif.Signature{{Params: i32, Results: i32}}
+	m.Funcs = []clif.FuncDecl{{Import: &clif.ImportName{Module: "m", Name: "f"}, Addressed: true}}
+	m.NumImportedFuncs = 1
+	m.Globals = []clif.GlobalDecl{{Type: clif.I32, Mutable: true, Import: &clif.ImportName{Module: "m", Name: "g"}}}
+	m.base = 1
+	type vs = []clif.Value
+	caller := m.fn(i32, i32, func(b *clif.Builder, p []clif.Value) {
+		b.EntityEffect(clif.OpGlobalSet, clif.I32, 0, 0, b.Binary(clif.OpIadd, clif.I32, p[0], b.Entity(clif.OpGlobalGet, clif.I32, 0)))
+		b.Return(vs{b.Call(0, p)})
+	})
+	ref := m.fn(i32, i32, func(b *clif.Builder, p []clif.Value) {
+		f := b.FuncAddr(0)
+		b.SigCheck(0, f)
+		b.Return(vs{b.CallRef(0, f, p)})
+	})
+	global := m.fn(nil, i32, func(b *clif.Builder, _ []clif.Value) { b.Return(vs{b.Entity(clif.OpGlobalGet, clif.I32, 0)}) })
+	m.addInit()
+	im := m.compile(t, true)
+	defer im.Close()
+	if got := outcome(im, caller, 5); got != "[0xf]" {
+		t.Error(got)
+	}
+	if got := outcome(im, ref, 6); got != "[0x12]" {
+		t.Error(got)
+	}
+	if got := outcome(im, global); got != "[0x5]" {
+		t.Error("global:", got)
+	}
+}
+
+// TestTrapSites checks source offsets.
+func TestTrapSites(t *testing.T) {
+	m := &module{}
+	m.Memories = []clif.MemoryDecl{{Min: 1}, {Min: 1}}
+	type vs = []clif.Value
+	f := m.fn([]clif.Type{clif.I32, clif.I32}, i32, func(b *clif.Builder, p []clif.Value) {
+		b.Src = 11
+		b.TrapIf(p[1], abi.TrapTableOutOfBounds)
+		b.Src = 22
+		x := b.Load(clif.I32, clif.Full, 1, p[0], 0)
+		b.Src = 33
+		y := b.Binary(clif.OpUdiv, clif.I32, x, p[1])
+		b.Src = 44
+		b.Store(clif.I32, clif.Full, 0, p[0], y, 0)
+		b.Return(vs{y})
+	})
+	code, err := backend.New(a64.New(), instance.New(&m.Module), &m.Module, backend.Options{Allocator: linear.New()}).Compile(m.funcs[f])
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[uint32]abi.TrapCode{}
+	for _, s := range code.Traps {
+		got[s.Src] = s.Code
+	}
+	want := map[uint32]abi.TrapCode{11: abi.TrapTableOutOfBounds, 22: abi.TrapMemoryOutOfBounds, 33: abi.TrapIntegerDivideByZero, 44: abi.TrapMemoryOutOfBounds}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("traps by source (-want +got):\n%s", diff)
+	}
+	m.addInit()
+	im := m.compile(t, true)
+	defer im.Close()
+	for _, c := range []struct {
+		args []uint64
+		want string
+	}{
+		{[]uint64{0, 1}, "trap " + abi.TrapTableOutOfBounds.String()},
+		{[]uint64{65536, 0}, "trap " + abi.TrapMemoryOutOfBounds.String()},
+		{[]uint64{0, 0}, "trap " + abi.TrapIntegerDivideByZero.String()},
+	} {
+		if got := outcome(im, f, c.args...); got != c.want {
+			t.Errorf("%v: %s, want %s", c.args, got, c.want)
+		}
+	}
+}
+
+// TestErrors: what cannot be compiled is an error that names function and stage.
+func TestErrors(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		build func(m *module) *clif.Func
+	}{
+		{"v128 parameter", func(m *module) *clif.Func {
+			m.fn([]clif.Type{clif.V128}, nil, func(b *clif.Builder, _ []clif.Value) { b.Return(nil) })
+			return m.funcs[0]
+		}},
+		{"v128 load", func(m *module) *clif.Func {
+			m.fn(i32, nil, func(b *clif.Builder, p []clif.Value) {
+				b.Load(clif.V128, clif.Full, 0, p[0], 0)
+				b.Return(nil)
+			})
+			return m.funcs[0]
+		}},
+		{"64-bit memory", func(m *module) *clif.Func {
+			m.fn(i64, i32, func(b *clif.Builder, p []clif.Value) {
+				b.Return([]clif.Value{b.Load(clif.I32, clif.Full, 0, p[0], 0)})
+			})
+			return m.funcs[0]
+		}},
+	} {
+		m := &module{}
+		m.Memories = []clif.MemoryDecl{{Min: 1}}
+		f := c.build(m)
+		f.Name = "f"
+		comp := backend.New(a64.New(), instance.New(&m.Module), &m.Module, backend.Options{Allocator: linear.New()})
+		_, err := comp.Compile(f)
+		var e *backend.Error
+		if !errors.As(err, &e) || e.Func != "f" || e.Stage != "lower" || !errors.Is(err, backend.ErrUnsupported) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+// TestLandings: functions begin with bti c, and what a jump table leads to with bti j.
+func TestLandings(t *testing.T) {
+	m := &module{}
+	for _, n := range []int{5, 40} {
+		m.fn(i32, i32, func(b *clif.Builder, p []clif.Value) {
+			var targets []clif.Target
+			var blocks []clif.Block
+			for range n {
+				blk := b.NewBlock()
+				blocks, targets = append(blocks, blk), append(targets, b.Target(blk, nil))
+			}
+			join := b.NewBlock()
+			b.BrTable(p[0], append(targets, b.Target(join, p)))
+			for k, blk := range blocks {
+				b.SwitchTo(blk)
+				if k%3 == 0 { // nothing but a jump
+					b.Jump(b.Target(join, p))
+					continue
+				}
+				b.Return([]clif.Value{b.Iconst(clif.I32, uint64(k))})
+			}
+			b.SwitchTo(join)
+			b.Return([]clif.Value{b.AddParam(join, clif.I32)})
+		})
+	}
+	const btiC, btiJ = 0xd503245f, 0xd503249f
+	for k, f := range m.funcs {
+		code, err := backend.New(a64.New(), instance.New(&m.Module), &m.Module, backend.Options{Allocator: linear.New(), Verify: true}).Compile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		word := func(at int) uint32 { return binary.LittleEndian.Uint32(code.Bytes[at:]) }
+		if word(0) != btiC {
+			t.Errorf("function %d begins with %08x", k, word(0))
+		}
+		table := 0
+		for at := 0; at < len(code.Bytes); at += 4 {
+			if word(at)&^(31<<5) == 0xd61f0000 { // br
+				table = at + 4
+				break
+			}
+		}
+		for n := range []int{5, 40}[k] {
+			to := table + int(int32(word(table+4*n)))
+			if to < 0 || to >= len(code.Bytes) || word(to) != btiJ {
+				t.Errorf("function %d: entry %d leads to %#x", k, n, to)
+			}
+		}
+	}
+}
+
+// TestBits branches on each bit, and compares with numbers around the limits of immediates.
+func TestBits(t *testing.T) {
+	s := newSuite()
+	choose := func(ty clif.Type, what string, cond func(b *clif.Builder, x clif.Value) clif.Value, args ...uint64) {
+		fn := s.fn([]clif.Type{ty}, i32, func(b *clif.Builder, p []clif.Value) {
+			then, els := b.NewBlock(), b.NewBlock()
+			b.Branch(cond(b, p[0]), b.Target(then, nil), b.Target(els, nil))
+			b.SwitchTo(then)
+			b.Return([]clif.Value{b.Iconst(clif.I32, 1)})
+			b.SwitchTo(els)
+			b.Return([]clif.Value{b.Iconst(clif.I32, 2)})
+		})
+		set := s.fn([]clif.Type{ty}, i32, func(b *clif.Builder, p []clif.Value) {
+			c := cond(b, p[0])
+			b.Return([]clif.Value{b.Binary(clif.OpIadd, clif.I32, c, c)})
+		})
+		for _, x := range args {
+			if ty == clif.I32 {
+				x = uint64(uint32(x))
+			}
+			s.call(fn, what, x)
+			s.call(set, what, x)
+		}
+	}
+	for _, ty := range []clif.Type{clif.I32, clif.I64} {
+		for bit := range ty.Bits() {
+			m := uint64(1) << bit
+			for _, cc := range []clif.IntCC{clif.Eq, clif.Ne, clif.Slt, clif.Sge, clif.Sgt, clif.Ult, clif.Ugt, clif.Ule} {
+				choose(ty, fmt.Sprint("bit ", bit, cc), func(b *clif.Builder, x clif.Value) clif.Value {
+					return b.Icmp(cc, ty, b.Binary(clif.OpBand, ty, x, b.Iconst(ty, m)), b.Iconst(ty, 0))
+				}, 0, m, ^m, m-1, ^uint64(0))
+			}
+		}
+		for _, k := range []int64{1, 4094, 4095, 4096, 4097, 8191, 8192, 8193, 0xffefff, 0xfff000, 0xfff001, 0x1000000, 0x1000001, 1<<31 - 2, 1<<31 - 1, 1 << 31} {
+			for _, k := range []int64{k, -k} {
+				u := uint64(k)
+				if ty == clif.I32 {
+					u = uint64(uint32(k))
+				}
+				for cc := range clif.NumIntCCs {
+					choose(ty, fmt.Sprint(cc, k), func(b *clif.Builder, x clif.Value) clif.Value {
+						return b.Icmp(clif.IntCC(cc), ty, x, b.Iconst(ty, u))
+					}, u-1, u, u+1, 0, ^uint64(0), 1<<31, 1<<63)
+				}
+			}
+		}
+	}
+	s.run(t)
+}

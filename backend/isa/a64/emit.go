@@ -1,0 +1,362 @@
+package a64
+
+import (
+	endian "encoding/binary"
+	"fmt"
+
+	"github.com/waot-project/waot/backend"
+	"github.com/waot-project/waot/backend/isa/a64/asm"
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/machbuffer"
+	"github.com/waot-project/waot/regalloc"
+)
+
+// room is how much space an encoded instruction is given in the buffer.
+const room = 48
+
+// put emits one row with its allocations: words, relocation or label use, and trap site.
+func put(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation, src uint32) {
+	b := e.Buf
+	start := b.Offset()
+	if in.Ref != backend.NoFault && (in.Mode == backend.ModeBase || in.Mode == backend.ModeBaseIndex) {
+		memoryTrap(e, in, start, src)
+	}
+	out, patch := asm.Append(b.Reserve(room)[:0], in, allocs, frame(e))
+	b.Advance(len(out))
+	at := start + uint32(patch.Off)
+	switch patch.Kind {
+	case asm.PatchConst:
+		b.UseLabel(at, lit19, e.Constant(in.Ref))
+	case asm.PatchSym: // the page, then the place in it
+		kind := backend.RelocLdst8Lo12 + backend.RelocKind(patch.Scale)
+		if patch.Add {
+			kind = backend.RelocAddLo12
+		}
+		b.AddReloc(at, uint8(backend.RelocPage21), in.Ref, int64(in.Disp))
+		b.AddReloc(at+asm.WordBytes, uint8(kind), in.Ref, int64(in.Disp))
+	case asm.PatchBranch26: // of a call
+		b.AddReloc(at, uint8(backend.RelocCall26), in.Ref, int64(in.Disp))
+	}
+}
+
+// frame is where the encoder finds what is in the frame.
+func frame(e *backend.Emitter) *asm.Frame {
+	return &asm.Frame{Slots: e.Frame.Slots, Args: e.Frame.Args, Locals: e.Frame.Locals, Size: int32(e.Frame.Size)}
+}
+
+// memoryTrap records that the access of in may fault.
+func memoryTrap(e *backend.Emitter, in *backend.Inst, start, src uint32) {
+	if !asm.RowOf(in.Op).MayFault() {
+		return
+	}
+	if in.Ref == backend.NullFaults {
+		e.Trap(start, abi.TrapUninitializedElement, abi.FaultNull, 0, src)
+		return
+	}
+	e.Trap(start, abi.TrapMemoryOutOfBounds, abi.FaultMemory, in.Ref, src)
+}
+
+// op emits an instruction on physical registers.
+func op(e *backend.Emitter, in backend.Inst, regs ...regalloc.PReg) {
+	var allocs [4]regalloc.Allocation
+	for i, r := range regs {
+		allocs[i] = regalloc.InReg(r)
+	}
+	put(e, &in, allocs[:], 0)
+}
+
+// emitInst is backend.Target.EmitInst.
+func emitInst(e *backend.Emitter, i regalloc.Inst) {
+	in := &e.VC.Insts[i]
+	src := e.VC.Srcs[i]
+	allocs := e.Allocs()
+	switch {
+	case in.Op >= backend.OpArgs:
+		emitCommon(e, in, src)
+		return
+	case in.Op == opCallInd:
+		emitCallInd(e, in, allocs, src)
+	case in.Op >= asm.NumOps:
+		pseudos[in.Op-asm.NumOps].emit(&seq{e: e, in: in, src: src, regs: allocs})
+		return
+	case in.Op == asm.Ret:
+		emitEpilogue(e)
+		return
+	case !isTest(in.Op):
+		put(e, in, allocs, src)
+	}
+	if in.Op == asm.Bl || in.Op == opCallInd {
+		e.Called(i)
+		moveSP(e, asm.SubImm, int(in.Imm)) // the callee has popped its arguments
+		return
+	}
+	if in.Tail != backend.TailNone {
+		emitTail(e, in, allocs, src)
+	}
+}
+
+// emitCallInd emits a call of the address in memory.
+func emitCallInd(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation, src uint32) {
+	load := *in
+	load.Op, load.Imm = asm.Ldr, 0
+	to := [2]regalloc.Allocation{regalloc.InReg(scratch)}
+	if in.Mode == backend.ModeBase {
+		to = [2]regalloc.Allocation{allocs[0], regalloc.InReg(scratch)}
+	}
+	put(e, &load, to[:], src)
+	op(e, backend.Inst{Op: asm.Blr, Size: 8}, scratch)
+}
+
+// emitCommon emits what all machines have.
+func emitCommon(e *backend.Emitter, in *backend.Inst, src uint32) {
+	switch in.Op {
+	case backend.OpJump:
+		branches(e, in, nil).emit(e)
+	case backend.OpTrap:
+		e.Trap(e.Buf.Offset(), abi.TrapCode(in.Trap), abi.FaultUndefined, 0, src)
+		op(e, backend.Inst{Op: asm.Udf, Imm: int64(in.Trap)})
+		e.Buf.NoFallThrough()
+	}
+}
+
+// emitLanding is backend.Target.EmitLanding.
+func emitLanding(e *backend.Emitter) { op(e, backend.Inst{Op: asm.Bti, Imm: asm.BtiJ}) }
+
+// emitTail emits what consumes the flags, or the register of a test.
+func emitTail(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation, src uint32) {
+	own := allocs[asm.NumOperands(in)-tailOperands[in.Tail]:]
+	switch in.Tail {
+	case backend.TailJump:
+		branches(e, in, allocs).emit(e)
+	case backend.TailSet:
+		put(e, &backend.Inst{Op: asm.Cset, Size: 4, Cond: in.Cond}, own, 0)
+	case backend.TailSelect:
+		row := asm.Csel
+		if own[2].Reg().Class() == regalloc.Float {
+			row = asm.Fcsel
+		}
+		put(e, &backend.Inst{Op: row, Size: 8, Cond: in.Cond}, own, 0)
+	case backend.TailTrap:
+		emitBranch(e, testOf(in, allocs), e.TrapLabel(abi.TrapCode(in.Trap), src))
+	}
+}
+
+// tailOperands is the number of a tail's operands.
+var tailOperands = [...]int{backend.TailNone: 0, backend.TailJump: 0, backend.TailSet: 1, backend.TailSelect: 3, backend.TailTrap: 0}
+
+// isTest reports whether op is cbz, cbnz, tbz or tbnz: comparison and branch in one.
+func isTest(op backend.Op) bool { return op >= asm.Cbz && op <= asm.Tbnz }
+
+// test is a branch without its target: its word and the kind of its use of a label.
+type test struct {
+	word uint32
+	kind machbuffer.UseKind
+}
+
+// always is the test of a jump.
+var always = test{wordB, branch26}
+
+// onCond is the test of a condition.
+func onCond(c asm.Cond) test { return test{0x54000000 | uint32(c), cond19} }
+
+// testOf is the test of the comparison in.
+func testOf(in *backend.Inst, allocs []regalloc.Allocation) test {
+	if !isTest(in.Op) {
+		return onCond(asm.Cond(in.Cond))
+	}
+	t := test{uint32(allocs[0].Reg().Enc()), cond19}
+	switch in.Op {
+	case asm.Cbz, asm.Cbnz:
+		t.word |= 0x34000000 | uint32(in.Size>>3)<<31
+	default:
+		t.kind = test14
+		t.word |= 0x36000000 | uint32(in.Imm)>>5<<31 | uint32(in.Imm)&31<<19
+	}
+	if in.Op == asm.Cbnz || in.Op == asm.Tbnz {
+		t = t.invert()
+	}
+	return t
+}
+
+// invert is the test that holds if t, which is not always, does not.
+func (t test) invert() test {
+	if t.word>>24 == 0x54 {
+		t.word ^= 1
+	} else {
+		t.word ^= 1 << 24
+	}
+	return t
+}
+
+// emitBranch emits a branch that the buffer does not edit.
+func emitBranch(e *backend.Emitter, t test, l machbuffer.Label) {
+	at := e.Buf.Offset()
+	e.Buf.PutU32(t.word)
+	e.Buf.UseLabel(at, t.kind, l)
+}
+
+// maxBranches is the most that the branches at the end of a block take.
+const maxBranches = 2 * 4
+
+// jumps are the branches at the end of a block, in order.
+type jumps struct {
+	n    int
+	list [2]struct {
+		test test
+		to   int
+	}
+}
+
+func (j *jumps) add(t test, to int) {
+	j.list[j.n].test, j.list[j.n].to = t, to
+	j.n++
+}
+
+// branches is how the terminator in of the current block branches; what leads to the next block falls through.
+func branches(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation) (j jumps) {
+	next, then := e.Next(), e.Succ(0)
+	els := then
+	if in.Tail == backend.TailJump {
+		els = e.Succ(1)
+	}
+	if then != els {
+		t := testOf(in, allocs)
+		if then == next {
+			j.add(t.invert(), els)
+			return j
+		}
+		j.add(t, then)
+	}
+	if els != next {
+		j.add(always, els)
+	}
+	return j
+}
+
+// branchBytes is backend.Target.BranchBytes.
+func branchBytes(e *backend.Emitter) uint32 {
+	i := regalloc.Inst(e.VC.In.Blocks[e.Block].Insts.End - 1)
+	in := &e.VC.Insts[i]
+	if in.Op != backend.OpJump && in.Tail != backend.TailJump {
+		return 0
+	}
+	start, _ := e.VC.In.OperandRange(i)
+	j := branches(e, in, e.Out.Allocs[start:])
+	return uint32(4 * j.n)
+}
+
+// emit emits the branches.
+func (j jumps) emit(e *backend.Emitter) {
+	b := e.Buf
+	for k := range j.n {
+		t, l := j.list[k].test, e.Label(j.list[k].to)
+		at := b.Offset()
+		b.PutU32(t.word)
+		if t == always {
+			b.UncondBranch(at, at, t.kind, l)
+			continue
+		}
+		var f machbuffer.CondForms
+		f.N = 1
+		f.Same[0], f.Inverted[0] = t.form(), t.invert().form()
+		b.CondBranch(at, at, t.kind, l, &f)
+	}
+}
+
+// form is the test as the machine buffer wants it.
+func (t test) form() machbuffer.Form {
+	f := machbuffer.Form{Kind: t.kind, Len: 4}
+	endian.LittleEndian.PutUint32(f.Bytes[:], t.word)
+	return f
+}
+
+// jumpTo emits a branch to block to, the last of the block's code.
+func jumpTo(e *backend.Emitter, to int) {
+	var j jumps
+	if to != e.Next() {
+		j.add(always, to)
+	}
+	j.emit(e)
+}
+
+// emitEdit is backend.Target.EmitEdit.
+func emitEdit(e *backend.Emitter, ed *regalloc.Edit) {
+	if ed.Kind == regalloc.Remat {
+		to := [1]regalloc.Allocation{ed.To}
+		put(e, &e.VC.Insts[ed.Inst], to[:], e.VC.Srcs[ed.Inst])
+		return
+	}
+	out := asm.AppendMove(e.Buf.Reserve(room)[:0], ed.From, ed.To, ed.Bytes, frame(e))
+	e.Buf.Advance(len(out))
+}
+
+// maxEdit is backend.Target.MaxEdit.
+func maxEdit(e *backend.Emitter, ed *regalloc.Edit) uint32 {
+	if ed.Kind == regalloc.Remat {
+		in, to := &e.VC.Insts[ed.Inst], [1]regalloc.Allocation{ed.To}
+		return asm.Bound(in, to[:], frame(e)) + constBytes(e, in)
+	}
+	return asm.MoveBound(ed.From, ed.To, ed.Bytes, frame(e))
+}
+
+// constBytes bounds what in adds to the pool.
+func constBytes(e *backend.Emitter, in *backend.Inst) uint32 {
+	if in.Mode == backend.ModeConst {
+		return 2*uint32(e.VC.Consts[in.Ref].Bytes) - 1
+	}
+	return 0
+}
+
+// maxBytes is backend.Target.MaxBytes.
+func maxBytes(e *backend.Emitter, i regalloc.Inst, allocs []regalloc.Allocation) uint32 {
+	in := &e.VC.Insts[i]
+	switch {
+	case in.Op == backend.OpArgs || in.Op == backend.OpJump:
+		return 0
+	case in.Op == backend.OpTrap:
+		return 4
+	case in.Op == opJumpTable:
+		return pseudos[opJumpTable-asm.NumOps].max + 4*uint32(in.Imm)
+	case in.Op == opCallInd || in.Op == asm.Bl:
+		return pseudos[opCallInd-asm.NumOps].max
+	case in.Op >= asm.NumOps:
+		return pseudos[in.Op-asm.NumOps].max
+	case in.Op == asm.Ret:
+		return epilogueBytes(&e.Frame)
+	}
+	n := constBytes(e, in)
+	if !isTest(in.Op) {
+		n += asm.Bound(in, allocs, frame(e))
+	}
+	return n + tailBytes[in.Tail]
+}
+
+// tailBytes are the sizes of the tails, without branches to blocks.
+var tailBytes = [...]uint32{backend.TailNone: 0, backend.TailJump: 0, backend.TailSet: 4, backend.TailSelect: 4, backend.TailTrap: 4}
+
+// appendInst is backend.Target.AppendInst.
+func appendInst(dst []byte, in *backend.Inst, ops []regalloc.Operand, allocs []regalloc.Allocation) []byte {
+	if in.Op < asm.NumOps {
+		if len(allocs) > 0 && in.Op != asm.Bl && in.Op != asm.Blr && in.Op != asm.Ret {
+			return asm.PrintAsm(dst, in, allocs, &asm.Frame{})
+		}
+		dst = asm.PrintVCode(dst, in, ops)
+	} else {
+		dst = fmt.Appendf(dst, "%s.%d", pseudos[in.Op-asm.NumOps].name, 8*int(in.Size))
+		for _, o := range ops {
+			dst = fmt.Appendf(dst, " %v:%v", o.Access, o.VReg)
+		}
+	}
+	for _, a := range allocs {
+		dst = fmt.Appendf(dst, " %v", a)
+	}
+	return dst
+}
+
+// verify is backend.Target.Verify.
+func verify(in *backend.Inst, ops []regalloc.Operand, vregs []regalloc.VRegInfo) error {
+	if in.Op >= asm.NumOps {
+		return nil
+	}
+	return asm.Verify(in, ops, vregs)
+}

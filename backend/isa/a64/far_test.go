@@ -1,0 +1,127 @@
+package a64_test
+
+import (
+	"testing"
+
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/abi"
+)
+
+// long appends n instructions to x that depend on each other.
+func long(b *clif.Builder, x, y clif.Value, n int) clif.Value {
+	for k := range n {
+		op := clif.OpIadd
+		if k%2 == 1 {
+			op = clif.OpBxor
+		}
+		x, y = b.Binary(op, clif.I32, x, y), x
+	}
+	return x
+}
+
+// The reach of branches: the number of instructions to cross that of tbz, and that of b.cond, cbz and literals.
+const (
+	overTest = 9_000
+	overCond = 270_000
+)
+
+// TestFar has branches, traps, jump tables and constants out of reach of the instructions that refer to them.
+func TestFar(t *testing.T) {
+	type vs = []clif.Value
+	s := newSuite()
+	two := []clif.Type{clif.I32, clif.I32}
+	over := func(name string, n int, cond func(b *clif.Builder, p vs) clif.Value) {
+		fn := s.fn(two, i32, func(b *clif.Builder, p vs) {
+			then, els, join := b.NewBlock(), b.NewBlock(), b.NewBlock()
+			x := b.AddParam(join, clif.I32)
+			b.Branch(cond(b, p), b.Target(then, nil), b.Target(els, nil))
+			b.SwitchTo(then)
+			b.Jump(b.Target(join, vs{long(b, p[0], p[1], n)}))
+			b.SwitchTo(els)
+			b.Jump(b.Target(join, vs{long(b, p[1], p[0], 3)}))
+			b.SwitchTo(join)
+			b.Return(vs{x})
+		})
+		for _, x := range []uint64{0, 1, 7, 8, 0x7fffffff, 0xffffffff} {
+			s.call(fn, name, x, 5)
+		}
+	}
+	bit := func(b *clif.Builder, p vs) clif.Value {
+		return b.Binary(clif.OpBand, clif.I32, p[0], b.Iconst(clif.I32, 8))
+	}
+	over("tbz", overTest, bit)
+	over("tbz, far", overCond, bit)
+	over("tbnz of the sign", overTest, func(b *clif.Builder, p vs) clif.Value {
+		return b.Icmp(clif.Sge, clif.I32, p[0], b.Iconst(clif.I32, 0))
+	})
+	over("cbz", overCond, func(_ *clif.Builder, p vs) clif.Value { return p[0] })
+	over("b.cond", overCond, func(b *clif.Builder, p vs) clif.Value { return b.Icmp(clif.Ult, clif.I32, p[0], p[1]) })
+	s.run(t)
+}
+
+// TestFarBack has loops longer than their branches reach.
+func TestFarBack(t *testing.T) {
+	type vs = []clif.Value
+	s := newSuite()
+	for _, n := range []int{overTest, overCond} {
+		for _, byBit := range []bool{false, true} {
+			fn := s.fn([]clif.Type{clif.I32, clif.I32}, i32, func(b *clif.Builder, p vs) {
+				head, exit := b.NewBlock(), b.NewBlock()
+				k, x := b.AddParam(head, clif.I32), b.AddParam(head, clif.I32)
+				b.Jump(b.Target(head, p))
+				b.SwitchTo(head)
+				x2 := long(b, x, k, n)
+				k2 := b.Binary(clif.OpIsub, clif.I32, k, b.Iconst(clif.I32, 1))
+				c := k2
+				if byBit {
+					c = b.Binary(clif.OpBand, clif.I32, k2, b.Iconst(clif.I32, 4))
+				}
+				b.Branch(c, b.Target(head, vs{k2, x2}), b.Target(exit, nil))
+				b.SwitchTo(exit)
+				b.Return(vs{x2})
+			})
+			s.call(fn, "loop", 1, 3)
+			s.call(fn, "loop", 7, 3)
+		}
+	}
+	s.run(t)
+}
+
+// TestFarPool has one block with traps and constants all over it, and a jump table that leads over it.
+func TestFarPool(t *testing.T) {
+	type vs = []clif.Value
+	s := newSuite()
+	fn := s.fn([]clif.Type{clif.I32, clif.I32, clif.F64}, []clif.Type{clif.I32, clif.F64}, func(b *clif.Builder, p vs) {
+		var blocks []clif.Block
+		var targets []clif.Target
+		for range 9 {
+			blk := b.NewBlock()
+			blocks, targets = append(blocks, blk), append(targets, b.Target(blk, nil))
+		}
+		b.BrTable(p[0], targets)
+		for k, blk := range blocks {
+			b.SwitchTo(blk)
+			x, f := b.Binary(clif.OpIadd, clif.I32, p[0], b.Iconst(clif.I32, uint64(k))), p[2]
+			n := 20
+			if k == 2 {
+				n = 600
+			}
+			for m := range n {
+				x = long(b, x, p[1], overCond/400)
+				c := b.Fconst(clif.F64, 0x3ff1_2345_6789_0000+uint64(m%97)<<8+uint64(k))
+				f = b.Binary(clif.OpFadd, clif.F64, f, c)
+				b.TrapIf(b.Icmp(clif.Eq, clif.I32, p[1], b.Iconst(clif.I32, uint64(1000*k+m))), abi.TrapCode(1+m%7))
+				if m%3 == 0 {
+					b.TrapIf(b.Binary(clif.OpBand, clif.I32, p[1], b.Iconst(clif.I32, 1<<31)), abi.TrapUnreachable)
+				}
+			}
+			b.Return(vs{x, f})
+		}
+	})
+	for k := range uint64(11) {
+		for _, y := range []uint64{1, 19, 1000, 2000, 2001, 2599, 2600, 8019, 1 << 20, 1 << 31} {
+			s.call(fn, "pool", k, y, 0x3ff8000000000000)
+		}
+	}
+	s.run(t)
+}

@@ -1,0 +1,119 @@
+package a64
+
+import (
+	"github.com/waot-project/waot/backend"
+	"github.com/waot-project/waot/backend/isa/a64/asm"
+	"github.com/waot-project/waot/machbuffer"
+	"github.com/waot-project/waot/regalloc"
+)
+
+// The pseudo-instructions: sequences with branches or flags inside. Their operands are in the
+// comments of their functions; where a result is written before the last operand is
+// read, it is an early one or the operand a late one.
+const (
+	// opCallInd: a call of the address in memory, ModeSym or ModeBase; the operands of the address come first,
+	// then those of the call; Imm as of a call. See emitCallInd.
+	opCallInd backend.Op = asm.NumOps + iota
+	opJumpTable
+	opJumpChain
+	endPseudo
+)
+
+// pseudo describes a pseudo-instruction: name, bound of its size, emission.
+type pseudo struct {
+	name string
+	max  uint32
+	emit func(s *seq)
+}
+
+var pseudos = [endPseudo - asm.NumOps]pseudo{
+	opCallInd - asm.NumOps:   {"call_ind", 5 * 4, nil},
+	opJumpTable - asm.NumOps: {"jump_table", 10 * 4, emitJumpTable},
+	opJumpChain - asm.NumOps: {"jump_chain", 8 * (maxChain + 1), emitJumpChain},
+}
+
+// seq is the emission of one pseudo-instruction.
+type seq struct {
+	e    *backend.Emitter
+	in   *backend.Inst
+	src  uint32
+	regs []regalloc.Allocation
+}
+
+// r is the register of operand n.
+func (s *seq) r(n int) regalloc.PReg { return s.regs[n].Reg() }
+
+// op emits an instruction on physical registers, in the order of the row's roles; a Def
+// that reuses is left out.
+func (s *seq) op(op backend.Op, size uint8, regs ...regalloc.PReg) { s.imm(op, size, 0, regs...) }
+
+func (s *seq) imm(op backend.Op, size uint8, imm int64, regs ...regalloc.PReg) {
+	s.cond(op, size, 0, imm, regs...)
+}
+
+// cond is imm of an instruction with a condition.
+func (s *seq) cond(op backend.Op, size uint8, c asm.Cond, imm int64, regs ...regalloc.PReg) {
+	var allocs [4]regalloc.Allocation
+	for i, r := range regs {
+		allocs[i] = regalloc.InReg(r)
+	}
+	put(s.e, &backend.Inst{Op: op, Size: size, Cond: uint8(c), Imm: imm}, allocs[:], s.src)
+}
+
+// j emits a branch to a label.
+func (s *seq) j(c asm.Cond, l machbuffer.Label) { emitBranch(s.e, onCond(c), l) }
+
+// compareIndex compares the index with k; t is a register for it, or NoPReg if it is small.
+func (s *seq) compareIndex(k int64, t regalloc.PReg) {
+	if asm.FitsArith(k) {
+		s.imm(asm.CmpImm, 4, k, s.r(0))
+		return
+	}
+	s.imm(asm.MovImm, 4, k, t)
+	s.op(asm.Cmp, 4, s.r(0), t)
+}
+
+// emitJumpTable: use index, early temporary t, def u (may be the index's register). The table follows, and its
+// entries are distances from its start. If the processor has wrongly predicted that the index is in range, it
+// sees 0 instead.
+func emitJumpTable(s *seq) {
+	e, t, u := s.e, s.r(1), s.r(2)
+	b := e.Buf
+	blocks := e.Table(s.in.Ref)
+	n := len(blocks) - 1
+	s.compareIndex(int64(n), t)
+	s.j(asm.HS, e.Label(e.Dest(blocks[n])))
+	s.cond(asm.Csel, 4, asm.HS, 0, asm.ZR, s.r(0), u)
+	b.PutU32(wordCsdb)
+	table := e.TableLabel(s.in.Ref)
+	at := b.Offset()
+	b.PutU32(0x10000000 | uint32(t.Enc())) // adr
+	b.UseLabel(at, adr21, table)
+	put(e, &backend.Inst{Op: asm.Ldrsw, Size: 8, Mode: backend.ModeBaseIndex, Scale: 2, Ref: backend.NoFault},
+		[]regalloc.Allocation{regalloc.InReg(t), regalloc.InReg(u), regalloc.InReg(u)}, s.src)
+	s.op(asm.Add, 8, t, u, t)
+	s.op(asm.Br, 8, t)
+	b.Bind(table)
+	for k, to := range blocks[:n] {
+		at := b.Offset()
+		b.PutU32(uint32(4 * k))
+		b.UseLabel(at, tab32, e.Label(e.Dest(to)))
+	}
+	b.NoFallThrough()
+}
+
+// emitJumpChain: use index. A comparison for each entry.
+func emitJumpChain(s *seq) {
+	e := s.e
+	blocks := e.Table(s.in.Ref)
+	for k, b := range blocks[:len(blocks)-1] {
+		l := e.Label(e.Dest(b))
+		if k == 0 {
+			emitBranch(e, testOf(&backend.Inst{Op: asm.Cbz, Size: 4}, s.regs), l)
+			continue
+		}
+		s.compareIndex(int64(k), regalloc.NoPReg)
+		s.j(asm.EQ, l)
+	}
+	jumpTo(e, e.Dest(blocks[len(blocks)-1]))
+}

@@ -1,0 +1,88 @@
+package backend
+
+import (
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/regalloc"
+)
+
+// This file lets accesses of a block share parts of their addresses, on machines whose addresses do not
+// have base, index and displacement at once.
+
+// SumKey is a part of addresses: the base of memory Mem, plus Index unless that is clif.NoValue, plus
+// Offset.
+type SumKey struct {
+	Mem    clif.MemoryIndex
+	Index  clif.Value // resolved
+	Offset uint32
+}
+
+// sharedSum is a sum that was used, and will be defined by an instruction in front that is not yet lowered.
+type sharedSum struct {
+	key SumKey
+	reg regalloc.VReg
+}
+
+// maxShare is the most instructions past which a sum is kept.
+const maxShare = 32
+
+// SharedSum is the register of the sum that the access i needs. Unless define, an access in front of
+// it defines the register; else the caller must. keyOf is the sum that an access will ask for when it is
+// lowered, if it will: accesses must be lowered exactly so.
+func (l *Lower) SharedSum(i clif.Inst, key SumKey, keyOf func(*Lower, *clif.InstData) (SumKey, bool)) (reg regalloc.VReg, define bool) {
+	n := l.pending(key)
+	define = !l.askedBefore(i, key, keyOf)
+	switch {
+	case n >= 0:
+		reg = l.sums[n].reg
+		if define {
+			l.sums[n] = l.sums[len(l.sums)-1]
+			l.sums = l.sums[:len(l.sums)-1]
+		}
+	default:
+		reg = l.NewVReg(clif.I64)
+		if !define {
+			l.sums = append(l.sums, sharedSum{key, reg})
+		}
+	}
+	return reg, define
+}
+
+// PendingSum is the register of the sum, if an access in front of the instruction being lowered will
+// define it.
+func (l *Lower) PendingSum(key SumKey) (regalloc.VReg, bool) {
+	if n := l.pending(key); n >= 0 {
+		return l.sums[n].reg, true
+	}
+	return regalloc.NoVReg, false
+}
+
+// pending is the position of key in l.sums, or -1. Each is defined not more than maxShare instructions in
+// front, so that there are few.
+func (l *Lower) pending(key SumKey) int {
+	for n := range l.sums {
+		if l.sums[n].key == key {
+			return n
+		}
+	}
+	return -1
+}
+
+// askedBefore reports whether an access in front of i, in the same block and with no call between, will ask for the
+// sum. One that was lowered with another instruction already, out of order, has defined its own.
+func (l *Lower) askedBefore(i clif.Inst, key SumKey, keyOf func(*Lower, *clif.InstData) (SumKey, bool)) bool {
+	start := l.F.Blocks[l.Order.Blocks[l.block].Orig].Start
+	for n := 0; i > start && n < maxShare; n++ {
+		i--
+		d := &l.F.Insts[i]
+		switch {
+		case d.Op.Info().Effects&clif.Calls != 0:
+			return false
+		case d.Op != clif.OpLoad && d.Op != clif.OpStore || l.sunk[i] || d.Aux != uint32(key.Mem):
+			continue
+		}
+		if k, ok := keyOf(l, d); ok && k == key {
+			return true
+		}
+	}
+	return false
+}

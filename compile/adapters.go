@@ -1,0 +1,302 @@
+package compile
+
+import (
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/objfile"
+	"github.com/waot-project/waot/regalloc"
+)
+
+// cMachine is the C convention of a machine as adapters see it. A function with at most one result
+// has the prototype one expects. One with more returns nothing and takes, in front of its
+// arguments, the address of an array of 64-bit words that gets the results in order.
+type cMachine struct {
+	waot *abi.CallConv
+	// ints and floats pass C's arguments; waot's come in the same order, and there are no fewer. Results
+	// have the same first register.
+	ints, floats []uint8
+	fp, sp       regalloc.PReg
+	// scratch and scratch2 may be used between moves: no argument or result is in scratch, and scratch2
+	// holds neither a C argument nor a result.
+	scratch, scratch2 regalloc.PReg
+	// code appends instructions to b.
+	code func(b *adapterCode) cCode
+}
+
+// pointer is C's argument register of the address of results.
+func (m *cMachine) pointer() regalloc.PReg { return regalloc.IntReg(int(m.ints[0])) }
+
+// callee says what an adapter calls or jumps to.
+type callee uint8
+
+const (
+	ours    callee = iota // code of this object
+	foreign               // a C function, which may be in another library
+)
+
+// cCode appends the instructions of adapters.
+type cCode interface {
+	// land begins an adapter.
+	land()
+	// enter opens a frame of at least n bytes below the frame pointer; leave closes it and returns, popping
+	// n bytes of arguments.
+	enter(n int)
+	leave(n int)
+	jump(to callee, sym objfile.SymbolIndex, addend int64)
+	call(to callee, sym objfile.SymbolIndex, addend int64)
+	// jumpThrough jumps to the address in a word of data.
+	jumpThrough(sym objfile.SymbolIndex, addend int64)
+	move(to, from regalloc.PReg, bytes uint8)
+	// load loads a word of type t, which makes an i32 clean; store stores a whole word.
+	load(to, base regalloc.PReg, disp int32, t clif.Type)
+	store(base regalloc.PReg, disp int32, from regalloc.PReg)
+	lea(to, base regalloc.PReg, disp int32)
+}
+
+// adapterCode is machine code with its relocations.
+type adapterCode struct {
+	code   []byte
+	relocs []objfile.Reloc
+}
+
+// adapterSection collects the adapters of an object.
+type adapterSection struct {
+	adapterCode
+	cCode
+	m      *cMachine
+	target *machine
+	frames []objfile.Frame
+}
+
+func newAdapterSection(t *machine) *adapterSection {
+	a := &adapterSection{m: t.c, target: t}
+	a.cCode = t.c.code(&a.adapterCode)
+	return a
+}
+
+// begin starts an adapter and returns its offset.
+func (a *adapterSection) begin() uint64 {
+	for len(a.code)%textAlign != 0 {
+		a.code = append(a.code, a.target.filler)
+	}
+	at := uint64(len(a.code))
+	a.land()
+	return at
+}
+
+// end ends the adapter that begins at start and returns its size.
+func (a *adapterSection) end(start uint64, section objfile.SymbolIndex) uint64 {
+	size := uint64(len(a.code)) - start
+	a.frames = append(a.frames, a.target.frame(section, int64(start), a.code[start:]))
+	return size
+}
+
+// adaptable reports whether functions of this type can be called from C.
+func adaptable(s *clif.Signature) bool {
+	for _, ts := range [][]clif.Type{s.Params, s.Results} {
+		for _, t := range ts {
+			if t == clif.V128 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// wordBytes is how much of a word counts: i32 is loaded as 4 bytes, which clears the
+// rest; of an f32 the rest is not specified, so whole words are moved.
+func wordBytes(t clif.Type) uint8 {
+	if t == clif.I32 {
+		return 4
+	}
+	return 8
+}
+
+// conventions is a signature in both conventions. In C, the pointer to results is not in
+// the arguments but in the register of the first.
+type conventions struct {
+	sig  *clif.Signature
+	waot abi.Sig
+	c    []abi.Loc
+	// cWords is the number of C's stack argument words; many whether there is a pointer to results.
+	cWords int
+	many   bool
+}
+
+func kindsOf(ts []clif.Type) []abi.ArgKind {
+	ks := make([]abi.ArgKind, len(ts))
+	for i, t := range ts {
+		if t.IsFloat() {
+			ks[i] = abi.ArgFloat
+		}
+	}
+	return ks
+}
+
+func (m *cMachine) conventionsOf(sig *clif.Signature) *conventions {
+	v := &conventions{sig: sig, many: len(sig.Results) > 1}
+	args := kindsOf(sig.Params)
+	m.waot.Assign(&v.waot, args, kindsOf(sig.Results))
+	ints := m.ints
+	if v.many {
+		ints = ints[1:]
+	}
+	conv := abi.CallConv{IntArgs: ints, FloatArgs: m.floats}
+	var c abi.Sig
+	conv.Assign(&c, args, nil)
+	v.c, v.cWords = c.Args, c.ArgWords
+	return v
+}
+
+// same reports whether both conventions pass the arguments alike and need no
+// result area.
+func (v *conventions) same() bool { return !v.many && v.cWords == 0 && v.waot.ArgWords == 0 }
+
+func pregOf(l abi.Loc) regalloc.PReg {
+	if l.Kind == abi.ArgFloat {
+		return regalloc.FloatReg(int(l.Reg))
+	}
+	return regalloc.IntReg(int(l.Reg))
+}
+
+// Displacements from the frame pointer in an adapter's frame.
+const (
+	inArgs = 16 // incoming argument words: above the caller's frame pointer and the return address
+	saved  = -8 // the caller's pointer to results
+)
+
+// exportAdapter is a C function that calls a function in the waot convention.
+func (a *adapterSection) exportAdapter(sig *clif.Signature, target objfile.SymbolIndex, addend int64) {
+	v := a.m.conventionsOf(sig)
+	if v.same() {
+		for n, t := range sig.Params {
+			if t == clif.I32 {
+				a.move(pregOf(v.c[n]), pregOf(v.c[n]), 4)
+			}
+		}
+		a.jump(ours, target, addend)
+		return
+	}
+	hidden := 8 * v.waot.ResultWords
+	a.enter(16 + (hidden+15)&^15 + v.waot.ArgBytes(a.m.waot))
+	if v.many {
+		a.store(a.m.fp, saved, a.m.pointer())
+	}
+	// No register argument goes to the stack, as the waot convention has no fewer registers. Each
+	// moves to its own register or the one of the argument before, so rising order is safe once
+	// the words on the stack, which use the scratch register only, are copied.
+	for n, t := range sig.Params {
+		if to := v.waot.Args[n]; !to.InReg {
+			a.load(a.m.scratch, a.m.fp, inArgs+8*int32(v.c[n].Word), wordType(t))
+			a.store(a.m.sp, 8*int32(to.Word), a.m.scratch)
+		}
+	}
+	for n, t := range sig.Params {
+		to, from := v.waot.Args[n], v.c[n]
+		switch {
+		case !to.InReg:
+		case !from.InReg:
+			a.load(pregOf(to), a.m.fp, inArgs+8*int32(from.Word), t)
+		case to.Kind == abi.ArgInt && (to.Reg != from.Reg || t == clif.I32):
+			a.move(pregOf(to), pregOf(from), wordBytes(t))
+		}
+	}
+	if v.waot.HasHidden() {
+		a.lea(regalloc.IntReg(int(v.waot.HiddenReg)), a.m.fp, int32(-16-hidden))
+	}
+	a.call(ours, target, addend)
+	if v.many {
+		a.load(a.m.scratch, a.m.fp, saved, clif.I64)
+		for n, t := range sig.Results {
+			from := v.waot.Results[n]
+			reg := a.m.scratch2
+			if from.InReg {
+				reg = pregOf(from)
+			} else {
+				a.load(reg, a.m.fp, int32(-16-hidden+8*int(from.Word)), wordType(t))
+			}
+			a.store(a.m.scratch, 8*int32(n), reg)
+		}
+	}
+	a.leave(0)
+}
+
+// wordType is the integer type to copy a word of type t with.
+func wordType(t clif.Type) clif.Type {
+	if t == clif.I32 {
+		return clif.I32
+	}
+	return clif.I64
+}
+
+// importAdapter is a function in the waot convention that calls a C function.
+func (a *adapterSection) importAdapter(sig *clif.Signature, callee objfile.SymbolIndex) {
+	v := a.m.conventionsOf(sig)
+	clean := len(sig.Results) == 1 && sig.Results[0] == clif.I32
+	if v.same() && !clean {
+		a.jump(foreign, callee, 0)
+		return
+	}
+	results := 0 // size of the array of results
+	if v.many {
+		results = 8 * len(sig.Results)
+	}
+	a.enter(16 + (results+15)&^15 + (8*v.cWords+15)&^15)
+	if v.waot.HasHidden() {
+		a.store(a.m.fp, saved, regalloc.IntReg(int(v.waot.HiddenReg)))
+	}
+	a.importArgs(v)
+	if v.many {
+		a.lea(a.m.pointer(), a.m.fp, int32(-16-results))
+	}
+	a.call(foreign, callee, 0)
+	switch {
+	case clean:
+		r := regalloc.IntReg(int(a.m.waot.IntResults[0]))
+		a.move(r, r, 4)
+	case v.many:
+		a.importResults(v, int32(-16-results))
+	}
+	a.leave(v.waot.ArgBytes(a.m.waot))
+}
+
+// importArgs moves arguments to where C wants them: first those that go to the stack, then
+// the others from the last, since each goes to its own register or that of the argument after.
+func (a *adapterSection) importArgs(v *conventions) {
+	for n, to := range v.c {
+		if to.InReg {
+			continue
+		}
+		reg := a.m.scratch
+		if from := v.waot.Args[n]; from.InReg {
+			reg = pregOf(from)
+		} else {
+			a.load(reg, a.m.fp, inArgs+8*int32(from.Word), clif.I64)
+		}
+		a.store(a.m.sp, 8*int32(to.Word), reg)
+	}
+	for n := len(v.c) - 1; n >= 0; n-- {
+		to, from := v.c[n], v.waot.Args[n]
+		if to.InReg && to.Kind == abi.ArgInt && to.Reg != from.Reg {
+			a.move(pregOf(to), pregOf(from), 8)
+		}
+	}
+}
+
+// importResults loads the results from the array at area.
+func (a *adapterSection) importResults(v *conventions, area int32) {
+	if v.waot.HasHidden() {
+		a.load(a.m.scratch2, a.m.fp, saved, clif.I64)
+	}
+	for n, t := range v.sig.Results {
+		if to := v.waot.Results[n]; !to.InReg {
+			a.load(a.m.scratch, a.m.fp, area+8*int32(n), wordType(t))
+			a.store(a.m.scratch2, 8*int32(to.Word), a.m.scratch)
+		}
+	}
+	for n, t := range v.sig.Results {
+		if to := v.waot.Results[n]; to.InReg {
+			a.load(pregOf(to), a.m.fp, area+8*int32(n), t)
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package inproc
+
+import "github.com/waot-project/waot/internal/meta"
+
+// memoryImage is what a memory holds at first: the static data segments of a module, in a
+// file that each instance maps copy-on-write. Pages that nobody writes exist once, and an
+// instance pays for those it touches.
+type memoryImage struct {
+	fd   int
+	size uintptr // a multiple of the page size
+}
+
+// minMemoryImage is the size in bytes below which copying is cheaper than a mapping.
+const minMemoryImage = 16 << 10
+
+// makeMemoryImages makes the images of the module's memories, where that pays and the system
+// has memfds. They are all or none: the init function copies what is in none.
+func (m *Module) makeMemoryImages(rodata []byte) {
+	sizes := make([]uintptr, len(m.meta.Memories))
+	bytes := uintptr(0)
+	for i := range m.meta.Datas {
+		d := &m.meta.Datas[i]
+		sizes[d.Memory] = max(sizes[d.Memory], alignUp(uintptr(d.Offset)+uintptr(d.Len), pageSize))
+		bytes += uintptr(d.Len)
+	}
+	if bytes < minMemoryImage {
+		return
+	}
+	images := make([]memoryImage, len(sizes))
+	for i := range images {
+		images[i] = memoryImage{fd: -1, size: sizes[i]}
+	}
+	for i := range images {
+		if images[i].size == 0 {
+			continue
+		}
+		fd, err := memfd(images[i].size)
+		if err != nil {
+			closeImages(images)
+			return
+		}
+		images[i].fd = fd
+	}
+	for i := range m.meta.Datas {
+		d := &m.meta.Datas[i]
+		if writeAt(images[d.Memory].fd, rodata[d.Rodata:d.Rodata+d.Len], uintptr(d.Offset)) != nil {
+			closeImages(images)
+			return
+		}
+	}
+	m.images = images
+}
+
+func closeImages(images []memoryImage) {
+	for i := range images {
+		if images[i].fd >= 0 {
+			closeFile(images[i].fd)
+		}
+	}
+}
+
+// mapImages maps the images into the instance's memories, and tells the init function that
+// they are there.
+func (i *Instance) mapImages() error {
+	for n := range i.module.images {
+		if x := &i.module.images[n]; x.fd >= 0 {
+			if err := placeFile(i.memories[n].base, x.size, protRW, false, x.fd, 0); err != nil {
+				return err
+			}
+		}
+	}
+	if i.module.images != nil {
+		for n := range i.module.meta.Datas {
+			store64(i.data+uintptr(i.module.meta.Datas[n].Pair)+8, 0)
+		}
+	}
+	return nil
+}
+
+// checkDatas checks what the decoder of the metadata cannot.
+func (img *Image) checkDatas() error {
+	for i := range img.Meta.Datas {
+		d := &img.Meta.Datas[i]
+		inMemory := func(m []meta.Memory) bool {
+			return int64(d.Memory) < int64(len(m)) && m[d.Memory].Import == nil &&
+				uint64(d.Offset)+uint64(d.Len) <= m[d.Memory].Min*uint64(wasmPage)
+		}
+		if uint64(d.Rodata)+uint64(d.Len) > img.size(Rodata) || !inMemory(img.Meta.Memories) || !img.inData(d.Pair, 16) {
+			return &ImageError{"data segment"}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,310 @@
+//go:build linux && (amd64 || arm64)
+
+package inproc
+
+import (
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"unsafe"
+)
+
+// What the mappings need of the kernel's interface beyond package syscall.
+const (
+	mfdCloexec   = 1
+	mfdExec      = 0x10
+	mapNoReserve = 0x4000
+	mapFixed     = 0x10
+	madvDontNeed = 4
+	madvNoHuge   = 15
+	protNone     = syscall.PROT_NONE
+	protR        = syscall.PROT_READ
+	protRW       = syscall.PROT_READ | syscall.PROT_WRITE
+	protRX       = syscall.PROT_READ | syscall.PROT_EXEC
+)
+
+func mmap(addr, size uintptr, prot, flags, fd int, offset uintptr) (uintptr, error) {
+	a, _, e := syscall.Syscall6(syscall.SYS_MMAP, addr, size, uintptr(prot), uintptr(flags), uintptr(fd), offset)
+	if e != 0 {
+		return 0, &SystemError{"mmap", e}
+	}
+	return a, nil
+}
+
+// reserve takes size bytes of addresses, with protection prot, committing nothing.
+func reserve(size uintptr, prot int) (uintptr, error) {
+	return mmap(0, size, prot, syscall.MAP_PRIVATE|syscall.MAP_ANON|mapNoReserve, -1, 0)
+}
+
+// place maps anonymous memory over a part of a reservation.
+func place(addr, size uintptr, prot int) error {
+	_, err := mmap(addr, size, prot, syscall.MAP_PRIVATE|syscall.MAP_ANON|mapNoReserve|mapFixed, -1, 0)
+	return err
+}
+
+// placeFile maps a part of a file over a part of a reservation.
+func placeFile(addr, size uintptr, prot int, shared bool, fd int, offset uintptr) error {
+	flags := syscall.MAP_PRIVATE | mapFixed
+	if shared {
+		flags = syscall.MAP_SHARED | mapFixed
+	}
+	_, err := mmap(addr, size, prot, flags, fd, offset)
+	return err
+}
+
+func munmap(addr, size uintptr) {
+	syscall.Syscall(syscall.SYS_MUNMAP, addr, size, 0)
+}
+
+func mprotect(addr, size uintptr, prot int) error {
+	if _, _, e := syscall.Syscall(syscall.SYS_MPROTECT, addr, size, uintptr(prot)); e != 0 {
+		return &SystemError{"mprotect", e}
+	}
+	return nil
+}
+
+func madvise(addr, size uintptr, advice int) {
+	syscall.Syscall(syscall.SYS_MADVISE, addr, size, uintptr(advice))
+}
+
+// memfd makes an anonymous file of the given size that may be mapped executable.
+func memfd(size uintptr) (int, error) {
+	name := [...]byte{'w', 'a', 'o', 't', 0}
+	create := func(flags uintptr) (uintptr, syscall.Errno) {
+		fd, _, e := syscall.Syscall(sysMemfdCreate, uintptr(unsafe.Pointer(&name)), flags, 0)
+		return fd, e
+	}
+	fd, e := create(mfdCloexec | mfdExec)
+	if e == syscall.EINVAL { // kernels before 6.3 do not know the second flag
+		fd, e = create(mfdCloexec)
+	}
+	if e != 0 {
+		return -1, &SystemError{"memfd_create", e}
+	}
+	if err := syscall.Ftruncate(int(fd), int64(size)); err != nil {
+		syscall.Close(int(fd))
+		return -1, &SystemError{"ftruncate", err}
+	}
+	return int(fd), nil
+}
+
+func writeAt(fd int, b []byte, offset uintptr) error {
+	for len(b) > 0 {
+		n, err := syscall.Pwrite(fd, b, int64(offset))
+		if err == syscall.EINTR {
+			continue
+		}
+		if err != nil {
+			return &SystemError{"pwrite", err}
+		}
+		b, offset = b[n:], offset+uintptr(n)
+	}
+	return nil
+}
+
+func closeFile(fd int) { syscall.Close(fd) }
+
+// sigaction is the kernel's struct.
+type sigaction struct {
+	handler  uintptr
+	flags    uint64
+	restorer uintptr
+	mask     uint64
+}
+
+// Linux's numbers of the signals by which Go interrupts goroutines, and of the one by which
+// it is asked to print them.
+const (
+	sigQUIT = 3
+	sigURG  = 23
+	sigPROF = 27
+)
+
+const (
+	handlerIgnore = 1                // SIG_IGN; 0 is SIG_DFL
+	handlerFlags  = 0x4 | 0x08000000 // SA_SIGINFO, SA_ONSTACK: what our handlers rely on
+)
+
+func getAction(sig int) (a sigaction, err error) {
+	if _, _, e := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(sig), 0,
+		uintptr(unsafe.Pointer(&a)), 8, 0, 0); e != 0 {
+		return a, &SystemError{"rt_sigaction", e}
+	}
+	return a, nil
+}
+
+func setAction(sig int, a sigaction) error {
+	if _, _, e := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(sig),
+		uintptr(unsafe.Pointer(&a)), 0, 8, 0, 0); e != 0 {
+		return &SystemError{"rt_sigaction", e}
+	}
+	return nil
+}
+
+// hook puts our handlers before those that are installed, with the same flags, mask and
+// restorer, so that the previous handler finds what it expects. It may run again at
+// any time: package os/signal takes a handler away where a program ignores its signal, and
+// puts Go's own back later.
+//
+// On an error some signals may be hooked already, which is harmless.
+func (p *processState) hook() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, sig := range [...]int{sigILL, sigBUS, sigFPE, sigSEGV} {
+		if err := hookFault(sig); err != nil {
+			return err
+		}
+	}
+	for _, sig := range [...]int{sigURG, sigPROF, sigQUIT} {
+		if err := hookPreemption(sig); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hookFault hooks the signal of a fault, whose handler must be Go's or one that
+// chains to it, since nothing else serves the faults of Go code.
+func hookFault(sig int) error {
+	old, err := getAction(sig)
+	ours := signalHandlerAddress()
+	if err != nil || old.handler == ours || signals.previous[sig] != 0 {
+		// Whoever came after us and replaced our handler is expected to chain to it.
+		return err
+	}
+	if old.handler <= handlerIgnore || old.flags&handlerFlags != handlerFlags {
+		return &SystemError{"the handler of a fault is not Go's", syscall.EBUSY}
+	}
+	signals.previous[sig] = old.handler
+	old.handler = ours
+	return setAction(sig, old)
+}
+
+// hookPreemption hooks a signal by which Go interrupts goroutines, where its handler is Go's
+// or, the first time, one that chains to it.
+func hookPreemption(sig int) error {
+	old, err := getAction(sig)
+	ours := preemptHandlerAddress()
+	if err != nil || old.handler == ours {
+		return err
+	}
+	if sig == sigURG && old.handler == handlerIgnore {
+		// The program ignores it, by which it has switched preemption off in Go code, too:
+		// the next collection may never end. Notify brings Go's handler back, which drops a
+		// signal that nobody waits for. Installing ours alone would not do: Go's refuses
+		// a signal that it believes ignored.
+		c := make(chan os.Signal, 1)
+		signal.Notify(c, syscall.Signal(sig))
+		signal.Stop(c)
+		if old, err = getAction(sig); err != nil {
+			return err
+		}
+		defer interruptThreads()
+	}
+	if old.handler <= handlerIgnore || old.flags&handlerFlags != handlerFlags {
+		return nil // Go does not handle it now
+	}
+	if signals.previous[sig] == 0 {
+		signals.previous[sig] = old.handler
+	} else if signals.previous[sig] != old.handler {
+		return nil // another's, later than ours: expected to chain to it
+	}
+	old.handler = ours
+	return setAction(sig, old)
+}
+
+// interruptThreads sends SIGURG to each thread of the process. The scheduler does not send
+// a thread a second one before it has seen the first arrive: what was lost while the
+// signal was ignored would keep a thread from ever being preempted again.
+func interruptThreads() {
+	pid := os.Getpid()
+	tasks, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		return
+	}
+	for _, t := range tasks {
+		if tid, err := strconv.Atoi(t.Name()); err == nil {
+			syscall.RawSyscall(syscall.SYS_TGKILL, uintptr(pid), uintptr(tid), sigURG)
+		}
+	}
+}
+
+// whyNoPreemption says what keeps preemption from working, or nil.
+func whyNoPreemption() error {
+	if signals.previous[sigURG] == 0 {
+		return &SystemError{"the handler of SIGURG is not Go's", syscall.EBUSY}
+	}
+	off := false
+	for _, setting := range strings.Split(os.Getenv("GODEBUG"), ",") {
+		if key, value, _ := strings.Cut(setting, "="); key == "asyncpreemptoff" {
+			off = value == "1"
+		}
+	}
+	if off {
+		return ErrPreemptionOff
+	}
+	return checkStateSize()
+}
+
+// mappingLimit is how many mappings the package may make: three quarters of the kernel's
+// limit for a process, so that Go's heap and files find room.
+func mappingLimit() uint64 {
+	limit := uint64(65530)
+	if b, err := os.ReadFile("/proc/sys/vm/max_map_count"); err == nil {
+		if n, err := strconv.ParseUint(strings.TrimSpace(string(b)), 10, 64); err == nil {
+			limit = n
+		}
+	}
+	return limit / 4 * 3
+}
+
+// The assembly.
+
+//go:noescape
+func enter(cc *Caller, last uintptr, f *Func, args *uint64) (reason uint64)
+
+func switchEnter()
+
+func switchEnterPlain()
+
+func exitStub()
+
+func switchResume()
+
+func signalHandler()
+
+func preemptHandler()
+
+func switchBack()
+
+func currentG() uintptr
+
+//go:noescape
+func enterGranted(s *Store) *grant
+
+func exitStubAddress() uintptr
+
+func signalHandlerAddress() uintptr
+
+func preemptHandlerAddress() uintptr
+
+const supported = true
+
+// The commands of membarrier(2) that are used.
+const (
+	membarrierPrivate  = 1 << 3
+	membarrierAnnounce = 1 << 4
+)
+
+// announceBarriers prepares memoryBarrier, and reports whether the system has it.
+func announceBarriers() bool {
+	_, _, e := syscall.Syscall(sysMembarrier, membarrierAnnounce, 0, 0)
+	return e == 0
+}
+
+// memoryBarrier makes all threads of the process execute a memory barrier.
+func memoryBarrier() {
+	syscall.Syscall(sysMembarrier, membarrierPrivate, 0, 0)
+}

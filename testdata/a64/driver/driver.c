@@ -1,0 +1,418 @@
+/* The driver that executes compiled code for AArch64 in tests: it maps an image, reads
+ * commands from standard input and writes their outcomes to standard output. All
+ * numbers are 64-bit words, little endian. The test that uses it (run_test.go of the a64
+ * package) links the image and chooses all addresses. */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+typedef uint64_t u64;
+
+/* What enter exchanges with compiled code; offsets are in the assembly below. */
+struct ctx {
+	u64 fn;          /* 0 */
+	u64 top;         /* 8: of the stack of compiled code */
+	u64 sp;          /* 16: the driver's */
+	u64 nstack;      /* 24 */
+	u64 ints[8];     /* 32 */
+	u64 floats[8];   /* 96 */
+	u64 after[21];   /* 160: x18 to x29, sp, d8 to d15 */
+	u64 stack[64];   /* 328 */
+};
+
+struct ctx *cur;
+void enter(struct ctx *c);
+
+#define POISON 0x5a5a000000000000ull
+
+__asm__(
+".text\n"
+".globl enter\n"
+"enter:\n"
+"	stp x29, x30, [sp, #-176]!\n"
+"	stp x19, x20, [sp, #16]\n"
+"	stp x21, x22, [sp, #32]\n"
+"	stp x23, x24, [sp, #48]\n"
+"	stp x25, x26, [sp, #64]\n"
+"	stp x27, x28, [sp, #80]\n"
+"	stp d8, d9, [sp, #96]\n"
+"	stp d10, d11, [sp, #112]\n"
+"	stp d12, d13, [sp, #128]\n"
+"	stp d14, d15, [sp, #144]\n"
+"	mov x9, sp\n"
+"	str x9, [x0, #16]\n"
+"	ldr x9, [x0, #8]\n"
+"	mov sp, x9\n"
+"	ldr x10, [x0, #24]\n"
+"	add x11, x10, #1\n"
+"	and x11, x11, #-2\n"
+"	sub sp, sp, x11, lsl #3\n"
+"	mov x12, #0\n"
+"	add x13, x0, #328\n"
+"1:	cmp x12, x10\n"
+"	b.eq 2f\n"
+"	ldr x14, [x13, x12, lsl #3]\n"
+"	str x14, [sp, x12, lsl #3]\n"
+"	add x12, x12, #1\n"
+"	b 1b\n"
+"2:	movz x9, #0x5a5a, lsl #48\n"
+"	add x18, x9, #18\n"
+"	add x19, x9, #19\n"
+"	add x20, x9, #20\n"
+"	add x21, x9, #21\n"
+"	add x22, x9, #22\n"
+"	add x23, x9, #23\n"
+"	add x24, x9, #24\n"
+"	add x25, x9, #25\n"
+"	add x26, x9, #26\n"
+"	add x27, x9, #27\n"
+"	add x28, x9, #28\n"
+"	add x29, x9, #29\n"
+"	fmov d8, x19\n"
+"	fmov d9, x20\n"
+"	fmov d10, x21\n"
+"	fmov d11, x22\n"
+"	fmov d12, x23\n"
+"	fmov d13, x24\n"
+"	fmov d14, x25\n"
+"	fmov d15, x26\n"
+"	ldr x16, [x0]\n"
+"	ldp d0, d1, [x0, #96]\n"
+"	ldp d2, d3, [x0, #112]\n"
+"	ldp d4, d5, [x0, #128]\n"
+"	ldp d6, d7, [x0, #144]\n"
+"	ldp x2, x3, [x0, #48]\n"
+"	ldp x4, x5, [x0, #64]\n"
+"	ldp x6, x7, [x0, #80]\n"
+"	ldp x0, x1, [x0, #32]\n"
+"	blr x16\n"
+"	adrp x16, cur\n"
+"	ldr x16, [x16, :lo12:cur]\n"
+"	stp x0, x1, [x16, #32]\n"
+"	stp x2, x3, [x16, #48]\n"
+"	stp d0, d1, [x16, #96]\n"
+"	stp d2, d3, [x16, #112]\n"
+"	stp x18, x19, [x16, #160]\n"
+"	stp x20, x21, [x16, #176]\n"
+"	stp x22, x23, [x16, #192]\n"
+"	stp x24, x25, [x16, #208]\n"
+"	stp x26, x27, [x16, #224]\n"
+"	stp x28, x29, [x16, #240]\n"
+"	mov x9, sp\n"
+"	str x9, [x16, #256]\n"
+"	str d8, [x16, #264]\n"
+"	str d9, [x16, #272]\n"
+"	str d10, [x16, #280]\n"
+"	str d11, [x16, #288]\n"
+"	str d12, [x16, #296]\n"
+"	str d13, [x16, #304]\n"
+"	str d14, [x16, #312]\n"
+"	str d15, [x16, #320]\n"
+"	ldr x9, [x16, #16]\n"
+"	mov sp, x9\n"
+"	ldp x19, x20, [sp, #16]\n"
+"	ldp x21, x22, [sp, #32]\n"
+"	ldp x23, x24, [sp, #48]\n"
+"	ldp x25, x26, [sp, #64]\n"
+"	ldp x27, x28, [sp, #80]\n"
+"	ldp d8, d9, [sp, #96]\n"
+"	ldp d10, d11, [sp, #112]\n"
+"	ldp d12, d13, [sp, #128]\n"
+"	ldp d14, d15, [sp, #144]\n"
+"	ldp x29, x30, [sp], #176\n"
+"	ret\n");
+
+static void die(const char *why)
+{
+	fprintf(stderr, "driver: %s\n", why);
+	exit(3);
+}
+
+/* reserve maps memory at an address. What is not mapped faults as if it were reserved, since nothing else
+ * is near: emulating a reservation of gigabytes would take long. */
+static void reserve(u64 at, u64 size, int prot)
+{
+	void *p = mmap((void *)at, size, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+	if (p != (void *)at)
+		die("mmap");
+}
+
+/* The helpers of the host. */
+static u64 memory_grow(char *base, u64 pages)
+{
+	u64 *w = (u64 *)base;
+	u64 old = w[-1] >> 16;
+	if (pages > w[-2] || old + pages > w[-2])
+		return ~0ull;
+	if (pages)
+		reserve((u64)base + w[-1], pages << 16, PROT_READ | PROT_WRITE);
+	w[-1] += pages << 16;
+	return old;
+}
+
+static u64 table_grow(char *base, u64 n, u64 init)
+{
+	u64 *w = (u64 *)base;
+	u64 old = w[-1];
+	if (n > w[-2] || old + n > w[-2])
+		return ~0ull;
+	for (u64 i = 0; i < n; i++)
+		w[old + i] = init;
+	w[-1] = old + n;
+	return old;
+}
+
+static void fill_bytes(void *to, u64 byte, u64 n) { memset(to, (int)byte, n); }
+static void move_bytes(void *to, const void *from, u64 n) { memmove(to, from, n); }
+static void fill_words(u64 *to, u64 word, u64 n)
+{
+	while (n--)
+		*to++ = word;
+}
+
+/* The image. */
+struct seg { u64 addr, size, write; unsigned char *bytes; u64 len; };
+struct space { u64 slot, base, min, max; };
+static struct seg segs[8];
+static struct space mems[256], tabs[256];
+static struct { u64 slot, addr; } globs[256];
+static u64 nsegs, nmems, ntabs, nglobs, helpers, init, stack, stack_size, hidden;
+static FILE *in;
+
+static u64 word(void)
+{
+	u64 x;
+	if (fread(&x, 8, 1, in) != 1)
+		die("truncated input");
+	return x;
+}
+
+#define PAGE 0x10000ull
+
+static void load(const char *path)
+{
+	in = fopen(path, "rb");
+	if (!in)
+		die("no image");
+	nsegs = word();
+	for (u64 i = 0; i < nsegs; i++) {
+		struct seg *s = &segs[i];
+		s->addr = word();
+		s->write = word();
+		s->len = word();
+		s->size = (s->len + PAGE) & -PAGE;
+		s->bytes = malloc(s->len + 1);
+		if (fread(s->bytes, 1, s->len, in) != s->len)
+			die("truncated image");
+		reserve(s->addr, s->size, PROT_READ | PROT_WRITE);
+		memcpy((void *)s->addr, s->bytes, s->len);
+		if (!s->write) {
+			mprotect((void *)s->addr, s->size, PROT_READ | PROT_EXEC);
+			__builtin___clear_cache((char *)s->addr, (char *)s->addr + s->len);
+		}
+	}
+	nmems = word();
+	for (u64 i = 0; i < nmems; i++)
+		mems[i] = (struct space){word(), word(), word(), word()};
+	ntabs = word();
+	for (u64 i = 0; i < ntabs; i++)
+		tabs[i] = (struct space){word(), word(), word(), word()};
+	nglobs = word();
+	for (u64 i = 0; i < nglobs; i++) {
+		globs[i].slot = word();
+		globs[i].addr = word();
+	}
+	helpers = word();
+	init = word();
+	stack = word();
+	stack_size = word();
+	hidden = word();
+	fclose(in);
+	for (u64 i = 0; i < nmems; i++)
+		reserve(mems[i].base - PAGE, PAGE, PROT_READ | PROT_WRITE);
+	for (u64 i = 0; i < ntabs; i++)
+		reserve(tabs[i].base - PAGE, PAGE + 8 * tabs[i].max + PAGE, PROT_READ | PROT_WRITE);
+	reserve(stack, stack_size, PROT_READ | PROT_WRITE);
+	reserve(stack - PAGE, PAGE, PROT_NONE);
+	reserve(hidden, PAGE, PROT_READ | PROT_WRITE);
+}
+
+/* reset makes a fresh instance but for init. */
+static void reset(void)
+{
+	static int dirty;
+	for (u64 i = 0; i < nsegs; i++)
+		if (segs[i].write)
+			memcpy((void *)segs[i].addr, segs[i].bytes, segs[i].len);
+	for (u64 i = 0; i < nmems; i++) {
+		u64 *w = (u64 *)mems[i].base;
+		if (dirty && w[-1])
+			munmap(w, w[-1]);
+		w[-1] = mems[i].min << 16;
+		w[-2] = mems[i].max;
+		if (w[-1])
+			reserve(mems[i].base, w[-1], PROT_READ | PROT_WRITE);
+		*(u64 *)mems[i].slot = mems[i].base;
+	}
+	for (u64 i = 0; i < ntabs; i++) {
+		u64 *w = (u64 *)tabs[i].base;
+		if (dirty && w[-1])
+			memset(w, 0, 8 * w[-1]);
+		w[-1] = tabs[i].min;
+		w[-2] = tabs[i].max;
+		*(u64 *)tabs[i].slot = tabs[i].base;
+	}
+	for (u64 i = 0; i < nglobs; i++) {
+		reserve(globs[i].addr, PAGE, PROT_READ | PROT_WRITE);
+		*(u64 *)globs[i].slot = globs[i].addr;
+	}
+	u64 *h = (u64 *)helpers;
+	h[0] = (u64)memory_grow;
+	h[1] = (u64)table_grow;
+	h[2] = (u64)move_bytes;
+	h[3] = (u64)fill_bytes;
+	h[4] = (u64)fill_words;
+	dirty = 1;
+}
+
+static sigjmp_buf back;
+static volatile u64 trap_pc, trap_addr, trap_sig, trap_word;
+
+static void on_signal(int sig, siginfo_t *si, void *uc)
+{
+	trap_pc = ((ucontext_t *)uc)->uc_mcontext.pc;
+	trap_addr = (u64)si->si_addr;
+	trap_sig = sig;
+	siglongjmp(back, 1);
+}
+
+static void put(u64 x) { fwrite(&x, 8, 1, stdout); }
+
+static u64 digest(const u64 *w, u64 n)
+{
+	u64 a = 0, b = 0;
+	for (u64 i = 0; i < n / 8; i++) {
+		a += w[i];
+		b += a;
+	}
+	return a ^ b << 1;
+}
+
+/* call runs compiled code and writes the outcome: 0 and the results, 1 and
+ * the fault, or 2 and the number of the register that has changed. */
+static void call(struct ctx *c, u64 nhidden)
+{
+	cur = c;
+	c->top = stack + stack_size - 64;
+	if (sigsetjmp(back, 0)) {
+		put(1);
+		put(trap_pc);
+		put(trap_addr);
+		put(trap_sig);
+		return;
+	}
+	enter(c);
+	for (int i = 0; i < 12; i++)
+		if (c->after[i] != POISON + 18 + i) {
+			put(2);
+			put(18 + i);
+			return;
+		}
+	if (c->after[12] != c->top) {
+		put(2);
+		put(31);
+		return;
+	}
+	for (int i = 0; i < 8; i++)
+		if (c->after[13 + i] != POISON + 19 + i) {
+			put(2);
+			put(100 + 8 + i);
+			return;
+		}
+	put(0);
+	for (int i = 0; i < 4; i++)
+		put(c->ints[i]);
+	for (int i = 0; i < 4; i++)
+		put(c->floats[i]);
+	for (u64 i = 0; i < nhidden; i++)
+		put(((u64 *)hidden)[i]);
+}
+
+int main(int argc, char **argv)
+{
+	static char altstack[64 << 10], inbuf[1 << 16], outbuf[1 << 16];
+	static struct ctx c;
+	struct sigaction sa = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+	stack_t ss = {.ss_sp = altstack, .ss_size = sizeof altstack};
+	int op;
+	if (argc != 2)
+		die("usage: driver image");
+	load(argv[1]);
+	sigaltstack(&ss, 0);
+	sigaction(SIGSEGV, &sa, 0);
+	sigaction(SIGBUS, &sa, 0);
+	sigaction(SIGILL, &sa, 0);
+	sigaction(SIGFPE, &sa, 0);
+	sigaction(SIGTRAP, &sa, 0);
+	in = stdin;
+	setvbuf(stdin, inbuf, _IOFBF, sizeof inbuf);
+	setvbuf(stdout, outbuf, _IOFBF, sizeof outbuf);
+	while ((op = getchar()) != EOF) {
+		switch (op) {
+		case 'S': /* start a new instance; outcome */
+			reset();
+			memset(&c, 0, sizeof c);
+			c.fn = init;
+			call(&c, 0);
+			break;
+		case 'C': { /* function, hidden words, stack words, registers, stack; outcome */
+			c.fn = word();
+			u64 nhidden = word();
+			c.nstack = word();
+			for (int i = 0; i < 8; i++)
+				c.ints[i] = word();
+			for (int i = 0; i < 8; i++)
+				c.floats[i] = word();
+			if (c.nstack > 64)
+				die("too many stack words");
+			for (u64 i = 0; i < c.nstack; i++)
+				c.stack[i] = word();
+			call(&c, nhidden);
+			break;
+		}
+		case 'D': { /* memory, bytes (0: all); size, digest */
+			u64 *w = (u64 *)mems[word()].base;
+			u64 n = word();
+			if (n == 0 || n > w[-1])
+				n = w[-1];
+			put(w[-1]);
+			put(digest(w, n));
+			break;
+		}
+		case 'R': { /* address, bytes; bytes */
+			u64 at = word(), n = word();
+			fwrite((void *)at, 1, n, stdout);
+			break;
+		}
+		case 'W': { /* address, bytes, the bytes */
+			u64 at = word(), n = word();
+			if (fread((void *)at, 1, n, stdin) != n)
+				die("truncated input");
+			break;
+		}
+		case 'F':
+			fflush(stdout);
+			break;
+		default:
+			die("bad command");
+		}
+	}
+	return 0;
+}
