@@ -167,11 +167,18 @@ func (b *background) storm() {
 // execute starts processes.
 func (b *background) execute() {
 	b.repeat(10*time.Millisecond, "processes", func() error {
-		cmd := exec.Command("/proc/self/exe")
+		cmd, err := self(b.ctx)
+		if err != nil {
+			return err
+		}
 		if rand.IntN(8) != 0 {
-			cmd = exec.Command("/bin/true")
+			cmd = exec.CommandContext(b.ctx, "/bin/true")
 		}
 		cmd.Env = append(os.Environ(), childEnv+"=nothing")
-		return cmd.Run()
+		err = cmd.Run()
+		if b.ctx.Err() != nil {
+			return nil // killed at the end
+		}
+		return err
 	})
 }

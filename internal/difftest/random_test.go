@@ -108,6 +108,9 @@ func compareProgram(p *program, list []spectest.Engine) (want *outcome, err erro
 // engines are what is under test.
 func engines() []spectest.Engine {
 	list := []spectest.Engine{nativeengine.New(opt.O0), nativeengine.New(opt.O1), &interpengine.Engine{}}
+	if runtime.GOARCH != "amd64" {
+		return list
+	}
 	v3 := nativeengine.New(opt.O1)
 	v3.Options.CPU, v3.Options.Fixpoint = "x86-64-v3", true
 	if s, err := v3.NewStore(); err == nil {
