@@ -164,13 +164,16 @@ func (f *Func) callRefs(ctx context.Context, args, results []Value, in, out []ui
 // which must be asked for before the next call from outside: see Store.Enter if other
 // goroutines use the store.
 func (f *Func) CallRaw(ctx context.Context, stack []uint64) error {
-	p := f.inproc()
-	t := p.Type()
-	if len(stack) < len(t.Params) || len(stack) < len(t.Results) {
-		return detail(ErrType, "%d words for %v", len(stack), f.Type())
-	}
-	if err := p.CallContext(ctx, stack[:len(t.Params)], stack[:len(t.Results)]); err != nil {
-		return failure(err)
+	if err := f.inproc().CallStack(ctx, stack); err != nil {
+		return f.rawFailure(err, len(stack))
 	}
 	return nil
+}
+
+// rawFailure makes an error of CallRaw.
+func (f *Func) rawFailure(err error, words int) error {
+	if t := f.inproc().Type(); err == ErrType && words < max(len(t.Params), len(t.Results)) {
+		return detail(ErrType, "%d words for %v", words, f.Type())
+	}
+	return failure(err)
 }

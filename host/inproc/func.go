@@ -24,6 +24,7 @@ type Func struct {
 	desc  uintptr // address of the descriptor
 	index uint32  // in the module, or the number of the binding
 	host  HostFunc
+	plain bool // compiled, and of plain type
 }
 
 // Type is the type of the function; it must not be changed.
@@ -140,9 +141,17 @@ func (s *Store) end(c *Caller) {
 func (s *Store) endGranted(c *Caller, x *grant) {
 	s.depth = 0
 	s.scratchTop = 0
-	if c.ctx != nil {
-		c.ctx = nil
+	if !c.refs {
+		storeRelease(&x.inside, 0)
+		if s.grant.Load() == x {
+			return
+		}
 	}
+	s.endGrantedRarely(c, x)
+}
+
+// endGrantedRarely is the part of endGranted that is too long for every call.
+func (s *Store) endGrantedRarely(c *Caller, x *grant) {
 	if c.refs {
 		s.endRefs(c)
 	}
@@ -172,31 +181,51 @@ func (f *Func) Call(args, results []uint64) error { return f.CallContext(nil, ar
 // The error is a *Trap, a *CancelError, what a host function returned, ErrType, ErrV128,
 // ErrBusy or ErrClosed.
 func (f *Func) CallContext(ctx context.Context, args, results []uint64) error {
-	t, s := f.typ, f.store
-	if !t.plain || len(args) != len(t.args) || len(results) != len(t.results) || f.host != nil ||
-		ctx != nil && ctx.Done() != nil {
-		return f.callRare(ctx, args, results)
+	t := f.typ
+	if f.plain && len(args) == len(t.args) && len(results) == len(t.results) && isBackground(ctx) {
+		if x := enterGranted(f.store); x != nil && (f.store.grant.Load() == x || f.store.stillGranted(x)) {
+			return f.callGranted(x, unsafe.SliceData(args), results)
+		}
 	}
-	x := enterGranted(s)
-	if x == nil || !s.stillGranted(x) {
-		return f.callRare(ctx, args, results)
+	return f.callRare(ctx, args, results)
+}
+
+// CallStack is CallContext with arguments and results in the same words, from the first on. stack
+// must have room for either; what it has beyond is not used.
+func (f *Func) CallStack(ctx context.Context, stack []uint64) error {
+	t := f.typ
+	if len(stack) < len(t.Params) || len(stack) < len(t.Results) {
+		return ErrType
 	}
-	// The frequent case: the outermost call, of a compiled function of plain type, by a context
-	// without an end, from the goroutine that called last. A host function that does not
-	// return normally ends the activation in dispatch.
+	if f.plain && isBackground(ctx) {
+		if x := enterGranted(f.store); x != nil && (f.store.grant.Load() == x || f.store.stillGranted(x)) {
+			return f.callGranted(x, unsafe.SliceData(stack), stack[:len(t.results)])
+		}
+	}
+	return f.callRare(ctx, stack[:len(t.Params)], stack[:len(t.Results)])
+}
+
+// isBackground reports whether ctx is none, or context.Background(), which cannot end and holds
+// nothing. A comparison of the two as interfaces would cost a call; their types have one value.
+func isBackground(ctx context.Context) bool {
+	background := context.Background()
+	return ctx == nil || *(*unsafe.Pointer)(unsafe.Pointer(&ctx)) == *(*unsafe.Pointer)(unsafe.Pointer(&background))
+}
+
+// callGranted is the frequent case: the outermost call, of a compiled function of plain type,
+// without a context, from the goroutine that called last. A host function that does not return
+// normally ends the activation in dispatch.
+func (f *Func) callGranted(x *grant, args *uint64, results []uint64) (err error) {
+	s := f.store
 	c := s.activations[0]
 	s.depth = 1
 	if len(s.refs.returned) != 0 {
 		s.refs.returned = s.refs.returned[:0]
 	}
-	if ctx != nil {
-		c.ctx = ctx
-	}
-	var err error
-	if reason := enter(c, s.stack+stackMask, f, unsafe.SliceData(args)); reason != exitReturn {
+	if reason := enter(c, s.stack+stackMask, f, args); reason != exitReturn {
 		err = s.failed(c, reason)
 	} else if len(results) != 0 {
-		results[0] = s.ctx.ints[0] & t.results[0].mask
+		results[0] = s.ctx.ints[0] & f.typ.results[0].mask
 	}
 	s.endGranted(c, x)
 	return err

@@ -285,7 +285,7 @@ func (i *Instance) function(n uint32) (*Func, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Func{store: i.store, inst: i, typ: typ, code: i.base + uintptr(d.Text), index: n}
+	f := &Func{store: i.store, inst: i, typ: typ, code: i.base + uintptr(d.Text), index: n, plain: typ.plain}
 	if d.HasDesc {
 		f.desc = i.data + uintptr(d.Desc)
 	} else if f.desc, err = i.store.newDescriptor(f.code, typ); err != nil {
