@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/meta"
 )
 
@@ -56,6 +57,7 @@ func load(img *Image, share bool) (*Module, error) {
 	if err := m.link(img); err != nil {
 		return nil, err
 	}
+	m.dropFilled()
 	if share {
 		m.share()
 		m.makeMemoryImages(img.Rodata)
@@ -103,6 +105,27 @@ func (m *Module) link(img *Image) error {
 		binary.LittleEndian.PutUint32(field, v)
 	}
 	return nil
+}
+
+// dropFilled takes the relocations away whose words Instance.fill writes.
+func (m *Module) dropFilled() {
+	filled := make([]bool, m.length[Data]/8)
+	mark := func(offset uint32, words int) {
+		for w := range words {
+			filled[int(offset)/8+w] = true
+		}
+	}
+	mark(m.meta.Helpers, int(abi.NumHelpers))
+	mark(m.meta.TypeSlots, len(m.meta.SlotTypes))
+	for n := range m.meta.Funcs {
+		switch f := &m.meta.Funcs[n]; {
+		case f.Import != nil:
+			mark(f.Slot, 2)
+		case f.HasDesc:
+			mark(f.Desc, int(abi.DescSize/8))
+		}
+	}
+	m.relocs = slices.DeleteFunc(m.relocs, func(r Reloc) bool { return r.Offset%8 == 0 && filled[r.Offset/8] })
 }
 
 // share moves the linked image to a memfd if the system allows it.
