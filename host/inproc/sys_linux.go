@@ -304,7 +304,11 @@ func announceBarriers() bool {
 	return e == 0
 }
 
-// memoryBarrier makes all threads of the process execute a memory barrier.
+// memoryBarrier makes all threads of the process execute a memory barrier. The system has
+// promised it (announceBarriers); if it breaks its word, for a filter of system calls that came
+// later, whoever goes on could be the second inside a store.
 func memoryBarrier() {
-	syscall.Syscall(sysMembarrier, membarrierPrivate, 0, 0)
+	if _, _, e := syscall.Syscall(sysMembarrier, membarrierPrivate, 0, 0); e != 0 {
+		panic("waot: membarrier does not work any more: " + e.Error())
+	}
 }
