@@ -83,6 +83,10 @@ func (p *processState) setUp() error {
 	p.maxMappings = mappingLimit()
 	p.protText = protRX | landingPads()
 	code, stacks := arenas()
+	if limit := addressLimit() / 16 &^ (stackSize - 1); limit != 0 {
+		// Most of what the process may have is for memories.
+		code, stacks = min(code, limit), min(stacks, limit)
+	}
 	low, size, err := reserveUpTo(code, minCodeArena)
 	if err != nil {
 		return err

@@ -304,6 +304,15 @@ func announceBarriers() bool {
 	return e == 0
 }
 
+// addressLimit is how many bytes of addresses the process may have, 0 if it may have any.
+func addressLimit() uintptr {
+	var l syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_AS, &l) != nil || l.Cur == ^uint64(0) {
+		return 0
+	}
+	return uintptr(l.Cur)
+}
+
 // memoryBarrier makes all threads of the process execute a memory barrier. The system has
 // promised it (announceBarriers); if it breaks its word, for a filter of system calls that came
 // later, whoever goes on could be the second inside a store.

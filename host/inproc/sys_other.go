@@ -45,6 +45,7 @@ func currentG() uintptr                                { return 0 }
 func enterGranted(s *Store) *grant                     { return nil }
 func announceBarriers() bool                           { return false }
 func memoryBarrier()                                   {}
+func addressLimit() uintptr                            { return 0 }
 func exitStubAddress() uintptr                         { return 0 }
 func cpuLevel() level                                  { return 0 }
 func landingPads() int                                 { return 0 }

@@ -26,6 +26,7 @@ func children() map[string]func() error {
 		"no preemption": withoutPreemption,
 		"ignored":       ignoredAtFirst,
 		"no addresses":  withoutAddresses,
+		"few addresses": fewAddresses,
 	}
 }
 
@@ -140,6 +141,28 @@ func TestWithoutAddresses(t *testing.T) {
 		t.Skip("emulators do not apply the limit of addresses to what they run")
 	}
 	runChild(t, "no addresses")
+}
+
+// TestFewAddresses runs a process that may have 24 GiB of addresses, as under ulimit -v.
+func TestFewAddresses(t *testing.T) {
+	if os.Getenv("WAOT_EMULATOR") != "" {
+		t.Skip("emulators do not apply the limit of addresses to what they run")
+	}
+	if raceDetector {
+		t.Skip("the race detector needs more addresses than that")
+	}
+	runChild(t, "few addresses")
+}
+
+func fewAddresses() error {
+	if err := syscall.Setrlimit(syscall.RLIMIT_AS, &syscall.Rlimit{Cur: 24 << 30, Max: 24 << 30}); err != nil {
+		return err
+	}
+	w, err := newWorld(inproc.Config{}, 1)
+	if err != nil {
+		return err
+	}
+	return errors.Join(w.sound(0), w.store.Close())
 }
 
 func withoutAddresses() error {
