@@ -149,7 +149,7 @@ func TestCompileOptions(t *testing.T) {
 	}
 }
 
-// Objects do not depend on the machine that makes them, and only one for this machine is loaded.
+// Objects are made for either machine, and loaded on the one they are for.
 func TestTargets(t *testing.T) {
 	for _, target := range []string{"x86-64-linux", "aarch64-linux"} {
 		object, err := waot.CompileObject(addWasm, &waot.CompileOptions{Target: target})

@@ -14,8 +14,8 @@
 //
 // Images live in one reserved range of addresses, the code arena; text and
 // constants of all instances of one Module are the same pages of a memfd, instance data
-// is private. Native code runs on stacks of its own: 8 MiB, aligned to
-// their size, with a guard below and the context of the call (nativeContext) at
+// is private. Native code runs on stacks of its own: 64 MiB of addresses, aligned to
+// their size, of which a store uses as much as its limit says, with a guard below and the context of the call (nativeContext) at
 // the top, which stubs and the signal handler find by the bits of the stack pointer.
 //
 // enter switches to a native stack and runs there until the code returns, calls a host
@@ -30,6 +30,9 @@
 // ordinary panics. Inside, it notes the fault in the context and resumes on
 // Go's side; Go decides by the trap table whether that was a trap, and
 // ends the process with a message if not.
+//
+// Pointers of Go never lie in native memory, and native addresses whose memory is ever
+// unmapped are kept as uintptr.
 //
 // # Preemption
 //
@@ -46,9 +49,6 @@
 // The end of a call's context sets a flag, which is looked at after each preemption and host call,
 // and takes the permission to execute away from the code of the store's instances, so that native
 // code leaves with a fault at once. Both are undone before the call returns.
-//
-// Pointers of Go never lie in native memory, and native addresses whose memory is ever
-// unmapped are kept as uintptr.
 //
 // # References
 //

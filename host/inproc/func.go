@@ -125,7 +125,7 @@ func (s *Store) end(c *Caller) {
 	c.ctx = nil
 	took := c.took
 	if s.depth == 0 {
-		c.native, c.took = true, true // as CallContext expects
+		c.native, c.took = true, true // as callGranted expects
 	} else if outer := s.activations[s.depth-1]; outer.native {
 		s.ctx.sp, s.ctx.fp, s.ctx.saved = outer.exit.sp, outer.exit.fp, outer.exit.saved
 	}
@@ -137,7 +137,7 @@ func (s *Store) end(c *Caller) {
 	}
 }
 
-// endGranted is end for an activation that CallContext began by a grant.
+// endGranted is end for an activation of callGranted.
 func (s *Store) endGranted(c *Caller, x *grant) {
 	s.depth = 0
 	s.scratchTop = 0
@@ -159,7 +159,7 @@ func (s *Store) endGrantedRarely(c *Caller, x *grant) {
 }
 
 // unwind is deferred around host functions. If one ends by a panic or runtime.Goexit, and the
-// activation began by a grant, CallContext will not end it. Others end theirs themselves.
+// activation began by a grant, callGranted will not end it. Others end theirs themselves.
 func (c *Caller) unwind(returned *bool) {
 	if *returned {
 		return

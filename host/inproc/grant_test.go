@@ -13,8 +13,11 @@ func grantTo(t *testing.T, s *Store) {
 		}
 		s.Leave()
 	}
+	if !process.canGrant {
+		t.Skip("SKIPPED: the system has no membarrier, so that there are no grants")
+	}
 	if x := s.grant.Load(); x == nil || x.g != currentG() {
-		t.Skip("no grants here")
+		t.Fatal("a goroutine that comes again has no grant")
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 
 // ownership says which goroutine is inside a store.
 //
-// The regular way in is holder, under a mutex. It costs as much as a whole call into native
+// The regular way in is holder, under a mutex. It takes as long as the rest of a call into native
 // code, so a goroutine that comes again gets a grant, by which it goes in and out with
 // plain stores; another that wants in revokes the grant first. The two sides agree
 // without atomic instructions on the frequent one:

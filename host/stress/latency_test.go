@@ -29,7 +29,7 @@ func (w *world) spin(ctx context.Context) {
 func TestPreemptionLatency(t *testing.T) {
 	w := newTestWorld(t, 1)
 	if err := inproc.Preemption(); err != nil {
-		t.Skip(err)
+		skip(t, err)
 	}
 	for procs := 1; procs <= 2; procs++ {
 		t.Run(fmt.Sprintf("GOMAXPROCS=%d", procs), func(t *testing.T) {
@@ -61,7 +61,7 @@ func TestCancellationLatency(t *testing.T) {
 	for procs := 1; procs <= 2; procs++ {
 		t.Run(fmt.Sprintf("GOMAXPROCS=%d", procs), func(t *testing.T) {
 			if err := inproc.Preemption(); err != nil && procs == 1 {
-				t.Skip(err)
+				skip(t, err)
 			}
 			n := 200
 			if procs == 1 {

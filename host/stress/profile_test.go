@@ -32,11 +32,11 @@ func spendTime(w *world, d time.Duration) error {
 func TestProfileAttribution(t *testing.T) {
 	w := newTestWorld(t, 1)
 	if err := inproc.Preemption(); err != nil {
-		t.Skip(err)
+		skip(t, err)
 	}
 	var out bytes.Buffer
 	if err := pprof.StartCPUProfile(&out); err != nil {
-		t.Skip(err)
+		skip(t, err)
 	}
 	err := spendTime(w, 800*time.Millisecond)
 	pprof.StopCPUProfile()
@@ -59,7 +59,7 @@ func TestProfileAttribution(t *testing.T) {
 	}
 	t.Logf("%d samples, %d below spendTime, %d in unknown code", total, found, external)
 	if total < 10 {
-		t.Skip("too few samples")
+		skip(t, "too few samples")
 	}
 	if found*100 < total*80 {
 		t.Errorf("only %d of %d samples are those of the caller", found, total)

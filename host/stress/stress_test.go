@@ -41,7 +41,7 @@ func TestStress(t *testing.T) {
 	}
 	newTestWorld(t, 1) // or skip
 	if err := inproc.Preemption(); err != nil {
-		t.Skip(err)
+		skip(t, err)
 	}
 	endless, err := loadEndless()
 	if err != nil {
