@@ -78,7 +78,7 @@ func (l *Lower) Call(d *clif.InstData, sig *clif.Signature, in Inst, uses ...reg
 	args := l.F.VarArgs(d)
 	for n, v := range args {
 		if loc := s.Args[n]; !loc.InReg {
-			l.Target.StoreOutArg(l, l.Use(clif.Value(v)), int(loc.Word))
+			l.storeReg(Address{Mode: ModeOutArg, Disp: 8 * int32(loc.Word)}, l.Use(clif.Value(v)))
 		}
 	}
 	pop := s.ArgBytes(l.Target.Conv)
@@ -88,7 +88,7 @@ func (l *Lower) Call(d *clif.InstData, sig *clif.Signature, in Inst, uses ...reg
 	if s.HasHidden() {
 		vc.LocalBytes = max(vc.LocalBytes, 8*s.ResultWords)
 		hidden = l.NewVReg(clif.I64)
-		l.Target.LocalAddr(l, hidden)
+		l.Access(l.Target.Common.Lea, 8, Address{Mode: ModeLocal}, hidden)
 	}
 	l.Ops = append(l.Ops, uses...)
 	if s.HasHidden() {
@@ -107,7 +107,7 @@ func (l *Lower) Call(d *clif.InstData, sig *clif.Signature, in Inst, uses ...reg
 	l.PushClobber(in, regalloc.Safepoint, l.Target.CallClobbers)
 	for n, loc := range s.Results {
 		if !loc.InReg && l.vregs[int(d.Result)+n] != regalloc.NoVReg {
-			l.Target.LoadResult(l, l.Def(d, n), int(loc.Word))
+			l.loadReg(Address{Mode: ModeLocal, Disp: 8 * int32(loc.Word)}, l.Def(d, n))
 		}
 	}
 }

@@ -147,16 +147,16 @@ func (c *Compiler) verify(f *clif.Func) error {
 	if t := c.opt.Trace; t != nil && t.VCode != nil {
 		t.VCode(f, c.dump(false))
 	}
-	if !c.opt.Verify || c.target.Verify == nil {
+	if !c.opt.Verify {
 		return nil
 	}
 	in := &c.vc.In
 	for i := range c.vc.Insts {
 		inst := &c.vc.Insts[i]
-		if inst.Op == OpArgs || inst.Op == OpJump || inst.Op == OpTrap {
+		if int(inst.Op) >= len(c.target.Shapes.Rows) {
 			continue
 		}
-		if err := c.target.Verify(inst, in.OperandsOf(regalloc.Inst(i)), in.VRegs); err != nil {
+		if err := c.target.Shapes.Verify(inst, in.OperandsOf(regalloc.Inst(i)), in.VRegs); err != nil {
 			return fmt.Errorf("instruction %d: %w", i, err)
 		}
 	}

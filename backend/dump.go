@@ -33,7 +33,7 @@ func (c *Compiler) dump(allocated bool) string {
 			case OpTrap:
 				b = fmt.Appendf(b, "trap %d", inst.Trap)
 			default:
-				b = c.target.AppendInst(b, inst, in.Operands[s:e], allocs)
+				b = c.target.dumpInst(b, inst, in.Operands[s:e], allocs)
 			}
 			b = append(b, '\n')
 			b, edits = dumpEdits(b, edits, regalloc.After(i))
@@ -41,6 +41,26 @@ func (c *Compiler) dump(allocated bool) string {
 		b = c.dumpSuccs(b, bi)
 	}
 	return string(b)
+}
+
+// dumpInst appends the text of an instruction; operands are virtual registers, or, where allocs is not empty,
+// allocations.
+func (t *Target) dumpInst(b []byte, inst *Inst, ops []regalloc.Operand, allocs []regalloc.Allocation) []byte {
+	switch {
+	case int(inst.Op) >= len(t.Shapes.Rows):
+		b = fmt.Appendf(b, "%s.%d", t.PseudoName(inst.Op), 8*int(inst.Size))
+		for _, o := range ops {
+			b = fmt.Appendf(b, " %v:%v", o.Access, o.VReg)
+		}
+	case len(allocs) > 0 && !t.Shapes.Rows[inst.Op].Variadic:
+		return t.PrintAsm(b, inst, allocs, &Frame{})
+	default:
+		b = t.PrintVCode(b, inst, ops)
+	}
+	for _, a := range allocs {
+		b = fmt.Appendf(b, " %v", a)
+	}
+	return b
 }
 
 func (c *Compiler) dumpHead(b []byte, bi int) []byte {

@@ -33,7 +33,11 @@ type Emitter struct {
 
 	code  Code
 	slots []int32
+	to    [1]regalloc.Allocation // of a rematerialisation
 }
+
+// Room is how much space an encoded instruction or move is given in the buffer, in bytes.
+const Room = 48
 
 // run emits everything and returns the code, which aliases e's memory.
 func (e *Emitter) run() (*Code, error) {
@@ -137,7 +141,13 @@ func (e *Emitter) edit(edits []regalloc.Edit) []regalloc.Edit {
 		}
 		return edits[n:]
 	}
-	e.Target.EmitEdit(e, &edits[0])
+	ed := &edits[0]
+	if ed.Kind == regalloc.Remat {
+		e.to[0] = ed.To
+		e.Target.EmitRow(e, &e.VC.Insts[ed.Inst], e.to[:], e.VC.Srcs[ed.Inst])
+	} else {
+		e.Buf.Advance(len(e.Target.AppendMove(e.Buf.Reserve(Room)[:0], ed.From, ed.To, ed.Bytes, &e.Frame)))
+	}
 	return edits[1:]
 }
 
@@ -214,6 +224,23 @@ func (e *Emitter) Table(n uint32) []regalloc.Block {
 // Trap records that the instruction at off may trap.
 func (e *Emitter) Trap(off uint32, code abi.TrapCode, fault abi.FaultKind, memory uint32, src uint32) {
 	e.Buf.AddTrap(off, uint8(code), e.site(code, fault, memory, src))
+}
+
+// MemoryTrap records that the instruction at off may fault on its access, with what Inst.Ref says of that.
+func (e *Emitter) MemoryTrap(off, ref, src uint32) {
+	if ref == NullFaults {
+		e.Trap(off, abi.TrapUninitializedElement, abi.FaultNull, 0, src)
+		return
+	}
+	e.Trap(off, abi.TrapMemoryOutOfBounds, abi.FaultMemory, ref, src)
+}
+
+// InRegs are the allocations of operands in the given registers, at most four.
+func InRegs(regs ...regalloc.PReg) (allocs [4]regalloc.Allocation) {
+	for i, r := range regs {
+		allocs[i] = regalloc.InReg(r)
+	}
+	return allocs
 }
 
 // TrapLabel is the label of an out-of-line trap.

@@ -4,6 +4,7 @@ import (
 	"math/rand"
 	"testing"
 
+	"github.com/waot-project/waot/machbuffer"
 	"github.com/waot-project/waot/regalloc"
 )
 
@@ -69,11 +70,13 @@ func TestCycles(t *testing.T) {
 				state[x], state[y] = state[y], state[x]
 				swaps++
 			},
-			EmitEdit: func(_ *Emitter, ed *regalloc.Edit) {
-				state[ed.To] = state[ed.From]
+			AppendMove: func(_ []byte, from, to regalloc.Allocation, _ uint8, _ *Frame) []byte {
+				state[to] = state[from]
 				kept++
+				return nil
 			},
 		}}
+		e.Buf = machbuffer.New(new(machbuffer.Target))
 		e.Target.Env.Scratch[regalloc.Float] = scratch.Reg()
 		run := func(out *[2]map[regalloc.Allocation]int, step func([]regalloc.Edit) []regalloc.Edit) {
 			state = map[regalloc.Allocation]int{}

@@ -20,6 +20,17 @@ type Frame struct {
 // frameTooLarge bounds frames, so that displacements fit.
 const frameTooLarge = 1 << 30
 
+// Offset is where the operand a, a spill slot or an incoming stack argument, is.
+func (fr *Frame) Offset(a regalloc.Allocation) int32 {
+	if a.IsArg() {
+		return fr.Args + 8*int32(a.Index())
+	}
+	if !a.IsSlot() {
+		panic("operand without allocation")
+	}
+	return fr.Slots + 8*int32(a.Index())
+}
+
 // SavedOffset is where the i-th saved register is.
 func (fr *Frame) SavedOffset(i int) int32 { return -8 * int32(i+1) }
 

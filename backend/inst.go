@@ -28,6 +28,7 @@ const (
 	ModeLocal
 	// ModeIndex: [index<<Scale + Disp] without a base.
 	ModeIndex
+	NumModes
 )
 
 // Tail says what consumes the flags that a comparing instruction sets. Flags
@@ -46,6 +47,7 @@ const (
 	TailSelect
 	// TailTrap: trap with code Trap if Cond holds.
 	TailTrap
+	NumTails
 )
 
 // Inst is a machine instruction of VCode before and after allocation; it is
@@ -54,7 +56,7 @@ type Inst struct {
 	Op Op
 	// Size is the operand size in bytes: 1, 2, 4, 8 (16 for vectors).
 	Size uint8
-	// Cond is the ISA's condition code.
+	// Cond is the ISA's condition code. Cond^1 is the code of the opposite.
 	Cond  uint8
 	Tail  Tail
 	Mode  Mode

@@ -314,7 +314,7 @@ func (l *Lower) lowerBases() {
 	l.begin()
 	for m, v := range l.memBases {
 		if v != regalloc.NoVReg {
-			l.Target.LoadBase(l, v, clif.MemoryIndex(m))
+			l.loadBase(v, clif.MemoryIndex(m))
 		}
 	}
 }

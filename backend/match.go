@@ -1,6 +1,8 @@
 package backend
 
 import (
+	"math"
+
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/regalloc"
 )
@@ -82,6 +84,96 @@ func (l *Lower) DefOp(v clif.Value, op clif.Opcode) *clif.InstData {
 	}
 	return nil
 }
+
+// DefOf is the definition of v if it is by op on operands of exactly type t: a
+// 32-bit operation must not be taken for a 64-bit one through a zero-extension.
+func (l *Lower) DefOf(v clif.Value, op clif.Opcode, t clif.Type) *clif.InstData {
+	if d := l.DefOp(v, op); d != nil && d.Type == t {
+		return d
+	}
+	return nil
+}
+
+// OnlyDef is DefOf for a definition that has no other user.
+func (l *Lower) OnlyDef(v clif.Value, op clif.Opcode, t clif.Type) *clif.InstData {
+	if d := l.DefOf(v, op, t); d != nil && l.OnlyUse(v) {
+		return d
+	}
+	return nil
+}
+
+// Low is the register of v, of which the instruction being lowered reads the low 32
+// bits only.
+func (l *Lower) Low(v clif.Value) regalloc.VReg {
+	if d := l.DefOp(v, clif.OpIreduce); d != nil && l.Rule("low_ireduce") {
+		return l.Use(d.ArgA())
+	}
+	return l.Use(v)
+}
+
+// UseAs is the register of v for an operation of type t.
+func (l *Lower) UseAs(t clif.Type, v clif.Value) regalloc.VReg {
+	if t == clif.I32 {
+		return l.Low(v)
+	}
+	return l.Use(v)
+}
+
+// Narrow is a value with the same low bytes as v, found by dropping what only changes the
+// others.
+func (l *Lower) Narrow(v clif.Value, bytes int) clif.Value {
+	mask := uint64(1)<<(8*bytes) - 1
+	for {
+		_, d := l.DefInst(v)
+		if d == nil {
+			return v
+		}
+		switch d.Op {
+		case clif.OpIreduce, clif.OpSextend:
+			if bytes > 4 {
+				return v
+			}
+		case clif.OpSext8:
+			if bytes > 1 {
+				return v
+			}
+		case clif.OpSext16:
+			if bytes > 2 {
+				return v
+			}
+		case clif.OpBand:
+			if k, ok := l.Iconst(d.ArgB()); !ok || k&mask != mask {
+				return v
+			}
+		default:
+			return v
+		}
+		l.Rule("store_narrow")
+		v = d.ArgA()
+	}
+}
+
+// ConstLast is x and y, exchanged if x is a constant.
+func (l *Lower) ConstLast(x, y clif.Value) (clif.Value, clif.Value) {
+	if _, ok := l.Iconst(x); ok {
+		return y, x
+	}
+	return x, y
+}
+
+// FloatBits is the constant x of type t.
+func FloatBits(t clif.Type, x float64) uint64 {
+	if t == clif.F32 {
+		return uint64(math.Float32bits(float32(x)))
+	}
+	return math.Float64bits(x)
+}
+
+// SignBit is the sign bit of the float type t.
+func SignBit(t clif.Type) uint64 { return 1 << (t.Bits() - 1) }
+
+// SizeOf is the operand size in bytes of type t.
+func SizeOf(t clif.Type) uint8 { return uint8(t.Bits() / 8) }
 
 // OnlyUse reports whether the instruction being lowered is the only user of v, so
 // that folding v's definition saves it.
@@ -224,9 +316,6 @@ func (l *Lower) JumpTable(edges []uint32) uint32 {
 	l.vc.Tables = append(l.vc.Tables, regalloc.Range{Start: s, End: uint32(len(l.vc.TableBlocks))})
 	return uint32(len(l.vc.Tables) - 1)
 }
-
-// JumpsThrough says that an indirect jump goes through jump table n.
-func (l *Lower) JumpsThrough(n uint32) { l.vc.Indirect = append(l.vc.Indirect, n) }
 
 // NumSuccs is the number of edges out of the block being lowered.
 func (l *Lower) NumSuccs() int { return len(l.Order.SuccsOf(l.block)) }

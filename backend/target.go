@@ -31,29 +31,43 @@ type Target struct {
 	// Lower has, by CLIF opcode, the function that appends the instruction's
 	// VCode; nil for those that are never lowered.
 	Lower *[clif.NumOpcodes]LowerFunc
-	// LoadBase appends a rematerialisable instruction that defines dst as the
-	// base of memory m.
-	LoadBase func(l *Lower, dst regalloc.VReg, m clif.MemoryIndex)
-	// StoreOutArg appends a store of v to the outgoing argument word.
-	StoreOutArg func(l *Lower, v regalloc.VReg, word int)
-	// LocalAddr appends the address of the local area of hidden results.
-	LocalAddr func(l *Lower, dst regalloc.VReg)
-	// LoadResult appends a load of the hidden result word into dst.
-	LoadResult func(l *Lower, dst regalloc.VReg, word int)
+	// Common are the rows that all machines have.
+	Common CommonRows
+	// Loads are the forms of loads by type and access; those of Full are of the machine's rows of a whole value.
+	Loads *[clif.NumTypes][clif.NumAccesses]Form
+	// MaxDisp is the largest displacement from a base of loads and stores of words.
+	MaxDisp int32
+	// Heap is the address of the load or store i.
+	Heap func(l *Lower, i clif.Inst, d *clif.InstData) Address
+	// IntConst appends dst = x, rematerialisable.
+	IntConst func(l *Lower, x int64, dst regalloc.VReg)
+	// Put appends a store of v, of type t, at a, which does not fault; PutZero of a word that is zero.
+	Put     func(l *Lower, t clif.Type, a Address, v clif.Value)
+	PutZero func(l *Lower, a Address)
+	// Plus appends dst = base + v<<scale, which does not overflow.
+	Plus func(l *Lower, base regalloc.VReg, v clif.Value, scale uint8, dst regalloc.VReg)
+	// Compare is the comparison that d, an icmp, fcmp or ref_is_null, stands for; CompareZero one of x, of
+	// type t, with zero.
+	Compare     func(l *Lower, d *clif.InstData) Comparison
+	CompareZero func(l *Lower, t clif.Type, x clif.Value, cc clif.IntCC) Comparison
+	// Branch appends the end of a block that goes to edge 0 if v is not zero, else to edge 1.
+	Branch func(l *Lower, v clif.Value)
 
 	// EmitPrologue emits the function's entry.
 	EmitPrologue func(e *Emitter)
 	// EmitInst emits instruction i with its allocations.
 	EmitInst func(e *Emitter, i regalloc.Inst)
-	// EmitEdit emits an edit.
-	EmitEdit func(e *Emitter, ed *regalloc.Edit)
+	// EmitRow emits an instruction of a row, with source src: bytes, relocation or label use, and trap site.
+	EmitRow func(e *Emitter, in *Inst, allocs []regalloc.Allocation, src uint32)
+	// AppendMove encodes the copy of a value of 8 or 16 bytes, in at most Room bytes.
+	AppendMove func(buf []byte, from, to regalloc.Allocation, bytes uint8, fr *Frame) []byte
 	// EmitSwap exchanges two integer registers, in no more bytes than a move between such; nil if the
 	// machine has no such instruction.
 	EmitSwap func(e *Emitter, a, b regalloc.PReg)
 	// EmitTable emits jump table n, behind the code; nil if tables are part of the instructions that use them.
 	EmitTable func(e *Emitter, n uint32)
 	// EmitLanding emits what blocks begin with to which indirect jumps lead, LandingBytes long (see
-	// Lower.JumpsThrough); nil if nothing.
+	// VCode.Indirect); nil if nothing.
 	EmitLanding  func(e *Emitter)
 	LandingBytes uint32
 	// MaxBytes bounds the size in bytes of the emitted instruction i without the branches of a
@@ -65,11 +79,29 @@ type Target struct {
 	// Emitter.Distance and Emitter.DistanceBack; it is at most MaxBranches.
 	BranchBytes func(e *Emitter) uint32
 	MaxBranches uint32
-	// AppendInst appends the text of an instruction for dumps; operands are
-	// virtual registers, or, where allocs is not empty, allocations.
-	AppendInst func(dst []byte, inst *Inst, ops []regalloc.Operand, allocs []regalloc.Allocation) []byte
-	// Verify checks an instruction of VCode; used with Options.Verify.
-	Verify func(inst *Inst, ops []regalloc.Operand, vregs []regalloc.VRegInfo) error
+	// Shapes are the operands of the instructions, by Op.
+	Shapes *Shapes
+	// PrintVCode appends the text of an instruction of a row on virtual registers, PrintAsm on allocations;
+	// PseudoName is the name of a pseudo-instruction.
+	PrintVCode func(dst []byte, inst *Inst, ops []regalloc.Operand) []byte
+	PrintAsm   func(dst []byte, inst *Inst, allocs []regalloc.Allocation, fr *Frame) []byte
+	PseudoName func(op Op) string
+}
+
+// CommonRows are the rows and pseudo-instructions that all machines have, with operands in the order that is
+// given here.
+type CommonRows struct {
+	// Copy: use, def; of Size 4 it clears the upper half. ShlImm: use, def. Lea: address, def.
+	Copy, ShlImm, Lea Op
+	// Store stores the whole of a register, by class: address, use.
+	Store [regalloc.NumClasses]Op
+	// Call calls function Ref, CallInd what the word at an address points to.
+	Call, CallInd Op
+	// Ret restores and returns.
+	Ret Op
+	// JumpTable jumps by jump table Ref with Imm entries and the default: use, early temporary, def of a
+	// temporary. JumpChain does so by comparisons: use.
+	JumpTable, JumpChain Op
 }
 
 // LowerFunc appends the VCode of one CLIF instruction.

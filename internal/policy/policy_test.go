@@ -71,6 +71,7 @@ func sourceFiles(t *testing.T) []file {
 // change it to make a build pass.
 const deps = `
 internal/abi:
+internal/emulate:
 internal/meta: internal/abi
 regalloc:
 machbuffer:
@@ -106,9 +107,12 @@ spectest/script:
 internal/wasmgen: wasmfront
 spectest: spectest/script internal/abi clif wasmfront
 spectest/suitetest: spectest
+spectest/remote: spectest
 spectest/interpengine: spectest clif/interp wasmfront/translate clif/verify clif/opt
 spectest/nativeengine: spectest compile host/load
 internal/filetest: clif/text clif/verify clif/analysis clif/interp clif/opt
+backend/isa/isatest: compile internal/filetest
+backend/isa/asmtest:
 internal/difftest: compile host/load host/wasirun clif/interp internal/wasmgen spectest/script
 internal/policy:
 .: compile host/wasirun

@@ -2,7 +2,6 @@ package a64
 
 import (
 	endian "encoding/binary"
-	"fmt"
 
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/isa/a64/asm"
@@ -11,17 +10,14 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// room is how much space an encoded instruction is given in the buffer.
-const room = 48
-
 // put emits one row with its allocations: words, relocation or label use, and trap site.
 func put(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation, src uint32) {
 	b := e.Buf
 	start := b.Offset()
-	if in.Ref != backend.NoFault && (in.Mode == backend.ModeBase || in.Mode == backend.ModeBaseIndex) {
-		memoryTrap(e, in, start, src)
+	if in.Ref != backend.NoFault && (in.Mode == backend.ModeBase || in.Mode == backend.ModeBaseIndex) && asm.RowOf(in.Op).MayFault() {
+		e.MemoryTrap(start, in.Ref, src)
 	}
-	out, patch := asm.Append(b.Reserve(room)[:0], in, allocs, frame(e))
+	out, patch := asm.Append(b.Reserve(backend.Room)[:0], in, allocs, &e.Frame)
 	b.Advance(len(out))
 	at := start + uint32(patch.Off)
 	switch patch.Kind {
@@ -39,29 +35,9 @@ func put(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation, src
 	}
 }
 
-// frame is where the encoder finds what is in the frame.
-func frame(e *backend.Emitter) *asm.Frame {
-	return &asm.Frame{Slots: e.Frame.Slots, Args: e.Frame.Args, Locals: e.Frame.Locals, Size: int32(e.Frame.Size)}
-}
-
-// memoryTrap records that the access of in may fault.
-func memoryTrap(e *backend.Emitter, in *backend.Inst, start, src uint32) {
-	if !asm.RowOf(in.Op).MayFault() {
-		return
-	}
-	if in.Ref == backend.NullFaults {
-		e.Trap(start, abi.TrapUninitializedElement, abi.FaultNull, 0, src)
-		return
-	}
-	e.Trap(start, abi.TrapMemoryOutOfBounds, abi.FaultMemory, in.Ref, src)
-}
-
 // op emits an instruction on physical registers.
 func op(e *backend.Emitter, in backend.Inst, regs ...regalloc.PReg) {
-	var allocs [4]regalloc.Allocation
-	for i, r := range regs {
-		allocs[i] = regalloc.InReg(r)
-	}
+	allocs := backend.InRegs(regs...)
 	put(e, &in, allocs[:], 0)
 }
 
@@ -124,7 +100,7 @@ func emitLanding(e *backend.Emitter) { op(e, backend.Inst{Op: asm.Bti, Imm: asm.
 
 // emitTail emits what consumes the flags, or the register of a test.
 func emitTail(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation, src uint32) {
-	own := allocs[asm.NumOperands(in)-tailOperands[in.Tail]:]
+	own := allocs[e.Target.Shapes.NumOwn(in):]
 	switch in.Tail {
 	case backend.TailJump:
 		branches(e, in, allocs).emit(e)
@@ -140,9 +116,6 @@ func emitTail(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation
 		emitBranch(e, testOf(in, allocs), e.TrapLabel(abi.TrapCode(in.Trap), src))
 	}
 }
-
-// tailOperands is the number of a tail's operands.
-var tailOperands = [...]int{backend.TailNone: 0, backend.TailJump: 0, backend.TailSet: 1, backend.TailSelect: 3, backend.TailTrap: 0}
 
 // isTest reports whether op is cbz, cbnz, tbz or tbnz: comparison and branch in one.
 func isTest(op backend.Op) bool { return op >= asm.Cbz && op <= asm.Tbnz }
@@ -279,24 +252,13 @@ func jumpTo(e *backend.Emitter, to int) {
 	j.emit(e)
 }
 
-// emitEdit is backend.Target.EmitEdit.
-func emitEdit(e *backend.Emitter, ed *regalloc.Edit) {
-	if ed.Kind == regalloc.Remat {
-		to := [1]regalloc.Allocation{ed.To}
-		put(e, &e.VC.Insts[ed.Inst], to[:], e.VC.Srcs[ed.Inst])
-		return
-	}
-	out := asm.AppendMove(e.Buf.Reserve(room)[:0], ed.From, ed.To, ed.Bytes, frame(e))
-	e.Buf.Advance(len(out))
-}
-
 // maxEdit is backend.Target.MaxEdit.
 func maxEdit(e *backend.Emitter, ed *regalloc.Edit) uint32 {
 	if ed.Kind == regalloc.Remat {
 		in, to := &e.VC.Insts[ed.Inst], [1]regalloc.Allocation{ed.To}
-		return asm.Bound(in, to[:], frame(e)) + constBytes(e, in)
+		return asm.Bound(in, to[:], &e.Frame) + constBytes(e, in)
 	}
-	return asm.MoveBound(ed.From, ed.To, ed.Bytes, frame(e))
+	return asm.MoveBound(ed.From, ed.To, ed.Bytes, &e.Frame)
 }
 
 // constBytes bounds what in adds to the pool.
@@ -326,37 +288,10 @@ func maxBytes(e *backend.Emitter, i regalloc.Inst, allocs []regalloc.Allocation)
 	}
 	n := constBytes(e, in)
 	if !isTest(in.Op) {
-		n += asm.Bound(in, allocs, frame(e))
+		n += asm.Bound(in, allocs, &e.Frame)
 	}
 	return n + tailBytes[in.Tail]
 }
 
 // tailBytes are the sizes of the tails, without branches to blocks.
 var tailBytes = [...]uint32{backend.TailNone: 0, backend.TailJump: 0, backend.TailSet: 4, backend.TailSelect: 4, backend.TailTrap: 4}
-
-// appendInst is backend.Target.AppendInst.
-func appendInst(dst []byte, in *backend.Inst, ops []regalloc.Operand, allocs []regalloc.Allocation) []byte {
-	if in.Op < asm.NumOps {
-		if len(allocs) > 0 && in.Op != asm.Bl && in.Op != asm.Blr && in.Op != asm.Ret {
-			return asm.PrintAsm(dst, in, allocs, &asm.Frame{})
-		}
-		dst = asm.PrintVCode(dst, in, ops)
-	} else {
-		dst = fmt.Appendf(dst, "%s.%d", pseudos[in.Op-asm.NumOps].name, 8*int(in.Size))
-		for _, o := range ops {
-			dst = fmt.Appendf(dst, " %v:%v", o.Access, o.VReg)
-		}
-	}
-	for _, a := range allocs {
-		dst = fmt.Appendf(dst, " %v", a)
-	}
-	return dst
-}
-
-// verify is backend.Target.Verify.
-func verify(in *backend.Inst, ops []regalloc.Operand, vregs []regalloc.VRegInfo) error {
-	if in.Op >= asm.NumOps {
-		return nil
-	}
-	return asm.Verify(in, ops, vregs)
-}

@@ -92,7 +92,7 @@ func TestEdits(t *testing.T) {
 								ed.From, ed.To = ed.To, ed.From
 							}
 							b.Reset()
-							emitEdit(e, &ed)
+							b.Advance(len(asm.AppendMove(b.Reserve(backend.Room)[:0], ed.From, ed.To, ed.Bytes, &e.Frame)))
 							n := b.Offset()
 							b.NoFallThrough()
 							res, err := b.Finish()

@@ -16,105 +16,37 @@ var intConds = [clif.NumIntCCs]asm.Cond{asm.EQ, asm.NE, asm.LT, asm.GE, asm.GT, 
 // floatConds are the conditions after Fcmp, by clif.FloatCC. All but NE are false for a NaN, and so their inverses true.
 var floatConds = [clif.NumFloatCCs]asm.Cond{asm.EQ, asm.NE, asm.MI, asm.GT, asm.LS, asm.GE}
 
-// comparison is an instruction that sets flags, not yet appended: its tail and the tail's registers
-// are the consumer's to add.
-type comparison struct {
-	in   backend.Inst
-	cond asm.Cond
-	n    int
-	regs [5]vreg
-}
-
-func (c *comparison) add(regs ...vreg) { c.n += copy(c.regs[c.n:], regs) }
-
-// push appends the comparison with the given tail and the tail's registers.
-func (c *comparison) push(l *lower, tail backend.Tail, flags regalloc.InstFlags, regs ...vreg) {
-	c.in.Tail, c.in.Cond = tail, uint8(c.cond)
-	c.add(regs...)
-	l.Ops = asm.Operands(l.Ops, &c.in, c.regs[:c.n]...)
-	l.Push(c.in, flags)
-}
-
-// branch appends the comparison with TailJump or TailTrap, as a branch that tests a register where there is one.
-func (c *comparison) branch(l *lower, tail backend.Tail, flags regalloc.InstFlags) {
-	top := int64(c.in.Size)*8 - 1
-	equal := c.cond == asm.EQ
+// branchOn appends c with TailJump or TailTrap, as a branch that tests a register where there is one.
+func branchOn(l *lower, c *comparison, tail backend.Tail, flags regalloc.InstFlags) {
+	in, cond := &c.In, asm.Cond(c.In.Cond)
+	top := int64(in.Size)*8 - 1
 	switch {
-	case c.in.Op == asm.CmpImm && c.in.Imm == 0 && c.cond <= asm.NE && l.Rule("branch_zero"):
-		c.in.Op = asm.Cbnz
-		if equal {
-			c.in.Op = asm.Cbz
+	case in.Op == asm.CmpImm && in.Imm == 0 && cond <= asm.NE && l.Rule("branch_zero"):
+		in.Op = asm.Cbnz
+		if cond == asm.EQ {
+			in.Op = asm.Cbz
 		}
 	case tail == backend.TailTrap: // traps are too far away for the others
-	case c.in.Op == asm.CmpImm && c.in.Imm == 0 && (c.cond == asm.LT || c.cond == asm.GE) && l.Rule("branch_sign"):
-		c.testBit(top, c.cond == asm.GE)
-	case c.in.Op == asm.TstImm && c.cond <= asm.NE:
-		m := uint64(c.in.Imm)
-		if c.in.Size == 4 {
+	case in.Op == asm.CmpImm && in.Imm == 0 && (cond == asm.LT || cond == asm.GE) && l.Rule("branch_sign"):
+		testBit(in, top, cond == asm.GE)
+	case in.Op == asm.TstImm && cond <= asm.NE:
+		m := uint64(in.Imm)
+		if in.Size == 4 {
 			m = uint64(uint32(m))
 		}
 		if m&(m-1) == 0 && l.Rule("branch_bit") {
-			c.testBit(int64(bits.TrailingZeros64(m)), equal)
+			testBit(in, int64(bits.TrailingZeros64(m)), cond == asm.EQ)
 		}
 	}
-	c.push(l, tail, flags)
+	c.Push(l, tail, flags)
 }
 
-// testBit makes c the test of a bit for 0 or 1.
-func (c *comparison) testBit(bit int64, zero bool) {
-	c.in.Op, c.in.Imm = asm.Tbnz, bit
+// testBit makes in the test of a bit for 0 or 1.
+func testBit(in *backend.Inst, bit int64, zero bool) {
+	in.Op, in.Imm = asm.Tbnz, bit
 	if zero {
-		c.in.Op = asm.Tbz
+		in.Op = asm.Tbz
 	}
-}
-
-// truth is a comparison that holds if the i32 v is not zero. Comparisons that
-// define v are folded.
-func truth(l *lower, v clif.Value) (c comparison) {
-	invert, held := false, 0
-	for {
-		_, d := l.DefInst(v)
-		if d == nil {
-			break
-		}
-		isCmp := d.Op == clif.OpIcmp || d.Op == clif.OpFcmp || d.Op == clif.OpRefIsNull
-		if !isCmp {
-			break
-		}
-		if !l.SingleUse(v) {
-			held++
-			l.HoldLoads(1)
-		}
-		if in, ok := negated(l, d); ok && l.Rule("cond_eqz") {
-			if d.IntCC() == clif.Eq {
-				invert = !invert
-			}
-			v = in
-			continue
-		}
-		c = compare(l, d)
-		l.HoldLoads(-held)
-		if invert {
-			c.cond = c.cond.Invert()
-		}
-		l.Rule("cond_cmp")
-		return c
-	}
-	c = compareZero(l, clif.I32, v, clif.Ne)
-	l.HoldLoads(-held)
-	if invert {
-		c.cond = c.cond.Invert()
-	}
-	return c
-}
-
-// negated is x where d is x == 0 or x != 0 of type i32.
-func negated(l *lower, d *clif.InstData) (clif.Value, bool) {
-	if d.Op != clif.OpIcmp || d.Type != clif.I32 || d.IntCC() > clif.Ne {
-		return 0, false
-	}
-	k, ok := l.Iconst(d.ArgB())
-	return d.ArgA(), ok && k == 0
 }
 
 // compare is the comparison that the icmp, fcmp or ref_is_null d stands for.
@@ -135,21 +67,21 @@ func compare(l *lower, d *clif.InstData) comparison {
 			return c
 		}
 	}
-	c := comparison{in: backend.Inst{Op: asm.Cmp, Size: sizeOf(t)}, cond: intConds[cc]}
+	c := backend.Comparing(backend.Inst{Op: asm.Cmp, Size: backend.SizeOf(t)}, intConds[cc])
 	for range 2 {
 		if r, imm, ok := extendedReg(l, t, y); ok {
-			c.in.Op, c.in.Imm = asm.CmpExt, imm
-			c.add(use(l, t, x), r)
+			c.In.Op, c.In.Imm = asm.CmpExt, imm
+			c.Add(l.UseAs(t, x), r)
 			return c
 		}
 		if r, imm, ok := shiftedReg(l, t, y); ok {
-			c.in.Imm = imm
-			c.add(use(l, t, x), r)
+			c.In.Imm = imm
+			c.Add(l.UseAs(t, x), r)
 			return c
 		}
-		x, y, c.cond = y, x, c.cond.Swap()
+		x, y, c.In.Cond = y, x, uint8(asm.Cond(c.In.Cond).Swap())
 	}
-	c.add(use(l, t, x), use(l, t, y))
+	c.Add(l.UseAs(t, x), l.UseAs(t, y))
 	return c
 }
 
@@ -168,8 +100,8 @@ func compareImm(l *lower, t clif.Type, x clif.Value, k int64, cc clif.IntCC) (co
 		return comparison{}, false
 	}
 	l.Rule("cmp_imm")
-	c := comparison{in: backend.Inst{Op: op, Size: sizeOf(t), Imm: imm}, cond: intConds[cc]}
-	c.add(use(l, t, x))
+	c := backend.Comparing(backend.Inst{Op: op, Size: backend.SizeOf(t), Imm: imm}, intConds[cc])
+	c.Add(l.UseAs(t, x))
 	return c, true
 }
 
@@ -217,37 +149,37 @@ func compareZero(l *lower, t clif.Type, x clif.Value, cc clif.IntCC) comparison 
 	case clif.Ule:
 		cc = clif.Eq
 	}
-	size := sizeOf(t)
-	if d := onlyDef(l, x, clif.OpBand, t); d != nil && cc <= clif.Sle {
-		a, b := constLast(l, d.ArgA(), d.ArgB())
+	size := backend.SizeOf(t)
+	if d := l.OnlyDef(x, clif.OpBand, t); d != nil && cc <= clif.Sle {
+		a, b := l.ConstLast(d.ArgA(), d.ArgB())
 		if k, ok := l.Sconst(t, b); ok && asm.FitsBits(size, k) {
 			l.Rule("test_imm")
-			c := comparison{in: backend.Inst{Op: asm.TstImm, Size: size, Imm: k}, cond: intConds[cc]}
-			c.add(use(l, t, a))
+			c := backend.Comparing(backend.Inst{Op: asm.TstImm, Size: size, Imm: k}, intConds[cc])
+			c.Add(l.UseAs(t, a))
 			return c
 		}
 		l.Rule("test_band")
-		c := comparison{in: backend.Inst{Op: asm.Tst, Size: size}, cond: intConds[cc]}
-		c.add(use(l, t, a), use(l, t, b))
+		c := backend.Comparing(backend.Inst{Op: asm.Tst, Size: size}, intConds[cc])
+		c.Add(l.UseAs(t, a), l.UseAs(t, b))
 		return c
 	}
-	c := comparison{in: backend.Inst{Op: asm.CmpImm, Size: size}, cond: intConds[cc]}
-	c.add(use(l, t, x))
+	c := backend.Comparing(backend.Inst{Op: asm.CmpImm, Size: size}, intConds[cc])
+	c.Add(l.UseAs(t, x))
 	return c
 }
 
 func compareFloat(l *lower, d *clif.InstData) comparison {
 	x, y := d.ArgA(), d.ArgB()
-	c := comparison{in: backend.Inst{Op: asm.Fcmp, Size: sizeOf(d.Type)}, cond: floatConds[d.FloatCC()]}
+	c := backend.Comparing(backend.Inst{Op: asm.Fcmp, Size: backend.SizeOf(d.Type)}, floatConds[d.FloatCC()])
 	if isFloatZero(l, d.Type, x) {
-		x, y, c.cond = y, x, c.cond.SwapFloat()
+		x, y, c.In.Cond = y, x, uint8(asm.Cond(c.In.Cond).SwapFloat())
 	}
-	c.add(l.Use(x))
+	c.Add(l.Use(x))
 	if isFloatZero(l, d.Type, y) && l.Rule("fcmp_zero") {
-		c.in.Op = asm.FcmpZero
+		c.In.Op = asm.FcmpZero
 		return c
 	}
-	c.add(l.Use(y))
+	c.Add(l.Use(y))
 	return c
 }
 
@@ -260,72 +192,27 @@ func isFloatZero(l *lower, t clif.Type, v clif.Value) bool {
 // boolean appends dst = d as 0 or 1.
 func boolean(l *lower, _ clif.Inst, d *clif.InstData) {
 	dst := l.Def(d, 0)
-	var c comparison
-	if in, ok := negated(l, d); ok { // perhaps of another comparison
-		c = truth(l, in)
-		if d.IntCC() == clif.Eq {
-			c.cond = c.cond.Invert()
-		}
-	} else {
-		c = compare(l, d)
-	}
-	if c.in.Op == asm.CmpImm && c.in.Imm == 0 && c.cond == asm.LT && l.Rule("icmp_sign") {
-		emit(l, backend.Inst{Op: asm.LsrImm, Size: c.in.Size, Imm: int64(c.in.Size)*8 - 1}, c.regs[0], dst)
+	c := l.Holds(d)
+	if c.In.Op == asm.CmpImm && c.In.Imm == 0 && c.In.Cond == uint8(asm.LT) && l.Rule("icmp_sign") {
+		l.Emit(backend.Inst{Op: asm.LsrImm, Size: c.In.Size, Imm: int64(c.In.Size)*8 - 1}, c.First(), dst)
 		return
 	}
-	c.push(l, backend.TailSet, 0, dst)
+	c.Push(l, backend.TailSet, 0, dst)
 }
 
 func lowerSelect(l *lower, _ clif.Inst, d *clif.InstData) {
-	c := truth(l, d.ArgA())
-	c.push(l, backend.TailSelect, 0, l.Use(d.ArgB()), l.Use(d.ArgC()), l.Def(d, 0))
-}
-
-func lowerTrap(l *lower, _ clif.Inst, d *clif.InstData) {
-	l.Push(backend.Inst{Op: backend.OpTrap, Trap: d.Cond}, regalloc.IsTerminator)
+	c := l.Truth(d.ArgA())
+	c.Push(l, backend.TailSelect, 0, l.Use(d.ArgB()), l.Use(d.ArgC()), l.Def(d, 0))
 }
 
 func lowerTrapIf(l *lower, _ clif.Inst, d *clif.InstData) {
-	c := truth(l, d.ArgA())
-	c.in.Trap = d.Cond
-	c.branch(l, backend.TailTrap, 0)
+	c := l.Truth(d.ArgA())
+	c.In.Trap = d.Cond
+	branchOn(l, &c, backend.TailTrap, 0)
 }
 
-func lowerJump(l *lower, _ clif.Inst, _ *clif.InstData) { jump(l) }
-
-func jump(l *lower) { l.Push(backend.Inst{Op: backend.OpJump}, regalloc.IsTerminator) }
-
-func lowerBranch(l *lower, _ clif.Inst, d *clif.InstData) {
-	if l.NumSuccs() == 1 && l.Rule("br_same") {
-		jump(l)
-		return
-	}
-	c := truth(l, d.ArgA())
-	c.branch(l, backend.TailJump, regalloc.IsTerminator)
-}
-
-// maxChain is the most entries that a br_table has as a chain of comparisons.
-const maxChain = 4
-
-func lowerBrTable(l *lower, _ clif.Inst, d *clif.InstData) {
-	if l.NumSuccs() == 1 && l.Rule("br_table_same") {
-		jump(l)
-		return
-	}
-	entries := l.TableEdges(int(d.C))
-	n := len(entries) - 1 // without the default
-	in := backend.Inst{Op: opJumpTable, Size: 4, Ref: l.JumpTable(entries), Imm: int64(n)}
-	index := l.Use(d.ArgA())
-	if n <= maxChain && l.Rule("br_table_chain") {
-		in.Op = opJumpChain
-		l.Ops = append(l.Ops, regalloc.UseOf(index, regalloc.Reg))
-		l.Push(in, regalloc.IsTerminator)
-		return
-	}
-	l.Rule("br_table")
-	l.JumpsThrough(in.Ref)
-	l.Ops = append(l.Ops, regalloc.UseOf(index, regalloc.Reg),
-		regalloc.Operand{VReg: l.NewVReg(clif.I64), Constraint: regalloc.Reg, Access: regalloc.EarlyDef},
-		regalloc.DefOf(l.NewVReg(clif.I64), regalloc.Reg))
-	l.Push(in, regalloc.IsTerminator)
+// branch is backend.Target.Branch.
+func branch(l *lower, v clif.Value) {
+	c := l.Truth(v)
+	branchOn(l, &c, backend.TailJump, regalloc.IsTerminator)
 }

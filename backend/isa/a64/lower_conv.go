@@ -1,8 +1,6 @@
 package a64
 
 import (
-	"math"
-
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/isa/a64/asm"
 	"github.com/waot-project/waot/clif"
@@ -24,25 +22,17 @@ func toUnsigned(t clif.Type) backend.Op { return pick(t, asm.FcvtzuFrom32, asm.F
 
 func lowerFcvtFromSint(l *lower, _ clif.Inst, d *clif.InstData) {
 	from := l.F.TypeOf(d.ArgA())
-	emit(l, backend.Inst{Op: pick(d.Type, asm.ScvtfToF32, asm.ScvtfToF64), Size: sizeOf(from)}, use(l, from, d.ArgA()), l.Def(d, 0))
+	l.Emit(backend.Inst{Op: pick(d.Type, asm.ScvtfToF32, asm.ScvtfToF64), Size: backend.SizeOf(from)}, l.UseAs(from, d.ArgA()), l.Def(d, 0))
 }
 
 func lowerFcvtFromUint(l *lower, _ clif.Inst, d *clif.InstData) {
 	from := l.F.TypeOf(d.ArgA())
-	emit(l, backend.Inst{Op: pick(d.Type, asm.UcvtfToF32, asm.UcvtfToF64), Size: sizeOf(from)}, use(l, from, d.ArgA()), l.Def(d, 0))
+	l.Emit(backend.Inst{Op: pick(d.Type, asm.UcvtfToF32, asm.UcvtfToF64), Size: backend.SizeOf(from)}, l.UseAs(from, d.ArgA()), l.Def(d, 0))
 }
 
 // trapFloat appends a comparison of floats x and y that traps.
 func trapFloat(l *lower, t clif.Type, x, y vreg, cond asm.Cond, code abi.TrapCode) {
-	emit(l, backend.Inst{Op: asm.Fcmp, Size: sizeOf(t), Tail: backend.TailTrap, Cond: uint8(cond), Trap: uint8(code)}, x, y)
-}
-
-// floatBits is the constant x of type t.
-func floatBits(t clif.Type, x float64) uint64 {
-	if t == clif.F32 {
-		return uint64(math.Float32bits(float32(x)))
-	}
-	return math.Float64bits(x)
+	l.Emit(backend.Inst{Op: asm.Fcmp, Size: backend.SizeOf(t), Tail: backend.TailTrap, Cond: uint8(cond), Trap: uint8(code)}, x, y)
 }
 
 const (
@@ -61,17 +51,17 @@ func truncation(l *lower, d *clif.InstData, op backend.Op, ext asm.Extend, above
 		if ext == asm.SXTW {
 			wide = l.NewVReg(clif.I64)
 		}
-		emit(l, backend.Inst{Op: toSigned(from), Size: 8}, x, wide)
-		emit(l, backend.Inst{Op: asm.CmpExt, Size: 8, Imm: asm.Extended(ext, 0), Tail: backend.TailTrap, Cond: uint8(asm.NE),
+		l.Emit(backend.Inst{Op: toSigned(from), Size: 8}, x, wide)
+		l.Emit(backend.Inst{Op: asm.CmpExt, Size: 8, Imm: asm.Extended(ext, 0), Tail: backend.TailTrap, Cond: uint8(asm.NE),
 			Trap: uint8(abi.TrapIntegerOverflow)}, wide, wide)
 		if wide != dst {
-			emit(l, backend.Inst{Op: asm.Mov, Size: 4}, wide, dst)
+			l.Emit(backend.Inst{Op: asm.Mov, Size: 4}, wide, dst)
 		}
 		return
 	}
-	trapFloat(l, from, x, tempFloat(l, from, floatBits(from, above)), asm.GE, abi.TrapIntegerOverflow)
-	trapFloat(l, from, x, tempFloat(l, from, floatBits(from, below)), under, abi.TrapIntegerOverflow)
-	emit(l, backend.Inst{Op: op, Size: 8}, x, dst)
+	trapFloat(l, from, x, tempFloat(l, from, backend.FloatBits(from, above)), asm.GE, abi.TrapIntegerOverflow)
+	trapFloat(l, from, x, tempFloat(l, from, backend.FloatBits(from, below)), under, abi.TrapIntegerOverflow)
+	l.Emit(backend.Inst{Op: op, Size: 8}, x, dst)
 }
 
 // lowerFcvtToSint: an i64 fits if -2^63 <= x < 2^63.
@@ -93,18 +83,18 @@ func lowerFcvtToUintSat(l *lower, _ clif.Inst, d *clif.InstData) {
 }
 
 func lowerBitcast(l *lower, _ clif.Inst, d *clif.InstData) {
-	t, size := d.Type, sizeOf(d.Type)
+	t, size := d.Type, backend.SizeOf(d.Type)
 	from := l.F.TypeOf(d.ArgA())
 	if l.F.TypeOf(l.Resolve(d.ArgA())) == from {
 		if i, ld := sinkable(l, d.ArgA(), int(size)); ld != nil && l.Rule("bitcast_mem") {
-			f := full(t)
-			load(l, f.op, f.size, heap(l, i, ld, f), l.Def(d, 0))
+			f := l.Full(t)
+			l.Access(f.Op, f.Size, heap(l, i, ld), l.Def(d, 0))
 			return
 		}
 	}
 	if t.IsFloat() {
-		emit(l, backend.Inst{Op: asm.FmovToF, Size: size}, use(l, from, d.ArgA()), l.Def(d, 0))
+		l.Emit(backend.Inst{Op: asm.FmovToF, Size: size}, l.UseAs(from, d.ArgA()), l.Def(d, 0))
 		return
 	}
-	emit(l, backend.Inst{Op: asm.FmovFromF, Size: size}, l.Use(d.ArgA()), l.Def(d, 0))
+	l.Emit(backend.Inst{Op: asm.FmovFromF, Size: size}, l.Use(d.ArgA()), l.Def(d, 0))
 }

@@ -19,12 +19,12 @@ func binary(l *lower, d *clif.InstData, op backend.Op) {
 
 // trapZero appends a trap if x is zero.
 func trapZero(l *lower, t clif.Type, x vreg, code abi.TrapCode) {
-	emit(l, backend.Inst{Op: asm.Cbz, Size: sizeOf(t), Tail: backend.TailTrap, Trap: uint8(code)}, x)
+	l.Emit(backend.Inst{Op: asm.Cbz, Size: backend.SizeOf(t), Tail: backend.TailTrap, Trap: uint8(code)}, x)
 }
 
 // divisor is the register of the divisor of d, and its value if it is a constant. The hardware does not trap on zero.
 func divisor(l *lower, d *clif.InstData) (y vreg, c int64, konst bool) {
-	y = use(l, d.Type, d.ArgB())
+	y = l.UseAs(d.Type, d.ArgB())
 	c, konst = l.Sconst(d.Type, d.ArgB())
 	if !konst || c == 0 || !l.Rule("div_nonzero") {
 		trapZero(l, d.Type, y, abi.TrapIntegerDivideByZero)
@@ -34,13 +34,13 @@ func divisor(l *lower, d *clif.InstData) (y vreg, c int64, konst bool) {
 
 func lowerUdiv(l *lower, _ clif.Inst, d *clif.InstData) {
 	y, _, _ := divisor(l, d)
-	emit(l, backend.Inst{Op: asm.Udiv, Size: sizeOf(d.Type)}, use(l, d.Type, d.ArgA()), y, l.Def(d, 0))
+	l.Emit(backend.Inst{Op: asm.Udiv, Size: backend.SizeOf(d.Type)}, l.UseAs(d.Type, d.ArgA()), y, l.Def(d, 0))
 }
 
 // lowerSdiv: (x ^ smallest) | ^y is zero exactly if x is the smallest integer and y is -1.
 func lowerSdiv(l *lower, _ clif.Inst, d *clif.InstData) {
-	t, size := d.Type, sizeOf(d.Type)
-	x := use(l, t, d.ArgA())
+	t, size := d.Type, backend.SizeOf(d.Type)
+	x := l.UseAs(t, d.ArgA())
 	y, c, konst := divisor(l, d)
 	if !konst || c == -1 || !l.Rule("sdiv_no_overflow") {
 		smallest := int64(math.MinInt64)
@@ -48,21 +48,21 @@ func lowerSdiv(l *lower, _ clif.Inst, d *clif.InstData) {
 			smallest = 1 << 31
 		}
 		differs, either := l.NewVReg(t), l.NewVReg(t)
-		emit(l, backend.Inst{Op: asm.EorImm, Size: size, Imm: smallest}, x, differs)
-		emit(l, backend.Inst{Op: asm.Orn, Size: size}, differs, y, either)
+		l.Emit(backend.Inst{Op: asm.EorImm, Size: size, Imm: smallest}, x, differs)
+		l.Emit(backend.Inst{Op: asm.Orn, Size: size}, differs, y, either)
 		trapZero(l, t, either, abi.TrapIntegerOverflow)
 	}
-	emit(l, backend.Inst{Op: asm.Sdiv, Size: size}, x, y, l.Def(d, 0))
+	l.Emit(backend.Inst{Op: asm.Sdiv, Size: size}, x, y, l.Def(d, 0))
 }
 
 // remainder appends x - x/y*y. The quotient of the smallest integer by -1 is itself, so that 0 is left.
 func remainder(l *lower, d *clif.InstData, op backend.Op) {
-	t, size := d.Type, sizeOf(d.Type)
-	x := use(l, t, d.ArgA())
+	t, size := d.Type, backend.SizeOf(d.Type)
+	x := l.UseAs(t, d.ArgA())
 	y, _, _ := divisor(l, d)
 	quot := l.NewVReg(t)
-	emit(l, backend.Inst{Op: op, Size: size}, x, y, quot)
-	emit(l, backend.Inst{Op: asm.Msub, Size: size}, quot, y, x, l.Def(d, 0))
+	l.Emit(backend.Inst{Op: op, Size: size}, x, y, quot)
+	l.Emit(backend.Inst{Op: asm.Msub, Size: size}, quot, y, x, l.Def(d, 0))
 }
 
 func lowerUrem(l *lower, _ clif.Inst, d *clif.InstData) { remainder(l, d, asm.Udiv) }

@@ -15,17 +15,17 @@ func floatConst(l *lower, t clif.Type, x uint64, dst vreg) {
 	if t == clif.F32 {
 		x = uint64(uint32(x))
 	}
-	size := sizeOf(t)
+	size := backend.SizeOf(t)
 	switch {
 	case x == 0:
-		emitRemat(l, backend.Inst{Op: asm.Fzero, Size: 8}, dst)
+		l.EmitRemat(backend.Inst{Op: asm.Fzero, Size: 8}, dst)
 	case asm.FitsFloat(size, x) && l.Rule("fconst_imm"):
-		emitRemat(l, backend.Inst{Op: asm.FmovImm, Size: size, Imm: int64(x)}, dst)
+		l.EmitRemat(backend.Inst{Op: asm.FmovImm, Size: size, Imm: int64(x)}, dst)
 	default:
 		in := backend.Inst{Op: asm.Fldr, Size: size}
-		a := pool(l, x, 0, size)
-		a.set(&in)
-		emitRemat(l, in, dst)
+		a := l.Pool(x, 0, size)
+		a.Set(&in)
+		l.EmitRemat(in, dst)
 	}
 }
 
@@ -38,7 +38,7 @@ func tempFloat(l *lower, t clif.Type, x uint64) vreg {
 
 // floatBinary appends x op y.
 func floatBinary(l *lower, d *clif.InstData, op backend.Op) {
-	emit(l, backend.Inst{Op: op, Size: sizeOf(d.Type)}, l.Use(d.ArgA()), l.Use(d.ArgB()), l.Def(d, 0))
+	l.Emit(backend.Inst{Op: op, Size: backend.SizeOf(d.Type)}, l.Use(d.ArgA()), l.Use(d.ArgB()), l.Def(d, 0))
 }
 
 func lowerFadd(l *lower, _ clif.Inst, d *clif.InstData) { floatBinary(l, d, asm.Fadd) }
@@ -48,30 +48,22 @@ func lowerFdiv(l *lower, _ clif.Inst, d *clif.InstData) { floatBinary(l, d, asm.
 func lowerFmin(l *lower, _ clif.Inst, d *clif.InstData) { floatBinary(l, d, asm.Fmin) }
 func lowerFmax(l *lower, _ clif.Inst, d *clif.InstData) { floatBinary(l, d, asm.Fmax) }
 
-// signBit is the sign bit of t.
-func signBit(t clif.Type) uint64 {
-	if t == clif.F32 {
-		return 1 << 31
-	}
-	return 1 << 63
-}
-
 // lowerFcopysign takes the sign from the second operand and the rest from the first one.
 func lowerFcopysign(l *lower, _ clif.Inst, d *clif.InstData) {
-	sign := tempFloat(l, d.Type, signBit(d.Type))
-	emit(l, backend.Inst{Op: asm.Vbit, Size: 8}, l.Use(d.ArgA()), l.Use(d.ArgB()), sign, l.Def(d, 0))
+	sign := tempFloat(l, d.Type, backend.SignBit(d.Type))
+	l.Emit(backend.Inst{Op: asm.Vbit, Size: 8}, l.Use(d.ArgA()), l.Use(d.ArgB()), sign, l.Def(d, 0))
 }
 
 // floatUnary appends op x.
 func floatUnary(l *lower, d *clif.InstData, op backend.Op) {
-	emit(l, backend.Inst{Op: op, Size: sizeOf(d.Type)}, l.Use(d.ArgA()), l.Def(d, 0))
+	l.Emit(backend.Inst{Op: op, Size: backend.SizeOf(d.Type)}, l.Use(d.ArgA()), l.Def(d, 0))
 }
 
 func lowerFabs(l *lower, _ clif.Inst, d *clif.InstData) { floatUnary(l, d, asm.Fabs) }
 
 func lowerFneg(l *lower, _ clif.Inst, d *clif.InstData) {
-	if m := onlyDef(l, d.ArgA(), clif.OpFmul, d.Type); m != nil && l.Rule("fneg_mul") { // rounded once, as fmul is
-		emit(l, backend.Inst{Op: asm.Fnmul, Size: sizeOf(d.Type)}, l.Use(m.ArgA()), l.Use(m.ArgB()), l.Def(d, 0))
+	if m := l.OnlyDef(d.ArgA(), clif.OpFmul, d.Type); m != nil && l.Rule("fneg_mul") { // rounded once, as fmul is
+		l.Emit(backend.Inst{Op: asm.Fnmul, Size: backend.SizeOf(d.Type)}, l.Use(m.ArgA()), l.Use(m.ArgB()), l.Def(d, 0))
 		return
 	}
 	floatUnary(l, d, asm.Fneg)
@@ -85,7 +77,7 @@ func lowerFtrunc(l *lower, _ clif.Inst, d *clif.InstData)   { floatUnary(l, d, a
 
 // convert appends a conversion of a float of so many bytes.
 func convert(l *lower, d *clif.InstData, op backend.Op, size uint8) {
-	emit(l, backend.Inst{Op: op, Size: size}, l.Use(d.ArgA()), l.Def(d, 0))
+	l.Emit(backend.Inst{Op: op, Size: size}, l.Use(d.ArgA()), l.Def(d, 0))
 }
 
 func lowerFpromote(l *lower, _ clif.Inst, d *clif.InstData) { convert(l, d, asm.CvtF32ToF64, 4) }

@@ -8,34 +8,19 @@ import (
 	"github.com/waot-project/waot/clif"
 )
 
-func lowerIconst(l *lower, _ clif.Inst, d *clif.InstData) {
-	x := int64(d.Imm)
-	if d.Type == clif.I32 {
-		x = int64(uint32(d.Imm))
-	}
-	intConst(l, x, l.Def(d, 0))
-}
-
 // intConst appends dst = x, rematerialisable.
 func intConst(l *lower, x int64, dst vreg) {
-	emitRemat(l, backend.Inst{Op: asm.MovImm, Size: 8, Imm: x}, dst)
-}
-
-// temp appends a fresh register with the constant x.
-func temp(l *lower, x int64) vreg {
-	v := l.NewVReg(clif.I64)
-	intConst(l, x, v)
-	return v
+	l.EmitRemat(backend.Inst{Op: asm.MovImm, Size: 8, Imm: x}, dst)
 }
 
 // operation appends dst = x op y on registers of type t.
 func operation(l *lower, op backend.Op, t clif.Type, x, y clif.Value, dst vreg) {
-	emit(l, backend.Inst{Op: op, Size: sizeOf(t)}, use(l, t, x), use(l, t, y), dst)
+	l.Emit(backend.Inst{Op: op, Size: backend.SizeOf(t)}, l.UseAs(t, x), l.UseAs(t, y), dst)
 }
 
 // immediate appends dst = x op imm.
 func immediate(l *lower, op backend.Op, t clif.Type, x clif.Value, imm int64, dst vreg) {
-	emit(l, backend.Inst{Op: op, Size: sizeOf(t), Imm: imm}, use(l, t, x), dst)
+	l.Emit(backend.Inst{Op: op, Size: backend.SizeOf(t), Imm: imm}, l.UseAs(t, x), dst)
 }
 
 // shifts are the shifts of a register operand, with their opcodes.
@@ -48,7 +33,7 @@ var shifts = [...]struct {
 func shiftedReg(l *lower, t clif.Type, y clif.Value) (vreg, int64, bool) {
 	for _, s := range &shifts {
 		if x, k, ok := shiftedBy(l, y, s.op, t); ok {
-			return use(l, t, x), asm.Shifted(s.shift, uint8(k)), l.Rule("shifted_operand")
+			return l.UseAs(t, x), asm.Shifted(s.shift, uint8(k)), l.Rule("shifted_operand")
 		}
 	}
 	return 0, 0, false
@@ -64,7 +49,7 @@ func extendedReg(l *lower, t clif.Type, y clif.Value) (vreg, int64, bool) {
 		return 0, 0, false
 	}
 	if x, ext, ok := extension(l, t, y); ok && l.Rule("extended_operand") {
-		return low(l, x), asm.Extended(ext, uint8(n)), true
+		return l.Low(x), asm.Extended(ext, uint8(n)), true
 	}
 	return 0, 0, false
 }
@@ -83,7 +68,7 @@ func extension(l *lower, t clif.Type, y clif.Value) (clif.Value, asm.Extend, boo
 	case clif.OpSext32, clif.OpSextend:
 		return d.ArgA(), asm.SXTW, true
 	case clif.OpBand:
-		x, m := constLast(l, d.ArgA(), d.ArgB())
+		x, m := l.ConstLast(d.ArgA(), d.ArgB())
 		switch k, ok := l.Iconst(m); {
 		case ok && k == 0xff:
 			return x, asm.UXTB, true
@@ -107,7 +92,7 @@ var (
 )
 
 func lowerIadd(l *lower, _ clif.Inst, d *clif.InstData) {
-	x, y := constLast(l, d.ArgA(), d.ArgB())
+	x, y := l.ConstLast(d.ArgA(), d.ArgB())
 	if funnel(l, d) {
 		return
 	}
@@ -125,13 +110,13 @@ func lowerIsub(l *lower, _ clif.Inst, d *clif.InstData) {
 
 // negate appends dst = op y, y perhaps shifted.
 func negate(l *lower, op backend.Op, t clif.Type, y clif.Value, dst vreg) {
-	in := backend.Inst{Op: op, Size: sizeOf(t)}
+	in := backend.Inst{Op: op, Size: backend.SizeOf(t)}
 	r, imm, ok := shiftedReg(l, t, y)
 	if !ok {
-		r = use(l, t, y)
+		r = l.UseAs(t, y)
 	}
 	in.Imm = imm
-	emit(l, in, r, dst)
+	l.Emit(in, r, dst)
 }
 
 // sum appends x + y or x - y.
@@ -144,15 +129,15 @@ func sum(l *lower, d *clif.InstData, x, y clif.Value, rows *sumRows) {
 		if product(l, t, x, y, rows, dst) {
 			return
 		}
-		in := backend.Inst{Size: sizeOf(t)}
+		in := backend.Inst{Size: backend.SizeOf(t)}
 		if r, imm, ok := extendedReg(l, t, y); ok {
 			in.Op, in.Imm = rows.ext, imm
-			emit(l, in, use(l, t, x), r, dst)
+			l.Emit(in, l.UseAs(t, x), r, dst)
 			return
 		}
 		if r, imm, ok := shiftedReg(l, t, y); ok {
 			in.Op, in.Imm = rows.reg, imm
-			emit(l, in, use(l, t, x), r, dst)
+			l.Emit(in, l.UseAs(t, x), r, dst)
 			return
 		}
 		if !d.Op.Info().Commutative {
@@ -176,7 +161,7 @@ func sumConst(l *lower, t clif.Type, x clif.Value, c int64, rows *sumRows, dst v
 	case c > 1<<16 && c < 1<<24 && l.Rule("sum_imm_twice"): // a constant below needs one instruction
 		mid := l.NewVReg(t)
 		immediate(l, op, t, x, c&^0xfff, mid)
-		emit(l, backend.Inst{Op: op, Size: sizeOf(t), Imm: c & 0xfff}, mid, dst)
+		l.Emit(backend.Inst{Op: op, Size: backend.SizeOf(t), Imm: c & 0xfff}, mid, dst)
 		return true
 	}
 	return false
@@ -184,18 +169,18 @@ func sumConst(l *lower, t clif.Type, x clif.Value, c int64, rows *sumRows, dst v
 
 // product appends dst = x + a*b, or x - a*b, if y is a product with no other user.
 func product(l *lower, t clif.Type, x, y clif.Value, rows *sumRows, dst vreg) bool {
-	d := onlyDef(l, y, clif.OpImul, t)
+	d := l.OnlyDef(y, clif.OpImul, t)
 	if d == nil {
 		return false
 	}
 	a, b := d.ArgA(), d.ArgB()
 	if t == clif.I64 && rows.sfused != 0 {
 		if ra, rb, op := wideMul(l, a, b, rows.sfused, rows.ufused); op != 0 && l.Rule("sum_mul_wide") {
-			emit(l, backend.Inst{Op: op, Size: 8}, ra, rb, l.Use(x), dst)
+			l.Emit(backend.Inst{Op: op, Size: 8}, ra, rb, l.Use(x), dst)
 			return true
 		}
 	}
-	emit(l, backend.Inst{Op: rows.fused, Size: sizeOf(t)}, use(l, t, a), use(l, t, b), use(l, t, x), dst)
+	l.Emit(backend.Inst{Op: rows.fused, Size: backend.SizeOf(t)}, l.UseAs(t, a), l.UseAs(t, b), l.UseAs(t, x), dst)
 	return l.Rule("sum_mul")
 }
 
@@ -205,26 +190,26 @@ func wideMul(l *lower, a, b clif.Value, signed, unsigned backend.Op) (x, y vreg,
 	if l.F.TypeOf(l.Resolve(a)) == clif.I32 && l.F.TypeOf(l.Resolve(b)) == clif.I32 {
 		return l.Use(a), l.Use(b), unsigned
 	}
-	da, db := onlyDef(l, a, clif.OpSextend, clif.I64), onlyDef(l, b, clif.OpSextend, clif.I64)
+	da, db := l.OnlyDef(a, clif.OpSextend, clif.I64), l.OnlyDef(b, clif.OpSextend, clif.I64)
 	if da == nil || db == nil {
 		return 0, 0, 0
 	}
-	return low(l, da.ArgA()), low(l, db.ArgA()), signed
+	return l.Low(da.ArgA()), l.Low(db.ArgA()), signed
 }
 
 func lowerImul(l *lower, _ clif.Inst, d *clif.InstData) {
 	t, dst := d.Type, l.Def(d, 0)
-	x, y := constLast(l, d.ArgA(), d.ArgB())
+	x, y := l.ConstLast(d.ArgA(), d.ArgB())
 	if c, ok := l.Sconst(t, y); ok && imulConst(l, t, x, c, dst) {
 		return
 	}
 	if t == clif.I64 {
 		if a, b, op := wideMul(l, x, y, asm.Smull, asm.Umull); op != 0 && l.Rule("imul_wide") {
-			emit(l, backend.Inst{Op: op, Size: 8}, a, b, dst)
+			l.Emit(backend.Inst{Op: op, Size: 8}, a, b, dst)
 			return
 		}
 	}
-	if n := onlyDef(l, y, clif.OpIsub, t); n != nil {
+	if n := l.OnlyDef(y, clif.OpIsub, t); n != nil {
 		if c, ok := l.Iconst(n.ArgA()); ok && c == 0 && l.Rule("imul_neg") {
 			operation(l, asm.Mneg, t, x, n.ArgB(), dst)
 			return
@@ -240,9 +225,9 @@ func imulConst(l *lower, t clif.Type, x clif.Value, c int64, dst vreg) bool {
 		immediate(l, asm.LslImm, t, x, int64(bits.TrailingZeros64(uint64(c))), dst)
 		return true
 	case c > 2 && (c-1)&(c-2) == 0 && l.Rule("imul_add"):
-		r := use(l, t, x)
+		r := l.UseAs(t, x)
 		k := uint8(bits.TrailingZeros64(uint64(c - 1)))
-		emit(l, backend.Inst{Op: asm.Add, Size: sizeOf(t), Imm: asm.Shifted(asm.LSL, k)}, r, r, dst)
+		l.Emit(backend.Inst{Op: asm.Add, Size: backend.SizeOf(t), Imm: asm.Shifted(asm.LSL, k)}, r, r, dst)
 		return true
 	}
 	return false
@@ -255,8 +240,8 @@ type logicRows struct{ reg, imm, not backend.Op }
 // logic appends x op y.
 func logic(l *lower, d *clif.InstData, rows logicRows) {
 	t, dst := d.Type, l.Def(d, 0)
-	x, y := constLast(l, d.ArgA(), d.ArgB())
-	if c, ok := l.Iconst(y); ok && asm.FitsBits(sizeOf(t), int64(c)) && l.Rule("logic_imm") {
+	x, y := l.ConstLast(d.ArgA(), d.ArgB())
+	if c, ok := l.Iconst(y); ok && asm.FitsBits(backend.SizeOf(t), int64(c)) && l.Rule("logic_imm") {
 		immediate(l, rows.imm, t, x, int64(c), dst)
 		return
 	}
@@ -270,7 +255,7 @@ func logic(l *lower, d *clif.InstData, rows logicRows) {
 	}
 	for range 2 {
 		if r, imm, ok := shiftedReg(l, t, y); ok {
-			emit(l, backend.Inst{Op: op, Size: sizeOf(t), Imm: imm}, use(l, t, x), r, dst)
+			l.Emit(backend.Inst{Op: op, Size: backend.SizeOf(t), Imm: imm}, l.UseAs(t, x), r, dst)
 			return
 		}
 		if op == rows.not {
@@ -283,17 +268,17 @@ func logic(l *lower, d *clif.InstData, rows logicRows) {
 
 // complement is what y is the complement of.
 func complement(l *lower, t clif.Type, y clif.Value) (clif.Value, bool) {
-	d := defOf(l, y, clif.OpBxor, t)
+	d := l.DefOf(y, clif.OpBxor, t)
 	if d == nil {
 		return 0, false
 	}
-	x, k := constLast(l, d.ArgA(), d.ArgB())
+	x, k := l.ConstLast(d.ArgA(), d.ArgB())
 	c, ok := l.Sconst(t, k)
 	return x, ok && c == -1
 }
 
 func lowerBand(l *lower, _ clif.Inst, d *clif.InstData) {
-	x, y := constLast(l, d.ArgA(), d.ArgB())
+	x, y := l.ConstLast(d.ArgA(), d.ArgB())
 	if c, ok := l.Iconst(y); ok && bandField(l, d.Type, x, c, l.Def(d, 0)) {
 		return
 	}
@@ -343,7 +328,7 @@ func insert(l *lower, d *clif.InstData, x, y clif.Value) bool {
 	if width == 0 {
 		return false
 	}
-	in := backend.Inst{Op: asm.Bfi, Size: sizeOf(t), Imm: asm.Field(uint8(at), uint8(width))}
+	in := backend.Inst{Op: asm.Bfi, Size: backend.SizeOf(t), Imm: asm.Field(uint8(at), uint8(width))}
 	var b clif.Value
 	if at == 0 {
 		if b, m, ok = maskedBy(l, y, t); ok && m == hole {
@@ -351,18 +336,18 @@ func insert(l *lower, d *clif.InstData, x, y clif.Value) bool {
 				in.Op, in.Imm, b = asm.Bfxil, asm.Field(uint8(k), uint8(width)), c
 			}
 			l.Rule("field_bfi")
-			emit(l, in, use(l, t, a), use(l, t, b), l.Def(d, 0))
+			l.Emit(in, l.UseAs(t, a), l.UseAs(t, b), l.Def(d, 0))
 			return true
 		}
 		if b, k, ok := shiftedBy(l, y, clif.OpUshr, t); ok && n-k == width && l.Rule("field_bfxil") { // the top bits
 			in.Op, in.Imm = asm.Bfxil, asm.Field(uint8(k), uint8(width))
-			emit(l, in, use(l, t, a), use(l, t, b), l.Def(d, 0))
+			l.Emit(in, l.UseAs(t, a), l.UseAs(t, b), l.Def(d, 0))
 			return true
 		}
 		return false
 	}
 	if b, ok = placed(l, t, y, at, width); ok && l.Rule("field_bfi") {
-		emit(l, in, use(l, t, a), use(l, t, b), l.Def(d, 0))
+		l.Emit(in, l.UseAs(t, a), l.UseAs(t, b), l.Def(d, 0))
 		return true
 	}
 	return false
@@ -392,7 +377,7 @@ func funnel(l *lower, d *clif.InstData) bool {
 	for range 2 {
 		if x, k, ok := shiftedBy(l, a, clif.OpIshl, t); ok {
 			if y, r, ok := shiftedBy(l, b, clif.OpUshr, t); ok && k+r == t.Bits() && l.Rule("extr") {
-				emit(l, backend.Inst{Op: asm.Extr, Size: sizeOf(t), Imm: int64(r)}, use(l, t, x), use(l, t, y), l.Def(d, 0))
+				l.Emit(backend.Inst{Op: asm.Extr, Size: backend.SizeOf(t), Imm: int64(r)}, l.UseAs(t, x), l.UseAs(t, y), l.Def(d, 0))
 				return true
 			}
 		}
@@ -402,7 +387,7 @@ func funnel(l *lower, d *clif.InstData) bool {
 }
 
 func lowerBxor(l *lower, _ clif.Inst, d *clif.InstData) {
-	x, y := constLast(l, d.ArgA(), d.ArgB())
+	x, y := l.ConstLast(d.ArgA(), d.ArgB())
 	if c, ok := l.Sconst(d.Type, y); ok && c == -1 && l.Rule("bxor_not") {
 		negate(l, asm.Mvn, d.Type, x, l.Def(d, 0))
 		return
@@ -417,13 +402,13 @@ func shift(l *lower, d *clif.InstData, reg, imm backend.Op) {
 		shiftConst(l, t, imm, d.ArgA(), k, dst)
 		return
 	}
-	emit(l, backend.Inst{Op: reg, Size: sizeOf(t)}, use(l, t, d.ArgA()), shiftAmount(l, t, d.ArgB()), dst)
+	l.Emit(backend.Inst{Op: reg, Size: backend.SizeOf(t)}, l.UseAs(t, d.ArgA()), shiftAmount(l, t, d.ArgB()), dst)
 }
 
 // shiftConst appends dst = x shifted by k. Nothing to shift keeps x, but clears the upper half of an i32.
 func shiftConst(l *lower, t clif.Type, op backend.Op, x clif.Value, k int, dst vreg) {
 	if k == 0 {
-		emit(l, backend.Inst{Op: asm.Mov, Size: sizeOf(t)}, use(l, t, x), dst)
+		l.Emit(backend.Inst{Op: asm.Mov, Size: backend.SizeOf(t)}, l.UseAs(t, x), dst)
 		return
 	}
 	immediate(l, op, t, x, int64(k), dst)
@@ -432,13 +417,13 @@ func shiftConst(l *lower, t clif.Type, op backend.Op, x clif.Value, k int, dst v
 // shiftAmount is the register of the amount y, of which the hardware reads the low bits only.
 func shiftAmount(l *lower, t clif.Type, y clif.Value) vreg {
 	mask := uint64(t.Bits() - 1)
-	if m := defOf(l, y, clif.OpBand, t); m != nil {
-		x, k := constLast(l, m.ArgA(), m.ArgB())
+	if m := l.DefOf(y, clif.OpBand, t); m != nil {
+		x, k := l.ConstLast(m.ArgA(), m.ArgB())
 		if c, ok := l.Iconst(k); ok && c&mask == mask && l.Rule("shift_masked") {
 			y = x
 		}
 	}
-	return low(l, y)
+	return l.Low(y)
 }
 
 func lowerIshl(l *lower, _ clif.Inst, d *clif.InstData) {
@@ -467,7 +452,7 @@ func ishlField(l *lower, t clif.Type, x clif.Value, k int, dst vreg) bool {
 	}
 	width := 8 << (ext & 3)
 	l.Rule("field_sbfiz") // of zero extensions maskedBy has seen to
-	emit(l, backend.Inst{Op: asm.Sbfiz, Size: sizeOf(t), Imm: asm.Field(uint8(k), uint8(min(width, room)))}, low(l, a), dst)
+	l.Emit(backend.Inst{Op: asm.Sbfiz, Size: backend.SizeOf(t), Imm: asm.Field(uint8(k), uint8(min(width, room)))}, l.Low(a), dst)
 	return true
 }
 
@@ -521,31 +506,31 @@ func lowerRotl(l *lower, _ clif.Inst, d *clif.InstData) {
 		return
 	}
 	back := l.NewVReg(clif.I64)
-	emit(l, backend.Inst{Op: asm.Neg, Size: 4}, shiftAmount(l, t, d.ArgB()), back)
-	emit(l, backend.Inst{Op: asm.Ror, Size: sizeOf(t)}, use(l, t, d.ArgA()), back, dst)
+	l.Emit(backend.Inst{Op: asm.Neg, Size: 4}, shiftAmount(l, t, d.ArgB()), back)
+	l.Emit(backend.Inst{Op: asm.Ror, Size: backend.SizeOf(t)}, l.UseAs(t, d.ArgA()), back, dst)
 }
 
 // unary appends op x.
 func unary(l *lower, d *clif.InstData, op backend.Op) {
-	emit(l, backend.Inst{Op: op, Size: sizeOf(d.Type)}, use(l, d.Type, d.ArgA()), l.Def(d, 0))
+	l.Emit(backend.Inst{Op: op, Size: backend.SizeOf(d.Type)}, l.UseAs(d.Type, d.ArgA()), l.Def(d, 0))
 }
 
 func lowerClz(l *lower, _ clif.Inst, d *clif.InstData) { unary(l, d, asm.Clz) }
 
 func lowerCtz(l *lower, _ clif.Inst, d *clif.InstData) {
-	size, back := sizeOf(d.Type), l.NewVReg(d.Type)
-	emit(l, backend.Inst{Op: asm.Rbit, Size: size}, use(l, d.Type, d.ArgA()), back)
-	emit(l, backend.Inst{Op: asm.Clz, Size: size}, back, l.Def(d, 0))
+	size, back := backend.SizeOf(d.Type), l.NewVReg(d.Type)
+	l.Emit(backend.Inst{Op: asm.Rbit, Size: size}, l.UseAs(d.Type, d.ArgA()), back)
+	l.Emit(backend.Inst{Op: asm.Clz, Size: size}, back, l.Def(d, 0))
 }
 
 // lowerPopcnt counts the bits of each byte in a vector register, the rest of which FmovToF clears, and adds
 // the bytes.
 func lowerPopcnt(l *lower, _ clif.Inst, d *clif.InstData) {
 	x, counts, total := l.NewVReg(clif.F64), l.NewVReg(clif.F64), l.NewVReg(clif.F64)
-	emit(l, backend.Inst{Op: asm.FmovToF, Size: sizeOf(d.Type)}, use(l, d.Type, d.ArgA()), x)
-	emit(l, backend.Inst{Op: asm.Vcnt, Size: 8}, x, counts)
-	emit(l, backend.Inst{Op: asm.Vaddv, Size: 8}, counts, total)
-	emit(l, backend.Inst{Op: asm.FmovFromF, Size: 4}, total, l.Def(d, 0))
+	l.Emit(backend.Inst{Op: asm.FmovToF, Size: backend.SizeOf(d.Type)}, l.UseAs(d.Type, d.ArgA()), x)
+	l.Emit(backend.Inst{Op: asm.Vcnt, Size: 8}, x, counts)
+	l.Emit(backend.Inst{Op: asm.Vaddv, Size: 8}, counts, total)
+	l.Emit(backend.Inst{Op: asm.FmovFromF, Size: 4}, total, l.Def(d, 0))
 }
 
 // extend appends a sign extension of the low bytes of x, x perhaps from memory, or a field.
@@ -553,7 +538,7 @@ func extend(l *lower, d *clif.InstData, op backend.Op, bytes int) {
 	x, dst := d.ArgA(), l.Def(d, 0)
 	if i, ld := sinkable(l, x, bytes); ld != nil && l.Rule("extend_mem") {
 		f := loads[d.Type][[...]clif.Access{1: clif.S8, 2: clif.S16, 4: clif.S32}[bytes]]
-		load(l, f.op, f.size, heap(l, i, ld, f), dst)
+		l.Access(f.Op, f.Size, heap(l, i, ld), dst)
 		return
 	}
 	if t := d.Type; l.F.TypeOf(x) == t {
@@ -564,7 +549,7 @@ func extend(l *lower, d *clif.InstData, op backend.Op, bytes int) {
 			}
 		}
 	}
-	emit(l, backend.Inst{Op: op, Size: sizeOf(d.Type)}, low(l, x), dst)
+	l.Emit(backend.Inst{Op: op, Size: backend.SizeOf(d.Type)}, l.Low(x), dst)
 }
 
 func lowerSext8(l *lower, _ clif.Inst, d *clif.InstData)   { extend(l, d, asm.Sxtb, 1) }
@@ -582,5 +567,5 @@ func lowerIreduce(l *lower, _ clif.Inst, d *clif.InstData) {
 			return
 		}
 	}
-	emit(l, backend.Inst{Op: asm.Mov, Size: 4}, l.Use(d.ArgA()), dst)
+	l.Emit(backend.Inst{Op: asm.Mov, Size: 4}, l.Use(d.ArgA()), dst)
 }

@@ -4,21 +4,101 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/waot-project/waot/backend"
+	"github.com/waot-project/waot/backend/isa/a64"
+	"github.com/waot-project/waot/backend/isa/isatest"
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
 )
 
+// machine is how this package is tested: in an emulator, or natively on a machine that can.
+var machine = &isatest.Machine{
+	Name: "a64", Levels: []string{""}, Options: compile.Options{Target: compile.TargetA64, Fixpoint: true, Jobs: 1},
+	Target: func(string) (*backend.Target, error) { return a64.New(), nil },
+	Unit:   4, Relocs: relocNames, WholeEvery: 16, Need: needEmulator,
+	Load: func(m *clif.Module, r *compile.Result, host isatest.Host) (isatest.Image, error) {
+		return newImage(m, r, hosts[host])
+	},
+}
+
+func TestMachine(t *testing.T)   { machine.Tests(t) }
+func TestFiles(t *testing.T)     { machine.Files(t) }
+func TestCLIFFiles(t *testing.T) { machine.CLIFFiles(t) }
+
+// relocNames are the names of relocations of AArch64.
+var relocNames = map[backend.RelocKind]string{backend.RelocCall26: "call26", backend.RelocPage21: "page21",
+	backend.RelocAddLo12: "add_lo12", backend.RelocLdst8Lo12: "ldst8_lo12", backend.RelocLdst16Lo12: "ldst16_lo12",
+	backend.RelocLdst32Lo12: "ldst32_lo12", backend.RelocLdst64Lo12: "ldst64_lo12"}
+
 // options are those of tests of the back end alone.
 var options = compile.Options{Target: compile.TargetA64, OptLevel: opt.O0, Fixpoint: true, Verify: true, Jobs: 1}
 
-// compileCLIF compiles a module; imported functions do as host says.
-func compileCLIF(m *clif.Module, body compile.Bodies, o compile.Options, host hosted) (*image, error) {
-	r, err := compile.CLIF(m, body, o)
-	if err != nil {
+// hosts are what imported functions do.
+var hosts = [...]hosted{isatest.Echo: echo, isatest.Triple: triple}
+
+// Start implements isatest.Image.
+func (im *image) Start() (isatest.Instance, error) {
+	if err := im.start(); err != nil {
 		return nil, err
 	}
-	return newImage(m, r, host)
+	return running{im}, nil
+}
+
+// running is the one instance of an image.
+type running struct{ *image }
+
+// Close implements isatest.Instance: the next start makes another.
+func (running) Close() {}
+
+// ImportedGlobal implements isatest.Instance.
+func (running) ImportedGlobal(int) (uint64, bool) { return 0, false }
+
+// Calls implements isatest.Instance: the driver answers while it still gets calls.
+func (in running) Calls(calls []isatest.Call, bytes int, look func(n int) bool, answer func(n int, o *isatest.Outcome) bool) {
+	sent := make(chan struct{})
+	defer func() { in.kill(); <-sent }()
+	go func() {
+		defer close(sent)
+		for n := range calls {
+			in.sendCall(calls[n].Fn, calls[n].Args)
+			for k := range in.mod.Memories {
+				if look(n) {
+					in.sendDigest(k, bytes)
+				}
+			}
+		}
+		in.proc.flush()
+	}()
+	for n := range calls {
+		var o isatest.Outcome
+		o.Results, o.Trap, o.Err = in.answer(calls[n].Fn)
+		for range in.mod.Memories {
+			if look(n) {
+				o.Memories = append(o.Memories, view{in.proc.word(), in.proc.word(), bytes})
+			}
+		}
+		if !answer(n, &o) || in.proc.err != nil {
+			return
+		}
+	}
+}
+
+// view is the size of a memory and the digest of its first n bytes, or of all if n is 0.
+type view struct {
+	size, sum uint64
+	n         int
+}
+
+// Equal implements isatest.MemoryView.
+func (v view) Equal(want []byte) bool {
+	if uint64(len(want)) != v.size {
+		return false
+	}
+	if v.n != 0 {
+		want = want[:min(v.n, len(want))]
+	}
+	return digest(want) == v.sum
 }
 
 // Code is the words of function i.
@@ -30,55 +110,4 @@ func (im *image) Code(i clif.FuncIndex) string {
 		s = fmt.Appendf(s, "0x%02x 0x%02x 0x%02x 0x%02x\n", b[0], b[1], b[2], b[3])
 	}
 	return string(s)
-}
-
-// module builds functions for a test.
-type module struct {
-	clif.Module
-	funcs []*clif.Func // from function base on
-	base  int
-}
-
-// fn adds a function; build fills it and gets its parameters.
-func (m *module) fn(params, results []clif.Type, build func(b *clif.Builder, p []clif.Value)) clif.FuncIndex {
-	m.Sigs = append(m.Sigs, clif.Signature{Params: params, Results: results})
-	sig := clif.SigIndex(len(m.Sigs) - 1)
-	m.Funcs = append(m.Funcs, clif.FuncDecl{Sig: sig, Addressed: true})
-	f := &clif.Func{Mod: &m.Module, Sig: sig, Index: clif.FuncIndex(len(m.Funcs) - 1)}
-	m.funcs = append(m.funcs, f)
-	b := &clif.Builder{F: f}
-	blk := b.NewBlock()
-	b.SwitchTo(blk)
-	var vs []clif.Value
-	for _, t := range params {
-		vs = append(vs, b.AddParam(blk, t))
-	}
-	build(b, vs)
-	return f.Index
-}
-
-// body is a compile.Bodies.
-func (m *module) body(i clif.FuncIndex) (*clif.Func, error) { return m.funcs[int(i)-m.base], nil }
-
-// addInit adds the init function, which does nothing. No function can be added then.
-func (m *module) addInit() {
-	m.fn(nil, nil, func(b *clif.Builder, _ []clif.Value) { b.Return(nil) })
-	m.Funcs[len(m.Funcs)-1].Addressed = false
-}
-
-// compile makes an instance of m, whose last function is its init function, without changing the
-// functions. Imported functions return three times their argument.
-func (m *module) compile(t testing.TB, verify bool) *image {
-	t.Helper()
-	needEmulator(t)
-	o := options
-	o.Verify = verify
-	im, err := compileCLIF(&m.Module, m.body, o, triple)
-	if err == nil {
-		err = im.start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return im
 }

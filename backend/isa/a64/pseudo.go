@@ -29,8 +29,11 @@ type pseudo struct {
 var pseudos = [endPseudo - asm.NumOps]pseudo{
 	opCallInd - asm.NumOps:   {"call_ind", 5 * 4, nil},
 	opJumpTable - asm.NumOps: {"jump_table", 10 * 4, emitJumpTable},
-	opJumpChain - asm.NumOps: {"jump_chain", 8 * (maxChain + 1), emitJumpChain},
+	opJumpChain - asm.NumOps: {"jump_chain", 8 * (backend.MaxChain + 1), emitJumpChain},
 }
+
+// pseudoName is backend.Target.PseudoName.
+func pseudoName(op backend.Op) string { return pseudos[op-asm.NumOps].name }
 
 // seq is the emission of one pseudo-instruction.
 type seq struct {
@@ -53,10 +56,7 @@ func (s *seq) imm(op backend.Op, size uint8, imm int64, regs ...regalloc.PReg) {
 
 // cond is imm of an instruction with a condition.
 func (s *seq) cond(op backend.Op, size uint8, c asm.Cond, imm int64, regs ...regalloc.PReg) {
-	var allocs [4]regalloc.Allocation
-	for i, r := range regs {
-		allocs[i] = regalloc.InReg(r)
-	}
+	allocs := backend.InRegs(regs...)
 	put(s.e, &backend.Inst{Op: op, Size: size, Cond: uint8(c), Imm: imm}, allocs[:], s.src)
 }
 

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/waot-project/waot/backend/isa/isatest"
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/internal/abi"
@@ -252,13 +253,13 @@ type image struct {
 func newImage(m *clif.Module, r *compile.Result, host hosted) (*image, error) {
 	l := &linker{types: map[string]uint64{}}
 	im := &image{mod: m, result: r}
-	env := &module{}
+	env := &isatest.Module{}
 	for i := range m.NumImportedFuncs {
 		sig := m.FuncSig(clif.FuncIndex(i))
-		env.fn(sig.Params, sig.Results, func(b *clif.Builder, p []clif.Value) { host(b, sig, p) })
+		env.Fn(sig.Params, sig.Results, func(b *clif.Builder, p []clif.Value) { host(b, sig, p) })
 	}
-	env.addInit()
-	er, err := compile.CLIF(&env.Module, env.body, options)
+	env.AddInit()
+	er, err := compile.CLIF(&env.Module, env.Body, options)
 	if err != nil {
 		return nil, err
 	}
@@ -458,14 +459,8 @@ func (im *image) sendCall(fn clif.FuncIndex, args []uint64) {
 	p.put(stack...)
 }
 
-// trap is how a call ended.
-type trap struct{ Code abi.TrapCode }
-
-func (t *trap) Error() string          { return "trap " + t.Code.String() }
-func (t *trap) TrapCode() abi.TrapCode { return t.Code }
-
 // answer reads an outcome of a call of fn, or of a start if fn is the init function.
-func (im *image) answer(fn clif.FuncIndex) ([]uint64, *trap, error) {
+func (im *image) answer(fn clif.FuncIndex) ([]uint64, *isatest.Trap, error) {
 	p := im.proc
 	switch kind := p.word(); {
 	case p.err != nil:
@@ -508,12 +503,12 @@ const (
 )
 
 // fault finds out which trap a fault is: one that the metadata lists, with the right address, or a stack overflow.
-func (im *image) fault(pc, addr, sig uint64) ([]uint64, *trap, error) {
-	bad := func(why string) ([]uint64, *trap, error) {
+func (im *image) fault(pc, addr, sig uint64) ([]uint64, *isatest.Trap, error) {
+	bad := func(why string) ([]uint64, *isatest.Trap, error) {
 		return nil, nil, fmt.Errorf("%s: signal %d at text+%#x, address %#x", why, sig, pc-im.main.text, addr)
 	}
 	if sig == sigSEGV && addr < stackBase && addr >= stackBase-guardSize {
-		return nil, &trap{abi.TrapStackOverflow}, nil
+		return nil, &isatest.Trap{Code: abi.TrapStackOverflow}, nil
 	}
 	for _, s := range im.main.meta.Traps {
 		if im.main.text+uint64(s.Offset) != pc {
@@ -531,7 +526,7 @@ func (im *image) fault(pc, addr, sig uint64) ([]uint64, *trap, error) {
 		if !ok {
 			return bad(fmt.Sprintf("the fault is not of kind %d", s.Fault))
 		}
-		return nil, &trap{s.Code}, nil
+		return nil, &isatest.Trap{Code: s.Code}, nil
 	}
 	return bad("no trap is listed here")
 }
@@ -553,7 +548,7 @@ func (im *image) start() error {
 }
 
 // Call calls function i with the bits of its arguments.
-func (im *image) Call(i clif.FuncIndex, args ...uint64) ([]uint64, *trap, error) {
+func (im *image) Call(i clif.FuncIndex, args ...uint64) ([]uint64, *isatest.Trap, error) {
 	im.sendCall(i, args)
 	im.proc.flush()
 	return im.answer(i)
@@ -564,9 +559,6 @@ func (im *image) sendDigest(i, n int) {
 	im.proc.in.WriteByte('D')
 	im.proc.put(uint64(i), uint64(n))
 }
-
-// Memory is the first n bytes of memory i.
-func (im *image) Memory(i, n int) []byte { return im.read(im.mems[i], n) }
 
 // Global is the bits of global i, which is not imported.
 func (im *image) Global(i int) uint64 {
@@ -586,14 +578,6 @@ func (im *image) read(at uint64, n int) []byte {
 	return b
 }
 
-// SetMemory changes the first bytes of memory i.
-func (im *image) SetMemory(i int, b []byte) {
-	p := im.proc
-	p.in.WriteByte('W')
-	p.put(im.mems[i], uint64(len(b)))
-	p.in.Write(b)
-}
-
 // digest is the driver's digest of bytes.
 func digest(p []byte) uint64 {
 	var a, b uint64
@@ -602,19 +586,4 @@ func digest(p []byte) uint64 {
 		b += a
 	}
 	return a ^ b<<1
-}
-
-// outcome is the text of a call's outcome.
-func outcome(im *image, fn clif.FuncIndex, args ...uint64) string {
-	return describe(im.Call(fn, args...))
-}
-
-func describe(res []uint64, t *trap, err error) string {
-	switch {
-	case err != nil:
-		return "error: " + err.Error()
-	case t != nil:
-		return t.Error()
-	}
-	return fmt.Sprintf("%#x", res)
 }

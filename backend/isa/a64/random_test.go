@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/waot-project/waot/backend/isa/isatest"
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/interp"
 	"github.com/waot-project/waot/clif/opt"
+	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/internal/filetest"
 	"github.com/waot-project/waot/internal/wasmgen"
 	"github.com/waot-project/waot/spectest/interpengine"
@@ -48,7 +50,11 @@ func randomModule(p *wasmgen.Program, level opt.Level) error {
 	}
 	o := options
 	o.OptLevel = level
-	im, err := compileCLIF(mod.Decl, mod.Body, o, echo)
+	r, err := compile.CLIF(mod.Decl, mod.Body, o)
+	if err != nil {
+		return err
+	}
+	im, err := newImage(mod.Decl, r, echo)
 	if err != nil {
 		return err
 	}
@@ -74,7 +80,7 @@ func randomModule(p *wasmgen.Program, level opt.Level) error {
 			} else if err != nil {
 				return err
 			}
-			if got := outcome(im, clif.FuncIndex(fn), args...); got != text {
+			if got := isatest.Describe(im.Call(clif.FuncIndex(fn), args...)); got != text {
 				return fmt.Errorf("call %d: %s%#x = %s, want %s", n, c.Export, args, got, text)
 			}
 		}

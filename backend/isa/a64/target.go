@@ -2,7 +2,9 @@ package a64
 
 import (
 	"github.com/waot-project/waot/backend"
+	"github.com/waot-project/waot/backend/isa/a64/asm"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/regalloc"
 )
 
 const (
@@ -12,15 +14,24 @@ const (
 	maxPiece = 2048
 )
 
+// common are the rows that backend uses.
+var common = backend.CommonRows{
+	Copy: asm.Mov, ShlImm: asm.LslImm, Lea: asm.Lea,
+	Store: [regalloc.NumClasses]backend.Op{regalloc.Int: asm.Str, regalloc.Float: asm.Fstr},
+	Call:  asm.Bl, CallInd: opCallInd, Ret: asm.Ret, JumpTable: opJumpTable, JumpChain: opJumpChain,
+}
+
 // New is the Target for all processors from ARMv8.0-A on.
 func New() *backend.Target {
 	t := &backend.Target{
 		Name: "aarch64", Env: env(), Conv: &abi.A64, Buffer: bufferTarget(),
 		LoopAlign: loopAlign, MaxPiece: maxPiece,
-		Lower:    &lowerings,
-		LoadBase: loadBase, StoreOutArg: storeOutArg, LocalAddr: localAddr, LoadResult: loadResult,
-		EmitPrologue: emitPrologue, EmitInst: emitInst, EmitEdit: emitEdit, EmitLanding: emitLanding, LandingBytes: 4,
-		MaxBytes: maxBytes, MaxEdit: maxEdit, BranchBytes: branchBytes, MaxBranches: maxBranches, AppendInst: appendInst, Verify: verify,
+		Lower: backend.WithCommon(lowerings), Common: common, Loads: &loads, MaxDisp: 4095 * 8,
+		Heap: heap, IntConst: intConst, Put: putFull, PutZero: putZero, Plus: plus,
+		Compare: compare, CompareZero: compareZero, Branch: branch,
+		EmitPrologue: emitPrologue, EmitInst: emitInst, EmitRow: put, AppendMove: asm.AppendMove, EmitLanding: emitLanding, LandingBytes: 4,
+		MaxBytes: maxBytes, MaxEdit: maxEdit, BranchBytes: branchBytes, MaxBranches: maxBranches,
+		Shapes: asm.Shapes(), PrintVCode: asm.PrintVCode, PrintAsm: asm.PrintAsm, PseudoName: pseudoName,
 	}
 	t.CallClobbers = t.Env.Allocatable &^ t.Env.CalleeSaved
 	return t

@@ -2,7 +2,6 @@ package x64
 
 import (
 	"encoding/binary"
-	"fmt"
 
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/isa/x64/asm"
@@ -11,24 +10,20 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// room is how much space an encoded instruction is given in the buffer.
-const room = 48
-
 // put emits one row with its allocations: bytes, relocation or label use, and trap site.
 func put(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation, src uint32) {
 	b := e.Buf
 	start := b.Offset()
 	switch in.Mode {
 	case backend.ModeBase, backend.ModeBaseIndex, backend.ModeIndex:
-		if in.Ref != backend.NoFault {
-			memoryTrap(e, in, start, src)
+		if in.Ref != backend.NoFault && asm.RowOf(in.Op).MayFault() {
+			e.MemoryTrap(start, in.Ref, src)
 		}
 	}
 	if in.Trap != 0 && (in.Op == asm.Div || in.Op == asm.Idiv) {
 		e.Trap(start, abi.TrapCode(in.Trap), abi.FaultDivide, 0, src)
 	}
-	fr := frame(e)
-	out, patch := asm.Append(b.Reserve(room)[:0], in, allocs, fr)
+	out, patch := asm.Append(b.Reserve(backend.Room)[:0], in, allocs, &e.Frame)
 	if patch.Kind == asm.PatchNone {
 		b.Advance(len(out))
 		return
@@ -51,29 +46,9 @@ func put(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation, src
 	b.Advance(len(out))
 }
 
-// frame is where the encoder finds what is in the frame.
-func frame(e *backend.Emitter) *asm.Frame {
-	return &asm.Frame{Slots: e.Frame.Slots, Args: e.Frame.Args, Locals: e.Frame.Locals}
-}
-
-// memoryTrap records that the access of in may fault.
-func memoryTrap(e *backend.Emitter, in *backend.Inst, start, src uint32) {
-	if !asm.RowOf(in.Op).MayFault() {
-		return
-	}
-	if in.Ref == backend.NullFaults {
-		e.Trap(start, abi.TrapUninitializedElement, abi.FaultNull, 0, src)
-		return
-	}
-	e.Trap(start, abi.TrapMemoryOutOfBounds, abi.FaultMemory, in.Ref, src)
-}
-
 // op emits an instruction on physical registers.
 func op(e *backend.Emitter, in backend.Inst, regs ...regalloc.PReg) {
-	var allocs [4]regalloc.Allocation
-	for i, r := range regs {
-		allocs[i] = regalloc.InReg(r)
-	}
+	allocs := backend.InRegs(regs...)
 	put(e, &in, allocs[:], 0)
 }
 
@@ -119,9 +94,9 @@ func emitInst(e *backend.Emitter, i regalloc.Inst) {
 		return
 	}
 	if in.Tail != backend.TailNone {
-		emitTail(e, in, allocs[asm.NumOperands(in)-tailOperands[in.Tail]:], src)
+		emitTail(e, in, allocs[e.Target.Shapes.NumOwn(in):], src)
 		if in.Tail == backend.TailSet && !cleared {
-			d := allocs[asm.NumOperands(in)-1].Reg()
+			d := allocs[e.Target.Shapes.NumOperands(in)-1].Reg()
 			op(e, backend.Inst{Op: asm.Movzx8, Size: 4}, d, d)
 		}
 	}
@@ -130,7 +105,7 @@ func emitInst(e *backend.Emitter, i regalloc.Inst) {
 // clearFirst clears the result of a set before the comparison, if that does not read the register: shorter than
 // to zero-extend the result, and off the path from the comparison.
 func clearFirst(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation) bool {
-	n := asm.NumOperands(in) - 1
+	n := e.Target.Shapes.NumOperands(in) - 1
 	for _, a := range allocs[:n] {
 		if a == allocs[n] {
 			return false
@@ -140,13 +115,10 @@ func clearFirst(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocati
 	return true
 }
 
-// tailOperands is the number of a tail's operands.
-var tailOperands = [...]int{backend.TailNone: 0, backend.TailJump: 0, backend.TailSet: 1, backend.TailSelect: 3, backend.TailTrap: 0}
-
 // breakDependency clears the result's register where the instruction keeps part of it
 // and the source is not that register.
 func breakDependency(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation) {
-	n := asm.NumAddr(in.Mode)
+	n := in.Mode.NumRegs()
 	dst := allocs[n]
 	if in.Mode == backend.ModeNone && allocs[0].IsReg() && allocs[0].Reg().Class() == regalloc.Float {
 		return
@@ -376,18 +348,6 @@ func jumpTo(e *backend.Emitter, to int) {
 	j.emit(e)
 }
 
-// emitEdit is backend.Target.EmitEdit.
-func emitEdit(e *backend.Emitter, ed *regalloc.Edit) {
-	if ed.Kind == regalloc.Remat {
-		to := [1]regalloc.Allocation{ed.To}
-		put(e, &e.VC.Insts[ed.Inst], to[:], e.VC.Srcs[ed.Inst])
-		return
-	}
-	fr := frame(e)
-	out := asm.AppendMove(e.Buf.Reserve(room)[:0], ed.From, ed.To, ed.Bytes, fr)
-	e.Buf.Advance(len(out))
-}
-
 // emitSwap is backend.Target.EmitSwap.
 func emitSwap(e *backend.Emitter, a, b regalloc.PReg) {
 	op(e, backend.Inst{Op: asm.Xchg, Size: 8}, a, b)
@@ -399,7 +359,7 @@ func maxEdit(e *backend.Emitter, ed *regalloc.Edit) uint32 {
 		to := [1]regalloc.Allocation{ed.To}
 		return asm.Bound(&e.VC.Insts[ed.Inst], to[:], nil)
 	}
-	return asm.MoveBound(ed.From, ed.To, frame(e))
+	return asm.MoveBound(ed.From, ed.To, &e.Frame)
 }
 
 // maxBytes is backend.Target.MaxBytes.
@@ -414,7 +374,7 @@ func maxBytes(e *backend.Emitter, i regalloc.Inst, allocs []regalloc.Allocation)
 		}
 		return pseudos[in.Op-asm.NumOps].max
 	}
-	n := asm.Bound(in, allocs, frame(e)) + tailBytes[in.Tail] + extraBytes[in.Op]
+	n := asm.Bound(in, allocs, &e.Frame) + tailBytes[in.Tail] + extraBytes[in.Op]
 	switch in.Op {
 	case asm.Ret:
 		n = uint32(8*e.Frame.Saved.Len() + 4)
@@ -441,30 +401,3 @@ func makeExtraBytes() (t [asm.NumOps]uint32) {
 // tailBytes bounds the sizes of the tails, without branches to blocks.
 var tailBytes = [...]uint32{backend.TailNone: 0, backend.TailJump: 0, backend.TailSet: 8, backend.TailSelect: 20,
 	backend.TailTrap: 2*jccLen + 2}
-
-// appendInst is backend.Target.AppendInst.
-func appendInst(dst []byte, in *backend.Inst, ops []regalloc.Operand, allocs []regalloc.Allocation) []byte {
-	if in.Op < asm.NumOps {
-		if len(allocs) > 0 && in.Op != asm.Call && in.Op != asm.CallInd && in.Op != asm.Ret {
-			return asm.PrintAsm(dst, in, allocs, &asm.Frame{})
-		}
-		dst = asm.PrintVCode(dst, in, ops)
-	} else {
-		dst = fmt.Appendf(dst, "%s.%d", pseudos[in.Op-asm.NumOps].name, 8*int(in.Size))
-		for _, o := range ops {
-			dst = fmt.Appendf(dst, " %v:%v", o.Access, o.VReg)
-		}
-	}
-	for _, a := range allocs {
-		dst = fmt.Appendf(dst, " %v", a)
-	}
-	return dst
-}
-
-// verify is backend.Target.Verify.
-func verify(in *backend.Inst, ops []regalloc.Operand, vregs []regalloc.VRegInfo) error {
-	if in.Op >= asm.NumOps {
-		return nil
-	}
-	return asm.Verify(in, ops, vregs)
-}

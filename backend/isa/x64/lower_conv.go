@@ -1,8 +1,6 @@
 package x64
 
 import (
-	"math"
-
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/isa/x64/asm"
 	"github.com/waot-project/waot/clif"
@@ -29,22 +27,22 @@ func toInt(t clif.Type) backend.Op {
 
 func lowerFcvtFromSint(l *lower, _ clif.Inst, d *clif.InstData) {
 	from := l.F.TypeOf(d.ArgA())
-	in := backend.Inst{Op: fromInt(d.Type), Size: sizeOf(from)}
+	in := backend.Inst{Op: fromInt(d.Type), Size: backend.SizeOf(from)}
 	if a, ok := sinkableFull(l, d.ArgA(), from); ok && l.Rule("cvt_mem") {
 		emitMem(l, in, a, nil, []vreg{l.Def(d, 0)})
 		return
 	}
-	emit(l, in, use(l, from, d.ArgA()), l.Def(d, 0))
+	l.Emit(in, l.UseAs(from, d.ArgA()), l.Def(d, 0))
 }
 
 func lowerFcvtFromUint(l *lower, _ clif.Inst, d *clif.InstData) {
 	if l.F.TypeOf(d.ArgA()) == clif.I32 || l.F.TypeOf(l.Resolve(d.ArgA())) == clif.I32 { // zero-extended, and so a positive i64
-		emit(l, backend.Inst{Op: fromInt(d.Type), Size: 8}, l.Use(d.ArgA()), l.Def(d, 0))
+		l.Emit(backend.Inst{Op: fromInt(d.Type), Size: 8}, l.Use(d.ArgA()), l.Def(d, 0))
 		return
 	}
 	l.Ops = append(l.Ops, regalloc.UseOf(l.Use(d.ArgA()), regalloc.Reg), early(l, clif.I64),
 		regalloc.DefOf(l.Def(d, 0), regalloc.Reg))
-	l.Push(backend.Inst{Op: opFromUint64, Size: sizeOf(d.Type)}, 0)
+	l.Push(backend.Inst{Op: opFromUint64, Size: backend.SizeOf(d.Type)}, 0)
 }
 
 // early is a temporary register that shares with no operand.
@@ -54,28 +52,20 @@ func early(l *lower, t clif.Type) regalloc.Operand {
 
 // trapIf appends a comparison of floats x and y (y nil: x) that traps.
 func trapFloat(l *lower, t clif.Type, x vreg, y *amode, cond asm.Cond, code abi.TrapCode) {
-	c := comparison{in: backend.Inst{Op: asm.Ucomif, Size: sizeOf(t), Trap: uint8(code)}, cond: cond}
-	c.add(x)
+	c := backend.Comparing(backend.Inst{Op: asm.Ucomif, Size: backend.SizeOf(t), Trap: uint8(code)}, cond)
+	c.Add(x)
 	if y != nil {
-		c.address(*y)
+		c.Address(*y)
 	} else {
-		c.add(x)
+		c.Add(x)
 	}
-	c.push(l, backend.TailTrap, 0)
+	c.Push(l, backend.TailTrap, 0)
 }
 
 // trapNE appends a comparison of 64-bit integers that traps with overflow if they
 // differ.
 func trapNE(l *lower, x, y vreg) {
-	emit(l, backend.Inst{Op: asm.Cmp, Size: 8, Tail: backend.TailTrap, Cond: uint8(asm.NE), Trap: uint8(abi.TrapIntegerOverflow)}, x, y)
-}
-
-// floatBits is the constant x of type t.
-func floatBits(t clif.Type, x float64) uint64 {
-	if t == clif.F32 {
-		return uint64(math.Float32bits(float32(x)))
-	}
-	return math.Float64bits(x)
+	l.Emit(backend.Inst{Op: asm.Cmp, Size: 8, Tail: backend.TailTrap, Cond: uint8(asm.NE), Trap: uint8(abi.TrapIntegerOverflow)}, x, y)
 }
 
 const two63 = 1 << 63
@@ -89,17 +79,17 @@ func lowerFcvtToSint(l *lower, _ clif.Inst, d *clif.InstData) {
 	cvt := backend.Inst{Op: toInt(from), Size: 8}
 	if d.Type == clif.I32 {
 		wide, sext := l.NewVReg(clif.I64), l.NewVReg(clif.I64)
-		emit(l, cvt, x, wide)
-		emit(l, backend.Inst{Op: asm.Movsx32, Size: 8}, wide, sext)
+		l.Emit(cvt, x, wide)
+		l.Emit(backend.Inst{Op: asm.Movsx32, Size: 8}, wide, sext)
 		trapNE(l, wide, sext)
-		emit(l, backend.Inst{Op: asm.Mov, Size: 4}, wide, l.Def(d, 0))
+		l.Emit(backend.Inst{Op: asm.Mov, Size: 4}, wide, l.Def(d, 0))
 		return
 	}
-	upper := pool(l, floatBits(from, two63), 0, sizeOf(from))
-	lowest := pool(l, floatBits(from, -two63), 0, sizeOf(from))
+	upper := l.Pool(backend.FloatBits(from, two63), 0, backend.SizeOf(from))
+	lowest := l.Pool(backend.FloatBits(from, -two63), 0, backend.SizeOf(from))
 	trapFloat(l, from, x, &upper, asm.AE, abi.TrapIntegerOverflow)
 	trapFloat(l, from, x, &lowest, asm.B, abi.TrapIntegerOverflow)
-	emit(l, cvt, x, l.Def(d, 0))
+	l.Emit(cvt, x, l.Def(d, 0))
 }
 
 // lowerFcvtToUint: an i32 is truncated as 64 bits, and fits if its zero extension is the same;
@@ -111,8 +101,8 @@ func lowerFcvtToUint(l *lower, _ clif.Inst, d *clif.InstData) {
 	if d.Type == clif.I32 {
 		wide := l.NewVReg(clif.I64)
 		dst := l.Def(d, 0)
-		emit(l, backend.Inst{Op: toInt(from), Size: 8}, x, wide)
-		emit(l, backend.Inst{Op: asm.Mov, Size: 4}, wide, dst)
+		l.Emit(backend.Inst{Op: toInt(from), Size: 8}, x, wide)
+		l.Emit(backend.Inst{Op: asm.Mov, Size: 4}, wide, dst)
 		trapNE(l, wide, dst)
 		return
 	}
@@ -121,10 +111,10 @@ func lowerFcvtToUint(l *lower, _ clif.Inst, d *clif.InstData) {
 
 // toUint64 appends a conversion that takes the constants 2^63 and -2^63 from the pool.
 func toUint64(l *lower, d *clif.InstData, from clif.Type, op backend.Op) {
-	k := l.PoolConst(floatBits(from, two63), 0, sizeOf(from))
-	l.PoolConst(floatBits(from, -two63), 0, sizeOf(from))
+	k := l.PoolConst(backend.FloatBits(from, two63), 0, backend.SizeOf(from))
+	l.PoolConst(backend.FloatBits(from, -two63), 0, backend.SizeOf(from))
 	l.Ops = append(l.Ops, regalloc.UseOf(l.Use(d.ArgA()), regalloc.Reg), regalloc.DefOf(l.Def(d, 0), regalloc.Reg), early(l, clif.I64))
-	l.Push(backend.Inst{Op: op, Size: sizeOf(from), Ref: k, Trap: uint8(abi.TrapIntegerOverflow)}, 0)
+	l.Push(backend.Inst{Op: op, Size: backend.SizeOf(from), Ref: k, Trap: uint8(abi.TrapIntegerOverflow)}, 0)
 }
 
 func lowerFcvtToSintSat(l *lower, _ clif.Inst, d *clif.InstData) {
@@ -134,7 +124,7 @@ func lowerFcvtToSintSat(l *lower, _ clif.Inst, d *clif.InstData) {
 		op = opToSint64Sat
 	}
 	l.Ops = append(l.Ops, regalloc.UseOf(l.Use(d.ArgA()), regalloc.Reg), regalloc.DefOf(l.Def(d, 0), regalloc.Reg))
-	l.Push(backend.Inst{Op: op, Size: sizeOf(from)}, 0)
+	l.Push(backend.Inst{Op: op, Size: backend.SizeOf(from)}, 0)
 }
 
 func lowerFcvtToUintSat(l *lower, _ clif.Inst, d *clif.InstData) {
@@ -144,11 +134,11 @@ func lowerFcvtToUintSat(l *lower, _ clif.Inst, d *clif.InstData) {
 		return
 	}
 	l.Ops = append(l.Ops, regalloc.UseOf(l.Use(d.ArgA()), regalloc.Reg), regalloc.DefOf(l.Def(d, 0), regalloc.Reg), early(l, clif.I64))
-	l.Push(backend.Inst{Op: opToUint32Sat, Size: sizeOf(from)}, 0)
+	l.Push(backend.Inst{Op: opToUint32Sat, Size: backend.SizeOf(from)}, 0)
 }
 
 func lowerBitcast(l *lower, _ clif.Inst, d *clif.InstData) {
-	t, size := d.Type, sizeOf(d.Type)
+	t, size := d.Type, backend.SizeOf(d.Type)
 	from := l.F.TypeOf(d.ArgA())
 	toFloat := t.IsFloat()
 	if a, ok := sinkableFull(l, d.ArgA(), from); ok && l.Rule("bitcast_mem") {
@@ -156,12 +146,12 @@ func lowerBitcast(l *lower, _ clif.Inst, d *clif.InstData) {
 		if toFloat {
 			op = asm.MovfLoad
 		}
-		load(l, op, size, a, l.Def(d, 0))
+		l.Access(op, size, a, l.Def(d, 0))
 		return
 	}
 	if toFloat {
-		emit(l, backend.Inst{Op: asm.MovdToF, Size: size}, use(l, from, d.ArgA()), l.Def(d, 0))
+		l.Emit(backend.Inst{Op: asm.MovdToF, Size: size}, l.UseAs(from, d.ArgA()), l.Def(d, 0))
 		return
 	}
-	emit(l, backend.Inst{Op: asm.MovdFromF, Size: size}, l.Use(d.ArgA()), l.Def(d, 0))
+	l.Emit(backend.Inst{Op: asm.MovdFromF, Size: size}, l.Use(d.ArgA()), l.Def(d, 0))
 }

@@ -14,7 +14,7 @@ func mulHigh(l *lower, d *clif.InstData, op backend.Op) {
 	if _, ok := l.Iconst(y); ok {
 		x, y = y, x
 	}
-	emit(l, backend.Inst{Op: op, Size: 8}, l.Use(x), l.Use(y), l.NewVReg(clif.I64), l.Def(d, 0))
+	l.Emit(backend.Inst{Op: op, Size: 8}, l.Use(x), l.Use(y), l.NewVReg(clif.I64), l.Def(d, 0))
 }
 
 func lowerUmulhi(l *lower, _ clif.Inst, d *clif.InstData) { mulHigh(l, d, asm.MulWide) }
@@ -22,10 +22,10 @@ func lowerSmulhi(l *lower, _ clif.Inst, d *clif.InstData) { mulHigh(l, d, asm.Im
 
 // division appends udiv or urem; the hardware traps on zero.
 func division(l *lower, d *clif.InstData, quot, rem vreg) {
-	t, size := d.Type, sizeOf(d.Type)
-	zero := temp(l, 0)
-	emit(l, backend.Inst{Op: asm.Div, Size: size, Trap: uint8(abi.TrapIntegerDivideByZero)},
-		use(l, t, d.ArgA()), zero, use(l, t, d.ArgB()), quot, rem)
+	t, size := d.Type, backend.SizeOf(d.Type)
+	zero := l.Temp(0)
+	l.Emit(backend.Inst{Op: asm.Div, Size: size, Trap: uint8(abi.TrapIntegerDivideByZero)},
+		l.UseAs(t, d.ArgA()), zero, l.UseAs(t, d.ArgB()), quot, rem)
 }
 
 func lowerUdiv(l *lower, _ clif.Inst, d *clif.InstData) {
@@ -38,17 +38,17 @@ func lowerUrem(l *lower, _ clif.Inst, d *clif.InstData) {
 
 // signedDivision appends idiv with code for its hardware fault.
 func signedDivision(l *lower, d *clif.InstData, code abi.TrapCode, quot, rem vreg) {
-	t, size := d.Type, sizeOf(d.Type)
-	x, y := use(l, t, d.ArgA()), use(l, t, d.ArgB())
+	t, size := d.Type, backend.SizeOf(d.Type)
+	x, y := l.UseAs(t, d.ArgA()), l.UseAs(t, d.ArgB())
 	sign := l.NewVReg(t)
-	emit(l, backend.Inst{Op: asm.Cdq, Size: size}, x, sign)
-	emit(l, backend.Inst{Op: asm.Idiv, Size: size, Trap: uint8(code)}, x, sign, y, quot, rem)
+	l.Emit(backend.Inst{Op: asm.Cdq, Size: size}, x, sign)
+	l.Emit(backend.Inst{Op: asm.Idiv, Size: size, Trap: uint8(code)}, x, sign, y, quot, rem)
 }
 
 func lowerSdiv(l *lower, _ clif.Inst, d *clif.InstData) {
 	if c, ok := l.Iconst(d.ArgB()); !ok || c == 0 || !l.Rule("sdiv_idiv") {
-		y := use(l, d.Type, d.ArgB())
-		emit(l, backend.Inst{Op: asm.Test, Size: sizeOf(d.Type), Tail: backend.TailTrap, Cond: uint8(asm.E),
+		y := l.UseAs(d.Type, d.ArgB())
+		l.Emit(backend.Inst{Op: asm.Test, Size: backend.SizeOf(d.Type), Tail: backend.TailTrap, Cond: uint8(asm.E),
 			Trap: uint8(abi.TrapIntegerDivideByZero)}, y, y)
 	}
 	signedDivision(l, d, abi.TrapIntegerOverflow, l.Def(d, 0), l.NewVReg(d.Type))
@@ -61,8 +61,8 @@ func lowerSrem(l *lower, _ clif.Inst, d *clif.InstData) {
 		return
 	}
 	// y is read after rdx has been written.
-	l.Ops = append(l.Ops, regalloc.FixedUse(use(l, t, d.ArgA()), asm.RAX),
-		regalloc.Operand{VReg: use(l, t, d.ArgB()), Constraint: regalloc.Reg, Access: regalloc.LateUse},
+	l.Ops = append(l.Ops, regalloc.FixedUse(l.UseAs(t, d.ArgA()), asm.RAX),
+		regalloc.Operand{VReg: l.UseAs(t, d.ArgB()), Constraint: regalloc.Reg, Access: regalloc.LateUse},
 		regalloc.FixedDef(l.NewVReg(t), asm.RAX), regalloc.FixedDef(l.Def(d, 0), asm.RDX))
-	l.Push(backend.Inst{Op: opSrem, Size: sizeOf(t), Trap: uint8(abi.TrapIntegerDivideByZero)}, 0)
+	l.Push(backend.Inst{Op: opSrem, Size: backend.SizeOf(t), Trap: uint8(abi.TrapIntegerDivideByZero)}, 0)
 }

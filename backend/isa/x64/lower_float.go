@@ -17,13 +17,13 @@ func floatConst(l *lower, t clif.Type, x uint64, dst vreg) {
 		x = uint64(uint32(x))
 	}
 	if x == 0 {
-		emitRemat(l, backend.Inst{Op: asm.Zerof}, dst)
+		l.EmitRemat(backend.Inst{Op: asm.Zerof}, dst)
 		return
 	}
-	in := backend.Inst{Op: asm.MovfLoad, Size: sizeOf(t)}
-	a := pool(l, x, 0, sizeOf(t))
-	a.set(&in)
-	emitRemat(l, in, dst)
+	in := backend.Inst{Op: asm.MovfLoad, Size: backend.SizeOf(t)}
+	a := l.Pool(x, 0, backend.SizeOf(t))
+	a.Set(&in)
+	l.EmitRemat(in, dst)
 }
 
 // floatMem is the address of the float v, if the instruction being lowered can read it from
@@ -37,7 +37,7 @@ func floatMem(l *lower, t clif.Type, v clif.Value) (amode, bool) {
 		if t == clif.F32 {
 			x = uint64(uint32(x))
 		}
-		return pool(l, x, 0, sizeOf(t)), true
+		return l.Pool(x, 0, backend.SizeOf(t)), true
 	}
 	return amode{}, false
 }
@@ -47,7 +47,7 @@ type floatRows struct{ sse, avx backend.Op }
 
 // floatAlu appends x op y.
 func floatAlu(l *lower, d *clif.InstData, rows floatRows) {
-	in := backend.Inst{Op: rows.sse, Size: sizeOf(d.Type)}
+	in := backend.Inst{Op: rows.sse, Size: backend.SizeOf(d.Type)}
 	if has(l, asm.AVX) && l.Rule("float_avx") {
 		in.Op = rows.avx
 	}
@@ -66,7 +66,7 @@ func floatAlu(l *lower, d *clif.InstData, rows floatRows) {
 			x, y = y, x
 		}
 	}
-	emit(l, in, l.Use(x), l.Use(y), dst)
+	l.Emit(in, l.Use(x), l.Use(y), dst)
 }
 
 func lowerFadd(l *lower, _ clif.Inst, d *clif.InstData) {
@@ -87,19 +87,11 @@ func lowerFdiv(l *lower, _ clif.Inst, d *clif.InstData) {
 func minmax(l *lower, d *clif.InstData, op backend.Op) {
 	l.Ops = append(l.Ops, regalloc.UseOf(l.Use(d.ArgA()), regalloc.Reg), regalloc.UseOf(l.Use(d.ArgB()), regalloc.Reg),
 		regalloc.ReuseDef(l.Def(d, 0), 0))
-	l.Push(backend.Inst{Op: op, Size: sizeOf(d.Type)}, 0)
+	l.Push(backend.Inst{Op: op, Size: backend.SizeOf(d.Type)}, 0)
 }
 
 func lowerFmin(l *lower, _ clif.Inst, d *clif.InstData) { minmax(l, d, opFmin) }
 func lowerFmax(l *lower, _ clif.Inst, d *clif.InstData) { minmax(l, d, opFmax) }
-
-// signBit is the sign bit of t.
-func signBit(t clif.Type) uint64 {
-	if t == clif.F32 {
-		return 1 << 31
-	}
-	return 1 << 63
-}
 
 // vector is the 16-byte constant with all elements of t equal to x: packed operations read
 // 16 bytes, so that no scalar may stand there.
@@ -107,31 +99,31 @@ func vector(l *lower, t clif.Type, x uint64) amode {
 	if t == clif.F32 {
 		x |= x << 32
 	}
-	return pool(l, x, x, 16)
+	return l.Pool(x, x, 16)
 }
 
 // mask appends dst = x op the constant k in each element.
 func mask(l *lower, op backend.Op, t clif.Type, x vreg, k uint64, dst vreg) {
-	emitMem(l, backend.Inst{Op: op, Size: sizeOf(t)}, vector(l, t, k), []vreg{x}, []vreg{dst})
+	emitMem(l, backend.Inst{Op: op, Size: backend.SizeOf(t)}, vector(l, t, k), []vreg{x}, []vreg{dst})
 }
 
 // absMask is all bits of t but the sign.
-func absMask(t clif.Type) uint64 { return signBit(t) - 1 }
+func absMask(t clif.Type) uint64 { return backend.SignBit(t) - 1 }
 
 func lowerFabs(l *lower, _ clif.Inst, d *clif.InstData) {
 	mask(l, asm.Andp, d.Type, l.Use(d.ArgA()), absMask(d.Type), l.Def(d, 0))
 }
 
 func lowerFneg(l *lower, _ clif.Inst, d *clif.InstData) {
-	mask(l, asm.Xorp, d.Type, l.Use(d.ArgA()), signBit(d.Type), l.Def(d, 0))
+	mask(l, asm.Xorp, d.Type, l.Use(d.ArgA()), backend.SignBit(d.Type), l.Def(d, 0))
 }
 
 func lowerFcopysign(l *lower, _ clif.Inst, d *clif.InstData) {
 	t := d.Type
 	abs, sign := l.NewVReg(t), l.NewVReg(t)
 	mask(l, asm.Andp, t, l.Use(d.ArgA()), absMask(t), abs)
-	mask(l, asm.Andp, t, l.Use(d.ArgB()), signBit(t), sign)
-	emit(l, backend.Inst{Op: asm.Orp, Size: sizeOf(t)}, abs, sign, l.Def(d, 0))
+	mask(l, asm.Andp, t, l.Use(d.ArgB()), backend.SignBit(t), sign)
+	l.Emit(backend.Inst{Op: asm.Orp, Size: backend.SizeOf(t)}, abs, sign, l.Def(d, 0))
 }
 
 // floatUnary appends op x, x perhaps from memory.
@@ -140,16 +132,16 @@ func floatUnary(l *lower, d *clif.InstData, in backend.Inst, from clif.Type) {
 		emitMem(l, in, a, nil, []vreg{l.Def(d, 0)})
 		return
 	}
-	emit(l, in, l.Use(d.ArgA()), l.Def(d, 0))
+	l.Emit(in, l.Use(d.ArgA()), l.Def(d, 0))
 }
 
 func lowerFsqrt(l *lower, _ clif.Inst, d *clif.InstData) {
-	floatUnary(l, d, backend.Inst{Op: asm.Sqrtf, Size: sizeOf(d.Type)}, d.Type)
+	floatUnary(l, d, backend.Inst{Op: asm.Sqrtf, Size: backend.SizeOf(d.Type)}, d.Type)
 }
 
 // round appends a rounding in the given mode, inexact suppressed.
 func round(l *lower, d *clif.InstData, mode int64) {
-	floatUnary(l, d, backend.Inst{Op: asm.Roundf, Size: sizeOf(d.Type), Imm: mode}, d.Type)
+	floatUnary(l, d, backend.Inst{Op: asm.Roundf, Size: backend.SizeOf(d.Type), Imm: mode}, d.Type)
 }
 
 func lowerFnearest(l *lower, _ clif.Inst, d *clif.InstData) { round(l, d, 8) }

@@ -6,51 +6,18 @@ import (
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/isa/x64/asm"
 	"github.com/waot-project/waot/clif"
-	"github.com/waot-project/waot/internal/abi"
-	"github.com/waot-project/waot/regalloc"
 )
 
-// loadForm is the row and size that do a load.
-type loadForm struct {
-	op   backend.Op
-	size uint8
-}
-
 // loads are the forms by type and access.
-var loads = [clif.NumTypes][clif.NumAccesses]loadForm{
-	clif.I32: {clif.Full: {asm.Mov, 4}, clif.U8: {asm.Movzx8, 4}, clif.S8: {asm.Movsx8, 4},
-		clif.U16: {asm.Movzx16, 4}, clif.S16: {asm.Movsx16, 4}, clif.U32: {asm.Mov, 4}, clif.S32: {asm.Mov, 4}},
-	clif.I64: {clif.Full: {asm.Mov, 8}, clif.U8: {asm.Movzx8, 4}, clif.S8: {asm.Movsx8, 8},
-		clif.U16: {asm.Movzx16, 4}, clif.S16: {asm.Movsx16, 8}, clif.U32: {asm.Mov, 4}, clif.S32: {asm.Movsx32, 8}},
-	clif.F32:     {clif.Full: {asm.MovfLoad, 4}},
-	clif.F64:     {clif.Full: {asm.MovfLoad, 8}},
-	clif.Ref:     {clif.Full: {asm.Mov, 8}},
-	clif.FuncRef: {clif.Full: {asm.Mov, 8}},
-}
-
-// loadBase is backend.Target.LoadBase.
-func loadBase(l *lower, dst vreg, m clif.MemoryIndex) {
-	in := backend.Inst{Op: asm.Mov, Size: 8}
-	a := sym(l.Layout.Memory(m))
-	a.set(&in)
-	emitRemat(l, in, dst)
-}
-
-func lowerLoad(l *lower, _ clif.Inst, d *clif.InstData) {
-	f := loads[d.Type][d.Access()]
-	if f.op == asm.Invalid {
-		panic(backend.Unsupported("v128 values are not supported"))
-	}
-	load(l, f.op, f.size, heap(l, d.Aux, d.ArgA(), d.Imm), l.Def(d, 0))
-}
-
-// full is the form of a load of the whole of type t.
-func full(t clif.Type) loadForm {
-	f := loads[t][clif.Full]
-	if f.op == asm.Invalid {
-		panic(backend.Unsupported("v128 values are not supported"))
-	}
-	return f
+var loads = [clif.NumTypes][clif.NumAccesses]backend.Form{
+	clif.I32: {clif.Full: {Op: asm.Mov, Size: 4}, clif.U8: {Op: asm.Movzx8, Size: 4}, clif.S8: {Op: asm.Movsx8, Size: 4},
+		clif.U16: {Op: asm.Movzx16, Size: 4}, clif.S16: {Op: asm.Movsx16, Size: 4}, clif.U32: {Op: asm.Mov, Size: 4}, clif.S32: {Op: asm.Mov, Size: 4}},
+	clif.I64: {clif.Full: {Op: asm.Mov, Size: 8}, clif.U8: {Op: asm.Movzx8, Size: 4}, clif.S8: {Op: asm.Movsx8, Size: 8},
+		clif.U16: {Op: asm.Movzx16, Size: 4}, clif.S16: {Op: asm.Movsx16, Size: 8}, clif.U32: {Op: asm.Mov, Size: 4}, clif.S32: {Op: asm.Movsx32, Size: 8}},
+	clif.F32:     {clif.Full: {Op: asm.MovfLoad, Size: 4}},
+	clif.F64:     {clif.Full: {Op: asm.MovfLoad, Size: 8}},
+	clif.Ref:     {clif.Full: {Op: asm.Mov, Size: 8}},
+	clif.FuncRef: {clif.Full: {Op: asm.Mov, Size: 8}},
 }
 
 // constBits is the value of v if it is a constant of any type that a store of so many
@@ -75,21 +42,21 @@ func constBits(l *lower, v clif.Value, bytes int) (int64, bool) {
 	return int64(x), fits(int64(x))
 }
 
-// putFull appends a store of v, of type t, at a.
+// putFull is backend.Target.Put.
 func putFull(l *lower, t clif.Type, a amode, v clif.Value) {
-	size := full(t).size
+	size := l.Full(t).Size
 	if k, ok := constBits(l, v, int(size)); ok && l.Rule("store_imm") {
 		storeImm(l, asm.MovStoreImm, size, a, k)
 		return
 	}
 	if t.IsFloat() {
-		store(l, asm.MovfStore, size, a, l.Use(v))
+		l.Access(asm.MovfStore, size, a, l.Use(v))
 		return
 	}
-	store(l, asm.MovStore, size, a, use(l, t, v))
+	l.Access(asm.MovStore, size, a, l.UseAs(t, v))
 }
 
-func lowerStore(l *lower, _ clif.Inst, d *clif.InstData) {
+func lowerStore(l *lower, i clif.Inst, d *clif.InstData) {
 	t, v := d.Type, d.ArgB()
 	bytes := d.Access().Bytes(t)
 	if t == clif.V128 {
@@ -100,10 +67,10 @@ func lowerStore(l *lower, _ clif.Inst, d *clif.InstData) {
 			return
 		}
 		if bytes < 8 {
-			v = narrow(l, v, bytes)
+			v = l.Narrow(v, bytes)
 		}
 	}
-	a := heap(l, d.Aux, d.ArgA(), d.Imm)
+	a := heap(l, i, d)
 	if k, ok := constBits(l, v, bytes); ok && l.Rule("store_imm") {
 		storeImm(l, asm.MovStoreImm, uint8(bytes), a, k)
 		return
@@ -112,41 +79,7 @@ func lowerStore(l *lower, _ clif.Inst, d *clif.InstData) {
 	if t.IsFloat() {
 		op = asm.MovfStore
 	}
-	store(l, op, uint8(bytes), a, l.Use(v))
-}
-
-// narrow is a value with the same low bytes as v, found by dropping what only changes the
-// others.
-func narrow(l *lower, v clif.Value, bytes int) clif.Value {
-	mask := uint64(1)<<(8*bytes) - 1
-	for {
-		_, d := l.DefInst(v)
-		if d == nil {
-			return v
-		}
-		switch d.Op {
-		case clif.OpIreduce, clif.OpSextend:
-			if bytes > 4 {
-				return v
-			}
-		case clif.OpSext8:
-			if bytes > 1 {
-				return v
-			}
-		case clif.OpSext16:
-			if bytes > 2 {
-				return v
-			}
-		case clif.OpBand:
-			if k, ok := l.Iconst(d.ArgB()); !ok || k&mask != mask {
-				return v
-			}
-		default:
-			return v
-		}
-		l.Rule("store_narrow")
-		v = d.ArgA()
-	}
+	l.Access(op, uint8(bytes), a, l.Use(v))
 }
 
 // modifyRows are the rows that change memory, by opcode: with a register, with an immediate.
@@ -185,13 +118,13 @@ func modify(l *lower, d *clif.InstData, bytes int) bool {
 	}
 	i, _ := l.SinkableLoad(x)
 	l.Sink(i)
-	a := heap(l, d.Aux, d.ArgA(), d.Imm)
+	a := heap(l, i, d)
 	if k, ok := constBits(l, y, bytes); ok && l.Rule("store_modify_imm") {
 		storeImm(l, modifyRows[row].imm, uint8(bytes), a, k)
 		return true
 	}
 	l.Rule("store_modify")
-	store(l, modifyRows[row].reg, uint8(bytes), a, l.Use(y))
+	l.Access(modifyRows[row].reg, uint8(bytes), a, l.Use(y))
 	return true
 }
 
@@ -202,152 +135,14 @@ func samePlace(l *lower, d *clif.InstData, x clif.Value, bytes int) bool {
 		ld.Access().Bytes(ld.Type) == bytes && l.Resolve(ld.ArgA()) == l.Resolve(d.ArgA())
 }
 
-// readSym appends a fresh register with the 64-bit word at offset off of the instance data.
-func readSym(l *lower, off uint32) vreg {
-	v := l.NewVReg(clif.I64)
-	load(l, asm.Mov, 8, sym(off), v)
-	return v
-}
+// putZero is backend.Target.PutZero.
+func putZero(l *lower, a amode) { storeImm(l, asm.MovStoreImm, 8, a, 0) }
 
-// global is where global g is.
-func global(l *lower, g uint32) amode {
-	off, indirect := l.Layout.Global(clif.GlobalIndex(g))
-	if indirect {
-		return based(readSym(l, off), 0)
-	}
-	return sym(off)
-}
-
-func lowerGlobalGet(l *lower, _ clif.Inst, d *clif.InstData) {
-	f := full(d.Type)
-	load(l, f.op, f.size, global(l, d.Aux), l.Def(d, 0))
-}
-
-func lowerGlobalSet(l *lower, _ clif.Inst, d *clif.InstData) {
-	full(d.Type)
-	putFull(l, d.Type, global(l, d.Aux), d.ArgA())
-}
-
-func lowerMemorySize(l *lower, _ clif.Inst, d *clif.InstData) {
-	load(l, asm.Mov, 8, based(l.MemBase(clif.MemoryIndex(d.Aux)), abi.MemorySizeOffset), l.Def(d, 0))
-}
-
-// helper appends a call of a helper.
-func helper(l *lower, h abi.Helper, dst vreg, args ...vreg) {
-	in := backend.Inst{Op: asm.CallInd, Size: 8}
-	a := sym(l.Layout.Helper(h))
-	a.set(&in)
-	l.HelperCall(in, dst, args...)
-}
-
-// grown appends a call of a helper whose result is an i32: the upper half of -1 is
-// cleared.
-func grown(l *lower, d *clif.InstData, h abi.Helper, args ...vreg) {
-	wide := l.NewVReg(clif.I64)
-	helper(l, h, wide, args...)
-	emit(l, backend.Inst{Op: asm.Mov, Size: 4}, wide, l.Def(d, 0))
-}
-
-func lowerMemoryGrow(l *lower, _ clif.Inst, d *clif.InstData) {
-	grown(l, d, abi.HelperMemoryGrow, l.MemBase(clif.MemoryIndex(d.Aux)), l.Use(d.ArgA()))
-}
-
-// plus appends base + v<<scale. The front end has checked that it is in bounds.
-func plus(l *lower, base vreg, v clif.Value, scale uint8) vreg {
-	r := l.NewVReg(clif.I64)
+// plus is backend.Target.Plus.
+func plus(l *lower, base vreg, v clif.Value, scale uint8, dst vreg) {
 	if c, ok := l.Iconst(v); ok && c <= math.MaxInt32>>scale {
-		load(l, asm.Lea, 8, based(base, int32(c<<scale)), r)
-		return r
+		l.Access(asm.Lea, 8, backend.Based(base, int32(c<<scale)), dst)
+		return
 	}
-	load(l, asm.Lea, 8, indexed(base, l.Use(v), scale, 0), r)
-	return r
-}
-
-// times8 appends the register with 8v.
-func times8(l *lower, v clif.Value) vreg {
-	r := l.NewVReg(clif.I64)
-	emit(l, backend.Inst{Op: asm.ShlImm, Size: 8, Imm: 3}, l.Use(v), r)
-	return r
-}
-
-func lowerMemoryCopy(l *lower, _ clif.Inst, d *clif.InstData) {
-	to := plus(l, l.MemBase(clif.MemoryIndex(d.Aux)), d.ArgA(), 0)
-	from := plus(l, l.MemBase(clif.MemoryIndex(d.Imm)), d.ArgB(), 0)
-	helper(l, abi.HelperMemmove, regalloc.NoVReg, to, from, l.Use(d.ArgC()))
-}
-
-func lowerMemoryFill(l *lower, _ clif.Inst, d *clif.InstData) {
-	to := plus(l, l.MemBase(clif.MemoryIndex(d.Aux)), d.ArgA(), 0)
-	helper(l, abi.HelperMemset, regalloc.NoVReg, to, l.Use(d.ArgB()), l.Use(d.ArgC()))
-}
-
-func lowerMemoryInit(l *lower, _ clif.Inst, d *clif.InstData) {
-	to := plus(l, l.MemBase(clif.MemoryIndex(d.Aux)), d.ArgA(), 0)
-	from := plus(l, readSym(l, l.Layout.Data(uint32(d.Imm))), d.ArgB(), 0)
-	helper(l, abi.HelperMemmove, regalloc.NoVReg, to, from, l.Use(d.ArgC()))
-}
-
-func lowerDataLen(l *lower, _ clif.Inst, d *clif.InstData) {
-	load(l, asm.Mov, 8, sym(l.Layout.Data(d.Aux)+8), l.Def(d, 0))
-}
-
-func lowerDataDrop(l *lower, _ clif.Inst, d *clif.InstData) {
-	storeImm(l, asm.MovStoreImm, 8, sym(l.Layout.Data(d.Aux)+8), 0)
-}
-
-func tableBase(l *lower, t uint32) vreg { return readSym(l, l.Layout.Table(clif.TableIndex(t))) }
-
-func lowerTableSize(l *lower, _ clif.Inst, d *clif.InstData) {
-	load(l, asm.Mov, 8, based(tableBase(l, d.Aux), abi.TableSizeOffset), l.Def(d, 0))
-}
-
-// element is the address of element v of an array of words.
-func element(l *lower, base vreg, v clif.Value) amode {
-	if c, ok := l.Iconst(v); ok && c <= math.MaxInt32>>3 && l.Rule("element_const") {
-		return based(base, int32(c<<3))
-	}
-	return indexed(base, l.Use(v), 3, 0)
-}
-
-func lowerTableGet(l *lower, _ clif.Inst, d *clif.InstData) {
-	load(l, asm.Mov, 8, element(l, tableBase(l, d.Aux), d.ArgA()), l.Def(d, 0))
-}
-
-func lowerTableSet(l *lower, _ clif.Inst, d *clif.InstData) {
-	putFull(l, d.Type, element(l, tableBase(l, d.Aux), d.ArgA()), d.ArgB())
-}
-
-func lowerTableGrow(l *lower, _ clif.Inst, d *clif.InstData) {
-	grown(l, d, abi.HelperTableGrow, tableBase(l, d.Aux), l.Use(d.ArgA()), l.Use(d.ArgB()))
-}
-
-func lowerTableCopy(l *lower, _ clif.Inst, d *clif.InstData) {
-	to := plus(l, tableBase(l, d.Aux), d.ArgA(), 3)
-	from := plus(l, tableBase(l, uint32(d.Imm)), d.ArgB(), 3)
-	helper(l, abi.HelperMemmove, regalloc.NoVReg, to, from, times8(l, d.ArgC()))
-}
-
-func lowerTableFill(l *lower, _ clif.Inst, d *clif.InstData) {
-	to := plus(l, tableBase(l, d.Aux), d.ArgA(), 3)
-	helper(l, abi.HelperTableFill, regalloc.NoVReg, to, l.Use(d.ArgB()), l.Use(d.ArgC()))
-}
-
-func lowerTableInit(l *lower, _ clif.Inst, d *clif.InstData) {
-	to := plus(l, tableBase(l, d.Aux), d.ArgA(), 3)
-	from := plus(l, readSym(l, l.Layout.Elem(uint32(d.Imm))), d.ArgB(), 3)
-	helper(l, abi.HelperMemmove, regalloc.NoVReg, to, from, times8(l, d.ArgC()))
-}
-
-func lowerElemLen(l *lower, _ clif.Inst, d *clif.InstData) {
-	load(l, asm.Mov, 8, sym(l.Layout.Elem(d.Aux)+8), l.Def(d, 0))
-}
-
-func lowerElemDrop(l *lower, _ clif.Inst, d *clif.InstData) {
-	storeImm(l, asm.MovStoreImm, 8, sym(l.Layout.Elem(d.Aux)+8), 0)
-}
-
-func lowerElemSet(l *lower, _ clif.Inst, d *clif.InstData) {
-	base := l.NewVReg(clif.I64)
-	load(l, asm.Lea, 8, sym(l.Layout.ElemArray(d.Aux)), base)
-	putFull(l, d.Type, element(l, base, d.ArgA()), d.ArgB())
+	l.Access(asm.Lea, 8, backend.Indexed(base, l.Use(v), scale), dst)
 }

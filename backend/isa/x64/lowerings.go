@@ -5,13 +5,10 @@ import (
 	"github.com/waot-project/waot/clif"
 )
 
-// lowerings has the function for each CLIF opcode but nop, which is skipped, and uextend, which is
-// nothing.
+// lowerings has the function for each CLIF opcode but nop, which is skipped, uextend, which is nothing,
+// and what all machines lower alike.
 var lowerings = [clif.NumOpcodes]backend.LowerFunc{
-	clif.OpIconst:        lowerIconst,
 	clif.OpFconst:        lowerFconst,
-	clif.OpRefNull:       lowerRefNull,
-	clif.OpFuncAddr:      lowerFuncAddr,
 	clif.OpIadd:          lowerIadd,
 	clif.OpIsub:          lowerIsub,
 	clif.OpImul:          lowerImul,
@@ -64,34 +61,7 @@ var lowerings = [clif.NumOpcodes]backend.LowerFunc{
 	clif.OpBitcast:       lowerBitcast,
 	clif.OpSelect:        lowerSelect,
 	clif.OpRefIsNull:     boolean,
-	clif.OpLoad:          lowerLoad,
 	clif.OpStore:         lowerStore,
-	clif.OpMemorySize:    lowerMemorySize,
-	clif.OpMemoryGrow:    lowerMemoryGrow,
-	clif.OpMemoryCopy:    lowerMemoryCopy,
-	clif.OpMemoryFill:    lowerMemoryFill,
-	clif.OpMemoryInit:    lowerMemoryInit,
-	clif.OpDataLen:       lowerDataLen,
-	clif.OpDataDrop:      lowerDataDrop,
-	clif.OpGlobalGet:     lowerGlobalGet,
-	clif.OpGlobalSet:     lowerGlobalSet,
-	clif.OpTableSize:     lowerTableSize,
-	clif.OpTableGet:      lowerTableGet,
-	clif.OpTableSet:      lowerTableSet,
-	clif.OpTableGrow:     lowerTableGrow,
-	clif.OpTableCopy:     lowerTableCopy,
-	clif.OpTableFill:     lowerTableFill,
-	clif.OpTableInit:     lowerTableInit,
-	clif.OpElemLen:       lowerElemLen,
-	clif.OpElemDrop:      lowerElemDrop,
-	clif.OpElemSet:       lowerElemSet,
-	clif.OpTrap:          lowerTrap,
 	clif.OpTrapIf:        lowerTrapIf,
 	clif.OpSigCheck:      lowerSigCheck,
-	clif.OpCall:          lowerCall,
-	clif.OpCallRef:       lowerCallRef,
-	clif.OpJump:          lowerJump,
-	clif.OpBranch:        lowerBranch,
-	clif.OpBrTable:       lowerBrTable,
-	clif.OpReturn:        lowerReturn,
 }

@@ -3,15 +3,19 @@
 package x64_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"testing"
 
+	"github.com/waot-project/waot/backend"
+	"github.com/waot-project/waot/backend/isa/isatest"
+	"github.com/waot-project/waot/backend/isa/x64"
 	"github.com/waot-project/waot/clif"
-	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
+	"github.com/waot-project/waot/internal/filetest"
 	"github.com/waot-project/waot/internal/meta"
 )
 
@@ -26,14 +30,19 @@ func valTypesOf(ts []clif.Type) (out []meta.ValType) {
 	return out
 }
 
-// image is a compiled module, with an instance of it once start is called. Everything is exported
-// under its entity's name.
+// image is a compiled module. Everything is exported under its entity's name.
 type image struct {
 	mod    *clif.Module
 	result *compile.Result
 	loaded *inproc.Module
-	store  *inproc.Store
-	inst   *inproc.Instance
+	host   func(sig *clif.Signature, args, results []uint64)
+}
+
+// running is an instance of an image, with a store of its own.
+type running struct {
+	*image
+	store *inproc.Store
+	inst  *inproc.Instance
 }
 
 // exportAll makes all of m's entities visible to the host.
@@ -50,13 +59,29 @@ func exportAll(m *clif.Module) {
 	add(clif.ExportGlobal, "global", len(m.Globals))
 }
 
-// compileCLIF compiles a module for level cpu of the processor.
-func compileCLIF(m *clif.Module, body compile.Bodies, o compile.Options) (*image, error) {
-	exportAll(m)
-	r, err := compile.CLIF(m, body, o)
-	if err != nil {
-		return nil, err
-	}
+// machine is how this package is tested: natively.
+var machine = &isatest.Machine{
+	Name: "x64", Levels: []string{"v2", "v3"}, Options: compile.Options{Fixpoint: true, Jobs: 1},
+	Target: target, Unit: 1, WholeEvery: 1, Prepare: exportAll, Load: loadImage, Lacks: lacks,
+}
+
+func TestMachine(t *testing.T)   { machine.Tests(t) }
+func TestFiles(t *testing.T)     { machine.Files(t) }
+func TestCLIFFiles(t *testing.T) { machine.CLIFFiles(t) }
+
+func target(level string) (*backend.Target, error) {
+	features, err := x64.Level(level)
+	return x64.New(features), err
+}
+
+// lacks is isatest.Machine.Lacks.
+func lacks(err error) bool {
+	var c *inproc.CPUError
+	return errors.As(err, &c)
+}
+
+// loadImage is isatest.Machine.Load.
+func loadImage(m *clif.Module, r *compile.Result, host isatest.Host) (isatest.Image, error) {
 	img, err := load.Image(r.Object, r.Meta)
 	if err != nil {
 		return nil, err
@@ -65,17 +90,21 @@ func compileCLIF(m *clif.Module, body compile.Bodies, o compile.Options) (*image
 	if err != nil {
 		return nil, err
 	}
-	return &image{mod: m, result: r, loaded: mod}, nil
+	return &image{mod: m, result: r, loaded: mod, host: hosts[host]}, nil
 }
 
-// start makes an instance; functions are what imported functions do, all other imports are
-// fresh.
-func (im *image) start(fn func(sig *clif.Signature, args, results []uint64)) error {
+// hosts are what imported functions do.
+var hosts = [...]func(sig *clif.Signature, args, results []uint64){
+	isatest.Echo:   filetest.Echo,
+	isatest.Triple: func(_ *clif.Signature, args, results []uint64) { results[0] = 3 * args[0] },
+}
+
+// Start implements isatest.Image; all imports but functions are fresh.
+func (im *image) Start() (isatest.Instance, error) {
 	s, err := inproc.NewStore(inproc.Config{})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	im.store = s
 	m := im.mod
 	externs := map[clif.ImportName]inproc.Extern{}
 	put := func(n *clif.ImportName, make func() (inproc.Extern, error)) {
@@ -88,7 +117,7 @@ func (im *image) start(fn func(sig *clif.Signature, args, results []uint64)) err
 			sig := m.FuncSig(clif.FuncIndex(i))
 			t := meta.FuncType{Params: valTypesOf(sig.Params), Results: valTypesOf(sig.Results)}
 			return s.NewHostFunc(t, func(_ *inproc.Caller, args, results []uint64) error {
-				fn(sig, args, results)
+				im.host(sig, args, results)
 				return nil
 			})
 		})
@@ -109,129 +138,91 @@ func (im *image) start(fn func(sig *clif.Signature, args, results []uint64)) err
 		d := &m.Globals[i]
 		put(d.Import, func() (inproc.Extern, error) { return s.NewGlobal(valTypes[d.Type], d.Mutable, 0) })
 	}
+	var inst *inproc.Instance
 	if err == nil {
-		im.inst, err = s.Instantiate(im.loaded, func(module, name string) inproc.Extern {
+		inst, err = s.Instantiate(im.loaded, func(module, name string) inproc.Extern {
 			return externs[clif.ImportName{Module: module, Name: name}]
 		})
 	}
-	return err
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	return &running{im, s, inst}, nil
 }
 
-// Call calls function i with the bits of its arguments.
-func (im *image) Call(i clif.FuncIndex, args ...uint64) (results []uint64, trap *inproc.Trap, err error) {
-	f, err := im.inst.Func(fmt.Sprint("fn", uint32(i)))
+// Close unmaps the module.
+func (im *image) Close() { im.loaded.Close() }
+
+// Code is the bytes of function i.
+func (im *image) Code(i clif.FuncIndex) string {
+	o, f := im.result.Object, &im.result.Meta.Funcs[i]
+	return fmt.Sprintf("%x", o.Sections[o.SectionIndex(".text")].Data[f.Text:f.Text+f.Size])
+}
+
+// Call implements isatest.Instance.
+func (in *running) Call(i clif.FuncIndex, args ...uint64) ([]uint64, *isatest.Trap, error) {
+	f, err := in.inst.Func(fmt.Sprint("fn", uint32(i)))
 	if err != nil {
 		return nil, nil, err
 	}
-	results = make([]uint64, len(im.mod.FuncSig(i).Results))
+	results := make([]uint64, len(in.mod.FuncSig(i).Results))
 	err = f.Call(args, results)
+	var trap *inproc.Trap
 	if errors.As(err, &trap) {
-		return nil, trap, nil
+		return nil, &isatest.Trap{Code: trap.Code, Src: trap.Offset, HasSrc: true}, nil
 	}
 	return results, nil, err
 }
 
-// Memory is the first n bytes of memory i.
-func (im *image) Memory(i, n int) []byte {
-	m, err := im.inst.Memory(fmt.Sprint("mem", i))
+// Calls implements isatest.Instance.
+func (in *running) Calls(calls []isatest.Call, n int, look func(k int) bool, answer func(k int, o *isatest.Outcome) bool) {
+	for k := range calls {
+		var o isatest.Outcome
+		o.Results, o.Trap, o.Err = in.Call(calls[k].Fn, calls[k].Args...)
+		for m := range in.mod.Memories {
+			if look(k) {
+				o.Memories = append(o.Memories, view{in.memory(m), n})
+			}
+		}
+		if !answer(k, &o) {
+			return
+		}
+	}
+}
+
+// view is a memory, of which the first n bytes count, or all if n is 0.
+type view struct {
+	memory []byte
+	n      int
+}
+
+// Equal implements isatest.MemoryView.
+func (v view) Equal(want []byte) bool {
+	n := v.n
+	if n == 0 {
+		n = len(want)
+	}
+	return len(v.memory) == len(want) && bytes.Equal(v.memory[:min(n, len(want))], want[:min(n, len(want))])
+}
+
+// memory is the bytes of memory i.
+func (in *running) memory(i int) []byte {
+	m, err := in.inst.Memory(fmt.Sprint("mem", i))
 	if err != nil {
 		panic(err)
 	}
-	return m.Bytes()[:n]
+	return m.Bytes()
 }
 
-// Global is the bits of global i.
-func (im *image) Global(i int) uint64 {
-	g, err := im.inst.Global(fmt.Sprint("global", i))
+// ImportedGlobal implements isatest.Instance.
+func (in *running) ImportedGlobal(i int) (uint64, bool) {
+	g, err := in.inst.Global(fmt.Sprint("global", i))
 	if err != nil {
 		panic(err)
 	}
-	return g.Get()
+	return g.Get(), true
 }
 
-// Code is the bytes of function i.
-func (im *image) Code(i clif.FuncIndex) []byte {
-	o, f := im.result.Object, &im.result.Meta.Funcs[i]
-	return o.Sections[o.SectionIndex(".text")].Data[f.Text : f.Text+f.Size]
-}
-
-func (im *image) stop() {
-	if im.store != nil {
-		im.store.Close()
-		im.store, im.inst = nil, nil
-	}
-}
-
-// Close ends the instance and unmaps the module.
-func (im *image) Close() {
-	im.stop()
-	im.loaded.Close()
-}
-
-// module builds functions for a test.
-type module struct {
-	clif.Module
-	funcs []*clif.Func // from function base on
-	base  int
-}
-
-// fn adds a function; build fills it and gets its parameters.
-func (m *module) fn(params, results []clif.Type, build func(b *clif.Builder, p []clif.Value)) clif.FuncIndex {
-	m.Sigs = append(m.Sigs, clif.Signature{Params: params, Results: results})
-	sig := clif.SigIndex(len(m.Sigs) - 1)
-	m.Funcs = append(m.Funcs, clif.FuncDecl{Sig: sig, Addressed: true})
-	f := &clif.Func{Mod: &m.Module, Sig: sig, Index: clif.FuncIndex(len(m.Funcs) - 1)}
-	m.funcs = append(m.funcs, f)
-	b := &clif.Builder{F: f}
-	blk := b.NewBlock()
-	b.SwitchTo(blk)
-	var vs []clif.Value
-	for _, t := range params {
-		vs = append(vs, b.AddParam(blk, t))
-	}
-	build(b, vs)
-	return f.Index
-}
-
-// body is a compile.Bodies.
-func (m *module) body(i clif.FuncIndex) (*clif.Func, error) { return m.funcs[int(i)-m.base], nil }
-
-// addInit adds the init function, which does nothing. No function can be added then.
-func (m *module) addInit() {
-	m.fn(nil, nil, func(b *clif.Builder, _ []clif.Value) { b.Return(nil) })
-	m.Funcs[len(m.Funcs)-1].Addressed = false
-}
-
-// cpus are the levels of the processor that tests run on.
-var cpus = []string{"v2", "v3"}
-
-// compile makes an instance of m, whose last function is its init function, without changing the
-// functions; nil if this processor cannot run it. Imported functions return three times their argument.
-func (m *module) compile(t testing.TB, cpu string, verify bool) *image {
-	t.Helper()
-	im, err := compileCLIF(&m.Module, m.body, compile.Options{CPU: cpu, OptLevel: opt.O0, Fixpoint: true, Verify: verify, Jobs: 1})
-	if err == nil {
-		err = im.start(func(_ *clif.Signature, args, results []uint64) { results[0] = 3 * args[0] })
-	}
-	var c *inproc.CPUError
-	if errors.As(err, &c) {
-		t.Log(err)
-		return nil
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return im
-}
-
-// outcome is the text of a call's outcome.
-func outcome(im *image, fn clif.FuncIndex, args ...uint64) string {
-	res, trap, err := im.Call(fn, args...)
-	switch {
-	case err != nil:
-		return "error: " + err.Error()
-	case trap != nil:
-		return "trap " + trap.Code.String()
-	}
-	return fmt.Sprintf("%#x", res)
-}
+// Close ends the instance.
+func (in *running) Close() { in.store.Close() }

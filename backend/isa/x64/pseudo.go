@@ -51,8 +51,11 @@ var pseudos = [endPseudo - asm.NumOps]pseudo{
 	opToSint32Sat - asm.NumOps: {"cvt_to_s32_sat", 64, emitToSint32Sat},
 	opToSint64Sat - asm.NumOps: {"cvt_to_s64_sat", 64, emitToSint64Sat},
 	opJumpTable - asm.NumOps:   {"jump_table", 40, emitJumpTable},
-	opJumpChain - asm.NumOps:   {"jump_chain", 16 * (maxChain + 1), emitJumpChain},
+	opJumpChain - asm.NumOps:   {"jump_chain", 16 * (backend.MaxChain + 1), emitJumpChain},
 }
+
+// pseudoName is backend.Target.PseudoName.
+func pseudoName(op backend.Op) string { return pseudos[op-asm.NumOps].name }
 
 // pushPseudo appends a unary pseudo-instruction with src in a register.
 func pushPseudo(l *lower, in backend.Inst, src, dst vreg) {
@@ -76,10 +79,7 @@ func (s *seq) r(n int) regalloc.PReg { return s.regs[n].Reg() }
 func (s *seq) op(op backend.Op, size uint8, regs ...regalloc.PReg) { s.imm(op, size, 0, regs...) }
 
 func (s *seq) imm(op backend.Op, size uint8, imm int64, regs ...regalloc.PReg) {
-	var allocs [4]regalloc.Allocation
-	for i, r := range regs {
-		allocs[i] = regalloc.InReg(r)
-	}
+	allocs := backend.InRegs(regs...)
 	put(s.e, &backend.Inst{Op: op, Size: size, Imm: imm}, allocs[:], s.src)
 }
 
@@ -329,7 +329,7 @@ func emitTable(e *backend.Emitter, n uint32) {
 	b := e.Buf
 	b.BindAligned(e.TableLabel(n), 4)
 	blocks := e.Table(n)
-	if len(blocks)-1 <= maxChain {
+	if len(blocks)-1 <= backend.MaxChain {
 		return
 	}
 	for k, to := range blocks[:len(blocks)-1] {

@@ -2,10 +2,12 @@ package x64
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/isa/x64/asm"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/regalloc"
 )
 
 // The levels of processor that code can be made for.
@@ -31,15 +33,24 @@ func Level(name string) (asm.Feature, error) {
 // loopAlign is the alignment of hot loops.
 const loopAlign = 16
 
+// common are the rows that backend uses.
+var common = backend.CommonRows{
+	Copy: asm.Mov, ShlImm: asm.ShlImm, Lea: asm.Lea,
+	Store: [regalloc.NumClasses]backend.Op{regalloc.Int: asm.MovStore, regalloc.Float: asm.MovfStore},
+	Call:  asm.Call, CallInd: asm.CallInd, Ret: asm.Ret, JumpTable: opJumpTable, JumpChain: opJumpChain,
+}
+
 // New is the Target for processors with the given features, which include V2.
 func New(features asm.Feature) *backend.Target {
 	t := &backend.Target{
 		Name: "x86-64", Env: env(), Conv: &abi.X64, Buffer: bufferTarget(),
 		Features: uint32(features | V2), LoopAlign: loopAlign,
-		Lower:    &lowerings,
-		LoadBase: loadBase, StoreOutArg: storeOutArg, LocalAddr: localAddr, LoadResult: loadResult,
-		EmitPrologue: emitPrologue, EmitInst: emitInst, EmitEdit: emitEdit, EmitSwap: emitSwap, EmitTable: emitTable,
-		MaxBytes: maxBytes, MaxEdit: maxEdit, BranchBytes: branchBytes, MaxBranches: maxBranches, AppendInst: appendInst, Verify: verify,
+		Lower: backend.WithCommon(lowerings), Common: common, Loads: &loads, MaxDisp: math.MaxInt32,
+		Heap: heap, IntConst: intConst, Put: putFull, PutZero: putZero, Plus: plus,
+		Compare: compare, CompareZero: compareZero, Branch: branch,
+		EmitPrologue: emitPrologue, EmitInst: emitInst, EmitRow: put, AppendMove: asm.AppendMove, EmitSwap: emitSwap, EmitTable: emitTable,
+		MaxBytes: maxBytes, MaxEdit: maxEdit, BranchBytes: branchBytes, MaxBranches: maxBranches,
+		Shapes: asm.Shapes(), PrintVCode: asm.PrintVCode, PrintAsm: asm.PrintAsm, PseudoName: pseudoName,
 	}
 	t.CallClobbers = t.Env.Allocatable &^ t.Env.CalleeSaved
 	return t

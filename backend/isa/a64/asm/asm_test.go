@@ -34,7 +34,7 @@ func TestRows(t *testing.T) {
 		if (row.Flags&HasCond != 0 && row.Flags&CondLow == 0) != strings.Contains(f.Text, "c") {
 			t.Errorf("%s: condition and text %q disagree", row.Name, f.Text)
 		}
-		if row.Wide != 0 && row.Sizes&S8 == 0 || row.Quad != 0 && !row.Allows(16) || row.Wide == 0 && row.Flags&Expands == 0 &&
+		if row.Wide != 0 && row.Sizes&S8 == 0 || row.Quad != 0 && !row.Sizes.Allow(16) || row.Wide == 0 && row.Flags&Expands == 0 &&
 			row.Sizes&S48 == S48 && row.Imm != IBranch14 {
 			t.Errorf("%s: sizes %b with bits %#x, %#x", row.Name, row.Sizes, row.Wide, row.Quad)
 		}
@@ -131,8 +131,8 @@ func TestRandom(t *testing.T) {
 
 // virtuals gives each operand of inst a virtual register of the class it must have.
 func virtuals(inst *backend.Inst) (vregs []regalloc.VReg, infos []regalloc.VRegInfo) {
-	for k := range NumOperands(inst) {
-		infos = append(infos, regalloc.VRegInfo{Class: roleOf(inst, k).Class, Bytes: 8})
+	for k := range shapes.NumOperands(inst) {
+		infos = append(infos, regalloc.VRegInfo{Class: shapes.Role(inst, k).Class, Bytes: 8})
 		vregs = append(vregs, regalloc.VReg(k))
 	}
 	return vregs, infos
@@ -148,11 +148,11 @@ func TestOperandsVerify(t *testing.T) {
 			s.inst.Tail = tail
 		}
 		vregs, infos := virtuals(&s.inst)
-		ops := Operands(nil, &s.inst, vregs...)
-		if len(ops) != NumOperands(&s.inst) || s.inst.Tail == backend.TailNone && len(ops) != len(s.allocs) {
+		ops := shapes.Operands(nil, &s.inst, vregs...)
+		if len(ops) != shapes.NumOperands(&s.inst) || s.inst.Tail == backend.TailNone && len(ops) != len(s.allocs) {
 			t.Fatalf("%v: %d operands", &s, len(ops))
 		}
-		if err := Verify(&s.inst, ops, infos); err != nil {
+		if err := shapes.Verify(&s.inst, ops, infos); err != nil {
 			t.Fatalf("%v: %v", &s, err)
 		}
 		for i, o := range ops { // reused operands are what the encoding assumes
@@ -183,7 +183,7 @@ func TestOperandsVerify(t *testing.T) {
 				ops[i].Constraint = old.Constraint
 			}
 		}
-		if err := Verify(&s.inst, ops, infos); err == nil && len(infos) > 0 {
+		if err := shapes.Verify(&s.inst, ops, infos); err == nil && len(infos) > 0 {
 			t.Fatalf("%v: operand %d, %+v, changed: not noticed", &s, i, old)
 		}
 	}
@@ -274,10 +274,10 @@ func TestEdges(t *testing.T) {
 		{in{Op: Ldr, Size: 8, Mode: base}, in{Op: Ldr, Size: 8, Mode: backend.ModeIndex}},
 		{in{Op: Ldr, Size: 8, Mode: base}, in{Op: Ldr, Size: 8}},
 	} {
-		if err := RowOf(c.good.Op).verifyInst(&c.good); err != nil || rejected(&c.good) {
+		if err := check(&c.good); err != nil || rejected(&c.good) {
 			t.Errorf("%s %+v: %v, rejected %v", RowOf(c.good.Op).Name, c.good, err, rejected(&c.good))
 		}
-		if err := RowOf(c.bad.Op).verifyInst(&c.bad); err == nil || !rejected(&c.bad) {
+		if err := check(&c.bad); err == nil || !rejected(&c.bad) {
 			t.Errorf("%s %+v: %v, rejected %v", RowOf(c.bad.Op).Name, c.bad, err, rejected(&c.bad))
 		}
 	}
@@ -308,7 +308,7 @@ func TestVerifyInst(t *testing.T) {
 		{backend.Inst{Op: StpPre, Size: 8, Mode: backend.ModeLocal}, "does not fit"},
 		{backend.Inst{Op: Ldp, Size: 8, Mode: backend.ModeSym}, "does not fit"},
 	} {
-		if err := Verify(&c.inst, nil, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := shapes.Verify(&c.inst, nil, nil); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %q", c.inst, err, c.want)
 		}
 	}
@@ -321,7 +321,7 @@ func TestVerifyInst(t *testing.T) {
 func TestPrintVCode(t *testing.T) {
 	var got strings.Builder
 	line := func(inst backend.Inst, vregs ...regalloc.VReg) {
-		got.Write(append(PrintVCode(nil, &inst, Operands(nil, &inst, vregs...)), '\n'))
+		got.Write(append(PrintVCode(nil, &inst, shapes.Operands(nil, &inst, vregs...)), '\n'))
 	}
 	line(backend.Inst{Op: Add, Size: 8}, 1, 2, 3)
 	line(backend.Inst{Op: Add, Size: 4, Imm: Shifted(LSL, 3)}, 1, 2, 3)
@@ -405,7 +405,7 @@ func TestPrintTails(t *testing.T) {
 // TestAppendMove compares moves between registers, and the near ones to memory.
 func TestAppendMove(t *testing.T) {
 	r, x := regalloc.InReg(X9), regalloc.InReg(V9)
-	near := Frame{Slots: -200, Args: 16, Size: 208}
+	near := backend.Frame{Slots: -200, Args: 16, Size: 208}
 	for _, c := range []struct {
 		from, to regalloc.Allocation
 		bytes    uint8
@@ -506,7 +506,7 @@ func TestNoAllocation(t *testing.T) {
 		}
 		AppendMove(buf, regalloc.InSlot(3), regalloc.InReg(X0), 8, &testFrame)
 		inst := backend.Inst{Op: Add, Size: 8}
-		ops = Operands(ops[:0], &inst, 1, 2, 3)
+		ops = shapes.Operands(ops[:0], &inst, 1, 2, 3)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}

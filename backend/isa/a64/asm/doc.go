@@ -1,7 +1,7 @@
 // Package asm describes the AArch64 instructions that waot uses: one Row per
-// machine instruction, and the four readers of the rows: the encoder (Append),
-// the printer (PrintAsm, PrintVCode), operand collection (Operands) and the
-// VCode verifier (Verify).
+// machine instruction, and the readers of the rows: the encoder (Append), the
+// printer (PrintAsm, PrintVCode), and Shapes, by which the back end collects
+// operands and verifies VCode.
 //
 // Place in the pipeline: lowering names rows by Op and collects operands, the
 // emission driver encodes each instruction into the machine buffer.
@@ -48,11 +48,10 @@
 //
 // # Encoding
 //
-//	func Append(buf []byte, inst *backend.Inst, allocs []regalloc.Allocation, fr *Frame) ([]byte, Patch)
-//	func AppendMove(buf []byte, from, to regalloc.Allocation, bytes uint8, fr *Frame) []byte
-//	func Bound(inst *backend.Inst, allocs []regalloc.Allocation, fr *Frame) uint32 // exact length
-//	func MoveBound(from, to regalloc.Allocation, fr *Frame) uint32
-//	type Frame struct{ Slots, Args, Locals, Size int32 } // Size: sp is fp - Size
+//	func Append(buf []byte, inst *backend.Inst, allocs []regalloc.Allocation, fr *backend.Frame) ([]byte, Patch)
+//	func AppendMove(buf []byte, from, to regalloc.Allocation, bytes uint8, fr *backend.Frame) []byte
+//	func Bound(inst *backend.Inst, allocs []regalloc.Allocation, fr *backend.Frame) uint32 // exact length
+//	func MoveBound(from, to regalloc.Allocation, fr *backend.Frame) uint32
 //	type Patch struct{ Kind PatchKind; Off, Scale uint8 } // the field's word is at Off
 //
 // The field of a Patch holds Inst.Disp, except of PatchSym and PatchPage, where it is 0 and Disp

@@ -51,7 +51,7 @@ type Patch struct {
 // end of buf. fr may be nil if nothing is in the frame. It ignores
 // inst.Tail and further operands of Variadic rows. A combination that Verify
 // rejects, or that an allocator must not produce, panics.
-func Append(buf []byte, inst *backend.Inst, allocs []regalloc.Allocation, fr *Frame) ([]byte, Patch) {
+func Append(buf []byte, inst *backend.Inst, allocs []regalloc.Allocation, fr *backend.Frame) ([]byte, Patch) {
 	row := &rows[inst.Op]
 	if row.Flags&Expands == 0 && plainModes>>inst.Mode&1 != 0 {
 		w, kind := encode(row, inst, allocs)
@@ -104,7 +104,7 @@ func encode(row *Row, inst *backend.Inst, allocs []regalloc.Allocation) (uint32,
 	w := row.word(inst.Size)
 	extra, kind := int8(0), PatchNone
 	if f.Addr {
-		extra = int8(NumAddr(inst.Mode)) - 1
+		extra = int8(numAddr(inst.Mode)) - 1
 		a, ok := row.address(inst)
 		if inst.Mode == backend.ModeConst {
 			if row.Lit == 0 {

@@ -7,30 +7,6 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// Frame says where a function's frame keeps things; displacements in bytes.
-type Frame struct {
-	// Slots is where, from fp, spill slot word 0 is; word n is 8n bytes above.
-	Slots int32
-	// Args is where, from fp, incoming stack argument word 0 is; word n is 8n bytes above.
-	Args int32
-	// Locals is where, from fp, the local area of backend.ModeLocal begins.
-	Locals int32
-	// Size is how far sp is below fp: what is out of reach of one of them may be in reach of the
-	// other.
-	Size int32
-}
-
-// slotDisp is the displacement from fp of a spill slot or stack argument.
-func slotDisp(l regalloc.Allocation, fr *Frame) int32 {
-	if l.IsArg() {
-		return fr.Args + 8*int32(l.Index())
-	}
-	if !l.IsSlot() {
-		panic("asm: operand without allocation")
-	}
-	return fr.Slots + 8*int32(l.Index())
-}
-
 // step is one word of an expansion.
 type step struct {
 	inst backend.Inst
@@ -54,7 +30,7 @@ func (s *steps) add(inst backend.Inst, regs ...regalloc.PReg) {
 }
 
 // expand finds the words of inst.
-func (s *steps) expand(inst *backend.Inst, allocs []regalloc.Allocation, fr *Frame) {
+func (s *steps) expand(inst *backend.Inst, allocs []regalloc.Allocation, fr *backend.Frame) {
 	row := &rows[inst.Op]
 	switch {
 	case inst.Op == MovImm:
@@ -105,12 +81,12 @@ func (s *steps) access(inst *backend.Inst, m backend.Mode, disp int32, base rega
 }
 
 // inFrame appends an access at disp from fp, by fp or sp.
-func (s *steps) inFrame(inst *backend.Inst, disp int32, fr *Frame, scratch regalloc.PReg, allocs []regalloc.Allocation) {
+func (s *steps) inFrame(inst *backend.Inst, disp int32, fr *backend.Frame, scratch regalloc.PReg, allocs []regalloc.Allocation) {
 	if FitsDisp(inst.Op, inst.Size, disp) {
 		s.access(inst, backend.ModeBase, disp, FP, allocs)
 		return
 	}
-	s.near(inst, SP, disp+fr.Size, scratch, allocs)
+	s.near(inst, SP, disp+int32(fr.Size), scratch, allocs)
 }
 
 // near appends an access at base + disp, by way of scratch where it is out of reach.
@@ -147,11 +123,11 @@ func (s *steps) sum(base regalloc.PReg, x int64, d, temp regalloc.PReg) {
 }
 
 // lea appends the words of Lea.
-func (s *steps) lea(inst *backend.Inst, allocs []regalloc.Allocation, fr *Frame) {
+func (s *steps) lea(inst *backend.Inst, allocs []regalloc.Allocation, fr *backend.Frame) {
 	if _, ok := rows[Lea].address(inst); !ok && plainModes>>inst.Mode&1 != 0 {
 		reject(&rows[Lea], inst)
 	}
-	d := allocs[NumAddr(inst.Mode)].Reg()
+	d := allocs[numAddr(inst.Mode)].Reg()
 	switch inst.Mode {
 	case backend.ModeBase:
 		s.sum(allocs[0].Reg(), int64(inst.Disp), d, AddrScratch)

@@ -64,13 +64,15 @@ const (
 	numForms
 )
 
+// The roles: G or X; again is the def in the place of role 0.
 var (
-	use   = Role{ra.Use, ra.Int, ra.Reg, 0}
-	def   = Role{ra.Def, ra.Int, ra.Reg, 0}
-	mod   = Role{ra.Mod, ra.Int, ra.Reg, 0}
-	again = Role{ra.Def, ra.Int, ra.Reuse, 0}
-	fuse  = Role{ra.Use, ra.Float, ra.Reg, 0}
-	fdef  = Role{ra.Def, ra.Float, ra.Reg, 0}
+	use    = Role{Access: ra.Use, Class: ra.Int, Constraint: ra.Reg}
+	def    = Role{Access: ra.Def, Class: ra.Int, Constraint: ra.Reg}
+	mod    = Role{Access: ra.Mod, Class: ra.Int, Constraint: ra.Reg}
+	again  = Role{Access: ra.Def, Class: ra.Int, Constraint: ra.Reuse}
+	fuse   = Role{Access: ra.Use, Class: ra.Float, Constraint: ra.Reg}
+	fagain = Role{Access: ra.Def, Class: ra.Float, Constraint: ra.Reuse}
+	fdef   = Role{Access: ra.Def, Class: ra.Float, Constraint: ra.Reg}
 )
 
 // forms is the table of forms: places in bits 0, 5, 16, 10; whether role 0 is an address; text; roles.
@@ -123,46 +125,24 @@ var forms = [numForms]FormInfo{
 	FFCmpZero:  {-1, 0, -1, -1, false, "0z", []Role{fuse}},
 	FFSelect:   {2, 0, 1, -1, false, "201c", []Role{fuse, fuse, fdef}},
 	FFMulAdd:   {3, 0, 1, 2, false, "3012", []Role{fuse, fuse, fuse, fdef}},
-	FFInsert:   {0, 1, 2, -1, false, "012", []Role{fuse, fuse, fuse, {ra.Def, ra.Float, ra.Reuse, 0}}},
+	FFInsert:   {0, 1, 2, -1, false, "012", []Role{fuse, fuse, fuse, fagain}},
 	FIntToF:    {1, 0, -1, -1, false, "10", []Role{use, fdef}},
 	FFToInt:    {1, 0, -1, -1, false, "10", []Role{fuse, def}},
 }
 
-// addrOperands is the number of operands of an address by backend.Mode; 1 for ModeNone,
-// the operand itself.
-var addrOperands = [...]int8{
-	backend.ModeNone: 1, backend.ModeBase: 1, backend.ModeBaseIndex: 2, backend.ModeSym: 0, backend.ModeConst: 0,
-	backend.ModeOutArg: 0, backend.ModeLocal: 0, backend.ModeIndex: 1,
-}
-
-// NumAddr is the number of operands (base, then index) that stand in the place
+// numAddr is the number of operands (base, then index) that stand in the place
 // of an address in mode m: 0 to 2; 1 for ModeNone.
-func NumAddr(m backend.Mode) int {
+func numAddr(m backend.Mode) int {
 	if m == modeLow12 {
 		return 1
 	}
-	return int(addrOperands[m])
-}
-
-// NumOperands is the number of operands of an instruction, its tail's included;
-// of a Variadic row those that its form names.
-func NumOperands(inst *backend.Inst) int {
-	return numOwn(&forms[rows[inst.Op].Form], inst.Mode) + len(tailRoles[inst.Tail])
-}
-
-// numOwn is the number of operands without the tail's.
-func numOwn(f *FormInfo, m backend.Mode) int {
-	n := len(f.Roles)
-	if f.Addr {
-		n += NumAddr(m) - 1
-	}
-	return n
+	return m.NumRegs()
 }
 
 // place is the number of role i's first operand.
 func (f *FormInfo) place(i int, m backend.Mode) int {
 	if f.Addr && i > 0 {
-		return i + NumAddr(m) - 1
+		return i + numAddr(m) - 1
 	}
 	return i
 }

@@ -7,7 +7,7 @@ import (
 
 // Bound is the length in bytes of what Append makes of inst. allocs may have operands of a tail
 // behind the row's.
-func Bound(inst *backend.Inst, allocs []regalloc.Allocation, fr *Frame) uint32 {
+func Bound(inst *backend.Inst, allocs []regalloc.Allocation, fr *backend.Frame) uint32 {
 	switch {
 	case rows[inst.Op].Flags&Expands == 0 && plainModes>>inst.Mode&1 != 0:
 		return WordBytes
@@ -27,7 +27,7 @@ func Bound(inst *backend.Inst, allocs []regalloc.Allocation, fr *Frame) uint32 {
 }
 
 // MoveBound is the length in bytes of what AppendMove makes.
-func MoveBound(from, to regalloc.Allocation, bytes uint8, fr *Frame) uint32 {
+func MoveBound(from, to regalloc.Allocation, bytes uint8, fr *backend.Frame) uint32 {
 	if from == to {
 		return 0
 	}

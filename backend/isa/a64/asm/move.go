@@ -11,7 +11,7 @@ import (
 // AppendMove encodes the copy of a value of 8 or 16 bytes from one location to another, of
 // which one at least must be a register; integer and vector registers exchange
 // 8 bytes. Nothing is emitted if they are the same. Flags are kept. AddrScratch may change.
-func AppendMove(buf []byte, from, to regalloc.Allocation, bytes uint8, fr *Frame) []byte {
+func AppendMove(buf []byte, from, to regalloc.Allocation, bytes uint8, fr *backend.Frame) []byte {
 	if from == to {
 		return buf
 	}
@@ -26,16 +26,16 @@ func AppendMove(buf []byte, from, to regalloc.Allocation, bytes uint8, fr *Frame
 }
 
 // move appends the words of a copy.
-func (s *steps) move(from, to regalloc.Allocation, bytes uint8, fr *Frame) {
+func (s *steps) move(from, to regalloc.Allocation, bytes uint8, fr *backend.Frame) {
 	inst := backend.Inst{Op: moveOp(from, to), Size: bytes}
 	if inst.Op == Fmov && bytes == 16 {
 		inst.Op = Vmov
 	}
 	switch {
 	case from.IsMem():
-		s.inFrame(&inst, slotDisp(from, fr), fr, AddrScratch, []regalloc.Allocation{to})
+		s.inFrame(&inst, fr.Offset(from), fr, AddrScratch, []regalloc.Allocation{to})
 	case to.IsMem():
-		s.inFrame(&inst, slotDisp(to, fr), fr, AddrScratch, []regalloc.Allocation{from})
+		s.inFrame(&inst, fr.Offset(to), fr, AddrScratch, []regalloc.Allocation{from})
 	default:
 		s.add(inst, from.Reg(), to.Reg())
 	}

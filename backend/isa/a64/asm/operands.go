@@ -4,95 +4,34 @@ import (
 	"fmt"
 
 	"github.com/waot-project/waot/backend"
-	"github.com/waot-project/waot/regalloc"
 )
 
-// tailRoles are the operands of the tails. The class of TailSelect is that of its result.
-var tailRoles = [...][]Role{
-	backend.TailNone:   nil,
-	backend.TailJump:   nil,
-	backend.TailSet:    {def},
-	backend.TailSelect: {use, use, def},
-	backend.TailTrap:   nil,
+// Shapes are the operands of the rows: the roles of their forms, role 0 being the place of an address where
+// there is one. Roles that reuse are of rows without.
+func Shapes() *backend.Shapes { return shapes }
+
+var shapes = makeShapes()
+
+func makeShapes() *backend.Shapes {
+	t := &backend.Shapes{Rows: make([]backend.Shape, NumOps), Check: check}
+	t.Tails[backend.TailSet] = []Role{def}
+	t.Tails[backend.TailSelect] = []Role{use, use, def}
+	for op := range rows {
+		r := &rows[op]
+		f := &forms[r.Form]
+		s := &t.Rows[op]
+		*s = backend.Shape{Name: r.Name, Roles: f.Roles, Addr: -1, Sizes: r.Sizes, Variadic: r.Flags&Variadic != 0}
+		if f.Addr {
+			s.Addr, s.Base = 0, f.Roles[0]
+		}
+	}
+	return t
 }
 
-// Operands appends inst's operands to dst, with constraints: of the row's
-// roles, with the address's operands in place of role 0 where that is one, and of
-// the tail. vregs are their virtual registers in this order; there must be
-// NumOperands(inst) of them. The further operands of Variadic rows are the
-// caller's to append.
-func Operands(dst []regalloc.Operand, inst *backend.Inst, vregs ...regalloc.VReg) []regalloc.Operand {
-	if n := NumOperands(inst); n != len(vregs) {
-		panic(fmt.Sprintf("asm: %s takes %d operands, not %d", rows[inst.Op].Name, n, len(vregs)))
-	}
-	for k, v := range vregs {
-		role := roleOf(inst, k)
-		dst = append(dst, regalloc.Operand{VReg: v, Constraint: role.Constraint, Access: role.Access, Arg: uint16(role.Arg)})
-	}
-	return dst
-}
-
-// roleOf is the role of operand number k. Roles that reuse are of rows without address.
-func roleOf(inst *backend.Inst, k int) *Role {
-	f := &forms[rows[inst.Op].Form]
-	own := numOwn(f, inst.Mode)
+// check is backend.Shapes.Check.
+func check(inst *backend.Inst) error {
+	r := &rows[inst.Op]
 	switch {
-	case k >= own:
-		return &tailRoles[inst.Tail][k-own]
-	case !f.Addr:
-		return &f.Roles[k]
-	case k < NumAddr(inst.Mode):
-		return &f.Roles[0]
-	}
-	return &f.Roles[k+1-NumAddr(inst.Mode)]
-}
-
-// Verify checks an instruction of VCode against its row: size, mode, scale,
-// condition, immediate, displacement and tail; number, access, constraint and class of the
-// operands. An operand may be constrained more tightly than the row asks:
-// Fixed for Reg, LateUse for Use, EarlyDef for Def.
-func Verify(inst *backend.Inst, operands []regalloc.Operand, vregs []regalloc.VRegInfo) error {
-	if inst.Op == Invalid || inst.Op >= NumOps {
-		return fmt.Errorf("asm: no row %d", inst.Op)
-	}
-	row := &rows[inst.Op]
-	if err := row.verifyInst(inst); err != nil {
-		return fmt.Errorf("asm: %s: %w", row.Name, err)
-	}
-	n := NumOperands(inst)
-	if len(operands) < n || len(operands) > n && row.Flags&Variadic == 0 {
-		return fmt.Errorf("asm: %s: has %d operands, not %d", row.Name, len(operands), n)
-	}
-	own := n - len(tailRoles[inst.Tail])
-	for k, op := range operands {
-		if int(op.VReg) >= len(vregs) {
-			return fmt.Errorf("asm: %s: operand %d: %v does not exist", row.Name, k, op.VReg)
-		}
-		if k >= n {
-			continue
-		}
-		role := *roleOf(inst, k)
-		if inst.Tail == backend.TailSelect && k >= own {
-			if last := operands[n-1].VReg; int(last) < len(vregs) {
-				role.Class = vregs[last].Class
-			}
-		}
-		if err := role.verify(op, vregs[op.VReg].Class); err != nil {
-			return fmt.Errorf("asm: %s: operand %d, %v, %w", row.Name, k, op.VReg, err)
-		}
-	}
-	return nil
-}
-
-// verifyInst checks what is in the Inst itself.
-func (r *Row) verifyInst(inst *backend.Inst) error {
-	switch {
-	case !r.Allows(inst.Size):
-		return fmt.Errorf("has no size %d", inst.Size)
-	case int(inst.Mode) >= len(addrOperands):
-		return fmt.Errorf("unknown mode %d", inst.Mode)
-	case int(inst.Tail) >= len(tailRoles):
-		return fmt.Errorf("unknown tail %d", inst.Tail)
 	case inst.Tail != backend.TailNone && !r.allowsTail(inst.Tail):
 		return fmt.Errorf("has a tail but sets no flags")
 	case inst.Tail != backend.TailNone && r.Flags&SetsFlags != 0 && inst.Cond >= uint8(NumConds),
@@ -137,22 +76,4 @@ func (r *Row) fitsAddress(inst *backend.Inst) bool {
 		return r.Addr == AddrMem || r.Addr == AddrPair || r.Addr == AddrLea
 	}
 	return false
-}
-
-// verify compares an operand, of the given class, with what its role wants.
-func (role *Role) verify(op regalloc.Operand, class regalloc.Class) error {
-	switch {
-	case op.Access != role.Access && (op.Access != regalloc.LateUse || role.Access != regalloc.Use) &&
-		(op.Access != regalloc.EarlyDef || role.Access != regalloc.Def):
-		return fmt.Errorf("is of access %v, not %v", op.Access, role.Access)
-	case op.Constraint != role.Constraint && (role.Constraint != regalloc.Reg ||
-		op.Constraint != regalloc.Fixed && op.Constraint != regalloc.Reuse),
-		role.Constraint == regalloc.Reuse && op.Arg != uint16(role.Arg):
-		return fmt.Errorf("has constraint %d(%d), not %d(%d)", op.Constraint, op.Arg, role.Constraint, role.Arg)
-	case class != role.Class:
-		return fmt.Errorf("is of class %v", class)
-	case op.Constraint == regalloc.Fixed && op.PReg().Class() != role.Class:
-		return fmt.Errorf("is fixed to %v", op.PReg())
-	}
-	return nil
 }

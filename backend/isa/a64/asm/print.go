@@ -20,7 +20,7 @@ type Names struct {
 }
 
 // PrintAsm appends inst as assemblers read it; words behind the first follow a semicolon.
-func PrintAsm(dst []byte, inst *backend.Inst, allocs []regalloc.Allocation, fr *Frame) []byte {
+func PrintAsm(dst []byte, inst *backend.Inst, allocs []regalloc.Allocation, fr *backend.Frame) []byte {
 	if row := &rows[inst.Op]; row.Flags&Expands == 0 && plainModes>>inst.Mode&1 != 0 {
 		dst = printWord(dst, inst, allocs)
 	} else {
@@ -179,7 +179,7 @@ func printTail(dst []byte, inst *backend.Inst, names *Names) []byte {
 	if inst.Tail == backend.TailNone {
 		return dst
 	}
-	k := numOwn(&forms[rows[inst.Op].Form], inst.Mode)
+	k := shapes.NumOwn(inst)
 	c := Cond(inst.Cond).String()
 	if inverse[inst.Op] != Invalid { // the branch itself
 		c = "taken"
@@ -205,11 +205,10 @@ func printTail(dst []byte, inst *backend.Inst, names *Names) []byte {
 // has one, and the address in brackets.
 func PrintVCode(dst []byte, inst *backend.Inst, operands []regalloc.Operand) []byte {
 	row := &rows[inst.Op]
-	f := &forms[row.Form]
-	own := numOwn(f, inst.Mode)
+	own := shapes.NumOwn(inst)
 	n := 0
 	for k, o := range operands {
-		if o.Access.Defines() && (k < own || k >= own+len(tailRoles[inst.Tail])) {
+		if o.Access.Defines() && (k < own || k >= own+len(shapes.Tails[inst.Tail])) {
 			if n++; n > 1 {
 				dst = append(dst, ", "...)
 			}
@@ -247,7 +246,7 @@ func (r *Row) printUses(dst []byte, inst *backend.Inst, operands []regalloc.Oper
 			dst = names.Operand(dst, f.place(i, inst.Mode), 8, false)
 		}
 	}
-	for k := own + len(tailRoles[inst.Tail]); k < len(operands); k++ {
+	for k := own + len(shapes.Tails[inst.Tail]); k < len(operands); k++ {
 		if operands[k].Access.Reads() {
 			comma()
 			dst = appendOperand(dst, operands[k])

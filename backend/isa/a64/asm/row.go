@@ -1,9 +1,6 @@
 package asm
 
-import (
-	"github.com/waot-project/waot/backend"
-	"github.com/waot-project/waot/regalloc"
-)
+import "github.com/waot-project/waot/backend"
 
 // Row describes one machine instruction, or the few that differ only in the
 // size of their operands.
@@ -37,8 +34,8 @@ type Row struct {
 	Flags   Flags
 }
 
-// Sizes is a set of operand sizes: bit value n for n bytes.
-type Sizes uint8
+// Sizes is a set of operand sizes.
+type Sizes = backend.Sizes
 
 // The sets in use.
 const (
@@ -116,11 +113,6 @@ func (r *Row) MemBytes(size uint8) int {
 	return int(size)
 }
 
-// Allows reports whether size is one of the row's.
-func (r *Row) Allows(size uint8) bool {
-	return r.Sizes == noSize || size != 0 && size&(size-1) == 0 && r.Sizes&Sizes(size) != 0
-}
-
 // WordBytes is the length of an instruction word.
 const WordBytes = 4
 
@@ -175,13 +167,7 @@ func (r *Row) operandWidth(i int, inst *backend.Inst) uint8 {
 }
 
 // Role describes one operand of a form.
-type Role struct {
-	Access     regalloc.Access
-	Class      regalloc.Class
-	Constraint regalloc.Constraint
-	// Arg is the role that Reuse names.
-	Arg uint8
-}
+type Role = backend.Role
 
 // FormInfo is a list of roles, with the places of their registers in the
 // encoding (role numbers, or -1): bits 0 to 4, 5 to 9, 16 to 20, 10 to 14. Of a use and the

@@ -21,7 +21,7 @@ func (s *sample) String() string {
 	return fmt.Sprintf("%s %+v %v", RowOf(s.inst.Op).Name, s.inst, s.allocs)
 }
 
-var testFrame = Frame{Slots: -5000, Args: 16, Locals: -6000, Size: 7008}
+var testFrame = backend.Frame{Slots: -5000, Args: 16, Locals: -6000, Size: 7008}
 
 // sampleRegs is cycled through: numbers with each bit set and clear, and 31.
 var sampleRegs = []int{0, 1, 2, 30, 4, 8, 16, 29, 15, 31, 7, 19, 28, 10, 21, 3, 18}
@@ -45,8 +45,8 @@ func (g *sampler) reg(c regalloc.Class) regalloc.PReg {
 func (g *sampler) allocate(inst *backend.Inst) (allocs []regalloc.Allocation) {
 	bare := *inst
 	bare.Tail = backend.TailNone
-	for k := range NumOperands(&bare) {
-		role := roleOf(&bare, k)
+	for k := range shapes.NumOperands(&bare) {
+		role := shapes.Role(&bare, k)
 		if role.Constraint == regalloc.Reuse {
 			allocs = append(allocs, allocs[role.Arg])
 			continue
@@ -70,7 +70,7 @@ func unpredictable(inst *backend.Inst, k int, r regalloc.Allocation, before []re
 		return false
 	case f.Roles[0].Access == regalloc.Mod && before[0] == r:
 		return true
-	case k == NumAddr(inst.Mode)+1 && f.Roles[1].Access == regalloc.Def && before[k-1] == r:
+	case k == numAddr(inst.Mode)+1 && f.Roles[1].Access == regalloc.Def && before[k-1] == r:
 		return true
 	}
 	return false
@@ -263,7 +263,7 @@ func sizesOf(row *Row) (sizes []uint8) {
 		return []uint8{0}
 	}
 	for n := uint8(1); n <= 16; n *= 2 {
-		if row.Allows(n) {
+		if row.Sizes.Allow(n) {
 			sizes = append(sizes, n)
 		}
 	}
@@ -321,7 +321,7 @@ func randomSample(r *rand.Rand) sample {
 				inst.Disp = inst.Disp % (1 << 29)
 			}
 		}
-		if row.verifyInst(&inst) == nil {
+		if check(&inst) == nil {
 			g := sampler{regs: r.IntN(1000)}
 			return sample{inst, g.allocate(&inst)}
 		}

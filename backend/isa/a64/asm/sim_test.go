@@ -318,7 +318,7 @@ func TestAddresses(t *testing.T) {
 	}{{Ldr, 8}, {Ldr, 4}, {Ldrb, 4}, {Str, 8}, {Fldr, 16}, {Fstr, 4}, {Fldr, 8}, {Lea, 8}, {Ldp, 8}, {Fstp, 16}}
 	for range 20000 {
 		size := int32(r.Uint32()>>2>>r.IntN(28)) &^ 15
-		fr := Frame{Size: size, Slots: -8 * int32(r.IntN(int(size/8)+1)), Args: 16}
+		fr := backend.Frame{Size: int(size), Slots: -8 * int32(r.IntN(int(size/8)+1)), Args: 16}
 		fr.Locals = fr.Slots - 8
 		o := ops[r.IntN(len(ops))]
 		inst := backend.Inst{Op: o.op, Size: o.size, Mode: backend.ModeLocal, Disp: int32(r.IntN(40)) * 8}
@@ -355,7 +355,7 @@ func TestMoveSlots(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 14))
 	for range 20000 {
 		size := int32(r.Uint32()>>2>>r.IntN(28)) &^ 15
-		fr := Frame{Size: size, Slots: -8 * int32(r.IntN(int(size/8)+1)), Args: 16}
+		fr := backend.Frame{Size: int(size), Slots: -8 * int32(r.IntN(int(size/8)+1)), Args: 16}
 		mem := regalloc.InSlot(r.IntN(100))
 		if r.IntN(4) == 0 {
 			mem = regalloc.InArg(r.IntN(1000))
@@ -376,7 +376,7 @@ func TestMoveSlots(t *testing.T) {
 		const fp = 0x7f12_3456_7890
 		m.r[FP], m.r[SP], m.r[X16] = fp, fp-uint64(size), 99
 		m.run(t, code)
-		if want := uint64(fp + int64(slotDisp(mem, &fr))); m.addr != want || m.r[X16] != 99 {
+		if want := uint64(fp + int64(fr.Offset(mem))); m.addr != want || m.r[X16] != 99 {
 			t.Fatalf("%v to %v in %+v: %#x, not %#x", from, to, fr, m.addr, want)
 		}
 	}

@@ -130,13 +130,13 @@ func virtuals(inst *backend.Inst) (vregs []regalloc.VReg, infos []regalloc.VRegI
 	for i, role := range f.Roles {
 		n, class := 1, role.Class
 		if int8(i) == f.RM && inst.Mode != backend.ModeNone {
-			n, class = NumAddr(inst.Mode), regalloc.Int
+			n, class = inst.Mode.NumRegs(), regalloc.Int
 		}
 		for range n {
 			infos = append(infos, regalloc.VRegInfo{Class: class, Bytes: 8})
 		}
 	}
-	for range len(tailRoles[inst.Tail]) {
+	for range len(shapes.Tails[inst.Tail]) {
 		infos = append(infos, regalloc.VRegInfo{Class: regalloc.Int, Bytes: 8})
 	}
 	for i := range infos {
@@ -156,11 +156,11 @@ func TestOperandsVerify(t *testing.T) {
 			s.inst.Cond = uint8(r.IntN(int(NumConds)))
 		}
 		vregs, infos := virtuals(&s.inst)
-		ops := Operands(nil, &s.inst, vregs...)
-		if len(ops) != NumOperands(&s.inst) || s.inst.Tail == backend.TailNone && len(ops) != len(s.allocs) {
+		ops := shapes.Operands(nil, &s.inst, vregs...)
+		if len(ops) != shapes.NumOperands(&s.inst) || s.inst.Tail == backend.TailNone && len(ops) != len(s.allocs) {
 			t.Fatalf("%v: %d operands", &s, len(ops))
 		}
-		if err := Verify(&s.inst, ops, infos); err != nil {
+		if err := shapes.Verify(&s.inst, ops, infos); err != nil {
 			t.Fatalf("%v: %v", &s, err)
 		}
 		for i, o := range ops { // reused operands are what the encoding assumes
@@ -195,7 +195,7 @@ func TestOperandsVerify(t *testing.T) {
 				}
 			}
 		}
-		if err := Verify(&s.inst, ops, infos); err == nil {
+		if err := shapes.Verify(&s.inst, ops, infos); err == nil {
 			t.Fatalf("%v: operand %d, %+v, changed: not noticed", &s, i, old)
 		}
 	}
@@ -226,7 +226,7 @@ func TestVerifyInst(t *testing.T) {
 		{backend.Inst{Op: RetImm, Imm: 1 << 16}, "does not fit"},
 		{backend.Inst{Op: Nop, Imm: 10}, "does not fit"},
 	} {
-		if err := Verify(&c.inst, nil, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := shapes.Verify(&c.inst, nil, nil); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %q", c.inst, err, c.want)
 		}
 	}
@@ -251,7 +251,7 @@ func TestMemBytes(t *testing.T) {
 			t.Errorf("%s of size %d: %d bytes, aligned %v", row.Name, c.size, got, align)
 		}
 	}
-	if op := Operands(nil, &backend.Inst{Op: Andp, Size: 8}, 1, 2, 3)[1]; op.Constraint != regalloc.Reg {
+	if op := shapes.Operands(nil, &backend.Inst{Op: Andp, Size: 8}, 1, 2, 3)[1]; op.Constraint != regalloc.Reg {
 		t.Error("andpd may read a spill slot of 8 bytes")
 	}
 }
@@ -260,7 +260,7 @@ func TestMemBytes(t *testing.T) {
 func TestPrintVCode(t *testing.T) {
 	var got strings.Builder
 	line := func(inst backend.Inst, vregs ...regalloc.VReg) {
-		got.Write(append(PrintVCode(nil, &inst, Operands(nil, &inst, vregs...)), '\n'))
+		got.Write(append(PrintVCode(nil, &inst, shapes.Operands(nil, &inst, vregs...)), '\n'))
 	}
 	line(backend.Inst{Op: Add, Size: 8}, 1, 2, 3)
 	line(backend.Inst{Op: Add, Size: 4, Mode: backend.ModeBaseIndex, Scale: 2, Disp: -4}, 1, 2, 3, 4)
@@ -421,7 +421,7 @@ func TestNoAllocation(t *testing.T) {
 			b, _ = Append(b, &samples[i].inst, samples[i].allocs, &testFrame)
 		}
 		inst := backend.Inst{Op: Add, Size: 8}
-		ops = Operands(ops[:0], &inst, 1, 2, 3)
+		ops = shapes.Operands(ops[:0], &inst, 1, 2, 3)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}

@@ -1,7 +1,7 @@
 // Package asm describes the x86-64 instructions that waot uses: one Row per
-// machine instruction, and the four readers of the rows: the encoder (Append),
-// the printer (PrintAsm, PrintVCode), operand collection (Operands) and the
-// VCode verifier (Verify).
+// machine instruction, and the readers of the rows: the encoder (Append), the
+// printer (PrintAsm, PrintVCode), and Shapes, by which the back end collects
+// operands and verifies VCode.
 //
 // Place in the pipeline: lowering names rows by Op and collects operands, the
 // emission driver encodes each instruction into the machine buffer.
@@ -19,7 +19,7 @@
 // backend.TailSelect. At most one role is the rm operand: it is one register
 // operand if Inst.Mode is ModeNone, which may be allocated to memory where its
 // constraint is Any; in any other mode the address's operands stand in its
-// place (see NumAddr).
+// place (see backend.Mode).
 //
 // # Sizes
 //

@@ -8,16 +8,6 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// Frame says where a function's frame keeps things; displacements in bytes.
-type Frame struct {
-	// Slots is where, from rbp, spill slot word 0 is; word n is 8n bytes above.
-	Slots int32
-	// Args is where, from rbp, incoming stack argument word 0 is; word n is 8n bytes above.
-	Args int32
-	// Locals is where, from rbp, the local area of backend.ModeLocal begins.
-	Locals int32
-}
-
 // PatchKind says what a Patch is to be filled with.
 type PatchKind uint8
 
@@ -55,7 +45,7 @@ type address struct {
 }
 
 // resolve finds the rm operand: allocs begin with its operands.
-func resolve(inst *backend.Inst, allocs []regalloc.Allocation, fr *Frame) address {
+func resolve(inst *backend.Inst, allocs []regalloc.Allocation, fr *backend.Frame) address {
 	a := address{index: noReg, mem: true, disp: inst.Disp}
 	switch inst.Mode {
 	case backend.ModeNone:
@@ -63,7 +53,7 @@ func resolve(inst *backend.Inst, allocs []regalloc.Allocation, fr *Frame) addres
 		if l.IsReg() {
 			return address{base: l.Reg().Enc() & 15, index: noReg}
 		}
-		a.base, a.disp = RBP.Enc(), slotDisp(l, fr)
+		a.base, a.disp = RBP.Enc(), fr.Offset(l)
 	case backend.ModeBase:
 		a.base = allocs[0].Reg().Enc() & 15
 	case backend.ModeBaseIndex:
@@ -86,17 +76,6 @@ func resolve(inst *backend.Inst, allocs []regalloc.Allocation, fr *Frame) addres
 	return a
 }
 
-// slotDisp is the displacement from rbp of a spill slot or stack argument.
-func slotDisp(l regalloc.Allocation, fr *Frame) int32 {
-	if l.IsArg() {
-		return fr.Args + 8*int32(l.Index())
-	}
-	if !l.IsSlot() {
-		panic("asm: operand without allocation")
-	}
-	return fr.Slots + 8*int32(l.Index())
-}
-
 // scratchLen is how much room Append makes: the longest sequence of stores, not all
 // of which count.
 const scratchLen = 32
@@ -105,7 +84,7 @@ const scratchLen = 32
 // end of buf. fr may be nil if nothing is in the frame. It ignores
 // inst.Tail and further operands of Variadic rows. A combination that Verify
 // rejects, or that an allocator must not produce, gives wrong code or panics.
-func Append(buf []byte, inst *backend.Inst, allocs []regalloc.Allocation, fr *Frame) ([]byte, Patch) {
+func Append(buf []byte, inst *backend.Inst, allocs []regalloc.Allocation, fr *backend.Frame) ([]byte, Patch) {
 	row := &rows[inst.Op]
 	if row.Imm >= IMov {
 		return appendIrregular(buf, row, inst, allocs), Patch{}
@@ -121,7 +100,7 @@ func Append(buf []byte, inst *backend.Inst, allocs []regalloc.Allocation, fr *Fr
 	reg, extra := row.Digit, int8(0)
 	if f.RM >= 0 {
 		m = resolve(inst, allocs[f.RM:], fr)
-		extra = addrOperands[inst.Mode] - 1
+		extra = int8(inst.Mode.NumRegs() - 1)
 		if m.mem && row.MemOp != Invalid {
 			row = &rows[row.MemOp]
 		}

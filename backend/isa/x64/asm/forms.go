@@ -1,9 +1,6 @@
 package asm
 
-import (
-	"github.com/waot-project/waot/backend"
-	ra "github.com/waot-project/waot/regalloc"
-)
+import ra "github.com/waot-project/waot/regalloc"
 
 // Form is a row's operand form: an index of forms.
 type Form uint8
@@ -63,141 +60,82 @@ const (
 	numForms
 )
 
-const (
-	rax = uint8(RAX)
-	rcx = uint8(RCX)
-	rdx = uint8(RDX)
-	rsi = uint8(RSI)
-	rdi = uint8(RDI)
+// The roles: G or X, where Any: rm; again is the def in the place of role 0, again1 of role 1.
+var (
+	use     = Role{Access: ra.Use, Class: ra.Int, Constraint: ra.Reg}
+	useAny  = Role{Access: ra.Use, Class: ra.Int, Constraint: ra.Any}
+	def     = Role{Access: ra.Def, Class: ra.Int, Constraint: ra.Reg}
+	mod     = Role{Access: ra.Mod, Class: ra.Int, Constraint: ra.Reg}
+	again   = Role{Access: ra.Def, Class: ra.Int, Constraint: ra.Reuse}
+	again1  = Role{Access: ra.Def, Class: ra.Int, Constraint: ra.Reuse, Arg: 1}
+	fuse    = Role{Access: ra.Use, Class: ra.Float, Constraint: ra.Reg}
+	fuseAny = Role{Access: ra.Use, Class: ra.Float, Constraint: ra.Any}
+	fdef    = Role{Access: ra.Def, Class: ra.Float, Constraint: ra.Reg}
+	fagain  = Role{Access: ra.Def, Class: ra.Float, Constraint: ra.Reuse}
 )
 
-// forms is the table of forms. Roles: access, class, constraint, argument.
+// useIn, defIn and modIn are operands in a fixed register.
+func useIn(r ra.PReg) Role {
+	return Role{Access: ra.Use, Class: ra.Int, Constraint: ra.Fixed, Arg: uint8(r)}
+}
+func defIn(r ra.PReg) Role {
+	return Role{Access: ra.Def, Class: ra.Int, Constraint: ra.Fixed, Arg: uint8(r)}
+}
+func modIn(r ra.PReg) Role {
+	return Role{Access: ra.Mod, Class: ra.Int, Constraint: ra.Fixed, Arg: uint8(r)}
+}
+
+// forms is the table of forms: places, whether rm may be memory, text, roles.
 var forms = [numForms]FormInfo{
-	FNone: {-1, -1, -1, -1, NoMem, "", nil},
-	FMove: {1, 0, -1, -1, MayMem, "10", []Role{
-		{ra.Use, ra.Int, ra.Any, 0}, {ra.Def, ra.Int, ra.Reg, 0}}},
-	FLea: {1, 0, -1, -1, MustMem, "10", []Role{
-		{ra.Use, ra.Int, ra.Reg, 0}, {ra.Def, ra.Int, ra.Reg, 0}}},
-	FStore: {1, 0, -1, -1, MustMem, "01", []Role{
-		{ra.Use, ra.Int, ra.Reg, 0}, {ra.Use, ra.Int, ra.Reg, 0}}},
-	FStoreImm: {-1, 0, -1, -1, MustMem, "0i", []Role{
-		{ra.Use, ra.Int, ra.Reg, 0}}},
-	FAlu: {0, 1, -1, -1, MayMem, "01", []Role{
-		{ra.Use, ra.Int, ra.Reg, 0}, {ra.Use, ra.Int, ra.Any, 0}, {ra.Def, ra.Int, ra.Reuse, 0}}},
-	FAluImm: {-1, 0, -1, -1, NoMem, "0i", []Role{
-		{ra.Use, ra.Int, ra.Reg, 0}, {ra.Def, ra.Int, ra.Reuse, 0}}},
-	FCmp: {0, 1, -1, -1, MayMem, "01", []Role{
-		{ra.Use, ra.Int, ra.Reg, 0}, {ra.Use, ra.Int, ra.Any, 0}}},
-	FTest: {1, 0, -1, -1, MayMem, "01", []Role{
-		{ra.Use, ra.Int, ra.Any, 0}, {ra.Use, ra.Int, ra.Reg, 0}}},
-	FCmpImm: {-1, 0, -1, -1, MayMem, "0i", []Role{
-		{ra.Use, ra.Int, ra.Any, 0}}},
-	FMulImm: {1, 0, -1, -1, MayMem, "10i", []Role{
-		{ra.Use, ra.Int, ra.Any, 0}, {ra.Def, ra.Int, ra.Reg, 0}}},
-	FMul: {-1, 1, -1, -1, MayMem, "1", []Role{
-		{ra.Use, ra.Int, ra.Fixed, rax}, {ra.Use, ra.Int, ra.Any, 0},
-		{ra.Def, ra.Int, ra.Fixed, rax}, {ra.Def, ra.Int, ra.Fixed, rdx}}},
-	FDiv: {-1, 2, -1, -1, MayMem, "2", []Role{
-		{ra.Use, ra.Int, ra.Fixed, rax}, {ra.Use, ra.Int, ra.Fixed, rdx}, {ra.Use, ra.Int, ra.Any, 0},
-		{ra.Def, ra.Int, ra.Fixed, rax}, {ra.Def, ra.Int, ra.Fixed, rdx}}},
-	FSignRax: {-1, -1, -1, -1, NoMem, "", []Role{
-		{ra.Use, ra.Int, ra.Fixed, rax}, {ra.Def, ra.Int, ra.Fixed, rdx}}},
-	FUnary: {-1, 0, -1, -1, NoMem, "0", []Role{
-		{ra.Use, ra.Int, ra.Reg, 0}, {ra.Def, ra.Int, ra.Reuse, 0}}},
-	FShift: {-1, 0, -1, -1, NoMem, "0c", []Role{
-		{ra.Use, ra.Int, ra.Reg, 0}, {ra.Use, ra.Int, ra.Fixed, rcx}, {ra.Def, ra.Int, ra.Reuse, 0}}},
-	FVShift: {2, 0, 1, -1, MayMem, "201", []Role{
-		{ra.Use, ra.Int, ra.Any, 0}, {ra.Use, ra.Int, ra.Reg, 0}, {ra.Def, ra.Int, ra.Reg, 0}}},
-	FVAlu: {2, 1, 0, -1, MayMem, "201", []Role{
-		{ra.Use, ra.Int, ra.Reg, 0}, {ra.Use, ra.Int, ra.Any, 0}, {ra.Def, ra.Int, ra.Reg, 0}}},
-	FVUnary: {-1, 0, 1, -1, MayMem, "10", []Role{
-		{ra.Use, ra.Int, ra.Any, 0}, {ra.Def, ra.Int, ra.Reg, 0}}},
-	FBswap: {-1, -1, -1, 0, NoMem, "0", []Role{
-		{ra.Use, ra.Int, ra.Reg, 0}, {ra.Def, ra.Int, ra.Reuse, 0}}},
-	FBitTest: {1, 0, -1, -1, NoMem, "01", []Role{
-		{ra.Use, ra.Int, ra.Reg, 0}, {ra.Use, ra.Int, ra.Reg, 0}}},
-	FCmov: {1, 0, -1, -1, MayMem, "10", []Role{
-		{ra.Use, ra.Int, ra.Any, 0}, {ra.Use, ra.Int, ra.Reg, 0}, {ra.Def, ra.Int, ra.Reuse, 1}}},
-	FSet: {-1, 0, -1, -1, NoMem, "0", []Role{
-		{ra.Def, ra.Int, ra.Reg, 0}}},
-	FZero: {0, 0, -1, -1, NoMem, "00", []Role{
-		{ra.Def, ra.Int, ra.Reg, 0}}},
-	FConst: {-1, -1, -1, 0, NoMem, "0i", []Role{
-		{ra.Def, ra.Int, ra.Reg, 0}}},
-	FPush: {-1, -1, -1, 0, NoMem, "0", []Role{
-		{ra.Use, ra.Int, ra.Reg, 0}}},
-	FPop: {-1, -1, -1, 0, NoMem, "0", []Role{
-		{ra.Def, ra.Int, ra.Reg, 0}}},
-	FJump: {-1, -1, -1, -1, NoMem, "t", nil},
-	FJumpInd: {-1, 0, -1, -1, MayMem, "0", []Role{
-		{ra.Use, ra.Int, ra.Any, 0}}},
-	FImm: {-1, -1, -1, -1, NoMem, "i", nil},
-	FXchg: {0, 1, -1, -1, NoMem, "01", []Role{
-		{ra.Mod, ra.Int, ra.Reg, 0}, {ra.Mod, ra.Int, ra.Reg, 0}}},
-	FXchgMem: {1, 0, -1, -1, MustMem, "01", []Role{
-		{ra.Use, ra.Int, ra.Reg, 0}, {ra.Use, ra.Int, ra.Reg, 0}, {ra.Def, ra.Int, ra.Reuse, 1}}},
-	FRepMovs: {-1, -1, -1, -1, NoMem, "", []Role{
-		{ra.Mod, ra.Int, ra.Fixed, rdi}, {ra.Mod, ra.Int, ra.Fixed, rsi}, {ra.Mod, ra.Int, ra.Fixed, rcx}}},
-	FRepStos: {-1, -1, -1, -1, NoMem, "", []Role{
-		{ra.Mod, ra.Int, ra.Fixed, rdi}, {ra.Use, ra.Int, ra.Fixed, rax}, {ra.Mod, ra.Int, ra.Fixed, rcx}}},
+	FNone:     {-1, -1, -1, -1, NoMem, "", nil},
+	FMove:     {1, 0, -1, -1, MayMem, "10", []Role{useAny, def}},
+	FLea:      {1, 0, -1, -1, MustMem, "10", []Role{use, def}},
+	FStore:    {1, 0, -1, -1, MustMem, "01", []Role{use, use}},
+	FStoreImm: {-1, 0, -1, -1, MustMem, "0i", []Role{use}},
+	FAlu:      {0, 1, -1, -1, MayMem, "01", []Role{use, useAny, again}},
+	FAluImm:   {-1, 0, -1, -1, NoMem, "0i", []Role{use, again}},
+	FCmp:      {0, 1, -1, -1, MayMem, "01", []Role{use, useAny}},
+	FTest:     {1, 0, -1, -1, MayMem, "01", []Role{useAny, use}},
+	FCmpImm:   {-1, 0, -1, -1, MayMem, "0i", []Role{useAny}},
+	FMulImm:   {1, 0, -1, -1, MayMem, "10i", []Role{useAny, def}},
+	FMul:      {-1, 1, -1, -1, MayMem, "1", []Role{useIn(RAX), useAny, defIn(RAX), defIn(RDX)}},
+	FDiv:      {-1, 2, -1, -1, MayMem, "2", []Role{useIn(RAX), useIn(RDX), useAny, defIn(RAX), defIn(RDX)}},
+	FSignRax:  {-1, -1, -1, -1, NoMem, "", []Role{useIn(RAX), defIn(RDX)}},
+	FUnary:    {-1, 0, -1, -1, NoMem, "0", []Role{use, again}},
+	FShift:    {-1, 0, -1, -1, NoMem, "0c", []Role{use, useIn(RCX), again}},
+	FVShift:   {2, 0, 1, -1, MayMem, "201", []Role{useAny, use, def}},
+	FVAlu:     {2, 1, 0, -1, MayMem, "201", []Role{use, useAny, def}},
+	FVUnary:   {-1, 0, 1, -1, MayMem, "10", []Role{useAny, def}},
+	FBswap:    {-1, -1, -1, 0, NoMem, "0", []Role{use, again}},
+	FBitTest:  {1, 0, -1, -1, NoMem, "01", []Role{use, use}},
+	FCmov:     {1, 0, -1, -1, MayMem, "10", []Role{useAny, use, again1}},
+	FSet:      {-1, 0, -1, -1, NoMem, "0", []Role{def}},
+	FZero:     {0, 0, -1, -1, NoMem, "00", []Role{def}},
+	FConst:    {-1, -1, -1, 0, NoMem, "0i", []Role{def}},
+	FPush:     {-1, -1, -1, 0, NoMem, "0", []Role{use}},
+	FPop:      {-1, -1, -1, 0, NoMem, "0", []Role{def}},
+	FJump:     {-1, -1, -1, -1, NoMem, "t", nil},
+	FJumpInd:  {-1, 0, -1, -1, MayMem, "0", []Role{useAny}},
+	FImm:      {-1, -1, -1, -1, NoMem, "i", nil},
+	FXchg:     {0, 1, -1, -1, NoMem, "01", []Role{mod, mod}},
+	FXchgMem:  {1, 0, -1, -1, MustMem, "01", []Role{use, use, again1}},
+	FRepMovs:  {-1, -1, -1, -1, NoMem, "", []Role{modIn(RDI), modIn(RSI), modIn(RCX)}},
+	FRepStos:  {-1, -1, -1, -1, NoMem, "", []Role{modIn(RDI), useIn(RAX), modIn(RCX)}},
 
-	FFMove: {1, 0, -1, -1, MayMem, "10", []Role{
-		{ra.Use, ra.Float, ra.Any, 0}, {ra.Def, ra.Float, ra.Reg, 0}}},
-	FFLoad: {1, 0, -1, -1, MustMem, "10", []Role{
-		{ra.Use, ra.Float, ra.Reg, 0}, {ra.Def, ra.Float, ra.Reg, 0}}},
-	FFStore: {1, 0, -1, -1, MustMem, "01", []Role{
-		{ra.Use, ra.Float, ra.Reg, 0}, {ra.Use, ra.Float, ra.Reg, 0}}},
-	FFAlu: {0, 1, -1, -1, MayMem, "01", []Role{
-		{ra.Use, ra.Float, ra.Reg, 0}, {ra.Use, ra.Float, ra.Any, 0}, {ra.Def, ra.Float, ra.Reuse, 0}}},
-	FFAluImm: {-1, 0, -1, -1, NoMem, "0i", []Role{
-		{ra.Use, ra.Float, ra.Reg, 0}, {ra.Def, ra.Float, ra.Reuse, 0}}},
-	FFAluMask: {0, 1, -1, -1, MayMem, "01i", []Role{
-		{ra.Use, ra.Float, ra.Reg, 0}, {ra.Use, ra.Float, ra.Any, 0}, {ra.Def, ra.Float, ra.Reuse, 0}}},
-	FFCmp: {0, 1, -1, -1, MayMem, "01", []Role{
-		{ra.Use, ra.Float, ra.Reg, 0}, {ra.Use, ra.Float, ra.Any, 0}}},
-	FFMoveImm: {1, 0, -1, -1, MayMem, "10i", []Role{
-		{ra.Use, ra.Float, ra.Any, 0}, {ra.Def, ra.Float, ra.Reg, 0}}},
-	FFZero: {0, 0, -1, -1, NoMem, "00", []Role{
-		{ra.Def, ra.Float, ra.Reg, 0}}},
-	FIntToF: {1, 0, -1, -1, MayMem, "10", []Role{
-		{ra.Use, ra.Int, ra.Any, 0}, {ra.Def, ra.Float, ra.Reg, 0}}},
-	FFToInt: {1, 0, -1, -1, MayMem, "10", []Role{
-		{ra.Use, ra.Float, ra.Any, 0}, {ra.Def, ra.Int, ra.Reg, 0}}},
-	FFBits: {0, 1, -1, -1, NoMem, "10", []Role{
-		{ra.Use, ra.Float, ra.Reg, 0}, {ra.Def, ra.Int, ra.Reg, 0}}},
-	FFMask: {1, 0, -1, -1, NoMem, "10", []Role{
-		{ra.Use, ra.Float, ra.Reg, 0}, {ra.Def, ra.Int, ra.Reg, 0}}},
-	FFVAlu: {2, 1, 0, -1, MayMem, "201", []Role{
-		{ra.Use, ra.Float, ra.Reg, 0}, {ra.Use, ra.Float, ra.Any, 0}, {ra.Def, ra.Float, ra.Reg, 0}}},
-	FFVIntToF: {2, 1, 0, -1, MayMem, "201", []Role{
-		{ra.Use, ra.Float, ra.Reg, 0}, {ra.Use, ra.Int, ra.Any, 0}, {ra.Def, ra.Float, ra.Reg, 0}}},
-	FFma: {0, 2, 1, -1, MayMem, "012", []Role{
-		{ra.Use, ra.Float, ra.Reg, 0}, {ra.Use, ra.Float, ra.Reg, 0}, {ra.Use, ra.Float, ra.Any, 0},
-		{ra.Def, ra.Float, ra.Reuse, 0}}},
-}
-
-// addrOperands is the number of operands of an address by backend.Mode; 1 for ModeNone,
-// the operand itself.
-var addrOperands = [...]int8{
-	backend.ModeNone: 1, backend.ModeBase: 1, backend.ModeBaseIndex: 2, backend.ModeSym: 0, backend.ModeConst: 0,
-	backend.ModeOutArg: 0, backend.ModeLocal: 0, backend.ModeIndex: 1,
-}
-
-// NumAddr is the number of operands (base, then index) that stand in the place
-// of the rm operand in mode m: 0 to 2; 1 for ModeNone.
-func NumAddr(m backend.Mode) int { return int(addrOperands[m]) }
-
-// NumOperands is the number of operands of an instruction, its tail's included;
-// of a Variadic row those that its form names.
-func NumOperands(inst *backend.Inst) int {
-	return numOwn(&forms[rows[inst.Op].Form], inst.Mode) + len(tailRoles[inst.Tail])
-}
-
-// numOwn is the number of operands without the tail's.
-func numOwn(f *FormInfo, m backend.Mode) int {
-	n := len(f.Roles)
-	if f.RM >= 0 {
-		n += NumAddr(m) - 1
-	}
-	return n
+	FFMove:    {1, 0, -1, -1, MayMem, "10", []Role{fuseAny, fdef}},
+	FFLoad:    {1, 0, -1, -1, MustMem, "10", []Role{fuse, fdef}},
+	FFStore:   {1, 0, -1, -1, MustMem, "01", []Role{fuse, fuse}},
+	FFAlu:     {0, 1, -1, -1, MayMem, "01", []Role{fuse, fuseAny, fagain}},
+	FFAluImm:  {-1, 0, -1, -1, NoMem, "0i", []Role{fuse, fagain}},
+	FFAluMask: {0, 1, -1, -1, MayMem, "01i", []Role{fuse, fuseAny, fagain}},
+	FFCmp:     {0, 1, -1, -1, MayMem, "01", []Role{fuse, fuseAny}},
+	FFMoveImm: {1, 0, -1, -1, MayMem, "10i", []Role{fuseAny, fdef}},
+	FFZero:    {0, 0, -1, -1, NoMem, "00", []Role{fdef}},
+	FIntToF:   {1, 0, -1, -1, MayMem, "10", []Role{useAny, fdef}},
+	FFToInt:   {1, 0, -1, -1, MayMem, "10", []Role{fuseAny, def}},
+	FFBits:    {0, 1, -1, -1, NoMem, "10", []Role{fuse, def}},
+	FFMask:    {1, 0, -1, -1, NoMem, "10", []Role{fuse, def}},
+	FFVAlu:    {2, 1, 0, -1, MayMem, "201", []Role{fuse, fuseAny, fdef}},
+	FFVIntToF: {2, 1, 0, -1, MayMem, "201", []Role{fuse, useAny, fdef}},
+	FFma:      {0, 2, 1, -1, MayMem, "012", []Role{fuse, fuse, fuseAny, fagain}},
 }

@@ -42,7 +42,7 @@ func makeHeadBytes() (t [NumOps]uint8) {
 
 // Bound is a bound of the length in bytes of what Append makes of inst, at most two more than
 // it is. allocs may have operands of a tail behind the row's.
-func Bound(inst *backend.Inst, allocs []regalloc.Allocation, fr *Frame) uint32 {
+func Bound(inst *backend.Inst, allocs []regalloc.Allocation, fr *backend.Frame) uint32 {
 	row := &rows[inst.Op]
 	n := uint32(headBytes[inst.Op])
 	switch row.Imm {
@@ -90,7 +90,7 @@ func rex(row *Row, inst *backend.Inst, allocs []regalloc.Allocation) uint32 {
 }
 
 // addressBytes is the SIB byte and displacement of the rm operand.
-func addressBytes(row *Row, inst *backend.Inst, allocs []regalloc.Allocation, fr *Frame) uint32 {
+func addressBytes(row *Row, inst *backend.Inst, allocs []regalloc.Allocation, fr *backend.Frame) uint32 {
 	mode := inst.Mode
 	if mode == backend.ModeIndex && inst.Scale&3 == 0 {
 		mode = backend.ModeBase
@@ -101,7 +101,7 @@ func addressBytes(row *Row, inst *backend.Inst, allocs []regalloc.Allocation, fr
 		if rm < 0 || allocs[rm].IsReg() {
 			return 0
 		}
-		return dispBytes(slotDisp(allocs[rm], fr), true)
+		return dispBytes(fr.Offset(allocs[rm]), true)
 	case backend.ModeBase:
 		base := allocs[forms[row.Form].RM].Reg().Enc() & 7
 		n := dispBytes(inst.Disp, base == 5)
@@ -133,7 +133,7 @@ func dispBytes(d int32, always bool) uint32 {
 }
 
 // MoveBound is a bound of the length in bytes of what AppendMove makes.
-func MoveBound(from, to regalloc.Allocation, fr *Frame) uint32 {
+func MoveBound(from, to regalloc.Allocation, fr *backend.Frame) uint32 {
 	reg, mem := from, to
 	if !from.IsReg() {
 		reg, mem = to, from
@@ -144,7 +144,7 @@ func MoveBound(from, to regalloc.Allocation, fr *Frame) uint32 {
 	case mem.IsReg():
 		return 5
 	case reg.Reg().Class() == regalloc.Int:
-		return 3 + dispBytes(slotDisp(mem, fr), true)
+		return 3 + dispBytes(fr.Offset(mem), true)
 	}
-	return 5 + dispBytes(slotDisp(mem, fr), true)
+	return 5 + dispBytes(fr.Offset(mem), true)
 }

@@ -10,7 +10,7 @@ import (
 // AppendMove encodes the copy of a value of 8 or 16 bytes from one location to another, of
 // which one at least must be a register; integer and vector registers exchange
 // 8 bytes. Nothing is emitted if they are the same. Flags are kept.
-func AppendMove(buf []byte, from, to regalloc.Allocation, bytes uint8, fr *Frame) []byte {
+func AppendMove(buf []byte, from, to regalloc.Allocation, bytes uint8, fr *backend.Frame) []byte {
 	if from == to {
 		return buf
 	}
@@ -34,7 +34,7 @@ func isInt(from, to regalloc.Allocation) bool {
 
 // appendIntMove is AppendMove for the most frequent copies, by hand: mov r64, r/m64 and mov r/m64, r64. A test
 // compares it with the rows.
-func appendIntMove(buf []byte, from, to regalloc.Allocation, fr *Frame) []byte {
+func appendIntMove(buf []byte, from, to regalloc.Allocation, fr *backend.Frame) []byte {
 	op, reg, mem := byte(0x89), from, to // to memory, or between registers
 	if !from.IsReg() {
 		op, reg, mem = 0x8b, to, from
@@ -44,7 +44,7 @@ func appendIntMove(buf []byte, from, to regalloc.Allocation, fr *Frame) []byte {
 		m := mem.Reg().Enc() & 15
 		return append(buf, 0x48|r>>3<<2|m>>3, op, 0xc0|r&7<<3|m&7)
 	}
-	disp := slotDisp(mem, fr)
+	disp := fr.Offset(mem)
 	rex, modrm := 0x48|r>>3<<2, r&7<<3|5 // rbp
 	if disp == int32(int8(disp)) {
 		return append(buf, rex, op, 0x40|modrm, byte(disp))

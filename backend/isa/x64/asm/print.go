@@ -21,11 +21,11 @@ type Names struct {
 	// InMemory reports whether operand i is in memory; nil if none is.
 	InMemory func(i int) bool
 	// Frame resolves the local area; if nil it is written symbolically.
-	Frame *Frame
+	Frame *backend.Frame
 }
 
 // PrintAsm appends inst in Intel syntax as assemblers read it.
-func PrintAsm(dst []byte, inst *backend.Inst, allocs []regalloc.Allocation, fr *Frame) []byte {
+func PrintAsm(dst []byte, inst *backend.Inst, allocs []regalloc.Allocation, fr *backend.Frame) []byte {
 	return Print(dst, inst, &Names{
 		Frame:    fr,
 		InMemory: func(i int) bool { return allocs[i].IsMem() },
@@ -34,7 +34,7 @@ func PrintAsm(dst []byte, inst *backend.Inst, allocs []regalloc.Allocation, fr *
 				return append(dst, RegName(allocs[i].Reg(), bytes)...)
 			}
 			dst = append(append(dst, pointer(bytes)...), "[rbp"...)
-			return append(appendDisp(dst, slotDisp(allocs[i], fr), true), ']')
+			return append(appendDisp(dst, fr.Offset(allocs[i]), true), ']')
 		},
 	})
 }
@@ -119,7 +119,7 @@ func (r *Row) printRole(dst []byte, f *FormInfo, i int, inst *backend.Inst, name
 	}
 	k := i
 	if f.RM >= 0 && i > int(f.RM) {
-		k += NumAddr(inst.Mode) - 1
+		k += inst.Mode.NumRegs() - 1
 	}
 	if i != int(f.RM) {
 		return names.Operand(dst, k, width)
@@ -235,7 +235,7 @@ func printTail(dst []byte, inst *backend.Inst, names *Names) []byte {
 	if inst.Tail == backend.TailNone {
 		return dst
 	}
-	k := numOwn(&forms[rows[inst.Op].Form], inst.Mode)
+	k := shapes.NumOwn(inst)
 	c := Cond(inst.Cond).String()
 	switch inst.Tail {
 	case backend.TailJump:
@@ -259,10 +259,10 @@ func printTail(dst []byte, inst *backend.Inst, names *Names) []byte {
 // operand a virtual register with its fixed register or constraint where it
 // has one, and the address in brackets.
 func PrintVCode(dst []byte, inst *backend.Inst, operands []regalloc.Operand) []byte {
-	own := numOwn(&forms[rows[inst.Op].Form], inst.Mode)
+	own := shapes.NumOwn(inst)
 	n := 0
 	for k, o := range operands {
-		if o.Access.Defines() && (k < own || k >= own+len(tailRoles[inst.Tail])) {
+		if o.Access.Defines() && (k < own || k >= own+len(shapes.Tails[inst.Tail])) {
 			if n++; n > 1 {
 				dst = append(dst, ", "...)
 			}
@@ -296,7 +296,7 @@ func (r *Row) printUses(dst []byte, inst *backend.Inst, operands []regalloc.Oper
 			sep = ", "
 			k := i
 			if f.RM >= 0 && i > int(f.RM) {
-				k += NumAddr(inst.Mode) - 1
+				k += inst.Mode.NumRegs() - 1
 			}
 			if i == int(f.RM) {
 				dst = r.printRole(dst, f, i, inst, names)
@@ -305,7 +305,7 @@ func (r *Row) printUses(dst []byte, inst *backend.Inst, operands []regalloc.Oper
 			}
 		}
 	}
-	for k := own + len(tailRoles[inst.Tail]); k < len(operands); k++ {
+	for k := own + len(shapes.Tails[inst.Tail]); k < len(operands); k++ {
 		if operands[k].Access.Reads() {
 			dst = appendOperand(append(dst, sep...), operands[k])
 			sep = ", "

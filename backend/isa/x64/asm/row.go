@@ -1,9 +1,6 @@
 package asm
 
-import (
-	"github.com/waot-project/waot/backend"
-	"github.com/waot-project/waot/regalloc"
-)
+import "github.com/waot-project/waot/backend"
 
 // Row describes one machine instruction, or the few that differ only in the
 // size of their operands.
@@ -44,8 +41,8 @@ type Row struct {
 	Flags   Flags
 }
 
-// Sizes is a set of operand sizes: bit value n for n bytes.
-type Sizes uint8
+// Sizes is a set of operand sizes.
+type Sizes = backend.Sizes
 
 // The sets in use.
 const (
@@ -214,11 +211,6 @@ func (r *Row) MayFault() bool {
 	return (forms[r.Form].Mem != NoMem || r.MemOp != 0) && r.Flags&NoFault == 0
 }
 
-// Allows reports whether size is one of the row's.
-func (r *Row) Allows(size uint8) bool {
-	return r.Sizes == noSize || size != 0 && size&(size-1) == 0 && r.Sizes&Sizes(size) != 0
-}
-
 // rmWidth is the width of the rm operand.
 func (r *Row) rmWidth(size uint8) uint8 {
 	if r.RM != 0 {
@@ -293,13 +285,7 @@ func maxSize(s Sizes) int {
 }
 
 // Role describes one operand of a form.
-type Role struct {
-	Access     regalloc.Access
-	Class      regalloc.Class
-	Constraint regalloc.Constraint
-	// Arg is the register of Fixed, or the role that Reuse names.
-	Arg uint8
-}
+type Role = backend.Role
 
 // FormInfo is a list of roles, with the places of their registers in the
 // encoding (role numbers, or -1). Implicit registers have no place; of a use and the

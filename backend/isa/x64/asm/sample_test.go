@@ -18,7 +18,7 @@ type sample struct {
 func (s *sample) text() string { return string(PrintAsm(nil, &s.inst, s.allocs, &testFrame)) }
 
 // testFrame has slots on both sides of the reach of a one-byte displacement.
-var testFrame = Frame{Slots: -200, Args: 16, Locals: -72}
+var testFrame = backend.Frame{Slots: -200, Args: 16, Locals: -72}
 
 // sampleInts is cycled through: rax, the registers that need REX as bytes, and those
 // whose low bits are special in ModRM and SIB.
@@ -156,7 +156,7 @@ func (g *sampler) variants(inst backend.Inst) {
 	if f.Mem == NoMem {
 		return
 	}
-	if f.Mem == MayMem && row.operand(f, int(f.RM), backend.ModeNone, 0).Constraint == regalloc.Any {
+	if f.Mem == MayMem && shapes.Rows[inst.Op].Roles[f.RM].Constraint == regalloc.Any {
 		g.add(inst, []regalloc.Allocation{regalloc.InSlot(1)})
 		g.add(inst, []regalloc.Allocation{regalloc.InSlot(20)})
 		g.add(inst, []regalloc.Allocation{regalloc.InArg(1)})
@@ -179,7 +179,7 @@ func (g *sampler) samplesOf(op backend.Op) []sample {
 	if row.Sizes != noSize {
 		sizes = nil
 		for n := uint8(1); n <= 16; n *= 2 {
-			if row.Allows(n) {
+			if row.Sizes.Allow(n) {
 				sizes = append(sizes, n)
 			}
 		}
@@ -255,7 +255,7 @@ func randomSample(r *rand.Rand) sample {
 	op := Invalid + 1 + backend.Op(r.IntN(int(NumOps-1)))
 	row := RowOf(op)
 	inst := backend.Inst{Op: op, Cond: uint8(r.IntN(16))}
-	for row.Sizes != noSize && !row.Allows(inst.Size) {
+	for row.Sizes != noSize && !row.Sizes.Allow(inst.Size) {
 		inst.Size = 1 << r.IntN(5)
 	}
 	imms := immsFor(row, inst.Size)
@@ -287,7 +287,7 @@ func randomSample(r *rand.Rand) sample {
 		}
 		g.withAddr(inst, a)
 		return g.out[0]
-	case f.Mem == MayMem && row.operand(f, int(f.RM), backend.ModeNone, 0).Constraint == regalloc.Any && r.IntN(4) == 0:
+	case f.Mem == MayMem && shapes.Rows[inst.Op].Roles[f.RM].Constraint == regalloc.Any && r.IntN(4) == 0:
 		g.add(inst, []regalloc.Allocation{regalloc.InSlot(r.IntN(40))})
 		return g.out[0]
 	}

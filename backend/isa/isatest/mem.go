@@ -1,6 +1,4 @@
-//go:build linux && amd64
-
-package x64_test
+package isatest
 
 import (
 	"fmt"
@@ -63,11 +61,11 @@ var indexes = []struct {
 	}},
 }
 
-func TestLoadStore(t *testing.T) {
+func testLoadStore(t *testing.T, on *Machine) {
 	for _, ix := range indexes {
-		s := newSuite()
+		s := newSuite(on)
 		s.wholeMemory = true
-		fill := s.fn([]clif.Type{clif.I32, clif.I64}, nil, func(b *clif.Builder, p []clif.Value) {
+		fill := s.Fn([]clif.Type{clif.I32, clif.I64}, nil, func(b *clif.Builder, p []clif.Value) {
 			b.Store(clif.I64, clif.Full, 0, p[0], p[1], 0)
 			b.Return(nil)
 		})
@@ -81,11 +79,11 @@ func TestLoadStore(t *testing.T) {
 						if ix.name != "const" && k > 0 {
 							break
 						}
-						fn := s.fn(i32, []clif.Type{ty}, func(cb *clif.Builder, p []clif.Value) {
+						fn := s.Fn(i32, []clif.Type{ty}, func(cb *clif.Builder, p []clif.Value) {
 							b := &builder{cb}
 							b.Return([]clif.Value{b.Load(ty, acc, 0, ix.make(b, p[0], ki), off)})
 						})
-						dead := s.fn(i32, nil, func(cb *clif.Builder, p []clif.Value) {
+						dead := s.Fn(i32, nil, func(cb *clif.Builder, p []clif.Value) {
 							b := &builder{cb}
 							b.Load(ty, acc, 0, ix.make(b, p[0], ki), off)
 							b.Return(nil)
@@ -103,7 +101,7 @@ func TestLoadStore(t *testing.T) {
 			}
 			for _, acc := range accesses(ty, true) {
 				for _, off := range memOffsets {
-					fn := s.fn([]clif.Type{clif.I32, ty}, nil, func(cb *clif.Builder, p []clif.Value) {
+					fn := s.Fn([]clif.Type{clif.I32, ty}, nil, func(cb *clif.Builder, p []clif.Value) {
 						b := &builder{cb}
 						b.Store(ty, acc, 0, ix.make(b, p[0], 100), p[1], off)
 						b.Return(nil)
@@ -118,9 +116,9 @@ func TestLoadStore(t *testing.T) {
 	}
 }
 
-// TestModify covers operations on memory: of all widths, with all operands.
-func TestModify(t *testing.T) {
-	s := newSuite()
+// testModify covers operations on memory: of all widths, with all operands.
+func testModify(t *testing.T, on *Machine) {
+	s := newSuite(on)
 	s.ends = 4
 	ops := []clif.Opcode{clif.OpIadd, clif.OpIsub, clif.OpBand, clif.OpBor, clif.OpBxor, clif.OpIshl, clif.OpImul}
 	for ty := clif.I32; ty <= clif.I64; ty++ {
@@ -132,7 +130,7 @@ func TestModify(t *testing.T) {
 							if !konst && k != 0 {
 								continue
 							}
-							fn := s.fn([]clif.Type{clif.I32, ty}, nil, func(b *clif.Builder, p []clif.Value) {
+							fn := s.Fn([]clif.Type{clif.I32, ty}, nil, func(b *clif.Builder, p []clif.Value) {
 								x := b.Load(ty, acc, 0, p[0], 8)
 								y := p[1]
 								if konst {
@@ -160,14 +158,13 @@ func TestModify(t *testing.T) {
 	s.run(t)
 }
 
-// TestSinking has what lies between a load and its user, or what else uses it.
-func TestSinking(t *testing.T) {
-	s := newSuite()
+// testSinking has what lies between a load and its user, or what else uses it.
+func testSinking(t *testing.T, on *Machine) {
+	s := newSuite(on)
 	type vs = []clif.Value
-	const I32 = clif.I32
-	two := []clif.Type{I32, I32}
-	add := func(name string, build func(b *builder, p vs) clif.Value) {
-		fn := s.fn(two, i32, func(cb *clif.Builder, p []clif.Value) {
+	two := []clif.Type{clif.I32, clif.I32}
+	add := func(name string, build sinkCase) {
+		fn := s.Fn(two, i32, func(cb *clif.Builder, p []clif.Value) {
 			b := &builder{cb}
 			b.Return(vs{build(b, p)})
 		})
@@ -177,8 +174,23 @@ func TestSinking(t *testing.T) {
 			}
 		}
 	}
-	load := func(b *builder, a clif.Value) clif.Value { return b.Load(I32, clif.Full, 0, a, 0) }
-	bin := func(b *builder, op clif.Opcode, x, y clif.Value) clif.Value { return b.Binary(op, I32, x, y) }
+	sinkLoads(add)
+	sinkModifies(add)
+	sinkWidths(add)
+	s.run(t)
+}
+
+// sinkCase makes a value of an address and an i32.
+type sinkCase = func(b *builder, p []clif.Value) clif.Value
+
+func load(b *builder, a clif.Value) clif.Value { return b.Load(clif.I32, clif.Full, 0, a, 0) }
+
+func bin(b *builder, op clif.Opcode, x, y clif.Value) clif.Value { return b.Binary(op, clif.I32, x, y) }
+
+// sinkLoads adds loads that may or may not pass what lies between.
+func sinkLoads(add func(name string, build sinkCase)) {
+	type vs = []clif.Value
+	const I32 = clif.I32
 	add("store between", func(b *builder, p vs) clif.Value {
 		x := load(b, p[0])
 		b.Store(I32, clif.Full, 0, p[0], p[1], 0)
@@ -243,6 +255,12 @@ func TestSinking(t *testing.T) {
 		b.SwitchTo(other)
 		return p[1]
 	})
+}
+
+// sinkModifies adds changes of memory that may or may not be one instruction.
+func sinkModifies(add func(name string, build sinkCase)) {
+	type vs = []clif.Value
+	const I32 = clif.I32
 	add("modify with a store between", func(b *builder, p vs) clif.Value {
 		x := load(b, p[0])
 		b.Store(I32, clif.Full, 0, b.Iconst(I32, 4), p[1], 0)
@@ -268,6 +286,12 @@ func TestSinking(t *testing.T) {
 		b.Store(I32, clif.Full, 0, p[0], bin(b, clif.OpIadd, x, p[1]), 0)
 		return p[1]
 	})
+}
+
+// sinkWidths adds loads and stores of other widths than their users, and addresses that wrap.
+func sinkWidths(add func(name string, build sinkCase)) {
+	type vs = []clif.Value
+	const I32 = clif.I32
 	add("narrow load, wide store", func(b *builder, p vs) clif.Value {
 		x := b.Load(I32, clif.U8, 0, p[0], 0)
 		b.Store(I32, clif.Full, 0, p[0], bin(b, clif.OpIadd, x, p[1]), 0)
@@ -315,5 +339,4 @@ func TestSinking(t *testing.T) {
 		b.Store(clif.I64, clif.Full, 0, p[0], w, 16)
 		return p[1]
 	})
-	s.run(t)
 }

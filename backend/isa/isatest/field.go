@@ -1,4 +1,4 @@
-package a64_test
+package isatest
 
 import (
 	"fmt"
@@ -20,7 +20,7 @@ func amounts(t clif.Type) (ks []uint64) {
 
 // unaryOf adds a function of one i32 or i64, called with a few values.
 func (s *suite) unaryOf(what string, ty, result clif.Type, build func(b *builder, x clif.Value) clif.Value) {
-	fn := s.fn([]clif.Type{ty}, []clif.Type{result}, func(cb *clif.Builder, p []clif.Value) {
+	fn := s.Fn([]clif.Type{ty}, []clif.Type{result}, func(cb *clif.Builder, p []clif.Value) {
 		b := &builder{cb}
 		b.Return([]clif.Value{build(b, p[0])})
 	})
@@ -30,10 +30,10 @@ func (s *suite) unaryOf(what string, ty, result clif.Type, build func(b *builder
 	}
 }
 
-// TestFields covers pairs of shifts, masks and extensions, which become bit fields.
-func TestFields(t *testing.T) {
+// testFields covers pairs of shifts, masks and extensions, which become bit fields.
+func testFields(t *testing.T, on *Machine) {
 	type V = clif.Value
-	s := &suite{}
+	s := &suite{module: module{on: on}}
 	for ty := clif.I32; ty <= clif.I64; ty++ {
 		n := uint64(ty.Bits())
 		all := uint64(1)<<(n-1)<<1 - 1
@@ -88,17 +88,17 @@ func TestFields(t *testing.T) {
 	s.run(t)
 }
 
-// TestInsertion covers what joins two values: inserted fields and funnel shifts, with all amounts, those that do
+// testInsertion covers what joins two values: inserted fields and funnel shifts, with all amounts, those that do
 // not fit included.
-func TestInsertion(t *testing.T) {
+func testInsertion(t *testing.T, on *Machine) {
 	type V = clif.Value
-	s := &suite{}
+	s := &suite{module: module{on: on}}
 	for ty := clif.I32; ty <= clif.I64; ty++ {
 		n := uint64(ty.Bits())
 		all := uint64(1)<<(n-1)<<1 - 1
 		op := func(b *builder, op clif.Opcode, x V, k uint64) V { return b.Binary(op, ty, x, b.Iconst(ty, k&all)) }
 		two := func(what string, build func(b *builder, x, y V) V) {
-			fn := s.fn([]clif.Type{ty, ty}, []clif.Type{ty}, func(cb *clif.Builder, p []V) {
+			fn := s.Fn([]clif.Type{ty, ty}, []clif.Type{ty}, func(cb *clif.Builder, p []V) {
 				b := &builder{cb}
 				b.Return([]V{build(b, p[0], p[1])})
 			})
@@ -152,10 +152,10 @@ func TestInsertion(t *testing.T) {
 	s.run(t)
 }
 
-// TestShiftedOperands covers operands that are shifted or extended.
-func TestShiftedOperands(t *testing.T) {
+// testShiftedOperands covers operands that are shifted or extended.
+func testShiftedOperands(t *testing.T, on *Machine) {
 	type V = clif.Value
-	s := &suite{}
+	s := &suite{module: module{on: on}}
 	s.ends = 9
 	ops := []clif.Opcode{clif.OpIadd, clif.OpIsub, clif.OpBand, clif.OpBor, clif.OpBxor, clif.OpImul}
 	for ty := clif.I32; ty <= clif.I64; ty++ {
@@ -205,7 +205,7 @@ func TestShiftedOperands(t *testing.T) {
 			for k, form := range forms {
 				name := fmt.Sprintf("%v.%v form %d", op, ty, k)
 				for _, swap := range []bool{false, true} {
-					fn := s.fn([]clif.Type{ty, ty}, []clif.Type{ty}, func(cb *clif.Builder, p []V) {
+					fn := s.Fn([]clif.Type{ty, ty}, []clif.Type{ty}, func(cb *clif.Builder, p []V) {
 						b := &builder{cb}
 						x, y := p[0], form(b, p[1])
 						if swap {
@@ -223,13 +223,13 @@ func TestShiftedOperands(t *testing.T) {
 	s.run(t)
 }
 
-// TestProducts covers multiplications with sums, and those of widened factors.
-func TestProducts(t *testing.T) {
+// testProducts covers multiplications with sums, and those of widened factors.
+func testProducts(t *testing.T, on *Machine) {
 	type V = clif.Value
-	s := &suite{}
+	s := &suite{module: module{on: on}}
 	for ty := clif.I32; ty <= clif.I64; ty++ {
 		for kind := range 12 {
-			fn := s.fn([]clif.Type{ty, ty, ty}, []clif.Type{ty}, func(cb *clif.Builder, p []V) {
+			fn := s.Fn([]clif.Type{ty, ty, ty}, []clif.Type{ty}, func(cb *clif.Builder, p []V) {
 				b := &builder{cb}
 				x, y := p[1], p[2]
 				if ty == clif.I64 && kind >= 4 {
@@ -283,13 +283,13 @@ func constants(ty clif.Type) (cs []uint64) {
 	return cs
 }
 
-// TestConstants covers constants by themselves and as operands.
-func TestConstants(t *testing.T) {
+// testConstants covers constants by themselves and as operands.
+func testConstants(t *testing.T, on *Machine) {
 	type V = clif.Value
-	s := &suite{}
+	s := &suite{module: module{on: on}}
 	for ty := clif.I32; ty <= clif.I64; ty++ {
 		for _, c := range constants(ty) {
-			fn := s.fn(nil, []clif.Type{ty}, func(b *clif.Builder, p []V) { b.Return([]V{b.Iconst(ty, c)}) })
+			fn := s.Fn(nil, []clif.Type{ty}, func(b *clif.Builder, p []V) { b.Return([]V{b.Iconst(ty, c)}) })
 			s.call(fn, fmt.Sprintf("%v constant %#x", ty, c))
 			for _, op := range []clif.Opcode{clif.OpIadd, clif.OpIsub, clif.OpImul, clif.OpBand, clif.OpBor, clif.OpBxor} {
 				s.unaryOf(fmt.Sprintf("%v %v %#x", ty, op, c), ty, ty, func(b *builder, x V) V { return b.Binary(op, ty, x, b.Iconst(ty, c)) })
@@ -303,7 +303,7 @@ func TestConstants(t *testing.T) {
 					if isNaN(ft, bits) {
 						continue
 					}
-					fn := s.fn(nil, []clif.Type{ft, ft}, func(b *clif.Builder, p []V) {
+					fn := s.Fn(nil, []clif.Type{ft, ft}, func(b *clif.Builder, p []V) {
 						one := b.Fconst(ft, map[clif.Type]uint64{clif.F32: 0x40e00000, clif.F64: 0x401c << 48}[ft]) // 7
 						b.Return([]V{b.Fconst(ft, bits), b.Binary(clif.OpFsub, ft, b.Fconst(ft, bits), one)})
 					})

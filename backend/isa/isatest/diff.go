@@ -1,124 +1,13 @@
-//go:build linux && amd64
-
-package x64_test
+package isatest
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand"
 	"testing"
 
 	"github.com/waot-project/waot/clif"
-	"github.com/waot-project/waot/clif/interp"
-	"github.com/waot-project/waot/clif/verify"
 )
-
-// call is one call to compare.
-type call struct {
-	fn   clif.FuncIndex
-	args []uint64
-	what string
-}
-
-// suite is a module with calls whose outcomes on the interpreter and natively are
-// compared.
-type suite struct {
-	module
-	calls []call
-	// wholeMemory compares all of the memories after each call, not only the first bytes.
-	wholeMemory bool
-	noVerify    bool
-	// ends, if not 0, thins out the calls with one corner value.
-	ends int
-}
-
-func (s *suite) call(fn clif.FuncIndex, what string, args ...uint64) {
-	s.calls = append(s.calls, call{fn, args, what})
-}
-
-// isNaN reports whether x are the bits of a NaN of type t.
-func isNaN(t clif.Type, x uint64) bool {
-	switch t {
-	case clif.F32:
-		return x&0x7fffffff > 0x7f800000
-	case clif.F64:
-		return x&(1<<63-1) > 0x7ff<<52
-	}
-	return false
-}
-
-// run compares all calls on all processor levels.
-func (s *suite) run(t *testing.T) {
-	t.Helper()
-	for _, f := range s.funcs {
-		if s.noVerify {
-			break
-		}
-		if err := verify.Func(f); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s.addInit()
-	for _, cpu := range cpus {
-		im := s.compile(t, cpu, !s.noVerify)
-		if im == nil {
-			continue
-		}
-		inst, err := interp.NewStore(interp.Options{}).Instantiate(&s.Module,
-			func(i clif.FuncIndex) (*clif.Func, error) { return s.funcs[i], nil }, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		bad := 0
-		for _, c := range s.calls {
-			sig := s.FuncSig(c.fn)
-			want := "trap "
-			wantRes, err := inst.Func(c.fn).Call(append([]uint64(nil), c.args...))
-			var trap *interp.Trap
-			if errors.As(err, &trap) {
-				want += trap.Code.String()
-			} else if err != nil {
-				t.Fatal(err)
-			}
-			res, ntrap, err := im.Call(c.fn, c.args...)
-			got := "trap "
-			switch {
-			case err != nil:
-				got = err.Error()
-			case ntrap != nil:
-				got += ntrap.Code.String()
-			default:
-				for k := range res {
-					if isNaN(sig.Results[k], res[k]) && trap == nil && isNaN(sig.Results[k], wantRes[k]) {
-						res[k] = wantRes[k]
-					}
-				}
-				got = fmt.Sprintf("%#x", res)
-			}
-			if trap == nil {
-				want = fmt.Sprintf("%#x", wantRes)
-			}
-			for k := range s.Memories {
-				w := inst.Memory(clif.MemoryIndex(k)).Data
-				if !s.wholeMemory {
-					w = w[:min(len(w), 256)]
-				}
-				if n := im.Memory(k, len(w)); !bytes.Equal(w, n) {
-					got += " and memory differs"
-					copy(n, w)
-				}
-			}
-			if got != want {
-				if bad++; bad <= 10 {
-					t.Errorf("%s: %s%#x = %s, want %s\n%x\n%v", cpu, c.what, c.args, got, want, im.Code(c.fn), s.funcs[c.fn])
-				}
-			}
-		}
-		im.Close()
-	}
-}
 
 var corners = map[clif.Type][]uint64{
 	clif.I32: {0, 1, 2, 3, 7, 8, 31, 32, 33, 63, 64, 127, 128, 255, 256, 0x7fff, 0x8000, 0xffff, 0x10000, 0x7ffffffe, 0x7fffffff,
@@ -215,7 +104,7 @@ func (s *suite) binary(name string, t, result clif.Type, every int, emit func(b 
 			}
 			for _, k := range ks {
 				what := fmt.Sprintf("%s.%v(%s, %s; %#x)", name, t, sourceNames[sx], sourceNames[sy], k)
-				fn := s.fn([]clif.Type{t, t}, []clif.Type{result}, func(cb *clif.Builder, p []clif.Value) {
+				fn := s.Fn([]clif.Type{t, t}, []clif.Type{result}, func(cb *clif.Builder, p []clif.Value) {
 					b := &builder{cb}
 					for i, src := range []source{sx, sy} {
 						if src == loaded {
@@ -246,19 +135,19 @@ func (s *suite) binary(name string, t, result clif.Type, every int, emit func(b 
 	}
 }
 
-func newSuite() *suite {
-	s := &suite{}
+func newSuite(on *Machine) *suite {
+	s := &suite{module: module{on: on}}
 	s.Memories = []clif.MemoryDecl{{Min: 1, Max: 4, HasMax: true}}
 	return s
 }
 
-func TestBinary(t *testing.T) {
+func testBinary(t *testing.T, on *Machine) {
 	for op := clif.OpIadd; op <= clif.OpFcopysign; op++ {
 		if op.Info().Format != clif.FormatBinary {
 			continue
 		}
 		t.Run(op.String(), func(t *testing.T) {
-			s := newSuite()
+			s := newSuite(on)
 			for _, ty := range typesOf(op) {
 				s.binary(op.String(), ty, ty, 2, func(b *builder, x, y clif.Value) clif.Value { return b.Binary(op, ty, x, y) })
 			}
@@ -313,10 +202,10 @@ var consumers = []struct {
 	}},
 }
 
-func TestCompare(t *testing.T) {
+func testCompare(t *testing.T, on *Machine) {
 	for ci, cons := range consumers {
 		t.Run(cons.name, func(t *testing.T) {
-			s := newSuite()
+			s := newSuite(on)
 			s.ends = 5
 			if ci == 0 {
 				s.ends = 3
@@ -341,10 +230,10 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestCompareZero covers test, with masks, and truth values.
-func TestCompareZero(t *testing.T) {
+// testCompareZero covers test, with masks, and truth values.
+func testCompareZero(t *testing.T, on *Machine) {
 	for _, cons := range consumers {
-		s := newSuite()
+		s := newSuite(on)
 		s.ends = 5
 		for ty := clif.I32; ty <= clif.I64; ty++ {
 			for cc := clif.Eq; cc < clif.NumIntCCs; cc++ {
@@ -363,16 +252,16 @@ func TestCompareZero(t *testing.T) {
 	}
 }
 
-// TestNarrowCompare compares narrow loads with constants.
-func TestNarrowCompare(t *testing.T) {
+// testNarrowCompare compares narrow loads with constants.
+func testNarrowCompare(t *testing.T, on *Machine) {
 	for _, cons := range consumers {
-		s := newSuite()
+		s := newSuite(on)
 		for _, ty := range []clif.Type{clif.I32, clif.I64} {
 			for acc := clif.U8; acc <= clif.S16; acc++ {
 				for _, k := range []uint64{0, 1, 0x7f, 0x80, 0xff, 0x100, 0x7fff, 0xffff, 0x10000, 0xffffffff} {
 					for cc := clif.Eq; cc < clif.NumIntCCs; cc++ {
 						for _, masked := range []bool{false, true} {
-							fn := s.fn([]clif.Type{clif.I32, clif.I32}, i32, func(cb *clif.Builder, p []clif.Value) {
+							fn := s.Fn([]clif.Type{clif.I32, clif.I32}, i32, func(cb *clif.Builder, p []clif.Value) {
 								b := &builder{cb}
 								b.Store(clif.I32, clif.Full, 0, p[0], p[1], 4)
 								x := b.Load(ty, acc, 0, p[0], 4)
@@ -397,14 +286,14 @@ func TestNarrowCompare(t *testing.T) {
 // unary adds functions op(x), x from a parameter or loaded.
 func (s *suite) unary(op clif.Opcode, from, t clif.Type) {
 	for _, src := range []source{param, loaded} {
-		fn := s.fn([]clif.Type{from}, []clif.Type{t}, func(cb *clif.Builder, p []clif.Value) {
+		fn := s.Fn([]clif.Type{from}, []clif.Type{t}, func(cb *clif.Builder, p []clif.Value) {
 			b := &builder{cb}
 			if src == loaded {
 				b.Store(from, clif.Full, 0, b.Iconst(clif.I32, 32), p[0], 0)
 			}
 			b.Return([]clif.Value{b.Unary(op, t, b.operand(src, from, p[0], 0, 32))})
 		})
-		both := s.fn([]clif.Type{from}, []clif.Type{t, from}, func(cb *clif.Builder, p []clif.Value) {
+		both := s.Fn([]clif.Type{from}, []clif.Type{t, from}, func(cb *clif.Builder, p []clif.Value) {
 			b := &builder{cb} // the source is used again
 			b.Return([]clif.Value{b.Unary(op, t, p[0]), p[0]})
 		})
@@ -416,8 +305,8 @@ func (s *suite) unary(op clif.Opcode, from, t clif.Type) {
 	}
 }
 
-func TestUnary(t *testing.T) {
-	s := newSuite()
+func testUnary(t *testing.T, on *Machine) {
+	s := newSuite(on)
 	all := []clif.Type{clif.I32, clif.I64, clif.F32, clif.F64}
 	for _, ty := range all {
 		for op := clif.OpIconst; op < clif.NumOpcodes; op++ {
@@ -455,8 +344,8 @@ func TestUnary(t *testing.T) {
 	s.run(t)
 }
 
-// TestIdioms covers rules that look at more than one instruction.
-func TestIdioms(t *testing.T) {
+// testIdioms covers rules that look at more than one instruction.
+func testIdioms(t *testing.T, on *Machine) {
 	type V = clif.Value
 	idioms := []struct {
 		name string
@@ -527,7 +416,7 @@ func TestIdioms(t *testing.T) {
 			return b.Binary(clif.OpBxor, ty, b.Unary(clif.OpBitcast, ty, s), e)
 		}},
 	}
-	s := newSuite()
+	s := newSuite(on)
 	for _, id := range idioms {
 		for ty := clif.I32; ty <= clif.I64; ty++ {
 			s.ends = 6
@@ -537,10 +426,10 @@ func TestIdioms(t *testing.T) {
 	s.run(t)
 }
 
-// TestDivisors divides by many constants.
-func TestDivisors(t *testing.T) {
+// testDivisors divides by many constants.
+func testDivisors(t *testing.T, on *Machine) {
 	rng := rand.New(rand.NewSource(3))
-	s := &suite{}
+	s := &suite{module: module{on: on}}
 	for ty := clif.I32; ty <= clif.I64; ty++ {
 		m := uint64(1)<<(ty.Bits()-1)<<1 - 1
 		var ds []uint64
@@ -556,7 +445,7 @@ func TestDivisors(t *testing.T) {
 		}
 		for _, op := range []clif.Opcode{clif.OpUdiv, clif.OpSdiv, clif.OpUrem, clif.OpSrem} {
 			for _, d := range ds {
-				fn := s.fn([]clif.Type{ty}, []clif.Type{ty}, func(b *clif.Builder, p []clif.Value) {
+				fn := s.Fn([]clif.Type{ty}, []clif.Type{ty}, func(b *clif.Builder, p []clif.Value) {
 					b.Return([]clif.Value{b.Binary(op, ty, p[0], b.Iconst(ty, d))})
 				})
 				what := fmt.Sprintf("%v.%v by %#x", op, ty, d)

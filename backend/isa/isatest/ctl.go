@@ -1,7 +1,6 @@
-package a64_test
+package isatest
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand"
@@ -10,18 +9,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/waot-project/waot/backend"
-	"github.com/waot-project/waot/backend/instance"
-	"github.com/waot-project/waot/backend/isa/a64"
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/abi"
-	"github.com/waot-project/waot/regalloc/linear"
 )
 
-// TestCalls passes and returns many values of all types, permuted.
-func TestCalls(t *testing.T) {
+// testCalls passes and returns many values of all types, permuted.
+func testCalls(t *testing.T, on *Machine) {
 	all := []clif.Type{clif.I32, clif.I64, clif.F32, clif.F64}
 	rng := rand.New(rand.NewSource(1))
-	s := newSuite()
+	s := newSuite(on)
 	for n := 0; n <= 24; n += 1 + n/8 {
 		for variant := range 6 {
 			var ts, rs []clif.Type
@@ -41,14 +37,14 @@ func TestCalls(t *testing.T) {
 			for i, k := range perm {
 				back[k] = i
 			}
-			callee := s.fn(ts, rs, func(b *clif.Builder, p []clif.Value) {
+			callee := s.Fn(ts, rs, func(b *clif.Builder, p []clif.Value) {
 				var out []clif.Value
 				for _, k := range perm {
 					out = append(out, p[k])
 				}
 				b.Return(out)
 			})
-			direct := s.fn(ts, rs, func(b *clif.Builder, p []clif.Value) {
+			direct := s.Fn(ts, rs, func(b *clif.Builder, p []clif.Value) {
 				first := b.Call(callee, p)
 				var out []clif.Value
 				for i := range perm {
@@ -56,7 +52,7 @@ func TestCalls(t *testing.T) {
 				}
 				b.Return(out)
 			})
-			twice := s.fn(ts, ts, func(b *clif.Builder, p []clif.Value) {
+			twice := s.Fn(ts, ts, func(b *clif.Builder, p []clif.Value) {
 				var out []clif.Value
 				first := b.Call(callee, p)
 				for k := range perm {
@@ -68,7 +64,7 @@ func TestCalls(t *testing.T) {
 				}
 				b.Return(out)
 			})
-			ref := s.fn(ts, rs, func(b *clif.Builder, p []clif.Value) {
+			ref := s.Fn(ts, rs, func(b *clif.Builder, p []clif.Value) {
 				f := b.FuncAddr(callee)
 				b.SigCheck(s.Funcs[callee].Sig, f)
 				first := b.CallRef(s.Funcs[callee].Sig, f, p)
@@ -93,11 +89,11 @@ func TestCalls(t *testing.T) {
 	s.run(t)
 }
 
-func TestBrTable(t *testing.T) {
-	s := newSuite()
+func testBrTable(t *testing.T, on *Machine) {
+	s := newSuite(on)
 	for _, n := range []int{1, 2, 3, 4, 5, 6, 17, 3000} {
 		for _, variant := range []string{"distinct", "args", "shared", "same", "loop"} {
-			fn := s.fn(i32, i32, func(b *clif.Builder, p []clif.Value) {
+			fn := s.Fn(i32, i32, func(b *clif.Builder, p []clif.Value) {
 				var targets []clif.Target
 				join := b.NewBlock()
 				x := b.AddParam(join, clif.I32)
@@ -146,12 +142,12 @@ func TestBrTable(t *testing.T) {
 	s.run(t)
 }
 
-// TestEntryLoop has an entry block that is a branch target, which clif/verify does not
+// testEntryLoop has an entry block that is a branch target, which clif/verify does not
 // allow but the block order copes with.
-func TestEntryLoop(t *testing.T) {
-	s := newSuite()
+func testEntryLoop(t *testing.T, on *Machine) {
+	s := newSuite(on)
 	s.noVerify = true
-	fn := s.fn([]clif.Type{clif.I32, clif.I64}, i64, func(b *clif.Builder, p []clif.Value) {
+	fn := s.Fn([]clif.Type{clif.I32, clif.I64}, i64, func(b *clif.Builder, p []clif.Value) {
 		exit := b.NewBlock()
 		head := b.Current()
 		n := b.Binary(clif.OpIsub, clif.I32, p[0], b.Iconst(clif.I32, 1))
@@ -161,7 +157,7 @@ func TestEntryLoop(t *testing.T) {
 		b.Return([]clif.Value{x})
 	})
 	s.call(fn, "entry loop", 5, 7)
-	same := s.fn(i32, i32, func(b *clif.Builder, p []clif.Value) {
+	same := s.Fn(i32, i32, func(b *clif.Builder, p []clif.Value) {
 		join := b.NewBlock()
 		x := b.AddParam(join, clif.I32)
 		b.Branch(p[0], b.Target(join, p), b.Target(join, p))
@@ -172,9 +168,9 @@ func TestEntryLoop(t *testing.T) {
 	s.run(t)
 }
 
-// TestInstance covers globals, tables, segments, growth and bulk operations.
-func TestInstance(t *testing.T) {
-	s := newSuite()
+// testInstance covers globals, tables, segments, growth and bulk operations.
+func testInstance(t *testing.T, on *Machine) {
+	s := newSuite(on)
 	s.wholeMemory = true
 	s.noVerify = true // elem_set is for init functions only
 	type vs = []clif.Value
@@ -187,19 +183,19 @@ func TestInstance(t *testing.T) {
 	s.Datas = []clif.DataDecl{{Bytes: []byte("hello, memory")}, {}}
 	s.Elems = []clif.ElemDecl{{Type: clif.FuncRef, Funcs: []clif.FuncIndex{clif.ElemNull, clif.ElemNull, clif.ElemNull}}}
 	for i, ty := range types {
-		get := s.fn(nil, []clif.Type{ty}, func(b *clif.Builder, p []clif.Value) {
+		get := s.Fn(nil, []clif.Type{ty}, func(b *clif.Builder, p []clif.Value) {
 			b.Return(vs{b.Entity(clif.OpGlobalGet, ty, uint32(i))})
 		})
-		set := s.fn([]clif.Type{ty}, nil, func(b *clif.Builder, p []clif.Value) {
+		set := s.Fn([]clif.Type{ty}, nil, func(b *clif.Builder, p []clif.Value) {
 			b.EntityEffect(clif.OpGlobalSet, ty, uint32(i), 0, p[0])
 			b.Return(nil)
 		})
-		konst := s.fn(nil, nil, func(cb *clif.Builder, p []clif.Value) {
+		konst := s.Fn(nil, nil, func(cb *clif.Builder, p []clif.Value) {
 			b := &builder{cb}
 			b.EntityEffect(clif.OpGlobalSet, ty, uint32(i), 0, b.konst(ty, 0x80000000))
 			b.Return(nil)
 		})
-		add := s.fn([]clif.Type{ty}, []clif.Type{ty}, func(b *clif.Builder, p []clif.Value) {
+		add := s.Fn([]clif.Type{ty}, []clif.Type{ty}, func(b *clif.Builder, p []clif.Value) {
 			op := clif.OpIadd
 			if ty.IsFloat() {
 				op = clif.OpFadd
@@ -218,7 +214,7 @@ func TestInstance(t *testing.T) {
 		s.call(get, "global.get")
 	}
 	simple := func(name string, params, results []clif.Type, build func(b *clif.Builder, p vs), args ...[]uint64) clif.FuncIndex {
-		fn := s.fn(params, results, build)
+		fn := s.Fn(params, results, build)
 		for _, a := range args {
 			s.call(fn, name, a...)
 		}
@@ -269,7 +265,7 @@ func TestInstance(t *testing.T) {
 // tables adds calls that use tables; references are seen only as null or not.
 func (s *suite) tables(simple func(string, []clif.Type, []clif.Type, func(*clif.Builder, []clif.Value), ...[]uint64) clif.FuncIndex) {
 	type vs = []clif.Value
-	sig := s.fn(i32, i32, func(b *clif.Builder, p []clif.Value) {
+	sig := s.Fn(i32, i32, func(b *clif.Builder, p []clif.Value) {
 		b.Return(vs{b.Binary(clif.OpIadd, clif.I32, p[0], b.Iconst(clif.I32, 1000))})
 	})
 	l3 := []clif.Type{clif.I64, clif.I64, clif.I64}
@@ -342,22 +338,22 @@ func (s *suite) tables(simple func(string, []clif.Type, []clif.Type, func(*clif.
 	}
 }
 
-// TestReferences keeps references across calls, so that they are in stack maps.
-func TestReferences(t *testing.T) {
-	m := &module{}
+// testReferences keeps references across calls, so that they are in stack maps.
+func testReferences(t *testing.T, on *Machine) {
+	m := &module{on: on}
 	type vs = []clif.Value
 	refs := []clif.Type{clif.Ref, clif.Ref, clif.I64}
-	nop := m.fn(nil, nil, func(b *clif.Builder, p []clif.Value) { b.Return(nil) })
-	f := m.fn(refs, refs[:2], func(b *clif.Builder, p []clif.Value) {
+	nop := m.Fn(nil, nil, func(b *clif.Builder, p []clif.Value) { b.Return(nil) })
+	f := m.Fn(refs, refs[:2], func(b *clif.Builder, p []clif.Value) {
 		b.Call(nop, nil)
 		b.Return(vs{p[1], p[0]})
 	})
-	null := m.fn(refs[:1], refs[:2], func(b *clif.Builder, p []clif.Value) {
+	null := m.Fn(refs[:1], refs[:2], func(b *clif.Builder, p []clif.Value) {
 		n := b.RefNull(clif.Ref)
 		b.Call(nop, nil)
 		b.Return(vs{n, p[0]})
 	})
-	code, err := backend.New(a64.New(), instance.New(&m.Module), &m.Module, backend.Options{Allocator: linear.New()}).Compile(m.funcs[f])
+	code, err := m.compiler(t).Compile(m.Defined[f])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -370,24 +366,23 @@ func TestReferences(t *testing.T) {
 			t.Errorf("slot %d is not in the frame", s)
 		}
 	}
-	m.addInit()
-	im := m.compile(t, true)
-	defer im.Close()
-	if got := outcome(im, f, 0x1002, 0x2002, 5); got != "[0x2002 0x1002]" {
-		t.Error(got)
-	}
-	if got := outcome(im, null, 0x1002); got != "[0x0 0x1002]" {
-		t.Error(got)
-	}
+	m.each(t, func(t *testing.T, level string, in Instance) {
+		if got := outcome(in, f, 0x1002, 0x2002, 5); got != "[0x2002 0x1002]" {
+			t.Errorf("%s: %s", level, got)
+		}
+		if got := outcome(in, null, 0x1002); got != "[0x0 0x1002]" {
+			t.Errorf("%s: %s", level, got)
+		}
+	})
 }
 
-// TestSizesSunk compares the sizes of memories and tables in memory.
-func TestSizesSunk(t *testing.T) {
-	s := newSuite()
+// testSizesSunk compares the sizes of memories and tables in memory.
+func testSizesSunk(t *testing.T, on *Machine) {
+	s := newSuite(on)
 	s.Tables = []clif.TableDecl{{Elem: clif.FuncRef, Min: 10, Max: 4096, HasMax: true}}
 	for _, op := range []clif.Opcode{clif.OpMemorySize, clif.OpTableSize} {
 		for _, between := range []bool{false, true} {
-			fn := s.fn([]clif.Type{clif.I64, clif.I32}, i32, func(b *clif.Builder, p []clif.Value) {
+			fn := s.Fn([]clif.Type{clif.I64, clif.I32}, i32, func(b *clif.Builder, p []clif.Value) {
 				n := b.Entity(op, clif.Invalid, 0)
 				if between {
 					g := b.Entity(clif.OpMemoryGrow, clif.Invalid, 0, p[1])
@@ -406,22 +401,22 @@ func TestSizesSunk(t *testing.T) {
 	s.run(t)
 }
 
-// TestFrames has frames of all sizes: few pages, many, with a deep recursion that must touch each page.
-func TestFrames(t *testing.T) {
-	s := newSuite()
+// testFrames has frames of all sizes: few pages, many, with a deep recursion that must touch each page.
+func testFrames(t *testing.T, on *Machine) {
+	s := newSuite(on)
 	for _, n := range []int{1, 100, 600, 1100, 2100, 5000} {
 		var rs []clif.Type
 		for range n {
 			rs = append(rs, clif.I64)
 		}
-		callee := s.fn(i64, rs, func(b *clif.Builder, p []clif.Value) {
+		callee := s.Fn(i64, rs, func(b *clif.Builder, p []clif.Value) {
 			var out []clif.Value
 			for k := range n {
 				out = append(out, b.Binary(clif.OpIadd, clif.I64, p[0], b.Iconst(clif.I64, uint64(k))))
 			}
 			b.Return(out)
 		})
-		caller := s.fn(i64, i64, func(b *clif.Builder, p []clif.Value) {
+		caller := s.Fn(i64, i64, func(b *clif.Builder, p []clif.Value) {
 			first := b.Call(callee, p)
 			sum := first
 			for k := 1; k < n; k++ {
@@ -434,45 +429,46 @@ func TestFrames(t *testing.T) {
 	s.run(t)
 }
 
-// TestImports calls an import and reads an imported global.
-func TestImports(t *testing.T) {
-	m := &module{}
+// testImports calls an import and reads an imported global.
+func testImports(t *testing.T, on *Machine) {
+	m := &module{on: on}
 	m.Sigs = []clif.Signature{{Params: i32, Results: i32}}
 	m.Funcs = []clif.FuncDecl{{Import: &clif.ImportName{Module: "m", Name: "f"}, Addressed: true}}
 	m.NumImportedFuncs = 1
 	m.Globals = []clif.GlobalDecl{{Type: clif.I32, Mutable: true, Import: &clif.ImportName{Module: "m", Name: "g"}}}
-	m.base = 1
 	type vs = []clif.Value
-	caller := m.fn(i32, i32, func(b *clif.Builder, p []clif.Value) {
+	caller := m.Fn(i32, i32, func(b *clif.Builder, p []clif.Value) {
 		b.EntityEffect(clif.OpGlobalSet, clif.I32, 0, 0, b.Binary(clif.OpIadd, clif.I32, p[0], b.Entity(clif.OpGlobalGet, clif.I32, 0)))
 		b.Return(vs{b.Call(0, p)})
 	})
-	ref := m.fn(i32, i32, func(b *clif.Builder, p []clif.Value) {
+	ref := m.Fn(i32, i32, func(b *clif.Builder, p []clif.Value) {
 		f := b.FuncAddr(0)
 		b.SigCheck(0, f)
 		b.Return(vs{b.CallRef(0, f, p)})
 	})
-	global := m.fn(nil, i32, func(b *clif.Builder, _ []clif.Value) { b.Return(vs{b.Entity(clif.OpGlobalGet, clif.I32, 0)}) })
-	m.addInit()
-	im := m.compile(t, true)
-	defer im.Close()
-	if got := outcome(im, caller, 5); got != "[0xf]" {
-		t.Error(got)
-	}
-	if got := outcome(im, ref, 6); got != "[0x12]" {
-		t.Error(got)
-	}
-	if got := outcome(im, global); got != "[0x5]" {
-		t.Error("global:", got)
-	}
+	global := m.Fn(nil, i32, func(b *clif.Builder, _ []clif.Value) { b.Return(vs{b.Entity(clif.OpGlobalGet, clif.I32, 0)}) })
+	m.each(t, func(t *testing.T, level string, in Instance) {
+		for _, c := range []struct {
+			fn   clif.FuncIndex
+			args []uint64
+			want string
+		}{{caller, []uint64{5}, "[0xf]"}, {ref, []uint64{6}, "[0x12]"}, {global, nil, "[0x5]"}} {
+			if got := outcome(in, c.fn, c.args...); got != c.want {
+				t.Errorf("%s: function %d%v = %s, want %s", level, c.fn, c.args, got, c.want)
+			}
+		}
+		if g, ok := in.ImportedGlobal(0); ok && g != 5 {
+			t.Errorf("%s: global is %d", level, g)
+		}
+	})
 }
 
-// TestTrapSites checks source offsets.
-func TestTrapSites(t *testing.T) {
-	m := &module{}
+// testTrapSites checks source offsets.
+func testTrapSites(t *testing.T, on *Machine) {
+	m := &module{on: on}
 	m.Memories = []clif.MemoryDecl{{Min: 1}, {Min: 1}}
 	type vs = []clif.Value
-	f := m.fn([]clif.Type{clif.I32, clif.I32}, i32, func(b *clif.Builder, p []clif.Value) {
+	f := m.Fn([]clif.Type{clif.I32, clif.I32}, i32, func(b *clif.Builder, p []clif.Value) {
 		b.Src = 11
 		b.TrapIf(p[1], abi.TrapTableOutOfBounds)
 		b.Src = 22
@@ -483,7 +479,7 @@ func TestTrapSites(t *testing.T) {
 		b.Store(clif.I32, clif.Full, 0, p[0], y, 0)
 		b.Return(vs{y})
 	})
-	code, err := backend.New(a64.New(), instance.New(&m.Module), &m.Module, backend.Options{Allocator: linear.New()}).Compile(m.funcs[f])
+	code, err := m.compiler(t).Compile(m.Defined[f])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -495,52 +491,48 @@ func TestTrapSites(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("traps by source (-want +got):\n%s", diff)
 	}
-	m.addInit()
-	im := m.compile(t, true)
-	defer im.Close()
-	for _, c := range []struct {
-		args []uint64
-		want string
-	}{
-		{[]uint64{0, 1}, "trap " + abi.TrapTableOutOfBounds.String()},
-		{[]uint64{65536, 0}, "trap " + abi.TrapMemoryOutOfBounds.String()},
-		{[]uint64{0, 0}, "trap " + abi.TrapIntegerDivideByZero.String()},
-	} {
-		if got := outcome(im, f, c.args...); got != c.want {
-			t.Errorf("%v: %s, want %s", c.args, got, c.want)
+	m.each(t, func(t *testing.T, level string, in Instance) {
+		for _, c := range []struct {
+			args []uint64
+			src  uint32
+		}{{[]uint64{0, 1}, 11}, {[]uint64{65536, 0}, 22}, {[]uint64{0, 0}, 33}} {
+			_, trap, err := in.Call(f, c.args...)
+			if err != nil || trap == nil || trap.Code != want[c.src] || trap.HasSrc && trap.Src != c.src {
+				t.Errorf("%s: %v: %+v, %v; want %v at %d", level, c.args, trap, err, want[c.src], c.src)
+			}
 		}
-	}
+	})
 }
 
-// TestErrors: what cannot be compiled is an error that names function and stage.
-func TestErrors(t *testing.T) {
+// testErrors: what cannot be compiled is an error that names function and stage.
+func testErrors(t *testing.T, on *Machine) {
 	for _, c := range []struct {
 		name  string
 		build func(m *module) *clif.Func
 	}{
 		{"v128 parameter", func(m *module) *clif.Func {
-			m.fn([]clif.Type{clif.V128}, nil, func(b *clif.Builder, _ []clif.Value) { b.Return(nil) })
-			return m.funcs[0]
+			m.Fn([]clif.Type{clif.V128}, nil, func(b *clif.Builder, _ []clif.Value) { b.Return(nil) })
+			return m.Defined[0]
 		}},
 		{"v128 load", func(m *module) *clif.Func {
-			m.fn(i32, nil, func(b *clif.Builder, p []clif.Value) {
+			m.Fn(i32, nil, func(b *clif.Builder, p []clif.Value) {
 				b.Load(clif.V128, clif.Full, 0, p[0], 0)
 				b.Return(nil)
 			})
-			return m.funcs[0]
+			return m.Defined[0]
 		}},
 		{"64-bit memory", func(m *module) *clif.Func {
-			m.fn(i64, i32, func(b *clif.Builder, p []clif.Value) {
+			m.Fn(i64, i32, func(b *clif.Builder, p []clif.Value) {
 				b.Return([]clif.Value{b.Load(clif.I32, clif.Full, 0, p[0], 0)})
 			})
-			return m.funcs[0]
+			return m.Defined[0]
 		}},
 	} {
-		m := &module{}
+		m := &module{on: on}
 		m.Memories = []clif.MemoryDecl{{Min: 1}}
 		f := c.build(m)
 		f.Name = "f"
-		comp := backend.New(a64.New(), instance.New(&m.Module), &m.Module, backend.Options{Allocator: linear.New()})
+		comp := m.compiler(t)
 		_, err := comp.Compile(f)
 		var e *backend.Error
 		if !errors.As(err, &e) || e.Func != "f" || e.Stage != "lower" || !errors.Is(err, backend.ErrUnsupported) {
@@ -549,62 +541,11 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestLandings: functions begin with bti c, and what a jump table leads to with bti j.
-func TestLandings(t *testing.T) {
-	m := &module{}
-	for _, n := range []int{5, 40} {
-		m.fn(i32, i32, func(b *clif.Builder, p []clif.Value) {
-			var targets []clif.Target
-			var blocks []clif.Block
-			for range n {
-				blk := b.NewBlock()
-				blocks, targets = append(blocks, blk), append(targets, b.Target(blk, nil))
-			}
-			join := b.NewBlock()
-			b.BrTable(p[0], append(targets, b.Target(join, p)))
-			for k, blk := range blocks {
-				b.SwitchTo(blk)
-				if k%3 == 0 { // nothing but a jump
-					b.Jump(b.Target(join, p))
-					continue
-				}
-				b.Return([]clif.Value{b.Iconst(clif.I32, uint64(k))})
-			}
-			b.SwitchTo(join)
-			b.Return([]clif.Value{b.AddParam(join, clif.I32)})
-		})
-	}
-	const btiC, btiJ = 0xd503245f, 0xd503249f
-	for k, f := range m.funcs {
-		code, err := backend.New(a64.New(), instance.New(&m.Module), &m.Module, backend.Options{Allocator: linear.New(), Verify: true}).Compile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		word := func(at int) uint32 { return binary.LittleEndian.Uint32(code.Bytes[at:]) }
-		if word(0) != btiC {
-			t.Errorf("function %d begins with %08x", k, word(0))
-		}
-		table := 0
-		for at := 0; at < len(code.Bytes); at += 4 {
-			if word(at)&^(31<<5) == 0xd61f0000 { // br
-				table = at + 4
-				break
-			}
-		}
-		for n := range []int{5, 40}[k] {
-			to := table + int(int32(word(table+4*n)))
-			if to < 0 || to >= len(code.Bytes) || word(to) != btiJ {
-				t.Errorf("function %d: entry %d leads to %#x", k, n, to)
-			}
-		}
-	}
-}
-
-// TestBits branches on each bit, and compares with numbers around the limits of immediates.
-func TestBits(t *testing.T) {
-	s := newSuite()
+// testBits branches on each bit, and compares with numbers around the limits of immediates.
+func testBits(t *testing.T, on *Machine) {
+	s := newSuite(on)
 	choose := func(ty clif.Type, what string, cond func(b *clif.Builder, x clif.Value) clif.Value, args ...uint64) {
-		fn := s.fn([]clif.Type{ty}, i32, func(b *clif.Builder, p []clif.Value) {
+		fn := s.Fn([]clif.Type{ty}, i32, func(b *clif.Builder, p []clif.Value) {
 			then, els := b.NewBlock(), b.NewBlock()
 			b.Branch(cond(b, p[0]), b.Target(then, nil), b.Target(els, nil))
 			b.SwitchTo(then)
@@ -612,7 +553,7 @@ func TestBits(t *testing.T) {
 			b.SwitchTo(els)
 			b.Return([]clif.Value{b.Iconst(clif.I32, 2)})
 		})
-		set := s.fn([]clif.Type{ty}, i32, func(b *clif.Builder, p []clif.Value) {
+		set := s.Fn([]clif.Type{ty}, i32, func(b *clif.Builder, p []clif.Value) {
 			c := cond(b, p[0])
 			b.Return([]clif.Value{b.Binary(clif.OpIadd, clif.I32, c, c)})
 		})

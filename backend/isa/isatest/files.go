@@ -1,7 +1,6 @@
-package a64_test
+package isatest
 
 import (
-	"encoding/binary"
 	"errors"
 	"flag"
 	"fmt"
@@ -14,11 +13,9 @@ import (
 
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/instance"
-	"github.com/waot-project/waot/backend/isa/a64"
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/clif/text"
-	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/internal/filetest"
 	"github.com/waot-project/waot/regalloc/linear"
 )
@@ -26,10 +23,20 @@ import (
 var update = flag.Bool("update", false, "rewrite the expected texts")
 
 // native is compiled code as an engine of file tests.
-type native struct{ compile.Options }
+type native struct {
+	on    *Machine
+	level string
+	mid   opt.Level
+}
 
-// Name is the level of the mid-end.
-func (e native) Name() string { return fmt.Sprintf("a64-O%d", e.OptLevel) }
+// Name is the machine or its level, and that of the mid-end.
+func (e native) Name() string {
+	name := e.level
+	if name == "" {
+		name = e.on.Name
+	}
+	return fmt.Sprintf("%s-O%d", name, e.mid)
+}
 
 // Load compiles a copy of the file.
 func (e native) Load(file *text.File) (filetest.Program, error) {
@@ -37,62 +44,75 @@ func (e native) Load(file *text.File) (filetest.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	im, err := compileCLIF(file.Mod, file.Body, e.Options, echo)
+	im, err := e.on.compile(file.Mod, file.Body, e.level, e.mid, true, Echo)
 	if err != nil {
 		return nil, err
 	}
 	return program{im}, nil
 }
 
-// program has one instance at a time, all in one process.
-type program struct{ *image }
+type program struct{ Image }
 
 func (p program) Start() (filetest.Instance, error) {
-	if err := p.start(); err != nil {
+	in, err := p.Image.Start()
+	if err != nil {
 		return nil, err
 	}
-	return running{p.image}, nil
+	return running{in}, nil
 }
 
 func (p program) Close() error {
-	p.image.Close()
+	p.Image.Close()
 	return nil
 }
 
-type running struct{ *image }
+type running struct{ Instance }
 
 func (r running) Call(fn clif.FuncIndex, args []uint64) ([]uint64, error) {
-	results, trap, err := r.image.Call(fn, args...)
+	results, trap, err := r.Instance.Call(fn, args...)
 	if trap != nil {
 		return nil, trap
 	}
 	return results, err
 }
 
-func (r running) Close() error { return nil }
+func (r running) Close() error {
+	r.Instance.Close()
+	return nil
+}
 
-// engines are compiled code without and with the mid-end.
-func engines(t *testing.T) (all []filetest.Engine) {
-	needEmulator(t)
-	for _, level := range []opt.Level{opt.O0, opt.O1} {
-		o := options
-		o.OptLevel = level
-		all = append(all, native{o})
-	}
+// engines are compiled code without and with the mid-end on each level that this processor has.
+func (on *Machine) engines(t *testing.T) (all []filetest.Engine) {
+	t.Helper()
+	m := &module{on: on}
+	m.each(t, func(_ *testing.T, level string, _ Instance) {
+		for _, mid := range []opt.Level{opt.O0, opt.O1} {
+			all = append(all, native{on, level, mid})
+		}
+	})
 	return all
 }
 
 // dumper is the commands that show what the back end makes of a function.
 type dumper struct {
+	on    *Machine
 	fired map[string]bool // rules
 }
 
-// compile compiles f.
-func (d *dumper) compile(f *clif.Func, tr backend.Trace) error {
-	c := backend.New(a64.New(), instance.New(f.Mod), f.Mod, backend.Options{
+// compile compiles f for the level of the processor named in the options, or the first.
+func (d *dumper) compile(f *clif.Func, options []string, tr backend.Trace) error {
+	level := d.on.Levels[0]
+	if len(options) > 0 {
+		level = options[0]
+	}
+	target, err := d.on.Target(level)
+	if err != nil {
+		return err
+	}
+	c := backend.New(target, instance.New(f.Mod), f.Mod, backend.Options{
 		Allocator: linear.New(), Fixpoint: true, Verify: true, Trace: &tr,
 	})
-	_, err := c.Compile(f)
+	_, err = c.Compile(f)
 	return err
 }
 
@@ -100,9 +120,9 @@ func (d *dumper) compile(f *clif.Func, tr backend.Trace) error {
 func (d *dumper) rule(name string) { d.fired[name] = true }
 
 // vcode is the rules that fire and the VCode before allocation.
-func (d *dumper) vcode(_ *text.File, f *clif.Func, _ []string) (out string, err error) {
+func (d *dumper) vcode(_ *text.File, f *clif.Func, options []string) (out string, err error) {
 	var names []string
-	err = d.compile(f, backend.Trace{
+	err = d.compile(f, options, backend.Trace{
 		VCode: func(_ *clif.Func, s string) { out = s },
 		Rule: func(n string) {
 			d.rule(n)
@@ -116,20 +136,23 @@ func (d *dumper) vcode(_ *text.File, f *clif.Func, _ []string) (out string, err 
 }
 
 // regalloc is the VCode with its allocations.
-func (d *dumper) regalloc(_ *text.File, f *clif.Func, _ []string) (out string, err error) {
-	err = d.compile(f, backend.Trace{Allocated: func(_ *clif.Func, s string) { out = s }, Rule: d.rule})
+func (d *dumper) regalloc(_ *text.File, f *clif.Func, options []string) (out string, err error) {
+	err = d.compile(f, options, backend.Trace{Allocated: func(_ *clif.Func, s string) { out = s }, Rule: d.rule})
 	return out, err
 }
 
 // code is the finished code: bytes, and the records that go with them.
-func (d *dumper) code(_ *text.File, f *clif.Func, _ []string) (out string, err error) {
-	err = d.compile(f, backend.Trace{Rule: d.rule, Code: func(_ *clif.Func, c *backend.Code) {
+func (d *dumper) code(_ *text.File, f *clif.Func, options []string) (out string, err error) {
+	err = d.compile(f, options, backend.Trace{Rule: d.rule, Code: func(_ *clif.Func, c *backend.Code) {
 		b := fmt.Appendf(nil, "%d bytes, align %d, frame %d", len(c.Bytes), c.Align, c.FrameBytes)
-		for at := 0; at < len(c.Bytes); at += 4 {
+		for at, unit := 0, d.on.Unit; at < len(c.Bytes); at += unit {
 			if at%16 == 0 {
 				b = fmt.Appendf(b, "\n%04x:", at)
 			}
-			b = fmt.Appendf(b, " %08x", binary.LittleEndian.Uint32(c.Bytes[at:]))
+			b = append(b, ' ')
+			for k := unit - 1; k >= 0; k-- { // the lowest is the first
+				b = fmt.Appendf(b, "%02x", c.Bytes[at+k])
+			}
 		}
 		b = append(b, '\n')
 		for _, r := range c.Relocs {
@@ -137,7 +160,10 @@ func (d *dumper) code(_ *text.File, f *clif.Func, _ []string) (out string, err e
 			if r.Sym != backend.SymInstance {
 				name = fmt.Sprint("fn", r.Sym.Func())
 			}
-			b = fmt.Appendf(b, "reloc %04x %s %s %+d\n", r.Offset, relocNames[r.Kind], name, r.Addend)
+			if d.on.Relocs != nil {
+				name = d.on.Relocs[r.Kind] + " " + name
+			}
+			b = fmt.Appendf(b, "reloc %04x %s %+d\n", r.Offset, name, r.Addend)
 		}
 		for _, t := range c.Traps {
 			b = fmt.Appendf(b, "trap  %04x %v\n", t.Offset, t.Code)
@@ -153,27 +179,22 @@ func (d *dumper) code(_ *text.File, f *clif.Func, _ []string) (out string, err e
 	return out, err
 }
 
-// relocNames are the names of relocations of AArch64.
-var relocNames = map[backend.RelocKind]string{backend.RelocCall26: "call26", backend.RelocPage21: "page21",
-	backend.RelocAddLo12: "add_lo12", backend.RelocLdst8Lo12: "ldst8_lo12", backend.RelocLdst16Lo12: "ldst16_lo12",
-	backend.RelocLdst32Lo12: "ldst32_lo12", backend.RelocLdst64Lo12: "ldst64_lo12"}
-
 func (d *dumper) commands() map[string]filetest.Command {
 	return map[string]filetest.Command{"vcode": d.vcode, "regalloc": d.regalloc, "compile": d.code}
 }
 
-// TestCLIFFiles executes the calls of the machine-independent files.
-func TestCLIFFiles(t *testing.T) {
-	r := filetest.Runner{Engines: engines(t)}
+// CLIFFiles executes the calls of the machine-independent files.
+func (on *Machine) CLIFFiles(t *testing.T) {
+	r := filetest.Runner{Engines: on.engines(t)}
 	r.Test(t, "../../../testdata/clif", "*.clif")
 }
 
-// TestFiles checks the texts of this machine's files and executes their calls. Each named rule must
+// Files checks the texts of the machine's files and executes their calls. Each named rule must
 // fire in one.
-func TestFiles(t *testing.T) {
-	d := dumper{fired: map[string]bool{}}
-	r := filetest.Runner{Engines: append(engines(t), filetest.Interp{}), Commands: d.commands(), Update: *update}
-	r.Test(t, "../../../testdata/a64", "*.clif")
+func (on *Machine) Files(t *testing.T) {
+	d := dumper{on: on, fired: map[string]bool{}}
+	r := filetest.Runner{Engines: append(on.engines(t), filetest.Interp{}), Commands: d.commands(), Update: *update}
+	r.Test(t, "../../../testdata/"+on.Name, "*.clif")
 	if f := flag.Lookup("test.run").Value.String(); strings.Contains(f, "/") {
 		return // not all of the files
 	}
@@ -184,11 +205,16 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// ruleNames lists the rules named in the package's source.
+// ruleNames lists the rules named in the source of the machine, whose folder is the current one, and of package
+// backend.
 func ruleNames(t *testing.T) (names []string) {
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
+	var files []string
+	for _, pattern := range []string{"*.go", "../../*.go"} {
+		some, err := filepath.Glob(pattern)
+		if err != nil || len(some) == 0 {
+			t.Fatalf("no files %s: %v", pattern, err)
+		}
+		files = append(files, some...)
 	}
 	re := regexp.MustCompile(`l\.Rule\("([^"]+)"\)`)
 	for _, f := range files {
@@ -207,14 +233,4 @@ func ruleNames(t *testing.T) (names []string) {
 	}
 	slices.Sort(names)
 	return names
-}
-
-// TestComplete: every opcode but nop and uextend, which the driver handles, has a lowering.
-func TestComplete(t *testing.T) {
-	target := a64.New()
-	for op := clif.Opcode(0); op < clif.NumOpcodes; op++ {
-		if has := target.Lower[op] != nil; has == (op == clif.OpNop || op == clif.OpUextend) {
-			t.Errorf("%v: lowering %v", op, has)
-		}
-	}
 }

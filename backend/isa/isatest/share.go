@@ -1,4 +1,4 @@
-package a64_test
+package isatest
 
 import (
 	"fmt"
@@ -8,16 +8,16 @@ import (
 	"github.com/waot-project/waot/clif"
 )
 
-// TestSharing has random accesses to a few addresses in straight lines: they share sums.
-func TestSharing(t *testing.T) {
+// testSharing has random accesses to a few addresses in straight lines: they share sums.
+func testSharing(t *testing.T, on *Machine) {
 	type V = clif.Value
 	rng := rand.New(rand.NewSource(7))
-	s := newSuite()
+	s := newSuite(on)
 	offsets := []uint64{0, 0, 1, 2, 4, 8, 12, 16, 255, 256, 257, 4095, 4096, 4104, 8191, 16380, 32760, 32768, 40000, 0x8000, 0xfff8, 0x10000, 0xfff000, 0x1000000, 0xffffffff}
 	types := []clif.Type{clif.I32, clif.I64, clif.F32, clif.F64}
-	callee := s.fn(nil, nil, func(b *clif.Builder, _ []V) { b.Return(nil) })
+	callee := s.Fn(nil, nil, func(b *clif.Builder, _ []V) { b.Return(nil) })
 	for n := range 150 {
-		fn := s.fn([]clif.Type{clif.I32, clif.I32, clif.I64}, []clif.Type{clif.I64}, func(cb *clif.Builder, p []V) {
+		fn := s.Fn([]clif.Type{clif.I32, clif.I32, clif.I64}, []clif.Type{clif.I64}, func(cb *clif.Builder, p []V) {
 			b := &builder{cb}
 			addrs := []V{p[0], p[1], b.Iconst(clif.I32, 64), b.Iconst(clif.I32, 0x7000),
 				b.Binary(clif.OpIshl, clif.I32, b.Binary(clif.OpBand, clif.I32, p[0], b.Iconst(clif.I32, 0xff)), b.Iconst(clif.I32, 3))}
@@ -93,11 +93,11 @@ func TestSharing(t *testing.T) {
 	s.run(t)
 }
 
-// TestScaled has indices that are shifted: by amounts that fit the width of the access and others, with and without
+// testScaled has indices that are shifted: by amounts that fit the width of the access and others, with and without
 // bits that are lost.
-func TestScaled(t *testing.T) {
+func testScaled(t *testing.T, on *Machine) {
 	type V = clif.Value
-	s := newSuite()
+	s := newSuite(on)
 	for _, ty := range []clif.Type{clif.I32, clif.I64, clif.F32, clif.F64} {
 		for _, acc := range accesses(ty, false) {
 			for k := range uint64(64) {
@@ -106,7 +106,7 @@ func TestScaled(t *testing.T) {
 						if off > 8 && k > 4 {
 							continue
 						}
-						fn := s.fn(i32, []clif.Type{ty}, func(cb *clif.Builder, p []V) {
+						fn := s.Fn(i32, []clif.Type{ty}, func(cb *clif.Builder, p []V) {
 							b := &builder{cb}
 							x := p[0]
 							switch kind {
@@ -128,24 +128,24 @@ func TestScaled(t *testing.T) {
 			}
 		}
 	}
-	fill := s.fn([]clif.Type{clif.I32, clif.I64}, nil, func(b *clif.Builder, p []V) {
+	fill := s.Fn([]clif.Type{clif.I32, clif.I64}, nil, func(b *clif.Builder, p []V) {
 		b.Store(clif.I64, clif.Full, 0, p[0], p[1], 0)
 		b.Return(nil)
 	})
-	var first []call
+	var first []Call
 	for a := uint64(0); a < 0x1800; a += 8 {
-		first = append(first, call{fill, []uint64{a, a*0x9e3779b97f4a7c15 | 0x80}, "fill"})
+		first = append(first, Call{fill, []uint64{a, a*0x9e3779b97f4a7c15 | 0x80}, "fill"})
 	}
 	s.calls = append(first, s.calls...)
 	s.run(t)
 }
 
-// TestOffsets loads with many offsets, each width at once.
-func TestOffsets(t *testing.T) {
+// testOffsets loads with many offsets, each width at once.
+func testOffsets(t *testing.T, on *Machine) {
 	type V = clif.Value
-	s := newSuite()
+	s := newSuite(on)
 	for base := uint64(0); base < 33000; base += 61 {
-		fn := s.fn(i32, i64, func(cb *clif.Builder, p []V) {
+		fn := s.Fn(i32, i64, func(cb *clif.Builder, p []V) {
 			b := &builder{cb}
 			sum := b.Iconst(clif.I64, 0)
 			for k := range uint64(6) {
@@ -159,13 +159,13 @@ func TestOffsets(t *testing.T) {
 		s.call(fn, fmt.Sprintf("offsets from %d", base), 3)
 		s.call(fn, fmt.Sprintf("offsets from %d", base), 30000)
 	}
-	fill := s.fn([]clif.Type{clif.I32, clif.I64}, nil, func(b *clif.Builder, p []V) {
+	fill := s.Fn([]clif.Type{clif.I32, clif.I64}, nil, func(b *clif.Builder, p []V) {
 		b.Store(clif.I64, clif.Full, 0, p[0], p[1], 0)
 		b.Return(nil)
 	})
-	var first []call
+	var first []Call
 	for a := uint64(0); a < 0xfff8; a += 8 {
-		first = append(first, call{fill, []uint64{a, a*0x9e3779b97f4a7c15 | 0x80}, "fill"})
+		first = append(first, Call{fill, []uint64{a, a*0x9e3779b97f4a7c15 | 0x80}, "fill"})
 	}
 	s.calls = append(first, s.calls...)
 	s.run(t)

@@ -1,4 +1,4 @@
-package a64_test
+package isatest
 
 import (
 	"testing"
@@ -25,13 +25,13 @@ const (
 	overCond = 270_000
 )
 
-// TestFar has branches, traps, jump tables and constants out of reach of the instructions that refer to them.
-func TestFar(t *testing.T) {
+// testFar has branches, traps, jump tables and constants out of reach of the instructions that refer to them.
+func testFar(t *testing.T, on *Machine) {
 	type vs = []clif.Value
-	s := newSuite()
+	s := newSuite(on)
 	two := []clif.Type{clif.I32, clif.I32}
 	over := func(name string, n int, cond func(b *clif.Builder, p vs) clif.Value) {
-		fn := s.fn(two, i32, func(b *clif.Builder, p vs) {
+		fn := s.Fn(two, i32, func(b *clif.Builder, p vs) {
 			then, els, join := b.NewBlock(), b.NewBlock(), b.NewBlock()
 			x := b.AddParam(join, clif.I32)
 			b.Branch(cond(b, p), b.Target(then, nil), b.Target(els, nil))
@@ -59,13 +59,13 @@ func TestFar(t *testing.T) {
 	s.run(t)
 }
 
-// TestFarBack has loops longer than their branches reach.
-func TestFarBack(t *testing.T) {
+// testFarBack has loops longer than their branches reach.
+func testFarBack(t *testing.T, on *Machine) {
 	type vs = []clif.Value
-	s := newSuite()
+	s := newSuite(on)
 	for _, n := range []int{overTest, overCond} {
 		for _, byBit := range []bool{false, true} {
-			fn := s.fn([]clif.Type{clif.I32, clif.I32}, i32, func(b *clif.Builder, p vs) {
+			fn := s.Fn([]clif.Type{clif.I32, clif.I32}, i32, func(b *clif.Builder, p vs) {
 				head, exit := b.NewBlock(), b.NewBlock()
 				k, x := b.AddParam(head, clif.I32), b.AddParam(head, clif.I32)
 				b.Jump(b.Target(head, p))
@@ -87,11 +87,11 @@ func TestFarBack(t *testing.T) {
 	s.run(t)
 }
 
-// TestFarPool has one block with traps and constants all over it, and a jump table that leads over it.
-func TestFarPool(t *testing.T) {
+// testFarPool has one block with traps and constants all over it, and a jump table that leads over it.
+func testFarPool(t *testing.T, on *Machine) {
 	type vs = []clif.Value
-	s := newSuite()
-	fn := s.fn([]clif.Type{clif.I32, clif.I32, clif.F64}, []clif.Type{clif.I32, clif.F64}, func(b *clif.Builder, p vs) {
+	s := newSuite(on)
+	fn := s.Fn([]clif.Type{clif.I32, clif.I32, clif.F64}, []clif.Type{clif.I32, clif.F64}, func(b *clif.Builder, p vs) {
 		var blocks []clif.Block
 		var targets []clif.Target
 		for range 9 {

@@ -1,4 +1,4 @@
-package a64_test
+package isatest
 
 import (
 	"testing"
@@ -12,12 +12,12 @@ var (
 	i64 = []clif.Type{clif.I64}
 )
 
-func TestSmoke(t *testing.T) {
-	m := &module{}
-	add := m.fn([]clif.Type{clif.I32, clif.I32}, i32, func(b *clif.Builder, p []clif.Value) {
+func testSmoke(t *testing.T, on *Machine) {
+	m := &module{on: on}
+	add := m.Fn([]clif.Type{clif.I32, clif.I32}, i32, func(b *clif.Builder, p []clif.Value) {
 		b.Return([]clif.Value{b.Binary(clif.OpIadd, clif.I32, p[0], p[1])})
 	})
-	sum := m.fn(i32, i32, func(b *clif.Builder, p []clif.Value) {
+	sum := m.Fn(i32, i32, func(b *clif.Builder, p []clif.Value) {
 		// for (s = 0; n != 0; n--) s += n
 		head, exit := b.NewBlock(), b.NewBlock()
 		zero := b.Iconst(clif.I32, 0)
@@ -30,8 +30,8 @@ func TestSmoke(t *testing.T) {
 		b.SwitchTo(exit)
 		b.Return([]clif.Value{b.AddParam(exit, clif.I32)})
 	})
-	fib := clif.FuncIndex(len(m.funcs))
-	m.fn(i32, i32, func(b *clif.Builder, p []clif.Value) {
+	fib := clif.FuncIndex(len(m.Defined))
+	m.Fn(i32, i32, func(b *clif.Builder, p []clif.Value) {
 		rec, base := b.NewBlock(), b.NewBlock()
 		b.Branch(b.Icmp(clif.Ult, clif.I32, p[0], b.Iconst(clif.I32, 2)), b.Target(base, nil), b.Target(rec, nil))
 		b.SwitchTo(rec)
@@ -41,27 +41,26 @@ func TestSmoke(t *testing.T) {
 		b.SwitchTo(base)
 		b.Return([]clif.Value{p[0]})
 	})
-	trap := m.fn(i32, nil, func(b *clif.Builder, p []clif.Value) {
+	trap := m.Fn(i32, nil, func(b *clif.Builder, p []clif.Value) {
 		b.TrapIf(p[0], abi.TrapUnreachable)
 		b.Return(nil)
 	})
-	m.addInit()
-	im := m.compile(t, true)
-	defer im.Close()
-	for _, c := range []struct {
-		fn   clif.FuncIndex
-		args []uint64
-		want string
-	}{
-		{add, []uint64{3, 4}, "[0x7]"},
-		{add, []uint64{0xffffffff, 2}, "[0x1]"},
-		{sum, []uint64{100}, "[0x13ba]"},
-		{fib, []uint64{20}, "[0x1a6d]"},
-		{trap, []uint64{0}, "[]"},
-		{trap, []uint64{1}, "trap unreachable"},
-	} {
-		if got := outcome(im, c.fn, c.args...); got != c.want {
-			t.Errorf("function %d%v = %s, want %s", c.fn, c.args, got, c.want)
+	m.each(t, func(t *testing.T, level string, in Instance) {
+		for _, c := range []struct {
+			fn   clif.FuncIndex
+			args []uint64
+			want string
+		}{
+			{add, []uint64{3, 4}, "[0x7]"},
+			{add, []uint64{0xffffffff, 2}, "[0x1]"},
+			{sum, []uint64{100}, "[0x13ba]"},
+			{fib, []uint64{20}, "[0x1a6d]"},
+			{trap, []uint64{0}, "[]"},
+			{trap, []uint64{1}, "trap unreachable"},
+		} {
+			if got := outcome(in, c.fn, c.args...); got != c.want {
+				t.Errorf("%s: function %d%v = %s, want %s", level, c.fn, c.args, got, c.want)
+			}
 		}
-	}
+	})
 }

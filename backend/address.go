@@ -1,0 +1,124 @@
+package backend
+
+import (
+	"math"
+
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/regalloc"
+)
+
+// Address is a memory operand, not yet of an instruction.
+type Address struct {
+	Mode  Mode
+	Scale uint8
+	N     uint8 // how many of Regs
+	Disp  int32
+	Ref   uint32
+	Regs  [2]regalloc.VReg
+}
+
+// InstanceAt is the operand at offset off of the instance data.
+func InstanceAt(off uint32) Address {
+	return Address{Mode: ModeSym, Disp: int32(off), Ref: uint32(SymInstance)}
+}
+
+// Based is [base + disp], which does not fault.
+func Based(base regalloc.VReg, disp int32) Address {
+	return Address{Mode: ModeBase, N: 1, Regs: [2]regalloc.VReg{base}, Disp: disp, Ref: NoFault}
+}
+
+// Indexed is [base + index<<scale], which does not fault.
+func Indexed(base, index regalloc.VReg, scale uint8) Address {
+	return Address{Mode: ModeBaseIndex, N: 2, Scale: scale, Regs: [2]regalloc.VReg{base, index}, Ref: NoFault}
+}
+
+// Pool is the constant lo, hi of the given width in bytes.
+func (l *Lower) Pool(lo, hi uint64, bytes uint8) Address {
+	return Address{Mode: ModeConst, Ref: l.PoolConst(lo, hi, bytes)}
+}
+
+// Set puts the address into in.
+func (a *Address) Set(in *Inst) {
+	in.Mode, in.Scale, in.Disp, in.Ref = a.Mode, a.Scale, a.Disp, a.Ref
+}
+
+// HeapBase is the register of the base of memory m, for accesses at addr.
+func (l *Lower) HeapBase(m uint32, addr clif.Value) regalloc.VReg {
+	if l.F.TypeOf(addr) != clif.I32 {
+		panic(Unsupported("64-bit memories are not supported"))
+	}
+	if m > math.MaxUint8 {
+		panic(Unsupported("more than 256 memories are not supported"))
+	}
+	return l.MemBase(clif.MemoryIndex(m))
+}
+
+// Form is the row and size of a load or store.
+type Form struct {
+	Op   Op
+	Size uint8
+}
+
+// LoadForm is the form of a load of type t.
+func (l *Lower) LoadForm(t clif.Type, a clif.Access) Form {
+	f := l.Target.Loads[t][a]
+	if f.Size == 0 {
+		panic(Unsupported("v128 values are not supported"))
+	}
+	return f
+}
+
+// Full is LoadForm of the whole of type t.
+func (l *Lower) Full(t clif.Type) Form { return l.LoadForm(t, clif.Full) }
+
+// Emit appends an instruction with the given registers in the order of its row.
+func (l *Lower) Emit(in Inst, regs ...regalloc.VReg) {
+	l.Ops = l.Target.Shapes.Operands(l.Ops, &in, regs...)
+	l.Push(in, 0)
+}
+
+// EmitRemat appends an instruction without effects that defines dst.
+func (l *Lower) EmitRemat(in Inst, dst regalloc.VReg) {
+	l.Ops = l.Target.Shapes.Operands(l.Ops, &in, dst)
+	l.PushRemat(in)
+}
+
+// Access appends an instruction whose operands are the address a and then r, the register to load or store.
+func (l *Lower) Access(op Op, size uint8, a Address, r regalloc.VReg) {
+	in := Inst{Op: op, Size: size}
+	a.Set(&in)
+	switch a.N {
+	case 0:
+		l.Emit(in, r)
+	case 1:
+		l.Emit(in, a.Regs[0], r)
+	default:
+		l.Emit(in, a.Regs[0], a.Regs[1], r)
+	}
+}
+
+// ReadWord appends a fresh register with the 64-bit word at offset off of the instance data.
+func (l *Lower) ReadWord(off uint32) regalloc.VReg {
+	v := l.NewVReg(clif.I64)
+	l.loadWord(InstanceAt(off), v)
+	return v
+}
+
+// loadWord appends dst = the 64-bit word at a.
+func (l *Lower) loadWord(a Address, dst regalloc.VReg) {
+	f := &l.Target.Loads[clif.I64][clif.Full]
+	l.Access(f.Op, f.Size, a, dst)
+}
+
+// loadReg and storeReg append a load and a store of the whole register r, of any class, at a.
+func (l *Lower) loadReg(a Address, r regalloc.VReg) {
+	f := &l.Target.Loads[[regalloc.NumClasses]clif.Type{clif.I64, clif.F64}[l.ClassOfVReg(r)]][clif.Full]
+	l.Access(f.Op, 8, a, r)
+}
+
+func (l *Lower) storeReg(a Address, r regalloc.VReg) {
+	if a.Mode == ModeBase && a.Disp > l.Target.MaxDisp {
+		a = Indexed(a.Regs[0], l.Temp(int64(a.Disp)), 0)
+	}
+	l.Access(l.Target.Common.Store[l.ClassOfVReg(r)], 8, a, r)
+}

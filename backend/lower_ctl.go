@@ -1,0 +1,203 @@
+package backend
+
+import (
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/regalloc"
+)
+
+// This file lowers constants, conditions, jumps, traps, calls and returns as far as all machines do it alike.
+
+func lowerIconst(l *Lower, _ clif.Inst, d *clif.InstData) {
+	x := int64(d.Imm)
+	if d.Type == clif.I32 {
+		x = int64(uint32(d.Imm))
+	}
+	l.Target.IntConst(l, x, l.Def(d, 0))
+}
+
+func lowerRefNull(l *Lower, _ clif.Inst, d *clif.InstData) { l.Target.IntConst(l, 0, l.Def(d, 0)) }
+
+// Temp appends a fresh register with the constant x.
+func (l *Lower) Temp(x int64) regalloc.VReg {
+	v := l.NewVReg(clif.I64)
+	l.Target.IntConst(l, x, v)
+	return v
+}
+
+// lowerFuncAddr: the reference of an import is the exporter's.
+func lowerFuncAddr(l *Lower, _ clif.Inst, d *clif.InstData) {
+	fn := clif.FuncIndex(d.Aux)
+	in := Inst{Op: l.Target.Common.Lea, Size: 8}
+	off, ok := uint32(0), true
+	if l.Layout.IsImport(fn) {
+		in.Op, off = l.Full(clif.I64).Op, l.Layout.Import(fn)+8
+	} else if off, ok = l.Layout.Desc(fn); !ok {
+		panic("reference to a function without a descriptor")
+	}
+	a := InstanceAt(off)
+	a.Set(&in)
+	l.EmitRemat(in, l.Def(d, 0))
+}
+
+// Comparison is an instruction that sets flags, or tests a register, not yet appended: its tail and the tail's
+// registers are the consumer's to add. In.Cond is the condition under which it holds.
+type Comparison struct {
+	In   Inst
+	n    int
+	regs [6]regalloc.VReg
+}
+
+// Comparing is the comparison in, which holds if cond does, without operands yet.
+func Comparing[C ~uint8](in Inst, cond C) Comparison {
+	in.Cond = uint8(cond)
+	return Comparison{In: in}
+}
+
+// Add adds operands.
+func (c *Comparison) Add(regs ...regalloc.VReg) { c.n += copy(c.regs[c.n:], regs) }
+
+// Address adds a memory operand.
+func (c *Comparison) Address(a Address) {
+	a.Set(&c.In)
+	c.Add(a.Regs[:a.N]...)
+}
+
+// First is the first operand.
+func (c *Comparison) First() regalloc.VReg { return c.regs[0] }
+
+// Push appends the comparison with the given tail and the tail's registers.
+func (c *Comparison) Push(l *Lower, tail Tail, flags regalloc.InstFlags, regs ...regalloc.VReg) {
+	c.In.Tail = tail
+	c.Add(regs...)
+	l.Ops = l.Target.Shapes.Operands(l.Ops, &c.In, c.regs[:c.n]...)
+	l.Push(c.In, flags)
+}
+
+// Truth is a comparison that holds if the i32 v is not zero. Comparisons that
+// define v are folded; if they have other users too, loads are not folded into them.
+func (l *Lower) Truth(v clif.Value) (c Comparison) {
+	var invert uint8 // bit 0 of the condition
+	held := 0
+	for {
+		_, d := l.DefInst(v)
+		if d == nil {
+			break
+		}
+		isCmp := d.Op == clif.OpIcmp || d.Op == clif.OpFcmp || d.Op == clif.OpRefIsNull
+		if !isCmp {
+			break
+		}
+		if !l.SingleUse(v) {
+			held++
+			l.HoldLoads(1)
+		}
+		if in, ok := l.Negated(d); ok && l.Rule("cond_eqz") {
+			if d.IntCC() == clif.Eq {
+				invert ^= 1
+			}
+			v = in
+			continue
+		}
+		c = l.Target.Compare(l, d)
+		l.HoldLoads(-held)
+		c.In.Cond ^= invert
+		l.Rule("cond_cmp")
+		return c
+	}
+	c = l.Target.CompareZero(l, clif.I32, v, clif.Ne)
+	l.HoldLoads(-held)
+	c.In.Cond ^= invert
+	return c
+}
+
+// Negated is x where d is x == 0 or x != 0 of type i32.
+func (l *Lower) Negated(d *clif.InstData) (clif.Value, bool) {
+	if d.Op != clif.OpIcmp || d.Type != clif.I32 || d.IntCC() > clif.Ne {
+		return 0, false
+	}
+	k, ok := l.Iconst(d.ArgB())
+	return d.ArgA(), ok && k == 0
+}
+
+// Holds is a comparison that holds if the result of d, an icmp, fcmp or ref_is_null, is 1; perhaps that of another
+// one, of which d is the complement.
+func (l *Lower) Holds(d *clif.InstData) Comparison {
+	in, ok := l.Negated(d)
+	if !ok {
+		return l.Target.Compare(l, d)
+	}
+	c := l.Truth(in)
+	if d.IntCC() == clif.Eq {
+		c.In.Cond ^= 1
+	}
+	return c
+}
+
+func lowerTrap(l *Lower, _ clif.Inst, d *clif.InstData) {
+	l.Push(Inst{Op: OpTrap, Trap: d.Cond}, regalloc.IsTerminator)
+}
+
+func lowerJump(l *Lower, _ clif.Inst, _ *clif.InstData) { l.jump() }
+
+func (l *Lower) jump() { l.Push(Inst{Op: OpJump}, regalloc.IsTerminator) }
+
+func lowerBranch(l *Lower, _ clif.Inst, d *clif.InstData) {
+	if l.NumSuccs() == 1 && l.Rule("br_same") {
+		l.jump()
+		return
+	}
+	l.Target.Branch(l, d.ArgA())
+}
+
+// MaxChain is the most entries that a br_table has as a chain of comparisons.
+const MaxChain = 4
+
+func lowerBrTable(l *Lower, _ clif.Inst, d *clif.InstData) {
+	if l.NumSuccs() == 1 && l.Rule("br_table_same") {
+		l.jump()
+		return
+	}
+	entries := l.TableEdges(int(d.C))
+	n := len(entries) - 1 // without the default
+	in := Inst{Op: l.Target.Common.JumpTable, Size: 4, Ref: l.JumpTable(entries), Imm: int64(n)}
+	index := l.Use(d.ArgA())
+	if n <= MaxChain && l.Rule("br_table_chain") {
+		in.Op = l.Target.Common.JumpChain
+		l.Ops = append(l.Ops, regalloc.UseOf(index, regalloc.Reg))
+		l.Push(in, regalloc.IsTerminator)
+		return
+	}
+	l.Rule("br_table")
+	if l.Target.EmitLanding != nil {
+		l.vc.Indirect = append(l.vc.Indirect, in.Ref)
+	}
+	l.Ops = append(l.Ops, regalloc.UseOf(index, regalloc.Reg),
+		regalloc.Operand{VReg: l.NewVReg(clif.I64), Constraint: regalloc.Reg, Access: regalloc.EarlyDef},
+		regalloc.DefOf(l.NewVReg(clif.I64), regalloc.Reg))
+	l.Push(in, regalloc.IsTerminator)
+}
+
+func lowerCall(l *Lower, _ clif.Inst, d *clif.InstData) {
+	fn := clif.FuncIndex(d.Aux)
+	in := Inst{Op: l.Target.Common.Call, Ref: uint32(SymFunc(d.Aux))}
+	if l.Layout.IsImport(fn) {
+		in = l.callSlot(l.Layout.Import(fn))
+	}
+	l.Call(d, l.Mod.FuncSig(fn), in)
+}
+
+func lowerCallRef(l *Lower, _ clif.Inst, d *clif.InstData) {
+	in := Inst{Op: l.Target.Common.CallInd, Size: 8, Mode: ModeBase, Disp: abi.DescCode, Ref: NoFault}
+	l.Call(d, &l.Mod.Sigs[d.Aux], in, regalloc.UseOf(l.Use(d.ArgA()), regalloc.Reg))
+}
+
+func lowerReturn(l *Lower, _ clif.Inst, d *clif.InstData) {
+	for n, v := range l.F.VarArgs(d) {
+		if base, word, ok := l.Hidden(n); ok {
+			l.storeReg(Based(base, int32(8*word)), l.Use(clif.Value(v)))
+		}
+	}
+	l.ReturnOps(d)
+	l.Push(Inst{Op: l.Target.Common.Ret}, regalloc.IsTerminator|regalloc.IsReturn)
+}

@@ -1,0 +1,177 @@
+package backend
+
+import (
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/regalloc"
+)
+
+// This file lowers loads, and what reads and changes instance data: globals, tables, segments, sizes, and calls of helpers.
+
+func lowerLoad(l *Lower, i clif.Inst, d *clif.InstData) {
+	f := l.LoadForm(d.Type, d.Access())
+	l.Access(f.Op, f.Size, l.Target.Heap(l, i, d), l.Def(d, 0))
+}
+
+// loadBase appends a rematerialisable load of the base of memory m.
+func (l *Lower) loadBase(dst regalloc.VReg, m clif.MemoryIndex) {
+	f := l.Full(clif.I64)
+	in := Inst{Op: f.Op, Size: f.Size}
+	a := InstanceAt(l.Layout.Memory(m))
+	a.Set(&in)
+	l.EmitRemat(in, dst)
+}
+
+// Global is where global g is.
+func (l *Lower) Global(g uint32) Address {
+	off, indirect := l.Layout.Global(clif.GlobalIndex(g))
+	if indirect {
+		return Based(l.ReadWord(off), 0)
+	}
+	return InstanceAt(off)
+}
+
+func lowerGlobalGet(l *Lower, _ clif.Inst, d *clif.InstData) {
+	f := l.Full(d.Type)
+	l.Access(f.Op, f.Size, l.Global(d.Aux), l.Def(d, 0))
+}
+
+func lowerGlobalSet(l *Lower, _ clif.Inst, d *clif.InstData) {
+	l.Full(d.Type)
+	l.Target.Put(l, d.Type, l.Global(d.Aux), d.ArgA())
+}
+
+// MemorySize is where the size of memory m is.
+func (l *Lower) MemorySize(m uint32) Address {
+	return Based(l.MemBase(clif.MemoryIndex(m)), abi.MemorySizeOffset)
+}
+
+// TableSize is where the size of table t is.
+func (l *Lower) TableSize(t uint32) Address { return Based(l.tableBase(t), abi.TableSizeOffset) }
+
+func lowerMemorySize(l *Lower, _ clif.Inst, d *clif.InstData) {
+	l.loadWord(l.MemorySize(d.Aux), l.Def(d, 0))
+}
+
+// callSlot is a call of the function whose address is in the slot at offset off of the instance data.
+func (l *Lower) callSlot(off uint32) Inst {
+	in := Inst{Op: l.Target.Common.CallInd, Size: 8}
+	a := InstanceAt(off)
+	a.Set(&in)
+	return in
+}
+
+// helper appends a call of a helper.
+func (l *Lower) helper(h abi.Helper, dst regalloc.VReg, args ...regalloc.VReg) {
+	l.HelperCall(l.callSlot(l.Layout.Helper(h)), dst, args...)
+}
+
+// grown appends a call of a helper whose result is an i32: the upper half of -1 is
+// cleared.
+func (l *Lower) grown(d *clif.InstData, h abi.Helper, args ...regalloc.VReg) {
+	wide := l.NewVReg(clif.I64)
+	l.helper(h, wide, args...)
+	l.Emit(Inst{Op: l.Target.Common.Copy, Size: 4}, wide, l.Def(d, 0))
+}
+
+func lowerMemoryGrow(l *Lower, _ clif.Inst, d *clif.InstData) {
+	l.grown(d, abi.HelperMemoryGrow, l.MemBase(clif.MemoryIndex(d.Aux)), l.Use(d.ArgA()))
+}
+
+// plus is the register of base + v<<scale, which the front end has checked to be in bounds.
+func (l *Lower) plus(base regalloc.VReg, v clif.Value, scale uint8) regalloc.VReg {
+	r := l.NewVReg(clif.I64)
+	l.Target.Plus(l, base, v, scale, r)
+	return r
+}
+
+// times8 appends the register with 8v.
+func (l *Lower) times8(v clif.Value) regalloc.VReg {
+	r := l.NewVReg(clif.I64)
+	l.Emit(Inst{Op: l.Target.Common.ShlImm, Size: 8, Imm: 3}, l.Use(v), r)
+	return r
+}
+
+func lowerMemoryCopy(l *Lower, _ clif.Inst, d *clif.InstData) {
+	to := l.plus(l.MemBase(clif.MemoryIndex(d.Aux)), d.ArgA(), 0)
+	from := l.plus(l.MemBase(clif.MemoryIndex(d.Imm)), d.ArgB(), 0)
+	l.helper(abi.HelperMemmove, regalloc.NoVReg, to, from, l.Use(d.ArgC()))
+}
+
+func lowerMemoryFill(l *Lower, _ clif.Inst, d *clif.InstData) {
+	to := l.plus(l.MemBase(clif.MemoryIndex(d.Aux)), d.ArgA(), 0)
+	l.helper(abi.HelperMemset, regalloc.NoVReg, to, l.Use(d.ArgB()), l.Use(d.ArgC()))
+}
+
+func lowerMemoryInit(l *Lower, _ clif.Inst, d *clif.InstData) {
+	to := l.plus(l.MemBase(clif.MemoryIndex(d.Aux)), d.ArgA(), 0)
+	from := l.plus(l.ReadWord(l.Layout.Data(uint32(d.Imm))), d.ArgB(), 0)
+	l.helper(abi.HelperMemmove, regalloc.NoVReg, to, from, l.Use(d.ArgC()))
+}
+
+func lowerDataLen(l *Lower, _ clif.Inst, d *clif.InstData) {
+	l.loadWord(InstanceAt(l.Layout.Data(d.Aux)+8), l.Def(d, 0))
+}
+
+func lowerDataDrop(l *Lower, _ clif.Inst, d *clif.InstData) {
+	l.Target.PutZero(l, InstanceAt(l.Layout.Data(d.Aux)+8))
+}
+
+func (l *Lower) tableBase(t uint32) regalloc.VReg {
+	return l.ReadWord(l.Layout.Table(clif.TableIndex(t)))
+}
+
+func lowerTableSize(l *Lower, _ clif.Inst, d *clif.InstData) {
+	l.loadWord(l.TableSize(d.Aux), l.Def(d, 0))
+}
+
+// element is the address of element v of an array of words.
+func (l *Lower) element(base regalloc.VReg, v clif.Value) Address {
+	if c, ok := l.Iconst(v); ok && c <= uint64(l.Target.MaxDisp>>3) && l.Rule("element_const") {
+		return Based(base, int32(c<<3))
+	}
+	return Indexed(base, l.Use(v), 3)
+}
+
+func lowerTableGet(l *Lower, _ clif.Inst, d *clif.InstData) {
+	l.loadWord(l.element(l.tableBase(d.Aux), d.ArgA()), l.Def(d, 0))
+}
+
+func lowerTableSet(l *Lower, _ clif.Inst, d *clif.InstData) {
+	l.Target.Put(l, d.Type, l.element(l.tableBase(d.Aux), d.ArgA()), d.ArgB())
+}
+
+func lowerTableGrow(l *Lower, _ clif.Inst, d *clif.InstData) {
+	l.grown(d, abi.HelperTableGrow, l.tableBase(d.Aux), l.Use(d.ArgA()), l.Use(d.ArgB()))
+}
+
+func lowerTableCopy(l *Lower, _ clif.Inst, d *clif.InstData) {
+	to := l.plus(l.tableBase(d.Aux), d.ArgA(), 3)
+	from := l.plus(l.tableBase(uint32(d.Imm)), d.ArgB(), 3)
+	l.helper(abi.HelperMemmove, regalloc.NoVReg, to, from, l.times8(d.ArgC()))
+}
+
+func lowerTableFill(l *Lower, _ clif.Inst, d *clif.InstData) {
+	to := l.plus(l.tableBase(d.Aux), d.ArgA(), 3)
+	l.helper(abi.HelperTableFill, regalloc.NoVReg, to, l.Use(d.ArgB()), l.Use(d.ArgC()))
+}
+
+func lowerTableInit(l *Lower, _ clif.Inst, d *clif.InstData) {
+	to := l.plus(l.tableBase(d.Aux), d.ArgA(), 3)
+	from := l.plus(l.ReadWord(l.Layout.Elem(uint32(d.Imm))), d.ArgB(), 3)
+	l.helper(abi.HelperMemmove, regalloc.NoVReg, to, from, l.times8(d.ArgC()))
+}
+
+func lowerElemLen(l *Lower, _ clif.Inst, d *clif.InstData) {
+	l.loadWord(InstanceAt(l.Layout.Elem(d.Aux)+8), l.Def(d, 0))
+}
+
+func lowerElemDrop(l *Lower, _ clif.Inst, d *clif.InstData) {
+	l.Target.PutZero(l, InstanceAt(l.Layout.Elem(d.Aux)+8))
+}
+
+func lowerElemSet(l *Lower, _ clif.Inst, d *clif.InstData) {
+	base := l.NewVReg(clif.I64)
+	l.Access(l.Target.Common.Lea, 8, InstanceAt(l.Layout.ElemArray(d.Aux)), base)
+	l.Target.Put(l, d.Type, l.element(base, d.ArgA()), d.ArgB())
+}

@@ -1,0 +1,185 @@
+package backend
+
+import (
+	"fmt"
+
+	"github.com/waot-project/waot/regalloc"
+)
+
+// Role describes one operand of an instruction.
+type Role struct {
+	Access     regalloc.Access
+	Class      regalloc.Class
+	Constraint regalloc.Constraint
+	// Arg is the register that Fixed, or the number of the role that Reuse names; in a tail it counts from the
+	// tail's first one.
+	Arg uint8
+}
+
+// Sizes is a set of operand sizes: bit value n for n bytes. The empty set says that Inst.Size does not matter.
+type Sizes uint8
+
+// Allow reports whether size is in the set.
+func (s Sizes) Allow(size uint8) bool {
+	return s == 0 || size != 0 && size&(size-1) == 0 && s&Sizes(size) != 0
+}
+
+// Shape is the operands of an instruction of an ISA's table.
+type Shape struct {
+	Name  string
+	Roles []Role
+	// Addr is the role in whose place the registers of an address are, if the Inst has one; -1 if it never has.
+	Addr int8
+	// Base is the role of each of these registers.
+	Base  Role
+	Sizes Sizes
+	// Variadic says that any number of further operands may follow: arguments and results of calls.
+	Variadic bool
+}
+
+// Shapes are an ISA's table of instructions, as far as the back end reads it.
+type Shapes struct {
+	// Rows has the instructions by Op; greater ones are pseudo-instructions, whose operands follow no row.
+	Rows []Shape
+	// Tails are the operands of the tails. The class of TailSelect's is that of the last, its result.
+	Tails [NumTails][]Role
+	// Check says what is wrong with what is in the Inst itself, but for size and numbers of mode and tail.
+	Check func(inst *Inst) error
+}
+
+// addrRegs is the number of registers of an address by Mode; 1 for ModeNone, the operand itself.
+var addrRegs = [NumModes]int8{
+	ModeNone: 1, ModeBase: 1, ModeBaseIndex: 2, ModeSym: 0, ModeConst: 0, ModeOutArg: 0, ModeLocal: 0, ModeIndex: 1,
+}
+
+// NumRegs is the number of registers (base, then index) of an address: 0 to 2. It is 1 for ModeNone: the operand
+// in whose place an address may be.
+func (m Mode) NumRegs() int { return int(addrRegs[m]) }
+
+// NumOwn is the number of inst's operands without its tail's; of a Variadic row those that have roles.
+func (t *Shapes) NumOwn(inst *Inst) int {
+	s := &t.Rows[inst.Op]
+	n := len(s.Roles)
+	if s.Addr >= 0 {
+		n += inst.Mode.NumRegs() - 1
+	}
+	return n
+}
+
+// NumOperands is NumOwn with the tail's.
+func (t *Shapes) NumOperands(inst *Inst) int { return t.NumOwn(inst) + len(t.Tails[inst.Tail]) }
+
+// Role is the role of operand number k; Arg of Reuse is a number of an operand.
+func (t *Shapes) Role(inst *Inst, k int) Role {
+	s := &t.Rows[inst.Op]
+	addr, more := int(s.Addr), 0 // operands more than roles
+	if addr >= 0 {
+		more = inst.Mode.NumRegs() - 1
+	}
+	own := len(s.Roles) + more
+	if k >= own {
+		r := t.Tails[inst.Tail][k-own]
+		if r.Constraint == regalloc.Reuse {
+			r.Arg += uint8(own)
+		}
+		return r
+	}
+	if addr >= 0 && k >= addr {
+		if k > addr+more {
+			k -= more
+		} else if inst.Mode != ModeNone {
+			return s.Base
+		}
+	}
+	r := s.Roles[k]
+	if r.Constraint == regalloc.Reuse && addr >= 0 && int(r.Arg) > addr {
+		r.Arg += uint8(more)
+	}
+	return r
+}
+
+// Operands appends inst's operands to dst, with constraints: of its roles, with the registers of an address in
+// place of role Addr, and of the tail. vregs are their virtual registers in this order; there must be
+// NumOperands(inst) of them. The further operands of Variadic rows are the caller's to append.
+func (t *Shapes) Operands(dst []regalloc.Operand, inst *Inst, vregs ...regalloc.VReg) []regalloc.Operand {
+	if n := t.NumOperands(inst); n != len(vregs) {
+		panic(fmt.Sprintf("%s takes %d operands, not %d", t.Rows[inst.Op].Name, n, len(vregs)))
+	}
+	for k, v := range vregs {
+		r := t.Role(inst, k)
+		dst = append(dst, regalloc.Operand{VReg: v, Constraint: r.Constraint, Access: r.Access, Arg: uint16(r.Arg)})
+	}
+	return dst
+}
+
+// Verify checks an instruction of VCode against its row: size, mode, tail, what Check looks at; number, access,
+// constraint and class of the operands. An operand may be constrained more tightly than the row asks: Fixed for
+// Reg, any for Any, LateUse for Use, EarlyDef for Def.
+func (t *Shapes) Verify(inst *Inst, operands []regalloc.Operand, vregs []regalloc.VRegInfo) error {
+	if int(inst.Op) >= len(t.Rows) || t.Rows[inst.Op].Name == "" {
+		return fmt.Errorf("no row %d", inst.Op)
+	}
+	s := &t.Rows[inst.Op]
+	if err := t.verify(s, inst, operands, vregs); err != nil {
+		return fmt.Errorf("%s: %w", s.Name, err)
+	}
+	return nil
+}
+
+func (t *Shapes) verify(s *Shape, inst *Inst, operands []regalloc.Operand, vregs []regalloc.VRegInfo) error {
+	switch {
+	case !s.Sizes.Allow(inst.Size):
+		return fmt.Errorf("has no size %d", inst.Size)
+	case inst.Mode >= NumModes:
+		return fmt.Errorf("unknown mode %d", inst.Mode)
+	case inst.Tail >= NumTails:
+		return fmt.Errorf("unknown tail %d", inst.Tail)
+	}
+	if err := t.Check(inst); err != nil {
+		return err
+	}
+	n := t.NumOperands(inst)
+	if len(operands) < n || len(operands) > n && !s.Variadic {
+		return fmt.Errorf("has %d operands, not %d", len(operands), n)
+	}
+	for k, op := range operands {
+		if int(op.VReg) >= len(vregs) {
+			return fmt.Errorf("operand %d: %v does not exist", k, op.VReg)
+		}
+	}
+	own := t.NumOwn(inst)
+	for k, op := range operands[:n] {
+		r := t.Role(inst, k)
+		if inst.Tail == TailSelect && k >= own {
+			r.Class = vregs[operands[n-1].VReg].Class
+		}
+		if err := r.verify(op, vregs[op.VReg].Class); err != nil {
+			return fmt.Errorf("operand %d, %v, %w", k, op.VReg, err)
+		}
+	}
+	return nil
+}
+
+// verify compares an operand, of the given class, with its role.
+func (r *Role) verify(op regalloc.Operand, class regalloc.Class) error {
+	access := op.Access == r.Access ||
+		op.Access == regalloc.LateUse && r.Access == regalloc.Use ||
+		op.Access == regalloc.EarlyDef && r.Access == regalloc.Def
+	constraint := op.Constraint == r.Constraint ||
+		r.Constraint == regalloc.Any && op.Constraint != regalloc.Reuse ||
+		r.Constraint == regalloc.Reg && (op.Constraint == regalloc.Fixed || op.Constraint == regalloc.Reuse)
+	if r.Constraint == regalloc.Fixed || r.Constraint == regalloc.Reuse {
+		constraint = constraint && op.Arg == uint16(r.Arg)
+	}
+	switch {
+	case !access:
+		return fmt.Errorf("is of access %v, not %v", op.Access, r.Access)
+	case !constraint:
+		return fmt.Errorf("has constraint %d(%d), not %d(%d)", op.Constraint, op.Arg, r.Constraint, r.Arg)
+	case class != r.Class:
+		return fmt.Errorf("is of class %v", class)
+	case op.Constraint == regalloc.Fixed && op.PReg().Class() != r.Class:
+		return fmt.Errorf("is fixed to %v", op.PReg())
+	}
+	return nil
+}
