@@ -1,8 +1,5 @@
 package inproc
 
-// Closed reports whether the store has been closed.
-func (s *Store) Closed() bool { return s.closed.Load() }
-
 // Store is the store of the function.
 func (f *Func) Store() *Store { return f.store }
 

@@ -3,6 +3,7 @@
 package inproc
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -189,7 +190,7 @@ func TestHostError(t *testing.T) {
 		if _, err := call(t, i, "reenter", 10); err != stop {
 			t.Fatal(err)
 		}
-		if s.depth != 0 || s.scratchTop != 0 || s.has(currentG()) {
+		if s.depth != 0 || s.scratchTop != 0 || s.owner != ownerNone {
 			t.Fatal("store not as before")
 		}
 	}
@@ -232,7 +233,7 @@ func TestHostPanic(t *testing.T) {
 		if want := m == "panic" || m == "nil"; (r != nil) != want {
 			t.Errorf("%s: recovered %v", m, r)
 		}
-		if s.depth != 0 || s.scratchTop != 0 || s.has(currentG()) {
+		if s.depth != 0 || s.scratchTop != 0 || s.owner != ownerNone {
 			t.Fatalf("%s: store not as before", m)
 		}
 	}
@@ -451,6 +452,31 @@ func BenchmarkCall(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			f.Call(w, w)
+		}
+	})
+	b.Run("entered", func(b *testing.B) { // between Enter and Leave
+		f := export(b, i, "leaf")
+		if err := s.Enter(); err != nil {
+			b.Fatal(err)
+		}
+		defer s.Leave()
+		b.ReportAllocs()
+		for b.Loop() {
+			f.Call(nil, nil)
+		}
+	})
+	b.Run("context", func(b *testing.B) { // one that has no end, but is not the background's
+		f, ctx := export(b, i, "leaf"), context.WithValue(context.Background(), 0, 0)
+		b.ReportAllocs()
+		for b.Loop() {
+			f.CallContext(ctx, nil, nil)
+		}
+	})
+	b.Run("host", func(b *testing.B) { // a function of the host, called by Go
+		h := host(b, s, fn(nil, nil), func(*Caller, []uint64, []uint64) error { return nil })
+		b.ReportAllocs()
+		for b.Loop() {
+			h.Call(nil, nil)
 		}
 	})
 }

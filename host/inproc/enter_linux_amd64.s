@@ -274,30 +274,6 @@ TEXT ·switchBack(SB), NOSPLIT|NOFRAME, $0-0
 	SYSCALL
 	INT  $3
 
-// func enterGranted(s *Store) *grant
-//
-// The store's grant if it is the calling goroutine's and nobody is inside; then inside is
-// set, and the caller must test that the grant still is the store's: see ownership. If it
-// is the goroutine's, depth belongs to it.
-TEXT ·enterGranted(SB), NOSPLIT, $0-16
-	MOVQ s+0(FP), DI
-	MOVQ TLS, CX
-	MOVQ 0(CX)(TLS*1), CX
-	XORL AX, AX
-	MOVQ (Store_ownership+ownership_grant)(DI), SI
-	TESTQ SI, SI
-	JEQ  done
-	CMPQ grant_g(SI), CX
-	JNE  done
-	CMPQ Store_depth(DI), $0
-	JNE  done
-	MOVQ $1, grant_inside(SI)
-	MOVQ SI, AX
-
-done:
-	MOVQ AX, ret+8(FP)
-	RET
-
 // func currentG() uintptr
 TEXT ·currentG(SB), NOSPLIT, $0-8
 	MOVQ TLS, CX

@@ -262,29 +262,6 @@ TEXT ·switchBack(SB), NOSPLIT|NOFRAME, $0-0
 	SVC
 	BRK
 
-// func enterGranted(s *Store) *grant
-//
-// The store's grant if it is the calling goroutine's and nobody is inside; then inside is
-// set, and the caller must test that the grant still is the store's: see ownership. If it
-// is the goroutine's, depth belongs to it.
-TEXT ·enterGranted(SB), NOSPLIT, $0-16
-	MOVD s+0(FP), R0
-	MOVD ZR, R1
-	MOVD (Store_ownership+ownership_grant)(R0), R2
-	CBZ  R2, done
-	MOVD grant_g(R2), R3
-	CMP  g, R3
-	BNE  done
-	MOVD Store_depth(R0), R3
-	CBNZ R3, done
-	MOVD $1, R3
-	MOVD R3, grant_inside(R2)
-	MOVD R2, R1
-
-done:
-	MOVD R1, ret+8(FP)
-	RET
-
 // func currentG() uintptr
 TEXT ·currentG(SB), NOSPLIT, $0-8
 	MOVD g, ret+0(FP)

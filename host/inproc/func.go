@@ -38,7 +38,8 @@ func (f *Func) Ref() uint64 { return uint64(f.desc) }
 type Caller struct {
 	store  *Store
 	native bool       // the activation runs compiled code
-	took   bool       // it took the store, and so releases it
+	took   bool       // it took the store, and so leaves it
+	plain  bool       // it is of callPlain; between calls the outermost is, and native
 	exit   nativeExit // where it left, while another activation is nested in it
 	// start is where on the native stack the activation began.
 	start      uintptr
@@ -92,9 +93,9 @@ func (c *Caller) Context() context.Context {
 
 // begin starts an activation; end must follow.
 func (s *Store) begin(native bool) (*Caller, error) {
-	state := s.acquire()
-	if state == stateRefused {
-		return nil, s.refusal()
+	took, err := s.Hold()
+	if err != nil {
+		return nil, err
 	}
 	if s.depth > 0 && s.cancelled.Load() != 0 {
 		return nil, s.cancelError(false)
@@ -103,7 +104,7 @@ func (s *Store) begin(native bool) (*Caller, error) {
 		s.activations = append(s.activations, &Caller{store: s})
 	}
 	c := s.activations[s.depth]
-	c.native, c.took, c.scratchTop, c.start = native, state == stateTaken, s.scratchTop, s.top
+	c.native, c.took, c.plain, c.scratchTop, c.start = native, took, false, s.scratchTop, s.top
 	if s.depth == 0 {
 		s.refs.returned = s.refs.returned[:0]
 	} else {
@@ -123,50 +124,36 @@ func (s *Store) end(c *Caller) {
 	s.depth--
 	s.scratchTop = c.scratchTop
 	c.ctx = nil
-	took := c.took
 	if s.depth == 0 {
-		c.native, c.took = true, true // as callGranted expects
+		c.native, c.plain = true, true
 	} else if outer := s.activations[s.depth-1]; outer.native {
 		s.ctx.sp, s.ctx.fp, s.ctx.saved = outer.exit.sp, outer.exit.fp, outer.exit.saved
 	}
 	if c.refs {
 		s.endRefs(c)
 	}
-	if took {
-		s.release()
+	if c.took {
+		s.Leave()
 	}
 }
 
-// endGranted is end for an activation of callGranted.
-func (s *Store) endGranted(c *Caller, x *grant) {
+// endPlain is end for an activation of callPlain.
+func (s *Store) endPlain(c *Caller) {
 	s.depth = 0
 	s.scratchTop = 0
-	if !c.refs {
-		storeRelease(&x.inside, 0)
-		if s.grant.Load() == x {
-			return
-		}
-	}
-	s.endGrantedRarely(c, x)
-}
-
-// endGrantedRarely is the part of endGranted that is too long for every call.
-func (s *Store) endGrantedRarely(c *Caller, x *grant) {
 	if c.refs {
 		s.endRefs(c)
 	}
-	s.leaveGranted(x)
+	if c.took {
+		s.Leave()
+	}
 }
 
-// unwind is deferred around host functions. If one ends by a panic or runtime.Goexit, and the
-// activation began by a grant, callGranted will not end it. Others end theirs themselves.
+// unwind is deferred around host functions. If one ends by a panic or runtime.Goexit, callPlain,
+// which defers nothing, does not come to end its activation. Others end theirs themselves.
 func (c *Caller) unwind(returned *bool) {
-	if *returned {
-		return
-	}
-	s := c.store
-	if x := s.held(); x != nil && c == s.activations[0] {
-		s.endGranted(c, x)
+	if !*returned && c.plain {
+		c.store.endPlain(c)
 	}
 }
 
@@ -183,8 +170,12 @@ func (f *Func) Call(args, results []uint64) error { return f.CallContext(nil, ar
 func (f *Func) CallContext(ctx context.Context, args, results []uint64) error {
 	t := f.typ
 	if f.plain && len(args) == len(t.args) && len(results) == len(t.results) && isBackground(ctx) {
-		if x := enterGranted(f.store); x != nil && (f.store.grant.Load() == x || f.store.stillGranted(x)) {
-			return f.callGranted(x, unsafe.SliceData(args), results)
+		outer, err := f.store.Hold()
+		if err != nil {
+			return err
+		}
+		if f.store.depth == 0 {
+			return f.callPlain(outer, unsafe.SliceData(args), results)
 		}
 	}
 	return f.callRare(ctx, args, results)
@@ -198,8 +189,12 @@ func (f *Func) CallStack(ctx context.Context, stack []uint64) error {
 		return ErrType
 	}
 	if f.plain && isBackground(ctx) {
-		if x := enterGranted(f.store); x != nil && (f.store.grant.Load() == x || f.store.stillGranted(x)) {
-			return f.callGranted(x, unsafe.SliceData(stack), stack[:len(t.results)])
+		outer, err := f.store.Hold()
+		if err != nil {
+			return err
+		}
+		if f.store.depth == 0 {
+			return f.callPlain(outer, unsafe.SliceData(stack), stack[:len(t.results)])
 		}
 	}
 	return f.callRare(ctx, stack[:len(t.Params)], stack[:len(t.Results)])
@@ -212,12 +207,13 @@ func isBackground(ctx context.Context) bool {
 	return ctx == nil || *(*unsafe.Pointer)(unsafe.Pointer(&ctx)) == *(*unsafe.Pointer)(unsafe.Pointer(&background))
 }
 
-// callGranted is the frequent case: the outermost call, of a compiled function of plain type,
-// without a context, from the goroutine that called last. A host function that does not return
-// normally ends the activation in dispatch.
-func (f *Func) callGranted(x *grant, args *uint64, results []uint64) (err error) {
+// callPlain is the frequent case: the outermost call, of a compiled function of plain type,
+// without a context. The calling goroutine is inside; took says that it was not before. A host
+// function that does not return normally ends the activation in dispatch (Caller.unwind).
+func (f *Func) callPlain(took bool, args *uint64, results []uint64) (err error) {
 	s := f.store
 	c := s.activations[0]
+	c.took = took
 	s.depth = 1
 	if len(s.refs.returned) != 0 {
 		s.refs.returned = s.refs.returned[:0]
@@ -227,7 +223,7 @@ func (f *Func) callGranted(x *grant, args *uint64, results []uint64) (err error)
 	} else if len(results) != 0 {
 		results[0] = s.ctx.ints[0] & f.typ.results[0].mask
 	}
-	s.endGranted(c, x)
+	s.endPlain(c)
 	return err
 }
 

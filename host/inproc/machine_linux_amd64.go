@@ -2,6 +2,7 @@ package inproc
 
 import (
 	"encoding/binary"
+	"sync/atomic"
 
 	"github.com/waot-project/waot/internal/abi"
 )
@@ -27,8 +28,15 @@ const (
 var convention = &abi.X64
 
 // storeRelease stores a word after everything before. On this machine stores become visible in their
-// order.
-func storeRelease(p *uintptr, v uintptr) { *p = v }
+// order, and the compiler keeps that. An atomic store, which also keeps later loads behind it, would make
+// an empty call a third longer; it is for the race detector, which sees no other.
+func storeRelease(p *uintptr, v uintptr) {
+	if raceDetector {
+		atomic.StoreUintptr(p, v)
+	} else {
+		*p = v
+	}
+}
 
 // returnAddress is that of the call of the stub by which native code was left, from the registers at that exit.
 func returnAddress(sp uintptr, _ *[numSaved]uint64) uintptr { return uintptr(load64(sp)) }

@@ -59,12 +59,77 @@ func TestOneInside(t *testing.T) {
 	t.Log(calls.Load(), "calls", busy.Load(), "refused")
 }
 
-// Whatever way a host function ends, the next goroutine gets in. The first calls of a
-// goroutine are regular, the later ones by a grant.
+// waysIn are the ways into a store, with a call of f, which has one result.
+var waysIn = []struct {
+	name string
+	call func(s *inproc.Store, f *inproc.Func) error
+}{
+	{"plain", func(s *inproc.Store, f *inproc.Func) error { return f.Call(nil, make([]uint64, 1)) }},
+	{"plain, stack", func(s *inproc.Store, f *inproc.Func) error { return f.CallStack(nil, make([]uint64, 1)) }},
+	{"context", func(s *inproc.Store, f *inproc.Func) error {
+		return f.CallContext(endlessContext{context.Background()}, nil, make([]uint64, 1))
+	}},
+	{"entered", func(s *inproc.Store, f *inproc.Func) error {
+		if err := s.Enter(); err != nil {
+			return err
+		}
+		defer s.Leave()
+		return f.Call(nil, make([]uint64, 1))
+	}},
+	{"held", func(s *inproc.Store, f *inproc.Func) error {
+		outer, err := s.Hold()
+		if outer {
+			defer s.Leave()
+		}
+		if err == nil {
+			err = f.CallContext(endlessContext{context.Background()}, nil, make([]uint64, 1))
+		}
+		return err
+	}},
+}
+
+// endlessContext is not context.Background(), and synchronises nothing.
+type endlessContext struct{ context.Context }
+
+func (endlessContext) Done() <-chan struct{} { return nil }
+func (endlessContext) Err() error            { return nil }
+
+// What one goroutine did inside comes before what the next one does: the race detector would tell.
+func TestHandOver(t *testing.T) {
+	const goroutines, each = 4, 3000
+	unguarded := 0 // nothing but the store orders its accesses
+	s, i := newLoops(t, func(c *inproc.Caller, args, results []uint64) error {
+		unguarded++
+		return nil
+	})
+	once := export(t, i, "once")
+	var wg sync.WaitGroup
+	for g := range goroutines {
+		wg.Go(func() {
+			for n := range each {
+				way := &waysIn[(n+g)%len(waysIn)]
+				err := way.call(s, once)
+				for ; err == inproc.ErrBusy; err = way.call(s, once) {
+					runtime.Gosched()
+				}
+				if err != nil {
+					t.Error(way.name, err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if unguarded != goroutines*each {
+		t.Errorf("%d calls seen of %d", unguarded, goroutines*each)
+	}
+}
+
+// Whatever way a host function ends, and its goroutine went in, the next one gets in.
 func TestLeaveAfterPanic(t *testing.T) {
 	mode := ""
 	stop := errors.New("stop")
-	_, i := newLoops(t, func(c *inproc.Caller, args, results []uint64) error {
+	s, i := newLoops(t, func(c *inproc.Caller, args, results []uint64) error {
 		switch mode {
 		case "panic":
 			panic(mode)
@@ -79,28 +144,73 @@ func TestLeaveAfterPanic(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	for _, m := range []string{"panic", "goexit", "error", "", "panic"} {
-		for granted := range 4 {
-			done := make(chan bool)
-			go func() {
-				defer close(done)
-				defer func() { recover() }()
-				r := make([]uint64, 1)
-				mode = ""
-				for range granted {
-					if err := once.CallContext(context.Background(), nil, r); err != nil {
+		for _, way := range waysIn {
+			for before := range 3 {
+				done := make(chan bool)
+				go func() {
+					defer close(done)
+					defer func() { recover() }()
+					mode = ""
+					for range before {
+						if err := way.call(s, once); err != nil {
+							t.Error(err)
+						}
+					}
+					mode = m
+					if err := way.call(s, once); m == "error" && err != stop {
 						t.Error(err)
 					}
+				}()
+				<-done
+				mode = ""
+				if err := s.Enter(); err != nil {
+					t.Fatalf("%s, after %q: %v", way.name, m, err)
 				}
-				mode = m
-				if err := once.Call(nil, r); m == "error" && err != stop {
-					t.Error(err)
+				s.Leave()
+				if err := once.CallContext(ctx, nil, make([]uint64, 1)); err != nil {
+					t.Errorf("%s, after %q: %v", way.name, m, err)
+				}
+			}
+		}
+	}
+}
+
+// A panic of a host function ends the calls it unwinds, not what Enter began.
+func TestPanicEntered(t *testing.T) {
+	fail := true
+	s, i := newLoops(t, func(c *inproc.Caller, args, results []uint64) error {
+		if fail {
+			panic("from the host")
+		}
+		return nil
+	})
+	once := export(t, i, "once")
+	for _, way := range waysIn[:3] {
+		if err := s.Enter(); err != nil {
+			t.Fatal(way.name, err)
+		}
+		fail = true
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error(way.name, "no panic")
 				}
 			}()
-			<-done
-			mode = ""
-			if err := once.CallContext(ctx, nil, make([]uint64, 1)); err != nil {
-				t.Errorf("after %q: %v", m, err)
-			}
+			way.call(s, once)
+		}()
+		fail = false
+		result := make(chan error)
+		go func() { result <- way.call(s, once) }()
+		if err := <-result; err != inproc.ErrBusy {
+			t.Error(way.name, "another goroutine:", err)
+		}
+		if err := way.call(s, once); err != nil {
+			t.Error(way.name, err)
+		}
+		s.Leave()
+		go func() { result <- way.call(s, once) }()
+		if err := <-result; err != nil {
+			t.Error(way.name, "after Leave:", err)
 		}
 	}
 }

@@ -54,8 +54,6 @@ type processState struct {
 	// mappings counts the mappings that the package made, at most, and maxMappings
 	// bounds them: the kernel's own limit would fail calls of the whole process.
 	mappings, maxMappings uint64
-	// canGrant is whether stores give grants (see ownership).
-	canGrant bool
 	// noPreempt says why native code is not preempted; nil if it is.
 	noPreempt error
 	// stubs are the addresses of the chunks of binding stubs. Stub number n loads n
@@ -106,7 +104,6 @@ func (p *processState) setUp() error {
 		return err
 	}
 	p.noPreempt = whyNoPreemption()
-	p.canGrant = !raceDetector && announceBarriers()
 	return nil
 }
 

@@ -2,5 +2,5 @@
 
 package inproc
 
-// raceDetector: it cannot see what orders a grant, so there are none.
+// raceDetector: what orders memory must be operations that it knows.
 const raceDetector = true

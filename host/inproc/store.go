@@ -125,7 +125,7 @@ func NewStore(c Config) (*Store, error) {
 	s := &Store{config: c, stack: stack, types: map[string]*funcType{}, typeOf: map[uintptr]*funcType{}}
 	s.floor = stack + guardEnd + headroom
 	s.top = stack + guardEnd + uintptr(c.MaxStack)&^15
-	s.activations = []*Caller{{store: s, native: true, took: true, start: s.top}}
+	s.activations = []*Caller{{store: s, native: true, plain: true, start: s.top}}
 	s.ctx = (*nativeContext)(ptr(stack + stackSize - unsafe.Sizeof(nativeContext{})))
 	*s.ctx = nativeContext{}
 	s.bindings = make([]binding, numHelperBindings)
@@ -138,7 +138,7 @@ func NewStore(c Config) (*Store, error) {
 // used afterwards. It fails with ErrBusy while a goroutine is inside, the
 // calling one included, and with ErrClosed if it has been closed.
 func (s *Store) Close() error {
-	if err := s.ownership.close(); err != nil {
+	if err := s.close(); err != nil {
 		return err
 	}
 	mappings := uint64(0)

@@ -279,10 +279,8 @@ func preemptHandler()
 
 func switchBack()
 
+// currentG is the address of the calling goroutine's g, which is its own until it ends.
 func currentG() uintptr
-
-//go:noescape
-func enterGranted(s *Store) *grant
 
 func exitStubAddress() uintptr
 
@@ -292,18 +290,6 @@ func preemptHandlerAddress() uintptr
 
 const supported = true
 
-// The commands of membarrier(2) that are used.
-const (
-	membarrierPrivate  = 1 << 3
-	membarrierAnnounce = 1 << 4
-)
-
-// announceBarriers prepares memoryBarrier, and reports whether the system has it.
-func announceBarriers() bool {
-	_, _, e := syscall.Syscall(sysMembarrier, membarrierAnnounce, 0, 0)
-	return e == 0
-}
-
 // addressLimit is how many bytes of addresses the process may have, 0 if it may have any.
 func addressLimit() uintptr {
 	var l syscall.Rlimit
@@ -311,13 +297,4 @@ func addressLimit() uintptr {
 		return 0
 	}
 	return uintptr(l.Cur)
-}
-
-// memoryBarrier makes all threads of the process execute a memory barrier. The system has
-// promised it (announceBarriers); if it breaks its word, for a filter of system calls that came
-// later, whoever goes on could be the second inside a store.
-func memoryBarrier() {
-	if _, _, e := syscall.Syscall(sysMembarrier, membarrierPrivate, 0, 0); e != 0 {
-		panic("waot: membarrier does not work any more: " + e.Error())
-	}
 }

@@ -1,10 +1,7 @@
 package inproc
 
-// Linux's numbers of system calls that package syscall does not name.
-const (
-	sysMemfdCreate = 319
-	sysMembarrier  = 324
-)
+// sysMemfdCreate is Linux's number of a system call that package syscall does not name.
+const sysMemfdCreate = 319
 
 // pageSize is the unit of protection.
 const pageSize = 4096

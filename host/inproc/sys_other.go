@@ -42,9 +42,6 @@ func enter(cc *Caller, last uintptr, f *Func, args *uint64) uint64 {
 	return dispatch(cc) + preempted(cc)
 }
 func currentG() uintptr                                { return 0 }
-func enterGranted(s *Store) *grant                     { return nil }
-func announceBarriers() bool                           { return false }
-func memoryBarrier()                                   {}
 func addressLimit() uintptr                            { return 0 }
 func exitStubAddress() uintptr                         { return 0 }
 func cpuLevel() level                                  { return 0 }
