@@ -43,6 +43,16 @@ func HostTarget() string {
 	return TargetX64
 }
 
+// GOARCH is Go's name for the machine of a target, empty if there is no such target.
+func GOARCH(target string) string {
+	for i := range targets {
+		if targets[i].name == target {
+			return targets[i].goarch
+		}
+	}
+	return ""
+}
+
 // machine is a target with what the object says about it.
 type machine struct {
 	target   *backend.Target

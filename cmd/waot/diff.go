@@ -5,10 +5,12 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 
@@ -29,17 +31,19 @@ func diffCommand() *cli.Command {
 and a hash of the memory, with the same WASI, fixed clocks and fixed random numbers
 on both sides. Runs the function named, or _start, or else every exported function
 with a few sets of arguments; these must end. Where the two differ, wazero's
-interpreter runs too. Exits with 1 if there is a difference.
+interpreter runs too. Exits with 1 if there is a difference. Code for another target
+runs in an emulator.
 
 Examples:
   waot diff app.wasm --dir .::/ -- file.txt
   waot diff lib.wasm --invoke add -- 1 2`,
-		Flags: append([]cli.Flag{
+		Flags: slices.Concat([]cli.Flag{
 			&cli.StringSliceFlag{Name: "dir", Usage: "give the program a directory: `HOST::GUEST`"},
 			&cli.StringSliceFlag{Name: "env", Usage: "set a variable of the program: `K=V`"},
 			&cli.StringFlag{Name: "invoke", Usage: "call the exported function `NAME`"},
 			jsonFlag(),
-		}, compileFlags()...),
+			objectFlag(),
+		}, runnerFlags(), compileFlags()),
 		Action: diffAction,
 	}
 }
@@ -99,6 +103,9 @@ func diffAction(c *cli.Context) error {
 		return err
 	}
 	cfg.Stdin = bytes.NewReader(nil)
+	if c.IsSet("object") {
+		return ourSide(c, file, cfg)
+	}
 	bin, err := os.ReadFile(file)
 	if err != nil {
 		return err
@@ -107,7 +114,40 @@ func diffAction(c *cli.Context) error {
 	if err != nil {
 		return inFile(file, err)
 	}
-	img, err := art.image()
+	m := art.result.Meta
+	calls, err := planCalls(c, m)
+	if err != nil {
+		return err
+	}
+	cfg.Args = append(cfg.Args, startArgs(c, calls)...)
+	var native func() (*outcome, error)
+	if elsewhere(c, opt) {
+		native = func() (*outcome, error) { return runElsewhere(c, opt, file, art) }
+	} else {
+		img, err := art.image()
+		if err != nil {
+			return inFile(file, err)
+		}
+		native = func() (*outcome, error) { return runNative(img, cfg, calls, exportedMemory(m)) }
+	}
+	return inFile(file, compareAll(c, bin, m, native, cfg, calls))
+}
+
+// startArgs are the arguments of the program, if one runs.
+func startArgs(c *cli.Context, calls []call) []string {
+	if len(calls) == 1 && calls[0].name == "_start" {
+		return c.Args().Tail()
+	}
+	return nil
+}
+
+// ourSide is diff in the process that executes the code for another one: it prints the outcome.
+func ourSide(c *cli.Context, file string, cfg wasirun.Config) error {
+	b, err := os.ReadFile(c.String("object"))
+	if err != nil {
+		return err
+	}
+	img, err := loadPortable(b)
 	if err != nil {
 		return inFile(file, err)
 	}
@@ -115,10 +155,31 @@ func diffAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(calls) == 1 && calls[0].name == "_start" {
-		cfg.Args = append(cfg.Args, c.Args().Tail()...)
+	cfg.Args = append(cfg.Args, startArgs(c, calls)...)
+	o, err := runNative(img, cfg, calls, exportedMemory(img.Meta))
+	if err != nil {
+		return inFile(file, err)
 	}
-	return inFile(file, compareAll(c, bin, img, cfg, calls))
+	writeJSON(c.App.Writer, o)
+	return nil
+}
+
+// runElsewhere is runNative in a process of the target.
+func runElsewhere(c *cli.Context, opt *options, file string, art *artifact) (*outcome, error) {
+	object, err := art.portable()
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	if err := onRunner(c, opt, file, object, func(cmd *exec.Cmd) { cmd.Stdin, cmd.Stdout = nil, &out }); err != nil {
+		c.App.Writer.Write(out.Bytes()) // an error as JSON, if any
+		return nil, err
+	}
+	o := &outcome{}
+	if err := json.Unmarshal(out.Bytes(), o); err != nil {
+		return nil, fmt.Errorf("what the runner says: %w", err)
+	}
+	return o, nil
 }
 
 // exportedMemory is the name of the first memory exported, or empty.
@@ -132,13 +193,13 @@ func exportedMemory(m *meta.Module) string {
 }
 
 // compareAll runs the calls under both engines, and a third if they differ.
-func compareAll(c *cli.Context, bin []byte, img *inproc.Image, cfg wasirun.Config, calls []call) error {
-	memory := exportedMemory(img.Meta)
+func compareAll(c *cli.Context, bin []byte, m *meta.Module, native func() (*outcome, error), cfg wasirun.Config, calls []call) error {
+	memory := exportedMemory(m)
 	theirs, err := runWazero(bin, cfg, calls, memory, false)
 	if err != nil {
 		return err
 	}
-	ours, err := runNative(img, cfg, calls, memory)
+	ours, err := native()
 	if err != nil {
 		return err
 	}

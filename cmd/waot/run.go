@@ -2,11 +2,13 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -25,19 +27,22 @@ becomes waot's. It reaches only the directories that are given. A trap prints on
 line and a backtrace, and exits with 1.
 
 With --invoke, calls an exported function with ARGS instead of _start, and prints
-each result on a line with its type.
+each result on a line with its type. Code for another target is compiled here and
+runs in an emulator.
 
 Examples:
   waot run app.wasm --dir .::/ --env LANG=C -- -v file.txt
   waot run app.o
-  waot run lib.wasm --invoke add -- 1 -2`,
-		Flags: append([]cli.Flag{
+  waot run lib.wasm --invoke add -- 1 -2
+  waot run app.wasm --target=aarch64-linux`,
+		Flags: slices.Concat([]cli.Flag{
 			&cli.StringSliceFlag{Name: "dir", Usage: "give the program a directory: `HOST::GUEST`, or one name for both"},
 			&cli.StringSliceFlag{Name: "env", Usage: "set a variable of the program: `K=V`"},
 			&cli.DurationFlag{Name: "timeout", Usage: "end the program after `TIME`, such as 1.5s or 2m"},
 			&cli.StringFlag{Name: "invoke", Usage: "call the exported function `NAME`"},
 			&cli.BoolFlag{Name: "json", Usage: "print errors as JSON"},
-		}, compileFlags()...),
+			objectFlag(),
+		}, runnerFlags(), compileFlags()),
 		Action: runAction,
 	}
 }
@@ -55,7 +60,18 @@ func runAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	img, err := loadFile(c, file, opt)
+	b, err := os.ReadFile(cmp.Or(c.String("object"), file))
+	if err != nil {
+		return err
+	}
+	if elsewhere(c, opt) {
+		object, err := objectOf(c, file, b, opt)
+		if err != nil {
+			return err
+		}
+		return onRunner(c, opt, file, object, nil)
+	}
+	img, err := imageOf(c, file, b, opt)
 	if err != nil {
 		return err
 	}
@@ -119,25 +135,43 @@ func programConfig(c *cli.Context, name string) (wasirun.Config, error) {
 	return cfg, nil
 }
 
-// loadFile makes an image of a module, by compiling it, or of an object.
-func loadFile(c *cli.Context, file string, opt *options) (*inproc.Image, error) {
-	b, err := os.ReadFile(file)
+// isObject reports whether a file is an object, not a module.
+func isObject(b []byte) bool { return bytes.HasPrefix(b, []byte("\x7fELF")) }
+
+// compileFile compiles the module that a file holds, and shows how far it is.
+func compileFile(c *cli.Context, file string, b []byte, opt *options) (*artifact, error) {
+	p := startProgress(c.App.ErrWriter, "compiling "+filepath.Base(file))
+	defer p.finish()
+	opt.progress = p.set
+	art, err := compileModule(file, b, opt)
+	return art, inFile(file, err)
+}
+
+// imageOf is what runs here of a file that holds a module or an object, or of what another waot has compiled.
+func imageOf(c *cli.Context, file string, b []byte, opt *options) (*inproc.Image, error) {
+	if c.IsSet("object") || isObject(b) {
+		img, err := loadPortable(b)
+		return img, inFile(file, err)
+	}
+	art, err := compileFile(c, file, b, opt)
 	if err != nil {
 		return nil, err
 	}
-	if bytes.HasPrefix(b, []byte("\x7fELF")) {
-		img, err := loadObject(b)
-		return img, inFile(file, err)
-	}
-	p := startProgress(c.App.ErrWriter, "compiling "+filepath.Base(file))
-	opt.progress = p.set
-	art, err := compileModule(file, b, opt)
-	p.finish()
-	if err != nil {
-		return nil, inFile(file, err)
-	}
 	img, err := art.image()
 	return img, inFile(file, err)
+}
+
+// objectOf is what runs elsewhere of a file that holds a module or an object.
+func objectOf(c *cli.Context, file string, b []byte, opt *options) ([]byte, error) {
+	if isObject(b) {
+		return b, nil
+	}
+	art, err := compileFile(c, file, b, opt)
+	if err != nil {
+		return nil, err
+	}
+	object, err := art.portable()
+	return object, inFile(file, err)
 }
 
 // invoke calls an exported function and prints its results.

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -14,6 +17,7 @@ import (
 	"github.com/waot-project/waot/spectest"
 	"github.com/waot-project/waot/spectest/interpengine"
 	"github.com/waot-project/waot/spectest/nativeengine"
+	"github.com/waot-project/waot/spectest/remote"
 	"github.com/waot-project/waot/spectest/script"
 )
 
@@ -39,21 +43,71 @@ func spectestCommand() *cli.Command {
 		UsageText: "waot spectest PATH... [--engine=native|interp] [OPTIONS]",
 		Description: `PATH is a script in wabt's JSON form (its modules beside it), a folder of such
 scripts, a zip file of them, or a folder of those. Exits with 1 if a command fails.
+Native code for another target is compiled here and runs in an emulator.
 
 Examples:
   waot spectest i32.json
   waot spectest core.zip --engine=interp
-  waot spectest suite/ --json -O0`,
-		Flags: append([]cli.Flag{
+  waot spectest suite/ --json -O0
+  waot spectest core.zip --target=aarch64-linux`,
+		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "engine", Value: "native", Usage: "native code, or the interpreter of the intermediate form: native, interp"},
+			&cli.BoolFlag{Name: "serve", Hidden: true, Usage: "execute what another waot compiles, which talks on standard input and output"},
 			jsonFlag(),
-			targetFlag(),
-		}, compileFlags()...),
+		}, runnerFlags(), compileFlags()),
 		Action: spectestAction,
 	}
 }
 
-func spectestAction(c *cli.Context) error {
+// serveSpectest executes objects for specEngine in another process.
+func serveSpectest(c *cli.Context) error {
+	return remote.Serve(&nativeengine.Engine{Image: loadPortable}, compile.HostTarget(), c.App.Reader, c.App.Writer)
+}
+
+// specEngine is the engine that the flags ask for, with what ends it.
+func specEngine(c *cli.Context, o *options) (e spectest.Engine, end func() error, err error) {
+	none := func() error { return nil }
+	switch c.String("engine") {
+	case "native":
+		if elsewhere(c, o) {
+			return remoteEngine(c, o)
+		}
+		return &nativeengine.Engine{Options: o.compileOptions()}, none, nil
+	case "interp":
+		return interpreter(o.level), none, nil
+	}
+	return nil, nil, oneOf("engine", c.String("engine"), "native", "interp")
+}
+
+// remoteEngine compiles here and executes in a process of the target.
+func remoteEngine(c *cli.Context, o *options) (spectest.Engine, func() error, error) {
+	r, err := newRunner(c, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	native := &nativeengine.Engine{Options: o.compileOptions()}
+	cmd := r.command(context.Background(), "spectest", "--serve")
+	cmd.Stderr = c.App.ErrWriter
+	e, err := remote.Start(cmd, remote.Config{
+		Name: native.Name() + " on " + o.target, Features: native.Features(), About: o.target,
+		Compile: func(wasm []byte) ([]byte, error) {
+			res, err := compile.Module(wasm, native.Options)
+			if err != nil {
+				return nil, err
+			}
+			return (&artifact{result: res}).portable()
+		},
+	})
+	if err != nil {
+		return nil, nil, errors.Join(err, r.close())
+	}
+	return e, func() error { return errors.Join(e.Close(), r.close()) }, nil
+}
+
+func spectestAction(c *cli.Context) (err error) {
+	if c.Bool("serve") {
+		return serveSpectest(c)
+	}
 	if !c.Args().Present() {
 		return usagef("spectest: no path given (see waot spectest --help)")
 	}
@@ -61,18 +115,15 @@ func spectestAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	var engine spectest.Engine
-	switch c.String("engine") {
-	case "native":
-		if host := compile.HostTarget(); o.target != host {
-			return usagef("spectest: --target=%s: native code is run here, on %s", o.target, host)
-		}
-		engine = &nativeengine.Engine{Options: o.compileOptions()}
-	case "interp":
-		engine = interpreter(o.level)
-	default:
-		return oneOf("engine", c.String("engine"), "native", "interp")
+	engine, end, err := specEngine(c, o)
+	if err != nil {
+		return err
 	}
+	defer func() {
+		if e := end(); err == nil {
+			err = e
+		}
+	}()
 	var each []specResult
 	total := &spectest.Result{Skipped: map[string]int{}}
 	for _, path := range c.Args().Slice() {
@@ -177,9 +228,11 @@ func scripts(path string, visit func(*script.Script) error) error {
 	return nil
 }
 
+// hasScripts reports whether a folder is a group. Beside zip files, which are groups, JSON is something else.
 func hasScripts(dir string) bool {
-	found, _ := filepath.Glob(filepath.Join(dir, "*.json"))
-	return len(found) > 0
+	scripts, _ := filepath.Glob(filepath.Join(dir, "*.json"))
+	groups, _ := filepath.Glob(filepath.Join(dir, "*.zip"))
+	return len(scripts) > 0 && len(groups) == 0
 }
 
 func groupScripts(g *script.Group, visit func(*script.Script) error) error {

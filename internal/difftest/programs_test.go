@@ -18,7 +18,6 @@ import (
 
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
-	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/host/wasirun"
 	"github.com/waot-project/waot/wasi"
@@ -57,10 +56,30 @@ var endless = map[string]bool{
 // a program or by calling what it exports: output, exit status, trap, results and
 // memory are those under wazero.
 func TestPrograms(t *testing.T) {
-	root := wazeroDir(t)
 	modules := 0
 	var runs atomic.Int32
 	t.Cleanup(func() { t.Logf("%d modules, %d runs at two levels", modules, runs.Load()) })
+	modules = eachProgram(t, func(name string, wasm []byte, m *wasmfront.Module) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var images []engine
+			for _, level := range []opt.Level{opt.O0, opt.O1} {
+				img, err := image(wasm, level)
+				skipUnsupported(t, err)
+				images = append(images, func(r *run) (*effects, error) { return r.native(img) })
+			}
+			runs.Add(runProgram(t, name, wasm, m, images))
+		})
+	})
+}
+
+// engine runs a program that it has compiled.
+type engine func(*run) (*effects, error)
+
+// eachProgram visits the programs and libraries in wazero's source, and gives their number.
+func eachProgram(t *testing.T, visit func(name string, wasm []byte, m *wasmfront.Module)) (modules int) {
+	t.Helper()
+	root := wazeroDir(t)
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -80,8 +99,7 @@ func TestPrograms(t *testing.T) {
 			return nil
 		}
 		modules++
-		rel := strings.TrimPrefix(path, root)
-		t.Run(rel[1:], func(t *testing.T) { runs.Add(runProgram(t, rel, wasm, m)) })
+		visit(strings.TrimPrefix(path, root)[1:], wasm, m)
 		return nil
 	})
 	if err != nil {
@@ -89,6 +107,19 @@ func TestPrograms(t *testing.T) {
 	}
 	if modules < 25 {
 		t.Errorf("only %d modules found", modules)
+	}
+	return modules
+}
+
+// skipUnsupported skips the test of a module that needs what is not supported, and fails it for any other error.
+func skipUnsupported(t *testing.T, err error) {
+	t.Helper()
+	var invalid *wasmfront.Error
+	if errors.As(err, &invalid) && invalid.Feature != "" {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -111,25 +142,13 @@ func onlyWASI(m *wasmfront.Module) bool {
 	return true
 }
 
-func runProgram(t *testing.T, path string, wasm []byte, m *wasmfront.Module) int32 {
-	t.Parallel()
+// runProgram compares what engines do, one for each level, with wazero. It gives the number of runs.
+func runProgram(t *testing.T, name string, wasm []byte, m *wasmfront.Module, engines []engine) int32 {
 	ctx := context.Background()
-	all := planRuns(path, m)
+	all := planRuns(name, m)
 	var dirs []wasirun.Dir
 	if len(m.Imports) > 0 {
 		dirs = sandbox(t)
-	}
-	var images []*inproc.Image
-	for _, level := range []opt.Level{opt.O0, opt.O1} {
-		img, err := image(wasm, level)
-		var invalid *wasmfront.Error
-		if errors.As(err, &invalid) && invalid.Feature != "" {
-			t.Skip(err)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		images = append(images, img)
 	}
 	cache := wazero.NewCompilationCache()
 	defer cache.Close(ctx)
@@ -140,13 +159,13 @@ func runProgram(t *testing.T, path string, wasm []byte, m *wasmfront.Module) int
 		if err != nil {
 			t.Fatalf("%v: wazero: %v", r, err)
 		}
-		for level, img := range images {
-			got, err := r.native(img)
+		for n, do := range engines {
+			got, err := do(r)
 			if err != nil {
-				t.Fatalf("O%d: %v: %v", level, r, err)
+				t.Fatalf("engine %d: %v: %v", n, r, err)
 			}
 			if d := cmp.Diff(want, got, cmp.Comparer(func(a, b []byte) bool { return string(a) == string(b) })); d != "" {
-				t.Errorf("O%d: %v: -wazero +waot\n%s", level, r, d)
+				t.Errorf("engine %d: %v: -wazero +waot\n%s", n, r, d)
 			}
 		}
 	}
@@ -229,24 +248,50 @@ const EnvBench = "WAOT_BENCH_DIR"
 // TestBenchmarks runs the benchmark modules whose features are supported; the
 // output must be what is recorded beside them.
 func TestBenchmarks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("benchmark modules take seconds")
+	}
+	for _, file := range benchmarks(t) {
+		t.Run(benchmarkName(file), func(t *testing.T) {
+			wasm, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, level := range []opt.Level{opt.O0, opt.O1} {
+				res, err := compile.Module(wasm, compile.Options{OptLevel: level})
+				skipUnsupported(t, err)
+				img, err := load.Image(res.Object, res.Meta)
+				if err != nil {
+					t.Fatal(err)
+				}
+				runBenchmark(t, file, func(r *run) (*effects, error) { return r.native(img) })
+			}
+		})
+	}
+}
+
+// benchmarks are the files of the benchmark modules.
+func benchmarks(t *testing.T) []string {
+	t.Helper()
 	root := os.Getenv(EnvBench)
-	if root == "" || testing.Short() {
+	if root == "" {
 		t.Skip("set " + EnvBench + " to run the benchmark modules")
 	}
 	files, err := filepath.Glob(filepath.Join(root, "*", "*.wasm"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no modules in %s (%v)", root, err)
 	}
-	for _, file := range files {
-		t.Run(strings.TrimPrefix(file, root)[1:], func(t *testing.T) { runBenchmark(t, file) })
-	}
+	return files
 }
 
-func runBenchmark(t *testing.T, file string) {
-	wasm, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+// benchmarkName is the folder and the name of a benchmark module.
+func benchmarkName(file string) string {
+	return filepath.Base(filepath.Dir(file)) + "/" + filepath.Base(file)
+}
+
+// runBenchmark compares what an engine does for a benchmark module with what is recorded.
+func runBenchmark(t *testing.T, file string, do engine) {
+	t.Helper()
 	expected := func(stream string) string {
 		for _, base := range []string{strings.TrimSuffix(file, ".wasm"), filepath.Join(filepath.Dir(file), "default")} {
 			if b, err := os.ReadFile(base + "." + stream + ".expected"); err == nil {
@@ -257,27 +302,12 @@ func runBenchmark(t *testing.T, file string) {
 		return ""
 	}
 	want := &effects{Stdout: expected("stdout"), Stderr: expected("stderr")}
-	for _, level := range []opt.Level{opt.O0, opt.O1} {
-		res, err := compile.Module(wasm, compile.Options{OptLevel: level})
-		var invalid *wasmfront.Error
-		if errors.As(err, &invalid) && invalid.Feature != "" {
-			t.Skip(err)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		img, err := load.Image(res.Object, res.Meta)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := &run{export: "_start", args: []string{"benchmark"}, dirs: []wasirun.Dir{{Host: filepath.Dir(file), Guest: "."}}}
-		got, err := r.native(img)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got.Memory, got.Results = nil, ""
-		if d := cmp.Diff(want, got); d != "" {
-			t.Errorf("O%d: -want +got\n%.2000s", level, d)
-		}
+	got, err := do(&run{export: "_start", args: []string{"benchmark"}, dirs: []wasirun.Dir{{Host: filepath.Dir(file), Guest: "."}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got.Memory, got.Results = nil, ""
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("-want +got\n%.2000s", d)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,6 +45,10 @@ type Outcome struct {
 	Updated []byte
 	// Runs is the number of calls that were executed and compared.
 	Runs int
+	// Calls is the number of lines that say a call, Called how many of them each engine has executed for the file as it
+	// is, by its name.
+	Calls  int
+	Called map[string]int
 	// Skipped is the commands that are not registered here.
 	Skipped []string
 }
@@ -66,7 +71,7 @@ type job struct {
 
 // Run runs one file. Its name is only for messages.
 func (r *Runner) Run(src []byte) *Outcome {
-	j := &job{Runner: r, lines: strings.Split(string(src), "\n")}
+	j := &job{Runner: r, Outcome: Outcome{Called: map[string]int{}}, lines: strings.Split(string(src), "\n")}
 	if j.header(); len(j.Failures) > 0 {
 		return &j.Outcome
 	}
@@ -81,7 +86,21 @@ func (r *Runner) Run(src []byte) *Outcome {
 	for _, t := range j.tests {
 		j.test(t)
 	}
+	j.count()
 	return &j.Outcome
+}
+
+// count counts the lines that say a call. Those of a file are all executed or, if nothing runs, wrong.
+func (j *job) count() {
+	runs := slices.ContainsFunc(j.tests, func(t test) bool { return t.name == "run" })
+	for i, line := range j.lines {
+		if !strings.HasPrefix(strings.TrimSpace(line), ";") || !isDirective(line) {
+			continue
+		}
+		if j.Calls++; !runs {
+			j.fail(i+1, "a call in a file without test run")
+		}
+	}
 }
 
 func (j *job) fail(line int, format string, args ...any) {
@@ -257,6 +276,7 @@ func (r *Runner) Test(t *testing.T, root, pattern string) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no files match %s in %s (%v)", pattern, root, err)
 	}
+	calls := 0
 	for _, name := range files {
 		sub := strings.TrimSuffix(filepath.Base(name), ".clif")
 		t.Run(sub, func(t *testing.T) {
@@ -267,6 +287,12 @@ func (r *Runner) Test(t *testing.T, root, pattern string) {
 			out := r.Run(src)
 			for _, f := range out.Failures {
 				t.Errorf("%s:%d: %s", name, f.Line, f.Msg)
+			}
+			calls += out.Calls
+			for _, e := range r.Engines {
+				if n := out.Called[e.Name()]; n != out.Calls {
+					t.Errorf("%s executes %d of %d calls", e.Name(), n, out.Calls)
+				}
 			}
 			if len(out.Failures) > 0 && !r.Update {
 				t.Logf("if this is right, run: go test . -run '%s' -update", t.Name())
@@ -279,4 +305,9 @@ func (r *Runner) Test(t *testing.T, root, pattern string) {
 			}
 		})
 	}
+	var names []string
+	for _, e := range r.Engines {
+		names = append(names, e.Name())
+	}
+	t.Logf("%d files, %d calls on each of %s", len(files), calls, strings.Join(names, ", "))
 }

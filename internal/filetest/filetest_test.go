@@ -84,8 +84,8 @@ func TestFailures(t *testing.T) {
 	r := runner()
 	r.Commands = map[string]filetest.Command{"size": sizeCommand}
 	good := strings.Replace(strings.Replace(sample, "; old", "; f has 2\n;\n; instructions [big]", 1), "}\n; trap:", "}\n; g has 1\n;\n; instructions [big]\n; trap:", 1)
-	if out := r.Run([]byte(good)); len(out.Failures) > 0 || out.Runs != 2 || out.Updated != nil {
-		t.Fatal(out.Failures, out.Runs)
+	if out := r.Run([]byte(good)); len(out.Failures) > 0 || out.Runs != 2 || out.Calls != 2 || out.Called["interp"] != 2 || out.Updated != nil {
+		t.Fatal(out.Failures, out.Runs, out.Calls, out.Called)
 	}
 	for _, c := range []struct{ old, new, want string }{
 		{"== 2", "== 3", "interp: run: %f(1) == 3: got 2"},
@@ -104,6 +104,7 @@ func TestFailures(t *testing.T) {
 		{"test size big", "test opt dce", `no pass "dce"`},
 		{"test verify", "test domtree", "one command only, which is domtree"},
 		{"test verify", "test", "which test?"},
+		{"test run\n", "", "a call in a file without test run"},
 		{"v1 = iadd", " v1   = iadd", ""},
 	} {
 		src := strings.Replace(good, c.old, c.new, 1)

@@ -140,6 +140,9 @@ func (j *job) execute(file *text.File, calls []directive, label string) {
 				j.fail(calls[i].line, "%s%s: %s: %s", e.Name(), label, calls[i].text, msg)
 			}
 			j.Runs++
+			if label == "" {
+				j.Called[e.Name()]++
+			}
 		}
 		if err := p.Close(); err != nil {
 			j.fail(1, "%s: %v", e.Name(), err)

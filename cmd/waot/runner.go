@@ -1,0 +1,183 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"syscall"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/host/inproc"
+	"github.com/waot-project/waot/internal/emulate"
+	"github.com/waot-project/waot/objfile"
+)
+
+// runnerFlags are the flags of commands that execute code, which may be another machine's.
+func runnerFlags() []cli.Flag {
+	return []cli.Flag{
+		targetFlag(),
+		&cli.StringFlag{Name: "emulator", Usage: "the `COMMAND` that runs programs of another target (default: qemu's user emulation)"},
+		&cli.StringFlag{Name: "runner", Usage: "a waot built for another target, which loads the code there: `PATH` (default: built from source)"},
+	}
+}
+
+// elsewhere reports whether compiled code is to run in another process.
+func elsewhere(c *cli.Context, o *options) bool {
+	return o.target != compile.HostTarget() || c.IsSet("emulator") || c.IsSet("runner")
+}
+
+// runner is a waot of the target's machine.
+type runner struct {
+	machine *emulate.Machine
+	program string
+	dir     string // temporary
+}
+
+// newRunner finds the waot that the flags name, or makes one.
+func newRunner(c *cli.Context, o *options) (*runner, error) {
+	m, err := emulate.For(compile.GOARCH(o.target), c.String("emulator"))
+	if err != nil {
+		return nil, fmt.Errorf("--target=%s: %w; --emulator names another", o.target, err)
+	}
+	r := &runner{machine: m, program: c.String("runner")}
+	if r.program != "" {
+		if _, err := os.Stat(r.program); err != nil {
+			return nil, fmt.Errorf("--runner=%s: %w", r.program, errors.Unwrap(err))
+		}
+		return r, nil
+	}
+	if m.GOARCH == runtime.GOARCH {
+		r.program, err = os.Executable()
+		return r, err
+	}
+	if r.dir, err = os.MkdirTemp("", "waot-runner-"); err != nil {
+		return nil, err
+	}
+	if r.program, err = m.Build(context.Background(), r.dir, "github.com/waot-project/waot/cmd/waot", "build"); err != nil {
+		return nil, errors.Join(fmt.Errorf("--target=%s: no waot to load the code there: name one with --runner, or start in waot's source (%w)", o.target, err), r.close())
+	}
+	return r, nil
+}
+
+// close removes what newRunner and keep have made.
+func (r *runner) close() error {
+	if r.dir == "" {
+		return nil
+	}
+	return os.RemoveAll(r.dir)
+}
+
+// keep writes an object to a temporary file and gives its path.
+func (r *runner) keep(object []byte) (file string, err error) {
+	if r.dir == "" {
+		if r.dir, err = os.MkdirTemp("", "waot-runner-"); err != nil {
+			return "", err
+		}
+	}
+	file = filepath.Join(r.dir, "module.o")
+	return file, os.WriteFile(file, object, 0o666)
+}
+
+// command is waot with arguments.
+func (r *runner) command(ctx context.Context, args ...string) *exec.Cmd {
+	return r.machine.Command(ctx, r.program, args...)
+}
+
+// portable is what a runner loads: the object, or an image of it where its symbols have names that occur twice, which
+// keeps linkers from it, but not hosts, which go by the metadata.
+func (a *artifact) portable() ([]byte, error) {
+	b, err := a.object()
+	var names *objfile.Error
+	if !errors.As(err, &names) {
+		return b, err
+	}
+	img, err := a.image()
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	err = gob.NewEncoder(&out).Encode(img)
+	return out.Bytes(), err
+}
+
+// loadPortable is portable's inverse.
+func loadPortable(b []byte) (*inproc.Image, error) {
+	if isObject(b) {
+		return loadObject(b)
+	}
+	img := &inproc.Image{}
+	return img, gob.NewDecoder(bytes.NewReader(b)).Decode(img)
+}
+
+// objectFlag is how a runner gets the object of the module that its arguments name.
+func objectFlag() cli.Flag {
+	return &cli.StringFlag{Name: "object", Hidden: true, Usage: "take this object for the module"}
+}
+
+// pass is a waot command for the runner: the command of c on the module file, whose code is in the object, with
+// those flags of c that say what the program can reach.
+func (r *runner) pass(ctx context.Context, c *cli.Context, object, file string) *exec.Cmd {
+	args := []string{c.Command.Name, "--object", object}
+	for _, name := range []string{"dir", "env"} {
+		for _, v := range c.StringSlice(name) {
+			args = append(args, "--"+name, v)
+		}
+	}
+	if c.IsSet("invoke") {
+		args = append(args, "--invoke", c.String("invoke"))
+	}
+	if c.IsSet("timeout") {
+		args = append(args, "--timeout", c.Duration("timeout").String())
+	}
+	if c.Bool("json") {
+		args = append(args, "--json")
+	}
+	args = append(append(args, "--", file), c.Args().Tail()...)
+	cmd := r.command(ctx, args...)
+	// What ends waot ends the runner; waot stays to tidy up.
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.App.Reader, c.App.Writer, c.App.ErrWriter
+	return cmd
+}
+
+// onRunner executes the command of c on a module file whose code is in the object. set, if not nil, may change what is
+// started. The runner has told of its errors: what is left of them here is the status.
+func onRunner(c *cli.Context, o *options, file string, object []byte, set func(*exec.Cmd)) (err error) {
+	r, err := newRunner(c, o)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := r.close(); err == nil {
+			err = e
+		}
+	}()
+	path, err := r.keep(object)
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	cmd := r.pass(ctx, c, path, file)
+	if set != nil {
+		set(cmd)
+	}
+	err = cmd.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.Exited() {
+		return exitStatus(exit.ExitCode())
+	}
+	if err != nil {
+		return fmt.Errorf("the process that runs the code has ended: %w", err)
+	}
+	return nil
+}
