@@ -217,6 +217,9 @@ func (w *worker) function(i uint32) error {
 	w.stage = "opt"
 	optimize := time.Now()
 	w.translate += optimize.Sub(start)
+	if control := w.d.opt.Control; control != nil {
+		w.opt.Control = control(clif.FuncIndex(i))
+	}
 	if err := w.opt.Run(&w.f, w.d.opt.OptLevel); err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ func (c *folder) simplifyEffect(d *clif.InstData) bool {
 	case clif.OpTrapIf:
 		return c.trapIf(d)
 	case clif.OpSigCheck:
-		return c.o.willing() && c.table.find(c, d) != none && c.o.spend()
+		return c.table.find(c, d) != none && c.may(RuleEqualCheck)
 	default:
 		return c.write(d)
 	}
@@ -22,20 +22,20 @@ func (c *folder) simplifyEffect(d *clif.InstData) bool {
 // comes after it knows that the condition was zero.
 func (c *folder) trapIf(d *clif.InstData) bool {
 	x, neg, changed := c.strip(d.ArgA())
-	if changed && !neg && c.o.spend() {
+	if changed && !neg && c.may(RuleTrapIfStrip) {
 		d.A = uint32(x)
 	}
 	switch c.decided(d.ArgA()) {
 	case isZero:
-		return c.o.spend()
+		return c.may(RuleTrapIfNever)
 	case isNonzero:
-		if c.o.spend() {
+		if c.may(RuleTrapIfAlways) {
 			*d = clif.InstData{Op: clif.OpTrap, Cond: d.Cond, Result: clif.NoValue}
 		}
 		return false
 	}
 	c.truth.set(d.ArgA(), isZero)
-	if changed && neg && c.o.willing() {
+	if changed && neg {
 		c.truth.set(x, isNonzero)
 	}
 	return false
@@ -48,30 +48,28 @@ func (c *folder) terminator(d *clif.InstData) {
 		c.branch(d)
 	case clif.OpBrTable:
 		targets := c.f.VarArgs(d)
-		if x, ok := c.constant(d.ArgA()); ok && c.o.spend() {
+		if x, ok := c.constant(d.ArgA()); ok && c.may(RuleTableConst) {
 			toJump(d, targets[min(x, uint64(len(targets)-1))])
-		} else if len(targets) == 1 && c.o.spend() {
+		} else if len(targets) == 1 && c.may(RuleTableOne) {
 			toJump(d, targets[0])
 		}
 	}
 }
 
 func (c *folder) branch(d *clif.InstData) {
-	if x, neg, changed := c.strip(d.ArgA()); changed && c.o.spend() {
+	if x, neg, changed := c.strip(d.ArgA()); changed && c.may(RuleBranchStrip) {
 		d.A = uint32(x)
 		if neg {
 			d.B, d.C = d.C, d.B
 		}
 	}
 	switch x := c.decided(d.ArgA()); {
-	case x == isNonzero && c.o.spend():
+	case x == isNonzero && c.may(RuleBranchDecided):
 		toJump(d, d.B)
-	case x == isZero && c.o.spend():
+	case x == isZero && c.may(RuleBranchDecided):
 		toJump(d, d.C)
-	case d.B == d.C || sameTarget(c.f, clif.Target(d.B), clif.Target(d.C)):
-		if c.o.spend() {
-			toJump(d, d.B)
-		}
+	case (d.B == d.C || sameTarget(c.f, clif.Target(d.B), clif.Target(d.C))) && c.may(RuleBranchAgree):
+		toJump(d, d.B)
 	}
 }
 
@@ -102,8 +100,11 @@ func threadEmpty(o *Optimizer, f *clif.Func) {
 			changed = thread(o, f, t) || changed
 		}
 		d := &f.Insts[f.Terminator(b)]
-		if d.Op == clif.OpBranch && d.B != d.C && sameTarget(f, clif.Target(d.B), clif.Target(d.C)) && o.spend() {
+		if d.Op == clif.OpBranch && d.B != d.C && sameTarget(f, clif.Target(d.B), clif.Target(d.C)) && o.may(RuleEdgesAgree) {
 			toJump(d, d.B)
+			if o.tracing() {
+				o.note(f.Srcs[f.Terminator(b)], "br of "+b.String(), "jump "+f.Targets[d.B].Block.String())
+			}
 			changed = true
 		}
 	}
@@ -123,8 +124,11 @@ func thread(o *Optimizer, f *clif.Func, t clif.Target) (changed bool) {
 			return changed
 		}
 		next := f.Targets[d.B]
-		if next.Block == b || !o.spend() {
+		if next.Block == b || !o.may(RuleThreadEdge) {
 			return changed
+		}
+		if o.tracing() {
+			o.note(0, "an edge to "+b.String(), "an edge to "+next.Block.String())
 		}
 		f.Targets[t] = clif.TargetData{Block: next.Block, Args: f.CopyList(next.Args)}
 		changed = true

@@ -330,8 +330,7 @@ func TestGraphs(t *testing.T) {
 		f := randomGraph(r, ops).f
 		var o Optimizer
 		if seed%4 == 0 {
-			fuel := r.IntN(40)
-			o.Fuel = &fuel
+			o.Control = &Control{Limit: r.IntN(40)}
 		}
 		h := optimized(t, &o, f)
 		switch seed % 6 {

@@ -11,13 +11,15 @@ type liveness struct {
 // removeDead removes instructions without effects whose results nothing needs,
 // and block parameters that only feed themselves. What is needed is what an
 // instruction with effects uses, directly or not. Reads that cannot trap have no
-// effect that anybody sees. All of it counts as one rewrite.
+// effect that anybody sees. All of it is one rewrite, since what is dead may need
+// itself around a loop.
 func removeDead(o *Optimizer, f *clif.Func) {
 	l := &o.live
 	o.flow(f)
-	if !o.spend() {
+	if !o.may(RuleDead) {
 		return
 	}
+	var removed []string // for the log
 	if n := len(f.Values); cap(l.live) < n {
 		l.live = make([]bool, n+n/4)
 	}
@@ -26,7 +28,7 @@ func removeDead(o *Optimizer, f *clif.Func) {
 	l.work = l.work[:0]
 	for _, b := range f.Layout {
 		for i := f.Blocks[b].Start; i < f.Blocks[b].End; i++ {
-			if d := &f.Insts[i]; hasEffect(f, d) {
+			if d := &f.Insts[i]; o.hasEffect(f, d) {
 				l.needArgs(f, d)
 			}
 		}
@@ -48,7 +50,10 @@ func removeDead(o *Optimizer, f *clif.Func) {
 		b := order[n]
 		for i := f.Blocks[b].End; i > f.Blocks[b].Start; i-- {
 			d := &f.Insts[i-1]
-			if d.NumResults == 1 && !l.live[d.Result] && !hasEffect(f, d) {
+			if d.NumResults == 1 && !l.live[d.Result] && !o.hasEffect(f, d) {
+				if o.tracing() {
+					removed = append(removed, "without "+instText(f, d))
+				}
 				f.Values[d.Result].Kind = clif.ValueDead
 				*d = clif.InstData{Result: clif.NoValue}
 			}
@@ -57,17 +62,18 @@ func removeDead(o *Optimizer, f *clif.Func) {
 	for _, b := range o.cfg.Order()[1:] {
 		o.dropDeadParams(f, b)
 	}
+	o.note(0, "what nothing needs", removed...)
 }
 
 // hasEffect reports whether d does anything besides computing its results.
-func hasEffect(f *clif.Func, d *clif.InstData) bool {
+func (o *Optimizer) hasEffect(f *clif.Func, d *clif.InstData) bool {
 	e := d.Op.Info().Effects
-	return e&(clif.CanTrap|clif.Writes|clif.Calls|clif.Terminates) != 0 && (e != clif.CanTrap || !safeDivision(f, d))
+	return e&(clif.CanTrap|clif.Writes|clif.Calls|clif.Terminates) != 0 && (e != clif.CanTrap || !o.safeDivision(f, d))
 }
 
 // safeDivision reports whether d divides by a constant that cannot make it
 // trap.
-func safeDivision(f *clif.Func, d *clif.InstData) bool {
+func (o *Optimizer) safeDivision(f *clif.Func, d *clif.InstData) bool {
 	switch d.Op {
 	case clif.OpUdiv, clif.OpUrem, clif.OpSdiv, clif.OpSrem:
 		i := f.DefInst(d.ArgB())
@@ -75,7 +81,7 @@ func safeDivision(f *clif.Func, d *clif.InstData) bool {
 			return false
 		}
 		k := f.Insts[i].Imm
-		return k != 0 && (d.Op != clif.OpSdiv || k != allOnes(d.Type))
+		return k != 0 && (d.Op != clif.OpSdiv || k != o.allOnes(d.Type))
 	}
 	return false
 }

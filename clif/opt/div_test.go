@@ -48,8 +48,8 @@ func TestMagicUnsigned(t *testing.T) {
 		if d < 3 || d&(d-1) == 0 {
 			continue
 		}
-		m, s, ok := magicU(d)
-		high := magicU32High(d)
+		m, s, ok := magicU(uint64(d), 32)
+		high := widths{}.magicUHigh(uint64(d))
 		near(d, rng, func(x uint32) {
 			q := uint32(uint64(x) * m >> s)
 			if ok && q != x/d {
@@ -109,7 +109,7 @@ func TestMagicUnsigned64(t *testing.T) {
 		if d < 3 || d&(d-1) == 0 {
 			continue
 		}
-		pre, m, s, long := magicU64(d)
+		pre, m, s, long := widths{}.magicUWide(d)
 		if long {
 			longs++
 		} else if pre > 0 {
@@ -139,7 +139,7 @@ func TestMagicSigned64(t *testing.T) {
 		if d < 3 || d > math.MaxInt64 || d&(d-1) == 0 {
 			continue
 		}
-		m, s := magicS64(d)
+		m, s := widths{}.magicSWide(d)
 		if int64(m) < 0 {
 			added++
 		} else {
@@ -169,7 +169,7 @@ func TestMagicSigned(t *testing.T) {
 		if d < 3 || d > math.MaxInt32 || d&(d-1) == 0 {
 			continue
 		}
-		m, s := magicS(d)
+		m, s := magicS(uint64(d), 32)
 		if m >= 1<<32 {
 			t.Fatalf("%d: multiplier %#x", d, m)
 		}

@@ -61,6 +61,9 @@ func optimized(t testing.TB, o *Optimizer, f *clif.Func) *clif.Func {
 	if err := verify.Func(f); err != nil {
 		t.Fatalf("%v\n%v", err, f)
 	}
+	if o.Control != nil {
+		o.Control.Reset()
+	}
 	if err := o.Run(g, O1); err != nil {
 		t.Fatal(err)
 	}
@@ -71,11 +74,16 @@ func optimized(t testing.TB, o *Optimizer, f *clif.Func) *clif.Func {
 type world struct{ inst *interp.Instance }
 
 func newWorld(t testing.TB, f *clif.Func, others ...*clif.Func) *world {
+	return newShortWorld(t, 1<<26, f, others...)
+}
+
+// newShortWorld is newWorld where calls fail after the given number of steps.
+func newShortWorld(t testing.TB, steps int64, f *clif.Func, others ...*clif.Func) *world {
 	init := &clif.Func{Name: "init", Mod: f.Mod, Index: f.Mod.InitFunc(), Sig: f.Mod.Funcs[f.Mod.InitFunc()].Sig}
 	b := &clif.Builder{F: init}
 	b.SwitchTo(b.NewBlock())
 	b.Return(nil)
-	s := interp.NewStore(interp.Options{MaxSteps: 1 << 26})
+	s := interp.NewStore(interp.Options{MaxSteps: steps})
 	inst, err := s.Instantiate(f.Mod, func(i clif.FuncIndex) (*clif.Func, error) {
 		switch {
 		case i == f.Mod.InitFunc():
@@ -430,7 +438,7 @@ func TestDags(t *testing.T) {
 				xs := corners(ty)
 				v := xs[r.IntN(len(xs))]
 				if r.IntN(4) == 0 && ty.IsInt() {
-					v = trunc(ty, r.Uint64()>>r.IntN(64))
+					v = widths{}.trunc(ty, r.Uint64()>>r.IntN(64))
 				}
 				x = append(x, v)
 			}

@@ -14,6 +14,7 @@ import (
 // The walk writes a new instruction array: rules may put a constant or
 // a replacement before the instruction that they rewrite.
 type folder struct {
+	widths
 	o     *Optimizer
 	f     *clif.Func
 	out   []clif.InstData
@@ -65,7 +66,7 @@ func fold(o *Optimizer, f *clif.Func) {
 	}
 	o.flow(f)
 	o.dom.Compute(&o.cfg)
-	c.o, c.f, c.depth = o, f, 0
+	c.widths, c.o, c.f, c.depth = o.widths, o, f, 0
 	c.out, c.srcs = c.out[:0], c.srcs[:0]
 	c.table.reset()
 	c.truth.reset(len(f.Values))
@@ -215,7 +216,7 @@ func (c *folder) instructions(b clif.Block) (end bool, next clif.Block) {
 			}
 			continue
 		}
-		c.terminator(d)
+		c.end(d)
 		if d.Op == clif.OpJump && c.extend(b, clif.Target(d.B)) {
 			return true, f.Targets[d.B].Block
 		}
@@ -229,8 +230,11 @@ func (c *folder) instructions(b clif.Block) (end bool, next clif.Block) {
 func (c *folder) extend(b clif.Block, t clif.Target) bool {
 	f := c.f
 	to := f.Targets[t].Block
-	if preds := c.o.cfg.Preds(to); len(preds) != 1 || preds[0].Target != t || to == b || to == f.Entry() || !c.o.spend() {
+	if preds := c.o.cfg.Preds(to); len(preds) != 1 || preds[0].Target != t || to == b || to == f.Entry() || !c.may(RuleMergeBlock) {
 		return false
+	}
+	if c.o.tracing() {
+		c.o.note(c.src, "jump "+to.String(), to.String()+" is the rest of "+b.String())
 	}
 	args := f.TargetArgs(t)
 	for i, p := range f.Params(to) {
@@ -246,47 +250,54 @@ func (c *folder) inst(d *clif.InstData) {
 			alias(c.f, d.Result, v)
 			return
 		}
-	} else if c.simplifyEffect(d) {
+	} else if c.effect(d) {
 		return
 	}
 	c.place(d)
 }
 
+// may is Optimizer.may.
+func (c *folder) may(r Rule) bool { return c.o.Control == nil || c.o.Control.spend(r) }
+
 // simplify applies rules until none fits. It returns the value that d is
 // equal to, or NoValue with d perhaps rewritten in place.
 func (c *folder) simplify(d *clif.InstData) clif.Value {
-	if !c.o.willing() {
-		return clif.NoValue
-	}
 	for range 8 {
 		rule := c.rules[d.Op]
 		if rule == nil {
 			break
 		}
-		v, again := rule(c, d)
-		if v != clif.NoValue || again {
-			c.o.spend()
-		}
+		v, again := c.apply(rule, d)
 		if v != clif.NoValue {
 			return v
 		}
-		if !again || !c.o.willing() {
+		if !again {
 			break
 		}
 	}
-	v := clif.NoValue
+	v, _ := c.apply(ruleKnown, d)
+	return v
+}
+
+// ruleKnown: what was computed or read before.
+func ruleKnown(c *folder, d *clif.InstData) (clif.Value, bool) {
 	switch {
 	case d.Op == clif.OpGlobalGet && c.immutable && !c.f.Mod.Globals[d.Aux].Mutable:
-		v = c.table.find(c, d)
+		return c.equal(d), false
 	case d.Op.Has(clif.Reads):
-		v = c.read(d)
+		return c.read(d), false
 	case !d.Op.Has(clif.Writes | clif.Calls | clif.Terminates):
-		v = c.table.find(c, d)
+		return c.equal(d), false
 	}
-	if v != clif.NoValue {
-		c.o.spend()
+	return clif.NoValue, false
+}
+
+// equal is the result of an instruction equal to d, or NoValue; then d is the one for those that follow.
+func (c *folder) equal(d *clif.InstData) clif.Value {
+	if v := c.table.find(c, d); v != clif.NoValue && c.may(RuleEqual) {
+		return v
 	}
-	return v
+	return clif.NoValue
 }
 
 // place appends d to the output.
@@ -307,14 +318,14 @@ func (c *folder) make1(made clif.InstData, t clif.Type) clif.Value {
 	*d = made
 	if c.depth++; c.depth <= maxDepth {
 		if rule := c.rules[d.Op]; rule != nil {
-			if v, _ := rule(c, d); v != clif.NoValue {
+			if v, _ := c.apply(rule, d); v != clif.NoValue {
 				c.depth--
 				return v
 			}
 		}
 	}
 	c.depth--
-	if v := c.table.find(c, d); v != clif.NoValue {
+	if v, _ := c.apply(ruleKnown, d); v != clif.NoValue {
 		return v
 	}
 	d.Result, d.NumResults = clif.Value(len(f.Values)), 1
@@ -324,7 +335,7 @@ func (c *folder) make1(made clif.InstData, t clif.Type) clif.Value {
 }
 
 func (c *folder) iconst(t clif.Type, x uint64) clif.Value {
-	return c.make1(clif.InstData{Op: clif.OpIconst, Type: t, Imm: trunc(t, x)}, t)
+	return c.make1(clif.InstData{Op: clif.OpIconst, Type: t, Imm: c.trunc(t, x)}, t)
 }
 
 func (c *folder) binary(op clif.Opcode, t clif.Type, x, y clif.Value) clif.Value {

@@ -107,7 +107,7 @@ func (m *memory) globalWritten(g uint32) {
 func (c *folder) read(d *clif.InstData) clif.Value {
 	switch d.Op {
 	case clif.OpLoad, clif.OpGlobalGet, clif.OpMemorySize, clif.OpTableSize, clif.OpTableGet, clif.OpDataLen, clif.OpElemLen:
-		if v := c.mem.get(d.Op, d); v != clif.NoValue {
+		if v := c.mem.get(d.Op, d); v != clif.NoValue && c.may(RuleLoadKnown) {
 			return v
 		}
 		c.mem.put(d.Op, d, d.Result)
@@ -129,20 +129,20 @@ func (c *folder) write(d *clif.InstData) bool {
 			m.written(d)
 			break
 		}
-		if m.get(clif.OpLoad, d) == d.ArgB() && c.o.spend() {
+		if m.get(clif.OpLoad, d) == d.ArgB() && c.may(RuleStoreSame) {
 			return true
 		}
 		m.written(d)
 		m.put(clif.OpLoad, d, d.ArgB())
 	case clif.OpGlobalSet:
 		read := clif.InstData{Type: d.Type, Aux: d.Aux}
-		if m.get(clif.OpGlobalGet, &read) == d.ArgA() && c.o.spend() {
+		if m.get(clif.OpGlobalGet, &read) == d.ArgA() && c.may(RuleStoreSame) {
 			return true
 		}
 		m.globalWritten(d.Aux)
 		m.put(clif.OpGlobalGet, &read, d.ArgA())
 	case clif.OpTableSet:
-		if m.get(clif.OpTableGet, d) == d.ArgB() && c.o.spend() {
+		if m.get(clif.OpTableGet, d) == d.ArgB() && c.may(RuleStoreSame) {
 			return true
 		}
 		m.forget(clif.OpTableGet)

@@ -1,6 +1,10 @@
 package opt
 
-import "github.com/waot-project/waot/clif"
+import (
+	"fmt"
+
+	"github.com/waot-project/waot/clif"
+)
 
 // paramPass is the state of removeParams. Parameters are numbered in the order
 // of blocks.
@@ -97,8 +101,11 @@ func (o *Optimizer) examine(f *clif.Func, v clif.Value) {
 		}
 		same = a
 	}
-	if same == clif.NoValue || !o.spend() {
+	if same == clif.NoValue || !o.may(RuleParamSame) {
 		return
+	}
+	if o.tracing() {
+		o.note(0, fmt.Sprintf("parameter %v of %v", v, b), same.String())
 	}
 	alias(f, v, same)
 	o.par.dirty = append(o.par.dirty, b)

@@ -271,6 +271,14 @@ block2:
 }`, `block0 [0]
 v1 = iconst.i32 -1
 return v1`},
+	{"br_table with one target", "", `
+function "f" (i32) -> (i32) {
+block0(v0: i32):
+    br_table v0, [block1]
+block1:
+    return v0
+}`, `block0 [0]
+return v0`},
 	{"a trapif that always traps cuts what follows", "", `
 function "f" (i32) -> (i32) {
 block0(v0: i32):
@@ -543,12 +551,12 @@ func TestFuel(t *testing.T) {
 			}
 			f := file.Funcs[0].Func
 			before := body(f)
-			fuel := n
-			got := body(optimized(t, &Optimizer{Fuel: &fuel}, f))
+			ctl := &Control{Limit: n}
+			got := body(optimized(t, &Optimizer{Control: ctl}, f))
 			if n == 0 && got != before && c.name != "what is not reachable goes first" {
 				t.Errorf("%s: changed without fuel:\n%s\n%s", c.name, before, got)
 			}
-			if fuel == n && n > 0 {
+			if len(ctl.Log) < n {
 				break
 			}
 		}

@@ -7,6 +7,9 @@
 // known not to, or an equal one before it would have trapped; and no store
 // disappears unless it writes what is there.
 //
+// Whatever changes is an application of a rule that has a name (Rule); Control limits
+// how many there are, turns rules off and keeps a log, for debugging.
+//
 // Place in the pipeline: between the front end and the back end.
 //
 // Input: a clif.Func that the verifier accepts.
@@ -56,9 +59,10 @@ type Optimizer struct {
 	// After, if not nil, is called after each pass: to verify, or to trace. An
 	// error ends the run.
 	After func(p *Pass, f *clif.Func) error
-	// Fuel, if not nil, limits how many rewrites happen: each takes one.
-	Fuel *int
+	// Control, if not nil, says which rewrites happen; for debugging.
+	Control *Control
 
+	widths
 	cfg      analysis.CFG
 	cfgValid bool // cfg is that of the function at hand
 	dom      analysis.DomTree
@@ -93,21 +97,6 @@ func (o *Optimizer) RunPass(f *clif.Func, name string) bool {
 		}
 	}
 	return false
-}
-
-// willing reports whether there is fuel for a rewrite.
-func (o *Optimizer) willing() bool { return o.Fuel == nil || *o.Fuel > 0 }
-
-// spend takes one unit of fuel, if there is any left.
-func (o *Optimizer) spend() bool {
-	if o.Fuel == nil {
-		return true
-	}
-	if *o.Fuel <= 0 {
-		return false
-	}
-	*o.Fuel--
-	return true
 }
 
 // flow makes cfg that of f, with what is not reachable out of the layout.

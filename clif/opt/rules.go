@@ -1,7 +1,6 @@
 package opt
 
 import (
-	"math"
 	"math/bits"
 
 	"github.com/waot-project/waot/clif"
@@ -14,41 +13,21 @@ type rule func(c *folder, d *clif.InstData) (v clif.Value, again bool)
 
 const none = clif.NoValue
 
-func trunc(t clif.Type, x uint64) uint64 {
-	if t == clif.I32 {
-		return uint64(uint32(x))
-	}
-	return x
-}
-
-// signed is x as a signed number of type t.
-func signed(t clif.Type, x uint64) int64 {
-	if t == clif.I32 {
-		return int64(int32(x))
-	}
-	return int64(x)
-}
-
-func allOnes(t clif.Type) uint64 { return trunc(t, ^uint64(0)) }
-
 // constResult is what a rule returns to say "this is x".
 func constResult(c *folder, t clif.Type, x uint64) (clif.Value, bool) { return c.iconst(t, x), false }
 
-// swapConst puts a constant left operand of a commutative instruction right.
-func swapConst(c *folder, d *clif.InstData) bool {
+// constLeft reports whether the left operand of d is a constant and the right one is not.
+func (c *folder) constLeft(d *clif.InstData) bool {
 	if _, ok := c.constant(d.ArgA()); !ok {
 		return false
 	}
-	if _, ok := c.constant(d.ArgB()); ok {
-		return false
-	}
-	d.A, d.B = d.B, d.A
-	return true
+	_, ok := c.constant(d.ArgB())
+	return !ok
 }
 
 // eval computes an integer operation on constants; ok is false where it traps.
-func eval(op clif.Opcode, t clif.Type, x, y uint64) (r uint64, ok bool) {
-	n := uint64(t.Bits())
+func (w widths) eval(op clif.Opcode, t clif.Type, x, y uint64) (r uint64, ok bool) {
+	n := uint64(w.bits(t))
 	switch op {
 	case clif.OpIadd:
 		r = x + y
@@ -57,10 +36,9 @@ func eval(op clif.Opcode, t clif.Type, x, y uint64) (r uint64, ok bool) {
 	case clif.OpImul:
 		r = x * y
 	case clif.OpUmulhi:
-		r, _ = bits.Mul64(x, y)
+		r = w.mulHigh(x, y)
 	case clif.OpSmulhi:
-		r, _ = bits.Mul64(x, y)
-		r -= uint64(int64(x)>>63)&y + uint64(int64(y)>>63)&x
+		r = w.mulHigh(x, y) - uint64(w.signed(t, x)>>63)&y - uint64(w.signed(t, y)>>63)&x
 	case clif.OpBand:
 		r = x & y
 	case clif.OpBor:
@@ -72,27 +50,22 @@ func eval(op clif.Opcode, t clif.Type, x, y uint64) (r uint64, ok bool) {
 	case clif.OpUshr:
 		r = x >> (y % n)
 	case clif.OpSshr:
-		r = uint64(signed(t, x) >> (y % n))
-	case clif.OpRotl, clif.OpRotr:
-		k := int(y % n)
-		if op == clif.OpRotr {
-			k = -k
-		}
-		if t == clif.I32 {
-			return uint64(bits.RotateLeft32(uint32(x), k)), true
-		}
-		return bits.RotateLeft64(x, k), true
+		r = uint64(w.signed(t, x) >> (y % n))
+	case clif.OpRotl:
+		r = x<<(y%n) | x>>(n-y%n)
+	case clif.OpRotr:
+		r = x>>(y%n) | x<<(n-y%n)
 	default:
-		return evalDiv(op, t, x, y)
+		return w.evalDiv(op, t, x, y)
 	}
-	return trunc(t, r), true
+	return w.trunc(t, r), true
 }
 
-func evalDiv(op clif.Opcode, t clif.Type, x, y uint64) (uint64, bool) {
+func (w widths) evalDiv(op clif.Opcode, t clif.Type, x, y uint64) (uint64, bool) {
 	if y == 0 {
 		return 0, false
 	}
-	a, b := signed(t, x), signed(t, y)
+	a, b := w.signed(t, x), w.signed(t, y)
 	switch op {
 	case clif.OpUdiv:
 		return x / y, true
@@ -100,14 +73,14 @@ func evalDiv(op clif.Opcode, t clif.Type, x, y uint64) (uint64, bool) {
 		return x % y, true
 	case clif.OpSdiv:
 		if b == -1 {
-			return trunc(t, uint64(-a)), x != 1<<(t.Bits()-1)
+			return w.trunc(t, uint64(-a)), x != 1<<(w.bits(t)-1)
 		}
-		return trunc(t, uint64(a/b)), true
+		return w.trunc(t, uint64(a/b)), true
 	}
 	if b == -1 {
 		return 0, true
 	}
-	return trunc(t, uint64(a%b)), true
+	return w.trunc(t, uint64(a%b)), true
 }
 
 // ruleBinary folds constants, moves them right, and applies the identities of
@@ -116,12 +89,13 @@ func ruleBinary(c *folder, d *clif.InstData) (clif.Value, bool) {
 	x, xok := c.constant(d.ArgA())
 	y, yok := c.constant(d.ArgB())
 	if xok && yok {
-		if r, ok := eval(d.Op, d.Type, x, y); ok {
+		if r, ok := c.eval(d.Op, d.Type, x, y); ok && c.may(RuleFoldInt) {
 			return constResult(c, d.Type, r)
 		}
 		return none, false
 	}
-	if d.Op.Info().Commutative && swapConst(c, d) {
+	if d.Op.Info().Commutative && c.constLeft(d) && c.may(RuleConstRight) {
+		d.A, d.B = d.B, d.A
 		return none, true
 	}
 	if yok {
@@ -132,8 +106,15 @@ func ruleBinary(c *folder, d *clif.InstData) (clif.Value, bool) {
 		}
 	}
 	if d.A == d.B {
-		if same := sameOperands[d.Op]; same != nil {
-			return same(c, d)
+		switch d.Op {
+		case clif.OpIsub, clif.OpBxor:
+			if c.may(RuleSameZero) {
+				return constResult(c, d.Type, 0)
+			}
+		case clif.OpBand, clif.OpBor:
+			if c.may(RuleSameFirst) {
+				return d.ArgA(), false
+			}
 		}
 	}
 	return none, false
@@ -141,55 +122,15 @@ func ruleBinary(c *folder, d *clif.InstData) (clif.Value, bool) {
 
 // rightIdentities handle a constant right operand.
 var rightIdentities = [clif.NumOpcodes]func(c *folder, d *clif.InstData, y uint64) (clif.Value, bool){
-	clif.OpIadd: addConst,
-	clif.OpIsub: func(c *folder, d *clif.InstData, y uint64) (clif.Value, bool) {
-		d.Op, d.B = clif.OpIadd, uint32(c.iconst(d.Type, -y))
-		return none, true
-	},
-	clif.OpImul: mulConst,
-	clif.OpUdiv: func(c *folder, d *clif.InstData, y uint64) (clif.Value, bool) {
-		switch {
-		case y == 1:
-			return d.ArgA(), false
-		case y != 0 && y&(y-1) == 0:
-			d.Op, d.B = clif.OpUshr, uint32(c.iconst(d.Type, uint64(bits.TrailingZeros64(y))))
-			return none, true
-		}
-		return divConst(c, d, y)
-	},
-	clif.OpSdiv: func(c *folder, d *clif.InstData, y uint64) (clif.Value, bool) {
-		if y == 1 {
-			return d.ArgA(), false
-		}
-		return divConst(c, d, y)
-	},
-	clif.OpSrem: remConst,
-	clif.OpUrem: func(c *folder, d *clif.InstData, y uint64) (clif.Value, bool) {
-		if y != 0 && y&(y-1) == 0 {
-			d.Op, d.B = clif.OpBand, uint32(c.iconst(d.Type, y-1))
-			return none, true
-		}
-		return remConst(c, d, y)
-	},
-	clif.OpBand: andConst,
-	clif.OpBor: func(c *folder, d *clif.InstData, y uint64) (clif.Value, bool) {
-		switch y {
-		case 0:
-			return d.ArgA(), false
-		case allOnes(d.Type):
-			return d.ArgB(), false
-		}
-		return reassociate(c, d, y)
-	},
-	clif.OpBxor: func(c *folder, d *clif.InstData, y uint64) (clif.Value, bool) {
-		if y == 0 {
-			return d.ArgA(), false
-		}
-		return reassociate(c, d, y)
-	},
+	clif.OpIadd: addConst, clif.OpIsub: subConst, clif.OpImul: mulConst,
+	clif.OpUdiv: udivConst, clif.OpSdiv: sdivConst, clif.OpSrem: sremConst, clif.OpUrem: uremConst,
+	clif.OpBand: andConst, clif.OpBor: orConst, clif.OpBxor: xorConst,
 	clif.OpIshl: shiftConst, clif.OpUshr: shiftConst, clif.OpSshr: shiftConst,
 	clif.OpRotl: shiftConst, clif.OpRotr: shiftConst,
 }
+
+// isPow2 reports whether y is a power of two.
+func isPow2(y uint64) bool { return y != 0 && y&(y-1) == 0 }
 
 // reassociate: (x op k1) op k2 => x op (k1 op k2).
 func reassociate(c *folder, d *clif.InstData, y uint64) (clif.Value, bool) {
@@ -198,33 +139,41 @@ func reassociate(c *folder, d *clif.InstData, y uint64) (clif.Value, bool) {
 		return none, false
 	}
 	k, ok := c.constant(in.ArgB())
-	if !ok {
+	if !ok || !c.may(RuleReassociate) {
 		return none, false
 	}
 	a := in.A
-	r, _ := eval(d.Op, d.Type, k, y)
+	r, _ := c.eval(d.Op, d.Type, k, y)
 	d.A, d.B = a, uint32(c.iconst(d.Type, r))
 	return none, true
 }
 
 func addConst(c *folder, d *clif.InstData, y uint64) (clif.Value, bool) {
-	if y == 0 {
+	if y == 0 && c.may(RuleAddZero) {
 		return d.ArgA(), false
 	}
 	return reassociate(c, d, y)
 }
 
+func subConst(c *folder, d *clif.InstData, y uint64) (clif.Value, bool) {
+	if !c.may(RuleSubConst) {
+		return none, false
+	}
+	d.Op, d.B = clif.OpIadd, uint32(c.iconst(d.Type, -y))
+	return none, true
+}
+
 func mulConst(c *folder, d *clif.InstData, y uint64) (clif.Value, bool) {
 	switch {
-	case y == 0:
+	case y == 0 && c.may(RuleMulZero):
 		return d.ArgB(), false
-	case y == 1:
+	case y == 1 && c.may(RuleMulOne):
 		return d.ArgA(), false
-	case y == allOnes(d.Type):
+	case y == c.allOnes(d.Type) && c.may(RuleMulMinusOne):
 		d.Op, d.B = clif.OpIsub, d.A
 		d.A = uint32(c.iconst(d.Type, 0))
 		return none, true
-	case y&(y-1) == 0:
+	case isPow2(y) && c.may(RuleMulPow2):
 		d.Op, d.B = clif.OpIshl, uint32(c.iconst(d.Type, uint64(bits.TrailingZeros64(y))))
 		return none, true
 	}
@@ -233,18 +182,33 @@ func mulConst(c *folder, d *clif.InstData, y uint64) (clif.Value, bool) {
 
 // andConst: masks, and a mask of a value that is zero outside it.
 func andConst(c *folder, d *clif.InstData, y uint64) (clif.Value, bool) {
-	switch y {
-	case 0:
+	switch {
+	case y == 0 && c.may(RuleAndZero):
 		return d.ArgB(), false
-	case allOnes(d.Type):
+	case y == c.allOnes(d.Type) && c.may(RuleAndOnes):
 		return d.ArgA(), false
-	}
-	if c.mayBeOne(d.ArgA(), 0)&^y == 0 {
+	case c.mayBeOne(d.ArgA(), 0)&^y == 0 && c.may(RuleAndKnown):
 		return d.ArgA(), false
-	}
-	if d.Type == clif.I64 && y == math.MaxUint32 {
+	case d.Type == clif.I64 && y == c.allOnes(clif.I32) && c.may(RuleAndLowHalf):
 		d.Op, d.A, d.B = clif.OpUextend, uint32(c.unary(clif.OpIreduce, clif.I32, d.ArgA())), 0
 		return none, true
+	}
+	return reassociate(c, d, y)
+}
+
+func orConst(c *folder, d *clif.InstData, y uint64) (clif.Value, bool) {
+	switch {
+	case y == 0 && c.may(RuleOrZero):
+		return d.ArgA(), false
+	case y == c.allOnes(d.Type) && c.may(RuleOrOnes):
+		return d.ArgB(), false
+	}
+	return reassociate(c, d, y)
+}
+
+func xorConst(c *folder, d *clif.InstData, y uint64) (clif.Value, bool) {
+	if y == 0 && c.may(RuleXorZero) {
+		return d.ArgA(), false
 	}
 	return reassociate(c, d, y)
 }
@@ -254,7 +218,7 @@ func (c *folder) mayBeOne(v clif.Value, depth int) uint64 {
 	t := c.f.TypeOf(v)
 	in := c.def(v)
 	if in == nil || depth > 3 {
-		return allOnes(t)
+		return c.allOnes(t)
 	}
 	switch in.Op {
 	case clif.OpIconst:
@@ -263,14 +227,14 @@ func (c *folder) mayBeOne(v clif.Value, depth int) uint64 {
 		return 1
 	case clif.OpLoad:
 		if a := in.Access(); a == clif.U8 || a == clif.U16 || a == clif.U32 {
-			return 1<<(8*a.Bytes(t)) - 1
+			return 1<<c.scaled(uint(8*a.Bytes(t))) - 1
 		}
 	case clif.OpUextend:
 		return c.mayBeOne(in.ArgA(), depth+1)
 	case clif.OpIreduce:
-		return uint64(uint32(c.mayBeOne(in.ArgA(), depth+1)))
+		return c.trunc(clif.I32, c.mayBeOne(in.ArgA(), depth+1))
 	case clif.OpClz, clif.OpCtz, clif.OpPopcnt:
-		return 0x7F
+		return 2*uint64(c.bits(clif.I64)) - 1
 	case clif.OpSelect:
 		return c.mayBeOne(in.ArgB(), depth+1) | c.mayBeOne(in.ArgC(), depth+1)
 	case clif.OpBand:
@@ -279,27 +243,26 @@ func (c *folder) mayBeOne(v clif.Value, depth int) uint64 {
 		return c.mayBeOne(in.ArgA(), depth+1) | c.mayBeOne(in.ArgB(), depth+1)
 	case clif.OpUshr:
 		if k, ok := c.constant(in.ArgB()); ok {
-			return c.mayBeOne(in.ArgA(), depth+1) >> (k % uint64(t.Bits()))
+			return c.mayBeOne(in.ArgA(), depth+1) >> (k % uint64(c.bits(t)))
 		}
 	case clif.OpIshl:
 		if k, ok := c.constant(in.ArgB()); ok {
-			return trunc(t, c.mayBeOne(in.ArgA(), depth+1)<<(k%uint64(t.Bits())))
+			return c.trunc(t, c.mayBeOne(in.ArgA(), depth+1)<<(k%uint64(c.bits(t))))
 		}
 	}
-	return allOnes(t)
+	return c.allOnes(t)
 }
 
 // shiftConst reduces the amount, and finds sign extensions written as shifts.
 func shiftConst(c *folder, d *clif.InstData, y uint64) (clif.Value, bool) {
-	n := uint64(d.Type.Bits())
-	if y%n == 0 {
+	n := uint64(c.bits(d.Type))
+	switch {
+	case y%n == 0 && c.may(RuleShiftZero):
 		return d.ArgA(), false
-	}
-	if y >= n {
+	case y >= n && c.may(RuleShiftFar):
 		d.B = uint32(c.iconst(d.Type, y%n))
 		return none, true
-	}
-	if d.Op != clif.OpSshr {
+	case d.Op != clif.OpSshr || y == 0 || y >= n:
 		return none, false
 	}
 	in := c.defOp(d.ArgA(), clif.OpIshl)
@@ -309,36 +272,31 @@ func shiftConst(c *folder, d *clif.InstData, y uint64) (clif.Value, bool) {
 	if k, ok := c.constant(in.ArgB()); !ok || k != y {
 		return none, false
 	}
-	var op clif.Opcode
-	switch n - y {
-	case 8:
-		op = clif.OpSext8
-	case 16:
-		op = clif.OpSext16
-	case 32:
-		op = clif.OpSext32
-	default:
-		return none, false
+	for _, op := range [...]clif.Opcode{clif.OpSext8, clif.OpSext16, clif.OpSext32} {
+		if n-y == uint64(c.extended(op)) && c.may(RuleShiftExtend) {
+			*d = clif.InstData{Op: op, Type: d.Type, A: in.A, Result: d.Result, NumResults: d.NumResults}
+			return none, true
+		}
 	}
-	*d = clif.InstData{Op: op, Type: d.Type, A: in.A, Result: d.Result, NumResults: d.NumResults}
-	return none, true
+	return none, false
 }
 
-// sameOperands handle x op x.
-var sameOperands = [clif.NumOpcodes]rule{
-	clif.OpIsub: zeroResult, clif.OpBxor: zeroResult,
-	clif.OpBand: firstOperand, clif.OpBor: firstOperand,
+// extended is how many bits a sign extension extends.
+func (w widths) extended(op clif.Opcode) uint {
+	switch op {
+	case clif.OpSext8:
+		return w.scaled(8)
+	case clif.OpSext16:
+		return w.scaled(16)
+	}
+	return w.scaled(32)
 }
-
-func zeroResult(c *folder, d *clif.InstData) (clif.Value, bool) { return constResult(c, d.Type, 0) }
-
-func firstOperand(_ *folder, d *clif.InstData) (clif.Value, bool) { return d.ArgA(), false }
 
 // ruleShift drops masks of the amount that the shift implies.
 func ruleShift(c *folder, d *clif.InstData) (clif.Value, bool) {
 	if m := c.defOp(d.ArgB(), clif.OpBand); m != nil {
-		n := uint64(d.Type.Bits())
-		if k, ok := c.constant(m.ArgB()); ok && k&(n-1) == n-1 {
+		n := uint64(c.bits(d.Type))
+		if k, ok := c.constant(m.ArgB()); ok && k&(n-1) == n-1 && c.may(RuleShiftMask) {
 			d.B = m.A
 			return none, true
 		}

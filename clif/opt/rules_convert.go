@@ -40,10 +40,10 @@ func ruleTable() (r [clif.NumOpcodes]rule) {
 
 func ruleCount(c *folder, d *clif.InstData) (clif.Value, bool) {
 	x, ok := c.constant(d.ArgA())
-	if !ok {
+	if !ok || !c.may(RuleFoldCount) {
 		return none, false
 	}
-	n := d.Type.Bits()
+	n := int(c.bits(d.Type))
 	switch d.Op {
 	case clif.OpClz:
 		return constResult(c, d.Type, uint64(bits.LeadingZeros64(x)-64+n))
@@ -55,14 +55,10 @@ func ruleCount(c *folder, d *clif.InstData) (clif.Value, bool) {
 
 // ruleExtend folds constants and extensions of what is extended already.
 func ruleExtend(c *folder, d *clif.InstData) (clif.Value, bool) {
-	if x, ok := c.constant(d.ArgA()); ok {
-		switch d.Op {
-		case clif.OpSext8:
-			x = uint64(int64(int8(x)))
-		case clif.OpSext16:
-			x = uint64(int64(int16(x)))
-		case clif.OpSext32, clif.OpSextend:
-			x = uint64(int64(int32(x)))
+	n := 64 - c.extended(d.Op)
+	if x, ok := c.constant(d.ArgA()); ok && c.may(RuleFoldExtend) {
+		if d.Op != clif.OpUextend {
+			x = uint64(int64(x<<n) >> n)
 		}
 		return constResult(c, d.Type, x)
 	}
@@ -71,23 +67,27 @@ func ruleExtend(c *folder, d *clif.InstData) (clif.Value, bool) {
 		return none, false
 	}
 	switch {
-	case d.Op == clif.OpSextend && in.Op == clif.OpIreduce:
+	case d.Op == clif.OpSextend && in.Op == clif.OpIreduce && c.may(RuleSextendReduce):
 		d.Op, d.A = clif.OpSext32, in.A
 		return none, true
-	case d.Op == clif.OpUextend && in.Op == clif.OpIreduce && c.mayBeOne(in.ArgA(), 0)>>32 == 0:
+	case d.Op == clif.OpUextend && in.Op == clif.OpIreduce && c.mayBeOne(in.ArgA(), 0)&^c.allOnes(clif.I32) == 0 && c.may(RuleUextendReduce):
 		return in.ArgA(), false
-	case d.Op == clif.OpSext32 && in.Op == clif.OpUextend:
+	case d.Op == clif.OpSext32 && in.Op == clif.OpUextend && c.may(RuleSext32Uextend):
 		d.Op, d.A = clif.OpSextend, in.A
 		return none, true
-	case d.Op == clif.OpSext32 && in.Op == clif.OpSextend, d.Op == in.Op && d.Op != clif.OpUextend && d.Op != clif.OpSextend:
+	case d.Op == clif.OpUextend:
+		return none, false
+	case (d.Op == clif.OpSext32 && in.Op == clif.OpSextend || d.Op == in.Op && d.Op != clif.OpSextend) && c.may(RuleSextTwice):
 		return d.ArgA(), false
 	}
-	// A sign extension of a value whose sign bit is zero.
-	mask := c.mayBeOne(d.ArgA(), 0)
+	// A sign extension of a value whose sign bit, and all above it, is zero.
+	if c.mayBeOne(d.ArgA(), 0)>>(63-n) != 0 {
+		return none, false
+	}
 	switch {
-	case d.Op == clif.OpSext8 && mask < 1<<7, d.Op == clif.OpSext16 && mask < 1<<15, d.Op == clif.OpSext32 && mask < 1<<31:
+	case d.Op != clif.OpSextend && c.may(RuleSextPositive):
 		return d.ArgA(), false
-	case d.Op == clif.OpSextend && mask < 1<<31:
+	case d.Op == clif.OpSextend && c.may(RuleSextendPositive):
 		d.Op = clif.OpUextend
 		return none, true
 	}
@@ -97,7 +97,7 @@ func ruleExtend(c *folder, d *clif.InstData) (clif.Value, bool) {
 // ruleReduce: the low half of an extension, of a constant, and of arithmetic
 // on extensions.
 func ruleReduce(c *folder, d *clif.InstData) (clif.Value, bool) {
-	if x, ok := c.constant(d.ArgA()); ok {
+	if x, ok := c.constant(d.ArgA()); ok && c.may(RuleFoldReduce) {
 		return constResult(c, clif.I32, x)
 	}
 	in := c.def(d.ArgA())
@@ -106,56 +106,60 @@ func ruleReduce(c *folder, d *clif.InstData) (clif.Value, bool) {
 	}
 	switch in.Op {
 	case clif.OpUextend, clif.OpSextend:
-		return in.ArgA(), false
+		if c.may(RuleReduceExtend) {
+			return in.ArgA(), false
+		}
 	case clif.OpSext32:
-		d.A = in.A
-		return none, true
-	case clif.OpBand:
-		k, ok := c.constant(in.ArgB())
-		if ok && uint32(k) == math.MaxUint32 {
+		if c.may(RuleReduceSext32) {
 			d.A = in.A
 			return none, true
 		}
-		if x, xok := c.low(in.ArgA()); ok && xok {
-			y := c.iconst(clif.I32, k)
-			*d = clif.InstData{Op: clif.OpBand, Type: clif.I32, A: uint32(x), B: uint32(y), Result: d.Result, NumResults: d.NumResults}
+	case clif.OpBand:
+		k, ok := c.constant(in.ArgB())
+		switch {
+		case ok && c.trunc(clif.I32, k) == c.allOnes(clif.I32) && c.may(RuleReduceMask):
+			d.A = in.A
 			return none, true
+		case ok && c.hasLow(in.ArgA()) && c.may(RuleReduceAnd):
+			return c.narrow(d, clif.OpBand, c.low(in.ArgA()), c.iconst(clif.I32, k))
 		}
 	case clif.OpIshl:
-		x, xok := c.low(in.ArgA())
-		if k, ok := c.constant(in.ArgB()); ok && xok && k%64 < 32 {
-			y := c.iconst(clif.I32, k%64)
-			*d = clif.InstData{Op: clif.OpIshl, Type: clif.I32, A: uint32(x), B: uint32(y), Result: d.Result, NumResults: d.NumResults}
-			return none, true
+		k, ok := c.constant(in.ArgB())
+		if k %= uint64(c.bits(clif.I64)); ok && c.hasLow(in.ArgA()) && k < uint64(c.bits(clif.I32)) && c.may(RuleReduceShl) {
+			return c.narrow(d, clif.OpIshl, c.low(in.ArgA()), c.iconst(clif.I32, k))
 		}
 	case clif.OpIadd, clif.OpIsub, clif.OpImul, clif.OpBor, clif.OpBxor:
-		x, xok := c.low(in.ArgA())
-		y, yok := c.low(in.ArgB())
-		if xok && yok {
-			*d = clif.InstData{Op: in.Op, Type: clif.I32, A: uint32(x), B: uint32(y), Result: d.Result, NumResults: d.NumResults}
-			return none, true
+		op, x, y := in.Op, in.ArgA(), in.ArgB() // a constant may be placed
+		if c.hasLow(x) && c.hasLow(y) && c.may(RuleReduceArith) {
+			return c.narrow(d, op, c.low(x), c.low(y))
 		}
 	}
 	return none, false
 }
 
-// low is the low half of v where that needs no instruction.
-func (c *folder) low(v clif.Value) (clif.Value, bool) {
-	in := c.def(v)
-	if in == nil {
-		return none, false
-	}
-	switch in.Op {
-	case clif.OpIconst:
-		return c.iconst(clif.I32, in.Imm), true
-	case clif.OpUextend, clif.OpSextend:
-		return in.ArgA(), true
-	}
-	return none, false
+// narrow makes of d, an ireduce, op of the narrow x and y.
+func (c *folder) narrow(d *clif.InstData, op clif.Opcode, x, y clif.Value) (clif.Value, bool) {
+	*d = clif.InstData{Op: op, Type: clif.I32, A: uint32(x), B: uint32(y), Result: d.Result, NumResults: d.NumResults}
+	return none, true
 }
 
-func compare(cc clif.IntCC, t clif.Type, x, y uint64) bool {
-	a, b := signed(t, x), signed(t, y)
+// hasLow reports whether the low half of v needs no instruction, but for a constant.
+func (c *folder) hasLow(v clif.Value) bool {
+	in := c.def(v)
+	return in != nil && (in.Op == clif.OpIconst || in.Op == clif.OpUextend || in.Op == clif.OpSextend)
+}
+
+// low is the low half of v, for which hasLow holds.
+func (c *folder) low(v clif.Value) clif.Value {
+	in := c.def(v)
+	if in.Op == clif.OpIconst {
+		return c.iconst(clif.I32, in.Imm)
+	}
+	return in.ArgA()
+}
+
+func (w widths) compare(cc clif.IntCC, t clif.Type, x, y uint64) bool {
+	a, b := w.signed(t, x), w.signed(t, y)
 	switch cc &^ 1 {
 	case clif.Eq:
 		return (x == y) != (cc == clif.Ne)
@@ -180,11 +184,11 @@ func ruleIcmp(c *folder, d *clif.InstData) (clif.Value, bool) {
 	x, xok := c.constant(d.ArgA())
 	y, yok := c.constant(d.ArgB())
 	switch {
-	case xok && yok:
-		return constResult(c, clif.I32, boolBits(compare(d.IntCC(), d.Type, x, y)))
-	case d.A == d.B:
-		return constResult(c, clif.I32, boolBits(compare(d.IntCC(), d.Type, 0, 0)))
-	case xok:
+	case xok && yok && c.may(RuleFoldIcmp):
+		return constResult(c, clif.I32, boolBits(c.compare(d.IntCC(), d.Type, x, y)))
+	case d.A == d.B && c.may(RuleIcmpSame):
+		return constResult(c, clif.I32, boolBits(c.compare(d.IntCC(), d.Type, 0, 0)))
+	case xok && !yok && c.may(RuleIcmpConstRight):
 		d.A, d.B, d.Cond = d.B, d.A, uint8(d.IntCC().Swap())
 		return none, true
 	case yok && y == 0:
@@ -204,25 +208,30 @@ func compareExtended(c *folder, d *clif.InstData, y uint64, constant bool) (clif
 	if x == nil || x.Op != clif.OpUextend && x.Op != clif.OpSextend {
 		return none, false
 	}
-	cc := d.IntCC()
+	cc, a, b := d.IntCC(), x.A, none
 	if x.Op == clif.OpUextend {
 		cc = unsignedCC[cc]
 	}
-	b := none
-	if in := c.def(d.ArgB()); in != nil && in.Op == x.Op {
+	if in := c.def(d.ArgB()); in != nil && in.Op == x.Op && c.may(RuleIcmpExtends) {
 		b = in.ArgA()
 	} else if constant {
-		if low := uint64(uint32(y)); x.Op == clif.OpUextend && low == y || x.Op == clif.OpSextend && uint64(int64(int32(y))) == y {
+		low := c.trunc(clif.I32, y)
+		fits := low == y
+		if x.Op == clif.OpSextend {
+			fits = c.trunc(clif.I64, uint64(c.signed(clif.I32, y))) == y
+		}
+		switch {
+		case fits && c.may(RuleIcmpExtendConst):
 			b = c.iconst(clif.I32, low)
-		} else if x.Op == clif.OpUextend {
+		case !fits && x.Op == clif.OpUextend && c.may(RuleIcmpExtendFar):
 			// Any number of 32 bits stands for all: none comes near y.
-			return constResult(c, clif.I32, boolBits(compare(d.IntCC(), clif.I64, 0, y)))
+			return constResult(c, clif.I32, boolBits(c.compare(d.IntCC(), clif.I64, 0, y)))
 		}
 	}
 	if b == none {
 		return none, false
 	}
-	d.Type, d.Cond, d.A, d.B = clif.I32, uint8(cc), x.A, uint32(b)
+	d.Type, d.Cond, d.A, d.B = clif.I32, uint8(cc), a, uint32(b)
 	return none, true
 }
 
@@ -236,22 +245,19 @@ var unsignedCC = [clif.NumIntCCs]clif.IntCC{
 // compareZero: (cmp != 0) => cmp, (cmp == 0) => not cmp, x <u 0 => false, and
 // comparisons of extensions.
 func compareZero(c *folder, d *clif.InstData) (clif.Value, bool) {
-	switch d.IntCC() {
-	case clif.Ult:
-		return constResult(c, clif.I32, 0)
-	case clif.Uge:
-		return constResult(c, clif.I32, 1)
-	case clif.Ugt:
+	switch cc := d.IntCC(); {
+	case (cc == clif.Ult || cc == clif.Uge) && c.may(RuleIcmpNever):
+		return constResult(c, clif.I32, boolBits(cc == clif.Uge))
+	case (cc == clif.Ugt || cc == clif.Ule) && c.may(RuleIcmpZero):
 		d.Cond = uint8(clif.Ne)
+		if cc == clif.Ule {
+			d.Cond = uint8(clif.Eq)
+		}
 		return none, true
-	case clif.Ule:
-		d.Cond = uint8(clif.Eq)
-		return none, true
-	}
-	if cc := d.IntCC(); cc != clif.Eq && cc != clif.Ne {
+	case cc != clif.Eq && cc != clif.Ne:
 		return none, false
 	}
-	if x := c.truth.get(d.ArgA()); x != unknown && d.Type == clif.I32 {
+	if x := c.truth.get(d.ArgA()); x != unknown && d.Type == clif.I32 && c.may(RuleIcmpDecided) {
 		return constResult(c, clif.I32, boolBits((x == isZero) == (d.IntCC() == clif.Eq)))
 	}
 	in := c.def(d.ArgA())
@@ -259,22 +265,22 @@ func compareZero(c *folder, d *clif.InstData) (clif.Value, bool) {
 		return none, false
 	}
 	switch in.Op {
-	case clif.OpIcmp:
-		if d.IntCC() == clif.Ne {
+	case clif.OpIcmp, clif.OpFcmp, clif.OpRefIsNull:
+		switch {
+		case d.IntCC() == clif.Ne && c.may(RuleIcmpBool):
 			return d.ArgA(), false
-		}
-		r := d.Result
-		*d = *in
-		d.Cond, d.Result = uint8(in.IntCC().Invert()), r
-		return none, true
-	case clif.OpFcmp, clif.OpRefIsNull:
-		if d.IntCC() == clif.Ne {
-			return d.ArgA(), false
+		case d.IntCC() == clif.Eq && in.Op == clif.OpIcmp && c.may(RuleIcmpInvert):
+			r := d.Result
+			*d = *in
+			d.Cond, d.Result = uint8(in.IntCC().Invert()), r
+			return none, true
 		}
 	case clif.OpUextend, clif.OpSextend:
-		d.Type, d.A = clif.I32, in.A
-		d.B = uint32(c.iconst(clif.I32, 0))
-		return none, true
+		if c.may(RuleIcmpExtendZero) {
+			d.Type, d.A = clif.I32, in.A
+			d.B = uint32(c.iconst(clif.I32, 0))
+			return none, true
+		}
 	}
 	return none, false
 }
@@ -297,16 +303,16 @@ func (c *folder) strip(v clif.Value) (x clif.Value, negated, changed bool) {
 }
 
 func ruleSelect(c *folder, d *clif.InstData) (clif.Value, bool) {
-	if d.B == d.C {
+	if d.B == d.C && c.may(RuleSelectSame) {
 		return d.ArgB(), false
 	}
-	switch c.decided(d.ArgA()) {
-	case isNonzero:
+	if x := c.decided(d.ArgA()); x != unknown && c.may(RuleSelectDecided) {
+		if x == isZero {
+			return d.ArgC(), false
+		}
 		return d.ArgB(), false
-	case isZero:
-		return d.ArgC(), false
 	}
-	if x, neg, changed := c.strip(d.ArgA()); changed {
+	if x, neg, changed := c.strip(d.ArgA()); changed && c.may(RuleSelectStrip) {
 		d.A = uint32(x)
 		if neg {
 			d.B, d.C = d.C, d.B
@@ -315,7 +321,7 @@ func ruleSelect(c *folder, d *clif.InstData) (clif.Value, bool) {
 	}
 	x, xok := c.constant(d.ArgB())
 	y, yok := c.constant(d.ArgC())
-	if xok && yok && x|y == 1 {
+	if xok && yok && x^y == 1 && x|y == 1 && c.may(RuleSelectBool) {
 		return c.selectBool(d, x)
 	}
 	return none, false
@@ -342,25 +348,25 @@ func (c *folder) selectBool(d *clif.InstData, x uint64) (clif.Value, bool) {
 func ruleSize(c *folder, d *clif.InstData) (clif.Value, bool) {
 	m := c.f.Mod
 	if d.Op == clif.OpTableSize {
-		if t := &m.Tables[d.Aux]; t.HasMax && t.Min == t.Max {
+		if t := &m.Tables[d.Aux]; t.HasMax && t.Min == t.Max && c.may(RuleSizeFixed) {
 			return constResult(c, clif.I64, t.Min)
 		}
 		return none, false
 	}
-	if t := &m.Memories[d.Aux]; t.HasMax && t.Min == t.Max {
+	if t := &m.Memories[d.Aux]; t.HasMax && t.Min == t.Max && c.may(RuleSizeFixed) {
 		return constResult(c, clif.I64, t.Min*abi.PageSize)
 	}
 	return none, false
 }
 
 func ruleBitcast(c *folder, d *clif.InstData) (clif.Value, bool) {
-	if in := c.defOp(d.ArgA(), clif.OpBitcast); in != nil {
+	if in := c.defOp(d.ArgA(), clif.OpBitcast); in != nil && c.may(RuleBitcastBack) {
 		return in.ArgA(), false
 	}
-	if x, ok := c.constant(d.ArgA()); ok {
+	if x, ok := c.constant(d.ArgA()); ok && c.may(RuleFoldBitcast) {
 		return c.fconst(d.Type, x), false
 	}
-	if x, ok := c.fconstant(d.ArgA()); ok {
+	if x, ok := c.fconstant(d.ArgA()); ok && c.may(RuleFoldBitcast) {
 		return constResult(c, d.Type, x)
 	}
 	return none, false
@@ -379,13 +385,13 @@ func ruleFloat(c *folder, d *clif.InstData) (clif.Value, bool) {
 	}
 	if d.Type == clif.F32 {
 		r := arith(d.Op, math.Float32frombits(uint32(x)), math.Float32frombits(uint32(y)))
-		if r != r {
+		if r != r || !c.may(RuleFoldFloat) {
 			return none, false
 		}
 		return c.fconst(clif.F32, uint64(math.Float32bits(r))), false
 	}
 	r := arith(d.Op, math.Float64frombits(x), math.Float64frombits(y))
-	if r != r {
+	if r != r || !c.may(RuleFoldFloat) {
 		return none, false
 	}
 	return c.fconst(clif.F64, math.Float64bits(r)), false
@@ -410,13 +416,13 @@ func ruleFcvt(c *folder, d *clif.InstData) (clif.Value, bool) {
 	}
 	if d.Op == clif.OpFpromote {
 		r := float64(math.Float32frombits(uint32(x)))
-		if r != r {
+		if r != r || !c.may(RuleFoldFcvt) {
 			return none, false
 		}
 		return c.fconst(clif.F64, math.Float64bits(r)), false
 	}
 	r := float32(math.Float64frombits(x))
-	if r != r {
+	if r != r || !c.may(RuleFoldFcvt) {
 		return none, false
 	}
 	return c.fconst(clif.F32, uint64(math.Float32bits(r))), false

@@ -133,6 +133,9 @@ func ruleCases() []ruleCase {
 		{"sext8 by shifts", one32, func(b bld, p []val, k uint64) val {
 			return b.Binary(clif.OpSshr, i32, b.Binary(clif.OpIshl, i32, p[0], b.Iconst(i32, k)), b.Iconst(i32, k))
 		}, 24, "v4 = sext8.i32 v0; return v4"},
+		{"shifts by nothing", one32, func(b bld, p []val, k uint64) val {
+			return b.Binary(clif.OpSshr, i32, b.Binary(clif.OpIshl, i32, p[0], b.Iconst(i32, k)), b.Iconst(i32, k))
+		}, 0, "return v0"},
 		{"sext32 by shifts", one64, func(b bld, p []val, k uint64) val {
 			return b.Binary(clif.OpSshr, i64, b.Binary(clif.OpIshl, i64, p[0], b.Iconst(i64, k)), b.Iconst(i64, k))
 		}, 32, "v4 = sext32.i64 v0; return v4"},
@@ -209,6 +212,7 @@ func ruleCases() []ruleCase {
 		{"icmp of sextend sle const", one32, icmpK(clif.Sle, i64, wideS), ^uint64(4), "v4 = iconst.i32 -5; v3 = icmp.i32 sle, v0, v4; return v3"},
 		{"icmp of sextend ult large stays", one32, icmpK(clif.Ult, i64, wideS), 1 << 32, "v1 = sextend.i64 v0; v2 = iconst.i64 4294967296; v3 = icmp.i64 ult, v1, v2; return v3"},
 		{"select same", two32, func(b bld, p []val, _ uint64) val { return b.Select(i32, p[0], p[1], p[1]) }, 0, "return v1"},
+		{"select same constants", one32, func(b bld, p []val, k uint64) val { return b.Select(i32, p[0], b.Iconst(i32, k), b.Iconst(i32, k)) }, 1, "v1 = iconst.i32 1; return v1"},
 		{"select const", two32, func(b bld, p []val, k uint64) val { return b.Select(i32, b.Iconst(i32, k), p[0], p[1]) }, 2, "return v0"},
 		{"select of eqz", []clif.Type{i32, i64, i64}, func(b bld, p []val, k uint64) val {
 			return b.Select(i64, b.Icmp(clif.Eq, i32, p[0], b.Iconst(i32, k)), p[1], p[2])
@@ -251,6 +255,10 @@ func ruleCases() []ruleCase {
 			b.Binary(clif.OpSrem, i64, wideU(b, p[0]), b.Iconst(i64, k))
 			return p[0]
 		}, 7, "return v0"},
+		{"dead division by -1 stays", one32, func(b bld, p []val, k uint64) val {
+			b.Binary(clif.OpSdiv, i32, p[0], b.Iconst(i32, k))
+			return p[0]
+		}, 0xFFFFFFFF, "v1 = iconst.i32 -1; v2 = sdiv.i32 v0, v1; return v0"},
 		{"dead load stays", one32, func(b bld, p []val, _ uint64) val { b.Load(i64, clif.U8, 0, p[0], 9); return p[0] }, 0, "v1 = load.i64 u8 mem0 v0+9; return v0"},
 		{"dead truncation stays", []clif.Type{f64}, func(b bld, p []val, _ uint64) val { b.Unary(clif.OpFcvtToSint, i32, p[0]); return b.Iconst(i32, 1) }, 0, "v1 = fcvt_to_sint.i32 v0; v2 = iconst.i32 1; return v2"},
 		{"equal load", one32, func(b bld, p []val, _ uint64) val {

@@ -35,7 +35,7 @@ run ends with the program's own status.`,
 		Action:                    noCommand,
 		Commands: []*cli.Command{
 			buildCommand(), runCommand(), validateCommand(), inspectCommand(),
-			spectestCommand(), diffCommand(), versionCommand(), completionCommand(),
+			spectestCommand(), diffCommand(), bisectCommand(), versionCommand(), completionCommand(),
 		},
 	}
 	for _, c := range app.Commands {

@@ -130,6 +130,7 @@ var cases = []struct {
 	{"help-inspect", []string{"inspect", "--help"}},
 	{"help-spectest", []string{"spectest", "--help"}},
 	{"help-diff", []string{"diff", "--help"}},
+	{"help-bisect", []string{"bisect", "--help"}},
 	{"help-version", []string{"version", "--help"}},
 	{"help-completion", []string{"completion", "--help"}},
 	{"no-command", nil},
@@ -208,6 +209,11 @@ var cases = []struct {
 	{"diff", []string{"diff", "lib.wasm"}},
 	{"diff-invoke-json", []string{"diff", "lib.wasm", "--invoke", "add", "--json", "--", "1", "2"}},
 	{"diff-exit", []string{"diff", "exit.wasm"}},
+
+	{"bisect-rules", []string{"bisect", "--rules"}},
+	{"bisect-off", []string{"bisect", "lib.wasm", "--off", "mul-pow2,sugar"}},
+	{"bisect-at", []string{"bisect", "lib.wasm", "--at", "first"}},
+	{"bisect-level", []string{"bisect", "lib.wasm", "-O0"}},
 
 	{"version-argument", []string{"version", "please"}},
 	{"completion-bash", []string{"completion", "bash"}},

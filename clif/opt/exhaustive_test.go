@@ -1,0 +1,301 @@
+package opt
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/verify"
+	"github.com/waot-project/waot/internal/abi"
+)
+
+var everything = flag.Bool("everything", false, "TestExhaustive: no samples of the largest patterns, but all of them")
+
+// fired is how often rules applied, by rule and type.
+type fired [NumRules][clif.NumTypes]int
+
+func (n *fired) add(log []Rewrite) {
+	for i := range log {
+		n[log[i].Rule][log[i].Type]++
+	}
+}
+
+// prover compares functions before and after, on columns of inputs.
+type prover struct {
+	opt           Optimizer
+	mod           *clif.Module
+	before, after *small
+	f, g          clif.Func
+	fired         fired
+	functions     int
+	evaluations   int
+}
+
+func newProver(shrink uint8) *prover {
+	p := &prover{before: newSmall(uint(shrink)), after: newSmall(uint(shrink))}
+	p.opt.widths.shrink = shrink
+	p.opt.Control = &Control{Limit: -1}
+	return p
+}
+
+// width is the number of bits of all the types together.
+func (p *prover) width(types []clif.Type) (n uint) {
+	for _, t := range types {
+		n += p.before.bits(t)
+	}
+	return n
+}
+
+// columns are n combinations of values of the types: all that there are, or samples.
+func (p *prover) columns(types []clif.Type, n int, all bool, r *rand.Rand) (cols [][]uint64) {
+	for range types {
+		cols = append(cols, make([]uint64, n))
+	}
+	for i := range n {
+		rest := uint64(i)
+		for k, t := range types {
+			bits := p.before.bits(t)
+			if all {
+				cols[k][i] = rest & mask(bits)
+				rest >>= bits
+			} else {
+				cols[k][i] = p.sample(t, r)
+			}
+		}
+	}
+	return cols
+}
+
+// sample is a corner value or a random one.
+func (p *prover) sample(t clif.Type, r *rand.Rand) uint64 {
+	bits := p.before.bits(t)
+	near := uint64(r.IntN(5)) - 2
+	switch r.IntN(4) {
+	case 0: // near a power of two
+		return (1<<r.UintN(bits) + near) & mask(bits)
+	case 1:
+		return (mask(bits)<<r.UintN(bits) + near) & mask(bits)
+	case 2:
+		return near & mask(bits)
+	}
+	return r.Uint64() >> r.UintN(64) & mask(bits)
+}
+
+// check compares one function of the pattern.
+func (p *prover) check(pat *pattern, consts []uint64, in [][]uint64, n int) error {
+	f := &p.f
+	f.Reset()
+	f.Name, f.Mod = pat.name, p.mod
+	b := &clif.Builder{F: f}
+	entry := b.NewBlock()
+	var params, ks []val
+	for i := range pat.params {
+		params = append(params, b.AddParam(entry, letterType(pat.params[i])))
+	}
+	b.SwitchTo(entry)
+	for i, k := range consts {
+		ks = append(ks, b.Iconst(letterType(pat.consts[i]), k))
+	}
+	v := pat.build(b, params, ks)
+	p.mod.Sigs[0].Results = append(p.mod.Sigs[0].Results[:0], f.TypeOf(v))
+	b.Return([]val{v})
+	copyFunc(&p.g, f)
+	p.opt.Control.Reset()
+	if err := p.opt.Run(&p.g, O2); err != nil {
+		return err
+	}
+	if p.functions%16 == 0 {
+		if err := verify.Func(&p.g); err != nil {
+			return fmt.Errorf("%w\n%v%v", err, f, &p.g)
+		}
+	}
+	p.fired.add(p.opt.Control.Log)
+	p.functions++
+	p.evaluations += n
+	x, xt := p.before.run(f, in, n)
+	y, yt := p.after.run(&p.g, in, n)
+	for i := range n {
+		if xt[i] != yt[i] || xt[i] == 0 && x[0][i] != y[0][i] {
+			return p.difference(i, in, consts, x, y, xt[i], yt[i])
+		}
+	}
+	return nil
+}
+
+func (p *prover) difference(i int, in [][]uint64, consts []uint64, x, y [][]uint64, xt, yt abi.TrapCode) error {
+	var at []uint64
+	for _, c := range in {
+		at = append(at, c[i])
+	}
+	show := func(r [][]uint64, trap abi.TrapCode) string {
+		if trap != 0 {
+			return trap.String()
+		}
+		return fmt.Sprintf("%#x", r[0][i])
+	}
+	return fmt.Errorf("f(%#x) with constants %#x: %s before, %s after\n%v%v", at, consts, show(x, xt), show(y, yt), &p.f, &p.g)
+}
+
+// pattern compares the functions of one pattern: with all constants on all inputs, if
+// these are at most limit bits, and the constants limitK; else the given number of functions on 200 inputs.
+// It reports which it was.
+func (p *prover) pattern(t *testing.T, pat *pattern, limit, limitK uint, functions int, r *rand.Rand) bool {
+	params, consts := letterTypes(pat.params), letterTypes(pat.consts)
+	p.mod = testModule(params, nil)
+	n, m := 200, functions
+	all := p.width(params)+p.width(consts) <= limit && p.width(consts) <= limitK
+	if all {
+		n, m = 1<<p.width(params), 1<<p.width(consts)
+	} else if len(consts) == 0 {
+		n, m = 200*functions, 1
+	}
+	in, rows := p.columns(params, n, all, r), p.columns(consts, m, all, r)
+	ks := make([]uint64, len(consts))
+	for i := range m {
+		for k := range ks {
+			ks[k] = rows[k][i]
+		}
+		if err := p.check(pat, ks, in, n); err != nil {
+			t.Fatalf("%s: %v", pat.name, err)
+		}
+	}
+	return all
+}
+
+// notSmall are the rules that TestExhaustive does not see, with the reason.
+var notSmall = map[Rule]string{
+	RuleFoldFloat: "floats have no form of 8 bits", RuleFoldFcvt: "floats have no form of 8 bits",
+	RuleBitcastBack: "floats have no form of 8 bits", RuleFoldBitcast: "floats have no form of 8 bits",
+	RuleSizeFixed: "no arithmetic: the size is in the declaration",
+	RuleStoreSame: "no arithmetic: memory", RuleEqualCheck: "no arithmetic: types of functions",
+	RuleBranchStrip: "control flow", RuleBranchDecided: "control flow", RuleBranchAgree: "control flow",
+	RuleTableConst: "control flow", RuleTableOne: "control flow", RuleMergeBlock: "control flow",
+	RuleThreadEdge: "control flow", RuleEdgesAgree: "control flow", RuleParamSame: "control flow",
+}
+
+// TestExhaustive compares what rules make of their patterns with what was there, where all
+// integers are so short that all of them can be tried: i64 of 8 bits with i32 of 4, and
+// i32 of 8 bits with i64 of 16. Every rule must apply, at each type of integers that it is for; with
+// -everything, in patterns that are tried on all values.
+func TestExhaustive(t *testing.T) {
+	limit, limitK, functions := uint(18), uint(8), 300
+	switch {
+	case testing.Short():
+		limit, limitK, functions = 13, 8, 50
+	case *everything:
+		limit, limitK, functions = 26, 16, 4000
+	}
+	var total fired
+	for _, shrink := range []uint8{3, 2} {
+		p := newProver(shrink)
+		r := rand.New(rand.NewPCG(uint64(shrink), 1))
+		complete, sampled := 0, 0
+		for _, pat := range patterns() {
+			old := p.fired
+			if p.pattern(t, &pat, limit, limitK, functions, r) {
+				complete++
+				continue
+			}
+			if sampled++; *everything {
+				p.fired = old
+			}
+		}
+		t.Logf("i32 of %d bits, i64 of %d: %d patterns on all values, %d on samples; %d functions, %d evaluations",
+			p.before.narrow, p.before.wide, complete, sampled, p.functions, p.evaluations)
+		for r := range NumRules {
+			for ty := range clif.NumTypes {
+				total[r][ty] += p.fired[r][ty]
+			}
+		}
+	}
+	count, applications := 0, 0
+	for r := range NumRules {
+		if notSmall[r] != "" {
+			continue
+		}
+		info := r.Info()
+		for ty := range clif.NumTypes {
+			n := total[r][ty]
+			applications += n
+			switch has := info.Types.Has(ty) || info.Types == 0 && ty == clif.Invalid; {
+			case has && (ty.IsInt() || ty == clif.Invalid):
+				count++
+				if n == 0 {
+					t.Errorf("%v never applied to %v", r, ty)
+				}
+			case n > 0 && !has:
+				t.Errorf("%v applied to %v, which its table does not say", r, ty)
+			}
+		}
+	}
+	t.Logf("%d rules at %d types applied %d times; %d rules have no form of 8 bits", int(NumRules)-len(notSmall), count, applications, len(notSmall))
+}
+
+// TestPatterns is TestExhaustive on corner and random values at full width.
+func TestPatterns(t *testing.T) {
+	functions := 60
+	switch {
+	case testing.Short():
+		functions = 20
+	case *everything:
+		functions = 5000
+	}
+	p := newProver(0)
+	r := rand.New(rand.NewPCG(5, 1))
+	for _, pat := range patterns() {
+		p.pattern(t, &pat, 0, 0, functions, r)
+	}
+	t.Logf("%d functions, %d evaluations", p.functions, p.evaluations)
+}
+
+// TestSmall compares the evaluator with the interpreter at full width, each operation on
+// all pairs of corners.
+func TestSmall(t *testing.T) {
+	s := newSmall(0)
+	compared := 0
+	for _, p := range pureOps() {
+		if !p.result.IsInt() || p.args[0].IsFloat() {
+			continue
+		}
+		m := testModule(p.args, []clif.Type{p.result})
+		f, b := newFunc(m)
+		var args []val
+		for i := range p.args {
+			args = append(args, val(i))
+		}
+		b.Return([]val{p.emit(b, args)})
+		var in [][]uint64
+		n := 0
+		for _, x := range corners(p.args[0]) {
+			for _, y := range corners(p.args[len(p.args)-1]) {
+				row := []uint64{x, y, y ^ 1}
+				for i := range p.args {
+					if len(in) <= i {
+						in = append(in, nil)
+					}
+					in[i] = append(in[i], row[i])
+				}
+				n++
+			}
+		}
+		out, traps := s.run(f, in, n)
+		w := newWorld(t, f)
+		for i := range n {
+			var x []uint64
+			for _, c := range in {
+				x = append(x, c[i])
+			}
+			got := fmt.Sprintf(" %x", out[0][i])
+			if traps[i] != 0 {
+				got = "trap " + traps[i].String()
+			}
+			if want := w.call(t, x); got != want {
+				t.Fatalf("%v(%#x): %s, the interpreter says %s", &p, x, got, want)
+			}
+			compared++
+		}
+	}
+	t.Logf("%d evaluations agree", compared)
+}

@@ -1,0 +1,276 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/waot-project/waot/clif/opt"
+	"github.com/waot-project/waot/wasmfront/translate"
+	"github.com/waot-project/waot/wasmfront/validate"
+)
+
+func bisectCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "bisect",
+		Usage:     "find the rewrite of the mid-end that breaks a module",
+		UsageText: "waot bisect MODULE [--check COMMAND | --invoke NAME] [OPTIONS] [-- ARGS...]",
+		Description: `Compiles the module again and again, with more or fewer of the mid-end's rewrites,
+until it has the one after which a check fails, and prints its function, pass and
+rule, and what the instruction was and became.
+
+The check is that the module, run here as waot run does, with the same --dir, --env,
+--invoke and ARGS, prints and ends like the module compiled without the mid-end.
+With --check, it is a command for sh, in which {} stands for the object: exit
+status 0 is good. What takes longer than --timeout is bad.
+
+The rewrites of a module have an order: by function, and in a function as they happen.
+--at F:N compiles with all of the functions before function F, the first N of F,
+and no other, checks that once, and with -o writes the object.
+
+Exits with 0 if a rewrite was found, or what --at checked is good; else with 1.
+
+Examples:
+  waot bisect app.wasm -- file.txt
+  waot bisect app.wasm --check 'cc main.c {} -o main && ./main | cmp - want'
+  waot bisect app.wasm --at 12:34 -o bad.o
+  waot bisect app.wasm --off mul-pow2,udiv-const
+  waot bisect --rules`,
+		Flags: slices.Concat([]cli.Flag{
+			&cli.StringFlag{Name: "check", Usage: "the `COMMAND` that says whether the object {} is good"},
+			&cli.StringSliceFlag{Name: "dir", Usage: "give the program a directory: `HOST::GUEST`"},
+			&cli.StringSliceFlag{Name: "env", Usage: "set a variable of the program: `K=V`"},
+			&cli.StringFlag{Name: "invoke", Usage: "call the exported function `NAME`"},
+			&cli.DurationFlag{Name: "timeout", Value: time.Minute, Usage: "end each check after `TIME`"},
+			&cli.StringFlag{Name: "at", Usage: "check this one place only: `F:N`"},
+			&cli.StringFlag{Name: "off", Usage: "never apply these rules, or those of these passes: a list of `NAME`s"},
+			&cli.BoolFlag{Name: "rules", Usage: "list the rules"},
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "with --at: the object to write, `OUT.o`"},
+			jsonFlag(),
+			targetFlag(),
+		}, compileFlags()),
+		Action: bisectAction,
+	}
+}
+
+func bisectAction(c *cli.Context) error {
+	if c.Bool("rules") {
+		for r := range opt.NumRules {
+			printf(c, "%-9s %-19s %s\n", r.Info().Pass, r, r.Info().What)
+		}
+		return nil
+	}
+	if !c.Args().Present() {
+		return usagef("bisect: no module given (see waot bisect --help)")
+	}
+	file := c.Args().First()
+	o, err := readOptions(c)
+	if err != nil {
+		return err
+	}
+	if o.level == 0 {
+		return usagef("bisect: -O0 has no rewrites")
+	}
+	if c.IsSet("output") && !c.IsSet("at") {
+		return usagef("bisect: -o wants --at")
+	}
+	b, err := newBisection(file, o)
+	if err != nil {
+		return inFile(file, err)
+	}
+	if b.off, err = ruleSet(c.String("off")); err != nil {
+		return err
+	}
+	at, err := b.placeOf(c.String("at"))
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "waot-bisect-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	b.object = filepath.Join(dir, "object.o")
+	b.good = checker(c, b.object)
+	if b.good == nil {
+		self, err := os.Executable()
+		if err == nil {
+			b.good, err = b.sameAsPlain(c, self)
+		}
+		if err != nil {
+			return inFile(file, err)
+		}
+	}
+	if c.IsSet("at") {
+		return b.checkAt(c, file, at)
+	}
+	found, err := b.find()
+	if err != nil {
+		return inFile(file, err)
+	}
+	found.Again = again(c, file, found)
+	if c.Bool("json") {
+		writeJSON(c.App.Writer, found)
+	} else {
+		found.print(c, file)
+	}
+	if found.Rule == "" {
+		return exitStatus(statusBad)
+	}
+	return nil
+}
+
+// newBisection reads the module.
+func newBisection(file string, o *options) (*bisection, error) {
+	bin, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	m, err := validate.All(bin, validate.Config{Features: o.compileOptions().Features})
+	if err != nil {
+		return nil, err
+	}
+	b := &bisection{bin: bin, opt: o.compileOptions(), funcs: translate.Module(m, m.DecodeNames()).Funcs, first: m.NumImportedFuncs}
+	b.opt.Name = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+	return b, nil
+}
+
+// ruleSet reads --off.
+func ruleSet(list string) (off [opt.NumRules]bool, err error) {
+	for _, name := range strings.Split(list, ",") {
+		found := name == ""
+		for r := range opt.NumRules {
+			if info := r.Info(); info.Name == name || info.Pass == name {
+				off[r], found = true, true
+			}
+		}
+		if !found {
+			return off, usagef("--off=%s: no such rule or pass; waot bisect --rules lists them", name)
+		}
+	}
+	return off, nil
+}
+
+// placeOf reads --at, which may be empty.
+func (b *bisection) placeOf(at string) (place, error) {
+	if at == "" {
+		return place{}, nil
+	}
+	f, n, ok := strings.Cut(at, ":")
+	fn, err1 := strconv.ParseUint(f, 10, 31)
+	rewrites, err2 := strconv.ParseUint(n, 10, 31)
+	if !ok || err1 != nil || err2 != nil || fn < uint64(b.first) || fn >= uint64(len(b.funcs)) {
+		return place{}, usagef("--at=%s: must be F:N, a function of the module and a number of rewrites", at)
+	}
+	return place{int(fn), int(rewrites)}, nil
+}
+
+// checkAt checks one place.
+func (b *bisection) checkAt(c *cli.Context, file string, at place) error {
+	good, ctl, err := b.try(at)
+	if err != nil {
+		return inFile(file, err)
+	}
+	if out := c.String("output"); out != "" {
+		object, err := os.ReadFile(b.object)
+		if err == nil {
+			err = os.WriteFile(out, object, 0o666)
+		}
+		if err != nil {
+			return inFile(out, err)
+		}
+	}
+	verdict := verdictOf(good)
+	if c.Bool("json") {
+		writeJSON(c.App.Writer, struct {
+			Verdict  string `json:"verdict"`
+			Rewrites int    `json:"rewrites"` // of the function
+		}{verdict, len(ctl.Log)})
+	} else {
+		printf(c, "%s: %s with %d rewrites of function %d\n", file, verdict, len(ctl.Log), at.fn)
+	}
+	if !good {
+		return exitStatus(statusBad)
+	}
+	return nil
+}
+
+// again is the command line that checks the place that was found.
+func again(c *cli.Context, file string, f *finding) string {
+	if f.Rule == "" {
+		return ""
+	}
+	words := []string{"waot", "bisect", quoted(file), fmt.Sprintf("--at=%d:%d", f.Func, f.Rewrite)}
+	for _, name := range c.LocalFlagNames() {
+		switch name {
+		case "at", "output", "o", "json", "rules", "O":
+			continue
+		}
+		values := c.StringSlice(name)
+		if values == nil {
+			values = []string{fmt.Sprint(c.Value(name))}
+		}
+		for _, v := range values {
+			words = append(words, quoted("--"+name+"="+v))
+		}
+	}
+	if args := c.Args().Tail(); len(args) > 0 {
+		words = append(words, "--")
+		for _, a := range args {
+			words = append(words, quoted(a))
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// quoted is a word as a shell takes it.
+func quoted(s string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_=+./:,@%", r)
+	}
+	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+func verdictOf(good bool) string {
+	if good {
+		return "good"
+	}
+	return "bad"
+}
+
+// print writes what was found.
+func (f *finding) print(c *cli.Context, file string) {
+	if f.Rule == "" {
+		printf(c, "%s: %s\n%d checks\n", file, f.Reason, f.Checks)
+		return
+	}
+	name := ""
+	if f.Name != "" {
+		name = " (" + f.Name + ")"
+	}
+	printf(c, "%s: function %d%s: pass %s, rule %s, rewrite %d of %d\n", file, f.Func, name, f.Pass, f.Rule, f.Rewrite, f.Rewrites)
+	if f.Offset != 0 {
+		printf(c, "  offset 0x%x in the module\n", f.Offset)
+	}
+	printf(c, "  rule:   %s\n  before: %s\n", f.What, f.Before)
+	for i, line := range f.After {
+		printf(c, "  %-7s %s\n", [...]string{"after:", ""}[min(i, 1)], line)
+	}
+	if len(f.After) == 0 {
+		printf(c, "  after:  nothing\n")
+	}
+	printf(c, "without that rule: %s; %d checks\nagain: %s\n", f.Without, f.Checks, f.Again)
+}
+
+// errCheck is a check that could not be made.
+var errCheck = errors.New("the check could not be made")

@@ -1,0 +1,217 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/opt"
+	"github.com/waot-project/waot/compile"
+)
+
+// bisected is a module of four functions with the same body, that many rules fit, and a
+// fifth, main, that calls them with x, x+1, x+2, x+3 and adds the results.
+func bisected() string {
+	const (
+		x    = "\x20\x00"
+		body = x + "\x41\x08\x6c" + // x*8
+			x + "\x41\x05\x6b\x6a" + // + (x-5)
+			x + "\x41\x10\x6e\x73" + // ^ x/16
+			x + "\x41\x07\x6c" + x + x + "\x45\x1b\x6a" + // + (x == 0 ? x*7 : x)
+			"\x41\x05" + x + "\x48\x6a" + // + (5 < x)
+			x + "\x41\x07\x48\x45\x6a" + // + !(x < 7)
+			x + "\x41\x03\x73\x41\x09\x73\x6a" + // + (x ^ 3 ^ 9)
+			"\x10\x05\x6a" // + zero()
+		calls = x + "\x10\x00" + x + "\x41\x01\x6a\x10\x01\x6a" + x + "\x41\x02\x6a\x10\x02\x6a" + x + "\x41\x03\x6a\x10\x03\x6a"
+	)
+	return module(
+		section(1, "\x60\x01\x7f\x01\x7f", "\x60\x00\x01\x7f"), section(3, "\x00", "\x00", "\x00", "\x00", "\x00", "\x01"),
+		section(7, name("main")+"\x00\x04"),
+		bigCode(body, body, body, body, calls, "\x41\x00"),
+	)
+}
+
+// bigCode is a code section that may be longer than 127 bytes.
+func bigCode(bodies ...string) string {
+	s := string(byte(len(bodies)))
+	for _, b := range bodies {
+		s += code(b)
+	}
+	return "\x0a" + string([]byte{byte(len(s)&0x7f | 0x80), byte(len(s) >> 7)}) + s
+}
+
+// wrong are rules with a way to do them wrong: of functions that they change in place.
+var wrong = map[opt.Rule]func(d *clif.InstData){
+	opt.RuleMulPow2:        func(d *clif.InstData) { d.Op = clif.OpRotl },
+	opt.RuleSubConst:       func(d *clif.InstData) { d.B = d.A },
+	opt.RuleUdivPow2:       func(d *clif.InstData) { d.Op = clif.OpSshr },
+	opt.RuleSelectStrip:    func(d *clif.InstData) { d.B, d.C = d.C, d.B },
+	opt.RuleIcmpConstRight: func(d *clif.InstData) { d.Cond = uint8(d.IntCC().Swap()) },
+	opt.RuleIcmpInvert:     func(d *clif.InstData) { d.Cond = uint8(d.IntCC().Invert()) },
+	opt.RuleReassociate:    func(d *clif.InstData) { d.Op = clif.OpBor },
+}
+
+// TestBisectPlanted plants one wrong rule at a time, in one function at a time: the search must
+// find function, pass, rule and the rewrite itself.
+func TestBisectPlanted(t *testing.T) {
+	dir := t.TempDir()
+	wasm := filepath.Join(dir, "m.wasm")
+	if err := os.WriteFile(wasm, []byte(bisected()), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	found, checks := 0, 0
+	for rule, spoil := range wrong {
+		for fn := range clif.FuncIndex(4) {
+			b := planted(t, wasm, dir, fn, rule, spoil)
+			f, err := b.find()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f.Func != uint32(fn) || f.Rule != rule.String() || f.Pass != "fold" || f.Without != "good" || f.Before == "" || len(f.After) == 0 {
+				t.Fatalf("%v in function %d: found %+v", rule, fn, f)
+			}
+			// The place is what --at checks.
+			for n, want := range map[int]bool{f.Rewrite: false, f.Rewrite - 1: true} {
+				if good, _, err := b.try(place{int(f.Func), n}); err != nil || good != want {
+					t.Errorf("%v in function %d, %d rewrites: %v, %v", rule, fn, n, good, err)
+				}
+			}
+			found++
+			checks += f.Checks
+		}
+	}
+	t.Logf("%d planted wrong rules found, each in %d checks", found, checks/found)
+}
+
+// planted is a search in the module where the rule is wrong in one function.
+func planted(t *testing.T, wasm, dir string, fn clif.FuncIndex, rule opt.Rule, spoil func(d *clif.InstData)) *bisection {
+	o := &options{target: compile.HostTarget(), level: 2, check: true}
+	if err := o.readTarget("", ""); err != nil {
+		t.Fatal(err)
+	}
+	b, err := newBisection(wasm, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.plant = func(r opt.Rule, f *clif.Func, d *clif.InstData, v clif.Value) clif.Value {
+		if r == rule && f.Index == fn && v == clif.NoValue {
+			spoil(d)
+		}
+		return v
+	}
+	b.object = filepath.Join(dir, "object.o")
+	results := func() string {
+		s := ""
+		for _, x := range []string{"0", "3", "5", "7", "0x7fffffff", "0x80000000", "-1", "-20"} {
+			_, stdout, stderr := execute("run", b.object, "--invoke", "main", "--", x)
+			s += stdout + stderr
+		}
+		return s
+	}
+	var want string
+	b.good = func() (bool, error) {
+		if want == "" { // the first is without the mid-end
+			want = results()
+		}
+		return results() == want, nil
+	}
+	return b
+}
+
+// TestBisectBroken has the compiler itself fail after a planted rewrite: that is bad, too.
+func TestBisectBroken(t *testing.T) {
+	dir := t.TempDir()
+	wasm := filepath.Join(dir, "m.wasm")
+	if err := os.WriteFile(wasm, []byte(bisected()), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	b := planted(t, wasm, dir, 2, opt.RuleMulPow2, func(d *clif.InstData) { d.A = 1 << 20 })
+	f, err := b.find()
+	if err != nil || f.Func != 2 || f.Rule != "mul-pow2" {
+		t.Errorf("%+v, %v", f, err)
+	}
+}
+
+// TestBisectCommand runs the command with checks that are commands.
+func TestBisectCommand(t *testing.T) {
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Skip("no shell")
+	}
+	setUp(t)
+	if err := os.WriteFile("m.wasm", []byte(bisected()), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for check, want := range map[string]string{
+		"exit 0":  "m.wasm: good at -O2: nothing to find\n2 checks\n",
+		"exit 1":  "m.wasm: bad at -O0 too: it is not the mid-end\n1 checks\n",
+		"sleep 9": "m.wasm: bad at -O0 too: it is not the mid-end\n1 checks\n",
+	} {
+		status, stdout, stderr := execute("bisect", "m.wasm", "--check", check, "--timeout=300ms")
+		if status != 1 || stdout != want {
+			t.Errorf("%s: status %d, %q %q", check, status, stdout, stderr)
+		}
+	}
+	// A check that no wrong rule is needed for: bad is the object of all rewrites.
+	if status, _, stderr := execute("build", "m.wasm", "-o", "m.o"); status != 0 {
+		t.Fatal(stderr)
+	}
+	if status, _, _ := execute("bisect", "m.wasm", "--at=9999:0", "--check=exit 0"); status != 2 {
+		t.Error("a function that there is not")
+	}
+	status, stdout, stderr := execute("bisect", "m.wasm", "--json", "--check", "! cmp -s {} m.o")
+	var f finding
+	if err := json.Unmarshal([]byte(stdout), &f); err != nil || status != 0 || f.Rule == "" || f.Rewrite == 0 {
+		t.Fatalf("status %d: %s%s, %v", status, stdout, stderr, err)
+	}
+	last := fmt.Sprintf("--at=%d:%d", f.Func, f.Rewrite)
+	if want := "waot bisect m.wasm " + last + " '--check=! cmp -s {} m.o'"; f.Again != want {
+		t.Errorf("again: %s, want %s", f.Again, want)
+	}
+	status, stdout, _ = execute("bisect", "m.wasm", last, "--check=! cmp -s {} m.o", "-o", "bad.o")
+	if a, _ := os.ReadFile("bad.o"); status != 1 || !strings.Contains(stdout, ": bad with ") {
+		t.Errorf("status %d: %s, %d bytes", status, stdout, len(a))
+	} else if b, _ := os.ReadFile("m.o"); string(a) != string(b) {
+		t.Error("what -o wrote is not what was checked")
+	}
+	before := fmt.Sprintf("--at=%d:%d", f.Func, f.Rewrite-1)
+	if status, stdout, _ := execute("bisect", "m.wasm", before, "--check=! cmp -s {} m.o"); status != 0 || !strings.Contains(stdout, ": good with ") {
+		t.Errorf("status %d: %s", status, stdout)
+	}
+	// Without the rules of the pass that does nearly all, the object is never that one.
+	if status, stdout, _ := execute("bisect", "m.wasm", "--off=fold", "--check=! cmp -s {} m.o"); status != 1 || !strings.Contains(stdout, "nothing to find") {
+		t.Errorf("status %d: %s", status, stdout)
+	}
+	if status, _, stderr := execute("bisect", "m.wasm", "--off=folding"); status != 2 || !strings.Contains(stderr, "no such rule or pass") {
+		t.Errorf("status %d: %s", status, stderr)
+	}
+}
+
+// TestBisectRun runs a waot as bisect does without --check: a module is what it is at -O0.
+func TestBisectRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds waot")
+	}
+	self := filepath.Join(t.TempDir(), "waot")
+	build := exec.Command("go", "build", "-o", self, ".")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	setUp(t)
+	out, err := exec.Command(self, "bisect", "import.wasm").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "the check could not be made: waot run says") {
+		t.Errorf("a module that cannot be run: %s, %v", out, err)
+	}
+	for _, args := range [][]string{
+		{"lib.wasm", "--invoke=div", "--", "7", "0"}, {"exit.wasm"}, {"trap.wasm"},
+	} {
+		out, err := exec.Command(self, append([]string{"bisect"}, args...)...).CombinedOutput()
+		if want := args[0] + ": good at -O2: nothing to find\n2 checks\n"; string(out) != want {
+			t.Errorf("%s: %s, %v", args, out, err)
+		}
+	}
+}
