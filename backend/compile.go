@@ -127,6 +127,7 @@ func (c *Compiler) Compile(f *clif.Func) (code *Code, err error) {
 	e := &c.emit
 	e.VC, e.Out = &c.vc, &c.out
 	e.Frame = layoutFrame(c.target, &c.vc, &c.out)
+	e.Addressed = f.Index == c.mod.InitFunc() || c.mod.Funcs[f.Index].Addressed
 	code, err = e.run()
 	if t := c.opt.Trace; t != nil && t.Code != nil && err == nil {
 		t.Code(f, code)

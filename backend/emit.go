@@ -17,6 +17,8 @@ type Emitter struct {
 	Out    *regalloc.Output
 	Target *Target
 	Frame  Frame
+	// Addressed: the function may be reached by other calls than direct ones of its module.
+	Addressed bool
 	// Block is the block being emitted.
 	Block int
 	// Scratch is for the machine's encoder.
@@ -57,6 +59,12 @@ func (e *Emitter) run() (*Code, error) {
 		e.Block = bi
 		blk := &in.Blocks[bi]
 		b.EmitIslandMaybe(e.blocks[bi].before - e.blocks[bi+1].before)
+		bound := e.blocks[bi].start - e.blocks[bi+1].before
+		if l := e.blocks[bi].landing; l != 0 { // direct branches lead past it
+			b.Bind(l)
+			e.Target.EmitLanding(e)
+			bound -= min(bound, e.Target.LandingBytes)
+		}
 		if e.blocks[bi].aligned {
 			b.BindAligned(machbuffer.Label(bi), e.Target.LoopAlign)
 		} else {
@@ -64,11 +72,6 @@ func (e *Emitter) run() (*Code, error) {
 		}
 		if bi == 0 {
 			e.Target.EmitPrologue(e)
-		}
-		bound := e.blocks[bi].start - e.blocks[bi+1].before
-		if e.blocks[bi].landing {
-			e.Target.EmitLanding(e)
-			bound -= min(bound, e.Target.LandingBytes)
 		}
 		var err error
 		if edits, err = e.insts(edits, blk.Insts, bound); err != nil {
@@ -211,6 +214,14 @@ func (e *Emitter) Dest(b regalloc.Block) int { return int(e.blocks[b].dest) }
 
 // Label is the label of block b, which has code.
 func (e *Emitter) Label(b int) machbuffer.Label { return machbuffer.Label(b) }
+
+// LandingLabel is where indirect jumps enter block b, which has code.
+func (e *Emitter) LandingLabel(b int) machbuffer.Label {
+	if l := e.blocks[b].landing; l != 0 {
+		return l
+	}
+	return e.Label(b)
+}
 
 // TableLabel is the label of jump table n, for the machine to bind.
 func (e *Emitter) TableLabel(n uint32) machbuffer.Label { return e.tables[n] }

@@ -1,6 +1,9 @@
 package backend
 
-import "github.com/waot-project/waot/regalloc"
+import (
+	"github.com/waot-project/waot/machbuffer"
+	"github.com/waot-project/waot/regalloc"
+)
 
 // This file decides, between allocation and emission, which blocks have code, which loop headers are aligned, and
 // how far apart blocks can be at most, so that branches forward can be short.
@@ -21,7 +24,8 @@ type blockPlan struct {
 	loopEnd uint32
 	empty   bool
 	aligned bool
-	landing bool // see Target.EmitLanding
+	// landing is the label in front of what Target.EmitLanding emits, 0 if nothing.
+	landing machbuffer.Label
 }
 
 // tooFar is more than any branch that is not of full range reaches; bounds stop there.
@@ -86,8 +90,8 @@ func (e *Emitter) landings() {
 	for _, n := range e.VC.Indirect {
 		blocks := e.Table(n)
 		for _, b := range blocks[:len(blocks)-1] {
-			if p := &e.blocks[e.Dest(b)]; !p.landing {
-				p.landing = true
+			if p := &e.blocks[e.Dest(b)]; p.landing == 0 {
+				p.landing = e.Buf.NewLabel()
 				p.body = min(p.body+e.Target.LandingBytes, tooFar)
 			}
 		}
@@ -141,7 +145,11 @@ func (e *Emitter) Next() int { return int(e.blocks[e.Block].next) }
 // Distance bounds the number of bytes from the end of the current block to the start of block to, which must follow.
 func (e *Emitter) Distance(to int) uint32 {
 	if b := e.blocks[e.Block+1].before; b < tooFar {
-		return b - e.blocks[to].start
+		d := b - e.blocks[to].start
+		if e.blocks[to].landing != 0 {
+			d += e.Target.LandingBytes
+		}
+		return d
 	}
 	return tooFar
 }

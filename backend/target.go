@@ -19,7 +19,7 @@ type Target struct {
 	Buffer *machbuffer.Target
 	// Features is the ISA's set of processor features beyond its floor.
 	Features uint32
-	// LoopAlign is the alignment in bytes of the headers of hot loops.
+	// LoopAlign is the alignment in bytes of the headers of hot loops, 1 for none.
 	LoopAlign uint32
 	// MaxPiece is the most bytes of code between places where the machine buffer may put an island: larger
 	// blocks have such places between instructions. 0 is no limit.
@@ -66,7 +66,7 @@ type Target struct {
 	EmitSwap func(e *Emitter, a, b regalloc.PReg)
 	// EmitTable emits jump table n, behind the code; nil if tables are part of the instructions that use them.
 	EmitTable func(e *Emitter, n uint32)
-	// EmitLanding emits what blocks begin with to which indirect jumps lead, LandingBytes long (see
+	// EmitLanding emits what stands in front of blocks to which indirect jumps lead, LandingBytes long (see
 	// VCode.Indirect); nil if nothing.
 	EmitLanding  func(e *Emitter)
 	LandingBytes uint32

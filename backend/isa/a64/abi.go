@@ -17,7 +17,9 @@ const (
 
 // emitPrologue is backend.Target.EmitPrologue.
 func emitPrologue(e *backend.Emitter) {
-	op(e, backend.Inst{Op: asm.Bti, Imm: asm.BtiC})
+	if e.Addressed {
+		op(e, backend.Inst{Op: asm.Bti, Imm: asm.BtiC})
+	}
 	op(e, backend.Inst{Op: asm.StpPre, Size: 8, Mode: backend.ModeBase, Disp: -16, Ref: backend.NoFault}, asm.SP, asm.FP, asm.LR)
 	op(e, backend.Inst{Op: asm.AddImm, Size: 8}, asm.SP, asm.FP)
 	emitLower(e, e.Frame.Size)

@@ -213,6 +213,28 @@ func lowerTrapIf(l *lower, _ clif.Inst, d *clif.InstData) {
 
 // branch is backend.Target.Branch.
 func branch(l *lower, v clif.Value) {
-	c := l.Truth(v)
+	var c comparison
+	if known(l, v) && l.Rule("branch_known") {
+		c = compareZero(l, clif.I32, v, clif.Ne)
+	} else {
+		c = l.Truth(v)
+	}
 	branchOn(l, &c, backend.TailJump, regalloc.IsTerminator)
+}
+
+// known reports whether v is the outcome of a comparison that a later user has computed in any case, so that testing v is
+// less than to compare again. Comparisons with zero are tests themselves.
+func known(l *lower, v clif.Value) bool {
+	if l.EndsHere(v) {
+		return false
+	}
+	_, d := l.DefInst(v)
+	switch {
+	case d == nil:
+		return false
+	case d.Op == clif.OpIcmp:
+		k, ok := l.Iconst(d.ArgB())
+		return !ok || k != 0
+	}
+	return d.Op == clif.OpFcmp
 }

@@ -97,7 +97,7 @@ func emitJumpTable(s *seq) {
 	for k, to := range blocks[:n] {
 		at := b.Offset()
 		b.PutU32(uint32(4 * k))
-		b.UseLabel(at, tab32, e.Label(e.Dest(to)))
+		b.UseLabel(at, tab32, e.LandingLabel(e.Dest(to)))
 	}
 	b.NoFallThrough()
 }

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// loopAlign is the alignment of hot loops.
-	loopAlign = 16
+	// loopAlign is 1, nothing: control that runs into a loop executes what fills up.
+	loopAlign = 1
 	// maxPiece is far below the shortest range of a branch, that of tbz.
 	maxPiece = 2048
 )
