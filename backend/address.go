@@ -86,6 +86,11 @@ func (l *Lower) EmitRemat(in Inst, dst regalloc.VReg) {
 // Access appends an instruction whose operands are the address a and then r, the register to load or store.
 func (l *Lower) Access(op Op, size uint8, a Address, r regalloc.VReg) {
 	in := Inst{Op: op, Size: size}
+	if a.Mode == ModeSym && op != l.Target.Common.Lea && a.Disp <= l.Target.MaxDisp/8*int32(size) {
+		if base, ok := l.InstanceBase(); ok && l.Rule("sym_base") {
+			a = Based(base, a.Disp)
+		}
+	}
 	a.Set(&in)
 	switch a.N {
 	case 0:

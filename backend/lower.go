@@ -41,11 +41,11 @@ type Lower struct {
 	insts    []Inst
 	meta     []instMeta
 	groups   []group
-	memBases []regalloc.VReg // by memory
-	blockEnd []uint32        // by block: end of its groups
-	hidden   regalloc.VReg   // the caller's result area
+	blockEnd []uint32      // by block: end of its groups
+	hidden   regalloc.VReg // the caller's result area
 	targets  []clif.Target
 	sums     []sharedSum // empty between blocks
+	hoister
 
 	block  int    // being lowered, in Order
 	curCol uint32 // color at entry of the instruction being lowered
@@ -96,7 +96,6 @@ func (l *Lower) reset() {
 	l.uses = resize(l.uses, len(f.Values))
 	l.color = resize(l.color, len(f.Insts))
 	l.sunk = resize(l.sunk, len(f.Insts))
-	l.memBases = resize(l.memBases, len(f.Mod.Memories))
 	for i := range l.vregs {
 		l.vregs[i] = regalloc.NoVReg
 		l.canon[i] = clif.Value(i)
@@ -106,12 +105,13 @@ func (l *Lower) reset() {
 			l.canon[i] = f.Resolve(clif.Value(i))
 		}
 	}
-	for i := range l.memBases {
-		l.memBases[i] = regalloc.NoVReg
-	}
 	l.insts, l.meta, l.groups, l.Ops, l.sums = l.insts[:0], l.meta[:0], l.groups[:0], l.Ops[:0], l.sums[:0]
 	l.hidden = regalloc.NoVReg
 	l.noSink = 0
+	l.hoister.begin(l.Order, len(f.Mod.Memories))
+	if l.Target.Hoist && !l.flat {
+		l.findLoops()
+	}
 }
 
 // analyse counts uses, colours instructions, and looks through uextend, and ireduce of what fits: an
@@ -124,6 +124,7 @@ func (l *Lower) analyse() {
 		if b == clif.NoBlock {
 			continue
 		}
+		l.enter(bi)
 		col++
 		bd := &f.Blocks[b]
 		for i := bd.Start; i < bd.End; i++ {
@@ -137,12 +138,18 @@ func (l *Lower) analyse() {
 				continue
 			}
 			l.countArgs(d)
+			if d.Op == clif.OpIconst || d.Op == clif.OpFconst {
+				l.hoist(i, d)
+				continue
+			}
+			l.expectBases(d, bi)
 			info := d.Op.Info()
 			if info.Effects&(clif.Writes|clif.Calls) != 0 || info.Effects&clif.CanTrap != 0 && d.Op != clif.OpLoad {
 				col++
 			}
 		}
 	}
+	l.settle(l.Order)
 }
 
 // below32 reports whether the i64 v is surely less than 2^32.
@@ -212,6 +219,7 @@ func (l *Lower) lowerBlock(b int) {
 		if lb.Via != clif.NoTarget {
 			l.edges(b)
 		}
+		l.lowerHoisted(b)
 		return
 	}
 	f := l.F
@@ -223,8 +231,9 @@ func (l *Lower) lowerBlock(b int) {
 		if d.Op == clif.OpNop || l.sunk[i] {
 			continue
 		}
-		if first { // the terminator: its edges' arguments are used at the end
-			first = false
+		terminator := first
+		first = false
+		if terminator { // its edges' arguments are used at the end
 			l.edges(b)
 		} else if d.Op.IsPure() && !l.anyUsed(d) {
 			continue
@@ -236,8 +245,12 @@ func (l *Lower) lowerBlock(b int) {
 			panic(Unsupported("the instruction " + d.Op.String() + " is not supported on " + l.Target.Name))
 		}
 		fn(l, i, d)
+		if terminator {
+			l.lowerHoisted(b)
+		}
 	}
 	if b > 0 {
+		l.lowerBases(b, true)
 		l.blockParams(b, lb.Orig)
 	}
 }
@@ -294,29 +307,20 @@ func (l *Lower) lowerEntry() {
 			in.VRegLists = append(in.VRegLists, l.NewVReg(f.TypeOf(clif.Value(p))))
 		}
 		r.End = uint32(len(in.VRegLists))
-		l.lowerBases()
+		l.lowerBases(0, true)
 		l.lowerArgs(in.VRegLists[r.Start:r.End:r.End])
 		s := uint32(len(in.Edges))
 		in.Edges = append(in.Edges, regalloc.Edge{To: 1, Args: r})
 		in.Blocks[0].Succs = regalloc.Range{Start: s, End: s + 1}
 		return
 	}
-	l.lowerBases()
+	l.lowerBases(0, true)
 	at := len(l.vc.In.VRegLists)
 	for _, p := range f.Params(f.Entry()) {
 		l.vc.In.VRegLists = append(l.vc.In.VRegLists, l.vregs[p])
 	}
 	l.lowerArgs(l.vc.In.VRegLists[at:])
 	l.vc.In.VRegLists = l.vc.In.VRegLists[:at]
-}
-
-func (l *Lower) lowerBases() {
-	l.begin()
-	for m, v := range l.memBases {
-		if v != regalloc.NoVReg {
-			l.loadBase(v, clif.MemoryIndex(m))
-		}
-	}
 }
 
 // lowerArgs appends the OpArgs; vregs are the parameters, NoVReg if unused.

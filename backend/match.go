@@ -291,14 +291,6 @@ func (l *Lower) EndWith(tail Tail, cond uint8) {
 // SingleUse reports whether v has one use in the function.
 func (l *Lower) SingleUse(v clif.Value) bool { return l.uses[l.Resolve(v)] == 1 }
 
-// MemBase is the register that holds the base of memory m.
-func (l *Lower) MemBase(m clif.MemoryIndex) regalloc.VReg {
-	if l.memBases[m] == regalloc.NoVReg {
-		l.memBases[m] = l.NewVReg(clif.I64)
-	}
-	return l.memBases[m]
-}
-
 // PoolConst is the number of a constant in the function's pool. Equal constants
 // become one in the machine buffer.
 func (l *Lower) PoolConst(lo, hi uint64, bytes uint8) uint32 {

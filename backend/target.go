@@ -52,6 +52,11 @@ type Target struct {
 	CompareZero func(l *Lower, t clif.Type, x clif.Value, cc clif.IntCC) Comparison
 	// Branch appends the end of a block that goes to edge 0 if v is not zero, else to edge 1.
 	Branch func(l *Lower, v clif.Value)
+	// LoadInstance appends a rematerialisable instruction that defines dst as the address of the instance data; nil where
+	// an instruction has that in its address.
+	LoadInstance func(l *Lower, dst regalloc.VReg)
+	// Hoist: constants of loops are defined in front of them.
+	Hoist bool
 
 	// EmitPrologue emits the function's entry.
 	EmitPrologue func(e *Emitter)

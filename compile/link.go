@@ -89,7 +89,7 @@ func (l *linker) addSections() {
 		secText:      {Name: ".text", Flags: objfile.Alloc | objfile.Exec, Align: textAlign},
 		secAdapters:  {Name: ".text.waot", Flags: objfile.Alloc | objfile.Exec, Align: textAlign},
 		secRodata:    {Name: ".rodata", Flags: ro, Align: dataAlign},
-		secData:      {Name: ".data", Flags: objfile.Alloc | objfile.Write, Align: 16},
+		secData:      {Name: ".data", Flags: objfile.Alloc | objfile.Write, Align: max(16, l.target.instanceAlign)},
 		secRelro:     {Name: ".data.rel.ro", Flags: objfile.Alloc | objfile.Write, Align: 16},
 		secMeta:      {Name: meta.SectionMeta, Flags: ro, Align: 8},
 		secTraps:     {Name: meta.SectionTraps, Flags: ro, Align: 8},

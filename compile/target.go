@@ -65,6 +65,8 @@ type machine struct {
 	filler byte
 	// relocs are the relocations of code by backend.RelocKind: Abs64, which code never has, where there is none.
 	relocs []objfile.RelocKind
+	// instanceAlign is the alignment of the instance data in bytes, if more than 16.
+	instanceAlign uint32
 	// landing may come first in a function, prologue is how a frame begins.
 	landing, prologue []byte
 }

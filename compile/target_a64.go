@@ -24,7 +24,8 @@ func a64Machine(cpu string) (*machine, error) {
 			backend.RelocLdst8Lo12: objfile.Ldst8Lo12, backend.RelocLdst16Lo12: objfile.Ldst16Lo12,
 			backend.RelocLdst32Lo12: objfile.Ldst32Lo12, backend.RelocLdst64Lo12: objfile.Ldst64Lo12,
 			backend.RelocLdst128Lo12: objfile.Ldst128Lo12},
-		landing:  []byte("\x5f\x24\x03\xd5"),                 // bti c
-		prologue: []byte("\xfd\x7b\xbf\xa9\xfd\x03\x00\x91"), // stp x29, x30, [sp, #-16]!; mov x29, sp
+		instanceAlign: a64.InstanceAlign,
+		landing:       []byte("\x5f\x24\x03\xd5"),                 // bti c
+		prologue:      []byte("\xfd\x7b\xbf\xa9\xfd\x03\x00\x91"), // stp x29, x30, [sp, #-16]!; mov x29, sp
 	}, nil
 }

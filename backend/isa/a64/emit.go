@@ -30,6 +30,8 @@ func put(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation, src
 		}
 		b.AddReloc(at, uint8(backend.RelocPage21), in.Ref, int64(in.Disp))
 		b.AddReloc(at+asm.WordBytes, uint8(kind), in.Ref, int64(in.Disp))
+	case asm.PatchPage:
+		b.AddReloc(at, uint8(backend.RelocPage21), in.Ref, int64(in.Disp))
 	case asm.PatchBranch26: // of a call
 		b.AddReloc(at, uint8(backend.RelocCall26), in.Ref, int64(in.Disp))
 	}

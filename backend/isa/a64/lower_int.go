@@ -158,7 +158,7 @@ func sumConst(l *lower, t clif.Type, x clif.Value, c int64, rows *sumRows, dst v
 	case asm.FitsArith(c) && l.Rule("sum_imm"):
 		immediate(l, op, t, x, c, dst)
 		return true
-	case c > 1<<16 && c < 1<<24 && l.Rule("sum_imm_twice"): // a constant below needs one instruction
+	case c > 1<<16 && c < 1<<24 && l.LoopDepth() == 0 && l.Rule("sum_imm_twice"): // a constant below needs one instruction
 		mid := l.NewVReg(t)
 		immediate(l, op, t, x, c&^0xfff, mid)
 		l.Emit(backend.Inst{Op: op, Size: backend.SizeOf(t), Imm: c & 0xfff}, mid, dst)

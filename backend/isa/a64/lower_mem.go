@@ -18,6 +18,11 @@ var loads = [clif.NumTypes][clif.NumAccesses]backend.Form{
 	clif.FuncRef: {clif.Full: {Op: asm.Ldr, Size: 8}},
 }
 
+// loadInstance is backend.Target.LoadInstance: the instance data begins a page.
+func loadInstance(l *lower, dst vreg) {
+	l.EmitRemat(backend.Inst{Op: asm.Adrp, Size: 8, Ref: uint32(backend.SymInstance)}, dst)
+}
+
 // storeForm is the form of a store of so many bytes of a value of type t.
 func storeForm(t clif.Type, bytes int) backend.Form {
 	switch {

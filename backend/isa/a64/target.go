@@ -7,6 +7,9 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
+// InstanceAlign is the alignment of the instance data, that of what adrp finds.
+const InstanceAlign = 1 << 12
+
 const (
 	// loopAlign is 1, nothing: control that runs into a loop executes what fills up.
 	loopAlign = 1
@@ -26,7 +29,7 @@ func New() *backend.Target {
 	t := &backend.Target{
 		Name: "aarch64", Env: env(), Conv: &abi.A64, Buffer: bufferTarget(),
 		LoopAlign: loopAlign, MaxPiece: maxPiece,
-		Lower: backend.WithCommon(lowerings), Common: common, Loads: &loads, MaxDisp: 4095 * 8,
+		Lower: backend.WithCommon(lowerings), Common: common, Loads: &loads, MaxDisp: 4095 * 8, Hoist: true, LoadInstance: loadInstance,
 		Heap: heap, IntConst: intConst, Put: putFull, PutZero: putZero, Plus: plus,
 		Compare: compare, CompareZero: compareZero, Branch: branch,
 		EmitPrologue: emitPrologue, EmitInst: emitInst, EmitRow: put, AppendMove: asm.AppendMove, EmitLanding: emitLanding, LandingBytes: 4,

@@ -1,0 +1,325 @@
+package backend
+
+import (
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/regalloc"
+)
+
+// This file decides where those definitions go that may be anywhere: constants that loops use in front of the loop, bases
+// of memories and of the instance data to the nearest block that dominates their uses, never into a loop.
+
+const (
+	// maxHoisted is the most constants that are defined in front of one loop.
+	maxHoisted = 16
+	// maxDomSteps is the most steps per block that the search for dominators takes, so that it is linear.
+	maxDomSteps = 16
+)
+
+// loop is a loop, without its cold blocks. A loop comes after that around it.
+type loop struct {
+	header uint32
+	depth  uint16
+	calls  bool
+	parent int32  // or -1
+	front  int32  // the largest loop around it, or itself, without calls, or -1
+	latch  uint32 // a block that dominates all that branch back; noBlock before the first one is seen
+	consts uint32 // of the list of constants in front of it, the first one plus 1
+}
+
+// hoisted is a constant that is defined in front of a loop, at the end of a block; with the numbers plus 1 of others
+// with the same block and the same loop.
+type hoisted struct {
+	inst             clif.Inst
+	sameHome, before uint32
+}
+
+// hoister is the state of Lower for this file.
+type hoister struct {
+	idom   []uint32  // by block of the order; the entry's is itself
+	flat   bool      // idom is not known: everything goes to the entry, constants stay
+	bases  []baseUse // by memory, then of the instance data
+	loops  []loop
+	inLoop []int32 // by block: in loops, or -1
+	always []bool  // by block in a loop: each iteration of the innermost one executes it, but the last
+	list   []hoisted
+	homes  []uint32 // by block: in list, plus 1
+	front  int32    // the loop in front of which constants of the current block go, or -1
+	budget int
+}
+
+// baseUse is a base, the register that holds it if it is used, and the block where it is defined: at its end, but at
+// its start if it is the first with a use.
+type baseUse struct {
+	reg         regalloc.VReg
+	home, first uint32
+	uses        uint32 // that are expected
+}
+
+const noBlock = ^uint32(0)
+
+// begin fills idom for bases of so many memories and the instance data.
+func (h *hoister) begin(o *BlockOrder, memories int) {
+	h.list, h.loops, h.front, h.flat = h.list[:0], h.loops[:0], -1, false
+	h.bases = resize(h.bases, memories+1)
+	for k := range h.bases {
+		h.bases[k].reg = regalloc.NoVReg
+	}
+	h.homes = resize(h.homes, len(o.Blocks))
+	h.idom = resize(h.idom, len(o.Blocks))
+	for b := range h.idom[1:] {
+		h.idom[b+1] = noBlock
+	}
+	h.budget = maxDomSteps * len(o.Blocks)
+	for b := range o.Blocks {
+		for _, s := range o.SuccsOf(b) {
+			switch {
+			case h.idom[s.To] == noBlock:
+				h.idom[s.To] = uint32(b)
+			case int(s.To) > b:
+				h.idom[s.To] = h.common(h.idom[s.To], uint32(b))
+			default: // a loop with several entries has no block that dominates it
+				h.flat = h.flat || h.common(s.To, uint32(b)) != s.To
+			}
+		}
+	}
+}
+
+// common is the nearest block that dominates a and b.
+func (h *hoister) common(a, b uint32) uint32 {
+	for a != b {
+		if h.budget--; h.budget < 0 {
+			h.flat = true
+			return 0
+		}
+		if a > b {
+			a = h.idom[a]
+		} else {
+			b = h.idom[b]
+		}
+	}
+	return a
+}
+
+// outside is the nearest block that dominates block b, or b itself, in no more than depth loops.
+func (h *hoister) outside(o *BlockOrder, b uint32, depth uint16) uint32 {
+	for o.Blocks[b].LoopDepth > depth {
+		b = h.idom[b]
+	}
+	return b
+}
+
+// findLoops fills loops and inLoop.
+func (l *Lower) findLoops() {
+	h := &l.hoister
+	h.inLoop = resize(h.inLoop, len(l.Order.Blocks))
+	at := int32(-1)
+	for b := range l.Order.Blocks {
+		lb := &l.Order.Blocks[b]
+		h.inLoop[b] = -1
+		if lb.Cold {
+			continue
+		}
+		for at >= 0 && (h.loops[at].depth > lb.LoopDepth || h.loops[at].depth == lb.LoopDepth && lb.Header) {
+			at = h.loops[at].parent
+		}
+		if lb.Header {
+			h.loops = append(h.loops, loop{header: uint32(b), latch: noBlock, depth: lb.LoopDepth, parent: at})
+			at = int32(len(h.loops) - 1)
+		}
+		h.inLoop[b] = at
+		l.backEdges(b)
+		if at >= 0 && !h.loops[at].calls && l.hasCall(lb.Orig) {
+			for k := at; k >= 0 && !h.loops[k].calls; k = h.loops[k].parent {
+				h.loops[k].calls = true
+			}
+		}
+	}
+	h.mark()
+}
+
+// backEdges notes that b branches back to loops' headers.
+func (l *Lower) backEdges(b int) {
+	h := &l.hoister
+	for _, s := range l.Order.SuccsOf(b) {
+		if int(s.To) > b {
+			continue
+		}
+		if lp := &h.loops[h.inLoop[s.To]]; lp.latch == noBlock {
+			lp.latch = uint32(b)
+		} else {
+			lp.latch = h.common(lp.latch, uint32(b))
+		}
+	}
+}
+
+// mark fills always, and front of the loops.
+func (h *hoister) mark() {
+	h.always = resize(h.always, len(h.idom))
+	for k := range h.loops {
+		lp := &h.loops[k]
+		switch lp.front = int32(k); {
+		case lp.calls:
+			lp.front = -1
+		case lp.parent >= 0 && !h.loops[lp.parent].calls:
+			lp.front = h.loops[lp.parent].front
+		}
+		// Blocks of loops inside are theirs to mark.
+		for b := lp.latch; b != noBlock && b > lp.header && h.budget > 0; b = h.idom[b] {
+			h.always[b] = h.always[b] || h.inLoop[b] == int32(k)
+			h.budget--
+		}
+		h.always[lp.header] = true
+	}
+}
+
+// hasCall reports whether there is a call in b, which may be NoBlock.
+func (l *Lower) hasCall(b clif.Block) bool {
+	if b == clif.NoBlock {
+		return false
+	}
+	bd := &l.F.Blocks[b]
+	for i := bd.Start; i < bd.End; i++ {
+		if l.F.Insts[i].Op.Has(clif.Calls) {
+			return true
+		}
+	}
+	return false
+}
+
+// enter notes that block b is next in the order: if each iteration executes it, its constants go in front of the largest
+// loop around it without calls, which would cost their registers.
+func (h *hoister) enter(b int) {
+	h.front = -1
+	if len(h.loops) == 0 || h.flat || !h.always[b] {
+		return
+	}
+	h.front = h.loops[h.inLoop[b]].front
+}
+
+// expect notes that block b will use base k.
+func (h *hoister) expect(k, b int) {
+	u := &h.bases[k]
+	if u.uses++; u.uses == 1 {
+		u.home, u.first = uint32(b), uint32(b)
+		return
+	}
+	if u.home != uint32(b) && !h.flat {
+		u.home = h.common(u.home, uint32(b))
+	}
+}
+
+// settle decides where bases are defined, when all uses are known.
+func (h *hoister) settle(o *BlockOrder) {
+	for k := range h.bases {
+		u := &h.bases[k]
+		if h.flat {
+			u.home, u.first = 0, 0
+		} else if u.uses > 0 {
+			u.home = h.outside(o, u.home, 0)
+		}
+	}
+}
+
+// hoist lets the constant of instruction i be defined in front of a loop, if that has room. One that is there already
+// takes its place.
+func (l *Lower) hoist(i clif.Inst, d *clif.InstData) {
+	h := &l.hoister
+	if h.front < 0 {
+		return
+	}
+	lp := &h.loops[h.front]
+	room := maxHoisted
+	for n := lp.consts; n != 0; n = h.list[n-1].before {
+		if x := &l.F.Insts[h.list[n-1].inst]; x.Op == d.Op && x.Type == d.Type && x.Imm == d.Imm {
+			l.canon[d.Result] = x.Result
+			l.sunk[i] = true
+			return
+		}
+		room--
+	}
+	if room > 0 {
+		home := h.outside(l.Order, h.idom[lp.header], lp.depth-1)
+		h.list = append(h.list, hoisted{i, h.homes[home], lp.consts})
+		lp.consts = uint32(len(h.list))
+		h.homes[home] = lp.consts
+		l.sunk[i] = true
+	}
+}
+
+// expectBases notes which bases instruction d of block b will use.
+func (l *Lower) expectBases(d *clif.InstData, b int) {
+	info := d.Op.Info()
+	if info.Entity == clif.EntMemory {
+		l.expect(int(d.Aux), b)
+	}
+	if info.Entity2 == clif.EntMemory {
+		l.expect(int(d.Imm), b)
+	}
+	if usesInstance[d.Op] {
+		l.expect(len(l.bases)-1, b)
+	}
+}
+
+// usesInstance says which instructions may use InstanceBase: those that read or write the instance data, other than
+// to call a function.
+var usesInstance = [clif.NumOpcodes]bool{
+	clif.OpGlobalGet: true, clif.OpGlobalSet: true, clif.OpSigCheck: true,
+	clif.OpMemoryInit: true, clif.OpDataLen: true, clif.OpDataDrop: true,
+	clif.OpTableSize: true, clif.OpTableGet: true, clif.OpTableSet: true, clif.OpTableGrow: true, clif.OpTableCopy: true,
+	clif.OpTableFill: true, clif.OpTableInit: true, clif.OpElemLen: true, clif.OpElemDrop: true, clif.OpElemSet: true,
+}
+
+// base is the register of base k.
+func (l *Lower) base(k int) regalloc.VReg {
+	u := &l.bases[k]
+	if u.reg == regalloc.NoVReg {
+		u.reg = l.NewVReg(clif.I64)
+	}
+	return u.reg
+}
+
+// MemBase is the register that holds the base of memory m.
+func (l *Lower) MemBase(m clif.MemoryIndex) regalloc.VReg { return l.base(int(m)) }
+
+// InstanceBase is the register that holds the address of the instance data, for an instruction of usesInstance; ok is
+// false where that is not worth it, as one instruction alone wants it, or the machine does without.
+func (l *Lower) InstanceBase() (v regalloc.VReg, ok bool) {
+	if l.Target.LoadInstance == nil {
+		return regalloc.NoVReg, false
+	}
+	k := len(l.bases) - 1
+	if u := &l.bases[k]; u.uses < 2 && u.home == u.first {
+		return regalloc.NoVReg, false
+	}
+	return l.base(k), true
+}
+
+// lowerHoisted lowers what goes to the end of block b, when its terminator has been lowered.
+func (l *Lower) lowerHoisted(b int) {
+	for n := l.homes[b]; n != 0; n = l.list[n-1].sameHome {
+		i := l.list[n-1].inst
+		if d := &l.F.Insts[i]; l.anyUsed(d) {
+			l.curSrc = l.F.Srcs[i]
+			l.begin()
+			l.Target.Lower[d.Op](l, i, d)
+		}
+	}
+	l.lowerBases(b, false)
+}
+
+// lowerBases defines the bases at the start of block b, or at its end.
+func (l *Lower) lowerBases(b int, start bool) {
+	for k := range l.bases {
+		u := &l.bases[k]
+		if u.reg == regalloc.NoVReg || u.home != uint32(b) || (u.home == u.first) != start {
+			continue
+		}
+		l.curSrc = 0
+		l.begin()
+		if k < len(l.bases)-1 {
+			l.loadBase(u.reg, clif.MemoryIndex(k))
+		} else {
+			l.Target.LoadInstance(l, u.reg)
+		}
+	}
+}
