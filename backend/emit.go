@@ -3,6 +3,7 @@ package backend
 import (
 	"encoding/binary"
 	"fmt"
+	"sort"
 
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/machbuffer"
@@ -30,6 +31,8 @@ type Emitter struct {
 
 	sites    []TrapSite
 	blocks   []blockPlan // by block, and one for the end
+	order    []uint32    // of emission
+	rotated  bool        // order is not that of the blocks
 	tables   []machbuffer.Label
 	stackMap int // next in Out.StackMaps
 
@@ -52,14 +55,15 @@ func (e *Emitter) run() (*Code, error) {
 	}
 	e.plan()
 	edits := e.Out.Edits
-	for bi := range in.Blocks {
-		if e.blocks[bi].dest != uint32(bi) {
-			continue
-		}
+	for _, n := range e.order {
+		bi := int(n)
 		e.Block = bi
 		blk := &in.Blocks[bi]
-		b.EmitIslandMaybe(e.blocks[bi].before - e.blocks[bi+1].before)
-		bound := e.blocks[bi].start - e.blocks[bi+1].before
+		if e.rotated {
+			edits = e.editsFrom(regalloc.Inst(blk.Insts.Start))
+		}
+		b.EmitIslandMaybe(e.blocks[bi].before - e.end(bi))
+		bound := e.blocks[bi].start - e.end(bi)
 		if l := e.blocks[bi].landing; l != 0 { // direct branches lead past it
 			b.Bind(l)
 			e.Target.EmitLanding(e)
@@ -88,6 +92,12 @@ func (e *Emitter) run() (*Code, error) {
 		return nil, err
 	}
 	return e.result(res), nil
+}
+
+// editsFrom is the edits from instruction i on.
+func (e *Emitter) editsFrom(i regalloc.Inst) []regalloc.Edit {
+	n := sort.Search(len(e.Out.Edits), func(n int) bool { return e.Out.Edits[n].Point >= regalloc.Before(i) })
+	return e.Out.Edits[n:]
 }
 
 // insts emits the instructions of the current block with their edits, at most bound bytes, and returns the edits of

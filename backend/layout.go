@@ -5,16 +5,16 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// This file decides, between allocation and emission, which blocks have code, which loop headers are aligned, and
-// how far apart blocks can be at most, so that branches forward can be short.
+// This file decides, between allocation and emission, which blocks have code, in which order they are emitted, which
+// loop headers are aligned, and how far apart blocks can be at most, so that branches forward can be short.
 
 // blockPlan is what is known of a block before it is emitted. Offsets count bytes from the end of the
 // function, as bounds.
 type blockPlan struct {
 	// dest is the block itself, or, if it is nothing but a jump, where that leads.
 	dest uint32
-	// next is the next block with code, or the number of blocks.
-	next uint32
+	// next is the next block with code in the order of emission, or the number of blocks; pos is the place in that order.
+	next, pos uint32
 	// before and start are where the block's padding and its code begin.
 	before, start uint32
 	// body bounds the bytes of its instructions without the branches at its end, worst is the sum of these
@@ -22,6 +22,8 @@ type blockPlan struct {
 	body, worst uint32
 	// loopEnd is, of a loop header, the last block that branches back to it.
 	loopEnd uint32
+	// latch is, of a loop header, the block that is moved in front of it, or 0.
+	latch   uint32
 	empty   bool
 	aligned bool
 	// landing is the label in front of what Target.EmitLanding emits, 0 if nothing.
@@ -41,19 +43,19 @@ func (e *Emitter) plan() {
 	e.measure()
 	e.thread()
 	e.landings()
-	header := uint32(n)
-	for bi := n - 1; bi >= 0; bi-- {
-		p := &e.blocks[bi]
-		p.before, p.start = e.blocks[bi+1].before, e.blocks[bi+1].before
+	e.arrange()
+	for bi := range n {
 		e.backEdges(uint32(bi))
-		if p.dest != uint32(bi) {
-			continue
-		}
+	}
+	header := uint32(n)
+	for k := len(e.order) - 1; k >= 0; k-- {
+		bi := int(e.order[k])
+		p := &e.blocks[bi]
 		e.Block = bi
-		p.start = min(p.start+p.body+e.Target.BranchBytes(e), tooFar)
+		p.start = min(e.end(bi)+p.body+e.Target.BranchBytes(e), tooFar)
 		p.before = p.start
 		if e.VC.Headers[bi] {
-			innermost := header > p.loopEnd && p.start-e.blocks[p.loopEnd+1].before <= maxAlignedLoop
+			innermost := header > p.loopEnd && p.start-e.end(int(p.loopEnd)) <= maxAlignedLoop
 			p.aligned = innermost && !e.VC.In.Blocks[bi].Cold && e.Target.LoopAlign > 1
 			header = uint32(bi)
 		}
@@ -63,15 +65,91 @@ func (e *Emitter) plan() {
 	}
 }
 
-// thread fills dest and next. Empty blocks lead forward, or to a block with code, so that there is no cycle.
+// end is where block b ends.
+func (e *Emitter) end(b int) uint32 { return e.blocks[e.blocks[b].next].before }
+
+// arrange fills order, next and pos: blocks with code come in their order, but where the machine wants that
+// the jump back of a loop falls through.
+func (e *Emitter) arrange() {
+	n := uint32(len(e.VC.In.Blocks))
+	e.order = e.order[:0]
+	e.rotated = false
+	e.blocks[n].pos = n
+	if e.Target.Rotate {
+		for b := range n {
+			if h, ok := e.rotates(b); ok {
+				e.blocks[h].latch = b
+				e.rotated = true
+			}
+		}
+	}
+	for b := range n {
+		p := &e.blocks[b]
+		if p.dest != b || p.moved(e, b) {
+			continue
+		}
+		if p.latch != 0 {
+			e.order = append(e.order, p.latch)
+		}
+		e.order = append(e.order, b)
+	}
+	for k, b := range e.order {
+		p := &e.blocks[b]
+		p.pos, p.next = uint32(k), n
+		if k+1 < len(e.order) {
+			p.next = e.order[k+1]
+		}
+	}
+	next := n
+	for b := n; b > 0; b-- {
+		switch p := &e.blocks[b-1]; {
+		case p.dest != b-1:
+			p.next = next
+		case !p.moved(e, b-1):
+			next = b - 1
+		}
+	}
+}
+
+// moved reports whether block b stands in front of the loop header that it jumps back to.
+func (p *blockPlan) moved(e *Emitter, b uint32) bool {
+	if !e.rotated || p.dest != b || b == 0 { // the entry comes first, and 0 is no latch
+		return false
+	}
+	in := &e.VC.In
+	s := in.Blocks[b].Succs
+	return s.Len() == 1 && e.blocks[in.Edges[s.Start].To].latch == b
+}
+
+// rotates returns the header to which block b jumps back, if b can stand in front of it: there is one way to b, a conditional
+// branch, which can lead there as well.
+func (e *Emitter) rotates(b uint32) (header uint32, ok bool) {
+	in := &e.VC.In
+	blk := &in.Blocks[b]
+	if e.blocks[b].dest != b || blk.Cold || blk.Succs.Len() != 1 || blk.Preds.Len() != 1 {
+		return 0, false
+	}
+	header = uint32(in.Edges[blk.Succs.Start].To)
+	from := in.BlockLists[blk.Preds.Start]
+	last := &e.VC.Insts[in.Blocks[from].Insts.End-1]
+	if header >= b || e.blocks[header].dest != header || e.blocks[header].landing != 0 || last.Tail != TailJump || e.VC.Insts[blk.Insts.End-1].Op != OpJump {
+		return 0, false
+	}
+	for i := blk.Insts.Start; i < blk.Insts.End; i++ {
+		if in.Insts[i].Flags&regalloc.Safepoint != 0 { // stack maps are in the order of instructions
+			return 0, false
+		}
+	}
+	return header, true
+}
+
+// thread fills dest. Empty blocks lead forward, or to a block with code, so that there is no cycle.
 func (e *Emitter) thread() {
 	in := &e.VC.In
-	next := uint32(len(in.Blocks))
-	for bi := len(in.Blocks); bi >= 0; bi-- {
+	for bi := len(in.Blocks) - 1; bi >= 0; bi-- {
 		p := &e.blocks[bi]
-		p.dest, p.next = uint32(bi), next
+		p.dest = uint32(bi)
 		if !p.empty {
-			next = uint32(bi)
 			continue
 		}
 		to := in.Edges[in.Blocks[bi].Succs.Start].To
@@ -142,9 +220,12 @@ func (e *Emitter) measure() {
 // Next is the block whose code follows that of the current block.
 func (e *Emitter) Next() int { return int(e.blocks[e.Block].next) }
 
+// Back reports whether block b, which has code, is emitted before the end of the current block.
+func (e *Emitter) Back(b int) bool { return e.blocks[b].pos <= e.blocks[e.Block].pos }
+
 // Distance bounds the number of bytes from the end of the current block to the start of block to, which must follow.
 func (e *Emitter) Distance(to int) uint32 {
-	if b := e.blocks[e.Block+1].before; b < tooFar {
+	if b := e.end(e.Block); b < tooFar {
 		d := b - e.blocks[to].start
 		if e.blocks[to].landing != 0 {
 			d += e.Target.LandingBytes

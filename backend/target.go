@@ -21,6 +21,8 @@ type Target struct {
 	Features uint32
 	// LoopAlign is the alignment in bytes of the headers of hot loops, 1 for none.
 	LoopAlign uint32
+	// Rotate: a block that ends a loop stands in front of it if that saves the jump back.
+	Rotate bool
 	// MaxPiece is the most bytes of code between places where the machine buffer may put an island: larger
 	// blocks have such places between instructions. 0 is no limit.
 	MaxPiece uint32

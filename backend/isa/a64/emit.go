@@ -200,6 +200,9 @@ func branches(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation
 			j.add(t.invert(), els)
 			return j
 		}
+		if els != next && e.Back(els) { // rather than then, which leaves the loop
+			then, els, t = els, then, t.invert()
+		}
 		j.add(t, then)
 	}
 	if els != next {

@@ -28,8 +28,8 @@ var common = backend.CommonRows{
 func New() *backend.Target {
 	t := &backend.Target{
 		Name: "aarch64", Env: env(), Conv: &abi.A64, Buffer: bufferTarget(),
-		LoopAlign: loopAlign, MaxPiece: maxPiece,
-		Lower: backend.WithCommon(lowerings), Common: common, Loads: &loads, MaxDisp: 4095 * 8, Hoist: true, LoadInstance: loadInstance,
+		LoopAlign: loopAlign, MaxPiece: maxPiece, Hoist: true, Rotate: true,
+		Lower: backend.WithCommon(lowerings), Common: common, Loads: &loads, MaxDisp: 4095 * 8, LoadInstance: loadInstance,
 		Heap: heap, IntConst: intConst, Put: putFull, PutZero: putZero, Plus: plus,
 		Compare: compare, CompareZero: compareZero, Branch: branch,
 		EmitPrologue: emitPrologue, EmitInst: emitInst, EmitRow: put, AppendMove: asm.AppendMove, EmitLanding: emitLanding, LandingBytes: 4,
