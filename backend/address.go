@@ -87,7 +87,7 @@ func (l *Lower) EmitRemat(in Inst, dst regalloc.VReg) {
 func (l *Lower) Access(op Op, size uint8, a Address, r regalloc.VReg) {
 	in := Inst{Op: op, Size: size}
 	if a.Mode == ModeSym && op != l.Target.Common.Lea && a.Disp <= l.Target.MaxDisp/8*int32(size) {
-		if base, ok := l.InstanceBase(); ok && l.Rule("sym_base") {
+		if base, ok := l.InstanceBase(); ok {
 			a = Based(base, a.Disp)
 		}
 	}

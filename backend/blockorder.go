@@ -81,6 +81,9 @@ type frameOfDFS struct {
 	next  uint32
 }
 
+// maxDepth is the depth at which loops are no longer told apart.
+const maxDepth = 1 << 15
+
 type pendingEdge struct{ edge, from, next uint32 }
 
 // NumBlocks is the number of blocks in the final layout.
@@ -262,7 +265,7 @@ func (o *BlockOrder) loops() {
 		if bi.loop != clif.NoBlock {
 			bi.depth = o.info[bi.loop].depth
 		}
-		if bi.header && bi.depth < 1<<15 {
+		if bi.header && bi.depth < maxDepth {
 			bi.depth++
 		}
 	}

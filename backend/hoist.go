@@ -11,8 +11,8 @@ import (
 const (
 	// maxHoisted is the most constants that are defined in front of one loop.
 	maxHoisted = 16
-	// maxDomSteps is the most steps per block that the search for dominators takes, so that it is linear.
-	maxDomSteps = 16
+	// maxDomSteps is the most steps per block that the search for dominators takes, a few nanoseconds each, so that it is linear.
+	maxDomSteps = 1024
 )
 
 // loop is a loop, without its cold blocks. A loop comes after that around it.
@@ -70,15 +70,17 @@ func (h *hoister) begin(o *BlockOrder, memories int) {
 		h.idom[b+1] = noBlock
 	}
 	h.budget = maxDomSteps * len(o.Blocks)
-	for b := range o.Blocks {
+	for b := 0; b < len(o.Blocks) && !h.flat; b++ {
+		h.flat = h.idom[b] == noBlock || o.Blocks[b].LoopDepth >= maxDepth
 		for _, s := range o.SuccsOf(b) {
 			switch {
+			case h.flat:
+			case int(s.To) <= b: // a loop with several entries has no block that dominates it
+				h.flat = h.idom[s.To] == noBlock || h.common(s.To, uint32(b)) != s.To
 			case h.idom[s.To] == noBlock:
 				h.idom[s.To] = uint32(b)
-			case int(s.To) > b:
+			default:
 				h.idom[s.To] = h.common(h.idom[s.To], uint32(b))
-			default: // a loop with several entries has no block that dominates it
-				h.flat = h.flat || h.common(s.To, uint32(b)) != s.To
 			}
 		}
 	}
