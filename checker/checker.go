@@ -28,7 +28,8 @@ type Checker struct {
 	v       []value
 	locs    []fact // registers, slot words, argument words
 	touched []touch
-	known   regalloc.PRegSet // registers that may have a fact of this visit
+	known   regalloc.PRegSet    // registers that may have a fact of this visit
+	maps    []regalloc.StackMap // those of the block from here on
 	written regalloc.PRegSet
 
 	// sets[n] is the members of set n, a range of elems. Members are never
@@ -37,12 +38,18 @@ type Checker struct {
 	elems  []uint32
 	single [1]uint32
 
-	// clock is the present time; start is when the visit of the block began.
+	// clock is the present time; start is when the visit of the block began, or of
+	// the root of its tree.
 	clock, start uint32
 	// oldest is the time before which facts are void: of plain values (start)
 	// and of references (when those outside stack maps were last lost).
 	oldest [2]uint32
 	block  regalloc.Block
+
+	// branches are the blocks that some blocks after which are still to be
+	// visited; log is what brings back the state at their ends.
+	branches []branch
+	log      []undo
 
 	copies []regalloc.VReg
 	blocks []blockInfo
@@ -58,8 +65,27 @@ type blockInfo struct {
 	// inEdges is the number of edges to the block; inEdge is the last of them.
 	inEdges, inEdge uint32
 	seen, dirty     bool
-	// after: inEdge comes from the block before.
-	after bool
+	// forward: some edge to the block comes from one before it.
+	forward bool
+	// continues: see Checker.continues.
+	continues bool
+}
+
+// branch is the end of a block: the edges yet to be followed to blocks that go on
+// with the state there, and what that state is.
+type branch struct {
+	edges      regalloc.Range
+	log        uint32 // undone from here on
+	sets       uint32
+	elems      uint32
+	references uint32 // oldest[1]
+	known      regalloc.PRegSet
+}
+
+// undo is a fact that was overwritten.
+type undo struct {
+	loc uint32
+	was fact
 }
 
 // New returns an empty context.
@@ -73,7 +99,7 @@ func (c *Checker) Check(in *regalloc.Input, env *regalloc.MachineEnv, out *regal
 	}
 	c.in, c.env, c.out = in, env, out
 	err := c.run(opt)
-	c.in, c.env, c.out = nil, nil, nil
+	c.in, c.env, c.out, c.maps = nil, nil, nil, nil
 	if err != nil {
 		return err
 	}
@@ -101,63 +127,129 @@ func (c *Checker) run(opt Options) *Error {
 	return nil
 }
 
-// verify visits each block once, with the output's claims, or with the state
-// of the block before where that is all there is.
+// verify visits each block once: those with claims, or with more than one way in,
+// with what is claimed, each followed by the blocks that go on with its state.
 func (c *Checker) verify() *Error {
 	if err := c.resolveClaims(); err != nil {
 		return err
 	}
 	for b := range c.in.Blocks {
-		b := regalloc.Block(b)
-		if c.continues(b) {
-			c.block = b
-		} else if err := c.begin(b, c.claimsOf(b)); err != nil {
+		if c.continues(regalloc.Block(b)) {
+			continue
+		}
+		if err := c.begin(regalloc.Block(b), c.claimsOf(regalloc.Block(b))); err != nil {
 			return err
 		}
-		if err := c.visit(b); err != nil {
+		if err := c.verifyFrom(regalloc.Block(b)); err != nil {
 			return err
-		}
-		for _, e := range c.in.SuccsOf(b) {
-			if err := c.checkEdge(e); err != nil {
-				return err
-			}
 		}
 	}
 	return nil
 }
 
-// continues reports whether b goes on with the state of the block before it:
-// that is the only way to b, so that parameters have the names of what is
+// continues reports whether b goes on with the state of the block before it on
+// any path: there is one way to b, so that parameters have the names of what is
 // passed, and nothing is claimed.
-func (c *Checker) continues(b regalloc.Block) bool {
-	return c.blocks[b].inEdges == 1 && c.blocks[b].after && len(c.claimsOf(b)) == 0
+func (c *Checker) continues(b regalloc.Block) bool { return c.blocks[b].continues }
+
+// verifyFrom visits b, whose state is at hand, and the blocks that go on from its
+// end: a tree. Before all but the last of those after one block, what the state
+// was is kept in the log.
+func (c *Checker) verifyFrom(b regalloc.Block) *Error {
+	c.branches, c.log = c.branches[:0], c.log[:0]
+	for {
+		c.block = b
+		if err := c.visit(b); err != nil {
+			return err
+		}
+		next, more := b, 0
+		for _, e := range c.in.SuccsOf(b) {
+			if c.continues(e.To) {
+				next = e.To
+				more++
+			} else if err := c.checkEdge(e); err != nil {
+				return err
+			}
+		}
+		if more > 1 {
+			c.branches = append(c.branches, branch{
+				c.in.Blocks[b].Succs, uint32(len(c.log)), uint32(len(c.sets)), uint32(len(c.elems)), c.oldest[1], c.known,
+			})
+		}
+		if more != 1 {
+			var ok bool
+			if next, ok = c.nextBranch(); !ok {
+				return nil
+			}
+		}
+		b = next
+	}
+}
+
+// nextBranch brings the state back to that at the end of the last branch and
+// returns a block that goes on from there.
+func (c *Checker) nextBranch() (next regalloc.Block, ok bool) {
+	if len(c.branches) == 0 {
+		return 0, false
+	}
+	br := &c.branches[len(c.branches)-1]
+	for k := len(c.log); k > int(br.log); k-- {
+		c.locs[c.log[k-1].loc] = c.log[k-1].was
+	}
+	c.log = c.log[:br.log]
+	c.sets, c.elems = c.sets[:br.sets], c.elems[:br.elems]
+	c.oldest[1], c.known = br.references, br.known
+	edges := c.in.Edges[br.edges.Start:br.edges.End]
+	// From the last edge on, as the first leads to the block next in order, which
+	// is the likeliest to be long.
+	k := len(edges) - 1
+	for !c.continues(edges[k].To) {
+		k--
+	}
+	next = edges[k].To
+	for k--; k >= 0; k-- {
+		if c.continues(edges[k].To) {
+			br.edges.End = br.edges.Start + uint32(k) + 1
+			return next, true
+		}
+	}
+	c.branches = c.branches[:len(c.branches)-1]
+	return next, true
 }
 
 // visit runs the code of block b from the state at hand.
 func (c *Checker) visit(b regalloc.Block) *Error {
-	edits := c.out.Edits[c.blocks[b].edit:]
-	maps := c.out.StackMaps[c.blocks[b].stackMap:]
+	info := &c.blocks[b]
+	edits := c.out.Edits[info.edit:]
+	c.maps = c.out.StackMaps[info.stackMap:]
 	r := c.in.Blocks[b].Insts
 	begin, _ := c.in.OperandRange(regalloc.Inst(r.Start))
-	for i := regalloc.Inst(r.Start); i < regalloc.Inst(r.End); i++ {
-		for len(edits) > 0 && edits[0].Point == regalloc.Before(i) {
+	next := pointOf(edits)
+	insts := c.in.Insts[r.Start:r.End]
+	for k := range insts {
+		i := regalloc.Inst(r.Start) + regalloc.Inst(k)
+		for next == regalloc.Before(i) {
 			c.apply(&edits[0])
 			edits = edits[1:]
+			next = pointOf(edits)
 		}
-		info := c.in.Insts[i]
-		var slots []uint32
-		if info.Flags&regalloc.Safepoint != 0 {
-			slots = c.out.StackMapSlots[maps[0].Slots.Start:maps[0].Slots.End]
-			maps = maps[1:]
-		}
-		if err := c.inst(i, info, begin, slots); err != nil {
+		if err := c.inst(i, insts[k], begin); err != nil {
 			return err
 		}
-		begin = info.OperandEnd
-		for len(edits) > 0 && edits[0].Point == regalloc.After(i) {
+		begin = insts[k].OperandEnd
+		for next == regalloc.After(i) {
 			c.apply(&edits[0])
 			edits = edits[1:]
+			next = pointOf(edits)
 		}
 	}
 	return nil
+}
+
+// pointOf is the point of the first edit, or no point.
+func pointOf(edits []regalloc.Edit) regalloc.ProgPoint {
+	if len(edits) == 0 {
+		return ^regalloc.ProgPoint(0)
+	}
+	return edits[0].Point
 }

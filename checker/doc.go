@@ -90,25 +90,39 @@
 //
 //	n in E_T(l) implies n' in S(l)                                 [RuleClaim]
 //
-// E_T is the entry state of T. E_entry = {}, whatever the output claims. By
-// default E_T is the output's claim, an untrusted one: each block is visited
+// E_T is the entry state of T. E_entry = {}, and the output may claim nothing of
+// it. By default E_T is the output's claim, an untrusted one: each block is visited
 // once with its claim as the state, each edge is checked against the claim at
 // its end, and by induction over the length of a path the claims are true. Where
-// nothing is claimed of a T whose only incoming edge is from the block before
-// it, E_T is S itself: the parameters of T have the names of their arguments, so
-// this is the greatest solution of the formula. With
-// Options.Fixpoint the claims are not looked at and E is the greatest solution
-// of the same formula. Every E that the claims can pass with is below that one,
-// so a fixpoint error implies a claim error.
+// nothing is claimed of a T with one incoming edge, E_T is S itself: the parameters
+// of T have the names of their arguments, so this is the greatest solution of the
+// formula. Such blocks make trees, and going back to a branch of one brings back
+// the state at the branch.
+//
+// With Options.Fixpoint the claims are not looked at and E is the greatest solution
+// of the same formula. So the two modes agree:
+//
+//	the fixpoint finds a fault  iff  no claims pass
+//	it finds none               iff  the claims it has found pass (Checker.Claim)
+//
+// for every E that claims pass with solves the formula, and is below the greatest
+// solution, and with less known no less is wrong.
 //
 // Nothing passes vacuously: every block is reachable from the entry and visited
 // (I2 is checked), the entry knows nothing, instructions are partitioned by
-// blocks. Finally every register written is in Output.Used [RuleUsed].
+// blocks.
+//
+// Finally, with W all that Mods, Defs, EarlyDefs and edits write, and K all clobbers:
+//
+//	W is in Output.Used, K & CalleeSaved is in Output.Used          [RuleUsed]
+//
+// so that a frame which saves Used & CalleeSaved returns with the caller's values.
 //
 // # Cost
 //
 // A fact is a name and the time it was established; a fact is void when older
-// than the block's visit, than the name's last definition, or, for references,
-// than the last safepoint. Nothing is ever swept; no memory is allocated once
-// the context has grown.
+// than the visit of the root of the block's tree, than the name's last definition,
+// or, for references, than the last safepoint. Nothing is ever swept; what is
+// changed behind a branch of a tree is kept in a log until all ways on from there
+// are visited; no memory is allocated once the context has grown.
 package checker

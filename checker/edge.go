@@ -17,6 +17,7 @@ func (c *Checker) resolveClaims() *Error {
 			e.Rule = RuleClaim
 			return e
 		}
+		c.blocks[b].continues = end == last && c.blocks[b].inEdges == 1
 		last = end
 	}
 	if int(last) != len(out.Claims) {
@@ -87,14 +88,15 @@ func (c *Checker) claimOf(j int, e *Error) *Error {
 func (c *Checker) checkEdge(e regalloc.Edge) *Error {
 	c.bindParams(e)
 	locs, values := c.locs, c.v
-	for j, cl := range c.claimsOf(e.To) {
-		name := values[cl.name&indexMask].sub
-		f := locs[cl.loc]
-		// The common case of holds, for values of one word.
-		if f.name == name && name&wideBit == 0 && f.time >= c.oldest[name>>refShift&1] && f.time >= values[name&indexMask].def {
+	claims := c.claimsOf(e.To)
+	for j := range claims {
+		cl := &claims[j]
+		v, f := &values[cl.name&indexMask], &locs[cl.loc]
+		// The common case of holds, of a value of one word that is no parameter.
+		if f.name == cl.name && v.sub == f.name && f.name&wideBit == 0 && f.time >= c.oldest[f.name>>refShift&1] && f.time >= v.def {
 			continue
 		}
-		if c.holds(cl.loc, name) {
+		if c.holds(cl.loc, v.sub) {
 			continue
 		}
 		start, _ := c.claimRange(e.To)
@@ -157,6 +159,19 @@ func (c *Checker) solve() *Error {
 		}
 	}
 	return nil
+}
+
+// Claim makes the entry states that the last Check found the claims of out: one
+// with Options.Fixpoint that found no fault. Of all claims that out can have, they
+// say the most.
+func (c *Checker) Claim(out *regalloc.Output) {
+	out.Claims, out.ClaimEnd = out.Claims[:0], out.ClaimEnd[:0]
+	for b := range c.blocks {
+		for _, e := range c.own[b] {
+			out.Claims = append(out.Claims, regalloc.Claim{Loc: c.allocation(e.loc), VReg: regalloc.VReg(e.name & indexMask)})
+		}
+		out.ClaimEnd = append(out.ClaimEnd, uint32(len(out.Claims)))
+	}
 }
 
 // meet makes the entry state of the block that e leads to what it is and the

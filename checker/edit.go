@@ -22,7 +22,7 @@ func (c *Checker) apply(e *regalloc.Edit) {
 		}
 	}
 	if to >= numRegs && n == 2 {
-		c.locs[to+1] = fact{}
+		c.set(to+1, fact{})
 	}
 	c.write(to, f)
 }

@@ -20,90 +20,139 @@ var conflicts = [numAccesses]uint8{
 	regalloc.Mod:      1<<numAccesses - 1,
 }
 
-// inst checks instruction i, whose operands begin at begin and whose stack map
-// lists slots, and makes the state that after it.
-func (c *Checker) inst(i regalloc.Inst, info regalloc.InstInfo, begin uint32, slots []uint32) *Error {
+// inst checks instruction i, whose operands begin at begin, and makes the state
+// that after it.
+func (c *Checker) inst(i regalloc.Inst, info regalloc.InstInfo, begin uint32) *Error {
 	ops := c.in.Operands[begin:info.OperandEnd]
 	allocs := c.out.Allocs[begin:info.OperandEnd]
 	allocs = allocs[:len(ops)]
+	values, regs := c.v, (*[numRegs]fact)(c.locs)
 	c.clock += 2
-	c.eraseRegs(c.scratch)
-
-	// byAccess[a] is the set of registers of operands with access a, movable
-	// the subset of all of them that a clobber must not hit.
-	var byAccess [8]regalloc.PRegSet
-	var all, movable regalloc.PRegSet
-	changes := false
+	if c.scratch&c.known != 0 {
+		c.eraseRegs(c.scratch)
+	}
+	// Registers of operands by access: all written ones, those of EarlyDefs and
+	// Mods, those written by Fixed operands. They say what the table of conflicts does.
+	var uses, lateUses, writes, strict, fixed regalloc.PRegSet
+	first := len(ops) // the first operand that is not only read
 	for k := range ops {
-		op := ops[k]
-		if uint(op.VReg) >= uint(len(c.v)) || int(op.Access) >= numAccesses {
+		op := &ops[k]
+		if uint(op.VReg) >= uint(len(values)) {
 			return c.at(i, fault(RuleInput, "operand %d is malformed", k))
 		}
-		name := c.v[op.VReg].name
-		loc, ok := c.place(i, op, allocs[k], name, ops, allocs)
-		if !ok {
-			return c.constraintFault(i, k)
-		}
-		if op.Access.Reads() && !c.holds(loc, name) {
-			return c.operandFault(RuleUse, i, k, "read from where %s is", c.describe(loc))
-		}
-		if op.Access > regalloc.LateUse {
-			changes = true
-		}
-		if loc >= numRegs {
-			if !c.touch(loc, name, op.Access) {
-				return c.operandFault(RuleConflict, i, k, "shares its place with another operand that it may not share one with")
-			}
-			continue
-		}
-		bit := regalloc.PRegSet(1) << loc
-		if all&bit != 0 {
-			for a, set := range byAccess[:numAccesses] {
-				if set&bit != 0 && conflicts[op.Access]>>a&1 != 0 {
-					return c.operandFault(RuleConflict, i, k, "shares its register with a %v operand", regalloc.Access(a))
+		v := &values[op.VReg]
+		name := v.name
+		// The common cases: a register of the class, read or written.
+		loc := uint32(allocs[k]) ^ uint32(regalloc.InReg(0))
+		if loc < numRegs && op.Constraint <= regalloc.Reg && c.regs[name>>floatShift&1]>>loc&1 != 0 {
+			bit := regalloc.PRegSet(1) << loc
+			if op.Access == regalloc.Use && strict&bit == 0 {
+				f := &regs[loc]
+				if f.name == name && f.time >= c.oldest[name>>refShift&1] && f.time >= v.def || c.holds(loc, name) {
+					uses |= bit
+					continue
 				}
 			}
+			if op.Access == regalloc.Def && (lateUses|writes)&bit == 0 {
+				writes |= bit
+				first = min(first, k)
+				continue
+			}
 		}
-		all |= bit
-		byAccess[op.Access&7] |= bit
-		if op.Access == regalloc.LateUse || op.Access != regalloc.Use && op.Constraint != regalloc.Fixed {
-			movable |= bit
+		loc, err := c.operand(i, k, ops, allocs)
+		if err != nil {
+			return err
+		}
+		if op.Access > regalloc.LateUse {
+			first = min(first, k)
+		}
+		if loc >= numRegs {
+			continue
+		}
+		bit, against := regalloc.PRegSet(1)<<loc, strict
+		switch op.Access {
+		case regalloc.Use:
+			uses |= bit
+		case regalloc.LateUse:
+			against = writes
+			lateUses |= bit
+		case regalloc.Def:
+			against = lateUses | writes
+			writes |= bit
+		default:
+			against = uses | lateUses | writes
+			writes |= bit
+			strict |= bit
+		}
+		if against&bit != 0 {
+			return c.sharingFault(i, k)
+		}
+		if op.Constraint == regalloc.Fixed && op.Access > regalloc.LateUse {
+			fixed |= bit
 		}
 	}
 
-	clobbers := c.in.ClobberSets[info.Clobbers]
-	if clobbers&movable != 0 {
-		return c.clobberFault(i, clobbers&movable)
-	}
 	if info.Flags&regalloc.Safepoint != 0 {
-		if err := c.safepoint(i, slots); err != nil {
+		if err := c.safepoint(i); err != nil {
 			return err
 		}
 	}
-	c.eraseRegs(clobbers)
-	if !changes {
+	if info.Clobbers != 0 {
+		clobbers := c.in.ClobberSets[info.Clobbers]
+		if hit := clobbers & (lateUses | writes&^fixed); hit != 0 {
+			return c.clobberFault(i, hit)
+		}
+		c.eraseRegs(clobbers)
+		c.written |= clobbers & c.env.CalleeSaved
+	}
+	if first == len(ops) {
 		return nil
 	}
-	c.written |= byAccess[regalloc.Def] | byAccess[regalloc.EarlyDef] | byAccess[regalloc.Mod]
-	return c.define(i, ops, allocs)
+	c.written |= writes
+	return c.define(i, ops, allocs, first)
+}
+
+// operand checks all of operand k of i but what it shares a register with, and
+// returns its location.
+func (c *Checker) operand(i regalloc.Inst, k int, ops []regalloc.Operand, allocs []regalloc.Allocation) (uint32, *Error) {
+	op := ops[k]
+	if int(op.Access) >= numAccesses {
+		return 0, c.at(i, fault(RuleInput, "operand %d is malformed", k))
+	}
+	name := c.v[op.VReg].name
+	loc, ok := c.place(i, op, allocs[k], name, ops, allocs)
+	switch {
+	case !ok:
+		return 0, c.constraintFault(i, k)
+	case op.Access.Reads() && !c.holds(loc, name):
+		return 0, c.operandFault(RuleUse, i, k, "read from where %s is", c.describe(loc))
+	case loc >= numRegs && !c.touch(loc, name, op.Access):
+		return 0, c.operandFault(RuleConflict, i, k, "shares its place with another operand that it may not share one with")
+	}
+	return loc, nil
 }
 
 // define erases what Mods leave behind and writes the Defs of i, whose
-// locations are checked.
-func (c *Checker) define(i regalloc.Inst, ops []regalloc.Operand, allocs []regalloc.Allocation) *Error {
-	for k, op := range ops {
+// locations are checked. The first of both is operand k.
+func (c *Checker) define(i regalloc.Inst, ops []regalloc.Operand, allocs []regalloc.Allocation, k int) *Error {
+	for ; k < len(ops); k++ {
+		op := ops[k]
 		if op.Access <= regalloc.LateUse {
 			continue
 		}
-		name := c.v[op.VReg].name
-		loc, _ := c.locate(allocs[k], words(name))
+		v := &c.v[op.VReg]
+		a, name := allocs[k], v.name
+		loc := uint32(a.Index())
+		if !a.IsReg() {
+			loc, _ = c.locate(a, words(name))
+		}
 		if op.Access == regalloc.Mod {
 			c.erase(loc, name)
 			continue
 		}
 		if name&indexMask == uint32(op.VReg) {
 			// From now on facts about the value that are older are void.
-			c.v[op.VReg].def = c.clock
+			v.def = c.clock
 		} else if c.in.Insts[i].Flags&regalloc.IsMove == 0 {
 			return c.at(i, fault(RuleInput, "%v has a second definition", op.VReg))
 		}
@@ -165,8 +214,12 @@ func (c *Checker) touch(loc, name uint32, a regalloc.Access) bool {
 	return true
 }
 
-// safepoint checks the stack map of i and lets references in other places go.
-func (c *Checker) safepoint(i regalloc.Inst, slots []uint32) *Error {
+// safepoint checks the stack map of i, the next one, and lets references in other
+// places go.
+func (c *Checker) safepoint(i regalloc.Inst) *Error {
+	r := c.maps[0].Slots
+	c.maps = c.maps[1:]
+	slots := c.out.StackMapSlots[r.Start:r.End]
 	// Definitions of i come at c.clock, after this.
 	now := c.clock - 1
 	for _, s := range slots {
@@ -188,7 +241,7 @@ func (c *Checker) safepoint(i regalloc.Inst, slots []uint32) *Error {
 		}
 		// A new time would revive members whose value has been redefined, hence
 		// the new set.
-		c.locs[loc] = fact{c.newSet(start), now}
+		c.set(loc, fact{c.newSet(start), now})
 	}
 	c.oldest[1] = now
 	return nil
@@ -220,6 +273,19 @@ func (c *Checker) constraintFault(i regalloc.Inst, k int) *Error {
 		want = "the incoming argument word it names, in the first instruction"
 	}
 	return c.operandFault(RuleConstraint, i, k, "must be in %s", want)
+}
+
+// sharingFault is the fault of operand k of i being in the register of another
+// operand that it may not share one with.
+func (c *Checker) sharingFault(i regalloc.Inst, k int) *Error {
+	s, _ := c.in.OperandRange(i)
+	for j := range k {
+		of, op := c.in.Operands[int(s)+j], c.in.Operands[int(s)+k]
+		if c.out.Allocs[int(s)+j] == c.out.Allocs[int(s)+k] && conflicts[op.Access]>>of.Access&1 != 0 {
+			return c.operandFault(RuleConflict, i, k, "shares its register with a %v operand", of.Access)
+		}
+	}
+	return c.operandFault(RuleConflict, i, k, "shares its register with another operand")
 }
 
 // clobberFault finds the operand of i that is in one of the registers given.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/waot-project/waot/checker"
 	"github.com/waot-project/waot/regalloc"
+	"github.com/waot-project/waot/regalloc/exec"
 )
 
 func cloneOut(o *regalloc.Output) *regalloc.Output {
@@ -619,6 +620,19 @@ func TestPlantedFaults(t *testing.T) {
 	t.Logf("total: %d mutants, %d with changed meaning, %d rejected by rule; %d (%.0f %%) discarded; %d equivalent ones rejected by claims alone",
 		total.made, total.changed, total.harmlessRejected, total.made-total.changed-total.harmlessRejected,
 		100*float64(total.made-total.changed-total.harmlessRejected)/float64(total.made), total.unneeded)
+}
+
+// run executes some paths and returns how the allocation differs, if it does.
+func run(seed uint64, paths int, in *regalloc.Input, env *regalloc.MachineEnv, out *regalloc.Output) error {
+	rnd := rand.New(rand.NewPCG(seed, 3))
+	var x exec.Executor
+	for range paths {
+		path := exec.Path{Through: regalloc.Block(rnd.IntN(len(in.Blocks))), Steps: 400}
+		if err := x.Run(rnd, in, env, out, path); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // tryAllocate is nil where the changed input cannot be allocated.

@@ -8,8 +8,10 @@ func (c *Checker) prepare() *Error {
 	switch {
 	case len(in.Blocks) == 0 || len(in.Insts) == 0:
 		return fault(RuleInput, "no code")
-	case len(in.VRegs) >= indexMask || len(in.Insts) >= 1<<29 || len(in.ClobberSets) == 0:
-		return fault(RuleInput, "too many virtual registers or instructions, or no clobber sets")
+	case len(in.VRegs) >= indexMask || len(in.Insts) >= 1<<29:
+		return fault(RuleInput, "too many virtual registers or instructions")
+	case len(in.ClobberSets) == 0 || in.ClobberSets[0] != 0:
+		return fault(RuleInput, "no empty clobber set")
 	case len(out.Allocs) != len(in.Operands):
 		return fault(RuleShape, "%d allocations for %d operands", len(out.Allocs), len(in.Operands))
 	case out.SlotWords < 0 || out.SlotWords > maxSlotWords:
@@ -113,10 +115,17 @@ func (c *Checker) checkCode() (safepoints int, err *Error) {
 		if err := c.checkParamsOf(regalloc.Block(b)); err != nil {
 			return 0, err
 		}
-		for i := r.Start; i < r.End; i++ {
-			info := &in.Insts[i]
-			if info.OperandEnd < operands || int64(info.OperandEnd) > int64(len(in.Operands)) ||
-				int(info.Clobbers) >= len(in.ClobberSets) || (info.Flags&regalloc.IsTerminator != 0) != (i == r.End-1) {
+		insts := in.Insts[r.Start:r.End]
+		for k := range insts {
+			info, i := &insts[k], r.Start+uint32(k)
+			if info.OperandEnd < operands || int(info.Clobbers) >= len(in.ClobberSets) {
+				return 0, c.at(regalloc.Inst(i), fault(RuleInput, "instruction is malformed"))
+			}
+			if info.Flags == 0 && i < r.End-1 {
+				operands = info.OperandEnd
+				continue
+			}
+			if int64(info.OperandEnd) > int64(len(in.Operands)) || (info.Flags&regalloc.IsTerminator != 0) != (i == r.End-1) {
 				return 0, c.at(regalloc.Inst(i), fault(RuleInput, "instruction is malformed"))
 			}
 			if info.Flags&regalloc.IsMove != 0 {
@@ -176,21 +185,36 @@ func (c *Checker) checkEdgesOf(b regalloc.Block) *Error {
 		return c.blockFault("edges are malformed")
 	}
 	for k := r.Start; k < r.End; k++ {
-		e := in.Edges[k]
-		if int64(e.To) >= int64(len(in.Blocks)) || !fits(e.Args, len(in.VRegLists)) ||
-			!fits(in.Blocks[e.To].Params, len(in.VRegLists)) || e.Args.Len() != in.Blocks[e.To].Params.Len() {
+		e := &in.Edges[k]
+		if int64(e.To) >= int64(len(in.Blocks)) || !fits(e.Args, len(in.VRegLists)) || e.Args.Len() != in.Blocks[e.To].Params.Len() {
 			return c.blockFault("edges are malformed")
 		}
-		params := in.ParamsOf(e.To)
-		for j, a := range in.ArgsOf(e) {
-			p := params[j]
-			if int64(a) >= int64(len(c.v)) || int64(p) >= int64(len(c.v)) || (c.v[a].name^c.v[p].name)&typeBits != 0 {
-				return c.blockFault("an argument does not fit its parameter")
+		if e.Args.Len() != 0 {
+			if err := c.checkArgs(e); err != nil {
+				return err
 			}
 		}
-		c.blocks[e.To].inEdges++
-		c.blocks[e.To].inEdge = k
-		c.blocks[e.To].after = e.To == b+1
+		to := &c.blocks[e.To]
+		to.inEdges++
+		to.inEdge = k
+		to.forward = to.forward || e.To > b
+	}
+	return nil
+}
+
+// checkArgs checks that the arguments along e fit the parameters, of which there
+// are as many.
+func (c *Checker) checkArgs(e *regalloc.Edge) *Error {
+	in := c.in
+	if !fits(in.Blocks[e.To].Params, len(in.VRegLists)) {
+		return c.blockFault("edges are malformed")
+	}
+	params := in.ParamsOf(e.To)
+	for j, a := range in.ArgsOf(*e) {
+		p := params[j]
+		if int64(a) >= int64(len(c.v)) || int64(p) >= int64(len(c.v)) || (c.v[a].name^c.v[p].name)&typeBits != 0 {
+			return c.blockFault("an argument does not fit its parameter")
+		}
 	}
 	return nil
 }
@@ -226,7 +250,7 @@ func (c *Checker) nameCopy(i regalloc.Inst, ops []regalloc.Operand) *Error {
 // arguments. The number of edges is counted, not taken from Preds.
 func (c *Checker) nameParams() *Error {
 	for b := range c.blocks {
-		if c.blocks[b].inEdges != 1 {
+		if c.blocks[b].inEdges != 1 || c.in.Blocks[b].Params.Len() == 0 {
 			continue
 		}
 		args := c.in.ArgsOf(c.in.Edges[c.blocks[b].inEdge])
@@ -258,6 +282,13 @@ func (c *Checker) unify(w, v regalloc.VReg) bool {
 // checkReachable checks that each block is reachable: a block that nothing
 // reaches would be checked against nothing.
 func (c *Checker) checkReachable() *Error {
+	ordered := true
+	for b := range c.blocks[1:] {
+		ordered = ordered && c.blocks[1+b].forward
+	}
+	if ordered {
+		return nil // each from one before it, and so from the first
+	}
 	c.stack = append(c.stack[:0], 0)
 	c.blocks[0].seen = true
 	seen := 1

@@ -195,6 +195,15 @@ func cast(where loc) *code {
 	return c
 }
 
+// modified makes the reader of straight modify what it reads, which the return then
+// reads again.
+func modified(c *code) {
+	c.in.Operands[1].Access = regalloc.Mod
+	c.in.Operands = append(c.in.Operands, use(0, regalloc.Any))
+	c.in.Insts[2].OperandEnd = 3
+	c.out.Allocs = append(c.out.Allocs, c.out.Allocs[1])
+}
+
 // change applies f to the allocation or input of c.
 func change(c *code, f func(c *code)) *code {
 	f(c)
@@ -250,6 +259,7 @@ func TestRules(t *testing.T) {
 		{"narrow value moved wide", change(straight(1, f(1), s(1)), func(c *code) { c.edits(move(after0, s(1), f(1), 16)) }), no, ""},
 		{"wide move over the next slot", change(straight(1, s(1), s(1)), func(c *code) { c.edits(move(after0, s(0), f(1), 16)) }), checker.RuleUse, ""},
 		{"through scratch", change(straight(0, s(1), s(0)), func(c *code) { c.edits(move(after0, f(15), s(1), 8), move(after0, s(0), f(15), 8)) }), no, ""},
+		{"modified in a slot", change(straight(2, s(0), s(0)), func(c *code) { modified(c) }), checker.RuleUse, "read from where nothing known is"},
 		{"scratch across", change(straight(0, r(1), s(0)), func(c *code) {
 			c.edits(move(after0, f(15), r(1), 8), move(regalloc.After(1), s(0), f(15), 8))
 			c.in.Operands[1], c.out.Allocs[1] = use(0, regalloc.Reg), r(1)
@@ -333,12 +343,16 @@ func TestRules(t *testing.T) {
 		{"copies, not moved", change(copies(), func(c *code) { c.in.Insts[1].Flags = 0 }), checker.RuleUse, "%0 in p0i: read from where %1 is"},
 
 		{"no code", change(loop(), func(c *code) { c.in = &regalloc.Input{} }), checker.RuleInput, "no code"},
-		{"no clobber sets", in(func(in *regalloc.Input) { in.ClobberSets = nil }), checker.RuleInput, ""},
+		{"no clobber sets", in(func(in *regalloc.Input) { in.ClobberSets = nil }), checker.RuleInput, "clobber set"},
+		{"clobbers without a number", in(func(in *regalloc.Input) { in.ClobberSets = []regalloc.PRegSet{1} }), checker.RuleInput, "clobber set"},
 		{"bytes", in(func(in *regalloc.Input) { in.VRegs[0].Bytes = 4 }), checker.RuleInput, ""},
 		{"blocks", in(func(in *regalloc.Input) { in.Blocks[1].Insts.Start++ }), checker.RuleInput, "partition"},
 		{"insts left", in(func(in *regalloc.Input) { in.Blocks = in.Blocks[:3]; in.Edges[2].To = 0 }), checker.RuleInput, ""},
 		{"terminator", in(func(in *regalloc.Input) { in.Insts[3].Flags = 0 }), checker.RuleInput, "malformed"},
 		{"args", in(func(in *regalloc.Input) { in.Edges[0].Args.End-- }), checker.RuleInput, "edges"},
+		{"no args there", in(func(in *regalloc.Input) { in.Edges[1].Args = regalloc.Range{Start: 99, End: 99} }), checker.RuleInput, "edges"},
+		{"clobbers", in(func(in *regalloc.Input) { in.Insts[0].Clobbers = 99 }), checker.RuleInput, "malformed"},
+		{"operands", in(func(in *regalloc.Input) { in.Insts[2].OperandEnd = 99 }), checker.RuleInput, "malformed"},
 		{"edges", in(func(in *regalloc.Input) { in.Blocks[0].Succs.End = 99 }), checker.RuleInput, "edges"},
 		{"params", in(func(in *regalloc.Input) { in.Blocks[1].Params.End = 99 }), checker.RuleInput, "edges"},
 		{"entry params", in(func(in *regalloc.Input) { in.Blocks[0].Params.End = 99 }), checker.RuleInput, "parameters"},
@@ -447,7 +461,9 @@ func TestClaimRules(t *testing.T) {
 		if at[0] == 1 {
 			x.out.Claims = []regalloc.Claim{{Loc: s(1), VReg: w}, {Loc: s(0), VReg: v}}
 		}
-		x.out.ClaimEnd = []uint32{0, 2, 2}
+		// The claim of block2 keeps it from being visited before block1.
+		x.out.Claims = append(x.out.Claims, regalloc.Claim{Loc: s(0), VReg: v})
+		x.out.ClaimEnd = []uint32{0, 2, 3}
 		err := c.Check(x.in, testEnv(), x.out, checker.Options{})
 		if err == nil || !strings.Contains(err.Error(), "overlaps another claim") {
 			t.Errorf("claims %v: %v", x.out.Claims, err)
@@ -611,8 +627,8 @@ func BenchmarkCheck(b *testing.B) {
 	}
 }
 
-// TestContinuedBlock: of a block whose only way in is from the block before,
-// nothing needs to be claimed; of others, what they use does.
+// TestContinuedBlock: of a block with one way in nothing needs to be claimed; of
+// others, what they use does.
 func TestContinuedBlock(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -623,9 +639,11 @@ func TestContinuedBlock(t *testing.T) {
 	}{
 		{"next", 1, false, r(0), 0},
 		{"next but elsewhere", 1, false, r(1), checker.RuleUse},
-		{"not next", 2, false, r(0), checker.RuleUse},
+		{"not next", 2, false, r(0), 0},
+		{"not next, and elsewhere", 2, false, r(1), checker.RuleUse},
 		{"two ways", 3, true, r(0), checker.RuleUse},
-		{"after another", 3, false, r(0), checker.RuleUse},
+		{"after another", 3, false, r(0), 0},
+		{"after another, and elsewhere", 3, false, r(1), checker.RuleUse},
 	} {
 		c := &code{}
 		v := c.vreg(0)
@@ -652,6 +670,142 @@ func TestContinuedBlock(t *testing.T) {
 		var e *checker.Error
 		if errors.As(err, &e); (err == nil) != (test.rule == 0) || e != nil && e.Rule != test.rule {
 			t.Errorf("%s: %v", test.name, err)
+		}
+	}
+}
+
+// TestClaimedSibling: of the blocks after a branch, those that something is claimed
+// of are checked against their claims, the others go on, in whatever order.
+func TestClaimedSibling(t *testing.T) {
+	for claimed := 1; claimed <= 3; claimed++ {
+		for _, at := range []loc{r(0), r(1)} {
+			c := &code{}
+			v := c.vreg(0)
+			b := []*genBlock{c.block(), c.block(), c.block(), c.block()}
+			c.add(b[0], 0, 0, []operand{def(v)}, r(0))
+			c.add(b[0], regalloc.IsTerminator, 0, nil)
+			for k := 1; k <= 3; k++ {
+				b[0].succs = append(b[0].succs, genEdge{b[k], nil})
+				c.ret(b[k], []operand{use(v, regalloc.Reg)}, r(0))
+			}
+			c.finish()
+			c.out.Claims = []regalloc.Claim{{Loc: at, VReg: v}}
+			for k := claimed; k <= 3; k++ {
+				c.out.ClaimEnd[k] = 1
+			}
+			err := checker.New().Check(c.in, testEnv(), c.out, checker.Options{})
+			var e *checker.Error
+			if errors.As(err, &e); (err == nil) != (at == r(0)) || e != nil && e.Rule != checker.RuleClaim {
+				t.Errorf("block%d, %v: %v", claimed, at, err)
+			}
+		}
+	}
+}
+
+// TestClaim: the claims that the fixpoint finds pass, where those of an allocator
+// do and where it has made none.
+func TestClaim(t *testing.T) {
+	env := testEnv()
+	c := checker.New()
+	for seed := range uint64(60) {
+		in := generate(seed, 40)
+		out := allocate(seed, in, env)
+		for range 2 {
+			if err := c.Check(in, env, out, checker.Options{Fixpoint: true}); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+			c.Claim(out)
+			if err := c.Check(in, env, out, checker.Options{}); err != nil {
+				t.Fatalf("seed %d: %v\n%s", seed, err, dump(in, out))
+			}
+			out.Claims = nil
+			clear(out.ClaimEnd)
+		}
+	}
+}
+
+// TestSiblings: what one of several blocks after a branch does to the state is not
+// seen in the others, in whatever order they are visited.
+func TestSiblings(t *testing.T) {
+	nothing := func(*code, *genBlock, vreg) {}
+	inst := func(flags regalloc.InstFlags, clobbers uint16, at loc, ops ...operand) func(*code, *genBlock, vreg) {
+		return func(c *code, b *genBlock, _ vreg) {
+			c.add(b, flags, clobbers, ops, []loc{at}[:len(ops)]...)
+		}
+	}
+	for _, test := range []struct {
+		name string
+		kind int
+		at   loc // of the value at the branch
+		does func(c *code, b *genBlock, v vreg)
+		move loc // where it is copied in that block, too
+		read loc // where the others read it
+		ok   bool
+	}{
+		{"nothing", 0, r(0), nothing, 0, r(0), true},
+		{"overwritten in a register", 0, r(0), inst(0, 0, r(0), def(1)), 0, r(0), true},
+		{"overwritten in a slot", 2, s(0), inst(0, 0, s(1), regalloc.DefOf(1, regalloc.Stack)), 0, s(0), true},
+		{"clobbered", 0, r(0), inst(0, 1, 0), 0, r(0), true},
+		{"moved to a register", 0, r(0), nothing, r(1), r(1), false},
+		{"moved to a slot", 2, f(0), nothing, s(0), s(0), false},
+		{"moved over", 0, r(0), inst(0, 0, r(1), def(1)), r(0), r(0), true},
+		{"a safepoint elsewhere", 3, s(0), inst(regalloc.Safepoint, 1, 0), 0, s(0), true},
+	} {
+		for doer := range 3 {
+			c := &code{}
+			v := c.vreg(test.kind)
+			c.vreg(0)
+			b := []*genBlock{c.block(), c.block(), c.block(), c.block()}
+			c.add(b[0], 0, 0, []operand{regalloc.DefOf(v, regalloc.Any)}, test.at)
+			c.add(b[0], regalloc.IsTerminator, 0, nil)
+			end := regalloc.Inst(0)
+			for k := 1; k < 4; k++ {
+				b[0].succs = append(b[0].succs, genEdge{b[k], nil})
+				if k-1 == doer {
+					test.does(c, b[k], v)
+					c.ret(b[k], nil)
+					end = regalloc.Inst(len(b[0].insts) + 2*(k-1) + len(b[k].insts) - 1)
+					continue
+				}
+				c.add(b[k], 0, 0, []operand{use(v, regalloc.Any)}, test.read)
+				c.ret(b[k], nil)
+			}
+			c.finish()
+			if test.move != 0 {
+				from := test.at
+				if test.move == from {
+					from = r(1)
+				}
+				c.edits(move(regalloc.Before(end), test.move, from, c.in.VRegs[v].Bytes))
+			}
+			for i, info := range c.in.Insts {
+				if info.Flags&regalloc.Safepoint != 0 {
+					c.out.StackMaps = []regalloc.StackMap{{Inst: regalloc.Inst(i)}}
+				}
+			}
+			for _, fix := range []bool{false, true} {
+				if err := checker.New().Check(c.in, testEnv(), c.out, checker.Options{Fixpoint: fix}); (err == nil) != test.ok {
+					t.Errorf("%s in block%d, fixpoint %v: %v", test.name, doer+1, fix, err)
+				}
+			}
+		}
+	}
+}
+
+// TestClobberedCalleeSaved: a callee-saved register that an instruction clobbers
+// is changed as one that is written is.
+func TestClobberedCalleeSaved(t *testing.T) {
+	env := testEnv()
+	env.CalleeSaved = env.CalleeSaved.Add(2)
+	c := pair(2, nil)
+	for _, used := range []regalloc.PRegSet{^regalloc.PRegSet(0), regalloc.SetOf(0, 1, 34)} {
+		c.out.Used = used
+		for _, fix := range []bool{false, true} {
+			err := checker.New().Check(c.in, env, c.out, checker.Options{Fixpoint: fix})
+			var e *checker.Error
+			if errors.As(err, &e); (err == nil) != used.Has(2) || e != nil && (e.Rule != checker.RuleUsed || e.Loc != r(2)) {
+				t.Errorf("used %x: %v", used, err)
+			}
 		}
 	}
 }

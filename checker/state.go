@@ -59,7 +59,7 @@ func (c *Checker) begin(b regalloc.Block, entries []entry) *Error {
 		c.clock = 0
 	}
 	c.clock++
-	c.block, c.start, c.known = b, c.clock, 0
+	c.block, c.start, c.known, c.branches = b, c.clock, 0, c.branches[:0]
 	c.oldest = [2]uint32{c.clock, c.clock}
 	c.sets, c.elems = c.sets[:0], c.elems[:0]
 	return c.enter(entries)
@@ -115,21 +115,30 @@ func (c *Checker) newSet(start int) uint32 {
 	return name&typeBits | setBit | uint32(len(c.sets)-1)
 }
 
+// set makes f what is known of the one register or word loc. All changes of the
+// state go through it, but those at the entry of a block.
+func (c *Checker) set(loc uint32, f fact) {
+	if len(c.branches) > 0 {
+		c.log = append(c.log, undo{loc, c.locs[loc]})
+	}
+	c.locs[loc] = f
+}
+
 // write makes f all that is known of loc: a value's own width there.
 func (c *Checker) write(loc uint32, f fact) {
-	c.locs[loc] = f
+	c.set(loc, f)
 	if loc < numRegs {
 		c.known |= 1 << loc
 	} else if f.name&wideBit != 0 {
-		c.locs[loc+1] = fact{f.name | tailBit, f.time}
+		c.set(loc+1, fact{f.name | tailBit, f.time})
 	}
 }
 
 // erase forgets what a location of as many words as name needs holds.
 func (c *Checker) erase(loc, name uint32) {
-	c.locs[loc] = fact{}
+	c.set(loc, fact{})
 	if loc >= numRegs && name&wideBit != 0 {
-		c.locs[loc+1] = fact{}
+		c.set(loc+1, fact{})
 	}
 }
 
@@ -137,7 +146,7 @@ func (c *Checker) erase(loc, name uint32) {
 func (c *Checker) eraseRegs(set regalloc.PRegSet) {
 	// Registers not in known have only facts older than the visit.
 	for m := set & c.known; m != 0; m &= m - 1 {
-		c.locs[m.First()] = fact{}
+		c.set(uint32(m.First()), fact{})
 	}
 	c.known &^= set
 }

@@ -467,11 +467,12 @@ type Output struct {
 	// StackMaps has exactly one entry for each safepoint, in order of Inst.
 	StackMaps     []StackMap
 	StackMapSlots []uint32
-	// Claims of block b are Claims[ClaimEnd[b-1]:ClaimEnd[b]]. A block whose only
-	// incoming edge is from the block just before it needs none.
+	// Claims of block b are Claims[ClaimEnd[b-1]:ClaimEnd[b]]. A block with one
+	// incoming edge needs none.
 	Claims   []Claim
 	ClaimEnd []uint32
-	// Used is every register that an allocation or edit writes.
+	// Used is every register that an allocation or edit writes, and every
+	// callee-saved one that an instruction clobbers.
 	Used  PRegSet
 	Stats Stats
 }

@@ -89,7 +89,9 @@ wasmfront/translate: wasmfront/validate clif
 regalloc/parmove: regalloc
 regalloc/linear: regalloc/parmove
 regalloc/gen: regalloc
+regalloc/exec: regalloc
 checker: regalloc
+regalloc/soak: regalloc/linear regalloc/gen regalloc/exec checker
 backend/instance: clif
 backend: backend/instance clif/analysis regalloc/linear checker machbuffer
 backend/isa/x64/asm: backend
@@ -105,6 +107,7 @@ host/stress/guest: wasmfront internal/abi
 host/stress:
 spectest/script:
 internal/wasmgen: wasmfront
+checker/mutate: compile regalloc/gen regalloc/exec internal/wasmgen
 spectest: spectest/script internal/abi clif wasmfront
 spectest/suitetest: spectest
 spectest/remote: spectest
@@ -114,6 +117,7 @@ internal/filetest: clif/text clif/verify clif/analysis clif/interp clif/opt
 backend/isa/isatest: compile internal/filetest
 backend/isa/asmtest:
 internal/difftest: compile host/load host/wasirun clif/interp internal/wasmgen spectest/script
+internal/knownbugs:
 internal/policy:
 .: compile host/wasirun
 `

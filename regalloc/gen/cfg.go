@@ -16,6 +16,11 @@ func (g *gen) makeGraph() {
 		}
 		g.connect(from, b)
 	}
+	if g.chance(g.cfg.NestRate) {
+		for k := 1; k < n-1-k; k++ {
+			g.connect(n-1-k, k)
+		}
+	}
 	for b := range n {
 		if b+2 < n && g.chance(0.35) {
 			g.connect(b, b+1+g.IntN(min(n-b-1, 8)))

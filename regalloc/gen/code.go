@@ -4,12 +4,18 @@ import "github.com/waot-project/waot/regalloc"
 
 // makeParams gives blocks their parameters.
 func (g *gen) makeParams() {
+	many := -1
+	if g.chance(g.cfg.ManyParamsRate) && len(g.blocks) > 1 {
+		many = 1 + g.IntN(len(g.blocks)-1)
+	}
 	for b := range g.blocks {
-		if b == 0 || !g.chance(g.cfg.ParamRate) {
+		if b == 0 || b != many && !g.chance(g.cfg.ParamRate) {
 			continue
 		}
 		n := 1 + g.IntN(max(g.cfg.Params, 1))
-		if g.chance(0.01) {
+		if b == many {
+			n = 100 + g.IntN(300)
+		} else if g.chance(0.01) {
 			n *= 10
 		}
 		for range n {
@@ -110,7 +116,25 @@ func (g *gen) classValue(c regalloc.Class) regalloc.VReg {
 	return g.value(floatKind)
 }
 
-func (g *gen) add(x inst) { g.at.insts = append(g.at.insts, x) }
+// add appends x, whose operands are rarely in an order that no back end has.
+func (g *gen) add(x inst) {
+	if x.flags&regalloc.IsMove == 0 && len(x.ops) > 1 && g.chance(0.1) {
+		g.shuffleOperands(&x)
+	}
+	g.at.insts = append(g.at.insts, x)
+}
+
+func (g *gen) shuffleOperands(x *inst) {
+	to := g.Perm(len(x.ops))
+	ops := make([]regalloc.Operand, len(x.ops))
+	for k, o := range x.ops {
+		if o.Constraint == regalloc.Reuse {
+			o.Arg = uint16(to[o.Arg])
+		}
+		ops[to[k]] = o
+	}
+	x.ops = ops
+}
 
 // constant makes an instruction that only defines a value, mostly one that may
 // be repeated.

@@ -22,6 +22,8 @@ type Config struct {
 	// LoopRate is the chance that a block has an edge backward, IrreducibleRate
 	// that it goes anywhere.
 	LoopRate, IrreducibleRate float64
+	// NestRate is the chance of a nest of loops as deep as the blocks allow.
+	NestRate float64
 	// ShuffleRate is the chance of a layout in random order.
 	ShuffleRate float64
 	// CallRate is the chance that an instruction is a call, SafepointRate that a
@@ -30,9 +32,10 @@ type Config struct {
 	// RefRate, FloatRate: the chance of a value to be one.
 	RefRate, FloatRate float64
 	// ParamRate is the chance that a block has parameters, Params the greatest
-	// number (rarely ten times that).
-	ParamRate float64
-	Params    int
+	// number (rarely ten times that). ManyParamsRate is the chance of a function
+	// with blocks that have hundreds.
+	ParamRate, ManyParamsRate float64
+	Params                    int
 	// BranchOperandRate is the chance of a terminator with operands where it
 	// needs none, TerminatorDefRate of one with definitions.
 	BranchOperandRate, TerminatorDefRate float64
@@ -46,8 +49,37 @@ func Default() Config {
 	return Config{
 		Blocks: 36, Insts: 22, LoopRate: 0.12, IrreducibleRate: 0.02, ShuffleRate: 0.2,
 		CallRate: 0.06, SafepointRate: 0.5, RefRate: 0.15, FloatRate: 0.3,
-		ParamRate: 0.35, Params: 5, BranchOperandRate: 0.02, TerminatorDefRate: 0.05, FarRate: 0.3,
+		NestRate: 0.02, ParamRate: 0.35, ManyParamsRate: 0.005, Params: 5, BranchOperandRate: 0.02, TerminatorDefRate: 0.05, FarRate: 0.3,
 	}
+}
+
+// Varied is a random one of several distributions, each of which has more of
+// something.
+func Varied(r *rand.Rand) Config {
+	c := Default()
+	switch r.IntN(8) {
+	case 0:
+		c.CallRate, c.FarRate = 0.3, 0.6
+	case 1:
+		c.Blocks, c.Insts, c.FarRate = 80, 6, 0.7
+	case 2:
+		c.IrreducibleRate, c.LoopRate, c.ShuffleRate = 0.2, 0.3, 0.5
+	case 3:
+		c.BranchOperandRate, c.TerminatorDefRate, c.ParamRate = 0.4, 0.3, 0.8
+	case 4:
+		c.ParamRate, c.Params, c.FarRate = 1, 20, 0.5
+	case 5:
+		c.Blocks, c.Insts = 6, 120
+	case 6:
+		c.NestRate, c.IrreducibleRate = 0.5, 0.05
+	}
+	return c
+}
+
+// Small returns c for functions of about a tenth of the size.
+func (c Config) Small() Config {
+	c.Blocks, c.Insts = 2+c.Blocks/3, 2+c.Insts/3
+	return c
 }
 
 // inst is an instruction under construction.

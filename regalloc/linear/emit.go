@@ -119,47 +119,27 @@ func (a *Allocator) rematToSlot(point regalloc.ProgPoint, x *rec) {
 	a.emitMove(point, scratch, reg, width)
 }
 
-// makeClaims says where values are at the entries of blocks.
+// makeClaims says where values are at the entries of the blocks with several ways
+// in: elsewhere, what is known at the end of the block before goes on being known.
 func (a *Allocator) makeClaims() {
 	in := a.in
 	for b := range uint32(len(in.Blocks)) {
 		info := &in.Blocks[b]
-		entry := 4 * info.Insts.Start
-		// Moves on the only edge to a block come after its entry.
-		pred, args := uint32(none), []regalloc.VReg(nil)
-		if info.Preds.Len() == 1 {
-			if pred = uint32(in.BlockLists[info.Preds.Start]); pred == b-1 {
-				// What is known at its end goes on being known.
-				a.out.ClaimEnd = append(a.out.ClaimEnd, uint32(len(a.out.Claims)))
-				continue
-			}
-			for _, e := range in.SuccsOf(regalloc.Block(pred)) {
-				if uint32(e.To) == b {
-					args = in.ArgsOf(e)
+		if info.Preds.Len() > 1 {
+			entry := 4 * info.Insts.Start
+			live := a.liveInto(b)
+			locs := a.entryLocs[a.liveInEnd[b]-uint32(len(live)):]
+			for k, v := range live {
+				loc := locs[k]
+				a.claim(loc, v)
+				if home := a.homes[v]; home != loc && home != regalloc.NoAllocation && a.vregs[v].flags&(stored|isArg) != 0 {
+					a.claim(home, v)
 				}
 			}
-		}
-		live := a.liveInto(b)
-		locs := a.entryLocs[a.liveInEnd[b]-uint32(len(live)):]
-		for k, v := range live {
-			loc := locs[k]
-			a.claim(loc, v)
-			if home := a.homes[v]; home != loc && home != regalloc.NoAllocation && a.vregs[v].flags&(stored|isArg) != 0 {
-				a.claim(home, v)
-			}
-		}
-		for k, p := range in.ParamsOf(regalloc.Block(b)) {
-			switch {
-			case a.parts[p].start == inf:
-			case pred != none:
-				loc := a.locAtEnd(uint32(args[k]), pred)
-				a.claim(loc, uint32(p))
-				// The move on the edge may be none as the slot is the same.
-				if home := a.homes[p]; home != loc && home == a.homes[args[k]] && a.vregs[args[k]].flags&stored != 0 {
-					a.claim(home, uint32(p))
+			for _, p := range in.ParamsOf(regalloc.Block(b)) {
+				if a.parts[p].start != inf {
+					a.claim(a.locAt(uint32(p), entry), uint32(p))
 				}
-			default:
-				a.claim(a.locAt(uint32(p), entry), uint32(p))
 			}
 		}
 		a.out.ClaimEnd = append(a.out.ClaimEnd, uint32(len(a.out.Claims)))

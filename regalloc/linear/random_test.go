@@ -54,26 +54,6 @@ func dump(in *regalloc.Input, out *regalloc.Output) string {
 	return b.String()
 }
 
-// config varies the distribution with the seed.
-func config(r *rand.Rand) gen.Config {
-	c := gen.Default()
-	switch r.IntN(8) {
-	case 0:
-		c.CallRate, c.FarRate = 0.3, 0.6
-	case 1:
-		c.Blocks, c.Insts, c.FarRate = 80, 6, 0.7
-	case 2:
-		c.IrreducibleRate, c.LoopRate, c.ShuffleRate = 0.2, 0.3, 0.5
-	case 3:
-		c.BranchOperandRate, c.TerminatorDefRate, c.ParamRate = 0.4, 0.3, 0.8
-	case 4:
-		c.ParamRate, c.Params, c.FarRate = 1, 20, 0.5
-	case 5:
-		c.Blocks, c.Insts = 6, 120
-	}
-	return c
-}
-
 // functions is how many random functions are checked if no flag says so: more in CI.
 func functions() int {
 	if os.Getenv("CI") == "true" {
@@ -94,7 +74,7 @@ func TestRandom(t *testing.T) {
 	for seed := *first; seed < *first+uint64(n); seed++ {
 		r := rand.New(rand.NewPCG(seed, 7))
 		env := envs[seed%uint64(len(envs))]
-		in := gen.Func(r, config(r), env)
+		in := gen.Func(r, gen.Varied(r), env)
 		if err := guarded(a, in, env, &out); err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, dump(in, &out))
 		}
@@ -127,6 +107,9 @@ func TestRandom(t *testing.T) {
 	t.Log(d.String())
 	if n >= 1000 && (d.Median() < 200 || d.Least() < 30) {
 		t.Errorf("the distribution is too simple")
+	}
+	if missing := d.Missing(); n >= 1000 && len(missing) > 0 {
+		t.Errorf("no function has %v", missing)
 	}
 }
 

@@ -1,0 +1,489 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/waot-project/waot/regalloc"
+)
+
+// fault is a kind of fault. Exactly one of the functions is set; both report false
+// where there is no place for it.
+type fault struct {
+	name string
+	// plant changes m.out, a correct allocation.
+	plant func(m *mutant) bool
+	// misread changes m.told, what the allocator is told of the function.
+	misread func(m *mutant) bool
+}
+
+// faults are the kinds of fault. What is behind a number in brackets is the bug of a
+// peer that it imitates: 1 CVE-2021-32629, 2 spill slots of the size of another
+// value, 54 a checker that passed vacuously, 55 unchecked definitions and branch
+// operands, 77 the stack map before, 78 some of several references, 79 maps of cold
+// blocks, 80 aliases of references, 81 references lost through parameters, on
+// branches, and in shared slots.
+var faults = [...]fault{
+	{name: "two registers swapped", plant: swapRegisters},
+	{name: "two operands swapped", plant: swapOperands},
+	{name: "wrong register of a use", plant: misplaced(func(m *mutant, k int, op regalloc.Operand) bool {
+		return op.Access.Reads() && m.out.Allocs[k].IsReg()
+	})},
+	{name: "wrong slot of a use", plant: misplaced(func(m *mutant, k int, op regalloc.Operand) bool {
+		return op.Access.Reads() && m.out.Allocs[k].IsMem()
+	})},
+	{name: "wrong location of a definition [55]", plant: misplaced(func(_ *mutant, _ int, op regalloc.Operand) bool {
+		return op.Access.Defines()
+	})},
+	{name: "wrong location of a branch operand [55]", plant: misplaced(func(m *mutant, k int, op regalloc.Operand) bool {
+		return m.flags(k)&regalloc.IsTerminator != 0
+	})},
+	{name: "wrong location of a tied operand", plant: constrainedElsewhere(regalloc.Reuse)},
+	{name: "wrong location of a fixed operand", plant: constrainedElsewhere(regalloc.Fixed)},
+	{name: "slot for a register operand", plant: slotForRegister},
+	{name: "scratch register for an operand", plant: scratchOperand},
+	{name: "definition in a register of another class", plant: otherClass},
+	{name: "definition shares a location", plant: shareLocation(regalloc.Access.Reads)},
+	{name: "definitions share a location", plant: shareLocation(regalloc.Access.Defines)},
+	{name: "unused definition shares a location", plant: shareUnused},
+	{name: "edit dropped", plant: func(m *mutant) bool { return m.drop(m.edit(anyEdit)) }},
+	{name: "spill dropped", plant: func(m *mutant) bool { return m.drop(m.edit(isSpill)) }},
+	{name: "reload dropped", plant: func(m *mutant) bool { return m.drop(m.edit(isReload)) }},
+	{name: "edit duplicated elsewhere", plant: duplicate},
+	{name: "edits of one point swapped", plant: swapEdits},
+	{name: "edit at another point", plant: displace},
+	{name: "move narrowed [1]", plant: changeEdit(isWide, func(_ *mutant, e *regalloc.Edit) { e.Bytes = 8 })},
+	{name: "reload of the wrong width [1]", plant: changeEdit(isReload, func(_ *mutant, e *regalloc.Edit) { e.Bytes ^= 24 })},
+	{name: "spill of the wrong width [2]", plant: changeEdit(isSpill, func(_ *mutant, e *regalloc.Edit) { e.Bytes ^= 24 })},
+	{name: "move widened [2]", plant: changeEdit(func(e regalloc.Edit) bool { return e.Kind == regalloc.Move && e.Bytes == 8 }, func(_ *mutant, e *regalloc.Edit) { e.Bytes = 16 })},
+	{name: "move of 4 bytes [1]", plant: changeEdit(isMove, func(_ *mutant, e *regalloc.Edit) { e.Bytes = 4 })},
+	{name: "wrong slot of a reload", plant: changeEdit(isReload, func(m *mutant, e *regalloc.Edit) { e.From = m.other(e.From) })},
+	{name: "wrong slot of a spill", plant: changeEdit(isSpill, func(m *mutant, e *regalloc.Edit) { e.To = m.other(e.To) })},
+	{name: "wrong source of a move", plant: changeEdit(isMove, func(m *mutant, e *regalloc.Edit) { e.From = m.other(e.From) })},
+	{name: "wrong target of an edit", plant: changeEdit(anyEdit, func(m *mutant, e *regalloc.Edit) { e.To = m.other(e.To); m.use(e.To) })},
+	{name: "wrong value made again", plant: wrongRemat},
+	{name: "two slots are one [2]", plant: mergeSlots},
+	{name: "slots of 16 bytes have 8 [2]", plant: squeezeSlots},
+	{name: "spill area too small [2]", plant: func(m *mutant) bool {
+		m.out.SlotWords = m.IntN(m.out.SlotWords + 1)
+		return true
+	}},
+	{name: "stale value over a loop edge", plant: staleLoop},
+	{name: "callee-saved register not known as used", plant: forgetUsed},
+	{name: "stack-map entry missing [78, 80]", plant: missingEntry},
+	{name: "stack-map entry too many [80]", plant: extraEntry},
+	{name: "stack-map entry of another slot", plant: wrongEntry},
+	{name: "stack map missing [79]", plant: missingMap},
+	{name: "stack maps of the safepoint before [77]", plant: mapsBefore},
+	{name: "two stack maps exchanged [79]", plant: exchangeMaps},
+	{name: "stack maps empty in one block [79]", plant: emptyMaps},
+	{name: "two references in one slot [81]", plant: mergeReferences},
+	{name: "vacuous: no claims, wrong use [54]", plant: vacuous},
+	{name: "vacuous: claims at entry, wrong use [54]", plant: entryClaims},
+	{name: "vacuous: false claims, wrong use [54]", plant: falseClaims},
+	{name: "vacuous: wrong use in the entry [54]", plant: entryUse},
+
+	{name: "told: clobbers forgotten", misread: func(m *mutant) bool {
+		return m.inst(func(i *regalloc.InstInfo) bool { return i.Clobbers != 0 }, func(i *regalloc.InstInfo) { i.Clobbers = 0 })
+	}},
+	{name: "told: early definition is ordinary", misread: access(regalloc.EarlyDef, regalloc.Def)},
+	{name: "told: late use is ordinary", misread: access(regalloc.LateUse, regalloc.Use)},
+	{name: "told: modified operand is only read", misread: access(regalloc.Mod, regalloc.Use)},
+	{name: "told: tied operand is free", misread: func(m *mutant) bool {
+		return m.change(func(_ int, op regalloc.Operand) bool { return op.Constraint == regalloc.Reuse }, func(op *regalloc.Operand) {
+			op.Constraint, op.Arg = regalloc.Reg, 0
+		})
+	}},
+	{name: "told: another fixed register", misread: func(m *mutant) bool {
+		return m.change(func(_ int, op regalloc.Operand) bool {
+			return op.Constraint == regalloc.Fixed && m.env.Allocatable.Has(op.PReg())
+		}, func(op *regalloc.Operand) {
+			order := m.env.Order[op.PReg().Class()]
+			op.Arg = uint16(order[m.IntN(len(order))])
+		})
+	}},
+	{name: "told: another value used", misread: func(m *mutant) bool { return m.anotherValue(0) }},
+	{name: "told: another value at a branch [55]", misread: func(m *mutant) bool { return m.anotherValue(regalloc.IsTerminator) }},
+	{name: "told: arguments of an edge exchanged", misread: exchangeArgs},
+	{name: "told: wide value is narrow [2]", misread: func(m *mutant) bool {
+		return m.value(func(v *regalloc.VRegInfo) bool { return v.Bytes == 16 }, func(v *regalloc.VRegInfo) { v.Bytes = 8 })
+	}},
+	{name: "told: reference is none [80]", misread: unknownReference},
+	{name: "told: copied reference is none [80]", misread: copiedReference},
+	{name: "told: merged references are none [81]", misread: mergedReferences},
+	{name: "told: safepoint is none [79]", misread: func(m *mutant) bool { return m.forgetSafepoint(0) }},
+	{name: "told: branch is no safepoint [81]", misread: func(m *mutant) bool { return m.forgetSafepoint(regalloc.IsTerminator) }},
+}
+
+func anyEdit(regalloc.Edit) bool    { return true }
+func isMove(e regalloc.Edit) bool   { return e.Kind == regalloc.Move }
+func isWide(e regalloc.Edit) bool   { return e.Bytes == 16 }
+func isSpill(e regalloc.Edit) bool  { return e.Kind == regalloc.Move && e.To.IsSlot() }
+func isReload(e regalloc.Edit) bool { return e.Kind == regalloc.Move && e.From.IsSlot() }
+
+// misplaced moves an operand that ok accepts elsewhere.
+func misplaced(ok func(m *mutant, k int, op regalloc.Operand) bool) func(m *mutant) bool {
+	return func(m *mutant) bool {
+		return m.misplace(m.operand(func(k int, op regalloc.Operand) bool { return ok(m, k, op) }))
+	}
+}
+
+// constrainedElsewhere moves an operand to where its constraint forbids, and the
+// edits beside its instruction with it: the instruction will not access that place.
+func constrainedElsewhere(c regalloc.Constraint) func(m *mutant) bool {
+	return func(m *mutant) bool {
+		k := m.operand(func(_ int, op regalloc.Operand) bool { return op.Constraint == c })
+		if k < 0 {
+			return false
+		}
+		was := m.out.Allocs[k]
+		m.misplace(k)
+		for j := range m.out.Edits {
+			switch e := &m.out.Edits[j]; {
+			case e.Point == regalloc.Before(m.at) && e.To == was && m.in.Operands[k].Access.Reads():
+				e.To = m.out.Allocs[k]
+			case e.Point == regalloc.After(m.at) && e.From == was && m.in.Operands[k].Access.Defines():
+				e.From = m.out.Allocs[k]
+			}
+		}
+		return true
+	}
+}
+
+func changeEdit(ok func(e regalloc.Edit) bool, f func(m *mutant, e *regalloc.Edit)) func(m *mutant) bool {
+	return func(m *mutant) bool {
+		e := m.edit(ok)
+		if e != nil {
+			f(m, e)
+		}
+		return e != nil
+	}
+}
+
+// swapRegisters exchanges two registers in all operands of an instruction.
+func swapRegisters(m *mutant) bool {
+	x, _, ok := m.pair(func(x, y int) bool {
+		return m.out.Allocs[x].IsReg() && m.out.Allocs[y].IsReg() && m.out.Allocs[x] != m.out.Allocs[y]
+	})
+	if !ok {
+		return false
+	}
+	a := m.out.Allocs[x]
+	b := m.other(a)
+	s, e := m.in.OperandRange(m.at)
+	for k := s; k < e; k++ {
+		switch m.out.Allocs[k] {
+		case a:
+			m.out.Allocs[k] = b
+		case b:
+			m.out.Allocs[k] = a
+		}
+	}
+	m.use(b)
+	return true
+}
+
+func swapOperands(m *mutant) bool {
+	x, y, ok := m.pair(func(x, y int) bool { return m.out.Allocs[x] != m.out.Allocs[y] })
+	if ok {
+		m.out.Allocs[x], m.out.Allocs[y] = m.out.Allocs[y], m.out.Allocs[x]
+	}
+	return ok
+}
+
+// otherClass defines a value in a register of the other class, where the edits
+// behind the instruction then find it.
+func otherClass(m *mutant) bool {
+	k := m.operand(func(k int, op regalloc.Operand) bool {
+		return op.Access.Defines() && op.Constraint <= regalloc.Reg && m.out.Allocs[k].IsReg()
+	})
+	if k < 0 {
+		return false
+	}
+	was := m.out.Allocs[k]
+	order := m.env.Order[1-was.Reg().Class()]
+	m.out.Allocs[k] = regalloc.InReg(order[m.IntN(len(order))])
+	m.use(m.out.Allocs[k])
+	for j := range m.out.Edits {
+		if e := &m.out.Edits[j]; e.Point == regalloc.After(m.at) && e.From == was {
+			e.From = m.out.Allocs[k]
+		}
+	}
+	return true
+}
+
+func slotForRegister(m *mutant) bool {
+	k := m.operand(func(k int, _ regalloc.Operand) bool { return m.out.Allocs[k].IsReg() })
+	if k < 0 || m.out.SlotWords == 0 {
+		return false
+	}
+	m.out.Allocs[k] = regalloc.InSlot(m.IntN(m.out.SlotWords))
+	return true
+}
+
+func scratchOperand(m *mutant) bool {
+	k := m.operand(func(k int, _ regalloc.Operand) bool {
+		a := m.out.Allocs[k]
+		return a.IsReg() && m.env.Scratch[a.Reg().Class()] != regalloc.NoPReg
+	})
+	if k < 0 {
+		return false
+	}
+	m.out.Allocs[k] = regalloc.InReg(m.env.Scratch[m.out.Allocs[k].Reg().Class()])
+	m.use(m.out.Allocs[k])
+	return true
+}
+
+// shareLocation gives a definition the location of another operand whose access ok
+// accepts, consistently as far as the edits behind the instruction go.
+func shareLocation(ok func(a regalloc.Access) bool) func(m *mutant) bool {
+	return func(m *mutant) bool {
+		x, y, found := m.pair(func(x, y int) bool {
+			op, with := m.in.Operands[x], m.in.Operands[y]
+			return op.Access > regalloc.LateUse && op.Constraint < regalloc.Stack && ok(with.Access) &&
+				m.out.Allocs[x] != m.out.Allocs[y] && m.in.VRegs[op.VReg].Class == m.in.VRegs[with.VReg].Class
+		})
+		if !found {
+			return false
+		}
+		was, is := m.out.Allocs[x], m.out.Allocs[y]
+		m.out.Allocs[x] = is
+		m.use(is)
+		for k := range m.out.Edits {
+			if e := &m.out.Edits[k]; e.Point == regalloc.After(m.at) && e.From == was {
+				e.From = is
+			}
+		}
+		return true
+	}
+}
+
+// shareUnused gives a definition that nothing uses, a temporary, the register of
+// another definition of its instruction.
+func shareUnused(m *mutant) bool {
+	used := make([]bool, len(m.in.VRegs))
+	for _, op := range m.in.Operands {
+		used[op.VReg] = used[op.VReg] || op.Access.Reads()
+	}
+	for _, e := range m.in.Edges {
+		for _, a := range m.in.ArgsOf(e) {
+			used[a] = true
+		}
+	}
+	with := func(k int) int { // another definition, or -1
+		op := m.in.Operands[k]
+		s, e := m.in.OperandRange(instOf(m.in, k))
+		for j := int(s); j < int(e); j++ {
+			of := m.in.Operands[j]
+			if j != k && of.Access == op.Access && of.Constraint != regalloc.Fixed && used[of.VReg] && m.in.VRegs[of.VReg].Class == m.in.VRegs[op.VReg].Class {
+				return j
+			}
+		}
+		return -1
+	}
+	k := m.operand(func(k int, op regalloc.Operand) bool {
+		return op.Access.Defines() && op.Constraint <= regalloc.Reg && !used[op.VReg] && m.out.Allocs[k].IsReg() && with(k) >= 0
+	})
+	if k < 0 {
+		return false
+	}
+	m.out.Allocs[k] = m.out.Allocs[with(k)]
+	return true
+}
+
+func duplicate(m *mutant) bool {
+	e := m.edit(anyEdit)
+	if e == nil {
+		return false
+	}
+	twin := *e
+	twin.Point = m.edit(anyEdit).Point
+	m.insert(twin)
+	return true
+}
+
+func swapEdits(m *mutant) bool {
+	k := m.pick(len(m.out.Edits), func(k int) bool { return k > 0 && m.out.Edits[k].Point == m.out.Edits[k-1].Point })
+	if k < 0 {
+		return false
+	}
+	m.at = m.out.Edits[k].Point.Inst()
+	m.out.Edits[k], m.out.Edits[k-1] = m.out.Edits[k-1], m.out.Edits[k]
+	return true
+}
+
+// displace moves an edit by up to three points.
+func displace(m *mutant) bool {
+	e := m.edit(anyEdit)
+	if e == nil {
+		return false
+	}
+	moved := *e
+	m.drop(e)
+	moved.Point += regalloc.ProgPoint(m.IntN(7)) - 3
+	if moved.Point == 0 || moved.Point.Inst() >= regalloc.Inst(len(m.in.Insts)) {
+		return false
+	}
+	m.insert(moved)
+	return true
+}
+
+func wrongRemat(m *mutant) bool {
+	e := m.edit(func(e regalloc.Edit) bool { return e.Kind == regalloc.Remat })
+	if e == nil {
+		return false
+	}
+	v := m.pick(len(m.in.VRegs), func(v int) bool { return m.in.VRegs[v].Remat != regalloc.NoInst && m.in.VRegs[v].Remat != e.Inst })
+	if v < 0 {
+		return false
+	}
+	e.Inst = m.in.VRegs[v].Remat
+	return true
+}
+
+// renumberSlots puts what is in slot word n into word f(n), everywhere.
+func (m *mutant) renumberSlots(f func(n int) int) {
+	slot := func(a *regalloc.Allocation) {
+		if a.IsSlot() {
+			*a = regalloc.InSlot(f(a.Index()))
+		}
+	}
+	for k := range m.out.Allocs {
+		slot(&m.out.Allocs[k])
+	}
+	for k := range m.out.Edits {
+		slot(&m.out.Edits[k].From)
+		slot(&m.out.Edits[k].To)
+	}
+	for k := range m.out.Claims {
+		slot(&m.out.Claims[k].Loc)
+	}
+	var slots []uint32
+	for k := range m.out.StackMaps {
+		r := &m.out.StackMaps[k].Slots
+		start := len(slots)
+		for _, s := range m.out.StackMapSlots[r.Start:r.End] {
+			slots = append(slots, uint32(f(int(s))))
+		}
+		slices.Sort(slots[start:])
+		slots = slots[:start+len(slices.Compact(slots[start:]))]
+		*r = regalloc.Range{Start: uint32(start), End: uint32(len(slots))}
+	}
+	m.out.StackMapSlots = slots
+}
+
+// mergeSlots gives what is in one slot word another's place.
+func mergeSlots(m *mutant) bool {
+	e := m.edit(func(e regalloc.Edit) bool { return isSpill(e) || isReload(e) })
+	if e == nil || m.out.SlotWords < 2 {
+		return false
+	}
+	from := e.To
+	if !from.IsSlot() {
+		from = e.From
+	}
+	to := m.other(from).Index()
+	m.renumberSlots(func(n int) int {
+		if n == from.Index() {
+			return to
+		}
+		return n
+	})
+	return true
+}
+
+// squeezeSlots leaves one word to a slot of 16 bytes.
+func squeezeSlots(m *mutant) bool {
+	e := m.edit(func(e regalloc.Edit) bool { return e.Bytes == 16 && (isSpill(e) || isReload(e)) })
+	if e == nil {
+		return false
+	}
+	w := e.To
+	if !w.IsSlot() {
+		w = e.From
+	}
+	m.renumberSlots(func(n int) int {
+		if n > w.Index() {
+			return n - 1
+		}
+		return n
+	})
+	return true
+}
+
+// staleLoop drops an edit at the end of a block with one way out, to a block at or
+// before it in order.
+func staleLoop(m *mutant) bool {
+	return m.drop(m.edit(func(e regalloc.Edit) bool {
+		i := e.Point.Inst()
+		if e.Point.IsAfter() || m.in.Insts[i].Flags&regalloc.IsTerminator == 0 {
+			return false
+		}
+		b := blockOf(m.in, i)
+		succs := m.in.SuccsOf(b)
+		return len(succs) == 1 && succs[0].To <= b
+	}))
+}
+
+func forgetUsed(m *mutant) bool {
+	saved := m.out.Used & m.env.CalleeSaved
+	for ; saved.Len() > 1 && m.IntN(2) == 0; saved = saved.Remove(saved.First()) {
+	}
+	if saved == 0 {
+		return false
+	}
+	m.out.Used = m.out.Used.Remove(saved.First())
+	k := m.operand(func(k int, op regalloc.Operand) bool {
+		return op.Access.Defines() && m.out.Allocs[k] == regalloc.InReg(saved.First())
+	})
+	if k < 0 {
+		m.edit(func(e regalloc.Edit) bool { return e.To == regalloc.InReg(saved.First()) })
+	}
+	return true
+}
+
+// vacuous removes all claims, and makes one use wrong.
+func vacuous(m *mutant) bool {
+	m.out.Claims = nil
+	clear(m.out.ClaimEnd)
+	return m.misplace(m.operand(func(_ int, op regalloc.Operand) bool { return op.Access.Reads() }))
+}
+
+// entryClaims makes a use wrong and claims at the entry what it then reads.
+func entryClaims(m *mutant) bool {
+	k := m.operand(func(_ int, op regalloc.Operand) bool { return op.Access.Reads() })
+	if !m.misplace(k) {
+		return false
+	}
+	m.claim(0, regalloc.Claim{Loc: m.out.Allocs[k], VReg: m.in.Operands[k].VReg})
+	return true
+}
+
+// falseClaims makes a use wrong and claims what it then reads at each block but
+// the entry.
+func falseClaims(m *mutant) bool {
+	k := m.operand(func(_ int, op regalloc.Operand) bool { return op.Access.Reads() })
+	if !m.misplace(k) {
+		return false
+	}
+	for b := 1; b < len(m.out.ClaimEnd); b++ {
+		m.claim(b, regalloc.Claim{Loc: m.out.Allocs[k], VReg: m.in.Operands[k].VReg})
+	}
+	return true
+}
+
+// claim adds a claim at block b.
+func (m *mutant) claim(b int, c regalloc.Claim) {
+	m.out.Claims = slices.Insert(m.out.Claims, int(m.out.ClaimEnd[b]), c)
+	for ; b < len(m.out.ClaimEnd); b++ {
+		m.out.ClaimEnd[b]++
+	}
+}
+
+// entryUse makes the first block read something that nothing has defined.
+func entryUse(m *mutant) bool {
+	_, first := m.in.OperandRange(0)
+	last := m.in.Insts[m.in.Blocks[0].Insts.End-1].OperandEnd
+	return m.misplace(m.operand(func(k int, op regalloc.Operand) bool {
+		return k >= int(first) && k < int(last) && op.Access.Reads()
+	}))
+}

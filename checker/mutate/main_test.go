@@ -1,0 +1,203 @@
+package main
+
+import (
+	"errors"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/waot-project/waot/checker"
+	"github.com/waot-project/waot/regalloc"
+	"github.com/waot-project/waot/regalloc/exec"
+)
+
+// TestCampaign is a small campaign: all mutants that change the meaning are caught
+// in both modes, which agree, and each kind of fault is there.
+func TestCampaign(t *testing.T) {
+	files, err := filepath.Glob("../../testdata/wasm/*.wasm")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no modules")
+	}
+	c := campaign{want: 10_000, workers: 2}
+	if testing.Short() {
+		c.want = 2000
+	}
+	if err := c.addCorpus(20, files); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.run(); err != nil {
+		t.Fatal(err)
+	}
+	t.Log("\n" + c.table())
+	if c.changed < c.want {
+		t.Errorf("%d mutants change the meaning, fewer than %d", c.changed, c.want)
+	}
+	if names := c.missing(); len(names) > 0 {
+		t.Errorf("nothing changed by %v", names)
+	}
+}
+
+// TestVerdicts: what a checker can get wrong is an error of the campaign.
+func TestVerdicts(t *testing.T) {
+	err := errors.New("some fault")
+	for _, test := range []struct {
+		v  verdict
+		ok bool
+	}{
+		{verdict{}, true},
+		{verdict{claims: err}, true}, // too little claimed
+		{verdict{claims: err, fixpoint: err}, true},
+		{verdict{difference: err, claims: err, fixpoint: err}, true},
+		{verdict{difference: err}, false},
+		{verdict{difference: err, claims: err}, false},
+		{verdict{difference: err, fixpoint: err}, false},
+		{verdict{difference: exec.ErrMalformed}, false},
+		{verdict{fixpoint: err}, false},
+		{verdict{again: err}, false},
+	} {
+		if got := test.v.fault(); (got == nil) != test.ok {
+			t.Errorf("%+v: %v", test.v, got)
+		}
+	}
+}
+
+// TestNoChecker: without a checker, each kind of fault would be missed: mutants
+// that are not code, or do something else, are found by execution alone.
+func TestNoChecker(t *testing.T) {
+	c := campaign{}
+	if err := c.addCorpus(4, nil); err != nil {
+		t.Fatal(err)
+	}
+	w := c.newWorker()
+	found := map[string]bool{}
+	for number := range uint64(400 * len(faults)) {
+		k := number % uint64(len(faults))
+		if found[faults[k].name] {
+			continue
+		}
+		m, err := w.make(number)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m != nil {
+			v := w.judge(m)
+			v.claims, v.fixpoint, v.again = nil, nil, nil
+			found[m.fault.name] = v.fault() != nil
+		}
+	}
+	for _, f := range faults {
+		if !found[f.name] {
+			t.Errorf("%s: never missed", f.name)
+		}
+	}
+}
+
+// TestModesAgree: whether claims exist with which an allocation passes is what the
+// fixpoint finds without any: those that it finds pass, and where it finds a fault
+// none do that the allocator, chance or an earlier fixpoint has made.
+func TestModesAgree(t *testing.T) {
+	c := campaign{}
+	if err := c.addCorpus(10, nil); err != nil {
+		t.Fatal(err)
+	}
+	n := uint64(20_000)
+	if testing.Short() {
+		n = 3000
+	}
+	w := c.newWorker()
+	accepted, rejected, provenWrong, falseClaims := 0, 0, 0, 0
+	for number := range n {
+		m, err := w.make(number)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m == nil {
+			continue
+		}
+		good := cloneOutput(&w.out)
+		if m.fault.misread != nil || number%4 == 0 { // the allocation as it was, too
+			if err := w.alloc.Run(m.in, m.env, good); err != nil {
+				t.Fatal(err)
+			}
+		}
+		outs := []*regalloc.Output{m.out}
+		if number%4 == 0 {
+			outs = append(outs, good)
+		}
+		for _, out := range outs {
+			fixpoint := w.check.Check(m.in, m.env, out, checker.Options{Fixpoint: true})
+			with := cloneOutput(out)
+			if fixpoint == nil {
+				accepted++
+				w.check.Claim(with)
+				if err := w.check.Check(m.in, m.env, with, checker.Options{}); err != nil {
+					t.Fatalf("mutant %d, %s: claims of the fixpoint: %v", number, m.fault.name, err)
+				}
+			} else {
+				rejected++
+			}
+			for try := range 4 {
+				with := cloneOutput(out)
+				switch {
+				case try == 1:
+					with.Claims = nil
+					clear(with.ClaimEnd)
+				case try == 2:
+					if w.check.Check(m.in, m.env, good, checker.Options{Fixpoint: true}) == nil {
+						w.check.Claim(with)
+					}
+				case try == 3:
+					alterClaims(m.Rand, m.in, with)
+				}
+				again := w.check.Check(m.in, m.env, with, checker.Options{Fixpoint: true})
+				claims := w.check.Check(m.in, m.env, with, checker.Options{})
+				switch {
+				case (again == nil) != (fixpoint == nil):
+					t.Fatalf("mutant %d, %s: the fixpoint depends on claims: %v, %v", number, m.fault.name, fixpoint, again)
+				case claims == nil && fixpoint != nil:
+					t.Fatalf("mutant %d, %s: claims pass, but %v", number, m.fault.name, fixpoint)
+				case claims != nil && fixpoint != nil:
+					provenWrong++
+				case claims != nil:
+					falseClaims++
+				}
+			}
+		}
+	}
+	t.Logf("%d allocations accepted by both modes, %d rejected with each of %d sets of claims; %d sets that say too much or too little rejected",
+		accepted, rejected, provenWrong, falseClaims)
+	if accepted < int(n)/8 || rejected < int(n)/4 || falseClaims < int(n)/8 {
+		t.Error("too few of a kind")
+	}
+}
+
+// alterClaims changes some claims.
+func alterClaims(r *rand.Rand, in *regalloc.Input, out *regalloc.Output) {
+	for range 1 + r.IntN(4) {
+		if n := len(out.Claims); n > 0 && r.IntN(2) == 0 {
+			k := r.IntN(n)
+			switch r.IntN(3) {
+			case 0:
+				out.Claims[k].VReg = regalloc.VReg(r.IntN(len(in.VRegs)))
+			case 1:
+				out.Claims[k].Loc = out.Claims[r.IntN(n)].Loc
+			case 2:
+				out.Claims = slices.Delete(out.Claims, k, k+1)
+				for b := range out.ClaimEnd {
+					if int(out.ClaimEnd[b]) > k {
+						out.ClaimEnd[b]--
+					}
+				}
+			}
+			continue
+		}
+		if len(in.Operands) == 0 {
+			continue
+		}
+		b := r.IntN(len(out.ClaimEnd))
+		k := r.IntN(len(in.Operands))
+		m := mutant{out: out}
+		m.claim(b, regalloc.Claim{Loc: out.Allocs[k], VReg: in.Operands[k].VReg})
+	}
+}
