@@ -1,0 +1,14 @@
+// Package knownbugs holds tests for the classes of bugs that compilers and runtimes of
+// WebAssembly have had, one row of docs/known-bugs.md each. That page names a test for
+// every row, or the feature that the row waits for, or the invariant that makes it
+// impossible; a test here holds the page to it.
+//
+// Most tests are modules, made by a small assembler of the text format, that run compiled
+// at every level of optimisation and of processors, on the CLIF interpreter plain and
+// optimised, and on wazero's interpreter; or whose results arithmetic in the test says.
+//
+// Place in the pipeline: beside it, over everything; tests only.
+//
+// Input: docs/known-bugs.md, modules as text.
+// Output: test failures that name a row, a module or a call.
+package knownbugs

@@ -1,0 +1,307 @@
+package knownbugs
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/wasmfront"
+)
+
+const (
+	numRows       = 106
+	maxImpossible = 15
+	root          = "../.."
+)
+
+// row is a row of docs/known-bugs.md.
+type row struct {
+	number   int
+	id, what string
+	state    string // tested, waiting or impossible
+	detail   string // the feature, or the invariant
+	tests    []string
+}
+
+// readTable gives the rows of the page in their order, and what it says of their states.
+func readTable(t *testing.T) (rows []row, states string) {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(root, "docs", "known-bugs.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(b)) {
+		line = strings.TrimSpace(line)
+		if s, ok := strings.CutPrefix(line, "State: "); ok {
+			states = s
+		}
+		if !strings.HasPrefix(line, "|") {
+			continue
+		}
+		cells := strings.Split(strings.Trim(line, "|"), "|")
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
+		}
+		if cells[0] == "row" || strings.HasPrefix(cells[0], "---") {
+			continue
+		}
+		n, err := strconv.Atoi(cells[0])
+		if err != nil || len(cells) != 5 {
+			t.Fatalf("not a row: %s", line)
+		}
+		r := row{number: n, id: cells[1], what: cells[2]}
+		r.state, r.detail, _ = strings.Cut(cells[3], ": ")
+		for _, name := range strings.Split(cells[4], ",") {
+			if name = strings.TrimSpace(name); name != "" {
+				r.tests = append(r.tests, name)
+			}
+		}
+		rows = append(rows, r)
+	}
+	return rows, states
+}
+
+// testPackage is what the tests of a package have: functions, and strings, also those of
+// packages of tests that they import, whose names end in "test".
+type testPackage struct {
+	funcs   map[string]bool
+	strings map[string]bool
+}
+
+const modulePath = "github.com/waot-project/waot/"
+
+func parseTests(dir string) (*testPackage, error) {
+	p := &testPackage{map[string]bool{}, map[string]bool{}}
+	return p, p.parse(dir, "*_test.go")
+}
+
+func (p *testPackage) parse(dir, pattern string) error {
+	files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(dir), pattern))
+	if err != nil {
+		return err
+	}
+	for _, name := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			return err
+		}
+		for _, i := range f.Imports {
+			path, err := strconv.Unquote(i.Path.Value)
+			if ours, ok := strings.CutPrefix(path, modulePath); err == nil && ok && strings.HasSuffix(ours, "test") && ours != dir {
+				if err := p.parse(ours, "*.go"); err != nil {
+					return err
+				}
+			}
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				if n.Recv == nil && strings.HasSuffix(name, "_test.go") {
+					p.funcs[n.Name.Name] = true
+				}
+			case *ast.BasicLit:
+				if s, err := strconv.Unquote(n.Value); n.Kind == token.STRING && err == nil {
+					p.strings[s] = true
+				}
+			}
+			return true
+		})
+	}
+	return nil
+}
+
+// exists reports whether there is a test of that name, and a string for its case.
+func exists(packages map[string]*testPackage, name string) (bool, error) {
+	dir, test := "internal/knownbugs", name
+	if i := strings.Index(name, ".Test"); i >= 0 {
+		dir, test = name[:i], name[i+1:]
+	}
+	test, example, _ := strings.Cut(test, "/")
+	p := packages[dir]
+	if p == nil {
+		var err error
+		if p, err = parseTests(dir); err != nil {
+			return false, err
+		}
+		packages[dir] = p
+	}
+	return p.funcs[test] && (example == "" || p.strings[example]), nil
+}
+
+// TestTable demands that the page has each row once and in order, in a state that names what
+// holds it, and that the tests which it names exist.
+func TestTable(t *testing.T) {
+	rows, states := readTable(t)
+	count := map[string]int{}
+	packages := map[string]*testPackage{}
+	for i, r := range rows {
+		if r.number != i+1 {
+			t.Errorf("row %d stands where row %d should", r.number, i+1)
+		}
+		if r.id == "" || r.what == "" {
+			t.Errorf("row %d says too little", r.number)
+		}
+		for _, name := range r.tests {
+			if ok, err := exists(packages, name); err != nil || !ok {
+				t.Errorf("row %d: there is no test %s (%v)", r.number, name, err)
+			}
+		}
+		count[r.state]++
+		switch r.state {
+		case "tested":
+			if len(r.tests) == 0 || r.detail != "" {
+				t.Errorf("row %d is tested by no test", r.number)
+			}
+		case "waiting":
+			if featureModule(r.detail) == nil {
+				t.Errorf("row %d waits for %q, which is not in the table of features", r.number, r.detail)
+			}
+		case "impossible":
+			if len(r.tests) == 0 || r.detail == "" {
+				t.Errorf("row %d is impossible by no invariant, or no test holds that", r.number)
+			}
+		default:
+			t.Errorf("row %d: %q is not a state", r.number, r.state)
+		}
+	}
+	if len(rows) != numRows {
+		t.Errorf("%d rows, want %d", len(rows), numRows)
+	}
+	if count["impossible"] > maxImpossible {
+		t.Errorf("%d rows are said to be impossible, at most %d may be", count["impossible"], maxImpossible)
+	}
+	want := fmt.Sprintf("%d tested, %d waiting, %d impossible.", count["tested"], count["waiting"], count["impossible"])
+	if states != want {
+		t.Errorf("the page says %q, its rows %q", states, want)
+	}
+	t.Log(want)
+}
+
+// features are what rows may wait for, each with a small valid module that needs it.
+var features = []struct {
+	name   string
+	module []byte
+}{
+	{"simd", body(0xFD, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x1A)}, // v128.const 0, drop
+	{"tail-call", body(0x12, 0)},                                      // return_call of itself
+	{"memory64", []byte{0, 'a', 's', 'm', 1, 0, 0, 0, 5, 3, 1, 4, 1}}, // a memory of a page with 64-bit addresses
+}
+
+// body is a module of one function without parameters and results.
+func body(code ...byte) []byte {
+	b := append(append([]byte{0}, code...), 0x0B)
+	b = append([]byte{1, byte(len(b))}, b...)
+	return append([]byte{0, 'a', 's', 'm', 1, 0, 0, 0, 1, 4, 1, 0x60, 0, 0, 3, 2, 1, 0, 10, byte(len(b))}, b...)
+}
+
+func featureModule(name string) []byte {
+	for _, f := range features {
+		if f.name == name {
+			return f.module
+		}
+	}
+	return nil
+}
+
+// TestWaiting demands that the features for which rows wait are refused by name, whether they
+// are asked for or not. When one compiles, its rows must be tested.
+func TestWaiting(t *testing.T) {
+	rows, _ := readTable(t)
+	for _, f := range features {
+		var waiting []int
+		for _, r := range rows {
+			if r.state == "waiting" && r.detail == f.name {
+				waiting = append(waiting, r.number)
+			}
+		}
+		if len(waiting) == 0 {
+			t.Errorf("no row waits for %s: take it out of the table here", f.name)
+		}
+		feature := wasmfront.FeatureByName(f.name)
+		if feature == 0 {
+			t.Fatalf("there is no feature %q", f.name)
+		}
+		for _, accept := range []wasmfront.Features{0, wasmfront.DefaultFeatures | feature} {
+			_, err := compile.Module(f.module, compile.Options{Features: accept, Verify: true})
+			var e *wasmfront.Error
+			switch {
+			case err == nil:
+				t.Errorf("a module with %s compiles (features %v): rows %v of docs/known-bugs.md must be tested now", f.name, accept, waiting)
+			case !errors.As(err, &e) || e.Feature != f.name:
+				t.Errorf("a module with %s is refused by an error that does not name it: %v", f.name, err)
+			}
+		}
+	}
+}
+
+// TestLevels says which levels of processors the tests run on: all that this machine has.
+func TestLevels(t *testing.T) {
+	for _, e := range natives() {
+		t.Log(e.Name())
+	}
+	if runtime.GOARCH == "amd64" && len(natives()) < 3 {
+		t.Skip("SKIPPED: this machine is not of the level x86-64-v3: nothing here ran code for it")
+	}
+}
+
+// TestOperatorsKnown demands that every operator that is accepted has operands of types that
+// the tests here know: those that take all operators from the decoder's table leave out none
+// unnoticed.
+func TestOperatorsKnown(t *testing.T) {
+	accesses(t)
+	for _, code := range wasmfront.Opcodes() {
+		info := code.Info()
+		if wasmfront.DefaultFeatures.Has(info.Feature) && strings.Trim(info.Sig, "ilfdrx:") != "" {
+			t.Errorf("%s is accepted, and its types %q are not known here", info.Name, info.Sig)
+		}
+	}
+	if n, m := len(numeric(1)), len(numeric(2)); n < 50 || m < 70 {
+		t.Errorf("%d operators with one operand, %d with two", n, m)
+	}
+}
+
+// TestAssembler runs a module that has something of each form of the text, with known results.
+func TestAssembler(t *testing.T) {
+	c := single(`(module (import "host" "il_l" (func $h (param i32 i64) (result i64)))
+		(type $u (func (param i32) (result i32 f64)))
+		(memory (export "memory") 1 2) (table 3 funcref) (global $g (export "g") (mut i64) (i64.const -5))
+		(elem (i32.const 1) func $id) (elem $p funcref (ref.func $id) (ref.null func)) (data (i32.const 8) "abc\ff") (data $d "xyz")
+		(func $id (param $x i32) (result i32) (local.get $x))
+		(func (export "a") (param $x i32) (result i64 i32 f32) (local $y i64)
+			(local.set $y (i64.sub (i64.extend_i32_u (local.get $x)) (global.get $g)))
+			(memory.init $d (i32.const 4) (i32.const 0) (i32.const 2))
+			(table.init $p (i32.const 0) (i32.const 0) (i32.const 2))
+			(block $out (result i64 i32) (br_if $out (local.get $y) (i32.const 3) (local.get $x)) drop drop (i64.const 77) (i32.load8_s offset=3 (i32.const 8)))
+			(f32.const -0x1.8p3))
+		(func (export "b") (type $u) (call_indirect (param i32) (result i32) (local.get 0) (local.get 0)) (f64.const nan:0x8000000000001))
+		(func (export "c") (param i32) (result i32) (local i32)
+			(block (loop $l (local.set 1 (i32.add (local.get 1) (local.get 0))) (br_if $l (local.tee 0 (i32.sub (local.get 0) (i32.const 1))))))
+			(if (result i32) (i32.gt_u (local.get 1) (i32.const 9)) (then (local.get 1)) (else (select (result i32) (i32.const 1) (i32.const 2) (local.get 1)))))
+		(export "again" (func $id)))`,
+		call{fn: "a", args: []uint64{0}}, call{fn: "a", args: []uint64{5}}, call{fn: "b", args: []uint64{0}}, call{fn: "b", args: []uint64{1}}, call{fn: "b", args: []uint64{2}},
+		call{fn: "c", args: []uint64{10}}, call{fn: "c", args: []uint64{3}}, call{fn: "again", args: []uint64{9}})
+	c.exact = true
+	h := check(t, c)
+	want := []string{"lif [0x4d 0xffffffff 0xc1400000]", "lif [0xa 0x3 0xc1400000]", "id [0x0 0x7ff8000000000001]", `trap "invalid table access"`, `trap "invalid table access"`,
+		"i [0x37]", "i [0x1]", "i [0x9]"}
+	for i, w := range want {
+		if got, _, _ := strings.Cut(h.events[1+i].String(), ", memory"); got != w {
+			t.Errorf("call %d: %s, want %s", i, got, w)
+		}
+	}
+	for _, text := range []string{"(module (func (i32.nothing)))", "(module (func local.get))", "(module (memory 1) (func (drop (i32.load by=3 (i32.const 0)))))", "(module (func (call $f)))",
+		"(module (func (param i33)))", "(module (what))", "(func)", "(module (func (local.get 0 1)))", "(module (func (i32.const 1x)))", "(module (func (if (i32.const 1))))"} {
+		if _, err := assemble(text); err == nil {
+			t.Errorf("%s assembles", text)
+		}
+	}
+}

@@ -1,0 +1,506 @@
+package knownbugs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/waot-project/waot/clif/opt"
+	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/host/inproc"
+	"github.com/waot-project/waot/host/load"
+	"github.com/waot-project/waot/internal/meta"
+)
+
+// funcTypes are types that differ in one place each.
+var funcTypes = []string{"_", "i_", "l_", "f_", "d_", "ii_", "il_", "li_", "r_", "x_", "_i", "_l", "_f", "_d", "_r", "_x", "i_i", "i_l", "l_i", "ii_ii", "iiiiiiiiii_i", "iiiiiiiii_i", "_iiii", "_iii", "d_dd"}
+
+func constants(ts string) string {
+	s := ""
+	for i, t := range []byte(ts) {
+		switch t {
+		case 'r':
+			s += "(ref.null func)"
+		case 'x':
+			s += "(ref.null extern)"
+		default:
+			s += fmt.Sprintf("(%s.const %d)", watType(t), i+40)
+		}
+	}
+	return s
+}
+
+// typePair is a module with a table of a function of each type, and one compiled apart, with
+// the types in another order, that calls each through the first's table and through its own
+// copy as every type. Shift changes the order.
+func typePair(shift int) *testCase {
+	var one, two builder
+	refs := ""
+	n := len(funcTypes)
+	for k, ts := range funcTypes {
+		params, results, _ := strings.Cut(ts, "_")
+		fmt.Fprintf(&one, "(func $f%d %s %s %s)\n", k, watTypes("param", params), watTypes("result", results), constants(results))
+		refs += fmt.Sprintf(" $f%d", k)
+		other := funcTypes[(k*7+3+shift)%n]
+		params, results, _ = strings.Cut(other, "_")
+		fmt.Fprintf(&two, "(type $u%d (func %s %s))\n", k, watTypes("param", params), watTypes("result", results))
+		for _, table := range []string{"$theirs", "$ours"} {
+			name := other + " through " + table
+			fmt.Fprintf(&two, "(func (export %q) (param i32) %s (call_indirect %s (type $u%d) %s (local.get 0)))\n", name, watTypes("result", results), table, k, constants(params))
+			for i := range uint64(n + 4) {
+				two.calls = append(two.calls, call{1, name, []uint64{i}})
+			}
+		}
+	}
+	return &testCase{calls: two.calls, mods: []module{
+		{name: "owner", wat: fmt.Sprintf(`(module (table (export "table") %d funcref) (elem (i32.const 0) func %s) (func (export "exported") (result i32) (i32.const 44)) %s)`, n+3, refs, one.String())},
+		{wat: fmt.Sprintf(`(module (import "owner" "table" (table $theirs %d funcref)) (import "owner" "exported" (func $e (result i32))) (import "host" "i_i" (func $h (param i32) (result i32)))
+			(table $ours %[1]d funcref) (func $s (table.copy $ours $theirs (i32.const 1) (i32.const 0) (i32.const %[2]d))) (start $s)
+			(elem (i32.const %[3]d) func $e $h) %[4]s)`, n+3, n+2, n, two.String())},
+	}}
+}
+
+// TestTypesAcrossModules calls through tables shared by modules that were compiled apart:
+// each call is made if the types are equal and traps if not.
+func TestTypesAcrossModules(t *testing.T) { check(t, typePair(0)) }
+
+// TestTypesAfterRelease does so again and again in new stores, while the garbage collector
+// frees what former ones had registered: a number of a type that came free does not pass for
+// another type's.
+func TestTypesAfterRelease(t *testing.T) {
+	n := 12
+	if emulated() {
+		n = 3
+	}
+	for shift := range n {
+		c := typePair(shift)
+		c.calls = c.calls[:len(c.calls)/4]
+		for _, e := range natives()[:2] {
+			h, err := play(e, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, k := range c.calls {
+				name, _, _ := strings.Cut(k.fn, " ")
+				at := int(k.args[0])
+				if strings.HasSuffix(k.fn, "$ours") {
+					at--
+				}
+				right := at >= 0 && at < len(funcTypes) && funcTypes[at] == name || at == len(funcTypes) && name == "_i" || at == len(funcTypes)+1 && name == "i_i"
+				got := h.events[len(c.mods)+i]
+				if (got.trap == "") != right || at >= 0 && at < len(funcTypes) && !right && got.trap != "indirect call type mismatch" {
+					t.Fatalf("round %d, %s: %s of element %d: %v", shift, e.Name(), k.fn, k.args[0], &got)
+				}
+			}
+		}
+		runtime.GC()
+	}
+}
+
+// TestFourTables calls through each of four tables, some of them imported, functions that are
+// the module's own, imported from another, exported by it and the host's; null, out of
+// bounds and of the wrong type.
+func TestFourTables(t *testing.T) {
+	var b builder
+	for table := range 4 {
+		for _, ty := range []string{"_i", "i_i", "i_l"} {
+			params, results, _ := strings.Cut(ty, "_")
+			body := strings.Repeat("(i32.const 5)", len(params))
+			b.add("i", results, fmt.Sprintf("(call_indirect %d %s %s %s (local.get 0))", table, watTypes("param", params), watTypes("result", results), body),
+				each(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 0xFFFFFFFF, 0x80000000, 0x40000000)...)
+		}
+		b.add("ii", "i", fmt.Sprintf("(table.set %d (local.get 0) (table.get %d (local.get 1))) (call_indirect %[1]d (result i32) (local.get 0))", table, (table+1)%4),
+			product([]uint64{2, 7, 100}, []uint64{1, 3, 9, 200})...)
+		b.add("ii", "ii", fmt.Sprintf("(table.grow %d (table.get %d (local.get 0)) (local.get 1)) (table.size %[1]d)", table, (table+2)%4), product([]uint64{1, 50}, []uint64{0, 1, 99})...)
+	}
+	for i := range b.calls {
+		b.calls[i].mod = 1
+	}
+	check(t, &testCase{calls: b.calls, mods: []module{
+		{name: "a", wat: `(module (table (export "t") 6 8 funcref) (table (export "u") 4 funcref) (global $g (mut i32) (i32.const 77))
+			(func $a (export "a") (result i32) (global.get $g)) (func $b (param i32) (result i32) (global.set $g (i32.add (global.get $g) (i32.const 1))) (i32.add (local.get 0) (global.get $g)))
+			(elem (i32.const 1) func $a $b) (elem (table 1) (i32.const 0) func $b $a))`},
+		{name: "b", wat: `(module (import "a" "t" (table 6 8 funcref)) (import "a" "u" (table 4 funcref)) (import "a" "a" (func $a (result i32))) (import "host" "i_i" (func $h (param i32) (result i32)))
+			(table 5 9 funcref) (table 10 funcref) (func $own (export "own") (param i32) (result i64) (i64.const 9)) (func $one (result i32) (i32.const 1))
+			(elem (i32.const 3) func $own $h) (elem (table 2) (i32.const 0) func $a $h $own $one) (elem (table 3) (i32.const 5) func $one $own $a $h)` + b.String() + ")"},
+		{name: "c", wat: `(module (import "b" "own" (func $f (param i32) (result i64))) (import "a" "t" (table 4 funcref)) (elem (i32.const 0) func $f))`},
+	}})
+}
+
+// TestBulkTables runs all bulk operators on own and imported tables and memories, with
+// segments of every kind, dropped and not, with lengths from 0.
+func TestBulkTables(t *testing.T) {
+	var b builder
+	at := []uint64{0, 1, 4, 6, 7, 0x7FFFFFFF, 0xFFFFFFFF}
+	lengths := []uint64{0, 1, 2, 3, 0x80000000, 0xFFFFFFFF}
+	args := sampled(product(at, []uint64{0, 1, 2, 3, 0xFFFFFFFE}, lengths), 3)
+	three := "(local.get 0) (local.get 1) (local.get 2)"
+	for table := range 3 {
+		for _, segment := range []string{"$active", "$passive", "$exprs", "$declared"} {
+			b.add("iii", "", fmt.Sprintf("(table.init %d %s %s)", table, segment, three), args...)
+		}
+		for from := range 3 {
+			b.add("iii", "", fmt.Sprintf("(table.copy %d %d %s)", table, from, three), args...)
+		}
+		b.add("iii", "", fmt.Sprintf("(table.fill %d (local.get 0) (table.get 0 (i32.and (local.get 1) (i32.const 3))) (local.get 2))", table), args...)
+	}
+	for _, segment := range []string{"$pdata", "$empty"} {
+		b.add("iii", "", "(memory.init "+segment+" "+three+")", append(sampled(args, 2), product([]uint64{65535, 65536, 65537}, []uint64{0, 1, 3}, []uint64{0, 1, 3})...)...)
+	}
+	b.add("iii", "", "(memory.copy "+three+")", product([]uint64{0, 65535, 65536, 65537, 0xFFFFFFFF}, []uint64{0, 3, 65536, 65537, 0xFFFFFFFF}, lengths)...)
+	b.add("iii", "", "(memory.fill "+three+")", product([]uint64{0, 65535, 65536, 65537, 0xFFFFFFFF}, []uint64{0x1FF}, lengths)...)
+	look := len(b.calls)
+	for table := range 3 {
+		for i := range 8 {
+			b.add("", "i", fmt.Sprintf("(ref.is_null (table.get %d (i32.const %d)))", table, i), nil)
+			b.add("", "i", fmt.Sprintf("(call_indirect %d (result i32) (i32.const %d))", table, i), nil)
+		}
+	}
+	state := b.calls[look:]
+	ops := b.calls[:look]
+	drops := []string{"(elem.drop $passive) (elem.drop $active)", "(data.drop $pdata) (data.drop $active_data) (data.drop $empty)", "(elem.drop $exprs) (elem.drop $declared) (elem.drop $passive)"}
+	for _, d := range drops {
+		b.add("", "", d, nil)
+	}
+	all := append(append([]call{}, ops...), state...)
+	for i := range drops {
+		all = append(all, b.calls[len(b.calls)-len(drops)+i])
+		all = append(append(all, sampled(ops, 3)...), state...)
+	}
+	for i := range all {
+		all[i].mod = 1
+	}
+	check(t, &testCase{calls: all, mods: []module{
+		{name: "o", wat: `(module (memory (export "memory") 1 1) (table (export "t") 7 7 funcref) (func $f (result i32) (i32.const 3)) (elem (i32.const 2) func $f $f))`},
+		{wat: `(module (import "o" "memory" (memory 1 1)) (import "o" "t" (table 7 7 funcref)) (table 7 funcref) (table 4 20 funcref)
+			(func $a (result i32) (i32.const 10)) (func $b (result i32) (i32.const 11)) (func $c (result i32) (i32.const 12))
+			(elem $active (i32.const 4) func $a $b) (elem $passive func $b $c $a) (elem $exprs funcref (ref.func $c) (ref.null func) (ref.func $a)) (elem $declared declare func $c)
+			(data $active_data (i32.const 9) "abc") (data $pdata "defg") (data $empty "")` + b.String() + ")"},
+	}})
+}
+
+// TestDroppedData reads segments that were active, and others after they were dropped: they have
+// the length 0. wazero's interpreter keeps the active ones, so arithmetic is the judge.
+func TestDroppedData(t *testing.T) {
+	wasm, err := assemble(`(module (memory 1) (data $active (i32.const 9) "abc") (data $passive "defg") (func (export "drop") (data.drop $passive) (data.drop $active))
+		(func (export "active") (param i32 i32 i32) (memory.init $active (local.get 0) (local.get 1) (local.get 2)))
+		(func (export "passive") (param i32 i32 i32) (memory.init $passive (local.get 0) (local.get 1) (local.get 2))))`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := product([]uint64{0, 65535, 65536, 65537, 0xFFFFFFFF}, []uint64{0, 1, 3, 4, 5, 0xFFFFFFFF}, []uint64{0, 1, 4, 5, 0xFFFFFFFF})
+	c := &testCase{mods: []module{{wasm: wasm}}}
+	var want []bool
+	for round := range 2 {
+		for _, name := range []string{"active", "passive"} {
+			length := uint64(0)
+			if round == 0 && name == "passive" {
+				length = 4
+			}
+			for _, a := range args {
+				c.calls = append(c.calls, call{fn: name, args: a})
+				want = append(want, a[0]+a[2] <= 65536 && a[1]+a[2] <= length)
+			}
+		}
+		c.calls, want = append(c.calls, call{fn: "drop"}), append(want, true)
+	}
+	for _, e := range append(natives(), interpreters()...) {
+		h, err := play(e, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, ok := range want {
+			if got := h.events[1+i].trap; (got == "") != ok || !ok && got != "out of bounds memory access" {
+				t.Errorf("%s: call %d, %s(%#x): trap %q, fine: %v", e.Name(), i, c.calls[i].fn, c.calls[i].args, got, ok)
+			}
+		}
+	}
+}
+
+// TestPartialInit instantiates modules of which one segment does not fit: the ones before it
+// have been written and nothing of it or after it, in the memory and the table of another
+// module, which goes on to use them.
+func TestPartialInit(t *testing.T) {
+	const owner = `(module (memory (export "memory") 1) (table (export "table") 4 funcref) (global (export "g") (mut i32) (i32.const 0))
+		(func (export "get") (param i32) (result i32) (i32.load8_u (local.get 0)))
+		(func (export "call") (param i32) (result i32) (call_indirect (result i32) (local.get 0))))`
+	const imports = `(import "owner" "memory" (memory 1)) (import "owner" "table" (table 4 funcref)) (import "owner" "g" (global $g (mut i32)))
+		(func $one (result i32) (i32.const 1)) (func $two (result i32) (i32.add (i32.const 2) (global.get $g))) `
+	const oob, noTable = "out of bounds memory access", "invalid table access"
+	for i, c := range []struct {
+		body, trap string
+		memory     string // of the first 16 bytes and the last two, a dot for zero
+		table      string // what the four elements give, - for null
+	}{
+		{`(func $s (i32.store8 (i32.const 8) (i32.const 65)) (global.set $g (i32.const 3)) unreachable) (start $s) (elem (i32.const 1) func $one $two)`,
+			"unreachable", "........A.........", "-15-"},
+		{`(data (i32.const 8) "abc") (data (i32.const 65534) "defg") (data (i32.const 12) "xyz") (elem (i32.const 0) func $two)`, oob, "........abc.......", "2---"},
+		{`(elem (i32.const 0) func $one) (elem (i32.const 3) func $one $two) (elem (i32.const 1) func $two) (data (i32.const 4) "no")`, noTable, "..................", "1---"},
+		{`(elem (i32.const 0) func $two $one) (data (i32.const 4) "yes") (data (i32.const 65537) "")`, oob, "....yes...........", "21--"},
+		{`(elem (i32.const 4) func) (data (i32.const 65536) "") (data (i32.const 4) "yes") (data (i32.const 65534) "zz")`, "", "....yes.........zz", "----"},
+		{`(elem (i32.const 5) func) (data (i32.const 4) "no")`, noTable, "..................", "----"},
+		{`(data (i32.const -1) "a")`, oob, "..................", "----"},
+		{`(data (i32.const -1) "")`, oob, "..................", "----"},
+		{`(elem (i32.const -1) func $one)`, noTable, "..................", "----"},
+		{`(func $s (call $s)) (start $s)`, "stack overflow", "..................", "----"},
+		{`(func $s (drop (i32.div_u (i32.const 1) (global.get $g)))) (start $s)`, "integer divide by zero", "..................", "----"},
+		{`(func $s (global.set $g (i32.const 5)) (call_indirect (i32.const 0))) (elem (i32.const 0) func $two) (start $s)`, "indirect call type mismatch", "..................", "7---"},
+		{`(data $d (i32.const 0) "abc") (func $s (memory.init $d (i32.const 9) (i32.const 0) (i32.const 0)) (memory.init $d (i32.const 9) (i32.const 0) (i32.const 1))) (start $s)`, oob, "abc...............", "----"},
+		{`(elem $e (i32.const 0) func $two) (func $s (table.init $e (i32.const 1) (i32.const 0) (i32.const 0)) (table.init $e (i32.const 1) (i32.const 0) (i32.const 1))) (start $s)`, noTable, "..................", "2---"},
+		{`(data $d "abc") (func $s (memory.init $d (i32.const 65534) (i32.const 0) (i32.const 3))) (start $s)`, oob, "..................", "----"},
+		{`(elem $e func $one $two) (func $s (table.init $e (i32.const 3) (i32.const 0) (i32.const 2))) (start $s)`, noTable, "..................", "----"},
+		{`(elem $e func $one $two) (func $s (elem.drop $e) (table.init $e (i32.const 4) (i32.const 0) (i32.const 0)) (table.init $e (i32.const 0) (i32.const 1) (i32.const 0))) (start $s)`, noTable, "..................", "----"},
+	} {
+		k := &testCase{mods: []module{{name: "owner", wat: owner}, {wat: "(module " + imports + c.body + ")"}}}
+		for n := range uint64(18) {
+			if n >= 16 {
+				n += 65534 - 16
+			}
+			k.calls = append(k.calls, call{0, "get", []uint64{n}})
+		}
+		for n := range uint64(4) {
+			k.calls = append(k.calls, call{0, "call", []uint64{n}})
+		}
+		for _, e := range append(natives(), interpreters()...) {
+			h, err := play(e, k)
+			if err != nil {
+				t.Fatalf("%d: %v", i, err)
+			}
+			memory, table := "", ""
+			for n, v := range h.events[2:] {
+				switch {
+				case n < 18 && v.values[0] == 0:
+					memory += "."
+				case n < 18:
+					memory += string(rune(v.values[0]))
+				case v.trap != "":
+					table += "-"
+				default:
+					table += fmt.Sprint(v.values[0])
+				}
+			}
+			if h.events[1].trap != c.trap || memory != c.memory || table != c.table {
+				t.Errorf("%d, %s: trap %q, memory %s, table %s; want %q, %s, %s", i, e.Name(), h.events[1].trap, memory, table, c.trap, c.memory, c.table)
+			}
+		}
+	}
+}
+
+// TestGrowInCallee grows memories and tables in callees, of the same module, of another and
+// by the other's export, and then uses the old and the new range.
+func TestGrowInCallee(t *testing.T) {
+	const owner = `(module (memory (export "memory") 1 6) (table (export "table") 2 8 funcref) (func $f (result i32) (i32.const 5)) (elem (i32.const 1) func $f)
+		(func (export "grow") (param i32) (result i32) (memory.grow (local.get 0)))
+		(func (export "growt") (param i32) (result i32) (table.grow (ref.func $f) (local.get 0)))
+		(func (export "size") (result i32) (memory.size)) (func (export "get") (param i32) (result i32) (i32.load (local.get 0))))`
+	const user = `(module (import "owner" "memory" (memory 1 6)) (import "owner" "table" (table 2 8 funcref))
+		(import "owner" "grow" (func $grow (param i32) (result i32))) (import "owner" "growt" (func $growt (param i32) (result i32)))
+		(func $own (param i32) (result i32) (memory.grow (local.get 0)))
+		(func (export "f") (param i32 i32) (result i32 i32 i32) (local $a i32) (local $b i32)
+			(local.set $a (i32.load (i32.const 4))) (i32.store offset=8 (i32.const 0) (i32.const 6))
+			(local.set $b (call $grow (local.get 0))) (i32.store (local.get 1) (i32.const 77))
+			(i32.add (local.get $a) (i32.load (local.get 1))) (local.get $b) (memory.size))
+		(func (export "g") (param i32 i32) (result i32 i32 i32) (local $a i32) (local $b i32)
+			(local.set $a (memory.size)) (local.set $b (call $own (local.get 0))) (i64.store (local.get 1) (i64.const 78))
+			(i32.add (local.get $a) (memory.size)) (local.get $b) (i32.load (local.get 1)))
+		(func (export "h") (param i32 i32) (result i32 i32 i32) (local $a i32) (local $b i32)
+			(local.set $a (table.size)) (local.set $b (call $growt (local.get 0)))
+			(table.size) (local.get $b) (call_indirect (result i32) (local.get 1)))
+		(func (export "bulk") (param i32 i32) (result i32 i32) (local $a i32)
+			(memory.fill (i32.const 100) (i32.const 7) (i32.const 50)) (local.set $a (call $grow (local.get 0)))
+			(memory.copy (local.get 1) (i32.const 100) (i32.const 50)) (memory.fill (i32.add (local.get 1) (i32.const 20)) (i32.const 9) (i32.const 5))
+			(local.get $a) (i32.load offset=18 (local.get 1)))
+		(func (export "bulkt") (param i32 i32) (result i32 i32) (local $a i32)
+			(local.set $a (call $growt (local.get 0))) (table.copy (local.get 1) (i32.const 1) (i32.const 1)) (table.fill (i32.const 0) (table.get (local.get 1)) (i32.const 2))
+			(local.get $a) (call_indirect (result i32) (i32.const 0)))
+		(func (export "sizes") (param i32 i32) (result i32 i32 i32 i32 i32 i32) (memory.size) (memory.grow (local.get 0)) (memory.size) (table.size) (table.grow (ref.null func) (local.get 1)) (table.size))
+		(func (export "branch") (param i32 i32) (result i32) (local $a i32) (local.set $a (memory.size)) (if (local.get 0) (then (drop (memory.grow (i32.const 1)))))
+			(if (local.get 1) (then (drop (call $grow (i32.const 1))))) (i32.sub (memory.size) (local.get $a)))
+		(func (export "k") (param i32 i32) (result i32) (loop $l (drop (memory.grow (local.get 0))) (i32.store8 (local.get 1) (i32.const 9))
+			(local.set 1 (i32.add (local.get 1) (i32.const 65536))) (br_if $l (i32.lt_u (local.get 1) (i32.const 600000)))) (memory.size)))`
+	var calls []call
+	for _, x := range [][]uint64{{0, 65532}, {0, 65533}, {1, 65533}, {1, 131072}, {1, 196604}, {1, 196605}, {9, 0}, {0xFFFFFFFF, 0}, {1, 262140}, {2, 262144}, {1, 393212}, {1, 393213}} {
+		calls = append(calls, call{1, "f", x}, call{1, "g", []uint64{0, x[1]}}, call{0, "get", x[1:]}, call{0, "size", nil})
+	}
+	for _, x := range [][]uint64{{0, 1}, {0, 0}, {0, 2}, {1, 2}, {1, 3}, {1, 5}, {9, 1}, {4, 7}, {0, 8}, {0xFFFFFFFF, 7}} {
+		calls = append(calls, call{1, "h", x})
+	}
+	c := &testCase{mods: []module{{name: "owner", wat: owner}, {wat: user}}, calls: calls, watch: true}
+	check(t, c)
+	c.calls = []call{{1, "k", []uint64{1, 65535}}, {1, "g", []uint64{1, 0}}, {1, "k", []uint64{0, 3}}}
+	check(t, c)
+	c.calls = nil
+	for _, x := range [][]uint64{{0, 0}, {1, 1}, {1, 0}, {0, 2}, {9, 9}, {1, 1}} {
+		c.calls = append(c.calls, call{1, "sizes", x})
+	}
+	check(t, c)
+	c.calls = []call{{1, "branch", []uint64{0, 0}}, {1, "branch", []uint64{1, 0}}, {1, "branch", []uint64{0, 1}}, {1, "branch", []uint64{1, 1}}, {1, "branch", []uint64{1, 1}}}
+	check(t, c)
+	c.calls = nil
+	for _, x := range [][]uint64{{0, 65486}, {0, 65487}, {1, 65500}, {1, 131100}, {0, 196558}, {0, 196559}, {9, 400}, {3, 393166}, {0, 393167}} {
+		c.calls = append(c.calls, call{1, "bulk", x})
+	}
+	for _, x := range [][]uint64{{0, 0}, {0, 2}, {1, 2}, {2, 4}, {0, 5}, {9, 1}, {3, 7}, {0, 8}} {
+		c.calls = append(c.calls, call{1, "bulkt", x})
+	}
+	check(t, c)
+}
+
+// TestAliasedImports imports the same global, table and memory by several names, and has the owner
+// change them, too: what is written by one name is read by the others.
+func TestAliasedImports(t *testing.T) {
+	const owner = `(module (memory (export "memory") 1) (table (export "t") 4 funcref) (global (export "g") (mut i32) (i32.const 1)) (global (export "k") (mut i32) (i32.const 2)) (global (export "l") (mut i64) (i64.const 3))
+		(func $f (export "f") (result i32) (i32.const 6)) (elem (i32.const 0) func $f)
+		(func (export "change") (global.set 0 (i32.add (global.get 0) (i32.const 10))) (table.set (i32.const 1) (ref.null func)) (i32.store (i32.const 4) (global.get 0))))`
+	const user = `(module (import "o" "g" (global $a (mut i32))) (import "o" "g" (global $b (mut i32))) (import "o" "k" (global $c (mut i32))) (import "o" "l" (global $d (mut i64))) (import "o" "l" (global $e (mut i64)))
+		(import "o" "t" (table $t 4 funcref)) (import "o" "t" (table $u 4 funcref)) (import "o" "memory" (memory 1)) (import "o" "f" (func $f (result i32))) (import "o" "change" (func $change)) (global $own (mut i32) (i32.const 100))
+		(func (export "globals") (param i32) (result i32 i32 i32 i32 i32)
+			(global.get $a) (global.set $b (local.get 0)) (global.get $a) (global.set $a (i32.add (global.get $a) (i32.const 5))) (global.get $b) (global.set $own (i32.const 8)) (global.set $c (i32.const 9)) (global.get $a) (global.get $own))
+		(func (export "wide") (param i64) (result i64 i64 i64) (global.set $d (local.get 0)) (global.get $e) (global.set $e (i64.const 77)) (global.get $d) (global.set $d (i64.const 78)) (global.get $e))
+		(func (export "tables") (result i32 i32 i32) (table.set $t (i32.const 1) (ref.func $f)) (ref.is_null (table.get $u (i32.const 1))) (table.set $u (i32.const 1) (ref.null func)) (ref.is_null (table.get $t (i32.const 1)))
+			(table.fill $u (i32.const 1) (ref.func $f) (i32.const 2)) (ref.is_null (table.get $t (i32.const 1))))
+		(func (export "grow") (result i32 i32 i32) (table.size $t) (drop (table.grow $u (ref.null func) (i32.const 3))) (table.size $t) (table.size $u))
+		(func (export "change") (result i32 i32 i32 i32) (global.get $a) (table.set $t (i32.const 1) (ref.func $f)) (i32.store (i32.const 4) (i32.const 3)) (call $change)
+			(global.get $b) (ref.is_null (table.get $u (i32.const 1))) (i32.load (i32.const 4)))
+		(elem declare func $f))`
+	c := &testCase{mods: []module{{name: "o", wat: owner}, {wat: user}}, watch: true}
+	for range 2 {
+		c.calls = append(c.calls, call{1, "globals", []uint64{40}}, call{1, "wide", []uint64{1 << 40}}, call{1, "tables", nil}, call{1, "grow", nil}, call{1, "change", nil}, call{0, "change", nil}, call{1, "globals", []uint64{50}})
+	}
+	check(t, c)
+}
+
+// instantiate compiles text for inproc at O2 and makes an instance in the store.
+func instantiate(t *testing.T, s *inproc.Store, wat string, imports func(module, name string) inproc.Extern) *inproc.Instance {
+	t.Helper()
+	inst, err := tryInstantiate(s, wat, imports)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return inst
+}
+
+func tryInstantiate(s *inproc.Store, wat string, imports func(module, name string) inproc.Extern) (*inproc.Instance, error) {
+	wasm, err := assemble(wat)
+	if err != nil {
+		return nil, err
+	}
+	r, err := compile.Module(wasm, compile.Options{OptLevel: opt.O2, Verify: true, Jobs: 1})
+	if err != nil {
+		return nil, err
+	}
+	img, err := load.Image(r.Object, r.Meta)
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.Load(img)
+	if err != nil {
+		return nil, err
+	}
+	return s.Instantiate(m, imports)
+}
+
+func newStore(t *testing.T, c inproc.Config) *inproc.Store {
+	t.Helper()
+	s, err := inproc.NewStore(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// TestHostGrows has the host grow memory and table, and write to both and to a global, while
+// compiled code that has used them calls it: the code sees all of it afterwards, and the
+// host sees what the code did, at every step of a loop.
+func TestHostGrows(t *testing.T) {
+	s := newStore(t, inproc.Config{})
+	var inst *inproc.Instance
+	var mem *inproc.Memory
+	var g *inproc.Global
+	steps := uint64(0)
+	h, err := s.NewHostFunc(meta.FuncType{Params: []meta.ValType{meta.I32}, Results: []meta.ValType{meta.I32}}, func(_ *inproc.Caller, args, results []uint64) error {
+		steps++
+		// The code wrote its step to the last word of memory and to the global.
+		b := mem.Bytes()
+		if got := uint64(b[len(b)-4]) | uint64(b[len(b)-3])<<8; got != args[0] || g.Get() != args[0] {
+			return fmt.Errorf("step %d: the host sees %d in memory and %d in the global", args[0], got, g.Get())
+		}
+		if args[0]%8 == 0 {
+			if mem.Grow(1) == ^uint64(0) {
+				return errors.New("memory does not grow")
+			}
+		}
+		b = mem.Bytes()
+		b[len(b)-8] = byte(args[0]) + 1
+		results[0] = uint64(len(b))
+		return g.Set(args[0] + 1000)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inst = instantiate(t, s, `(module (import "h" "h" (func $h (param i32) (result i32))) (memory (export "memory") 1) (global $g (export "g") (mut i32) (i32.const 0))
+		(func (export "run") (param $n i32) (result i32) (local $i i32) (local $end i32)
+			(local.set $end (i32.const 65536))
+			(loop
+				(local.set $i (i32.add (local.get $i) (i32.const 1)))
+				(i32.store (i32.sub (local.get $end) (i32.const 4)) (local.get $i)) (global.set $g (local.get $i))
+				(local.set $end (call $h (local.get $i)))
+				(if (i32.ne (i32.load8_u (i32.sub (local.get $end) (i32.const 8))) (i32.and (i32.add (local.get $i) (i32.const 1)) (i32.const 255))) (then (return (i32.const -1))))
+				(if (i32.ne (global.get $g) (i32.add (local.get $i) (i32.const 1000))) (then (return (i32.const -2))))
+				(if (i32.ne (i32.shl (memory.size) (i32.const 16)) (local.get $end)) (then (return (i32.const -3))))
+				(br_if 0 (i32.lt_u (local.get $i) (local.get $n))))
+			(local.get $i)))`, func(string, string) inproc.Extern { return h })
+	if mem, err = inst.Memory("memory"); err != nil {
+		t.Fatal(err)
+	}
+	if g, err = inst.Global("g"); err != nil {
+		t.Fatal(err)
+	}
+	f, err := inst.Func("run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := []uint64{800}
+	if err := f.Call(out, out); err != nil || out[0] != 800 || steps != 800 {
+		t.Errorf("%d after %d steps: %v", int32(out[0]), steps, err)
+	}
+}
+
+// TestInterruptedBulk ends calls in the middle of bulk operations on a large memory and a large
+// table: the call fails with the context's error, and memory and tables go on to work.
+func TestInterruptedBulk(t *testing.T) {
+	s := newStore(t, inproc.Config{})
+	inst := instantiate(t, s, `(module (memory (export "memory") 4096) (table (export "t") 1000000 funcref) (func $f (result i32) (i32.const 6)) (elem (i32.const 5) func $f)
+		(func (export "fill") (loop (memory.fill (i32.const 0) (i32.const 7) (i32.const 0x10000000)) (br 0)))
+		(func (export "copy") (loop (memory.copy (i32.const 9) (i32.const 0) (i32.const 0xFFFFFF0)) (br 0)))
+		(func (export "table") (loop (table.fill (i32.const 0) (ref.func $f) (i32.const 1000000)) (table.copy (i32.const 1) (i32.const 0) (i32.const 999999)) (br 0)))
+		(func (export "check") (result i32) (memory.fill (i32.const 0xFFFFF00) (i32.const 3) (i32.const 16)) (table.fill (i32.const 9) (ref.func $f) (i32.const 1))
+			(i32.add (i32.load8_u (i32.const 0xFFFFF0F)) (call_indirect (result i32) (i32.const 9)))))`, nil)
+	check, err := inst.Func("check")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"fill", "copy", "table"} {
+		f, err := inst.Func(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 6 {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Duration(i*7+1)*time.Millisecond)
+			err := f.CallContext(ctx, nil, nil)
+			cancel()
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Fatalf("%s: %v", name, err)
+			}
+			out := []uint64{0}
+			if err := check.Call(nil, out); err != nil || out[0] != 9 {
+				t.Fatalf("%s: afterwards %d, %v", name, out[0], err)
+			}
+		}
+	}
+}

@@ -1,0 +1,490 @@
+package knownbugs
+
+import (
+	"encoding/binary"
+	"flag"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var exhaustive = flag.Bool("exhaustive", false, "round all 2^32 numbers of type f32, not a sample")
+
+// divisors are numbers whose division has a special form, or nearly.
+func divisors(width int) []uint64 {
+	var list []uint64
+	add := func(x uint64) { list = append(list, x<<(64-width)>>(64-width), -x<<(64-width)>>(64-width)) }
+	for x := range uint64(21) {
+		add(x)
+	}
+	for k := range width {
+		add(1<<k - 1)
+		add(1 << k)
+		add(1<<k + 1)
+	}
+	for _, x := range []uint64{25, 60, 100, 125, 365, 625, 641, 1000, 3600, 10000, 86400, 1000000, 1000000007, 0x55555555, 0xAAAAAAAB, 274177, 6700417} {
+		add(x)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// TestDivisors divides by every interesting constant.
+func TestDivisors(t *testing.T) {
+	for _, p := range []byte("il") {
+		var b builder
+		width := map[byte]int{'i': 32, 'l': 64}[p]
+		for _, op := range []string{"div_s", "div_u", "rem_s", "rem_u"} {
+			for _, d := range sampled(divisors(width), 5) {
+				args := sampled(append(corners(p), d, d-1, d+1, 2*d, 2*d-1, -d, 1-d, 100, 12345678), 2)
+				var list [][]uint64
+				for _, a := range args {
+					list = append(list, []uint64{a << (64 - width) >> (64 - width)})
+				}
+				b.addNamed(fmt.Sprintf("%s %#x", op, d), string(p), string(p), fmt.Sprintf("(%s.%s (local.get 0) %s)", watType(p), op, literal(p, d)), list...)
+			}
+		}
+		t.Run(watType(p), func(t *testing.T) { check(t, single("(module "+b.String()+")", b.calls...)) })
+	}
+}
+
+// TestShiftPairs combines two shifts by constants, of one value and of two, for every pair
+// of amounts from 0 to the width: what could be a rotation, a double shift, a mask, an
+// extension, or the extraction or insertion of a field.
+func TestShiftPairs(t *testing.T) {
+	args := [][]uint64{{0x8123456789ABCDEF, 0xFEDCBA9876543211}, {^uint64(0), 0}, {1, 1 << 31}, {0x80000001, 0x7F}}
+	for _, p := range []byte("il") {
+		n, width := watType(p), map[byte]int{'i': 32, 'l': 64}[p]
+		for _, join := range []string{"or", "xor", "add", "and", "nest"} {
+			t.Run(n+" "+join, func(t *testing.T) {
+				t.Parallel()
+				var b builder
+				for k1 := range width + 2 {
+					if join != "or" && k1 > 3 && k1%8 > 1 && k1 < width-2 || emulated() && k1%5 != 0 {
+						continue
+					}
+					var body strings.Builder
+					body.WriteString("(local $h i64)")
+					for k2 := range width + 2 {
+						if join != "or" && k1%3 != k2%3 && k1+k2 != width {
+							continue
+						}
+						for _, ops := range [][2]string{{"shl", "shr_u"}, {"shl", "shr_s"}, {"shr_u", "shl"}, {"rotl", "shr_u"}, {"shr_s", "rotr"}} {
+							for y := range 2 {
+								e := fmt.Sprintf("(%[1]s.%[2]s (%[1]s.%[3]s (local.get 0) (%[1]s.const %[4]d)) (%[1]s.%[5]s (local.get %[7]d) (%[1]s.const %[6]d)))",
+									n, join, ops[0], k1, ops[1], k2, y)
+								if join == "nest" {
+									e = fmt.Sprintf("(%[1]s.%[4]s (%[1]s.%[2]s (local.get %[6]d) (%[1]s.const %[3]d)) (%[1]s.const %[5]d))", n, ops[0], k1, ops[1], k2, y)
+								}
+								body.WriteString("(local.set $h (i64.xor (i64.rotl (i64.mul (local.get $h) (i64.const 31)) (i64.const 5)) " + toI64(p, e) + "))")
+							}
+						}
+					}
+					list := args
+					if p == 'i' {
+						list = nil
+						for _, a := range args {
+							list = append(list, []uint64{uint64(uint32(a[0])), uint64(uint32(a[1]))})
+						}
+					}
+					b.addNamed(fmt.Sprintf("shift %d", k1), string([]byte{p, p}), "l", body.String()+"(local.get $h)", list...)
+				}
+				check(t, single("(module "+b.String()+")", b.calls...))
+			})
+		}
+	}
+}
+
+// TestOperandPositions runs every operator on corner values: of parameters, of a constant
+// and a parameter either way round, of two constants, of one parameter twice, of numbers
+// that were loaded, of numbers that were spilled. Folding, special forms and execution agree.
+func TestOperandPositions(t *testing.T) {
+	all := append(numeric(2), numeric(1)...)
+	for n, op := range all {
+		if emulated() && n%4 > 0 {
+			continue
+		}
+		t.Run(op.name, func(t *testing.T) {
+			t.Parallel()
+			var b builder
+			p := op.params[0]
+			x, y := get(0), get(1)
+			first, second := corners(p), []uint64{0}
+			if len(op.params) == 2 {
+				second = corners(op.params[1])
+			}
+			text := func(operands ...string) string {
+				return "(" + op.name + " " + strings.Join(operands[:len(op.params)], " ") + ")"
+			}
+			var pairs [][]uint64
+			for _, a := range product(first, second) {
+				pairs = append(pairs, a[:len(op.params)])
+			}
+			b.add(op.params, op.result, text(x, y), pairs...)
+			// In memory, and on the stack behind a call.
+			some := sampled(pairs, 3)
+			store := "(" + watType(p) + ".store (i32.const 8) " + x + ")"
+			load := "(" + watType(p) + ".load (i32.const 8))"
+			b.add(op.params, op.result, store+text(load, y), some...)
+			if len(op.params) == 2 {
+				store2 := "(" + watType(op.params[1]) + ".store (i32.const 27) " + y + ")"
+				load2 := "(" + watType(op.params[1]) + ".load offset=20 (i32.const 7))"
+				b.add(op.params, op.result, store2+text(x, load2), some...)
+				b.add(op.params, op.result, store+store2+text(load, load2), some...)
+				b.add(op.params, op.result, "(call $clobber)"+text(x, y), some...)
+				if op.params[0] == op.params[1] {
+					b.add(string(p), op.result, text(x, x), each(first...)...)
+				}
+			} else {
+				b.add(op.params, op.result, "(call $clobber)"+text(x), some...)
+			}
+			if op.result == "i" {
+				b.add(op.params, "i", "(if (result i32) "+text(x, y)+"(then (i32.const 5)) (else (i32.const 6)))", some...)
+				b.add(op.params, "i", "(block (br_if 0 (i32.eqz "+text(x, y)+")) (return (i32.const 1))) (i32.const 2)", some...)
+				b.add(op.params, "l", "(select (i64.const 3) (i64.const -4) "+text(x, y)+")", some...)
+			}
+			for i, k := range sampled(first, 6) {
+				c := literal(p, k)
+				if len(op.params) == 1 {
+					b.add("", op.result, text(c), nil)
+					continue
+				}
+				b.add(op.params[1:], op.result, text(c, x), each(second...)...)
+				for _, k2 := range second {
+					if op.divides() || i%4 == 0 {
+						b.add("", op.result, text(c, literal(op.params[1], k2)), nil)
+					}
+				}
+			}
+			if len(op.params) == 2 {
+				for i, k := range sampled(second, 6) {
+					c := literal(op.params[1], k)
+					b.add(op.params[:1], op.result, text(x, c), each(first...)...)
+					if op.result == "i" && i%3 == 0 {
+						b.add(op.params[:1], "d", "(select (f64.const 3) (f64.const -4) (i32.eqz "+text(x, c)+"))", each(first...)...)
+					}
+				}
+			}
+			check(t, single(`(module (memory 1) (global $g (mut i64) (i64.const 0))
+				(func $clobber (global.set $g (i64.add (global.get $g) (i64.const 1))))`+b.String()+")", b.calls...))
+		})
+	}
+}
+
+// TestOperandAliases has results that go to the place of either operand, operands that are
+// needed again after the operator, and operands exchanged around it: no sequence of
+// instructions may change what it only reads.
+func TestOperandAliases(t *testing.T) {
+	var b builder
+	for n, op := range append(numeric(2), numeric(1)...) {
+		if emulated() && n%3 > 0 {
+			continue
+		}
+		x, y := get(0), get(1)
+		p := op.params
+		second := []uint64{0}
+		if len(p) == 2 {
+			second = corners(p[1])[3:9]
+		}
+		var args [][]uint64
+		for _, a := range product(corners(p[0])[2:8], second) {
+			args = append(args, a[:len(p)])
+		}
+		e := "(" + op.name + " " + strings.Join([]string{x, y}[:len(p)], " ") + ")"
+		params := strings.Join([]string{x, y}[:len(p)], " ")
+		b.add(p, op.result+p, e+params, args...)
+		b.add(p, p+op.result, params+e, args...)
+		b.add(p, op.result+p+op.result, e+params+e, args...)
+		if op.result == p[:1] {
+			b.add(p, op.result+p, "(local.set 0 "+e+")"+x+params, args...)
+			b.add(p, p, "(local.set 0 "+e+") (local.set 0 "+e+")"+params, args...)
+		}
+		if len(p) == 2 && p[0] == p[1] {
+			swapped := "(" + op.name + " " + y + " " + x + ")"
+			b.add(p, op.result+op.result+p, e+swapped+params, args...)
+			b.add(p, op.result+p, "(local $z "+watType(p[0])+") (local.set $z "+x+") (local.set 0 "+y+") (local.set 1 (local.get $z))"+e+params, args...)
+			if op.result == p[:1] {
+				b.add(p, op.result+p, "(local.set 1 "+e+")"+y+params, args...)
+				b.add(p, op.result+p, "(local.set 1 "+swapped+")"+y+params, args...)
+				b.add(p, p, "(local $z "+watType(p[0])+") (local.set $z "+e+") (local.set 0 "+swapped+") (local.set 1 (local.get $z))"+params, args...)
+				// A loop whose parameter is both.
+				b.add(p, p, "(local $n i32) (local.set $n (i32.const 3)) (loop (local.set 0 "+e+") (local.set 1 "+swapped+
+					") (br_if 0 (local.tee $n (i32.sub (local.get $n) (i32.const 1)))))"+params, args...)
+			}
+		}
+	}
+	check(t, single("(module "+b.String()+")", b.calls...))
+}
+
+// TestOperandsUnderPressure runs every operator while so many other numbers are alive, one more
+// each time, that its operands, result and temporaries get the last registers there are: operands
+// that are needed no more, and ones that are.
+func TestOperandsUnderPressure(t *testing.T) {
+	from, to := 6, 18
+	if runtime.GOARCH == "arm64" {
+		from, to = 18, 34
+	}
+	for part := range 4 {
+		t.Run(fmt.Sprint(part), func(t *testing.T) {
+			t.Parallel()
+			var b builder
+			for n, op := range append(numeric(2), numeric(1)...) {
+				if n%4 != part || emulated() && n/4%4 > 0 {
+					continue
+				}
+				p := op.params
+				operands := strings.Join([]string{get(0), get(1)}[:len(p)], " ")
+				e := "(" + op.name + " " + operands + ")"
+				store, made := "", ""
+				for i, ty := range []byte(p) {
+					n := watType(ty)
+					neutral, at := "xor", 720
+					if ty == 'f' || ty == 'd' { // with the sign of a copy of itself
+						neutral, at = "copysign", 728+8*i
+						store += fmt.Sprintf("(%s.store offset=%d (i32.const 0) %s)", n, at, get(i))
+					}
+					store += fmt.Sprintf("(%s.store offset=%d (i32.const 0) %s)", n, 704+8*i, get(i))
+					made += fmt.Sprintf("(%[1]s.%[2]s (%[1]s.load offset=%[3]d (i32.const 0)) (%[1]s.load offset=%[4]d (i32.const 0)))", n, neutral, 704+8*i, at)
+				}
+				var args [][]uint64
+				for _, k := range []int{1, 5, 12, 15, 17, 19} {
+					c := corners(p[0])
+					a := []uint64{c[k%len(c)], 0}
+					if len(p) == 2 {
+						a[1] = corners(p[1])[(3*k+1)%len(corners(p[1]))]
+					}
+					args = append(args, a[:len(p)])
+				}
+				for live := from; live <= to; live++ {
+					ts := strings.Repeat("ld", live)
+					load, first := "", len(p)
+					for i := range ts {
+						load += fmt.Sprintf("(local.set %d (%s.load offset=%d (i32.const 0)))", first+i, watType(ts[i]), 8*i)
+					}
+					body := watTypes("local", ts+op.result) + load + fmt.Sprintf("(local.set %d %s)", first+len(ts), e)
+					// Operands that are made last, in whatever registers are left, and needed no more.
+					late := watTypes("local", ts+op.result) + store + load + fmt.Sprintf("(local.set %d (%s %s))", first+len(ts), op.name, made)
+					b.add(p, "l"+op.result, late+hashes(ts, first)+get(first+len(ts)), args...)
+					b.add(p, "l"+op.result, body+hashes(ts, first)+get(first+len(ts)), args...)
+					if live%3 == 0 {
+						b.add(p, "l"+op.result+p, body+hashes(ts, first)+get(first+len(ts))+operands, args...)
+					}
+				}
+			}
+			check(t, single("(module (memory 1)"+filled(0, 8*2*40)+b.String()+")", b.calls...))
+		})
+	}
+}
+
+// TestConstantsThroughBranches has variables that hold constants on some paths of loops and
+// branches, in random programs: a value is a constant only if it is on all paths.
+func TestConstantsThroughBranches(t *testing.T) {
+	r := rand.New(rand.NewPCG(35, 1))
+	var b builder
+	count := 400
+	if emulated() {
+		count = 80
+	}
+	const vars = 5
+	var block func(depth int) string
+	block = func(depth int) string {
+		var s strings.Builder
+		for range 1 + r.IntN(4) {
+			v, w := 2+r.IntN(vars), 2+r.IntN(vars)
+			switch n := r.IntN(10); {
+			case n < 3:
+				fmt.Fprintf(&s, "(local.set %d (i32.const %d))", v, r.IntN(3)-1)
+			case n < 4:
+				fmt.Fprintf(&s, "(local.set %d (local.get %d))", v, w)
+			case n < 6:
+				fmt.Fprintf(&s, "(local.set %d (i32.%s (local.get %d) (i32.const %d)))", v, []string{"add", "mul", "and", "xor", "shl"}[r.IntN(5)], w, r.IntN(3))
+			case n < 8 && depth > 0:
+				fmt.Fprintf(&s, "(if (i32.%s (local.get %d) (i32.const %d)) (then %s) (else %s))", []string{"eq", "lt_s", "and"}[r.IntN(3)], r.IntN(2+vars), r.IntN(3), block(depth-1), block(depth-1))
+			case depth > 0:
+				// Bounded by the second parameter.
+				fmt.Fprintf(&s, "(block (loop (br_if 1 (i32.eqz (local.get 1))) (local.set 1 (i32.sub (local.get 1) (i32.const 1))) %s (br_if 1 (i32.eq (local.get %d) (i32.const 1))) %s (br_if 0 (local.get %d))))",
+					block(depth-1), w, block(depth-1), v)
+			}
+		}
+		return s.String()
+	}
+	for range count {
+		body := "(local i32 i32 i32 i32 i32)"
+		for v := range vars {
+			if r.IntN(3) > 0 {
+				body += fmt.Sprintf("(local.set %d (i32.const %d))", 2+v, r.IntN(3))
+			}
+		}
+		body += block(3)
+		b.add("ii", "iiiiii", body+get(1)+get(2)+get(3)+get(4)+get(5)+get(6), product([]uint64{0, 1, 2}, []uint64{0, 1, 2, 9})...)
+	}
+	check(t, single("(module "+b.String()+")", b.calls...))
+}
+
+// TestRounding rounds numbers of type f32 and f64 by every operator that does: the result is
+// exactly the number that Go's package math gives. With -exhaustive, it is all of f32.
+func TestRounding(t *testing.T) {
+	var b builder
+	rules := map[string]func(float64) float64{"ceil": math.Ceil, "floor": math.Floor, "trunc": math.Trunc, "nearest": math.RoundToEven, "sqrt": math.Sqrt}
+	names := []string{"ceil", "floor", "trunc", "nearest", "sqrt"}
+	for _, op := range names {
+		// In place, for n bytes of memory.
+		for _, ty := range []struct {
+			name string
+			size int
+		}{{"f32", 4}, {"f64", 8}} {
+			fmt.Fprintf(&b, `(func (export "%[1]s.%[2]s") (param $n i32) (loop (local.set $n (i32.sub (local.get $n) (i32.const %[3]d)))
+				(%[1]s.store (local.get $n) (%[1]s.%[2]s (%[1]s.load (local.get $n)))) (br_if 0 (local.get $n))))`, ty.name, op, ty.size)
+		}
+	}
+	wasm, err := assemble(`(module (memory (export "memory") 16)` + b.String() + ")")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range natives() {
+		s, err := e.NewStore()
+		if err != nil {
+			t.Fatal(err)
+		}
+		mod, err := s.Compile(wasm)
+		if err != nil {
+			t.Fatal(err)
+		}
+		inst, err := s.Instantiate(mod, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, _ := inst.Export("memory")
+		mem := bytesOf(x)()
+		const n = 1 << 18
+		low, chunk := uint64(1<<16/8-1), uint64(8)
+		switch {
+		case *exhaustive:
+			low, chunk = 1, 1<<16
+		case emulated():
+			low, chunk = 1<<16-1, 1
+		}
+		tried := 0
+		for base := uint64(0); base < 1<<16*chunk; base += n {
+			bits := func(i uint64) uint32 { // every upper half with chunk different lower halves
+				k := base + i
+				return uint32(k/chunk)<<16 | uint32(k%chunk*low+k%chunk/7)&0xFFFF
+			}
+			for _, op := range names {
+				for i := range uint64(n) {
+					binary.LittleEndian.PutUint32(mem[4*i:], bits(i))
+				}
+				if _, err := inst.Invoke("f32."+op, []uint64{4 * n}); err != nil {
+					t.Fatal(err)
+				}
+				for i := range uint64(n) {
+					in, out := math.Float32frombits(bits(i)), binary.LittleEndian.Uint32(mem[4*i:])
+					want := math.Float32bits(float32(rules[op](float64(in))))
+					if anyNaN('f', uint64(out)) != anyNaN('f', uint64(want)) {
+						t.Fatalf("%s: f32.%s of %#x is %#x, want %#x", e.Name(), op, bits(i), out, want)
+					}
+				}
+				tried += n
+			}
+		}
+		r := rand.New(rand.NewPCG(48, 2))
+		for _, op := range names {
+			in := make([]uint64, n/8)
+			for i := range in {
+				in[i] = r.Uint64()
+				if i%2 == 0 { // near where rounding happens
+					in[i] = in[i]&^(0x7FF<<52) | uint64(1020+r.IntN(56))<<52
+				}
+				binary.LittleEndian.PutUint64(mem[8*i:], in[i])
+			}
+			if _, err := inst.Invoke("f64."+op, []uint64{n}); err != nil {
+				t.Fatal(err)
+			}
+			for i, x := range in {
+				out, want := binary.LittleEndian.Uint64(mem[8*i:]), math.Float64bits(rules[op](math.Float64frombits(x)))
+				if anyNaN('d', out) != anyNaN('d', want) {
+					t.Fatalf("%s: f64.%s of %#x is %#x, want %#x", e.Name(), op, x, out, want)
+				}
+			}
+			tried += len(in)
+		}
+		s.Close()
+		t.Logf("%s: %d numbers", e.Name(), tried)
+	}
+}
+
+// TestTwoDigits writes the minute of every second of a day as two digits, in the forms that
+// compilers give divisions of small numbers: by division, by products of 32 and 64 bits and of
+// numbers that were cut to 8 and 16 bits, and from a table in memory.
+func TestTwoDigits(t *testing.T) {
+	minutes := []string{
+		"(i32.rem_u (i32.div_u (local.get $s) (i32.const 60)) (i32.const 60))",
+		"(i32.div_u (i32.rem_u (local.get $s) (i32.const 3600)) (i32.const 60))",
+		"(i32.wrap_i64 (i64.rem_u (i64.div_u (i64.extend_i32_u (local.get $s)) (i64.const 60)) (i64.const 60)))",
+		"(i32.sub (i32.div_s (local.get $s) (i32.const 60)) (i32.mul (i32.const 60) (i32.div_s (local.get $s) (i32.const 3600))))",
+		"(i32.wrap_i64 (i64.shr_u (i64.mul (i64.extend_i32_u (i32.rem_u (local.get $s) (i32.const 3600))) (i64.const 0x88888889)) (i64.const 37)))",
+	}
+	digits := []string{ // $m to two bytes at $p
+		`(i32.store8 (local.get $p) (i32.or (i32.div_u (local.get $m) (i32.const 10)) (i32.const 48))) (i32.store8 offset=1 (local.get $p) (i32.or (i32.rem_u (local.get $m) (i32.const 10)) (i32.const 48)))`,
+		`(local.set $q (i32.div_u (i32.and (local.get $m) (i32.const 255)) (i32.const 10))) (i32.store8 (local.get $p) (i32.add (local.get $q) (i32.const 48)))
+			(i32.store8 offset=1 (local.get $p) (i32.or (i32.and (i32.sub (local.get $m) (i32.mul (local.get $q) (i32.const 10))) (i32.const 255)) (i32.const 48)))`,
+		`(local.set $q (i32.shr_u (i32.mul (local.get $m) (i32.const 205)) (i32.const 11))) (i32.store16 (local.get $p) (i32.add (i32.const 0x3030)
+			(i32.or (local.get $q) (i32.shl (i32.add (local.get $m) (i32.mul (local.get $q) (i32.const -10))) (i32.const 8)))))`,
+		`(i32.store8 (local.get $p) (i32.add (i32.extend8_s (i32.div_s (i32.extend8_s (local.get $m)) (i32.const 10))) (i32.const 48)))
+			(i32.store8 offset=1 (local.get $p) (i32.add (i32.extend16_s (i32.rem_s (i32.extend8_s (local.get $m)) (i32.const 10))) (i32.const 48)))`,
+		`(i32.store16 align=1 (local.get $p) (i32.load16_u align=1 offset=0x40000 (i32.shl (local.get $m) (i32.const 1))))`,
+	}
+	const at, day = 0x50000, 86400
+	var b builder
+	table := ""
+	for i := range 100 {
+		table += fmt.Sprintf("%02d", i)
+	}
+	for _, m := range minutes {
+		for _, d := range digits {
+			b.add("", "", fmt.Sprintf(`(local $s i32) (local $m i32) (local $q i32) (local $p i32) (local.set $p (i32.const %d))
+				(loop (local.set $m %s) %s (local.set $p (i32.add (local.get $p) (i32.const 2))) (br_if 0 (i32.lt_u (local.tee $s (i32.add (local.get $s) (i32.const 1))) (i32.const %d))))`, at, m, d, day))
+		}
+	}
+	wasm, err := assemble(fmt.Sprintf(`(module (memory (export "memory") 16) (data (i32.const 0x40000) %q) %s)`, table, b.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []byte
+	for s := range day {
+		want = fmt.Appendf(want, "%02d", s/60%60)
+	}
+	for _, e := range natives() {
+		s, err := e.NewStore()
+		if err != nil {
+			t.Fatal(err)
+		}
+		mod, err := s.Compile(wasm)
+		if err != nil {
+			t.Fatal(err)
+		}
+		inst, err := s.Instantiate(mod, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, _ := inst.Export("memory")
+		mem := bytesOf(x)()[at : at+2*day]
+		for i := range b.n {
+			clear(mem)
+			if _, err := inst.Invoke(fmt.Sprintf("f%d", i), nil); err != nil {
+				t.Fatal(err)
+			}
+			for k := range want {
+				if mem[k] != want[k] {
+					t.Errorf("%s: form %d: second %d is %q, want %q", e.Name(), i, k/2, mem[k&^1:k&^1+2], want[k&^1:k&^1+2])
+					break
+				}
+			}
+		}
+		s.Close()
+	}
+}
