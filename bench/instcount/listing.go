@@ -1,0 +1,72 @@
+package main
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// disassembler is GNU objdump of the cross tools.
+const disassembler = "aarch64-linux-gnu-objdump"
+
+// listed is how many instructions of a block are listed at most.
+const listed = 100
+
+// printHottest lists the n functions, where they are known, and the n blocks that have executed most
+// instructions. dir is for a file.
+func printHottest(w io.Writer, dir string, all []translation, symbols []symbol, n int) error {
+	total := float64(sum(all).Instructions)
+	if len(symbols) > 0 {
+		fmt.Fprintln(w)
+		for _, f := range hottestFunctions(symbols, all, n) {
+			fmt.Fprintf(w, "%5.1f %%  %s\n", 100*float64(f.instructions)/total, f.name)
+		}
+	}
+	for _, b := range hottest(all, n) {
+		fmt.Fprintf(w, "\n%s: %d times %d instructions, %.1f %% of all\n", place(symbols, b.addr), b.runs, len(b.words),
+			100*float64(b.weight())/total)
+		lines, err := disassemble(dir, &b)
+		if err != nil {
+			return err
+		}
+		for _, l := range lines[:min(listed, len(lines))] {
+			fmt.Fprintln(w, "  "+l)
+		}
+		if len(lines) > listed {
+			fmt.Fprintf(w, "  and %d more\n", len(lines)-listed)
+		}
+	}
+	return nil
+}
+
+// disassemble gives a line for each instruction of a block.
+func disassemble(dir string, b *block) ([]string, error) {
+	file := filepath.Join(dir, "block")
+	var code []byte
+	for _, w := range b.words {
+		code = binary.LittleEndian.AppendUint32(code, w)
+	}
+	if err := os.WriteFile(file, code, 0o644); err != nil {
+		return nil, err
+	}
+	out, err := exec.Command(disassembler, "-D", "-b", "binary", "-m", "aarch64", "-z",
+		fmt.Sprintf("--adjust-vma=%#x", b.addr), file).Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", disassembler, err)
+	}
+	var lines []string
+	for _, l := range strings.Split(string(out), "\n") {
+		// "   1000:\t8b010000 \tadd\tx0, x0, x1"
+		if f := strings.SplitN(l, "\t", 3); len(f) == 3 {
+			lines = append(lines, strings.TrimSpace(f[0])+"  "+strings.ReplaceAll(f[2], "\t", " "))
+		}
+	}
+	if len(lines) != len(b.words) {
+		return nil, fmt.Errorf("%s gives %d lines for %d instructions", disassembler, len(lines), len(b.words))
+	}
+	return lines, nil
+}

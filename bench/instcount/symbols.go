@@ -1,0 +1,141 @@
+package main
+
+import (
+	"cmp"
+	"debug/elf"
+	"encoding/binary"
+	"fmt"
+	"slices"
+)
+
+// symbol is a function of generated code.
+type symbol struct {
+	addr, size uint64
+	name       string
+}
+
+// readSymbols gives the functions of an ELF file's generated code, in the order of addresses. Where
+// an object is loaded, which its symbols do not say, is found by what was executed.
+func readSymbols(file string, all []translation) ([]symbol, error) {
+	f, err := elf.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	name := generatedSection
+	if f.Type == elf.ET_REL {
+		name = ".text"
+	}
+	i := slices.IndexFunc(f.Sections, func(s *elf.Section) bool { return s.Name == name })
+	if i < 0 {
+		return nil, fmt.Errorf("%s has no section %s", file, name)
+	}
+	base := uint64(0)
+	if f.Type == elf.ET_REL {
+		code, err := f.Sections[i].Data()
+		if err != nil {
+			return nil, err
+		}
+		if base, err = findBase(code, all); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	table, err := f.Symbols()
+	if err != nil {
+		return nil, err
+	}
+	var found []symbol
+	for _, s := range table {
+		if elf.ST_TYPE(s.Info) == elf.STT_FUNC && int(s.Section) == i {
+			found = append(found, symbol{base + s.Value, s.Size, s.Name})
+		}
+	}
+	slices.SortFunc(found, func(a, b symbol) int { return cmp.Compare(a.addr, b.addr) })
+	return found, nil
+}
+
+// findBase is the address that code, as an object has it before relocation, was executed at: the
+// one that most translations agree on which begin as only one place in code does.
+func findBase(code []byte, all []translation) (uint64, error) {
+	type start [6]uint32
+	places := map[start]int{} // offset in code; -1 for several
+	words := make([]uint32, len(code)/4)
+	for i := range words {
+		words[i] = binary.LittleEndian.Uint32(code[4*i:])
+	}
+	for i := range len(words) - len(start{}) + 1 {
+		k := start(words[i:])
+		if _, twice := places[k]; twice {
+			places[k] = -1
+		} else {
+			places[k] = 4 * i
+		}
+	}
+	votes := map[uint64]int{}
+	best := uint64(0)
+	for i := range all {
+		t := &all[i]
+		if len(t.words) < len(start{}) {
+			continue
+		}
+		at, ok := places[start(t.words)]
+		if !ok || at < 0 {
+			continue
+		}
+		base := t.addr - uint64(at)
+		if votes[base]++; votes[base] > votes[best] {
+			best = base
+		}
+	}
+	if best == 0 {
+		return 0, fmt.Errorf("nothing of its code was executed")
+	}
+	return best, nil
+}
+
+// symbolAt finds the function at an address, nil if there is none.
+func symbolAt(symbols []symbol, addr uint64) *symbol {
+	i, found := slices.BinarySearchFunc(symbols, addr, func(s symbol, a uint64) int { return cmp.Compare(s.addr, a) })
+	if !found {
+		i--
+	}
+	if i < 0 || addr >= symbols[i].addr+symbols[i].size {
+		return nil
+	}
+	return &symbols[i]
+}
+
+// place is an address in words.
+func place(symbols []symbol, addr uint64) string {
+	if s := symbolAt(symbols, addr); s != nil {
+		return fmt.Sprintf("%s+%#x", s.name, addr-s.addr)
+	}
+	return fmt.Sprintf("%#x", addr)
+}
+
+// executed is a function and the instructions that it has executed, callees aside.
+type executed struct {
+	name         string
+	instructions uint64
+}
+
+// hottestFunctions are the n functions that have executed most instructions.
+func hottestFunctions(symbols []symbol, all []translation, n int) []executed {
+	sums := map[string]uint64{}
+	for i := range all {
+		t := &all[i]
+		name := "elsewhere"
+		if s := symbolAt(symbols, t.addr); s != nil {
+			name = s.name
+		}
+		sums[name] += t.runs * uint64(len(t.words))
+	}
+	var found []executed
+	for name, sum := range sums {
+		found = append(found, executed{name, sum})
+	}
+	slices.SortFunc(found, func(a, b executed) int {
+		return cmp.Or(cmp.Compare(b.instructions, a.instructions), cmp.Compare(a.name, b.name))
+	})
+	return found[:min(n, len(found))]
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestFindBase loads code whose second word relocation changes, and which begins twice alike.
+func TestFindBase(t *testing.T) {
+	var code []byte
+	words := make([]uint32, 40)
+	for i := range words {
+		words[i] = uint32(i)
+		if i >= 30 {
+			words[i] = uint32(i - 30) // as at the begin
+		}
+		code = binary.LittleEndian.AppendUint32(code, words[i])
+	}
+	const base = 0x7000
+	at := func(i, n int) translation {
+		w := append([]uint32(nil), words[i:][:n]...)
+		if i <= 12 && 12 < i+n {
+			w[12-i] = 99 // relocated
+		}
+		return translation{addr: base + 4*uint64(i), words: w}
+	}
+	all := []translation{at(0, 8), at(30, 8), at(10, 8), at(14, 9), at(22, 8), {addr: 0x123400, words: words[15:25]}}
+	if got, err := findBase(code, all); err != nil || got != base {
+		t.Errorf("%#x, %v", got, err)
+	}
+	if got, err := findBase(code, all[:3]); err == nil {
+		t.Errorf("%#x is found without evidence", got)
+	}
+}
+
+func TestSymbols(t *testing.T) {
+	symbols := []symbol{{0x1000, 0x10, "f"}, {0x1010, 8, "g"}, {0x1040, 4, "h"}}
+	for addr, want := range map[uint64]string{
+		0xfff: "0xfff", 0x1000: "f+0x0", 0x100c: "f+0xc", 0x1014: "g+0x4", 0x1018: "0x1018", 0x1040: "h+0x0", 0x1044: "0x1044",
+	} {
+		if got := place(symbols, addr); got != want {
+			t.Errorf("%#x is at %s, want %s", addr, got, want)
+		}
+	}
+	all := []translation{
+		{addr: 0x1000, runs: 2, words: make([]uint32, 4)}, {addr: 0x1008, runs: 1, words: make([]uint32, 2)},
+		{addr: 0x1010, runs: 50, words: make([]uint32, 2)}, {addr: 0x2000, runs: 3, words: make([]uint32, 1)},
+	}
+	want := []executed{{"g", 100}, {"f", 10}}
+	if d := cmp.Diff(want, hottestFunctions(symbols, all, 2), cmp.AllowUnexported(executed{})); d != "" {
+		t.Error(d)
+	}
+}
