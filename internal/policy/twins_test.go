@@ -8,6 +8,7 @@ import (
 	"go/parser"
 	"go/token"
 	"path"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -141,5 +142,40 @@ func TestBody(t *testing.T) {
 	}
 	if b := body(parse("func f(x int) int { y := x + 2; for i := range y { x += i }; return x*y }")); b == a {
 		t.Error("another constant is not noticed")
+	}
+}
+
+// TestTwinOrder: what two machines name alike stands in files of the same name in the same order, so
+// that the difference of two files is that of the machines.
+func TestTwinOrder(t *testing.T) {
+	type place struct{ pkg, file string }
+	names := map[place][]string{}
+	for _, f := range sourceFiles(t) {
+		p := place{f.pkg, path.Base(f.path)}
+		for _, d := range f.ast.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && !f.test {
+				names[p] = append(names[p], fn.Name.Name)
+			}
+		}
+	}
+	common := func(a, b []string) []string {
+		return slices.DeleteFunc(slices.Clone(a), func(name string) bool { return !slices.Contains(b, name) })
+	}
+	compared := 0
+	for _, pair := range twins {
+		for p, one := range names {
+			if p.pkg != pair[0] {
+				continue
+			}
+			other := names[place{pair[1], p.file}]
+			a, b := common(one, other), common(other, one)
+			compared += len(a)
+			if !slices.Equal(a, b) {
+				t.Errorf("%s: the order in %s is %v, in %s %v", p.file, pair[0], a, pair[1], b)
+			}
+		}
+	}
+	if compared < 50 {
+		t.Errorf("%d functions were compared", compared)
 	}
 }

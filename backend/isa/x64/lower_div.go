@@ -32,10 +32,6 @@ func lowerUdiv(l *lower, _ clif.Inst, d *clif.InstData) {
 	division(l, d, l.Def(d, 0), l.NewVReg(d.Type))
 }
 
-func lowerUrem(l *lower, _ clif.Inst, d *clif.InstData) {
-	division(l, d, l.NewVReg(d.Type), l.Def(d, 0))
-}
-
 // signedDivision appends idiv with code for its hardware fault.
 func signedDivision(l *lower, d *clif.InstData, code abi.TrapCode, quot, rem vreg) {
 	t, size := d.Type, backend.SizeOf(d.Type)
@@ -52,6 +48,10 @@ func lowerSdiv(l *lower, _ clif.Inst, d *clif.InstData) {
 			Trap: uint8(abi.TrapIntegerDivideByZero)}, y, y)
 	}
 	signedDivision(l, d, abi.TrapIntegerOverflow, l.Def(d, 0), l.NewVReg(d.Type))
+}
+
+func lowerUrem(l *lower, _ clif.Inst, d *clif.InstData) {
+	division(l, d, l.NewVReg(d.Type), l.Def(d, 0))
 }
 
 func lowerSrem(l *lower, _ clif.Inst, d *clif.InstData) {

@@ -45,8 +45,8 @@ func floatMem(l *lower, t clif.Type, v clif.Value) (amode, bool) {
 // floatRows are the rows of an operation, in SSE and in AVX.
 type floatRows struct{ sse, avx backend.Op }
 
-// floatAlu appends x op y.
-func floatAlu(l *lower, d *clif.InstData, rows floatRows) {
+// floatBinary appends x op y.
+func floatBinary(l *lower, d *clif.InstData, rows floatRows) {
 	in := backend.Inst{Op: rows.sse, Size: backend.SizeOf(d.Type)}
 	if has(l, asm.AVX) && l.Rule("float_avx") {
 		in.Op = rows.avx
@@ -70,16 +70,16 @@ func floatAlu(l *lower, d *clif.InstData, rows floatRows) {
 }
 
 func lowerFadd(l *lower, _ clif.Inst, d *clif.InstData) {
-	floatAlu(l, d, floatRows{asm.Addf, asm.Vaddf})
+	floatBinary(l, d, floatRows{asm.Addf, asm.Vaddf})
 }
 func lowerFsub(l *lower, _ clif.Inst, d *clif.InstData) {
-	floatAlu(l, d, floatRows{asm.Subf, asm.Vsubf})
+	floatBinary(l, d, floatRows{asm.Subf, asm.Vsubf})
 }
 func lowerFmul(l *lower, _ clif.Inst, d *clif.InstData) {
-	floatAlu(l, d, floatRows{asm.Mulf, asm.Vmulf})
+	floatBinary(l, d, floatRows{asm.Mulf, asm.Vmulf})
 }
 func lowerFdiv(l *lower, _ clif.Inst, d *clif.InstData) {
-	floatAlu(l, d, floatRows{asm.Divf, asm.Vdivf})
+	floatBinary(l, d, floatRows{asm.Divf, asm.Vdivf})
 }
 
 // minmax appends the pseudo-instruction op: both operands in registers, the result in the
@@ -110,14 +110,6 @@ func mask(l *lower, op backend.Op, t clif.Type, x vreg, k uint64, dst vreg) {
 // absMask is all bits of t but the sign.
 func absMask(t clif.Type) uint64 { return backend.SignBit(t) - 1 }
 
-func lowerFabs(l *lower, _ clif.Inst, d *clif.InstData) {
-	mask(l, asm.Andp, d.Type, l.Use(d.ArgA()), absMask(d.Type), l.Def(d, 0))
-}
-
-func lowerFneg(l *lower, _ clif.Inst, d *clif.InstData) {
-	mask(l, asm.Xorp, d.Type, l.Use(d.ArgA()), backend.SignBit(d.Type), l.Def(d, 0))
-}
-
 func lowerFcopysign(l *lower, _ clif.Inst, d *clif.InstData) {
 	t := d.Type
 	abs, sign := l.NewVReg(t), l.NewVReg(t)
@@ -133,6 +125,14 @@ func floatUnary(l *lower, d *clif.InstData, in backend.Inst, from clif.Type) {
 		return
 	}
 	l.Emit(in, l.Use(d.ArgA()), l.Def(d, 0))
+}
+
+func lowerFabs(l *lower, _ clif.Inst, d *clif.InstData) {
+	mask(l, asm.Andp, d.Type, l.Use(d.ArgA()), absMask(d.Type), l.Def(d, 0))
+}
+
+func lowerFneg(l *lower, _ clif.Inst, d *clif.InstData) {
+	mask(l, asm.Xorp, d.Type, l.Use(d.ArgA()), backend.SignBit(d.Type), l.Def(d, 0))
 }
 
 func lowerFsqrt(l *lower, _ clif.Inst, d *clif.InstData) {

@@ -67,6 +67,19 @@ func lowerIadd(l *lower, _ clif.Inst, d *clif.InstData) {
 	alu(l, d, asm.Add, asm.AddImm)
 }
 
+func lowerIsub(l *lower, _ clif.Inst, d *clif.InstData) {
+	t, size := d.Type, backend.SizeOf(d.Type)
+	if c, ok := l.Iconst(d.ArgA()); ok && c == 0 && l.Rule("isub_neg") {
+		l.Emit(backend.Inst{Op: asm.Neg, Size: size}, l.UseAs(t, d.ArgB()), l.Def(d, 0))
+		return
+	}
+	if c, ok := l.Sconst(t, d.ArgB()); ok && fits(-c) && !l.SingleUse(d.ArgA()) && l.Rule("isub_lea") {
+		l.Access(asm.Lea, size, backend.Based(l.UseAs(t, d.ArgA()), int32(-c)), l.Def(d, 0))
+		return
+	}
+	alu(l, d, asm.Sub, asm.SubImm)
+}
+
 // sum is an address whose value is the iadd d, if lea is better than add: it adds three
 // terms, scales one, or keeps operands that are still needed. All additions are of
 // d's type, and lea truncates to it.
@@ -122,19 +135,6 @@ func pair(l *lower, t clif.Type, x, y clif.Value) amode {
 		return backend.Indexed(l.UseAs(t, x), l.UseAs(t, s.ArgA()), uint8(k)&3)
 	}
 	return backend.Indexed(l.UseAs(t, x), l.UseAs(t, y), 0)
-}
-
-func lowerIsub(l *lower, _ clif.Inst, d *clif.InstData) {
-	t, size := d.Type, backend.SizeOf(d.Type)
-	if c, ok := l.Iconst(d.ArgA()); ok && c == 0 && l.Rule("isub_neg") {
-		l.Emit(backend.Inst{Op: asm.Neg, Size: size}, l.UseAs(t, d.ArgB()), l.Def(d, 0))
-		return
-	}
-	if c, ok := l.Sconst(t, d.ArgB()); ok && fits(-c) && !l.SingleUse(d.ArgA()) && l.Rule("isub_lea") {
-		l.Access(asm.Lea, size, backend.Based(l.UseAs(t, d.ArgA()), int32(-c)), l.Def(d, 0))
-		return
-	}
-	alu(l, d, asm.Sub, asm.SubImm)
 }
 
 func lowerImul(l *lower, _ clif.Inst, d *clif.InstData) {
@@ -263,15 +263,6 @@ func lowerSshr(l *lower, _ clif.Inst, d *clif.InstData) {
 	shift(l, d, shiftRows{asm.SarImm, asm.Sar, asm.Sarx})
 }
 
-func lowerRotl(l *lower, _ clif.Inst, d *clif.InstData) {
-	w := uint64(d.Type.Bits())
-	if c, ok := l.Iconst(d.ArgB()); ok && has(l, asm.BMI2) && c&(w-1) != 0 && !l.SingleUse(d.ArgA()) && l.Rule("rotl_rorx") {
-		l.Emit(backend.Inst{Op: asm.Rorx, Size: backend.SizeOf(d.Type), Imm: int64(w - c&(w-1))}, l.UseAs(d.Type, d.ArgA()), l.Def(d, 0))
-		return
-	}
-	shift(l, d, shiftRows{asm.RolImm, asm.Rol, 0})
-}
-
 func lowerRotr(l *lower, _ clif.Inst, d *clif.InstData) {
 	w := uint64(d.Type.Bits())
 	if c, ok := l.Iconst(d.ArgB()); ok && has(l, asm.BMI2) && c&(w-1) != 0 && !l.SingleUse(d.ArgA()) && l.Rule("rotr_rorx") {
@@ -279,6 +270,15 @@ func lowerRotr(l *lower, _ clif.Inst, d *clif.InstData) {
 		return
 	}
 	shift(l, d, shiftRows{asm.RorImm, asm.Ror, 0})
+}
+
+func lowerRotl(l *lower, _ clif.Inst, d *clif.InstData) {
+	w := uint64(d.Type.Bits())
+	if c, ok := l.Iconst(d.ArgB()); ok && has(l, asm.BMI2) && c&(w-1) != 0 && !l.SingleUse(d.ArgA()) && l.Rule("rotl_rorx") {
+		l.Emit(backend.Inst{Op: asm.Rorx, Size: backend.SizeOf(d.Type), Imm: int64(w - c&(w-1))}, l.UseAs(d.Type, d.ArgA()), l.Def(d, 0))
+		return
+	}
+	shift(l, d, shiftRows{asm.RolImm, asm.Rol, 0})
 }
 
 // unary appends op x, x perhaps from memory.

@@ -185,6 +185,11 @@ func RowOf(op backend.Op) *Row { return &rows[op] }
 // Info is the row's operand form.
 func (r *Row) Info() *FormInfo { return &forms[r.Form] }
 
+// MayFault reports whether the instruction with an address accesses memory there.
+func (r *Row) MayFault() bool {
+	return (forms[r.Form].Mem != NoMem || r.MemOp != 0) && r.Flags&NoFault == 0
+}
+
 // MemBytes is the width in bytes of a memory operand in place of the rm operand
 // of an instruction of the given size, 0 if there can be none. A value narrower than
 // that must not be folded.
@@ -204,11 +209,6 @@ func (r *Row) AlignsMem() bool {
 		return rows[r.MemOp].AlignsMem()
 	}
 	return forms[r.Form].Mem != NoMem && r.RM == 16 && r.Map < mapVEX && r.Flags&Unaligned == 0
-}
-
-// MayFault reports whether the instruction with an address accesses memory there.
-func (r *Row) MayFault() bool {
-	return (forms[r.Form].Mem != NoMem || r.MemOp != 0) && r.Flags&NoFault == 0
 }
 
 // rmWidth is the width of the rm operand.
