@@ -56,6 +56,8 @@ type Options struct {
 
 	// generator replaces the back end in tests.
 	generator func(*clif.Module, *instance.Layout) generate
+	// callReach, if not 0, replaces the machine's in tests.
+	callReach int64
 }
 
 // generate compiles one function; the Code is valid until the next call.
@@ -122,6 +124,9 @@ func Module(wasm []byte, o Options) (*Result, error) {
 	target, err := targetFor(o.Target, o.CPU)
 	if err != nil {
 		return nil, err
+	}
+	if o.callReach != 0 {
+		target.callReach = o.callReach
 	}
 	d := &driver{opt: o, target: target, wm: wm, cm: translate.Module(wm, wm.DecodeNames())}
 	r, err := d.module()

@@ -25,7 +25,7 @@ type linker struct {
 	m *meta.Module
 
 	text, rodata, data []byte
-	at                 []uint32 // by function: offset in the text
+	at                 []uint32 // by function, and behind the last one: offset in the text
 	textRelocs         []objfile.Reloc
 	dataRelocs         []objfile.Reloc
 	frames             []objfile.Frame
@@ -109,26 +109,20 @@ func (l *linker) addSections() {
 // sectionSymbol is the symbol of one of the sections up to secCalls.
 func sectionSymbol(s objfile.SectionIndex) objfile.SymbolIndex { return 1 + objfile.SymbolIndex(s) }
 
-// layText places the functions in the order of the module, patches what refers to other
-// functions, and collects what refers to instance data.
+// layText places the functions in the order of the module, with islands where calls do not reach,
+// patches what refers to other functions, and collects what refers to instance data.
 func (l *linker) layText() error {
-	n := 0
-	l.at = make([]uint32, len(l.cm.Funcs))
-	first := uint32(l.cm.NumImportedFuncs)
-	for i := first; i < uint32(len(l.cm.Funcs)); i++ {
-		r := &l.results[i]
-		align := max(textAlign, int(r.align))
-		l.o.Sections[secText].Align = uint32(max(align, int(l.o.Sections[secText].Align)))
-		n = (n + align - 1) &^ (align - 1)
-		l.at[i] = uint32(n)
-		n += int(r.code.end - r.code.start)
-		if n > maxBytes {
-			return fmt.Errorf("%w: more than %d bytes of code", backend.ErrUnsupported, maxBytes)
-		}
+	if _, err := l.placeFuncs(new(islands)); err != nil {
+		return err
+	}
+	s := l.findIslands(slices.Clone(l.at))
+	n, err := l.placeFuncs(s)
+	if err != nil {
+		return err
 	}
 	l.text = make([]byte, n)
 	end := 0
-	for i := first; i < uint32(len(l.cm.Funcs)); i++ {
+	for i := uint32(l.cm.NumImportedFuncs); i < uint32(len(l.cm.Funcs)); i++ {
 		r := &l.results[i]
 		at := int(l.at[i])
 		for ; end < at; end++ {
@@ -136,7 +130,7 @@ func (l *linker) layText() error {
 		}
 		code := r.worker.code[r.code.start:r.code.end]
 		end += copy(l.text[at:], code)
-		if err := l.applyRelocs(i, r); err != nil {
+		if err := l.applyRelocs(i, r, s); err != nil {
 			return err
 		}
 		if err := l.addSites(i, r); err != nil {
@@ -144,10 +138,40 @@ func (l *linker) layText() error {
 		}
 		l.frames = append(l.frames, l.target.frame(l.symText, int64(at), code))
 	}
+	if !s.emit(l.text, l.target, l.at) {
+		return fmt.Errorf("%w: calls over such distances, in %d bytes of code", backend.ErrUnsupported, len(l.text))
+	}
 	return nil
 }
 
-func (l *linker) applyRelocs(i uint32, r *result) error {
+// placeFuncs decides where the functions and islands are, and how long the text is, which is the last of l.at, too.
+func (l *linker) placeFuncs(s *islands) (int, error) {
+	n := 0
+	l.at = make([]uint32, len(l.cm.Funcs)+1)
+	for i := uint32(l.cm.NumImportedFuncs); i < uint32(len(l.cm.Funcs)); i++ {
+		if k, ok := s.find(i); ok {
+			n = alignUp(n, veneerSize)
+			s.list[k].at = uint32(n)
+			n += s.list[k].size()
+		}
+		r := &l.results[i]
+		align := max(textAlign, int(r.align))
+		l.o.Sections[secText].Align = uint32(max(align, int(l.o.Sections[secText].Align)))
+		n = alignUp(n, align)
+		l.at[i] = uint32(n)
+		n += int(r.code.end - r.code.start)
+		if n > maxBytes {
+			return 0, fmt.Errorf("%w: more than %d bytes of code", backend.ErrUnsupported, maxBytes)
+		}
+	}
+	l.at[len(l.cm.Funcs)] = uint32(n)
+	return n, nil
+}
+
+// alignUp is the lowest multiple of align, a power of two, from n on.
+func alignUp(n, align int) int { return (n + align - 1) &^ (align - 1) }
+
+func (l *linker) applyRelocs(i uint32, r *result, s *islands) error {
 	for _, rel := range r.worker.relocs[r.relocs.start:r.relocs.end] {
 		if int(rel.Kind) >= len(l.target.relocs) || l.target.relocs[rel.Kind] == objfile.Abs64 {
 			return l.internal(i, "relocation of a kind that this machine does not have")
@@ -159,9 +183,9 @@ func (l *linker) applyRelocs(i uint32, r *result) error {
 		case rel.Sym == backend.SymInstance:
 			out.Symbol = l.symData
 			l.textRelocs = append(l.textRelocs, out)
-		case rel.Sym.Func() >= uint32(len(l.at)) || rel.Sym.Func() < uint32(l.cm.NumImportedFuncs):
+		case rel.Sym.Func() >= uint32(len(l.cm.Funcs)) || rel.Sym.Func() < uint32(l.cm.NumImportedFuncs):
 			return l.internal(i, "relocation names a function that is not defined here")
-		case !objfile.ApplyReloc(l.text, &out, 0, uint64(l.at[rel.Sym.Func()])):
+		case !objfile.ApplyReloc(l.text, &out, 0, uint64(s.target(i, rel.Offset, rel.Sym.Func(), l.at))):
 			return &FuncError{Func: i, Name: l.cm.Funcs[i].Name, Stage: "link",
 				Err: fmt.Errorf("%w: a call over such a distance, in %d bytes of code", backend.ErrUnsupported, len(l.text))}
 		}

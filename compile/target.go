@@ -67,6 +67,9 @@ type machine struct {
 	relocs []objfile.RelocKind
 	// instanceAlign is the alignment of the instance data in bytes, if more than 16.
 	instanceAlign uint32
+	// callReach is how far a call reaches, in bytes, 0 for the whole text; veneer is the branch of a veneer.
+	callReach int64
+	veneer    []byte
 	// landing may come first in a function, prologue is how a frame begins.
 	landing, prologue []byte
 }

@@ -25,6 +25,8 @@ func a64Machine(cpu string) (*machine, error) {
 			backend.RelocLdst32Lo12: objfile.Ldst32Lo12, backend.RelocLdst64Lo12: objfile.Ldst64Lo12,
 			backend.RelocLdst128Lo12: objfile.Ldst128Lo12},
 		instanceAlign: a64.InstanceAlign,
+		callReach:     1 << 27,
+		veneer:        []byte("\x00\x00\x00\x14"),                 // b
 		landing:       []byte("\x5f\x24\x03\xd5"),                 // bti c
 		prologue:      []byte("\xfd\x7b\xbf\xa9\xfd\x03\x00\x91"), // stp x29, x30, [sp, #-16]!; mov x29, sp
 	}, nil
