@@ -1,0 +1,127 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/waot-project/waot/internal/wasmgen"
+)
+
+// buildProgram makes the command, and a module whose object has at least 100,000 bytes.
+func buildProgram(t *testing.T) (program, module string) {
+	t.Helper()
+	dir := t.TempDir()
+	program, module = filepath.Join(dir, "waot"), filepath.Join(dir, "m.wasm")
+	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if err := os.WriteFile(module, wasmgen.Generate(1, wasmgen.Config{Funcs: 25, Size: 2000}).Wasm, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return program, module
+}
+
+// TestKilled: a build that is killed at any time leaves the object that was there before or none, or the whole new one.
+func TestKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the command")
+	}
+	program, module := buildProgram(t)
+	dir := t.TempDir()
+	object := filepath.Join(dir, "m.o")
+	begin := time.Now()
+	if out, err := exec.Command(program, "build", module, "-o", object).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	took := time.Since(begin)
+	whole, err := os.ReadFile(object)
+	if err != nil || len(whole) < 100_000 {
+		t.Fatalf("%d bytes, error %v", len(whole), err)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	counts := map[string]int{}
+	for i := range 60 {
+		var old []byte
+		if os.Remove(object); i%2 == 0 {
+			old = []byte("old")
+			if err := os.WriteFile(object, old, 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cmd := exec.Command(program, "build", module, "-o", object)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(r.Int64N(int64(took) * 5 / 4)))
+		cmd.Process.Signal([]os.Signal{os.Kill, os.Interrupt, syscall.SIGTERM}[i%3])
+		cmd.Wait()
+		switch b, err := os.ReadFile(object); {
+		case err == nil && bytes.Equal(b, whole):
+			counts["complete"]++
+		case err == nil && old != nil && bytes.Equal(b, old):
+			counts["old"]++
+		case errors.Is(err, os.ErrNotExist) && old == nil:
+			counts["none"]++
+		default:
+			t.Fatalf("%d bytes of %d are left, error %v", len(b), len(whole), err)
+		}
+		// A kill may leave a file beside, which is no object by its name.
+		beside, err := filepath.Glob(filepath.Join(dir, ".m.o.tmp*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range beside {
+			counts["beside"]++
+			os.Remove(file)
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 1 {
+			t.Fatal(left, err)
+		}
+	}
+	t.Log(counts)
+	if counts["old"] == 0 || counts["none"] == 0 || counts["complete"] == 0 {
+		t.Error("the builds were not killed at all times")
+	}
+}
+
+// TestFullDisk: a build for which the disk has no room fails with one line and leaves nothing.
+func TestFullDisk(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the command")
+	}
+	disk := t.TempDir()
+	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=64k"); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(os.Stderr, "WARNING: a full disk is not tried: mounting a small one needs root: %v\n", err)
+		t.Skip(err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(disk, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	program, module := buildProgram(t)
+	object := filepath.Join(disk, "m.o")
+	out, err := exec.Command(program, "build", module, "-o", object).CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 1 {
+		t.Error(err)
+	}
+	if text := string(out); strings.Count(text, "\n") != 1 || !strings.Contains(text, object) || !strings.Contains(text, syscall.ENOSPC.Error()) {
+		t.Errorf("%q", text)
+	}
+	if left, err := os.ReadDir(disk); err != nil || len(left) != 0 {
+		t.Error(left, err)
+	}
+}
