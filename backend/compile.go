@@ -112,6 +112,9 @@ func (c *Compiler) Compile(f *clif.Func) (code *Code, err error) {
 	c.stage = "regalloc"
 	c.out.Reset()
 	if err := c.opt.Allocator.Run(&c.vc.In, &c.target.Env, &c.out); err != nil {
+		if errors.Is(err, regalloc.ErrTooLarge) {
+			err = fmt.Errorf("%w: %w", ErrUnsupported, err)
+		}
 		return nil, err
 	}
 	if t := c.opt.Trace; t != nil && t.Allocated != nil {

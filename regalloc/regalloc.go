@@ -13,9 +13,14 @@
 package regalloc
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 )
+
+// ErrTooLarge is wrapped by the errors of allocators about functions that would
+// take too much memory.
+var ErrTooLarge = errors.New("function too large")
 
 // Class is the bank of registers that a virtual register lives in.
 type Class uint8

@@ -57,7 +57,9 @@ type ErrorKind uint8
 
 // The kinds of error.
 const (
-	// TooLarge: more than 2^28 instructions, operands or virtual registers.
+	// TooLarge: more than 2^28 instructions, operands or virtual registers, or too
+	// many values live in too many blocks, or references across calls. It wraps
+	// regalloc.ErrTooLarge.
 	TooLarge ErrorKind = iota
 	// Undefined: a virtual register is live into the entry block.
 	Undefined
@@ -94,6 +96,14 @@ func (e *Error) Error() string {
 		s += fmt.Sprintf(" at inst%d", e.Inst)
 	}
 	return s
+}
+
+// Unwrap returns regalloc.ErrTooLarge if that is what e says, else nil.
+func (e *Error) Unwrap() error {
+	if e.Kind == TooLarge {
+		return regalloc.ErrTooLarge
+	}
+	return nil
 }
 
 func fail(k ErrorKind, i uint32, v uint32) error {
@@ -229,8 +239,7 @@ func (a *Allocator) run() error {
 	a.storeDefs()
 	a.emit()
 	a.makeClaims()
-	a.makeStackMaps()
-	return nil
+	return a.makeStackMaps()
 }
 
 // setup sizes the tables and describes the values of the input.

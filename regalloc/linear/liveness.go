@@ -1,6 +1,10 @@
 package linear
 
-import "github.com/waot-project/waot/regalloc"
+import (
+	"slices"
+
+	"github.com/waot-project/waot/regalloc"
+)
 
 // liveness is the values live into each block, found by walking from each use
 // up to the definition (Boissinot et al., computing liveness sets for SSA-form
@@ -110,10 +114,23 @@ func (a *Allocator) noteUse(v, b uint32, depth uint8) {
 	a.globalOf[v] = uint32(len(a.global) - 1)
 }
 
+// A function may be small and have many values that are live through many
+// blocks: their product takes memory here, in claims and in stack maps. The largest real
+// functions (of Go's compiler and SQLite, among 31,000) have 135,000 pairs of value and block,
+// and never more than 30 for an instruction.
+const (
+	maxPairs        = 1 << 21
+	maxPairsPerInst = 64
+)
+
+// maxLive is how many pairs of a value and a place where it is live are accepted.
+func (a *Allocator) maxLive() int { return maxPairs + maxPairsPerInst*len(a.in.Insts) }
+
 // propagate finds the blocks that each value with global uses is live into.
 func (a *Allocator) propagate() error {
 	in := a.in
 	a.found = a.found[:0]
+	limit := a.maxLive()
 	seen := a.lastBlock // by block from here on
 	for b := range in.Blocks {
 		seen[b] = none
@@ -132,6 +149,12 @@ func (a *Allocator) propagate() error {
 					return fail(Undefined, none, uint32(v))
 				}
 				seen[b] = uint32(v)
+				if len(a.found) >= limit {
+					return fail(TooLarge, none, uint32(v))
+				}
+				if n := len(a.found); n == cap(a.found) {
+					a.found = slices.Grow(a.found, max(n, 64)) // append would grow by less
+				}
 				a.found = append(a.found, livePair{uint32(v), b})
 				for _, p := range in.PredsOf(regalloc.Block(b)) {
 					if seen[p] != uint32(v) && uint32(p) != def {

@@ -9,8 +9,9 @@ import (
 
 // makeStackMaps lists, for each safepoint, the slots of the references that
 // are live across it; all of them are in memory there.
-func (a *Allocator) makeStackMaps() {
+func (a *Allocator) makeStackMaps() error {
 	out := a.out
+	limit := a.maxLive()
 	l := a.safepoints // falling
 	a.pairs = a.pairs[:0]
 	for p := range a.parts {
@@ -24,6 +25,9 @@ func (a *Allocator) makeStackMaps() {
 			start, end := a.ranges[r].start, min(a.ranges[r].end, pt.end)
 			j := sort.Search(len(l), func(k int) bool { return l[k] < start }) - 1
 			for ; j >= 0 && l[j] < end; j-- {
+				if len(a.pairs) >= limit {
+					return fail(TooLarge, l[j]>>2, pt.vreg)
+				}
 				if l[j]>>2 != vr.defInst {
 					a.pairs = append(a.pairs, uint64(len(l)-1-j)<<32|slot)
 				}
@@ -42,4 +46,5 @@ func (a *Allocator) makeStackMaps() {
 			Slots: regalloc.Range{Start: start, End: uint32(len(out.StackMapSlots))},
 		})
 	}
+	return nil
 }

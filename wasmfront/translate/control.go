@@ -11,7 +11,7 @@ import (
 func (t *Translator) pushFrame(kind wasmfront.BlockKind, types []wasmfront.ValType, height int) *frame {
 	t.frames = append(t.frames, frame{
 		kind: kind, label: clif.NoBlock, types: types, height: height, live: true,
-		from: t.b.Current(), start: t.ssa.writes, saved: len(t.saved),
+		from: t.b.Current(), start: t.ssa.now(), loop: t.ssa.loop, saved: len(t.saved),
 	})
 	return &t.frames[len(t.frames)-1]
 }
@@ -31,7 +31,7 @@ func (t *Translator) popFrame() {
 // the operands on top of the stack, which stay there.
 func (t *Translator) branchTo(fr *frame) clif.Target {
 	if fr.label == clif.NoBlock {
-		fr.label = t.ssa.newBlockAt(fr.from, fr.start)
+		fr.label = t.ssa.newBlock(fr.from, fr.start, fr.loop)
 		fr.firstPhi = uint32(len(t.ssa.phis))
 		for i, ty := range fr.types {
 			t.ssa.newPhi(fr.label, uint32(i), true, typeOf(ty))
@@ -81,7 +81,10 @@ func (t *Translator) loop(op *wasmfront.Operator, _ *handler) {
 	}
 	fr := t.pushFrame(wasmfront.BlockLoop, op.Params, len(t.stack)-len(op.Params))
 	t.jump(fr)
-	fr.open, t.ssa.open = t.ssa.open, t.ssa.blocks[fr.label].depth
+	if t.ssa.loops[t.ssa.loop].depth == maxOpenLoops && t.ssa.scanned == 0 {
+		t.scan()
+	}
+	t.ssa.openLoop(fr.label)
 	t.ssa.enter(fr.label, false)
 	t.pushPhis(fr)
 }
@@ -136,7 +139,7 @@ func (t *Translator) end(*wasmfront.Operator, *handler) {
 	}
 	switch fr.kind {
 	case wasmfront.BlockLoop:
-		t.ssa.open = fr.open
+		t.ssa.closeLoop()
 		t.ssa.seal(fr.label) // what is on the stack is the result
 	case wasmfront.BlockIf: // without else the parameters are the results
 		if t.live {
@@ -199,6 +202,10 @@ func (t *Translator) brTable(op *wasmfront.Operator, _ *handler) {
 			label = op.Targets[i]
 		}
 		if t.labelFor[label] == clif.NoTarget {
+			if i > 0 && t.size() > t.ssa.room { // the function will be refused
+				t.ssa.full = true
+				break
+			}
 			t.labelFor[label] = t.branchTo(t.frameAt(label))
 		}
 		t.targets = append(t.targets, t.labelFor[label])

@@ -11,10 +11,9 @@ type watches struct {
 	work []uint32 // phis that have become aliases
 }
 
-// finish removes the phis that are trivial, makes the rest block parameters, and
-// replaces aliases in all operands.
+// finish makes the phis that are left block parameters, and replaces aliases in all
+// operands. It comes after removeTrivial.
 func (s *ssa) finish() {
-	s.removeTrivial()
 	for blk := range s.blocks {
 		if s.blocks[blk].phis.len > 0 {
 			s.makeParams(clif.Block(blk))
@@ -23,6 +22,17 @@ func (s *ssa) finish() {
 	if s.aliases > 0 {
 		s.replaceAliases()
 	}
+}
+
+// numOperands is how many operands finish adds.
+func (s *ssa) numOperands() (n int) {
+	for k := range s.phis {
+		p := &s.phis[k]
+		if s.f.Values[p.value].Kind != clif.ValueAlias {
+			n += int(s.blocks[p.block].edges.len) + 1
+		}
+	}
+	return n
 }
 
 // removeTrivial makes aliases of the phis that merge one value besides

@@ -190,6 +190,7 @@ func (t *Translator) Init(f *clif.Func) {
 		t.b.Call(clif.FuncIndex(m.Start), nil)
 	}
 	t.b.Return(nil)
+	t.ssa.removeTrivial()
 	t.ssa.finish()
 }
 

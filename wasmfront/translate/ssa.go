@@ -1,6 +1,12 @@
 package translate
 
-import "github.com/waot-project/waot/clif"
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/waot-project/waot/clif"
+)
 
 // ssa builds SSA form on the fly after Braun et al., "Simple and Efficient
 // Construction of Static Single Assignment Form" (CC 2013), with these changes.
@@ -12,10 +18,18 @@ import "github.com/waot-project/waot/clif"
 //
 // Structured control says more than the edges do: a local that is not written
 // inside a block, if or loop has behind it, or in the loop, the value that it
-// had before. So each block has a parent: its only predecessor, or the block where its
-// construct began, and a local is looked up by climbing from parent to parent, past everything that
-// began after the local was last written. Jump pointers make that climb
-// logarithmic.
+// had before. So each block has a parent, the block where its construct began,
+// and each local a list of the times when it was written. It is looked up by
+// climbing from parent to parent, past everything that began after the last
+// write before the end of the block where the search is, and past the headers of loops
+// that it is not written in. Jump pointers and binary search make a climb
+// logarithmic, and a merge is made only of a local that is written in the construct.
+//
+// Whether a loop that is still open writes a local is not known, unless
+// many loops are open: then the rest of the body is scanned for writes (scan.go).
+//
+// Time is the offset of an operator in the body, which goes on growing from function to
+// function.
 //
 // Variables are the locals of the function. The operands that branches carry to
 // a label are phis too.
@@ -27,6 +41,7 @@ type ssa struct {
 	edges  []edgeInfo  // parallel to f.Targets
 	phis   []phi
 	pool   []uint32
+	loops  []loopInfo   // 0 is the function: it has no end
 	extra  defTable     // definitions that are not in blockInfo.defs
 	work   []uint32     // phis whose operands are to be looked up
 	trail  []clif.Block // of find
@@ -39,14 +54,19 @@ type ssa struct {
 	epoch uint32
 	head  clif.Block // the block where epoch began
 	dirty []uint32   // locals written in the current block
-	since uint32     // writes when the current block began
-	// writes counts writes of locals, of all functions.
-	writes uint32
-	// open is the depth of the innermost loop header that is not sealed.
-	open uint32
+	since uint32     // time when the current block began
+	// base is the time before the function began; shift makes times of the
+	// builder's positions.
+	base, shift uint32
+	last        uint32 // of the function
+	scanned     uint32 // the writes before this time are noted already, if it is not 0
+	stops       []span // of the loops in the part that is scanned, in order
+	loop        uint32 // the innermost that is open
 
 	entryParams clif.Value // values below are parameters of the entry
 	noZero      bool       // a zero was asked for that CLIF has no constant for
+	room        int        // how long the pool may become
+	full        bool       // there was no room: some phis are not filled
 	aliases     int        // how many values have become aliases
 	steps       int        // of climbing: a measure of time
 	watch       watches
@@ -56,23 +76,37 @@ type ssa struct {
 // blockInfo is what construction knows of a block. Sealed blocks have all
 // their edges.
 type blockInfo struct {
-	edges list // of Targets; empty if there is only one predecessor, the parent
+	edges list // of Targets; empty if a branch made the block
 	phis  list // of phis; before sealing, those of locals lack operands
 	// defs is the part of the pool with what the block wrote: pairs of local
 	// and value.
 	defs, numDefs uint32
-	// parent is the only predecessor, or the block where the construct began of
-	// which this is the header or the end.
+	// parent is the block where the construct began of which this is the header or
+	// the end, or the only predecessor of a block that a branch made.
 	parent, jump clif.Block
 	depth        uint32 // in the tree of parents
-	// start is ssa.writes when the block, or the construct, began: a local with
-	// an older last write has here the value that it has at the end of the
-	// parent.
+	// start is when the block, or the construct, began: a local not written
+	// since has here the value that it has at the end of the parent.
 	start  uint32
+	end    uint32 // when the block ended, or inf
+	loop   uint32 // the innermost loop around it
 	sealed bool
-	single bool // parent is the only predecessor
+	single bool // there is one predecessor: of the only edge, or else the parent
 	inHash bool // extra has something about the block
 }
+
+// inf is a time that does not come.
+const inf = ^uint32(0)
+
+// loopInfo is a loop that was entered. Loops are a tree, like blocks.
+type loopInfo struct {
+	header             clif.Block
+	outer, jump, depth uint32
+	stop               uint32 // when it ends, or inf if that is not known
+}
+
+// span is the time from the start of a loop to its end, or inf.
+type span struct{ start, stop uint32 }
 
 // edgeInfo is the source of an edge and the operands it carries: part of the
 // pool.
@@ -85,7 +119,11 @@ type edgeInfo struct {
 type local struct {
 	value clif.Value
 	stamp uint32
-	last  uint32 // ssa.writes just after the last write
+	last  uint32 // time of the first write in the block that wrote it last
+	// writes has the times of the first writes in all blocks, or, in the part of
+	// the body that is scanned, of all writes. It is empty unless seen is ssa.base.
+	seen   uint32
+	writes list
 }
 
 // phi is a merge of one value per edge of its block.
@@ -121,21 +159,31 @@ func (s *ssa) push(l *list, x uint32) {
 
 func (s *ssa) at(l list) []uint32 { return s.pool[l.off : l.off+l.len] }
 
-func (s *ssa) reset(f *clif.Func, b *clif.Builder) {
+// reset starts a function whose body has that many bytes from offset on.
+func (s *ssa) reset(f *clif.Func, b *clif.Builder, offset, size uint32) {
 	s.f, s.b = f, b
 	s.blocks, s.edges, s.phis, s.pool = s.blocks[:0], s.edges[:0], s.phis[:0], s.pool[:0]
-	s.work, s.dirty = s.work[:0], s.dirty[:0]
+	s.work, s.dirty, s.stops = s.work[:0], s.dirty[:0], s.stops[:0]
+	s.loops = append(s.loops[:0], loopInfo{stop: inf})
 	s.extra.reset()
-	s.aliases, s.steps, s.open, s.noZero = 0, 0, 0, false
+	s.aliases, s.steps, s.loop, s.scanned, s.noZero, s.full = 0, 0, 0, 0, false, false
+	s.room = math.MaxInt
 	for i := range s.zero {
 		s.zero[i] = clif.NoValue
 	}
-	if s.writes > 1<<31 || s.epoch > 1<<31 {
+	if s.last > 1<<31 || s.epoch > 1<<31 {
 		clear(s.cur[:cap(s.cur)])
-		s.writes, s.epoch = 0, 0
+		s.last, s.epoch = 0, 0
 	}
-	s.writes++ // older than anything of this function
+	// The parameters are written one after base, the operators come later.
+	s.base = s.last + 1
+	s.last = s.base + size + 1
+	s.shift = s.base + 1 - offset
+	b.Src = offset
 }
+
+// now is the time of the operator that is translated.
+func (s *ssa) now() uint32 { return s.b.Src + s.shift }
 
 // setLocals makes room for n locals.
 func (s *ssa) setLocals(n int) {
@@ -179,21 +227,27 @@ func (s *ssa) zeroOf(t clif.Type) clif.Value {
 // only predecessor is the block that just ended.
 func (s *ssa) enter(blk clif.Block, follows bool) {
 	s.b.SwitchTo(blk)
-	s.since = s.writes
+	s.since = s.now()
 	if !follows {
 		s.epoch++
 		s.head = blk
 	}
 }
 
-// newBlock creates a block that is not sealed, with a parent. Its construct
-// begins now.
-func (s *ssa) newBlock(parent clif.Block) clif.Block { return s.newBlockAt(parent, s.writes) }
+// enterEntry creates the entry block and makes it the current block.
+func (s *ssa) enterEntry() clif.Block {
+	entry := s.newBlock(clif.NoBlock, s.now(), 0)
+	s.blocks[entry].sealed = true
+	s.enter(entry, false)
+	s.since = s.base
+	return entry
+}
 
-// newBlockAt is newBlock for a construct that began when s.writes was start.
-func (s *ssa) newBlockAt(parent clif.Block, start uint32) clif.Block {
+// newBlock creates a block that is not sealed, with a parent, whose construct
+// began at start in that loop.
+func (s *ssa) newBlock(parent clif.Block, start, loop uint32) clif.Block {
 	b := s.b.NewBlock()
-	s.blocks = append(s.blocks, blockInfo{parent: parent, jump: parent, start: start})
+	s.blocks = append(s.blocks, blockInfo{parent: parent, jump: parent, start: start, end: inf, loop: loop})
 	if parent == clif.NoBlock {
 		s.blocks[b].jump = b
 		return b
@@ -209,9 +263,56 @@ func (s *ssa) newBlockAt(parent clif.Block, start uint32) clif.Block {
 
 // newSingle creates a sealed block whose only predecessor is the current block.
 func (s *ssa) newSingle() clif.Block {
-	b := s.newBlock(s.b.Current())
+	b := s.newBlock(s.b.Current(), s.now(), s.loop)
 	s.blocks[b].sealed, s.blocks[b].single = true, true
 	return b
+}
+
+// openLoop says that blk is the header of a loop that begins.
+func (s *ssa) openLoop(blk clif.Block) {
+	outer := s.loop
+	s.loop = uint32(len(s.loops))
+	o := &s.loops[outer]
+	l := loopInfo{header: blk, outer: outer, jump: outer, depth: o.depth + 1, stop: s.stopOf(s.now())}
+	if j := &s.loops[o.jump]; o.depth-j.depth == j.depth-s.loops[j.jump].depth {
+		l.jump = j.jump
+	}
+	s.loops = append(s.loops, l)
+	s.blocks[blk].loop = s.loop
+}
+
+// stopOf is when the loop that starts at time t ends, if that is known.
+func (s *ssa) stopOf(t uint32) uint32 {
+	k, ok := slices.BinarySearchFunc(s.stops, t, func(p span, t uint32) int { return cmp.Compare(p.start, t) })
+	if !ok {
+		return inf
+	}
+	return s.stops[k].stop
+}
+
+// closeLoop ends the innermost loop.
+func (s *ssa) closeLoop() {
+	l := &s.loops[s.loop]
+	l.stop = s.now()
+	s.loop = l.outer
+}
+
+// barrier is the depth of the header of the innermost loop among the given one and those
+// around it that may write a local whose next write is at time next: 0,
+// that of the entry, if there is none.
+func (s *ssa) barrier(loop, next uint32) uint32 {
+	for {
+		l := &s.loops[loop]
+		switch {
+		case l.stop >= next:
+			return s.blocks[l.header].depth
+		case s.loops[l.jump].stop < next:
+			loop = l.jump
+		default:
+			loop = l.outer
+		}
+		s.steps++
+	}
 }
 
 // edgeTo makes a target for a branch from the current block to blk, with
@@ -274,20 +375,63 @@ func (s *ssa) resolve(v clif.Value) clif.Value {
 func (s *ssa) write(n uint32, v clif.Value) {
 	l := &s.cur[n]
 	if l.last <= s.since {
-		s.dirty = append(s.dirty, n)
+		s.writeFirst(n)
 	}
-	s.writes++
-	*l = local{v, s.epoch, s.writes}
+	l.value, l.stamp = v, s.epoch
+}
+
+// writeFirst notes the first write of a local in the current block.
+func (s *ssa) writeFirst(n uint32) {
+	s.dirty = append(s.dirty, n)
+	l := &s.cur[n]
+	if l.last = s.now(); l.last > s.scanned {
+		s.noteWrite(n, l.last)
+	}
+}
+
+// noteWrite notes that a local is written at time t, later than the times before.
+func (s *ssa) noteWrite(n, t uint32) {
+	l := &s.cur[n]
+	if l.seen != s.base {
+		l.seen, l.writes = s.base, list{}
+	}
+	s.push(&l.writes, t)
+}
+
+// writesAround are the times of the last write of a local up to time t, or 0,
+// and of the first after it, or inf.
+func (s *ssa) writesAround(n, t uint32) (last, next uint32) {
+	l := &s.cur[n]
+	switch {
+	case l.seen != s.base:
+		return 0, inf
+	case s.scanned == 0 && l.last <= t:
+		return l.last, inf
+	}
+	times := s.at(l.writes)
+	k, found := slices.BinarySearch(times, t)
+	if found {
+		k++
+	}
+	next = inf
+	if k > 0 {
+		last = times[k-1]
+	}
+	if k < len(times) {
+		next = times[k]
+	}
+	return last, next
 }
 
 // endBlock notes what the current block wrote. It comes before the edges that
 // leave the block are used.
 func (s *ssa) endBlock() {
+	b := s.b.Current()
+	bi := &s.blocks[b]
+	bi.end = s.now()
 	if len(s.dirty) == 0 {
 		return
 	}
-	b := s.b.Current()
-	bi := &s.blocks[b]
 	if len(s.dirty) > maxDefs {
 		for _, n := range s.dirty {
 			s.put(b, n, s.cur[n].value)
@@ -330,7 +474,6 @@ func (s *ssa) read(n uint32, t clif.Type) clif.Value {
 // find is the value of a local at the end of blk, or now if blk is where the
 // epoch began. Operands of new phis are left to the worklist.
 func (s *ssa) find(blk clif.Block, n uint32, t clif.Type) clif.Value {
-	last := s.cur[n].last
 	s.trail = append(s.trail[:0], blk)
 	hops := 0
 	var v clif.Value
@@ -339,17 +482,23 @@ func (s *ssa) find(blk clif.Block, n uint32, t clif.Type) clif.Value {
 		if v, found = s.defined(bi, blk, n); found {
 			break
 		}
-		switch {
-		case bi.sealed && bi.parent == clif.NoBlock: // the entry: a local never written
+		if bi.parent == clif.NoBlock { // the entry: a local never written
 			v, found = s.zeroOf(t), true
-		case bi.sealed && bi.start >= last:
-			blk = s.climb(blk, last)
-		case bi.sealed && bi.single:
-			if blk = bi.parent; hops%trailEvery == trailEvery-1 {
-				s.trail = append(s.trail, blk)
-			}
+			continue
+		}
+		last, next := s.writesAround(n, min(bi.end, s.now()))
+		barrier := s.barrier(bi.loop, next)
+		switch {
+		case bi.start >= last && bi.depth != barrier:
+			blk = s.climb(blk, last, barrier)
+		case bi.single:
+			blk = s.pred(bi)
 		default:
 			v, found = s.mergeAt(blk, n, t), true
+			continue
+		}
+		if hops%trailEvery == trailEvery-1 {
+			s.trail = append(s.trail, blk)
 		}
 	}
 	if hops >= trailEvery {
@@ -359,6 +508,14 @@ func (s *ssa) find(blk clif.Block, n uint32, t clif.Type) clif.Value {
 	}
 	s.steps += hops
 	return v
+}
+
+// pred is the only predecessor of a block.
+func (s *ssa) pred(bi *blockInfo) clif.Block {
+	if bi.edges.len == 0 {
+		return bi.parent
+	}
+	return s.edges[s.pool[bi.edges.off]].from
 }
 
 // trailEvery is how many blocks a search passes before it leaves the value
@@ -391,24 +548,21 @@ func (s *ssa) defined(bi *blockInfo, blk clif.Block, n uint32) (clif.Value, bool
 	return 0, false
 }
 
-// climb is an ancestor of blk at whose end a local last written at last has
-// the value that it has at the end of blk, where blk began later: the parent
-// of the highest block that began later, or a header that is not sealed.
-func (s *ssa) climb(blk clif.Block, last uint32) clif.Block {
+// climb is an ancestor of blk at whose end a local has the value that it has at
+// the end of blk: the one at that depth, or a deeper one if something above it
+// began before last, the time of the last write. Blk began later and is deeper.
+func (s *ssa) climb(blk clif.Block, last, depth uint32) clif.Block {
 	for {
 		bi := &s.blocks[blk]
-		if j := &s.blocks[bi.jump]; j.start >= last && j.depth >= s.open && bi.jump != blk {
+		if j := &s.blocks[bi.jump]; j.start >= last && j.depth >= depth {
 			blk = bi.jump
-			continue
+		} else {
+			blk = bi.parent
 		}
-		if !bi.sealed || bi.parent == clif.NoBlock {
+		if b := &s.blocks[blk]; b.start < last || b.depth == depth {
 			return blk
 		}
-		p := &s.blocks[bi.parent]
-		if p.start < last || p.depth < s.open {
-			return bi.parent
-		}
-		blk = bi.parent
+		s.steps++
 	}
 }
 
@@ -430,6 +584,10 @@ func (s *ssa) fill(n uint32) {
 	p := s.phis[n]
 	t := s.f.Values[p.value].Type
 	edges := s.blocks[p.block].edges
+	if len(s.pool)+int(edges.len) > s.room {
+		s.full = true
+		return
+	}
 	args := uint32(len(s.pool))
 	s.phis[n].args, s.phis[n].filled = args, true
 	for range edges.len {
@@ -502,7 +660,7 @@ func (s *ssa) seal(blk clif.Block) {
 func (s *ssa) sealSingle(blk clif.Block) {
 	bi := &s.blocks[blk]
 	phis, e := bi.phis, s.edges[s.pool[bi.edges.off]]
-	bi.parent, bi.single = e.from, true
+	bi.single = true
 	from := len(s.phis)
 	for _, n := range s.at(phis) {
 		p := s.phis[n]

@@ -108,6 +108,21 @@ var worst = []struct {
 	{"if in else in else", 20000, nil, func(n int) []byte {
 		return join(rep(n, join(ifVoid, get(1), set(2), elseOp)...), rep(n, end...), get(2))
 	}},
+	{"ifs in a row, then many locals written in one", 8000, func(n int) int { return n }, func(n int) []byte {
+		return join(rep(n, join(ifVoid, end)...), ifVoid, each(n, func(i int) []byte { return join(get(0), set(i)) }), end,
+			each(n, func(i int) []byte { return join(get(i), drop) }), result)
+	}},
+	{"nested loops around reads of many locals", 8000, func(n int) int { return n }, func(n int) []byte {
+		return join(rep(n, loop...), each(n, func(i int) []byte { return join(get(i), drop) }), rep(n, join(brIf0, end)...), result)
+	}},
+	{"nested loops and reads of as many locals, which are written behind", 8000, func(n int) int { return n }, func(n int) []byte {
+		return join(rep(n, loop...), each(n, func(i int) []byte { return join(get(i), drop) }), rep(n, join(brIf0, end)...),
+			each(n, func(i int) []byte { return join(get(0), set(i)) }), result)
+	}},
+	{"ifs in else parts, each of which writes a local", 8000, func(n int) int { return n }, func(n int) []byte {
+		return join(each(n, func(i int) []byte { return join(ifVoid, get(0), set(i), elseOp) }),
+			each(n, func(i int) []byte { return join(get(i), drop) }), rep(n, end...), result)
+	}},
 	{"chains of additions", 50000, nil, func(n int) []byte {
 		return join(result, rep(n, 0x41, 5, 0x6A))
 	}},

@@ -1,0 +1,102 @@
+package translate
+
+import "github.com/waot-project/waot/wasmfront"
+
+// maxOpenLoops is how many loops may be open before the rest of the body is
+// scanned. A local that is read in a loop has a merge in the headers of all open
+// loops that may write it: without the scan that is all of them, to be
+// removed when they end. The scan costs little, but most functions need none.
+const maxOpenLoops = 8
+
+// scan notes the writes of locals in the part of the body behind the operator that is
+// translated, a loop, and where that loop and those behind it end. Code that turns out
+// to be unreachable counts. At anything that is malformed the scan ends: what
+// is noted until then is right, and the function will be refused.
+func (t *Translator) scan() {
+	s := &t.ssa
+	r := t.check.Reader // a copy
+	t.open = append(t.open[:0], 0)
+	s.stops = append(s.stops[:0], span{s.now(), inf})
+	for r.More() {
+		now := uint32(r.Pos) + s.shift
+		op, ok := wasmfront.Opcode(r.Byte()), true
+		if wasmfront.IsPrefix(byte(op)) {
+			op, ok = wasmfront.PrefixedOpcode(byte(op), r.U32())
+		}
+		imm := op.Info().Imm
+		var local uint32
+		if imm == wasmfront.ImmLocal {
+			local = r.U32()
+		} else if skip := skips[imm]; skip != nil {
+			skip(&r)
+		} else {
+			ok = false
+		}
+		if !ok || r.Err != nil {
+			return
+		}
+		s.scanned = now
+		switch op {
+		case wasmfront.OpLocalSet, wasmfront.OpLocalTee:
+			if int64(local) < int64(len(t.locals)) {
+				s.noteWrite(local, now)
+			}
+		case wasmfront.OpBlock, wasmfront.OpIf:
+			t.open = append(t.open, noLoop)
+		case wasmfront.OpLoop:
+			t.open = append(t.open, uint32(len(s.stops)))
+			s.stops = append(s.stops, span{now, inf})
+		case wasmfront.OpEnd:
+			// The ends of what began before the scan are of no interest.
+			if n := len(t.open); n > 0 {
+				if k := t.open[n-1]; k != noLoop {
+					s.stops[k].stop = now
+				}
+				t.open = t.open[:n-1]
+			}
+		}
+	}
+}
+
+// noLoop marks a block that is no loop.
+const noLoop = ^uint32(0)
+
+// skips read immediates and forget them. ImmLocal has an entry for
+// completeness; a form that no operator accepted has is nil.
+var skips = [wasmfront.NumImmKinds]func(r *wasmfront.Reader){
+	wasmfront.ImmNone:         func(*wasmfront.Reader) {},
+	wasmfront.ImmBlock:        func(r *wasmfront.Reader) { r.S33() },
+	wasmfront.ImmLabel:        skipIndex,
+	wasmfront.ImmBrTable:      skipBrTable,
+	wasmfront.ImmFunc:         skipIndex,
+	wasmfront.ImmCallIndirect: skipTwo,
+	wasmfront.ImmLocal:        skipIndex,
+	wasmfront.ImmGlobal:       skipIndex,
+	wasmfront.ImmTable:        skipIndex,
+	wasmfront.ImmTable2:       skipTwo,
+	wasmfront.ImmElem:         skipIndex,
+	wasmfront.ImmElemTable:    skipTwo,
+	wasmfront.ImmData:         skipIndex,
+	wasmfront.ImmDataMem:      skipTwo,
+	wasmfront.ImmMem:          skipIndex,
+	wasmfront.ImmMem2:         skipTwo,
+	wasmfront.ImmMemArg:       func(r *wasmfront.Reader) { r.U32(); r.U64() },
+	wasmfront.ImmI32:          func(r *wasmfront.Reader) { r.S32() },
+	wasmfront.ImmI64:          func(r *wasmfront.Reader) { r.S64() },
+	wasmfront.ImmF32:          func(r *wasmfront.Reader) { r.Bytes(4) },
+	wasmfront.ImmF64:          func(r *wasmfront.Reader) { r.Bytes(8) },
+	wasmfront.ImmRefType:      func(r *wasmfront.Reader) { r.Byte() },
+	wasmfront.ImmSelect:       skipTypes,
+}
+
+func skipIndex(r *wasmfront.Reader) { r.U32() }
+
+func skipTwo(r *wasmfront.Reader) { r.U32(); r.U32() }
+
+func skipBrTable(r *wasmfront.Reader) {
+	for n := uint64(r.U32()) + 1; n > 0 && r.Err == nil; n-- {
+		r.U32()
+	}
+}
+
+func skipTypes(r *wasmfront.Reader) { r.Bytes(int(r.U32())) }

@@ -1,0 +1,88 @@
+package translate
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/wasmfront"
+)
+
+// TestSkips checks that the scan can pass each operator that is accepted, and that no
+// other form has an entry.
+func TestSkips(t *testing.T) {
+	accepted := map[wasmfront.ImmKind]bool{}
+	for _, op := range wasmfront.Opcodes() {
+		if handlerOf(op).run != nil {
+			accepted[op.Info().Imm] = true
+		}
+	}
+	for k := range wasmfront.ImmKind(wasmfront.NumImmKinds) {
+		if accepted[k] != (skips[k] != nil) {
+			t.Errorf("form %d: accepted is %v, but has an entry: %v", k, accepted[k], skips[k] != nil)
+		}
+	}
+}
+
+// TestScan scans whole bodies and compares what is noted with what the decoder says.
+func TestScan(t *testing.T) {
+	writes, loops := 0, 0
+	for seed := range uint64(60) {
+		_, m := program(seed)
+		tr := New(m, Module(m, m.DecodeNames()))
+		for i := m.NumImportedFuncs; i < uint32(len(m.Funcs)); i++ {
+			scanBody(t, tr, i, &writes, &loops)
+		}
+	}
+	if writes < 10000 || loops < 500 {
+		t.Errorf("only %d writes and %d loops", writes, loops)
+	}
+}
+
+func scanBody(t *testing.T, tr *Translator, i uint32, writes, loops *int) {
+	body := tr.m.Body(i)
+	tr.check.Begin(tr.m, i)
+	s := &tr.ssa
+	tr.b = clif.Builder{F: new(clif.Func)}
+	s.reset(tr.b.F, &tr.b, uint32(body.Offset), uint32(len(body.Bytes)))
+	tr.locals = tr.check.Locals()
+	s.setLocals(len(tr.locals))
+	tr.scan()
+	want := make([][]uint32, len(tr.locals))
+	stops := []span{{s.now(), inf}} // for the loop that the scan begins in
+	open := []int{0}
+	for tr.check.Next(&tr.op) {
+		now := uint32(tr.op.Offset) + s.shift
+		switch tr.op.Op {
+		case wasmfront.OpLocalSet, wasmfront.OpLocalTee:
+			want[tr.op.Index] = append(want[tr.op.Index], now)
+			*writes++
+		case wasmfront.OpBlock, wasmfront.OpIf:
+			open = append(open, -1)
+		case wasmfront.OpLoop:
+			open = append(open, len(stops))
+			stops = append(stops, span{now, inf})
+			*loops++
+		case wasmfront.OpEnd:
+			if k := open[len(open)-1]; k >= 0 {
+				stops[k].stop = now
+			}
+			open = open[:len(open)-1]
+		}
+	}
+	if err := tr.check.Err(); err != nil {
+		t.Fatal(err)
+	}
+	for n, w := range want {
+		var got []uint32
+		if s.cur[n].seen == s.base {
+			got = s.at(s.cur[n].writes)
+		}
+		if !slices.Equal(got, w) {
+			t.Errorf("function %d, local %d: written at %d, not %d", i, n, got, w)
+		}
+	}
+	if !slices.Equal(s.stops, stops) {
+		t.Errorf("function %d: loops %v, not %v", i, s.stops, stops)
+	}
+}
