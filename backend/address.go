@@ -83,8 +83,8 @@ func (l *Lower) EmitRemat(in Inst, dst regalloc.VReg) {
 	l.PushRemat(in)
 }
 
-// Access appends an instruction whose operands are the address a and then r, the register to load or store.
-func (l *Lower) Access(op Op, size uint8, a Address, r regalloc.VReg) {
+// Access appends an instruction whose operands are the address a and then the registers to load or store, at most two.
+func (l *Lower) Access(op Op, size uint8, a Address, regs ...regalloc.VReg) {
 	in := Inst{Op: op, Size: size}
 	if a.Mode == ModeSym && op != l.Target.Common.Lea && a.Disp <= l.Target.MaxDisp/8*int32(size) {
 		if base, ok := l.InstanceBase(); ok {
@@ -92,14 +92,10 @@ func (l *Lower) Access(op Op, size uint8, a Address, r regalloc.VReg) {
 		}
 	}
 	a.Set(&in)
-	switch a.N {
-	case 0:
-		l.Emit(in, r)
-	case 1:
-		l.Emit(in, a.Regs[0], r)
-	default:
-		l.Emit(in, a.Regs[0], a.Regs[1], r)
-	}
+	var all [4]regalloc.VReg
+	n := copy(all[:], a.Regs[:a.N])
+	n += copy(all[n:], regs)
+	l.Emit(in, all[:n]...)
 }
 
 // ReadWord appends a fresh register with the 64-bit word at offset off of the instance data.

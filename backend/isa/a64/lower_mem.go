@@ -40,9 +40,37 @@ func storeForm(t clif.Type, bytes int) backend.Form {
 
 // putFull is backend.Target.Put.
 func putFull(l *lower, t clif.Type, a amode, v clif.Value) {
-	f := storeForm(t, t.Bits()/8)
+	store(l, storeForm(t, t.Bits()/8), a, v)
+}
+
+// store appends a store of v at a. Zero has a register of its own.
+func store(l *lower, f backend.Form, a amode, v clif.Value) {
+	if isZero(l, f, v) && l.Rule("store_zero") {
+		l.Access(zeroRow(f.Op), f.Size, a)
+		return
+	}
 	r, f := stored(l, f, v)
 	l.Access(f.Op, f.Size, a, r)
+}
+
+// isZero reports whether what a store of the form f takes of v is zero, all bits.
+func isZero(l *lower, f backend.Form, v clif.Value) bool {
+	if d := l.DefOp(v, clif.OpFconst); d != nil {
+		return d.Imm<<(64-8*f.Size) == 0
+	}
+	k, ok := l.Iconst(v)
+	return ok && k<<(64-8*asm.RowOf(f.Op).MemBytes(f.Size)) == 0
+}
+
+// zeroRow is the row that stores zero as op, a store, does what is in a register.
+func zeroRow(op backend.Op) backend.Op {
+	switch op {
+	case asm.Strb:
+		return asm.StrbZero
+	case asm.Strh:
+		return asm.StrhZero
+	}
+	return asm.StrZero
 }
 
 // stored is the register of v for a store of the form f, and the form: the bits of a float constant are
@@ -72,12 +100,11 @@ func lowerStore(l *lower, i clif.Inst, d *clif.InstData) {
 	if t.IsInt() && bytes < 8 {
 		v = l.Narrow(v, bytes)
 	}
-	r, f := stored(l, f, v)
-	l.Access(f.Op, f.Size, heap(l, i, d), r)
+	store(l, f, heap(l, i, d), v)
 }
 
 // putZero is backend.Target.PutZero.
-func putZero(l *lower, a amode) { l.Access(asm.Str, 8, a, l.Temp(0)) }
+func putZero(l *lower, a amode) { l.Access(asm.StrZero, 8, a) }
 
 // plus is backend.Target.Plus.
 func plus(l *lower, base vreg, v clif.Value, scale uint8, dst vreg) {

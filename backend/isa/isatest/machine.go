@@ -126,6 +126,8 @@ var tests = []struct {
 	{"Unary", testUnary},
 	{"Compare", testCompare},
 	{"CompareZero", testCompareZero},
+	{"StoreConst", testStoreConst},
+	{"Arms", testArms},
 	{"NarrowCompare", testNarrowCompare},
 	{"Bits", testBits},
 	{"Idioms", testIdioms},

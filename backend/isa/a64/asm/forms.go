@@ -35,6 +35,7 @@ const (
 	FImm            // imm only
 	FLoad           // G <- [addr]
 	FStore          // [addr] <- G
+	FStoreZero      // [addr] <- zero
 	FLoad2          // G, G <- [addr]
 	FStore2         // [addr] <- G, G
 	FLoadW          // G <- [G] with write-back
@@ -102,6 +103,7 @@ var forms = [numForms]FormInfo{
 	FImm:       {-1, -1, -1, -1, false, "i", nil},
 	FLoad:      {1, 0, -1, -1, true, "10", []Role{use, def}},
 	FStore:     {1, 0, -1, -1, true, "10", []Role{use, use}},
+	FStoreZero: {-1, 0, -1, -1, true, "r0", []Role{use}},
 	FLoad2:     {1, 0, -1, 2, true, "120", []Role{use, def, def}},
 	FStore2:    {1, 0, -1, 2, true, "120", []Role{use, use, use}},
 	FLoadW:     {1, 0, -1, -1, true, "10", []Role{mod, def}},

@@ -144,20 +144,24 @@ const (
 
 	// Loads and stores; Lea is the address itself. Size is that of the register; memory is as
 	// wide, or as the name says (b, h, w).
-	Lea     // addr, d; Size 8
-	Ldr     // addr, d; also ModeConst
-	Ldrb    // addr, d; Size 4
-	Ldrh    // addr, d; Size 4
-	Ldrsb   // addr, d
-	Ldrsh   // addr, d
-	Ldrsw   // addr, d; Size 8; also ModeConst
-	Str     // addr, x
-	Strb    // addr, x; Size 4
-	Strh    // addr, x; Size 4
-	LdrPre  // base (Mod), d; ModeBase, Disp -256 to 255
-	LdrPost // base (Mod), d; likewise
-	StrPre  // base (Mod), x; likewise
-	StrPost // base (Mod), x; likewise
+	Lea   // addr, d; Size 8
+	Ldr   // addr, d; also ModeConst
+	Ldrb  // addr, d; Size 4
+	Ldrh  // addr, d; Size 4
+	Ldrsb // addr, d
+	Ldrsh // addr, d
+	Ldrsw // addr, d; Size 8; also ModeConst
+	Str   // addr, x
+	Strb  // addr, x; Size 4
+	Strh  // addr, x; Size 4
+	// Stores of the zero register.
+	StrZero  // addr
+	StrbZero // addr; Size 4
+	StrhZero // addr; Size 4
+	LdrPre   // base (Mod), d; ModeBase, Disp -256 to 255
+	LdrPost  // base (Mod), d; likewise
+	StrPre   // base (Mod), x; likewise
+	StrPost  // base (Mod), x; likewise
 	// Pairs: ModeBase, Disp a multiple of Size, -64*Size to 63*Size.
 	Ldp     // addr, d, d2
 	Stp     // addr, x, y

@@ -84,6 +84,8 @@ func printOwn(dst []byte, inst *backend.Inst, names *Names) []byte {
 			dst = append(dst, Cond(inst.Cond).String()...)
 		case 't':
 			dst = printTarget(dst, inst, names)
+		case 'r':
+			dst = appendReg(dst, ZR, inst.Size, false)
 		case 'z':
 			dst = append(dst, "#0.0"[:2+2*int(row.Flags&SetsFlags/SetsFlags)]...)
 		default:
@@ -245,6 +247,10 @@ func (r *Row) printUses(dst []byte, inst *backend.Inst, operands []regalloc.Oper
 			comma()
 			dst = names.Operand(dst, f.place(i, inst.Mode), 8, false)
 		}
+	}
+	if r.Form == FStoreZero {
+		comma()
+		dst = appendReg(dst, ZR, inst.Size, false)
 	}
 	for k := own + len(shapes.Tails[inst.Tail]); k < len(operands); k++ {
 		if operands[k].Access.Reads() {

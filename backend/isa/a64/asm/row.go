@@ -177,7 +177,7 @@ type FormInfo struct {
 	// Addr says that role 0 is an address.
 	Addr bool
 	// Text is the order in the assembly text: a digit is a role; i the immediate, c the
-	// condition, t the branch target, z a zero.
+	// condition, t the branch target, z a zero, r the zero register.
 	Text  string
 	Roles []Role
 }
