@@ -45,6 +45,8 @@ const (
 	TailSet
 	// TailSelect: operands Use a, Use b, Def d: d = Cond ? a : b, d reusing b.
 	TailSelect
+	// TailSelectZero: operands Use a, Def d: d = Cond ? a : 0.
+	TailSelectZero
 	// TailTrap: trap with code Trap if Cond holds.
 	TailTrap
 	NumTails

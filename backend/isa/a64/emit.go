@@ -106,17 +106,21 @@ func emitTail(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation
 	switch in.Tail {
 	case backend.TailJump:
 		branches(e, in, allocs).emit(e)
-	case backend.TailSet:
-		put(e, &backend.Inst{Op: asm.Cset, Size: 4, Cond: in.Cond}, own, 0)
-	case backend.TailSelect:
-		row := asm.Csel
-		if own[2].Reg().Class() == regalloc.Float {
-			row = asm.Fcsel
-		}
-		put(e, &backend.Inst{Op: row, Size: 8, Cond: in.Cond}, own, 0)
+	case backend.TailSet, backend.TailSelect, backend.TailSelectZero:
+		emitChoice(e, in, own)
 	case backend.TailTrap:
 		emitBranch(e, testOf(in, allocs), e.TrapLabel(abi.TrapCode(in.Trap), src))
 	}
+}
+
+// emitChoice emits what makes the result of a tail.
+func emitChoice(e *backend.Emitter, in *backend.Inst, own []regalloc.Allocation) {
+	n := len(e.Target.Shapes.Tails[in.Tail])
+	op, size := asm.Chooses(in, own[n-1].Reg().Class())
+	if in.Tail == backend.TailSelectZero {
+		own = []regalloc.Allocation{own[0], regalloc.InReg(asm.ZR), own[1]}
+	}
+	put(e, &backend.Inst{Op: op, Size: size, Cond: in.Cond}, own, 0)
 }
 
 // isTest reports whether op is cbz, cbnz, tbz or tbnz: comparison and branch in one.
@@ -299,4 +303,5 @@ func maxBytes(e *backend.Emitter, i regalloc.Inst, allocs []regalloc.Allocation)
 }
 
 // tailBytes are the sizes of the tails, without branches to blocks.
-var tailBytes = [...]uint32{backend.TailNone: 0, backend.TailJump: 0, backend.TailSet: 4, backend.TailSelect: 4, backend.TailTrap: 4}
+var tailBytes = [...]uint32{backend.TailNone: 0, backend.TailJump: 0, backend.TailSet: 4, backend.TailSelect: 4, backend.TailSelectZero: 4,
+	backend.TailTrap: 4}

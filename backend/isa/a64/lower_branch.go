@@ -202,7 +202,115 @@ func boolean(l *lower, _ clif.Inst, d *clif.InstData) {
 
 func lowerSelect(l *lower, _ clif.Inst, d *clif.InstData) {
 	c := l.Truth(d.ArgA())
-	c.Push(l, backend.TailSelect, 0, l.Use(d.ArgB()), l.Use(d.ArgC()), l.Def(d, 0))
+	t, a, b := d.Type, d.ArgB(), d.ArgC()
+	if t.IsFloat() {
+		c.Push(l, backend.TailSelect, 0, l.Use(a), l.Use(b), l.Def(d, 0))
+		return
+	}
+	other := otherwise(l, t, b)
+	if !other.saves {
+		if o := otherwise(l, t, a); o.saves {
+			a, other, c.In.Cond = b, o, c.In.Cond^1
+		}
+	}
+	choose(l, &c, t, a, other, l.Def(d, 0))
+}
+
+// arm is how csel, csinc, csinv or csneg makes what it chooses if the condition does not hold.
+type arm struct {
+	op backend.Op
+	v  clif.Value // NoValue is zero
+	// saves an instruction.
+	saves bool
+}
+
+// otherwise is the arm v of type t.
+func otherwise(l *lower, t clif.Type, v clif.Value) arm {
+	if k, ok := l.Sconst(t, v); ok {
+		switch k {
+		case 0:
+			return arm{asm.Csel, clif.NoValue, l.Rule("select_zero")}
+		case 1:
+			return arm{asm.Csinc, clif.NoValue, l.Rule("select_one")}
+		case -1:
+			return arm{asm.Csinv, clif.NoValue, l.Rule("select_ones")}
+		}
+	}
+	if !l.OnlyUse(v) {
+		return arm{asm.Csel, v, false}
+	}
+	if x, ok := complement(l, t, v); ok && l.Rule("select_not") {
+		return arm{asm.Csinv, x, true}
+	}
+	if d := l.DefOf(v, clif.OpIadd, t); d != nil {
+		x, y := l.ConstLast(d.ArgA(), d.ArgB())
+		if k, ok := l.Iconst(y); ok && k == 1 && l.Rule("select_inc") {
+			return arm{asm.Csinc, x, true}
+		}
+	}
+	if d := l.DefOf(v, clif.OpIsub, t); d != nil {
+		if k, ok := l.Iconst(d.ArgA()); ok && k == 0 && l.Rule("select_neg") {
+			return arm{asm.Csneg, d.ArgB(), true}
+		}
+	}
+	return arm{asm.Csel, v, false}
+}
+
+// choose appends dst = c ? a : o.
+func choose(l *lower, c *comparison, t clif.Type, a clif.Value, o arm, dst vreg) {
+	if o.op != asm.Csel { // which keeps the upper half of an i32 clear
+		c.In.Ref = asm.Choice(o.op, backend.SizeOf(t))
+	}
+	if o.v != clif.NoValue {
+		c.Push(l, backend.TailSelect, 0, l.Use(a), l.UseAs(t, o.v), dst)
+		return
+	}
+	k, ok := l.Sconst(t, a)
+	switch {
+	case ok && k == 1 && o.op == asm.Csel:
+		c.In.Ref = 0
+		c.Push(l, backend.TailSet, 0, dst)
+	case ok && k == -1 && o.op == asm.Csel:
+		c.In.Ref = asm.Choice(asm.Csetm, backend.SizeOf(t))
+		c.Push(l, backend.TailSet, 0, dst)
+	case ok && k == 0 && o.op != asm.Csel: // 0 or 1, 0 or -1
+		c.In.Ref = asm.Choice(cset(o.op), backend.SizeOf(t))
+		c.In.Cond ^= 1
+		c.Push(l, backend.TailSet, 0, dst)
+	default:
+		c.Push(l, backend.TailSelectZero, 0, l.Use(a), dst)
+	}
+}
+
+// cset is the row that chooses 0 or what op, Csinc or Csinv, makes of 0.
+func cset(op backend.Op) backend.Op {
+	if op == asm.Csinc {
+		return asm.Cset
+	}
+	return asm.Csetm
+}
+
+// truthOf is a comparison that holds if v, the outcome of one with no other user, is 1.
+func truthOf(l *lower, v clif.Value) (c comparison, ok bool) {
+	if !l.OnlyUse(v) {
+		return c, false
+	}
+	_, d := l.DefInst(v)
+	if d == nil || d.Op != clif.OpIcmp && d.Op != clif.OpFcmp && d.Op != clif.OpRefIsNull {
+		return c, false
+	}
+	return l.Holds(d), true
+}
+
+// increment appends x + y where y is the outcome of a comparison.
+func increment(l *lower, d *clif.InstData, x, y clif.Value) bool {
+	c, ok := truthOf(l, y)
+	if !ok {
+		return false
+	}
+	c.In.Cond ^= 1
+	choose(l, &c, d.Type, x, arm{asm.Csinc, x, true}, l.Def(d, 0))
+	return l.Rule("sum_cond")
 }
 
 func lowerTrapIf(l *lower, _ clif.Inst, d *clif.InstData) {

@@ -93,7 +93,7 @@ var (
 
 func lowerIadd(l *lower, _ clif.Inst, d *clif.InstData) {
 	x, y := l.ConstLast(d.ArgA(), d.ArgB())
-	if funnel(l, d) {
+	if funnel(l, d) || increment(l, d, x, y) || increment(l, d, y, x) {
 		return
 	}
 	sum(l, d, x, y, &addRows)
@@ -101,7 +101,13 @@ func lowerIadd(l *lower, _ clif.Inst, d *clif.InstData) {
 
 func lowerIsub(l *lower, _ clif.Inst, d *clif.InstData) {
 	t, x, y := d.Type, d.ArgA(), d.ArgB()
-	if c, ok := l.Iconst(x); ok && c == 0 && l.Rule("isub_neg") {
+	if c, ok := l.Iconst(x); ok && c == 0 {
+		if c, ok := truthOf(l, y); ok && l.Rule("isub_cond") {
+			c.In.Cond ^= 1
+			choose(l, &c, t, x, arm{asm.Csinv, clif.NoValue, true}, l.Def(d, 0))
+			return
+		}
+		l.Rule("isub_neg")
 		negate(l, asm.Neg, t, y, l.Def(d, 0))
 		return
 	}

@@ -394,6 +394,12 @@ func TestPrintTails(t *testing.T) {
 		{backend.Inst{Op: Cmp, Size: 4, Tail: backend.TailJump, Cond: uint8(LO)}, regs(X1, X2), "cmp w1, w2; b.lo"},
 		{backend.Inst{Op: Fcmp, Size: 8, Tail: backend.TailSelect, Cond: uint8(GT)}, regs(V1, V2, X3, X4, X5), "fcmp d1, d2; sel x5, x3, x4, gt"},
 		{backend.Inst{Op: TstImm, Size: 8, Imm: 1, Tail: backend.TailSet, Cond: uint8(NE)}, regs(X1, X2), "tst x1, #0x1; cset w2, ne"},
+		{backend.Inst{Op: Cmp, Size: 8, Tail: backend.TailSet, Cond: uint8(NE), Ref: Choice(Csetm, 8)}, regs(X1, X2, X3), "cmp x1, x2; csetm x3, ne"},
+		{backend.Inst{Op: Cmp, Size: 8, Tail: backend.TailSelect, Cond: uint8(NE), Ref: Choice(Csneg, 4)}, regs(X1, X2, X3, X4, X5),
+			"cmp x1, x2; csneg w5, w3, w4, ne"},
+		{backend.Inst{Op: CmpImm, Size: 4, Tail: backend.TailSelectZero, Cond: uint8(LT), Ref: Choice(Csinc, 8)}, regs(X1, X2, X3),
+			"cmp w1, #0; csinc x3, x2, xzr, lt"},
+		{backend.Inst{Op: StrbZero, Size: 4, Mode: backend.ModeBaseIndex}, regs(X1, X2), "strb wzr, [x1, x2]"},
 		{backend.Inst{Op: Ldr, Size: 8, Mode: backend.ModeSym, Disp: 8}, regs(X2), "adrp x17, instance+8; ldr x2, [x17, :lo12:instance+8]"},
 	} {
 		if got := string(PrintAsm(nil, &c.inst, c.allocs, nil)); got != c.want {

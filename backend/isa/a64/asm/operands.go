@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/waot-project/waot/backend"
+	"github.com/waot-project/waot/regalloc"
 )
 
 // Shapes are the operands of the rows: the roles of their forms, role 0 being the place of an address where
@@ -16,6 +17,7 @@ func makeShapes() *backend.Shapes {
 	t := &backend.Shapes{Rows: make([]backend.Shape, NumOps), Check: check}
 	t.Tails[backend.TailSet] = []Role{def}
 	t.Tails[backend.TailSelect] = []Role{use, use, def}
+	t.Tails[backend.TailSelectZero] = []Role{use, def}
 	for op := range rows {
 		r := &rows[op]
 		f := &forms[r.Form]
@@ -48,6 +50,23 @@ func check(inst *backend.Inst) error {
 		return fmt.Errorf("immediate %d does not fit", inst.Imm)
 	}
 	return nil
+}
+
+// Choice is, as Inst.Ref of an instruction with TailSet, TailSelect or TailSelectZero, the row that makes the result, of the
+// given size: Cset or Csetm; Csel, Csinc, Csinv or Csneg. 0 is Cset of size 4, Csel (of floats Fcsel) of size 8.
+func Choice(op backend.Op, size uint8) uint32 { return uint32(op)<<8 | uint32(size) }
+
+// Chooses is the row and the size of the tail of inst, the class of whose result is c.
+func Chooses(inst *backend.Inst, c regalloc.Class) (op backend.Op, size uint8) {
+	switch {
+	case inst.Ref != 0:
+		return backend.Op(inst.Ref >> 8), uint8(inst.Ref)
+	case inst.Tail == backend.TailSet:
+		return Cset, 4
+	case c == regalloc.Float:
+		return Fcsel, 8
+	}
+	return Csel, 8
 }
 
 // FitsImm reports whether the row can encode imm.

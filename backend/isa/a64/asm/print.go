@@ -189,17 +189,28 @@ func printTail(dst []byte, inst *backend.Inst, names *Names) []byte {
 	switch inst.Tail {
 	case backend.TailJump:
 		return append(append(dst, "; b."...), c...)
-	case backend.TailSet:
-		dst = names.Operand(append(dst, "; cset "...), k, 4, false)
-		return append(append(dst, ", "...), c...)
-	case backend.TailSelect:
-		dst = append(dst, "; sel "...)
-		for i := range 3 { // d, a, b
-			dst = append(names.Operand(dst, k+(i+2)%3, 8, false), ", "...)
-		}
-		return append(dst, c...)
+	case backend.TailSet, backend.TailSelect, backend.TailSelectZero:
+		return append(append(printChoice(dst, inst, k, names), ", "...), c...)
 	}
 	return append(append(append(append(dst, "; trap."...), c...), ' '), abi.TrapCode(inst.Trap).String()...)
+}
+
+// printChoice appends the row that makes the result of a tail, of which k is the first operand: d, a, b. Whether it is of floats
+// their names show.
+func printChoice(dst []byte, inst *backend.Inst, k int, names *Names) []byte {
+	op, size := Chooses(inst, regalloc.Int)
+	name, n := rows[op].Name, len(shapes.Tails[inst.Tail])
+	if op == Csel {
+		name = "sel"
+	}
+	dst = names.Operand(append(append(append(dst, "; "...), name...), ' '), k+n-1, size, false)
+	for i := range n - 1 {
+		dst = names.Operand(append(dst, ", "...), k+i, size, false)
+	}
+	if inst.Tail == backend.TailSelectZero {
+		dst = appendReg(append(dst, ", "...), ZR, size, false)
+	}
+	return dst
 }
 
 // PrintVCode appends inst before allocation: "defs = mnemonic uses", each
