@@ -45,7 +45,7 @@ func lowerFuncAddr(l *Lower, _ clif.Inst, d *clif.InstData) {
 type Comparison struct {
 	In   Inst
 	n    int
-	regs [6]regalloc.VReg
+	regs [8]regalloc.VReg
 }
 
 // Comparing is the comparison in, which holds if cond does, without operands yet.
@@ -62,6 +62,9 @@ func (c *Comparison) Address(a Address) {
 	a.Set(&c.In)
 	c.Add(a.Regs[:a.N]...)
 }
+
+// Regs are the operands.
+func (c *Comparison) Regs() []regalloc.VReg { return c.regs[:c.n] }
 
 // First is the first operand.
 func (c *Comparison) First() regalloc.VReg { return c.regs[0] }

@@ -100,13 +100,34 @@ func (t *Shapes) Role(inst *Inst, k int) Role {
 
 // Operands appends inst's operands to dst, with constraints: of its roles, with the registers of an address in
 // place of role Addr, and of the tail. vregs are their virtual registers in this order; there must be
-// NumOperands(inst) of them. The further operands of Variadic rows are the caller's to append.
+// NumOperands(inst) of them. The further operands of Variadic rows are the caller's to append. Of a pseudo-instruction
+// those in front of the tail's are uses.
 func (t *Shapes) Operands(dst []regalloc.Operand, inst *Inst, vregs ...regalloc.VReg) []regalloc.Operand {
+	if int(inst.Op) >= len(t.Rows) {
+		return t.pseudoOperands(dst, inst, vregs)
+	}
 	if n := t.NumOperands(inst); n != len(vregs) {
 		panic(fmt.Sprintf("%s takes %d operands, not %d", t.Rows[inst.Op].Name, n, len(vregs)))
 	}
 	for k, v := range vregs {
 		r := t.Role(inst, k)
+		dst = append(dst, regalloc.Operand{VReg: v, Constraint: r.Constraint, Access: r.Access, Arg: uint16(r.Arg)})
+	}
+	return dst
+}
+
+// pseudoOperands is Operands of a pseudo-instruction.
+func (t *Shapes) pseudoOperands(dst []regalloc.Operand, inst *Inst, vregs []regalloc.VReg) []regalloc.Operand {
+	tail := t.Tails[inst.Tail]
+	own := len(vregs) - len(tail)
+	for k, v := range vregs {
+		r := Role{Access: regalloc.Use, Constraint: regalloc.Reg}
+		if k >= own {
+			r = tail[k-own]
+		}
+		if r.Constraint == regalloc.Reuse {
+			r.Arg += uint8(own)
+		}
 		dst = append(dst, regalloc.Operand{VReg: v, Constraint: r.Constraint, Access: r.Access, Arg: uint16(r.Arg)})
 	}
 	return dst

@@ -69,7 +69,7 @@ func emitInst(e *backend.Emitter, i regalloc.Inst) {
 		return
 	}
 	if in.Tail != backend.TailNone {
-		emitTail(e, in, allocs, src)
+		emitTail(e, in, allocs, allocs[e.Target.Shapes.NumOwn(in):], src)
 	}
 }
 
@@ -100,9 +100,8 @@ func emitCommon(e *backend.Emitter, in *backend.Inst, src uint32) {
 // emitLanding is backend.Target.EmitLanding.
 func emitLanding(e *backend.Emitter) { op(e, backend.Inst{Op: asm.Bti, Imm: asm.BtiJ}) }
 
-// emitTail emits what consumes the flags, or the register of a test.
-func emitTail(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation, src uint32) {
-	own := allocs[e.Target.Shapes.NumOwn(in):]
+// emitTail emits what consumes the flags, or the register of a test; own are the tail's operands.
+func emitTail(e *backend.Emitter, in *backend.Inst, allocs, own []regalloc.Allocation, src uint32) {
 	switch in.Tail {
 	case backend.TailJump:
 		branches(e, in, allocs).emit(e)
@@ -291,7 +290,7 @@ func maxBytes(e *backend.Emitter, i regalloc.Inst, allocs []regalloc.Allocation)
 	case in.Op == opCallInd || in.Op == asm.Bl:
 		return pseudos[opCallInd-asm.NumOps].max
 	case in.Op >= asm.NumOps:
-		return pseudos[in.Op-asm.NumOps].max
+		return pseudos[in.Op-asm.NumOps].max + tailBytes[in.Tail]
 	case in.Op == asm.Ret:
 		return epilogueBytes(&e.Frame)
 	}

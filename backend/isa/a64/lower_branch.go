@@ -150,6 +150,9 @@ func compareZero(l *lower, t clif.Type, x clif.Value, cc clif.IntCC) comparison 
 		cc = clif.Eq
 	}
 	size := backend.SizeOf(t)
+	if c, ok := compareTwo(l, t, x, cc); ok {
+		return c
+	}
 	if d := l.OnlyDef(x, clif.OpBand, t); d != nil && cc <= clif.Sle {
 		a, b := l.ConstLast(d.ArgA(), d.ArgB())
 		if k, ok := l.Sconst(t, b); ok && asm.FitsBits(size, k) {
@@ -166,6 +169,130 @@ func compareZero(l *lower, t clif.Type, x clif.Value, cc clif.IntCC) comparison 
 	c := backend.Comparing(backend.Inst{Op: asm.CmpImm, Size: size}, intConds[cc])
 	c.Add(l.UseAs(t, x))
 	return c
+}
+
+// compareTwo compares x, the conjunction or disjunction of two comparisons, with zero: the second comparison is made if the
+// first does not decide, else the flags are set as if it had been.
+func compareTwo(l *lower, t clif.Type, x clif.Value, cc clif.IntCC) (c comparison, ok bool) {
+	if cc > clif.Ne || t != clif.I32 {
+		return c, false
+	}
+	d := l.OnlyDef(x, clif.OpBand, t)
+	if d == nil {
+		d = l.OnlyDef(x, clif.OpBor, t)
+	}
+	if d == nil {
+		return c, false
+	}
+	c, ok = bothOf(l, d)
+	c.In.Cond ^= uint8(cc ^ clif.Ne)
+	return c, ok
+}
+
+// bothOf is a comparison that holds if d, a band or bor, is 1, if its operands are comparisons without other users.
+func bothOf(l *lower, d *clif.InstData) (c comparison, ok bool) {
+	a, b := d.ArgA(), d.ArgB()
+	if outcome(l, a) == nil || outcome(l, b) == nil {
+		return c, false
+	}
+	if !plainly(l, b) && plainly(l, a) {
+		a, b = b, a
+	}
+	if ofTwo(l, a) {
+		if a, b = b, a; ofTwo(l, a) {
+			return c, false
+		}
+	}
+	c = l.Holds(outcome(l, a))
+	next, cond := conditional(l, b)
+	p := pair{first: c.In.Op, second: next.In.Op, size: next.In.Size, cond: asm.Cond(c.In.Cond), imm: next.In.Imm}
+	decided := cond.Invert()
+	if d.Op == clif.OpBor {
+		p.cond, decided = p.cond.Invert(), cond
+	}
+	p.imm |= decided.Flags()
+	c.In.Op, c.In.Cond, c.In.Disp = opCompareTwo, uint8(cond), p.disp()
+	c.Add(next.Regs()...)
+	return c, l.Rule("compare_two")
+}
+
+// outcome is the comparison of which v is the outcome, without other users, or nil.
+func outcome(l *lower, v clif.Value) *clif.InstData {
+	if !l.OnlyUse(v) {
+		return nil
+	}
+	_, d := l.DefInst(v)
+	if d == nil || d.Op != clif.OpIcmp && d.Op != clif.OpFcmp && d.Op != clif.OpRefIsNull {
+		return nil
+	}
+	return d
+}
+
+// ofTwo reports whether the comparison with the outcome v may be one of a band or bor with zero, which compareTwo sees to: it is
+// not the first of another two.
+func ofTwo(l *lower, v clif.Value) bool {
+	for {
+		_, d := l.DefInst(v)
+		switch {
+		case d == nil:
+			return false
+		case d.Op == clif.OpBand || d.Op == clif.OpBor:
+			return true
+		case d.Op != clif.OpIcmp || d.Type != clif.I32:
+			return false
+		}
+		x, y := l.ConstLast(d.ArgA(), d.ArgB())
+		if k, ok := l.Iconst(y); !ok || k != 0 {
+			return false
+		}
+		v = x
+	}
+}
+
+// plainly reports whether the comparison with the outcome v can be made by conditional without further instructions that
+// another form of it would not need.
+func plainly(l *lower, v clif.Value) bool {
+	d := outcome(l, v)
+	if d.Op != clif.OpIcmp {
+		return true
+	}
+	x, y := l.ConstLast(d.ArgA(), d.ArgB())
+	if k, ok := l.Sconst(d.Type, y); ok {
+		return k > -32 && k < 32 && l.DefOf(x, clif.OpBand, d.Type) == nil && outcome(l, x) == nil
+	}
+	return true
+}
+
+// conditional is the comparison with the outcome v as one that is made under a condition: without tail, flags and condition;
+// cond is the condition after it under which v is 1.
+func conditional(l *lower, v clif.Value) (c comparison, cond asm.Cond) {
+	d := outcome(l, v)
+	switch d.Op {
+	case clif.OpFcmp:
+		c.In = backend.Inst{Op: asm.Fccmp, Size: backend.SizeOf(d.Type)}
+		c.Add(l.Use(d.ArgA()), l.Use(d.ArgB()))
+		return c, floatConds[d.FloatCC()]
+	case clif.OpRefIsNull:
+		c.In = backend.Inst{Op: asm.CcmpImm, Size: 8}
+		c.Add(l.Use(d.ArgA()))
+		return c, asm.EQ
+	}
+	t, cc := d.Type, d.IntCC()
+	x, y := d.ArgA(), d.ArgB()
+	if _, ok := l.Iconst(x); ok {
+		x, y, cc = y, x, cc.Swap()
+	}
+	c.In = backend.Inst{Op: asm.Ccmp, Size: backend.SizeOf(t)}
+	c.Add(l.UseAs(t, x))
+	switch k, ok := l.Sconst(t, y); {
+	case ok && k >= 0 && k < 32:
+		c.In.Op, c.In.Imm = asm.CcmpImm, asm.CondImm(uint8(k), 0)
+	case ok && k < 0 && k > -32:
+		c.In.Op, c.In.Imm = asm.CcmnImm, asm.CondImm(uint8(-k), 0)
+	default:
+		c.Add(l.UseAs(t, y))
+	}
+	return c, intConds[cc]
 }
 
 func compareFloat(l *lower, d *clif.InstData) comparison {
@@ -292,14 +419,10 @@ func cset(op backend.Op) backend.Op {
 
 // truthOf is a comparison that holds if v, the outcome of one with no other user, is 1.
 func truthOf(l *lower, v clif.Value) (c comparison, ok bool) {
-	if !l.OnlyUse(v) {
-		return c, false
+	if d := outcome(l, v); d != nil {
+		return l.Holds(d), true
 	}
-	_, d := l.DefInst(v)
-	if d == nil || d.Op != clif.OpIcmp && d.Op != clif.OpFcmp && d.Op != clif.OpRefIsNull {
-		return c, false
-	}
-	return l.Holds(d), true
+	return c, false
 }
 
 // increment appends x + y where y is the outcome of a comparison.

@@ -285,10 +285,22 @@ func complement(l *lower, t clif.Type, y clif.Value) (clif.Value, bool) {
 
 func lowerBand(l *lower, _ clif.Inst, d *clif.InstData) {
 	x, y := l.ConstLast(d.ArgA(), d.ArgB())
+	if bothHold(l, d) {
+		return
+	}
 	if c, ok := l.Iconst(y); ok && bandField(l, d.Type, x, c, l.Def(d, 0)) {
 		return
 	}
 	logic(l, d, logicRows{asm.And, asm.AndImm, asm.Bic})
+}
+
+// bothHold appends d, a band or bor, if it is of comparisons.
+func bothHold(l *lower, d *clif.InstData) bool {
+	c, ok := bothOf(l, d)
+	if ok {
+		c.Push(l, backend.TailSet, 0, l.Def(d, 0))
+	}
+	return ok
 }
 
 // bandField appends dst = x & m where x is a shift and m takes a field of it.
@@ -310,7 +322,7 @@ func bandField(l *lower, t clif.Type, x clif.Value, m uint64, dst vreg) bool {
 }
 
 func lowerBor(l *lower, _ clif.Inst, d *clif.InstData) {
-	if funnel(l, d) || insert(l, d, d.ArgA(), d.ArgB()) || insert(l, d, d.ArgB(), d.ArgA()) {
+	if bothHold(l, d) || funnel(l, d) || insert(l, d, d.ArgA(), d.ArgB()) || insert(l, d, d.ArgB(), d.ArgA()) {
 		return
 	}
 	logic(l, d, logicRows{asm.Orr, asm.OrrImm, asm.Orn})

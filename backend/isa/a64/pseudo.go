@@ -16,6 +16,8 @@ const (
 	opCallInd backend.Op = asm.NumOps + iota
 	opJumpTable
 	opJumpChain
+	// opCompareTwo: a comparison and, if that does not decide, another one; see pair. Any tail.
+	opCompareTwo
 	endPseudo
 )
 
@@ -27,9 +29,10 @@ type pseudo struct {
 }
 
 var pseudos = [endPseudo - asm.NumOps]pseudo{
-	opCallInd - asm.NumOps:   {"call_ind", 5 * 4, nil},
-	opJumpTable - asm.NumOps: {"jump_table", 10 * 4, emitJumpTable},
-	opJumpChain - asm.NumOps: {"jump_chain", 8 * (backend.MaxChain + 1), emitJumpChain},
+	opCallInd - asm.NumOps:    {"call_ind", 5 * 4, nil},
+	opJumpTable - asm.NumOps:  {"jump_table", 10 * 4, emitJumpTable},
+	opJumpChain - asm.NumOps:  {"jump_chain", 8 * (backend.MaxChain + 1), emitJumpChain},
+	opCompareTwo - asm.NumOps: {"compare_two", 2 * 4, emitCompareTwo},
 }
 
 // pseudoName is backend.Target.PseudoName.
@@ -116,4 +119,44 @@ func emitJumpChain(s *seq) {
 		s.j(asm.EQ, l)
 	}
 	jumpTo(e, e.Dest(blocks[len(blocks)-1]))
+}
+
+// pair is Inst.Disp of opCompareTwo, of which Size and Imm are those of the first comparison, Cond is the condition after
+// both. The operands are those of the first, of the second, of the tail.
+type pair struct {
+	first, second backend.Op // second is Ccmp, CcmpImm, CcmnImm or Fccmp
+	size          uint8      // of the second
+	cond          asm.Cond   // under which the second is made
+	imm           int64      // of the second
+}
+
+// Bits of a pair in Inst.Disp; the size is 4 or 8.
+const (
+	pairCond, pairSize, pairSecond, pairFirst = 9, 13, 14, 22
+	pairOp                                    = 1<<(pairFirst-pairSecond) - 1
+)
+
+// disp is the pair as Inst.Disp.
+func (p *pair) disp() int32 {
+	return int32(p.first)<<pairFirst | int32(p.second)<<pairSecond | int32(p.size>>3)<<pairSize | int32(p.cond)<<pairCond | int32(p.imm)
+}
+
+// pairOf is the pair that disp was made of.
+func pairOf(disp int32) pair {
+	return pair{
+		first: backend.Op(disp>>pairFirst) & pairOp, second: backend.Op(disp>>pairSecond) & pairOp,
+		size: 4 << (disp >> pairSize & 1), cond: asm.Cond(disp >> pairCond & 15), imm: int64(disp & (1<<pairCond - 1)),
+	}
+}
+
+// emitCompareTwo: uses of both comparisons.
+func emitCompareTwo(s *seq) {
+	e, p := s.e, pairOf(s.in.Disp)
+	shapes := e.Target.Shapes
+	first := backend.Inst{Op: p.first, Size: s.in.Size, Imm: s.in.Imm}
+	second := backend.Inst{Op: p.second, Size: p.size, Cond: uint8(p.cond), Imm: p.imm}
+	put(e, &first, s.regs, s.src)
+	regs := s.regs[shapes.NumOwn(&first):]
+	put(e, &second, regs, s.src)
+	emitTail(e, s.in, s.regs, regs[shapes.NumOwn(&second):], s.src)
 }

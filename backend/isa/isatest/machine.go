@@ -128,6 +128,7 @@ var tests = []struct {
 	{"CompareZero", testCompareZero},
 	{"StoreConst", testStoreConst},
 	{"Arms", testArms},
+	{"Both", testBoth},
 	{"NarrowCompare", testNarrowCompare},
 	{"Bits", testBits},
 	{"Idioms", testIdioms},

@@ -42,6 +42,11 @@ func (c Cond) String() string {
 // included. c must be below NumConds.
 func (c Cond) Invert() Cond { return c ^ 1 }
 
+// Flags are flags (N 8, Z 4, C 2, V 1) under which c holds.
+func (c Cond) Flags() int64 { return int64(holding[c]) }
+
+var holding = [NumConds]uint8{EQ: 4, HS: 2, MI: 8, VS: 1, HI: 2, LT: 8, LE: 4}
+
 var swapped = [NumConds]Cond{EQ: EQ, NE: NE, HS: LS, LO: HI, MI: MI, PL: PL, VS: VS, VC: VC, HI: LO, LS: HS,
 	GE: LE, LT: GT, GT: LT, LE: GE}
 

@@ -57,6 +57,7 @@ const (
 	FFAlu     // X <- X op X
 	FFCmp     // X op X
 	FFCmpZero // X op 0
+	FFCondCmp // X op X, by imm and flags
 	FFSelect  // X <- flags ? X : X
 	FFMulAdd  // X <- X op X op X
 	FFInsert  // X op= X op X
@@ -125,6 +126,7 @@ var forms = [numForms]FormInfo{
 	FFAlu:      {2, 0, 1, -1, false, "201", []Role{fuse, fuse, fdef}},
 	FFCmp:      {-1, 0, 1, -1, false, "01", []Role{fuse, fuse}},
 	FFCmpZero:  {-1, 0, -1, -1, false, "0z", []Role{fuse}},
+	FFCondCmp:  {-1, 0, 1, -1, false, "01ic", []Role{fuse, fuse}},
 	FFSelect:   {2, 0, 1, -1, false, "201c", []Role{fuse, fuse, fdef}},
 	FFMulAdd:   {3, 0, 1, 2, false, "3012", []Role{fuse, fuse, fuse, fdef}},
 	FFInsert:   {0, 1, 2, -1, false, "012", []Role{fuse, fuse, fuse, fagain}},

@@ -207,6 +207,7 @@ const (
 	Frintz    // X, D: trunc
 	Fcmp      // X, Y
 	FcmpZero  // X
+	Fccmp     // X, Y; Cond, Imm: as of Ccmp
 	Fcsel     // X, Y, D: Cond ? X : Y
 	Fmadd     // X, Y, Z, D: Z + X*Y
 	Fmsub     // X, Y, Z, D: Z - X*Y

@@ -199,6 +199,7 @@ var rows = [NumOps]Row{
 	Frintz:    {Name: "frintz", Form: FFUnary, Sizes: S48, Word: 0x1e25c000, Wide: n22},
 	Fcmp:      {Name: "fcmp", Form: FFCmp, Sizes: S48, Word: 0x1e202000, Wide: n22, Flags: SetsFlags},
 	FcmpZero:  {Name: "fcmp", Form: FFCmpZero, Sizes: S48, Word: 0x1e202008, Wide: n22, Flags: SetsFlags},
+	Fccmp:     {Name: "fccmp", Form: FFCondCmp, Sizes: S48, Word: 0x1e200400, Wide: n22, Imm: IFlags, Flags: HasCond | ReadsFlags | SetsFlags},
 	Fcsel:     {Name: "fcsel", Form: FFSelect, Sizes: S48, Word: 0x1e200c00, Wide: n22, Flags: HasCond | ReadsFlags},
 	Fmadd:     {Name: "fmadd", Form: FFMulAdd, Sizes: S48, Word: 0x1f000000, Wide: n22, Flags: Commutes},
 	Fmsub:     {Name: "fmsub", Form: FFMulAdd, Sizes: S48, Word: 0x1f008000, Wide: n22, Flags: Commutes},
