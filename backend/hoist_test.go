@@ -81,3 +81,26 @@ func TestDominatorsLinear(t *testing.T) {
 		t.Error("not given up")
 	}
 }
+
+// TestDeepLoops: in loops nested deeper than they are told apart nothing is hoisted.
+func TestDeepLoops(t *testing.T) {
+	for _, c := range []struct {
+		depth int
+		flat  bool
+	}{{100, false}, {maxDepth, true}, {maxDepth + 5, true}} {
+		var rows []string
+		for i := range c.depth + 1 {
+			rows = append(rows, fmt.Sprint(i+1)) // the entry, then headers
+		}
+		for i := range c.depth {
+			rows = append(rows, fmt.Sprintf("%d %d", c.depth-i, c.depth+i+2))
+		}
+		rows = append(rows, "")
+		var o BlockOrder
+		o.Compute(graph(strings.Join(rows, ";"), false))
+		var h hoister
+		if h.begin(&o, 1); h.flat != c.flat || h.budget < 0 {
+			t.Errorf("%d loops: flat is %v, budget %d", c.depth, h.flat, h.budget)
+		}
+	}
+}

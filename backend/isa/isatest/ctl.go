@@ -89,6 +89,36 @@ func testCalls(t *testing.T, on *Machine) {
 	s.run(t)
 }
 
+// testManyResults returns results in memory that is too far from its start for the displacement of a store.
+func testManyResults(t *testing.T, on *Machine) {
+	const n = 4500
+	s := newSuite(on)
+	for _, ty := range []clif.Type{clif.I64, clif.F64} {
+		rs := make([]clif.Type, n)
+		for k := range rs {
+			rs[k] = ty
+		}
+		callee := s.Fn([]clif.Type{ty}, rs, func(cb *clif.Builder, p []clif.Value) {
+			b := &builder{cb}
+			out := make([]clif.Value, n)
+			for k := range out {
+				out[k] = p[0]
+				if k%500 == 499 || k > 4080 && k < 4120 {
+					out[k] = b.konst(ty, uint64(k))
+				}
+			}
+			b.Return(out)
+		})
+		for _, k := range []int{0, 499, 3999, 4085, 4094, 4095, 4096, 4097, 4103, 4104, 4105, 4110, 4200, 4499} {
+			fn := s.Fn([]clif.Type{ty}, []clif.Type{ty}, func(b *clif.Builder, p []clif.Value) {
+				b.Return([]clif.Value{b.Call(callee, p) + clif.Value(k)})
+			})
+			s.call(fn, fmt.Sprintf("result %d", k), 1<<40+5)
+		}
+	}
+	s.run(t)
+}
+
 func testBrTable(t *testing.T, on *Machine) {
 	s := newSuite(on)
 	for _, n := range []int{1, 2, 3, 4, 5, 6, 17, 3000} {

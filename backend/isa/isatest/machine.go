@@ -145,6 +145,7 @@ var tests = []struct {
 	{"Scaled", testScaled},
 	{"Offsets", testOffsets},
 	{"Calls", testCalls},
+	{"ManyResults", testManyResults},
 	{"BrTable", testBrTable},
 	{"EntryLoop", testEntryLoop},
 	{"Frames", testFrames},
