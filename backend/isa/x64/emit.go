@@ -277,13 +277,13 @@ func (j *jumps) long(k int) uint32 {
 	return jccLen
 }
 
-// near says which branches are surely short; back judges those that do not go forward.
-func (j *jumps) near(e *backend.Emitter, back func(k int) bool) (short [3]bool, bytes uint32) {
+// near says which branches are surely short. The plan and the emission must be of one mind on it, or blocks get longer than planned.
+func (j *jumps) near(e *backend.Emitter) (short [3]bool, bytes uint32) {
 	for k := j.n - 1; k >= 0; k-- {
 		if to := j.list[k].to; to > e.Block {
 			short[k] = e.Distance(to)+bytes <= 127
 		} else {
-			short[k] = back != nil && back(k)
+			short[k] = e.DistanceBack(to) <= 128
 		}
 		if short[k] {
 			bytes += shortLen
@@ -301,14 +301,14 @@ func branchBytes(e *backend.Emitter) uint32 {
 		return 0
 	}
 	j := branches(e, in)
-	_, n := j.near(e, func(k int) bool { return e.DistanceBack(j.list[k].to) <= 128 })
+	_, n := j.near(e)
 	return n
 }
 
 // emit emits the branches.
 func (j jumps) emit(e *backend.Emitter) {
 	b := e.Buf
-	short, _ := j.near(e, nil)
+	short, _ := j.near(e)
 	for k := range j.n {
 		c, l := j.list[k].cond, e.Label(j.list[k].to)
 		at := b.Offset()
