@@ -4,11 +4,14 @@ export CGO_ENABLED = 0
 
 GO ?= go
 OUT ?= bin
-# For fuzz: how long each target runs. For bench: rounds, of which medians are taken.
+# For fuzz: how long each target runs. For bench: rounds, of which medians are taken. For soak: how
+# many seconds each of its campaigns runs, and modules whose functions take part.
 FUZZTIME ?= 10s
 ROUNDS ?= 5
+SECONDS_EACH ?= 300
+MODULES ?=
 
-.PHONY: all build test check demo bench fuzz clean
+.PHONY: all build test check demo bench fuzz soak clean
 
 all: build
 
@@ -40,6 +43,13 @@ fuzz:
 			$(GO) test $$dir -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -parallel 2 || exit 1; \
 		done; \
 	done
+
+# Campaigns: allocations, faults planted into them, random modules on both machines (AArch64 needs qemu), the host.
+soak:
+	$(GO) run ./regalloc/soak -seconds $(SECONDS_EACH) -n 1000000000
+	$(GO) run ./checker/mutate -seconds $(SECONDS_EACH) -n 1000000000 $(MODULES)
+	$(GO) run ./internal/campaign/soak -seconds $(SECONDS_EACH) -n 1000000000
+	WAOT_STRESS=$(SECONDS_EACH)s $(GO) test ./host/stress -run 'TestStress$$' -v -timeout 0
 
 clean:
 	rm -rf $(OUT)

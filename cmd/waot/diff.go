@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -34,13 +35,19 @@ with a few sets of arguments; these must end. Where the two differ, wazero's
 interpreter runs too. Exits with 1 if there is a difference. Code for another target
 runs in an emulator.
 
+With --reduce, a module that differs is made small while it differs in the same way,
+function by function, block by block, operator by operator. Compiled code then runs
+in a process of its own, so it may also crash or not end.
+
 Examples:
   waot diff app.wasm --dir .::/ -- file.txt
-  waot diff lib.wasm --invoke add -- 1 2`,
+  waot diff lib.wasm --invoke add -- 1 2
+  waot diff lib.wasm --reduce small.wasm`,
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringSliceFlag{Name: "dir", Usage: "give the program a directory: `HOST::GUEST`"},
 			&cli.StringSliceFlag{Name: "env", Usage: "set a variable of the program: `K=V`"},
 			&cli.StringFlag{Name: "invoke", Usage: "call the exported function `NAME`"},
+			&cli.StringFlag{Name: "reduce", Usage: "write the module made small, if it differs, to `OUT.wasm`"},
 			jsonFlag(),
 			objectFlag(),
 		}, runnerFlags(), compileFlags()),
@@ -121,7 +128,17 @@ func diffAction(c *cli.Context) error {
 	}
 	cfg.Args = append(cfg.Args, startArgs(c, calls)...)
 	var native func() (*outcome, error)
-	if elsewhere(c, opt) {
+	var red *reduction
+	if c.IsSet("reduce") {
+		r, err := newRunner(c, opt)
+		if err != nil {
+			return err
+		}
+		defer r.close()
+		x := &isolated{c: c, opt: opt, file: file, runner: r}
+		red = x.reduction(cfg)
+		native = func() (*outcome, error) { return x.run(bin) }
+	} else if elsewhere(c, opt) {
 		native = func() (*outcome, error) { return runElsewhere(c, opt, file, art) }
 	} else {
 		img, err := art.image()
@@ -130,7 +147,7 @@ func diffAction(c *cli.Context) error {
 		}
 		native = func() (*outcome, error) { return runNative(img, cfg, calls, exportedMemory(m)) }
 	}
-	return inFile(file, compareAll(c, bin, m, native, cfg, calls))
+	return inFile(file, compareAll(c, bin, m, native, red, cfg, calls))
 }
 
 // startArgs are the arguments of the program, if one runs.
@@ -192,10 +209,14 @@ func exportedMemory(m *meta.Module) string {
 	return ""
 }
 
-// compareAll runs the calls under both engines, and a third if they differ.
-func compareAll(c *cli.Context, bin []byte, m *meta.Module, native func() (*outcome, error), cfg wasirun.Config, calls []call) error {
+// wazeroLimit bounds a run under wazero, which goes first: compiled code cannot be
+// interrupted yet, so what does not end there is not started here.
+const wazeroLimit = 30 * time.Second
+
+// compareAll runs the calls under both engines, and a third if they differ. red, if not nil, then makes the module small.
+func compareAll(c *cli.Context, bin []byte, m *meta.Module, native func() (*outcome, error), red *reduction, cfg wasirun.Config, calls []call) error {
 	memory := exportedMemory(m)
-	theirs, err := runWazero(bin, cfg, calls, memory, false)
+	theirs, err := runWazero(wazeroLimit, bin, cfg, calls, memory, false)
 	if err != nil {
 		return err
 	}
@@ -207,7 +228,7 @@ func compareAll(c *cli.Context, bin []byte, m *meta.Module, native func() (*outc
 	if len(diffs) > 0 {
 		// The run before may have changed what programs see of files, such as times of
 		// access: only what differs twice counts.
-		if theirs, err = runWazero(bin, cfg, calls, memory, false); err != nil {
+		if theirs, err = runWazero(wazeroLimit, bin, cfg, calls, memory, false); err != nil {
 			return err
 		}
 		diffs = compare(ours, theirs)
@@ -219,9 +240,10 @@ func compareAll(c *cli.Context, bin []byte, m *meta.Module, native func() (*outc
 		Interpreter *outcome     `json:"wazero_interpreter,omitempty"`
 		Differences []difference `json:"differences"`
 		Agrees      string       `json:"interpreter_agrees_with,omitempty"`
+		Reduced     *reduced     `json:"reduced,omitempty"`
 	}{Same: len(diffs) == 0, Waot: ours, Wazero: theirs, Differences: diffs}
 	if len(diffs) > 0 {
-		if report.Interpreter, err = runWazero(bin, cfg, calls, memory, true); err != nil {
+		if report.Interpreter, err = runWazero(wazeroLimit, bin, cfg, calls, memory, true); err != nil {
 			return err
 		}
 		switch {
@@ -231,6 +253,11 @@ func compareAll(c *cli.Context, bin []byte, m *meta.Module, native func() (*outc
 			report.Agrees = "wazero"
 		default:
 			report.Agrees = "neither"
+		}
+		if red != nil {
+			if report.Reduced, err = reduceTo(c.String("reduce"), bin, red); err != nil {
+				return err
+			}
 		}
 	}
 	if c.Bool("json") {
@@ -243,6 +270,9 @@ func compareAll(c *cli.Context, bin []byte, m *meta.Module, native func() (*outc
 			printf(c, "same: %d calls, standard output %s, memory %s\n", len(ours.Calls), ours.Stdout, cmp.Or(ours.Memory, "not exported"))
 		} else {
 			printf(c, "different; wazero's interpreter agrees with %s\n", report.Agrees)
+		}
+		if r := report.Reduced; r != nil {
+			printf(c, "%s: made small from %d bytes to %d, %d tries\n", r.File, r.From, r.Bytes, r.Tries)
 		}
 	}
 	if !report.Same {

@@ -17,13 +17,9 @@ import (
 	"github.com/waot-project/waot/wasi"
 )
 
-// wazeroLimit bounds a run under wazero, which goes first: compiled code cannot be
-// interrupted yet, so what does not end there is not started here.
-const wazeroLimit = 30 * time.Second
-
 // runWazero runs the calls under wazero, with waot's WASI. memory is the name of the
-// exported memory to compare, or empty.
-func runWazero(bin []byte, cfg wasirun.Config, calls []call, memory string, interpreter bool) (*outcome, error) {
+// exported memory to compare, or empty. Instantiation and calls may take no longer than limit.
+func runWazero(limit time.Duration, bin []byte, cfg wasirun.Config, calls []call, memory string, interpreter bool) (*outcome, error) {
 	var stdout, stderr bytes.Buffer
 	o := &outcome{Engine: "wazero"}
 	rc := wazero.NewRuntimeConfigCompiler()
@@ -31,7 +27,7 @@ func runWazero(bin []byte, cfg wasirun.Config, calls []call, memory string, inte
 		o.Engine, rc = "wazero interpreter", wazero.NewRuntimeConfigInterpreter()
 	}
 	defer func() { o.Stdout, o.Stderr = hashOf(stdout.Bytes()), hashOf(stderr.Bytes()) }()
-	ctx, cancel := context.WithTimeout(context.Background(), wazeroLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	rt := wazero.NewRuntimeWithConfig(ctx, rc.WithCoreFeatures(api.CoreFeaturesV2).WithCloseOnContextDone(true))
 	defer rt.Close(context.Background())

@@ -4,11 +4,12 @@ package main
 
 import (
 	"errors"
+	"time"
 
 	"github.com/waot-project/waot/host/wasirun"
 )
 
 // runWazero needs waot's WASI, which is for Linux.
-func runWazero([]byte, wasirun.Config, []call, string, bool) (*outcome, error) {
+func runWazero(time.Duration, []byte, wasirun.Config, []call, string, bool) (*outcome, error) {
 	return nil, errors.New("diff works on Linux only")
 }

@@ -107,6 +107,8 @@ host/stress/guest: wasmfront internal/abi
 host/stress:
 spectest/script:
 internal/wasmgen: wasmfront
+internal/wasmedit: wasmfront/validate
+internal/reduce: internal/wasmedit
 checker/mutate: compile regalloc/gen regalloc/exec internal/wasmgen
 spectest: spectest/script internal/abi clif wasmfront
 spectest/suitetest: spectest
@@ -116,6 +118,8 @@ spectest/nativeengine: spectest compile host/load
 internal/filetest: clif/text clif/verify clif/analysis clif/interp clif/opt
 backend/isa/isatest: compile internal/filetest
 backend/isa/asmtest:
+internal/campaign: spectest/nativeengine spectest/interpengine internal/filetest internal/wasmgen internal/reduce
+internal/campaign/soak: internal/campaign internal/emulate
 internal/difftest: compile host/load host/wasirun clif/interp internal/wasmgen spectest/script
 internal/knownbugs:
 internal/policy:

@@ -179,13 +179,16 @@ func (f *fgen) produce(t byte) {
 	switch n := f.r.IntN(100); {
 	case n < 28:
 		f.leaf(t)
-	case n < 66:
+	case n < 60:
 		f.numeric(t)
+	case n < 66:
+		f.idiom(t)
 	case n < 74:
 		f.address()
 		f.memory(loads[t][f.r.IntN(len(loads[t]))])
 	case n < 78:
-		f.produceAll(string([]byte{t, t, 'i'}))
+		f.produceAll(string([]byte{t, t}))
+		f.condition()
 		if f.chance(2) {
 			f.op(wasmfront.OpSelect)
 		} else {
@@ -317,6 +320,12 @@ func (f *fgen) numeric(t byte) {
 		f.leaf(t)
 		return
 	}
+	if divides(op) && f.chance(3) {
+		f.produce(in[0])
+		f.konst(in[1], f.constantDivisor(in[1]))
+		f.op(op)
+		return
+	}
 	f.produceAll(in)
 	if divides(op) && (f.cfg.NoTraps || !f.chance(8)) {
 		f.safeDivisor(in[1])
@@ -328,6 +337,123 @@ func (f *fgen) numeric(t byte) {
 	if !f.cfg.RawNaNs && !f.cfg.LateNaNs && choosesNaN(op) {
 		f.canonical(t)
 	}
+}
+
+// comparisons are the operators whose result is a truth value.
+var comparisons = comparing()
+
+func comparing() (list []wasmfront.Opcode) {
+	for op := wasmfront.OpI32Eqz; op <= wasmfront.OpF64Ge; op++ {
+		list = append(list, op)
+	}
+	return list
+}
+
+// condition pushes an i32 that is mostly a truth value, at times negated.
+func (f *fgen) condition() {
+	if f.budget <= 0 || f.depth > maxDepth || f.chance(2) {
+		f.produce('i')
+		return
+	}
+	if f.chance(6) {
+		f.extendedComparison()
+		return
+	}
+	op := comparisons[f.r.IntN(len(comparisons))]
+	in, _, _ := strings.Cut(op.Info().Sig, ":")
+	f.depth++
+	f.produceAll(in)
+	f.depth--
+	f.op(op)
+	for f.chance(4) {
+		f.op(wasmfront.OpI32Eqz)
+	}
+}
+
+// extendedComparison pushes the result of comparing extended values with each other or with a constant.
+func (f *fgen) extendedComparison() {
+	extend := []wasmfront.Opcode{wasmfront.OpI64ExtendI32S, wasmfront.OpI64ExtendI32U}[f.r.IntN(2)]
+	one := func() {
+		f.depth++
+		f.produce('i')
+		f.depth--
+		f.op(extend)
+	}
+	one()
+	if f.chance(3) {
+		f.konst('l', f.bits('l'))
+	} else {
+		one()
+	}
+	f.op(wasmfront.OpI64Eq + wasmfront.Opcode(f.r.IntN(10)))
+}
+
+// idiom pushes a value by operators in a row that compilers have rules for.
+func (f *fgen) idiom(t byte) {
+	if t == 'f' || t == 'd' {
+		f.numeric(t)
+		return
+	}
+	// By the place of the operator in its group: add, sub, mul, four divisions, and, or, xor, shl, shr_s, shr_u, rotl, rotr.
+	first := map[byte]wasmfront.Opcode{'i': wasmfront.OpI32Add, 'l': wasmfront.OpI64Add}[t]
+	group := func(places ...int) wasmfront.Opcode { return first + wasmfront.Opcode(places[f.r.IntN(len(places))]) }
+	switch f.r.IntN(5) {
+	case 0: // the same operator twice with constants
+		op := group(0, 2, 7, 8, 9)
+		f.produce(t)
+		for range 2 {
+			f.konst(t, f.bits(t))
+			f.op(op)
+		}
+	case 1: // two shifts
+		f.produce(t)
+		for range 2 {
+			f.konst(t, uint64(f.r.IntN(70)))
+			f.op(group(10, 11, 12, 13, 14))
+		}
+	case 2: // a shift by what is masked
+		f.produceAll(string([]byte{t, t}))
+		f.konst(t, []uint64{31, 63, 7, 127}[f.r.IntN(4)])
+		f.op(first + 7)
+		f.op(group(10, 11, 12, 13, 14))
+	case 3: // the constant on the left
+		f.konst(t, f.bits(t))
+		f.produce(t)
+		f.op(group(0, 1, 2, 7, 8, 9, 10, 11, 12, 13, 14))
+	case 4: // extended and narrowed
+		f.produce('i')
+		f.op([]wasmfront.Opcode{wasmfront.OpI64ExtendI32S, wasmfront.OpI64ExtendI32U}[f.r.IntN(2)])
+		f.konst('l', f.bits('l'))
+		f.op(wasmfront.OpI64Add + wasmfront.Opcode([]int{0, 1, 2, 7, 8, 9, 10, 11, 12}[f.r.IntN(9)]))
+		if t == 'i' {
+			f.op(wasmfront.OpI32WrapI64)
+		}
+	}
+}
+
+// constantDivisor is a constant of type t to divide by, often a power of two or near one. It is not 0, nor -1 where nothing
+// may trap.
+func (f *fgen) constantDivisor(t byte) uint64 {
+	bits := 32
+	if t == 'l' {
+		bits = 64
+	}
+	var k uint64
+	switch f.r.IntN(4) {
+	case 0:
+		k = 1 << f.r.IntN(bits)
+	case 1:
+		k = -(1 << f.r.IntN(bits))
+	case 2:
+		k = 1<<f.r.IntN(bits) + uint64(f.r.IntN(3)) - 1
+	default:
+		k = f.bits(t)
+	}
+	mask := ^uint64(0) >> (64 - bits)
+	if k &= mask; k == 0 || k == mask && f.cfg.NoTraps {
+		return 10
+	}
+	return k
 }
 
 // safeDivisor makes the divisor on top of the stack neither 0 nor -1.

@@ -118,7 +118,7 @@ func (f *fgen) block(results string) {
 		f.finishBlock(params, results)
 		f.close()
 	case 1:
-		f.produce('i')
+		f.condition()
 		f.open(wasmfront.OpIf, params, results, results)
 		f.finishBlock(params, results)
 		if params != results || f.chance(2) {
@@ -145,7 +145,7 @@ func (f *fgen) blockFor(t byte) {
 }
 
 func (f *fgen) ifElse() {
-	f.produce('i')
+	f.condition()
 	f.open(wasmfront.OpIf, "", "", "")
 	f.statements(1 + f.r.IntN(3))
 	if f.chance(2) {
@@ -218,7 +218,7 @@ func (f *fgen) fueledLoop() {
 	f.burnFuel()
 	f.statements(1 + f.r.IntN(4))
 	f.produceAll(params)
-	f.produce('i')
+	f.condition()
 	f.opIndex(wasmfront.OpBrIf, 0)
 	f.consume(params)
 	f.produceAll(results)
@@ -246,7 +246,7 @@ func (f *fgen) branchIf() {
 	depth := f.target()
 	types := f.labelTypes(depth)
 	f.produceAll(types)
-	f.produce('i')
+	f.condition()
 	f.opIndex(wasmfront.OpBrIf, depth)
 	f.consume(types)
 }
@@ -256,7 +256,7 @@ func (f *fgen) branchIf() {
 func (f *fgen) leave() {
 	guarded := !f.chance(6)
 	if guarded {
-		f.produce('i')
+		f.condition()
 		f.open(wasmfront.OpIf, "", "", "")
 	}
 	switch n := f.r.IntN(10); {
@@ -354,8 +354,8 @@ func (f *fgen) switchEnd(n, i int) int { return len(f.labels) - (n - i) }
 
 // bulk works on memory as a whole.
 func (f *fgen) bulk() {
-	switch f.r.IntN(6) {
-	case 0:
+	switch f.r.IntN(8) {
+	case 0, 6, 7:
 		f.konst('i', []uint64{0, 1, 1, 2, 0xFFFFFFFF}[f.r.IntN(5)])
 		f.opIndex(wasmfront.OpMemoryGrow, 0)
 		f.opIndex(wasmfront.OpLocalSet, f.local('i'))

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/waot-project/waot/internal/reduce"
+	"github.com/waot-project/waot/wasmfront/validate"
+)
+
+// liar is a runner that changes what the real one says, by a line of shell script.
+func liar(t *testing.T, line string) string {
+	t.Helper()
+	dir := t.TempDir()
+	program := filepath.Join(dir, "waot")
+	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	script := filepath.Join(dir, "liar")
+	text := "#!/bin/sh\n" + strings.ReplaceAll(line, "WAOT", program+` "$@"`) + "\n"
+	if err := os.WriteFile(script, []byte(text), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	return script
+}
+
+// TestDiffReduce: a module that differs is made small, and still differs; one that does not is not written.
+func TestDiffReduce(t *testing.T) {
+	lying := liar(t, `WAOT | sed 's/"i32:3"/"i32:4"/'`)
+	crashing := liar(t, `kill -SEGV $$`)
+	honest := liar(t, `WAOT`)
+	setUp(t)
+	for _, c := range []struct {
+		name, runner string
+		status       int
+		want         []string // of the report
+		code         string   // that must be left
+	}{
+		{"result", lying, statusBad, []string{"add(i32:1, i32:2) differs", "waot:   [i32:4]", "wazero: [i32:3]", "agrees with wazero", "made small"}, "i32.add"},
+		{"crash", crashing, statusBad, []string{"instantiation differs", "waot:   the process has ended: signal: segmentation fault", "made small"}, "(module"},
+		{"same", honest, statusDone, []string{"same: "}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			out := c.name + ".wasm"
+			status, stdout, stderr := execute("diff", "lib.wasm", "--reduce", out, "--runner", c.runner)
+			if status != c.status || stderr != "" {
+				t.Errorf("status %d\n%s%s", status, stdout, stderr)
+			}
+			for _, w := range c.want {
+				if !strings.Contains(stdout, w) {
+					t.Errorf("no %q in\n%s", w, stdout)
+				}
+			}
+			small, err := os.ReadFile(out)
+			if c.code == "" {
+				if err == nil {
+					t.Error("a module is written though nothing differs")
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := validate.All(small, validate.Config{}); err != nil {
+				t.Error(err)
+			}
+			text, err := reduce.Text(small, 0)
+			if err != nil || !strings.Contains(text, c.code) || len(small) >= len(files["lib.wasm"]) {
+				t.Errorf("%d bytes of %d, %v:\n%s", len(small), len(files["lib.wasm"]), err, text)
+			}
+			// It is small enough to be made small to itself.
+			status, stdout, stderr = execute("diff", out, "--reduce", "again.wasm", "--json", "--runner", c.runner)
+			var report struct{ Reduced reduced }
+			if err := json.Unmarshal([]byte(stdout), &report); err != nil || status != statusBad || stderr != "" || report.Reduced.Bytes != len(small) || report.Reduced.Tries == 0 {
+				t.Errorf("status %d, %v\n%s%s", status, err, stdout, stderr)
+			}
+			if status, stdout, _ = execute("diff", out, "--runner", honest); status != statusDone {
+				t.Errorf("the difference is none of the runner's:\n%s", stdout)
+			}
+		})
+	}
+}
+
+// TestSymptom: what must remain of a difference tells traps from values and numbers from what is none.
+func TestSymptom(t *testing.T) {
+	for s, want := range map[string]string{"trap: unreachable": "trap: unreachable", "[i32:4]": "value", "[f32:nan:0x1]": "nan", "exit 3": "exit 3", "": ""} {
+		if got := withoutNumbers(s); got != want {
+			t.Errorf("%q: %q, want %q", s, got, want)
+		}
+	}
+}

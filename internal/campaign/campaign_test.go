@@ -1,0 +1,311 @@
+package campaign_test
+
+import (
+	"context"
+	"encoding/binary"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/waot-project/waot/backend"
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/opt"
+	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/internal/campaign"
+	"github.com/waot-project/waot/internal/emulate"
+	"github.com/waot-project/waot/wasmfront/validate"
+)
+
+var (
+	modulesFlag = flag.Uint64("modules", 60, "number of modules of TestCampaign")
+	faultsFlag  = flag.Bool("faults", false, "plant all faults, not some")
+)
+
+// serveEnv makes the test binary a process that serves.
+const serveEnv = "WAOT_CAMPAIGN_SERVE"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(serveEnv) == "" {
+		os.Exit(m.Run())
+	}
+	if err := campaign.Serve(os.Stdin, os.Stdout); err != nil {
+		os.Exit(1)
+	}
+}
+
+const a64 = "aarch64-linux"
+
+// commands are what serves, by target. Without an emulator there is no other target, which is an error where that must not be.
+func commands(t *testing.T) (targets []string, command func(target string) *exec.Cmd) {
+	t.Helper()
+	servers := map[string]func() *exec.Cmd{}
+	for _, target := range compile.Targets() {
+		m, err := emulate.For(compile.GOARCH(target), "")
+		if err != nil {
+			if os.Getenv("CI") == "true" {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(os.Stderr, "WARNING: nothing is run for %s: %v\n", target, err)
+			continue
+		}
+		program, err := os.Executable()
+		if err == nil && m.GOARCH != runtime.GOARCH {
+			if testing.Short() {
+				continue
+			}
+			program, err = m.Build(t.Context(), t.TempDir(), ".", "test", "-c")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		servers[target] = func() *exec.Cmd {
+			cmd := m.Command(context.Background(), program)
+			cmd.Env = append(cmd.Env, serveEnv+"=1")
+			return cmd
+		}
+		targets = append(targets, target)
+	}
+	return targets, func(target string) *exec.Cmd { return servers[target]() }
+}
+
+// TestCampaign is a small campaign: nothing differs, and what the figures count is there.
+func TestCampaign(t *testing.T) {
+	targets, command := commands(t)
+	f, err := campaign.Run(t.Context(), campaign.Config{N: *modulesFlag, Workers: 2, Targets: targets, Command: command, PerProcess: 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("\n%v", f)
+	if len(f.Failures) > 0 || f.Unsupported > 0 || f.Modules != int(*modulesFlag) {
+		t.Error("see above")
+	}
+	for what, n := range map[string]int{"traps": f.Trapping, "loops": f.Looping, "indirect calls": f.Indirect, "growth": f.Growing, "the host": f.Hosting} {
+		if n == 0 || n == f.Modules {
+			t.Errorf("%s: %d of %d modules", what, n, f.Modules)
+		}
+	}
+	if f.Starts < len(targets)*int(*modulesFlag)/20 || f.PeakBytes == 0 {
+		t.Errorf("%d processes, %d bytes", f.Starts, f.PeakBytes)
+	}
+}
+
+// fault is a fault to plant: in a rewrite of the mid-end, or in the bytes of code.
+type fault struct {
+	name   string
+	target string // empty for any
+	rule   string // that is spoiled
+	code   func(b []byte)
+	often  bool // planted in ordinary runs of the tests
+}
+
+// words changes each instruction of AArch64.
+func words(f func(w uint32) uint32) func(b []byte) {
+	return func(b []byte) {
+		for i := 0; i+4 <= len(b); i += 4 {
+			binary.LittleEndian.PutUint32(b[i:], f(binary.LittleEndian.Uint32(b[i:])))
+		}
+	}
+}
+
+// bytesOf changes what starts with the bytes of x86-64, wherever they are.
+func bytesOf(start []byte, f func(rest []byte)) func(b []byte) {
+	return func(b []byte) {
+		for i := 0; i+len(start)+3 <= len(b); i++ {
+			if slices.Equal(b[i:i+len(start)], start) {
+				f(b[i+len(start)-1:])
+			}
+		}
+	}
+}
+
+const x64 = "x86-64-linux"
+
+// faults are planted one at a time.
+var faults = []fault{
+	{name: "signed division by a power of two", rule: "sdiv-pow2"},
+	{name: "signed remainder of a constant", rule: "srem-const"},
+	{name: "comparison with the constant on the left", rule: "icmp-const-right", often: true},
+	{name: "inverted comparison", rule: "icmp-invert"},
+	{name: "select of a negated condition", rule: "select-strip"},
+	{name: "equal instructions", rule: "equal"},
+	{name: "forwarded loads", rule: "load-known", often: true},
+	{name: "folded integers", rule: "fold-int"},
+	{name: "folded counts of bits", rule: "fold-count"},
+	{name: "reassociated constants", rule: "reassociate"},
+	{name: "masked shifts", rule: "shift-mask"},
+	{name: "extended comparisons", rule: "icmp-extends"},
+	{name: "x86-64: setl becomes setle", target: x64, often: true, code: bytesOf([]byte{0x0F, 0x9C}, func(b []byte) {
+		if b[1] >= 0xC0 {
+			b[0] = 0x9E
+		}
+	})},
+	{name: "x86-64: moves between vector registers are dropped", target: x64, code: bytesOf([]byte{0x0F, 0x28}, func(b []byte) {
+		if b[1] >= 0xC0 {
+			b[0] = 0x1F
+		}
+	})},
+	{name: "x86-64: arithmetic shifts right by constants are logical", target: x64, code: bytesOf([]byte{0x48, 0xC1}, func(b []byte) {
+		if b[1] >= 0xF8 && b[2] < 64 {
+			b[1] -= 0x10
+		}
+	})},
+	{name: "x86-64: bytes are extended by zeros", target: x64, code: bytesOf([]byte{0x48, 0x0F, 0xBE}, func(b []byte) { b[0] = 0xB6 })},
+	{name: "x86-64: displacements of f32 loads are one off", target: x64, code: bytesOf([]byte{0xF3, 0x0F, 0x10}, func(b []byte) {
+		if b[1]>>6 == 1 && b[1]&7 != 4 {
+			b[2]++
+		}
+	})},
+	{name: "AArch64: csinc ge becomes gt", target: a64, often: true, code: words(func(w uint32) uint32 {
+		if w&0x7FE0FC00 == 0x1A80A400 {
+			w ^= 0x6000
+		}
+		return w
+	})},
+	{name: "AArch64: moves between vector registers are dropped", target: a64, code: words(func(w uint32) uint32 {
+		if w&0xFFFFFC00 == 0x1E604000 || w&0xFFFFFC00 == 0x1E204000 {
+			return 0xD503201F
+		}
+		return w
+	})},
+	{name: "AArch64: msub becomes madd", target: a64, code: words(func(w uint32) uint32 {
+		if w&0x7FE08000 == 0x1B008000 {
+			w &^= 0x8000
+		}
+		return w
+	})},
+	{name: "AArch64: offsets of f32 loads are one off", target: a64, code: words(func(w uint32) uint32 {
+		if w&0xFFC00000 == 0xBD400000 && w>>10&0xFFF != 0 {
+			w += 1 << 10
+		}
+		return w
+	})},
+	{name: "AArch64: asr becomes lsr", target: a64, code: words(func(w uint32) uint32 {
+		if w&0x7FE0FC00 == 0x1AC02800 {
+			w ^= 0x0C00
+		}
+		return w
+	})},
+}
+
+// plant plants a fault.
+func (x *fault) plant(v *campaign.Variant, o *compile.Options) {
+	if x.code != nil {
+		if v.Target == x.target {
+			o.Trace = &backend.Trace{Code: func(_ *clif.Func, c *backend.Code) { x.code(c.Bytes) }}
+		}
+		return
+	}
+	o.Control = func(clif.FuncIndex) *opt.Control {
+		return &opt.Control{Limit: -1, Plant: func(r opt.Rule, f *clif.Func, d *clif.InstData, val clif.Value) clif.Value {
+			if r.String() != x.rule {
+				return val
+			}
+			return spoilt(f, d, val)
+		}}
+	}
+}
+
+// spoilt makes a rewrite wrong and keeps the types right: values become a parameter of the function, constants grow by one,
+// operands and conditions change places.
+func spoilt(f *clif.Func, d *clif.InstData, v clif.Value) clif.Value {
+	if v != clif.NoValue {
+		for _, p := range f.Params(f.Entry()) {
+			if w := clif.Value(p); f.TypeOf(w) == f.TypeOf(v) {
+				return w
+			}
+		}
+		return v
+	}
+	switch d.Op.Info().Format {
+	case clif.FormatConst:
+		d.Imm++
+	case clif.FormatBinary:
+		d.B = d.A
+	case clif.FormatIntCmp:
+		d.Cond = uint8(d.IntCC().Invert())
+	case clif.FormatTernary:
+		d.B, d.C = d.C, d.B
+	}
+	return v
+}
+
+// TestPlanted plants faults, one at a time; the campaign must find each, make the module small, and, for a rewrite, name its rule.
+func TestPlanted(t *testing.T) {
+	targets, command := commands(t)
+	dir := t.TempDir()
+	for i := range faults {
+		x := &faults[i]
+		target := x.target
+		if target == "" {
+			target = compile.HostTarget()
+		}
+		if !slices.Contains(targets, target) || !x.often && !*faultsFlag {
+			continue
+		}
+		t.Run(x.name, func(t *testing.T) {
+			f, err := campaign.Run(t.Context(), campaign.Config{N: 1000, Targets: []string{target}, Command: command, Spoil: x.plant, MaxFailures: 1, Dir: dir,
+				Timeout: 10 * time.Second, ReduceFor: 5 * time.Minute})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(f.Failures) == 0 {
+				t.Fatalf("not found in %d modules", f.Modules)
+			}
+			e := &f.Failures[0]
+			t.Logf("found by module %d, %s: %s; from %d bytes to %d, %d calls, %d tries, %.1f s; filetest: %t; %s", f.Modules, e.Variant, e.Diff, e.Size, len(e.Reduced), e.Calls,
+				e.Tries, f.Elapsed.Seconds(), e.FileTest != "", e.Rewrite)
+			if len(e.Reduced) == 0 || len(e.Reduced) > 200 {
+				t.Errorf("it is not made small:\n%s", e.Listing)
+			}
+			if x.rule != "" && !strings.Contains(e.Rewrite, "rule "+x.rule+",") {
+				t.Errorf("the rule is %s", x.rule)
+			}
+			if testing.Verbose() && len(e.Reduced) > 150 {
+				t.Log(e.Listing)
+			}
+			small, err := os.ReadFile(filepath.Join(e.Dir, "small.wasm"))
+			if err == nil {
+				_, err = validate.All(small, validate.Config{})
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestGone: a process that ends in the middle of a program is a difference, and the campaign goes on.
+func TestGone(t *testing.T) {
+	_, command := commands(t)
+	kill := func(v *campaign.Variant, o *compile.Options) {
+		if v.Level == opt.O1 {
+			o.Trace = &backend.Trace{Code: func(_ *clif.Func, c *backend.Code) {
+				for i := range c.Bytes {
+					c.Bytes[i] = 0xCC
+				}
+			}}
+		}
+	}
+	if runtime.GOARCH != "amd64" {
+		t.Skip("breakpoints of x86-64")
+	}
+	f, err := campaign.Run(t.Context(), campaign.Config{N: 2, Targets: []string{x64}, Command: command, Spoil: kill})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(f.Failures) != 2 || f.Modules != 2 {
+		t.Fatal(f)
+	}
+	for i := range f.Failures {
+		if e := &f.Failures[i]; e.Variant != x64+" -O1" || !strings.Contains(e.Diff, "the process has ended") || len(e.Reduced) > 60 {
+			t.Error(e)
+		}
+	}
+}

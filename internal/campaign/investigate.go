@@ -1,0 +1,221 @@
+package campaign
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/opt"
+	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/internal/reduce"
+	"github.com/waot-project/waot/internal/wasmgen"
+	"github.com/waot-project/waot/wasmfront/validate"
+)
+
+// kind is what sort of difference there is: results are one, whatever they are.
+func kind(got, want *Outcome) string {
+	if got == nil || got.Diff(want) == "" {
+		return ""
+	}
+	what, _, _ := strings.Cut(got.Failed, ":")
+	return "different " + what
+}
+
+// differs says how a variant, nil for the interpreter, differs from the judge, and in what kind of way; both are empty if it does not, or if the program cannot be
+// compared: it does not end soon, uses up the stack, or the engines for comparison do not agree.
+func (w *worker) differs(ctx context.Context, p *Program, v *Variant, set func(*compile.Options)) (how, sort string) {
+	slow := run(bounded(), p)
+	if v != nil && slow.Failed != "" || strings.Contains(slow.Failed, "too many steps") {
+		return "", ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	want, _, err := judge(ctx, p)
+	if err != nil || slices.ContainsFunc(slices.Concat(want.Calls, want.Again), func(c string) bool { return strings.HasSuffix(c, stackOverflow) }) {
+		return "", ""
+	}
+	if v == nil {
+		return slow.Diff(want), kind(slow, want)
+	}
+	if slow.Diff(want) != "" {
+		return "", ""
+	}
+	list, err := w.onMachine(w.machine(v), p, []Variant{*v}, set)
+	if err != nil || list[0] == nil {
+		return "", ""
+	}
+	return list[0].Diff(want), kind(list[0], want)
+}
+
+// shortTimeout is for programs that are made small: what is left of a wrong one may not end, which is not what is looked for.
+const shortTimeout = 2 * time.Second
+
+// investigate makes a program that differs small, looks for the rewrite, and writes all of it down.
+func (w *worker) investigate(ctx context.Context, p *Program, v *Variant, x *Failure) {
+	deadline := time.Now().Add(w.cfg.ReduceFor)
+	_, sort := w.differs(ctx, p, v, nil)
+	small := p
+	if sort == "" {
+		x.Small = "another time it does not differ, or cannot be compared with a bound of steps"
+	} else {
+		if v != nil && sort != kind(&Outcome{Failed: endless}, &Outcome{}) {
+			m := w.machine(v)
+			defer func(before time.Duration) { m.timeout = before }(m.timeout)
+			m.timeout = min(m.timeout, shortTimeout)
+		}
+		small = w.shrink(p, x, func(p *Program) bool {
+			if time.Now().After(deadline) || ctx.Err() != nil {
+				return false
+			}
+			_, s := w.differs(ctx, p, v, nil)
+			return s == sort
+		})
+		x.Small, _ = w.differs(ctx, small, v, nil)
+		x.Rewrite = "not the mid-end: it is not compiled"
+		if v != nil {
+			x.Rewrite = w.bisect(ctx, small, v)
+		}
+		if want, _, err := judge(ctx, small); err == nil && v != nil && strings.HasPrefix(x.Small, "call ") {
+			x.FileTest = fileTest(small, want)
+		}
+		x.Reduced, x.Calls = small.Wasm, len(small.Calls)
+		x.Listing, _ = reduce.Text(small.Wasm, 0)
+	}
+	if w.cfg.Dir != "" {
+		x.Dir = w.write(p, small, v, x)
+	}
+}
+
+// shrink leaves out calls, then makes the module small, then leaves out calls again.
+func (w *worker) shrink(p *Program, x *Failure, shows func(*Program) bool) *Program {
+	small := w.fewerCalls(p, x, shows)
+	b, stats, err := reduce.Module(small.Wasm, reduce.Options{MaxTries: 3000}, func(b []byte) bool { return shows(small.with(b)) })
+	x.Tries += stats.Tries
+	if err != nil {
+		return small
+	}
+	return w.fewerCalls(small.with(b), x, shows)
+}
+
+// fewerCalls leaves out what calls it can.
+func (w *worker) fewerCalls(p *Program, x *Failure, shows func(*Program) bool) *Program {
+	for size := len(p.Calls); size > 0; size /= 2 {
+		for to := len(p.Calls); to > 0; to -= size {
+			q := *p
+			q.Calls = slices.Delete(slices.Clone(p.Calls), max(to-size, 0), to)
+			if x.Tries++; shows(&q) {
+				p = &q
+			}
+		}
+	}
+	return p
+}
+
+// bisect says which rewrite of the mid-end makes the difference, or why it is none.
+func (w *worker) bisect(ctx context.Context, p *Program, v *Variant) string {
+	wm, err := validate.Module(p.Wasm, validate.Config{})
+	if err != nil {
+		return err.Error()
+	}
+	last := len(wm.Funcs) // the init function
+	var log []opt.Rewrite
+	// bad compiles with all rewrites of functions before fn and n of fn, all if it is negative.
+	bad := func(fn, n int) bool {
+		ctl := &opt.Control{}
+		how, _ := w.differs(ctx, p, v, func(o *compile.Options) {
+			spoiled := o.Control
+			o.Control = func(i clif.FuncIndex) *opt.Control {
+				c := &opt.Control{Limit: -1}
+				if spoiled != nil {
+					c = spoiled(i)
+				}
+				switch {
+				case int(i) > fn:
+					c.Limit = 0
+				case int(i) == fn:
+					c.Limit, c.Trace = n, true
+					ctl = c
+				}
+				return c
+			}
+		})
+		log = slices.Clone(ctl.Log)
+		return how != ""
+	}
+	plain := *v
+	plain.Level = opt.O0
+	if how, _ := w.differs(ctx, p, &plain, nil); v.Level == opt.O0 || how != "" {
+		return "at -O0 too: it is not the mid-end"
+	}
+	switch {
+	case bad(-1, -1):
+		return "without any rewrite too, but not at -O0"
+	case !bad(last, -1):
+		return "it does not differ when the rewrites are observed"
+	}
+	fn := firstBad(-1, last, func(fn int) bool { return bad(fn, -1) })
+	bad(fn, -1)
+	n := firstBad(0, len(log), func(n int) bool { return bad(fn, n) })
+	bad(fn, n)
+	if len(log) < n || n == 0 {
+		return fmt.Sprintf("function %d", fn)
+	}
+	r := &log[n-1]
+	return fmt.Sprintf("function %d, pass %s, rule %v, rewrite %d: %s => %s", fn, r.Rule.Info().Pass, r.Rule, n, r.Before, strings.Join(r.After, "; "))
+}
+
+// firstBad is the smallest number in (lo, hi] that is bad, where hi is, if badness stays.
+func firstBad(lo, hi int, bad func(int) bool) int {
+	for hi-lo > 1 {
+		if mid := lo + (hi-lo)/2; bad(mid) {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	return hi
+}
+
+// write writes what is needed to see the difference again to a new folder, which it gives; empty if it cannot.
+func (w *worker) write(p, small *Program, v *Variant, x *Failure) string {
+	dir := filepath.Join(w.cfg.Dir, strings.NewReplacer(" ", "_", "/", "_").Replace(fmt.Sprintf("seed%d-%s", x.Seed, x.Variant)))
+	if os.MkdirAll(dir, 0o777) != nil {
+		return ""
+	}
+	target := "the interpreter"
+	if v != nil {
+		target = v.Target
+	}
+	files := map[string]string{}
+	if x.FileTest != "" {
+		files["small.clif"] = x.FileTest
+	}
+	files["report.txt"] = fmt.Sprintf("seed %d, %s\n%s\n\nmade small (%d bytes to %d, %d tries): %s\n%s\n\ncalls:\n%s\nagain: %s -seed %d -n 1 -targets %s\n", x.Seed, x.Variant, x.Diff,
+		len(p.Wasm), len(small.Wasm), x.Tries, x.Small, x.Rewrite, callList(small.Calls), w.cfg.Again, x.Seed, target)
+	files["module.wasm"], files["env.wasm"] = string(p.Wasm), string(p.Env)
+	files["small.wasm"], files["small.wat"] = string(small.Wasm), x.Listing
+	for name, text := range files {
+		if os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666) != nil {
+			return ""
+		}
+	}
+	return dir
+}
+
+func callList(calls []wasmgen.Call) string {
+	var b strings.Builder
+	for i := range calls {
+		c := &calls[i]
+		fmt.Fprintf(&b, "  %s", c.Export)
+		for n, a := range c.Args {
+			fmt.Fprintf(&b, " %c:%#x", c.Params[n], a)
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}

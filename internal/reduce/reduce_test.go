@@ -1,0 +1,163 @@
+package reduce_test
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/waot-project/waot/clif/interp"
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/reduce"
+	"github.com/waot-project/waot/internal/wasmgen"
+	"github.com/waot-project/waot/spectest"
+	"github.com/waot-project/waot/spectest/interpengine"
+	"github.com/waot-project/waot/wasmfront"
+	"github.com/waot-project/waot/wasmfront/validate"
+)
+
+// uses reports whether a module has an operator.
+func uses(t *testing.T, b []byte, want wasmfront.Opcode) bool {
+	t.Helper()
+	m, err := validate.All(b, validate.Config{})
+	if err != nil {
+		t.Fatalf("the predicate gets what is not valid: %v", err)
+	}
+	var v validate.Func
+	var op wasmfront.Operator
+	for i := m.NumImportedFuncs; i < uint32(len(m.Funcs)); i++ {
+		for v.Begin(m, i); v.Next(&op); {
+			if op.Op == want {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// TestOperator reduces modules to those that have an operator: little more than that is left.
+func TestOperator(t *testing.T) {
+	tries, n := 0, 0
+	for i, op := range []wasmfront.Opcode{wasmfront.OpI32DivS, wasmfront.OpBrTable, wasmfront.OpCallIndirect, wasmfront.OpMemoryInit, wasmfront.OpTableInit,
+		wasmfront.OpF64Sqrt, wasmfront.OpI64Store32, wasmfront.OpRefFunc, wasmfront.OpLoop, wasmfront.OpMemoryGrow} {
+		p := wasmgen.Generate(uint64(i), wasmgen.Config{Funcs: 4, Size: 150})
+		if !uses(t, p.Wasm, op) {
+			continue
+		}
+		n++
+		small, stats, err := reduce.Module(p.Wasm, reduce.Options{}, func(b []byte) bool { return uses(t, b, op) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		tries += stats.Tries
+		text, err := reduce.Text(small, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !uses(t, small, op) || !strings.Contains(text, op.String()) {
+			t.Errorf("%v is lost:\n%s", op, text)
+		}
+		if len(small) > 100 || stats.Exhausted {
+			t.Errorf("%v: %d bytes of %d are left after %d tries:\n%s", op, len(small), len(p.Wasm), stats.Tries, text)
+		}
+	}
+	if n < 6 {
+		t.Fatalf("only %d modules have their operator", n)
+	}
+	t.Logf("%d modules, %d tries each", n, tries/n)
+}
+
+// divides runs the calls of a program, and reports whether one traps for a division by zero. Modules that do not end are not
+// what is looked for.
+func divides(t *testing.T, p *wasmgen.Program, b []byte) bool {
+	t.Helper()
+	if _, err := validate.All(b, validate.Config{}); err != nil {
+		t.Fatalf("the predicate gets what is not valid: %v", err)
+	}
+	s, err := (&interpengine.Engine{Options: interp.Options{MaxSteps: 100_000, MaxDepth: 200}}).NewStore()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	instance := func(b []byte, imports func(string, string) (spectest.Extern, bool)) spectest.Instance {
+		m, err := s.Compile(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		i, err := s.Instantiate(m, imports)
+		if err != nil {
+			return nil
+		}
+		return i
+	}
+	env := instance(p.Env, nil)
+	i := instance(b, func(_, name string) (spectest.Extern, bool) { return env.Export(name) })
+	if i == nil {
+		return false
+	}
+	found := false
+	for k := range p.Calls {
+		for _, c := range []wasmgen.Call{{Export: "reset"}, p.Calls[k]} {
+			if sig, ok := i.FuncType(c.Export); !ok || len(sig.Params) != len(c.Args) {
+				continue
+			}
+			var trap spectest.Trapper
+			_, err := i.Invoke(c.Export, c.Args)
+			switch {
+			case errors.As(err, &trap):
+				found = found || trap.TrapCode() == abi.TrapIntegerDivideByZero
+			case err != nil:
+				return false
+			}
+		}
+	}
+	return found
+}
+
+// TestTrap reduces modules that trap for a division by zero, and does so alike each time.
+func TestTrap(t *testing.T) {
+	n, before, after, tries := 0, 0, 0, 0
+	for seed := uint64(0); n < 4; seed++ {
+		p := wasmgen.Generate(seed, wasmgen.Config{Funcs: 6, Size: 300})
+		if len(p.Wasm) < 5000 || !divides(t, p, p.Wasm) {
+			continue
+		}
+		n++
+		shows := func(b []byte) bool { return divides(t, p, b) }
+		small, stats, err := reduce.Module(p.Wasm, reduce.Options{}, shows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := reduce.Text(small, 0)
+		if !divides(t, p, small) || len(small) > 120 || stats.Exhausted {
+			t.Errorf("seed %d: %d bytes of %d, %d tries:\n%s", seed, len(small), len(p.Wasm), stats.Tries, text)
+		}
+		before, after, tries = before+len(p.Wasm), after+len(small), tries+stats.Tries
+		if n > 1 {
+			continue
+		}
+		t.Logf("from %d bytes:\n%s", len(p.Wasm), text)
+		if again, stats2, err := reduce.Module(p.Wasm, reduce.Options{}, shows); err != nil || !bytes.Equal(small, again) || stats != stats2 {
+			t.Errorf("seed %d: another time %d bytes after %d tries, %v", seed, len(again), stats2.Tries, err)
+		}
+		if _, few, err := reduce.Module(p.Wasm, reduce.Options{MaxTries: 10}, shows); err != nil || few.Tries != 10 || !few.Exhausted {
+			t.Errorf("a bound of 10 tries: %+v, %v", few, err)
+		}
+	}
+	t.Logf("%d modules: %d bytes before, %d after, %d tries each", n, before/n, after/n, tries/n)
+}
+
+// TestNothing: a module that does not show it is an error, and so is one that is not valid.
+func TestNothing(t *testing.T) {
+	p := wasmgen.Generate(1, wasmgen.Config{})
+	if _, stats, err := reduce.Module(p.Wasm, reduce.Options{}, func([]byte) bool { return false }); err == nil || stats.Tries != 1 {
+		t.Error(stats, err)
+	}
+	if _, _, err := reduce.Module([]byte("no module"), reduce.Options{}, func([]byte) bool { return true }); err == nil {
+		t.Error("no error")
+	}
+	small, _, err := reduce.Module(p.Wasm, reduce.Options{}, func([]byte) bool { return true })
+	if err != nil || len(small) != 8 {
+		t.Errorf("%d bytes of what need not have anything: %v", len(small), err)
+	}
+}

@@ -1,0 +1,407 @@
+package wasmedit
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/waot-project/waot/wasmfront"
+)
+
+// typeBytes is the encoding of value types.
+var typeBytes = [wasmfront.NumValTypes]byte{wasmfront.I32: 0x7F, wasmfront.I64: 0x7E, wasmfront.F32: 0x7D, wasmfront.F64: 0x7C,
+	wasmfront.V128: 0x7B, wasmfront.FuncRef: 0x70, wasmfront.ExternRef: 0x6F}
+
+func typeByte(t wasmfront.ValType) byte { return typeBytes[t] }
+
+func uleb(b []byte, x uint64) []byte { return binary.AppendUvarint(b, x) }
+
+func sleb(b []byte, x int64) []byte {
+	for x < -64 || x > 63 {
+		b = append(b, byte(x)|0x80)
+		x >>= 7
+	}
+	return append(b, byte(x)&0x7F)
+}
+
+func opcode(b []byte, op wasmfront.Opcode) []byte {
+	if op < 0x100 {
+		return append(b, byte(op))
+	}
+	return uleb(append(b, byte(op>>8)), uint64(op&0xFF))
+}
+
+// gone is the number of what is dead.
+const gone = ^uint32(0)
+
+// encoder encodes a module.
+type encoder struct {
+	m                                             *Module
+	types                                         []wasmfront.FuncType
+	funcs, tables, memories, globals, elems, data []uint32 // new indices
+	locals                                        []uint32 // of the function
+	err                                           error
+}
+
+// Encode puts the module together. It fails if something that is dead is used.
+func (m *Module) Encode() ([]byte, error) {
+	e := &encoder{m: m}
+	e.funcs = number(m.Funcs, func(f *Func) bool { return f.Dead })
+	e.tables = number(m.Tables, func(t *Table) bool { return t.Dead })
+	e.memories = number(m.Memories, func(x *Memory) bool { return x.Dead })
+	e.globals = number(m.Globals, func(g *Global) bool { return g.Dead })
+	e.elems = number(m.Elems, func(s *Elem) bool { return s.Dead })
+	e.data = number(m.Data, func(s *Data) bool { return s.Dead })
+	// The types come first but are known last.
+	var rest []byte
+	rest = section(rest, 2, e.imports())
+	rest = section(rest, 3, vec(m.Funcs, func(b []byte, f *Func) ([]byte, bool) {
+		if f.Dead || f.Import != nil {
+			return b, false // and its type is not needed
+		}
+		return uleb(b, uint64(e.typeIndex(&f.Type))), true
+	}))
+	rest = section(rest, 4, vec(m.Tables, func(b []byte, t *Table) ([]byte, bool) {
+		return limits(append(b, typeByte(t.Type.Elem)), t.Type.Limits), !t.Dead && t.Import == nil
+	}))
+	rest = section(rest, 5, vec(m.Memories, func(b []byte, x *Memory) ([]byte, bool) {
+		return limits(b, x.Type.Limits), !x.Dead && x.Import == nil
+	}))
+	rest = section(rest, 6, vec(m.Globals, func(b []byte, g *Global) ([]byte, bool) {
+		if g.Dead || g.Import != nil {
+			return b, false
+		}
+		return e.constant(globalType(b, g.Type), g.Init), true
+	}))
+	rest = section(rest, 7, vec(m.Exports, func(b []byte, x *Export) ([]byte, bool) {
+		if x.Dead {
+			return b, false
+		}
+		return uleb(append(text(b, x.Name), byte(x.Kind)), uint64(e.entity(x.Kind, x.Index))), true
+	}))
+	if m.Start >= 0 {
+		rest = section(rest, 8, uleb(nil, uint64(e.use(e.funcs, uint32(m.Start)))))
+	}
+	rest = section(rest, 9, vec(m.Elems, e.elem))
+	live := uint64(0)
+	for _, n := range e.data {
+		if n != gone {
+			live++
+		}
+	}
+	if m.counted && live > 0 {
+		rest = section(rest, 12, uleb(nil, live))
+	}
+	rest = section(rest, 10, vec(m.Funcs, e.body))
+	rest = section(rest, 11, vec(m.Data, e.segment))
+	types := vec(e.types, func(b []byte, t *wasmfront.FuncType) ([]byte, bool) {
+		return typeList(typeList(append(b, 0x60), t.Params), t.Results), true
+	})
+	return append(section([]byte("\x00asm\x01\x00\x00\x00"), 1, types), rest...), e.err
+}
+
+// number gives what is not dead its index.
+func number[T any](list []T, dead func(*T) bool) []uint32 {
+	out, n := make([]uint32, len(list)), uint32(0)
+	for i := range list {
+		if out[i] = gone; !dead(&list[i]) {
+			out[i] = n
+			n++
+		}
+	}
+	return out
+}
+
+// vec is a vector of those items that item does not leave out; nil if it is empty.
+func vec[T any](list []T, item func(b []byte, x *T) ([]byte, bool)) []byte {
+	var b []byte
+	n := uint64(0)
+	for i := range list {
+		if c, ok := item(b, &list[i]); ok {
+			b = c
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return append(uleb(nil, n), b...)
+}
+
+// section appends a section, unless it is empty.
+func section(b []byte, id byte, content []byte) []byte {
+	if content == nil {
+		return b
+	}
+	return append(uleb(append(b, id), uint64(len(content))), content...)
+}
+
+func text(b []byte, s string) []byte { return append(uleb(b, uint64(len(s))), s...) }
+
+func typeList(b []byte, ts []wasmfront.ValType) []byte {
+	b = uleb(b, uint64(len(ts)))
+	for _, t := range ts {
+		b = append(b, typeByte(t))
+	}
+	return b
+}
+
+func limits(b []byte, l wasmfront.Limits) []byte {
+	if !l.HasMax {
+		return uleb(append(b, 0), l.Min)
+	}
+	return uleb(uleb(append(b, 1), l.Min), l.Max)
+}
+
+func globalType(b []byte, t wasmfront.GlobalType) []byte {
+	b = append(b, typeByte(t.Type), 0)
+	if t.Mutable {
+		b[len(b)-1] = 1
+	}
+	return b
+}
+
+// use is the new index of entity i of a space.
+func (e *encoder) use(space []uint32, i uint32) uint32 {
+	if int64(i) >= int64(len(space)) || space[i] == gone {
+		e.err = fmt.Errorf("entity %d is used and not there", i)
+		return 0
+	}
+	return space[i]
+}
+
+// entity is use by the kind of an export.
+func (e *encoder) entity(k wasmfront.ExternKind, i uint32) uint32 {
+	return e.use([...][]uint32{wasmfront.ExternFunc: e.funcs, wasmfront.ExternTable: e.tables, wasmfront.ExternMemory: e.memories,
+		wasmfront.ExternGlobal: e.globals}[k], i)
+}
+
+func (e *encoder) typeIndex(t *wasmfront.FuncType) int {
+	i := slices.IndexFunc(e.types, func(u wasmfront.FuncType) bool { return u.Equal(t) })
+	if i < 0 {
+		i = len(e.types)
+		e.types = append(e.types, *t)
+	}
+	return i
+}
+
+func (e *encoder) imports() []byte {
+	var b []byte
+	n := uint64(0)
+	one := func(i *Import, dead bool, kind wasmfront.ExternKind, desc func(b []byte) []byte) {
+		if i != nil && !dead {
+			b = desc(append(text(text(b, i.Module), i.Name), byte(kind)))
+			n++
+		}
+	}
+	for i := range e.m.Funcs {
+		f := &e.m.Funcs[i]
+		one(f.Import, f.Dead, wasmfront.ExternFunc, func(b []byte) []byte { return uleb(b, uint64(e.typeIndex(&f.Type))) })
+	}
+	for i := range e.m.Tables {
+		t := &e.m.Tables[i]
+		one(t.Import, t.Dead, wasmfront.ExternTable, func(b []byte) []byte { return limits(append(b, typeByte(t.Type.Elem)), t.Type.Limits) })
+	}
+	for i := range e.m.Memories {
+		x := &e.m.Memories[i]
+		one(x.Import, x.Dead, wasmfront.ExternMemory, func(b []byte) []byte { return limits(b, x.Type.Limits) })
+	}
+	for i := range e.m.Globals {
+		g := &e.m.Globals[i]
+		one(g.Import, g.Dead, wasmfront.ExternGlobal, func(b []byte) []byte { return globalType(b, g.Type) })
+	}
+	if n == 0 {
+		return nil
+	}
+	return append(uleb(nil, n), b...)
+}
+
+// constant appends a constant expression with its end.
+func (e *encoder) constant(b []byte, ops []wasmfront.ConstOp) []byte {
+	for i := range ops {
+		op := &ops[i]
+		b = opcode(b, op.Op)
+		switch op.Op.Info().Imm {
+		case wasmfront.ImmI32:
+			b = sleb(b, int64(int32(op.Bits)))
+		case wasmfront.ImmI64:
+			b = sleb(b, int64(op.Bits))
+		case wasmfront.ImmF32:
+			b = binary.LittleEndian.AppendUint32(b, uint32(op.Bits))
+		case wasmfront.ImmF64:
+			b = binary.LittleEndian.AppendUint64(b, op.Bits)
+		case wasmfront.ImmV128:
+			b = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(b, op.Bits), op.High)
+		case wasmfront.ImmGlobal:
+			b = uleb(b, uint64(e.use(e.globals, op.Index)))
+		case wasmfront.ImmFunc:
+			b = uleb(b, uint64(e.use(e.funcs, op.Index)))
+		case wasmfront.ImmRefType:
+			b = append(b, typeByte(op.Type))
+		}
+	}
+	return append(b, byte(wasmfront.OpEnd))
+}
+
+// elem appends an element segment, in the form with expressions if it has any but functions.
+func (e *encoder) elem(b []byte, s *Elem) ([]byte, bool) {
+	if s.Dead {
+		return b, false
+	}
+	exprs := s.Type != wasmfront.FuncRef || slices.ContainsFunc(s.Items, func(ops []wasmfront.ConstOp) bool { return ops[0].Op != wasmfront.OpRefFunc })
+	flags := byte(0)
+	if exprs {
+		flags = 4
+	}
+	switch s.Mode {
+	case wasmfront.SegmentActive:
+		if t := e.use(e.tables, s.Table); t != 0 || s.Type != wasmfront.FuncRef {
+			flags |= 2
+		}
+		b = append(b, flags)
+		if flags&2 != 0 {
+			b = uleb(b, uint64(e.use(e.tables, s.Table)))
+		}
+		b = e.constant(b, s.Offset)
+	case wasmfront.SegmentPassive:
+		flags |= 1
+		b = append(b, flags)
+	default:
+		flags |= 3
+		b = append(b, flags)
+	}
+	switch {
+	case flags&3 == 0:
+	case exprs:
+		b = append(b, typeByte(s.Type))
+	default:
+		b = append(b, 0) // functions
+	}
+	b = uleb(b, uint64(len(s.Items)))
+	for _, ops := range s.Items {
+		if exprs {
+			b = e.constant(b, ops)
+		} else {
+			b = uleb(b, uint64(e.use(e.funcs, ops[0].Index)))
+		}
+	}
+	return b, true
+}
+
+// segment appends a data segment.
+func (e *encoder) segment(b []byte, s *Data) ([]byte, bool) {
+	if s.Dead {
+		return b, false
+	}
+	if s.Mode == wasmfront.SegmentPassive {
+		b = append(b, 1)
+	} else {
+		if i := e.use(e.memories, s.Memory); i != 0 {
+			b = uleb(append(b, 2), uint64(i))
+		} else {
+			b = append(b, 0)
+		}
+		b = e.constant(b, s.Offset)
+	}
+	return append(uleb(b, uint64(len(s.Bytes))), s.Bytes...), true
+}
+
+// body appends a function body with its length.
+func (e *encoder) body(b []byte, f *Func) ([]byte, bool) {
+	if f.Dead || f.Import != nil {
+		return b, false
+	}
+	e.locals = e.locals[:0]
+	next := uint32(0)
+	for range f.Type.Params {
+		e.locals = append(e.locals, next)
+		next++
+	}
+	type group struct {
+		n uint64
+		t wasmfront.ValType
+	}
+	var groups []group
+	for _, l := range f.Locals {
+		if l.Dead {
+			e.locals = append(e.locals, gone)
+			continue
+		}
+		e.locals = append(e.locals, next)
+		next++
+		if n := len(groups); n > 0 && groups[n-1].t == l.Type {
+			groups[n-1].n++
+		} else {
+			groups = append(groups, group{1, l.Type})
+		}
+	}
+	code := uleb(nil, uint64(len(groups)))
+	for _, g := range groups {
+		code = append(uleb(code, g.n), typeByte(g.t))
+	}
+	for i := range f.Code {
+		code = e.inst(code, &f.Code[i])
+	}
+	return append(uleb(b, uint64(len(code))), code...), true
+}
+
+// inst appends an operator.
+func (e *encoder) inst(b []byte, in *Inst) []byte {
+	if in.Raw != nil {
+		return append(b, in.Raw...)
+	}
+	b = opcode(b, in.Op)
+	one := func(space []uint32, i uint32) { b = uleb(b, uint64(e.use(space, i))) }
+	switch in.Imm() {
+	case wasmfront.ImmBlock:
+		return e.blockType(b, &in.Type)
+	case wasmfront.ImmCallIndirect:
+		b = uleb(b, uint64(e.typeIndex(&in.Type)))
+		one(e.tables, in.Index2)
+	case wasmfront.ImmBrTable:
+		b = uleb(b, uint64(len(in.Targets)))
+		for _, t := range in.Targets {
+			b = uleb(b, uint64(t))
+		}
+		b = uleb(b, uint64(in.Index))
+	case wasmfront.ImmLabel:
+		b = uleb(b, uint64(in.Index))
+	case wasmfront.ImmFunc:
+		one(e.funcs, in.Index)
+	case wasmfront.ImmLocal:
+		one(e.locals, in.Index)
+	case wasmfront.ImmGlobal:
+		one(e.globals, in.Index)
+	case wasmfront.ImmTable:
+		one(e.tables, in.Index)
+	case wasmfront.ImmTable2:
+		one(e.tables, in.Index)
+		one(e.tables, in.Index2)
+	case wasmfront.ImmElem:
+		one(e.elems, in.Index)
+	case wasmfront.ImmElemTable:
+		one(e.elems, in.Index)
+		one(e.tables, in.Index2)
+	case wasmfront.ImmData:
+		one(e.data, in.Index)
+	case wasmfront.ImmDataMem:
+		one(e.data, in.Index)
+		one(e.memories, in.Index2)
+	case wasmfront.ImmMem:
+		one(e.memories, in.Index)
+	case wasmfront.ImmMem2:
+		one(e.memories, in.Index)
+		one(e.memories, in.Index2)
+	}
+	return b
+}
+
+func (e *encoder) blockType(b []byte, t *wasmfront.FuncType) []byte {
+	switch {
+	case len(t.Params) == 0 && len(t.Results) == 0:
+		return append(b, 0x40)
+	case len(t.Params) == 0 && len(t.Results) == 1:
+		return append(b, typeByte(t.Results[0]))
+	}
+	return sleb(b, int64(e.typeIndex(t)))
+}

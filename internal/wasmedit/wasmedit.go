@@ -1,0 +1,254 @@
+// Package wasmedit takes WebAssembly modules apart so that they can be changed, and puts them together
+// again: entities can be marked as removed, and encoding renumbers what is left. Whether the result
+// is valid is for the caller to find out.
+//
+// Place in the pipeline: none; for tools that make modules smaller or count what they do.
+//
+// Input: a valid module.
+// Output: a Module to change, and its encoding.
+package wasmedit
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/waot-project/waot/wasmfront"
+	"github.com/waot-project/waot/wasmfront/validate"
+)
+
+// Module is a module whose entities keep their indices while they are marked as Dead. Imported ones
+// come first. Types are not listed: each use has its own. Custom sections are left out.
+type Module struct {
+	Funcs    []Func
+	Tables   []Table
+	Memories []Memory
+	Globals  []Global
+	Exports  []Export
+	Elems    []Elem
+	Data     []Data
+	Start    int // a function, or -1
+	// counted says that the module declares how many segments of data it has.
+	counted bool
+}
+
+// Import is where an entity comes from; nil stands for an entity of the module's own.
+type Import struct{ Module, Name string }
+
+// Func is a function.
+type Func struct {
+	Dead   bool
+	Import *Import
+	Type   wasmfront.FuncType
+	Locals []Local // those that are not parameters
+	Code   []Inst  // the last end included
+}
+
+// Local is a declared local.
+type Local struct {
+	Dead bool
+	Type wasmfront.ValType
+}
+
+// Table is a table.
+type Table struct {
+	Dead   bool
+	Import *Import
+	Type   wasmfront.TableType
+}
+
+// Memory is a memory.
+type Memory struct {
+	Dead   bool
+	Import *Import
+	Type   wasmfront.MemoryType
+}
+
+// Global is a global.
+type Global struct {
+	Dead   bool
+	Import *Import
+	Type   wasmfront.GlobalType
+	Init   []wasmfront.ConstOp
+}
+
+// Export is an export.
+type Export struct {
+	Dead  bool
+	Name  string
+	Kind  wasmfront.ExternKind
+	Index uint32
+}
+
+// Elem is an element segment.
+type Elem struct {
+	Dead   bool
+	Mode   wasmfront.SegmentMode
+	Type   wasmfront.ValType
+	Table  uint32
+	Offset []wasmfront.ConstOp
+	Items  [][]wasmfront.ConstOp
+}
+
+// Data is a data segment.
+type Data struct {
+	Dead   bool
+	Mode   wasmfront.SegmentMode
+	Memory uint32
+	Offset []wasmfront.ConstOp
+	Bytes  []byte
+}
+
+// Inst is an operator.
+type Inst struct {
+	Op wasmfront.Opcode
+	// Raw is its encoding, where that has no indices that may change.
+	Raw []byte
+	// Type is that of a block or of an indirect call.
+	Type wasmfront.FuncType
+	// Index and Index2 are as in wasmfront.Operator.
+	Index, Index2 uint32
+	Targets       []uint32
+}
+
+// Imm is the form of the immediates.
+func (in *Inst) Imm() wasmfront.ImmKind { return in.Op.Info().Imm }
+
+// Decode takes a module apart. The error is that of validation, or says what is not supported.
+func Decode(b []byte, features wasmfront.Features) (*Module, error) {
+	wm, err := validate.All(b, validate.Config{Features: features})
+	if err != nil {
+		return nil, err
+	}
+	m := &Module{Start: -1, counted: wm.HasDataCount}
+	if wm.HasStart {
+		m.Start = int(wm.Start)
+	}
+	imports := map[wasmfront.ExternKind][]*Import{}
+	for i := range wm.Imports {
+		imp := &wm.Imports[i]
+		imports[imp.Kind] = append(imports[imp.Kind], &Import{imp.Module, imp.Name})
+	}
+	from := func(k wasmfront.ExternKind, i int) *Import {
+		if i < len(imports[k]) {
+			return imports[k][i]
+		}
+		return nil
+	}
+	for i := range wm.Funcs {
+		f := Func{Import: from(wasmfront.ExternFunc, i), Type: *wm.FuncType(uint32(i))}
+		if f.Import == nil {
+			if err := f.decode(wm, uint32(i)); err != nil {
+				return nil, err
+			}
+		}
+		m.Funcs = append(m.Funcs, f)
+	}
+	for i := range wm.Tables {
+		m.Tables = append(m.Tables, Table{Import: from(wasmfront.ExternTable, i), Type: wm.TableType(uint32(i))})
+	}
+	for i := range wm.Memories {
+		m.Memories = append(m.Memories, Memory{Import: from(wasmfront.ExternMemory, i), Type: wm.MemoryType(uint32(i))})
+	}
+	for i := range wm.Globals {
+		m.Globals = append(m.Globals, Global{Import: from(wasmfront.ExternGlobal, i), Type: wm.GlobalType(uint32(i)), Init: constant(&wm.Globals[i].Init)})
+	}
+	for i := range wm.Exports {
+		e := &wm.Exports[i]
+		m.Exports = append(m.Exports, Export{Name: e.Name, Kind: e.Kind, Index: e.Index})
+	}
+	for i := range wm.Elems {
+		m.Elems = append(m.Elems, decodeElem(&wm.Elems[i]))
+	}
+	for i := range wm.Data {
+		d := &wm.Data[i]
+		m.Data = append(m.Data, Data{Mode: d.Mode, Memory: d.Memory, Offset: constant(&d.OffExpr), Bytes: d.Bytes})
+	}
+	return m, nil
+}
+
+// constant is a constant expression without places in the module.
+func constant(e *wasmfront.ConstExpr) []wasmfront.ConstOp {
+	ops := slices.Clone(e.Ops)
+	for i := range ops {
+		ops[i].Offset = 0
+	}
+	return ops
+}
+
+func decodeElem(e *wasmfront.ElemSegment) Elem {
+	out := Elem{Mode: e.Mode, Type: e.Type, Table: e.Table, Offset: constant(&e.OffExpr)}
+	for _, f := range e.Funcs {
+		out.Items = append(out.Items, []wasmfront.ConstOp{{Op: wasmfront.OpRefFunc, Index: f}})
+	}
+	for i := range e.Exprs {
+		out.Items = append(out.Items, constant(&e.Exprs[i]))
+	}
+	return out
+}
+
+// decode takes the body of function i apart.
+func (f *Func) decode(wm *wasmfront.Module, i uint32) error {
+	var v validate.Func
+	var op wasmfront.Operator
+	v.Begin(wm, i)
+	for _, t := range v.Locals()[v.NumParams():] {
+		f.Locals = append(f.Locals, Local{Type: t})
+	}
+	for v.Next(&op) {
+		in := Inst{Op: op.Op}
+		switch imm := in.Imm(); imm {
+		case wasmfront.ImmBlock:
+			in.Type = wasmfront.FuncType{Params: op.Params, Results: op.Results}
+		case wasmfront.ImmCallIndirect:
+			in.Type = wasmfront.FuncType{Params: op.Params, Results: op.Results}
+			in.Index2 = op.Index2
+		case wasmfront.ImmBrTable:
+			in.Index, in.Targets = op.Index, slices.Clone(op.Targets)
+		case wasmfront.ImmLabel, wasmfront.ImmFunc, wasmfront.ImmLocal, wasmfront.ImmGlobal, wasmfront.ImmTable, wasmfront.ImmElem,
+			wasmfront.ImmData, wasmfront.ImmMem:
+			in.Index = op.Index
+		case wasmfront.ImmTable2, wasmfront.ImmMem2, wasmfront.ImmElemTable, wasmfront.ImmDataMem:
+			in.Index, in.Index2 = op.Index, op.Index2
+		case wasmfront.ImmMemArg, wasmfront.ImmMemArgLane:
+			if op.Index != 0 {
+				return fmt.Errorf("function %d: several memories are not supported", i)
+			}
+			in.Raw = wm.Bytes[op.Offset:v.Pos]
+		case wasmfront.ImmType, wasmfront.ImmTag, wasmfront.ImmOther:
+			return fmt.Errorf("function %d: %v is not supported", i, op.Op)
+		default:
+			in.Raw = wm.Bytes[op.Offset:v.Pos]
+		}
+		f.Code = append(f.Code, in)
+	}
+	return v.Err()
+}
+
+// Clone is a copy whose lists can be changed; what the entities have inside is shared, so it must be replaced, not written to.
+func (m *Module) Clone() *Module {
+	c := *m
+	c.Funcs, c.Tables, c.Memories = slices.Clone(m.Funcs), slices.Clone(m.Tables), slices.Clone(m.Memories)
+	c.Globals, c.Exports = slices.Clone(m.Globals), slices.Clone(m.Exports)
+	c.Elems, c.Data = slices.Clone(m.Elems), slices.Clone(m.Data)
+	return &c
+}
+
+// Zero is code that pushes the zero or null of a type.
+func Zero(t wasmfront.ValType) Inst {
+	switch t {
+	case wasmfront.I32:
+		return Inst{Op: wasmfront.OpI32Const, Raw: []byte{byte(wasmfront.OpI32Const), 0}}
+	case wasmfront.I64:
+		return Inst{Op: wasmfront.OpI64Const, Raw: []byte{byte(wasmfront.OpI64Const), 0}}
+	case wasmfront.F32:
+		return Inst{Op: wasmfront.OpF32Const, Raw: append([]byte{byte(wasmfront.OpF32Const)}, make([]byte, 4)...)}
+	case wasmfront.F64:
+		return Inst{Op: wasmfront.OpF64Const, Raw: append([]byte{byte(wasmfront.OpF64Const)}, make([]byte, 8)...)}
+	case wasmfront.V128:
+		return Inst{Op: wasmfront.OpV128Const, Raw: append([]byte{0xFD, 0x0C}, make([]byte, 16)...)}
+	}
+	return Inst{Op: wasmfront.OpRefNull, Raw: []byte{byte(wasmfront.OpRefNull), typeByte(t)}}
+}
+
+// Plain is an operator without immediates.
+func Plain(op wasmfront.Opcode) Inst { return Inst{Op: op, Raw: opcode(nil, op)} }
