@@ -3,7 +3,9 @@
 package host_test
 
 import (
+	"bytes"
 	"context"
+	"debug/elf"
 	"errors"
 	"math"
 	"os"
@@ -403,7 +405,11 @@ func second[T any](_ T, err error) error { return err }
 func TestLoadErrors(t *testing.T) {
 	good := object(t, "add")
 	flipped := append([]byte(nil), good...)
-	flipped[len(flipped)/2] ^= 1
+	file, err := elf.NewFile(bytes.NewReader(good))
+	if err != nil {
+		t.Fatal(err)
+	}
+	flipped[file.Section(".text").Offset] ^= 1
 	for name, b := range map[string][]byte{"nothing": nil, "text": []byte("hello"), "short": good[:100], "flipped": flipped} {
 		var e *host.ObjectError
 		if _, err := host.Load(b); !errors.As(err, &e) {
