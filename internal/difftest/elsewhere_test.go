@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"syscall"
 	"testing"
 	"time"
 
@@ -23,6 +22,7 @@ import (
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/host/wasirun"
+	"github.com/waot-project/waot/internal/cputime"
 	"github.com/waot-project/waot/internal/emulate"
 	"github.com/waot-project/waot/wasmfront"
 )
@@ -75,20 +75,13 @@ func serve(r io.Reader, w io.Writer) error {
 		case err != nil:
 			return err
 		}
-		before := cpuTime()
+		before := cputime.Used()
 		a := answer(&q, &img)
-		a.CPU = cpuTime() - before
+		a.CPU = cputime.Used() - before
 		if err := enc.Encode(a); err != nil {
 			return err
 		}
 	}
-}
-
-// cpuTime is the processor time that this process has taken.
-func cpuTime() time.Duration {
-	var u syscall.Rusage
-	syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 func answer(q *request, img **inproc.Image) *reply {

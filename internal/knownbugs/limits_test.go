@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/internal/cputime"
 	"github.com/waot-project/waot/wasmfront"
 )
 
@@ -34,13 +34,18 @@ func locals(counts ...uint64) []byte {
 	return b
 }
 
-// cpuTime is what the process has used of the processors so far, by itself.
-func cpuTime() time.Duration {
-	var r syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &r) != nil {
-		return 0
-	}
-	return time.Duration(r.Utime.Nano())
+// compileCost is the processor time of a compilation at -O2, measured as cputime.Least does, and the bytes that it allocates.
+func compileCost(t *testing.T, name string, wasm []byte, enough time.Duration) (took time.Duration, allocated uint64) {
+	took = cputime.Least(2, enough, func() {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if _, err := compile.Module(wasm, compile.Options{OptLevel: opt.O2, Jobs: 1}); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		runtime.ReadMemStats(&after)
+		allocated = after.TotalAlloc - before.TotalAlloc
+	})
+	return took, allocated
 }
 
 // TestLocalCounts declares locals whose counts add up to the limit, to more, and to more
@@ -139,30 +144,20 @@ func chains() (out []string) {
 func TestChains(t *testing.T) {
 	const short, long = 200, 1600
 	for _, step := range sampled(chains(), 8) {
-		cost := func(n int) (time.Duration, uint64) {
+		cost := func(n int, enough time.Duration) (time.Duration, uint64) {
 			wat := "(module (memory 1) (func (export \"f\") (param i32) (result i32) (local i32) (local.set 1 (local.get 0))" +
 				strings.Repeat("(local.set 1 "+strings.ReplaceAll(step, "X", "(local.get 1)")+")", n) + "(local.get 1)))"
 			wasm, err := assemble(wat)
 			if err != nil {
 				t.Fatal(err)
 			}
-			best := time.Duration(1 << 62)
-			var before, after runtime.MemStats
-			for range 2 {
-				runtime.ReadMemStats(&before)
-				start := cpuTime()
-				if _, err := compile.Module(wasm, compile.Options{OptLevel: opt.O2, Jobs: 1}); err != nil {
-					t.Fatalf("%s: %v", step, err)
-				}
-				best = min(best, cpuTime()-start)
-				runtime.ReadMemStats(&after)
-			}
-			return best, after.TotalAlloc - before.TotalAlloc
+			return compileCost(t, step, wasm, enough)
 		}
-		t1, m1 := cost(short)
-		t2, m2 := cost(long)
 		const ratio = long / short
-		if t2 > 4*ratio*t1+50*time.Millisecond || m2 > 3*ratio*m1+1<<20 {
+		t1, m1 := cost(short, time.Hour)
+		most := 4*ratio*t1 + 50*time.Millisecond
+		t2, m2 := cost(long, most)
+		if t2 > most || m2 > 3*ratio*m1+1<<20 {
 			t.Errorf("%s: %v and %d KiB for %d of them, %v and %d KiB for %d", step, t1, m1>>10, short, t2, m2>>10, long)
 		}
 	}
@@ -222,29 +217,19 @@ func TestCostPerByte(t *testing.T) {
 		}},
 		{"switch", 16000, func(n int) string { return "(block (br_table" + rep(" 0", n+1) + " (local.get 0))) (local.get 0)" }},
 	} {
-		cost := func(n int) (perByte float64, bytes float64) {
+		cost := func(n int, enough float64) (perByte float64, bytes float64) {
 			wasm, err := assemble("(module (func (export \"f\") (param i32) (result i32)" + f.text(n) + "))")
 			if err != nil {
 				t.Fatal(err)
 			}
-			best, m := time.Duration(1<<62), uint64(0)
-			for range 2 {
-				var before, after runtime.MemStats
-				runtime.ReadMemStats(&before)
-				start := cpuTime()
-				if _, err := compile.Module(wasm, compile.Options{OptLevel: opt.O2, Jobs: 1}); err != nil {
-					t.Fatalf("%s: %v", f.name, err)
-				}
-				best = min(best, cpuTime()-start)
-				runtime.ReadMemStats(&after)
-				m = after.TotalAlloc - before.TotalAlloc
-			}
-			return float64(best.Nanoseconds()) / float64(len(wasm)), float64(m) / float64(len(wasm))
+			took, m := compileCost(t, f.name, wasm, time.Duration(enough*float64(len(wasm))))
+			return float64(took.Nanoseconds()) / float64(len(wasm)), float64(m) / float64(len(wasm))
 		}
-		t1, m1 := cost(f.n)
-		t2, m2 := cost(4 * f.n)
+		const mostTime = 50000 // nanoseconds for a byte
+		t1, m1 := cost(f.n, mostTime)
+		t2, m2 := cost(4*f.n, min(4*t1+500, mostTime))
 		t.Logf("%s: %.0f and %.0f ns, %.0f and %.0f bytes allocated for each byte", f.name, t1, t2, m1, m2)
-		if m2 > 2*m1+100 || m2 > 4000 || t2 > 4*t1+500 || t2 > 50000 {
+		if m2 > 2*m1+100 || m2 > 4000 || t2 > min(4*t1+500, mostTime) {
 			t.Errorf("%s: too much, or growing", f.name)
 		}
 	}

@@ -71,6 +71,7 @@ func sourceFiles(t *testing.T) []file {
 // change it to make a build pass.
 const deps = `
 internal/abi:
+internal/cputime:
 internal/emulate:
 internal/meta: internal/abi
 regalloc:

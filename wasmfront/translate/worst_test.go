@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"os"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/clif/verify"
+	"github.com/waot-project/waot/internal/cputime"
 	"github.com/waot-project/waot/wasmfront"
 	"github.com/waot-project/waot/wasmfront/translate"
 	"github.com/waot-project/waot/wasmfront/validate"
@@ -151,16 +151,8 @@ var worst = []struct {
 
 func rep1(n int, f func(int) []byte, last []byte) []byte { return append(each(n, f), last...) }
 
-func cpuTime() time.Duration {
-	var r syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &r) != nil {
-		return 0
-	}
-	return time.Duration(r.Utime.Nano())
-}
-
-// compileTime is the time for translation and mid-end.
-func compileTime(t *testing.T, locals int, body []byte) time.Duration {
+// compileTime is the time for translation and mid-end, measured as cputime.Least does.
+func compileTime(t *testing.T, locals int, body []byte, enough time.Duration) time.Duration {
 	m, err := validate.Module(wasmOf(locals, body), validate.Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -169,21 +161,18 @@ func compileTime(t *testing.T, locals int, body []byte) time.Duration {
 	tr := translate.New(m, cm)
 	var f clif.Func
 	var o opt.Optimizer
-	best := time.Hour
-	for range 3 {
-		start := cpuTime()
+	took := cputime.Least(3, enough, func() {
 		if err := tr.Func(&f, 0); err != nil {
 			t.Fatal(err)
 		}
 		if err := o.Run(&f, opt.O1); err != nil {
 			t.Fatal(err)
 		}
-		best = min(best, cpuTime()-start)
-	}
+	})
 	if err := verify.Func(&f); err != nil {
 		t.Fatal(err)
 	}
-	return best
+	return took
 }
 
 // TestWorst demands that time grows with size, not with its square.
@@ -200,10 +189,11 @@ func TestWorst(t *testing.T) {
 			return w.locals(n)
 		}
 		n := w.n / 2
-		a := compileTime(t, locals(n), w.body(n))
-		b := compileTime(t, locals(2*n), w.body(2*n))
+		a := compileTime(t, locals(n), w.body(n), time.Hour)
+		most := 3*a + 30*time.Millisecond
+		b := compileTime(t, locals(2*n), w.body(2*n), most)
 		t.Logf("%-50s %8d: %8v, doubled %8v", w.name, n, a.Round(time.Microsecond), b.Round(time.Microsecond))
-		if b > 3*a+30*time.Millisecond {
+		if b > most {
 			t.Errorf("%s: %v for %d, %v for twice that", w.name, a, n, b)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -33,10 +34,11 @@ func main() {
 	flag.IntVar(&cfg.Workers, "workers", runtime.GOMAXPROCS(0), "modules to work on at once")
 	targets := flag.String("targets", strings.Join(compile.Targets(), ","), "targets, of which host is this machine's")
 	flag.StringVar(&cfg.Dir, "out", "", "write what differs to this folder")
-	flag.IntVar(&cfg.PerProcess, "per-process", 500, "modules that one process runs before the next is started")
+	flag.IntVar(&cfg.PerProcess, "per-process", 2000, "modules that one process runs before the next is started")
 	mib := flag.Uint64("memory", 1024, "MiB that one process may have in use after a module")
 	serve := flag.Bool("serve", false, "run programs for another process, which is how soak starts itself")
 	flag.Parse()
+	debug.SetGCPercent(800) // modules are small, and collections a fifth of the time, most of all in an emulator
 	if *serve {
 		// What interrupts the campaign interrupts its whole group; this process ends when it is not needed.
 		signal.Ignore(os.Interrupt, syscall.SIGTERM)
