@@ -164,7 +164,7 @@ type Error struct {
 func (e *Error) Error() string {
 	s := "objfile: "
 	if e.Section != "" {
-		s += "section " + e.Section + ": "
+		s += fmt.Sprintf("section %q: ", e.Section)
 	}
 	if e.Symbol != "" {
 		s += fmt.Sprintf("symbol %q: ", e.Symbol)

@@ -54,7 +54,7 @@ type CPUError struct {
 }
 
 func (e *CPUError) Error() string {
-	return fmt.Sprintf("waot: code compiled for %s, this processor has %s", e.Want, e.Have)
+	return fmt.Sprintf("waot: code compiled for %q, this processor has %s", e.Want, e.Have)
 }
 
 // LinkError is an import that could not be satisfied.

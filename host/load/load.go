@@ -75,7 +75,7 @@ func Object(o *objfile.Object) (*inproc.Image, error) {
 			return nil, err
 		}
 		if o.Digest(sec) != d.Digest {
-			return nil, &Error{fmt.Sprintf("section %s is damaged", d.Section)}
+			return nil, &Error{fmt.Sprintf("section %q is damaged", d.Section)}
 		}
 	}
 	return Image(o, m)
@@ -98,11 +98,11 @@ func machineName(m objfile.Machine) string {
 func find(o *objfile.Object, name string) (objfile.SectionIndex, error) {
 	n := o.SectionIndex(name)
 	if n == objfile.Undefined {
-		return n, &Error{fmt.Sprintf("no section %s: not an object of this compiler", name)}
+		return n, &Error{fmt.Sprintf("no section %q: not an object of this compiler", name)}
 	}
 	for i := int(n) + 1; i < len(o.Sections); i++ {
 		if o.Sections[i].Name == name {
-			return n, &Error{fmt.Sprintf("second section %s", name)}
+			return n, &Error{fmt.Sprintf("second section %q", name)}
 		}
 	}
 	return n, nil

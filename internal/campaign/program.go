@@ -18,11 +18,15 @@ type Program struct {
 
 // Generate makes the program of a seed; configurations take turns.
 func Generate(seed uint64) *Program {
-	g := wasmgen.Generate(seed, wasmgen.Config{
+	return fromGenerator(wasmgen.Generate(seed, wasmgen.Config{
 		NoTraps: seed%3 != 0, LateNaNs: seed%4 > 1, Size: []int{20, 60, 120, 120, 250}[seed/3%5],
-	})
+	}), seed%2 == 1)
+}
+
+// fromGenerator is a generated program, with its own environment or that of the host.
+func fromGenerator(g *wasmgen.Program, host bool) *Program {
 	p := &Program{Wasm: g.Wasm, Env: g.Env, Calls: g.Calls, Globals: g.Globals}
-	if seed%2 == 1 {
+	if host {
 		p.Env = hostEnv()
 	}
 	return p.with(p.Wasm)

@@ -9,9 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"runtime"
-	"runtime/debug"
-	"strings"
 	"testing"
 	"time"
 
@@ -19,8 +16,8 @@ import (
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
+	"github.com/waot-project/waot/internal/hostile"
 	"github.com/waot-project/waot/internal/wasmgen"
-	"github.com/waot-project/waot/wasmfront"
 )
 
 var hostileFlag = flag.Int("hostile", 10000, "number of damaged modules")
@@ -95,7 +92,7 @@ func TestHostile(t *testing.T) {
 	start := time.Now()
 	for i := range count {
 		b := damage(r, all[r.IntN(len(all))], all)
-		ok, err := compileHostile(b)
+		object, err := hostile.Compile(b, compile.Options{Jobs: 1, OptLevel: opt.O1, Verify: true})
 		if err != nil {
 			t.Errorf("module %d: %v", i, err)
 			if *saveFlag != "" {
@@ -105,48 +102,11 @@ func TestHostile(t *testing.T) {
 				}
 			}
 		}
-		if ok {
+		if object != nil {
 			compiled++
 		}
 	}
 	t.Logf("%d damaged modules, %d of them valid, %v", count, compiled, time.Since(start))
-}
-
-// compileHostile reports whether b compiles. An error is a fault of the compiler.
-func compileHostile(b []byte) (ok bool, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	res, err := compile.Module(b, compile.Options{Jobs: 1, OptLevel: opt.O1, Verify: true})
-	runtime.ReadMemStats(&after)
-	if d := after.TotalAlloc - before.TotalAlloc; d > 8<<20+uint64(1000*len(b)) {
-		return false, fmt.Errorf("%d bytes allocated for a module of %d (%v)", d, len(b), err)
-	}
-	if err != nil {
-		if msg := err.Error(); msg == "" || strings.ContainsAny(msg, "\n\r") {
-			return false, fmt.Errorf("error of more than a line: %q", msg)
-		}
-		var invalid *wasmfront.Error
-		if !errors.As(err, &invalid) {
-			return false, err
-		}
-		if invalid.Offset < 0 || invalid.Offset > len(b) {
-			return false, fmt.Errorf("offset %d of a module of %d bytes: %v", invalid.Offset, len(b), err)
-		}
-		return false, nil
-	}
-	var elf bytes.Buffer
-	if err := res.WriteELF(&elf); err != nil {
-		return true, nil // names of exports may clash
-	}
-	if _, err := load.ELF(elf.Bytes()); err != nil {
-		return true, fmt.Errorf("object: %w", err)
-	}
-	return true, nil
 }
 
 // TestHostileObjects damages object files: the loader refuses them with an error of
@@ -207,23 +167,9 @@ func TestHostileObjects(t *testing.T) {
 
 // loadHostile reports whether the object loads. An error is a fault of the loader.
 func loadHostile(b []byte, want *inproc.Image) (ok bool, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-		}
-	}()
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	img, err := load.ELF(b)
-	runtime.ReadMemStats(&after)
-	if d := after.TotalAlloc - before.TotalAlloc; d > 1<<20+uint64(50*len(b)) {
-		return false, fmt.Errorf("%d bytes allocated for an object of %d (%v)", d, len(b), err)
-	}
-	if err != nil {
-		if msg := err.Error(); msg == "" || strings.ContainsAny(msg, "\n\r") {
-			return false, fmt.Errorf("error of more than a line: %q", msg)
-		}
-		return false, nil
+	img, err := hostile.Load(b)
+	if err != nil || img == nil {
+		return false, err
 	}
 	if !reflect.DeepEqual(img, want) {
 		return true, errors.New("loaded, but is not what was compiled")

@@ -57,11 +57,19 @@ func newEncoder(kind byte) *encoder {
 
 // finish completes the header.
 func (e *encoder) finish() []byte {
-	payload := e.b[headerSize:]
-	binary.LittleEndian.PutUint32(e.b[8:], uint32(len(payload)))
-	sum := sha256.Sum256(payload)
-	copy(e.b[12:headerSize], sum[:])
+	Seal(e.b)
 	return e.b
+}
+
+// Seal makes size and hash in the header of a section those of its payload. What is too short for a header stays as it is.
+func Seal(section []byte) {
+	if len(section) < headerSize {
+		return
+	}
+	payload := section[headerSize:]
+	binary.LittleEndian.PutUint32(section[8:], uint32(len(payload)))
+	sum := sha256.Sum256(payload)
+	copy(section[12:headerSize], sum[:])
 }
 
 func (e *encoder) num(x uint64)   { e.b = binary.AppendUvarint(e.b, x) }

@@ -107,9 +107,11 @@ host/wasirun: host wasi
 host/stress/guest: wasmfront internal/abi
 host/stress:
 spectest/script:
-internal/wasmgen: wasmfront
+internal/entropy:
+internal/wasmgen: wasmfront internal/entropy
 internal/wasmedit: wasmfront/validate
 internal/reduce: internal/wasmedit
+internal/hostile: compile host/load
 checker/mutate: compile regalloc/gen regalloc/exec internal/wasmgen
 spectest: spectest/script internal/abi clif wasmfront
 spectest/suitetest: spectest

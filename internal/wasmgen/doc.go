@@ -7,7 +7,7 @@
 //
 // Place in the pipeline: none; tests only.
 //
-// Input: a seed and a Config.
+// Input: a seed, or bytes that steer, and a Config.
 // Output: a Program: the module, a module that provides its imports, and the
 // calls to make.
 package wasmgen

@@ -3,6 +3,8 @@ package wasmgen
 import (
 	"fmt"
 	"math/rand/v2"
+
+	"github.com/waot-project/waot/internal/entropy"
 )
 
 // Config says what to generate. The zero value is a small module.
@@ -48,9 +50,17 @@ type Call struct {
 // sig is a function type, a letter a value: i, l, f, d, r (funcref) and x (externref).
 type sig struct{ params, results string }
 
+// choices are what decisions are made with: a *rand.Rand, or an *entropy.Source.
+type choices interface {
+	IntN(n int) int
+	Uint32() uint32
+	Uint64() uint64
+	NormFloat64() float64
+}
+
 // gen generates one module.
 type gen struct {
-	r       *rand.Rand
+	r       choices
 	cfg     Config
 	types   []sig
 	typeOf  map[sig]int
@@ -86,7 +96,15 @@ var valTypes = map[byte]byte{'i': 0x7F, 'l': 0x7E, 'f': 0x7D, 'd': 0x7C, 'r': 0x
 
 // Generate makes the program of a seed.
 func Generate(seed uint64, cfg Config) *Program {
-	g := &gen{r: rand.New(rand.NewPCG(seed, 0x5eed)), cfg: cfg, typeOf: map[sig]int{}}
+	return generate(rand.New(rand.NewPCG(seed, 0x5eed)), cfg)
+}
+
+// Steered makes a program whose decisions are the bytes of a string, in order: a small change of the string is a small
+// change of the program, mostly of what comes behind. All strings will do.
+func Steered(by []byte, cfg Config) *Program { return generate(entropy.New(by), cfg) }
+
+func generate(r choices, cfg Config) *Program {
+	g := &gen{r: r, cfg: cfg, typeOf: map[sig]int{}}
 	if g.cfg.Funcs == 0 {
 		g.cfg.Funcs = 1 + g.r.IntN(6)
 	}

@@ -1,0 +1,289 @@
+package load_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/waot-project/waot/clif/opt"
+	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/host/inproc"
+	"github.com/waot-project/waot/host/load"
+	"github.com/waot-project/waot/internal/hostile"
+	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/internal/wasmgen"
+	"github.com/waot-project/waot/objfile"
+)
+
+// tables are the sections of metadata.
+var tables = []string{meta.SectionMeta, meta.SectionTraps, meta.SectionStackMaps, meta.SectionCalls}
+
+// edit is one change of an object: of what a byte chooses, at a place that two bytes choose, by a byte.
+type edit struct {
+	what  byte
+	at    int
+	value byte
+}
+
+const editSize = 4
+
+// edits are what bytes stand for.
+func edits(b []byte) (list []edit) {
+	for ; len(b) >= editSize; b = b[editSize:] {
+		list = append(list, edit{b[0], int(b[1])<<8 | int(b[2]), b[3]})
+	}
+	return list
+}
+
+// bytesOf changes, lengthens or shortens b.
+func (e *edit) bytesOf(b []byte) []byte {
+	if len(b) == 0 {
+		return b
+	}
+	switch at := e.at % len(b); e.what >> 4 {
+	case 0:
+		return slices.Insert(b, at, e.value)
+	case 1:
+		return slices.Delete(b, at, min(len(b), at+1+int(e.value%8)))
+	case 2:
+		b[at] += e.value
+	default:
+		b[at] = e.value
+	}
+	return b
+}
+
+// apply makes the edit of an object, unless it is one of the file.
+func (e *edit) apply(o *objfile.Object) {
+	section := &o.Sections[e.at%len(o.Sections)]
+	symbol := &o.Symbols[e.at%len(o.Symbols)]
+	var reloc *objfile.Reloc
+	if n := len(section.Relocs); n > 0 {
+		reloc = &section.Relocs[e.at/len(o.Sections)%n]
+	}
+	switch what := e.what & 15; {
+	case what < 7: // the metadata, most of all the first part
+		s := o.Section(tables[min(3, max(0, int(what)-3))])
+		s.Data = e.bytesOf(s.Data)
+	case what == 7:
+		s := &o.Sections[e.value%8&^1] // those with code and data come first
+		s.Data = e.bytesOf(s.Data)
+	case what == 8 && reloc != nil:
+		reloc.Offset += uint64(int8(e.value))
+	case what == 9 && reloc != nil:
+		reloc.Kind = objfile.RelocKind(e.value % 16)
+	case what == 10 && reloc != nil:
+		reloc.Symbol = objfile.SymbolIndex(int(e.value) % (len(o.Symbols) + 1))
+	case what == 11 && reloc != nil:
+		reloc.Addend += int64(int8(e.value)) << (e.what >> 4 * 4)
+	case what == 12:
+		symbol.Section = objfile.SectionIndex(int(e.value)%(len(o.Sections)+2) - 1)
+	case what == 13:
+		symbol.Value += uint64(int8(e.value)) << (e.what >> 4 * 2)
+	case what == 14:
+		symbol.Binding = objfile.Binding(e.value % 3)
+	}
+}
+
+// damaged is the file of an object with edits, which no hash reveals but edits of the file itself. It is nil if that
+// cannot be written.
+func damaged(t *testing.T, good []byte, list []edit) []byte {
+	o, err := objfile.ReadELF(bytes.Clone(good))
+	if err != nil {
+		t.Fatal(err)
+	}
+	digests := map[string][objfile.DigestSize]byte{}
+	for i := range o.Sections {
+		digests[o.Sections[i].Name] = o.Digest(objfile.SectionIndex(i))
+	}
+	for i := range list {
+		list[i].apply(o)
+	}
+	for _, name := range tables[1:] {
+		meta.Seal(o.Section(name).Data)
+	}
+	if err := o.Validate(); err != nil {
+		if _, err := load.Object(o); err == nil {
+			t.Error("an object that is not valid is loaded")
+		} else if err := hostile.OneLine(err); err != nil {
+			t.Error(err)
+		}
+		return nil
+	}
+	m := o.Section(meta.SectionMeta)
+	for i := range o.Sections {
+		old, is := digests[o.Sections[i].Name], o.Digest(objfile.SectionIndex(i))
+		m.Data = bytes.ReplaceAll(m.Data, old[:], is[:])
+	}
+	meta.Seal(m.Data)
+	b, err := o.AppendELF(nil)
+	if err != nil {
+		var unwritable *objfile.Error
+		if !errors.As(err, &unwritable) {
+			t.Error(err)
+		}
+		load.Object(o) // as good as any
+		return nil
+	}
+	for i := range list {
+		if e := &list[i]; e.what&15 == 15 {
+			at := e.at
+			if e.what>>4 < 8 { // in the table of sections, at the end
+				at = len(b) - 1 - e.at%(16*64)
+			}
+			b[(at+len(b))%len(b)] = e.value
+		}
+	}
+	return b
+}
+
+// bounds says what of an image is where nothing is.
+func bounds(img *inproc.Image) error {
+	size := func(s inproc.Section) uint64 { return uint64(len([][]byte{img.Text, img.Rodata, img.Data}[s])) }
+	for i := range img.Relocs {
+		r := &img.Relocs[i]
+		width := uint64(4)
+		if r.Kind == inproc.Abs64 {
+			width = 8
+		}
+		if uint64(r.Offset)+width > size(r.Section) || r.Target == inproc.TargetSection && uint64(r.TargetOffset) > size(r.In) {
+			return fmt.Errorf("relocation %+v", *r)
+		}
+	}
+	m := img.Meta
+	for i := range m.Funcs {
+		if f := &m.Funcs[i]; f.Import == nil && uint64(f.Text)+uint64(f.Size) > size(inproc.Text) {
+			return fmt.Errorf("function %d: %+v", i, *f)
+		}
+	}
+	for i := range m.Traps {
+		if uint64(m.Traps[i].Offset) >= size(inproc.Text) {
+			return fmt.Errorf("trap site %d", i)
+		}
+	}
+	for i := range m.Globals {
+		if g := &m.Globals[i]; uint64(g.Offset)+8 > size(inproc.Data) {
+			return fmt.Errorf("global %d", i)
+		}
+	}
+	for i := range m.Exports {
+		x := &m.Exports[i]
+		if n := []int{len(m.Funcs), len(m.Tables), len(m.Memories), len(m.Globals)}[x.Kind]; int(x.Index) >= n {
+			return fmt.Errorf("export %d of %d", x.Index, n)
+		}
+	}
+	return nil
+}
+
+// sampleObjects are objects of this machine that have, together, all that objects have.
+func sampleObjects(f testing.TB) (objects [][]byte) {
+	// A memory with so much data that a host shares it between instances.
+	data := slices.Concat([]byte("\x00asm\x01\x00\x00\x00\x05\x03\x01\x00\x01\x0b\x88\x80\x02\x01\x00\x41\x00\x0b\x80\x80\x02"),
+		bytes.Repeat([]byte{7}, 1<<15))
+	modules := [][]byte{data, wasmgen.Generate(2, wasmgen.Config{Funcs: 1, Size: 20}).Wasm}
+	for _, name := range []string{"many", "keep", "greet"} {
+		b, err := os.ReadFile("../../testdata/wasm/" + name + ".wasm")
+		if err != nil {
+			f.Fatal(err)
+		}
+		modules = append(modules, b)
+	}
+	for i, wasm := range modules {
+		o, err := hostile.Compile(wasm, compile.Options{OptLevel: opt.O1, Jobs: 1})
+		if err != nil || o == nil {
+			f.Fatal(i, err)
+		}
+		objects = append(objects, o)
+	}
+	return objects
+}
+
+// FuzzLoad: an object with changes that its hashes fit is refused, or all that its image refers to is there, and the
+// host links it, or refuses it. Nothing of it is executed.
+func FuzzLoad(f *testing.F) {
+	objects := sampleObjects(f)
+	for i := range objects {
+		f.Add([]byte{byte(i)})
+		for what := range byte(16) {
+			f.Add([]byte{byte(i), what | what<<4, what, 77, 1, what, 0, 200 - what, 255})
+		}
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if len(b) == 0 || len(b) > 256 {
+			return
+		}
+		list := edits(b[1:])
+		file := damaged(t, objects[int(b[0])%len(objects)], list)
+		if file == nil {
+			return
+		}
+		img, err := hostile.Load(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if img == nil {
+			if len(list) == 0 {
+				t.Error("refused, though there is no damage")
+			}
+			return
+		}
+		if err := bounds(img); err != nil {
+			t.Fatal(err)
+		}
+		m, err := inproc.Load(img)
+		if err == nil {
+			m.Close()
+			return
+		}
+		if fault := hostile.OneLine(err); fault != nil || len(list) == 0 {
+			t.Error(err)
+		}
+	})
+}
+
+// TestNames: errors are of one line, whatever names are in objects.
+func TestNames(t *testing.T) {
+	const name = "a\nb"
+	good := sampleObjects(t)[1]
+	for what, change := range map[string]func(o *objfile.Object){
+		"section of a digest": func(o *objfile.Object) {
+			m := o.Section(meta.SectionMeta)
+			m.Data = bytes.ReplaceAll(m.Data, []byte(".text"), []byte(name+"cd"))
+			meta.Seal(m.Data)
+		},
+		"second section": func(o *objfile.Object) {
+			m := o.Section(meta.SectionMeta)
+			m.Data = bytes.ReplaceAll(m.Data, []byte(".text"), []byte(name+"cd"))
+			meta.Seal(m.Data)
+			o.AddSection(objfile.Section{Name: name + "cd"})
+			o.AddSection(objfile.Section{Name: name + "cd"})
+		},
+		"alignment": func(o *objfile.Object) { o.AddSection(objfile.Section{Name: name, Align: 3}) },
+		"processor": func(o *objfile.Object) {
+			m := o.Section(meta.SectionMeta)
+			for _, cpu := range []string{"x86-64-v2", "armv8.0-a"} {
+				m.Data = bytes.Replace(m.Data, []byte(cpu), []byte("x86-64\nv9"), 1)
+			}
+			meta.Seal(m.Data)
+		},
+	} {
+		o, err := objfile.ReadELF(bytes.Clone(good))
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(o)
+		img, err := load.Object(o)
+		if err == nil {
+			_, err = inproc.Load(img)
+		}
+		if err == nil {
+			t.Errorf("%s: loaded", what)
+		} else if err := hostile.OneLine(err); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		t.Log(what, err)
+	}
+}
