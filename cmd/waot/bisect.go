@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -32,16 +31,20 @@ With --check, it is a command for sh, in which {} stands for the object: exit
 status 0 is good. What takes longer than --timeout is bad.
 
 The rewrites of a module have an order: by function, and in a function as they happen.
---at F:N compiles with all of the functions before function F, the first N of F,
-and no other, checks that once, and with -o writes the object.
+--rewrites F:N compiles with all of the functions before function F, the first N of F,
+and no other, checks that once, and with -o writes the object. Other commands take
+the same place.
 
-Exits with 0 if a rewrite was found, or what --at checked is good; else with 1.
+Code for another target runs in an emulator, unless --check runs it.
+
+Exits with 0 if a rewrite was found, or what --rewrites checked is good; else with 1.
 
 Examples:
   waot bisect app.wasm -- file.txt
   waot bisect app.wasm --check 'cc main.c {} -o main && ./main | cmp - want'
-  waot bisect app.wasm --at 12:34 -o bad.o
-  waot bisect app.wasm --off mul-pow2,udiv-const
+  waot bisect app.wasm --rewrites 12:34 -o bad.o
+  waot bisect app.wasm --rules-off mul-pow2,udiv-const
+  waot bisect app.wasm --target=aarch64-linux
   waot bisect --rules`,
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "check", Usage: "the `COMMAND` that says whether the object {} is good"},
@@ -49,13 +52,10 @@ Examples:
 			&cli.StringSliceFlag{Name: "env", Usage: "set a variable of the program: `K=V`"},
 			&cli.StringFlag{Name: "invoke", Usage: "call the exported function `NAME`"},
 			&cli.DurationFlag{Name: "timeout", Value: time.Minute, Usage: "end each check after `TIME`"},
-			&cli.StringFlag{Name: "at", Usage: "check this one place only: `F:N`"},
-			&cli.StringFlag{Name: "off", Usage: "never apply these rules, or those of these passes: a list of `NAME`s"},
 			&cli.BoolFlag{Name: "rules", Usage: "list the rules"},
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "with --at: the object to write, `OUT.o`"},
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "with --rewrites: the object to write, `OUT.o`"},
 			jsonFlag(),
-			targetFlag(),
-		}, compileFlags()),
+		}, runnerFlags(), compileFlags()),
 		Action: bisectAction,
 	}
 }
@@ -78,18 +78,20 @@ func bisectAction(c *cli.Context) error {
 	if o.level == 0 {
 		return usagef("bisect: -O0 has no rewrites")
 	}
-	if c.IsSet("output") && !c.IsSet("at") {
-		return usagef("bisect: -o wants --at")
+	once := c.IsSet("rewrites")
+	switch {
+	case c.IsSet("output") && !once:
+		return usagef("bisect: -o wants --rewrites")
+	case once && o.rewrites.at == nil:
+		return usagef("bisect: --rewrites=%s: must be F:N, a function and a number of its rewrites", c.String("rewrites"))
+	case c.IsSet("check") && (c.IsSet("emulator") || c.IsSet("runner")):
+		return usagef("bisect: --check runs the object itself, without --emulator and --runner")
 	}
 	b, err := newBisection(file, o)
 	if err != nil {
 		return inFile(file, err)
 	}
-	if b.off, err = ruleSet(c.String("off")); err != nil {
-		return err
-	}
-	at, err := b.placeOf(c.String("at"))
-	if err != nil {
+	if err := o.rewrites.within(int(b.first), len(b.funcs)-1); err != nil {
 		return err
 	}
 	dir, err := os.MkdirTemp("", "waot-bisect-")
@@ -98,18 +100,18 @@ func bisectAction(c *cli.Context) error {
 	}
 	defer os.RemoveAll(dir)
 	b.object = filepath.Join(dir, "object.o")
-	b.good = checker(c, b.object)
-	if b.good == nil {
-		self, err := os.Executable()
-		if err == nil {
-			b.good, err = b.sameAsPlain(c, self)
-		}
+	if b.good = checker(c, b.object); b.good == nil {
+		r, err := newRunner(c, o)
 		if err != nil {
+			return err
+		}
+		defer r.close()
+		if b.good, err = b.sameAsPlain(c, r, file); err != nil {
 			return inFile(file, err)
 		}
 	}
-	if c.IsSet("at") {
-		return b.checkAt(c, file, at)
+	if once {
+		return b.checkAt(c, file, *o.rewrites.at)
 	}
 	found, err := b.find()
 	if err != nil {
@@ -138,38 +140,11 @@ func newBisection(file string, o *options) (*bisection, error) {
 		return nil, err
 	}
 	b := &bisection{bin: bin, opt: o.compileOptions(), funcs: translate.Module(m, m.DecodeNames()).Funcs, first: m.NumImportedFuncs}
+	if o.rewrites != nil {
+		b.rewriting = *o.rewrites
+	}
 	b.opt.Name = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 	return b, nil
-}
-
-// ruleSet reads --off.
-func ruleSet(list string) (off [opt.NumRules]bool, err error) {
-	for _, name := range strings.Split(list, ",") {
-		found := name == ""
-		for r := range opt.NumRules {
-			if info := r.Info(); info.Name == name || info.Pass == name {
-				off[r], found = true, true
-			}
-		}
-		if !found {
-			return off, usagef("--off=%s: no such rule or pass; waot bisect --rules lists them", name)
-		}
-	}
-	return off, nil
-}
-
-// placeOf reads --at, which may be empty.
-func (b *bisection) placeOf(at string) (place, error) {
-	if at == "" {
-		return place{}, nil
-	}
-	f, n, ok := strings.Cut(at, ":")
-	fn, err1 := strconv.ParseUint(f, 10, 31)
-	rewrites, err2 := strconv.ParseUint(n, 10, 31)
-	if !ok || err1 != nil || err2 != nil || fn < uint64(b.first) || fn >= uint64(len(b.funcs)) {
-		return place{}, usagef("--at=%s: must be F:N, a function of the module and a number of rewrites", at)
-	}
-	return place{int(fn), int(rewrites)}, nil
 }
 
 // checkAt checks one place.
@@ -207,10 +182,10 @@ func again(c *cli.Context, file string, f *finding) string {
 	if f.Rule == "" {
 		return ""
 	}
-	words := []string{"waot", "bisect", quoted(file), fmt.Sprintf("--at=%d:%d", f.Func, f.Rewrite)}
+	words := []string{"waot", "bisect", quoted(file), fmt.Sprintf("--rewrites=%d:%d", f.Func, f.Rewrite)}
 	for _, name := range c.LocalFlagNames() {
 		switch name {
-		case "at", "output", "o", "json", "rules", "O":
+		case "rewrites", "output", "o", "json", "rules", "O":
 			continue
 		}
 		values := c.StringSlice(name)

@@ -91,7 +91,7 @@ func plantRandom(t *testing.T, seed uint64) (opt.Rule, *finding) {
 	fn := int(b.first) + r.IntN(len(b.funcs)-int(b.first)-1) // not the init function
 	var fits []opt.Rule
 	b.opt.Jobs = 1
-	b.plant = func(r opt.Rule, f *clif.Func, d *clif.InstData, v clif.Value) clif.Value {
+	b.rewriting.plant = func(r opt.Rule, f *clif.Func, d *clif.InstData, v clif.Value) clif.Value {
 		if int(f.Index) == fn && !slices.Contains(fits, r) {
 			fits = append(fits, r)
 		}
@@ -105,7 +105,7 @@ func plantRandom(t *testing.T, seed uint64) (opt.Rule, *finding) {
 	}
 	rule := fits[r.IntN(len(fits))]
 	b.opt.Jobs = 0
-	b.plant = func(r opt.Rule, f *clif.Func, d *clif.InstData, v clif.Value) clif.Value {
+	b.rewriting.plant = func(r opt.Rule, f *clif.Func, d *clif.InstData, v clif.Value) clif.Value {
 		if r == rule && int(f.Index) == fn {
 			return spoilt(f, d, v)
 		}

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -24,18 +23,13 @@ type bisection struct {
 	opt   compile.Options
 	funcs []clif.FuncDecl // of the module, the init function last
 	first uint32          // of them that is not imported
-	off   [opt.NumRules]bool
+	// rewriting has the rules that never apply; its place is that of a try.
+	rewriting rewriting
 	// object is the file for objects. good says whether the one that is there is good.
 	object string
 	good   func() (bool, error)
 	checks int
-	// plant, if not nil, spoils rewrites, in tests.
-	plant func(r opt.Rule, f *clif.Func, d *clif.InstData, v clif.Value) clif.Value
 }
-
-// place is a place in the order of all rewrites of a module: all of the functions before
-// fn, the first n of fn, or all if n is negative, and none of the others.
-type place struct{ fn, n int }
 
 // finding is what a search found.
 type finding struct {
@@ -58,14 +52,12 @@ type finding struct {
 
 // compile compiles the module up to a place. The Control is that of the place's function.
 func (b *bisection) compile(at place) ([]byte, *opt.Control, error) {
-	o, last := b.opt, &opt.Control{}
+	o, last, w := b.opt, &opt.Control{}, b.rewriting
+	w.at = &at
 	o.Control = func(i clif.FuncIndex) *opt.Control {
-		ctl := &opt.Control{Limit: -1, Off: b.off, Plant: b.plant}
-		switch {
-		case int(i) > at.fn:
-			ctl.Limit = 0
-		case int(i) == at.fn:
-			ctl.Limit, ctl.Trace = at.n, true
+		ctl := w.control(i)
+		if int(i) == at.fn {
+			ctl.Trace = true
 			last = ctl // one worker has the function
 		}
 		return ctl
@@ -175,9 +167,9 @@ func (b *bisection) describe(at place, whole *opt.Control) (*finding, error) {
 		Func: uint32(at.fn), Name: b.funcs[at.fn].Name, Pass: info.Pass, Rule: info.Name, What: info.What, Rewrite: at.n,
 		Rewrites: len(whole.Log), Offset: r.Src, Before: r.Before, After: r.After,
 	}
-	b.off[r.Rule] = true
+	b.rewriting.off[r.Rule] = true
 	good, _, err := b.try(place{len(b.funcs) - 1, -1})
-	b.off[r.Rule] = false
+	b.rewriting.off[r.Rule] = false
 	f.Without, f.Checks = verdictOf(good), b.checks
 	return f, err
 }
@@ -190,28 +182,18 @@ func checker(c *cli.Context, object string) func() (bool, error) {
 	}
 	script := strings.ReplaceAll(command, "{}", quoted(object))
 	return func() (bool, error) {
-		status, _, err := runProgram(c.Duration("timeout"), "sh", "-c", script)
-		return status == 0, err
+		e, err := attemptCheck(c, func(ctx context.Context) *exec.Cmd { return exec.CommandContext(ctx, "sh", "-c", script) })
+		return err == nil && !e.late && e.state.Success(), err
 	}
 }
 
-// runProgram runs a program; the status is -1 if it was ended, and output what it printed.
-func runProgram(timeout time.Duration, program string, args ...string) (status int, output string, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), timeout)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, program, args...)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	cmd.WaitDelay = time.Second // what it has started may keep the pipes
-	err = cmd.Run()
-	var exit *exec.ExitError
-	switch {
-	case ctx.Err() != nil:
-		return -1, "too late", nil
-	case err != nil && !errors.As(err, &exit):
-		return 0, "", fmt.Errorf("%w: %w", errCheck, err)
+// attemptCheck is attempt with the time of a check.
+func attemptCheck(c *cli.Context, command func(ctx context.Context) *exec.Cmd) (*ending, error) {
+	e, err := attempt(c.Duration("timeout"), command)
+	if err != nil {
+		err = fmt.Errorf("%w: %w", errCheck, err)
 	}
-	return cmd.ProcessState.ExitCode(), stderr.String() + stdout.String(), nil
+	return e, err
 }
 
 // cannotRun reports whether waot run did not run the program: it could not load it, say, which has nothing to do with
@@ -220,24 +202,18 @@ func cannotRun(status int, output string) bool {
 	return (status == statusBad || status == statusUsage) && strings.HasPrefix(output, "waot: ") && !strings.Contains(output, ": wasm trap: ")
 }
 
-// sameAsPlain is the check without --check: the object does what the module does at -O0, run by the waot of that path.
-func (b *bisection) sameAsPlain(c *cli.Context, self string) (func() (bool, error), error) {
-	args := []string{"run", b.object}
-	if b.opt.Target != compile.HostTarget() {
-		args = append(args, "--target="+b.opt.Target)
-	}
-	for _, name := range []string{"dir", "env"} {
-		for _, v := range c.StringSlice(name) {
-			args = append(args, "--"+name+"="+v)
-		}
-	}
-	if c.IsSet("invoke") {
-		args = append(args, "--invoke="+c.String("invoke"))
-	}
-	args = append(append(args, "--"), c.Args().Tail()...)
+// sameAsPlain is the check without --check: the object does what the module file does at -O0, run by a waot of the target.
+func (b *bisection) sameAsPlain(c *cli.Context, r *runner, file string) (func() (bool, error), error) {
 	what := func() (string, error) {
-		status, output, err := runProgram(c.Duration("timeout"), self, args...)
-		if err == nil && cannotRun(status, output) {
+		e, err := attemptCheck(c, func(ctx context.Context) *exec.Cmd { return r.pass(ctx, c, file, "run", "--object", b.object) })
+		switch {
+		case err != nil:
+			return "", err
+		case e.late:
+			return "too late", nil
+		}
+		status, output := e.state.ExitCode(), e.stderr+e.stdout
+		if cannotRun(status, output) {
 			err = fmt.Errorf("%w: waot run says %q; --check names another", errCheck, strings.TrimSpace(output))
 		}
 		return fmt.Sprintf("status %d\n%s", status, output), err

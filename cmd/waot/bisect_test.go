@@ -75,7 +75,7 @@ func TestBisectPlanted(t *testing.T) {
 			if f.Func != uint32(fn) || f.Rule != rule.String() || f.Pass != "fold" || f.Without != "good" || f.Before == "" || len(f.After) == 0 {
 				t.Fatalf("%v in function %d: found %+v", rule, fn, f)
 			}
-			// The place is what --at checks.
+			// The place is what --rewrites checks.
 			for n, want := range map[int]bool{f.Rewrite: false, f.Rewrite - 1: true} {
 				if good, _, err := b.try(place{int(f.Func), n}); err != nil || good != want {
 					t.Errorf("%v in function %d, %d rewrites: %v, %v", rule, fn, n, good, err)
@@ -88,6 +88,16 @@ func TestBisectPlanted(t *testing.T) {
 	t.Logf("%d planted wrong rules found, each in %d checks", found, checks/found)
 }
 
+// plantIn makes the rule wrong in one function.
+func plantIn(fn clif.FuncIndex, rule opt.Rule, spoil func(d *clif.InstData)) planter {
+	return func(r opt.Rule, f *clif.Func, d *clif.InstData, v clif.Value) clif.Value {
+		if r == rule && f.Index == fn && v == clif.NoValue {
+			spoil(d)
+		}
+		return v
+	}
+}
+
 // planted is a search in the module where the rule is wrong in one function.
 func planted(t *testing.T, wasm, dir string, fn clif.FuncIndex, rule opt.Rule, spoil func(d *clif.InstData)) *bisection {
 	o := &options{target: compile.HostTarget(), level: 2, check: true}
@@ -98,12 +108,7 @@ func planted(t *testing.T, wasm, dir string, fn clif.FuncIndex, rule opt.Rule, s
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.plant = func(r opt.Rule, f *clif.Func, d *clif.InstData, v clif.Value) clif.Value {
-		if r == rule && f.Index == fn && v == clif.NoValue {
-			spoil(d)
-		}
-		return v
-	}
+	b.rewriting.plant = plantIn(fn, rule, spoil)
 	b.object = filepath.Join(dir, "object.o")
 	results := func() string {
 		s := ""
@@ -160,7 +165,7 @@ func TestBisectCommand(t *testing.T) {
 	if status, _, stderr := execute("build", "m.wasm", "-o", "m.o"); status != 0 {
 		t.Fatal(stderr)
 	}
-	if status, _, _ := execute("bisect", "m.wasm", "--at=9999:0", "--check=exit 0"); status != 2 {
+	if status, _, _ := execute("bisect", "m.wasm", "--rewrites=9999:0", "--check=exit 0"); status != 2 {
 		t.Error("a function that there is not")
 	}
 	status, stdout, stderr := execute("bisect", "m.wasm", "--json", "--check", "! cmp -s {} m.o")
@@ -168,7 +173,7 @@ func TestBisectCommand(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &f); err != nil || status != 0 || f.Rule == "" || f.Rewrite == 0 {
 		t.Fatalf("status %d: %s%s, %v", status, stdout, stderr, err)
 	}
-	last := fmt.Sprintf("--at=%d:%d", f.Func, f.Rewrite)
+	last := fmt.Sprintf("--rewrites=%d:%d", f.Func, f.Rewrite)
 	if want := "waot bisect m.wasm " + last + " '--check=! cmp -s {} m.o'"; f.Again != want {
 		t.Errorf("again: %s, want %s", f.Again, want)
 	}
@@ -178,15 +183,15 @@ func TestBisectCommand(t *testing.T) {
 	} else if b, _ := os.ReadFile("m.o"); string(a) != string(b) {
 		t.Error("what -o wrote is not what was checked")
 	}
-	before := fmt.Sprintf("--at=%d:%d", f.Func, f.Rewrite-1)
+	before := fmt.Sprintf("--rewrites=%d:%d", f.Func, f.Rewrite-1)
 	if status, stdout, _ := execute("bisect", "m.wasm", before, "--check=! cmp -s {} m.o"); status != 0 || !strings.Contains(stdout, ": good with ") {
 		t.Errorf("status %d: %s", status, stdout)
 	}
 	// Without the rules of the pass that does nearly all, the object is never that one.
-	if status, stdout, _ := execute("bisect", "m.wasm", "--off=fold", "--check=! cmp -s {} m.o"); status != 1 || !strings.Contains(stdout, "nothing to find") {
+	if status, stdout, _ := execute("bisect", "m.wasm", "--rules-off=fold", "--check=! cmp -s {} m.o"); status != 1 || !strings.Contains(stdout, "nothing to find") {
 		t.Errorf("status %d: %s", status, stdout)
 	}
-	if status, _, stderr := execute("bisect", "m.wasm", "--off=folding"); status != 2 || !strings.Contains(stderr, "no such rule or pass") {
+	if status, _, stderr := execute("bisect", "m.wasm", "--rules-off=folding"); status != 2 || !strings.Contains(stderr, "no such rule or pass") {
 		t.Errorf("status %d: %s", status, stderr)
 	}
 }

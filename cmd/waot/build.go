@@ -32,13 +32,13 @@ func targetFlag() cli.Flag {
 
 // compileFlags are the flags of every command that compiles.
 func compileFlags() []cli.Flag {
-	return []cli.Flag{
+	return append([]cli.Flag{
 		&cli.StringFlag{Name: "cpu", Usage: "the processor to compile for, at least: x86-64-v2, -v3, -v4, armv8.0-a, or native (default: the target's first)"},
 		&cli.IntFlag{Name: "opt", Aliases: []string{"O"}, Value: 2, Usage: "optimisation `LEVEL`: 0, 1 or 2"},
 		&cli.IntFlag{Name: "jobs", Usage: "compile `N` functions at once (default: one per processor)"},
 		&cli.StringFlag{Name: "regalloc-check", Value: "on", Usage: "prove each register allocation: on or off"},
 		&cli.BoolFlag{Name: "verify", Usage: "check the compiler's own invariants after each pass"},
-	}
+	}, rewriteFlags()...)
 }
 
 func buildCommand() *cli.Command {
@@ -121,6 +121,7 @@ type options struct {
 	level         int
 	jobs          int // 0: one per processor
 	check, verify bool
+	rewrites      *rewriting // nil: all
 	name          string
 	progress      func(done, total int)
 }
@@ -141,7 +142,9 @@ func readOptions(c *cli.Context) (*options, error) {
 		return nil, err
 	}
 	o.check = c.String("regalloc-check") == "on"
-	return o, nil
+	var err error
+	o.rewrites, err = readRewriting(c)
+	return o, err
 }
 
 // cpuNames are the processors by target, the default first.

@@ -146,27 +146,22 @@ func (x *isolated) run(bin []byte) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), reduceNative)
-	defer cancel()
-	cmd := x.runner.pass(ctx, x.c, path, x.file)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = nil, &stdout, &stderr
-	cmd.WaitDelay = time.Second
-	cmd.Cancel = func() error { return cmd.Process.Kill() }
-	err = cmd.Run()
-	o := &outcome{Engine: "waot"}
-	var exit *exec.ExitError
-	switch {
-	case ctx.Err() != nil:
-		o.Start = "it does not end"
-	case err == nil:
-		return o, json.Unmarshal(stdout.Bytes(), o)
-	case !errors.As(err, &exit):
+	e, err := attempt(reduceNative, func(ctx context.Context) *exec.Cmd {
+		return x.runner.pass(ctx, x.c, x.file, ownCommand(x.c, path)...)
+	})
+	if err != nil {
 		return nil, err
-	case cannotRun(exit.ExitCode(), stderr.String()) || strings.HasPrefix(stdout.String(), "{"): // words, or JSON
-		return nil, fmt.Errorf("what the runner says: %s", strings.TrimSpace(stderr.String()+stdout.String()))
+	}
+	o := &outcome{Engine: "waot"}
+	switch {
+	case e.late:
+		o.Start = "it does not end"
+	case e.state.Success():
+		return o, json.Unmarshal([]byte(e.stdout), o)
+	case cannotRun(e.state.ExitCode(), e.stderr) || strings.HasPrefix(e.stdout, "{"): // words, or JSON
+		return nil, fmt.Errorf("what the runner says: %s", strings.TrimSpace(e.stderr+e.stdout))
 	default:
-		o.Start = "the process has ended: " + exit.String()
+		o.Start = "the process has ended: " + e.state.String()
 	}
 	return o, nil
 }

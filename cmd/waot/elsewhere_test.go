@@ -171,7 +171,7 @@ func TestNoRunner(t *testing.T) {
 		// Here is no source to build a waot from.
 		{[]string{"--emulator", env}, "no waot to load the code there: name one with --runner"},
 	} {
-		for _, command := range [][]string{{"spectest", "pass.json"}, {"run", "lib.wasm", "--invoke", "add"}, {"diff", "lib.wasm"}} {
+		for _, command := range [][]string{{"spectest", "pass.json"}, {"run", "lib.wasm", "--invoke", "add"}, {"diff", "lib.wasm"}, {"bisect", "lib.wasm"}} {
 			status, stdout, stderr := execute(append(append(command[:len(command):len(command)], target), c.args...)...)
 			if status != statusBad || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, c.want) {
 				t.Errorf("%v %v: status %d\n%s%s", command, c.args, status, stdout, stderr)

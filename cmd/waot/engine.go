@@ -32,10 +32,16 @@ func compileModule(file string, bin []byte, o *options) (*artifact, error) {
 		co.Name = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 	}
 	repro := &reproducer{bin: bin, opt: co}
+	if o.rewrites != nil {
+		repro.rewrites = o.rewrites.flags
+	}
 	co.Crash = repro.crash
 	r, err := compile.Module(bin, co)
 	if err != nil {
 		return nil, repro.wrap(err)
+	}
+	if err := o.rewrites.withinModule(r); err != nil {
+		return nil, err
 	}
 	return &artifact{result: r, cpu: r.Meta.CPU, functions: r.Stats.Funcs, codeBytes: r.Stats.Text}, nil
 }
@@ -45,6 +51,7 @@ func (o *options) compileOptions() compile.Options {
 	return compile.Options{
 		Jobs: o.jobs, OptLevel: opt.Level(o.level), Target: o.target, CPU: o.codeLevel(), Name: o.name,
 		SkipChecker: !o.check, Verify: o.verify, Progress: o.progress,
+		Control: o.rewrites.control,
 	}
 }
 

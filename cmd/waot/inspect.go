@@ -76,6 +76,9 @@ func inspectAction(c *cli.Context) error {
 	}
 	in := &inspector{c: c, m: m, names: m.DecodeNames(), emit: emit, opt: opt}
 	in.cm = translate.Module(m, in.names)
+	if err := opt.rewrites.within(int(m.NumImportedFuncs), len(in.cm.Funcs)-1); err != nil {
+		return err
+	}
 	if len(emit) == 0 && c.String("func") == "" {
 		in.summary(file)
 		return nil
@@ -287,6 +290,7 @@ func (p *pipeline) run(i uint32) error {
 	if !p.emit["opt"] && !p.emit["vcode"] && !p.emit["regalloc"] && !p.emit["asm"] {
 		return nil
 	}
+	p.opt.Control = p.inspector.opt.rewrites.control(clif.FuncIndex(i))
 	if err := p.opt.Run(&p.f, opt.Level(p.inspector.opt.level)); err != nil {
 		return err
 	}

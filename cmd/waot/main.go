@@ -13,6 +13,8 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+
+	"github.com/urfave/cli/v2"
 )
 
 func main() {
@@ -25,8 +27,12 @@ func main() {
 // run executes one command line, without the program's name, and gives the exit
 // status.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	app := newApp(stdin, stdout, stderr)
+	return runApp(newApp(stdin, stdout, stderr), args)
+}
+
+// runApp is run in an App.
+func runApp(app *cli.App, args []string) int {
 	args = arrange(app, args)
 	err := app.Run(append([]string{app.Name}, args...))
-	return finish(err, wantsJSON(args), stdout, stderr)
+	return finish(err, wantsJSON(args), app.Writer, app.ErrWriter)
 }

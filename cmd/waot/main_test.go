@@ -211,8 +211,8 @@ var cases = []struct {
 	{"diff-exit", []string{"diff", "exit.wasm"}},
 
 	{"bisect-rules", []string{"bisect", "--rules"}},
-	{"bisect-off", []string{"bisect", "lib.wasm", "--off", "mul-pow2,sugar"}},
-	{"bisect-at", []string{"bisect", "lib.wasm", "--at", "first"}},
+	{"bisect-rules-off", []string{"bisect", "lib.wasm", "--rules-off", "mul-pow2,sugar"}},
+	{"bisect-rewrites", []string{"bisect", "lib.wasm", "--rewrites", "first"}},
 	{"bisect-level", []string{"bisect", "lib.wasm", "-O0"}},
 
 	{"version-argument", []string{"version", "please"}},

@@ -24,7 +24,9 @@ func (e *reproError) Unwrap() error { return e.error }
 type reproducer struct {
 	bin []byte
 	opt compile.Options
-	dir string // empty if nothing was written
+	// rewrites is the flags that say which rewrites happen, each after a space.
+	rewrites string
+	dir      string // empty if nothing was written
 }
 
 // crash writes module, function and options to a new folder for temporary files.
@@ -39,8 +41,8 @@ func (r *reproducer) crash(c *compile.Crash) {
 	}
 	r.dir = dir
 	o := &r.opt
-	report := fmt.Sprintf("%v\n\nwaot %s\nfunction %d, stage %s\n-O%d --target=%s --cpu=%s --regalloc-check=%t --verify=%t\n",
-		c.Error, buildVersion(), c.Error.Func, c.Error.Stage, o.OptLevel, o.Target, o.CPU, !o.SkipChecker, o.Verify)
+	report := fmt.Sprintf("%v\n\nwaot %s\nfunction %d, stage %s\n-O%d --target=%s --cpu=%s --regalloc-check=%t --verify=%t%s\n",
+		c.Error, buildVersion(), c.Error.Func, c.Error.Stage, o.OptLevel, o.Target, o.CPU, !o.SkipChecker, o.Verify, r.rewrites)
 	for name, text := range map[string]string{
 		"report.txt": report, "module.wasm": string(r.bin), "function.clif": clifText(c),
 	} {

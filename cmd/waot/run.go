@@ -64,6 +64,9 @@ func runAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if isObject(b) && opt.rewrites != nil {
+		return usagef("run: %s is compiled already:%s", file, opt.rewrites.flags)
+	}
 	if elsewhere(c, opt) {
 		object, err := objectOf(c, file, b, opt)
 		if err != nil {

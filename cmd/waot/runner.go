@@ -11,7 +11,9 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"syscall"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -123,10 +125,22 @@ func objectFlag() cli.Flag {
 	return &cli.StringFlag{Name: "object", Hidden: true, Usage: "take this object for the module"}
 }
 
-// pass is a waot command for the runner: the command of c on the module file, whose code is in the object, with
-// those flags of c that say what the program can reach.
-func (r *runner) pass(ctx context.Context, c *cli.Context, object, file string) *exec.Cmd {
-	args := []string{c.Command.Name, "--object", object}
+// ownCommand is the command of c for the runner, with the object, and those flags of c that pass leaves out.
+func ownCommand(c *cli.Context, object string) []string {
+	words := []string{c.Command.Name, "--object", object}
+	if c.IsSet("timeout") {
+		words = append(words, "--timeout", c.Duration("timeout").String())
+	}
+	if c.Bool("json") {
+		words = append(words, "--json")
+	}
+	return words
+}
+
+// pass is a command for the runner, with its flags, on the module file, with the arguments of the program and those
+// flags of c that say what it can reach.
+func (r *runner) pass(ctx context.Context, c *cli.Context, file string, command ...string) *exec.Cmd {
+	args := slices.Clone(command)
 	for _, name := range []string{"dir", "env"} {
 		for _, v := range c.StringSlice(name) {
 			args = append(args, "--"+name, v)
@@ -134,12 +148,6 @@ func (r *runner) pass(ctx context.Context, c *cli.Context, object, file string) 
 	}
 	if c.IsSet("invoke") {
 		args = append(args, "--invoke", c.String("invoke"))
-	}
-	if c.IsSet("timeout") {
-		args = append(args, "--timeout", c.Duration("timeout").String())
-	}
-	if c.Bool("json") {
-		args = append(args, "--json")
 	}
 	args = append(append(args, "--", file), c.Args().Tail()...)
 	cmd := r.command(ctx, args...)
@@ -167,7 +175,7 @@ func onRunner(c *cli.Context, o *options, file string, object []byte, set func(*
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	cmd := r.pass(ctx, c, path, file)
+	cmd := r.pass(ctx, c, file, ownCommand(c, path)...)
 	if set != nil {
 		set(cmd)
 	}
@@ -180,4 +188,29 @@ func onRunner(c *cli.Context, o *options, file string, object []byte, set func(*
 		return fmt.Errorf("the process that runs the code has ended: %w", err)
 	}
 	return nil
+}
+
+// ending is how a process has ended.
+type ending struct {
+	late           bool // it was killed
+	state          *os.ProcessState
+	stdout, stderr string
+}
+
+// attempt runs a command without input, and kills it after timeout. It is an error if the command cannot be started.
+func attempt(timeout time.Duration, command func(ctx context.Context) *exec.Cmd) (*ending, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	cmd := command(ctx)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = nil, &stdout, &stderr
+	cmd.WaitDelay = time.Second // what it has started may keep the pipes
+	cmd.Cancel = func() error { return cmd.Process.Kill() }
+	err := cmd.Run()
+	var exit *exec.ExitError
+	late := ctx.Err() != nil
+	if err != nil && !late && !errors.As(err, &exit) {
+		return nil, err
+	}
+	return &ending{late, cmd.ProcessState, stdout.String(), stderr.String()}, nil
 }

@@ -74,7 +74,7 @@ func specEngine(c *cli.Context, o *options) (e spectest.Engine, end func() error
 		}
 		return &nativeengine.Engine{Options: o.compileOptions()}, none, nil
 	case "interp":
-		return interpreter(o.level), none, nil
+		return interpreter(o), none, nil
 	}
 	return nil, nil, oneOf("engine", c.String("engine"), "native", "interp")
 }
@@ -162,11 +162,14 @@ func spectestAction(c *cli.Context) (err error) {
 
 // interpreter is the engine for the intermediate form, after the mid-end if the
 // level asks for it.
-func interpreter(level int) spectest.Engine {
-	e := &interpengine.Engine{Label: fmt.Sprintf("-O%d", level)}
-	if level > 0 {
-		var o opt.Optimizer
-		e.Rewrite = func(f *clif.Func) error { return o.Run(f, opt.Level(level)) }
+func interpreter(o *options) spectest.Engine {
+	e := &interpengine.Engine{Label: fmt.Sprintf("-O%d", o.level)}
+	if o.level > 0 {
+		var mid opt.Optimizer
+		e.Rewrite = func(f *clif.Func) error {
+			mid.Control = o.rewrites.control(f.Index)
+			return mid.Run(f, opt.Level(o.level))
+		}
 	}
 	return e
 }

@@ -148,6 +148,7 @@ var tests = []struct {
 	{"ManyResults", testManyResults},
 	{"BrTable", testBrTable},
 	{"EntryLoop", testEntryLoop},
+	{"DeadParams", testDeadParams},
 	{"Frames", testFrames},
 	{"Instance", testInstance},
 	{"SizesSunk", testSizesSunk},

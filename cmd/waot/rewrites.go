@@ -1,0 +1,135 @@
+package main
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/opt"
+	"github.com/waot-project/waot/compile"
+)
+
+// rewriteFlags are the flags that say which rewrites of the mid-end happen.
+func rewriteFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "rules-off", Usage: "never apply these rules of the mid-end, or those of these passes: a list of `NAME`s (waot bisect --rules has them)"},
+		&cli.StringFlag{Name: "rewrites", Usage: "apply only the first N rewrites of each function, or those of the module up to the Nth of function F: `N|F:N`"},
+	}
+}
+
+// rewriting says which rewrites of the mid-end happen. They have an order, by function, and in a function as they happen,
+// which is the same on every machine and for any number of workers.
+type rewriting struct {
+	off [opt.NumRules]bool
+	// each is how many rewrites of a function happen; with a negative number, all. at, if not nil, takes its place.
+	each  int
+	at    *place
+	plant planter
+	flags string // as given, for reports
+}
+
+// place is a place in the order of all rewrites of a module: all of the functions before
+// fn, the first n of fn, or all if n is negative, and none of the others.
+type place struct{ fn, n int }
+
+// planter spoils rewrites, in tests: it is an opt.Control's Plant.
+type planter func(r opt.Rule, f *clif.Func, d *clif.InstData, v clif.Value) clif.Value
+
+// plantKey is where tests keep a planter in the Metadata of an App.
+const plantKey = "plant"
+
+// readRewriting reads rewriteFlags; the result is nil if there are none.
+func readRewriting(c *cli.Context) (*rewriting, error) {
+	w := &rewriting{each: -1}
+	w.plant, _ = c.App.Metadata[plantKey].(planter)
+	if !c.IsSet("rules-off") && !c.IsSet("rewrites") && w.plant == nil {
+		return nil, nil
+	}
+	for _, name := range []string{"rules-off", "rewrites"} {
+		if c.IsSet(name) {
+			w.flags += " --" + name + "=" + c.String(name)
+		}
+	}
+	if err := w.readRules(c.String("rules-off")); err != nil || !c.IsSet("rewrites") {
+		return w, err
+	}
+	return w, w.readCount(c.String("rewrites"))
+}
+
+// readRules reads --rules-off.
+func (w *rewriting) readRules(list string) error {
+	for _, name := range strings.Split(list, ",") {
+		found := name == ""
+		for r := range opt.NumRules {
+			if info := r.Info(); info.Name == name || info.Pass == name {
+				w.off[r], found = true, true
+			}
+		}
+		if !found {
+			return usagef("--rules-off=%s: no such rule or pass; waot bisect --rules lists them", name)
+		}
+	}
+	return nil
+}
+
+// readCount reads --rewrites.
+func (w *rewriting) readCount(count string) error {
+	fn, n, placed := strings.Cut(count, ":")
+	if !placed {
+		fn, n = "0", fn
+	}
+	f, err1 := strconv.ParseUint(fn, 10, 31)
+	rewrites, err2 := strconv.ParseUint(n, 10, 31)
+	switch {
+	case cmp.Or(err1, err2) != nil:
+		return usagef("--rewrites=%s: must be N, a number of rewrites of each function, or F:N, a function and a number of its rewrites", count)
+	case placed:
+		w.at = &place{int(f), int(rewrites)}
+	default:
+		w.each = int(rewrites)
+	}
+	return nil
+}
+
+// within is an error unless the function of --rewrites=F:N, if any, has code: it is from first to last.
+func (w *rewriting) within(first, last int) error {
+	if w == nil || w.at == nil || w.at.fn >= first && w.at.fn <= last {
+		return nil
+	}
+	return usagef("--rewrites=%d:%d: the functions with code are %d to %d", w.at.fn, w.at.n, first, last)
+}
+
+// withinModule is within for a compiled module.
+func (w *rewriting) withinModule(r *compile.Result) error {
+	first, last := 0, len(r.Meta.Funcs)-1 // the init function
+	for first < last && r.Meta.Funcs[first].Import != nil {
+		first++
+	}
+	return w.within(first, last)
+}
+
+// control is compile.Options.Control; all rewrites happen if w is nil.
+func (w *rewriting) control(i clif.FuncIndex) *opt.Control {
+	if w == nil {
+		return nil
+	}
+	ctl := &opt.Control{Limit: w.each, Off: w.off, Plant: w.plant}
+	if w.at != nil {
+		ctl.Limit = w.at.limit(i)
+	}
+	return ctl
+}
+
+// limit is how many rewrites of function i happen; with a negative number, all.
+func (p place) limit(i clif.FuncIndex) int {
+	switch {
+	case int(i) < p.fn:
+		return -1
+	case int(i) == p.fn:
+		return p.n
+	}
+	return 0
+}
