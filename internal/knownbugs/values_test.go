@@ -175,6 +175,79 @@ func TestOperandPositions(t *testing.T) {
 	}
 }
 
+// TestWrappedOperands gives every operator, and select in all its forms, numbers of 32 bits that are the lower half of numbers of 64,
+// and uses all 64 bits of what comes out: what reads the whole register of an operand, or makes one of a result, must clear its
+// upper half.
+func TestWrappedOperands(t *testing.T) {
+	dirt := []uint64{0xFFFFFFFF_00000000, 0x00000001_00000000, 0x89ABCDEF_00000000}
+	// wide is arguments as numbers of 64 bits, those of i32 with something in the upper half.
+	wide := func(params string, args [][]uint64) (string, [][]uint64) {
+		for n, a := range args {
+			for i := range a {
+				if params[i] == 'i' {
+					a[i] |= dirt[(n+i)%len(dirt)]
+				}
+			}
+		}
+		return strings.ReplaceAll(params, "i", "l"), args
+	}
+	// Ways to come to the lower half: the parameter itself, and operations whose upper half is not clear.
+	wraps := []string{"(i32.wrap_i64 (local.get %d))", "(i32.wrap_i64 (i64.add (local.get %d) (i64.const 0x7FFFFFFF00000000)))",
+		"(i32.wrap_i64 (i64.mul (local.get %d) (i64.const 0x100000001)))", "(i32.wrap_i64 (i64.xor (local.get %d) (local.get 0)))",
+		"(i32.wrap_i64 (i64.shl (local.get %d) (i64.const 16)))", "(i32.wrap_i64 (i64.shr_u (local.get %d) (i64.const 9)))"}
+	operand := func(params string, i, way int) string {
+		if params[i] != 'i' {
+			return get(i)
+		}
+		return fmt.Sprintf(wraps[way], i)
+	}
+	var b builder
+	add := func(params, result, text string, args [][]uint64) {
+		params, args = wide(params, args)
+		b.add(params, result, text, args...)
+		if result == "i" {
+			b.add(params, "l", toI64('i', text), args...)
+		}
+	}
+	for n, op := range append(numeric(2), numeric(1)...) {
+		if !strings.Contains(op.params, "i") || emulated() && n%3 > 0 {
+			continue
+		}
+		for way := range wraps {
+			sets := [][]uint64{corners(op.params[0])}
+			operands := []string{operand(op.params, 0, way)}
+			if len(op.params) == 2 {
+				sets = append(sets, corners(op.params[1])[1:9])
+				operands = append(operands, operand(op.params, 1, way))
+			}
+			add(op.params, op.result, "("+op.name+" "+strings.Join(operands, " ")+")", product(sets...))
+			if op.params == "ii" {
+				add("i", op.result, "("+op.name+" "+operands[0]+" (i32.const 3))", product(sets[0]))
+				add("i", op.result, "("+op.name+" (i32.const 0x7FFF0000) "+operands[0]+")", product(sets[0][1:])) // 0 divides nothing
+			}
+		}
+	}
+	arms := []string{"%s", "(i32.const 0)", "(i32.const 1)", "(i32.const -1)", "(i32.const 77)", "(i32.add %s (i32.const 1))", "(i32.sub (i32.const 0) %s)",
+		"(i32.xor %s (i32.const -1))"}
+	args := product([]uint64{0, 1, 0x80, 0x80000000, 0xFFFFFFFF}, []uint64{0, 7, 0xFFFFFFFF}, []uint64{0, 1})
+	for way := range wraps {
+		for _, first := range arms {
+			for _, second := range arms {
+				if emulated() && way > 2 {
+					continue
+				}
+				fill := func(arm string, i int) string { return strings.ReplaceAll(arm, "%s", operand("iii", i, way)) }
+				clone := make([][]uint64, len(args))
+				for i := range args {
+					clone[i] = slices.Clone(args[i])
+				}
+				add("iii", "i", "(select "+fill(first, 0)+" "+fill(second, 1)+" (i32.wrap_i64 (local.get 2)))", clone)
+			}
+		}
+	}
+	check(t, single("(module "+b.String()+")", b.calls...))
+}
+
 // TestOperandAliases has results that go to the place of either operand, operands that are
 // needed again after the operator, and operands exchanged around it: no sequence of
 // instructions may change what it only reads.

@@ -383,12 +383,17 @@ func otherwise(l *lower, t clif.Type, v clif.Value) arm {
 	return arm{asm.Csel, v, false}
 }
 
-// choose appends dst = c ? a : o.
+// choose appends dst = c ? a : o. Csel takes all 64 bits of both operands, so that the upper half of an i32 is clear
+// where theirs are; the others take those of the type.
 func choose(l *lower, c *comparison, t clif.Type, a clif.Value, o arm, dst vreg) {
-	if o.op != asm.Csel { // which keeps the upper half of an i32 clear
+	if o.op != asm.Csel {
 		c.In.Ref = asm.Choice(o.op, backend.SizeOf(t))
 	}
-	if o.v != clif.NoValue {
+	switch {
+	case o.v != clif.NoValue && o.op == asm.Csel:
+		c.Push(l, backend.TailSelect, 0, l.Use(a), l.Use(o.v), dst)
+		return
+	case o.v != clif.NoValue:
 		c.Push(l, backend.TailSelect, 0, l.Use(a), l.UseAs(t, o.v), dst)
 		return
 	}
