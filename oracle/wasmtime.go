@@ -259,7 +259,19 @@ func (i *instance) Export(name string) (spectest.Extern, bool) {
 	case x.Table() != nil:
 		return x.Table(), true
 	}
-	return x.Global(), true
+	return &Global{x.Global(), i.s}, true
+}
+
+// Global is an exported global.
+type Global struct {
+	*wasmtime.Global
+	s *wasmtime.Store
+}
+
+// Set writes raw bits.
+func (g *Global) Set(bits uint64) error {
+	t := fromKinds([]*wasmtime.ValType{g.Type(g.s).Content()})
+	return g.Global.Set(g.s, toVal(t[0], bits))
 }
 
 // Memory is an exported memory.

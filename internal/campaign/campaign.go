@@ -13,11 +13,11 @@ import (
 	"time"
 
 	"github.com/waot-project/waot/backend"
-	"github.com/waot-project/waot/clif/interp"
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
+	"github.com/waot-project/waot/internal/randprog"
 	"github.com/waot-project/waot/spectest/interpengine"
 	"github.com/waot-project/waot/wasmfront/validate"
 )
@@ -276,15 +276,15 @@ func (w *worker) close() {
 // module compares the program of a seed. The error is that it could not be compared.
 func (w *worker) module(ctx context.Context, seed uint64) (*Figures, error) {
 	f := &Figures{}
-	p := Generate(seed)
-	want, _, err := judge(ctx, p)
+	p := randprog.Generate(seed)
+	want, _, err := randprog.Judge(ctx, p)
 	if err != nil {
 		return f, fmt.Errorf("the judge: %w", err)
 	}
 	if err := f.describe(ctx, p, want); err != nil {
 		return &Figures{}, err
 	}
-	fail := func(v *Variant, name string, got *Outcome) {
+	fail := func(v *Variant, name string, got *randprog.Outcome) {
 		if d := got.Diff(want); d != "" {
 			x := Failure{Seed: seed, Variant: name, Diff: d, Size: len(p.Wasm)}
 			w.investigate(ctx, p, v, &x)
@@ -292,7 +292,7 @@ func (w *worker) module(ctx context.Context, seed uint64) (*Figures, error) {
 		}
 		f.Compared += len(want.Calls)
 	}
-	fail(nil, Interpreter, run(&interpengine.Engine{}, p))
+	fail(nil, Interpreter, randprog.Run(&interpengine.Engine{}, p))
 	for _, m := range w.machines {
 		list, err := w.onMachine(m, p, m.variants, nil)
 		if err != nil {
@@ -310,7 +310,7 @@ func (w *worker) module(ctx context.Context, seed uint64) (*Figures, error) {
 }
 
 // describe counts what the program is and does.
-func (f *Figures) describe(ctx context.Context, p *Program, want *Outcome) error {
+func (f *Figures) describe(ctx context.Context, p *randprog.Program, want *randprog.Outcome) error {
 	wm, err := validate.Module(p.Wasm, validate.Config{})
 	if err != nil {
 		return err
@@ -321,7 +321,7 @@ func (f *Figures) describe(ctx context.Context, p *Program, want *Outcome) error
 	}
 	q := *p
 	q.Wasm = wasm
-	again, counts, err := judge(ctx, &q, counters()...)
+	again, counts, err := randprog.Judge(ctx, &q, counters()...)
 	if err != nil {
 		return fmt.Errorf("the judge, counting: %w", err)
 	}
@@ -335,7 +335,7 @@ func (f *Figures) describe(ctx context.Context, p *Program, want *Outcome) error
 	}
 	f.Modules, f.Functions, f.Bytes, f.Calls = 1, len(wm.Code), len(p.Wasm), len(want.Calls)
 	for _, c := range want.Calls {
-		one(&f.Traps, strings.HasPrefix(c, trapPrefix))
+		one(&f.Traps, strings.HasPrefix(c, randprog.TrapPrefix))
 	}
 	f.Rounds, f.IndirectCalls, f.Grows = counts[countRounds]-counts[countEntries], counts[countIndirect], counts[countGrow]
 	f.HostCall = uint64(len(want.Host))
@@ -348,7 +348,7 @@ func (f *Figures) describe(ctx context.Context, p *Program, want *Outcome) error
 }
 
 // onMachine runs a program as each variant compiles it; nil stands for what is not supported. set, if not nil, changes the options.
-func (w *worker) onMachine(m *machine, p *Program, variants []Variant, set func(*compile.Options)) ([]*Outcome, error) {
+func (w *worker) onMachine(m *machine, p *randprog.Program, variants []Variant, set func(*compile.Options)) ([]*randprog.Outcome, error) {
 	env := m.envs[string(p.Env)]
 	if env == nil {
 		var err error
@@ -357,7 +357,7 @@ func (w *worker) onMachine(m *machine, p *Program, variants []Variant, set func(
 		}
 		m.envs[string(p.Env)] = env
 	}
-	list := make([]*Outcome, len(variants))
+	list := make([]*randprog.Outcome, len(variants))
 	var objects [][]byte
 	var places []int
 	for i := range variants {
@@ -373,7 +373,7 @@ func (w *worker) onMachine(m *machine, p *Program, variants []Variant, set func(
 		switch {
 		case errors.Is(err, backend.ErrUnsupported):
 		case err != nil:
-			list[i] = &Outcome{Failed: "it is not compiled: " + firstLine(err)}
+			list[i] = &randprog.Outcome{Failed: "it is not compiled: " + randprog.FirstLine(err)}
 		default:
 			objects, places = append(objects, b), append(places, i)
 		}
@@ -400,9 +400,4 @@ func object(wasm []byte, o compile.Options) ([]byte, error) {
 func (w *worker) machine(v *Variant) *machine {
 	i := slices.IndexFunc(w.machines, func(m *machine) bool { return m.target == v.Target })
 	return w.machines[i]
-}
-
-// bounded is the CLIF interpreter for programs that may not end.
-func bounded() *interpengine.Engine {
-	return &interpengine.Engine{Options: interp.Options{MaxSteps: 300_000, MaxDepth: 500}}
 }

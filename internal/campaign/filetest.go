@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/waot-project/waot/internal/filetest"
+	"github.com/waot-project/waot/internal/randprog"
 	"github.com/waot-project/waot/internal/wasmgen"
 	"github.com/waot-project/waot/spectest/interpengine"
 	"github.com/waot-project/waot/wasmfront"
@@ -12,7 +13,7 @@ import (
 
 // fileTest is a filetest of what a program's calls give, of which want is what the judge says; empty if there can be none: the
 // program needs imports or contents of memory, say. The CLIF interpreter passes it.
-func fileTest(p *Program, want *Outcome) string {
+func fileTest(p *randprog.Program, want *randprog.Outcome) string {
 	wm, err := wasmfront.Decode(p.Wasm, wasmfront.DefaultFeatures)
 	if err != nil || len(want.Calls) != len(p.Calls) || len(p.Calls) == 0 || len(wm.Imports) > 0 || p.Reset {
 		return ""
@@ -57,7 +58,7 @@ func directive(c *wasmgen.Call, name, outcome string) string {
 		args = append(args, fmt.Sprintf("%#x", a))
 	}
 	call := fmt.Sprintf("%%%q(%s)", name, strings.Join(args, ", "))
-	if words, ok := strings.CutPrefix(outcome, trapPrefix); ok {
+	if words, ok := strings.CutPrefix(outcome, randprog.TrapPrefix); ok {
 		return "; trap: " + call + " == " + strings.ReplaceAll(words, " ", "_")
 	}
 	for _, r := range strings.Fields(outcome)[1:] {

@@ -5,14 +5,16 @@ import (
 	"testing"
 
 	"github.com/waot-project/waot/internal/reduce"
+
+	"github.com/waot-project/waot/internal/randprog"
 )
 
 // TestFileTest: what needs nothing but its functions becomes a filetest; what imports does not.
 func TestFileTest(t *testing.T) {
 	made := 0
 	for seed := range uint64(10) {
-		p := Generate(seed)
-		want, _, err := judge(t.Context(), p)
+		p := randprog.Generate(seed)
+		want, _, err := randprog.Judge(t.Context(), p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -25,23 +27,23 @@ func TestFileTest(t *testing.T) {
 		// The first function that gives or traps what it does without anything else.
 		one := *p
 		one.Calls = p.Calls[:1]
-		want, _, err = judge(t.Context(), &one)
+		want, _, err = randprog.Judge(t.Context(), &one)
 		if err != nil {
 			t.Fatal(err)
 		}
 		b, _, err := reduce.Module(p.Wasm, reduce.Options{MaxTries: 2000}, func(b []byte) bool {
-			q := one.with(b)
-			if len(q.Calls) == 0 || run(bounded(), q).Failed != "" {
+			q := one.With(b)
+			if len(q.Calls) == 0 || randprog.Run(randprog.Bounded(), q).Failed != "" {
 				return false
 			}
-			got, _, err := judge(t.Context(), q)
+			got, _, err := randprog.Judge(t.Context(), q)
 			return err == nil && len(got.Calls) == 1 && got.Calls[0] == want.Calls[0]
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		q := one.with(b)
-		got, _, err := judge(t.Context(), q)
+		q := one.With(b)
+		got, _, err := randprog.Judge(t.Context(), q)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/internal/hostile"
+	"github.com/waot-project/waot/internal/randprog"
 	"github.com/waot-project/waot/internal/wasmgen"
 	"github.com/waot-project/waot/spectest"
 	"github.com/waot-project/waot/spectest/interpengine"
@@ -16,12 +17,12 @@ import (
 )
 
 // steered is the program of some bytes. The first chooses the configuration.
-func steered(by []byte) *Program {
+func steered(by []byte) *randprog.Program {
 	var kind byte
 	if len(by) > 0 {
 		kind, by = by[0], by[1:]
 	}
-	return fromGenerator(wasmgen.Steered(by, wasmgen.Config{
+	return randprog.FromGenerator(wasmgen.Steered(by, wasmgen.Config{
 		Funcs: 1 + int(kind>>5)%3, NoTraps: kind&1 != 0, LateNaNs: kind&2 != 0, Size: []int{10, 20, 30, 60}[kind>>2&3],
 	}), kind&16 != 0)
 }
@@ -58,7 +59,7 @@ func FuzzProgram(f *testing.F) {
 	}
 	x := &images{map[string]*inproc.Image{}}
 	variants := Variants(compile.HostTarget())
-	for _, env := range [][]byte{hostEnv(), wasmgen.Steered(nil, wasmgen.Config{}).Env} {
+	for _, env := range [][]byte{randprog.HostEnv(), wasmgen.Steered(nil, wasmgen.Config{}).Env} {
 		r, err := compile.Module(env, compile.Options{})
 		if err != nil {
 			f.Fatal(err)
@@ -75,7 +76,7 @@ func FuzzProgram(f *testing.F) {
 		h.Write(by)
 		pick := int(h.Sum32() >> 4)
 		p := steered(by)
-		want, _, err := judge(t.Context(), p)
+		want, _, err := randprog.Judge(t.Context(), p)
 		if err != nil {
 			t.Fatalf("the judge: %v", err)
 		}
@@ -83,7 +84,7 @@ func FuzzProgram(f *testing.F) {
 		first := pick % n
 		second := (first + 1 + pick/n%(n-1)) % n
 		for _, e := range []spectest.Engine{&interpengine.Engine{}, x.engine(&variants[first]), x.engine(&variants[second])} {
-			if d := run(e, p).Diff(want); d != "" {
+			if d := randprog.Run(e, p).Diff(want); d != "" {
 				t.Errorf("%s %s: %s", e.Name(), variants[first].CPU, d)
 			}
 		}

@@ -12,13 +12,14 @@ import (
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/internal/randprog"
 	"github.com/waot-project/waot/internal/reduce"
 	"github.com/waot-project/waot/internal/wasmgen"
 	"github.com/waot-project/waot/wasmfront/validate"
 )
 
 // kind is what sort of difference there is: results are one, whatever they are.
-func kind(got, want *Outcome) string {
+func kind(got, want *randprog.Outcome) string {
 	if got == nil || got.Diff(want) == "" {
 		return ""
 	}
@@ -28,15 +29,15 @@ func kind(got, want *Outcome) string {
 
 // differs says how a variant, nil for the interpreter, differs from the judge, and in what kind of way; both are empty if it does not, or if the program cannot be
 // compared: it does not end soon, uses up the stack, or the engines for comparison do not agree.
-func (w *worker) differs(ctx context.Context, p *Program, v *Variant, set func(*compile.Options)) (how, sort string) {
-	slow := run(bounded(), p)
-	if v != nil && slow.Failed != "" || strings.Contains(slow.Failed, "too many steps") {
+func (w *worker) differs(ctx context.Context, p *randprog.Program, v *Variant, set func(*compile.Options)) (how, sort string) {
+	slow := randprog.Run(randprog.Bounded(), p)
+	if v != nil && slow.Failed != "" || slow.TooLong() {
 		return "", ""
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	want, _, err := judge(ctx, p)
-	if err != nil || slices.ContainsFunc(slices.Concat(want.Calls, want.Again), func(c string) bool { return strings.HasSuffix(c, stackOverflow) }) {
+	want, _, err := randprog.Judge(ctx, p)
+	if err != nil || slices.ContainsFunc(slices.Concat(want.Calls, want.Again), func(c string) bool { return strings.HasSuffix(c, randprog.StackOverflow) }) {
 		return "", ""
 	}
 	if v == nil {
@@ -56,19 +57,19 @@ func (w *worker) differs(ctx context.Context, p *Program, v *Variant, set func(*
 const shortTimeout = 2 * time.Second
 
 // investigate makes a program that differs small, looks for the rewrite, and writes all of it down.
-func (w *worker) investigate(ctx context.Context, p *Program, v *Variant, x *Failure) {
+func (w *worker) investigate(ctx context.Context, p *randprog.Program, v *Variant, x *Failure) {
 	deadline := time.Now().Add(w.cfg.ReduceFor)
 	_, sort := w.differs(ctx, p, v, nil)
 	small := p
 	if sort == "" {
 		x.Small = "another time it does not differ, or cannot be compared with a bound of steps"
 	} else {
-		if v != nil && sort != kind(&Outcome{Failed: endless}, &Outcome{}) {
+		if v != nil && sort != kind(&randprog.Outcome{Failed: endless}, &randprog.Outcome{}) {
 			m := w.machine(v)
 			defer func(before time.Duration) { m.timeout = before }(m.timeout)
 			m.timeout = min(m.timeout, shortTimeout)
 		}
-		small = w.shrink(p, x, func(p *Program) bool {
+		small = w.shrink(p, x, func(p *randprog.Program) bool {
 			if time.Now().After(deadline) || ctx.Err() != nil {
 				return false
 			}
@@ -80,7 +81,7 @@ func (w *worker) investigate(ctx context.Context, p *Program, v *Variant, x *Fai
 		if v != nil {
 			x.Rewrite = w.bisect(ctx, small, v)
 		}
-		if want, _, err := judge(ctx, small); err == nil && v != nil && strings.HasPrefix(x.Small, "call ") {
+		if want, _, err := randprog.Judge(ctx, small); err == nil && v != nil && strings.HasPrefix(x.Small, "call ") {
 			x.FileTest = fileTest(small, want)
 		}
 		x.Reduced, x.Calls = small.Wasm, len(small.Calls)
@@ -92,18 +93,18 @@ func (w *worker) investigate(ctx context.Context, p *Program, v *Variant, x *Fai
 }
 
 // shrink leaves out calls, then makes the module small, then leaves out calls again.
-func (w *worker) shrink(p *Program, x *Failure, shows func(*Program) bool) *Program {
+func (w *worker) shrink(p *randprog.Program, x *Failure, shows func(*randprog.Program) bool) *randprog.Program {
 	small := w.fewerCalls(p, x, shows)
-	b, stats, err := reduce.Module(small.Wasm, reduce.Options{MaxTries: 3000}, func(b []byte) bool { return shows(small.with(b)) })
+	b, stats, err := reduce.Module(small.Wasm, reduce.Options{MaxTries: 3000}, func(b []byte) bool { return shows(small.With(b)) })
 	x.Tries += stats.Tries
 	if err != nil {
 		return small
 	}
-	return w.fewerCalls(small.with(b), x, shows)
+	return w.fewerCalls(small.With(b), x, shows)
 }
 
 // fewerCalls leaves out what calls it can.
-func (w *worker) fewerCalls(p *Program, x *Failure, shows func(*Program) bool) *Program {
+func (w *worker) fewerCalls(p *randprog.Program, x *Failure, shows func(*randprog.Program) bool) *randprog.Program {
 	for size := len(p.Calls); size > 0; size /= 2 {
 		for to := len(p.Calls); to > 0; to -= size {
 			q := *p
@@ -117,7 +118,7 @@ func (w *worker) fewerCalls(p *Program, x *Failure, shows func(*Program) bool) *
 }
 
 // bisect says which rewrite of the mid-end makes the difference, or why it is none.
-func (w *worker) bisect(ctx context.Context, p *Program, v *Variant) string {
+func (w *worker) bisect(ctx context.Context, p *randprog.Program, v *Variant) string {
 	wm, err := validate.Module(p.Wasm, validate.Config{})
 	if err != nil {
 		return err.Error()
@@ -182,7 +183,7 @@ func firstBad(lo, hi int, bad func(int) bool) int {
 }
 
 // write writes what is needed to see the difference again to a new folder, which it gives; empty if it cannot.
-func (w *worker) write(p, small *Program, v *Variant, x *Failure) string {
+func (w *worker) write(p, small *randprog.Program, v *Variant, x *Failure) string {
 	dir := filepath.Join(w.cfg.Dir, strings.NewReplacer(" ", "_", "/", "_").Replace(fmt.Sprintf("seed%d-%s", x.Seed, x.Variant)))
 	if os.MkdirAll(dir, 0o777) != nil {
 		return ""

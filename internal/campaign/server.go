@@ -14,13 +14,14 @@ import (
 	"time"
 
 	"github.com/waot-project/waot/host/load"
+	"github.com/waot-project/waot/internal/randprog"
 	"github.com/waot-project/waot/spectest/nativeengine"
 )
 
 // request asks a process to run a program once for each object of its module. Of the program there is neither
 // module.
 type request struct {
-	Program Program
+	Program randprog.Program
 	Env     []byte // object
 	Objects [][]byte
 }
@@ -49,7 +50,7 @@ func Serve(r io.Reader, w io.Writer) error {
 			p := q.Program
 			p.Env, p.Wasm = q.Env, object
 			watchdog := time.AfterFunc(maxRun, func() { os.Exit(1) })
-			o := run(e, &p)
+			o := randprog.Run(e, &p)
 			watchdog.Stop()
 			if err := enc.Encode(o); err != nil {
 				return err
@@ -111,13 +112,13 @@ func (s *process) stop() error {
 
 // run runs a program as each of the objects. A process that ends or takes too long is an outcome of the object that it was
 // at; the error is that none can be started.
-func (s *process) run(p *Program, env []byte, objects [][]byte) ([]*Outcome, error) {
+func (s *process) run(p *randprog.Program, env []byte, objects [][]byte) ([]*randprog.Outcome, error) {
 	if s.cmd != nil && (s.served >= s.perProcess || s.memory() > s.maxBytes) {
 		if err := s.stop(); err != nil {
 			return nil, fmt.Errorf("a process at its end: %w", err)
 		}
 	}
-	var list []*Outcome
+	var list []*randprog.Outcome
 	for len(list) < len(objects) {
 		if s.cmd == nil {
 			if err := s.start(); err != nil {
@@ -133,7 +134,7 @@ func (s *process) run(p *Program, env []byte, objects [][]byte) ([]*Outcome, err
 		}
 		late := false
 		for err == nil && len(list) < len(objects) {
-			o := &Outcome{}
+			o := &randprog.Outcome{}
 			proc := s.cmd.Process
 			killed := make(chan struct{})
 			timer := time.AfterFunc(s.timeout, func() { proc.Kill(); close(killed) })
@@ -149,7 +150,7 @@ func (s *process) run(p *Program, env []byte, objects [][]byte) ([]*Outcome, err
 		}
 		if err != nil {
 			how := cmp.Or(s.stop(), err)
-			o := &Outcome{Failed: "the process has ended: " + firstLine(how)}
+			o := &randprog.Outcome{Failed: "the process has ended: " + randprog.FirstLine(how)}
 			if late {
 				o.Failed = endless
 			}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/waot-project/waot/internal/randprog"
 	"github.com/waot-project/waot/internal/wasmgen"
 )
 
@@ -43,7 +44,7 @@ func TestIdioms(t *testing.T) {
 					save(t, seed, p)
 				}
 				if want != nil {
-					for _, c := range want.calls {
+					for _, c := range want.Calls {
 						calls.Add(1)
 						if c[0] == 't' {
 							traps.Add(1)
@@ -99,7 +100,7 @@ func corner(r *rand.Rand, size int) uint64 {
 	return x
 }
 
-func idiomProgram(seed uint64) *program {
+func idiomProgram(seed uint64) *randprog.Program {
 	r := rand.New(rand.NewPCG(seed, 21))
 	section := func(id byte, parts ...[]byte) []byte {
 		b := join(parts...)
@@ -108,7 +109,7 @@ func idiomProgram(seed uint64) *program {
 	params := []byte{8, 0x7F, 0x7F, 0x7F, 0x7E, 0x7E, 0x7E, 0x7C, 0x7D}
 	funcs, codes := uleb(idiomFuncs+1), uleb(idiomFuncs+1)
 	exports := join(uleb(idiomFuncs+2), []byte{6}, []byte("memory"), []byte{2, 0}, []byte{5}, []byte("reset"), []byte{0, idiomFuncs})
-	p := &program{Program: &wasmgen.Program{}}
+	p := &randprog.Program{Reset: true}
 	for i := range idiomFuncs {
 		g := &idiomGen{r: r}
 		code := g.function()
@@ -134,7 +135,7 @@ func idiomProgram(seed uint64) *program {
 		section(1, []byte{2, 0x60}, params, []byte{3, 0x7F, 0x7E, 0x7E, 0x60, 0, 0}),
 		section(3, funcs, []byte{1}), section(5, []byte{1, 1, 1, 2}), section(7, exports),
 		section(10, codes, []byte{2, 0, 0x0B}))
-	p.env = []byte{0, 'a', 's', 'm', 1, 0, 0, 0}
+	p.Env = []byte{0, 'a', 's', 'm', 1, 0, 0, 0}
 	return p
 }
 

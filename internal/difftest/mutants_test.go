@@ -2,8 +2,6 @@ package difftest
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -13,11 +11,10 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/waot-project/waot/clif/interp"
 	"github.com/waot-project/waot/clif/opt"
+	"github.com/waot-project/waot/internal/randprog"
 	"github.com/waot-project/waot/internal/wasmgen"
 	"github.com/waot-project/waot/spectest"
-	"github.com/waot-project/waot/spectest/interpengine"
 	"github.com/waot-project/waot/spectest/nativeengine"
 	"github.com/waot-project/waot/wasmfront"
 	"github.com/waot-project/waot/wasmfront/validate"
@@ -64,10 +61,9 @@ func TestMutants(t *testing.T) {
 }
 
 // mutant is the mutated program of a seed; nil if no mutation found is valid.
-func mutant(seed uint64) *program {
+func mutant(seed uint64) *randprog.Program {
 	r := rand.New(rand.NewPCG(seed, 7))
-	p := &program{Program: wasmgen.Generate(seed%5000, wasmgen.Config{Size: 40 + r.IntN(100), NoTraps: seed%2 == 0})}
-	p.env = p.Env
+	p := randprog.FromGenerator(wasmgen.Generate(seed%5000, wasmgen.Config{Size: 40 + r.IntN(100), NoTraps: seed%2 == 0}), false)
 	m, err := wasmfront.Decode(p.Wasm, wasmfront.DefaultFeatures)
 	if err != nil {
 		return nil
@@ -81,8 +77,7 @@ func mutant(seed uint64) *program {
 			continue
 		}
 		if m, err := validate.All(b, validate.Config{}); err == nil && !usesDropped(m) {
-			p.Wasm = b
-			return p
+			return p.With(b)
 		}
 	}
 	return nil
@@ -132,34 +127,22 @@ func mutate(r *rand.Rand, b []byte, m *wasmfront.Module) {
 
 // compareMutant reports whether the mutant could be compared, which one that takes too
 // long or uses up the stack cannot.
-func compareMutant(p *program) (bool, error) {
-	slow, err := runEngine(&interpengine.Engine{Options: interp.Options{MaxSteps: 300_000, MaxDepth: 500}}, p)
-	if errors.Is(err, interp.ErrSteps) {
+func compareMutant(p *randprog.Program) (bool, error) {
+	slow := randprog.Run(randprog.Bounded(), p)
+	if slow.TooLong() {
 		return false, nil
 	}
-	if err != nil {
-		return false, fmt.Errorf("interpreter: %w", err)
-	}
-	for _, c := range slow.calls {
-		if strings.HasSuffix(c, "stack overflow") {
+	for _, c := range slow.Calls {
+		if strings.HasSuffix(c, randprog.StackOverflow) {
 			return false, nil
 		}
 	}
-	want, err := runWazero(context.Background(), p)
+	want, err := compareProgram(p, []spectest.Engine{nativeengine.New(opt.O0), nativeengine.New(opt.O1)})
 	if err != nil {
-		return false, fmt.Errorf("wazero: %w", err)
+		return true, err
 	}
-	if d := slow.diff(want); d != "" {
+	if d := slow.Diff(want); d != "" {
 		return true, fmt.Errorf("interpreter: %s", d)
-	}
-	for _, e := range []spectest.Engine{nativeengine.New(opt.O0), nativeengine.New(opt.O1)} {
-		got, err := runEngine(e, p)
-		if err != nil {
-			return true, fmt.Errorf("%s: %w", e.Name(), err)
-		}
-		if d := got.diff(want); d != "" {
-			return true, fmt.Errorf("%s: %s", e.Name(), d)
-		}
 	}
 	return true, nil
 }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/host/inproc"
-	"github.com/waot-project/waot/internal/wasmgen"
+	"github.com/waot-project/waot/internal/randprog"
 	"github.com/waot-project/waot/spectest"
 	"github.com/waot-project/waot/spectest/interpengine"
 	"github.com/waot-project/waot/spectest/nativeengine"
@@ -24,7 +24,6 @@ import (
 var (
 	seedFlag  = flag.Uint64("seed", 0, "first seed of the random modules")
 	countFlag = flag.Uint64("modules", 1500, "number of random modules")
-	sizeFlag  = flag.Int("size", 0, "operators in a function; 0 means different ones")
 	saveFlag  = flag.String("save", "", "write modules that fail to this directory")
 )
 
@@ -47,7 +46,7 @@ func TestRandom(t *testing.T) {
 				if seed >= *seedFlag+count || failed.Load() >= 20 {
 					return
 				}
-				p := generate(seed)
+				p := randprog.Generate(seed)
 				want, err := compareProgram(p, list)
 				if err != nil {
 					failed.Add(1)
@@ -55,8 +54,8 @@ func TestRandom(t *testing.T) {
 					save(t, seed, p)
 				}
 				if want != nil {
-					again.Add(int32(len(want.again)))
-					for _, c := range want.calls {
+					again.Add(int32(len(want.Again)))
+					for _, c := range want.Calls {
 						if c[0] == 't' {
 							traps.Add(1)
 						} else {
@@ -72,33 +71,14 @@ func TestRandom(t *testing.T) {
 		count, results.Load(), traps.Load(), again.Load(), time.Since(start))
 }
 
-// generate makes the program of a seed; configurations take turns.
-func generate(seed uint64) *program {
-	cfg := wasmgen.Config{Size: *sizeFlag, NoTraps: seed%3 != 0, LateNaNs: seed%4 > 1}
-	if cfg.Size == 0 {
-		cfg.Size = []int{20, 60, 120, 120, 250}[seed/3%5]
-	}
-	p := &program{Program: wasmgen.Generate(seed, cfg)}
-	p.env = p.Env
-	if seed%2 == 1 {
-		p.env = hostEnv()
-	}
-	return p
-}
-
-// compareProgram runs a program under all engines. It returns the judge's
-// outcome, nil if it has none.
-func compareProgram(p *program, list []spectest.Engine) (want *outcome, err error) {
-	want, err = runWazero(context.Background(), p)
+// compareProgram runs a program under the engines and the judge, and returns the judge's outcome, nil if it has none.
+func compareProgram(p *randprog.Program, list []spectest.Engine) (want *randprog.Outcome, err error) {
+	want, _, err = randprog.Judge(context.Background(), p)
 	if err != nil {
 		return nil, fmt.Errorf("wazero: %w", err)
 	}
 	for _, e := range list {
-		got, err := runEngine(e, p)
-		if err != nil {
-			return want, fmt.Errorf("%s: %w", e.Name(), err)
-		}
-		if d := got.diff(want); d != "" {
+		if d := randprog.Run(e, p).Diff(want); d != "" {
 			return want, fmt.Errorf("%s: %s", e.Name(), d)
 		}
 	}
@@ -123,34 +103,11 @@ func engines() []spectest.Engine {
 	return list
 }
 
-func save(t *testing.T, seed uint64, p *program) {
+func save(t *testing.T, seed uint64, p *randprog.Program) {
 	if *saveFlag == "" {
 		return
 	}
 	if err := os.WriteFile(filepath.Join(*saveFlag, fmt.Sprintf("seed%d.wasm", seed)), p.Wasm, 0o666); err != nil {
 		t.Error(err)
 	}
-}
-
-// hostEnv is the environment of generated modules with its function from the host.
-func hostEnv() []byte {
-	name := func(s string) []byte { return append([]byte{byte(len(s))}, s...) }
-	cat := func(parts ...[]byte) (b []byte) {
-		for _, p := range parts {
-			b = append(b, p...)
-		}
-		return b
-	}
-	section := func(id byte, parts ...[]byte) []byte {
-		b := cat(parts...)
-		return append([]byte{id, byte(len(b))}, b...)
-	}
-	return cat([]byte{0, 'a', 's', 'm', 1, 0, 0, 0},
-		section(1, []byte{1, 0x60, 1, 0x7E, 1, 0x7E}),
-		section(2, []byte{1}, name("host"), name("note"), []byte{0, 0}),
-		section(4, []byte{1, 0x70, 1, 10, 20}),
-		section(5, []byte{1, 1, 1, 4}),
-		section(6, []byte{1, 0x7E, 1, 0x42, 7, 0x0B}),
-		section(7, []byte{5}, name("note"), []byte{0, 0}, name("g0"), []byte{3, 0}, name("g1"), []byte{3, 0},
-			name("memory"), []byte{2, 0}, name("table"), []byte{1, 0}))
 }

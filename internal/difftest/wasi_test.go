@@ -17,6 +17,7 @@ import (
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/host/wasirun"
+	"github.com/waot-project/waot/internal/randprog"
 	"github.com/waot-project/waot/wasi"
 )
 
@@ -101,7 +102,7 @@ func (r *run) native(img *inproc.Image) (*effects, error) {
 	case errors.As(err, &exit):
 		e.Status = exit.Code
 	case errors.As(err, &trap):
-		e.Trap = trapWords(trap.Code)
+		e.Trap = randprog.TrapWords(trap.Code)
 	case err != nil:
 		return nil, err
 	}
@@ -158,11 +159,11 @@ func (r *run) wazero(ctx context.Context, wasm []byte, rc wazero.RuntimeConfig) 
 	case errors.As(err, &theirs):
 		e.Status = theirs.ExitCode()
 	case err != nil:
-		trap, err := wazeroTrap(err)
+		trap, err := randprog.WazeroTrap(err)
 		if err != nil {
 			return nil, err
 		}
-		e.Trap = strings.TrimPrefix(trap, "trap: ")
+		e.Trap = strings.TrimPrefix(trap, randprog.TrapPrefix)
 	}
 	return e, nil
 }

@@ -121,7 +121,8 @@ spectest/nativeengine: spectest compile host/load
 internal/filetest: clif/text clif/verify clif/analysis clif/interp clif/opt
 backend/isa/isatest: compile internal/filetest
 backend/isa/asmtest:
-internal/campaign: spectest/nativeengine spectest/interpengine internal/filetest internal/wasmgen internal/reduce
+internal/randprog: spectest/interpengine internal/wasmgen
+internal/campaign: internal/randprog spectest/nativeengine internal/filetest internal/reduce
 internal/campaign/soak: internal/campaign internal/emulate
 internal/difftest: compile host/load host/wasirun clif/interp internal/wasmgen spectest/script
 internal/knownbugs:

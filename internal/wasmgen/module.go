@@ -36,6 +36,8 @@ type Program struct {
 	Calls []Call
 	// Globals are the exported mutable globals of numeric type.
 	Globals []string
+	// AnyNaN says that results and globals that are NaNs may be any.
+	AnyNaN bool
 }
 
 // Call is a call of an exported function. Arguments and results are raw bits,
@@ -113,7 +115,7 @@ func generate(r choices, cfg Config) *Program {
 	}
 	g.importMemory, g.importTable = g.r.IntN(4) == 0, g.r.IntN(4) == 0
 	g.declare()
-	p := &Program{Env: envModule()}
+	p := &Program{Env: envModule(), AnyNaN: cfg.RawNaNs || cfg.LateNaNs}
 	for i := funcNote + 1; i < len(g.funcs); i++ {
 		g.bodies = append(g.bodies, g.function(g.funcs[i]))
 	}

@@ -1,4 +1,4 @@
-package campaign
+package randprog
 
 import (
 	"bytes"
@@ -12,24 +12,32 @@ import (
 
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/interp"
-	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/internal/abi"
-	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/internal/wasmgen"
 	"github.com/waot-project/waot/spectest"
+	"github.com/waot-project/waot/spectest/interpengine"
 )
 
-// run runs a program under one of our engines, whose stores take p.Wasm and p.Env as modules. What goes wrong is in
+// Bounded is the CLIF interpreter for programs that may not end, which are TooLong for it.
+func Bounded() *interpengine.Engine {
+	return &interpengine.Engine{Options: interp.Options{MaxSteps: 300_000, MaxDepth: 500}}
+}
+
+// TooLong reports whether the program was stopped by a bound of its steps.
+func (o *Outcome) TooLong() bool { return strings.Contains(o.Failed, interp.ErrSteps.Error()) }
+
+// Run runs a program under an engine whose stores take p.Wasm and p.Env as modules. What goes wrong is in
 // the outcome.
-func run(e spectest.Engine, p *Program) *Outcome {
+func Run(e spectest.Engine, p *Program) *Outcome {
 	o := &Outcome{}
 	if err := runIn(e, p, o); err != nil {
-		return &Outcome{Failed: firstLine(err)}
+		return &Outcome{Failed: FirstLine(err)}
 	}
 	return o
 }
 
-func firstLine(err error) string {
+// FirstLine is the first line of an error.
+func FirstLine(err error) string {
 	s, _, _ := strings.Cut(err.Error(), "\n")
 	return s
 }
@@ -77,7 +85,7 @@ func runIn(e spectest.Engine, p *Program, o *Outcome) error {
 		for n := range values {
 			bits[n] = values[n].Bits
 		}
-		return callText(c, bits, false)
+		return p.callText(c, bits, false)
 	}
 	for i := range p.Calls {
 		if p.Reset {
@@ -96,36 +104,41 @@ func runIn(e spectest.Engine, p *Program, o *Outcome) error {
 			return err
 		}
 		t := map[clif.Type]byte{clif.F32: 'f', clif.F64: 'd'}[v.Type]
-		o.Globals = append(o.Globals, anyNaN(t, v.Bits))
+		o.Globals = append(o.Globals, p.anyNaN(t, v.Bits))
 	}
 	o.Memory = bytes.Clone(memoryOf(inst))
 	return nil
 }
 
+// memoryOf is the exported memory: of the interpreter, or of an engine whose memories have bytes; nil if there is none.
 func memoryOf(inst spectest.Instance) []byte {
 	m, _ := inst.Export("memory")
 	switch m := m.(type) {
-	case *inproc.Memory:
-		return m.Bytes()
 	case *interp.Memory:
 		return m.Data
+	case interface{ Bytes() []byte }:
+		return m.Bytes()
 	}
 	return nil
 }
 
+// setGlobal writes to an exported global: of the interpreter, or of an engine whose globals can be set.
 func setGlobal(inst spectest.Instance, name string, bits uint64) error {
+	v, err := inst.Get(name)
+	if err != nil {
+		return err
+	}
+	if v.Type == clif.I32 || v.Type == clif.F32 {
+		bits = uint64(uint32(bits))
+	}
 	x, _ := inst.Export(name)
 	switch x := x.(type) {
-	case *inproc.Global:
-		if t := x.Type(); t == meta.I32 || t == meta.F32 {
-			bits = uint64(uint32(bits))
-		}
-		return x.Set(bits)
 	case *interp.Global:
-		if x.Type == clif.I32 || x.Type == clif.F32 {
-			bits = uint64(uint32(bits))
-		}
 		x.Bits = bits
+	case interface{ Set(bits uint64) error }:
+		return x.Set(bits)
+	default:
+		return fmt.Errorf("global %q of type %T cannot be set", name, x)
 	}
 	return nil
 }
@@ -134,13 +147,13 @@ func setGlobal(inst spectest.Instance, name string, bits uint64) error {
 func trapOf(err error) (string, error) {
 	var t interface{ TrapCode() abi.TrapCode }
 	if errors.As(err, &t) {
-		return trapPrefix + trapWords(t.TrapCode()), nil
+		return TrapPrefix + TrapWords(t.TrapCode()), nil
 	}
 	return "", err
 }
 
-// judge runs a program under wazero's interpreter. The globals named in counters, of type i64, are read at the end.
-func judge(ctx context.Context, p *Program, counters ...string) (*Outcome, []uint64, error) {
+// Judge runs a program under wazero's interpreter. The globals named in counters, of type i64, are read at the end.
+func Judge(ctx context.Context, p *Program, counters ...string) (*Outcome, []uint64, error) {
 	rt := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter().WithCoreFeatures(api.CoreFeaturesV2).WithCloseOnContextDone(true))
 	defer rt.Close(context.Background())
 	o, g := &Outcome{}, &guest{}
@@ -156,7 +169,7 @@ func judge(ctx context.Context, p *Program, counters ...string) (*Outcome, []uin
 	}
 	mod, err := rt.InstantiateWithConfig(ctx, p.Wasm, wazero.NewModuleConfig().WithName("").WithStartFunctions())
 	if err != nil {
-		o.Start, err = wazeroTrap(err)
+		o.Start, err = WazeroTrap(err)
 		return o, make([]uint64, len(counters)), err
 	}
 	var failed error
@@ -177,11 +190,11 @@ func judge(ctx context.Context, p *Program, counters ...string) (*Outcome, []uin
 	g.call = func(c *wasmgen.Call) string {
 		results, err := mod.ExportedFunction(c.Export).Call(ctx, c.Args...)
 		if err != nil {
-			text, err := wazeroTrap(err)
+			text, err := WazeroTrap(err)
 			failed = errors.Join(failed, err)
 			return text
 		}
-		return callText(c, results, true)
+		return p.callText(c, results, true)
 	}
 	for i := range p.Calls {
 		if p.Reset {
@@ -201,9 +214,9 @@ func judge(ctx context.Context, p *Program, counters ...string) (*Outcome, []uin
 		case api.ValueTypeI32:
 			v = uint64(uint32(v))
 		case api.ValueTypeF32:
-			v = anyNaN('f', uint64(uint32(v)))
+			v = p.anyNaN('f', uint64(uint32(v)))
 		case api.ValueTypeF64:
-			v = anyNaN('d', v)
+			v = p.anyNaN('d', v)
 		}
 		o.Globals = append(o.Globals, v)
 	}
@@ -215,11 +228,12 @@ func judge(ctx context.Context, p *Program, counters ...string) (*Outcome, []uin
 	return o, counts, nil
 }
 
-func wazeroTrap(err error) (string, error) {
+// WazeroTrap is the words of a trap of wazero, behind TrapPrefix, or else err itself.
+func WazeroTrap(err error) (string, error) {
 	_, msg, ok := strings.Cut(err.Error(), "wasm error: ")
 	if !ok {
 		return "", err
 	}
 	line, _, _ := strings.Cut(msg, "\n")
-	return trapPrefix + line, nil
+	return TrapPrefix + line, nil
 }

@@ -1,4 +1,4 @@
-package campaign
+package randprog
 
 import (
 	"bytes"
@@ -99,38 +99,40 @@ func (g *guest) react(p *Program, o *Outcome, x uint64) uint64 {
 	return a
 }
 
-// trapWords are a trap's words, as far as wazero tells them apart.
-func trapWords(code abi.TrapCode) string {
+// TrapWords are a trap's words, as far as wazero tells them apart.
+func TrapWords(code abi.TrapCode) string {
 	switch code {
 	case abi.TrapTableOutOfBounds, abi.TrapUndefinedElement, abi.TrapUninitializedElement:
 		return "invalid table access"
 	case abi.TrapStackOverflow:
-		return stackOverflow
+		return StackOverflow
 	}
 	return code.Message()
 }
 
+// A trap in Outcome.Calls is TrapPrefix and its words; StackOverflow are those of one.
 const (
-	trapPrefix    = "trap: "
-	stackOverflow = "stack overflow"
+	TrapPrefix    = "trap: "
+	StackOverflow = "stack overflow"
 )
 
 // callText is the results of a call; the upper half of 32-bit ones does not count for wazero, and for us must be
 // zero.
-func callText(c *wasmgen.Call, results []uint64, clean bool) string {
+func (p *Program) callText(c *wasmgen.Call, results []uint64, clean bool) string {
 	s := c.Export
 	for i, r := range results {
 		if clean && (c.Results[i] == 'i' || c.Results[i] == 'f') {
 			r = uint64(uint32(r))
 		}
-		s += fmt.Sprintf(" %c:%x", c.Results[i], anyNaN(c.Results[i], r))
+		s += fmt.Sprintf(" %c:%x", c.Results[i], p.anyNaN(c.Results[i], r))
 	}
 	return s
 }
 
-// anyNaN makes one NaN of all: generated programs do not depend on which it is.
-func anyNaN(t byte, bits uint64) uint64 {
+// anyNaN makes one NaN of all, if the program may have any.
+func (p *Program) anyNaN(t byte, bits uint64) uint64 {
 	switch {
+	case !p.AnyNaN:
 	case t == 'f' && bits&0x7FFFFFFF > 0x7F800000 && bits>>32 == 0:
 		return 0x7FC00000
 	case t == 'd' && bits&(1<<63-1) > 0x7FF<<52:

@@ -1,6 +1,7 @@
-package campaign
+package randprog
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/waot-project/waot/internal/wasmgen"
@@ -13,29 +14,30 @@ type Program struct {
 	Calls     []wasmgen.Call
 	Globals   []string
 	Reset     bool // it has that export
-	Memory    bool // it exports its memory
+	AnyNaN    bool // results and globals that are NaNs may be any
 }
 
 // Generate makes the program of a seed; configurations take turns.
 func Generate(seed uint64) *Program {
-	return fromGenerator(wasmgen.Generate(seed, wasmgen.Config{
+	return FromGenerator(wasmgen.Generate(seed, wasmgen.Config{
 		NoTraps: seed%3 != 0, LateNaNs: seed%4 > 1, Size: []int{20, 60, 120, 120, 250}[seed/3%5],
 	}), seed%2 == 1)
 }
 
-// fromGenerator is a generated program, with its own environment or that of the host.
-func fromGenerator(g *wasmgen.Program, host bool) *Program {
-	p := &Program{Wasm: g.Wasm, Env: g.Env, Calls: g.Calls, Globals: g.Globals}
+// FromGenerator is a generated program, with its own environment or that of the host.
+func FromGenerator(g *wasmgen.Program, host bool) *Program {
+	p := &Program{Wasm: g.Wasm, Env: g.Env, Calls: g.Calls, Globals: g.Globals, AnyNaN: g.AnyNaN}
 	if host {
-		p.Env = hostEnv()
+		p.Env = HostEnv()
 	}
-	return p.with(p.Wasm)
+	return p.With(p.Wasm)
 }
 
-// with is the program with another module, which may have fewer exports.
-func (p *Program) with(wasm []byte) *Program {
+// With is the program with a changed module, which may have fewer exports, and may not care what NaNs it makes.
+func (p *Program) With(wasm []byte) *Program {
 	q := *p
-	q.Wasm, q.Reset, q.Memory = wasm, false, false
+	q.Wasm = wasm
+	q.AnyNaN = p.AnyNaN || !bytes.Equal(wasm, p.Wasm)
 	has := map[string]bool{}
 	m, err := wasmfront.Decode(wasm, wasmfront.DefaultFeatures)
 	if err == nil {
@@ -43,14 +45,14 @@ func (p *Program) with(wasm []byte) *Program {
 			has[m.Exports[i].Name] = true
 		}
 	}
-	q.Reset, q.Memory = has["reset"], has["memory"]
+	q.Reset = has["reset"]
 	q.Calls = slices.DeleteFunc(slices.Clone(p.Calls), func(c wasmgen.Call) bool { return !has[c.Export] })
 	q.Globals = slices.DeleteFunc(slices.Clone(p.Globals), func(g string) bool { return !has[g] })
 	return &q
 }
 
-// hostEnv is the environment of generated modules with its function from the host.
-func hostEnv() []byte {
+// HostEnv is the environment of generated modules with its function from the host.
+func HostEnv() []byte {
 	name := func(s string) []byte { return append([]byte{byte(len(s))}, s...) }
 	section := func(id byte, parts ...[]byte) []byte {
 		b := slices.Concat(parts...)
