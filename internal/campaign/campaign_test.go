@@ -162,6 +162,13 @@ var faults = []fault{
 			b[2]++
 		}
 	})},
+	{name: "x86-64: the upper half of a number of 32 bits is not cleared", target: x64, code: func(b []byte) {
+		for i := 1; i+1 < len(b); i++ { // mov of 32-bit registers, of which one is r8 to r15
+			if b[i-1]&0xF8 == 0x40 && b[i] == 0x89 && b[i+1] >= 0xC0 {
+				b[i-1] |= 8
+			}
+		}
+	}},
 	{name: "AArch64: csinc ge becomes gt", target: a64, often: true, code: words(func(w uint32) uint32 {
 		if w&0x7FE0FC00 == 0x1A80A400 {
 			w ^= 0x6000
