@@ -81,7 +81,7 @@ type FuncError struct {
 
 func (e *FuncError) Error() string {
 	if e.Name != "" {
-		return fmt.Sprintf("function %d (%s): %s: %v", e.Func, e.Name, e.Stage, e.Err)
+		return fmt.Sprintf("function %d (%s): %s: %v", e.Func, meta.Printable(e.Name), e.Stage, e.Err)
 	}
 	return fmt.Sprintf("function %d: %s: %v", e.Func, e.Stage, e.Err)
 }

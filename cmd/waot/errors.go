@@ -7,6 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"strings"
+
+	"github.com/waot-project/waot/internal/meta"
 )
 
 // The exit statuses, beside those of WASI programs.
@@ -73,11 +75,11 @@ func (p *problem) String() string {
 	}
 	switch {
 	case p.Func != nil && p.Name != "":
-		fmt.Fprintf(&b, "function %d (%s): ", *p.Func, p.Name)
+		fmt.Fprintf(&b, "function %d (%s): ", *p.Func, meta.Printable(p.Name))
 	case p.Func != nil:
 		fmt.Fprintf(&b, "function %d: ", *p.Func)
 	case p.Name != "":
-		fmt.Fprintf(&b, "function %s: ", p.Name)
+		fmt.Fprintf(&b, "function %s: ", meta.Printable(p.Name))
 	}
 	// The program's name is printed in front already.
 	b.WriteString(strings.TrimPrefix(p.Reason, "waot: "))

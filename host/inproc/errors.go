@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/meta"
 )
 
 // Error is a simple failure that carries nothing; the values below can be
@@ -146,7 +147,7 @@ func (t *Trap) Error() string {
 	b.WriteString("wasm trap: ")
 	b.WriteString(t.Code.Message())
 	if len(t.Backtrace) > 0 {
-		name := t.Name
+		name := meta.Printable(t.Name)
 		if name == "" {
 			name = fmt.Sprintf("function %d", t.Func)
 		}
