@@ -1,6 +1,11 @@
 package checker
 
-import "github.com/waot-project/waot/regalloc"
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/waot-project/waot/regalloc"
+)
 
 // Options choose what Check does.
 type Options struct {
@@ -21,9 +26,11 @@ type Checker struct {
 	// operands may name, those that edits may write, and scratch ones.
 	regs             [regalloc.NumClasses]regalloc.PRegSet
 	fixed, writeable regalloc.PRegSet
+	rules            [8]rule // by constraint
 	scratch          regalloc.PRegSet
 
 	slotWords, argWords uint32
+	areas               [2][4]area // by words of the value less one, and Allocation.Kind
 
 	v       []value
 	locs    []fact // registers, slot words, argument words
@@ -65,8 +72,6 @@ type blockInfo struct {
 	// inEdges is the number of edges to the block; inEdge is the last of them.
 	inEdges, inEdge uint32
 	seen, dirty     bool
-	// forward: some edge to the block comes from one before it.
-	forward bool
 	// continues: see Checker.continues.
 	continues bool
 }
@@ -80,9 +85,10 @@ type branch struct {
 	elems      uint32
 	references uint32 // oldest[1]
 	known      regalloc.PRegSet
+	regs       [numRegs]fact
 }
 
-// undo is a fact that was overwritten.
+// undo is a fact about a word of memory that was overwritten.
 type undo struct {
 	loc uint32
 	was fact
@@ -154,51 +160,75 @@ func (c *Checker) continues(b regalloc.Block) bool { return c.blocks[b].continue
 
 // verifyFrom visits b, whose state is at hand, and the blocks that go on from its
 // end: a tree. Before all but the last of those after one block, what the state
-// was is kept in the log.
+// was is kept.
 func (c *Checker) verifyFrom(b regalloc.Block) *Error {
+	in := c.in
 	c.branches, c.log = c.branches[:0], c.log[:0]
 	for {
 		c.block = b
 		if err := c.visit(b); err != nil {
 			return err
 		}
-		next, more := b, 0
-		for _, e := range c.in.SuccsOf(b) {
+		more := 0
+		succs := in.Blocks[b].Succs
+		for k := succs.Start; k < succs.End; k++ {
+			e := &in.Edges[k]
+			if !fits(e.Args, len(in.VRegLists)) || e.Args.Len()|in.Blocks[e.To].Params.Len() != 0 {
+				if err := c.checkArgs(e); err != nil {
+					return err
+				}
+			}
 			if c.continues(e.To) {
-				next = e.To
+				b = e.To
 				more++
 			} else if err := c.checkEdge(e); err != nil {
 				return err
 			}
 		}
+		if more == 1 {
+			continue
+		}
 		if more > 1 {
-			c.branches = append(c.branches, branch{
-				c.in.Blocks[b].Succs, uint32(len(c.log)), uint32(len(c.sets)), uint32(len(c.elems)), c.oldest[1], c.known,
-			})
+			c.fork(succs)
+		} else if len(c.branches) > 0 {
+			c.restore()
+		} else {
+			return nil
 		}
-		if more != 1 {
-			var ok bool
-			if next, ok = c.nextBranch(); !ok {
-				return nil
-			}
-		}
-		b = next
+		b = c.nextBranch()
 	}
 }
 
-// nextBranch brings the state back to that at the end of the last branch and
-// returns a block that goes on from there.
-func (c *Checker) nextBranch() (next regalloc.Block, ok bool) {
-	if len(c.branches) == 0 {
-		return 0, false
-	}
+// fork notes the state at hand, from which the edges lead on.
+func (c *Checker) fork(edges regalloc.Range) {
+	n := len(c.branches)
+	c.branches = slices.Grow(c.branches, 1)[:n+1]
+	br := &c.branches[n]
+	br.edges, br.log, br.sets, br.elems = edges, uint32(len(c.log)), uint32(len(c.sets)), uint32(len(c.elems))
+	br.references, br.known = c.oldest[1], c.known
+	copy(br.regs[:], c.locs[:end(br.known)])
+}
+
+// restore brings the state back to that at the end of the last branch.
+func (c *Checker) restore() {
 	br := &c.branches[len(c.branches)-1]
 	for k := len(c.log); k > int(br.log); k-- {
 		c.locs[c.log[k-1].loc] = c.log[k-1].was
 	}
 	c.log = c.log[:br.log]
 	c.sets, c.elems = c.sets[:br.sets], c.elems[:br.elems]
+	n := copy(c.locs, br.regs[:end(br.known)])
+	clear(c.locs[n:max(n, end(c.known))])
 	c.oldest[1], c.known = br.references, br.known
+}
+
+// end is the number of the first register above all of set.
+func end(set regalloc.PRegSet) int { return bits.Len64(uint64(set)) }
+
+// nextBranch returns a block that goes on from the last branch, which is no more when
+// that is its last.
+func (c *Checker) nextBranch() regalloc.Block {
+	br := &c.branches[len(c.branches)-1]
 	edges := c.in.Edges[br.edges.Start:br.edges.End]
 	// From the last edge on, as the first leads to the block next in order, which
 	// is the likeliest to be long.
@@ -206,50 +236,50 @@ func (c *Checker) nextBranch() (next regalloc.Block, ok bool) {
 	for !c.continues(edges[k].To) {
 		k--
 	}
-	next = edges[k].To
+	next := edges[k].To
 	for k--; k >= 0; k-- {
 		if c.continues(edges[k].To) {
 			br.edges.End = br.edges.Start + uint32(k) + 1
-			return next, true
+			return next
 		}
 	}
 	c.branches = c.branches[:len(c.branches)-1]
-	return next, true
+	return next
 }
 
 // visit runs the code of block b from the state at hand.
 func (c *Checker) visit(b regalloc.Block) *Error {
-	info := &c.blocks[b]
-	edits := c.out.Edits[info.edit:]
-	c.maps = c.out.StackMaps[info.stackMap:]
-	r := c.in.Blocks[b].Insts
+	r, edits, insts := c.in.Blocks[b].Insts, c.out.Edits, c.in.Insts
+	edit := int(c.blocks[b].edit)
+	c.maps = c.out.StackMaps[c.blocks[b].stackMap:]
 	begin, _ := c.in.OperandRange(regalloc.Inst(r.Start))
-	next := pointOf(edits)
-	insts := c.in.Insts[r.Start:r.End]
-	for k := range insts {
-		i := regalloc.Inst(r.Start) + regalloc.Inst(k)
-		for next == regalloc.Before(i) {
-			c.apply(&edits[0])
-			edits = edits[1:]
-			next = pointOf(edits)
+	next := pointOf(edits, edit)
+	for i := regalloc.Inst(r.Start); i < regalloc.Inst(r.End); i++ {
+		for ; next == regalloc.Before(i); next = pointOf(edits, edit) {
+			if err := c.apply(&edits[edit]); err != nil {
+				return err
+			}
+			edit++
 		}
-		if err := c.inst(i, insts[k], begin); err != nil {
+		info := insts[i]
+		if err := c.inst(i, info, begin); err != nil {
 			return err
 		}
-		begin = insts[k].OperandEnd
-		for next == regalloc.After(i) {
-			c.apply(&edits[0])
-			edits = edits[1:]
-			next = pointOf(edits)
+		begin = info.OperandEnd
+		for ; next == regalloc.After(i); next = pointOf(edits, edit) {
+			if err := c.apply(&edits[edit]); err != nil {
+				return err
+			}
+			edit++
 		}
 	}
 	return nil
 }
 
-// pointOf is the point of the first edit, or no point.
-func pointOf(edits []regalloc.Edit) regalloc.ProgPoint {
-	if len(edits) == 0 {
-		return ^regalloc.ProgPoint(0)
+// pointOf is the point of edit k, or no point.
+func pointOf(edits []regalloc.Edit, k int) regalloc.ProgPoint {
+	if k < len(edits) {
+		return edits[k].Point
 	}
-	return edits[0].Point
+	return ^regalloc.ProgPoint(0)
 }

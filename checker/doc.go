@@ -120,9 +120,18 @@
 //
 // # Cost
 //
-// A fact is a name and the time it was established; a fact is void when older
-// than the visit of the root of the block's tree, than the name's last definition,
-// or, for references, than the last safepoint. Nothing is ever swept; what is
-// changed behind a branch of a tree is kept in a log until all ways on from there
-// are visited; no memory is allocated once the context has grown.
+// A fact is a name and the time it was established. A fact about memory is void when
+// older than the visit of the root of the block's tree, or, for references, any fact
+// older than the last safepoint: memory is never swept. At a branch of a tree, what
+// registers hold is copied, and what is changed of memory behind it is kept in a log,
+// until all ways on from there are visited. No memory is allocated once the context
+// has grown.
+//
+// That v leaves every S(l') at its definition costs nothing: by I3 no path has brought
+// v there, and only if a visit has met v before all locations are looked at.
+//
+// What little foretells (which operands come next, whether a block goes on) costs more
+// than arithmetic, so what can be asked of tables and of sets of registers is, and
+// each list is gone through once. Instructions with only Uses and a last Def in
+// registers, nearly all, go a short way; what it does not pass, the general one decides.
 package checker

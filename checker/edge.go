@@ -9,30 +9,46 @@ func (c *Checker) resolveClaims() *Error {
 	if len(out.ClaimEnd) != len(c.in.Blocks) {
 		return fault(RuleShape, "claim ends of %d blocks, not %d", len(out.ClaimEnd), len(c.in.Blocks))
 	}
+	c.claims = grow(c.claims, len(out.Claims))
 	last := uint32(0)
 	for b, end := range out.ClaimEnd {
+		c.block = regalloc.Block(b)
 		if end < last || int64(end) > int64(len(out.Claims)) || b == 0 && end != 0 {
-			c.block = regalloc.Block(b)
 			e := c.blockFault("claims are malformed, or the entry has some")
 			e.Rule = RuleClaim
 			return e
 		}
-		c.blocks[b].continues = end == last && c.blocks[b].inEdges == 1
+		if end == last {
+			c.blocks[b].continues = c.blocks[b].inEdges == 1
+			continue
+		}
+		if err := c.resolve(last, end); err != nil {
+			return err
+		}
 		last = end
 	}
 	if int(last) != len(out.Claims) {
 		return fault(RuleShape, "claims of no block")
 	}
-	c.claims = grow(c.claims, len(out.Claims))
-	claims, values := c.claims[:len(out.Claims)], c.v
-	for j, cl := range out.Claims {
+	return nil
+}
+
+// resolve makes c.claims of the output's claims of this block, which are from start
+// to end.
+func (c *Checker) resolve(start, end uint32) *Error {
+	claims, values, others := c.claims[start:end], c.v, ^c.fixed
+	param := isParam | uint32(c.block)
+	for j, cl := range c.out.Claims[start:end] {
 		if uint(cl.VReg) >= uint(len(values)) {
-			return c.claimOf(j, fault(RuleClaim, "no such virtual register"))
+			return c.claimOf(int(start)+j, fault(RuleClaim, "no such virtual register"))
 		}
 		name := values[cl.VReg].name
 		loc, ok := c.locate(cl.Loc, words(name))
-		if !ok || loc < numRegs && c.fixed>>loc&1 == 0 {
-			return c.claimOf(j, fault(RuleClaim, "no such location"))
+		if !ok || others>>loc&1 != 0 {
+			return c.claimOf(int(start)+j, fault(RuleClaim, "no such location"))
+		}
+		if values[name&indexMask].seen == param {
+			name |= paramBit
 		}
 		claims[j] = entry{loc, name}
 	}
@@ -85,41 +101,50 @@ func (c *Checker) claimOf(j int, e *Error) *Error {
 
 // checkEdge checks the claims of the block that e leads to against the state
 // at the end of this block.
-func (c *Checker) checkEdge(e regalloc.Edge) *Error {
-	c.bindParams(e)
-	locs, values := c.locs, c.v
+func (c *Checker) checkEdge(e *regalloc.Edge) *Error {
+	params := e.Args.Len() != 0
+	if params {
+		c.bindParams(e)
+	}
+	locs, start := c.locs, c.start
 	claims := c.claimsOf(e.To)
 	for j := range claims {
 		cl := &claims[j]
-		v, f := &values[cl.name&indexMask], &locs[cl.loc]
-		// The common case of holds, of a value of one word that is no parameter.
-		if f.name == cl.name && v.sub == f.name && f.name&wideBit == 0 && f.time >= c.oldest[f.name>>refShift&1] && f.time >= v.def {
+		// The common case of holds, of a value of one word that is no parameter or
+		// reference.
+		if f := &locs[cl.loc]; f.name == cl.name && f.time >= start && cl.name&(wideBit|refBit) == 0 {
 			continue
 		}
-		if c.holds(cl.loc, v.sub) {
-			continue
+		if !c.holds(cl.loc, c.v[cl.name&indexMask].sub) {
+			return c.refute(e, j)
 		}
-		start, _ := c.claimRange(e.To)
-		err := c.claimOf(int(start)+j, fault(RuleClaim, "claimed at the entry of block%d, but there comes %s",
-			e.To, c.describe(cl.loc)))
-		err.Block, err.Inst = c.block, regalloc.Inst(c.in.Blocks[c.block].Insts.End-1)
-		return err
 	}
-	c.unbindParams(e)
+	if params {
+		c.unbindParams(e)
+	}
 	return nil
+}
+
+// refute is the fault of claim j at the end of e.
+func (c *Checker) refute(e *regalloc.Edge, j int) *Error {
+	start, _ := c.claimRange(e.To)
+	err := c.claimOf(int(start)+j, fault(RuleClaim, "claimed at the entry of block%d, but there comes %s",
+		e.To, c.describe(c.claims[int(start)+j].loc)))
+	err.Block, err.Inst = c.block, regalloc.Inst(c.in.Blocks[c.block].Insts.End-1)
+	return err
 }
 
 // bindParams makes value.sub of each parameter the name of its argument along
 // e; unbindParams takes that back. Parameters that are named after their
 // argument are not asked for.
-func (c *Checker) bindParams(e regalloc.Edge) {
-	args := c.in.ArgsOf(e)
+func (c *Checker) bindParams(e *regalloc.Edge) {
+	args := c.in.ArgsOf(*e)
 	for k, p := range c.in.ParamsOf(e.To) {
 		c.v[p].sub = c.v[args[k]].name
 	}
 }
 
-func (c *Checker) unbindParams(e regalloc.Edge) {
+func (c *Checker) unbindParams(e *regalloc.Edge) {
 	for _, p := range c.in.ParamsOf(e.To) {
 		c.v[p].sub = c.v[p].name
 	}
@@ -150,7 +175,12 @@ func (c *Checker) solve() *Error {
 			if err := c.visit(regalloc.Block(b)); err != nil {
 				return err
 			}
-			for _, e := range c.in.SuccsOf(regalloc.Block(b)) {
+			edges := c.in.SuccsOf(regalloc.Block(b))
+			for k := range edges {
+				e := &edges[k]
+				if err := c.checkArgs(e); err != nil {
+					return err
+				}
 				if c.meet(e) {
 					c.blocks[e.To].dirty = true
 					again = again || int(e.To) <= b
@@ -176,7 +206,7 @@ func (c *Checker) Claim(out *regalloc.Output) {
 
 // meet makes the entry state of the block that e leads to what it is and the
 // state at the end of this block is too. It reports whether that changed it.
-func (c *Checker) meet(e regalloc.Edge) bool {
+func (c *Checker) meet(e *regalloc.Edge) bool {
 	c.bindParams(e)
 	defer c.unbindParams(e)
 	own := c.own[e.To]

@@ -2,17 +2,24 @@ package checker
 
 import "github.com/waot-project/waot/regalloc"
 
-// apply changes the state as a checked edit does.
-func (c *Checker) apply(e *regalloc.Edit) {
-	if e.Kind == regalloc.Remat {
-		s, _ := c.in.OperandRange(e.Inst)
-		c.write(uint32(e.To.Index()), fact{c.v[c.in.Operands[s].VReg].name, c.clock})
-		return
+// apply checks an edit, at a point where one may be, and changes the state as it does.
+func (c *Checker) apply(e *regalloc.Edit) *Error {
+	if e.Kind != regalloc.Move {
+		return c.repeat(e)
 	}
 	n := uint32(e.Bytes >> 3)
-	from, _ := c.locate(e.From, n)
-	to, _ := c.locate(e.To, n)
+	from, isFrom := c.locate(e.From, n)
+	to, isTo := c.locate(e.To, n)
+	regs := regalloc.PRegSet(1)<<from | regalloc.PRegSet(1)<<to // none is of memory
+	if !isFrom || !isTo || regs == 0 || regs&^c.writeable != 0 || e.To.IsArg() ||
+		e.Bytes != 8 && (e.Bytes != 16 || regs.OfClass(regalloc.Int) != 0) {
+		return c.editFault(e, c.moveMessage(e))
+	}
+	c.written |= 1 << to // of no effect if it is memory
 	f := c.locs[from]
+	if f.time < c.start {
+		f = fact{}
+	}
 	if f.name&(wideBit|tailBit) != 0 {
 		switch {
 		case n == 1, f.name&tailBit != 0:
@@ -22,61 +29,49 @@ func (c *Checker) apply(e *regalloc.Edit) {
 		}
 	}
 	if to >= numRegs && n == 2 {
-		c.set(to+1, fact{})
+		c.setWord(to+1, fact{})
 	}
 	c.write(to, f)
-}
-
-// checkEdits checks all that does not depend on the state, and finds where the
-// edits of each block begin.
-func (c *Checker) checkEdits() *Error {
-	edits := c.out.Edits
-	if len(edits) >= 1<<31 {
-		return fault(RuleShape, "too many edits")
-	}
-	last := regalloc.Before(0)
-	for k := range edits {
-		e := &edits[k]
-		i := e.Point.Inst()
-		switch {
-		case int64(i) >= int64(len(c.in.Insts)):
-			return c.editFault(e, "there is no such instruction")
-		case e.Point < last:
-			return c.editFault(e, "out of order")
-		case e.Point == regalloc.Before(0):
-			return c.editFault(e, "before the arguments are defined")
-		case e.Point.IsAfter() && c.in.Insts[i].Flags&regalloc.IsTerminator != 0:
-			return c.editFault(e, "after a terminator")
-		}
-		last = e.Point
-		var msg string
-		switch e.Kind {
-		case regalloc.Move:
-			msg = c.moveMessage(e)
-		case regalloc.Remat:
-			msg = c.rematMessage(e)
-		default:
-			msg = "of unknown kind"
-		}
-		if msg != "" {
-			return c.editFault(e, msg)
-		}
-		if e.To.IsReg() {
-			c.written |= 1 << e.To.Index()
-		}
-	}
-	k := 0
-	for b := range c.blocks {
-		start := regalloc.Before(regalloc.Inst(c.in.Blocks[b].Insts.Start))
-		for k < len(edits) && edits[k].Point < start {
-			k++
-		}
-		c.blocks[b].edit = uint32(k)
-	}
 	return nil
 }
 
-// moveMessage says what is wrong with a move, or nothing.
+// repeat is apply for a rematerialisation.
+func (c *Checker) repeat(e *regalloc.Edit) *Error {
+	if msg := c.rematMessage(e); msg != "" {
+		return c.editFault(e, msg)
+	}
+	s, _ := c.in.OperandRange(e.Inst)
+	to, v := e.To.Reg(), &c.v[c.in.Operands[s].VReg]
+	v.seen = c.start
+	c.write(uint32(to), fact{v.name, c.clock})
+	c.written |= 1 << to
+	return nil
+}
+
+// skipEdits returns the number of the first edit that is behind the block of
+// instructions r; the first one that is not before it is edit k. It checks that those
+// of the block are in order and where edits may be.
+func (c *Checker) skipEdits(r regalloc.Range, k int) (int, *Error) {
+	edits, end := c.out.Edits, regalloc.After(regalloc.Inst(r.End-1))
+	last := regalloc.Before(regalloc.Inst(r.Start))
+	for ; k < len(edits); k++ {
+		e := &edits[k]
+		switch {
+		case e.Point > end:
+			return k, nil
+		case e.Point < last:
+			return k, c.editFault(e, "out of order")
+		case e.Point == regalloc.Before(0):
+			return k, c.editFault(e, "before the arguments are defined")
+		case e.Point == end:
+			return k, c.editFault(e, "after a terminator")
+		}
+		last = e.Point
+	}
+	return k, nil
+}
+
+// moveMessage says what is wrong with a move that is.
 func (c *Checker) moveMessage(e *regalloc.Edit) string {
 	if e.Bytes != 8 && e.Bytes != 16 {
 		return "a move of neither 8 nor 16 bytes"
@@ -92,24 +87,25 @@ func (c *Checker) moveMessage(e *regalloc.Edit) string {
 		switch {
 		case !ok:
 			return "no such location: " + locString(a)
-		case loc >= numRegs:
-		case c.writeable>>loc&1 == 0:
+		case loc < numRegs && c.writeable>>loc&1 == 0:
 			return "not a register of the allocator: " + locString(a)
-		case e.Bytes == 16 && a.Reg().Class() == regalloc.Int:
-			return "a move of 16 bytes with an int register"
 		}
 	}
-	return ""
+	return "a move of 16 bytes with an int register"
 }
 
 // rematMessage says what is wrong with a rematerialisation, or nothing.
 func (c *Checker) rematMessage(e *regalloc.Edit) string {
+	if e.Kind != regalloc.Remat {
+		return "of unknown kind"
+	}
 	if int64(e.Inst) >= int64(len(c.in.Insts)) {
 		return "no such instruction to repeat"
 	}
 	s, end := c.in.OperandRange(e.Inst)
 	info := c.in.Insts[e.Inst]
-	if end != s+1 || info.Flags != 0 || c.in.ClobberSets[info.Clobbers] != 0 {
+	if int64(end) != int64(s)+1 || int64(end) > int64(len(c.in.Operands)) || info.Flags != 0 ||
+		int(info.Clobbers) >= len(c.in.ClobberSets) || c.in.ClobberSets[info.Clobbers] != 0 {
 		return "repeats an instruction that does more than define a value"
 	}
 	op := c.in.Operands[s]

@@ -120,8 +120,6 @@ func (c *Checker) describe(loc uint32) string {
 	for _, n := range c.namesOf(f.name) {
 		s := regalloc.VReg(n & indexMask).String()
 		switch {
-		case f.time < c.v[n&indexMask].def:
-			s = "an outdated " + s
 		case n&refBit != 0 && f.time < c.oldest[1]:
 			s += ", a reference not in the stack map of a safepoint before"
 		case !c.holds(loc, n):

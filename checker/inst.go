@@ -20,78 +20,39 @@ var conflicts = [numAccesses]uint8{
 	regalloc.Mod:      1<<numAccesses - 1,
 }
 
+// rule is what a constraint says of an operand in a register: one of regs, and that
+// of number Operand.Arg if exact is all ones rather than zero. Constraints without
+// registers here are for place to check.
+type rule struct {
+	regs  [regalloc.NumClasses]regalloc.PRegSet
+	exact regalloc.PRegSet
+}
+
+// effects are the registers that operands are in: those of LateUses, of Mods and
+// Defs, and of the latter those of Fixed ones. n is the number of Mods and Defs, also
+// of those in memory.
+type effects struct {
+	late, written, fixed regalloc.PRegSet
+	n                    int
+}
+
 // inst checks instruction i, whose operands begin at begin, and makes the state
 // that after it.
 func (c *Checker) inst(i regalloc.Inst, info regalloc.InstInfo, begin uint32) *Error {
-	ops := c.in.Operands[begin:info.OperandEnd]
-	allocs := c.out.Allocs[begin:info.OperandEnd]
-	allocs = allocs[:len(ops)]
-	values, regs := c.v, (*[numRegs]fact)(c.locs)
+	if info.OperandEnd < begin || int(info.OperandEnd) > len(c.in.Operands) || int(info.Clobbers) >= len(c.in.ClobberSets) {
+		return c.at(i, fault(RuleInput, "instruction is malformed"))
+	}
 	c.clock += 2
-	if c.scratch&c.known != 0 {
+	if c.known&c.scratch != 0 {
 		c.eraseRegs(c.scratch)
 	}
-	// Registers of operands by access: all written ones, those of EarlyDefs and
-	// Mods, those written by Fixed operands. They say what the table of conflicts does.
-	var uses, lateUses, writes, strict, fixed regalloc.PRegSet
-	first := len(ops) // the first operand that is not only read
-	for k := range ops {
-		op := &ops[k]
-		if uint(op.VReg) >= uint(len(values)) {
-			return c.at(i, fault(RuleInput, "operand %d is malformed", k))
-		}
-		v := &values[op.VReg]
-		name := v.name
-		// The common cases: a register of the class, read or written.
-		loc := uint32(allocs[k]) ^ uint32(regalloc.InReg(0))
-		if loc < numRegs && op.Constraint <= regalloc.Reg && c.regs[name>>floatShift&1]>>loc&1 != 0 {
-			bit := regalloc.PRegSet(1) << loc
-			if op.Access == regalloc.Use && strict&bit == 0 {
-				f := &regs[loc]
-				if f.name == name && f.time >= c.oldest[name>>refShift&1] && f.time >= v.def || c.holds(loc, name) {
-					uses |= bit
-					continue
-				}
-			}
-			if op.Access == regalloc.Def && (lateUses|writes)&bit == 0 {
-				writes |= bit
-				first = min(first, k)
-				continue
-			}
-		}
-		loc, err := c.operand(i, k, ops, allocs)
-		if err != nil {
+	e, ok := c.plain(begin, info.OperandEnd)
+	if !ok {
+		var err *Error
+		if e, err = c.operands(i); err != nil {
 			return err
 		}
-		if op.Access > regalloc.LateUse {
-			first = min(first, k)
-		}
-		if loc >= numRegs {
-			continue
-		}
-		bit, against := regalloc.PRegSet(1)<<loc, strict
-		switch op.Access {
-		case regalloc.Use:
-			uses |= bit
-		case regalloc.LateUse:
-			against = writes
-			lateUses |= bit
-		case regalloc.Def:
-			against = lateUses | writes
-			writes |= bit
-		default:
-			against = uses | lateUses | writes
-			writes |= bit
-			strict |= bit
-		}
-		if against&bit != 0 {
-			return c.sharingFault(i, k)
-		}
-		if op.Constraint == regalloc.Fixed && op.Access > regalloc.LateUse {
-			fixed |= bit
-		}
 	}
-
 	if info.Flags&regalloc.Safepoint != 0 {
 		if err := c.safepoint(i); err != nil {
 			return err
@@ -99,28 +60,122 @@ func (c *Checker) inst(i regalloc.Inst, info regalloc.InstInfo, begin uint32) *E
 	}
 	if info.Clobbers != 0 {
 		clobbers := c.in.ClobberSets[info.Clobbers]
-		if hit := clobbers & (lateUses | writes&^fixed); hit != 0 {
+		if hit := clobbers & (e.late | e.written&^e.fixed); hit != 0 {
 			return c.clobberFault(i, hit)
 		}
 		c.eraseRegs(clobbers)
 		c.written |= clobbers & c.env.CalleeSaved
 	}
-	if first == len(ops) {
+	if e.n == 0 {
 		return nil
 	}
-	c.written |= writes
-	return c.define(i, ops, allocs, first)
+	c.written |= e.written
+	if ok {
+		// define, of the one Def in a register, unless it is a copy or known already.
+		v := c.in.Operands[info.OperandEnd-1].VReg
+		if value := &c.v[v]; value.name&indexMask == uint32(v) && value.seen != c.start {
+			value.seen = c.start
+			c.locs[e.written.First()%numRegs] = fact{value.name, c.clock}
+			c.known |= e.written
+			return nil
+		}
+	}
+	return c.define(i, info.OperandEnd, e.n)
+}
+
+// plain is operands for most instructions: the operands in the range are Uses, but
+// for the last, which may be a Def; all are in registers that their constraints
+// allow, and what is read holds one value, no reference. It reports whether that is
+// so; if it is, nothing is wrong.
+func (c *Checker) plain(begin, end uint32) (e effects, ok bool) {
+	ops, allocs, values, regs := c.in.Operands[begin:end], c.out.Allocs[begin:end], c.v, (*[numRegs]fact)(c.locs)
+	allocs = allocs[:len(ops)]
+	for k := range ops {
+		op := &ops[k]
+		loc := uint32(allocs[k]) ^ uint32(regalloc.InReg(0))
+		if uint(op.VReg) >= uint(len(values)) || loc >= numRegs || uint(op.Constraint) >= uint(len(c.rules)) {
+			return e, false
+		}
+		name, r := values[op.VReg].name, &c.rules[op.Constraint]
+		if r.regs[name>>floatShift&1]>>loc&1 == 0 || regalloc.PRegSet(loc^uint32(op.Arg))&r.exact != 0 {
+			return e, false
+		}
+		if op.Access != regalloc.Use {
+			e.n, e.written = 1, 1<<loc
+			e.fixed = e.written & r.exact
+			return e, op.Access == regalloc.Def && k+1 == len(ops) && (op.Constraint != regalloc.Reuse || reuses(ops, allocs, k))
+		}
+		// Registers have no facts of earlier visits.
+		if regs[loc].name != name || name&refBit != 0 || op.Constraint == regalloc.Reuse {
+			return e, false
+		}
+	}
+	return e, true
+}
+
+// reuses reports whether operand k, with the constraint Reuse, is where the Use is
+// that it names.
+func reuses(ops []regalloc.Operand, allocs []regalloc.Allocation, k int) bool {
+	j := int(ops[k].Arg)
+	if ops[k].Access != regalloc.Def || j >= len(ops) || allocs[j] != allocs[k] {
+		return false
+	}
+	of := &ops[j]
+	return of.Access == regalloc.Use && (of.Constraint == regalloc.Reg || of.Constraint == regalloc.Fixed)
+}
+
+// operands checks the operands of i.
+func (c *Checker) operands(i regalloc.Inst) (e effects, err *Error) {
+	begin, end := c.in.OperandRange(i)
+	ops, allocs := c.in.Operands[begin:end], c.out.Allocs[begin:end]
+	var uses, strict regalloc.PRegSet // strict: those of EarlyDefs and Mods
+	for k := range ops {
+		op := &ops[k]
+		loc, err := c.operand(i, k, ops, allocs)
+		if err != nil {
+			return e, err
+		}
+		if op.Access > regalloc.LateUse {
+			e.n++
+		}
+		if loc >= numRegs {
+			continue
+		}
+		// The registers that this one may be none of, as the table of conflicts says.
+		bit, against := regalloc.PRegSet(1)<<loc, strict
+		switch op.Access {
+		case regalloc.Use:
+			uses |= bit
+		case regalloc.LateUse:
+			against = e.written
+			e.late |= bit
+		case regalloc.Def:
+			against = e.late | e.written
+			e.written |= bit
+		default:
+			against = uses | e.late | e.written
+			e.written |= bit
+			strict |= bit
+		}
+		if against&bit != 0 {
+			return e, c.sharingFault(i, k)
+		}
+		if op.Constraint == regalloc.Fixed && op.Access > regalloc.LateUse {
+			e.fixed |= bit
+		}
+	}
+	return e, nil
 }
 
 // operand checks all of operand k of i but what it shares a register with, and
 // returns its location.
 func (c *Checker) operand(i regalloc.Inst, k int, ops []regalloc.Operand, allocs []regalloc.Allocation) (uint32, *Error) {
 	op := ops[k]
-	if int(op.Access) >= numAccesses {
+	if int(op.Access) >= numAccesses || int64(op.VReg) >= int64(len(c.v)) {
 		return 0, c.at(i, fault(RuleInput, "operand %d is malformed", k))
 	}
 	name := c.v[op.VReg].name
-	loc, ok := c.place(i, op, allocs[k], name, ops, allocs)
+	loc, ok := c.place(i, k, name, ops, allocs)
 	switch {
 	case !ok:
 		return 0, c.constraintFault(i, k)
@@ -132,28 +187,28 @@ func (c *Checker) operand(i regalloc.Inst, k int, ops []regalloc.Operand, allocs
 	return loc, nil
 }
 
-// define erases what Mods leave behind and writes the Defs of i, whose
-// locations are checked. The first of both is operand k.
-func (c *Checker) define(i regalloc.Inst, ops []regalloc.Operand, allocs []regalloc.Allocation, k int) *Error {
-	for ; k < len(ops); k++ {
-		op := ops[k]
+// define erases what Mods leave behind and writes the Defs of i, whose locations are
+// checked and different: n of the operands that end at end.
+func (c *Checker) define(i regalloc.Inst, end uint32, n int) *Error {
+	for k := end - 1; n > 0; k-- {
+		op := &c.in.Operands[k]
 		if op.Access <= regalloc.LateUse {
 			continue
 		}
+		n--
 		v := &c.v[op.VReg]
-		a, name := allocs[k], v.name
-		loc := uint32(a.Index())
-		if !a.IsReg() {
-			loc, _ = c.locate(a, words(name))
-		}
-		if op.Access == regalloc.Mod {
+		name := v.name
+		loc, _ := c.locate(c.out.Allocs[k], words(name))
+		switch {
+		case op.Access == regalloc.Mod:
 			c.erase(loc, name)
 			continue
-		}
-		if name&indexMask == uint32(op.VReg) {
-			// From now on facts about the value that are older are void.
-			v.def = c.clock
-		} else if c.in.Insts[i].Flags&regalloc.IsMove == 0 {
+		case name&indexMask == uint32(op.VReg):
+			if v.seen == c.start {
+				c.forget(name)
+			}
+			v.seen = c.start
+		case c.in.Insts[i].Flags&regalloc.IsMove == 0:
 			return c.at(i, fault(RuleInput, "%v has a second definition", op.VReg))
 		}
 		c.write(loc, fact{name, c.clock})
@@ -161,11 +216,11 @@ func (c *Checker) define(i regalloc.Inst, ops []regalloc.Operand, allocs []regal
 	return nil
 }
 
-// place returns the location index of an operand, whose value's name is name,
-// and whether its allocation a meets its constraint.
-func (c *Checker) place(i regalloc.Inst, op regalloc.Operand, a regalloc.Allocation, name uint32,
+// place returns the location index of operand k, whose value's name is name, and
+// whether its allocation meets its constraint.
+func (c *Checker) place(i regalloc.Inst, k int, name uint32,
 	ops []regalloc.Operand, allocs []regalloc.Allocation) (loc uint32, ok bool) {
-	class := name >> floatShift & 1
+	op, a, class := ops[k], allocs[k], name>>floatShift&1
 	switch op.Constraint {
 	case regalloc.Reg:
 		loc = uint32(a.Index())
@@ -184,13 +239,8 @@ func (c *Checker) place(i regalloc.Inst, op regalloc.Operand, a regalloc.Allocat
 		loc = uint32(op.Arg)
 		return loc, c.fixed>>loc&1 != 0 && a == regalloc.InReg(op.PReg()) && loc>>5 == class
 	case regalloc.Reuse:
-		if op.Access != regalloc.Def || int(op.Arg) >= len(ops) {
-			return 0, false
-		}
-		of := ops[op.Arg]
 		loc = uint32(a.Index())
-		return loc, of.Access == regalloc.Use && (of.Constraint == regalloc.Reg || of.Constraint == regalloc.Fixed) &&
-			a.IsReg() && a == allocs[op.Arg] && c.fixed>>loc&1 != 0 && loc>>5 == class
+		return loc, a.IsReg() && c.fixed>>loc&1 != 0 && loc>>5 == class && reuses(ops, allocs, k)
 	case regalloc.FixedArg:
 		loc, ok = c.locate(a, words(name))
 		return loc, ok && op.Access.Defines() && i == 0 && a == regalloc.InArg(int(op.Arg))
@@ -217,9 +267,15 @@ func (c *Checker) touch(loc, name uint32, a regalloc.Access) bool {
 // safepoint checks the stack map of i, the next one, and lets references in other
 // places go.
 func (c *Checker) safepoint(i regalloc.Inst) *Error {
-	r := c.maps[0].Slots
-	c.maps = c.maps[1:]
-	slots := c.out.StackMapSlots[r.Start:r.End]
+	var m regalloc.StackMap
+	if len(c.maps) > 0 {
+		m = c.maps[0]
+		c.maps = c.maps[1:]
+	}
+	if m.Inst != i || !fits(m.Slots, len(c.out.StackMapSlots)) || !c.rising(c.out.StackMapSlots[m.Slots.Start:m.Slots.End]) {
+		return c.at(i, fault(RuleStackMap, "the next stack map is malformed or of another instruction"))
+	}
+	slots := c.out.StackMapSlots[m.Slots.Start:m.Slots.End]
 	// Definitions of i come at c.clock, after this.
 	now := c.clock - 1
 	for _, s := range slots {
@@ -239,9 +295,9 @@ func (c *Checker) safepoint(i regalloc.Inst) *Error {
 		if len(c.elems) == start {
 			return c.stackMapFault(i, loc, "listed but no reference: "+c.describe(loc))
 		}
-		// A new time would revive members whose value has been redefined, hence
-		// the new set.
-		c.set(loc, fact{c.newSet(start), now})
+		// A new time would revive members that are not known any more, hence the new
+		// set.
+		c.setWord(loc, fact{c.newSet(start), now})
 	}
 	c.oldest[1] = now
 	return nil

@@ -8,10 +8,14 @@ func (c *Checker) prepare() *Error {
 	switch {
 	case len(in.Blocks) == 0 || len(in.Insts) == 0:
 		return fault(RuleInput, "no code")
-	case len(in.VRegs) >= indexMask || len(in.Insts) >= 1<<29:
+	case len(in.Blocks) >= isParam || len(in.VRegs) >= indexMask || len(in.Insts) >= 1<<29:
 		return fault(RuleInput, "too many virtual registers or instructions")
 	case len(in.ClobberSets) == 0 || in.ClobberSets[0] != 0:
 		return fault(RuleInput, "no empty clobber set")
+	case int(in.Insts[len(in.Insts)-1].OperandEnd) != len(in.Operands) || int(in.Insts[0].OperandEnd) > len(in.Operands):
+		return fault(RuleInput, "operands of no instruction")
+	case len(out.Edits) >= 1<<31:
+		return fault(RuleShape, "too many edits")
 	case len(out.Allocs) != len(in.Operands):
 		return fault(RuleShape, "%d allocations for %d operands", len(out.Allocs), len(in.Operands))
 	case out.SlotWords < 0 || out.SlotWords > maxSlotWords:
@@ -22,8 +26,10 @@ func (c *Checker) prepare() *Error {
 	if err := c.initValues(); err != nil {
 		return err
 	}
-	safepoints, err := c.checkCode()
-	if err != nil {
+	if err := c.checkFlags(); err != nil {
+		return err
+	}
+	if err := c.checkBlocks(); err != nil {
 		return err
 	}
 	if err := c.nameParams(); err != nil {
@@ -33,14 +39,8 @@ func (c *Checker) prepare() *Error {
 	for _, v := range c.copies {
 		c.v[v].name = c.v[c.find(v)].name
 	}
-	if err := c.checkReachable(); err != nil {
-		return err
-	}
 	c.setLocations()
-	if err := c.checkEdits(); err != nil {
-		return err
-	}
-	return c.checkStackMaps(safepoints)
+	return nil
 }
 
 func (c *Checker) setRegs() {
@@ -56,14 +56,21 @@ func (c *Checker) setRegs() {
 	}
 	c.fixed = (allocatable | c.env.FixedOnly) &^ c.scratch
 	c.writeable = c.fixed | c.scratch
+	c.rules[regalloc.Any].regs = c.regs
+	c.rules[regalloc.Reg].regs = c.regs
+	fixed := [...]regalloc.PRegSet{c.fixed.OfClass(regalloc.Int), c.fixed.OfClass(regalloc.Float)}
+	c.rules[regalloc.Reuse].regs = fixed
+	c.rules[regalloc.Fixed] = rule{fixed, ^regalloc.PRegSet(0)}
 }
 
 // initValues makes each virtual register its own name.
 func (c *Checker) initValues() *Error {
-	c.v = grow(c.v, len(c.in.VRegs))
-	for i := range c.in.VRegs {
-		info := &c.in.VRegs[i]
-		name := uint32(i) | uint32(info.Class&1)<<floatShift
+	vregs := c.in.VRegs
+	c.v = grow(c.v, len(vregs))
+	values := c.v[:len(vregs)]
+	for i := range vregs {
+		info := &vregs[i]
+		name := nameBit | uint32(i) | uint32(info.Class&1)<<floatShift
 		if info.Bytes == 16 {
 			name |= wideBit
 		}
@@ -73,7 +80,7 @@ func (c *Checker) initValues() *Error {
 		if info.Class > regalloc.Float || info.Bytes != 8 && (info.Bytes != 16 || info.Class == regalloc.Int) {
 			return fault(RuleInput, "%v has class %d and %d bytes", regalloc.VReg(i), info.Class, info.Bytes)
 		}
-		c.v[i] = value{name: name, sub: name}
+		values[i] = value{name: name, sub: name}
 	}
 	c.copies = c.copies[:0]
 	return nil
@@ -95,61 +102,97 @@ func (c *Checker) setLocations() {
 	} else if len(c.locs) < numRegs {
 		c.locs = make([]fact, numRegs)
 	}
+	c.layOut()
 }
 
-// checkCode checks that blocks partition the instructions and edges fit, gives
-// copies their names, and returns the number of safepoints.
-func (c *Checker) checkCode() (safepoints int, err *Error) {
-	in := c.in
-	c.blocks = grow(c.blocks, len(in.Blocks))
-	clear(c.blocks)
-	next, operands := uint32(0), uint32(0)
-	for b := range in.Blocks {
-		c.block = regalloc.Block(b)
-		r := in.Blocks[b].Insts
-		if r.Start != next || r.End <= r.Start || int64(r.End) > int64(len(in.Insts)) {
-			return 0, c.blockFault("instructions are not a partition")
-		}
-		next = r.End
-		c.blocks[b].stackMap = uint32(safepoints)
-		if err := c.checkParamsOf(regalloc.Block(b)); err != nil {
-			return 0, err
-		}
-		insts := in.Insts[r.Start:r.End]
-		for k := range insts {
-			info, i := &insts[k], r.Start+uint32(k)
-			if info.OperandEnd < operands || int(info.Clobbers) >= len(in.ClobberSets) {
-				return 0, c.at(regalloc.Inst(i), fault(RuleInput, "instruction is malformed"))
+// checkFlags checks that there are as many terminators as blocks and as many stack
+// maps as safepoints, and gives copies their names.
+func (c *Checker) checkFlags() *Error {
+	var all regalloc.InstFlags
+	terminators, safepoints := 0, 0
+	for k := range c.in.Insts {
+		flags := c.in.Insts[k].Flags
+		all |= flags
+		terminators += int(flags / regalloc.IsTerminator & 1)
+		safepoints += int(flags / regalloc.Safepoint & 1)
+	}
+	switch {
+	case terminators != len(c.in.Blocks):
+		return fault(RuleInput, "code is malformed: %d terminators of %d blocks", terminators, len(c.in.Blocks))
+	case safepoints != len(c.out.StackMaps):
+		return fault(RuleStackMap, "%d stack maps for %d safepoints", len(c.out.StackMaps), safepoints)
+	case all&regalloc.IsMove == 0:
+		return nil
+	}
+	for k := range c.in.Insts {
+		if c.in.Insts[k].Flags&regalloc.IsMove != 0 {
+			if err := c.nameCopy(regalloc.Inst(k)); err != nil {
+				return err
 			}
-			if info.Flags == 0 && i < r.End-1 {
-				operands = info.OperandEnd
-				continue
-			}
-			if int64(info.OperandEnd) > int64(len(in.Operands)) || (info.Flags&regalloc.IsTerminator != 0) != (i == r.End-1) {
-				return 0, c.at(regalloc.Inst(i), fault(RuleInput, "instruction is malformed"))
-			}
-			if info.Flags&regalloc.IsMove != 0 {
-				if err := c.nameCopy(regalloc.Inst(i), in.Operands[operands:info.OperandEnd]); err != nil {
-					return 0, err
-				}
-			}
-			if info.Flags&regalloc.Safepoint != 0 {
-				safepoints++
-			}
-			operands = info.OperandEnd
-		}
-		if err := c.checkEdgesOf(regalloc.Block(b)); err != nil {
-			return 0, err
 		}
 	}
-	if int(next) != len(in.Insts) || int(operands) != len(in.Operands) {
-		return 0, fault(RuleInput, "instructions or operands of no block")
+	return nil
+}
+
+// checkBlocks checks that blocks partition the instructions and end with terminators,
+// that edges lead to blocks and parameters are defined once, that edits are where
+// they may be and stack maps in order, and finds what blockInfo has.
+func (c *Checker) checkBlocks() *Error {
+	in, maps := c.in, c.out.StackMaps
+	c.blocks = grow(c.blocks, len(in.Blocks))
+	clear(c.blocks)
+	next, edit, stackMap, forward := uint32(0), 0, 0, true
+	for b := range in.Blocks {
+		c.block = regalloc.Block(b)
+		block, info := &in.Blocks[b], &c.blocks[b]
+		r := block.Insts
+		if r.Start != next || r.End <= r.Start || int64(r.End) > int64(len(in.Insts)) ||
+			in.Insts[r.End-1].Flags&regalloc.IsTerminator == 0 {
+			return c.blockFault("instructions are no partition with terminators")
+		}
+		next = r.End
+		info.edit, info.stackMap = uint32(edit), uint32(stackMap)
+		var err *Error
+		if edit, err = c.skipEdits(r, edit); err != nil {
+			return err
+		}
+		for stackMap < len(maps) && uint32(maps[stackMap].Inst) < r.End {
+			stackMap++
+		}
+		if !fits(block.Params, len(in.VRegLists)) || !fits(block.Succs, len(in.Edges)) {
+			return c.blockFault("parameters or edges are malformed")
+		}
+		if block.Params.Len() != 0 {
+			if err := c.checkParamsOf(c.block); err != nil {
+				return err
+			}
+		}
+		forward = forward && (info.inEdges != 0 || b == 0)
+		for k := block.Succs.Start; k < block.Succs.End; k++ {
+			to := uint(in.Edges[k].To)
+			if to >= uint(len(c.blocks)) {
+				return c.blockFault("edges are malformed")
+			}
+			c.blocks[to].inEdges++
+			c.blocks[to].inEdge = k
+		}
+	}
+	switch {
+	case int(next) != len(in.Insts):
+		return fault(RuleInput, "instructions of no block")
+	case edit != len(c.out.Edits):
+		return c.editFault(&c.out.Edits[edit], "there is no such instruction")
+	case stackMap != len(maps):
+		return fault(RuleStackMap, "a stack map of no instruction")
 	}
 	c.block = 0
 	if c.blocks[0].inEdges != 0 || in.Blocks[0].Params.Len() != 0 {
-		return 0, c.blockFault("the entry has predecessors or parameters")
+		return c.blockFault("the entry has predecessors or parameters")
 	}
-	return safepoints, nil
+	if forward {
+		return nil // each is reached from one before it, and so from the first
+	}
+	return c.checkReachable()
 }
 
 func (c *Checker) blockFault(msg string) *Error {
@@ -163,56 +206,28 @@ func fits(r regalloc.Range, n int) bool { return r.Start <= r.End && int64(r.End
 
 // checkParamsOf checks that parameters are in range and defined once.
 func (c *Checker) checkParamsOf(b regalloc.Block) *Error {
-	if !fits(c.in.Blocks[b].Params, len(c.in.VRegLists)) {
-		return c.blockFault("parameters are malformed")
-	}
 	for _, p := range c.in.ParamsOf(b) {
-		// Time 1 is before or at the start of any visit, so it outdates nothing.
-		if int64(p) >= int64(len(c.v)) || c.v[p].def != 0 {
+		if int64(p) >= int64(len(c.v)) || c.v[p].seen != 0 {
 			return c.blockFault("parameters are malformed or defined twice")
 		}
-		c.v[p].def = 1
+		c.v[p].seen = isParam | uint32(b)
 	}
 	return nil
 }
 
-// checkEdgesOf checks that arguments along the edges out of b fit parameters in
-// number, class, width and being references.
-func (c *Checker) checkEdgesOf(b regalloc.Block) *Error {
-	in := c.in
-	r := in.Blocks[b].Succs
-	if !fits(r, len(in.Edges)) {
-		return c.blockFault("edges are malformed")
-	}
-	for k := r.Start; k < r.End; k++ {
-		e := &in.Edges[k]
-		if int64(e.To) >= int64(len(in.Blocks)) || !fits(e.Args, len(in.VRegLists)) || e.Args.Len() != in.Blocks[e.To].Params.Len() {
-			return c.blockFault("edges are malformed")
-		}
-		if e.Args.Len() != 0 {
-			if err := c.checkArgs(e); err != nil {
-				return err
-			}
-		}
-		to := &c.blocks[e.To]
-		to.inEdges++
-		to.inEdge = k
-		to.forward = to.forward || e.To > b
-	}
-	return nil
-}
-
-// checkArgs checks that the arguments along e fit the parameters, of which there
-// are as many.
+// checkArgs checks that arguments along e fit the parameters in number, class, width
+// and being references.
 func (c *Checker) checkArgs(e *regalloc.Edge) *Error {
 	in := c.in
-	if !fits(in.Blocks[e.To].Params, len(in.VRegLists)) {
+	if !fits(e.Args, len(in.VRegLists)) || e.Args.Len() != in.Blocks[e.To].Params.Len() {
 		return c.blockFault("edges are malformed")
+	}
+	if e.Args.Len() == 0 {
+		return nil
 	}
 	params := in.ParamsOf(e.To)
 	for j, a := range in.ArgsOf(*e) {
-		p := params[j]
-		if int64(a) >= int64(len(c.v)) || int64(p) >= int64(len(c.v)) || (c.v[a].name^c.v[p].name)&typeBits != 0 {
+		if int64(a) >= int64(len(c.v)) || (c.v[a].name^c.v[params[j]].name)&typeBits != 0 {
 			return c.blockFault("an argument does not fit its parameter")
 		}
 	}
@@ -233,8 +248,13 @@ func (c *Checker) find(v regalloc.VReg) regalloc.VReg {
 
 // nameCopy gives the Def of an IsMove the name of its Use, unless they differ
 // in type: then the instruction makes a value of its own.
-func (c *Checker) nameCopy(i regalloc.Inst, ops []regalloc.Operand) *Error {
-	if len(ops) != 2 || ops[0].Access != regalloc.Use || ops[1].Access != regalloc.Def ||
+func (c *Checker) nameCopy(i regalloc.Inst) *Error {
+	start, end := c.in.OperandRange(i)
+	if int64(end) != int64(start)+2 || int64(end) > int64(len(c.in.Operands)) {
+		return c.at(i, fault(RuleInput, "not of the form of a move"))
+	}
+	ops := c.in.Operands[start:end]
+	if ops[0].Access != regalloc.Use || ops[1].Access != regalloc.Def ||
 		int64(ops[0].VReg) >= int64(len(c.v)) || int64(ops[1].VReg) >= int64(len(c.v)) ||
 		c.in.VRegs[ops[0].VReg].Class != c.in.VRegs[ops[1].VReg].Class ||
 		c.in.Insts[i].Flags&(regalloc.Safepoint|regalloc.IsTerminator) != 0 {
@@ -250,13 +270,17 @@ func (c *Checker) nameCopy(i regalloc.Inst, ops []regalloc.Operand) *Error {
 // arguments. The number of edges is counted, not taken from Preds.
 func (c *Checker) nameParams() *Error {
 	for b := range c.blocks {
-		if c.blocks[b].inEdges != 1 || c.in.Blocks[b].Params.Len() == 0 {
+		if c.in.Blocks[b].Params.Len() == 0 || c.blocks[b].inEdges != 1 {
 			continue
 		}
-		args := c.in.ArgsOf(c.in.Edges[c.blocks[b].inEdge])
-		for k, p := range c.in.ParamsOf(regalloc.Block(b)) {
+		e := &c.in.Edges[c.blocks[b].inEdge]
+		c.block = regalloc.Block(b)
+		if err := c.checkArgs(e); err != nil {
+			return err
+		}
+		args := c.in.ArgsOf(*e)
+		for k, p := range c.in.ParamsOf(c.block) {
 			if !c.unify(p, args[k]) {
-				c.block = regalloc.Block(b)
 				return c.blockFault(p.String() + " is defined twice, or by itself")
 			}
 		}
@@ -279,16 +303,8 @@ func (c *Checker) unify(w, v regalloc.VReg) bool {
 	return true
 }
 
-// checkReachable checks that each block is reachable: a block that nothing
-// reaches would be checked against nothing.
+// checkReachable looks for a block that nothing reaches.
 func (c *Checker) checkReachable() *Error {
-	ordered := true
-	for b := range c.blocks[1:] {
-		ordered = ordered && c.blocks[1+b].forward
-	}
-	if ordered {
-		return nil // each from one before it, and so from the first
-	}
 	c.stack = append(c.stack[:0], 0)
 	c.blocks[0].seen = true
 	seen := 1
@@ -313,26 +329,6 @@ func (c *Checker) checkReachable() *Error {
 		}
 	}
 	return c.blockFault("not reachable")
-}
-
-// checkStackMaps checks that there is one stack map for each safepoint, in
-// order, with slots of the frame, rising.
-func (c *Checker) checkStackMaps(safepoints int) *Error {
-	out := c.out
-	if len(out.StackMaps) != safepoints {
-		return fault(RuleStackMap, "%d stack maps for %d safepoints", len(out.StackMaps), safepoints)
-	}
-	for k, m := range out.StackMaps {
-		// With the number right and the order strict, they are the safepoints.
-		if int64(m.Inst) >= int64(len(c.in.Insts)) || c.in.Insts[m.Inst].Flags&regalloc.Safepoint == 0 ||
-			k > 0 && m.Inst <= out.StackMaps[k-1].Inst || !fits(m.Slots, len(out.StackMapSlots)) ||
-			!c.rising(out.StackMapSlots[m.Slots.Start:m.Slots.End]) {
-			e := fault(RuleStackMap, "stack map %d is malformed", k)
-			e.Inst = m.Inst
-			return e
-		}
-	}
-	return nil
 }
 
 // rising reports whether slots are of the frame and each is above the last.

@@ -283,7 +283,9 @@ func TestRules(t *testing.T) {
 		{"remat of another", remat(func(c *code) { c.in.VRegs[0].Remat = 2 }), checker.RuleEdit, "may not be repeated"},
 		{"remat into memory", remat(func(c *code) { c.out.Edits[0].To = s(0) }), checker.RuleEdit, ""},
 		{"remat into another class", remat(func(c *code) { c.out.Edits[0].To = f(0) }), checker.RuleEdit, ""},
-		{"remat with a clobber", remat(func(c *code) { c.in.Insts[0].Clobbers = 1 }), checker.RuleEdit, "more than"},
+		{"remat with a clobber", remat(func(c *code) {
+			c.in.ClobberSets, c.in.Insts[0].Clobbers = []regalloc.PRegSet{0, 1 << 9}, 1
+		}), checker.RuleEdit, "more than"},
 
 		{"def over use", pair(0, []operand{use(0, 0), def(2)}, r(0), r(0)), no, ""},
 		{"two defs", pair(0, []operand{def(2), def(3)}, r(0), r(0)), checker.RuleConflict, "operand 1 %3 in p0i: shares its register with a def operand"},
@@ -805,6 +807,106 @@ func TestClobberedCalleeSaved(t *testing.T) {
 			var e *checker.Error
 			if errors.As(err, &e); (err == nil) != used.Has(2) || e != nil && (e.Rule != checker.RuleUsed || e.Loc != r(2)) {
 				t.Errorf("used %x: %v", used, err)
+			}
+		}
+	}
+}
+
+// TestClaimOfCopy: a claim by the name of a parameter's copy is one of the parameter:
+// what is passed has to be there.
+func TestClaimOfCopy(t *testing.T) {
+	for _, passed := range []bool{true, false} {
+		c := &code{}
+		v, p, w, next := c.vreg(0), c.vreg(0), c.vreg(0), c.vreg(0)
+		b0, b1, b2, b3 := c.block(), c.block(), c.block(), c.block()
+		b1.params = []vreg{p}
+		c.add(b0, 0, 0, []operand{def(v)}, r(0))
+		c.add(b0, regalloc.IsTerminator, 0, nil)
+		c.add(b1, regalloc.IsMove, 0, []operand{use(p, regalloc.Reg), def(w)}, r(0), r(0))
+		c.add(b1, regalloc.IsTerminator, 0, nil)
+		c.add(b2, 0, 0, []operand{def(next)}, r(3))
+		c.add(b2, regalloc.IsTerminator, 0, nil)
+		c.ret(b3, nil)
+		b0.succs = []genEdge{{b1, []vreg{v}}}
+		b1.succs = []genEdge{{b2, nil}, {b3, nil}}
+		b2.succs = []genEdge{{b1, []vreg{next}}}
+		c.finish()
+		if passed {
+			c.edits(move(regalloc.Before(5), r(0), r(3), 8))
+		}
+		c.out.Claims = []regalloc.Claim{{Loc: r(0), VReg: regalloc.VReg(w)}}
+		c.out.ClaimEnd = []uint32{0, 1, 1, 1}
+		for _, fix := range []bool{false, true} {
+			err := checker.New().Check(c.in, testEnv(), c.out, checker.Options{Fixpoint: fix})
+			if (err == nil) != passed {
+				t.Errorf("passed %v, fixpoint %v: %v", passed, fix, err)
+			}
+		}
+	}
+}
+
+// TestEarlyRemat: what was repeated before the definition is no longer there after it.
+func TestEarlyRemat(t *testing.T) {
+	for _, early := range []bool{false, true} {
+		c := &code{}
+		v := c.vreg(0)
+		b := c.block()
+		c.add(b, 0, 0, nil)
+		c.add(b, 0, 0, []operand{def(v)}, r(0))
+		c.add(b, 0, 0, []operand{use(v, regalloc.Reg)}, r(1))
+		c.ret(b, nil)
+		c.finish()
+		c.in.VRegs[v].Remat = 1
+		point := regalloc.After(1)
+		if early {
+			point = regalloc.After(0)
+		}
+		c.edits(regalloc.Edit{Point: point, Kind: regalloc.Remat, To: r(1), Inst: 1, Bytes: 8})
+		for _, fix := range []bool{false, true} {
+			err := checker.New().Check(c.in, testEnv(), c.out, checker.Options{Fixpoint: fix})
+			if (err != nil) != early {
+				t.Errorf("early %v, fixpoint %v: %v", early, fix, err)
+			}
+		}
+	}
+}
+
+// TestSecondDefinition: a value that is defined again, against I3, leaves all the
+// places where it was, also those that it shares with another.
+func TestSecondDefinition(t *testing.T) {
+	for _, at := range []loc{r(0), s(0)} {
+		for _, again := range []regalloc.Access{regalloc.Def, regalloc.EarlyDef} {
+			for _, shared := range []bool{false, true} {
+				c := &code{}
+				v, p := c.vreg(0), c.vreg(0)
+				b0, b1, b2, b3 := c.block(), c.block(), c.block(), c.block()
+				b1.params = []vreg{p}
+				c.add(b0, 0, 0, []operand{regalloc.DefOf(v, regalloc.Any)}, at)
+				c.add(b0, regalloc.IsTerminator, 0, nil)
+				c.add(b1, 0, 0, []operand{use(v, regalloc.Any)}, at)
+				c.add(b1, regalloc.IsTerminator, 0, nil)
+				c.add(b2, 0, 0, []operand{with(def(v), again)}, r(1))
+				c.add(b2, 0, 0, []operand{use(v, regalloc.Any)}, at)
+				c.add(b2, regalloc.IsTerminator, 0, nil)
+				c.ret(b3, nil)
+				b0.succs = []genEdge{{b1, []vreg{v}}}
+				b1.succs = []genEdge{{b2, nil}, {b3, nil}}
+				b2.succs = []genEdge{{b1, []vreg{v}}}
+				c.finish()
+				c.out.Claims = []regalloc.Claim{{Loc: at, VReg: regalloc.VReg(v)}}
+				if shared {
+					c.out.Claims = append(c.out.Claims, regalloc.Claim{Loc: at, VReg: regalloc.VReg(p)})
+				}
+				for b := 1; b < len(c.out.ClaimEnd); b++ {
+					c.out.ClaimEnd[b] = uint32(len(c.out.Claims))
+				}
+				for _, fix := range []bool{false, true} {
+					err := checker.New().Check(c.in, testEnv(), c.out, checker.Options{Fixpoint: fix})
+					var e *checker.Error
+					if !errors.As(err, &e) || e.Rule != checker.RuleUse || e.Block != 2 {
+						t.Errorf("%v %v shared %v fixpoint %v: %v", at, again, shared, fix, err)
+					}
+				}
 			}
 		}
 	}

@@ -22,12 +22,17 @@ const (
 	setBit     = 1 << 28       // not a value but an index into Checker.sets
 	floatShift = 27
 	floatBit   = 1 << floatShift
-	indexMask  = floatBit - 1
+	nameBit    = 1 << 26 // of any name, so that none is 0
+	indexMask  = nameBit - 1
 	typeBits   = wideBit | refBit | floatBit
 )
 
+// paramBit, in an entry that is a claim of a block, is of the block's parameters.
+const paramBit = tailBit
+
 // A fact is that a location holds the value or set of values name, established
-// at time. See the package comment for when it is void; time 0 always is.
+// at time. See the package comment for when it is void; that of time 0 is. Facts
+// about registers are no older than the visit, or 0.
 type fact struct{ name, time uint32 }
 
 // value is the checker's record of one virtual register.
@@ -37,9 +42,13 @@ type value struct {
 	// values that are their own name. Before names are final it links copies to
 	// their source.
 	sub uint32
-	// def is the time of the last definition in the visits so far.
-	def uint32
+	// seen is the start of the last visit whose state has had the value: that it
+	// was defined in, or began with.
+	seen uint32
 }
+
+// isParam is, with the block, value.seen of parameters before the first visit.
+const isParam = 1 << 31
 
 // entry is one element of a block's entry state: location loc holds name.
 type entry struct{ loc, name uint32 }
@@ -54,24 +63,23 @@ func (c *Checker) begin(b regalloc.Block, entries []entry) *Error {
 		clear(c.locs)
 		clear(c.touched)
 		for i := range c.v {
-			c.v[i].def = 0
+			c.v[i].seen = 0
 		}
 		c.clock = 0
 	}
 	c.clock++
+	clear(c.locs[:end(c.known)])
 	c.block, c.start, c.known, c.branches = b, c.clock, 0, c.branches[:0]
 	c.oldest = [2]uint32{c.clock, c.clock}
 	c.sets, c.elems = c.sets[:0], c.elems[:0]
 	return c.enter(entries)
 }
 
-// holds reports whether location loc holds the value name, all of it. That the
-// fact is no older than the definition follows from I3 (before its definition
-// no path can have brought the value here) and is asked all the same.
-// name is of one value; loc has room for it.
+// holds reports whether location loc holds the value name, all of it. name is of
+// one value; loc has room for it.
 func (c *Checker) holds(loc, name uint32) bool {
 	f := c.locs[loc]
-	if f.time < c.oldest[name>>refShift&1] || f.time < c.v[name&indexMask].def {
+	if f.time < c.oldest[name>>refShift&1] {
 		return false
 	}
 	if f.name != name && !c.inSet(f.name, name) {
@@ -112,12 +120,12 @@ func (c *Checker) newSet(start int) uint32 {
 		return name
 	}
 	c.sets = append(c.sets, regalloc.Range{Start: uint32(start), End: uint32(len(c.elems))})
-	return name&typeBits | setBit | uint32(len(c.sets)-1)
+	return name&typeBits | setBit | nameBit | uint32(len(c.sets)-1)
 }
 
-// set makes f what is known of the one register or word loc. All changes of the
-// state go through it, but those at the entry of a block.
-func (c *Checker) set(loc uint32, f fact) {
+// setWord makes f what is known of the memory word loc. All changes of memory go
+// through it, but those at the entry of a block.
+func (c *Checker) setWord(loc uint32, f fact) {
 	if len(c.branches) > 0 {
 		c.log = append(c.log, undo{loc, c.locs[loc]})
 	}
@@ -126,29 +134,51 @@ func (c *Checker) set(loc uint32, f fact) {
 
 // write makes f all that is known of loc: a value's own width there.
 func (c *Checker) write(loc uint32, f fact) {
-	c.set(loc, f)
 	if loc < numRegs {
+		c.locs[loc] = f
 		c.known |= 1 << loc
-	} else if f.name&wideBit != 0 {
-		c.set(loc+1, fact{f.name | tailBit, f.time})
+		return
+	}
+	c.setWord(loc, f)
+	if f.name&wideBit != 0 {
+		c.setWord(loc+1, fact{f.name | tailBit, f.time})
 	}
 }
 
 // erase forgets what a location of as many words as name needs holds.
 func (c *Checker) erase(loc, name uint32) {
-	c.set(loc, fact{})
-	if loc >= numRegs && name&wideBit != 0 {
-		c.set(loc+1, fact{})
+	if loc < numRegs {
+		c.locs[loc] = fact{}
+		return
+	}
+	c.setWord(loc, fact{})
+	if name&wideBit != 0 {
+		c.setWord(loc+1, fact{})
 	}
 }
 
 // eraseRegs forgets what the given registers hold.
 func (c *Checker) eraseRegs(set regalloc.PRegSet) {
-	// Registers not in known have only facts older than the visit.
 	for m := set & c.known; m != 0; m &= m - 1 {
-		c.set(uint32(m.First()), fact{})
+		c.locs[m.First()] = fact{}
 	}
 	c.known &^= set
+}
+
+// forget makes name leave every location, with all else there. It is for a value
+// that has been known before its definition, which contradicts I3 or is a false claim.
+func (c *Checker) forget(name uint32) {
+	for loc := range firstSlot + c.slotWords + c.argWords {
+		f := c.locs[loc]
+		if of := f.name &^ tailBit; f.time < c.start || of != name && !c.inSet(of, name) {
+			continue
+		}
+		if loc < numRegs {
+			c.locs[loc] = fact{}
+		} else {
+			c.setWord(loc, fact{})
+		}
+	}
 }
 
 // enter adds the entries to an empty state. Entries are valid
@@ -156,18 +186,18 @@ func (c *Checker) eraseRegs(set regalloc.PRegSet) {
 func (c *Checker) enter(entries []entry) *Error {
 	locs, start := c.locs, c.start
 	for j, e := range entries {
-		f := locs[e.loc]
+		e.name &^= paramBit
+		c.v[e.name&indexMask].seen = start
+		f := &locs[e.loc]
 		if f.time < start {
-			switch {
-			case e.loc < numRegs:
-				c.known |= 1 << e.loc
-			case e.name&wideBit != 0:
+			if e.name&wideBit != 0 && e.loc >= numRegs {
 				if locs[e.loc+1].time >= start {
 					return c.claimFault(j, "overlaps another claim")
 				}
 				locs[e.loc+1] = fact{e.name | tailBit, start}
 			}
-			locs[e.loc] = fact{e.name, start}
+			*f = fact{e.name, start}
+			c.known |= 1 << e.loc // of no effect if it is memory
 			continue
 		}
 		if f.name&(tailBit|typeBits) != e.name&typeBits {
@@ -191,19 +221,27 @@ func (c *Checker) enter(entries []entry) *Error {
 	return nil
 }
 
+// area is where the allocations of one kind are: that of index x, if below size, is
+// location base+x.
+type area struct{ base, size uint32 }
+
 // locate turns a memory or register allocation that a value of n words is to
 // lie in into a location index. It knows nothing of constraints.
 func (c *Checker) locate(a regalloc.Allocation, n uint32) (loc uint32, ok bool) {
-	x := uint32(a.Index())
-	switch {
-	case a.IsReg():
-		return x, x < numRegs
-	case a.IsSlot():
-		return firstSlot + x, x+n <= c.slotWords
-	case a.IsArg():
-		return firstSlot + c.slotWords + x, x+n <= c.argWords
+	area, x := &c.areas[n>>1&1][a.Kind()], uint32(a.Index())
+	return area.base + x, x < area.size
+}
+
+// layOut sets the areas: of values of one word, and of two, which begin before the
+// last word of memory.
+func (c *Checker) layOut() {
+	slot, arg := regalloc.InSlot(0).Kind(), regalloc.InArg(0).Kind()
+	for k := range uint32(len(c.areas)) {
+		a := &c.areas[k]
+		a[regalloc.InReg(0).Kind()] = area{0, numRegs}
+		a[slot] = area{firstSlot, c.slotWords - min(k, c.slotWords)}
+		a[arg] = area{firstSlot + c.slotWords, c.argWords - min(k, c.argWords)}
 	}
-	return 0, false
 }
 
 // allocation is the inverse of locate.

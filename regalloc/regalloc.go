@@ -389,6 +389,10 @@ func InArg(n int) Allocation { return allocArg | Allocation(n) }
 // IsNone reports whether a is no location.
 func (a Allocation) IsNone() bool { return a&allocMask == 0 }
 
+// Kind tells what a is: that of InReg(0), InSlot(0), InArg(0) or NoAllocation. It is
+// below 4.
+func (a Allocation) Kind() uint32 { return uint32(a) >> 30 }
+
 // IsReg reports whether a is a register.
 func (a Allocation) IsReg() bool { return a&allocMask == allocReg }
 
