@@ -1,7 +1,9 @@
 package compile_test
 
 import (
+	"encoding/binary"
 	"errors"
+	"flag"
 	"fmt"
 	"hash/fnv"
 	"math/bits"
@@ -620,6 +622,25 @@ func FuzzFunction(f *testing.F) {
 		f.Add(b)
 	}
 	f.Fuzz(fuzzFunction)
+}
+
+var (
+	functionsFlag = flag.Uint64("functions", 300, "number of random functions")
+	firstFlag     = flag.Uint64("first", 1, "number of the first random function")
+)
+
+// TestFunctions does what FuzzFunction does for random strings, which runs in an emulator, too.
+func TestFunctions(t *testing.T) {
+	for n := *firstFlag; n < *firstFlag+*functionsFlag && !t.Failed(); n++ {
+		var seed [32]byte
+		binary.LittleEndian.PutUint64(seed[:], n)
+		r := rand.NewChaCha8(seed)
+		b := make([]byte, r.Uint64()%1500)
+		r.Read(b)
+		if fuzzFunction(t, b); t.Failed() {
+			t.Errorf("number %d", n)
+		}
+	}
 }
 
 // fuzzFunction does it for one string.
