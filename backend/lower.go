@@ -47,22 +47,24 @@ type Lower struct {
 	sums     []sharedSum // empty between blocks
 	hoister
 
-	block  int    // being lowered, in Order
-	curCol uint32 // color at entry of the instruction being lowered
-	curSrc uint32 //
-	noSink int    // loads must stay where they are
+	block  int       // being lowered, in Order
+	curCol uint32    // color at entry of the instruction being lowered
+	curSrc uint32    //
+	noSink int       // loads must stay where they are
+	folded clif.Inst // the load that the instruction being lowered does, until it is appended, or NoInst
 }
 
 // instMeta is what regalloc.InstInfo will hold, and Inst's source.
 type instMeta struct {
 	opEnd    uint32
+	src      uint32
 	clobbers uint16
 	flags    regalloc.InstFlags
 	remat    bool
 }
 
 // group is the instructions of one CLIF instruction; it ends where the next begins.
-type group struct{ inst, op, src uint32 }
+type group struct{ inst, op uint32 }
 
 // Run lowers f into vc. o is the block order of f.
 func (l *Lower) Run(f *clif.Func, o *BlockOrder, vc *VCode) {
@@ -338,13 +340,25 @@ func (l *Lower) lowerArgs(vregs []regalloc.VReg) {
 }
 
 func (l *Lower) begin() {
-	l.groups = append(l.groups, group{uint32(len(l.insts)), uint32(len(l.Ops)), l.curSrc})
+	l.groups = append(l.groups, group{uint32(len(l.insts)), uint32(len(l.Ops))})
+	l.folded = clif.NoInst
 }
 
 // Push appends an instruction whose operands have been appended to l.Ops.
 func (l *Lower) Push(in Inst, flags regalloc.InstFlags) {
 	l.insts = append(l.insts, in)
-	l.meta = append(l.meta, instMeta{opEnd: uint32(len(l.Ops)), flags: flags})
+	l.meta = append(l.meta, instMeta{opEnd: uint32(len(l.Ops)), src: l.srcOf(&in), flags: flags})
+}
+
+// srcOf is the source of an instruction to be appended: that of a folded load if this one does it, as its fault is the load's. One
+// that also traps by a condition has but one source, that of the trap.
+func (l *Lower) srcOf(in *Inst) uint32 {
+	if l.folded == clif.NoInst || in.Tail == TailTrap || in.Mode != ModeBase && in.Mode != ModeBaseIndex || in.Ref >= NullFaults {
+		return l.curSrc
+	}
+	src := l.F.Srcs[l.folded]
+	l.folded = clif.NoInst
+	return src
 }
 
 // PushClobber is Push of an instruction that changes the registers of set.
@@ -408,7 +422,7 @@ func (l *Lower) place(g uint32) {
 			OperandEnd: uint32(len(in.Operands)), Clobbers: m.clobbers, Flags: m.flags,
 		})
 		vc.Insts = append(vc.Insts, l.insts[i])
-		vc.Srcs = append(vc.Srcs, gr.src)
+		vc.Srcs = append(vc.Srcs, m.src)
 	}
 }
 

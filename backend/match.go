@@ -234,7 +234,12 @@ func (l *Lower) SinkableLoad(v clif.Value) (clif.Inst, *clif.InstData) {
 }
 
 // Sink marks a load as done by the instruction being lowered.
-func (l *Lower) Sink(i clif.Inst) { l.sunk[i] = true }
+func (l *Lower) Sink(i clif.Inst) {
+	l.sunk[i] = true
+	if l.F.Insts[i].Op == clif.OpLoad {
+		l.folded = i
+	}
+}
 
 // HoldLoads keeps loads from being sunk until n is given back: for the operands of a
 // definition that is folded though it has other users.

@@ -509,6 +509,19 @@ func testTrapSites(t *testing.T, on *Machine) {
 		b.Store(clif.I32, clif.Full, 0, p[0], y, 0)
 		b.Return(vs{y})
 	})
+	folded := m.Fn([]clif.Type{clif.I32, clif.I32}, []clif.Type{clif.I32, clif.I32, clif.I32}, func(b *clif.Builder, p []clif.Value) {
+		b.Src = 11
+		x := b.Load(clif.I32, clif.U8, 1, p[0], 0)
+		b.Src = 22
+		y := b.Load(clif.I32, clif.Full, 1, p[0], 0)
+		b.Src = 33
+		z := b.Load(clif.I32, clif.Full, 1, p[0], 0)
+		b.Src = 44
+		x = b.Unary(clif.OpSext8, clif.I32, x)
+		y = b.Binary(clif.OpIadd, clif.I32, p[1], y)
+		z = b.Select(clif.I32, b.Icmp(clif.Slt, clif.I32, z, p[1]), x, y)
+		b.Return(vs{x, y, z})
+	})
 	code, err := m.compiler(t).Compile(m.Defined[f])
 	if err != nil {
 		t.Fatal(err)
@@ -520,6 +533,18 @@ func testTrapSites(t *testing.T, on *Machine) {
 	want := map[uint32]abi.TrapCode{11: abi.TrapTableOutOfBounds, 22: abi.TrapMemoryOutOfBounds, 33: abi.TrapIntegerDivideByZero, 44: abi.TrapMemoryOutOfBounds}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("traps by source (-want +got):\n%s", diff)
+	}
+	// What does a load in place of it traps as the load does.
+	if code, err = m.compiler(t).Compile(m.Defined[folded]); err != nil {
+		t.Fatal(err)
+	}
+	clear(got)
+	for _, s := range code.Traps {
+		got[s.Src] = s.Code
+	}
+	loads := map[uint32]abi.TrapCode{11: abi.TrapMemoryOutOfBounds, 22: abi.TrapMemoryOutOfBounds, 33: abi.TrapMemoryOutOfBounds}
+	if diff := cmp.Diff(loads, got); diff != "" {
+		t.Errorf("folded loads' traps by source (-want +got):\n%s", diff)
 	}
 	m.each(t, func(t *testing.T, level string, in Instance) {
 		for _, c := range []struct {

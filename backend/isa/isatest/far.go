@@ -1,6 +1,7 @@
 package isatest
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/waot-project/waot/clif"
@@ -121,6 +122,51 @@ func testFarPool(t *testing.T, on *Machine) {
 	for k := range uint64(11) {
 		for _, y := range []uint64{1, 19, 1000, 2000, 2001, 2599, 2600, 8019, 1 << 20, 1 << 31} {
 			s.call(fn, "pool", k, y, 0x3ff8000000000000)
+		}
+	}
+	s.run(t)
+}
+
+// testFarInstance has more globals and elements of a table than one displacement reaches, several of them in each function.
+func testFarInstance(t *testing.T, on *Machine) {
+	type vs = []clif.Value
+	s := newSuite(on)
+	const globals, elements = 6000, 5000
+	types := []clif.Type{clif.I32, clif.I64, clif.F32, clif.F64}
+	typeOf := func(g int) clif.Type { return types[g%len(types)] }
+	for g := range globals {
+		s.Globals = append(s.Globals, clif.GlobalDecl{Type: typeOf(g), Mutable: true, Init: uint64(g)})
+	}
+	s.Tables = []clif.TableDecl{{Elem: clif.FuncRef, Min: elements, Max: elements, HasMax: true}}
+	get := func(b *clif.Builder, g int) clif.Value { return b.Entity(clif.OpGlobalGet, typeOf(g), uint32(g)) }
+	for g := 0; g+8 <= globals; g += 41 {
+		params := []clif.Type{typeOf(g), typeOf(g + 3)}
+		results := []clif.Type{typeOf(g), typeOf(g + 1), typeOf(g + 3), typeOf(g + 7)}
+		fn := s.Fn(params, results, func(b *clif.Builder, p []clif.Value) {
+			x := get(b, g+1)
+			b.EntityEffect(clif.OpGlobalSet, params[0], uint32(g), 0, p[0])
+			b.EntityEffect(clif.OpGlobalSet, params[1], uint32(g+3), 0, p[1])
+			b.Return(vs{get(b, g), x, get(b, g+3), get(b, g+7)})
+		})
+		one := s.Fn(nil, results[:1], func(b *clif.Builder, _ []clif.Value) { b.Return(vs{get(b, g)}) })
+		s.call(fn, fmt.Sprint("globals from ", g), uint64(g)|0x5a000000, uint64(g)|0x35000000)
+		s.call(one, fmt.Sprint("global ", g))
+	}
+	self := clif.FuncIndex(0)
+	for _, k := range []uint64{0, 4094, 4095, 4096, 4097, elements - 1} {
+		put := s.Fn(nil, i32, func(b *clif.Builder, _ []clif.Value) {
+			at := b.Iconst(clif.I64, k)
+			b.EntityEffect(clif.OpTableSet, clif.FuncRef, 0, 0, at, b.FuncAddr(self))
+			b.Return(vs{b.Unary(clif.OpRefIsNull, clif.FuncRef, b.Entity(clif.OpTableGet, clif.FuncRef, 0, at))})
+		})
+		isNull := s.Fn(i64, i32, func(b *clif.Builder, p []clif.Value) {
+			b.Return(vs{b.Unary(clif.OpRefIsNull, clif.FuncRef, b.Entity(clif.OpTableGet, clif.FuncRef, 0, p[0]))})
+		})
+		s.call(put, fmt.Sprint("element ", k))
+		for i := range uint64(elements) {
+			if i%8 == k%8 && (i > 4080 && i < 4112 || i+8 >= elements || i < 16) {
+				s.call(isNull, fmt.Sprintf("element %d after %d", i, k), i)
+			}
 		}
 	}
 	s.run(t)

@@ -141,6 +141,9 @@ var tests = []struct {
 	{"LoadStore", testLoadStore},
 	{"Modify", testModify},
 	{"Sinking", testSinking},
+	{"Mixed", testMixed},
+	{"MixedFloats", testMixedFloats},
+	{"Widths", testWidths},
 	{"Sharing", testSharing},
 	{"Scaled", testScaled},
 	{"Offsets", testOffsets},
@@ -158,6 +161,7 @@ var tests = []struct {
 	{"Far", testFar},
 	{"FarBack", testFarBack},
 	{"FarPool", testFarPool},
+	{"FarInstance", testFarInstance},
 }
 
 // testComplete: every opcode but nop and uextend, which the driver handles, has a lowering.

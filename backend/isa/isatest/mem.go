@@ -177,6 +177,7 @@ func testSinking(t *testing.T, on *Machine) {
 	sinkLoads(add)
 	sinkModifies(add)
 	sinkWidths(add)
+	sinkExtensions(add)
 	s.run(t)
 }
 
@@ -339,4 +340,79 @@ func sinkWidths(add func(name string, build sinkCase)) {
 		b.Store(clif.I64, clif.Full, 0, p[0], w, 16)
 		return p[1]
 	})
+}
+
+// sinkExtensions adds what every machine makes part of a load, with what lies between, and with another user.
+func sinkExtensions(add func(name string, build sinkCase)) {
+	type vs = []clif.Value
+	const I32 = clif.I32
+	low := func(b *builder, x clif.Value) clif.Value {
+		return b.Unary(clif.OpIreduce, I32, b.Binary(clif.OpRotl, clif.I64, x, b.Iconst(clif.I64, 40)))
+	}
+	plain := func(b *builder, x clif.Value) clif.Value { // which no load can be
+		switch b.F.TypeOf(x) {
+		case clif.F32:
+			return b.Unary(clif.OpFcvtToSintSat, I32, x)
+		case clif.I64:
+			return low(b, x)
+		}
+		return bin(b, clif.OpRotl, x, b.Iconst(I32, 3))
+	}
+	forms := []struct {
+		name string
+		load func(b *builder, a clif.Value) clif.Value
+		use  func(b *builder, x clif.Value) clif.Value
+	}{
+		{"sext8", func(b *builder, a clif.Value) clif.Value { return b.Load(I32, clif.U8, 0, a, 0) },
+			func(b *builder, x clif.Value) clif.Value { return b.Unary(clif.OpSext8, I32, x) }},
+		{"sext16", func(b *builder, a clif.Value) clif.Value { return b.Load(I32, clif.U16, 0, a, 0) },
+			func(b *builder, x clif.Value) clif.Value { return b.Unary(clif.OpSext16, I32, x) }},
+		{"sextend", load, func(b *builder, x clif.Value) clif.Value { return low(b, b.Unary(clif.OpSextend, clif.I64, x)) }},
+		{"sext32", func(b *builder, a clif.Value) clif.Value { return b.Load(clif.I64, clif.U32, 0, a, 0) },
+			func(b *builder, x clif.Value) clif.Value { return low(b, b.Unary(clif.OpSext32, clif.I64, x)) }},
+		{"bitcast", func(b *builder, a clif.Value) clif.Value { return b.Load(clif.F32, clif.Full, 0, a, 0) },
+			func(b *builder, x clif.Value) clif.Value { return b.Unary(clif.OpBitcast, I32, x) }},
+	}
+	between := []struct {
+		name string
+		do   func(b *builder, p vs, x clif.Value)
+	}{
+		{"nothing", func(*builder, vs, clif.Value) {}},
+		{"a store", func(b *builder, p vs, _ clif.Value) {
+			b.Store(I32, clif.Full, 0, b.Iconst(I32, 4), b.Iconst(I32, 0x8b8a8988), 0)
+		}},
+		{"a store at the place", func(b *builder, p vs, _ clif.Value) { b.Store(I32, clif.Full, 0, p[0], p[1], 0) }},
+		{"a trap", func(b *builder, p vs, _ clif.Value) { b.TrapIf(p[1], abi.TrapUnreachable) }},
+		{"a division", func(b *builder, p vs, _ clif.Value) { bin(b, clif.OpUdiv, p[0], p[1]) }},
+		{"a call", func(b *builder, p vs, _ clif.Value) { b.Call(0, vs{p[0], p[1]}) }},
+		{"a load", func(b *builder, p vs, _ clif.Value) { load(b, p[1]) }},
+		{"a block", func(b *builder, p vs, _ clif.Value) {
+			next, other := b.NewBlock(), b.NewBlock()
+			b.Branch(p[1], b.Target(next, nil), b.Target(other, nil))
+			b.SwitchTo(other)
+			b.Return(vs{p[1]})
+			b.SwitchTo(next)
+			b.Store(I32, clif.Full, 0, p[0], p[1], 0)
+		}},
+		{"a store of it", func(b *builder, p vs, x clif.Value) { b.Store(I32, clif.Full, 0, p[0], plain(b, x), 0) }},
+	}
+	for _, f := range forms {
+		add(f.name+" of a load and before that itself", func(b *builder, p vs) clif.Value {
+			x := f.load(b, p[0])
+			y := plain(b, x)
+			return bin(b, clif.OpBxor, f.use(b, x), y)
+		})
+		add(f.name+" of a load and then itself", func(b *builder, p vs) clif.Value {
+			x := f.load(b, p[0])
+			y := f.use(b, x)
+			return bin(b, clif.OpBxor, y, plain(b, x))
+		})
+		for _, g := range between {
+			add(f.name+" of a load after "+g.name, func(b *builder, p vs) clif.Value {
+				x := f.load(b, p[0])
+				g.do(b, p, x)
+				return bin(b, clif.OpBxor, f.use(b, x), p[1])
+			})
+		}
+	}
 }
