@@ -21,6 +21,8 @@ const (
 	// paths is how many are executed before a mutant counts as one that changes
 	// nothing; steps bounds each behind the planted fault.
 	paths, steps = 8, 1500
+	// functions is how many are tried for a place for a fault, as some kinds have few.
+	functions = 8
 )
 
 // campaign is a run over mutants.
@@ -160,10 +162,20 @@ func (w *worker) one(number uint64) error {
 	return nil
 }
 
-// make plants the fault of a number; nil if there is no place for it.
+// make plants the fault of a number in the first of some functions that has a place for it; nil if none has.
 func (w *worker) make(number uint64) (*mutant, error) {
 	r := rand.New(rand.NewPCG(number, 17))
-	m := &mutant{Rand: r, fault: &faults[number%uint64(len(faults))]}
+	for range functions {
+		if m, err := w.plant(r, &faults[number%uint64(len(faults))]); m != nil || err != nil {
+			return m, err
+		}
+	}
+	return nil, nil
+}
+
+// plant plants a fault in a function; nil if there is no place for it.
+func (w *worker) plant(r *rand.Rand, f *fault) (*mutant, error) {
+	m := &mutant{Rand: r, fault: f}
 	if len(w.c.corpus) > 0 && r.IntN(2) == 0 {
 		m.function, m.real = w.c.corpus[r.IntN(len(w.c.corpus))], 1
 	} else {

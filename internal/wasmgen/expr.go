@@ -179,7 +179,7 @@ func (f *fgen) produce(t byte) {
 	switch n := f.r.IntN(100); {
 	case n < 28:
 		f.leaf(t)
-	case n < 60:
+	case n < 54:
 		f.numeric(t)
 	case n < 66:
 		f.idiom(t)
@@ -187,7 +187,8 @@ func (f *fgen) produce(t byte) {
 		f.address()
 		f.memory(loads[t][f.r.IntN(len(loads[t]))])
 	case n < 78:
-		f.produceAll(string([]byte{t, t}))
+		f.operand(t)
+		f.operand(t)
 		f.condition()
 		if f.chance(2) {
 			f.op(wasmfront.OpSelect)
@@ -201,8 +202,10 @@ func (f *fgen) produce(t byte) {
 	case n < 90:
 		f.produce(t)
 		f.opIndex(wasmfront.OpLocalTee, f.local(t))
-	case n < 92 && t == 'i':
+	case n < 91 && t == 'i':
 		f.query()
+	case n < 94 && t == 'i':
+		f.half()
 	default:
 		f.blockFor(t)
 	}
@@ -330,104 +333,18 @@ func (f *fgen) numeric(t byte) {
 	if divides(op) && (f.cfg.NoTraps || !f.chance(8)) {
 		f.safeDivisor(in[1])
 	}
+	f.apply(op)
+}
+
+// apply emits a numeric operator, and what makes NaNs the canonical ones where that is wanted.
+func (f *fgen) apply(op wasmfront.Opcode) {
+	in, out, _ := strings.Cut(op.Info().Sig, ":")
 	if f.cfg.LateNaNs && showsNaN(op) {
 		f.canonical(in[len(in)-1])
 	}
 	f.op(op)
 	if !f.cfg.RawNaNs && !f.cfg.LateNaNs && choosesNaN(op) {
-		f.canonical(t)
-	}
-}
-
-// comparisons are the operators whose result is a truth value.
-var comparisons = comparing()
-
-func comparing() (list []wasmfront.Opcode) {
-	for op := wasmfront.OpI32Eqz; op <= wasmfront.OpF64Ge; op++ {
-		list = append(list, op)
-	}
-	return list
-}
-
-// condition pushes an i32 that is mostly a truth value, at times negated.
-func (f *fgen) condition() {
-	if f.budget <= 0 || f.depth > maxDepth || f.chance(2) {
-		f.produce('i')
-		return
-	}
-	if f.chance(6) {
-		f.extendedComparison()
-		return
-	}
-	op := comparisons[f.r.IntN(len(comparisons))]
-	in, _, _ := strings.Cut(op.Info().Sig, ":")
-	f.depth++
-	f.produceAll(in)
-	f.depth--
-	f.op(op)
-	for f.chance(4) {
-		f.op(wasmfront.OpI32Eqz)
-	}
-}
-
-// extendedComparison pushes the result of comparing extended values with each other or with a constant.
-func (f *fgen) extendedComparison() {
-	extend := []wasmfront.Opcode{wasmfront.OpI64ExtendI32S, wasmfront.OpI64ExtendI32U}[f.r.IntN(2)]
-	one := func() {
-		f.depth++
-		f.produce('i')
-		f.depth--
-		f.op(extend)
-	}
-	one()
-	if f.chance(3) {
-		f.konst('l', f.bits('l'))
-	} else {
-		one()
-	}
-	f.op(wasmfront.OpI64Eq + wasmfront.Opcode(f.r.IntN(10)))
-}
-
-// idiom pushes a value by operators in a row that compilers have rules for.
-func (f *fgen) idiom(t byte) {
-	if t == 'f' || t == 'd' {
-		f.numeric(t)
-		return
-	}
-	// By the place of the operator in its group: add, sub, mul, four divisions, and, or, xor, shl, shr_s, shr_u, rotl, rotr.
-	first := map[byte]wasmfront.Opcode{'i': wasmfront.OpI32Add, 'l': wasmfront.OpI64Add}[t]
-	group := func(places ...int) wasmfront.Opcode { return first + wasmfront.Opcode(places[f.r.IntN(len(places))]) }
-	switch f.r.IntN(5) {
-	case 0: // the same operator twice with constants
-		op := group(0, 2, 7, 8, 9)
-		f.produce(t)
-		for range 2 {
-			f.konst(t, f.bits(t))
-			f.op(op)
-		}
-	case 1: // two shifts
-		f.produce(t)
-		for range 2 {
-			f.konst(t, uint64(f.r.IntN(70)))
-			f.op(group(10, 11, 12, 13, 14))
-		}
-	case 2: // a shift by what is masked
-		f.produceAll(string([]byte{t, t}))
-		f.konst(t, []uint64{31, 63, 7, 127}[f.r.IntN(4)])
-		f.op(first + 7)
-		f.op(group(10, 11, 12, 13, 14))
-	case 3: // the constant on the left
-		f.konst(t, f.bits(t))
-		f.produce(t)
-		f.op(group(0, 1, 2, 7, 8, 9, 10, 11, 12, 13, 14))
-	case 4: // extended and narrowed
-		f.produce('i')
-		f.op([]wasmfront.Opcode{wasmfront.OpI64ExtendI32S, wasmfront.OpI64ExtendI32U}[f.r.IntN(2)])
-		f.konst('l', f.bits('l'))
-		f.op(wasmfront.OpI64Add + wasmfront.Opcode([]int{0, 1, 2, 7, 8, 9, 10, 11, 12}[f.r.IntN(9)]))
-		if t == 'i' {
-			f.op(wasmfront.OpI32WrapI64)
-		}
+		f.canonical(out[0])
 	}
 }
 
