@@ -5,11 +5,15 @@ export CGO_ENABLED = 0
 GO ?= go
 OUT ?= bin
 # For fuzz: how long each target runs. For bench: rounds, of which medians are taken. For soak: how
-# many seconds each of its campaigns runs, and modules whose functions take part.
-FUZZTIME ?= 10s
+# many seconds each of its campaigns runs, where their seeds begin, the folder for what differs,
+# modules whose functions take part, and random modules for wasmtime.
+FUZZTIME ?= 60s
 ROUNDS ?= 5
 SECONDS_EACH ?= 300
+SEED := $(or $(SEED),$(shell date +%s))
+FOUND ?= soak-found
 MODULES ?=
+WASMTIME_MODULES ?= 3000
 
 .PHONY: all build test check demo bench fuzz soak clean
 
@@ -21,6 +25,7 @@ build:
 test:
 	$(GO) vet ./...
 	$(GO) test ./...
+	@$(MAKE) --no-print-directory fuzz FUZZTIME=1s
 
 check: test
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not gofmt: $$unformatted"; exit 1; fi
@@ -35,7 +40,7 @@ demo: build
 bench:
 	$(GO) run ./bench/compare -rounds $(ROUNDS)
 
-# Every fuzz target for a short time, one after the other.
+# Every fuzz target, one after the other.
 fuzz:
 	@grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u | while read -r dir; do \
 		for f in $$(grep -h -o '^func Fuzz[A-Za-z0-9_]*' $$dir/*_test.go | cut -c6-); do \
@@ -44,12 +49,16 @@ fuzz:
 		done; \
 	done
 
-# Campaigns: allocations, faults planted into them, random modules on both machines (AArch64 needs qemu), the host.
+# Campaigns: allocations, faults planted into them, random modules on both machines (AArch64 needs qemu), the same under
+# wasmtime where there is a C compiler, the host. Without SEED each run tries other cases.
 soak:
-	$(GO) run ./regalloc/soak -seconds $(SECONDS_EACH) -n 1000000000
-	$(GO) run ./checker/mutate -seconds $(SECONDS_EACH) -n 1000000000 $(MODULES)
-	$(GO) run ./internal/campaign/soak -seconds $(SECONDS_EACH) -n 1000000000
+	@echo "SEED=$(SEED)"
+	$(GO) run ./regalloc/soak -seconds $(SECONDS_EACH) -n 1000000000 -first $(SEED)
+	$(GO) run ./checker/mutate -seconds $(SECONDS_EACH) -n 1000000000 -seed $(SEED) $(MODULES)
+	$(GO) run ./internal/campaign/soak -seconds $(SECONDS_EACH) -n 1000000000 -seed $(SEED) -out $(FOUND)
+	@if command -v gcc >/dev/null; then oracle/run.sh -run TestRandom -v -modules $(WASMTIME_MODULES) -seed $(SEED); \
+		else echo "no gcc: nothing is compared with wasmtime"; fi
 	WAOT_STRESS=$(SECONDS_EACH)s $(GO) test ./host/stress -run 'TestStress$$' -v -timeout 0
 
 clean:
-	rm -rf $(OUT)
+	rm -rf $(OUT) $(FOUND)

@@ -1,5 +1,5 @@
-// Package asmtest compares the encoders of the back end's machines with an independent assembler, llvm-mc: with what
-// is recorded from it, and, in CI, with itself. It is imported by tests only.
+// Package asmtest compares the encoders of the back end's machines with an independent assembler and disassembler,
+// llvm-mc: with what is recorded from it, and, in CI, with itself. It is imported by tests only.
 //
 // Place in the pipeline: none.
 //
@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -23,8 +24,12 @@ import (
 type Assembler struct {
 	// Args name the machine and its syntax.
 	Args []string
+	// DisassembleArgs make the disassembler write that syntax.
+	DisassembleArgs []string
 	// Quiet demands that it warns of nothing.
 	Quiet bool
+	// Again is the text to assemble for what the disassembler wrote for code, if not the same.
+	Again func(text string, code []byte) string
 	// Line is the text for an instruction at a label, if not the instruction alone.
 	Line func(label, inst string) string
 }
@@ -89,6 +94,33 @@ func (a *Assembler) Assemble(t *testing.T, texts []string) [][]byte {
 		out[i] = data[at[i]:at[i+1]]
 	}
 	return out
+}
+
+// Disassemble reports cases that the disassembler does not read, each on its own, as one instruction, or whose text, as it
+// gives it, does not assemble to the same bytes.
+func (a *Assembler) Disassemble(t *testing.T, cases []Case) {
+	t.Helper()
+	var hexed strings.Builder
+	for i := range cases {
+		hexed.WriteByte('[')
+		for _, b := range cases[i].Code {
+			fmt.Fprintf(&hexed, "0x%02x ", b)
+		}
+		hexed.WriteString("]\n")
+	}
+	header, text, _ := strings.Cut(strings.TrimSpace(a.Run(t, hexed.String(), append(a.DisassembleArgs, "--disassemble")...)), "\n")
+	lines := strings.Split(text, "\n")
+	if len(lines) != len(cases) || !strings.Contains(header, ".text") {
+		t.Fatalf("%d instructions, %d lines", len(cases), len(lines))
+	}
+	again := slices.Clone(cases)
+	for i := range again {
+		again[i].Row = fmt.Sprintf("%s, disassembled as %s", again[i].Row, strings.TrimSpace(lines[i]))
+		if a.Again != nil {
+			lines[i] = a.Again(lines[i], again[i].Code)
+		}
+	}
+	Compare(t, again, a.Assemble(t, lines))
 }
 
 // Case is an instruction as text and as encoded.

@@ -1,12 +1,9 @@
 package asm
 
 import (
-	"bytes"
 	"flag"
-	"fmt"
 	"math/rand/v2"
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/waot-project/waot/backend"
@@ -57,25 +54,11 @@ func TestAssembler(t *testing.T) {
 	all := cases(samples)
 	asmtest.Compare(t, all, assembler.Assemble(t, asmtest.Texts(all)))
 
-	samples = append(samples, goldenSamples()...)
-	var code []byte
-	var hexed strings.Builder
-	for i := range samples {
-		code, _ = Append(code, &samples[i].inst, samples[i].allocs, &testFrame)
-	}
-	for _, b := range code {
-		fmt.Fprintf(&hexed, "0x%02x ", b)
-	}
-	lines := strings.Split(strings.TrimSpace(assembler.Run(t, hexed.String(), "--disassemble")), "\n")
-	if len(lines) != len(code)/WordBytes+1 || !strings.Contains(lines[0], ".text") {
-		t.Fatalf("%d words, %d lines", len(code)/WordBytes, len(lines))
-	}
-	bad := 0
-	for i, b := range assembler.Assemble(t, lines[1:]) {
-		if !bytes.Equal(b, code[WordBytes*i:][:WordBytes]) {
-			if bad++; bad < 20 {
-				t.Errorf("% x is disassembled as %s, which is % x", code[WordBytes*i:][:WordBytes], lines[i+1], b)
-			}
+	var words []asmtest.Case
+	for _, c := range cases(append(samples, goldenSamples()...)) {
+		for i := 0; i < len(c.Code); i += WordBytes {
+			words = append(words, asmtest.Case{Text: c.Text, Code: c.Code[i:][:WordBytes], Row: c.Row})
 		}
 	}
+	assembler.Disassemble(t, words)
 }
