@@ -70,9 +70,17 @@ type genBlock struct {
 	index  int
 }
 
+// choices are what decisions are made with: a *rand.Rand, or an *entropy.Source.
+type choices interface {
+	IntN(n int) int
+	Uint32() uint32
+	Perm(n int) []int
+	Shuffle(n int, swap func(i, j int))
+}
+
 // gen makes random structured functions in SSA form.
 type gen struct {
-	*rand.Rand
+	choices
 	vregs  []regalloc.VRegInfo
 	blocks []*genBlock
 	budget int
@@ -81,7 +89,12 @@ type gen struct {
 }
 
 func generate(seed uint64, size int) *regalloc.Input {
-	g := &gen{Rand: rand.New(rand.NewPCG(seed, 1)), budget: size, run: 6}
+	return generateOf(rand.New(rand.NewPCG(seed, 1)), size)
+}
+
+// generateOf makes a function of about size instructions of r's choices.
+func generateOf(r choices, size int) *regalloc.Input {
+	g := &gen{choices: r, budget: size, run: 6}
 	if size > 200 {
 		g.run = 60
 	}

@@ -26,7 +26,7 @@ func cloneIn(in *regalloc.Input) *regalloc.Input {
 }
 
 type mutator struct {
-	*rand.Rand
+	choices
 	in  *regalloc.Input
 	out *regalloc.Output
 }
@@ -149,6 +149,9 @@ var outputFaults = []fault{
 	}},
 	{name: "register to slot", f: func(m *mutator) bool {
 		k := m.operand(func(k int, op operand) bool { return m.out.Allocs[k].IsReg() })
+		if k < 0 {
+			return false
+		}
 		m.out.Allocs[k] = regalloc.InSlot(m.IntN(m.out.SlotWords + 1))
 		return true
 	}},
@@ -162,9 +165,10 @@ var outputFaults = []fault{
 		if m.in.Operands[x].Access <= regalloc.LateUse || m.out.Allocs[x] == m.out.Allocs[y] {
 			return false
 		}
+		was := m.out.Allocs[x]
 		m.out.Allocs[x] = m.out.Allocs[y]
 		for j := range m.out.Edits {
-			if ed := &m.out.Edits[j]; ed.Point == regalloc.After(i) && ed.From == m.out.Allocs[x] {
+			if ed := &m.out.Edits[j]; ed.Point == regalloc.After(i) && ed.From == was {
 				ed.From = m.out.Allocs[y]
 			}
 		}
@@ -580,7 +584,7 @@ func TestPlantedFaults(t *testing.T) {
 				n = &count{}
 				counts[f.name] = n
 			}
-			m := &mutator{Rand: rand.New(rand.NewPCG(seed, uint64(k))), in: in, out: cloneOut(good)}
+			m := &mutator{choices: rand.New(rand.NewPCG(seed, uint64(k))), in: in, out: cloneOut(good)}
 			if f.f(m) {
 				try(seed, f, in, m.out, n)
 			}
@@ -591,7 +595,7 @@ func TestPlantedFaults(t *testing.T) {
 				n = &count{}
 				counts[f.name] = n
 			}
-			m := &mutator{Rand: rand.New(rand.NewPCG(seed, 100+uint64(k))), in: cloneIn(in), out: good}
+			m := &mutator{choices: rand.New(rand.NewPCG(seed, 100+uint64(k))), in: cloneIn(in), out: good}
 			if f.f(m) {
 				if bad := tryAllocate(seed, m.in, env); bad != nil {
 					try(seed, f, in, bad, n)

@@ -31,7 +31,7 @@ type cached struct {
 // naive is an allocator that gives each value a home (a slot, or a register of
 // its own) and remembers within extended blocks what registers happen to hold.
 type naive struct {
-	*rand.Rand
+	choices
 	in     *regalloc.Input
 	env    *regalloc.MachineEnv
 	out    *regalloc.Output
@@ -48,7 +48,12 @@ type naive struct {
 }
 
 func allocate(seed uint64, in *regalloc.Input, env *regalloc.MachineEnv) *regalloc.Output {
-	a := &naive{Rand: rand.New(rand.NewPCG(seed, 2)), in: in, env: env, out: &regalloc.Output{}}
+	return allocateOf(rand.New(rand.NewPCG(seed, 2)), in, env)
+}
+
+// allocateOf allocates by r's choices.
+func allocateOf(r choices, in *regalloc.Input, env *regalloc.MachineEnv) *regalloc.Output {
+	a := &naive{choices: r, in: in, env: env, out: &regalloc.Output{}}
 	a.out.Allocs = make([]loc, len(in.Operands))
 	a.edits = map[regalloc.ProgPoint][]regalloc.Edit{}
 	a.slots = map[regalloc.Inst][]uint32{}

@@ -519,7 +519,7 @@ func TestDamagedOutputs(t *testing.T) {
 	t.Logf("%d of %d rejected", bad, 40*150*2)
 }
 
-func damage(rnd *rand.Rand, o *regalloc.Output) {
+func damage(rnd choices, o *regalloc.Output) {
 	word := func() uint32 {
 		switch rnd.IntN(4) {
 		case 0:

@@ -3,9 +3,12 @@ package machbuffer
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/waot-project/waot/internal/entropy"
 )
 
 // The synthetic machine. All instructions start with an opcode byte; numbers are little-endian. A condition word is
@@ -130,7 +133,14 @@ type program struct {
 	blocks []testBlock
 }
 
-func randomProgram(rng *rand.Rand, maxBlocks int) *program {
+// choices are what decisions are made with: a *rand.Rand, or an *entropy.Source.
+type choices interface {
+	IntN(n int) int
+	Uint64() uint64
+}
+
+// randomProgram has at most maxBlocks blocks, and no more than maxItems items.
+func randomProgram(rng choices, maxBlocks, maxItems int) *program {
 	p := &program{seed: rng.Uint64()}
 	n := 1 + rng.IntN(maxBlocks)
 	id := uint16(0)
@@ -150,6 +160,8 @@ func randomProgram(rng *rand.Rand, maxBlocks int) *program {
 		default:
 			items = rng.IntN(5)
 		}
+		items = min(items, maxItems)
+		maxItems -= items
 		for range items {
 			k := itemMark
 			switch rng.IntN(12) {
@@ -384,7 +396,7 @@ func (p *program) isTrapIf(c uint16) bool {
 type emitter struct {
 	*Buffer
 	p       *program
-	rng     *rand.Rand
+	rng     choices
 	veneers bool
 	first   Label
 	bound   []uint32 // prefix sums of the blocks' worst sizes
@@ -571,7 +583,7 @@ func (e *emitter) emit() (*Result, error) {
 }
 
 // checkProgram emits p into b and compares executions.
-func checkProgram(t testing.TB, b *Buffer, p *program, rng *rand.Rand, veneers, random bool) *Result {
+func checkProgram(t testing.TB, b *Buffer, p *program, rng choices, veneers, random bool) *Result {
 	t.Helper()
 	b.Reset()
 	e := &emitter{Buffer: b, p: p, rng: rng, veneers: veneers, random: random}
@@ -604,7 +616,7 @@ func newFuzzBuffers() *fuzzBuffers {
 	return f
 }
 
-// check runs one random program: mode bit 0 takes the machine with veneers, bit 1 random branch kinds there, bits 2
+// check runs one random program. Its mode: bit 0 takes the machine with veneers, bit 1 random branch kinds there, bits 2
 // and 3 a range divisor.
 func (f *fuzzBuffers) check(t testing.TB, seed uint64, mode uint8) {
 	rng := rand.New(rand.NewPCG(seed, uint64(mode)))
@@ -612,7 +624,12 @@ func (f *fuzzBuffers) check(t testing.TB, seed uint64, mode uint8) {
 	if seed%16 == 0 {
 		maxBlocks = 80
 	}
-	p := randomProgram(rng, maxBlocks)
+	f.program(t, rng, maxBlocks, math.MaxInt, mode)
+}
+
+// program checks a program of rng's choices.
+func (f *fuzzBuffers) program(t testing.TB, rng choices, maxBlocks, maxItems int, mode uint8) {
+	p := randomProgram(rng, maxBlocks, maxItems)
 	b := f.plain
 	if mode&1 != 0 {
 		b = f.veneers
@@ -621,12 +638,28 @@ func (f *fuzzBuffers) check(t testing.TB, seed uint64, mode uint8) {
 	checkProgram(t, b, p, rng, mode&1 != 0, mode&2 != 0)
 }
 
+// Bounds of FuzzBuffer, in bytes and in items of a program.
+const (
+	maxInput = 8 << 10
+	maxItems = 3000
+)
+
+// FuzzBuffer: the program that the bytes choose does in its machine code what it means. The mode is that of check; bit 4
+// gives it more blocks.
 func FuzzBuffer(f *testing.F) {
-	for seed := range uint64(16) {
-		f.Add(seed, uint8(seed))
+	r := rand.NewChaCha8([32]byte{6: 'm'})
+	for mode := range uint8(32) {
+		by := make([]byte, 8+25*int(mode))
+		r.Read(by)
+		f.Add(by, mode)
 	}
 	bufs := newFuzzBuffers()
-	f.Fuzz(func(t *testing.T, seed uint64, mode uint8) { bufs.check(t, seed, mode) })
+	f.Fuzz(func(t *testing.T, by []byte, mode uint8) {
+		if len(by) > maxInput {
+			t.Skip("more than the largest program takes")
+		}
+		bufs.program(t, entropy.New(by), []int{24, 80}[mode>>4&1], maxItems, mode)
+	})
 }
 
 func TestRandomPrograms(t *testing.T) {

@@ -3,6 +3,7 @@ package machbuffer
 import (
 	"encoding/binary"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -277,7 +278,7 @@ func TestCheckInvariantsFinds(t *testing.T) {
 // Steady state allocates nothing.
 func TestNoAllocations(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	p := randomProgram(rng, 80)
+	p := randomProgram(rng, 80, math.MaxInt)
 	b := New(synthetic(true))
 	e := &emitter{Buffer: b, p: p, rng: rng, veneers: true}
 	e.bound = make([]uint32, len(p.blocks)+1)

@@ -50,5 +50,26 @@ func (e *Source) Uint32() uint32 { return uint32(e.take(4)) }
 // Uint64 takes eight bytes.
 func (e *Source) Uint64() uint64 { return e.take(8) }
 
+// Float64 is a number of at least 0 and below 1. It takes one byte: enough to decide with some chance, of which there are
+// 256 then.
+func (e *Source) Float64() float64 { return float64(e.take(1)) / 256 }
+
+// Shuffle puts n elements into any order with swap. It takes what IntN does for each but the first (Fisher and Yates).
+func (e *Source) Shuffle(n int, swap func(i, j int)) {
+	for i := n - 1; i > 0; i-- {
+		swap(i, e.IntN(i+1))
+	}
+}
+
+// Perm is the numbers below n in any order. It takes what Shuffle does.
+func (e *Source) Perm(n int) []int {
+	p := make([]int, n)
+	for i := range p {
+		p[i] = i
+	}
+	e.Shuffle(n, func(i, j int) { p[i], p[j] = p[j], p[i] })
+	return p
+}
+
 // NormFloat64 is some number around 0: nothing depends on the distribution.
 func (e *Source) NormFloat64() float64 { return float64(int16(e.take(2))) / (1 << 13) }

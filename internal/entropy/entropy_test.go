@@ -1,6 +1,7 @@
 package entropy_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/waot-project/waot/internal/entropy"
@@ -45,5 +46,35 @@ func TestSource(t *testing.T) {
 	}
 	if len(seen) != 6 {
 		t.Error("some numbers never come")
+	}
+}
+
+// TestOrders: a string is one order; the numbers behind its end make any.
+func TestOrders(t *testing.T) {
+	// The last goes where the first byte says, then the one before it; what is left over is next.
+	e := entropy.New([]byte{0, 2, 1, 255, 128})
+	if p := e.Perm(4); !slices.Equal(p, []int{3, 1, 2, 0}) {
+		t.Error(p)
+	}
+	if f := e.Float64(); f != 255.0/256 {
+		t.Error(f)
+	}
+	if f := e.Float64(); f != 0.5 {
+		t.Error(f)
+	}
+	seen := map[[3]int]int{}
+	for range 600 {
+		seen[[3]int(e.Perm(3))]++
+		if f := e.Float64(); f < 0 || f >= 1 {
+			t.Fatal(f)
+		}
+	}
+	for p, n := range seen {
+		if n < 50 {
+			t.Errorf("%v: %d times", p, n)
+		}
+	}
+	if len(seen) != 6 {
+		t.Error(seen)
 	}
 }

@@ -4,15 +4,19 @@
 //
 // Place in the pipeline: tests and fuzzing only.
 //
-// Input: a source of random numbers, a Config, a regalloc.MachineEnv.
+// Input: a source of choices, a Config, a regalloc.MachineEnv.
 // Output: a regalloc.Input.
 package gen
 
-import (
-	"math/rand/v2"
+import "github.com/waot-project/waot/regalloc"
 
-	"github.com/waot-project/waot/regalloc"
-)
+// Choices are what decisions are made with: a *rand.Rand, or an *entropy.Source.
+type Choices interface {
+	IntN(n int) int
+	Float64() float64
+	Perm(n int) []int
+	Shuffle(n int, swap func(i, j int))
+}
 
 // Config is the distribution. Rates are in 0 to 1.
 type Config struct {
@@ -55,7 +59,7 @@ func Default() Config {
 
 // Varied is a random one of several distributions, each of which has more of
 // something.
-func Varied(r *rand.Rand) Config {
+func Varied(r Choices) Config {
 	c := Default()
 	switch r.IntN(8) {
 	case 0:
@@ -109,7 +113,7 @@ type block struct {
 
 // gen is the state of making one function.
 type gen struct {
-	*rand.Rand
+	Choices
 	cfg    Config
 	env    *regalloc.MachineEnv
 	vregs  []regalloc.VRegInfo
@@ -139,8 +143,8 @@ var kinds = [numKinds]regalloc.VRegInfo{
 
 // Func makes one function. env must have at least six allocatable registers of
 // each class, of which a few are not callee-saved.
-func Func(r *rand.Rand, cfg Config, env *regalloc.MachineEnv) *regalloc.Input {
-	g := &gen{Rand: r, cfg: cfg, env: env}
+func Func(r Choices, cfg Config, env *regalloc.MachineEnv) *regalloc.Input {
+	g := &gen{Choices: r, cfg: cfg, env: env}
 	g.makeSets()
 	g.makeGraph()
 	g.splitCritical()

@@ -74,6 +74,13 @@ type worker struct {
 	executed   int
 }
 
+func (w *worker) init() {
+	w.check = checker.New()
+	for k := range allocators {
+		w.allocators[k] = allocators[k].make()
+	}
+}
+
 // run checks the functions; the error names the seed of one that fails.
 func (o *options) run() (d *gen.Distribution, executed int, err error) {
 	var next atomic.Uint64
@@ -86,10 +93,7 @@ func (o *options) run() (d *gen.Distribution, executed int, err error) {
 		go func() {
 			defer wg.Done()
 			w := &workers[k]
-			w.check = checker.New()
-			for j := range allocators {
-				w.allocators[j] = allocators[j].make()
-			}
+			w.init()
 			for errs[k] == nil && (o.seconds == 0 || time.Now().Before(deadline)) {
 				seed := next.Add(1) - 1
 				if seed >= o.n {
@@ -123,7 +127,8 @@ func (w *worker) guarded(o *options, seed uint64) (err error) {
 	return w.function(o, seed)
 }
 
-// function makes the function of a seed and puts it through everything.
+// function makes the function of a seed and puts it through everything. Every
+// eighth allocation is executed.
 func (w *worker) function(o *options, seed uint64) error {
 	r := rand.New(rand.NewPCG(seed, 13))
 	cfg := gen.Varied(r)
@@ -133,25 +138,42 @@ func (w *worker) function(o *options, seed uint64) error {
 	envs := gen.Envs()
 	env := envs[seed%uint64(len(envs))]
 	in := gen.Func(r, cfg, env)
-	for k, a := range w.allocators {
-		if err := a.Run(in, env, &w.out); err != nil {
-			return fmt.Errorf("%s: %w", allocators[k].name, err)
+	for k := range w.allocators {
+		if err := w.allocate(k, in, env); err != nil {
+			return err
 		}
 		if k == 0 {
 			w.dist.Add(in, &w.out)
 		}
-		if err := w.verify(in, env); err != nil {
-			return fmt.Errorf("%s: %w", allocators[k].name, err)
-		}
 		if seed%8 != 0 {
 			continue
 		}
-		w.executed++
-		for range 2 {
-			through := regalloc.Block(r.IntN(len(in.Blocks)))
-			if err := w.exec.Run(r, in, env, &w.out, exec.Path{Through: through, Steps: len(in.Insts)}); err != nil {
-				return fmt.Errorf("%s, executed: %w", allocators[k].name, err)
-			}
+		if err := w.execute(r, k, in, env); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// allocate runs allocator k and checks what it says.
+func (w *worker) allocate(k int, in *regalloc.Input, env *regalloc.MachineEnv) error {
+	err := w.allocators[k].Run(in, env, &w.out)
+	if err == nil {
+		err = w.verify(in, env)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", allocators[k].name, err)
+	}
+	return nil
+}
+
+// execute follows the allocation along two random paths.
+func (w *worker) execute(r *rand.Rand, k int, in *regalloc.Input, env *regalloc.MachineEnv) error {
+	w.executed++
+	for range 2 {
+		through := regalloc.Block(r.IntN(len(in.Blocks)))
+		if err := w.exec.Run(r, in, env, &w.out, exec.Path{Through: through, Steps: len(in.Insts)}); err != nil {
+			return fmt.Errorf("%s, executed: %w", allocators[k].name, err)
 		}
 	}
 	return nil

@@ -1,6 +1,12 @@
 package main
 
-import "testing"
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/waot-project/waot/internal/entropy"
+	"github.com/waot-project/waot/regalloc/gen"
+)
 
 // TestSoak: nothing is refused, and every feature occurs.
 func TestSoak(t *testing.T) {
@@ -18,18 +24,48 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// FuzzFunction: the function of a seed is not refused.
+// Bounds of FuzzFunction, in bytes, and in instructions and virtual registers in
+// lists: they keep an execution below a tenth of a second.
+const (
+	maxInput    = 8 << 10
+	maxFunction = 20_000
+)
+
+// FuzzFunction: the function that the bytes choose is not refused, and does what
+// it means along two paths.
 func FuzzFunction(f *testing.F) {
-	for seed := range uint64(8) {
-		f.Add(seed, seed%2 == 0)
+	r := rand.NewChaCha8([32]byte{5: 'r'})
+	for k := range 48 { // each distribution, in both sizes, for each machine
+		b := make([]byte, 3+40*(k%13))
+		r.Read(b)
+		b[0], b[1], b[2] = byte(k), byte(k/8), byte(k/16)
+		f.Add(b)
 	}
-	o := options{workers: 1, n: 1}
-	f.Fuzz(func(t *testing.T, seed uint64, large bool) {
-		if o.first, o.large = seed, 0; large {
-			o.large = 1
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if len(b) > maxInput {
+			t.Skip("more than the largest function takes")
 		}
-		if _, _, err := o.run(); err != nil {
-			t.Error(err)
+		e := entropy.New(b)
+		cfg := gen.Varied(e)
+		if e.IntN(2) == 0 {
+			cfg = cfg.Small()
+		}
+		envs := gen.Envs()
+		env := envs[e.IntN(len(envs))]
+		in := gen.Func(e, cfg, env)
+		if len(in.Insts)+len(in.VRegLists) > maxFunction {
+			t.Skip("too large")
+		}
+		var w worker
+		w.init()
+		paths := rand.New(rand.NewPCG(e.Uint64(), 13))
+		for k := range w.allocators {
+			if err := w.allocate(k, in, env); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.execute(paths, k, in, env); err != nil {
+				t.Fatal(err)
+			}
 		}
 	})
 }
