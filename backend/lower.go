@@ -36,6 +36,7 @@ type Lower struct {
 	vregs []regalloc.VReg // by Value, NoVReg until something uses it
 	uses  []uint8         // by Value: 0, 1, 2 for more
 	color []uint32        // by Inst: equal if no write, call or trap but of loads lies between
+	loads []uint32        // by Inst: how many loads lie before it
 	sunk  []bool          // by Inst: folded into its only user
 
 	insts    []Inst
@@ -48,8 +49,8 @@ type Lower struct {
 	hoister
 
 	block  int       // being lowered, in Order
-	curCol uint32    // color at entry of the instruction being lowered
-	curSrc uint32    //
+	cur    clif.Inst // the instruction being lowered
+	curSrc uint32    // its source
 	noSink int       // loads must stay where they are
 	folded clif.Inst // the load that the instruction being lowered does, until it is appended, or NoInst
 }
@@ -96,7 +97,7 @@ func (l *Lower) reset() {
 	l.canon = resize(l.canon, len(f.Values))
 	l.vregs = resize(l.vregs, len(f.Values))
 	l.uses = resize(l.uses, len(f.Values))
-	l.color = resize(l.color, len(f.Insts))
+	l.color, l.loads = resize(l.color, len(f.Insts)), resize(l.loads, len(f.Insts))
 	l.sunk = resize(l.sunk, len(f.Insts))
 	for i := range l.vregs {
 		l.vregs[i] = regalloc.NoVReg
@@ -120,7 +121,7 @@ func (l *Lower) reset() {
 // i32 is always zero-extended, so that they are the same register.
 func (l *Lower) analyse() {
 	f := l.F
-	col := uint32(0)
+	col, loads := uint32(0), uint32(0)
 	for bi := range l.Order.Blocks {
 		b := l.Order.Blocks[bi].Orig
 		if b == clif.NoBlock {
@@ -134,7 +135,7 @@ func (l *Lower) analyse() {
 			if d.Op == clif.OpNop {
 				continue
 			}
-			l.color[i] = col
+			l.color[i], l.loads[i] = col, loads
 			if d.Op == clif.OpUextend || d.Op == clif.OpIreduce && l.below32(d.ArgA()) {
 				l.canon[d.Result] = l.Resolve(d.ArgA())
 				continue
@@ -146,7 +147,9 @@ func (l *Lower) analyse() {
 			}
 			l.expectBases(d, bi)
 			info := d.Op.Info()
-			if info.Effects&(clif.Writes|clif.Calls) != 0 || info.Effects&clif.CanTrap != 0 && d.Op != clif.OpLoad {
+			if d.Op == clif.OpLoad {
+				loads++
+			} else if info.Effects&(clif.Writes|clif.Calls|clif.CanTrap) != 0 {
 				col++
 			}
 		}
@@ -240,7 +243,7 @@ func (l *Lower) lowerBlock(b int) {
 		} else if d.Op.IsPure() && !l.anyUsed(d) {
 			continue
 		}
-		l.curCol, l.curSrc = l.color[i], f.Srcs[i]
+		l.cur, l.curSrc = i, f.Srcs[i]
 		l.begin()
 		fn := l.Target.Lower[d.Op]
 		if fn == nil {
@@ -350,10 +353,9 @@ func (l *Lower) Push(in Inst, flags regalloc.InstFlags) {
 	l.meta = append(l.meta, instMeta{opEnd: uint32(len(l.Ops)), src: l.srcOf(&in), flags: flags})
 }
 
-// srcOf is the source of an instruction to be appended: that of a folded load if this one does it, as its fault is the load's. One
-// that also traps by a condition has but one source, that of the trap.
+// srcOf is the source of an instruction to be appended: that of a folded load if this one does it, as its fault is the load's.
 func (l *Lower) srcOf(in *Inst) uint32 {
-	if l.folded == clif.NoInst || in.Tail == TailTrap || in.Mode != ModeBase && in.Mode != ModeBaseIndex || in.Ref >= NullFaults {
+	if l.folded == clif.NoInst || in.Mode != ModeBase && in.Mode != ModeBaseIndex || in.Ref >= NullFaults {
 		return l.curSrc
 	}
 	src := l.F.Srcs[l.folded]

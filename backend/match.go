@@ -213,8 +213,9 @@ func (l *Lower) Sconst(t clif.Type, v clif.Value) (int64, bool) {
 
 // SinkableLoad is the instruction that loads v from a linear memory, or reads a
 // global or a size, if the instruction being lowered may do that instead: it is
-// v's only user, and no write, call or other trap lies between. Loads may pass each
-// other, as they trap alike.
+// v's only user, and no write, call or other trap lies between. Loads do not pass each
+// other, either: the trap is that of the first. Nor does a trapif do one, as an instruction
+// has one source, and its trap another than the load's.
 func (l *Lower) SinkableLoad(v clif.Value) (clif.Inst, *clif.InstData) {
 	v = l.Resolve(v)
 	vd := &l.F.Values[v]
@@ -223,11 +224,15 @@ func (l *Lower) SinkableLoad(v clif.Value) (clif.Inst, *clif.InstData) {
 	}
 	i := clif.Inst(vd.Def)
 	d := &l.F.Insts[i]
-	if l.color[i] != l.curCol {
+	if l.color[i] != l.color[l.cur] {
 		return clif.NoInst, nil
 	}
 	switch d.Op {
-	case clif.OpLoad, clif.OpGlobalGet, clif.OpMemorySize, clif.OpTableSize:
+	case clif.OpLoad:
+		if l.loads[i]+1 == l.loads[l.cur] && l.F.Insts[l.cur].Op != clif.OpTrapIf {
+			return i, d
+		}
+	case clif.OpGlobalGet, clif.OpMemorySize, clif.OpTableSize:
 		return i, d
 	}
 	return clif.NoInst, nil

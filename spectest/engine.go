@@ -1,6 +1,8 @@
 package spectest
 
 import (
+	"fmt"
+
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/wasmfront"
@@ -72,6 +74,40 @@ type Instance interface {
 type Trapper interface {
 	error
 	TrapCode() abi.TrapCode
+}
+
+// Placer is a Trapper that knows where the trap arose.
+type Placer interface {
+	Trapper
+	// TrapPlace is the function, and the offset of the operator, in the module.
+	TrapPlace() (fn, offset uint32)
+}
+
+// Place is where in a module a trap arose: at the first operator that traps in the order of execution, whatever is merged, moved or folded.
+type Place struct {
+	Func   uint32 `json:"func"`
+	Offset uint32 `json:"offset"`
+}
+
+func (p *Place) String() string {
+	if p == nil {
+		return "no known place"
+	}
+	return fmt.Sprintf("function %d at offset %#x", p.Func, p.Offset)
+}
+
+// Differs reports whether both places are known, which is to say not nil, and not the same.
+func (p *Place) Differs(q *Place) bool { return p != nil && q != nil && *p != *q }
+
+// PlaceOf is the place of a trap, nil if its engine does not say, or if it can be any. Which function has no more stack
+// is each engine's affair, as it depends on the sizes of frames. (A cancelled call stops anywhere, too, but is no trap.)
+func PlaceOf(t Trapper) *Place {
+	p, ok := t.(Placer)
+	if !ok || t.TrapCode() == abi.TrapStackOverflow {
+		return nil
+	}
+	fn, offset := p.TrapPlace()
+	return &Place{fn, offset}
 }
 
 // Unlinkable is an error about an import.

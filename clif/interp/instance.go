@@ -255,6 +255,9 @@ func (t *Trap) Error() string {
 // TrapCode is the code.
 func (t *Trap) TrapCode() abi.TrapCode { return t.Code }
 
+// TrapPlace is the function, and the offset of the instruction, in the Wasm module.
+func (t *Trap) TrapPlace() (fn, offset uint32) { return uint32(t.Func), t.Src }
+
 // load makes sure that f has its body.
 func (f *Function) load() error {
 	if f.body != nil {

@@ -87,6 +87,9 @@ type trap struct{ *inproc.Trap }
 
 func (t trap) TrapCode() abi.TrapCode { return t.Code }
 
+// TrapPlace is the function, and the offset of the operator, in the module.
+func (t trap) TrapPlace() (fn, offset uint32) { return t.Func, t.Offset }
+
 // unlinkable does the same for a link error.
 type unlinkable struct{ *inproc.LinkError }
 

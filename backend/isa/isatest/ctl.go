@@ -121,7 +121,7 @@ func testManyResults(t *testing.T, on *Machine) {
 
 func testBrTable(t *testing.T, on *Machine) {
 	s := newSuite(on)
-	for _, n := range []int{1, 2, 3, 4, 5, 6, 17, 3000} {
+	for _, n := range []int{1, 2, 3, 4, 5, 6, 17, 10_000} {
 		for _, variant := range []string{"distinct", "args", "shared", "same", "loop"} {
 			fn := s.Fn(i32, i32, func(b *clif.Builder, p []clif.Value) {
 				var targets []clif.Target
@@ -522,6 +522,40 @@ func testTrapSites(t *testing.T, on *Machine) {
 		z = b.Select(clif.I32, b.Icmp(clif.Slt, clif.I32, z, p[1]), x, y)
 		b.Return(vs{x, y, z})
 	})
+	// Of two loads the first counts, which could be an operand of what follows the second.
+	loads2 := m.Fn([]clif.Type{clif.I32, clif.I32}, []clif.Type{clif.I32, clif.I32}, func(b *clif.Builder, p []clif.Value) {
+		b.Src = 11
+		x := b.Load(clif.I32, clif.Full, 1, p[0], 0)
+		b.Src = 22
+		y := b.Load(clif.I32, clif.Full, 1, p[1], 0)
+		b.Src = 33
+		b.Return(vs{y, b.Binary(clif.OpIsub, clif.I32, y, x)})
+	})
+	narrow2 := m.Fn([]clif.Type{clif.I32, clif.I32}, []clif.Type{clif.I32, clif.I32}, func(b *clif.Builder, p []clif.Value) {
+		b.Src = 11
+		x := b.Load(clif.I32, clif.U8, 1, p[0], 0)
+		b.Src = 22
+		y := b.Load(clif.I32, clif.Full, 1, p[1], 0)
+		b.Src = 33
+		b.Return(vs{y, b.Unary(clif.OpSext8, clif.I32, x)})
+	})
+	modify2 := m.Fn([]clif.Type{clif.I32, clif.I32}, nil, func(b *clif.Builder, p []clif.Value) {
+		b.Src = 11
+		x := b.Load(clif.I32, clif.Full, 1, p[0], 0)
+		b.Src = 22
+		y := b.Load(clif.I32, clif.Full, 1, p[1], 0)
+		b.Src = 33
+		b.Store(clif.I32, clif.Full, 1, p[0], b.Binary(clif.OpIadd, clif.I32, x, y), 0)
+		b.Return(nil)
+	})
+	// A load that only a trapif looks at.
+	checked := m.Fn([]clif.Type{clif.I32, clif.I32}, nil, func(b *clif.Builder, p []clif.Value) {
+		b.Src = 11
+		x := b.Load(clif.I32, clif.Full, 1, p[0], 0)
+		b.Src = 22
+		b.TrapIf(b.Icmp(clif.Eq, clif.I32, p[1], x), abi.TrapTableOutOfBounds)
+		b.Return(nil)
+	})
 	code, err := m.compiler(t).Compile(m.Defined[f])
 	if err != nil {
 		t.Fatal(err)
@@ -547,13 +581,23 @@ func testTrapSites(t *testing.T, on *Machine) {
 		t.Errorf("folded loads' traps by source (-want +got):\n%s", diff)
 	}
 	m.each(t, func(t *testing.T, level string, in Instance) {
+		const out = 65536 // of memory
 		for _, c := range []struct {
+			fn   clif.FuncIndex
 			args []uint64
+			code abi.TrapCode
 			src  uint32
-		}{{[]uint64{0, 1}, 11}, {[]uint64{65536, 0}, 22}, {[]uint64{0, 0}, 33}} {
-			_, trap, err := in.Call(f, c.args...)
-			if err != nil || trap == nil || trap.Code != want[c.src] || trap.HasSrc && trap.Src != c.src {
-				t.Errorf("%s: %v: %+v, %v; want %v at %d", level, c.args, trap, err, want[c.src], c.src)
+		}{
+			{f, []uint64{0, 1}, want[11], 11}, {f, []uint64{out, 0}, want[22], 22}, {f, []uint64{0, 0}, want[33], 33},
+			{folded, []uint64{out, 0}, abi.TrapMemoryOutOfBounds, 11}, {folded, []uint64{out - 1, 0}, abi.TrapMemoryOutOfBounds, 22},
+			{loads2, []uint64{out, out}, abi.TrapMemoryOutOfBounds, 11}, {loads2, []uint64{0, out}, abi.TrapMemoryOutOfBounds, 22},
+			{narrow2, []uint64{out, out}, abi.TrapMemoryOutOfBounds, 11}, {narrow2, []uint64{0, out}, abi.TrapMemoryOutOfBounds, 22},
+			{modify2, []uint64{out, out}, abi.TrapMemoryOutOfBounds, 11}, {modify2, []uint64{0, out}, abi.TrapMemoryOutOfBounds, 22},
+			{checked, []uint64{out, 0}, abi.TrapMemoryOutOfBounds, 11}, {checked, []uint64{0, 0}, abi.TrapTableOutOfBounds, 22},
+		} {
+			_, trap, err := in.Call(c.fn, c.args...)
+			if err != nil || trap == nil || trap.Code != c.code || trap.HasSrc && trap.Src != c.src {
+				t.Errorf("%s: function %d%v: %+v, %v; want %v at %d", level, c.fn, c.args, trap, err, c.code, c.src)
 			}
 		}
 	})
