@@ -57,7 +57,7 @@ func float(t byte, f32 wasmfront.Opcode) wasmfront.Opcode {
 func (f *fgen) idiom(t byte) {
 	ints := [...]func(t byte){
 		f.twice, f.twoShifts, f.maskedShift, f.constantLeft, f.extendedConstant, f.related, f.related, f.bitField, f.shiftedOperand, f.productSum,
-		f.rotation, f.joined, f.narrowed, f.negated, f.converted,
+		f.rotation, f.joined, f.narrowed, f.negated, f.converted, f.loadedOperands,
 	}
 	floats := [...]func(t byte){f.floatSigns, f.floatPick, f.floatRound, f.floatSum}
 	if t == 'f' || t == 'd' {
@@ -348,6 +348,33 @@ func (f *fgen) negated(t byte) {
 	negate()
 	operand()
 	f.op(f.binary(t, placeAdd, placeSub, placeMul, placeAnd, placeOr, placeXor))
+}
+
+// loadedOperands is an operator of which one operand or both come from memory, perhaps with a store between.
+func (f *fgen) loadedOperands(t byte) {
+	load := func() {
+		f.address()
+		f.memory(loads[t][f.r.IntN(len(loads[t]))])
+	}
+	load()
+	switch f.r.IntN(4) {
+	case 0:
+		f.operand(t)
+	case 1:
+		f.store()
+		fallthrough
+	default:
+		load()
+	}
+	switch {
+	case f.chance(3) && t == 'i':
+		f.op(f.comparison(t))
+	case f.chance(3):
+		f.condition()
+		f.op(wasmfront.OpSelect)
+	default:
+		f.op(f.binary(t, placeAdd, placeSub, placeMul, placeAnd, placeOr, placeXor, placeShl))
+	}
 }
 
 // converted is an integer that was a float or a truth value.
