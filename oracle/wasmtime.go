@@ -65,6 +65,15 @@ type trap struct {
 
 func (t trap) TrapCode() abi.TrapCode { return t.code }
 
+// located is a trap of code of a module; others have no frames.
+type located struct {
+	trap
+	spectest.Place
+}
+
+func (t located) Error() string                  { return t.trap.Error() }
+func (t located) TrapPlace() (fn, offset uint32) { return t.Func, t.Offset }
+
 // trapCodes are our codes for wasmtime's; it does not distinguish kinds of accesses
 // to tables.
 var trapCodes = map[wasmtime.TrapCode]abi.TrapCode{
@@ -97,14 +106,18 @@ func convert(err error, wasm []byte) error {
 	if !ok {
 		return err
 	}
-	if frames := t.Frames(); code == abi.TrapMemoryOutOfBounds && len(frames) > 0 {
+	frames := t.Frames()
+	if len(frames) == 0 {
+		return trap{t, code}
+	}
+	if code == abi.TrapMemoryOutOfBounds {
 		const f32copysign, f64copysign = 0x98, 0xA6 // which do not access memory
 		at := frames[0].ModuleOffset()
 		if at < uint(len(wasm)) && (wasm[at] == f32copysign || wasm[at] == f64copysign) {
 			return ErrWideLoad
 		}
 	}
-	return trap{t, code}
+	return located{trap{t, code}, spectest.Place{Func: frames[0].FuncIndex(), Offset: uint32(frames[0].ModuleOffset())}}
 }
 
 func (s *store) Instantiate(m spectest.Module, imports func(module, name string) (spectest.Extern, bool)) (spectest.Instance, error) {

@@ -21,6 +21,7 @@ import (
 	"github.com/waot-project/waot/host/wasirun"
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/spectest"
 )
 
 func diffCommand() *cli.Command {
@@ -32,8 +33,10 @@ func diffCommand() *cli.Command {
 and a hash of the memory, with the same WASI, fixed clocks and fixed random numbers
 on both sides. Runs the function named, or _start, or else every exported function
 with a few sets of arguments; these must end. Where the two differ, wazero's
-interpreter runs too. Exits with 1 if there is a difference. Code for another target
-runs in an emulator.
+interpreter runs too. If they do not, the function and offset of each trap, which
+wazero does not say, are compared with those on waot's interpreter of its
+intermediate code, which has 30 seconds. Exits with 1 if there is a difference.
+Code for another target runs in an emulator.
 
 With --reduce, a module that differs is made small while it differs in the same way,
 function by function, block by block, operator by operator. Compiled code then runs
@@ -66,7 +69,9 @@ type callOutcome struct {
 	Call    string   `json:"call"`
 	Results []string `json:"results,omitempty"`
 	Trap    string   `json:"trap,omitempty"`
-	Exit    *uint32  `json:"exit,omitempty"`
+	// Place is that of the trap, if the engine says it.
+	Place *spectest.Place `json:"place,omitempty"`
+	Exit  *uint32         `json:"exit,omitempty"`
 }
 
 func (o *callOutcome) String() string {
@@ -81,8 +86,11 @@ func (o *callOutcome) String() string {
 
 // outcome is what a run of one engine did.
 type outcome struct {
-	Engine string        `json:"engine"`
-	Start  string        `json:"start,omitempty"` // why instantiation failed
+	Engine string `json:"engine"`
+	Start  string `json:"start,omitempty"` // why instantiation failed
+	// StartPlace is that of the trap in Start, if it is one and the engine says it.
+	StartPlace *spectest.Place `json:"start_place,omitempty"`
+
 	Calls  []callOutcome `json:"calls"`
 	Stdout string        `json:"stdout"` // hash and size
 	Stderr string        `json:"stderr"`
@@ -91,9 +99,10 @@ type outcome struct {
 
 // difference is something in which two outcomes differ.
 type difference struct {
-	What  string `json:"what"`
-	Waot  string `json:"waot"`
-	Other string `json:"other"`
+	What   string `json:"what"`
+	Waot   string `json:"waot"`
+	Engine string `json:"other_engine"`
+	Other  string `json:"other"`
 }
 
 func diffAction(c *cli.Context) error {
@@ -233,15 +242,23 @@ func compareAll(c *cli.Context, bin []byte, m *meta.Module, native func() (*outc
 		}
 		diffs = compare(ours, theirs)
 	}
+	var where *places
+	if len(diffs) == 0 {
+		if where, err = placesOf(ours, native, func() (*outcome, error) { return runInterpreter(wazeroLimit, bin, cfg, calls) }); err != nil {
+			return err
+		}
+	}
 	report := struct {
 		Same        bool         `json:"same"`
 		Waot        *outcome     `json:"waot"`
 		Wazero      *outcome     `json:"wazero"`
 		Interpreter *outcome     `json:"wazero_interpreter,omitempty"`
 		Differences []difference `json:"differences"`
+		Places      *places      `json:"places,omitempty"`
 		Agrees      string       `json:"interpreter_agrees_with,omitempty"`
 		Reduced     *reduced     `json:"reduced,omitempty"`
-	}{Same: len(diffs) == 0, Waot: ours, Wazero: theirs, Differences: diffs}
+	}{Waot: ours, Wazero: theirs, Differences: append(diffs, where.differences()...), Places: where}
+	report.Same = len(report.Differences) == 0
 	if len(diffs) > 0 {
 		if report.Interpreter, err = runWazero(wazeroLimit, bin, cfg, calls, memory, true); err != nil {
 			return err
@@ -254,21 +271,24 @@ func compareAll(c *cli.Context, bin []byte, m *meta.Module, native func() (*outc
 		default:
 			report.Agrees = "neither"
 		}
-		if red != nil {
-			if report.Reduced, err = reduceTo(c.String("reduce"), bin, red); err != nil {
-				return err
-			}
+	}
+	if !report.Same && red != nil {
+		if report.Reduced, err = reduceTo(c.String("reduce"), bin, red); err != nil {
+			return err
 		}
 	}
 	if c.Bool("json") {
 		writeJSON(c.App.Writer, report)
 	} else {
-		for _, d := range diffs {
-			printf(c, "%s differs\n  waot:   %s\n  wazero: %s\n", d.What, d.Waot, d.Other)
+		for _, d := range report.Differences {
+			printf(c, "%s differs\n  %-7s %s\n  %-7s %s\n", d.What, "waot:", d.Waot, d.Engine+":", d.Other)
 		}
-		if report.Same {
-			printf(c, "same: %d calls, standard output %s, memory %s\n", len(ours.Calls), ours.Stdout, cmp.Or(ours.Memory, "not exported"))
-		} else {
+		switch {
+		case report.Same:
+			printf(c, "same: %d calls, standard output %s, memory %s%v\n", len(ours.Calls), ours.Stdout, cmp.Or(ours.Memory, "not exported"), where)
+		case report.Agrees == "":
+			printf(c, "different%v\n", where)
+		default:
 			printf(c, "different; wazero's interpreter agrees with %s\n", report.Agrees)
 		}
 		if r := report.Reduced; r != nil {
@@ -409,7 +429,7 @@ func runNative(img *inproc.Image, cfg wasirun.Config, calls []call, memory strin
 	var exit *wasirun.ExitError
 	switch {
 	case errors.As(err, &trap):
-		o.Start = "trap: " + trapClass(trap.Code)
+		o.Start, o.StartPlace = "trap: "+trapClass(trap.Code), placeOf(trap)
 		return o, nil
 	case errors.As(err, &exit):
 		o.Start = fmt.Sprintf("exit %d", exit.Code)
@@ -429,7 +449,7 @@ func runNative(img *inproc.Image, cfg wasirun.Config, calls []call, memory strin
 		err = p.Call(nil, f, calls[i].args, results)
 		switch {
 		case errors.As(err, &trap):
-			one.Trap = trapClass(trap.Code)
+			one.Trap, one.Place = trapClass(trap.Code), placeOf(trap)
 		case errors.As(err, &exit):
 			one.Exit = &exit.Code
 		case err != nil:
@@ -452,7 +472,7 @@ func compare(a, b *outcome) []difference {
 	diffs := []difference{}
 	add := func(what, x, y string) {
 		if x != y {
-			diffs = append(diffs, difference{what, x, y})
+			diffs = append(diffs, difference{what, x, b.Engine, y})
 		}
 	}
 	add("instantiation", a.Start, b.Start)

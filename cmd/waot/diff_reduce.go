@@ -30,6 +30,8 @@ const (
 type reduction struct {
 	// Each runs a module; the outcome of compiled code that ended its process is one like others.
 	ours, theirs, interpreter func(bin []byte) (*outcome, error)
+	// clif is the CLIF interpreter, which knows the places of traps.
+	clif func(bin []byte) (*outcome, error)
 }
 
 // reduced is what a reduction did.
@@ -53,7 +55,13 @@ func (r *reduction) symptom(bin []byte) string {
 	}
 	diffs := compare(ours, theirs)
 	if len(diffs) == 0 {
-		return ""
+		clif := func() (*outcome, error) { return r.clif(bin) }
+		p, err := placesOf(ours, func() (*outcome, error) { return ours, nil }, clif)
+		if err != nil || len(p.differences()) == 0 {
+			return ""
+		}
+		trap, _, _ := strings.Cut(p.Differences[0].Waot, inside)
+		return "place of a " + trap
 	}
 	judge, err := r.interpreter(bin)
 	if err != nil {
@@ -166,8 +174,8 @@ func (x *isolated) run(bin []byte) (*outcome, error) {
 	return o, nil
 }
 
-// peer runs a module under wazero, with the calls that diff plans for it.
-func (x *isolated) peer(cfg wasirun.Config, interpreter bool) func(bin []byte) (*outcome, error) {
+// peer runs a module by run, with the calls that diff plans for it.
+func (x *isolated) peer(cfg wasirun.Config, run func(bin []byte, cfg wasirun.Config, calls []call, memory string) (*outcome, error)) func(bin []byte) (*outcome, error) {
 	return func(bin []byte) (*outcome, error) {
 		r, err := x.compile(bin)
 		if err != nil {
@@ -179,11 +187,19 @@ func (x *isolated) peer(cfg wasirun.Config, interpreter bool) func(bin []byte) (
 		}
 		cfg := cfg
 		cfg.Args = append([]string{filepath.Base(x.file)}, startArgs(x.c, calls)...)
-		return runWazero(reduceWazero, bin, cfg, calls, exportedMemory(r.Meta), interpreter)
+		return run(bin, cfg, calls, exportedMemory(r.Meta))
 	}
 }
 
 // reduction is that of the modules that x runs.
 func (x *isolated) reduction(cfg wasirun.Config) *reduction {
-	return &reduction{ours: x.run, theirs: x.peer(cfg, false), interpreter: x.peer(cfg, true)}
+	wazero := func(interpreter bool) func(bin []byte) (*outcome, error) {
+		return x.peer(cfg, func(bin []byte, cfg wasirun.Config, calls []call, memory string) (*outcome, error) {
+			return runWazero(reduceWazero, bin, cfg, calls, memory, interpreter)
+		})
+	}
+	return &reduction{ours: x.run, theirs: wazero(false), interpreter: wazero(true),
+		clif: x.peer(cfg, func(bin []byte, cfg wasirun.Config, calls []call, _ string) (*outcome, error) {
+			return runInterpreter(reduceWazero, bin, cfg, calls)
+		})}
 }

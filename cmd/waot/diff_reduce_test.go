@@ -31,6 +31,7 @@ func liar(t *testing.T, line string) string {
 // TestDiffReduce: a module that differs is made small, and still differs; one that does not is not written.
 func TestDiffReduce(t *testing.T) {
 	lying := liar(t, `WAOT | sed 's/"i32:3"/"i32:4"/'`)
+	misplacing := liar(t, `WAOT | sed 's/"offset": /"offset": 1/'`)
 	crashing := liar(t, `kill -SEGV $$`)
 	honest := liar(t, `WAOT`)
 	setUp(t)
@@ -42,7 +43,8 @@ func TestDiffReduce(t *testing.T) {
 	}{
 		{"result", lying, statusBad, []string{"add(i32:1, i32:2) differs", "waot:   [i32:4]", "wazero: [i32:3]", "agrees with wazero", "made small"}, "i32.add"},
 		{"crash", crashing, statusBad, []string{"instantiation differs", "waot:   the process has ended: signal: segmentation fault", "made small"}, "(module"},
-		{"same", honest, statusDone, []string{"same: "}, ""},
+		{"place", misplacing, statusBad, []string{"place of the trap of div(i64:0, i64:0) differs\n  waot:   trap: integer divide by zero, in function 1 at offset 0x", "\n  CLIF interpreter: trap: integer divide by zero, in function 1 at offset 0x", "made small", "\ndifferent, places of 1 traps\n"}, "i64.div_s"},
+		{"same", honest, statusDone, []string{"same: ", ", places of 1 traps\n"}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out := c.name + ".wasm"

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -18,13 +19,16 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the files in testdata")
 
-// section is a section of a module; all numbers of these modules are below 128.
+// number is an unsigned LEB128 number.
+func number(n int) string { return string(binary.AppendUvarint(nil, uint64(n))) }
+
+// section is a section of a module; all numbers of these modules but sizes are below 128.
 func section(id byte, items ...string) string {
-	body := string(byte(len(items))) + strings.Join(items, "")
-	return string(id) + string(byte(len(body))) + body
+	return string(id) + name(number(len(items))+strings.Join(items, ""))
 }
 
-func name(s string) string { return string(byte(len(s))) + s }
+// name is a string, or a part of a module, behind its size.
+func name(s string) string { return number(len(s)) + s }
 
 func custom(title, content string) string {
 	body := name(title) + content

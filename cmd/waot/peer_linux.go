@@ -93,14 +93,19 @@ func callError(err error) *callOutcome {
 	return &callOutcome{Trap: line}
 }
 
-// wasiUnderWazero instantiates waot's WASI as a host module.
-func wasiUnderWazero(ctx context.Context, rt wazero.Runtime, cfg wasirun.Config) (*wasi.Context, error) {
+// wasiConfig is what a program can reach, as package wasi takes it.
+func wasiConfig(cfg wasirun.Config) wasi.Config {
 	wc := wasi.Config{Args: cfg.Args, Env: cfg.Env, Stdin: cfg.Stdin, Stdout: cfg.Stdout, Stderr: cfg.Stderr,
 		Walltime: cfg.Walltime, Monotonic: cfg.Monotonic, Rand: cfg.Rand}
 	for _, d := range cfg.Dirs {
 		wc.Preopens = append(wc.Preopens, wasi.Preopen{Guest: d.Guest, Host: d.Host, ReadOnly: d.ReadOnly})
 	}
-	w, err := wasi.New(wc)
+	return wc
+}
+
+// wasiUnderWazero instantiates waot's WASI as a host module.
+func wasiUnderWazero(ctx context.Context, rt wazero.Runtime, cfg wasirun.Config) (*wasi.Context, error) {
+	w, err := wasi.New(wasiConfig(cfg))
 	if err != nil {
 		return nil, err
 	}

@@ -13,3 +13,8 @@ import (
 func runWazero(time.Duration, []byte, wasirun.Config, []call, string, bool) (*outcome, error) {
 	return nil, errors.New("diff works on Linux only")
 }
+
+// runInterpreter needs it, too.
+func runInterpreter(time.Duration, []byte, wasirun.Config, []call) (*outcome, error) {
+	return nil, errors.New("diff works on Linux only")
+}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/waot-project/waot/backend"
+	"github.com/waot-project/waot/clif/interp"
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/host/inproc"
@@ -53,13 +54,16 @@ type Config struct {
 // Variant is a way to compile.
 type Variant struct {
 	Name   string
-	Target string
+	Target string // empty for the CLIF interpreter on what the mid-end gives
 	CPU    string
 	Level  opt.Level
 }
 
 // Interpreter is the name of the variant that does not compile.
 const Interpreter = "CLIF interpreter"
+
+// optimised is that of the mid-end without a back end.
+func optimised() *Variant { return &Variant{Name: Interpreter + " -O2", Level: opt.O2} }
 
 // Variants are those for a target: each level of optimisation, and for this machine the newest processor that it is.
 func Variants(target string) (list []Variant) {
@@ -96,6 +100,7 @@ type Figures struct {
 	Calls                                  int // that the judge made
 	Compared                               int // calls, by all that was compared with it
 	Traps                                  int // calls of the judge that trapped
+	Places                                 int // of traps, compared with those of the CLIF interpreter
 	Trapping, Looping, Indirect, Growing   int // modules that did so
 	Hosting                                int // modules that called the host
 	Rounds, IndirectCalls, Grows, HostCall uint64
@@ -119,9 +124,13 @@ type Failure struct {
 	Small   string // how the small one differs
 	Rewrite string // of the mid-end, or why there is none
 	Listing string // of the small one
-	// FileTest is its calls as a filetest; empty if what differs is no call, or if it needs what filetests have not.
-	FileTest string
-	Dir      string // empty if nothing was written
+	// File is the small one, or the program if there is none, as a file of testdata/programs that shows the difference; FileTest is its calls as
+	// one of testdata/clif, which shows it, too. Where there is none, it is said why.
+	File       []byte
+	NoFile     string
+	FileTest   string
+	NoFileTest string
+	Dir        string // empty if nothing was written
 }
 
 func (f *Figures) add(g *Figures) {
@@ -131,6 +140,7 @@ func (f *Figures) add(g *Figures) {
 	f.Calls += g.Calls
 	f.Compared += g.Compared
 	f.Traps += g.Traps
+	f.Places += g.Places
 	f.Trapping += g.Trapping
 	f.Looping += g.Looping
 	f.Indirect += g.Indirect
@@ -150,7 +160,7 @@ func (f *Figures) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d modules, %d functions, %d bytes, %.0f s\n", f.Modules, f.Functions, f.Bytes, f.Elapsed.Seconds())
 	fmt.Fprintf(&b, "compared with wazero's interpreter: %s\n", strings.Join(f.Variants, ", "))
-	fmt.Fprintf(&b, "calls: %d, of which %d trap; %d compared\n", f.Calls, f.Traps, f.Compared)
+	fmt.Fprintf(&b, "calls: %d, of which %d trap; %d compared; places of %d traps compared with the CLIF interpreter's\n", f.Calls, f.Traps, f.Compared, f.Places)
 	fmt.Fprintf(&b, "modules that trap: %s; that execute a back edge: %s; that call indirectly: %s; that grow memory: %s; that call the host: %s\n",
 		share(f.Trapping), share(f.Looping), share(f.Indirect), share(f.Growing), share(f.Hosting))
 	fmt.Fprintf(&b, "back edges: %d, indirect calls: %d, memory.grow: %d, calls of the host: %d\n", f.Rounds, f.IndirectCalls, f.Grows, f.HostCall)
@@ -174,7 +184,7 @@ func Run(ctx context.Context, cfg Config) (*Figures, error) {
 	cfg.setDefaults()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	total := &Figures{Variants: []string{Interpreter}}
+	total := &Figures{Variants: []string{Interpreter, optimised().Name}}
 	for _, t := range cfg.Targets {
 		for _, v := range Variants(t) {
 			total.Variants = append(total.Variants, v.Name)
@@ -291,8 +301,12 @@ func (w *worker) module(ctx context.Context, seed uint64) (*Figures, error) {
 			f.Failures = append(f.Failures, x)
 		}
 		f.Compared += len(want.Calls)
+		f.Places += got.Places(want)
 	}
-	fail(nil, Interpreter, randprog.Run(&interpengine.Engine{}, p))
+	plain := randprog.Run(&interpengine.Engine{}, p)
+	fail(nil, Interpreter, plain)
+	want = randprog.Reference(want, plain)
+	fail(optimised(), optimised().Name, w.interpret(p, optimised(), nil, interp.Options{Context: ctx}))
 	for _, m := range w.machines {
 		list, err := w.onMachine(m, p, m.variants, nil)
 		if err != nil {
@@ -334,8 +348,8 @@ func (f *Figures) describe(ctx context.Context, p *randprog.Program, want *randp
 		}
 	}
 	f.Modules, f.Functions, f.Bytes, f.Calls = 1, len(wm.Code), len(p.Wasm), len(want.Calls)
-	for _, c := range want.Calls {
-		one(&f.Traps, strings.HasPrefix(c, randprog.TrapPrefix))
+	for i := range want.Calls {
+		one(&f.Traps, want.Calls[i].Trapped())
 	}
 	f.Rounds, f.IndirectCalls, f.Grows = counts[countRounds]-counts[countEntries], counts[countIndirect], counts[countGrow]
 	f.HostCall = uint64(len(want.Host))
@@ -345,6 +359,24 @@ func (f *Figures) describe(ctx context.Context, p *randprog.Program, want *randp
 	one(&f.Growing, len(want.Memory) > 65536)
 	one(&f.Hosting, f.HostCall > 0)
 	return nil
+}
+
+// interpret runs a program on the CLIF interpreter as a variant optimises it. set, if not nil, changes the options.
+func (w *worker) interpret(p *randprog.Program, v *Variant, set func(*compile.Options), limits interp.Options) *randprog.Outcome {
+	o := w.options(v, set)
+	return randprog.Run(&interpengine.Engine{Options: limits, Rewrite: rewrite(&o)}, p)
+}
+
+// options are those that a variant is compiled with. set, if not nil, changes them.
+func (w *worker) options(v *Variant, set func(*compile.Options)) compile.Options {
+	o := compile.Options{Target: v.Target, CPU: v.CPU, OptLevel: v.Level, Verify: true, Jobs: 1}
+	if w.cfg.Spoil != nil {
+		w.cfg.Spoil(v, &o)
+	}
+	if set != nil {
+		set(&o)
+	}
+	return o
 }
 
 // onMachine runs a program as each variant compiles it; nil stands for what is not supported. set, if not nil, changes the options.
@@ -361,15 +393,7 @@ func (w *worker) onMachine(m *machine, p *randprog.Program, variants []Variant, 
 	var objects [][]byte
 	var places []int
 	for i := range variants {
-		v := &variants[i]
-		o := compile.Options{Target: v.Target, CPU: v.CPU, OptLevel: v.Level, Verify: true, Jobs: 1}
-		if w.cfg.Spoil != nil {
-			w.cfg.Spoil(v, &o)
-		}
-		if set != nil {
-			set(&o)
-		}
-		b, err := object(p.Wasm, o)
+		b, err := object(p.Wasm, w.options(&variants[i], set))
 		switch {
 		case errors.Is(err, backend.ErrUnsupported):
 		case err != nil:

@@ -1,6 +1,8 @@
 package campaign_test
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"flag"
@@ -20,12 +22,14 @@ import (
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/internal/campaign"
 	"github.com/waot-project/waot/internal/emulate"
+	"github.com/waot-project/waot/internal/filetest"
 	"github.com/waot-project/waot/wasmfront/validate"
 )
 
 var (
 	modulesFlag = flag.Uint64("modules", 60, "number of modules of TestCampaign")
 	faultsFlag  = flag.Bool("faults", false, "plant all faults, not some")
+	updateFlag  = flag.Bool("update", false, "write the files of testdata/programs that planted faults leave")
 )
 
 // serveEnv makes the test binary a process that serves.
@@ -243,22 +247,34 @@ func spoilt(f *clif.Func, d *clif.InstData, v clif.Value) clif.Value {
 	return v
 }
 
-// TestPlanted plants faults, one at a time; the campaign must find each, make the module small, and, for a rewrite, name its rule.
+// programs is where files of programs are.
+const programs = "../../testdata/programs"
+
+// file is the name of the file that shows the fault.
+func (x *fault) file() string {
+	words := strings.FieldsFunc(strings.ToLower(x.name), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+	return filepath.Join(programs, strings.Join(words, "-")+".json")
+}
+
+// on is the target that the fault is looked for on.
+func (x *fault) on() string { return cmp.Or(x.target, compile.HostTarget()) }
+
+// TestPlanted plants faults, one at a time; the campaign must find each, make the module small, and, for a rewrite, name its rule. What it writes
+// for testdata must show the fault, and nothing without it.
 func TestPlanted(t *testing.T) {
 	targets, command := commands(t)
 	dir := t.TempDir()
+	planted, files, filetests := 0, 0, 0
 	for i := range faults {
 		x := &faults[i]
-		target := x.target
-		if target == "" {
-			target = compile.HostTarget()
-		}
-		if !slices.Contains(targets, target) || !x.often && !*faultsFlag {
+		if !slices.Contains(targets, x.on()) || !x.often && !*faultsFlag {
 			continue
 		}
 		t.Run(x.name, func(t *testing.T) {
-			f, err := campaign.Run(t.Context(), campaign.Config{N: 1000, Targets: []string{target}, Command: command, Spoil: x.plant, MaxFailures: 1, Dir: dir,
-				Timeout: 10 * time.Second, ReduceFor: 5 * time.Minute})
+			planted++
+			cfg := campaign.Config{N: 1000, Targets: []string{x.on()}, Command: command, Spoil: x.plant, MaxFailures: 1, Dir: dir, Timeout: 10 * time.Second,
+				ReduceFor: 5 * time.Minute}
+			f, err := campaign.Run(t.Context(), cfg)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -266,8 +282,8 @@ func TestPlanted(t *testing.T) {
 				t.Fatalf("not found in %d modules", f.Modules)
 			}
 			e := &f.Failures[0]
-			t.Logf("found by module %d, %s: %s; from %d bytes to %d, %d calls, %d tries, %.1f s; filetest: %t; %s", f.Modules, e.Variant, e.Diff, e.Size, len(e.Reduced), e.Calls,
-				e.Tries, f.Elapsed.Seconds(), e.FileTest != "", e.Rewrite)
+			t.Logf("found by module %d, %s: %s; from %d bytes to %d, %d calls, %d tries, %.1f s; %s", f.Modules, e.Variant, e.Diff, e.Size, len(e.Reduced), e.Calls,
+				e.Tries, f.Elapsed.Seconds(), e.Rewrite)
 			if len(e.Reduced) == 0 || len(e.Reduced) > 200 {
 				t.Errorf("it is not made small:\n%s", e.Listing)
 			}
@@ -284,8 +300,128 @@ func TestPlanted(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
+			if e.File == nil {
+				t.Fatalf("no file for testdata/programs: %s", e.NoFile)
+			}
+			written, err := os.ReadFile(filepath.Join(e.Dir, "program.json"))
+			if err != nil || !bytes.Equal(written, e.File) {
+				t.Errorf("program.json is not the file (%v)", err)
+			}
+			shows(t, cfg, e.File, e.Variant)
+			files++
+			if e.FileTest == "" {
+				t.Logf("a file of %d bytes; no filetest: %s", len(e.File), e.NoFileTest)
+			} else {
+				t.Logf("a file of %d bytes and a filetest of %d", len(e.File), len(e.FileTest))
+				filetests++
+				passes(t, e.FileTest, x)
+			}
+			if *updateFlag {
+				if err := os.WriteFile(x.file(), e.File, 0o666); err != nil {
+					t.Error(err)
+				}
+			}
 		})
 	}
+	t.Logf("of %d faults planted, %d have a file of the program that shows them, %d a filetest, too", planted, files, filetests)
+}
+
+// shows checks that the program of a file differs under the variant, and under none if nothing is planted.
+func shows(t *testing.T, cfg campaign.Config, file []byte, variant string) {
+	t.Helper()
+	f, err := campaign.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	differs(t, cfg, f, variant)
+	cfg.Spoil = nil
+	names, whole, err := campaign.Check(t.Context(), cfg, f)
+	if err != nil || len(whole[0]) > 0 || len(names) < 6 {
+		t.Errorf("without the fault, by %v: %v (%v)", names, whole[0], err)
+	}
+}
+
+// differs checks that the program of a file differs under the variant, or any if that is empty.
+func differs(t *testing.T, cfg campaign.Config, f *campaign.File, variant string) {
+	t.Helper()
+	_, list, err := campaign.Check(t.Context(), cfg, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(list[0], func(d campaign.Difference) bool { return variant == "" || d.Variant == variant }) {
+		t.Errorf("the file does not show the fault: %v", list[0])
+	}
+}
+
+// passes checks that the CLIF interpreter passes a filetest, but not on what the mid-end gives if the fault is in it.
+func passes(t *testing.T, src string, x *fault) {
+	t.Helper()
+	run := func(e filetest.Interp) *filetest.Outcome {
+		e.Options.MaxSteps = 1_000_000
+		return (&filetest.Runner{Engines: []filetest.Engine{e}}).Run([]byte(src))
+	}
+	if o := run(filetest.Interp{}); len(o.Failures) > 0 || o.Runs == 0 || len(o.Skipped) > 0 {
+		t.Errorf("%v\n%s", o.Failures, src)
+	}
+	spoiled := func(f *clif.Func) error {
+		var o compile.Options
+		x.plant(&campaign.Variant{}, &o)
+		return (&opt.Optimizer{Control: o.Control(f.Index)}).Run(f, opt.O2)
+	}
+	if x.rule != "" && len(run(filetest.Interp{Rewrite: spoiled}).Failures) == 0 {
+		t.Errorf("it does not show the fault:\n%s", src)
+	}
+}
+
+// TestPrograms: the programs of testdata/programs do what their files say under the judge and everywhere else, and those that a planted
+// fault has left show it.
+func TestPrograms(t *testing.T) {
+	targets, command := commands(t)
+	cfg := campaign.Config{Targets: targets, Command: command, Timeout: 10 * time.Second}
+	paths, err := filepath.Glob(programs + "/*.json")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no files in %s (%v)", programs, err)
+	}
+	var files []*campaign.File
+	for _, path := range paths {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := campaign.ParseFile(b)
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		// What people read in it is true.
+		if text, err := f.Format(); err != nil || !bytes.Equal(text, b) {
+			t.Errorf("%s is not written as it should be (%v):\n%s", path, err, text)
+		}
+		files = append(files, f)
+	}
+	names, differences, err := campaign.Check(t.Context(), cfg, files...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, list := range differences {
+		for _, d := range list {
+			t.Errorf("%s: %s: %s", paths[i], d.Variant, d.Diff)
+		}
+	}
+	t.Logf("%d files, under each of %s", len(files), strings.Join(names, ", "))
+	shown := 0
+	for i := range faults {
+		x := &faults[i]
+		n := slices.Index(paths, x.file())
+		if n < 0 || !slices.Contains(targets, x.on()) {
+			continue
+		}
+		t.Run(x.name, func(t *testing.T) {
+			cfg.Targets, cfg.Spoil = []string{x.on()}, x.plant
+			differs(t, cfg, files[n], "")
+			shown++
+		})
+	}
+	t.Logf("%d of %d planted faults are shown", shown, len(faults))
 }
 
 // TestGone: a process that ends in the middle of a program is a difference, and the campaign goes on.
@@ -311,8 +447,12 @@ func TestGone(t *testing.T) {
 		t.Fatal(f)
 	}
 	for i := range f.Failures {
-		if e := &f.Failures[i]; e.Variant != x64+" -O1" || !strings.Contains(e.Diff, "the process has ended") || len(e.Reduced) > 60 {
+		e := &f.Failures[i]
+		if e.Variant != x64+" -O1" || !strings.Contains(e.Diff, "the process has ended") || len(e.Reduced) > 60 {
 			t.Error(e)
+		}
+		if e.File == nil {
+			t.Error(e.NoFile)
 		}
 	}
 }

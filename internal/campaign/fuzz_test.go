@@ -11,7 +11,6 @@ import (
 	"github.com/waot-project/waot/internal/hostile"
 	"github.com/waot-project/waot/internal/randprog"
 	"github.com/waot-project/waot/internal/wasmgen"
-	"github.com/waot-project/waot/spectest"
 	"github.com/waot-project/waot/spectest/interpengine"
 	"github.com/waot-project/waot/spectest/nativeengine"
 )
@@ -83,9 +82,14 @@ func FuzzProgram(f *testing.F) {
 		n := len(variants)
 		first := pick % n
 		second := (first + 1 + pick/n%(n-1)) % n
-		for _, e := range []spectest.Engine{&interpengine.Engine{}, x.engine(&variants[first]), x.engine(&variants[second])} {
-			if d := randprog.Run(e, p).Diff(want); d != "" {
-				t.Errorf("%s %s: %s", e.Name(), variants[first].CPU, d)
+		plain := randprog.Run(&interpengine.Engine{}, p)
+		if d := plain.Diff(want); d != "" {
+			t.Errorf("%s: %s", Interpreter, d)
+		}
+		want = randprog.Reference(want, plain)
+		for _, v := range []*Variant{&variants[first], &variants[second]} {
+			if d := randprog.Run(x.engine(v), p).Diff(want); d != "" {
+				t.Errorf("%s: %s", v.Name, d)
 			}
 		}
 		for _, target := range compile.Targets() {

@@ -18,10 +18,16 @@ import (
 	"github.com/waot-project/waot/wasmfront/validate"
 )
 
+// onlyPlace is the kind of difference that is one of places of traps and nothing else.
+const onlyPlace = "place of a trap"
+
 // kind is what sort of difference there is: results are one, whatever they are.
 func kind(got, want *randprog.Outcome) string {
-	if got == nil || got.Diff(want) == "" {
+	switch {
+	case got == nil || got.Diff(want) == "":
 		return ""
+	case got.OnlyPlaces(want):
+		return onlyPlace
 	}
 	what, _, _ := strings.Cut(got.Failed, ":")
 	return "different " + what
@@ -37,7 +43,7 @@ func (w *worker) differs(ctx context.Context, p *randprog.Program, v *Variant, s
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	want, _, err := randprog.Judge(ctx, p)
-	if err != nil || slices.ContainsFunc(slices.Concat(want.Calls, want.Again), func(c string) bool { return strings.HasSuffix(c, randprog.StackOverflow) }) {
+	if err != nil || slices.ContainsFunc(slices.Concat(want.Calls, want.Again), func(r randprog.Result) bool { return r.Overflowed() }) {
 		return "", ""
 	}
 	if v == nil {
@@ -46,11 +52,14 @@ func (w *worker) differs(ctx context.Context, p *randprog.Program, v *Variant, s
 	if slow.Diff(want) != "" {
 		return "", ""
 	}
-	list, err := w.onMachine(w.machine(v), p, []Variant{*v}, set)
-	if err != nil || list[0] == nil {
+	want = slow // which knows the places of traps, too
+	limits := randprog.Bounded().Options
+	limits.MaxSteps *= 8 // as the plain one took no more, and a rewrite may make more of one step
+	got, err := w.outcome(p, v, set, limits)
+	if err != nil || got == nil {
 		return "", ""
 	}
-	return list[0].Diff(want), kind(list[0], want)
+	return got.Diff(want), kind(got, want)
 }
 
 // shortTimeout is for programs that are made small: what is left of a wrong one may not end, which is not what is looked for.
@@ -61,14 +70,13 @@ func (w *worker) investigate(ctx context.Context, p *randprog.Program, v *Varian
 	deadline := time.Now().Add(w.cfg.ReduceFor)
 	_, sort := w.differs(ctx, p, v, nil)
 	small := p
+	how := x.Diff
+	var err error
 	if sort == "" {
 		x.Small = "another time it does not differ, or cannot be compared with a bound of steps"
+		x.NoFileTest = "it is not made small"
 	} else {
-		if v != nil && sort != kind(&randprog.Outcome{Failed: endless}, &randprog.Outcome{}) {
-			m := w.machine(v)
-			defer func(before time.Duration) { m.timeout = before }(m.timeout)
-			m.timeout = min(m.timeout, shortTimeout)
-		}
+		patient := w.hurry(v, sort)
 		small = w.shrink(p, x, func(p *randprog.Program) bool {
 			if time.Now().After(deadline) || ctx.Err() != nil {
 				return false
@@ -76,20 +84,41 @@ func (w *worker) investigate(ctx context.Context, p *randprog.Program, v *Varian
 			_, s := w.differs(ctx, p, v, nil)
 			return s == sort
 		})
-		x.Small, _ = w.differs(ctx, small, v, nil)
 		x.Rewrite = "not the mid-end: it is not compiled"
 		if v != nil {
 			x.Rewrite = w.bisect(ctx, small, v)
 		}
-		if want, _, err := randprog.Judge(ctx, small); err == nil && v != nil && strings.HasPrefix(x.Small, "call ") {
-			x.FileTest = fileTest(small, want)
+		patient()
+		how, _ = w.differs(ctx, small, v, nil)
+		x.Small = how
+		if x.FileTest, err = w.fileTest(ctx, small, v, sort); err != nil {
+			x.NoFileTest = err.Error()
 		}
 		x.Reduced, x.Calls = small.Wasm, len(small.Calls)
 		x.Listing, _ = reduce.Text(small.Wasm, 0)
 	}
+	found := fmt.Sprintf("seed %d, %s", x.Seed, x.Variant)
+	x.File, err = w.programFile(ctx, []string{found, how}, small, v, sort)
+	if err != nil && small != p { // it depends on what else is in memory, say
+		x.File, err = w.programFile(ctx, []string{found, x.Diff}, p, v, sort)
+	}
+	if err != nil {
+		x.NoFile = err.Error()
+	}
 	if w.cfg.Dir != "" {
 		x.Dir = w.write(p, small, v, x)
 	}
+}
+
+// hurry bounds the time of each run, unless it is that a program does not end which is looked for, until the result is called.
+func (w *worker) hurry(v *Variant, sort string) func() {
+	if v == nil || v.Target == "" || sort == kind(&randprog.Outcome{Failed: endless}, &randprog.Outcome{}) {
+		return func() {}
+	}
+	m := w.machine(v)
+	before := m.timeout
+	m.timeout = min(m.timeout, shortTimeout)
+	return func() { m.timeout = before }
 }
 
 // shrink leaves out calls, then makes the module small, then leaves out calls again.
@@ -188,16 +217,25 @@ func (w *worker) write(p, small *randprog.Program, v *Variant, x *Failure) strin
 	if os.MkdirAll(dir, 0o777) != nil {
 		return ""
 	}
-	target := "the interpreter"
-	if v != nil {
+	target := "host"
+	if v != nil && v.Target != "" {
 		target = v.Target
 	}
 	files := map[string]string{}
+	holds := "for testdata/programs: none, " + x.NoFile
+	if x.File != nil {
+		files["program.json"] = string(x.File)
+		holds = "for testdata/programs: program.json"
+	}
+	holds += "\nfor testdata/clif: "
 	if x.FileTest != "" {
 		files["small.clif"] = x.FileTest
+		holds += "small.clif"
+	} else {
+		holds += "none, " + x.NoFileTest
 	}
-	files["report.txt"] = fmt.Sprintf("seed %d, %s\n%s\n\nmade small (%d bytes to %d, %d tries): %s\n%s\n\ncalls:\n%s\nagain: %s -seed %d -n 1 -targets %s\n", x.Seed, x.Variant, x.Diff,
-		len(p.Wasm), len(small.Wasm), x.Tries, x.Small, x.Rewrite, callList(small.Calls), w.cfg.Again, x.Seed, target)
+	files["report.txt"] = fmt.Sprintf("seed %d, %s\n%s\n\nmade small (%d bytes to %d, %d tries): %s\n%s\n\ncalls:\n%s\n%s\nagain: %s -seed %d -n 1 -targets %s\n", x.Seed, x.Variant, x.Diff,
+		len(p.Wasm), len(small.Wasm), x.Tries, x.Small, x.Rewrite, callList(small.Calls), holds, w.cfg.Again, x.Seed, target)
 	files["module.wasm"], files["env.wasm"] = string(p.Wasm), string(p.Env)
 	files["small.wasm"], files["small.wat"] = string(small.Wasm), x.Listing
 	for name, text := range files {

@@ -26,7 +26,7 @@ func TestIdioms(t *testing.T) {
 	}
 	list := engines()
 	var next atomic.Uint64
-	var failed, calls, traps atomic.Int32
+	var failed, calls, traps, places atomic.Int32
 	next.Store(*seedFlag)
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
@@ -37,7 +37,8 @@ func TestIdioms(t *testing.T) {
 					return
 				}
 				p := idiomProgram(seed)
-				want, err := compareProgram(p, list)
+				want, n, err := compareProgram(p, list)
+				places.Add(int32(n))
 				if err != nil {
 					failed.Add(1)
 					t.Errorf("seed %d: %v", seed, err)
@@ -46,7 +47,7 @@ func TestIdioms(t *testing.T) {
 				if want != nil {
 					for _, c := range want.Calls {
 						calls.Add(1)
-						if c[0] == 't' {
+						if c.Trapped() {
 							traps.Add(1)
 						}
 					}
@@ -55,7 +56,7 @@ func TestIdioms(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	t.Logf("%d modules, %d calls, %d of them trap", count, calls.Load(), traps.Load())
+	t.Logf("%d modules, %d calls, %d of them trap, %d places of traps compared", count, calls.Load(), traps.Load(), places.Load())
 }
 
 const (

@@ -3,10 +3,8 @@ package difftest
 import (
 	"bytes"
 	"flag"
-	"fmt"
 	"math/rand/v2"
 	"runtime"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -132,17 +130,11 @@ func compareMutant(p *randprog.Program) (bool, error) {
 	if slow.TooLong() {
 		return false, nil
 	}
-	for _, c := range slow.Calls {
-		if strings.HasSuffix(c, randprog.StackOverflow) {
+	for i := range slow.Calls {
+		if slow.Calls[i].Overflowed() {
 			return false, nil
 		}
 	}
-	want, err := compareProgram(p, []spectest.Engine{nativeengine.New(opt.O0), nativeengine.New(opt.O1)})
-	if err != nil {
-		return true, err
-	}
-	if d := slow.Diff(want); d != "" {
-		return true, fmt.Errorf("interpreter: %s", d)
-	}
-	return true, nil
+	_, _, err := compareProgram(p, []spectest.Engine{nativeengine.New(opt.O0), nativeengine.New(opt.O1)})
+	return true, err
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/internal/randprog"
@@ -27,7 +28,7 @@ var (
 	saveFlag  = flag.String("save", "", "write modules that fail to this directory")
 )
 
-// TestRandom compares our engines with wazero's interpreter on random modules.
+// TestRandom compares our engines with wazero's interpreter, and where they trap with the CLIF interpreter, on random modules.
 func TestRandom(t *testing.T) {
 	count := *countFlag
 	if testing.Short() {
@@ -36,7 +37,7 @@ func TestRandom(t *testing.T) {
 	list := engines()
 	start := time.Now()
 	var next atomic.Uint64
-	var failed, traps, results, again atomic.Int32
+	var failed, traps, places, results, again atomic.Int32
 	next.Store(*seedFlag)
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
@@ -47,7 +48,8 @@ func TestRandom(t *testing.T) {
 					return
 				}
 				p := randprog.Generate(seed)
-				want, err := compareProgram(p, list)
+				want, n, err := compareProgram(p, list)
+				places.Add(int32(n))
 				if err != nil {
 					failed.Add(1)
 					t.Errorf("seed %d: %v", seed, err)
@@ -56,7 +58,7 @@ func TestRandom(t *testing.T) {
 				if want != nil {
 					again.Add(int32(len(want.Again)))
 					for _, c := range want.Calls {
-						if c[0] == 't' {
+						if c.Trapped() {
 							traps.Add(1)
 						} else {
 							results.Add(1)
@@ -67,27 +69,39 @@ func TestRandom(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	t.Logf("%d modules, %d calls with results, %d traps, %d calls by the host, %v",
-		count, results.Load(), traps.Load(), again.Load(), time.Since(start))
+	t.Logf("%d modules, %d calls with results, %d traps, %d places of traps compared, %d calls by the host, %v",
+		count, results.Load(), traps.Load(), places.Load(), again.Load(), time.Since(start))
+	if traps.Load() > 0 && places.Load() == 0 {
+		t.Error("no places of traps were compared")
+	}
 }
 
-// compareProgram runs a program under the engines and the judge, and returns the judge's outcome, nil if it has none.
-func compareProgram(p *randprog.Program, list []spectest.Engine) (want *randprog.Outcome, err error) {
+// compareProgram runs a program under the judge, the CLIF interpreter and the engines. It returns the judge's outcome, nil if it has none, and how
+// many places of traps were compared.
+func compareProgram(p *randprog.Program, list []spectest.Engine) (want *randprog.Outcome, places int, err error) {
 	want, _, err = randprog.Judge(context.Background(), p)
 	if err != nil {
-		return nil, fmt.Errorf("wazero: %w", err)
+		return nil, 0, fmt.Errorf("wazero: %w", err)
+	}
+	plain := randprog.Run(&interpengine.Engine{}, p)
+	if d := plain.Diff(want); d != "" {
+		return want, 0, fmt.Errorf("interpreter: %s", d)
 	}
 	for _, e := range list {
-		if d := randprog.Run(e, p).Diff(want); d != "" {
-			return want, fmt.Errorf("%s: %s", e.Name(), d)
+		got := randprog.Run(e, p)
+		if d := got.Diff(plain); d != "" {
+			return want, places, fmt.Errorf("%s: %s", e.Name(), d)
 		}
+		places += got.Places(plain)
 	}
-	return want, nil
+	return want, places, nil
 }
 
 // engines are what is under test.
 func engines() []spectest.Engine {
-	list := []spectest.Engine{nativeengine.New(opt.O0), nativeengine.New(opt.O1), &interpengine.Engine{}}
+	list := []spectest.Engine{nativeengine.New(opt.O0), nativeengine.New(opt.O1), &interpengine.Engine{Label: "-O2", Rewrite: func(f *clif.Func) error {
+		return new(opt.Optimizer).Run(f, opt.O2)
+	}}}
 	if runtime.GOARCH != "amd64" {
 		return list
 	}

@@ -2,6 +2,7 @@ package filetest_test
 
 import (
 	"flag"
+	"fmt"
 	"testing"
 
 	"github.com/waot-project/waot/clif"
@@ -16,12 +17,14 @@ func runner() *filetest.Runner {
 }
 
 // TestOptimized runs all files once more, with functions as the mid-end makes
-// them.
+// them at each level.
 func TestOptimized(t *testing.T) {
-	var o opt.Optimizer
-	r := &filetest.Runner{Engines: []filetest.Engine{filetest.Interp{
-		Label: "-opt", Rewrite: func(f *clif.Func) error { return o.Run(f, opt.O1) },
-	}}}
+	r := &filetest.Runner{}
+	for _, l := range []opt.Level{opt.O1, opt.O2} {
+		r.Engines = append(r.Engines, filetest.Interp{
+			Label: fmt.Sprintf("-O%d", l), Rewrite: func(f *clif.Func) error { return new(opt.Optimizer).Run(f, l) },
+		})
+	}
 	r.Test(t, "../../testdata/clif", "*.clif")
 }
 

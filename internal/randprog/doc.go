@@ -4,5 +4,6 @@
 // Place in the pipeline: none; differential tests and campaigns only.
 //
 // Input: seeds, engines.
-// Output: outcomes: results, traps, calls of the host, what is left in memory and globals. The judge of all is wazero's interpreter.
+// Output: outcomes: results, traps and their places, calls of the host, what is left in memory and globals. The judge of all but places is wazero's
+// interpreter; places are those of the CLIF interpreter.
 package randprog

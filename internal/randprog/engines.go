@@ -12,7 +12,6 @@ import (
 
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/interp"
-	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/wasmgen"
 	"github.com/waot-project/waot/spectest"
 	"github.com/waot-project/waot/spectest/interpengine"
@@ -25,6 +24,15 @@ func Bounded() *interpengine.Engine {
 
 // TooLong reports whether the program was stopped by a bound of its steps.
 func (o *Outcome) TooLong() bool { return strings.Contains(o.Failed, interp.ErrSteps.Error()) }
+
+// Reference is what outcomes are compared with: that of the CLIF interpreter where it differs in nothing from the judge's, as it also knows
+// the places of traps; otherwise the judge's. Engines that optimise nothing say best where the first trap is.
+func Reference(judge, interpreter *Outcome) *Outcome {
+	if interpreter.Diff(judge) == "" {
+		return interpreter
+	}
+	return judge
+}
 
 // Run runs a program under an engine whose stores take p.Wasm and p.Env as modules. What goes wrong is in
 // the outcome.
@@ -74,18 +82,18 @@ func runIn(e spectest.Engine, p *Program, o *Outcome) error {
 	var failed error
 	g.memory = func() []byte { return memoryOf(inst) }
 	g.global = func(name string, bits uint64) { failed = errors.Join(failed, setGlobal(inst, name, bits)) }
-	g.call = func(c *wasmgen.Call) string {
+	g.call = func(c *wasmgen.Call) Result {
 		values, err := inst.Invoke(c.Export, c.Args)
 		if err != nil {
-			text, err := trapOf(err)
+			r, err := trapOf(err)
 			failed = errors.Join(failed, err)
-			return text
+			return r
 		}
 		bits := make([]uint64, len(values))
 		for n := range values {
 			bits[n] = values[n].Bits
 		}
-		return p.callText(c, bits, false)
+		return Result{Text: p.callText(c, bits, false)}
 	}
 	for i := range p.Calls {
 		if p.Reset {
@@ -143,13 +151,13 @@ func setGlobal(inst spectest.Instance, name string, bits uint64) error {
 	return nil
 }
 
-// trapOf is the words of a trap, or else err itself.
-func trapOf(err error) (string, error) {
-	var t interface{ TrapCode() abi.TrapCode }
-	if errors.As(err, &t) {
-		return TrapPrefix + TrapWords(t.TrapCode()), nil
+// trapOf is a trap with its place, or else err itself.
+func trapOf(err error) (r Result, _ error) {
+	var t spectest.Trapper
+	if !errors.As(err, &t) {
+		return r, err
 	}
-	return "", err
+	return Result{TrapPrefix + TrapWords(t.TrapCode()), spectest.PlaceOf(t)}, nil
 }
 
 // Judge runs a program under wazero's interpreter. The globals named in counters, of type i64, are read at the end.
@@ -169,7 +177,7 @@ func Judge(ctx context.Context, p *Program, counters ...string) (*Outcome, []uin
 	}
 	mod, err := rt.InstantiateWithConfig(ctx, p.Wasm, wazero.NewModuleConfig().WithName("").WithStartFunctions())
 	if err != nil {
-		o.Start, err = WazeroTrap(err)
+		o.Start.Text, err = WazeroTrap(err)
 		return o, make([]uint64, len(counters)), err
 	}
 	var failed error
@@ -187,14 +195,14 @@ func Judge(ctx context.Context, p *Program, counters ...string) (*Outcome, []uin
 		}
 		x.Set(bits)
 	}
-	g.call = func(c *wasmgen.Call) string {
+	g.call = func(c *wasmgen.Call) Result {
 		results, err := mod.ExportedFunction(c.Export).Call(ctx, c.Args...)
 		if err != nil {
 			text, err := WazeroTrap(err)
 			failed = errors.Join(failed, err)
-			return text
+			return Result{Text: text}
 		}
-		return p.callText(c, results, true)
+		return Result{Text: p.callText(c, results, true)}
 	}
 	for i := range p.Calls {
 		if p.Reset {

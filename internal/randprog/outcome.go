@@ -4,44 +4,98 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/wasmgen"
+	"github.com/waot-project/waot/spectest"
 )
 
 // Outcome is what a program did.
 type Outcome struct {
 	Failed  string // why it was not compiled or not run to its end; then there is nothing more
-	Start   string // why instantiation failed
-	Calls   []string
+	Start   Result // why instantiation failed
+	Calls   []Result
 	Host    []uint64 // arguments of the calls of the host
-	Again   []string // calls that the host made meanwhile
+	Again   []Result // calls that the host made meanwhile
 	Globals []uint64
 	Memory  []byte
 }
 
-// Diff describes the first difference from what the judge says; it is empty if there is none.
+// Result is what a call did.
+type Result struct {
+	Text  string          // export and results, or TrapPrefix and the words of a trap
+	Place *spectest.Place // of the trap, if the engine says it
+}
+
+// Trapped reports whether the call ended with a trap, Overflowed with one for want of stack.
+func (r *Result) Trapped() bool    { return strings.HasPrefix(r.Text, TrapPrefix) }
+func (r *Result) Overflowed() bool { return r.Text == TrapPrefix+StackOverflow }
+
+func resultDiff(got, want Result) string {
+	switch {
+	case got.Text != want.Text:
+		return fmt.Sprintf("%q, want %q", got.Text, want.Text)
+	case got.Place.Differs(want.Place):
+		return fmt.Sprintf("%s: in %v, want %v", got.Text, got.Place, want.Place)
+	}
+	return ""
+}
+
+// Places is how many places of traps are known of both outcomes: those that Diff has compared if it finds no difference.
+func (o *Outcome) Places(want *Outcome) (n int) {
+	for _, l := range [][2][]Result{{{o.Start}, {want.Start}}, {o.Calls, want.Calls}, {o.Again, want.Again}} {
+		for i := range min(len(l[0]), len(l[1])) {
+			if l[0][i].Place != nil && l[1][i].Place != nil {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// OnlyPlaces reports whether two outcomes differ, but only in places of traps.
+func (o *Outcome) OnlyPlaces(want *Outcome) bool {
+	return o.Diff(want) != "" && o.withoutPlaces().Diff(want) == ""
+}
+
+func (o *Outcome) withoutPlaces() *Outcome {
+	p := *o
+	p.Start.Place = nil
+	for _, l := range []*[]Result{&p.Calls, &p.Again} {
+		*l = slices.Clone(*l)
+		for i := range *l {
+			(*l)[i].Place = nil
+		}
+	}
+	return &p
+}
+
+// Diff describes the first difference from what is wanted; it is empty if there is none. Places of traps are compared where both are known:
+// the judge knows none, so the others are compared with a Reference.
 func (o *Outcome) Diff(want *Outcome) string {
 	switch {
 	case o.Failed != want.Failed:
 		return fmt.Sprintf("it fails: %q, want %q", o.Failed, want.Failed)
-	case o.Start != want.Start:
-		return fmt.Sprintf("instantiation: %q, want %q", o.Start, want.Start)
 	case len(o.Calls) != len(want.Calls):
 		return fmt.Sprintf("%d calls, want %d", len(o.Calls), len(want.Calls))
 	}
-	for i := range want.Calls {
-		if o.Calls[i] != want.Calls[i] {
-			return fmt.Sprintf("call %d: %s, want %s", i, o.Calls[i], want.Calls[i])
-		}
+	if d := resultDiff(o.Start, want.Start); d != "" {
+		return "instantiation: " + d
+	}
+	if d := differ("call", o.Calls, want.Calls, resultDiff); d != "" {
+		return d
+	}
+	if d := differ("host call", o.Host, want.Host, numberDiff); d != "" {
+		return d
+	}
+	if d := differ("host's own call", o.Again, want.Again, resultDiff); d != "" {
+		return d
+	}
+	if d := differ("global", o.Globals, want.Globals, numberDiff); d != "" {
+		return d
 	}
 	switch {
-	case !slices.Equal(o.Host, want.Host):
-		return differ("host call", o.Host, want.Host, "%#x")
-	case !slices.Equal(o.Again, want.Again):
-		return differ("host's own call", o.Again, want.Again, "%q")
-	case !slices.Equal(o.Globals, want.Globals):
-		return differ("global", o.Globals, want.Globals, "%#x")
 	case len(o.Memory) != len(want.Memory):
 		return fmt.Sprintf("memory of %d bytes, want %d", len(o.Memory), len(want.Memory))
 	case !bytes.Equal(o.Memory, want.Memory):
@@ -54,20 +108,30 @@ func (o *Outcome) Diff(want *Outcome) string {
 	return ""
 }
 
-// differ describes the first difference of two lists.
-func differ[T comparable](what string, got, want []T, verb string) string {
+// differ describes the first difference of two lists, of whose elements diff describes that of a pair; empty if there is none.
+func differ[T any](what string, got, want []T, diff func(got, want T) string) string {
 	for i := range min(len(got), len(want)) {
-		if got[i] != want[i] {
-			return fmt.Sprintf("%s %d: "+verb+", want "+verb, what, i, got[i], want[i])
+		if d := diff(got[i], want[i]); d != "" {
+			return fmt.Sprintf("%s %d: %s", what, i, d)
 		}
 	}
-	return fmt.Sprintf("%s: there are %d, want %d", what, len(got), len(want))
+	if len(got) != len(want) {
+		return fmt.Sprintf("%s: there are %d, want %d", what, len(got), len(want))
+	}
+	return ""
+}
+
+func numberDiff(got, want uint64) string {
+	if got != want {
+		return fmt.Sprintf("%#x, want %#x", got, want)
+	}
+	return ""
 }
 
 // guest is what the host can do with a program while the program calls it.
 type guest struct {
 	depth  int // of the host within itself
-	call   func(*wasmgen.Call) string
+	call   func(*wasmgen.Call) Result
 	memory func() []byte
 	global func(name string, bits uint64)
 }
@@ -110,7 +174,7 @@ func TrapWords(code abi.TrapCode) string {
 	return code.Message()
 }
 
-// A trap in Outcome.Calls is TrapPrefix and its words; StackOverflow are those of one.
+// A trap in Result.Text is TrapPrefix and its words; StackOverflow are those of one.
 const (
 	TrapPrefix    = "trap: "
 	StackOverflow = "stack overflow"

@@ -1,5 +1,5 @@
 // Package reduce makes a WebAssembly module small that shows something, such as that two engines
-// differ on it, while it goes on showing it: first exports, bodies, segments and what nobody uses are
+// differ on it, while it goes on showing it: first exports, bodies, imports, segments and what nobody uses are
 // left out, then statements, blocks and expressions within bodies.
 //
 // Place in the pipeline: none; for tools and tests.

@@ -2,6 +2,7 @@ package reduce
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/waot-project/waot/internal/wasmedit"
 	"github.com/waot-project/waot/wasmfront"
@@ -45,7 +46,7 @@ func Module(b []byte, o Options, shows func(b []byte) bool) ([]byte, Stats, erro
 	for changed := true; changed && !r.stats.Exhausted; {
 		changed = false
 		for _, pass := range [...]func(*reducer) bool{(*reducer).exports, (*reducer).start, (*reducer).bodies, (*reducer).unused,
-			(*reducer).segments, (*reducer).code, (*reducer).unused, (*reducer).contents} {
+			(*reducer).imports, (*reducer).segments, (*reducer).code, (*reducer).unused, (*reducer).contents} {
 			if pass(r) {
 				changed = true
 			}
@@ -166,6 +167,42 @@ func (r *reducer) segments() bool {
 	return a || b
 }
 
+// imports makes what is imported the module's own: functions that give zeros, memories and tables of the least size that they need, globals
+// of zero. What is imported comes first, so the last ones go first.
+func (r *reducer) imports() (changed bool) {
+	own := func(n int, of func(m *wasmedit.Module, i int) (imp **wasmedit.Import, dead bool), define func(m *wasmedit.Module, i int)) {
+		for i := n - 1; i >= 0; i-- {
+			if r.try(func(m *wasmedit.Module) bool {
+				imp, dead := of(m, i)
+				if dead || *imp == nil {
+					return false
+				}
+				*imp = nil
+				define(m, i)
+				return true
+			}) {
+				changed = true
+			}
+		}
+	}
+	asItIs := func(*wasmedit.Module, int) {}
+	own(len(r.m.Funcs), func(m *wasmedit.Module, i int) (**wasmedit.Import, bool) { return &m.Funcs[i].Import, m.Funcs[i].Dead }, func(m *wasmedit.Module, i int) {
+		m.Funcs[i].Code = append(zeros(nil, m.Funcs[i].Type.Results), wasmedit.Plain(wasmfront.OpEnd))
+	})
+	own(len(r.m.Tables), func(m *wasmedit.Module, i int) (**wasmedit.Import, bool) {
+		return &m.Tables[i].Import, m.Tables[i].Dead
+	}, asItIs)
+	own(len(r.m.Memories), func(m *wasmedit.Module, i int) (**wasmedit.Import, bool) {
+		return &m.Memories[i].Import, m.Memories[i].Dead
+	}, asItIs)
+	own(len(r.m.Globals), func(m *wasmedit.Module, i int) (**wasmedit.Import, bool) {
+		return &m.Globals[i].Import, m.Globals[i].Dead
+	}, func(m *wasmedit.Module, i int) {
+		zeroInit(&m.Globals[i])
+	})
+	return changed
+}
+
 // unused removes what nothing uses: all at once, or else what can be removed of each kind.
 func (r *reducer) unused() (changed bool) {
 	u := usesOf(r.m)
@@ -212,34 +249,35 @@ func killUnused(used []bool, from, to int, dead func(i int) *bool) (changed bool
 // contents makes smaller what is in entities that are left.
 func (r *reducer) contents() (changed bool) {
 	for i := range r.m.Elems {
-		for r.try(func(m *wasmedit.Module) bool {
+		if r.sweep(len(r.m.Elems[i].Items), func(m *wasmedit.Module, from, to int) bool {
 			s := &m.Elems[i]
-			n := len(s.Items)
-			s.Items = s.Items[:n/2]
-			return !s.Dead && n > 0
-		}) || r.try(func(m *wasmedit.Module) bool {
-			s := &m.Elems[i]
-			n := len(s.Items)
-			s.Items = s.Items[:max(n-1, 0)]
-			return !s.Dead && n > 0
+			if to = min(to, len(s.Items)); s.Dead || from >= to {
+				return false
+			}
+			s.Items = slices.Delete(slices.Clone(s.Items), from, to)
+			return true
 		}) {
 			changed = true
 		}
 	}
 	for i := range r.m.Data {
-		for _, keep := range []func(b []byte) []byte{
-			func(b []byte) []byte { return b[:len(b)/2] }, func(b []byte) []byte { return b[:len(b)-len(b)/8] }, func(b []byte) []byte { return b[:len(b)-1] },
-		} {
-			for r.try(func(m *wasmedit.Module) bool {
-				d := &m.Data[i]
-				n := len(d.Bytes)
-				if d.Dead || n == 0 {
-					return false
+		for _, part := range []func(n int) int{func(n int) int { return n - n/2 }, func(n int) int { return n / 8 }, func(n int) int { return min(n, 1) }} {
+			for _, front := range []bool{false, true} {
+				for r.try(func(m *wasmedit.Module) bool {
+					d := &m.Data[i]
+					n := part(len(d.Bytes))
+					switch {
+					case d.Dead || n == 0:
+						return false
+					case front:
+						cutFront(d, n)
+					default:
+						d.Bytes = d.Bytes[:len(d.Bytes)-n]
+					}
+					return true
+				}) {
+					changed = true
 				}
-				d.Bytes = keep(d.Bytes)
-				return len(d.Bytes) < n
-			}) {
-				changed = true
 			}
 		}
 	}
@@ -249,6 +287,15 @@ func (r *reducer) contents() (changed bool) {
 		}
 	}
 	return changed
+}
+
+// cutFront leaves out the first n bytes of a segment. What is copied by instantiation stays where it was, if that is known.
+func cutFront(d *wasmedit.Data, n int) {
+	d.Bytes = d.Bytes[n:]
+	if len(d.Offset) == 1 && d.Offset[0].Op == wasmfront.OpI32Const {
+		d.Offset = slices.Clone(d.Offset)
+		d.Offset[0].Bits = uint64(uint32(d.Offset[0].Bits) + uint32(n))
+	}
 }
 
 // zeroInit makes a global start with zero.

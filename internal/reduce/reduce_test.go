@@ -57,6 +57,9 @@ func TestOperator(t *testing.T) {
 		if !uses(t, small, op) || !strings.Contains(text, op.String()) {
 			t.Errorf("%v is lost:\n%s", op, text)
 		}
+		if strings.Contains(text, "(import ") {
+			t.Errorf("%v: it still imports:\n%s", op, text)
+		}
 		if len(small) > 100 || stats.Exhausted {
 			t.Errorf("%v: %d bytes of %d are left after %d tries:\n%s", op, len(small), len(p.Wasm), stats.Tries, text)
 		}
@@ -145,6 +148,31 @@ func TestTrap(t *testing.T) {
 		}
 	}
 	t.Logf("%d modules: %d bytes before, %d after, %d tries each", n, before/n, after/n, tries/n)
+}
+
+// TestContents: of a segment, the byte that matters is left, where it was.
+func TestContents(t *testing.T) {
+	// (memory 1) (data (i32.const 0x7ffc) "abc...")
+	wasm := "\x00asm\x01\x00\x00\x00\x05\x03\x01\x00\x01\x0b\x6c\x01\x00\x41\xfc\xff\x01\x0b\x64" + strings.Repeat("abcdefghij", 10)
+	small, _, err := reduce.Module([]byte(wasm), reduce.Options{}, func(b []byte) bool {
+		m, err := wasmfront.Decode(b, wasmfront.DefaultFeatures)
+		if err != nil || len(m.Data) != 1 {
+			return false
+		}
+		d := &m.Data[0]
+		at := 0x7ffc + 71 - int(d.OffExpr.Ops[0].Bits)
+		return at >= 0 && at < len(d.Bytes) && d.Bytes[at] == 'b'
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := wasmfront.Decode(small, wasmfront.DefaultFeatures)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := &m.Data[0]; string(d.Bytes) != "b" || d.OffExpr.Ops[0].Bits != 0x7ffc+71 {
+		t.Errorf("%q at %#x", d.Bytes, d.OffExpr.Ops[0].Bits)
+	}
 }
 
 // TestNothing: a module that does not show it is an error, and so is one that is not valid.

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/waot-project/waot/host/inproc"
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/spectest"
+)
+
+// placeOf is the place of a trap of compiled code.
+func placeOf(t *inproc.Trap) *spectest.Place { return spectest.PlaceOf(placed{t}) }
+
+// placed gives a trap the methods that package spectest asks for.
+type placed struct{ *inproc.Trap }
+
+func (t placed) TrapCode() abi.TrapCode         { return t.Code }
+func (t placed) TrapPlace() (fn, offset uint32) { return t.Func, t.Offset }
+
+// places is how places of traps compare with those on the CLIF interpreter.
+type places struct {
+	Compared    int          `json:"compared"`
+	NotCompared string       `json:"not_compared,omitempty"` // why
+	Differences []difference `json:"-"`
+}
+
+// placesOf compares the places of the traps of ours, if there are any. As one run may change what the next sees of files, only what differs twice
+// counts.
+func placesOf(ours *outcome, again, clif func() (*outcome, error)) (*places, error) {
+	if !ours.anyPlace() {
+		return nil, nil
+	}
+	p := &places{}
+	for range 2 {
+		theirs, err := clif()
+		if errors.Is(err, context.DeadlineExceeded) {
+			return &places{NotCompared: "the CLIF interpreter takes too long"}, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if p = comparePlaces(ours, theirs); len(p.Differences) == 0 {
+			break
+		}
+		if ours, err = again(); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+func (o *outcome) anyPlace() bool {
+	for i := range o.Calls {
+		if o.Calls[i].Place != nil {
+			return true
+		}
+	}
+	return o.StartPlace != nil
+}
+
+// inside stands between a trap and its place.
+const inside = ", in "
+
+// comparePlaces compares the places that are known of both outcomes.
+func comparePlaces(a, b *outcome) *places {
+	p := &places{}
+	compare := func(what, trap string, x, y *spectest.Place) {
+		if x != nil && y != nil {
+			p.Compared++
+		}
+		if x.Differs(y) {
+			p.Differences = append(p.Differences, difference{"place of the trap of " + what, fmt.Sprint(trap, inside, x), b.Engine, fmt.Sprint(trap, inside, y)})
+		}
+	}
+	compare("instantiation", a.Start, a.StartPlace, b.StartPlace)
+	for i := range min(len(a.Calls), len(b.Calls)) {
+		compare(a.Calls[i].Call, a.Calls[i].String(), a.Calls[i].Place, b.Calls[i].Place)
+	}
+	return p
+}
+
+// differences are those of p, which may be nil.
+func (p *places) differences() []difference {
+	if p == nil {
+		return nil
+	}
+	return p.Differences
+}
+
+func (p *places) String() string {
+	switch {
+	case p == nil:
+		return ""
+	case p.NotCompared != "":
+		return ", places of traps are not compared: " + p.NotCompared
+	}
+	return fmt.Sprintf(", places of %d traps", p.Compared)
+}
