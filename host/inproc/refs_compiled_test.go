@@ -545,16 +545,10 @@ func TestOmittedSlots(t *testing.T) {
 		t.Fatal(err)
 	}
 	whole := img.Meta
-	every := 3
-	if testing.Short() {
-		every = 19
-	}
 	n := 0
 	for i, m := range whole.StackMaps {
 		for k, d := range m.Slots {
-			if n++; n%every != 0 {
-				continue
-			}
+			n++
 			cut := *whole
 			cut.StackMaps = slices.Clone(whole.StackMaps)
 			cut.StackMaps[i].Slots = slices.Delete(slices.Clone(m.Slots), k, k+1)
@@ -566,7 +560,7 @@ func TestOmittedSlots(t *testing.T) {
 			h.s.Close()
 		}
 	}
-	t.Logf("%d slots, one in %d tried", n, every)
+	t.Logf("%d slots", n)
 }
 
 // TestElementRoots: a reference that only an element segment holds, until it is

@@ -46,7 +46,7 @@ func Compile(wasm []byte, o compile.Options) (object []byte, err error) {
 	if o.Target == "" || o.Target == compile.HostTarget() {
 		_, err = load.ELF(elf.Bytes())
 	} else {
-		err = readable(elf.Bytes())
+		_, err = read(elf.Bytes())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("object: %w", err)
@@ -69,47 +69,151 @@ func refusal(wasm []byte, err error) error {
 	return nil
 }
 
-// readable does for an object of any target what load.ELF does for one of this machine.
-func readable(elf []byte) error {
-	o, err := objfile.ReadELF(elf)
-	if err != nil {
-		return err
-	}
-	if err := o.Validate(); err != nil {
-		return err
-	}
-	part := func(name string) []byte {
-		if s := o.Section(name); s != nil {
-			return s.Data
-		}
-		return nil
-	}
-	m, err := meta.Decode(meta.Sections{Meta: part(meta.SectionMeta), Traps: part(meta.SectionTraps),
-		StackMaps: part(meta.SectionStackMaps), Calls: part(meta.SectionCalls)},
-		meta.Sizes{Text: uint64(len(part(".text"))), Data: uint64(len(part(".data")))})
-	if err != nil {
-		return err
-	}
-	for i := range m.Digests {
-		if n := o.SectionIndex(m.Digests[i].Section); n == objfile.Undefined || o.Digest(n) != m.Digests[i].Digest {
-			return fmt.Errorf("digest of section %s", m.Digests[i].Section)
-		}
-	}
-	_, err = load.Image(o, m)
-	return err
-}
-
 // Load loads an object of this machine. The image is nil if the object is refused. An error is a fault of the loader.
-func Load(elf []byte) (img *inproc.Image, err error) {
+func Load(elf []byte) (img *inproc.Image, err error) { return judged(elf, load.ELF) }
+
+// Read does for an object of any machine what Load does for one of this machine.
+func Read(elf []byte) (img *inproc.Image, err error) { return judged(elf, read) }
+
+func judged(elf []byte, reader func([]byte) (*inproc.Image, error)) (img *inproc.Image, err error) {
 	defer recovered(&err)
 	var refused error
-	if d := allocated(func() { img, refused = load.ELF(elf) }); d > 1<<20+uint64(50*len(elf)) {
+	if d := allocated(func() { img, refused = reader(elf) }); d > 1<<20+uint64(50*len(elf)) {
 		return nil, fmt.Errorf("%d bytes allocated for an object of %d (%v)", d, len(elf), refused)
 	}
 	if refused != nil {
 		return nil, OneLine(refused)
 	}
 	return img, nil
+}
+
+// read is load.ELF but for the question which machine this is.
+func read(elf []byte) (*inproc.Image, error) {
+	o, err := objfile.ReadELF(elf)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	sections := map[string][]objfile.SectionIndex{}
+	for i := range o.Sections {
+		name := o.Sections[i].Name
+		sections[name] = append(sections[name], objfile.SectionIndex(i))
+	}
+	part := map[string][]byte{".text": nil, ".data": nil, meta.SectionMeta: nil, meta.SectionTraps: nil, meta.SectionStackMaps: nil, meta.SectionCalls: nil}
+	for name := range part {
+		if len(sections[name]) != 1 {
+			return nil, fmt.Errorf("%d sections %s", len(sections[name]), name)
+		}
+		part[name] = o.Sections[sections[name][0]].Data
+	}
+	m, err := meta.Decode(meta.Sections{Meta: part[meta.SectionMeta], Traps: part[meta.SectionTraps],
+		StackMaps: part[meta.SectionStackMaps], Calls: part[meta.SectionCalls]},
+		meta.Sizes{Text: uint64(len(part[".text"])), Data: uint64(len(part[".data"]))})
+	if err != nil {
+		return nil, err
+	}
+	for i := range m.Digests {
+		d := &m.Digests[i]
+		if n := sections[d.Section]; len(n) != 1 || o.Digest(n[0]) != d.Digest {
+			return nil, fmt.Errorf("digest of section %q", d.Section)
+		}
+	}
+	return load.Image(o, m)
+}
+
+// Link has the host link an image of this machine, which executes nothing of it, and reports whether it did. An error is
+// a fault of the host.
+func Link(img *inproc.Image) (ok bool, err error) {
+	defer recovered(&err)
+	size := len(img.Text) + len(img.Rodata) + len(img.Data)
+	var refused error
+	if d := allocated(func() {
+		var m *inproc.Module
+		if m, refused = inproc.Load(img); refused == nil {
+			m.Close()
+		}
+	}); d > 1<<20+uint64(50*size) {
+		return false, fmt.Errorf("%d bytes allocated to link %d (%v)", d, size, refused)
+	}
+	if refused != nil {
+		return false, OneLine(refused)
+	}
+	return true, nil
+}
+
+// Bounds says what of an image is where nothing is.
+func Bounds(img *inproc.Image) error {
+	size := func(s inproc.Section) uint64 { return uint64(len([][]byte{img.Text, img.Rodata, img.Data}[s])) }
+	for i := range img.Relocs {
+		r := &img.Relocs[i]
+		width := uint64(4)
+		if r.Kind == inproc.Abs64 {
+			width = 8
+		}
+		if uint64(r.Offset)+width > size(r.Section) || r.Target == inproc.TargetSection && uint64(r.TargetOffset) > size(r.In) {
+			return fmt.Errorf("relocation %+v", *r)
+		}
+	}
+	m := img.Meta
+	for i := range m.Funcs {
+		if f := &m.Funcs[i]; f.Import == nil && uint64(f.Text)+uint64(f.Size) > size(inproc.Text) {
+			return fmt.Errorf("function %d: %+v", i, *f)
+		}
+	}
+	for i := range m.Traps {
+		if uint64(m.Traps[i].Offset) >= size(inproc.Text) {
+			return fmt.Errorf("trap site %d", i)
+		}
+	}
+	for i := range m.Globals {
+		if g := &m.Globals[i]; uint64(g.Offset)+8 > size(inproc.Data) {
+			return fmt.Errorf("global %d", i)
+		}
+	}
+	for i := range m.Exports {
+		x := &m.Exports[i]
+		if n := []int{len(m.Funcs), len(m.Tables), len(m.Memories), len(m.Globals)}[x.Kind]; int(x.Index) >= n {
+			return fmt.Errorf("export %d of %d", x.Index, n)
+		}
+	}
+	return nil
+}
+
+// Digests are the digests of an object's sections, by name.
+type Digests map[string][objfile.DigestSize]byte
+
+// DigestsOf gives those of a valid object.
+func DigestsOf(o *objfile.Object) Digests {
+	digests := Digests{}
+	for i := range o.Sections {
+		digests[o.Sections[i].Name] = o.Digest(objfile.SectionIndex(i))
+	}
+	return digests
+}
+
+// Reseal makes the hashes of a valid object fit what it has become since its digests were old, so that nothing but what
+// is in it can betray a change. It writes into the sections' bytes, which may be a file's.
+func Reseal(o *objfile.Object, old Digests) {
+	seal := func(name string) {
+		if s := o.Section(name); s != nil {
+			meta.Seal(s.Data)
+		}
+	}
+	seal(meta.SectionTraps)
+	seal(meta.SectionStackMaps)
+	seal(meta.SectionCalls)
+	if m := o.Section(meta.SectionMeta); m != nil {
+		for i := range o.Sections {
+			was, known := old[o.Sections[i].Name]
+			if at := bytes.Index(m.Data, was[:]); known && at >= 0 {
+				is := o.Digest(objfile.SectionIndex(i))
+				copy(m.Data[at:], is[:])
+			}
+		}
+	}
+	seal(meta.SectionMeta)
 }
 
 // OneLine complains about an error that is not one line.

@@ -16,7 +16,7 @@ var typeMixes = []string{"i", "l", "f", "d", "il", "ilfd", "fidl", "ddf", "liif"
 // TestMultiValue passes 0 to 20 values out of functions and blocks, in their order, rotated,
 // reversed and exchanged.
 func TestMultiValue(t *testing.T) {
-	for _, mix := range sampled(typeMixes, 2) {
+	for _, mix := range part(typeMixes, 2) {
 		t.Run(mix, func(t *testing.T) {
 			t.Parallel()
 			var b builder
@@ -147,7 +147,7 @@ func TestBrTable(t *testing.T) {
 			fmt.Fprintf(&list, " %d", n%4)
 			const index = "(i32.wrap_i64 (local.get 0))"
 			mixes := []string{"", "i", "ll", "ilfd", "dfdfdfdfdf", "iiiiiiiiiiiiiiiiii"}
-			if n > 1000 && emulated() {
+			if n > 1000 && cases.Sample() {
 				mixes = mixes[:1]
 			} else if n > 1000 {
 				mixes = mixes[:3]

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -27,22 +26,6 @@ import (
 	"github.com/waot-project/waot/spectest/interpengine"
 	"github.com/waot-project/waot/spectest/nativeengine"
 )
-
-// emulated says that everything is slower by a factor of about twenty: tests then take
-// every so many of their cases, and log how many.
-func emulated() bool { return os.Getenv("WAOT_EMULATOR") != "" }
-
-// sampled is list, or under emulation every nth of it.
-func sampled[T any](list []T, n int) []T {
-	if !emulated() {
-		return list
-	}
-	var out []T
-	for i := 0; i < len(list); i += n {
-		out = append(out, list[i])
-	}
-	return out
-}
 
 // call is a call of an export of the case's module number mod, with raw bits.
 type call struct {
@@ -79,6 +62,7 @@ func single(wat string, calls ...call) *testCase {
 // event is what one instantiation or call did.
 type event struct {
 	trap   string
+	place  *spectest.Place // of the trap
 	values []uint64
 	types  []byte // of the values
 	memory uint32 // checksum afterwards
@@ -129,18 +113,18 @@ func interpreters() []spectest.Engine {
 }
 
 // check runs a case on all engines and reports where they differ from the first, wazero's
-// interpreter, and from each other.
+// interpreter, and from each other, and where traps arise for others than for the CLIF interpreter.
 func check(t *testing.T, c *testCase) *history {
 	t.Helper()
 	if err := c.assemble(); err != nil {
 		t.Fatal(err)
 	}
-	engines := append(natives(), interpreters()...)
+	engines := append(interpreters(), natives()...)
 	if emulated() {
-		engines = append(natives(), interpreters()[0])
+		engines = append(interpreters()[:1], natives()...)
 	}
 	var want *history
-	judge := ""
+	judge, places := "", 0
 	if c.noWazero == "" {
 		var err error
 		if want, err = playWazero(c); err != nil {
@@ -158,7 +142,10 @@ func check(t *testing.T, c *testCase) *history {
 		default:
 			if d := c.diff(got, want); d != "" {
 				t.Errorf("%s against %s: %s", e.Name(), judge, d)
+			} else if e == engines[0] {
+				want.placed(got)
 			}
+			places += got.places(want)
 		}
 	}
 	if want == nil {
@@ -170,8 +157,25 @@ func check(t *testing.T, c *testCase) *history {
 			traps++
 		}
 	}
-	t.Logf("%d calls, %d of them trap", len(c.calls), traps)
+	t.Logf("%d calls, %d of them trap, %d places of traps compared", len(c.calls), traps, places)
 	return want
+}
+
+// placed notes places of traps of a history that is the same otherwise.
+func (h *history) placed(same *history) {
+	for i := range h.events {
+		h.events[i].place = same.events[i].place
+	}
+}
+
+// places is how many places of traps both histories know.
+func (h *history) places(other *history) (n int) {
+	for i := range h.events {
+		if h.events[i].place != nil && other.events[i].place != nil {
+			n++
+		}
+	}
+	return n
 }
 
 func (c *testCase) assemble() error {
@@ -317,11 +321,11 @@ func clifTypes(letters string) (out []clif.Type) {
 func (p *player) record(values []spectest.Value, err error) error {
 	v := event{}
 	if err != nil {
-		var t interface{ TrapCode() abi.TrapCode }
+		var t spectest.Trapper
 		if !errors.As(err, &t) {
 			return err
 		}
-		v.trap = trapWords(t.TrapCode())
+		v.trap, v.place = trapWords(t.TrapCode()), spectest.PlaceOf(t)
 	}
 	for _, x := range values {
 		v.values = append(v.values, x.Bits)
@@ -529,13 +533,13 @@ func (c *testCase) diff(got, want *history) string {
 
 func (v *event) String() string {
 	if v.trap != "" {
-		return fmt.Sprintf("trap %q, memory %08x", v.trap, v.memory)
+		return fmt.Sprintf("trap %q, memory %08x, in %v", v.trap, v.memory, v.place)
 	}
 	return fmt.Sprintf("%s %#x, memory %08x", v.types, v.values, v.memory)
 }
 
 func (c *testCase) same(g, w *event) bool {
-	if g.trap != w.trap || g.memory != w.memory || !bytes.Equal(g.types, w.types) {
+	if g.trap != w.trap || g.place.Differs(w.place) || g.memory != w.memory || !bytes.Equal(g.types, w.types) {
 		return false
 	}
 	for i := range g.values {

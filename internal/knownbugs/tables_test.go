@@ -72,11 +72,10 @@ func TestTypesAcrossModules(t *testing.T) { check(t, typePair(0)) }
 // frees what former ones had registered: a number of a type that came free does not pass for
 // another type's.
 func TestTypesAfterRelease(t *testing.T) {
-	n := 12
-	if emulated() {
-		n = 3
-	}
-	for shift := range n {
+	for shift := range 12 {
+		if !cases.Has(shift, 4) {
+			continue
+		}
 		c := typePair(shift)
 		c.calls = c.calls[:len(c.calls)/4]
 		for _, e := range natives()[:2] {
@@ -137,7 +136,7 @@ func TestBulkTables(t *testing.T) {
 	var b builder
 	at := []uint64{0, 1, 4, 6, 7, 0x7FFFFFFF, 0xFFFFFFFF}
 	lengths := []uint64{0, 1, 2, 3, 0x80000000, 0xFFFFFFFF}
-	args := sampled(product(at, []uint64{0, 1, 2, 3, 0xFFFFFFFE}, lengths), 3)
+	args := part(product(at, []uint64{0, 1, 2, 3, 0xFFFFFFFE}, lengths), 3)
 	three := "(local.get 0) (local.get 1) (local.get 2)"
 	for table := range 3 {
 		for _, segment := range []string{"$active", "$passive", "$exprs", "$declared"} {

@@ -40,7 +40,7 @@ func checkInput(t *testing.T, b []byte) {
 func corpus(t testing.TB, limit, step int, f func(b []byte)) {
 	s, err := script.Locate()
 	if err != nil {
-		t.Skip(err)
+		noSuite(t, err)
 	}
 	n := 0
 	for _, group := range []string{"core", "bulk-memory", "v2"} {
