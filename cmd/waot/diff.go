@@ -30,13 +30,13 @@ func diffCommand() *cli.Command {
 		Usage:     "run a module here and under wazero, and compare",
 		UsageText: "waot diff MODULE [--invoke NAME] [OPTIONS] [-- ARGS...]",
 		Description: `Compares results, trap, exit status, what is written to standard output and error,
-and a hash of the memory, with the same WASI, fixed clocks and fixed random numbers
-on both sides. Runs the function named, or _start, or else every exported function
-with a few sets of arguments; these must end. Where the two differ, wazero's
-interpreter runs too. If they do not, the function and offset of each trap, which
-wazero does not say, are compared with those on waot's interpreter of its
-intermediate code, which has 30 seconds. Exits with 1 if there is a difference.
-Code for another target runs in an emulator.
+exported globals and a hash of the memory, with the same WASI, fixed clocks and
+fixed random numbers on both sides. Runs the function named, or _start, or else
+every exported function with a few sets of arguments; these must end. Where the two
+differ, wazero's interpreter runs too. If they do not, the function and offset of
+each trap, which wazero does not say, are compared with those on waot's interpreter
+of its intermediate code, which has 30 seconds. Exits with 1 if there is a
+difference. Code for another target runs in an emulator.
 
 With --reduce, a module that differs is made small while it differs in the same way,
 function by function, block by block, operator by operator. Compiled code then runs
@@ -95,6 +95,14 @@ type outcome struct {
 	Stdout string        `json:"stdout"` // hash and size
 	Stderr string        `json:"stderr"`
 	Memory string        `json:"memory,omitempty"`
+	// Globals are those exported, of numeric type.
+	Globals []globalOutcome `json:"globals,omitempty"`
+}
+
+// globalOutcome is an exported global at the end.
+type globalOutcome struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
 }
 
 // difference is something in which two outcomes differ.
@@ -154,7 +162,7 @@ func diffAction(c *cli.Context) error {
 		if err != nil {
 			return inFile(file, err)
 		}
-		native = func() (*outcome, error) { return runNative(img, cfg, calls, exportedMemory(m)) }
+		native = func() (*outcome, error) { return runNative(img, cfg, calls, observe(m)) }
 	}
 	return inFile(file, compareAll(c, bin, m, native, red, cfg, calls))
 }
@@ -182,7 +190,7 @@ func ourSide(c *cli.Context, file string, cfg wasirun.Config) error {
 		return err
 	}
 	cfg.Args = append(cfg.Args, startArgs(c, calls)...)
-	o, err := runNative(img, cfg, calls, exportedMemory(img.Meta))
+	o, err := runNative(img, cfg, calls, observe(img.Meta))
 	if err != nil {
 		return inFile(file, err)
 	}
@@ -208,14 +216,27 @@ func runElsewhere(c *cli.Context, opt *options, file string, art *artifact) (*ou
 	return o, nil
 }
 
-// exportedMemory is the name of the first memory exported, or empty.
-func exportedMemory(m *meta.Module) string {
+// observed are the exports that are read at the end: a memory, empty if there is none, and globals of numeric type.
+type observed struct {
+	memory  string
+	globals []string
+}
+
+// numeric are the types whose values both engines give as 64 bits.
+var numeric = [...]meta.ValType{meta.I32, meta.I64, meta.F32, meta.F64}
+
+func observe(m *meta.Module) observed {
+	var x observed
 	for i := range m.Exports {
-		if m.Exports[i].Kind == 2 {
-			return m.Exports[i].Name
+		e := &m.Exports[i]
+		switch {
+		case e.Kind == 2 && x.memory == "":
+			x.memory = e.Name
+		case e.Kind == 3 && slices.Contains(numeric[:], m.Globals[e.Index].Type):
+			x.globals = append(x.globals, e.Name)
 		}
 	}
-	return ""
+	return x
 }
 
 // wazeroLimit bounds a run under wazero, which goes first: compiled code cannot be
@@ -224,8 +245,8 @@ const wazeroLimit = 30 * time.Second
 
 // compareAll runs the calls under both engines, and a third if they differ. red, if not nil, then makes the module small.
 func compareAll(c *cli.Context, bin []byte, m *meta.Module, native func() (*outcome, error), red *reduction, cfg wasirun.Config, calls []call) error {
-	memory := exportedMemory(m)
-	theirs, err := runWazero(wazeroLimit, bin, cfg, calls, memory, false)
+	at := observe(m)
+	theirs, err := runWazero(wazeroLimit, bin, cfg, calls, at, false)
 	if err != nil {
 		return err
 	}
@@ -237,7 +258,7 @@ func compareAll(c *cli.Context, bin []byte, m *meta.Module, native func() (*outc
 	if len(diffs) > 0 {
 		// The run before may have changed what programs see of files, such as times of
 		// access: only what differs twice counts.
-		if theirs, err = runWazero(wazeroLimit, bin, cfg, calls, memory, false); err != nil {
+		if theirs, err = runWazero(wazeroLimit, bin, cfg, calls, at, false); err != nil {
 			return err
 		}
 		diffs = compare(ours, theirs)
@@ -260,7 +281,7 @@ func compareAll(c *cli.Context, bin []byte, m *meta.Module, native func() (*outc
 	}{Waot: ours, Wazero: theirs, Differences: append(diffs, where.differences()...), Places: where}
 	report.Same = len(report.Differences) == 0
 	if len(diffs) > 0 {
-		if report.Interpreter, err = runWazero(wazeroLimit, bin, cfg, calls, memory, true); err != nil {
+		if report.Interpreter, err = runWazero(wazeroLimit, bin, cfg, calls, at, true); err != nil {
 			return err
 		}
 		switch {
@@ -420,7 +441,7 @@ func trapClass(code abi.TrapCode) string {
 }
 
 // runNative runs the calls as compiled code.
-func runNative(img *inproc.Image, cfg wasirun.Config, calls []call, memory string) (*outcome, error) {
+func runNative(img *inproc.Image, cfg wasirun.Config, calls []call, at observed) (*outcome, error) {
 	var stdout, stderr bytes.Buffer
 	o := &outcome{Engine: "waot"}
 	defer func() { o.Stdout, o.Stderr = hashOf(stdout.Bytes()), hashOf(stderr.Bytes()) }()
@@ -461,8 +482,15 @@ func runNative(img *inproc.Image, cfg wasirun.Config, calls []call, memory strin
 		}
 		o.Calls = append(o.Calls, one)
 	}
-	if m, err := p.Instance().Memory(memory); err == nil {
+	if m, err := p.Instance().Memory(at.memory); err == nil {
 		o.Memory = hashOf(m.Bytes())
+	}
+	for _, name := range at.globals {
+		g, err := p.Instance().Global(name)
+		if err != nil {
+			return nil, err
+		}
+		o.Globals = append(o.Globals, globalOutcome{name, formatValue(g.Type(), g.Get())})
 	}
 	return o, nil
 }
@@ -483,5 +511,8 @@ func compare(a, b *outcome) []difference {
 	add("standard output", a.Stdout, b.Stdout)
 	add("standard error", a.Stderr, b.Stderr)
 	add("memory", a.Memory, b.Memory)
+	for i := range min(len(a.Globals), len(b.Globals)) {
+		add("global "+a.Globals[i].Name, a.Globals[i].Value, b.Globals[i].Value)
+	}
 	return diffs
 }

@@ -87,6 +87,24 @@ func TestDiffReduce(t *testing.T) {
 	}
 }
 
+// TestDiffGlobals: exported globals are compared.
+func TestDiffGlobals(t *testing.T) {
+	lying := liar(t, `WAOT | sed 's/"value": "i32:5"/"value": "i32:6"/'`)
+	setUp(t)
+	writes := module(section(1, "\x60\x00\x00"), section(3, "\x00"), section(6, "\x7f\x01\x41\x00\x0b", "\x70\x01\xd0\x70\x0b"),
+		section(7, name("_start")+"\x00\x00", name("g")+"\x03\x00", name("f")+"\x03\x01"), section(10, code("\x41\x05\x24\x00")))
+	if err := os.WriteFile("global.wasm", []byte(writes), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if status, stdout, stderr := execute("diff", "global.wasm", "--json"); status != statusDone || !strings.Contains(stdout, `"i32:5"`) {
+		t.Errorf("status %d\n%s%s", status, stdout, stderr)
+	}
+	status, stdout, stderr := execute("diff", "global.wasm", "--runner", lying)
+	if status != statusBad || !strings.Contains(stdout, "global g differs\n  waot:   i32:6\n  wazero: i32:5\n") {
+		t.Errorf("status %d\n%s%s", status, stdout, stderr)
+	}
+}
+
 // TestSymptom: what must remain of a difference tells traps from values and numbers from what is none.
 func TestSymptom(t *testing.T) {
 	for s, want := range map[string]string{"trap: unreachable": "trap: unreachable", "[i32:4]": "value", "[f32:nan:0x1]": "nan", "exit 3": "exit 3", "": ""} {

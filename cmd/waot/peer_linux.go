@@ -19,7 +19,7 @@ import (
 
 // runWazero runs the calls under wazero, with waot's WASI. memory is the name of the
 // exported memory to compare, or empty. Instantiation and calls may take no longer than limit.
-func runWazero(limit time.Duration, bin []byte, cfg wasirun.Config, calls []call, memory string, interpreter bool) (*outcome, error) {
+func runWazero(limit time.Duration, bin []byte, cfg wasirun.Config, calls []call, at observed, interpreter bool) (*outcome, error) {
 	var stdout, stderr bytes.Buffer
 	o := &outcome{Engine: "wazero"}
 	rc := wazero.NewRuntimeConfigCompiler()
@@ -66,10 +66,14 @@ func runWazero(limit time.Duration, bin []byte, cfg wasirun.Config, calls []call
 		o.Calls = append(o.Calls, *one)
 	}
 	// The first exported memory, as on our side.
-	if m := mod.ExportedMemory(memory); m != nil {
+	if m := mod.ExportedMemory(at.memory); m != nil {
 		if b, ok := m.Read(0, m.Size()); ok {
 			o.Memory = hashOf(b)
 		}
+	}
+	for _, name := range at.globals {
+		g := mod.ExportedGlobal(name)
+		o.Globals = append(o.Globals, globalOutcome{name, formatValue(meta.ValType(g.Type()), g.Get())})
 	}
 	return o, nil
 }

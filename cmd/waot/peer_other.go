@@ -10,7 +10,7 @@ import (
 )
 
 // runWazero needs waot's WASI, which is for Linux.
-func runWazero(time.Duration, []byte, wasirun.Config, []call, string, bool) (*outcome, error) {
+func runWazero(time.Duration, []byte, wasirun.Config, []call, observed, bool) (*outcome, error) {
 	return nil, errors.New("diff works on Linux only")
 }
 
