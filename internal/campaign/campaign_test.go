@@ -272,7 +272,7 @@ func TestPlanted(t *testing.T) {
 		}
 		t.Run(x.name, func(t *testing.T) {
 			planted++
-			cfg := campaign.Config{N: 1000, Targets: []string{x.on()}, Command: command, Spoil: x.plant, MaxFailures: 1, Dir: dir, Timeout: 10 * time.Second,
+			cfg := campaign.Config{N: 1000, Targets: []string{x.on()}, Command: command, Spoil: x.plant, MaxFailures: 1, Dir: dir, Timeout: 30 * time.Second,
 				ReduceFor: 5 * time.Minute}
 			f, err := campaign.Run(t.Context(), cfg)
 			if err != nil {
@@ -377,7 +377,7 @@ func passes(t *testing.T, src string, x *fault) {
 // fault has left show it.
 func TestPrograms(t *testing.T) {
 	targets, command := commands(t)
-	cfg := campaign.Config{Targets: targets, Command: command, Timeout: 10 * time.Second}
+	cfg := campaign.Config{Targets: targets, Command: command, Timeout: 30 * time.Second}
 	paths, err := filepath.Glob(programs + "/*.json")
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no files in %s (%v)", programs, err)

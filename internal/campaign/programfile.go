@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -310,7 +311,11 @@ func (w *worker) programFile(ctx context.Context, note []string, p *randprog.Pro
 		return nil, err
 	}
 	if k := kind(got, want); k == "" || sort != "" && k != sort {
-		return nil, fmt.Errorf("it does not differ as a file")
+		how := "it is not supported"
+		if got != nil {
+			how = cmp.Or(got.Diff(want), "nothing differs")
+		}
+		return nil, fmt.Errorf("it does not differ as a file in the way that was found: %s", how)
 	}
 	return text, nil
 }

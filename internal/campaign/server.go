@@ -29,15 +29,28 @@ type request struct {
 // endless is what is said of an object that took too long.
 const endless = "it does not end"
 
+// startLimit bounds the start of a process.
+const startLimit = 5 * time.Minute
+
 // maxRun is how long one object may run, for when who has asked is gone; it ends what takes long much earlier.
 const maxRun = 10 * time.Minute
 
 // Serve runs programs for the process at the other end of the pipes, until r ends: what compiled code may break is this process
-// alone. There is one reply for each object.
+// alone. There is one reply for each object, and an empty one before all, so that the time a process takes to start, long in an emulator, is not that of
+// an object.
 func Serve(r io.Reader, w io.Writer) error {
 	out := bufio.NewWriter(w)
 	dec, enc := gob.NewDecoder(bufio.NewReader(r)), gob.NewEncoder(out)
 	e := &nativeengine.Engine{Image: load.ELF}
+	reply := func(o *randprog.Outcome) error {
+		if err := enc.Encode(o); err != nil {
+			return err
+		}
+		return out.Flush()
+	}
+	if err := reply(&randprog.Outcome{}); err != nil { // it is up
+		return err
+	}
 	for {
 		var q request
 		switch err := dec.Decode(&q); {
@@ -52,10 +65,7 @@ func Serve(r io.Reader, w io.Writer) error {
 			watchdog := time.AfterFunc(maxRun, func() { os.Exit(1) })
 			o := randprog.Run(e, &p)
 			watchdog.Stop()
-			if err := enc.Encode(o); err != nil {
-				return err
-			}
-			if err := out.Flush(); err != nil {
+			if err := reply(o); err != nil {
 				return err
 			}
 		}
@@ -96,7 +106,24 @@ func (s *process) start() error {
 	s.cmd, s.in, s.out, s.served = cmd, in, bufio.NewWriter(in), 0
 	s.enc, s.dec = gob.NewEncoder(s.out), gob.NewDecoder(bufio.NewReader(out))
 	s.starts++
+	if _, late, err := s.reply(startLimit); err != nil {
+		how := cmp.Or(s.stop(), err)
+		return fmt.Errorf("a process does not start (late: %t): %w", late, how)
+	}
 	return nil
+}
+
+// reply waits for a reply, and ends the process if it takes longer than limit.
+func (s *process) reply(limit time.Duration) (o *randprog.Outcome, late bool, err error) {
+	o = &randprog.Outcome{}
+	proc, killed := s.cmd.Process, make(chan struct{})
+	timer := time.AfterFunc(limit, func() { proc.Kill(); close(killed) })
+	err = s.dec.Decode(o)
+	if !timer.Stop() {
+		<-killed
+		late, err = true, cmp.Or(err, errors.New("too late"))
+	}
+	return o, late, err
 }
 
 // stop ends the process and says how it ended.
@@ -134,17 +161,8 @@ func (s *process) run(p *randprog.Program, env []byte, objects [][]byte) ([]*ran
 		}
 		late := false
 		for err == nil && len(list) < len(objects) {
-			o := &randprog.Outcome{}
-			proc := s.cmd.Process
-			killed := make(chan struct{})
-			timer := time.AfterFunc(s.timeout, func() { proc.Kill(); close(killed) })
-			err = s.dec.Decode(o)
-			if !timer.Stop() {
-				<-killed
-				late = true
-				err = cmp.Or(err, errors.New("too late"))
-			}
-			if err == nil {
+			var o *randprog.Outcome
+			if o, late, err = s.reply(s.timeout); err == nil {
 				list = append(list, o)
 			}
 		}
