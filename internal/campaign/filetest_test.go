@@ -136,7 +136,7 @@ func TestLong(t *testing.T) {
 			t.Errorf("%+v", x)
 		}
 		if spoil == nil {
-			if x.File != nil || x.NoFile != "it does not differ as a file" {
+			if x.File != nil || x.NoFile != "it does not differ as a file in the way that was found: nothing differs" {
 				t.Errorf("%s %s", x.NoFile, x.File)
 			}
 			continue
