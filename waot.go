@@ -88,6 +88,9 @@ type CompileOptions struct {
 	Workers int
 	// NoOptimize leaves out the mid-end, which compiles faster, to slower code.
 	NoOptimize bool
+	// NoSpectre leaves out what keeps a processor that speculates from taking indices that are out of
+	// bounds, of tables and of br_table. That is for modules whose authors are trusted.
+	NoSpectre bool
 	// Progress, if not nil, is called after each function, one call at a time.
 	Progress func(done, total int)
 }
@@ -132,7 +135,7 @@ func compileWasm(wasm []byte, o *CompileOptions) (*compile.Result, error) {
 	if o == nil {
 		o = &CompileOptions{}
 	}
-	c := compile.Options{Name: o.Name, Target: o.Target, CPU: o.CPU, Jobs: o.Workers, Progress: o.Progress, OptLevel: opt.O2}
+	c := compile.Options{Name: o.Name, Target: o.Target, CPU: o.CPU, Jobs: o.Workers, Progress: o.Progress, OptLevel: opt.O2, NoSpectre: o.NoSpectre}
 	if o.NoOptimize {
 		c.OptLevel = opt.O0
 	}

@@ -26,6 +26,8 @@ type Options struct {
 	SkipChecker bool
 	// Fixpoint makes the checker compute what it otherwise verifies.
 	Fixpoint bool
+	// NoSpectre leaves out what keeps misspeculation from taking an index of a jump table that is out of bounds.
+	NoSpectre bool
 	// Verify checks each VCode instruction against its row, and sizes of code against their bounds.
 	Verify bool
 	// Trace receives dumps; nil for none.
@@ -61,7 +63,7 @@ type Compiler struct {
 // New returns a Compiler for the functions of mod.
 func New(target *Target, layout *instance.Layout, mod *clif.Module, opt Options) *Compiler {
 	c := &Compiler{target: target, opt: opt, mod: mod, check: checker.New()}
-	c.lower.Target, c.lower.Layout = target, layout
+	c.lower.Target, c.lower.Layout, c.lower.noSpectre = target, layout, opt.NoSpectre
 	if opt.Trace != nil {
 		c.lower.rules = opt.Trace.Rule
 	}

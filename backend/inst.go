@@ -49,6 +49,9 @@ const (
 	TailSelectZero
 	// TailTrap: trap with code Trap if Cond holds.
 	TailTrap
+	// TailBound: operands Use a, Def d: trap with code Trap if Cond holds, else d = a. If the trap has been passed by
+	// misspeculation, d is 0: it depends on the flags, not on the branch.
+	TailBound
 	NumTails
 )
 

@@ -29,8 +29,9 @@ type Lower struct {
 	kinds [2][]abi.ArgKind // scratch
 	fnSig abi.Sig          // of the function
 
-	vc    *VCode
-	rules func(string) // nil if nobody counts
+	vc        *VCode
+	noSpectre bool         // Options.NoSpectre
+	rules     func(string) // nil if nobody counts
 
 	canon []clif.Value    // by Value: what aliases and zero-extensions stand for
 	vregs []regalloc.VReg // by Value, NoVReg until something uses it

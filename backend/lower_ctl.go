@@ -172,6 +172,9 @@ func lowerBrTable(l *Lower, _ clif.Inst, d *clif.InstData) {
 		return
 	}
 	l.Rule("br_table")
+	if l.noSpectre {
+		in.Op = l.Target.Common.JumpTableBare
+	}
 	if l.Target.EmitLanding != nil {
 		l.vc.Indirect = append(l.vc.Indirect, in.Ref)
 	}

@@ -107,8 +107,9 @@ type CommonRows struct {
 	// Ret restores and returns.
 	Ret Op
 	// JumpTable jumps by jump table Ref with Imm entries and the default: use, early temporary, def of a
-	// temporary. JumpChain does so by comparisons: use.
-	JumpTable, JumpChain Op
+	// temporary. In a misspeculation past the check the index is 0, but in JumpTableBare. JumpChain does so
+	// by comparisons: use.
+	JumpTable, JumpTableBare, JumpChain Op
 }
 
 // LowerFunc appends the VCode of one CLIF instruction.

@@ -156,6 +156,11 @@ func (b *Builder) TrapIf(c Value, code abi.TrapCode) {
 	b.emit(InstData{Op: OpTrapIf, A: uint32(c), Cond: uint8(code)})
 }
 
+// Bound is the i64 x if it is less than n, without signs, and a trap otherwise.
+func (b *Builder) Bound(x, n Value, code abi.TrapCode) Value {
+	return b.emit1(InstData{Op: OpBound, Type: I64, A: uint32(x), B: uint32(n), Cond: uint8(code)}, I64)
+}
+
 // SigCheck traps unless callee is a function of type sig.
 func (b *Builder) SigCheck(sig SigIndex, callee Value) {
 	b.emit(InstData{Op: OpSigCheck, Aux: uint32(sig), A: uint32(callee)})

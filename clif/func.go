@@ -180,7 +180,7 @@ func (d *InstData) NumArgs() int {
 	switch info := d.Op.Info(); info.Format {
 	case FormatUnary, FormatLoad, FormatTrapIf, FormatBranch, FormatBrTable, FormatCallRef:
 		return 1
-	case FormatBinary, FormatIntCmp, FormatFloatCmp, FormatStore:
+	case FormatBinary, FormatIntCmp, FormatFloatCmp, FormatStore, FormatBound:
 		return 2
 	case FormatTernary:
 		return 3

@@ -21,6 +21,7 @@ const (
 	FormatEntity2         // Aux and Imm: two indices (Entity, Entity2), then A, B, C
 	FormatTrap            // Cond abi.TrapCode
 	FormatTrapIf          // A, Cond abi.TrapCode
+	FormatBound           // A, B, Cond abi.TrapCode
 	FormatJump            // B Target
 	FormatBranch          // A condition, B Target if not zero, C Target if zero
 	FormatBrTable         // A index (i32), pool list (B offset, C length) of Targets; the last is the default
@@ -197,6 +198,7 @@ const (
 	// Traps and control.
 	OpTrap
 	OpTrapIf
+	OpBound
 	OpSigCheck
 	OpCall
 	OpCallRef
@@ -334,9 +336,12 @@ var opInfos = [NumOpcodes]OpInfo{
 	OpElemDrop:   ent("elem_drop", EntElem, ":.", tNone, Writes),
 	OpElemSet:    ent("elem_set", EntElem, "lC:.", tRefs, Writes), // element A of a segment; only in the init function
 
-	OpTrap:     {Name: "trap", Format: FormatTrap, Effects: CanTrap | Terminates, Types: tNone},
-	OpTrapIf:   {Name: "trapif", Format: FormatTrapIf, Sig: "i:.", Effects: CanTrap, Types: tNone}, // if A != 0
-	OpSigCheck: ent("sig_check", EntSig, "F:.", tNone, CanTrap),                                    // uninitialized_element if null, bad_signature if the type differs
+	OpTrap:   {Name: "trap", Format: FormatTrap, Effects: CanTrap | Terminates, Types: tNone},
+	OpTrapIf: {Name: "trapif", Format: FormatTrapIf, Sig: "i:.", Effects: CanTrap, Types: tNone}, // if A != 0
+	// A if A < B, both unsigned, else a trap. In a misspeculation past that trap the result is 0: what is addressed
+	// with it stays inside. Nothing but A and B being constants may replace it by A.
+	OpBound:    {Name: "bound", Format: FormatBound, Sig: "CC:C", Effects: CanTrap, Types: tI64},
+	OpSigCheck: ent("sig_check", EntSig, "F:.", tNone, CanTrap), // uninitialized_element if null, bad_signature if the type differs
 	OpCall:     {Name: "call", Format: FormatCall, Effects: CanTrap | Reads | Writes | Calls, Types: tNone, Entity: EntFunc},
 	OpCallRef:  {Name: "call_ref", Format: FormatCallRef, Effects: CanTrap | Reads | Writes | Calls, Types: tNone, Entity: EntSig}, // A, of the right type, not null
 	OpJump:     {Name: "jump", Format: FormatJump, Effects: Terminates, Types: tNone},

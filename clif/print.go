@@ -133,6 +133,9 @@ var formats = [...]func(*Printer, *strings.Builder, *InstData){
 	FormatTrapIf: func(_ *Printer, b *strings.Builder, d *InstData) {
 		fmt.Fprintf(b, " %v, %v", d.ArgA(), d.Trap())
 	},
+	FormatBound: func(_ *Printer, b *strings.Builder, d *InstData) {
+		fmt.Fprintf(b, " %v, %v, %v", d.ArgA(), d.ArgB(), d.Trap())
+	},
 	FormatJump: func(p *Printer, b *strings.Builder, d *InstData) { b.WriteString(" " + p.target(Target(d.B))) },
 	FormatBranch: func(p *Printer, b *strings.Builder, d *InstData) {
 		fmt.Fprintf(b, " %v, %s, %s", d.ArgA(), p.target(Target(d.B)), p.target(Target(d.C)))

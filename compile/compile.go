@@ -37,6 +37,9 @@ type Options struct {
 	SkipChecker bool
 	// Fixpoint makes the checker compute what it otherwise verifies.
 	Fixpoint bool
+	// NoSpectre leaves out what keeps misspeculation from taking indices that are out of bounds, of tables and of
+	// br_table (docs/security.md).
+	NoSpectre bool
 	// Verify checks CLIF after translation and after each pass, and VCode.
 	Verify bool
 	// Progress, if not nil, is called after each function; never twice at once.

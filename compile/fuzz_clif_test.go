@@ -295,7 +295,7 @@ func (e *editor) field(i clif.Inst) {
 		if d.Cond = uint8(e.IntN(int(clif.NumAccesses))); e.IntN(4) == 0 {
 			d.Aux = uint32(e.IntN(4))
 		}
-	case clif.FormatTrap, clif.FormatTrapIf:
+	case clif.FormatTrap, clif.FormatTrapIf, clif.FormatBound:
 		d.Cond = uint8(e.IntN(int(abi.NumTrapCodes)))
 	default:
 		d.Aux = uint32(e.IntN(8))
@@ -378,7 +378,7 @@ func (e *editor) define(i clif.Inst) {
 		}
 	case clif.FormatIntCmp, clif.FormatFloatCmp:
 		d.Cond = uint8(e.IntN(6))
-	case clif.FormatTrapIf:
+	case clif.FormatTrapIf, clif.FormatBound:
 		d.Cond = 1
 	}
 	if info.Entity2 != clif.EntNone {

@@ -349,7 +349,7 @@ func (g *funcGen) instruction() {
 		}
 		g.entity(ops[g.IntN(len(ops))])
 	case n == 8:
-		g.TrapIf(g.rare(), abi.TrapUnreachable)
+		g.trap()
 	case n < 11:
 		g.call()
 	case n < 14:
@@ -358,6 +358,23 @@ func (g *funcGen) instruction() {
 	default:
 		g.pure(clif.OpIadd + clif.Opcode(g.IntN(int(clif.OpRefIsNull-clif.OpIadd)+1)))
 	}
+}
+
+// trap adds what traps if something holds, which mostly does not.
+func (g *funcGen) trap() {
+	x, bound := g.use(clif.I64), g.use(clif.I64)
+	switch g.IntN(8) {
+	case 0:
+	case 1, 2:
+		x, bound = g.Binary(clif.OpBand, clif.I64, x, g.Iconst(clif.I64, 1)), g.Entity(clif.OpTableSize, clif.Invalid, 0)
+	case 3, 4:
+		k := g.IntN(40)
+		x, bound = g.Binary(clif.OpBand, clif.I64, x, g.Iconst(clif.I64, 1<<k-1)), g.Iconst(clif.I64, 1<<k)
+	default:
+		g.TrapIf(g.rare(), abi.TrapUnreachable)
+		return
+	}
+	g.def(g.Bound(x, bound, abi.TrapTableOutOfBounds))
 }
 
 // rare is mostly 0.

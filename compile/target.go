@@ -137,7 +137,7 @@ func (d *driver) newGenerator() generate {
 		return d.opt.generator(d.cm, d.layout)
 	}
 	return backend.New(d.target.target, d.layout, d.cm, backend.Options{
-		Allocator: linear.New(), SkipChecker: d.opt.SkipChecker, Fixpoint: d.opt.Fixpoint,
+		Allocator: linear.New(), SkipChecker: d.opt.SkipChecker, Fixpoint: d.opt.Fixpoint, NoSpectre: d.opt.NoSpectre,
 		Verify: d.opt.Verify, Trace: d.opt.Trace,
 	}).Compile
 }

@@ -88,6 +88,7 @@ var ops = [clif.NumOpcodes]func(*machine, *clif.InstData){
 	clif.OpElemSet:       opElemSet,
 	clif.OpTrap:          opTrap,
 	clif.OpTrapIf:        opTrapIf,
+	clif.OpBound:         opBound,
 	clif.OpSigCheck:      opSigCheck,
 	clif.OpCall:          opCall,
 	clif.OpCallRef:       opCallRef,
@@ -105,6 +106,14 @@ func opTrapIf(m *machine, d *clif.InstData) {
 	if m.a(d) != 0 {
 		m.trap(d.Trap())
 	}
+}
+
+func opBound(m *machine, d *clif.InstData) {
+	if m.a(d) >= m.b(d) {
+		m.trap(d.Trap())
+		return
+	}
+	m.set64(d, m.a(d))
 }
 
 func opSigCheck(m *machine, d *clif.InstData) {

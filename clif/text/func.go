@@ -256,6 +256,11 @@ var formats = [...]func(*parser, *clif.InstData){
 		p.expect(",")
 		parseTrap(p, d)
 	},
+	clif.FormatBound: func(p *parser, d *clif.InstData) {
+		parseArgs(p, d)
+		p.expect(",")
+		parseTrap(p, d)
+	},
 	clif.FormatJump: func(p *parser, d *clif.InstData) { d.B = p.target() },
 	clif.FormatBranch: func(p *parser, d *clif.InstData) {
 		d.A = p.use()

@@ -96,7 +96,7 @@ func (v *verifier) constant(d *clif.InstData) {
 		if d.FloatCC() >= clif.NumFloatCCs {
 			v.fail("condition %d", d.Cond)
 		}
-	case clif.OpTrap, clif.OpTrapIf:
+	case clif.OpTrap, clif.OpTrapIf, clif.OpBound:
 		if d.Trap() == abi.TrapNone || d.Trap() >= abi.NumTrapCodes {
 			v.fail("trap code %d", d.Cond)
 		}

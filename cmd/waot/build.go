@@ -37,6 +37,7 @@ func compileFlags() []cli.Flag {
 		&cli.IntFlag{Name: "opt", Aliases: []string{"O"}, Value: 2, Usage: "optimisation `LEVEL`: 0, 1 or 2"},
 		&cli.IntFlag{Name: "jobs", Usage: "compile `N` functions at once (default: one per processor)"},
 		&cli.StringFlag{Name: "regalloc-check", Value: "on", Usage: "prove each register allocation: on or off"},
+		&cli.StringFlag{Name: "spectre", Value: "on", Usage: "keep misspeculation within tables and jump tables: on or off"},
 		&cli.BoolFlag{Name: "verify", Usage: "check the compiler's own invariants after each pass"},
 	}, rewriteFlags()...)
 }
@@ -121,6 +122,7 @@ type options struct {
 	level         int
 	jobs          int // 0: one per processor
 	check, verify bool
+	noSpectre     bool
 	rewrites      *rewriting // nil: all
 	name          string
 	progress      func(done, total int)
@@ -142,6 +144,10 @@ func readOptions(c *cli.Context) (*options, error) {
 		return nil, err
 	}
 	o.check = c.String("regalloc-check") == "on"
+	if err := oneOf("spectre", c.String("spectre"), "on", "off"); err != nil {
+		return nil, err
+	}
+	o.noSpectre = c.String("spectre") == "off"
 	var err error
 	o.rewrites, err = readRewriting(c)
 	return o, err

@@ -50,7 +50,7 @@ func compileModule(file string, bin []byte, o *options) (*artifact, error) {
 func (o *options) compileOptions() compile.Options {
 	return compile.Options{
 		Jobs: o.jobs, OptLevel: opt.Level(o.level), Target: o.target, CPU: o.codeLevel(), Name: o.name,
-		SkipChecker: !o.check, Verify: o.verify, Progress: o.progress,
+		SkipChecker: !o.check, NoSpectre: o.noSpectre, Verify: o.verify, Progress: o.progress,
 		Control: o.rewrites.control,
 	}
 }

@@ -240,6 +240,7 @@ type pipeline struct {
 
 func (in *inspector) newPipeline() (*pipeline, error) {
 	p := &pipeline{inspector: in, tr: translate.New(in.m, in.cm)}
+	p.tr.NoSpectre = in.opt.noSpectre
 	if in.opt.verify {
 		p.opt.After = func(pass *opt.Pass, f *clif.Func) error {
 			if err := verify.Func(f); err != nil {
@@ -269,7 +270,7 @@ func (in *inspector) newPipeline() (*pipeline, error) {
 		}
 	}
 	p.compiler = backend.New(target, instance.New(in.cm), in.cm, backend.Options{
-		Allocator: linear.New(), SkipChecker: !in.opt.check, Verify: in.opt.verify, Trace: trace,
+		Allocator: linear.New(), SkipChecker: !in.opt.check, NoSpectre: in.opt.noSpectre, Verify: in.opt.verify, Trace: trace,
 	})
 	return p, nil
 }

@@ -57,6 +57,8 @@ type Variant struct {
 	Target string // empty for the CLIF interpreter on what the mid-end gives
 	CPU    string
 	Level  opt.Level
+	// NoSpectre is compile.Options.NoSpectre.
+	NoSpectre bool
 }
 
 // Interpreter is the name of the variant that does not compile.
@@ -65,12 +67,17 @@ const Interpreter = "CLIF interpreter"
 // optimised is that of the mid-end without a back end.
 func optimised() *Variant { return &Variant{Name: Interpreter + " -O2", Level: opt.O2} }
 
-// Variants are those for a target: each level of optimisation, and for this machine the newest processor that it is.
+// Variants are those for a target: each level of optimisation, one of them without what is against misspeculation, and for
+// this machine the newest processor that it is.
 func Variants(target string) (list []Variant) {
 	for _, l := range []opt.Level{opt.O0, opt.O1, opt.O2} {
-		list = append(list, Variant{Name: fmt.Sprintf("%s -O%d", target, l), Target: target, Level: l})
+		v := Variant{Name: fmt.Sprintf("%s -O%d", target, l), Target: target, Level: l, NoSpectre: l == opt.O1}
+		if v.NoSpectre {
+			v.Name += " --spectre=off"
+		}
+		list = append(list, v)
 	}
-	if v3 := (Variant{target + " -O2 x86-64-v3", target, "x86-64-v3", opt.O2}); target == compile.HostTarget() && runs(&v3) {
+	if v3 := (Variant{Name: target + " -O2 x86-64-v3", Target: target, CPU: "x86-64-v3", Level: opt.O2}); target == compile.HostTarget() && runs(&v3) {
 		list = append(list, v3)
 	}
 	return list
@@ -369,7 +376,7 @@ func (w *worker) interpret(p *randprog.Program, v *Variant, set func(*compile.Op
 
 // options are those that a variant is compiled with. set, if not nil, changes them.
 func (w *worker) options(v *Variant, set func(*compile.Options)) compile.Options {
-	o := compile.Options{Target: v.Target, CPU: v.CPU, OptLevel: v.Level, Verify: true, Jobs: 1}
+	o := compile.Options{Target: v.Target, CPU: v.CPU, OptLevel: v.Level, NoSpectre: v.NoSpectre, Verify: true, Jobs: 1}
 	if w.cfg.Spoil != nil {
 		w.cfg.Spoil(v, &o)
 	}

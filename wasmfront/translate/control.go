@@ -243,9 +243,7 @@ func (t *Translator) pushResults(first clif.Value, n int) {
 
 // callIndirect: bounds, the reference, its type, the call.
 func (t *Translator) callIndirect(op *wasmfront.Operator, _ *handler) {
-	index := t.wide(t.pop())
-	size := t.b.Entity(clif.OpTableSize, clif.Invalid, op.Index2)
-	t.b.TrapIf(t.b.Icmp(clif.Uge, clif.I64, index, size), abi.TrapUndefinedElement)
+	index := t.tableIndex(op.Index2, abi.TrapUndefinedElement)
 	callee := t.b.Entity(clif.OpTableGet, clif.FuncRef, op.Index2, index)
 	sig := clif.SigIndex(op.Index)
 	t.b.SigCheck(sig, callee)

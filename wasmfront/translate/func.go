@@ -12,6 +12,9 @@ import (
 // Translator translates the function bodies of one module. It is reusable from
 // function to function, but not by two goroutines at once.
 type Translator struct {
+	// NoSpectre leaves indices of tables as they are once they are checked: a misspeculation may use any.
+	NoSpectre bool
+
 	m  *wasmfront.Module
 	cm *clif.Module
 	f  *clif.Func

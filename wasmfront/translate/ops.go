@@ -115,21 +115,24 @@ func (t *Translator) tableLen(table uint32) clif.Value {
 	return t.b.Entity(clif.OpTableSize, clif.Invalid, table)
 }
 
-// tableIndex pops an index and checks it.
-func (t *Translator) tableIndex(table uint32) clif.Value {
+// tableIndex pops an index and checks it; code is the trap of one that is not in the table.
+func (t *Translator) tableIndex(table uint32, code abi.TrapCode) clif.Value {
 	index := t.wide(t.pop())
-	t.b.TrapIf(t.b.Icmp(clif.Uge, clif.I64, index, t.tableLen(table)), abi.TrapTableOutOfBounds)
+	if !t.NoSpectre {
+		return t.b.Bound(index, t.tableLen(table), code)
+	}
+	t.b.TrapIf(t.b.Icmp(clif.Uge, clif.I64, index, t.tableLen(table)), code)
 	return index
 }
 
 func (t *Translator) tableGet(op *wasmfront.Operator, _ *handler) {
-	index := t.tableIndex(op.Index)
+	index := t.tableIndex(op.Index, abi.TrapTableOutOfBounds)
 	t.push(t.b.Entity(clif.OpTableGet, typeOf(op.Type), op.Index, index))
 }
 
 func (t *Translator) tableSet(op *wasmfront.Operator, _ *handler) {
 	x := t.pop()
-	index := t.tableIndex(op.Index)
+	index := t.tableIndex(op.Index, abi.TrapTableOutOfBounds)
 	t.b.EntityEffect(clif.OpTableSet, typeOf(op.Type), op.Index, 0, index, x)
 }
 

@@ -109,6 +109,10 @@ func emitTail(e *backend.Emitter, in *backend.Inst, allocs, own []regalloc.Alloc
 		emitChoice(e, in, own)
 	case backend.TailTrap:
 		emitBranch(e, testOf(in, allocs), e.TrapLabel(abi.TrapCode(in.Trap), src))
+	case backend.TailBound:
+		emitBranch(e, testOf(in, allocs), e.TrapLabel(abi.TrapCode(in.Trap), src))
+		put(e, &backend.Inst{Op: asm.Csel, Size: 8, Cond: in.Cond}, []regalloc.Allocation{regalloc.InReg(asm.ZR), own[0], own[1]}, 0)
+		e.Buf.PutU32(wordCsdb)
 	}
 }
 
@@ -285,8 +289,8 @@ func maxBytes(e *backend.Emitter, i regalloc.Inst, allocs []regalloc.Allocation)
 		return 0
 	case in.Op == backend.OpTrap:
 		return 4
-	case in.Op == opJumpTable:
-		return pseudos[opJumpTable-asm.NumOps].max + 4*uint32(in.Imm)
+	case in.Op == opJumpTable || in.Op == opJumpTableBare:
+		return pseudos[in.Op-asm.NumOps].max + 4*uint32(in.Imm)
 	case in.Op == opCallInd || in.Op == asm.Bl:
 		return pseudos[opCallInd-asm.NumOps].max
 	case in.Op >= asm.NumOps:
@@ -303,4 +307,4 @@ func maxBytes(e *backend.Emitter, i regalloc.Inst, allocs []regalloc.Allocation)
 
 // tailBytes are the sizes of the tails, without branches to blocks.
 var tailBytes = [...]uint32{backend.TailNone: 0, backend.TailJump: 0, backend.TailSet: 4, backend.TailSelect: 4, backend.TailSelectZero: 4,
-	backend.TailTrap: 4}
+	backend.TailTrap: 4, backend.TailBound: 12}

@@ -447,6 +447,19 @@ func lowerTrapIf(l *lower, _ clif.Inst, d *clif.InstData) {
 	branchOn(l, &c, backend.TailTrap, 0)
 }
 
+// lowerBound: the comparison traps and, for misspeculation, makes the result.
+func lowerBound(l *lower, _ clif.Inst, d *clif.InstData) {
+	x := l.Use(d.ArgA())
+	c := backend.Comparing(backend.Inst{Op: asm.Cmp, Size: 8, Trap: d.Cond}, asm.HS)
+	c.Add(x)
+	if k, ok := l.Sconst(clif.I64, d.ArgB()); ok && k > 0 && asm.FitsArith(k) && l.Rule("bound_imm") {
+		c.In.Op, c.In.Imm = asm.CmpImm, k
+	} else {
+		c.Add(l.Use(d.ArgB()))
+	}
+	c.Push(l, backend.TailBound, 0, x, l.Def(d, 0))
+}
+
 // branch is backend.Target.Branch.
 func branch(l *lower, v clif.Value) {
 	var c comparison

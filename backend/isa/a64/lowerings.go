@@ -63,5 +63,6 @@ var lowerings = [clif.NumOpcodes]backend.LowerFunc{
 	clif.OpRefIsNull:     boolean,
 	clif.OpStore:         lowerStore,
 	clif.OpTrapIf:        lowerTrapIf,
+	clif.OpBound:         lowerBound,
 	clif.OpSigCheck:      lowerSigCheck,
 }

@@ -15,6 +15,7 @@ const (
 	// then those of the call; Imm as of a call. See emitCallInd.
 	opCallInd backend.Op = asm.NumOps + iota
 	opJumpTable
+	opJumpTableBare
 	opJumpChain
 	// opCompareTwo: a comparison and, if that does not decide, another one; see pair. Any tail.
 	opCompareTwo
@@ -29,10 +30,11 @@ type pseudo struct {
 }
 
 var pseudos = [endPseudo - asm.NumOps]pseudo{
-	opCallInd - asm.NumOps:    {"call_ind", 5 * 4, nil},
-	opJumpTable - asm.NumOps:  {"jump_table", 10 * 4, emitJumpTable},
-	opJumpChain - asm.NumOps:  {"jump_chain", 8 * (backend.MaxChain + 1), emitJumpChain},
-	opCompareTwo - asm.NumOps: {"compare_two", 2 * 4, emitCompareTwo},
+	opCallInd - asm.NumOps:       {"call_ind", 5 * 4, nil},
+	opJumpTable - asm.NumOps:     {"jump_table", 10 * 4, emitJumpTable},
+	opJumpTableBare - asm.NumOps: {"jump_table_bare", 8 * 4, emitJumpTable},
+	opJumpChain - asm.NumOps:     {"jump_chain", 8 * (backend.MaxChain + 1), emitJumpChain},
+	opCompareTwo - asm.NumOps:    {"compare_two", 2 * 4, emitCompareTwo},
 }
 
 // pseudoName is backend.Target.PseudoName.
@@ -78,7 +80,7 @@ func (s *seq) compareIndex(k int64, t regalloc.PReg) {
 
 // emitJumpTable: use index, early temporary t, def u (may be the index's register). The table follows, and its
 // entries are distances from its start. If the processor has wrongly predicted that the index is in range, it
-// sees 0 instead.
+// sees 0 instead, but in opJumpTableBare.
 func emitJumpTable(s *seq) {
 	e, t, u := s.e, s.r(1), s.r(2)
 	b := e.Buf
@@ -86,14 +88,18 @@ func emitJumpTable(s *seq) {
 	n := len(blocks) - 1
 	s.compareIndex(int64(n), t)
 	s.j(asm.HS, e.Label(e.Dest(blocks[n])))
-	s.cond(asm.Csel, 4, asm.HS, 0, asm.ZR, s.r(0), u)
-	b.PutU32(wordCsdb)
+	index := s.r(0)
+	if s.in.Op == opJumpTable {
+		s.cond(asm.Csel, 4, asm.HS, 0, asm.ZR, index, u)
+		b.PutU32(wordCsdb)
+		index = u
+	}
 	table := e.TableLabel(s.in.Ref)
 	at := b.Offset()
 	b.PutU32(0x10000000 | uint32(t.Enc())) // adr
 	b.UseLabel(at, adr21, table)
 	put(e, &backend.Inst{Op: asm.Ldrsw, Size: 8, Mode: backend.ModeBaseIndex, Scale: 2, Ref: backend.NoFault},
-		[]regalloc.Allocation{regalloc.InReg(t), regalloc.InReg(u), regalloc.InReg(u)}, s.src)
+		[]regalloc.Allocation{regalloc.InReg(t), regalloc.InReg(index), regalloc.InReg(u)}, s.src)
 	s.op(asm.Add, 8, t, u, t)
 	s.op(asm.Br, 8, t)
 	b.Bind(table)

@@ -21,7 +21,7 @@ const (
 var common = backend.CommonRows{
 	Copy: asm.Mov, ShlImm: asm.LslImm, Lea: asm.Lea,
 	Store: [regalloc.NumClasses]backend.Op{regalloc.Int: asm.Str, regalloc.Float: asm.Fstr},
-	Call:  asm.Bl, CallInd: opCallInd, Ret: asm.Ret, JumpTable: opJumpTable, JumpChain: opJumpChain,
+	Call:  asm.Bl, CallInd: opCallInd, Ret: asm.Ret, JumpTable: opJumpTable, JumpTableBare: opJumpTableBare, JumpChain: opJumpChain,
 }
 
 // New is the Target for all processors from ARMv8.0-A on.

@@ -431,6 +431,43 @@ func testSizesSunk(t *testing.T, on *Machine) {
 	s.run(t)
 }
 
+// testBounds traps where an index is not less than a bound, in a register, in memory and constant.
+func testBounds(t *testing.T, on *Machine) {
+	s := newSuite(on)
+	s.Tables = []clif.TableDecl{{Elem: clif.FuncRef, Min: 10, Max: 4096, HasMax: true}}
+	type vs = []clif.Value
+	two := []clif.Type{clif.I64, clif.I64}
+	corners := []uint64{0, 1, 9, 10, 11, 4095, 4096, 4097, 1<<31 - 1, 1 << 31, 1<<32 - 1, 1 << 32, 1<<63 - 1, 1 << 63, 1<<64 - 1}
+	check := func(name string, bound func(b *clif.Builder, p vs) clif.Value) {
+		fn := s.Fn(two, two, func(b *clif.Builder, p vs) {
+			b.Return(vs{b.Bound(p[0], bound(b, p), abi.TrapTableOutOfBounds), p[0]})
+		})
+		for _, x := range corners {
+			for _, y := range corners {
+				s.call(fn, name, x, y)
+			}
+		}
+	}
+	check("bound", func(_ *clif.Builder, p vs) clif.Value { return p[1] })
+	check("bound by itself", func(_ *clif.Builder, p vs) clif.Value { return p[0] })
+	check("bound by a size", func(b *clif.Builder, _ vs) clif.Value { return b.Entity(clif.OpTableSize, clif.Invalid, 0) })
+	for _, k := range corners {
+		check("bound by a constant", func(b *clif.Builder, _ vs) clif.Value { return b.Iconst(clif.I64, k) })
+	}
+	constant := s.Fn(i64, i64, func(b *clif.Builder, p vs) {
+		b.Return(vs{b.Bound(b.Iconst(clif.I64, 9), p[0], abi.TrapUndefinedElement)})
+	})
+	load := s.Fn([]clif.Type{clif.I32, clif.I64}, two, func(b *clif.Builder, p vs) {
+		x := b.Load(clif.I64, clif.Full, 0, p[0], 0)
+		b.Return(vs{b.Bound(x, p[1], abi.TrapUndefinedElement), p[1]})
+	})
+	for _, x := range corners {
+		s.call(constant, "a constant in bounds", x)
+		s.call(load, "a loaded index", 0, x)
+	}
+	s.run(t)
+}
+
 // testFrames has frames of all sizes: few pages, many, with a deep recursion that must touch each page.
 func testFrames(t *testing.T, on *Machine) {
 	s := newSuite(on)

@@ -155,6 +155,7 @@ var tests = []struct {
 	{"Frames", testFrames},
 	{"Instance", testInstance},
 	{"SizesSunk", testSizesSunk},
+	{"Bounds", testBounds},
 	{"Imports", testImports},
 	{"References", testReferences},
 	{"TrapSites", testTrapSites},

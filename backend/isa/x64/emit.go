@@ -167,6 +167,10 @@ func emitTail(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation
 		default:
 			jccFar(e, c, l)
 		}
+	case backend.TailBound:
+		jccFar(e, c, e.TrapLabel(abi.TrapCode(in.Trap), src))
+		s := seq{e: e}
+		s.mask(8, allocs[0].Reg(), allocs[1].Reg())
 	}
 }
 
@@ -400,4 +404,4 @@ func makeExtraBytes() (t [asm.NumOps]uint32) {
 
 // tailBytes bounds the sizes of the tails, without branches to blocks.
 var tailBytes = [...]uint32{backend.TailNone: 0, backend.TailJump: 0, backend.TailSet: 8, backend.TailSelect: 20,
-	backend.TailTrap: 2*jccLen + 2}
+	backend.TailTrap: 2*jccLen + 2, backend.TailBound: jccLen + 6}

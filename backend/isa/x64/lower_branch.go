@@ -212,6 +212,21 @@ func lowerTrapIf(l *lower, _ clif.Inst, d *clif.InstData) {
 	c.Push(l, backend.TailTrap, 0)
 }
 
+// lowerBound: the comparison traps and, for misspeculation, makes the result.
+func lowerBound(l *lower, _ clif.Inst, d *clif.InstData) {
+	x := l.Use(d.ArgA())
+	c := backend.Comparing(backend.Inst{Op: asm.Cmp, Size: 8, Trap: d.Cond}, asm.AE)
+	c.Add(x)
+	if k, ok := l.Sconst(clif.I64, d.ArgB()); ok && fits(k) && l.Rule("bound_imm") {
+		c.In.Op, c.In.Imm = asm.CmpImm, k
+	} else if a, ok := sinkableFull(l, d.ArgB(), clif.I64); ok && l.Rule("bound_mem") {
+		c.Address(a)
+	} else {
+		c.Add(l.Use(d.ArgB()))
+	}
+	c.Push(l, backend.TailBound, 0, x, l.Def(d, 0))
+}
+
 // branch is backend.Target.Branch.
 func branch(l *lower, v clif.Value) {
 	if branchAlu(l, v) {

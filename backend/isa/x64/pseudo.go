@@ -27,6 +27,7 @@ const (
 	opToSint32Sat
 	opToSint64Sat
 	opJumpTable
+	opJumpTableBare
 	opJumpChain
 	endPseudo
 )
@@ -39,19 +40,20 @@ type pseudo struct {
 }
 
 var pseudos = [endPseudo - asm.NumOps]pseudo{
-	opClz - asm.NumOps:         {"clz", 20, emitClz},
-	opCtz - asm.NumOps:         {"ctz", 20, emitCtz},
-	opSrem - asm.NumOps:        {"srem", 24, emitSrem},
-	opFmin - asm.NumOps:        {"fmin", 32, emitFmin},
-	opFmax - asm.NumOps:        {"fmax", 32, emitFmax},
-	opFromUint64 - asm.NumOps:  {"cvt_from_u64", 48, emitFromUint64},
-	opToUint64 - asm.NumOps:    {"cvt_to_u64", 96, emitToUint64},
-	opToUint64Sat - asm.NumOps: {"cvt_to_u64_sat", 96, emitToUint64Sat},
-	opToUint32Sat - asm.NumOps: {"cvt_to_u32_sat", 64, emitToUint32Sat},
-	opToSint32Sat - asm.NumOps: {"cvt_to_s32_sat", 64, emitToSint32Sat},
-	opToSint64Sat - asm.NumOps: {"cvt_to_s64_sat", 64, emitToSint64Sat},
-	opJumpTable - asm.NumOps:   {"jump_table", 40, emitJumpTable},
-	opJumpChain - asm.NumOps:   {"jump_chain", 16 * (backend.MaxChain + 1), emitJumpChain},
+	opClz - asm.NumOps:           {"clz", 20, emitClz},
+	opCtz - asm.NumOps:           {"ctz", 20, emitCtz},
+	opSrem - asm.NumOps:          {"srem", 24, emitSrem},
+	opFmin - asm.NumOps:          {"fmin", 32, emitFmin},
+	opFmax - asm.NumOps:          {"fmax", 32, emitFmax},
+	opFromUint64 - asm.NumOps:    {"cvt_from_u64", 48, emitFromUint64},
+	opToUint64 - asm.NumOps:      {"cvt_to_u64", 96, emitToUint64},
+	opToUint64Sat - asm.NumOps:   {"cvt_to_u64_sat", 96, emitToUint64Sat},
+	opToUint32Sat - asm.NumOps:   {"cvt_to_u32_sat", 64, emitToUint32Sat},
+	opToSint32Sat - asm.NumOps:   {"cvt_to_s32_sat", 64, emitToSint32Sat},
+	opToSint64Sat - asm.NumOps:   {"cvt_to_s64_sat", 64, emitToSint64Sat},
+	opJumpTable - asm.NumOps:     {"jump_table", 48, emitJumpTable},
+	opJumpTableBare - asm.NumOps: {"jump_table_bare", 40, emitJumpTable},
+	opJumpChain - asm.NumOps:     {"jump_chain", 16 * (backend.MaxChain + 1), emitJumpChain},
 }
 
 // pseudoName is backend.Target.PseudoName.
@@ -295,18 +297,31 @@ func emitToSint32Sat(s *seq) { toSintSat(s, 4, math.MaxInt32) }
 func emitToSint64Sat(s *seq) { toSintSat(s, 8, math.MaxInt64) }
 
 // emitJumpTable: use index, early temporary t, def u (may be the index's register). The table's entries are
-// distances from its start.
+// distances from its start. If the processor has wrongly predicted that the index is in range, it sees 0 instead, but in
+// opJumpTableBare.
 func emitJumpTable(s *seq) {
 	e, t, u := s.e, s.r(1), s.r(2)
 	blocks := e.Table(s.in.Ref)
-	s.imm(asm.CmpImm, 4, s.in.Imm, s.r(0))
+	index, table, distance := s.r(0), t, u
+	s.imm(asm.CmpImm, 4, s.in.Imm, index)
 	jccFar(e, asm.AE, e.Label(e.Dest(blocks[len(blocks)-1])))
-	leaLabel(e, t, e.TableLabel(s.in.Ref))
+	if s.in.Op == opJumpTable {
+		s.mask(4, index, t)
+		index, table, distance = t, u, t
+	}
+	leaLabel(e, table, e.TableLabel(s.in.Ref))
 	put(e, &backend.Inst{Op: asm.Movsx32, Size: 8, Mode: backend.ModeBaseIndex, Scale: 2, Ref: backend.NoFault},
-		[]regalloc.Allocation{regalloc.InReg(t), s.regs[0], regalloc.InReg(u)}, s.src)
+		[]regalloc.Allocation{regalloc.InReg(table), regalloc.InReg(index), regalloc.InReg(distance)}, s.src)
 	s.op(asm.Add, 8, t, u)
 	s.op(asm.JmpInd, 8, t)
 	e.Buf.NoFallThrough()
+}
+
+// mask emits d = x if the carry flag is set, as after a comparison of x with what it must be less than, and 0 if not. There
+// is no branch that could be predicted.
+func (s *seq) mask(size uint8, x, d regalloc.PReg) {
+	s.op(asm.Sbb, size, d, d)
+	s.op(asm.And, size, d, x)
 }
 
 // emitJumpChain: use index. A comparison for each entry.

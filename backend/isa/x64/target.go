@@ -37,7 +37,7 @@ const loopAlign = 16
 var common = backend.CommonRows{
 	Copy: asm.Mov, ShlImm: asm.ShlImm, Lea: asm.Lea,
 	Store: [regalloc.NumClasses]backend.Op{regalloc.Int: asm.MovStore, regalloc.Float: asm.MovfStore},
-	Call:  asm.Call, CallInd: asm.CallInd, Ret: asm.Ret, JumpTable: opJumpTable, JumpChain: opJumpChain,
+	Call:  asm.Call, CallInd: asm.CallInd, Ret: asm.Ret, JumpTable: opJumpTable, JumpTableBare: opJumpTableBare, JumpChain: opJumpChain,
 }
 
 // New is the Target for processors with the given features, which include V2.

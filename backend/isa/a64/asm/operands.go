@@ -18,6 +18,7 @@ func makeShapes() *backend.Shapes {
 	t.Tails[backend.TailSet] = []Role{def}
 	t.Tails[backend.TailSelect] = []Role{use, use, def}
 	t.Tails[backend.TailSelectZero] = []Role{use, def}
+	t.Tails[backend.TailBound] = []Role{use, def}
 	for op := range rows {
 		r := &rows[op]
 		f := &forms[r.Form]

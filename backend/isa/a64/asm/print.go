@@ -192,7 +192,12 @@ func printTail(dst []byte, inst *backend.Inst, names *Names) []byte {
 	case backend.TailSet, backend.TailSelect, backend.TailSelectZero:
 		return append(append(printChoice(dst, inst, k, names), ", "...), c...)
 	}
-	return append(append(append(append(dst, "; trap."...), c...), ' '), abi.TrapCode(inst.Trap).String()...)
+	dst = append(append(append(append(dst, "; trap."...), c...), ' '), abi.TrapCode(inst.Trap).String()...)
+	if inst.Tail == backend.TailBound { // d, a
+		dst = names.Operand(append(dst, "; mask "...), k+1, 8, false)
+		dst = names.Operand(append(dst, ", "...), k, 8, false)
+	}
+	return dst
 }
 
 // printChoice appends the row that makes the result of a tail, of which k is the first operand: d, a, b. Whether it is of floats

@@ -68,6 +68,7 @@ var (
 	mod     = Role{Access: ra.Mod, Class: ra.Int, Constraint: ra.Reg}
 	again   = Role{Access: ra.Def, Class: ra.Int, Constraint: ra.Reuse}
 	again1  = Role{Access: ra.Def, Class: ra.Int, Constraint: ra.Reuse, Arg: 1}
+	early   = Role{Access: ra.EarlyDef, Class: ra.Int, Constraint: ra.Reg}
 	fuse    = Role{Access: ra.Use, Class: ra.Float, Constraint: ra.Reg}
 	fuseAny = Role{Access: ra.Use, Class: ra.Float, Constraint: ra.Any}
 	fdef    = Role{Access: ra.Def, Class: ra.Float, Constraint: ra.Reg}

@@ -18,6 +18,7 @@ func makeShapes() *backend.Shapes {
 	t := &backend.Shapes{Rows: make([]backend.Shape, NumOps), Check: check}
 	t.Tails[backend.TailSet] = []Role{def}
 	t.Tails[backend.TailSelect] = []Role{useAny, use, again1}
+	t.Tails[backend.TailBound] = []Role{use, early}
 	for op := range rows {
 		r := &rows[op]
 		f := &forms[r.Form]
@@ -49,6 +50,8 @@ func check(inst *backend.Inst) error {
 	case inst.Tail != backend.TailNone && inst.Cond >= uint8(NumConds),
 		r.Flags&HasCond != 0 && !Cond(inst.Cond).IsHardware():
 		return fmt.Errorf("condition %d", inst.Cond)
+	case inst.Tail == backend.TailBound && inst.Cond != uint8(AE):
+		return fmt.Errorf("a bound by condition %d", inst.Cond)
 	case !r.FitsImm(inst.Size, inst.Imm):
 		return fmt.Errorf("immediate %d does not fit", inst.Imm)
 	}

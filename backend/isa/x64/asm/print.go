@@ -252,7 +252,12 @@ func printTail(dst []byte, inst *backend.Inst, names *Names) []byte {
 		}
 		return dst
 	}
-	return append(append(append(append(dst, "; trap"...), c...), ' '), abi.TrapCode(inst.Trap).String()...)
+	dst = append(append(append(append(dst, "; trap"...), c...), ' '), abi.TrapCode(inst.Trap).String()...)
+	if inst.Tail == backend.TailBound { // d, a
+		dst = names.Operand(append(dst, "; mask "...), k+1, 8)
+		dst = names.Operand(append(dst, ", "...), k, 8)
+	}
+	return dst
 }
 
 // PrintVCode appends inst before allocation: "defs = mnemonic uses", each
