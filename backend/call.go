@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"github.com/waot-project/waot/backend/instance"
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/regalloc"
@@ -113,15 +114,41 @@ func (l *Lower) Call(d *clif.InstData, sig *clif.Signature, in Inst, uses ...reg
 }
 
 // HelperCall appends a call of a helper: integer arguments in registers, result
-// in dst, or NoVReg. Helpers are not safepoints.
-func (l *Lower) HelperCall(in Inst, dst regalloc.VReg, args ...regalloc.VReg) {
+// in dst, or NoVReg. It is a safepoint if the helper may collect.
+func (l *Lower) HelperCall(h abi.Helper, dst regalloc.VReg, args ...regalloc.VReg) {
 	l.vc.HasCalls = true
 	c := l.Target.Conv
+	flags := regalloc.InstFlags(0)
+	if abi.Helpers[h].Collects {
+		flags = regalloc.Safepoint
+	}
 	for n, v := range args {
 		l.Ops = append(l.Ops, regalloc.FixedUse(v, regalloc.IntReg(int(c.IntArgs[n]))))
 	}
 	if dst != regalloc.NoVReg {
 		l.Ops = append(l.Ops, regalloc.FixedDef(dst, regalloc.IntReg(int(c.IntResults[0]))))
 	}
-	l.PushClobber(in, 0, l.Target.CallClobbers)
+	l.PushClobber(l.callSlot(l.Layout.Helper(h)), flags, l.Target.CallClobbers)
+}
+
+// safepoints fills vc.Safepoints: the calls of what may collect. It asks the instructions themselves what they call, not
+// what lowering says of them, so that the checker and emission can hold one against the other.
+func (vc *VCode) safepoints(t *Target, l *instance.Layout) {
+	for i := range vc.Insts {
+		in := &vc.Insts[i]
+		if in.Op != t.Common.Call && in.Op != t.Common.CallInd {
+			continue
+		}
+		if h, ok := in.helper(t, l); !ok || abi.Helpers[h].Collects {
+			vc.Safepoints = append(vc.Safepoints, regalloc.Inst(i))
+		}
+	}
+}
+
+// helper is the helper that the call in calls; ok is false if it calls a function, which may do anything.
+func (in *Inst) helper(t *Target, l *instance.Layout) (h abi.Helper, ok bool) {
+	if in.Op != t.Common.CallInd || in.Mode != ModeSym || SymRef(in.Ref) != SymInstance {
+		return 0, false
+	}
+	return l.HelperAt(uint32(in.Disp))
 }

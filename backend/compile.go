@@ -108,6 +108,7 @@ func (c *Compiler) Compile(f *clif.Func) (code *Code, err error) {
 	c.order.Compute(f)
 	c.stage = "lower"
 	c.lower.Run(f, &c.order, &c.vc)
+	c.vc.safepoints(c.target, c.lower.Layout)
 	if err := c.verify(f); err != nil {
 		return nil, err
 	}
@@ -124,6 +125,9 @@ func (c *Compiler) Compile(f *clif.Func) (code *Code, err error) {
 	}
 	if !c.opt.SkipChecker {
 		c.stage = "check"
+		if err := checker.Safepoints(&c.vc.In, c.vc.Safepoints); err != nil {
+			return nil, err
+		}
 		if err := c.check.Check(&c.vc.In, &c.target.Env, &c.out, checker.Options{Fixpoint: c.opt.Fixpoint}); err != nil {
 			return nil, err
 		}

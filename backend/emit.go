@@ -88,6 +88,9 @@ func (e *Emitter) run() (*Code, error) {
 		}
 	}
 	res, err := b.Finish()
+	if err == nil {
+		err = e.verifyMaps(res)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -275,14 +278,37 @@ func (e *Emitter) site(code abi.TrapCode, fault abi.FaultKind, memory, src uint3
 	return machbuffer.SrcLoc(len(e.sites))
 }
 
-// Called records the call just emitted: its site, and its stack map if it is a
-// safepoint.
+// Called records the call just emitted, if what it calls may collect: its site, and its
+// stack map.
 func (e *Emitter) Called(i regalloc.Inst) {
-	if e.VC.In.Insts[i].Flags&regalloc.Safepoint != 0 {
+	n := e.stackMap
+	if n < len(e.VC.Safepoints) && e.VC.Safepoints[n] == i && n < len(e.Out.StackMaps) && e.Out.StackMaps[n].Inst == i {
 		e.Buf.AddCallSite(e.VC.Srcs[i])
-		e.Buf.AddStackMap(uint32(e.stackMap))
+		e.Buf.AddStackMap(uint32(n))
 		e.stackMap++
 	}
+}
+
+// verifyMaps checks that each call of what may collect has got its own stack map, and that direct
+// calls, which relocations tell, return to a place with one.
+func (e *Emitter) verifyMaps(res *machbuffer.Result) error {
+	if n := e.stackMap; n != len(e.VC.Safepoints) {
+		return fmt.Errorf("no stack map was recorded for the call that is instruction %d", e.VC.Safepoints[n])
+	}
+	maps := res.StackMaps
+	for _, r := range res.Relocs {
+		if k := RelocKind(r.Kind); k != RelocCall32 && k != RelocCall26 {
+			continue
+		}
+		end := r.Offset + 4 // of the field, and of the instruction
+		for len(maps) > 0 && maps[0].Return < end {
+			maps = maps[1:]
+		}
+		if len(maps) == 0 || maps[0].Return != end {
+			return fmt.Errorf("no stack map was recorded for the call that returns to %#x", end)
+		}
+	}
+	return nil
 }
 
 // Constant is the label of constant n of the pool.

@@ -61,16 +61,11 @@ func (l *Lower) callSlot(off uint32) Inst {
 	return in
 }
 
-// helper appends a call of a helper.
-func (l *Lower) helper(h abi.Helper, dst regalloc.VReg, args ...regalloc.VReg) {
-	l.HelperCall(l.callSlot(l.Layout.Helper(h)), dst, args...)
-}
-
 // grown appends a call of a helper whose result is an i32: the upper half of -1 is
 // cleared.
 func (l *Lower) grown(d *clif.InstData, h abi.Helper, args ...regalloc.VReg) {
 	wide := l.NewVReg(clif.I64)
-	l.helper(h, wide, args...)
+	l.HelperCall(h, wide, args...)
 	l.Emit(Inst{Op: l.Target.Common.Copy, Size: 4}, wide, l.Def(d, 0))
 }
 
@@ -95,18 +90,18 @@ func (l *Lower) times8(v clif.Value) regalloc.VReg {
 func lowerMemoryCopy(l *Lower, _ clif.Inst, d *clif.InstData) {
 	to := l.plus(l.MemBase(clif.MemoryIndex(d.Aux)), d.ArgA(), 0)
 	from := l.plus(l.MemBase(clif.MemoryIndex(d.Imm)), d.ArgB(), 0)
-	l.helper(abi.HelperMemmove, regalloc.NoVReg, to, from, l.Use(d.ArgC()))
+	l.HelperCall(abi.HelperMemmove, regalloc.NoVReg, to, from, l.Use(d.ArgC()))
 }
 
 func lowerMemoryFill(l *Lower, _ clif.Inst, d *clif.InstData) {
 	to := l.plus(l.MemBase(clif.MemoryIndex(d.Aux)), d.ArgA(), 0)
-	l.helper(abi.HelperMemset, regalloc.NoVReg, to, l.Use(d.ArgB()), l.Use(d.ArgC()))
+	l.HelperCall(abi.HelperMemset, regalloc.NoVReg, to, l.Use(d.ArgB()), l.Use(d.ArgC()))
 }
 
 func lowerMemoryInit(l *Lower, _ clif.Inst, d *clif.InstData) {
 	to := l.plus(l.MemBase(clif.MemoryIndex(d.Aux)), d.ArgA(), 0)
 	from := l.plus(l.ReadWord(l.Layout.Data(uint32(d.Imm))), d.ArgB(), 0)
-	l.helper(abi.HelperMemmove, regalloc.NoVReg, to, from, l.Use(d.ArgC()))
+	l.HelperCall(abi.HelperMemmove, regalloc.NoVReg, to, from, l.Use(d.ArgC()))
 }
 
 func lowerDataLen(l *Lower, _ clif.Inst, d *clif.InstData) {
@@ -148,18 +143,18 @@ func lowerTableGrow(l *Lower, _ clif.Inst, d *clif.InstData) {
 func lowerTableCopy(l *Lower, _ clif.Inst, d *clif.InstData) {
 	to := l.plus(l.tableBase(d.Aux), d.ArgA(), 3)
 	from := l.plus(l.tableBase(uint32(d.Imm)), d.ArgB(), 3)
-	l.helper(abi.HelperMemmove, regalloc.NoVReg, to, from, l.times8(d.ArgC()))
+	l.HelperCall(abi.HelperMemmove, regalloc.NoVReg, to, from, l.times8(d.ArgC()))
 }
 
 func lowerTableFill(l *Lower, _ clif.Inst, d *clif.InstData) {
 	to := l.plus(l.tableBase(d.Aux), d.ArgA(), 3)
-	l.helper(abi.HelperTableFill, regalloc.NoVReg, to, l.Use(d.ArgB()), l.Use(d.ArgC()))
+	l.HelperCall(abi.HelperTableFill, regalloc.NoVReg, to, l.Use(d.ArgB()), l.Use(d.ArgC()))
 }
 
 func lowerTableInit(l *Lower, _ clif.Inst, d *clif.InstData) {
 	to := l.plus(l.tableBase(d.Aux), d.ArgA(), 3)
 	from := l.plus(l.ReadWord(l.Layout.Elem(uint32(d.Imm))), d.ArgB(), 3)
-	l.helper(abi.HelperMemmove, regalloc.NoVReg, to, from, l.times8(d.ArgC()))
+	l.HelperCall(abi.HelperMemmove, regalloc.NoVReg, to, from, l.times8(d.ArgC()))
 }
 
 func lowerElemLen(l *Lower, _ clif.Inst, d *clif.InstData) {

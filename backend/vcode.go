@@ -19,6 +19,8 @@ type VCode struct {
 	TableBlocks []regalloc.Block
 	// Indirect are the jump tables to whose blocks, but the default, indirect jumps lead.
 	Indirect []uint32
+	// Safepoints are the calls of what may collect, rising, by what the instructions call.
+	Safepoints []regalloc.Inst
 	// LocalBytes and OutArgBytes are the sizes of the frame's area of hidden results and of
 	// the outgoing argument area.
 	LocalBytes, OutArgBytes int
@@ -42,6 +44,6 @@ func (vc *VCode) reset() {
 	}
 	*vc = VCode{
 		In: *in, Insts: vc.Insts[:0], Srcs: vc.Srcs[:0], Headers: vc.Headers[:0], Consts: vc.Consts[:0],
-		Tables: vc.Tables[:0], TableBlocks: vc.TableBlocks[:0], Indirect: vc.Indirect[:0],
+		Tables: vc.Tables[:0], Safepoints: vc.Safepoints[:0], TableBlocks: vc.TableBlocks[:0], Indirect: vc.Indirect[:0],
 	}
 }

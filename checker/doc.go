@@ -2,7 +2,8 @@
 // the code it was made for, or says which instruction and register it breaks.
 // It shares no code with any allocator and knows neither CLIF nor an ISA: what
 // it believes is the VCode (regalloc.Input, whose invariants I1 to I6 it takes
-// as given where it does not say otherwise) and the rules below.
+// as given where it does not say otherwise, but not which instructions are
+// safepoints) and the rules below.
 //
 // Place in the pipeline: after register allocation, before emission, on every
 // compile. Whatever rewrites code after it needs a check of its own.
@@ -84,6 +85,15 @@
 // so that a reference used later must have been in a listed slot: registers and
 // argument words do not carry references over a safepoint. The instruction's
 // own Uses are read before.
+//
+// Which instructions are safepoints is the one thing of the VCode that is not believed:
+// an allocation is right without a stack map if nothing asks for one. With L the
+// instructions that may run the collector, which the caller derives from what
+// they call and not from the flags,
+//
+//	i is marked as a safepoint  iff  i in L                     [RuleSafepoint]
+//
+// That is Safepoints, a pass of its own over the flags. Check takes them as they are.
 //
 // Edges: at the end of a block with state S, along an edge to T with arguments
 // a1..an for parameters p1..pn, let n' = name(ak) if n is pk, else n. Then

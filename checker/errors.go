@@ -30,9 +30,11 @@ const (
 	RuleStackMap
 	// RuleUsed: a register is written that Output.Used does not have.
 	RuleUsed
+	// RuleSafepoint: what may collect is no safepoint, or a safepoint cannot collect.
+	RuleSafepoint
 )
 
-var ruleNames = [...]string{"input", "shape", "use", "constraint", "conflict", "edit", "claim", "stack map", "used"}
+var ruleNames = [...]string{"input", "shape", "use", "constraint", "conflict", "edit", "claim", "stack map", "used", "safepoint"}
 
 func (r Rule) String() string { return ruleNames[r] }
 

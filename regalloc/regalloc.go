@@ -227,7 +227,8 @@ type InstFlags uint8
 
 // The flags.
 const (
-	// Safepoint: live references must be in slots here (typically a call).
+	// Safepoint: live references must be in slots here, as a collector may run (typically a
+	// call). That it is set where it must be, checker.Safepoints checks.
 	Safepoint InstFlags = 1 << iota
 	// IsMove: operands are exactly [Use v, Def w] of one class, and w is a copy
 	// of v; an allocator may give both one location and emission drops it then.

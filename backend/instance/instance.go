@@ -114,6 +114,13 @@ func (l *Layout) Size() uint32 { return l.size }
 // Helper is the slot that holds the address of helper h.
 func (l *Layout) Helper(h abi.Helper) uint32 { return l.helpers + 8*uint32(h) }
 
+// HelperAt is the helper whose address is in the slot at off; ok is false if that is
+// another slot.
+func (l *Layout) HelperAt(off uint32) (h abi.Helper, ok bool) {
+	n := (off - l.helpers) / 8
+	return abi.Helper(n), off >= l.helpers && n < uint32(abi.NumHelpers) && off%8 == l.helpers%8
+}
+
 // Memory is the slot that holds the base of memory i.
 func (l *Layout) Memory(i clif.MemoryIndex) uint32 { return l.memories + 8*uint32(i) }
 

@@ -115,21 +115,24 @@ type HelperInfo struct {
 	// returns a 64-bit integer.
 	Args   int
 	Result bool
+	// Collects says that the host may collect references in it, so that a call of
+	// it is a safepoint. The others are leaves that know nothing of references.
+	Collects bool
 }
 
 // Helpers is the table of helpers.
 var Helpers = [NumHelpers]HelperInfo{
 	// uint64 waot_memory_grow(void *base, uint64 pages): old pages, or all ones.
-	HelperMemoryGrow: {"waot_memory_grow", 2, true},
+	HelperMemoryGrow: {"waot_memory_grow", 2, true, true},
 	// uint64 waot_table_grow(void *base, uint64 elements, uint64 init): old
 	// length, or all ones.
-	HelperTableGrow: {"waot_table_grow", 3, true},
+	HelperTableGrow: {"waot_table_grow", 3, true, true},
 	// void waot_memmove(void *to, void *from, uint64 bytes).
-	HelperMemmove: {"waot_memmove", 3, false},
+	HelperMemmove: {"waot_memmove", 3, false, false},
 	// void waot_memset(void *to, uint64 byte, uint64 bytes).
-	HelperMemset: {"waot_memset", 3, false},
+	HelperMemset: {"waot_memset", 3, false, false},
 	// void waot_table_fill(void *to, uint64 word, uint64 words).
-	HelperTableFill: {"waot_table_fill", 3, false},
+	HelperTableFill: {"waot_table_fill", 3, false, false},
 }
 
 // Linear memory and tables. The word before the base of either holds its
