@@ -88,6 +88,9 @@ var (
 	isNull             = code{0xD1}
 	null               = code{0xD0, 0x6F}
 	end                = code{0x0B}
+	drop               = code{0x1A}
+	memoryGrow         = cat(num(0), code{0x40, 0}, drop)
+	tableGrow          = cat(null, num(0), code{0xFC, 15, 0}, drop)
 )
 
 func repeat(n int, f func(int) code) (b code) {
@@ -137,7 +140,7 @@ var tortureTypes = []meta.FuncType{
 
 // torture is a module whose function run(n, base, invariant) makes 32 references n
 // times, with numbers from base on, and moves them through everything that can
-// hold one. After each step the host is called, which may collect.
+// hold one. After each step the host is called, and helpers that may collect as it may.
 func torture() []byte {
 	imp := func(s string, t byte) []byte { return cat(name("host"), name(s), []byte{0, t}) }
 	types := make([][]byte, len(tortureTypes))
@@ -145,7 +148,8 @@ func torture() []byte {
 		types[i] = typeOf(t)
 	}
 	check := func(ref, number code) code { return cat(ref, number, calls(fnCheck)) }
-	churn := calls(fnChurn)
+	// All that may collect, one after the other, with the same references alive.
+	churn := cat(calls(fnChurn), memoryGrow, tableGrow)
 	place := func(base int) code { return cat(get(base), num(5), shr, num(span-1), and) }
 
 	pass := bodyOf([]byte{0}, churn,
@@ -185,18 +189,19 @@ func torture() []byte {
 		num(1), num(0), num(2), code{0xFC, 12, 0, 0}, // table.init
 		check(cat(num(2), tableGet()), get(0)),
 		num(1), null, num(2), code{0xFC, 17, 0}) // table.fill
-	drop := bodyOf([]byte{0}, code{0xFC, 13, 0})
+	dropElem := bodyOf([]byte{0}, code{0xFC, 13, 0})
 	return module(
 		sectionOf(1, types...),
 		sectionOf(2, imp("make", 0), imp("check", 1), imp("churn", 2), imp("reenter", 3), imp("many", 4),
 			cat(name("host"), name("seed"), []byte{3, 0x6F, 0})),
 		sectionOf(3, []byte{4}, []byte{5}, []byte{3}, []byte{6}, []byte{2}),
 		sectionOf(4, cat([]byte{0x6F, 0}, leb(span))),
+		sectionOf(5, []byte{0, 1}),
 		sectionOf(6, cat([]byte{0x6F, 1}, null, end)),
 		sectionOf(7, exportOf("run", 0, fnRun), exportOf("nested", 0, fnNested), exportOf("elems", 0, fnElems),
 			exportOf("drop", 0, fnDrop), exportOf("table", 1, 0), exportOf("global", 3, 1)),
 		sectionOf(9, cat([]byte{5, 0x6F}, vec(cat(null, end), cat(globalGet(0), end)))),
-		sectionOf(10, pass, run, nested, elems, drop))
+		sectionOf(10, pass, run, nested, elems, dropElem))
 }
 
 // object is a host value; number says which.

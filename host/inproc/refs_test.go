@@ -11,6 +11,7 @@ import (
 	"time"
 	"weak"
 
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/meta"
 )
 
@@ -502,5 +503,18 @@ func BenchmarkHostCallRef(b *testing.B) {
 	b.ResetTimer()
 	if err := f.Call([]uint64{uint64(b.N)}, nil); err != nil {
 		b.Fatal(err)
+	}
+}
+
+// TestHelpersThatCollect: the helpers that run on the Go stack, and may collect, are those that the
+// binary interface says may; the others are machine code.
+func TestHelpersThatCollect(t *testing.T) {
+	if err := process.start(); err != nil {
+		t.Fatal(err)
+	}
+	for h, info := range abi.Helpers {
+		if leaf := process.helpers[h] != 0; leaf == info.Collects {
+			t.Errorf("%s: machine code %v, collects %v", info.Symbol, leaf, info.Collects)
+		}
 	}
 }
