@@ -1,6 +1,7 @@
 package a64_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	"testing"
 
@@ -16,7 +17,7 @@ import (
 var machine = &isatest.Machine{
 	Name: "a64", Levels: []string{""}, Options: compile.Options{Target: compile.TargetA64, Fixpoint: true, Jobs: 1},
 	Target: func(string) (*backend.Target, error) { return a64.New(), nil },
-	Unit:   4, Relocs: relocNames, WholeEvery: 16, Need: needEmulator,
+	Unit:   4, Relocs: relocNames, WholeEvery: 16, Need: needEmulator, EndsCall: endsCall,
 	Load: func(m *clif.Module, r *compile.Result, host isatest.Host) (isatest.Image, error) {
 		return newImage(m, r, hosts[host])
 	},
@@ -25,6 +26,15 @@ var machine = &isatest.Machine{
 func TestMachine(t *testing.T)   { machine.Tests(t) }
 func TestFiles(t *testing.T)     { machine.Files(t) }
 func TestCLIFFiles(t *testing.T) { machine.CLIFFiles(t) }
+
+// endsCall is isatest.Machine.EndsCall: bl or blr.
+func endsCall(code []byte) bool {
+	if len(code) < 4 {
+		return false
+	}
+	w := binary.LittleEndian.Uint32(code[len(code)-4:])
+	return w>>26 == 0x25 || w&0xfffffc1f == 0xd63f0000
+}
 
 // relocNames are the names of relocations of AArch64.
 var relocNames = map[backend.RelocKind]string{backend.RelocCall26: "call26", backend.RelocPage21: "page21",

@@ -30,6 +30,8 @@ type Machine struct {
 	// WholeEvery is after how many calls those suites look at their memories that look at the whole of them.
 	WholeEvery int
 
+	// EndsCall reports whether code ends with an instruction that calls.
+	EndsCall func(code []byte) bool
 	// Need skips or fails the test where code cannot be executed at all; nil if it always can.
 	Need func(t testing.TB)
 	// Prepare changes a module before it is compiled; nil if nothing is to be done.
@@ -159,6 +161,8 @@ var tests = []struct {
 	{"Imports", testImports},
 	{"References", testReferences},
 	{"TrapSites", testTrapSites},
+	{"CallSites", testCallSites},
+	{"PlantedSafepoints", testPlantedSafepoints},
 	{"Far", testFar},
 	{"FarBack", testFarBack},
 	{"FarPool", testFarPool},

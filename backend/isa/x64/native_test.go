@@ -62,7 +62,7 @@ func exportAll(m *clif.Module) {
 // machine is how this package is tested: natively.
 var machine = &isatest.Machine{
 	Name: "x64", Levels: []string{"v2", "v3"}, Options: compile.Options{Fixpoint: true, Jobs: 1},
-	Target: target, Unit: 1, WholeEvery: 1, Prepare: exportAll, Load: loadImage, Lacks: lacks,
+	Target: target, Unit: 1, WholeEvery: 1, Prepare: exportAll, Load: loadImage, Lacks: lacks, EndsCall: endsCall,
 }
 
 func TestMachine(t *testing.T)   { machine.Tests(t) }
@@ -72,6 +72,16 @@ func TestCLIFFiles(t *testing.T) { machine.CLIFFiles(t) }
 func target(level string) (*backend.Target, error) {
 	features, err := x64.Level(level)
 	return x64.New(features), err
+}
+
+// endsCall is isatest.Machine.EndsCall: E8 and a distance, or FF /2 with an address relative to rip, or to a register.
+func endsCall(code []byte) bool {
+	n := len(code)
+	ends := func(length int, op, mask, modrm byte) bool {
+		return n >= length && code[n-length] == op && (mask == 0 || code[n-length+1]&mask == modrm)
+	}
+	return ends(5, 0xe8, 0, 0) || ends(6, 0xff, 0xff, 0x15) || ends(2, 0xff, 0xf8, 0x10) || // [rip+disp32], [r]
+		ends(3, 0xff, 0xff, 0x14) || ends(3, 0xff, 0xf8, 0x50) || ends(4, 0xff, 0xff, 0x54) // [r] by SIB, [r+disp8]
 }
 
 // lacks is isatest.Machine.Lacks.
