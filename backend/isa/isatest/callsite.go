@@ -45,28 +45,31 @@ func newCallSites(on *Machine) *callSites {
 	m := &callSites{module: module{on: on}}
 	m.Memories = []clif.MemoryDecl{{Min: 1, Max: 2, HasMax: true}}
 	m.Tables = []clif.TableDecl{{Elem: clif.Ref, Min: 4, Max: 8, HasMax: true}}
-	refs := []clif.Type{clif.Ref, clif.Ref}
 	for k, rs := range callResults() {
-		m.Sigs = append(m.Sigs, clif.Signature{Params: refs, Results: rs})
+		params := []clif.Type{clif.Ref, clif.Ref}
+		for range 12 * (k % 2) { // some of them on the stack
+			params = append(params, clif.I64)
+		}
+		m.Sigs = append(m.Sigs, clif.Signature{Params: params, Results: rs})
 		m.Funcs = append(m.Funcs, clif.FuncDecl{Sig: clif.SigIndex(k), Addressed: true,
 			Import: &clif.ImportName{Module: "m", Name: fmt.Sprint("f", k)}})
 	}
 	m.NumImportedFuncs = len(m.Funcs)
 	for k := range m.NumImportedFuncs {
-		m.defineCaller(clif.FuncIndex(k), refs)
+		m.defineCaller(clif.FuncIndex(k))
 	}
 	return m
 }
 
 // defineCaller adds a function that makes all kinds of calls, of functions with the type of the import, while its
-// parameters are alive, and one that only calls.
-func (m *callSites) defineCaller(imp clif.FuncIndex, refs []clif.Type) {
-	results := m.FuncSig(imp).Results
-	callee := m.Fn(refs, results, func(b *clif.Builder, p []clif.Value) { b.Return(m.all(b, imp, p)) })
+// references are alive, and two that only call.
+func (m *callSites) defineCaller(imp clif.FuncIndex) {
+	params, results := m.FuncSig(imp).Params, m.FuncSig(imp).Results
+	callee := m.Fn(params, results, func(b *clif.Builder, p []clif.Value) { b.Return(m.all(b, imp, p)) })
 	m.want = append(m.want, []uint32{1})
 	sig := m.Funcs[callee].Sig
 	var want []uint32
-	m.Fn(refs, refs, func(b *clif.Builder, p []clif.Value) {
+	m.Fn(params, params[:2], func(b *clif.Builder, p []clif.Value) {
 		site := func() { want = append(want, nextSrc(b)) }
 		site()
 		b.Call(callee, p)
@@ -99,7 +102,7 @@ func (m *callSites) defineCaller(imp clif.FuncIndex, refs []clif.Type) {
 		b.Return([]clif.Value{p[1], p[0]})
 	})
 	m.want = append(m.want, want)
-	m.Fn(refs, nil, func(b *clif.Builder, p []clif.Value) { // the last instruction but for what cannot be reached
+	m.Fn(params, nil, func(b *clif.Builder, p []clif.Value) { // the last instruction but for what cannot be reached
 		b.Src = 6
 		b.CallRef(sig, b.FuncAddr(callee), p)
 		b.Src = 7
