@@ -215,7 +215,9 @@ func (w *worker) allocate(m *mutant) (ok bool) {
 	if w.alloc.Run(m.told, m.env, m.out) != nil {
 		return false
 	}
-	m.completeMaps()
+	if !m.fault.lowered {
+		m.completeMaps()
+	}
 	return true
 }
 
@@ -230,14 +232,26 @@ func (w *worker) judge(m *mutant) (v verdict) {
 			break
 		}
 	}
-	v.claims = w.check.Check(m.in, m.env, m.out, checker.Options{})
-	v.fixpoint = w.check.Check(m.in, m.env, m.out, checker.Options{Fixpoint: true})
+	v.claims = w.ask(m, checker.Options{})
+	v.fixpoint = w.ask(m, checker.Options{Fixpoint: true})
 	if v.fixpoint == nil {
 		out := cloneOutput(m.out)
 		w.check.Claim(out)
 		v.again = w.check.Check(m.in, m.env, out, checker.Options{})
 	}
 	return v
+}
+
+// ask is what the checker says of a mutant.
+func (w *worker) ask(m *mutant, opt checker.Options) error {
+	in := m.in
+	if m.fault.lowered {
+		in = m.told
+		if err := checker.Safepoints(in, safepoints(m.in)); err != nil {
+			return err
+		}
+	}
+	return w.check.Check(in, m.env, m.out, opt)
 }
 
 // table is the figures of a campaign.

@@ -14,6 +14,8 @@ type fault struct {
 	plant func(m *mutant) bool
 	// misread changes m.told, what the allocator is told of the function.
 	misread func(m *mutant) bool
+	// lowered: the checker is told the same, and what may collect.
+	lowered bool
 }
 
 // faults are the kinds of fault. What is behind a number in brackets is the bug of a
@@ -112,6 +114,8 @@ var faults = [...]fault{
 	{name: "told: merged references are none [81]", misread: mergedReferences},
 	{name: "told: safepoint is none [79]", misread: func(m *mutant) bool { return m.forgetSafepoint(0) }},
 	{name: "told: branch is no safepoint [81]", misread: func(m *mutant) bool { return m.forgetSafepoint(regalloc.IsTerminator) }},
+
+	{name: "lowered: safepoint is none", lowered: true, misread: func(m *mutant) bool { return m.forgetSafepoint(0) }},
 }
 
 func anyEdit(regalloc.Edit) bool    { return true }

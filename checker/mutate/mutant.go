@@ -148,6 +148,16 @@ func (m *mutant) sameType(v, w regalloc.VReg) bool {
 
 func (m *mutant) flags(k int) regalloc.InstFlags { return m.in.Insts[instOf(m.in, k)].Flags }
 
+// safepoints are the instructions that may collect.
+func safepoints(in *regalloc.Input) (list []regalloc.Inst) {
+	for i, info := range in.Insts {
+		if info.Flags&regalloc.Safepoint != 0 {
+			list = append(list, regalloc.Inst(i))
+		}
+	}
+	return list
+}
+
 // completeMaps gives safepoints that the allocator was not told of empty maps, so
 // that there is one for each.
 func (m *mutant) completeMaps() {
