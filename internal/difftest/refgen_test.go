@@ -1,31 +1,40 @@
 package difftest
 
 import (
+	"bytes"
 	"math/rand/v2"
+	"slices"
 )
 
 // refProgram generates modules that are full of references to host objects:
-// parameters (some of them on the stack), locals, loops, branches, calls, tables
+// parameters (some of them on the stack), locals, loops, branches, calls, growth, tables
 // and globals. The imports, module "host", are
 //
 //	0 point    ()                        the place where references are compared
 //	1 take     (ref, ref) -> ref         the same, gives the first that is not null
 //	2 again    (i32, ref)                calls an exported function from the host
+//	3 measure  (ref) -> (f32, ref)       the same as point, gives its argument
 //
-// The functions have one type, (ref × refParams, i32) -> ref, so that all can call
-// all, and are exported as "a", "b"...
+// The functions have one type, (ref × refParams, i32) -> one of refResults, so that all can call
+// all, directly or through a table, and are exported as "a", "b"...
 type refGen struct {
 	r      *rand.Rand
 	b      []byte
 	funcs  int
 	params int // of type ref; the i32 follows
-	refs   int // locals of type ref, parameters included
-	depth  int
-	budget int
+	// results are the functions' results: valtypes, of which at least one is a reference.
+	results []byte
+	refs    int // locals of type ref, parameters included
+	depth   int
+	budget  int
 }
 
+// refResults are the lists of results: floats first, on both sides, more than registers hold.
+var refResults = []string{"\x6F", "\x7C\x6F", "\x6F\x7D", "\x7D\x7C\x7F\x6F", "\x7C\x6F\x6F\x6F\x6F\x6F\x6F",
+	"\x7D\x7D\x7D\x7D\x7D\x7D\x6F\x7C"}
+
 const (
-	refImports = 3
+	refImports = 4
 	refFuel    = 60
 	refTable   = 6
 	refLocals  = 5
@@ -47,11 +56,12 @@ func sleb(x int) (b []byte) {
 	return append(b, byte(x)&0x7F)
 }
 
-// refModule is the module of a seed, and its numbers of functions and of parameters.
-func refModule(seed uint64) (wasm []byte, funcs, params int) {
+// refModule is the module of a seed, and its numbers of functions and parameters, and the types of results.
+func refModule(seed uint64) (wasm []byte, funcs, params int, results []byte) {
 	g := &refGen{r: rand.New(rand.NewPCG(seed, 99))}
 	g.funcs = 1 + g.r.IntN(4)
 	g.params = []int{1, 2, 3, 7, 9, 12}[g.r.IntN(6)]
+	g.results = []byte(refResults[g.r.IntN(len(refResults))])
 	cat := func(parts ...[]byte) (b []byte) {
 		for _, p := range parts {
 			b = append(b, p...)
@@ -62,23 +72,25 @@ func refModule(seed uint64) (wasm []byte, funcs, params int) {
 		b := cat(parts...)
 		return cat([]byte{id}, uleb(len(b)), b)
 	}
-	body := cat(uleb(g.params+1), bytesOf(0x6F, g.params), []byte{0x7F, 1, 0x6F})
-	types := cat([]byte{4, 0x60, 0, 0, 0x60, 2, 0x6F, 0x6F, 1, 0x6F, 0x60, 2, 0x7F, 0x6F, 0, 0x60}, body)
+	body := cat(uleb(g.params+1), bytesOf(0x6F, g.params), []byte{0x7F}, uleb(len(g.results)), g.results)
+	types := cat([]byte{5, 0x60, 0, 0, 0x60, 2, 0x6F, 0x6F, 1, 0x6F, 0x60, 2, 0x7F, 0x6F, 0, 0x60}, body,
+		[]byte{0x60, 1, 0x6F, 2, 0x7D, 0x6F})
 	name := func(s string) []byte { return append([]byte{byte(len(s))}, s...) }
 	imports := cat([]byte{refImports}, name("host"), name("point"), []byte{0, 0}, name("host"), name("take"), []byte{0, 1},
-		name("host"), name("again"), []byte{0, 2})
-	funcSec, exports, codes := uleb(g.funcs), uleb(g.funcs), uleb(g.funcs)
+		name("host"), name("again"), []byte{0, 2}, name("host"), name("measure"), []byte{0, 4})
+	funcSec, exports, codes, elems := uleb(g.funcs), uleb(g.funcs), uleb(g.funcs), uleb(g.funcs)
 	for i := range g.funcs {
 		funcSec = append(funcSec, 3)
 		exports = append(exports, 1, byte('a'+i), 0, byte(refImports+i))
+		elems = append(elems, byte(refImports+i))
 		code := g.function()
 		codes = cat(codes, uleb(len(code)), code)
 	}
 	wasm = cat([]byte{0, 'a', 's', 'm', 1, 0, 0, 0}, section(1, types), section(2, imports), section(3, funcSec),
-		section(4, []byte{1, 0x6F, 0, refTable}),
+		section(4, []byte{2, 0x6F, 1, refTable, refTable + 6, 0x70, 0, byte(g.funcs)}), section(5, []byte{1, 1, 0, 3}),
 		section(6, []byte{3}, []byte{0x7F, 1, 0x41}, sleb(refFuel), []byte{0x0B}, []byte{0x6F, 1, 0xD0, 0x6F, 0x0B}, []byte{0x6F, 1, 0xD0, 0x6F, 0x0B}),
-		section(7, exports), section(10, codes))
-	return wasm, g.funcs, g.params
+		section(7, exports), section(9, []byte{1, 2, 1, 0x41, 0, 0x0B, 0}, elems), section(10, codes))
+	return wasm, g.funcs, g.params, g.results
 }
 
 func bytesOf(b byte, n int) []byte {
@@ -98,14 +110,51 @@ func (g *refGen) function() []byte {
 	g.emit(3, refLocals, 0x6F, 1, 0x7E, 1, 0x7C)
 	g.spend()
 	g.stmts(4 + g.r.IntN(8))
-	g.ref(2)
+	g.values(func() { g.ref(2) })
 	g.emit(0x0B)
 	return g.b
 }
 
+// values pushes results of the function, the references by ref.
+func (g *refGen) values(ref func()) {
+	for _, t := range g.results {
+		switch t {
+		case 0x6F:
+			ref()
+		case 0x7F:
+			g.emit(0x41, 7)
+		case 0x7D:
+			g.emit(0x43, 0, 0, 0x80, 0x3F)
+		case 0x7C:
+			g.emit(0x44, 0, 0, 0, 0, 0, 0, 0xF0, 0x3F)
+		}
+	}
+}
+
+// one leaves one of the references among the function's results on the stack, and puts others into locals.
+func (g *refGen) one() {
+	left := bytes.Count(g.results, []byte{0x6F})
+	kept := g.local()
+	for _, t := range slices.Backward(g.results) {
+		switch {
+		case t != 0x6F:
+			g.emit(0x1A)
+		case left == 1:
+			g.emit(0x21, kept)
+			left--
+		default:
+			g.emit(0x21, g.local())
+			left--
+		}
+	}
+	g.emit(0x20, kept)
+}
+
 // spend returns null from the function when there is no fuel left.
 func (g *refGen) spend() {
-	g.emit(0x23, 0, 0x45, 0x04, 0x40, 0xD0, 0x6F, 0x0F, 0x0B) // global 0; eqz; if; null; return; end
+	g.emit(0x23, 0, 0x45, 0x04, 0x40) // global 0; eqz; if
+	g.values(func() { g.emit(0xD0, 0x6F) })
+	g.emit(0x0F, 0x0B) // return; end
 	g.emit(0x23, 0, 0x41, 1, 0x6B, 0x24, 0)
 }
 
@@ -128,7 +177,12 @@ func (g *refGen) stmts(n int) {
 }
 
 func (g *refGen) stmt() {
-	switch g.r.IntN(12) {
+	switch g.r.IntN(15) {
+	case 12, 13:
+		g.emit(0x41, byte(g.r.IntN(2)), 0x40, 0, 0x1A) // memory.grow
+	case 14:
+		g.ref(2)
+		g.emit(0x41, byte(g.r.IntN(2)), 0xFC, 15, 0, 0x1A) // table.grow
 	case 0, 1, 2:
 		g.ref(3)
 		g.emit(0x21, g.local())
@@ -193,7 +247,7 @@ func (g *refGen) cond() {
 
 // ref pushes a reference.
 func (g *refGen) ref(depth int) {
-	n := 9
+	n := 10
 	if depth == 0 || g.budget < 0 {
 		n = 4
 	}
@@ -214,7 +268,16 @@ func (g *refGen) ref(depth int) {
 			g.ref(min(depth-1, 1))
 		}
 		g.cond()
-		g.emit(0x10, byte(refImports+g.r.IntN(g.funcs)))
+		if f := g.r.IntN(g.funcs); g.r.IntN(3) == 0 {
+			g.emit(0x41, byte(f), 0x11, 3, 1) // call_indirect
+		} else {
+			g.emit(0x10, byte(refImports+f))
+		}
+		g.one()
+	case 9:
+		g.ref(depth - 1)
+		kept := g.local()
+		g.emit(0x10, 3, 0x21, kept, 0x1A, 0x20, kept) // measure
 	case 7:
 		g.ref(depth - 1)
 		g.ref(depth - 1)

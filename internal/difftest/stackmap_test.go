@@ -96,17 +96,17 @@ func TestStackMaps(t *testing.T) {
 	}
 	points, frames, refs, extra := 0, 0, 0, 0
 	for seed := *seedFlag; seed < *seedFlag+count && !t.Failed(); seed++ {
-		wasm, funcs, params := refModule(seed)
+		wasm, funcs, params, results := refModule(seed)
 		for _, level := range []opt.Level{opt.O0, opt.O1} {
-			live, err := interpRefs(wasm, funcs, params, level, false)
+			live, err := interpRefs(wasm, funcs, params, results, level, false)
 			if err != nil {
 				t.Fatalf("seed %d O%d: interpreter: %v", seed, level, err)
 			}
-			needed, err := interpRefs(wasm, funcs, params, level, true)
+			needed, err := interpRefs(wasm, funcs, params, results, level, true)
 			if err != nil {
 				t.Fatalf("seed %d O%d: interpreter: %v", seed, level, err)
 			}
-			found, err := nativeRefs(wasm, funcs, params, level)
+			found, err := nativeRefs(wasm, funcs, params, results, level)
 			if err != nil {
 				t.Fatalf("seed %d O%d: %v", seed, level, err)
 			}
@@ -149,7 +149,7 @@ func dropUnused(o *opt.Optimizer, f *clif.Func) {
 func exported(i int) string { return string(rune('a' + i)) }
 
 // interpRefs runs every function under the interpreter.
-func interpRefs(wasm []byte, funcs, params int, level opt.Level, drop bool) (*refTrace, error) {
+func interpRefs(wasm []byte, funcs, params int, types []byte, level opt.Level, drop bool) (*refTrace, error) {
 	var o opt.Optimizer
 	e := interpengine.Engine{Rewrite: func(f *clif.Func) error {
 		err := o.Run(f, level)
@@ -164,8 +164,15 @@ func interpRefs(wasm []byte, funcs, params int, level opt.Level, drop bool) (*re
 	}
 	tr := &refTrace{}
 	s := interp.NewStore(interp.Options{})
-	note := func(what string, c *interp.HostCall) {
-		p := refPoint{what: what}
+	numbers := func(refs []uint64) (out []int) {
+		for _, r := range refs {
+			x, _ := s.ExternValue(r).(int)
+			out = append(out, x)
+		}
+		return out
+	}
+	note := func(what string, c *interp.HostCall, args ...uint64) {
+		p := refPoint{what: fmt.Sprint(what, numbers(args))}
 		for _, l := range c.LiveRefs() {
 			var objects []int
 			for _, b := range l.Bits {
@@ -193,13 +200,19 @@ func interpRefs(wasm []byte, funcs, params int, level opt.Level, drop bool) (*re
 		}),
 		"take": s.NewHostFunc("take", clif.Signature{Params: []clif.Type{clif.Ref, clif.Ref}, Results: []clif.Type{clif.Ref}},
 			func(c *interp.HostCall, args, results []uint64) error {
-				note("take", c)
+				note("take", c, args...)
 				results[0] = firstRef(args)
+				return nil
+			}),
+		"measure": s.NewHostFunc("measure", clif.Signature{Params: []clif.Type{clif.Ref}, Results: []clif.Type{clif.F32, clif.Ref}},
+			func(c *interp.HostCall, args, results []uint64) error {
+				note("measure", c, args...)
+				results[1] = args[0]
 				return nil
 			}),
 		"again": s.NewHostFunc("again", clif.Signature{Params: []clif.Type{clif.I32, clif.Ref}},
 			func(c *interp.HostCall, args, _ []uint64) error {
-				note("again", c)
+				note("again", c, args[1])
 				if tr.nested == maxNested {
 					return nil
 				}
@@ -218,11 +231,23 @@ func interpRefs(wasm []byte, funcs, params int, level opt.Level, drop bool) (*re
 	}
 	for i := range funcs {
 		f, _ := inst.Export(exported(i))
-		if _, err := f.(*interp.Function).Call(arguments(uint64(i + 1))); err != nil {
+		results, err := f.(*interp.Function).Call(arguments(uint64(i + 1)))
+		if err != nil {
 			return nil, err
 		}
+		tr.points = append(tr.points, refPoint{what: fmt.Sprint("results", numbers(refsAmong(results, types)))})
 	}
 	return tr, nil
+}
+
+// refsAmong are the words of type ref among the results of a function.
+func refsAmong(words []uint64, types []byte) (out []uint64) {
+	for i, t := range types {
+		if t == 0x6F {
+			out = append(out, words[i])
+		}
+	}
+	return out
 }
 
 func firstRef(args []uint64) uint64 {
@@ -233,7 +258,7 @@ func firstRef(args []uint64) uint64 {
 }
 
 // nativeRefs runs every function as compiled code.
-func nativeRefs(wasm []byte, funcs, params int, level opt.Level) (*refTrace, error) {
+func nativeRefs(wasm []byte, funcs, params int, types []byte, level opt.Level) (*refTrace, error) {
 	r, err := compile.Module(wasm, compile.Options{OptLevel: level, Verify: true, Jobs: 1})
 	if err != nil {
 		return nil, err
@@ -252,7 +277,7 @@ func nativeRefs(wasm []byte, funcs, params int, level opt.Level) (*refTrace, err
 	if err != nil {
 		return nil, err
 	}
-	n := &nativeRefHost{s: s, tr: &refTrace{}, funcs: funcs, params: params, refs: map[int]uint64{}}
+	n := &nativeRefHost{s: s, tr: &refTrace{}, funcs: funcs, params: params, types: types, refs: map[int]uint64{}}
 	host, err := n.imports()
 	if err != nil {
 		return nil, err
@@ -265,9 +290,15 @@ func nativeRefs(wasm []byte, funcs, params int, level opt.Level) (*refTrace, err
 		if err != nil {
 			return nil, err
 		}
-		if err := f.Call(n.arguments(uint64(i+1)), make([]uint64, 1)); err != nil {
+		results := make([]uint64, len(types))
+		if err := f.Call(n.arguments(uint64(i+1)), results); err != nil {
 			return nil, err
 		}
+		found, err := n.numbers(refsAmong(results, types))
+		if err != nil {
+			return nil, fmt.Errorf("results: %w", err)
+		}
+		n.tr.points = append(n.tr.points, refPoint{what: fmt.Sprint("results", found)})
 	}
 	return n.tr, nil
 }
@@ -276,7 +307,8 @@ type nativeRefHost struct {
 	s             *inproc.Store
 	inst          *inproc.Instance
 	tr            *refTrace
-	funcs, params int
+	funcs, params int    // functions, and their parameters of type ref
+	types         []byte // of their results
 	refs          map[int]uint64
 }
 
@@ -306,9 +338,21 @@ func (n *nativeRefHost) arguments(x uint64) []uint64 {
 	return args
 }
 
-func (n *nativeRefHost) note(what string, c *inproc.Caller) error {
-	p := refPoint{what: what}
-	var garbage error
+// numbers are the objects that references denote, 0 for null.
+func (n *nativeRefHost) numbers(refs []uint64) (out []int, err error) {
+	for _, r := range refs {
+		x, ok := n.s.Extern(r).(int)
+		if !ok && r != 0 {
+			err = fmt.Errorf("%#x denotes nothing", r)
+		}
+		out = append(out, x)
+	}
+	return out, err
+}
+
+func (n *nativeRefHost) note(what string, c *inproc.Caller, args ...uint64) error {
+	passed, garbage := n.numbers(args)
+	p := refPoint{what: fmt.Sprint(what, passed)}
 	c.SafepointWalk(func(f inproc.Frame, refs []uint64) {
 		var objects []int
 		for _, r := range refs {
@@ -340,7 +384,12 @@ func (n *nativeRefHost) imports() (map[string]*inproc.Func, error) {
 		{"take", meta.FuncType{Params: []meta.ValType{ref, ref}, Results: []meta.ValType{ref}},
 			func(c *inproc.Caller, args, results []uint64) error {
 				results[0] = firstRef(args)
-				return n.note("take", c)
+				return n.note("take", c, args...)
+			}},
+		{"measure", meta.FuncType{Params: []meta.ValType{ref}, Results: []meta.ValType{meta.F32, ref}},
+			func(c *inproc.Caller, args, results []uint64) error {
+				results[1] = args[0]
+				return n.note("measure", c, args[0])
 			}},
 		{"again", meta.FuncType{Params: []meta.ValType{meta.I32, ref}}, n.again},
 	} {
@@ -355,7 +404,7 @@ func (n *nativeRefHost) imports() (map[string]*inproc.Func, error) {
 
 func (n *nativeRefHost) again(c *inproc.Caller, args, _ []uint64) error {
 	number, first := args[0], args[1]
-	if err := n.note("again", c); err != nil || n.tr.nested == maxNested {
+	if err := n.note("again", c, first); err != nil || n.tr.nested == maxNested {
 		return err
 	}
 	n.tr.nested++
@@ -366,5 +415,5 @@ func (n *nativeRefHost) again(c *inproc.Caller, args, _ []uint64) error {
 	}
 	a := n.arguments(number)
 	a[0] = first
-	return f.Call(a, make([]uint64, 1))
+	return f.Call(a, make([]uint64, len(n.types)))
 }
