@@ -17,7 +17,7 @@ import (
 var machine = &isatest.Machine{
 	Name: "a64", Levels: []string{""}, Options: compile.Options{Target: compile.TargetA64, Fixpoint: true, Jobs: 1},
 	Target: func(string) (*backend.Target, error) { return a64.New(), nil },
-	Unit:   4, Relocs: relocNames, WholeEvery: 16, Need: needEmulator, EndsCall: endsCall,
+	Unit:   4, Relocs: relocNames, WholeEvery: 16, Need: needEmulator, EndsCall: endsCall, Walk: walk, Misalignment: misalignment,
 	Load: func(m *clif.Module, r *compile.Result, host isatest.Host) (isatest.Image, error) {
 		return newImage(m, r, hosts[host])
 	},

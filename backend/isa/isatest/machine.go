@@ -10,6 +10,7 @@ import (
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/regalloc"
 	"github.com/waot-project/waot/regalloc/linear"
 )
 
@@ -32,6 +33,12 @@ type Machine struct {
 
 	// EndsCall reports whether code ends with an instruction that calls.
 	EndsCall func(code []byte) bool
+	// Walk follows the code of a function that does nothing but return. Between entry and return it gives the registers
+	// other values. The error says what it does not understand.
+	Walk func(code []byte, registers regalloc.PRegSet) (*Walk, error)
+	// Misalignment is the code of a function () -> i64, not more than 12 bytes, that gives the stack pointer in its caller
+	// modulo 16.
+	Misalignment []byte
 	// Need skips or fails the test where code cannot be executed at all; nil if it always can.
 	Need func(t testing.TB)
 	// Prepare changes a module before it is compiled; nil if nothing is to be done.
@@ -161,6 +168,10 @@ var tests = []struct {
 	{"Imports", testImports},
 	{"References", testReferences},
 	{"TrapSites", testTrapSites},
+	{"Entries", testEntries},
+	{"Guard", testGuard},
+	{"StackAlignment", testStackAlignment},
+	{"SavedRegisters", testSavedRegisters},
 	{"CallSites", testCallSites},
 	{"PlantedSafepoints", testPlantedSafepoints},
 	{"Far", testFar},

@@ -62,7 +62,7 @@ func exportAll(m *clif.Module) {
 // machine is how this package is tested: natively.
 var machine = &isatest.Machine{
 	Name: "x64", Levels: []string{"v2", "v3"}, Options: compile.Options{Fixpoint: true, Jobs: 1},
-	Target: target, Unit: 1, WholeEvery: 1, Prepare: exportAll, Load: loadImage, Lacks: lacks, EndsCall: endsCall,
+	Target: target, Unit: 1, WholeEvery: 1, Prepare: exportAll, Load: loadImage, Lacks: lacks, EndsCall: endsCall, Walk: walk, Misalignment: misalignment,
 }
 
 func TestMachine(t *testing.T)   { machine.Tests(t) }

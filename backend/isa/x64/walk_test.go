@@ -1,0 +1,181 @@
+//go:build linux && amd64
+
+package x64_test
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/waot-project/waot/backend/isa/isatest"
+	"github.com/waot-project/waot/backend/isa/x64/asm"
+	"github.com/waot-project/waot/regalloc"
+)
+
+// misalignment is isatest.Machine.Misalignment.
+var misalignment = []byte{
+	0x48, 0x8d, 0x44, 0x24, 0x08, // lea rax, [rsp+8]
+	0x83, 0xe0, 0x0f, // and eax, 15
+	0xc3, // ret
+}
+
+// walker is the state of a machine that knows the instructions of entries and returns. Places are as in isatest.Walk.
+type walker struct {
+	isatest.Walk
+	code  []byte
+	pc    int
+	regs  [16]int
+	mem   map[int]int
+	equal bool // of the last comparison
+	inner bool // the body has been passed
+	given regalloc.PRegSet
+}
+
+// original is the value of a register at the entry, changed that of one in the body.
+func original(r int) int { return 1<<40 + r<<8 }
+func changed(r int) int  { return 1<<41 + r<<8 }
+
+// walk is isatest.Machine.Walk.
+func walk(code []byte, registers regalloc.PRegSet) (*isatest.Walk, error) {
+	w := &walker{code: code, mem: map[int]int{}, given: registers}
+	for r := range w.regs {
+		w.regs[r] = original(r)
+	}
+	w.regs[asm.RSP] = -8
+	w.touch(-8) // the return address
+	for steps := 0; ; steps++ {
+		if steps > 1<<20 {
+			return nil, fmt.Errorf("it does not return")
+		}
+		done, err := w.step()
+		if err != nil {
+			return nil, err
+		}
+		if done {
+			break
+		}
+	}
+	for s := registers; s != 0; s = s.Remove(s.First()) {
+		if r := s.First(); w.regs[r.Enc()] != original(int(r.Enc())) {
+			w.Lost = w.Lost.Add(r)
+		}
+	}
+	if w.regs[asm.RBP] != original(int(asm.RBP)) {
+		w.Lost = w.Lost.Add(asm.RBP)
+	}
+	w.End = w.regs[asm.RSP]
+	return &w.Walk, nil
+}
+
+func (w *walker) touch(at int) { w.Touched = append(w.Touched, at) }
+
+// body is what happens between the entry and the first instruction of the return.
+func (w *walker) body() {
+	if w.inner {
+		return
+	}
+	w.inner, w.Body = true, w.regs[asm.RSP]
+	for s := w.given; s != 0; s = s.Remove(s.First()) {
+		w.regs[s.First().Enc()] = changed(int(s.First().Enc()))
+	}
+}
+
+// at reports whether the code goes on with these bytes, which it then passes.
+func (w *walker) at(bytes ...byte) bool {
+	if w.pc+len(bytes) > len(w.code) {
+		return false
+	}
+	for k, b := range bytes {
+		if w.code[w.pc+k] != b {
+			return false
+		}
+	}
+	w.pc += len(bytes)
+	return true
+}
+
+func (w *walker) imm8() int {
+	w.pc++
+	return int(int8(w.code[w.pc-1]))
+}
+
+func (w *walker) imm32() int {
+	w.pc += 4
+	return int(int32(binary.LittleEndian.Uint32(w.code[w.pc-4:])))
+}
+
+func (w *walker) pop(r regalloc.PReg) {
+	w.touch(w.regs[asm.RSP])
+	w.regs[r], w.regs[asm.RSP] = w.mem[w.regs[asm.RSP]], w.regs[asm.RSP]+8
+}
+
+// step executes one instruction; done says that it was the return.
+func (w *walker) step() (done bool, err error) {
+	sp := &w.regs[asm.RSP]
+	switch {
+	case w.at(0x55): // push rbp
+		*sp -= 8
+		w.touch(*sp)
+		w.mem[*sp] = w.regs[asm.RBP]
+	case w.at(0x48, 0x89, 0xe5), w.at(0x48, 0x8b, 0xec): // mov rbp, rsp
+		w.regs[asm.RBP] = *sp
+	case w.at(0x48, 0x83, 0xec): // sub rsp, imm8
+		*sp -= w.imm8()
+	case w.at(0x48, 0x81, 0xec): // sub rsp, imm32
+		*sp -= w.imm32()
+	case w.at(0x4c, 0x8d, 0x9c, 0x24): // lea r11, [rsp+disp32]
+		w.regs[asm.R11] = *sp + w.imm32()
+	case w.at(0x48, 0x39, 0x24, 0x24), w.at(0x48, 0x3b, 0x24, 0x24): // cmp [rsp], rsp
+		w.touch(*sp)
+	case w.at(0x4c, 0x39, 0xdc), w.at(0x49, 0x39, 0xe3), w.at(0x49, 0x3b, 0xe3), w.at(0x4c, 0x3b, 0xdc): // cmp rsp, r11
+		w.equal = *sp == w.regs[asm.R11]
+	case w.at(0x75): // jne
+		if d := w.imm8(); !w.equal {
+			w.pc += d
+		}
+	case w.at(0xc9): // leave
+		w.body()
+		*sp = w.regs[asm.RBP]
+		w.pop(asm.RBP)
+	case w.at(0x5d): // pop rbp
+		w.body()
+		w.pop(asm.RBP)
+	case w.at(0xc3): // ret
+		*sp += 8
+		return true, nil
+	case w.at(0xc2): // ret imm16
+		*sp += 8 + int(binary.LittleEndian.Uint16(w.code[w.pc:]))
+		return true, nil
+	default:
+		return false, w.saved()
+	}
+	return false, nil
+}
+
+// saved executes mov [rbp+disp], r or mov r, [rbp+disp].
+func (w *walker) saved() error {
+	b := w.code[w.pc:]
+	if len(b) < 4 || b[0]&^4 != 0x48 || b[1] != 0x89 && b[1] != 0x8b || b[2]&7 != 5 {
+		return fmt.Errorf("unknown instruction at %#x: %x", w.pc, b[:min(len(b), 8)])
+	}
+	r := int(b[2]>>3&7 | b[0]&4<<1)
+	load := b[1] == 0x8b
+	w.pc += 3
+	var at int
+	switch b[2] >> 6 {
+	case 1:
+		at = w.regs[asm.RBP] + w.imm8()
+	case 2:
+		at = w.regs[asm.RBP] + w.imm32()
+	default:
+		return fmt.Errorf("unknown address at %#x", w.pc)
+	}
+	w.touch(at)
+	if load {
+		w.body()
+		w.regs[r] = w.mem[at]
+		return nil
+	}
+	w.mem[at] = w.regs[r]
+	w.Stored = min(w.Stored, at)
+	return nil
+}
