@@ -36,10 +36,19 @@ struct waot_object {
 extern const struct waot_object lib__object, user__object;
 extern char lib__instance[];
 
-/* Helpers. */
+/* Helpers. They see whether the stack is aligned: the frame of a function of C begins at a multiple of 16 then. */
+
+#define NEED_ALIGNED() \
+	do { \
+		if ((uint64_t)__builtin_frame_address(0) % 16) { \
+			printf("%s is called with a misaligned stack\n", __func__); \
+			exit(1); \
+		} \
+	} while (0)
 
 uint64_t waot_memory_grow(void *base, uint64_t pages)
 {
+	NEED_ALIGNED();
 	uint64_t *word = base, size = word[-1] / PAGE;
 	if (pages > word[-2] - size)
 		return UINT64_MAX;
@@ -51,6 +60,7 @@ uint64_t waot_memory_grow(void *base, uint64_t pages)
 
 uint64_t waot_table_grow(void *base, uint64_t n, uint64_t init)
 {
+	NEED_ALIGNED();
 	uint64_t *word = base, size = word[-1];
 	if (n > word[-2] - size)
 		return UINT64_MAX;
@@ -60,10 +70,21 @@ uint64_t waot_table_grow(void *base, uint64_t n, uint64_t init)
 	return size;
 }
 
-void waot_memmove(void *to, const void *from, uint64_t n) { memmove(to, from, n); }
-void waot_memset(void *to, uint64_t byte, uint64_t n) { memset(to, (int)byte, n); }
+void waot_memmove(void *to, const void *from, uint64_t n)
+{
+	NEED_ALIGNED();
+	memmove(to, from, n);
+}
+
+void waot_memset(void *to, uint64_t byte, uint64_t n)
+{
+	NEED_ALIGNED();
+	memset(to, (int)byte, n);
+}
+
 void waot_table_fill(void *to, uint64_t word, uint64_t n)
 {
+	NEED_ALIGNED();
 	for (uint64_t i = 0; i < n; i++)
 		((uint64_t *)to)[i] = word;
 }

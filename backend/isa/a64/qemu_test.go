@@ -468,7 +468,7 @@ func (im *image) answer(fn clif.FuncIndex) ([]uint64, *isatest.Trap, error) {
 	case kind == 1:
 		return im.fault(p.word(), p.word(), p.word())
 	case kind == 2:
-		return nil, nil, fmt.Errorf("register %d is changed (31 is sp, from 100 on those of floats)", p.word())
+		return nil, nil, fmt.Errorf("register %d is changed (31 is sp, 32 is sp at a helper, from 100 on those of floats)", p.word())
 	}
 	sig, s := im.sigOf(fn)
 	var regs [8]uint64

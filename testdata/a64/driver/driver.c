@@ -144,9 +144,14 @@ static void reserve(u64 at, u64 size, int prot)
 		die("mmap");
 }
 
-/* The helpers of the host. */
+/* The helpers of the host. They see whether the stack is aligned: the frame of a function of C begins at a multiple
+ * of 16 then. */
+static int misaligned;
+#define SEE_ALIGNMENT() (misaligned |= (u64)__builtin_frame_address(0) % 16 != 0)
+
 static u64 memory_grow(char *base, u64 pages)
 {
+	SEE_ALIGNMENT();
 	u64 *w = (u64 *)base;
 	u64 old = w[-1] >> 16;
 	if (pages > w[-2] || old + pages > w[-2])
@@ -159,6 +164,7 @@ static u64 memory_grow(char *base, u64 pages)
 
 static u64 table_grow(char *base, u64 n, u64 init)
 {
+	SEE_ALIGNMENT();
 	u64 *w = (u64 *)base;
 	u64 old = w[-1];
 	if (n > w[-2] || old + n > w[-2])
@@ -169,10 +175,21 @@ static u64 table_grow(char *base, u64 n, u64 init)
 	return old;
 }
 
-static void fill_bytes(void *to, u64 byte, u64 n) { memset(to, (int)byte, n); }
-static void move_bytes(void *to, const void *from, u64 n) { memmove(to, from, n); }
+static void fill_bytes(void *to, u64 byte, u64 n)
+{
+	SEE_ALIGNMENT();
+	memset(to, (int)byte, n);
+}
+
+static void move_bytes(void *to, const void *from, u64 n)
+{
+	SEE_ALIGNMENT();
+	memmove(to, from, n);
+}
+
 static void fill_words(u64 *to, u64 word, u64 n)
 {
+	SEE_ALIGNMENT();
 	while (n--)
 		*to++ = word;
 }
@@ -325,9 +342,10 @@ static void call(struct ctx *c, u64 nhidden)
 			put(18 + i);
 			return;
 		}
-	if (c->after[12] != c->top) {
+	if (c->after[12] != c->top || misaligned) {
 		put(2);
-		put(31);
+		put(31 + misaligned);
+		misaligned = 0;
 		return;
 	}
 	for (int i = 0; i < 8; i++)
