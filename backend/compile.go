@@ -125,10 +125,10 @@ func (c *Compiler) Compile(f *clif.Func) (code *Code, err error) {
 	}
 	if !c.opt.SkipChecker {
 		c.stage = "check"
-		if err := checker.Safepoints(&c.vc.In, c.vc.Safepoints); err != nil {
+		if err := c.check.Check(&c.vc.In, &c.target.Env, &c.out, checker.Options{Fixpoint: c.opt.Fixpoint}); err != nil {
 			return nil, err
 		}
-		if err := c.check.Check(&c.vc.In, &c.target.Env, &c.out, checker.Options{Fixpoint: c.opt.Fixpoint}); err != nil {
+		if err := checker.Safepoints(&c.out, c.vc.Safepoints); err != nil {
 			return nil, err
 		}
 	}

@@ -93,7 +93,8 @@
 //
 //	i is marked as a safepoint  iff  i in L                     [RuleSafepoint]
 //
-// That is Safepoints, a pass of its own over the flags. Check takes them as they are.
+// Check takes the marks as they are, and demands one stack map for each. Safepoints, behind it, looks at
+// the list of stack maps, and holds L against that.
 //
 // Edges: at the end of a block with state S, along an edge to T with arguments
 // a1..an for parameters p1..pn, let n' = name(ak) if n is pk, else n. Then

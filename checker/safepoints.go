@@ -2,31 +2,30 @@ package checker
 
 import "github.com/waot-project/waot/regalloc"
 
-// Safepoints reports whether exactly the instructions in list, which rises, are safepoints in in: nil,
-// or an *Error of RuleSafepoint. list is what may run the collector, as the machine's instructions tell,
-// whatever in says of them.
-func Safepoints(in *regalloc.Input, list []regalloc.Inst) error {
-	for k := range in.Insts {
-		i := regalloc.Inst(k)
-		must := len(list) > 0 && list[0] == i
-		if must {
-			list = list[1:]
+// Safepoints reports whether the instructions with stack maps in out, which Check has accepted, are exactly those in list,
+// which rises: nil, or an *Error of RuleSafepoint. list is what may run the collector, as the
+// machine's instructions tell, whatever the Input says of them.
+func Safepoints(out *regalloc.Output, list []regalloc.Inst) error {
+	for k := range max(len(list), len(out.StackMaps)) {
+		must, is := regalloc.NoInst, regalloc.NoInst
+		if k < len(list) {
+			must = list[k]
 		}
-		if is := in.Insts[k].Flags&regalloc.Safepoint != 0; is != must {
-			return safepointFault(i, must)
+		if k < len(out.StackMaps) {
+			is = out.StackMaps[k].Inst
 		}
-	}
-	if len(list) > 0 {
-		return safepointFault(list[0], true)
+		switch {
+		case must < is:
+			return safepointFault(must, "no safepoint, though it may collect")
+		case is < must:
+			return safepointFault(is, "a safepoint, though it cannot collect")
+		}
 	}
 	return nil
 }
 
-func safepointFault(i regalloc.Inst, must bool) *Error {
-	e := fault(RuleSafepoint, "a safepoint, though it cannot collect")
-	if must {
-		e.Msg = "no safepoint, though it may collect"
-	}
+func safepointFault(i regalloc.Inst, msg string) *Error {
+	e := fault(RuleSafepoint, "%s", msg)
 	e.Inst = i
 	return e
 }

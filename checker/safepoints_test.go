@@ -8,38 +8,39 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// TestSafepoints: the flags and the list must be of the same instructions, whatever else the flags say.
+// TestSafepoints: the stack maps and the list must be of the same instructions.
 func TestSafepoints(t *testing.T) {
-	const s, other = regalloc.Safepoint, regalloc.IsMove | regalloc.IsTerminator | regalloc.IsReturn
+	type list []regalloc.Inst
+	const no, must = "a safepoint, though it cannot collect", "no safepoint, though it may collect"
 	for _, c := range []struct {
-		flags []regalloc.InstFlags
-		list  []regalloc.Inst
-		at    regalloc.Inst // of the fault, or NoInst
-		msg   string
+		maps, list list
+		at         regalloc.Inst // of the fault, or NoInst
+		msg        string
 	}{
 		{nil, nil, regalloc.NoInst, ""},
-		{[]regalloc.InstFlags{0, s, 0, s | other, other}, []regalloc.Inst{1, 3}, regalloc.NoInst, ""},
-		{[]regalloc.InstFlags{0, s, 0, s}, []regalloc.Inst{1}, 3, "a safepoint, though it cannot collect"},
-		{[]regalloc.InstFlags{0, s, 0, s}, nil, 1, "a safepoint, though it cannot collect"},
-		{[]regalloc.InstFlags{0, s, other, s}, []regalloc.Inst{1, 2, 3}, 2, "no safepoint, though it may collect"},
-		{[]regalloc.InstFlags{0}, []regalloc.Inst{0}, 0, "no safepoint, though it may collect"},
-		{[]regalloc.InstFlags{s, s}, []regalloc.Inst{0, 1, 2}, 2, "no safepoint, though it may collect"},
-		{[]regalloc.InstFlags{s, s}, []regalloc.Inst{1, 0}, 0, "a safepoint, though it cannot collect"},
-		{[]regalloc.InstFlags{s, s}, []regalloc.Inst{0, 0}, 1, "a safepoint, though it cannot collect"},
+		{list{1, 3}, list{1, 3}, regalloc.NoInst, ""},
+		{list{1, 3}, list{1}, 3, no},
+		{list{1, 3}, list{3}, 1, no},
+		{list{1, 3}, nil, 1, no},
+		{list{1, 3}, list{1, 2, 3}, 2, must},
+		{list{1, 3}, list{0, 1, 3}, 0, must},
+		{list{1, 3}, list{1, 3, 4}, 4, must},
+		{list{1, 3}, list{1, 4}, 3, no},
+		{nil, list{0}, 0, must},
 	} {
-		in := &regalloc.Input{}
-		for _, f := range c.flags {
-			in.Insts = append(in.Insts, regalloc.InstInfo{Flags: f})
+		out := &regalloc.Output{}
+		for _, i := range c.maps {
+			out.StackMaps = append(out.StackMaps, regalloc.StackMap{Inst: i})
 		}
-		err := checker.Safepoints(in, c.list)
+		err := checker.Safepoints(out, c.list)
 		var e *checker.Error
 		switch {
 		case c.at == regalloc.NoInst:
 			if err != nil {
-				t.Errorf("%v, %v: %v", c.flags, c.list, err)
+				t.Errorf("%v, %v: %v", c.maps, c.list, err)
 			}
 		case !errors.As(err, &e) || e.Rule != checker.RuleSafepoint || e.Inst != c.at || e.Msg != c.msg:
-			t.Errorf("%v, %v: %v", c.flags, c.list, err)
+			t.Errorf("%v, %v: %v", c.maps, c.list, err)
 		}
 	}
 }

@@ -244,14 +244,13 @@ func (w *worker) judge(m *mutant) (v verdict) {
 
 // ask is what the checker says of a mutant.
 func (w *worker) ask(m *mutant, opt checker.Options) error {
-	in := m.in
-	if m.fault.lowered {
-		in = m.told
-		if err := checker.Safepoints(in, safepoints(m.in)); err != nil {
-			return err
-		}
+	if !m.fault.lowered {
+		return w.check.Check(m.in, m.env, m.out, opt)
 	}
-	return w.check.Check(in, m.env, m.out, opt)
+	if err := w.check.Check(m.told, m.env, m.out, opt); err != nil {
+		return err
+	}
+	return checker.Safepoints(m.out, safepoints(m.in))
 }
 
 // table is the figures of a campaign.
