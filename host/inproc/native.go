@@ -8,7 +8,7 @@ const (
 	// stackSize is size and alignment of a native stack, in bytes.
 	stackSize = 64 << 20
 	stackMask = stackSize - 1
-	// stackGuard is the inaccessible part below the stack. Frames above 4096 bytes
+	// stackGuard is the inaccessible part below the stack. Frames of a page or more
 	// probe each page, so they cannot step over it.
 	stackGuard = 64 << 10
 	guardEnd   = saveArea + stackGuard
