@@ -10,10 +10,10 @@ import (
 )
 
 // aapcs64 is the C convention on AArch64 (AAPCS64). x9 and x10 hold neither arguments nor results; x16 is for
-// addresses.
+// addresses, of callees and of what is far in the frame.
 var aapcs64 = cMachine{
 	waot: &abi.A64, ints: abi.A64.IntArgs, floats: abi.A64.FloatArgs,
-	fp: asm.FP, sp: asm.SP, scratch: asm.X9, scratch2: asm.X10,
+	fp: asm.FP, sp: asm.SP, through: asm.X16, scratch: asm.X9, scratch2: asm.X10,
 	code: func(b *adapterCode) cCode { return aapcs64Code{b} },
 }
 
@@ -36,12 +36,12 @@ func (a aapcs64Code) relocate(kind objfile.RelocKind, sym objfile.SymbolIndex, a
 	a.relocs = append(a.relocs, objfile.Reloc{Offset: uint64(len(a.code) - 4), Kind: kind, Symbol: sym, Addend: addend})
 }
 
-func (a aapcs64Code) jump(_ callee, sym objfile.SymbolIndex, addend int64) {
+func (a aapcs64Code) jump(_ place, sym objfile.SymbolIndex, addend int64) {
 	a.inst(backend.Inst{Op: asm.B})
 	a.relocate(objfile.Jump26, sym, addend)
 }
 
-func (a aapcs64Code) call(_ callee, sym objfile.SymbolIndex, addend int64) {
+func (a aapcs64Code) call(_ place, sym objfile.SymbolIndex, addend int64) {
 	a.inst(backend.Inst{Op: asm.Bl})
 	a.relocate(objfile.Call26, sym, addend)
 }
@@ -52,6 +52,23 @@ func (a aapcs64Code) jumpThrough(sym objfile.SymbolIndex, addend int64) {
 	a.inst(backend.Inst{Op: asm.Ldr, Size: 8, Mode: backend.ModeBase}, asm.X16, asm.X16)
 	a.relocate(objfile.Ldst64Lo12, sym, addend)
 	a.inst(backend.Inst{Op: asm.Br, Size: 8}, asm.X16)
+}
+
+func (a aapcs64Code) jumpBack(at uint64) {
+	a.inst(backend.Inst{Op: asm.B, Disp: int32(int64(at) - int64(len(a.code)))})
+}
+
+func (a aapcs64Code) callAt(r regalloc.PReg) { a.inst(backend.Inst{Op: asm.Blr, Size: 8}, r) }
+
+func (a aapcs64Code) address(to regalloc.PReg, sym objfile.SymbolIndex, addend int64) {
+	a.inst(backend.Inst{Op: asm.Adrp, Size: 8}, to)
+	a.relocate(objfile.Page21, sym, addend)
+	a.inst(backend.Inst{Op: asm.AddImm, Size: 8}, to, to)
+	a.relocate(objfile.AddLo12, sym, addend)
+}
+
+func (a aapcs64Code) behindJump(to regalloc.PReg) {
+	a.inst(backend.Inst{Op: asm.Adr, Size: 8, Disp: 2 * asm.WordBytes}, to)
 }
 
 func (a aapcs64Code) move(to, from regalloc.PReg, bytes uint8) {

@@ -16,6 +16,9 @@ type cMachine struct {
 	// have the same first register.
 	ints, floats []uint8
 	fp, sp       regalloc.PReg
+	// through holds the address of the callee between a stub and the adapter that it jumps to. It is one of the
+	// registers that may change between a call and its callee.
+	through regalloc.PReg
 	// scratch and scratch2 may be used between moves: no argument or result is in scratch, and scratch2
 	// holds neither a C argument nor a result.
 	scratch, scratch2 regalloc.PReg
@@ -26,26 +29,33 @@ type cMachine struct {
 // pointer is C's argument register of the address of results.
 func (m *cMachine) pointer() regalloc.PReg { return regalloc.IntReg(int(m.ints[0])) }
 
-// callee says what an adapter calls or jumps to.
-type callee uint8
+// place says where is what an adapter calls or jumps to.
+type place uint8
 
 const (
-	ours    callee = iota // code of this object
-	foreign               // a C function, which may be in another library
+	ours    place = iota // in this object
+	foreign              // perhaps in another library: a C function
 )
 
 // cCode appends the instructions of adapters.
 type cCode interface {
-	// land begins an adapter.
+	// land begins what is called from elsewhere, or by call through a register.
 	land()
 	// enter opens a frame of at least n bytes below the frame pointer; leave closes it and returns, popping
 	// n bytes of arguments.
 	enter(n int)
 	leave(n int)
-	jump(to callee, sym objfile.SymbolIndex, addend int64)
-	call(to callee, sym objfile.SymbolIndex, addend int64)
+	jump(to place, sym objfile.SymbolIndex, addend int64)
+	call(to place, sym objfile.SymbolIndex, addend int64)
 	// jumpThrough jumps to the address in a word of data.
 	jumpThrough(sym objfile.SymbolIndex, addend int64)
+	// jumpBack jumps to offset at of the section, which lies before. What is too far the section's limit refuses.
+	jumpBack(at uint64)
+	// callAt calls the address in a register.
+	callAt(r regalloc.PReg)
+	// address is the address of code of this object; behindJump that of what stands behind the next instruction, a jump.
+	address(to regalloc.PReg, sym objfile.SymbolIndex, addend int64)
+	behindJump(to regalloc.PReg)
 	move(to, from regalloc.PReg, bytes uint8)
 	// load loads a word of type t, which makes an i32 clean; store stores a whole word.
 	load(to, base regalloc.PReg, disp int32, t clif.Type)
@@ -66,28 +76,31 @@ type adapterSection struct {
 	m      *cMachine
 	target *machine
 	frames []objfile.Frame
+	// exports and imports are the ways of the directions.
+	exports, imports direction
+	// symbols are those of the shared adapters.
+	symbols []objfile.Symbol
 }
 
-func newAdapterSection(t *machine) *adapterSection {
-	a := &adapterSection{m: t.c, target: t}
+// newAdapterSection is for a module with that many signatures.
+func newAdapterSection(t *machine, sigs int) *adapterSection {
+	a := &adapterSection{m: t.c, target: t, exports: newDirection(sigs), imports: newDirection(sigs)}
 	a.cCode = t.c.code(&a.adapterCode)
 	return a
 }
 
-// begin starts an adapter and returns its offset.
+// begin starts a function and returns its offset.
 func (a *adapterSection) begin() uint64 {
 	for len(a.code)%textAlign != 0 {
 		a.code = append(a.code, a.target.filler)
 	}
-	at := uint64(len(a.code))
-	a.land()
-	return at
+	return uint64(len(a.code))
 }
 
-// end ends the adapter that begins at start and returns its size.
-func (a *adapterSection) end(start uint64, section objfile.SymbolIndex) uint64 {
+// end ends the function that begins at start and returns its size.
+func (a *adapterSection) end(start uint64) uint64 {
 	size := uint64(len(a.code)) - start
-	a.frames = append(a.frames, a.target.frame(section, int64(start), a.code[start:]))
+	a.frames = append(a.frames, a.target.frame(sectionSymbol(secAdapters), int64(start), a.code[start:]))
 	return size
 }
 
@@ -159,39 +172,45 @@ func pregOf(l abi.Loc) regalloc.PReg {
 	return regalloc.IntReg(int(l.Reg))
 }
 
-// Displacements from the frame pointer in an adapter's frame.
+// Displacements from the frame pointer in a shared adapter's frame.
 const (
-	inArgs = 16 // incoming argument words: above the caller's frame pointer and the return address
-	saved  = -8 // the caller's pointer to results
+	inArgs = 16  // incoming argument words: above the caller's frame pointer and the return address
+	saved  = -8  // the caller's pointer to results
+	callee = -16 // the address of the callee
+	// fixed is how many bytes that takes below the frame pointer.
+	fixed = 16
 )
 
-// exportAdapter is a C function that calls a function in the waot convention.
-func (a *adapterSection) exportAdapter(sig *clif.Signature, target objfile.SymbolIndex, addend int64) {
-	v := a.m.conventionsOf(sig)
-	if v.same() {
-		for n, t := range sig.Params {
-			if t == clif.I32 {
-				a.move(pregOf(v.c[n]), pregOf(v.c[n]), 4)
-			}
-		}
-		a.jump(ours, target, addend)
-		return
-	}
+// enterShared is the beginning of a shared adapter, with n bytes below the fixed part of its frame.
+func (a *adapterSection) enterShared(n int) {
+	a.enter(fixed + n)
+	a.store(a.m.fp, callee, a.m.through)
+}
+
+// callCallee calls what the stub has named.
+func (a *adapterSection) callCallee() {
+	a.load(a.m.through, a.m.fp, callee, clif.I64)
+	a.callAt(a.m.through)
+}
+
+// exportAdapter is a C function that calls a function in the waot convention, whose address is in m.through.
+func (a *adapterSection) exportAdapter(v *conventions) {
 	hidden := 8 * v.waot.ResultWords
-	a.enter(16 + (hidden+15)&^15 + v.waot.ArgBytes(a.m.waot))
+	area := int32(-fixed - hidden) // of the results
+	a.enterShared((hidden+15)&^15 + v.waot.ArgBytes(a.m.waot))
 	if v.many {
 		a.store(a.m.fp, saved, a.m.pointer())
 	}
 	// No register argument goes to the stack, as the waot convention has no fewer registers. Each
 	// moves to its own register or the one of the argument before, so rising order is safe once
 	// the words on the stack, which use the scratch register only, are copied.
-	for n, t := range sig.Params {
+	for n, t := range v.sig.Params {
 		if to := v.waot.Args[n]; !to.InReg {
 			a.load(a.m.scratch, a.m.fp, inArgs+8*int32(v.c[n].Word), wordType(t))
 			a.store(a.m.sp, 8*int32(to.Word), a.m.scratch)
 		}
 	}
-	for n, t := range sig.Params {
+	for n, t := range v.sig.Params {
 		to, from := v.waot.Args[n], v.c[n]
 		switch {
 		case !to.InReg:
@@ -202,18 +221,18 @@ func (a *adapterSection) exportAdapter(sig *clif.Signature, target objfile.Symbo
 		}
 	}
 	if v.waot.HasHidden() {
-		a.lea(regalloc.IntReg(int(v.waot.HiddenReg)), a.m.fp, int32(-16-hidden))
+		a.lea(regalloc.IntReg(int(v.waot.HiddenReg)), a.m.fp, area)
 	}
-	a.call(ours, target, addend)
+	a.callCallee()
 	if v.many {
 		a.load(a.m.scratch, a.m.fp, saved, clif.I64)
-		for n, t := range sig.Results {
+		for n, t := range v.sig.Results {
 			from := v.waot.Results[n]
 			reg := a.m.scratch2
 			if from.InReg {
 				reg = pregOf(from)
 			} else {
-				a.load(reg, a.m.fp, int32(-16-hidden+8*int(from.Word)), wordType(t))
+				a.load(reg, a.m.fp, area+8*int32(from.Word), wordType(t))
 			}
 			a.store(a.m.scratch, 8*int32(n), reg)
 		}
@@ -229,35 +248,37 @@ func wordType(t clif.Type) clif.Type {
 	return clif.I64
 }
 
-// importAdapter is a function in the waot convention that calls a C function.
-func (a *adapterSection) importAdapter(sig *clif.Signature, callee objfile.SymbolIndex) {
-	v := a.m.conventionsOf(sig)
-	clean := len(sig.Results) == 1 && sig.Results[0] == clif.I32
-	if v.same() && !clean {
-		a.jump(foreign, callee, 0)
-		return
-	}
+// importAdapter is a function in the waot convention that calls a C function, whose address is in m.through.
+func (a *adapterSection) importAdapter(v *conventions) {
 	results := 0 // size of the array of results
 	if v.many {
-		results = 8 * len(sig.Results)
+		results = 8 * len(v.sig.Results)
 	}
-	a.enter(16 + (results+15)&^15 + (8*v.cWords+15)&^15)
+	area := int32(-fixed - results)
+	a.enterShared((results+15)&^15 + (8*v.cWords+15)&^15)
 	if v.waot.HasHidden() {
 		a.store(a.m.fp, saved, regalloc.IntReg(int(v.waot.HiddenReg)))
 	}
 	a.importArgs(v)
 	if v.many {
-		a.lea(a.m.pointer(), a.m.fp, int32(-16-results))
+		a.lea(a.m.pointer(), a.m.fp, area)
 	}
-	a.call(foreign, callee, 0)
+	a.callCallee()
 	switch {
-	case clean:
-		r := regalloc.IntReg(int(a.m.waot.IntResults[0]))
-		a.move(r, r, 4)
+	case v.clean():
+		a.cleanResult()
 	case v.many:
-		a.importResults(v, int32(-16-results))
+		a.importResults(v, area)
 	}
 	a.leave(v.waot.ArgBytes(a.m.waot))
+}
+
+// clean reports whether the one result of a C function has an upper half to be cleared.
+func (v *conventions) clean() bool { return len(v.sig.Results) == 1 && v.sig.Results[0] == clif.I32 }
+
+func (a *adapterSection) cleanResult() {
+	r := regalloc.IntReg(int(a.m.waot.IntResults[0]))
+	a.move(r, r, 4)
 }
 
 // importArgs moves arguments to where C wants them: first those that go to the stack, then

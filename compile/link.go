@@ -39,7 +39,7 @@ type linker struct {
 
 // link makes the object of the compiled functions.
 func (d *driver) link() (*Result, error) {
-	l := &linker{driver: d, o: &objfile.Object{Machine: d.target.elf}, m: new(meta.Module), adapters: newAdapterSection(d.target)}
+	l := &linker{driver: d, o: &objfile.Object{Machine: d.target.elf}, m: new(meta.Module), adapters: newAdapterSection(d.target, len(d.cm.Sigs))}
 	l.addSections()
 	if err := l.layText(); err != nil {
 		return nil, err
@@ -51,6 +51,10 @@ func (d *driver) link() (*Result, error) {
 	l.fillData()
 	l.addFuncSymbols()
 	l.addExports()
+	if err := l.adapters.check(); err != nil {
+		return nil, err
+	}
+	l.o.Symbols = append(l.o.Symbols, l.adapters.symbols...)
 	l.addRecord()
 	l.finish()
 	r := &Result{Object: l.o, Meta: l.m}

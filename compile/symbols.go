@@ -69,15 +69,12 @@ func (l *linker) addImport(i clif.FuncIndex) importSymbols {
 	name := objfile.MangleIn(f.Import.Module, f.Import.Name)
 	code := objfile.Symbol{Name: name + suffixCode, Section: objfile.Undefined, Binding: objfile.Global}
 	desc := objfile.Symbol{Name: name + suffixDesc, Section: objfile.Undefined, Binding: objfile.Global}
-	sig := l.cm.FuncSig(i)
-	if !adaptable(sig) { // only another object of ours can supply it
+	w := l.adapters.importWay(f.Sig, l.cm.FuncSig(i))
+	if w.kind == wayNone { // only another object of ours can supply it
 		return importSymbols{l.o.AddSymbol(code), l.o.AddSymbol(desc)}
 	}
-	callee := l.o.AddSymbol(objfile.Symbol{Name: name, Section: objfile.Undefined, Binding: objfile.Global})
-	at := l.adapters.begin()
-	l.adapters.importAdapter(sig, callee)
-	code.Section, code.Value, code.Binding, code.Kind = secAdapters, at, objfile.Weak, objfile.Func
-	code.Size = l.adapters.end(at, sectionSymbol(secAdapters))
+	code.Section, code.Binding, code.Kind = secAdapters, objfile.Weak, objfile.Func
+	code.Value, code.Size = l.adapters.addImport(w, l.o.AddSymbol(objfile.Symbol{Name: name, Section: objfile.Undefined, Binding: objfile.Global}))
 	s := importSymbols{code: l.o.AddSymbol(code)}
 	desc.Section, desc.Value, desc.Binding, desc.Kind = secRelro, uint64(len(l.relro.data)), objfile.Weak, objfile.Data
 	desc.Size = abi.DescSize
@@ -161,13 +158,13 @@ func (l *linker) addExports() {
 // exportFunc defines the three symbols of an exported function. That of an import
 // which is exported again is a jump through the import's slot, with a descriptor of its own.
 func (l *linker) exportFunc(name string, i clif.FuncIndex, global func(string, objfile.SectionIndex, uint64, uint64, objfile.SymbolKind) objfile.SymbolIndex) {
-	sig := l.cm.FuncSig(i)
 	a := l.adapters
 	target, addend := l.symText, int64(l.at[i])
 	if l.layout.IsImport(i) {
 		at := a.begin()
+		a.land()
 		a.jumpThrough(l.symData, int64(l.layout.Import(i))+abi.DescCode)
-		size := a.end(at, sectionSymbol(secAdapters))
+		size := a.end(at)
 		code := global(name+suffixCode, secAdapters, at, size, objfile.Func)
 		global(name+suffixDesc, secRelro, uint64(len(l.relro.data)), abi.DescSize, objfile.Data)
 		l.relro.address(code, 0)
@@ -178,13 +175,10 @@ func (l *linker) exportFunc(name string, i clif.FuncIndex, global func(string, o
 		global(name+suffixCode, secText, uint64(f.Text), uint64(f.Size), objfile.Func)
 		global(name+suffixDesc, secData, uint64(f.Desc), abi.DescSize, objfile.Data)
 	}
-	if !adaptable(sig) {
-		return
+	if w := a.exportWay(l.cm.Funcs[i].Sig, l.cm.FuncSig(i)); w.kind != wayNone {
+		at, size := a.addExport(w, target, addend)
+		global(name, secAdapters, at, size, objfile.Func)
 	}
-	at := a.begin()
-	a.exportAdapter(sig, target, addend)
-	size := a.end(at, sectionSymbol(secAdapters))
-	global(name, secAdapters, at, size, objfile.Func)
 }
 
 // Words of the record, in which hosts written in C find everything; docs/object.md has

@@ -15,7 +15,7 @@ import (
 // neither a C argument nor a result.
 var sysv = cMachine{
 	waot: &abi.X64, ints: abi.X64.IntArgs[:6], floats: abi.X64.FloatArgs,
-	fp: asm.RBP, sp: asm.RSP, scratch: asm.R11, scratch2: asm.R10,
+	fp: asm.RBP, sp: asm.RSP, through: asm.R11, scratch: asm.R11, scratch2: asm.R10,
 	code: func(b *adapterCode) cCode { return sysvCode{b} },
 }
 
@@ -45,12 +45,12 @@ func (a sysvCode) relocate(kind objfile.RelocKind, sym objfile.SymbolIndex, adde
 // calleeRelocs are the relocations of calls and jumps.
 var calleeRelocs = [...]objfile.RelocKind{ours: objfile.PC32, foreign: objfile.Call32}
 
-func (a sysvCode) jump(to callee, sym objfile.SymbolIndex, addend int64) {
+func (a sysvCode) jump(to place, sym objfile.SymbolIndex, addend int64) {
 	a.inst(backend.Inst{Op: asm.Jmp})
 	a.relocate(calleeRelocs[to], sym, addend)
 }
 
-func (a sysvCode) call(to callee, sym objfile.SymbolIndex, addend int64) {
+func (a sysvCode) call(to place, sym objfile.SymbolIndex, addend int64) {
 	a.inst(backend.Inst{Op: asm.Call})
 	a.relocate(calleeRelocs[to], sym, addend)
 }
@@ -58,6 +58,24 @@ func (a sysvCode) call(to callee, sym objfile.SymbolIndex, addend int64) {
 func (a sysvCode) jumpThrough(sym objfile.SymbolIndex, addend int64) {
 	a.inst(backend.Inst{Op: asm.JmpInd, Size: 8, Mode: backend.ModeSym})
 	a.relocate(objfile.PC32, sym, addend)
+}
+
+func (a sysvCode) jumpBack(at uint64) {
+	a.inst(backend.Inst{Op: asm.Jmp})
+	binary.LittleEndian.PutUint32(a.code[len(a.code)-4:], uint32(at)-uint32(len(a.code)))
+}
+
+func (a sysvCode) callAt(r regalloc.PReg) { a.inst(backend.Inst{Op: asm.CallInd, Size: 8}, r) }
+
+func (a sysvCode) address(to regalloc.PReg, sym objfile.SymbolIndex, addend int64) {
+	a.inst(backend.Inst{Op: asm.Lea, Size: 8, Mode: backend.ModeSym}, to)
+	a.relocate(objfile.PC32, sym, addend)
+}
+
+func (a sysvCode) behindJump(to regalloc.PReg) {
+	const jump = 5 // bytes
+	a.inst(backend.Inst{Op: asm.Lea, Size: 8, Mode: backend.ModeSym}, to)
+	binary.LittleEndian.PutUint32(a.code[len(a.code)-4:], jump)
 }
 
 func (a sysvCode) move(to, from regalloc.PReg, bytes uint8) {
@@ -84,10 +102,16 @@ func (a sysvCode) lea(to, base regalloc.PReg, disp int32) {
 	a.inst(backend.Inst{Op: asm.Lea, Size: 8, Mode: backend.ModeBase, Disp: disp}, base, to)
 }
 
+// enter touches each page of a large frame before the stack pointer moves further.
 func (a sysvCode) enter(n int) {
+	const page = 4096
 	a.inst(backend.Inst{Op: asm.Push, Size: 8}, asm.RBP)
 	a.move(asm.RBP, asm.RSP, 8)
-	if n = (n + 15) &^ 15; n > 0 {
+	for n = (n + 15) &^ 15; n > page; n -= page {
+		a.inst(backend.Inst{Op: asm.SubImm, Size: 8, Imm: page}, asm.RSP, asm.RSP)
+		a.inst(backend.Inst{Op: asm.CmpMem, Size: 8, Mode: backend.ModeBase}, asm.RSP, asm.RSP)
+	}
+	if n > 0 {
 		a.inst(backend.Inst{Op: asm.SubImm, Size: 8, Imm: int64(n)}, asm.RSP, asm.RSP)
 	}
 }
