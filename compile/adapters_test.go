@@ -1,6 +1,7 @@
 package compile_test
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -52,8 +53,8 @@ func signature(m *wasmModule, n int, params, results []byte) {
 	})
 }
 
-// cSignature is the import in C, and a statement that calls the export.
-func cSignature(n int, params, results []byte) (def, call string) {
+// cSignature is the import in C, and a function that calls the export. The import calls further exports.
+func cSignature(n int, params, results []byte) string {
 	var g, c strings.Builder
 	plist := cList("p", params)
 	ret := "void"
@@ -75,8 +76,8 @@ func cSignature(n int, params, results []byte) (def, call string) {
 		sent = append(sent, s)
 		fmt.Fprintf(&g, "\tCHECK(%d, p%d == %s);\n", n, i, want)
 	}
-	fmt.Fprintf(&g, "\tsmash();\n")
-	call = fmt.Sprintf("lib_f%d(%s)", n, strings.Join(sent, ", "))
+	fmt.Fprintf(&g, "\tinside(%d);\n\tsmash();\n", n)
+	call := fmt.Sprintf("lib_f%d(%s)", n, strings.Join(sent, ", "))
 	switch {
 	case len(results) == 0:
 		fmt.Fprintf(&c, "\t%s;\n", call)
@@ -93,15 +94,16 @@ func cSignature(n int, params, results []byte) (def, call string) {
 		}
 		fmt.Fprintf(&c, "\tCHECK(%d, r[%d] == 0xeeeeeeeeeeeeeeeeull);\n", n, len(results))
 	}
-	fmt.Fprintf(&g, "}\n")
-	return g.String(), c.String()
+	return fmt.Sprintf("%s}\n\nstatic void call%d(void)\n{\n\tuint64_t r[%d];\n\t(void)r;\n%s}\n\n", g.String(), n, len(results)+1, c.String())
 }
 
 const adapterPrelude = `
+#define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unwind.h>
 
 #define CHECK(n, x) do { if (!(x)) { printf("signature %d, line %d: %s\n", n, __LINE__, #x); exit(1); } } while (0)
 #define GET(t, w) ({ t v_; memcpy(&v_, &(w), sizeof v_); v_; })
@@ -128,10 +130,80 @@ static void smash(void)
 #endif
 }
 
-static uint64_t r[1024];
+/* guarded calls f with callee-saved registers that it knows, and gives the number of those that f has changed. */
+uint64_t guarded(void (*f)(void));
+#ifdef __aarch64__
+__asm__(".text; .globl guarded; .type guarded, %function; guarded: .cfi_startproc; bti c; stp x29, x30, [sp, #-160]!; "
+	".cfi_def_cfa_offset 160; .cfi_offset 29, -160; .cfi_offset 30, -152; mov x29, sp; .cfi_def_cfa_register 29; "
+	"stp x19, x20, [sp, #16]; stp x21, x22, [sp, #32]; stp x23, x24, [sp, #48]; stp x25, x26, [sp, #64]; stp x27, x28, [sp, #80]; "
+	"stp d8, d9, [sp, #96]; stp d10, d11, [sp, #112]; stp d12, d13, [sp, #128]; stp d14, d15, [sp, #144]; "
+	".irp n, 19,20,21,22,23,24,25,26,27,28; mov x\\n, #0x5000+\\n; .endr; "
+	".irp n, 8,9,10,11,12,13,14,15; mov x9, #0x6000+\\n; fmov d\\n, x9; .endr; blr x0; mov x0, #0; "
+	".irp n, 19,20,21,22,23,24,25,26,27,28; mov x9, #0x5000+\\n; cmp x9, x\\n; cinc x0, x0, ne; .endr; "
+	".irp n, 8,9,10,11,12,13,14,15; mov x9, #0x6000+\\n; fmov x10, d\\n; cmp x9, x10; cinc x0, x0, ne; .endr; "
+	"ldp x19, x20, [sp, #16]; ldp x21, x22, [sp, #32]; ldp x23, x24, [sp, #48]; ldp x25, x26, [sp, #64]; ldp x27, x28, [sp, #80]; "
+	"ldp d8, d9, [sp, #96]; ldp d10, d11, [sp, #112]; ldp d12, d13, [sp, #128]; ldp d14, d15, [sp, #144]; "
+	"ldp x29, x30, [sp], #160; ret; .cfi_endproc; .size guarded, .-guarded");
+#else
+__asm__(".text; .globl guarded; .type guarded, @function; guarded: .cfi_startproc; push %rbp; .cfi_def_cfa_offset 16; .cfi_offset 6, -16; "
+	"mov %rsp, %rbp; .cfi_def_cfa_register 6; push %rbx; push %r12; push %r13; push %r14; push %r15; sub $8, %rsp; "
+	"mov $0x5001, %ebx; mov $0x5002, %r12d; mov $0x5003, %r13d; mov $0x5004, %r14d; mov $0x5005, %r15d; call *%rdi; xor %eax, %eax; "
+	"cmp $0x5001, %rbx; setne %al; cmp $0x5002, %r12; setne %cl; add %cl, %al; cmp $0x5003, %r13; setne %cl; add %cl, %al; "
+	"cmp $0x5004, %r14; setne %cl; add %cl, %al; cmp $0x5005, %r15; setne %cl; add %cl, %al; "
+	"add $8, %rsp; pop %r15; pop %r14; pop %r13; pop %r12; pop %rbx; pop %rbp; ret; .cfi_endproc; .size guarded, .-guarded");
+#endif
+
+int main(void);
+
+static _Unwind_Reason_Code frame(struct _Unwind_Context *context, void *found)
+{
+	if (_Unwind_FindEnclosingFunction((void *)(_Unwind_GetIP(context) - 1)) == (void *)main)
+		*(int *)found = 1;
+	return _URC_NO_REASON;
+}
+
+extern void (*const calls[])(void);
+static const int number;
+static int depth;
+
+/* What each import does besides: it looks at the stack, and calls other exports. */
+static void inside(int n)
+{
+	int found = 0;
+	CHECK(n, ((uintptr_t)__builtin_frame_address(0) & 15) == 0);
+	CHECK(n, _Unwind_Backtrace(frame, &found) == _URC_END_OF_STACK && found);
+	found = 0;
+	for (uintptr_t *f = __builtin_frame_address(0), *up; (up = (uintptr_t *)f[0]); f = up) {
+		CHECK(n, up > f);
+		found |= _Unwind_FindEnclosingFunction((void *)(f[1] - 1)) == (void *)main;
+		if (found)
+			break;
+	}
+	CHECK(n, found);
+	if (depth < 3) {
+		depth++;
+		CHECK(n, guarded(calls[(7 * n + depth) % number]) == 0);
+		depth--;
+	}
+}
 `
 
-// TestAdapters calls functions of many types from C through compiled code to C.
+// flip is types that adapters cannot tell from ts.
+func flip(ts []byte) []byte {
+	out := bytes.Clone(ts)
+	for i, t := range ts {
+		switch t {
+		case f32:
+			out[i] = f64
+		case f64:
+			out[i] = f32
+		}
+	}
+	return out
+}
+
+// TestAdapters calls functions of many types from C through compiled code to C, which calls others in turn: values arrive, stacks are
+// aligned, callee-saved registers stay, and backtraces get through, by frame pointers and by .eh_frame.
 func TestAdapters(t *testing.T) {
 	each(t, func(t *testing.T, c toolchain) {
 		tool(t, c.prefix+"gcc")
@@ -144,41 +216,59 @@ func TestAdapters(t *testing.T) {
 			return ts
 		}
 		m := &wasmModule{}
-		var defs, calls strings.Builder
+		var defs, list strings.Builder
 		add := func(n int, params, results []byte) {
 			signature(m, n, params, results)
-			def, call := cSignature(n, params, results)
-			defs.WriteString(def)
-			calls.WriteString(call)
+			defs.WriteString(cSignature(n, params, results))
+			fmt.Fprintf(&list, "call%d, ", n)
 		}
-		const many = 40
-		for n := range many {
-			add(n, pick(3+n/3), pick(n/6))
+		n := 0
+		for n < 120 { // three at a time that share adapters
+			params, results := pick(3+n/9), pick(n/18)
+			for _, x := range [][2][]byte{{params, results}, {flip(params), flip(results)}, {params, results}} {
+				add(n, x[0], x[1])
+				n++
+			}
 		}
 		var mixed []byte
 		for i := range 640 {
 			mixed = append(mixed, []byte{i32, f64, i64, f32}[i%4])
 		}
-		add(many, mixed, mixed)
+		add(n, mixed, mixed)
 		for _, f := range m.pending {
 			f()
 		}
 		dir := t.TempDir()
 		obj, src, exe := filepath.Join(dir, "lib.o"), filepath.Join(dir, "main.c"), filepath.Join(dir, "main")
 		b := elf(t, build(t, m.bytes(), compile.Options{Target: c.target, Name: "lib", OptLevel: opt.O1}))
-		text := adapterPrelude + defs.String() + "int main(void)\n{\n\tlib__init();\n" + calls.String() + "\tputs(\"ok\");\n\treturn 0;\n}\n"
+		text := adapterPrelude + defs.String() + fmt.Sprintf(`
+void (*const calls[])(void) = {%s};
+static const int number = %d;
+
+int main(void)
+{
+	lib__init();
+	for (int n = 0; n < number; n++) {
+		depth = 0;
+		CHECK(n, guarded(calls[n]) == 0);
+	}
+	puts("ok");
+	return 0;
+}
+`, list.String(), n+1)
 		for name, b := range map[string][]byte{obj: b, src: []byte(text)} {
 			if err := os.WriteFile(name, b, 0o666); err != nil {
 				t.Fatal(err)
 			}
 		}
-		mode := c.modes[len(c.modes)-1]
-		if out := runTool(t, c.prefix+"gcc", append([]string{"-O0", "-Wall", "-Wno-builtin-declaration-mismatch", "-Wl,--fatal-warnings", "-o", exe, src, obj}, mode...)...); out != "" {
-			t.Error(out)
-		}
-		run := append(append([]string{}, c.run...), exe)
-		if out := runTool(t, run[0], run[1:]...); out != "ok\n" {
-			t.Error(out)
+		for _, mode := range c.modes {
+			if out := runTool(t, c.prefix+"gcc", append([]string{"-O0", "-Wall", "-Wno-builtin-declaration-mismatch", "-Wl,--fatal-warnings", "-o", exe, src, obj}, mode...)...); out != "" {
+				t.Error(out)
+			}
+			run := append(append([]string{}, c.run...), exe)
+			if out := runTool(t, run[0], run[1:]...); out != "ok\n" {
+				t.Error(out)
+			}
 		}
 	})
 }
