@@ -94,17 +94,16 @@ func isGoFunc(v any) bool {
 	return true
 }
 
-// extern is v as an import of type want; nil if it cannot be one: then got says what it
-// is.
+// extern is v as an import of type want; nil if it cannot be one: then, and only then, got says what
+// it is.
 func (s *Store) extern(want *ExternType, v any) (x inproc.Extern, got string, err error) {
 	switch v := v.(type) {
 	case *Func:
 		if v != nil {
-			got = KindFunc.String() + " " + v.Type().String()
-			if want.Kind == KindFunc && v.Type().String() == want.Func.String() {
-				x = v.inproc()
+			if t := v.inproc().Type(); want.Kind == KindFunc && is(&want.Func, t.Params, t.Results) {
+				return v.inproc(), "", nil
 			}
-			return x, got, nil
+			return nil, fmt.Sprintf("%s %v", KindFunc, v.Type()), nil
 		}
 	case *Memory:
 		if v != nil && want.Kind == KindMemory {
@@ -126,12 +125,11 @@ func (s *Store) extern(want *ExternType, v any) (x inproc.Extern, got string, er
 		if err != nil {
 			return nil, "", err
 		}
-		got = fmt.Sprintf("%T, %s %v", v, KindFunc, g.typ)
-		if want.Kind != KindFunc || g.typ.String() != want.Func.String() {
-			return nil, got, nil
+		if want.Kind != KindFunc || !is(&want.Func, g.typ.Params, g.typ.Results) {
+			return nil, fmt.Sprintf("%T, %s %v", v, KindFunc, g.typ), nil
 		}
 		f, err := s.newFunc(g)
-		return f.inproc(), got, err
+		return f.inproc(), "", err
 	}
 	return nil, fmt.Sprintf("%T", v), nil
 }

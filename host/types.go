@@ -2,6 +2,7 @@ package host
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/waot-project/waot/internal/meta"
@@ -50,6 +51,12 @@ type FuncType struct{ Params, Results []ValType }
 
 // String is such as "(i32, i64) -> (f64)".
 func (t FuncType) String() string { return typeList(t.Params) + " -> " + typeList(t.Results) }
+
+// is reports whether t is the type of these parameters and results.
+func is[T ~uint8](t *FuncType, params, results []T) bool {
+	same := func(a ValType, b T) bool { return uint8(a) == uint8(b) }
+	return slices.EqualFunc(t.Params, params, same) && slices.EqualFunc(t.Results, results, same)
+}
 
 func typeList(types []ValType) string {
 	names := make([]string, len(types))
@@ -153,8 +160,23 @@ func funcTypeOf(t *meta.FuncType) FuncType {
 
 // Descriptions of what a module defines or imports.
 
-func typeOfFunc(m *meta.Module, d *meta.Func) ExternType {
-	return ExternType{Kind: KindFunc, Func: funcTypeOf(&m.Types[d.Type])}
+// funcTypes are function types of a module as they are asked for: functions of one type share its slices, so that a
+// description is in proportion to the module.
+type funcTypes struct {
+	m     *meta.Module
+	types []FuncType
+	known []bool
+}
+
+func funcTypesOf(m *meta.Module) *funcTypes {
+	return &funcTypes{m, make([]FuncType, len(m.Types)), make([]bool, len(m.Types))}
+}
+
+func (s *funcTypes) typeOf(d *meta.Func) ExternType {
+	if !s.known[d.Type] {
+		s.types[d.Type], s.known[d.Type] = funcTypeOf(&s.m.Types[d.Type]), true
+	}
+	return ExternType{Kind: KindFunc, Func: s.types[d.Type]}
 }
 
 func typeOfTable(d *meta.Table) ExternType {
@@ -172,12 +194,13 @@ func typeOfGlobal(d *meta.Global) ExternType {
 // importsOf describes the imports: functions, tables, memories, globals, each kind in the
 // order of the module.
 func importsOf(m *meta.Module) (out []ImportType) {
+	types := funcTypesOf(m)
 	add := func(name *meta.ImportName, t ExternType) {
 		out = append(out, ImportType{name.Module, name.Name, t})
 	}
 	for i := range m.Funcs {
 		if d := &m.Funcs[i]; d.Import != nil {
-			add(d.Import, typeOfFunc(m, d))
+			add(d.Import, types.typeOf(d))
 		}
 	}
 	for i := range m.Tables {
@@ -200,12 +223,13 @@ func importsOf(m *meta.Module) (out []ImportType) {
 
 // exportsOf describes the exports, in the order of the module.
 func exportsOf(m *meta.Module) []ExportType {
+	types := funcTypesOf(m)
 	out := make([]ExportType, len(m.Exports))
 	for i, e := range m.Exports {
 		out[i].Name = e.Name
 		switch Kind(e.Kind) {
 		case KindFunc:
-			out[i].Type = typeOfFunc(m, &m.Funcs[e.Index])
+			out[i].Type = types.typeOf(&m.Funcs[e.Index])
 		case KindTable:
 			out[i].Type = typeOfTable(&m.Tables[e.Index])
 		case KindMemory:

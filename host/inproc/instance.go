@@ -443,14 +443,14 @@ func incompatible(name *meta.ImportName, format string, args ...any) error {
 const otherStore = "belongs to another store"
 
 func (i *Instance) checkFunc(f *Func, d *meta.Func) error {
-	want := &i.module.meta.Types[d.Type]
-	switch {
-	case f.store != i.store:
+	if f.store != i.store {
 		return incompatible(d.Import, otherStore)
-	case !slices.Equal(f.typ.Params, want.Params) || !slices.Equal(f.typ.Results, want.Results):
-		return incompatible(d.Import, "wanted function type %v, got %v", *want, f.typ.FuncType)
 	}
-	return nil
+	want, err := i.funcType(d.Type)
+	if err == nil && f.typ != want {
+		err = incompatible(d.Import, "wanted function type %v, got %v", want.FuncType, f.typ.FuncType)
+	}
+	return err
 }
 
 // checkImportLimits checks that something of the current size and with the declared

@@ -275,6 +275,12 @@ func TestAdversarial(t *testing.T) {
 	if testing.Short() || os.Getenv("WAOT_EMULATOR") != "" {
 		t.Skip("half a minute of compile time: not when asked to be short, not in an emulator")
 	}
+	checkGrowth(t, families)
+}
+
+// checkGrowth compiles two modules of each family that is no product.
+func checkGrowth(t *testing.T, families []family) {
+	t.Helper()
 	for _, f := range families {
 		if f.product {
 			continue
