@@ -1,13 +1,16 @@
 package difftest
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"testing"
 	"time"
 
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/host"
 	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/internal/cputime"
 )
@@ -139,5 +142,58 @@ func TestAdversarialBoundary(t *testing.T) {
 		if took > most {
 			t.Errorf("%s: %v to make an image of %d bytes", f.name, took, len(wasm))
 		}
+	}
+}
+
+// TestBoundaryInstances: thousands of imports of a type with a thousand parameters and results are described, checked and bound in
+// proportion to the imports, not to their types.
+func TestBoundaryInstances(t *testing.T) {
+	const n, mostEach = 8000, 4 << 10 // bytes allocated for each import; its type alone has 2000 values
+	wasm := parts{1: vector(1, thousandEach), 2: externs(n, moduleName, always(0)), 7: externs(n, nil, itself)}.encode()
+	r, err := compile.Module(wasm, compile.Options{Jobs: 1, Target: compile.HostTarget()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := load.Image(r.Object, r.Meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := host.LoadImage(img)
+	if errors.Is(err, host.ErrUnsupported) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	s, err := host.NewStore(host.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	imported, exported := m.Imports(), m.Exports()
+	typ := imported[0].Type.Func
+	f, err := s.NewFunc(host.RawFunc{Params: typ.Params, Results: typ.Results, Func: func(*host.Caller, []uint64, []uint64) error { return nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	functions := map[string]any{}
+	for i := range imported {
+		functions[imported[i].Name] = f
+	}
+	inst, err := s.Instantiate(t.Context(), m, host.Imports{"m": functions})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := inst.Exports(); len(all) != n || len(exported) != n {
+		t.Errorf("%d and %d exports, want %d", len(all), len(exported), n)
+	}
+	runtime.ReadMemStats(&after)
+	each := (after.TotalAlloc - before.TotalAlloc) / n
+	t.Logf("%d bytes allocated for each import", each)
+	if each > mostEach {
+		t.Errorf("%d bytes allocated for each of %d imports, at most %d expected", each, n, mostEach)
 	}
 }
