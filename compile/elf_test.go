@@ -45,6 +45,8 @@ func userModule() *wasmModule {
 	m := &wasmModule{}
 	add := m.importFunc("lib", "add", types(i32, i32), types(i32))
 	fib := m.importFunc("lib", "fib", types(i32), types(i32))
+	sum := m.importFunc("lib", "sum11", types(i64, i32, i64, i32, i64, i32, i64, i32, i64, i32, i64), types(i64))
+	m.export("sum", 0, sum)
 	m.exportFn("twice", types(i32, i32), types(i32), nil,
 		cat([]byte{0x20, 0, 0x20, 1, 0x10}, leb(add), []byte{0x41, 2, 0x6c})...)
 	m.tables = append(m.tables, cat([]byte{funcref, 0}, leb(1)))

@@ -226,6 +226,7 @@ int64_t lib_sum11(int64_t, uint64_t, int64_t, uint64_t, int64_t, uint64_t, int64
 double lib_callmany(uint32_t, double, int64_t, uint32_t, uint32_t, uint32_t, uint32_t, int64_t, float, uint32_t);
 void lib_callpair(uint64_t *, uint32_t, int64_t);
 uint32_t user_twice(uint32_t, uint32_t), user_fib(uint32_t);
+int64_t user_sum(int64_t, uint64_t, int64_t, uint64_t, int64_t, uint64_t, int64_t, uint64_t, int64_t, uint64_t, int64_t);
 extern uint32_t counter __asm__("lib_counter.global");
 extern char *mem __asm__("lib_mem.memory");
 /* The library's own entry in the table and the importer's reference must be the same type. */
@@ -280,6 +281,7 @@ int main(void)
 	/* The other object's imports are this object's exports. */
 	CHECK(user_twice(20, 22) == 84);
 	CHECK(user_fib(12) == 144);
+	CHECK(user_sum(1, dirty | 2, 3, dirty | 4, 5, dirty | 6, 7, dirty | 8, 9, dirty | 10, 11) == 506);
 
 #ifdef CHECK_BTI
 	/* Only landing pads can be called. */

@@ -52,6 +52,10 @@ var boundaryFamilies = []family{
 	{"one such import, exported", 8000, func(n int) []byte {
 		return parts{1: vector(1, thousandEach), 2: externs(1, moduleName, always(0)), 7: externs(n, nil, always(0))}.encode()
 	}, false},
+	{"one such import, exported under short names that are escaped", 16000, func(n int) []byte {
+		return parts{1: vector(1, thousandEach), 2: externs(1, moduleName, always(0)),
+			7: vector(n, numbered(n, func(i int) []byte { return []byte{2, byte(1 + i%127), byte(1 + i/127), 0, 0} }))}.encode()
+	}, false},
 	{"equal types of a thousand parameters and results, each exported", 1000, func(n int) []byte {
 		return parts{1: vector(n, rep(n, thousandEach)), 3: vector(n, numbered(n, uleb)), 7: externs(n, nil, itself), 10: trapping(n)}.encode()
 	}, false},
@@ -67,7 +71,17 @@ var boundaryFamilies = []family{
 		typ := func(i, k int) byte { return 0x7F - byte(i>>(k%13)&1) }
 		return parts{1: manyTypes(n, typ), 2: externs(n, moduleName, itself)}.encode()
 	}, false},
-	{"names that are escaped", 20000, func(n int) []byte {
+	{"types of six parameters", 40000, func(n int) []byte {
+		return parts{1: vector(n, numbered(n, func(i int) []byte {
+			typ := []byte{0x60, 6}
+			for range 6 {
+				typ = append(typ, "\x7F\x7E\x7D\x7C\x70\x6F"[i%6])
+				i /= 6
+			}
+			return append(typ, 0)
+		}))}.encode()
+	}, false},
+	{"long names that are escaped", 20000, func(n int) []byte {
 		return parts{1: {1, 0x60, 0, 0}, 3: {1, 0}, 10: trapping(1),
 			7: vector(n, numbered(n, func(i int) []byte { return join(sized(fmt.Appendf(nil, "%040d%x", 0, i)), []byte{0, 0}) }))}.encode()
 	}, false},
