@@ -10,7 +10,7 @@ import (
 	"github.com/waot-project/waot/backend"
 )
 
-// TestAdapterLimit: more adapters than branches reach are refused, however much there are of them.
+// TestAdapterLimit: a module that needs more adapters than branches reach is refused.
 func TestAdapterLimit(t *testing.T) {
 	section := func(id byte, items ...[]byte) []byte {
 		b := append([]byte{byte(len(items))}, slices.Concat(items...)...)

@@ -17,7 +17,7 @@ type cMachine struct {
 	ints, floats []uint8
 	fp, sp       regalloc.PReg
 	// through holds the address of the callee between a stub and the adapter that it jumps to. It is one of the
-	// registers that may change between a call and its callee.
+	// registers that may change between a call and its callee. It may be scratch, as adapters store it first.
 	through regalloc.PReg
 	// scratch and scratch2 may be used between moves: no argument or result is in scratch, and scratch2
 	// holds neither a C argument nor a result.
@@ -29,7 +29,7 @@ type cMachine struct {
 // pointer is C's argument register of the address of results.
 func (m *cMachine) pointer() regalloc.PReg { return regalloc.IntReg(int(m.ints[0])) }
 
-// place says where is what an adapter calls or jumps to.
+// place is where the function is that an adapter calls or jumps to.
 type place uint8
 
 const (
@@ -76,7 +76,7 @@ type adapterSection struct {
 	m      *cMachine
 	target *machine
 	frames []objfile.Frame
-	// exports and imports are the ways of the directions.
+	// exports is the calls from C, imports those to C.
 	exports, imports direction
 	// symbols are those of the shared adapters.
 	symbols []objfile.Symbol

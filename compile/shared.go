@@ -77,8 +77,8 @@ func importShape(s *clif.Signature) *clif.Signature {
 	return out
 }
 
-// key tells shapes apart.
-func key(s *clif.Signature) string {
+// shapeKey tells shapes apart.
+func shapeKey(s *clif.Signature) string {
 	b := make([]byte, 0, len(s.Params)+1+len(s.Results))
 	for _, t := range s.Params {
 		b = append(b, byte(t))
@@ -110,14 +110,14 @@ func (a *adapterSection) importWay(i clif.SigIndex, sig *clif.Signature) *way {
 
 // newWay decides how functions of sig are called, and makes the adapter for it if there is none. The code depends
 // on nothing but the shape, since that is all it is given.
-func (a *adapterSection) newWay(d *direction, sig *clif.Signature, shape func(*clif.Signature) *clif.Signature,
+func (a *adapterSection) newWay(d *direction, sig *clif.Signature, reduce func(*clif.Signature) *clif.Signature,
 	adapter func(*conventions), name string) way {
 	if !adaptable(sig) || len(a.code) > a.most() {
 		return way{kind: wayNone}
 	}
-	s := shape(sig)
-	k := key(s)
-	if at, ok := d.adapters[k]; ok {
+	s := reduce(sig)
+	key := shapeKey(s)
+	if at, ok := d.adapters[key]; ok {
 		return way{kind: wayShared, adapter: at}
 	}
 	v := a.m.conventionsOf(s)
@@ -126,8 +126,9 @@ func (a *adapterSection) newWay(d *direction, sig *clif.Signature, shape func(*c
 	}
 	at := a.begin()
 	adapter(v)
-	a.symbols = append(a.symbols, objfile.Symbol{Name: fmt.Sprint(name, len(d.adapters)), Section: secAdapters, Value: at, Size: a.end(at), Kind: objfile.Func})
-	d.adapters[k] = at
+	a.symbols = append(a.symbols, objfile.Symbol{Name: fmt.Sprint(name, len(d.adapters)), Section: secAdapters,
+		Value: at, Size: a.end(at), Kind: objfile.Func})
+	d.adapters[key] = at
 	return way{kind: wayShared, adapter: at}
 }
 

@@ -73,8 +73,9 @@ func (l *linker) addImport(i clif.FuncIndex) importSymbols {
 	if w.kind == wayNone { // only another object of ours can supply it
 		return importSymbols{l.o.AddSymbol(code), l.o.AddSymbol(desc)}
 	}
+	function := l.o.AddSymbol(objfile.Symbol{Name: name, Section: objfile.Undefined, Binding: objfile.Global})
 	code.Section, code.Binding, code.Kind = secAdapters, objfile.Weak, objfile.Func
-	code.Value, code.Size = l.adapters.addImport(w, l.o.AddSymbol(objfile.Symbol{Name: name, Section: objfile.Undefined, Binding: objfile.Global}))
+	code.Value, code.Size = l.adapters.addImport(w, function)
 	s := importSymbols{code: l.o.AddSymbol(code)}
 	desc.Section, desc.Value, desc.Binding, desc.Kind = secRelro, uint64(len(l.relro.data)), objfile.Weak, objfile.Data
 	desc.Size = abi.DescSize

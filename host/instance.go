@@ -100,7 +100,7 @@ func (s *Store) extern(want *ExternType, v any) (x inproc.Extern, got string, er
 	switch v := v.(type) {
 	case *Func:
 		if v != nil {
-			if t := v.inproc().Type(); want.Kind == KindFunc && is(&want.Func, t.Params, t.Results) {
+			if t := v.inproc().Type(); want.Kind == KindFunc && sameType(&want.Func, t.Params, t.Results) {
 				return v.inproc(), "", nil
 			}
 			return nil, fmt.Sprintf("%s %v", KindFunc, v.Type()), nil
@@ -125,7 +125,7 @@ func (s *Store) extern(want *ExternType, v any) (x inproc.Extern, got string, er
 		if err != nil {
 			return nil, "", err
 		}
-		if want.Kind != KindFunc || !is(&want.Func, g.typ.Params, g.typ.Results) {
+		if want.Kind != KindFunc || !sameType(&want.Func, g.typ.Params, g.typ.Results) {
 			return nil, fmt.Sprintf("%T, %s %v", v, KindFunc, g.typ), nil
 		}
 		f, err := s.newFunc(g)

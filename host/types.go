@@ -52,8 +52,8 @@ type FuncType struct{ Params, Results []ValType }
 // String is such as "(i32, i64) -> (f64)".
 func (t FuncType) String() string { return typeList(t.Params) + " -> " + typeList(t.Results) }
 
-// is reports whether t is the type of these parameters and results.
-func is[T ~uint8](t *FuncType, params, results []T) bool {
+// sameType reports whether t is the type of these parameters and results.
+func sameType[T ~uint8](t *FuncType, params, results []T) bool {
 	same := func(a ValType, b T) bool { return uint8(a) == uint8(b) }
 	return slices.EqualFunc(t.Params, params, same) && slices.EqualFunc(t.Results, results, same)
 }
