@@ -354,6 +354,7 @@ func (l *linker) describeFunc(i clif.FuncIndex) meta.Func {
 		return f
 	}
 	f.Text, f.Size = l.at[i], l.results[i].code.end-l.results[i].code.start
+	f.Frame = l.results[i].frame
 	if off, ok := l.layout.Desc(i); ok {
 		f.Desc, f.HasDesc = off, true
 	}

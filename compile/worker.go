@@ -60,7 +60,7 @@ type span struct{ start, end uint32 }
 // result is where the code of a function is: in the buffers of a worker.
 type result struct {
 	worker                           *worker
-	align                            uint32
+	align, frame                     uint32 // of the function, in bytes
 	code, relocs, traps, calls, maps span
 }
 
@@ -280,7 +280,7 @@ func (w *worker) after(pass string) error {
 // keep copies code, which is about to be overwritten.
 func (w *worker) keep(i uint32, c *backend.Code) {
 	r := &w.d.results[i]
-	r.worker, r.align = w, c.Align
+	r.worker, r.align, r.frame = w, c.Align, c.FrameBytes
 	w.code, r.code = extend(w.code, c.Bytes)
 	w.relocs, r.relocs = extend(w.relocs, c.Relocs)
 	w.traps, r.traps = extend(w.traps, c.Traps)

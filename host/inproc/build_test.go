@@ -20,6 +20,7 @@ type testFunc struct {
 	traps  []meta.Trap
 	calls  []meta.Call
 	maps   []meta.StackMap
+	frame  uint32
 }
 
 type fixup struct {
@@ -69,6 +70,7 @@ func newBuilder() *builder {
 	take("type", 4, 8)
 	at = (at + 15) &^ 15
 	take("import", 2, 16)
+	take("pair", 1, 16)
 	take("global", 4, 8)
 	take("desc", 8, 16)
 	b.m.Helpers, b.m.TypeSlots = b.slots["helper0"], b.slots["type0"]
@@ -113,7 +115,7 @@ func (b *builder) def(name string, t meta.FuncType) *builder {
 	b.img.Text = append(b.img.Text, code...)
 	b.starts[name] = start
 	b.names = append(b.names, name)
-	d := meta.Func{Type: b.typeIndex(t), Name: name, Text: start, Size: uint32(len(code))}
+	d := meta.Func{Type: b.typeIndex(t), Name: name, Text: start, Size: uint32(len(code)), Frame: f.frame}
 	if name == "answer" {
 		d.HasDesc, d.Desc = true, b.slots["desc0"]
 	}
@@ -131,12 +133,18 @@ func (b *builder) export(name string, kind uint8, index uint32) *builder {
 
 func (b *builder) memory(m meta.Memory) *builder {
 	m.Slot = b.slots[fmt.Sprintf("mem%d", len(b.m.Memories))]
+	if !m.HasMax {
+		m.Max = 1 << 16
+	}
 	b.m.Memories = append(b.m.Memories, m)
 	return b
 }
 
 func (b *builder) table(t meta.Table) *builder {
 	t.Slot = b.slots["table0"]
+	if !t.HasMax {
+		t.Max = 10_000_000
+	}
 	b.m.Tables = append(b.m.Tables, t)
 	return b
 }

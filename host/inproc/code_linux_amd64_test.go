@@ -514,6 +514,7 @@ var testCode = map[string]testFunc{
 		fixups: []fixup{{18, "import0", -4, PC32}},
 		calls:  []meta.Call{{Offset: 22, Src: 130}},
 		maps:   []meta.StackMap{{Offset: 22, Slots: []int32{-8, -16}}},
+		frame:  16,
 	},
 	//	push rbp
 	//	mov rbp, rsp

@@ -629,6 +629,7 @@ var testCode = map[string]testFunc{
 		fixups: []fixup{{24, "import0", 0, Page21}, {28, "import0", 0, Lo12x8}},
 		calls:  []meta.Call{{Offset: 36, Src: 130}},
 		maps:   []meta.StackMap{{Offset: 36, Slots: []int32{-8, -16}}},
+		frame:  16,
 	},
 	//	bti c
 	//	stp x29, x30, [sp, #-16]!

@@ -97,11 +97,15 @@ func (img *Image) size(s Section) uint64 {
 	return uint64(len([numSections][]byte{img.Text, img.Rodata, img.Data}[s]))
 }
 
+// maxTail is the most that can lie between the start of a field of kind PC32 and the end of its instruction, which the
+// processor counts from: the field and an immediate operand, in bytes.
+const maxTail = 8
+
 // maxSection bounds a section, so that distances fit PC32.
 const maxSection = 512 << 20
 
-// validate checks everything that loading and running will rely on. Nothing in an
-// image is trusted but the code itself.
+// validate checks every number that loading and running will use, so that what is wrong is refused, not
+// followed. It cannot know whether what is possible is true: an image is trusted like the code in it.
 func (img *Image) validate() error {
 	m := img.Meta
 	if m == nil {
@@ -118,24 +122,15 @@ func (img *Image) validate() error {
 			return &ImageError{"section too large"}
 		}
 	}
-	if uint64(m.InstanceSize) > img.size(Data) {
-		return &ImageError{"instance data is shorter than the metadata says"}
+	if err := m.Validate(meta.Sizes{Text: img.size(Text), Rodata: img.size(Rodata), Data: img.size(Data)}); err != nil {
+		return &ImageError{err.Error()}
 	}
 	for i := range img.Relocs {
 		if err := img.checkReloc(&img.Relocs[i]); err != nil {
 			return err
 		}
 	}
-	if err := img.checkSlots(); err != nil {
-		return err
-	}
-	if err := img.checkFuncs(); err != nil {
-		return err
-	}
-	if err := img.checkDatas(); err != nil {
-		return err
-	}
-	return img.checkSites()
+	return nil
 }
 
 func (img *Image) checkReloc(r *Reloc) error {
@@ -154,6 +149,8 @@ func (img *Image) checkReloc(r *Reloc) error {
 		return bad("unknown kind")
 	case uint64(r.Offset)+width > img.size(r.Section):
 		return bad("outside of its section")
+	case r.Kind == Abs64 && r.Offset%8 != 0:
+		return bad("not at a word")
 	case r.Kind != Abs64 && r.Target != TargetSection:
 		return bad("relative to something outside of the image")
 	case r.Kind == Abs64 && r.Section != Data:
@@ -164,7 +161,15 @@ func (img *Image) checkReloc(r *Reloc) error {
 	n := 0
 	switch r.Target {
 	case TargetSection:
-		if r.In >= numSections || uint64(r.TargetOffset) > img.size(r.In) {
+		if r.In >= numSections {
+			return bad("target in no section")
+		}
+		// Both are so small that nothing overflows; s is far from the ends of int64.
+		least, s := int64(0), int64(r.TargetOffset)+max(min(r.Addend, maxSection), -maxSection)
+		if r.Kind == PC32 {
+			least = -maxTail
+		}
+		if uint64(r.TargetOffset) > img.size(r.In) || s < least || s > int64(img.size(r.In)) {
 			return bad("target outside of its section")
 		}
 		return nil
@@ -180,119 +185,6 @@ func (img *Image) checkReloc(r *Reloc) error {
 	}
 	if int64(r.Index) >= int64(n) {
 		return bad("no such target")
-	}
-	return nil
-}
-
-// inData reports whether size bytes at offset are aligned and in the instance data.
-func (img *Image) inData(offset uint32, size uint64) bool {
-	return offset%8 == 0 && uint64(offset)+size <= img.size(Data)
-}
-
-func (img *Image) checkSlots() error {
-	m := img.Meta
-	if !img.inData(m.Helpers, 8*uint64(abi.NumHelpers)) {
-		return &ImageError{"helper slots"}
-	}
-	if !img.inData(m.TypeSlots, 8*uint64(len(m.SlotTypes))) {
-		return &ImageError{"type slots"}
-	}
-	for _, t := range m.SlotTypes {
-		if int64(t) >= int64(len(m.Types)) {
-			return &ImageError{"type of a type slot"}
-		}
-	}
-	for i := range m.Memories {
-		if !img.inData(m.Memories[i].Slot, 8) {
-			return &ImageError{"memory slot"}
-		}
-	}
-	for i := range m.Tables {
-		if !img.inData(m.Tables[i].Slot, 8) {
-			return &ImageError{"table slot"}
-		}
-	}
-	for i := range m.Globals {
-		g := &m.Globals[i]
-		size := uint64(8)
-		if g.Type == meta.V128 && g.Import == nil {
-			size = 16
-		}
-		if !img.inData(g.Offset, size) {
-			return &ImageError{"global"}
-		}
-	}
-	for i := range m.Elems {
-		e := &m.Elems[i]
-		if !img.inData(e.Pair, 16) || !img.inData(e.Array, 8*uint64(e.Len)) {
-			return &ImageError{"element segment"}
-		}
-	}
-	counts := [4]int{len(m.Funcs), len(m.Tables), len(m.Memories), len(m.Globals)}
-	for i := range m.Exports {
-		e := &m.Exports[i]
-		if int(e.Kind) >= len(counts) || int64(e.Index) >= int64(counts[e.Kind]) {
-			return &ImageError{fmt.Sprintf("export %q", e.Name)}
-		}
-	}
-	return nil
-}
-
-func (img *Image) checkFuncs() error {
-	m := img.Meta
-	if len(m.Funcs) == 0 || m.Funcs[len(m.Funcs)-1].Import != nil {
-		return &ImageError{"no init function"}
-	}
-	for i := range m.Funcs {
-		f := &m.Funcs[i]
-		switch {
-		case int64(f.Type) >= int64(len(m.Types)):
-			return &ImageError{fmt.Sprintf("type of function %d", i)}
-		case f.Import != nil:
-			if !img.inData(f.Slot, abi.DescSize) {
-				return &ImageError{fmt.Sprintf("slot of function %d", i)}
-			}
-		case f.Size == 0 || uint64(f.Text)+uint64(f.Size) > img.size(Text):
-			return &ImageError{fmt.Sprintf("code of function %d", i)}
-		case f.HasDesc && !img.inData(f.Desc, abi.DescSize):
-			return &ImageError{fmt.Sprintf("descriptor of function %d", i)}
-		}
-	}
-	init := &m.Types[m.Funcs[len(m.Funcs)-1].Type]
-	if len(init.Params)+len(init.Results) != 0 {
-		return &ImageError{"type of the init function"}
-	}
-	for i := range m.Types {
-		t := &m.Types[i]
-		if len(t.Params) > 0xffff || len(t.Results) > 0xffff {
-			return &ImageError{"function type too long"}
-		}
-	}
-	return nil
-}
-
-// checkSites checks that trap and call sites are in order and inside the text.
-func (img *Image) checkSites() error {
-	m := img.Meta
-	end := img.size(Text)
-	for i := range m.Traps {
-		t := &m.Traps[i]
-		if uint64(t.Offset) >= end || i > 0 && t.Offset <= m.Traps[i-1].Offset {
-			return &ImageError{"trap sites"}
-		}
-		if t.Fault == abi.FaultMemory && int(t.Memory) >= len(m.Memories) {
-			return &ImageError{"memory of a trap site"}
-		}
-	}
-	for i := range m.Calls {
-		if uint64(m.Calls[i].Offset) > end || i > 0 && m.Calls[i].Offset <= m.Calls[i-1].Offset {
-			return &ImageError{"call sites"}
-		}
-	}
-	for i := range m.StackMaps {
-		if i > 0 && m.StackMaps[i].Offset <= m.StackMaps[i-1].Offset {
-			return &ImageError{"stack maps"}
-		}
 	}
 	return nil
 }

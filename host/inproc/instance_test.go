@@ -88,7 +88,8 @@ func TestLinking(t *testing.T) {
 	b := instantiate(t, s, newBuilder().imp("a", "double", fn(vt{i64}, vt{i64})).
 		memory(meta.Memory{Min: 1, Max: 5, HasMax: true, Import: name("m")}).
 		table(meta.Table{Elem: fref, Min: 2, Import: name("t")}).
-		global(meta.Global{Type: i64}).global(meta.Global{Type: i64, Mutable: true, Import: name("counter")}).
+		global(meta.Global{Type: i64, Mutable: true, Import: name("counter")}).
+		global(meta.Global{Type: i64, Mutable: true, Import: name("counter")}).
 		typeSlot(fn(vt{i64}, vt{i64})).
 		def("pass", fn(vt{i64}, vt{i64})).def("store", fn(vt{i64, i64}, nil)).
 		def("indirect", fn(vt{i32, i64}, vt{i64})).def("countimported", fn(nil, vt{i64})).
@@ -339,9 +340,13 @@ func TestLinkErrors(t *testing.T) {
 	if _, err := s.Instantiate(m, nil); err == nil {
 		t.Error("no resolver")
 	}
-	big, _ := s.Load(newBuilder().memory(meta.Memory{Min: 65537, Max: 65537}).image("init"))
+	small := storeWith(t, Config{MaxMemoryPages: 4})
+	big, err := small.Load(newBuilder().memory(meta.Memory{Min: 5}).image("init"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	var limit *LimitError
-	if _, err := s.Instantiate(big, nil); !errors.As(err, &limit) {
+	if _, err := small.Instantiate(big, nil); !errors.As(err, &limit) {
 		t.Error(err)
 	}
 }
@@ -377,6 +382,7 @@ func TestRelocations(t *testing.T) {
 		def("const", fn(nil, vt{i64}))
 	at := uint32(len(b.img.Data))
 	b.img.Data = append(b.img.Data, make([]byte, 64)...)
+	b.m.InstanceSize += 64
 	for n, r := range []Reloc{
 		{Target: TargetSection, In: Text, TargetOffset: b.starts["count"], Addend: 4},
 		{Target: TargetSection, In: Rodata, TargetOffset: 2},

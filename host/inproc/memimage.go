@@ -1,7 +1,5 @@
 package inproc
 
-import "github.com/waot-project/waot/internal/meta"
-
 // memoryImage is what a memory holds at first: the static data segments of a module, in a
 // file that each instance maps copy-on-write. Pages that nobody writes exist once, and an
 // instance pays for those it touches.
@@ -72,21 +70,6 @@ func (i *Instance) mapImages() error {
 	if i.module.images != nil {
 		for n := range i.module.meta.Datas {
 			store64(i.data+uintptr(i.module.meta.Datas[n].Pair)+8, 0)
-		}
-	}
-	return nil
-}
-
-// checkDatas checks what the decoder of the metadata cannot.
-func (img *Image) checkDatas() error {
-	for i := range img.Meta.Datas {
-		d := &img.Meta.Datas[i]
-		inMemory := func(m []meta.Memory) bool {
-			return int64(d.Memory) < int64(len(m)) && m[d.Memory].Import == nil &&
-				uint64(d.Offset)+uint64(d.Len) <= m[d.Memory].Min*uint64(wasmPage)
-		}
-		if uint64(d.Rodata)+uint64(d.Len) > img.size(Rodata) || !inMemory(img.Meta.Memories) || !img.inData(d.Pair, 16) {
-			return &ImageError{"data segment"}
 		}
 	}
 	return nil

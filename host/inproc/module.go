@@ -28,9 +28,10 @@ type Module struct {
 	// images are those of the memories, or nil; without a file for those that have none.
 	images []memoryImage
 
-	byText  []uint32 // defined functions by address
-	refs    refRoots
-	exports map[string]uint32
+	// imported is the number of imported functions; the others are in the order of their code.
+	imported int
+	refs     refRoots
+	exports  map[string]uint32
 }
 
 // Load checks and links an image. The errors are *ImageError, *CPUError,
@@ -52,7 +53,7 @@ func load(img *Image, share bool) (*Module, error) {
 	for i := range img.Meta.Exports {
 		m.exports[img.Meta.Exports[i].Name] = uint32(i)
 	}
-	m.sortFuncs()
+	m.imported = slices.IndexFunc(img.Meta.Funcs, func(f meta.Func) bool { return f.Import == nil })
 	m.findRefRoots()
 	if err := m.link(img); err != nil {
 		return nil, err
@@ -63,17 +64,6 @@ func load(img *Image, share bool) (*Module, error) {
 		m.makeMemoryImages(img.Rodata)
 	}
 	return m, nil
-}
-
-func (m *Module) sortFuncs() {
-	for i := range m.meta.Funcs {
-		if m.meta.Funcs[i].Import == nil {
-			m.byText = append(m.byText, uint32(i))
-		}
-	}
-	slices.SortFunc(m.byText, func(a, b uint32) int {
-		return int(m.meta.Funcs[a].Text) - int(m.meta.Funcs[b].Text)
-	})
 }
 
 // link lays out the sections and resolves what does not depend on the address.
@@ -211,20 +201,18 @@ func (m *Module) Close() {
 
 // funcAt is the index of the function whose code contains offset of the text.
 func (m *Module) funcAt(offset uint32) (uint32, bool) {
-	i, found := slices.BinarySearchFunc(m.byText, offset, func(f, o uint32) int {
-		return int(m.meta.Funcs[f].Text) - int(o)
-	})
+	defined := m.meta.Funcs[m.imported:]
+	i, found := slices.BinarySearchFunc(defined, offset, func(f meta.Func, o uint32) int { return int(f.Text) - int(o) })
 	if !found {
 		if i == 0 {
 			return 0, false
 		}
 		i--
 	}
-	f := m.byText[i]
-	if offset-m.meta.Funcs[f].Text >= m.meta.Funcs[f].Size {
+	if offset-defined[i].Text >= defined[i].Size {
 		return 0, false
 	}
-	return f, true
+	return uint32(m.imported + i), true
 }
 
 // trapAt is the trap site at offset of the text.

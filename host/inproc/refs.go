@@ -409,7 +409,7 @@ func (s *Store) markFrames() (scanned int) {
 	s.walkOuter(s.depth-1, func(f nativeFrame) bool {
 		slots := f.inst.module.stackMapAt(uint32(f.pc - f.inst.base))
 		for _, d := range slots {
-			r.mark(load64(uintptr(int(f.fp) + int(d))))
+			r.mark(f.slot(d))
 		}
 		scanned += 8 + len(slots) // finding the map costs some
 		return true

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strings"
 
 	"github.com/waot-project/waot/internal/abi"
 )
@@ -62,18 +63,24 @@ func (s *Store) classify() error {
 // can reach is to be trusted.
 func (s *Store) abort(what string) {
 	c := s.ctx
-	fmt.Fprintf(os.Stderr, "waot: fatal: %s\n", what)
-	fmt.Fprintf(os.Stderr, "signal %d code %d, pc %#x, address %#x, sp %#x, fp %#x\n",
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\nsignal %d code %d, pc %#x, address %#x, sp %#x, fp %#x\n", what,
 		c.faultSignal, c.faultSICode, c.faultPC, c.faultAddr, c.faultSP, c.faultFP)
 	if i := s.instanceAt(c.faultPC); i != nil {
 		offset := uint32(c.faultPC - i.base)
-		fmt.Fprintf(os.Stderr, "text offset %#x of module %q", offset, i.module.meta.Name)
+		fmt.Fprintf(&b, "text offset %#x of module %q", offset, i.module.meta.Name)
 		if f, ok := i.module.funcAt(offset); ok {
 			d := &i.module.meta.Funcs[f]
-			fmt.Fprintf(os.Stderr, ", function %d %q + %#x", f, d.Name, offset-d.Text)
+			fmt.Fprintf(&b, ", function %d %q + %#x", f, d.Name, offset-d.Text)
 		}
-		fmt.Fprintln(os.Stderr)
+		b.WriteByte('\n')
 	}
+	fatal(b.String())
+}
+
+// fatal ends the process with a text of whole lines, and who called what.
+func fatal(text string) {
+	fmt.Fprintf(os.Stderr, "waot: fatal: %s", text)
 	buf := make([]byte, 16<<10)
 	os.Stderr.Write(buf[:runtime.Stack(buf, false)])
 	os.Exit(2)
@@ -105,8 +112,10 @@ type nativeFrame struct {
 	inst *Instance
 	// pc is the return address of the call the frame is in, or, if fault, that of the
 	// instruction that faulted.
-	pc    uintptr
-	fp    uintptr // its frame pointer; the caller's in a fault at the function's entry
+	pc uintptr
+	fp uintptr // its frame pointer; the caller's in a fault at the function's entry
+	// low is where the frame ends, but for what the call it is in has put there: what lies below is others'.
+	low   uintptr
 	fault bool
 }
 
@@ -135,7 +144,7 @@ func (f *nativeFrame) describe() (Frame, bool) {
 func (s *Store) walkFault(visit func(nativeFrame) bool) {
 	c := s.ctx
 	inst := s.instanceAt(c.faultPC)
-	if inst != nil && !visit(nativeFrame{inst, c.faultPC, c.faultFP, true}) {
+	if inst != nil && !visit(nativeFrame{inst, c.faultPC, c.faultFP, c.faultSP, true}) {
 		return
 	}
 	pc, fp := uintptr(0), c.faultFP
@@ -146,7 +155,7 @@ func (s *Store) walkFault(visit func(nativeFrame) bool) {
 	} else if s.isFrame(fp, c.faultSP) {
 		pc, fp = uintptr(load64(fp+8)), uintptr(load64(fp))
 	}
-	if s.walk(pc, fp, visit) {
+	if s.walk(pc, fp, s.stack, visit) {
 		s.walkOuter(s.depth-2, visit)
 	}
 }
@@ -157,21 +166,31 @@ func (s *Store) isFrame(fp, above uintptr) bool {
 }
 
 // walk visits the frames of one activation, from return address pc and frame
-// pointer fp of the function it returns to. It reports whether to go on.
-func (s *Store) walk(pc, fp uintptr, visit func(nativeFrame) bool) bool {
-	above := s.stack
+// pointer fp of the function it returns to, whose frame ends at above or further up. It reports whether to go on.
+func (s *Store) walk(pc, fp, above uintptr, visit func(nativeFrame) bool) bool {
 	for fp != 0 && s.isFrame(fp, above) {
 		i := s.instanceAt(pc)
 		if i == nil {
 			return true
 		}
-		if !visit(nativeFrame{i, pc, fp, false}) {
+		if !visit(nativeFrame{i, pc, fp, above, false}) {
 			return false
 		}
 		above = fp + 16
 		pc, fp = uintptr(load64(fp+8)), uintptr(load64(fp))
 	}
 	return true
+}
+
+// slot is what a stack map's slot of a frame holds. The process ends if that is not in the frame: the metadata gives the
+// function a larger frame than it has, and what the map means to keep is unknown.
+func (f *nativeFrame) slot(displacement int32) uint64 {
+	at := uintptr(int(f.fp) + int(displacement))
+	if at < f.low || at >= f.fp {
+		fatal(fmt.Sprintf("slot %d of the stack map at %#x of module %q is outside of the frame\n", displacement,
+			f.pc-f.inst.base, f.inst.module.meta.Name))
+	}
+	return load64(at)
 }
 
 // walkOuter visits the frames of activation n and those below it in the nesting.
@@ -182,7 +201,7 @@ func (s *Store) walkOuter(n int, visit func(nativeFrame) bool) {
 			continue
 		}
 		e := a.exitState()
-		if !s.walk(returnAddress(e.sp, &e.saved), e.fp, visit) {
+		if !s.walk(returnAddress(e.sp, &e.saved), e.fp, e.sp, visit) {
 			return
 		}
 	}
@@ -210,7 +229,7 @@ func (c *Caller) SafepointWalk(visit func(f Frame, refs []uint64)) {
 		d, _ := f.describe()
 		refs = refs[:0]
 		for _, slot := range f.inst.module.stackMapAt(uint32(f.pc - f.inst.base)) {
-			refs = append(refs, load64(uintptr(int(f.fp)+int(slot))))
+			refs = append(refs, f.slot(slot))
 		}
 		visit(d, refs)
 		return true

@@ -1,8 +1,6 @@
 package inproc
 
 import (
-	"encoding/binary"
-
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/meta"
 )
@@ -43,24 +41,9 @@ type funcType struct {
 	refs                  bool
 }
 
-// encodeType is the canonical encoding of a function type; objects and other
-// hosts use the same.
-func encodeType(t *meta.FuncType) []byte {
-	b := []byte{1, 0x60}
-	b = binary.LittleEndian.AppendUint16(b, uint16(len(t.Params)))
-	b = binary.LittleEndian.AppendUint16(b, uint16(len(t.Results)))
-	for _, v := range t.Params {
-		b = append(b, byte(v))
-	}
-	for _, v := range t.Results {
-		b = append(b, byte(v))
-	}
-	return append(b, 0)
-}
-
 // internType gives the store's one funcType of type t.
 func (s *Store) internType(t *meta.FuncType) (*funcType, error) {
-	key := encodeType(t)
+	key := t.Record()
 	if f, ok := s.types[string(key)]; ok {
 		return f, nil
 	}

@@ -54,7 +54,6 @@ func Object(o *objfile.Object) (*inproc.Image, error) {
 		}
 		*x.to = o.Sections[sec].Data
 	}
-	var sizes meta.Sizes
 	text, err := find(o, ".text")
 	if err != nil {
 		return nil, err
@@ -63,7 +62,11 @@ func Object(o *objfile.Object) (*inproc.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	sizes.Text, sizes.Data = o.Sections[text].Bytes(), o.Sections[data].Bytes()
+	rodata, err := find(o, ".rodata")
+	if err != nil {
+		return nil, err
+	}
+	sizes := meta.Sizes{Text: o.Sections[text].Bytes(), Rodata: o.Sections[rodata].Bytes(), Data: o.Sections[data].Bytes()}
 	m, err := meta.Decode(s, sizes)
 	if err != nil {
 		return nil, err

@@ -101,7 +101,7 @@ func read(elf []byte) (*inproc.Image, error) {
 		name := o.Sections[i].Name
 		sections[name] = append(sections[name], objfile.SectionIndex(i))
 	}
-	part := map[string][]byte{".text": nil, ".data": nil, meta.SectionMeta: nil, meta.SectionTraps: nil, meta.SectionStackMaps: nil, meta.SectionCalls: nil}
+	part := map[string][]byte{".text": nil, ".rodata": nil, ".data": nil, meta.SectionMeta: nil, meta.SectionTraps: nil, meta.SectionStackMaps: nil, meta.SectionCalls: nil}
 	for name := range part {
 		if len(sections[name]) != 1 {
 			return nil, fmt.Errorf("%d sections %s", len(sections[name]), name)
@@ -110,7 +110,7 @@ func read(elf []byte) (*inproc.Image, error) {
 	}
 	m, err := meta.Decode(meta.Sections{Meta: part[meta.SectionMeta], Traps: part[meta.SectionTraps],
 		StackMaps: part[meta.SectionStackMaps], Calls: part[meta.SectionCalls]},
-		meta.Sizes{Text: uint64(len(part[".text"])), Data: uint64(len(part[".data"]))})
+		meta.Sizes{Text: uint64(len(part[".text"])), Rodata: uint64(len(part[".rodata"])), Data: uint64(len(part[".data"]))})
 	if err != nil {
 		return nil, err
 	}

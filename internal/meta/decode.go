@@ -105,16 +105,6 @@ func list[T any](n int) []T {
 	return make([]T, n)
 }
 
-// index is a number below n.
-func (d *decoder) index(n int, what string) uint32 {
-	x := d.num32(what)
-	if d.err == nil && int64(x) >= int64(n) {
-		d.fail("%s %d of %d", what, x, n)
-		return 0
-	}
-	return x
-}
-
 func (d *decoder) byte(what string) byte {
 	if d.err != nil {
 		return 0
@@ -179,24 +169,15 @@ func (d *decoder) types() []ValType {
 	return ts
 }
 
-// slot is the offset of size bytes in the instance data, aligned to 8.
-func (d *decoder) slot(m *Module, size uint64, what string) uint32 {
-	x := d.num32(what)
-	if d.err == nil && (x%8 != 0 || uint64(x)+size > uint64(m.InstanceSize)) {
-		d.fail("%s is outside of the instance data", what)
-	}
-	return x
-}
-
 // Sizes are the sizes of the sections that the metadata refers to, in bytes.
-type Sizes struct{ Text, Data uint64 }
+type Sizes struct{ Text, Rodata, Data uint64 }
 
-// Decode decodes and validates the four sections. Errors are *DecodeError and *VersionError.
-// Memory used is proportional to the sections.
+// Decode decodes and validates the four sections. Errors are *DecodeError, *VersionError and
+// *InvalidError. Memory used is proportional to the sections.
 func Decode(s Sections, sizes Sizes) (*Module, error) {
 	m := new(Module)
 	d := newDecoder(SectionMeta, kindMeta, s.Meta)
-	d.module(m, sizes)
+	d.module(m)
 	if err := d.end(); err != nil {
 		return nil, err
 	}
@@ -204,37 +185,34 @@ func Decode(s Sections, sizes Sizes) (*Module, error) {
 		name string
 		kind byte
 		b    []byte
-		read func(*decoder, *Module, uint64)
+		read func(*decoder, *Module)
 	}{
 		{SectionTraps, kindTraps, s.Traps, (*decoder).traps},
 		{SectionStackMaps, kindStackMaps, s.StackMaps, (*decoder).stackMaps},
 		{SectionCalls, kindCalls, s.Calls, (*decoder).calls},
 	} {
 		d := newDecoder(t.name, t.kind, t.b)
-		t.read(d, m, sizes.Text)
+		t.read(d, m)
 		if err := d.end(); err != nil {
 			return nil, err
 		}
 	}
+	if err := m.Validate(sizes); err != nil {
+		return nil, err
+	}
 	return m, nil
 }
 
-func (d *decoder) module(m *Module, sizes Sizes) {
+func (d *decoder) module(m *Module) {
 	m.ABI = d.num32("version of the binary interface")
 	if d.err == nil && m.ABI != abi.Version {
 		d.err = &VersionError{"binary interface", m.ABI, abi.Version}
 	}
 	m.Arch, m.CPU, m.Name = d.str("architecture"), d.str("processor"), d.str("name")
 	m.InstanceSize = d.num32("size of the instance data")
-	if d.err == nil && uint64(m.InstanceSize) != sizes.Data {
-		d.fail("the instance data has %d bytes, not %d", sizes.Data, m.InstanceSize)
-	}
-	m.Helpers = d.slot(m, 8*uint64(abi.NumHelpers), "helper slots")
+	m.Helpers = d.num32("helper slots")
 	m.TypeSlots = d.num32("type slots")
 	m.SlotTypes = list[uint32](d.count(1, "number of type slots"))
-	if d.err == nil && (m.TypeSlots%8 != 0 || uint64(m.TypeSlots)+8*uint64(len(m.SlotTypes)) > uint64(m.InstanceSize)) {
-		d.fail("type slots are outside of the instance data")
-	}
 	for i := range m.SlotTypes {
 		m.SlotTypes[i] = d.num32("type of a slot")
 	}
@@ -242,16 +220,11 @@ func (d *decoder) module(m *Module, sizes Sizes) {
 	for i := range m.Types {
 		m.Types[i] = FuncType{Params: d.types(), Results: d.types()}
 	}
-	for _, t := range m.SlotTypes {
-		if int64(t) >= int64(len(m.Types)) {
-			d.fail("type %d of a slot", t)
-		}
-	}
 	d.memories(m)
 	d.globals(m)
 	d.elems(m)
 	d.datas(m)
-	d.funcs(m, sizes.Text)
+	d.funcs(m)
 	d.exports(m)
 	m.Digests = list[SectionDigest](d.count(1+DigestSize, "number of digests"))
 	for i := range m.Digests {
@@ -267,9 +240,6 @@ func (d *decoder) module(m *Module, sizes Sizes) {
 func (d *decoder) limits() (lo, hi uint64, hasMax bool) {
 	lo, hasMax = d.num(math.MaxUint64, "minimum"), d.bool("limit flag")
 	hi = d.num(math.MaxUint64, "maximum")
-	if d.err == nil && hasMax && hi < lo {
-		d.fail("maximum below minimum")
-	}
 	return lo, hi, hasMax
 }
 
@@ -277,18 +247,15 @@ func (d *decoder) memories(m *Module) {
 	m.Memories = list[Memory](d.count(5, "number of memories"))
 	for i := range m.Memories {
 		x := &m.Memories[i]
-		x.Slot = d.slot(m, 8, "memory slot")
+		x.Slot = d.num32("memory slot")
 		x.Min, x.Max, x.HasMax = d.limits()
 		x.Import = d.imp()
 	}
 	m.Tables = list[Table](d.count(6, "number of tables"))
 	for i := range m.Tables {
 		x := &m.Tables[i]
-		x.Slot = d.slot(m, 8, "table slot")
+		x.Slot = d.num32("table slot")
 		x.Elem = d.valType()
-		if d.err == nil && x.Elem != FuncRef && x.Elem != ExternRef {
-			d.fail("element type of a table")
-		}
 		x.Min, x.Max, x.HasMax = d.limits()
 		x.Import = d.imp()
 	}
@@ -298,13 +265,10 @@ func (d *decoder) globals(m *Module) {
 	m.Globals = list[Global](d.count(4, "number of globals"))
 	for i := range m.Globals {
 		x := &m.Globals[i]
-		x.Offset = d.slot(m, 8, "global")
+		x.Offset = d.num32("global")
 		x.Type = d.valType()
 		x.Mutable = d.bool("mutability")
 		x.Import = d.imp()
-		if d.err == nil && x.Type == V128 && x.Import == nil && uint64(x.Offset)+16 > uint64(m.InstanceSize) {
-			d.fail("global is outside of the instance data")
-		}
 	}
 }
 
@@ -312,124 +276,77 @@ func (d *decoder) elems(m *Module) {
 	m.Elems = list[Elem](d.count(3, "number of element segments"))
 	for i := range m.Elems {
 		x := &m.Elems[i]
-		x.Pair = d.slot(m, 16, "element segment")
+		x.Pair = d.num32("element segment")
 		x.Array = d.num32("elements of a segment")
 		x.Len = d.num32("length of an element segment")
-		if d.err == nil && (x.Array%8 != 0 || uint64(x.Array)+8*uint64(x.Len) > uint64(m.InstanceSize)) {
-			d.fail("elements of a segment are outside of the instance data")
-		}
 	}
 }
 
-// datas leaves it to the host to compare with the size of .rodata.
 func (d *decoder) datas(m *Module) {
 	m.Datas = list[Data](d.count(5, "number of data segments"))
 	for i := range m.Datas {
 		x := &m.Datas[i]
-		x.Pair = d.slot(m, 16, "data segment")
-		x.Memory = d.index(len(m.Memories), "memory of a data segment")
+		x.Pair = d.num32("data segment")
+		x.Memory = d.num32("memory of a data segment")
 		x.Offset = d.num32("place of a data segment")
 		x.Rodata = d.num32("bytes of a data segment")
 		x.Len = d.num32("length of a data segment")
-		if d.err != nil {
-			return
-		}
-		if mem := &m.Memories[x.Memory]; mem.Import != nil || uint64(x.Offset)+uint64(x.Len) > mem.Min*abi.PageSize {
-			d.fail("data segment is outside of its memory")
-		}
 	}
 }
 
-func (d *decoder) funcs(m *Module, text uint64) {
+func (d *decoder) funcs(m *Module) {
 	m.Funcs = list[Func](d.count(4, "number of functions"))
-	defined := false
 	for i := range m.Funcs {
 		f := &m.Funcs[i]
-		f.Type = d.index(len(m.Types), "type of a function")
+		f.Type = d.num32("type of a function")
 		f.Name = d.str("name of a function")
 		f.Import = d.imp()
 		if f.Import != nil {
-			if defined {
-				d.fail("imported function after defined ones")
-			}
-			f.Slot = d.slot(m, abi.DescSize, "slot of a function")
+			f.Slot = d.num32("slot of a function")
 			continue
 		}
-		defined = true
 		f.Text, f.Size = d.num32("code of a function"), d.num32("size of a function")
-		if d.err == nil && (f.Size == 0 || uint64(f.Text)+uint64(f.Size) > text) {
-			d.fail("code of function %d is outside of the text", i)
-		}
+		f.Frame = d.num32("frame of a function")
 		f.HasDesc = d.bool("descriptor flag")
 		if f.HasDesc {
-			f.Desc = d.slot(m, abi.DescSize, "descriptor")
+			f.Desc = d.num32("descriptor")
 		}
-	}
-	if d.err != nil {
-		return
-	}
-	if !defined {
-		d.fail("no init function")
-		return
-	}
-	if t := &m.Types[m.Funcs[len(m.Funcs)-1].Type]; len(t.Params)+len(t.Results) != 0 {
-		d.fail("type of the init function")
 	}
 }
 
 func (d *decoder) exports(m *Module) {
-	counts := [4]int{len(m.Funcs), len(m.Tables), len(m.Memories), len(m.Globals)}
 	m.Exports = list[Export](d.count(3, "number of exports"))
 	for i := range m.Exports {
 		x := &m.Exports[i]
 		x.Name = d.str("name of an export")
 		x.Kind = d.byte("kind of an export")
-		if int(x.Kind) >= len(counts) {
-			d.fail("kind of an export")
-			return
-		}
-		x.Index = d.index(counts[x.Kind], "index of an export")
+		x.Index = d.num32("index of an export")
 	}
 }
 
-// offset is the next offset of a sorted table: above the last, at most end.
-func (d *decoder) offset(last uint32, first bool, end uint64) uint32 {
-	delta := d.num32("offset")
-	x := uint64(last) + uint64(delta)
-	if d.err == nil && (x > end || x > math.MaxUint32 || delta == 0 && !first) {
-		d.fail("offset out of order or outside of the text")
-	}
-	return uint32(x)
+// offset is the next offset of a table: last and a distance.
+func (d *decoder) offset(last uint32) uint32 {
+	return last + uint32(d.num(uint64(math.MaxUint32-last), "offset"))
 }
 
-func (d *decoder) traps(m *Module, text uint64) {
+func (d *decoder) traps(m *Module) {
 	m.Traps = list[Trap](d.count(5, "number of traps"))
 	last := uint32(0)
 	for i := range m.Traps {
 		t := &m.Traps[i]
-		t.Offset = d.offset(last, i == 0, text)
+		t.Offset = d.offset(last)
 		t.Code, t.Fault, t.Memory = abi.TrapCode(d.byte("trap code")), abi.FaultKind(d.byte("kind of fault")), d.byte("memory")
 		t.Src = d.num32("source")
-		switch {
-		case d.err != nil:
-			return
-		case uint64(t.Offset) >= text:
-			d.fail("trap outside of the text")
-		case t.Code == abi.TrapNone || t.Code >= abi.NumTrapCodes || t.Fault > abi.FaultDivide:
-			d.fail("trap code or kind of fault")
-		case t.Fault == abi.FaultMemory && int(t.Memory) >= len(m.Memories):
-			d.fail("memory %d of a trap", t.Memory)
-		}
 		last = t.Offset
 	}
 }
 
-func (d *decoder) stackMaps(m *Module, text uint64) {
+func (d *decoder) stackMaps(m *Module) {
 	m.StackMaps = list[StackMap](d.count(2, "number of stack maps"))
 	last := uint32(0)
 	for i := range m.StackMaps {
 		x := &m.StackMaps[i]
-		x.Offset = d.offset(last, i == 0, text)
+		x.Offset = d.offset(last)
 		last = x.Offset
 		n := d.count(1, "number of slots")
 		if d.err != nil {
@@ -438,7 +355,7 @@ func (d *decoder) stackMaps(m *Module, text uint64) {
 		x.Slots = list[int32](n)
 		for j := range x.Slots {
 			v, n := binary.Varint(d.b[d.at:])
-			if n <= 0 || v != int64(int32(v)) || v%8 != 0 {
+			if n <= 0 || v != int64(int32(v)) {
 				d.fail("slot of a stack map")
 				return
 			}
@@ -448,11 +365,11 @@ func (d *decoder) stackMaps(m *Module, text uint64) {
 	}
 }
 
-func (d *decoder) calls(m *Module, text uint64) {
+func (d *decoder) calls(m *Module) {
 	m.Calls = list[Call](d.count(2, "number of calls"))
 	last := uint32(0)
 	for i := range m.Calls {
-		m.Calls[i] = Call{Offset: d.offset(last, i == 0, text), Src: d.num32("source")}
+		m.Calls[i] = Call{Offset: d.offset(last), Src: d.num32("source")}
 		last = m.Calls[i].Offset
 	}
 }

@@ -14,7 +14,7 @@ const (
 )
 
 // FormatVersion is the version of the encoding of all four sections.
-const FormatVersion = 3
+const FormatVersion = 4
 
 // Every section begins with a header: magic, kind, version, two zero bytes,
 // the size of the payload (4 bytes) and the first bytes of its SHA-256.
@@ -199,6 +199,7 @@ func (e *encoder) funcs(m *Module) {
 		}
 		e.num32(f.Text)
 		e.num32(f.Size)
+		e.num32(f.Frame)
 		e.bool(f.HasDesc)
 		if f.HasDesc {
 			e.num32(f.Desc)

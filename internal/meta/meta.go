@@ -6,10 +6,14 @@
 // but for internal/abi.
 //
 // Input: a Module, or the bytes of the sections.
-// Output: the bytes, or a Module in which every offset has been validated.
+// Output: the bytes, or a Module in which every number has been validated, which does not make it true.
 package meta
 
-import "github.com/waot-project/waot/internal/abi"
+import (
+	"encoding/binary"
+
+	"github.com/waot-project/waot/internal/abi"
+)
 
 // ValType is a Wasm value type, numbered as in the binary format.
 type ValType uint8
@@ -27,6 +31,20 @@ const (
 
 // FuncType is a function type.
 type FuncType struct{ Params, Results []ValType }
+
+// Record is the canonical encoding of a function type, what its type record holds.
+func (t *FuncType) Record() []byte {
+	b := []byte{1, 0x60}
+	b = binary.LittleEndian.AppendUint16(b, uint16(len(t.Params)))
+	b = binary.LittleEndian.AppendUint16(b, uint16(len(t.Results)))
+	for _, v := range t.Params {
+		b = append(b, byte(v))
+	}
+	for _, v := range t.Results {
+		b = append(b, byte(v))
+	}
+	return append(b, 0)
+}
 
 // ImportName is where an imported entity comes from; nil in its place: defined here.
 type ImportName struct{ Module, Name string }
@@ -88,6 +106,8 @@ type Func struct {
 	Text, Size uint32
 	Desc       uint32
 	HasDesc    bool
+	// Frame is how far the stack pointer drops below the frame pointer, in bytes.
+	Frame uint32
 }
 
 // Export is an export; Kind as in the Wasm binary format (0 function, 1 table,

@@ -13,30 +13,35 @@ import (
 	"github.com/waot-project/waot/internal/abi"
 )
 
-var sampleSizes = Sizes{Text: 4096, Data: 512}
+var sampleSizes = Sizes{Text: 4096, Rodata: 568, Data: 512}
 
 func sample() *Module {
 	return &Module{
-		ABI: abi.Version, Arch: "x86-64", CPU: "x86-64-v2", Name: "mod", InstanceSize: 512, Helpers: 16, TypeSlots: 64,
+		ABI: abi.Version, Arch: "x86-64", CPU: "x86-64-v2", Name: "mod", InstanceSize: 512, Helpers: 16, TypeSlots: 88,
 		SlotTypes: []uint32{0, 1},
 		Types:     []FuncType{{}, {Params: []ValType{I32, I64, F32, F64}, Results: []ValType{FuncRef, ExternRef, V128}}},
-		Memories:  []Memory{{Slot: 56, Min: 1, Max: 65536}, {Slot: 64, Min: 1, Max: 2, HasMax: true, Import: &ImportName{"env", "mem"}}},
-		Tables:    []Table{{Slot: 72, Elem: FuncRef, Min: 3, Max: 1<<32 - 1, HasMax: true}, {Slot: 80, Elem: ExternRef, Import: &ImportName{"", "ü"}}},
-		Globals:   []Global{{Offset: 88, Type: I32, Mutable: true}, {Offset: 496, Type: V128}, {Offset: 96, Type: F64, Import: &ImportName{"a", "b"}}},
-		Elems:     []Elem{{Pair: 144, Array: 176, Len: 2}, {Pair: 160, Array: 504, Len: 1}},
-		Datas:     []Data{{Pair: 192, Offset: 65000, Rodata: 32, Len: 536}, {Pair: 208, Len: 1}},
-		Funcs: []Func{{Type: 1, Import: &ImportName{"env", "f"}, Slot: 112}, {Type: 1, Name: "g", Text: 16, Size: 100, Desc: 128, HasDesc: true},
-			{Type: 0, Name: "init", Text: 4000, Size: 96}},
+		Memories:  []Memory{{Slot: 56, Min: 1, Max: 2, HasMax: true, Import: &ImportName{"env", "mem"}}, {Slot: 64, Min: 1, Max: 65536}},
+		Tables:    []Table{{Slot: 72, Elem: ExternRef, Import: &ImportName{"", "ü"}}, {Slot: 80, Elem: FuncRef, Min: 3, Max: 1<<32 - 1, HasMax: true}},
+		Globals:   []Global{{Offset: 184, Type: F64, Import: &ImportName{"a", "b"}}, {Offset: 192, Type: I32, Mutable: true}, {Offset: 208, Type: V128}},
+		Elems:     []Elem{{Pair: 152, Array: 488, Len: 2}, {Pair: 168, Array: 504, Len: 1}},
+		Datas:     []Data{{Pair: 120, Memory: 1, Offset: 65000, Rodata: 0, Len: 536}, {Pair: 136, Memory: 1, Rodata: 544, Len: 24}},
+		Funcs: []Func{{Type: 1, Import: &ImportName{"env", "f"}, Slot: 104}, {Type: 1, Name: "g", Text: 16, Size: 100, Frame: 48, Desc: 224, HasDesc: true},
+			{Type: 1, Text: 128, Size: 10, Frame: 1 << 30, Desc: 240, HasDesc: true}, {Type: 0, Name: "init", Text: 4000, Size: 96}},
 		Exports:   []Export{{"g", 0, 1}, {"t", 1, 1}, {"m", 2, 0}, {"", 3, 2}},
-		Traps:     []Trap{{0, abi.TrapUnreachable, abi.FaultUndefined, 0, 77}, {4095, abi.TrapMemoryOutOfBounds, abi.FaultMemory, 1, 1 << 31}},
-		Calls:     []Call{{5, 6}, {4096, 0}},
-		StackMaps: []StackMap{{5, []int32{-8, -1 << 20}}, {300, nil}},
+		Traps:     []Trap{{16, abi.TrapUnreachable, abi.FaultUndefined, 0, 77}, {4095, abi.TrapMemoryOutOfBounds, abi.FaultMemory, 1, 1 << 31}},
+		Calls:     []Call{{17, 6}, {116, 7}, {4096, 0}},
+		StackMaps: []StackMap{{116, []int32{-8, -48}}, {138, []int32{-1 << 30}}, {4010, nil}},
 		Digests:   []SectionDigest{{".text", [DigestSize]byte{1, 2, 3}}},
 	}
 }
 
+// least is a module with as little as there can be.
+func least() *Module {
+	return &Module{ABI: abi.Version, InstanceSize: 512, Helpers: 16, TypeSlots: 56, Types: []FuncType{{}}, Funcs: []Func{{Size: 1}}}
+}
+
 func TestRoundTrip(t *testing.T) {
-	for _, m := range []*Module{sample(), {ABI: abi.Version, InstanceSize: 512, Types: []FuncType{{}}, Funcs: []Func{{Size: 1}}}} {
+	for _, m := range []*Module{sample(), least()} {
 		got, err := Decode(Encode(m), sampleSizes)
 		if err != nil {
 			t.Fatal(err)
@@ -49,45 +54,110 @@ func TestRoundTrip(t *testing.T) {
 
 // TestInvalid: each change must be noticed though the hash is right.
 func TestInvalid(t *testing.T) {
-	tests := map[string]func(*Module){
-		"binary interface version 9": func(m *Module) { m.ABI = 9 },
-		"instance data has":          func(m *Module) { m.InstanceSize = 500 },
-		"helper slots":               func(m *Module) { m.Helpers = 480 },
-		"type slots":                 func(m *Module) { m.TypeSlots = 504 },
-		"of a slot":                  func(m *Module) { m.SlotTypes[1] = 2 },
-		"value type":                 func(m *Module) { m.Types[1].Params[0] = 0x60 },
-		"memory slot":                func(m *Module) { m.Memories[0].Slot = 57 },
-		"maximum below":              func(m *Module) { m.Memories[1].Min = 3 },
-		"table slot":                 func(m *Module) { m.Tables[0].Slot = 1 << 20 },
-		"element type":               func(m *Module) { m.Tables[0].Elem = I32 },
-		"global is outside":          func(m *Module) { m.Globals[1].Offset = 504 },
-		"element segment is":         func(m *Module) { m.Elems[0].Pair = 504 },
-		"elements of a segment are":  func(m *Module) { m.Elems[1].Len = 2 },
-		"data segment is":            func(m *Module) { m.Datas[0].Pair = 508 },
-		"data segment is outside":    func(m *Module) { m.Datas[0].Len = 537 },
-		"memory of a data segment":   func(m *Module) { m.Datas[1].Memory = 2 },
-		"outside of its memory":      func(m *Module) { m.Datas[1].Memory = 1 },
-		"type of a function":         func(m *Module) { m.Funcs[1].Type = 2 },
-		"slot of a function":         func(m *Module) { m.Funcs[0].Slot = 504 },
-		"after defined":              func(m *Module) { m.Funcs[0], m.Funcs[1] = m.Funcs[1], m.Funcs[0] },
-		"outside of the text":        func(m *Module) { m.Funcs[1].Size = 4090 },
-		"descriptor":                 func(m *Module) { m.Funcs[1].Desc = 500 },
-		"type of the init":           func(m *Module) { m.Funcs[2].Type = 1 },
-		"no init":                    func(m *Module) { m.Funcs = m.Funcs[:1] },
-		"kind of an export":          func(m *Module) { m.Exports[0].Kind = 4 },
-		"index of an export":         func(m *Module) { m.Exports[0].Index = 3 },
-		"trap outside":               func(m *Module) { m.Traps[1].Offset = 4096 },
-		"trap code":                  func(m *Module) { m.Traps[1].Code = abi.NumTrapCodes },
-		"memory 2 of a trap":         func(m *Module) { m.Traps[1].Memory = 2 },
-		"calls+0x18: offset":         func(m *Module) { m.Calls[1].Offset = 5 },
-		"stackmaps+0x1d: offset":     func(m *Module) { m.StackMaps[1].Offset = 4097 },
-		"slot of a stack map":        func(m *Module) { m.StackMaps[0].Slots[0] = 3 },
-	}
-	for want, change := range tests {
+	const apart = " of the instance data, is outside or in the place of another"
+	env := &ImportName{"env", "x"}
+	for _, c := range []struct {
+		want   string
+		change func(*Module)
+	}{
+		{"binary interface version 9", func(m *Module) { m.ABI = 9 }},
+		{"instance data has 512 bytes, not 500", func(m *Module) { m.InstanceSize = 500 }},
+		{"helper slots, at 480" + apart, func(m *Module) { m.Helpers = 480 }},
+		{"helper slots, at 8" + apart, func(m *Module) { m.Helpers = 8 }}, // the header's place
+		{"helper slots, at 20" + apart, func(m *Module) { m.Helpers = 20 }},
+		{"type slots, at 504" + apart, func(m *Module) { m.TypeSlots = 504 }},
+		{"type slots, at 80" + apart, func(m *Module) { m.TypeSlots = 80 }},
+		{"type 2 of type slot 1", func(m *Module) { m.SlotTypes[1] = 2 }},
+		{"slot of function 0", func(m *Module) { m.SlotTypes = append(m.SlotTypes, 1) }},
+		{"value type", func(m *Module) { m.Types[1].Params[0] = 0x60 }},
+		{"function type too long", func(m *Module) { m.Types[1].Params = make([]ValType, 1<<16) }},
+
+		{"memory slot 0, at 48" + apart, func(m *Module) { m.Memories[0].Slot = 48 }}, // a helper's
+		{"memory slot 0, at 57" + apart, func(m *Module) { m.Memories[0].Slot = 57 }},
+		{"memory slot 1, at 56" + apart, func(m *Module) { m.Memories[1].Slot = 56 }}, // the other memory's
+		{"limits 3 and 2 of memory 0", func(m *Module) { m.Memories[0].Min = 3 }},
+		{"limits 65537 and 65536 of memory 1", func(m *Module) { m.Memories[1].Min = 65537 }},
+		{"limits 1 and 65537 of memory 1", func(m *Module) { m.Memories[1].Max = 65537 }},
+		{"limits 1 and 18446744073709551615 of memory 1", func(m *Module) { m.Memories[1].Max = 1<<64 - 1 }},
+		{"imported memory 1 after", func(m *Module) { m.Memories[0].Import, m.Memories[1].Import = nil, env }},
+
+		{"table slot 1, at 64" + apart, func(m *Module) { m.Tables[1].Slot = m.Memories[1].Slot }},
+		{"table slot 0, at 1048576" + apart, func(m *Module) { m.Tables[0].Slot = 1 << 20 }},
+		{"element type of table 0", func(m *Module) { m.Tables[0].Elem = I32 }},
+		{"limits 3 and 4294967296 of table 1", func(m *Module) { m.Tables[1].Max = 1 << 32 }},
+		{"limits 3 and 2 of table 1", func(m *Module) { m.Tables[1].Max = 2 }},
+		{"imported table 1 after", func(m *Module) { m.Tables[0].Import, m.Tables[1].Import = nil, env }},
+
+		{"global 2, at 504" + apart, func(m *Module) { m.Globals[2].Offset = 504 }},
+		{"descriptor of function 1, at 224" + apart, func(m *Module) { m.Globals[2].Offset = 224 }},
+		{"descriptor of function 1, at 224" + apart, func(m *Module) { m.Globals[1].Type = V128; m.Globals[2].Offset = 216 }},
+		{"imported global 1 after", func(m *Module) { m.Globals[0].Import, m.Globals[1].Import = nil, env }},
+
+		{"pair of element segment 0, at 500" + apart, func(m *Module) { m.Elems[0].Pair = 500 }},
+		{"pair of element segment 0, at 136" + apart, func(m *Module) { m.Elems[0].Pair = m.Datas[1].Pair }},
+		{"elements of segment 1" + ", at 504" + apart, func(m *Module) { m.Elems[1].Len = 2 }},
+		{"elements of segment 1" + ", at 504" + apart, func(m *Module) { m.Elems[1].Len = 1<<32 - 1 }},
+		{"elements of segment 0, at 240" + apart, func(m *Module) { m.Elems[0].Array = m.Funcs[2].Desc }},
+		{"elements of segment 1, at 504" + apart, func(m *Module) { m.Elems[0].Len = 3 }},
+
+		{"pair of data segment 0, at 508" + apart, func(m *Module) { m.Datas[0].Pair = 508 }},
+		{"pair of data segment 1, at 120" + apart, func(m *Module) { m.Datas[1].Pair = 120 }},
+		{"bytes of data segment 1", func(m *Module) { m.Datas[1].Len++ }},
+		{"bytes of data segment 1", func(m *Module) { m.Datas[1].Rodata = 535 }}, // some of the first
+		{"data segment 0 is outside of its memory", func(m *Module) { m.Datas[0].Len = 537 }},
+		{"data segment 0 is outside of its memory", func(m *Module) { m.Memories[1].Min = 0 }},
+		{"data segment 1 is outside of its memory", func(m *Module) { m.Datas[1].Memory = 0 }}, // an import
+		{"memory 2 of data segment 1", func(m *Module) { m.Datas[1].Memory = 2 }},
+
+		{"type 2 of function 1", func(m *Module) { m.Funcs[1].Type = 2 }},
+		{"slot of function 0, at 504" + apart, func(m *Module) { m.Funcs[0].Slot = 504 }},
+		{"slot of function 0, at 96" + apart, func(m *Module) { m.Funcs[0].Slot = 96 }}, // a type slot's
+		{"imported function 1 after", func(m *Module) { m.Funcs[0], m.Funcs[1] = m.Funcs[1], m.Funcs[0] }},
+		{"code of function 1 is outside of the text or out of order", func(m *Module) { m.Funcs[1].Size = 4090 }},
+		{"code of function 2 is outside of the text or out of order", func(m *Module) { m.Funcs[1].Size = 113 }},
+		{"code of function 2 is outside of the text or out of order", func(m *Module) { m.Funcs[2].Text = 0 }},
+		{"code of function 2 is outside of the text or out of order", func(m *Module) { m.Funcs[2].Text = 136 }},
+		{"code of function 2 is outside of the text or out of order", func(m *Module) { m.Funcs[2].Size = 0 }},
+		{"code of function 3 is outside of the text or out of order", func(m *Module) { m.Funcs[3].Size = 97 }},
+		{"frame of 47 bytes of function 1", func(m *Module) { m.Funcs[1].Frame = 47 }},
+		{"frame of 1073741840 bytes of function 1", func(m *Module) { m.Funcs[1].Frame = 1<<30 + 16 }},
+		{"descriptor of function 1, at 500" + apart, func(m *Module) { m.Funcs[1].Desc = 500 }},
+		{"descriptor of function 2, at 224" + apart, func(m *Module) { m.Funcs[2].Desc = 224 }},
+		{"type of the init", func(m *Module) { m.Funcs[3].Type = 1 }},
+		{"no init", func(m *Module) { m.Funcs = m.Funcs[:1] }},
+
+		{"kind 4 or index 1 of export 0", func(m *Module) { m.Exports[0].Kind = 4 }},
+		{"kind 0 or index 4 of export 0", func(m *Module) { m.Exports[0].Index = 4 }},
+		{`second export "m"`, func(m *Module) { m.Exports[0].Name = "m" }},
+
+		{"trap 1, at 0x1000, is in no function", func(m *Module) { m.Traps[1].Offset = 4096 }},
+		{"trap 0, at 0x74, is in no function", func(m *Module) { m.Traps[0].Offset = 116 }},
+		{"trap 0, at 0xf, is in no function", func(m *Module) { m.Traps[0].Offset = 15 }},
+		{"trap 1 is out of order", func(m *Module) { m.Traps[1].Offset = 16 }},
+		{"code or kind of fault of trap 1", func(m *Module) { m.Traps[1].Code = abi.NumTrapCodes }},
+		{"code or kind of fault of trap 1", func(m *Module) { m.Traps[1].Code = abi.TrapNone }},
+		{"code or kind of fault of trap 1", func(m *Module) { m.Traps[1].Fault = abi.FaultDivide + 1 }},
+		{"memory 2 of trap 1", func(m *Module) { m.Traps[1].Memory = 2 }},
+		{"memory 1 of trap 0", func(m *Module) { m.Traps[0].Memory = 1 }},
+
+		{"call 1 is out of order", func(m *Module) { m.Calls[1].Offset = 17 }},
+		{"call 0, at 0x10, is in no function", func(m *Module) { m.Calls[0].Offset = 16 }},
+		{"call 2, at 0x1001, is in no function", func(m *Module) { m.Calls[2].Offset = 4097 }},
+		{"stack map 2, at 0x1001, is in no function", func(m *Module) { m.StackMaps[2].Offset = 4097 }},
+		{"stack map 0, at 0x75, is in no function", func(m *Module) { m.StackMaps[0].Offset = 117 }},
+		{"stack map 1 is out of order", func(m *Module) { m.StackMaps[1].Offset = 116 }},
+		{"slot -12 of stack map 0 is", func(m *Module) { m.StackMaps[0].Slots[0] = -12 }},
+		{"slot 0 of stack map 0 is", func(m *Module) { m.StackMaps[0].Slots[0] = 0 }},
+		{"slot 8 of stack map 0 is", func(m *Module) { m.StackMaps[0].Slots[0] = 8 }},
+		{"slot -56 of stack map 0 is outside of the frame of 48 bytes", func(m *Module) { m.StackMaps[0].Slots[0] = -56 }},
+		{"slot -1073741824 of stack map 0 is outside of the frame of 48 bytes", func(m *Module) { m.StackMaps[0].Slots[0] = -1 << 30 }},
+		{"slot -2147483648 of stack map 1 is", func(m *Module) { m.StackMaps[1].Slots[0] = -1 << 31 }},
+		{"slot -8 of stack map 2 is outside of the frame of 0 bytes", func(m *Module) { m.StackMaps[2].Slots = []int32{-8} }},
+	} {
 		m := sample()
-		change(m)
-		if _, err := Decode(Encode(m), sampleSizes); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v", want, err)
+		c.change(m)
+		if _, err := Decode(Encode(m), sampleSizes); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v", c.want, err)
 		}
 	}
 }
@@ -117,7 +187,7 @@ func TestDamage(t *testing.T) {
 
 // TestLongString: a string that claims one byte more than the section has.
 func TestLongString(t *testing.T) {
-	s := Encode(&Module{ABI: abi.Version, InstanceSize: 512, Types: []FuncType{{}}, Funcs: []Func{{Size: 1}}})
+	s := Encode(least())
 	for n := range byte(40) {
 		b := append(bytes.Clone(s.Meta[:headerSize+1]), n) // the version, then the architecture
 		for cut := range 40 {

@@ -1,0 +1,241 @@
+package meta
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/waot-project/waot/internal/abi"
+)
+
+// InvalidError is metadata that is well-formed but cannot be true of any module.
+type InvalidError struct{ Reason string }
+
+func (e *InvalidError) Error() string { return "metadata: " + e.Reason }
+
+// Ceilings of what metadata may claim.
+const (
+	maxPages    = 1 << 16 // of a memory: all that 32-bit addresses reach
+	maxElements = math.MaxUint32
+	// maxFrame bounds frames, in bytes, as the back ends do.
+	maxFrame = 1 << 30
+	// textAlign and instanceHeader are facts of the format: the alignment of functions, and what
+	// precedes the helper slots in the instance data.
+	textAlign      = 16
+	instanceHeader = 16
+)
+
+// validator checks a module. After the first error, err is set and nothing else is noted.
+type validator struct {
+	m    *Module
+	size Sizes
+	// taken is the end of the part of the instance data that is accounted for.
+	taken uint64
+	err   error
+}
+
+// Validate checks that everything in m lies where it can be: each number within what it counts or
+// points into, parts of the instance data in the order of the binary interface and apart, functions in
+// order and apart, sites inside of functions, stack slots inside of frames. The error is an *InvalidError. Time is
+// proportional to m.
+func (m *Module) Validate(sizes Sizes) error {
+	v := &validator{m: m, size: sizes, taken: instanceHeader}
+	v.entities()
+	v.instance()
+	v.datas()
+	v.funcs()
+	v.exports()
+	if v.err == nil { // sites are looked up in functions, which must be right
+		v.traps()
+		v.returns("call", len(m.Calls), func(i int) uint32 { return m.Calls[i].Offset }, func(int, *Func) {})
+		v.stackMaps()
+	}
+	return v.err
+}
+
+func (v *validator) require(ok bool, format string, args ...any) {
+	if !ok && v.err == nil {
+		v.err = &InvalidError{fmt.Sprintf(format, args...)}
+	}
+}
+
+// take accounts for size bytes of the instance data at an offset: behind all before, aligned to 8.
+func (v *validator) take(offset uint32, size uint64, format string, args ...any) {
+	end := uint64(offset) + size
+	ok := offset%8 == 0 && uint64(offset) >= v.taken && end <= v.size.Data
+	if v.err == nil && !ok {
+		v.require(false, "%s, at %d of the instance data, is outside or in the place of another", fmt.Sprintf(format, args...), offset)
+	}
+	v.taken = max(v.taken, end)
+}
+
+// instance checks the parts of the instance data, in the order of the binary interface.
+func (v *validator) instance() {
+	m := v.m
+	v.require(uint64(m.InstanceSize) == v.size.Data, "the instance data has %d bytes, not %d", v.size.Data, m.InstanceSize)
+	v.take(m.Helpers, 8*uint64(abi.NumHelpers), "helper slots")
+	for i := range m.Memories {
+		v.take(m.Memories[i].Slot, 8, "memory slot %d", i)
+	}
+	for i := range m.Tables {
+		v.take(m.Tables[i].Slot, 8, "table slot %d", i)
+	}
+	v.take(m.TypeSlots, 8*uint64(len(m.SlotTypes)), "type slots")
+	for i := range m.Funcs {
+		if m.Funcs[i].Import != nil {
+			v.take(m.Funcs[i].Slot, abi.DescSize, "slot of function %d", i)
+		}
+	}
+	for i := range m.Datas {
+		v.take(m.Datas[i].Pair, 16, "pair of data segment %d", i)
+	}
+	for i := range m.Elems {
+		v.take(m.Elems[i].Pair, 16, "pair of element segment %d", i)
+	}
+	for i := range m.Globals {
+		g := &m.Globals[i]
+		size := uint64(8)
+		if g.Type == V128 && g.Import == nil {
+			size = 16
+		}
+		v.take(g.Offset, size, "global %d", i)
+	}
+	for i := range m.Funcs {
+		if m.Funcs[i].HasDesc {
+			v.take(m.Funcs[i].Desc, abi.DescSize, "descriptor of function %d", i)
+		}
+	}
+	for i := range m.Elems {
+		v.take(m.Elems[i].Array, 8*uint64(m.Elems[i].Len), "elements of segment %d", i)
+	}
+}
+
+// importsFirst checks the order of n entities, of which imported tells the imports.
+func (v *validator) importsFirst(n int, what string, imported func(int) bool) {
+	for i := 1; i < n; i++ {
+		v.require(!imported(i) || imported(i-1), "imported %s %d after defined ones", what, i)
+	}
+}
+
+func (v *validator) limits(lo, hi, ceiling uint64, what string, i int) {
+	v.require(lo <= hi && hi <= ceiling, "limits %d and %d of %s %d", lo, hi, what, i)
+}
+
+// entities checks types, memories, tables and globals but for their places.
+func (v *validator) entities() {
+	m := v.m
+	for i := range m.Types {
+		t := &m.Types[i]
+		v.require(len(t.Params) <= math.MaxUint16 && len(t.Results) <= math.MaxUint16, "type %d has too many parameters or results", i)
+	}
+	for i, t := range m.SlotTypes {
+		v.require(uint64(t) < uint64(len(m.Types)), "type %d of type slot %d", t, i)
+	}
+	for i := range m.Memories {
+		v.limits(m.Memories[i].Min, m.Memories[i].Max, maxPages, "memory", i)
+	}
+	v.importsFirst(len(m.Memories), "memory", func(i int) bool { return m.Memories[i].Import != nil })
+	for i := range m.Tables {
+		t := &m.Tables[i]
+		v.limits(t.Min, t.Max, maxElements, "table", i)
+		v.require(t.Elem == FuncRef || t.Elem == ExternRef, "element type of table %d", i)
+	}
+	v.importsFirst(len(m.Tables), "table", func(i int) bool { return m.Tables[i].Import != nil })
+	v.importsFirst(len(m.Globals), "global", func(i int) bool { return m.Globals[i].Import != nil })
+}
+
+// datas checks where the bytes of static data segments come from, each byte for one of them, and go to.
+func (v *validator) datas() {
+	used := uint64(0)
+	for i := range v.m.Datas {
+		d := &v.m.Datas[i]
+		end := uint64(d.Rodata) + uint64(d.Len)
+		v.require(uint64(d.Rodata) >= used && end <= v.size.Rodata, "bytes of data segment %d", i)
+		used = max(used, end)
+		if uint64(d.Memory) >= uint64(len(v.m.Memories)) {
+			v.require(false, "memory %d of data segment %d", d.Memory, i)
+			return
+		}
+		mem := &v.m.Memories[d.Memory]
+		v.require(mem.Import == nil && uint64(d.Offset)+uint64(d.Len) <= min(mem.Min, maxPages)*abi.PageSize,
+			"data segment %d is outside of its memory", i)
+	}
+}
+
+func (v *validator) funcs() {
+	m := v.m
+	end := uint64(0) // of the code before
+	for i := range m.Funcs {
+		f := &m.Funcs[i]
+		v.require(uint64(f.Type) < uint64(len(m.Types)), "type %d of function %d", f.Type, i)
+		if f.Import != nil {
+			continue
+		}
+		next := uint64(f.Text) + uint64(f.Size)
+		v.require(f.Size != 0 && f.Text%textAlign == 0 && uint64(f.Text) >= end && next <= v.size.Text,
+			"code of function %d is outside of the text or out of order", i)
+		end = max(end, next)
+		v.require(f.Frame%16 == 0 && f.Frame <= maxFrame, "frame of %d bytes of function %d", f.Frame, i)
+	}
+	v.importsFirst(len(m.Funcs), "function", func(i int) bool { return m.Funcs[i].Import != nil })
+	if n := len(m.Funcs); n == 0 || m.Funcs[n-1].Import != nil {
+		v.require(false, "no init function")
+	} else if v.err == nil {
+		t := &m.Types[m.Funcs[n-1].Type]
+		v.require(len(t.Params)+len(t.Results) == 0, "type of the init function")
+	}
+}
+
+func (v *validator) exports() {
+	m := v.m
+	counts := [4]int{len(m.Funcs), len(m.Tables), len(m.Memories), len(m.Globals)}
+	names := make(map[string]bool, len(m.Exports)) // once for a module
+	for i := range m.Exports {
+		x := &m.Exports[i]
+		v.require(int(x.Kind) < len(counts) && uint64(x.Index) < uint64(counts[x.Kind%4]), "kind %d or index %d of export %d", x.Kind, x.Index, i)
+		v.require(!names[x.Name], "second export %q", x.Name)
+		names[x.Name] = true
+	}
+}
+
+// within calls visit for each of n sites, whose offsets rise, with the function that it is in: from
+// first bytes behind the function's start on, to less than first bytes behind its end.
+func (v *validator) within(what string, n int, first uint64, offset func(int) uint32, visit func(int, *Func)) {
+	f, before := 0, uint64(0)
+	for i := 0; i < n && v.err == nil; i++ {
+		at := uint64(offset(i))
+		v.require(i == 0 || at > before, "%s %d is out of order", what, i)
+		before = at
+		for f < len(v.m.Funcs) && (v.m.Funcs[f].Import != nil || uint64(v.m.Funcs[f].Text)+uint64(v.m.Funcs[f].Size)+first <= at) {
+			f++
+		}
+		if f == len(v.m.Funcs) || at < uint64(v.m.Funcs[f].Text)+first {
+			v.require(false, "%s %d, at %#x, is in no function", what, i, at)
+			return
+		}
+		visit(i, &v.m.Funcs[f])
+	}
+}
+
+// returns is within for sites that are return addresses: a call may be a function's last instruction.
+func (v *validator) returns(what string, n int, offset func(int) uint32, visit func(int, *Func)) {
+	v.within(what, n, 1, offset, visit)
+}
+
+func (v *validator) traps() {
+	m := v.m
+	v.within("trap", len(m.Traps), 0, func(i int) uint32 { return m.Traps[i].Offset }, func(i int, _ *Func) {
+		t := &m.Traps[i]
+		v.require(t.Code != abi.TrapNone && t.Code < abi.NumTrapCodes && t.Fault <= abi.FaultDivide, "code or kind of fault of trap %d", i)
+		v.require(t.Memory == 0 || t.Fault == abi.FaultMemory, "memory %d of trap %d, which accesses none", t.Memory, i)
+		v.require(t.Fault != abi.FaultMemory || int(t.Memory) < len(m.Memories), "memory %d of trap %d", t.Memory, i)
+	})
+}
+
+func (v *validator) stackMaps() {
+	m := v.m
+	v.returns("stack map", len(m.StackMaps), func(i int) uint32 { return m.StackMaps[i].Offset }, func(i int, f *Func) {
+		for _, s := range m.StackMaps[i].Slots {
+			v.require(s%8 == 0 && s < 0 && -int64(s) <= int64(f.Frame), "slot %d of stack map %d is outside of the frame of %d bytes", s, i, f.Frame)
+		}
+	})
+}
