@@ -1,9 +1,7 @@
 package compile
 
 import (
-	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 
 	"github.com/waot-project/waot/backend/instance"
 	"github.com/waot-project/waot/clif"
@@ -18,8 +16,7 @@ func (l *linker) addTypes() {
 	bySlot := make(map[uint32]objfile.SymbolIndex)
 	for _, sig := range l.layout.TypeSlots() {
 		record := instance.EncodeType(&l.cm.Sigs[sig])
-		hash := sha256.Sum256(record)
-		name := "waot.type." + hex.EncodeToString(hash[:16])
+		name := objfile.TypeRecordName(record)
 		s := l.o.AddSection(objfile.Section{Name: ".rodata." + name, Flags: objfile.Alloc, Align: 8, Data: record})
 		sym := l.o.AddSymbol(objfile.Symbol{Name: name, Section: s, Size: uint64(len(record)), Binding: objfile.Weak, Kind: objfile.Data})
 		l.o.Groups = append(l.o.Groups, objfile.Group{Signature: sym, Sections: []objfile.SectionIndex{s}})

@@ -1,11 +1,16 @@
 package objfile
 
+import (
+	"crypto/sha256"
+	"encoding/hex"
+)
+
 // Mangle turns any string into part of a C identifier, and different strings into
 // different parts: it keeps [0-9A-Za-z] but for Z, and an underscore unless it comes first or
 // follows another; any other byte becomes Z and two hexadecimal digits. So the
 // result never contains two underscores in a row nor begins with one.
 func Mangle(s string) string {
-	const hex = "0123456789abcdef"
+	const digits = "0123456789abcdef"
 	b := make([]byte, 0, len(s)+8)
 	for i := 0; i < len(s); i++ {
 		c := s[i]
@@ -14,7 +19,7 @@ func Mangle(s string) string {
 			c == '_' && i > 0 && s[i-1] != '_':
 			b = append(b, c)
 		default:
-			b = append(b, 'Z', hex[c>>4], hex[c&15])
+			b = append(b, 'Z', digits[c>>4], digits[c&15])
 		}
 	}
 	return string(b)
@@ -32,4 +37,11 @@ func MangleIn(module, name string) string {
 		m = "Z3" + m
 	}
 	return m + "_" + Mangle(name)
+}
+
+// TypeRecordName is the symbol of the type record with these bytes: half of their hash is in it, so that linkers
+// keep one record of each type.
+func TypeRecordName(record []byte) string {
+	hash := sha256.Sum256(record)
+	return "waot.type." + hex.EncodeToString(hash[:len(hash)/2])
 }

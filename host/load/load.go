@@ -12,9 +12,9 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 
 	"github.com/waot-project/waot/host/inproc"
-	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/objfile"
 )
@@ -71,6 +71,11 @@ func Object(o *objfile.Object) (*inproc.Image, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, name := range []string{".text", ".rodata", ".data"} {
+		if !slices.ContainsFunc(m.Digests, func(d meta.SectionDigest) bool { return d.Section == name }) {
+			return nil, &Error{fmt.Sprintf("no digest of section %q", name)}
+		}
+	}
 	for i := range m.Digests {
 		d := &m.Digests[i]
 		sec, err := find(o, d.Section)
@@ -114,7 +119,6 @@ func find(o *objfile.Object, name string) (objfile.SectionIndex, error) {
 // converter translates relocations.
 type converter struct {
 	o        *objfile.Object
-	m        *meta.Module
 	sections map[objfile.SectionIndex]inproc.Section
 	// targets is what symbols outside of the sections stand for, by symbol.
 	targets map[objfile.SymbolIndex]target
@@ -129,8 +133,8 @@ type target struct {
 // Image makes an image of an object and its metadata, both of which must be valid (as
 // Object and the compiler's results are). The image aliases both.
 func Image(o *objfile.Object, m *meta.Module) (*inproc.Image, error) {
-	c := &converter{o: o, m: m, img: &inproc.Image{Meta: m},
-		sections: make(map[objfile.SectionIndex]inproc.Section), targets: make(map[objfile.SymbolIndex]target)}
+	c := &converter{o: o, img: &inproc.Image{Meta: m},
+		sections: make(map[objfile.SectionIndex]inproc.Section)}
 	parts := []struct {
 		name string
 		in   inproc.Section
@@ -147,8 +151,10 @@ func Image(o *objfile.Object, m *meta.Module) (*inproc.Image, error) {
 			return nil, &Error{fmt.Sprintf("section %s", p.name)}
 		}
 	}
-	data := o.SectionIndex(".data")
-	c.identify(&o.Sections[data])
+	var err error
+	if c.targets, err = compareWords(o, m, o.Section(".data")); err != nil {
+		return nil, err
+	}
 	for _, p := range parts {
 		s := &o.Sections[o.SectionIndex(p.name)]
 		for i := range s.Relocs {
@@ -158,31 +164,6 @@ func Image(o *objfile.Object, m *meta.Module) (*inproc.Image, error) {
 		}
 	}
 	return c.img, nil
-}
-
-// identify finds out what symbols stand for: the metadata says what each slot of the
-// instance data gets, the slot's relocation by which symbol it goes.
-func (c *converter) identify(data *objfile.Section) {
-	m := c.m
-	slots := make(map[uint64]target)
-	for h := range abi.NumHelpers {
-		slots[uint64(m.Helpers)+8*uint64(h)] = target{inproc.TargetHelper, uint32(h)}
-	}
-	for i, t := range m.SlotTypes {
-		slots[uint64(m.TypeSlots)+8*uint64(i)] = target{inproc.TargetType, t}
-	}
-	for i := range m.Funcs {
-		if f := &m.Funcs[i]; f.Import != nil {
-			slots[uint64(f.Slot)+abi.DescCode] = target{inproc.TargetImportCode, uint32(i)}
-			slots[uint64(f.Slot)+8] = target{inproc.TargetImportDesc, uint32(i)}
-		}
-	}
-	for i := range data.Relocs {
-		r := &data.Relocs[i]
-		if t, ok := slots[r.Offset]; ok && r.Kind == objfile.Abs64 && r.Addend == 0 {
-			c.targets[r.Symbol] = t
-		}
-	}
 }
 
 // relocKinds are an image's kinds of relocation.

@@ -1,0 +1,205 @@
+package load
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/waot-project/waot/host/inproc"
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/objfile"
+)
+
+// words compares what the metadata says of the instance data with what linkers will put there: both describe
+// the same module, and a difference would be found by nobody else until compiled code meets it.
+type words struct {
+	o    *objfile.Object
+	m    *meta.Module
+	data *objfile.Section
+	// at is, by word of the instance data, 1 + the number of the relocation of that word, or 0.
+	at []int32
+	// canonical is, by type, the first that is equal to it.
+	canonical []uint32
+	targets   map[objfile.SymbolIndex]target
+	err       error
+}
+
+func (w *words) require(ok bool, format string, args ...any) {
+	if !ok && w.err == nil {
+		w.err = &Error{fmt.Sprintf(format, args...)}
+	}
+}
+
+// compareWords finds out what symbols stand for: the metadata says what each slot of the instance data gets, the slot's
+// relocation by which symbol it goes.
+func compareWords(o *objfile.Object, m *meta.Module, data *objfile.Section) (map[objfile.SymbolIndex]target, error) {
+	w := &words{o: o, m: m, data: data, at: make([]int32, len(data.Data)/8), targets: make(map[objfile.SymbolIndex]target)}
+	for i := range data.Relocs {
+		r := &data.Relocs[i]
+		if r.Kind != objfile.Abs64 || r.Offset%8 != 0 || r.Offset/8 >= uint64(len(w.at)) || w.at[r.Offset/8] != 0 {
+			return nil, &Error{fmt.Sprintf("relocation at .data+%#x: not the only one of a word", r.Offset)}
+		}
+		w.at[r.Offset/8] = int32(i + 1)
+	}
+	for h := range abi.NumHelpers {
+		r := w.named(m.Helpers+8*uint32(h), "helper slot")
+		w.require(r == nil || w.o.Symbols[r.Symbol].Name == abi.Helpers[h].Symbol, "helper slot %d is for another one", h)
+		w.stands(r, target{inproc.TargetHelper, uint32(h)})
+	}
+	w.types()
+	for i := range m.Funcs {
+		if f := &m.Funcs[i]; f.Import != nil {
+			w.imported(uint32(i), f)
+		}
+	}
+	for i := range m.Funcs {
+		if f := &m.Funcs[i]; f.HasDesc {
+			w.address(f.Desc+abi.DescCode, ".text", f.Text, "descriptor of function", i)
+			w.typeWord(f.Desc+abi.DescType, f.Type, "descriptor of function", i)
+		}
+	}
+	for i := range m.Datas {
+		d := &m.Datas[i]
+		w.address(d.Pair, ".rodata", d.Rodata, "data segment", i)
+		w.require(w.word(d.Pair+8) == uint64(d.Len), "length of data segment %d", i)
+	}
+	for i := range m.Elems {
+		e := &m.Elems[i]
+		w.address(e.Pair, ".data", e.Array, "element segment", i)
+		w.require(w.word(e.Pair+8) == uint64(e.Len), "length of element segment %d", i)
+	}
+	w.values()
+	return w.targets, w.err
+}
+
+// values checks that words that are no addresses of parts of the object are not made ones.
+func (w *words) values() {
+	m := w.m
+	plain := func(off uint32, what string, i int) {
+		w.require(w.reloc(off) == nil, "%s %d is relocated", what, i)
+	}
+	for i := range m.Memories {
+		plain(m.Memories[i].Slot, "memory slot", i)
+	}
+	for i := range m.Tables {
+		plain(m.Tables[i].Slot, "table slot", i)
+	}
+	for i := range m.Globals {
+		plain(m.Globals[i].Offset, "global", i)
+	}
+	for i := range m.Datas {
+		plain(m.Datas[i].Pair+8, "length of data segment", i)
+	}
+	for i := range m.Elems {
+		plain(m.Elems[i].Pair+8, "length of element segment", i)
+	}
+}
+
+// reloc is the relocation of the word at off, which the metadata's own validation has found inside, or nil.
+func (w *words) reloc(off uint32) *objfile.Reloc {
+	if n := w.at[off/8]; n != 0 {
+		return &w.data.Relocs[n-1]
+	}
+	return nil
+}
+
+func (w *words) word(off uint32) uint64 { return binary.LittleEndian.Uint64(w.data.Data[off:]) }
+
+// named is the relocation of a word that becomes the address of a symbol that is not local; nil if it is none.
+func (w *words) named(off uint32, what string) *objfile.Reloc {
+	r := w.reloc(off)
+	if r == nil || r.Addend != 0 || w.o.Symbols[r.Symbol].Binding == objfile.Local {
+		w.require(false, "%s at %d of the instance data is for no symbol", what, off)
+		return nil
+	}
+	return r
+}
+
+// stands notes what the symbol of a relocation stands for.
+func (w *words) stands(r *objfile.Reloc, t target) {
+	if r == nil {
+		return
+	}
+	before, ok := w.targets[r.Symbol]
+	w.require(!ok || before.kind == t.kind, "symbol %q stands for different things", w.o.Symbols[r.Symbol].Name)
+	w.targets[r.Symbol] = t
+}
+
+// address checks that the word at off becomes the address of a place in a section.
+func (w *words) address(off uint32, section string, place uint32, what string, i int) {
+	r := w.reloc(off)
+	ok := r != nil
+	if ok {
+		s := &w.o.Symbols[r.Symbol]
+		ok = s.Section != objfile.Undefined && w.o.Sections[s.Section].Name == section && int64(s.Value)+r.Addend == int64(place)
+	}
+	w.require(ok, "%s %d is not at %s+%#x", what, i, section, place)
+}
+
+// types checks that each type slot has the record of its type, and each type a slot.
+func (w *words) types() {
+	m := w.m
+	w.canonical = make([]uint32, len(m.Types))
+	seen := make(map[string]uint32, len(m.Types)) // once for a module
+	for i := range m.Types {
+		record := string(m.Types[i].Record())
+		if first, ok := seen[record]; ok {
+			w.canonical[i] = first
+			continue
+		}
+		seen[record], w.canonical[i] = uint32(i), uint32(i)
+	}
+	slotted := make([]bool, len(m.Types))
+	for i, t := range m.SlotTypes {
+		r := w.named(m.TypeSlots+8*uint32(i), "type slot")
+		w.require(r == nil || w.isRecord(&w.o.Symbols[r.Symbol], m.Types[t].Record()), "type slot %d is not for the record of type %d", i, t)
+		w.stands(r, target{inproc.TargetType, t})
+		slotted[w.canonical[t]] = true
+	}
+	for i, t := range w.canonical {
+		w.require(slotted[t], "type %d has no type slot", i)
+	}
+}
+
+// isRecord reports whether a symbol is that of a type record with these bytes, by content and by name.
+func (w *words) isRecord(s *objfile.Symbol, record []byte) bool {
+	if s.Section == objfile.Undefined || s.Name != objfile.TypeRecordName(record) {
+		return false
+	}
+	data := w.o.Sections[s.Section].Data
+	return s.Value <= uint64(len(data)) && string(data[s.Value:]) == string(record)
+}
+
+// isType reports whether a relocation, or nil, is of the record of type t.
+func (w *words) isType(r *objfile.Reloc, t uint32) bool {
+	if r == nil || r.Addend != 0 {
+		return false
+	}
+	is, known := w.targets[r.Symbol]
+	return known && is.kind == inproc.TargetType && w.canonical[is.index] == w.canonical[t]
+}
+
+// typeWord checks that the word at off becomes the address of the record of type t.
+func (w *words) typeWord(off, t uint32, what string, i int) {
+	w.require(w.isType(w.reloc(off), t), "%s %d has another type than the metadata says", what, i)
+}
+
+// imported checks the slot of an imported function. The type is known where the object has a descriptor for C functions;
+// others come from other objects, whose types are compared when they are linked.
+func (w *words) imported(n uint32, f *meta.Func) {
+	w.stands(w.named(f.Slot+abi.DescCode, "slot of a function"), target{inproc.TargetImportCode, n})
+	r := w.named(f.Slot+8, "slot of a function")
+	w.stands(r, target{inproc.TargetImportDesc, n})
+	if r == nil {
+		return
+	}
+	s := &w.o.Symbols[r.Symbol]
+	if s.Section == objfile.Undefined {
+		return
+	}
+	relro := &w.o.Sections[s.Section]
+	i, found := slices.BinarySearchFunc(relro.Relocs, s.Value+abi.DescType, func(r objfile.Reloc, at uint64) int { return cmp.Compare(r.Offset, at) })
+	w.require(found && w.isType(&relro.Relocs[i], f.Type), "imported function %d has another type than the metadata says", n)
+}
