@@ -18,6 +18,10 @@ type (
 	Func = host.Func
 	// RawFunc is a function of Go code on raw words.
 	RawFunc = host.RawFunc
+	// LoadOptions say how to load an object.
+	LoadOptions = host.LoadOptions
+	// ObjectKey is a key that signs objects, or verifies them; package host/sign makes keys.
+	ObjectKey = host.ObjectKey
 	// Caller is the call that a Go function serves.
 	Caller = host.Caller
 	// Memory is a linear memory.
@@ -64,6 +68,8 @@ type (
 	SystemError = host.SystemError
 	// ObjectError says that an object cannot be loaded.
 	ObjectError = host.ObjectError
+	// SignatureError says why an object is not taken for one that a key has signed.
+	SignatureError = host.SignatureError
 )
 
 // The value types.
@@ -122,9 +128,16 @@ const (
 	TrapNullReference        = host.TrapNullReference
 )
 
-// Load makes a module of an object, as CompileObject and waot build make it. Beyond its
-// checksums the machine code in it is trusted.
+// Load makes a module of an object, as CompileObject and waot build make it. An object is trusted
+// like a shared library.
 func Load(object []byte) (*Module, error) { return host.Load(object) }
+
+// LoadWith is Load with options: it can demand that a key has signed the object.
+func LoadWith(object []byte, o LoadOptions) (*Module, error) { return host.LoadWith(object, o) }
+
+// SignObject gives the object with a signature behind it, for LoadWith. The same object and key give the same bytes. The
+// error is a *SignatureError.
+func SignObject(object []byte, key *ObjectKey) ([]byte, error) { return key.Sign(object) }
 
 // NewStore makes a store, which must be closed.
 func NewStore(c Config) (*Store, error) { return host.NewStore(c) }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/waot-project/waot/host/inproc"
+	"github.com/waot-project/waot/host/sign"
 	"github.com/waot-project/waot/internal/abi"
 )
 
@@ -62,6 +63,9 @@ func (e *ObjectError) Error() string { return "waot: cannot load object: " + e.E
 
 // Unwrap gives the reason.
 func (e *ObjectError) Unwrap() error { return e.Err }
+
+// SignatureError says why an object is not taken for one that a key has signed, or what is wrong with a key.
+type SignatureError = sign.Error
 
 // TrapCode says why compiled code trapped.
 type TrapCode uint8

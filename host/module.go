@@ -6,6 +6,7 @@ import (
 
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
+	"github.com/waot-project/waot/host/sign"
 )
 
 // Module is compiled code, ready to be instantiated any number of times in any store. It is
@@ -18,11 +19,30 @@ type Module struct {
 	closed bool
 }
 
+// LoadOptions say how to load an object. The zero value is what Load does.
+type LoadOptions struct {
+	// Verify, if not nil, is the key that must have signed the object, see package host/sign. What it
+	// has not signed, exactly as it is, gives a *SignatureError before anything in it is looked at.
+	Verify *ObjectKey
+}
+
+// ObjectKey is a key that signs objects, or verifies them; package host/sign makes keys.
+type ObjectKey = sign.Key
+
 // Load makes a module of an object: an ELF file as waot build and waot.CompileObject
-// make it. Its parts carry checksums, and all of it is checked but for the machine
-// code, which is trusted: load objects from where you would load programs from. The
-// errors are *ObjectError, *CPUError, *SystemError and ErrUnsupported.
-func Load(object []byte) (*Module, error) {
+// make it. Damage, and metadata that is impossible or contradicts other parts, is found. But an
+// object is trusted like a shared library, all of it: load objects from where you would load programs from, or
+// use LoadWith. The errors are *ObjectError, *CPUError, *SystemError and ErrUnsupported.
+func Load(object []byte) (*Module, error) { return LoadWith(object, LoadOptions{}) }
+
+// LoadWith is Load with options. The errors are those of Load, and *SignatureError.
+func LoadWith(object []byte, o LoadOptions) (*Module, error) {
+	if o.Verify != nil {
+		var err error
+		if object, err = o.Verify.Verify(object); err != nil {
+			return nil, err
+		}
+	}
 	img, err := load.ELF(object)
 	if err != nil {
 		return nil, loadError(err)

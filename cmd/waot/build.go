@@ -23,6 +23,8 @@ type buildResult struct {
 	CodeBytes   int    `json:"code_bytes"`
 	ObjectBytes int    `json:"object_bytes"`
 	CompileNS   int64  `json:"compile_ns"`
+	// Key is the number of the key that has signed the object.
+	Key string `json:"key,omitempty"`
 }
 
 // targetFlag is the flag of commands that may compile for another machine.
@@ -54,10 +56,16 @@ Examples:
   waot build app.wasm -o app.o
   waot build lib.wasm -o lib.o --name lib --cpu=x86-64-v3
   waot build lib.wasm -o lib.o --target=aarch64-linux
-  waot build app.wasm -o app.o --json`,
+  waot build app.wasm -o app.o --sign key.pem
+  waot build app.wasm -o app.o --json
+
+Keys for --sign are PEM files as openssl makes them:
+  openssl genpkey -algorithm ed25519 -out key.pem
+  openssl pkey -in key.pem -pubout -out public.pem`,
 		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "the object to write, `OUT.o`"},
 			targetFlag(),
+			&cli.StringFlag{Name: "sign", Usage: "sign the object with the Ed25519 private key in `KEYFILE`"},
 			&cli.StringFlag{Name: "name", Usage: "prefix of the object's symbols (default: from the module's name or file)"},
 			jsonFlag(),
 		}, compileFlags()...),
@@ -82,6 +90,10 @@ func buildAction(c *cli.Context) error {
 		return err
 	}
 	opt.name = c.String("name")
+	key, err := signingKey(c)
+	if err != nil {
+		return err
+	}
 	bin, err := os.ReadFile(file)
 	if err != nil {
 		return err
@@ -93,6 +105,9 @@ func buildAction(c *cli.Context) error {
 	var object []byte
 	if err == nil {
 		object, err = art.object()
+	}
+	if err == nil && key != nil {
+		object, err = key.Sign(object)
 	}
 	took := time.Since(start)
 	p.finish()
@@ -106,12 +121,17 @@ func buildAction(c *cli.Context) error {
 		Module: file, Output: out, Target: opt.target, CPU: art.cpu, Functions: art.functions,
 		ModuleBytes: len(bin), CodeBytes: art.codeBytes, ObjectBytes: len(object), CompileNS: took.Nanoseconds(),
 	}
+	signed := ""
+	if key != nil {
+		r.Key = key.ID()
+		signed = ", signed with key " + r.Key
+	}
 	if c.Bool("json") {
 		writeJSON(c.App.Writer, r)
 		return nil
 	}
-	printf(c, "%s: %d functions, %d bytes of code, object of %d bytes, compiled in %s\n",
-		out, r.Functions, r.CodeBytes, r.ObjectBytes, took.Round(time.Millisecond))
+	printf(c, "%s: %d functions, %d bytes of code, object of %d bytes, compiled in %s%s\n",
+		out, r.Functions, r.CodeBytes, r.ObjectBytes, took.Round(time.Millisecond), signed)
 	return nil
 }
 

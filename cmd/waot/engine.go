@@ -12,6 +12,7 @@ import (
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
+	"github.com/waot-project/waot/host/sign"
 	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/objfile"
 	"github.com/waot-project/waot/wasmfront"
@@ -159,6 +160,8 @@ func hostProblem(p *problem, err error) bool {
 	var version *meta.VersionError
 	var damage *meta.DecodeError
 	var load *load.Error
+	var signature *sign.Error
+	var impossible *meta.InvalidError
 	switch {
 	case errors.As(err, &trap):
 		describeTrap(p, trap)
@@ -171,7 +174,8 @@ func hostProblem(p *problem, err error) bool {
 		p.Kind = "link"
 	case errors.As(err, &cpu):
 		p.Kind = "unsupported"
-	case errors.As(err, &image), errors.As(err, &object), errors.As(err, &format), errors.As(err, &version), errors.As(err, &damage), errors.As(err, &load):
+	case errors.As(err, &image), errors.As(err, &object), errors.As(err, &format), errors.As(err, &version), errors.As(err, &damage), errors.As(err, &load),
+		errors.As(err, &impossible), errors.As(err, &signature):
 		p.Kind = "object"
 	default:
 		return false

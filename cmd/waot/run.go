@@ -33,12 +33,14 @@ runs in an emulator.
 Examples:
   waot run app.wasm --dir .::/ --env LANG=C -- -v file.txt
   waot run app.o
+  waot run app.o --signed-by public.pem
   waot run lib.wasm --invoke add -- 1 -2
   waot run app.wasm --target=aarch64-linux`,
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringSliceFlag{Name: "dir", Usage: "give the program a directory: `HOST::GUEST`, or one name for both"},
 			&cli.StringSliceFlag{Name: "env", Usage: "set a variable of the program: `K=V`"},
 			&cli.DurationFlag{Name: "timeout", Usage: "end the program after `TIME`, such as 1.5s or 2m"},
+			&cli.StringFlag{Name: "signed-by", Usage: "run the object only if the Ed25519 key in `KEYFILE` has signed it; the public key will do"},
 			&cli.StringFlag{Name: "invoke", Usage: "call the exported function `NAME`"},
 			&cli.BoolFlag{Name: "json", Usage: "print errors as JSON"},
 			objectFlag(),
@@ -62,6 +64,9 @@ func runAction(c *cli.Context) error {
 	}
 	b, err := os.ReadFile(cmp.Or(c.String("object"), file))
 	if err != nil {
+		return err
+	}
+	if b, err = verified(c, file, b); err != nil {
 		return err
 	}
 	if isObject(b) && opt.rewrites != nil {

@@ -102,7 +102,8 @@ backend/isa/a64: backend/isa/a64/asm
 compile: wasmfront/translate clif/opt clif/verify backend/isa/x64 backend/isa/a64 objfile internal/meta
 host/inproc: internal/meta
 host/load: host/inproc objfile
-host: host/inproc host/load
+host/sign:
+host: host/inproc host/load host/sign
 host/wasirun: host wasi
 host/stress/guest: wasmfront internal/abi
 host/stress:

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"os"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/waot-project/waot/host/sign"
+)
+
+// readKey is the key in the PEM file that a flag names; nil if the flag is not there. An empty name is a file that
+// does not exist: a variable that is not set must not switch a check off.
+func readKey(c *cli.Context, flag string) (*sign.Key, error) {
+	if !c.IsSet(flag) {
+		return nil, nil
+	}
+	file := c.String(flag)
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	k, err := sign.ParsePEM(b)
+	return k, inFile(file, err)
+}
+
+// signingKey is the key of --sign, or nil.
+func signingKey(c *cli.Context) (*sign.Key, error) {
+	k, err := readKey(c, "sign")
+	if k != nil && !k.CanSign() {
+		_, err = k.Sign(nil)
+		return nil, inFile(c.String("sign"), err)
+	}
+	return k, err
+}
+
+// verified is an object without its signature, which the key of --signed-by must have made; without that flag, the file's
+// bytes as they are.
+func verified(c *cli.Context, file string, b []byte) ([]byte, error) {
+	k, err := readKey(c, "signed-by")
+	switch {
+	case k == nil || err != nil:
+		return b, err
+	case !isObject(b):
+		return nil, usagef("--signed-by: %s is no object; only objects are signed", file)
+	}
+	b, err = k.Verify(b)
+	return b, inFile(file, err)
+}
