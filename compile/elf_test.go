@@ -12,6 +12,7 @@ import (
 
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/host/sign"
 )
 
 // tool finds a program that the test needs. Without it the test is skipped, but on
@@ -180,4 +181,46 @@ func testTools(t *testing.T, c toolchain) {
 	if out := runTool(t, c.prefix+"readelf", "-aW", both); strings.Contains(strings.ToLower(out), "warning") {
 		t.Error(out)
 	}
+}
+
+// TestSignedObjects: linkers and tools take signed objects as they take others; what they write is not signed.
+func TestSignedObjects(t *testing.T) {
+	k, err := sign.NewMAC(make([]byte, sign.MinSecret))
+	if err != nil {
+		t.Fatal(err)
+	}
+	each(t, func(t *testing.T, c toolchain) {
+		tool(t, c.prefix+"gcc")
+		dir, lib, user := writeObjects(t, c.target, opt.O1)
+		for _, file := range []string{lib, user} {
+			b, err := os.ReadFile(file)
+			if err == nil {
+				b, err = k.Sign(b)
+			}
+			if err == nil {
+				err = os.WriteFile(file, b, 0o666)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if out := runTool(t, c.prefix+"readelf", "-aW", file); strings.Contains(strings.ToLower(out), "warning") {
+				t.Error(out)
+			}
+		}
+		c.driver(t, "signed", filepath.Join(dir, "driver"), append([]string{lib, user}, c.modes[0]...), c.run)
+		archive := filepath.Join(dir, "libboth.a")
+		runTool(t, c.prefix+"ar", "rcs", archive, lib, user)
+		c.driver(t, "signed, in an archive", filepath.Join(dir, "driver"), append([]string{archive}, c.modes[0]...), c.run)
+		out := filepath.Join(dir, "out.o")
+		for _, args := range [][]string{{"strip", "-g", "-o", out, lib}, {"objcopy", lib, out}, {"ld", "-r", "-o", out, lib, user}} {
+			runTool(t, c.prefix+args[0], args[1:]...)
+			b, err := os.ReadFile(out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := k.Verify(b); err == nil {
+				t.Errorf("%s keeps the signature", args[0])
+			}
+		}
+	})
 }

@@ -2,6 +2,7 @@ package load_test
 
 import (
 	"bytes"
+	"crypto/ed25519"
 	"errors"
 	"os"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
+	"github.com/waot-project/waot/host/sign"
 	"github.com/waot-project/waot/internal/hostile"
 	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/internal/wasmgen"
@@ -152,9 +154,11 @@ func sampleObjects(f testing.TB) (objects [][]byte) {
 }
 
 // FuzzLoad: an object with changes that its hashes fit is refused, or all that its image refers to is there, and the
-// host links it, or refuses it. Nothing of it is executed.
+// host links it, or refuses it. Nothing of it is executed. The signature of the object as it was is behind it: it fits
+// if nothing has changed, and is no part of the object.
 func FuzzLoad(f *testing.F) {
 	objects := sampleObjects(f)
+	key, signatures := signed(f, objects)
 	for i := range objects {
 		f.Add([]byte{byte(i)})
 		for what := range byte(16) {
@@ -169,6 +173,12 @@ func FuzzLoad(f *testing.F) {
 		file := damaged(t, objects[int(b[0])%len(objects)], list)
 		if file == nil {
 			return
+		}
+		n := int(b[0]) % len(objects)
+		file = append(file, signatures[n]...)
+		content, err := key.Verify(file)
+		if (err == nil) != bytes.Equal(file[:len(file)-len(signatures[n])], objects[n]) || err == nil && len(content) != len(objects[n]) {
+			t.Error("signature:", err)
 		}
 		img, err := hostile.Load(file)
 		if err != nil {
@@ -187,6 +197,22 @@ func FuzzLoad(f *testing.F) {
 			t.Error(err)
 		}
 	})
+}
+
+// signed is a key, and what it puts behind each object.
+func signed(f testing.TB, objects [][]byte) (key *sign.Key, signatures [][]byte) {
+	key, err := sign.NewPrivate(ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)))
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, o := range objects {
+		b, err := key.Sign(o)
+		if err != nil {
+			f.Fatal(err)
+		}
+		signatures = append(signatures, b[len(o):])
+	}
+	return key, signatures
 }
 
 // TestNames: errors are of one line, whatever names are in objects.

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/waot-project/waot/host/sign"
+)
+
+// writeKeys writes both halves of a key to name.pem and name.pub.
+func writeKeys(t *testing.T, name string, seed byte) {
+	t.Helper()
+	private := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{seed}, ed25519.SeedSize))
+	a, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := x509.MarshalPKIXPublicKey(private.Public())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, block := range map[string]*pem.Block{name + ".pem": {Type: "PRIVATE KEY", Bytes: a}, name + ".pub": {Type: "PUBLIC KEY", Bytes: b}} {
+		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestSigned builds signed objects and runs them: what the key has not signed gives one line, and status 1.
+func TestSigned(t *testing.T) {
+	setUp(t)
+	writeKeys(t, "mine", 1)
+	writeKeys(t, "other", 2)
+	status, stdout, stderr := execute("build", "lib.wasm", "-o", "signed.o", "--sign", "mine.pem", "--json")
+	var r buildResult
+	if err := json.Unmarshal([]byte(stdout), &r); status != 0 || err != nil || len(r.Key) != 16 {
+		t.Fatal(status, stdout, stderr, err)
+	}
+	if status, stdout, _ := execute("build", "lib.wasm", "-o", "other.o", "--sign=other.pem"); status != 0 || !strings.Contains(stdout, ", signed with key ") {
+		t.Fatal(status, stdout)
+	}
+	if status, stdout, _ := execute("build", "lib.wasm", "-o", "plain.o"); status != 0 || strings.Contains(stdout, "signed") {
+		t.Fatal(status, stdout)
+	}
+	signed, err := os.ReadFile("signed.o")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(signed) != r.ObjectBytes || len(sign.Unsigned(signed)) == len(signed) {
+		t.Error(len(signed), r.ObjectBytes)
+	}
+	for file, change := range map[string]func([]byte) []byte{
+		"changed.o": func(b []byte) []byte { b[len(b)/2] ^= 1; return b },
+		"cut.o":     func(b []byte) []byte { return b[:len(b)-1] },
+		"longer.o":  func(b []byte) []byte { return append(b, 0) },
+		"empty.pem": func([]byte) []byte { return nil },
+	} {
+		if err := os.WriteFile(file, change(bytes.Clone(signed)), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add := func(file string, flags ...string) (int, string, string) {
+		return execute(append(append([]string{"run", file, "--invoke", "add"}, flags...), "--", "1", "2")...)
+	}
+	for _, flags := range [][]string{nil, {"--signed-by", "mine.pub"}, {"--signed-by=mine.pem"}} {
+		if status, stdout, stderr := add("signed.o", flags...); status != 0 || stdout != "i32:3\n" {
+			t.Error(flags, status, stdout, stderr)
+		}
+	}
+	for _, c := range []struct {
+		file, key string
+		status    int
+		want      string
+	}{
+		{"signed.o", "other.pub", 1, "waot: signed.o: signature: the object says that another key"},
+		{"other.o", "mine.pub", 1, "waot: other.o: signature: the object says that another key"},
+		{"plain.o", "mine.pub", 1, "waot: plain.o: signature: the object is not signed"},
+		{"changed.o", "mine.pub", 1, "waot: changed.o: signature: it does not fit"},
+		{"cut.o", "mine.pub", 1, "waot: cut.o: signature: the object is not signed"},
+		{"longer.o", "mine.pub", 1, "waot: longer.o: signature: the object is not signed"},
+		{"signed.o", "empty.pem", 1, "waot: empty.pem: signature: no key"},
+		{"signed.o", "nowhere.pub", 1, "waot: nowhere.pub: "},
+		{"signed.o", "", 1, "waot: "}, // a variable that is not set
+		{"lib.wasm", "mine.pub", 2, "waot: --signed-by: lib.wasm is no object"},
+	} {
+		status, stdout, stderr := add(c.file, "--signed-by", c.key)
+		if status != c.status || stdout != "" || !strings.HasPrefix(stderr, c.want) || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%s, key %q: status %d, %q %q", c.file, c.key, status, stdout, stderr)
+		}
+	}
+	if _, stdout, _ := execute("run", "plain.o", "--json", "--signed-by", "mine.pub"); !strings.Contains(stdout, `"kind": "object"`) {
+		t.Error(stdout)
+	}
+	for _, key := range []string{"mine.pub", "nowhere.pem", "", "lib.wasm"} {
+		status, _, stderr := execute("build", "lib.wasm", "-o", "new.o", "--sign", key)
+		if _, err := os.Stat("new.o"); status != 1 || strings.Count(stderr, "\n") != 1 || err == nil {
+			t.Errorf("key %q: status %d, %q, %v", key, status, stderr, err)
+		}
+	}
+}
