@@ -3,8 +3,8 @@
 //
 // Place in the pipeline: between objfile and host/inproc.
 //
-// Input: an ELF file, or an objfile.Object, of which nothing is trusted but the
-// machine code.
+// Input: an ELF file, or an objfile.Object. What is malformed, impossible, or contradicts itself is refused; beyond that
+// an object is trusted like a shared library, its metadata like its code.
 // Output: an inproc.Image with validated metadata.
 package load
 
@@ -24,7 +24,7 @@ type Error struct{ Reason string }
 
 func (e *Error) Error() string { return "load: " + e.Reason }
 
-// ELF reads an object file. Errors are *objfile.FormatError, *Error, *meta.DecodeError and
+// ELF reads an object file. Errors are *objfile.FormatError, *Error, *meta.DecodeError, *meta.InvalidError and
 // *meta.VersionError. The image aliases b.
 func ELF(b []byte) (*inproc.Image, error) {
 	o, err := objfile.ReadELF(b)
@@ -35,7 +35,7 @@ func ELF(b []byte) (*inproc.Image, error) {
 }
 
 // Object reads an object, checks it against the digests in its metadata and makes an
-// image. Errors are *Error, *meta.DecodeError and *meta.VersionError.
+// image. Errors are *Error, *meta.DecodeError, *meta.InvalidError and *meta.VersionError.
 func Object(o *objfile.Object) (*inproc.Image, error) {
 	if err := o.Validate(); err != nil {
 		return nil, &Error{err.Error()}
