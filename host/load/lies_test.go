@@ -133,7 +133,10 @@ var lies = []struct {
 	{"stack map behind the text", func(m *meta.Module, o *objfile.Object) {
 		m.StackMaps[len(m.StackMaps)-1].Offset = uint32(len(o.Section(".text").Data)) + 1
 	}, "in no function"},
-	{"stack map between functions", func(m *meta.Module, _ *objfile.Object) { m.StackMaps[0].Offset = m.Funcs[1].Text + m.Funcs[1].Size + 1 }, "in no function"},
+	{"stack map between functions", func(m *meta.Module, _ *objfile.Object) {
+		m.Funcs[3].Size, m.Calls = 4, nil
+		m.Traps = slices.DeleteFunc(m.Traps, func(t meta.Trap) bool { return t.Offset >= m.Funcs[3].Text && t.Offset < m.Funcs[4].Text })
+	}, "stack map 0"},
 	{"frame of 4 GiB", func(m *meta.Module, _ *objfile.Object) { m.Funcs[3].Frame = 1<<32 - 16 }, "frame of"},
 
 	{"parameters of another type", func(m *meta.Module, _ *objfile.Object) {
@@ -226,9 +229,8 @@ var lies = []struct {
 	{"two exports of a name", func(m *meta.Module, _ *objfile.Object) { m.Exports[0].Name = m.Exports[1].Name }, "second export"},
 
 	{"trap outside of functions", func(m *meta.Module, _ *objfile.Object) {
-		i := slices.IndexFunc(m.Traps, func(t meta.Trap) bool { return t.Fault == abi.FaultMemory })
-		m.Traps[i].Offset = m.Funcs[1].Text + m.Funcs[1].Size
-	}, "in no function"},
+		m.Funcs[1].Size = m.Traps[0].Offset - m.Funcs[1].Text
+	}, "trap 0"},
 	{"trap without a code", func(m *meta.Module, _ *objfile.Object) { m.Traps[0].Code = abi.TrapNone }, "code or kind of fault"},
 	{"trap of another memory", func(m *meta.Module, _ *objfile.Object) {
 		i := slices.IndexFunc(m.Traps, func(t meta.Trap) bool { return t.Fault == abi.FaultMemory })

@@ -62,11 +62,11 @@ func TestInvalid(t *testing.T) {
 	}{
 		{"binary interface version 9", func(m *Module) { m.ABI = 9 }},
 		{"instance data has 512 bytes, not 500", func(m *Module) { m.InstanceSize = 500 }},
-		{"helper slots, at 480" + apart, func(m *Module) { m.Helpers = 480 }},
-		{"helper slots, at 8" + apart, func(m *Module) { m.Helpers = 8 }}, // the header's place
-		{"helper slots, at 20" + apart, func(m *Module) { m.Helpers = 20 }},
-		{"type slots, at 504" + apart, func(m *Module) { m.TypeSlots = 504 }},
-		{"type slots, at 80" + apart, func(m *Module) { m.TypeSlots = 80 }},
+		{"helper slot 0, at 480" + apart, func(m *Module) { m.Helpers = 480 }},
+		{"helper slot 0, at 8" + apart, func(m *Module) { m.Helpers = 8 }}, // the header's place
+		{"helper slot 0, at 20" + apart, func(m *Module) { m.Helpers = 20 }},
+		{"type slot 0, at 504" + apart, func(m *Module) { m.TypeSlots = 504 }},
+		{"type slot 0, at 80" + apart, func(m *Module) { m.TypeSlots = 80 }},
 		{"type 2 of type slot 1", func(m *Module) { m.SlotTypes[1] = 2 }},
 		{"slot of function 0", func(m *Module) { m.SlotTypes = append(m.SlotTypes, 1) }},
 		{"value type", func(m *Module) { m.Types[1].Params[0] = 0x60 }},
@@ -95,8 +95,8 @@ func TestInvalid(t *testing.T) {
 
 		{"pair of element segment 0, at 500" + apart, func(m *Module) { m.Elems[0].Pair = 500 }},
 		{"pair of element segment 0, at 136" + apart, func(m *Module) { m.Elems[0].Pair = m.Datas[1].Pair }},
-		{"elements of segment 1" + ", at 504" + apart, func(m *Module) { m.Elems[1].Len = 2 }},
-		{"elements of segment 1" + ", at 504" + apart, func(m *Module) { m.Elems[1].Len = 1<<32 - 1 }},
+		{"elements of segment 1, at 504" + apart, func(m *Module) { m.Elems[1].Len = 2 }},
+		{"elements of segment 1, at 504" + apart, func(m *Module) { m.Elems[1].Len = 1<<32 - 1 }},
 		{"elements of segment 0, at 240" + apart, func(m *Module) { m.Elems[0].Array = m.Funcs[2].Desc }},
 		{"elements of segment 1, at 504" + apart, func(m *Module) { m.Elems[0].Len = 3 }},
 

@@ -24,7 +24,8 @@ const (
 	instanceHeader = 16
 )
 
-// validator checks a module. After the first error, err is set and nothing else is noted.
+// validator checks a module. After the first error, err is set and nothing else is noted. Where there are many entries,
+// arguments of messages are made only when they are needed: each is an allocation.
 type validator struct {
 	m    *Module
 	size Sizes
@@ -58,12 +59,12 @@ func (v *validator) require(ok bool, format string, args ...any) {
 	}
 }
 
-// take accounts for size bytes of the instance data at an offset: behind all before, aligned to 8.
-func (v *validator) take(offset uint32, size uint64, format string, args ...any) {
+// take accounts for size bytes of the instance data at an offset, the place of number i of its kind: behind all
+// before, aligned to 8.
+func (v *validator) take(offset uint32, size uint64, what string, i int) {
 	end := uint64(offset) + size
-	ok := offset%8 == 0 && uint64(offset) >= v.taken && end <= v.size.Data
-	if v.err == nil && !ok {
-		v.require(false, "%s, at %d of the instance data, is outside or in the place of another", fmt.Sprintf(format, args...), offset)
+	if offset%8 != 0 || uint64(offset) < v.taken || end > v.size.Data {
+		v.require(false, "%s %d, at %d of the instance data, is outside or in the place of another", what, i, offset)
 	}
 	v.taken = max(v.taken, end)
 }
@@ -72,24 +73,24 @@ func (v *validator) take(offset uint32, size uint64, format string, args ...any)
 func (v *validator) instance() {
 	m := v.m
 	v.require(uint64(m.InstanceSize) == v.size.Data, "the instance data has %d bytes, not %d", v.size.Data, m.InstanceSize)
-	v.take(m.Helpers, 8*uint64(abi.NumHelpers), "helper slots")
+	v.take(m.Helpers, 8*uint64(abi.NumHelpers), "helper slot", 0)
 	for i := range m.Memories {
-		v.take(m.Memories[i].Slot, 8, "memory slot %d", i)
+		v.take(m.Memories[i].Slot, 8, "memory slot", i)
 	}
 	for i := range m.Tables {
-		v.take(m.Tables[i].Slot, 8, "table slot %d", i)
+		v.take(m.Tables[i].Slot, 8, "table slot", i)
 	}
-	v.take(m.TypeSlots, 8*uint64(len(m.SlotTypes)), "type slots")
+	v.take(m.TypeSlots, 8*uint64(len(m.SlotTypes)), "type slot", 0)
 	for i := range m.Funcs {
 		if m.Funcs[i].Import != nil {
-			v.take(m.Funcs[i].Slot, abi.DescSize, "slot of function %d", i)
+			v.take(m.Funcs[i].Slot, abi.DescSize, "slot of function", i)
 		}
 	}
 	for i := range m.Datas {
-		v.take(m.Datas[i].Pair, 16, "pair of data segment %d", i)
+		v.take(m.Datas[i].Pair, 16, "pair of data segment", i)
 	}
 	for i := range m.Elems {
-		v.take(m.Elems[i].Pair, 16, "pair of element segment %d", i)
+		v.take(m.Elems[i].Pair, 16, "pair of element segment", i)
 	}
 	for i := range m.Globals {
 		g := &m.Globals[i]
@@ -97,22 +98,24 @@ func (v *validator) instance() {
 		if g.Type == V128 && g.Import == nil {
 			size = 16
 		}
-		v.take(g.Offset, size, "global %d", i)
+		v.take(g.Offset, size, "global", i)
 	}
 	for i := range m.Funcs {
 		if m.Funcs[i].HasDesc {
-			v.take(m.Funcs[i].Desc, abi.DescSize, "descriptor of function %d", i)
+			v.take(m.Funcs[i].Desc, abi.DescSize, "descriptor of function", i)
 		}
 	}
 	for i := range m.Elems {
-		v.take(m.Elems[i].Array, 8*uint64(m.Elems[i].Len), "elements of segment %d", i)
+		v.take(m.Elems[i].Array, 8*uint64(m.Elems[i].Len), "elements of segment", i)
 	}
 }
 
 // importsFirst checks the order of n entities, of which imported tells the imports.
 func (v *validator) importsFirst(n int, what string, imported func(int) bool) {
 	for i := 1; i < n; i++ {
-		v.require(!imported(i) || imported(i-1), "imported %s %d after defined ones", what, i)
+		if imported(i) && !imported(i-1) {
+			v.require(false, "imported %s %d after defined ones", what, i)
+		}
 	}
 }
 
@@ -166,15 +169,20 @@ func (v *validator) funcs() {
 	end := uint64(0) // of the code before
 	for i := range m.Funcs {
 		f := &m.Funcs[i]
-		v.require(uint64(f.Type) < uint64(len(m.Types)), "type %d of function %d", f.Type, i)
+		if uint64(f.Type) >= uint64(len(m.Types)) {
+			v.require(false, "type %d of function %d", f.Type, i)
+		}
 		if f.Import != nil {
 			continue
 		}
 		next := uint64(f.Text) + uint64(f.Size)
-		v.require(f.Size != 0 && f.Text%textAlign == 0 && uint64(f.Text) >= end && next <= v.size.Text,
-			"code of function %d is outside of the text or out of order", i)
+		switch {
+		case f.Size == 0 || f.Text%textAlign != 0 || uint64(f.Text) < end || next > v.size.Text:
+			v.require(false, "code of function %d is outside of the text or out of order", i)
+		case f.Frame%16 != 0 || f.Frame > maxFrame:
+			v.require(false, "frame of %d bytes of function %d", f.Frame, i)
+		}
 		end = max(end, next)
-		v.require(f.Frame%16 == 0 && f.Frame <= maxFrame, "frame of %d bytes of function %d", f.Frame, i)
 	}
 	v.importsFirst(len(m.Funcs), "function", func(i int) bool { return m.Funcs[i].Import != nil })
 	if n := len(m.Funcs); n == 0 || m.Funcs[n-1].Import != nil {
@@ -203,7 +211,10 @@ func (v *validator) within(what string, n int, first uint64, offset func(int) ui
 	f, before := 0, uint64(0)
 	for i := 0; i < n && v.err == nil; i++ {
 		at := uint64(offset(i))
-		v.require(i == 0 || at > before, "%s %d is out of order", what, i)
+		if i > 0 && at <= before {
+			v.require(false, "%s %d is out of order", what, i)
+			return
+		}
 		before = at
 		for f < len(v.m.Funcs) && (v.m.Funcs[f].Import != nil || uint64(v.m.Funcs[f].Text)+uint64(v.m.Funcs[f].Size)+first <= at) {
 			f++
@@ -225,9 +236,16 @@ func (v *validator) traps() {
 	m := v.m
 	v.within("trap", len(m.Traps), 0, func(i int) uint32 { return m.Traps[i].Offset }, func(i int, _ *Func) {
 		t := &m.Traps[i]
-		v.require(t.Code != abi.TrapNone && t.Code < abi.NumTrapCodes && t.Fault <= abi.FaultDivide, "code or kind of fault of trap %d", i)
-		v.require(t.Memory == 0 || t.Fault == abi.FaultMemory, "memory %d of trap %d, which accesses none", t.Memory, i)
-		v.require(t.Fault != abi.FaultMemory || int(t.Memory) < len(m.Memories), "memory %d of trap %d", t.Memory, i)
+		memories := 1 // 0 is the number where there is none
+		if t.Fault == abi.FaultMemory {
+			memories = len(m.Memories)
+		}
+		switch {
+		case t.Code == abi.TrapNone || t.Code >= abi.NumTrapCodes || t.Fault > abi.FaultDivide:
+			v.require(false, "code or kind of fault of trap %d", i)
+		case int(t.Memory) >= memories:
+			v.require(false, "memory %d of trap %d", t.Memory, i)
+		}
 	})
 }
 
@@ -235,7 +253,9 @@ func (v *validator) stackMaps() {
 	m := v.m
 	v.returns("stack map", len(m.StackMaps), func(i int) uint32 { return m.StackMaps[i].Offset }, func(i int, f *Func) {
 		for _, s := range m.StackMaps[i].Slots {
-			v.require(s%8 == 0 && s < 0 && -int64(s) <= int64(f.Frame), "slot %d of stack map %d is outside of the frame of %d bytes", s, i, f.Frame)
+			if s%8 != 0 || s >= 0 || -int64(s) > int64(f.Frame) {
+				v.require(false, "slot %d of stack map %d is outside of the frame of %d bytes", s, i, f.Frame)
+			}
 		}
 	})
 }
