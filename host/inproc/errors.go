@@ -75,6 +75,23 @@ func (e *LinkError) Error() string {
 	return s
 }
 
+// ReferenceError is a word in place of a reference that is none of this store: it never was, or
+// is not any more. It matches ErrType.
+type ReferenceError struct {
+	// What is where it was, "argument" or "result", and Index which one of them.
+	What  string
+	Index int
+	Type  string // "funcref" or "externref"
+	Word  uint64
+}
+
+func (e *ReferenceError) Error() string {
+	return fmt.Sprintf("waot: %s %d: %#x is no valid %s of this store", e.What, e.Index, e.Word, e.Type)
+}
+
+// Is reports whether target is ErrType.
+func (e *ReferenceError) Is(target error) bool { return target == ErrType }
+
 // LimitError is a request above a limit of the store or of the process.
 type LimitError struct {
 	// What is "memory pages", "table elements", "instances", "stack bytes", "stores" or

@@ -18,3 +18,14 @@ func (s *Store) NumLocals() int { return len(s.refs.locals) }
 func (g *Global) Forget() { store64(g.addr, 0) }
 
 var _ = [1]int{}[numRootKinds-8] // RootKinds lists all
+
+// Functions are all functions of the store.
+func (s *Store) Functions() (all []*Func) {
+	for _, run := range s.funcs {
+		all = append(all, run.funcs...)
+	}
+	return all
+}
+
+// Descriptor is the address of the function's descriptor, as compiled code has it.
+func (f *Func) Descriptor() uint64 { return uint64(f.desc) }

@@ -10,7 +10,8 @@ import (
 )
 
 // HostFunc is a function of the host. args and results are raw bits, i32 and f32
-// zero-extended; both are valid until it returns. An error ends the whole native
+// zero-extended, references as words of the store, which are checked when it returns; both are valid until
+// then. An error ends the whole native
 // activation: the call that led here returns it as it is. A panic unwinds
 // through that call; the store stays usable either way.
 type HostFunc func(c *Caller, args, results []uint64) error
@@ -22,6 +23,7 @@ type Func struct {
 	typ   *funcType
 	code  uintptr // address of the code, or of the stub
 	desc  uintptr // address of the descriptor
+	ref   uint64  // the word that stands for it in Go code
 	index uint32  // in the module, or the number of the binding
 	host  HostFunc
 	plain bool // compiled, and of plain type
@@ -30,8 +32,9 @@ type Func struct {
 // Type is the type of the function; it must not be changed.
 func (f *Func) Type() *meta.FuncType { return &f.typ.FuncType }
 
-// Ref is the reference to the function, as in tables, globals and arguments.
-func (f *Func) Ref() uint64 { return uint64(f.desc) }
+// Ref is the reference to the function, as in tables, globals and arguments. It is the same
+// at each call, and no other function of the process has it, ever.
+func (f *Func) Ref() uint64 { return f.ref }
 
 // Caller is one activation: a call from Go, and what a host function that it led
 // to may ask. It must not be used after the host function has returned.
@@ -161,12 +164,12 @@ func (c *Caller) unwind(returned *bool) {
 func (f *Func) Call(args, results []uint64) error { return f.CallContext(nil, args, results) }
 
 // CallContext calls the function with raw bits: floats as their bits, i32 in the low half,
-// references as words of this store. args and results must have exactly the lengths of the type;
-// they may overlap. When ctx ends, native code does, at whatever instruction it is, and
+// references as words of this store, which are checked. args and results must have exactly the
+// lengths of the type; they may overlap. When ctx ends, native code does, at whatever instruction it is, and
 // host functions are not returned from into native code; what the code has changed stays. ctx may be nil.
 //
-// The error is a *Trap, a *CancelError, what a host function returned, ErrType, ErrV128,
-// ErrBusy or ErrClosed.
+// The error is a *Trap, a *CancelError, what a host function returned, ErrType, a *ReferenceError,
+// ErrV128, ErrBusy or ErrClosed.
 func (f *Func) CallContext(ctx context.Context, args, results []uint64) error {
 	t := f.typ
 	if f.plain && len(args) == len(t.args) && len(results) == len(t.results) && isBackground(ctx) {
@@ -227,6 +230,21 @@ func (f *Func) callPlain(took bool, args *uint64, results []uint64) (err error) 
 	return err
 }
 
+// callPlainRefs is callPlain for a type with references that is plain otherwise.
+func (f *Func) callPlainRefs(took bool, args, results []uint64) error {
+	s, t := f.store, f.typ
+	if err := s.checkArgs(t, args); err != nil {
+		if took {
+			s.Leave()
+		}
+		return err
+	}
+	var native [len(t.masks)]uint64
+	copy(native[:], args)
+	s.funcsToNative(native[:], t.funcParams)
+	return f.callPlain(took, &native[0], results)
+}
+
 // callRare is CallContext for all cases.
 func (f *Func) callRare(ctx context.Context, args, results []uint64) error {
 	t := f.typ
@@ -235,6 +253,15 @@ func (f *Func) callRare(ctx context.Context, args, results []uint64) error {
 	}
 	if t.unsupported {
 		return ErrV128
+	}
+	if t.plainRefs && f.host == nil && isBackground(ctx) {
+		outer, err := f.store.Hold()
+		if err != nil {
+			return err
+		}
+		if f.store.depth == 0 {
+			return f.callPlainRefs(outer, args, results)
+		}
 	}
 	if ctx != nil && ctx.Err() != nil {
 		return cancelErrorOf(ctx)
@@ -257,6 +284,12 @@ func (f *Func) callRare(ctx context.Context, args, results []uint64) error {
 // invoke runs compiled code in its activation.
 func (f *Func) invoke(c *Caller, args, results []uint64) error {
 	t, s := f.typ, f.store
+	if t.refsIn {
+		var err error
+		if args, err = s.admit(t, args); err != nil {
+			return err
+		}
+	}
 	ctx := s.ctx
 	hidden := c.start - t.hiddenBytes
 	sp := hidden - t.argBytes
@@ -279,7 +312,8 @@ func (f *Func) invoke(c *Caller, args, results []uint64) error {
 	} else {
 		t.loadResults(ctx, hidden, results)
 	}
-	if len(t.refResults) != 0 {
+	if t.refsOut {
+		s.funcsFromNative(results, t.funcResults)
 		s.keepResults(c, t, results)
 	}
 	return nil
@@ -330,18 +364,24 @@ func (f *Func) invokeHost(c *Caller, args, results []uint64) error {
 		in[i] = args[i] & f.typ.args[i].mask
 	}
 	if f.typ.refs {
+		if err := f.store.checkArgs(f.typ, in); err != nil {
+			return err
+		}
 		f.store.enterHost(c, f.typ, in, out)
 	}
 	if err := f.host(c, in, out); err != nil {
 		return err
 	}
 	if c.refs {
+		if err := f.store.checkResults(f.typ, out); err != nil {
+			return err
+		}
 		f.store.leaveHost(c)
 	}
 	for i := range f.typ.results {
 		results[i] = out[i] & f.typ.results[i].mask
 	}
-	if len(f.typ.refResults) != 0 {
+	if f.typ.refsOut {
 		f.store.keepResults(c, f.typ, results)
 	}
 	return nil
@@ -412,6 +452,7 @@ func dispatch(c *Caller) uint64 {
 	}
 	hidden := uintptr(ctx.ints[0])
 	if t.refs {
+		s.funcsFromNative(args, t.funcParams)
 		s.enterHost(c, t, args, results)
 	}
 	if err := c.runHost(f, args, results); err != nil {
@@ -421,7 +462,11 @@ func dispatch(c *Caller) uint64 {
 		return c.giveUp(s.cancelError(false))
 	}
 	if c.refs {
+		if err := s.checkResults(t, results); err != nil {
+			return c.giveUp(err)
+		}
 		s.leaveHost(c)
+		s.funcsToNative(results, t.funcResults)
 	}
 	if t.intResult {
 		ctx.ints[0] = results[0] & t.results[0].mask

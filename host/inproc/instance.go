@@ -292,6 +292,7 @@ func (i *Instance) function(n uint32) (*Func, error) {
 		return nil, err
 	}
 	i.funcs[n] = f
+	i.store.addFunc(f)
 	return f, nil
 }
 

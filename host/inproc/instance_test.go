@@ -142,7 +142,7 @@ func TestLinking(t *testing.T) {
 	if f := s.FuncOf(h.Ref()); f != h {
 		t.Error("reference to a host function")
 	}
-	if s.FuncOf(0) != nil || s.FuncOf(8) != nil || s.FuncOf(h.Ref()+8) != nil {
+	if s.FuncOf(0) != nil || s.FuncOf(8) != nil || s.FuncOf(h.Ref()+1) != nil || s.FuncOf(h.Ref()-4) != nil || s.FuncOf(uint64(h.desc)) != nil {
 		t.Error("FuncOf of no reference")
 	}
 	if err := tab.Set(0, 12345); err != ErrType {

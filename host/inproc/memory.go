@@ -179,7 +179,7 @@ func (t *Table) Get(i uint64) (uint64, error) {
 	if i >= t.Len() {
 		return 0, ErrBounds
 	}
-	return load64(t.base + 8*uintptr(i)), nil
+	return t.store.fromNative(t.elem, load64(t.base+8*uintptr(i))), nil
 }
 
 // Set stores a reference; the error is ErrBounds, or ErrType if ref is none of the
@@ -188,22 +188,25 @@ func (t *Table) Set(i, ref uint64) error {
 	if i >= t.Len() {
 		return ErrBounds
 	}
-	if !t.store.isReference(t.elem, ref) {
+	w, ok := t.store.toNative(t.elem, ref)
+	if !ok {
 		return ErrType
 	}
-	store64(t.base+8*uintptr(i), ref)
+	store64(t.base+8*uintptr(i), w)
 	return nil
 }
 
 // Grow adds n elements with value ref and gives the old length, or all ones if
 // the limit does not allow it or ref does not fit.
 func (t *Table) Grow(n, ref uint64) uint64 {
-	if !t.store.isReference(t.elem, ref) {
+	w, ok := t.store.toNative(t.elem, ref)
+	if !ok {
 		return failure
 	}
-	return t.grow(n, ref)
+	return t.grow(n, w)
 }
 
+// grow is Grow with a reference as compiled code has it.
 func (t *Table) grow(n, ref uint64) uint64 {
 	old := t.Len()
 	if n > load64(t.base-limitBelow)-old {
@@ -244,7 +247,8 @@ func (s *Store) NewGlobal(t meta.ValType, mutable bool, v uint64) (*Global, erro
 		return nil, err
 	}
 	defer done()
-	if (t == meta.FuncRef || t == meta.ExternRef) && !s.isReference(t, v) {
+	v, ok := s.toNative(t, v)
+	if !ok {
 		return nil, ErrType
 	}
 	at, err := s.alloc(16)
@@ -274,7 +278,7 @@ func (g *Global) clean(v uint64) uint64 {
 }
 
 // Get is the bits of the value; of a v128 the low half.
-func (g *Global) Get() uint64 { return g.clean(load64(g.addr)) }
+func (g *Global) Get() uint64 { return g.clean(g.store.fromNative(g.typ, load64(g.addr))) }
 
 // GetV128 is both halves of a v128, low first.
 func (g *Global) GetV128() [2]uint64 {
@@ -284,15 +288,14 @@ func (g *Global) GetV128() [2]uint64 {
 // Set stores the bits of a value; ErrType if the global is immutable or a v128, or v no
 // reference of its type.
 func (g *Global) Set(v uint64) error {
-	switch {
-	case !g.mutable, g.typ == meta.V128:
+	if !g.mutable || g.typ == meta.V128 {
 		return ErrType
-	case g.typ == meta.FuncRef || g.typ == meta.ExternRef:
-		if !g.store.isReference(g.typ, v) {
-			return ErrType
-		}
 	}
-	store64(g.addr, g.clean(v))
+	w, ok := g.store.toNative(g.typ, v)
+	if !ok {
+		return ErrType
+	}
+	store64(g.addr, g.clean(w))
 	return nil
 }
 

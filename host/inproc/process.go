@@ -2,8 +2,10 @@ package inproc
 
 import (
 	"encoding/binary"
-	"github.com/waot-project/waot/internal/abi"
 	"sync"
+	"sync/atomic"
+
+	"github.com/waot-project/waot/internal/abi"
 )
 
 const (
@@ -60,6 +62,8 @@ type processState struct {
 	// and leaves native code; what n means is the store's affair, so all stores share them.
 	stubs   []uintptr
 	helpers [abi.NumHelpers]uintptr // those that are machine code
+	// serials is how many serial numbers of references have been taken.
+	serials atomic.Uint64
 }
 
 var process processState

@@ -7,37 +7,38 @@ import (
 	"github.com/waot-project/waot/internal/meta"
 )
 
-// The word of a handle: the tag in bits 0 and 1, the slot in bits 2 to 33, the slot's
-// generation in bits 34 to 63.
-const (
-	refSlotShift   = 2
-	refGenShift    = 34
-	refGenerations = 1 << (64 - refGenShift)
-)
-
 // minRefRoom is the least number of handles made between two collections.
 const minRefRoom = 1024
+
+// minRefSlots is the least number of slots, a power of two, as it is doubled.
+const minRefSlots = 64
 
 // refSlot is a place for a host value. A slot is free if value is nil.
 type refSlot struct {
 	value any
-	gen   uint32 // of the handle, or, if free, of the next one
+	word  uint64 // of the last handle
 	epoch uint32 // of the last collection that found it reachable
 	pins  uint32 // claims of Go code; math.MaxUint32 is for ever
-	// link is the next free slot + 1 of a free one; of others it is where the slot
-	// is among the locals if that place names it, and has no meaning else.
+	// link is where the slot is among the locals if that place names it, and has no
+	// meaning else.
 	link uint32
 }
 
 // references is the handles of a store, and where to look for the words that keep
-// them alive. The invariant between collections: each slot is either in inUse once,
-// or in the list of free ones, or has used up its generations.
+// them alive.
+//
+// A handle's slot is its serial number modulo the number of slots, a power of two. The serial
+// numbers next to end are to be used: one round through the slots, which passes over those that
+// are in use. When they have been used, the store takes as many others, after it has doubled
+// the slots if more than half are in use: so a handle takes two steps on average at most, no serial
+// number is used twice in the process, and to check a handle is to compare it with
+// its slot's word.
 type references struct {
-	slots []refSlot
-	inUse []uint32
-	free  uint32 // first free slot + 1
-	epoch uint32
-	room  int // handles to make until the next collection
+	slots     []refSlot
+	inUse     []uint32 // the slots that are not free, each once
+	next, end uint64
+	epoch     uint32
+	room      int // handles to make until the next collection
 
 	// locals are the slots that host functions on the stack keep, innermost last.
 	// Caller.locals is where those of an activation's host function begin.
@@ -93,20 +94,27 @@ func (i *Instance) addRefRoots() {
 	}
 }
 
-// findRefs fills refParams, refResults and refs of a function type. always is
-// Config.CollectAlways.
+// findRefs fills what a function type says of references. always is Config.CollectAlways.
 func (f *funcType) findRefs(always bool) {
 	for i, t := range f.Params {
-		if t == meta.ExternRef {
+		switch t {
+		case meta.ExternRef:
 			f.refParams = append(f.refParams, uint16(i))
+		case meta.FuncRef:
+			f.funcParams = append(f.funcParams, uint16(i))
 		}
 	}
 	for i, t := range f.Results {
-		if t == meta.ExternRef {
+		switch t {
+		case meta.ExternRef:
 			f.refResults = append(f.refResults, uint16(i))
+		case meta.FuncRef:
+			f.funcResults = append(f.funcResults, uint16(i))
 		}
 	}
-	f.refs = always || len(f.refParams)+len(f.refResults) != 0
+	f.refsIn = len(f.refParams)+len(f.funcParams) != 0
+	f.refsOut = len(f.refResults)+len(f.funcResults) != 0
+	f.refs = always || f.refsIn || f.refsOut
 }
 
 // hostWords is the arguments and results of the host function that an activation runs,
@@ -139,7 +147,8 @@ type hostWords struct {
 // up by Release what it no longer needs.
 //
 // Everything else is collected: now and then when a handle is made, and by CollectRefs.
-// From then on the word is stale: it refers to nothing, and never to another value.
+// From then on the word is stale: it refers to nothing, and never to another value, in
+// this store or another one.
 func (s *Store) ExternRef(v any) uint64 {
 	if v == nil {
 		return 0
@@ -154,11 +163,11 @@ func (s *Store) ExternRef(v any) uint64 {
 	} else {
 		s.activations[s.depth-1].keep(i)
 	}
-	return r.word(i)
+	return r.slots[i].word
 }
 
-// Extern is the host value of a reference; nil for null, for stale handles and for
-// what is no handle.
+// Extern is the host value of a reference; nil for null, for stale handles, for those of
+// other stores and for what is no handle.
 func (s *Store) Extern(ref uint64) any {
 	if i, ok := s.refs.lookUp(ref); ok {
 		return s.refs.slots[i].value
@@ -225,48 +234,65 @@ func (s *Store) NumRefs() int { return len(s.refs.inUse) }
 
 // lookUp is the slot of a valid handle.
 func (r *references) lookUp(ref uint64) (uint32, bool) {
-	i := uint32(ref >> refSlotShift)
-	if ref&refTagMask != refTagHost || uint64(i) >= uint64(len(r.slots)) {
+	i := r.slotOf(ref)
+	if i >= uint64(len(r.slots)) { // there are none
 		return 0, false
 	}
 	x := &r.slots[i]
-	return i, x.gen == uint32(ref>>refGenShift) && x.value != nil
+	return uint32(i), x.word == ref && x.value != nil
 }
 
-func (r *references) word(i uint32) uint64 {
-	return uint64(r.slots[i].gen)<<refGenShift | uint64(i)<<refSlotShift | refTagHost
-}
+// slotOf is the slot of a handle, if it is one of this store.
+func (r *references) slotOf(ref uint64) uint64 { return ref >> refShift & uint64(len(r.slots)-1) }
 
 // take puts a value into a free slot.
 func (r *references) take(v any) uint32 {
 	r.room--
-	i := r.free - 1
-	if r.free == 0 {
-		if uint64(len(r.slots)) >= math.MaxUint32 {
-			panic("inproc: out of handles")
+	for {
+		if r.next == r.end {
+			r.newRound()
 		}
-		i = uint32(len(r.slots))
-		r.slots = append(r.slots, refSlot{})
-	} else {
-		r.free = r.slots[i].link
+		word := r.next<<refShift | refExtern
+		r.next++
+		i := r.slotOf(word)
+		if x := &r.slots[i]; x.value == nil {
+			x.value, x.word, x.pins = v, word, 0
+			r.inUse = append(r.inUse, uint32(i))
+			return uint32(i)
+		}
 	}
-	x := &r.slots[i]
-	x.value, x.pins = v, 0
-	r.inUse = append(r.inUse, i)
-	return i
 }
 
-// give frees a slot. One whose generations are used up stays out of use, so that
-// stale handles never come to life again.
-func (r *references) give(i uint32) {
-	x := &r.slots[i]
-	x.value = nil
-	x.gen++
-	if x.gen == refGenerations {
-		return
+// newRound takes serial numbers for one round through the slots, at least half of which are free
+// then.
+func (r *references) newRound() {
+	size := max(len(r.slots), minRefSlots)
+	if 2*len(r.inUse) > size {
+		size *= 2
 	}
-	x.link = r.free
-	r.free = i + 1
+	if size != len(r.slots) {
+		r.resize(size)
+	}
+	r.next = process.takeSerials(uint64(size))
+	r.end = r.next + uint64(size)
+}
+
+// resize makes the slots more. Handles of different slots stay in different ones, as more
+// bits of their serial numbers count.
+func (r *references) resize(size int) {
+	if uint64(size) > 1<<32 {
+		panic("inproc: out of handles")
+	}
+	old := r.slots
+	r.slots = make([]refSlot, size)
+	for k, i := range r.inUse {
+		to := r.slotOf(old[i].word)
+		r.slots[to] = old[i]
+		r.inUse[k] = uint32(to)
+	}
+	for k, i := range r.locals {
+		r.locals[k] = uint32(r.slotOf(old[i].word))
+	}
 }
 
 // isLocal reports whether slot i, which is in use, is among the locals.
@@ -370,7 +396,7 @@ func (s *Store) collectRefs() {
 			k++
 			continue
 		}
-		r.give(i)
+		x.value = nil
 		last := len(r.inUse) - 1
 		r.inUse[k] = r.inUse[last]
 		r.inUse = r.inUse[:last]
@@ -382,11 +408,11 @@ func (s *Store) collectRefs() {
 
 // mark notes that a word is reachable; most are not even handles.
 func (r *references) mark(ref uint64) {
-	if ref&refTagMask != refTagHost {
+	if ref&refKindMask != refExtern {
 		return
 	}
-	if i := uint32(ref >> refSlotShift); uint64(i) < uint64(len(r.slots)) {
-		if x := &r.slots[i]; x.gen == uint32(ref>>refGenShift) {
+	if i := r.slotOf(ref); i < uint64(len(r.slots)) {
+		if x := &r.slots[i]; x.word == ref {
 			x.epoch = r.epoch
 		}
 	}

@@ -559,7 +559,8 @@ func TestOmittedSlots(t *testing.T) {
 			cut.StackMaps[i].Slots = slices.Delete(slices.Clone(m.Slots), k, k+1)
 			img.Meta = &cut
 			h := newImageHost(t, inproc.Config{CollectAlways: true}, img)
-			if err := h.some(1); !errors.Is(err, errEarly) {
+			var refused *inproc.ReferenceError // it came back to Go before the check
+			if err := h.some(1); !errors.Is(err, errEarly) && !errors.As(err, &refused) {
 				t.Errorf("without slot %d at %#x: %v", d, m.Offset, err)
 			}
 			h.s.Close()

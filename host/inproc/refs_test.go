@@ -5,6 +5,7 @@ package inproc
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"testing"
@@ -57,14 +58,14 @@ func TestClaims(t *testing.T) {
 		t.Error("collected")
 	}
 	other := s.ExternRef("b")
-	if other == r || uint32(other) != uint32(r) || s.Extern(r) != nil || s.Extern(other) != "b" {
-		t.Errorf("reuse: %#x %#x", r, other)
+	if other == r || s.Extern(r) != nil || s.Extern(other) != "b" {
+		t.Errorf("%#x %#x", r, other)
 	}
 	s.Release(r) // stale: no claim of the new one
 	if collect(t, s) != 1 {
 		t.Error("a stale handle released another one")
 	}
-	for _, x := range []uint64{0, 1, 5, 8, 1 << 63, ^uint64(0), r, other + 4, other | 1<<63} {
+	for _, x := range []uint64{0, 1, 5, 8, 1 << 63, ^uint64(0), r, other + 1, other + 4, other + 8, other | 1<<63} {
 		s.Release(x)
 		if s.Extern(x) != nil || s.Retain(x) {
 			t.Errorf("%#x", x)
@@ -78,7 +79,7 @@ func TestStaleIsRefused(t *testing.T) {
 	s.Release(r)
 	collect(t, s)
 	tab, err := s.NewTable(xref, Limits{Min: 1})
-	if err != nil || tab.Set(0, r) != ErrType || tab.Grow(1, r) != failure || tab.Set(0, 3) != nil {
+	if err != nil || tab.Set(0, r) != ErrType || tab.Grow(1, r) != failure || tab.Set(0, 3) != ErrType {
 		t.Error("table", err)
 	}
 	g, err := s.NewGlobal(xref, true, 0)
@@ -91,36 +92,83 @@ func TestStaleIsRefused(t *testing.T) {
 	if _, err := s.NewGlobal(fref, false, 8); err != ErrType {
 		t.Error(err)
 	}
-	free := uint64(1)<<refGenShift | refTagHost // what the free slot will give next
-	if g.Set(free) != ErrType {
+	if g.Set(s.refs.next<<refShift|refExtern) != ErrType {
 		t.Error("a handle of the future")
 	}
 }
 
-// TestGenerations: a slot whose generations are used up is not used again.
-func TestGenerations(t *testing.T) {
+// TestSlots: handles survive that the slots become more, wherever the store has their numbers; no
+// handle is given twice, and stale ones stay so.
+func TestSlots(t *testing.T) {
 	s := newStore(t)
-	first := s.ExternRef("a")
-	s.Release(first)
-	collect(t, s)
-	s.refs.slots[0].gen = refGenerations - 2
-	var old []uint64
-	for n := range 4 {
-		r := s.ExternRef(n)
-		if slices.Contains(old, r) {
-			t.Errorf("%#x again", r)
-		}
-		old = append(old, r)
-		s.Release(r)
-		collect(t, s)
-		for _, r := range old {
-			if s.Extern(r) != nil {
-				t.Errorf("%#x lives", r)
+	h := host(t, s, fn(nil, nil), func(*Caller, []uint64, []uint64) error {
+		rng := rand.New(rand.NewPCG(1, 2))
+		live, seen, stale := map[uint64]int{}, map[uint64]bool{}, []uint64(nil)
+		sizes := map[int]bool{}
+		for n := range 50_000 {
+			r := s.ExternRef(n)
+			if seen[r] {
+				t.Fatalf("%#x again", r)
+			}
+			seen[r], live[r] = true, n
+			sizes[len(s.refs.slots)] = true
+			// About as many live ones as the round has come to, most of them locals.
+			for old := range live {
+				if len(live) <= 100+n/8 {
+					break
+				}
+				s.Release(old)
+				delete(live, old)
+				stale = append(stale, old)
+			}
+			if rng.IntN(64) == 0 { // pinned, and given up at once as a local
+				s.Retain(r)
+				s.Release(r)
 			}
 		}
+		s.CollectRefs()
+		if s.NumRefs() != len(live) || s.NumLocals() != len(live) || len(sizes) < 5 {
+			t.Error(s.NumRefs(), s.NumLocals(), len(live), sizes)
+		}
+		for r, n := range live {
+			if s.Extern(r) != n {
+				t.Fatalf("%#x is %v, not %d", r, s.Extern(r), n)
+			}
+		}
+		for _, r := range stale {
+			if s.Extern(r) != nil {
+				t.Fatalf("%#x lives", r)
+			}
+		}
+		return nil
+	})
+	if err := h.Call(nil, nil); err != nil {
+		t.Fatal(err)
 	}
-	if len(s.refs.slots) < 2 || s.refs.slots[0].gen != refGenerations {
-		t.Error("slot 0 was not retired", s.refs.slots)
+	if n := collect(t, s); n != 0 || s.NumLocals() != 0 {
+		t.Error(n, s.NumLocals())
+	}
+}
+
+// TestRounds: however many of the slots are in use, a new handle is found in a few steps, and
+// takes a few serial numbers.
+func TestRounds(t *testing.T) {
+	for _, live := range []int{0, 1, 31, 32, 33, 63, 64, 65, 1000, 1023, 1024, 1025, 5000} {
+		s := newStore(t)
+		for n := range live {
+			s.ExternRef(n)
+		}
+		before, rounds, end := s.refs.next, 0, s.refs.end
+		const made = 100_000
+		for range made {
+			s.Release(s.ExternRef(0))
+			if s.refs.end != end {
+				rounds, end = rounds+1, s.refs.end
+			}
+		}
+		if taken := rounds * len(s.refs.slots); taken > 2*made+2*len(s.refs.slots) || len(s.refs.slots) > 16*max(live, minRefRoom) {
+			t.Errorf("%d live: %d serial numbers for %d handles, %d slots (%d, %d)", live, taken, made, len(s.refs.slots), before, s.refs.next)
+		}
 	}
 }
 

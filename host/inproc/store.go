@@ -75,6 +75,7 @@ type Store struct {
 	tables    []*Table
 	modules   []*Module
 	refs      references
+	funcs     []funcRun // all functions, by their words
 
 	// slabs hold type records, descriptors and globals of the host.
 	slabs             []extent
@@ -161,7 +162,7 @@ func (s *Store) Close() error {
 	for _, m := range s.modules {
 		m.Close()
 	}
-	s.refs = references{}
+	s.refs, s.funcs = references{}, nil
 	process.giveStack(s.stack)
 	s.ctx = nil
 	return nil
@@ -223,6 +224,7 @@ func (s *Store) NewHostFunc(t meta.FuncType, fn HostFunc) (*Func, error) {
 		return nil, err
 	}
 	s.bindings = append(s.bindings, binding{fn: f})
+	s.addFunc(f)
 	return f, nil
 }
 
@@ -262,59 +264,4 @@ func (s *Store) instanceAt(pc uintptr) *Instance {
 		return nil
 	}
 	return i
-}
-
-// FuncOf is the function a reference refers to; nil for null and for what is not a
-// reference to a function of this store.
-func (s *Store) FuncOf(ref uint64) *Func {
-	if !s.isDescriptor(uintptr(ref)) {
-		return nil
-	}
-	code := uintptr(load64(uintptr(ref) + descCode))
-	if n, ok := process.stubNumber(code); ok {
-		if n < len(s.bindings) && s.bindings[n].fn != nil && s.bindings[n].fn.desc == uintptr(ref) {
-			return s.bindings[n].fn
-		}
-		return nil
-	}
-	i := s.instanceAt(code)
-	if i == nil {
-		return nil
-	}
-	n, ok := i.module.funcAt(uint32(code - i.base))
-	if !ok || i.base+uintptr(i.module.meta.Funcs[n].Text) != code {
-		return nil
-	}
-	f, err := i.function(n)
-	if err != nil || f.desc != uintptr(ref) {
-		return nil
-	}
-	return f
-}
-
-// isDescriptor reports whether a descriptor could be at address a: aligned, in
-// the store's own memory or an instance's data.
-func (s *Store) isDescriptor(a uintptr) bool {
-	if a == 0 || a%8 != 0 {
-		return false
-	}
-	for _, e := range s.slabs {
-		if a-e.low < e.size && e.size-(a-e.low) >= descSize {
-			return true
-		}
-	}
-	i := s.instanceIn(a)
-	return i != nil && a-i.data < i.module.length[Data] && i.module.length[Data]-(a-i.data) >= descSize
-}
-
-// isReference reports whether v may be stored where references of type t are.
-func (s *Store) isReference(t meta.ValType, v uint64) bool {
-	switch {
-	case v == 0:
-		return true
-	case t == meta.FuncRef:
-		return s.FuncOf(v) != nil
-	}
-	_, ok := s.refs.lookUp(v)
-	return ok || v&1 == 1
 }

@@ -26,19 +26,21 @@ type funcType struct {
 	entryFlags            uint64 // of nativeContext, for entry
 	resumeFlags           uint64 // for resumption after a host call
 	unsupported           bool   // v128: no calls between host and native code; args is nil
-	// plain types have at most four arguments and one result, integers all: CallContext has a
-	// short way for them. plainArgs is the number of arguments, masks are theirs.
-	plain     bool
-	plainArgs uint64
-	masks     [4]uint64
+	// plain types have at most four arguments and one result, numbers all, and no floats: CallContext
+	// has a short way for them; plainRefs would be plain but for references among the parameters. plainArgs is the number of arguments, masks are theirs.
+	plain, plainRefs bool
+	plainArgs        uint64
+	masks            [4]uint64
 	// intArgs says that all arguments travel in ints, in order; intResult that the one
 	// result does.
 	intArgs, intResult bool
 
-	// refParams and refResults are the indices of those of type externref. refs: calls
-	// of host functions of this type have references to care for.
-	refParams, refResults []uint16
-	refs                  bool
+	// refParams and refResults are the indices of those of type externref, funcParams and
+	// funcResults of type funcref. refsIn and refsOut: there are some among the parameters, the
+	// results. refs: calls of host functions of this type have references to care for.
+	refParams, refResults   []uint16
+	funcParams, funcResults []uint16
+	refsIn, refsOut, refs   bool
 }
 
 // internType gives the store's one funcType of type t.
@@ -96,8 +98,8 @@ func (f *funcType) findShortcuts(floatArgs, floatResults bool) {
 	np, nr := len(f.args), len(f.results)
 	f.intArgs = np <= len(nativeContext{}.ints) && !floatArgs && f.argBytes == 0 && f.hiddenBytes == 0
 	f.intResult = nr == 1 && !floatResults
-	f.plain = f.intArgs && np <= len(f.masks) && (nr == 0 || f.intResult) && len(f.refResults) == 0
-	if f.plain {
+	if f.intArgs && np <= len(f.masks) && (nr == 0 || f.intResult) && !f.refsOut {
+		f.plain, f.plainRefs = !f.refsIn, f.refsIn
 		f.plainArgs = uint64(np)
 		for i := range f.args {
 			f.masks[i] = f.args[i].mask

@@ -1,0 +1,185 @@
+package inproc
+
+import "github.com/waot-project/waot/internal/meta"
+
+// A reference has two forms. Compiled code has the address of a descriptor for a function, and a
+// handle for a host value. Go code has a handle for either: a word whose upper bits are a serial
+// number and whose lower three bits say what it is of. A serial number is used once in a process, by
+// one store. So a word that comes back from Go is a reference that the store gave out and that is still
+// valid, or it is refused: no number is ever followed, and none means one thing now and
+// another one later, or in another store.
+const (
+	refKindMask = 7
+	refExtern   = refTagHost     // of a host value
+	refFunc     = refTagHost | 4 // of a function
+	refShift    = 3
+	// firstSerial is the first serial number: no zero-extended i32 is a handle, and none is
+	// null.
+	firstSerial = 1 << 32
+)
+
+// takeSerials gives the first of n serial numbers in a row that nobody has. There are 2^61: a store
+// takes at least 16, but then at most a few for each handle.
+func (p *processState) takeSerials(n uint64) uint64 { return firstSerial + p.serials.Add(n) - n }
+
+// funcRun is functions with serial numbers in a row.
+type funcRun struct {
+	first uint64
+	funcs []*Func // at most as many as there is room for
+}
+
+// minFuncRun is the room of a store's first funcRun; each next one has twice that of the last.
+const minFuncRun = 16
+
+// addFunc gives a function its word. It keeps it as long as the store lives, as the function.
+func (s *Store) addFunc(f *Func) {
+	last := len(s.funcs) - 1
+	if last < 0 || len(s.funcs[last].funcs) == cap(s.funcs[last].funcs) {
+		last++
+		room := minFuncRun << last
+		s.funcs = append(s.funcs, funcRun{process.takeSerials(uint64(room)), make([]*Func, 0, room)})
+	}
+	run := &s.funcs[last]
+	f.ref = (run.first+uint64(len(run.funcs)))<<refShift | refFunc
+	run.funcs = append(run.funcs, f)
+}
+
+// FuncOf is the function that a word stands for; nil for null and for what is not a
+// reference to a function of this store.
+func (s *Store) FuncOf(ref uint64) *Func {
+	if ref&refKindMask != refFunc {
+		return nil
+	}
+	for n := len(s.funcs) - 1; n >= 0; n-- {
+		run := &s.funcs[n]
+		if at := ref>>refShift - run.first; at < uint64(len(run.funcs)) {
+			return run.funcs[at]
+		}
+	}
+	return nil
+}
+
+// toNative is what compiled code has for v, a word of Go code of type t; other types than
+// references are as they are. ok is false if v is no valid reference of that type of this
+// store, nor null.
+func (s *Store) toNative(t meta.ValType, v uint64) (w uint64, ok bool) {
+	switch {
+	case v == 0:
+		return 0, true
+	case t == meta.FuncRef:
+		f := s.FuncOf(v)
+		if f == nil {
+			return 0, false
+		}
+		return uint64(f.desc), true
+	case t == meta.ExternRef:
+		_, ok := s.refs.lookUp(v)
+		return v, ok
+	}
+	return v, true
+}
+
+// fromNative is the reverse, for words that compiled code has.
+func (s *Store) fromNative(t meta.ValType, w uint64) uint64 {
+	if t != meta.FuncRef || w == 0 {
+		return w
+	}
+	f := s.describedBy(uintptr(w))
+	if f == nil {
+		return 0 // no compiled code has this
+	}
+	return f.ref
+}
+
+// admit checks the references among arguments from Go, and gives the arguments as compiled code
+// has them.
+func (s *Store) admit(t *funcType, args []uint64) ([]uint64, error) {
+	if err := s.checkArgs(t, args); err != nil || len(t.funcParams) == 0 {
+		return args, err
+	}
+	native, _ := s.takeScratch(t)
+	copy(native, args)
+	s.funcsToNative(native, t.funcParams)
+	return native, nil
+}
+
+// checkArgs gives a *ReferenceError if there is an argument from Go that is no valid reference of this
+// store but should be; checkResults the same for results.
+func (s *Store) checkArgs(t *funcType, args []uint64) error {
+	return s.checkWords("argument", args, t.refParams, t.funcParams)
+}
+
+func (s *Store) checkResults(t *funcType, results []uint64) error {
+	return s.checkWords("result", results, t.refResults, t.funcResults)
+}
+
+// checkWords does, for the words whose indices are in externs and funcs.
+func (s *Store) checkWords(what string, words []uint64, externs, funcs []uint16) error {
+	for _, n := range externs {
+		if _, ok := s.toNative(meta.ExternRef, words[n]); !ok {
+			return &ReferenceError{what, int(n), "externref", words[n]}
+		}
+	}
+	for _, n := range funcs {
+		if _, ok := s.toNative(meta.FuncRef, words[n]); !ok {
+			return &ReferenceError{what, int(n), "funcref", words[n]}
+		}
+	}
+	return nil
+}
+
+// funcsToNative puts what compiled code has in place of words that have been checked, for
+// those of funcrefs; funcsFromNative is the reverse.
+func (s *Store) funcsToNative(words []uint64, funcs []uint16) {
+	for _, n := range funcs {
+		words[n], _ = s.toNative(meta.FuncRef, words[n])
+	}
+}
+
+func (s *Store) funcsFromNative(words []uint64, funcs []uint16) {
+	for _, n := range funcs {
+		words[n] = s.fromNative(meta.FuncRef, words[n])
+	}
+}
+
+// describedBy is the function whose descriptor is at address desc, nil if there is none.
+func (s *Store) describedBy(desc uintptr) *Func {
+	if !s.isDescriptor(desc) {
+		return nil
+	}
+	code := uintptr(load64(desc + descCode))
+	if n, ok := process.stubNumber(code); ok {
+		if n < len(s.bindings) && s.bindings[n].fn != nil && s.bindings[n].fn.desc == desc {
+			return s.bindings[n].fn
+		}
+		return nil
+	}
+	i := s.instanceAt(code)
+	if i == nil {
+		return nil
+	}
+	n, ok := i.module.funcAt(uint32(code - i.base))
+	if !ok || i.base+uintptr(i.module.meta.Funcs[n].Text) != code {
+		return nil
+	}
+	f, err := i.function(n)
+	if err != nil || f.desc != desc {
+		return nil
+	}
+	return f
+}
+
+// isDescriptor reports whether a descriptor could be at address a: aligned, in
+// the store's own memory or an instance's data.
+func (s *Store) isDescriptor(a uintptr) bool {
+	if a == 0 || a%8 != 0 {
+		return false
+	}
+	for _, e := range s.slabs {
+		if a-e.low < e.size && e.size-(a-e.low) >= descSize {
+			return true
+		}
+	}
+	i := s.instanceIn(a)
+	return i != nil && a-i.data < i.module.length[Data] && i.module.length[Data]-(a-i.data) >= descSize
+}
