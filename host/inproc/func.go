@@ -263,6 +263,12 @@ func (f *Func) callRare(ctx context.Context, args, results []uint64) error {
 			return f.callPlainRefs(outer, args, results)
 		}
 	}
+	return f.activate(ctx, args, results)
+}
+
+// activate is callRare for what no short way is for. It is a function of its own because Go makes
+// defer cheap only where returns are few.
+func (f *Func) activate(ctx context.Context, args, results []uint64) error {
 	if ctx != nil && ctx.Err() != nil {
 		return cancelErrorOf(ctx)
 	}

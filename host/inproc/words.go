@@ -116,13 +116,15 @@ func (s *Store) checkResults(t *funcType, results []uint64) error {
 // checkWords does, for the words whose indices are in externs and funcs.
 func (s *Store) checkWords(what string, words []uint64, externs, funcs []uint16) error {
 	for _, n := range externs {
-		if _, ok := s.toNative(meta.ExternRef, words[n]); !ok {
-			return &ReferenceError{what, int(n), "externref", words[n]}
+		if w := words[n]; w != 0 {
+			if _, ok := s.refs.lookUp(w); !ok {
+				return &ReferenceError{what, int(n), "externref", w}
+			}
 		}
 	}
 	for _, n := range funcs {
-		if _, ok := s.toNative(meta.FuncRef, words[n]); !ok {
-			return &ReferenceError{what, int(n), "funcref", words[n]}
+		if w := words[n]; w != 0 && s.FuncOf(w) == nil {
+			return &ReferenceError{what, int(n), "funcref", w}
 		}
 	}
 	return nil
