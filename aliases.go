@@ -62,6 +62,8 @@ type (
 	LinkError = host.LinkError
 	// LimitError is a request above a limit.
 	LimitError = host.LimitError
+	// ReferenceError is a word that is no reference of the store.
+	ReferenceError = host.ReferenceError
 	// CPUError says that this processor lacks what the code was compiled for.
 	CPUError = host.CPUError
 	// SystemError is a failed request to the operating system.

@@ -42,6 +42,10 @@ type LinkError = inproc.LinkError
 // LimitError is a request above a limit of the store or of the process.
 type LimitError = inproc.LimitError
 
+// ReferenceError is a word that was given for a reference, to CallRaw or by a RawFunc, and is none of the
+// store: it is of another store, not valid any more, or just a number. It matches ErrType.
+type ReferenceError = inproc.ReferenceError
+
 // CPUError says that this processor lacks what the code was compiled for.
 type CPUError = inproc.CPUError
 

@@ -18,7 +18,8 @@ func (f *Func) Type() FuncType { return funcTypeOf(f.inproc().Type()) }
 // Store is the store of the function.
 func (f *Func) Store() *Store { return (*Store)(f.inproc().Store()) }
 
-// Ref is the word that stands for the function as a funcref, for CallRaw and RawFunc.
+// Ref is the word that stands for the function as a funcref, for CallRaw and RawFunc. It is the
+// same at each call; no other function has it, nor has any in another store, ever.
 func (f *Func) Ref() uint64 { return f.inproc().Ref() }
 
 // Call calls the function. Arguments are, by the type of the parameter:
@@ -162,7 +163,8 @@ func (f *Func) callRefs(ctx context.Context, args, results []Value, in, out []ui
 //
 // Words of externrefs come from Store.ExternRef; Store.Extern gives the values of results,
 // which must be asked for before the next call from outside: see Store.Enter if other
-// goroutines use the store.
+// goroutines use the store. Words of funcrefs come from Func.Ref. A word that is no valid reference of
+// the store is refused with a *ReferenceError.
 func (f *Func) CallRaw(ctx context.Context, stack []uint64) error {
 	if err := f.inproc().CallStack(ctx, stack); err != nil {
 		return f.rawFailure(err, len(stack))

@@ -12,12 +12,14 @@ type RawFunc struct {
 	Params, Results []ValType
 	// Func gets the arguments as words (i32 and f32 in the low half, zero-extended, floats
 	// as their bits, references as words of the store) and sets the results, which
-	// are zero before. Both are valid until it returns. See Store.NewFunc for errors.
+	// are zero before. Both are valid until it returns. A result that should be a reference
+	// of the store and is none ends the call with a *ReferenceError. See Store.NewFunc for
+	// other errors.
 	Func func(c *Caller, args, results []uint64) error
 }
 
-// Caller is the call that a Go function serves. It must not be used after the function
-// has returned.
+// Caller is the call that a Go function serves. It is for the goroutine of the call, and must not be
+// used after the function has returned: then it knows nothing, or speaks of another call of the store.
 type Caller inproc.Caller
 
 func (c *Caller) inproc() *inproc.Caller { return (*inproc.Caller)(c) }

@@ -135,8 +135,8 @@ func (s *Store) ExternRef(v any) (ref uint64, err error) {
 	return ref, err
 }
 
-// Extern is the Go value that a word stands for; nil for null, for one that is not valid
-// any more, and if another goroutine is inside the store.
+// Extern is the Go value that a word stands for; nil for null, for one that is of another store or not
+// valid any more, and if another goroutine is inside the store.
 func (s *Store) Extern(ref uint64) (v any) {
 	s.do(func(p *inproc.Store) error {
 		v = p.Extern(ref)

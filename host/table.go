@@ -19,12 +19,14 @@ func (t *Table) Elem() ValType { return ValType(t.inproc().Elem()) }
 // Limits are those that the table was declared with.
 func (t *Table) Limits() Limits { return Limits(t.inproc().Limits()) }
 
-// Len is the current number of elements; 0 if the store is closed.
-func (t *Table) Len() uint32 {
-	if t.inproc().Store().Closed() {
-		return 0
-	}
-	return uint32(t.inproc().Len())
+// Len is the current number of elements; 0 if the store is closed, or another goroutine is
+// inside.
+func (t *Table) Len() (n uint32) {
+	t.store().do(func(*inproc.Store) error {
+		n = uint32(t.inproc().Len())
+		return nil
+	})
+	return n
 }
 
 // Get is element i. The error is ErrBounds.

@@ -49,6 +49,8 @@ func findModules() (*modules, error) {
 func typed(a, b int64) int64                  { return a + b }
 func mixed(a int32, b int64, f float64) int64 { return int64(a) + b + int64(f) }
 
+func rawSame(_ *waot.Caller, args, results []uint64) error { results[0] = args[0]; return nil }
+
 // waotGuest is an instance of guest.Costs.
 type waotGuest struct {
 	store *waot.Store
@@ -74,8 +76,10 @@ func newWaotGuest(wasm []byte) (*waotGuest, error) {
 			results[0] = args[0] + args[1] + c.Memory().Size()
 			return nil
 		}},
-		"typed": typed,
-		"mixed": mixed,
+		"typed":  typed,
+		"mixed":  mixed,
+		"extern": waot.RawFunc{Params: []waot.ValType{waot.TypeExternRef}, Results: []waot.ValType{waot.TypeExternRef}, Func: rawSame},
+		"func":   waot.RawFunc{Params: []waot.ValType{waot.TypeFuncRef}, Results: []waot.ValType{waot.TypeFuncRef}, Func: rawSame},
 	}})
 	return g, err
 }
@@ -91,6 +95,8 @@ func newWazeroGuest(wasm []byte, close bool) (*wazeroGuest, error) {
 	ctx := context.Background()
 	g := &wazeroGuest{rt: wazero.NewRuntimeWithConfig(ctx, wazeroConfig(close))}
 	long := []api.ValueType{api.ValueTypeI64, api.ValueTypeI64}
+	same := api.GoFunc(func(context.Context, []uint64) {})
+	externRef, funcRef := []api.ValueType{api.ValueTypeExternref}, []api.ValueType{api.ValueType(waot.TypeFuncRef)}
 	_, err := g.rt.NewHostModuleBuilder("env").
 		NewFunctionBuilder().WithGoFunction(api.GoFunc(func(_ context.Context, stack []uint64) {
 		stack[0] += stack[1]
@@ -100,6 +106,8 @@ func newWazeroGuest(wasm []byte, close bool) (*wazeroGuest, error) {
 	}), long, long[:1]).Export("module").
 		NewFunctionBuilder().WithFunc(typed).Export("typed").
 		NewFunctionBuilder().WithFunc(mixed).Export("mixed").
+		NewFunctionBuilder().WithGoFunction(same, externRef, externRef).Export("extern").
+		NewFunctionBuilder().WithGoFunction(same, funcRef, funcRef).Export("func").
 		Instantiate(ctx)
 	if err != nil {
 		return nil, err

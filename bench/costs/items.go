@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unsafe"
 
 	"github.com/waot-project/waot"
 )
@@ -158,6 +159,10 @@ func callItems(m *modules) ([]item, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	reference, err := referenceItems(g, z)
+	if err != nil {
+		return nil, nil, err
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	waotFunc := func(name string) *waot.Func {
 		f, err := g.inst.Func(name)
@@ -212,7 +217,13 @@ func callItems(m *modules) ([]item, func(), error) {
 			nanos(once(func() error { _, err := add.Call(plain, int64(1), int64(2)); return err })),
 			nanos(once(func() error { _, err := wazeroAdd.Call(plain, 1, 2); return err })),
 		}},
+		reference("call an export that takes an externref: CallRaw; CallWithStack", "drop", "extern"),
+		reference("call an export that takes and gives an externref", "same", "extern"),
+		reference("call an export that takes a funcref", "drop", "func"),
+		reference("call an export that takes and gives a funcref", "same", "func"),
 		inside("call the host: RawFunc; GoFunc", "callraw"),
+		reference("call the host, with and for an externref: RawFunc; GoFunc", "call", "extern"),
+		reference("call the host, with and for a funcref: RawFunc; GoFunc", "call", "func"),
 		inside("call the host, which uses the memory: RawFunc; GoModuleFunc", "callmodule"),
 		inside("call the host: func(int64, int64) int64", "calltyped"),
 		inside("call the host: func(int32, int64, float64) int64", "callmixed"),
@@ -225,6 +236,44 @@ func callItems(m *modules) ([]item, func(), error) {
 		g.store.Close()
 		z.rt.Close(plain)
 		zc.rt.Close(plain)
+	}, nil
+}
+
+// referenceItems gives a function that makes items: calls of the export how+kind with
+// a reference of that kind, behind the number of operations if it does many. "extern" is the kind of
+// references to values of Go, "func" that of references to functions.
+func referenceItems(g *waotGuest, z *wazeroGuest) (func(name, how, kind string) item, error) {
+	value := "a value"
+	ref, err := g.store.ExternRef(value)
+	if err != nil {
+		return nil, err
+	}
+	add, err := g.inst.Func("add")
+	if err != nil {
+		return nil, err
+	}
+	words := map[string][numEngines]uint64{"extern": {ref, uint64(uintptr(unsafe.Pointer(&value)))}, "func": {add.Ref(), 0}}
+	return func(name, how, kind string) item {
+		f, err := g.inst.Func(how + kind)
+		if err != nil {
+			panic(err) // of our own module
+		}
+		calls := [numEngines]func(context.Context, []uint64) error{f.CallRaw, z.mod.ExportedFunction(how + kind).CallWithStack}
+		it := item{name: name, unit: "ns"}
+		for engine, call := range calls {
+			word, stack := words[kind][engine], make([]uint64, 2)
+			it.measure[engine] = nanos(func(n uint64) error {
+				if how == "call" { // it does them all
+					stack[0], stack[1] = n, word
+					return call(context.Background(), stack)
+				}
+				return once(func() error {
+					stack[0] = word
+					return call(context.Background(), stack)
+				})(n)
+			})
+		}
+		return it
 	}, nil
 }
 

@@ -37,7 +37,7 @@ func (f *Func) Type() *meta.FuncType { return &f.typ.FuncType }
 func (f *Func) Ref() uint64 { return f.ref }
 
 // Caller is one activation: a call from Go, and what a host function that it led
-// to may ask. It must not be used after the host function has returned.
+// to may ask, on the goroutine of the call. It must not be used after the host function has returned.
 type Caller struct {
 	store  *Store
 	native bool       // the activation runs compiled code
@@ -63,10 +63,10 @@ func (c *Caller) Store() *Store { return c.store }
 
 // Instance is the instance whose code called the host function; nil if Go did.
 func (c *Caller) Instance() *Instance {
-	if !c.native {
+	s := c.store
+	if !c.native || s.depth == 0 { // or the host function has returned
 		return nil
 	}
-	s := c.store
 	if s.activations[s.depth-1] == c {
 		return s.instanceAt(returnAddress(s.ctx.sp, &s.ctx.saved))
 	}

@@ -135,8 +135,8 @@ func NewStore(c Config) (*Store, error) {
 	return s, nil
 }
 
-// Close unmaps everything the store owns. Slices from Memory.Bytes must not be
-// used afterwards. It fails with ErrBusy while a goroutine is inside, the
+// Close unmaps everything the store owns. Slices from Memory.Bytes, and methods of memories, tables
+// and globals, must not be used afterwards. It fails with ErrBusy while a goroutine is inside, the
 // calling one included, and with ErrClosed if it has been closed.
 func (s *Store) Close() error {
 	if err := s.close(); err != nil {

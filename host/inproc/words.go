@@ -150,15 +150,13 @@ func (s *Store) describedBy(desc uintptr) *Func {
 		return nil
 	}
 	code := uintptr(load64(desc + descCode))
-	if n, ok := process.stubNumber(code); ok {
-		if n < len(s.bindings) && s.bindings[n].fn != nil && s.bindings[n].fn.desc == desc {
-			return s.bindings[n].fn
-		}
-		return nil
-	}
 	i := s.instanceAt(code)
 	if i == nil {
-		return nil
+		n, ok := process.stubNumber(code)
+		if !ok || n >= len(s.bindings) || s.bindings[n].fn == nil || s.bindings[n].fn.desc != desc {
+			return nil
+		}
+		return s.bindings[n].fn
 	}
 	n, ok := i.module.funcAt(uint32(code - i.base))
 	if !ok || i.base+uintptr(i.module.meta.Funcs[n].Text) != code {

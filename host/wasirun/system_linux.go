@@ -10,12 +10,7 @@ import (
 
 // System is what a program can reach: arguments, descriptors, clocks. It serves the instances
 // of one store at a time.
-type System struct {
-	wasi *wasi.Context
-	// caller is the instance that called last, mem its exported memory or nil.
-	caller *host.Instance
-	mem    *host.Memory
-}
+type System struct{ wasi *wasi.Context }
 
 // NewSystem opens what the configuration names. The system must be closed.
 func NewSystem(cfg Config) (*System, error) {
@@ -49,7 +44,9 @@ func (s *System) function(w *wasi.Func) func(*host.Caller, []uint64, []uint64) e
 	return func(c *host.Caller, args, results []uint64) error {
 		ctx := c.Context()
 		s.wasi.SetInterrupt(ctx.Done())
-		errno, err := w.Call(s.wasi, s.memory(c), args)
+		// WASI's memory is that which the caller exports as "memory"; without one all
+		// addresses are faults.
+		errno, err := w.Call(s.wasi, c.Memory().Bytes(), args)
 		if err != nil {
 			return callError(ctx, c, err)
 		}
@@ -69,15 +66,6 @@ func callError(ctx context.Context, c *host.Caller, err error) error {
 		return &host.CancelError{Cause: context.Cause(ctx), Err: ctx.Err(), Backtrace: c.Backtrace()}
 	}
 	return err
-}
-
-// memory is the memory that the calling instance exports under the name "memory", as
-// WASI has it; without one, all addresses are faults.
-func (s *System) memory(c *host.Caller) []byte {
-	if inst := c.Instance(); inst != s.caller {
-		s.caller, s.mem = inst, c.Memory()
-	}
-	return s.mem.Bytes()
 }
 
 // Close closes the descriptors. Functions that are called after that find none.

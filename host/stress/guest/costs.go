@@ -1,16 +1,24 @@
 package guest
 
 // Costs is the module of most measurements. It imports, from env, raw and module, (i64 i64) -> (i64),
-// typed, of the same type, and mixed, (i32 i64 f64) -> (i64). The functions named after them
-// call them as often as their argument says.
+// typed, of the same type, mixed, (i32 i64 f64) -> (i64), extern, (externref) -> (externref), and func,
+// (funcref) -> (funcref). The functions named after them call them as often as their first argument says.
 func Costs() []byte {
 	var m Module
 	m.Import("env", "raw", "ll:l")
 	m.Import("env", "module", "ll:l")
 	m.Import("env", "typed", "ll:l")
 	m.Import("env", "mixed", "ild:l")
+	m.Import("env", "extern", "x:x")
+	m.Import("env", "func", "r:r")
 	m.Memory(1, 1)
 	m.Func("add", "ll:l", "", "local.get 0 local.get 1 i64.add")
+	m.Func("sameextern", "x:x", "", "local.get 0")
+	m.Func("samefunc", "r:r", "", "local.get 0")
+	m.Func("dropextern", "x:", "", "")
+	m.Func("dropfunc", "r:", "", "")
+	m.Func("callextern", "lx:x", "", countdown("local.get 1 call extern local.set 1")+"local.get 1")
+	m.Func("callfunc", "lr:r", "", countdown("local.get 1 call func local.set 1")+"local.get 1")
 	for _, name := range []string{"raw", "module", "typed"} {
 		m.Func("call"+name, "l:l", "l", countdown("local.get 1 local.get 0 call "+name+" local.set 1")+"local.get 1")
 	}
