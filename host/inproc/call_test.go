@@ -472,6 +472,21 @@ func BenchmarkCall(b *testing.B) {
 			f.CallContext(ctx, nil, nil)
 		}
 	})
+	refs := instantiate(b, s, newBuilder().def("leaf", fn(vt{xref}, nil)).def("double", fn(vt{fref}, vt{i64})).
+		def("answer", fn(nil, vt{i32})).def("refunc", fn(nil, vt{fref})).image("init"), nil)
+	for _, x := range []struct{ name, export string }{{"externref", "leaf"}, {"funcref", "double"}, {"funcref_result", "refunc"}} {
+		b.Run(x.name, func(b *testing.B) {
+			f, w := export(b, refs, x.export), []uint64{0}
+			args, results := w[:len(f.Type().Params)], make([]uint64, len(f.Type().Results))
+			if w[0] = f.Ref(); x.name == "externref" {
+				w[0] = s.ExternRef(b)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				f.Call(args, results)
+			}
+		})
+	}
 	b.Run("host", func(b *testing.B) { // a function of the host, called by Go
 		h := host(b, s, fn(nil, nil), func(*Caller, []uint64, []uint64) error { return nil })
 		b.ReportAllocs()

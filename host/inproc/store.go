@@ -75,7 +75,8 @@ type Store struct {
 	tables    []*Table
 	modules   []*Module
 	refs      references
-	funcs     []funcRun // all functions, by their words
+	funcs     []funcRun         // all functions, by their words
+	described map[uintptr]*Func // by descriptor, those that compiled code has shown
 
 	// slabs hold type records, descriptors and globals of the host.
 	slabs             []extent
@@ -162,7 +163,7 @@ func (s *Store) Close() error {
 	for _, m := range s.modules {
 		m.Close()
 	}
-	s.refs, s.funcs = references{}, nil
+	s.refs, s.funcs, s.described = references{}, nil, nil
 	process.giveStack(s.stack)
 	s.ctx = nil
 	return nil

@@ -146,6 +146,21 @@ func (s *Store) funcsFromNative(words []uint64, funcs []uint16) {
 
 // describedBy is the function whose descriptor is at address desc, nil if there is none.
 func (s *Store) describedBy(desc uintptr) *Func {
+	f, ok := s.described[desc]
+	if !ok {
+		if f = s.findDescribed(desc); f != nil {
+			if s.described == nil {
+				s.described = map[uintptr]*Func{}
+			}
+			s.described[desc] = f
+		}
+	}
+	return f
+}
+
+// findDescribed is describedBy for the first time: compiled code has descriptors of functions that no Go
+// code has asked for.
+func (s *Store) findDescribed(desc uintptr) *Func {
 	if !s.isDescriptor(desc) {
 		return nil
 	}
