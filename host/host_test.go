@@ -535,7 +535,7 @@ func TestBusy(t *testing.T) {
 	if _, ok := mem.Grow(1); ok {
 		t.Error("a memory of a busy store grew")
 	}
-	if len(i.Exports()) != 0 || s.Extern(1) != nil || s.FuncOf(f.Ref()) != nil {
+	if len(i.Exports()) != 0 || tab.Len() != 0 || s.Extern(1) != nil || s.FuncOf(f.Ref()) != nil {
 		t.Error("a busy store gives something")
 	}
 	leave <- true

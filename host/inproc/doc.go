@@ -52,8 +52,10 @@
 //
 // # References
 //
-// References to host values are handles, words that carry a slot of the store's table and the
-// generation of that slot. A precise mark and sweep frees those that compiled code cannot reach
+// References to host values are handles, words with a serial number that is used once in the
+// process and tells the slot in the store's table. Functions have handles too, but only in Go
+// code. Words are checked where they come from Go: arguments, results of host functions, elements,
+// globals. A precise mark and sweep frees those that compiled code cannot reach
 // and nothing keeps; ExternRef says what keeps. It runs on the goroutine inside the store, when
 // a handle is made and as many were made since the last one as it has things to look at, so
 // that each handle pays for a bounded share. Frames are found by their frame pointers, the

@@ -10,8 +10,8 @@ import (
 )
 
 // HostFunc is a function of the host. args and results are raw bits, i32 and f32
-// zero-extended, references as words of the store, which are checked when it returns; both are valid until
-// then. An error ends the whole native
+// zero-extended, references as words of the store; both are valid until it returns. An error, or a
+// result that should be a reference and is none (a *ReferenceError), ends the whole native
 // activation: the call that led here returns it as it is. A panic unwinds
 // through that call; the store stays usable either way.
 type HostFunc func(c *Caller, args, results []uint64) error
@@ -165,8 +165,9 @@ func (f *Func) Call(args, results []uint64) error { return f.CallContext(nil, ar
 
 // CallContext calls the function with raw bits: floats as their bits, i32 in the low half,
 // references as words of this store, which are checked. args and results must have exactly the
-// lengths of the type; they may overlap. When ctx ends, native code does, at whatever instruction it is, and
-// host functions are not returned from into native code; what the code has changed stays. ctx may be nil.
+// lengths of the type; they may overlap. When ctx ends, native code does, at whatever instruction
+// it is, and host functions are not returned from into native code; what the code has changed
+// stays. ctx may be nil.
 //
 // The error is a *Trap, a *CancelError, what a host function returned, ErrType, a *ReferenceError,
 // ErrV128, ErrBusy or ErrClosed.

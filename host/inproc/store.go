@@ -36,7 +36,7 @@ const (
 // may be inside a store, by a call, an instantiation or a New method; others
 // get ErrBusy. From inside a host function the same goroutine may use it freely.
 // The remaining methods, and those of memories, tables and globals, are for the goroutine
-// that is inside, or for anyone while none is.
+// that is inside, or for one at a time while none is.
 //
 // Nothing is unmapped before Close: functions and references stay valid
 // whatever becomes of the instance they are from.

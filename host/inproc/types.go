@@ -26,8 +26,9 @@ type funcType struct {
 	entryFlags            uint64 // of nativeContext, for entry
 	resumeFlags           uint64 // for resumption after a host call
 	unsupported           bool   // v128: no calls between host and native code; args is nil
-	// plain types have at most four arguments and one result, numbers all, and no floats: CallContext
-	// has a short way for them; plainRefs would be plain but for references among the parameters. plainArgs is the number of arguments, masks are theirs.
+	// plain types have at most four arguments and one result, integers all: CallContext has a
+	// short way for them. plainRefs types would be plain but for references among the parameters.
+	// plainArgs is the number of arguments, masks are theirs.
 	plain, plainRefs bool
 	plainArgs        uint64
 	masks            [4]uint64
