@@ -4,6 +4,7 @@ package inproc
 
 import (
 	"errors"
+	"math"
 	"testing"
 
 	"github.com/waot-project/waot/internal/abi"
@@ -440,6 +441,16 @@ func TestMalformedImages(t *testing.T) {
 		func(b *Image) { b.Relocs[0].Kind = 9 },
 		func(b *Image) { b.Relocs[0].In = 9 },
 		func(b *Image) { b.Relocs[0].TargetOffset = 1 << 30 },
+		func(b *Image) { b.Relocs[0].Addend = math.MinInt64 },
+		func(b *Image) { b.Relocs[0].Addend = math.MaxInt64 },
+		func(b *Image) { b.Relocs[0].Addend = -int64(b.Relocs[0].TargetOffset) - maxTail - 1 },
+		func(b *Image) { b.Relocs[0].Addend = int64(len(b.Data) + len(b.Text) + len(b.Rodata)) },
+		func(b *Image) {
+			b.Relocs = append(b.Relocs, Reloc{Section: Data, Offset: 20, Kind: Abs64, Target: TargetHelper})
+		},
+		func(b *Image) {
+			b.Meta.StackMaps = []meta.StackMap{{Offset: b.Meta.Calls[0].Offset, Slots: []int32{-8}}} // the frame has no room
+		},
 		func(b *Image) { b.Relocs[0].Target, b.Relocs[0].Index = TargetHelper, 1 },
 		func(b *Image) {
 			b.Relocs = append(b.Relocs, Reloc{Section: Data, Kind: Abs64, Target: TargetHelper, Index: 200})

@@ -214,8 +214,8 @@ var lies = []struct {
 		r.Offset = uint64(m.Memories[0].Slot)
 		o.Section(".data").Relocs = append(o.Section(".data").Relocs, r)
 	}, "memory slot 0 is relocated"},
-	{"two relocations of a word", func(m *meta.Module, o *objfile.Object) { relocAt(o, m.Helpers).Offset = uint64(m.Helpers) + 8 }, "not the only one of a word"},
-	{"relocation between words", func(m *meta.Module, o *objfile.Object) { relocAt(o, m.Datas[0].Pair).Offset += 4 }, "not the only one of a word"},
+	{"two relocations of a word", func(m *meta.Module, o *objfile.Object) { relocAt(o, m.Helpers).Offset = uint64(m.Helpers) + 8 }, "not of a whole word, or its second"},
+	{"relocation between words", func(m *meta.Module, o *objfile.Object) { relocAt(o, m.Datas[0].Pair).Offset += 4 }, "not of a whole word, or its second"},
 	{"relocation before its section", func(_ *meta.Module, o *objfile.Object) {
 		r := o.Section(".text").Relocs
 		r[len(r)-1].Addend = -1 << 20

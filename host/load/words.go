@@ -39,7 +39,7 @@ func compareWords(o *objfile.Object, m *meta.Module, data *objfile.Section) (map
 	for i := range data.Relocs {
 		r := &data.Relocs[i]
 		if r.Kind != objfile.Abs64 || r.Offset%8 != 0 || r.Offset/8 >= uint64(len(w.at)) || w.at[r.Offset/8] != 0 {
-			return nil, &Error{fmt.Sprintf("relocation at .data+%#x: not the only one of a word", r.Offset)}
+			return nil, &Error{fmt.Sprintf("relocation at .data+%#x: not of a whole word, or its second", r.Offset)}
 		}
 		w.at[r.Offset/8] = int32(i + 1)
 	}
