@@ -94,6 +94,11 @@ func TestSigned(t *testing.T) {
 			t.Errorf("%s, key %q: status %d, %q %q", c.file, c.key, status, stdout, stderr)
 		}
 	}
+	// For another machine the object is verified here, before it is given to the emulator.
+	if status, _, stderr := add("signed.o", "--target=aarch64-linux", "--runner=nowhere", "--signed-by", "other.pub"); status != 1 ||
+		!strings.HasPrefix(stderr, "waot: signed.o: signature: ") || strings.Count(stderr, "\n") != 1 {
+		t.Error(status, stderr)
+	}
 	if _, stdout, _ := execute("run", "plain.o", "--json", "--signed-by", "mine.pub"); !strings.Contains(stdout, `"kind": "object"`) {
 		t.Error(stdout)
 	}

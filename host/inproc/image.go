@@ -164,8 +164,8 @@ func (img *Image) checkReloc(r *Reloc) error {
 		if r.In >= numSections {
 			return bad("target in no section")
 		}
-		// Both are so small that nothing overflows; s is far from the ends of int64.
-		least, s := int64(0), int64(r.TargetOffset)+max(min(r.Addend, maxSection), -maxSection)
+		const far = 1 << 40 // outside of any section, and nothing overflows
+		least, s := int64(0), int64(r.TargetOffset)+max(min(r.Addend, far), -far)
 		if r.Kind == PC32 {
 			least = -maxTail
 		}
