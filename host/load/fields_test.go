@@ -173,13 +173,18 @@ func runEdited(t *testing.T, file []byte, seed uint64) bool {
 				e.CallContext(ctx, args, make([]uint64, len(ty.Results)))
 			}
 		case *inproc.Table:
-			e.Get(1)
+			for n := range e.Len() {
+				v, _ := e.Get(n)
+				s.FuncOf(v)
+				s.Extern(v)
+			}
 			e.Grow(1, 0)
 		case *inproc.Memory:
 			clear(e.Bytes())
 			e.Grow(1)
 		case *inproc.Global:
-			e.Get()
+			s.FuncOf(e.Get())
+			s.Extern(e.Get())
 		}
 	}
 	if err := s.CollectRefs(); err != nil {
