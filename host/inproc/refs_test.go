@@ -95,6 +95,13 @@ func TestStaleIsRefused(t *testing.T) {
 	if g.Set(s.refs.next<<refShift|refExtern) != ErrType {
 		t.Error("a handle of the future")
 	}
+	// Nor does one of another round keep the value in its slot, wherever it came from.
+	r = s.ExternRef("b")
+	s.Release(r)
+	store64(tab.base, r+uint64(len(s.refs.slots))<<refShift)
+	if collect(t, s) != 0 {
+		t.Error("kept by another word")
+	}
 }
 
 // TestSlots: handles survive that the slots become more, wherever the store has their numbers; no
@@ -153,21 +160,26 @@ func TestSlots(t *testing.T) {
 // TestRounds: however many of the slots are in use, a new handle is found in a few steps, and
 // takes a few serial numbers.
 func TestRounds(t *testing.T) {
-	for _, live := range []int{0, 1, 31, 32, 33, 63, 64, 65, 1000, 1023, 1024, 1025, 5000} {
-		s := newStore(t)
-		for n := range live {
-			s.ExternRef(n)
-		}
-		rounds, end := 0, s.refs.end
-		const made = 100_000
-		for range made {
-			s.Release(s.ExternRef(0))
-			if s.refs.end != end {
-				rounds, end = rounds+1, s.refs.end
+	for _, always := range []bool{false, true} {
+		for _, live := range []int{0, 1, 31, 32, 33, 62, 63, 64, 65, 511, 1022, 1025, 5000} {
+			s := storeWith(t, Config{})
+			for n := range live {
+				s.ExternRef(n)
 			}
-		}
-		if taken := rounds * len(s.refs.slots); taken > 2*made+2*len(s.refs.slots) || len(s.refs.slots) > 16*max(live, minRefRoom) {
-			t.Errorf("%d live: %d serial numbers for %d handles, %d slots", live, taken, made, len(s.refs.slots))
+			made := 100_000
+			if s.config.CollectAlways = always; always {
+				made = 1000
+			}
+			rounds, end := 0, s.refs.end
+			for range made {
+				s.Release(s.ExternRef(0))
+				if s.refs.end != end {
+					rounds, end = rounds+1, s.refs.end
+				}
+			}
+			if taken := rounds * len(s.refs.slots); taken > 2*made+2*len(s.refs.slots) || len(s.refs.slots) > 16*max(live, minRefRoom) {
+				t.Errorf("%d live: %d serial numbers for %d handles, %d slots", live, taken, made, len(s.refs.slots))
+			}
 		}
 	}
 }
