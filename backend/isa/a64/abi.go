@@ -40,7 +40,7 @@ func emitLower(e *backend.Emitter, n int) {
 		s.j(asm.NE, loop)
 		n %= pageSize
 	}
-	for ; n >= pageSize; n -= pageSize { // what is left is less than a page with what a call pushes below it
+	for ; n >= pageSize; n -= pageSize { // what is left, and the 16 bytes that a callee saves below it, are a page at most
 		probe(e)
 	}
 	moveSP(e, asm.SubImm, n)

@@ -43,7 +43,7 @@ func walk(code []byte, registers regalloc.PRegSet) (*isatest.Walk, error) {
 	}
 	w.regs[sp] = 0
 	for steps, done := 0, false; !done; steps++ {
-		if steps > 1<<20 || 4*w.pc+4 > len(code) {
+		if steps > 1<<16 || w.pc < 0 || 4*w.pc+4 > len(code) {
 			return nil, fmt.Errorf("it does not return")
 		}
 		word := binary.LittleEndian.Uint32(code[4*w.pc:])

@@ -102,6 +102,32 @@ func testEntries(t *testing.T, on *Machine) {
 		check(m.Defined[n%4])
 	}
 	t.Logf("%d functions, %d are wrong", n, bad)
+	// The walk must notice wrong code, or nothing was said: each bit in turn. What it need not notice is a place
+	// that is read to probe it, elsewhere in the page or beside it, and an instruction that comes to the same.
+	flips, unnoticed := 0, 0
+	f := m.Defined[1]
+	for _, words = range []int{3, 1500, 5000} {
+		used = saved
+		code, err := c.Compile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for bit := range 8 * len(code.Bytes) {
+			code.Bytes[bit/8] ^= 1 << (bit % 8)
+			w, err := on.Walk(code.Bytes, used)
+			if err == nil {
+				err = w.check(int(code.FrameBytes), pop(f), 8*words)
+			}
+			if flips++; err == nil {
+				unnoticed++
+			}
+			code.Bytes[bit/8] ^= 1 << (bit % 8)
+		}
+	}
+	t.Logf("%d bits wrong, %d unnoticed", flips, unnoticed)
+	if unnoticed > flips/40 {
+		t.Error("too many")
+	}
 }
 
 // subset is the registers of set whose bits, counted among the set's, are set.

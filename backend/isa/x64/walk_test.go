@@ -36,6 +36,7 @@ func changed(r int) int  { return 1<<41 + r<<8 }
 
 // walk is isatest.Machine.Walk.
 func walk(code []byte, registers regalloc.PRegSet) (*isatest.Walk, error) {
+	code = append(code[:len(code):len(code)], make([]byte, 8)...) // so that each instruction is whole
 	w := &walker{code: code, mem: map[int]int{}, given: registers}
 	for r := range w.regs {
 		w.regs[r] = original(r)
@@ -43,7 +44,7 @@ func walk(code []byte, registers regalloc.PRegSet) (*isatest.Walk, error) {
 	w.regs[asm.RSP] = -8
 	w.touch(-8) // the return address
 	for steps := 0; ; steps++ {
-		if steps > 1<<20 {
+		if steps > 1<<16 || w.pc < 0 || w.pc+8 > len(w.code) {
 			return nil, fmt.Errorf("it does not return")
 		}
 		done, err := w.step()
@@ -81,9 +82,6 @@ func (w *walker) body() {
 
 // at reports whether the code goes on with these bytes, which it then passes.
 func (w *walker) at(bytes ...byte) bool {
-	if w.pc+len(bytes) > len(w.code) {
-		return false
-	}
 	for k, b := range bytes {
 		if w.code[w.pc+k] != b {
 			return false
@@ -154,8 +152,8 @@ func (w *walker) step() (done bool, err error) {
 // saved executes mov [rbp+disp], r or mov r, [rbp+disp].
 func (w *walker) saved() error {
 	b := w.code[w.pc:]
-	if len(b) < 4 || b[0]&^4 != 0x48 || b[1] != 0x89 && b[1] != 0x8b || b[2]&7 != 5 {
-		return fmt.Errorf("unknown instruction at %#x: %x", w.pc, b[:min(len(b), 8)])
+	if b[0]&^4 != 0x48 || b[1] != 0x89 && b[1] != 0x8b || b[2]&7 != 5 {
+		return fmt.Errorf("unknown instruction at %#x: %x", w.pc, b[:8])
 	}
 	r := int(b[2]>>3&7 | b[0]&4<<1)
 	load := b[1] == 0x8b
