@@ -3,6 +3,7 @@ package isatest
 import (
 	"fmt"
 	"math/rand"
+	"slices"
 	"testing"
 
 	"github.com/waot-project/waot/backend"
@@ -168,26 +169,22 @@ func (w *Walk) check(frame, pop, slots int) error {
 	return nil
 }
 
-// wide is a type of function whose results take n words of memory.
-func (m *module) wide(n int) clif.SigIndex {
-	rs := make([]clif.Type, n+4) // four of them in registers
-	for i := range rs {
-		rs[i] = clif.I64
+// deep adds a function (n, never) -> i64, which calls itself n times and has a frame with areas of so many words for results
+// and arguments of a call that is made only if never is not 0. It gives n.
+func (m *module) deep(results, args int) clif.FuncIndex {
+	ints := func(n int) []clif.Type { return slices.Repeat(i64, n) }
+	wide := clif.Signature{Results: ints(results + 4)} // four of them in registers, as are eight arguments
+	if args > 0 {
+		wide.Params = ints(args + 8)
 	}
-	m.Sigs = append(m.Sigs, clif.Signature{Results: rs})
-	return clif.SigIndex(len(m.Sigs) - 1)
-}
-
-// deep adds a function (n, never) -> i64, which calls itself n times and has a frame with an area of so many words for the
-// results of a call that is made only if never is not 0. It gives n.
-func (m *module) deep(words int) clif.FuncIndex {
-	sig := m.wide(words)
+	m.Sigs = append(m.Sigs, wide)
+	sig := clif.SigIndex(len(m.Sigs) - 1)
 	self := clif.FuncIndex(len(m.Funcs))
 	return m.Fn([]clif.Type{clif.I64, clif.I32}, i64, func(b *clif.Builder, p []clif.Value) {
 		odd, even, more, end := b.NewBlock(), b.NewBlock(), b.NewBlock(), b.NewBlock()
 		b.Branch(p[1], b.Target(odd, nil), b.Target(even, nil))
 		b.SwitchTo(odd)
-		b.CallRef(sig, b.RefNull(clif.FuncRef), nil)
+		b.CallRef(sig, b.RefNull(clif.FuncRef), slices.Repeat(p[:1], len(wide.Params)))
 		b.Jump(b.Target(even, nil))
 		b.SwitchTo(even)
 		zero := b.Iconst(clif.I64, 0)
@@ -206,12 +203,15 @@ func (m *module) deep(words int) clif.FuncIndex {
 func testGuard(t *testing.T, on *Machine) {
 	m := &module{on: on}
 	type deep struct {
-		words int
-		fn    clif.FuncIndex
+		results, args int
+		fn            clif.FuncIndex
 	}
 	var fns []deep
 	for _, words := range []int{0, 500, 507, 508, 509, 510, 511, 512, 513, 1020, 1023, 1024, 1025, 2048, 2560, 8191, 8192, 8193, 16384, 20480, 32768, 65000} {
-		fns = append(fns, deep{words, m.deep(words)})
+		fns = append(fns, deep{words, 0, m.deep(words, 0)})
+	}
+	for _, words := range []int{504, 512, 1024, 2500, 8192, 20480} {
+		fns = append(fns, deep{0, words, m.deep(0, words)}, deep{words + 3, words, m.deep(words+3, words)})
 	}
 	// starts(k, n, f) calls f with n in a depth that k says: each level takes some bytes, not a divisor of a page.
 	self := clif.FuncIndex(len(m.Funcs))
@@ -246,10 +246,10 @@ func testGuard(t *testing.T, on *Machine) {
 			for _, pad := range pads {
 				_, trap, err := in.Call(starts, pad, 1<<40, uint64(k))
 				if err != nil || trap == nil || trap.Code != abi.TrapStackOverflow {
-					t.Fatalf("%s: frames with %d words, %d below the start: %v, %v", level, f.words, pad, trap, err)
+					t.Fatalf("%s: frames with %d and %d words, %d below the start: %v, %v", level, f.results, f.args, pad, trap, err)
 				}
 				if got := outcome(in, starts, pad, 0, uint64(k)); got != "[0x0]" {
-					t.Fatalf("%s: frames with %d words, %d below the start: %s", level, f.words, pad, got)
+					t.Fatalf("%s: frames with %d and %d words, %d below the start: %s", level, f.results, f.args, pad, got)
 				}
 			}
 		}
