@@ -134,9 +134,10 @@ func (l *Lower) HelperCall(h abi.Helper, dst regalloc.VReg, args ...regalloc.VRe
 // safepoints fills vc.Safepoints: the calls of what may collect. It asks the instructions themselves what they call, not
 // what lowering says of them, so that the checker and emission can hold one against the other.
 func (vc *VCode) safepoints(t *Target, l *instance.Layout) {
+	call, callInd := t.Common.Call, t.Common.CallInd
 	for i := range vc.Insts {
 		in := &vc.Insts[i]
-		if in.Op != t.Common.Call && in.Op != t.Common.CallInd {
+		if in.Op != call && in.Op != callInd {
 			continue
 		}
 		if h, ok := in.helper(t, l); !ok || abi.Helpers[h].Collects {
