@@ -14,6 +14,13 @@ type Config struct {
 	// MaxStack bounds the stack of compiled code in all nested calls together, in bytes;
 	// default 8 MiB, from 64 KiB to just below 64 MiB. A call that needs more traps.
 	MaxStack uint64
+	// MaxHostStack bounds what Go functions may use of the goroutine's stack before one of them
+	// calls into the store again: bytes, counted from the outermost call; default 8 MiB, at most
+	// 128 MiB. A call that finds more in use traps (TrapStackOverflow).
+	MaxHostStack uint64
+	// MaxHostDepth bounds the calls into the store that are nested in each other by Go functions,
+	// the outermost one included; default 10,000. One more traps (TrapStackOverflow).
+	MaxHostDepth int
 	// MaxInstances bounds the instances; by default only the system does.
 	MaxInstances int
 }
@@ -27,7 +34,7 @@ type Store inproc.Store
 func NewStore(c Config) (*Store, error) {
 	s, err := inproc.NewStore(inproc.Config{
 		MaxMemoryPages: c.MaxMemoryPages, MaxTableElements: c.MaxTableElements,
-		MaxStack: c.MaxStack, MaxInstances: c.MaxInstances,
+		MaxStack: c.MaxStack, MaxHostStack: c.MaxHostStack, MaxHostDepth: c.MaxHostDepth, MaxInstances: c.MaxInstances,
 	})
 	return (*Store)(s), err
 }

@@ -13,6 +13,24 @@ type cancellation struct {
 	fired, over bool
 }
 
+// setContext notes the context of the activation, the innermost one, and reports whether it has to be
+// watched: it does if it can end, and the calls around it do not watch the same already. Calls that
+// nest deeply with one context have one watch.
+func (c *Caller) setContext(ctx context.Context) (watch bool) {
+	c.ctx = ctx
+	if n := c.store.depth - 2; n >= 0 {
+		outer := c.store.activations[n]
+		c.cancel = outer.cancel
+		if ctx == nil {
+			c.ctx = outer.ctx
+		}
+	}
+	if ctx == nil || ctx.Done() == nil {
+		return false
+	}
+	return c.cancel == nil || c.cancel.ctx.Done() != ctx.Done()
+}
+
 // watch lets ctx end the activation. unwatch must follow with what it gives.
 func (c *Caller) watch(ctx context.Context) (stop func() bool) {
 	c.cancel = &cancellation{store: c.store, ctx: ctx}

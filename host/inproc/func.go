@@ -5,7 +5,6 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/meta"
 )
 
@@ -48,7 +47,8 @@ type Caller struct {
 	start      uintptr
 	scratchTop int
 	err        error // why dispatch or preempted gave up
-	// ctx is that of the call, nil if it has none; cancel the watch over it, if it can end.
+	// ctx is that of the call, or of the next one further out that has one, or nil; cancel the
+	// watch over it, or over one further out.
 	ctx    context.Context
 	cancel *cancellation
 
@@ -85,11 +85,8 @@ func (c *Caller) exitState() nativeExit {
 // Context is the context of the innermost call around the host function that has
 // one; without any, the background context.
 func (c *Caller) Context() context.Context {
-	s := c.store
-	for n := s.depth - 1; n >= 0; n-- {
-		if a := s.activations[n]; a.ctx != nil {
-			return a.ctx
-		}
+	if c.ctx != nil {
+		return c.ctx
 	}
 	return context.Background()
 }
@@ -100,8 +97,14 @@ func (s *Store) begin(native bool) (*Caller, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.depth > 0 && s.cancelled.Load() != 0 {
+	if s.depth == 0 {
+		if !s.fits() {
+			return nil, s.refuse(took)
+		}
+	} else if s.cancelled.Load() != 0 {
 		return nil, s.cancelError(false)
+	} else if !s.fitsNested() {
+		return nil, s.overflow(s.depth - 1)
 	}
 	if s.depth == len(s.activations) {
 		s.activations = append(s.activations, &Caller{store: s})
@@ -126,7 +129,7 @@ func (s *Store) begin(native bool) (*Caller, error) {
 func (s *Store) end(c *Caller) {
 	s.depth--
 	s.scratchTop = c.scratchTop
-	c.ctx = nil
+	c.ctx, c.cancel = nil, nil
 	if s.depth == 0 {
 		c.native, c.plain = true, true
 	} else if outer := s.activations[s.depth-1]; outer.native {
@@ -134,6 +137,9 @@ func (s *Store) end(c *Caller) {
 	}
 	if c.refs {
 		s.endRefs(c)
+	}
+	if s.depth == keptDepth {
+		s.tidy()
 	}
 	if c.took {
 		s.Leave()
@@ -179,6 +185,9 @@ func (f *Func) CallContext(ctx context.Context, args, results []uint64) error {
 			return err
 		}
 		if f.store.depth == 0 {
+			if !f.store.fits() {
+				return f.store.refuse(outer)
+			}
 			return f.callPlain(outer, unsafe.SliceData(args), results)
 		}
 	}
@@ -198,6 +207,9 @@ func (f *Func) CallStack(ctx context.Context, stack []uint64) error {
 			return err
 		}
 		if f.store.depth == 0 {
+			if !f.store.fits() {
+				return f.store.refuse(outer)
+			}
 			return f.callPlain(outer, unsafe.SliceData(stack), stack[:len(t.results)])
 		}
 	}
@@ -277,9 +289,8 @@ func (f *Func) activate(ctx context.Context, args, results []uint64) error {
 	if err != nil {
 		return err
 	}
-	c.ctx = ctx
 	defer f.store.end(c)
-	if ctx != nil && ctx.Done() != nil {
+	if c.setContext(ctx) {
 		defer c.unwatch(c.watch(ctx))
 	}
 	if f.host != nil {
@@ -301,7 +312,7 @@ func (f *Func) invoke(c *Caller, args, results []uint64) error {
 	hidden := c.start - t.hiddenBytes
 	sp := hidden - t.argBytes
 	if sp < s.floor {
-		return &Trap{Code: abi.TrapStackOverflow, Backtrace: nil}
+		return s.overflow(s.depth - 2)
 	}
 	ctx.sp, ctx.code, ctx.flags = sp, f.code, t.entryFlags
 	if t.intArgs {

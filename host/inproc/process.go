@@ -58,6 +58,8 @@ type processState struct {
 	mappings, maxMappings uint64
 	// noPreempt says why native code is not preempted; nil if it is.
 	noPreempt error
+	// goStack is how many bytes of its stack a goroutine may have in use when it calls into a store.
+	goStack uintptr
 	// stubs are the addresses of the chunks of binding stubs. Stub number n loads n
 	// and leaves native code; what n means is the store's affair, so all stores share them.
 	stubs   []uintptr
@@ -80,6 +82,9 @@ func (p *processState) start() error {
 func (p *processState) setUp() error {
 	if !supported {
 		return ErrUnsupported
+	}
+	if err := p.measureGoStack(); err != nil {
+		return err
 	}
 	p.cpu = cpuLevel()
 	p.maxMappings = mappingLimit()

@@ -17,6 +17,14 @@ type Config struct {
 	// MaxStack bounds the native stack of all nested calls together, in bytes; default
 	// 8 MiB, from 64 KiB to just below 64 MiB. A call that needs more traps.
 	MaxStack uint64
+	// MaxHostStack bounds what host functions may use of the goroutine's stack before one of them
+	// calls into the store again: bytes, counted from the outermost call, with 8 for each of their
+	// arguments and results; default 8 MiB, at most 128 MiB. A call that finds more in use
+	// traps (stack overflow), as does one that finds 256 MiB of the stack in use in all.
+	MaxHostStack uint64
+	// MaxHostDepth bounds the calls into the store that are nested in each other by host functions,
+	// the outermost one included; default 10,000. One more traps (stack overflow).
+	MaxHostDepth int
 	// MaxInstances bounds the instances; by default only the memory mappings that the system
 	// grants a process do.
 	MaxInstances int
@@ -29,6 +37,9 @@ const (
 	maxMemoryPages       = 65536
 	defaultTableElements = 10_000_000
 	maxTableElements     = 1<<32 - 1
+	defaultHostStack     = 8 << 20
+	maxHostStack         = maxGoStack / 2
+	defaultHostDepth     = 10_000
 )
 
 // Store owns instances and everything they can reach: memories, tables, globals,
@@ -60,6 +71,8 @@ type Store struct {
 	// activations are the nested calls, innermost at depth-1; the rest are spares.
 	activations []*Caller
 	depth       int
+	// goBase is the bytes of the goroutine's stack in use at the outermost call.
+	goBase uintptr
 	// scratch holds arguments and results of host functions, used as a stack.
 	scratch    []uint64
 	scratchTop int
@@ -117,6 +130,15 @@ func NewStore(c Config) (*Store, error) {
 		return nil, &LimitError{"stack bytes", c.MaxStack, maxStack}
 	}
 	c.MaxStack = max(c.MaxStack, minStack)
+	if c.MaxHostStack == 0 {
+		c.MaxHostStack = defaultHostStack
+	}
+	if c.MaxHostStack > maxHostStack {
+		return nil, &LimitError{"host stack bytes", c.MaxHostStack, maxHostStack}
+	}
+	if c.MaxHostDepth == 0 {
+		c.MaxHostDepth = defaultHostDepth
+	}
 	if err := process.hook(); err != nil {
 		return nil, err
 	}

@@ -88,7 +88,11 @@ func fatal(text string) {
 
 // trap makes the error for the fault in the context.
 func (s *Store) trap(code abi.TrapCode) *Trap {
-	t := &Trap{Code: code, Backtrace: s.faultBacktrace()}
+	return newTrap(code, s.faultBacktrace())
+}
+
+func newTrap(code abi.TrapCode, backtrace []Frame) *Trap {
+	t := &Trap{Code: code, Backtrace: backtrace}
 	if len(t.Backtrace) > 0 {
 		f := &t.Backtrace[0]
 		t.Func, t.Name, t.Offset = f.Func, f.Name, f.Offset
@@ -98,13 +102,18 @@ func (s *Store) trap(code abi.TrapCode) *Trap {
 
 // faultBacktrace is the innermost frames at the fault in the context.
 func (s *Store) faultBacktrace() (out []Frame) {
-	s.walkFault(func(f nativeFrame) bool {
-		if d, ok := f.describe(); ok {
-			out = append(out, d)
-		}
-		return len(out) < maxBacktrace
-	})
+	s.walkFault(framesInto(&out))
 	return out
+}
+
+// framesInto gives a visitor that describes the innermost frames in out.
+func framesInto(out *[]Frame) func(nativeFrame) bool {
+	return func(f nativeFrame) bool {
+		if d, ok := f.describe(); ok {
+			*out = append(*out, d)
+		}
+		return len(*out) < maxBacktrace
+	}
 }
 
 // nativeFrame is one activation of a compiled function on the native stack.
@@ -211,12 +220,7 @@ func (s *Store) walkOuter(n int, visit func(nativeFrame) bool) {
 // the host function, at most 64.
 func (c *Caller) Backtrace() []Frame {
 	var out []Frame
-	c.walk(func(f nativeFrame) bool {
-		if d, ok := f.describe(); ok {
-			out = append(out, d)
-		}
-		return len(out) < maxBacktrace
-	})
+	c.walk(framesInto(&out))
 	return out
 }
 
