@@ -9,8 +9,17 @@ import (
 type Config struct {
 	// MaxMemoryPages bounds each memory, in pages of 64 KiB; default and ceiling 65536.
 	MaxMemoryPages uint64
+	// MaxTotalMemoryPages bounds all memories together; default 262,144 pages, 16 GiB.
+	MaxTotalMemoryPages uint64
 	// MaxTableElements bounds each table; default 10,000,000, ceiling 2^32 - 1.
 	MaxTableElements uint64
+	// MaxTableMemory bounds all tables together, in bytes, of which an element takes 8; default
+	// 128 MiB, and at least what a table of MaxTableElements takes.
+	MaxTableMemory uint64
+	// MaxTables, MaxMemories and MaxGlobals bound their numbers, with those of instances whose
+	// instantiation failed later; defaults 4096, 4096 and 1,000,000. Negative ones allow none, as does
+	// a negative MaxInstances.
+	MaxTables, MaxMemories, MaxGlobals int
 	// MaxStack bounds the stack of compiled code in all nested calls together, in bytes;
 	// default 8 MiB, from 64 KiB to just below 64 MiB. A call that needs more traps.
 	MaxStack uint64
@@ -33,8 +42,10 @@ type Store inproc.Store
 // *LimitError, *SystemError and ErrUnsupported.
 func NewStore(c Config) (*Store, error) {
 	s, err := inproc.NewStore(inproc.Config{
-		MaxMemoryPages: c.MaxMemoryPages, MaxTableElements: c.MaxTableElements,
-		MaxStack: c.MaxStack, MaxHostStack: c.MaxHostStack, MaxHostDepth: c.MaxHostDepth, MaxInstances: c.MaxInstances,
+		MaxMemoryPages: c.MaxMemoryPages, MaxTotalMemoryPages: c.MaxTotalMemoryPages,
+		MaxTableElements: c.MaxTableElements, MaxTableMemory: c.MaxTableMemory,
+		MaxTables: c.MaxTables, MaxMemories: c.MaxMemories, MaxGlobals: c.MaxGlobals, MaxInstances: c.MaxInstances,
+		MaxStack: c.MaxStack, MaxHostStack: c.MaxHostStack, MaxHostDepth: c.MaxHostDepth,
 	})
 	return (*Store)(s), err
 }
@@ -112,8 +123,8 @@ func (s *Store) NewTable(elem ValType, l Limits) (*Table, error) {
 	return (*Table)(t), err
 }
 
-// NewGlobal makes a global variable of v's type. The errors are ErrType, ErrBusy, ErrClosed
-// and *SystemError.
+// NewGlobal makes a global variable of v's type. The errors are ErrType, *LimitError, *SystemError,
+// ErrBusy and ErrClosed.
 func (s *Store) NewGlobal(mutable bool, v Value) (*Global, error) {
 	if v.typ == 0 {
 		return nil, detail(ErrType, "a global without a type")

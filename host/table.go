@@ -46,12 +46,15 @@ func (t *Table) Set(i uint32, v any) error {
 }
 
 // Grow adds n elements v and gives the old length. The errors are ErrType, and *LimitError if
-// the table cannot have that many.
+// the table, or the store in all, cannot have that many.
 func (t *Table) Grow(n uint32, v any) (old uint32, err error) {
 	err = t.with(v, func(w uint64) error {
-		length := t.inproc().Len()
-		if t.inproc().Grow(uint64(n), w) == failed {
-			return &LimitError{What: "table elements", Want: length + uint64(n), Limit: t.inproc().MaxLen()}
+		if err := t.inproc().CheckGrow(uint64(n)); err != nil {
+			return err
+		}
+		length := t.inproc().Grow(uint64(n), w)
+		if length == failed {
+			return ErrCancelled
 		}
 		old = uint32(length)
 		return nil

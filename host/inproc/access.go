@@ -11,6 +11,3 @@ func (t *Table) Store() *Store { return t.store }
 
 // Store is the store of the global variable.
 func (g *Global) Store() *Store { return g.store }
-
-// MaxLen is the length that the table can grow to.
-func (t *Table) MaxLen() uint64 { return load64(t.base - limitBelow) }

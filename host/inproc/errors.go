@@ -94,8 +94,9 @@ func (e *ReferenceError) Is(target error) bool { return target == ErrType }
 
 // LimitError is a request above a limit of the store or of the process.
 type LimitError struct {
-	// What is "memory pages", "table elements", "instances", "stack bytes", "stores" or
-	// "memory mappings of the process".
+	// What is "memory pages" or "table elements" (of one); of a store in all "pages of memories",
+	// "bytes of tables", "memories", "tables", "globals" or "instances"; "stack bytes" or "host
+	// stack bytes"; "stores" or "memory mappings of the process".
 	What        string
 	Want, Limit uint64
 }

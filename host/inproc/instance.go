@@ -87,9 +87,6 @@ func (s *Store) InstantiateContext(ctx context.Context, m *Module, imports Resol
 // place maps the image. If it succeeds the store owns the mapping, whatever fails later.
 func (i *Instance) place() error {
 	s, m := i.store, i.module
-	if n := s.config.MaxInstances; n != 0 && len(s.instances) >= n {
-		return &LimitError{"instances", uint64(len(s.instances)) + 1, uint64(n)}
-	}
 	if err := process.hook(); err != nil {
 		return err
 	}
@@ -123,24 +120,6 @@ func (i *Instance) place() error {
 	return nil
 }
 
-// checkLimits finds minima that the store will not grant, before anything is mapped.
-func (i *Instance) checkLimits() error {
-	c := &i.store.config
-	for n := range i.module.meta.Memories {
-		m := &i.module.meta.Memories[n]
-		if m.Import == nil && m.Min > c.MaxMemoryPages {
-			return &LimitError{"memory pages", m.Min, c.MaxMemoryPages}
-		}
-	}
-	for n := range i.module.meta.Tables {
-		t := &i.module.meta.Tables[n]
-		if t.Import == nil && t.Min > c.MaxTableElements {
-			return &LimitError{"table elements", t.Min, c.MaxTableElements}
-		}
-	}
-	return nil
-}
-
 // define makes the memories, tables and globals of the module's own.
 func (i *Instance) define() error {
 	m := i.module.meta
@@ -162,6 +141,7 @@ func (i *Instance) define() error {
 			i.tables[n] = t
 		}
 	}
+	i.store.used.globals += ownGlobals(m)
 	for n := range m.Globals {
 		if d := &m.Globals[n]; d.Import == nil {
 			i.globals[n] = &Global{store: i.store, addr: i.data + uintptr(d.Offset), typ: d.Type, mutable: d.Mutable}

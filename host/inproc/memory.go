@@ -28,6 +28,7 @@ const (
 	memoryHeader = 64 << 10
 	memorySize   = memoryHeader + abi.MemoryReservation
 	tableHeader  = pageSize
+	hugePage     = 2 << 20    // or more
 	failure      = ^uint64(0) // of growth
 )
 
@@ -53,8 +54,11 @@ func (s *Store) newMemory(l Limits) (*Memory, error) {
 	if l.HasMax {
 		limit = min(limit, l.Max)
 	}
-	if l.Min > limit {
-		return nil, &LimitError{"memory pages", l.Min, limit}
+	if err := atMost("memory pages", l.Min, limit); err != nil {
+		return nil, err
+	}
+	if err := s.grant(usage{memories: 1, memoryPages: l.Min}); err != nil {
+		return nil, err
 	}
 	low, err := process.takeMemory()
 	if err != nil {
@@ -73,6 +77,7 @@ func (s *Store) newMemory(l Limits) (*Memory, error) {
 		return nil, &SystemError{"committing a memory", ErrNoSpace}
 	}
 	s.memories = append(s.memories, m)
+	s.used.memories++
 	return m, nil
 }
 
@@ -97,7 +102,8 @@ func (m *Memory) Bytes() []byte { return bytesAt(m.base, uintptr(m.Size())) }
 func (m *Memory) Grow(pages uint64) uint64 {
 	size := uintptr(m.Size())
 	old := uint64(size / wasmPage)
-	if pages > load64(m.base-limitBelow)-old {
+	s := m.store
+	if pages > load64(m.base-limitBelow)-old || pages > s.config.MaxTotalMemoryPages-s.used.memoryPages {
 		return failure
 	}
 	if pages == 0 {
@@ -106,6 +112,7 @@ func (m *Memory) Grow(pages uint64) uint64 {
 	if mprotect(m.base+size, uintptr(pages)*wasmPage, protRW) != nil {
 		return failure
 	}
+	s.used.memoryPages += pages
 	store64(m.base-sizeBelow, uint64(size)+pages*uint64(wasmPage))
 	return old
 }
@@ -145,20 +152,29 @@ func (s *Store) newTable(elem meta.ValType, l Limits) (*Table, error) {
 	if l.HasMax {
 		limit = min(limit, l.Max)
 	}
-	if l.Min > limit {
-		return nil, &LimitError{"table elements", l.Min, limit}
+	if err := atMost("table elements", l.Min, limit); err != nil {
+		return nil, err
 	}
-	// All of it is accessible and zero from the start: the system commits what is used.
-	size := alignUp(tableHeader+8*uintptr(limit), pageSize)
+	if err := s.grant(usage{tables: 1, tableBytes: tableBytes(l.Min)}); err != nil {
+		return nil, err
+	}
+	// All of it is accessible and zero from the start: the system commits what is written.
+	size := alignUp(tableHeader+uintptr(min(tableBytes(limit), s.config.MaxTableMemory)), pageSize)
 	low, err := reserveCounted(size, protRW, otherMappings)
 	if err != nil {
 		return nil, err
+	}
+	if size > hugePage {
+		// The word for the length would commit a huge page otherwise, where the system has them unasked.
+		madvise(low, size, madvNoHuge)
 	}
 	t := &Table{store: s, base: low + tableHeader, mapped: extent{low, size}, elem: elem, limits: l}
 	store64(t.base-sizeBelow, l.Min)
 	store64(t.base-limitBelow, limit)
 	store64(t.base-idBelow, uint64(len(s.tables)))
 	s.tables = append(s.tables, t)
+	s.used.tables++
+	s.used.tableBytes += tableBytes(l.Min)
 	if elem == meta.ExternRef {
 		s.refs.tables = append(s.refs.tables, t)
 	}
@@ -197,7 +213,8 @@ func (t *Table) Set(i, ref uint64) error {
 }
 
 // Grow adds n elements with value ref and gives the old length, or all ones if
-// the limit does not allow it or ref does not fit.
+// a limit does not allow it (CheckGrow says which) or ref does not fit, or if a context has ended the
+// call meanwhile.
 func (t *Table) Grow(n, ref uint64) uint64 {
 	w, ok := t.store.toNative(t.elem, ref)
 	if !ok {
@@ -206,19 +223,47 @@ func (t *Table) Grow(n, ref uint64) uint64 {
 	return t.grow(n, w)
 }
 
+// CheckGrow is the *LimitError that keeps the table from having n elements more, or nil.
+func (t *Table) CheckGrow(n uint64) error {
+	old, limit := t.Len(), load64(t.base-limitBelow)
+	if n > limit-old {
+		return &LimitError{"table elements", old + n, limit}
+	}
+	return t.store.grant(usage{tableBytes: tableBytes(n)})
+}
+
 // grow is Grow with a reference as compiled code has it.
 func (t *Table) grow(n, ref uint64) uint64 {
-	old := t.Len()
-	if n > load64(t.base-limitBelow)-old {
+	s, old := t.store, t.Len()
+	if n > load64(t.base-limitBelow)-old || tableBytes(n) > s.config.MaxTableMemory-s.used.tableBytes {
 		return failure
 	}
-	if ref != 0 {
-		for i := old; i < old+n; i++ {
-			store64(t.base+8*uintptr(i), ref)
-		}
+	// What is beyond the length is null.
+	if ref != 0 && !t.fill(uintptr(old), uintptr(n), ref) {
+		return failure
 	}
+	s.used.tableBytes += tableBytes(n)
 	store64(t.base-sizeBelow, old+n)
 	return old
+}
+
+// fill makes ref of the n elements from the first on, which are null and nobody sees yet. It gives up, and
+// leaves them null, when the end of a context ends the call.
+func (t *Table) fill(first, n uintptr, ref uint64) bool {
+	const piece = 64 << 10 // elements, half a millisecond
+	elements := wordsAt(t.base+8*first, n)
+	for done := 0; done < len(elements); {
+		next := elements[done:min(done+piece, len(elements))]
+		for i := range next {
+			next[i] = ref
+		}
+		done += len(next)
+		if t.store.cancelled.Load() != 0 {
+			clear(elements[:done])
+			return false
+		}
+	}
+	return true
 }
 
 // tableGrow is the helper waot_table_grow.
@@ -239,8 +284,8 @@ type Global struct {
 	mutable bool
 }
 
-// NewGlobal makes a global variable with the bits v; ErrType if they are no reference of
-// type t.
+// NewGlobal makes a global variable with the bits v. The error is ErrType if they are no reference of
+// type t, a *LimitError or *SystemError.
 func (s *Store) NewGlobal(t meta.ValType, mutable bool, v uint64) (*Global, error) {
 	done, err := s.hold()
 	if err != nil {
@@ -251,12 +296,16 @@ func (s *Store) NewGlobal(t meta.ValType, mutable bool, v uint64) (*Global, erro
 	if !ok {
 		return nil, ErrType
 	}
+	if err := s.grant(usage{globals: 1}); err != nil {
+		return nil, err
+	}
 	at, err := s.alloc(16)
 	if err != nil {
 		return nil, err
 	}
 	g := &Global{store: s, addr: at, typ: t, mutable: mutable}
 	store64(at, g.clean(v))
+	s.used.globals++
 	if t == meta.ExternRef {
 		s.refs.globals = append(s.refs.globals, at)
 	}

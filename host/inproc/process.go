@@ -313,6 +313,7 @@ func (p *processState) newStubs(first int) (uintptr, error) {
 		return 0, err
 	}
 	if err := place(at, granule, protRW); err != nil {
+		p.freeCode(at, granule)
 		return 0, err
 	}
 	chunk := bytesAt(at, granule)
@@ -320,7 +321,11 @@ func (p *processState) newStubs(first int) (uintptr, error) {
 		writeStub(chunk, i*stubSize, uint32(first+i))
 	}
 	binary.LittleEndian.PutUint64(chunk[stubsPerChunk*stubSize:], uint64(exitStubAddress()))
-	return at, protectCode(at, granule)
+	if err := protectCode(at, granule); err != nil {
+		p.freeCode(at, granule)
+		return 0, err
+	}
+	return at, nil
 }
 
 // protectCode makes memory in which code was written executable.

@@ -12,8 +12,17 @@ import (
 type Config struct {
 	// MaxMemoryPages bounds each memory, in pages of 64 KiB; default and ceiling 65536.
 	MaxMemoryPages uint64
+	// MaxTotalMemoryPages bounds all memories together; default 262,144 pages, 16 GiB.
+	MaxTotalMemoryPages uint64
 	// MaxTableElements bounds each table; default 10,000,000, ceiling 2^32 - 1.
 	MaxTableElements uint64
+	// MaxTableMemory bounds all tables together, in bytes, of which an element takes 8; default
+	// 128 MiB, and at least what a table of MaxTableElements takes.
+	MaxTableMemory uint64
+	// MaxTables, MaxMemories and MaxGlobals bound their numbers, with those of instances whose
+	// instantiation failed later; defaults 4096, 4096 and 1,000,000. Negative ones allow none, as does
+	// a negative MaxInstances.
+	MaxTables, MaxMemories, MaxGlobals int
 	// MaxStack bounds the native stack of all nested calls together, in bytes; default
 	// 8 MiB, from 64 KiB to just below 64 MiB. A call that needs more traps.
 	MaxStack uint64
@@ -32,15 +41,6 @@ type Config struct {
 	// returns, and whenever one is made: for tests of hosts that handle references.
 	CollectAlways bool
 }
-
-const (
-	maxMemoryPages       = 65536
-	defaultTableElements = 10_000_000
-	maxTableElements     = 1<<32 - 1
-	defaultHostStack     = 8 << 20
-	maxHostStack         = maxGoStack / 2
-	defaultHostDepth     = 10_000
-)
 
 // Store owns instances and everything they can reach: memories, tables, globals,
 // host functions, function types, and handles of host values. One goroutine at a time
@@ -90,6 +90,7 @@ type Store struct {
 	refs      references
 	funcs     []funcRun         // all functions, by their words
 	described map[uintptr]*Func // by descriptor, those that compiled code has shown
+	used      usage
 
 	// slabs hold type records, descriptors and globals of the host.
 	slabs             []extent
@@ -116,28 +117,8 @@ func NewStore(c Config) (*Store, error) {
 	if err := process.start(); err != nil {
 		return nil, err
 	}
-	if c.MaxMemoryPages == 0 || c.MaxMemoryPages > maxMemoryPages {
-		c.MaxMemoryPages = maxMemoryPages
-	}
-	if c.MaxTableElements == 0 {
-		c.MaxTableElements = defaultTableElements
-	}
-	c.MaxTableElements = min(c.MaxTableElements, maxTableElements)
-	if c.MaxStack == 0 {
-		c.MaxStack = defaultStack
-	}
-	if c.MaxStack > maxStack {
-		return nil, &LimitError{"stack bytes", c.MaxStack, maxStack}
-	}
-	c.MaxStack = max(c.MaxStack, minStack)
-	if c.MaxHostStack == 0 {
-		c.MaxHostStack = defaultHostStack
-	}
-	if c.MaxHostStack > maxHostStack {
-		return nil, &LimitError{"host stack bytes", c.MaxHostStack, maxHostStack}
-	}
-	if c.MaxHostDepth == 0 {
-		c.MaxHostDepth = defaultHostDepth
+	if err := c.complete(); err != nil {
+		return nil, err
 	}
 	if err := process.hook(); err != nil {
 		return nil, err
@@ -147,6 +128,7 @@ func NewStore(c Config) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{config: c, stack: stack, types: map[string]*funcType{}, typeOf: map[uintptr]*funcType{}}
+	s.refs.room = minRefRoom
 	s.floor = stack + guardEnd + headroom
 	s.top = stack + guardEnd + uintptr(c.MaxStack)&^15
 	s.activations = []*Caller{{store: s, native: true, plain: true, start: s.top}}

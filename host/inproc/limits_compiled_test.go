@@ -1,0 +1,95 @@
+//go:build linux && (amd64 || arm64)
+
+package inproc_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/waot-project/waot/clif/opt"
+	"github.com/waot-project/waot/host/inproc"
+	"github.com/waot-project/waot/internal/meta"
+)
+
+// TestManyTables: a small module with many tables, all of which it makes long, commits no more than the store
+// allows; one whose elements are null next to nothing, also when they have been looked at.
+func TestManyTables(t *testing.T) {
+	const tables, elements = 100, 3_000_000
+	grow := func(n int, value code) code { // table.grow n value elements; drop
+		return cat(value, num(elements), code{0xFC, 0x0F}, leb(n), code{0x1A})
+	}
+	wasm := module(
+		sectionOf(1, typeOf(meta.FuncType{Params: vt{xref}})),
+		sectionOf(3, []byte{0}, []byte{0}),
+		sectionOf(4, repeated(tables, []byte{0x6F, 0, 0})...),
+		sectionOf(7, exportOf("nulls", 0, 0), exportOf("values", 0, 1), exportOf("t99", 1, 99)),
+		sectionOf(10,
+			bodyOf([]byte{0}, repeat(tables, func(n int) code { return grow(n, null) })),
+			bodyOf([]byte{0}, repeat(tables, func(n int) code { return grow(n, get(0)) }))))
+	const limit = 128 << 20
+	if len(wasm) > 3000 {
+		t.Errorf("%d bytes", len(wasm))
+	}
+	img, err := image(wasm, opt.O1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		export string
+		most   int64 // bytes
+	}{{"nulls", limit / 8}, {"values", limit + limit/8}} {
+		s, err := inproc.NewStore(inproc.Config{MaxMemoryPages: 16})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := s.Load(img)
+		if err != nil {
+			t.Fatal(err)
+		}
+		i, err := s.Instantiate(m, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := resident(t)
+		if err := export(t, i, c.export).Call([]uint64{s.ExternRef("x")}, nil); err != nil {
+			t.Error(err)
+		}
+		if err := s.CollectRefs(); err != nil {
+			t.Error(err)
+		}
+		if n := resident(t) - before; n > c.most {
+			t.Errorf("%s: %d bytes", c.export, n)
+		}
+		if last, err := i.Table("t99"); err != nil || last.Len() != 0 {
+			t.Error(last.Len(), err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if n := resident(t) - before; n > limit/8 {
+			t.Errorf("%s: %d bytes stay", c.export, n)
+		}
+	}
+}
+
+func repeated(n int, b []byte) (all [][]byte) {
+	for range n {
+		all = append(all, b)
+	}
+	return all
+}
+
+// resident is the bytes of memory that the process has.
+func resident(t *testing.T) int64 {
+	t.Helper()
+	var all, pages int64
+	b, err := os.ReadFile("/proc/self/statm")
+	if err == nil {
+		_, err = fmt.Sscan(string(b), &all, &pages)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pages * int64(os.Getpagesize())
+}
