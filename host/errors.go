@@ -97,7 +97,7 @@ func (c TrapCode) String() string { return abi.TrapCode(c).Message() }
 type Trap struct {
 	Code TrapCode
 	// Backtrace is the innermost frames, up to 64, across nested calls through Go functions.
-	// A stack overflow found on entry from Go has none.
+	// A stack overflow found on entry from Go has those of the calls around it in the store.
 	Backtrace []Frame
 
 	trap *inproc.Trap

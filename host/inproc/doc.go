@@ -62,6 +62,13 @@
 // references in them by the stack maps of their return addresses. Calls of host functions whose
 // types have no references pay nothing for it but a few tests of flags.
 //
+// # Nested calls
+//
+// Host functions may call into the store again, and so use the goroutine's stack without end. The
+// beginning of a call reads how much of it is in use, from the bounds that the runtime's g begins with,
+// and is a stack overflow above the limits of the store and the process: gostack.go. Go's own limit
+// ends the process.
+//
 // # What is process-wide
 //
 // The code arena, the native stacks and the signal handlers exist once per process, and

@@ -156,7 +156,7 @@ type Trap struct {
 	Name   string
 	Offset uint32
 	// Backtrace is the innermost frames, up to 64, across nested calls through the host.
-	// A stack overflow found on entry from the host has no frame of its own.
+	// A stack overflow found on entry from the host has those of the calls around it in the store.
 	Backtrace []Frame
 }
 

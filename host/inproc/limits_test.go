@@ -189,3 +189,50 @@ func TestCollectionShare(t *testing.T) {
 		t.Errorf("%d collections", n)
 	}
 }
+
+// TestProcessLimits reaches the limits of the process, by making them what is in use.
+func TestProcessLimits(t *testing.T) {
+	s := newStore(t)
+	img := newBuilder().image("init")
+	m, err := s.Load(img)
+	if err != nil {
+		t.Fatal(err)
+	}
+	instance := func() error { _, err := s.Instantiate(m, nil); return err }
+	memory := func() error { _, err := s.NewMemory(Limits{}); return err }
+	table := func() error { _, err := s.NewTable(fref, Limits{}); return err }
+	store := func() error {
+		s, err := NewStore(Config{})
+		if err == nil {
+			s.Close()
+		}
+		return err
+	}
+	p := &process
+	set := func(f func()) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		f()
+	}
+	most, stacks, stacksMax, free := p.maxMappings, p.stacks, p.stacksMax, p.free
+
+	const mappings = "memory mappings of the process"
+	set(func() { p.maxMappings, p.stacks = p.mappings, nil })
+	for _, f := range []func() error{instance, memory, table, store} {
+		refused(t, f(), mappings)
+	}
+	set(func() { p.maxMappings, p.stacksMax = most, p.stacksUsed })
+	refused(t, store(), "stores")
+	set(func() { p.stacks, p.stacksMax, p.free = stacks, stacksMax, nil })
+	var system *SystemError
+	if err := instance(); !errors.As(err, &system) || !errors.Is(err, ErrNoSpace) {
+		t.Error(err)
+	}
+	set(func() { p.free = free })
+
+	for _, f := range []func() error{instance, memory, table, store} {
+		if err := f(); err != nil {
+			t.Error(err)
+		}
+	}
+}
