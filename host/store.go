@@ -24,8 +24,9 @@ type Config struct {
 	// default 8 MiB, from 64 KiB to just below 64 MiB. A call that needs more traps.
 	MaxStack uint64
 	// MaxHostStack bounds what Go functions may use of the goroutine's stack before one of them
-	// calls into the store again: bytes, counted from the outermost call; default 8 MiB, at most
-	// 128 MiB. A call that finds more in use traps (TrapStackOverflow).
+	// calls into the store again: bytes, counted from the outermost call, with 8 for each of their
+	// arguments and results; default 8 MiB, at most 128 MiB. A call that finds more in use
+	// traps (TrapStackOverflow), as does one that finds 256 MiB of the stack in use in all.
 	MaxHostStack uint64
 	// MaxHostDepth bounds the calls into the store that are nested in each other by Go functions,
 	// the outermost one included; default 10,000. One more traps (TrapStackOverflow).

@@ -30,19 +30,19 @@ const (
 // goStackInUse is how many bytes of its stack the calling goroutine has in use, whose g is at address g. The
 // number stays the same when the runtime moves the stack.
 func goStackInUse(g uintptr) uintptr {
+	high := uintptr(load64(g + gStackHigh))
 	var here byte
-	return uintptr(load64(g+gStackHigh)) - uintptr(unsafe.Pointer(&here))
+	return high - uintptr(unsafe.Pointer(&here)) // no call in between could move the stack
 }
 
 // measureGoStack finds how much stack goroutines may use, and whether it can be measured.
 func (p *processState) measureGoStack() error {
-	var here byte
-	at, g := uintptr(unsafe.Pointer(&here)), currentG()
-	if low, high := uintptr(load64(g+gStackLow)), uintptr(load64(g+gStackHigh)); at < low || at >= high {
+	g := currentG()
+	if used, size := goStackInUse(g), load64(g+gStackHigh)-load64(g+gStackLow); used == 0 || uint64(used) > size {
 		return &SystemError{"measuring a goroutine's stack", ErrUnsupported}
 	}
-	// There is no other way to ask for the limit. It cannot be exceeded meanwhile: the runtime
-	// has a ceiling that does not change.
+	// There is no other way to ask for the limit. Meanwhile the runtime's ceiling holds, which
+	// is twice its first limit.
 	limit := debug.SetMaxStack(math.MaxInt)
 	debug.SetMaxStack(limit)
 	p.goStack = goStackWithin(limit)

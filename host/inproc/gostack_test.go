@@ -76,3 +76,21 @@ func TestGoStackWithin(t *testing.T) {
 		}
 	}
 }
+
+// TestMeasure measures stacks of all depths, some of which move meanwhile.
+func TestMeasure(t *testing.T) {
+	var at func(depth int) error
+	at = func(depth int) error {
+		if depth == 0 {
+			return new(processState).measureGoStack()
+		}
+		return at(depth - 1)
+	}
+	for depth := range 1000 {
+		done := make(chan error)
+		go func() { done <- at(depth) }()
+		if err := <-done; err != nil {
+			t.Errorf("at depth %d: %v", depth, err)
+		}
+	}
+}
