@@ -1,0 +1,309 @@
+package guestfuzz
+
+import (
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/waot-project/waot/host"
+)
+
+// instantiate makes an instance of a random program.
+func (w *world) instantiate() {
+	if w.stop || len(w.instances) >= 6 {
+		return
+	}
+	e, err := w.runner.pool.get(w.runner.seed, w.r.Uint64())
+	w.must(err, "compiling")
+	defer w.runner.pool.put(e)
+	mod := e.module
+	if w.r.IntN(8) == 0 { // one of its own, which is closed while its instances live
+		own, err := host.Load(e.object)
+		w.must(err, "Load")
+		defer func() {
+			w.must(own.Close(), "Module.Close")
+			if _, err := w.store.Instantiate(nil, own, nil); !errors.Is(err, host.ErrClosed) {
+				w.fail("Instantiate of a closed module: %v", err)
+			}
+		}()
+		mod = own
+	}
+	i, imports, ok := w.link(e.program)
+	if !ok {
+		return
+	}
+	if w.r.IntN(20) == 0 {
+		w.breakLink(mod, imports)
+		return
+	}
+	if what := w.overLimit(i); what != "" {
+		_, err := w.store.Instantiate(nil, mod, imports)
+		var limit *host.LimitError
+		if !errors.As(err, &limit) || limit.What != what {
+			w.fail("Instantiate: %v, want a limit of %s", err, what)
+		}
+		w.count("refusals by limits")
+		return
+	}
+	w.placed++
+	w.own(i)
+	w.instances = append(w.instances, i)
+	ctx := w.newContext()
+	defer ctx.always()
+	a := &activation{init: i}
+	a.ctx = ctx
+	var real *host.Instance
+	err = w.enter(a, func() (err error) {
+		real, err = w.store.Instantiate(ctx.ctx, mod, imports)
+		return err
+	})
+	w.finish(a, err, nil)
+	if err == nil {
+		w.meet(i, real)
+	} else {
+		w.count("instantiations that failed")
+	}
+}
+
+// overLimit is what the store must refuse an instance for; empty if nothing.
+func (w *world) overLimit(i *instance) string {
+	p := i.prog
+	if !p.memory.imported && p.memory.min > w.config.MaxMemoryPages {
+		return "memory pages"
+	}
+	for _, t := range p.tables {
+		if !t.imported && t.min > w.config.MaxTableElements {
+			return "table elements"
+		}
+	}
+	if w.config.MaxInstances != 0 && w.placed >= w.config.MaxInstances {
+		return "instances"
+	}
+	return ""
+}
+
+// link finds or makes what a program imports. ok is false if a limit does not allow it.
+func (w *world) link(p *program) (i *instance, imports host.Imports, ok bool) {
+	env := map[string]any{}
+	i = &instance{prog: p, elems: make([][]value, len(p.elems)), datas: make([][]byte, len(p.datas))}
+	for n, s := range p.imports {
+		f := live(w, w.funcs, func(f *funcItem) bool { return f.signature() == s })
+		switch {
+		case n == arm || f == nil || w.r.IntN(3) != 0:
+			h := &hostFunc{signature: s, isArm: n == arm, w: w}
+			f = h.item()
+			env[exportName('h', n)] = h.makeFunc()
+		default:
+			env[exportName('h', n)] = f.real
+		}
+		i.funcs = append(i.funcs, f)
+	}
+	for n := range p.funcs {
+		i.funcs = append(i.funcs, &funcItem{inst: i, n: len(p.imports) + n})
+	}
+	for n, d := range p.tables {
+		t := &tableItem{elem: d.elem}
+		if d.imported {
+			if t = w.tableFor(d); t == nil {
+				return nil, nil, false
+			}
+			env[exportName('t', n)] = t.real
+		}
+		i.tables = append(i.tables, t)
+	}
+	if i.mem = (&memoryItem{}); p.memory.imported {
+		if i.mem = w.memoryFor(p.memory); i.mem == nil {
+			return nil, nil, false
+		}
+		env["memory"] = i.mem.real
+	}
+	for n, d := range p.globals {
+		g := &globalItem{typ: d.typ, mutable: d.mutable}
+		if d.imported {
+			switch n {
+			case globalStep:
+				g = w.stepGlobal
+			case globalFuel:
+				g = w.fuelGlobal
+			case globalSeed:
+				g = w.seedGlobal
+			default:
+				g = w.globalFor(d)
+			}
+			env[exportName('g', n)] = g.real
+		}
+		i.globals = append(i.globals, g)
+	}
+	return i, host.Imports{"env": env}, true
+}
+
+// fits reports whether something of a size with limits can be imported as what wants min and max.
+func fits(size uint64, l host.Limits, min, max uint64, hasMax bool) bool {
+	return size >= min && (!hasMax || l.HasMax && l.Max <= max)
+}
+
+// newLimits are limits that fit, most of the time those that are wanted.
+func (w *world) newLimits(min, max uint64, hasMax bool) host.Limits {
+	l := host.Limits{Min: min, Max: max, HasMax: hasMax}
+	if !hasMax && w.r.IntN(2) == 0 {
+		l.Min += uint64(w.r.IntN(3))
+		l.Max, l.HasMax = l.Min+uint64(w.r.IntN(5)), true
+	}
+	return l
+}
+
+func (w *world) tableFor(d tableDef) *tableItem {
+	t := live(w, w.tables, func(t *tableItem) bool {
+		return t.real != nil && t.elem == d.elem && fits(uint64(len(t.elems)), t.limits, d.min, d.max, d.hasMax)
+	})
+	if t != nil && w.r.IntN(4) != 0 {
+		return t
+	}
+	t = &tableItem{elem: d.elem, limits: w.newLimits(d.min, d.max, d.hasMax)}
+	elem := host.TypeExternRef
+	if d.elem == 'r' {
+		elem = host.TypeFuncRef
+	}
+	var err error
+	t.real, err = w.store.NewTable(elem, t.limits)
+	if !w.granted(err, t.limits.Min, w.config.MaxTableElements) {
+		return nil
+	}
+	w.addTable(t)
+	return t
+}
+
+// granted reports whether a limit allows something; it fails if the error says otherwise.
+func (w *world) granted(err error, want, limit uint64) bool {
+	var over *host.LimitError
+	if errors.As(err, &over) != (want > limit) || want <= limit && err != nil {
+		w.fail("%d wanted, %d granted: %v", want, limit, err)
+	}
+	return err == nil
+}
+
+func (w *world) memoryFor(d memoryDef) *memoryItem {
+	m := live(w, w.memories, func(m *memoryItem) bool {
+		return m.real != nil && fits(uint64(len(m.data))/wasmPage, m.limits, d.min, d.max, d.hasMax)
+	})
+	if m != nil && w.r.IntN(4) != 0 {
+		return m
+	}
+	m = &memoryItem{limits: w.newLimits(d.min, d.max, d.hasMax)}
+	var err error
+	m.real, err = w.store.NewMemory(m.limits)
+	if !w.granted(err, m.limits.Min, w.config.MaxMemoryPages) {
+		return nil
+	}
+	w.addMemory(m)
+	return m
+}
+
+func (w *world) addMemory(m *memoryItem) {
+	m.limit = w.config.MaxMemoryPages
+	if m.limits.HasMax {
+		m.limit = min(m.limit, m.limits.Max)
+	}
+	m.data = make([]byte, m.limits.Min*wasmPage)
+	w.memories = append(w.memories, m)
+}
+
+func (w *world) addTable(t *tableItem) {
+	t.limit = w.config.MaxTableElements
+	if t.limits.HasMax {
+		t.limit = min(t.limit, t.limits.Max)
+	}
+	t.elems = make([]value, t.limits.Min)
+	w.tables = append(w.tables, t)
+}
+
+func (w *world) globalFor(d globalDef) *globalItem {
+	g := live(w, w.globals, func(g *globalItem) bool {
+		return g.real != nil && g.typ == d.typ && g.mutable == d.mutable && g != w.stepGlobal && g != w.fuelGlobal
+	})
+	if g != nil && w.r.IntN(4) != 0 {
+		return g
+	}
+	return w.newGlobal(d.typ, d.mutable, nil)
+}
+
+// own makes what is the instance's own, which is empty before it is initialized.
+func (w *world) own(i *instance) {
+	p := i.prog
+	if !p.memory.imported {
+		i.mem.limits = host.Limits{Min: p.memory.min, Max: p.memory.max, HasMax: p.memory.hasMax}
+		w.addMemory(i.mem)
+	}
+	for n, d := range p.tables {
+		if !d.imported {
+			i.tables[n].limits = host.Limits{Min: d.min, Max: d.max, HasMax: d.hasMax}
+			w.addTable(i.tables[n])
+		}
+	}
+	for n, d := range p.globals {
+		if !d.imported {
+			w.globals = append(w.globals, i.globals[n])
+		}
+	}
+}
+
+// meet takes what an instance exports.
+func (w *world) meet(i *instance, real *host.Instance) {
+	i.real = real
+	p := i.prog
+	for n, f := range i.funcs {
+		have, err := real.Func(exportName('f', n))
+		w.must(err, "Instance.Func")
+		if f.real != nil && f.real != have {
+			w.fail("function %d is exported as another", n)
+		}
+		if f.real == nil || !slices.Contains(w.funcs, f) {
+			f.real = have
+			w.know(f)
+		}
+	}
+	var err error
+	if !p.memory.imported {
+		i.mem.real, err = real.Memory("memory")
+		w.must(err, "Instance.Memory")
+	}
+	for n, d := range p.tables {
+		if !d.imported {
+			i.tables[n].real, err = real.Table(exportName('t', n))
+			w.must(err, "Instance.Table")
+		}
+	}
+	for n, d := range p.globals {
+		if !d.imported {
+			i.globals[n].real, err = real.Global(exportName('g', n))
+			w.must(err, "Instance.Global")
+		}
+	}
+	w.compare(nil)
+}
+
+// breakLink takes an import away, or gives another thing in its place.
+func (w *world) breakLink(mod *host.Module, imports host.Imports) {
+	env := imports["env"]
+	names := slices.Sorted(maps.Keys(env))
+	name := names[w.r.IntN(len(names))]
+	switch w.r.IntN(3) {
+	case 0:
+		delete(env, name)
+	case 1:
+		env[name] = 5
+	default:
+		if env[name] = any(w.stepGlobal.real); name == exportName('g', globalStep) || name == exportName('g', globalFuel) {
+			env[name] = func() {}
+		}
+		if name[0] == 'g' && len(name) == 2 { // may be of the same type
+			delete(env, name)
+		}
+	}
+	_, err := w.store.Instantiate(nil, mod, imports)
+	var link *host.LinkError
+	if !errors.As(err, &link) || link.Name != name {
+		w.fail("Instantiate without %s: %v", name, err)
+	}
+	w.count("imports that did not fit")
+}

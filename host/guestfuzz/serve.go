@@ -1,0 +1,284 @@
+package guestfuzz
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"runtime"
+	"time"
+
+	"github.com/waot-project/waot/host"
+)
+
+// hostFunc is a function of the host.
+type hostFunc struct {
+	signature
+	isArm bool
+	w     *world
+}
+
+// item is the function in the model.
+func (h *hostFunc) item() *funcItem { return &funcItem{host: h} }
+
+// makeFunc gives Go code of any form for h.
+func (h *hostFunc) makeFunc() any {
+	if h.w.r.IntN(2) == 0 {
+		return host.RawFunc{Params: hostTypes(h.params), Results: hostTypes(h.results), Func: h.raw}
+	}
+	return h.typed()
+}
+
+func hostTypes(letters string) (out []host.ValType) {
+	for _, t := range []byte(letters) {
+		out = append(out, host.ValType(valType(t)))
+	}
+	return out
+}
+
+// raw is h as a host.RawFunc.
+func (h *hostFunc) raw(c *host.Caller, args, results []uint64) error {
+	w := h.w
+	a := w.arrive(h, c, func(want []value) {
+		for i := range args {
+			w.checkWord(fmt.Sprintf("argument %d", i), h.params[i], args[i], want[i])
+		}
+	})
+	err := w.serve(h, a, c)
+	if err != nil {
+		return err
+	}
+	values := make([]value, len(results))
+	for i := range results {
+		x := w.result(h, i, true)
+		values[i], results[i] = x.model, x.word
+		if h.results[i] == 'i' && !h.isArm {
+			results[i] |= w.r.Uint64() << 32 // what is above an i32 is nobody's
+		}
+	}
+	return w.giveBack(a, values)
+}
+
+// typed is h as a Go function with types of its own: some lead to adapters, the others to reflection.
+func (h *hostFunc) typed() any {
+	w := h.w
+	goTypes := map[byte]reflect.Type{'i': reflect.TypeFor[int32](), 'l': reflect.TypeFor[int64](), 'f': reflect.TypeFor[float32](),
+		'd': reflect.TypeFor[float64](), 'r': reflect.TypeFor[*host.Func](), 'x': reflect.TypeFor[any]()}
+	if w.r.IntN(2) == 0 {
+		goTypes['i'], goTypes['l'] = reflect.TypeFor[uint32](), reflect.TypeFor[uint64]()
+	}
+	var in, out []reflect.Type
+	withContext, withCaller := w.r.IntN(3) == 0, w.r.IntN(3) == 0
+	if withContext {
+		in = append(in, reflect.TypeFor[context.Context]())
+	}
+	if withCaller {
+		in = append(in, reflect.TypeFor[*host.Caller]())
+	}
+	leading := len(in)
+	for _, t := range []byte(h.params) {
+		in = append(in, goTypes[t])
+	}
+	for _, t := range []byte(h.results) {
+		out = append(out, goTypes[t])
+	}
+	withError := w.r.IntN(4) != 0
+	if withError {
+		out = append(out, reflect.TypeFor[error]())
+	}
+	return reflect.MakeFunc(reflect.FuncOf(in, out, false), func(args []reflect.Value) []reflect.Value {
+		var c *host.Caller
+		if withCaller {
+			c = args[leading-1].Interface().(*host.Caller)
+		}
+		a := w.arrive(h, c, func(want []value) {
+			for i, t := range []byte(h.params) {
+				w.checkValue(fmt.Sprintf("argument %d", i), t, valueOf(t, plain(args[leading+i])), want[i])
+			}
+			if withContext && w.context() != args[0].Interface() {
+				w.fail("the context of another call")
+			}
+		})
+		err := w.serve(h, a, c)
+		if err != nil && !withError {
+			a.hostErr, a.panics = nil, err
+			panic(err)
+		}
+		results := make([]reflect.Value, len(out))
+		values := make([]value, len(h.results))
+		for i := range values {
+			results[i] = reflect.Zero(out[i])
+			if err != nil {
+				continue
+			}
+			x := w.result(h, i, false)
+			values[i] = x.model
+			if v := x.value.Any(); v != nil {
+				results[i] = reflect.ValueOf(v).Convert(out[i])
+			}
+		}
+		if err == nil {
+			err = w.giveBack(a, values)
+		}
+		if withError {
+			results[len(out)-1] = reflect.Zero(out[len(out)-1])
+			if err != nil {
+				results[len(out)-1] = reflect.ValueOf(&err).Elem()
+			}
+		}
+		return results
+	}).Interface()
+}
+
+// plain is a parameter as Func.Call gives a result.
+func plain(v reflect.Value) any {
+	switch v.Kind() {
+	case reflect.Uint32:
+		return int32(v.Uint())
+	case reflect.Uint64:
+		return int64(v.Uint())
+	}
+	return v.Interface()
+}
+
+// context is that of the innermost call that has one.
+func (w *world) context() context.Context {
+	for n := len(w.acts) - 1; n >= 0; n-- {
+		if c := w.acts[n].ctx; c != nil && c.ctx != nil {
+			return c.ctx
+		}
+	}
+	return context.Background()
+}
+
+// arrive compares a call of h with the model. c may be nil.
+func (w *world) arrive(h *hostFunc, c *host.Caller, check func(want []value)) *activation {
+	if len(w.acts) == 0 {
+		w.fail("a function of the host is called out of nothing")
+	}
+	a := w.acts[len(w.acts)-1]
+	e := w.run(a, ^uint64(0))
+	if e.kind != eventHost || e.fn.host != h || a.mustEnd {
+		w.fail("a call of a function of the host, the model came to %v (context ended: %v)", e.kind, a.mustEnd)
+	}
+	w.scopes = append(w.scopes, &scope{})
+	check(e.values)
+	w.count("calls of the host")
+	if c == nil {
+		return a
+	}
+	if c.Store() != w.store || c.Context() != w.context() {
+		w.fail("the caller has another store or context")
+	}
+	if n := len(a.frames); n == 0 && a.init == nil {
+		if i := c.Instance(); i != nil {
+			w.fail("Go called, but Caller.Instance is %v", i.Name())
+		}
+	} else if n > 0 {
+		if i := a.frames[n-1].inst; i.real != nil && c.Instance() != i.real {
+			w.fail("Caller.Instance is another")
+		}
+		if i := a.frames[n-1].inst; i.mem.real != nil && c.Memory() != i.mem.real {
+			w.fail("Caller.Memory is another")
+		}
+	}
+	if w.r.IntN(4) == 0 {
+		w.checkBacktrace("Caller", c.Backtrace())
+	}
+	return a
+}
+
+// serve does what a function of the host does. An error is what it is to return.
+func (w *world) serve(h *hostFunc, a *activation, c *host.Caller) error {
+	if w.stop {
+		a.hostErr = errStop
+		return a.hostErr
+	}
+	for w.budget > 0 && w.r.IntN(3) != 0 {
+		w.budget--
+		w.act()
+		if w.stop {
+			a.hostErr = errStop
+			return a.hostErr
+		}
+	}
+	if w.budget <= 0 || h.isArm {
+		return nil
+	}
+	switch w.r.IntN(60) {
+	case 0:
+		a.hostErr = fmt.Errorf("error %d", w.r.Uint32())
+		return a.hostErr
+	case 1:
+		a.panics = fmt.Sprintf("panic %d", w.r.Uint32())
+		if w.r.IntN(2) == 0 {
+			growStack(1 + w.r.IntN(16))
+		}
+		panic(a.panics)
+	case 2:
+		func() {
+			defer func() { a.panics = recover() }()
+			var t *token
+			t.n++
+		}()
+		panic(a.panics)
+	case 3:
+		w.count("exits of goroutines")
+		runtime.Goexit()
+	}
+	return nil
+}
+
+// result makes result i of h.
+func (w *world) result(h *hostFunc, i int, words bool) argument {
+	if h.isArm {
+		armed := uint64(b2i(w.arm()))
+		return argument{value{bits: armed}, host.I32(int32(armed)), armed}
+	}
+	return w.argument(h.results[i], words)
+}
+
+// arm sees to it that a context of those of the active calls ends. It reports false if none can.
+func (w *world) arm() bool {
+	first := w.r.IntN(len(w.acts))
+	for n := range w.acts {
+		a := w.acts[(first+n)%len(w.acts)]
+		c := a.ctx
+		if c == nil || c.ctx == nil || c.ctx.Done() == nil {
+			continue
+		}
+		if c.cancel == nil {
+			return true // time ends it
+		}
+		switch w.r.IntN(3) {
+		case 0:
+			c.cancel(errStop)
+		case 1:
+			go c.cancel(nil)
+		default:
+			time.AfterFunc(time.Duration(w.r.IntN(1<<w.r.IntN(20))), func() { c.cancel(nil) })
+		}
+		return true
+	}
+	return false
+}
+
+// giveBack gives results to the model.
+func (w *world) giveBack(a *activation, results []value) error {
+	w.scopes = w.scopes[:len(w.scopes)-1]
+	a.deliver(results)
+	if a.ctx.ended() && (a.fn == nil || a.fn.host == nil) {
+		a.mustEnd = true // the code must not go on
+	}
+	return nil
+}
+
+// growStack makes the goroutine's stack move.
+//
+//go:noinline
+func growStack(kib int) int {
+	var pad [1024]byte
+	if kib == 0 {
+		return int(pad[0])
+	}
+	return growStack(kib-1) + int(pad[kib%1024])
+}
