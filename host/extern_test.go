@@ -381,6 +381,42 @@ func TestCollection(t *testing.T) {
 	}
 }
 
+// TestRetainInside: what a function retains stays its own, also if the call that gave it the value came from another
+// function of the host, and made the word.
+func TestRetainInside(t *testing.T) {
+	s := newStore(t)
+	ref := []host.ValType{host.TypeExternRef}
+	var word uint64
+	retain := must[*host.Func](t)(s.NewFunc(host.RawFunc{Params: ref, Func: func(c *host.Caller, args, _ []uint64) error {
+		word = args[0]
+		if !c.Store().Retain(word) {
+			t.Error("not retained")
+		}
+		return nil
+	}}))
+	outer := must[*host.Func](t)(s.NewFunc(func() error {
+		_, err := retain.Call(bg, "value")
+		return err
+	}))
+	for _, f := range []func() error{
+		func() error { return second(outer.Call(bg)) },
+		func() error { return second(retain.Call(bg, "value")) },
+	} {
+		if err := f(); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []any{"value", nil} {
+			if err := (*inproc.Store)(s).CollectRefs(); err != nil {
+				t.Fatal(err)
+			}
+			if v := s.Extern(word); v != want {
+				t.Errorf("the word stands for %v, want %v", v, want)
+			}
+			s.Release(word)
+		}
+	}
+}
+
 // trapOnly gives an error if a call did not trap.
 func trapOnly(_ []any, err error) error {
 	var trap *host.Trap

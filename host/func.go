@@ -137,7 +137,7 @@ func (f *Func) callRefs(ctx context.Context, args, results []Value, in, out []ui
 	defer func() {
 		for i, w := range in[:made] {
 			if ValType(p.Type().Params[i]) == TypeExternRef {
-				s.Release(w)
+				s.Unmake(w)
 			}
 		}
 	}()

@@ -169,7 +169,7 @@ func (v Value) with(s *inproc.Store, f func(w uint64) error) error {
 		return err
 	}
 	if v.typ == TypeExternRef {
-		defer s.Release(w)
+		defer s.Unmake(w)
 	}
 	return f(w)
 }

@@ -208,13 +208,36 @@ func (s *Store) Release(ref uint64) {
 				r.returned[k] = 0
 			}
 		}
-	case r.isLocal(i) && s.activations[s.depth-1].owns(x.link):
-		last := len(r.locals) - 1
-		moved := r.locals[last]
-		r.locals[x.link] = moved
-		r.slots[moved].link = x.link
-		r.locals = r.locals[:last]
+	default:
+		s.dropLocal(i)
 	}
+}
+
+// Unmake takes back what ExternRef has done for a handle at the same depth of calls: Go code does not need it
+// any more. Claims that Retain has added since stay, which Release could not tell from it in a host function.
+func (s *Store) Unmake(ref uint64) {
+	i, ok := s.refs.lookUp(ref)
+	switch {
+	case !ok:
+	case s.depth == 0:
+		s.Release(ref)
+	default:
+		s.dropLocal(i)
+	}
+}
+
+// dropLocal takes slot i away from those that the innermost host function keeps, if it is one.
+func (s *Store) dropLocal(i uint32) {
+	r := &s.refs
+	at := r.slots[i].link
+	if !r.isLocal(i) || !s.activations[s.depth-1].owns(at) {
+		return
+	}
+	last := len(r.locals) - 1
+	moved := r.locals[last]
+	r.locals[at] = moved
+	r.slots[moved].link = at
+	r.locals = r.locals[:last]
 }
 
 // CollectRefs frees the handles that are not reachable or kept. The error is ErrBusy
