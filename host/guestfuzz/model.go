@@ -169,9 +169,7 @@ func (a *activation) deliver(results []value) {
 			return
 		}
 	} else {
-		for i, d := range body.dests {
-			f.locals[d] = results[i]
-		}
+		f.assign(body.dests, results)
 	}
 	f.pc++
 }
@@ -250,10 +248,15 @@ func (a *activation) leaveWith(results []value) {
 		return
 	}
 	f := &a.frames[len(a.frames)-1]
-	for i, d := range f.fn.body[f.pc].dests {
-		f.locals[d] = results[i]
-	}
+	f.assign(f.fn.body[f.pc].dests, results)
 	f.pc++
+}
+
+// assign gives results to locals, the last first, as code does.
+func (f *frame) assign(locals []int, results []value) {
+	for i := len(locals) - 1; i >= 0; i-- {
+		f.locals[locals[i]] = results[i]
+	}
 }
 
 // trap ends a.

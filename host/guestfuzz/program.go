@@ -181,11 +181,11 @@ type generator struct {
 func newProgram(seed uint64, name string) *program {
 	g := &generator{r: rand.New(rand.NewPCG(seed, 0x9e57)), p: &program{name: name, start: -1}}
 	p, r := g.p, g.r
-	pool := []signature{{"l", "l"}, {"x", "x"}, {"", ""}}
-	for range 3 + r.IntN(4) {
-		pool = append(pool, signature{g.types(r.IntN(5)), g.types(r.IntN(4))})
+	all := signatures()
+	pool := all[:3:3]
+	for range 5 + r.IntN(4) {
+		pool = append(pool, all[r.IntN(len(all))])
 	}
-	pool = append(pool, signature{g.types(16 + r.IntN(14)), g.types(r.IntN(9))})
 	p.imports = []signature{{"", "i"}}
 	for range 2 + r.IntN(4) {
 		p.imports = append(p.imports, pool[r.IntN(len(pool))])
@@ -207,13 +207,29 @@ func newProgram(seed uint64, name string) *program {
 	return p
 }
 
-// types is n random types.
-func (g *generator) types(n int) string {
-	var b strings.Builder
-	for range n {
-		b.WriteByte("llxxrifd"[g.r.IntN(8)])
+// numSignatures is how many signatures there are. Package reflect keeps each type of functions that it makes for ever, so there
+// must not be ever more of them.
+const numSignatures = 40
+
+// signatures are those of all programs.
+func signatures() []signature {
+	r := rand.New(rand.NewPCG(1, 2))
+	types := func(n int) string {
+		b := make([]byte, n)
+		for i := range b {
+			b[i] = "llxxrifd"[r.IntN(8)]
+		}
+		return string(b)
 	}
-	return b.String()
+	all := []signature{{"l", "l"}, {"x", "x"}, {"", ""}, {"ii", "i"}, {"ll", ""}, {"d", "d"}, {"", "i"}}
+	for len(all) < numSignatures {
+		params, results := r.IntN(5), r.IntN(4)
+		if len(all)%8 == 0 {
+			params, results = 16+r.IntN(14), r.IntN(9)
+		}
+		all = append(all, signature{types(params), types(results)})
+	}
+	return all
 }
 
 // surroundings makes memory, tables and globals.

@@ -3,6 +3,7 @@ package guestfuzz
 import (
 	"context"
 	"fmt"
+	"hash/crc32"
 	"reflect"
 	"runtime"
 	"time"
@@ -58,16 +59,17 @@ func (h *hostFunc) raw(c *host.Caller, args, results []uint64) error {
 	return w.giveBack(a, values)
 }
 
-// typed is h as a Go function with types of its own: some lead to adapters, the others to reflection.
+// typed is h as a Go function: some types lead to adapters, the others to reflection.
 func (h *hostFunc) typed() any {
 	w := h.w
 	goTypes := map[byte]reflect.Type{'i': reflect.TypeFor[int32](), 'l': reflect.TypeFor[int64](), 'f': reflect.TypeFor[float32](),
 		'd': reflect.TypeFor[float64](), 'r': reflect.TypeFor[*host.Func](), 'x': reflect.TypeFor[any]()}
-	if w.r.IntN(2) == 0 {
+	form := h.form()
+	if form&1 != 0 {
 		goTypes['i'], goTypes['l'] = reflect.TypeFor[uint32](), reflect.TypeFor[uint64]()
 	}
 	var in, out []reflect.Type
-	withContext, withCaller := w.r.IntN(3) == 0, w.r.IntN(3) == 0
+	withContext, withCaller := form&6 == 6, form&8 != 0
 	if withContext {
 		in = append(in, reflect.TypeFor[context.Context]())
 	}
@@ -81,7 +83,7 @@ func (h *hostFunc) typed() any {
 	for _, t := range []byte(h.results) {
 		out = append(out, goTypes[t])
 	}
-	withError := w.r.IntN(4) != 0
+	withError := form&48 != 0
 	if withError {
 		out = append(out, reflect.TypeFor[error]())
 	}
@@ -127,6 +129,12 @@ func (h *hostFunc) typed() any {
 		}
 		return results
 	}).Interface()
+}
+
+// form decides between Go types for h. There is one for each signature: see numSignatures.
+func (h *hostFunc) form() uint32 {
+	sum := crc32.ChecksumIEEE([]byte(h.params + ":" + h.results))
+	return sum ^ sum>>13
 }
 
 // plain is a parameter as Func.Call gives a result.
