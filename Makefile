@@ -51,7 +51,8 @@ fuzz:
 	done
 
 # Campaigns: allocations, faults planted into them, random modules on both machines (AArch64 needs qemu), the same under
-# wasmtime where there is a C compiler, the host. Without SEED each run tries other cases.
+# wasmtime where there is a C compiler, the host beside all that a Go process does, and with random guests. Without SEED each
+# run tries other cases.
 soak:
 	@echo "SEED=$(SEED)"
 	$(GO) run ./regalloc/soak -seconds $(SECONDS_EACH) -n 1000000000 -first $(SEED)
@@ -60,6 +61,7 @@ soak:
 	@if command -v gcc >/dev/null; then oracle/run.sh -run TestRandom -v -modules $(WASMTIME_MODULES) -seed $(SEED); \
 		else echo "no gcc: nothing is compared with wasmtime"; fi
 	WAOT_STRESS=$(SECONDS_EACH)s $(GO) test ./host/stress -run 'TestStress$$' -v -timeout 0
+	$(GO) run ./host/guestfuzz/soak -seconds $(SECONDS_EACH) -seed $(SEED)
 
 clean:
 	rm -rf $(OUT) $(FOUND)

@@ -27,6 +27,10 @@ type Config struct {
 	// Begin, if not nil, is called before each episode, and Sampled with each sample.
 	Begin   func(worker int, seed uint64)
 	Sampled func(Sample)
+
+	lie      func(*world)  // if not nil, something that the model is not told; tests have it noticed
+	released chan struct{} // is closed when what lies have begun may end
+	files    []*os.File    // that lies have opened
 }
 
 // Result is what a campaign has done.

@@ -175,6 +175,8 @@ type generator struct {
 	p *program
 	f *function // that is being made
 	n int       // its number
+	// favourite is the function that most elements of table 0 are, so that most indirect calls find what they want.
+	favourite int
 }
 
 // newProgram makes the program of a seed.
@@ -199,6 +201,7 @@ func newProgram(seed uint64, name string) *program {
 		p.funcs = append(p.funcs, function{})
 	}
 	p.funcs = append(p.funcs, function{signature: signature{"lx", "lx"}}, function{})
+	g.favourite = r.IntN(p.numFuncs())
 	for n := range len(p.funcs) - endRecursive {
 		g.function(n)
 	}
@@ -260,6 +263,16 @@ func (g *generator) surroundings() {
 // segments makes segments, once the number of functions is known.
 func (g *generator) segments() {
 	p, r := g.p, g.r
+	if r.IntN(8) != 0 {
+		e := elemDef{elem: 'r', active: true}
+		for range p.tables[0].min {
+			e.items = append(e.items, g.favourite)
+			if r.IntN(8) == 0 {
+				e.items[len(e.items)-1] = r.IntN(p.numFuncs()+1) - 1
+			}
+		}
+		p.elems = append(p.elems, e)
+	}
 	for range 1 + r.IntN(3) {
 		e := elemDef{elem: "rx"[r.IntN(2)], active: r.IntN(2) == 0}
 		for range r.IntN(5) {
@@ -430,12 +443,15 @@ func (g *generator) action() action {
 	index := g.mask(p.tables[table].min)
 	switch w := r.IntN(100); {
 	case w < 22:
-		return g.call(r.IntN(len(p.imports)))
+		return g.call(1 + r.IntN(len(p.imports)-1))
 	case w < 32: // a later function, or any
 		first := len(p.imports) + g.n + 1
 		return g.call(first + r.IntN(p.numFuncs()-first))
 	case w < 37:
-		s := r.IntN(p.numFuncs())
+		s := g.favourite
+		if r.IntN(6) == 0 {
+			s = r.IntN(p.numFuncs())
+		}
 		sig := p.sigOf(s)
 		return action{op: opIndirect, t: s, a: l(), k: g.mask(p.tables[0].min), args: g.localsOf(sig.params), dests: g.localsOf(sig.results)}
 	case w < 42:

@@ -31,6 +31,9 @@ type runner struct {
 
 func newRunner(c *Config, n int, p *pool) *runner {
 	r := &runner{Config: c, n: n, counts: map[string]int{}, deeds: deeds(), pool: p}
+	if c.lie != nil {
+		r.deeds = append(r.deeds, deed{"lies", 3, c.lie})
+	}
 	for _, d := range r.deeds {
 		r.weight += d.weight
 	}
@@ -62,8 +65,15 @@ func (r *runner) failed(text string, w *world) *failure {
 		}
 		fmt.Fprintln(&b)
 	}
-	fmt.Fprintf(&b, "%s\n%s", strings.Join(r.doing, "\n"), debug.Stack())
+	fmt.Fprintf(&b, "%s\n%s", strings.Join(r.doing, "\n"), stack())
 	return &failure{b.String()}
+}
+
+// stack is the innermost part of the stack of the goroutine.
+func stack() []byte {
+	const room = 4096
+	s := debug.Stack()
+	return s[:min(len(s), room)]
 }
 
 // episode runs the episode of a seed. The error is what it has found.
@@ -77,7 +87,7 @@ func (r *runner) episode(seed uint64) (err error) {
 		case *failure:
 			err = fmt.Errorf("%s", x.text)
 		default:
-			err = fmt.Errorf("seed %d: panic: %v\n%s\n%s", seed, x, strings.Join(r.doing, "\n"), debug.Stack())
+			err = fmt.Errorf("seed %d: panic: %v\n%s\n%s", seed, x, strings.Join(r.doing, "\n"), stack())
 		}
 	}()
 	r.counts["episodes"]++

@@ -129,6 +129,8 @@ internal/difftest: compile host/load host/wasirun clif/interp internal/wasmgen s
 internal/knownbugs:
 internal/policy:
 .: compile host/wasirun
+host/guestfuzz: .
+host/guestfuzz/soak: host/guestfuzz
 `
 
 func allowed(t *testing.T) map[string]map[string]bool {
