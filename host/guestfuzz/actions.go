@@ -27,6 +27,7 @@ func deeds() []deed {
 		{"references thrown away", 6, (*world).throwAway},
 		{"references retained", 3, (*world).retain},
 		{"references released", 4, (*world).release},
+		{"callers asked", 4, (*world).useCaller},
 		{"old words", 4, (*world).useOldWord},
 		{"words of other stores", 3, (*world).useForeignWord},
 		{"collections of references", 4, func(w *world) { w.must(w.inproc().CollectRefs(), "CollectRefs") }},

@@ -294,7 +294,7 @@ func (w *world) finish(a *activation, err error, check func(want []value)) {
 		if e.kind != eventTrap || e.trap != trap.Code || a.mustEnd {
 			w.fail("a call gives %v, the model came to %v %v", err, e.kind, e.trap)
 		}
-		w.checkBacktrace("a trap", trap.Backtrace)
+		w.checkBacktrace("a trap", trap.Backtrace, len(w.acts))
 		w.count("trap " + trap.Code.String())
 	default:
 		w.fail("a call gives %v", err)

@@ -207,7 +207,7 @@ const (
 	wI32Const, wI64Const, wF32Const, wF64Const, wI32Eqz, wI64Eqz, wI64Eq              = 0x41, 0x42, 0x43, 0x44, 0x45, 0x50, 0x51
 	wI32Sub, wI32And, wI64Add, wI64Sub, wI64Mul, wI64DivS, wI64And, wI64Xor, wI64Rotl = 0x6b, 0x71, 0x7c, 0x7d, 0x7e, 0x7f, 0x83, 0x85, 0x89
 	wF64Add, wI32WrapI64, wI32TruncF64S, wF32ConvertI32U, wF64ConvertI32U             = 0xa0, 0xa7, 0xaa, 0xb3, 0xb8
-	wRefNull, wRefIsNull, wRefFunc, wPrefix, wVoid                                    = 0xd0, 0xd1, 0xd2, 0xfc, 0x40
+	wI64ExtendI32U, wRefNull, wRefIsNull, wRefFunc, wPrefix, wVoid                    = 0xad, 0xd0, 0xd1, 0xd2, 0xfc, 0x40
 	// Behind wPrefix.
 	wMemoryInit, wDataDrop, wMemoryCopy, wMemoryFill, wTableInit, wElemDrop, wTableCopy, wTableGrow, wTableSize, wTableFill = 8, 9, 10, 11, 12, 13, 14, 15, 16, 17
 )
@@ -307,6 +307,10 @@ func (e *encoder) action(f *function, a *action) {
 		case 'd':
 			e.op(wF64ConvertI32U)
 		}
+		e.op(wLocalSet, a.d)
+	case opExtend:
+		e.get(a.a)
+		e.op(wI64ExtendI32U)
 		e.op(wLocalSet, a.d)
 	case opGlobalGet:
 		e.op(wGlobalGet, a.t)

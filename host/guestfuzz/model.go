@@ -284,6 +284,8 @@ func (w *world) perform(a *activation, f *frame, act *action) (e event, ok bool)
 	case opConvert:
 		x := uint32(l[act.a].bits) & (1<<act.k - 1)
 		l[act.d] = value{bits: converted(byte(act.t), x)}
+	case opExtend:
+		l[act.d] = l[act.a]
 	case opGlobalGet:
 		l[act.d] = f.inst.globals[act.t].v
 	case opGlobalSet:

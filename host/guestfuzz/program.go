@@ -87,6 +87,7 @@ const (
 	opConst                // d[l] = k
 	opArith                // d[l] = a[l] (arithmetic k) b[l]
 	opConvert              // d[i, f, d] = lower half of a[l], of which k bits
+	opExtend               // d[l] = a[i], as an unsigned number
 	opLoad                 // d[l] = memory[a[l] & k]
 	opStore                // memory[a[l] & k] = b[l]
 	opMemorySize           // d[i]
@@ -461,7 +462,9 @@ func (g *generator) action() action {
 	case w < 51:
 		t := "ifd"[r.IntN(3)]
 		return action{op: opConvert, d: g.local(t), a: l(), k: int64(1 + r.IntN(16)), t: int(t)}
-	case w < 55:
+	case w < 52:
+		return action{op: opExtend, d: l(), a: g.local('i')}
+	case w < 56:
 		return g.memoryAction()
 	case w < 58:
 		return action{op: opMemoryGrow, d: g.local('i'), a: l(), k: []int64{1, 1, 0, 0xffff}[r.IntN(4)]}

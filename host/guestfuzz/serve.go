@@ -168,15 +168,21 @@ func (w *world) arrive(h *hostFunc, c *host.Caller, check func(want []value)) *a
 	if e.kind != eventHost || e.fn.host != h || a.mustEnd {
 		w.fail("a call of a function of the host, the model came to %v (context ended: %v)", e.kind, a.mustEnd)
 	}
-	w.scopes = append(w.scopes, &scope{})
+	w.scopes = append(w.scopes, &scope{caller: c, depth: len(w.acts)})
 	check(e.values)
 	w.count("calls of the host")
-	if c == nil {
-		return a
+	if c != nil {
+		if c.Store() != w.store || c.Context() != w.context() {
+			w.fail("the caller has another store or context")
+		}
+		w.checkCaller(c, len(w.acts))
 	}
-	if c.Store() != w.store || c.Context() != w.context() {
-		w.fail("the caller has another store or context")
-	}
+	return a
+}
+
+// checkCaller compares what the caller of a function of the host says, when depth calls were active.
+func (w *world) checkCaller(c *host.Caller, depth int) {
+	a := w.acts[depth-1]
 	if n := len(a.frames); n == 0 && a.init == nil {
 		if i := c.Instance(); i != nil {
 			w.fail("Go called, but Caller.Instance is %v", i.Name())
@@ -190,9 +196,18 @@ func (w *world) arrive(h *hostFunc, c *host.Caller, check func(want []value)) *a
 		}
 	}
 	if w.r.IntN(4) == 0 {
-		w.checkBacktrace("Caller", c.Backtrace())
+		w.checkBacktrace("Caller", c.Backtrace(), depth)
 	}
-	return a
+}
+
+// useCaller asks the caller of a function further out.
+func (w *world) useCaller() {
+	if len(w.scopes) == 0 {
+		return
+	}
+	if s := w.scopes[w.r.IntN(len(w.scopes))]; s.caller != nil {
+		w.checkCaller(s.caller, s.depth)
+	}
 }
 
 // serve does what a function of the host does. An error is what it is to return.

@@ -57,7 +57,9 @@ type world struct {
 
 // scope is a call of a function of the host.
 type scope struct {
-	words []known // that are valid in it
+	words  []known      // that are valid in it
+	caller *host.Caller // nil if the function does not get one
+	depth  int          // how many calls are active
 }
 
 // callContext is the context of a call.
@@ -432,10 +434,10 @@ func (w *world) checkOverflow() {
 	}
 }
 
-// backtrace is what a backtrace must have: functions with the names of their modules, innermost first.
-func (w *world) checkBacktrace(what string, have []host.Frame) {
+// checkBacktrace compares a backtrace with the frames of the outermost depth calls, by functions and names of modules.
+func (w *world) checkBacktrace(what string, have []host.Frame, depth int) {
 	var want []*frame
-	for n := len(w.acts) - 1; n >= 0; n-- {
+	for n := depth - 1; n >= 0; n-- {
 		a := w.acts[n]
 		for k := len(a.frames) - 1; k >= 0; k-- {
 			want = append(want, &a.frames[k])
