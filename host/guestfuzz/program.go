@@ -2,6 +2,7 @@ package guestfuzz
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 )
 
@@ -354,6 +355,9 @@ func (g *generator) function(n int) {
 			a.want = r.Int64N(a.mask + 1)
 		}
 		f.body = append(f.body, a)
+		if i := slices.IndexFunc(a.dests, func(d int) bool { return f.locals[d] == 'i' }); i >= 0 && r.IntN(2) == 0 {
+			f.body = append(f.body, action{op: opExtend, d: g.local('l'), a: a.dests[i]}) // all its bits matter
+		}
 	}
 	if loop {
 		f.body = append(f.body, action{op: opEnd})

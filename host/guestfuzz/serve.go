@@ -52,7 +52,7 @@ func (h *hostFunc) raw(c *host.Caller, args, results []uint64) error {
 	for i := range results {
 		x := w.result(h, i, true)
 		values[i], results[i] = x.model, x.word
-		if h.results[i] == 'i' && !h.isArm {
+		if h.results[i] == 'i' {
 			results[i] |= w.r.Uint64() << 32 // what is above an i32 is nobody's
 		}
 	}
