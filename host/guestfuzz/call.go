@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/waot-project/waot/host"
@@ -175,6 +176,14 @@ func (w *world) callReal(f *funcItem, ctx context.Context, args []argument, raw 
 			for i := range s.results {
 				w.checkWord(fmt.Sprintf("result %d", i), s.results[i], stack[i], want[i])
 			}
+			if len(w.acts) > 1 {
+				return
+			}
+			for i := range s.results { // it is kept until the next call, or given up at once
+				if h := want[i].ref; h != nil && !w.claimed(h) && w.r.IntN(2) == 0 {
+					w.store.Release(stack[i])
+				}
+			}
 		}
 	case w.r.IntN(2) == 0:
 		in := make([]any, len(args))
@@ -335,4 +344,9 @@ func (w *world) onGoroutine(f func()) {
 	if r := <-done; r != nil {
 		panic(r)
 	}
+}
+
+// claimed reports whether a word of a handle is retained.
+func (w *world) claimed(h *handle) bool {
+	return slices.ContainsFunc(w.claims, func(k known) bool { return k.ref == h })
 }

@@ -262,6 +262,9 @@ func (w *world) meet(i *instance, real *host.Instance) {
 			w.know(f)
 		}
 	}
+	if n := len(real.Exports()); n != len(i.funcs)+len(i.tables)+len(i.globals)+1 {
+		w.fail("%d exports", n)
+	}
 	var err error
 	if !p.memory.imported {
 		i.mem.real, err = real.Memory("memory")
@@ -287,11 +290,13 @@ func (w *world) breakLink(mod *host.Module, imports host.Imports) {
 	env := imports["env"]
 	names := slices.Sorted(maps.Keys(env))
 	name := names[w.r.IntN(len(names))]
-	switch w.r.IntN(3) {
+	switch w.r.IntN(4) {
 	case 0:
 		delete(env, name)
 	case 1:
 		env[name] = 5
+	case 2:
+		env[name] = w.misfit(name, env[name])
 	default:
 		if env[name] = any(w.stepGlobal.real); name == exportName('g', globalStep) || name == exportName('g', globalFuel) {
 			env[name] = func() {}
@@ -306,4 +311,33 @@ func (w *world) breakLink(mod *host.Module, imports host.Imports) {
 		w.fail("Instantiate without %s: %v", name, err)
 	}
 	w.count("imports that did not fit")
+}
+
+// misfit is something of the kind of x that cannot be imported in its place: of another type, or of another store.
+func (w *world) misfit(name string, x any) any {
+	other, err := host.NewStore(host.Config{})
+	w.must(err, "NewStore")
+	defer func() { w.must(other.Close(), "Close") }()
+	switch name[0] {
+	case 'h':
+		f, err := other.NewFunc(func(float64, float32, int32) {})
+		w.must(err, "NewFunc")
+		if w.r.IntN(2) == 0 {
+			f, err = w.store.NewFunc(func(float64, float32, int32) {})
+			w.must(err, "NewFunc")
+		}
+		return f
+	case 't':
+		elem := x.(*host.Table).Elem()
+		t, err := other.NewTable(elem, x.(*host.Table).Limits())
+		w.must(err, "NewTable")
+		return t
+	case 'm':
+		m, err := other.NewMemory(x.(*host.Memory).Limits())
+		w.must(err, "NewMemory")
+		return m
+	}
+	g, err := other.NewGlobal(!x.(*host.Global).Mutable(), value0("ilfdrx"[w.r.IntN(6)]))
+	w.must(err, "NewGlobal")
+	return g
 }

@@ -226,7 +226,8 @@ func signatures() []signature {
 		}
 		return string(b)
 	}
-	all := []signature{{"l", "l"}, {"x", "x"}, {"", ""}, {"ii", "i"}, {"ll", ""}, {"d", "d"}, {"", "i"}}
+	all := []signature{{"l", "l"}, {"x", "x"}, {"", ""}, {"ii", "i"}, {"ll", ""}, {"d", "d"}, {"", "i"}, {"i", ""}, {"", "l"}, {"lll", "l"},
+		{"dd", "d"}, {"ll", "l"}}
 	for len(all) < numSignatures {
 		params, results := r.IntN(5), r.IntN(4)
 		if len(all)%8 == 0 {
@@ -298,7 +299,11 @@ func (g *generator) segments() {
 		if r.IntN(40) == 0 {
 			d.offset = uint32(p.memory.min*wasmPage) - 3
 		}
-		for range r.IntN(20) {
+		size := r.IntN(20)
+		if d.active && r.IntN(4) == 0 {
+			size = 15000 + r.IntN(12000) // enough for a file that instances map
+		}
+		for range size {
 			d.bytes = append(d.bytes, byte(r.Uint32()))
 		}
 		p.datas = append(p.datas, d)
