@@ -88,7 +88,7 @@ func (w *world) useTable() {
 			n = math.MaxUint32
 		}
 		have, err := t.real.Grow(n, v)
-		want := t.grow(uint64(n), x.model)
+		want := w.growTable(t, uint64(n), x.model)
 		var limit *host.LimitError
 		if want == growthFailed && !errors.As(err, &limit) || want != growthFailed && (err != nil || uint64(have) != want) {
 			w.fail("Table.Grow(%d) = %d, %v, want %d", n, have, err, int32(want))
@@ -131,7 +131,7 @@ func (w *world) useMemory() {
 			n = math.MaxUint32
 		}
 		old, ok := m.real.Grow(n)
-		if want := m.grow(uint64(n)); ok != (want != growthFailed) || ok && uint64(old) != want {
+		if want := w.growMemory(m, uint64(n)); ok != (want != growthFailed) || ok && uint64(old) != want {
 			w.fail("Memory.Grow(%d) = %d, %v, want %d", n, old, ok, int32(want))
 		}
 	case 1:
@@ -326,15 +326,18 @@ func (w *world) closeInstance() {
 	}
 }
 
+// newGlobal gives nil if a limit does not allow it.
 func (w *world) newGlobal(t byte, mutable bool, v *token) *globalItem {
 	x := argument{value: value0(t)}
 	if v != nil {
 		x = argument{model: value{ref: &handle{tok: v.n}}, value: host.Ref(v)}
 	}
 	g := &globalItem{typ: t, mutable: mutable, v: x.model}
+	over := w.exceeded(usage{globals: 1})
 	var err error
-	g.real, err = w.store.NewGlobal(mutable, x.value)
-	w.must(err, "NewGlobal")
+	if g.real, err = w.store.NewGlobal(mutable, x.value); !w.granted("NewGlobal", err, over) {
+		return nil
+	}
 	w.globals = append(w.globals, g)
 	return g
 }

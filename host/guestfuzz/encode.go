@@ -51,11 +51,11 @@ func (p *program) encode() []byte {
 	var tables, memories, globals [][]byte
 	for _, t := range p.tables {
 		if !t.imported {
-			tables = append(tables, append([]byte{valType(t.elem)}, limits(t.min, t.max, t.hasMax)...))
+			tables = append(tables, append([]byte{valType(t.elem)}, limitBytes(t.min, t.max, t.hasMax)...))
 		}
 	}
 	if !p.memory.imported {
-		memories = [][]byte{limits(p.memory.min, p.memory.max, p.memory.hasMax)}
+		memories = [][]byte{limitBytes(p.memory.min, p.memory.max, p.memory.hasMax)}
 	}
 	for _, g := range p.globals {
 		if !g.imported {
@@ -102,11 +102,11 @@ func (e *encoder) imports() (out [][]byte) {
 	}
 	for n, t := range p.tables {
 		if t.imported {
-			add(fmt.Sprintf("t%d", n), 1, append([]byte{valType(t.elem)}, limits(t.min, t.max, t.hasMax)...))
+			add(fmt.Sprintf("t%d", n), 1, append([]byte{valType(t.elem)}, limitBytes(t.min, t.max, t.hasMax)...))
 		}
 	}
 	if p.memory.imported {
-		add("memory", 2, limits(p.memory.min, p.memory.max, p.memory.hasMax))
+		add("memory", 2, limitBytes(p.memory.min, p.memory.max, p.memory.hasMax))
 	}
 	for n, g := range p.globals {
 		if g.imported {
@@ -570,7 +570,7 @@ func globalType(g globalDef) []byte {
 	return []byte{valType(g.typ), 0}
 }
 
-func limits(min, max uint64, hasMax bool) []byte {
+func limitBytes(min, max uint64, hasMax bool) []byte {
 	if hasMax {
 		return append(append([]byte{1}, uleb(min)...), uleb(max)...)
 	}

@@ -36,13 +36,9 @@ func (w *world) instantiate() {
 		w.breakLink(mod, imports)
 		return
 	}
-	if what := w.overLimit(i); what != "" {
+	if over := w.overLimits(i); len(over) > 0 {
 		_, err := w.store.Instantiate(nil, mod, imports)
-		var limit *host.LimitError
-		if !errors.As(err, &limit) || limit.What != what {
-			w.fail("Instantiate: %v, want a limit of %s", err, what)
-		}
-		w.count("refusals by limits")
+		w.granted("Instantiate", err, over)
 		return
 	}
 	w.placed++
@@ -63,23 +59,6 @@ func (w *world) instantiate() {
 	} else {
 		w.count("instantiations that failed")
 	}
-}
-
-// overLimit is what the store must refuse an instance for; empty if nothing.
-func (w *world) overLimit(i *instance) string {
-	p := i.prog
-	if !p.memory.imported && p.memory.min > w.config.MaxMemoryPages {
-		return "memory pages"
-	}
-	for _, t := range p.tables {
-		if !t.imported && t.min > w.config.MaxTableElements {
-			return "table elements"
-		}
-	}
-	if w.config.MaxInstances != 0 && w.placed >= w.config.MaxInstances {
-		return "instances"
-	}
-	return ""
 }
 
 // link finds or makes what a program imports. ok is false if a limit does not allow it.
@@ -128,7 +107,9 @@ func (w *world) link(p *program) (i *instance, imports host.Imports, ok bool) {
 			case globalSeed:
 				g = w.seedGlobal
 			default:
-				g = w.globalFor(d)
+				if g = w.globalFor(d); g == nil {
+					return nil, nil, false
+				}
 			}
 			env[exportName('g', n)] = g.real
 		}
@@ -166,20 +147,15 @@ func (w *world) tableFor(d tableDef) *tableItem {
 	}
 	var err error
 	t.real, err = w.store.NewTable(elem, t.limits)
-	if !w.granted(err, t.limits.Min, w.config.MaxTableElements) {
+	over := w.exceeded(usage{tables: 1, elements: t.limits.Min})
+	if t.limits.Min > w.limits.elements {
+		over = append(over, "table elements")
+	}
+	if !w.granted("NewTable", err, over) {
 		return nil
 	}
 	w.addTable(t)
 	return t
-}
-
-// granted reports whether a limit allows something; it fails if the error says otherwise.
-func (w *world) granted(err error, want, limit uint64) bool {
-	var over *host.LimitError
-	if errors.As(err, &over) != (want > limit) || want <= limit && err != nil {
-		w.fail("%d wanted, %d granted: %v", want, limit, err)
-	}
-	return err == nil
 }
 
 func (w *world) memoryFor(d memoryDef) *memoryItem {
@@ -192,7 +168,11 @@ func (w *world) memoryFor(d memoryDef) *memoryItem {
 	m = &memoryItem{limits: w.newLimits(d.min, d.max, d.hasMax)}
 	var err error
 	m.real, err = w.store.NewMemory(m.limits)
-	if !w.granted(err, m.limits.Min, w.config.MaxMemoryPages) {
+	over := w.exceeded(usage{memories: 1, pages: m.limits.Min})
+	if m.limits.Min > w.limits.pages {
+		over = append(over, "memory pages")
+	}
+	if !w.granted("NewMemory", err, over) {
 		return nil
 	}
 	w.addMemory(m)
@@ -200,7 +180,7 @@ func (w *world) memoryFor(d memoryDef) *memoryItem {
 }
 
 func (w *world) addMemory(m *memoryItem) {
-	m.limit = w.config.MaxMemoryPages
+	m.limit = w.limits.pages
 	if m.limits.HasMax {
 		m.limit = min(m.limit, m.limits.Max)
 	}
@@ -209,7 +189,7 @@ func (w *world) addMemory(m *memoryItem) {
 }
 
 func (w *world) addTable(t *tableItem) {
-	t.limit = w.config.MaxTableElements
+	t.limit = w.limits.elements
 	if t.limits.HasMax {
 		t.limit = min(t.limit, t.limits.Max)
 	}

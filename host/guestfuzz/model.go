@@ -318,11 +318,11 @@ func (w *world) perform(a *activation, f *frame, act *action) (e event, ok bool)
 		return a.trap([numTraps]host.TrapCode{host.TrapUnreachable, host.TrapIntegerDivideByZero, host.TrapIntegerOverflow, host.TrapBadConversion,
 			host.TrapIntegerOverflow, host.TrapMemoryOutOfBounds, host.TrapTableOutOfBounds}[act.k]), true
 	case opLoad, opStore, opMemorySize, opMemoryGrow, opMemoryFill, opMemoryCopy, opMemoryInit, opDataDrop:
-		if !f.performMemory(act) {
+		if !w.performMemory(f, act) {
 			return a.trap(host.TrapMemoryOutOfBounds), true
 		}
 	default:
-		if !f.performTable(act) {
+		if !w.performTable(f, act) {
 			return a.trap(host.TrapTableOutOfBounds), true
 		}
 	}
@@ -403,7 +403,7 @@ func index(f *frame, local int, mask int64) uint64 {
 const growthFailed = math.MaxUint32
 
 // performMemory reports false if it is out of bounds.
-func (f *frame) performMemory(act *action) bool {
+func (w *world) performMemory(f *frame, act *action) bool {
 	m, l := f.inst.mem, f.locals
 	at := index(f, act.a, act.k)
 	size := uint64(len(m.data))
@@ -421,7 +421,7 @@ func (f *frame) performMemory(act *action) bool {
 	case opMemorySize:
 		l[act.d] = value{bits: size / wasmPage}
 	case opMemoryGrow:
-		l[act.d] = value{bits: m.grow(at)}
+		l[act.d] = value{bits: w.growMemory(m, at)}
 	case opMemoryFill:
 		n := index(f, act.c, 255)
 		if at+n > size {
@@ -449,18 +449,8 @@ func (f *frame) performMemory(act *action) bool {
 	return true
 }
 
-// grow gives the old size in pages, or growthFailed.
-func (m *memoryItem) grow(pages uint64) uint64 {
-	old := uint64(len(m.data)) / wasmPage
-	if old+pages > m.limit {
-		return growthFailed
-	}
-	m.data = append(m.data, make([]byte, pages*wasmPage)...)
-	return old
-}
-
 // performTable reports false if it is out of bounds.
-func (f *frame) performTable(act *action) bool {
+func (w *world) performTable(f *frame, act *action) bool {
 	l := f.locals
 	if act.op == opElemDrop {
 		f.inst.elems[act.t%len(f.inst.elems)] = nil
@@ -483,7 +473,7 @@ func (f *frame) performTable(act *action) bool {
 	case opTableSize:
 		l[act.d] = value{bits: size}
 	case opTableGrow:
-		l[act.d] = value{bits: t.grow(at, l[act.b])}
+		l[act.d] = value{bits: w.growTable(t, at, l[act.b])}
 	case opTableFill:
 		n := index(f, act.c, 3)
 		if at+n > size {
@@ -511,18 +501,6 @@ func (f *frame) performTable(act *action) bool {
 		copy(t.elems[at:at+n], f.inst.elems[s][k:])
 	}
 	return true
-}
-
-// grow gives the old length, or growthFailed.
-func (t *tableItem) grow(n uint64, v value) uint64 {
-	old := uint64(len(t.elems))
-	if old+n > t.limit {
-		return growthFailed
-	}
-	for range n {
-		t.elems = append(t.elems, v)
-	}
-	return old
 }
 
 // applySegments does what an instantiation does before the start function. It gives the trap if ok is false.

@@ -57,7 +57,7 @@ func (r *runner) trace(w *world, what string) {
 // failed makes a failure of what has been found in a world.
 func (r *runner) failed(text string, w *world) *failure {
 	var b strings.Builder
-	fmt.Fprintf(&b, "seed %d: %s\n%+v\n", r.seed, text, w.config)
+	fmt.Fprintf(&b, "seed %d: %s\n%+v\n", r.seed, text, w.limits)
 	for n, a := range w.acts {
 		fmt.Fprintf(&b, "call %d:", n)
 		for _, f := range a.frames {

@@ -31,7 +31,7 @@ type world struct {
 	runner *runner
 	level  int // how many worlds it is nested in
 	budget int // what the host may still do in calls
-	config inproc.Config
+	limits limits
 	store  *host.Store
 	nop    *host.Func // does nothing
 	closed bool
@@ -84,8 +84,8 @@ type callState struct {
 func newWorld(run *runner, seed uint64, level int) *world {
 	w := &world{r: rand.New(rand.NewPCG(seed, 0x5eed)), runner: run, level: level, byReal: map[*host.Func]*funcItem{}}
 	w.budget = 20 + w.r.IntN(200)>>(2*level)
-	w.config = w.randomConfig()
-	p, err := inproc.NewStore(w.config)
+	w.limits = randomLimits(w.r, run.NoCollectAlways)
+	p, err := inproc.NewStore(w.limits.config())
 	if err != nil {
 		w.fail("NewStore: %v", err)
 	}
@@ -96,24 +96,6 @@ func newWorld(run *runner, seed uint64, level int) *world {
 	w.stepGlobal = w.newGlobal('l', true, nil)
 	w.fuelGlobal = w.newGlobal('l', true, nil)
 	return w
-}
-
-func (w *world) randomConfig() inproc.Config {
-	r := w.r
-	c := inproc.Config{
-		MaxStack:         []uint64{1, 64 << 10, 96 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20}[r.IntN(7)],
-		MaxMemoryPages:   []uint64{1, 2, 3, 5, 9, 12}[r.IntN(6)],
-		MaxTableElements: []uint64{1, 4, 8, 12, 30, 200}[r.IntN(6)],
-		MaxInstances:     []int{0, 0, 1, 2, 5}[r.IntN(5)],
-	}
-	if r.IntN(200) == 0 {
-		c.MaxStack = 0 // 8 MiB
-	}
-	if run := w.runner; !run.NoCollectAlways && r.IntN(6) == 0 {
-		// Each call of the host looks at all frames, so there must not be many.
-		c.CollectAlways, c.MaxStack = true, 1
-	}
-	return c
 }
 
 // failure is what has been found.
@@ -419,8 +401,11 @@ func (w *world) blur(i *instance) {
 	}
 }
 
-// checkOverflow fails if the frames that are active could not fill the stack.
+// checkOverflow fails if neither the frames that are active nor the depth of calls can be what was too much.
 func (w *world) checkOverflow() {
+	if len(w.acts) > w.limits.hostDepth || w.limits.hostStackFull && len(w.acts) > 1 {
+		return
+	}
 	sum, most := uint64(0), uint64(64<<10)
 	for _, a := range w.acts {
 		sum += 4096
@@ -429,7 +414,7 @@ func (w *world) checkOverflow() {
 			most = max(most, a.frames[i].sized)
 		}
 	}
-	if limit := w.config.MaxStack; limit != 0 && sum+2*most < limit {
+	if limit := w.limits.stack; limit != 0 && sum+2*most < limit {
 		w.fail("a stack overflow of %d bytes in frames of less than %d", limit, sum)
 	}
 }
