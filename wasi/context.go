@@ -67,6 +67,9 @@ type Preopen struct {
 	FS fs.FS
 	// ReadOnly refuses every change below, with EROFS.
 	ReadOnly bool
+	// Devices lets the guest open device files below; otherwise they are refused with
+	// EACCES, but for null, zero, full, random and urandom.
+	Devices bool
 }
 
 const defaultMaxOpen = 4096
@@ -86,6 +89,8 @@ type Context struct {
 	nanosleep           func(time.Duration)
 	rand                io.Reader
 
+	// procFds is a directory of the open files of this process, or -1; see reopen.
+	procFds int
 	// noOpenat2 is whether paths must be walked in this process.
 	noOpenat2 bool
 	// err is the error that the call under way ends with.
@@ -110,7 +115,7 @@ type Context struct {
 func New(cfg Config) (*Context, error) {
 	c := &Context{
 		maxOpen: cfg.MaxOpen, walltime: cfg.Walltime, monotonic: cfg.Monotonic,
-		start: time.Now(), nanosleep: cfg.Nanosleep, rand: cfg.Rand,
+		start: time.Now(), nanosleep: cfg.Nanosleep, rand: cfg.Rand, procFds: -1,
 	}
 	if c.maxOpen == 0 {
 		c.maxOpen = defaultMaxOpen
@@ -145,6 +150,10 @@ func (c *Context) Close() error {
 		}
 	}
 	c.waker.close()
+	if c.procFds >= 0 {
+		syscall.Close(c.procFds)
+		c.procFds = -1
+	}
 	c.fds, c.open, c.lowFree, c.listing = nil, 0, 0, fsListing{}
 	// A closed Context must not come to own descriptors again.
 	c.maxOpen = 0
@@ -192,6 +201,9 @@ func (c *Context) openAll(cfg *Config) error {
 		}
 		if e := probeOpenat2(d.fd); e == syscall.ENOSYS || e == syscall.EPERM {
 			c.noOpenat2 = true
+		}
+		if c.procFds < 0 {
+			c.procFds = openProcFds()
 		}
 	}
 	for _, f := range cfg.Sockets {
@@ -274,9 +286,8 @@ func preopenDescriptor(p Preopen, index int) (*descriptor, error) {
 	if p.FS != nil {
 		return fsPreopen(p, index)
 	}
-	const flags = syscall.O_RDONLY | syscall.O_DIRECTORY | syscall.O_CLOEXEC
 	d := &descriptor{
-		fd: -1, typ: typeDirectory, preopen: true, name: p.Guest, readOnly: p.ReadOnly,
+		fd: -1, typ: typeDirectory, preopen: true, name: p.Guest, readOnly: p.ReadOnly, devices: p.Devices,
 		base: rightsDir, inheriting: rightsDir | rightsFile, dirPos: dirPosUnknown,
 	}
 	if p.ReadOnly {
@@ -284,24 +295,40 @@ func preopenDescriptor(p Preopen, index int) (*descriptor, error) {
 		d.inheriting &^= rightsMutate
 		d.denied, d.deniedBelow = rightsMutate, rightsMutate
 	}
+	if err := d.openPreopen(p); err != nil {
+		return nil, err
+	}
+	var st syscall.Stat_t
+	if e := fstat(d.fd, &st); e != 0 {
+		d.close()
+		return nil, e
+	}
+	d.dev = st.Dev
+	if kernelFiles(d.fd) {
+		d.close()
+		return nil, ErrKernelFiles
+	}
+	return d, nil
+}
+
+// openPreopen opens the directory that p names for d.
+func (d *descriptor) openPreopen(p Preopen) error {
+	const flags = syscall.O_RDONLY | syscall.O_DIRECTORY
 	if p.Root != nil {
 		f, err := p.Root.OpenFile(".", flags, 0)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		defer f.Close()
-		return d, d.dup(f)
+		return d.dup(f)
 	}
-	for {
-		fd, err := syscall.Open(p.Host, flags, 0)
-		if err == nil {
-			d.fd = fd
-			return d, nil
-		}
-		if err != syscall.EINTR {
-			return nil, &os.PathError{Op: "open", Path: p.Host, Err: err}
-		}
+	const cwd = -100 // AT_FDCWD
+	fd, e := openat(cwd, p.Host, flags, 0)
+	if e != 0 {
+		return &os.PathError{Op: "open", Path: p.Host, Err: e}
 	}
+	d.fd = fd
+	return nil
 }
 
 func socketDescriptor(f *os.File) (*descriptor, error) {

@@ -124,6 +124,9 @@ type descriptor struct {
 	attempt attempt // how it is tried without waiting
 	// readOnly holds below a read-only preopen, whatever the rights say.
 	readOnly bool
+	// devices is whether device files may be opened below.
+	devices bool
+	dev     uint64 // device number of the file system, of what is opened by a path
 	// shared is whether the host may hold the same open file description, whose
 	// status flags are then not ours to change.
 	shared bool

@@ -25,6 +25,16 @@
 // read-only; ".." is resolved here and cannot leave it, and where symbolic links
 // lead is up to the FS.
 //
+// No path leads to what the kernel shows of processes and of the machine as files
+// (procfs, sysfs and their like): what is there, and what would be made there, is
+// EACCES, and no directory of theirs can be preopened. That goes by the file system
+// of the thing that was reached, not by its name, so that mounts and links do not
+// matter. The guest can still tell whether a name exists there. Devices are EACCES as
+// well, unless [Preopen.Devices] says otherwise, but for null, zero, full, random and
+// urandom. FIFOs and sockets are files like others. A file is looked at by a
+// descriptor with O_PATH first, which does nothing to it, and then that very file is
+// opened by its descriptor, so that nobody can exchange it in between.
+//
 // # Waiting
 //
 // A call that has to wait does so in a system call that the garbage collector

@@ -18,6 +18,7 @@ import (
 type fsNode struct {
 	fsys fs.FS
 	dev  uint64 // tells the preopens apart
+	host *fsHost
 	name string // as package io/fs has it: "." or "a/b"
 	file fs.File
 	pos  int64 // where the next read is
@@ -40,12 +41,16 @@ func fsPreopen(p Preopen, index int) (*descriptor, error) {
 	if err != nil {
 		return nil, err
 	}
+	host, err := hostOf(p.FS)
+	if err != nil {
+		return nil, err
+	}
 	return &descriptor{
-		fd: -1, typ: typeDirectory, preopen: true, name: p.Guest, readOnly: true, dirPos: dirPosUnknown,
+		fd: -1, typ: typeDirectory, preopen: true, name: p.Guest, readOnly: true, devices: p.Devices, dirPos: dirPosUnknown,
 		base: rightsDir &^ rightsMutate, inheriting: (rightsDir | rightsFile) &^ rightsMutate,
 		denied: rightsMutate, deniedBelow: rightsMutate,
 		// No device of the host has such a number.
-		node: &fsNode{fsys: p.FS, dev: 1<<63 | uint64(index), name: "."},
+		node: &fsNode{fsys: p.FS, dev: 1<<63 | uint64(index), host: host, name: "."},
 	}, nil
 }
 
@@ -125,7 +130,10 @@ func (c *Context) openNode(d *descriptor, path string, lookup, oflags uint32) (*
 			return nil, 0, ErrnoLoop
 		}
 	}
-	f, err := d.node.fsys.Open(name)
+	if e := d.node.mayOpen(name, d.devices); e != 0 {
+		return nil, 0, e
+	}
+	f, err := d.node.open(name, d.devices)
 	if err != nil {
 		return nil, 0, fsErrno(err)
 	}
@@ -143,7 +151,7 @@ func (c *Context) openNode(d *descriptor, path string, lookup, oflags uint32) (*
 	if err != nil {
 		return nil, 0, fsErrno(err)
 	}
-	return &fsNode{fsys: d.node.fsys, dev: d.node.dev, name: name, file: f}, goType(info.Mode()), ErrnoSuccess
+	return &fsNode{fsys: d.node.fsys, dev: d.node.dev, host: d.node.host, name: name, file: f}, goType(info.Mode()), ErrnoSuccess
 }
 
 // statNode writes the filestat of what a path names, or of d itself if it is ".".
@@ -162,6 +170,9 @@ func (m memory) statNode(ptr uint32, d *descriptor, path string, lookup uint32) 
 	}
 	if err != nil {
 		return fsErrno(err)
+	}
+	if e := d.node.reachable(name); e != 0 {
+		return e
 	}
 	return m.putInfo(ptr, d.node, name, info)
 }
@@ -231,6 +242,9 @@ func (d *descriptor) readlinkNode(path string) (string, Errno) {
 	}
 	if info.Mode().Type() != fs.ModeSymlink {
 		return "", ErrnoInval
+	}
+	if e := d.node.reachable(name); e != 0 {
+		return "", e
 	}
 	to, err := fs.ReadLink(d.node.fsys, name)
 	return to, fsErrno(err)
@@ -338,7 +352,7 @@ func (n *fsNode) seek(off int64, whence uint32) (int64, Errno) {
 func (c *Context) readNodeEntries(d *descriptor, out []byte, cookie uint64) (int, Errno) {
 	n := d.node
 	if cookie == 0 || c.listing.of != n {
-		entries, err := fs.ReadDir(n.fsys, n.name)
+		entries, err := n.list()
 		if err != nil {
 			return 0, fsErrno(err)
 		}
@@ -350,7 +364,7 @@ func (c *Context) readNodeEntries(d *descriptor, out []byte, cookie uint64) (int
 		switch cookie {
 		case 0:
 		case 1:
-			name, ino = "..", 0
+			name = ".." // with the inode of ".", as in putDirent
 		default:
 			ent := c.listing.entries[cookie-2]
 			name, typ = ent.Name(), goType(ent.Type())

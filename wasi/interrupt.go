@@ -221,14 +221,14 @@ func (d *descriptor) chooseAttempt(refused bool) {
 		d.attempt = attemptChunk
 	}
 	if pipe || terminal && st.Rdev != newTerminal {
-		d.reopen()
+		d.private()
 	}
 }
 
-// reopen replaces the host descriptor by one of the same pipe or terminal whose
+// private replaces the host descriptor by one of the same pipe or terminal whose
 // open file is non-blocking and not shared. Without /proc or permission nothing
 // changes.
-func (d *descriptor) reopen() {
+func (d *descriptor) private() {
 	mode, _, e := syscall.Syscall(syscall.SYS_FCNTL, uintptr(d.fd), syscall.F_GETFL, 0)
 	if e != 0 {
 		return
@@ -296,29 +296,4 @@ func (c *Context) try(d *descriptor, bufs [][]byte, events int16) (int, syscall.
 		return c.readOnce(d.fd, bufs, noOffset)
 	}
 	return c.writeOnce(d.fd, bufs, noOffset)
-}
-
-// openWaiting is openBeneath that can be interrupted where a FIFO has no other
-// end. It opens non-blocking, which files and directories do not care about.
-func (c *Context) openWaiting(dir int, path string, flags int, mode uint32) (int, Errno) {
-	for {
-		fd, e := c.openBeneath(dir, path, flags|syscall.O_NONBLOCK, mode)
-		if e != ErrnoNxio || flags&syscall.O_NONBLOCK != 0 || !c.isFIFO(dir, path, flags) {
-			return fd, e
-		}
-		const pause = 2 * time.Millisecond // nothing tells when a reader comes
-		if e := c.pause(pause); e != 0 {
-			return -1, e
-		}
-	}
-}
-
-func (c *Context) isFIFO(dir int, path string, flags int) bool {
-	fd, e := c.openBeneath(dir, path, oPath|flags&syscall.O_NOFOLLOW, 0)
-	if e != 0 {
-		return false
-	}
-	defer syscall.Close(fd)
-	var st syscall.Stat_t
-	return fstat(fd, &st) == 0 && st.Mode&syscall.S_IFMT == syscall.S_IFIFO
 }

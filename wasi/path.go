@@ -48,7 +48,7 @@ func pathOpen(c *Context, m memory, p []uint64) Errno {
 		return ErrnoMfile
 	}
 	n := &descriptor{
-		fd: -1, flags: fdFlags(fdflags), readOnly: d.readOnly, dirPos: dirPosUnknown,
+		fd: -1, flags: fdFlags(fdflags), readOnly: d.readOnly, devices: d.devices, dirPos: dirPosUnknown,
 		base: base &^ d.deniedBelow, inheriting: rights(p[6]) & rightsAll &^ d.deniedBelow,
 		denied: d.deniedBelow, deniedBelow: d.deniedBelow,
 	}
@@ -67,35 +67,6 @@ func pathOpen(c *Context, m memory, p []uint64) Errno {
 		n.inheriting = 0
 	}
 	return m.putU32(uint32(p[8]), c.insert(n))
-}
-
-// openHost opens a path for the new descriptor n.
-func (c *Context) openHost(n, d *descriptor, path string, flags int) (e Errno) {
-	mode := uint32(0)
-	if flags&syscall.O_CREAT != 0 {
-		mode = 0o666
-	}
-	open := c.openBeneath
-	if c.done != nil {
-		open = c.openWaiting
-	}
-	if n.fd, e = open(d.fd, path, flags, mode); e != 0 {
-		return e
-	}
-	var st syscall.Stat_t
-	if e := fstat(n.fd, &st); e != 0 {
-		n.close()
-		return hostErrno(e)
-	}
-	n.typ = typeOf(st.Mode)
-	n.waits = n.typ == typeUnknown || n.typ == typeCharacterDevice
-	if c.done != nil && n.waits { // then it has been opened non-blocking
-		n.attempt = attemptPlain
-		if n.typ == typeUnknown {
-			n.attempt = attemptReady // a FIFO without writer would seem to have ended
-		}
-	}
-	return ErrnoSuccess
 }
 
 // openFlags checks what path_open is asked for, and gives Linux's flags.
@@ -227,7 +198,7 @@ func (c *Context) openPath(d *descriptor, path string, lookup uint32) (int, Errn
 	if lookup&lookupFollow == 0 {
 		flags |= syscall.O_NOFOLLOW
 	}
-	return c.openBeneath(d.fd, path, flags, 0)
+	return c.openBeneath(d.fd, path, flags)
 }
 
 func pathFilestatGet(c *Context, m memory, p []uint64) Errno {
@@ -242,13 +213,15 @@ func pathFilestatGet(c *Context, m memory, p []uint64) Errno {
 		return m.statNode(uint32(p[4]), d, path, uint32(p[1]))
 	}
 	if isName(path) {
-		// A single name, not followed, cannot lead outside, and is the usual case.
+		// A single name, not followed, cannot lead outside, and is the usual case. On
+		// another device it may be the kernel's own file.
 		var st syscall.Stat_t
 		errno := statAt(d.fd, path, &st)
 		switch mode := st.Mode & syscall.S_IFMT; {
-		case errno == syscall.ENOSYS || errno == 0 && mode == syscall.S_IFLNK && uint32(p[1]) == lookupFollow:
+		case errno == syscall.ENOSYS:
 		case errno != 0:
 			return hostErrno(errno)
+		case st.Dev != d.dev || mode == syscall.S_IFLNK && uint32(p[1]) == lookupFollow:
 		default:
 			return m.putFilestat(uint32(p[4]), &st, typeOf(st.Mode))
 		}

@@ -100,12 +100,17 @@ func putDirent(dir int, out, ent []byte) int {
 	}
 	le := binary.LittleEndian
 	ino, typ := le.Uint64(ent), typeOf(uint32(ent[18])<<12)
-	if string(name) == ".." {
-		ino = 0 // may lie outside
-	} else if ent[18] == 0 { // the file system does not say
-		var st syscall.Stat_t
+	var st syscall.Stat_t
+	switch {
+	case string(name) == "..":
+		// The parent may lie outside. Zero would not do: the scandir of wasi-libc asks
+		// for the filestat of such an entry, and fails if it gets none.
+		if fstat(dir, &st) == 0 {
+			ino = st.Ino
+		}
+	case ent[18] == 0 || ino == 0: // the file system does not say
 		if lstatAt(dir, string(name), &st) == 0 {
-			typ = typeOf(st.Mode)
+			ino, typ = st.Ino, typeOf(st.Mode)
 		}
 	}
 	return putEntry(out, le.Uint64(ent[8:]), ino, typ, string(name))

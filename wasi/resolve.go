@@ -15,28 +15,49 @@ const (
 )
 
 // openBeneath opens path, which must stay beneath the directory dir at every
-// step of its resolution; where it would leave, the error is EPERM. flags are
-// Linux's; with O_NOFOLLOW the last component is not followed if it is a
-// symbolic link without trailing slash. mode is only for O_CREAT.
-func (c *Context) openBeneath(dir int, path string, flags int, mode uint32) (int, Errno) {
+// step of its resolution; where it would leave, the error is EPERM, and where it
+// ends in the kernel's own files, EACCES. flags are Linux's, without O_CREAT, for
+// which see createBeneath; with O_NOFOLLOW the last component is not followed if
+// it is a symbolic link without trailing slash.
+func (c *Context) openBeneath(dir int, path string, flags int) (int, Errno) {
 	fd, e := -1, syscall.EAGAIN
 	if !c.noOpenat2 {
 		// The kernel gives EAGAIN when something was renamed while it went
 		// through "..".
 		for try := 0; e == syscall.EAGAIN && try < 16; try++ {
-			fd, e = openat2(dir, path, flags, mode)
+			fd, e = openat2(dir, path, flags, 0)
 		}
 	}
 	if e == syscall.EAGAIN {
-		fd, e = walkBeneath(dir, path, flags, mode)
+		fd, e = walkBeneath(dir, path, flags, 0)
 	}
-	switch e {
-	case 0:
-		return fd, ErrnoSuccess
-	case syscall.EXDEV:
-		return -1, ErrnoPerm
+	if e != 0 {
+		return -1, resolveErrno(e)
 	}
-	return -1, hostErrno(e)
+	if kernelFiles(fd) {
+		syscall.Close(fd)
+		return -1, ErrnoAcces
+	}
+	return fd, ErrnoSuccess
+}
+
+// createBeneath makes the file that path names and opens it. It never opens one
+// that is there, nor what a link that has appeared meanwhile leads to: then the
+// error is EEXIST.
+func createBeneath(dir int, path string, flags int, mode uint32) (int, Errno) {
+	fd, e := walkBeneath(dir, path, flags|syscall.O_CREAT, mode)
+	if e != 0 {
+		return -1, resolveErrno(e)
+	}
+	return fd, ErrnoSuccess
+}
+
+// resolveErrno translates an error of resolving a path.
+func resolveErrno(e syscall.Errno) Errno {
+	if e == syscall.EXDEV {
+		return ErrnoPerm
+	}
+	return hostErrno(e)
 }
 
 // walker resolves a path component by component. Each component it opens is a
@@ -102,7 +123,9 @@ func (w *walker) enter(name string) syscall.Errno {
 	return e
 }
 
-// walkBeneath is openBeneath without openat2.
+// walkBeneath is openBeneath without openat2 and without a look at what was
+// opened. With O_CREAT the file must not be there yet, though links to where it is
+// to be are followed unless O_EXCL is given.
 func walkBeneath(base int, path string, flags int, mode uint32) (int, syscall.Errno) {
 	if path == "" {
 		return -1, syscall.ENOENT
@@ -151,8 +174,7 @@ func walkBeneath(base int, path string, flags int, mode uint32) (int, syscall.Er
 
 // openLast opens the final component, or follows it and reports again.
 func (w *walker) openLast(name string, flags int, mode uint32) (fd int, e syscall.Errno, again bool) {
-	const exclusive = syscall.O_CREAT | syscall.O_EXCL
-	if flags&syscall.O_NOFOLLOW == 0 && flags&exclusive != exclusive {
+	if flags&syscall.O_NOFOLLOW == 0 && flags&syscall.O_EXCL == 0 {
 		switch e := w.follow(name); e {
 		case 0:
 			return -1, 0, true
@@ -161,6 +183,12 @@ func (w *walker) openLast(name string, flags int, mode uint32) (fd int, e syscal
 		default:
 			return -1, e, false
 		}
+	}
+	if flags&syscall.O_CREAT != 0 {
+		if kernelFiles(w.cur()) {
+			return -1, syscall.EACCES, false
+		}
+		flags |= syscall.O_EXCL
 	}
 	// A link that has appeared meanwhile is refused, not followed.
 	fd, e = openat(w.cur(), name, flags|syscall.O_NOFOLLOW, mode)
@@ -196,7 +224,7 @@ func (c *Context) locate(d *descriptor, path string) (place, Errno) {
 	const flags = oPath | syscall.O_DIRECTORY
 	if p.name == "." || p.name == ".." {
 		p.dots = true
-		fd, e := c.openBeneath(d.fd, path, flags, 0)
+		fd, e := c.openBeneath(d.fd, path, flags)
 		if e == 0 {
 			syscall.Close(fd)
 		}
@@ -205,7 +233,7 @@ func (c *Context) locate(d *descriptor, path string) (place, Errno) {
 	if i < 0 {
 		return p, ErrnoSuccess
 	}
-	fd, e := c.openBeneath(d.fd, trimmed[:i+1], flags, 0)
+	fd, e := c.openBeneath(d.fd, trimmed[:i+1], flags)
 	if e != 0 {
 		return p, e
 	}

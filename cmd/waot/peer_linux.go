@@ -102,7 +102,7 @@ func wasiConfig(cfg wasirun.Config) wasi.Config {
 	wc := wasi.Config{Args: cfg.Args, Env: cfg.Env, Stdin: cfg.Stdin, Stdout: cfg.Stdout, Stderr: cfg.Stderr,
 		Walltime: cfg.Walltime, Monotonic: cfg.Monotonic, Rand: cfg.Rand}
 	for _, d := range cfg.Dirs {
-		wc.Preopens = append(wc.Preopens, wasi.Preopen{Guest: d.Guest, Host: d.Host, ReadOnly: d.ReadOnly})
+		wc.Preopens = append(wc.Preopens, wasi.Preopen{Guest: d.Guest, Host: d.Host, ReadOnly: d.ReadOnly, Devices: d.Devices})
 	}
 	return wc
 }

@@ -23,8 +23,9 @@ func runCommand() *cli.Command {
 		Usage:     "compile a module in memory and run it, or run an object",
 		UsageText: "waot run MODULE|OBJECT.o [OPTIONS] [-- ARGS...]",
 		Description: `Runs a WASI preview 1 program: its standard streams are waot's, its exit status
-becomes waot's. It reaches only the directories that are given. A trap prints one
-line and a backtrace, and exits with 1.
+becomes waot's. It reaches only the directories that are given, and in these no
+files of the kernel (/proc, /sys) and no devices but /dev/null and the like. A trap
+prints one line and a backtrace, and exits with 1.
 
 With --invoke, calls an exported function with ARGS instead of _start, and prints
 each result on a line with its type. Code for another target is compiled here and
@@ -38,6 +39,7 @@ Examples:
   waot run app.wasm --target=aarch64-linux`,
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringSliceFlag{Name: "dir", Usage: "give the program a directory: `HOST::GUEST`, or one name for both"},
+			&cli.BoolFlag{Name: "devices", Usage: "let the program open device files in its directories, not only /dev/null and the like"},
 			&cli.StringSliceFlag{Name: "env", Usage: "set a variable of the program: `K=V`"},
 			&cli.DurationFlag{Name: "timeout", Usage: "end the program after `TIME`, such as 1.5s or 2m"},
 			&cli.StringFlag{Name: "signed-by", Usage: "run the object only if the Ed25519 key in `KEYFILE` has signed it; the public key will do"},
@@ -138,7 +140,7 @@ func programConfig(c *cli.Context, name string) (wasirun.Config, error) {
 		if host == "" || guest == "" {
 			return cfg, usagef("--dir=%s: must be HOST::GUEST", d)
 		}
-		cfg.Dirs = append(cfg.Dirs, wasirun.Dir{Host: host, Guest: guest})
+		cfg.Dirs = append(cfg.Dirs, wasirun.Dir{Host: host, Guest: guest, Devices: c.Bool("devices")})
 	}
 	return cfg, nil
 }

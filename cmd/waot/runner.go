@@ -146,6 +146,9 @@ func (r *runner) pass(ctx context.Context, c *cli.Context, file string, command 
 			args = append(args, "--"+name, v)
 		}
 	}
+	if c.Bool("devices") {
+		args = append(args, "--devices")
+	}
 	if c.IsSet("invoke") {
 		args = append(args, "--invoke", c.String("invoke"))
 	}

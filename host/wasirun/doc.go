@@ -57,6 +57,9 @@ type Dir struct {
 	Guest string
 	// ReadOnly refuses every change in it.
 	ReadOnly bool
+	// Devices lets the program open device files in it. Without, only null, zero, full,
+	// random and urandom can be opened.
+	Devices bool
 }
 
 // ErrNoStart says that a module has no function _start: it is a library.

@@ -18,7 +18,7 @@ func NewSystem(cfg Config) (*System, error) {
 		Sockets: cfg.Sockets, Walltime: cfg.Walltime, Monotonic: cfg.Monotonic, Nanosleep: cfg.Nanosleep,
 		Rand: cfg.Rand, MaxOpen: cfg.MaxOpen}
 	for _, d := range cfg.Dirs {
-		w.Preopens = append(w.Preopens, wasi.Preopen{Guest: d.Guest, Host: d.Host, Root: d.Root, FS: d.FS, ReadOnly: d.ReadOnly})
+		w.Preopens = append(w.Preopens, wasi.Preopen{Guest: d.Guest, Host: d.Host, Root: d.Root, FS: d.FS, ReadOnly: d.ReadOnly, Devices: d.Devices})
 	}
 	c, err := wasi.New(w)
 	if err != nil {
