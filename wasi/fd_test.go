@@ -585,3 +585,34 @@ func TestListener(t *testing.T) {
 	g.want(ErrnoNotSock, "sock_accept", 0, 0, result)
 	g.want(ErrnoBadf, "sock_accept", 99, 0, result)
 }
+
+// TestRenumberStreams moves standard output away, a file to its place, and the stream
+// back, as yosys does around ABC.
+func TestRenumberStreams(t *testing.T) {
+	var stdout strings.Builder
+	dir := t.TempDir()
+	g := newGuest(t, Config{Stdout: &stdout, MaxOpen: 6, Preopens: []Preopen{{Guest: "/", Host: dir}}})
+	spare := g.open(3, "spare", oCreat, rightFdWrite)
+	file := g.open(3, "file", oCreat, rightFdWrite)
+	g.must("fd_renumber", 1, spare)
+	g.want(ErrnoBadf, "fd_fdstat_get", 1, result)
+	g.must("fd_renumber", file, 1)
+	g.write(1, "to the file")
+	g.must("fd_renumber", spare, 1)
+	g.write(1, "to the stream")
+	for _, fd := range []int{spare, file} {
+		g.want(ErrnoBadf, "fd_fdstat_get", fd, result)
+		g.want(ErrnoBadf, "fd_renumber", fd, 1)
+	}
+	g.want(ErrnoBadf, "fd_renumber", 1, 1000)
+	// The count of open descriptors and the lowest free numbers are right.
+	if fd := g.open(3, "spare", 0, 0); fd != spare {
+		t.Errorf("descriptor %d, want %d", fd, spare)
+	}
+	g.open(3, "spare", 0, 0)
+	g.want(ErrnoMfile, "path_open", 3, 0, "spare", 0, 0, rightsAll, 0, result)
+	b, err := os.ReadFile(filepath.Join(dir, "file"))
+	if err != nil || string(b) != "to the file" || stdout.String() != "to the stream" {
+		t.Errorf("the file has %q (%v), the stream %q", b, err, stdout.String())
+	}
+}

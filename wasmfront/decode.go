@@ -153,14 +153,13 @@ func (d *decoder) typeSection() {
 	pool := make([]ValType, 0, d.End-d.Pos)
 	for ; n > 0 && d.Err == nil; n-- {
 		at := d.Pos
-		switch form := d.Byte(); form {
-		case 0x60:
-		case 0x4E, 0x4F, 0x50, 0x5E, 0x5F: // rec, sub final, sub, array, struct
-			d.FailFeature(at, FeatureGC, "unsupported form of type 0x%02x", form)
+		switch form := d.Byte(); {
+		case form == 0x60:
+		case typeForms[form] != 0:
+			d.FailFeature(at, typeForms[form], "unsupported form of type 0x%02x", form)
+		case form >= 0x80:
+			d.Fail(at, "integer representation too long")
 		default:
-			if form >= 0x80 {
-				d.Fail(at, "integer representation too long")
-			}
 			d.Fail(at, "malformed form of type 0x%02x", form)
 		}
 		var t FuncType
@@ -213,9 +212,10 @@ func (d *decoder) importSection() {
 			imp.Index = uint32(len(m.Globals))
 			m.Globals = append(m.Globals, Global{Offset: d.Pos, GlobalType: d.globalType()})
 			m.NumImportedGlobals++
-		case externTag:
-			d.FailFeature(at, FeatureExceptions, "unsupported import of a tag")
 		default:
+			if f := importKinds[imp.Kind]; f != 0 && (f != FeatureCompactImports || imp.Name == "") {
+				d.FailFeature(at, f, "unsupported kind of import 0x%02x", uint8(imp.Kind))
+			}
 			d.Fail(at, "malformed import kind 0x%02x", uint8(imp.Kind))
 		}
 		if d.Err == nil {
@@ -286,7 +286,7 @@ func (d *decoder) addMemory() {
 type limitFlags [8]Features
 
 var (
-	tableFlags  = limitFlags{2: FeatureMemory64}
+	tableFlags  = limitFlags{1: FeatureSharedEverything, 2: FeatureMemory64}
 	memoryFlags = limitFlags{1: FeatureThreads, 2: FeatureMemory64, 3: FeatureCustomPageSizes}
 )
 

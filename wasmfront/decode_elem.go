@@ -137,7 +137,7 @@ func (d *decoder) constOp(op *ConstOp) {
 	case OpGlobalGet:
 		op.Index = d.U32()
 	case OpRefNull:
-		op.Type = d.RefType(d.accept)
+		op.Type = d.HeapType(d.accept)
 	case OpRefFunc:
 		op.Index = d.U32()
 		if d.Err == nil {

@@ -29,6 +29,13 @@ const (
 	FeatureMultiMemory
 	FeatureCustomPageSizes
 	FeatureWideArithmetic
+	FeatureStackSwitching
+	FeatureSharedEverything
+	FeatureCustomDescriptors
+	FeatureStringRef
+	FeatureHalfPrecision
+	FeatureMemoryControl
+	FeatureCompactImports
 	numFeatures = iota
 )
 
@@ -37,6 +44,8 @@ var featureNames = [numFeatures]string{
 	"reference-types", "extended-const", "simd", "relaxed-simd", "threads",
 	"tail-call", "exceptions", "legacy-exceptions", "function-references", "gc",
 	"memory64", "multi-memory", "custom-page-sizes", "wide-arithmetic",
+	"stack-switching", "shared-everything-threads", "custom-descriptors", "stringref",
+	"half-precision", "memory-control", "compact-import-section",
 }
 
 // DefaultFeatures is WebAssembly 2.0 without SIMD, with extended constant

@@ -47,7 +47,9 @@ const (
 
 // OpInfo describes an operator.
 type OpInfo struct {
-	Name string // in the text format; empty if there is no such operator
+	// Name is that of the text format, the encoding for an operator of proposedOps, or
+	// empty if there is no such operator.
+	Name string
 	// Sig has the types popped, a colon and the types pushed, if they are
 	// always the same: i, l, f, d, v, r, x for i32, i64, f32, f64, v128,
 	// funcref, externref. It is empty if the types depend on the context.
@@ -79,6 +81,11 @@ func buildOpPages() *[NumOpPages][numPerPage]OpInfo {
 	for i := range opRows {
 		r := &opRows[i]
 		pages[r.op.Page()][r.op&0xFF] = OpInfo{Name: r.name, Sig: r.sig, Feature: r.feature, Imm: r.imm, Align: r.align}
+	}
+	for _, p := range proposedOps {
+		for op := p.first; op <= p.last; op++ {
+			pages[op.Page()][op&0xFF] = OpInfo{Name: op.hex(), Feature: p.feature, Imm: ImmOther}
+		}
 	}
 	return pages
 }

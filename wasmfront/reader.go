@@ -217,6 +217,20 @@ func (r *Reader) RefType(accept Features) ValType {
 	return t
 }
 
+// HeapType reads what a reference type refers to, which is encoded like the type of
+// nullable references to it, or is the index of a type.
+func (r *Reader) HeapType(accept Features) ValType {
+	if r.Pos < r.End && r.Buf[r.Pos]&0x40 == 0 {
+		at := r.Pos
+		if n := r.S33(); n >= 0 && r.Err == nil {
+			r.FailFeature(at, FeatureFunctionReferences, "unsupported heap type %d", n)
+		}
+		r.Fail(at, "malformed heap type")
+		return TypeUnknown
+	}
+	return r.RefType(accept)
+}
+
 func (r *Reader) typeByte(accept Features, malformed string) ValType {
 	at := r.Pos
 	c := &typeCodes[r.Byte()]

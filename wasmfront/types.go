@@ -130,8 +130,8 @@ type typeCode struct {
 	feature Features // needed for it
 }
 
-// typeCodes knows every encoding of a value type, or the start of it, up to
-// WebAssembly 3.0. Entries that are zero are malformed.
+// typeCodes knows every encoding of a value type, or the start of it, of
+// WebAssembly 3.0 and of proposals. Entries that are zero are malformed.
 var typeCodes = [256]typeCode{
 	0x7F: {I32, 0},
 	0x7E: {I64, 0},
@@ -150,6 +150,13 @@ var typeCodes = [256]typeCode{
 	0x6B: {0, FeatureGC},                 // struct
 	0x6A: {0, FeatureGC},                 // array
 	0x69: {0, FeatureExceptions},         // exn
+	0x75: {0, FeatureStackSwitching},     // nocont
+	0x68: {0, FeatureStackSwitching},     // cont
+	0x67: {0, FeatureStringRef},          // string
+	0x66: {0, FeatureStringRef},          // view of a string as WTF-8
+	0x61: {0, FeatureStringRef},          // iterator of a string
+	0x65: {0, FeatureSharedEverything},   // shared
+	0x62: {0, FeatureCustomDescriptors},  // exact; in stringref a view as WTF-16
 	0x64: {0, FeatureFunctionReferences}, // ref
 	0x63: {0, FeatureFunctionReferences}, // ref null
 }

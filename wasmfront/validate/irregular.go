@@ -296,7 +296,7 @@ func runTableFill(v *Func, op *wasmfront.Operator, _ *rule) {
 }
 
 func runRefNull(v *Func, op *wasmfront.Operator, _ *rule) {
-	op.Type = v.RefType(v.features)
+	op.Type = v.HeapType(v.features)
 	v.pushOperand(op.Type)
 }
 
