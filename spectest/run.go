@@ -35,9 +35,10 @@ func (f Failure) String() string { return fmt.Sprintf("%s:%d: %s", f.Script, f.L
 type Result struct {
 	Passed, Failed int
 	Skipped        map[string]int // by reason
-	// Worded of Messages errors begin with the words of the script.
-	Worded, Messages int
-	Failures         []Failure
+	// Of Messages errors, Exact are the script's words, and Worded begin with them, or are
+	// their beginning.
+	Exact, Worded, Messages int
+	Failures                []Failure
 }
 
 // NumSkipped is the number of commands skipped for any reason.
@@ -52,7 +53,7 @@ func (r *Result) NumSkipped() int {
 // Add adds the counts of o.
 func (r *Result) Add(o *Result) {
 	r.Passed, r.Failed = r.Passed+o.Passed, r.Failed+o.Failed
-	r.Worded, r.Messages = r.Worded+o.Worded, r.Messages+o.Messages
+	r.Exact, r.Worded, r.Messages = r.Exact+o.Exact, r.Worded+o.Worded, r.Messages+o.Messages
 	r.Failures = append(r.Failures, o.Failures...)
 	if r.Skipped == nil {
 		r.Skipped = map[string]int{}
@@ -249,23 +250,22 @@ var handlers = map[script.CommandType]func(*runner, *script.Command) error{
 	script.Wait:                  func(*runner, *script.Command) error { return &skip{SkipThreads} },
 }
 
-// refused is a skip if err says that a feature is the reason, or a limit where
-// the module should be accepted; else it is err.
-func refused(err error, accept bool) error {
+// refused is a skip if err says that a feature or a limit is the reason; else it is err.
+func refused(err error) error {
 	var e *wasmfront.Error
 	if errors.As(err, &e) {
 		switch {
 		case e.Feature != "":
 			return &skip{"refused: " + e.Feature}
-		case e.Limit != "" && accept:
+		case e.Limit != "":
 			return &skip{"refused: limit of " + e.Limit}
 		}
 	}
 	return err
 }
 
-// compile compiles the module of c; accept says that this should succeed.
-func (r *runner) compile(c *script.Command, accept bool) (Module, error) {
+// compile compiles the module of c.
+func (r *runner) compile(c *script.Command) (Module, error) {
 	if c.IsText() {
 		return nil, &skip{SkipText}
 	}
@@ -273,11 +273,13 @@ func (r *runner) compile(c *script.Command, accept bool) (Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := r.store.Compile(wasm)
-	if err != nil {
-		return nil, refused(err, accept)
-	}
-	return m, nil
+	return r.store.Compile(wasm)
+}
+
+// accepted is compile for a module that is right.
+func (r *runner) accepted(c *script.Command) (Module, error) {
+	m, err := r.compile(c)
+	return m, refused(err)
 }
 
 // link instantiates m; lost is why a module that it imports from is not there.
@@ -306,13 +308,13 @@ func (r *runner) instantiate(m Module) (Instance, error) {
 		return nil, lost
 	}
 	if err != nil {
-		return nil, refused(err, true)
+		return nil, refused(err)
 	}
 	return inst, nil
 }
 
 func (r *runner) module(c *script.Command) error {
-	m, err := r.compile(c, true)
+	m, err := r.accepted(c)
 	if err == nil {
 		r.define(c.Name, m, nil)
 		var inst Instance
@@ -326,7 +328,7 @@ func (r *runner) module(c *script.Command) error {
 }
 
 func (r *runner) moduleDefinition(c *script.Command) error {
-	m, err := r.compile(c, true)
+	m, err := r.accepted(c)
 	if err != nil {
 		r.lose(c, err)
 		return err
@@ -418,11 +420,19 @@ func (r *runner) assertReturn(c *script.Command) error {
 	return nil
 }
 
+// worded reports whether one of a message and the script's begins with the other.
+func worded(c *script.Command, msg string) bool {
+	return strings.HasPrefix(msg, c.Text) || strings.HasPrefix(c.Text, msg)
+}
+
 // wording counts whether a message is the script's.
 func (r *runner) wording(c *script.Command, msg string) {
 	r.result.Messages++
-	if strings.HasPrefix(msg, c.Text) || strings.HasPrefix(c.Text, msg) {
+	if worded(c, msg) {
 		r.result.Worded++
+	}
+	if msg == c.Text {
+		r.result.Exact++
 	}
 }
 
@@ -464,30 +474,40 @@ func (r *runner) assertTrap(c *script.Command) error {
 	return r.trapped(c, err)
 }
 
+// assertRejected: a refusal for a feature or a limit is another reason than the script's,
+// unless the limit is what the script is about.
 func (r *runner) assertRejected(c *script.Command) error {
-	_, err := r.compile(c, false)
-	var s *skip
+	_, err := r.compile(c)
 	var e *wasmfront.Error
 	switch {
 	case err == nil:
 		return fmt.Errorf("module accepted, want %q", c.Text)
-	case errors.As(err, &s):
-		return err
 	case !errors.As(err, &e):
-		return fmt.Errorf("not a refusal: %w", err)
+		return notRefusal(err)
+	case e.Feature != "" || e.Limit != "" && !worded(c, e.Msg):
+		return refused(err)
 	}
 	r.wording(c, e.Msg)
 	return nil
 }
 
+// notRefusal is the error of a module for which there is no verdict.
+func notRefusal(err error) error {
+	var s *skip
+	if errors.As(err, &s) {
+		return err
+	}
+	return fmt.Errorf("not a refusal: %w", err)
+}
+
 // assertCustom: an engine may ignore custom sections that are wrong.
 func (r *runner) assertCustom(c *script.Command) error {
-	_, err := r.compile(c, true)
+	_, err := r.accepted(c)
 	return err
 }
 
 func (r *runner) assertUnlinkable(c *script.Command) error {
-	m, err := r.compile(c, true)
+	m, err := r.accepted(c)
 	if err != nil {
 		return err
 	}
@@ -506,7 +526,7 @@ func (r *runner) assertUnlinkable(c *script.Command) error {
 }
 
 func (r *runner) assertUninstantiable(c *script.Command) error {
-	m, err := r.compile(c, true)
+	m, err := r.accepted(c)
 	if err != nil {
 		return err
 	}

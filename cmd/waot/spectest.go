@@ -42,7 +42,8 @@ func spectestCommand() *cli.Command {
 		Usage:     "run the official test scripts",
 		UsageText: "waot spectest PATH... [--engine=native|interp] [OPTIONS]",
 		Description: `PATH is a script in wabt's JSON form (its modules beside it), a folder of such
-scripts, a zip file of them, or a folder of those. Exits with 1 if a command fails.
+scripts, a zip file of them, or a folder of those. Exits with 1 if a command fails,
+or a script cannot be read or has what waot does not know.
 Native code for another target is compiled here and runs in an emulator.
 
 Examples:
@@ -127,21 +128,14 @@ func spectestAction(c *cli.Context) (err error) {
 	var each []specResult
 	total := &spectest.Result{Skipped: map[string]int{}}
 	for _, path := range c.Args().Slice() {
-		err := scripts(path, func(s *script.Script) error {
-			r, err := spectest.Run(s, engine)
-			if err != nil {
-				return fmt.Errorf("%s: %w", s.Name, err)
-			}
+		scripts(path, func(name string, s *script.Script, err error) {
+			r := runScript(engine, name, s, err)
 			total.Add(r)
-			each = append(each, specJSON(s.Name, r))
+			each = append(each, specJSON(name, r))
 			if !c.Bool("json") {
-				printScript(c, s.Name, r)
+				printScript(c, name, r)
 			}
-			return nil
 		})
-		if err != nil {
-			return inFile(path, err)
-		}
 	}
 	if c.Bool("json") {
 		sum := specJSON("", total)
@@ -193,42 +187,43 @@ func printScript(c *cli.Context, name string, r *spectest.Result) {
 	}
 }
 
-// scripts visits the scripts at a path.
-func scripts(path string, visit func(*script.Script) error) error {
-	st, err := os.Stat(path)
-	if err != nil {
-		return err
+// runScript runs a script. One that could not be read, which err says, or run, is a failure.
+func runScript(e spectest.Engine, name string, s *script.Script, err error) *spectest.Result {
+	if err == nil {
+		var r *spectest.Result
+		if r, err = spectest.Run(s, e); err == nil {
+			return r
+		}
 	}
+	return &spectest.Result{Failed: 1, Failures: []spectest.Failure{{Script: name, Msg: firstLine(err)}}}
+}
+
+// scripts visits the scripts at a path by name; err is why one, or all there may be, could not
+// be read.
+func scripts(path string, visit func(name string, s *script.Script, err error)) {
+	st, err := os.Stat(path)
 	switch {
+	case err != nil:
+		visit(path, nil, err)
 	case strings.HasSuffix(path, ".json"):
 		s, err := script.Open(path)
-		if err != nil {
-			return err
-		}
-		return visit(s)
+		visit(strings.TrimSuffix(filepath.Base(path), ".json"), s, err)
 	case strings.HasSuffix(path, ".zip"), st.IsDir() && hasScripts(path):
 		g, err := script.OpenGroup(path)
-		if err != nil {
-			return err
-		}
-		return groupScripts(g, visit)
+		groupScripts(path, g, err, visit)
 	case !st.IsDir():
-		return fmt.Errorf("neither a .json script nor a .zip file nor a folder")
-	}
-	suite, err := script.OpenSuite(path)
-	if err != nil {
-		return err
-	}
-	for _, name := range suite.Groups() {
-		g, err := suite.Group(name)
+		visit(path, nil, errors.New("neither a .json script nor a .zip file nor a folder"))
+	default:
+		suite, err := script.OpenSuite(path)
 		if err != nil {
-			return err
+			visit(path, nil, err)
+			return
 		}
-		if err := groupScripts(g, visit); err != nil {
-			return err
+		for _, name := range suite.Groups() {
+			g, err := suite.Group(name)
+			groupScripts(name, g, err, visit)
 		}
 	}
-	return nil
 }
 
 // hasScripts reports whether a folder is a group. Beside zip files, which are groups, JSON is something else.
@@ -238,15 +233,17 @@ func hasScripts(dir string) bool {
 	return len(scripts) > 0 && len(groups) == 0
 }
 
-func groupScripts(g *script.Group, visit func(*script.Script) error) error {
+// groupScripts visits the scripts of a group.
+func groupScripts(group string, g *script.Group, err error, visit func(string, *script.Script, error)) {
+	if err == nil && len(g.Scripts) == 0 {
+		err = errors.New("no test scripts")
+	}
+	if err != nil {
+		visit(group, nil, err)
+		return
+	}
 	for _, name := range g.Scripts {
 		s, err := g.Script(name)
-		if err != nil {
-			return err
-		}
-		if err := visit(s); err != nil {
-			return err
-		}
+		visit(name, s, err)
 	}
-	return nil
 }

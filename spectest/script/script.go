@@ -1,8 +1,11 @@
 package script
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -112,7 +115,13 @@ func parse(files fs.FS, name string) (*Script, error) {
 		Source   string    `json:"source_filename"`
 		Commands []Command `json:"commands"`
 	}
-	if err := json.Unmarshal(b, &j); err != nil {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields() // what they say would be left out
+	err = d.Decode(&j)
+	if _, more := d.Token(); err == nil && more != io.EOF {
+		err = errors.New("something follows the script")
+	}
+	if err != nil {
 		return nil, fmt.Errorf("script %s: %w", name, err)
 	}
 	s := &Script{Name: name, Source: path.Base(j.Source), Commands: j.Commands, files: files}
@@ -129,6 +138,9 @@ func (s *Script) normalize(commands []Command) error {
 		if !known(c.Type) {
 			return fmt.Errorf("script %s: line %d: unknown type of command %q", s.Name, c.Line, c.Type)
 		}
+		if err := checkAction(c); err != nil {
+			return fmt.Errorf("script %s: line %d: %w", s.Name, c.Line, err)
+		}
 		if c.HasModule() && c.ModuleType == "" {
 			c.ModuleType = "binary"
 			if strings.HasSuffix(c.Filename, ".wat") {
@@ -138,6 +150,21 @@ func (s *Script) normalize(commands []Command) error {
 		if err := s.normalize(c.Commands); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// checkAction checks that a command has the action that its type needs, and none of a type
+// that does not exist.
+func checkAction(c *Command) error {
+	switch c.Type {
+	case ActionCommand, AssertReturn, AssertTrap, AssertExhaustion, AssertException:
+		if c.Action == nil {
+			return fmt.Errorf("%s without an action", c.Type)
+		}
+	}
+	if c.Action != nil && c.Action.Type != Invoke && c.Action.Type != Get {
+		return fmt.Errorf("unknown type of action %q", c.Action.Type)
 	}
 	return nil
 }
