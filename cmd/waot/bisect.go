@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/waot-project/waot/clif/opt"
+	"github.com/waot-project/waot/internal/emulate"
 	"github.com/waot-project/waot/wasmfront/translate"
 	"github.com/waot-project/waot/wasmfront/validate"
 )
@@ -94,12 +95,12 @@ func bisectAction(c *cli.Context) error {
 	if err := o.rewrites.within(int(b.first), len(b.funcs)-1); err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "waot-bisect-")
+	dir, err := emulate.NewFolder("waot-bisect-")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	b.object = filepath.Join(dir, "object.o")
+	defer dir.Remove()
+	b.object = filepath.Join(dir.Path, "object.o")
 	if b.good = checker(c, b.object); b.good == nil {
 		r, err := newRunner(c, o)
 		if err != nil {

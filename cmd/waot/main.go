@@ -21,6 +21,7 @@ func main() {
 	// The command lives for one compilation: memory is cheaper than collections, which
 	// moreover would have to wait for native code.
 	debug.SetGCPercent(400)
+	followLifeline()
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 

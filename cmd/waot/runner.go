@@ -41,7 +41,29 @@ func elsewhere(c *cli.Context, o *options) bool {
 type runner struct {
 	machine *emulate.Machine
 	program string
-	dir     string // temporary
+	dir     *emulate.Folder // nil until something is in it
+	// life is a pipe that nobody writes to. Runners have the end that is read, and end with the
+	// other one, which is this process's only: also those that an emulator's wrapper has started,
+	// which the death of the child does not reach.
+	life [2]*os.File
+}
+
+// lifeline is the variable that tells a runner to end when descriptor 3 does.
+const lifeline = "WAOT_LIFELINE"
+
+// followLifeline ends this process when that which has started it as a runner ends.
+func followLifeline() {
+	if os.Getenv(lifeline) == "" {
+		return
+	}
+	os.Unsetenv(lifeline)
+	const first = 3 // of what a command inherits
+	f := os.NewFile(first, "lifeline")
+	syscall.CloseOnExec(first)
+	go func() {
+		f.Read(make([]byte, 1))
+		os.Exit(statusBad)
+	}()
 }
 
 // newRunner finds the waot that the flags name, or makes one.
@@ -51,47 +73,68 @@ func newRunner(c *cli.Context, o *options) (*runner, error) {
 		return nil, fmt.Errorf("--target=%s: %w; --emulator names another", o.target, err)
 	}
 	r := &runner{machine: m, program: c.String("runner")}
-	if r.program != "" {
-		if _, err := os.Stat(r.program); err != nil {
-			return nil, fmt.Errorf("--runner=%s: %w", r.program, errors.Unwrap(err))
-		}
-		return r, nil
-	}
-	if m.GOARCH == runtime.GOARCH {
-		r.program, err = os.Executable()
-		return r, err
-	}
-	if r.dir, err = os.MkdirTemp("", "waot-runner-"); err != nil {
+	if r.life[0], r.life[1], err = os.Pipe(); err != nil {
 		return nil, err
 	}
-	if r.program, err = m.Build(context.Background(), r.dir, "github.com/waot-project/waot/cmd/waot", "build"); err != nil {
-		return nil, errors.Join(fmt.Errorf("--target=%s: no waot to load the code there: name one with --runner, or start in waot's source (%w)", o.target, err), r.close())
+	if err := r.find(o); err != nil {
+		return nil, errors.Join(err, r.close())
 	}
 	return r, nil
 }
 
-// close removes what newRunner and keep have made.
-func (r *runner) close() error {
-	if r.dir == "" {
+// find finds the program, or makes it.
+func (r *runner) find(o *options) (err error) {
+	if r.program != "" {
+		if _, err := os.Stat(r.program); err != nil {
+			return fmt.Errorf("--runner=%s: %w", r.program, errors.Unwrap(err))
+		}
 		return nil
 	}
-	return os.RemoveAll(r.dir)
+	if r.machine.GOARCH == runtime.GOARCH {
+		r.program, err = os.Executable()
+		return err
+	}
+	if err := r.folder(); err != nil {
+		return err
+	}
+	if r.program, err = r.machine.Build(context.Background(), r.dir.Path, "github.com/waot-project/waot/cmd/waot", "build"); err != nil {
+		return fmt.Errorf("--target=%s: no waot to load the code there: name one with --runner, or start in waot's source (%w)", o.target, err)
+	}
+	return nil
+}
+
+// folder makes the temporary folder, if there is none yet.
+func (r *runner) folder() (err error) {
+	if r.dir == nil {
+		r.dir, err = emulate.NewFolder("waot-runner-")
+	}
+	return err
+}
+
+// close ends what is left of the runners, and removes what newRunner and keep have made.
+func (r *runner) close() error {
+	err := errors.Join(r.life[0].Close(), r.life[1].Close())
+	if r.dir != nil {
+		err = errors.Join(err, r.dir.Remove())
+	}
+	return err
 }
 
 // keep writes an object to a temporary file and gives its path.
 func (r *runner) keep(object []byte) (file string, err error) {
-	if r.dir == "" {
-		if r.dir, err = os.MkdirTemp("", "waot-runner-"); err != nil {
-			return "", err
-		}
+	if err := r.folder(); err != nil {
+		return "", err
 	}
-	file = filepath.Join(r.dir, "module.o")
+	file = filepath.Join(r.dir.Path, "module.o")
 	return file, os.WriteFile(file, object, 0o666)
 }
 
-// command is waot with arguments.
+// command is waot with arguments. To be started by emulate.Start.
 func (r *runner) command(ctx context.Context, args ...string) *exec.Cmd {
-	return r.machine.Command(ctx, r.program, args...)
+	cmd := r.machine.Command(ctx, r.program, args...)
+	cmd.Env = append(cmd.Env, lifeline+"=3")
+	cmd.ExtraFiles = []*os.File{r.life[0]}
+	return cmd
 }
 
 // portable is what a runner loads: the object, or an image of it where its symbols have names that occur twice, which
@@ -182,7 +225,7 @@ func onRunner(c *cli.Context, o *options, file string, object []byte, set func(*
 	if set != nil {
 		set(cmd)
 	}
-	err = cmd.Run()
+	err = emulate.Run(cmd)
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.Exited() {
 		return exitStatus(exit.ExitCode())
@@ -209,7 +252,7 @@ func attempt(timeout time.Duration, command func(ctx context.Context) *exec.Cmd)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = nil, &stdout, &stderr
 	cmd.WaitDelay = time.Second // what it has started may keep the pipes
 	cmd.Cancel = func() error { return cmd.Process.Kill() }
-	err := cmd.Run()
+	err := emulate.Run(cmd)
 	var exit *exec.ExitError
 	late := ctx.Err() != nil
 	if err != nil && !late && !errors.As(err, &exit) {

@@ -14,6 +14,7 @@ import (
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/internal/emulate"
 	"github.com/waot-project/waot/spectest"
 	"github.com/waot-project/waot/spectest/interpengine"
 	"github.com/waot-project/waot/spectest/nativeengine"
@@ -90,7 +91,7 @@ func remoteEngine(c *cli.Context, o *options) (spectest.Engine, func() error, er
 	cmd := r.command(context.Background(), "spectest", "--serve")
 	cmd.Stderr = c.App.ErrWriter
 	e, err := remote.Start(cmd, remote.Config{
-		Name: native.Name() + " on " + o.target, Features: native.Features(), About: o.target,
+		Name: native.Name() + " on " + o.target, Features: native.Features(), About: o.target, Start: emulate.Start,
 		Compile: func(wasm []byte) ([]byte, error) {
 			res, err := compile.Module(wasm, native.Options)
 			if err != nil {

@@ -31,6 +31,8 @@ type Config struct {
 	Targets  []string
 	// Command gives the command that serves for a target.
 	Command func(target string) *exec.Cmd
+	// Start starts a command; nil stands for the command's own Start.
+	Start func(*exec.Cmd) error
 	// PerProcess is how many programs one process runs before the next is started, 0 means 500; MaxBytes is how much memory it
 	// may have in use after a program, 0 means 1 GiB.
 	PerProcess int
@@ -277,7 +279,7 @@ func newWorker(cfg *Config) *worker {
 	w := &worker{cfg: cfg}
 	for _, t := range cfg.Targets {
 		m := &machine{target: t, variants: Variants(t), envs: map[string][]byte{}}
-		m.process = process{command: func() *exec.Cmd { return cfg.Command(t) }, timeout: cfg.Timeout, perProcess: cfg.PerProcess, maxBytes: cfg.MaxBytes}
+		m.process = process{command: func() *exec.Cmd { return cfg.Command(t) }, launch: cfg.Start, timeout: cfg.Timeout, perProcess: cfg.PerProcess, maxBytes: cfg.MaxBytes}
 		w.machines = append(w.machines, m)
 	}
 	return w

@@ -75,7 +75,8 @@ func Serve(r io.Reader, w io.Writer) error {
 // process is a process that serves, started when it is needed.
 type process struct {
 	command func() *exec.Cmd
-	timeout time.Duration // for one object
+	launch  func(*exec.Cmd) error // nil for the command's own Start
+	timeout time.Duration         // for one object
 	// perProcess is how many programs one process runs, maxBytes how much memory it may have.
 	perProcess int
 	maxBytes   uint64
@@ -100,7 +101,11 @@ func (s *process) start() error {
 	if err != nil {
 		return err
 	}
-	if err := cmd.Start(); err != nil {
+	start := (*exec.Cmd).Start
+	if s.launch != nil {
+		start = s.launch
+	}
+	if err := start(cmd); err != nil {
 		return err
 	}
 	s.cmd, s.in, s.out, s.served = cmd, in, bufio.NewWriter(in), 0

@@ -1,10 +1,11 @@
 // Package emulate starts programs of another machine: natively where this is one, else in
-// qemu's user emulation. It also builds programs of this module for the other machine.
+// qemu's user emulation. What it starts ends with this process, and its temporary folders are removed
+// by the next one if this one cannot. It also builds programs of this module for the other machine.
 //
 // Place in the pipeline: none; for the command, which runs compiled code elsewhere, and for tests.
 //
 // Input: a GOARCH, the path of a program.
-// Output: commands that are ready to start.
+// Output: commands, which Start and Run start.
 package emulate
 
 import (
@@ -58,13 +59,21 @@ func For(goarch, emulator string) (*Machine, error) {
 	return m, nil
 }
 
-// Command is a program with arguments, to be started. To what it has in Env more can be added.
+// Command is a program with arguments, to be started by Start or Run. To what it has in Env more can be added.
 func (m *Machine) Command(ctx context.Context, program string, args ...string) *exec.Cmd {
 	words := append(append([]string(nil), m.argv...), program)
 	words = append(words, args...)
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	cmd.Env = append(os.Environ(), m.env...)
 	return cmd
+}
+
+// Run is Start, and waits for the end.
+func Run(cmd *exec.Cmd) error {
+	if err := Start(cmd); err != nil {
+		return err
+	}
+	return cmd.Wait()
 }
 
 // Build makes a statically linked program for m with the go command: args are "build" or "test -c" with

@@ -31,6 +31,8 @@ type Config struct {
 	Compile func(wasm []byte) (object []byte, err error)
 	// About is what the process must say of itself in Serve.
 	About string
+	// Start starts the process; nil stands for the command's own Start.
+	Start func(*exec.Cmd) error
 }
 
 // Start starts a process, which must call Serve on its standard streams. The command's
@@ -44,7 +46,11 @@ func Start(cmd *exec.Cmd, cfg Config) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := cmd.Start(); err != nil {
+	start := (*exec.Cmd).Start
+	if cfg.Start != nil {
+		start = cfg.Start
+	}
+	if err := start(cmd); err != nil {
 		return nil, err
 	}
 	e := newEngine(cfg, out, in)

@@ -65,11 +65,12 @@ func exit(err error) {
 
 // soak runs the campaign and prints the figures.
 func soak(cfg campaign.Config) error {
-	dir, err := os.MkdirTemp("", "waot-soak-")
+	dir, err := emulate.NewFolder("waot-soak-")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer dir.Remove()
+	cfg.Start = emulate.Start
 	servers := map[string]func() *exec.Cmd{}
 	for _, t := range cfg.Targets {
 		m, err := emulate.For(compile.GOARCH(t), "")
@@ -78,7 +79,7 @@ func soak(cfg campaign.Config) error {
 		}
 		program, err := os.Executable()
 		if err == nil && m.GOARCH != runtime.GOARCH {
-			program, err = m.Build(context.Background(), dir, "github.com/waot-project/waot/internal/campaign/soak", "build")
+			program, err = m.Build(context.Background(), dir.Path, "github.com/waot-project/waot/internal/campaign/soak", "build")
 		}
 		if err != nil {
 			return err

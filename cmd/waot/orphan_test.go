@@ -1,0 +1,127 @@
+//go:build linux
+
+package main
+
+import (
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// endless is a program that does not end.
+var endless = module(section(1, "\x60\x00\x00"), section(3, "\x00"), section(5, "\x00\x01"),
+	section(7, name("memory")+"\x02\x00", name("_start")+"\x00\x00"), section(10, name("\x00\x03\x40\x0c\x00\x0b\x0b")))
+
+// running counts the processes that have been started as program, directly or by a wrapper.
+func running(t *testing.T, program string) (n int) {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if b, err := os.ReadFile(f); err == nil && strings.Contains(string(b), program) {
+			n++
+		}
+	}
+	return n
+}
+
+// eventually waits for what needs not hold at once.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal(what)
+		}
+	}
+}
+
+// TestNoOrphans kills waot at any time while another process runs the code for it: that one ends,
+// too, as a child and as a wrapper's child, and the next run removes the folder. Folders that are in
+// use, and what only has such a name, stay.
+func TestNoOrphans(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the command")
+	}
+	program, _ := buildProgram(t)
+	dir, tmp := t.TempDir(), t.TempDir()
+	file, wrapper := filepath.Join(dir, "endless.wasm"), filepath.Join(dir, "wrapper")
+	kept := filepath.Join(tmp, "waot-runner-link")
+	for _, err := range []error{
+		os.WriteFile(file, []byte(endless), 0o666), os.WriteFile(wrapper, []byte("#!/bin/sh\n\"$@\"\nexit $?\n"), 0o777),
+		os.WriteFile(filepath.Join(dir, "mine"), nil, 0o666), os.Symlink(dir, kept), os.WriteFile(filepath.Join(tmp, "waot-runner-file"), nil, 0o666),
+		os.Mkdir(filepath.Join(tmp, "waot-runner-old"), 0o777), os.WriteFile(filepath.Join(tmp, "waot-runner-old", "module.o"), nil, 0o666),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	folders := func() []string {
+		var out []string
+		found, err := filepath.Glob(filepath.Join(tmp, "waot-runner-*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range found {
+			if st, err := os.Lstat(f); err == nil && st.IsDir() {
+				out = append(out, f)
+			}
+		}
+		return out
+	}
+	start := func(emulator string, flags ...string) *exec.Cmd {
+		cmd := exec.Command(program, append([]string{"run", file, "--emulator=" + emulator}, flags...)...)
+		cmd.Env = append(os.Environ(), "TMPDIR="+tmp)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		return cmd
+	}
+	r := rand.New(rand.NewPCG(3, 4))
+	reached := 0
+	for i := range 24 {
+		cmd := start([]string{"env", wrapper}[i%2])
+		if i%4 < 2 { // until the code runs, then at any time
+			eventually(t, "no other process", func() bool { return running(t, program) >= 2+i%2 })
+		}
+		time.Sleep(time.Duration(r.IntN(60)) * time.Millisecond)
+		if running(t, program) > 1 {
+			reached++
+		}
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		cmd.Wait()
+		eventually(t, "a process runs on", func() bool { return running(t, program) == 0 })
+		if n := len(folders()); n > 1 {
+			t.Errorf("%d folders", n)
+		}
+	}
+	if reached < 12 {
+		t.Errorf("only %d runs had another process", reached)
+	}
+	// Two at once leave each other's folder alone; a run that ends leaves nothing but those in use.
+	one := start("env")
+	eventually(t, "no other process", func() bool { return running(t, program) == 2 && len(folders()) == 1 })
+	used := folders()[0]
+	start("env", "--timeout=100ms").Wait()
+	if f := folders(); len(f) != 1 || f[0] != used {
+		t.Errorf("folders %v, want %s", f, used)
+	}
+	one.Process.Kill()
+	one.Wait()
+	start("env", "--timeout=10ms").Wait()
+	if f := folders(); len(f) != 0 {
+		t.Errorf("folders %v", f)
+	}
+	for _, f := range []string{kept, filepath.Join(dir, "mine"), filepath.Join(tmp, "waot-runner-file")} {
+		if _, err := os.Lstat(f); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,8 @@
+//go:build !linux
+
+package emulate
+
+import "os/exec"
+
+// Start starts a command. Elsewhere than on Linux it may outlive this process.
+func Start(cmd *exec.Cmd) error { return cmd.Start() }
