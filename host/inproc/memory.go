@@ -213,8 +213,8 @@ func (t *Table) Set(i, ref uint64) error {
 }
 
 // Grow adds n elements with value ref and gives the old length, or all ones if
-// a limit does not allow it (CheckGrow says which) or ref does not fit, or if a context has ended the
-// call meanwhile.
+// a limit does not allow it (CheckGrow says which) or ref does not fit, or if a context ends the call before
+// many elements are filled.
 func (t *Table) Grow(n, ref uint64) uint64 {
 	w, ok := t.store.toNative(t.elem, ref)
 	if !ok {
@@ -258,7 +258,7 @@ func (t *Table) fill(first, n uintptr, ref uint64) bool {
 			next[i] = ref
 		}
 		done += len(next)
-		if t.store.cancelled.Load() != 0 {
+		if done < len(elements) && t.store.cancelled.Load() != 0 {
 			clear(elements[:done])
 			return false
 		}
