@@ -13,7 +13,8 @@ import (
 )
 
 // TestManyTables: a small module with many tables, all of which it makes long, commits no more than the store
-// allows; one whose elements are null next to nothing, also when they have been looked at.
+// allows; elements that have always been null next to nothing, also when they have been looked at, and
+// made null.
 func TestManyTables(t *testing.T) {
 	const tables, elements = 100, 3_000_000
 	grow := func(n int, value code) code { // table.grow n value elements; drop
@@ -21,12 +22,15 @@ func TestManyTables(t *testing.T) {
 	}
 	wasm := module(
 		sectionOf(1, typeOf(meta.FuncType{Params: vt{xref}})),
-		sectionOf(3, []byte{0}, []byte{0}),
+		sectionOf(3, []byte{0}, []byte{0}, []byte{0}),
 		sectionOf(4, repeated(tables, []byte{0x6F, 0, 0})...),
-		sectionOf(7, exportOf("nulls", 0, 0), exportOf("values", 0, 1), exportOf("t99", 1, 99)),
+		sectionOf(7, exportOf("nulls", 0, 0), exportOf("values", 0, 1), exportOf("fills", 0, 2), exportOf("t99", 1, 99)),
 		sectionOf(10,
 			bodyOf([]byte{0}, repeat(tables, func(n int) code { return grow(n, null) })),
-			bodyOf([]byte{0}, repeat(tables, func(n int) code { return grow(n, get(0)) }))))
+			bodyOf([]byte{0}, repeat(tables, func(n int) code { return grow(n, get(0)) })),
+			bodyOf([]byte{0}, repeat(5, func(n int) code { // table.fill n 0 null elements
+				return cat(grow(n, null), num(0), null, num(elements), code{0xFC, 0x11}, leb(n))
+			}))))
 	const limit = 128 << 20
 	if len(wasm) > 3000 {
 		t.Errorf("%d bytes", len(wasm))
@@ -38,7 +42,7 @@ func TestManyTables(t *testing.T) {
 	for _, c := range []struct {
 		export string
 		most   int64 // bytes
-	}{{"nulls", limit / 8}, {"values", limit + limit/8}} {
+	}{{"nulls", limit / 8}, {"fills", limit / 8}, {"values", limit + limit/8}} {
 		s, err := inproc.NewStore(inproc.Config{MaxMemoryPages: 16})
 		if err != nil {
 			t.Fatal(err)
