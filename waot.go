@@ -64,6 +64,8 @@ package waot
 
 import (
 	"bytes"
+	"context"
+	"errors"
 
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
@@ -91,6 +93,14 @@ type CompileOptions struct {
 	// NoSpectre leaves out what keeps a processor that speculates from taking indices that are out of
 	// bounds, of tables and of br_table. That is for modules whose authors are trusted.
 	NoSpectre bool
+	// MaxModuleBytes, MaxFunctions (imported ones included), MaxFunctionBytes (of each function in the module)
+	// and MaxCodeBytes (of machine code) bound what is compiled; a module with more gives a
+	// *CompileLimitError. 0 means the default, 2^30, 1,000,000, 7,654,321 and 2^29, which cannot be exceeded.
+	MaxModuleBytes, MaxFunctions, MaxFunctionBytes, MaxCodeBytes uint64
+	// MaxMemory bounds what the compiler counts of its own memory, in bytes, with a *CompileLimitError; 0 means no
+	// limit. It counts the module, three times the code with its tables, and the tables of the largest function; the
+	// garbage collector's share and further workers come on top.
+	MaxMemory uint64
 	// Progress, if not nil, is called after each function, one call at a time.
 	Progress func(done, total int)
 }
@@ -103,10 +113,20 @@ type ModuleError = wasmfront.Error
 // supported, or a check of the compiler's own results has failed.
 type FuncError = compile.FuncError
 
+// CompileLimitError says what a module has too much of: a limit in CompileOptions, or one of the compiler's own. In the
+// latter case it is inside a *ModuleError that says where, if there is a place.
+type CompileLimitError = compile.LimitError
+
 // Compile compiles a module and makes it ready to be instantiated. The errors are
-// *ModuleError, *FuncError and those of Load.
+// *ModuleError, *FuncError, *CompileLimitError and those of Load.
 func Compile(wasm []byte, o *CompileOptions) (*Module, error) {
-	r, err := compileWasm(wasm, o)
+	return CompileContext(context.Background(), wasm, o)
+}
+
+// CompileContext is Compile until ctx ends: then it ends soon, whatever it is doing, with a *CancelError, and
+// nothing of it runs any more.
+func CompileContext(ctx context.Context, wasm []byte, o *CompileOptions) (*Module, error) {
+	r, err := compileWasm(ctx, wasm, o)
 	if err != nil {
 		return nil, err
 	}
@@ -118,26 +138,43 @@ func Compile(wasm []byte, o *CompileOptions) (*Module, error) {
 }
 
 // CompileObject compiles a module to an object, an ELF file, which Load accepts, and linkers
-// too. It works on every machine. The errors are *ModuleError and *FuncError.
+// too. It works on every machine. The errors are *ModuleError, *FuncError and *CompileLimitError.
 func CompileObject(wasm []byte, o *CompileOptions) ([]byte, error) {
-	r, err := compileWasm(wasm, o)
+	return CompileObjectContext(context.Background(), wasm, o)
+}
+
+// CompileObjectContext is CompileObject until ctx ends, as CompileContext is.
+func CompileObjectContext(ctx context.Context, wasm []byte, o *CompileOptions) ([]byte, error) {
+	r, err := compileWasm(ctx, wasm, o)
 	if err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
-	if err := r.WriteELF(&b); err != nil {
-		return nil, err
+	if err := r.WriteELFContext(ctx, &b); err != nil {
+		return nil, cancelError(err)
 	}
 	return b.Bytes(), nil
 }
 
-func compileWasm(wasm []byte, o *CompileOptions) (*compile.Result, error) {
+// cancelError makes of the compiler's error about a context that of calls.
+func cancelError(err error) error {
+	var c *compile.CancelError
+	if errors.As(err, &c) {
+		return &CancelError{Cause: c.Cause, Err: c.Err}
+	}
+	return err
+}
+
+func compileWasm(ctx context.Context, wasm []byte, o *CompileOptions) (*compile.Result, error) {
 	if o == nil {
 		o = &CompileOptions{}
 	}
-	c := compile.Options{Name: o.Name, Target: o.Target, CPU: o.CPU, Jobs: o.Workers, Progress: o.Progress, OptLevel: opt.O2, NoSpectre: o.NoSpectre}
+	c := compile.Options{Name: o.Name, Target: o.Target, CPU: o.CPU, Jobs: o.Workers, Progress: o.Progress, OptLevel: opt.O2, NoSpectre: o.NoSpectre, Context: ctx,
+		Limits: compile.Limits{ModuleBytes: o.MaxModuleBytes, Functions: o.MaxFunctions, FunctionBytes: o.MaxFunctionBytes,
+			CodeBytes: o.MaxCodeBytes, Memory: o.MaxMemory}}
 	if o.NoOptimize {
 		c.OptLevel = opt.O0
 	}
-	return compile.Module(wasm, c)
+	r, err := compile.Module(wasm, c)
+	return r, cancelError(err)
 }

@@ -175,6 +175,7 @@ func (o *BlockOrder) sameArgs(a, b clif.Target) bool {
 func (o *BlockOrder) search() {
 	o.enter(o.f.Layout[0])
 	for len(o.stack) > 0 {
+		o.f.Stop.Poll()
 		fr := &o.stack[len(o.stack)-1]
 		bi := &o.info[fr.block]
 		if bi.edgeStart+fr.next < bi.edgeEnd {
@@ -270,6 +271,7 @@ func (o *BlockOrder) loops() {
 		}
 	}
 	for i := len(o.rpo) - 1; i >= 0; i-- {
+		o.f.Stop.Poll()
 		b := o.rpo[i]
 		bi := &o.info[b]
 		t := o.f.Terminator(b)

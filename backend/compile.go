@@ -8,6 +8,7 @@ import (
 	"github.com/waot-project/waot/backend/instance"
 	"github.com/waot-project/waot/checker"
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/machbuffer"
 	"github.com/waot-project/waot/regalloc"
 )
@@ -89,8 +90,8 @@ func (e *Error) Unwrap() error { return e.Err }
 var ErrUnsupported = errors.New("unsupported")
 
 // Compile compiles f, which must be verified. The Code aliases memory of c and is valid until
-// the next Compile. An error is an *Error: something unsupported, or a bug
-// that was caught (by the checker, or as a panic).
+// the next Compile. An error is an *Error: something unsupported, a bug that was caught (by the checker, or as a
+// panic), or stop.Stopped, after which c is of no use.
 func (c *Compiler) Compile(f *clif.Func) (code *Code, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -146,8 +147,11 @@ func (c *Compiler) Compile(f *clif.Func) (code *Code, err error) {
 
 // recovered makes an error of a panic.
 func (c *Compiler) recovered(r any) error {
-	if u, ok := r.(Unsupported); ok {
-		return fmt.Errorf("%w: %s", ErrUnsupported, string(u))
+	switch r := r.(type) {
+	case Unsupported:
+		return fmt.Errorf("%w: %s", ErrUnsupported, string(r))
+	case stop.Stopped:
+		return r
 	}
 	return fmt.Errorf("internal error: %v\n%s", r, debug.Stack())
 }

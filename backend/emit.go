@@ -48,6 +48,7 @@ const Room = 48
 func (e *Emitter) run() (*Code, error) {
 	b, in := e.Buf, &e.VC.In
 	b.Reset()
+	b.Stop = in.Stop
 	b.NewLabels(len(in.Blocks))
 	e.sites, e.tables, e.stackMap = e.sites[:0], e.tables[:0], 0
 	for range e.VC.Tables {
@@ -57,6 +58,7 @@ func (e *Emitter) run() (*Code, error) {
 	edits := e.Out.Edits
 	for _, n := range e.order {
 		bi := int(n)
+		in.Stop.Poll()
 		e.Block = bi
 		blk := &in.Blocks[bi]
 		if e.rotated {
@@ -110,6 +112,7 @@ func (e *Emitter) insts(edits []regalloc.Edit, r regalloc.Range, bound uint32) (
 	from, limit := b.Offset(), bound
 	pieces := e.Target.MaxPiece > 0 && bound > e.Target.MaxPiece
 	for i := regalloc.Inst(r.Start); i < regalloc.Inst(r.End); i++ {
+		e.VC.In.Stop.Poll()
 		if pieces {
 			limit = e.pieceBytes(i, edits)
 			b.EmitIslandMaybe(limit)
@@ -329,6 +332,7 @@ func (e *Emitter) result(res *machbuffer.Result) *Code {
 		c.Relocs = append(c.Relocs, Reloc{Offset: r.Offset, Kind: RelocKind(r.Kind), Sym: SymRef(r.Symbol), Addend: r.Addend})
 	}
 	for _, t := range res.Traps {
+		e.VC.In.Stop.Poll()
 		s := e.sites[t.Loc-1]
 		s.Offset = t.Offset
 		c.Traps = append(c.Traps, s)

@@ -49,6 +49,7 @@ func (e *Emitter) plan() {
 	}
 	header := uint32(n)
 	for k := len(e.order) - 1; k >= 0; k-- {
+		e.VC.In.Stop.Poll()
 		bi := int(e.order[k])
 		p := &e.blocks[bi]
 		e.Block = bi
@@ -197,11 +198,13 @@ func (e *Emitter) measure() {
 		n := uint32(0)
 		start, _ := in.OperandRange(regalloc.Inst(blk.Insts.Start))
 		for i := blk.Insts.Start; i < blk.Insts.End; i++ {
+			in.Stop.Poll()
 			end := in.Insts[i].OperandEnd
 			n = min(n+maxBytes(e, regalloc.Inst(i), e.Out.Allocs[start:end]), tooFar)
 			start = end
 		}
 		for len(edits) > 0 && edits[0].Point.Inst() < regalloc.Inst(blk.Insts.End) {
+			in.Stop.Poll()
 			n = min(n+e.Target.MaxEdit(e, &edits[0]), tooFar)
 			edits = edits[1:]
 		}

@@ -72,12 +72,14 @@ type group struct{ inst, op uint32 }
 func (l *Lower) Run(f *clif.Func, o *BlockOrder, vc *VCode) {
 	l.F, l.Mod, l.Order, l.vc = f, f.Mod, o, vc
 	vc.reset()
+	vc.In.Stop = f.Stop
 	l.reset()
 	l.analyse()
 	l.signature()
 	vc.In.Blocks = resize(vc.In.Blocks, len(o.Blocks))
 	l.blockEnd = resize(l.blockEnd, len(o.Blocks))
 	for b := len(o.Blocks) - 1; b >= 0; b-- {
+		f.Stop.Poll()
 		l.lowerBlock(b)
 		l.blockEnd[b] = uint32(len(l.groups))
 	}
@@ -132,6 +134,7 @@ func (l *Lower) analyse() {
 		col++
 		bd := &f.Blocks[b]
 		for i := bd.Start; i < bd.End; i++ {
+			f.Stop.Poll()
 			d := &f.Insts[i]
 			if d.Op == clif.OpNop {
 				continue
@@ -233,6 +236,7 @@ func (l *Lower) lowerBlock(b int) {
 	first := true
 	for i := bd.End; i > bd.Start; {
 		i--
+		f.Stop.Poll()
 		d := &f.Insts[i]
 		if d.Op == clif.OpNop || l.sunk[i] {
 			continue
@@ -398,6 +402,7 @@ func (l *Lower) finish() {
 			from = l.blockEnd[b+1]
 		}
 		for g := l.blockEnd[b]; g > from; g-- {
+			l.F.Stop.Poll()
 			l.place(g - 1)
 		}
 		bi := &in.Blocks[b]
@@ -442,6 +447,7 @@ func (l *Lower) preds() {
 	}
 	in.BlockLists = resize(in.BlockLists, int(at))
 	for b := range in.Blocks {
+		in.Stop.Poll()
 		for _, e := range in.SuccsOf(regalloc.Block(b)) {
 			p := &in.Blocks[e.To].Preds
 			in.BlockLists[p.End] = regalloc.Block(b)

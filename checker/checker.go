@@ -165,6 +165,7 @@ func (c *Checker) verifyFrom(b regalloc.Block) *Error {
 	in := c.in
 	c.branches, c.log = c.branches[:0], c.log[:0]
 	for {
+		c.in.Stop.Poll()
 		c.block = b
 		if err := c.visit(b); err != nil {
 			return err
@@ -255,6 +256,7 @@ func (c *Checker) visit(b regalloc.Block) *Error {
 	begin, _ := c.in.OperandRange(regalloc.Inst(r.Start))
 	next := pointOf(edits, edit)
 	for i := regalloc.Inst(r.Start); i < regalloc.Inst(r.End); i++ {
+		c.in.Stop.Poll()
 		for ; next == regalloc.Before(i); next = pointOf(edits, edit) {
 			if err := c.apply(&edits[edit]); err != nil {
 				return err

@@ -69,6 +69,7 @@ func (c *Checker) initValues() *Error {
 	c.v = grow(c.v, len(vregs))
 	values := c.v[:len(vregs)]
 	for i := range vregs {
+		c.in.Stop.Poll()
 		info := &vregs[i]
 		name := nameBit | uint32(i) | uint32(info.Class&1)<<floatShift
 		if info.Bytes == 16 {
@@ -143,6 +144,7 @@ func (c *Checker) checkBlocks() *Error {
 	clear(c.blocks)
 	next, edit, stackMap, forward := uint32(0), 0, 0, true
 	for b := range in.Blocks {
+		in.Stop.Poll()
 		c.block = regalloc.Block(b)
 		block, info := &in.Blocks[b], &c.blocks[b]
 		r := block.Insts

@@ -1,6 +1,9 @@
 package clif
 
-import "github.com/waot-project/waot/internal/abi"
+import (
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/stop"
+)
 
 // InstData is one instruction: a fixed record whose fields mean what the format
 // of Op says.
@@ -86,6 +89,8 @@ type Func struct {
 	Index FuncIndex
 	Sig   SigIndex
 	Mod   *Module
+	// Stop is polled by all who go through the function, and ends them; nil never does.
+	Stop *stop.Flag
 
 	Insts   []InstData
 	Srcs    []uint32 // parallel to Insts: offset in the Wasm module, 0 if none

@@ -1,5 +1,7 @@
 package clif
 
+import "github.com/waot-project/waot/internal/stop"
+
 // Signature is the type of a function.
 type Signature struct {
 	Params, Results []Type
@@ -113,6 +115,8 @@ type Export struct {
 // the specification's order, trapping where one does not fit, drops them, and calls
 // the start function.
 type Module struct {
+	// Stop is polled by all who go through the module, and ends them; nil never does.
+	Stop     *stop.Flag
 	Name     string
 	Sigs     []Signature
 	Funcs    []FuncDecl

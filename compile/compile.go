@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"runtime"
@@ -11,6 +12,7 @@ import (
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/objfile"
 	"github.com/waot-project/waot/wasmfront"
 	"github.com/waot-project/waot/wasmfront/translate"
@@ -20,6 +22,9 @@ import (
 // Options say how to compile. The zero value is valid, but for OptLevel it is
 // opt.O0.
 type Options struct {
+	// Context ends the compilation when it ends, with a *CancelError; nil stands for one that never does. No
+	// goroutine of the compilation is left then.
+	Context context.Context
 	// Jobs is the number of workers; 0 or less means as many as there are processors.
 	Jobs int
 	// OptLevel is the effort of the mid-end.
@@ -31,6 +36,8 @@ type Options struct {
 	CPU string
 	// Name becomes the prefix of the object's symbols, after mangling. Empty means "module".
 	Name string
+	// Limits bound what the compilation may take.
+	Limits Limits
 	// Features are the accepted features; 0 means wasmfront.DefaultFeatures.
 	Features wasmfront.Features
 	// SkipChecker leaves out the check of each register allocation.
@@ -61,6 +68,8 @@ type Options struct {
 	generator func(*clif.Module, *instance.Layout) generate
 	// callReach, if not 0, replaces the machine's in tests.
 	callReach int64
+	// stop is polled by all stages; nil if there is no context.
+	stop *stop.Flag
 }
 
 // generate compiles one function; the Code is valid until the next call.
@@ -96,6 +105,10 @@ func (e *FuncError) Unwrap() error { return e.Err }
 type Stats struct {
 	Funcs                                int // compiled functions, the init function included
 	WasmBytes, Text, Rodata, Data, Types int // bytes; Types counts type records
+	// Memory is how many bytes the compiler holds, as far as it counts them, with one worker: the module; three times
+	// the code of all functions with its relocations, traps, calls and stack maps; and the tables of the largest function, of
+	// which each further worker has its own. It depends on the module only.
+	Memory int64
 	// Time spent in the stages, summed over the workers.
 	Translate, Optimize, Backend time.Duration
 }
@@ -112,17 +125,51 @@ type Result struct {
 // exports and imports of the module would have the same symbol.
 func (r *Result) WriteELF(w io.Writer) error { return r.Object.WriteELF(w) }
 
+// WriteELFContext is WriteELF until ctx ends, and then a *CancelError; nothing has been written to w then.
+func (r *Result) WriteELFContext(ctx context.Context, w io.Writer) error {
+	return cancellable(ctx, func(flag *stop.Flag) error {
+		o := *r.Object
+		o.Stop = flag
+		return o.WriteELF(w)
+	})
+}
+
 // Module compiles a module. See the package comment for errors.
 func Module(wasm []byte, o Options) (*Result, error) {
 	o.setDefaults()
-	cfg := validate.Config{Features: o.Features}
+	return o.cancellable(func() (*Result, error) { return o.module(wasm) })
+}
+
+// cancellable runs work, which polls o.stop, until o.Context ends.
+func (o *Options) cancellable(work func() (*Result, error)) (r *Result, err error) {
+	err = cancellable(o.Context, func(flag *stop.Flag) error {
+		if flag != nil {
+			o.stop = flag
+		}
+		r, err = work()
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+func (o *Options) module(wasm []byte) (*Result, error) {
+	if err := o.Limits.checkSize(wasm); err != nil {
+		return nil, err
+	}
+	cfg := validate.Config{Features: o.Features, Stop: o.stop}
 	wm, err := validate.Module(wasm, cfg)
 	if err != nil {
 		// Bodies in front of the error count, too.
 		if _, all := validate.All(wasm, cfg); all != nil {
 			err = all
 		}
-		return nil, validate.Reason(wasm, err)
+		return nil, validate.ReasonUntil(wasm, err, o.stop)
+	}
+	if err := o.Limits.checkModule(wm); err != nil {
+		return nil, err
 	}
 	target, err := targetFor(o.Target, o.CPU)
 	if err != nil {
@@ -131,10 +178,10 @@ func Module(wasm []byte, o Options) (*Result, error) {
 	if o.callReach != 0 {
 		target.callReach = o.callReach
 	}
-	d := &driver{opt: o, target: target, wm: wm, cm: translate.Module(wm, wm.DecodeNames())}
+	d := &driver{account: account{module: int64(len(wasm))}, opt: *o, target: target, wm: wm, cm: translate.ModuleUntil(wm, wm.DecodeNamesUntil(o.stop), o.stop)}
 	r, err := d.module()
 	if err != nil {
-		return nil, validate.Reason(wasm, err)
+		return nil, validate.ReasonUntil(wasm, err, o.stop)
 	}
 	return r, nil
 }
@@ -159,8 +206,10 @@ func CLIF(m *clif.Module, body Bodies, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &driver{opt: o, target: target, body: body, cm: m}
-	return d.module()
+	return o.cancellable(func() (*Result, error) {
+		d := &driver{opt: o, target: target, body: body, cm: m}
+		return d.module()
+	})
 }
 
 // module compiles all functions and links them.
@@ -187,7 +236,7 @@ func checkSizes(m *clif.Module) error {
 		constants += len(m.Datas[i].Bytes) + dataAlign
 	}
 	if words > maxBytes/8 || constants > maxBytes {
-		return fmt.Errorf("%w: more than %d bytes of data", backend.ErrUnsupported, maxBytes)
+		return &LimitError{What: "bytes of data", Limit: maxBytes}
 	}
 	return nil
 }

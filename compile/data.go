@@ -53,11 +53,13 @@ func (l *linker) fillData() {
 	}
 	at := uint32(0)
 	for i := range cm.Datas {
+		l.opt.stop.Poll()
 		l.address(lay.Data(uint32(i)), l.symRodata, int64(at))
 		l.put64(lay.Data(uint32(i))+8, uint64(len(cm.Datas[i].Bytes)))
 		at = dataEnd(at, &cm.Datas[i])
 	}
 	for i := range cm.Elems {
+		l.opt.stop.Poll()
 		l.address(lay.Elem(uint32(i)), l.symData, int64(lay.ElemArray(uint32(i))))
 		l.put64(lay.Elem(uint32(i))+8, uint64(len(cm.Elems[i].Funcs)))
 	}
@@ -67,6 +69,7 @@ func (l *linker) fillData() {
 		}
 	}
 	for i := cm.NumImportedFuncs; i < len(cm.Funcs); i++ {
+		l.opt.stop.Poll()
 		if off, ok := lay.Desc(clif.FuncIndex(i)); ok {
 			l.address(off+abi.DescCode, l.symText, int64(l.at[i]))
 			l.address(off+abi.DescType, l.types[cm.Funcs[i].Sig], 0)
@@ -84,6 +87,7 @@ func (l *linker) fillElems() {
 	for i := range l.cm.Elems {
 		off := l.layout.ElemArray(uint32(i))
 		for _, f := range l.cm.Elems[i].Funcs {
+			l.opt.stop.Poll()
 			if f != clif.ElemNull && f != clif.ElemComputed {
 				sym, addend := l.descriptor(f)
 				l.address(off, sym, addend)

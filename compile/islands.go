@@ -61,6 +61,7 @@ func (l *linker) findIslands(plain []uint32) *islands {
 		}
 	}
 	for i := first; i < n; i++ {
+		l.opt.stop.Poll()
 		r := &l.results[i]
 		for _, rel := range r.worker.relocs[r.relocs.start:r.relocs.end] {
 			if t := rel.Sym.Func(); rel.Kind == backend.RelocCall26 && t >= first && t < n {

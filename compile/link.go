@@ -39,7 +39,7 @@ type linker struct {
 
 // link makes the object of the compiled functions.
 func (d *driver) link() (*Result, error) {
-	l := &linker{driver: d, o: &objfile.Object{Machine: d.target.elf}, m: new(meta.Module), adapters: newAdapterSection(d.target, len(d.cm.Sigs))}
+	l := &linker{driver: d, o: &objfile.Object{Machine: d.target.elf, Stop: d.opt.stop}, m: new(meta.Module), adapters: newAdapterSection(d.target, len(d.cm.Sigs))}
 	l.addSections()
 	if err := l.layText(); err != nil {
 		return nil, err
@@ -57,9 +57,10 @@ func (d *driver) link() (*Result, error) {
 	l.o.Symbols = append(l.o.Symbols, l.adapters.symbols...)
 	l.addRecord()
 	l.finish()
+	l.o.Stop = nil // the object outlives the compilation
 	r := &Result{Object: l.o, Meta: l.m}
 	r.Stats = Stats{Funcs: len(d.order), Text: len(l.text), Rodata: len(l.rodata),
-		Data: len(l.data), Types: len(d.layout.TypeSlots())}
+		Data: len(l.data), Types: len(d.layout.TypeSlots()), Memory: int64(d.account.memory())}
 	if d.wm != nil {
 		r.Stats.WasmBytes = len(d.wm.Bytes)
 	}
@@ -127,6 +128,7 @@ func (l *linker) layText() error {
 	l.text = make([]byte, n)
 	end := 0
 	for i := uint32(l.cm.NumImportedFuncs); i < uint32(len(l.cm.Funcs)); i++ {
+		l.opt.stop.Poll()
 		r := &l.results[i]
 		at := int(l.at[i])
 		for ; end < at; end++ {
@@ -153,6 +155,7 @@ func (l *linker) placeFuncs(s *islands) (int, error) {
 	n := 0
 	l.at = make([]uint32, len(l.cm.Funcs)+1)
 	for i := uint32(l.cm.NumImportedFuncs); i < uint32(len(l.cm.Funcs)); i++ {
+		l.opt.stop.Poll()
 		if k, ok := s.find(i); ok {
 			n = alignUp(n, veneerSize)
 			s.list[k].at = uint32(n)
@@ -165,7 +168,7 @@ func (l *linker) placeFuncs(s *islands) (int, error) {
 		l.at[i] = uint32(n)
 		n += int(r.code.end - r.code.start)
 		if n > maxBytes {
-			return 0, fmt.Errorf("%w: more than %d bytes of code", backend.ErrUnsupported, maxBytes)
+			return 0, &LimitError{What: "bytes of code", Limit: maxBytes}
 		}
 	}
 	l.at[len(l.cm.Funcs)] = uint32(n)
@@ -177,6 +180,7 @@ func alignUp(n, align int) int { return (n + align - 1) &^ (align - 1) }
 
 func (l *linker) applyRelocs(i uint32, r *result, s *islands) error {
 	for _, rel := range r.worker.relocs[r.relocs.start:r.relocs.end] {
+		l.opt.stop.Poll()
 		if int(rel.Kind) >= len(l.target.relocs) || l.target.relocs[rel.Kind] == objfile.Abs64 {
 			return l.internal(i, "relocation of a kind that this machine does not have")
 		}
@@ -208,6 +212,7 @@ func (l *linker) addSites(i uint32, r *result) error {
 	traps := w.traps[r.traps.start:r.traps.end]
 	slices.SortStableFunc(traps, func(a, b backend.TrapSite) int { return cmp.Compare(a.Offset, b.Offset) })
 	for j, t := range traps {
+		l.opt.stop.Poll()
 		if t.Offset >= size || j > 0 && t.Offset == traps[j-1].Offset {
 			return l.internal(i, "trap sites")
 		}
@@ -216,6 +221,7 @@ func (l *linker) addSites(i uint32, r *result) error {
 	calls := w.calls[r.calls.start:r.calls.end]
 	slices.SortStableFunc(calls, func(a, b backend.SrcSite) int { return cmp.Compare(a.Offset, b.Offset) })
 	for j, c := range calls {
+		l.opt.stop.Poll()
 		if c.Offset > size || j > 0 && c.Offset == calls[j-1].Offset {
 			return l.internal(i, "call sites")
 		}
@@ -224,6 +230,7 @@ func (l *linker) addSites(i uint32, r *result) error {
 	maps := w.maps[r.maps.start:r.maps.end]
 	slices.SortStableFunc(maps, func(a, b backend.CodeStackMap) int { return cmp.Compare(a.Offset, b.Offset) })
 	for j, s := range maps {
+		l.opt.stop.Poll()
 		if s.Offset > size || j > 0 && s.Offset == maps[j-1].Offset {
 			return l.internal(i, "stack maps")
 		}
@@ -235,6 +242,7 @@ func (l *linker) addSites(i uint32, r *result) error {
 // layRodata concatenates the data segments.
 func (l *linker) layRodata() {
 	for i := range l.cm.Datas {
+		l.opt.stop.Poll()
 		l.rodata = append(l.rodata, l.cm.Datas[i].Bytes...)
 		for len(l.rodata)%dataAlign != 0 {
 			l.rodata = append(l.rodata, 0)
@@ -301,6 +309,7 @@ func (l *linker) describe() {
 		m.SlotTypes = append(m.SlotTypes, uint32(s))
 	}
 	for i := range cm.Sigs {
+		l.opt.stop.Poll()
 		m.Types = append(m.Types, meta.FuncType{Params: valTypesOf(cm.Sigs[i].Params), Results: valTypesOf(cm.Sigs[i].Results)})
 	}
 	for i := range cm.Memories {
@@ -331,6 +340,7 @@ func (l *linker) describe() {
 	}
 	at := uint32(0)
 	for i := range cm.Datas {
+		l.opt.stop.Poll()
 		x := &cm.Datas[i]
 		if n := uint32(len(x.Bytes)); x.Static && n != 0 {
 			m.Datas = append(m.Datas, meta.Data{Pair: lay.Data(uint32(i)), Memory: uint32(x.Memory), Offset: uint32(x.Offset), Rodata: at, Len: n})
@@ -338,6 +348,7 @@ func (l *linker) describe() {
 		at = dataEnd(at, x)
 	}
 	for i := range cm.Funcs {
+		l.opt.stop.Poll()
 		m.Funcs = append(m.Funcs, l.describeFunc(clif.FuncIndex(i)))
 	}
 	for i := range cm.Exports {

@@ -14,8 +14,10 @@ import (
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/clif/verify"
+	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/wasmfront"
 	"github.com/waot-project/waot/wasmfront/translate"
+	"github.com/waot-project/waot/wasmfront/validate"
 )
 
 // driver compiles one module. The first fields are fixed before the workers start.
@@ -31,6 +33,8 @@ type driver struct {
 	next    atomic.Int64 // next entry of order
 	invalid lowest       // function whose body is not valid
 	failed  lowest       // function that cannot be compiled
+	account account
+	over    atomic.Bool // a limit of the account is exceeded: nobody need go on
 
 	workers []*worker
 	// results and errs are by function index; each is written by the worker that has the function.
@@ -84,10 +88,33 @@ func (d *driver) run() error {
 		}()
 	}
 	wg.Wait()
-	for _, l := range []*lowest{&d.invalid, &d.failed} {
-		if i := l.n.Load(); i < n {
-			return d.errs[i]
+	if d.opt.stop.IsSet() {
+		return stop.Stopped{}
+	}
+	return d.outcome()
+}
+
+// outcome is the error that counts. It is the same whatever functions the workers came to before one of them
+// found that all could end.
+func (d *driver) outcome() error {
+	n := uint32(len(d.cm.Funcs))
+	invalid, failed := d.invalid.n.Load(), d.failed.n.Load()
+	if d.over.Load() || invalid < n || failed < n {
+		// The order of the module decides between a body that is invalid and one that passes too many values.
+		if d.wm != nil {
+			if _, err := validate.All(d.wm.Bytes, validate.Config{Features: d.wm.Features, Stop: d.opt.stop}); err != nil {
+				return err
+			}
 		}
+		if invalid < n {
+			return d.errs[invalid]
+		}
+	}
+	if err := d.exceeded(true); err != nil {
+		return err
+	}
+	if failed < n {
+		return d.errs[failed]
 	}
 	return nil
 }
@@ -147,7 +174,7 @@ func (w *worker) loop() {
 	w.reset()
 	for {
 		n := w.d.next.Add(1) - 1
-		if n >= int64(len(w.d.order)) {
+		if n >= int64(len(w.d.order)) || w.d.over.Load() {
 			return
 		}
 		i := w.d.order[n]
@@ -155,6 +182,9 @@ func (w *worker) loop() {
 			continue
 		}
 		err := w.guarded(i)
+		if errors.Is(err, stop.Stopped{}) {
+			return
+		}
 		if err != nil {
 			w.report(i, err)
 		}
@@ -193,7 +223,11 @@ func (w *worker) report(i uint32, err error) {
 // guarded compiles function i and turns a panic into an error.
 func (w *worker) guarded(i uint32) (err error) {
 	defer func() {
-		if r := recover(); r != nil {
+		switch r := recover().(type) {
+		case nil:
+		case stop.Stopped:
+			err = r
+		default:
 			err = fmt.Errorf("internal error: %v\n%s", r, debug.Stack())
 			f := w.f
 			w.reset()
@@ -206,11 +240,12 @@ func (w *worker) guarded(i uint32) (err error) {
 func (w *worker) function(i uint32) error {
 	start := time.Now()
 	w.stage = "translate"
+	w.f.Stop = w.d.opt.stop
 	if err := w.produce(clif.FuncIndex(i)); err != nil {
 		return err
 	}
-	if i > w.d.failed.n.Load() {
-		return nil // valid, and no longer needed
+	if w.translated(i) {
+		return nil
 	}
 	if err := w.after(""); err != nil {
 		return err
@@ -234,12 +269,35 @@ func (w *worker) function(i uint32) error {
 	if err != nil {
 		return err
 	}
-	if len(w.code)+len(code.Bytes) > maxBytes {
-		return fmt.Errorf("%w: more than %d bytes of code", backend.ErrUnsupported, maxBytes)
+	w.d.account.keep(code)
+	if w.full() {
+		return nil
 	}
 	w.keep(i, code)
 	w.backend += time.Since(generate)
 	return nil
+}
+
+// translated adds function i to the account, and reports whether the module exceeds a limit.
+func (w *worker) translated(i uint32) bool {
+	a := &w.d.account
+	if w.d.wm != nil && clif.FuncIndex(i) != w.d.cm.InitFunc() {
+		if a.values.Add(int64(w.tr.Values())) > int64(validate.MaxValues(w.d.wm)) {
+			w.d.over.Store(true) // validate.All will say where
+			return true
+		}
+		a.function(w.tr.Bytes())
+	}
+	return w.full()
+}
+
+// full reports whether a limit of the account is exceeded, and then ends the work of all.
+func (w *worker) full() bool {
+	if w.d.exceeded(false) == nil {
+		return false
+	}
+	w.d.over.Store(true)
+	return true
 }
 
 // produce makes f function i as it is before the mid-end.
@@ -249,6 +307,7 @@ func (w *worker) produce(i clif.FuncIndex) error {
 		f, err := w.d.body(i)
 		if err == nil {
 			w.f = *f
+			w.f.Stop = w.d.opt.stop
 		}
 		return err
 	case i == w.d.cm.InitFunc():
@@ -287,6 +346,7 @@ func (w *worker) keep(i uint32, c *backend.Code) {
 	w.calls, r.calls = extend(w.calls, c.Calls)
 	w.maps, r.maps = extend(w.maps, c.StackMaps)
 	for j := r.maps.start; j < r.maps.end; j++ {
+		w.d.opt.stop.Poll()
 		w.maps[j].Slots = slices.Clone(w.maps[j].Slots)
 	}
 }

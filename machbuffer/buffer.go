@@ -3,6 +3,8 @@ package machbuffer
 import (
 	"encoding/binary"
 	"slices"
+
+	"github.com/waot-project/waot/internal/stop"
 )
 
 // Label is a place in the code, known or not yet: an index into one Buffer's tables.
@@ -54,6 +56,9 @@ type branch struct {
 //
 // The slices of a Result alias the Buffer's memory until Reset.
 type Buffer struct {
+	// Stop is polled by Finish, and ends it; nil never does.
+	Stop *stop.Flag
+
 	buf    []byte
 	target *Target
 	limit  int

@@ -92,6 +92,7 @@ func (b *Buffer) finishKind(k UseKind, class int) {
 	kd := &b.target.kinds[k]
 	q := &b.queues[class][k]
 	for q.head < len(q.uses) {
+		b.Stop.Poll()
 		u := q.uses[q.head]
 		b.pop(q, k)
 		p := b.pos[b.root(u.label)]

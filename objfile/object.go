@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+
+	"github.com/waot-project/waot/internal/stop"
 )
 
 // Machine is an instruction set, numbered as in ELF (e_machine).
@@ -152,6 +154,8 @@ type Object struct {
 	Sections []Section
 	Symbols  []Symbol
 	Groups   []Group
+	// Stop is polled by methods that take long, and ends them; nil never does.
+	Stop *stop.Flag
 }
 
 // Error is an Object that cannot be written, or linked.
@@ -180,6 +184,7 @@ func (o *Object) AddSection(s Section) SectionIndex {
 
 // AddSymbol appends a symbol.
 func (o *Object) AddSymbol(s Symbol) SymbolIndex {
+	o.Stop.Poll()
 	o.Symbols = append(o.Symbols, s)
 	return SymbolIndex(len(o.Symbols) - 1)
 }
@@ -243,6 +248,7 @@ func (o *Object) validateSection(s *Section) error {
 	}
 	size := s.Bytes()
 	for i := range s.Relocs {
+		o.Stop.Poll()
 		r := &s.Relocs[i]
 		switch {
 		case r.Kind >= numRelocKinds:
@@ -261,6 +267,7 @@ func (o *Object) validateSection(s *Section) error {
 func (o *Object) validateSymbols() error {
 	defined := make(map[string]bool)
 	for i := range o.Symbols {
+		o.Stop.Poll()
 		s := &o.Symbols[i]
 		bad := func(reason string) error { return &Error{Symbol: s.Name, Reason: reason} }
 		switch {
@@ -314,6 +321,9 @@ func (o *Object) validateGroups() error {
 // DigestSize is the size of a Digest in bytes.
 const DigestSize = 16
 
+// hashPiece is how many bytes are hashed between two polls.
+const hashPiece = 1 << 20
+
 // Digest is a hash of everything that matters of a section: name, kind, flags,
 // alignment, bytes, and relocations with what they refer to. It detects damage, not malice.
 // The object must be valid.
@@ -331,9 +341,15 @@ func (o *Object) Digest(i SectionIndex) (d [DigestSize]byte) {
 	num(uint64(max(s.Align, 1)))
 	num(s.Bytes())
 	h.Write(buf)
-	h.Write(s.Data)
+	for data := s.Data; len(data) > 0; {
+		o.Stop.Poll()
+		n := min(len(data), hashPiece)
+		h.Write(data[:n])
+		data = data[n:]
+	}
 	for i := range s.Relocs {
 		r := &s.Relocs[i]
+		o.Stop.Poll()
 		sym := &o.Symbols[r.Symbol]
 		buf = buf[:0]
 		num(r.Offset)

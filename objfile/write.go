@@ -64,6 +64,7 @@ func (w *elfWriter) orderSymbols() {
 	n := uint32(1)
 	for pass := range 2 {
 		for i := range w.o.Symbols {
+			w.o.Stop.Poll()
 			if (w.o.Symbols[i].Binding == Local) == (pass == 0) {
 				w.symbol[i] = n
 				n++
@@ -151,6 +152,7 @@ func (w *elfWriter) addContents() error {
 func (w *elfWriter) rela(s *Section) ([]byte, error) {
 	b := make([]byte, 0, relaSize*len(s.Relocs))
 	for i := range s.Relocs {
+		w.o.Stop.Poll()
 		r := &s.Relocs[i]
 		typ := w.relocs[r.Kind]
 		if typ == 0 {
@@ -176,6 +178,7 @@ func (w *elfWriter) addSymbols() {
 		order[at] = i
 	}
 	for at := 1; at < n; at++ {
+		w.o.Stop.Poll()
 		s := &w.o.Symbols[order[at]]
 		b := tab[symSize*at:]
 		binary.LittleEndian.PutUint32(b, strs.add(s.Name))
@@ -277,6 +280,7 @@ func (w *elfWriter) file(dst []byte) []byte {
 	le.PutUint16(b[60:], shnum)
 	le.PutUint16(b[62:], shstr)
 	for i := range w.sections {
+		w.o.Stop.Poll()
 		s := &w.sections[i]
 		copy(b[s.offset:], s.data)
 		h := b[table+uint64(i)*shSize:]

@@ -16,6 +16,8 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+
+	"github.com/waot-project/waot/internal/stop"
 )
 
 // ErrTooLarge is wrapped by the errors of allocators about functions that would
@@ -302,6 +304,8 @@ type Input struct {
 	Edges       []Edge
 	BlockLists  []Block
 	VRegLists   []VReg
+	// Stop is polled by all who go through the code, and ends them; nil never does.
+	Stop *stop.Flag
 }
 
 // OperandRange is the range of i's operands in in.Operands.

@@ -1,9 +1,12 @@
 package wasmfront
 
+import "github.com/waot-project/waot/internal/stop"
+
 // decoder is the state of Decode.
 type decoder struct {
 	Reader
 	m       *Module
+	stop    *stop.Flag
 	accept  Features
 	scratch []ConstOp // the expression being decoded
 	pool    []ConstOp // where finished expressions are stored
@@ -40,10 +43,13 @@ const headerSize = 8
 // are decodable. It returns what it decoded, never nil, also together with an
 // error, which is an *Error: then everything before the error's offset is
 // there. Memory used is proportional to len(b), whatever counts b declares.
-func Decode(b []byte, accept Features) (*Module, error) {
+func Decode(b []byte, accept Features) (*Module, error) { return DecodeUntil(b, accept, nil) }
+
+// DecodeUntil is Decode that polls a flag, which may be nil.
+func DecodeUntil(b []byte, accept Features, end *stop.Flag) (*Module, error) {
 	accept &= DecodableFeatures
 	m := &Module{Bytes: b, Features: accept}
-	d := &decoder{Reader: Reader{Buf: b, End: len(b), Func: -1}, m: m, accept: accept}
+	d := &decoder{Reader: Reader{Buf: b, End: len(b), Func: -1}, m: m, stop: end, accept: accept}
 	d.header()
 	rank := uint8(0)
 	for d.More() {
@@ -76,6 +82,7 @@ func (d *decoder) header() {
 // section decodes a section. It must be of a higher rank than those before,
 // unless it is a custom section.
 func (d *decoder) section(rank *uint8) {
+	d.stop.Poll()
 	at := d.Pos
 	id := d.Byte()
 	if int(id) >= len(sectionKinds) {
@@ -146,12 +153,13 @@ func (d *decoder) typeSection() {
 	at := d.Pos
 	n := d.U32()
 	if n > MaxTypes {
-		d.FailLimit(at, "types", "too many types: %d", n)
+		d.FailLimit(at, LimitError{"types", uint64(n), MaxTypes}, "too many types: %d", n)
 	}
 	d.m.Types = makeVec(d, d.m.Types, n, 3)
 	// Each value type takes a byte, so the lists of all of them fit in this.
 	pool := make([]ValType, 0, d.End-d.Pos)
 	for ; n > 0 && d.Err == nil; n-- {
+		d.stop.Poll()
 		at := d.Pos
 		switch form := d.Byte(); {
 		case form == 0x60:
@@ -178,10 +186,11 @@ func (d *decoder) typeVec(pool *[]ValType, limit uint32, what string) []ValType 
 	at := d.Pos
 	n := d.U32()
 	if n > limit {
-		d.FailLimit(at, what, "too many %s: %d", what, n)
+		d.FailLimit(at, LimitError{what, uint64(n), uint64(limit)}, "too many %s: %d", what, n)
 	}
 	start := len(*pool)
 	for ; n > 0 && d.Err == nil; n-- {
+		d.stop.Poll()
 		*pool = append(*pool, d.ValType(d.accept))
 	}
 	return (*pool)[start:len(*pool):len(*pool)]
@@ -191,6 +200,7 @@ func (d *decoder) importSection() {
 	n := d.U32()
 	d.m.Imports = makeVec(d, d.m.Imports, n, 4)
 	for ; n > 0 && d.Err == nil; n-- {
+		d.stop.Poll()
 		imp := Import{Offset: d.Pos, Module: d.Name(), Name: d.Name()}
 		at := d.Pos
 		imp.Kind = ExternKind(d.Byte())
@@ -226,7 +236,7 @@ func (d *decoder) importSection() {
 
 func (d *decoder) addFunc() {
 	if len(d.m.Funcs) >= MaxFuncs {
-		d.FailLimit(d.Pos, "functions", "too many functions")
+		d.FailLimit(d.Pos, LimitError{"functions", uint64(len(d.m.Funcs)) + 1, MaxFuncs}, "too many functions")
 	}
 	d.m.Funcs = append(d.m.Funcs, Func{Offset: d.Pos, Type: d.U32()})
 }
@@ -235,16 +245,18 @@ func (d *decoder) functionSection() {
 	at := d.Pos
 	n := d.U32()
 	if n > MaxFuncs {
-		d.FailLimit(at, "functions", "too many functions: %d", n)
+		d.FailLimit(at, LimitError{"functions", uint64(n), MaxFuncs}, "too many functions: %d", n)
 	}
 	d.m.Funcs = makeVec(d, d.m.Funcs, n, 1)
 	for ; n > 0 && d.Err == nil; n-- {
+		d.stop.Poll()
 		d.addFunc()
 	}
 }
 
 func (d *decoder) tableSection() {
 	for n := d.U32(); n > 0 && d.Err == nil; n-- {
+		d.stop.Poll()
 		if d.More() && d.Buf[d.Pos] == 0x40 {
 			d.FailFeature(d.Pos, FeatureFunctionReferences, "unsupported table with an initial value")
 		}
@@ -266,6 +278,7 @@ func (d *decoder) addTable() {
 
 func (d *decoder) memorySection() {
 	for n := d.U32(); n > 0 && d.Err == nil; n-- {
+		d.stop.Poll()
 		d.addMemory()
 	}
 }
@@ -325,6 +338,7 @@ func (d *decoder) globalSection() {
 	n := d.U32()
 	d.m.Globals = makeVec(d, d.m.Globals, n, 4)
 	for ; n > 0 && d.Err == nil; n-- {
+		d.stop.Poll()
 		g := Global{Offset: d.Pos, GlobalType: d.globalType()}
 		if d.Err != nil {
 			return
@@ -340,6 +354,7 @@ func (d *decoder) exportSection() {
 	n := d.U32()
 	d.m.Exports = makeVec(d, d.m.Exports, n, 3)
 	for ; n > 0 && d.Err == nil; n-- {
+		d.stop.Poll()
 		e := Export{Offset: d.Pos, Name: d.Name()}
 		at := d.Pos
 		e.Kind = ExternKind(d.Byte())
@@ -386,13 +401,14 @@ func (d *decoder) codeSection() {
 	}
 	d.m.Code = makeVec(d, d.m.Code, n, 3)
 	for ; n > 0 && d.Err == nil; n-- {
+		d.stop.Poll()
 		at := d.Pos
 		size := d.U32()
 		switch {
 		case d.Err != nil:
 			return
 		case size > MaxBodySize:
-			d.FailLimit(at, "function body size", "function body of %d bytes", size)
+			d.FailLimit(at, LimitError{"function body size", uint64(size), MaxBodySize}, "function body of %d bytes", size)
 		default:
 			offset := d.Pos
 			if int64(size) > int64(d.End-d.Pos) {
@@ -420,6 +436,7 @@ func (d *decoder) dataSection() {
 	}
 	d.m.Data = makeVec(d, d.m.Data, n, 2)
 	for ; n > 0 && d.Err == nil; n-- {
+		d.stop.Poll()
 		s := DataSegment{Offset: d.Pos}
 		flags := d.U32()
 		if flags > 2 {

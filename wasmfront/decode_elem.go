@@ -12,6 +12,7 @@ func (d *decoder) elementSection() {
 	n := d.U32()
 	d.m.Elems = makeVec(d, d.m.Elems, n, 4)
 	for ; n > 0 && d.Err == nil; n-- {
+		d.stop.Poll()
 		d.elemSegment()
 	}
 }
@@ -59,12 +60,14 @@ func (d *decoder) elemItems(e *ElemSegment, n uint32, exprs bool) {
 	if exprs {
 		e.Exprs = makeVec(d, []ConstExpr{}, n, 2)
 		for ; n > 0 && d.Err == nil; n-- {
+			d.stop.Poll()
 			e.Exprs = append(e.Exprs, d.constExpr())
 		}
 		return
 	}
 	e.Funcs = makeVec(d, []uint32{}, n, 1)
 	for ; n > 0 && d.Err == nil; n-- {
+		d.stop.Poll()
 		f := d.U32()
 		if d.Err == nil {
 			d.m.declare(f)
@@ -79,6 +82,7 @@ func (d *decoder) constExpr() ConstExpr {
 	d.scratch = d.scratch[:0]
 	end := 0
 	for d.Err == nil {
+		d.stop.Poll()
 		op := ConstOp{Offset: d.Pos}
 		op.Op = d.opcode()
 		if d.Err != nil {

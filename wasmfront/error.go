@@ -10,6 +10,34 @@ type Error struct {
 	Msg     string // begins with the specification's wording, if that has one
 	Feature string // the feature that the module needs and that is not accepted
 	Limit   string // the implementation limit that the module exceeds
+	// Want and Most are what the module has of Limit, and the most that it may have.
+	Want, Most uint64
+}
+
+// SetLimit makes e an error about a limit.
+func (e *Error) SetLimit(l LimitError) { e.Limit, e.Want, e.Most = l.What, l.Want, l.Limit }
+
+// Unwrap is a *LimitError if Limit is set, else nil.
+func (e *Error) Unwrap() error {
+	if e.Limit == "" {
+		return nil
+	}
+	return &LimitError{What: e.Limit, Want: e.Want, Limit: e.Most}
+}
+
+// LimitError is a limit that a module exceeds.
+type LimitError struct {
+	What string // what is limited, such as "functions"
+	// Want is how much of it the module has, or 0 if nobody counted beyond the limit; Limit is the limit.
+	Want, Limit uint64
+}
+
+// Error is one line.
+func (e *LimitError) Error() string {
+	if e.Want == 0 {
+		return fmt.Sprintf("more than %d %s, which is the limit", e.Limit, e.What)
+	}
+	return fmt.Sprintf("%d %s, the limit is %d", e.Want, e.What, e.Limit)
 }
 
 // Error is one line: the place, the message, and the feature or limit.

@@ -1,6 +1,10 @@
 package wasmfront
 
-import "unicode/utf8"
+import (
+	"unicode/utf8"
+
+	"github.com/waot-project/waot/internal/stop"
+)
 
 // Names is the contents of the name section, which only serves debugging.
 type Names struct {
@@ -31,7 +35,10 @@ const (
 // DecodeNames decodes the name section. A subsection that is malformed is
 // ignored together with those after it; without a name section, the result is
 // empty. Each call decodes anew: keep the result.
-func (m *Module) DecodeNames() *Names {
+func (m *Module) DecodeNames() *Names { return m.DecodeNamesUntil(nil) }
+
+// DecodeNamesUntil is DecodeNames that polls a flag, which may be nil.
+func (m *Module) DecodeNamesUntil(end *stop.Flag) *Names {
 	names := new(Names)
 	b, ok := m.Custom("name")
 	if !ok {
@@ -51,12 +58,12 @@ func (m *Module) DecodeNames() *Names {
 				names.Module = name
 			}
 		case namesFuncs:
-			funcs := nameMap(&s, uint32(len(m.Funcs)))
+			funcs := nameMap(&s, uint32(len(m.Funcs)), end)
 			if s.Err == nil {
 				names.setFuncs(funcs)
 			}
 		case namesLocals:
-			locals := localNames(&s, uint32(len(m.Funcs)))
+			locals := localNames(&s, uint32(len(m.Funcs)), end)
 			if s.Err == nil {
 				names.Locals = locals
 			}
@@ -87,9 +94,10 @@ func (n *Names) setFuncs(assoc []NameAssoc) {
 }
 
 // nameMap reads names whose indices must increase and be below limit.
-func nameMap(r *Reader, limit uint32) []NameAssoc {
+func nameMap(r *Reader, limit uint32, end *stop.Flag) []NameAssoc {
 	var assoc []NameAssoc
 	for n := r.U32(); n > 0 && r.Err == nil; n-- {
+		end.Poll()
 		at := r.Pos
 		i := r.U32()
 		b := r.sized()
@@ -103,15 +111,16 @@ func nameMap(r *Reader, limit uint32) []NameAssoc {
 	return assoc
 }
 
-func localNames(r *Reader, limit uint32) []FuncLocalNames {
+func localNames(r *Reader, limit uint32, end *stop.Flag) []FuncLocalNames {
 	var funcs []FuncLocalNames
 	for n := r.U32(); n > 0 && r.Err == nil; n-- {
+		end.Poll()
 		at := r.Pos
 		f := r.U32()
 		if f >= limit || len(funcs) > 0 && f <= funcs[len(funcs)-1].Func {
 			r.Fail(at, "malformed indirect name map")
 		}
-		funcs = append(funcs, FuncLocalNames{f, nameMap(r, MaxLocals)})
+		funcs = append(funcs, FuncLocalNames{f, nameMap(r, MaxLocals, end)})
 	}
 	return funcs
 }

@@ -31,8 +31,10 @@ func (r *Reader) FailFeature(offset int, f Features, format string, args ...any)
 }
 
 // FailLimit records that the item at offset exceeds an implementation limit.
-func (r *Reader) FailLimit(offset int, limit string, format string, args ...any) {
-	r.FailError(&Error{Offset: offset, Func: r.Func, Msg: fmt.Sprintf(format, args...), Limit: limit})
+func (r *Reader) FailLimit(offset int, l LimitError, format string, args ...any) {
+	e := &Error{Offset: offset, Func: r.Func, Msg: fmt.Sprintf(format, args...)}
+	e.SetLimit(l)
+	r.FailError(e)
 }
 
 // FailError records e, unless there is an error already.

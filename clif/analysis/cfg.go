@@ -8,7 +8,10 @@
 // Output: CFG, DomTree and Loops, reusable from function to function.
 package analysis
 
-import "github.com/waot-project/waot/clif"
+import (
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/stop"
+)
 
 // Edge is one branch target of a block.
 type Edge struct {
@@ -19,7 +22,8 @@ type Edge struct {
 // CFG lists the edges of a function in both directions and its blocks in
 // reverse postorder. A target that a br_table names more than once is one edge.
 type CFG struct {
-	succEnd []uint32 // by block: end of its part of succs
+	stop    *stop.Flag // of the function
+	succEnd []uint32   // by block: end of its part of succs
 	succs   []clif.Target
 	predEnd []uint32
 	preds   []Edge
@@ -53,6 +57,7 @@ func resize[T any](s []T, n int) []T {
 // Compute fills c for f.
 func (c *CFG) Compute(f *clif.Func) {
 	n := len(f.Blocks)
+	c.stop = f.Stop
 	c.succEnd, c.predEnd, c.number = resize(c.succEnd, n), resize(c.predEnd, n), resize(c.number, n)
 	c.succs, c.order = c.succs[:0], c.order[:0]
 	c.seen = resize(c.seen, len(f.Targets))
@@ -60,6 +65,7 @@ func (c *CFG) Compute(f *clif.Func) {
 		c.number[i] = Unreached
 	}
 	for blk := range f.Blocks {
+		f.Stop.Poll()
 		if t := f.Terminator(clif.Block(blk)); t != clif.NoInst {
 			start := len(c.succs)
 			c.succs = f.AppendTargets(c.succs, &f.Insts[t])
@@ -95,6 +101,7 @@ func (c *CFG) postorder(f *clif.Func) {
 	c.stack = append(c.stack[:0], visit{block: f.Entry()})
 	c.number[f.Entry()] = open
 	for len(c.stack) > 0 {
+		f.Stop.Poll()
 		top := &c.stack[len(c.stack)-1]
 		succs := c.Succs(top.block)
 		if int(top.next) < len(succs) {
@@ -122,6 +129,7 @@ func (c *CFG) postorder(f *clif.Func) {
 
 func (c *CFG) fillPreds(f *clif.Func) {
 	for _, b := range c.order {
+		f.Stop.Poll()
 		for _, t := range c.Succs(b) {
 			c.predEnd[f.Targets[t].Block]++
 		}
@@ -132,6 +140,7 @@ func (c *CFG) fillPreds(f *clif.Func) {
 	}
 	c.preds = resize(c.preds, int(sum))
 	for _, b := range c.order {
+		f.Stop.Poll()
 		for _, t := range c.Succs(b) {
 			to := f.Targets[t].Block
 			c.preds[c.predEnd[to]] = Edge{b, t}

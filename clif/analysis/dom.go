@@ -32,6 +32,7 @@ func (d *DomTree) Compute(c *CFG) {
 		d.semi[i], d.label[i], d.ancestor[i], d.bucket[i] = i, i, Unreached, Unreached
 	}
 	for w := uint32(n) - 1; n > 0 && w > 0; w-- {
+		c.stop.Poll()
 		p := c.preParent[w]
 		for _, e := range c.Preds(c.preorder[w]) {
 			d.semi[w] = min(d.semi[w], d.semi[d.eval(c.preNumber[e.From])])
@@ -50,6 +51,7 @@ func (d *DomTree) Compute(c *CFG) {
 		d.bucket[p] = Unreached
 	}
 	for w := 1; w < n; w++ {
+		c.stop.Poll()
 		if d.dom[w] != d.semi[w] {
 			d.dom[w] = d.dom[d.dom[w]]
 		}
@@ -96,6 +98,7 @@ func (d *DomTree) number(n int) {
 	next := uint32(0)
 	d.stack = append(d.stack[:0], 0)
 	for len(d.stack) > 0 {
+		d.cfg.stop.Poll()
 		i := d.stack[len(d.stack)-1]
 		d.stack = d.stack[:len(d.stack)-1]
 		d.pre[i] = next

@@ -96,6 +96,7 @@ func threadEmpty(o *Optimizer, f *clif.Func) {
 	o.flow(f)
 	changed := false
 	for _, b := range o.cfg.Order() {
+		f.Stop.Poll()
 		for _, t := range o.cfg.Succs(b) {
 			changed = thread(o, f, t) || changed
 		}

@@ -28,6 +28,7 @@ func removeDead(o *Optimizer, f *clif.Func) {
 	l.work = l.work[:0]
 	for _, b := range f.Layout {
 		for i := f.Blocks[b].Start; i < f.Blocks[b].End; i++ {
+			f.Stop.Poll()
 			if d := &f.Insts[i]; o.hasEffect(f, d) {
 				l.needArgs(f, d)
 			}
@@ -36,6 +37,7 @@ func removeDead(o *Optimizer, f *clif.Func) {
 	for len(l.work) > 0 {
 		v := l.work[len(l.work)-1]
 		l.work = l.work[:len(l.work)-1]
+		f.Stop.Poll()
 		if d := &f.Values[v]; d.Kind == clif.ValueResult {
 			l.needArgs(f, &f.Insts[d.Def])
 		} else {
@@ -49,6 +51,7 @@ func removeDead(o *Optimizer, f *clif.Func) {
 	for n := len(order) - 1; n >= 0; n-- {
 		b := order[n]
 		for i := f.Blocks[b].End; i > f.Blocks[b].Start; i-- {
+			f.Stop.Poll()
 			d := &f.Insts[i-1]
 			if d.NumResults == 1 && !l.live[d.Result] && !o.hasEffect(f, d) {
 				if o.tracing() {
@@ -60,6 +63,7 @@ func removeDead(o *Optimizer, f *clif.Func) {
 		}
 	}
 	for _, b := range o.cfg.Order()[1:] {
+		f.Stop.Poll()
 		o.dropDeadParams(f, b)
 	}
 	o.note(0, "what nothing needs", removed...)

@@ -77,6 +77,7 @@ func fold(o *Optimizer, f *clif.Func) {
 	for len(c.walk) > 0 {
 		s := c.walk[len(c.walk)-1]
 		c.walk = c.walk[:len(c.walk)-1]
+		f.Stop.Poll()
 		if s.leave {
 			c.table.undo(s.scope)
 			c.truth.undo(s.truths)
@@ -204,6 +205,7 @@ func (c *folder) instructions(b clif.Block) (end bool, next clif.Block) {
 	f := c.f
 	c.state[b].visited = true
 	for i := f.Blocks[b].Start; i < f.Blocks[b].End; i++ {
+		f.Stop.Poll()
 		d := &f.Insts[i] // of the old array: nobody looks at it again
 		if d.Op == clif.OpNop {
 			continue

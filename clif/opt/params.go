@@ -46,6 +46,7 @@ func removeParams(o *Optimizer, f *clif.Func) {
 	p.watch, p.work, p.dirty = p.watch[:0], p.work[:0], p.dirty[:0]
 	for _, b := range o.cfg.Order() {
 		p.base[b] = uint32(len(p.param))
+		f.Stop.Poll()
 		for range f.Blocks[b].Params.Len {
 			p.param = append(p.param, paramState{same: clif.NoValue})
 		}
@@ -55,6 +56,7 @@ func removeParams(o *Optimizer, f *clif.Func) {
 	}
 	for _, b := range o.cfg.Order()[1:] {
 		for _, v := range f.Params(b) {
+			f.Stop.Poll()
 			o.examine(f, clif.Value(v))
 		}
 	}
@@ -62,6 +64,7 @@ func removeParams(o *Optimizer, f *clif.Func) {
 		n := p.work[len(p.work)-1]
 		p.work = p.work[:len(p.work)-1]
 		for ; n != 0; n = p.watch[n-1].next {
+			f.Stop.Poll()
 			o.examine(f, p.watch[n-1].value)
 		}
 	}
@@ -69,6 +72,7 @@ func removeParams(o *Optimizer, f *clif.Func) {
 		return
 	}
 	for _, b := range p.dirty {
+		f.Stop.Poll()
 		o.compact(f, b)
 	}
 	resolveAll(f)
@@ -140,6 +144,7 @@ func (o *Optimizer) compact(f *clif.Func, b clif.Block) {
 		return
 	}
 	for _, e := range o.cfg.Preds(b) {
+		f.Stop.Poll()
 		l := &f.Targets[e.Target].Args
 		if int(l.Len) != len(params) {
 			continue // two edges with one target

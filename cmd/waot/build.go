@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,7 +42,7 @@ func compileFlags() []cli.Flag {
 		&cli.StringFlag{Name: "regalloc-check", Value: "on", Usage: "prove each register allocation: on or off"},
 		&cli.StringFlag{Name: "spectre", Value: "on", Usage: "keep misspeculation within tables and jump tables: on or off"},
 		&cli.BoolFlag{Name: "verify", Usage: "check the compiler's own invariants after each pass"},
-	}, rewriteFlags()...)
+	}, append(limitFlags(), rewriteFlags()...)...)
 }
 
 func buildCommand() *cli.Command {
@@ -67,6 +68,7 @@ Keys for --sign are PEM files as openssl makes them:
 			targetFlag(),
 			&cli.StringFlag{Name: "sign", Usage: "sign the object with the Ed25519 private key in `KEYFILE`"},
 			&cli.StringFlag{Name: "name", Usage: "prefix of the object's symbols (default: from the module's name or file)"},
+			&cli.DurationFlag{Name: "timeout", Usage: "give up after `TIME`, such as 1.5s or 2m"},
 			jsonFlag(),
 		}, compileFlags()...),
 		Action: buildAction,
@@ -94,6 +96,9 @@ func buildAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	ctx, cancel := runContext(c)
+	defer cancel()
+	opt.ctx = ctx
 	bin, err := os.ReadFile(file)
 	if err != nil {
 		return err
@@ -146,6 +151,8 @@ type options struct {
 	rewrites      *rewriting // nil: all
 	name          string
 	progress      func(done, total int)
+	limits        compile.Limits
+	ctx           context.Context // nil for one that never ends
 }
 
 // readOptions reads compileFlags, and the target where there is one.
@@ -169,6 +176,9 @@ func readOptions(c *cli.Context) (*options, error) {
 	}
 	o.noSpectre = c.String("spectre") == "off"
 	var err error
+	if o.limits, err = readLimits(c); err != nil {
+		return nil, err
+	}
 	o.rewrites, err = readRewriting(c)
 	return o, err
 }

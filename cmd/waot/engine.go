@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -20,6 +21,7 @@ import (
 
 // artifact is a compiled module.
 type artifact struct {
+	ctx       context.Context // of the compilation, or nil
 	result    *compile.Result
 	cpu       string
 	functions int
@@ -44,7 +46,7 @@ func compileModule(file string, bin []byte, o *options) (*artifact, error) {
 	if err := o.rewrites.withinModule(r); err != nil {
 		return nil, err
 	}
-	return &artifact{result: r, cpu: r.Meta.CPU, functions: r.Stats.Funcs, codeBytes: r.Stats.Text}, nil
+	return &artifact{ctx: o.ctx, result: r, cpu: r.Meta.CPU, functions: r.Stats.Funcs, codeBytes: r.Stats.Text}, nil
 }
 
 // compileOptions are the options as the compiler takes them.
@@ -52,7 +54,7 @@ func (o *options) compileOptions() compile.Options {
 	return compile.Options{
 		Jobs: o.jobs, OptLevel: opt.Level(o.level), Target: o.target, CPU: o.codeLevel(), Name: o.name,
 		SkipChecker: !o.check, NoSpectre: o.noSpectre, Verify: o.verify, Progress: o.progress,
-		Control: o.rewrites.control,
+		Control: o.rewrites.control, Limits: o.limits, Context: o.ctx,
 	}
 }
 
@@ -67,7 +69,7 @@ func (o *options) codeLevel() string {
 // object is the ELF file.
 func (a *artifact) object() ([]byte, error) {
 	var b bytes.Buffer
-	if err := a.result.WriteELF(&b); err != nil {
+	if err := a.result.WriteELFContext(a.ctx, &b); err != nil {
 		return nil, err
 	}
 	return b.Bytes(), nil
@@ -110,9 +112,15 @@ func (in *inspector) object(file string, bin []byte) error {
 func pipelineProblem(p *problem, err error) bool {
 	var invalid *wasmfront.Error
 	var uncompiled *compile.FuncError
+	var tooMuch *compile.LimitError
+	var cancelled *compile.CancelError
 	switch {
 	case errors.As(err, &invalid):
 		describeInvalid(p, invalid)
+	case errors.As(err, &tooMuch):
+		p.Kind, p.Reason = "limit", tooMuch.Error()
+	case errors.As(err, &cancelled):
+		p.Kind, p.Reason = "cancelled", cancelled.Error()
 	case errors.As(err, &uncompiled):
 		p.Kind, p.Func, p.Name = "compile", &uncompiled.Func, uncompiled.Name
 		if errors.Is(err, backend.ErrUnsupported) {

@@ -73,14 +73,15 @@ const deps = `
 internal/abi:
 internal/cputime:
 internal/emulate:
+internal/stop:
 internal/meta: internal/abi
-regalloc:
-machbuffer:
-objfile:
+regalloc: internal/stop
+machbuffer: internal/stop
+objfile: internal/stop
 wasi:
-wasmfront:
+wasmfront: internal/stop
 wasmfront/validate: wasmfront
-clif: internal/abi
+clif: internal/abi internal/stop
 clif/analysis: clif
 clif/verify: clif/analysis
 clif/text: clif

@@ -30,11 +30,13 @@ func (a *Allocator) build() {
 	a.findForced()
 	for b := len(in.Blocks) - 1; b >= 0; b-- {
 		info := &in.Blocks[b]
+		in.Stop.Poll()
 		a.blockStart = 4 * info.Insts.Start
 		a.buildEdges(uint32(b))
 		a.constrain = a.constrainedTarget(uint32(b))
 		last := info.Insts.End - 1
 		for i := last + 1; i > info.Insts.Start; i-- {
+			in.Stop.Poll()
 			a.buildInst(i-1, i-1 == last)
 			a.constrain = none
 		}
@@ -84,6 +86,7 @@ func (a *Allocator) buildEdges(b uint32) {
 			loop = uint8(min(in.Blocks[e.To].LoopDepth, 255))
 		}
 		for _, v := range a.liveInto(uint32(e.To)) {
+			in.Stop.Poll()
 			a.live(v, end)
 			if loop > 0 && a.vregs[v].depth >= loop {
 				a.wanted(v, end-1)
@@ -91,6 +94,7 @@ func (a *Allocator) buildEdges(b uint32) {
 		}
 		params := in.ParamsOf(e.To)
 		for k, v := range in.ArgsOf(e) {
+			in.Stop.Poll()
 			a.live(uint32(v), end)
 			if a.vregs[v].flags&isRemat == 0 && (uint32(e.To) <= b || a.usedSoon(uint32(params[k]), uint32(e.To))) {
 				a.wanted(uint32(v), end-1)

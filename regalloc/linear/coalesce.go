@@ -64,6 +64,7 @@ func (a *Allocator) coalesce() {
 	}
 	for d := int(deepest); d >= 0; d-- {
 		for b := len(in.Blocks) - 1; b >= 0; b-- {
+			in.Stop.Poll()
 			if int(min(in.Blocks[b].LoopDepth, mergeDepths)) == d {
 				a.coalesceEdges(regalloc.Block(b))
 			}
@@ -79,6 +80,7 @@ func (a *Allocator) coalesceEdges(b regalloc.Block) {
 		}
 		params := a.in.ParamsOf(e.To)
 		for k, v := range a.in.ArgsOf(e) {
+			a.in.Stop.Poll()
 			a.join(uint32(params[k]), uint32(v))
 		}
 	}
@@ -184,8 +186,10 @@ func (a *Allocator) mergeRanges(p, q *class) {
 	}
 	p.head, p.cursor, p.tail = i, i, tail
 	for j != 0 {
+		a.in.Stop.Poll()
 		// Ranges from i on that come before j.
 		for m[i].next != 0 && m[m[i].next].start < m[j].start {
+			a.in.Stop.Poll()
 			i = m[i].next
 		}
 		m[i].next, j = j, m[i].next

@@ -15,6 +15,7 @@ func (a *Allocator) emit() {
 		if head == none {
 			continue
 		}
+		a.in.Stop.Poll()
 		seen := 0
 		for r := head; r != none; r = a.recs[r].next {
 			seen |= 1 << a.recs[r].when
@@ -124,12 +125,14 @@ func (a *Allocator) rematToSlot(point regalloc.ProgPoint, x *rec) {
 func (a *Allocator) makeClaims() {
 	in := a.in
 	for b := range uint32(len(in.Blocks)) {
+		in.Stop.Poll()
 		info := &in.Blocks[b]
 		if info.Preds.Len() > 1 {
 			entry := 4 * info.Insts.Start
 			live := a.liveInto(b)
 			locs := a.entryLocs[a.liveInEnd[b]-uint32(len(live)):]
 			for k, v := range live {
+				in.Stop.Poll()
 				loc := locs[k]
 				a.claim(loc, v)
 				if home := a.homes[v]; home != loc && home != regalloc.NoAllocation && a.vregs[v].flags&(stored|isArg) != 0 {

@@ -248,6 +248,7 @@ func (a *Allocator) setup() {
 	n := len(in.VRegs)
 	a.vregs = resize(a.vregs, n)
 	for v := range in.VRegs {
+		in.Stop.Poll()
 		info := &in.VRegs[v]
 		var f uint16
 		if info.Class == regalloc.Float {

@@ -45,6 +45,7 @@ func (a *Allocator) findLiveness() error {
 	a.liveInEnd = resize(a.liveInEnd, nb)
 	clear(a.liveInEnd)
 	for _, p := range a.found {
+		a.in.Stop.Poll()
 		a.liveInEnd[p.block]++
 	}
 	sum := uint32(0)
@@ -54,6 +55,7 @@ func (a *Allocator) findLiveness() error {
 	}
 	a.liveIn = resize(a.liveIn, len(a.found))
 	for _, p := range a.found {
+		a.in.Stop.Poll()
 		a.liveIn[a.liveInEnd[p.block]] = p.vreg
 		a.liveInEnd[p.block]++
 	}
@@ -80,6 +82,7 @@ func (a *Allocator) scanUses() {
 			a.vregs[p].flags |= isParam
 		}
 		for i := info.Insts.Start; i < info.Insts.End; i++ {
+			in.Stop.Poll()
 			a.instBlock[i] = b
 			end := in.Insts[i].OperandEnd
 			for _, o := range in.Operands[op:end] {
@@ -136,10 +139,12 @@ func (a *Allocator) propagate() error {
 		seen[b] = none
 	}
 	for v, g := range a.globalOf {
+		in.Stop.Poll()
 		def := a.vregs[v].defBlock
 		for ; g != none; g = a.global[g].next {
 			a.work = append(a.work[:0], a.global[g].block)
 			for len(a.work) > 0 {
+				in.Stop.Poll()
 				b := a.work[len(a.work)-1]
 				a.work = a.work[:len(a.work)-1]
 				if seen[b] == uint32(v) || b == def {

@@ -64,6 +64,7 @@ const (
 func (a *Allocator) fillOperands() error {
 	a.gaps = a.gaps[:0]
 	for p := range a.parts {
+		a.in.Stop.Poll()
 		pt := &a.parts[p]
 		if pt.start == inf {
 			continue
@@ -108,9 +109,11 @@ func (a *Allocator) connect() {
 	clear(a.cost)
 	a.flatten()
 	for _, g := range a.gaps {
+		a.in.Stop.Poll()
 		a.move(g.pos>>2, inGap, g.vreg, g.loc, a.out.Allocs[g.op], false)
 	}
 	for v := range a.vregs {
+		a.in.Stop.Poll()
 		for p := uint32(v); a.parts[p].sib != none; p = a.parts[p].sib {
 			if c := a.parts[p].sib; a.parts[c].start == a.parts[p].end {
 				a.connectParts(uint32(v), p, c)
@@ -154,6 +157,7 @@ func (a *Allocator) flatten() {
 	a.flats = resize(a.flats, len(a.vregs))
 	a.where = resize(a.where, len(a.vregs))
 	for v := range a.vregs {
+		a.in.Stop.Poll()
 		if a.parts[v].sib == none {
 			a.where[v] = a.locOf(uint32(v))
 			continue
@@ -242,6 +246,7 @@ func (a *Allocator) findEntries() {
 	for b := range a.in.Blocks {
 		entry := 4 * a.in.Blocks[b].Insts.Start
 		for end := a.liveInEnd[b]; k < end; k++ {
+			a.in.Stop.Poll()
 			a.entryLocs[k] = a.next(a.liveIn[k], entry)
 		}
 	}
@@ -284,6 +289,7 @@ func (a *Allocator) resolveEdges() error {
 	in := a.in
 	a.findEntries()
 	for b := range uint32(len(in.Blocks)) {
+		in.Stop.Poll()
 		t := in.Blocks[b].Insts.End - 1
 		constrained := a.constrainedTarget(b) != none
 		defines := a.defines(regalloc.Inst(t))
@@ -296,6 +302,7 @@ func (a *Allocator) resolveEdges() error {
 			}
 			first := a.liveInEnd[e.To] - uint32(len(a.liveInto(uint32(e.To))))
 			for k, v := range a.liveInto(uint32(e.To)) {
+				in.Stop.Poll()
 				dest := a.entryLocs[first+uint32(k)]
 				from := dest
 				if defines || a.where[v] == several {
@@ -314,6 +321,7 @@ func (a *Allocator) resolveEdges() error {
 			}
 			params := in.ParamsOf(e.To)
 			for k, v := range in.ArgsOf(e) {
+				in.Stop.Poll()
 				p := uint32(params[k])
 				if a.parts[p].start == inf {
 					continue
@@ -334,6 +342,7 @@ func (a *Allocator) resolveEdges() error {
 // right because the definition dominates all else.
 func (a *Allocator) storeDefs() {
 	for _, v := range a.spilled {
+		a.in.Stop.Poll()
 		vr := &a.vregs[v]
 		if vr.defBlock == none || a.parts[v].start == inf {
 			continue // a temporary

@@ -40,6 +40,7 @@ func (a *Allocator) assignSlots() {
 	a.busy, a.slots = a.busy[:0], a.slots[:0]
 	a.free[0], a.free[1] = a.free[0][:0], a.free[1][:0]
 	for v := range a.vregs {
+		a.in.Stop.Poll()
 		vr := &a.vregs[v]
 		a.homes[v] = regalloc.NoAllocation
 		switch f := vr.flags; {
@@ -62,6 +63,7 @@ func (a *Allocator) assignSlots() {
 	slices.Sort(a.order)
 	words := 0
 	for _, key := range a.order {
+		a.in.Stop.Poll()
 		words = a.assignSlot(&a.owners[uint32(key)], words)
 	}
 	for _, v := range a.spilled {

@@ -15,6 +15,7 @@ func (a *Allocator) makeStackMaps() error {
 	l := a.safepoints // falling
 	a.pairs = a.pairs[:0]
 	for p := range a.parts {
+		a.in.Stop.Poll()
 		pt := &a.parts[p]
 		vr := &a.vregs[pt.vreg]
 		if len(l) == 0 || pt.start == inf || vr.flags&isRef == 0 || !a.locOf(uint32(p)).IsSlot() {
@@ -25,6 +26,7 @@ func (a *Allocator) makeStackMaps() error {
 			start, end := a.ranges[r].start, min(a.ranges[r].end, pt.end)
 			j := sort.Search(len(l), func(k int) bool { return l[k] < start }) - 1
 			for ; j >= 0 && l[j] < end; j-- {
+				a.in.Stop.Poll()
 				if len(a.pairs) >= limit {
 					return fail(TooLarge, l[j]>>2, pt.vreg)
 				}
@@ -39,6 +41,7 @@ func (a *Allocator) makeStackMaps() error {
 	for k := len(l) - 1; k >= 0; k-- {
 		start := uint32(len(out.StackMapSlots))
 		for ; next < len(a.pairs) && int(a.pairs[next]>>32) == len(l)-1-k; next++ {
+			a.in.Stop.Poll()
 			out.StackMapSlots = append(out.StackMapSlots, uint32(a.pairs[next]))
 		}
 		out.StackMaps = append(out.StackMaps, regalloc.StackMap{

@@ -25,6 +25,7 @@ func (a *Allocator) walk() error {
 	a.makeParts()
 	for w := range a.marks {
 		for a.marks[w] != 0 {
+			a.in.Stop.Poll()
 			pos := uint32(w*64 + bits.TrailingZeros64(a.marks[w]))
 			p := a.queue[pos]
 			if next := a.parts[p].next; next == none {
@@ -63,6 +64,7 @@ func (a *Allocator) makeParts() {
 	}
 	a.parts = resize(a.parts, len(a.vregs))
 	for v := range a.vregs {
+		a.in.Stop.Poll()
 		vr := &a.vregs[v]
 		if vr.flags&isRemat != 0 {
 			vr.weight /= 2
@@ -76,6 +78,7 @@ func (a *Allocator) makeParts() {
 	}
 	// Lists are last in, first out: values of lower numbers come first.
 	for v := len(a.parts) - 1; v >= 0; v-- {
+		a.in.Stop.Poll()
 		if a.parts[v].start != inf {
 			a.enqueue(uint32(v))
 		}

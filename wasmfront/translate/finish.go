@@ -27,6 +27,7 @@ func (s *ssa) finish() {
 // numOperands is how many operands finish adds.
 func (s *ssa) numOperands() (n int) {
 	for k := range s.phis {
+		s.f.Stop.Poll()
 		p := &s.phis[k]
 		if s.f.Values[p.value].Kind != clif.ValueAlias {
 			n += int(s.blocks[p.block].edges.len) + 1
@@ -48,6 +49,7 @@ func (s *ssa) removeTrivial() {
 	clear(w.head)
 	w.next, w.who, w.work = w.next[:0], w.who[:0], w.work[:0]
 	for n := range s.phis {
+		s.f.Stop.Poll()
 		s.examine(uint32(n))
 	}
 	for len(w.work) > 0 {
@@ -56,6 +58,7 @@ func (s *ssa) removeTrivial() {
 		node := w.head[n]
 		w.head[n] = 0
 		for node != 0 {
+			s.f.Stop.Poll()
 			s.examine(w.who[node-1])
 			node = w.next[node-1]
 		}
@@ -124,6 +127,7 @@ func (s *ssa) makeParams(blk clif.Block) {
 	}
 	f.Blocks[blk].Params = clif.MakeList(f, list)
 	for i := range bi.edges.len {
+		f.Stop.Poll()
 		for k, n := range live {
 			list[k] = s.resolve(s.arg(&s.phis[n], bi.edges, i))
 		}
@@ -135,6 +139,7 @@ func (s *ssa) makeParams(blk clif.Block) {
 func (s *ssa) replaceAliases() {
 	f := s.f
 	for i := range f.Insts {
+		f.Stop.Poll()
 		d := &f.Insts[i]
 		switch numArgs[d.Op] {
 		case 3:

@@ -90,6 +90,7 @@ func (t *Translator) Func(f *clif.Func, i uint32) error {
 	maxSize, maxSteps := min(freeSize+bytes*sizePerByte, mostSize), min(freeSteps+bytes*stepsPerByte, mostSteps)
 	t.ssa.room = maxSize
 	for t.check.Next(&t.op) {
+		f.Stop.Poll()
 		op := &t.op
 		t.b.Src = uint32(op.Offset)
 		h := handlerOf(op.Op)
@@ -103,7 +104,7 @@ func (t *Translator) Func(f *clif.Func, i uint32) error {
 			t.unsupported(op)
 		}
 		if t.size() > maxSize || t.ssa.steps > maxSteps || t.ssa.full {
-			t.check.FailLimit(op.Offset, complexity, "the function is too complex")
+			t.tooComplex(op.Offset, maxSize)
 		}
 	}
 	if err := t.check.Err(); err != nil {
@@ -111,15 +112,27 @@ func (t *Translator) Func(f *clif.Func, i uint32) error {
 	}
 	t.ssa.removeTrivial()
 	if t.size()+perOperand*t.ssa.numOperands() > maxSize {
-		t.check.FailLimit(int(t.b.Src), complexity, "the function is too complex")
+		t.tooComplex(int(t.b.Src), maxSize)
 		return t.check.Err()
 	}
 	t.ssa.finish()
 	return nil
 }
 
-// complexity is the name of the limit.
-const complexity = "complexity of a function"
+// tooComplex refuses the function. What it would take in the end is not known.
+func (t *Translator) tooComplex(offset, maxSize int) {
+	l := wasmfront.LimitError{What: "complexity of a function", Limit: uint64(maxSize)}
+	t.check.FailLimit(offset, l, "the function is too complex")
+}
+
+// Values is how many values the function passes: see validate.MaxValues.
+func (t *Translator) Values() int { return t.check.Values() }
+
+// Bytes is about how many bytes the tables of the function take in all of the compiler together.
+func (t *Translator) Bytes() int64 { return bytesPerSize * int64(t.size()) }
+
+// bytesPerSize is measured: see docs/correctness.md.
+const bytesPerSize = 50
 
 // A function may be small and its SSA form huge: each branch may carry a
 // thousand operands, each of many locals may need a merge in each of many

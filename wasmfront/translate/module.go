@@ -3,6 +3,7 @@ package translate
 import (
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/wasmfront"
 )
 
@@ -25,11 +26,18 @@ func typesOf(ts []wasmfront.ValType) []clif.Type {
 // Module declares everything that m has, and the init function. It must be
 // valid outside of function bodies.
 func Module(m *wasmfront.Module, names *wasmfront.Names) *clif.Module {
-	cm := &clif.Module{Name: names.Module, NumImportedFuncs: int(m.NumImportedFuncs)}
+	return ModuleUntil(m, names, nil)
+}
+
+// ModuleUntil is Module that polls a flag, which may be nil, and leaves it in the result.
+func ModuleUntil(m *wasmfront.Module, names *wasmfront.Names, end *stop.Flag) *clif.Module {
+	cm := &clif.Module{Name: names.Module, NumImportedFuncs: int(m.NumImportedFuncs), Stop: end}
 	for i := range m.Types {
+		end.Poll()
 		cm.Sigs = append(cm.Sigs, clif.Signature{Params: typesOf(m.Types[i].Params), Results: typesOf(m.Types[i].Results)})
 	}
 	for i := range m.Funcs {
+		end.Poll()
 		cm.Funcs = append(cm.Funcs, clif.FuncDecl{
 			Sig: clif.SigIndex(m.Funcs[i].Type), Name: names.Func(uint32(i)), Addressed: m.IsDeclared(uint32(i)),
 		})
@@ -43,6 +51,7 @@ func Module(m *wasmfront.Module, names *wasmfront.Names) *clif.Module {
 		cm.Memories = append(cm.Memories, clif.MemoryDecl{Min: t.Min, Max: t.Max, HasMax: t.HasMax})
 	}
 	for i := range m.Globals {
+		end.Poll()
 		g := &m.Globals[i]
 		d := clif.GlobalDecl{Type: typeOf(g.Type), Mutable: g.Mutable}
 		d.Init, _ = constBits(&g.Init)
@@ -59,6 +68,7 @@ func Module(m *wasmfront.Module, names *wasmfront.Names) *clif.Module {
 
 func declareImports(cm *clif.Module, m *wasmfront.Module) {
 	for i := range m.Imports {
+		cm.Stop.Poll()
 		imp := &m.Imports[i]
 		name := &clif.ImportName{Module: imp.Module, Name: imp.Name}
 		switch imp.Kind {
@@ -76,6 +86,7 @@ func declareImports(cm *clif.Module, m *wasmfront.Module) {
 
 func declareExports(cm *clif.Module, m *wasmfront.Module) {
 	for i := range m.Exports {
+		cm.Stop.Poll()
 		e := &m.Exports[i]
 		cm.Exports = append(cm.Exports, clif.Export{Name: e.Name, Kind: clif.ExportKind(e.Kind), Index: e.Index})
 		switch e.Kind {
@@ -97,6 +108,7 @@ func declareExports(cm *clif.Module, m *wasmfront.Module) {
 
 func declareSegments(cm *clif.Module, m *wasmfront.Module) {
 	for i := range m.Data {
+		cm.Stop.Poll()
 		cm.Datas = append(cm.Datas, clif.DataDecl{Bytes: m.Data[i].Bytes})
 	}
 	findStatic(cm, m)
@@ -104,9 +116,11 @@ func declareSegments(cm *clif.Module, m *wasmfront.Module) {
 		e := &m.Elems[i]
 		d := clif.ElemDecl{Type: typeOf(e.Type)}
 		for _, f := range e.Funcs {
+			cm.Stop.Poll()
 			d.Funcs = append(d.Funcs, clif.FuncIndex(f))
 		}
 		for j := range e.Exprs {
+			cm.Stop.Poll()
 			d.Funcs = append(d.Funcs, elemEntry(&e.Exprs[j]))
 		}
 		cm.Elems = append(cm.Elems, d)
@@ -172,6 +186,7 @@ func (t *Translator) Init(f *clif.Func) {
 	t.start(f, t.cm.InitFunc())
 	m := t.m
 	for i := int(m.NumImportedGlobals); i < len(m.Globals); i++ {
+		f.Stop.Poll()
 		g := &m.Globals[i]
 		if _, ok := constBits(&g.Init); !ok {
 			t.b.Src = uint32(g.Offset)
@@ -180,6 +195,7 @@ func (t *Translator) Init(f *clif.Func) {
 	}
 	t.initElems()
 	for i := range m.Data {
+		f.Stop.Poll()
 		if d := &m.Data[i]; d.Mode == wasmfront.SegmentActive {
 			t.b.Src = uint32(d.Offset)
 			t.initData(uint32(i), d)
@@ -199,6 +215,7 @@ func (t *Translator) initElems() {
 		e := &t.m.Elems[i]
 		t.b.Src = uint32(e.Offset)
 		for j := range e.Exprs {
+			t.f.Stop.Poll()
 			if elemEntry(&e.Exprs[j]) == clif.ElemComputed {
 				at := t.b.Iconst(clif.I64, uint64(j))
 				t.b.EntityEffect(clif.OpElemSet, typeOf(e.Type), uint32(i), 0, at, t.constExpr(&e.Exprs[j]))
@@ -207,6 +224,7 @@ func (t *Translator) initElems() {
 	}
 	for i := range t.m.Elems {
 		e := &t.m.Elems[i]
+		t.f.Stop.Poll()
 		t.b.Src = uint32(e.Offset)
 		switch e.Mode {
 		case wasmfront.SegmentActive:
@@ -245,6 +263,7 @@ var constOps = map[wasmfront.Opcode]struct {
 func (t *Translator) constExpr(e *wasmfront.ConstExpr) clif.Value {
 	t.stack = t.stack[:0]
 	for i := range e.Ops {
+		t.f.Stop.Poll()
 		op := &e.Ops[i]
 		switch op.Op {
 		case wasmfront.OpI32Const:

@@ -18,6 +18,7 @@ func (t *Translator) scan() {
 	t.open = append(t.open[:0], 0)
 	s.stops = append(s.stops[:0], span{s.now(), inf})
 	for r.More() {
+		t.f.Stop.Poll()
 		now := uint32(r.Pos) + s.shift
 		op, ok := wasmfront.Opcode(r.Byte()), true
 		if wasmfront.IsPrefix(byte(op)) {

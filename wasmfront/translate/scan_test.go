@@ -43,7 +43,8 @@ func scanBody(t *testing.T, tr *Translator, i uint32, writes, loops *int) {
 	body := tr.m.Body(i)
 	tr.check.Begin(tr.m, i)
 	s := &tr.ssa
-	tr.b = clif.Builder{F: new(clif.Func)}
+	tr.f = new(clif.Func)
+	tr.b = clif.Builder{F: tr.f}
 	s.reset(tr.b.F, &tr.b, uint32(body.Offset), uint32(len(body.Bytes)))
 	tr.locals = tr.check.Locals()
 	s.setLocals(len(tr.locals))

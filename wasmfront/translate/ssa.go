@@ -572,9 +572,11 @@ func (s *ssa) drain(from int) {
 	for len(s.work) > 0 {
 		n := s.work[len(s.work)-1]
 		s.work = s.work[:len(s.work)-1]
+		s.f.Stop.Poll()
 		s.fill(n)
 	}
 	for n := len(s.phis) - 1; n >= from; n-- {
+		s.f.Stop.Poll()
 		s.simplify(uint32(n))
 	}
 }
@@ -595,6 +597,7 @@ func (s *ssa) fill(n uint32) {
 	}
 	s.steps += int(edges.len)
 	for i := range edges.len {
+		s.f.Stop.Poll()
 		v := s.find(s.edges[s.pool[edges.off+i]].from, p.local, t)
 		s.pool[args+i] = uint32(v)
 	}
@@ -652,6 +655,7 @@ func (s *ssa) seal(blk clif.Block) {
 	}
 	s.drain(from)
 	for i := range phis.len {
+		s.f.Stop.Poll()
 		s.simplify(s.pool[phis.off+i])
 	}
 }

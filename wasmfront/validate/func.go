@@ -28,8 +28,10 @@ type Func struct {
 	unreachable bool
 
 	reachable bool // see Reachable
-	stamp     uint32
-	targets   []uint32 // of the last br_table
+	// values is how many values have been passed in this function and those before it, see maxValues.
+	values, maxValues int
+	stamp             uint32
+	targets           []uint32 // of the last br_table
 }
 
 // Frame is an entry of the control stack: a block that is open.
@@ -59,7 +61,10 @@ func errorAt(offset, fn int, format string, args ...any) *wasmfront.Error {
 // Begin starts the validation of function index of m (in the index space, not
 // imported) and decodes its locals. Errors show in Err. The module must be
 // valid up to the body, as Module sees to.
-func (v *Func) Begin(m *wasmfront.Module, index uint32) {
+func (v *Func) Begin(m *wasmfront.Module, index uint32) { v.beginAfter(m, index, 0) }
+
+// beginAfter is Begin for a function before which values have been passed in those before it.
+func (v *Func) beginAfter(m *wasmfront.Module, index uint32, values int) {
 	body := m.Body(index)
 	v.Reader = wasmfront.Reader{
 		Buf: m.Bytes, Pos: body.Offset, End: body.Offset + len(body.Bytes), Func: int(index),
@@ -69,7 +74,9 @@ func (v *Func) Begin(m *wasmfront.Module, index uint32) {
 	v.operands = v.operands[:0]
 	v.controls = v.controls[:0]
 	v.reachable = true
+	v.values, v.maxValues = values, MaxValues(m)
 	v.numParams = len(v.typ.Params)
+	v.pass(v.Pos, len(v.typ.Params)+len(v.typ.Results))
 	v.locals = append(v.locals[:0], v.typ.Params...)
 	v.decodeLocals()
 	v.pushControl(wasmfront.BlockFunc, v.Pos, nil, v.typ.Results)
@@ -84,7 +91,8 @@ func (v *Func) decodeLocals() {
 			return
 		}
 		if uint64(count)+uint64(len(v.locals)) > wasmfront.MaxLocals {
-			v.FailLimit(at, "locals", "too many locals")
+			have := uint64(count) + uint64(len(v.locals))
+			v.FailLimit(at, wasmfront.LimitError{What: "locals", Want: have, Limit: wasmfront.MaxLocals}, "too many locals")
 			return
 		}
 		v.addLocals(int(count), t)
@@ -218,8 +226,9 @@ func (v *Func) pushOperand(t wasmfront.ValType) { v.operands = append(v.operands
 // pushOperands pushes operands, the first first. Only this can make the stack
 // much longer than the body.
 func (v *Func) pushOperands(ts []wasmfront.ValType) {
+	v.pass(v.Pos, len(ts))
 	if v.operands = append(v.operands, ts...); len(v.operands) > wasmfront.MaxOperands {
-		v.FailLimit(v.Pos, "operands", "too many operands on the stack")
+		v.FailLimit(v.Pos, wasmfront.LimitError{What: "operands", Want: uint64(len(v.operands)), Limit: wasmfront.MaxOperands}, "too many operands on the stack")
 	}
 }
 
@@ -256,27 +265,48 @@ func (v *Func) popExpect(at int, want wasmfront.ValType) {
 
 // popOperands pops operands of the types ts, the last first.
 func (v *Func) popOperands(at int, ts []wasmfront.ValType) {
-	for i := len(ts) - 1; i >= 0; i-- {
-		v.popExpect(at, ts[i])
+	v.operands = v.operands[:len(v.operands)-v.checkTop(at, ts)]
+}
+
+// checkTop fails unless the types on top of the stack are ts. The result is how many of them are on the stack: in
+// unreachable code, those below are unknown, and cost nothing.
+func (v *Func) checkTop(at int, ts []wasmfront.ValType) int {
+	have := v.operands[v.height:]
+	n := min(len(ts), len(have))
+	v.pass(at, n)
+	have = have[len(have)-n:]
+	for i, want := range slices.Backward(ts[len(ts)-n:]) {
+		if t := have[i]; t != want && t != wasmfront.TypeUnknown {
+			v.Fail(at, "type mismatch: expected %s but %s on the stack", want, t)
+			return n
+		}
+	}
+	if n < len(ts) && !v.unreachable {
+		v.Fail(at, "type mismatch: expected %s but nothing on the stack", ts[len(ts)-n-1])
+	}
+	return n
+}
+
+// pass counts n values that the operator at an offset passes, or the function.
+func (v *Func) pass(at, n int) {
+	if v.values += n; v.values > v.maxValues {
+		v.FailLimit(at, wasmfront.LimitError{What: valuesPassed, Want: uint64(v.values), Limit: uint64(v.maxValues)},
+			"functions, calls, blocks and branches of the module pass too many values")
 	}
 }
 
-// checkTop fails unless popOperands would succeed.
-func (v *Func) checkTop(at int, ts []wasmfront.ValType) {
-	n := len(v.operands)
-	for i := len(ts) - 1; i >= 0; i-- {
-		if n--; n < v.height {
-			if !v.unreachable {
-				v.Fail(at, "type mismatch: expected %s but nothing on the stack", ts[i])
-			}
-			return
-		}
-		if t := v.operands[n]; t != ts[i] && t != wasmfront.TypeUnknown {
-			v.Fail(at, "type mismatch: expected %s but %s on the stack", ts[i], t)
-			return
-		}
-	}
-}
+// Values is how many values the function passes; see MaxValues.
+func (v *Func) Values() int { return v.values }
+
+// MaxValues is how many values the functions of m may pass: parameters and results of functions, and of the
+// calls, blocks and branches in them. Each takes time and memory, while an operator of two bytes may pass 2,000.
+func MaxValues(m *wasmfront.Module) int { return freeValues + valuesPerByte*len(m.Bytes) }
+
+// Of real modules of more than 1 KB none has more than 0.1 values for a byte.
+const freeValues, valuesPerByte = 1 << 20, 4
+
+// valuesPassed is the name of the limit.
+const valuesPassed = "values that functions, calls, blocks and branches pass"
 
 // pushControl opens a block whose parameters were popped.
 func (v *Func) pushControl(kind wasmfront.BlockKind, at int, params, results []wasmfront.ValType) {

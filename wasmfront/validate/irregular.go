@@ -82,7 +82,7 @@ func runBrTable(v *Func, op *wasmfront.Operator, _ *rule) {
 	at := op.Offset
 	n := v.U32()
 	if n > wasmfront.MaxBrTable {
-		v.FailLimit(at, "br_table targets", "br_table of %d targets", n)
+		v.FailLimit(at, wasmfront.LimitError{What: "br_table targets", Want: uint64(n), Limit: wasmfront.MaxBrTable}, "br_table of %d targets", n)
 	}
 	v.targets = v.targets[:0]
 	for ; n > 0 && v.Reader.Err == nil; n-- {

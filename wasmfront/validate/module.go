@@ -3,6 +3,7 @@ package validate
 import (
 	"math"
 
+	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/wasmfront"
 )
 
@@ -11,6 +12,8 @@ type Config struct {
 	// Features are the accepted features, those that can be decoded at least.
 	// None means wasmfront.DefaultFeatures.
 	Features wasmfront.Features
+	// Stop is polled, and ends Module and All by the panic that package stop describes; nil never does.
+	Stop *stop.Flag
 }
 
 func (c Config) features() wasmfront.Features {
@@ -25,8 +28,8 @@ func (c Config) features() wasmfront.Features {
 // and valid up to the error's offset. See the package comment for how to
 // combine that error with those of bodies.
 func Module(b []byte, cfg Config) (*wasmfront.Module, error) {
-	m, err := wasmfront.Decode(b, cfg.features())
-	c := checker{m: m}
+	m, err := wasmfront.DecodeUntil(b, cfg.features(), cfg.Stop)
+	c := checker{m: m, stop: cfg.Stop}
 	c.module()
 	if c.err != nil {
 		err = Earliest(err, c.err)
@@ -44,11 +47,13 @@ func All(b []byte, cfg Config) (*wasmfront.Module, error) {
 	f := new(Func)
 	var op wasmfront.Operator
 	for i := range m.Code {
+		cfg.Stop.Poll()
 		if m.Code[i].Offset >= end {
 			break
 		}
-		f.Begin(m, m.NumImportedFuncs+uint32(i))
+		f.beginAfter(m, m.NumImportedFuncs+uint32(i), f.values)
 		for f.Next(&op) {
+			cfg.Stop.Poll()
 		}
 		if f.Err() != nil {
 			return m, Earliest(err, f.Err())
@@ -61,11 +66,14 @@ func All(b []byte, cfg Config) (*wasmfront.Module, error) {
 // with fewer features said err. If err is the lack of a feature that this package
 // can check all the same, and the module is wrong for another reason even with it,
 // that reason counts; else it is err.
-func Reason(b []byte, err error) error {
+func Reason(b []byte, err error) error { return ReasonUntil(b, err, nil) }
+
+// ReasonUntil is Reason that polls a flag, which may be nil.
+func ReasonUntil(b []byte, err error, end *stop.Flag) error {
 	if e, ok := err.(*wasmfront.Error); !ok || e.Feature == "" {
 		return err
 	}
-	_, all := All(b, Config{Features: wasmfront.DecodableFeatures})
+	_, all := All(b, Config{Features: wasmfront.DecodableFeatures, Stop: end})
 	if e, ok := all.(*wasmfront.Error); ok && e.Feature == "" && e.Limit == "" {
 		return e
 	}
@@ -89,6 +97,7 @@ func Earliest(a, b error) error {
 // checker checks a module in the order of its bytes, up to the first error.
 type checker struct {
 	m     *wasmfront.Module
+	stop  *stop.Flag
 	err   *wasmfront.Error
 	stack []wasmfront.ValType
 }
@@ -116,6 +125,7 @@ func (c *checker) module() {
 func (c *checker) imports() {
 	m := c.m
 	for i := range m.Imports {
+		c.stop.Poll()
 		switch imp := &m.Imports[i]; imp.Kind {
 		case wasmfront.ExternFunc:
 			c.function(&m.Funcs[imp.Index])
@@ -135,6 +145,7 @@ func (c *checker) function(f *wasmfront.Func) {
 
 func (c *checker) functions() {
 	for i := range c.m.Funcs {
+		c.stop.Poll()
 		c.function(&c.m.Funcs[i])
 	}
 }
@@ -189,6 +200,7 @@ func (c *checker) exports() {
 	kinds := [...]string{"function", "table", "memory", "global"}
 	seen := make(map[string]bool, len(m.Exports))
 	for i := range m.Exports {
+		c.stop.Poll()
 		e := &m.Exports[i]
 		if seen[e.Name] {
 			c.fail(e.Offset, "duplicate export name %q", e.Name)
@@ -217,6 +229,7 @@ func (c *checker) start() {
 func (c *checker) elems() {
 	m := c.m
 	for i := range m.Elems {
+		c.stop.Poll()
 		e := &m.Elems[i]
 		if e.Mode == wasmfront.SegmentActive {
 			if int64(e.Table) >= int64(len(m.Tables)) {
@@ -229,6 +242,7 @@ func (c *checker) elems() {
 			}
 		}
 		for _, f := range e.Funcs {
+			c.stop.Poll()
 			if int64(f) >= int64(len(m.Funcs)) {
 				c.fail(e.ItemsOffset(), "unknown function %d", f)
 				break
@@ -246,6 +260,7 @@ func (c *checker) elems() {
 func (c *checker) data() {
 	m := c.m
 	for i := range m.Data {
+		c.stop.Poll()
 		s := &m.Data[i]
 		if s.Mode != wasmfront.SegmentActive {
 			continue
@@ -264,6 +279,7 @@ func (c *checker) data() {
 func (c *checker) constExpr(e *wasmfront.ConstExpr, want wasmfront.ValType, numGlobals int) {
 	c.stack = c.stack[:0]
 	for i := range e.Ops {
+		c.stop.Poll()
 		if c.constOp(&e.Ops[i], numGlobals); c.err != nil {
 			return
 		}

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"github.com/urfave/cli/v2"
+
+	"github.com/waot-project/waot/compile"
+)
+
+// limitFlags bound what a compilation may take.
+func limitFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.Uint64Flag{Name: "max-module-bytes", Usage: "refuse modules of more than `N` bytes (default: 1 GiB)"},
+		&cli.Uint64Flag{Name: "max-functions", Usage: "refuse modules of more than `N` functions, with imports (default: 1000000)"},
+		&cli.Uint64Flag{Name: "max-function-bytes", Usage: "refuse function bodies of more than `N` bytes (default: 7654321)"},
+		&cli.Uint64Flag{Name: "max-code-bytes", Usage: "give up at `N` bytes of machine code (default: 512 MiB)"},
+		&cli.Uint64Flag{Name: "max-memory", Usage: "give up when the compiler counts `N` bytes of its own tables (default: no limit)"},
+	}
+}
+
+// readLimits reads limitFlags.
+func readLimits(c *cli.Context) (l compile.Limits, err error) {
+	for _, f := range []struct {
+		name string
+		to   *uint64
+	}{
+		{"max-module-bytes", &l.ModuleBytes}, {"max-functions", &l.Functions}, {"max-function-bytes", &l.FunctionBytes},
+		{"max-code-bytes", &l.CodeBytes}, {"max-memory", &l.Memory},
+	} {
+		if *f.to = c.Uint64(f.name); c.IsSet(f.name) && *f.to == 0 {
+			return l, usagef("--%s=0: must be at least 1", f.name)
+		}
+	}
+	return l, nil
+}

@@ -1,0 +1,117 @@
+package compile
+
+import (
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/waot-project/waot/backend"
+	"github.com/waot-project/waot/wasmfront"
+)
+
+// LimitError is a limit, of the compiler or of Options.Limits, that a module exceeds. It is in the tree of the
+// *wasmfront.Error that says where, if there is a place.
+type LimitError = wasmfront.LimitError
+
+// Limits bound what a compilation may take. 0 means the default, which is also the most but for Memory.
+type Limits struct {
+	ModuleBytes   uint64 // size of the module; default 2^30
+	Functions     uint64 // of the module, imported ones included; default 1,000,000
+	FunctionBytes uint64 // size of each function body in the module; default 7,654,321
+	CodeBytes     uint64 // machine code of all functions together; default 2^29
+	// Memory is what the compiler holds, in bytes, as Stats.Memory counts it; default is no limit.
+	Memory uint64
+}
+
+// maxModuleBytes keeps offsets in a module within 32 bits.
+const maxModuleBytes = 1 << 30
+
+// limit is the one in force: the wanted one, if there is one and it is not above most.
+func limit(wanted, most uint64) uint64 {
+	if wanted == 0 {
+		return most
+	}
+	return min(wanted, most)
+}
+
+// checkSize checks the size of a module before anything is read.
+func (l *Limits) checkSize(wasm []byte) error {
+	if n, most := uint64(len(wasm)), limit(l.ModuleBytes, maxModuleBytes); n > most {
+		return &LimitError{What: "bytes of module", Want: n, Limit: most}
+	}
+	return nil
+}
+
+// checkModule checks the number and the size of functions.
+func (l *Limits) checkModule(m *wasmfront.Module) error {
+	if n, most := uint64(len(m.Funcs)), limit(l.Functions, wasmfront.MaxFuncs); n > most {
+		return &LimitError{What: "functions", Want: n, Limit: most}
+	}
+	most := limit(l.FunctionBytes, wasmfront.MaxBodySize)
+	for i := range m.Code {
+		if n := uint64(len(m.Code[i].Bytes)); n > most {
+			e := &wasmfront.Error{Offset: m.Code[i].Offset, Func: int(m.NumImportedFuncs) + i, Msg: "the function body is too long"}
+			e.SetLimit(LimitError{What: "bytes of function body", Want: n, Limit: most})
+			return e
+		}
+	}
+	return nil
+}
+
+// account is what the compilation of a module takes, so far. All workers add to it. What it counts depends on
+// the module only, and only grows, so that whether a limit is exceeded in the end does not depend on who was first.
+type account struct {
+	module  int64        // bytes of the module
+	values  atomic.Int64 // see validate.MaxValues
+	code    atomic.Int64 // bytes of machine code
+	kept    atomic.Int64 // bytes of all that is kept of functions, code included
+	largest atomic.Int64 // bytes of the tables of the largest function
+}
+
+// copies is how often what is kept of functions is in memory in the end: in buffers of the workers, in the object,
+// and in its file.
+const copies = 3
+
+// memory is how many bytes the compiler holds, with one worker: see Stats.Memory.
+func (a *account) memory() uint64 {
+	return uint64(a.module + copies*a.kept.Load() + a.largest.Load())
+}
+
+// function notes a function whose tables take so many bytes.
+func (a *account) function(bytes int64) {
+	for old := a.largest.Load(); bytes > old && !a.largest.CompareAndSwap(old, bytes); old = a.largest.Load() {
+	}
+}
+
+// keep notes what is kept of a function.
+func (a *account) keep(c *backend.Code) {
+	n := int64(len(c.Bytes)) + sizeOf(c.Relocs) + sizeOf(c.Traps) + sizeOf(c.StackMaps) + sizeOf(c.Calls)
+	for i := range c.StackMaps {
+		n += sizeOf(c.StackMaps[i].Slots)
+	}
+	a.code.Add(int64(len(c.Bytes)))
+	a.kept.Add(n)
+}
+
+// sizeOf is the size of a slice's elements in bytes.
+func sizeOf[T any](s []T) int64 {
+	var x T
+	return int64(len(s)) * int64(unsafe.Sizeof(x))
+}
+
+// exceeded is the limit that the account exceeds, or nil. If a module exceeds both, the error must not depend on
+// the order of functions: with a limit of memory only that ends the compilation while it runs, and the limit of
+// code counts in the end.
+func (d *driver) exceeded(end bool) error {
+	l, a := &d.opt.Limits, &d.account
+	if most := l.Memory; most != 0 && a.memory() > most {
+		return &LimitError{What: "bytes of memory to compile", Limit: most}
+	}
+	most := limit(l.CodeBytes, maxBytes)
+	if !end && l.Memory != 0 {
+		most = maxBytes // what the tables of results can index
+	}
+	if uint64(a.code.Load()) > most {
+		return &LimitError{What: "bytes of code", Limit: limit(l.CodeBytes, maxBytes)}
+	}
+	return nil
+}

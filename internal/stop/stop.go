@@ -1,0 +1,70 @@
+// Package stop ends a long computation from another goroutine. The computation polls
+// a Flag, in each loop whose length its input decides; once the flag is set, the next poll unwinds to where
+// the computation began by a panic, which Recover turns into an error.
+//
+// Place in the pipeline: beside all of it; it imports nothing of the module.
+//
+// Input: Flag.Set, from any goroutine.
+// Output: the error Stopped.
+package stop
+
+import "sync/atomic"
+
+// Flag says whether a computation shall end. The zero value and nil say that it shall go on. A Flag must not
+// be copied.
+type Flag struct {
+	// state is not 0 if polls have something to do.
+	state   atomic.Uint32
+	observe func()
+}
+
+// The states.
+const (
+	stopped = 1 << iota
+	observed
+)
+
+// Stopped is the error of a computation that a Flag has ended, and the value of the panic that ends it.
+type Stopped struct{}
+
+// Error implements error.
+func (Stopped) Error() string { return "stopped" }
+
+// Set makes all polls from now on, in any goroutine, end their computation.
+func (f *Flag) Set() { f.state.Or(stopped) }
+
+// IsSet reports whether the flag is set.
+func (f *Flag) IsSet() bool { return f != nil && f.state.Load()&stopped != 0 }
+
+// Observe makes each poll call fn, for tests. It comes before the first poll.
+func (f *Flag) Observe(fn func()) {
+	f.observe = fn
+	f.state.Or(observed)
+}
+
+// Poll panics with Stopped if the flag is set. It costs a load and a branch.
+func (f *Flag) Poll() {
+	if f != nil && f.state.Load() != 0 {
+		f.polled()
+	}
+}
+
+func (f *Flag) polled() {
+	if f.observe != nil {
+		f.observe()
+	}
+	if f.IsSet() {
+		panic(Stopped{})
+	}
+}
+
+// Recover, when deferred, turns the panic of a poll into the error Stopped. Other panics go on.
+func Recover(err *error) {
+	switch r := recover(); r {
+	case nil:
+	case Stopped{}:
+		*err = Stopped{}
+	default:
+		panic(r)
+	}
+}
