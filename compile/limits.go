@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"fmt"
 	"sync/atomic"
 	"unsafe"
 
@@ -49,9 +50,7 @@ func (l *Limits) checkModule(m *wasmfront.Module) error {
 	most := limit(l.FunctionBytes, wasmfront.MaxBodySize)
 	for i := range m.Code {
 		if n := uint64(len(m.Code[i].Bytes)); n > most {
-			e := &wasmfront.Error{Offset: m.Code[i].Offset, Func: int(m.NumImportedFuncs) + i, Msg: "the function body is too long"}
-			e.SetLimit(LimitError{What: "bytes of function body", Want: n, Limit: most})
-			return e
+			return &LimitError{What: fmt.Sprintf("bytes of the body of function %d", int(m.NumImportedFuncs)+i), Want: n, Limit: most}
 		}
 	}
 	return nil

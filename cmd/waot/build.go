@@ -23,6 +23,7 @@ type buildResult struct {
 	ModuleBytes int    `json:"module_bytes"`
 	CodeBytes   int    `json:"code_bytes"`
 	ObjectBytes int    `json:"object_bytes"`
+	MemoryBytes int64  `json:"memory_bytes"` // as --max-memory counts it
 	CompileNS   int64  `json:"compile_ns"`
 	// Key is the number of the key that has signed the object.
 	Key string `json:"key,omitempty"`
@@ -124,7 +125,7 @@ func buildAction(c *cli.Context) error {
 	}
 	r := buildResult{
 		Module: file, Output: out, Target: opt.target, CPU: art.cpu, Functions: art.functions,
-		ModuleBytes: len(bin), CodeBytes: art.codeBytes, ObjectBytes: len(object), CompileNS: took.Nanoseconds(),
+		ModuleBytes: len(bin), CodeBytes: art.codeBytes, ObjectBytes: len(object), MemoryBytes: art.result.Stats.Memory, CompileNS: took.Nanoseconds(),
 	}
 	signed := ""
 	if key != nil {

@@ -9,11 +9,11 @@ import (
 // limitFlags bound what a compilation may take.
 func limitFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.Uint64Flag{Name: "max-module-bytes", Usage: "refuse modules of more than `N` bytes (default: 1 GiB)"},
-		&cli.Uint64Flag{Name: "max-functions", Usage: "refuse modules of more than `N` functions, with imports (default: 1000000)"},
-		&cli.Uint64Flag{Name: "max-function-bytes", Usage: "refuse function bodies of more than `N` bytes (default: 7654321)"},
-		&cli.Uint64Flag{Name: "max-code-bytes", Usage: "give up at `N` bytes of machine code (default: 512 MiB)"},
-		&cli.Uint64Flag{Name: "max-memory", Usage: "give up when the compiler counts `N` bytes of its own tables (default: no limit)"},
+		&cli.Uint64Flag{Name: "max-module-bytes", Usage: "refuse modules of more than `N` bytes", DefaultText: "1 GiB"},
+		&cli.Uint64Flag{Name: "max-functions", Usage: "refuse modules of more than `N` functions, with imports", DefaultText: "1000000"},
+		&cli.Uint64Flag{Name: "max-function-bytes", Usage: "refuse function bodies of more than `N` bytes", DefaultText: "7654321"},
+		&cli.Uint64Flag{Name: "max-code-bytes", Usage: "give up at `N` bytes of machine code", DefaultText: "512 MiB"},
+		&cli.Uint64Flag{Name: "max-memory", Usage: "give up when the compiler counts `N` bytes of its own tables", DefaultText: "no limit"},
 	}
 }
 

@@ -203,6 +203,32 @@ var families = []family{
 			0: join(sized([]byte("name")), []byte{1}, sized(vector(n, numbered(n, func(i int) []byte { return join(uleb(i), []byte{4, 's', 'a', 'm', 'e'}) }))))}.encode()
 	}, false},
 
+	{"unreachable calls with a thousand parameters", 400000, func(n int) []byte {
+		return single(0, []byte{0x00}, rep(n, callOf(3)))
+	}, false},
+	{"unreachable loops with a thousand parameters", 200000, func(n int) []byte {
+		return single(0, []byte{0x00}, rep(n, []byte{0x03, 3, 0x00, 0x0B}))
+	}, false},
+	{"unreachable br_table to blocks with a thousand results", 60000, func(n int) []byte {
+		return single(0, []byte{0x02, 2, 0x00, 0x0E}, vector(n, bytes.Repeat([]byte{0}, n)), []byte{0}, end, callOf(3), get(0))
+	}, false},
+	{"functions with 50,000 locals", 40000, func(n int) []byte {
+		return parts{1: {1, 0x60, 0, 0}, 3: vector(n, bytes.Repeat([]byte{0}, n)), 10: vector(n, rep(n, sized(join([]byte{1}, uleb(50000), i32, end))))}.encode()
+	}, false},
+	{"signed remainders by constants", 60000, func(n int) []byte {
+		return single(0, get(0), numbered(n, func(i int) []byte { return join(constant(i+3), []byte{0x6F}) }))
+	}, false},
+	{"indirect calls of many types", 20000, func(n int) []byte {
+		types := numbered(n, func(i int) []byte {
+			return join([]byte{0x60}, vector(16, numbered(16, func(k int) []byte { return []byte{0x7F - byte(i>>k&1)} })), []byte{0})
+		})
+		code := numbered(n, func(i int) []byte {
+			return join(numbered(16, func(k int) []byte { return []byte{0x41 + byte(i>>k&1), 0} }), constant(0), []byte{0x11}, uleb(i), []byte{0})
+		})
+		return parts{1: vector(n+1, join(types, []byte{0x60, 0, 0})), 3: vector(1, uleb(n)), 4: {1, 0x70, 0, 1},
+			10: vector(1, sized(join([]byte{0}, code, end)))}.encode()
+	}, false},
+
 	{"merges", 12000, func(n int) []byte {
 		return single(n, numbered(n, func(i int) []byte { return join(get(0), ifVoid, get(0), set(i+1), elseOp, constant(i), set(i+1), end) }), sum(n))
 	}, true},
@@ -236,17 +262,45 @@ var families = []family{
 	{"loops with a thousand parameters", 2000, func(n int) []byte {
 		return single(0, callOf(2), rep(n, []byte{0x03, 3}, callOf(3), callOf(2), get(0), brIf, callOf(3), end, callOf(2)), callOf(3), get(0))
 	}, true},
+	{"functions with a thousand parameters", 40000, func(n int) []byte {
+		return parts{1: vector(1, join([]byte{0x60}, wide(1000), []byte{0})), 3: vector(n, bytes.Repeat([]byte{0}, n)), 10: vector(n, rep(n, []byte{2, 0, 0x0B}))}.encode()
+	}, true},
+	{"functions that pass on a thousand results", 8000, func(n int) []byte {
+		return parts{1: vector(1, join([]byte{0x60, 0}, wide(1000))), 3: vector(n, bytes.Repeat([]byte{0}, n)), 10: vector(n, rep(n, sized(join([]byte{0}, callOf(0), end))))}.encode()
+	}, true},
+	{"unreachable calls with a thousand parameters and results", 40000, func(n int) []byte {
+		thousand := join([]byte{0x60}, wide(1000), wide(1000))
+		return parts{1: vector(2, join(thousand, []byte{0x60, 0, 0})), 3: {2, 0, 1}, 10: vector(2, join(sized([]byte{0, 0, 0x0B}), sized(join([]byte{0, 0}, rep(n, callOf(0)), []byte{0}, end))))}.encode()
+	}, true},
+	{"unreachable blocks with a thousand parameters and results", 20000, func(n int) []byte {
+		thousand := join([]byte{0x60}, wide(1000), wide(1000))
+		return parts{1: vector(2, join(thousand, []byte{0x60, 0, 0})), 3: {1, 1}, 10: vector(1, sized(join([]byte{0, 0}, rep(n, []byte{0x02, 0, 0, 0x0B}), []byte{0}, end)))}.encode()
+	}, true},
+	{"unreachable br_if with a thousand operands", 50000, func(n int) []byte {
+		return single(0, []byte{0x02, 2, 0x00}, rep(n, brIf), end, callOf(3), get(0))
+	}, true},
 }
 
-// cost is the processor time, measured as cputime.Least does, and the bytes allocated for a compilation.
-func cost(wasm []byte, times int, enough time.Duration) (took time.Duration, allocated uint64, err error) {
+// cost is the processor time, measured as cputime.Least does, and the bytes allocated for a compilation. The bytes of the object
+// are checked here.
+func cost(t *testing.T, wasm []byte, times int, enough time.Duration) (took time.Duration, allocated uint64, err error) {
+	var r *compile.Result
 	took = cputime.Least(times, enough, func() {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		_, err = compile.Module(wasm, compile.Options{OptLevel: opt.O1, Jobs: 1})
+		r, err = compile.Module(wasm, compile.Options{OptLevel: opt.O1, Jobs: 1})
 		runtime.ReadMemStats(&after)
 		allocated = after.TotalAlloc - before.TotalAlloc
 	})
+	if err == nil {
+		var file bytes.Buffer
+		if err := r.WriteELF(&file); err != nil {
+			t.Error(err)
+		}
+		if n := file.Len(); n > freeObject+mostObject*len(wasm) {
+			t.Errorf("an object of %d bytes for %d", n, len(wasm))
+		}
+	}
 	return took, allocated, err
 }
 
@@ -256,7 +310,8 @@ func isLimit(err error) bool {
 	if errors.As(err, &e) {
 		return e.Limit != ""
 	}
-	return errors.Is(err, backend.ErrUnsupported)
+	var l *compile.LimitError
+	return errors.As(err, &l) || errors.Is(err, backend.ErrUnsupported)
 }
 
 // Bounds of what a compilation may take: for each byte of Wasm, and besides.
@@ -265,6 +320,8 @@ const (
 	mostTime, freeTime   = 3 * time.Microsecond, 50 * time.Millisecond
 	// Of functions whose values and blocks multiply: as much as the limits let through.
 	productBytes, productTime = 512 << 20, 3 * time.Second
+	// Of objects: what the limits let through of values passed, besides, and for each byte.
+	freeObject, mostObject = 16 << 20, 128
 )
 
 // TestAdversarial compiles modules of shapes that are hard on some part of a compiler, at one size and
@@ -293,7 +350,7 @@ func checkGrowth(t *testing.T, families []family) {
 			if k == 1 {
 				most = min(most, freeTime+time.Duration(1.8*per[0].time*n))
 			}
-			took, allocated, err := cost(wasm, 3-k, most)
+			took, allocated, err := cost(t, wasm, 3-k, most)
 			if err != nil {
 				t.Errorf("%s: %v", f.name, err)
 			}
@@ -325,7 +382,7 @@ func TestAdversarialProducts(t *testing.T) {
 		for n := f.n / 128; n <= f.n; n = n*3/2 + 1 {
 			wasm := f.make(n)
 			bound := productTime + mostTime*time.Duration(len(wasm))
-			took, allocated, err := cost(wasm, 1, bound)
+			took, allocated, err := cost(t, wasm, 1, bound)
 			most, longest = max(most, allocated), max(longest, took)
 			switch {
 			case err == nil:

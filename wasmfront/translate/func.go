@@ -132,7 +132,7 @@ func (t *Translator) Values() int { return t.check.Values() }
 func (t *Translator) Bytes() int64 { return bytesPerSize * int64(t.size()) }
 
 // bytesPerSize is measured: see docs/correctness.md.
-const bytesPerSize = 50
+const bytesPerSize = 100
 
 // A function may be small and its SSA form huge: each branch may carry a
 // thousand operands, each of many locals may need a merge in each of many

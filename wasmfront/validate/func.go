@@ -291,7 +291,7 @@ func (v *Func) checkTop(at int, ts []wasmfront.ValType) int {
 func (v *Func) pass(at, n int) {
 	if v.values += n; v.values > v.maxValues {
 		v.FailLimit(at, wasmfront.LimitError{What: valuesPassed, Want: uint64(v.values), Limit: uint64(v.maxValues)},
-			"functions, calls, blocks and branches of the module pass too many values")
+			"the module passes more than %d values", v.maxValues)
 	}
 }
 

@@ -1,0 +1,336 @@
+package compile
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/waot-project/waot/clif/opt"
+	"github.com/waot-project/waot/internal/cputime"
+	"github.com/waot-project/waot/internal/stop"
+)
+
+// pieces are pieces of code, without operands before or after, for a function with parameter 0, locals 1 to 3 of type i32, and a
+// memory: of loads and stores, calls, loops, branches, and values that live long.
+var pieces = []string{
+	"\x20\x01\x20\x01\x28\x02\x04\x20\x00\x6a\x22\x01\x20\x00\x6a\x36\x02\x08",
+	"\x20\x00\x10\x00\x1a",
+	"\x03\x40\x20\x00\x41\x01\x6a\x22\x00\x0d\x00\x0b",
+	"\x20\x00\x04\x40\x41\x07\x21\x01\x0b",
+	"\x02\x40\x02\x40\x20\x00\x0e\x03\x00\x01\x00\x01\x0b\x20\x01\x41\x05\x6a\x21\x02\x0b\x20\x02\x21\x03",
+}
+
+// hugeModule is a module with a global whose initial value is computed, a table and its elements, a data segment, a name section, and
+// function 0 of some size in bytes, which is exported.
+func hugeModule(size int, pieces ...string) []byte {
+	body := []byte("\x01\x03\x7f")
+	for len(body) < size {
+		for _, p := range pieces {
+			body = append(body, p...)
+		}
+	}
+	body = append(body, "\x20\x01\x0b"...)
+	m := []byte("\x00asm\x01\x00\x00\x00")
+	section := func(id byte, b string) { m = append(binary.AppendUvarint(append(m, id), uint64(len(b))), b...) }
+	section(1, "\x01\x60\x01\x7f\x01\x7f")
+	section(2, "\x01\x01m\x01g\x03\x7f\x00")
+	section(3, "\x01\x00")
+	section(4, "\x01\x70\x00\x02")
+	section(5, "\x01\x00\x01")
+	section(6, "\x01\x7f\x00\x23\x00\x0b")
+	section(7, "\x01\x01f\x00\x00")
+	section(9, "\x01\x00\x41\x00\x0b\x02\x00\x00")
+	section(10, "\x01"+string(binary.AppendUvarint(nil, uint64(len(body))))+string(body))
+	section(11, "\x01\x00\x41\x00\x0b\x03abc")
+	section(0, "\x04name\x01\x04\x01\x00\x01f")
+	return m
+}
+
+// build compiles a module to an object file, with one worker that polls flag.
+func build(wasm []byte, flag *stop.Flag) (file []byte, err error) {
+	defer stop.Recover(&err)
+	o := Options{OptLevel: opt.O2, Jobs: 1, stop: flag}
+	r, err := Module(wasm, o)
+	if err != nil {
+		return nil, err
+	}
+	r.Object.Stop = flag
+	var b bytes.Buffer
+	err = r.WriteELF(&b)
+	return b.Bytes(), err
+}
+
+// stages are functions that must poll, in the order of the pipeline.
+var stages = []string{
+	"wasmfront.(*decoder).section", "wasmfront.(*decoder).functionSection", "wasmfront.(*decoder).codeSection",
+	"wasmfront.(*decoder).elemItems", "wasmfront.(*decoder).constExpr",
+	"validate.(*checker).functions", "validate.(*checker).exports", "validate.(*checker).constExpr",
+	"wasmfront.nameMap", "translate.ModuleUntil", "translate.declareExports", "instance.New",
+	"translate.(*Translator).Func", "translate.(*Translator).scan", "translate.(*ssa).removeTrivial", "translate.(*ssa).makeParams",
+	"translate.(*ssa).replaceAliases", "translate.(*Translator).Init",
+	"analysis.(*CFG).Compute", "analysis.(*CFG).postorder", "analysis.(*CFG).fillPreds", "analysis.(*DomTree).Compute", "analysis.(*DomTree).number",
+	"opt.fold", "opt.(*folder).instructions", "opt.resolveTargets", "opt.threadEmpty", "opt.removeParams", "opt.removeDead",
+	"backend.(*BlockOrder).search", "backend.(*BlockOrder).loops",
+	"backend.(*Lower).analyse", "backend.(*Lower).lowerBlock", "backend.(*Lower).finish", "backend.(*Lower).preds",
+	"linear.(*Allocator).setup", "linear.(*Allocator).scanUses", "linear.(*Allocator).propagate", "linear.(*Allocator).findLiveness",
+	"linear.(*Allocator).build", "linear.(*Allocator).coalesceEdges", "linear.(*Allocator).makeParts", "linear.(*Allocator).walk",
+	"linear.(*Allocator).assignSlots", "linear.(*Allocator).fillOperands", "linear.(*Allocator).connect", "linear.(*Allocator).flatten",
+	"linear.(*Allocator).findEntries", "linear.(*Allocator).resolveEdges", "linear.(*Allocator).storeDefs", "linear.(*Allocator).emit",
+	"linear.(*Allocator).makeClaims", "linear.(*Allocator).makeStackMaps",
+	"checker.(*Checker).initValues", "checker.(*Checker).checkBlocks", "checker.(*Checker).visit",
+	"backend.(*Emitter).measure", "backend.(*Emitter).plan", "backend.(*Emitter).insts", "backend.(*Emitter).result",
+	"compile.(*linker).layText", "compile.(*linker).placeFuncs", "compile.(*linker).applyRelocs", "compile.(*linker).addSites",
+	"compile.(*linker).layRodata", "compile.(*linker).fillData", "compile.(*linker).fillElems", "compile.(*linker).describe",
+	"objfile.(*Object).AddSymbol", "objfile.(*Object).Digest", "objfile.(*Object).validateSection", "objfile.(*Object).validateSymbols",
+	"objfile.(*elfWriter).orderSymbols", "objfile.(*elfWriter).rela", "objfile.(*elfWriter).addSymbols", "objfile.(*elfWriter).file",
+}
+
+// pollers are the places that poll, as the program counters at which Observe's function was called, with the
+// number of the first poll at each.
+type pollers struct {
+	flag  stop.Flag
+	n     int
+	first map[[3]uintptr]int
+}
+
+func newPollers() *pollers {
+	p := &pollers{first: map[[3]uintptr]int{}}
+	p.flag.Observe(func() {
+		var at [3]uintptr
+		runtime.Callers(3, at[:]) // those of package stop may be inlined, or not
+		if _, ok := p.first[at]; !ok {
+			p.first[at] = p.n
+		}
+		p.n++
+	})
+	return p
+}
+
+// name is the first function outside of package stop.
+func name(at [3]uintptr) string {
+	for frames := runtime.CallersFrames(at[:]); ; {
+		f, more := frames.Next()
+		if !strings.Contains(f.Function, "/internal/stop.") || !more {
+			return f.Function[strings.LastIndexByte(f.Function, '/')+1:]
+		}
+	}
+}
+
+// TestStages: each stage polls, and wherever the first poll of a place ends a compilation, it ends with the error, and what is compiled
+// afterwards is as ever.
+func TestStages(t *testing.T) {
+	nested := strings.Repeat("\x03\x40", 10) + "\x20\x00\x28\x02\x00\x21\x01" + strings.Repeat("\x20\x01\x0d\x00\x0b", 10)
+	spilled := strings.Repeat("\x20\x00\x28\x02\x00", 20) + "\x20\x00\x10\x00" + strings.Repeat("\x6a", 20) + "\x1a"
+	wasm := hugeModule(600, append(slices.Clone(pieces), nested, spilled)...)
+	good, err := build(wasm, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := newPollers()
+	if file, err := build(wasm, &all.flag); err != nil || !bytes.Equal(file, good) {
+		t.Fatal("observed:", err)
+	}
+	found := map[string]bool{}
+	for at := range all.first {
+		found[name(at)] = true
+	}
+	for _, s := range stages {
+		if !found[s] {
+			t.Errorf("%s does not poll", s)
+		}
+	}
+	for at, first := range all.first {
+		n, after := 0, 0
+		var flag stop.Flag
+		flag.Observe(func() {
+			if n == first {
+				flag.Set()
+			} else if n > first {
+				after++
+			}
+			n++
+		})
+		if _, err := build(wasm, &flag); !errors.Is(err, stop.Stopped{}) || n <= first {
+			t.Errorf("%s: %v after %d polls", name(at), err, n)
+		}
+		if after != 0 {
+			t.Errorf("%s: %d polls after the end", name(at), after)
+		}
+	}
+	t.Logf("%d places in %d functions, %d polls", len(all.first), len(found), all.n)
+	if file, err := build(wasm, nil); err != nil || !bytes.Equal(file, good) {
+		t.Error("afterwards:", err)
+	}
+}
+
+// longest is the longest processor time between two polls while a module is compiled.
+func longest(t testing.TB, wasm []byte) (most time.Duration, where string) {
+	last, lastUsed, polls := time.Now(), cputime.Used(), 0
+	var flag stop.Flag
+	flag.Observe(func() {
+		// The clock is cheaper to read than the processor time, which is at most as much.
+		if polls++; polls%512 != 0 && time.Since(last) < most {
+			last = time.Now()
+			return
+		}
+		used := cputime.Used()
+		if d := used - lastUsed; d > most {
+			var at [3]uintptr
+			runtime.Callers(3, at[:])
+			most, where = d, name(at)
+		}
+		last, lastUsed = time.Now(), used
+	})
+	if _, err := build(wasm, &flag); err != nil {
+		t.Fatal(err)
+	}
+	return most, where
+}
+
+// TestPolls: no stage goes on for long without a poll, in functions of a megabyte.
+func TestPolls(t *testing.T) {
+	if testing.Short() || os.Getenv("WAOT_EMULATOR") != "" {
+		t.Skip("half a minute of compile time: not when asked to be short, not in an emulator")
+	}
+	const most = 50 * time.Millisecond // 15 ms are usual
+	for i, p := range pieces {
+		wasm := hugeModule(1_000_000, p)
+		took, where := longest(t, wasm)
+		for n := 1; n < cputime.Tries && took > most; n++ {
+			again, at := longest(t, wasm)
+			if again < took {
+				took, where = again, at
+			}
+		}
+		t.Logf("piece %d: %v before %s", i, took, where)
+		if took > most {
+			t.Errorf("piece %d: %v before a poll of %s", i, took, where)
+		}
+	}
+}
+
+// cancelled compiles a module, to an object file, until a context ends after some time, and returns the processor time from then on.
+func cancelled(t testing.TB, wasm []byte, jobs int, after time.Duration) (took time.Duration, err error) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	var from time.Duration
+	cause := errors.New("enough")
+	timer := time.AfterFunc(after, func() {
+		from = cputime.Used()
+		cancel(cause)
+	})
+	defer timer.Stop()
+	r, err := Module(wasm, Options{OptLevel: opt.O2, Jobs: jobs, Context: ctx})
+	if err == nil {
+		var b bytes.Buffer
+		if err = r.WriteELFContext(ctx, &b); err != nil && b.Len() != 0 {
+			t.Error("something was written")
+		}
+	}
+	if ctx.Err() != nil {
+		took = cputime.Used() - from
+	}
+	if err != nil {
+		var c *CancelError
+		if !errors.As(err, &c) || c.Cause != cause || !errors.Is(err, context.Canceled) || !errors.Is(err, cause) {
+			t.Errorf("error %v", err)
+		}
+	}
+	return took, err
+}
+
+// TestCancel cancels compilations at random times: they end soon, no goroutine is left, and what is compiled next is as ever.
+func TestCancel(t *testing.T) {
+	if testing.Short() || os.Getenv("WAOT_EMULATOR") != "" {
+		t.Skip("seconds of compile time: not when asked to be short, not in an emulator")
+	}
+	modules := [][]byte{hugeModule(500_000, pieces...)}
+	real, _ := filepath.Glob(filepath.Join(os.Getenv("WAOT_BENCH_DIR"), "tinygo", "*.wasm"))
+	for _, f := range real {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		modules = append(modules, b)
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for i, wasm := range modules {
+		start := time.Now()
+		good, err := build(wasm, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole := time.Since(start)
+		before := runtime.NumGoroutine()
+		ended := 0
+		var worst time.Duration
+		for n := range 12 {
+			took, err := cancelled(t, wasm, n%3+1, time.Duration(rng.Int64N(int64(whole))))
+			if err == nil {
+				continue
+			}
+			ended++
+			worst = max(worst, took)
+			// Goroutines that have said that they are done may still be about to end.
+			for n := 0; runtime.NumGoroutine() > before && n < 100; n++ {
+				time.Sleep(time.Millisecond)
+			}
+			if now := runtime.NumGoroutine(); now > before {
+				t.Errorf("module %d: %d goroutines, %d before", i, now, before)
+			}
+		}
+		t.Logf("module %d: %d of 12 cancelled, at most %v of processor time afterwards", i, ended, worst)
+		if ended == 0 || worst > 300*time.Millisecond { // three workers, the collector
+			t.Errorf("module %d: %d cancelled, %v", i, ended, worst)
+		}
+		if file, err := build(wasm, nil); err != nil || !bytes.Equal(file, good) {
+			t.Errorf("module %d: afterwards another object, %v", i, err)
+		}
+	}
+}
+
+// TestCancelled: a context that has ended before ends a compilation at once.
+func TestCancelled(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), -1)
+	defer cancel()
+	_, err := Module(hugeModule(100, pieces...), Options{Context: ctx})
+	var c *CancelError
+	if !errors.As(err, &c) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+}
+
+// BenchmarkCancel is the wall time from the end of a context to the end of a compilation, at random times, for a function of a megabyte.
+func BenchmarkCancel(b *testing.B) {
+	wasm := hugeModule(1_000_000, pieces...)
+	start := time.Now()
+	if _, err := build(wasm, nil); err != nil {
+		b.Fatal(err)
+	}
+	whole := time.Since(start)
+	rng := rand.New(rand.NewPCG(1, 2))
+	var delays []time.Duration
+	for b.Loop() {
+		ctx, cancel := context.WithCancel(context.Background())
+		var from time.Time
+		time.AfterFunc(time.Duration(rng.Int64N(int64(whole/2))), func() { from = time.Now(); cancel() })
+		if _, err := Module(wasm, Options{OptLevel: opt.O2, Jobs: 1, Context: ctx}); err != nil {
+			delays = append(delays, time.Since(from))
+		}
+		cancel()
+	}
+	slices.Sort(delays)
+	if n := len(delays); n > 0 {
+		b.ReportMetric(float64(delays[n/2].Microseconds())/1000, "ms-median")
+		b.ReportMetric(float64(delays[n-1].Microseconds())/1000, "ms-max")
+	}
+}
