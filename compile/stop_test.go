@@ -129,7 +129,11 @@ func name(at [3]uintptr) string {
 // afterwards is as ever.
 func TestStages(t *testing.T) {
 	nested := strings.Repeat("\x03\x40", 10) + "\x20\x00\x28\x02\x00\x21\x01" + strings.Repeat("\x20\x01\x0d\x00\x0b", 10)
-	spilled := strings.Repeat("\x20\x00\x28\x02\x00", 20) + "\x20\x00\x10\x00" + strings.Repeat("\x6a", 20) + "\x1a"
+	loads := ""
+	for i := range 20 {
+		loads += "\x20\x00\x28\x02" + string(rune(4*i))
+	}
+	spilled := loads + "\x20\x00\x10\x00" + strings.Repeat("\x6a", 20) + "\x21\x01"
 	wasm := hugeModule(600, append(slices.Clone(pieces), nested, spilled)...)
 	good, err := build(wasm, nil)
 	if err != nil {
@@ -196,14 +200,14 @@ func longest(t testing.TB, wasm []byte) (most time.Duration, where string) {
 	return most, where
 }
 
-// TestPolls: no stage goes on for long without a poll, in functions of a megabyte.
+// TestPolls: no stage goes on for long without a poll, in functions of half a megabyte.
 func TestPolls(t *testing.T) {
 	if testing.Short() || os.Getenv("WAOT_EMULATOR") != "" {
 		t.Skip("half a minute of compile time: not when asked to be short, not in an emulator")
 	}
-	const most = 50 * time.Millisecond // 15 ms are usual
+	const most = 50 * time.Millisecond // 8 ms are usual
 	for i, p := range pieces {
-		wasm := hugeModule(1_000_000, p)
+		wasm := hugeModule(500_000, p)
 		took, where := longest(t, wasm)
 		for n := 1; n < cputime.Tries && took > most; n++ {
 			again, at := longest(t, wasm)
