@@ -189,7 +189,6 @@ func (a *Allocator) mergeRanges(p, q *class) {
 		a.in.Stop.Poll()
 		// Ranges from i on that come before j.
 		for m[i].next != 0 && m[m[i].next].start < m[j].start {
-			a.in.Stop.Poll()
 			i = m[i].next
 		}
 		m[i].next, j = j, m[i].next
