@@ -103,10 +103,12 @@ func (l *Lower) reset() {
 	l.color, l.loads = resize(l.color, len(f.Insts)), resize(l.loads, len(f.Insts))
 	l.sunk = resize(l.sunk, len(f.Insts))
 	for i := range l.vregs {
+		f.Stop.Poll()
 		l.vregs[i] = regalloc.NoVReg
 		l.canon[i] = clif.Value(i)
 	}
 	for i := range f.Values {
+		f.Stop.Poll()
 		if f.Values[i].Kind == clif.ValueAlias {
 			l.canon[i] = f.Resolve(clif.Value(i))
 		}
