@@ -94,8 +94,9 @@ func (d *driver) run() error {
 	return d.outcome()
 }
 
-// outcome is the error that counts. It is the same whatever functions the workers came to before one of them
-// found that all could end.
+// outcome is the error that counts: that of the first place in the module where validation fails, or too many values
+// have been passed; else of the first function that is too complex; else of a limit of the account; else of the first
+// function that cannot be compiled. Where a limit of the account ends the work, functions may be left that would have come first.
 func (d *driver) outcome() error {
 	n := uint32(len(d.cm.Funcs))
 	invalid, failed := d.invalid.n.Load(), d.failed.n.Load()

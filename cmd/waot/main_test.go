@@ -242,7 +242,7 @@ var masks = []struct {
 	by      string
 }{
 	{regexp.MustCompile(`[0-9]+ bytes of code, object of [0-9]+ bytes, compiled in \S+`), "N bytes of code, object of N bytes, compiled in T"},
-	{regexp.MustCompile(`"(code_bytes|object_bytes|compile_ns)": [0-9]+`), `"$1": N`},
+	{regexp.MustCompile(`"(code_bytes|object_bytes|memory_bytes|compile_ns)": [0-9]+`), `"$1": N`},
 }
 
 func golden(t *testing.T, file string, got string) {
