@@ -297,7 +297,7 @@ func cost(t *testing.T, wasm []byte, times int, enough time.Duration) (took time
 		if err := r.WriteELF(&file); err != nil {
 			t.Error(err)
 		}
-		if n := file.Len(); n > freeObject+mostObject*len(wasm) {
+		if n := file.Len(); n > productObject+productObjectBytes*len(wasm) {
 			t.Errorf("an object of %d bytes for %d", n, len(wasm))
 		}
 	}
@@ -320,8 +320,9 @@ const (
 	mostTime, freeTime   = 3 * time.Microsecond, 50 * time.Millisecond
 	// Of functions whose values and blocks multiply: as much as the limits let through.
 	productBytes, productTime = 512 << 20, 3 * time.Second
-	// Of objects: what the limits let through of values passed, besides, and for each byte.
-	freeObject, mostObject = 16 << 20, 128
+	// Of objects: what the limits let through of values passed, and for each byte. TestObjectSizes has a closer bound where
+	// nothing multiplies.
+	productObject, productObjectBytes = 16 << 20, 128
 )
 
 // TestAdversarial compiles modules of shapes that are hard on some part of a compiler, at one size and
