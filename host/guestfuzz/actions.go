@@ -40,6 +40,7 @@ func deeds() []deed {
 		{"growths of Go's stack", 3, func(w *world) { growStack(1 << w.r.IntN(6)) }},
 		{"pauses", 2, (*world).pause},
 		{"other stores", 2, (*world).other},
+		{"WASI programs", 1, (*world).useWASI},
 		{"functions made", 2, (*world).newFunc},
 		{"closings of instances", 1, (*world).closeInstance},
 		{"comparisons", 2, func(w *world) { w.compare(nil) }},

@@ -48,6 +48,7 @@ type campaign struct {
 	// calm is held for reading during an episode, and for writing while a sample is taken.
 	calm    sync.RWMutex
 	pool    pool
+	wasi    *wasiShared
 	runners []*runner
 	errs    []error
 	result  Result
@@ -57,8 +58,13 @@ type campaign struct {
 func Run(cfg *Config) (*Result, error) {
 	c := &campaign{Config: cfg, start: time.Now(), pool: pool{entries: map[uint64]*entry{}}, result: Result{Counts: map[string]int{}}}
 	c.errs = make([]error, cfg.Workers)
+	var err error
+	if c.wasi, err = newWASIShared(); err != nil {
+		return &c.result, err
+	}
+	defer c.wasi.close()
 	for n := range cfg.Workers {
-		c.runners = append(c.runners, newRunner(cfg, n, &c.pool))
+		c.runners = append(c.runners, newRunner(c, n))
 	}
 	finished := make(chan struct{})
 	var beside, workers sync.WaitGroup
@@ -76,7 +82,7 @@ func Run(cfg *Config) (*Result, error) {
 	workers.Wait()
 	close(finished)
 	beside.Wait()
-	err := errors.Join(append(c.errs, sampleErr)...)
+	err = errors.Join(append(c.errs, sampleErr)...)
 	if err == nil {
 		err = c.sample() // the last one
 	}

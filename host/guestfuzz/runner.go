@@ -17,6 +17,7 @@ type runner struct {
 	deeds  []deed
 	weight int // sum of theirs
 	pool   *pool
+	wasi   *wasiShared
 	tokens uint64 // made so far
 	seed   uint64 // of the episode
 
@@ -29,8 +30,9 @@ type runner struct {
 	doing []string
 }
 
-func newRunner(c *Config, n int, p *pool) *runner {
-	r := &runner{Config: c, n: n, counts: map[string]int{}, deeds: deeds(), pool: p}
+func newRunner(c *campaign, n int) *runner {
+	r := &runner{Config: c.Config, n: n, counts: map[string]int{}, deeds: deeds(), pool: &c.pool}
+	r.wasi = c.wasi
 	if c.lie != nil {
 		r.deeds = append(r.deeds, deed{"lies", 3, c.lie})
 	}

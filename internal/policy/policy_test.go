@@ -130,7 +130,7 @@ internal/difftest: compile host/load host/wasirun clif/interp internal/wasmgen s
 internal/knownbugs:
 internal/policy:
 .: compile host/wasirun
-host/guestfuzz: .
+host/guestfuzz: . host/stress/guest
 host/guestfuzz/soak: host/guestfuzz
 `
 

@@ -138,6 +138,13 @@ func start1(first, n uint64, seconds float64) *run {
 	cmd := exec.Command(argv[0], append(argv[1:], args...)...)
 	var said tail
 	cmd.Stderr = &said
+	dir, err := os.MkdirTemp("", "waot-guestfuzz-") // the child may end without removing its files
+	if err != nil {
+		r.err = err
+		return r
+	}
+	defer os.RemoveAll(dir)
+	cmd.Env = append(os.Environ(), "TMPDIR="+dir)
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
