@@ -321,7 +321,6 @@ func (w *world) closeInstance() {
 		return
 	}
 	i.real.Close()
-	i.closed = true
 	if _, err := i.real.Func("f0"); !errors.Is(err, host.ErrClosed) {
 		w.fail("an export of a closed instance: %v", err)
 	}

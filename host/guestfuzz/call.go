@@ -335,7 +335,7 @@ func (w *world) onGoroutine(f func()) {
 			}
 			done <- recover() // nil after runtime.Goexit
 		}()
-		if w.runner.nextToken()%32 == 0 {
+		if w.r.IntN(32) == 0 {
 			runtime.LockOSThread() // the thread ends with the goroutine
 		}
 		f()

@@ -162,7 +162,10 @@ func (c *campaign) sample() error {
 	c.pool.tidy()
 	err := c.collect()
 	s := takeSample()
-	s.At, s.Episodes = time.Since(c.start), int(min(c.next.Load(), max(c.N, c.next.Load())))
+	s.At = time.Since(c.start)
+	for _, r := range c.runners {
+		s.Episodes += r.counts["episodes"]
+	}
 	c.result.Samples = append(c.result.Samples, s)
 	if c.Sampled != nil {
 		c.Sampled(s)

@@ -1,7 +1,7 @@
 // Package guestfuzz tries to hurt the host with random guests. An episode makes a store with random
 // limits, instantiates random modules in it, and calls them; their functions call the host, which
 // calls back, grows and changes what they share, makes instances and further stores, collects, cancels,
-// fails, panics, ends the goroutine. Each worker runs one episode after the other; all run at once.
+// fails, panics, ends the goroutine. Some WASI programs read, write, and wait until they are cancelled. Each worker runs one episode after the other; all run at once.
 //
 // Place in the pipeline: none; a campaign for testing, of package host and what is below it. TestEpisodes
 // runs it for a moment, the command guestfuzz/soak for as long as one likes.

@@ -68,7 +68,6 @@ type instance struct {
 	elems   [][]value   // nil once dropped
 	datas   [][]byte
 	real    *host.Instance // nil if its instantiation has failed
-	closed  bool
 }
 
 // frame is a function that is active.
@@ -92,6 +91,10 @@ const (
 	eventSpin                    // goes around for ever
 	eventStep                    // the step at which it was to stop comes next
 )
+
+func (k eventKind) String() string {
+	return [...]string{"a return", "a call of the host", "a trap", "a loop without end", "the action in question"}[k]
+}
 
 type event struct {
 	kind   eventKind

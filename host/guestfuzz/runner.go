@@ -108,9 +108,9 @@ func (r *runner) live(seed uint64, level int) {
 		}
 	}()
 	r.counts["stores"]++
-	w.step1(w.instantiate)
+	w.outside(w.instantiate)
 	for range 1 + w.r.IntN(12>>level) {
-		w.step1(func() {
+		w.outside(func() {
 			if w.r.IntN(2) == 0 {
 				w.call()
 			} else {
@@ -124,8 +124,8 @@ func (r *runner) live(seed uint64, level int) {
 	done = true
 }
 
-// step1 does something from outside of all calls: on a goroutine of its own, which it may end, or with the store held.
-func (w *world) step1(f func()) {
+// outside does something from outside of all calls: on a goroutine of its own, which it may end, or with the store held.
+func (w *world) outside(f func()) {
 	if w.r.IntN(6) == 0 {
 		f = w.held(f)
 	}

@@ -98,7 +98,7 @@ func soak(cfg *guestfuzz.Config, failures int) int {
 				break
 			}
 		}
-		r := start1(first, left, seconds)
+		r := startChild(first, left, seconds)
 		for what, n := range r.counts {
 			total[what] += n
 		}
@@ -124,8 +124,8 @@ func soak(cfg *guestfuzz.Config, failures int) int {
 	return min(found, 1)
 }
 
-// start1 runs a child.
-func start1(first, n uint64, seconds float64) *run {
+// startChild runs a child.
+func startChild(first, n uint64, seconds float64) *run {
 	r := &run{seeds: map[int]uint64{}, next: first}
 	program, err := os.Executable()
 	if err != nil {
