@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/waot-project/waot/host"
@@ -219,11 +220,11 @@ func (w *world) useOldWord() {
 
 // useForeignWord looks at a word of another store.
 func (w *world) useForeignWord() {
-	f := w.runner.foreign
-	if len(f) == 0 || w.runner.NoForeignWords {
+	words := w.runner.foreign
+	if len(words) == 0 || w.runner.NoForeignWords {
 		return
 	}
-	x := f[w.r.IntN(len(f))]
+	x := words[w.r.IntN(len(words))]
 	if v := w.store.Extern(x); v != nil {
 		w.fail("a word of another store stands for %v", v)
 	}
@@ -234,6 +235,41 @@ func (w *world) useForeignWord() {
 	if f := w.store.FuncOf(x); f != nil {
 		w.fail("a word of another store stands for function %v", f.Type())
 	}
+	f := live(w, w.funcs, func(f *funcItem) bool { return strings.ContainsAny(f.signature().params, "rx") })
+	if f == nil {
+		return
+	}
+	s := f.signature()
+	stack := make([]uint64, max(len(s.params), len(s.results)))
+	for i := range s.params {
+		stack[i] = w.argument(s.params[i], true).word
+	}
+	stack[w.refAmong(s.params)] = x
+	w.checkRefused(f.real.CallRaw(nil, stack))
+}
+
+// refAmong is the number of one of the references among types, which has some.
+func (w *world) refAmong(types string) int {
+	for {
+		if i := w.r.IntN(len(types)); strings.ContainsRune("rx", rune(types[i])) {
+			return i
+		}
+	}
+}
+
+// checkRefused fails if the error does not say that a word is none of the store, or that the call could not begin or go on
+// for another reason.
+func (w *world) checkRefused(err error) {
+	var trap *host.Trap
+	switch {
+	case errors.Is(err, host.ErrType):
+	case errors.Is(err, host.ErrCancelled):
+		w.checkCancelled(err)
+	case errors.As(err, &trap) && trap.Code == host.TrapStackOverflow:
+	default:
+		w.fail("a word of another store goes in: %v", err)
+	}
+	w.count("words of other stores refused")
 }
 
 // busy tries from inside, and from other goroutines, what only works from outside.

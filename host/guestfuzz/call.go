@@ -281,6 +281,8 @@ func (w *world) finish(a *activation, err error, check func(want []value)) {
 			w.fail("a call gives %v, its function of the host %v", err, a.hostErr)
 		}
 		w.count("errors of the host")
+	case a.refused:
+		w.checkRefused(err)
 	case err == nil:
 		e := w.run(a, ^uint64(0))
 		if e.kind != eventReturn || a.mustEnd {

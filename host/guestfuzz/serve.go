@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 	"reflect"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/waot-project/waot/host"
@@ -47,6 +48,11 @@ func (h *hostFunc) raw(c *host.Caller, args, results []uint64) error {
 	err := w.serve(h, a, c)
 	if err != nil {
 		return err
+	}
+	if n := len(w.runner.foreign); n > 0 && !w.runner.NoForeignWords && strings.ContainsAny(h.results, "rx") && w.r.IntN(30) == 0 {
+		a.refused = true
+		results[w.refAmong(h.results)] = w.runner.foreign[w.r.IntN(n)]
+		return nil
 	}
 	values := make([]value, len(results))
 	for i := range results {

@@ -77,6 +77,7 @@ type callState struct {
 	ctx     *callContext
 	hostErr error // what a function of the host has ended it by
 	panics  any   // or what it has panicked with
+	refused bool  // or a word that it has returned
 	mustEnd bool  // the context has ended before a function of the host returned
 }
 
