@@ -28,9 +28,7 @@ type Config struct {
 	Begin   func(worker int, seed uint64)
 	Sampled func(Sample)
 
-	lie      func(*world)  // if not nil, something that the model is not told; tests have it noticed
-	released chan struct{} // is closed when what lies have begun may end
-	files    []*os.File    // that lies have opened
+	lie func(*world) // if not nil, something that the model is not told; tests have it noticed
 }
 
 // Result is what a campaign has done.

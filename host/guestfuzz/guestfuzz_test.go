@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -60,7 +61,10 @@ func TestEpisodes(t *testing.T) {
 // TestLies has the host do what it does not tell the model. Each must be noticed, or a check is one that cannot fail.
 func TestLies(t *testing.T) {
 	skipUnsupported(t)
+	var mu sync.Mutex // of kept and files
 	var kept []*token
+	var files []*os.File
+	released := make(chan struct{})
 	pick := func(w *world, n int) int { return w.r.IntN(n) }
 	lies := map[string]func(*world){
 		"a byte of a memory": func(w *world) {
@@ -92,34 +96,42 @@ func TestLies(t *testing.T) {
 				w.store.Release(w.claims[0].word)
 			}
 		},
-		"a value kept alive": func(w *world) { kept = append(kept, w.newToken()) },
-		"a store left open":  func(w *world) { w.closed = true },
-		"a goroutine left over": func(w *world) {
-			go func() { <-w.runner.released }()
+		"a value kept alive": func(w *world) {
+			mu.Lock()
+			defer mu.Unlock()
+			kept = append(kept, w.newToken())
 		},
-		"an open file": func(w *world) {
-			if f, err := os.Open("/proc/self/maps"); err == nil {
-				w.runner.files = append(w.runner.files, f)
+		// What must not stay is seen by samples.
+		"left: a store":     func(w *world) { w.closed = true },
+		"left: a goroutine": func(w *world) { go func() { <-released }() },
+		"left: a file": func(w *world) {
+			f, err := os.Open("/proc/self/maps")
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
+				files = append(files, f)
 			}
 		},
 	}
 	for what, lie := range lies {
 		t.Run(what, func(t *testing.T) {
-			cfg := Config{First: 1, N: 600, Workers: 4, Between: 100 * time.Millisecond, Patience: time.Minute}
+			cfg := Config{First: 1, N: 1000, Workers: 4, Between: 10 * time.Millisecond, Patience: time.Minute}
+			if strings.HasPrefix(what, "left: ") {
+				cfg.N = 120
+			}
 			cfg.NoForeignWords, cfg.NoCollectAlways = true, true
 			cfg.lie = lie
-			cfg.released = make(chan struct{})
 			result, err := Run(&cfg)
-			close(cfg.released)
-			for _, f := range cfg.files {
-				f.Close()
-			}
 			if err == nil {
 				t.Fatal("not noticed")
 			}
 			first, _, _ := strings.Cut(err.Error(), "\n")
 			t.Logf("after %d episodes: %s", result.Counts["episodes"], first)
 		})
+	}
+	close(released)
+	for _, f := range files {
+		f.Close()
 	}
 	if len(kept) == 0 {
 		t.Error("nothing was kept")
