@@ -90,6 +90,10 @@ func (w *world) useTable() {
 			n = math.MaxUint32
 		}
 		have, err := t.real.Grow(n, v)
+		if errors.Is(err, host.ErrCancelled) {
+			w.checkCancelled(err)
+			return
+		}
 		want := w.growTable(t, uint64(n), x.model)
 		var limit *host.LimitError
 		if want == growthFailed && !errors.As(err, &limit) || want != growthFailed && (err != nil || uint64(have) != want) {

@@ -318,7 +318,7 @@ func (w *world) finish(a *activation, err error, check func(want []value)) {
 // checkCancelled fails if no context that is active has ended for the reason of the error.
 func (w *world) checkCancelled(err error) {
 	for _, a := range w.acts {
-		if a.ctx.ended() && errors.Is(err, context.Cause(a.ctx.ctx)) {
+		if a.ctx.ended() && (err == host.ErrCancelled || errors.Is(err, context.Cause(a.ctx.ctx))) {
 			return
 		}
 	}

@@ -58,6 +58,8 @@ func (w *world) instantiate() {
 		w.meet(i, real)
 	} else {
 		w.count("instantiations that failed")
+		// A store whose call is being ended may have made nothing of it, which its limits in all depend on.
+		w.stop = w.stop || w.inside() && errors.Is(err, host.ErrCancelled)
 	}
 }
 

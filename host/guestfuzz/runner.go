@@ -109,7 +109,7 @@ func (r *runner) live(seed uint64, level int) {
 	}()
 	r.counts["stores"]++
 	w.outside(w.instantiate)
-	for range 1 + w.r.IntN(12>>level) {
+	for n := 1 + w.r.IntN(12>>level); n > 0 && !w.stop; n-- {
 		w.outside(func() {
 			if w.r.IntN(2) == 0 {
 				w.call()
