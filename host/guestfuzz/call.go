@@ -284,6 +284,9 @@ func (w *world) finish(a *activation, err error, check func(want []value)) {
 	case a.refused:
 		w.checkRefused(err)
 	case err == nil:
+		if len(w.acts) > w.limits.hostDepth {
+			w.fail("a call at depth %d returns", len(w.acts))
+		}
 		e := w.run(a, ^uint64(0))
 		if e.kind != eventReturn || a.mustEnd {
 			w.fail("a call has returned, the model came to %v (context ended: %v)", e.kind, a.mustEnd)

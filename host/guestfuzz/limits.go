@@ -29,7 +29,8 @@ const noLimit = math.MaxInt32
 func randomLimits(r *rand.Rand, noCollectAlways bool) limits {
 	l := limits{
 		pages: []uint64{1, 2, 3, 5, 9, 12}[r.IntN(6)], elements: []uint64{1, 4, 8, 12, 30, 200}[r.IntN(6)],
-		allPages: noLimit, allElements: noLimit, memories: noLimit, tables: noLimit, globals: noLimit, hostDepth: noLimit,
+		allPages: rarely(r, 2, 6, 20), allElements: rarely(r, 16, 40, 200), memories: int(rarely(r, 1, 2, 4)), tables: int(rarely(r, 2, 4, 9)),
+		globals: int(rarely(r, ownGlobals, 12, 20)), hostDepth: int(rarely(r, 1, 2, 5)), hostStackFull: r.IntN(20) == 0,
 		instances: []int{noLimit, noLimit, 1, 2, 5}[r.IntN(5)],
 		stack:     []uint64{1, 64 << 10, 96 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20}[r.IntN(7)],
 	}
@@ -43,9 +44,25 @@ func randomLimits(r *rand.Rand, noCollectAlways bool) limits {
 	return l
 }
 
+// ownGlobals is how many globals a world needs for itself.
+const ownGlobals = 3
+
+// rarely is one of the values, most of the time noLimit.
+func rarely(r *rand.Rand, values ...uint64) uint64 {
+	if r.IntN(5) != 0 {
+		return noLimit
+	}
+	return values[r.IntN(len(values))]
+}
+
 // config is the limits for a store.
 func (l *limits) config() inproc.Config {
-	c := inproc.Config{MaxMemoryPages: l.pages, MaxTableElements: l.elements, MaxStack: l.stack, CollectAlways: l.collectAlways}
+	c := inproc.Config{MaxMemoryPages: l.pages, MaxTableElements: l.elements, MaxStack: l.stack, CollectAlways: l.collectAlways,
+		MaxTotalMemoryPages: l.allPages, MaxTableMemory: 8 * l.allElements,
+		MaxMemories: l.memories, MaxTables: l.tables, MaxGlobals: l.globals, MaxHostDepth: l.hostDepth}
+	if l.hostStackFull {
+		c.MaxHostStack = 24 << 10
+	}
 	if l.instances != noLimit {
 		c.MaxInstances = l.instances
 	}
