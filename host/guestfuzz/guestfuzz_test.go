@@ -32,7 +32,6 @@ func skipUnsupported(t *testing.T) {
 func TestEpisodes(t *testing.T) {
 	skipUnsupported(t)
 	cfg := Config{First: 1, For: 3 * time.Second, Workers: 8, Between: time.Second, Patience: 2 * time.Minute}
-	cfg.NoForeignWords, cfg.NoCollectAlways = true, true
 	if testing.Short() {
 		cfg.For = time.Second
 	}
@@ -122,7 +121,6 @@ func TestLies(t *testing.T) {
 				}
 				cfg.N = 120
 			}
-			cfg.NoForeignWords, cfg.NoCollectAlways = true, true
 			cfg.lie = lie
 			result, err := Run(&cfg)
 			if err == nil {
