@@ -3,6 +3,7 @@ package validate_test
 import (
 	"encoding/binary"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -73,11 +74,25 @@ func TestLimits(t *testing.T) {
 	body := func(n int) []byte {
 		return oneFunc(nil, nil, "\x00"+strings.Repeat("\x01", n-2)+"\x0b")
 	}
+	results := func(n int) []byte {
+		return module(section(1, vec(funcType(nil, slices.Repeat([]wasmfront.ValType{wasmfront.F64}, n)))))
+	}
+	manyTypes := func(n int) []byte { return module(section(1, uleb(n)+strings.Repeat("\x60\x00\x00", n))) }
+	imports := func(n int) []byte {
+		return module(section(1, vec(funcType(nil, nil))), section(2, uleb(n)+strings.Repeat("\x00\x00\x00\x00", n)))
+	}
+	funcs := func(n int) []byte {
+		return module(section(1, vec(funcType(nil, nil))), section(3, uleb(n)+strings.Repeat("\x00", n)), section(10, uleb(n)+strings.Repeat("\x02\x00\x0b", n)))
+	}
 	for _, c := range []struct {
 		limit, msg string
 		n          int
 		module     func(int) []byte
 	}{
+		{"results", "too many results", wasmfront.MaxResults, results},
+		{"types", "too many types", wasmfront.MaxTypes, manyTypes},
+		{"functions", "too many functions", wasmfront.MaxFuncs, imports},
+		{"functions", "too many functions", wasmfront.MaxFuncs, funcs},
 		{"locals", "too many locals", wasmfront.MaxLocals, locals},
 		{"parameters", "too many parameters", wasmfront.MaxParams, types},
 		{"br_table targets", "br_table", wasmfront.MaxBrTable, branches},
