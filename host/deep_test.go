@@ -30,6 +30,10 @@ const (
 	// deepWasm has no start function, startWasm the function f.
 	deepWasm  = deepHead + deepCode
 	startWasm = deepHead + "\x08\x01\x01" + deepCode
+	// deepRefWasm is deepWasm with an externref, which f passes on.
+	deepRefWasm = "\x00asm\x01\x00\x00\x00\x01\x08\x02\x60\x01\x6f\x00\x60\x00\x00" + // types (externref) -> (), () -> ()
+		"\x02\x07\x01\x01e\x01h\x00\x00" + "\x03\x03\x02\x00\x01" + "\x07\x0c\x02\x01f\x00\x01\x04leaf\x00\x02" +
+		"\x0a\x0b\x02\x06\x00\x20\x00\x10\x00\x0b\x02\x00\x0b"
 )
 
 // deep is an instance of deepWasm, whose import the test makes.
@@ -182,6 +186,7 @@ var deepCases = map[string]func(t *testing.T){
 	"start functions":      deepStarts,
 	"two stores":           deepPair,
 	"stores in stores":     deepStores,
+	"references":           deepReferences,
 	"contexts":             deepContexts,
 	"panic":                deepPanic,
 	"Goexit":               deepGoexit,
@@ -270,6 +275,30 @@ func deepStores(t *testing.T) {
 		t.Errorf("%d levels", levels)
 	}
 	newDeep(t, host.Config{}, again).overflows(t, 1000, 10_000)
+}
+
+// deepReferences goes through one store after the other, each of which sees only an outermost call, with a reference.
+func deepReferences(t *testing.T) {
+	m := compileBytes(t, deepRefWasm)
+	var stores []*deep
+	levels := 0
+	for n := range 256 {
+		d := &deep{store: newStore(t)}
+		d.instantiate(t, m, func(*deep) any {
+			return host.RawFunc{Params: []host.ValType{host.TypeExternRef}, Func: func(*host.Caller, []uint64, []uint64) error {
+				levels++
+				return below(64, func() error { return stores[n+1].f.CallRaw(bg, []uint64{0}) })
+			}}
+		})
+		stores = append(stores, d)
+	}
+	isOverflow(t, stores[0].f.CallRaw(bg, []uint64{0}), 0)
+	if levels < 50 || levels > 64 {
+		t.Errorf("%d levels", levels)
+	}
+	for _, d := range stores {
+		d.sound(t)
+	}
 }
 
 // below calls f below n frames of 64 KiB.
@@ -410,6 +439,35 @@ func deepGoroutines(t *testing.T) {
 	// Stacks are twice what is in use, at most.
 	if peak > goroutines*(16<<20)*5/4 {
 		t.Errorf("%d bytes of stacks", peak)
+	}
+}
+
+// TestHostStackBase: what nested calls may use is counted from the outermost one, whatever called the store before
+// and of whatever type that call is.
+func TestHostStackBase(t *testing.T) {
+	d := &deep{store: newStore(t)}
+	d.instantiate(t, compileBytes(t, deepRefWasm), func(d *deep) any {
+		return host.RawFunc{Params: []host.ValType{host.TypeExternRef}, Func: func(*host.Caller, []uint64, []uint64) error {
+			if d.levels++; d.levels == 3 {
+				return nil
+			}
+			return d.f.CallRaw(bg, []uint64{0})
+		}}
+	})
+	leaf := func() error { return d.leaf.CallRaw(bg, nil) }
+	for _, before := range []func() error{leaf, func() error { return below(16, leaf) }} {
+		for name, call := range map[string]func() error{
+			"CallRaw": func() error { return d.f.CallRaw(bg, []uint64{0}) },
+			"Call":    func() error { _, err := d.f.Call(bg, nil); return err },
+		} {
+			if err := before(); err != nil {
+				t.Fatal(err)
+			}
+			d.levels = 0
+			if err := call(); err != nil || d.levels != 3 {
+				t.Errorf("%s: %d levels: %v", name, d.levels, err)
+			}
+		}
 	}
 }
 

@@ -273,6 +273,9 @@ func (f *Func) callRare(ctx context.Context, args, results []uint64) error {
 			return err
 		}
 		if f.store.depth == 0 {
+			if !f.store.fits() {
+				return f.store.refuse(outer)
+			}
 			return f.callPlainRefs(outer, args, results)
 		}
 	}
