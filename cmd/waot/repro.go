@@ -41,13 +41,21 @@ func (r *reproducer) crash(c *compile.Crash) {
 	}
 	r.dir = dir
 	o := &r.opt
-	report := fmt.Sprintf("%v\n\nwaot %s\nfunction %d, stage %s\n-O%d --target=%s --cpu=%s --regalloc-check=%t --spectre=%t --verify=%t%s\n",
-		c.Error, buildVersion(), c.Error.Func, c.Error.Stage, o.OptLevel, o.Target, o.CPU, !o.SkipChecker, !o.NoSpectre, o.Verify, r.rewrites)
+	report := fmt.Sprintf("%v\n\nwaot %s\nfunction %d, stage %s\n-O%d --target=%s --cpu=%s --regalloc-check=%s --spectre=%s --verify=%t%s\n",
+		c.Error, buildVersion(), c.Error.Func, c.Error.Stage, o.OptLevel, o.Target, o.CPU, onOff(!o.SkipChecker), onOff(!o.NoSpectre), o.Verify, r.rewrites)
 	for name, text := range map[string]string{
 		"report.txt": report, "module.wasm": string(r.bin), "function.clif": clifText(c),
 	} {
 		_ = os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644)
 	}
+}
+
+// onOff is the value of a flag that is on or off.
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
 }
 
 // clifText is the function as far as it can be printed: the bug may have left it

@@ -24,7 +24,7 @@ func TestReproduction(t *testing.T) {
 	b.Return(nil)
 	bug := &compile.FuncError{Func: 3, Name: "f", Stage: "lower", Err: errors.New("internal error: oh\nstack")}
 
-	r := &reproducer{bin: []byte("module")}
+	r := &reproducer{bin: []byte("module"), opt: compile.Options{SkipChecker: true}}
 	r.crash(&compile.Crash{Error: bug, CLIF: f})
 	first := r.dir
 	r.crash(&compile.Crash{Error: bug, CLIF: f})
@@ -36,6 +36,11 @@ func TestReproduction(t *testing.T) {
 		if err != nil || !strings.Contains(string(b), want) {
 			t.Errorf("%s: %v, %q", name, err, b)
 		}
+	}
+	// The flags in the report are such as the command takes.
+	report, err := os.ReadFile(filepath.Join(first, "report.txt"))
+	if err != nil || !strings.Contains(string(report), " --regalloc-check=off --spectre=on --verify=false\n") {
+		t.Errorf("%v, %s", err, report)
 	}
 	var p problem
 	if !pipelineProblem(&p, r.wrap(bug)) || !strings.Contains(p.Reason, first) || strings.Contains(p.Reason, "\n") {

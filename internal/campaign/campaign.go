@@ -373,7 +373,7 @@ func (f *Figures) describe(ctx context.Context, p *randprog.Program, want *randp
 // interpret runs a program on the CLIF interpreter as a variant optimises it. set, if not nil, changes the options.
 func (w *worker) interpret(p *randprog.Program, v *Variant, set func(*compile.Options), limits interp.Options) *randprog.Outcome {
 	o := w.options(v, set)
-	return randprog.Run(&interpengine.Engine{Options: limits, Rewrite: rewrite(&o)}, p)
+	return randprog.Run(&interpengine.Engine{Options: limits, NoSpectre: o.NoSpectre, Rewrite: rewrite(&o)}, p)
 }
 
 // options are those that a variant is compiled with. set, if not nil, changes them.

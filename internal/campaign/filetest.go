@@ -27,7 +27,7 @@ func (w *worker) fileTest(ctx context.Context, p *randprog.Program, v *Variant, 
 	case sort == onlyPlace:
 		return "", errors.New("filetests do not say where a trap arises")
 	}
-	t, err := newCLIFTest(ctx, p)
+	t, err := newCLIFTest(ctx, p, v.NoSpectre)
 	if err != nil {
 		return "", err
 	}
@@ -106,8 +106,9 @@ type clifCall struct {
 }
 
 // newCLIFTest is what becomes of a program's calls in new instances, where the judge and the CLIF interpreter agree.
-func newCLIFTest(ctx context.Context, p *randprog.Program) (*clifTest, error) {
-	m, err := (&interpengine.Engine{}).Translate(p.Wasm)
+// noSpectre is that of the variant.
+func newCLIFTest(ctx context.Context, p *randprog.Program, noSpectre bool) (*clifTest, error) {
+	m, err := (&interpengine.Engine{NoSpectre: noSpectre}).Translate(p.Wasm)
 	switch {
 	case err != nil:
 		return nil, err
