@@ -52,20 +52,29 @@ func (im *image) Start() (isatest.Instance, error) {
 	if err := im.start(); err != nil {
 		return nil, err
 	}
-	return running{im}, nil
+	return &running{image: im}, nil
 }
 
 // running is the one instance of an image.
-type running struct{ *image }
+type running struct {
+	*image
+	externs uint64 // references made
+}
 
 // Close implements isatest.Instance: the next start makes another.
-func (running) Close() {}
+func (*running) Close() {}
 
 // ImportedGlobal implements isatest.Instance.
-func (running) ImportedGlobal(int) (uint64, bool) { return 0, false }
+func (*running) ImportedGlobal(int) (uint64, bool) { return 0, false }
+
+// Extern implements isatest.Instance: nobody follows the word.
+func (in *running) Extern() uint64 {
+	in.externs++
+	return in.externs<<12 | 2
+}
 
 // Calls implements isatest.Instance: the driver answers while it still gets calls.
-func (in running) Calls(calls []isatest.Call, bytes int, look func(n int) bool, answer func(n int, o *isatest.Outcome) bool) {
+func (in *running) Calls(calls []isatest.Call, bytes int, look func(n int) bool, answer func(n int, o *isatest.Outcome) bool) {
 	sent := make(chan struct{})
 	defer func() { in.kill(); <-sent }()
 	go func() {

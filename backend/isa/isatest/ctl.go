@@ -397,10 +397,11 @@ func testReferences(t *testing.T, on *Machine) {
 		}
 	}
 	m.each(t, func(t *testing.T, level string, in Instance) {
-		if got := outcome(in, f, 0x1002, 0x2002, 5); got != "[0x2002 0x1002]" {
+		x, y := in.Extern(), in.Extern()
+		if got := outcome(in, f, x, y, 5); x == y || got != fmt.Sprintf("[%#x %#x]", y, x) {
 			t.Errorf("%s: %s", level, got)
 		}
-		if got := outcome(in, null, 0x1002); got != "[0x0 0x1002]" {
+		if got := outcome(in, null, x); got != fmt.Sprintf("[0x0 %#x]", x) {
 			t.Errorf("%s: %s", level, got)
 		}
 	})

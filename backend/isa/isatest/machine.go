@@ -77,6 +77,8 @@ type Instance interface {
 	Calls(calls []Call, bytes int, look func(n int) bool, answer func(n int, o *Outcome) bool)
 	// ImportedGlobal is the bits of global i, if the host can tell.
 	ImportedGlobal(i int) (bits uint64, ok bool)
+	// Extern is the word of a new reference to a host value.
+	Extern() uint64
 	// Code is a function's code, for messages.
 	Code(fn clif.FuncIndex) string
 	Close()

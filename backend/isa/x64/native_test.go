@@ -234,5 +234,8 @@ func (in *running) ImportedGlobal(i int) (uint64, bool) {
 	return g.Get(), true
 }
 
+// Extern implements isatest.Instance.
+func (in *running) Extern() uint64 { return in.store.ExternRef("a host value") }
+
 // Close ends the instance.
 func (in *running) Close() { in.store.Close() }
