@@ -48,17 +48,20 @@ func (e native) Load(file *text.File) (filetest.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	return program{im}, nil
+	return program{im, file.Mod}, nil
 }
 
-type program struct{ Image }
+type program struct {
+	Image
+	mod *clif.Module
+}
 
 func (p program) Start() (filetest.Instance, error) {
 	in, err := p.Image.Start()
 	if err != nil {
 		return nil, err
 	}
-	return running{in}, nil
+	return running{in, p.mod, map[uint64]uint64{}, map[uint64]uint64{}}, nil
 }
 
 func (p program) Close() error {
@@ -66,14 +69,42 @@ func (p program) Close() error {
 	return nil
 }
 
-type running struct{ Instance }
+// running is an instance, which takes only words of references that it has given out.
+type running struct {
+	Instance
+	mod *clif.Module
+	// words are the instance's references by those of the file, numbers the reverse.
+	words, numbers map[uint64]uint64
+}
 
 func (r running) Call(fn clif.FuncIndex, args []uint64) ([]uint64, error) {
+	sig := r.mod.FuncSig(fn)
+	args = slices.Clone(args)
+	for i, t := range sig.Params {
+		if t == clif.Ref && args[i] != 0 {
+			args[i] = r.word(args[i])
+		}
+	}
 	results, trap, err := r.Instance.Call(fn, args...)
 	if trap != nil {
 		return nil, trap
 	}
+	for i := range results {
+		if n, ok := r.numbers[results[i]]; ok && sig.Results[i] == clif.Ref {
+			results[i] = n
+		}
+	}
 	return results, err
+}
+
+// word is the instance's reference for one of the file.
+func (r running) word(of uint64) uint64 {
+	w, ok := r.words[of]
+	if !ok {
+		w = r.Extern()
+		r.words[of], r.numbers[w] = w, of
+	}
+	return w
 }
 
 func (r running) Close() error {
