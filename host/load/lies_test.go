@@ -156,6 +156,17 @@ var lies = []struct {
 		}
 	}, "not for the record of type"},
 	{"type of another function", func(m *meta.Module, _ *objfile.Object) { m.Funcs[1].Type = m.Funcs[2].Type }, "descriptor of function 1 has another type"},
+	{"type of a function without its descriptor", func(m *meta.Module, _ *objfile.Object) {
+		m.Funcs[1].Type, m.Funcs[1].HasDesc = m.Funcs[5].Type, false
+	}, "function 1 is exported without a descriptor"},
+	{"type of a function without its descriptor and export", func(m *meta.Module, _ *objfile.Object) {
+		m.Funcs[1].Type, m.Funcs[1].HasDesc = m.Funcs[5].Type, false
+		m.Exports = slices.DeleteFunc(m.Exports, func(x meta.Export) bool { return x.Name == "load" })
+	}, "6 descriptors of functions, and 5 in the metadata"},
+	{"function left out", func(m *meta.Module, _ *objfile.Object) {
+		m.Funcs, m.Exports = slices.Delete(m.Funcs, 2, 3), nil
+		m.Traps, m.Calls, m.StackMaps = nil, nil, nil
+	}, "6 descriptors of functions, and 5 in the metadata"},
 	{"type of an import", func(m *meta.Module, _ *objfile.Object) { m.Funcs[0].Type = m.Funcs[1].Type }, "imported function 0 has another type"},
 	{"type without a record", func(m *meta.Module, _ *objfile.Object) {
 		m.Types = append(m.Types, meta.FuncType{Params: []meta.ValType{meta.F64}})
@@ -164,6 +175,10 @@ var lies = []struct {
 	{"type of another slot", func(m *meta.Module, _ *objfile.Object) {
 		m.SlotTypes[0], m.SlotTypes[1] = m.SlotTypes[1], m.SlotTypes[0]
 	}, "not for the record of type"},
+	{"second slot of a type", func(m *meta.Module, o *objfile.Object) {
+		m.SlotTypes[1] = m.SlotTypes[0]
+		relocAt(o, m.TypeSlots+8).Symbol = relocAt(o, m.TypeSlots).Symbol
+	}, "type slot 1 is the second one of type 0"},
 	{"record of other bytes", func(m *meta.Module, o *objfile.Object) {
 		s := &o.Sections[o.Symbols[relocAt(o, m.TypeSlots).Symbol].Section]
 		s.Data = bytes.Replace(s.Data, []byte{byte(meta.ExternRef)}, []byte{byte(meta.I64)}, 1)
@@ -240,6 +255,10 @@ var lies = []struct {
 		m.Calls[len(m.Calls)-1].Offset = uint32(len(o.Section(".text").Data)) + 8
 	}, "in no function"},
 	{"no digest of the code", func(m *meta.Module, _ *objfile.Object) { m.Digests = m.Digests[1:] }, `no digest of section ".text"`},
+	{"second digest of a section", func(m *meta.Module, _ *objfile.Object) { m.Digests = append(m.Digests, m.Digests[0]) }, "which has another one or none"},
+	{"digest of another section", func(m *meta.Module, o *objfile.Object) {
+		m.Digests = append(m.Digests, meta.SectionDigest{Section: ".eh_frame", Digest: o.Digest(o.SectionIndex(".eh_frame"))})
+	}, "which has another one or none"},
 }
 
 // TestLies: each lie is refused where the object is read, or where the host links it, in one line that says what is wrong.

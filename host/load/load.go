@@ -78,6 +78,9 @@ func Object(o *objfile.Object) (*inproc.Image, error) {
 	}
 	for i := range m.Digests {
 		d := &m.Digests[i]
+		if !slices.Contains(digested, d.Section) || slices.ContainsFunc(m.Digests[:i], func(x meta.SectionDigest) bool { return x.Section == d.Section }) {
+			return nil, &Error{fmt.Sprintf("digest of section %q, which has another one or none", d.Section)}
+		}
 		sec, err := find(o, d.Section)
 		if err != nil {
 			return nil, err
@@ -88,6 +91,10 @@ func Object(o *objfile.Object) (*inproc.Image, error) {
 	}
 	return Image(o, m)
 }
+
+// digested are the sections that can have digests, one each: a digest is short in the file, and costs as much to check as its
+// section is long.
+var digested = []string{".text", ".text.waot", ".rodata", ".data", ".data.rel.ro", meta.SectionTraps, meta.SectionStackMaps, meta.SectionCalls}
 
 // machines are the machines by GOARCH.
 var machines = map[string]objfile.Machine{"amd64": objfile.X86_64, "arm64": objfile.AArch64}

@@ -54,12 +54,7 @@ func compareWords(o *objfile.Object, m *meta.Module, data *objfile.Section) (map
 			w.imported(uint32(i), f)
 		}
 	}
-	for i := range m.Funcs {
-		if f := &m.Funcs[i]; f.HasDesc {
-			w.address(f.Desc+abi.DescCode, ".text", f.Text, "descriptor of function", i)
-			w.typeWord(f.Desc+abi.DescType, f.Type, "descriptor of function", i)
-		}
-	}
+	w.descriptors()
 	for i := range m.Datas {
 		d := &m.Datas[i]
 		w.address(d.Pair, ".rodata", d.Rodata, "data segment", i)
@@ -72,6 +67,32 @@ func compareWords(o *objfile.Object, m *meta.Module, data *objfile.Section) (map
 	}
 	w.values()
 	return w.targets, w.err
+}
+
+// descriptors checks that the descriptors of the metadata are those of the object, all of them: without its descriptor a
+// function could have any type.
+func (w *words) descriptors() {
+	named, code := 0, 0
+	for i := range w.m.Funcs {
+		if f := &w.m.Funcs[i]; f.HasDesc {
+			w.address(f.Desc+abi.DescCode, ".text", f.Text, "descriptor of function", i)
+			w.typeWord(f.Desc+abi.DescType, f.Type, "descriptor of function", i)
+			named++
+		}
+	}
+	for i := range w.data.Relocs { // nothing else in the instance data has the address of code of the object
+		s := w.o.Symbols[w.data.Relocs[i].Symbol].Section
+		if s != objfile.Undefined && w.o.Sections[s].Name == ".text" {
+			code++
+		}
+	}
+	for i := range w.m.Exports {
+		if x := &w.m.Exports[i]; x.Kind == 0 {
+			f := &w.m.Funcs[x.Index]
+			w.require(f.Import != nil || f.HasDesc, "function %d is exported without a descriptor", x.Index)
+		}
+	}
+	w.require(named == code, "%d descriptors of functions, and %d in the metadata", code, named)
 }
 
 // values checks that words that are no addresses of parts of the object are not made ones.
@@ -153,6 +174,10 @@ func (w *words) types() {
 	}
 	slotted := make([]bool, len(m.Types))
 	for i, t := range m.SlotTypes {
+		if slotted[w.canonical[t]] { // records are long: the work must stay in proportion to the file
+			w.require(false, "type slot %d is the second one of type %d", i, t)
+			return
+		}
 		r := w.named(m.TypeSlots+8*uint32(i), "type slot")
 		w.require(r == nil || w.isRecord(&w.o.Symbols[r.Symbol], m.Types[t].Record()), "type slot %d is not for the record of type %d", i, t)
 		w.stands(r, target{inproc.TargetType, t})
