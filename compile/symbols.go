@@ -7,13 +7,14 @@ import (
 
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/objfile"
 )
 
 // Suffixes of symbols that are not for C.
 const (
-	suffixCode   = ".waot"
-	suffixDesc   = ".desc"
+	suffixCode   = objfile.SuffixCode
+	suffixDesc   = objfile.SuffixDesc
 	suffixMemory = ".memory"
 	suffixTable  = ".table"
 	suffixGlobal = ".global"
@@ -182,24 +183,13 @@ func (l *linker) exportFunc(name string, i clif.FuncIndex, global func(string, o
 	}
 }
 
-// Words of the record, in which hosts written in C find everything; docs/object.md has
-// the struct.
-const (
-	recordWords = 14
-	slotWords   = 4
-	// Flags of a slot.
-	slotImported = 1
-	slotHasMax   = 2
-	slotRefs     = 4 // a table of references to host objects, not of function references
-)
-
 // addRecord makes the record and the slots of memories and tables.
 func (l *linker) addRecord() {
 	r := &l.relro
 	start := len(r.data)
 	sym := func(s objfile.SectionIndex) objfile.SymbolIndex { return sectionSymbol(s) }
-	slots := int64(start + 8*recordWords)
-	tables := slots + int64(8*slotWords*len(l.m.Memories))
+	slots := int64(start + 8*meta.RecordWords)
+	tables := slots + int64(8*meta.SlotWords*len(l.m.Memories))
 	r.word(abi.Version)
 	r.address(l.symText, 0)
 	r.word(uint64(len(l.text)))
@@ -215,10 +205,10 @@ func (l *linker) addRecord() {
 	r.word(uint64(len(l.m.Tables)))
 	slot := func(off uint32, lo, hi uint64, flags uint64, imported, hasMax bool) {
 		if imported {
-			flags |= slotImported
+			flags |= meta.SlotImported
 		}
 		if hasMax {
-			flags |= slotHasMax
+			flags |= meta.SlotHasMax
 		}
 		r.address(l.symData, int64(off))
 		r.word(lo)
@@ -233,7 +223,7 @@ func (l *linker) addRecord() {
 		x := &l.m.Tables[i]
 		flags := uint64(0)
 		if l.cm.Tables[i].Elem == clif.Ref {
-			flags = slotRefs
+			flags = meta.SlotRefs
 		}
 		slot(x.Slot, x.Min, x.Max, flags, x.Import != nil, x.HasMax)
 	}

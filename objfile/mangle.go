@@ -39,6 +39,12 @@ func MangleIn(module, name string) string {
 	return m + "_" + Mangle(name)
 }
 
+// Suffixes of the symbols of a function in the waot convention and of its descriptor.
+const (
+	SuffixCode = ".waot"
+	SuffixDesc = ".desc"
+)
+
 // TypeRecordName is the symbol of the type record with these bytes: half of their hash is in it, so that linkers
 // keep one record of each type.
 func TypeRecordName(record []byte) string {

@@ -168,6 +168,13 @@ var lies = []struct {
 		m.Traps, m.Calls, m.StackMaps = nil, nil, nil
 	}, "6 descriptors of functions, and 5 in the metadata"},
 	{"type of an import", func(m *meta.Module, _ *objfile.Object) { m.Funcs[0].Type = m.Funcs[1].Type }, "imported function 0 has another type"},
+	{"name of an import", func(m *meta.Module, _ *objfile.Object) { m.Funcs[0].Import.Name = "i" }, "imported function 0 has another name"},
+	{"module of an import", func(m *meta.Module, _ *objfile.Object) { m.Funcs[0].Import.Module = "f" }, "imported function 0 has another name"},
+	{"type of an import without its descriptor", func(m *meta.Module, o *objfile.Object) {
+		m.Funcs[0].Type = m.Funcs[1].Type
+		s := &o.Symbols[relocAt(o, m.Funcs[0].Slot+8).Symbol]
+		s.Section, s.Value, s.Size, s.Binding = objfile.Undefined, 0, 0, objfile.Global
+	}, "imported function 0 has no descriptor"},
 	{"type without a record", func(m *meta.Module, _ *objfile.Object) {
 		m.Types = append(m.Types, meta.FuncType{Params: []meta.ValType{meta.F64}})
 		m.Funcs[1].Type = uint32(len(m.Types) - 1)
@@ -241,6 +248,36 @@ var lies = []struct {
 	{"memory without a maximum", func(m *meta.Module, _ *objfile.Object) { m.Memories[0].HasMax, m.Memories[0].Max = false, 0 }, "limits"},
 	{"table of too many elements", func(m *meta.Module, _ *objfile.Object) { m.Tables[0].Max = 1 << 40 }, "limits"},
 	{"table of numbers", func(m *meta.Module, _ *objfile.Object) { m.Tables[0].Elem = meta.I64 }, "element type"},
+	{"memory of fewer pages", func(m *meta.Module, _ *objfile.Object) { m.Memories[0].Max-- }, "memory 0 differs from the record"},
+	{"table of fewer elements", func(m *meta.Module, _ *objfile.Object) { m.Tables[1].Max-- }, "table 1 differs from the record"},
+	{"table of fewer elements at first", func(m *meta.Module, _ *objfile.Object) { m.Tables[0].Min = 0 }, "table 0 differs from the record"},
+	{"table that states no maximum", func(m *meta.Module, _ *objfile.Object) { m.Tables[0].HasMax = false }, "table 0 differs from the record"},
+	{"table of functions", func(m *meta.Module, _ *objfile.Object) { m.Tables[0].Elem = meta.FuncRef }, "table 0 differs from the record"},
+	{"table of host values", func(m *meta.Module, _ *objfile.Object) { m.Tables[1].Elem = meta.ExternRef }, "table 1 differs from the record"},
+	{"memory from elsewhere", func(m *meta.Module, _ *objfile.Object) {
+		m.Memories[0].Import, m.Datas = &meta.ImportName{Module: "e", Name: "m"}, nil
+	}, "memory 0 differs from the record"},
+	{"memory left out", func(m *meta.Module, _ *objfile.Object) {
+		m.Memories, m.Datas, m.Traps = nil, nil, nil
+		m.Exports = slices.DeleteFunc(m.Exports, func(x meta.Export) bool { return x.Name == "memory" })
+	}, "the record is of another module"},
+	{"table left out", func(m *meta.Module, _ *objfile.Object) {
+		m.Tables, m.Exports = m.Tables[:1], slices.DeleteFunc(m.Exports, func(x meta.Export) bool { return x.Name == "funcs" })
+	}, "the record is of another module"},
+	{"another init function", func(m *meta.Module, o *objfile.Object) {
+		m.Funcs[len(m.Funcs)-1].Text += 16
+		m.Funcs[len(m.Funcs)-1].Size -= 16
+	}, "the record is of another module"},
+	{"no record", func(m *meta.Module, o *objfile.Object) {
+		s := o.Section(".data.rel.ro")
+		s.Data, s.Relocs = nil, nil
+		for i := range o.Symbols {
+			if x := &o.Symbols[i]; x.Section != objfile.Undefined && o.Sections[x.Section].Name == ".data.rel.ro" {
+				x.Value, x.Size = 0, 0
+			}
+		}
+	}, "imported function 0 has another type"},
+
 	{"two exports of a name", func(m *meta.Module, _ *objfile.Object) { m.Exports[0].Name = m.Exports[1].Name }, "second export"},
 
 	{"trap outside of functions", func(m *meta.Module, _ *objfile.Object) {
@@ -255,6 +292,9 @@ var lies = []struct {
 		m.Calls[len(m.Calls)-1].Offset = uint32(len(o.Section(".text").Data)) + 8
 	}, "in no function"},
 	{"no digest of the code", func(m *meta.Module, _ *objfile.Object) { m.Digests = m.Digests[1:] }, `no digest of section ".text"`},
+	{"no digest of the record", func(m *meta.Module, _ *objfile.Object) {
+		m.Digests = slices.DeleteFunc(m.Digests, func(d meta.SectionDigest) bool { return d.Section == ".data.rel.ro" })
+	}, `no digest of section ".data.rel.ro"`},
 	{"second digest of a section", func(m *meta.Module, _ *objfile.Object) { m.Digests = append(m.Digests, m.Digests[0]) }, "which has another one or none"},
 	{"digest of another section", func(m *meta.Module, o *objfile.Object) {
 		m.Digests = append(m.Digests, meta.SectionDigest{Section: ".eh_frame", Digest: o.Digest(o.SectionIndex(".eh_frame"))})
@@ -283,5 +323,23 @@ func TestLies(t *testing.T) {
 	}
 	if _, err := load.ELF(func() []byte { o, m := decoded(t, good); return told(t, o, m) }()); err != nil {
 		t.Error("the truth:", err)
+	}
+}
+
+// TestRecord: each word of the record counts, and those of the descriptors of imports before it.
+func TestRecord(t *testing.T) {
+	good := everythingObject(t)
+	o, _ := decoded(t, good)
+	for at := range uint64(len(o.Section(".data.rel.ro").Data)) / 8 {
+		o, m := decoded(t, good)
+		s := o.Section(".data.rel.ro")
+		if i := slices.IndexFunc(s.Relocs, func(r objfile.Reloc) bool { return r.Offset == 8*at }); i >= 0 {
+			s.Relocs[i].Addend += 8
+		} else {
+			s.Data[8*at]++
+		}
+		if _, err := load.ELF(told(t, o, m)); err == nil && at != 0 { // the first is the code of the import's stub, which hosts have their own for
+			t.Errorf("word %d: loaded", at)
+		}
 	}
 }

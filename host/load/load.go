@@ -71,7 +71,7 @@ func Object(o *objfile.Object) (*inproc.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range []string{".text", ".rodata", ".data"} {
+	for _, name := range []string{".text", ".rodata", ".data", sectionRelro} {
 		if !slices.ContainsFunc(m.Digests, func(d meta.SectionDigest) bool { return d.Section == name }) {
 			return nil, &Error{fmt.Sprintf("no digest of section %q", name)}
 		}
@@ -94,7 +94,7 @@ func Object(o *objfile.Object) (*inproc.Image, error) {
 
 // digested are the sections that can have digests, one each: a digest is short in the file, and costs as much to check as its
 // section is long.
-var digested = []string{".text", ".text.waot", ".rodata", ".data", ".data.rel.ro", meta.SectionTraps, meta.SectionStackMaps, meta.SectionCalls}
+var digested = []string{".text", ".text.waot", ".rodata", ".data", sectionRelro, meta.SectionTraps, meta.SectionStackMaps, meta.SectionCalls}
 
 // machines are the machines by GOARCH.
 var machines = map[string]objfile.Machine{"amd64": objfile.X86_64, "arm64": objfile.AArch64}
@@ -158,8 +158,11 @@ func Image(o *objfile.Object, m *meta.Module) (*inproc.Image, error) {
 			return nil, &Error{fmt.Sprintf("section %s", p.name)}
 		}
 	}
-	var err error
-	if c.targets, err = compareWords(o, m, o.Section(".data")); err != nil {
+	relro, err := find(o, sectionRelro)
+	if err != nil {
+		return nil, err
+	}
+	if c.targets, err = compareWords(o, m, o.Section(".data"), &o.Sections[relro]); err != nil {
 		return nil, err
 	}
 	for _, p := range parts {

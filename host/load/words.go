@@ -1,7 +1,6 @@
 package load
 
 import (
-	"cmp"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -15,11 +14,10 @@ import (
 // words compares what the metadata says of the instance data with what linkers will put there: both describe
 // the same module, and a difference would be found by nobody else until compiled code meets it.
 type words struct {
-	o    *objfile.Object
-	m    *meta.Module
-	data *objfile.Section
-	// at is, by word of the instance data, 1 + the number of the relocation of that word, or 0.
-	at []int32
+	o     *objfile.Object
+	m     *meta.Module
+	data  *relocated
+	relro *relocated
 	// canonical is, by type, the first that is equal to it.
 	canonical []uint32
 	targets   map[objfile.SymbolIndex]target
@@ -32,16 +30,46 @@ func (w *words) require(ok bool, format string, args ...any) {
 	}
 }
 
+// relocated is a section of words, some of which become addresses.
+type relocated struct {
+	*objfile.Section
+	// at is, by word, 1 + the number of the relocation of that word, or 0.
+	at []int32
+}
+
+func newRelocated(s *objfile.Section) (*relocated, error) {
+	out := &relocated{s, make([]int32, len(s.Data)/8)}
+	for i := range s.Relocs {
+		r := &s.Relocs[i]
+		if r.Kind != objfile.Abs64 || r.Offset%8 != 0 || r.Offset/8 >= uint64(len(out.at)) || out.at[r.Offset/8] != 0 {
+			return nil, &Error{fmt.Sprintf("relocation at %s+%#x: not of a whole word, or its second", s.Name, r.Offset)}
+		}
+		out.at[r.Offset/8] = int32(i + 1)
+	}
+	return out, nil
+}
+
+// reloc is the relocation of the word at off, which is inside, or nil.
+func (s *relocated) reloc(off uint32) *objfile.Reloc {
+	if n := s.at[off/8]; n != 0 {
+		return &s.Relocs[n-1]
+	}
+	return nil
+}
+
+// word is the word at off, which is inside.
+func (s *relocated) word(off uint32) uint64 { return binary.LittleEndian.Uint64(s.Data[off:]) }
+
 // compareWords finds out what symbols stand for: the metadata says what each slot of the instance data gets, the slot's
 // relocation by which symbol it goes.
-func compareWords(o *objfile.Object, m *meta.Module, data *objfile.Section) (map[objfile.SymbolIndex]target, error) {
-	w := &words{o: o, m: m, data: data, at: make([]int32, len(data.Data)/8), targets: make(map[objfile.SymbolIndex]target)}
-	for i := range data.Relocs {
-		r := &data.Relocs[i]
-		if r.Kind != objfile.Abs64 || r.Offset%8 != 0 || r.Offset/8 >= uint64(len(w.at)) || w.at[r.Offset/8] != 0 {
-			return nil, &Error{fmt.Sprintf("relocation at .data+%#x: not of a whole word, or its second", r.Offset)}
-		}
-		w.at[r.Offset/8] = int32(i + 1)
+func compareWords(o *objfile.Object, m *meta.Module, data, relro *objfile.Section) (map[objfile.SymbolIndex]target, error) {
+	w := &words{o: o, m: m, targets: make(map[objfile.SymbolIndex]target)}
+	var err error
+	if w.data, err = newRelocated(data); err != nil {
+		return nil, err
+	}
+	if w.relro, err = newRelocated(relro); err != nil {
+		return nil, err
 	}
 	for h := range abi.NumHelpers {
 		r := w.named(m.Helpers+8*uint32(h), "helper slot")
@@ -58,14 +86,15 @@ func compareWords(o *objfile.Object, m *meta.Module, data *objfile.Section) (map
 	for i := range m.Datas {
 		d := &m.Datas[i]
 		w.address(d.Pair, ".rodata", d.Rodata, "data segment", i)
-		w.require(w.word(d.Pair+8) == uint64(d.Len), "length of data segment %d", i)
+		w.require(w.data.word(d.Pair+8) == uint64(d.Len), "length of data segment %d", i)
 	}
 	for i := range m.Elems {
 		e := &m.Elems[i]
 		w.address(e.Pair, ".data", e.Array, "element segment", i)
-		w.require(w.word(e.Pair+8) == uint64(e.Len), "length of element segment %d", i)
+		w.require(w.data.word(e.Pair+8) == uint64(e.Len), "length of element segment %d", i)
 	}
 	w.values()
+	w.record()
 	return w.targets, w.err
 }
 
@@ -99,7 +128,7 @@ func (w *words) descriptors() {
 func (w *words) values() {
 	m := w.m
 	plain := func(off uint32, what string, i int) {
-		w.require(w.reloc(off) == nil, "%s %d is relocated", what, i)
+		w.require(w.data.reloc(off) == nil, "%s %d is relocated", what, i)
 	}
 	for i := range m.Memories {
 		plain(m.Memories[i].Slot, "memory slot", i)
@@ -118,19 +147,9 @@ func (w *words) values() {
 	}
 }
 
-// reloc is the relocation of the word at off, which the metadata's own validation has found inside, or nil.
-func (w *words) reloc(off uint32) *objfile.Reloc {
-	if n := w.at[off/8]; n != 0 {
-		return &w.data.Relocs[n-1]
-	}
-	return nil
-}
-
-func (w *words) word(off uint32) uint64 { return binary.LittleEndian.Uint64(w.data.Data[off:]) }
-
 // named is the relocation of a word that becomes the address of a symbol that is not local; nil if it is none.
 func (w *words) named(off uint32, what string) *objfile.Reloc {
-	r := w.reloc(off)
+	r := w.data.reloc(off)
 	if r == nil || r.Addend != 0 || w.o.Symbols[r.Symbol].Binding == objfile.Local {
 		w.require(false, "%s at %d of the instance data is for no symbol", what, off)
 		return nil
@@ -148,15 +167,18 @@ func (w *words) stands(r *objfile.Reloc, t target) {
 	w.targets[r.Symbol] = t
 }
 
-// address checks that the word at off becomes the address of a place in a section.
+// address checks that the word at off of the instance data becomes the address of a place in a section.
 func (w *words) address(off uint32, section string, place uint32, what string, i int) {
-	r := w.reloc(off)
-	ok := r != nil
-	if ok {
-		s := &w.o.Symbols[r.Symbol]
-		ok = s.Section != objfile.Undefined && w.o.Sections[s.Section].Name == section && int64(s.Value)+r.Addend == int64(place)
+	w.require(w.isAddress(w.data.reloc(off), section, place), "%s %d is not at %s+%#x", what, i, section, place)
+}
+
+// isAddress reports whether a relocation, or nil, is of the address of a place in a section.
+func (w *words) isAddress(r *objfile.Reloc, section string, place uint32) bool {
+	if r == nil {
+		return false
 	}
-	w.require(ok, "%s %d is not at %s+%#x", what, i, section, place)
+	s := &w.o.Symbols[r.Symbol]
+	return s.Section != objfile.Undefined && w.o.Sections[s.Section].Name == section && int64(s.Value)+r.Addend == int64(place)
 }
 
 // types checks that each type slot has the record of its type, and each type a slot.
@@ -208,23 +230,31 @@ func (w *words) isType(r *objfile.Reloc, t uint32) bool {
 
 // typeWord checks that the word at off becomes the address of the record of type t.
 func (w *words) typeWord(off, t uint32, what string, i int) {
-	w.require(w.isType(w.reloc(off), t), "%s %d has another type than the metadata says", what, i)
+	w.require(w.isType(w.data.reloc(off), t), "%s %d has another type than the metadata says", what, i)
 }
 
 // imported checks the slot of an imported function. The type is known where the object has a descriptor for C functions;
-// others come from other objects, whose types are compared when they are linked.
+// those with v128 in their type have none and come from other objects, whose types are compared when they are linked.
 func (w *words) imported(n uint32, f *meta.Func) {
-	w.stands(w.named(f.Slot+abi.DescCode, "slot of a function"), target{inproc.TargetImportCode, n})
-	r := w.named(f.Slot+8, "slot of a function")
+	code, r := w.named(f.Slot+abi.DescCode, "slot of a function"), w.named(f.Slot+8, "slot of a function")
+	w.stands(code, target{inproc.TargetImportCode, n})
 	w.stands(r, target{inproc.TargetImportDesc, n})
-	if r == nil {
+	if code == nil || r == nil {
 		return
 	}
+	name := objfile.MangleIn(f.Import.Module, f.Import.Name)
+	w.require(w.o.Symbols[code.Symbol].Name == name+objfile.SuffixCode && w.o.Symbols[r.Symbol].Name == name+objfile.SuffixDesc,
+		"imported function %d has another name than the metadata says", n)
 	s := &w.o.Symbols[r.Symbol]
 	if s.Section == objfile.Undefined {
+		t := &w.m.Types[f.Type]
+		w.require(slices.Contains(t.Params, meta.V128) || slices.Contains(t.Results, meta.V128),
+			"imported function %d has no descriptor for C functions", n)
 		return
 	}
-	relro := &w.o.Sections[s.Section]
-	i, found := slices.BinarySearchFunc(relro.Relocs, s.Value+abi.DescType, func(r objfile.Reloc, at uint64) int { return cmp.Compare(r.Offset, at) })
-	w.require(found && w.isType(&relro.Relocs[i], f.Type), "imported function %d has another type than the metadata says", n)
+	var of *objfile.Reloc
+	if n := uint64(len(w.relro.Data)); w.o.Sections[s.Section].Name == sectionRelro && s.Value%8 == 0 && s.Value <= n && n-s.Value >= abi.DescSize {
+		of = w.relro.reloc(uint32(s.Value) + abi.DescType)
+	}
+	w.require(w.isType(of, f.Type), "imported function %d has another type than the metadata says", n)
 }

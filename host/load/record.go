@@ -1,0 +1,67 @@
+package load
+
+import (
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/meta"
+)
+
+// sectionRelro is where the record is.
+const sectionRelro = ".data.rel.ro"
+
+// record compares the metadata with the object's record, which says the same to hosts in C. Compiled code goes by limits
+// that are in neither: a table that cannot grow has its size in the code.
+func (w *words) record() {
+	m := w.m
+	size := 8 * (meta.RecordWords + meta.SlotWords*(uint64(len(m.Memories))+uint64(len(m.Tables))))
+	if uint64(len(w.relro.Data)) < size || len(w.relro.Data)%8 != 0 {
+		w.require(false, "no record")
+		return
+	}
+	at := uint32(uint64(len(w.relro.Data)) - size)
+	slots := at + 8*meta.RecordWords
+	word := func(n uint32) uint64 { return w.relro.word(at + 8*n) }
+	points := func(n uint32, section string, place uint32) bool {
+		return w.isAddress(w.relro.reloc(at+8*n), section, place)
+	}
+	w.require(word(meta.RecordABI) == abi.Version && word(meta.RecordTextSize) == uint64(len(w.o.Section(".text").Data)) &&
+		word(meta.RecordInstanceSize) == uint64(m.InstanceSize) && points(meta.RecordText, ".text", 0) && points(meta.RecordInstance, ".data", 0) &&
+		points(meta.RecordInit, ".text", m.Funcs[len(m.Funcs)-1].Text), "the record is of another module than the metadata")
+	for i, section := range []string{meta.SectionMeta, meta.SectionTraps, meta.SectionStackMaps, meta.SectionCalls} {
+		w.require(points(meta.RecordMeta+uint32(i), section, 0), "the record does not have section %q", section)
+	}
+	w.require(word(meta.RecordNumMemories) == uint64(len(m.Memories)) && points(meta.RecordMemories, sectionRelro, slots),
+		"the record does not have %d memories", len(m.Memories))
+	for i := range m.Memories {
+		x := &m.Memories[i]
+		w.slot(slots, x.Slot, x.Min, x.Max, flags(x.Import, x.HasMax, false), "memory", i)
+		slots += 8 * meta.SlotWords
+	}
+	w.require(word(meta.RecordNumTables) == uint64(len(m.Tables)) && points(meta.RecordTables, sectionRelro, slots),
+		"the record does not have %d tables", len(m.Tables))
+	for i := range m.Tables {
+		x := &m.Tables[i]
+		w.slot(slots, x.Slot, x.Min, x.Max, flags(x.Import, x.HasMax, x.Elem == meta.ExternRef), "table", i)
+		slots += 8 * meta.SlotWords
+	}
+}
+
+// flags are those of the slot of a memory or table.
+func flags(imported *meta.ImportName, hasMax, refs bool) (f uint64) {
+	if imported != nil {
+		f |= meta.SlotImported
+	}
+	if hasMax {
+		f |= meta.SlotHasMax
+	}
+	if refs {
+		f |= meta.SlotRefs
+	}
+	return f
+}
+
+// slot compares the slot at off of the record's section.
+func (w *words) slot(off, base uint32, lo, hi, flags uint64, what string, i int) {
+	r := w.relro
+	w.require(w.isAddress(r.reloc(off+8*meta.SlotBase), ".data", base) && r.word(off+8*meta.SlotMin) == lo &&
+		r.word(off+8*meta.SlotMax) == hi && r.word(off+8*meta.SlotFlags) == flags, "%s %d differs from the record", what, i)
+}
