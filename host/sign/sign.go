@@ -67,7 +67,10 @@ func NewPrivate(k ed25519.PrivateKey) (*Key, error) {
 	if len(k) != ed25519.PrivateKeySize {
 		return nil, &Error{fmt.Sprintf("an Ed25519 private key has %d bytes, not %d", ed25519.PrivateKeySize, len(k))}
 	}
-	key := &Key{alg: algEd25519, private: bytes.Clone(k)}
+	key := &Key{alg: algEd25519, private: ed25519.NewKeyFromSeed(k.Seed())}
+	if !key.private.Equal(k) { // two signatures with different public halves give the private key away
+		return nil, &Error{"the public half of an Ed25519 private key is not that of its seed"}
+	}
 	key.public = key.private.Public().(ed25519.PublicKey)
 	return key, nil
 }
@@ -77,14 +80,23 @@ func NewPublic(k ed25519.PublicKey) (*Key, error) {
 	if len(k) != ed25519.PublicKeySize {
 		return nil, &Error{fmt.Sprintf("an Ed25519 public key has %d bytes, not %d", ed25519.PublicKeySize, len(k))}
 	}
+	if blank(k) { // a point of order 4: one and the same signature fits an object in four
+		return nil, &Error{"the public key is all zeros, for which anybody can sign"}
+	}
 	return &Key{alg: algEd25519, public: bytes.Clone(k)}, nil
 }
+
+// blank reports whether a key has never been filled in.
+func blank(k []byte) bool { return len(bytes.Trim(k, "\x00")) == 0 }
 
 // NewMAC is the key that signs and verifies with a secret, of at least MinSecret bytes from a good source of random ones:
 // for a program that keeps its own objects. Who can verify can sign. The error is an *Error.
 func NewMAC(secret []byte) (*Key, error) {
 	if len(secret) < MinSecret {
 		return nil, &Error{fmt.Sprintf("the secret of a MAC has at least %d bytes, not %d", MinSecret, len(secret))}
+	}
+	if blank(secret) {
+		return nil, &Error{"the secret of a MAC is all zeros"}
 	}
 	return &Key{alg: algHMAC, secret: bytes.Clone(secret)}, nil
 }
@@ -117,8 +129,8 @@ var derHeaders = map[string]string{
 	"PUBLIC KEY":  "\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00",
 }
 
-// CanSign reports whether Sign works: not with a public key.
-func (k *Key) CanSign() bool { return k.alg == algHMAC || k.private != nil }
+// CanSign reports whether Sign works: not with a public key, nor without a key.
+func (k *Key) CanSign() bool { return k != nil && (k.alg == algHMAC || k.private != nil) }
 
 // id is the key's number, which tells which key a signature is of, and proves nothing.
 func (k *Key) id() [idSize]byte {
@@ -154,7 +166,10 @@ func trailer(object []byte) []byte {
 // Sign gives the object with a signature behind it, in place of one that it may have. The same object and key give
 // the same bytes. The error is an *Error.
 func (k *Key) Sign(object []byte) ([]byte, error) {
-	if !k.CanSign() {
+	switch {
+	case k == nil || k.alg == 0:
+		return nil, &Error{"no key"}
+	case !k.CanSign():
 		return nil, &Error{"a public key cannot sign: want the private one"}
 	}
 	object = Unsigned(object)

@@ -109,6 +109,24 @@ func TestOtherSignatures(t *testing.T) {
 	refused(t, nil, signed(t, first["MAC"][0], object), "no key")
 }
 
+// TestUnfit: keys that would not protect anything, or would give themselves away, are refused.
+func TestUnfit(t *testing.T) {
+	private := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize))
+	other := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{2}, ed25519.SeedSize))
+	_, mixed := NewPrivate(append(bytes.Clone(private.Seed()), other.Public().(ed25519.PublicKey)...))
+	_, zeroPrivate := NewPrivate(make(ed25519.PrivateKey, ed25519.PrivateKeySize))
+	_, zeroPublic := NewPublic(make(ed25519.PublicKey, ed25519.PublicKeySize))
+	_, zeroSecret := NewMAC(make([]byte, MinSecret))
+	_, byZero := new(Key).Sign(object)
+	_, byNone := (*Key)(nil).Sign(object)
+	for what, err := range map[string]error{"not that of its seed": mixed, "is not that of": zeroPrivate, "all zeros, for which": zeroPublic,
+		"is all zeros": zeroSecret, "signature: no key": byZero, "no key": byNone} {
+		if bad := (*Error)(nil); !errors.As(err, &bad) || !strings.Contains(err.Error(), what) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
 // TestMoved: what the same key signs elsewhere, by the plain algorithm or with another context, is no signature of an object.
 func TestMoved(t *testing.T) {
 	private := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize))
