@@ -68,7 +68,7 @@ Keys for --sign are PEM files as openssl makes them:
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "the object to write, `OUT.o`"},
 			targetFlag(),
 			&cli.StringFlag{Name: "sign", Usage: "sign the object with the Ed25519 private key in `KEYFILE`"},
-			&cli.StringFlag{Name: "name", Usage: "prefix of the object's symbols (default: from the module's name or file)"},
+			&cli.StringFlag{Name: "name", Usage: "prefix of the object's symbols (default: the file's name)"},
 			&cli.DurationFlag{Name: "timeout", Usage: "give up after `TIME`, such as 1.5s or 2m"},
 			jsonFlag(),
 		}, compileFlags()...),
