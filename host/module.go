@@ -35,7 +35,8 @@ type ObjectKey = sign.Key
 // use LoadWith. The errors are *ObjectError, *CPUError, *SystemError and ErrUnsupported.
 func Load(object []byte) (*Module, error) { return LoadWith(object, LoadOptions{}) }
 
-// LoadWith is Load with options. The errors are those of Load, and *SignatureError.
+// LoadWith is Load with options. The bytes must not change before it returns: what was verified would not be what is
+// loaded, so read a file that others can write, and do not map it. The errors are those of Load, and *SignatureError.
 func LoadWith(object []byte, o LoadOptions) (*Module, error) {
 	if o.Verify != nil {
 		var err error
