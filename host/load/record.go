@@ -8,8 +8,8 @@ import (
 // sectionRelro is where the record is.
 const sectionRelro = ".data.rel.ro"
 
-// record compares the metadata with the object's record, which says the same to hosts in C. Compiled code goes by limits
-// that are in neither: a table that cannot grow has its size in the code.
+// record compares the metadata with the object's record, which says the same to hosts in C. Limits matter to compiled code,
+// too: it has the size of a table that cannot grow, and looks no further.
 func (w *words) record() {
 	m := w.m
 	size := 8 * (meta.RecordWords + meta.SlotWords*(uint64(len(m.Memories))+uint64(len(m.Tables))))
