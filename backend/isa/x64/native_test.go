@@ -53,7 +53,10 @@ func exportAll(m *clif.Module) {
 			m.Exports = append(m.Exports, clif.Export{Name: fmt.Sprint(prefix, i), Kind: kind, Index: uint32(i)})
 		}
 	}
-	add(clif.ExportFunc, "fn", len(m.Funcs))
+	add(clif.ExportFunc, "fn", int(m.InitFunc()))
+	for i := range m.InitFunc() {
+		m.Funcs[i].Addressed = true
+	}
 	add(clif.ExportMemory, "mem", len(m.Memories))
 	add(clif.ExportTable, "table", len(m.Tables))
 	add(clif.ExportGlobal, "global", len(m.Globals))
