@@ -327,8 +327,11 @@ func (d *decoder) globalType() GlobalType {
 	t := GlobalType{Type: d.ValType(d.accept)}
 	at := d.Pos
 	mut := d.Byte()
-	if mut > 1 {
+	switch {
+	case mut >= 2*sharedGlobal:
 		d.Fail(at, "malformed mutability 0x%02x", mut)
+	case mut >= sharedGlobal:
+		d.FailFeature(at, FeatureSharedEverything, "unsupported mutability 0x%02x", mut)
 	}
 	t.Mutable = mut == 1
 	return t
@@ -439,8 +442,11 @@ func (d *decoder) dataSection() {
 		d.stop.Poll()
 		s := DataSegment{Offset: d.Pos}
 		flags := d.U32()
-		if flags > 2 {
+		switch {
+		case flags&^sharedSegment > 2:
 			d.Fail(s.Offset, "malformed data segment kind %d", flags)
+		case flags&sharedSegment != 0:
+			d.FailFeature(s.Offset, FeatureSharedEverything, "unsupported data segment kind %d", flags)
 		}
 		if flags == 1 {
 			s.Mode = SegmentPassive

@@ -23,8 +23,11 @@ func (d *decoder) elementSection() {
 func (d *decoder) elemSegment() {
 	e := ElemSegment{Offset: d.Pos, Type: FuncRef}
 	flags := d.U32()
-	if flags >= elemFlagsEnd {
+	switch {
+	case flags&^sharedSegment >= elemFlagsEnd:
 		d.Fail(e.Offset, "malformed elements segment kind %d", flags)
+	case flags&sharedSegment != 0:
+		d.FailFeature(e.Offset, FeatureSharedEverything, "unsupported elements segment kind %d", flags)
 	}
 	if flags&elemNotActive != 0 {
 		e.Mode = SegmentPassive

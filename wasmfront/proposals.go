@@ -27,12 +27,19 @@ var importKinds = [256]Features{
 	0x7F:      FeatureCompactImports,    // a type for each
 }
 
+// The flags by which globals and segments are shared (FeatureSharedEverything).
+const (
+	sharedGlobal  = 1 << 1 // beside the mutability
+	sharedSegment = 1 << 3 // beside the kind of a data or element segment
+)
+
 // proposedOps are ranges of operators of which no more is known than the feature.
 var proposedOps = [...]struct {
 	first, last Opcode
 	feature     Features
 }{
 	{0x00E0, 0x00E6, FeatureStackSwitching},    // cont.new to switch
+	{0xFB1F, 0xFB1F, FeatureSharedEverything},  // ref.i31_shared
 	{0xFB20, 0xFB26, FeatureCustomDescriptors}, // struct.new_desc to br_on_cast_desc_eq_fail
 	{0xFB80, 0xFBB7, FeatureStringRef},         // string.new_utf8 to string.encode_wtf16_array
 	{0xFC12, 0xFC12, FeatureMemoryControl},     // memory.discard

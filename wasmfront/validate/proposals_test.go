@@ -36,7 +36,9 @@ func TestProposals(t *testing.T) {
 			body("\xe4\x00\x00\x00"), body("\xe5\x00\x00"), body("\xe6\x00\x00"), body("\x02\x68\x0b"),
 		},
 		"shared-everything-threads": {
-			proposed(1, "\x01\x65\x60\x00\x00"), param("\x65\x70"), proposed(4, "\x01\x70\x03\x00\x01"), body("\xfe\x04\x00"), body("\xfe\x4f\x00\x00"),
+			proposed(1, "\x01\x65\x60\x00\x00"), param("\x65\x70"), proposed(4, "\x01\x70\x03\x00\x01"), body("\xfe\x04\x00"), body("\xfe\x4f\x00\x00"), body("\xfb\x1f"),
+			proposed(6, "\x01\x7f\x02\x41\x00\x0b"), proposed(6, "\x01\x7f\x03\x41\x00\x0b"), kind("", "\x03\x7f\x02"),
+			proposed(9, "\x01\x08\x41\x00\x0b\x00"), proposed(9, "\x01\x0f\x70\x00"), proposed(11, "\x01\x08\x41\x00\x0b\x00"), proposed(11, "\x01\x0a\x00\x41\x00\x0b\x00"),
 		},
 		"custom-descriptors": {
 			proposed(1, "\x01\x4d\x00\x5f\x00"), proposed(1, "\x01\x4c\x00\x5f\x00"), proposed(1, void) + kind("", "\x20\x00"), param("\x62\x00"),
@@ -71,6 +73,7 @@ func TestProposals(t *testing.T) {
 		proposed(1, "\x01\x5c\x00"), proposed(1, "\x01\xe0\x00\x00"), kind("", "\x05\x00"), kind("", "\x80\x01\x00"), kind("a", "\x7f\x00"), kind("a", "\x7e\x00"),
 		param("\x60"), param("\x40"), proposed(4, "\x01\x70\x08\x00"), proposed(5, "\x01\x10\x01"), proposed(14, ""), proposed(7, "\x01\x00\x05\x00"),
 		body("\xe7"), body("\xfb\x27"), body("\xfc\x32"), body("\xfe\x80\x01"), body("\xff"), global("\x5c"),
+		proposed(6, "\x01\x7f\x04\x41\x00\x0b"), proposed(9, "\x01\x10"), proposed(11, "\x01\x03\x00"), proposed(11, "\x01\x0b\x00"),
 	} {
 		_, err := validate.All([]byte(header+m), validate.Config{Features: wasmfront.DefaultFeatures})
 		var e *wasmfront.Error
