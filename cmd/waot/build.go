@@ -69,7 +69,7 @@ Keys for --sign are PEM files as openssl makes them:
 			targetFlag(),
 			&cli.StringFlag{Name: "sign", Usage: "sign the object with the Ed25519 private key in `KEYFILE`"},
 			&cli.StringFlag{Name: "name", Usage: "prefix of the object's symbols (default: the file's name)"},
-			&cli.DurationFlag{Name: "timeout", Usage: "give up after `TIME`, such as 1.5s or 2m"},
+			timeoutFlag("give up after `TIME`, such as 1.5s or 2m"),
 			jsonFlag(),
 		}, compileFlags()...),
 		Action: buildAction,

@@ -170,6 +170,7 @@ var cases = []struct {
 	{"build-max-zero", []string{"build", "lib.wasm", "-o", "lib.o", "--max-memory=0"}},
 	{"build-max-negative", []string{"build", "lib.wasm", "-o", "lib.o", "--max-functions=-1"}},
 	{"build-timeout", []string{"build", "lib.wasm", "-o", "lib.o", "--timeout=1ns"}},
+	{"build-timeout-negative", []string{"build", "lib.wasm", "-o", "lib.o", "--timeout=-1s"}},
 	{"run-max-functions", []string{"run", "lib.wasm", "--invoke", "add", "--max-functions=1", "--", "40", "2"}},
 	{"build-nowhere", []string{"build", "lib.wasm", "-o", "no/where/lib.o"}},
 
@@ -185,6 +186,7 @@ var cases = []struct {
 	{"run-no-export", []string{"run", "lib.wasm", "--invoke", "sub"}},
 	{"run-no-start", []string{"run", "lib.wasm"}},
 	{"run-timeout", []string{"run", "loop.wasm", "--invoke", "forever", "--timeout", "20ms"}},
+	{"run-timeout-negative", []string{"run", "exit.wasm", "--timeout=-1ns"}},
 	{"run-import", []string{"run", "import.wasm"}},
 	{"run-import-json", []string{"run", "import.wasm", "--json"}},
 	{"run-dir", []string{"run", "exit.wasm", "--dir=::/"}},

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -41,7 +42,7 @@ Examples:
 			&cli.StringSliceFlag{Name: "dir", Usage: "give the program a directory: `HOST::GUEST`, or one name for both"},
 			&cli.BoolFlag{Name: "devices", Usage: "let the program open device files in its directories, not only /dev/null and the like"},
 			&cli.StringSliceFlag{Name: "env", Usage: "set a variable of the program: `K=V`"},
-			&cli.DurationFlag{Name: "timeout", Usage: "end the program after `TIME`, such as 1.5s or 2m"},
+			timeoutFlag("end the program after `TIME`, such as 1.5s or 2m"),
 			&cli.StringFlag{Name: "signed-by", Usage: "run the object only if the Ed25519 key in `KEYFILE` has signed it; the public key will do"},
 			&cli.StringFlag{Name: "invoke", Usage: "call the exported function `NAME`"},
 			&cli.BoolFlag{Name: "json", Usage: "print errors as JSON"},
@@ -99,6 +100,16 @@ func runAction(c *cli.Context) error {
 		return inFile(file, err)
 	}
 	return programStatus(status)
+}
+
+// timeoutFlag bounds a time, which zero does not.
+func timeoutFlag(usage string) cli.Flag {
+	return &cli.DurationFlag{Name: "timeout", Usage: usage, Action: func(_ *cli.Context, d time.Duration) error {
+		if d < 0 {
+			return usagef("--timeout=%v: must not be negative", d)
+		}
+		return nil
+	}}
 }
 
 // runContext is the context that --timeout ends.
