@@ -17,9 +17,11 @@ func fdClose(c *Context, _ memory, p []uint64) Errno {
 	return d.close()
 }
 
-// fdRenumber moves a descriptor to another number, which is closed if it is open. It
-// must have been open once: programs that exchange standard streams move one away and
-// another to its number. Any number at all could make the table as long.
+// lastStandard is the number of standard error.
+const lastStandard = 2
+
+// fdRenumber moves a descriptor over another open one, which is closed. A standard stream
+// may be closed already: programs that exchange one move it away, and something else to its number.
 func fdRenumber(c *Context, _ memory, p []uint64) Errno {
 	from, to := uint32(p[0]), uint32(p[1])
 	d, e := c.lookup(from)
@@ -33,6 +35,9 @@ func fdRenumber(c *Context, _ memory, p []uint64) Errno {
 		return ErrnoBadf
 	}
 	old := c.fds[to]
+	if old == nil && to > lastStandard {
+		return ErrnoBadf
+	}
 	c.fds[to] = d
 	c.remove(from)
 	if old == nil {
