@@ -1,6 +1,9 @@
 package backend
 
-import "github.com/waot-project/waot/clif"
+import (
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/stop"
+)
 
 // LoweredBlock is one block of the final layout: a CLIF block, an edge block,
 // or the synthetic entry before an entry block that is a branch target.
@@ -107,14 +110,13 @@ func (o *BlockOrder) Compute(f *clif.Func) {
 	o.f = f
 	o.Blocks, o.Succs, o.tableEdges = o.Blocks[:0], o.Succs[:0], o.tableEdges[:0]
 	o.edges, o.rpo, o.order, o.before = o.edges[:0], o.rpo[:0], o.order[:0], o.before[:0]
-	if cap(o.info) < len(f.Blocks) {
-		o.info = make([]blockInfo, len(f.Blocks))
-	}
-	o.info = o.info[:len(f.Blocks)]
+	o.info = stop.Resize(f.Stop, o.info, len(f.Blocks))
 	for i := range o.info {
+		f.Stop.PollAt(i)
 		o.info[i] = blockInfo{loop: clif.NoBlock, child: clif.NoBlock, sibling: clif.NoBlock}
 	}
 	for i, b := range f.Layout {
+		f.Stop.PollAt(i)
 		o.info[b].layout = uint32(i)
 	}
 	o.search()
@@ -152,7 +154,7 @@ func (o *BlockOrder) addEdge(start uint32, via clif.Target) uint32 {
 	if s := ti.stamp; s > start && o.sameArgs(o.edges[s-1].via, via) {
 		return s - 1
 	}
-	o.edges = append(o.edges, edge{via: via, to: to})
+	o.edges = stop.Append(o.f.Stop, o.edges, edge{via: via, to: to})
 	ti.stamp = uint32(len(o.edges))
 	ti.preds++
 	return ti.stamp - 1
@@ -187,12 +189,13 @@ func (o *BlockOrder) search() {
 		b := fr.block
 		o.stack = o.stack[:len(o.stack)-1]
 		bi.pathPos = 0
-		o.rpo = append(o.rpo, b)
+		o.rpo = stop.Append(o.f.Stop, o.rpo, b)
 		if n := len(o.stack); n > 0 {
 			o.tag(o.stack[n-1].block, bi.loop)
 		}
 	}
 	for i, j := 0, len(o.rpo)-1; i < j; i, j = i+1, j-1 {
+		o.f.Stop.PollAt(i)
 		o.rpo[i], o.rpo[j] = o.rpo[j], o.rpo[i]
 	}
 }
@@ -271,7 +274,7 @@ func (o *BlockOrder) loops() {
 		}
 	}
 	for i := len(o.rpo) - 1; i >= 0; i-- {
-		o.f.Stop.Poll()
+		o.f.Stop.PollAt(i)
 		b := o.rpo[i]
 		bi := &o.info[b]
 		t := o.f.Terminator(b)
@@ -290,7 +293,8 @@ func (o *BlockOrder) loops() {
 
 // place fills order: loops contiguous, cold blocks last.
 func (o *BlockOrder) place() {
-	for _, b := range o.rpo {
+	for i, b := range o.rpo {
+		o.f.Stop.PollAt(i)
 		if o.info[b].loop == clif.NoBlock {
 			o.placeLoop(b)
 		}
@@ -298,24 +302,27 @@ func (o *BlockOrder) place() {
 	// A stable partition; rpo is not needed any more and takes the cold ones.
 	o.rpo = o.rpo[:0]
 	hot := o.order[:1]
-	for _, b := range o.order[1:] {
+	for i, b := range o.order[1:] {
+		o.f.Stop.PollAt(i)
 		if o.info[b].cold {
-			o.rpo = append(o.rpo, b)
+			o.rpo = stop.Append(o.f.Stop, o.rpo, b)
 		} else {
 			hot = append(hot, b)
 		}
 	}
 	o.order = append(hot, o.rpo...)
 	for i, b := range o.order {
+		o.f.Stop.PollAt(i)
 		o.info[b].pos = uint32(i)
 	}
 }
 
 // placeLoop appends b and, if it is a header, all of its loop.
 func (o *BlockOrder) placeLoop(b clif.Block) {
-	o.order = append(o.order, b)
+	o.order = stop.Append(o.f.Stop, o.order, b)
 	for at := o.info[b].child; at != clif.NoBlock; {
-		o.order = append(o.order, at)
+		o.f.Stop.PollAt(len(o.order))
+		o.order = stop.Append(o.f.Stop, o.order, at)
 		if c := o.info[at].child; c != clif.NoBlock {
 			at = c
 			continue
@@ -333,18 +340,20 @@ func (o *BlockOrder) placeLoop(b clif.Block) {
 // split fills Blocks and Succs from order, with edge blocks.
 func (o *BlockOrder) split() {
 	if o.info[o.order[0]].preds > 0 {
-		o.Blocks = append(o.Blocks, LoweredBlock{Orig: clif.NoBlock, Via: clif.NoTarget})
+		o.Blocks = stop.Append(o.f.Stop, o.Blocks, LoweredBlock{Orig: clif.NoBlock, Via: clif.NoTarget})
 	}
 	for i, b := range o.order {
+		o.f.Stop.PollAt(i)
 		o.markCritical(i, b)
 	}
-	for _, b := range o.order {
+	for i, b := range o.order {
+		o.f.Stop.PollAt(i)
 		bi := &o.info[b]
 		for p := bi.beforeHead; p != 0; p = o.before[p-1].next {
 			o.appendEdgeBlock(clif.Block(o.before[p-1].from), o.before[p-1].edge)
 		}
 		bi.pos = uint32(len(o.Blocks))
-		o.Blocks = append(o.Blocks, LoweredBlock{Orig: b, Via: clif.NoTarget, LoopDepth: bi.depth, Cold: bi.cold, Header: bi.header})
+		o.Blocks = stop.Append(o.f.Stop, o.Blocks, LoweredBlock{Orig: b, Via: clif.NoTarget, LoopDepth: bi.depth, Cold: bi.cold, Header: bi.header})
 		for e := bi.edgeStart; e < bi.edgeEnd; e++ {
 			if o.edges[e].crit && o.edges[e].at == 0 {
 				o.appendEdgeBlock(b, e)
@@ -400,7 +409,7 @@ func (o *BlockOrder) appendEdgeBlock(from clif.Block, e uint32) {
 	ed := &o.edges[e]
 	fi, ti := &o.info[from], &o.info[ed.to]
 	ed.at = uint32(len(o.Blocks))
-	o.Blocks = append(o.Blocks, LoweredBlock{
+	o.Blocks = stop.Append(o.f.Stop, o.Blocks, LoweredBlock{
 		Orig: clif.NoBlock, Via: ed.via, LoopDepth: min(fi.depth, ti.depth), Cold: fi.cold || ti.cold,
 	})
 }
@@ -408,6 +417,7 @@ func (o *BlockOrder) appendEdgeBlock(from clif.Block, e uint32) {
 // connect fills Succs. The position of each block is known now.
 func (o *BlockOrder) connect() {
 	for i := range o.Blocks {
+		o.f.Stop.PollAt(i)
 		lb := &o.Blocks[i]
 		lb.SuccStart = uint32(len(o.Succs))
 		switch {
@@ -418,12 +428,12 @@ func (o *BlockOrder) connect() {
 				if e.crit {
 					s = Succ{To: e.at, Via: clif.NoTarget}
 				}
-				o.Succs = append(o.Succs, s)
+				o.Succs = stop.Append(o.f.Stop, o.Succs, s)
 			}
 		case lb.Via != clif.NoTarget:
-			o.Succs = append(o.Succs, Succ{To: o.info[o.f.Targets[lb.Via].Block].pos, Via: lb.Via})
+			o.Succs = stop.Append(o.f.Stop, o.Succs, Succ{To: o.info[o.f.Targets[lb.Via].Block].pos, Via: lb.Via})
 		default:
-			o.Succs = append(o.Succs, Succ{To: 1, Via: clif.NoTarget})
+			o.Succs = stop.Append(o.f.Stop, o.Succs, Succ{To: 1, Via: clif.NoTarget})
 		}
 		lb.SuccEnd = uint32(len(o.Succs))
 	}

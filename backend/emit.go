@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/machbuffer"
 	"github.com/waot-project/waot/regalloc"
 )
@@ -112,7 +113,7 @@ func (e *Emitter) insts(edits []regalloc.Edit, r regalloc.Range, bound uint32) (
 	from, limit := b.Offset(), bound
 	pieces := e.Target.MaxPiece > 0 && bound > e.Target.MaxPiece
 	for i := regalloc.Inst(r.Start); i < regalloc.Inst(r.End); i++ {
-		e.VC.In.Stop.Poll()
+		e.VC.In.Stop.PollAt(int(i))
 		if pieces {
 			limit = e.pieceBytes(i, edits)
 			b.EmitIslandMaybe(limit)
@@ -299,7 +300,8 @@ func (e *Emitter) verifyMaps(res *machbuffer.Result) error {
 		return fmt.Errorf("no stack map was recorded for the call that is instruction %d", e.VC.Safepoints[n])
 	}
 	maps := res.StackMaps
-	for _, r := range res.Relocs {
+	for i, r := range res.Relocs {
+		e.VC.In.Stop.PollAt(i)
 		if k := RelocKind(r.Kind); k != RelocCall32 && k != RelocCall26 {
 			continue
 		}
@@ -328,24 +330,31 @@ func (e *Emitter) result(res *machbuffer.Result) *Code {
 	c := &e.code
 	c.Bytes, c.Align, c.FrameBytes = res.Code, res.Align, uint32(e.Frame.Size)
 	c.Relocs, c.Traps, c.StackMaps, c.Calls = c.Relocs[:0], c.Traps[:0], c.StackMaps[:0], c.Calls[:0]
-	for _, r := range res.Relocs {
+	flag := e.VC.In.Stop
+	c.Relocs = stop.Grow(flag, c.Relocs, len(res.Relocs))
+	for i, r := range res.Relocs {
+		flag.PollAt(i)
 		c.Relocs = append(c.Relocs, Reloc{Offset: r.Offset, Kind: RelocKind(r.Kind), Sym: SymRef(r.Symbol), Addend: r.Addend})
 	}
-	for _, t := range res.Traps {
-		e.VC.In.Stop.Poll()
+	c.Traps = stop.Grow(flag, c.Traps, len(res.Traps))
+	for i, t := range res.Traps {
+		flag.PollAt(i)
 		s := e.sites[t.Loc-1]
 		s.Offset = t.Offset
 		c.Traps = append(c.Traps, s)
 	}
-	for _, s := range res.Calls {
+	c.Calls = stop.Grow(flag, c.Calls, len(res.Calls))
+	for i, s := range res.Calls {
+		flag.PollAt(i)
 		c.Calls = append(c.Calls, SrcSite{Offset: s.Return, Src: s.Data})
 	}
-	e.slots = e.slots[:0]
-	e.slots = append(e.slots, make([]int32, len(e.Out.StackMapSlots))...)
+	e.slots = stop.Resize(flag, e.slots, len(e.Out.StackMapSlots))
 	for i, w := range e.Out.StackMapSlots {
+		flag.PollAt(i)
 		e.slots[i] = e.Frame.Slots + 8*int32(w)
 	}
-	for _, m := range res.StackMaps {
+	for i, m := range res.StackMaps {
+		flag.PollAt(i)
 		sm := &e.Out.StackMaps[m.Index]
 		if sm.Slots.Len() == 0 {
 			continue

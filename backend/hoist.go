@@ -2,6 +2,7 @@ package backend
 
 import (
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/regalloc"
 )
 
@@ -35,6 +36,7 @@ type hoisted struct {
 
 // hoister is the state of Lower for this file.
 type hoister struct {
+	stop   *stop.Flag
 	idom   []uint32  // by block of the order; the entry's is itself
 	flat   bool      // idom is not known: everything goes to the entry, constants stay
 	bases  []baseUse // by memory, then of the instance data
@@ -60,17 +62,19 @@ const noBlock = ^uint32(0)
 // begin fills idom for bases of so many memories and the instance data.
 func (h *hoister) begin(o *BlockOrder, memories int) {
 	h.list, h.loops, h.front, h.flat = h.list[:0], h.loops[:0], -1, false
-	h.bases = resize(h.bases, memories+1)
+	h.bases = stop.Zeroed(h.stop, h.bases, memories+1)
 	for k := range h.bases {
 		h.bases[k].reg = regalloc.NoVReg
 	}
-	h.homes = resize(h.homes, len(o.Blocks))
-	h.idom = resize(h.idom, len(o.Blocks))
+	h.homes = stop.Zeroed(h.stop, h.homes, len(o.Blocks))
+	h.idom = stop.Zeroed(h.stop, h.idom, len(o.Blocks))
 	for b := range h.idom[1:] {
+		h.stop.PollAt(b)
 		h.idom[b+1] = noBlock
 	}
 	h.budget = maxDomSteps * len(o.Blocks)
 	for b := 0; b < len(o.Blocks) && !h.flat; b++ {
+		h.stop.PollAt(b)
 		h.flat = h.idom[b] == noBlock || o.Blocks[b].LoopDepth >= maxDepth
 		for _, s := range o.SuccsOf(b) {
 			switch {
@@ -113,9 +117,10 @@ func (h *hoister) outside(o *BlockOrder, b uint32, depth uint16) uint32 {
 // findLoops fills loops and inLoop.
 func (l *Lower) findLoops() {
 	h := &l.hoister
-	h.inLoop = resize(h.inLoop, len(l.Order.Blocks))
+	h.inLoop = stop.Zeroed(h.stop, h.inLoop, len(l.Order.Blocks))
 	at := int32(-1)
 	for b := range l.Order.Blocks {
+		h.stop.PollAt(b)
 		lb := &l.Order.Blocks[b]
 		h.inLoop[b] = -1
 		if lb.Cold {
@@ -156,7 +161,7 @@ func (l *Lower) backEdges(b int) {
 
 // mark fills always, and front of the loops.
 func (h *hoister) mark() {
-	h.always = resize(h.always, len(h.idom))
+	h.always = stop.Zeroed(h.stop, h.always, len(h.idom))
 	for k := range h.loops {
 		lp := &h.loops[k]
 		switch lp.front = int32(k); {

@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/machbuffer"
 	"github.com/waot-project/waot/regalloc"
 )
@@ -39,12 +40,13 @@ const maxAlignedLoop = 512
 // plan fills e.blocks.
 func (e *Emitter) plan() {
 	n := len(e.VC.In.Blocks)
-	e.blocks = resize(e.blocks, n+1)
+	e.blocks = stop.Zeroed(e.VC.In.Stop, e.blocks, n+1)
 	e.measure()
 	e.thread()
 	e.landings()
 	e.arrange()
 	for bi := range n {
+		e.VC.In.Stop.PollAt(bi)
 		e.backEdges(uint32(bi))
 	}
 	header := uint32(n)
@@ -78,6 +80,7 @@ func (e *Emitter) arrange() {
 	e.blocks[n].pos = n
 	if e.Target.Rotate {
 		for b := range n {
+			e.VC.In.Stop.PollAt(int(b))
 			if h, ok := e.rotates(b); ok {
 				e.blocks[h].latch = b
 				e.rotated = true
@@ -85,6 +88,7 @@ func (e *Emitter) arrange() {
 		}
 	}
 	for b := range n {
+		e.VC.In.Stop.PollAt(int(b))
 		p := &e.blocks[b]
 		if p.dest != b || p.moved(e, b) {
 			continue
@@ -95,6 +99,7 @@ func (e *Emitter) arrange() {
 		e.order = append(e.order, b)
 	}
 	for k, b := range e.order {
+		e.VC.In.Stop.PollAt(k)
 		p := &e.blocks[b]
 		p.pos, p.next = uint32(k), n
 		if k+1 < len(e.order) {
@@ -148,6 +153,7 @@ func (e *Emitter) rotates(b uint32) (header uint32, ok bool) {
 func (e *Emitter) thread() {
 	in := &e.VC.In
 	for bi := len(in.Blocks) - 1; bi >= 0; bi-- {
+		in.Stop.PollAt(bi)
 		p := &e.blocks[bi]
 		p.dest = uint32(bi)
 		if !p.empty {
@@ -198,13 +204,13 @@ func (e *Emitter) measure() {
 		n := uint32(0)
 		start, _ := in.OperandRange(regalloc.Inst(blk.Insts.Start))
 		for i := blk.Insts.Start; i < blk.Insts.End; i++ {
-			in.Stop.Poll()
+			in.Stop.PollAt(int(i))
 			end := in.Insts[i].OperandEnd
 			n = min(n+maxBytes(e, regalloc.Inst(i), e.Out.Allocs[start:end]), tooFar)
 			start = end
 		}
 		for len(edits) > 0 && edits[0].Point.Inst() < regalloc.Inst(blk.Insts.End) {
-			in.Stop.Poll()
+			in.Stop.PollAt(len(edits))
 			n = min(n+e.Target.MaxEdit(e, &edits[0]), tooFar)
 			edits = edits[1:]
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/waot-project/waot/backend/instance"
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/regalloc"
 )
 
@@ -76,8 +77,8 @@ func (l *Lower) Run(f *clif.Func, o *BlockOrder, vc *VCode) {
 	l.reset()
 	l.analyse()
 	l.signature()
-	vc.In.Blocks = resize(vc.In.Blocks, len(o.Blocks))
-	l.blockEnd = resize(l.blockEnd, len(o.Blocks))
+	vc.In.Blocks = stop.Zeroed(l.F.Stop, vc.In.Blocks, len(o.Blocks))
+	l.blockEnd = stop.Zeroed(l.F.Stop, l.blockEnd, len(o.Blocks))
 	for b := len(o.Blocks) - 1; b >= 0; b-- {
 		f.Stop.Poll()
 		l.lowerBlock(b)
@@ -86,29 +87,20 @@ func (l *Lower) Run(f *clif.Func, o *BlockOrder, vc *VCode) {
 	l.finish()
 }
 
-func resize[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	s = s[:n]
-	clear(s)
-	return s
-}
-
 func (l *Lower) reset() {
 	f := l.F
-	l.canon = resize(l.canon, len(f.Values))
-	l.vregs = resize(l.vregs, len(f.Values))
-	l.uses = resize(l.uses, len(f.Values))
-	l.color, l.loads = resize(l.color, len(f.Insts)), resize(l.loads, len(f.Insts))
-	l.sunk = resize(l.sunk, len(f.Insts))
+	l.canon = stop.Zeroed(l.F.Stop, l.canon, len(f.Values))
+	l.vregs = stop.Zeroed(l.F.Stop, l.vregs, len(f.Values))
+	l.uses = stop.Zeroed(l.F.Stop, l.uses, len(f.Values))
+	l.color, l.loads = stop.Zeroed(l.F.Stop, l.color, len(f.Insts)), stop.Zeroed(l.F.Stop, l.loads, len(f.Insts))
+	l.sunk = stop.Zeroed(l.F.Stop, l.sunk, len(f.Insts))
 	for i := range l.vregs {
-		f.Stop.Poll()
+		f.Stop.PollAt(i)
 		l.vregs[i] = regalloc.NoVReg
 		l.canon[i] = clif.Value(i)
 	}
 	for i := range f.Values {
-		f.Stop.Poll()
+		f.Stop.PollAt(i)
 		if f.Values[i].Kind == clif.ValueAlias {
 			l.canon[i] = f.Resolve(clif.Value(i))
 		}
@@ -116,6 +108,7 @@ func (l *Lower) reset() {
 	l.insts, l.meta, l.groups, l.Ops, l.sums = l.insts[:0], l.meta[:0], l.groups[:0], l.Ops[:0], l.sums[:0]
 	l.hidden = regalloc.NoVReg
 	l.noSink = 0
+	l.hoister.stop = f.Stop
 	l.hoister.begin(l.Order, len(f.Mod.Memories))
 	if l.Target.Hoist && !l.flat {
 		l.findLoops()
@@ -136,7 +129,7 @@ func (l *Lower) analyse() {
 		col++
 		bd := &f.Blocks[b]
 		for i := bd.Start; i < bd.End; i++ {
-			f.Stop.Poll()
+			f.Stop.PollAt(int(i))
 			d := &f.Insts[i]
 			if d.Op == clif.OpNop {
 				continue
@@ -238,7 +231,7 @@ func (l *Lower) lowerBlock(b int) {
 	first := true
 	for i := bd.End; i > bd.Start; {
 		i--
-		f.Stop.Poll()
+		f.Stop.PollAt(int(i))
 		d := &f.Insts[i]
 		if d.Op == clif.OpNop || l.sunk[i] {
 			continue
@@ -350,14 +343,14 @@ func (l *Lower) lowerArgs(vregs []regalloc.VReg) {
 }
 
 func (l *Lower) begin() {
-	l.groups = append(l.groups, group{uint32(len(l.insts)), uint32(len(l.Ops))})
+	l.groups = stop.Append(l.F.Stop, l.groups, group{uint32(len(l.insts)), uint32(len(l.Ops))})
 	l.folded = clif.NoInst
 }
 
 // Push appends an instruction whose operands have been appended to l.Ops.
 func (l *Lower) Push(in Inst, flags regalloc.InstFlags) {
-	l.insts = append(l.insts, in)
-	l.meta = append(l.meta, instMeta{opEnd: uint32(len(l.Ops)), src: l.srcOf(&in), flags: flags})
+	l.insts = stop.Append(l.F.Stop, l.insts, in)
+	l.meta = stop.Append(l.F.Stop, l.meta, instMeta{opEnd: uint32(len(l.Ops)), src: l.srcOf(&in), flags: flags})
 }
 
 // srcOf is the source of an instruction to be appended: that of a folded load if this one does it, as its fault is the load's.
@@ -394,8 +387,11 @@ func (l *Lower) PushRemat(in Inst) {
 // finish puts groups in order and fills the rest of the VCode.
 func (l *Lower) finish() {
 	vc, in := l.vc, &l.vc.In
-	l.groups = append(l.groups, group{inst: uint32(len(l.insts)), op: uint32(len(l.Ops))})
-	vc.Headers = resize(vc.Headers, len(in.Blocks))
+	l.groups = stop.Append(l.F.Stop, l.groups, group{inst: uint32(len(l.insts)), op: uint32(len(l.Ops))})
+	vc.Headers = stop.Zeroed(l.F.Stop, vc.Headers, len(in.Blocks))
+	flag := l.F.Stop
+	in.Operands, in.Insts = stop.Resize(flag, in.Operands, len(l.Ops))[:0], stop.Resize(flag, in.Insts, len(l.insts))[:0]
+	vc.Insts, vc.Srcs = stop.Resize(flag, vc.Insts, len(l.insts))[:0], stop.Resize(flag, vc.Srcs, len(l.insts))[:0]
 	start := uint32(0)
 	for b := range in.Blocks {
 		lb := &l.Order.Blocks[b]
@@ -404,9 +400,10 @@ func (l *Lower) finish() {
 			from = l.blockEnd[b+1]
 		}
 		for g := l.blockEnd[b]; g > from; g-- {
-			l.F.Stop.Poll()
+			l.F.Stop.PollAt(int(g))
 			l.place(g - 1)
 		}
+		l.F.Stop.Poll()
 		bi := &in.Blocks[b]
 		bi.Insts = regalloc.Range{Start: start, End: uint32(len(vc.Insts))}
 		bi.LoopDepth, bi.Cold = lb.LoopDepth, lb.Cold
@@ -447,7 +444,7 @@ func (l *Lower) preds() {
 		p := &in.Blocks[b].Preds
 		p.Start, p.End, at = at, at, at+p.End
 	}
-	in.BlockLists = resize(in.BlockLists, int(at))
+	in.BlockLists = stop.Zeroed(l.F.Stop, in.BlockLists, int(at))
 	for b := range in.Blocks {
 		in.Stop.Poll()
 		for _, e := range in.SuccsOf(regalloc.Block(b)) {

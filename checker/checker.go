@@ -256,7 +256,7 @@ func (c *Checker) visit(b regalloc.Block) *Error {
 	begin, _ := c.in.OperandRange(regalloc.Inst(r.Start))
 	next := pointOf(edits, edit)
 	for i := regalloc.Inst(r.Start); i < regalloc.Inst(r.End); i++ {
-		c.in.Stop.Poll()
+		c.in.Stop.PollAt(int(i))
 		for ; next == regalloc.Before(i); next = pointOf(edits, edit) {
 			if err := c.apply(&edits[edit]); err != nil {
 				return err

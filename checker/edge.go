@@ -1,6 +1,9 @@
 package checker
 
-import "github.com/waot-project/waot/regalloc"
+import (
+	"github.com/waot-project/waot/internal/stop"
+	"github.com/waot-project/waot/regalloc"
+)
 
 // resolveClaims checks that the output's claims are well formed and makes
 // c.claims of them.
@@ -9,7 +12,7 @@ func (c *Checker) resolveClaims() *Error {
 	if len(out.ClaimEnd) != len(c.in.Blocks) {
 		return fault(RuleShape, "claim ends of %d blocks, not %d", len(out.ClaimEnd), len(c.in.Blocks))
 	}
-	c.claims = grow(c.claims, len(out.Claims))
+	c.claims = stop.Resize(c.in.Stop, c.claims, len(out.Claims))
 	last := uint32(0)
 	for b, end := range out.ClaimEnd {
 		c.block = regalloc.Block(b)

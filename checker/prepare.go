@@ -1,6 +1,9 @@
 package checker
 
-import "github.com/waot-project/waot/regalloc"
+import (
+	"github.com/waot-project/waot/internal/stop"
+	"github.com/waot-project/waot/regalloc"
+)
 
 // prepare checks all that needs no state, and sets up the tables.
 func (c *Checker) prepare() *Error {
@@ -66,10 +69,10 @@ func (c *Checker) setRegs() {
 // initValues makes each virtual register its own name.
 func (c *Checker) initValues() *Error {
 	vregs := c.in.VRegs
-	c.v = grow(c.v, len(vregs))
+	c.v = stop.Resize(c.in.Stop, c.v, len(vregs))
 	values := c.v[:len(vregs)]
 	for i := range vregs {
-		c.in.Stop.Poll()
+		c.in.Stop.PollAt(i)
 		info := &vregs[i]
 		name := nameBit | uint32(i) | uint32(info.Class&1)<<floatShift
 		if info.Bytes == 16 {
@@ -140,8 +143,7 @@ func (c *Checker) checkFlags() *Error {
 // they may be and stack maps in order, and finds what blockInfo has.
 func (c *Checker) checkBlocks() *Error {
 	in, maps := c.in, c.out.StackMaps
-	c.blocks = grow(c.blocks, len(in.Blocks))
-	clear(c.blocks)
+	c.blocks = stop.Zeroed(in.Stop, c.blocks, len(in.Blocks))
 	next, edit, stackMap, forward := uint32(0), 0, 0, true
 	for b := range in.Blocks {
 		in.Stop.Poll()
@@ -341,12 +343,4 @@ func (c *Checker) rising(slots []uint32) bool {
 		}
 	}
 	return true
-}
-
-// grow returns s with length n; elements are not initialised.
-func grow[T any](s []T, n int) []T {
-	if n <= cap(s) {
-		return s[:n]
-	}
-	return make([]T, n, n+n/4)
 }

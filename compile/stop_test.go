@@ -17,6 +17,7 @@ import (
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/internal/cputime"
 	"github.com/waot-project/waot/internal/stop"
+	"github.com/waot-project/waot/wasmfront"
 )
 
 // pieces are pieces of code, without operands before or after, for a function with parameter 0, locals 1 to 3 of type i32, and a
@@ -99,14 +100,14 @@ var stages = []string{
 type pollers struct {
 	flag  stop.Flag
 	n     int
-	first map[[3]uintptr]int
+	first map[[5]uintptr]int
 }
 
 func newPollers() *pollers {
-	p := &pollers{first: map[[3]uintptr]int{}}
+	p := &pollers{first: map[[5]uintptr]int{}}
 	p.flag.Observe(func() {
-		var at [3]uintptr
-		runtime.Callers(3, at[:]) // those of package stop may be inlined, or not
+		var at [5]uintptr
+		runtime.Callers(3, at[:]) // up to three of package stop, which may be inlined, or not
 		if _, ok := p.first[at]; !ok {
 			p.first[at] = p.n
 		}
@@ -116,7 +117,7 @@ func newPollers() *pollers {
 }
 
 // name is the first function outside of package stop.
-func name(at [3]uintptr) string {
+func name(at [5]uintptr) string {
 	for frames := runtime.CallersFrames(at[:]); ; {
 		f, more := frames.Next()
 		if !strings.Contains(f.Function, "/internal/stop.") || !more {
@@ -188,7 +189,7 @@ func longest(t testing.TB, wasm []byte) (most time.Duration, where string) {
 		}
 		used := cputime.Used()
 		if d := used - lastUsed; d > most {
-			var at [3]uintptr
+			var at [5]uintptr
 			runtime.Callers(3, at[:])
 			most, where = d, name(at)
 		}
@@ -200,14 +201,23 @@ func longest(t testing.TB, wasm []byte) (most time.Duration, where string) {
 	return most, where
 }
 
-// TestPolls: no stage goes on for long without a poll, in functions of half a megabyte.
+// TestPolls: no stage goes on for long without a poll, in functions of half a megabyte, with WAOT_FULL of the largest size that is accepted.
 func TestPolls(t *testing.T) {
 	if testing.Short() || os.Getenv("WAOT_EMULATOR") != "" {
 		t.Skip("half a minute of compile time: not when asked to be short, not in an emulator")
 	}
-	const most = 50 * time.Millisecond // 8 ms are usual
-	for i, p := range pieces {
-		wasm := hugeModule(500_000, p)
+	size := 500_000
+	if os.Getenv("WAOT_FULL") != "" {
+		size = wasmfront.MaxBodySize - 10_000
+	}
+	const most = 50 * time.Millisecond // 5 ms are usual, 25 ms for the largest
+	nested := strings.Repeat("\x20\x00\x04\x40", 200) + "\x41\x07\x21\x01" + strings.Repeat("\x0b", 200)
+	blocks := strings.Repeat("\x02\x40", 200) + "\x20\x00\x0d\x05" + strings.Repeat("\x0b", 200)
+	stack := strings.Repeat("\x20\x00", 300) + strings.Repeat("\x6a", 299) + "\x21\x01"
+	straight := "\x20\x01\x41\x01\x6a\x21\x01"
+	deep := strings.Repeat("\x20\x00", size/7) + strings.Repeat("\x6a", size/7-1) + "\x21\x01"
+	for i, p := range append(slices.Clone(pieces), nested, blocks, stack, straight, deep) {
+		wasm := hugeModule(size-len(p), p)
 		took, where := longest(t, wasm)
 		for n := 1; n < cputime.Tries && took > most; n++ {
 			again, at := longest(t, wasm)

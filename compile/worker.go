@@ -341,19 +341,20 @@ func (w *worker) after(pass string) error {
 func (w *worker) keep(i uint32, c *backend.Code) {
 	r := &w.d.results[i]
 	r.worker, r.align, r.frame = w, c.Align, c.FrameBytes
-	w.code, r.code = extend(w.code, c.Bytes)
-	w.relocs, r.relocs = extend(w.relocs, c.Relocs)
-	w.traps, r.traps = extend(w.traps, c.Traps)
-	w.calls, r.calls = extend(w.calls, c.Calls)
-	w.maps, r.maps = extend(w.maps, c.StackMaps)
+	w.code, r.code = extend(w.d.opt.stop, w.code, c.Bytes)
+	w.relocs, r.relocs = extend(w.d.opt.stop, w.relocs, c.Relocs)
+	w.traps, r.traps = extend(w.d.opt.stop, w.traps, c.Traps)
+	w.calls, r.calls = extend(w.d.opt.stop, w.calls, c.Calls)
+	w.maps, r.maps = extend(w.d.opt.stop, w.maps, c.StackMaps)
 	for j := r.maps.start; j < r.maps.end; j++ {
 		w.d.opt.stop.Poll()
 		w.maps[j].Slots = slices.Clone(w.maps[j].Slots)
 	}
 }
 
-func extend[T any](dst, src []T) ([]T, span) {
+func extend[T any](f *stop.Flag, dst, src []T) ([]T, span) {
 	start := uint32(len(dst))
+	dst = stop.Grow(f, dst, len(src))
 	dst = append(dst, src...)
 	return dst, span{start, uint32(len(dst))}
 }

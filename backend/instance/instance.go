@@ -50,7 +50,7 @@ func New(m *clif.Module) *Layout {
 	l.elems = take(len(m.Elems), 16)
 	l.globals = at
 	for i := range m.Globals {
-		m.Stop.Poll()
+		m.Stop.PollAt(i)
 		size := 8
 		if m.Globals[i].Type == clif.V128 && m.Globals[i].Import == nil {
 			size = 16
@@ -62,7 +62,7 @@ func New(m *clif.Module) *Layout {
 	at = (at + 15) &^ 15
 	l.descs = at
 	for i := range m.Funcs {
-		m.Stop.Poll()
+		m.Stop.PollAt(i)
 		o := noDesc
 		if m.Funcs[i].Import == nil && m.Funcs[i].Addressed {
 			o = take(1, abi.DescSize)
@@ -70,7 +70,7 @@ func New(m *clif.Module) *Layout {
 		l.descOff = append(l.descOff, o)
 	}
 	for i := range m.Elems {
-		m.Stop.Poll()
+		m.Stop.PollAt(i)
 		l.elemOff = append(l.elemOff, take(len(m.Elems[i].Funcs), 8))
 	}
 	l.size = (at + 15) &^ 15
@@ -82,7 +82,7 @@ func New(m *clif.Module) *Layout {
 func (l *Layout) canonicalTypes(m *clif.Module) {
 	seen := make(map[string]uint32, len(m.Sigs))
 	for i := range m.Sigs {
-		m.Stop.Poll()
+		m.Stop.PollAt(i)
 		key := string(EncodeType(&m.Sigs[i]))
 		n, ok := seen[key]
 		if !ok {

@@ -45,22 +45,13 @@ type visit struct {
 // Unreached is the number of a block that is not reachable.
 const Unreached = ^uint32(0)
 
-func resize[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	s = s[:n]
-	clear(s)
-	return s
-}
-
 // Compute fills c for f.
 func (c *CFG) Compute(f *clif.Func) {
 	n := len(f.Blocks)
 	c.stop = f.Stop
-	c.succEnd, c.predEnd, c.number = resize(c.succEnd, n), resize(c.predEnd, n), resize(c.number, n)
+	c.succEnd, c.predEnd, c.number = stop.Zeroed(f.Stop, c.succEnd, n), stop.Zeroed(f.Stop, c.predEnd, n), stop.Zeroed(f.Stop, c.number, n)
 	c.succs, c.order = c.succs[:0], c.order[:0]
-	c.seen = resize(c.seen, len(f.Targets))
+	c.seen = stop.Zeroed(f.Stop, c.seen, len(f.Targets))
 	for i := range c.number {
 		c.number[i] = Unreached
 	}
@@ -96,7 +87,7 @@ func (c *CFG) dedup(start int) {
 
 func (c *CFG) postorder(f *clif.Func) {
 	const open = Unreached - 1
-	c.preNumber = resize(c.preNumber, len(f.Blocks))
+	c.preNumber = stop.Zeroed(f.Stop, c.preNumber, len(f.Blocks))
 	c.preorder, c.preParent = append(c.preorder[:0], f.Entry()), append(c.preParent[:0], 0)
 	c.stack = append(c.stack[:0], visit{block: f.Entry()})
 	c.number[f.Entry()] = open
@@ -138,7 +129,7 @@ func (c *CFG) fillPreds(f *clif.Func) {
 	for i := range c.predEnd {
 		sum, c.predEnd[i] = sum+c.predEnd[i], sum
 	}
-	c.preds = resize(c.preds, int(sum))
+	c.preds = stop.Zeroed(f.Stop, c.preds, int(sum))
 	for _, b := range c.order {
 		f.Stop.Poll()
 		for _, t := range c.Succs(b) {

@@ -1,6 +1,9 @@
 package analysis
 
-import "github.com/waot-project/waot/clif"
+import (
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/stop"
+)
 
 // DomTree is the dominator tree of the reachable blocks, computed after Lengauer
 // and Tarjan, "A Fast Algorithm for Finding Dominators in a Flowgraph" (1979),
@@ -24,11 +27,12 @@ type DomTree struct {
 func (d *DomTree) Compute(c *CFG) {
 	n := len(c.order)
 	d.cfg = c
-	d.idom = resize(d.idom, n)
+	d.idom = stop.Zeroed(c.stop, d.idom, n)
 	for _, s := range [...]*[]uint32{&d.semi, &d.ancestor, &d.label, &d.dom, &d.bucket, &d.bucketNext} {
-		*s = resize(*s, n)
+		*s = stop.Zeroed(c.stop, *s, n)
 	}
 	for i := range uint32(n) {
+		c.stop.PollAt(int(i))
 		d.semi[i], d.label[i], d.ancestor[i], d.bucket[i] = i, i, Unreached, Unreached
 	}
 	for w := uint32(n) - 1; n > 0 && w > 0; w-- {
@@ -86,12 +90,15 @@ func (d *DomTree) eval(v uint32) uint32 {
 
 // number numbers the tree in preorder.
 func (d *DomTree) number(n int) {
-	d.pre, d.last = resize(d.pre, n), resize(d.last, n)
-	d.child, d.sibling = resize(d.child, n), resize(d.sibling, n)
+	end := d.cfg.stop
+	d.pre, d.last = stop.Zeroed(end, d.pre, n), stop.Zeroed(end, d.last, n)
+	d.child, d.sibling = stop.Zeroed(end, d.child, n), stop.Zeroed(end, d.sibling, n)
 	for i := range d.child {
+		end.PollAt(i)
 		d.child[i], d.sibling[i] = Unreached, Unreached
 	}
 	for i := n - 1; i > 0; i-- {
+		end.PollAt(i)
 		p := d.idom[i]
 		d.sibling[i], d.child[p] = d.child[p], uint32(i)
 	}
@@ -111,6 +118,7 @@ func (d *DomTree) number(n int) {
 		d.last[i] = d.pre[i]
 	}
 	for i := n - 1; i > 0; i-- {
+		end.PollAt(i)
 		p := d.idom[i]
 		d.last[p] = max(d.last[p], d.last[i])
 	}

@@ -1,6 +1,9 @@
 package analysis
 
-import "github.com/waot-project/waot/clif"
+import (
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/stop"
+)
 
 // Loop is an index into the loops of a function.
 type Loop uint32
@@ -25,7 +28,7 @@ type loopInfo struct {
 // Compute fills l.
 func (l *Loops) Compute(f *clif.Func, c *CFG, d *DomTree) {
 	l.loops = l.loops[:0]
-	l.of = resize(l.of, len(f.Blocks))
+	l.of = stop.Zeroed(f.Stop, l.of, len(f.Blocks))
 	for i := range l.of {
 		l.of[i] = NoLoop
 	}

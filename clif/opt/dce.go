@@ -28,7 +28,7 @@ func removeDead(o *Optimizer, f *clif.Func) {
 	l.work = l.work[:0]
 	for _, b := range f.Layout {
 		for i := f.Blocks[b].Start; i < f.Blocks[b].End; i++ {
-			f.Stop.Poll()
+			f.Stop.PollAt(int(i))
 			if d := &f.Insts[i]; o.hasEffect(f, d) {
 				l.needArgs(f, d)
 			}
@@ -51,7 +51,7 @@ func removeDead(o *Optimizer, f *clif.Func) {
 	for n := len(order) - 1; n >= 0; n-- {
 		b := order[n]
 		for i := f.Blocks[b].End; i > f.Blocks[b].Start; i-- {
-			f.Stop.Poll()
+			f.Stop.PollAt(int(i))
 			d := &f.Insts[i-1]
 			if d.NumResults == 1 && !l.live[d.Result] && !o.hasEffect(f, d) {
 				if o.tracing() {

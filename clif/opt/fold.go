@@ -2,6 +2,7 @@ package opt
 
 import (
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/stop"
 )
 
 // folder is the state of the pass fold: one walk over the dominator tree in
@@ -67,12 +68,12 @@ func fold(o *Optimizer, f *clif.Func) {
 	o.flow(f)
 	o.dom.Compute(&o.cfg)
 	c.widths, c.o, c.f, c.depth = o.widths, o, f, 0
-	c.out, c.srcs = c.out[:0], c.srcs[:0]
+	c.out, c.srcs = stop.Resize(f.Stop, c.out, len(f.Insts))[:0], stop.Resize(f.Stop, c.srcs, len(f.Insts))[:0]
 	c.table.reset()
 	c.truth.reset(len(f.Values))
 	c.mem.reset(f.Mod)
 	c.immutable = f.Index != f.Mod.InitFunc()
-	c.state = append(c.state[:0], make([]blockState, len(f.Blocks))...)
+	c.state = stop.Zeroed(f.Stop, c.state, len(f.Blocks))
 	c.walk = append(c.walk[:0], step{block: f.Entry()})
 	for len(c.walk) > 0 {
 		s := c.walk[len(c.walk)-1]
@@ -121,16 +122,17 @@ func (c *folder) visit(s *step) {
 		}
 		c.mem.restore(s.snap)
 	}
-	c.walk = append(c.walk, leave)
+	c.walk = stop.Append(c.f.Stop, c.walk, leave)
 	last := c.block(b)
 	if last == clif.NoBlock {
 		return // it always traps
 	}
+	c.mem.snaps = stop.Grow(c.f.Stop, c.mem.snaps, len(c.mem.facts))
 	snap := c.mem.save()
 	for m := b; ; {
 		for k := c.o.dom.FirstChild(m); k != clif.NoBlock; k = c.o.dom.NextSibling(k) {
 			if !c.state[k].merged {
-				c.walk = append(c.walk, step{block: k, snap: snap})
+				c.walk = stop.Append(c.f.Stop, c.walk, step{block: k, snap: snap})
 			}
 		}
 		if m == last {
@@ -205,7 +207,7 @@ func (c *folder) instructions(b clif.Block) (end bool, next clif.Block) {
 	f := c.f
 	c.state[b].visited = true
 	for i := f.Blocks[b].Start; i < f.Blocks[b].End; i++ {
-		f.Stop.Poll()
+		f.Stop.PollAt(int(i))
 		d := &f.Insts[i] // of the old array: nobody looks at it again
 		if d.Op == clif.OpNop {
 			continue
@@ -308,8 +310,8 @@ func (c *folder) place(d *clif.InstData) {
 	for n := range clif.Value(d.NumResults) {
 		c.f.Values[d.Result+n].Def = uint32(i)
 	}
-	c.out = append(c.out, *d)
-	c.srcs = append(c.srcs, c.src)
+	c.out = stop.Append(c.f.Stop, c.out, *d)
+	c.srcs = stop.Append(c.f.Stop, c.srcs, c.src)
 }
 
 // make1 returns the value of a new instruction of type t without effects,
@@ -331,7 +333,7 @@ func (c *folder) make1(made clif.InstData, t clif.Type) clif.Value {
 		return v
 	}
 	d.Result, d.NumResults = clif.Value(len(f.Values)), 1
-	f.Values = append(f.Values, clif.ValueData{Type: t})
+	f.Values = stop.Append(f.Stop, f.Values, clif.ValueData{Type: t})
 	c.place(d)
 	return d.Result
 }

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/stop"
 )
 
 // scopedTable is a hash table of instructions (open addressing) with an undo
@@ -77,7 +78,7 @@ func (t *scopedTable) find(c *folder, d *clif.InstData) clif.Value {
 	v, i := t.lookup(c, d)
 	if v == clif.NoValue {
 		t.slots[i] = uint32(len(c.out)) + 1
-		t.log = append(t.log, uint32(i))
+		t.log = stop.Append(c.f.Stop, t.log, uint32(i))
 	}
 	return v
 }
@@ -85,9 +86,11 @@ func (t *scopedTable) find(c *folder, d *clif.InstData) clif.Value {
 // grow doubles the table, entering everything again in the order of the log.
 func (t *scopedTable) grow(c *folder) {
 	old := t.slots
-	t.slots = make([]uint32, 2*len(old))
+	f := c.f.Stop
+	t.slots = stop.Zeroed(f, []uint32(nil), 2*len(old))
 	mask := uint64(len(t.slots) - 1)
 	for k, s := range t.log {
+		f.PollAt(k)
 		n := old[s]
 		i := t.hash(&c.out[n-1]) & mask
 		for t.slots[i] != 0 {

@@ -132,7 +132,7 @@ var numArgs = func() (n [clif.NumOpcodes]uint8) {
 // resolveAll replaces aliases in all operands and target arguments of f.
 func resolveAll(f *clif.Func) {
 	for i := range f.Insts {
-		f.Stop.Poll()
+		f.Stop.PollAt(i)
 		resolveInst(f, &f.Insts[i])
 	}
 	resolveTargets(f)
@@ -140,7 +140,7 @@ func resolveAll(f *clif.Func) {
 
 func resolveTargets(f *clif.Func) {
 	for t := range f.Targets {
-		f.Stop.Poll()
+		f.Stop.PollAt(t)
 		args := f.TargetArgs(clif.Target(t))
 		for i, a := range args {
 			args[i] = uint32(resolve(f, clif.Value(a)))

@@ -49,6 +49,20 @@ func (f *Flag) Poll() {
 	}
 }
 
+// PollAt polls for one of pollEvery items: item i of a loop that does little for each.
+func (f *Flag) PollAt(i int) {
+	if i%pollEvery == 0 {
+		f.poll()
+	}
+}
+
+const pollEvery = 256
+
+// poll is Poll that is not inlined, so that PollAt is.
+//
+//go:noinline
+func (f *Flag) poll() { f.Poll() }
+
 func (f *Flag) polled() {
 	if f.observe != nil {
 		f.observe()

@@ -1,6 +1,9 @@
 package linear
 
-import "github.com/waot-project/waot/regalloc"
+import (
+	"github.com/waot-project/waot/internal/stop"
+	"github.com/waot-project/waot/regalloc"
+)
 
 // builder is the state of building intervals, which goes backward through the
 // code, so that ranges and uses are put at the front of their lists.
@@ -36,7 +39,7 @@ func (a *Allocator) build() {
 		a.constrain = a.constrainedTarget(uint32(b))
 		last := info.Insts.End - 1
 		for i := last + 1; i > info.Insts.Start; i-- {
-			in.Stop.Poll()
+			in.Stop.PollAt(int(i))
 			a.buildInst(i-1, i-1 == last)
 			a.constrain = none
 		}
@@ -67,9 +70,10 @@ func (a *Allocator) constrainedTarget(b uint32) uint32 {
 // findForced finds the blocks that are to be entered with every value in
 // memory: targets of constrained terminators.
 func (a *Allocator) findForced() {
-	a.forced = resize(a.forced, len(a.in.Blocks))
+	a.forced = stop.Resize(a.in.Stop, a.forced, len(a.in.Blocks))
 	clear(a.forced)
 	for b := range uint32(len(a.in.Blocks)) {
+		a.in.Stop.PollAt(int(b))
 		if to := a.constrainedTarget(b); to != none {
 			a.forced[to] = true
 		}
@@ -94,7 +98,7 @@ func (a *Allocator) buildEdges(b uint32) {
 		}
 		params := in.ParamsOf(e.To)
 		for k, v := range in.ArgsOf(e) {
-			in.Stop.Poll()
+			in.Stop.PollAt(k)
 			a.live(uint32(v), end)
 			if a.vregs[v].flags&isRemat == 0 && (uint32(e.To) <= b || a.usedSoon(uint32(params[k]), uint32(e.To))) {
 				a.wanted(uint32(v), end-1)
@@ -154,7 +158,7 @@ func (a *Allocator) live(v, end uint32) {
 		h.start = a.blockStart
 		return
 	}
-	a.ranges = append(a.ranges, rng{a.blockStart, end, vr.rng})
+	a.ranges = stop.Append(a.in.Stop, a.ranges, rng{a.blockStart, end, vr.rng})
 	vr.rng = uint32(len(a.ranges) - 1)
 }
 
@@ -172,7 +176,7 @@ func (a *Allocator) define(v, pos, next uint32) {
 		if vr.rng == 0 {
 			vr.end = next
 		}
-		a.ranges = append(a.ranges, rng{pos, next, vr.rng})
+		a.ranges = stop.Append(a.in.Stop, a.ranges, rng{pos, next, vr.rng})
 		vr.rng = uint32(len(a.ranges) - 1)
 	}
 }
@@ -201,7 +205,7 @@ func (a *Allocator) insertUse(head, pos, op, kind uint32) uint32 {
 	if kind == mustUse {
 		u.nextMust = n
 	}
-	a.uses = append(a.uses, u)
+	a.uses = stop.Append(a.in.Stop, a.uses, u)
 	return n
 }
 
@@ -213,7 +217,7 @@ func (a *Allocator) buildInst(i uint32, terminator bool) {
 		a.clobber(info.Clobbers, 4*i+atDef)
 	}
 	if info.Flags&regalloc.Safepoint != 0 {
-		a.safepoints = append(a.safepoints, 4*i+atDef)
+		a.safepoints = stop.Append(a.in.Stop, a.safepoints, 4*i+atDef)
 	}
 	a.ties = a.ties[:0]
 	a.crowded = info.Clobbers != 0 || e-s > 4
@@ -239,7 +243,7 @@ func (a *Allocator) buildInst(i uint32, terminator bool) {
 // that of a value which the moves before the terminator write.
 func (a *Allocator) keepApart(v uint32) {
 	pos := 4 * a.in.Blocks[a.constrain].Insts.Start
-	a.slotUsers = append(a.slotUsers, extent{v, pos})
+	a.slotUsers = stop.Append(a.in.Stop, a.slotUsers, extent{v, pos})
 }
 
 // relate notes that w comes from v and would like its register.
@@ -269,7 +273,7 @@ func (a *Allocator) buildDef(i, first, j uint32, o regalloc.Operand) {
 		return
 	case regalloc.FixedArg:
 		if a.vregs[v].flags&isRef != 0 {
-			a.refArgs = append(a.refArgs, v)
+			a.refArgs = stop.Append(a.in.Stop, a.refArgs, v)
 		}
 		a.defineIn(v, j, regalloc.InArg(int(o.Arg)), d, pos+4)
 		return
@@ -387,7 +391,7 @@ func (a *Allocator) buildTied(v, j, pos uint32, o regalloc.Operand) bool {
 // instruction, filled in the gap before it.
 func (a *Allocator) copyUse(v, j, pos, kind uint32) {
 	t := a.newTemp(regalloc.VReg(v))
-	a.ranges = append(a.ranges, rng{start: pos + atUse, end: pos + 4})
+	a.ranges = stop.Append(a.in.Stop, a.ranges, rng{start: pos + atUse, end: pos + 4})
 	a.vregs[t].rng, a.vregs[t].end = uint32(len(a.ranges)-1), pos+4
 	a.addUse(t, pos+atDef, j, kind)
 	a.live(v, pos+atUse)

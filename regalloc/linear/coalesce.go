@@ -3,6 +3,7 @@ package linear
 import (
 	"sort"
 
+	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/regalloc"
 )
 
@@ -46,7 +47,7 @@ const (
 // coalesce makes the classes, edges in deep loops first.
 func (a *Allocator) coalesce() {
 	in := a.in
-	a.classOf = resize(a.classOf, len(a.vregs))
+	a.classOf = stop.Resize(a.in.Stop, a.classOf, len(a.vregs))
 	for v := range a.classOf {
 		a.classOf[v] = none
 	}
@@ -80,7 +81,7 @@ func (a *Allocator) coalesceEdges(b regalloc.Block) {
 		}
 		params := a.in.ParamsOf(e.To)
 		for k, v := range a.in.ArgsOf(e) {
-			a.in.Stop.Poll()
+			a.in.Stop.PollAt(k)
 			a.join(uint32(params[k]), uint32(v))
 		}
 	}
@@ -135,11 +136,11 @@ func (a *Allocator) newClass(v uint32) uint32 {
 	n, head := uint32(len(a.classes)), uint32(len(a.merged))
 	for r := vr.rng; r != 0; r = a.ranges[r].next {
 		x := a.ranges[r]
-		a.merged = append(a.merged, rng{x.start, x.end, uint32(len(a.merged) + 1)})
+		a.merged = stop.Append(a.in.Stop, a.merged, rng{x.start, x.end, uint32(len(a.merged) + 1)})
 	}
 	tail := uint32(len(a.merged) - 1)
 	a.merged[tail].next = 0
-	a.classes = append(a.classes, class{parent: n, head: head, cursor: head, tail: tail, depth: -1, pref: vr.pref, owner: none})
+	a.classes = stop.Append(a.in.Stop, a.classes, class{parent: n, head: head, cursor: head, tail: tail, depth: -1, pref: vr.pref, owner: none})
 	a.classOf[v] = n
 	return n
 }

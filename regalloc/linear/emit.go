@@ -1,6 +1,7 @@
 package linear
 
 import (
+	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/regalloc"
 	"github.com/waot-project/waot/regalloc/parmove"
 )
@@ -85,13 +86,13 @@ func (a *Allocator) emitMove(point regalloc.ProgPoint, from, to regalloc.Allocat
 	if to.IsReg() {
 		a.out.Used = a.out.Used.Add(to.Reg())
 	}
-	a.out.Edits = append(a.out.Edits, regalloc.Edit{Point: point, From: from, To: to, Bytes: bytes, Kind: regalloc.Move})
+	a.out.Edits = stop.Append(a.in.Stop, a.out.Edits, regalloc.Edit{Point: point, From: from, To: to, Bytes: bytes, Kind: regalloc.Move})
 }
 
 func (a *Allocator) emitRemat(point regalloc.ProgPoint, v uint32, to regalloc.Allocation) {
 	a.out.Stats.Remats++
 	a.out.Used = a.out.Used.Add(to.Reg())
-	a.out.Edits = append(a.out.Edits, regalloc.Edit{
+	a.out.Edits = stop.Append(a.in.Stop, a.out.Edits, regalloc.Edit{
 		Point: point, To: to, Inst: a.in.VRegs[v].Remat, Kind: regalloc.Remat, Bytes: a.bytes(v),
 	})
 }
@@ -132,7 +133,7 @@ func (a *Allocator) makeClaims() {
 			live := a.liveInto(b)
 			locs := a.entryLocs[a.liveInEnd[b]-uint32(len(live)):]
 			for k, v := range live {
-				in.Stop.Poll()
+				in.Stop.PollAt(k)
 				loc := locs[k]
 				a.claim(loc, v)
 				if home := a.homes[v]; home != loc && home != regalloc.NoAllocation && a.vregs[v].flags&(stored|isArg) != 0 {
@@ -151,6 +152,6 @@ func (a *Allocator) makeClaims() {
 
 func (a *Allocator) claim(loc regalloc.Allocation, v uint32) {
 	if loc != regalloc.NoAllocation {
-		a.out.Claims = append(a.out.Claims, regalloc.Claim{Loc: loc, VReg: regalloc.VReg(v)})
+		a.out.Claims = stop.Append(a.in.Stop, a.out.Claims, regalloc.Claim{Loc: loc, VReg: regalloc.VReg(v)})
 	}
 }

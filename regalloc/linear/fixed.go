@@ -3,6 +3,7 @@ package linear
 import (
 	"sort"
 
+	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/regalloc"
 )
 
@@ -36,7 +37,7 @@ func (a *Allocator) resetFixed() {
 		a.setPos[k] = a.setPos[k][:0]
 	}
 	a.numSets = 1
-	a.setOf = resize(a.setOf, len(a.in.ClobberSets))
+	a.setOf = stop.Resize(a.in.Stop, a.setOf, len(a.in.ClobberSets))
 	clear(a.setOf)
 	a.safepoints = a.safepoints[:0]
 }

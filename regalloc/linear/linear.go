@@ -38,6 +38,7 @@ package linear
 import (
 	"fmt"
 
+	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/regalloc"
 )
 
@@ -246,9 +247,9 @@ func (a *Allocator) run() error {
 func (a *Allocator) setup() {
 	in := a.in
 	n := len(in.VRegs)
-	a.vregs = resize(a.vregs, n)
+	a.vregs = stop.Resize(a.in.Stop, a.vregs, n)
 	for v := range in.VRegs {
-		in.Stop.Poll()
+		in.Stop.PollAt(v)
 		info := &in.VRegs[v]
 		var f uint16
 		if info.Class == regalloc.Float {
@@ -266,10 +267,10 @@ func (a *Allocator) setup() {
 		a.vregs[v] = vreg{defInst: none, defBlock: none, link: none, pref: uint8(regalloc.NoPReg), flags: f}
 	}
 	a.ranges = append(a.ranges[:0], rng{start: inf, end: inf})
-	a.uses = append(a.uses[:0], use{pos: inf})
-	a.out.Allocs = resize(a.out.Allocs, len(in.Operands))
-	a.instBlock = resize(a.instBlock, len(in.Insts))
-	a.freq = resize(a.freq, len(in.Blocks))
+	a.uses = append(stop.Resize(in.Stop, a.uses, len(in.Operands)+1)[:0], use{pos: inf})
+	a.out.Allocs = stop.Resize(a.in.Stop, a.out.Allocs, len(in.Operands))
+	a.instBlock = stop.Resize(a.in.Stop, a.instBlock, len(in.Insts))
+	a.freq = stop.Resize(a.in.Stop, a.freq, len(in.Blocks))
 	for b := range in.Blocks {
 		info := &in.Blocks[b]
 		a.freq[b] = entryFreq << (3 * min(info.LoopDepth, 7))
@@ -285,7 +286,7 @@ const entryFreq = 8
 // newTemp makes a value that is none of the input's, of v's class and width.
 func (a *Allocator) newTemp(v regalloc.VReg) uint32 {
 	f := a.vregs[v].flags & (isFloat | isWide)
-	a.vregs = append(a.vregs, vreg{defInst: none, defBlock: none, link: uint32(v), pref: uint8(regalloc.NoPReg), flags: f})
+	a.vregs = stop.Append(a.in.Stop, a.vregs, vreg{defInst: none, defBlock: none, link: uint32(v), pref: uint8(regalloc.NoPReg), flags: f})
 	return uint32(len(a.vregs) - 1)
 }
 
@@ -298,12 +299,4 @@ func (a *Allocator) class(v uint32) regalloc.Class {
 // depthAt is the loop depth at a position.
 func (a *Allocator) depthAt(pos uint32) uint32 {
 	return uint32(a.in.Blocks[a.instBlock[pos>>2]].LoopDepth)
-}
-
-// resize returns s with length n; its elements are unspecified.
-func resize[T any](s []T, n int) []T {
-	if n <= cap(s) {
-		return s[:n]
-	}
-	return make([]T, n, n+n/4)
 }

@@ -3,6 +3,7 @@ package linear
 import (
 	"slices"
 
+	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/regalloc"
 )
 
@@ -42,7 +43,7 @@ func (a *Allocator) findLiveness() error {
 	}
 	// Sort the pairs by block, stably.
 	nb := len(a.in.Blocks)
-	a.liveInEnd = resize(a.liveInEnd, nb)
+	a.liveInEnd = stop.Resize(a.in.Stop, a.liveInEnd, nb)
 	clear(a.liveInEnd)
 	for _, p := range a.found {
 		a.in.Stop.Poll()
@@ -53,7 +54,7 @@ func (a *Allocator) findLiveness() error {
 		a.liveInEnd[b] = sum
 		sum += n
 	}
-	a.liveIn = resize(a.liveIn, len(a.found))
+	a.liveIn = stop.Resize(a.in.Stop, a.liveIn, len(a.found))
 	for _, p := range a.found {
 		a.in.Stop.Poll()
 		a.liveIn[a.liveInEnd[p.block]] = p.vreg
@@ -68,8 +69,8 @@ func (a *Allocator) findLiveness() error {
 func (a *Allocator) scanUses() {
 	in := a.in
 	a.global = a.global[:0]
-	a.globalOf = resize(a.globalOf, len(in.VRegs))
-	a.lastBlock = resize(a.lastBlock, max(len(in.VRegs), len(in.Blocks)))
+	a.globalOf = stop.Resize(a.in.Stop, a.globalOf, len(in.VRegs))
+	a.lastBlock = stop.Resize(a.in.Stop, a.lastBlock, max(len(in.VRegs), len(in.Blocks)))
 	for v := range a.globalOf {
 		a.globalOf[v], a.lastBlock[v] = none, none
 	}
@@ -82,7 +83,7 @@ func (a *Allocator) scanUses() {
 			a.vregs[p].flags |= isParam
 		}
 		for i := info.Insts.Start; i < info.Insts.End; i++ {
-			in.Stop.Poll()
+			in.Stop.PollAt(int(i))
 			a.instBlock[i] = b
 			end := in.Insts[i].OperandEnd
 			for _, o := range in.Operands[op:end] {
@@ -113,7 +114,7 @@ func (a *Allocator) noteUse(v, b uint32, depth uint8) {
 		return
 	}
 	a.lastBlock[v] = b
-	a.global = append(a.global, globalUse{b, a.globalOf[v]})
+	a.global = stop.Append(a.in.Stop, a.global, globalUse{b, a.globalOf[v]})
 	a.globalOf[v] = uint32(len(a.global) - 1)
 }
 
@@ -139,7 +140,7 @@ func (a *Allocator) propagate() error {
 		seen[b] = none
 	}
 	for v, g := range a.globalOf {
-		in.Stop.Poll()
+		in.Stop.PollAt(v)
 		def := a.vregs[v].defBlock
 		for ; g != none; g = a.global[g].next {
 			a.work = append(a.work[:0], a.global[g].block)
@@ -160,7 +161,7 @@ func (a *Allocator) propagate() error {
 				if n := len(a.found); n == cap(a.found) {
 					a.found = slices.Grow(a.found, max(n, 64)) // append would grow by less
 				}
-				a.found = append(a.found, livePair{uint32(v), b})
+				a.found = stop.Append(a.in.Stop, a.found, livePair{uint32(v), b})
 				for _, p := range in.PredsOf(regalloc.Block(b)) {
 					if seen[p] != uint32(v) && uint32(p) != def {
 						a.work = append(a.work, uint32(p))

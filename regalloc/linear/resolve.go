@@ -1,6 +1,7 @@
 package linear
 
 import (
+	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/regalloc"
 	"github.com/waot-project/waot/regalloc/parmove"
 )
@@ -64,7 +65,7 @@ const (
 func (a *Allocator) fillOperands() error {
 	a.gaps = a.gaps[:0]
 	for p := range a.parts {
-		a.in.Stop.Poll()
+		a.in.Stop.PollAt(p)
 		pt := &a.parts[p]
 		if pt.start == inf {
 			continue
@@ -79,7 +80,7 @@ func (a *Allocator) fillOperands() error {
 			op := x.op & opMask
 			switch x.op >> kindBits {
 			case gapUse:
-				a.gaps = append(a.gaps, gap{op, x.pos, pt.vreg, loc})
+				a.gaps = stop.Append(a.in.Stop, a.gaps, gap{op, x.pos, pt.vreg, loc})
 				continue
 			case softUse:
 				continue
@@ -100,12 +101,12 @@ func (a *Allocator) fillOperands() error {
 // connect makes the moves that do not lie on edges: between parts in a block,
 // to operands with places of their own, and from definitions with such.
 func (a *Allocator) connect() {
-	a.heads = resize(a.heads, len(a.in.Insts))
+	a.heads = stop.Resize(a.in.Stop, a.heads, len(a.in.Insts))
 	for i := range a.heads {
 		a.heads[i] = none
 	}
 	a.recs = a.recs[:0]
-	a.cost = resize(a.cost, len(a.vregs))
+	a.cost = stop.Resize(a.in.Stop, a.cost, len(a.vregs))
 	clear(a.cost)
 	a.flatten()
 	for _, g := range a.gaps {
@@ -113,7 +114,7 @@ func (a *Allocator) connect() {
 		a.move(g.pos>>2, inGap, g.vreg, g.loc, a.out.Allocs[g.op], false)
 	}
 	for v := range a.vregs {
-		a.in.Stop.Poll()
+		a.in.Stop.PollAt(v)
 		for p := uint32(v); a.parts[p].sib != none; p = a.parts[p].sib {
 			if c := a.parts[p].sib; a.parts[c].start == a.parts[p].end {
 				a.connectParts(uint32(v), p, c)
@@ -154,10 +155,10 @@ const several regalloc.Allocation = 1
 // have several.
 func (a *Allocator) flatten() {
 	a.flat = a.flat[:0]
-	a.flats = resize(a.flats, len(a.vregs))
-	a.where = resize(a.where, len(a.vregs))
+	a.flats = stop.Resize(a.in.Stop, a.flats, len(a.vregs))
+	a.where = stop.Resize(a.in.Stop, a.where, len(a.vregs))
 	for v := range a.vregs {
-		a.in.Stop.Poll()
+		a.in.Stop.PollAt(v)
 		if a.parts[v].sib == none {
 			a.where[v] = a.locOf(uint32(v))
 			continue
@@ -165,7 +166,7 @@ func (a *Allocator) flatten() {
 		a.where[v] = several
 		start := len(a.flat)
 		for p := uint32(v); p != none; p = a.parts[p].sib {
-			a.flat = append(a.flat, place{a.parts[p].start, a.locOf(p)})
+			a.flat = stop.Append(a.in.Stop, a.flat, place{a.parts[p].start, a.locOf(p)})
 		}
 		a.flats[v] = regalloc.Range{Start: uint32(start), End: uint32(len(a.flat))}
 	}
@@ -211,13 +212,13 @@ func (a *Allocator) move(i uint32, when uint8, v uint32, from, to regalloc.Alloc
 	if spill {
 		a.cost[v] += uint64(a.freq[a.instBlock[i]])
 	}
-	a.recs = append(a.recs, rec{next: a.heads[i], vreg: v, from: from, to: to, when: when, spill: spill})
+	a.recs = stop.Append(a.in.Stop, a.recs, rec{next: a.heads[i], vreg: v, from: from, to: to, when: when, spill: spill})
 	a.heads[i] = uint32(len(a.recs) - 1)
 }
 
 // rewind lets next begin at position 0 again.
 func (a *Allocator) rewind() {
-	a.cursor = resize(a.cursor, len(a.vregs))
+	a.cursor = stop.Resize(a.in.Stop, a.cursor, len(a.vregs))
 	for v, l := range a.where {
 		if l == several {
 			a.cursor[v] = a.flats[v].Start
@@ -241,7 +242,7 @@ func (a *Allocator) next(v, pos uint32) regalloc.Allocation {
 // findEntries finds where values are at the entries of blocks.
 func (a *Allocator) findEntries() {
 	a.rewind()
-	a.entryLocs = resize(a.entryLocs, len(a.liveIn))
+	a.entryLocs = stop.Resize(a.in.Stop, a.entryLocs, len(a.liveIn))
 	k := uint32(0)
 	for b := range a.in.Blocks {
 		entry := 4 * a.in.Blocks[b].Insts.Start
@@ -302,7 +303,7 @@ func (a *Allocator) resolveEdges() error {
 			}
 			first := a.liveInEnd[e.To] - uint32(len(a.liveInto(uint32(e.To))))
 			for k, v := range a.liveInto(uint32(e.To)) {
-				in.Stop.Poll()
+				in.Stop.PollAt(k)
 				dest := a.entryLocs[first+uint32(k)]
 				from := dest
 				if defines || a.where[v] == several {
@@ -321,7 +322,7 @@ func (a *Allocator) resolveEdges() error {
 			}
 			params := in.ParamsOf(e.To)
 			for k, v := range in.ArgsOf(e) {
-				in.Stop.Poll()
+				in.Stop.PollAt(k)
 				p := uint32(params[k])
 				if a.parts[p].start == inf {
 					continue

@@ -3,6 +3,7 @@ package linear
 import (
 	"slices"
 
+	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/regalloc"
 )
 
@@ -35,19 +36,19 @@ type slot struct {
 
 // assignSlots gives each value its home: a slot if some part is in memory.
 func (a *Allocator) assignSlots() {
-	a.homes = resize(a.homes, len(a.vregs))
+	a.homes = stop.Resize(a.in.Stop, a.homes, len(a.vregs))
 	a.order, a.owners, a.spilled = a.order[:0], a.owners[:0], a.spilled[:0]
 	a.busy, a.slots = a.busy[:0], a.slots[:0]
 	a.free[0], a.free[1] = a.free[0][:0], a.free[1][:0]
 	for v := range a.vregs {
-		a.in.Stop.Poll()
+		a.in.Stop.PollAt(v)
 		vr := &a.vregs[v]
 		a.homes[v] = regalloc.NoAllocation
 		switch f := vr.flags; {
 		case f&isArg != 0:
 			a.homes[v] = vr.def
 		case f&(needSlot|isRemat) == needSlot:
-			a.spilled = append(a.spilled, uint32(v))
+			a.spilled = stop.Append(a.in.Stop, a.spilled, uint32(v))
 			a.homes[v] = regalloc.InSlot(int(a.ownerOf(uint32(v)))) // for the time being
 		}
 	}
@@ -58,7 +59,7 @@ func (a *Allocator) assignSlots() {
 		}
 	}
 	for n := range a.owners {
-		a.order = append(a.order, uint64(a.owners[n].start)<<32|uint64(n))
+		a.order = stop.Append(a.in.Stop, a.order, uint64(a.owners[n].start)<<32|uint64(n))
 	}
 	slices.Sort(a.order)
 	words := 0
@@ -86,7 +87,7 @@ func (a *Allocator) ownerOf(v uint32) uint32 {
 		cl.owner = n
 		o.start, o.end = a.merged[cl.head].start, a.merged[cl.tail].end
 	}
-	a.owners = append(a.owners, o)
+	a.owners = stop.Append(a.in.Stop, a.owners, o)
 	return n
 }
 

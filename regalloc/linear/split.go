@@ -1,6 +1,9 @@
 package linear
 
-import "github.com/waot-project/waot/regalloc"
+import (
+	"github.com/waot-project/waot/internal/stop"
+	"github.com/waot-project/waot/regalloc"
+)
 
 // split cuts p at pos, which lies inside it, and returns the later part: it
 // starts at pos or, if p has a hole there, after the hole.
@@ -21,10 +24,10 @@ func (a *Allocator) split(p, pos uint32) uint32 {
 	}
 	start := a.ranges[r].start
 	if start < pos {
-		a.ranges = append(a.ranges, rng{pos, a.ranges[r].end, a.ranges[r].next})
+		a.ranges = stop.Append(a.in.Stop, a.ranges, rng{pos, a.ranges[r].end, a.ranges[r].next})
 		r, start, end = uint32(len(a.ranges)-1), pos, pos
 	}
-	a.parts = append(a.parts, part{
+	a.parts = stop.Append(a.in.Stop, a.parts, part{
 		start: start, end: pt.end, rng: r, first: u, use: u, last: last,
 		vreg: pt.vreg, sib: pt.sib, next: none,
 	})

@@ -15,7 +15,7 @@ func (a *Allocator) makeStackMaps() error {
 	l := a.safepoints // falling
 	a.pairs = a.pairs[:0]
 	for p := range a.parts {
-		a.in.Stop.Poll()
+		a.in.Stop.PollAt(p)
 		pt := &a.parts[p]
 		vr := &a.vregs[pt.vreg]
 		if len(l) == 0 || pt.start == inf || vr.flags&isRef == 0 || !a.locOf(uint32(p)).IsSlot() {

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"sort"
 
+	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/regalloc"
 )
 
@@ -56,15 +57,15 @@ func (a *Allocator) makeParts() {
 		a.favourite[r] = none
 	}
 	size := 4*len(a.in.Insts) + 4
-	a.queue = resize(a.queue, size)
-	a.marks = resize(a.marks, size/64+1)
+	a.queue = stop.Resize(a.in.Stop, a.queue, size)
+	a.marks = stop.Resize(a.in.Stop, a.marks, size/64+1)
 	clear(a.marks)
 	for _, v := range a.refArgs {
 		a.homeOfRefArg(v)
 	}
-	a.parts = resize(a.parts, len(a.vregs))
+	a.parts = stop.Resize(a.in.Stop, a.parts, len(a.vregs))
 	for v := range a.vregs {
-		a.in.Stop.Poll()
+		a.in.Stop.PollAt(v)
 		vr := &a.vregs[v]
 		if vr.flags&isRemat != 0 {
 			vr.weight /= 2
@@ -78,7 +79,7 @@ func (a *Allocator) makeParts() {
 	}
 	// Lists are last in, first out: values of lower numbers come first.
 	for v := len(a.parts) - 1; v >= 0; v-- {
-		a.in.Stop.Poll()
+		a.in.Stop.PollAt(v)
 		if a.parts[v].start != inf {
 			a.enqueue(uint32(v))
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/stop"
 )
 
 // ssa builds SSA form on the fly after Braun et al., "Simple and Efficient
@@ -218,7 +219,7 @@ func (s *ssa) zeroOf(t clif.Type) clif.Value {
 	}
 	i := s.zeros + clif.Inst(t)
 	s.f.Insts[i] = d
-	s.f.Values = append(s.f.Values, clif.ValueData{Type: t, Def: uint32(i)})
+	s.f.Values = stop.Append(s.f.Stop, s.f.Values, clif.ValueData{Type: t, Def: uint32(i)})
 	s.zero[t] = d.Result
 	return d.Result
 }
@@ -334,8 +335,8 @@ func (s *ssa) newPhi(blk clif.Block, variable uint32, operand bool, t clif.Type)
 	n := uint32(len(s.phis))
 	v := clif.Value(len(s.f.Values))
 	// Until finish, Def of a parameter is the number of the phi.
-	s.f.Values = append(s.f.Values, clif.ValueData{Type: t, Kind: clif.ValueParam, Def: n})
-	s.phis = append(s.phis, phi{value: v, block: blk, local: variable, operand: operand, filled: operand, same: clif.NoValue})
+	s.f.Values = stop.Append(s.f.Stop, s.f.Values, clif.ValueData{Type: t, Kind: clif.ValueParam, Def: n})
+	s.phis = stop.Append(s.f.Stop, s.phis, phi{value: v, block: blk, local: variable, operand: operand, filled: operand, same: clif.NoValue})
 	s.push(&s.blocks[blk].phis, n)
 	return n
 }

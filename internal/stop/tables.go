@@ -1,0 +1,66 @@
+package stop
+
+import (
+	"slices"
+	"unsafe"
+)
+
+// piece is how many bytes are copied or cleared between two polls: less than a millisecond.
+const piece = 1 << 20
+
+// Append is append of one element, for tables that may become large: when the table has to grow it is copied with
+// polls between.
+func Append[T any](f *Flag, s []T, x T) []T {
+	if len(s) == cap(s) {
+		s = Grow(f, s, 1)
+	}
+	return append(s, x)
+}
+
+// Grow returns s with room for n more elements, as slices.Grow does, and polls while it copies.
+func Grow[T any](f *Flag, s []T, n int) []T {
+	if n <= cap(s)-len(s) {
+		return s
+	}
+	step := elements[T]()
+	if len(s) < step {
+		return slices.Grow(s, n)
+	}
+	f.Poll()
+	t := make([]T, len(s), len(s)+max(n, len(s)/2))
+	for i := 0; i < len(s); i += step {
+		f.Poll()
+		copy(t[i:], s[i:min(i+step, len(s))])
+	}
+	return t
+}
+
+// Resize returns s with length n. What is in it is not said. It polls.
+func Resize[T any](f *Flag, s []T, n int) []T {
+	f.Poll()
+	if n <= cap(s) {
+		return s[:n]
+	}
+	return make([]T, n, n+n/4)
+}
+
+// Zeroed returns s with length n, all of it zero. It polls.
+func Zeroed[T any](f *Flag, s []T, n int) []T {
+	f.Poll()
+	if n > cap(s) {
+		return make([]T, n)
+	}
+	s = s[:n]
+	step := elements[T]()
+	for i := 0; i < n; i += step {
+		f.Poll()
+		clear(s[i:min(i+step, n)])
+	}
+	return s
+}
+
+// elements is how many elements make a piece.
+func elements[T any]() int {
+	var x T
+	return piece / int(max(1, unsafe.Sizeof(x)))
+}
