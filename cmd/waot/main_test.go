@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -437,5 +438,31 @@ func TestCPULevel(t *testing.T) {
 		if got := cpuLevel("processor\t: 0\nflags\t\t: " + flags + "\nbugs\t\t: x\n"); got != want {
 			t.Errorf("%q: %s, want %s", flags, got, want)
 		}
+	}
+}
+
+// TestBuildTimeoutLarge: the build of a function of the largest size ends in time with one line, and leaves no file.
+func TestBuildTimeoutLarge(t *testing.T) {
+	const size = 7_600_000
+	dir := t.TempDir()
+	module, object := filepath.Join(dir, "m.wasm"), filepath.Join(dir, "m.o")
+	one := "\x03\x40\x20\x00\x41\x01\x6a\x22\x00\x0d\x00\x0b" // a loop
+	body := "\x00" + strings.Repeat(one, size/len(one)) + "\x20\x00\x0b"
+	code := "\x01" + number(len(body)) + body
+	wasm := "\x00asm\x01\x00\x00\x00\x01\x06\x01\x60\x01\x7f\x01\x7f\x03\x02\x01\x00\x0a" + number(len(code)) + code
+	if err := os.WriteFile(module, []byte(wasm), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, timeout := range []string{"50ms", "300ms"} {
+		start := time.Now()
+		status, stdout, stderr := execute("build", module, "-o", object, "--timeout="+timeout)
+		want := "waot: " + module + ": compilation cancelled: timed out after " + timeout + "\n"
+		if status != 1 || stdout != "" || stderr != want {
+			t.Errorf("%s: status %d, %q, %q", timeout, status, stdout, stderr)
+		}
+		if files, err := os.ReadDir(dir); err != nil || len(files) != 1 {
+			t.Errorf("%s: left %v, %v", timeout, files, err)
+		}
+		t.Logf("%s: ended after %v", timeout, time.Since(start))
 	}
 }

@@ -316,7 +316,7 @@ func isLimit(err error) bool {
 
 // Bounds of what a compilation may take: for each byte of Wasm, and besides.
 const (
-	mostBytes, freeBytes = 3000, 4 << 20
+	mostBytes, freeBytes = 2400, 4 << 20
 	mostTime, freeTime   = 3 * time.Microsecond, 50 * time.Millisecond
 	// Of functions whose values and blocks multiply: as much as the limits let through.
 	productBytes, productTime = 512 << 20, 3 * time.Second
