@@ -42,7 +42,7 @@ Examples:
 			&cli.StringSliceFlag{Name: "dir", Usage: "give the program a directory: `HOST::GUEST`, or one name for both"},
 			&cli.BoolFlag{Name: "devices", Usage: "let the program open device files in its directories, not only /dev/null and the like"},
 			&cli.StringSliceFlag{Name: "env", Usage: "set a variable of the program: `K=V`"},
-			timeoutFlag("end the program after `TIME`, such as 1.5s or 2m"),
+			timeoutFlag("end compiling and running after `TIME`, such as 1.5s or 2m"),
 			&cli.StringFlag{Name: "signed-by", Usage: "run the object only if the Ed25519 key in `KEYFILE` has signed it; the public key will do"},
 			&cli.StringFlag{Name: "invoke", Usage: "call the exported function `NAME`"},
 			&cli.BoolFlag{Name: "json", Usage: "print errors as JSON"},
@@ -75,6 +75,9 @@ func runAction(c *cli.Context) error {
 	if isObject(b) && opt.rewrites != nil {
 		return usagef("run: %s is compiled already:%s", file, opt.rewrites.flags)
 	}
+	ctx, cancel := runContext(c)
+	defer cancel()
+	opt.ctx = ctx
 	if elsewhere(c, opt) {
 		object, err := objectOf(c, file, b, opt)
 		if err != nil {
@@ -86,8 +89,6 @@ func runAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := runContext(c)
-	defer cancel()
 	if c.IsSet("invoke") {
 		return inFile(file, invoke(ctx, c, img, cfg, c.String("invoke")))
 	}

@@ -6,7 +6,8 @@
 // Place in the pipeline: none; a campaign for testing, of package host and what is below it. TestEpisodes
 // runs it for a moment, the command guestfuzz/soak for as long as one likes.
 //
-// Input: seeds. One seed is one episode: modules and what the host does.
+// Input: seeds. One seed is one episode: modules and what the host decides. Where contexts and other goroutines end calls is not
+// repeated, so a finding that needs that may take several tries.
 // Output: counts, samples of what the process holds, and the first thing that was not as it must be.
 //
 // # What decides

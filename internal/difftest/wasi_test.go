@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tetratelabs/wazero"
@@ -17,6 +18,7 @@ import (
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/host/wasirun"
+	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/internal/randprog"
 	"github.com/waot-project/waot/wasi"
 )
@@ -114,8 +116,20 @@ func (r *run) invoke(p *wasirun.Program, e *effects) error {
 	if err != nil {
 		return err
 	}
+	// wazero takes any number for a reference; here each stands for a value of the store.
+	store, params := p.Instance().Store(), slices.Clone(r.params)
+	for i, t := range f.Type().Params {
+		if t == meta.ExternRef {
+			params[i] = store.ExternRef(params[i])
+		}
+	}
 	results := make([]uint64, len(f.Type().Results))
-	err = p.Call(nil, f, r.params, results)
+	err = p.Call(nil, f, params, results)
+	for i, t := range f.Type().Results {
+		if t == meta.ExternRef && results[i] != 0 {
+			results[i] = store.Extern(results[i]).(uint64)
+		}
+	}
 	if err == nil {
 		e.Results = fmt.Sprintf("%x", results)
 	}
