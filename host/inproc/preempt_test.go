@@ -239,6 +239,34 @@ func TestCancelNested(t *testing.T) {
 	}
 }
 
+// TestCancelledCallsNothing: once its context has ended, a call begins no further ones, of functions of the host neither.
+func TestCancelledCallsNothing(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var s *inproc.Store
+	var i *inproc.Instance
+	s, i = newLoops(t, func(c *inproc.Caller, args, results []uint64) error {
+		nothing, err := s.NewHostFunc(meta.FuncType{}, func(*inproc.Caller, []uint64, []uint64) error { return nil })
+		if err != nil {
+			return err
+		}
+		cancel()
+		for end := time.Now().Add(10 * time.Second); err == nil; err = nothing.Call(nil, nil) { // the end arrives at some time
+			if time.Now().After(end) {
+				t.Error("still called")
+				break
+			}
+		}
+		if !errors.Is(err, inproc.ErrCancelled) {
+			t.Error(err)
+		}
+		return nil
+	})
+	if err := export(t, i, "once").CallContext(ctx, nil, make([]uint64, 1)); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
 func TestHandlersSurvive(t *testing.T) {
 	needPreemption(t)
 	for _, step := range []struct {
