@@ -19,8 +19,8 @@ type Sample struct {
 
 func takeSample() Sample {
 	s := Sample{Goroutines: runtime.NumGoroutine()}
-	// An emulator says how much it has in use itself.
-	if b, err := os.ReadFile("/proc/self/statm"); err == nil && os.Getenv("WAOT_EMULATOR") == "" {
+	// An emulator says how much it has in use itself, and the race detector's memory grows with all that was ever used.
+	if b, err := os.ReadFile("/proc/self/statm"); err == nil && os.Getenv("WAOT_EMULATOR") == "" && !raceDetector {
 		var size int
 		fmt.Sscan(string(b), &size, &s.Resident)
 		s.Resident *= os.Getpagesize()

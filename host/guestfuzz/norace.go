@@ -1,0 +1,5 @@
+//go:build !race
+
+package guestfuzz
+
+const raceDetector = false
