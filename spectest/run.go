@@ -394,6 +394,9 @@ func (r *runner) perform(a *script.Action) ([]Value, error) {
 		if unsupported != "" {
 			return nil, &skip{"refused: argument of type " + unsupported}
 		}
+		if t := typeNames[a.Args[i].Type]; t != sig.Params[i] {
+			return nil, fmt.Errorf("argument %d of type %v for a function of type %v", i, t, sig)
+		}
 		args[i] = bits
 	}
 	return inst.Invoke(a.Field, args)

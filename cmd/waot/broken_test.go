@@ -28,6 +28,8 @@ func TestBrokenScripts(t *testing.T) {
 		"h-invalid": `{"source_filename": "h.wast", "commands": [{"type": "assert_invalid", "line": 1, "filename": "nowhere.wasm", "text": "unknown type"}]}`,
 		"i-action":  `{"source_filename": "i.wast", "commands": [{"type": "assert_return", "line": 1}]}`,
 		"j-action":  `{"source_filename": "j.wast", "commands": [{"type": "action", "line": 1, "action": {"type": "resume"}}]}`,
+		"k-empty":   `{"source_filename": "k.wast"}`,
+		"l-null":    `null`,
 		"z-pass":    string(pass),
 	}
 	for name, text := range scripts {
@@ -35,11 +37,15 @@ func TestBrokenScripts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	// An argument of another type than the parameter.
+	if err := os.WriteFile("type.json", []byte(strings.Replace(string(pass), `"i32", "value": "2"`, `"f32", "value": "2"`, 1)), 0o666); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile("broken.zip", []byte("PK"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	for _, engine := range []string{"native", "interp"} {
-		status, stdout, stderr := execute("spectest", "nowhere.json", "broken.zip", "scripts", "pass.json", "--engine="+engine)
+		status, stdout, stderr := execute("spectest", "nowhere.json", "broken.zip", "scripts", "pass.json", "type.json", "--engine="+engine)
 		if status != statusBad || stderr != "" {
 			t.Errorf("status %d, %s", status, stderr)
 		}
@@ -52,7 +58,7 @@ func TestBrokenScripts(t *testing.T) {
 				t.Errorf("%s is not named in:\n%s", name, stdout)
 			}
 		}
-		for _, words := range []string{"FAIL nowhere.json ", "FAIL broken.zip ", "ok   pass ", "assert_suspension", `unknown field "shared"`, " 14 scripts: "} {
+		for _, words := range []string{"FAIL nowhere.json ", "FAIL broken.zip ", "ok   pass ", "FAIL type ", "argument 0 of type f32", "assert_suspension", `unknown field "shared"`, " 17 scripts: "} {
 			if !strings.Contains(stdout, words) {
 				t.Errorf("%q is not in:\n%s", words, stdout)
 			}

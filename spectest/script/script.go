@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -121,6 +122,9 @@ func parse(files fs.FS, name string) (*Script, error) {
 	if _, more := d.Token(); err == nil && more != io.EOF {
 		err = errors.New("something follows the script")
 	}
+	if err == nil && j.Commands == nil {
+		err = errors.New("no commands")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("script %s: %w", name, err)
 	}
@@ -163,10 +167,26 @@ func checkAction(c *Command) error {
 			return fmt.Errorf("%s without an action", c.Type)
 		}
 	}
-	if c.Action != nil && c.Action.Type != Invoke && c.Action.Type != Get {
+	if c.Type == AssertReturn && hasMatch(c.Expected, MatchAny) {
+		return fmt.Errorf("%s of a number without a value", c.Type) // any would pass
+	}
+	if c.Action == nil {
+		return nil
+	}
+	if c.Action.Type != Invoke && c.Action.Type != Get {
 		return fmt.Errorf("unknown type of action %q", c.Action.Type)
 	}
+	if hasMatch(c.Action.Args, MatchAny, MatchNonNull, MatchEither, MatchNaNCanonical, MatchNaNArithmetic) {
+		return errors.New("an argument is no value")
+	}
 	return nil
+}
+
+// hasMatch reports whether one of the values is matched in one of the ways.
+func hasMatch(values []Value, ways ...Match) bool {
+	return slices.ContainsFunc(values, func(v Value) bool {
+		return slices.Contains(ways, v.Match) || hasMatch(v.Either, ways...)
+	})
 }
 
 func known(t CommandType) bool {

@@ -2,10 +2,12 @@ package script
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -136,5 +138,35 @@ func TestSuites(t *testing.T) {
 			}
 		}
 		t.Logf("%s: groups %v, %d scripts, %d commands", filepath.Base(s.Dir), s.Groups(), scripts, commands)
+	}
+}
+
+// TestBroken: scripts that say less than they should, or what cannot be, are refused. They would pass whatever happens.
+func TestBroken(t *testing.T) {
+	const script = `{"source_filename": "x.wast", "commands": [{"type": "assert_return", "line": 1,
+ "action": {"type": "invoke", "field": "f", "args": [%s]}, "expected": [%s]}]}`
+	const one = `{"type": "i32", "value": "1"}`
+	texts := map[string]string{"null": "null", "no commands": `{"source_filename": "x.wast"}`}
+	for _, v := range []string{
+		`{"type": "i32"}`, `{"type": "i32", "valeu": "1"}`, `{"type": "i32", "value": "null"}`, `{"type": "i32", "value": "nan:canonical"}`,
+		`{"type": "i32", "value": "4294967296"}`, `{"type": "i32", "value": "-2147483649"}`, `{"type": "i64", "value": "18446744073709551616"}`,
+		`{"type": "either", "values": [{"type": "i64"}]}`, `{"type": "v128"}`,
+		`{"type": "v128", "lane_type": "i8", "value": ["256","0","0","0","0","0","0","0","0","0","0","0","0","0","0","0"]}`,
+	} {
+		texts["result "+v] = fmt.Sprintf(script, "", v)
+		texts["argument "+v] = fmt.Sprintf(script, v, "")
+	}
+	for _, v := range []string{`{"type": "f32", "value": "nan:canonical"}`, `{"type": "funcref"}`, `{"type": "either", "values": [` + one + `]}`} {
+		texts["argument "+v] = fmt.Sprintf(script, v, "")
+	}
+	for name, text := range texts {
+		if _, err := parse(fstest.MapFS{"x.json": {Data: []byte(text)}}, "x"); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	for _, v := range []string{one, `{"type": "i32", "value": "-2147483648"}`, `{"type": "i32", "value": "4294967295"}`, `{"type": "i64", "value": "18446744073709551615"}`} {
+		if _, err := parse(fstest.MapFS{"x.json": {Data: fmt.Appendf(nil, script, v, v)}}, "x"); err != nil {
+			t.Errorf("%s: %v", v, err)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -70,7 +71,9 @@ func (v *Value) UnmarshalJSON(b []byte) error {
 		Value    json.RawMessage `json:"value"`
 		Values   []Value         `json:"values"`
 	}
-	if err := json.Unmarshal(b, &j); err != nil {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields() // a value under another name would be left out
+	if err := d.Decode(&j); err != nil {
 		return err
 	}
 	*v = Value{Type: j.Type, Either: j.Values}
@@ -116,25 +119,26 @@ func (v *Value) vector(lane string, raw json.RawMessage) error {
 // scalar reads a number or a reference.
 func (v *Value) scalar(s string) error {
 	size, number := sizeOf(v.Type)
-	switch s {
-	case "null":
+	float := v.Type == "f32" || v.Type == "f64"
+	switch {
+	case s == "null" && !number:
 		v.Match = MatchNull
 		return nil
-	case "nan:canonical":
+	case s == "nan:canonical" && float:
 		v.Match = MatchNaNCanonical
 		return nil
-	case "nan:arithmetic":
+	case s == "nan:arithmetic" && float:
 		v.Match = MatchNaNArithmetic
 		return nil
 	}
 	if !number {
 		v.Match, size = MatchHost, 64
 	}
-	bits, err := strconv.ParseUint(s, 10, 64)
+	bits, err := strconv.ParseUint(s, 10, size)
 	if err != nil {
 		// Signed lanes occur in older scripts.
 		var n int64
-		if n, err = strconv.ParseInt(s, 10, 64); err != nil {
+		if n, err = strconv.ParseInt(s, 10, size); err != nil {
 			return fmt.Errorf("value %q of type %s", s, v.Type)
 		}
 		bits = uint64(n)
