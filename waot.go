@@ -98,7 +98,7 @@ type CompileOptions struct {
 	// *CompileLimitError. 0 means the default, 2^30, 1,000,000, 7,654,321 and 2^29, which cannot be exceeded.
 	MaxModuleBytes, MaxFunctions, MaxFunctionBytes, MaxCodeBytes uint64
 	// MaxMemory bounds what the compiler counts of its own memory, in bytes, with a *CompileLimitError; 0 means no
-	// limit. It counts the module, three times the code with its tables, and the tables of the largest function; the
+	// limit. It counts the module, what is made of its declarations, three times the code with its tables, and the tables of the largest function; the
 	// garbage collector's share and further workers come on top.
 	MaxMemory uint64
 	// Progress, if not nil, is called after each function, one call at a time.

@@ -6,6 +6,8 @@ import (
 	"unsafe"
 
 	"github.com/waot-project/waot/backend"
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/wasmfront"
 )
 
@@ -59,7 +61,7 @@ func (l *Limits) checkModule(m *wasmfront.Module) error {
 // account is what the compilation of a module takes, so far. All workers add to it. What it counts depends on
 // the module only, and only grows, so that whether a limit is exceeded in the end does not depend on who was first.
 type account struct {
-	module  int64        // bytes of the module
+	module  int64        // bytes of the module, and of what is made of its declarations
 	values  atomic.Int64 // see validate.MaxValues
 	code    atomic.Int64 // bytes of machine code
 	kept    atomic.Int64 // bytes of all that is kept of functions, code included
@@ -73,6 +75,21 @@ const copies = 3
 // memory is how many bytes the compiler holds, with one worker: see Stats.Memory.
 func (a *account) memory() uint64 {
 	return uint64(a.module + copies*a.kept.Load() + a.largest.Load())
+}
+
+// What a declaration takes in the tables of the linker, the object and its file, in bytes: measured as a third of
+// what memory grows by for each.
+const perExport, perImport, perFunc, perElement, perGlobal, perSig = 640, 360, 380, 64, 170, 235
+
+// declared is how many bytes the declarations of a module take: a module of few bytes may have many.
+func declared(m *clif.Module, end *stop.Flag) int64 {
+	n := perExport*len(m.Exports) + perImport*m.NumImportedFuncs + perFunc*(len(m.Funcs)-m.NumImportedFuncs) +
+		perGlobal*len(m.Globals) + perSig*len(m.Sigs)
+	for i := range m.Elems {
+		end.PollAt(i)
+		n += perElement * len(m.Elems[i].Funcs)
+	}
+	return int64(n)
 }
 
 // function notes a function whose tables take so many bytes.

@@ -149,3 +149,41 @@ func TestMemoryCount(t *testing.T) {
 		t.Errorf("%d bytes, %d with three workers", a, b)
 	}
 }
+
+// TestDeclarationsCount: what is made of declarations counts, too: a module of few bytes may have many.
+func TestDeclarationsCount(t *testing.T) {
+	const n = 10_000
+	count := binary.AppendUvarint(nil, n)
+	section := func(id byte, head string, item func(i int) string) string {
+		b := append([]byte(head), count...)
+		for i := range n {
+			b = append(b, item(i)...)
+		}
+		return string(binary.AppendUvarint([]byte{id}, uint64(len(b)))) + string(b)
+	}
+	const magic, types = "\x00asm\x01\x00\x00\x00", "\x01\x04\x01\x60\x00\x00"
+	const function, body = "\x03\x02\x01\x00", "\x0a\x04\x01\x02\x00\x0b"
+	export := func(i int) string { return fmt.Sprintf("\x05%05d\x00\x00", i) }
+	for name, c := range map[string]struct {
+		wasm string
+		each int64 // at least, in bytes: a third of what memory grows by
+	}{
+		"exports":  {magic + types + function + section(7, "", export) + body, 600},
+		"imports":  {magic + types + section(2, "", func(int) string { return "\x00\x00\x00\x00" }), 300},
+		"elements": {magic + types + function + "\x04\x05\x01\x70\x00\x90\x4e" + section(9, "\x01\x00\x41\x00\x0b", func(int) string { return "\x00" }) + body, 60},
+		"globals":  {magic + section(6, "", func(int) string { return "\x7e\x00\x42\x00\x0b" }), 150},
+	} {
+		r, err := Module([]byte(c.wasm), Options{})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if r.Stats.Memory < c.each*n {
+			t.Errorf("%s: %d bytes for %d", name, r.Stats.Memory, n)
+		}
+		var l *LimitError
+		if _, err := Module([]byte(c.wasm), Options{Limits: Limits{Memory: uint64(c.each * n)}}); !errors.As(err, &l) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
