@@ -79,12 +79,12 @@ func (a *account) memory() uint64 {
 
 // What a declaration takes in the tables of the linker, the object and its file, in bytes: measured as a third of
 // what memory grows by for each.
-const perExport, perImport, perFunc, perElement, perGlobal, perSig = 640, 360, 380, 64, 170, 235
+const perExport, perImport, perFunc, perElement, perSegment, perGlobal, perSig = 640, 360, 380, 64, 190, 170, 235
 
 // declared is how many bytes the declarations of a module take: a module of few bytes may have many.
 func declared(m *clif.Module, end *stop.Flag) int64 {
 	n := perExport*len(m.Exports) + perImport*m.NumImportedFuncs + perFunc*(len(m.Funcs)-m.NumImportedFuncs) +
-		perGlobal*len(m.Globals) + perSig*len(m.Sigs)
+		perGlobal*len(m.Globals) + perSig*len(m.Sigs) + perSegment*(len(m.Datas)+len(m.Elems))
 	for i := range m.Elems {
 		end.PollAt(i)
 		n += perElement * len(m.Elems[i].Funcs)

@@ -171,6 +171,7 @@ func TestDeclarationsCount(t *testing.T) {
 		"exports":  {magic + types + function + section(7, "", export) + body, 600},
 		"imports":  {magic + types + section(2, "", func(int) string { return "\x00\x00\x00\x00" }), 300},
 		"elements": {magic + types + function + "\x04\x05\x01\x70\x00\x90\x4e" + section(9, "\x01\x00\x41\x00\x0b", func(int) string { return "\x00" }) + body, 60},
+		"segments": {magic + "\x05\x03\x01\x00\x01" + section(11, "", func(int) string { return "\x01\x00" }), 150},
 		"globals":  {magic + section(6, "", func(int) string { return "\x7e\x00\x42\x00\x0b" }), 150},
 	} {
 		r, err := Module([]byte(c.wasm), Options{})
