@@ -105,9 +105,9 @@ func (e *FuncError) Unwrap() error { return e.Err }
 type Stats struct {
 	Funcs                                int // compiled functions, the init function included
 	WasmBytes, Text, Rodata, Data, Types int // bytes; Types counts type records
-	// Memory is how many bytes the compiler holds, as far as it counts them, with one worker: the module and what is made of its declarations; three times
-	// the code of all functions with its relocations, traps, calls and stack maps; and the tables of the largest function, of
-	// which each further worker has its own. It depends on the module only.
+	// Memory is how many bytes the compiler holds, as far as it counts them, with one worker: the module and what is made
+	// of its declarations; three times the code of all functions with its relocations, traps, calls and stack maps; and the
+	// tables of the largest function, of which each further worker has its own. It depends on the module only.
 	Memory int64
 	// Time spent in the stages, summed over the workers.
 	Translate, Optimize, Backend time.Duration
