@@ -42,11 +42,36 @@ func (f *Func) Call(ctx context.Context, args ...any) ([]any, error) {
 	if err := checkCount("arguments", len(args), len(t.Params)); err != nil {
 		return nil, err
 	}
-	var room [8]Value
-	values := room[:]
-	if n := len(t.Params) + len(t.Results); n > len(values) {
-		values = make([]Value, n)
+	if f.inproc().HasRefs() {
+		return f.callAny(ctx, args)
 	}
+	var room [maxWords]uint64
+	words := room[:]
+	n := max(len(t.Params), len(t.Results))
+	if n > len(words) {
+		words = make([]uint64, n)
+	}
+	for i, a := range args {
+		v, err := valueOf(ValType(t.Params[i]), a)
+		if err != nil {
+			return nil, detailAt(i, err)
+		}
+		words[i] = v.bits
+	}
+	if err := f.inproc().CallStack(ctx, words[:n]); err != nil {
+		return nil, failure(err)
+	}
+	results := make([]any, len(t.Results))
+	for i, r := range t.Results {
+		results[i] = Value{typ: ValType(r), bits: words[i]}.Any()
+	}
+	return results, nil
+}
+
+// callAny is Call for types with references.
+func (f *Func) callAny(ctx context.Context, args []any) ([]any, error) {
+	t := f.inproc().Type()
+	values := make([]Value, len(t.Params)+len(t.Results))
 	for i, a := range args {
 		v, err := valueOf(ValType(t.Params[i]), a)
 		if err != nil {
@@ -54,7 +79,7 @@ func (f *Func) Call(ctx context.Context, args ...any) ([]any, error) {
 		}
 		values[i] = v
 	}
-	in, out := values[:len(args)], values[len(args):len(args)+len(t.Results)]
+	in, out := values[:len(args)], values[len(args):]
 	if err := f.CallValues(ctx, in, out); err != nil {
 		return nil, err
 	}
@@ -86,15 +111,10 @@ func (f *Func) CallValues(ctx context.Context, args, results []Value) error {
 	if err := checkCount("results", len(results), len(t.Results)); err != nil {
 		return err
 	}
-	refs := false
 	for i, want := range t.Params {
 		if have := args[i].typ; have != ValType(want) {
 			return detailAt(i, detail(ErrType, "wanted %v, got %v", ValType(want), have))
 		}
-		refs = refs || ValType(want).isRef()
-	}
-	for _, r := range t.Results {
-		refs = refs || ValType(r).isRef()
 	}
 	var room [maxWords]uint64
 	words := room[:]
@@ -102,7 +122,7 @@ func (f *Func) CallValues(ctx context.Context, args, results []Value) error {
 		words = make([]uint64, n)
 	}
 	in, out := words[:len(args)], words[len(args):len(args)+len(results)]
-	if refs {
+	if p.HasRefs() {
 		return f.callRefs(ctx, args, results, in, out)
 	}
 	for i := range args {

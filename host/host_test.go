@@ -323,6 +323,30 @@ func TestErrorsOfGoFunctions(t *testing.T) {
 	}
 }
 
+// TestNestedContext checks the context that the host function of a nested call gets: that call's own, also if it is
+// the background context, and that of the call around if it has none.
+func TestNestedContext(t *testing.T) {
+	type key struct{}
+	s := newStore(t)
+	e := env(t, s)
+	outer, inner := context.WithValue(bg, key{}, "outer"), context.WithValue(bg, key{}, "inner")
+	for _, x := range []struct{ ctx, want context.Context }{{nil, outer}, {bg, bg}, {inner, inner}} {
+		var f *host.Func
+		var got context.Context
+		e["f"] = func(c *host.Caller, a, b int32) (int32, error) {
+			if a == 0 {
+				got = c.Context()
+				return 0, nil
+			}
+			return 0, f.CallRaw(x.ctx, []uint64{0, 0})
+		}
+		f = function(t, instantiate(t, s, "many", host.Imports{"env": e}), "f")
+		if err := f.CallRaw(outer, []uint64{1, 1}); err != nil || got != x.want {
+			t.Errorf("nested call with %v: context %v, %v; want %v", x.ctx, got, err, x.want)
+		}
+	}
+}
+
 func TestLinkErrors(t *testing.T) {
 	s, other := newStore(t), newStore(t)
 	for _, x := range []struct {

@@ -3,6 +3,7 @@ package inproc
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/waot-project/waot/internal/meta"
@@ -31,6 +32,9 @@ type Func struct {
 // Type is the type of the function; it must not be changed.
 func (f *Func) Type() *meta.FuncType { return &f.typ.FuncType }
 
+// HasRefs reports whether references are among the parameters or results.
+func (f *Func) HasRefs() bool { return f.typ.refsIn || f.typ.refsOut }
+
 // Ref is the reference to the function, as in tables, globals and arguments. It is the same
 // at each call, and no other function of the process has it, ever.
 func (f *Func) Ref() uint64 { return f.ref }
@@ -41,7 +45,7 @@ type Caller struct {
 	store  *Store
 	native bool       // the activation runs compiled code
 	took   bool       // it took the store, and so leaves it
-	plain  bool       // it is of callPlain; between calls the outermost is, and native
+	plain  bool       // it is plain (beginPlain); between calls the outermost is, and native
 	exit   nativeExit // where it left, while another activation is nested in it
 	// start is where on the native stack the activation began.
 	start      uintptr
@@ -146,7 +150,7 @@ func (s *Store) end(c *Caller) {
 	}
 }
 
-// endPlain is end for an activation of callPlain.
+// endPlain is end for a plain activation.
 func (s *Store) endPlain(c *Caller) {
 	s.depth = 0
 	s.scratchTop = 0
@@ -158,8 +162,8 @@ func (s *Store) endPlain(c *Caller) {
 	}
 }
 
-// unwind is deferred around host functions. If one ends by a panic or runtime.Goexit, callPlain,
-// which defers nothing, does not come to end its activation. Others end theirs themselves.
+// unwind is deferred around host functions. If one ends by a panic or runtime.Goexit, a plain
+// activation, which defers nothing, does not come to end its activation. Others end theirs themselves.
 func (c *Caller) unwind(returned *bool) {
 	if !*returned && c.plain {
 		c.store.endPlain(c)
@@ -180,16 +184,13 @@ func (f *Func) Call(args, results []uint64) error { return f.CallContext(nil, ar
 func (f *Func) CallContext(ctx context.Context, args, results []uint64) error {
 	t := f.typ
 	if f.plain && len(args) == len(t.args) && len(results) == len(t.results) && isBackground(ctx) {
-		outer, err := f.store.Hold()
-		if err != nil {
-			return err
+		var stack [len(t.masks)]uint64
+		copy(stack[:], args)
+		err := f.CallStack(ctx, stack[:])
+		if err == nil {
+			copy(results, stack[:])
 		}
-		if f.store.depth == 0 {
-			if !f.store.fits() {
-				return f.store.refuse(outer)
-			}
-			return f.callPlain(outer, unsafe.SliceData(args), results)
-		}
+		return err
 	}
 	return f.callRare(ctx, args, results)
 }
@@ -201,19 +202,40 @@ func (f *Func) CallStack(ctx context.Context, stack []uint64) error {
 	if len(stack) < len(t.Params) || len(stack) < len(t.Results) {
 		return ErrType
 	}
-	if f.plain && isBackground(ctx) {
-		outer, err := f.store.Hold()
-		if err != nil {
-			return err
-		}
-		if f.store.depth == 0 {
-			if !f.store.fits() {
-				return f.store.refuse(outer)
-			}
-			return f.callPlain(outer, unsafe.SliceData(stack), stack[:len(t.results)])
-		}
+	if !f.plain || !isBackground(ctx) {
+		return f.callRare(ctx, stack[:len(t.Params)], stack[:len(t.Results)])
 	}
-	return f.callRare(ctx, stack[:len(t.Params)], stack[:len(t.Results)])
+	// The frequent case. What follows is Hold, fits and leftPlain in one function: a call of each would cost a tenth of an
+	// empty call.
+	s, g := f.store, currentG()
+	if !atomic.CompareAndSwapUintptr(&s.owner, ownerNone, g) {
+		return f.callInside(ctx, g, stack)
+	}
+	if s.goBase = goStackInUse(g); s.goBase > process.goStack {
+		return s.refuse(true)
+	}
+	c := s.beginPlain(true)
+	reason := enter(c, s.stack+stackMask, f, unsafe.SliceData(stack))
+	if reason != exitReturn || c.refs {
+		return f.leftPlain(c, reason, stack)
+	}
+	if t.intResult {
+		stack[0] = s.ctx.ints[0] & t.results[0].mask
+	}
+	s.depth, s.scratchTop = 0, 0
+	s.Leave()
+	return nil
+}
+
+// callInside is CallStack for a function of plain type where somebody was inside the store; g is that of the
+// caller. ctx has no end, but none and the background context differ to host functions of nested calls.
+func (f *Func) callInside(ctx context.Context, g uintptr, stack []uint64) error {
+	s, t := f.store, f.typ
+	if atomic.LoadUintptr(&s.owner) == g && s.depth == 0 && s.fits() {
+		c := s.beginPlain(false)
+		return f.leftPlain(c, enter(c, s.stack+stackMask, f, unsafe.SliceData(stack)), stack)
+	}
+	return f.activate(ctx, stack[:len(t.Params)], stack[:len(t.Results)])
 }
 
 // isBackground reports whether ctx is none, or context.Background(), which cannot end and holds
@@ -223,27 +245,31 @@ func isBackground(ctx context.Context) bool {
 	return ctx == nil || *(*unsafe.Pointer)(unsafe.Pointer(&ctx)) == *(*unsafe.Pointer)(unsafe.Pointer(&background))
 }
 
-// callPlain is the frequent case: the outermost call, of a compiled function of plain type,
-// without a context. The calling goroutine is inside; took says that it was not before. A host
-// function that does not return normally ends the activation in dispatch (Caller.unwind).
-func (f *Func) callPlain(took bool, args *uint64, results []uint64) (err error) {
-	s := f.store
-	c := s.activations[0]
+// beginPlain begins a plain activation: the outermost call, of a compiled function of plain type, without a
+// context. The calling goroutine is inside; took says that it was not before. A host function that does not return
+// normally ends the activation in dispatch (Caller.unwind).
+func (s *Store) beginPlain(took bool) *Caller {
+	c := s.outermost
 	c.took = took
 	s.depth = 1
 	if len(s.refs.returned) != 0 {
 		s.refs.returned = s.refs.returned[:0]
 	}
-	if reason := enter(c, s.stack+stackMask, f, args); reason != exitReturn {
-		err = s.failed(c, reason)
-	} else if len(results) != 0 {
-		results[0] = s.ctx.ints[0] & f.typ.results[0].mask
+	return c
+}
+
+// leftPlain ends a plain activation, which native code has left for reason.
+func (f *Func) leftPlain(c *Caller, reason uint64, results []uint64) (err error) {
+	if reason != exitReturn {
+		err = f.store.failed(c, reason)
+	} else if f.typ.intResult {
+		results[0] = f.store.ctx.ints[0] & f.typ.results[0].mask
 	}
-	s.endPlain(c)
+	f.store.endPlain(c)
 	return err
 }
 
-// callPlainRefs is callPlain for a type with references that is plain otherwise.
+// callPlainRefs is a plain activation for a type with references that is plain otherwise.
 func (f *Func) callPlainRefs(took bool, args, results []uint64) error {
 	s, t := f.store, f.typ
 	if err := s.checkArgs(t, args); err != nil {
@@ -255,7 +281,8 @@ func (f *Func) callPlainRefs(took bool, args, results []uint64) error {
 	var native [len(t.masks)]uint64
 	copy(native[:], args)
 	s.funcsToNative(native[:], t.funcParams)
-	return f.callPlain(took, &native[0], results)
+	c := s.beginPlain(took)
+	return f.leftPlain(c, enter(c, s.stack+stackMask, f, &native[0]), results)
 }
 
 // callRare is CallContext for all cases.

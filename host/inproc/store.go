@@ -52,30 +52,35 @@ type Config struct {
 // Nothing is unmapped before Close: functions and references stay valid
 // whatever becomes of the instance they are from.
 type Store struct {
-	ownership
-	config Config
+	// What every call uses comes first, in one cache line: an empty call takes a tenth longer otherwise.
 
+	ownership
+	// depth is the number of nested calls.
+	depth int
+	// goBase is the bytes of the goroutine's stack in use at the outermost call.
+	goBase uintptr
+	// scratchTop is where the part of scratch in use ends.
+	scratchTop int
 	// stack is the lowest address of the native stack, ctx the context at its top:
 	// stacks stay mapped as long as the process lives, so it can be a pointer.
 	stack uintptr
 	ctx   *nativeContext
+	// outermost is the activation of the outermost call.
+	outermost *Caller
+
+	// activations are the nested calls, the outermost first, innermost at depth-1; the rest are spares.
+	activations []*Caller
+	// scratch holds arguments and results of host functions, used as a stack.
+	scratch []uint64
 	// The stack proper is from top downwards. No call begins below floor.
 	top, floor uintptr
+	config     Config
 
 	// cancelled counts the active calls that their contexts have ended. cancelMu guards it and
 	// the text of instances against changes by those who end calls, who run beside the
 	// goroutine inside: instances changes with it held.
 	cancelled atomic.Int32
 	cancelMu  sync.Mutex
-
-	// activations are the nested calls, innermost at depth-1; the rest are spares.
-	activations []*Caller
-	depth       int
-	// goBase is the bytes of the goroutine's stack in use at the outermost call.
-	goBase uintptr
-	// scratch holds arguments and results of host functions, used as a stack.
-	scratch    []uint64
-	scratchTop int
 
 	// bindings are what stubs stand for: those of the helpers, then host functions.
 	bindings []binding
@@ -131,7 +136,8 @@ func NewStore(c Config) (*Store, error) {
 	s.refs.room = minRefRoom
 	s.floor = stack + guardEnd + headroom
 	s.top = stack + guardEnd + uintptr(c.MaxStack)&^15
-	s.activations = []*Caller{{store: s, native: true, plain: true, start: s.top}}
+	s.outermost = &Caller{store: s, native: true, plain: true, start: s.top}
+	s.activations = []*Caller{s.outermost}
 	s.ctx = (*nativeContext)(ptr(stack + stackSize - unsafe.Sizeof(nativeContext{})))
 	*s.ctx = nativeContext{}
 	s.bindings = make([]binding, numHelperBindings)

@@ -149,6 +149,7 @@ func TestOverflowAtEntry(t *testing.T) {
 	f := *export(t, i, "overflow24")
 	for words := range 4 {
 		f.typ = newFuncType(&meta.FuncType{Params: types(8+2*words, i64)}, false)
+		f.plain = f.typ.plain // not: the arguments move where the first frame begins
 		err := f.Call(make([]uint64, 8+2*words), nil)
 		var trap *Trap
 		if !errors.As(err, &trap) || trap.Code != abi.TrapStackOverflow || len(trap.Backtrace) != maxBacktrace {
