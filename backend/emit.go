@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/reloc"
 	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/machbuffer"
 	"github.com/waot-project/waot/regalloc"
@@ -302,7 +303,7 @@ func (e *Emitter) verifyMaps(res *machbuffer.Result) error {
 	maps := res.StackMaps
 	for i, r := range res.Relocs {
 		e.VC.In.Stop.PollAt(i)
-		if k := RelocKind(r.Kind); k != RelocCall32 && k != RelocCall26 {
+		if r.Kind != reloc.Call32 && r.Kind != reloc.Call26 {
 			continue
 		}
 		end := r.Offset + 4 // of the field, and of the instruction
@@ -328,14 +329,9 @@ func (e *Emitter) Constant(n uint32) machbuffer.Label {
 // result translates the buffer's records.
 func (e *Emitter) result(res *machbuffer.Result) *Code {
 	c := &e.code
-	c.Bytes, c.Align, c.FrameBytes = res.Code, res.Align, uint32(e.Frame.Size)
-	c.Relocs, c.Traps, c.StackMaps, c.Calls = c.Relocs[:0], c.Traps[:0], c.StackMaps[:0], c.Calls[:0]
+	c.Bytes, c.Align, c.Relocs, c.FrameBytes = res.Code, res.Align, res.Relocs, uint32(e.Frame.Size)
+	c.Traps, c.StackMaps, c.Calls = c.Traps[:0], c.StackMaps[:0], c.Calls[:0]
 	flag := e.VC.In.Stop
-	c.Relocs = stop.Grow(flag, c.Relocs, len(res.Relocs))
-	for i, r := range res.Relocs {
-		flag.PollAt(i)
-		c.Relocs = append(c.Relocs, Reloc{Offset: r.Offset, Kind: RelocKind(r.Kind), Sym: SymRef(r.Symbol), Addend: r.Addend})
-	}
 	c.Traps = stop.Grow(flag, c.Traps, len(res.Traps))
 	for i, t := range res.Traps {
 		flag.PollAt(i)

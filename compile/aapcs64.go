@@ -5,6 +5,7 @@ import (
 	"github.com/waot-project/waot/backend/isa/a64/asm"
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/reloc"
 	"github.com/waot-project/waot/objfile"
 	"github.com/waot-project/waot/regalloc"
 )
@@ -32,25 +33,25 @@ func (a aapcs64Code) inst(i backend.Inst, regs ...regalloc.PReg) {
 }
 
 // relocate makes the last instruction one with a relocation.
-func (a aapcs64Code) relocate(kind objfile.RelocKind, sym objfile.SymbolIndex, addend int64) {
+func (a aapcs64Code) relocate(kind reloc.Kind, sym objfile.SymbolIndex, addend int64) {
 	a.relocs = append(a.relocs, objfile.Reloc{Offset: uint64(len(a.code) - 4), Kind: kind, Symbol: sym, Addend: addend})
 }
 
 func (a aapcs64Code) jump(_ place, sym objfile.SymbolIndex, addend int64) {
 	a.inst(backend.Inst{Op: asm.B})
-	a.relocate(objfile.Jump26, sym, addend)
+	a.relocate(reloc.Jump26, sym, addend)
 }
 
 func (a aapcs64Code) call(_ place, sym objfile.SymbolIndex, addend int64) {
 	a.inst(backend.Inst{Op: asm.Bl})
-	a.relocate(objfile.Call26, sym, addend)
+	a.relocate(reloc.Call26, sym, addend)
 }
 
 func (a aapcs64Code) jumpThrough(sym objfile.SymbolIndex, addend int64) {
 	a.inst(backend.Inst{Op: asm.Adrp, Size: 8}, asm.X16)
-	a.relocate(objfile.Page21, sym, addend)
+	a.relocate(reloc.Page21, sym, addend)
 	a.inst(backend.Inst{Op: asm.Ldr, Size: 8, Mode: backend.ModeBase}, asm.X16, asm.X16)
-	a.relocate(objfile.Ldst64Lo12, sym, addend)
+	a.relocate(reloc.Ldst64Lo12, sym, addend)
 	a.inst(backend.Inst{Op: asm.Br, Size: 8}, asm.X16)
 }
 
@@ -62,9 +63,9 @@ func (a aapcs64Code) callAt(r regalloc.PReg) { a.inst(backend.Inst{Op: asm.Blr, 
 
 func (a aapcs64Code) address(to regalloc.PReg, sym objfile.SymbolIndex, addend int64) {
 	a.inst(backend.Inst{Op: asm.Adrp, Size: 8}, to)
-	a.relocate(objfile.Page21, sym, addend)
+	a.relocate(reloc.Page21, sym, addend)
 	a.inst(backend.Inst{Op: asm.AddImm, Size: 8}, to, to)
-	a.relocate(objfile.AddLo12, sym, addend)
+	a.relocate(reloc.AddLo12, sym, addend)
 }
 
 func (a aapcs64Code) behindJump(to regalloc.PReg) {

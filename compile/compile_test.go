@@ -15,6 +15,7 @@ import (
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
+	"github.com/waot-project/waot/internal/reloc"
 	"github.com/waot-project/waot/objfile"
 	"github.com/waot-project/waot/wasmfront"
 )
@@ -81,7 +82,7 @@ func TestNoAbsolute(t *testing.T) {
 				continue
 			}
 			for _, rel := range s.Relocs {
-				if rel.Kind == objfile.Abs64 {
+				if rel.Kind == reloc.Abs64 {
 					t.Errorf("%s: %s+%#x: absolute", target, s.Name, rel.Offset)
 				}
 			}
@@ -101,10 +102,10 @@ func TestForeign(t *testing.T) {
 		for i := range img.Relocs {
 			if x := &img.Relocs[i]; x.Section == inproc.Text {
 				n++
-				if x.Target != inproc.TargetSection || x.In != inproc.Data || x.Kind == inproc.Abs64 {
+				if x.Target != inproc.TargetSection || x.In != inproc.Data || x.Kind == reloc.Abs64 {
 					t.Errorf("%s: %+v", target, x)
 				}
-				if x.Kind == inproc.Page21 {
+				if x.Kind == reloc.Page21 {
 					pages++
 				}
 			}

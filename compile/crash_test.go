@@ -12,6 +12,8 @@ import (
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/instance"
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/reloc"
+	"github.com/waot-project/waot/machbuffer"
 	"github.com/waot-project/waot/objfile"
 )
 
@@ -68,9 +70,9 @@ func TestLayout(t *testing.T) {
 	gen := func(_ *clif.Module, lay *instance.Layout) generate {
 		return func(f *clif.Func) (*backend.Code, error) {
 			c := &backend.Code{Bytes: make([]byte, 20+f.Index), Align: 32}
-			c.Relocs = []backend.Reloc{
-				{Offset: 1, Kind: backend.RelocCall32, Sym: backend.SymFunc(uint32(2 - f.Index%3)), Addend: -4},
-				{Offset: 8, Kind: backend.RelocPC32, Sym: backend.SymInstance, Addend: int64(lay.Helper(0)) - 4},
+			c.Relocs = []machbuffer.Reloc{
+				{Offset: 1, Kind: reloc.Call32, Symbol: uint32(backend.SymFunc(uint32(2 - f.Index%3))), Addend: -4},
+				{Offset: 8, Kind: reloc.PC32, Symbol: uint32(backend.SymInstance), Addend: int64(lay.Helper(0)) - 4},
 			}
 			c.Calls = []backend.SrcSite{{Offset: 5, Src: uint32(f.Index)}}
 			c.StackMaps = []backend.CodeStackMap{{Offset: 5, Slots: []int32{-8}}}
@@ -116,10 +118,10 @@ func TestLayoutA64(t *testing.T) {
 	gen := func(_ *clif.Module, lay *instance.Layout) generate {
 		return func(f *clif.Func) (*backend.Code, error) {
 			c := &backend.Code{Bytes: code, Align: 4}
-			c.Relocs = []backend.Reloc{
-				{Offset: 12, Kind: backend.RelocCall26, Sym: backend.SymFunc(uint32(2 - f.Index%3))},
-				{Offset: 16, Kind: backend.RelocPage21, Sym: backend.SymInstance, Addend: int64(lay.Helper(1))},
-				{Offset: 20, Kind: backend.RelocLdst64Lo12, Sym: backend.SymInstance, Addend: int64(lay.Helper(1))},
+			c.Relocs = []machbuffer.Reloc{
+				{Offset: 12, Kind: reloc.Call26, Symbol: uint32(backend.SymFunc(uint32(2 - f.Index%3)))},
+				{Offset: 16, Kind: reloc.Page21, Symbol: uint32(backend.SymInstance), Addend: int64(lay.Helper(1))},
+				{Offset: 20, Kind: reloc.Ldst64Lo12, Symbol: uint32(backend.SymInstance), Addend: int64(lay.Helper(1))},
 			}
 			if f.Index == 1 {
 				c.Bytes = append(bytes.Clone(code), make([]byte, 5)...)
@@ -148,7 +150,7 @@ func TestLayoutA64(t *testing.T) {
 	if !bytes.Equal(text.Data[69:80], make([]byte, 11)) {
 		t.Error("gap is not filled")
 	}
-	if rel := text.Relocs[1]; rel.Kind != objfile.Ldst64Lo12 || rel.Offset != 20 || rel.Symbol != sectionSymbol(secData) {
+	if rel := text.Relocs[1]; rel.Kind != reloc.Ldst64Lo12 || rel.Offset != 20 || rel.Symbol != sectionSymbol(secData) {
 		t.Errorf("%+v", rel)
 	}
 	m, err := targetFor(TargetA64, "")
@@ -158,15 +160,15 @@ func TestLayoutA64(t *testing.T) {
 	if f := m.frame(0, 0, code); f.Unwind != objfile.UnwindFP || f.PrologueSkip != 4 {
 		t.Errorf("%+v", f)
 	}
-	for name, rel := range map[string]backend.Reloc{
-		"does not have":       {Kind: backend.RelocCall32, Sym: backend.SymFunc(0)},
-		"outside of the code": {Offset: 30, Kind: backend.RelocCall26, Sym: backend.SymFunc(0)},
-		"over such a dist":    {Offset: 12, Kind: backend.RelocCall26, Sym: backend.SymFunc(0), Addend: 1 << 28},
-		"not defined here":    {Offset: 12, Kind: backend.RelocCall26, Sym: backend.SymFunc(9)},
+	for name, rel := range map[string]machbuffer.Reloc{
+		"does not have":       {Kind: reloc.Call32, Symbol: uint32(backend.SymFunc(0))},
+		"outside of the code": {Offset: 30, Kind: reloc.Call26, Symbol: uint32(backend.SymFunc(0))},
+		"over such a dist":    {Offset: 12, Kind: reloc.Call26, Symbol: uint32(backend.SymFunc(0)), Addend: 1 << 28},
+		"not defined here":    {Offset: 12, Kind: reloc.Call26, Symbol: uint32(backend.SymFunc(9))},
 	} {
 		_, err := Module(manyFuncs(1), Options{Target: TargetA64, generator: func(*clif.Module, *instance.Layout) generate {
 			return func(*clif.Func) (*backend.Code, error) {
-				return &backend.Code{Bytes: code, Relocs: []backend.Reloc{rel}}, nil
+				return &backend.Code{Bytes: code, Relocs: []machbuffer.Reloc{rel}}, nil
 			}
 		}})
 		if err == nil || !strings.Contains(err.Error(), name) {

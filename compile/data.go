@@ -6,6 +6,7 @@ import (
 	"github.com/waot-project/waot/backend/instance"
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/reloc"
 	"github.com/waot-project/waot/objfile"
 )
 
@@ -31,7 +32,7 @@ func (l *linker) put64(off uint32, v uint64) { binary.LittleEndian.PutUint64(l.d
 
 // address makes the word at off the address of a symbol.
 func (l *linker) address(off uint32, sym objfile.SymbolIndex, addend int64) {
-	l.dataRelocs = append(l.dataRelocs, objfile.Reloc{Offset: uint64(off), Kind: objfile.Abs64, Symbol: sym, Addend: addend})
+	l.dataRelocs = append(l.dataRelocs, objfile.Reloc{Offset: uint64(off), Kind: reloc.Abs64, Symbol: sym, Addend: addend})
 }
 
 // fillData makes the initial instance data, in the order of the layout.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/waot-project/waot/backend"
+	"github.com/waot-project/waot/internal/reloc"
 	"github.com/waot-project/waot/objfile"
 )
 
@@ -64,7 +65,7 @@ func (l *linker) findIslands(plain []uint32) *islands {
 		l.opt.stop.Poll()
 		r := &l.results[i]
 		for _, rel := range r.worker.relocs[r.relocs.start:r.relocs.end] {
-			if t := rel.Sym.Func(); rel.Kind == backend.RelocCall26 && t >= first && t < n {
+			if t := backend.SymRef(rel.Symbol).Func(); rel.Kind == reloc.Call26 && t >= first && t < n {
 				add(s.first(i, rel.Offset, t), t)
 			}
 		}
@@ -162,9 +163,9 @@ func (s *islands) emit(text []byte, m *machine, at []uint32) bool {
 			if next := s.next(k, t); next >= 0 {
 				to = s.address(next, t)
 			}
-			rel := objfile.Reloc{Offset: uint64(s.address(k, t)), Kind: m.relocs[backend.RelocCall26]}
+			rel := objfile.Reloc{Offset: uint64(s.address(k, t)), Kind: reloc.Call26}
 			copy(text[rel.Offset:], m.veneer)
-			if !objfile.ApplyReloc(text, &rel, 0, uint64(to)) {
+			if !rel.Apply(text, 0, uint64(to)) {
 				return false
 			}
 		}

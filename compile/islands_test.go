@@ -11,6 +11,8 @@ import (
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/instance"
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/reloc"
+	"github.com/waot-project/waot/machbuffer"
 )
 
 // site is a call in generated code: where, and of which function.
@@ -55,7 +57,7 @@ func buildCalls(t *testing.T, sizes []uint32, calls [][]site, reach int64) (*Res
 				c := &backend.Code{Bytes: make([]byte, sizes[f.Index]), Align: 4}
 				for _, s := range calls[f.Index] {
 					binary.LittleEndian.PutUint32(c.Bytes[s.at:], 0x94000000)
-					c.Relocs = append(c.Relocs, backend.Reloc{Offset: s.at, Kind: backend.RelocCall26, Sym: backend.SymFunc(s.callee)})
+					c.Relocs = append(c.Relocs, machbuffer.Reloc{Offset: s.at, Kind: reloc.Call26, Symbol: uint32(backend.SymFunc(s.callee))})
 				}
 				return c, nil
 			}

@@ -181,19 +181,20 @@ func alignUp(n, align int) int { return (n + align - 1) &^ (align - 1) }
 func (l *linker) applyRelocs(i uint32, r *result, s *islands) error {
 	for _, rel := range r.worker.relocs[r.relocs.start:r.relocs.end] {
 		l.opt.stop.Poll()
-		if int(rel.Kind) >= len(l.target.relocs) || l.target.relocs[rel.Kind] == objfile.Abs64 {
-			return l.internal(i, "relocation of a kind that this machine does not have")
+		if !l.target.relocs.Has(rel.Kind) || rel.Kind.Width() != 4 {
+			return l.internal(i, "relocation of a kind that code of this machine does not have")
 		}
-		out := objfile.Reloc{Offset: uint64(l.at[i] + rel.Offset), Kind: l.target.relocs[rel.Kind], Addend: rel.Addend}
+		sym := backend.SymRef(rel.Symbol)
+		out := objfile.Reloc{Offset: uint64(l.at[i] + rel.Offset), Kind: rel.Kind, Addend: rel.Addend}
 		switch {
 		case uint64(rel.Offset)+out.Kind.Width() > uint64(r.code.end-r.code.start):
 			return l.internal(i, "relocation outside of the code")
-		case rel.Sym == backend.SymInstance:
+		case sym == backend.SymInstance:
 			out.Symbol = l.symData
 			l.textRelocs = append(l.textRelocs, out)
-		case rel.Sym.Func() >= uint32(len(l.cm.Funcs)) || rel.Sym.Func() < uint32(l.cm.NumImportedFuncs):
+		case sym.Func() >= uint32(len(l.cm.Funcs)) || sym.Func() < uint32(l.cm.NumImportedFuncs):
 			return l.internal(i, "relocation names a function that is not defined here")
-		case !objfile.ApplyReloc(l.text, &out, 0, uint64(s.target(i, rel.Offset, rel.Sym.Func(), l.at))):
+		case !out.Apply(l.text, 0, uint64(s.target(i, rel.Offset, sym.Func(), l.at))):
 			return &FuncError{Func: i, Name: l.cm.Funcs[i].Name, Stage: "link",
 				Err: fmt.Errorf("%w: a call over such a distance, in %d bytes of code", backend.ErrUnsupported, len(l.text))}
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/internal/reloc"
 	"github.com/waot-project/waot/objfile"
 )
 
@@ -32,7 +33,7 @@ type relroSection struct {
 func (s *relroSection) word(v uint64) { s.data = binary.LittleEndian.AppendUint64(s.data, v) }
 
 func (s *relroSection) address(sym objfile.SymbolIndex, addend int64) {
-	s.relocs = append(s.relocs, objfile.Reloc{Offset: uint64(len(s.data)), Kind: objfile.Abs64, Symbol: sym, Addend: addend})
+	s.relocs = append(s.relocs, objfile.Reloc{Offset: uint64(len(s.data)), Kind: reloc.Abs64, Symbol: sym, Addend: addend})
 	s.word(0)
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/waot-project/waot/backend/isa/x64/asm"
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/reloc"
 	"github.com/waot-project/waot/objfile"
 	"github.com/waot-project/waot/regalloc"
 )
@@ -36,14 +37,14 @@ func (a sysvCode) inst(i backend.Inst, regs ...regalloc.PReg) asm.Patch {
 }
 
 // relocate makes the last four bytes a relocation.
-func (a sysvCode) relocate(kind objfile.RelocKind, sym objfile.SymbolIndex, addend int64) {
+func (a sysvCode) relocate(kind reloc.Kind, sym objfile.SymbolIndex, addend int64) {
 	at := len(a.code) - 4
 	binary.LittleEndian.PutUint32(a.code[at:], 0)
 	a.relocs = append(a.relocs, objfile.Reloc{Offset: uint64(at), Kind: kind, Symbol: sym, Addend: addend - 4})
 }
 
 // calleeRelocs are the relocations of calls and jumps.
-var calleeRelocs = [...]objfile.RelocKind{ours: objfile.PC32, foreign: objfile.Call32}
+var calleeRelocs = [...]reloc.Kind{ours: reloc.PC32, foreign: reloc.Call32}
 
 func (a sysvCode) jump(to place, sym objfile.SymbolIndex, addend int64) {
 	a.inst(backend.Inst{Op: asm.Jmp})
@@ -57,7 +58,7 @@ func (a sysvCode) call(to place, sym objfile.SymbolIndex, addend int64) {
 
 func (a sysvCode) jumpThrough(sym objfile.SymbolIndex, addend int64) {
 	a.inst(backend.Inst{Op: asm.JmpInd, Size: 8, Mode: backend.ModeSym})
-	a.relocate(objfile.PC32, sym, addend)
+	a.relocate(reloc.PC32, sym, addend)
 }
 
 func (a sysvCode) jumpBack(at uint64) {
@@ -69,7 +70,7 @@ func (a sysvCode) callAt(r regalloc.PReg) { a.inst(backend.Inst{Op: asm.CallInd,
 
 func (a sysvCode) address(to regalloc.PReg, sym objfile.SymbolIndex, addend int64) {
 	a.inst(backend.Inst{Op: asm.Lea, Size: 8, Mode: backend.ModeSym}, to)
-	a.relocate(objfile.PC32, sym, addend)
+	a.relocate(reloc.PC32, sym, addend)
 }
 
 func (a sysvCode) behindJump(to regalloc.PReg) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/isa/x64"
+	"github.com/waot-project/waot/internal/reloc"
 	"github.com/waot-project/waot/objfile"
 	"github.com/waot-project/waot/regalloc/linear"
 )
@@ -63,8 +64,7 @@ type machine struct {
 	c        *cMachine
 	// filler fills the gaps between functions; executed, it traps.
 	filler byte
-	// relocs are the relocations of code by backend.RelocKind: Abs64, which code never has, where there is none.
-	relocs []objfile.RelocKind
+	relocs *reloc.Types
 	// instanceAlign is the alignment of the instance data in bytes, if more than 16.
 	instanceAlign uint32
 	// callReach is how far a call reaches, in bytes, 0 for the whole text; veneer is the branch of a veneer.
@@ -109,7 +109,7 @@ func x64Machine(cpu string) (*machine, error) {
 	m := &machine{target: x64.New(features), arch: "x86-64", cpu: "x86-64-v2", elf: objfile.X86_64,
 		property: objfile.PropertyNote(objfile.X86V2), c: &sysv,
 		filler:   0xcc, // int3
-		relocs:   []objfile.RelocKind{backend.RelocPC32: objfile.PC32, backend.RelocCall32: objfile.PC32},
+		relocs:   &reloc.X64,
 		prologue: []byte("\x55\x48\x89\xe5"), // push rbp; mov rbp, rsp
 	}
 	if features.Has(x64.V3) {

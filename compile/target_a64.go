@@ -3,8 +3,8 @@ package compile
 import (
 	"fmt"
 
-	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/isa/a64"
+	"github.com/waot-project/waot/internal/reloc"
 	"github.com/waot-project/waot/objfile"
 )
 
@@ -18,12 +18,8 @@ func a64Machine(cpu string) (*machine, error) {
 	}
 	return &machine{target: a64.New(), arch: "aarch64", cpu: a64CPU, elf: objfile.AArch64,
 		property: objfile.BTINote(), c: &aapcs64,
-		filler: 0, // udf #0
-		relocs: []objfile.RelocKind{backend.RelocPC32: objfile.PC32, backend.RelocCall26: objfile.Call26,
-			backend.RelocPage21: objfile.Page21, backend.RelocAddLo12: objfile.AddLo12,
-			backend.RelocLdst8Lo12: objfile.Ldst8Lo12, backend.RelocLdst16Lo12: objfile.Ldst16Lo12,
-			backend.RelocLdst32Lo12: objfile.Ldst32Lo12, backend.RelocLdst64Lo12: objfile.Ldst64Lo12,
-			backend.RelocLdst128Lo12: objfile.Ldst128Lo12},
+		filler:        0, // udf #0
+		relocs:        &reloc.A64,
 		instanceAlign: a64.InstanceAlign,
 		callReach:     1 << 27,
 		veneer:        []byte("\x00\x00\x00\x14"),                 // b

@@ -15,6 +15,7 @@ import (
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/clif/verify"
 	"github.com/waot-project/waot/internal/stop"
+	"github.com/waot-project/waot/machbuffer"
 	"github.com/waot-project/waot/wasmfront"
 	"github.com/waot-project/waot/wasmfront/translate"
 	"github.com/waot-project/waot/wasmfront/validate"
@@ -148,7 +149,7 @@ type worker struct {
 	stage string
 
 	code   []byte
-	relocs []backend.Reloc
+	relocs []machbuffer.Reloc
 	traps  []backend.TrapSite
 	calls  []backend.SrcSite
 	maps   []backend.CodeStackMap

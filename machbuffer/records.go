@@ -1,17 +1,19 @@
 package machbuffer
 
+import "github.com/waot-project/waot/internal/reloc"
+
 // SrcLoc is the backend's name of a source position; the buffer only compares it. NoLoc is none.
 type SrcLoc uint32
 
 // NoLoc says that code has no source position.
 const NoLoc SrcLoc = 0
 
-// Reloc is a place for the linker to fill. Kind and Symbol are the backend's.
+// Reloc is a place for the linker to fill. Symbol is the backend's.
 type Reloc struct {
 	Offset uint32
 	Symbol uint32
 	Addend int64
-	Kind   uint8
+	Kind   reloc.Kind
 }
 
 // Trap says that the instruction at Offset may trap with Code.
@@ -46,7 +48,7 @@ type srcMark struct {
 }
 
 // AddReloc records a relocation of bytes at offset off, of an instruction already or next emitted.
-func (b *Buffer) AddReloc(off uint32, kind uint8, symbol uint32, addend int64) {
+func (b *Buffer) AddReloc(off uint32, kind reloc.Kind, symbol uint32, addend int64) {
 	if b.err != nil {
 		return
 	}

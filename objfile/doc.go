@@ -1,5 +1,5 @@
 // Package objfile is the model of object files, the ELF64 writer and reader for
-// it, and a linker that works in memory. It knows bytes, symbols and relocations only:
+// it. It knows bytes, symbols and relocations only:
 // what is in the sections is the business of others. docs/object.md describes the objects
 // that waot writes.
 //
@@ -7,5 +7,5 @@
 // hosts and other linkers, which read it.
 //
 // Input: an Object, or the bytes of an ELF file, of which nothing is trusted.
-// Output: the bytes of an ELF file, an Object, or an image linked to addresses.
+// Output: the bytes of an ELF file, an Object.
 package objfile

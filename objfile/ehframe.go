@@ -1,6 +1,10 @@
 package objfile
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/waot-project/waot/internal/reloc"
+)
 
 // Unwind says how a function's frame is found.
 type Unwind uint8
@@ -80,7 +84,7 @@ func EHFrame(m Machine, frames []Frame) Section {
 		start := len(b)
 		b = append(b, 0, 0, 0, 0)
 		b = binary.LittleEndian.AppendUint32(b, uint32(start+4)) // back to the CIE at 0
-		s.Relocs = append(s.Relocs, Reloc{Offset: uint64(len(b)), Kind: PC32, Symbol: f.Symbol, Addend: f.Addend})
+		s.Relocs = append(s.Relocs, Reloc{Offset: uint64(len(b)), Kind: reloc.PC32, Symbol: f.Symbol, Addend: f.Addend})
 		b = append(b, 0, 0, 0, 0)
 		b = binary.LittleEndian.AppendUint32(b, f.Size)
 		b = append(b, 0) // no augmentation data

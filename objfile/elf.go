@@ -1,5 +1,7 @@
 package objfile
 
+import "github.com/waot-project/waot/internal/reloc"
+
 // The parts of the ELF format that objects use. Names are the format's.
 const (
 	ehSize   = 64
@@ -51,25 +53,13 @@ var sectionFlags = [...]struct {
 	elf  uint64
 }{{Alloc, shfAlloc}, {Write, shfWrite}, {Exec, shfExec}, {Exclude, shfExclude}}
 
-// relocTypes are the ELF numbers of relocations by kind; 0 is none.
-type relocTypes [numRelocKinds]uint32
-
-// machineRelocs is the numbering of each machine.
-func machineRelocs(m Machine) (*relocTypes, bool) {
+// machineRelocs are the kinds of relocation of each machine.
+func machineRelocs(m Machine) (*reloc.Types, bool) {
 	switch m {
 	case X86_64:
-		return &x86Relocs, true
+		return &reloc.X64, true
 	case AArch64:
-		return &a64Relocs, true
+		return &reloc.A64, true
 	}
 	return nil, false
 }
-
-var (
-	// R_X86_64_64, _PC32, _PLT32, _PC64.
-	x86Relocs = relocTypes{Abs64: 1, PC32: 2, Call32: 4, PC64: 24}
-	// R_AARCH64_ABS64, _PREL32, _PREL64; _CALL26, _JUMP26, _ADR_PREL_PG_HI21, _ADD_ABS_LO12_NC;
-	// _LDST8_ABS_LO12_NC and so on.
-	a64Relocs = relocTypes{Abs64: 257, PC32: 261, PC64: 260, Call26: 283, Jump26: 282, Page21: 275, AddLo12: 277,
-		Ldst8Lo12: 278, Ldst16Lo12: 284, Ldst32Lo12: 285, Ldst64Lo12: 286, Ldst128Lo12: 299}
-)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/waot-project/waot/internal/reloc"
 	"github.com/waot-project/waot/internal/stop"
 )
 
@@ -103,43 +104,18 @@ type Symbol struct {
 	Hidden bool
 }
 
-// RelocKind is how a field is computed. S is the address of the symbol, A the
-// addend, P the address of the field.
-type RelocKind uint8
-
-// The kinds of relocation. Those from Call26 on are of instructions of AArch64: P is the address
-// of the instruction, a multiple of 4, and the field is a part of it; Page(x) is x without its low 12 bits.
-const (
-	Abs64       RelocKind = iota // 8 bytes: S + A
-	PC32                         // 4 bytes: S + A - P
-	Call32                       // 4 bytes: the same, of a call or jump, which may go through a linkage table
-	PC64                         // 8 bytes: S + A - P
-	Call26                       // bl: (S + A - P) / 4 in 26 bits; may go through a veneer
-	Jump26                       // b: the same
-	Page21                       // adrp: (Page(S + A) - Page(P)) / 4096 in 21 bits
-	AddLo12                      // add: the low 12 bits of S + A
-	Ldst8Lo12                    // load or store of 1 byte: the same
-	Ldst16Lo12                   // of 2 bytes: the same, which must be a multiple of 2, divided by 2
-	Ldst32Lo12                   // of 4 bytes
-	Ldst64Lo12                   // of 8 bytes
-	Ldst128Lo12                  // of 16 bytes
-	numRelocKinds
-)
-
-// Width is the number of bytes of the field, or of the instruction that it is a part of.
-func (k RelocKind) Width() uint64 {
-	if k == Abs64 || k == PC64 {
-		return 8
-	}
-	return 4
-}
-
 // Reloc is a relocation.
 type Reloc struct {
 	Offset uint64 // of the field
-	Kind   RelocKind
+	Kind   reloc.Kind
 	Symbol SymbolIndex
 	Addend int64
+}
+
+// Apply computes the field of r in data, the bytes of its section, which is at the given address; ok is false if the value
+// does not fit. Offset and kind must be valid.
+func (r *Reloc) Apply(data []byte, address, target uint64) (ok bool) {
+	return r.Kind.Apply(data[r.Offset:], target+uint64(r.Addend), address+r.Offset)
 }
 
 // Group is a COMDAT group: of several groups of one name, linkers keep one.
@@ -158,7 +134,7 @@ type Object struct {
 	Stop *stop.Flag
 }
 
-// Error is an Object that cannot be written, or linked.
+// Error is an Object that cannot be written.
 type Error struct {
 	// Symbol or Section is what it is about; both may be empty.
 	Symbol, Section string
@@ -251,11 +227,11 @@ func (o *Object) validateSection(s *Section) error {
 		o.Stop.Poll()
 		r := &s.Relocs[i]
 		switch {
-		case r.Kind >= numRelocKinds:
+		case r.Kind >= reloc.NumKinds:
 			return &Error{Section: s.Name, Reason: "relocation of unknown kind"}
 		case r.Offset > size || size-r.Offset < r.Kind.Width():
 			return &Error{Section: s.Name, Reason: fmt.Sprintf("relocation at %#x is outside", r.Offset)}
-		case r.Kind >= Call26 && r.Offset%4 != 0:
+		case r.Kind.InInstruction() && r.Offset%4 != 0:
 			return &Error{Section: s.Name, Reason: fmt.Sprintf("relocation at %#x is not of an instruction", r.Offset)}
 		case int64(r.Symbol) >= int64(len(o.Symbols)):
 			return &Error{Section: s.Name, Reason: fmt.Sprintf("relocation at %#x has no symbol", r.Offset)}

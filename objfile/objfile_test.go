@@ -12,9 +12,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/waot-project/waot/internal/reloc"
 )
 
-// sample is an object with everything in it. Its text has a PC32 reference to data and a
+// sample is an object with everything in it. Its text has a reloc.PC32 reference to data and a
 // call of an undefined symbol; its data has absolute addresses.
 func sample(prefix string) *Object {
 	o := &Object{Machine: X86_64}
@@ -35,8 +37,8 @@ func sample(prefix string) *Object {
 	o.AddSymbol(Symbol{Name: prefix + "_ro", Kind: Data, Section: ro, Size: 9, Binding: Global, Hidden: true})
 	o.AddSymbol(Symbol{Name: prefix + "_zeros", Kind: Data, Section: bss, Size: 100, Binding: Global})
 	o.Groups = append(o.Groups, Group{Signature: record, Sections: []SectionIndex{typ}})
-	o.Sections[text].Relocs = []Reloc{{0, PC32, symData, 8 - 4}, {4, Call32, help, -4}, {8, PC64, f, 0}}
-	o.Sections[data].Relocs = []Reloc{{0, Abs64, record, 0}, {8, Abs64, weak, 0}, {16, Abs64, symText, 3}}
+	o.Sections[text].Relocs = []Reloc{{0, reloc.PC32, symData, 8 - 4}, {4, reloc.Call32, help, -4}, {8, reloc.PC64, f, 0}}
+	o.Sections[data].Relocs = []Reloc{{0, reloc.Abs64, record, 0}, {8, reloc.Abs64, weak, 0}, {16, reloc.Abs64, symText, 3}}
 	eh := EHFrame(X86_64, []Frame{{Symbol: symText, Size: 16, Unwind: UnwindFP}, {Symbol: symText, Addend: 16, Size: 16}})
 	o.AddSection(eh)
 	return o
@@ -206,54 +208,28 @@ func TestDamagedELF(t *testing.T) {
 	}
 }
 
-func TestLink(t *testing.T) {
-	a, b := sample("a"), sample("b")
-	for i := range b.Symbols {
-		if b.Symbols[i].Name == "shared_g" {
-			b.Symbols[i].Binding = Global
+// TestApply: the addend, the offset of the field and the address of its section count.
+func TestApply(t *testing.T) {
+	o := sample("a")
+	const text, target = 0x40000000, 0x40010000
+	for n, want := range []uint64{target + 8 - 4 - text, target - 4 - (text + 4), target - (text + 8)} {
+		r, data := &o.Sections[0].Relocs[n], bytes.Clone(o.Sections[0].Data)
+		if !r.Apply(data, text, target) {
+			t.Errorf("relocation %d does not reach", n)
+		}
+		field := data[r.Offset:][:r.Kind.Width()]
+		wanted := binary.LittleEndian.AppendUint64(nil, want)[:len(field)]
+		if !bytes.Equal(field, wanted) {
+			t.Errorf("relocation %d: %x, want %x", n, field, wanted)
+		}
+		copy(field, o.Sections[0].Data[r.Offset:])
+		if !bytes.Equal(data, o.Sections[0].Data) {
+			t.Errorf("relocation %d changes more than its field", n)
 		}
 	}
-	const base, helper = 0x40000000, 0x40001234
-	img, err := Link([]*Object{a, b}, LinkOptions{Base: base, Align: 0x10000,
-		Resolve: func(name string) (uint64, bool) { return helper, name == "helper" }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, ro, data := &img.Segments[SegText], &img.Segments[SegRodata], &img.Segments[SegData]
-	if text.Address != base || ro.Address%0x10000 != 0 || data.Address%0x10000 != 0 || data.Zeros < 200 {
-		t.Errorf("%#x %#x %#x %d", text.Address, ro.Address, data.Address, data.Zeros)
-	}
-	if bytes.Count(ro.Data, []byte("record a")) != 1 {
-		t.Error("the type record is not there exactly once")
-	}
-	le := binary.LittleEndian
-	// The second object's text is at 32, its data at 32.
-	for i := range uint64(2) {
-		if got, want := int32(le.Uint32(text.Data[32*i:])), int32(data.Address+32*i+8-(base+32*i)-4); got != want {
-			t.Errorf("object %d: PC32 %#x, want %#x", i, got, want)
-		}
-		if got := base + 32*i + 8 + uint64(int32(le.Uint32(text.Data[32*i+4:]))); got != helper {
-			t.Errorf("object %d: call of %#x", i, got)
-		}
-		if got := le.Uint64(data.Data[32*i:]); got != img.Symbols["type.a"] || got%8 != 0 {
-			t.Errorf("object %d: type record %#x", i, got)
-		}
-		if got := le.Uint64(data.Data[32*i+8:]); got != base+32+16 {
-			t.Errorf("object %d: the weak definition was taken: %#x", i, got)
-		}
-	}
-	for name, change := range map[string]func(*Object){
-		"defined in two objects": func(o *Object) { o.Symbols[3].Name = "a_f" },
-		"different machines":     func(o *Object) { o.Machine = AArch64 },
-		"not defined":            func(o *Object) { o.Symbols[6].Name = "nobody" },
-		"does not reach":         func(o *Object) { o.Sections[0].Relocs[0].Addend = 1 << 40 },
-	} {
-		b := sample("b")
-		change(b)
-		opt := LinkOptions{Base: base, Align: 16, Resolve: func(name string) (uint64, bool) { return helper, name == "helper" }}
-		if _, err := Link([]*Object{a, b}, opt); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("%v, want %s", err, name)
-		}
+	far := Reloc{Kind: reloc.PC32, Addend: 1 << 40}
+	if data := bytes.Clone(o.Sections[0].Data); far.Apply(data, text, target) || !bytes.Equal(data, o.Sections[0].Data) {
+		t.Error("a distance that does not fit")
 	}
 }
 

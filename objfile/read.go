@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+
+	"github.com/waot-project/waot/internal/reloc"
 )
 
 // FormatError is a file that is no object that ReadELF understands.
@@ -23,7 +25,7 @@ type elfReader struct {
 	symtab   uint32 // number of the symbol table's section, 0 if there is none
 	extended uint32 // likewise of SHT_SYMTAB_SHNDX
 	symbols  []SymbolIndex
-	relocs   [numRelocKinds]uint32
+	relocs   *reloc.Types
 	o        *Object
 }
 
@@ -64,7 +66,7 @@ func (r *elfReader) header() error {
 	if !ok {
 		return bad(18, fmt.Sprintf("unknown machine %d", r.o.Machine))
 	}
-	r.relocs = *relocs
+	r.relocs = relocs
 	table := le.Uint64(b[40:])
 	if table > uint64(len(b)) || uint64(len(b))-table < shSize {
 		return bad(40, "section headers are outside of the file")
@@ -312,7 +314,7 @@ func (r *elfReader) readRelocs() error {
 			b := h.data[at:]
 			le := binary.LittleEndian
 			info := le.Uint64(b[8:])
-			kind, ok := r.relocKind(uint32(info))
+			kind, ok := r.relocs.Kind(uint32(info))
 			sym := info >> 32
 			if !ok || sym == 0 || sym >= uint64(len(r.symbols)) {
 				return &FormatError{h.offset + uint64(at), "relocation"}
@@ -321,15 +323,6 @@ func (r *elfReader) readRelocs() error {
 		}
 	}
 	return nil
-}
-
-func (r *elfReader) relocKind(typ uint32) (RelocKind, bool) {
-	for k, t := range r.relocs {
-		if t == typ && t != 0 {
-			return RelocKind(k), true
-		}
-	}
-	return 0, false
 }
 
 func (r *elfReader) groups() error {

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+
+	"github.com/waot-project/waot/internal/reloc"
 )
 
 // elfSection is a section header with its contents.
@@ -21,7 +23,7 @@ type elfSection struct {
 // elfWriter lays out one file.
 type elfWriter struct {
 	o        *Object
-	relocs   *relocTypes
+	relocs   *reloc.Types
 	sections []elfSection
 	number   []uint32 // ELF section number of each section
 	symbol   []uint32 // ELF symbol number of each symbol

@@ -70,7 +70,7 @@ func (d *disassembler) notesOf(c *backend.Code) []note {
 	}
 	for i := range c.Relocs {
 		r := &c.Relocs[i]
-		add(r.Offset, "%s", symbol(r.Sym, r.Addend+d.bias))
+		add(r.Offset, "%s", symbol(backend.SymRef(r.Symbol), r.Addend+d.bias))
 	}
 	for i := range c.Traps {
 		add(c.Traps[i].Offset, "traps %s, @%04x", c.Traps[i].Code, c.Traps[i].Src)

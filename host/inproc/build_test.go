@@ -11,6 +11,7 @@ import (
 
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/internal/reloc"
 )
 
 // testFunc is a function of testCode, and its sites relative to its start.
@@ -27,7 +28,7 @@ type fixup struct {
 	offset uint32
 	symbol string
 	addend int64
-	kind   RelocKind
+	kind   reloc.Kind
 }
 
 // Value types for the tests.

@@ -1,6 +1,10 @@
 package inproc
 
-import "github.com/waot-project/waot/internal/meta"
+import (
+	"github.com/waot-project/waot/internal/meta"
+
+	"github.com/waot-project/waot/internal/reloc"
+)
 
 // Machine code for the tests: sources in the comments, bytes from an assembler.
 // Undefined symbols are what the builder of test images resolves; sites are {offset,
@@ -17,7 +21,7 @@ var testCode = map[string]testFunc{
 	//	ret
 	"initcall": {
 		code:   "554889e5ff15000000005dc3",
-		fixups: []fixup{{6, "import0", -4, PC32}},
+		fixups: []fixup{{6, "import0", -4, reloc.PC32}},
 		calls:  []meta.Call{{Offset: 10, Src: 77}},
 	},
 	//	mov rax, [rip+table0]
@@ -26,7 +30,7 @@ var testCode = map[string]testFunc{
 	//	ud2
 	"inittrap": {
 		code:   "488b0500000000488d0d000000004889080f0b",
-		fixups: []fixup{{3, "table0", -4, PC32}, {10, "desc_answer", -4, PC32}},
+		fixups: []fixup{{3, "table0", -4, reloc.PC32}, {10, "desc_answer", -4, reloc.PC32}},
 		traps:  []meta.Trap{{Offset: 17, Code: 1, Fault: 0, Memory: 0, Src: 9}},
 	},
 	//	mov eax, 42
@@ -117,7 +121,7 @@ var testCode = map[string]testFunc{
 	//	ret
 	"pass": {
 		code:   "554889e5ff15000000005dc3",
-		fixups: []fixup{{6, "import0", -4, PC32}},
+		fixups: []fixup{{6, "import0", -4, reloc.PC32}},
 		calls:  []meta.Call{{Offset: 10, Src: 21}},
 	},
 	//	push rbp
@@ -164,7 +168,7 @@ var testCode = map[string]testFunc{
 	//	ud2
 	"saved": {
 		code:   "554889e55341544155415641574883ec0848bb111111111111111149bc222222222222222249bd333333333333333349be444444444444444449bf5555555555555555ff150000000048b911111111111111114839d9755448b922222222222222224c39e1754548b933333333333333334c39e9753648b944444444444444444c39f1752748b955555555555555554c39f97518488d4dd04839e1750f4883c408415f415e415d415c5b5dc30f0b",
-		fixups: []fixup{{69, "import0", -4, PC32}},
+		fixups: []fixup{{69, "import0", -4, reloc.PC32}},
 		traps:  []meta.Trap{{Offset: 172, Code: 1, Fault: 0, Memory: 0, Src: 33}},
 		calls:  []meta.Call{{Offset: 73, Src: 31}},
 	},
@@ -245,7 +249,7 @@ var testCode = map[string]testFunc{
 	//	ud2
 	"hostmany": {
 		code:   "554889e5534883ec68488d7dd0be01000000ba02000000b90300000041b80400000041b905000000b80600000041ba0700000048c704240800000048c74424080900000048c74424100a00000041bb09000000f2410f2ac3f20f1144241841bb0a000000f2410f2ac3f20f1144242041bb01000000f2410f2ac341bb02000000f2410f2acb41bb03000000f2410f2ad341bb04000000f2410f2adb41bb05000000f2410f2ae341bb06000000f2410f2aeb41bb07000000f2410f2af341bb08000000f2410f2afb488d5c2430ff15000000004839e37576488d0450488d0c494801c8488d04b0486b4dd0054801c8486b4dd8064801c8f20f58c1f20f58c1b903000000f20f2ae9f20f59d5f20f58c2b904000000f20f2ae9f20f59ddf20f58c3b905000000f20f2ae9f20f596de0f20f58c5b906000000f20f2ae9f20f596de8f20f58c5488b5df84889ec5dc30f0b",
-		fixups: []fixup{{206, "import0", -4, PC32}},
+		fixups: []fixup{{206, "import0", -4, reloc.PC32}},
 		traps:  []meta.Trap{{Offset: 333, Code: 1, Fault: 0, Memory: 0, Src: 43}},
 		calls:  []meta.Call{{Offset: 210, Src: 41}},
 	},
@@ -270,7 +274,7 @@ var testCode = map[string]testFunc{
 	//	ud2
 	"reenter": {
 		code:   "554889e5534883ec084889fb31c04885ff7412ff15000000004881fba0860100770a48ffc04883c4085b5dc30f0b",
-		fixups: []fixup{{21, "import0", -4, PC32}},
+		fixups: []fixup{{21, "import0", -4, reloc.PC32}},
 		traps:  []meta.Trap{{Offset: 44, Code: 1, Fault: 0, Memory: 0, Src: 53}},
 		calls:  []meta.Call{{Offset: 25, Src: 51}},
 	},
@@ -288,7 +292,7 @@ var testCode = map[string]testFunc{
 	//	ret
 	"outer": {
 		code:   "554889e5e8000000005dc3",
-		fixups: []fixup{{5, "f_unreachable", -4, PC32}},
+		fixups: []fixup{{5, "f_unreachable", -4, reloc.PC32}},
 		calls:  []meta.Call{{Offset: 9, Src: 102}},
 	},
 	//	mov eax, edi
@@ -312,7 +316,7 @@ var testCode = map[string]testFunc{
 	//	ret
 	"load": {
 		code:   "488b05000000008b0438c3",
-		fixups: []fixup{{3, "mem0", -4, PC32}},
+		fixups: []fixup{{3, "mem0", -4, reloc.PC32}},
 		traps:  []meta.Trap{{Offset: 7, Code: 2, Fault: 1, Memory: 0, Src: 105}},
 	},
 	//	mov rax, [rip+mem1]
@@ -320,7 +324,7 @@ var testCode = map[string]testFunc{
 	//	ret
 	"load1": {
 		code:   "488b05000000008b0438c3",
-		fixups: []fixup{{3, "mem1", -4, PC32}},
+		fixups: []fixup{{3, "mem1", -4, reloc.PC32}},
 		traps:  []meta.Trap{{Offset: 7, Code: 2, Fault: 1, Memory: 1, Src: 106}},
 	},
 	//	mov rax, [rip+mem0]
@@ -328,7 +332,7 @@ var testCode = map[string]testFunc{
 	//	ret
 	"store": {
 		code:   "488b050000000048893438c3",
-		fixups: []fixup{{3, "mem0", -4, PC32}},
+		fixups: []fixup{{3, "mem0", -4, reloc.PC32}},
 		traps:  []meta.Trap{{Offset: 7, Code: 2, Fault: 1, Memory: 0, Src: 107}},
 	},
 	//	push rbp
@@ -338,7 +342,7 @@ var testCode = map[string]testFunc{
 	//	ret
 	"overflow": {
 		code:   "554889e5e8000000005dc3",
-		fixups: []fixup{{5, "f_overflow", -4, PC32}},
+		fixups: []fixup{{5, "f_overflow", -4, reloc.PC32}},
 		calls:  []meta.Call{{Offset: 9, Src: 108}},
 	},
 	//	push rbp
@@ -348,7 +352,7 @@ var testCode = map[string]testFunc{
 	//	ud2
 	"overflow24": {
 		code:   "554889e54883ec08e8000000000f0b",
-		fixups: []fixup{{9, "f_overflow24", -4, PC32}},
+		fixups: []fixup{{9, "f_overflow24", -4, reloc.PC32}},
 		calls:  []meta.Call{{Offset: 13, Src: 113}},
 	},
 	//	push rbp
@@ -366,7 +370,7 @@ var testCode = map[string]testFunc{
 	//	ret
 	"bigframe": {
 		code:   "554889e5488d842400f0ffff488500488d842400e0ffff488500488d842400d0ffff4885004881ec00300000e8000000004889ec5dc3",
-		fixups: []fixup{{45, "f_bigframe", -4, PC32}},
+		fixups: []fixup{{45, "f_bigframe", -4, reloc.PC32}},
 		calls:  []meta.Call{{Offset: 49, Src: 109}},
 	},
 	//	push rbp
@@ -378,7 +382,7 @@ var testCode = map[string]testFunc{
 	//	ret
 	"hostoverflow": {
 		code:   "554889e54881ec00100000ff15000000004889ec5dc3",
-		fixups: []fixup{{13, "import0", -4, PC32}},
+		fixups: []fixup{{13, "import0", -4, reloc.PC32}},
 		calls:  []meta.Call{{Offset: 17, Src: 110}},
 	},
 	//	push rbp
@@ -394,7 +398,7 @@ var testCode = map[string]testFunc{
 	//	ret
 	"deephost": {
 		code:   "554889e548ffcf7407e8000000005dc3ff15000000005dc3",
-		fixups: []fixup{{10, "f_deephost", -4, PC32}, {18, "import0", -4, PC32}},
+		fixups: []fixup{{10, "f_deephost", -4, reloc.PC32}, {18, "import0", -4, reloc.PC32}},
 		calls:  []meta.Call{{Offset: 14, Src: 111}, {Offset: 22, Src: 112}},
 	},
 	//	xor eax, eax
@@ -426,7 +430,7 @@ var testCode = map[string]testFunc{
 	//	ret
 	"grow": {
 		code:   "554889e54889fe488b3d00000000ff15000000005dc3",
-		fixups: []fixup{{10, "mem0", -4, PC32}, {16, "helper0", -4, PC32}},
+		fixups: []fixup{{10, "mem0", -4, reloc.PC32}, {16, "helper0", -4, reloc.PC32}},
 		calls:  []meta.Call{{Offset: 20, Src: 122}},
 	},
 	//	push rbp
@@ -439,7 +443,7 @@ var testCode = map[string]testFunc{
 	//	ret
 	"tablegrow": {
 		code:   "554889e54889f24889fe488b3d00000000ff15000000005dc3",
-		fixups: []fixup{{13, "table0", -4, PC32}, {19, "helper1", -4, PC32}},
+		fixups: []fixup{{13, "table0", -4, reloc.PC32}, {19, "helper1", -4, reloc.PC32}},
 		calls:  []meta.Call{{Offset: 23, Src: 123}},
 	},
 	//	push rbp
@@ -461,7 +465,7 @@ var testCode = map[string]testFunc{
 	//	ud2
 	"indirect": {
 		code:   "554889e5488b0500000000483b78f873194c8b1cf8488b0d00000000493b4b08750a4889f741ff135dc30f0b0f0b",
-		fixups: []fixup{{7, "table0", -4, PC32}, {24, "type0", -4, PC32}},
+		fixups: []fixup{{7, "table0", -4, reloc.PC32}, {24, "type0", -4, reloc.PC32}},
 		traps:  []meta.Trap{{Offset: 28, Code: 5, Fault: 2, Memory: 0, Src: 124}, {Offset: 42, Code: 4, Fault: 0, Memory: 0, Src: 126}, {Offset: 44, Code: 6, Fault: 0, Memory: 0, Src: 127}},
 		calls:  []meta.Call{{Offset: 40, Src: 125}},
 	},
@@ -471,7 +475,7 @@ var testCode = map[string]testFunc{
 	//	ret
 	"count": {
 		code:   "488b050000000048ffc048890500000000c3",
-		fixups: []fixup{{3, "global0", -4, PC32}, {13, "global0", -4, PC32}},
+		fixups: []fixup{{3, "global0", -4, reloc.PC32}, {13, "global0", -4, reloc.PC32}},
 	},
 	//	mov rcx, [rip+global1]
 	//	mov rax, [rcx]
@@ -480,7 +484,7 @@ var testCode = map[string]testFunc{
 	//	ret
 	"countimported": {
 		code:   "488b0d00000000488b0148ffc0488901c3",
-		fixups: []fixup{{3, "global1", -4, PC32}},
+		fixups: []fixup{{3, "global1", -4, reloc.PC32}},
 	},
 	//	lea rax, [rdi+rdi]
 	//	ret
@@ -491,13 +495,13 @@ var testCode = map[string]testFunc{
 	//	ret
 	"const": {
 		code:   "488b0500000000c3",
-		fixups: []fixup{{3, "rodata", -4, PC32}},
+		fixups: []fixup{{3, "rodata", -4, reloc.PC32}},
 	},
 	//	lea rax, [rip+desc_answer]
 	//	ret
 	"refunc": {
 		code:   "488d0500000000c3",
-		fixups: []fixup{{3, "desc_answer", -4, PC32}},
+		fixups: []fixup{{3, "desc_answer", -4, reloc.PC32}},
 	},
 	//	push rbp
 	//	mov rbp, rsp
@@ -511,7 +515,7 @@ var testCode = map[string]testFunc{
 	//	ret
 	"keep": {
 		code:   "554889e54883ec1048897df8488975f0ff1500000000488b45f84889ec5dc3",
-		fixups: []fixup{{18, "import0", -4, PC32}},
+		fixups: []fixup{{18, "import0", -4, reloc.PC32}},
 		calls:  []meta.Call{{Offset: 22, Src: 130}},
 		maps:   []meta.StackMap{{Offset: 22, Slots: []int32{-8, -16}}},
 		frame:  16,
@@ -531,7 +535,7 @@ var testCode = map[string]testFunc{
 	//	ret
 	"hostloop": {
 		code:   "554889e5534883ec084889fbff150000000048ffcb75f54883c4085b5dc3",
-		fixups: []fixup{{14, "import0", -4, PC32}},
+		fixups: []fixup{{14, "import0", -4, reloc.PC32}},
 		calls:  []meta.Call{{Offset: 18, Src: 131}},
 	},
 	//	mov rax, rdi

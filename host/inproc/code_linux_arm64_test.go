@@ -1,6 +1,10 @@
 package inproc
 
-import "github.com/waot-project/waot/internal/meta"
+import (
+	"github.com/waot-project/waot/internal/meta"
+
+	"github.com/waot-project/waot/internal/reloc"
+)
 
 // Machine code for the tests: sources in the comments, bytes from an assembler.
 // Undefined symbols are what the builder of test images resolves; sites are {offset,
@@ -21,7 +25,7 @@ var testCode = map[string]testFunc{
 	//	ret
 	"initcall": {
 		code:   "5f2403d5fd7bbfa9fd03009109000090290140f920013fd6fd7bc1a8c0035fd6",
-		fixups: []fixup{{12, "import0", 0, Page21}, {16, "import0", 0, Lo12x8}},
+		fixups: []fixup{{12, "import0", 0, reloc.Page21}, {16, "import0", 0, reloc.Ldst64Lo12}},
 		calls:  []meta.Call{{Offset: 24, Src: 77}},
 	},
 	//	bti c
@@ -33,7 +37,7 @@ var testCode = map[string]testFunc{
 	//	udf #1
 	"inittrap": {
 		code:   "5f2403d509000090290140f90a0000904a0100912a0100f901000000",
-		fixups: []fixup{{4, "table0", 0, Page21}, {8, "table0", 0, Lo12x8}, {12, "desc_answer", 0, Page21}, {16, "desc_answer", 0, Lo12}},
+		fixups: []fixup{{4, "table0", 0, reloc.Page21}, {8, "table0", 0, reloc.Ldst64Lo12}, {12, "desc_answer", 0, reloc.Page21}, {16, "desc_answer", 0, reloc.AddLo12}},
 		traps:  []meta.Trap{{Offset: 24, Code: 1, Fault: 0, Memory: 0, Src: 9}},
 	},
 	//	bti c
@@ -127,7 +131,7 @@ var testCode = map[string]testFunc{
 	//	ret
 	"pass": {
 		code:   "5f2403d5fd7bbfa9fd03009109000090290140f920013fd6fd7bc1a8c0035fd6",
-		fixups: []fixup{{12, "import0", 0, Page21}, {16, "import0", 0, Lo12x8}},
+		fixups: []fixup{{12, "import0", 0, reloc.Page21}, {16, "import0", 0, reloc.Ldst64Lo12}},
 		calls:  []meta.Call{{Offset: 24, Src: 21}},
 	},
 	//	bti c
@@ -234,7 +238,7 @@ var testCode = map[string]testFunc{
 	//	udf #1
 	"saved": {
 		code:   "5f2403d5fd7bbfa9fd030091ff4302d1f35300a9f55b01a9f76302a9f96b03a9fb2704a9e827056dea2f066dec37076dee3f086df3e300b2f4e303b2f5e700b2f6e302b2f7f300b2f8e703b2f9eb00b2fae301b2fbe701b26802679e8902679eaa02679ecb02679eec02679e0d03679e2e03679e4f03679e09000090290140f920013fd6e9e300b23f0113eb210800540a01669e3f010aebc1070054e9e303b23f0114eb610700542a01669e3f010aeb01070054e9e700b23f0115eba10600544a01669e3f010aeb41060054e9e302b23f0116ebe10500546a01669e3f010aeb81050054e9f300b23f0117eb210500548a01669e3f010aebc1040054e9e703b23f0118eb61040054aa01669e3f010aeb01040054e9eb00b23f0119eba1030054ca01669e3f010aeb41030054e9e301b23f011aebe1020054ea01669e3f010aeb81020054e9e701b23f011beb21020054a94302d1ea0300913f010aeba1010054f35340a9f55b41a9f76342a9f96b43a9fb2744a9e827456dea2f466dec37476dee3f486dbf030091fd7bc1a8c0035fd601000000",
-		fixups: []fixup{{120, "import0", 0, Page21}, {124, "import0", 0, Lo12x8}},
+		fixups: []fixup{{120, "import0", 0, reloc.Page21}, {124, "import0", 0, reloc.Ldst64Lo12}},
 		traps:  []meta.Trap{{Offset: 400, Code: 1, Fault: 0, Memory: 0, Src: 33}},
 		calls:  []meta.Call{{Offset: 132, Src: 31}},
 	},
@@ -304,7 +308,7 @@ var testCode = map[string]testFunc{
 	//	udf #1
 	"hostmany": {
 		code:   "5f2403d5fd7bbfa9fd030091ff8301d1b3831ff8a0c300d1010180d2220180d2e10b00a9410180d2e10b00f90050641e0190641ee087016d210080d2420080d2630080d2840080d2a50080d2c60080d2e70080d200106e1e0110601e0210611e0310621e0490621e0510631e0690631e0710641ef3c3009109000090290140f920013fd6e90300913f0113eb210300540004018b4204028b0000028b0008038ba92b7da92909098b0000098b4a050a8b00040a8b0028611e0028611e0510611e4000451f0510621e6000451fa10b7e6d0590621e2000451f0510631e4000451fb3835ff8bf030091fd7bc1a8c0035fd601000000",
-		fixups: []fixup{{120, "import0", 0, Page21}, {124, "import0", 0, Lo12x8}},
+		fixups: []fixup{{120, "import0", 0, reloc.Page21}, {124, "import0", 0, reloc.Ldst64Lo12}},
 		traps:  []meta.Trap{{Offset: 240, Code: 1, Fault: 0, Memory: 0, Src: 43}},
 		calls:  []meta.Call{{Offset: 132, Src: 41}},
 	},
@@ -330,7 +334,7 @@ var testCode = map[string]testFunc{
 	//	udf #1
 	"reenter": {
 		code:   "5f2403d5fd7bbfa9fd030091f30f1ff8f30300aa200100b409000090290140f920013fd609d490522900a0727f0209eba800005400040091f30741f8fd7bc1a8c0035fd601000000",
-		fixups: []fixup{{24, "import0", 0, Page21}, {28, "import0", 0, Lo12x8}},
+		fixups: []fixup{{24, "import0", 0, reloc.Page21}, {28, "import0", 0, reloc.Ldst64Lo12}},
 		traps:  []meta.Trap{{Offset: 68, Code: 1, Fault: 0, Memory: 0, Src: 53}},
 		calls:  []meta.Call{{Offset: 36, Src: 51}},
 	},
@@ -350,7 +354,7 @@ var testCode = map[string]testFunc{
 	//	ret
 	"outer": {
 		code:   "5f2403d5fd7bbfa9fd03009100000094fd7bc1a8c0035fd6",
-		fixups: []fixup{{12, "f_unreachable", 0, Call26}},
+		fixups: []fixup{{12, "f_unreachable", 0, reloc.Call26}},
 		calls:  []meta.Call{{Offset: 16, Src: 102}},
 	},
 	//	bti c
@@ -383,7 +387,7 @@ var testCode = map[string]testFunc{
 	//	ret
 	"load": {
 		code:   "5f2403d509000090290140f9206960b8c0035fd6",
-		fixups: []fixup{{4, "mem0", 0, Page21}, {8, "mem0", 0, Lo12x8}},
+		fixups: []fixup{{4, "mem0", 0, reloc.Page21}, {8, "mem0", 0, reloc.Ldst64Lo12}},
 		traps:  []meta.Trap{{Offset: 12, Code: 2, Fault: 1, Memory: 0, Src: 105}},
 	},
 	//	bti c
@@ -393,7 +397,7 @@ var testCode = map[string]testFunc{
 	//	ret
 	"load1": {
 		code:   "5f2403d509000090290140f9206960b8c0035fd6",
-		fixups: []fixup{{4, "mem1", 0, Page21}, {8, "mem1", 0, Lo12x8}},
+		fixups: []fixup{{4, "mem1", 0, reloc.Page21}, {8, "mem1", 0, reloc.Ldst64Lo12}},
 		traps:  []meta.Trap{{Offset: 12, Code: 2, Fault: 1, Memory: 1, Src: 106}},
 	},
 	//	bti c
@@ -403,7 +407,7 @@ var testCode = map[string]testFunc{
 	//	ret
 	"store": {
 		code:   "5f2403d509000090290140f9216920f8c0035fd6",
-		fixups: []fixup{{4, "mem0", 0, Page21}, {8, "mem0", 0, Lo12x8}},
+		fixups: []fixup{{4, "mem0", 0, reloc.Page21}, {8, "mem0", 0, reloc.Ldst64Lo12}},
 		traps:  []meta.Trap{{Offset: 12, Code: 2, Fault: 1, Memory: 0, Src: 107}},
 	},
 	//	bti c
@@ -414,7 +418,7 @@ var testCode = map[string]testFunc{
 	//	ret
 	"overflow": {
 		code:   "5f2403d5fd7bbfa9fd03009100000094fd7bc1a8c0035fd6",
-		fixups: []fixup{{12, "f_overflow", 0, Call26}},
+		fixups: []fixup{{12, "f_overflow", 0, reloc.Call26}},
 		calls:  []meta.Call{{Offset: 16, Src: 108}},
 	},
 	//	bti c
@@ -425,7 +429,7 @@ var testCode = map[string]testFunc{
 	//	udf #1
 	"overflow24": {
 		code:   "5f2403d5fd7bbfa9fd030091ff4300d10000009401000000",
-		fixups: []fixup{{16, "f_overflow24", 0, Call26}},
+		fixups: []fixup{{16, "f_overflow24", 0, reloc.Call26}},
 		calls:  []meta.Call{{Offset: 20, Src: 113}},
 	},
 	//	bti c
@@ -444,7 +448,7 @@ var testCode = map[string]testFunc{
 	//	ret
 	"bigframe": {
 		code:   "5f2403d5fd7bbfa9fd030091e90740d13f0140f9e90b40d13f0140f9e90f40d13f0140f9ff0f40d100000094bf030091fd7bc1a8c0035fd6",
-		fixups: []fixup{{40, "f_bigframe", 0, Call26}},
+		fixups: []fixup{{40, "f_bigframe", 0, reloc.Call26}},
 		calls:  []meta.Call{{Offset: 44, Src: 109}},
 	},
 	//	bti c
@@ -459,7 +463,7 @@ var testCode = map[string]testFunc{
 	//	ret
 	"hostoverflow": {
 		code:   "5f2403d5fd7bbfa9fd030091ff0740d109000090290140f920013fd6bf030091fd7bc1a8c0035fd6",
-		fixups: []fixup{{16, "import0", 0, Page21}, {20, "import0", 0, Lo12x8}},
+		fixups: []fixup{{16, "import0", 0, reloc.Page21}, {20, "import0", 0, reloc.Ldst64Lo12}},
 		calls:  []meta.Call{{Offset: 28, Src: 110}},
 	},
 	//	bti c
@@ -478,7 +482,7 @@ var testCode = map[string]testFunc{
 	//	ret
 	"deephost": {
 		code:   "5f2403d5fd7bbfa9fd030091000400f18000005400000094fd7bc1a8c0035fd609000090290140f920013fd6fd7bc1a8c0035fd6",
-		fixups: []fixup{{20, "f_deephost", 0, Call26}, {32, "import0", 0, Page21}, {36, "import0", 0, Lo12x8}},
+		fixups: []fixup{{20, "f_deephost", 0, reloc.Call26}, {32, "import0", 0, reloc.Page21}, {36, "import0", 0, reloc.Ldst64Lo12}},
 		calls:  []meta.Call{{Offset: 24, Src: 111}, {Offset: 44, Src: 112}},
 	},
 	//	bti c
@@ -519,7 +523,7 @@ var testCode = map[string]testFunc{
 	//	ret
 	"grow": {
 		code:   "5f2403d5fd7bbfa9fd030091e10300aa00000090000040f909000090290140f920013fd6fd7bc1a8c0035fd6",
-		fixups: []fixup{{16, "mem0", 0, Page21}, {20, "mem0", 0, Lo12x8}, {24, "helper0", 0, Page21}, {28, "helper0", 0, Lo12x8}},
+		fixups: []fixup{{16, "mem0", 0, reloc.Page21}, {20, "mem0", 0, reloc.Ldst64Lo12}, {24, "helper0", 0, reloc.Page21}, {28, "helper0", 0, reloc.Ldst64Lo12}},
 		calls:  []meta.Call{{Offset: 36, Src: 122}},
 	},
 	//	bti c
@@ -536,7 +540,7 @@ var testCode = map[string]testFunc{
 	//	ret
 	"tablegrow": {
 		code:   "5f2403d5fd7bbfa9fd030091e20301aae10300aa00000090000040f909000090290140f920013fd6fd7bc1a8c0035fd6",
-		fixups: []fixup{{20, "table0", 0, Page21}, {24, "table0", 0, Lo12x8}, {28, "helper1", 0, Page21}, {32, "helper1", 0, Lo12x8}},
+		fixups: []fixup{{20, "table0", 0, reloc.Page21}, {24, "table0", 0, reloc.Ldst64Lo12}, {28, "helper1", 0, reloc.Page21}, {32, "helper1", 0, reloc.Ldst64Lo12}},
 		calls:  []meta.Call{{Offset: 40, Src: 123}},
 	},
 	//	bti c
@@ -564,7 +568,7 @@ var testCode = map[string]testFunc{
 	//	udf #6
 	"indirect": {
 		code:   "5f2403d5fd7bbfa9fd03009109000090290140f92a815ff81f000aeb820100542a7960f80b0000906b0140f94c0540f97f010cebe1000054e00301aa4a0140f940013fd6fd7bc1a8c0035fd60400000006000000",
-		fixups: []fixup{{12, "table0", 0, Page21}, {16, "table0", 0, Lo12x8}, {36, "type0", 0, Page21}, {40, "type0", 0, Lo12x8}},
+		fixups: []fixup{{12, "table0", 0, reloc.Page21}, {16, "table0", 0, reloc.Ldst64Lo12}, {36, "type0", 0, reloc.Page21}, {40, "type0", 0, reloc.Ldst64Lo12}},
 		traps:  []meta.Trap{{Offset: 44, Code: 5, Fault: 2, Memory: 0, Src: 124}, {Offset: 76, Code: 4, Fault: 0, Memory: 0, Src: 126}, {Offset: 80, Code: 6, Fault: 0, Memory: 0, Src: 127}},
 		calls:  []meta.Call{{Offset: 68, Src: 125}},
 	},
@@ -576,7 +580,7 @@ var testCode = map[string]testFunc{
 	//	ret
 	"count": {
 		code:   "5f2403d509000090200140f900040091200100f9c0035fd6",
-		fixups: []fixup{{4, "global0", 0, Page21}, {8, "global0", 0, Lo12x8}, {16, "global0", 0, Lo12x8}},
+		fixups: []fixup{{4, "global0", 0, reloc.Page21}, {8, "global0", 0, reloc.Ldst64Lo12}, {16, "global0", 0, reloc.Ldst64Lo12}},
 	},
 	//	bti c
 	//	adrp x9, global1
@@ -587,7 +591,7 @@ var testCode = map[string]testFunc{
 	//	ret
 	"countimported": {
 		code:   "5f2403d509000090290140f9200140f900040091200100f9c0035fd6",
-		fixups: []fixup{{4, "global1", 0, Page21}, {8, "global1", 0, Lo12x8}},
+		fixups: []fixup{{4, "global1", 0, reloc.Page21}, {8, "global1", 0, reloc.Ldst64Lo12}},
 	},
 	//	bti c
 	//	add x0, x0, x0
@@ -601,7 +605,7 @@ var testCode = map[string]testFunc{
 	//	ret
 	"const": {
 		code:   "5f2403d500000090000040f9c0035fd6",
-		fixups: []fixup{{4, "rodata", 0, Page21}, {8, "rodata", 0, Lo12x8}},
+		fixups: []fixup{{4, "rodata", 0, reloc.Page21}, {8, "rodata", 0, reloc.Ldst64Lo12}},
 	},
 	//	bti c
 	//	adrp x0, desc_answer
@@ -609,7 +613,7 @@ var testCode = map[string]testFunc{
 	//	ret
 	"refunc": {
 		code:   "5f2403d50000009000000091c0035fd6",
-		fixups: []fixup{{4, "desc_answer", 0, Page21}, {8, "desc_answer", 0, Lo12}},
+		fixups: []fixup{{4, "desc_answer", 0, reloc.Page21}, {8, "desc_answer", 0, reloc.AddLo12}},
 	},
 	//	bti c
 	//	stp x29, x30, [sp, #-16]!
@@ -626,7 +630,7 @@ var testCode = map[string]testFunc{
 	//	ret
 	"keep": {
 		code:   "5f2403d5fd7bbfa9fd030091ff4300d1a0831ff8a1031ff809000090290140f920013fd6a0835ff8bf030091fd7bc1a8c0035fd6",
-		fixups: []fixup{{24, "import0", 0, Page21}, {28, "import0", 0, Lo12x8}},
+		fixups: []fixup{{24, "import0", 0, reloc.Page21}, {28, "import0", 0, reloc.Ldst64Lo12}},
 		calls:  []meta.Call{{Offset: 36, Src: 130}},
 		maps:   []meta.StackMap{{Offset: 36, Slots: []int32{-8, -16}}},
 		frame:  16,
@@ -647,7 +651,7 @@ var testCode = map[string]testFunc{
 	//	ret
 	"hostloop": {
 		code:   "5f2403d5fd7bbfa9fd030091f30f1ff8f30300aa09000090290140f920013fd6730600f181ffff54f30741f8fd7bc1a8c0035fd6",
-		fixups: []fixup{{20, "import0", 0, Page21}, {24, "import0", 0, Lo12x8}},
+		fixups: []fixup{{20, "import0", 0, reloc.Page21}, {24, "import0", 0, reloc.Ldst64Lo12}},
 		calls:  []meta.Call{{Offset: 32, Src: 131}},
 	},
 	//	bti c

@@ -5,6 +5,7 @@ import (
 
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/internal/reloc"
 )
 
 // Section is a part of an image.
@@ -18,43 +19,6 @@ const (
 	numSections
 )
 
-// RelocKind is how a relocated field is computed. S is the target, A the addend,
-// P the address of the field.
-type RelocKind uint8
-
-// The kinds of relocation. Those from Call26 on are of AArch64: they change the bits of one instruction,
-// at P, that hold the value, and are in Text only. The target of all but Abs64 is in a section of the image.
-const (
-	PC32    RelocKind = iota // 4 bytes: S + A - P
-	Abs64                    // 8 bytes: S + A; only in Data
-	Call26                   // bl, b: (S + A - P) / 4
-	Page21                   // adrp: page of S + A - page of P, in pages of 4 KiB
-	Lo12                     // add; ldr and str of a byte: the low 12 bits of S + A
-	Lo12x2                   // ldr and str of 2 bytes: the same, divided by the size
-	Lo12x4                   // of 4 bytes
-	Lo12x8                   // of 8 bytes
-	Lo12x16                  // of 16 bytes
-)
-
-// value puts s, the target with its addend, into what is in the field at p. Both are distances from
-// the start of the image, whose address is a multiple of granule. It reports whether the value can be
-// expressed.
-func (k RelocKind) value(field uint32, s, p int64) (uint32, bool) {
-	switch d := s - p; k {
-	case PC32:
-		return uint32(d), d == int64(int32(d))
-	case Call26:
-		return field&^(1<<26-1) | uint32(d>>2)&(1<<26-1), d%4 == 0 && -1<<27 <= d && d < 1<<27
-	case Page21:
-		const low, high = 3 << 29, (1<<19 - 1) << 5
-		d = s>>12 - p>>12
-		return field&^(low|high) | uint32(d)<<29&low | uint32(d>>2)<<5&high, -1<<20 <= d && d < 1<<20
-	}
-	const bits = (1<<12 - 1) << 10
-	scale := k - Lo12
-	return field&^bits | uint32(s)&0xfff>>scale<<10, s&(1<<scale-1) == 0
-}
-
 // TargetKind says what a relocation refers to.
 type TargetKind uint8
 
@@ -67,11 +31,12 @@ const (
 	TargetImportDesc                   // descriptor of imported function Index
 )
 
-// Reloc is a relocation.
+// Reloc is a relocation: of the kinds that the machine has, but not PC64. Abs64 is in Data only, and what changes instructions in
+// Text; the target of all but Abs64 is in a section of the image.
 type Reloc struct {
 	Section Section // of the field
 	Offset  uint32  // of the field in Section
-	Kind    RelocKind
+	Kind    reloc.Kind
 	Target  TargetKind
 	// In is the target's section if Target is TargetSection; Index the number of any
 	// other target.
@@ -140,22 +105,18 @@ func (img *Image) checkReloc(r *Reloc) error {
 	if r.Section >= numSections {
 		return bad("no such section")
 	}
-	width := uint64(4)
-	if r.Kind == Abs64 {
-		width = 8
-	}
 	switch {
-	case r.Kind > lastReloc:
+	case !relocTypes.Has(r.Kind) || r.Kind == reloc.PC64:
 		return bad("unknown kind")
-	case uint64(r.Offset)+width > img.size(r.Section):
+	case uint64(r.Offset)+r.Kind.Width() > img.size(r.Section):
 		return bad("outside of its section")
-	case r.Kind == Abs64 && r.Offset%8 != 0:
+	case r.Kind == reloc.Abs64 && r.Offset%8 != 0:
 		return bad("not at a word")
-	case r.Kind != Abs64 && r.Target != TargetSection:
+	case r.Kind != reloc.Abs64 && r.Target != TargetSection:
 		return bad("relative to something outside of the image")
-	case r.Kind == Abs64 && r.Section != Data:
+	case r.Kind == reloc.Abs64 && r.Section != Data:
 		return bad("absolute address in shared code or constants")
-	case r.Kind > Abs64 && (r.Section != Text || r.Offset%4 != 0):
+	case r.Kind.InInstruction() && (r.Section != Text || r.Offset%4 != 0):
 		return bad("not at an instruction")
 	}
 	n := 0
@@ -166,7 +127,7 @@ func (img *Image) checkReloc(r *Reloc) error {
 		}
 		const far = 1 << 40 // outside of any section, and nothing overflows
 		least, s := int64(0), int64(r.TargetOffset)+max(min(r.Addend, far), -far)
-		if r.Kind == PC32 {
+		if r.Kind == reloc.PC32 {
 			least = -maxTail
 		}
 		if uint64(r.TargetOffset) > img.size(r.In) || s < least || s > int64(img.size(r.In)) {

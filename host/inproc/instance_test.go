@@ -9,6 +9,7 @@ import (
 
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/internal/reloc"
 )
 
 func TestTwoInstances(t *testing.T) {
@@ -393,7 +394,7 @@ func TestRelocations(t *testing.T) {
 		{Target: TargetImportCode, Index: 0},
 		{Target: TargetImportDesc, Index: 0},
 	} {
-		r.Section, r.Offset, r.Kind = Data, at+8*uint32(n), Abs64
+		r.Section, r.Offset, r.Kind = Data, at+8*uint32(n), reloc.Abs64
 		b.img.Relocs = append(b.img.Relocs, r)
 	}
 	h := host(t, s, fn(nil, nil), func(*Caller, []uint64, []uint64) error { return nil })
@@ -438,8 +439,9 @@ func TestMalformedImages(t *testing.T) {
 		func(b *Image) { b.Meta.Calls[0].Offset = 1 << 31 },
 		func(b *Image) { b.Relocs[0].Offset = uint32(len(b.Text)) - 3 },
 		func(b *Image) { b.Relocs[0].Section = 7 },
-		func(b *Image) { b.Relocs[0].Kind = Abs64 },
-		func(b *Image) { b.Relocs[0].Kind = 9 },
+		func(b *Image) { b.Relocs[0].Kind = reloc.Abs64 },
+		func(b *Image) { b.Relocs[0].Kind = reloc.NumKinds },
+		func(b *Image) { b.Relocs[0].Kind = reloc.PC64 },
 		func(b *Image) { b.Relocs[0].In = 9 },
 		func(b *Image) { b.Relocs[0].TargetOffset = 1 << 30 },
 		func(b *Image) { b.Relocs[0].Addend = math.MinInt64 },
@@ -447,19 +449,19 @@ func TestMalformedImages(t *testing.T) {
 		func(b *Image) { b.Relocs[0].Addend = -int64(b.Relocs[0].TargetOffset) - maxTail - 1 },
 		func(b *Image) { b.Relocs[0].Addend = int64(len(b.Data) + len(b.Text) + len(b.Rodata)) },
 		func(b *Image) {
-			b.Relocs = append(b.Relocs, Reloc{Section: Data, Offset: 20, Kind: Abs64, Target: TargetHelper})
+			b.Relocs = append(b.Relocs, Reloc{Section: Data, Offset: 20, Kind: reloc.Abs64, Target: TargetHelper})
 		},
 		func(b *Image) {
 			b.Meta.StackMaps = []meta.StackMap{{Offset: b.Meta.Calls[0].Offset, Slots: []int32{-8}}} // the frame has no room
 		},
 		func(b *Image) { b.Relocs[0].Target, b.Relocs[0].Index = TargetHelper, 1 },
 		func(b *Image) {
-			b.Relocs = append(b.Relocs, Reloc{Section: Data, Kind: Abs64, Target: TargetHelper, Index: 200})
+			b.Relocs = append(b.Relocs, Reloc{Section: Data, Kind: reloc.Abs64, Target: TargetHelper, Index: 200})
 		},
 		func(b *Image) {
-			b.Relocs = append(b.Relocs, Reloc{Section: Data, Kind: Abs64, Target: TargetImportCode})
+			b.Relocs = append(b.Relocs, Reloc{Section: Data, Kind: reloc.Abs64, Target: TargetImportCode})
 		},
-		func(b *Image) { b.Relocs = append(b.Relocs, Reloc{Section: Data, Kind: Abs64, Target: 77}) },
+		func(b *Image) { b.Relocs = append(b.Relocs, Reloc{Section: Data, Kind: reloc.Abs64, Target: 77}) },
 	} {
 		img := trapModule()
 		damage(img)

@@ -5,13 +5,12 @@ import (
 	"sync/atomic"
 
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/reloc"
 )
 
 const (
 	// machine is the architecture in metadata.
 	machine = "x86-64"
-	// lastReloc is the last of the kinds of relocation.
-	lastReloc = Abs64
 	// numSaved is the number of words of nativeContext.saved: rbx, r12 to r15.
 	numSaved = 5
 	// stackArgs is where stack arguments are, from the stack pointer at an exit by a stub: above
@@ -24,8 +23,12 @@ const (
 	tornStores = false
 )
 
-// convention is where arguments and results are.
-var convention = &abi.X64
+var (
+	// convention is where arguments and results are.
+	convention = &abi.X64
+	// relocTypes are the kinds of relocation.
+	relocTypes = &reloc.X64
+)
 
 // storeRelease stores a word after everything before. On this machine stores become visible in their
 // order, and the compiler keeps that. An atomic store, which also keeps later loads behind it, would make

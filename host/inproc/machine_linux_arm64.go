@@ -5,13 +5,12 @@ import (
 	"sync/atomic"
 
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/reloc"
 )
 
 const (
 	// machine is the architecture in metadata.
 	machine = "aarch64"
-	// lastReloc is the last of the kinds of relocation.
-	lastReloc = Lo12x16
 	// numSaved is the number of words of nativeContext.saved: x19 to x27, d8 to d15, and x30, which
 	// is the return address.
 	numSaved  = 18
@@ -25,8 +24,12 @@ const (
 	tornStores = true
 )
 
-// convention is where arguments and results are.
-var convention = &abi.A64
+var (
+	// convention is where arguments and results are.
+	convention = &abi.A64
+	// relocTypes are the kinds of relocation.
+	relocTypes = &reloc.A64
+)
 
 // storeRelease stores a word after everything before.
 func storeRelease(p *uintptr, v uintptr) { atomic.StoreUintptr(p, v) }

@@ -1,13 +1,13 @@
 package inproc
 
 import (
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"sync/atomic"
 
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/internal/reloc"
 )
 
 // Module is a linked image, ready to be mapped any number of times, in any store.
@@ -81,18 +81,15 @@ func (m *Module) link(img *Image) error {
 	}
 	for i := range img.Relocs {
 		r := &img.Relocs[i]
-		if r.Kind == Abs64 {
+		if r.Kind == reloc.Abs64 {
 			m.relocs = append(m.relocs, *r)
 			continue
 		}
 		at := m.offset[r.Section] + uintptr(r.Offset)
-		target := int64(m.offset[r.In]) + int64(r.TargetOffset) + r.Addend
-		field := m.linked[at : at+4]
-		v, ok := r.Kind.value(binary.LittleEndian.Uint32(field), target, int64(at))
-		if !ok {
+		target := uint64(m.offset[r.In]) + uint64(r.TargetOffset) + uint64(r.Addend)
+		if !r.Kind.Apply(m.linked[at:], target, uint64(at)) { // the start of the image will be at a multiple of granule
 			return &ImageError{fmt.Sprintf("relocation at %d+%#x: the value does not fit", r.Section, r.Offset)}
 		}
-		binary.LittleEndian.PutUint32(field, v)
 	}
 	return nil
 }

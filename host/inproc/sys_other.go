@@ -2,7 +2,10 @@
 
 package inproc
 
-import "github.com/waot-project/waot/internal/abi"
+import (
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/reloc"
+)
 
 // Where native code cannot run, NewStore and Load fail before any of these is
 // reached; they let the rest of the package compile.
@@ -20,12 +23,12 @@ const (
 	stackArgs     = 0
 	filler        = 0
 	machine       = ""
-	lastReloc     = Abs64
 	baselineAlias = ""
 )
 
 var (
 	convention                             = &abi.X64
+	relocTypes                             = &reloc.X64
 	levelNames                             = [...]string{"", ""}
 	codeMemmove, codeMemset, codeTableFill []byte
 )

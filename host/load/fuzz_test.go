@@ -15,6 +15,7 @@ import (
 	"github.com/waot-project/waot/host/sign"
 	"github.com/waot-project/waot/internal/hostile"
 	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/internal/reloc"
 	"github.com/waot-project/waot/internal/wasmgen"
 	"github.com/waot-project/waot/objfile"
 )
@@ -61,9 +62,9 @@ func (e *edit) bytesOf(b []byte) []byte {
 func (e *edit) apply(o *objfile.Object) {
 	section := &o.Sections[e.at%len(o.Sections)]
 	symbol := &o.Symbols[e.at%len(o.Symbols)]
-	var reloc *objfile.Reloc
+	var rel *objfile.Reloc
 	if n := len(section.Relocs); n > 0 {
-		reloc = &section.Relocs[e.at/len(o.Sections)%n]
+		rel = &section.Relocs[e.at/len(o.Sections)%n]
 	}
 	switch what := e.what & 15; {
 	case what < 7: // the metadata, most of all the first part
@@ -72,14 +73,14 @@ func (e *edit) apply(o *objfile.Object) {
 	case what == 7:
 		s := &o.Sections[e.value%8&^1] // those with code and data come first
 		s.Data = e.bytesOf(s.Data)
-	case what == 8 && reloc != nil:
-		reloc.Offset += uint64(int8(e.value))
-	case what == 9 && reloc != nil:
-		reloc.Kind = objfile.RelocKind(e.value % 16)
-	case what == 10 && reloc != nil:
-		reloc.Symbol = objfile.SymbolIndex(int(e.value) % (len(o.Symbols) + 1))
-	case what == 11 && reloc != nil:
-		reloc.Addend += int64(int8(e.value)) << (e.what >> 4 * 4)
+	case what == 8 && rel != nil:
+		rel.Offset += uint64(int8(e.value))
+	case what == 9 && rel != nil:
+		rel.Kind = reloc.Kind(e.value % 16)
+	case what == 10 && rel != nil:
+		rel.Symbol = objfile.SymbolIndex(int(e.value) % (len(o.Symbols) + 1))
+	case what == 11 && rel != nil:
+		rel.Addend += int64(int8(e.value)) << (e.what >> 4 * 4)
 	case what == 12:
 		symbol.Section = objfile.SectionIndex(int(e.value)%(len(o.Sections)+2) - 1)
 	case what == 13:

@@ -176,23 +176,11 @@ func Image(o *objfile.Object, m *meta.Module) (*inproc.Image, error) {
 	return c.img, nil
 }
 
-// relocKinds are an image's kinds of relocation.
-var relocKinds = map[objfile.RelocKind]inproc.RelocKind{
-	objfile.PC32: inproc.PC32, objfile.Call32: inproc.PC32, objfile.Abs64: inproc.Abs64,
-	objfile.Call26: inproc.Call26, objfile.Jump26: inproc.Call26, objfile.Page21: inproc.Page21,
-	objfile.AddLo12: inproc.Lo12, objfile.Ldst8Lo12: inproc.Lo12, objfile.Ldst16Lo12: inproc.Lo12x2,
-	objfile.Ldst32Lo12: inproc.Lo12x4, objfile.Ldst64Lo12: inproc.Lo12x8, objfile.Ldst128Lo12: inproc.Lo12x16,
-}
-
 func (c *converter) reloc(in inproc.Section, s *objfile.Section, r *objfile.Reloc) error {
 	bad := func(why string) error {
 		return &Error{fmt.Sprintf("relocation at %s+%#x: %s", s.Name, r.Offset, why)}
 	}
-	kind, ok := relocKinds[r.Kind]
-	if !ok {
-		return bad("kind")
-	}
-	out := inproc.Reloc{Section: in, Offset: uint32(r.Offset), Kind: kind, Addend: r.Addend}
+	out := inproc.Reloc{Section: in, Offset: uint32(r.Offset), Kind: r.Kind, Addend: r.Addend}
 	sym := &c.o.Symbols[r.Symbol]
 	if t, ok := c.targets[r.Symbol]; ok {
 		out.Target, out.Index = t.kind, t.index

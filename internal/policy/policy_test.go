@@ -73,11 +73,12 @@ const deps = `
 internal/abi:
 internal/cputime:
 internal/emulate:
+internal/reloc:
 internal/stop:
 internal/meta: internal/abi
 regalloc: internal/stop
-machbuffer: internal/stop
-objfile: internal/stop
+machbuffer: internal/reloc internal/stop
+objfile: internal/reloc internal/stop
 wasi:
 wasmfront: internal/stop
 wasmfront/validate: wasmfront
@@ -101,7 +102,7 @@ backend/isa/x64: backend/isa/x64/asm
 backend/isa/a64/asm: backend
 backend/isa/a64: backend/isa/a64/asm
 compile: wasmfront/translate clif/opt clif/verify backend/isa/x64 backend/isa/a64 objfile internal/meta
-host/inproc: internal/meta
+host/inproc: internal/meta internal/reloc
 host/load: host/inproc objfile
 host/sign:
 host: host/inproc host/load host/sign

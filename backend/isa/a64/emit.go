@@ -6,6 +6,7 @@ import (
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/isa/a64/asm"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/reloc"
 	"github.com/waot-project/waot/machbuffer"
 	"github.com/waot-project/waot/regalloc"
 )
@@ -24,16 +25,16 @@ func put(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation, src
 	case asm.PatchConst:
 		b.UseLabel(at, lit19, e.Constant(in.Ref))
 	case asm.PatchSym: // the page, then the place in it
-		kind := backend.RelocLdst8Lo12 + backend.RelocKind(patch.Scale)
+		kind := reloc.Ldst8Lo12 + reloc.Kind(patch.Scale)
 		if patch.Add {
-			kind = backend.RelocAddLo12
+			kind = reloc.AddLo12
 		}
-		b.AddReloc(at, uint8(backend.RelocPage21), in.Ref, int64(in.Disp))
-		b.AddReloc(at+asm.WordBytes, uint8(kind), in.Ref, int64(in.Disp))
+		b.AddReloc(at, reloc.Page21, in.Ref, int64(in.Disp))
+		b.AddReloc(at+asm.WordBytes, kind, in.Ref, int64(in.Disp))
 	case asm.PatchPage:
-		b.AddReloc(at, uint8(backend.RelocPage21), in.Ref, int64(in.Disp))
+		b.AddReloc(at, reloc.Page21, in.Ref, int64(in.Disp))
 	case asm.PatchBranch26: // of a call
-		b.AddReloc(at, uint8(backend.RelocCall26), in.Ref, int64(in.Disp))
+		b.AddReloc(at, reloc.Call26, in.Ref, int64(in.Disp))
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/internal/reloc"
 )
 
 // machine is how this package is tested: in an emulator, or natively on a machine that can.
@@ -37,9 +38,9 @@ func endsCall(code []byte) bool {
 }
 
 // relocNames are the names of relocations of AArch64.
-var relocNames = map[backend.RelocKind]string{backend.RelocCall26: "call26", backend.RelocPage21: "page21",
-	backend.RelocAddLo12: "add_lo12", backend.RelocLdst8Lo12: "ldst8_lo12", backend.RelocLdst16Lo12: "ldst16_lo12",
-	backend.RelocLdst32Lo12: "ldst32_lo12", backend.RelocLdst64Lo12: "ldst64_lo12"}
+var relocNames = map[reloc.Kind]string{reloc.Call26: "call26", reloc.Page21: "page21",
+	reloc.AddLo12: "add_lo12", reloc.Ldst8Lo12: "ldst8_lo12", reloc.Ldst16Lo12: "ldst16_lo12",
+	reloc.Ldst32Lo12: "ldst32_lo12", reloc.Ldst64Lo12: "ldst64_lo12"}
 
 // options are those of tests of the back end alone.
 var options = compile.Options{Target: compile.TargetA64, OptLevel: opt.O0, Fixpoint: true, Verify: true, Jobs: 1}

@@ -192,7 +192,7 @@ func (l *linker) link(r *compile.Result, slots map[uint64]uint64) (*linked, erro
 			if to == 0 && name == ".text" {
 				return nil, fmt.Errorf("text refers to %q", o.Symbols[rel.Symbol].Name)
 			}
-			if !objfile.ApplyReloc(b, rel, at[o.SectionIndex(name)], to) {
+			if !rel.Apply(b, at[o.SectionIndex(name)], to) {
 				return nil, fmt.Errorf("relocation %d of %s", n, name)
 			}
 		}

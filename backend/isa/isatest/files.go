@@ -188,8 +188,8 @@ func (d *dumper) code(_ *text.File, f *clif.Func, options []string) (out string,
 		b = append(b, '\n')
 		for _, r := range c.Relocs {
 			name := "instance"
-			if r.Sym != backend.SymInstance {
-				name = fmt.Sprint("fn", r.Sym.Func())
+			if sym := backend.SymRef(r.Symbol); sym != backend.SymInstance {
+				name = fmt.Sprint("fn", sym.Func())
 			}
 			if d.on.Relocs != nil {
 				name = d.on.Relocs[r.Kind] + " " + name

@@ -10,6 +10,7 @@ import (
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/reloc"
 	"github.com/waot-project/waot/regalloc"
 	"github.com/waot-project/waot/regalloc/linear"
 )
@@ -27,7 +28,7 @@ type Machine struct {
 	// Unit is the number of bytes that dumps of code write as one number.
 	Unit int
 	// Relocs are the names of relocations in dumps; none if there is but one kind.
-	Relocs map[backend.RelocKind]string
+	Relocs map[reloc.Kind]string
 	// WholeEvery is after how many calls those suites look at their memories that look at the whole of them.
 	WholeEvery int
 

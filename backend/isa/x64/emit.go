@@ -6,6 +6,7 @@ import (
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/isa/x64/asm"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/reloc"
 	"github.com/waot-project/waot/machbuffer"
 	"github.com/waot-project/waot/regalloc"
 )
@@ -38,10 +39,10 @@ func put(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation, src
 		return
 	case asm.PatchSym:
 		binary.LittleEndian.PutUint32(out[patch.Off:], 0)
-		b.AddReloc(at, uint8(backend.RelocPC32), in.Ref, int64(addend))
+		b.AddReloc(at, reloc.PC32, in.Ref, int64(addend))
 	case asm.PatchRel32: // of a call
 		binary.LittleEndian.PutUint32(out[patch.Off:], 0)
-		b.AddReloc(at, uint8(backend.RelocCall32), in.Ref, int64(addend))
+		b.AddReloc(at, reloc.Call32, in.Ref, int64(addend))
 	}
 	b.Advance(len(out))
 }
