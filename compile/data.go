@@ -3,7 +3,6 @@ package compile
 import (
 	"encoding/binary"
 
-	"github.com/waot-project/waot/backend/instance"
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/reloc"
@@ -16,7 +15,7 @@ func (l *linker) addTypes() {
 	l.types = make([]objfile.SymbolIndex, len(l.cm.Sigs))
 	bySlot := make(map[uint32]objfile.SymbolIndex)
 	for _, sig := range l.layout.TypeSlots() {
-		record := instance.EncodeType(&l.cm.Sigs[sig])
+		record := l.m.Types[sig].Record()
 		name := objfile.TypeRecordName(record)
 		s := l.o.AddSection(objfile.Section{Name: ".rodata." + name, Flags: objfile.Alloc, Align: 8, Data: record})
 		sym := l.o.AddSymbol(objfile.Symbol{Name: name, Section: s, Size: uint64(len(record)), Binding: objfile.Weak, Kind: objfile.Data})

@@ -270,21 +270,6 @@ func (l *linker) finish() {
 	s[secMeta].Data = meta.EncodeMeta(l.m)
 }
 
-// valTypes are Wasm's encodings of CLIF types.
-var valTypes = [clif.NumTypes]meta.ValType{clif.I32: meta.I32, clif.I64: meta.I64, clif.F32: meta.F32, clif.F64: meta.F64,
-	clif.V128: meta.V128, clif.FuncRef: meta.FuncRef, clif.Ref: meta.ExternRef}
-
-func valTypesOf(ts []clif.Type) []meta.ValType {
-	if len(ts) == 0 {
-		return nil
-	}
-	out := make([]meta.ValType, len(ts))
-	for i, t := range ts {
-		out[i] = valTypes[t]
-	}
-	return out
-}
-
 func importOf(n *clif.ImportName) *meta.ImportName {
 	if n == nil {
 		return nil
@@ -311,7 +296,7 @@ func (l *linker) describe() {
 	}
 	for i := range cm.Sigs {
 		l.opt.stop.Poll()
-		m.Types = append(m.Types, meta.FuncType{Params: valTypesOf(cm.Sigs[i].Params), Results: valTypesOf(cm.Sigs[i].Results)})
+		m.Types = append(m.Types, cm.Sigs[i].FuncType())
 	}
 	for i := range cm.Memories {
 		x := &cm.Memories[i]
@@ -323,7 +308,7 @@ func (l *linker) describe() {
 	}
 	for i := range cm.Tables {
 		x := &cm.Tables[i]
-		d := meta.Table{Slot: lay.Table(clif.TableIndex(i)), Elem: valTypes[x.Elem], Min: x.Min, Max: x.Max, HasMax: x.HasMax, Import: importOf(x.Import)}
+		d := meta.Table{Slot: lay.Table(clif.TableIndex(i)), Elem: x.Elem.ValType(), Min: x.Min, Max: x.Max, HasMax: x.HasMax, Import: importOf(x.Import)}
 		if !d.HasMax {
 			d.Max = max(d.Min, defaultMaxElements)
 		}
@@ -332,7 +317,7 @@ func (l *linker) describe() {
 	for i := range cm.Globals {
 		x := &cm.Globals[i]
 		off, _ := lay.Global(clif.GlobalIndex(i))
-		m.Globals = append(m.Globals, meta.Global{Offset: off, Type: valTypes[x.Type], Mutable: x.Mutable, Import: importOf(x.Import)})
+		m.Globals = append(m.Globals, meta.Global{Offset: off, Type: x.Type.ValType(), Mutable: x.Mutable, Import: importOf(x.Import)})
 	}
 	for i := range cm.Elems {
 		if x := &cm.Elems[i]; x.Type == clif.Ref && len(x.Funcs) != 0 {

@@ -77,13 +77,14 @@ func New(m *clif.Module) *Layout {
 	return l
 }
 
-// canonicalTypes gives equal signatures one slot. The encodings are compared
+// canonicalTypes gives equal signatures one slot. The records are compared
 // through a map keyed by text: once per module, not per instruction.
 func (l *Layout) canonicalTypes(m *clif.Module) {
 	seen := make(map[string]uint32, len(m.Sigs))
 	for i := range m.Sigs {
 		m.Stop.PollAt(i)
-		key := string(EncodeType(&m.Sigs[i]))
+		t := m.Sigs[i].FuncType()
+		key := string(t.Record())
 		n, ok := seen[key]
 		if !ok {
 			n = uint32(len(l.typeSigs))
@@ -93,24 +94,6 @@ func (l *Layout) canonicalTypes(m *clif.Module) {
 		l.typeOf = append(l.typeOf, n)
 	}
 }
-
-// EncodeType is the canonical encoding of a function type, the content of its
-// type record: a version byte, a kind byte (function), counts as 16-bit little-endian
-// numbers, then a byte for each parameter and result (Wasm's encoding), then a zero
-// supertype depth.
-func EncodeType(s *clif.Signature) []byte {
-	b := []byte{1, 0x60, byte(len(s.Params)), byte(len(s.Params) >> 8), byte(len(s.Results)), byte(len(s.Results) >> 8)}
-	for _, t := range s.Params {
-		b = append(b, wasmTypes[t])
-	}
-	for _, t := range s.Results {
-		b = append(b, wasmTypes[t])
-	}
-	return append(b, 0)
-}
-
-var wasmTypes = [clif.NumTypes]byte{clif.I32: 0x7f, clif.I64: 0x7e, clif.F32: 0x7d, clif.F64: 0x7c,
-	clif.V128: 0x7b, clif.FuncRef: 0x70, clif.Ref: 0x6f}
 
 // Size is the size of the instance data, a multiple of 16.
 func (l *Layout) Size() uint32 { return l.size }

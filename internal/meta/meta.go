@@ -9,42 +9,24 @@
 // Output: the bytes, or a Module in which every number has been validated, which does not make it true.
 package meta
 
-import (
-	"encoding/binary"
+import "github.com/waot-project/waot/internal/abi"
 
-	"github.com/waot-project/waot/internal/abi"
+// Types of the module are those of its binary interface.
+type (
+	ValType  = abi.ValType
+	FuncType = abi.FuncType
 )
-
-// ValType is a Wasm value type, numbered as in the binary format.
-type ValType uint8
 
 // The value types.
 const (
-	I32       ValType = 0x7f
-	I64       ValType = 0x7e
-	F32       ValType = 0x7d
-	F64       ValType = 0x7c
-	V128      ValType = 0x7b
-	FuncRef   ValType = 0x70
-	ExternRef ValType = 0x6f
+	I32       = abi.I32
+	I64       = abi.I64
+	F32       = abi.F32
+	F64       = abi.F64
+	V128      = abi.V128
+	FuncRef   = abi.FuncRef
+	ExternRef = abi.ExternRef
 )
-
-// FuncType is a function type.
-type FuncType struct{ Params, Results []ValType }
-
-// Record is the canonical encoding of a function type, what its type record holds.
-func (t *FuncType) Record() []byte {
-	b := []byte{1, 0x60}
-	b = binary.LittleEndian.AppendUint16(b, uint16(len(t.Params)))
-	b = binary.LittleEndian.AppendUint16(b, uint16(len(t.Results)))
-	for _, v := range t.Params {
-		b = append(b, byte(v))
-	}
-	for _, v := range t.Results {
-		b = append(b, byte(v))
-	}
-	return append(b, 0)
-}
 
 // ImportName is where an imported entity comes from; nil in its place: defined here.
 type ImportName struct{ Module, Name string }

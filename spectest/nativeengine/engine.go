@@ -18,7 +18,6 @@ import (
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/internal/abi"
-	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/spectest"
 	"github.com/waot-project/waot/wasmfront"
 )
@@ -120,44 +119,23 @@ func (s *store) Instantiate(m spectest.Module, imports func(module, name string)
 	return instance{i}, nil
 }
 
-var typeToMeta = [clif.NumTypes]meta.ValType{clif.I32: meta.I32, clif.I64: meta.I64, clif.F32: meta.F32,
-	clif.F64: meta.F64, clif.V128: meta.V128, clif.FuncRef: meta.FuncRef, clif.Ref: meta.ExternRef}
-
-func typeFromMeta(t meta.ValType) clif.Type {
-	for c, m := range typeToMeta {
-		if m == t {
-			return clif.Type(c)
-		}
-	}
-	return clif.Invalid
-}
-
-func toMeta(ts []clif.Type) []meta.ValType {
-	out := make([]meta.ValType, len(ts))
-	for i, t := range ts {
-		out[i] = typeToMeta[t]
-	}
-	return out
-}
-
-func fromMeta(ts []meta.ValType) []clif.Type {
-	out := make([]clif.Type, len(ts))
-	for i, t := range ts {
-		out[i] = typeFromMeta(t)
+func typesOf(vs []abi.ValType) []clif.Type {
+	out := make([]clif.Type, len(vs))
+	for i, v := range vs {
+		out[i] = clif.TypeOf(v)
 	}
 	return out
 }
 
 func (s *store) NewFunc(sig clif.Signature, fn func(args, results []uint64)) (spectest.Extern, error) {
-	t := meta.FuncType{Params: toMeta(sig.Params), Results: toMeta(sig.Results)}
-	return s.s.NewHostFunc(t, func(_ *inproc.Caller, args, results []uint64) error {
+	return s.s.NewHostFunc(sig.FuncType(), func(_ *inproc.Caller, args, results []uint64) error {
 		fn(args, results)
 		return nil
 	})
 }
 
 func (s *store) NewGlobal(t clif.Type, mutable bool, bits uint64) (spectest.Extern, error) {
-	return s.s.NewGlobal(typeToMeta[t], mutable, bits)
+	return s.s.NewGlobal(t.ValType(), mutable, bits)
 }
 
 func (s *store) NewMemory(min, max uint64) (spectest.Extern, error) {
@@ -165,7 +143,7 @@ func (s *store) NewMemory(min, max uint64) (spectest.Extern, error) {
 }
 
 func (s *store) NewTable(elem clif.Type, min, max uint64) (spectest.Extern, error) {
-	return s.s.NewTable(typeToMeta[elem], inproc.Limits{Min: min, Max: max, HasMax: true})
+	return s.s.NewTable(elem.ValType(), inproc.Limits{Min: min, Max: max, HasMax: true})
 }
 
 func (s *store) ExternRef(n uint64) uint64 {
@@ -203,7 +181,7 @@ func (i instance) FuncType(name string) (*clif.Signature, bool) {
 		return nil, false
 	}
 	t := f.Type()
-	return &clif.Signature{Params: fromMeta(t.Params), Results: fromMeta(t.Results)}, true
+	return &clif.Signature{Params: typesOf(t.Params), Results: typesOf(t.Results)}, true
 }
 
 func (i instance) Invoke(name string, args []uint64) ([]spectest.Value, error) {
@@ -218,7 +196,7 @@ func (i instance) Invoke(name string, args []uint64) ([]spectest.Value, error) {
 	}
 	values := make([]spectest.Value, len(types))
 	for n, t := range types {
-		values[n] = spectest.Value{Type: typeFromMeta(t), Bits: results[n]}
+		values[n] = spectest.Value{Type: clif.TypeOf(t), Bits: results[n]}
 	}
 	return values, nil
 }
@@ -228,5 +206,5 @@ func (i instance) Get(name string) (spectest.Value, error) {
 	if err != nil {
 		return spectest.Value{}, err
 	}
-	return spectest.Value{Type: typeFromMeta(g.Type()), Bits: g.Get()}, nil
+	return spectest.Value{Type: clif.TypeOf(g.Type()), Bits: g.Get()}, nil
 }

@@ -16,19 +16,7 @@ import (
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/internal/filetest"
-	"github.com/waot-project/waot/internal/meta"
 )
-
-// valTypes are the types of values as hosts name them.
-var valTypes = [clif.NumTypes]meta.ValType{clif.I32: meta.I32, clif.I64: meta.I64, clif.F32: meta.F32,
-	clif.F64: meta.F64, clif.V128: meta.V128, clif.FuncRef: meta.FuncRef, clif.Ref: meta.ExternRef}
-
-func valTypesOf(ts []clif.Type) (out []meta.ValType) {
-	for _, t := range ts {
-		out = append(out, valTypes[t])
-	}
-	return out
-}
 
 // image is a compiled module. Everything is exported under its entity's name.
 type image struct {
@@ -128,8 +116,7 @@ func (im *image) Start() (isatest.Instance, error) {
 	for i := range m.Funcs {
 		put(m.Funcs[i].Import, func() (inproc.Extern, error) {
 			sig := m.FuncSig(clif.FuncIndex(i))
-			t := meta.FuncType{Params: valTypesOf(sig.Params), Results: valTypesOf(sig.Results)}
-			return s.NewHostFunc(t, func(_ *inproc.Caller, args, results []uint64) error {
+			return s.NewHostFunc(sig.FuncType(), func(_ *inproc.Caller, args, results []uint64) error {
 				im.host(sig, args, results)
 				return nil
 			})
@@ -144,12 +131,12 @@ func (im *image) Start() (isatest.Instance, error) {
 	for i := range m.Tables {
 		d := &m.Tables[i]
 		put(d.Import, func() (inproc.Extern, error) {
-			return s.NewTable(valTypes[d.Elem], inproc.Limits{Min: d.Min, Max: d.Max, HasMax: d.HasMax})
+			return s.NewTable(d.Elem.ValType(), inproc.Limits{Min: d.Min, Max: d.Max, HasMax: d.HasMax})
 		})
 	}
 	for i := range m.Globals {
 		d := &m.Globals[i]
-		put(d.Import, func() (inproc.Extern, error) { return s.NewGlobal(valTypes[d.Type], d.Mutable, 0) })
+		put(d.Import, func() (inproc.Extern, error) { return s.NewGlobal(d.Type.ValType(), d.Mutable, 0) })
 	}
 	var inst *inproc.Instance
 	if err == nil {
