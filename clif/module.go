@@ -1,6 +1,10 @@
 package clif
 
-import "github.com/waot-project/waot/internal/stop"
+import (
+	"github.com/waot-project/waot/internal/stop"
+
+	"github.com/waot-project/waot/internal/abi"
+)
 
 // Signature is the type of a function.
 type Signature struct {
@@ -88,21 +92,10 @@ type ElemDecl struct {
 	Funcs []FuncIndex
 }
 
-// ExportKind is the kind of an exported entity.
-type ExportKind uint8
-
-// The kinds, numbered as in the Wasm binary format.
-const (
-	ExportFunc ExportKind = iota
-	ExportTable
-	ExportMemory
-	ExportGlobal
-)
-
 // Export is one export.
 type Export struct {
 	Name  string
-	Kind  ExportKind
+	Kind  abi.ExternKind
 	Index uint32
 }
 

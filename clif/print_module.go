@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/waot-project/waot/internal/abi"
 )
 
 // String is the text form of what m declares, which clif/text parses; the
@@ -57,7 +59,7 @@ func (m *Module) String() string {
 	return p.b.String()
 }
 
-var exportNames = [...]string{ExportFunc: "fn", ExportTable: "table", ExportMemory: "mem", ExportGlobal: "global"}
+var exportNames = [...]string{abi.ExternFunc: "fn", abi.ExternTable: "table", abi.ExternMemory: "mem", abi.ExternGlobal: "global"}
 
 type modulePrinter struct {
 	m *Module

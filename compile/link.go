@@ -339,7 +339,7 @@ func (l *linker) describe() {
 	}
 	for i := range cm.Exports {
 		x := &cm.Exports[i]
-		m.Exports = append(m.Exports, meta.Export{Name: x.Name, Kind: uint8(x.Kind), Index: x.Index})
+		m.Exports = append(m.Exports, meta.Export{Name: x.Name, Kind: x.Kind, Index: x.Index})
 	}
 }
 

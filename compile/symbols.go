@@ -146,13 +146,13 @@ func (l *linker) addExports() {
 		x := &l.cm.Exports[i]
 		name := l.exported(x.Name)
 		switch x.Kind {
-		case clif.ExportFunc:
+		case abi.ExternFunc:
 			l.exportFunc(name, clif.FuncIndex(x.Index), global)
-		case clif.ExportMemory:
+		case abi.ExternMemory:
 			word(name+suffixMemory, l.m.Memories[x.Index].Slot)
-		case clif.ExportTable:
+		case abi.ExternTable:
 			word(name+suffixTable, l.m.Tables[x.Index].Slot)
-		case clif.ExportGlobal:
+		case abi.ExternGlobal:
 			word(name+suffixGlobal, l.m.Globals[x.Index].Offset)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/meta"
 )
 
@@ -85,10 +86,10 @@ type Kind uint8
 
 // The kinds, numbered as in the binary format.
 const (
-	KindFunc Kind = iota
-	KindTable
-	KindMemory
-	KindGlobal
+	KindFunc   = Kind(abi.ExternFunc)
+	KindTable  = Kind(abi.ExternTable)
+	KindMemory = Kind(abi.ExternMemory)
+	KindGlobal = Kind(abi.ExternGlobal)
 )
 
 // String is the kind's name.

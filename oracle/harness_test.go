@@ -20,7 +20,6 @@ import (
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/spectest"
 	"github.com/waot-project/waot/spectest/nativeengine"
-	"github.com/waot-project/waot/wasmfront"
 	"github.com/waot-project/waot/wasmfront/validate"
 )
 
@@ -300,7 +299,7 @@ func (p *player) globals(wasm []byte, inst spectest.Instance) error {
 	}
 	for i := range m.Exports {
 		e := &m.Exports[i]
-		if e.Kind != wasmfront.ExternGlobal {
+		if e.Kind != abi.ExternGlobal {
 			continue
 		}
 		v, err := inst.Get(e.Name)

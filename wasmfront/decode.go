@@ -1,6 +1,10 @@
 package wasmfront
 
-import "github.com/waot-project/waot/internal/stop"
+import (
+	"github.com/waot-project/waot/internal/stop"
+
+	"github.com/waot-project/waot/internal/abi"
+)
 
 // decoder is the state of Decode.
 type decoder struct {
@@ -203,22 +207,22 @@ func (d *decoder) importSection() {
 		d.stop.Poll()
 		imp := Import{Offset: d.Pos, Module: d.Name(), Name: d.Name()}
 		at := d.Pos
-		imp.Kind = ExternKind(d.Byte())
+		imp.Kind = abi.ExternKind(d.Byte())
 		m := d.m
 		switch imp.Kind {
-		case ExternFunc:
+		case abi.ExternFunc:
 			imp.Index = uint32(len(m.Funcs))
 			d.addFunc()
 			m.NumImportedFuncs++
-		case ExternTable:
+		case abi.ExternTable:
 			imp.Index = uint32(len(m.Tables))
 			d.addTable()
 			m.NumImportedTables++
-		case ExternMemory:
+		case abi.ExternMemory:
 			imp.Index = uint32(len(m.Memories))
 			d.addMemory()
 			m.NumImportedMemories++
-		case ExternGlobal:
+		case abi.ExternGlobal:
 			imp.Index = uint32(len(m.Globals))
 			m.Globals = append(m.Globals, Global{Offset: d.Pos, GlobalType: d.globalType()})
 			m.NumImportedGlobals++
@@ -360,18 +364,18 @@ func (d *decoder) exportSection() {
 		d.stop.Poll()
 		e := Export{Offset: d.Pos, Name: d.Name()}
 		at := d.Pos
-		e.Kind = ExternKind(d.Byte())
+		e.Kind = abi.ExternKind(d.Byte())
 		switch {
-		case e.Kind == externTag:
+		case e.Kind == abi.ExternTag:
 			d.FailFeature(at, FeatureExceptions, "unsupported export of a tag")
-		case e.Kind > externTag:
+		case e.Kind > abi.ExternTag:
 			d.Fail(at, "malformed export kind 0x%02x", uint8(e.Kind))
 		}
 		e.Index = d.U32()
 		if d.Err != nil {
 			return
 		}
-		if e.Kind == ExternFunc {
+		if e.Kind == abi.ExternFunc {
 			d.m.declare(e.Index)
 		}
 		d.m.Exports = append(d.m.Exports, e)

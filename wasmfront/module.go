@@ -1,5 +1,7 @@
 package wasmfront
 
+import "github.com/waot-project/waot/internal/abi"
+
 // Module is a decoded module. Index spaces have imports first. Nothing in it
 // may be changed after decoding, so that workers can share it.
 type Module struct {
@@ -46,7 +48,7 @@ func (s Section) Name() string { return sectionKinds[s.ID].name }
 // Import is an import. Index is its place in the index space of its kind.
 type Import struct {
 	Module, Name string
-	Kind         ExternKind
+	Kind         abi.ExternKind
 	Index        uint32
 	Offset       int
 }
@@ -80,7 +82,7 @@ type Global struct {
 // Export is an export.
 type Export struct {
 	Name   string
-	Kind   ExternKind
+	Kind   abi.ExternKind
 	Index  uint32
 	Offset int // of the name
 }

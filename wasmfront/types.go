@@ -102,28 +102,6 @@ type GlobalType struct {
 	Mutable bool
 }
 
-// ExternKind is the kind of an import or export, as encoded.
-type ExternKind uint8
-
-// The kinds of imports and exports.
-const (
-	ExternFunc ExternKind = iota
-	ExternTable
-	ExternMemory
-	ExternGlobal
-	externTag
-)
-
-var externKindNames = [...]string{"func", "table", "memory", "global", "tag"}
-
-// String is the keyword of the text format.
-func (k ExternKind) String() string {
-	if int(k) < len(externKindNames) {
-		return externKindNames[k]
-	}
-	return fmt.Sprintf("kind(%d)", uint8(k))
-}
-
 // typeCode is what the byte that starts an encoded type means.
 type typeCode struct {
 	typ     ValType  // TypeUnknown if the type is not one we represent

@@ -209,13 +209,13 @@ func (inst *Instance) define() {
 	}
 }
 
-func (inst *Instance) entity(kind clif.ExportKind, i uint32) Extern {
+func (inst *Instance) entity(kind abi.ExternKind, i uint32) Extern {
 	switch kind {
-	case clif.ExportFunc:
+	case abi.ExternFunc:
 		return inst.funcs[i]
-	case clif.ExportMemory:
+	case abi.ExternMemory:
 		return inst.memories[i]
-	case clif.ExportTable:
+	case abi.ExternTable:
 		return inst.tables[i]
 	}
 	return inst.globals[i]

@@ -49,7 +49,7 @@ func NewStore(opt Options) *Store {
 
 // Extern is what can be imported and exported: a *Function, *Memory, *Table or
 // *Global.
-type Extern interface{ kind() clif.ExportKind }
+type Extern interface{ kind() abi.ExternKind }
 
 // Function is a function of an instance or of the host.
 type Function struct {
@@ -94,10 +94,10 @@ type Global struct {
 	Bits    uint64
 }
 
-func (*Function) kind() clif.ExportKind { return clif.ExportFunc }
-func (*Memory) kind() clif.ExportKind   { return clif.ExportMemory }
-func (*Table) kind() clif.ExportKind    { return clif.ExportTable }
-func (*Global) kind() clif.ExportKind   { return clif.ExportGlobal }
+func (*Function) kind() abi.ExternKind { return abi.ExternFunc }
+func (*Memory) kind() abi.ExternKind   { return abi.ExternMemory }
+func (*Table) kind() abi.ExternKind    { return abi.ExternTable }
+func (*Global) kind() abi.ExternKind   { return abi.ExternGlobal }
 
 func (s *Store) addFunc(f *Function) *Function {
 	f.store = s

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/abi"
 )
 
 // File is what a text contains.
@@ -369,8 +370,8 @@ func (p *parser) declareElem() {
 // checked when all declarations are read.
 var exportKinds = [...]struct {
 	prefix string
-	kind   clif.ExportKind
-}{{"fn", clif.ExportFunc}, {"table", clif.ExportTable}, {"mem", clif.ExportMemory}, {"global", clif.ExportGlobal}}
+	kind   abi.ExternKind
+}{{"fn", abi.ExternFunc}, {"table", abi.ExternTable}, {"mem", abi.ExternMemory}, {"global", abi.ExternGlobal}}
 
 func (p *parser) export() {
 	e := clif.Export{Name: p.str()}
@@ -392,19 +393,19 @@ func (p *parser) markExports() {
 	for n, e := range m.Exports {
 		i, ok := int64(e.Index), false
 		switch e.Kind {
-		case clif.ExportFunc:
+		case abi.ExternFunc:
 			if ok = i < int64(len(m.Funcs)); ok {
 				m.Funcs[i].Addressed = true
 			}
-		case clif.ExportTable:
+		case abi.ExternTable:
 			if ok = i < int64(len(m.Tables)); ok {
 				m.Tables[i].Exported = true
 			}
-		case clif.ExportMemory:
+		case abi.ExternMemory:
 			if ok = i < int64(len(m.Memories)); ok {
 				m.Memories[i].Exported = true
 			}
-		case clif.ExportGlobal:
+		case abi.ExternGlobal:
 			if ok = i < int64(len(m.Globals)); ok {
 				m.Globals[i].Exported = true
 			}

@@ -230,9 +230,9 @@ func observe(m *meta.Module) observed {
 	for i := range m.Exports {
 		e := &m.Exports[i]
 		switch {
-		case e.Kind == 2 && x.memory == "":
+		case e.Kind == abi.ExternMemory && x.memory == "":
 			x.memory = e.Name
-		case e.Kind == 3 && slices.Contains(numeric[:], m.Globals[e.Index].Type):
+		case e.Kind == abi.ExternGlobal && slices.Contains(numeric[:], m.Globals[e.Index].Type):
 			x.globals = append(x.globals, e.Name)
 		}
 	}
@@ -328,7 +328,7 @@ func planCalls(c *cli.Context, m *meta.Module) ([]call, error) {
 	var plan []call
 	for i := range m.Exports {
 		e := &m.Exports[i]
-		if e.Kind != 0 {
+		if e.Kind != abi.ExternFunc {
 			continue
 		}
 		t := &m.Types[m.Funcs[e.Index].Type]

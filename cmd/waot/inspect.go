@@ -14,6 +14,7 @@ import (
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/clif/verify"
 	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/regalloc/linear"
 	"github.com/waot-project/waot/wasmfront"
 	"github.com/waot-project/waot/wasmfront/translate"
@@ -182,8 +183,8 @@ func (in *inspector) summary(file string) {
 	}
 }
 
-func (in *inspector) typeOf(kind wasmfront.ExternKind, i uint32) string {
-	if kind != wasmfront.ExternFunc {
+func (in *inspector) typeOf(kind abi.ExternKind, i uint32) string {
+	if kind != abi.ExternFunc {
 		return ""
 	}
 	return " " + in.m.FuncType(i).String()

@@ -127,7 +127,7 @@ func (b *builder) def(name string, t meta.FuncType) *builder {
 	return b
 }
 
-func (b *builder) export(name string, kind uint8, index uint32) *builder {
+func (b *builder) export(name string, kind abi.ExternKind, index uint32) *builder {
 	b.m.Exports = append(b.m.Exports, meta.Export{Name: name, Kind: kind, Index: index})
 	return b
 }

@@ -297,11 +297,11 @@ func (i *Instance) Export(name string) (Extern, error) {
 	}
 	e := &i.module.meta.Exports[n]
 	switch e.Kind {
-	case 0:
+	case abi.ExternFunc:
 		return i.function(e.Index)
-	case 1:
+	case abi.ExternTable:
 		return i.tables[e.Index], nil
-	case 2:
+	case abi.ExternMemory:
 		return i.memories[e.Index], nil
 	}
 	return i.globals[e.Index], nil

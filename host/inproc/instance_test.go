@@ -17,7 +17,7 @@ func TestTwoInstances(t *testing.T) {
 		s := newStore(t)
 		m, err := load(newBuilder().global(meta.Global{Type: i64, Mutable: true}).
 			def("count", fn(nil, vt{i64})).def("const", fn(nil, vt{i64})).def("answer", fn(nil, vt{i32})).
-			export("g", 3, 0).image("init"), share)
+			export("g", abi.ExternGlobal, 0).image("init"), share)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +78,7 @@ func TestLinking(t *testing.T) {
 		typeSlot(fn(vt{i64}, vt{i64})).
 		def("double", fn(vt{i64}, vt{i64})).def("load", fn(vt{i64}, vt{i32})).def("grow", fn(vt{i64}, vt{i64})).
 		def("count", fn(nil, vt{i64})).
-		export("t", 1, 0).export("m", 2, 0).export("g", 3, 0).image("init"), nil)
+		export("t", abi.ExternTable, 0).export("m", abi.ExternMemory, 0).export("g", abi.ExternGlobal, 0).image("init"), nil)
 	imports := func(_, name string) Extern {
 		if name == "counter" {
 			name = "g"
@@ -96,7 +96,7 @@ func TestLinking(t *testing.T) {
 		def("pass", fn(vt{i64}, vt{i64})).def("store", fn(vt{i64, i64}, nil)).
 		def("indirect", fn(vt{i32, i64}, vt{i64})).def("countimported", fn(nil, vt{i64})).
 		def("answer", fn(nil, vt{i32})).def("refunc", fn(nil, vt{fref})).
-		export("double", 0, 0).export("m", 2, 0).image("init"), imports)
+		export("double", abi.ExternFunc, 0).export("m", abi.ExternMemory, 0).image("init"), imports)
 	if got, err := call(t, b, "pass", 21); err != nil || got[0] != 42 {
 		t.Error("imported function", got, err)
 	}
@@ -163,7 +163,7 @@ func TestGrowth(t *testing.T) {
 		table(meta.Table{Elem: fref, Min: 1, Max: 1 << 32}).
 		def("grow", fn(vt{i64}, vt{i64})).def("tablegrow", fn(vt{i64, fref}, vt{i64})).
 		def("load", fn(vt{i64}, vt{i32})).def("answer", fn(nil, vt{i32})).
-		export("m", 2, 0).export("t", 1, 0).image("init"), nil)
+		export("m", abi.ExternMemory, 0).export("t", abi.ExternTable, 0).image("init"), nil)
 	m, _ := i.Memory("m")
 	tab, _ := i.Table("t")
 	if got, _ := call(t, i, "grow", 0); got[0] != 1 {

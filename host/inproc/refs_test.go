@@ -229,7 +229,7 @@ func TestTableRoots(t *testing.T) {
 func TestDataRoots(t *testing.T) {
 	s := newStore(t)
 	b := newBuilder().global(meta.Global{Type: xref, Mutable: true}).global(meta.Global{Type: i64, Mutable: true}).
-		global(meta.Global{Type: xref}).export("g", 3, 0).export("n", 3, 1)
+		global(meta.Global{Type: xref}).export("g", abi.ExternGlobal, 0).export("n", abi.ExternGlobal, 1)
 	pair, array := b.slots["pair0"], b.slots["desc2"]
 	b.m.Elems = []meta.Elem{{Pair: pair, Array: array, Len: 2}}
 	i := instantiate(t, s, b.image("init"), nil)

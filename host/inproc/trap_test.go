@@ -33,7 +33,7 @@ func trapModule() *Image {
 		def("overflow", fn(nil, nil)).def("bigframe", fn(nil, nil)).
 		def("double", fn(vt{i64}, vt{i64})).def("answer", fn(nil, vt{i32})).
 		def("unlisted", fn(nil, nil)).def("liesmemory", fn(nil, nil)).def("liesnull", fn(nil, nil)).
-		export("table", 1, 0).export("memory", 2, 0).
+		export("table", abi.ExternTable, 0).export("memory", abi.ExternMemory, 0).
 		image("init")
 }
 

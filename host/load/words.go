@@ -117,7 +117,7 @@ func (w *words) descriptors() {
 		}
 	}
 	for i := range w.m.Exports {
-		if x := &w.m.Exports[i]; x.Kind == 0 {
+		if x := &w.m.Exports[i]; x.Kind == abi.ExternFunc {
 			f := &w.m.Funcs[x.Index]
 			w.require(f.Import != nil || f.HasDesc, "function %d is exported without a descriptor", x.Index)
 		}

@@ -3,6 +3,7 @@ package campaign
 import (
 	"fmt"
 
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/wasmedit"
 	"github.com/waot-project/waot/wasmfront"
 )
@@ -34,7 +35,7 @@ func counting(wasm []byte) ([]byte, error) {
 	for i, name := range counters() {
 		m.Globals = append(m.Globals, wasmedit.Global{Type: wasmfront.GlobalType{Type: wasmfront.I64, Mutable: true},
 			Init: []wasmfront.ConstOp{{Op: wasmfront.OpI64Const}}})
-		m.Exports = append(m.Exports, wasmedit.Export{Name: name, Kind: wasmfront.ExternGlobal, Index: first + uint32(i)})
+		m.Exports = append(m.Exports, wasmedit.Export{Name: name, Kind: abi.ExternGlobal, Index: first + uint32(i)})
 	}
 	one := wasmedit.Inst{Op: wasmfront.OpI64Const, Raw: []byte{byte(wasmfront.OpI64Const), 1}}
 	for i := range m.Funcs {

@@ -12,6 +12,7 @@ import (
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/clif/text"
 	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/filetest"
 	"github.com/waot-project/waot/internal/randprog"
 	"github.com/waot-project/waot/internal/wasmgen"
@@ -146,7 +147,7 @@ func newCLIFTest(ctx context.Context, p *randprog.Program, noSpectre bool) (*cli
 
 // newCLIFCall is a call of a program that was loaded from a file.
 func newCLIFCall(ctx context.Context, p *randprog.Program, c *wasmgen.Call, file *text.File, loaded filetest.Program) (*clifCall, error) {
-	at := slices.IndexFunc(file.Mod.Exports, func(e clif.Export) bool { return e.Kind == clif.ExportFunc && e.Name == c.Export })
+	at := slices.IndexFunc(file.Mod.Exports, func(e clif.Export) bool { return e.Kind == abi.ExternFunc && e.Name == c.Export })
 	if at < 0 {
 		return nil, fmt.Errorf("%q is not exported", c.Export)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/host/wasirun"
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/wasi"
 	"github.com/waot-project/waot/wasmfront"
 	"github.com/waot-project/waot/wasmfront/validate"
@@ -229,7 +230,7 @@ func planRuns(path string, m *wasmfront.Module) []run {
 	}
 	for i := range m.Exports {
 		e := &m.Exports[i]
-		if e.Kind != wasmfront.ExternFunc || e.Name == "_initialize" {
+		if e.Kind != abi.ExternFunc || e.Name == "_initialize" {
 			continue
 		}
 		n := len(m.FuncType(e.Index).Params)

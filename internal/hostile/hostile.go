@@ -18,6 +18,7 @@ import (
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/objfile"
 	"github.com/waot-project/waot/wasmfront"
@@ -170,7 +171,7 @@ func Bounds(img *inproc.Image) error {
 	}
 	for i := range m.Exports {
 		x := &m.Exports[i]
-		if n := []int{len(m.Funcs), len(m.Tables), len(m.Memories), len(m.Globals)}[x.Kind]; int(x.Index) >= n {
+		if n := [...]int{abi.ExternFunc: len(m.Funcs), abi.ExternTable: len(m.Tables), abi.ExternMemory: len(m.Memories), abi.ExternGlobal: len(m.Globals)}[x.Kind]; int(x.Index) >= n {
 			return fmt.Errorf("export %d of %d", x.Index, n)
 		}
 	}

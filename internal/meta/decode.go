@@ -319,7 +319,7 @@ func (d *decoder) exports(m *Module) {
 	for i := range m.Exports {
 		x := &m.Exports[i]
 		x.Name = d.str("name of an export")
-		x.Kind = d.byte("kind of an export")
+		x.Kind = abi.ExternKind(d.byte("kind of an export"))
 		x.Index = d.num32("index of an export")
 	}
 }

@@ -175,7 +175,7 @@ func EncodeMeta(m *Module) []byte {
 	for i := range m.Exports {
 		x := &m.Exports[i]
 		e.str(x.Name)
-		e.byte(x.Kind)
+		e.byte(byte(x.Kind))
 		e.num32(x.Index)
 	}
 	e.count(len(m.Digests))

@@ -92,11 +92,10 @@ type Func struct {
 	Frame uint32
 }
 
-// Export is an export; Kind as in the Wasm binary format (0 function, 1 table,
-// 2 memory, 3 global).
+// Export is an export; Kind is none of a tag.
 type Export struct {
 	Name  string
-	Kind  uint8
+	Kind  abi.ExternKind
 	Index uint32
 }
 

@@ -195,11 +195,11 @@ func (v *validator) funcs() {
 
 func (v *validator) exports() {
 	m := v.m
-	counts := [4]int{len(m.Funcs), len(m.Tables), len(m.Memories), len(m.Globals)}
+	counts := [...]int{abi.ExternFunc: len(m.Funcs), abi.ExternTable: len(m.Tables), abi.ExternMemory: len(m.Memories), abi.ExternGlobal: len(m.Globals)}
 	names := make(map[string]bool, len(m.Exports)) // once for a module
 	for i := range m.Exports {
 		x := &m.Exports[i]
-		v.require(int(x.Kind) < len(counts) && uint64(x.Index) < uint64(counts[x.Kind%4]), "kind %d or index %d of export %d", x.Kind, x.Index, i)
+		v.require(int(x.Kind) < len(counts) && uint64(x.Index) < uint64(counts[int(x.Kind)%len(counts)]), "kind %d or index %d of export %d", x.Kind, x.Index, i)
 		v.require(!names[x.Name], "second export %q", x.Name)
 		names[x.Name] = true
 	}

@@ -80,7 +80,7 @@ regalloc: internal/stop
 machbuffer: internal/reloc internal/stop
 objfile: internal/reloc internal/stop
 wasi:
-wasmfront: internal/stop
+wasmfront: internal/abi internal/stop
 wasmfront/validate: wasmfront
 clif: internal/abi internal/stop
 clif/analysis: clif

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/wasmfront"
 	"github.com/waot-project/waot/wasmfront/validate"
 )
@@ -87,11 +88,11 @@ func globalText(t wasmfront.GlobalType) string {
 
 func importText(m *wasmfront.Module, imp *wasmfront.Import) string {
 	switch imp.Kind {
-	case wasmfront.ExternFunc:
+	case abi.ExternFunc:
 		return fmt.Sprintf("func (;%d;)%s", imp.Index, signature(m.FuncType(imp.Index)))
-	case wasmfront.ExternTable:
+	case abi.ExternTable:
 		return fmt.Sprintf("table (;%d;) %v %v", imp.Index, m.Tables[imp.Index].Limits, m.Tables[imp.Index].Elem)
-	case wasmfront.ExternMemory:
+	case abi.ExternMemory:
 		return fmt.Sprintf("memory (;%d;) %v", imp.Index, m.Memories[imp.Index].Limits)
 	}
 	return fmt.Sprintf("global (;%d;) %s", imp.Index, globalText(m.Globals[imp.Index].GlobalType))

@@ -1,6 +1,7 @@
 package reduce
 
 import (
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/wasmedit"
 	"github.com/waot-project/waot/wasmfront"
 )
@@ -22,8 +23,8 @@ func usesOf(m *wasmedit.Module) *uses {
 	}
 	for i := range m.Exports {
 		if e := &m.Exports[i]; !e.Dead {
-			[...][]bool{wasmfront.ExternFunc: u.funcs, wasmfront.ExternTable: u.tables, wasmfront.ExternMemory: u.memories,
-				wasmfront.ExternGlobal: u.globals}[e.Kind][e.Index] = true
+			[...][]bool{abi.ExternFunc: u.funcs, abi.ExternTable: u.tables, abi.ExternMemory: u.memories,
+				abi.ExternGlobal: u.globals}[e.Kind][e.Index] = true
 		}
 	}
 	for i := range m.Globals {

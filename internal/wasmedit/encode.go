@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/wasmfront"
 )
 
@@ -171,9 +172,9 @@ func (e *encoder) use(space []uint32, i uint32) uint32 {
 }
 
 // entity is use by the kind of an export.
-func (e *encoder) entity(k wasmfront.ExternKind, i uint32) uint32 {
-	return e.use([...][]uint32{wasmfront.ExternFunc: e.funcs, wasmfront.ExternTable: e.tables, wasmfront.ExternMemory: e.memories,
-		wasmfront.ExternGlobal: e.globals}[k], i)
+func (e *encoder) entity(k abi.ExternKind, i uint32) uint32 {
+	return e.use([...][]uint32{abi.ExternFunc: e.funcs, abi.ExternTable: e.tables, abi.ExternMemory: e.memories,
+		abi.ExternGlobal: e.globals}[k], i)
 }
 
 func (e *encoder) typeIndex(t *wasmfront.FuncType) int {
@@ -188,7 +189,7 @@ func (e *encoder) typeIndex(t *wasmfront.FuncType) int {
 func (e *encoder) imports() []byte {
 	var b []byte
 	n := uint64(0)
-	one := func(i *Import, dead bool, kind wasmfront.ExternKind, desc func(b []byte) []byte) {
+	one := func(i *Import, dead bool, kind abi.ExternKind, desc func(b []byte) []byte) {
 		if i != nil && !dead {
 			b = desc(append(text(text(b, i.Module), i.Name), byte(kind)))
 			n++
@@ -196,19 +197,19 @@ func (e *encoder) imports() []byte {
 	}
 	for i := range e.m.Funcs {
 		f := &e.m.Funcs[i]
-		one(f.Import, f.Dead, wasmfront.ExternFunc, func(b []byte) []byte { return uleb(b, uint64(e.typeIndex(&f.Type))) })
+		one(f.Import, f.Dead, abi.ExternFunc, func(b []byte) []byte { return uleb(b, uint64(e.typeIndex(&f.Type))) })
 	}
 	for i := range e.m.Tables {
 		t := &e.m.Tables[i]
-		one(t.Import, t.Dead, wasmfront.ExternTable, func(b []byte) []byte { return limits(append(b, typeByte(t.Type.Elem)), t.Type.Limits) })
+		one(t.Import, t.Dead, abi.ExternTable, func(b []byte) []byte { return limits(append(b, typeByte(t.Type.Elem)), t.Type.Limits) })
 	}
 	for i := range e.m.Memories {
 		x := &e.m.Memories[i]
-		one(x.Import, x.Dead, wasmfront.ExternMemory, func(b []byte) []byte { return limits(b, x.Type.Limits) })
+		one(x.Import, x.Dead, abi.ExternMemory, func(b []byte) []byte { return limits(b, x.Type.Limits) })
 	}
 	for i := range e.m.Globals {
 		g := &e.m.Globals[i]
-		one(g.Import, g.Dead, wasmfront.ExternGlobal, func(b []byte) []byte { return globalType(b, g.Type) })
+		one(g.Import, g.Dead, abi.ExternGlobal, func(b []byte) []byte { return globalType(b, g.Type) })
 	}
 	if n == 0 {
 		return nil

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/wasmfront"
 	"github.com/waot-project/waot/wasmfront/validate"
 )
@@ -75,7 +76,7 @@ type Global struct {
 type Export struct {
 	Dead  bool
 	Name  string
-	Kind  wasmfront.ExternKind
+	Kind  abi.ExternKind
 	Index uint32
 }
 
@@ -123,19 +124,19 @@ func Decode(b []byte, features wasmfront.Features) (*Module, error) {
 	if wm.HasStart {
 		m.Start = int(wm.Start)
 	}
-	imports := map[wasmfront.ExternKind][]*Import{}
+	imports := map[abi.ExternKind][]*Import{}
 	for i := range wm.Imports {
 		imp := &wm.Imports[i]
 		imports[imp.Kind] = append(imports[imp.Kind], &Import{imp.Module, imp.Name})
 	}
-	from := func(k wasmfront.ExternKind, i int) *Import {
+	from := func(k abi.ExternKind, i int) *Import {
 		if i < len(imports[k]) {
 			return imports[k][i]
 		}
 		return nil
 	}
 	for i := range wm.Funcs {
-		f := Func{Import: from(wasmfront.ExternFunc, i), Type: *wm.FuncType(uint32(i))}
+		f := Func{Import: from(abi.ExternFunc, i), Type: *wm.FuncType(uint32(i))}
 		if f.Import == nil {
 			if err := f.decode(wm, uint32(i)); err != nil {
 				return nil, err
@@ -144,13 +145,13 @@ func Decode(b []byte, features wasmfront.Features) (*Module, error) {
 		m.Funcs = append(m.Funcs, f)
 	}
 	for i := range wm.Tables {
-		m.Tables = append(m.Tables, Table{Import: from(wasmfront.ExternTable, i), Type: wm.TableType(uint32(i))})
+		m.Tables = append(m.Tables, Table{Import: from(abi.ExternTable, i), Type: wm.TableType(uint32(i))})
 	}
 	for i := range wm.Memories {
-		m.Memories = append(m.Memories, Memory{Import: from(wasmfront.ExternMemory, i), Type: wm.MemoryType(uint32(i))})
+		m.Memories = append(m.Memories, Memory{Import: from(abi.ExternMemory, i), Type: wm.MemoryType(uint32(i))})
 	}
 	for i := range wm.Globals {
-		m.Globals = append(m.Globals, Global{Import: from(wasmfront.ExternGlobal, i), Type: wm.GlobalType(uint32(i)), Init: constant(&wm.Globals[i].Init)})
+		m.Globals = append(m.Globals, Global{Import: from(abi.ExternGlobal, i), Type: wm.GlobalType(uint32(i)), Init: constant(&wm.Globals[i].Init)})
 	}
 	for i := range wm.Exports {
 		e := &wm.Exports[i]

@@ -72,13 +72,13 @@ func declareImports(cm *clif.Module, m *wasmfront.Module) {
 		imp := &m.Imports[i]
 		name := &clif.ImportName{Module: imp.Module, Name: imp.Name}
 		switch imp.Kind {
-		case wasmfront.ExternFunc:
+		case abi.ExternFunc:
 			cm.Funcs[imp.Index].Import = name
-		case wasmfront.ExternTable:
+		case abi.ExternTable:
 			cm.Tables[imp.Index].Import = name
-		case wasmfront.ExternMemory:
+		case abi.ExternMemory:
 			cm.Memories[imp.Index].Import = name
-		case wasmfront.ExternGlobal:
+		case abi.ExternGlobal:
 			cm.Globals[imp.Index].Import = name
 		}
 	}
@@ -88,19 +88,19 @@ func declareExports(cm *clif.Module, m *wasmfront.Module) {
 	for i := range m.Exports {
 		cm.Stop.Poll()
 		e := &m.Exports[i]
-		cm.Exports = append(cm.Exports, clif.Export{Name: e.Name, Kind: clif.ExportKind(e.Kind), Index: e.Index})
+		cm.Exports = append(cm.Exports, clif.Export{Name: e.Name, Kind: e.Kind, Index: e.Index})
 		switch e.Kind {
-		case wasmfront.ExternFunc:
+		case abi.ExternFunc:
 			f := &cm.Funcs[e.Index]
 			f.Addressed = true
 			if f.Name == "" {
 				f.Name = e.Name
 			}
-		case wasmfront.ExternTable:
+		case abi.ExternTable:
 			cm.Tables[e.Index].Exported = true
-		case wasmfront.ExternMemory:
+		case abi.ExternMemory:
 			cm.Memories[e.Index].Exported = true
-		case wasmfront.ExternGlobal:
+		case abi.ExternGlobal:
 			cm.Globals[e.Index].Exported = true
 		}
 	}

@@ -3,6 +3,7 @@ package validate
 import (
 	"math"
 
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/wasmfront"
 )
@@ -127,11 +128,11 @@ func (c *checker) imports() {
 	for i := range m.Imports {
 		c.stop.Poll()
 		switch imp := &m.Imports[i]; imp.Kind {
-		case wasmfront.ExternFunc:
+		case abi.ExternFunc:
 			c.function(&m.Funcs[imp.Index])
-		case wasmfront.ExternTable:
+		case abi.ExternTable:
 			c.table(&m.Tables[imp.Index])
-		case wasmfront.ExternMemory:
+		case abi.ExternMemory:
 			c.memory(&m.Memories[imp.Index])
 		}
 	}
@@ -192,10 +193,10 @@ func (c *checker) globals() {
 func (c *checker) exports() {
 	m := c.m
 	sizes := [...]int{
-		wasmfront.ExternFunc:   len(m.Funcs),
-		wasmfront.ExternTable:  len(m.Tables),
-		wasmfront.ExternMemory: len(m.Memories),
-		wasmfront.ExternGlobal: len(m.Globals),
+		abi.ExternFunc:   len(m.Funcs),
+		abi.ExternTable:  len(m.Tables),
+		abi.ExternMemory: len(m.Memories),
+		abi.ExternGlobal: len(m.Globals),
 	}
 	kinds := [...]string{"function", "table", "memory", "global"}
 	seen := make(map[string]bool, len(m.Exports))

@@ -11,6 +11,7 @@ import (
 	"github.com/waot-project/waot/clif/interp"
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/filetest"
 	"github.com/waot-project/waot/internal/wasmgen"
 	"github.com/waot-project/waot/spectest/interpengine"
@@ -68,7 +69,7 @@ func randomModule(p *wasmgen.Program, level opt.Level) error {
 			if name == "reset" {
 				args = nil
 			}
-			fn, ok := exported(mod.Decl, clif.ExportFunc, name)
+			fn, ok := exported(mod.Decl, abi.ExternFunc, name)
 			if !ok {
 				return fmt.Errorf("no export %s", name)
 			}
@@ -86,7 +87,7 @@ func randomModule(p *wasmgen.Program, level opt.Level) error {
 		}
 	}
 	for _, name := range p.Globals {
-		g, _ := exported(mod.Decl, clif.ExportGlobal, name)
+		g, _ := exported(mod.Decl, abi.ExternGlobal, name)
 		if mod.Decl.Globals[g].Import != nil {
 			continue
 		}
@@ -104,7 +105,7 @@ func randomModule(p *wasmgen.Program, level opt.Level) error {
 }
 
 // exported is the index of an export.
-func exported(m *clif.Module, kind clif.ExportKind, name string) (uint32, bool) {
+func exported(m *clif.Module, kind abi.ExternKind, name string) (uint32, bool) {
 	for _, x := range m.Exports {
 		if x.Kind == kind && x.Name == name {
 			return x.Index, true

@@ -15,6 +15,7 @@ import (
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/filetest"
 )
 
@@ -36,18 +37,18 @@ type running struct {
 // exportAll makes all of m's entities visible to the host.
 func exportAll(m *clif.Module) {
 	m.Exports = nil
-	add := func(kind clif.ExportKind, prefix string, n int) {
+	add := func(kind abi.ExternKind, prefix string, n int) {
 		for i := range n {
 			m.Exports = append(m.Exports, clif.Export{Name: fmt.Sprint(prefix, i), Kind: kind, Index: uint32(i)})
 		}
 	}
-	add(clif.ExportFunc, "fn", int(m.InitFunc()))
+	add(abi.ExternFunc, "fn", int(m.InitFunc()))
 	for i := range m.InitFunc() {
 		m.Funcs[i].Addressed = true
 	}
-	add(clif.ExportMemory, "mem", len(m.Memories))
-	add(clif.ExportTable, "table", len(m.Tables))
-	add(clif.ExportGlobal, "global", len(m.Globals))
+	add(abi.ExternMemory, "mem", len(m.Memories))
+	add(abi.ExternTable, "table", len(m.Tables))
+	add(abi.ExternGlobal, "global", len(m.Globals))
 }
 
 // machine is how this package is tested: natively.
