@@ -1,6 +1,10 @@
 package backend
 
-import "github.com/waot-project/waot/regalloc"
+import (
+	"github.com/waot-project/waot/regalloc"
+
+	"github.com/waot-project/waot/internal/abi"
+)
 
 // Frame is where a function's frame keeps things, in bytes from the frame
 // pointer, which points at the caller's.
@@ -16,9 +20,6 @@ type Frame struct {
 	// Pop is how many bytes of arguments are popped on return.
 	Pop int
 }
-
-// frameTooLarge bounds frames, so that displacements fit.
-const frameTooLarge = 1 << 30
 
 // Offset is where the operand a, a spill slot or an incoming stack argument, is.
 func (fr *Frame) Offset(a regalloc.Allocation) int32 {
@@ -38,7 +39,7 @@ func (fr *Frame) SavedOffset(i int) int32 { return -8 * int32(i+1) }
 func layoutFrame(t *Target, vc *VCode, out *regalloc.Output) (fr Frame) {
 	fr.Saved = out.Used & t.Env.CalleeSaved
 	n := 8 * (fr.Saved.Len() + out.SlotWords)
-	if n+vc.LocalBytes+vc.OutArgBytes > frameTooLarge {
+	if n+vc.LocalBytes+vc.OutArgBytes > abi.MaxFrameBytes {
 		panic(Unsupported("the frame is too large"))
 	}
 	fr.Slots = -int32(n)

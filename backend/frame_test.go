@@ -3,6 +3,7 @@ package backend
 import (
 	"testing"
 
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/regalloc"
 )
 
@@ -14,10 +15,10 @@ func TestFrameLimit(t *testing.T) {
 		layoutFrame(target, &VCode{LocalBytes: local}, &regalloc.Output{SlotWords: 1})
 		return nil
 	}
-	if r := layout(frameTooLarge - 8); r != nil {
+	if r := layout(abi.MaxFrameBytes - 8); r != nil {
 		t.Error(r)
 	}
-	if r, ok := layout(frameTooLarge).(Unsupported); !ok || r != "the frame is too large" {
+	if r, ok := layout(abi.MaxFrameBytes).(Unsupported); !ok || r != "the frame is too large" {
 		t.Errorf("refused with %v", r)
 	}
 }

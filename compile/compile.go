@@ -11,6 +11,7 @@ import (
 	"github.com/waot-project/waot/backend/instance"
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/opt"
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/objfile"
@@ -225,7 +226,7 @@ func (d *driver) module() (*Result, error) {
 	return d.link()
 }
 
-// checkSizes makes sure that instance data and constants stay below maxBytes.
+// checkSizes makes sure that instance data and constants stay below abi.MaxSectionBytes.
 func checkSizes(m *clif.Module) error {
 	words := 64 + 3*len(m.Memories) + 3*len(m.Tables) + 3*len(m.Sigs) + 4*len(m.Funcs) + 3*len(m.Globals) +
 		2*len(m.Datas) + 2*len(m.Elems)
@@ -236,8 +237,8 @@ func checkSizes(m *clif.Module) error {
 	for i := range m.Datas {
 		constants += len(m.Datas[i].Bytes) + dataAlign
 	}
-	if words > maxBytes/8 || constants > maxBytes {
-		return &LimitError{What: "bytes of data", Limit: maxBytes}
+	if words > abi.MaxSectionBytes/8 || constants > abi.MaxSectionBytes {
+		return &LimitError{What: "bytes of data", Limit: abi.MaxSectionBytes}
 	}
 	return nil
 }

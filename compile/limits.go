@@ -7,6 +7,7 @@ import (
 
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/wasmfront"
 )
@@ -122,12 +123,12 @@ func (d *driver) exceeded(end bool) error {
 	if most := l.Memory; most != 0 && a.memory() > most {
 		return &LimitError{What: "bytes of memory to compile", Limit: most}
 	}
-	most := limit(l.CodeBytes, maxBytes)
+	most := limit(l.CodeBytes, abi.MaxSectionBytes)
 	if !end && l.Memory != 0 {
-		most = maxBytes // what the tables of results can index
+		most = abi.MaxSectionBytes // what the tables of results can index
 	}
 	if uint64(a.code.Load()) > most {
-		return &LimitError{What: "bytes of code", Limit: limit(l.CodeBytes, maxBytes)}
+		return &LimitError{What: "bytes of code", Limit: limit(l.CodeBytes, abi.MaxSectionBytes)}
 	}
 	return nil
 }

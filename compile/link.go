@@ -167,8 +167,8 @@ func (l *linker) placeFuncs(s *islands) (int, error) {
 		n = alignUp(n, align)
 		l.at[i] = uint32(n)
 		n += int(r.code.end - r.code.start)
-		if n > maxBytes {
-			return 0, &LimitError{What: "bytes of code", Limit: maxBytes}
+		if n > abi.MaxSectionBytes {
+			return 0, &LimitError{What: "bytes of code", Limit: abi.MaxSectionBytes}
 		}
 	}
 	l.at[len(l.cm.Funcs)] = uint32(n)
@@ -277,12 +277,6 @@ func importOf(n *clif.ImportName) *meta.ImportName {
 	return &meta.ImportName{Module: n.Module, Name: n.Name}
 }
 
-// Limits of growth where the module has none.
-const (
-	defaultMaxPages    = 65536
-	defaultMaxElements = 10_000_000
-)
-
 // describe fills the metadata but for the tables of sites.
 func (l *linker) describe() {
 	m, cm, lay := l.m, l.cm, l.layout
@@ -302,7 +296,7 @@ func (l *linker) describe() {
 		x := &cm.Memories[i]
 		d := meta.Memory{Slot: lay.Memory(clif.MemoryIndex(i)), Min: x.Min, Max: x.Max, HasMax: x.HasMax, Import: importOf(x.Import)}
 		if !d.HasMax {
-			d.Max = defaultMaxPages
+			d.Max = abi.MaxMemoryPages
 		}
 		m.Memories = append(m.Memories, d)
 	}
@@ -310,7 +304,7 @@ func (l *linker) describe() {
 		x := &cm.Tables[i]
 		d := meta.Table{Slot: lay.Table(clif.TableIndex(i)), Elem: x.Elem.ValType(), Min: x.Min, Max: x.Max, HasMax: x.HasMax, Import: importOf(x.Import)}
 		if !d.HasMax {
-			d.Max = max(d.Min, defaultMaxElements)
+			d.Max = max(d.Min, abi.DefaultTableElements)
 		}
 		m.Tables = append(m.Tables, d)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/objfile"
 )
 
@@ -174,9 +175,9 @@ func (a *adapterSection) addImport(w *way, target objfile.SymbolIndex) (at, size
 // most is how many bytes of adapters can be addressed, and reached from each other.
 func (a *adapterSection) most() int {
 	if reach := int(a.target.callReach); reach != 0 {
-		return min(maxBytes, reach)
+		return min(abi.MaxSectionBytes, reach)
 	}
-	return maxBytes
+	return abi.MaxSectionBytes
 }
 
 // check refuses more than that; newWay has made no more adapters then.

@@ -319,10 +319,6 @@ func (w *worker) produce(i clif.FuncIndex) error {
 	return w.tr.Func(&w.f, uint32(i))
 }
 
-// maxBytes bounds sections, so that relative addresses fit in 32 bits with room for all
-// sections together.
-const maxBytes = 512 << 20
-
 // after verifies and shows the function after the named pass.
 func (w *worker) after(pass string) error {
 	if w.d.opt.AfterPass != nil {

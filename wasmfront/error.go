@@ -59,14 +59,12 @@ func (e *Error) Error() string {
 // Limits of this implementation. They follow the embedding of WebAssembly in
 // JavaScript, so that what runs in a browser is accepted.
 const (
-	MaxTypes       = 1_000_000
-	MaxFuncs       = 1_000_000
-	MaxParams      = 1_000
-	MaxResults     = 1_000
-	MaxLocals      = 50_000 // parameters included
-	MaxBodySize    = 7_654_321
-	MaxBrTable     = 65_520
-	MaxOperands    = 1 << 20 // height of a function's operand stack
-	MaxMemoryPages = 1 << 16
-	MaxTableSize   = 1<<32 - 1
+	MaxTypes    = 1_000_000
+	MaxFuncs    = 1_000_000
+	MaxParams   = 1_000
+	MaxResults  = 1_000
+	MaxLocals   = 50_000 // parameters included
+	MaxBodySize = 7_654_321
+	MaxBrTable  = 65_520
+	MaxOperands = 1 << 20 // height of a function's operand stack
 )

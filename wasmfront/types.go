@@ -71,7 +71,7 @@ func typeList(ts []ValType) string {
 
 // Limits are the sizes of a table (in elements) or a memory (in pages of
 // 64 KiB). They are 64 bits wide because the encoding is; validation restricts
-// tables to MaxTableSize and memories to MaxMemoryPages.
+// tables to abi.MaxTableElements and memories to abi.MaxMemoryPages.
 type Limits struct {
 	Min, Max uint64 // Max is 0 without HasMax
 	HasMax   bool

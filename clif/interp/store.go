@@ -153,9 +153,6 @@ func (s *Store) ExternValue(ref uint64) any {
 	return nil
 }
 
-// maxPages is how large a 32-bit memory can get.
-const maxPages = 1 << 16
-
 // NewMemory returns a memory of min pages; max counts if hasMax.
 func NewMemory(min, max uint64, hasMax bool) *Memory {
 	return &Memory{Data: make([]byte, min*abi.PageSize), Max: max, HasMax: hasMax}
@@ -168,7 +165,7 @@ func (m *Memory) Pages() uint64 { return uint64(len(m.Data)) / abi.PageSize }
 // changes nothing.
 func (m *Memory) Grow(pages uint64) (old uint64, ok bool) {
 	old = m.Pages()
-	limit := uint64(maxPages)
+	limit := uint64(abi.MaxMemoryPages)
 	if m.HasMax {
 		limit = min(limit, m.Max)
 	}

@@ -66,9 +66,6 @@ func (img *Image) size(s Section) uint64 {
 // processor counts from: the field and an immediate operand, in bytes.
 const maxTail = 8
 
-// maxSection bounds a section, so that distances fit PC32.
-const maxSection = 512 << 20
-
 // validate checks every number that loading and running will use, so that what is wrong is refused, not
 // followed. It cannot know whether what is possible is true: an image is trusted like the code in it.
 func (img *Image) validate() error {
@@ -83,7 +80,7 @@ func (img *Image) validate() error {
 		return &ImageError{fmt.Sprintf("code for %q", m.Arch)}
 	}
 	for s := range numSections {
-		if img.size(s) > maxSection {
+		if img.size(s) > abi.MaxSectionBytes {
 			return &ImageError{"section too large"}
 		}
 	}

@@ -418,7 +418,7 @@ func TestMalformedImages(t *testing.T) {
 		func(b *Image) { b.Meta.ABI++ },
 		func(b *Image) { b.Meta.Arch = "another" },
 		func(b *Image) { b.Data = b.Data[:100] },
-		func(b *Image) { b.Rodata = make([]byte, maxSection+1) },
+		func(b *Image) { b.Rodata = make([]byte, abi.MaxSectionBytes+1) },
 		func(b *Image) { b.Meta.Helpers = 4 },
 		func(b *Image) { b.Meta.Helpers = 1 << 20 },
 		func(b *Image) { b.Meta.TypeSlots = uint32(len(b.Data)) },

@@ -1,34 +1,35 @@
 package inproc
 
-import "github.com/waot-project/waot/internal/meta"
+import (
+	"github.com/waot-project/waot/internal/meta"
+
+	"github.com/waot-project/waot/internal/abi"
+)
 
 // Defaults and ceilings of Config.
 const (
-	maxMemoryPages       = 65536
-	defaultTotalPages    = 4 * maxMemoryPages
-	defaultTableElements = 10_000_000
-	maxTableElements     = 1<<32 - 1
-	defaultTableMemory   = 128 << 20
-	defaultCount         = 4096 // of tables and memories
-	defaultGlobals       = 1_000_000
-	defaultHostStack     = 8 << 20
-	maxHostStack         = maxGoStack / 2
-	defaultHostDepth     = 10_000
+	defaultTotalPages  = 4 * abi.MaxMemoryPages
+	defaultTableMemory = 128 << 20
+	defaultCount       = 4096 // of tables and memories
+	defaultGlobals     = 1_000_000
+	defaultHostStack   = 8 << 20
+	maxHostStack       = maxGoStack / 2
+	defaultHostDepth   = 10_000
 )
 
 // complete puts defaults in the place of zeros. The error is a *LimitError.
 func (c *Config) complete() error {
-	orDefault(&c.MaxMemoryPages, maxMemoryPages)
+	orDefault(&c.MaxMemoryPages, abi.MaxMemoryPages)
 	orDefault(&c.MaxTotalMemoryPages, defaultTotalPages)
-	orDefault(&c.MaxTableElements, defaultTableElements)
+	orDefault(&c.MaxTableElements, abi.DefaultTableElements)
 	orDefault(&c.MaxStack, defaultStack)
 	orDefault(&c.MaxHostStack, defaultHostStack)
 	orDefault(&c.MaxHostDepth, defaultHostDepth)
 	orDefault(&c.MaxTables, defaultCount)
 	orDefault(&c.MaxMemories, defaultCount)
 	orDefault(&c.MaxGlobals, defaultGlobals)
-	c.MaxMemoryPages = min(c.MaxMemoryPages, maxMemoryPages)
-	c.MaxTableElements = min(c.MaxTableElements, maxTableElements)
+	c.MaxMemoryPages = min(c.MaxMemoryPages, abi.MaxMemoryPages)
+	c.MaxTableElements = min(c.MaxTableElements, abi.MaxTableElements)
 	// One table of the largest size must fit.
 	orDefault(&c.MaxTableMemory, max(defaultTableMemory, 8*c.MaxTableElements))
 	c.MaxStack = max(c.MaxStack, minStack)

@@ -12,12 +12,7 @@ type InvalidError struct{ Reason string }
 
 func (e *InvalidError) Error() string { return "metadata: " + e.Reason }
 
-// Ceilings of what metadata may claim.
 const (
-	maxPages    = 1 << 16 // of a memory: all that 32-bit addresses reach
-	maxElements = math.MaxUint32
-	// maxFrame bounds frames, in bytes, as the back ends do.
-	maxFrame = 1 << 30
 	// textAlign and instanceHeader are facts of the format: the alignment of functions, and what
 	// precedes the helper slots in the instance data.
 	textAlign      = 16
@@ -134,12 +129,12 @@ func (v *validator) entities() {
 		v.require(uint64(t) < uint64(len(m.Types)), "type %d of type slot %d", t, i)
 	}
 	for i := range m.Memories {
-		v.limits(m.Memories[i].Min, m.Memories[i].Max, maxPages, "memory", i)
+		v.limits(m.Memories[i].Min, m.Memories[i].Max, abi.MaxMemoryPages, "memory", i)
 	}
 	v.importsFirst(len(m.Memories), "memory", func(i int) bool { return m.Memories[i].Import != nil })
 	for i := range m.Tables {
 		t := &m.Tables[i]
-		v.limits(t.Min, t.Max, maxElements, "table", i)
+		v.limits(t.Min, t.Max, abi.MaxTableElements, "table", i)
 		v.require(t.Elem == FuncRef || t.Elem == ExternRef, "element type of table %d", i)
 	}
 	v.importsFirst(len(m.Tables), "table", func(i int) bool { return m.Tables[i].Import != nil })
@@ -159,7 +154,7 @@ func (v *validator) datas() {
 			return
 		}
 		mem := &v.m.Memories[d.Memory]
-		v.require(mem.Import == nil && uint64(d.Offset)+uint64(d.Len) <= min(mem.Min, maxPages)*abi.PageSize,
+		v.require(mem.Import == nil && uint64(d.Offset)+uint64(d.Len) <= min(mem.Min, abi.MaxMemoryPages)*abi.PageSize,
 			"data segment %d is outside of its memory", i)
 	}
 }
@@ -179,7 +174,7 @@ func (v *validator) funcs() {
 		switch {
 		case f.Size == 0 || f.Text%textAlign != 0 || uint64(f.Text) < end || next > v.size.Text:
 			v.require(false, "code of function %d is outside of the text or out of order", i)
-		case f.Frame%16 != 0 || f.Frame > maxFrame:
+		case f.Frame%16 != 0 || f.Frame > abi.MaxFrameBytes:
 			v.require(false, "frame of %d bytes of function %d", f.Frame, i)
 		}
 		end = max(end, next)

@@ -164,14 +164,14 @@ func (c *checker) memories() {
 }
 
 func (c *checker) table(t *wasmfront.Table) {
-	if t.Min > wasmfront.MaxTableSize || t.Max > wasmfront.MaxTableSize {
+	if t.Min > abi.MaxTableElements || t.Max > abi.MaxTableElements {
 		c.fail(t.Offset, "table size must be at most 2^32-1")
 	}
 	c.order(t.Limits, t.Offset)
 }
 
 func (c *checker) memory(mem *wasmfront.Memory) {
-	if mem.Min > wasmfront.MaxMemoryPages || mem.Max > wasmfront.MaxMemoryPages {
+	if mem.Min > abi.MaxMemoryPages || mem.Max > abi.MaxMemoryPages {
 		c.fail(mem.Offset, "memory size must be at most 65536 pages (4GiB)")
 	}
 	c.order(mem.Limits, mem.Offset)

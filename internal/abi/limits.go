@@ -1,0 +1,14 @@
+package abi
+
+// Limits that the compiler and hosts must agree on; docs/limits.md has them with all others.
+const (
+	// MaxMemoryPages is how large a memory can get, in pages: all that 32-bit addresses reach.
+	MaxMemoryPages = 1 << 16
+	// MaxTableElements is how large a table can get; DefaultTableElements, one that neither module nor host limits.
+	MaxTableElements     = 1<<32 - 1
+	DefaultTableElements = 10_000_000
+	// MaxSectionBytes bounds code, constants and instance data, each, so that distances between all of them fit 32 bits.
+	MaxSectionBytes = 512 << 20
+	// MaxFrameBytes bounds the frame of a function, so that displacements fit 32 bits.
+	MaxFrameBytes = 1 << 30
+)
