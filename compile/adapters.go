@@ -91,7 +91,7 @@ func newAdapterSection(t *machine, sigs int) *adapterSection {
 
 // begin starts a function and returns its offset.
 func (a *adapterSection) begin() uint64 {
-	for len(a.code)%textAlign != 0 {
+	for len(a.code)%abi.FuncAlign != 0 {
 		a.code = append(a.code, a.target.filler)
 	}
 	return uint64(len(a.code))

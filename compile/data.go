@@ -48,20 +48,20 @@ func (l *linker) fillData() {
 	}
 	for i := range cm.NumImportedFuncs {
 		slot := lay.Import(clif.FuncIndex(i))
-		l.address(slot+abi.DescCode, l.imports[i].code, 0)
-		l.address(slot+8, l.imports[i].desc, 0)
+		l.address(slot+abi.ImportCode, l.imports[i].code, 0)
+		l.address(slot+abi.ImportDesc, l.imports[i].desc, 0)
 	}
 	at := uint32(0)
 	for i := range cm.Datas {
 		l.opt.stop.Poll()
-		l.address(lay.Data(uint32(i)), l.symRodata, int64(at))
-		l.put64(lay.Data(uint32(i))+8, uint64(len(cm.Datas[i].Bytes)))
+		l.address(lay.Data(uint32(i))+abi.SegmentAddress, l.symRodata, int64(at))
+		l.put64(lay.Data(uint32(i))+abi.SegmentLength, uint64(len(cm.Datas[i].Bytes)))
 		at = dataEnd(at, &cm.Datas[i])
 	}
 	for i := range cm.Elems {
 		l.opt.stop.Poll()
-		l.address(lay.Elem(uint32(i)), l.symData, int64(lay.ElemArray(uint32(i))))
-		l.put64(lay.Elem(uint32(i))+8, uint64(len(cm.Elems[i].Funcs)))
+		l.address(lay.Elem(uint32(i))+abi.SegmentAddress, l.symData, int64(lay.ElemArray(uint32(i))))
+		l.put64(lay.Elem(uint32(i))+abi.SegmentLength, uint64(len(cm.Elems[i].Funcs)))
 	}
 	for i := range cm.Globals {
 		if off, indirect := lay.Global(clif.GlobalIndex(i)); !indirect {

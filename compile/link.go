@@ -12,11 +12,8 @@ import (
 	"github.com/waot-project/waot/objfile"
 )
 
-// Alignments of functions in the text and segments in the constants, in bytes.
-const (
-	textAlign = 16
-	dataAlign = 16
-)
+// dataAlign is the alignment of segments in the constants, in bytes.
+const dataAlign = 16
 
 // linker assembles the object.
 type linker struct {
@@ -91,8 +88,8 @@ const (
 func (l *linker) addSections() {
 	const ro = objfile.Alloc
 	l.o.Sections = []objfile.Section{
-		secText:      {Name: ".text", Flags: objfile.Alloc | objfile.Exec, Align: textAlign},
-		secAdapters:  {Name: ".text.waot", Flags: objfile.Alloc | objfile.Exec, Align: textAlign},
+		secText:      {Name: ".text", Flags: objfile.Alloc | objfile.Exec, Align: abi.FuncAlign},
+		secAdapters:  {Name: ".text.waot", Flags: objfile.Alloc | objfile.Exec, Align: abi.FuncAlign},
 		secRodata:    {Name: ".rodata", Flags: ro, Align: dataAlign},
 		secData:      {Name: ".data", Flags: objfile.Alloc | objfile.Write, Align: max(16, l.target.instanceAlign)},
 		secRelro:     {Name: ".data.rel.ro", Flags: objfile.Alloc | objfile.Write, Align: 16},
@@ -162,7 +159,7 @@ func (l *linker) placeFuncs(s *islands) (int, error) {
 			n += s.list[k].size()
 		}
 		r := &l.results[i]
-		align := max(textAlign, int(r.align))
+		align := max(abi.FuncAlign, int(r.align))
 		l.o.Sections[secText].Align = uint32(max(align, int(l.o.Sections[secText].Align)))
 		n = alignUp(n, align)
 		l.at[i] = uint32(n)

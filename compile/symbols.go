@@ -166,7 +166,7 @@ func (l *linker) exportFunc(name string, i clif.FuncIndex, global func(string, o
 	if l.layout.IsImport(i) {
 		at := a.begin()
 		a.land()
-		a.jumpThrough(l.symData, int64(l.layout.Import(i))+abi.DescCode)
+		a.jumpThrough(l.symData, int64(l.layout.Import(i))+abi.ImportCode)
 		size := a.end(at)
 		code := global(name+suffixCode, secAdapters, at, size, objfile.Func)
 		global(name+suffixDesc, secRelro, uint64(len(l.relro.data)), abi.DescSize, objfile.Data)

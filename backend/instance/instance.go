@@ -33,7 +33,7 @@ const noDesc = ^uint32(0)
 // New computes the layout of m.
 func New(m *clif.Module) *Layout {
 	l := &Layout{numImport: uint32(m.NumImportedFuncs)}
-	at := uint32(16) // the version and a reserved word
+	at := uint32(abi.InstanceHeader)
 	take := func(n, bytes int) uint32 {
 		o := at
 		at += uint32(n * bytes)
@@ -45,9 +45,9 @@ func New(m *clif.Module) *Layout {
 	l.canonicalTypes(m)
 	l.types = take(len(l.typeSigs), 8)
 	at = (at + 15) &^ 15
-	l.imports = take(m.NumImportedFuncs, abi.DescSize)
-	l.datas = take(len(m.Datas), 16)
-	l.elems = take(len(m.Elems), 16)
+	l.imports = take(m.NumImportedFuncs, abi.ImportSize)
+	l.datas = take(len(m.Datas), abi.SegmentSize)
+	l.elems = take(len(m.Elems), abi.SegmentSize)
 	l.globals = at
 	for i := range m.Globals {
 		m.Stop.PollAt(i)
@@ -115,7 +115,7 @@ func (l *Layout) Memory(i clif.MemoryIndex) uint32 { return l.memories + 8*uint3
 func (l *Layout) Table(i clif.TableIndex) uint32 { return l.tables + 8*uint32(i) }
 
 // Import is the slot pair {code address, descriptor address} of imported function i.
-func (l *Layout) Import(i clif.FuncIndex) uint32 { return l.imports + abi.DescSize*uint32(i) }
+func (l *Layout) Import(i clif.FuncIndex) uint32 { return l.imports + abi.ImportSize*uint32(i) }
 
 // IsImport reports whether function i is imported.
 func (l *Layout) IsImport(i clif.FuncIndex) bool { return uint32(i) < l.numImport }
@@ -141,10 +141,10 @@ func (l *Layout) TypeSlots() []clif.SigIndex { return l.typeSigs }
 func (l *Layout) TypesOffset() uint32 { return l.types }
 
 // Data is the pair {address, length in bytes} of data segment i.
-func (l *Layout) Data(i uint32) uint32 { return l.datas + 16*i }
+func (l *Layout) Data(i uint32) uint32 { return l.datas + abi.SegmentSize*i }
 
 // Elem is the pair {address, length in elements} of element segment i.
-func (l *Layout) Elem(i uint32) uint32 { return l.elems + 16*i }
+func (l *Layout) Elem(i uint32) uint32 { return l.elems + abi.SegmentSize*i }
 
 // ElemArray is the array of element segment i, 8 bytes each.
 func (l *Layout) ElemArray(i uint32) uint32 { return l.elemOff[i] }

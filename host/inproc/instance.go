@@ -186,8 +186,8 @@ func (i *Instance) fill() error {
 		f := &m.Funcs[n]
 		switch {
 		case f.Import != nil:
-			store64(i.data+uintptr(f.Slot), uint64(i.funcs[n].code))
-			store64(i.data+uintptr(f.Slot)+8, uint64(i.funcs[n].desc))
+			store64(i.data+uintptr(f.Slot)+abi.ImportCode, uint64(i.funcs[n].code))
+			store64(i.data+uintptr(f.Slot)+abi.ImportDesc, uint64(i.funcs[n].desc))
 		case f.HasDesc:
 			typ, err := i.funcType(f.Type)
 			if err != nil {

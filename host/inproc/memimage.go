@@ -1,5 +1,7 @@
 package inproc
 
+import "github.com/waot-project/waot/internal/abi"
+
 // memoryImage is what a memory holds at first: the static data segments of a module, in a
 // file that each instance maps copy-on-write. Pages that nobody writes exist once, and an
 // instance pays for those it touches.
@@ -69,7 +71,7 @@ func (i *Instance) mapImages() error {
 	}
 	if i.module.images != nil {
 		for n := range i.module.meta.Datas {
-			store64(i.data+uintptr(i.module.meta.Datas[n].Pair)+8, 0)
+			store64(i.data+uintptr(i.module.meta.Datas[n].Pair)+abi.SegmentLength, 0)
 		}
 	}
 	return nil

@@ -16,7 +16,6 @@ const (
 	descCode   = uintptr(abi.DescCode)
 	descType   = uintptr(abi.DescType)
 	descSize   = uintptr(abi.DescSize)
-	refTagMask = uint64(abi.RefTagMask)
 	refTagHost = uint64(abi.RefTagHost)
 	wasmPage   = uintptr(abi.PageSize)
 	// Words below the base of a memory or table: size, limit, and for this host the

@@ -107,9 +107,9 @@ func (m *Module) dropFilled() {
 	for n := range m.meta.Funcs {
 		switch f := &m.meta.Funcs[n]; {
 		case f.Import != nil:
-			mark(f.Slot, 2)
+			mark(f.Slot, abi.ImportSize/8)
 		case f.HasDesc:
-			mark(f.Desc, int(abi.DescSize/8))
+			mark(f.Desc, abi.DescSize/8)
 		}
 	}
 	m.relocs = slices.DeleteFunc(m.relocs, func(r Reloc) bool { return r.Offset%8 == 0 && filled[r.Offset/8] })

@@ -4,6 +4,7 @@ import (
 	"math"
 	"unsafe"
 
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/meta"
 )
 
@@ -489,7 +490,7 @@ func (s *Store) markPlaces() (scanned int) {
 	if r.skip&rootElems == 0 {
 		for _, i := range r.instances {
 			for _, e := range i.module.refs.elems {
-				n := min(load64(i.data+uintptr(e.Pair)+8), uint64(e.Len)) // 0 once dropped
+				n := min(load64(i.data+uintptr(e.Pair)+abi.SegmentLength), uint64(e.Len))
 				scanned += 1 + r.markAll(wordsAt(i.data+uintptr(e.Array), uintptr(n)))
 			}
 		}

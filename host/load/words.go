@@ -86,13 +86,13 @@ func compareWords(o *objfile.Object, m *meta.Module, data, relro *objfile.Sectio
 	w.descriptors()
 	for i := range m.Datas {
 		d := &m.Datas[i]
-		w.address(d.Pair, ".rodata", d.Rodata, "data segment", i)
-		w.require(w.data.word(d.Pair+8) == uint64(d.Len), "length of data segment %d", i)
+		w.address(d.Pair+abi.SegmentAddress, ".rodata", d.Rodata, "data segment", i)
+		w.require(w.data.word(d.Pair+abi.SegmentLength) == uint64(d.Len), "length of data segment %d", i)
 	}
 	for i := range m.Elems {
 		e := &m.Elems[i]
-		w.address(e.Pair, ".data", e.Array, "element segment", i)
-		w.require(w.data.word(e.Pair+8) == uint64(e.Len), "length of element segment %d", i)
+		w.address(e.Pair+abi.SegmentAddress, ".data", e.Array, "element segment", i)
+		w.require(w.data.word(e.Pair+abi.SegmentLength) == uint64(e.Len), "length of element segment %d", i)
 	}
 	w.values()
 	w.record()
@@ -141,10 +141,10 @@ func (w *words) values() {
 		plain(m.Globals[i].Offset, "global", i)
 	}
 	for i := range m.Datas {
-		plain(m.Datas[i].Pair+8, "length of data segment", i)
+		plain(m.Datas[i].Pair+abi.SegmentLength, "length of data segment", i)
 	}
 	for i := range m.Elems {
-		plain(m.Elems[i].Pair+8, "length of element segment", i)
+		plain(m.Elems[i].Pair+abi.SegmentLength, "length of element segment", i)
 	}
 }
 
@@ -237,7 +237,7 @@ func (w *words) typeWord(off, t uint32, what string, i int) {
 // imported checks the slot of an imported function. The type is known where the object has a descriptor for C functions;
 // those with v128 in their type have none and come from other objects, whose types are compared when they are linked.
 func (w *words) imported(n uint32, f *meta.Func) {
-	code, r := w.named(f.Slot+abi.DescCode, "slot of a function"), w.named(f.Slot+8, "slot of a function")
+	code, r := w.named(f.Slot+abi.ImportCode, "slot of a function"), w.named(f.Slot+abi.ImportDesc, "slot of a function")
 	w.stands(code, target{inproc.TargetImportCode, n})
 	w.stands(r, target{inproc.TargetImportDesc, n})
 	if code == nil || r == nil {

@@ -155,6 +155,26 @@ const (
 	PageSize = 64 << 10
 )
 
+// InstanceHeader is how many bytes of the instance data precede the helper slots: the version and a reserved word.
+const InstanceHeader = 16
+
+// FuncAlign is the alignment of functions in the text, in bytes.
+const FuncAlign = 16
+
+// Slots of imported functions.
+const (
+	ImportCode = 0  // address of the code, waot convention
+	ImportDesc = 8  // address of the descriptor
+	ImportSize = 16 // bytes
+)
+
+// Pairs of data and element segments.
+const (
+	SegmentAddress = 0  // of the bytes or elements
+	SegmentLength  = 8  // number of bytes or elements; 0 once the segment is dropped
+	SegmentSize    = 16 // bytes
+)
+
 // Function descriptors: what a function reference points to.
 const (
 	DescCode = 0  // address of the code, waot convention

@@ -12,13 +12,6 @@ type InvalidError struct{ Reason string }
 
 func (e *InvalidError) Error() string { return "metadata: " + e.Reason }
 
-const (
-	// textAlign and instanceHeader are facts of the format: the alignment of functions, and what
-	// precedes the helper slots in the instance data.
-	textAlign      = 16
-	instanceHeader = 16
-)
-
 // validator checks a module. After the first error, err is set and nothing else is noted. Where there are many entries,
 // arguments of messages are made only when they are needed: each is an allocation.
 type validator struct {
@@ -34,7 +27,7 @@ type validator struct {
 // order and apart, sites inside of functions, stack slots inside of frames. The error is an *InvalidError. Time is
 // proportional to m.
 func (m *Module) Validate(sizes Sizes) error {
-	v := &validator{m: m, size: sizes, taken: instanceHeader}
+	v := &validator{m: m, size: sizes, taken: abi.InstanceHeader}
 	v.entities()
 	v.instance()
 	v.datas()
@@ -78,14 +71,14 @@ func (v *validator) instance() {
 	v.take(m.TypeSlots, 8*uint64(len(m.SlotTypes)), "type slot", 0)
 	for i := range m.Funcs {
 		if m.Funcs[i].Import != nil {
-			v.take(m.Funcs[i].Slot, abi.DescSize, "slot of function", i)
+			v.take(m.Funcs[i].Slot, abi.ImportSize, "slot of function", i)
 		}
 	}
 	for i := range m.Datas {
-		v.take(m.Datas[i].Pair, 16, "pair of data segment", i)
+		v.take(m.Datas[i].Pair, abi.SegmentSize, "pair of data segment", i)
 	}
 	for i := range m.Elems {
-		v.take(m.Elems[i].Pair, 16, "pair of element segment", i)
+		v.take(m.Elems[i].Pair, abi.SegmentSize, "pair of element segment", i)
 	}
 	for i := range m.Globals {
 		g := &m.Globals[i]
@@ -172,7 +165,7 @@ func (v *validator) funcs() {
 		}
 		next := uint64(f.Text) + uint64(f.Size)
 		switch {
-		case f.Size == 0 || f.Text%textAlign != 0 || uint64(f.Text) < end || next > v.size.Text:
+		case f.Size == 0 || f.Text%abi.FuncAlign != 0 || uint64(f.Text) < end || next > v.size.Text:
 			v.require(false, "code of function %d is outside of the text or out of order", i)
 		case f.Frame%16 != 0 || f.Frame > abi.MaxFrameBytes:
 			v.require(false, "frame of %d bytes of function %d", f.Frame, i)
