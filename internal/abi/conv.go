@@ -61,55 +61,19 @@ var X64 = CallConv{
 	StackAlign:     16,
 }
 
-// Hardware numbers of the AArch64 integer registers. X31, the number that
-// means the stack pointer or zero, is in no list.
-const (
-	X0 = iota
-	X1
-	X2
-	X3
-	X4
-	X5
-	X6
-	X7
-	X8
-	X9
-	X10
-	X11
-	X12
-	X13
-	X14
-	X15
-	X16
-	X17
-	X18
-	X19
-	X20
-	X21
-	X22
-	X23
-	X24
-	X25
-	X26
-	X27
-	X28
-	X29
-	X30
-)
-
 // A64 is the convention on AArch64. Up to eight integer and eight float
 // arguments, the first integer result and the first float result are where the
 // AAPCS64 has them. Its callee-saved registers are so here, but for x28, which is
 // never touched (a Go process keeps its g there), as is x18, the platform's.
 // x29 and x30 are frame pointer and link register. x16 and x17 may be changed
 // between a call and the callee's first instruction. Of v8 to v15 the low 64 bits
-// are callee-saved.
+// are callee-saved. The number of each register is that in its name.
 var A64 = CallConv{
-	IntArgs:          []uint8{X0, X1, X2, X3, X4, X5, X6, X7},
+	IntArgs:          []uint8{0, 1, 2, 3, 4, 5, 6, 7},
 	FloatArgs:        []uint8{0, 1, 2, 3, 4, 5, 6, 7},
-	IntResults:       []uint8{X0, X1, X2, X3},
+	IntResults:       []uint8{0, 1, 2, 3},
 	FloatResults:     []uint8{0, 1, 2, 3},
-	CalleeSavedInt:   []uint8{X19, X20, X21, X22, X23, X24, X25, X26, X27},
+	CalleeSavedInt:   []uint8{19, 20, 21, 22, 23, 24, 25, 26, 27},
 	CalleeSavedFloat: []uint8{8, 9, 10, 11, 12, 13, 14, 15},
 	StackAlign:       16,
 }

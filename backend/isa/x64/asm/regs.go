@@ -1,25 +1,28 @@
 package asm
 
-import "github.com/waot-project/waot/regalloc"
+import (
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/regalloc"
+)
 
 // The integer registers.
 const (
-	RAX regalloc.PReg = iota
-	RCX
-	RDX
-	RBX
-	RSP
-	RBP
-	RSI
-	RDI
-	R8
-	R9
-	R10
-	R11
-	R12
-	R13
-	R14
-	R15
+	RAX = regalloc.PReg(abi.RAX)
+	RCX = regalloc.PReg(abi.RCX)
+	RDX = regalloc.PReg(abi.RDX)
+	RBX = regalloc.PReg(abi.RBX)
+	RSP = regalloc.PReg(abi.RSP)
+	RBP = regalloc.PReg(abi.RBP)
+	RSI = regalloc.PReg(abi.RSI)
+	RDI = regalloc.PReg(abi.RDI)
+	R8  = regalloc.PReg(abi.R8)
+	R9  = regalloc.PReg(abi.R9)
+	R10 = regalloc.PReg(abi.R10)
+	R11 = regalloc.PReg(abi.R11)
+	R12 = regalloc.PReg(abi.R12)
+	R13 = regalloc.PReg(abi.R13)
+	R14 = regalloc.PReg(abi.R14)
+	R15 = regalloc.PReg(abi.R15)
 )
 
 // The vector registers.
