@@ -363,8 +363,8 @@ func (l *Lower) srcOf(in *Inst) uint32 {
 	return src
 }
 
-// PushClobber is Push of an instruction that changes the registers of set.
-func (l *Lower) PushClobber(in Inst, flags regalloc.InstFlags, set regalloc.PRegSet) {
+// PushClobber is Push of an instruction that overwrites set.
+func (l *Lower) PushClobber(in Inst, flags regalloc.InstFlags, set regalloc.Clobbers) {
 	l.Push(in, flags)
 	sets := l.vc.In.ClobberSets
 	n := 0

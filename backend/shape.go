@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/waot-project/waot/regalloc"
@@ -14,6 +15,9 @@ type Role struct {
 	// Arg is the register that Fixed, or the number of the role that Reuse names; in a tail it counts from the
 	// tail's first one.
 	Arg uint8
+	// InPlace: the register that is read is overwritten too. The contract of regalloc has no such operand, so
+	// these rows are for emission only, not for VCode.
+	InPlace bool
 }
 
 // Sizes is a set of operand sizes: bit value n for n bytes. The empty set says that Inst.Size does not matter.
@@ -193,6 +197,8 @@ func (r *Role) verify(op regalloc.Operand, class regalloc.Class) error {
 		constraint = constraint && op.Arg == uint16(r.Arg)
 	}
 	switch {
+	case r.InPlace:
+		return errors.New("is written in place: the row is for emission only")
 	case !access:
 		return fmt.Errorf("is of access %v, not %v", op.Access, r.Access)
 	case !constraint:

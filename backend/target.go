@@ -26,9 +26,8 @@ type Target struct {
 	// MaxPiece is the most bytes of code between places where the machine buffer may put an island: larger
 	// blocks have such places between instructions. 0 is no limit.
 	MaxPiece uint32
-	// CallClobbers are the registers that a call in the waot convention, or of a
-	// helper, may change.
-	CallClobbers regalloc.PRegSet
+	// CallClobbers is what a call in the waot convention, or of a helper, may change.
+	CallClobbers regalloc.Clobbers
 
 	// Lower has, by CLIF opcode, the function that appends the instruction's
 	// VCode; nil for those that are never lowered.

@@ -39,7 +39,7 @@ type PoolConst struct {
 func (vc *VCode) reset() {
 	in := &vc.In
 	*in = regalloc.Input{
-		VRegs: in.VRegs[:0], Insts: in.Insts[:0], Operands: in.Operands[:0], ClobberSets: append(in.ClobberSets[:0], 0),
+		VRegs: in.VRegs[:0], Insts: in.Insts[:0], Operands: in.Operands[:0], ClobberSets: append(in.ClobberSets[:0], regalloc.Clobbers{}),
 		Blocks: in.Blocks[:0], Edges: in.Edges[:0], BlockLists: in.BlockLists[:0], VRegLists: in.VRegLists[:0],
 	}
 	*vc = VCode{

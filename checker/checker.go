@@ -22,12 +22,12 @@ type Checker struct {
 	env *regalloc.MachineEnv
 	out *regalloc.Output
 
-	// Sets of registers: allocatable ones of each class, those that Fixed
-	// operands may name, those that edits may write, and scratch ones.
-	regs             [regalloc.NumClasses]regalloc.PRegSet
-	fixed, writeable regalloc.PRegSet
-	rules            [8]rule // by constraint
-	scratch          regalloc.PRegSet
+	// Sets of registers: allocatable ones of each class, and of both, those that
+	// edits may write, and scratch ones.
+	regs                   [regalloc.NumClasses]regalloc.PRegSet
+	allocatable, writeable regalloc.PRegSet
+	rules                  [8]rule // by constraint
+	scratch                regalloc.PRegSet
 
 	slotWords, argWords uint32
 	areas               [2][4]area // by words of the value less one, and Allocation.Kind

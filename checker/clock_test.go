@@ -12,7 +12,7 @@ func TestClock(t *testing.T) {
 		VRegs:       []regalloc.VRegInfo{{Bytes: 8, Remat: regalloc.NoInst}},
 		Operands:    []regalloc.Operand{regalloc.DefOf(0, regalloc.Any), regalloc.UseOf(0, regalloc.Any)},
 		Insts:       []regalloc.InstInfo{{OperandEnd: 1}, {OperandEnd: 2, Flags: regalloc.IsTerminator}},
-		ClobberSets: []regalloc.PRegSet{0},
+		ClobberSets: []regalloc.Clobbers{{}},
 		Blocks:      []regalloc.BlockInfo{{Insts: regalloc.Range{End: 2}}},
 	}
 	env := &regalloc.MachineEnv{Allocatable: 3}

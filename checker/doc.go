@@ -20,9 +20,8 @@
 // element for conflict: the meet of two states is S1(l) & S2(l), and the state
 // that knows everything (top) is only ever that of a block not yet reached.
 //
-//	name(v)  = name(u)  if v is defined by an IsMove from u, or is the parameter
-//	                    of a block with one incoming edge whose argument is u,
-//	                    and v, u agree in class, width and Ref
+//	name(v)  = name(u)  if v is the parameter of a block with one incoming edge
+//	                    whose argument is u
 //	         = v        otherwise
 //
 // Names stand for copies because SSA makes them equal wherever the copy is
@@ -39,38 +38,39 @@
 //
 //	edits at Before(i), one after the other
 //	S(scratch) := {}                        scratch survives no instruction
-//	each Use, LateUse, Mod o of v:          name(v) in S(l)          [RuleUse]
+//	each Use, LateUse o of v:               name(v) in S(l)          [RuleUse]
 //	each operand: l meets the constraint                      [RuleConstraint]
 //	each pair of operands sharing a word, and clobbers:         [RuleConflict]
 //	safepoint:                                                  [RuleStackMap]
-//	S(l) := {} for each Mod l and each clobbered l
-//	each Def, EarlyDef of v: v leaves every S(l'), then S(l) := {v};
-//	    if name(v) is not v (an IsMove): S(l) := {name(v)} and no more
+//	S(l) := S(l) without what the clobbers of i lose in l
+//	each Def, EarlyDef of v: v leaves every S(l'), then S(l) := {v}
 //	edits at After(i), one after the other
+//
+// Clobbers lose, in a register of Low, all names; in one of High only, those of 16
+// bytes. Below, that an operand's location is clobbered means that its value is lost
+// there so.
 //
 // Constraints, with A = allocatable registers of v's class:
 //
 //	Reg      l in A
 //	Any      l in A, or a spill slot, or, of a Use or LateUse, an argument word
-//	Stack    l is a spill slot
-//	Fixed    l = the register named, allocatable or FixedOnly
+//	Fixed    l = the register named, allocatable
 //	Reuse    l = the location of the Use named (Reg or Fixed)
 //	FixedArg l = the argument word named; only of Defs of the first instruction
 //
 // A slot lies inside [0, SlotWords) with all its words. Conflicts, where one
 // location (any word of it) is that of two operands, or is clobbered:
 //
-//	          Use  LateUse  Def  EarlyDef  Mod  clobber
-//	Use        .      .      .      x       x      .
-//	LateUse    .      .      x      x       x      x
-//	Def        .      x      x      x       x      x unless Fixed
-//	EarlyDef   x      x      x      x       x      x unless Fixed
-//	Mod        x      x      x      x       x      x unless Fixed
+//	          Use  LateUse  Def  EarlyDef  clobber
+//	Use        .      .      .      x         .
+//	LateUse    .      .      x      x         x
+//	Def        .      x      x      x         x unless Fixed
+//	EarlyDef   x      x      x      x         x unless Fixed
 //
 // Edits [RuleEdit]: sorted by point; never After a terminator, and never before
 // the first instruction of the entry, where arguments not yet named are; not
-// from memory to memory; writing only allocatable, FixedOnly and scratch
-// registers and slots, never argument words.
+// from memory to memory; writing only allocatable and scratch registers and
+// slots, never argument words.
 //
 //	move8  t <- f    S(t) := S(f) without names of 16 bytes
 //	move16 t <- f    S(t) := S(f) (both words of memory; no int registers)
@@ -79,7 +79,7 @@
 //
 // Safepoints: one stack map each, in order, no others. With M the slots listed:
 //
-//	each l in M: some reference is in S(l), and i has no EarlyDef or Mod of l
+//	each l in M: some reference is in S(l), and i has no EarlyDef of l
 //	each l not in M: S(l) := S(l) without references
 //
 // so that a reference used later must have been in a listed slot: registers and
@@ -123,7 +123,7 @@
 // (I2 is checked), the entry knows nothing, instructions are partitioned by
 // blocks.
 //
-// Finally, with W all that Mods, Defs, EarlyDefs and edits write, and K all clobbers:
+// Finally, with W all that Defs, EarlyDefs and edits write, and K the Low of all clobbers:
 //
 //	W is in Output.Used, K & CalleeSaved is in Output.Used          [RuleUsed]
 //

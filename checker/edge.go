@@ -39,7 +39,7 @@ func (c *Checker) resolveClaims() *Error {
 // resolve makes c.claims of the output's claims of this block, which are from start
 // to end.
 func (c *Checker) resolve(start, end uint32) *Error {
-	claims, values, others := c.claims[start:end], c.v, ^c.fixed
+	claims, values, others := c.claims[start:end], c.v, ^c.allocatable
 	param := isParam | uint32(c.block)
 	for j, cl := range c.out.Claims[start:end] {
 		if uint(cl.VReg) >= uint(len(values)) {

@@ -105,7 +105,7 @@ func (c *Checker) rematMessage(e *regalloc.Edit) string {
 	s, end := c.in.OperandRange(e.Inst)
 	info := c.in.Insts[e.Inst]
 	if int64(end) != int64(s)+1 || int64(end) > int64(len(c.in.Operands)) || info.Flags != 0 ||
-		int(info.Clobbers) >= len(c.in.ClobberSets) || c.in.ClobberSets[info.Clobbers] != 0 {
+		int(info.Clobbers) >= len(c.in.ClobberSets) || !c.in.ClobberSets[info.Clobbers].IsEmpty() {
 		return "repeats an instruction that does more than define a value"
 	}
 	op := c.in.Operands[s]

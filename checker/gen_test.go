@@ -12,15 +12,12 @@ type (
 	preg    = regalloc.PReg
 )
 
-const (
-	scratchReg   = preg(32 + 15)
-	fixedOnlyReg = preg(7)
-)
+const scratchReg = preg(32 + 15)
 
 // testEnv is a small machine: 0-6 and 10-15 of each class are allocatable, of
-// which homeRegs are left alone by calls.
+// which calls leave homeRegs alone, but for the upper half of the last one.
 func testEnv() *regalloc.MachineEnv {
-	env := &regalloc.MachineEnv{Scratch: [2]preg{regalloc.NoPReg, scratchReg}, FixedOnly: regalloc.SetOf(fixedOnlyReg)}
+	env := &regalloc.MachineEnv{Scratch: [2]preg{regalloc.NoPReg, scratchReg}}
 	for _, n := range []int{0, 1, 2, 3, 4, 5, 6, 10, 11, 12, 13, 14} {
 		env.Order[0] = append(env.Order[0], regalloc.IntReg(n))
 		env.Order[1] = append(env.Order[1], regalloc.FloatReg(n))
@@ -37,11 +34,25 @@ func homeRegs() (s regalloc.PRegSet) {
 	return s
 }
 
-var clobberSets = []regalloc.PRegSet{
-	0,
-	regalloc.SetOf(0, 1, 2, 3, 32, 33, 34, 35, scratchReg),
-	regalloc.SetOf(2, 34),
+// lowHome is the float register of homeRegs of which calls keep only the low half.
+const lowHome = preg(32 + 14)
+
+// The clobber sets; callSet is that of calls, halfSet changes upper halves only.
+const (
+	noSet = iota
+	callSet
+	smallSet
+	halfSet
+)
+
+var clobberSets = []regalloc.Clobbers{
+	noSet:    {},
+	callSet:  {Low: callClobbers, High: callClobbers.Add(lowHome)},
+	smallSet: regalloc.WholeRegs(regalloc.SetOf(2, 34)),
+	halfSet:  {High: regalloc.SetOf(32, 34, lowHome)},
 }
+
+const callClobbers = regalloc.PRegSet(0xf | 0xf<<32 | 1<<scratchReg)
 
 // The kinds of virtual registers of the generator.
 var kinds = [...]regalloc.VRegInfo{
@@ -200,13 +211,13 @@ func (g *gen) region(b *genBlock, scope []vreg, depth int) (*genBlock, []vreg) {
 	}
 }
 
-// terminator ends b with up to two uses of constraint c.
-func (g *gen) terminator(b *genBlock, scope *[]vreg, c regalloc.Constraint, flags regalloc.InstFlags) {
+// terminator ends b with up to two uses.
+func (g *gen) terminator(b *genBlock, scope *[]vreg) {
 	var t genInst
 	for range g.IntN(3) {
-		t.ops = append(t.ops, regalloc.UseOf(g.pick(b, scope, g.IntN(4)), c))
+		t.ops = append(t.ops, regalloc.UseOf(g.pick(b, scope, g.IntN(4)), regalloc.Any))
 	}
-	t.flags = regalloc.IsTerminator | flags
+	t.flags = regalloc.IsTerminator
 	b.insts = append(b.insts, t)
 	g.budget--
 }
@@ -239,7 +250,8 @@ func (g *gen) to(b *genBlock, scope *[]vreg, to *genBlock, params int) genEdge {
 
 func (g *gen) jump(b *genBlock, scope []vreg, to *genBlock, params int) []vreg {
 	e := g.to(b, &scope, to, params)
-	g.terminator(b, &scope, regalloc.Reg, 0)
+	b.insts = append(b.insts, genInst{flags: regalloc.IsTerminator})
+	g.budget--
 	b.succs = append(b.succs, e)
 	return scope
 }
@@ -247,7 +259,7 @@ func (g *gen) jump(b *genBlock, scope []vreg, to *genBlock, params int) []vreg {
 func (g *gen) branch(b *genBlock, scope []vreg, params int) (x, y *genBlock, sc []vreg) {
 	x, y = g.block(), g.block()
 	e, f := g.to(b, &scope, x, g.IntN(params+1)), g.to(b, &scope, y, g.IntN(params+1))
-	g.terminator(b, &scope, regalloc.Any, 0)
+	g.terminator(b, &scope)
 	b.succs = append(b.succs, e, f)
 	return x, y, scope
 }
@@ -285,12 +297,9 @@ func (g *gen) terminatorCall(b *genBlock, scope []vreg) (*genBlock, []vreg) {
 	b.insts = append(b.insts, in)
 	g.budget--
 	next := g.block()
-	b.succs = append(b.succs, genEdge{to: next})
-	if g.IntN(2) == 0 {
-		unwind := g.block()
-		b.succs = append(b.succs, genEdge{to: unwind})
-		g.ret(unwind, append([]vreg{}, scope...))
-	}
+	unwind := g.block()
+	b.succs = append(b.succs, genEdge{to: next}, genEdge{to: unwind})
+	g.ret(unwind, append([]vreg{}, scope...))
 	return next, append(scope[:len(scope):len(scope)], defsOf(in.ops)...)
 }
 
@@ -305,9 +314,9 @@ func defsOf(ops []operand) (vs []vreg) {
 
 func (g *gen) call(b *genBlock, scope *[]vreg) genInst {
 	var in genInst
-	for n, p := range []preg{0, 1, 32, fixedOnlyReg} {
+	for n, p := range []preg{0, 1, 32} {
 		if g.IntN(3) > 0 {
-			in.ops = append(in.ops, regalloc.FixedUse(g.pick(b, scope, [...]int{0, 3, 1, 0}[n]), p))
+			in.ops = append(in.ops, regalloc.FixedUse(g.pick(b, scope, [...]int{0, 3, 1}[n]), p))
 		}
 	}
 	if g.IntN(2) == 0 {
@@ -324,7 +333,7 @@ func (g *gen) call(b *genBlock, scope *[]vreg) genInst {
 	if g.IntN(3) == 0 {
 		in.ops = append(in.ops, regalloc.DefOf(g.vreg(g.IntN(4)), regalloc.Any))
 	}
-	in.clobbers = 1
+	in.clobbers = callSet
 	if g.IntN(4) > 0 {
 		in.flags = regalloc.Safepoint
 	}
@@ -336,8 +345,8 @@ func (g *gen) inst(b *genBlock, scope *[]vreg) {
 	use := func(kind int, c regalloc.Constraint, a regalloc.Access) {
 		in.ops = append(in.ops, operand{VReg: g.pick(b, scope, kind), Constraint: c, Access: a})
 	}
-	constraint := func() regalloc.Constraint { return regalloc.Constraint(g.IntN(3)) }
-	switch g.IntN(9) {
+	constraint := func() regalloc.Constraint { return regalloc.Constraint(g.IntN(2)) }
+	switch g.IntN(8) {
 	case 0:
 		in = g.call(b, scope)
 	case 1: // two-address
@@ -345,21 +354,17 @@ func (g *gen) inst(b *genBlock, scope *[]vreg) {
 		use(k, regalloc.Reg, regalloc.Use)
 		use(g.IntN(4), regalloc.Any, regalloc.Use)
 		in.ops = append(in.ops, regalloc.ReuseDef(g.vreg(k), 0))
-	case 2: // move
-		k := g.IntN(4)
-		use(k, regalloc.Constraint(g.IntN(2)), regalloc.Use)
-		in.ops = append(in.ops, regalloc.DefOf(g.vreg(k), regalloc.Reg))
-		in.flags = regalloc.IsMove
-	case 3: // like a division
+	case 2: // like a division
 		in.ops = append(in.ops, regalloc.FixedUse(g.pick(b, scope, 0), 0))
 		use(0, regalloc.Reg, regalloc.LateUse)
 		in.ops = append(in.ops, regalloc.FixedDef(g.vreg(0), 0), regalloc.FixedDef(g.vreg(0), 2))
-		in.clobbers = 2
-	case 4: // clobbering its operand
-		use(g.IntN(4), regalloc.Reg, regalloc.Mod)
+		in.clobbers = smallSet
+	case 3: // of upper halves
 		use(g.IntN(4), constraint(), regalloc.Use)
+		use(g.IntN(4), constraint(), regalloc.LateUse)
 		in.ops = append(in.ops, operand{VReg: g.vreg(g.IntN(4)), Constraint: regalloc.Reg, Access: regalloc.Def})
-	case 5:
+		in.clobbers = halfSet
+	case 4:
 		use(g.IntN(4), regalloc.Reg, regalloc.Use)
 		use(g.IntN(4), constraint(), regalloc.Use)
 		use(g.IntN(3), regalloc.Reg, regalloc.LateUse)
@@ -367,7 +372,7 @@ func (g *gen) inst(b *genBlock, scope *[]vreg) {
 		if g.IntN(2) == 0 {
 			in.ops = append(in.ops, operand{VReg: g.vreg(g.IntN(4)), Constraint: regalloc.Any, Access: regalloc.EarlyDef})
 		}
-		in.clobbers = uint16(g.IntN(2)) * 2
+		in.clobbers = uint16(g.IntN(2)) * smallSet
 	default:
 		for range g.IntN(4) {
 			use(g.IntN(4), constraint(), regalloc.Use)
@@ -376,7 +381,7 @@ func (g *gen) inst(b *genBlock, scope *[]vreg) {
 			in.ops = append(in.ops, regalloc.DefOf(g.vreg(g.IntN(4)), regalloc.Reg))
 		}
 		if g.IntN(3) == 0 {
-			in.ops = append(in.ops, regalloc.DefOf(g.vreg(g.IntN(4)), regalloc.Stack))
+			in.ops = append(in.ops, regalloc.DefOf(g.vreg(g.IntN(4)), regalloc.Any))
 		}
 	}
 	b.insts = append(b.insts, in)

@@ -9,15 +9,14 @@ type touch struct {
 	accesses uint8
 }
 
-const numAccesses = int(regalloc.Mod) + 1
+const numAccesses = int(regalloc.EarlyDef) + 1
 
 // conflicts[a] is the set of accesses that may not share a location with a.
 var conflicts = [numAccesses]uint8{
-	regalloc.Use:      1<<regalloc.EarlyDef | 1<<regalloc.Mod,
-	regalloc.LateUse:  1<<regalloc.Def | 1<<regalloc.EarlyDef | 1<<regalloc.Mod,
-	regalloc.Def:      1<<regalloc.LateUse | 1<<regalloc.Def | 1<<regalloc.EarlyDef | 1<<regalloc.Mod,
+	regalloc.Use:      1 << regalloc.EarlyDef,
+	regalloc.LateUse:  1<<regalloc.Def | 1<<regalloc.EarlyDef,
+	regalloc.Def:      1<<regalloc.LateUse | 1<<regalloc.Def | 1<<regalloc.EarlyDef,
 	regalloc.EarlyDef: 1<<numAccesses - 1,
-	regalloc.Mod:      1<<numAccesses - 1,
 }
 
 // rule is what a constraint says of an operand in a register: one of regs, and that
@@ -28,9 +27,8 @@ type rule struct {
 	exact regalloc.PRegSet
 }
 
-// effects are the registers that operands are in: those of LateUses, of Mods and
-// Defs, and of the latter those of Fixed ones. n is the number of Mods and Defs, also
-// of those in memory.
+// effects are the registers that operands are in: those of LateUses, of Defs, and of
+// the latter those of Fixed ones. n is the number of Defs, also of those in memory.
 type effects struct {
 	late, written, fixed regalloc.PRegSet
 	n                    int
@@ -59,19 +57,16 @@ func (c *Checker) inst(i regalloc.Inst, info regalloc.InstInfo, begin uint32) *E
 		}
 	}
 	if info.Clobbers != 0 {
-		clobbers := c.in.ClobberSets[info.Clobbers]
-		if hit := clobbers & (e.late | e.written&^e.fixed); hit != 0 {
-			return c.clobberFault(i, hit)
+		if err := c.clobber(i, &e, c.in.ClobberSets[info.Clobbers]); err != nil {
+			return err
 		}
-		c.eraseRegs(clobbers)
-		c.written |= clobbers & c.env.CalleeSaved
 	}
 	if e.n == 0 {
 		return nil
 	}
 	c.written |= e.written
 	if ok {
-		// define, of the one Def in a register, unless it is a copy or known already.
+		// define, of the one Def in a register, unless it is known already.
 		v := c.in.Operands[info.OperandEnd-1].VReg
 		if value := &c.v[v]; value.name&indexMask == uint32(v) && value.seen != c.start {
 			value.seen = c.start
@@ -81,6 +76,24 @@ func (c *Checker) inst(i regalloc.Inst, info regalloc.InstInfo, begin uint32) *E
 		}
 	}
 	return c.define(i, info.OperandEnd, e.n)
+}
+
+// clobber checks the operands of i, whose effects are e, against what i overwrites besides
+// its Defs, and forgets that.
+func (c *Checker) clobber(i regalloc.Inst, e *effects, lost regalloc.Clobbers) *Error {
+	if hit := e.late | e.written&^e.fixed; hit&lost.Lost(16) != 0 {
+		if err := c.findClobbered(i, lost); err != nil {
+			return err
+		}
+	}
+	c.eraseRegs(lost.Low)
+	for m := lost.High & c.known; m != 0; m &= m - 1 {
+		if r := m.First(); c.locs[r].name&wideBit != 0 {
+			c.locs[r] = fact{}
+		}
+	}
+	c.written |= lost.Low & c.env.CalleeSaved
+	return nil
 }
 
 // plain is operands for most instructions: the operands in the range are Uses, but
@@ -128,21 +141,21 @@ func reuses(ops []regalloc.Operand, allocs []regalloc.Allocation, k int) bool {
 func (c *Checker) operands(i regalloc.Inst) (e effects, err *Error) {
 	begin, end := c.in.OperandRange(i)
 	ops, allocs := c.in.Operands[begin:end], c.out.Allocs[begin:end]
-	var uses, strict regalloc.PRegSet // strict: those of EarlyDefs and Mods
+	var uses, early regalloc.PRegSet
 	for k := range ops {
 		op := &ops[k]
 		loc, err := c.operand(i, k, ops, allocs)
 		if err != nil {
 			return e, err
 		}
-		if op.Access > regalloc.LateUse {
+		if op.Access.Defines() {
 			e.n++
 		}
 		if loc >= numRegs {
 			continue
 		}
 		// The registers that this one may be none of, as the table of conflicts says.
-		bit, against := regalloc.PRegSet(1)<<loc, strict
+		bit, against := regalloc.PRegSet(1)<<loc, early
 		switch op.Access {
 		case regalloc.Use:
 			uses |= bit
@@ -155,12 +168,12 @@ func (c *Checker) operands(i regalloc.Inst) (e effects, err *Error) {
 		default:
 			against = uses | e.late | e.written
 			e.written |= bit
-			strict |= bit
+			early |= bit
 		}
 		if against&bit != 0 {
 			return e, c.sharingFault(i, k)
 		}
-		if op.Constraint == regalloc.Fixed && op.Access > regalloc.LateUse {
+		if op.Constraint == regalloc.Fixed && op.Access.Defines() {
 			e.fixed |= bit
 		}
 	}
@@ -187,30 +200,25 @@ func (c *Checker) operand(i regalloc.Inst, k int, ops []regalloc.Operand, allocs
 	return loc, nil
 }
 
-// define erases what Mods leave behind and writes the Defs of i, whose locations are
-// checked and different: n of the operands that end at end.
+// define writes the Defs of i, whose locations are checked and different: n of the
+// operands that end at end.
 func (c *Checker) define(i regalloc.Inst, end uint32, n int) *Error {
 	for k := end - 1; n > 0; k-- {
 		op := &c.in.Operands[k]
-		if op.Access <= regalloc.LateUse {
+		if op.Access.Reads() {
 			continue
 		}
 		n--
 		v := &c.v[op.VReg]
 		name := v.name
-		loc, _ := c.locate(c.out.Allocs[k], words(name))
-		switch {
-		case op.Access == regalloc.Mod:
-			c.erase(loc, name)
-			continue
-		case name&indexMask == uint32(op.VReg):
-			if v.seen == c.start {
-				c.forget(name)
-			}
-			v.seen = c.start
-		case c.in.Insts[i].Flags&regalloc.IsMove == 0:
+		if name&indexMask != uint32(op.VReg) {
 			return c.at(i, fault(RuleInput, "%v has a second definition", op.VReg))
 		}
+		if v.seen == c.start {
+			c.forget(name)
+		}
+		v.seen = c.start
+		loc, _ := c.locate(c.out.Allocs[k], words(name))
 		c.write(loc, fact{name, c.clock})
 	}
 	return nil
@@ -231,16 +239,13 @@ func (c *Checker) place(i regalloc.Inst, k int, name uint32,
 			return loc, c.regs[class]>>loc&1 != 0
 		}
 		loc, ok = c.locate(a, words(name))
-		return loc, ok && (a.IsSlot() || op.Access <= regalloc.LateUse)
-	case regalloc.Stack:
-		loc, ok = c.locate(a, words(name))
-		return loc, ok && a.IsSlot()
+		return loc, ok && (a.IsSlot() || op.Access.Reads())
 	case regalloc.Fixed:
 		loc = uint32(op.Arg)
-		return loc, c.fixed>>loc&1 != 0 && a == regalloc.InReg(op.PReg()) && loc>>5 == class
+		return loc, c.regs[class]>>loc&1 != 0 && a == regalloc.InReg(op.PReg())
 	case regalloc.Reuse:
 		loc = uint32(a.Index())
-		return loc, a.IsReg() && c.fixed>>loc&1 != 0 && loc>>5 == class && reuses(ops, allocs, k)
+		return loc, a.IsReg() && c.regs[class]>>loc&1 != 0 && reuses(ops, allocs, k)
 	case regalloc.FixedArg:
 		loc, ok = c.locate(a, words(name))
 		return loc, ok && op.Access.Defines() && i == 0 && a == regalloc.InArg(int(op.Arg))
@@ -281,7 +286,7 @@ func (c *Checker) safepoint(i regalloc.Inst) *Error {
 	for _, s := range slots {
 		loc := firstSlot + s
 		f := c.locs[loc]
-		if t := c.touched[s]; t.time == c.clock && t.accesses&(1<<regalloc.EarlyDef|1<<regalloc.Mod) != 0 {
+		if t := c.touched[s]; t.time == c.clock && t.accesses&(1<<regalloc.EarlyDef) != 0 {
 			return c.stackMapFault(i, loc, "listed though the instruction overwrites it early")
 		}
 		start := len(c.elems)
@@ -319,8 +324,6 @@ func (c *Checker) constraintFault(i regalloc.Inst, k int) *Error {
 		want = "an allocatable register of class " + c.in.VRegs[op.VReg].Class.String()
 	case regalloc.Any:
 		want = "an allocatable register of its class or a slot inside the frame"
-	case regalloc.Stack:
-		want = "a slot inside the frame"
 	case regalloc.Fixed:
 		want = "the register " + locString(regalloc.InReg(0)+regalloc.Allocation(op.Arg))
 	case regalloc.Reuse:
@@ -344,16 +347,16 @@ func (c *Checker) sharingFault(i regalloc.Inst, k int) *Error {
 	return c.operandFault(RuleConflict, i, k, "shares its register with another operand")
 }
 
-// clobberFault finds the operand of i that is in one of the registers given.
-func (c *Checker) clobberFault(i regalloc.Inst, set regalloc.PRegSet) *Error {
-	s, e := c.in.OperandRange(i)
-	k := 0
-	for ; k < int(e-s)-1; k++ {
-		op, a := c.in.Operands[int(s)+k], c.out.Allocs[int(s)+k]
-		if op.Access != regalloc.Use && a.IsReg() && set.Has(a.Reg()) &&
-			(op.Access == regalloc.LateUse || op.Constraint != regalloc.Fixed) {
-			break
+// findClobbered finds the operand of i, if there is one, whose value is lost where it has to be
+// when i is done.
+func (c *Checker) findClobbered(i regalloc.Inst, lost regalloc.Clobbers) *Error {
+	s, _ := c.in.OperandRange(i)
+	for k, op := range c.in.OperandsOf(i) {
+		a := c.out.Allocs[int(s)+k]
+		stays := op.Access == regalloc.LateUse || op.Access.Defines() && op.Constraint != regalloc.Fixed
+		if stays && a.IsReg() && lost.Lost(c.in.VRegs[op.VReg].Bytes).Has(a.Reg()) {
+			return c.operandFault(RuleConflict, i, k, "in a register that the instruction clobbers")
 		}
 	}
-	return c.operandFault(RuleConflict, i, k, "in a register that the instruction clobbers")
+	return nil
 }

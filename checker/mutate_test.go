@@ -458,9 +458,15 @@ var allocatorFaults = []fault{
 		m.in.Insts[i].Clobbers = 0
 		return was != 0
 	}},
+	{name: "upper half not clobbered", f: func(m *mutator) bool {
+		m.in.ClobberSets = slices.Clone(m.in.ClobberSets)
+		for k, set := range m.in.ClobberSets {
+			m.in.ClobberSets[k] = regalloc.WholeRegs(set.Low)
+		}
+		return true
+	}},
 	{name: "early def as def", f: func(m *mutator) bool { return m.access(regalloc.EarlyDef, regalloc.Def) }},
 	{name: "late use as use", f: func(m *mutator) bool { return m.access(regalloc.LateUse, regalloc.Use) }},
-	{name: "mod as use", f: func(m *mutator) bool { return m.access(regalloc.Mod, regalloc.Use) }},
 	{name: "reuse as reg", f: func(m *mutator) bool {
 		k := m.operand(func(_ int, op operand) bool { return op.Constraint == regalloc.Reuse })
 		if k >= 0 {
@@ -480,14 +486,16 @@ var allocatorFaults = []fault{
 		if len(m.in.Edges) == 0 {
 			return false
 		}
-		e := m.in.Edges[m.IntN(len(m.in.Edges))]
-		args := m.in.ArgsOf(e)
-		for j := range args {
-			for k := range args[:j] {
-				x, y := m.in.VRegs[args[j]], m.in.VRegs[args[k]]
-				if x.Class == y.Class && x.Bytes == y.Bytes && x.Ref == y.Ref && args[j] != args[k] {
-					args[j], args[k] = args[k], args[j]
-					return true
+		start := m.IntN(len(m.in.Edges))
+		for n := range m.in.Edges {
+			args := m.in.ArgsOf(m.in.Edges[(start+n)%len(m.in.Edges)])
+			for j := range args {
+				for k := range args[:j] {
+					x, y := m.in.VRegs[args[j]], m.in.VRegs[args[k]]
+					if x.Class == y.Class && x.Bytes == y.Bytes && x.Ref == y.Ref && args[j] != args[k] {
+						args[j], args[k] = args[k], args[j]
+						return true
+					}
 				}
 			}
 		}

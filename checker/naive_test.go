@@ -137,7 +137,11 @@ func (a *naive) setHomes() {
 			continue
 		}
 		info := a.in.VRegs[v]
-		if f := free.OfClass(info.Class); !info.Ref && f != 0 && a.IntN(3) == 0 {
+		f := free.OfClass(info.Class)
+		if info.Bytes == 16 {
+			f &^= a.halves()
+		}
+		if !info.Ref && f != 0 && a.IntN(3) == 0 {
 			free = free.Remove(f.First())
 			a.homes = a.homes.Add(f.First())
 			a.home[v] = regalloc.InReg(f.First())
@@ -150,6 +154,14 @@ func (a *naive) setHomes() {
 			a.shadow[p] = a.slot(p)
 		}
 	}
+}
+
+// halves are the registers of which some instruction clobbers only the upper half.
+func (a *naive) halves() (set regalloc.PRegSet) {
+	for _, c := range a.in.ClobberSets {
+		set |= c.High &^ c.Low
+	}
+	return set
 }
 
 func (a *naive) edit(p regalloc.ProgPoint, e regalloc.Edit) {
@@ -311,25 +323,18 @@ func (a *naive) inst(b regalloc.Block, i regalloc.Inst) {
 		}
 	}
 	// Homes of operands that are used where they are.
-	edgeMoves := term && len(a.in.SuccsOf(b)) == 1 && len(a.in.PredsOf(a.in.SuccsOf(b)[0].To)) > 1
 	order := a.Perm(len(ops))
 	slices.SortStableFunc(order, func(x, y int) int { return a.rank(ops, y) - a.rank(ops, x) })
 	for _, k := range order {
 		op := ops[k]
 		home := a.home[op.VReg]
 		reused := slices.ContainsFunc(ops, func(o operand) bool { return o.Constraint == regalloc.Reuse && int(o.Arg) == k })
-		direct := op.Access != regalloc.Mod && !reused && !edgeMoves
+		direct := !reused
 		switch op.Constraint {
 		case regalloc.Fixed, regalloc.Reuse:
 			continue
 		case regalloc.FixedArg:
 			allocs[k] = regalloc.InArg(int(op.Arg))
-			continue
-		case regalloc.Stack:
-			allocs[k] = home
-			if !home.IsSlot() {
-				allocs[k] = a.slot(op.VReg)
-			}
 			continue
 		case regalloc.Any:
 			if direct && (home.IsSlot() || home.IsArg() && !op.Access.Defines()) && (a.IntN(2) == 0 || term && op.Access.Defines()) {
@@ -337,7 +342,7 @@ func (a *naive) inst(b regalloc.Block, i regalloc.Inst) {
 				continue
 			}
 		}
-		if direct && home.IsReg() && (op.Access.Reads() || !term || true) {
+		if direct && home.IsReg() {
 			allocs[k] = home
 			continue
 		}
@@ -359,7 +364,7 @@ func (a *naive) inst(b regalloc.Block, i regalloc.Inst) {
 // rank puts the operands with the fewest choices first.
 func (a *naive) rank(ops []operand, k int) int {
 	switch ops[k].Access {
-	case regalloc.Mod, regalloc.EarlyDef, regalloc.LateUse:
+	case regalloc.EarlyDef, regalloc.LateUse:
 		return 2
 	}
 	for _, o := range ops {
@@ -370,13 +375,13 @@ func (a *naive) rank(ops []operand, k int) int {
 	return 0
 }
 
-func (a *naive) choose(op operand, reused bool, early, late, clob regalloc.PRegSet) preg {
+func (a *naive) choose(op operand, reused bool, early, late regalloc.PRegSet, clob regalloc.Clobbers) preg {
 	free := a.env.Allocatable.OfClass(a.in.VRegs[op.VReg].Class) &^ homeRegs()
 	if op.Access != regalloc.Def {
 		free &^= early
 	}
 	if op.Access != regalloc.Use || reused {
-		free &^= late | clob
+		free &^= late | clob.Lost(a.in.VRegs[op.VReg].Bytes)
 	}
 	if free == 0 {
 		panic("naive: out of registers")
@@ -417,7 +422,7 @@ func (a *naive) load(p regalloc.ProgPoint, to loc, v vreg) {
 	a.move(p, a.home[v], to, v)
 }
 
-func (a *naive) after(b regalloc.Block, i regalloc.Inst, ops []operand, allocs []loc, clob regalloc.PRegSet, term bool) {
+func (a *naive) after(b regalloc.Block, i regalloc.Inst, ops []operand, allocs []loc, clob regalloc.Clobbers, term bool) {
 	info := a.in.Insts[i]
 	if info.Flags&regalloc.Safepoint != 0 {
 		l := a.liveOut(b)
@@ -442,18 +447,13 @@ func (a *naive) after(b regalloc.Block, i regalloc.Inst, ops []operand, allocs [
 			}
 		}
 	}
-	for k, op := range ops {
-		if op.Access == regalloc.Mod && allocs[k].IsReg() {
-			clob = clob.Add(allocs[k].Reg())
-		}
-	}
 	for r, c := range a.cache {
-		if clob.Has(preg(r)) || slices.Contains(defsOf(ops), c.v) {
+		if c.v != regalloc.NoVReg && (clob.Lost(a.in.VRegs[c.v].Bytes).Has(preg(r)) || slices.Contains(defsOf(ops), c.v)) {
 			a.cache[r].v = regalloc.NoVReg
 		}
 	}
 	for k, op := range ops {
-		if op.Access > regalloc.LateUse && allocs[k].IsReg() {
+		if op.Access.Defines() && allocs[k].IsReg() {
 			a.out.Used = a.out.Used.Add(allocs[k].Reg())
 		}
 		if !op.Access.Defines() {
@@ -512,7 +512,8 @@ func dump(in *regalloc.Input, out *regalloc.Output) string {
 			for ; e < len(out.Edits) && out.Edits[e].Point == regalloc.Before(i); e++ {
 				s += fmt.Sprintf("    %v\n", out.Edits[e])
 			}
-			s += fmt.Sprintf("  inst%d flags %b clobbers %x:", i, in.Insts[i].Flags, uint64(in.ClobbersOf(i)))
+			c := in.ClobbersOf(i)
+			s += fmt.Sprintf("  inst%d flags %b clobbers %x/%x:", i, in.Insts[i].Flags, uint64(c.Low), uint64(c.High))
 			st, _ := in.OperandRange(i)
 			for k, op := range in.OperandsOf(i) {
 				s += fmt.Sprintf(" %v %v/%d=%v", op.Access, op.VReg, op.Constraint, out.Allocs[int(st)+k])

@@ -13,7 +13,7 @@ func (c *Checker) prepare() *Error {
 		return fault(RuleInput, "no code")
 	case len(in.Blocks) >= isParam || len(in.VRegs) >= indexMask || len(in.Insts) >= 1<<29:
 		return fault(RuleInput, "too many virtual registers or instructions")
-	case len(in.ClobberSets) == 0 || in.ClobberSets[0] != 0:
+	case len(in.ClobberSets) == 0 || !in.ClobberSets[0].IsEmpty():
 		return fault(RuleInput, "no empty clobber set")
 	case int(in.Insts[len(in.Insts)-1].OperandEnd) != len(in.Operands) || int(in.Insts[0].OperandEnd) > len(in.Operands):
 		return fault(RuleInput, "operands of no instruction")
@@ -57,13 +57,11 @@ func (c *Checker) setRegs() {
 	for class := range c.regs {
 		c.regs[class] = allocatable.OfClass(regalloc.Class(class))
 	}
-	c.fixed = (allocatable | c.env.FixedOnly) &^ c.scratch
-	c.writeable = c.fixed | c.scratch
-	c.rules[regalloc.Any].regs = c.regs
-	c.rules[regalloc.Reg].regs = c.regs
-	fixed := [...]regalloc.PRegSet{c.fixed.OfClass(regalloc.Int), c.fixed.OfClass(regalloc.Float)}
-	c.rules[regalloc.Reuse].regs = fixed
-	c.rules[regalloc.Fixed] = rule{fixed, ^regalloc.PRegSet(0)}
+	c.allocatable, c.writeable = allocatable, allocatable|c.scratch
+	for _, constraint := range [...]regalloc.Constraint{regalloc.Any, regalloc.Reg, regalloc.Reuse, regalloc.Fixed} {
+		c.rules[constraint].regs = c.regs
+	}
+	c.rules[regalloc.Fixed].exact = ^regalloc.PRegSet(0)
 }
 
 // initValues makes each virtual register its own name.
@@ -110,13 +108,11 @@ func (c *Checker) setLocations() {
 }
 
 // checkFlags checks that there are as many terminators as blocks and as many stack
-// maps as safepoints, and gives copies their names.
+// maps as safepoints.
 func (c *Checker) checkFlags() *Error {
-	var all regalloc.InstFlags
 	terminators, safepoints := 0, 0
 	for k := range c.in.Insts {
 		flags := c.in.Insts[k].Flags
-		all |= flags
 		terminators += int(flags / regalloc.IsTerminator & 1)
 		safepoints += int(flags / regalloc.Safepoint & 1)
 	}
@@ -125,15 +121,6 @@ func (c *Checker) checkFlags() *Error {
 		return fault(RuleInput, "code is malformed: %d terminators of %d blocks", terminators, len(c.in.Blocks))
 	case safepoints != len(c.out.StackMaps):
 		return fault(RuleStackMap, "%d stack maps for %d safepoints", len(c.out.StackMaps), safepoints)
-	case all&regalloc.IsMove == 0:
-		return nil
-	}
-	for k := range c.in.Insts {
-		if c.in.Insts[k].Flags&regalloc.IsMove != 0 {
-			if err := c.nameCopy(regalloc.Inst(k)); err != nil {
-				return err
-			}
-		}
 	}
 	return nil
 }
@@ -250,26 +237,6 @@ func (c *Checker) find(v regalloc.VReg) regalloc.VReg {
 	}
 }
 
-// nameCopy gives the Def of an IsMove the name of its Use, unless they differ
-// in type: then the instruction makes a value of its own.
-func (c *Checker) nameCopy(i regalloc.Inst) *Error {
-	start, end := c.in.OperandRange(i)
-	if int64(end) != int64(start)+2 || int64(end) > int64(len(c.in.Operands)) {
-		return c.at(i, fault(RuleInput, "not of the form of a move"))
-	}
-	ops := c.in.Operands[start:end]
-	if ops[0].Access != regalloc.Use || ops[1].Access != regalloc.Def ||
-		int64(ops[0].VReg) >= int64(len(c.v)) || int64(ops[1].VReg) >= int64(len(c.v)) ||
-		c.in.VRegs[ops[0].VReg].Class != c.in.VRegs[ops[1].VReg].Class ||
-		c.in.Insts[i].Flags&(regalloc.Safepoint|regalloc.IsTerminator) != 0 {
-		return c.at(i, fault(RuleInput, "not of the form of a move"))
-	}
-	if !c.unify(ops[1].VReg, ops[0].VReg) {
-		return c.at(i, fault(RuleInput, "%v is defined twice, or by itself", ops[1].VReg))
-	}
-	return nil
-}
-
 // nameParams names the parameters of blocks with one incoming edge after their
 // arguments. The number of edges is counted, not taken from Preds.
 func (c *Checker) nameParams() *Error {
@@ -292,12 +259,9 @@ func (c *Checker) nameParams() *Error {
 	return nil
 }
 
-// unify makes w a copy of v. It reports whether w is one definition's and v is
+// unify makes w a copy of v, which is of the same type. It reports whether w is one definition's and v is
 // not a copy of w.
 func (c *Checker) unify(w, v regalloc.VReg) bool {
-	if (c.v[w].name^c.v[v].name)&typeBits != 0 {
-		return true
-	}
 	root := c.find(v)
 	if root == w || c.v[w].sub != c.v[w].name {
 		return false

@@ -94,7 +94,7 @@ func safepoint(where loc, slots ...uint32) *code {
 	c := &code{}
 	v, w := c.vreg(3), c.vreg(0)
 	b := c.block()
-	c.add(b, 0, 0, []operand{def(v), regalloc.DefOf(w, regalloc.Stack)}, r(10), s(2))
+	c.add(b, 0, 0, []operand{def(v), regalloc.DefOf(w, regalloc.Any)}, r(10), s(2))
 	c.add(b, regalloc.Safepoint, 1, nil)
 	c.add(b, 0, 0, []operand{use(v, regalloc.Any)}, where)
 	c.ret(b, nil)
@@ -139,7 +139,7 @@ func twins(kind int) *code {
 	v, p, q := c.vreg(kind), c.vreg(kind), c.vreg(kind)
 	b0, b1, b2, b3 := c.block(), c.block(), c.block(), c.block()
 	b3.params = []vreg{p, q}
-	c.add(b0, 0, 0, []operand{regalloc.DefOf(v, regalloc.Stack)}, s(0))
+	c.add(b0, 0, 0, []operand{regalloc.DefOf(v, regalloc.Any)}, s(0))
 	c.add(b0, regalloc.IsTerminator, 0, nil)
 	c.add(b1, regalloc.IsTerminator, 0, nil)
 	c.add(b2, regalloc.IsTerminator, 0, nil)
@@ -161,47 +161,34 @@ func twins(kind int) *code {
 	return c
 }
 
-// copies reads a copy where only its source is known, through a parameter of a
-// block with one predecessor.
-func copies(end ...operand) *code {
+// copies reads a copy where only its source is known, %0: %1 is the parameter of a
+// block with one predecessor, %2 that of one behind it.
+func copies() *code {
 	c := &code{}
 	v, w, p := c.vreg(0), c.vreg(0), c.vreg(0)
-	b0, b1 := c.block(), c.block()
-	b1.params = []vreg{p}
+	b0, b1, b2 := c.block(), c.block(), c.block()
+	b1.params, b2.params = []vreg{w}, []vreg{p}
 	c.add(b0, 0, 0, []operand{def(v)}, r(0))
-	c.add(b0, regalloc.IsMove, 0, []operand{use(v, regalloc.Reg), def(w)}, r(0), r(0))
-	c.add(b0, 0, 0, []operand{use(v, regalloc.Reg), use(w, regalloc.Reg)}, r(0), r(0))
 	c.add(b0, regalloc.IsTerminator, 0, nil)
-	c.ret(b1, []operand{use(p, regalloc.Reg), use(w, regalloc.Reg), use(v, regalloc.Reg)}, r(0), r(0), r(0))
-	b0.succs = []genEdge{{b1, []vreg{w}}}
+	c.add(b1, 0, 0, []operand{use(v, regalloc.Reg), use(w, regalloc.Reg)}, r(0), r(0))
+	c.add(b1, regalloc.IsTerminator, 0, nil)
+	c.ret(b2, []operand{use(p, regalloc.Reg), use(w, regalloc.Reg), use(v, regalloc.Reg)}, r(0), r(0), r(0))
+	b0.succs, b1.succs = []genEdge{{b1, []vreg{v}}}, []genEdge{{b2, []vreg{w}}}
 	c.finish()
 	c.claims(regalloc.Claim{Loc: r(0), VReg: p}, regalloc.Claim{Loc: r(0), VReg: w})
 	return c
 }
 
-// cast moves a reference to a plain value, which lives in p1 over a safepoint
-// that lists the reference in s0; then both are read, the reference at where.
-func cast(where loc) *code {
-	c := &code{}
-	v, w := c.vreg(3), c.vreg(0)
-	b := c.block()
-	c.add(b, 0, 0, []operand{regalloc.DefOf(v, regalloc.Stack)}, s(0))
-	c.add(b, regalloc.IsMove, 0, []operand{use(v, regalloc.Any), def(w)}, s(0), r(10))
-	c.add(b, regalloc.Safepoint, 1, nil)
-	c.ret(b, []operand{use(w, regalloc.Reg), use(v, regalloc.Any)}, r(1), where)
-	c.finish()
-	c.edits(move(regalloc.After(2), r(1), r(10), 8))
-	c.out.StackMaps, c.out.StackMapSlots = []regalloc.StackMap{{Inst: 2, Slots: regalloc.Range{End: 1}}}, []uint32{0}
-	return c
-}
-
-// modified makes the reader of straight modify what it reads, which the return then
-// reads again.
-func modified(c *code) {
-	c.in.Operands[1].Access = regalloc.Mod
+// halves is straight for a value of the kind in p2f, of which the reader clobbers set and
+// which the return reads there again; its access by the reader is a.
+func halves(kind int, set regalloc.Clobbers, a regalloc.Access) *code {
+	c := straight(kind, f(2), f(2))
+	c.in.Operands[1].Access = a
 	c.in.Operands = append(c.in.Operands, use(0, regalloc.Any))
+	c.out.Allocs = append(c.out.Allocs, f(2))
 	c.in.Insts[2].OperandEnd = 3
-	c.out.Allocs = append(c.out.Allocs, c.out.Allocs[1])
+	c.in.ClobberSets, c.in.Insts[1].Clobbers = []regalloc.Clobbers{{}, set}, 1
+	return c
 }
 
 // change applies f to the allocation or input of c.
@@ -211,7 +198,8 @@ func change(c *code, f func(c *code)) *code {
 }
 
 func TestRules(t *testing.T) {
-	late, early, mod := with(use(1, 0), regalloc.LateUse), with(def(2), regalloc.EarlyDef), with(use(0, regalloc.Reg), regalloc.Mod)
+	late, early := with(use(1, 0), regalloc.LateUse), with(def(2), regalloc.EarlyDef)
+	low, high := regalloc.Clobbers{Low: regalloc.SetOf(34)}, regalloc.Clobbers{High: regalloc.SetOf(34)}
 	const no = checker.Rule(255)
 	in := func(f func(in *regalloc.Input)) *code {
 		return change(loop(move(0, r(0), r(3), 8)), func(c *code) { f(c.in) })
@@ -239,7 +227,6 @@ func TestRules(t *testing.T) {
 		{"no register", straight(0, r(0)+64, r(0)), checker.RuleConstraint, "p?64"},
 		{"aliasing register", straight(0, r(0), r(0)+256), checker.RuleConstraint, "p?256"},
 		{"not allocatable", straight(0, r(9), r(9)), checker.RuleConstraint, ""},
-		{"fixed only", straight(0, r(7), r(7)), checker.RuleConstraint, ""},
 		{"scratch", straight(1, f(15), f(15)), checker.RuleConstraint, ""},
 		{"none", straight(1, 0, 0), checker.RuleConstraint, ""},
 		{"slot", straight(2, s(2), s(2)), no, ""},
@@ -259,12 +246,11 @@ func TestRules(t *testing.T) {
 		{"narrow value moved wide", change(straight(1, f(1), s(1)), func(c *code) { c.edits(move(after0, s(1), f(1), 16)) }), no, ""},
 		{"wide move over the next slot", change(straight(1, s(1), s(1)), func(c *code) { c.edits(move(after0, s(0), f(1), 16)) }), checker.RuleUse, ""},
 		{"through scratch", change(straight(0, s(1), s(0)), func(c *code) { c.edits(move(after0, f(15), s(1), 8), move(after0, s(0), f(15), 8)) }), no, ""},
-		{"modified in a slot", change(straight(2, s(0), s(0)), func(c *code) { modified(c) }), checker.RuleUse, "read from where nothing known is"},
 		{"scratch across", change(straight(0, r(1), s(0)), func(c *code) {
 			c.edits(move(after0, f(15), r(1), 8), move(regalloc.After(1), s(0), f(15), 8))
 			c.in.Operands[1], c.out.Allocs[1] = use(0, regalloc.Reg), r(1)
 			c.in.Insts[2].OperandEnd = 3
-			c.in.Operands = append(c.in.Operands, use(0, regalloc.Stack))
+			c.in.Operands = append(c.in.Operands, use(0, regalloc.Any))
 			c.out.Allocs = append(c.out.Allocs, s(0))
 		}), checker.RuleUse, "block0 inst2"},
 		{"wide through int", change(straight(1, f(1), r(0)), func(c *code) { c.edits(move(after0, r(0), f(1), 16)) }), checker.RuleEdit, "16 bytes with an int register"},
@@ -284,7 +270,7 @@ func TestRules(t *testing.T) {
 		{"remat into memory", remat(func(c *code) { c.out.Edits[0].To = s(0) }), checker.RuleEdit, ""},
 		{"remat into another class", remat(func(c *code) { c.out.Edits[0].To = f(0) }), checker.RuleEdit, ""},
 		{"remat with a clobber", remat(func(c *code) {
-			c.in.ClobberSets, c.in.Insts[0].Clobbers = []regalloc.PRegSet{0, 1 << 9}, 1
+			c.in.ClobberSets, c.in.Insts[0].Clobbers = []regalloc.Clobbers{{}, {High: 1 << 40}}, 1
 		}), checker.RuleEdit, "more than"},
 
 		{"def over use", pair(0, []operand{use(0, 0), def(2)}, r(0), r(0)), no, ""},
@@ -292,8 +278,6 @@ func TestRules(t *testing.T) {
 		{"def over late use", pair(0, []operand{def(2), late}, r(1), r(1)), checker.RuleConflict, "shares its register with a def"},
 		{"late use under def", pair(0, []operand{late, def(2)}, r(1), r(1)), checker.RuleConflict, "with a late operand"},
 		{"early def over use", pair(0, []operand{early, use(0, 0)}, r(0), r(0)), checker.RuleConflict, "with a early operand"},
-		{"mod shared", pair(0, []operand{mod, use(0, 0)}, r(0), r(0)), checker.RuleConflict, ""},
-		{"mod under def", pair(0, []operand{mod, def(2)}, r(0), r(0)), checker.RuleConflict, ""},
 		{"use shared", pair(0, []operand{use(0, 0), use(0, 0), late}, r(0), r(0), r(1)), no, ""},
 		{"defs in one slot", pair(0, []operand{regalloc.DefOf(2, 0), regalloc.DefOf(3, 0)}, s(1), s(1)), checker.RuleConflict, "shares its place"},
 		{"use clobbered", pair(1, []operand{use(0, 0)}, r(0)), no, ""},
@@ -302,13 +286,30 @@ func TestRules(t *testing.T) {
 		{"fixed def clobbered", pair(1, []operand{regalloc.FixedDef(2, 2)}, r(2)), no, ""},
 		{"fixed elsewhere", pair(0, []operand{regalloc.FixedDef(2, 2)}, r(3)), checker.RuleConstraint, "must be in the register p2i"},
 		{"fixed float for int", pair(0, []operand{regalloc.FixedDef(2, 33)}, f(1)), checker.RuleConstraint, ""},
-		{"fixed only is fixed", pair(0, []operand{regalloc.FixedDef(2, 7)}, r(7)), no, ""},
+		{"fixed but not allocatable", pair(0, []operand{regalloc.FixedDef(2, 7)}, r(7)), checker.RuleConstraint, "must be in the register p7i"},
+		{"narrow, upper half clobbered", halves(1, high, regalloc.Use), no, ""},
+		{"wide, upper half clobbered", halves(2, high, regalloc.Use), checker.RuleUse, "inst2 operand 0 %0 in p2f: read from where nothing known is"},
+		{"narrow, lower half clobbered", halves(1, low, regalloc.Use), checker.RuleUse, "read from where nothing known is"},
+		{"wide, lower half clobbered", halves(2, low, regalloc.Use), checker.RuleUse, "read from where nothing known is"},
+		{"narrow late use, upper half clobbered", halves(1, high, regalloc.LateUse), no, ""},
+		{"wide late use, upper half clobbered", halves(2, high, regalloc.LateUse), checker.RuleConflict, "operand 0 %0 in p2f: in a register that the instruction clobbers"},
+		{"narrow def, upper half clobbered", change(straight(1, f(2), f(2)), func(c *code) {
+			c.in.ClobberSets, c.in.Insts[0].Clobbers = []regalloc.Clobbers{{}, high}, 1
+		}), no, ""},
+		{"wide def, upper half clobbered", change(straight(2, f(2), f(2)), func(c *code) {
+			c.in.ClobberSets, c.in.Insts[0].Clobbers = []regalloc.Clobbers{{}, high}, 1
+		}), checker.RuleConflict, "operand 0 %0 in p2f: in a register that the instruction clobbers"},
+		{"upper half of a callee-saved register not in Used", change(halves(1, regalloc.Clobbers{High: 1 << 42}, regalloc.Use), func(c *code) {
+			c.out.Used = regalloc.SetOf(34)
+		}), no, ""},
+		{"callee-saved register not in Used", change(halves(1, regalloc.Clobbers{Low: 1 << 42}, regalloc.Use), func(c *code) {
+			c.out.Used = regalloc.SetOf(34)
+		}), checker.RuleUsed, "p10f"},
 		{"fixed scratch", pair(0, []operand{regalloc.FixedDef(2, 47)}, f(15)), checker.RuleConstraint, ""},
 		{"fixed nowhere", pair(0, []operand{{VReg: 2, Constraint: regalloc.Fixed, Access: regalloc.Def, Arg: 256}}, r(0)), checker.RuleConstraint, "p?256"},
 		{"reuse", pair(0, []operand{use(0, regalloc.Reg), regalloc.ReuseDef(2, 0)}, r(0), r(0)), no, ""},
 		{"reuse elsewhere", pair(0, []operand{use(0, regalloc.Reg), regalloc.ReuseDef(2, 0)}, r(0), r(2)), checker.RuleConstraint, "the use it names"},
 		{"reuse of nothing", pair(0, []operand{regalloc.ReuseDef(2, 3)}, r(0)), checker.RuleConstraint, ""},
-		{"stack in register", pair(0, []operand{regalloc.DefOf(2, regalloc.Stack)}, r(0)), checker.RuleConstraint, "a slot inside the frame"},
 		{"reg in slot", pair(0, []operand{def(2)}, s(0)), checker.RuleConstraint, "class int"},
 		{"late argument", pair(0, []operand{regalloc.StackArgDef(2, 0)}, regalloc.InArg(0)), checker.RuleConstraint, "the incoming argument word"},
 		{"bad constraint", pair(0, []operand{{VReg: 0, Constraint: 9}}, r(0)), checker.RuleConstraint, "known constraint"},
@@ -324,7 +325,7 @@ func TestRules(t *testing.T) {
 		{"safepoint, order", safepoint(s(0), 1, 0), checker.RuleStackMap, "malformed"},
 		{"safepoint, beyond", safepoint(s(0), 0, 9), checker.RuleStackMap, "malformed"},
 		{"safepoint, early def", change(safepoint(s(1), 0, 1), func(c *code) {
-			c.in.Operands = append(c.in.Operands[:2:2], with(regalloc.DefOf(0, regalloc.Stack), regalloc.EarlyDef), c.in.Operands[2])
+			c.in.Operands = append(c.in.Operands[:2:2], with(regalloc.DefOf(0, regalloc.Any), regalloc.EarlyDef), c.in.Operands[2])
 			c.out.Allocs = append(c.out.Allocs[:2:2], s(0), c.out.Allocs[2])
 			for i := 1; i < 4; i++ {
 				c.in.Insts[i].OperandEnd++
@@ -340,13 +341,10 @@ func TestRules(t *testing.T) {
 		{"twin references, not listed", change(twins(3), func(c *code) { c.out.StackMaps[0].Slots.End = 0 }), checker.RuleUse,
 			"a reference not in the stack map of a safepoint before and %"},
 		{"copies", copies(), no, ""},
-		{"copy of another type", cast(s(0)), no, ""},
-		{"copy of another type is not its source", cast(r(1)), checker.RuleUse, "%0 in p1i: read from where %1 is"},
-		{"copies, not moved", change(copies(), func(c *code) { c.in.Insts[1].Flags = 0 }), checker.RuleUse, "%0 in p0i: read from where %1 is"},
 
 		{"no code", change(loop(), func(c *code) { c.in = &regalloc.Input{} }), checker.RuleInput, "no code"},
 		{"no clobber sets", in(func(in *regalloc.Input) { in.ClobberSets = nil }), checker.RuleInput, "clobber set"},
-		{"clobbers without a number", in(func(in *regalloc.Input) { in.ClobberSets = []regalloc.PRegSet{1} }), checker.RuleInput, "clobber set"},
+		{"clobbers without a number", in(func(in *regalloc.Input) { in.ClobberSets = []regalloc.Clobbers{{High: 1}} }), checker.RuleInput, "clobber set"},
 		{"bytes", in(func(in *regalloc.Input) { in.VRegs[0].Bytes = 4 }), checker.RuleInput, ""},
 		{"blocks", in(func(in *regalloc.Input) { in.Blocks[1].Insts.Start++ }), checker.RuleInput, "partition"},
 		{"insts left", in(func(in *regalloc.Input) { in.Blocks = in.Blocks[:3]; in.Edges[2].To = 0 }), checker.RuleInput, ""},
@@ -364,10 +362,9 @@ func TestRules(t *testing.T) {
 		{"argument type", in(func(in *regalloc.Input) { in.VRegs[2].Ref = true }), checker.RuleInput, "does not fit"},
 		{"entry as a loop", in(func(in *regalloc.Input) { in.Edges[1].To = 0 }), checker.RuleInput, "entry"},
 		{"unreachable", in(func(in *regalloc.Input) { in.Edges[1].To = 3 }), checker.RuleInput, "block2: not reachable"},
-		{"copy of itself", change(copies(), func(c *code) { c.in.Operands[2].VReg = 0 }), checker.RuleInput, "by itself"},
-		{"move of three", change(copies(), func(c *code) { c.in.Operands[1].Access = regalloc.Mod }), checker.RuleInput, "form of a move"},
 		{"parameter defined", change(copies(), func(c *code) { c.in.Operands[0].VReg = 2 }), checker.RuleInput, "second definition"},
-		{"parameter of itself", change(copies(), func(c *code) { c.in.VRegLists[0] = 2 }), checker.RuleInput, "by itself"},
+		{"parameter of itself", change(copies(), func(c *code) { c.in.VRegLists[c.in.Edges[1].Args.Start] = 2 }), checker.RuleInput, "by itself"},
+		{"parameters of each other", change(copies(), func(c *code) { c.in.VRegLists[c.in.Edges[0].Args.Start] = 2 }), checker.RuleInput, "by itself"},
 
 		{"frame", out(func(o *regalloc.Output) { o.SlotWords = 1 << 40 }), checker.RuleShape, "spill area"},
 		{"allocations", out(func(o *regalloc.Output) { o.Allocs = nil }), checker.RuleShape, "0 allocations for 5 operands"},
@@ -434,7 +431,7 @@ func TestClaimRules(t *testing.T) {
 		x := &code{}
 		v, w := x.vreg(kinds[0]), x.vreg(kinds[1])
 		b0, b1 := x.block(), x.block()
-		x.add(b0, 0, 0, []operand{regalloc.DefOf(v, regalloc.Stack), regalloc.DefOf(w, regalloc.Stack)}, s(0), s(2))
+		x.add(b0, 0, 0, []operand{regalloc.DefOf(v, regalloc.Any), regalloc.DefOf(w, regalloc.Any)}, s(0), s(2))
 		x.add(b0, regalloc.IsTerminator, 0, nil)
 		x.ret(b1, nil)
 		b0.succs = []genEdge{{b1, nil}}
@@ -452,10 +449,10 @@ func TestClaimRules(t *testing.T) {
 		x := &code{}
 		v, w := x.vreg(2), x.vreg(1)
 		b0, b1, b2 := x.block(), x.block(), x.block()
-		x.add(b0, 0, 0, []operand{regalloc.DefOf(v, regalloc.Stack)}, s(0))
+		x.add(b0, 0, 0, []operand{regalloc.DefOf(v, regalloc.Any)}, s(0))
 		x.add(b0, regalloc.IsTerminator, 0, nil)
 		x.ret(b1, nil)
-		x.add(b2, 0, 0, []operand{regalloc.DefOf(w, regalloc.Stack)}, s(0))
+		x.add(b2, 0, 0, []operand{regalloc.DefOf(w, regalloc.Any)}, s(0))
 		x.add(b2, regalloc.IsTerminator, 0, nil)
 		b0.succs, b2.succs = []genEdge{{b2, nil}}, []genEdge{{b1, nil}}
 		x.finish()
@@ -746,7 +743,7 @@ func TestSiblings(t *testing.T) {
 	}{
 		{"nothing", 0, r(0), nothing, 0, r(0), true},
 		{"overwritten in a register", 0, r(0), inst(0, 0, r(0), def(1)), 0, r(0), true},
-		{"overwritten in a slot", 2, s(0), inst(0, 0, s(1), regalloc.DefOf(1, regalloc.Stack)), 0, s(0), true},
+		{"overwritten in a slot", 2, s(0), inst(0, 0, s(1), regalloc.DefOf(1, regalloc.Any)), 0, s(0), true},
 		{"clobbered", 0, r(0), inst(0, 1, 0), 0, r(0), true},
 		{"moved to a register", 0, r(0), nothing, r(1), r(1), false},
 		{"moved to a slot", 2, f(0), nothing, s(0), s(0), false},
@@ -819,16 +816,16 @@ func TestClaimOfCopy(t *testing.T) {
 		c := &code{}
 		v, p, w, next := c.vreg(0), c.vreg(0), c.vreg(0), c.vreg(0)
 		b0, b1, b2, b3 := c.block(), c.block(), c.block(), c.block()
-		b1.params = []vreg{p}
+		b1.params, b2.params = []vreg{p}, []vreg{w}
 		c.add(b0, 0, 0, []operand{def(v)}, r(0))
 		c.add(b0, regalloc.IsTerminator, 0, nil)
-		c.add(b1, regalloc.IsMove, 0, []operand{use(p, regalloc.Reg), def(w)}, r(0), r(0))
+		c.add(b1, 0, 0, []operand{use(p, regalloc.Reg)}, r(0))
 		c.add(b1, regalloc.IsTerminator, 0, nil)
 		c.add(b2, 0, 0, []operand{def(next)}, r(3))
 		c.add(b2, regalloc.IsTerminator, 0, nil)
 		c.ret(b3, nil)
 		b0.succs = []genEdge{{b1, []vreg{v}}}
-		b1.succs = []genEdge{{b2, nil}, {b3, nil}}
+		b1.succs = []genEdge{{b2, []vreg{p}}, {b3, nil}}
 		b2.succs = []genEdge{{b1, []vreg{next}}}
 		c.finish()
 		if passed {

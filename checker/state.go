@@ -145,18 +145,6 @@ func (c *Checker) write(loc uint32, f fact) {
 	}
 }
 
-// erase forgets what a location of as many words as name needs holds.
-func (c *Checker) erase(loc, name uint32) {
-	if loc < numRegs {
-		c.locs[loc] = fact{}
-		return
-	}
-	c.setWord(loc, fact{})
-	if name&wideBit != 0 {
-		c.setWord(loc+1, fact{})
-	}
-}
-
 // eraseRegs forgets what the given registers hold.
 func (c *Checker) eraseRegs(set regalloc.PRegSet) {
 	for m := set & c.known; m != 0; m &= m - 1 {

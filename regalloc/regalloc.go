@@ -102,6 +102,30 @@ func (s PRegSet) OfClass(c Class) PRegSet {
 	return s &^ 0xffff_ffff
 }
 
+// Clobbers is what an instruction overwrites, by halves of registers. A half that is
+// not in it keeps its contents: AArch64's C convention preserves the low 64 bits of v8
+// to v15, so a call has these registers in High only. Int registers have no high half.
+type Clobbers struct {
+	// Low are the registers whose low 64 bits are lost, High those of which the bits
+	// from 64 on are.
+	Low, High PRegSet
+}
+
+// WholeRegs are the clobbers of whole registers.
+func WholeRegs(s PRegSet) Clobbers { return Clobbers{s, s} }
+
+// Lost are the registers in which a value of the given number of bytes, 8 or 16, does not
+// survive.
+func (c Clobbers) Lost(bytes uint8) PRegSet {
+	if bytes > 8 {
+		return c.Low | c.High
+	}
+	return c.Low
+}
+
+// IsEmpty reports whether c loses nothing.
+func (c Clobbers) IsEmpty() bool { return c == Clobbers{} }
+
 // VReg is a virtual register: an index into Input.VRegs. Each has exactly one
 // definition (an operand of kind Def, or a block parameter).
 type VReg uint32
@@ -145,8 +169,6 @@ const (
 	Any Constraint = iota
 	// Reg is any register of the class.
 	Reg
-	// Stack is any spill slot.
-	Stack
 	// Fixed is the physical register Operand.Arg.
 	Fixed
 	// Reuse, of a Def only, is the register of the Use operand number
@@ -162,27 +184,25 @@ type Access uint8
 
 // The accesses. A Use is read before any Def is written, so they may share a
 // register. A LateUse must survive all Defs; an EarlyDef must not share a
-// register with any Use. A Mod reads the value as a Use does and leaves the
-// location with an unspecified one; it conflicts with everything else in the
-// instruction. Clobbers act together with Defs: they may coincide with Uses,
-// but not with LateUses, nor with Defs other than Fixed ones. A Def that nothing
-// uses is a temporary or dead: it still needs a register.
+// register with any Use. Clobbers act together with Defs: they may coincide with
+// Uses, but not with LateUses, nor with Defs other than Fixed ones, as far as they
+// lose any of the value (Clobbers.Lost). A Def that nothing uses is a temporary or
+// dead: it still needs a register.
 const (
 	Use Access = iota
 	LateUse
 	Def
 	EarlyDef
-	Mod
 )
 
 // Reads reports whether the operand's value is read.
-func (a Access) Reads() bool { return a != Def && a != EarlyDef }
+func (a Access) Reads() bool { return a <= LateUse }
 
 // Defines reports whether the operand is the definition of its register.
-func (a Access) Defines() bool { return a == Def || a == EarlyDef }
+func (a Access) Defines() bool { return a > LateUse }
 
 func (a Access) String() string {
-	return [...]string{"use", "late", "def", "early", "mod"}[a]
+	return [...]string{"use", "late", "def", "early"}[a]
 }
 
 // Operand is one mention of a virtual register in an instruction.
@@ -232,10 +252,9 @@ const (
 	// Safepoint: live references must be in slots here, as a collector may run (typically a
 	// call). That it is set where it must be, checker.Safepoints checks.
 	Safepoint InstFlags = 1 << iota
-	// IsMove: operands are exactly [Use v, Def w] of one class, and w is a copy
-	// of v; an allocator may give both one location and emission drops it then.
-	IsMove
-	// IsTerminator: last of its block.
+	// IsTerminator: last of its block. One with several successors may read and define
+	// values, and be a safepoint: a conditional branch with temporaries today; a call that
+	// may throw, whose results are used behind its normal edge, with exceptions.
 	IsTerminator
 	// IsReturn: a terminator without successors whose uses are results.
 	IsReturn
@@ -246,7 +265,7 @@ type InstInfo struct {
 	// OperandEnd is the end of the instruction's operands in Input.Operands; they
 	// begin where the previous instruction's end.
 	OperandEnd uint32
-	// Clobbers is an index into Input.ClobberSets (set 0 is empty).
+	// Clobbers is an index into Input.ClobberSets (element 0 is empty).
 	Clobbers uint16
 	Flags    InstFlags
 }
@@ -290,16 +309,19 @@ type Edge struct {
 //	   that order. Every block is reachable from the entry.
 //	I3 Each VReg has one definition that dominates all its uses.
 //	I4 No critical edges: of an edge's two ends, the source has one successor or
-//	   the target one predecessor. A block appears in Preds once per edge.
+//	   the target one predecessor. A block appears in Preds once per edge. A
+//	   terminator with one successor has neither operands nor clobbers, so that
+//	   the moves of its edge can stand before it.
 //	I5 An instruction needs at most as many registers at once as the class has
 //	   allocatable ones. No two reading Fixed operands of one
 //	   instruction name one PReg for different VRegs, nor do two defining ones.
+//	   A safepoint has no LateUse of a reference with the constraint Reg.
 //	I6 VRegs[i].Class agrees with each Fixed register's class.
 type Input struct {
 	VRegs       []VRegInfo
 	Insts       []InstInfo
 	Operands    []Operand
-	ClobberSets []PRegSet
+	ClobberSets []Clobbers
 	Blocks      []BlockInfo
 	Edges       []Edge
 	BlockLists  []Block
@@ -322,8 +344,8 @@ func (in *Input) OperandsOf(i Inst) []Operand {
 	return in.Operands[s:e:e]
 }
 
-// ClobbersOf returns the registers that i overwrites besides its Defs.
-func (in *Input) ClobbersOf(i Inst) PRegSet { return in.ClobberSets[in.Insts[i].Clobbers] }
+// ClobbersOf returns what i overwrites besides its Defs.
+func (in *Input) ClobbersOf(i Inst) Clobbers { return in.ClobberSets[in.Insts[i].Clobbers] }
 
 // ParamsOf returns the parameters of block b.
 func (in *Input) ParamsOf(b Block) []VReg {
@@ -486,7 +508,7 @@ type Output struct {
 	Claims   []Claim
 	ClaimEnd []uint32
 	// Used is every register that an allocation or edit writes, and every
-	// callee-saved one that an instruction clobbers.
+	// callee-saved one whose low half an instruction clobbers.
 	Used  PRegSet
 	Stats Stats
 }
@@ -511,13 +533,11 @@ type MachineEnv struct {
 	Order [NumClasses][]PReg
 	// Allocatable is the set of Order's registers.
 	Allocatable PRegSet
-	// CalleeSaved registers cost a save and a restore in the frame on first use.
+	// CalleeSaved registers cost a save and a restore in the frame on first use. A
+	// function keeps the low 64 bits of them for its caller, and no more.
 	CalleeSaved PRegSet
 	// Scratch of class Float is never allocated: moves between memory go through
 	// it, and it breaks cycles of moves of either class (64 or 128 bits).
 	// Scratch[Int] is NoPReg where the machine has none.
 	Scratch [NumClasses]PReg
-	// FixedOnly registers may appear in Fixed operands and clobbers though they
-	// are not allocatable.
-	FixedOnly PRegSet
 }

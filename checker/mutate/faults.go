@@ -87,9 +87,9 @@ var faults = [...]fault{
 	{name: "told: clobbers forgotten", misread: func(m *mutant) bool {
 		return m.inst(func(i *regalloc.InstInfo) bool { return i.Clobbers != 0 }, func(i *regalloc.InstInfo) { i.Clobbers = 0 })
 	}},
+	{name: "told: upper halves are not clobbered", misread: keepHighHalves},
 	{name: "told: early definition is ordinary", misread: access(regalloc.EarlyDef, regalloc.Def)},
 	{name: "told: late use is ordinary", misread: access(regalloc.LateUse, regalloc.Use)},
-	{name: "told: modified operand is only read", misread: access(regalloc.Mod, regalloc.Use)},
 	{name: "told: tied operand is free", misread: func(m *mutant) bool {
 		return m.change(func(_ int, op regalloc.Operand) bool { return op.Constraint == regalloc.Reuse }, func(op *regalloc.Operand) {
 			op.Constraint, op.Arg = regalloc.Reg, 0
@@ -243,7 +243,7 @@ func shareLocation(ok func(a regalloc.Access) bool) func(m *mutant) bool {
 	return func(m *mutant) bool {
 		x, y, found := m.pair(func(x, y int) bool {
 			op, with := m.in.Operands[x], m.in.Operands[y]
-			return op.Access > regalloc.LateUse && op.Constraint < regalloc.Stack && ok(with.Access) &&
+			return op.Access.Defines() && op.Constraint <= regalloc.Reg && ok(with.Access) &&
 				m.out.Allocs[x] != m.out.Allocs[y] && m.in.VRegs[op.VReg].Class == m.in.VRegs[with.VReg].Class
 		})
 		if !found {

@@ -203,7 +203,7 @@ func withoutClaim(out *regalloc.Output, k int) {
 	}
 }
 
-// otherName is a copy of v or what v is a copy of, a parameter that v is passed to or what is passed to it; v itself if there is none.
+// otherName is a parameter that v is passed to or what is passed to it; v itself if there is none.
 func otherName(r *rand.Rand, in *regalloc.Input, v regalloc.VReg) regalloc.VReg {
 	var names []regalloc.VReg
 	pair := func(a, b regalloc.VReg) {
@@ -212,11 +212,6 @@ func otherName(r *rand.Rand, in *regalloc.Input, v regalloc.VReg) regalloc.VReg 
 			names = append(names, b)
 		case b:
 			names = append(names, a)
-		}
-	}
-	for i := range in.Insts {
-		if ops := in.OperandsOf(regalloc.Inst(i)); in.Insts[i].Flags&regalloc.IsMove != 0 {
-			pair(ops[0].VReg, ops[1].VReg)
 		}
 	}
 	for k := range in.Edges {

@@ -28,6 +28,46 @@ func (m *mutant) inst(ok func(i *regalloc.InstInfo) bool, f func(i *regalloc.Ins
 	return i >= 0
 }
 
+// keepHighHalves hides that an instruction, over which a value of 16 bytes lives in its
+// block, clobbers halves of registers of which it keeps the other.
+func keepHighHalves(m *mutant) bool {
+	wide := func(i regalloc.Inst) bool {
+		block := m.in.Blocks[blockOf(m.in, i)].Insts
+		for j := i + 1; j < regalloc.Inst(block.End); j++ {
+			for _, op := range m.in.OperandsOf(j) {
+				if op.Access.Reads() && m.in.VRegs[op.VReg].Bytes == 16 && !m.definedIn(op.VReg, i, j) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	i := m.pick(len(m.in.Insts), func(k int) bool {
+		c := m.in.ClobbersOf(regalloc.Inst(k))
+		return c.High&^c.Low != 0 && wide(regalloc.Inst(k))
+	})
+	if i < 0 {
+		return false
+	}
+	m.at = regalloc.Inst(i)
+	low := m.in.ClobbersOf(m.at).Low
+	m.told.ClobberSets = append(m.told.ClobberSets, regalloc.WholeRegs(low))
+	m.told.Insts[i].Clobbers = uint16(len(m.told.ClobberSets) - 1)
+	return true
+}
+
+// definedIn reports whether v is defined by an instruction from first on, before end.
+func (m *mutant) definedIn(v regalloc.VReg, first, end regalloc.Inst) bool {
+	for i := first; i < end; i++ {
+		for _, op := range m.in.OperandsOf(i) {
+			if op.VReg == v && op.Access.Defines() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // value applies f to a virtual register that ok accepts.
 func (m *mutant) value(ok func(v *regalloc.VRegInfo) bool, f func(v *regalloc.VRegInfo)) bool {
 	n := m.pick(len(m.told.VRegs), func(v int) bool { return ok(&m.told.VRegs[v]) })
@@ -112,12 +152,15 @@ func unknownReference(m *mutant) bool {
 	return k >= 0
 }
 
-// copiedReference forgets that the copy of a reference is one.
+// copiedReference forgets that the copy of a reference is one: a parameter of a block
+// that one edge leads to.
 func copiedReference(m *mutant) bool {
 	copies := map[regalloc.VReg]bool{}
-	for i, info := range m.in.Insts {
-		if info.Flags&regalloc.IsMove != 0 {
-			copies[m.in.OperandsOf(regalloc.Inst(i))[1].VReg] = true
+	for b := range m.in.Blocks {
+		if m.in.Blocks[b].Preds.Len() == 1 {
+			for _, p := range m.in.ParamsOf(regalloc.Block(b)) {
+				copies[p] = true
+			}
 		}
 	}
 	k := m.reference(func(v regalloc.VReg) bool { return copies[v] })

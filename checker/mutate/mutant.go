@@ -214,7 +214,8 @@ func dump(in *regalloc.Input, out *regalloc.Output) string {
 			for k, o := range in.OperandsOf(i) {
 				fmt.Fprintf(&b, "  %v %v/%d=%v", o.Access, o.VReg, o.Constraint, out.Allocs[int(s)+k])
 			}
-			fmt.Fprintf(&b, "  clobbers %x flags %d", uint64(in.ClobbersOf(i)), in.Insts[i].Flags)
+			c := in.ClobbersOf(i)
+			fmt.Fprintf(&b, "  clobbers %x/%x flags %d", uint64(c.Low), uint64(c.High), in.Insts[i].Flags)
 			if len(maps) > 0 && maps[0].Inst == i {
 				fmt.Fprintf(&b, "  map %v", out.StackMapSlots[maps[0].Slots.Start:maps[0].Slots.End])
 				maps = maps[1:]

@@ -264,13 +264,6 @@ func (x *Executor) put(a regalloc.Allocation, v regalloc.VReg, id uint64) {
 	}
 }
 
-func (x *Executor) garbage(a regalloc.Allocation, n int) {
-	clear(x.words(a, n))
-	if a.IsReg() {
-		x.regs[a.Index()] = [2]content{}
-	}
-}
-
 // read compares what a holds with the value of v.
 func (x *Executor) read(a regalloc.Allocation, v regalloc.VReg) error {
 	id, epoch := x.vals[v], uint32(0)
@@ -297,7 +290,7 @@ func (x *Executor) editsAt(p regalloc.ProgPoint) error {
 }
 
 func (x *Executor) apply(e regalloc.Edit) error {
-	may := x.env.Allocatable | x.env.FixedOnly | x.scratch()
+	may := x.env.Allocatable | x.scratch()
 	if e.To.IsReg() && (e.To.Index() >= len(x.regs) || !may.Has(e.To.Reg())) {
 		return errors.New("writes a register it may not")
 	}

@@ -66,6 +66,7 @@ func TestFaults(t *testing.T) {
 	const (
 		val, other, wide, ref = 0, 1, 2, 3 // virtual registers
 		made, more            = 4, 5
+		narrow                = 6
 	)
 	use := func(v regalloc.VReg) regalloc.Operand { return regalloc.UseOf(v, regalloc.Any) }
 	def := func(v regalloc.VReg) regalloc.Operand { return regalloc.DefOf(v, regalloc.Any) }
@@ -75,6 +76,7 @@ func TestFaults(t *testing.T) {
 	after0 := regalloc.After(0)
 	safepoint := regalloc.InstInfo{Flags: regalloc.Safepoint}
 	clobbers := regalloc.InstInfo{Clobbers: 1} // p2i, and p5i, which is callee-saved
+	highHalf := regalloc.InstInfo{Clobbers: 2} // of p0f and p1f, and of p5i
 	for _, test := range []struct {
 		name string
 		info regalloc.InstInfo
@@ -107,9 +109,12 @@ func TestFaults(t *testing.T) {
 		{name: "two defs in one place", ops: ops(def(made), def(more)), at: []regalloc.Allocation{r(3), r(3)}, result: r(3), msg: "something else than %4"},
 		{name: "two defs in one place, turned", ops: ops(def(more), def(made)), at: []regalloc.Allocation{r(3), r(3)}, result: r(3), msg: "something else than %4"},
 		{name: "def over late use", ops: ops(with(use(val), regalloc.LateUse), def(made)), at: []regalloc.Allocation{r(0), r(0)}, msg: "something else"},
-		{name: "modified under a use", ops: ops(use(val), with(use(val), regalloc.Mod)), at: []regalloc.Allocation{r(0), r(0)}, msg: "something else"},
 		{name: "late use clobbered", info: clobbers, ops: ops(with(use(val), regalloc.LateUse)), at: []regalloc.Allocation{r(2)}, edits: []regalloc.Edit{move(after0, r(2), r(0), 8)}, msg: "something else"},
 		{name: "use clobbered", info: clobbers, ops: ops(use(val)), at: []regalloc.Allocation{r(2)}, edits: []regalloc.Edit{move(after0, r(2), r(0), 8)}},
+		{name: "narrow late use, upper half clobbered", info: highHalf, ops: ops(with(use(narrow), regalloc.LateUse)), at: []regalloc.Allocation{f(1)}},
+		{name: "wide late use, upper half clobbered", info: highHalf, ops: ops(with(use(wide), regalloc.LateUse)), at: []regalloc.Allocation{f(0)}, msg: "something else than %2"},
+		{name: "wide use, upper half clobbered", info: highHalf, ops: ops(use(wide)), at: []regalloc.Allocation{f(0)}},
+		{name: "callee-saved with its upper half changed unsaved", info: highHalf, unused: true},
 		{name: "callee-saved changed unsaved", info: clobbers, unused: true, msg: "callee-saved p5i has changed"},
 		{name: "reference in the map", info: safepoint, maps: []uint32{1}},
 		{name: "no stack map", info: safepoint, msg: "finds no stack map"},
@@ -119,9 +124,10 @@ func TestFaults(t *testing.T) {
 	} {
 		info := regalloc.VRegInfo{Bytes: 8, Remat: regalloc.NoInst}
 		c := &code{}
-		c.in.VRegs = []regalloc.VRegInfo{info, info, {Class: regalloc.Float, Bytes: 16, Remat: regalloc.NoInst}, {Bytes: 8, Ref: true, Remat: regalloc.NoInst}, info, info}
-		c.in.ClobberSets = []regalloc.PRegSet{0, regalloc.SetOf(2, 5)}
-		c.inst(regalloc.InstInfo{}, ops(def(val), def(other), def(wide), def(ref)), r(0), r(1), f(0), s(1))
+		c.in.VRegs = []regalloc.VRegInfo{info, info, {Class: regalloc.Float, Bytes: 16, Remat: regalloc.NoInst}, {Bytes: 8, Ref: true, Remat: regalloc.NoInst}, info, info,
+			{Class: regalloc.Float, Bytes: 8, Remat: regalloc.NoInst}}
+		c.in.ClobberSets = []regalloc.Clobbers{{}, regalloc.WholeRegs(regalloc.SetOf(2, 5)), {High: regalloc.SetOf(5, 32, 33)}}
+		c.inst(regalloc.InstInfo{}, ops(def(val), def(other), def(wide), def(ref), def(narrow)), r(0), r(1), f(0), s(1), f(1))
 		c.inst(test.info, test.ops, test.at...)
 		end, at := ops(use(ref)), []regalloc.Allocation{s(1)}
 		if test.result != 0 {

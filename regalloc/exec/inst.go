@@ -35,12 +35,11 @@ func (x *Executor) encodable(op regalloc.Operand, a regalloc.Allocation) bool {
 	}
 	switch {
 	case a.IsReg():
-		return a.Reg().Class() == info.Class && op.Constraint != regalloc.Stack &&
-			(op.Constraint == regalloc.Fixed || x.env.Allocatable.Has(a.Reg()))
+		return a.Reg().Class() == info.Class && (op.Constraint == regalloc.Fixed || x.env.Allocatable.Has(a.Reg()))
 	case a.IsSlot():
-		return op.Constraint == regalloc.Any || op.Constraint == regalloc.Stack
+		return op.Constraint == regalloc.Any
 	}
-	return op.Constraint == regalloc.FixedArg || op.Constraint == regalloc.Any && op.Access <= regalloc.LateUse
+	return op.Constraint == regalloc.FixedArg || op.Constraint == regalloc.Any && op.Access.Reads()
 }
 
 // inst executes i.
@@ -55,7 +54,8 @@ func (x *Executor) inst(i regalloc.Inst) error {
 		x.where = append(x.where, a)
 		x.made = append(x.made, x.result(i, ops, k))
 	}
-	x.clobber(x.scratch())
+	scratch := regalloc.WholeRegs(x.scratch())
+	x.clobber(scratch)
 	if err := x.early(ops); err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (x *Executor) inst(i regalloc.Inst) error {
 			x.vals[op.VReg] = x.made[k]
 		}
 	}
-	x.clobber(x.scratch())
+	x.clobber(scratch)
 	return nil
 }
 
@@ -85,27 +85,17 @@ func (x *Executor) result(i regalloc.Inst, ops []regalloc.Operand, k int) uint64
 		return 0
 	case x.in.VRegs[v].Remat == i:
 		return constantID + uint64(v)
-	case x.in.Insts[i].Flags&regalloc.IsMove != 0 && x.in.VRegs[ops[0].VReg].Ref == x.in.VRegs[v].Ref:
-		return x.vals[ops[0].VReg]
 	}
 	x.last++
 	return x.last
 }
 
-// early does what may happen before the last use is read: what is modified and
-// what is defined early is overwritten.
+// early does what may happen before the last use is read: what is defined early is
+// overwritten.
 func (x *Executor) early(ops []regalloc.Operand) error {
-	for k, op := range ops {
-		if op.Access == regalloc.Mod {
-			if err := x.read(x.where[k], op.VReg); err != nil {
-				return err
-			}
-		}
-	}
-	x.spoilMods(ops)
 	x.define(ops, func(op regalloc.Operand) bool { return op.Access == regalloc.EarlyDef })
 	for k, op := range ops {
-		if op.Access <= regalloc.LateUse {
+		if op.Access.Reads() {
 			if err := x.read(x.where[k], op.VReg); err != nil {
 				return err
 			}
@@ -128,7 +118,6 @@ func (x *Executor) late(i regalloc.Inst, ops []regalloc.Operand, safepoint bool)
 			}
 		}
 	}
-	x.spoilMods(ops)
 	return nil
 }
 
@@ -148,17 +137,12 @@ func (x *Executor) define(ops []regalloc.Operand, which func(op regalloc.Operand
 	}
 }
 
-func (x *Executor) spoilMods(ops []regalloc.Operand) {
-	for k, op := range ops {
-		if op.Access == regalloc.Mod {
-			x.garbage(x.where[k], x.size(op.VReg))
+// clobber makes garbage of the halves of registers that c loses.
+func (x *Executor) clobber(c regalloc.Clobbers) {
+	for half, set := range [...]regalloc.PRegSet{c.Low, c.High} {
+		for ; set != 0; set = set.Remove(set.First()) {
+			x.regs[set.First()][half] = content{}
 		}
-	}
-}
-
-func (x *Executor) clobber(set regalloc.PRegSet) {
-	for ; set != 0; set = set.Remove(set.First()) {
-		x.regs[set.First()] = [2]content{}
 	}
 }
 

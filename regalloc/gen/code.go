@@ -118,7 +118,7 @@ func (g *gen) classValue(c regalloc.Class) regalloc.VReg {
 
 // add appends x, whose operands are rarely in an order that no back end has.
 func (g *gen) add(x inst) {
-	if x.flags&regalloc.IsMove == 0 && len(x.ops) > 1 && g.chance(0.1) {
+	if len(x.ops) > 1 && g.chance(0.1) {
 		g.shuffleOperands(&x)
 	}
 	g.at.insts = append(g.at.insts, x)
@@ -188,16 +188,12 @@ func (g *gen) instruction() {
 	case n < 8:
 		g.offer(g.constant(g.kind()))
 		return
-	case n < 16:
-		x = g.moveInst()
-	case n < 45:
+	case n < 42:
 		x = g.twoAddress()
-	case n < 50:
+	case n < 48:
 		x = g.divide()
 	case n < 54:
 		x = g.odd()
-	case n < 58:
-		x = g.stackOps()
 	default:
 		x = g.plain()
 	}
@@ -234,16 +230,8 @@ func (g *gen) plain() (x inst) {
 		x.op(o)
 	}
 	if g.chance(0.03) {
-		x.clobbers = uint16(3 + g.IntN(2))
+		x.clobbers = uint16(intSet + g.IntN(numSets-intSet))
 	}
-	return x
-}
-
-func (g *gen) moveInst() (x inst) {
-	k := g.kind()
-	v := g.value(k)
-	x.op(regalloc.UseOf(v, pick(g, regalloc.Reg, regalloc.Any)), regalloc.DefOf(g.newVReg(k), pick(g, regalloc.Reg, regalloc.Reg, regalloc.Any)))
-	x.flags = regalloc.IsMove
 	return x
 }
 
@@ -292,7 +280,7 @@ func (g *gen) divide() (x inst) {
 	if g.chance(0.5) {
 		x.op(regalloc.FixedDef(g.newVReg(intKind), d))
 	} else {
-		x.clobbers = 3
+		x.clobbers = intSet
 	}
 	return x
 }
@@ -300,35 +288,18 @@ func (g *gen) divide() (x inst) {
 // odd has the rare accesses.
 func (g *gen) odd() (x inst) {
 	c := pick(g, regalloc.Int, regalloc.Float)
-	m := regalloc.Operand{VReg: g.classValue(c), Constraint: pick(g, regalloc.Reg, regalloc.Any), Access: regalloc.Mod}
-	if g.chance(0.3) {
-		m.Constraint, m.Arg = regalloc.Fixed, uint16(g.env.Order[c][3])
-	}
-	x.op(m)
 	if g.chance(0.5) {
-		x.op(regalloc.Operand{VReg: g.classValue(c), Constraint: pick(g, regalloc.Reg, regalloc.Any), Access: regalloc.LateUse})
-	}
-	if fixed := g.env.FixedOnly.OfClass(regalloc.Int); fixed != 0 && g.chance(0.3) {
-		x.op(regalloc.FixedUse(g.value(intKind), fixed.First()))
-		x.op(regalloc.FixedDef(g.newVReg(intKind), fixed.First()))
+		o := regalloc.Operand{VReg: g.classValue(c), Constraint: pick(g, regalloc.Reg, regalloc.Any), Access: regalloc.LateUse}
+		if g.chance(0.2) {
+			o.Constraint, o.Arg = regalloc.Fixed, uint16(g.env.Order[c][3])
+		}
+		x.op(o)
 	}
 	if g.chance(0.5) {
 		x.op(regalloc.Operand{VReg: g.newVReg(int(c)), Constraint: regalloc.Reg, Access: regalloc.EarlyDef})
 	}
 	if g.chance(0.5) {
 		x.op(g.temp(c))
-	}
-	return x
-}
-
-func (g *gen) stackOps() (x inst) {
-	if g.chance(0.7) {
-		o := regalloc.UseOf(g.value(g.kind()), regalloc.Stack)
-		o.Access = pick(g, regalloc.Use, regalloc.LateUse, regalloc.Mod)
-		x.op(o)
-	}
-	if g.chance(0.7) {
-		x.op(regalloc.DefOf(g.newVReg(g.kind()), regalloc.Stack))
 	}
 	return x
 }
@@ -359,9 +330,9 @@ func (g *gen) call() (x inst) {
 		}
 		x.op(o)
 	}
-	x.clobbers = 1
+	x.clobbers = callSet
 	if g.chance(0.1) {
-		x.clobbers = 2
+		x.clobbers = allSet
 	}
 	if g.chance(0.8) {
 		g.results(&x)
@@ -398,20 +369,19 @@ func (g *gen) results(x *inst) {
 func (g *gen) terminator() {
 	var x inst
 	succs := g.at.succs
-	// A move on the edge has to be possible.
-	room := len(succs) > 1 || len(succs) == 1 && len(g.blocks[succs[0].to].preds) == 1
 	switch {
 	case len(succs) == 0:
 		for k := range g.IntN(3) {
 			x.op(regalloc.FixedUse(g.value(intKind), g.env.Order[0][k]))
 		}
 		x.flags = regalloc.IsReturn
-	case room && g.chance(g.cfg.TerminatorDefRate):
+	case len(succs) == 1: // a jump
+	case g.chance(g.cfg.TerminatorDefRate):
 		x = g.call()
 		if g.chance(0.3) {
 			x.op(regalloc.DefOf(g.newVReg(g.kind()), regalloc.Any))
 		}
-	case len(succs) > 1 || g.chance(g.cfg.BranchOperandRate):
+	default:
 		x.op(regalloc.UseOf(g.value(intKind), pick(g, regalloc.Reg, regalloc.Any)))
 		if g.chance(0.3) {
 			x.op(regalloc.UseOf(g.value(intKind), pick(g, regalloc.Reg, regalloc.Any)))
@@ -419,7 +389,7 @@ func (g *gen) terminator() {
 		if g.chance(0.2) {
 			x.op(g.temp(regalloc.Int))
 		}
-		if room && g.chance(g.cfg.TerminatorDefRate) {
+		if g.chance(g.cfg.TerminatorDefRate) {
 			x.op(regalloc.DefOf(g.newVReg(g.kind()), pick(g, regalloc.Reg, regalloc.Any)))
 		}
 	}
@@ -434,20 +404,18 @@ func (g *gen) terminator() {
 	for k := range succs {
 		e := &succs[k]
 		for _, p := range g.blocks[e.to].params {
-			e.args = append(e.args, g.argument(g.kindOf(p), room, defs))
+			e.args = append(e.args, g.argument(g.kindOf(p), defs))
 		}
 	}
 	g.add(x)
-	if room {
-		for _, v := range defs {
-			g.offer(v)
-		}
+	for _, v := range defs {
+		g.offer(v)
 	}
 }
 
-// argument is a value, if room also one that the terminator defines.
-func (g *gen) argument(kind int, room bool, defs []regalloc.VReg) regalloc.VReg {
-	if room && len(defs) > 0 && g.chance(0.3) {
+// argument is a value, perhaps one that the terminator defines.
+func (g *gen) argument(kind int, defs []regalloc.VReg) regalloc.VReg {
+	if len(defs) > 0 && g.chance(0.3) {
 		if v := defs[g.IntN(len(defs))]; g.kindOf(v) == kind {
 			return v
 		}

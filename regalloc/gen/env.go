@@ -9,11 +9,11 @@ func Envs() []*regalloc.MachineEnv {
 
 // X64 is a machine like x86-64 with a call convention like that of System V.
 func X64() *regalloc.MachineEnv {
-	return makeEnv([]int{0, 1, 2, 6, 7, 8, 9, 10, 11, 3, 12, 13, 14, 15}, 5, 15, 0, regalloc.NoPReg, regalloc.FloatReg(15), 0)
+	return makeEnv([]int{0, 1, 2, 6, 7, 8, 9, 10, 11, 3, 12, 13, 14, 15}, 5, 15, 0, regalloc.NoPReg, regalloc.FloatReg(15))
 }
 
-// A64 is a machine like AArch64: an int scratch register too, and callee-saved
-// float registers.
+// A64 is a machine like AArch64: an int scratch register too, and float registers
+// whose low halves are callee-saved.
 func A64() *regalloc.MachineEnv {
 	var ints []int
 	for n := range 29 {
@@ -21,18 +21,18 @@ func A64() *regalloc.MachineEnv {
 			ints = append(ints, n)
 		}
 	}
-	return makeEnv(ints, 10, 31, 8, regalloc.IntReg(16), regalloc.FloatReg(31), regalloc.SetOf(regalloc.IntReg(17)))
+	return makeEnv(ints, 10, 31, 8, regalloc.IntReg(16), regalloc.FloatReg(31))
 }
 
 // Small has six registers of each class, two of them callee-saved.
 func Small() *regalloc.MachineEnv {
-	return makeEnv([]int{0, 1, 2, 3, 4, 5}, 2, 6, 2, regalloc.NoPReg, regalloc.FloatReg(6), regalloc.SetOf(regalloc.IntReg(7)))
+	return makeEnv([]int{0, 1, 2, 3, 4, 5}, 2, 6, 2, regalloc.NoPReg, regalloc.FloatReg(6))
 }
 
 // makeEnv makes a machine of the given int registers and floats float
 // registers; the last saved of each are callee-saved.
-func makeEnv(ints []int, intSaved, floats, floatSaved int, intScratch, floatScratch regalloc.PReg, fixedOnly regalloc.PRegSet) *regalloc.MachineEnv {
-	env := &regalloc.MachineEnv{Scratch: [regalloc.NumClasses]regalloc.PReg{intScratch, floatScratch}, FixedOnly: fixedOnly}
+func makeEnv(ints []int, intSaved, floats, floatSaved int, intScratch, floatScratch regalloc.PReg) *regalloc.MachineEnv {
+	env := &regalloc.MachineEnv{Scratch: [regalloc.NumClasses]regalloc.PReg{intScratch, floatScratch}}
 	add := func(p regalloc.PReg, saved bool) {
 		env.Order[p.Class()] = append(env.Order[p.Class()], p)
 		env.Allocatable = env.Allocatable.Add(p)

@@ -40,9 +40,9 @@ type Config struct {
 	// with blocks that have hundreds.
 	ParamRate, ManyParamsRate float64
 	Params                    int
-	// BranchOperandRate is the chance of a terminator with operands where it
-	// needs none, TerminatorDefRate of one with definitions.
-	BranchOperandRate, TerminatorDefRate float64
+	// TerminatorDefRate is the chance that a terminator with several successors
+	// defines values, half of the time as a call.
+	TerminatorDefRate float64
 	// FarRate is the chance that a use is of any available value rather than of
 	// a recent one: it determines register pressure.
 	FarRate float64
@@ -53,7 +53,7 @@ func Default() Config {
 	return Config{
 		Blocks: 36, Insts: 22, LoopRate: 0.12, IrreducibleRate: 0.02, ShuffleRate: 0.2,
 		CallRate: 0.06, SafepointRate: 0.5, RefRate: 0.15, FloatRate: 0.3,
-		NestRate: 0.02, ParamRate: 0.35, ManyParamsRate: 0.005, Params: 5, BranchOperandRate: 0.02, TerminatorDefRate: 0.05, FarRate: 0.3,
+		NestRate: 0.02, ParamRate: 0.35, ManyParamsRate: 0.005, Params: 5, TerminatorDefRate: 0.1, FarRate: 0.3,
 	}
 }
 
@@ -69,7 +69,7 @@ func Varied(r Choices) Config {
 	case 2:
 		c.IrreducibleRate, c.LoopRate, c.ShuffleRate = 0.2, 0.3, 0.5
 	case 3:
-		c.BranchOperandRate, c.TerminatorDefRate, c.ParamRate = 0.4, 0.3, 0.8
+		c.TerminatorDefRate, c.ParamRate = 0.6, 0.8
 	case 4:
 		c.ParamRate, c.Params, c.FarRate = 1, 20, 0.5
 	case 5:
@@ -117,7 +117,7 @@ type gen struct {
 	cfg    Config
 	env    *regalloc.MachineEnv
 	vregs  []regalloc.VRegInfo
-	sets   []regalloc.PRegSet
+	sets   []regalloc.Clobbers
 	blocks []block
 	rpo    []int
 	// avail are the values that may be used here, by kind, oldest first.
@@ -175,7 +175,20 @@ func (g *gen) kind() int {
 	return intKind
 }
 
-// makeSets makes the clobber sets: calls, calls that keep nothing, small ones.
+// The clobber sets: none, those of a call and of one that keeps nothing, small ones, and
+// one of which a narrow value would not notice anything.
+const (
+	noSet = iota
+	callSet
+	allSet
+	intSet
+	mixedSet
+	highSet
+	numSets
+)
+
+// makeSets makes the clobber sets. Calls keep only the low halves of callee-saved float
+// registers.
 func (g *gen) makeSets() {
 	var order regalloc.PRegSet
 	for _, list := range g.env.Order {
@@ -184,15 +197,17 @@ func (g *gen) makeSets() {
 		}
 	}
 	ints, floats := g.env.Order[0], g.env.Order[1]
-	g.sets = []regalloc.PRegSet{
-		0,
-		order &^ g.env.CalleeSaved,
-		order,
-		regalloc.SetOf(ints[2]),
-		regalloc.SetOf(ints[0], floats[1], floats[2]),
-	}
+	call := regalloc.Clobbers{Low: order &^ g.env.CalleeSaved, High: order.OfClass(regalloc.Float)}
 	if p := g.env.Scratch[regalloc.Float]; p != regalloc.NoPReg {
-		g.sets[1] = g.sets[1].Add(p)
+		call.Low, call.High = call.Low.Add(p), call.High.Add(p)
+	}
+	g.sets = []regalloc.Clobbers{
+		noSet:    {},
+		callSet:  call,
+		allSet:   regalloc.WholeRegs(order),
+		intSet:   regalloc.WholeRegs(regalloc.SetOf(ints[2])),
+		mixedSet: regalloc.WholeRegs(regalloc.SetOf(ints[0], floats[1], floats[2])),
+		highSet:  {High: regalloc.SetOf(floats[0], floats[2], floats[len(floats)-1])},
 	}
 }
 

@@ -15,7 +15,7 @@ func TestInvariants(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		c := Default()
-		c.IrreducibleRate, c.ShuffleRate, c.BranchOperandRate, c.NestRate, c.ManyParamsRate = 0.1, 0.5, 0.1, 0.1, 0.1
+		c.IrreducibleRate, c.ShuffleRate, c.TerminatorDefRate, c.NestRate, c.ManyParamsRate = 0.1, 0.5, 0.2, 0.1, 0.1
 		in := Func(r, c, Envs()[seed%3])
 		if msg := invalid(in); msg != "" {
 			t.Fatalf("seed %d: %s", seed, msg)

@@ -33,6 +33,10 @@ var features = [...]feature{
 	{"block parameters", false, inBlocks(func(in *regalloc.Input, b regalloc.Block) bool { return in.Blocks[b].Params.Len() > 0 })},
 	{"blocks of 100 parameters and more", false, inBlocks(func(in *regalloc.Input, b regalloc.Block) bool { return in.Blocks[b].Params.Len() >= 100 })},
 	{"calls", true, inInsts(isCall)},
+	{"clobbers of upper halves only", false, inInsts(func(in *regalloc.Input, i regalloc.Inst) bool {
+		c := in.ClobbersOf(i)
+		return c.High&^c.Low != 0
+	})},
 	{"calls with uses, definitions anywhere and fixed", false, inInsts(callShaped)},
 	{"tied operands", false, inOperands(func(in *regalloc.Input, o regalloc.Operand) bool { return o.Constraint == regalloc.Reuse })},
 	{"fixed uses", false, inOperands(func(in *regalloc.Input, o regalloc.Operand) bool {
@@ -43,8 +47,6 @@ var features = [...]feature{
 	})},
 	{"late uses", false, inOperands(func(in *regalloc.Input, o regalloc.Operand) bool { return o.Access == regalloc.LateUse })},
 	{"early definitions", false, inOperands(func(in *regalloc.Input, o regalloc.Operand) bool { return o.Access == regalloc.EarlyDef })},
-	{"modified operands", false, inOperands(func(in *regalloc.Input, o regalloc.Operand) bool { return o.Access == regalloc.Mod })},
-	{"operands in slots", false, inOperands(func(in *regalloc.Input, o regalloc.Operand) bool { return o.Constraint == regalloc.Stack })},
 	{"arguments in memory", false, inOperands(func(in *regalloc.Input, o regalloc.Operand) bool { return o.Constraint == regalloc.FixedArg })},
 	{"operands of 16 bytes", false, inOperands(func(in *regalloc.Input, o regalloc.Operand) bool { return in.VRegs[o.VReg].Bytes == 16 })},
 	{"references", false, inOperands(func(in *regalloc.Input, o regalloc.Operand) bool { return in.VRegs[o.VReg].Ref })},
@@ -100,7 +102,7 @@ func inOperands(has func(in *regalloc.Input, o regalloc.Operand) bool) func(*reg
 	}
 }
 
-func isCall(in *regalloc.Input, i regalloc.Inst) bool { return in.ClobbersOf(i).Len() > 4 }
+func isCall(in *regalloc.Input, i regalloc.Inst) bool { return in.ClobbersOf(i).Low.Len() > 4 }
 
 // callShaped: fixed uses, fixed definitions, clobbers, uses and definitions anywhere.
 func callShaped(in *regalloc.Input, i regalloc.Inst) bool {

@@ -19,7 +19,7 @@ func ordinary(n int, blocks, insts int) []*regalloc.Input {
 	c := gen.Default()
 	c.Blocks, c.Insts = blocks, insts
 	c.CallRate, c.RefRate, c.FloatRate, c.FarRate, c.Params = 0.05, 0, 0.1, 0.03, 3
-	c.BranchOperandRate, c.TerminatorDefRate, c.IrreducibleRate, c.ShuffleRate = 0, 0, 0, 0
+	c.TerminatorDefRate, c.IrreducibleRate, c.ShuffleRate = 0, 0, 0
 	var list []*regalloc.Input
 	for k := range n {
 		list = append(list, gen.Func(rand.New(rand.NewPCG(uint64(k), 3)), c, gen.X64()))
@@ -133,7 +133,7 @@ func (b *builder) finish() *regalloc.Input {
 		b.in.Blocks[k].Preds = regalloc.Range{Start: s, End: uint32(len(b.in.BlockLists))}
 	}
 	if b.in.ClobberSets == nil {
-		b.in.ClobberSets = []regalloc.PRegSet{0}
+		b.in.ClobberSets = []regalloc.Clobbers{{}}
 	}
 	return &b.in
 }
@@ -285,7 +285,7 @@ func join(params int) *regalloc.Input {
 func calls(n int) *regalloc.Input {
 	env := gen.X64()
 	var b builder
-	b.in.ClobberSets = []regalloc.PRegSet{0, env.Allocatable &^ env.CalleeSaved}
+	b.callClobbers(env)
 	vs := b.entry(8)
 	for k := range n {
 		v := b.vreg(regalloc.Int)

@@ -9,73 +9,29 @@ import (
 // code, so that ranges and uses are put at the front of their lists.
 type builder struct {
 	blockStart uint32 // position
-	crowded    bool   // the instruction may use or clobber most registers
-	constrain  uint32 // target block if this is a constrained terminator, else none
+	crowded    bool   // the instruction may leave no register for an operand that can do without
 	ties       []tie
-	forced     []bool   // by block: entered with all values in memory
 	fixedDefs  []uint32 // values whose definition is in a place of its own
 	refArgs    []uint32 // references that come in argument words
-	slotUsers  []extent
 }
 
 // tie says that vreg is defined in the register of the given operand, which
 // reads the value use.
 type tie struct{ operand, vreg, use uint32 }
 
-// extent says that the slot of vreg must not be shared at pos.
-type extent struct{ vreg, pos uint32 }
-
 // build makes the intervals, their uses, and the reservations.
 func (a *Allocator) build() {
 	in := a.in
 	a.resetFixed()
-	a.fixedDefs, a.refArgs, a.slotUsers = a.fixedDefs[:0], a.refArgs[:0], a.slotUsers[:0]
-	a.findForced()
+	a.fixedDefs, a.refArgs = a.fixedDefs[:0], a.refArgs[:0]
 	for b := len(in.Blocks) - 1; b >= 0; b-- {
 		info := &in.Blocks[b]
 		in.Stop.Poll()
 		a.blockStart = 4 * info.Insts.Start
 		a.buildEdges(uint32(b))
-		a.constrain = a.constrainedTarget(uint32(b))
-		last := info.Insts.End - 1
-		for i := last + 1; i > info.Insts.Start; i-- {
+		for i := info.Insts.End; i > info.Insts.Start; i-- {
 			in.Stop.PollAt(int(i))
-			a.buildInst(i-1, i-1 == last)
-			a.constrain = none
-		}
-		if a.forced[b] {
-			a.setPos[0] = append(a.setPos[0], a.blockStart)
-		}
-	}
-}
-
-// constrainedTarget is the successor of b if moves on the edge to it have to
-// come before a terminator with operands. Such moves must not write what the
-// terminator reads, so they only write slots: see findForced.
-func (a *Allocator) constrainedTarget(b uint32) uint32 {
-	in := a.in
-	info := &in.Blocks[b]
-	if info.Succs.Len() != 1 {
-		return none
-	}
-	to := in.Edges[info.Succs.Start].To
-	t := regalloc.Inst(info.Insts.End - 1)
-	s, e := in.OperandRange(t)
-	if in.Blocks[to].Preds.Len() < 2 || s == e && in.ClobbersOf(t) == 0 {
-		return none
-	}
-	return uint32(to)
-}
-
-// findForced finds the blocks that are to be entered with every value in
-// memory: targets of constrained terminators.
-func (a *Allocator) findForced() {
-	a.forced = stop.Resize(a.in.Stop, a.forced, len(a.in.Blocks))
-	clear(a.forced)
-	for b := range uint32(len(a.in.Blocks)) {
-		a.in.Stop.PollAt(int(b))
-		if to := a.constrainedTarget(b); to != none {
-			a.forced[to] = true
+			a.buildInst(i - 1)
 		}
 	}
 }
@@ -209,7 +165,7 @@ func (a *Allocator) insertUse(head, pos, op, kind uint32) uint32 {
 	return n
 }
 
-func (a *Allocator) buildInst(i uint32, terminator bool) {
+func (a *Allocator) buildInst(i uint32) {
 	in := a.in
 	s, e := in.OperandRange(regalloc.Inst(i))
 	info := in.Insts[i]
@@ -220,30 +176,17 @@ func (a *Allocator) buildInst(i uint32, terminator bool) {
 		a.safepoints = stop.Append(a.in.Stop, a.safepoints, 4*i+atDef)
 	}
 	a.ties = a.ties[:0]
-	a.crowded = info.Clobbers != 0 || e-s > 4
+	a.crowded = info.Clobbers != 0 || e-s > 4 || info.Flags&regalloc.Safepoint != 0
 	for j := s; j < e; j++ {
 		if o := in.Operands[j]; o.Access.Defines() {
 			a.buildDef(i, s, j, o)
 		}
 	}
-	if info.Flags&regalloc.IsMove != 0 && e == s+2 {
-		a.relate(uint32(in.Operands[s].VReg), uint32(in.Operands[s+1].VReg))
-	}
 	for j := s; j < e; j++ {
 		if o := in.Operands[j]; !o.Access.Defines() {
 			a.buildUse(i, j, o)
 		}
-		if terminator && a.constrain != none {
-			a.keepApart(uint32(in.Operands[j].VReg))
-		}
 	}
-}
-
-// keepApart keeps the slot of an operand of a constrained terminator from being
-// that of a value which the moves before the terminator write.
-func (a *Allocator) keepApart(v uint32) {
-	pos := 4 * a.in.Blocks[a.constrain].Insts.Start
-	a.slotUsers = stop.Append(a.in.Stop, a.slotUsers, extent{v, pos})
 }
 
 // relate notes that w comes from v and would like its register.
@@ -289,14 +232,6 @@ func (a *Allocator) buildDef(i, first, j uint32, o regalloc.Operand) {
 		a.ties = append(a.ties, tie{k, v, uint32(of.VReg)})
 	case regalloc.Any:
 		kind = anyUse
-		if a.constrain != none {
-			kind = slotDef
-		}
-	case regalloc.Stack:
-		kind = slotDef
-	}
-	if kind == slotDef {
-		a.vregs[v].flags |= inSlot
 	}
 	a.define(v, d, pos+4)
 	a.addUse(v, pos+atDef, j, kind)
@@ -321,32 +256,16 @@ func (a *Allocator) buildUse(i, j uint32, o regalloc.Operand) {
 		return
 	}
 	vr := &a.vregs[v]
-	// The next value of a loop's parameter is put in its slot before the branch.
-	overwritten := a.constrain != none && vr.flags&isParam != 0 && vr.defBlock == a.constrain
 	at := pos + atUse
 	if o.Access == regalloc.LateUse {
 		at = pos + atDef
 	}
-	switch o.Constraint {
-	case regalloc.Fixed:
-		end := at + 1
-		if o.Access == regalloc.Mod {
-			end = pos + 4
-		}
-		a.reserve(o.PReg(), pos+atUse, end)
+	if o.Constraint == regalloc.Fixed {
+		a.reserve(o.PReg(), pos+atUse, at+1)
 		a.out.Allocs[j] = regalloc.InReg(o.PReg())
 		vr.pref = uint8(o.PReg())
 		a.live(v, pos+atUse)
 		a.addUse(v, pos, j, gapUse)
-		return
-	case regalloc.Stack:
-		if o.Access == regalloc.Mod || overwritten || vr.flags&isArg != 0 || a.definedByTerminator(v) {
-			a.copyUse(v, j, pos, slotDef)
-			return
-		}
-		vr.flags = vr.flags&^isRemat | needSlot | stored
-		a.live(v, at+1)
-		a.addUse(v, at, j, slotUse)
 		return
 	}
 	kind := uint32(mustUse)
@@ -356,14 +275,9 @@ func (a *Allocator) buildUse(i, j uint32, o regalloc.Operand) {
 		if a.crowded {
 			vr.flags &^= isRemat
 		}
-		if vr.flags&isRemat == 0 || o.Access == regalloc.Mod || overwritten {
+		if vr.flags&isRemat == 0 {
 			kind = anyUse
 		}
-	}
-	refLate := at == pos+atDef && vr.flags&isRef != 0 && a.in.Insts[i].Flags&regalloc.Safepoint != 0
-	if o.Access == regalloc.Mod || refLate || overwritten {
-		a.copyUse(v, j, pos, kind)
-		return
 	}
 	a.live(v, at+1)
 	a.addUse(v, at, j, kind)
@@ -385,20 +299,6 @@ func (a *Allocator) buildTied(v, j, pos uint32, o regalloc.Operand) bool {
 		}
 	}
 	return false
-}
-
-// copyUse gives operand j a temporary of its own for the length of the
-// instruction, filled in the gap before it.
-func (a *Allocator) copyUse(v, j, pos, kind uint32) {
-	t := a.newTemp(regalloc.VReg(v))
-	a.ranges = stop.Append(a.in.Stop, a.ranges, rng{start: pos + atUse, end: pos + 4})
-	a.vregs[t].rng, a.vregs[t].end = uint32(len(a.ranges)-1), pos+4
-	a.addUse(t, pos+atDef, j, kind)
-	a.live(v, pos+atUse)
-	a.addUse(v, pos, j, gapUse)
-	if a.constrain != none {
-		a.keepApart(t)
-	}
 }
 
 func (a *Allocator) definedByTerminator(v uint32) bool {

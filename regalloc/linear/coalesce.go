@@ -38,7 +38,7 @@ const (
 	// kindFlags have to agree in a class.
 	kindFlags = isFloat | isWide | isRef
 	// noClass are values whose homes are places of their own.
-	noClass = isRemat | isArg | isApart
+	noClass = isRemat | isArg
 
 	maxMergeSteps = 256 // for one pair of classes
 	mergeDepths   = 3   // loop depths that are told apart, and lesser ones
@@ -54,9 +54,6 @@ func (a *Allocator) coalesce() {
 	a.classes = a.classes[:0]
 	a.merged = append(a.merged[:0], rng{start: inf, end: inf})
 	a.effort = 1024 + 16*len(in.VRegLists)
-	for _, x := range a.slotUsers {
-		a.vregs[x.vreg].flags |= isApart
-	}
 	deepest := uint16(0)
 	for b := range in.Blocks {
 		if in.Blocks[b].Succs.Len() > 0 {
@@ -76,7 +73,7 @@ func (a *Allocator) coalesce() {
 // coalesceEdges joins what b passes with the parameters that it is passed for.
 func (a *Allocator) coalesceEdges(b regalloc.Block) {
 	for _, e := range a.in.SuccsOf(b) {
-		if e.Args.Len() == 0 || a.forced[e.To] {
+		if e.Args.Len() == 0 {
 			continue
 		}
 		params := a.in.ParamsOf(e.To)
@@ -223,10 +220,9 @@ func (a *Allocator) unsafe(v uint32) regalloc.PRegSet {
 	cl := &a.classes[c]
 	if !cl.hasUnsafe {
 		cl.hasUnsafe = true
-		// Set 0 is all registers, at block entries only.
-		for k, l := range a.setPos[1:a.numSets] {
+		for k, l := range a.setPos[:a.numSets] {
 			if n := len(l); n > 0 && l[n-1] < a.merged[cl.tail].end && a.meets(l, cl.head) {
-				cl.unsafe |= a.sets[k+1]
+				cl.unsafe |= a.sets[k].Lost(a.bytes(v))
 			}
 		}
 	}

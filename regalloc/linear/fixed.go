@@ -7,18 +7,19 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// fixed is what instructions and block entries reserve. All lists are of
+// fixed is what instructions reserve. All lists are of
 // falling positions, since they are built backward; the walk takes what it has
 // passed off their ends.
 type fixed struct {
 	spans [64][]span // by register: reservations by operands
-	// setPos are the positions where a whole set of registers is reserved:
-	// clobbers, and for index 0 all registers at forced block entries.
+	// setPos are the positions where instructions clobber each of sets.
 	setPos  [maxSets][]uint32
 	numSets int
-	sets    [maxSets]regalloc.PRegSet
-	setOf   []uint8    // by index of Input.ClobberSets
-	regSets [64]uint32 // by register: the indices of sets that have it
+	sets    [maxSets]regalloc.Clobbers
+	setOf   []uint8 // by index of Input.ClobberSets: the number in sets plus 1, or 0
+	// regSets are, by width of a value in words less 1 and by register, the numbers
+	// of the sets that lose the value there.
+	regSets [2][64]uint32
 	// safepoints are positions that no reference passes in a register.
 	safepoints []uint32
 }
@@ -31,12 +32,12 @@ const maxSets = 16
 func (a *Allocator) resetFixed() {
 	for r := range a.spans {
 		a.spans[r] = a.spans[r][:0]
-		a.regSets[r] = 1
 	}
+	clear(a.regSets[:])
 	for k := range a.setPos {
 		a.setPos[k] = a.setPos[k][:0]
 	}
-	a.numSets = 1
+	a.numSets = 0
 	a.setOf = stop.Resize(a.in.Stop, a.setOf, len(a.in.ClobberSets))
 	clear(a.setOf)
 	a.safepoints = a.safepoints[:0]
@@ -44,23 +45,31 @@ func (a *Allocator) resetFixed() {
 
 // clobber reserves the clobber set with the given index at pos.
 func (a *Allocator) clobber(index uint16, pos uint32) {
-	k := a.setOf[index]
 	set := a.in.ClobberSets[index]
-	a.out.Used |= set & a.env.Allocatable
-	if k == 0 && a.numSets < maxSets {
-		k = uint8(a.numSets)
-		a.numSets++
-		a.setOf[index], a.sets[k] = k, set
-		for s := set; s != 0; s &= s - 1 {
-			a.regSets[s.First()] |= 1 << k
-		}
+	a.out.Used |= set.Low & a.env.Allocatable
+	if a.setOf[index] == 0 && a.numSets < maxSets {
+		a.addSet(index, set)
 	}
-	if k != 0 {
-		a.setPos[k] = append(a.setPos[k], pos)
+	if k := a.setOf[index]; k != 0 {
+		a.setPos[k-1] = append(a.setPos[k-1], pos)
 		return
 	}
-	for s := set; s != 0; s &= s - 1 {
+	// Too many sets: even a value that fits into the half that is kept has to go.
+	for s := set.Lost(16); s != 0; s &= s - 1 {
 		a.reserve(s.First(), pos, pos+1)
+	}
+}
+
+// addSet gives the clobber set with the given index a list of its own.
+func (a *Allocator) addSet(index uint16, set regalloc.Clobbers) {
+	bit := uint32(1) << a.numSets
+	a.sets[a.numSets] = set
+	a.numSets++
+	a.setOf[index] = uint8(a.numSets)
+	for k := range a.regSets {
+		for s := set.Lost(8 << k); s != 0; s &= s - 1 {
+			a.regSets[k][s.First()] |= bit
+		}
 	}
 }
 

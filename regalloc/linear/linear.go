@@ -14,8 +14,8 @@
 //
 // # Positions
 //
-// Instruction i has four positions: 4i is the gap before it, where Fixed,
-// Reuse and Mod operands fetch their values by moves and blocks are entered;
+// Instruction i has four positions: 4i is the gap before it, where Fixed and
+// Reuse operands fetch their values by moves and blocks are entered;
 // 4i+2 is where it reads; 4i+3 is where it writes. An interval is a list of
 // half-open ranges of positions. It may be split at
 //
@@ -27,8 +27,8 @@
 // Each value has at most one home in memory: a spill slot, the incoming
 // argument word it came in, or no place at all if it can be rematerialised.
 //
-// Place in the pipeline: between lowering and the checker; the alternative to
-// the default allocator where compile time matters more.
+// Place in the pipeline: between lowering and the checker. It is the default
+// allocator, and so far the only one.
 //
 // Input: regalloc.Input with its invariants I1 to I6, and a
 // regalloc.MachineEnv whose float scratch register exists.
@@ -66,18 +66,13 @@ const (
 	Undefined
 	// Unallocatable: an instruction needs more registers than there are.
 	Unallocatable
-	// TerminatorDef: a terminator with one successor, which has several
-	// predecessors, defines a value that would have to be moved on the edge:
-	// there is no place for that move.
-	TerminatorDef
 	// Exhausted: the allocator did not finish within a number of steps
 	// proportional to the input, which is a bug in it or an impossible input.
 	Exhausted
 )
 
 var errorText = [...]string{
-	"function too large", "value without a definition", "not enough registers",
-	"value of a terminator has to move on an edge without room for moves", "step budget exhausted",
+	"function too large", "value without a definition", "not enough registers", "step budget exhausted",
 }
 
 // Error says why a function cannot be allocated.
@@ -121,16 +116,15 @@ const (
 	needSlot        // some part of it is in memory
 	stored          // its slot is valid everywhere, from the definition on
 	isParam
-	inSlot  // defined in its slot
-	isApart // its slot is used where it is not live
+
+	wideShift = 1 // isWide is 1<<wideShift
 )
 
-// vreg is what is known of one value: those of the input, followed by
-// temporaries made for operands that destroy or copy their value.
+// vreg is what is known of one value.
 type vreg struct {
 	rng, use uint32 // first range and first use of the whole value
 	end      uint32 // end of the last range
-	defInst  uint32 // none for parameters and temporaries
+	defInst  uint32 // none for parameters
 	defBlock uint32
 	link     uint32 // a value with which it would like to share a register
 	// def is where a Fixed or FixedArg definition puts the value, or none.
@@ -155,8 +149,6 @@ const (
 	anyUse          // reads memory just as well
 	gapUse          // read by a move in the gap, to where the operand is
 	softUse         // no operand: the value is wanted again in the next iteration
-	slotUse         // reads the slot, whatever else the value is in
-	slotDef         // a definition in the slot
 	kindBits = 28   // shift of the kind in use.op
 	opMask   = 1<<kindBits - 1
 )
@@ -234,9 +226,7 @@ func (a *Allocator) run() error {
 		return err
 	}
 	a.connect()
-	if err := a.resolveEdges(); err != nil {
-		return err
-	}
+	a.resolveEdges()
 	a.storeDefs()
 	a.emit()
 	a.makeClaims()
@@ -282,13 +272,6 @@ func (a *Allocator) setup() {
 }
 
 const entryFreq = 8
-
-// newTemp makes a value that is none of the input's, of v's class and width.
-func (a *Allocator) newTemp(v regalloc.VReg) uint32 {
-	f := a.vregs[v].flags & (isFloat | isWide)
-	a.vregs = stop.Append(a.in.Stop, a.vregs, vreg{defInst: none, defBlock: none, link: uint32(v), pref: uint8(regalloc.NoPReg), flags: f})
-	return uint32(len(a.vregs) - 1)
-}
 
 func (a *Allocator) bytes(v uint32) uint8 { return 8 + uint8(a.vregs[v].flags&isWide)<<2 }
 

@@ -70,11 +70,7 @@ func (a *Allocator) fillOperands() error {
 		if pt.start == inf {
 			continue
 		}
-		loc := pt.loc
-		home := a.homes[pt.vreg]
-		if loc == regalloc.NoAllocation {
-			loc = home
-		}
+		loc := a.locOf(uint32(p))
 		for u := pt.first; a.uses[u].pos < pt.end; u = a.uses[u].next {
 			x := &a.uses[u]
 			op := x.op & opMask
@@ -83,9 +79,6 @@ func (a *Allocator) fillOperands() error {
 				a.gaps = stop.Append(a.in.Stop, a.gaps, gap{op, x.pos, pt.vreg, loc})
 				continue
 			case softUse:
-				continue
-			case slotUse:
-				a.out.Allocs[op] = home
 				continue
 			case mustUse:
 				if !loc.IsReg() {
@@ -254,16 +247,7 @@ func (a *Allocator) findEntries() {
 	a.rewind()
 }
 
-// locAtEnd is where v is at the end of block b.
-func (a *Allocator) locAtEnd(v, b uint32) regalloc.Allocation {
-	t := a.in.Blocks[b].Insts.End - 1
-	if vr := &a.vregs[v]; vr.defInst == t && vr.def != regalloc.NoAllocation {
-		return vr.def
-	}
-	return a.locAt(v, 4*t+atDef)
-}
-
-// nextAtEnd is locAtEnd for the terminator t, which may define v only if
+// nextAtEnd is where v is behind the terminator t, which may define v only if
 // defines is set; it calls next.
 func (a *Allocator) nextAtEnd(v, t uint32, defines bool) regalloc.Allocation {
 	if defines {
@@ -286,13 +270,12 @@ func (a *Allocator) defines(i regalloc.Inst) bool {
 
 // resolveEdges makes the moves on edges: at the start of the target if this is
 // the only way there, else before the terminator of the source.
-func (a *Allocator) resolveEdges() error {
+func (a *Allocator) resolveEdges() {
 	in := a.in
 	a.findEntries()
 	for b := range uint32(len(in.Blocks)) {
 		in.Stop.Poll()
 		t := in.Blocks[b].Insts.End - 1
-		constrained := a.constrainedTarget(b) != none
 		defines := a.defines(regalloc.Inst(t))
 		for _, e := range in.SuccsOf(regalloc.Block(b)) {
 			to := &in.Blocks[e.To]
@@ -315,9 +298,6 @@ func (a *Allocator) resolveEdges() error {
 				if from == dest {
 					continue
 				}
-				if constrained && from != dest && a.vregs[v].defInst == t {
-					return fail(TerminatorDef, t, v)
-				}
 				a.move(at, when, v, from, dest, true)
 			}
 			params := in.ParamsOf(e.To)
@@ -328,14 +308,10 @@ func (a *Allocator) resolveEdges() error {
 					continue
 				}
 				from, dest := a.nextAtEnd(uint32(v), t, defines), a.locAt(p, 4*to.Insts.Start)
-				if constrained && from != dest && a.vregs[v].defInst == t {
-					return fail(TerminatorDef, t, uint32(v))
-				}
 				a.move(at, when, uint32(v), from, dest, dest == a.homes[v])
 			}
 		}
 	}
-	return nil
 }
 
 // storeDefs decides for each value with a slot whether it is stored once, where
@@ -345,8 +321,8 @@ func (a *Allocator) storeDefs() {
 	for _, v := range a.spilled {
 		a.in.Stop.Poll()
 		vr := &a.vregs[v]
-		if vr.defBlock == none || a.parts[v].start == inf {
-			continue // a temporary
+		if a.parts[v].start == inf {
+			continue
 		}
 		var at uint32
 		var first regalloc.Allocation
@@ -356,7 +332,6 @@ func (a *Allocator) storeDefs() {
 			at, when = a.in.Blocks[vr.defBlock].Insts.Start, inGap
 			first = a.locAt(v, 4*at)
 		case a.definedByTerminator(v):
-			vr.flags &^= stored
 			if vr.def == regalloc.NoAllocation && a.locAt(v, 4*vr.defInst+atDef) == a.homes[v] {
 				vr.flags |= stored
 			}
@@ -374,7 +349,7 @@ func (a *Allocator) storeDefs() {
 			vr.flags |= stored
 			continue
 		}
-		if vr.flags&stored == 0 && uint64(a.freq[vr.defBlock]) > a.cost[v] {
+		if uint64(a.freq[vr.defBlock]) > a.cost[v] {
 			continue
 		}
 		vr.flags |= stored

@@ -130,15 +130,11 @@ func (s *sim) inst(i regalloc.Inst) error {
 	if in.Insts[i].Flags&regalloc.Safepoint != 0 {
 		s.collect(i)
 	}
-	for k, o := range ops {
-		if a := out.Allocs[int(st)+k]; o.Access == regalloc.Mod {
-			if err := s.write(a, o.VReg, s.fresh(false)); err != nil {
-				return err
-			}
+	lost := in.ClobbersOf(i)
+	for half, set := range [...]regalloc.PRegSet{lost.Low, lost.High} {
+		for ; set != 0; set &= set - 1 {
+			s.regs[set.First()][half] = content{}
 		}
-	}
-	for c := in.ClobbersOf(i); c != 0; c &= c - 1 {
-		s.garbage(c.First())
 	}
 	for k, o := range ops {
 		if !o.Access.Defines() {
@@ -147,9 +143,6 @@ func (s *sim) inst(i regalloc.Inst) error {
 		id := s.fresh(in.VRegs[o.VReg].Ref)
 		if in.VRegs[o.VReg].Remat != regalloc.NoInst {
 			id = s.rematID(o.VReg)
-		}
-		if in.Insts[i].Flags&regalloc.IsMove != 0 {
-			id = s.vals[ops[0].VReg]
 		}
 		s.vals[o.VReg] = id
 		if err := s.write(out.Allocs[int(st)+k], o.VReg, id); err != nil {

@@ -52,12 +52,6 @@ func (a *Allocator) assignSlots() {
 			a.homes[v] = regalloc.InSlot(int(a.ownerOf(uint32(v)))) // for the time being
 		}
 	}
-	for _, x := range a.slotUsers {
-		if h := a.homes[x.vreg]; h.IsSlot() {
-			o := &a.owners[h.Index()]
-			o.start, o.end = min(o.start, x.pos), max(o.end, x.pos+1)
-		}
-	}
 	for n := range a.owners {
 		a.order = stop.Append(a.in.Stop, a.order, uint64(a.owners[n].start)<<32|uint64(n))
 	}

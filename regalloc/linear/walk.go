@@ -117,17 +117,7 @@ func (a *Allocator) enqueue(p uint32) {
 func (a *Allocator) place(p uint32) error {
 	a.wish = regalloc.NoPReg // of the part before, or even of another function
 	pt := &a.parts[p]
-	first := a.uses[pt.use]
-	if first.op>>kindBits == slotDef && first.pos < pt.end {
-		a.toMemory(p, true)
-		return nil
-	}
 	vr := &a.vregs[pt.vreg]
-	if at := 4*vr.defInst + atUse; vr.flags&inSlot != 0 && pt.start < at && at < pt.end {
-		// The code is laid out such that the definition is not what comes first.
-		a.enqueue(a.split(p, at))
-		pt = &a.parts[p]
-	}
 	if vr.flags&isArg != 0 && pt.start == a.ranges[vr.rng].start && a.instBlock[pt.start>>2] == 0 {
 		a.toMemory(p, true)
 		return nil
@@ -199,7 +189,8 @@ func (a *Allocator) meetSets(p uint32) {
 // reservation of r, or inf.
 func (a *Allocator) reservedAt(r regalloc.PReg, p uint32) uint32 {
 	at := a.refAt
-	for s := a.regSets[r]; s != 0; s &= s - 1 {
+	wide := a.vregs[a.parts[p].vreg].flags & isWide >> wideShift
+	for s := a.regSets[wide][r]; s != 0; s &= s - 1 {
 		at = min(at, a.setAt[bits.TrailingZeros32(s)&(maxSets-1)])
 	}
 	if len(a.spans[r]) > 0 {

@@ -36,6 +36,7 @@ func New() *backend.Target {
 		MaxBytes: maxBytes, MaxEdit: maxEdit, BranchBytes: branchBytes, MaxBranches: maxBranches,
 		Shapes: asm.Shapes(), PrintVCode: asm.PrintVCode, PrintAsm: asm.PrintAsm, PseudoName: pseudoName,
 	}
-	t.CallClobbers = t.Env.Allocatable &^ t.Env.CalleeSaved
+	// Of v8 to v15 a call keeps only the low half.
+	t.CallClobbers = regalloc.Clobbers{Low: t.Env.Allocatable &^ t.Env.CalleeSaved, High: t.Env.Allocatable.OfClass(regalloc.Float)}
 	return t
 }

@@ -52,7 +52,7 @@ func New(features asm.Feature) *backend.Target {
 		MaxBytes: maxBytes, MaxEdit: maxEdit, BranchBytes: branchBytes, MaxBranches: maxBranches,
 		Shapes: asm.Shapes(), PrintVCode: asm.PrintVCode, PrintAsm: asm.PrintAsm, PseudoName: pseudoName,
 	}
-	t.CallClobbers = t.Env.Allocatable &^ t.Env.CalleeSaved
+	t.CallClobbers = regalloc.WholeRegs(t.Env.Allocatable &^ t.Env.CalleeSaved)
 	return t
 }
 

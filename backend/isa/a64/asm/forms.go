@@ -70,7 +70,7 @@ const (
 var (
 	use    = Role{Access: ra.Use, Class: ra.Int, Constraint: ra.Reg}
 	def    = Role{Access: ra.Def, Class: ra.Int, Constraint: ra.Reg}
-	mod    = Role{Access: ra.Mod, Class: ra.Int, Constraint: ra.Reg}
+	mod    = Role{Access: ra.Use, Class: ra.Int, Constraint: ra.Reg, InPlace: true}
 	again  = Role{Access: ra.Def, Class: ra.Int, Constraint: ra.Reuse}
 	fuse   = Role{Access: ra.Use, Class: ra.Float, Constraint: ra.Reg}
 	fagain = Role{Access: ra.Def, Class: ra.Float, Constraint: ra.Reuse}

@@ -158,30 +158,30 @@ const (
 	StrZero  // addr
 	StrbZero // addr; Size 4
 	StrhZero // addr; Size 4
-	LdrPre   // base (Mod), d; ModeBase, Disp -256 to 255
-	LdrPost  // base (Mod), d; likewise
-	StrPre   // base (Mod), x; likewise
-	StrPost  // base (Mod), x; likewise
+	LdrPre   // base (in place), d; ModeBase, Disp -256 to 255
+	LdrPost  // base (in place), d; likewise
+	StrPre   // base (in place), x; likewise
+	StrPost  // base (in place), x; likewise
 	// Pairs: ModeBase, Disp a multiple of Size, -64*Size to 63*Size.
 	Ldp     // addr, d, d2
 	Stp     // addr, x, y
-	LdpPre  // base (Mod), d, d2
-	LdpPost // base (Mod), d, d2
-	StpPre  // base (Mod), x, y
-	StpPost // base (Mod), x, y
+	LdpPre  // base (in place), d, d2
+	LdpPost // base (in place), d, d2
+	StpPre  // base (in place), x, y
+	StpPost // base (in place), x, y
 
 	Fldr     // addr, D; Size 4, 8, 16; also ModeConst
 	Fstr     // addr, X; Size 4, 8, 16
-	FldrPre  // base (Mod), D
-	FldrPost // base (Mod), D
-	FstrPre  // base (Mod), X
-	FstrPost // base (Mod), X
+	FldrPre  // base (in place), D
+	FldrPost // base (in place), D
+	FstrPre  // base (in place), X
+	FstrPost // base (in place), X
 	Fldp     // addr, D, D2
 	Fstp     // addr, X, Y
-	FldpPre  // base (Mod), D, D2
-	FldpPost // base (Mod), D, D2
-	FstpPre  // base (Mod), X, Y
-	FstpPost // base (Mod), X, Y
+	FldpPre  // base (in place), D, D2
+	FldpPost // base (in place), D, D2
+	FstpPre  // base (in place), X, Y
+	FstpPost // base (in place), X, Y
 
 	// Floats: Size 4 is s, 8 is d.
 	Fmov      // X, D

@@ -323,13 +323,10 @@ func appendOperand(dst []byte, o regalloc.Operand) []byte {
 		dst = appendReg(append(dst, ':'), o.PReg(), width, false)
 	case regalloc.FixedArg:
 		dst = strconv.AppendUint(append(dst, ":arg"...), uint64(o.Arg), 10)
-	case regalloc.Stack:
-		dst = append(dst, ":stack"...)
 	case regalloc.Any:
 		dst = append(dst, '?')
 	}
 	return append(dst, accessNotes[o.Access]...)
 }
 
-var accessNotes = [...]string{regalloc.Use: "", regalloc.Def: "", regalloc.LateUse: "(late)", regalloc.EarlyDef: "(early)",
-	regalloc.Mod: "(mod)"}
+var accessNotes = [...]string{regalloc.Use: "", regalloc.Def: "", regalloc.LateUse: "(late)", regalloc.EarlyDef: "(early)"}

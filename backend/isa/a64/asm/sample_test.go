@@ -68,7 +68,7 @@ func unpredictable(inst *backend.Inst, k int, r regalloc.Allocation, before []re
 	switch {
 	case k == 0 || !f.Addr:
 		return false
-	case f.Roles[0].Access == regalloc.Mod && before[0] == r:
+	case f.Roles[0].InPlace && before[0] == r:
 		return true
 	case k == numAddr(inst.Mode)+1 && f.Roles[1].Access == regalloc.Def && before[k-1] == r:
 		return true

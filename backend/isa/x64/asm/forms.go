@@ -65,7 +65,7 @@ var (
 	use     = Role{Access: ra.Use, Class: ra.Int, Constraint: ra.Reg}
 	useAny  = Role{Access: ra.Use, Class: ra.Int, Constraint: ra.Any}
 	def     = Role{Access: ra.Def, Class: ra.Int, Constraint: ra.Reg}
-	mod     = Role{Access: ra.Mod, Class: ra.Int, Constraint: ra.Reg}
+	mod     = Role{Access: ra.Use, Class: ra.Int, Constraint: ra.Reg, InPlace: true}
 	again   = Role{Access: ra.Def, Class: ra.Int, Constraint: ra.Reuse}
 	again1  = Role{Access: ra.Def, Class: ra.Int, Constraint: ra.Reuse, Arg: 1}
 	early   = Role{Access: ra.EarlyDef, Class: ra.Int, Constraint: ra.Reg}
@@ -83,7 +83,7 @@ func defIn(r ra.PReg) Role {
 	return Role{Access: ra.Def, Class: ra.Int, Constraint: ra.Fixed, Arg: uint8(r)}
 }
 func modIn(r ra.PReg) Role {
-	return Role{Access: ra.Mod, Class: ra.Int, Constraint: ra.Fixed, Arg: uint8(r)}
+	return Role{Access: ra.Use, Class: ra.Int, Constraint: ra.Fixed, Arg: uint8(r), InPlace: true}
 }
 
 // forms is the table of forms: places, whether rm may be memory, text, roles.

@@ -350,8 +350,6 @@ func appendOperand(dst []byte, o regalloc.Operand) []byte {
 		dst = append(append(dst, ':'), RegName(o.PReg(), 8)...)
 	case regalloc.FixedArg:
 		dst = strconv.AppendUint(append(dst, ":arg"...), uint64(o.Arg), 10)
-	case regalloc.Stack:
-		dst = append(dst, ":stack"...)
 	case regalloc.Any:
 		dst = append(dst, '?')
 	}
@@ -360,8 +358,6 @@ func appendOperand(dst []byte, o regalloc.Operand) []byte {
 		dst = append(dst, "(late)"...)
 	case regalloc.EarlyDef:
 		dst = append(dst, "(early)"...)
-	case regalloc.Mod:
-		dst = append(dst, "(mod)"...)
 	}
 	return dst
 }
