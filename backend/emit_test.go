@@ -64,7 +64,7 @@ func TestCycles(t *testing.T) {
 		}
 		var want, got [2]map[regalloc.Allocation]int
 		state := map[regalloc.Allocation]int{}
-		e := &Emitter{Target: &Target{
+		e := &Emitter{Target: &Target{Emission: Emission{
 			EmitSwap: func(_ *Emitter, a, b regalloc.PReg) {
 				x, y := regalloc.InReg(a), regalloc.InReg(b)
 				state[x], state[y] = state[y], state[x]
@@ -75,7 +75,7 @@ func TestCycles(t *testing.T) {
 				kept++
 				return nil
 			},
-		}}
+		}}}
 		e.Buf = machbuffer.New(new(machbuffer.Target))
 		e.Target.Env.Scratch[regalloc.Float] = scratch.Reg()
 		run := func(out *[2]map[regalloc.Allocation]int, step func([]regalloc.Edit) []regalloc.Edit) {

@@ -7,8 +7,8 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// Target is a machine: data, and the functions that know its instructions. It
-// is immutable and shared by any number of Compilers.
+// Target is a machine: data, and the functions that know its instructions, grouped by the step
+// that asks for them. It is immutable and shared by any number of Compilers.
 type Target struct {
 	Name string
 	// Env is what allocators know of the machine.
@@ -19,16 +19,20 @@ type Target struct {
 	Buffer *machbuffer.Target
 	// Features is the ISA's set of processor features beyond its floor.
 	Features uint32
-	// LoopAlign is the alignment in bytes of the headers of hot loops, 1 for none.
-	LoopAlign uint32
-	// Rotate: a block that ends a loop stands in front of it if that saves the jump back.
-	Rotate bool
-	// MaxPiece is the most bytes of code between places where the machine buffer may put an island: larger
-	// blocks have such places between instructions. 0 is no limit.
-	MaxPiece uint32
 	// CallClobbers is what a call in the waot convention, or of a helper, may change.
 	CallClobbers regalloc.Clobbers
+	// Shapes are the operands of the instructions, by Op.
+	Shapes *Shapes
 
+	Lowering
+	Placement
+	Emission
+	Bounds
+	Printing
+}
+
+// Lowering makes VCode of CLIF. Its functions append to the code of l.
+type Lowering struct {
 	// Lower has, by CLIF opcode, the function that appends the instruction's
 	// VCode; nil for those that are never lowered.
 	Lower *[clif.NumOpcodes]LowerFunc
@@ -58,7 +62,21 @@ type Target struct {
 	LoadInstance func(l *Lower, dst regalloc.VReg)
 	// Hoist: constants of loops are defined in front of them.
 	Hoist bool
+}
 
+// Placement decides where blocks are and what is between them.
+type Placement struct {
+	// LoopAlign is the alignment in bytes of the headers of hot loops, 1 for none.
+	LoopAlign uint32
+	// Rotate: a block that ends a loop stands in front of it if that saves the jump back.
+	Rotate bool
+	// MaxPiece is the most bytes of code between places where the machine buffer may put an island: larger
+	// blocks have such places between instructions. 0 is no limit.
+	MaxPiece uint32
+}
+
+// Emission makes bytes of VCode with its allocation.
+type Emission struct {
 	// EmitPrologue emits the function's entry.
 	EmitPrologue func(e *Emitter)
 	// EmitInst emits instruction i with its allocations.
@@ -76,6 +94,10 @@ type Target struct {
 	// VCode.Indirect); nil if nothing.
 	EmitLanding  func(e *Emitter)
 	LandingBytes uint32
+}
+
+// Bounds say how long code can become, before it is emitted.
+type Bounds struct {
 	// MaxBytes bounds the size in bytes of the emitted instruction i without the branches of a
 	// terminator, with the constants it adds where MaxPiece is not 0; allocs are those of its operands.
 	MaxBytes func(e *Emitter, i regalloc.Inst, allocs []regalloc.Allocation) uint32
@@ -85,8 +107,10 @@ type Target struct {
 	// Emitter.Distance and Emitter.DistanceBack; it is at most MaxBranches.
 	BranchBytes func(e *Emitter) uint32
 	MaxBranches uint32
-	// Shapes are the operands of the instructions, by Op.
-	Shapes *Shapes
+}
+
+// Printing writes instructions as text, for dumps and tests.
+type Printing struct {
 	// PrintVCode appends the text of an instruction of a row on virtual registers, PrintAsm on allocations;
 	// PseudoName is the name of a pseudo-instruction.
 	PrintVCode func(dst []byte, inst *Inst, ops []regalloc.Operand) []byte

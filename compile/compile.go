@@ -50,6 +50,8 @@ type Options struct {
 	NoSpectre bool
 	// Verify checks CLIF after translation and after each pass, and VCode.
 	Verify bool
+	// NewAllocator makes the register allocator of a worker; nil stands for NewAllocator of this package.
+	NewAllocator func() backend.Allocator
 	// Progress, if not nil, is called after each function; never twice at once.
 	Progress func(done, total int)
 	// Crash, if not nil, is called for each function that cannot be compiled though it

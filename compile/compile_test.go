@@ -7,16 +7,19 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/internal/reloc"
 	"github.com/waot-project/waot/objfile"
+	"github.com/waot-project/waot/regalloc"
 	"github.com/waot-project/waot/wasmfront"
 )
 
@@ -187,6 +190,29 @@ func TestProgress(t *testing.T) {
 	}})
 	if last != r.Stats.Funcs {
 		t.Error(last, r.Stats)
+	}
+}
+
+// counting is the default allocator; it counts what it allocates.
+type counting struct {
+	backend.Allocator
+	functions *atomic.Int64
+}
+
+func (c counting) Run(in *regalloc.Input, env *regalloc.MachineEnv, out *regalloc.Output) error {
+	c.functions.Add(1)
+	return c.Allocator.Run(in, env, out)
+}
+
+// TestNewAllocator: the allocators that the options make, one a worker, allocate all functions.
+func TestNewAllocator(t *testing.T) {
+	var made, functions atomic.Int64
+	r := build(t, sampleModule().bytes(), compile.Options{Jobs: 2, NewAllocator: func() backend.Allocator {
+		made.Add(1)
+		return counting{compile.NewAllocator(), &functions}
+	}})
+	if n := made.Load(); n < 1 || n > 2 || int(functions.Load()) < r.Stats.Funcs {
+		t.Errorf("%d allocators for two workers, %d of %d functions", n, functions.Load(), r.Stats.Funcs)
 	}
 }
 

@@ -131,13 +131,20 @@ func (m *machine) frame(section objfile.SymbolIndex, at int64, code []byte) objf
 	return f
 }
 
+// NewAllocator returns an instance of the default register allocator.
+func NewAllocator() backend.Allocator { return linear.New() }
+
 // newGenerator is the back end for one worker.
 func (d *driver) newGenerator() generate {
 	if d.opt.generator != nil {
 		return d.opt.generator(d.cm, d.layout)
 	}
+	newAllocator := d.opt.NewAllocator
+	if newAllocator == nil {
+		newAllocator = NewAllocator
+	}
 	return backend.New(d.target.target, d.layout, d.cm, backend.Options{
-		Allocator: linear.New(), SkipChecker: d.opt.SkipChecker, Fixpoint: d.opt.Fixpoint, NoSpectre: d.opt.NoSpectre,
+		Allocator: newAllocator(), SkipChecker: d.opt.SkipChecker, Fixpoint: d.opt.Fixpoint, NoSpectre: d.opt.NoSpectre,
 		Verify: d.opt.Verify, Trace: d.opt.Trace,
 	}).Compile
 }

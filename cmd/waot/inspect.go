@@ -15,7 +15,6 @@ import (
 	"github.com/waot-project/waot/clif/verify"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/internal/abi"
-	"github.com/waot-project/waot/regalloc/linear"
 	"github.com/waot-project/waot/wasmfront"
 	"github.com/waot-project/waot/wasmfront/translate"
 	"github.com/waot-project/waot/wasmfront/validate"
@@ -271,7 +270,7 @@ func (in *inspector) newPipeline() (*pipeline, error) {
 		}
 	}
 	p.compiler = backend.New(target, instance.New(in.cm), in.cm, backend.Options{
-		Allocator: linear.New(), SkipChecker: !in.opt.check, NoSpectre: in.opt.noSpectre, Verify: in.opt.verify, Trace: trace,
+		Allocator: compile.NewAllocator(), SkipChecker: !in.opt.check, NoSpectre: in.opt.noSpectre, Verify: in.opt.verify, Trace: trace,
 	})
 	return p, nil
 }

@@ -27,14 +27,19 @@ var common = backend.CommonRows{
 // New is the Target for all processors from ARMv8.0-A on.
 func New() *backend.Target {
 	t := &backend.Target{
-		Name: "aarch64", Env: env(), Conv: &abi.A64, Buffer: bufferTarget(),
-		LoopAlign: loopAlign, MaxPiece: maxPiece, Hoist: true, Rotate: true,
-		Lower: backend.WithCommon(lowerings), Common: common, Loads: &loads, MaxDisp: 4095 * 8, LoadInstance: loadInstance,
-		Heap: heap, IntConst: intConst, Put: putFull, PutZero: putZero, Plus: plus,
-		Compare: compare, CompareZero: compareZero, Branch: branch,
-		EmitPrologue: emitPrologue, EmitInst: emitInst, EmitRow: put, AppendMove: asm.AppendMove, EmitLanding: emitLanding, LandingBytes: 4,
-		MaxBytes: maxBytes, MaxEdit: maxEdit, BranchBytes: branchBytes, MaxBranches: maxBranches,
-		Shapes: asm.Shapes(), PrintVCode: asm.PrintVCode, PrintAsm: asm.PrintAsm, PseudoName: pseudoName,
+		Name: "aarch64", Env: env(), Conv: &abi.A64, Buffer: bufferTarget(), Shapes: asm.Shapes(),
+		Lowering: backend.Lowering{
+			Lower: backend.WithCommon(lowerings), Common: common, Loads: &loads, MaxDisp: 4095 * 8,
+			Heap: heap, IntConst: intConst, Put: putFull, PutZero: putZero, Plus: plus,
+			Compare: compare, CompareZero: compareZero, Branch: branch, LoadInstance: loadInstance, Hoist: true,
+		},
+		Placement: backend.Placement{LoopAlign: loopAlign, Rotate: true, MaxPiece: maxPiece},
+		Emission: backend.Emission{
+			EmitPrologue: emitPrologue, EmitInst: emitInst, EmitRow: put, AppendMove: asm.AppendMove,
+			EmitLanding: emitLanding, LandingBytes: 4,
+		},
+		Bounds:   backend.Bounds{MaxBytes: maxBytes, MaxEdit: maxEdit, BranchBytes: branchBytes, MaxBranches: maxBranches},
+		Printing: backend.Printing{PrintVCode: asm.PrintVCode, PrintAsm: asm.PrintAsm, PseudoName: pseudoName},
 	}
 	// Of v8 to v15 a call keeps only the low half.
 	t.CallClobbers = regalloc.Clobbers{Low: t.Env.Allocatable &^ t.Env.CalleeSaved, High: t.Env.Allocatable.OfClass(regalloc.Float)}

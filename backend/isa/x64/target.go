@@ -43,14 +43,19 @@ var common = backend.CommonRows{
 // New is the Target for processors with the given features, which include V2.
 func New(features asm.Feature) *backend.Target {
 	t := &backend.Target{
-		Name: "x86-64", Env: env(), Conv: &abi.X64, Buffer: bufferTarget(),
-		Features: uint32(features | V2), LoopAlign: loopAlign,
-		Lower: backend.WithCommon(lowerings), Common: common, Loads: &loads, MaxDisp: math.MaxInt32,
-		Heap: heap, IntConst: intConst, Put: putFull, PutZero: putZero, Plus: plus,
-		Compare: compare, CompareZero: compareZero, Branch: branch,
-		EmitPrologue: emitPrologue, EmitInst: emitInst, EmitRow: put, AppendMove: asm.AppendMove, EmitSwap: emitSwap, EmitTable: emitTable,
-		MaxBytes: maxBytes, MaxEdit: maxEdit, BranchBytes: branchBytes, MaxBranches: maxBranches,
-		Shapes: asm.Shapes(), PrintVCode: asm.PrintVCode, PrintAsm: asm.PrintAsm, PseudoName: pseudoName,
+		Name: "x86-64", Env: env(), Conv: &abi.X64, Buffer: bufferTarget(), Shapes: asm.Shapes(), Features: uint32(features | V2),
+		Lowering: backend.Lowering{
+			Lower: backend.WithCommon(lowerings), Common: common, Loads: &loads, MaxDisp: math.MaxInt32,
+			Heap: heap, IntConst: intConst, Put: putFull, PutZero: putZero, Plus: plus,
+			Compare: compare, CompareZero: compareZero, Branch: branch,
+		},
+		Placement: backend.Placement{LoopAlign: loopAlign},
+		Emission: backend.Emission{
+			EmitPrologue: emitPrologue, EmitInst: emitInst, EmitRow: put, AppendMove: asm.AppendMove,
+			EmitSwap: emitSwap, EmitTable: emitTable,
+		},
+		Bounds:   backend.Bounds{MaxBytes: maxBytes, MaxEdit: maxEdit, BranchBytes: branchBytes, MaxBranches: maxBranches},
+		Printing: backend.Printing{PrintVCode: asm.PrintVCode, PrintAsm: asm.PrintAsm, PseudoName: pseudoName},
 	}
 	t.CallClobbers = regalloc.WholeRegs(t.Env.Allocatable &^ t.Env.CalleeSaved)
 	return t
