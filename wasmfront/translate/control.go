@@ -81,7 +81,7 @@ func (t *Translator) loop(op *wasmfront.Operator, _ *handler) {
 	}
 	fr := t.pushFrame(wasmfront.BlockLoop, op.Params, len(t.stack)-len(op.Params))
 	t.jump(fr)
-	if t.ssa.loops[t.ssa.loop].depth == maxOpenLoops && t.ssa.scanned == 0 {
+	if t.ssa.loops[t.ssa.loop].depth == maxOpenLoops && t.ssa.scanned == never {
 		t.scan()
 	}
 	t.ssa.openLoop(fr.label)

@@ -45,7 +45,7 @@ type frame struct {
 	label    clif.Block
 	firstPhi uint32
 	from     clif.Block // the current block when the block was entered
-	start    uint32     // the time then
+	start    position   // where it opened
 	loop     uint32     // the innermost loop around it
 	els      clif.Block // of an if: the block of the else part, entered or not
 	height   int        // of the stack below the block's parameters

@@ -16,10 +16,10 @@ func (t *Translator) scan() {
 	s := &t.ssa
 	r := t.check.Reader // a copy
 	t.open = append(t.open[:0], 0)
-	s.stops = append(s.stops[:0], span{s.now(), inf})
+	s.spans = append(s.spans[:0], span{s.now(), later})
 	for r.More() {
 		t.f.Stop.Poll()
-		now := uint32(r.Pos) + s.shift
+		now := s.body.at(uint32(r.Pos))
 		op, ok := wasmfront.Opcode(r.Byte()), true
 		if wasmfront.IsPrefix(byte(op)) {
 			op, ok = wasmfront.PrefixedOpcode(byte(op), r.U32())
@@ -45,13 +45,13 @@ func (t *Translator) scan() {
 		case wasmfront.OpBlock, wasmfront.OpIf:
 			t.open = append(t.open, noLoop)
 		case wasmfront.OpLoop:
-			t.open = append(t.open, uint32(len(s.stops)))
-			s.stops = append(s.stops, span{now, inf})
+			t.open = append(t.open, uint32(len(s.spans)))
+			s.spans = append(s.spans, span{now, later})
 		case wasmfront.OpEnd:
 			// The ends of what began before the scan are of no interest.
 			if n := len(t.open); n > 0 {
 				if k := t.open[n-1]; k != noLoop {
-					s.stops[k].stop = now
+					s.spans[k].end = now
 				}
 				t.open = t.open[:n-1]
 			}

@@ -50,23 +50,23 @@ func scanBody(t *testing.T, tr *Translator, i uint32, writes, loops *int) {
 	s.setLocals(len(tr.locals))
 	tr.scan()
 	want := make([][]uint32, len(tr.locals))
-	stops := []span{{s.now(), inf}} // for the loop that the scan begins in
+	spans := []span{{s.now(), later}} // for the loop that the scan begins in
 	open := []int{0}
 	for tr.check.Next(&tr.op) {
-		now := uint32(tr.op.Offset) + s.shift
+		now := s.body.at(uint32(tr.op.Offset))
 		switch tr.op.Op {
 		case wasmfront.OpLocalSet, wasmfront.OpLocalTee:
-			want[tr.op.Index] = append(want[tr.op.Index], now)
+			want[tr.op.Index] = append(want[tr.op.Index], uint32(now))
 			*writes++
 		case wasmfront.OpBlock, wasmfront.OpIf:
 			open = append(open, -1)
 		case wasmfront.OpLoop:
-			open = append(open, len(stops))
-			stops = append(stops, span{now, inf})
+			open = append(open, len(spans))
+			spans = append(spans, span{now, later})
 			*loops++
 		case wasmfront.OpEnd:
 			if k := open[len(open)-1]; k >= 0 {
-				stops[k].stop = now
+				spans[k].end = now
 			}
 			open = open[:len(open)-1]
 		}
@@ -76,14 +76,14 @@ func scanBody(t *testing.T, tr *Translator, i uint32, writes, loops *int) {
 	}
 	for n, w := range want {
 		var got []uint32
-		if s.cur[n].seen == s.base {
+		if s.cur[n].writesOf == s.body.start {
 			got = s.at(s.cur[n].writes)
 		}
 		if !slices.Equal(got, w) {
 			t.Errorf("function %d, local %d: written at %d, not %d", i, n, got, w)
 		}
 	}
-	if !slices.Equal(s.stops, stops) {
-		t.Errorf("function %d: loops %v, not %v", i, s.stops, stops)
+	if !slices.Equal(s.spans, spans) {
+		t.Errorf("function %d: loops %v, not %v", i, s.spans, spans)
 	}
 }

@@ -20,17 +20,14 @@ import (
 // Structured control says more than the edges do: a local that is not written
 // inside a block, if or loop has behind it, or in the loop, the value that it
 // had before. So each block has a parent, the block where its construct began,
-// and each local a list of the times when it was written. It is looked up by
-// climbing from parent to parent, past everything that began after the last
+// and each local a list of the positions where it is written. It is looked up by
+// going from parent to parent, past everything that began after the last
 // write before the end of the block where the search is, and past the headers of loops
-// that it is not written in. Jump pointers and binary search make a climb
+// that it is not written in. Jump pointers and binary search make that
 // logarithmic, and a merge is made only of a local that is written in the construct.
 //
 // Whether a loop that is still open writes a local is not known, unless
 // many loops are open: then the rest of the body is scanned for writes (scan.go).
-//
-// Time is the offset of an operator in the body, which goes on growing from function to
-// function.
 //
 // Variables are the locals of the function. The operands that branches carry to
 // a label are phis too.
@@ -49,27 +46,23 @@ type ssa struct {
 	zero   [clif.NumTypes]clif.Value
 	zeros  clif.Inst // the first of the reserved instructions, one a type
 
-	// cur is the values of locals at the current point, valid where stamp is epoch.
-	// It survives from a block to one that it is the only predecessor of.
-	cur   []local
-	epoch uint32
-	head  clif.Block // the block where epoch began
-	dirty []uint32   // locals written in the current block
-	since uint32     // time when the current block began
-	// base is the time before the function began; shift makes times of the
-	// builder's positions.
-	base, shift uint32
-	last        uint32 // of the function
-	scanned     uint32 // the writes before this time are noted already, if it is not 0
-	stops       []span // of the loops in the part that is scanned, in order
-	loop        uint32 // the innermost that is open
+	body body
+	// cur is what is known of the locals at the current point.
+	cur     []local
+	chain   chain      // that of the current block
+	head    clif.Block // the first block of the chain
+	written []uint32   // locals written in the current block
+	entered position   // where the current block began
+	scanned position   // the writes up to here are noted already, if it is not never
+	spans   []span     // of the loops in the part that is scanned, in order
+	loop    uint32     // the innermost that is open
 
 	entryParams clif.Value // values below are parameters of the entry
 	noZero      bool       // a zero was asked for that CLIF has no constant for
 	room        int        // how long the pool may become
 	full        bool       // there was no room: some phis are not filled
 	aliases     int        // how many values have become aliases
-	steps       int        // of climbing: a measure of time
+	steps       int        // from block to block and loop to loop: a measure of the time spent
 	watch       watches
 	scratch     []clif.Value
 }
@@ -86,28 +79,22 @@ type blockInfo struct {
 	// the end, or the only predecessor of a block that a branch made.
 	parent, jump clif.Block
 	depth        uint32 // in the tree of parents
-	// start is when the block, or the construct, began: a local not written
-	// since has here the value that it has at the end of the parent.
-	start  uint32
-	end    uint32 // when the block ended, or inf
-	loop   uint32 // the innermost loop around it
+	// start is where the block, or the construct, began: a local not written
+	// behind it has here the value that it has at the end of the parent.
+	start  position
+	end    position // where the block ended, or later
+	loop   uint32   // the innermost loop around it
 	sealed bool
 	single bool // there is one predecessor: of the only edge, or else the parent
 	inHash bool // extra has something about the block
 }
 
-// inf is a time that does not come.
-const inf = ^uint32(0)
-
 // loopInfo is a loop that was entered. Loops are a tree, like blocks.
 type loopInfo struct {
 	header             clif.Block
 	outer, jump, depth uint32
-	stop               uint32 // when it ends, or inf if that is not known
+	end                position // where it ends, or later if that is not known
 }
-
-// span is the time from the start of a loop to its end, or inf.
-type span struct{ start, stop uint32 }
 
 // edgeInfo is the source of an edge and the operands it carries: part of the
 // pool.
@@ -118,13 +105,14 @@ type edgeInfo struct {
 
 // local is what is known of a local at the current point.
 type local struct {
-	value clif.Value
-	stamp uint32
-	last  uint32 // time of the first write in the block that wrote it last
-	// writes has the times of the first writes in all blocks, or, in the part of
-	// the body that is scanned, of all writes. It is empty unless seen is ssa.base.
-	seen   uint32
-	writes list
+	value   clif.Value // valid in the chain knownIn
+	knownIn chain
+	last    position // of the first write in the block that wrote it last
+	// writes are the positions of the first writes in all blocks, or, in the part of
+	// the body that is scanned, of all writes. They are of the body that starts at
+	// writesOf: there are none in any other.
+	writesOf position
+	writes   list
 }
 
 // phi is a merge of one value per edge of its block.
@@ -164,27 +152,23 @@ func (s *ssa) at(l list) []uint32 { return s.pool[l.off : l.off+l.len] }
 func (s *ssa) reset(f *clif.Func, b *clif.Builder, offset, size uint32) {
 	s.f, s.b = f, b
 	s.blocks, s.edges, s.phis, s.pool = s.blocks[:0], s.edges[:0], s.phis[:0], s.pool[:0]
-	s.work, s.dirty, s.stops = s.work[:0], s.dirty[:0], s.stops[:0]
-	s.loops = append(s.loops[:0], loopInfo{stop: inf})
+	s.work, s.written, s.spans = s.work[:0], s.written[:0], s.spans[:0]
+	s.loops = append(s.loops[:0], loopInfo{end: later})
 	s.extra.reset()
-	s.aliases, s.steps, s.loop, s.scanned, s.noZero, s.full = 0, 0, 0, 0, false, false
+	s.aliases, s.steps, s.loop, s.scanned, s.noZero, s.full = 0, 0, 0, never, false, false
 	s.room = math.MaxInt
 	for i := range s.zero {
 		s.zero[i] = clif.NoValue
 	}
-	if s.last > 1<<31 || s.epoch > 1<<31 {
+	if !s.body.reset(offset, size) || s.chain > 1<<31 {
 		clear(s.cur[:cap(s.cur)])
-		s.last, s.epoch = 0, 0
+		s.chain = 0
 	}
-	// The parameters are written one after base, the operators come later.
-	s.base = s.last + 1
-	s.last = s.base + size + 1
-	s.shift = s.base + 1 - offset
 	b.Src = offset
 }
 
-// now is the time of the operator that is translated.
-func (s *ssa) now() uint32 { return s.b.Src + s.shift }
+// now is the position of the operator that is translated.
+func (s *ssa) now() position { return s.body.at(s.b.Src) }
 
 // setLocals makes room for n locals.
 func (s *ssa) setLocals(n int) {
@@ -228,9 +212,9 @@ func (s *ssa) zeroOf(t clif.Type) clif.Value {
 // only predecessor is the block that just ended.
 func (s *ssa) enter(blk clif.Block, follows bool) {
 	s.b.SwitchTo(blk)
-	s.since = s.now()
+	s.entered = s.now()
 	if !follows {
-		s.epoch++
+		s.chain++
 		s.head = blk
 	}
 }
@@ -240,15 +224,15 @@ func (s *ssa) enterEntry() clif.Block {
 	entry := s.newBlock(clif.NoBlock, s.now(), 0)
 	s.blocks[entry].sealed = true
 	s.enter(entry, false)
-	s.since = s.base
+	s.entered = s.body.start
 	return entry
 }
 
 // newBlock creates a block that is not sealed, with a parent, whose construct
 // began at start in that loop.
-func (s *ssa) newBlock(parent clif.Block, start, loop uint32) clif.Block {
+func (s *ssa) newBlock(parent clif.Block, start position, loop uint32) clif.Block {
 	b := s.b.NewBlock()
-	s.blocks = append(s.blocks, blockInfo{parent: parent, jump: parent, start: start, end: inf, loop: loop})
+	s.blocks = append(s.blocks, blockInfo{parent: parent, jump: parent, start: start, end: later, loop: loop})
 	if parent == clif.NoBlock {
 		s.blocks[b].jump = b
 		return b
@@ -274,7 +258,7 @@ func (s *ssa) openLoop(blk clif.Block) {
 	outer := s.loop
 	s.loop = uint32(len(s.loops))
 	o := &s.loops[outer]
-	l := loopInfo{header: blk, outer: outer, jump: outer, depth: o.depth + 1, stop: s.stopOf(s.now())}
+	l := loopInfo{header: blk, outer: outer, jump: outer, depth: o.depth + 1, end: s.endOfLoopAt(s.now())}
 	if j := &s.loops[o.jump]; o.depth-j.depth == j.depth-s.loops[j.jump].depth {
 		l.jump = j.jump
 	}
@@ -282,32 +266,32 @@ func (s *ssa) openLoop(blk clif.Block) {
 	s.blocks[blk].loop = s.loop
 }
 
-// stopOf is when the loop that starts at time t ends, if that is known.
-func (s *ssa) stopOf(t uint32) uint32 {
-	k, ok := slices.BinarySearchFunc(s.stops, t, func(p span, t uint32) int { return cmp.Compare(p.start, t) })
+// endOfLoopAt is where the loop that starts at a position ends, if that is known.
+func (s *ssa) endOfLoopAt(start position) position {
+	k, ok := slices.BinarySearchFunc(s.spans, start, func(l span, p position) int { return cmp.Compare(l.start, p) })
 	if !ok {
-		return inf
+		return later
 	}
-	return s.stops[k].stop
+	return s.spans[k].end
 }
 
 // closeLoop ends the innermost loop.
 func (s *ssa) closeLoop() {
 	l := &s.loops[s.loop]
-	l.stop = s.now()
+	l.end = s.now()
 	s.loop = l.outer
 }
 
-// barrier is the depth of the header of the innermost loop among the given one and those
-// around it that may write a local whose next write is at time next: 0,
-// that of the entry, if there is none.
-func (s *ssa) barrier(loop, next uint32) uint32 {
+// writingLoopDepth is the depth, in the tree of parents, of the header of the innermost loop
+// that may write a local, among the given loop and those around it, where next is the next
+// write of the local: 0, that of the entry, if there is none.
+func (s *ssa) writingLoopDepth(loop uint32, next position) uint32 {
 	for {
 		l := &s.loops[loop]
 		switch {
-		case l.stop >= next:
+		case l.end >= next:
 			return s.blocks[l.header].depth
-		case s.loops[l.jump].stop < next:
+		case s.loops[l.jump].end < next:
 			loop = l.jump
 		default:
 			loop = l.outer
@@ -375,51 +359,51 @@ func (s *ssa) resolve(v clif.Value) clif.Value {
 // write makes v the value of a local.
 func (s *ssa) write(n uint32, v clif.Value) {
 	l := &s.cur[n]
-	if l.last <= s.since {
+	if l.last <= s.entered {
 		s.writeFirst(n)
 	}
-	l.value, l.stamp = v, s.epoch
+	l.value, l.knownIn = v, s.chain
 }
 
 // writeFirst notes the first write of a local in the current block.
 func (s *ssa) writeFirst(n uint32) {
-	s.dirty = append(s.dirty, n)
+	s.written = append(s.written, n)
 	l := &s.cur[n]
 	if l.last = s.now(); l.last > s.scanned {
 		s.noteWrite(n, l.last)
 	}
 }
 
-// noteWrite notes that a local is written at time t, later than the times before.
-func (s *ssa) noteWrite(n, t uint32) {
+// noteWrite notes that a local is written at p, behind all writes noted before.
+func (s *ssa) noteWrite(n uint32, p position) {
 	l := &s.cur[n]
-	if l.seen != s.base {
-		l.seen, l.writes = s.base, list{}
+	if l.writesOf != s.body.start {
+		l.writesOf, l.writes = s.body.start, list{}
 	}
-	s.push(&l.writes, t)
+	s.push(&l.writes, uint32(p))
 }
 
-// writesAround are the times of the last write of a local up to time t, or 0,
-// and of the first after it, or inf.
-func (s *ssa) writesAround(n, t uint32) (last, next uint32) {
+// writesAround are the positions of the last write of a local up to p, or never,
+// and of the first behind it, or later.
+func (s *ssa) writesAround(n uint32, p position) (last, next position) {
 	l := &s.cur[n]
 	switch {
-	case l.seen != s.base:
-		return 0, inf
-	case s.scanned == 0 && l.last <= t:
-		return l.last, inf
+	case l.writesOf != s.body.start:
+		return never, later
+	case s.scanned == never && l.last <= p:
+		return l.last, later
 	}
-	times := s.at(l.writes)
-	k, found := slices.BinarySearch(times, t)
+	writes := s.at(l.writes)
+	k, found := slices.BinarySearch(writes, uint32(p))
 	if found {
 		k++
 	}
-	next = inf
+	last, next = never, later
 	if k > 0 {
-		last = times[k-1]
+		last = position(writes[k-1])
 	}
-	if k < len(times) {
-		next = times[k]
+	if k < len(writes) {
+		next = position(writes[k])
 	}
 	return last, next
 }
@@ -430,22 +414,22 @@ func (s *ssa) endBlock() {
 	b := s.b.Current()
 	bi := &s.blocks[b]
 	bi.end = s.now()
-	if len(s.dirty) == 0 {
+	if len(s.written) == 0 {
 		return
 	}
-	if len(s.dirty) > maxDefs {
-		for _, n := range s.dirty {
+	if len(s.written) > maxDefs {
+		for _, n := range s.written {
 			s.put(b, n, s.cur[n].value)
 		}
-		s.dirty = s.dirty[:0]
+		s.written = s.written[:0]
 		return
 	}
 	bi.defs = uint32(len(s.pool))
-	for _, n := range s.dirty {
+	for _, n := range s.written {
 		s.pool = append(s.pool, n, uint32(s.cur[n].value))
 	}
-	bi.numDefs = uint32(len(s.dirty))
-	s.dirty = s.dirty[:0]
+	bi.numDefs = uint32(len(s.written))
+	s.written = s.written[:0]
 }
 
 // maxDefs is the most definitions that blockInfo.defs holds: it is searched
@@ -460,7 +444,7 @@ func (s *ssa) put(b clif.Block, n uint32, v clif.Value) {
 // read is the value of a local of type t.
 func (s *ssa) read(n uint32, t clif.Type) clif.Value {
 	l := &s.cur[n]
-	if l.stamp == s.epoch {
+	if l.knownIn == s.chain {
 		l.value = s.resolve(l.value)
 		return l.value
 	}
@@ -468,12 +452,12 @@ func (s *ssa) read(n uint32, t clif.Type) clif.Value {
 	v := s.find(s.head, n, t)
 	s.drain(phis)
 	v = s.resolve(v)
-	s.cur[n].value, s.cur[n].stamp = v, s.epoch
+	s.cur[n].value, s.cur[n].knownIn = v, s.chain
 	return v
 }
 
-// find is the value of a local at the end of blk, or now if blk is where the
-// epoch began. Operands of new phis are left to the worklist.
+// find is the value of a local at the end of blk, or now if blk is the head of the
+// current chain. Operands of new phis are left to the worklist.
 func (s *ssa) find(blk clif.Block, n uint32, t clif.Type) clif.Value {
 	s.trail = append(s.trail[:0], blk)
 	hops := 0
@@ -488,10 +472,10 @@ func (s *ssa) find(blk clif.Block, n uint32, t clif.Type) clif.Value {
 			continue
 		}
 		last, next := s.writesAround(n, min(bi.end, s.now()))
-		barrier := s.barrier(bi.loop, next)
+		limit := s.writingLoopDepth(bi.loop, next)
 		switch {
-		case bi.start >= last && bi.depth != barrier:
-			blk = s.climb(blk, last, barrier)
+		case bi.start >= last && bi.depth != limit:
+			blk = s.ancestor(blk, last, limit)
 		case bi.single:
 			blk = s.pred(bi)
 		default:
@@ -549,10 +533,10 @@ func (s *ssa) defined(bi *blockInfo, blk clif.Block, n uint32) (clif.Value, bool
 	return 0, false
 }
 
-// climb is an ancestor of blk at whose end a local has the value that it has at
+// ancestor is an ancestor of blk at whose end a local has the value that it has at
 // the end of blk: the one at that depth, or a deeper one if something above it
-// began before last, the time of the last write. Blk began later and is deeper.
-func (s *ssa) climb(blk clif.Block, last, depth uint32) clif.Block {
+// began before last, the local's last write. Blk began behind that and is deeper.
+func (s *ssa) ancestor(blk clif.Block, last position, depth uint32) clif.Block {
 	for {
 		bi := &s.blocks[blk]
 		if j := &s.blocks[bi.jump]; j.start >= last && j.depth >= depth {
