@@ -1,6 +1,8 @@
 package backend
 
 import (
+	"slices"
+
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/stop"
 )
@@ -151,23 +153,13 @@ func (o *BlockOrder) addEdge(start uint32, via clif.Target) uint32 {
 	f := o.f
 	to := f.Targets[via].Block
 	ti := &o.info[to]
-	if s := ti.stamp; s > start && o.sameArgs(o.edges[s-1].via, via) {
+	if s := ti.stamp; s > start && slices.Equal(f.TargetArgs(o.edges[s-1].via), f.TargetArgs(via)) {
 		return s - 1
 	}
 	o.edges = stop.Append(o.f.Stop, o.edges, edge{via: via, to: to})
 	ti.stamp = uint32(len(o.edges))
 	ti.preds++
 	return ti.stamp - 1
-}
-
-func (o *BlockOrder) sameArgs(a, b clif.Target) bool {
-	x, y := o.f.TargetArgs(a), o.f.TargetArgs(b)
-	for i := range x {
-		if o.f.Resolve(clif.Value(x[i])) != o.f.Resolve(clif.Value(y[i])) {
-			return false
-		}
-	}
-	return true
 }
 
 // search is a depth-first search from the entry. It fills rpo and finds each

@@ -99,12 +99,6 @@ func (l *Lower) reset() {
 		l.vregs[i] = regalloc.NoVReg
 		l.canon[i] = clif.Value(i)
 	}
-	for i := range f.Values {
-		f.Stop.PollAt(i)
-		if f.Values[i].Kind == clif.ValueAlias {
-			l.canon[i] = f.Resolve(clif.Value(i))
-		}
-	}
 	l.insts, l.meta, l.groups, l.Ops, l.sums = l.insts[:0], l.meta[:0], l.groups[:0], l.Ops[:0], l.sums[:0]
 	l.hidden = regalloc.NoVReg
 	l.noSink = 0

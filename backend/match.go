@@ -10,8 +10,7 @@ import (
 // This file is what lowering functions ask of the Lower: values, registers, and what
 // may be folded.
 
-// Resolve is the value that v stands for: aliases and zero-extensions of i32 are
-// followed. The result of a 64-bit operand may thus be an i32, whose register
+// Resolve is the value that v stands for: zero-extensions of i32 are followed. The result of a 64-bit operand may thus be an i32, whose register
 // holds the zero-extended value.
 func (l *Lower) Resolve(v clif.Value) clif.Value {
 	c := l.canon[v]

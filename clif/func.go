@@ -1,6 +1,8 @@
 package clif
 
 import (
+	"strings"
+
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/stop"
 )
@@ -84,6 +86,7 @@ type BlockData struct {
 //	F3 Exactly the last instruction of a block that is not a nop terminates.
 //	F4 Each use is dominated by its definition; types agree with OpInfo.Sig.
 //	F5 A target has as many arguments as its block parameters, of their types.
+//	F6 No operand and no argument is an alias.
 type Func struct {
 	Name  string
 	Index FuncIndex
@@ -161,14 +164,6 @@ func (f *Func) VarArgs(d *InstData) []uint32 {
 	return nil
 }
 
-// Resolve follows aliases.
-func (f *Func) Resolve(v Value) Value {
-	for f.Values[v].Kind == ValueAlias {
-		v = Value(f.Values[v].Def)
-	}
-	return v
-}
-
 // TypeOf is the type of v.
 func (f *Func) TypeOf(v Value) Type { return f.Values[v].Type }
 
@@ -180,9 +175,19 @@ func (f *Func) DefInst(v Value) Inst {
 	return NoInst
 }
 
-// NumArgs is how many of A, B, C are values, by format.
-func (d *InstData) NumArgs() int {
-	switch info := d.Op.Info(); info.Format {
+// NumArgs is how many of A, B, C are values.
+func (d *InstData) NumArgs() int { return int(numArgs[d.Op]) }
+
+var numArgs = func() (n [NumOpcodes]uint8) {
+	for op := range n {
+		n[op] = Opcode(op).numArgs()
+	}
+	return n
+}()
+
+// numArgs is how many values the format of op has besides a list.
+func (op Opcode) numArgs() uint8 {
+	switch info := op.Info(); info.Format {
 	case FormatUnary, FormatLoad, FormatTrapIf, FormatBranch, FormatBrTable, FormatCallRef:
 		return 1
 	case FormatBinary, FormatIntCmp, FormatFloatCmp, FormatStore, FormatBound:
@@ -190,11 +195,8 @@ func (d *InstData) NumArgs() int {
 	case FormatTernary:
 		return 3
 	case FormatEntity, FormatEntity2:
-		n := 0
-		for n < len(info.Sig) && info.Sig[n] != ':' {
-			n++
-		}
-		return n
+		args, _, _ := strings.Cut(info.Sig, ":")
+		return uint8(len(args))
 	}
 	return 0
 }

@@ -83,7 +83,7 @@ func sameTarget(f *clif.Func, a, b clif.Target) bool {
 	}
 	x, y := f.TargetArgs(a), f.TargetArgs(b)
 	for i := range x {
-		if resolve(f, clif.Value(x[i])) != resolve(f, clif.Value(y[i])) {
+		if f.Resolve(clif.Value(x[i])) != f.Resolve(clif.Value(y[i])) {
 			return false
 		}
 	}

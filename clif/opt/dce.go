@@ -98,7 +98,7 @@ func (l *liveness) need(v clif.Value) {
 }
 
 func (l *liveness) needArgs(f *clif.Func, d *clif.InstData) {
-	switch numArgs[d.Op] {
+	switch d.NumArgs() {
 	case 3:
 		l.need(d.ArgC())
 		fallthrough

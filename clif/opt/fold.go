@@ -91,7 +91,7 @@ func fold(o *Optimizer, f *clif.Func) {
 	f.Srcs, c.srcs = c.srcs, f.Srcs
 	c.layout()
 	// Arguments of back edges may name values that have become aliases.
-	resolveTargets(f)
+	f.ResolveTargets()
 	o.cfgValid = false
 }
 
@@ -213,7 +213,7 @@ func (c *folder) instructions(b clif.Block) (end bool, next clif.Block) {
 			continue
 		}
 		c.src = f.Srcs[i]
-		resolveInst(f, d)
+		f.ResolveOperands(d)
 		if !d.Op.IsTerminator() {
 			if c.inst(d); d.Op == clif.OpTrap {
 				return false, clif.NoBlock // a trapif that always traps
@@ -242,7 +242,7 @@ func (c *folder) extend(b clif.Block, t clif.Target) bool {
 	}
 	args := f.TargetArgs(t)
 	for i, p := range f.Params(to) {
-		alias(f, clif.Value(p), resolve(f, clif.Value(args[i])))
+		f.MakeAlias(clif.Value(p), f.Resolve(clif.Value(args[i])))
 	}
 	return true
 }
@@ -251,7 +251,7 @@ func (c *folder) extend(b clif.Block, t clif.Target) bool {
 func (c *folder) inst(d *clif.InstData) {
 	if d.NumResults == 1 && !d.Op.Has(clif.Calls) {
 		if v := c.simplify(d); v != clif.NoValue {
-			alias(c.f, d.Result, v)
+			c.f.MakeAlias(d.Result, v)
 			return
 		}
 	} else if c.effect(d) {

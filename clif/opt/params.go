@@ -75,7 +75,8 @@ func removeParams(o *Optimizer, f *clif.Func) {
 		f.Stop.Poll()
 		o.compact(f, b)
 	}
-	resolveAll(f)
+	f.ResolveInsts()
+	f.ResolveTargets()
 }
 
 // examine goes on with the arguments of parameter v, and makes it an alias if
@@ -89,11 +90,11 @@ func (o *Optimizer) examine(f *clif.Func, v clif.Value) {
 	s := &o.par.param[o.par.base[b]+uint32(d.Num)]
 	same := s.same
 	if same != clif.NoValue {
-		same = resolve(f, same)
+		same = f.Resolve(same)
 	}
 	preds := o.cfg.Preds(b)
 	for ; int(s.at) < len(preds); s.at++ {
-		a := resolve(f, clif.Value(f.TargetArgs(preds[s.at].Target)[d.Num]))
+		a := f.Resolve(clif.Value(f.TargetArgs(preds[s.at].Target)[d.Num]))
 		if a == v || a == same {
 			continue
 		}
@@ -111,7 +112,7 @@ func (o *Optimizer) examine(f *clif.Func, v clif.Value) {
 	if o.tracing() {
 		o.note(0, fmt.Sprintf("parameter %v of %v", v, b), same.String())
 	}
-	alias(f, v, same)
+	f.MakeAlias(v, same)
 	o.par.dirty = append(o.par.dirty, b)
 	if s.first != 0 {
 		o.par.work = append(o.par.work, s.first)

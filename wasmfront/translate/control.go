@@ -93,7 +93,7 @@ func (t *Translator) loop(op *wasmfront.Operator, _ *handler) {
 func (t *Translator) pushPhis(fr *frame) {
 	t.stack = t.stack[:fr.height]
 	for i := range uint32(len(fr.types)) {
-		t.push(t.ssa.resolve(t.ssa.phis[fr.firstPhi+i].value))
+		t.push(t.ssa.f.Resolve(t.ssa.phis[fr.firstPhi+i].value))
 	}
 }
 

@@ -20,7 +20,7 @@ func (s *ssa) finish() {
 		}
 	}
 	if s.aliases > 0 {
-		s.replaceAliases()
+		s.f.ResolveInsts()
 	}
 }
 
@@ -75,10 +75,10 @@ func (s *ssa) examine(n uint32) {
 	edges := s.blocks[p.block].edges
 	same := p.same
 	if same != clif.NoValue {
-		same = s.resolve(same)
+		same = s.f.Resolve(same)
 	}
 	for ; p.at < edges.len; p.at++ {
-		v := s.resolve(s.arg(p, edges, p.at))
+		v := s.f.Resolve(s.arg(p, edges, p.at))
 		if v == p.value || v == same {
 			continue
 		}
@@ -129,46 +129,11 @@ func (s *ssa) makeParams(blk clif.Block) {
 	for i := range bi.edges.len {
 		f.Stop.Poll()
 		for k, n := range live {
-			list[k] = s.resolve(s.arg(&s.phis[n], bi.edges, i))
+			list[k] = s.f.Resolve(s.arg(&s.phis[n], bi.edges, i))
 		}
 		f.Targets[s.pool[bi.edges.off+i]].Args = clif.MakeList(f, list)
 	}
 }
-
-// replaceAliases makes all operands name values that are not aliases.
-func (s *ssa) replaceAliases() {
-	f := s.f
-	for i := range f.Insts {
-		f.Stop.Poll()
-		d := &f.Insts[i]
-		switch numArgs[d.Op] {
-		case 3:
-			d.C = uint32(s.resolve(d.ArgC()))
-			fallthrough
-		case 2:
-			d.B = uint32(s.resolve(d.ArgB()))
-			fallthrough
-		case 1:
-			d.A = uint32(s.resolve(d.ArgA()))
-		}
-		if d.Op == clif.OpBrTable {
-			continue
-		}
-		list := f.VarArgs(d)
-		for k, a := range list {
-			list[k] = uint32(s.resolve(clif.Value(a)))
-		}
-	}
-}
-
-// numArgs is InstData.NumArgs by opcode.
-var numArgs = func() (n [clif.NumOpcodes]uint8) {
-	for op := range n {
-		d := clif.InstData{Op: clif.Opcode(op)}
-		n[op] = uint8(d.NumArgs())
-	}
-	return n
-}()
 
 // defTable maps (block, local) to a value: open addressing, emptied by a new
 // generation.

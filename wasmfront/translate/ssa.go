@@ -339,23 +339,6 @@ func (s *ssa) arg(p *phi, edges list, i uint32) clif.Value {
 	return clif.Value(s.pool[p.args+i])
 }
 
-// resolve follows aliases and shortens their chain.
-func (s *ssa) resolve(v clif.Value) clif.Value {
-	values := s.f.Values
-	if values[v].Kind != clif.ValueAlias {
-		return v
-	}
-	root := clif.Value(values[v].Def)
-	for values[root].Kind == clif.ValueAlias {
-		root = clif.Value(values[root].Def)
-	}
-	for values[v].Kind == clif.ValueAlias {
-		d := &values[v]
-		v, d.Def = clif.Value(d.Def), uint32(root)
-	}
-	return root
-}
-
 // write makes v the value of a local.
 func (s *ssa) write(n uint32, v clif.Value) {
 	l := &s.cur[n]
@@ -445,13 +428,13 @@ func (s *ssa) put(b clif.Block, n uint32, v clif.Value) {
 func (s *ssa) read(n uint32, t clif.Type) clif.Value {
 	l := &s.cur[n]
 	if l.knownIn == s.chain {
-		l.value = s.resolve(l.value)
+		l.value = s.f.Resolve(l.value)
 		return l.value
 	}
 	phis := len(s.phis)
 	v := s.find(s.head, n, t)
 	s.drain(phis)
-	v = s.resolve(v)
+	v = s.f.Resolve(v)
 	s.cur[n].value, s.cur[n].knownIn = v, s.chain
 	return v
 }
@@ -597,7 +580,7 @@ func (s *ssa) simplify(n uint32) {
 	same := clif.NoValue
 	edges := s.blocks[p.block].edges
 	for i := range edges.len {
-		v := s.resolve(s.arg(p, edges, i))
+		v := s.f.Resolve(s.arg(p, edges, i))
 		if v == p.value || v == same {
 			continue
 		}
@@ -612,8 +595,7 @@ func (s *ssa) simplify(n uint32) {
 }
 
 func (s *ssa) alias(p *phi, v clif.Value) {
-	d := &s.f.Values[p.value]
-	d.Kind, d.Def = clif.ValueAlias, uint32(v)
+	s.f.MakeAlias(p.value, v)
 	s.aliases++
 }
 
