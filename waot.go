@@ -170,7 +170,7 @@ func compileWasm(ctx context.Context, wasm []byte, o *CompileOptions) (*compile.
 	if o == nil {
 		o = &CompileOptions{}
 	}
-	c := compile.Options{Name: o.Name, Target: o.Target, CPU: o.CPU, Jobs: o.Workers, Progress: o.Progress, OptLevel: opt.O2, NoSpectre: o.NoSpectre, Context: ctx,
+	c := compile.Options{Name: o.Name, Target: o.Target, CPU: o.CPU, Jobs: o.Workers, Progress: o.Progress, OptLevel: opt.O1, NoSpectre: o.NoSpectre, Context: ctx,
 		Limits: compile.Limits{ModuleBytes: o.MaxModuleBytes, Functions: o.MaxFunctions, FunctionBytes: o.MaxFunctionBytes,
 			CodeBytes: o.MaxCodeBytes, Memory: o.MaxMemory}}
 	if o.NoOptimize {

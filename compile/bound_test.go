@@ -16,7 +16,7 @@ func TestBlockBound(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, target := range compile.Targets() {
-		for level := opt.O0; level <= opt.O2; level++ {
+		for level := opt.O0; level <= opt.O1; level++ {
 			if _, err := compile.Module(wasm, compile.Options{OptLevel: level, Target: target, Verify: true}); err != nil {
 				t.Error(target, level, err)
 			}

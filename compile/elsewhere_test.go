@@ -177,7 +177,7 @@ func TestSameElsewhere(t *testing.T) {
 	objects, bytes := 0, 0
 	for _, name := range names {
 		for _, target := range compile.Targets() {
-			for _, level := range []opt.Level{opt.O0, opt.O2} {
+			for _, level := range []opt.Level{opt.O0, opt.O1} {
 				j := &job{modules[name], level, target}
 				here, there := j.run(), elsewhere(j)
 				if there.GOARCH = here.GOARCH; *here != *there {

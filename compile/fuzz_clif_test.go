@@ -71,10 +71,10 @@ func fuzzCLIF(t *testing.T, machines []*backend.Target, base *clif.Func, by []by
 		}
 		return nil
 	}}
-	if err := o.Run(e.f, opt.O2); err != nil {
+	if err := o.Run(e.f, opt.O1); err != nil {
 		t.Fatal(err)
 	}
-	compileFor(t, machines, e.f, "-O2")
+	compileFor(t, machines, e.f, "-O1")
 }
 
 // codeTargets are the processors to compile for.

@@ -728,7 +728,7 @@ func fuzzFunction(t *testing.T, b []byte) (executed bool) {
 		}
 	}
 	o := opt.Optimizer{}
-	got, err := interpret(file, args, 20_000, func(f *clif.Func) error { return o.Run(f, opt.O2) })
+	got, err := interpret(file, args, 20_000, func(f *clif.Func) error { return o.Run(f, opt.O1) })
 	check("after the mid-end", got, err)
 	if got, err = native(file.Mod, img, args); errors.Is(err, inproc.ErrUnsupported) {
 		t.Skip(err)

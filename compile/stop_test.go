@@ -59,7 +59,7 @@ func hugeModule(size int, pieces ...string) []byte {
 // build compiles a module to an object file, with one worker that polls flag.
 func build(wasm []byte, flag *stop.Flag) (file []byte, err error) {
 	defer stop.Recover(&err)
-	o := Options{OptLevel: opt.O2, Jobs: 1, stop: flag}
+	o := Options{OptLevel: opt.O1, Jobs: 1, stop: flag}
 	r, err := Module(wasm, o)
 	if err != nil {
 		return nil, err
@@ -77,9 +77,9 @@ var stages = []string{
 	"validate.(*checker).functions", "validate.(*checker).exports", "validate.(*checker).constExpr",
 	"wasmfront.nameMap", "translate.ModuleUntil", "translate.declareExports", "instance.New",
 	"translate.(*Translator).Func", "translate.(*Translator).scan", "translate.(*ssa).removeTrivial", "translate.(*ssa).makeParams",
-	"translate.(*ssa).replaceAliases", "translate.(*Translator).Init",
+	"clif.(*Func).ResolveInsts", "translate.(*Translator).Init",
 	"analysis.(*CFG).Compute", "analysis.(*CFG).postorder", "analysis.(*CFG).fillPreds", "analysis.(*DomTree).Compute", "analysis.(*DomTree).number",
-	"opt.fold", "opt.(*folder).instructions", "opt.resolveTargets", "opt.threadEmpty", "opt.removeParams", "opt.removeDead",
+	"opt.fold", "opt.(*folder).instructions", "clif.(*Func).ResolveTargets", "opt.threadEmpty", "opt.removeParams", "opt.removeDead",
 	"backend.(*BlockOrder).search", "backend.(*BlockOrder).loops",
 	"backend.(*Lower).analyse", "backend.(*Lower).lowerBlock", "backend.(*Lower).finish", "backend.(*Lower).preds",
 	"linear.(*Allocator).setup", "linear.(*Allocator).scanUses", "linear.(*Allocator).propagate", "linear.(*Allocator).findLiveness",
@@ -243,7 +243,7 @@ func cancelled(t testing.TB, wasm []byte, jobs int, after time.Duration) (took t
 		cancel(cause)
 	})
 	defer timer.Stop()
-	r, err := Module(wasm, Options{OptLevel: opt.O2, Jobs: jobs, Context: ctx})
+	r, err := Module(wasm, Options{OptLevel: opt.O1, Jobs: jobs, Context: ctx})
 	if err == nil {
 		var b bytes.Buffer
 		if err = r.WriteELFContext(ctx, &b); err != nil && b.Len() != 0 {
@@ -337,7 +337,7 @@ func BenchmarkCancel(b *testing.B) {
 		ctx, cancel := context.WithCancel(context.Background())
 		var from time.Time
 		time.AfterFunc(time.Duration(rng.Int64N(int64(whole/2))), func() { from = time.Now(); cancel() })
-		if _, err := Module(wasm, Options{OptLevel: opt.O2, Jobs: 1, Context: ctx}); err != nil {
+		if _, err := Module(wasm, Options{OptLevel: opt.O1, Jobs: 1, Context: ctx}); err != nil {
 			delays = append(delays, time.Since(from))
 		}
 		cancel()

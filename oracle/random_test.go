@@ -32,8 +32,8 @@ func TestRandom(t *testing.T) {
 	if testing.Short() {
 		count = min(count, 100)
 	}
-	engines := append([]spectest.Engine{judge(), &interpengine.Engine{Label: "-O2", Rewrite: func(f *clif.Func) error {
-		return new(opt.Optimizer).Run(f, opt.O2)
+	engines := append([]spectest.Engine{judge(), &interpengine.Engine{Label: "-O1", Rewrite: func(f *clif.Func) error {
+		return new(opt.Optimizer).Run(f, opt.O1)
 	}}}, levels()...)
 	var next atomic.Uint64
 	var failed, skipped, folded, traps, places, results, host, again atomic.Int64

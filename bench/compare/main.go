@@ -177,7 +177,7 @@ type waotEngine struct{ img *inproc.Image }
 func (e *waotEngine) compile(wasm []byte) (d time.Duration, err error) {
 	runtime.GC()
 	start := time.Now()
-	r, err := compile.Module(wasm, compile.Options{OptLevel: opt.O2, Jobs: 1})
+	r, err := compile.Module(wasm, compile.Options{OptLevel: opt.O1, Jobs: 1})
 	d = time.Since(start)
 	if err == nil {
 		e.img, err = load.Image(r.Object, r.Meta)

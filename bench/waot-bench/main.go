@@ -41,7 +41,7 @@ type result struct {
 
 func main() {
 	jobs := flag.Int("jobs", 0, "workers; 0 means one per processor")
-	level := flag.Int("O", 2, "optimisation level")
+	level := flag.Int("O", 1, "optimisation level")
 	cpu := flag.String("cpu", "x86-64-v2", "level of processor")
 	check := flag.Bool("check", true, "check each register allocation")
 	flag.Parse()

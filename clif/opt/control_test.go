@@ -81,7 +81,7 @@ func TestEveryRule(t *testing.T) {
 			}
 			return nil
 		}
-		if err := o.Run(g, O2); err != nil {
+		if err := o.Run(g, O1); err != nil {
 			t.Fatal(err)
 		}
 		n.add(ctl.Log)

@@ -103,7 +103,7 @@ func (p *prover) check(pat *pattern, consts []uint64, in [][]uint64, n int) erro
 	b.Return([]val{v})
 	copyFunc(&p.g, f)
 	p.opt.Control.Reset()
-	if err := p.opt.Run(&p.g, O2); err != nil {
+	if err := p.opt.Run(&p.g, O1); err != nil {
 		return err
 	}
 	if p.functions%16 == 0 {

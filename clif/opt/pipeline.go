@@ -25,11 +25,10 @@ import (
 // Level is an optimisation level.
 type Level int
 
-// The levels. O2 is what later passes will add to O1; today it is the same.
+// The levels.
 const (
 	O0 Level = iota // no mid-end
-	O1
-	O2
+	O1              // all passes
 )
 
 // Pass is one rewriting step.
@@ -37,17 +36,15 @@ type Pass struct {
 	Name string
 	// Reason says why the pass is where it is in the order.
 	Reason string
-	// Level is the lowest level at which it runs.
-	Level Level
-	run   func(*Optimizer, *clif.Func)
+	run    func(*Optimizer, *clif.Func)
 }
 
 // passes is the order of the mid-end.
 var passes = [...]Pass{
-	{"fold", "constants, identities, equal values, memory, branches: one walk over the dominator tree, definitions before uses", O1, fold},
-	{"branches", "fold leaves empty blocks behind, which hide that edges agree", O1, threadEmpty},
-	{"params", "fewer edges leave more parameters with one value", O1, removeParams},
-	{"dce", "last: the other passes leave unused instructions behind", O1, removeDead},
+	{"fold", "constants, identities, equal values, memory, branches: one walk over the dominator tree, definitions before uses", fold},
+	{"branches", "fold leaves empty blocks behind, which hide that edges agree", threadEmpty},
+	{"params", "fewer edges leave more parameters with one value", removeParams},
+	{"dce", "last: the other passes leave unused instructions behind", removeDead},
 }
 
 // Passes lists the passes in order.
@@ -73,14 +70,16 @@ type Optimizer struct {
 
 // Run applies the passes of the level to f.
 func (o *Optimizer) Run(f *clif.Func, level Level) error {
+	if level == O0 {
+		return nil
+	}
 	o.cfgValid = false
 	for i := range passes {
-		if p := &passes[i]; p.Level <= level && level > O0 {
-			p.run(o, f)
-			if o.After != nil {
-				if err := o.After(p, f); err != nil {
-					return err
-				}
+		p := &passes[i]
+		p.run(o, f)
+		if o.After != nil {
+			if err := o.After(p, f); err != nil {
+				return err
 			}
 		}
 	}

@@ -85,7 +85,7 @@ func oneModule(c *cli.Context) (string, error) {
 }
 
 // arrange puts a command's flags before its other arguments, where the flag
-// parser wants them, and writes -O2 as -O=2. What follows "--" stays as it is.
+// parser wants them, and writes -O1 as -O=1. What follows "--" stays as it is.
 func arrange(app *cli.App, args []string) []string {
 	if len(args) == 0 || args[len(args)-1] == "--generate-bash-completion" {
 		return args

@@ -100,7 +100,7 @@ func plantIn(fn clif.FuncIndex, rule opt.Rule, spoil func(d *clif.InstData)) pla
 
 // planted is a search in the module where the rule is wrong in one function.
 func planted(t *testing.T, wasm, dir string, fn clif.FuncIndex, rule opt.Rule, spoil func(d *clif.InstData)) *bisection {
-	o := &options{target: compile.HostTarget(), level: 2, check: true}
+	o := &options{target: compile.HostTarget(), level: 1, check: true}
 	if err := o.readTarget("", ""); err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func TestBisectCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	for check, want := range map[string]string{
-		"exit 0":  "m.wasm: good at -O2: nothing to find\n2 checks\n",
+		"exit 0":  "m.wasm: good at -O1: nothing to find\n2 checks\n",
 		"exit 1":  "m.wasm: bad at -O0 too: it is not the mid-end\n1 checks\n",
 		"sleep 9": "m.wasm: bad at -O0 too: it is not the mid-end\n1 checks\n",
 	} {
@@ -215,7 +215,7 @@ func TestBisectRun(t *testing.T) {
 		{"lib.wasm", "--invoke=div", "--", "7", "0"}, {"exit.wasm"}, {"trap.wasm"},
 	} {
 		out, err := exec.Command(self, append([]string{"bisect"}, args...)...).CombinedOutput()
-		if want := args[0] + ": good at -O2: nothing to find\n2 checks\n"; string(out) != want {
+		if want := args[0] + ": good at -O1: nothing to find\n2 checks\n"; string(out) != want {
 			t.Errorf("%s: %s, %v", args, out, err)
 		}
 	}

@@ -38,7 +38,7 @@ func targetFlag() cli.Flag {
 func compileFlags() []cli.Flag {
 	return append([]cli.Flag{
 		&cli.StringFlag{Name: "cpu", Usage: "the processor to compile for, at least: x86-64-v2, -v3, -v4, armv8.0-a, or native (default: the target's first)"},
-		&cli.IntFlag{Name: "opt", Aliases: []string{"O"}, Value: 2, Usage: "optimisation `LEVEL`: 0, 1 or 2"},
+		&cli.IntFlag{Name: "opt", Aliases: []string{"O"}, Value: 1, Usage: "optimisation `LEVEL`: 0 or 1"},
 		&cli.IntFlag{Name: "jobs", Usage: "compile `N` functions at once (default: one per processor)"},
 		&cli.StringFlag{Name: "regalloc-check", Value: "on", Usage: "prove each register allocation: on or off"},
 		&cli.StringFlag{Name: "spectre", Value: "on", Usage: "keep misspeculation within tables and jump tables: on or off"},
@@ -162,8 +162,8 @@ func readOptions(c *cli.Context) (*options, error) {
 	if err := o.readTarget(c.String("target"), c.String("cpu")); err != nil {
 		return nil, err
 	}
-	if o.level < 0 || o.level > 2 {
-		return nil, usagef("-O%d: the levels are 0, 1 and 2", o.level)
+	if o.level < 0 || o.level > 1 {
+		return nil, usagef("-O%d: the levels are 0 and 1", o.level)
 	}
 	if o.jobs < 0 || o.jobs > 1024 {
 		return nil, usagef("--jobs=%d: must be from 0 to 1024", o.jobs)

@@ -398,7 +398,7 @@ func TestArrange(t *testing.T) {
 		"":                               "",
 		"--help":                         "--help",
 		"build m -o o":                   "build -o o -- m",
-		"build m -O2 -o o --json":        "build -O=2 -o o --json -- m",
+		"build m -O1 -o o --json":        "build -O=1 -o o --json -- m",
 		"run m --dir a::b -- -x --dir c": "run --dir a::b -- m -x --dir c",
 		"run --env=A=b m x y":            "run --env=A=b -- m x y",
 		"run m --json x":                 "run --json -- m x",

@@ -308,7 +308,7 @@ func TestBisectTargets(t *testing.T) {
 					}
 				}
 				_, stdout, stderr = executePlanted(plant, append(line, "--rules-off="+rule.String(), "--", argOfMain)...)
-				if stdout != "m.wasm: good at -O2: nothing to find\n2 checks\n" {
+				if stdout != "m.wasm: good at -O1: nothing to find\n2 checks\n" {
 					t.Errorf("without %v: %s%s", rule, stdout, stderr)
 				}
 			}

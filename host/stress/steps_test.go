@@ -280,7 +280,7 @@ func (k *worker) cancelNested() error {
 
 // loadEndless loads the module of Worker.endless.
 func loadEndless() (*inproc.Module, error) {
-	r, err := compile.Module(guest.Endlessly(), compile.Options{OptLevel: opt.O2})
+	r, err := compile.Module(guest.Endlessly(), compile.Options{OptLevel: opt.O1})
 	if err != nil {
 		return nil, err
 	}

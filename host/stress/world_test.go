@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 
 // loadWork compiles the module of the tests, which all stores share.
 var loadWork = sync.OnceValues(func() (*inproc.Module, error) {
-	r, err := compile.Module(guest.Work(), compile.Options{OptLevel: opt.O2, Name: "work"})
+	r, err := compile.Module(guest.Work(), compile.Options{OptLevel: opt.O1, Name: "work"})
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ import (
 
 func image(t testing.TB, wasm []byte) *inproc.Image {
 	t.Helper()
-	r, err := compile.Module(wasm, compile.Options{OptLevel: opt.O2})
+	r, err := compile.Module(wasm, compile.Options{OptLevel: opt.O1})
 	if err != nil {
 		t.Fatal(err)
 	}

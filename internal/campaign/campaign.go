@@ -67,19 +67,17 @@ type Variant struct {
 const Interpreter = "CLIF interpreter"
 
 // optimised is that of the mid-end without a back end.
-func optimised() *Variant { return &Variant{Name: Interpreter + " -O2", Level: opt.O2} }
+func optimised() *Variant { return &Variant{Name: Interpreter + " -O1", Level: opt.O1} }
 
 // Variants are those for a target: each level of optimisation, one of them without what is against misspeculation, and for
 // this machine the newest processor that it is.
 func Variants(target string) (list []Variant) {
-	for _, l := range []opt.Level{opt.O0, opt.O1, opt.O2} {
-		v := Variant{Name: fmt.Sprintf("%s -O%d", target, l), Target: target, Level: l, NoSpectre: l == opt.O1}
-		if v.NoSpectre {
-			v.Name += " --spectre=off"
-		}
-		list = append(list, v)
+	list = []Variant{
+		{Name: target + " -O0", Target: target, Level: opt.O0},
+		{Name: target + " -O1 --spectre=off", Target: target, Level: opt.O1, NoSpectre: true},
+		{Name: target + " -O1", Target: target, Level: opt.O1},
 	}
-	if v3 := (Variant{Name: target + " -O2 x86-64-v3", Target: target, CPU: "x86-64-v3", Level: opt.O2}); target == compile.HostTarget() && runs(&v3) {
+	if v3 := (Variant{Name: target + " -O1 x86-64-v3", Target: target, CPU: "x86-64-v3", Level: opt.O1}); target == compile.HostTarget() && runs(&v3) {
 		list = append(list, v3)
 	}
 	return list

@@ -366,7 +366,7 @@ func passes(t *testing.T, src string, x *fault) {
 	spoiled := func(f *clif.Func) error {
 		var o compile.Options
 		x.plant(&campaign.Variant{}, &o)
-		return (&opt.Optimizer{Control: o.Control(f.Index)}).Run(f, opt.O2)
+		return (&opt.Optimizer{Control: o.Control(f.Index)}).Run(f, opt.O1)
 	}
 	if x.rule != "" && len(run(filetest.Interp{Rewrite: spoiled}).Failures) == 0 {
 		t.Errorf("it does not show the fault:\n%s", src)
@@ -428,7 +428,7 @@ func TestPrograms(t *testing.T) {
 func TestGone(t *testing.T) {
 	_, command := commands(t)
 	kill := func(v *campaign.Variant, o *compile.Options) {
-		if v.Level == opt.O1 {
+		if v.NoSpectre {
 			o.Trace = &backend.Trace{Code: func(_ *clif.Func, c *backend.Code) {
 				for i := range c.Bytes {
 					c.Bytes[i] = 0xCC

@@ -6,7 +6,6 @@ import (
 
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/clif"
-	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/campaign"
@@ -18,7 +17,7 @@ func TestMisplaced(t *testing.T) {
 	for _, target := range targets {
 		t.Run(target, func(t *testing.T) {
 			misplace := func(v *campaign.Variant, o *compile.Options) {
-				if v.Target != target || v.Level != opt.O1 {
+				if v.Target != target || !v.NoSpectre {
 					return
 				}
 				o.Trace = &backend.Trace{Code: func(_ *clif.Func, c *backend.Code) {

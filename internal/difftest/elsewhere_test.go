@@ -208,7 +208,7 @@ func (x *elsewhere) programs(t *testing.T) {
 	modules := eachProgram(t, func(name string, wasm []byte, m *wasmfront.Module) {
 		t.Run(name, func(t *testing.T) {
 			var engines []engine
-			for _, level := range []opt.Level{opt.O0, opt.O2} {
+			for _, level := range []opt.Level{opt.O0, opt.O1} {
 				e, err := x.compile(wasm, level)
 				skipUnsupported(t, err)
 				engines = append(engines, e)
@@ -231,7 +231,7 @@ func (x *elsewhere) goProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, level := range []opt.Level{opt.O0, opt.O2} {
+	for _, level := range []opt.Level{opt.O0, opt.O1} {
 		here, err := image(wasm, level)
 		if err != nil {
 			t.Fatal(err)
@@ -281,7 +281,7 @@ func (x *elsewhere) benchmarks(t *testing.T) {
 				t.Fatal(err)
 			}
 			ran++
-			for _, level := range []opt.Level{opt.O0, opt.O2} {
+			for _, level := range []opt.Level{opt.O0, opt.O1} {
 				do, err := x.compile(wasm, level)
 				if err != nil {
 					ran--

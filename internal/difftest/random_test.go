@@ -99,8 +99,8 @@ func compareProgram(p *randprog.Program, list []spectest.Engine) (want *randprog
 
 // engines are what is under test.
 func engines() []spectest.Engine {
-	list := []spectest.Engine{nativeengine.New(opt.O0), nativeengine.New(opt.O1), &interpengine.Engine{Label: "-O2", Rewrite: func(f *clif.Func) error {
-		return new(opt.Optimizer).Run(f, opt.O2)
+	list := []spectest.Engine{nativeengine.New(opt.O0), nativeengine.New(opt.O1), &interpengine.Engine{Label: "-O1", Rewrite: func(f *clif.Func) error {
+		return new(opt.Optimizer).Run(f, opt.O1)
 	}}}
 	if runtime.GOARCH != "amd64" {
 		return list

@@ -69,7 +69,7 @@ func TestSuitePlaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	optimised := &interpengine.Engine{Label: "-O2", Rewrite: func(f *clif.Func) error { return new(opt.Optimizer).Run(f, opt.O2) }}
+	optimised := &interpengine.Engine{Label: "-O1", Rewrite: func(f *clif.Func) error { return new(opt.Optimizer).Run(f, opt.O1) }}
 	compared := 0
 	for _, name := range g.Scripts {
 		sc, err := g.Script(name)
@@ -84,7 +84,7 @@ func TestSuitePlaces(t *testing.T) {
 			return n.places
 		}
 		want := run(&interpengine.Engine{})
-		for _, e := range []spectest.Engine{optimised, nativeengine.New(opt.O0), nativeengine.New(opt.O2)} {
+		for _, e := range []spectest.Engine{optimised, nativeengine.New(opt.O0), nativeengine.New(opt.O1)} {
 			got := run(e)
 			if len(got) != len(want) {
 				t.Errorf("%s: %s: %d traps, want %d", name, e.Name(), len(got), len(want))

@@ -185,7 +185,7 @@ func TestBrTableLimit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := compile.Module(wasm, compile.Options{OptLevel: opt.O2}); (err == nil) != ok {
+		if _, err := compile.Module(wasm, compile.Options{OptLevel: opt.O1}); (err == nil) != ok {
 			t.Errorf("%d labels: %v", n, err)
 		}
 	}

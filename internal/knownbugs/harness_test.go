@@ -89,9 +89,9 @@ func (n named) Name() string { return n.name }
 
 // natives are the ways to compile that this machine can run.
 var natives = sync.OnceValue(func() []spectest.Engine {
-	list := []spectest.Engine{nativeLevel("native-O0", opt.O0, ""), nativeLevel("native-O2", opt.O2, "")}
+	list := []spectest.Engine{nativeLevel("native-O0", opt.O0, ""), nativeLevel("native-O1", opt.O1, "")}
 	if runtime.GOARCH == "amd64" {
-		v3 := nativeLevel("native-O2-v3", opt.O2, "v3")
+		v3 := nativeLevel("native-O1-v3", opt.O1, "v3")
 		var cpu *inproc.CPUError
 		s, err := v3.NewStore()
 		if err != nil {
@@ -107,8 +107,8 @@ var natives = sync.OnceValue(func() []spectest.Engine {
 
 // interpreters are the CLIF interpreter on what translation and on what the mid-end give.
 func interpreters() []spectest.Engine {
-	return []spectest.Engine{&interpengine.Engine{}, &interpengine.Engine{Label: "-O2", Rewrite: func(f *clif.Func) error {
-		return new(opt.Optimizer).Run(f, opt.O2)
+	return []spectest.Engine{&interpengine.Engine{}, &interpengine.Engine{Label: "-O1", Rewrite: func(f *clif.Func) error {
+		return new(opt.Optimizer).Run(f, opt.O1)
 	}}}
 }
 

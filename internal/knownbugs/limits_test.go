@@ -34,12 +34,12 @@ func locals(counts ...uint64) []byte {
 	return b
 }
 
-// compileCost is the processor time of a compilation at -O2, measured as cputime.Least does, and the bytes that it allocates.
+// compileCost is the processor time of a compilation at -O1, measured as cputime.Least does, and the bytes that it allocates.
 func compileCost(t *testing.T, name string, wasm []byte, enough time.Duration) (took time.Duration, allocated uint64) {
 	took = cputime.Least(2, enough, func() {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		if _, err := compile.Module(wasm, compile.Options{OptLevel: opt.O2, Jobs: 1}); err != nil {
+		if _, err := compile.Module(wasm, compile.Options{OptLevel: opt.O1, Jobs: 1}); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		runtime.ReadMemStats(&after)
@@ -67,7 +67,7 @@ func TestLocalCounts(t *testing.T) {
 		wasm := function(locals(c.counts...), []byte{0x20, 0, 0x0B})
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		_, err := compile.Module(wasm, compile.Options{OptLevel: opt.O2, Jobs: 1})
+		_, err := compile.Module(wasm, compile.Options{OptLevel: opt.O1, Jobs: 1})
 		runtime.ReadMemStats(&after)
 		if (err == nil) != c.ok {
 			t.Errorf("%d groups, the first of %d locals: %v", len(c.counts), c.counts[0], err)

@@ -268,7 +268,7 @@ func TestHugeDeclarations(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = compile.Module(wasm, compile.Options{OptLevel: opt.O2})
+			_, err = compile.Module(wasm, compile.Options{OptLevel: opt.O1})
 			if (err == nil) != c.ok {
 				t.Errorf("%s: %v", text, err)
 				continue

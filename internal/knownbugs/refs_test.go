@@ -69,7 +69,7 @@ func runRefs(t *testing.T, body string, args ...uint64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, level := range []opt.Level{opt.O0, opt.O2} {
+	for _, level := range []opt.Level{opt.O0, opt.O1} {
 		w := newRefWorld(t)
 		r, err := compile.Module(wasm, compile.Options{OptLevel: level, Verify: true, Jobs: 1})
 		if err != nil {
@@ -139,7 +139,7 @@ func TestRefsInColdBlocks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := compile.Module(wasm, compile.Options{OptLevel: opt.O2, Verify: true})
+	r, err := compile.Module(wasm, compile.Options{OptLevel: opt.O1, Verify: true})
 	if err != nil {
 		t.Fatal(err)
 	}

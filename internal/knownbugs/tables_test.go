@@ -373,7 +373,7 @@ func TestAliasedImports(t *testing.T) {
 	check(t, c)
 }
 
-// instantiate compiles text for inproc at O2 and makes an instance in the store.
+// instantiate compiles text for inproc at O1 and makes an instance in the store.
 func instantiate(t *testing.T, s *inproc.Store, wat string, imports func(module, name string) inproc.Extern) *inproc.Instance {
 	t.Helper()
 	inst, err := tryInstantiate(s, wat, imports)
@@ -388,7 +388,7 @@ func tryInstantiate(s *inproc.Store, wat string, imports func(module, name strin
 	if err != nil {
 		return nil, err
 	}
-	r, err := compile.Module(wasm, compile.Options{OptLevel: opt.O2, Verify: true, Jobs: 1})
+	r, err := compile.Module(wasm, compile.Options{OptLevel: opt.O1, Verify: true, Jobs: 1})
 	if err != nil {
 		return nil, err
 	}

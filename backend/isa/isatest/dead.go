@@ -40,7 +40,7 @@ func testDeadParams(t *testing.T, on *Machine) {
 		return n
 	}
 	before := params()
-	if err := new(opt.Optimizer).Run(body, opt.O2); err != nil {
+	if err := new(opt.Optimizer).Run(body, opt.O1); err != nil {
 		t.Fatal(err)
 	}
 	if gone := before - params(); gone != dead {
