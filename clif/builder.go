@@ -203,9 +203,6 @@ func (b *Builder) Target(blk Block, args []Value) Target {
 	return Target(len(f.Targets) - 1)
 }
 
-// AddArg appends an argument to t.
-func (b *Builder) AddArg(t Target, v Value) { b.F.AppendList(&b.F.Targets[t].Args, uint32(v)) }
-
 // Jump ends the block.
 func (b *Builder) Jump(t Target) { b.emit(InstData{Op: OpJump, B: uint32(t)}) }
 

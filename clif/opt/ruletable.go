@@ -205,13 +205,3 @@ var ruleInfos = [NumRules]RuleInfo{
 func (r Rule) Info() *RuleInfo { return &ruleInfos[r] }
 
 func (r Rule) String() string { return ruleInfos[r].Name }
-
-// RuleByName is the rule of that name.
-func RuleByName(name string) (r Rule, ok bool) {
-	for r = range NumRules {
-		if ruleInfos[r].Name == name {
-			return r, true
-		}
-	}
-	return 0, false
-}

@@ -27,7 +27,6 @@ type Func struct {
 	height      int
 	unreachable bool
 
-	reachable bool // see Reachable
 	// values is how many values have been passed in this function and those before it, see maxValues.
 	values, maxValues int
 	stamp             uint32
@@ -73,7 +72,6 @@ func (v *Func) beginAfter(m *wasmfront.Module, index uint32, values int) {
 	v.typ = m.FuncType(index)
 	v.operands = v.operands[:0]
 	v.controls = v.controls[:0]
-	v.reachable = true
 	v.values, v.maxValues = values, MaxValues(m)
 	v.numParams = len(v.typ.Params)
 	v.pass(v.Pos, len(v.typ.Params)+len(v.typ.Results))
@@ -137,7 +135,6 @@ func (v *Func) Next(op *wasmfront.Operator) bool {
 		code, r = v.prefixed(b)
 	}
 	op.Op, op.Offset = code, at
-	v.reachable = !v.unreachable
 	if r.features&^v.features != 0 {
 		v.refuse(code, at)
 		return false
@@ -180,9 +177,6 @@ func (v *Func) refuse(code wasmfront.Opcode, offset int) {
 	}
 }
 
-// Index is the function's place in the index space.
-func (v *Func) Index() uint32 { return v.index }
-
 // Type is the function's type.
 func (v *Func) Type() *wasmfront.FuncType { return v.typ }
 
@@ -192,15 +186,6 @@ func (v *Func) Locals() []wasmfront.ValType { return v.locals }
 
 // NumParams is the number of locals that are parameters.
 func (v *Func) NumParams() int { return v.numParams }
-
-// Reachable reports whether control can reach the operator that Next returned
-// last, as far as validation sees: it is false from an unconditional branch,
-// return or unreachable to the else or end that closes the block, inclusive.
-// For an else or end, it says so for the block that ends, not for what
-// follows. Blocks nested in unreachable code count as reachable from their
-// start, because that is how validation sees them: a translator has to keep
-// its own account if it skips them.
-func (v *Func) Reachable() bool { return v.reachable }
 
 // Depth is the number of open blocks, that of the function included. It is 0
 // after the last end.

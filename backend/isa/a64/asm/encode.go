@@ -256,17 +256,3 @@ func FitsDisp(op backend.Op, size uint8, disp int32) bool {
 	_, ok := rows[op].dispField(size, disp)
 	return ok
 }
-
-// FitsScale reports whether an index may be shifted left by scale in an address of the row op.
-func FitsScale(op backend.Op, size, scale uint8) bool {
-	r := &rows[op]
-	return r.Addr == AddrLea && scale <= 4 || r.Addr == AddrMem && (scale == 0 || r.width(size) == 1<<scale)
-}
-
-// AppendNops appends n bytes of no-operations; n is a multiple of 4.
-func AppendNops(buf []byte, n int) []byte {
-	for ; n >= WordBytes; n -= WordBytes {
-		buf = binary.LittleEndian.AppendUint32(buf, rows[Nop].Word)
-	}
-	return buf
-}

@@ -70,12 +70,6 @@ func Chooses(inst *backend.Inst, c regalloc.Class) (op backend.Op, size uint8) {
 	return Csel, 8
 }
 
-// FitsImm reports whether the row can encode imm.
-func (r *Row) FitsImm(size uint8, imm int64) bool {
-	_, ok := immKinds[r.Imm].field(immediate{imm: imm, size: size})
-	return ok
-}
-
 // allowsTail reports whether the row may be followed by a tail other than TailNone.
 func (r *Row) allowsTail(t backend.Tail) bool {
 	return r.Flags&SetsFlags != 0 || r.Flags&SelfTail != 0 && (t == backend.TailJump || t == backend.TailTrap)

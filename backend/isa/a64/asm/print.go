@@ -10,7 +10,7 @@ import (
 
 // Names says how operands are written.
 type Names struct {
-	// Operand appends the instruction's operand number i, of the given width for RegName; sp says that register
+	// Operand appends the instruction's operand number i, of the given width for appendReg; sp says that register
 	// 31 is the stack pointer.
 	Operand func(dst []byte, i int, width uint8, sp bool) []byte
 	// Target appends what inst.Ref and inst.Disp refer to, in a branch, or in an address
@@ -50,11 +50,6 @@ func printWord(dst []byte, inst *backend.Inst, allocs []regalloc.Allocation) []b
 		names.Target = printRef
 	}
 	return printOwn(dst, inst, &names)
-}
-
-// Print appends inst in the assembler's order; the tail, if any, follows a semicolon.
-func Print(dst []byte, inst *backend.Inst, names *Names) []byte {
-	return printTail(printOwn(dst, inst, names), inst, names)
 }
 
 // printOwn appends inst without its tail.
@@ -183,7 +178,7 @@ func printTail(dst []byte, inst *backend.Inst, names *Names) []byte {
 	}
 	k := shapes.NumOwn(inst)
 	c := Cond(inst.Cond).String()
-	if inverse[inst.Op] != Invalid { // the branch itself
+	if rows[inst.Op].Flags&SelfTail != 0 { // the branch itself
 		c = "taken"
 	}
 	switch inst.Tail {

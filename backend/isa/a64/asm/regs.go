@@ -85,7 +85,7 @@ const (
 	V31
 )
 
-// Shapes of vector registers, for RegName, beyond the widths 1 to 16 in bytes.
+// Shapes of vector registers, for appendReg, beyond the widths 1 to 16 in bytes.
 const (
 	shape8b  = 64
 	shape16b = 65
@@ -94,11 +94,8 @@ const (
 var numbers = [32]string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15",
 	"16", "17", "18", "19", "20", "21", "22", "23", "24", "25", "26", "27", "28", "29", "30", "31"}
 
-// RegName is the assembler's name for the low bytes of p: 4 or less, or 8, of integer registers, of
-// which 31 is the zero register; 1, 2, 4, 8, 16 of vector registers.
-func RegName(p regalloc.PReg, bytes uint8) string { return string(appendReg(nil, p, bytes, false)) }
-
-// appendReg appends RegName, where 31 is the stack pointer if sp.
+// appendReg appends the assembler's name for the low bytes of p: 4 or less, or 8, of integer registers, of
+// which 31 is the stack pointer if sp, or else the zero register; 1, 2, 4, 8, 16, or a shape, of vector registers.
 func appendReg(dst []byte, p regalloc.PReg, bytes uint8, sp bool) []byte {
 	n := p.Enc() & 31
 	switch {

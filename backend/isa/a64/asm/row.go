@@ -95,9 +95,6 @@ const (
 // it.
 func RowOf(op backend.Op) *Row { return &rows[op] }
 
-// Info is the row's operand form.
-func (r *Row) Info() *FormInfo { return &forms[r.Form] }
-
 // MayFault reports whether the instruction accesses memory at its address.
 func (r *Row) MayFault() bool { return r.Addr != AddrNone && r.Flags&NoFault == 0 }
 
@@ -116,16 +113,8 @@ func (r *Row) MemBytes(size uint8) int {
 // WordBytes is the length of an instruction word.
 const WordBytes = 4
 
-// MaxLen bounds the length in bytes of what Append makes of any instruction, as MaxBytes does for a row.
+// MaxLen bounds the length in bytes of what Append makes of any instruction.
 const MaxLen = 4 * WordBytes
-
-// MaxBytes is the largest length in bytes that the instruction can have.
-func (r *Row) MaxBytes() int {
-	if r.Flags&Expands != 0 || r.Addr == AddrMem || r.Addr == AddrPair {
-		return MaxLen
-	}
-	return WordBytes
-}
 
 // word is the word for size, without fields.
 func (r *Row) word(size uint8) uint32 {
@@ -145,7 +134,7 @@ const (
 	wExtend = 0x81 // w or x, by the extension
 )
 
-// operandWidth is the width of role i, for RegName.
+// operandWidth is the width of role i, for appendReg.
 func (r *Row) operandWidth(i int, inst *backend.Inst) uint8 {
 	w := uint8(0)
 	if i < len(r.W) {

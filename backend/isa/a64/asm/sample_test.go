@@ -64,7 +64,7 @@ func (g *sampler) allocate(inst *backend.Inst) (allocs []regalloc.Allocation) {
 // loaded or stored with write-back that is the base, or a pair loaded to one register.
 func unpredictable(inst *backend.Inst, k int, r regalloc.Allocation, before []regalloc.Allocation) bool {
 	row := RowOf(inst.Op)
-	f := row.Info()
+	f := &forms[row.Form]
 	switch {
 	case k == 0 || !f.Addr:
 		return false

@@ -334,7 +334,7 @@ func TestAddresses(t *testing.T) {
 		}
 		allocs := []regalloc.Allocation{regalloc.InReg(X0), regalloc.InReg(X0), regalloc.InReg(X1)}
 		code, patch := Append(nil, &inst, allocs, &fr)
-		if patch.Kind != PatchNone || int(Bound(&inst, allocs, &fr)) != len(code) || len(code) > RowOf(o.op).MaxBytes() {
+		if patch.Kind != PatchNone || int(Bound(&inst, allocs, &fr)) != len(code) || len(code) > maxBytes(RowOf(o.op)) {
 			t.Fatalf("%+v: % x, patch %v, bound %d", inst, code, patch, Bound(&inst, allocs, &fr))
 		}
 		m := machine{}

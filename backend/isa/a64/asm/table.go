@@ -1,7 +1,5 @@
 package asm
 
-import "github.com/waot-project/waot/backend"
-
 // Bits that distinguish sizes.
 const (
 	sf   = 1 << 31 // integers: x, not w
@@ -234,9 +232,3 @@ var rows = [NumOps]Row{
 }
 
 var vectors = [4]uint8{wVector, wVector, wVector, wVector}
-
-// inverse are the branches that may stand for themselves, and their opposites.
-var inverse = [NumOps]backend.Op{Cbz: Cbnz, Cbnz: Cbz, Tbz: Tbnz, Tbnz: Tbz}
-
-// Inverse is the branch that is taken if op, one of Cbz, Cbnz, Tbz and Tbnz, is not.
-func Inverse(op backend.Op) backend.Op { return inverse[op] }

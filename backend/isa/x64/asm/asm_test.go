@@ -20,7 +20,7 @@ import (
 func TestRows(t *testing.T) {
 	for op := Invalid + 1; op < NumOps; op++ {
 		row := RowOf(op)
-		f := row.Info()
+		f := &forms[row.Form]
 		if row.Name == "" {
 			t.Errorf("op %d has no row", op)
 			continue
@@ -42,7 +42,7 @@ func TestRows(t *testing.T) {
 		}
 		if row.MemOp != Invalid {
 			mem := RowOf(row.MemOp)
-			if len(mem.Info().Roles) != 2 || len(f.Roles) != 2 || mem.Info().RM != 0 || f.RM != 0 || row.Sizes != mem.Sizes {
+			if len(forms[mem.Form].Roles) != 2 || len(f.Roles) != 2 || forms[mem.Form].RM != 0 || f.RM != 0 || row.Sizes != mem.Sizes {
 				t.Errorf("%s: memory row %s has other roles", row.Name, mem.Name)
 			}
 		}
@@ -127,7 +127,7 @@ func TestRandom(t *testing.T) {
 
 // virtuals gives each operand of inst a virtual register of the class it must have.
 func virtuals(inst *backend.Inst) (vregs []regalloc.VReg, infos []regalloc.VRegInfo) {
-	f := RowOf(inst.Op).Info()
+	f := &forms[rows[inst.Op].Form]
 	for i, role := range f.Roles {
 		n, class := 1, role.Class
 		if int8(i) == f.RM && inst.Mode != backend.ModeNone {
@@ -236,25 +236,8 @@ func TestVerifyInst(t *testing.T) {
 	}
 }
 
-// TestMemBytes checks the widths that lowering asks for before it folds a load.
-func TestMemBytes(t *testing.T) {
-	for _, c := range []struct {
-		op    backend.Op
-		size  uint8
-		want  int
-		align bool
-	}{
-		{Add, 4, 4, false}, {Add, 8, 8, false}, {AddImm, 8, 0, false}, {Movzx8, 8, 1, false}, {Movsx32, 8, 4, false},
-		{Addf, 4, 4, false}, {Addf, 8, 8, false}, {Andp, 8, 16, true}, {Xorp, 4, 16, true}, {Vandp, 8, 16, false},
-		{Movf, 4, 4, false}, {Movf, 16, 16, false}, {Movaps, 16, 16, true}, {Movdqu, 16, 16, false}, {MovdToF, 8, 8, false},
-		{CvtIntToF64, 4, 4, false}, {CvtF64ToInt, 4, 8, false}, {CvtF32ToF64, 4, 4, false}, {Roundf, 8, 8, false},
-		{Pxor, 16, 16, true}, {CallInd, 0, 8, false}, {Setcc, 1, 0, false}, {BtImm, 4, 4, false}, {Bt, 4, 0, false},
-	} {
-		row := RowOf(c.op)
-		if got, align := row.MemBytes(c.size), row.AlignsMem(); got != c.want || align != c.align {
-			t.Errorf("%s of size %d: %d bytes, aligned %v", row.Name, c.size, got, align)
-		}
-	}
+// TestWideOperand: a packed instruction reads 16 bytes, whatever its elements are.
+func TestWideOperand(t *testing.T) {
 	if op := shapes.Operands(nil, &backend.Inst{Op: Andp, Size: 8}, 1, 2, 3)[1]; op.Constraint != regalloc.Reg {
 		t.Error("andpd may read a spill slot of 8 bytes")
 	}
@@ -372,8 +355,8 @@ func TestCond(t *testing.T) {
 		if !a.IsHardware() || !b.IsHardware() {
 			t.Errorf("%v is made of %v, %v", c, a, b)
 		}
-		if c.Swap().Swap() != c || c.Invert().Invert() != c {
-			t.Errorf("%v: swapped or inverted twice differs", c)
+		if c.Invert().Invert() != c {
+			t.Errorf("%v: inverted twice differs", c)
 		}
 		for flags := range 32 {
 			h := holds(c, flags)
@@ -385,25 +368,6 @@ func TestCond(t *testing.T) {
 			}
 		}
 	}
-	for _, c := range []Cond{B, AE, BE, A, E, NE, L, LE, G, GE} { // of bytes
-		for x := range 256 {
-			y := x * 7 & 255
-			if holds(c, cmpFlags(uint8(x), uint8(y))) != holds(c.Swap(), cmpFlags(uint8(y), uint8(x))) {
-				t.Fatalf("%v of %d, %d is not %v of %[3]d, %[2]d", c, x, y, c.Swap())
-			}
-		}
-	}
-}
-
-// cmpFlags are the flags of comparing a with b.
-func cmpFlags(a, b uint8) (f int) {
-	d := a - b
-	for i, set := range [...]bool{a < b, d == 0, d >= 128, (a^b)&(a^d) >= 128} {
-		if set {
-			f |= 1 << i
-		}
-	}
-	return f
 }
 
 // TestNops checks that any number of bytes is made up.

@@ -46,16 +46,6 @@ func (c Cond) String() string {
 // included.
 func (c Cond) Invert() Cond { return c ^ 1 }
 
-// swapped is, for each condition, the one after comparing the operands the
-// other way round.
-var swapped = [NumConds]Cond{O: O, NO: NO, B: A, AE: BE, E: E, NE: NE, BE: AE, A: B, S: S, NS: NS, P: P, NP: NP,
-	L: G, GE: LE, LE: GE, G: L, FEq: FEq, FNe: FNe}
-
-// Swap is the condition that holds of a comparison of b with a if c holds of
-// one of a with b. O, NO, S and NS, which have no such condition, stay as they are. Of
-// floats it keeps the outcome of ordered operands only.
-func (c Cond) Swap() Cond { return swapped[c] }
-
 // IsHardware reports whether one instruction can test c.
 func (c Cond) IsHardware() bool { return c < FEq }
 

@@ -25,7 +25,7 @@
 //
 // Inst.Size is the size of the operation in bytes. It is the size of the
 // integer registers, and of the memory operand unless the row says otherwise
-// (Row.MemBytes). For scalar and packed floating point it is the size of one
+// (Row.RM). For scalar and packed floating point it is the size of one
 // element: Add of Size 4 is a 32-bit integer addition, Addf of Size 4 is addss. For
 // conversions it is the integer's size, or the source's where both are floats.
 // Results of Size 4 are zero-extended to the whole register; results of Size 1

@@ -121,22 +121,6 @@ const (
 	FMA
 )
 
-var featureNames = [...]string{"sse3", "ssse3", "sse4.1", "sse4.2", "popcnt", "lzcnt", "bmi1", "bmi2", "avx", "fma"}
-
-// String lists the features of the set, separated by commas.
-func (f Feature) String() string {
-	s := ""
-	for i, n := range featureNames {
-		if f>>i&1 != 0 {
-			if s != "" {
-				s += ","
-			}
-			s += n
-		}
-	}
-	return s
-}
-
 // Has reports whether all features of g are in f.
 func (f Feature) Has(g Feature) bool { return f&g == g }
 
@@ -182,33 +166,9 @@ const (
 // it.
 func RowOf(op backend.Op) *Row { return &rows[op] }
 
-// Info is the row's operand form.
-func (r *Row) Info() *FormInfo { return &forms[r.Form] }
-
 // MayFault reports whether the instruction with an address accesses memory there.
 func (r *Row) MayFault() bool {
 	return (forms[r.Form].Mem != NoMem || r.MemOp != 0) && r.Flags&NoFault == 0
-}
-
-// MemBytes is the width in bytes of a memory operand in place of the rm operand
-// of an instruction of the given size, 0 if there can be none. A value narrower than
-// that must not be folded.
-func (r *Row) MemBytes(size uint8) int {
-	if r.MemOp != 0 {
-		return rows[r.MemOp].MemBytes(size)
-	}
-	if forms[r.Form].Mem == NoMem {
-		return 0
-	}
-	return int(r.rmWidth(size))
-}
-
-// AlignsMem reports whether a memory operand must be aligned to 16 bytes.
-func (r *Row) AlignsMem() bool {
-	if r.MemOp != 0 {
-		return rows[r.MemOp].AlignsMem()
-	}
-	return forms[r.Form].Mem != NoMem && r.RM == 16 && r.Map < mapVEX && r.Flags&Unaligned == 0
 }
 
 // rmWidth is the width of the rm operand.

@@ -100,7 +100,7 @@ func (g *sampler) reg(c regalloc.Class) regalloc.PReg {
 
 // allocate gives inst allocations, with rm if not nil in the place of the rm operand.
 func (g *sampler) allocate(inst *backend.Inst, rm []regalloc.Allocation) []regalloc.Allocation {
-	f := RowOf(inst.Op).Info()
+	f := &forms[rows[inst.Op].Form]
 	var allocs []regalloc.Allocation
 	place := make([]int, len(f.Roles))
 	for i, role := range f.Roles {
@@ -139,7 +139,7 @@ func (g *sampler) withAddr(inst backend.Inst, a sampleAddr) {
 // variants adds inst with registers, with spill slots and with addresses.
 func (g *sampler) variants(inst backend.Inst) {
 	row := RowOf(inst.Op)
-	f := row.Info()
+	f := &forms[row.Form]
 	if f.Mem != MustMem {
 		for range 3 {
 			g.add(inst, nil)
@@ -207,15 +207,15 @@ func (g *sampler) samplesOf(op backend.Op) []sample {
 		imms := immsFor(row, size)
 		for _, imm := range imms[1:] {
 			inst.Imm = imm
-			if !row.FitsImm(size, imm) || row.Info().Mem == MustMem {
+			if !row.FitsImm(size, imm) || forms[row.Form].Mem == MustMem {
 				continue
 			}
 			g.add(inst, nil)
-			if row.Info().RM >= 0 && row.Info().Roles[row.Info().RM].Class == regalloc.Int {
+			if forms[row.Form].RM >= 0 && forms[row.Form].Roles[forms[row.Form].RM].Class == regalloc.Int {
 				g.add(inst, []regalloc.Allocation{regalloc.InReg(RAX)})
 			}
 		}
-		if row.Info().Mem != NoMem {
+		if forms[row.Form].Mem != NoMem {
 			for _, inst.Imm = range imms[1:] {
 				if row.FitsImm(size, inst.Imm) {
 					g.addrs++
@@ -269,7 +269,7 @@ func randomSample(r *rand.Rand) sample {
 		}
 	}
 	g.ints, g.floats = r.IntN(1000), r.IntN(1000)
-	f := row.Info()
+	f := &forms[row.Form]
 	switch {
 	case row.Imm == IRel8:
 		inst.Disp = int32(int8(r.Uint32()))
