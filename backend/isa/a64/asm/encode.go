@@ -218,8 +218,6 @@ func (r *Row) dispField(size uint8, disp int32) (uint32, bool) {
 	case AddrPair, AddrPairPre, AddrPairPost:
 		q := disp / width
 		return uint32(q) & 0x7f << 15, disp&(width-1) == 0 && q>>6 == q>>31
-	case AddrPre, AddrPost:
-		return uint32(disp) & 0x1ff << 12, disp>>8 == disp>>31
 	case AddrLea:
 		return 0, true
 	}

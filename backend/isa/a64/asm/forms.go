@@ -38,18 +38,12 @@ const (
 	FStoreZero      // [addr] <- zero
 	FLoad2          // G, G <- [addr]
 	FStore2         // [addr] <- G, G
-	FLoadW          // G <- [G] with write-back
-	FStoreW         // [G] <- G with write-back
 	FLoad2W         // G, G <- [G] with write-back
 	FStore2W        // [G] <- G, G with write-back
 	FFLoad          // as those, of X
 	FFStore
 	FFLoad2
 	FFStore2
-	FFLoadW
-	FFStoreW
-	FFLoad2W
-	FFStore2W
 	FFUnary   // X <- op X
 	FFMove2   // X <- X, the use in two places
 	FFConst   // X <- imm
@@ -59,7 +53,6 @@ const (
 	FFCmpZero // X op 0
 	FFCondCmp // X op X, by imm and flags
 	FFSelect  // X <- flags ? X : X
-	FFMulAdd  // X <- X op X op X
 	FFInsert  // X op= X op X
 	FIntToF   // X <- G
 	FFToInt   // G <- X
@@ -107,18 +100,12 @@ var forms = [numForms]FormInfo{
 	FStoreZero: {-1, 0, -1, -1, true, "r0", []Role{use}},
 	FLoad2:     {1, 0, -1, 2, true, "120", []Role{use, def, def}},
 	FStore2:    {1, 0, -1, 2, true, "120", []Role{use, use, use}},
-	FLoadW:     {1, 0, -1, -1, true, "10", []Role{mod, def}},
-	FStoreW:    {1, 0, -1, -1, true, "10", []Role{mod, use}},
 	FLoad2W:    {1, 0, -1, 2, true, "120", []Role{mod, def, def}},
 	FStore2W:   {1, 0, -1, 2, true, "120", []Role{mod, use, use}},
 	FFLoad:     {1, 0, -1, -1, true, "10", []Role{use, fdef}},
 	FFStore:    {1, 0, -1, -1, true, "10", []Role{use, fuse}},
 	FFLoad2:    {1, 0, -1, 2, true, "120", []Role{use, fdef, fdef}},
 	FFStore2:   {1, 0, -1, 2, true, "120", []Role{use, fuse, fuse}},
-	FFLoadW:    {1, 0, -1, -1, true, "10", []Role{mod, fdef}},
-	FFStoreW:   {1, 0, -1, -1, true, "10", []Role{mod, fuse}},
-	FFLoad2W:   {1, 0, -1, 2, true, "120", []Role{mod, fdef, fdef}},
-	FFStore2W:  {1, 0, -1, 2, true, "120", []Role{mod, fuse, fuse}},
 	FFUnary:    {1, 0, -1, -1, false, "10", []Role{fuse, fdef}},
 	FFMove2:    {1, 0, 0, -1, false, "10", []Role{fuse, fdef}},
 	FFConst:    {0, -1, -1, -1, false, "0i", []Role{fdef}},
@@ -128,7 +115,6 @@ var forms = [numForms]FormInfo{
 	FFCmpZero:  {-1, 0, -1, -1, false, "0z", []Role{fuse}},
 	FFCondCmp:  {-1, 0, 1, -1, false, "01ic", []Role{fuse, fuse}},
 	FFSelect:   {2, 0, 1, -1, false, "201c", []Role{fuse, fuse, fdef}},
-	FFMulAdd:   {3, 0, 1, 2, false, "3012", []Role{fuse, fuse, fuse, fdef}},
 	FFInsert:   {0, 1, 2, -1, false, "012", []Role{fuse, fuse, fuse, fagain}},
 	FIntToF:    {1, 0, -1, -1, false, "10", []Role{use, fdef}},
 	FFToInt:    {1, 0, -1, -1, false, "10", []Role{fuse, def}},

@@ -29,7 +29,6 @@ const (
 	IFieldTo            // Field
 	IFloat              // FitsFloat
 	IUdf                // 16 bits
-	IBrk                // 16 bits
 	IBti                // BtiC, BtiJ, BtiJC
 	IBranch26           // Disp, 128 MB either way
 	IBranch19           // Disp, 1 MB either way
@@ -67,7 +66,6 @@ var immKinds = [numImmKinds]immKind{
 	IFieldTo:    {field: fieldTo, text: textField},
 	IFloat:      {field: fieldFloat, text: textFloat},
 	IUdf:        {field: fieldUdf, text: textImm},
-	IBrk:        {field: fieldBrk, text: textImm},
 	IBti:        {field: fieldBti, text: textBti},
 	IBranch26:   {field: fieldBranch26, patch: PatchBranch26},
 	IBranch19:   {field: fieldBranch19, patch: PatchBranch19},

@@ -20,58 +20,39 @@ const (
 	MovImm // d; Imm: any constant, the shortest sequence of up to MaxConst words
 
 	// Imm: Shifted(kind, amount) of y; 0 is y itself. Register 31 is zr.
-	Add  // x, y, d
-	Adds // x, y, d
-	Sub  // x, y, d
-	Subs // x, y, d
-	And  // x, y, d
-	Ands // x, y, d
-	Bic  // x, y, d: x &^ y
-	Bics // x, y, d
-	Orr  // x, y, d
-	Orn  // x, y, d
-	Eor  // x, y, d
-	Eon  // x, y, d
-	Cmp  // x, y
-	Cmn  // x, y
-	Tst  // x, y
-	Neg  // y, d
-	Negs // y, d
-	Mvn  // y, d
+	Add // x, y, d
+	Sub // x, y, d
+	And // x, y, d
+	Bic // x, y, d: x &^ y
+	Orr // x, y, d
+	Orn // x, y, d
+	Eor // x, y, d
+	Eon // x, y, d
+	Cmp // x, y
+	Tst // x, y
+	Neg // y, d
+	Mvn // y, d
 
-	// Imm: Extended(kind, amount 0 to 4) of y. Register 31 is sp for x and, without
-	// flags, for d.
-	AddExt  // x, y, d
-	AddsExt // x, y, d
-	SubExt  // x, y, d
-	SubsExt // x, y, d
-	CmpExt  // x, y
-	CmnExt  // x, y
+	// Imm: Extended(kind, amount 0 to 4) of y. Register 31 is sp for x and d.
+	AddExt // x, y, d
+	SubExt // x, y, d
+	CmpExt // x, y
 
 	// Imm: FitsArith: 0 to 4095, or a multiple of 4096 to 4095*4096. Register 31 is
-	// sp for x and, without flags, for d.
-	AddImm  // x, d
-	AddsImm // x, d
-	SubImm  // x, d
-	SubsImm // x, d
-	CmpImm  // x
-	CmnImm  // x
+	// sp for x and d.
+	AddImm // x, d
+	SubImm // x, d
+	CmpImm // x
+	CmnImm // x
 
-	// Imm: FitsBits: a bitmask of the low Size bytes. Register 31 is sp for d without
-	// flags, else zr.
-	AndImm  // x, d
-	AndsImm // x, d
-	OrrImm  // x, d
-	EorImm  // x, d
-	TstImm  // x
+	// Imm: FitsBits: a bitmask of the low Size bytes. Register 31 is sp for d, else zr.
+	AndImm // x, d
+	OrrImm // x, d
+	EorImm // x, d
+	TstImm // x
 
 	// These read the flags; for pseudo-instructions.
-	Adc     // x, y, d
-	Adcs    // x, y, d
-	Sbc     // x, y, d
-	Sbcs    // x, y, d
 	Ccmp    // x, y; Cond, Imm: the flags (N 8, Z 4, C 2, V 1) if it does not hold
-	Ccmn    // x, y; likewise
 	CcmpImm // x; Cond, Imm: CondImm(value 0 to 31, flags)
 	CcmnImm // x; likewise
 	Csel    // x, y, d: Cond ? x : y
@@ -112,17 +93,11 @@ const (
 	Bfi   // x, y, d=x: x with y's low bits in the field
 	Bfxil // x, y, d=x: x with the field of y in its low bits
 
-	Sxtb  // x, d
-	Sxth  // x, d
-	Sxtw  // x, d; Size 8
-	Uxtb  // x, d; Size 4
-	Uxth  // x, d; Size 4
-	Clz   // x, d
-	Cls   // x, d
-	Rbit  // x, d
-	Rev   // x, d
-	Rev16 // x, d
-	Rev32 // x, d; Size 8
+	Sxtb // x, d
+	Sxth // x, d
+	Sxtw // x, d; Size 8
+	Clz  // x, d
+	Rbit // x, d
 
 	// Branches. Disp is the distance in bytes from the instruction.
 	B     // ; PatchBranch26
@@ -138,7 +113,6 @@ const (
 	Adr   // d; Disp, PatchAdr
 	Adrp  // d; Disp, Ref: the page of a symbol, PatchPage
 	Udf   // ; Imm 0 to 65535
-	Brk   // ; Imm 0 to 65535
 	Nop   //
 	Bti   // ; Imm: BtiC, BtiJ or BtiJC
 
@@ -158,30 +132,16 @@ const (
 	StrZero  // addr
 	StrbZero // addr; Size 4
 	StrhZero // addr; Size 4
-	LdrPre   // base (in place), d; ModeBase, Disp -256 to 255
-	LdrPost  // base (in place), d; likewise
-	StrPre   // base (in place), x; likewise
-	StrPost  // base (in place), x; likewise
 	// Pairs: ModeBase, Disp a multiple of Size, -64*Size to 63*Size.
 	Ldp     // addr, d, d2
 	Stp     // addr, x, y
-	LdpPre  // base (in place), d, d2
 	LdpPost // base (in place), d, d2
 	StpPre  // base (in place), x, y
-	StpPost // base (in place), x, y
 
-	Fldr     // addr, D; Size 4, 8, 16; also ModeConst
-	Fstr     // addr, X; Size 4, 8, 16
-	FldrPre  // base (in place), D
-	FldrPost // base (in place), D
-	FstrPre  // base (in place), X
-	FstrPost // base (in place), X
-	Fldp     // addr, D, D2
-	Fstp     // addr, X, Y
-	FldpPre  // base (in place), D, D2
-	FldpPost // base (in place), D, D2
-	FstpPre  // base (in place), X, Y
-	FstpPost // base (in place), X, Y
+	Fldr // addr, D; Size 4, 8, 16; also ModeConst
+	Fstr // addr, X; Size 4, 8, 16
+	Fldp // addr, D, D2
+	Fstp // addr, X, Y
 
 	// Floats: Size 4 is s, 8 is d.
 	Fmov      // X, D
@@ -196,8 +156,6 @@ const (
 	Fnmul     // X, Y, D
 	Fmin      // X, Y, D
 	Fmax      // X, Y, D
-	Fminnm    // X, Y, D
-	Fmaxnm    // X, Y, D
 	Fsqrt     // X, D
 	Fabs      // X, D
 	Fneg      // X, D
@@ -209,10 +167,6 @@ const (
 	FcmpZero  // X
 	Fccmp     // X, Y; Cond, Imm: as of Ccmp
 	Fcsel     // X, Y, D: Cond ? X : Y
-	Fmadd     // X, Y, Z, D: Z + X*Y
-	Fmsub     // X, Y, Z, D: Z - X*Y
-	Fnmadd    // X, Y, Z, D: -Z - X*Y
-	Fnmsub    // X, Y, Z, D: -Z + X*Y
 
 	// Conversions: Size is the integer's, the name tells the float's.
 	CvtF32ToF64  // X, D

@@ -152,9 +152,9 @@ func (r *Row) printAddress(dst []byte, inst *backend.Inst, names *Names) []byte 
 		dst = names.Operand(dst, 0, 8, true)
 	}
 	switch r.Addr {
-	case AddrPost, AddrPairPost:
+	case AddrPairPost:
 		return appendImm(append(dst, "], "...), int64(inst.Disp))
-	case AddrPre, AddrPairPre:
+	case AddrPairPre:
 		return append(appendImm(append(dst, ", "...), int64(inst.Disp)), "]!"...)
 	}
 	if inst.Disp != 0 {

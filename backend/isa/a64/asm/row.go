@@ -55,14 +55,12 @@ type AddrKind uint8
 
 // The kinds of address.
 const (
-	AddrNone AddrKind = iota
-	AddrMem           // [base, #disp], scaled and unsigned or unscaled and signed; [base, index]
-	AddrPair          // [base, #disp], scaled, 7 bits
-	AddrPre           // [base, #disp]!, 9 bits
-	AddrPost          // [base], #disp, 9 bits
-	AddrPairPre
-	AddrPairPost
-	AddrLea // any
+	AddrNone     AddrKind = iota
+	AddrMem               // [base, #disp], scaled and unsigned or unscaled and signed; [base, index]
+	AddrPair              // [base, #disp], scaled, 7 bits
+	AddrPairPre           // [base, #disp]!, likewise
+	AddrPairPost          // [base], #disp, likewise
+	AddrLea               // any
 )
 
 // Flags are properties of a row.
@@ -89,6 +87,8 @@ const (
 	NoFault
 	// Expands: more than one word, or another row's.
 	Expands
+	// ForSIMD: nothing selects the row yet; vectors of 128 bits will.
+	ForSIMD
 )
 
 // RowOf is the row of op, which must be below NumOps. Callers must not change

@@ -115,7 +115,7 @@ func immsFor(kind ImmKind, size uint8) (out []int64) {
 	w := 8 * int64(size)
 	shifts := []Shift{LSL, LSR, ASR}
 	switch kind {
-	case IMove, IUdf, IBrk:
+	case IMove, IUdf:
 		return []int64{0, 1, 255, 0x1234, 0x8000, 0xffff}
 	case IAny:
 		return []int64{0, 1, -1, 0xffff, 0x10000, 0x12345678, math.MinInt64, math.MaxInt64, 0x123456789abcdef0, 0x00ff00ff00ff1234,

@@ -162,7 +162,7 @@ func TestOperandsVerify(t *testing.T) {
 			t.Fatalf("%v: %d operands", &s, len(ops))
 		}
 		err := shapes.Verify(&s.inst, ops, infos)
-		if inPlace := slices.ContainsFunc(RowOf(s.inst.Op).Info().Roles, func(r Role) bool { return r.InPlace }); inPlace != (err != nil) {
+		if inPlace := slices.ContainsFunc(forms[RowOf(s.inst.Op).Form].Roles, func(r Role) bool { return r.InPlace }); inPlace != (err != nil) {
 			t.Fatalf("%v: %v", &s, err)
 		} else if inPlace {
 			continue
@@ -263,7 +263,6 @@ func TestPrintVCode(t *testing.T) {
 	line(backend.Inst{Op: Cmp, Size: 4, Tail: backend.TailSelect, Cond: uint8(L)}, 1, 2, 3, 4, 5)
 	line(backend.Inst{Op: Ucomif, Size: 8, Tail: backend.TailSet, Cond: uint8(FEq)}, 1, 2, 3)
 	line(backend.Inst{Op: Test, Size: 8, Tail: backend.TailTrap, Cond: uint8(E), Trap: uint8(abi.TrapNullReference)}, 1, 2)
-	line(backend.Inst{Op: RepMovs, Size: 1}, 1, 2, 3)
 	call := backend.Inst{Op: Call, Ref: uint32(backend.SymFunc(5))}
 	got.Write(PrintVCode(nil, &call, []regalloc.Operand{regalloc.FixedUse(1, RDI), regalloc.FixedDef(2, RAX)}))
 	want := `%3 = add.64 %1, %2?
@@ -280,7 +279,6 @@ cmp.32 %1?, 5; jb
 cmp.32 %1, %2?; sell %5, %3?, %4
 ucomisd %1, %2?; setfeq %3
 test.64 %1?, %2; trape null_reference
-rep movsb %1:rdi, %2:rsi, %3:rcx
 %2:rax = call %1:rdi, func5`
 	if d := cmp.Diff(want, got.String()); d != "" {
 		t.Error(d)

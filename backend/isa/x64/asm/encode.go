@@ -219,7 +219,7 @@ func appendAcc(buf []byte, row *Row, imm int64, size uint8) []byte {
 // prefixBytes are the bytes of mandatory prefixes, by Prefix and, for PScalar and
 // PPacked, by Size: 4 (and less), 8, 16.
 var prefixBytes = [...][3]uint8{
-	PNone: {}, P66: {0x66, 0x66, 0x66}, PF2: {0xf2, 0xf2, 0xf2}, PF3: {0xf3, 0xf3, 0xf3}, P3E: {0x3e, 0x3e, 0x3e},
+	PNone: {}, P66: {0x66, 0x66, 0x66}, PF2: {0xf2, 0xf2, 0xf2}, PF3: {0xf3, 0xf3, 0xf3},
 	PScalar: {0xf3, 0xf2, 0}, PPacked: {0, 0x66, 0},
 }
 

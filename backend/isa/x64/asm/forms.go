@@ -25,9 +25,6 @@ const (
 	FShift         // G op= cl
 	FVShift        // G <- G/rm op G
 	FVAlu          // G <- G op G/rm
-	FVUnary        // G <- G/rm, the result in VEX.vvvv
-	FBswap         // op G, in the opcode
-	FBitTest       // G op G
 	FCmov          // G <- flags ? G/rm : G
 	FSet           // G <- flags
 	FZero          // G <- constant
@@ -38,9 +35,6 @@ const (
 	FJumpInd       // jump to G/rm
 	FImm           // imm only
 	FXchg          // G <-> G
-	FXchgMem       // G <-> [mem]
-	FRepMovs       // [rdi] <- [rsi], rcx times
-	FRepStos       // [rdi] <- rax, rcx times
 	FFMove         // X <- X/rm
 	FFLoad         // X <- [mem]
 	FFStore        // [mem] <- X
@@ -55,8 +49,6 @@ const (
 	FFBits         // G <- X, the result in rm
 	FFMask         // G <- X
 	FFVAlu         // X <- X op X/rm
-	FFVIntToF      // X <- X, G/rm
-	FFma           // X <- X op X op X/rm
 	numForms
 )
 
@@ -75,15 +67,12 @@ var (
 	fagain  = Role{Access: ra.Def, Class: ra.Float, Constraint: ra.Reuse}
 )
 
-// useIn, defIn and modIn are operands in a fixed register.
+// useIn and defIn are operands in a fixed register.
 func useIn(r ra.PReg) Role {
 	return Role{Access: ra.Use, Class: ra.Int, Constraint: ra.Fixed, Arg: uint8(r)}
 }
 func defIn(r ra.PReg) Role {
 	return Role{Access: ra.Def, Class: ra.Int, Constraint: ra.Fixed, Arg: uint8(r)}
-}
-func modIn(r ra.PReg) Role {
-	return Role{Access: ra.Use, Class: ra.Int, Constraint: ra.Fixed, Arg: uint8(r), InPlace: true}
 }
 
 // forms is the table of forms: places, whether rm may be memory, text, roles.
@@ -106,9 +95,6 @@ var forms = [numForms]FormInfo{
 	FShift:    {-1, 0, -1, -1, NoMem, "0c", []Role{use, useIn(RCX), again}},
 	FVShift:   {2, 0, 1, -1, MayMem, "201", []Role{useAny, use, def}},
 	FVAlu:     {2, 1, 0, -1, MayMem, "201", []Role{use, useAny, def}},
-	FVUnary:   {-1, 0, 1, -1, MayMem, "10", []Role{useAny, def}},
-	FBswap:    {-1, -1, -1, 0, NoMem, "0", []Role{use, again}},
-	FBitTest:  {1, 0, -1, -1, NoMem, "01", []Role{use, use}},
 	FCmov:     {1, 0, -1, -1, MayMem, "10", []Role{useAny, use, again1}},
 	FSet:      {-1, 0, -1, -1, NoMem, "0", []Role{def}},
 	FZero:     {0, 0, -1, -1, NoMem, "00", []Role{def}},
@@ -119,9 +105,6 @@ var forms = [numForms]FormInfo{
 	FJumpInd:  {-1, 0, -1, -1, MayMem, "0", []Role{useAny}},
 	FImm:      {-1, -1, -1, -1, NoMem, "i", nil},
 	FXchg:     {0, 1, -1, -1, NoMem, "01", []Role{mod, mod}},
-	FXchgMem:  {1, 0, -1, -1, MustMem, "01", []Role{use, use, again1}},
-	FRepMovs:  {-1, -1, -1, -1, NoMem, "", []Role{modIn(RDI), modIn(RSI), modIn(RCX)}},
-	FRepStos:  {-1, -1, -1, -1, NoMem, "", []Role{modIn(RDI), useIn(RAX), modIn(RCX)}},
 
 	FFMove:    {1, 0, -1, -1, MayMem, "10", []Role{fuseAny, fdef}},
 	FFLoad:    {1, 0, -1, -1, MustMem, "10", []Role{fuse, fdef}},
@@ -137,6 +120,4 @@ var forms = [numForms]FormInfo{
 	FFBits:    {0, 1, -1, -1, NoMem, "10", []Role{fuse, def}},
 	FFMask:    {1, 0, -1, -1, NoMem, "10", []Role{fuse, def}},
 	FFVAlu:    {2, 1, 0, -1, MayMem, "201", []Role{fuse, fuseAny, fdef}},
-	FFVIntToF: {2, 1, 0, -1, MayMem, "201", []Role{fuse, useAny, fdef}},
-	FFma:      {0, 2, 1, -1, MayMem, "012", []Role{fuse, fuse, fuseAny, fagain}},
 }

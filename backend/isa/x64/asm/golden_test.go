@@ -29,7 +29,7 @@ var assembler = asmtest.Assembler{
 }
 
 // reassembled is text that assembles to code, for what the disassembler wrote: a branch counts from its start, not its end; the
-// assembler has one length for a nop that does nothing but to fill; notrack is left out.
+// assembler has one length for a nop that does nothing but to fill.
 func reassembled(text string, code []byte) string {
 	f := strings.Fields(text)
 	d, err := strconv.Atoi(f[len(f)-1])
@@ -38,8 +38,6 @@ func reassembled(text string, code []byte) string {
 		return fmt.Sprintf("%s . + (%d)", f[0], d+len(code))
 	case f[0] == "nop":
 		return ".byte " + strings.Trim(strings.Join(strings.Fields(fmt.Sprint(code)), ","), "[]")
-	case code[0] == 0x3E && !strings.Contains(text, "ds:"): // the same prefix, for what it means before an address
-		return "notrack " + text
 	}
 	return text
 }

@@ -29,10 +29,7 @@ const (
 	OrImm
 	OrStore
 	OrStoreImm
-	Adc
-	AdcImm
 	Sbb
-	SbbImm
 	And
 	AndImm
 	AndStore
@@ -76,18 +73,12 @@ const (
 	Sarx
 	Rorx
 	Andn
-	Blsr
-	Blsmsk
-	Blsi
 
 	Bsf
 	Bsr
 	Tzcnt
 	Lzcnt
 	Popcnt
-	Bswap
-	Bt
-	BtImm
 
 	Cmov
 	Setcc
@@ -96,25 +87,15 @@ const (
 	Jmp
 	JmpShort
 	JmpInd
-	JmpIndNotrack
 	Call
 	CallInd
 	Ret
 	RetImm
 	Push
-	PushImm
 	Pop
 	Xchg
-	XchgMem
 	Ud2
-	Int3
-	Endbr64
-	Mfence
-	Lfence
-	Pause
 	Nop
-	RepMovs
-	RepStos
 
 	Movf
 	MovfLoad
@@ -138,7 +119,6 @@ const (
 	Sqrtf
 	Roundf
 	Ucomif
-	Comif
 	Cmpf
 	CvtIntToF32
 	CvtIntToF64
@@ -187,22 +167,11 @@ const (
 	Vaddf
 	Vmulf
 	Vsubf
-	Vminf
 	Vdivf
-	Vmaxf
-	Vsqrtf
-	VcvtIntToF32
-	VcvtIntToF64
 	Vandp
 	Vandnp
 	Vorp
 	Vxorp
-	Vfmadd213f
-	Vfmadd231f
-	Vfnmadd213f
-	Vfnmadd231f
-	Vfmsub213f
-	Vfmsub231f
 	// NumOps is the number of rows; pseudo-instructions of the ISA number from here.
 	NumOps
 )

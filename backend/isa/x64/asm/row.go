@@ -67,7 +67,6 @@ const (
 	P66            // 66
 	PF2            // F2
 	PF3            // F3
-	P3E            // 3E (notrack)
 	PScalar        // Size 4: F3 (ss); 8: F2 (sd); 16: none
 	PPacked        // Size 4: none (ps); 8: 66 (pd)
 )
@@ -160,6 +159,8 @@ const (
 	NoFault
 	// Divides: traps on zero or overflow.
 	Divides
+	// ForSIMD: nothing selects the row yet; vectors of 128 bits will.
+	ForSIMD
 )
 
 // RowOf is the row of op, which must be below NumOps. Callers must not change

@@ -56,7 +56,7 @@ var sampleAddrs = []sampleAddr{
 // encoding is enough.
 var fullAddrs = map[backend.Op]bool{Mov: true, MovStore: true, MovStoreImm: true, Lea: true, Add: true, CmpImm: true,
 	ImulImm: true, Shlx: true, Rorx: true, Andn: true, Movzx8: true, Addf: true, Movf: true, MovfStore: true,
-	Roundf: true, Vaddf: true, Vfmadd231f: true, CallInd: true}
+	Roundf: true, Vaddf: true, CallInd: true}
 
 var sampleImms = []int64{0, 1, -1, 127, 128, -128, -129, 255, 1000, math.MaxInt32, math.MinInt32}
 

@@ -29,10 +29,7 @@ var rows = [NumOps]Row{
 	OrImm:       {Name: "or", Form: FAluImm, Sizes: S1248, Opcode: 0x81, Digit: 1, Imm: IShort, Acc: 0x0d, Flags: SetsFlags},
 	OrStore:     {Name: "or", Form: FStore, Sizes: S1248, Opcode: 0x09, Flags: SetsFlags},
 	OrStoreImm:  {Name: "or", Form: FStoreImm, Sizes: S1248, Opcode: 0x81, Digit: 1, Imm: IShort, Flags: SetsFlags},
-	Adc:         {Name: "adc", Form: FAlu, Sizes: S1248, Opcode: 0x13, Flags: RegMR | Commutes | SetsFlags | ReadsFlags},
-	AdcImm:      {Name: "adc", Form: FAluImm, Sizes: S1248, Opcode: 0x81, Digit: 2, Imm: IShort, Acc: 0x15, Flags: SetsFlags | ReadsFlags},
 	Sbb:         {Name: "sbb", Form: FAlu, Sizes: S1248, Opcode: 0x1b, Flags: RegMR | SetsFlags | ReadsFlags},
-	SbbImm:      {Name: "sbb", Form: FAluImm, Sizes: S1248, Opcode: 0x81, Digit: 3, Imm: IShort, Acc: 0x1d, Flags: SetsFlags | ReadsFlags},
 	And:         {Name: "and", Form: FAlu, Sizes: S1248, Opcode: 0x23, Flags: RegMR | Commutes | SetsFlags},
 	AndImm:      {Name: "and", Form: FAluImm, Sizes: S1248, Opcode: 0x81, Digit: 4, Imm: IShort, Acc: 0x25, Flags: SetsFlags},
 	AndStore:    {Name: "and", Form: FStore, Sizes: S1248, Opcode: 0x21, Flags: SetsFlags},
@@ -81,22 +78,15 @@ var rows = [NumOps]Row{
 	Shrx: {Name: "shrx", Form: FVShift, Sizes: S48, Prefix: PF2, Map: V0F38, Opcode: 0xf7, Feature: BMI2},
 	Sarx: {Name: "sarx", Form: FVShift, Sizes: S48, Prefix: PF3, Map: V0F38, Opcode: 0xf7, Feature: BMI2},
 	Rorx: {Name: "rorx", Form: FMulImm, Sizes: S48, Prefix: PF2, Map: V0F3A, Opcode: 0xf0, Imm: IByte, Feature: BMI2},
-	// VEX.LZ.0F38 F2 /r ANDN r, r, r/m (not a, and b); F3 /1 BLSR, /2 BLSMSK, /3 BLSI r, r/m.
-	Andn:   {Name: "andn", Form: FVAlu, Sizes: S48, Map: V0F38, Opcode: 0xf2, Feature: BMI1, Flags: SetsFlags},
-	Blsr:   {Name: "blsr", Form: FVUnary, Sizes: S48, Map: V0F38, Opcode: 0xf3, Digit: 1, Feature: BMI1, Flags: SetsFlags},
-	Blsmsk: {Name: "blsmsk", Form: FVUnary, Sizes: S48, Map: V0F38, Opcode: 0xf3, Digit: 2, Feature: BMI1, Flags: SetsFlags},
-	Blsi:   {Name: "blsi", Form: FVUnary, Sizes: S48, Map: V0F38, Opcode: 0xf3, Digit: 3, Feature: BMI1, Flags: SetsFlags},
+	// VEX.LZ.0F38 F2 /r ANDN r, r, r/m (not a, and b).
+	Andn: {Name: "andn", Form: FVAlu, Sizes: S48, Map: V0F38, Opcode: 0xf2, Feature: BMI1, Flags: SetsFlags},
 
-	// 0F BC, BD /r BSF, BSR (undefined for 0); F3 0F BC, BD, B8 /r TZCNT, LZCNT, POPCNT;
-	// 0F C8+r BSWAP; 0F A3 /r BT r, r; 0F BA /4 ib BT r/m, imm8.
+	// 0F BC, BD /r BSF, BSR (undefined for 0); F3 0F BC, BD, B8 /r TZCNT, LZCNT, POPCNT.
 	Bsf:    {Name: "bsf", Form: FMove, Sizes: S48, Map: M0F, Opcode: 0xbc, Flags: SetsFlags},
 	Bsr:    {Name: "bsr", Form: FMove, Sizes: S48, Map: M0F, Opcode: 0xbd, Flags: SetsFlags},
 	Tzcnt:  {Name: "tzcnt", Form: FMove, Sizes: S48, Prefix: PF3, Map: M0F, Opcode: 0xbc, Feature: BMI1, Flags: SetsFlags},
 	Lzcnt:  {Name: "lzcnt", Form: FMove, Sizes: S48, Prefix: PF3, Map: M0F, Opcode: 0xbd, Feature: LZCNT, Flags: SetsFlags},
 	Popcnt: {Name: "popcnt", Form: FMove, Sizes: S48, Prefix: PF3, Map: M0F, Opcode: 0xb8, Feature: POPCNT, Flags: SetsFlags},
-	Bswap:  {Name: "bswap", Form: FBswap, Sizes: S48, Map: M0F, Opcode: 0xc8},
-	Bt:     {Name: "bt", Form: FBitTest, Sizes: S48, Map: M0F, Opcode: 0xa3, Flags: SetsFlags},
-	BtImm:  {Name: "bt", Form: FCmpImm, Sizes: S48, Map: M0F, Opcode: 0xba, Digit: 4, Imm: IByte, Flags: SetsFlags},
 
 	// 0F 40+cc /r CMOVcc r, r/m; 0F 90+cc SETcc r/m8; 70+cc cb, 0F 80+cc cd Jcc.
 	Cmov:     {Name: "cmov", Form: FCmov, Sizes: S248, Map: M0F, Opcode: 0x40, Flags: HasCond | ReadsFlags},
@@ -104,33 +94,22 @@ var rows = [NumOps]Row{
 	Jcc:      {Name: "j", Form: FJump, Map: M0F, Opcode: 0x80, Imm: IRel32, Flags: HasCond | ReadsFlags},
 	JccShort: {Name: "j", Form: FJump, Opcode: 0x70, Imm: IRel8, Flags: HasCond | ReadsFlags},
 	// E9 cd, EB cb JMP; FF /4 JMP r/m64; E8 cd CALL; FF /2 CALL r/m64; C3, C2 iw RET.
-	Jmp:           {Name: "jmp", Form: FJump, Opcode: 0xe9, Imm: IRel32, Flags: Variadic},
-	JmpShort:      {Name: "jmp", Form: FJump, Opcode: 0xeb, Imm: IRel8},
-	JmpInd:        {Name: "jmp", Form: FJumpInd, Opcode: 0xff, Digit: 4, RM: 8, Flags: NoW | Variadic},
-	JmpIndNotrack: {Name: "notrack jmp", Form: FJumpInd, Prefix: P3E, Opcode: 0xff, Digit: 4, RM: 8, Flags: NoW | Variadic},
-	Call:          {Name: "call", Form: FJump, Opcode: 0xe8, Imm: IRel32, Flags: Variadic | SetsFlags},
-	CallInd:       {Name: "call", Form: FJumpInd, Opcode: 0xff, Digit: 2, RM: 8, Flags: NoW | Variadic | SetsFlags},
-	Ret:           {Name: "ret", Form: FNone, Opcode: 0xc3, Flags: Variadic},
-	RetImm:        {Name: "ret", Form: FImm, Opcode: 0xc2, Imm: IWord, Flags: Variadic},
-	// 50+r PUSH, 58+r POP, 68 id, 6A ib PUSH imm.
-	Push:    {Name: "push", Form: FPush, Opcode: 0x50, Flags: NoW},
-	PushImm: {Name: "push", Form: FImm, Sizes: S8, Opcode: 0x68, Imm: IShort, Flags: NoW},
-	Pop:     {Name: "pop", Form: FPop, Opcode: 0x58, Flags: NoW},
-	// 87 /r XCHG r, r/m; with memory it is atomic.
-	Xchg:    {Name: "xchg", Form: FXchg, Sizes: S1248, Opcode: 0x87},
-	XchgMem: {Name: "xchg", Form: FXchgMem, Sizes: S1248, Opcode: 0x87},
-	// 0F 0B UD2, CC INT3, F3 0F 1E FA ENDBR64, 0F AE F0 MFENCE, 0F AE E8 LFENCE, F3 90 PAUSE.
-	Ud2:     {Name: "ud2", Form: FNone, Map: M0F, Opcode: 0x0b},
-	Int3:    {Name: "int3", Form: FNone, Opcode: 0xcc},
-	Endbr64: {Name: "endbr64", Form: FNone, Prefix: PF3, Map: M0F, Opcode: 0x1e, ModRM: 0xfa},
-	Mfence:  {Name: "mfence", Form: FNone, Map: M0F, Opcode: 0xae, ModRM: 0xf0},
-	Lfence:  {Name: "lfence", Form: FNone, Map: M0F, Opcode: 0xae, ModRM: 0xe8},
-	Pause:   {Name: "pause", Form: FNone, Prefix: PF3, Opcode: 0x90},
+	Jmp:      {Name: "jmp", Form: FJump, Opcode: 0xe9, Imm: IRel32, Flags: Variadic},
+	JmpShort: {Name: "jmp", Form: FJump, Opcode: 0xeb, Imm: IRel8},
+	JmpInd:   {Name: "jmp", Form: FJumpInd, Opcode: 0xff, Digit: 4, RM: 8, Flags: NoW | Variadic},
+	Call:     {Name: "call", Form: FJump, Opcode: 0xe8, Imm: IRel32, Flags: Variadic | SetsFlags},
+	CallInd:  {Name: "call", Form: FJumpInd, Opcode: 0xff, Digit: 2, RM: 8, Flags: NoW | Variadic | SetsFlags},
+	Ret:      {Name: "ret", Form: FNone, Opcode: 0xc3, Flags: Variadic},
+	RetImm:   {Name: "ret", Form: FImm, Opcode: 0xc2, Imm: IWord, Flags: Variadic},
+	// 50+r PUSH, 58+r POP.
+	Push: {Name: "push", Form: FPush, Opcode: 0x50, Flags: NoW},
+	Pop:  {Name: "pop", Form: FPop, Opcode: 0x58, Flags: NoW},
+	// 87 /r XCHG r, r.
+	Xchg: {Name: "xchg", Form: FXchg, Sizes: S1248, Opcode: 0x87},
+	// 0F 0B UD2.
+	Ud2: {Name: "ud2", Form: FNone, Map: M0F, Opcode: 0x0b},
 	// 90, 66 90, 0F 1F /0: one instruction of Imm bytes that does nothing.
 	Nop: {Name: "nop", Form: FNone, Opcode: 0x90, Imm: INop},
-	// F3 A4, A5 REP MOVS; F3 AA, AB REP STOS. The direction flag is clear.
-	RepMovs: {Name: "rep movsb|rep movsd|rep movsq", Form: FRepMovs, Sizes: S1 | S48, Prefix: PF3, Opcode: 0xa5},
-	RepStos: {Name: "rep stosb|rep stosd|rep stosq", Form: FRepStos, Sizes: S1 | S48, Prefix: PF3, Opcode: 0xab},
 
 	// 0F 28 /r MOVAPS between registers; from memory MovfLoad: F3, F2, no prefix 0F 10 /r,
 	// to it 0F 11 /r. A MOVSS or MOVSD from memory clears the rest of the register.
@@ -139,12 +118,12 @@ var rows = [NumOps]Row{
 	MovfStore: {Name: "movss|movsd|movups", Form: FFStore, Sizes: S4816, Prefix: PScalar, Map: M0F, Opcode: 0x11, Flags: Unaligned},
 	// 0F 28, 29 /r MOVAPS; 66 0F 6F, 7F /r MOVDQA; F3 0F 6F, 7F /r MOVDQU, aligned ones of
 	// registers also.
-	Movaps:      {Name: "movaps", Form: FFMove, Sizes: S16, Map: M0F, Opcode: 0x28, RM: 16},
-	MovapsStore: {Name: "movaps", Form: FFStore, Sizes: S16, Map: M0F, Opcode: 0x29, RM: 16},
-	Movdqa:      {Name: "movdqa", Form: FFMove, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0x6f, RM: 16},
-	MovdqaStore: {Name: "movdqa", Form: FFStore, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0x7f, RM: 16},
-	Movdqu:      {Name: "movdqu", Form: FFLoad, Sizes: S16, Prefix: PF3, Map: M0F, Opcode: 0x6f, Flags: Unaligned},
-	MovdquStore: {Name: "movdqu", Form: FFStore, Sizes: S16, Prefix: PF3, Map: M0F, Opcode: 0x7f, Flags: Unaligned},
+	Movaps:      {Name: "movaps", Form: FFMove, Sizes: S16, Map: M0F, Opcode: 0x28, RM: 16, Flags: ForSIMD},
+	MovapsStore: {Name: "movaps", Form: FFStore, Sizes: S16, Map: M0F, Opcode: 0x29, RM: 16, Flags: ForSIMD},
+	Movdqa:      {Name: "movdqa", Form: FFMove, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0x6f, RM: 16, Flags: ForSIMD},
+	MovdqaStore: {Name: "movdqa", Form: FFStore, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0x7f, RM: 16, Flags: ForSIMD},
+	Movdqu:      {Name: "movdqu", Form: FFLoad, Sizes: S16, Prefix: PF3, Map: M0F, Opcode: 0x6f, Flags: Unaligned | ForSIMD},
+	MovdquStore: {Name: "movdqu", Form: FFStore, Sizes: S16, Prefix: PF3, Map: M0F, Opcode: 0x7f, Flags: Unaligned | ForSIMD},
 	// 66 (REX.W) 0F 6E /r MOVD, MOVQ xmm, r; 66 (REX.W) 0F 7E /r MOVD, MOVQ r, xmm. What is to
 	// come from memory is loaded as a float.
 	MovdToF:   {Name: "movd|movq", Form: FIntToF, Sizes: S48, Prefix: P66, Map: M0F, Opcode: 0x6e, MemOp: MovdLoad},
@@ -164,9 +143,8 @@ var rows = [NumOps]Row{
 	// suppressed).
 	Roundf: {Name: "roundss|roundsd", Form: FFMoveImm, Sizes: S48, Prefix: P66, Map: M0F3A, Opcode: 0x0a, Imm: IByte,
 		Feature: SSE41, Flags: Odd8 | NoW | FalseDep},
-	// no prefix/66 0F 2E, 2F /r UCOMISS, UCOMISD; COMISS, COMISD.
+	// no prefix/66 0F 2E /r UCOMISS, UCOMISD.
 	Ucomif: {Name: "ucomiss|ucomisd", Form: FFCmp, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0x2e, Flags: SetsFlags},
-	Comif:  {Name: "comiss|comisd", Form: FFCmp, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0x2f, Flags: SetsFlags},
 	// F3/F2 0F C2 /r ib CMPSS, CMPSD: all ones or zero. Imm: 0 eq, 1 lt, 2 le, 3 unord, 4 to 7 their negations.
 	Cmpf: {Name: "cmpss|cmpsd", Form: FFAluMask, Sizes: S48, Prefix: PScalar, Map: M0F, Opcode: 0xc2, Imm: IByte},
 	// F3/F2 (REX.W) 0F 2A /r CVTSI2SS, CVTSI2SD; 2C /r CVTTSS2SI, CVTTSD2SI (0x80..0 if out of
@@ -180,69 +158,55 @@ var rows = [NumOps]Row{
 
 	// no prefix/66 0F /r: packed floating point, 16 bytes wide whatever the element.
 	Andp:  {Name: "andps|andpd", Form: FFAlu, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0x54, RM: 16, Flags: Commutes},
-	Andnp: {Name: "andnps|andnpd", Form: FFAlu, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0x55, RM: 16},
+	Andnp: {Name: "andnps|andnpd", Form: FFAlu, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0x55, RM: 16, Flags: ForSIMD},
 	Orp:   {Name: "orps|orpd", Form: FFAlu, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0x56, RM: 16, Flags: Commutes},
 	Xorp:  {Name: "xorps|xorpd", Form: FFAlu, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0x57, RM: 16, Flags: Commutes},
-	Addp:  {Name: "addps|addpd", Form: FFAlu, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0x58, RM: 16, Flags: Commutes},
-	Mulp:  {Name: "mulps|mulpd", Form: FFAlu, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0x59, RM: 16, Flags: Commutes},
-	Subp:  {Name: "subps|subpd", Form: FFAlu, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0x5c, RM: 16},
-	Minp:  {Name: "minps|minpd", Form: FFAlu, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0x5d, RM: 16},
-	Divp:  {Name: "divps|divpd", Form: FFAlu, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0x5e, RM: 16},
-	Maxp:  {Name: "maxps|maxpd", Form: FFAlu, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0x5f, RM: 16},
-	Sqrtp: {Name: "sqrtps|sqrtpd", Form: FFMove, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0x51, RM: 16},
+	Addp:  {Name: "addps|addpd", Form: FFAlu, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0x58, RM: 16, Flags: Commutes | ForSIMD},
+	Mulp:  {Name: "mulps|mulpd", Form: FFAlu, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0x59, RM: 16, Flags: Commutes | ForSIMD},
+	Subp:  {Name: "subps|subpd", Form: FFAlu, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0x5c, RM: 16, Flags: ForSIMD},
+	Minp:  {Name: "minps|minpd", Form: FFAlu, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0x5d, RM: 16, Flags: ForSIMD},
+	Divp:  {Name: "divps|divpd", Form: FFAlu, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0x5e, RM: 16, Flags: ForSIMD},
+	Maxp:  {Name: "maxps|maxpd", Form: FFAlu, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0x5f, RM: 16, Flags: ForSIMD},
+	Sqrtp: {Name: "sqrtps|sqrtpd", Form: FFMove, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0x51, RM: 16, Flags: ForSIMD},
 	// 0F 14, 15 /r UNPCKL, UNPCKH; 0F C6 /r ib SHUF; 0F C2 /r ib CMP; 0F 50 /r MOVMSK.
-	Unpcklp: {Name: "unpcklps|unpcklpd", Form: FFAlu, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0x14, RM: 16},
-	Unpckhp: {Name: "unpckhps|unpckhpd", Form: FFAlu, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0x15, RM: 16},
-	Shufp:   {Name: "shufps|shufpd", Form: FFAluMask, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0xc6, Imm: IByte, RM: 16},
-	Cmpp:    {Name: "cmpps|cmppd", Form: FFAluMask, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0xc2, Imm: IByte, RM: 16},
-	Movmsk:  {Name: "movmskps|movmskpd", Form: FFMask, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0x50},
+	Unpcklp: {Name: "unpcklps|unpcklpd", Form: FFAlu, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0x14, RM: 16, Flags: ForSIMD},
+	Unpckhp: {Name: "unpckhps|unpckhpd", Form: FFAlu, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0x15, RM: 16, Flags: ForSIMD},
+	Shufp:   {Name: "shufps|shufpd", Form: FFAluMask, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0xc6, Imm: IByte, RM: 16, Flags: ForSIMD},
+	Cmpp:    {Name: "cmpps|cmppd", Form: FFAluMask, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0xc2, Imm: IByte, RM: 16, Flags: ForSIMD},
+	Movmsk:  {Name: "movmskps|movmskpd", Form: FFMask, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0x50, Flags: ForSIMD},
 	// 0F 57 /r XORPS, 66 0F 76 /r PCMPEQD of one register: all zeros, all ones.
 	Zerof: {Name: "xorps", Form: FFZero, Map: M0F, Opcode: 0x57},
-	Onesf: {Name: "pcmpeqd", Form: FFZero, Prefix: P66, Map: M0F, Opcode: 0x76},
+	Onesf: {Name: "pcmpeqd", Form: FFZero, Prefix: P66, Map: M0F, Opcode: 0x76, Flags: ForSIMD},
 
 	// 66 0F /r: packed integers.
-	Pand:      {Name: "pand", Form: FFAlu, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0xdb, RM: 16, Flags: Commutes},
-	Pandn:     {Name: "pandn", Form: FFAlu, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0xdf, RM: 16},
-	Por:       {Name: "por", Form: FFAlu, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0xeb, RM: 16, Flags: Commutes},
-	Pxor:      {Name: "pxor", Form: FFAlu, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0xef, RM: 16, Flags: Commutes},
-	Paddd:     {Name: "paddd", Form: FFAlu, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0xfe, RM: 16, Flags: Commutes},
-	Paddq:     {Name: "paddq", Form: FFAlu, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0xd4, RM: 16, Flags: Commutes},
-	Psubd:     {Name: "psubd", Form: FFAlu, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0xfa, RM: 16},
-	Psubq:     {Name: "psubq", Form: FFAlu, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0xfb, RM: 16},
-	Pcmpeqd:   {Name: "pcmpeqd", Form: FFAlu, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0x76, RM: 16, Flags: Commutes},
-	Punpckldq: {Name: "punpckldq", Form: FFAlu, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0x62, RM: 16},
-	Pshufd:    {Name: "pshufd", Form: FFMoveImm, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0x70, Imm: IByte, RM: 16},
+	Pand:      {Name: "pand", Form: FFAlu, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0xdb, RM: 16, Flags: Commutes | ForSIMD},
+	Pandn:     {Name: "pandn", Form: FFAlu, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0xdf, RM: 16, Flags: ForSIMD},
+	Por:       {Name: "por", Form: FFAlu, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0xeb, RM: 16, Flags: Commutes | ForSIMD},
+	Pxor:      {Name: "pxor", Form: FFAlu, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0xef, RM: 16, Flags: Commutes | ForSIMD},
+	Paddd:     {Name: "paddd", Form: FFAlu, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0xfe, RM: 16, Flags: Commutes | ForSIMD},
+	Paddq:     {Name: "paddq", Form: FFAlu, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0xd4, RM: 16, Flags: Commutes | ForSIMD},
+	Psubd:     {Name: "psubd", Form: FFAlu, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0xfa, RM: 16, Flags: ForSIMD},
+	Psubq:     {Name: "psubq", Form: FFAlu, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0xfb, RM: 16, Flags: ForSIMD},
+	Pcmpeqd:   {Name: "pcmpeqd", Form: FFAlu, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0x76, RM: 16, Flags: Commutes | ForSIMD},
+	Punpckldq: {Name: "punpckldq", Form: FFAlu, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0x62, RM: 16, Flags: ForSIMD},
+	Pshufd:    {Name: "pshufd", Form: FFMoveImm, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0x70, Imm: IByte, RM: 16, Flags: ForSIMD},
 	// 66 0F38 00 /r PSHUFB.
-	Pshufb: {Name: "pshufb", Form: FFAlu, Sizes: S16, Prefix: P66, Map: M0F38, Opcode: 0x00, RM: 16, Feature: SSSE3},
+	Pshufb: {Name: "pshufb", Form: FFAlu, Sizes: S16, Prefix: P66, Map: M0F38, Opcode: 0x00, RM: 16, Feature: SSSE3, Flags: ForSIMD},
 	// 66 0F 72, 73 /2, /4, /6 ib: shifts of doublewords, quadwords by an immediate.
-	PsrldImm: {Name: "psrld", Form: FFAluImm, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0x72, Digit: 2, Imm: IByte},
-	PsradImm: {Name: "psrad", Form: FFAluImm, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0x72, Digit: 4, Imm: IByte},
-	PslldImm: {Name: "pslld", Form: FFAluImm, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0x72, Digit: 6, Imm: IByte},
-	PsrlqImm: {Name: "psrlq", Form: FFAluImm, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0x73, Digit: 2, Imm: IByte},
-	PsllqImm: {Name: "psllq", Form: FFAluImm, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0x73, Digit: 6, Imm: IByte},
+	PsrldImm: {Name: "psrld", Form: FFAluImm, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0x72, Digit: 2, Imm: IByte, Flags: ForSIMD},
+	PsradImm: {Name: "psrad", Form: FFAluImm, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0x72, Digit: 4, Imm: IByte, Flags: ForSIMD},
+	PslldImm: {Name: "pslld", Form: FFAluImm, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0x72, Digit: 6, Imm: IByte, Flags: ForSIMD},
+	PsrlqImm: {Name: "psrlq", Form: FFAluImm, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0x73, Digit: 2, Imm: IByte, Flags: ForSIMD},
+	PsllqImm: {Name: "psllq", Form: FFAluImm, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0x73, Digit: 6, Imm: IByte, Flags: ForSIMD},
 
 	// VEX.LIG.F3/F2.0F.WIG /r: scalar arithmetic with a separate destination.
-	Vaddf:  {Name: "vaddss|vaddsd", Form: FFVAlu, Sizes: S48, Prefix: PScalar, Map: V0F, Opcode: 0x58, Feature: AVX, Flags: Commutes},
-	Vmulf:  {Name: "vmulss|vmulsd", Form: FFVAlu, Sizes: S48, Prefix: PScalar, Map: V0F, Opcode: 0x59, Feature: AVX, Flags: Commutes},
-	Vsubf:  {Name: "vsubss|vsubsd", Form: FFVAlu, Sizes: S48, Prefix: PScalar, Map: V0F, Opcode: 0x5c, Feature: AVX},
-	Vminf:  {Name: "vminss|vminsd", Form: FFVAlu, Sizes: S48, Prefix: PScalar, Map: V0F, Opcode: 0x5d, Feature: AVX},
-	Vdivf:  {Name: "vdivss|vdivsd", Form: FFVAlu, Sizes: S48, Prefix: PScalar, Map: V0F, Opcode: 0x5e, Feature: AVX},
-	Vmaxf:  {Name: "vmaxss|vmaxsd", Form: FFVAlu, Sizes: S48, Prefix: PScalar, Map: V0F, Opcode: 0x5f, Feature: AVX},
-	Vsqrtf: {Name: "vsqrtss|vsqrtsd", Form: FFVAlu, Sizes: S48, Prefix: PScalar, Map: V0F, Opcode: 0x51, Feature: AVX},
-	// VEX.LIG.F3/F2.0F.W0/W1 2A /r VCVTSI2SS, VCVTSI2SD: the upper part is the first operand's.
-	VcvtIntToF32: {Name: "vcvtsi2ss", Form: FFVIntToF, Sizes: S48, Prefix: PF3, Map: V0F, Opcode: 0x2a, Feature: AVX},
-	VcvtIntToF64: {Name: "vcvtsi2sd", Form: FFVIntToF, Sizes: S48, Prefix: PF2, Map: V0F, Opcode: 0x2a, Feature: AVX},
+	Vaddf: {Name: "vaddss|vaddsd", Form: FFVAlu, Sizes: S48, Prefix: PScalar, Map: V0F, Opcode: 0x58, Feature: AVX, Flags: Commutes},
+	Vmulf: {Name: "vmulss|vmulsd", Form: FFVAlu, Sizes: S48, Prefix: PScalar, Map: V0F, Opcode: 0x59, Feature: AVX, Flags: Commutes},
+	Vsubf: {Name: "vsubss|vsubsd", Form: FFVAlu, Sizes: S48, Prefix: PScalar, Map: V0F, Opcode: 0x5c, Feature: AVX},
+	Vdivf: {Name: "vdivss|vdivsd", Form: FFVAlu, Sizes: S48, Prefix: PScalar, Map: V0F, Opcode: 0x5e, Feature: AVX},
 	// VEX.128.0F/66.0F.WIG /r: packed, 16 bytes wide.
-	Vandp:  {Name: "vandps|vandpd", Form: FFVAlu, Sizes: S48, Prefix: PPacked, Map: V0F, Opcode: 0x54, RM: 16, Feature: AVX, Flags: Commutes},
-	Vandnp: {Name: "vandnps|vandnpd", Form: FFVAlu, Sizes: S48, Prefix: PPacked, Map: V0F, Opcode: 0x55, RM: 16, Feature: AVX},
-	Vorp:   {Name: "vorps|vorpd", Form: FFVAlu, Sizes: S48, Prefix: PPacked, Map: V0F, Opcode: 0x56, RM: 16, Feature: AVX, Flags: Commutes},
-	Vxorp:  {Name: "vxorps|vxorpd", Form: FFVAlu, Sizes: S48, Prefix: PPacked, Map: V0F, Opcode: 0x57, RM: 16, Feature: AVX, Flags: Commutes},
-	// VEX.LIG.66.0F38.W0/W1 /r: a fused a*b+c. 213: first = second*first + third; 231: first =
-	// second*third + first; FN negates the product, S subtracts.
-	Vfmadd213f:  {Name: "vfmadd213ss|vfmadd213sd", Form: FFma, Sizes: S48, Prefix: P66, Map: V0F38, Opcode: 0xa9, Feature: FMA, Flags: Commutes},
-	Vfmadd231f:  {Name: "vfmadd231ss|vfmadd231sd", Form: FFma, Sizes: S48, Prefix: P66, Map: V0F38, Opcode: 0xb9, Feature: FMA},
-	Vfnmadd213f: {Name: "vfnmadd213ss|vfnmadd213sd", Form: FFma, Sizes: S48, Prefix: P66, Map: V0F38, Opcode: 0xad, Feature: FMA, Flags: Commutes},
-	Vfnmadd231f: {Name: "vfnmadd231ss|vfnmadd231sd", Form: FFma, Sizes: S48, Prefix: P66, Map: V0F38, Opcode: 0xbd, Feature: FMA},
-	Vfmsub213f:  {Name: "vfmsub213ss|vfmsub213sd", Form: FFma, Sizes: S48, Prefix: P66, Map: V0F38, Opcode: 0xab, Feature: FMA, Flags: Commutes},
-	Vfmsub231f:  {Name: "vfmsub231ss|vfmsub231sd", Form: FFma, Sizes: S48, Prefix: P66, Map: V0F38, Opcode: 0xbb, Feature: FMA},
+	Vandp:  {Name: "vandps|vandpd", Form: FFVAlu, Sizes: S48, Prefix: PPacked, Map: V0F, Opcode: 0x54, RM: 16, Feature: AVX, Flags: Commutes | ForSIMD},
+	Vandnp: {Name: "vandnps|vandnpd", Form: FFVAlu, Sizes: S48, Prefix: PPacked, Map: V0F, Opcode: 0x55, RM: 16, Feature: AVX, Flags: ForSIMD},
+	Vorp:   {Name: "vorps|vorpd", Form: FFVAlu, Sizes: S48, Prefix: PPacked, Map: V0F, Opcode: 0x56, RM: 16, Feature: AVX, Flags: Commutes | ForSIMD},
+	Vxorp:  {Name: "vxorps|vxorpd", Form: FFVAlu, Sizes: S48, Prefix: PPacked, Map: V0F, Opcode: 0x57, RM: 16, Feature: AVX, Flags: Commutes | ForSIMD},
 }

@@ -1,0 +1,108 @@
+package asmtest
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Row is what Selected has to know of a row of a table of instructions.
+type Row struct {
+	// Later says that nothing selects the row yet, and that this is known.
+	Later bool
+	// ByHand says that code writes the row's bytes itself; the row is there so that they are compared with the assembler's.
+	ByHand bool
+}
+
+// Selected demands that each row of an asm package is selected by its machine's package, in the folder above, or by asm
+// itself, and that rows that wait for a feature are not. It goes by names, those of the constants in ops.go in
+// their order, of which the first is no row.
+func Selected(t *testing.T, rows []Row) {
+	t.Helper()
+	var ops []string
+	ast.Inspect(parse(t, "ops.go"), func(n ast.Node) bool {
+		if s, ok := n.(*ast.ValueSpec); ok {
+			ops = append(ops, s.Names[0].Name)
+		}
+		return true
+	})
+	used := map[string]bool{}
+	for _, file := range sources(t, "..") {
+		ast.Inspect(parse(t, file), func(n ast.Node) bool {
+			if s, ok := n.(*ast.SelectorExpr); ok && isIdent(s.X, "asm") {
+				used[s.Sel.Name] = true
+			}
+			return true
+		})
+	}
+	for _, file := range sources(t, ".") {
+		if file == "ops.go" {
+			continue
+		}
+		ast.Inspect(parse(t, file), func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.KeyValueExpr: // the key is the row itself
+				if _, ok := n.Key.(*ast.Ident); ok {
+					ast.Inspect(n.Value, func(n ast.Node) bool { return noteIdent(used, n) })
+					return false
+				}
+			default:
+				return noteIdent(used, n)
+			}
+			return true
+		})
+	}
+	later := 0
+	for i, r := range rows {
+		name := ops[i]
+		switch {
+		case i == 0 || r.ByHand:
+		case r.Later && used[name]:
+			t.Errorf("%s is selected, but marked as one that is not", name)
+		case r.Later:
+			later++
+		case !used[name]:
+			t.Errorf("%s is selected by nothing: drop the row, or say what it waits for", name)
+		}
+	}
+	t.Logf("%d rows, %d of them wait", len(rows)-1, later)
+}
+
+func noteIdent(used map[string]bool, n ast.Node) bool {
+	if id, ok := n.(*ast.Ident); ok {
+		used[id.Name] = true
+	}
+	return true
+}
+
+func isIdent(e ast.Expr, name string) bool {
+	id, ok := e.(*ast.Ident)
+	return ok && id.Name == name
+}
+
+// sources are the Go files of a folder, without tests.
+func sources(t *testing.T, dir string) (files []string) {
+	t.Helper()
+	all, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil || len(all) == 0 {
+		t.Fatal(dir, err)
+	}
+	for _, f := range all {
+		if !strings.HasSuffix(f, "_test.go") {
+			files = append(files, f)
+		}
+	}
+	return files
+}
+
+func parse(t *testing.T, file string) *ast.File {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
