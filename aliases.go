@@ -8,8 +8,8 @@ type (
 	Module = host.Module
 	// Store holds instances and everything that they can reach.
 	Store = host.Store
-	// Config bounds what a store gives its instances.
-	Config = host.Config
+	// StoreOptions bound what a store gives its instances.
+	StoreOptions = host.StoreOptions
 	// Instance is an instantiated module.
 	Instance = host.Instance
 	// Imports says what imports stand for, by module and name.
@@ -130,19 +130,16 @@ const (
 	TrapNullReference        = host.TrapNullReference
 )
 
-// Load makes a module of an object, as CompileObject and waot build make it. An object is trusted
-// like a shared library.
-func Load(object []byte) (*Module, error) { return host.Load(object) }
+// Load makes a module from an object, as CompileObject and waot build make it; see host.Load. An object is trusted
+// like a shared library, but LoadOptions can demand a signature.
+func Load(object []byte, o *LoadOptions) (*Module, error) { return host.Load(object, o) }
 
-// LoadWith is Load with options: it can demand that a key has signed the object.
-func LoadWith(object []byte, o LoadOptions) (*Module, error) { return host.LoadWith(object, o) }
-
-// SignObject gives the object with a signature behind it, for LoadWith. The same object and key give the same bytes. The
-// error is a *SignatureError.
+// SignObject returns the object with a signature behind it, which LoadOptions.Verify checks. The same object and key give the
+// same bytes. The error is a *SignatureError.
 func SignObject(object []byte, key *ObjectKey) ([]byte, error) { return key.Sign(object) }
 
-// NewStore makes a store, which must be closed.
-func NewStore(c Config) (*Store, error) { return host.NewStore(c) }
+// NewStore makes a store, which must be closed; see host.NewStore.
+func NewStore(o *StoreOptions) (*Store, error) { return host.NewStore(o) }
 
 // I32 is an i32.
 func I32(v int32) Value { return host.I32(v) }

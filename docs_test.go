@@ -137,7 +137,7 @@ func canRunDocs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: programs of the documentation are not built in short mode")
 	}
-	if _, err := waot.NewStore(waot.Config{}); errors.Is(err, waot.ErrUnsupported) {
+	if _, err := waot.NewStore(nil); errors.Is(err, waot.ErrUnsupported) {
 		t.Skip("SKIPPED: programs of the documentation: ", err)
 	}
 }
@@ -233,7 +233,7 @@ func module(name string) *waot.Module {
 }
 
 func instance(name string, imports waot.Imports) *waot.Instance {
-	return must(must(waot.NewStore(waot.Config{})).Instantiate(ctx, module(name), imports))
+	return must(must(waot.NewStore(nil)).Instantiate(ctx, module(name), imports))
 }
 
 func function(i *waot.Instance, name string) *waot.Func { return must(i.Func(name)) }
@@ -252,7 +252,7 @@ func main() {
 const embeddingDriver = commonDriver + `
 func main() {
 	check(compileFile("add.wasm", "app.o"))
-	_, err := waot.Load(must(os.ReadFile("app.o")))
+	_, err := waot.Load(must(os.ReadFile("app.o")), nil)
 	var cpu *waot.CPUError
 	fmt.Println("compileFile", err == nil || errors.As(err, &cpu))
 

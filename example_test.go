@@ -36,7 +36,7 @@ func instantiate(wasm []byte, imports waot.Imports) (*waot.Store, *waot.Instance
 	if err != nil {
 		log.Fatal(err)
 	}
-	store, err := waot.NewStore(waot.Config{})
+	store, err := waot.NewStore(nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	store, err := waot.NewStore(waot.Config{})
+	store, err := waot.NewStore(nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func ExampleImports() {
 func ExampleNewWASI() {
 	ctx := context.Background()
 	var stdout bytes.Buffer
-	wasi, err := waot.NewWASI(waot.WASIConfig{Args: []string{"hello"}, Stdout: &stdout})
+	wasi, err := waot.NewWASI(&waot.WASIOptions{Args: []string{"hello"}, Stdout: &stdout})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func ExampleLoad() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	mod, err := waot.Load(object)
+	mod, err := waot.Load(object, nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -22,7 +22,7 @@
 //		if err != nil {
 //			log.Fatal(err)
 //		}
-//		store, err := waot.NewStore(waot.Config{})
+//		store, err := waot.NewStore(nil)
 //		if err != nil {
 //			log.Fatal(err)
 //		}
@@ -65,13 +65,11 @@ package waot
 import (
 	"bytes"
 	"context"
-	"errors"
 
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
-	"github.com/waot-project/waot/host"
 	"github.com/waot-project/waot/host/load"
-	"github.com/waot-project/waot/wasmfront"
+	"github.com/waot-project/waot/host/loaded"
 )
 
 // CompileOptions say how to compile. The zero value and nil mean the defaults.
@@ -105,18 +103,6 @@ type CompileOptions struct {
 	Progress func(done, total int)
 }
 
-// ModuleError says that a module is malformed, invalid, or needs a feature that is not
-// supported, and where.
-type ModuleError = wasmfront.Error
-
-// FuncError is a valid function that cannot be compiled: it needs something that is not
-// supported, or a check of the compiler's own results has failed.
-type FuncError = compile.FuncError
-
-// CompileLimitError says what a module has too much of: a limit in CompileOptions, or one of the compiler's own. In the
-// latter case it is inside a *ModuleError that says where, if there is a place.
-type CompileLimitError = compile.LimitError
-
 // Compile compiles a module and makes it ready to be instantiated. The errors are
 // *ModuleError, *FuncError, *CompileLimitError and those of Load.
 func Compile(wasm []byte, o *CompileOptions) (*Module, error) {
@@ -133,9 +119,10 @@ func CompileContext(ctx context.Context, wasm []byte, o *CompileOptions) (*Modul
 	}
 	img, err := load.Image(r.Object, r.Meta)
 	if err != nil {
-		return nil, err
+		return nil, loaded.Error(err)
 	}
-	return host.LoadImage(img)
+	m, err := loaded.New(img)
+	return (*Module)(m), err
 }
 
 // CompileObject compiles a module to an object, an ELF file, which Load accepts, and linkers
@@ -152,18 +139,9 @@ func CompileObjectContext(ctx context.Context, wasm []byte, o *CompileOptions) (
 	}
 	var b bytes.Buffer
 	if err := r.WriteELFContext(ctx, &b); err != nil {
-		return nil, cancelError(err)
+		return nil, compileError(err)
 	}
 	return b.Bytes(), nil
-}
-
-// cancelError makes of the compiler's error about a context that of calls.
-func cancelError(err error) error {
-	var c *compile.CancelError
-	if errors.As(err, &c) {
-		return &CancelError{Cause: c.Cause, Err: c.Err}
-	}
-	return err
 }
 
 func compileWasm(ctx context.Context, wasm []byte, o *CompileOptions) (*compile.Result, error) {
@@ -177,5 +155,5 @@ func compileWasm(ctx context.Context, wasm []byte, o *CompileOptions) (*compile.
 		c.OptLevel = opt.O0
 	}
 	r, err := compile.Module(wasm, c)
-	return r, cancelError(err)
+	return r, compileError(err)
 }

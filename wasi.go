@@ -5,9 +5,9 @@ import "github.com/waot-project/waot/host/wasirun"
 // WASI is what a WASI preview 1 program can reach: see NewWASI.
 type WASI = wasirun.System
 
-// WASIConfig says what a program can reach. The zero value is a program without arguments,
+// WASIOptions say what a program can reach. The zero value is a program without arguments,
 // environment and directories, whose input is empty and whose output is discarded.
-type WASIConfig = wasirun.Config
+type WASIOptions = wasirun.Options
 
 // Dir is a directory of the host and its name in the program.
 type Dir = wasirun.Dir
@@ -21,4 +21,4 @@ const ErrNoStart = wasirun.ErrNoStart
 // NewWASI makes the surroundings of a program. It must be closed. Give WASI.Imports to
 // Store.Instantiate, then start the program by WASI.Start, or a library by
 // WASI.Initialize.
-func NewWASI(c WASIConfig) (*WASI, error) { return wasirun.NewSystem(c) }
+func NewWASI(o *WASIOptions) (*WASI, error) { return wasirun.NewSystem(o) }

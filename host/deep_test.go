@@ -52,9 +52,9 @@ func compileBytes(t testing.TB, wasm string) *host.Module {
 }
 
 // newDeep makes one with the host function that h makes.
-func newDeep(t *testing.T, c host.Config, h func(d *deep) any) *deep {
+func newDeep(t *testing.T, c host.StoreOptions, h func(d *deep) any) *deep {
 	t.Helper()
-	d := &deep{store: must[*host.Store](t)(host.NewStore(c))}
+	d := &deep{store: must[*host.Store](t)(host.NewStore(&c))}
 	t.Cleanup(func() { d.store.Close() })
 	d.instantiate(t, compileBytes(t, deepWasm), h)
 	return d
@@ -164,15 +164,15 @@ func againReflected(d *deep) any {
 }
 
 // unbounded leaves the bounds to those that cannot be set.
-var unbounded = host.Config{MaxStack: 60 << 20, MaxHostStack: 128 << 20, MaxHostDepth: math.MaxInt}
+var unbounded = host.StoreOptions{MaxStack: 60 << 20, MaxHostStack: 128 << 20, MaxHostDepth: math.MaxInt}
 
 // deepCases are host functions that make compiled code call them again without end.
 var deepCases = map[string]func(t *testing.T){
-	"call":       func(t *testing.T) { newDeep(t, host.Config{}, again).overflows(t, 1000, 10_000) },
-	"raw":        func(t *testing.T) { newDeep(t, host.Config{}, againRaw).overflows(t, 2000, 10_000) },
-	"reflection": func(t *testing.T) { newDeep(t, host.Config{}, againReflected).overflows(t, 1000, 10_000) },
-	"8 KiB":      func(t *testing.T) { newDeep(t, host.Config{}, again8K).overflows(t, 500, 1024) },
-	"64 KiB":     func(t *testing.T) { newDeep(t, host.Config{}, again64K).overflows(t, 100, 128) },
+	"call":       func(t *testing.T) { newDeep(t, host.StoreOptions{}, again).overflows(t, 1000, 10_000) },
+	"raw":        func(t *testing.T) { newDeep(t, host.StoreOptions{}, againRaw).overflows(t, 2000, 10_000) },
+	"reflection": func(t *testing.T) { newDeep(t, host.StoreOptions{}, againReflected).overflows(t, 1000, 10_000) },
+	"8 KiB":      func(t *testing.T) { newDeep(t, host.StoreOptions{}, again8K).overflows(t, 500, 1024) },
+	"64 KiB":     func(t *testing.T) { newDeep(t, host.StoreOptions{}, again64K).overflows(t, 100, 128) },
 
 	"call, unbounded":   func(t *testing.T) { newDeep(t, unbounded, again).overflows(t, 20_000, 400_000) },
 	"raw, unbounded":    func(t *testing.T) { newDeep(t, unbounded, againRaw).overflows(t, 20_000, 400_000) },
@@ -232,7 +232,7 @@ func deepAlone(t *testing.T) {
 
 // deepStarts recurses by start functions.
 func deepStarts(t *testing.T) {
-	d := newDeep(t, host.Config{}, again)
+	d := newDeep(t, host.StoreOptions{}, again)
 	m := compileBytes(t, startWasm)
 	var h *host.Func
 	h = must[*host.Func](t)(d.store.NewFunc(func() error {
@@ -248,8 +248,8 @@ func deepStarts(t *testing.T) {
 // deepPair recurses through two stores.
 func deepPair(t *testing.T) {
 	var a, b *deep
-	a = newDeep(t, host.Config{}, func(*deep) any { return func() error { _, err := b.f.Call(bg); return err } })
-	b = newDeep(t, host.Config{}, func(*deep) any { return again64K(a) })
+	a = newDeep(t, host.StoreOptions{}, func(*deep) any { return func() error { _, err := b.f.Call(bg); return err } })
+	b = newDeep(t, host.StoreOptions{}, func(*deep) any { return again64K(a) })
 	a.overflows(t, 100, 128)
 	b.sound(t)
 }
@@ -261,7 +261,7 @@ func deepStores(t *testing.T) {
 	var level func() error
 	level = func() error {
 		levels++
-		s := must[*host.Store](t)(host.NewStore(host.Config{}))
+		s := must[*host.Store](t)(host.NewStore(nil))
 		defer s.Close()
 		i, err := s.Instantiate(bg, m, host.Imports{"e": {"h": func() error { return below(16, level) }}})
 		if err != nil {
@@ -274,7 +274,7 @@ func deepStores(t *testing.T) {
 	if levels < 200 || levels > 256 {
 		t.Errorf("%d levels", levels)
 	}
-	newDeep(t, host.Config{}, again).overflows(t, 1000, 10_000)
+	newDeep(t, host.StoreOptions{}, again).overflows(t, 1000, 10_000)
 }
 
 // deepReferences goes through one store after the other, each of which sees only an outermost call, with a reference.
@@ -336,7 +336,7 @@ type deepKey struct{}
 func deepContexts(t *testing.T) {
 	base := foreignContext{bg, make(chan struct{}), new(atomic.Bool)}
 	goroutines := runtime.NumGoroutine()
-	d := newDeep(t, host.Config{}, func(d *deep) any {
+	d := newDeep(t, host.StoreOptions{}, func(d *deep) any {
 		return func(ctx context.Context) error {
 			d.levels++
 			if d.levels%3 != 0 {
@@ -369,7 +369,7 @@ func deepContexts(t *testing.T) {
 
 // deepPanic panics in the innermost level.
 func deepPanic(t *testing.T) {
-	d := newDeep(t, host.Config{}, func(d *deep) any {
+	d := newDeep(t, host.StoreOptions{}, func(d *deep) any {
 		return func() {
 			if _, err := d.f.Call(bg); err != nil {
 				panic(err)
@@ -388,7 +388,7 @@ func deepPanic(t *testing.T) {
 
 // deepGoexit ends the goroutine in the innermost level.
 func deepGoexit(t *testing.T) {
-	d := newDeep(t, host.Config{}, func(d *deep) any {
+	d := newDeep(t, host.StoreOptions{}, func(d *deep) any {
 		return func() {
 			if _, err := d.f.Call(bg); err != nil {
 				runtime.Goexit()
@@ -414,7 +414,7 @@ func deepGoroutines(t *testing.T) {
 	peak := uint64(0)
 	for n := range goroutines {
 		done.Go(func() {
-			d := &deep{store: must[*host.Store](t)(host.NewStore(host.Config{}))}
+			d := &deep{store: must[*host.Store](t)(host.NewStore(nil))}
 			defer d.store.Close()
 			d.instantiate(t, m, func(*deep) any {
 				return func() error {
@@ -474,16 +474,16 @@ func TestHostStackBase(t *testing.T) {
 // TestHostDepth: the limits of nesting are exact, and ones that are too large are refused.
 func TestHostDepth(t *testing.T) {
 	for _, n := range []int{-1, 1, 2, 100} {
-		d := newDeep(t, host.Config{MaxHostDepth: n}, again)
+		d := newDeep(t, host.StoreOptions{MaxHostDepth: n}, again)
 		d.overflows(t, max(n, 1), max(n, 1))
-		d = newDeep(t, host.Config{MaxHostDepth: n}, againRaw)
+		d = newDeep(t, host.StoreOptions{MaxHostDepth: n}, againRaw)
 		d.overflows(t, max(n, 1), max(n, 1))
 	}
 	// With 64 KiB a level.
-	newDeep(t, host.Config{MaxHostStack: 1 << 20}, again64K).overflows(t, 15, 16)
-	newDeep(t, host.Config{MaxHostStack: 1}, again64K).overflows(t, 1, 1)
+	newDeep(t, host.StoreOptions{MaxHostStack: 1 << 20}, again64K).overflows(t, 15, 16)
+	newDeep(t, host.StoreOptions{MaxHostStack: 1}, again64K).overflows(t, 1, 1)
 	var limit *host.LimitError
-	if _, err := host.NewStore(host.Config{MaxHostStack: 128<<20 + 1}); !errors.As(err, &limit) || limit.What != "host stack bytes" {
+	if _, err := host.NewStore(&host.StoreOptions{MaxHostStack: 128<<20 + 1}); !errors.As(err, &limit) || limit.What != "host stack bytes" {
 		t.Error(err)
 	}
 }

@@ -4,8 +4,8 @@
 // everything that is here under the same names, and both of those: where only ready
 // objects are loaded, one import can take the place of the other.
 //
-//	mod, err := host.Load(object) // what waot build or waot.CompileObject made
-//	store, err := host.NewStore(host.Config{})
+//	mod, err := host.Load(object, nil) // what waot build or waot.CompileObject made
+//	store, err := host.NewStore(nil)
 //	inst, err := store.Instantiate(ctx, mod, nil)
 //	add, err := inst.Func("add")
 //	results, err := add.Call(ctx, 40, 2) // []any{int32(42)}

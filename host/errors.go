@@ -1,75 +1,63 @@
 package host
 
 import (
-	"errors"
 	"fmt"
 
+	"github.com/waot-project/waot/host/hosterr"
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/sign"
 	"github.com/waot-project/waot/internal/abi"
 )
 
-// Error is a simple failure that carries nothing: one of the constants below. Compare
-// with errors.Is; many errors add to them what it was about.
-type Error = inproc.Error
-
-// The simple errors.
-const (
-	// ErrUnsupported: this machine or operating system cannot run compiled code.
-	ErrUnsupported = inproc.ErrUnsupported
-	// ErrBusy: another goroutine is inside the store.
-	ErrBusy = inproc.ErrBusy
-	// ErrClosed: the store, module or instance has been closed.
-	ErrClosed = inproc.ErrClosed
-	// ErrNotExported: the instance has no such export of that kind.
-	ErrNotExported = inproc.ErrNotExported
-	// ErrType: a value does not fit the type of a parameter, result, table or global, or
-	// there are too many or too few.
-	ErrType = inproc.ErrType
-	// ErrBounds: an index outside of a table.
-	ErrBounds = inproc.ErrBounds
-	// ErrV128: vectors cannot cross between Go and compiled code.
-	ErrV128 = inproc.ErrV128
-	// ErrNoSpace, inside a *SystemError: memory or address space is used up.
-	ErrNoSpace = inproc.ErrNoSpace
-	// ErrCancelled: a context ended a call. The error is a *CancelError.
-	ErrCancelled = inproc.ErrCancelled
+// The errors of this package, as package hosterr defines them: it has their fields and methods.
+type (
+	// Error is an error without details: one of the constants below. Compare with errors.Is, since many errors wrap a
+	// constant and add what it was about.
+	Error = hosterr.Error
+	// ObjectError means that what was given to Load is not an object of this compiler and version, or is damaged.
+	ObjectError = hosterr.ObjectError
+	// LinkError is an import that could not be satisfied.
+	LinkError = hosterr.LinkError
+	// LimitError is a request above a limit of the store or of the process.
+	LimitError = hosterr.LimitError
+	// ReferenceError is a word that was given for a reference, to CallRaw or by a RawFunc, and is not a reference of the
+	// store. It matches ErrType.
+	ReferenceError = hosterr.ReferenceError
+	// CPUError means that this processor lacks what the code was compiled for.
+	CPUError = hosterr.CPUError
+	// SystemError is a failed request to the operating system.
+	SystemError = hosterr.SystemError
+	// CancelError means that a context ended a call. It matches ErrCancelled and unwraps to the
+	// cause of the context, such as context.DeadlineExceeded.
+	CancelError = hosterr.CancelError
+	// Frame is one activation of a compiled function in a backtrace.
+	Frame = hosterr.Frame
+	// SignatureError means that an object was not signed by the key, or has been changed since, or that a key is unusable.
+	SignatureError = sign.Error
 )
 
-// LinkError is an import that could not be satisfied.
-type LinkError = inproc.LinkError
-
-// LimitError is a request above a limit of the store or of the process.
-type LimitError = inproc.LimitError
-
-// ReferenceError is a word that was given for a reference, to CallRaw or by a RawFunc, and is none of the
-// store: it is of another store, not valid any more, or just a number. It matches ErrType.
-type ReferenceError = inproc.ReferenceError
-
-// CPUError says that this processor lacks what the code was compiled for.
-type CPUError = inproc.CPUError
-
-// SystemError is a failed request to the operating system.
-type SystemError = inproc.SystemError
-
-// CancelError says that a context ended a call. It matches ErrCancelled and unwraps to the
-// cause of the context, such as context.DeadlineExceeded.
-type CancelError = inproc.CancelError
-
-// Frame is one activation of a compiled function in a backtrace.
-type Frame = inproc.Frame
-
-// ObjectError says that what was given to Load is no object of this compiler and version,
-// or is damaged.
-type ObjectError struct{ Err error }
-
-func (e *ObjectError) Error() string { return "waot: cannot load object: " + e.Err.Error() }
-
-// Unwrap gives the reason.
-func (e *ObjectError) Unwrap() error { return e.Err }
-
-// SignatureError says why an object is not taken for one that a key has signed, or what is wrong with a key.
-type SignatureError = sign.Error
+// The errors without details.
+const (
+	// ErrUnsupported means that this machine or operating system cannot run compiled code.
+	ErrUnsupported = hosterr.ErrUnsupported
+	// ErrBusy means that a goroutine is inside the store: another one or, for Close and Enter, the calling one.
+	ErrBusy = hosterr.ErrBusy
+	// ErrClosed means that the store, module or instance has been closed.
+	ErrClosed = hosterr.ErrClosed
+	// ErrNotExported means that the instance has no such export of that kind.
+	ErrNotExported = hosterr.ErrNotExported
+	// ErrType means that a value does not fit the type of a parameter, result, table or global, or that there are too
+	// many values or too few.
+	ErrType = hosterr.ErrType
+	// ErrBounds means that an index is outside of a table.
+	ErrBounds = hosterr.ErrBounds
+	// ErrV128 means that a type has v128: vectors cannot cross between Go and compiled code.
+	ErrV128 = hosterr.ErrV128
+	// ErrNoSpace, inside a *SystemError, means that memory, address space, the room for code or the native stacks are used up.
+	ErrNoSpace = hosterr.ErrNoSpace
+	// ErrCancelled means that a context ended a call. The error itself is a *CancelError.
+	ErrCancelled = hosterr.ErrCancelled
+)
 
 // TrapCode says why compiled code trapped.
 type TrapCode uint8
@@ -97,22 +85,25 @@ func (c TrapCode) String() string { return abi.TrapCode(c).Message() }
 type Trap struct {
 	Code TrapCode
 	// Backtrace is the innermost frames, up to 64, across nested calls through Go functions.
-	// A stack overflow found on entry from Go has those of the calls around it in the store.
+	// For a stack overflow that is found on entry from Go it begins with the calls around it in the store.
 	Backtrace []Frame
-
-	trap *inproc.Trap
 }
 
-func (t *Trap) Error() string { return t.trap.Error() }
+// Error says what happened and in which function.
+func (t *Trap) Error() string {
+	trap := inproc.Trap{Code: abi.TrapCode(t.Code), Backtrace: t.Backtrace}
+	if len(t.Backtrace) > 0 {
+		f := &t.Backtrace[0]
+		trap.Func, trap.Name, trap.Offset = f.Func, f.Name, f.Offset
+	}
+	return trap.Error()
+}
 
-// Unwrap gives the *inproc.Trap.
-func (t *Trap) Unwrap() error { return t.trap }
-
-// failure makes of an error of package inproc one of this package. It leaves errors of
-// host functions as they are: those of calls they made have been here already.
-func failure(err error) error {
+// hostError converts an inproc error. Only traps differ. Errors of Go functions stay as they are: the calls that those
+// functions made have converted their errors already.
+func hostError(err error) error {
 	if t, ok := err.(*inproc.Trap); ok {
-		return &Trap{Code: TrapCode(t.Code), Backtrace: t.Backtrace, trap: t}
+		return &Trap{Code: TrapCode(t.Code), Backtrace: t.Backtrace}
 	}
 	return err
 }
@@ -120,16 +111,6 @@ func failure(err error) error {
 // detail adds to a simple error what it was about.
 func detail(err Error, format string, args ...any) error {
 	return fmt.Errorf("%w: %s", err, fmt.Sprintf(format, args...))
-}
-
-// loadError makes of an error of reading an object an *ObjectError.
-func loadError(err error) error {
-	var cpu *CPUError
-	var system *SystemError
-	if errors.Is(err, ErrUnsupported) || errors.As(err, &cpu) || errors.As(err, &system) {
-		return err
-	}
-	return &ObjectError{err}
 }
 
 // Preemption reports whether compiled code is preempted like Go code, at no cost; nil if so.

@@ -29,11 +29,11 @@ func compiled(name string) []byte {
 
 // run makes an instance of an object in a new store.
 func run(object []byte, imports host.Imports) (*host.Store, *host.Instance) {
-	mod, err := host.Load(object)
+	mod, err := host.Load(object, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	store, err := host.NewStore(host.Config{})
+	store, err := host.NewStore(nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -45,11 +45,11 @@ func run(object []byte, imports host.Imports) (*host.Store, *host.Instance) {
 }
 
 func ExampleLoad() {
-	mod, err := host.Load(compiled("add"))
+	mod, err := host.Load(compiled("add"), nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	store, err := host.NewStore(host.Config{})
+	store, err := host.NewStore(nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -106,11 +106,11 @@ func ExampleStore_NewFunc() {
 
 // A wrong import says what was wanted.
 func ExampleLinkError() {
-	mod, err := host.Load(compiled("greet"))
+	mod, err := host.Load(compiled("greet"), nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	store, err := host.NewStore(host.Config{})
+	store, err := host.NewStore(nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -59,7 +59,7 @@ func (f *Func) Call(ctx context.Context, args ...any) ([]any, error) {
 		words[i] = v.bits
 	}
 	if err := f.inproc().CallStack(ctx, words[:n]); err != nil {
-		return nil, failure(err)
+		return nil, hostError(err)
 	}
 	results := make([]any, len(t.Results))
 	for i, r := range t.Results {
@@ -129,7 +129,7 @@ func (f *Func) CallValues(ctx context.Context, args, results []Value) error {
 		in[i] = args[i].bits
 	}
 	if err := p.CallContext(ctx, in, out); err != nil {
-		return failure(err)
+		return hostError(err)
 	}
 	for i, w := range out {
 		results[i] = Value{typ: ValType(t.Results[i]), bits: w}
@@ -168,7 +168,7 @@ func (f *Func) callRefs(ctx context.Context, args, results []Value, in, out []ui
 		made++
 	}
 	if err := p.CallContext(ctx, in, out); err != nil {
-		return failure(err)
+		return hostError(err)
 	}
 	t := p.Type()
 	for i, w := range out {
@@ -187,15 +187,15 @@ func (f *Func) callRefs(ctx context.Context, args, results []Value, in, out []ui
 // the store is refused with a *ReferenceError.
 func (f *Func) CallRaw(ctx context.Context, stack []uint64) error {
 	if err := f.inproc().CallStack(ctx, stack); err != nil {
-		return f.rawFailure(err, len(stack))
+		return f.rawError(err, len(stack))
 	}
 	return nil
 }
 
-// rawFailure makes an error of CallRaw.
-func (f *Func) rawFailure(err error, words int) error {
+// rawError makes an error of CallRaw.
+func (f *Func) rawError(err error, words int) error {
 	if t := f.inproc().Type(); err == ErrType && words < max(len(t.Params), len(t.Results)) {
 		return detail(ErrType, "%d words for %v", words, f.Type())
 	}
-	return failure(err)
+	return hostError(err)
 }

@@ -39,7 +39,7 @@ func object(t testing.TB, name string) []byte {
 
 func module(t testing.TB, name string) *host.Module {
 	t.Helper()
-	m, err := host.Load(object(t, name))
+	m, err := host.Load(object(t, name), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func module(t testing.TB, name string) *host.Module {
 
 func newStore(t testing.TB) *host.Store {
 	t.Helper()
-	s, err := host.NewStore(host.Config{})
+	s, err := host.NewStore(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -436,14 +436,14 @@ func TestLoadErrors(t *testing.T) {
 	flipped[file.Section(".text").Offset] ^= 1
 	for name, b := range map[string][]byte{"nothing": nil, "text": []byte("hello"), "short": good[:100], "flipped": flipped} {
 		var e *host.ObjectError
-		if _, err := host.Load(b); !errors.As(err, &e) {
+		if _, err := host.Load(b, nil); !errors.As(err, &e) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
 func TestLimits(t *testing.T) {
-	s, err := host.NewStore(host.Config{MaxMemoryPages: 2, MaxTableElements: 3, MaxInstances: 1, MaxStack: 128 << 10})
+	s, err := host.NewStore(&host.StoreOptions{MaxMemoryPages: 2, MaxTableElements: 3, MaxInstances: 1, MaxStack: 128 << 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -459,14 +459,14 @@ func TestLimits(t *testing.T) {
 	if _, err := s.Instantiate(bg, module(t, "add"), nil); !errors.As(err, &limit) || limit.What != "instances" {
 		t.Errorf("instances: %v", err)
 	}
-	if _, err := host.NewStore(host.Config{MaxStack: 1 << 40}); !errors.As(err, &limit) {
+	if _, err := host.NewStore(&host.StoreOptions{MaxStack: 1 << 40}); !errors.As(err, &limit) {
 		t.Errorf("stack: %v", err)
 	}
 }
 
 func TestModuleClose(t *testing.T) {
 	s := newStore(t)
-	m, err := host.Load(object(t, "many"))
+	m, err := host.Load(object(t, "many"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

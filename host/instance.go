@@ -24,21 +24,21 @@ type Instance inproc.Instance
 // call. After a failed start, what it wrote to imported memories and tables stays, and
 // functions that it put there can be called.
 func (s *Store) Instantiate(ctx context.Context, m *Module, imports Imports) (*Instance, error) {
-	if err := m.use(); err != nil {
+	if err := m.loaded().Use(); err != nil {
 		return nil, err
 	}
-	defer m.unuse()
+	defer m.loaded().Release()
 	var inst *Instance
 	err := s.do(func(p *inproc.Store) error {
-		found, err := s.resolve(m.mod.Meta(), imports)
+		found, err := s.resolve(m.loaded().Inproc().Meta(), imports)
 		if err != nil {
 			return err
 		}
-		i, err := p.InstantiateContext(ctx, m.mod, func(module, name string) inproc.Extern {
+		i, err := p.InstantiateContext(ctx, m.loaded().Inproc(), func(module, name string) inproc.Extern {
 			return found[meta.ImportName{Module: module, Name: name}]
 		})
 		inst = (*Instance)(i)
-		return failure(err)
+		return hostError(err)
 	})
 	if err != nil {
 		return nil, err

@@ -27,11 +27,11 @@ func TestSigned(t *testing.T) {
 	plain := object(t, "add")
 	for name, k := range signingKeys(t) {
 		signed := must[[]byte](t)(waot.SignObject(plain, k[0]))
-		o := host.LoadOptions{Verify: k[1]}
+		o := &host.LoadOptions{Verify: k[1]}
 		for _, load := range []func() (*host.Module, error){
-			func() (*host.Module, error) { return host.LoadWith(signed, o) },
-			func() (*host.Module, error) { return host.LoadWith(signed, host.LoadOptions{}) },
-			func() (*host.Module, error) { return host.Load(signed) },
+			func() (*host.Module, error) { return host.Load(signed, o) },
+			func() (*host.Module, error) { return host.Load(signed, &host.LoadOptions{}) },
+			func() (*host.Module, error) { return host.Load(signed, nil) },
 		} {
 			inst := must[*host.Instance](t)(newStore(t).Instantiate(bg, must[*host.Module](t)(load()), nil))
 			if r, err := must[*host.Func](t)(inst.Func("add")).Call(bg, 40, 2); err != nil || r[0] != int32(42) {
@@ -41,7 +41,7 @@ func TestSigned(t *testing.T) {
 		refused := func(b []byte, what string, at int) {
 			t.Helper()
 			var bad *host.SignatureError
-			if m, err := host.LoadWith(b, o); !errors.As(err, &bad) || m != nil {
+			if m, err := host.Load(b, o); !errors.As(err, &bad) || m != nil {
 				t.Errorf("%s: %s %d: %v", name, what, at, err)
 			}
 		}
@@ -68,7 +68,7 @@ func TestSigned(t *testing.T) {
 	// Its own signature does not make an object of what is none.
 	k := signingKeys(t)["MAC"]
 	var bad *host.ObjectError
-	if _, err := host.LoadWith(must[[]byte](t)(waot.SignObject([]byte("nonsense"), k[0])), host.LoadOptions{Verify: k[1]}); !errors.As(err, &bad) {
+	if _, err := host.Load(must[[]byte](t)(waot.SignObject([]byte("nonsense"), k[0])), &host.LoadOptions{Verify: k[1]}); !errors.As(err, &bad) {
 		t.Error(err)
 	}
 }

@@ -1,12 +1,14 @@
 package host
 
 import (
+	"cmp"
+
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/internal/meta"
 )
 
-// Config bounds what a store gives its instances. Zero fields mean the defaults.
-type Config struct {
+// StoreOptions bound what a store gives its instances. A field that is zero means its default, as does a nil pointer for all.
+type StoreOptions struct {
 	// MaxMemoryPages bounds each memory, in pages of 64 KiB; default and ceiling 65536.
 	MaxMemoryPages uint64
 	// MaxTotalMemoryPages bounds all memories together; default 262,144 pages, 16 GiB.
@@ -39,14 +41,15 @@ type Config struct {
 // what goroutines may do with it.
 type Store inproc.Store
 
-// NewStore makes a store. It must be closed to give back its memory. The errors are
+// NewStore makes a store. It must be closed to give back its memory. o may be nil. The errors are
 // *LimitError, *SystemError and ErrUnsupported.
-func NewStore(c Config) (*Store, error) {
+func NewStore(o *StoreOptions) (*Store, error) {
+	o = cmp.Or(o, new(StoreOptions))
 	s, err := inproc.NewStore(inproc.Config{
-		MaxMemoryPages: c.MaxMemoryPages, MaxTotalMemoryPages: c.MaxTotalMemoryPages,
-		MaxTableElements: c.MaxTableElements, MaxTableMemory: c.MaxTableMemory,
-		MaxTables: c.MaxTables, MaxMemories: c.MaxMemories, MaxGlobals: c.MaxGlobals, MaxInstances: c.MaxInstances,
-		MaxStack: c.MaxStack, MaxHostStack: c.MaxHostStack, MaxHostDepth: c.MaxHostDepth,
+		MaxMemoryPages: o.MaxMemoryPages, MaxTotalMemoryPages: o.MaxTotalMemoryPages,
+		MaxTableElements: o.MaxTableElements, MaxTableMemory: o.MaxTableMemory,
+		MaxTables: o.MaxTables, MaxMemories: o.MaxMemories, MaxGlobals: o.MaxGlobals, MaxInstances: o.MaxInstances,
+		MaxStack: o.MaxStack, MaxHostStack: o.MaxHostStack, MaxHostDepth: o.MaxHostDepth,
 	})
 	return (*Store)(s), err
 }
@@ -91,7 +94,7 @@ func (s *Store) do(f func(*inproc.Store) error) error {
 //   - optionally an error as the last result. One that is not nil ends the call: whoever
 //     called compiled code gets it as it is.
 //
-// A panic ends the call too, and goes on in who called compiled code. The store stays usable.
+// A panic ends the call too, and propagates to the caller of compiled code. The store stays usable.
 //
 // The function lives as long as the store: to instantiate often in one store, make
 // it once. The errors are ErrType, ErrV128, ErrBusy, ErrClosed and *SystemError.

@@ -31,7 +31,7 @@ func newRawStore(t testing.TB) *rawStore {
 }
 
 func openRawStore(t testing.TB, keep, many *host.Module) (*rawStore, error) {
-	s, err := host.NewStore(host.Config{})
+	s, err := host.NewStore(nil)
 	if err != nil {
 		return nil, err
 	}

@@ -70,7 +70,7 @@ func (g *guest) eachPathOperation(path string, self bool, succeeded func(string)
 func TestEscapeSymlinksOfTheGuest(t *testing.T) {
 	modes(t, func(t *testing.T, walk bool) {
 		box, out := escapeTree(t)
-		g := newGuest(t, Config{Preopens: []Preopen{{Guest: "/", Host: box}}})
+		g := newGuest(t, Options{Preopens: []Preopen{{Guest: "/", Host: box}}})
 		g.c.noOpenat2 = g.c.noOpenat2 || walk
 		before, fds := snapshot(t, out), hostFds(t)
 		n := 0
@@ -194,7 +194,7 @@ func TestReadOnlyRightsCannotBeRegained(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := snapshot(t, ro)
-	g := newGuest(t, Config{Preopens: []Preopen{{Guest: "/ro", Host: ro, ReadOnly: true}, {Guest: "/rw", Host: rw}}})
+	g := newGuest(t, Options{Preopens: []Preopen{{Guest: "/ro", Host: ro, ReadOnly: true}, {Guest: "/rw", Host: rw}}})
 	g.want(ErrnoNotCapable, "fd_fdstat_set_rights", 3, rightsAll, rightsAll)
 	sub := g.open(3, "dir", oDirectory, 0)
 	g.want(ErrnoNotCapable, "fd_fdstat_set_rights", sub, rightsAll, rightsAll)
@@ -270,7 +270,7 @@ func TestEscapeRace(t *testing.T) {
 				}
 			}
 		})
-		g := newGuest(t, Config{Preopens: []Preopen{{Guest: "/", Host: box}}})
+		g := newGuest(t, Options{Preopens: []Preopen{{Guest: "/", Host: box}}})
 		g.c.noOpenat2 = g.c.noOpenat2 || walk
 		const rounds = 12000
 		start := time.Now()
@@ -360,7 +360,7 @@ func TestEscapeRace(t *testing.T) {
 func TestEscapeDirectoryMovedOut(t *testing.T) {
 	modes(t, func(t *testing.T, walk bool) {
 		box, out := escapeTree(t)
-		g := newGuest(t, Config{Preopens: []Preopen{{Guest: "/", Host: box}}})
+		g := newGuest(t, Options{Preopens: []Preopen{{Guest: "/", Host: box}}})
 		g.c.noOpenat2 = g.c.noOpenat2 || walk
 		if err := os.MkdirAll(box+"/a/b/c", 0o777); err != nil {
 			t.Fatal(err)
@@ -391,7 +391,7 @@ func TestDescriptorChurn(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, dir+"/f", "x")
 	const limit = 40
-	g := newGuest(t, Config{MaxOpen: limit, Preopens: []Preopen{{Guest: "/", Host: dir}}})
+	g := newGuest(t, Options{MaxOpen: limit, Preopens: []Preopen{{Guest: "/", Host: dir}}})
 	base := hostFds(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	open := map[uint64]bool{0: true, 1: true, 2: true, 3: true}
@@ -477,7 +477,7 @@ func TestDescriptorChurn(t *testing.T) {
 // TestDefaultHasNoPreopens looks at every descriptor that a guest without
 // configuration could have.
 func TestDefaultHasNoPreopens(t *testing.T) {
-	g := newGuest(t, Config{})
+	g := newGuest(t, Options{})
 	for fd := range 1000 {
 		g.want(ErrnoBadf, "fd_prestat_get", fd, result)
 		g.want(ErrnoBadf, "fd_prestat_dir_name", fd, buffer, 100)
@@ -536,7 +536,7 @@ func TestHugeSizesBoundedMemory(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, dir+"/f", "12345")
 	sock, _ := socketPair(t)
-	g := newGuest(t, Config{
+	g := newGuest(t, Options{
 		Args: []string{"a"}, Env: []string{"b=c"}, Rand: endless{}, Stdin: null, Stdout: null, Stderr: io.Discard,
 		Preopens: []Preopen{{Guest: "/", Host: dir}}, Sockets: []*os.File{sock},
 	})
@@ -633,7 +633,7 @@ func TestEscapeMagicLinks(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		g := newGuest(t, Config{Preopens: []Preopen{{Guest: "/", Host: "/"}}})
+		g := newGuest(t, Options{Preopens: []Preopen{{Guest: "/", Host: "/"}}})
 		g.c.noOpenat2 = g.c.noOpenat2 || walk
 		for _, link := range []string{"root", "cwd", "exe", fmt.Sprint("fd/", f.Fd()), fmt.Sprint("task/../fd/", f.Fd()), "ns/mnt"} {
 			link = "proc/self/" + link

@@ -23,7 +23,7 @@ func benchGuest(b *testing.B) *guest {
 	b.Cleanup(func() { null.Close() })
 	dir := b.TempDir()
 	writeFile(b, dir+"/file", string(make([]byte, 64<<10)))
-	g := newGuest(b, Config{
+	g := newGuest(b, Options{
 		Args: []string{"prog", "-v", "x"}, Stdout: null, Stderr: io.Discard,
 		Preopens: []Preopen{{Guest: "/", Host: dir}},
 	})

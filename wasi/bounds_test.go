@@ -35,7 +35,7 @@ func boundsGuest(t *testing.T, file rights) *guest {
 	dir := t.TempDir()
 	writeFile(t, dir+"/file", "hello")
 	a, b := socketPair(t)
-	g := newGuest(t, Config{
+	g := newGuest(t, Options{
 		Args: []string{"a", "bc"}, Env: []string{"K=V"},
 		Preopens:  []Preopen{{Guest: "/", Host: dir}},
 		Nanosleep: func(time.Duration) {},
@@ -219,7 +219,7 @@ func (endless) Read(b []byte) (int, error) { return len(b), nil }
 
 // TestBoundedWork checks that sizes which a guest chooses cost no host memory.
 func TestBoundedWork(t *testing.T) {
-	g := newGuest(t, Config{Rand: endless{}, Stdin: endless{}, Stdout: io.Discard})
+	g := newGuest(t, Options{Rand: endless{}, Stdin: endless{}, Stdout: io.Discard})
 	g.mem = make([]byte, 64<<20)
 	for i := range maxIovecs { // 1,024 times 32 MiB of the same memory: 32 GiB
 		binary.LittleEndian.PutUint32(g.mem[8*i:], 1<<20)

@@ -3,6 +3,7 @@
 package wasi
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -15,10 +16,10 @@ import (
 	"time"
 )
 
-// Config says everything a guest can reach. The zero value is a guest without
+// Options say everything a guest can reach. The zero value is a guest without
 // arguments, environment, files or sockets, whose standard input is empty and
 // whose output is discarded.
-type Config struct {
+type Options struct {
 	// Args are the program's arguments, its name first. Env has entries
 	// "KEY=VALUE". Neither may contain NUL.
 	Args, Env []string
@@ -46,7 +47,7 @@ type Config struct {
 	// Rand is the source of random_get; nil means [crypto/rand.Reader].
 	Rand io.Reader
 
-	// MaxOpen limits the open descriptors; 0 means 4,096. What Config itself
+	// MaxOpen limits the open descriptors; 0 means 4,096. What Options itself
 	// opens is always allowed.
 	MaxOpen int
 }
@@ -109,10 +110,11 @@ type Context struct {
 	listing fsListing
 }
 
-// New makes a Context. It fails when an argument contains NUL, when the
+// New makes a Context; nil stands for the zero Options. It fails when an argument contains NUL, when the
 // arguments do not fit a 32-bit memory, or when a preopen or a standard stream
 // cannot be opened; then nothing stays open.
-func New(cfg Config) (*Context, error) {
+func New(cfg *Options) (*Context, error) {
+	cfg = cmp.Or(cfg, new(Options))
 	c := &Context{
 		maxOpen: cfg.MaxOpen, walltime: cfg.Walltime, monotonic: cfg.Monotonic,
 		start: time.Now(), nanosleep: cfg.Nanosleep, rand: cfg.Rand, procFds: -1,
@@ -128,7 +130,7 @@ func New(cfg Config) (*Context, error) {
 		c.env, err = packStrings("environment entry", cfg.Env)
 	}
 	if err == nil {
-		err = c.openAll(&cfg)
+		err = c.openAll(cfg)
 	}
 	if err != nil {
 		c.Close()
@@ -177,7 +179,7 @@ func packStrings(what string, list []string) ([][]byte, error) {
 	return out, nil
 }
 
-func (c *Context) openAll(cfg *Config) error {
+func (c *Context) openAll(cfg *Options) error {
 	streams := [3]struct {
 		name string
 		r    io.Reader

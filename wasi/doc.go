@@ -6,7 +6,7 @@
 // [Context], the instance's linear memory and the raw arguments. The package
 // knows no compiler, no object format and no engine.
 //
-// Input: a [Config] naming everything the guest may reach; then, per call, the
+// Input: a [Options] naming everything the guest may reach; then, per call, the
 // linear memory as one slice and the arguments as 64-bit words.
 // Output: an errno per call, results written to linear memory, or an
 // [ExitError] when the guest ends itself, or [ErrInterrupted].
@@ -48,7 +48,7 @@
 // No argument makes a call panic. A range outside of the memory is EFAULT.
 // Work and host memory per call are bounded: at most 1,024 iovecs, 2 GiB per
 // transfer, 16,384 subscriptions, 4,095 bytes of path; the number of
-// descriptors is limited by [Config.MaxOpen].
+// descriptors is limited by [Options.MaxOpen].
 //
 // # Rights
 //

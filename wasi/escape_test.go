@@ -111,7 +111,7 @@ func leadsInside(path string) bool {
 func TestEscapeEachPathOperation(t *testing.T) {
 	modes(t, func(t *testing.T, walk bool) {
 		box, out := escapeTree(t)
-		g := newGuest(t, Config{Preopens: []Preopen{{Guest: "/", Host: box}}})
+		g := newGuest(t, Options{Preopens: []Preopen{{Guest: "/", Host: box}}})
 		g.c.noOpenat2 = g.c.noOpenat2 || walk
 		before, fds := snapshot(t, out), hostFds(t)
 		attempts := 0
@@ -166,7 +166,7 @@ func TestEscapeEachPathOperation(t *testing.T) {
 func TestEscapeGuestLinksAndMovedDirectory(t *testing.T) {
 	modes(t, func(t *testing.T, walk bool) {
 		box, out := escapeTree(t)
-		g := newGuest(t, Config{Preopens: []Preopen{{Guest: "/", Host: box}}})
+		g := newGuest(t, Options{Preopens: []Preopen{{Guest: "/", Host: box}}})
 		g.c.noOpenat2 = g.c.noOpenat2 || walk
 		before := snapshot(t, out)
 		g.must("path_symlink", "../../..", 3, "climb")
@@ -208,7 +208,7 @@ func TestReadOnlyPreopenNeverChanges(t *testing.T) {
 			t.Fatal(err)
 		}
 		writeFile(t, filepath.Join(ro, "dir", "file"), "keep")
-		g := newGuest(t, Config{Preopens: []Preopen{{Guest: "/ro", Host: ro, ReadOnly: true}, {Guest: "/rw", Host: rw}}})
+		g := newGuest(t, Options{Preopens: []Preopen{{Guest: "/ro", Host: ro, ReadOnly: true}, {Guest: "/rw", Host: rw}}})
 		g.c.noOpenat2 = g.c.noOpenat2 || walk
 		before := snapshot(t, ro)
 		sub := g.open(3, "dir", oDirectory, 0)

@@ -35,7 +35,7 @@ func socketPair(t *testing.T) (a, b *os.File) {
 // dirGuest has a writable directory as descriptor 3.
 func dirGuest(t *testing.T, walk bool) (*guest, string) {
 	dir := t.TempDir()
-	g := newGuest(t, Config{Preopens: []Preopen{{Guest: "/", Host: dir}}})
+	g := newGuest(t, Options{Preopens: []Preopen{{Guest: "/", Host: dir}}})
 	g.c.noOpenat2 = g.c.noOpenat2 || walk
 	return g, dir
 }
@@ -342,7 +342,7 @@ func TestPreopens(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	g := newGuest(t, Config{Preopens: []Preopen{{Guest: "/data", Root: root}, {Guest: ".", Host: dir, ReadOnly: true}}})
+	g := newGuest(t, Options{Preopens: []Preopen{{Guest: "/data", Root: root}, {Guest: ".", Host: dir, ReadOnly: true}}})
 	g.must("fd_prestat_get", 3, result)
 	if tag, n := g.u32(result), g.u32(result+4); tag != 0 || n != 5 {
 		t.Errorf("prestat %d, %d", tag, n)
@@ -360,13 +360,13 @@ func TestPreopens(t *testing.T) {
 	}
 
 	fds := hostFds(t)
-	for _, cfg := range []Config{
+	for _, cfg := range []Options{
 		{Args: []string{"a\x00"}}, {Env: []string{"\x00"}}, {Preopens: []Preopen{{Guest: "", Host: dir}}},
 		{Preopens: []Preopen{{Guest: "/", Host: dir}, {Guest: "/x", Host: dir + "/f"}}},
 		{Stdin: os.Stdin, Preopens: []Preopen{{Guest: "/x", Host: dir + "/none"}}},
 		{Preopens: []Preopen{{Guest: "/", Host: dir}}, Sockets: []*os.File{os.Stdin}}, {Sockets: []*os.File{nil}},
 	} {
-		if c, err := New(cfg); err == nil {
+		if c, err := New(&cfg); err == nil {
 			c.Close()
 			t.Errorf("New(%+v) succeeded", cfg)
 		}
@@ -375,7 +375,7 @@ func TestPreopens(t *testing.T) {
 		t.Errorf("%d host descriptors, before %d", n, fds)
 	}
 	// By default a guest has nothing.
-	g = newGuest(t, Config{})
+	g = newGuest(t, Options{})
 	g.want(ErrnoBadf, "fd_fdstat_get", 3, result)
 	if s := g.read(0, 10); s != "" {
 		t.Errorf("read %q", s)
@@ -408,7 +408,7 @@ func TestRights(t *testing.T) {
 func TestDescriptors(t *testing.T) {
 	before := hostFds(t)
 	dir := t.TempDir()
-	g := newGuest(t, Config{MaxOpen: 20, Preopens: []Preopen{{Guest: "/", Host: dir}}})
+	g := newGuest(t, Options{MaxOpen: 20, Preopens: []Preopen{{Guest: "/", Host: dir}}})
 	open := hostFds(t)
 	a, b := g.open(3, "a", oCreat, rightsRW), g.open(3, "b", oCreat, rightsRW)
 	g.write(a, "in a")
@@ -463,7 +463,7 @@ func TestStdio(t *testing.T) {
 	defer r.Close()
 	defer w.Close()
 	var out bytes.Buffer
-	g := newGuest(t, Config{Stdin: r, Stdout: w, Stderr: &out})
+	g := newGuest(t, Options{Stdin: r, Stdout: w, Stderr: &out})
 	p, n := g.iov(1<<10, 0, 1<<10)
 	g.must("fd_fdstat_set_flags", 0, int(flagNonblock))
 	g.want(ErrnoAgain, "fd_read", 0, p, n, result)
@@ -516,7 +516,7 @@ func (f failing) Write(b []byte) (int, error) { return len(b) / 2, f.err }
 
 func TestStreams(t *testing.T) {
 	var null *os.File
-	g := newGuest(t, Config{Stdin: failing{&os.PathError{Err: syscall.ENOSPC}}, Stdout: failing{nil}, Stderr: null})
+	g := newGuest(t, Options{Stdin: failing{&os.PathError{Err: syscall.ENOSPC}}, Stdout: failing{nil}, Stderr: null})
 	p, n := g.iov(8)
 	g.want(ErrnoNoSpc, "fd_read", 0, p, n, result)
 	g.must("fd_write", 1, p, n, result)
@@ -524,7 +524,7 @@ func TestStreams(t *testing.T) {
 		t.Errorf("wrote %d", k)
 	}
 	g.write(2, "nothing")
-	g = newGuest(t, Config{Stdin: failing{nil}, Stdout: failing{io.ErrClosedPipe}})
+	g = newGuest(t, Options{Stdin: failing{nil}, Stdout: failing{io.ErrClosedPipe}})
 	p, n = g.iov(8)
 	g.want(ErrnoIo, "fd_read", 0, p, n, result)
 	g.must("fd_read", 0, p, 0, result) // no buffers: nothing is read
@@ -541,7 +541,7 @@ func TestListener(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	g := newGuest(t, Config{Sockets: []*os.File{f}})
+	g := newGuest(t, Options{Sockets: []*os.File{f}})
 	g.must("fd_fdstat_set_flags", 3, int(flagNonblock))
 	g.want(ErrnoAgain, "sock_accept", 3, 0, result)
 	g.must("fd_fdstat_set_flags", 3, 0)
@@ -591,7 +591,7 @@ func TestListener(t *testing.T) {
 func TestRenumberStreams(t *testing.T) {
 	var stdout strings.Builder
 	dir := t.TempDir()
-	g := newGuest(t, Config{Stdout: &stdout, MaxOpen: 6, Preopens: []Preopen{{Guest: "/", Host: dir}}})
+	g := newGuest(t, Options{Stdout: &stdout, MaxOpen: 6, Preopens: []Preopen{{Guest: "/", Host: dir}}})
 	spare := g.open(3, "spare", oCreat, rightFdWrite)
 	file := g.open(3, "file", oCreat, rightFdWrite)
 	g.must("fd_renumber", 1, spare)

@@ -66,7 +66,7 @@ func TestFSPreopen(t *testing.T) {
 	for name, fsys := range sampleFSs(t) {
 		t.Run(name, func(t *testing.T) {
 			fds := hostFds(t)
-			g := newGuest(t, Config{Preopens: []Preopen{{Guest: "/data", FS: fsys}}})
+			g := newGuest(t, Options{Preopens: []Preopen{{Guest: "/data", FS: fsys}}})
 			g.must("fd_prestat_dir_name", 3, buffer, 5)
 			if s := string(g.mem[buffer : buffer+5]); s != "/data" {
 				t.Errorf("name %q", s)
@@ -163,7 +163,7 @@ func TestFSPreopenNeverChanges(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rw := t.TempDir()
 			writeFile(t, rw+"/mine", "")
-			g := newGuest(t, Config{Preopens: []Preopen{{Guest: "/fs", FS: fsys}, {Guest: "/rw", Host: rw}}})
+			g := newGuest(t, Options{Preopens: []Preopen{{Guest: "/fs", FS: fsys}, {Guest: "/rw", Host: rw}}})
 			sub := g.open(3, "sub", oDirectory, 0)
 			for _, dir := range []int{3, sub} {
 				file := map[int]string{3: "hello.txt", sub: "x"}[dir]
@@ -235,7 +235,7 @@ func TestFSPreopenLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	g := newGuest(t, Config{Preopens: []Preopen{{Guest: "/", FS: root.FS()}}})
+	g := newGuest(t, Options{Preopens: []Preopen{{Guest: "/", FS: root.FS()}}})
 	if s := g.read(g.open(3, "within", 0, rightFdRead), 100); s != "inside" {
 		t.Errorf("read %q", s)
 	}
@@ -298,7 +298,7 @@ func (f strangeFile) Mode() fs.FileMode {
 
 func TestFSPreopenStrange(t *testing.T) {
 	for _, n := range []int{0, 1, -1 << 20} {
-		g := newGuest(t, Config{Preopens: []Preopen{{Guest: "/", FS: strangeFS{n}}}})
+		g := newGuest(t, Options{Preopens: []Preopen{{Guest: "/", FS: strangeFS{n}}}})
 		g.want(ErrnoIo, "path_open", 3, 1, "other", 0, rightFdRead, 0, 0, result)
 		g.want(ErrnoAcces, "fd_readdir", 3, buffer, 100, 0, result)
 		fd := g.open(3, "file", 0, rightFdRead)
@@ -315,7 +315,7 @@ func TestFSPreopenStrange(t *testing.T) {
 		{Guest: "/", FS: fstest.MapFS{".": &fstest.MapFile{}}}, {Guest: "/", FS: os.DirFS("/none")}, {Guest: "", FS: fstest.MapFS{}},
 		{Guest: "/", FS: fstest.MapFS{}, Host: "/"},
 	} {
-		if c, err := New(Config{Preopens: []Preopen{p}}); err == nil {
+		if c, err := New(&Options{Preopens: []Preopen{p}}); err == nil {
 			c.Close()
 			t.Errorf("New(%+v) succeeded", p)
 		}
@@ -331,7 +331,7 @@ func TestFSPreopenListings(t *testing.T) {
 		want = append(want, name)
 		m["a/"+name], m["b/"+name] = &fstest.MapFile{}, &fstest.MapFile{}
 	}
-	g := newGuest(t, Config{Preopens: []Preopen{{Guest: "/", FS: m}}})
+	g := newGuest(t, Options{Preopens: []Preopen{{Guest: "/", FS: m}}})
 	fds := [2]int{g.open(3, "a", oDirectory, 0), g.open(3, "b", oDirectory, 0)}
 	var got [2][]string
 	var cookies [2]uint64

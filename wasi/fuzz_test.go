@@ -148,7 +148,7 @@ func fuzzCalls(t *testing.T, data []byte) {
 	}
 	mapped := fstest.MapFS{"file": &fstest.MapFile{Data: []byte("12345")}, "a/b/x": &fstest.MapFile{}, "x": &fstest.MapFile{}}
 	before, fds := snapshot(t, out), hostFds(t)
-	c, err := New(Config{
+	c, err := New(&Options{
 		Args: []string{"prog", "x"}, Env: []string{"K=V"}, Stdin: r, Stdout: w, MaxOpen: 30,
 		Preopens:  []Preopen{{Guest: "/", Host: box}, {Guest: "/ro", Host: box + "/a", ReadOnly: true}, {Guest: "/fs", FS: mapped}},
 		Sockets:   []*os.File{sock},

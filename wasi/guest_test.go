@@ -26,9 +26,9 @@ const (
 	buffer   = 1 << 15       // a place for data, 16 KiB
 )
 
-func newGuest(t testing.TB, cfg Config) *guest {
+func newGuest(t testing.TB, cfg Options) *guest {
 	t.Helper()
-	c, err := New(cfg)
+	c, err := New(&cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ const ErrInterrupted = Error("wasi: interrupted while waiting")
 // Interrupted are poll_oneoff and the reading, writing, receiving, sending and
 // accepting on pipes, terminals, sockets and other devices; opening a FIFO; and
 // random_get between pieces of 64 KiB. Not interrupted are transfers from and to
-// files, a Reader or Writer that is no *os.File, and [Config.Nanosleep]; of these
+// files, a Reader or Writer that is no *os.File, and [Options.Nanosleep]; of these
 // the last three are not called any more once done is closed. A listening socket
 // is best non-blocking: if another process takes the connection that woke this
 // one, accepting waits on.

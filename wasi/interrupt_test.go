@@ -69,26 +69,26 @@ var waitCases = []struct {
 	setup      func(t testing.TB) (*guest, []uint64)
 }{
 	{"clock", "poll_oneoff", func(t testing.TB) (*guest, []uint64) {
-		g := newGuest(t, Config{})
+		g := newGuest(t, Options{})
 		g.subscribe(0, eventClock, clockMonotonic, 1<<62)
 		return g, []uint64{0, 1024, 1, result}
 	}},
 	{"pipe", "poll_oneoff", func(t testing.TB) (*guest, []uint64) {
 		r, _ := blockingPipe(t)
-		g := newGuest(t, Config{Stdin: r})
+		g := newGuest(t, Options{Stdin: r})
 		g.subscribe(0, eventFdRead, 0, 0)
 		return g, []uint64{0, 1024, 1, result}
 	}},
 	{"pipe and clock", "poll_oneoff", func(t testing.TB) (*guest, []uint64) {
 		r, _ := blockingPipe(t)
-		g := newGuest(t, Config{Stdin: r})
+		g := newGuest(t, Options{Stdin: r})
 		g.subscribe(0, eventFdRead, 0, 0)
 		g.subscribe(1, eventClock, clockRealtime, 1<<40)
 		return g, []uint64{0, 1024, 2, result}
 	}},
 	{"pipe", "fd_read", func(t testing.TB) (*guest, []uint64) {
 		r, _ := blockingPipe(t)
-		return transferGuest(t, Config{Stdin: r}, 0, 100)
+		return transferGuest(t, Options{Stdin: r}, 0, 100)
 	}},
 	{"Go's pipe", "fd_read", func(t testing.TB) (*guest, []uint64) {
 		r, w, err := os.Pipe()
@@ -96,19 +96,19 @@ var waitCases = []struct {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { r.Close(); w.Close() })
-		return transferGuest(t, Config{Stdin: r}, 0, 100)
+		return transferGuest(t, Options{Stdin: r}, 0, 100)
 	}},
 	{"terminal", "fd_read", func(t testing.TB) (*guest, []uint64) {
 		_, s := openTerminal(t)
-		return transferGuest(t, Config{Stdin: s}, 0, 100)
+		return transferGuest(t, Options{Stdin: s}, 0, 100)
 	}},
 	{"socket", "fd_read", func(t testing.TB) (*guest, []uint64) {
-		return transferGuest(t, Config{Sockets: []*os.File{waitingSocket(t, false)}}, 3, 100)
+		return transferGuest(t, Options{Sockets: []*os.File{waitingSocket(t, false)}}, 3, 100)
 	}},
 	{"FIFO", "fd_read", func(t testing.TB) (*guest, []uint64) {
 		dir := t.TempDir()
 		mkfifo(t, dir+"/fifo")
-		g, args := transferGuest(t, Config{Preopens: []Preopen{{Guest: "/", Host: dir}}}, 4, 100)
+		g, args := transferGuest(t, Options{Preopens: []Preopen{{Guest: "/", Host: dir}}}, 4, 100)
 		g.c.SetInterrupt(make(chan struct{}))
 		g.open(3, "fifo", 0, rightFdRead)
 		return g, args
@@ -116,31 +116,31 @@ var waitCases = []struct {
 	{"FIFO", "path_open", func(t testing.TB) (*guest, []uint64) {
 		dir := t.TempDir()
 		mkfifo(t, dir+"/fifo")
-		g := newGuest(t, Config{Preopens: []Preopen{{Guest: "/", Host: dir}}})
+		g := newGuest(t, Options{Preopens: []Preopen{{Guest: "/", Host: dir}}})
 		copy(g.mem, "fifo")
 		return g, []uint64{3, 1, 0, 4, 0, uint64(rightFdWrite), 0, 0, result}
 	}},
 	{"pipe", "fd_write", func(t testing.TB) (*guest, []uint64) {
 		_, w := blockingPipe(t)
-		return transferGuest(t, Config{Stdout: w}, 1, 1<<20)
+		return transferGuest(t, Options{Stdout: w}, 1, 1<<20)
 	}},
 	{"terminal", "fd_write", func(t testing.TB) (*guest, []uint64) {
 		_, s := openTerminal(t)
-		return transferGuest(t, Config{Stdout: s}, 1, 1<<20)
+		return transferGuest(t, Options{Stdout: s}, 1, 1<<20)
 	}},
 	{"socket", "fd_write", func(t testing.TB) (*guest, []uint64) {
-		return transferGuest(t, Config{Sockets: []*os.File{waitingSocket(t, false)}}, 3, 4<<20)
+		return transferGuest(t, Options{Sockets: []*os.File{waitingSocket(t, false)}}, 3, 4<<20)
 	}},
 	{"socket", "sock_recv", func(t testing.TB) (*guest, []uint64) {
-		g, args := transferGuest(t, Config{Sockets: []*os.File{waitingSocket(t, false)}}, 3, 100)
+		g, args := transferGuest(t, Options{Sockets: []*os.File{waitingSocket(t, false)}}, 3, 100)
 		return g, []uint64{3, args[1], 1, 0, result, result + 8}
 	}},
 	{"socket for all", "sock_recv", func(t testing.TB) (*guest, []uint64) {
-		g, args := transferGuest(t, Config{Sockets: []*os.File{waitingSocket(t, true)}}, 3, 100)
+		g, args := transferGuest(t, Options{Sockets: []*os.File{waitingSocket(t, true)}}, 3, 100)
 		return g, []uint64{3, args[1], 1, recvWaitall, result, result + 8}
 	}},
 	{"socket", "sock_send", func(t testing.TB) (*guest, []uint64) {
-		g, args := transferGuest(t, Config{Sockets: []*os.File{waitingSocket(t, false)}}, 3, 4<<20)
+		g, args := transferGuest(t, Options{Sockets: []*os.File{waitingSocket(t, false)}}, 3, 4<<20)
 		return g, []uint64{3, args[1], 1, 0, result}
 	}},
 	{"listener", "sock_accept", func(t testing.TB) (*guest, []uint64) {
@@ -155,7 +155,7 @@ var waitCases = []struct {
 		}
 		t.Cleanup(func() { f.Close() })
 		syscall.SetNonblock(int(f.Fd()), false)
-		g := newGuest(t, Config{Sockets: []*os.File{f}})
+		g := newGuest(t, Options{Sockets: []*os.File{f}})
 		return g, []uint64{3, 0, result}
 	}},
 }
@@ -176,7 +176,7 @@ func waitingSocket(t testing.TB, some bool) *os.File {
 
 // transferGuest has a memory of 8 MiB, and the arguments of a transfer of n
 // bytes on fd.
-func transferGuest(t testing.TB, cfg Config, fd, n int) (*guest, []uint64) {
+func transferGuest(t testing.TB, cfg Options, fd, n int) (*guest, []uint64) {
 	g := newGuest(t, cfg)
 	g.mem = make([]byte, 8<<20)
 	const at = 256
@@ -304,10 +304,10 @@ func TestInterruptible(t *testing.T) {
 	} {
 		t.Run(tt.call+"/"+tt.name, func(t *testing.T) {
 			gf, hf := tt.ends(t)
-			cfg := Config{Sockets: []*os.File{gf}}
+			cfg := Options{Sockets: []*os.File{gf}}
 			fd := 3
 			if tt.call == "fd_write" && tt.name != "socket" {
-				cfg, fd = Config{Stdout: gf}, 1
+				cfg, fd = Options{Stdout: gf}, 1
 			}
 			g, args := transferGuest(t, cfg, fd, size)
 			copy(g.mem[1<<20:], data)
@@ -340,7 +340,7 @@ func TestInterruptible(t *testing.T) {
 	}
 	t.Run("sock_recv/all", func(t *testing.T) {
 		a, b := socketPair(t)
-		g, args := transferGuest(t, Config{Sockets: []*os.File{a}}, 3, size)
+		g, args := transferGuest(t, Options{Sockets: []*os.File{a}}, 3, size)
 		g.c.SetInterrupt(make(chan struct{}))
 		go b.Write(data)
 		if e, err := g.fns["sock_recv"].Call(g.c, g.mem, []uint64{3, args[1], 1, recvWaitall, result, result + 8}); e != 0 || err != nil {
@@ -353,7 +353,7 @@ func TestInterruptible(t *testing.T) {
 	t.Run("FIFO", func(t *testing.T) {
 		dir := t.TempDir()
 		mkfifo(t, dir+"/fifo")
-		g := newGuest(t, Config{Preopens: []Preopen{{Guest: "/", Host: dir}}})
+		g := newGuest(t, Options{Preopens: []Preopen{{Guest: "/", Host: dir}}})
 		g.c.SetInterrupt(make(chan struct{}))
 		fd := g.open(3, "fifo", 0, rightFdRead)
 		go func() {
@@ -382,7 +382,7 @@ func TestInterruptible(t *testing.T) {
 	})
 	t.Run("terminal", func(t *testing.T) {
 		host, s := openTerminal(t)
-		g := newGuest(t, Config{Stdin: s, Stdout: s})
+		g := newGuest(t, Options{Stdin: s, Stdout: s})
 		g.c.SetInterrupt(make(chan struct{}))
 		go func() {
 			time.Sleep(2 * time.Millisecond)
@@ -414,7 +414,7 @@ func TestInterruptible(t *testing.T) {
 	t.Run("end and errors", func(t *testing.T) {
 		r, w := blockingPipe(t)
 		r2, w2 := blockingPipe(t)
-		g := newGuest(t, Config{Stdin: r, Stdout: w2})
+		g := newGuest(t, Options{Stdin: r, Stdout: w2})
 		g.c.SetInterrupt(make(chan struct{}))
 		w.Close()
 		r2.Close()
@@ -436,7 +436,7 @@ func TestInterruptNotWaiting(t *testing.T) {
 	w.Write([]byte("pipe"))
 	done := make(chan struct{})
 	close(done)
-	g := newGuest(t, Config{Stdin: r, Stdout: w, Stderr: failing{nil}, Preopens: []Preopen{{Guest: "/", Host: dir}}})
+	g := newGuest(t, Options{Stdin: r, Stdout: w, Stderr: failing{nil}, Preopens: []Preopen{{Guest: "/", Host: dir}}})
 	g.c.SetInterrupt(done)
 	if s := g.read(0, 10); s != "pipe" {
 		t.Errorf("read %q", s)
@@ -466,7 +466,7 @@ func TestInterruptNotWaiting(t *testing.T) {
 func BenchmarkInterrupt(b *testing.B) {
 	for _, set := range []bool{false, true} {
 		r, w := blockingPipe(b)
-		g, in := transferGuest(b, Config{Stdin: r, Stdout: w}, 0, 64)
+		g, in := transferGuest(b, Options{Stdin: r, Stdout: w}, 0, 64)
 		out := slices.Clone(in)
 		out[0] = 1
 		if set {

@@ -24,7 +24,7 @@ func everyWay(t *testing.T, preopen Preopen, f func(t *testing.T, g *guest)) {
 		for _, proc := range []bool{true, false} {
 			for _, waiting := range []bool{false, true} {
 				t.Run(fmt.Sprintf("walk=%v,procfs=%v,waiting=%v", walk, proc, waiting), func(t *testing.T) {
-					g := newGuest(t, Config{Preopens: []Preopen{preopen}})
+					g := newGuest(t, Options{Preopens: []Preopen{preopen}})
 					g.c.noOpenat2 = g.c.noOpenat2 || walk
 					if !proc {
 						syscall.Close(g.c.procFds)
@@ -112,7 +112,7 @@ func TestKernelFilesPreopen(t *testing.T) {
 	}
 	for _, p := range []Preopen{{Host: "/proc"}, {Host: "/proc/self/task"}, {Host: "/sys/kernel"}, {Root: root}, {FS: root.FS()}, {FS: os.DirFS("/proc")}} {
 		p.Guest = "/"
-		if c, err := New(Config{Preopens: []Preopen{p}}); !errors.Is(err, ErrKernelFiles) {
+		if c, err := New(&Options{Preopens: []Preopen{p}}); !errors.Is(err, ErrKernelFiles) {
 			t.Errorf("%+v: %v", p, err)
 			c.Close()
 		}
@@ -152,7 +152,7 @@ func TestKernelFilesOfFS(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			fds := hostFds(t)
-			g := newGuest(t, Config{Preopens: []Preopen{{Guest: "/", FS: test.fsys}}})
+			g := newGuest(t, Options{Preopens: []Preopen{{Guest: "/", FS: test.fsys}}})
 			for _, p := range test.paths {
 				if strings.HasPrefix(p, "dev/") {
 					continue // links to descriptors of this process, of which some are not the kernel's
@@ -182,7 +182,7 @@ func TestKernelFilesOfFS(t *testing.T) {
 		if err := os.Mkdir(dir, 0o777); err != nil {
 			t.Fatal(err)
 		}
-		g := newGuest(t, Config{Preopens: []Preopen{{Guest: "/", FS: os.DirFS(box)}}})
+		g := newGuest(t, Options{Preopens: []Preopen{{Guest: "/", FS: os.DirFS(box)}}})
 		fd := g.open(3, "listed", oDirectory, 0)
 		if err := errors.Join(os.Remove(dir), os.Symlink("/proc", dir)); err != nil {
 			t.Fatal(err)
@@ -262,7 +262,7 @@ func TestKernelFilesMounted(t *testing.T) {
 	try(syscall.Mknod(filepath.Join(box, "mem"), syscall.S_IFCHR|0o666, 1<<8|1))
 	try(syscall.Mknod(filepath.Join(box, "disk"), syscall.S_IFBLK|0o666, 253<<8))
 	for _, way := range []struct{ walk, proc, waiting bool }{{false, true, false}, {true, true, true}, {false, false, true}, {true, false, false}} {
-		g := newGuest(t, Config{Preopens: []Preopen{{Guest: "/", Host: box}, {Guest: "/fs", FS: os.DirFS(box)}}})
+		g := newGuest(t, Options{Preopens: []Preopen{{Guest: "/", Host: box}, {Guest: "/fs", FS: os.DirFS(box)}}})
 		g.c.noOpenat2 = g.c.noOpenat2 || way.walk
 		if !way.proc {
 			syscall.Close(g.c.procFds)
@@ -392,7 +392,7 @@ func TestScandir(t *testing.T) {
 	preopens["host"] = Preopen{Guest: "/", Host: dir}
 	for name, p := range preopens {
 		t.Run(name, func(t *testing.T) {
-			g := newGuest(t, Config{Preopens: []Preopen{p}})
+			g := newGuest(t, Options{Preopens: []Preopen{p}})
 			for fd, names := range map[int][]string{3: {"hello.txt", "sub"}, g.open(3, "sub", oDirectory, 0): {"x", "deeper"}} {
 				inodes := g.scandir(fd)
 				if len(inodes) != len(names)+2 {

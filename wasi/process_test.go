@@ -14,7 +14,7 @@ import (
 )
 
 func TestArguments(t *testing.T) {
-	g := newGuest(t, Config{Args: []string{"prog", "", "ü x"}, Env: []string{"A=1", "B="}})
+	g := newGuest(t, Options{Args: []string{"prog", "", "ü x"}, Env: []string{"A=1", "B="}})
 	for _, tt := range []struct {
 		prefix string
 		want   []string
@@ -41,7 +41,7 @@ func TestArguments(t *testing.T) {
 }
 
 func TestClocks(t *testing.T) {
-	g := newGuest(t, Config{})
+	g := newGuest(t, Options{})
 	for id := range 4 {
 		g.must("clock_res_get", id, result)
 		if r := g.u64(result); r == 0 || r > 1e9 {
@@ -56,7 +56,7 @@ func TestClocks(t *testing.T) {
 	}
 	g.want(ErrnoInval, "clock_res_get", 4, result)
 	g.want(ErrnoInval, "clock_time_get", 4, 0, result)
-	g = newGuest(t, Config{Walltime: func() int64 { return 5 }, Monotonic: func() int64 { return 6 }})
+	g = newGuest(t, Options{Walltime: func() int64 { return 5 }, Monotonic: func() int64 { return 6 }})
 	for id, want := range []uint64{5, 6, 6, 6} {
 		g.must("clock_time_get", id, 0, result)
 		if n := g.u64(result); n != want {
@@ -66,19 +66,19 @@ func TestClocks(t *testing.T) {
 }
 
 func TestRandomAndYield(t *testing.T) {
-	g := newGuest(t, Config{})
+	g := newGuest(t, Options{})
 	g.must("random_get", buffer, 64)
 	if [64]byte(g.mem[buffer:]) == [64]byte{} {
 		t.Error("random bytes are all zero")
 	}
 	g.must("random_get", 0, 0)
 	g.must("sched_yield")
-	g = newGuest(t, Config{Rand: failing{errors.New("broken")}})
+	g = newGuest(t, Options{Rand: failing{errors.New("broken")}})
 	g.want(ErrnoIo, "random_get", buffer, 64)
 }
 
 func TestExit(t *testing.T) {
-	g := newGuest(t, Config{})
+	g := newGuest(t, Options{})
 	exit := func(name string, arg uint64) (Errno, *ExitError) {
 		e, err := g.fns[name].Call(g.c, g.mem, []uint64{arg})
 		var x *ExitError
@@ -147,7 +147,7 @@ func TestPoll(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, dir+"/f", "12345")
 	var slept []time.Duration
-	g := newGuest(t, Config{
+	g := newGuest(t, Options{
 		Stdin: r, Monotonic: func() int64 { return 100 }, Nanosleep: func(d time.Duration) { slept = append(slept, d) },
 		Preopens: []Preopen{{Guest: "/", Host: dir}},
 	})

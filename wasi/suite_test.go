@@ -108,7 +108,7 @@ func runSuiteTest(t *testing.T, zr *zip.Reader, f *zip.File, prepare func(*wasi.
 	}
 	defer null.Close()
 	var stdout, stderr bytes.Buffer
-	cfg := wasi.Config{
+	cfg := wasi.Options{
 		Args: append([]string{path.Base(f.Name)}, spec.Args...), Stdin: null, Stdout: &stdout, Stderr: &stderr,
 	}
 	for k, v := range spec.Env {
@@ -146,8 +146,8 @@ func extract(t *testing.T, zr *zip.Reader, root, dir string) {
 }
 
 // runWasm runs a program's _start and gives its exit code.
-func runWasm(t testing.TB, bin []byte, cfg wasi.Config, prepare func(*wasi.Context)) (uint32, error) {
-	c, err := wasi.New(cfg)
+func runWasm(t testing.TB, bin []byte, cfg wasi.Options, prepare func(*wasi.Context)) (uint32, error) {
+	c, err := wasi.New(&cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,6 +34,7 @@ import (
 	"github.com/waot-project/waot/host"
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
+	"github.com/waot-project/waot/host/loaded"
 	"github.com/waot-project/waot/host/wasirun"
 )
 
@@ -172,7 +173,7 @@ func quiet(f func() error) error {
 }
 
 // waotEngine is waot with the defaults of its command, but for one worker.
-type waotEngine struct{ img *inproc.Image }
+type waotEngine struct{ mod *host.Module }
 
 func (e *waotEngine) compile(wasm []byte) (d time.Duration, err error) {
 	runtime.GC()
@@ -180,7 +181,12 @@ func (e *waotEngine) compile(wasm []byte) (d time.Duration, err error) {
 	r, err := compile.Module(wasm, compile.Options{OptLevel: opt.O1, Jobs: 1})
 	d = time.Since(start)
 	if err == nil {
-		e.img, err = load.Image(r.Object, r.Meta)
+		var img *inproc.Image
+		if img, err = load.Image(r.Object, r.Meta); err == nil {
+			var m *loaded.Module
+			m, err = loaded.New(img)
+			e.mod = (*host.Module)(m)
+		}
 	}
 	return d, err
 }
@@ -189,7 +195,7 @@ func (e *waotEngine) run(arg string) (d time.Duration, out string, err error) {
 	var stdout bytes.Buffer
 	var begin time.Time
 	err = quiet(func() error {
-		status, err := wasirun.Run(nil, e.img, wasirun.Config{
+		status, err := wasirun.Run(nil, e.mod, &wasirun.Options{
 			Args: []string{"kernels", arg}, Stdout: &stdout, Stderr: os.Stderr,
 		}, host.Imports{"bench": {
 			"start": func() { begin = time.Now() },

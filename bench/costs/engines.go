@@ -63,7 +63,7 @@ func newWaotGuest(wasm []byte) (*waotGuest, error) {
 		return nil, err
 	}
 	g := &waotGuest{}
-	if g.store, err = waot.NewStore(waot.Config{}); err != nil {
+	if g.store, err = waot.NewStore(nil); err != nil {
 		return nil, err
 	}
 	long := []waot.ValType{waot.TypeI64, waot.TypeI64}
@@ -129,7 +129,7 @@ type waotProgram struct {
 func newWaotProgram(wasm []byte) (p *waotProgram, err error) {
 	p = &waotProgram{}
 	if p.object, err = waot.CompileObject(wasm, nil); err == nil {
-		p.mod, err = waot.Load(p.object)
+		p.mod, err = waot.Load(p.object, nil)
 	}
 	return p, err
 }
@@ -145,12 +145,12 @@ type waotInstance struct {
 func (p *waotProgram) instantiate(wasi bool, stdout *os.File) (*waotInstance, error) {
 	i := &waotInstance{}
 	var err error
-	if i.store, err = waot.NewStore(waot.Config{}); err != nil {
+	if i.store, err = waot.NewStore(nil); err != nil {
 		return nil, err
 	}
 	var imports waot.Imports
 	if wasi {
-		c := waot.WASIConfig{Args: []string{"program"}}
+		c := &waot.WASIOptions{Args: []string{"program"}}
 		if stdout != nil {
 			c.Stdout = stdout
 		}

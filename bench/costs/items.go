@@ -125,7 +125,7 @@ func allItems(m *modules) (items []item, closeAll func(), err error) {
 	}{{"a small module", small.waot, small.wazero}, {m.largeName, large.waot, large.wazero}} {
 		items = append(items, item{"load what was compiled before: " + x.name, "us", pair{
 			micros(once(func() error {
-				m, err := waot.Load(x.waot.object)
+				m, err := waot.Load(x.waot.object, nil)
 				if err != nil {
 					return err
 				}

@@ -25,7 +25,6 @@ import (
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/host"
-	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/host/wasirun"
 )
 
@@ -123,7 +122,7 @@ func runFile(r *result, file, dir string) error {
 	if err != nil {
 		return err
 	}
-	img, err := load.ELF(b)
+	mod, err := host.Load(b, nil)
 	if err != nil {
 		return err
 	}
@@ -132,7 +131,7 @@ func runFile(r *result, file, dir string) error {
 	debug.SetGCPercent(-1)
 	var cpu int64
 	var start time.Time
-	status, err := wasirun.Run(nil, img, wasirun.Config{
+	status, err := wasirun.Run(nil, mod, &wasirun.Options{
 		Args: []string{"benchmark.wasm"}, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Dirs: []wasirun.Dir{{Host: dir, Guest: dir}},
 	}, host.Imports{"bench": {

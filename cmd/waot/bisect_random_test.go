@@ -170,13 +170,13 @@ func runObjects(t *testing.T, p *wasmgen.Program, env, object []byte) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	s, err := host.NewStore(host.Config{})
+	s, err := host.NewStore(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
 	instance := func(object []byte, imports host.Imports) (*host.Instance, error) {
-		m, err := host.Load(object)
+		m, err := host.Load(object, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

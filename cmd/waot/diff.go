@@ -17,6 +17,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/waot-project/waot/host"
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/wasirun"
 	"github.com/waot-project/waot/internal/abi"
@@ -158,11 +159,11 @@ func diffAction(c *cli.Context) error {
 	} else if elsewhere(c, opt) {
 		native = func() (*outcome, error) { return runElsewhere(c, opt, file, art) }
 	} else {
-		img, err := art.image()
+		mod, err := art.load()
 		if err != nil {
 			return inFile(file, err)
 		}
-		native = func() (*outcome, error) { return runNative(img, cfg, calls, observe(m)) }
+		native = func() (*outcome, error) { return runNative(mod, cfg, calls, observe(m)) }
 	}
 	return inFile(file, compareAll(c, bin, m, native, red, cfg, calls))
 }
@@ -176,7 +177,7 @@ func startArgs(c *cli.Context, calls []call) []string {
 }
 
 // ourSide is diff in the process that executes the code for another one: it prints the outcome.
-func ourSide(c *cli.Context, file string, cfg wasirun.Config) error {
+func ourSide(c *cli.Context, file string, cfg wasirun.Options) error {
 	b, err := os.ReadFile(c.String("object"))
 	if err != nil {
 		return err
@@ -190,7 +191,11 @@ func ourSide(c *cli.Context, file string, cfg wasirun.Config) error {
 		return err
 	}
 	cfg.Args = append(cfg.Args, startArgs(c, calls)...)
-	o, err := runNative(img, cfg, calls, observe(img.Meta))
+	mod, err := loadImage(img)
+	if err != nil {
+		return inFile(file, err)
+	}
+	o, err := runNative(mod, cfg, calls, observe(img.Meta))
 	if err != nil {
 		return inFile(file, err)
 	}
@@ -244,7 +249,7 @@ func observe(m *meta.Module) observed {
 const wazeroLimit = 30 * time.Second
 
 // compareAll runs the calls under both engines, and a third if they differ. red, if not nil, then makes the module small.
-func compareAll(c *cli.Context, bin []byte, m *meta.Module, native func() (*outcome, error), red *reduction, cfg wasirun.Config, calls []call) error {
+func compareAll(c *cli.Context, bin []byte, m *meta.Module, native func() (*outcome, error), red *reduction, cfg wasirun.Options, calls []call) error {
 	at := observe(m)
 	theirs, err := runWazero(wazeroLimit, bin, cfg, calls, at, false)
 	if err != nil {
@@ -403,13 +408,13 @@ func (c *call) describe(t *meta.FuncType) string {
 }
 
 // fixed makes a run repeatable and collects its output.
-func fixed(cfg wasirun.Config, stdout, stderr io.Writer) wasirun.Config {
+func fixed(cfg wasirun.Options, stdout, stderr io.Writer) *wasirun.Options {
 	var wall, mono int64 = 1_700_000_000_000_000_000, 0
 	cfg.Walltime = func() int64 { wall += 1000; return wall }
 	cfg.Monotonic = func() int64 { mono += 1000; return mono }
 	cfg.Rand = new(counter)
 	cfg.Stdout, cfg.Stderr = stdout, stderr
-	return cfg
+	return &cfg
 }
 
 // counter is random numbers that are none.
@@ -441,16 +446,16 @@ func trapClass(code abi.TrapCode) string {
 }
 
 // runNative runs the calls as compiled code.
-func runNative(img *inproc.Image, cfg wasirun.Config, calls []call, at observed) (*outcome, error) {
+func runNative(mod *host.Module, cfg wasirun.Options, calls []call, at observed) (*outcome, error) {
 	var stdout, stderr bytes.Buffer
 	o := &outcome{Engine: "waot"}
 	defer func() { o.Stdout, o.Stderr = hashOf(stdout.Bytes()), hashOf(stderr.Bytes()) }()
-	p, err := wasirun.New(nil, img, fixed(cfg, &stdout, &stderr))
-	var trap *inproc.Trap
+	p, err := wasirun.New(nil, mod, fixed(cfg, &stdout, &stderr))
+	var trap *host.Trap
 	var exit *wasirun.ExitError
 	switch {
 	case errors.As(err, &trap):
-		o.Start, o.StartPlace = "trap: "+trapClass(trap.Code), placeOf(trap)
+		o.Start, o.StartPlace = "trap: "+trapClass(abi.TrapCode(trap.Code)), placeOf(trap)
 		return o, nil
 	case errors.As(err, &exit):
 		o.Start = fmt.Sprintf("exit %d", exit.Code)
@@ -464,13 +469,12 @@ func runNative(img *inproc.Image, cfg wasirun.Config, calls []call, at observed)
 		if err != nil {
 			return nil, err
 		}
-		t := f.Type()
-		results := make([]uint64, len(t.Results))
+		t := (*inproc.Func)(f).Type()
 		one := callOutcome{Call: calls[i].describe(t)}
-		err = p.Call(nil, f, calls[i].args, results)
+		results, err := callWords(nil, f, calls[i].args)
 		switch {
 		case errors.As(err, &trap):
-			one.Trap, one.Place = trapClass(trap.Code), placeOf(trap)
+			one.Trap, one.Place = trapClass(abi.TrapCode(trap.Code)), placeOf(trap)
 		case errors.As(err, &exit):
 			one.Exit = &exit.Code
 		case err != nil:
@@ -486,10 +490,11 @@ func runNative(img *inproc.Image, cfg wasirun.Config, calls []call, at observed)
 		o.Memory = hashOf(m.Bytes())
 	}
 	for _, name := range at.globals {
-		g, err := p.Instance().Global(name)
+		exported, err := p.Instance().Global(name)
 		if err != nil {
 			return nil, err
 		}
+		g := (*inproc.Global)(exported)
 		o.Globals = append(o.Globals, globalOutcome{name, formatValue(g.Type(), g.Get())})
 	}
 	return o, nil

@@ -175,7 +175,7 @@ func (x *isolated) run(bin []byte) (*outcome, error) {
 }
 
 // peer runs a module by run, with the calls that diff plans for it.
-func (x *isolated) peer(cfg wasirun.Config, run func(bin []byte, cfg wasirun.Config, calls []call, at observed) (*outcome, error)) func(bin []byte) (*outcome, error) {
+func (x *isolated) peer(cfg wasirun.Options, run func(bin []byte, cfg wasirun.Options, calls []call, at observed) (*outcome, error)) func(bin []byte) (*outcome, error) {
 	return func(bin []byte) (*outcome, error) {
 		r, err := x.compile(bin)
 		if err != nil {
@@ -192,14 +192,14 @@ func (x *isolated) peer(cfg wasirun.Config, run func(bin []byte, cfg wasirun.Con
 }
 
 // reduction is that of the modules that x runs.
-func (x *isolated) reduction(cfg wasirun.Config) *reduction {
+func (x *isolated) reduction(cfg wasirun.Options) *reduction {
 	wazero := func(interpreter bool) func(bin []byte) (*outcome, error) {
-		return x.peer(cfg, func(bin []byte, cfg wasirun.Config, calls []call, at observed) (*outcome, error) {
+		return x.peer(cfg, func(bin []byte, cfg wasirun.Options, calls []call, at observed) (*outcome, error) {
 			return runWazero(reduceWazero, bin, cfg, calls, at, interpreter)
 		})
 	}
 	return &reduction{ours: x.run, theirs: wazero(false), interpreter: wazero(true),
-		clif: x.peer(cfg, func(bin []byte, cfg wasirun.Config, calls []call, _ observed) (*outcome, error) {
+		clif: x.peer(cfg, func(bin []byte, cfg wasirun.Options, calls []call, _ observed) (*outcome, error) {
 			return runInterpreter(reduceWazero, bin, cfg, calls)
 		})}
 }

@@ -11,8 +11,10 @@ import (
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/host"
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
+	"github.com/waot-project/waot/host/loaded"
 	"github.com/waot-project/waot/host/sign"
 	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/objfile"
@@ -78,8 +80,23 @@ func (a *artifact) object() ([]byte, error) {
 // image is what the host in this process loads.
 func (a *artifact) image() (*inproc.Image, error) { return load.Image(a.result.Object, a.result.Meta) }
 
+// load makes a module that can be instantiated.
+func (a *artifact) load() (*host.Module, error) {
+	img, err := a.image()
+	if err != nil {
+		return nil, err
+	}
+	return loadImage(img)
+}
+
 // loadObject makes an image of an object file.
 func loadObject(b []byte) (*inproc.Image, error) { return load.ELF(b) }
+
+// loadImage makes a module that can be instantiated.
+func loadImage(img *inproc.Image) (*host.Module, error) {
+	m, err := loaded.New(img)
+	return (*host.Module)(m), err
+}
 
 // object shows the sections and symbols of the whole module's object.
 func (in *inspector) object(file string, bin []byte) error {
@@ -157,12 +174,12 @@ func describeInvalid(p *problem, e *wasmfront.Error) {
 
 // hostProblem describes the errors of loading and running.
 func hostProblem(p *problem, err error) bool {
-	var trap *inproc.Trap
-	var link *inproc.LinkError
+	var trap *host.Trap
+	var link *host.LinkError
 	var image *inproc.ImageError
-	var cpu *inproc.CPUError
-	var cancelled *inproc.CancelError
-	var limit *inproc.LimitError
+	var cpu *host.CPUError
+	var cancelled *host.CancelError
+	var limit *host.LimitError
 	var object *objfile.Error
 	var format *objfile.FormatError
 	var version *meta.VersionError
@@ -192,19 +209,20 @@ func hostProblem(p *problem, err error) bool {
 	return true
 }
 
-func describeTrap(p *problem, t *inproc.Trap) {
-	p.Kind, p.Reason = "trap", "wasm trap: "+t.Code.Message()
+func describeTrap(p *problem, t *host.Trap) {
+	p.Kind, p.Reason = "trap", "wasm trap: "+t.Code.String()
 	p.Frames = framesOf(t.Backtrace)
 	if len(t.Backtrace) > 0 {
-		p.Func, p.Name = &t.Func, t.Name
-		if t.Offset != 0 {
-			at := uint64(t.Offset)
+		f := &t.Backtrace[0]
+		p.Func, p.Name = &f.Func, f.Name
+		if f.Offset != 0 {
+			at := uint64(f.Offset)
 			p.Offset = &at
 		}
 	}
 }
 
-func framesOf(backtrace []inproc.Frame) (out []frame) {
+func framesOf(backtrace []host.Frame) (out []frame) {
 	for _, f := range backtrace {
 		out = append(out, frame{f.Func, f.Name, f.Offset})
 	}

@@ -18,8 +18,7 @@ import (
 )
 
 func main() {
-	// The command lives for one compilation: memory is cheaper than collections, which
-	// moreover would have to wait for native code.
+	// The command lives for one compilation: trade memory for fewer collections.
 	debug.SetGCPercent(400)
 	followLifeline()
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))

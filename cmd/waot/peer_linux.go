@@ -19,7 +19,7 @@ import (
 
 // runWazero runs the calls under wazero, with waot's WASI. memory is the name of the
 // exported memory to compare, or empty. Instantiation and calls may take no longer than limit.
-func runWazero(limit time.Duration, bin []byte, cfg wasirun.Config, calls []call, at observed, interpreter bool) (*outcome, error) {
+func runWazero(limit time.Duration, bin []byte, cfg wasirun.Options, calls []call, at observed, interpreter bool) (*outcome, error) {
 	var stdout, stderr bytes.Buffer
 	o := &outcome{Engine: "wazero"}
 	rc := wazero.NewRuntimeConfigCompiler()
@@ -97,19 +97,19 @@ func callError(err error) *callOutcome {
 	return &callOutcome{Trap: line}
 }
 
-// wasiConfig is what a program can reach, as package wasi takes it.
-func wasiConfig(cfg wasirun.Config) wasi.Config {
-	wc := wasi.Config{Args: cfg.Args, Env: cfg.Env, Stdin: cfg.Stdin, Stdout: cfg.Stdout, Stderr: cfg.Stderr,
-		Walltime: cfg.Walltime, Monotonic: cfg.Monotonic, Rand: cfg.Rand}
-	for _, d := range cfg.Dirs {
+// wasiOptions are the options as package wasi takes them.
+func wasiOptions(o *wasirun.Options) *wasi.Options {
+	wc := &wasi.Options{Args: o.Args, Env: o.Env, Stdin: o.Stdin, Stdout: o.Stdout, Stderr: o.Stderr,
+		Walltime: o.Walltime, Monotonic: o.Monotonic, Rand: o.Rand}
+	for _, d := range o.Dirs {
 		wc.Preopens = append(wc.Preopens, wasi.Preopen{Guest: d.Guest, Host: d.Host, ReadOnly: d.ReadOnly, Devices: d.Devices})
 	}
 	return wc
 }
 
 // wasiUnderWazero instantiates waot's WASI as a host module.
-func wasiUnderWazero(ctx context.Context, rt wazero.Runtime, cfg wasirun.Config) (*wasi.Context, error) {
-	w, err := wasi.New(wasiConfig(cfg))
+func wasiUnderWazero(ctx context.Context, rt wazero.Runtime, o *wasirun.Options) (*wasi.Context, error) {
+	w, err := wasi.New(wasiOptions(o))
 	if err != nil {
 		return nil, err
 	}

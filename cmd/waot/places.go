@@ -5,19 +5,25 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/waot-project/waot/host/inproc"
+	"github.com/waot-project/waot/host"
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/spectest"
 )
 
 // placeOf is the place of a trap of compiled code.
-func placeOf(t *inproc.Trap) *spectest.Place { return spectest.PlaceOf(placed{t}) }
+func placeOf(t *host.Trap) *spectest.Place { return spectest.PlaceOf(placed{t}) }
 
 // placed gives a trap the methods that package spectest asks for.
-type placed struct{ *inproc.Trap }
+type placed struct{ *host.Trap }
 
-func (t placed) TrapCode() abi.TrapCode         { return t.Code }
-func (t placed) TrapPlace() (fn, offset uint32) { return t.Func, t.Offset }
+func (t placed) TrapCode() abi.TrapCode { return abi.TrapCode(t.Code) }
+
+func (t placed) TrapPlace() (fn, offset uint32) {
+	if len(t.Backtrace) == 0 {
+		return 0, 0
+	}
+	return t.Backtrace[0].Func, t.Backtrace[0].Offset
+}
 
 // places is how places of traps compare with those on the CLIF interpreter.
 type places struct {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/waot-project/waot/host"
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/wasirun"
 )
@@ -85,15 +86,15 @@ func runAction(c *cli.Context) error {
 		}
 		return onRunner(c, opt, file, object, nil)
 	}
-	img, err := imageOf(c, file, b, opt)
+	mod, err := moduleOf(c, file, b, opt)
 	if err != nil {
 		return err
 	}
 	if c.IsSet("invoke") {
-		return inFile(file, invoke(ctx, c, img, cfg, c.String("invoke")))
+		return inFile(file, invoke(ctx, c, mod, &cfg, c.String("invoke")))
 	}
 	cfg.Args = append(cfg.Args, c.Args().Tail()...)
-	status, err := wasirun.Run(ctx, img, cfg)
+	status, err := wasirun.Run(ctx, mod, &cfg)
 	if errors.Is(err, wasirun.ErrNoStart) {
 		err = errors.New("no exported function _start; call another one with --invoke NAME")
 	}
@@ -134,8 +135,8 @@ func programStatus(status uint32) error {
 }
 
 // programConfig says what the program can reach.
-func programConfig(c *cli.Context, name string) (wasirun.Config, error) {
-	cfg := wasirun.Config{
+func programConfig(c *cli.Context, name string) (wasirun.Options, error) {
+	cfg := wasirun.Options{
 		Args: []string{name}, Env: c.StringSlice("env"),
 		Stdin: c.App.Reader, Stdout: c.App.Writer, Stderr: c.App.ErrWriter,
 	}
@@ -169,21 +170,26 @@ func compileFile(c *cli.Context, file string, b []byte, opt *options) (*artifact
 	return art, inFile(file, err)
 }
 
-// imageOf is what runs here of a file that holds a module or an object, or of what another waot has compiled.
-func imageOf(c *cli.Context, file string, b []byte, opt *options) (*inproc.Image, error) {
+// moduleOf loads a file for this process: an object as it is, or a WebAssembly module after compiling it. With --object, b
+// is what another waot has compiled.
+func moduleOf(c *cli.Context, file string, b []byte, opt *options) (*host.Module, error) {
 	if c.IsSet("object") || isObject(b) {
 		img, err := loadPortable(b)
-		return img, inFile(file, err)
+		if err != nil {
+			return nil, inFile(file, err)
+		}
+		mod, err := loadImage(img)
+		return mod, inFile(file, err)
 	}
 	art, err := compileFile(c, file, b, opt)
 	if err != nil {
 		return nil, err
 	}
-	img, err := art.image()
-	return img, inFile(file, err)
+	mod, err := art.load()
+	return mod, inFile(file, err)
 }
 
-// objectOf is what runs elsewhere of a file that holds a module or an object.
+// objectOf returns the object to run on another machine: the file's own, or that of the WebAssembly module in it.
 func objectOf(c *cli.Context, file string, b []byte, opt *options) ([]byte, error) {
 	if isObject(b) {
 		return b, nil
@@ -197,8 +203,8 @@ func objectOf(c *cli.Context, file string, b []byte, opt *options) ([]byte, erro
 }
 
 // invoke calls an exported function and prints its results.
-func invoke(ctx context.Context, c *cli.Context, img *inproc.Image, cfg wasirun.Config, name string) error {
-	p, err := wasirun.New(ctx, img, cfg)
+func invoke(ctx context.Context, c *cli.Context, mod *host.Module, o *wasirun.Options, name string) error {
+	p, err := wasirun.New(ctx, mod, o)
 	if err == nil {
 		defer p.Close()
 		err = invokeIn(ctx, c, p, name)
@@ -215,18 +221,19 @@ func invokeIn(ctx context.Context, c *cli.Context, p *wasirun.Program, name stri
 	if err != nil {
 		return fmt.Errorf("no exported function %q", name)
 	}
-	t := f.Type()
+	t := (*inproc.Func)(f).Type()
 	words := c.Args().Tail()
 	if len(words) != len(t.Params) {
 		return usagef("run: %s takes %d arguments %s, got %d", name, len(t.Params), typeList(t.Params), len(words))
 	}
-	args, results := make([]uint64, len(t.Params)), make([]uint64, len(t.Results))
+	args := make([]uint64, len(t.Params))
 	for i, w := range words {
 		if args[i], err = parseValue(t.Params[i], w); err != nil {
 			return err
 		}
 	}
-	if err := p.Call(ctx, f, args, results); err != nil {
+	results, err := callWords(ctx, f, args)
+	if err != nil {
 		return err
 	}
 	for i, r := range results {

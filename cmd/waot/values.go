@@ -1,11 +1,13 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
 
+	"github.com/waot-project/waot/host"
 	"github.com/waot-project/waot/internal/meta"
 )
 
@@ -22,6 +24,17 @@ func typeList(types []meta.ValType) string {
 		names = append(names, typeNames[t])
 	}
 	return "(" + strings.Join(names, ", ") + ")"
+}
+
+// callWords calls a function with raw words, and returns those of its results.
+func callWords(ctx context.Context, f *host.Func, args []uint64) (results []uint64, err error) {
+	t := f.Type()
+	stack := make([]uint64, max(len(t.Params), len(t.Results)))
+	copy(stack, args)
+	if err := f.CallRaw(ctx, stack); err != nil {
+		return nil, err
+	}
+	return stack[:len(t.Results)], nil
 }
 
 // parseValue reads an argument of the given type as raw bits. Integers are

@@ -76,7 +76,7 @@ func call(ctx context.Context, wasm []byte, name string) error {
 		return err
 	}
 	defer mod.Close()
-	store, err := waot.NewStore(waot.Config{MaxMemoryPages: 16})
+	store, err := waot.NewStore(&waot.StoreOptions{MaxMemoryPages: 16})
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ func (w *world) instantiate() {
 	defer w.runner.pool.put(e)
 	mod := e.module
 	if w.r.IntN(8) == 0 { // one of its own, which is closed while its instances live
-		own, err := host.Load(e.object)
+		own, err := host.Load(e.object, nil)
 		w.must(err, "Load")
 		defer func() {
 			w.must(own.Close(), "Module.Close")
@@ -297,7 +297,7 @@ func (w *world) breakLink(mod *host.Module, imports host.Imports) {
 
 // misfit is something of the kind of x that cannot be imported in its place: of another type, or of another store.
 func (w *world) misfit(name string, x any) any {
-	other, err := host.NewStore(host.Config{})
+	other, err := host.NewStore(nil)
 	w.must(err, "NewStore")
 	defer func() { w.must(other.Close(), "Close") }()
 	switch name[0] {

@@ -80,7 +80,7 @@ func (e *entry) compile() (err error) {
 		return err
 	}
 	if e.number%2 == 0 {
-		e.module, err = waot.Load(e.object)
+		e.module, err = waot.Load(e.object, nil)
 	} else {
 		e.module, err = waot.Compile(wasm, o)
 	}

@@ -66,7 +66,7 @@ func TestHostCall(t *testing.T) {
 		if c.Instance() != in {
 			t.Errorf("caller %v", c.Instance())
 		}
-		if d := cmp.Diff([]Frame{{"test", 1, "pass", 21}}, c.Backtrace()); d != "" {
+		if d := cmp.Diff([]Frame{{Module: "test", Func: 1, Name: "pass", Offset: 21}}, c.Backtrace()); d != "" {
 			t.Error(d)
 		}
 		results[0] = args[0] + args[2]

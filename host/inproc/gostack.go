@@ -39,7 +39,7 @@ func goStackInUse(g uintptr) uintptr {
 func (p *processState) measureGoStack() error {
 	g := currentG()
 	if used, size := goStackInUse(g), load64(g+gStackHigh)-load64(g+gStackLow); used == 0 || uint64(used) > size {
-		return &SystemError{"measuring a goroutine's stack", ErrUnsupported}
+		return &SystemError{Op: "measuring a goroutine's stack", Err: ErrUnsupported}
 	}
 	// There is no other way to ask for the limit. Meanwhile the runtime's ceiling holds, which
 	// is twice its first limit.

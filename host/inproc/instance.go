@@ -408,7 +408,7 @@ func resolveAs[T Extern](imports Resolver, name *meta.ImportName) (T, error) {
 		e = imports(name.Module, name.Name)
 	}
 	if e == nil {
-		return none, &LinkError{name.Module, name.Name, "unknown import", ""}
+		return none, &LinkError{Module: name.Module, Name: name.Name, Reason: "unknown import", Detail: ""}
 	}
 	v, ok := e.(T)
 	if !ok {
@@ -418,7 +418,7 @@ func resolveAs[T Extern](imports Resolver, name *meta.ImportName) (T, error) {
 }
 
 func incompatible(name *meta.ImportName, format string, args ...any) error {
-	return &LinkError{name.Module, name.Name, "incompatible import type", fmt.Sprintf(format, args...)}
+	return &LinkError{Module: name.Module, Name: name.Name, Reason: "incompatible import type", Detail: fmt.Sprintf(format, args...)}
 }
 
 const otherStore = "belongs to another store"

@@ -48,7 +48,7 @@ func orDefault[T int | uint64](field *T, value T) {
 // atMost is a *LimitError if want is above limit.
 func atMost(what string, want, limit uint64) error {
 	if want > limit {
-		return &LimitError{what, want, limit}
+		return &LimitError{What: what, Want: want, Limit: limit}
 	}
 	return nil
 }

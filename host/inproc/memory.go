@@ -73,7 +73,7 @@ func (s *Store) newMemory(l Limits) (*Memory, error) {
 	store64(m.base-idBelow, uint64(len(s.memories)))
 	if m.Grow(l.Min) == failure {
 		m.free()
-		return nil, &SystemError{"committing a memory", ErrNoSpace}
+		return nil, &SystemError{Op: "committing a memory", Err: ErrNoSpace}
 	}
 	s.memories = append(s.memories, m)
 	s.used.memories++
@@ -226,7 +226,7 @@ func (t *Table) Grow(n, ref uint64) uint64 {
 func (t *Table) CheckGrow(n uint64) error {
 	old, limit := t.Len(), load64(t.base-limitBelow)
 	if n > limit-old {
-		return &LimitError{"table elements", old + n, limit}
+		return &LimitError{What: "table elements", Want: old + n, Limit: limit}
 	}
 	return t.store.grant(usage{tableBytes: tableBytes(n)})
 }

@@ -140,7 +140,7 @@ func (p *processState) takeMappings(n uint64) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.mappings+n > p.maxMappings {
-		return &LimitError{"memory mappings of the process", p.mappings + n, p.maxMappings}
+		return &LimitError{What: "memory mappings of the process", Want: p.mappings + n, Limit: p.maxMappings}
 	}
 	p.mappings += n
 	return nil
@@ -251,7 +251,7 @@ func (p *processState) allocCode(size uintptr) (uintptr, error) {
 		}
 		return at, nil
 	}
-	return 0, &SystemError{"code arena", ErrNoSpace}
+	return 0, &SystemError{Op: "code arena", Err: ErrNoSpace}
 }
 
 // freeCode makes a range of the arena inaccessible and gives it back.
@@ -357,10 +357,10 @@ func (p *processState) takeStack() (uintptr, error) {
 		return at, nil
 	}
 	if p.stacksUsed == p.stacksMax {
-		return 0, &LimitError{"stores", uint64(p.stacksUsed) + 1, uint64(p.stacksMax)}
+		return 0, &LimitError{What: "stores", Want: uint64(p.stacksUsed) + 1, Limit: uint64(p.stacksMax)}
 	}
 	if p.mappings+otherMappings > p.maxMappings {
-		return 0, &LimitError{"memory mappings of the process", p.mappings + otherMappings, p.maxMappings}
+		return 0, &LimitError{What: "memory mappings of the process", Want: p.mappings + otherMappings, Limit: p.maxMappings}
 	}
 	at := signals.stackLow + uintptr(p.stacksUsed)*stackSize
 	if err := mprotect(at, saveArea, protRW); err != nil {

@@ -28,7 +28,7 @@ const (
 func mmap(addr, size uintptr, prot, flags, fd int, offset uintptr) (uintptr, error) {
 	a, _, e := syscall.Syscall6(syscall.SYS_MMAP, addr, size, uintptr(prot), uintptr(flags), uintptr(fd), offset)
 	if e != 0 {
-		return 0, &SystemError{"mmap", e}
+		return 0, &SystemError{Op: "mmap", Err: e}
 	}
 	return a, nil
 }
@@ -60,7 +60,7 @@ func munmap(addr, size uintptr) {
 
 func mprotect(addr, size uintptr, prot int) error {
 	if _, _, e := syscall.Syscall(syscall.SYS_MPROTECT, addr, size, uintptr(prot)); e != 0 {
-		return &SystemError{"mprotect", e}
+		return &SystemError{Op: "mprotect", Err: e}
 	}
 	return nil
 }
@@ -81,11 +81,11 @@ func memfd(size uintptr) (int, error) {
 		fd, e = create(mfdCloexec)
 	}
 	if e != 0 {
-		return -1, &SystemError{"memfd_create", e}
+		return -1, &SystemError{Op: "memfd_create", Err: e}
 	}
 	if err := syscall.Ftruncate(int(fd), int64(size)); err != nil {
 		syscall.Close(int(fd))
-		return -1, &SystemError{"ftruncate", err}
+		return -1, &SystemError{Op: "ftruncate", Err: err}
 	}
 	return int(fd), nil
 }
@@ -97,7 +97,7 @@ func writeAt(fd int, b []byte, offset uintptr) error {
 			continue
 		}
 		if err != nil {
-			return &SystemError{"pwrite", err}
+			return &SystemError{Op: "pwrite", Err: err}
 		}
 		b, offset = b[n:], offset+uintptr(n)
 	}
@@ -130,7 +130,7 @@ const (
 func getAction(sig int) (a sigaction, err error) {
 	if _, _, e := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(sig), 0,
 		uintptr(unsafe.Pointer(&a)), 8, 0, 0); e != 0 {
-		return a, &SystemError{"rt_sigaction", e}
+		return a, &SystemError{Op: "rt_sigaction", Err: e}
 	}
 	return a, nil
 }
@@ -138,7 +138,7 @@ func getAction(sig int) (a sigaction, err error) {
 func setAction(sig int, a sigaction) error {
 	if _, _, e := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(sig),
 		uintptr(unsafe.Pointer(&a)), 0, 8, 0, 0); e != 0 {
-		return &SystemError{"rt_sigaction", e}
+		return &SystemError{Op: "rt_sigaction", Err: e}
 	}
 	return nil
 }
@@ -175,7 +175,7 @@ func hookFault(sig int) error {
 		return err
 	}
 	if old.handler <= handlerIgnore || old.flags&handlerFlags != handlerFlags {
-		return &SystemError{"the handler of a fault is not Go's", syscall.EBUSY}
+		return &SystemError{Op: "the handler of a fault is not Go's", Err: syscall.EBUSY}
 	}
 	signals.previous[sig] = old.handler
 	old.handler = ours
@@ -234,7 +234,7 @@ func interruptThreads() {
 // whyNoPreemption says what keeps preemption from working, or nil.
 func whyNoPreemption() error {
 	if signals.previous[sigURG] == 0 {
-		return &SystemError{"the handler of SIGURG is not Go's", syscall.EBUSY}
+		return &SystemError{Op: "the handler of SIGURG is not Go's", Err: syscall.EBUSY}
 	}
 	off := false
 	for _, setting := range strings.Split(os.Getenv("GODEBUG"), ",") {

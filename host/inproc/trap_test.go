@@ -131,7 +131,7 @@ func TestBacktraceAcrossActivations(t *testing.T) {
 	if !errors.As(err, &trap) {
 		t.Fatal(err)
 	}
-	want := []Frame{{"test", 2, "unreachable", 101}, {"test", 3, "outer", 102}, {"test", 1, "pass", 21}}
+	want := []Frame{{Module: "test", Func: 2, Name: "unreachable", Offset: 101}, {Module: "test", Func: 3, Name: "outer", Offset: 102}, {Module: "test", Func: 1, Name: "pass", Offset: 21}}
 	if d := cmp.Diff(want, trap.Backtrace); d != "" {
 		t.Error(d)
 	}

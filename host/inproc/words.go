@@ -118,13 +118,13 @@ func (s *Store) checkWords(what string, words []uint64, externs, funcs []uint16)
 	for _, n := range externs {
 		if w := words[n]; w != 0 {
 			if _, ok := s.refs.lookUp(w); !ok {
-				return &ReferenceError{what, int(n), "externref", w}
+				return &ReferenceError{What: what, Index: int(n), Type: "externref", Word: w}
 			}
 		}
 	}
 	for _, n := range funcs {
 		if w := words[n]; w != 0 && s.FuncOf(w) == nil {
-			return &ReferenceError{what, int(n), "funcref", w}
+			return &ReferenceError{What: what, Index: int(n), Type: "funcref", Word: w}
 		}
 	}
 	return nil

@@ -5,7 +5,7 @@
 // Place in the pipeline: on top of packages host and wasi, neither of which knows the
 // other. What only loads objects needs none of it.
 //
-// Input: a Config that says what the program can reach, and its instance or image.
+// Input: a Options that says what the program can reach, and its instance or image.
 // Output: what the program writes to its descriptors, and its exit status.
 package wasirun
 
@@ -19,10 +19,10 @@ import (
 	"github.com/waot-project/waot/host"
 )
 
-// Config says what a program can reach. The zero value is a program without
+// Options say what a program can reach. The zero value is a program without
 // arguments, environment and directories, whose input is empty and whose output
 // is discarded.
-type Config struct {
+type Options struct {
 	// Args are the program's arguments, its name first; Env has "KEY=VALUE".
 	Args, Env []string
 	// Stdin, Stdout and Stderr are descriptors 0 to 2; an *os.File is used directly. Others

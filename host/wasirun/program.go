@@ -6,7 +6,6 @@ import (
 	"maps"
 
 	"github.com/waot-project/waot/host"
-	"github.com/waot-project/waot/host/inproc"
 )
 
 // Program is an instantiated program with a store and a system of its own. It is
@@ -17,32 +16,27 @@ type Program struct {
 	inst   *host.Instance
 }
 
-// New loads an image and instantiates it: its start function, and _initialize if
-// exported, have run. more is what it imports beside WASI. Close must follow unless
-// there is an error. When ctx ends, so do these functions; it may be nil. Errors are
-// those of packages host and wasi; a program may also exit
+// New instantiates a module: its start function, and _initialize if
+// exported, have run. o may be nil. more is what the module imports beside WASI. Close must follow unless
+// there is an error. When ctx ends, so do these functions; it may be nil. The errors are
+// those of NewSystem, host.NewStore and Store.Instantiate. A program may exit
 // already, which is an *ExitError.
-func New(ctx context.Context, img *inproc.Image, cfg Config, more ...host.Imports) (*Program, error) {
+func New(ctx context.Context, mod *host.Module, o *Options, more ...host.Imports) (*Program, error) {
 	p := &Program{}
-	if err := p.setUp(ctx, img, cfg, more); err != nil {
+	if err := p.setUp(ctx, mod, o, more); err != nil {
 		p.Close()
 		return nil, err
 	}
 	return p, nil
 }
 
-func (p *Program) setUp(ctx context.Context, img *inproc.Image, cfg Config, more []host.Imports) (err error) {
-	if p.system, err = NewSystem(cfg); err != nil {
+func (p *Program) setUp(ctx context.Context, mod *host.Module, o *Options, more []host.Imports) (err error) {
+	if p.system, err = NewSystem(o); err != nil {
 		return err
 	}
-	if p.store, err = host.NewStore(host.Config{}); err != nil {
+	if p.store, err = host.NewStore(nil); err != nil {
 		return err
 	}
-	mod, err := host.LoadImage(img)
-	if err != nil {
-		return err
-	}
-	defer mod.Close()
 	imports := p.system.Imports()
 	for _, m := range more {
 		maps.Copy(imports, m)
@@ -53,19 +47,13 @@ func (p *Program) setUp(ctx context.Context, img *inproc.Image, cfg Config, more
 	return p.system.Initialize(ctx, p.inst)
 }
 
-// Instance is the program's instance.
-func (p *Program) Instance() *inproc.Instance { return (*inproc.Instance)(p.inst) }
+// Instance returns the program's instance.
+func (p *Program) Instance() *host.Instance { return p.inst }
 
-// Run runs the program's _start until it ends or ctx does, and gives its exit status; see
+// Run runs the program's _start until it ends or ctx does, and returns its exit status; see
 // System.Start. ctx may be nil.
 func (p *Program) Run(ctx context.Context) (status uint32, err error) {
 	return p.system.Start(ctx, p.inst)
-}
-
-// Call calls a function of the program. If the program exits, the error is an
-// *ExitError.
-func (p *Program) Call(ctx context.Context, f *inproc.Func, args, results []uint64) error {
-	return f.CallContext(ctx, args, results)
 }
 
 // Close releases everything: instance, memory and descriptors.
@@ -80,10 +68,10 @@ func (p *Program) Close() error {
 	return errors.Join(errs[:]...)
 }
 
-// Run runs a program from load to exit and gives its exit status. See New and
-// Program.Run for errors; ctx may be nil.
-func Run(ctx context.Context, img *inproc.Image, cfg Config, more ...host.Imports) (status uint32, err error) {
-	p, err := New(ctx, img, cfg, more...)
+// Run instantiates a program, runs it until it exits, and returns its exit status. See New and
+// Program.Run for parameters and errors. Any number of goroutines may run one module at one time.
+func Run(ctx context.Context, mod *host.Module, o *Options, more ...host.Imports) (status uint32, err error) {
+	p, err := New(ctx, mod, o, more...)
 	if err != nil {
 		return exitStatus(err)
 	}

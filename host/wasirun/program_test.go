@@ -17,26 +17,19 @@ import (
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 	"github.com/tetratelabs/wazero/sys"
 
-	"github.com/waot-project/waot/clif/opt"
-	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot"
 	"github.com/waot-project/waot/host"
-	"github.com/waot-project/waot/host/inproc"
-	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/host/wasirun"
-	"github.com/waot-project/waot/internal/abi"
 )
 
-func image(t testing.TB, wasm []byte) *inproc.Image {
+// compiled is a module, ready to be instantiated.
+func compiled(t testing.TB, wasm []byte) *host.Module {
 	t.Helper()
-	r, err := compile.Module(wasm, compile.Options{OptLevel: opt.O1})
+	m, err := waot.Compile(wasm, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	img, err := load.Object(r.Object)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return img
+	return m
 }
 
 // section is a section of a module; all of the tests' numbers are below 128.
@@ -87,8 +80,8 @@ func TestSmall(t *testing.T) {
 		{"exit in start", program(1, wasi, "proc_exit", "\x41\x03\x10\x00", section(8, "")[:0]+"\x08\x01\x01"), 3, nil},
 		{"return", program(1, wasi, "proc_exit", ""), 0, nil},
 		{"trap", program(1, wasi, "proc_exit", "\x00"), 0, func(err error) bool {
-			var trap *inproc.Trap
-			return errors.As(err, &trap) && trap.Code == abi.TrapUnreachable && len(trap.Backtrace) == 1
+			var trap *host.Trap
+			return errors.As(err, &trap) && trap.Code == host.TrapUnreachable && len(trap.Backtrace) == 1
 		}},
 		{"unknown function", program(1, wasi, "proc_exits", ""), 0, isLinkError},
 		{"wrong type", program(0, wasi, "proc_exit", ""), 0, isLinkError},
@@ -96,9 +89,9 @@ func TestSmall(t *testing.T) {
 		{"no start", module(), 0, func(err error) bool { return errors.Is(err, wasirun.ErrNoStart) }},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			img := image(t, x.wasm)
-			for range 2 { // an image serves any number of runs
-				status, err := wasirun.Run(nil, img, wasirun.Config{})
+			mod := compiled(t, x.wasm)
+			for range 2 { // a module serves any number of runs
+				status, err := wasirun.Run(nil, mod, nil)
 				if x.check == nil && err != nil || x.check != nil && !x.check(err) {
 					t.Fatalf("error %v", err)
 				}
@@ -111,7 +104,7 @@ func TestSmall(t *testing.T) {
 }
 
 func isLinkError(err error) bool {
-	var link *inproc.LinkError
+	var link *host.LinkError
 	return errors.As(err, &link)
 }
 
@@ -125,7 +118,7 @@ func TestWithoutMemory(t *testing.T) {
 		section(7, name("f")+"\x00\x01"),
 		section(10, body("\x41\x01\x41\x00\x41\x01\x41\x08\x10\x00")),
 	)
-	p, err := wasirun.New(nil, image(t, wasm), wasirun.Config{})
+	p, err := wasirun.New(nil, compiled(t, wasm), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +129,7 @@ func TestWithoutMemory(t *testing.T) {
 	}
 	result := []uint64{0}
 	const efault = 21
-	if err := p.Call(nil, f, nil, result); err != nil || result[0] != efault {
+	if err := f.CallRaw(nil, result); err != nil || result[0] != efault {
 		t.Errorf("errno %d, error %v", result[0], err)
 	}
 }
@@ -145,7 +138,7 @@ func TestWithoutMemory(t *testing.T) {
 func TestImports(t *testing.T) {
 	calls := 0
 	env := host.Imports{"env": {"tick": func() { calls++ }}}
-	if _, err := wasirun.Run(nil, image(t, program(0, "env", "tick", "\x10\x00\x10\x00")), wasirun.Config{}, env); err != nil {
+	if _, err := wasirun.Run(nil, compiled(t, program(0, "env", "tick", "\x10\x00\x10\x00")), nil, env); err != nil {
 		t.Fatal(err)
 	}
 	if calls != 2 {
@@ -174,7 +167,7 @@ type outcome struct {
 func native(t *testing.T, wasm []byte, args []string, dir string) (o outcome) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	status, err := wasirun.Run(nil, image(t, wasm), wasirun.Config{
+	status, err := wasirun.Run(nil, compiled(t, wasm), &wasirun.Options{
 		Args: args, Env: []string{"a=b", "c=d"}, Stdin: strings.NewReader("input\n"), Stdout: &stdout, Stderr: &stderr,
 		Dirs: []wasirun.Dir{{Host: dir, Guest: "/"}},
 	})

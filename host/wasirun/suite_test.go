@@ -83,7 +83,7 @@ func suiteTest(t *testing.T, zr *zip.Reader, name string) {
 	}
 	defer null.Close()
 	var stdout, stderr bytes.Buffer
-	cfg := wasirun.Config{Args: append([]string{path.Base(name)}, spec.Args...), Stdin: null, Stdout: &stdout, Stderr: &stderr}
+	cfg := &wasirun.Options{Args: append([]string{path.Base(name)}, spec.Args...), Stdin: null, Stdout: &stdout, Stderr: &stderr}
 	for k, v := range spec.Env {
 		cfg.Env = append(cfg.Env, k+"="+v)
 	}
@@ -104,7 +104,7 @@ func suiteTest(t *testing.T, zr *zip.Reader, name string) {
 		}
 		cfg.Dirs = []wasirun.Dir{{Host: dir, Guest: "/"}}
 	}
-	status, err := wasirun.Run(nil, image(t, fromZip(t, zr, name)), cfg)
+	status, err := wasirun.Run(nil, compiled(t, fromZip(t, zr, name)), cfg)
 	if err != nil || status != spec.ExitCode {
 		t.Errorf("exit status %d, want %d; error %v; standard error:\n%s", status, spec.ExitCode, err, stderr.Bytes())
 	}

@@ -1,6 +1,7 @@
 package wasirun
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -12,9 +13,11 @@ import (
 // of one store at a time.
 type System struct{ wasi *wasi.Context }
 
-// NewSystem opens what the configuration names. The system must be closed.
-func NewSystem(cfg Config) (*System, error) {
-	w := wasi.Config{Args: cfg.Args, Env: cfg.Env, Stdin: cfg.Stdin, Stdout: cfg.Stdout, Stderr: cfg.Stderr,
+// NewSystem opens what the options name; nil stands for the zero Options. The system must be closed. The errors are those of
+// opening directories and streams, and of arguments that contain NUL; on other systems than Linux it is host.ErrUnsupported.
+func NewSystem(cfg *Options) (*System, error) {
+	cfg = cmp.Or(cfg, new(Options))
+	w := &wasi.Options{Args: cfg.Args, Env: cfg.Env, Stdin: cfg.Stdin, Stdout: cfg.Stdout, Stderr: cfg.Stderr,
 		Sockets: cfg.Sockets, Walltime: cfg.Walltime, Monotonic: cfg.Monotonic, Nanosleep: cfg.Nanosleep,
 		Rand: cfg.Rand, MaxOpen: cfg.MaxOpen}
 	for _, d := range cfg.Dirs {

@@ -8,7 +8,7 @@ import "github.com/waot-project/waot/host"
 type System struct{}
 
 // NewSystem gives host.ErrUnsupported.
-func NewSystem(Config) (*System, error) { return nil, host.ErrUnsupported }
+func NewSystem(*Options) (*System, error) { return nil, host.ErrUnsupported }
 
 // Imports is nil.
 func (s *System) Imports() host.Imports { return nil }

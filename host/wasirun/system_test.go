@@ -17,22 +17,19 @@ import (
 )
 
 // start makes an instance of a module of testdata/wasm in a new store, with a system.
-func start(t *testing.T, name string, cfg wasirun.Config) (*wasirun.System, *host.Instance) {
+func start(t *testing.T, name string, cfg wasirun.Options) (*wasirun.System, *host.Instance) {
 	t.Helper()
 	wasm, err := os.ReadFile(filepath.Join("..", "..", "testdata", "wasm", name+".wasm"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	system, err := wasirun.NewSystem(cfg)
+	system, err := wasirun.NewSystem(&cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { system.Close() })
-	mod, err := host.LoadImage(image(t, wasm))
-	if err != nil {
-		t.Fatal(err)
-	}
-	store, err := host.NewStore(host.Config{})
+	mod := compiled(t, wasm)
+	store, err := host.NewStore(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +43,7 @@ func start(t *testing.T, name string, cfg wasirun.Config) (*wasirun.System, *hos
 
 func TestSystem(t *testing.T) {
 	var out bytes.Buffer
-	system, inst := start(t, "cat", wasirun.Config{Stdin: strings.NewReader("some text"), Stdout: &out})
+	system, inst := start(t, "cat", wasirun.Options{Stdin: strings.NewReader("some text"), Stdout: &out})
 	if err := system.Initialize(context.Background(), inst); err != nil {
 		t.Errorf("without _initialize: %v", err)
 	}
@@ -69,13 +66,13 @@ func TestSystem(t *testing.T) {
 }
 
 func TestSystemErrors(t *testing.T) {
-	if _, err := wasirun.NewSystem(wasirun.Config{Args: []string{"a\x00"}}); err == nil {
+	if _, err := wasirun.NewSystem(&wasirun.Options{Args: []string{"a\x00"}}); err == nil {
 		t.Error("no error for NUL in an argument")
 	}
-	if _, err := wasirun.NewSystem(wasirun.Config{Dirs: []wasirun.Dir{{Host: "/does/not/exist", Guest: "/"}}}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := wasirun.NewSystem(&wasirun.Options{Dirs: []wasirun.Dir{{Host: "/does/not/exist", Guest: "/"}}}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("missing directory: %v", err)
 	}
-	system, inst := start(t, "add", wasirun.Config{})
+	system, inst := start(t, "add", wasirun.Options{})
 	if _, err := system.Start(context.Background(), inst); !errors.Is(err, wasirun.ErrNoStart) {
 		t.Errorf("library: %v", err)
 	}
@@ -89,7 +86,7 @@ func TestCancelWait(t *testing.T) {
 	}
 	defer r.Close()
 	defer w.Close()
-	system, inst := start(t, "cat", wasirun.Config{Stdin: r})
+	system, inst := start(t, "cat", wasirun.Options{Stdin: r})
 	for range 2 {
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 		begin := time.Now()
@@ -121,7 +118,7 @@ func TestRoot(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	system, inst := start(t, "hello", wasirun.Config{Dirs: []wasirun.Dir{{Root: root, Guest: "/", ReadOnly: true}}})
+	system, inst := start(t, "hello", wasirun.Options{Dirs: []wasirun.Dir{{Root: root, Guest: "/", ReadOnly: true}}})
 	if status, err := system.Start(context.Background(), inst); status != 0 || err != nil {
 		t.Errorf("status %d, error %v", status, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/waot-project/waot"
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/host"
@@ -164,15 +165,7 @@ func TestAdversarialBoundary(t *testing.T) {
 func TestBoundaryInstances(t *testing.T) {
 	const n, mostEach = 8000, 4 << 10 // bytes allocated for each import; its type alone has 2000 values
 	wasm := parts{1: vector(1, thousandEach), 2: externs(n, moduleName, always(0)), 7: externs(n, nil, itself)}.encode()
-	r, err := compile.Module(wasm, compile.Options{Jobs: 1, Target: compile.HostTarget()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	img, err := load.Image(r.Object, r.Meta)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := host.LoadImage(img)
+	m, err := waot.Compile(wasm, &waot.CompileOptions{Workers: 1, NoOptimize: true})
 	if errors.Is(err, host.ErrUnsupported) {
 		t.Skip(err)
 	}
@@ -180,7 +173,7 @@ func TestBoundaryInstances(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	s, err := host.NewStore(host.Config{})
+	s, err := host.NewStore(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,8 +19,7 @@ import (
 
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
-	"github.com/waot-project/waot/host/inproc"
-	"github.com/waot-project/waot/host/load"
+	"github.com/waot-project/waot/host"
 	"github.com/waot-project/waot/host/wasirun"
 	"github.com/waot-project/waot/internal/cputime"
 	"github.com/waot-project/waot/internal/emulate"
@@ -66,7 +65,7 @@ type reply struct {
 
 func serve(r io.Reader, w io.Writer) error {
 	dec, enc := gob.NewDecoder(bufio.NewReader(r)), gob.NewEncoder(w)
-	var img *inproc.Image
+	var mod *host.Module
 	for {
 		var q request
 		switch err := dec.Decode(&q); {
@@ -76,7 +75,7 @@ func serve(r io.Reader, w io.Writer) error {
 			return err
 		}
 		before := cputime.Used()
-		a := answer(&q, &img)
+		a := answer(&q, &mod)
 		a.CPU = cputime.Used() - before
 		if err := enc.Encode(a); err != nil {
 			return err
@@ -84,10 +83,10 @@ func serve(r io.Reader, w io.Writer) error {
 	}
 }
 
-func answer(q *request, img **inproc.Image) *reply {
+func answer(q *request, mod **host.Module) *reply {
 	var err error
 	if len(q.Object) > 0 {
-		if *img, err = load.ELF(q.Object); err != nil {
+		if *mod, err = host.Load(q.Object, nil); err != nil {
 			return &reply{Err: err.Error()}
 		}
 	}
@@ -95,7 +94,7 @@ func answer(q *request, img **inproc.Image) *reply {
 	for _, d := range q.Dirs {
 		r.dirs = append(r.dirs, wasirun.Dir{Host: d[0], Guest: d[1]})
 	}
-	e, err := r.native(*img)
+	e, err := r.native(*mod)
 	if err != nil {
 		return &reply{Err: err.Error()}
 	}
@@ -232,7 +231,7 @@ func (x *elsewhere) goProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, level := range []opt.Level{opt.O0, opt.O1} {
-		here, err := image(wasm, level)
+		here, err := nativeModule(wasm, level)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,7 +18,9 @@ import (
 
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/host"
 	"github.com/waot-project/waot/host/load"
+	"github.com/waot-project/waot/host/loaded"
 	"github.com/waot-project/waot/host/wasirun"
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/wasi"
@@ -63,13 +65,13 @@ func TestPrograms(t *testing.T) {
 	modules = eachProgram(t, func(name string, wasm []byte, m *wasmfront.Module) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var images []engine
+			var engines []engine
 			for _, level := range []opt.Level{opt.O0, opt.O1} {
-				img, err := image(wasm, level)
+				mod, err := nativeModule(wasm, level)
 				skipUnsupported(t, err)
-				images = append(images, func(r *run) (*effects, error) { return r.native(img) })
+				engines = append(engines, func(r *run) (*effects, error) { return r.native(mod) })
 			}
-			runs.Add(runProgram(t, name, wasm, m, images))
+			runs.Add(runProgram(t, name, wasm, m, engines))
 		})
 	})
 }
@@ -268,7 +270,11 @@ func TestBenchmarks(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				runBenchmark(t, file, func(r *run) (*effects, error) { return r.native(img) })
+				mod, err := loaded.New(img)
+				if err != nil {
+					t.Fatal(err)
+				}
+				runBenchmark(t, file, func(r *run) (*effects, error) { return r.native((*host.Module)(mod)) })
 			}
 		})
 	}

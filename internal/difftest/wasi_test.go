@@ -15,10 +15,8 @@ import (
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/host"
-	"github.com/waot-project/waot/host/inproc"
-	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/host/wasirun"
-	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/randprog"
 	"github.com/waot-project/waot/wasi"
 )
@@ -50,9 +48,9 @@ type effects struct {
 }
 
 // config gives a run everything it may see, the same each time.
-func (r *run) config(stdout, stderr *bytes.Buffer) wasirun.Config {
+func (r *run) config(stdout, stderr *bytes.Buffer) *wasirun.Options {
 	var wall, mono int64 = 1_700_000_000_000_000_000, 0
-	return wasirun.Config{
+	return &wasirun.Options{
 		Args: r.args, Env: r.env, Dirs: r.dirs, Stdin: strings.NewReader(r.stdin), Stdout: stdout, Stderr: stderr,
 		Walltime:  func() int64 { wall += 1000; return wall },
 		Monotonic: func() int64 { mono += 1_000_000; return mono },
@@ -71,8 +69,8 @@ func (c *counter) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// image compiles a module, with every check on.
-func image(wasm []byte, level opt.Level) (*inproc.Image, error) {
+// nativeModule compiles a module, with every check on.
+func nativeModule(wasm []byte, level opt.Level) (*host.Module, error) {
 	r, err := compile.Module(wasm, compile.Options{OptLevel: level, Verify: true})
 	if err != nil {
 		return nil, err
@@ -81,15 +79,15 @@ func image(wasm []byte, level opt.Level) (*inproc.Image, error) {
 	if err := r.WriteELF(&elf); err != nil {
 		return nil, err
 	}
-	return load.ELF(elf.Bytes())
+	return host.Load(elf.Bytes(), nil)
 }
 
 // native runs compiled code.
-func (r *run) native(img *inproc.Image) (*effects, error) {
+func (r *run) native(mod *host.Module) (*effects, error) {
 	var stdout, stderr bytes.Buffer
 	e := &effects{}
 	bench := host.Imports{"bench": {"start": func() {}, "end": func() {}}}
-	p, err := wasirun.New(nil, img, r.config(&stdout, &stderr), bench)
+	p, err := wasirun.New(nil, mod, r.config(&stdout, &stderr), bench)
 	if err == nil {
 		defer p.Close()
 		err = r.invoke(p, e)
@@ -99,12 +97,12 @@ func (r *run) native(img *inproc.Image) (*effects, error) {
 	}
 	e.Stdout, e.Stderr = stdout.String(), stderr.String()
 	var exit *wasirun.ExitError
-	var trap *inproc.Trap
+	var trap *host.Trap
 	switch {
 	case errors.As(err, &exit):
 		e.Status = exit.Code
 	case errors.As(err, &trap):
-		e.Trap = randprog.TrapWords(trap.Code)
+		e.Trap = randprog.TrapWords(abi.TrapCode(trap.Code))
 	case err != nil:
 		return nil, err
 	}
@@ -119,21 +117,25 @@ func (r *run) invoke(p *wasirun.Program, e *effects) error {
 	// wazero takes any number for a reference; here each stands for a value of the store.
 	store, params := p.Instance().Store(), slices.Clone(r.params)
 	for i, t := range f.Type().Params {
-		if t == meta.ExternRef {
-			params[i] = store.ExternRef(params[i])
+		if t == host.TypeExternRef {
+			if params[i], err = store.ExternRef(params[i]); err != nil {
+				return err
+			}
 		}
 	}
-	results := make([]uint64, len(f.Type().Results))
-	err = p.Call(nil, f, params, results)
+	results := len(f.Type().Results)
+	stack := append(params, make([]uint64, results)...)
+	if err := f.CallRaw(nil, stack); err != nil {
+		return err
+	}
+	stack = stack[:results]
 	for i, t := range f.Type().Results {
-		if t == meta.ExternRef && results[i] != 0 {
-			results[i] = store.Extern(results[i]).(uint64)
+		if t == host.TypeExternRef && stack[i] != 0 {
+			stack[i] = store.Extern(stack[i]).(uint64)
 		}
 	}
-	if err == nil {
-		e.Results = fmt.Sprintf("%x", results)
-	}
-	return err
+	e.Results = fmt.Sprintf("%x", stack)
+	return nil
 }
 
 // wazero runs the module under wazero, with our WASI, so that only the engines differ.
@@ -183,8 +185,8 @@ func (r *run) wazero(ctx context.Context, wasm []byte, rc wazero.RuntimeConfig) 
 }
 
 // wasiModule makes our WASI a host module of wazero.
-func wasiModule(ctx context.Context, rt wazero.Runtime, cfg wasirun.Config) (*wasi.Context, error) {
-	wc := wasi.Config{Args: cfg.Args, Env: cfg.Env, Stdin: cfg.Stdin, Stdout: cfg.Stdout, Stderr: cfg.Stderr,
+func wasiModule(ctx context.Context, rt wazero.Runtime, cfg *wasirun.Options) (*wasi.Context, error) {
+	wc := &wasi.Options{Args: cfg.Args, Env: cfg.Env, Stdin: cfg.Stdin, Stdout: cfg.Stdout, Stderr: cfg.Stderr,
 		Walltime: cfg.Walltime, Monotonic: cfg.Monotonic, Rand: cfg.Rand}
 	for _, d := range cfg.Dirs {
 		wc.Preopens = append(wc.Preopens, wasi.Preopen{Guest: d.Guest, Host: d.Host, ReadOnly: d.ReadOnly})

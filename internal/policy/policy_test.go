@@ -102,10 +102,12 @@ backend/isa/x64: backend/isa/x64/asm
 backend/isa/a64/asm: backend
 backend/isa/a64: backend/isa/a64/asm
 compile: wasmfront/translate clif/opt clif/verify backend/isa/x64 backend/isa/a64 objfile internal/meta
-host/inproc: internal/meta internal/reloc
+host/hosterr:
+host/inproc: host/hosterr internal/meta internal/reloc
+host/loaded: host/inproc
 host/load: host/inproc objfile
 host/sign:
-host: host/inproc host/load host/sign
+host: host/loaded host/load host/sign
 host/wasirun: host wasi
 host/stress/guest: wasmfront internal/abi
 host/stress:

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/waot-project/waot/host"
-	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/host/wasirun"
 )
 
@@ -31,7 +30,7 @@ func run(file string) (status uint32, err error) {
 	if err != nil {
 		return 0, err
 	}
-	img, err := load.ELF(b)
+	mod, err := host.Load(b, nil)
 	if err != nil {
 		return 0, err
 	}
@@ -40,7 +39,7 @@ func run(file string) (status uint32, err error) {
 		reads++
 		return reads * int64(time.Millisecond)
 	}
-	return wasirun.Run(nil, img, wasirun.Config{
+	return wasirun.Run(nil, mod, &wasirun.Options{
 		Args: []string{"benchmark.wasm"}, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Dirs:     []wasirun.Dir{{Host: ".", Guest: "."}},
 		Walltime: clock, Monotonic: clock, Rand: constant{},

@@ -1,0 +1,93 @@
+// Package loaded loads images, and keeps the code of each in memory as long as it is needed: a module may be closed while other
+// goroutines instantiate it.
+//
+// Place in the pipeline: between host/inproc and package host, whose Module is the Module of this package. What has an
+// image, and not an object in a file, makes modules of package host here.
+//
+// Input: an image.
+// Output: a Module, which lends the module of package inproc.
+//
+// This package is not part of the stable API and may change in any release.
+package loaded
+
+import (
+	"errors"
+	"runtime"
+	"sync"
+
+	"github.com/waot-project/waot/host/hosterr"
+	"github.com/waot-project/waot/host/inproc"
+)
+
+// Module is code in memory, for any number of instances. It is safe for concurrent use.
+type Module struct {
+	mod *inproc.Module
+
+	mu     sync.Mutex
+	users  int // calls of Use without their Release
+	closed bool
+}
+
+// New puts the code of an image into memory. The errors are *hosterr.ObjectError, *CPUError and *SystemError, and ErrUnsupported.
+func New(img *inproc.Image) (*Module, error) {
+	mod, err := inproc.Load(img)
+	if err != nil {
+		return nil, Error(err)
+	}
+	m := &Module{mod: mod}
+	// The code's file goes with the module, should Close be forgotten.
+	runtime.AddCleanup(m, (*inproc.Module).Close, mod)
+	return m, nil
+}
+
+// Error converts an error of reading or loading: what is not about this machine is about the object, and becomes an
+// *hosterr.ObjectError.
+func Error(err error) error {
+	var cpu *hosterr.CPUError
+	var system *hosterr.SystemError
+	if errors.Is(err, hosterr.ErrUnsupported) || errors.As(err, &cpu) || errors.As(err, &system) {
+		return err
+	}
+	return &hosterr.ObjectError{Err: err}
+}
+
+// Inproc returns the module of package inproc. Its metadata may be read at any time; what instantiates it needs Use.
+func (m *Module) Inproc() *inproc.Module { return m.mod }
+
+// Use keeps the module open until Release. The error is ErrClosed.
+func (m *Module) Use() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return hosterr.ErrClosed
+	}
+	m.users++
+	return nil
+}
+
+// Release ends what Use began.
+func (m *Module) Release() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.users--
+	m.free()
+}
+
+// Close gives up the module as soon as its users have released it. The error is ErrClosed if it has been closed.
+func (m *Module) Close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return hosterr.ErrClosed
+	}
+	m.closed = true
+	m.free()
+	return nil
+}
+
+// free closes the module once it is closed and without users. mu is held.
+func (m *Module) free() {
+	if m.closed && m.users == 0 {
+		m.mod.Close()
+	}
+}
