@@ -2,7 +2,7 @@ package waot
 
 import "github.com/waot-project/waot/host"
 
-// What package host has, under the same names. Its documentation has the methods.
+// The types of package host, whose documentation has their methods.
 type (
 	// Module is compiled code, ready to be instantiated.
 	Module = host.Module
@@ -48,29 +48,32 @@ type (
 	// ExportType describes an export of a module.
 	ExportType = host.ExportType
 
-	// Error is a simple failure: one of the constants.
-	Error = host.Error
 	// Trap is a trap: the specified failure of a WebAssembly program.
 	Trap = host.Trap
 	// TrapCode says why compiled code trapped.
 	TrapCode = host.TrapCode
-	// Frame is one activation of a compiled function in a backtrace.
-	Frame = host.Frame
-	// CancelError says that a context ended a call.
-	CancelError = host.CancelError
+	// Error is an error without details: one of the constants below. Compare with errors.Is, since many errors wrap a
+	// constant and add what it was about.
+	Error = host.Error
+	// ObjectError means that what was given to Load is not an object of this compiler and version, or is damaged.
+	ObjectError = host.ObjectError
 	// LinkError is an import that could not be satisfied.
 	LinkError = host.LinkError
-	// LimitError is a request above a limit.
+	// LimitError is a request above a limit of the store or of the process.
 	LimitError = host.LimitError
-	// ReferenceError is a word that is no reference of the store.
+	// ReferenceError is a word that was given for a reference, to CallRaw or by a RawFunc, and is not a reference of the
+	// store. It matches ErrType.
 	ReferenceError = host.ReferenceError
-	// CPUError says that this processor lacks what the code was compiled for.
+	// CPUError means that this processor lacks what the code was compiled for.
 	CPUError = host.CPUError
 	// SystemError is a failed request to the operating system.
 	SystemError = host.SystemError
-	// ObjectError says that an object cannot be loaded.
-	ObjectError = host.ObjectError
-	// SignatureError says why an object is not taken for one that a key has signed.
+	// CancelError means that a context ended a call. It matches ErrCancelled and unwraps to the
+	// cause of the context, such as context.DeadlineExceeded.
+	CancelError = host.CancelError
+	// Frame is one activation of a compiled function in a backtrace.
+	Frame = host.Frame
+	// SignatureError means that an object was not signed by the key, or has been changed since, or that a key is unusable.
 	SignatureError = host.SignatureError
 )
 
@@ -93,25 +96,26 @@ const (
 	KindGlobal = host.KindGlobal
 )
 
-// The simple errors.
+// The errors without details.
 const (
-	// ErrUnsupported: this machine or operating system cannot run compiled code.
+	// ErrUnsupported means that this machine or operating system cannot run compiled code.
 	ErrUnsupported = host.ErrUnsupported
-	// ErrBusy: another goroutine is inside the store.
+	// ErrBusy means that a goroutine is inside the store: another one or, for Close and Enter, the calling one.
 	ErrBusy = host.ErrBusy
-	// ErrClosed: the store, module or instance has been closed.
+	// ErrClosed means that the store, module or instance has been closed.
 	ErrClosed = host.ErrClosed
-	// ErrNotExported: the instance has no such export of that kind.
+	// ErrNotExported means that the instance has no such export of that kind.
 	ErrNotExported = host.ErrNotExported
-	// ErrType: a value does not fit where it is to go.
+	// ErrType means that a value does not fit the type of a parameter, result, table or global, or that there are too
+	// many values or too few.
 	ErrType = host.ErrType
-	// ErrBounds: an index outside of a table.
+	// ErrBounds means that an index is outside of a table.
 	ErrBounds = host.ErrBounds
-	// ErrV128: vectors cannot cross between Go and compiled code.
+	// ErrV128 means that a type has v128: vectors cannot cross between Go and compiled code.
 	ErrV128 = host.ErrV128
-	// ErrNoSpace, inside a *SystemError: memory or address space is used up.
+	// ErrNoSpace, inside a *SystemError, means that memory, address space, the room for code or the native stacks are used up.
 	ErrNoSpace = host.ErrNoSpace
-	// ErrCancelled: a context ended a call. The error is a *CancelError.
+	// ErrCancelled means that a context ended a call. The error itself is a *CancelError.
 	ErrCancelled = host.ErrCancelled
 )
 
@@ -141,23 +145,23 @@ func SignObject(object []byte, key *ObjectKey) ([]byte, error) { return key.Sign
 // NewStore makes a store, which must be closed; see host.NewStore.
 func NewStore(o *StoreOptions) (*Store, error) { return host.NewStore(o) }
 
-// I32 is an i32.
+// I32 returns the value of type i32.
 func I32(v int32) Value { return host.I32(v) }
 
-// I64 is an i64.
+// I64 returns the value of type i64.
 func I64(v int64) Value { return host.I64(v) }
 
-// F32 is an f32.
+// F32 returns the value of type f32.
 func F32(v float32) Value { return host.F32(v) }
 
-// F64 is an f64.
+// F64 returns the value of type f64.
 func F64(v float64) Value { return host.F64(v) }
 
-// Ref is an externref to a Go value; nil is null.
+// Ref returns an externref to a Go value; nil is null.
 func Ref(v any) Value { return host.Ref(v) }
 
-// FuncRef is a funcref; nil is null.
+// FuncRef returns a funcref; nil is null.
 func FuncRef(f *Func) Value { return host.FuncRef(f) }
 
-// Preemption reports whether compiled code is preempted like Go code; nil if so.
+// Preemption returns nil if compiled code is preempted like Go code, and otherwise why not; see host.Preemption.
 func Preemption() error { return host.Preemption() }

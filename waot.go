@@ -39,19 +39,32 @@
 //		fmt.Println(results, err) // [42] <nil>
 //	}
 //
-// The examples show more: Go functions as imports, WASI programs, deadlines, ready objects,
+// The examples show more: Go functions as imports, WASI programs, deadlines, objects,
 // references to Go values.
 //
 // # What is where
 //
-// [Compile] makes a [Module] of WebAssembly, [Load] of an object that [CompileObject] or the
+// [Compile] makes a [Module] from WebAssembly, [Load] from an object that [CompileObject] or the
 // command waot build has made before. A [Store] holds instances, and [Store.Instantiate] makes
 // them. [NewWASI] gives programs files, arguments and standard streams.
 //
-// Everything but compilation and WASI is package host (github.com/waot-project/waot/host), under
-// the same names: programs that only load objects import that instead, and contain no
-// compiler. Its documentation says how stores, goroutines, contexts and imports work together;
-// the methods of the types below are described there.
+// Everything but compilation and WASI is in package host (github.com/waot-project/waot/host) under
+// the same names. Programs that only load objects import that instead, and contain no
+// compiler. Its documentation says how stores, goroutines, contexts and imports work together,
+// and describes the methods of the types below. Package host/wasirun does so for WASI.
+//
+// The functions of this package may be called from any goroutine at any time. Those with options take a pointer to a
+// struct. A nil pointer means the defaults, as does each field that is zero. The struct is only read during the call.
+//
+// # Stability
+//
+// This package is part of the stable API. The others are host, host/hosterr, host/sign, host/wasirun and wasi. The API is
+// their exported names, and what their documentation says; testdata/api.txt lists the names. The API mentions no types of
+// other packages. Structs may get more fields, so literals should name fields. Texts of errors may change. Before
+// version 1 the API may still change; CHANGELOG.md says how. After that, a change that breaks programs needs a new major
+// version.
+//
+// All other packages, and what waot inspect prints, may change in any release.
 //
 // # Place in the pipeline
 //
@@ -72,46 +85,49 @@ import (
 	"github.com/waot-project/waot/host/loaded"
 )
 
-// CompileOptions say how to compile. The zero value and nil mean the defaults.
+// CompileOptions say how to compile. A field that is zero means its default, as does a nil pointer for all.
 type CompileOptions struct {
-	// Name is the name of the module, in backtraces and the prefix of the object's symbols;
-	// default "module".
+	// Name is the name of the module in backtraces, and the prefix of the object's symbols. The
+	// default is "module".
 	Name string
-	// Target is the machine: "x86-64-linux" or "aarch64-linux"; default the one the program runs
-	// on, if it is one of these, else x86-64. Code for another machine cannot be loaded.
+	// Target is the machine: "x86-64-linux" or "aarch64-linux". The default is the machine that the program runs
+	// on if it is one of these, else x86-64. Code for another machine cannot be loaded.
 	Target string
 	// CPU is the level of processor that the code may need: "x86-64-v2", the default, or
 	// "x86-64-v3"; "armv8.0-a". Loading fails with a *CPUError where the processor has less.
 	CPU string
-	// Workers is the number of functions compiled at one time; default as many as there are
+	// Workers is the number of functions that are compiled at one time. The default is the number of
 	// processors. The result does not depend on it.
 	Workers int
-	// NoOptimize leaves out the mid-end, which compiles faster, to slower code.
+	// NoOptimize leaves out the optimizations of the mid-end: compilation is faster, the code slower.
 	NoOptimize bool
-	// NoSpectre leaves out what keeps a processor that speculates from taking indices that are out of
-	// bounds, of tables and of br_table. That is for modules whose authors are trusted.
+	// NoSpectre leaves out the masks that keep a speculating processor from using an index of a table or of br_table
+	// that is out of bounds. It is for modules whose authors are trusted.
 	NoSpectre bool
-	// MaxModuleBytes, MaxFunctions (imported ones included), MaxFunctionBytes (of each function in the module)
-	// and MaxCodeBytes (of machine code) bound what is compiled; a module with more gives a
-	// *CompileLimitError. 0 means the default, 2^30, 1,000,000, 7,654,321 and 2^29, which cannot be exceeded.
+	// MaxModuleBytes bounds the module, MaxFunctions its functions (imported ones included), MaxFunctionBytes the
+	// body of each function in the module, and MaxCodeBytes the machine code. A module with more gives a
+	// *CompileLimitError. The defaults are 2^30 bytes, 1,000,000 functions, 7,654,321 bytes and 2^29 bytes; larger
+	// values have no effect.
 	MaxModuleBytes, MaxFunctions, MaxFunctionBytes, MaxCodeBytes uint64
-	// MaxMemory bounds what the compiler counts of its own memory, in bytes, with a *CompileLimitError; 0 means no
-	// limit. It counts the module, what is made of its declarations, three times the code with its tables, and the tables of the largest function; the
-	// garbage collector's share and further workers come on top.
+	// MaxMemory bounds, in bytes, what the compiler counts of its own memory; more gives a *CompileLimitError. The
+	// default is no limit. The compiler counts the module, what it makes from the module's declarations, three times the
+	// code with its tables, and the tables of the largest function. The garbage collector's share and further workers
+	// are not counted.
 	MaxMemory uint64
-	// Progress, if not nil, is called after each function, one call at a time.
+	// Progress, if not nil, is called after each function has been compiled, from any goroutine, but never by two at once. done and
+	// total are numbers of functions.
 	Progress func(done, total int)
 }
 
-// Compile compiles a module and makes it ready to be instantiated. The errors are
-// *ModuleError, *FuncError, *CompileLimitError and those of Load.
+// Compile compiles a module and makes it ready to be instantiated. wasm is a module in the binary format. The errors are
+// *ModuleError, *FuncError, *CompileLimitError, those of Load, and one for an unknown target or CPU.
 func Compile(wasm []byte, o *CompileOptions) (*Module, error) {
 	return CompileContext(context.Background(), wasm, o)
 }
 
-// CompileContext is Compile until ctx ends: then it ends soon, whatever it is doing, with a *CancelError, and
-// nothing of it runs any more. Only the code's way into memory at its end, as that of Load, is not interrupted: a
-// millisecond or two for each megabyte of code.
+// CompileContext is like Compile, but ends with a *CancelError soon after ctx ends, whatever it is doing. No goroutine of
+// the compilation is left then. Only the last step, which puts the code into memory, is not interrupted; it takes one or two
+// milliseconds for each megabyte of code.
 func CompileContext(ctx context.Context, wasm []byte, o *CompileOptions) (*Module, error) {
 	r, err := compileWasm(ctx, wasm, o)
 	if err != nil {
@@ -125,13 +141,13 @@ func CompileContext(ctx context.Context, wasm []byte, o *CompileOptions) (*Modul
 	return (*Module)(m), err
 }
 
-// CompileObject compiles a module to an object, an ELF file, which Load accepts, and linkers
-// too. It works on every machine. The errors are *ModuleError, *FuncError and *CompileLimitError.
+// CompileObject compiles a module to an object: an ELF file for Load, or for a linker.
+// It works on every machine. The errors are *ModuleError, *FuncError, *CompileLimitError, and one for an unknown target or CPU.
 func CompileObject(wasm []byte, o *CompileOptions) ([]byte, error) {
 	return CompileObjectContext(context.Background(), wasm, o)
 }
 
-// CompileObjectContext is CompileObject until ctx ends, as CompileContext is.
+// CompileObjectContext is like CompileObject, but ends with a *CancelError soon after ctx ends, as CompileContext does.
 func CompileObjectContext(ctx context.Context, wasm []byte, o *CompileOptions) ([]byte, error) {
 	r, err := compileWasm(ctx, wasm, o)
 	if err != nil {

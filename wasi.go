@@ -12,13 +12,13 @@ type WASIOptions = wasirun.Options
 // Dir is a directory of the host and its name in the program.
 type Dir = wasirun.Dir
 
-// ExitError says that a program ended itself.
+// ExitError means that a program ended itself.
 type ExitError = wasirun.ExitError
 
-// ErrNoStart says that an instance exports no function _start: it is a library.
+// ErrNoStart means that an instance exports no function _start: it is a library.
 const ErrNoStart = wasirun.ErrNoStart
 
-// NewWASI makes the surroundings of a program. It must be closed. Give WASI.Imports to
+// NewWASI opens what a program can reach; the result must be closed. Give WASI.Imports to
 // Store.Instantiate, then start the program by WASI.Start, or a library by
-// WASI.Initialize.
+// WASI.Initialize. See wasirun.NewSystem for errors.
 func NewWASI(o *WASIOptions) (*WASI, error) { return wasirun.NewSystem(o) }

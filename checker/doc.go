@@ -145,4 +145,6 @@
 // than arithmetic, so what can be asked of tables and of sets of registers is, and
 // each list is gone through once. Instructions with only Uses and a last Def in
 // registers, nearly all, go a short way; what it does not pass, the general one decides.
+//
+// This package is not part of the stable API and may change in any release.
 package checker

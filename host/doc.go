@@ -1,11 +1,12 @@
 // Package host loads compiled WebAssembly modules and runs them inside a Go program, at
 // native speed and without cgo. It contains no compiler and no WASI, so programs that
-// only run ready objects stay small. Package waot (the root of this module) has
-// everything that is here under the same names, and both of those: where only ready
-// objects are loaded, one import can take the place of the other.
+// only run objects stay small. Package waot (the root of this module) has
+// everything that is here under the same names, and adds both: a program that only loads objects
+// can import either.
 //
 //	mod, err := host.Load(object, nil) // what waot build or waot.CompileObject made
 //	store, err := host.NewStore(nil)
+//	defer store.Close()
 //	inst, err := store.Instantiate(ctx, mod, nil)
 //	add, err := inst.Func("add")
 //	results, err := add.Call(ctx, 40, 2) // []any{int32(42)}
@@ -20,31 +21,35 @@
 // # Modules, stores, instances
 //
 // A [Module] is compiled code. It is immutable, safe for concurrent use, and can be
-// instantiated any number of times. A [Store] holds instances, and everything that
-// they can reach: what is in different stores is strictly separate. All of a store
-// lives until [Store.Close], which is needed to give its memory back. To drop
+// instantiated any number of times. A [Store] holds instances and everything that
+// they can reach. Different stores share nothing. All of a store
+// lives until [Store.Close], which must be called to give its memory back. To drop
 // instances one by one, give each its own store.
 //
 // # Goroutines
 //
-// One goroutine at a time may be inside a store, by calling a function, instantiating, or
-// changing something; others get [ErrBusy] at once, they do not wait. Different stores run
-// in parallel. A host function runs on the goroutine that made the call, and may use
-// the store freely, call back into compiled code included. Reading and writing a
-// [Memory] is not checked in this way, for the sake of speed: from other goroutines
-// it is a data race like any other in Go.
+// Methods of [Module], and those that only describe ([Func.Type], [Memory.Limits] and the like), may be called from any
+// goroutine at any time. For all else, one goroutine at a time may be inside a store: it calls a function, instantiates,
+// looks up exports, or changes something. Others get [ErrBusy] at once; they do not wait. Where a method cannot return an error, its comment says
+// what it returns instead. Different stores run in parallel. A goroutine may use a store that another one has used before.
+//
+// A Go function that is called by compiled code runs on the goroutine that made the call. It may use
+// the store freely, and may call back into compiled code.
+//
+// Reading and writing a [Memory] is not checked in this way, for the sake of speed. From two goroutines at once
+// it is a data race, like any other in Go.
 //
 // # Ending calls
 //
-// When the context of a call ends, so does compiled code, also an endless loop, within
-// milliseconds and without any cost as long as it runs. The error is a [*CancelError]; it
-// matches [ErrCancelled] and the cause of the context. Host functions are not interrupted,
-// but compiled code is not returned to after them. The instance stays as the
+// When the context of a call ends, so does compiled code, even an endless loop, within
+// milliseconds. It costs nothing while the code runs. The error is a [*CancelError]; it
+// matches [ErrCancelled] and the cause of the context. Go functions are not interrupted,
+// but compiled code does not go on after them. The instance stays as the
 // code left it, and can be called again.
 //
 // # Imports
 //
-// [Imports] gives modules what they import: Go functions, and what other instances export or
+// [Imports] gives modules what they import: Go functions, what other instances export, and what
 // the store has made. Go functions are ordinary ones:
 //
 //	host.Imports{"env": {
@@ -53,10 +58,20 @@
 //		"lib":  otherInstance.Exports()["lib"],
 //	}}
 //
-// See [Store.NewFunc] for the types that may occur, and [RawFunc] for functions on raw words.
+// [Store.NewFunc] lists the types that may occur. [RawFunc] is for functions on raw words.
 //
 // # Three ways to call
 //
 // [Func.Call] is for convenience, [Func.CallValues] for exact types without allocation, and
 // [Func.CallRaw] for speed.
+//
+// # Options
+//
+// Functions with options take a pointer to a struct. A nil pointer means the defaults, as does each field that is zero. The
+// struct is only read during the call.
+//
+// # Stability
+//
+// This package is part of the stable API, which package waot describes. Types such as [Func] are defined by types of
+// package host/inproc; that they can be converted to these is not part of the API.
 package host

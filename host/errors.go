@@ -113,7 +113,7 @@ func detail(err Error, format string, args ...any) error {
 	return fmt.Errorf("%w: %s", err, fmt.Sprintf(format, args...))
 }
 
-// Preemption reports whether compiled code is preempted like Go code, at no cost; nil if so.
-// If not (GODEBUG=asyncpreemptoff=1, or a processor with unusually large state), a garbage
-// collection waits until it returns or calls a host function.
+// Preemption returns nil if compiled code is preempted like Go code, and otherwise an error that says why not:
+// GODEBUG=asyncpreemptoff=1, a processor with unusually large state, or a machine that cannot run compiled code. Without preemption, a garbage
+// collection waits until compiled code returns or calls a Go function. It may be called from any goroutine.
 func Preemption() error { return inproc.Preemption() }

@@ -7,22 +7,23 @@ import (
 	"github.com/waot-project/waot/host/inproc"
 )
 
-// Func is a function of a store: compiled, or made of Go code. It lives as long as its store.
+// Func is a function of a store: compiled, or written in Go. It lives as long as its store. The methods that call it are
+// for the goroutine that is inside the store; the others may be called from any goroutine.
 type Func inproc.Func
 
 func (f *Func) inproc() *inproc.Func { return (*inproc.Func)(f) }
 
-// Type is the type of the function.
+// Type returns the type of the function.
 func (f *Func) Type() FuncType { return funcTypeOf(f.inproc().Type()) }
 
-// Store is the store of the function.
+// Store returns the store of the function.
 func (f *Func) Store() *Store { return (*Store)(f.inproc().Store()) }
 
-// Ref is the word that stands for the function as a funcref, for CallRaw and RawFunc. It is the
-// same at each call; no other function has it, nor has any in another store, ever.
+// Ref returns the word that stands for the function as a funcref, for CallRaw and RawFunc. It is the
+// same at each call. No other function of this process ever has it.
 func (f *Func) Ref() uint64 { return f.inproc().Ref() }
 
-// Call calls the function. Arguments are, by the type of the parameter:
+// Call calls the function. For each type of parameter, an argument is:
 //
 //   - i32: an int32 or uint32, or an int in the range of either;
 //   - i64: an int64, uint64 or int;
@@ -36,7 +37,7 @@ func (f *Func) Ref() uint64 { return f.inproc().Ref() }
 //
 // When ctx ends, compiled code does, wherever it is, and the error is a *CancelError. ctx
 // may be nil. The other errors are *Trap, ErrType, ErrV128, ErrBusy, ErrClosed, and
-// those of Go functions that the code called, as they are.
+// those of Go functions that the code called, unchanged.
 func (f *Func) Call(ctx context.Context, args ...any) ([]any, error) {
 	t := f.inproc().Type()
 	if err := checkCount("arguments", len(args), len(t.Params)); err != nil {
@@ -100,8 +101,8 @@ func checkCount(what string, have, want int) error {
 // detailAt says which argument an error is about.
 func detailAt(i int, err error) error { return fmt.Errorf("argument %d: %w", i, err) }
 
-// CallValues is Call with exact types and without allocation. args and results must have
-// the lengths of the type; they may overlap.
+// CallValues is like Call, with exact types and without allocation. args and results must have
+// the lengths that the type says; they may overlap. After an error results are unchanged.
 func (f *Func) CallValues(ctx context.Context, args, results []Value) error {
 	p := f.inproc()
 	t := p.Type()
@@ -177,14 +178,14 @@ func (f *Func) callRefs(ctx context.Context, args, results []Value, in, out []ui
 	return nil
 }
 
-// CallRaw is the fastest call: stack has the arguments as words (i32 in the low half, floats
-// as their bits, references as words of the store), and gets the results. Its length must
-// be at least the number of either. It does not allocate.
+// CallRaw is the fastest call. stack holds the arguments as words: i32 in the low half, floats
+// as their bits, references as words of the store. The results replace them. The length of stack must
+// be at least the number of arguments and that of results. CallRaw does not allocate.
 //
-// Words of externrefs come from Store.ExternRef; Store.Extern gives the values of results,
-// which must be asked for before the next call from outside: see Store.Enter if other
-// goroutines use the store. Words of funcrefs come from Func.Ref. A word that is no valid reference of
-// the store is refused with a *ReferenceError.
+// Words of externrefs come from Store.ExternRef. Store.Extern returns the Go values of results; call it before the next
+// call into the store, and hold the store with Store.Enter if other
+// goroutines use it. Words of funcrefs come from Func.Ref. A word that is not a valid reference of
+// the store is refused with a *ReferenceError. The other errors are those of Call.
 func (f *Func) CallRaw(ctx context.Context, stack []uint64) error {
 	if err := f.inproc().CallStack(ctx, stack); err != nil {
 		return f.rawError(err, len(stack))
@@ -192,7 +193,7 @@ func (f *Func) CallRaw(ctx context.Context, stack []uint64) error {
 	return nil
 }
 
-// rawError makes an error of CallRaw.
+// rawError converts an error of CallRaw.
 func (f *Func) rawError(err error, words int) error {
 	if t := f.inproc().Type(); err == ErrType && words < max(len(t.Params), len(t.Results)) {
 		return detail(ErrType, "%d words for %v", words, f.Type())

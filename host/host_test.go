@@ -19,6 +19,7 @@ import (
 
 	"github.com/waot-project/waot"
 	"github.com/waot-project/waot/host"
+	"github.com/waot-project/waot/host/inproc"
 )
 
 var bg = context.Background()
@@ -246,6 +247,20 @@ func TestTraps(t *testing.T) {
 		}
 		if !strings.Contains(err.Error(), x.code.String()) {
 			t.Errorf("%s: message %q", x.name, err)
+		}
+		var inner *inproc.Trap
+		if errors.As(err, &inner) {
+			t.Errorf("%s: the error has a type of package inproc", x.name)
+		}
+	}
+	// Programs can make traps too.
+	for want, trap := range map[string]*host.Trap{
+		"wasm trap: unreachable":                          {Code: host.TrapUnreachable},
+		"wasm trap: unreachable in f at offset 0x10":      {Code: host.TrapUnreachable, Backtrace: []host.Frame{{Func: 3, Name: "f", Offset: 16}}},
+		"wasm trap: integer divide by zero in function 3": {Code: host.TrapIntegerDivideByZero, Backtrace: []host.Frame{{Func: 3}}},
+	} {
+		if trap.Error() != want {
+			t.Errorf("%q, want %q", trap, want)
 		}
 	}
 }

@@ -7,34 +7,34 @@ import (
 	"github.com/waot-project/waot/host/inproc"
 )
 
-// RawFunc is a function of Go code on raw words: the fastest kind, as nothing is converted.
+// RawFunc is a Go function on raw words. It is the fastest kind, since nothing is converted.
 type RawFunc struct {
 	Params, Results []ValType
-	// Func gets the arguments as words (i32 and f32 in the low half, zero-extended, floats
-	// as their bits, references as words of the store) and sets the results, which
-	// are zero before. Both are valid until it returns. A result that should be a reference
-	// of the store and is none ends the call with a *ReferenceError. See Store.NewFunc for
+	// Func receives the arguments as words: i32 and f32 in the low half, zero-extended, floats
+	// as their bits, references as words of the store. It sets the results, which
+	// are zero before. Both slices are valid until it returns. A result that should be a reference
+	// of the store and is not ends the call with a *ReferenceError. See Store.NewFunc for
 	// other errors.
 	Func func(c *Caller, args, results []uint64) error
 }
 
 // Caller is the call that a Go function serves. It is for the goroutine of the call, and must not be
-// used after the function has returned: then it knows nothing, or speaks of another call of the store.
+// used after the function has returned: then it is empty, or describes another call of the store.
 type Caller inproc.Caller
 
 func (c *Caller) inproc() *inproc.Caller { return (*inproc.Caller)(c) }
 
-// Context is the context of the call: of the innermost call around the function that has
-// one. Without any it is the background context.
+// Context returns the context of the call: that of the innermost call around the function that has
+// one, or the background context if none has.
 func (c *Caller) Context() context.Context { return c.inproc().Context() }
 
-// Store is the store of the call.
+// Store returns the store of the call.
 func (c *Caller) Store() *Store { return (*Store)(c.inproc().Store()) }
 
-// Instance is the instance whose code called the function; nil if Go code did.
+// Instance returns the instance whose code called the function; nil if Go code did.
 func (c *Caller) Instance() *Instance { return (*Instance)(c.inproc().Instance()) }
 
-// Memory is the memory that the calling instance exports as "memory"; nil if there is
+// Memory returns the memory that the calling instance exports as "memory"; nil if there is
 // none. Methods of a nil memory report failure.
 func (c *Caller) Memory() *Memory {
 	i := c.inproc().Instance()
@@ -44,7 +44,7 @@ func (c *Caller) Memory() *Memory {
 	return (*Memory)(i.MainMemory())
 }
 
-// Backtrace is the frames of compiled code below the function, innermost first, at most 64.
+// Backtrace returns the frames of compiled code that led to the function, innermost first, at most 64.
 func (c *Caller) Backtrace() []Frame { return c.inproc().Backtrace() }
 
 // goFunc is a Go function whose type has been found to be possible.

@@ -9,16 +9,17 @@ import (
 	"github.com/waot-project/waot/internal/meta"
 )
 
-// Imports says what imports stand for, by module and name: a Go function (see
-// Store.NewFunc), a RawFunc, or a *Func, *Memory, *Table or *Global of the store. The map
-// of an instance's exports can be one of the inner maps.
+// Imports gives imports their values, by module and name: a Go function (see
+// Store.NewFunc), a RawFunc, or a *Func, *Memory, *Table or *Global of the store. What Instance.Exports
+// returns can be one of the inner maps.
 type Imports map[string]map[string]any
 
-// Instance is an instantiated module. It lives as long as its store.
+// Instance is an instantiated module. It lives as long as its store. Its methods are for the goroutine that is inside the
+// store, except Store and Name, which may be called from any goroutine.
 type Instance inproc.Instance
 
-// Instantiate makes an instance and runs the module's start function, if it has one. What
-// the module does not import may be in imports. ctx may be nil.
+// Instantiate makes an instance and runs the module's start function, if it has one. imports may hold more than
+// the module imports. ctx may be nil.
 //
 // The errors are *LinkError, *LimitError, *SystemError, ErrBusy, ErrClosed, and those of a
 // call. After a failed start, what it wrote to imported memories and tables stays, and
@@ -136,17 +137,17 @@ func (s *Store) extern(want *ExternType, v any) (x inproc.Extern, got string, er
 
 func (i *Instance) inproc() *inproc.Instance { return (*inproc.Instance)(i) }
 
-// Store is the store of the instance.
+// Store returns the store of the instance.
 func (i *Instance) Store() *Store { return (*Store)(i.inproc().Store()) }
 
-// Name is the name of the instance's module.
+// Name returns the name of the instance's module.
 func (i *Instance) Name() string { return i.inproc().Module().Meta().Name }
 
 // Close makes further look-ups of exports fail with ErrClosed. What has been looked up stays
-// usable; memory is given back with the store.
+// usable. Memory is given back when the store is closed.
 func (i *Instance) Close() { i.inproc().Close() }
 
-// Export is the export of that name: a *Func, *Memory, *Table or *Global. The errors are
+// Export returns the export of that name: a *Func, *Memory, *Table or *Global. The errors are
 // ErrNotExported, ErrBusy and ErrClosed.
 func (i *Instance) Export(name string) (any, error) {
 	var x inproc.Extern
@@ -171,7 +172,7 @@ func (i *Instance) Export(name string) (any, error) {
 	return (*Global)(x.(*inproc.Global)), nil
 }
 
-// Exports are all exports by name, as Imports takes them. The map is the caller's. It is
+// Exports returns all exports by name, as Imports takes them. The map belongs to the caller. It is
 // empty if the instance or store is closed, or another goroutine is inside.
 func (i *Instance) Exports() map[string]any {
 	all := map[string]any{}
@@ -193,7 +194,7 @@ func lookUp[T any](i *Instance, name string, kind Kind) (T, error) {
 	return v, err
 }
 
-// Func is the exported function of that name. The errors are ErrNotExported, ErrBusy and
+// Func returns the exported function of that name. The errors are ErrNotExported, ErrBusy and
 // ErrClosed.
 func (i *Instance) Func(name string) (*Func, error) { return lookUp[*Func](i, name, KindFunc) }
 

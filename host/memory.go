@@ -6,11 +6,14 @@ import (
 	"github.com/waot-project/waot/host/inproc"
 )
 
-// Memory is a linear memory. It never moves: the slices that Bytes and Read give stay valid
-// until the store is closed, and show what compiled code writes, and the other way
-// round. They do not grow with the memory. After the store has been closed, methods
+// Memory is a linear memory. It never moves. The slices that Bytes and Read return are views: they stay valid
+// until the store is closed, show what compiled code writes, and write what compiled code reads. They do not grow with the
+// memory. After the store has been closed, methods
 // report failure (zero, nil, false), as do those of a nil *Memory; slices from before must
 // not be touched.
+//
+// Only Grow checks that no other goroutine is inside the store. Reading and writing from another goroutine than the one inside is
+// a data race.
 type Memory inproc.Memory
 
 func (m *Memory) inproc() *inproc.Memory { return (*inproc.Memory)(m) }
@@ -23,16 +26,16 @@ func (m *Memory) view() []byte {
 	return m.inproc().Bytes()
 }
 
-// Bytes is the whole memory as it is now.
+// Bytes returns the whole memory as it is now, not copied.
 func (m *Memory) Bytes() []byte { return m.view() }
 
-// Size is the current size in bytes.
+// Size returns the current size in bytes.
 func (m *Memory) Size() uint64 { return uint64(len(m.view())) }
 
-// Limits are those that the memory was declared with.
+// Limits returns the limits that the memory was declared with, in pages of 64 KiB.
 func (m *Memory) Limits() Limits { return Limits(m.inproc().Limits()) }
 
-// Grow adds pages of 64 KiB and gives the old size in pages. ok is false, and nothing
+// Grow adds pages of 64 KiB and returns the old size in pages. ok is false, and nothing
 // has changed, if a limit or the system does not allow it, or another goroutine is
 // inside the store.
 func (m *Memory) Grow(pages uint32) (old uint32, ok bool) {
@@ -53,8 +56,8 @@ func (m *Memory) Grow(pages uint32) (old uint32, ok bool) {
 // failed is what growth in package inproc gives if it fails.
 const failed = ^uint64(0)
 
-// Read gives n bytes from offset on, not copied. ok is false if they are not all inside the
-// memory, here and below.
+// Read returns n bytes from offset on, not copied. ok is false if they are not all inside the
+// memory; this holds for the methods below too.
 func (m *Memory) Read(offset, n uint32) (b []byte, ok bool) {
 	v := m.view()
 	if v == nil || uint64(offset)+uint64(n) > uint64(len(v)) {
@@ -74,7 +77,7 @@ func (m *Memory) Write(offset uint32, b []byte) (ok bool) {
 	return true
 }
 
-// ReadString gives n bytes from offset on as a string, a copy.
+// ReadString returns n bytes from offset on as a string, a copy.
 func (m *Memory) ReadString(offset, n uint32) (s string, ok bool) {
 	b, ok := m.Read(offset, n)
 	return string(b), ok
@@ -90,7 +93,7 @@ func (m *Memory) WriteString(offset uint32, s string) (ok bool) {
 	return true
 }
 
-// ReadUint8 gives the byte at offset.
+// ReadUint8 returns the byte at offset.
 func (m *Memory) ReadUint8(offset uint32) (x uint8, ok bool) {
 	v := m.view()
 	if uint64(offset) >= uint64(len(v)) {
@@ -99,7 +102,7 @@ func (m *Memory) ReadUint8(offset uint32) (x uint8, ok bool) {
 	return v[offset], true
 }
 
-// ReadUint16 gives the little-endian number at offset, as do the next.
+// ReadUint16 returns the little-endian number of 2 bytes at offset.
 func (m *Memory) ReadUint16(offset uint32) (x uint16, ok bool) {
 	v := m.view()
 	if uint64(offset)+2 > uint64(len(v)) {
@@ -136,7 +139,7 @@ func (m *Memory) WriteUint8(offset uint32, x uint8) (ok bool) {
 	return true
 }
 
-// WriteUint16 writes x at offset, little-endian, as do the next.
+// WriteUint16 writes x at offset, in 2 bytes, little-endian.
 func (m *Memory) WriteUint16(offset uint32, x uint16) (ok bool) {
 	v := m.view()
 	if uint64(offset)+2 > uint64(len(v)) {

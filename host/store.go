@@ -18,27 +18,27 @@ type StoreOptions struct {
 	// MaxTableMemory bounds all tables together, in bytes, of which an element takes 8; default
 	// 128 MiB, and at least what a table of MaxTableElements takes.
 	MaxTableMemory uint64
-	// MaxTables, MaxMemories and MaxGlobals bound their numbers, with those of instances whose
-	// instantiation failed later; defaults 4096, 4096 and 1,000,000. Negative ones allow none, as does
+	// MaxTables, MaxMemories and MaxGlobals bound their numbers, and count those of instances whose
+	// instantiation failed later. The defaults are 4096, 4096 and 1,000,000. Negative values allow none, as does
 	// a negative MaxInstances.
 	MaxTables, MaxMemories, MaxGlobals int
-	// MaxStack bounds the stack of compiled code in all nested calls together, in bytes;
-	// default 8 MiB, from 64 KiB to just below 64 MiB. A call that needs more traps.
+	// MaxStack bounds the stack of compiled code in all nested calls together, in bytes. The
+	// default is 8 MiB, the range from 64 KiB to just below 64 MiB. A call that needs more traps (TrapStackOverflow).
 	MaxStack uint64
-	// MaxHostStack bounds what Go functions may use of the goroutine's stack before one of them
-	// calls into the store again: bytes, counted from the outermost call, with 8 for each of their
-	// arguments and results; default 8 MiB, at most 128 MiB. A call that finds more in use
+	// MaxHostStack bounds, in bytes, what Go functions may use of the goroutine's stack before one of them
+	// calls into the store again. It counts from the outermost call, and 8 bytes for each of their
+	// arguments and results. The default is 8 MiB, the most 128 MiB. A call that finds more in use
 	// traps (TrapStackOverflow), as does one that finds 256 MiB of the stack in use in all.
 	MaxHostStack uint64
 	// MaxHostDepth bounds the calls into the store that are nested in each other by Go functions,
-	// the outermost one included; default 10,000. One more traps (TrapStackOverflow).
+	// the outermost one included. The default is 10,000. One more traps (TrapStackOverflow).
 	MaxHostDepth int
 	// MaxInstances bounds the instances; by default only the system does.
 	MaxInstances int
 }
 
-// Store holds instances and everything that they can reach. See the package comment for
-// what goroutines may do with it.
+// Store holds instances and everything that they can reach. One goroutine at a time may be inside; the package comment
+// says what that means.
 type Store inproc.Store
 
 // NewStore makes a store. It must be closed to give back its memory. o may be nil. The errors are
@@ -56,8 +56,8 @@ func NewStore(o *StoreOptions) (*Store, error) {
 
 func (s *Store) inproc() *inproc.Store { return (*inproc.Store)(s) }
 
-// Close gives back everything that the store holds. What belonged to it says so from then
-// on: methods give ErrClosed, or report failure. Slices of memories must not be used
+// Close gives back everything that the store holds. From then on, methods of what belonged to it
+// return ErrClosed, or report failure. Slices of memories must not be used
 // any more. The error is ErrBusy while a goroutine is inside, the calling one included,
 // and ErrClosed if the store has been closed.
 func (s *Store) Close() error { return s.inproc().Close() }
@@ -83,7 +83,7 @@ func (s *Store) do(f func(*inproc.Store) error) error {
 	return f(p)
 }
 
-// NewFunc makes a function of Go code, which can be imported, put into tables, passed as a
+// NewFunc makes a function of the store from a Go function. It can be imported, put into tables, passed as a
 // funcref, and called. fn is a RawFunc, or any Go function with
 //
 //   - optionally a context.Context in front, that of the call;
@@ -91,12 +91,12 @@ func (s *Store) do(f func(*inproc.Store) error) error {
 //   - parameters and results of the types int32 and uint32 (for i32), int64 and uint64 (i64),
 //     float32, float64, any (externref), *Func (funcref), or named types based on
 //     the numeric ones;
-//   - optionally an error as the last result. One that is not nil ends the call: whoever
-//     called compiled code gets it as it is.
+//   - optionally an error as the last result. One that is not nil ends the call, and is returned unchanged to the
+//     caller of compiled code.
 //
 // A panic ends the call too, and propagates to the caller of compiled code. The store stays usable.
 //
-// The function lives as long as the store: to instantiate often in one store, make
+// The function lives as long as the store. To instantiate often in one store, make
 // it once. The errors are ErrType, ErrV128, ErrBusy, ErrClosed and *SystemError.
 func (s *Store) NewFunc(fn any) (*Func, error) {
 	g, err := goFuncOf(fn)
@@ -145,10 +145,10 @@ func (s *Store) NewGlobal(mutable bool, v Value) (*Global, error) {
 
 // References as words, for Func.CallRaw and RawFunc.
 
-// ExternRef gives a word that stands for a Go value, as compiled code has an externref; 0 for
-// nil. Made by a Go function that compiled code has called it is valid until that returns,
-// otherwise until Release; beyond that as long as compiled code, a table or a global has it. What
-// nobody has is collected. The errors are ErrBusy and ErrClosed.
+// ExternRef returns a word that stands for a Go value, as compiled code has an externref; 0 for
+// nil. If a Go function that compiled code has called makes it, it is valid until the function returns;
+// otherwise until Release. Beyond that it is valid as long as compiled code, a table or a global has it. The errors are
+// ErrBusy and ErrClosed.
 func (s *Store) ExternRef(v any) (ref uint64, err error) {
 	err = s.do(func(p *inproc.Store) error {
 		ref = p.ExternRef(v)
@@ -157,7 +157,7 @@ func (s *Store) ExternRef(v any) (ref uint64, err error) {
 	return ref, err
 }
 
-// Extern is the Go value that a word stands for; nil for null, for one that is of another store or not
+// Extern returns the Go value that a word stands for. It returns nil for null, for a word that is of another store or not
 // valid any more, and if another goroutine is inside the store.
 func (s *Store) Extern(ref uint64) (v any) {
 	s.do(func(p *inproc.Store) error {
@@ -167,8 +167,8 @@ func (s *Store) Extern(ref uint64) (v any) {
 	return v
 }
 
-// Retain says that Go code needs a word of an externref, as RawFunc gets it, until Release
-// has been called as often. It reports whether the word stands for a value.
+// Retain keeps a word of an externref, such as an argument of a RawFunc, valid until Release
+// has been called as often. It reports whether the word stands for a value; false also if another goroutine is inside the store.
 func (s *Store) Retain(ref uint64) (ok bool) {
 	s.do(func(p *inproc.Store) error {
 		ok = p.Retain(ref)
@@ -177,7 +177,7 @@ func (s *Store) Retain(ref uint64) (ok bool) {
 	return ok
 }
 
-// Release says that Go code does not need a word from ExternRef any more. Other words
+// Release says that Go code does not need a word from ExternRef or Retain any more. Other words
 // are ignored.
 func (s *Store) Release(ref uint64) {
 	s.do(func(p *inproc.Store) error {
@@ -186,7 +186,7 @@ func (s *Store) Release(ref uint64) {
 	})
 }
 
-// FuncOf is the function that a word (a funcref) stands for; nil for null, for what is no
+// FuncOf returns the function that the word of a funcref stands for. It returns nil for null, for a word that is not a
 // function of this store, and if another goroutine is inside the store.
 func (s *Store) FuncOf(ref uint64) (f *Func) {
 	s.do(func(p *inproc.Store) error {

@@ -5,21 +5,22 @@ import (
 	"github.com/waot-project/waot/internal/meta"
 )
 
-// Table is a table of references. Elements are, by its type, *Func or any Go value; nil
-// is null. Methods can also fail with ErrBusy and ErrClosed.
+// Table is a table of references. Its elements are *Func in a table of funcrefs, and any Go value in a table of
+// externrefs; nil is null. Methods that return an error can also fail with ErrBusy and ErrClosed. Elem and Limits may be called from any
+// goroutine.
 type Table inproc.Table
 
 func (t *Table) inproc() *inproc.Table { return (*inproc.Table)(t) }
 
 func (t *Table) store() *Store { return (*Store)(t.inproc().Store()) }
 
-// Elem is the type of the elements.
+// Elem returns the type of the elements.
 func (t *Table) Elem() ValType { return ValType(t.inproc().Elem()) }
 
-// Limits are those that the table was declared with.
+// Limits returns the limits that the table was declared with, in elements.
 func (t *Table) Limits() Limits { return Limits(t.inproc().Limits()) }
 
-// Len is the current number of elements; 0 if the store is closed, or another goroutine is
+// Len returns the current number of elements, or 0 if the store is closed or another goroutine is
 // inside.
 func (t *Table) Len() (n uint32) {
 	t.store().do(func(*inproc.Store) error {
@@ -29,7 +30,7 @@ func (t *Table) Len() (n uint32) {
 	return n
 }
 
-// Get is element i. The error is ErrBounds.
+// Get returns element i. The error is ErrBounds.
 func (t *Table) Get(i uint32) (v any, err error) {
 	err = t.store().do(func(s *inproc.Store) error {
 		w, err := t.inproc().Get(uint64(i))
@@ -39,13 +40,13 @@ func (t *Table) Get(i uint32) (v any, err error) {
 	return v, err
 }
 
-// Set makes v element i. The errors are ErrBounds, and ErrType if v is no *Func of the
+// Set makes v element i. The errors are ErrBounds, and ErrType if the table is one of funcrefs and v is not a *Func of the
 // store.
 func (t *Table) Set(i uint32, v any) error {
 	return t.with(v, func(w uint64) error { return t.inproc().Set(uint64(i), w) })
 }
 
-// Grow adds n elements v and gives the old length. The errors are ErrType, and *LimitError if
+// Grow adds n elements v and returns the old length. The errors are ErrType, and *LimitError if
 // the table, or the store in all, cannot have that many.
 func (t *Table) Grow(n uint32, v any) (old uint32, err error) {
 	err = t.with(v, func(w uint64) error {
@@ -71,20 +72,21 @@ func (t *Table) with(v any, f func(w uint64) error) error {
 	return t.store().do(func(s *inproc.Store) error { return x.with(s, f) })
 }
 
-// Global is a global variable. Methods can also fail with ErrBusy and ErrClosed.
+// Global is a global variable. Get and Set can also fail with ErrBusy and ErrClosed; the other methods may be called from
+// any goroutine.
 type Global inproc.Global
 
 func (g *Global) inproc() *inproc.Global { return (*inproc.Global)(g) }
 
 func (g *Global) store() *Store { return (*Store)(g.inproc().Store()) }
 
-// Type is the type of the value.
+// Type returns the type of the value.
 func (g *Global) Type() ValType { return ValType(g.inproc().Type()) }
 
 // Mutable reports whether the value may change.
 func (g *Global) Mutable() bool { return g.inproc().Mutable() }
 
-// Get is the value. The error is ErrV128.
+// Get returns the value. The error is ErrV128.
 func (g *Global) Get() (v Value, err error) {
 	if g.inproc().Type() == meta.V128 {
 		return Value{}, ErrV128
@@ -96,7 +98,7 @@ func (g *Global) Get() (v Value, err error) {
 	return v, err
 }
 
-// Set changes the value. The error is ErrType if v is of another type or the variable is
+// Set changes the value. The error is ErrType if v has another type, is a function of another store, or if the variable is
 // immutable.
 func (g *Global) Set(v Value) error {
 	switch {

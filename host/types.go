@@ -23,7 +23,7 @@ const (
 	TypeExternRef = ValType(meta.ExternRef)
 )
 
-// String is the type's name in the text format.
+// String returns the type's name in the text format.
 func (t ValType) String() string {
 	switch t {
 	case TypeI32:
@@ -50,7 +50,7 @@ func (t ValType) isRef() bool { return t == TypeFuncRef || t == TypeExternRef }
 // FuncType is the type of a function.
 type FuncType struct{ Params, Results []ValType }
 
-// String is such as "(i32, i64) -> (f64)".
+// String returns the type in a form such as "(i32, i64) -> (f64)".
 func (t FuncType) String() string { return typeList(t.Params) + " -> " + typeList(t.Results) }
 
 // sameType reports whether t is the type of these parameters and results.
@@ -67,13 +67,13 @@ func typeList(types []ValType) string {
 	return "(" + strings.Join(names, ", ") + ")"
 }
 
-// Limits are those of a memory, in pages of 64 KiB, or of a table, in elements.
+// Limits bound the size of a memory, in pages of 64 KiB, or of a table, in elements.
 type Limits struct {
 	Min, Max uint64 // Max counts if HasMax
 	HasMax   bool
 }
 
-// String is such as "1..10" or "1..".
+// String returns the limits in a form such as "1..10" or "1..".
 func (l Limits) String() string {
 	if l.HasMax {
 		return fmt.Sprintf("%d..%d", l.Min, l.Max)
@@ -92,7 +92,7 @@ const (
 	KindGlobal = Kind(abi.ExternGlobal)
 )
 
-// String is the kind's name.
+// String returns the name of the kind.
 func (k Kind) String() string {
 	if k > KindGlobal {
 		return "unknown"
@@ -109,7 +109,7 @@ type ExternType struct {
 	Mutable bool     // of a global
 }
 
-// String is such as "function (i32) -> ()", "memory 1..10", "table funcref 1.." or
+// String returns the type in a form such as "function (i32) -> ()", "memory 1..10", "table funcref 1.." or
 // "global mut i64".
 func (t ExternType) String() string {
 	s := t.Kind.String() + " "

@@ -8,30 +8,30 @@ import (
 	"github.com/waot-project/waot/internal/meta"
 )
 
-// Value is a WebAssembly value with its type. The zero Value has no type, and fits
-// nowhere.
+// Value is a WebAssembly value with its type. The zero Value has no type, and is refused
+// everywhere.
 type Value struct {
 	typ  ValType
 	bits uint64 // of a number
 	ref  any    // of a reference: a *Func that is not nil, any Go value, or nil for null
 }
 
-// I32 is an i32.
+// I32 returns the value of type i32.
 func I32(v int32) Value { return Value{typ: TypeI32, bits: uint64(uint32(v))} }
 
-// I64 is an i64.
+// I64 returns the value of type i64.
 func I64(v int64) Value { return Value{typ: TypeI64, bits: uint64(v)} }
 
-// F32 is an f32.
+// F32 returns the value of type f32.
 func F32(v float32) Value { return Value{typ: TypeF32, bits: uint64(math.Float32bits(v))} }
 
-// F64 is an f64.
+// F64 returns the value of type f64.
 func F64(v float64) Value { return Value{typ: TypeF64, bits: math.Float64bits(v)} }
 
-// Ref is an externref to a Go value; nil is null.
+// Ref returns an externref to a Go value; nil is null.
 func Ref(v any) Value { return Value{typ: TypeExternRef, ref: v} }
 
-// FuncRef is a funcref; nil is null.
+// FuncRef returns a funcref; nil is null.
 func FuncRef(f *Func) Value {
 	if f == nil {
 		return Value{typ: TypeFuncRef}
@@ -39,24 +39,24 @@ func FuncRef(f *Func) Value {
 	return Value{typ: TypeFuncRef, ref: f}
 }
 
-// Type is the type of the value, 0 for the zero Value.
+// Type returns the type of the value, 0 for the zero Value.
 func (v Value) Type() ValType { return v.typ }
 
-// The accessors give the value as what it is; of a value of another type, zero.
+// The accessors return zero for a value of another type.
 
-// I32 is the value of an i32. Convert it to uint32 for an unsigned one.
+// I32 returns the value of an i32. Convert it to uint32 for an unsigned one.
 func (v Value) I32() int32 { return int32(v.as(TypeI32)) }
 
-// I64 is the value of an i64.
+// I64 returns the value of an i64.
 func (v Value) I64() int64 { return int64(v.as(TypeI64)) }
 
-// F32 is the value of an f32.
+// F32 returns the value of an f32.
 func (v Value) F32() float32 { return math.Float32frombits(uint32(v.as(TypeF32))) }
 
-// F64 is the value of an f64.
+// F64 returns the value of an f64.
 func (v Value) F64() float64 { return math.Float64frombits(v.as(TypeF64)) }
 
-// Ref is the Go value of an externref, nil for null.
+// Ref returns the Go value of an externref, nil for null.
 func (v Value) Ref() any {
 	if v.typ != TypeExternRef {
 		return nil
@@ -64,7 +64,7 @@ func (v Value) Ref() any {
 	return v.ref
 }
 
-// Func is the function of a funcref, nil for null.
+// Func returns the function of a funcref, nil for null.
 func (v Value) Func() *Func {
 	if v.typ != TypeFuncRef {
 		return nil
@@ -80,7 +80,7 @@ func (v Value) as(t ValType) uint64 {
 	return v.bits
 }
 
-// Any is the value as Func.Call gives it: int32, int64, float32, float64, the
+// Any returns the value as Func.Call does: int32, int64, float32, float64, the
 // Go value of an externref, a *Func; nil for null.
 func (v Value) Any() any {
 	switch v.typ {
@@ -96,10 +96,10 @@ func (v Value) Any() any {
 	return v.ref
 }
 
-// String is such as "i32:42".
+// String returns the type and the value, such as "i32:42".
 func (v Value) String() string { return fmt.Sprintf("%v:%v", v.typ, v.Any()) }
 
-// valueOf makes a value of type t of what Func.Call accepts for it.
+// valueOf converts an argument of Func.Call to a value of type t.
 func valueOf(t ValType, x any) (Value, error) {
 	if v, ok := x.(Value); ok && v.typ == t {
 		return v, nil

@@ -8,4 +8,6 @@
 //
 // Input: an Object, or the bytes of an ELF file, of which nothing is trusted.
 // Output: the bytes of an ELF file, an Object.
+//
+// This package is not part of the stable API and may change in any release.
 package objfile

@@ -113,11 +113,11 @@ type Context struct {
 // New makes a Context; nil stands for the zero Options. It fails when an argument contains NUL, when the
 // arguments do not fit a 32-bit memory, or when a preopen or a standard stream
 // cannot be opened; then nothing stays open.
-func New(cfg *Options) (*Context, error) {
-	cfg = cmp.Or(cfg, new(Options))
+func New(o *Options) (*Context, error) {
+	o = cmp.Or(o, new(Options))
 	c := &Context{
-		maxOpen: cfg.MaxOpen, walltime: cfg.Walltime, monotonic: cfg.Monotonic,
-		start: time.Now(), nanosleep: cfg.Nanosleep, rand: cfg.Rand, procFds: -1,
+		maxOpen: o.MaxOpen, walltime: o.Walltime, monotonic: o.Monotonic,
+		start: time.Now(), nanosleep: o.Nanosleep, rand: o.Rand, procFds: -1,
 	}
 	if c.maxOpen == 0 {
 		c.maxOpen = defaultMaxOpen
@@ -126,11 +126,11 @@ func New(cfg *Options) (*Context, error) {
 		c.rand = rand.Reader
 	}
 	var err error
-	if c.args, err = packStrings("argument", cfg.Args); err == nil {
-		c.env, err = packStrings("environment entry", cfg.Env)
+	if c.args, err = packStrings("argument", o.Args); err == nil {
+		c.env, err = packStrings("environment entry", o.Env)
 	}
 	if err == nil {
-		err = c.openAll(cfg)
+		err = c.openAll(o)
 	}
 	if err != nil {
 		c.Close()

@@ -6,7 +6,7 @@
 // [Context], the instance's linear memory and the raw arguments. The package
 // knows no compiler, no object format and no engine.
 //
-// Input: a [Options] naming everything the guest may reach; then, per call, the
+// Input: [Options] naming everything the guest may reach; then, per call, the
 // linear memory as one slice and the arguments as 64-bit words.
 // Output: an errno per call, results written to linear memory, or an
 // [ExitError] when the guest ends itself, or [ErrInterrupted].
@@ -58,4 +58,8 @@
 // that is opened through it. A right that path_open was merely not asked for is
 // there nonetheless: Go's, Rust's and Zig's libraries each ask for fewer than
 // they use. Guests are told the rights they asked for.
+//
+// # Stability
+//
+// This package is part of the stable API, which package waot describes.
 package wasi

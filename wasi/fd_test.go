@@ -375,6 +375,13 @@ func TestPreopens(t *testing.T) {
 		t.Errorf("%d host descriptors, before %d", n, fds)
 	}
 	// By default a guest has nothing.
+	c, err := New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if errno := c.Close(); errno != nil || c.open != 0 {
+		t.Errorf("without options: %v, %d descriptors open", errno, c.open)
+	}
 	g = newGuest(t, Options{})
 	g.want(ErrnoBadf, "fd_fdstat_get", 3, result)
 	if s := g.read(0, 10); s != "" {

@@ -5,6 +5,8 @@
 //
 // Input: a clif.Func.
 // Output: nil, or an *Error for the first violation.
+//
+// This package is not part of the stable API and may change in any release.
 package verify
 
 import (

@@ -23,4 +23,6 @@
 // References are Go values with numbers, which only the store keeps alive. The model knows handles one by one: what
 // it can reach must be there, and after a collection there must be no other. When a store has been closed,
 // nothing may keep its values.
+//
+// This package is not part of the stable API and may change in any release.
 package guestfuzz

@@ -81,4 +81,6 @@
 // # Limits
 //
 // v128 cannot be passed between host and native code.
+//
+// This package is not part of the stable API and may change in any release.
 package inproc

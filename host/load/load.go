@@ -6,6 +6,8 @@
 // Input: an ELF file, or an objfile.Object. What is malformed, impossible, or contradicts itself is refused; beyond that
 // an object is trusted like a shared library, its metadata like its code.
 // Output: an inproc.Image with validated metadata.
+//
+// This package is not part of the stable API and may change in any release.
 package load
 
 import (

@@ -7,6 +7,10 @@
 //
 // Input: the bytes of an object, and a key.
 // Output: the bytes with a signature behind them; or what was signed, or an error.
+//
+// # Stability
+//
+// This package is part of the stable API, which package waot describes.
 package sign
 
 import (
@@ -23,6 +27,7 @@ import (
 // Error says why an object is not taken for one that the key has signed, or what is wrong with a key.
 type Error struct{ Reason string }
 
+// Error implements error.
 func (e *Error) Error() string { return "signature: " + e.Reason }
 
 // A signature is a trailer of fixed size behind the object: the magic, which has the version of the format, the

@@ -1,12 +1,21 @@
-// Package wasirun gives compiled programs WASI preview 1: a System is what a program
-// can reach, and has the functions that it imports, for any store of package host. Program and
-// Run do all of it for one program.
+// Package wasirun gives compiled programs WASI preview 1. A System is what a program
+// can reach, and has the functions that the program imports. Program and
+// Run also make the store and the instance.
 //
 // Place in the pipeline: on top of packages host and wasi, neither of which knows the
 // other. What only loads objects needs none of it.
 //
-// Input: a Options that says what the program can reach, and its instance or image.
+// Input: Options that say what the program can reach, and its module or instance.
 // Output: what the program writes to its descriptors, and its exit status.
+//
+// # Goroutines
+//
+// Functions may be called from any goroutine. A System or Program is for one goroutine at a time, that which is inside its
+// store; Close too, which must not be called during a call.
+//
+// # Stability
+//
+// This package is part of the stable API, which package waot describes.
 package wasirun
 
 import (
@@ -34,8 +43,8 @@ type Options struct {
 	Dirs []Dir
 	// Sockets are connected or listening sockets; their descriptors follow the directories.
 	Sockets []*os.File
-	// Walltime gives nanoseconds since 1970, Monotonic nanoseconds since any moment, Rand
-	// random bytes, and Nanosleep waits where the program waits for time alone; nil means
+	// Walltime returns nanoseconds since 1970, Monotonic nanoseconds since any moment, Rand
+	// gives random bytes, and Nanosleep waits where the program waits for time alone; nil means
 	// the real ones. With all four, a run can be repeated.
 	Walltime, Monotonic func() int64
 	Nanosleep           func(time.Duration)
@@ -62,10 +71,10 @@ type Dir struct {
 	Devices bool
 }
 
-// ErrNoStart says that a module has no function _start: it is a library.
+// ErrNoStart means that a module exports no function _start: it is a library.
 const ErrNoStart = host.Error("wasirun: the module exports no function _start")
 
-// ExitError says that the program ended itself.
+// ExitError means that the program ended itself.
 type ExitError struct {
 	// Code is the exit status that the program gave.
 	Code uint32

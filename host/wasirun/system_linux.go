@@ -15,12 +15,12 @@ type System struct{ wasi *wasi.Context }
 
 // NewSystem opens what the options name; nil stands for the zero Options. The system must be closed. The errors are those of
 // opening directories and streams, and of arguments that contain NUL; on other systems than Linux it is host.ErrUnsupported.
-func NewSystem(cfg *Options) (*System, error) {
-	cfg = cmp.Or(cfg, new(Options))
-	w := &wasi.Options{Args: cfg.Args, Env: cfg.Env, Stdin: cfg.Stdin, Stdout: cfg.Stdout, Stderr: cfg.Stderr,
-		Sockets: cfg.Sockets, Walltime: cfg.Walltime, Monotonic: cfg.Monotonic, Nanosleep: cfg.Nanosleep,
-		Rand: cfg.Rand, MaxOpen: cfg.MaxOpen}
-	for _, d := range cfg.Dirs {
+func NewSystem(o *Options) (*System, error) {
+	o = cmp.Or(o, new(Options))
+	w := &wasi.Options{Args: o.Args, Env: o.Env, Stdin: o.Stdin, Stdout: o.Stdout, Stderr: o.Stderr,
+		Sockets: o.Sockets, Walltime: o.Walltime, Monotonic: o.Monotonic, Nanosleep: o.Nanosleep,
+		Rand: o.Rand, MaxOpen: o.MaxOpen}
+	for _, d := range o.Dirs {
 		w.Preopens = append(w.Preopens, wasi.Preopen{Guest: d.Guest, Host: d.Host, Root: d.Root, FS: d.FS, ReadOnly: d.ReadOnly, Devices: d.Devices})
 	}
 	c, err := wasi.New(w)

@@ -14,6 +14,8 @@
 // Input: a valid regalloc.Input, the regalloc.MachineEnv, a regalloc.Output that
 // may be wrong in any way, a source of random numbers.
 // Output: nil, or how the machine does something else than the code means.
+//
+// This package is not part of the stable API and may change in any release.
 package exec
 
 import (

@@ -5,6 +5,8 @@
 //
 // Input: Wasm modules.
 // Output: their behaviour.
+//
+// This package is not part of the stable API and may change in any release.
 package interpengine
 
 import (

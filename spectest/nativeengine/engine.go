@@ -6,6 +6,8 @@
 //
 // Input: Wasm modules.
 // Output: their behaviour.
+//
+// This package is not part of the stable API and may change in any release.
 package nativeengine
 
 import (

@@ -7,4 +7,6 @@
 // the modules it names; or a single NAME.json.
 //
 // Output: a Script of Commands, whose modules are read when asked for.
+//
+// This package is not part of the stable API and may change in any release.
 package script

@@ -5,6 +5,8 @@
 //
 // Input: an engine, and the suites that script.Locate and script.OpenWazero find.
 // Output: test failures.
+//
+// This package is not part of the stable API and may change in any release.
 package suitetest
 
 import (
