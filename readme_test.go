@@ -1,0 +1,207 @@
+package waot_test
+
+import (
+	"crypto/ed25519"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/waot-project/waot"
+)
+
+// shellLines are the commands in the blocks of a page that have no language, without their comments.
+func shellLines(t *testing.T, page string) (lines []string) {
+	t.Helper()
+	inside, shell := false, false
+	for _, line := range strings.Split(readFile(t, page), "\n") {
+		if lang, fence := strings.CutPrefix(line, "```"); fence {
+			inside = !inside
+			shell = inside && lang == ""
+		} else if command, _, _ := strings.Cut(line, "#"); shell && strings.TrimSpace(command) != "" {
+			lines = append(lines, strings.TrimSpace(command))
+		}
+	}
+	return lines
+}
+
+func readFile(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// foreign is a new module of somebody else, for which this tree stands for the published module.
+type foreign struct {
+	t   *testing.T
+	dir string
+}
+
+// run runs a command in the module.
+func (f *foreign) run(line string) (out string, err error) {
+	words := strings.Fields(line)
+	cmd := exec.Command(words[0], words[1:]...)
+	cmd.Dir = f.dir
+	// Nothing is downloaded: what waot needs is there, since these tests run.
+	cmd.Env = append(os.Environ(), "GOPROXY=off", "GOSUMDB=off", "GOFLAGS=", "GOWORK=off")
+	b, err := cmd.CombinedOutput()
+	return string(b), err
+}
+
+func (f *foreign) must(line string) {
+	f.t.Helper()
+	if out, err := f.run(line); err != nil {
+		f.t.Fatalf("%s: %v\n%s", line, err, out)
+	}
+}
+
+func (f *foreign) write(name string, b []byte) {
+	f.t.Helper()
+	if err := os.WriteFile(filepath.Join(f.dir, name), b, 0o666); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// TestReadmeCommands runs the commands of README.md, and the go:generate line of docs/embedding-go.md, in a foreign module that has
+// waot as a tool.
+func TestReadmeCommands(t *testing.T) {
+	canRunDocs(t)
+	tree, err := filepath.Abs(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &foreign{t, t.TempDir()}
+	for file, module := range map[string]string{"app": "cat", "lib": "add", "add": "add", "module": "hello"} {
+		f.write(file+".wasm", modules()[module])
+	}
+	f.write("file.txt", []byte("some text"))
+	_, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.write("key.pem", pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}))
+	f.must("go mod init example.com/foreign")
+	f.must("go mod edit -replace github.com/waot-project/waot=" + tree)
+
+	lines, kinds := shellLines(t, "README.md"), map[string]int{}
+	for _, line := range lines {
+		kind, _, _ := strings.Cut(line, " ")
+		kinds[kind]++
+		switch {
+		case kind == "make": // in a clone: CI runs them
+		case strings.HasPrefix(line, "go install "):
+			goInstall(t, line)
+		case kind == "go":
+			f.must(line)
+		case strings.Contains(line, " spectest "), strings.Contains(line, " --target="): // need the official suite, an emulator
+		case strings.HasPrefix(line, "waot bisect "):
+			// A module that behaves well is not what it is for.
+			if out, err := f.run("go tool " + line); err == nil || !strings.Contains(out, "nothing to find") {
+				t.Errorf("%s: %v\n%s", line, err, out)
+			}
+		case kind == "waot":
+			f.must("go tool " + line)
+		default:
+			t.Errorf("README.md has a command of a new kind: %s", line)
+		}
+	}
+	if kinds["go"] < 3 || kinds["waot"] < 8 {
+		t.Errorf("README.md has %v commands", kinds)
+	}
+	_, generate, _ := strings.Cut(readFile(t, "docs/embedding-go.md"), "//go:generate ")
+	generate, _, _ = strings.Cut(generate, "\n")
+	f.must(generate)
+	if _, err := waot.Load([]byte(readFile(t, filepath.Join(f.dir, "add.o"))), nil); err != nil {
+		t.Errorf("%s: %v", generate, err)
+	}
+}
+
+// goInstall checks what go install demands of a published module: its path is that of a command here, and go.mod changes no
+// other module.
+func goInstall(t *testing.T, line string) {
+	t.Helper()
+	name, latest := strings.CutSuffix(strings.TrimPrefix(line, "go install "), "@latest")
+	out, err := exec.Command("go", "list", "-f", "{{.Name}} {{.Module.Path}}", name).CombinedOutput()
+	if want := "main github.com/waot-project/waot\n"; err != nil || string(out) != want || !latest {
+		t.Errorf("%s: %v, %s, want %s", line, err, out, want)
+	}
+	if words := strings.Fields(readFile(t, "go.mod")); slices.Contains(words, "replace") || slices.Contains(words, "exclude") {
+		t.Error("go install refuses modules whose go.mod replaces or excludes others")
+	}
+}
+
+// TestReadmeFigures computes the table of README.md from those of docs/benchmarks.md.
+func TestReadmeFigures(t *testing.T) {
+	page := readFile(t, "docs/benchmarks.md")
+	section := func(title string) map[string][]float64 {
+		_, text, ok := strings.Cut(page, "\n## "+title)
+		if !ok {
+			t.Fatalf("docs/benchmarks.md has no section %s", title)
+		}
+		text, _, _ = strings.Cut(text, "\n## ")
+		rows := map[string][]float64{}
+		for _, line := range strings.Split(text, "\n") {
+			cells := strings.Split(strings.Trim(line, "| "), "|")
+			var figures []float64
+			for _, c := range cells[1:] {
+				if x, err := strconv.ParseFloat(strings.TrimSpace(c), 64); err == nil {
+					figures = append(figures, x)
+				}
+			}
+			if len(figures) > 0 && len(figures) == len(cells)-1 {
+				rows[strings.TrimSpace(cells[0])] = figures
+			}
+		}
+		if len(rows) != 20 {
+			t.Fatalf("section %s has %d modules", title, len(rows))
+		}
+		return rows
+	}
+	// mean is the geometric mean of a column, without some modules.
+	mean := func(rows map[string][]float64, column int, without ...string) float64 {
+		sum, n := 0.0, 0
+		for name, figures := range rows {
+			if !slices.Contains(without, name) {
+				sum += math.Log(figures[column])
+				n++
+			}
+		}
+		return math.Exp(sum / float64(n))
+	}
+	run, compile := section("Run time"), section("Compiling")
+	faulty := []string{"blake3-scalar", "shootout-keccak"}
+	unsteady := append([]string{"bz2", "pulldown-cmark", "rust-compression", "rust-json"}, faulty...)
+	readme := readFile(t, "README.md")
+	for _, x := range []struct {
+		what         string
+		wazero, waot float64
+	}{
+		{"run time", mean(run, 2, faulty...), mean(run, 1, faulty...)},
+		{"run time, modules with steady times in wazero", mean(run, 2, unsteady...), mean(run, 1, unsteady...)},
+		{"CPU time to compile", mean(compile, 2, faulty...), mean(compile, 1, faulty...)},
+		{"size of machine code", mean(compile, 4, faulty...), mean(compile, 3, faulty...)},
+		{"peak memory of the compiler", mean(compile, 6, faulty...), mean(compile, 5, faulty...)},
+	} {
+		if row := fmt.Sprintf("\n| %s | 1 | %.2f | **%.2f** |\n", x.what, x.wazero, x.waot); !strings.Contains(readme, row) {
+			t.Errorf("README.md has no row %s", row)
+		}
+	}
+	if all := fmt.Sprintf("with them waot's run time is %.2f", mean(run, 1)); !strings.Contains(regexp.MustCompile(`\s+`).ReplaceAllString(readme, " "), all) {
+		t.Errorf("README.md does not say: %s", all)
+	}
+}
