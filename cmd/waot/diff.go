@@ -123,7 +123,7 @@ func diffAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	cfg, err := programConfig(c, filepath.Base(file))
+	cfg, err := programOptions(c, filepath.Base(file))
 	if err != nil {
 		return err
 	}

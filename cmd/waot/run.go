@@ -62,7 +62,7 @@ func runAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	cfg, err := programConfig(c, filepath.Base(file))
+	cfg, err := programOptions(c, filepath.Base(file))
 	if err != nil {
 		return err
 	}
@@ -134,8 +134,8 @@ func programStatus(status uint32) error {
 	return exitStatus(status & 0xff)
 }
 
-// programConfig says what the program can reach.
-func programConfig(c *cli.Context, name string) (wasirun.Options, error) {
+// programOptions say what the program can reach.
+func programOptions(c *cli.Context, name string) (wasirun.Options, error) {
 	cfg := wasirun.Options{
 		Args: []string{name}, Env: c.StringSlice("env"),
 		Stdin: c.App.Reader, Stdout: c.App.Writer, Stderr: c.App.ErrWriter,
