@@ -31,7 +31,7 @@ type Emitter struct {
 
 	verify bool // check that bounds of sizes hold
 
-	sites    []TrapSite
+	sites    []abi.TrapSite
 	blocks   []blockPlan // by block, and one for the end
 	order    []uint32    // of emission
 	rotated  bool        // order is not that of the blocks
@@ -279,7 +279,7 @@ func (e *Emitter) TrapLabel(code abi.TrapCode, src uint32) machbuffer.Label {
 
 // site is the name, for the machine buffer, of a trap site without its offset.
 func (e *Emitter) site(code abi.TrapCode, fault abi.FaultKind, memory, src uint32) machbuffer.SrcLoc {
-	e.sites = append(e.sites, TrapSite{Code: code, Fault: fault, Memory: uint8(memory), Src: src})
+	e.sites = append(e.sites, abi.TrapSite{Code: code, Fault: fault, Memory: uint8(memory), Src: src})
 	return machbuffer.SrcLoc(len(e.sites))
 }
 
@@ -342,7 +342,7 @@ func (e *Emitter) result(res *machbuffer.Result) *Code {
 	c.Calls = stop.Grow(flag, c.Calls, len(res.Calls))
 	for i, s := range res.Calls {
 		flag.PollAt(i)
-		c.Calls = append(c.Calls, SrcSite{Offset: s.Return, Src: s.Data})
+		c.Calls = append(c.Calls, abi.CallSite{Offset: s.Return, Src: s.Data})
 	}
 	e.slots = stop.Resize(flag, e.slots, len(e.Out.StackMapSlots))
 	for i, w := range e.Out.StackMapSlots {
@@ -355,7 +355,7 @@ func (e *Emitter) result(res *machbuffer.Result) *Code {
 		if sm.Slots.Len() == 0 {
 			continue
 		}
-		c.StackMaps = append(c.StackMaps, CodeStackMap{
+		c.StackMaps = append(c.StackMaps, abi.StackMap{
 			Offset: m.Return, Slots: e.slots[sm.Slots.Start:sm.Slots.End:sm.Slots.End],
 		})
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/instance"
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/reloc"
 	"github.com/waot-project/waot/machbuffer"
 	"github.com/waot-project/waot/objfile"
@@ -74,8 +75,8 @@ func TestLayout(t *testing.T) {
 				{Offset: 1, Kind: reloc.Call32, Symbol: uint32(backend.SymFunc(uint32(2 - f.Index%3))), Addend: -4},
 				{Offset: 8, Kind: reloc.PC32, Symbol: uint32(backend.SymInstance), Addend: int64(lay.Helper(0)) - 4},
 			}
-			c.Calls = []backend.SrcSite{{Offset: 5, Src: uint32(f.Index)}}
-			c.StackMaps = []backend.CodeStackMap{{Offset: 5, Slots: []int32{-8}}}
+			c.Calls = []abi.CallSite{{Offset: 5, Src: uint32(f.Index)}}
+			c.StackMaps = []abi.StackMap{{Offset: 5, Slots: []int32{-8}}}
 			return c, nil
 		}
 	}
@@ -193,5 +194,38 @@ func TestTargets(t *testing.T) {
 	}
 	if want := map[string]string{"amd64": "x86-64", "arm64": "aarch64"}[runtime.GOARCH]; want != "" && m.arch != want {
 		t.Error(m.arch)
+	}
+}
+
+// TestMisplacedSites: sites outside of the code, or out of order, are an error.
+func TestMisplacedSites(t *testing.T) {
+	good := backend.Code{Bytes: make([]byte, 16), Align: 4, Traps: []abi.TrapSite{{Offset: 0}, {Offset: 15}},
+		Calls: []abi.CallSite{{Offset: 4}, {Offset: 16}}, StackMaps: []abi.StackMap{{Offset: 4}, {Offset: 16}}}
+	module := func(c *backend.Code) (*Result, error) {
+		return Module(manyFuncs(1), Options{generator: func(*clif.Module, *instance.Layout) generate {
+			return func(*clif.Func) (*backend.Code, error) { return c, nil }
+		}})
+	}
+	r, err := module(&good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := r.Meta; m.Traps[3].Offset != 16+15 || m.Calls[3].Offset != 16+16 || m.StackMaps[3].Offset != 16+16 {
+		t.Error(m.Traps, m.Calls, m.StackMaps)
+	}
+	for n, change := range []func(c *backend.Code){
+		func(c *backend.Code) { c.Traps = []abi.TrapSite{{Offset: 16}} },
+		func(c *backend.Code) { c.Traps = []abi.TrapSite{{Offset: 3}, {Offset: 3}} },
+		func(c *backend.Code) { c.Traps = []abi.TrapSite{{Offset: 3}, {Offset: 2}} },
+		func(c *backend.Code) { c.Calls = []abi.CallSite{{Offset: 17}} },
+		func(c *backend.Code) { c.Calls = []abi.CallSite{{Offset: 3}, {Offset: 3}} },
+		func(c *backend.Code) { c.StackMaps = []abi.StackMap{{Offset: 17}} },
+		func(c *backend.Code) { c.StackMaps = []abi.StackMap{{Offset: 3}, {Offset: 2}} },
+	} {
+		c := good
+		change(&c)
+		if _, err := module(&c); err == nil || !strings.Contains(err.Error(), "internal error") {
+			t.Errorf("%d: %v", n, err)
+		}
 	}
 }

@@ -1,7 +1,6 @@
 package compile
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -203,38 +202,37 @@ func (l *linker) internal(i uint32, reason string) error {
 	return &FuncError{Func: i, Name: l.cm.Funcs[i].Name, Stage: "link", Err: fmt.Errorf("internal error: %s", reason)}
 }
 
-// addSites adds the tables of function i to the metadata, sorted by offset.
+// addSites adds the sites of function i to the metadata.
 func (l *linker) addSites(i uint32, r *result) error {
-	m, w, at := l.m, r.worker, l.at[i]
-	size := r.code.end - r.code.start
-	traps := w.traps[r.traps.start:r.traps.end]
-	slices.SortStableFunc(traps, func(a, b backend.TrapSite) int { return cmp.Compare(a.Offset, b.Offset) })
-	for j, t := range traps {
-		l.opt.stop.Poll()
-		if t.Offset >= size || j > 0 && t.Offset == traps[j-1].Offset {
-			return l.internal(i, "trap sites")
-		}
-		m.Traps = append(m.Traps, meta.Trap{Offset: at + t.Offset, Code: t.Code, Fault: t.Fault, Memory: t.Memory, Src: t.Src})
+	m, w, at, size := l.m, r.worker, l.at[i], r.code.end-r.code.start
+	var ok bool
+	if m.Traps, ok = appendSites(l, m.Traps, w.traps[r.traps.start:r.traps.end], at, size, func(s *abi.TrapSite) *uint32 { return &s.Offset }); !ok {
+		return l.internal(i, "trap sites")
 	}
-	calls := w.calls[r.calls.start:r.calls.end]
-	slices.SortStableFunc(calls, func(a, b backend.SrcSite) int { return cmp.Compare(a.Offset, b.Offset) })
-	for j, c := range calls {
-		l.opt.stop.Poll()
-		if c.Offset > size || j > 0 && c.Offset == calls[j-1].Offset {
-			return l.internal(i, "call sites")
-		}
-		m.Calls = append(m.Calls, meta.Call{Offset: at + c.Offset, Src: c.Src})
+	// The last call may return to the end.
+	if m.Calls, ok = appendSites(l, m.Calls, w.calls[r.calls.start:r.calls.end], at, size+1, func(s *abi.CallSite) *uint32 { return &s.Offset }); !ok {
+		return l.internal(i, "call sites")
 	}
-	maps := w.maps[r.maps.start:r.maps.end]
-	slices.SortStableFunc(maps, func(a, b backend.CodeStackMap) int { return cmp.Compare(a.Offset, b.Offset) })
-	for j, s := range maps {
-		l.opt.stop.Poll()
-		if s.Offset > size || j > 0 && s.Offset == maps[j-1].Offset {
-			return l.internal(i, "stack maps")
-		}
-		m.StackMaps = append(m.StackMaps, meta.StackMap{Offset: at + s.Offset, Slots: s.Slots})
+	if m.StackMaps, ok = appendSites(l, m.StackMaps, w.maps[r.maps.start:r.maps.end], at, size+1, func(s *abi.StackMap) *uint32 { return &s.Offset }); !ok {
+		return l.internal(i, "stack maps")
 	}
 	return nil
+}
+
+// appendSites appends the sites of a function whose code is at at. It reports whether their offsets ascend, and are below end.
+func appendSites[S any](l *linker, dst, sites []S, at, end uint32, offset func(*S) *uint32) ([]S, bool) {
+	next := uint32(0)
+	for i := range sites {
+		l.opt.stop.Poll()
+		dst = append(dst, sites[i])
+		o := offset(&dst[len(dst)-1])
+		if *o < next || *o >= end {
+			return dst, false
+		}
+		next = *o + 1
+		*o += at
+	}
+	return dst, true
 }
 
 // layRodata concatenates the data segments.

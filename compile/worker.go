@@ -14,6 +14,7 @@ import (
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/clif/verify"
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/machbuffer"
 	"github.com/waot-project/waot/wasmfront"
@@ -150,9 +151,9 @@ type worker struct {
 
 	code   []byte
 	relocs []machbuffer.Reloc
-	traps  []backend.TrapSite
-	calls  []backend.SrcSite
-	maps   []backend.CodeStackMap
+	traps  []abi.TrapSite
+	calls  []abi.CallSite
+	maps   []abi.StackMap
 
 	translate, optimize, backend time.Duration
 }
@@ -343,9 +344,22 @@ func (w *worker) keep(i uint32, c *backend.Code) {
 	w.traps, r.traps = extend(w.d.opt.stop, w.traps, c.Traps)
 	w.calls, r.calls = extend(w.d.opt.stop, w.calls, c.Calls)
 	w.maps, r.maps = extend(w.d.opt.stop, w.maps, c.StackMaps)
-	for j := r.maps.start; j < r.maps.end; j++ {
-		w.d.opt.stop.Poll()
-		w.maps[j].Slots = slices.Clone(w.maps[j].Slots)
+	w.keepSlots(w.maps[r.maps.start:r.maps.end])
+}
+
+// keepSlots copies the slots of stack maps into an array of their own.
+func (w *worker) keepSlots(maps []abi.StackMap) {
+	n := 0
+	for i := range maps {
+		w.d.opt.stop.PollAt(i)
+		n += len(maps[i].Slots)
+	}
+	all := make([]int32, 0, n)
+	for i := range maps {
+		w.d.opt.stop.PollAt(i)
+		start := len(all)
+		all = append(all, maps[i].Slots...)
+		maps[i].Slots = all[start:len(all):len(all)]
 	}
 }
 

@@ -18,9 +18,9 @@ import (
 type testFunc struct {
 	code   string
 	fixups []fixup
-	traps  []meta.Trap
-	calls  []meta.Call
-	maps   []meta.StackMap
+	traps  []abi.TrapSite
+	calls  []abi.CallSite
+	maps   []abi.StackMap
 	frame  uint32
 }
 

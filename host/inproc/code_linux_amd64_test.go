@@ -1,8 +1,7 @@
 package inproc
 
 import (
-	"github.com/waot-project/waot/internal/meta"
-
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/reloc"
 )
 
@@ -22,7 +21,7 @@ var testCode = map[string]testFunc{
 	"initcall": {
 		code:   "554889e5ff15000000005dc3",
 		fixups: []fixup{{6, "import0", -4, reloc.PC32}},
-		calls:  []meta.Call{{Offset: 10, Src: 77}},
+		calls:  []abi.CallSite{{Offset: 10, Src: 77}},
 	},
 	//	mov rax, [rip+table0]
 	//	lea rcx, [rip+desc_answer]
@@ -31,7 +30,7 @@ var testCode = map[string]testFunc{
 	"inittrap": {
 		code:   "488b0500000000488d0d000000004889080f0b",
 		fixups: []fixup{{3, "table0", -4, reloc.PC32}, {10, "desc_answer", -4, reloc.PC32}},
-		traps:  []meta.Trap{{Offset: 17, Code: 1, Fault: 0, Memory: 0, Src: 9}},
+		traps:  []abi.TrapSite{{Offset: 17, Code: 1, Fault: 0, Memory: 0, Src: 9}},
 	},
 	//	mov eax, 42
 	//	ret
@@ -122,7 +121,7 @@ var testCode = map[string]testFunc{
 	"pass": {
 		code:   "554889e5ff15000000005dc3",
 		fixups: []fixup{{6, "import0", -4, reloc.PC32}},
-		calls:  []meta.Call{{Offset: 10, Src: 21}},
+		calls:  []abi.CallSite{{Offset: 10, Src: 21}},
 	},
 	//	push rbp
 	//	mov rbp, rsp
@@ -169,8 +168,8 @@ var testCode = map[string]testFunc{
 	"saved": {
 		code:   "554889e55341544155415641574883ec0848bb111111111111111149bc222222222222222249bd333333333333333349be444444444444444449bf5555555555555555ff150000000048b911111111111111114839d9755448b922222222222222224c39e1754548b933333333333333334c39e9753648b944444444444444444c39f1752748b955555555555555554c39f97518488d4dd04839e1750f4883c408415f415e415d415c5b5dc30f0b",
 		fixups: []fixup{{69, "import0", -4, reloc.PC32}},
-		traps:  []meta.Trap{{Offset: 172, Code: 1, Fault: 0, Memory: 0, Src: 33}},
-		calls:  []meta.Call{{Offset: 73, Src: 31}},
+		traps:  []abi.TrapSite{{Offset: 172, Code: 1, Fault: 0, Memory: 0, Src: 33}},
+		calls:  []abi.CallSite{{Offset: 73, Src: 31}},
 	},
 	//	push rbp
 	//	mov rbp, rsp
@@ -250,8 +249,8 @@ var testCode = map[string]testFunc{
 	"hostmany": {
 		code:   "554889e5534883ec68488d7dd0be01000000ba02000000b90300000041b80400000041b905000000b80600000041ba0700000048c704240800000048c74424080900000048c74424100a00000041bb09000000f2410f2ac3f20f1144241841bb0a000000f2410f2ac3f20f1144242041bb01000000f2410f2ac341bb02000000f2410f2acb41bb03000000f2410f2ad341bb04000000f2410f2adb41bb05000000f2410f2ae341bb06000000f2410f2aeb41bb07000000f2410f2af341bb08000000f2410f2afb488d5c2430ff15000000004839e37576488d0450488d0c494801c8488d04b0486b4dd0054801c8486b4dd8064801c8f20f58c1f20f58c1b903000000f20f2ae9f20f59d5f20f58c2b904000000f20f2ae9f20f59ddf20f58c3b905000000f20f2ae9f20f596de0f20f58c5b906000000f20f2ae9f20f596de8f20f58c5488b5df84889ec5dc30f0b",
 		fixups: []fixup{{206, "import0", -4, reloc.PC32}},
-		traps:  []meta.Trap{{Offset: 333, Code: 1, Fault: 0, Memory: 0, Src: 43}},
-		calls:  []meta.Call{{Offset: 210, Src: 41}},
+		traps:  []abi.TrapSite{{Offset: 333, Code: 1, Fault: 0, Memory: 0, Src: 43}},
+		calls:  []abi.CallSite{{Offset: 210, Src: 41}},
 	},
 	//	push rbp
 	//	mov rbp, rsp
@@ -275,15 +274,15 @@ var testCode = map[string]testFunc{
 	"reenter": {
 		code:   "554889e5534883ec084889fb31c04885ff7412ff15000000004881fba0860100770a48ffc04883c4085b5dc30f0b",
 		fixups: []fixup{{21, "import0", -4, reloc.PC32}},
-		traps:  []meta.Trap{{Offset: 44, Code: 1, Fault: 0, Memory: 0, Src: 53}},
-		calls:  []meta.Call{{Offset: 25, Src: 51}},
+		traps:  []abi.TrapSite{{Offset: 44, Code: 1, Fault: 0, Memory: 0, Src: 53}},
+		calls:  []abi.CallSite{{Offset: 25, Src: 51}},
 	},
 	//	push rbp
 	//	mov rbp, rsp
 	//	ud2
 	"unreachable": {
 		code:  "554889e50f0b",
-		traps: []meta.Trap{{Offset: 4, Code: 1, Fault: 0, Memory: 0, Src: 101}},
+		traps: []abi.TrapSite{{Offset: 4, Code: 1, Fault: 0, Memory: 0, Src: 101}},
 	},
 	//	push rbp
 	//	mov rbp, rsp
@@ -293,7 +292,7 @@ var testCode = map[string]testFunc{
 	"outer": {
 		code:   "554889e5e8000000005dc3",
 		fixups: []fixup{{5, "f_unreachable", -4, reloc.PC32}},
-		calls:  []meta.Call{{Offset: 9, Src: 102}},
+		calls:  []abi.CallSite{{Offset: 9, Src: 102}},
 	},
 	//	mov eax, edi
 	//	xor edx, edx
@@ -301,7 +300,7 @@ var testCode = map[string]testFunc{
 	//	ret
 	"div": {
 		code:  "89f831d2f7f6c3",
-		traps: []meta.Trap{{Offset: 4, Code: 8, Fault: 3, Memory: 0, Src: 103}},
+		traps: []abi.TrapSite{{Offset: 4, Code: 8, Fault: 3, Memory: 0, Src: 103}},
 	},
 	//	mov rax, rdi
 	//	cqo
@@ -309,7 +308,7 @@ var testCode = map[string]testFunc{
 	//	ret
 	"idiv": {
 		code:  "4889f8489948f7fec3",
-		traps: []meta.Trap{{Offset: 5, Code: 7, Fault: 3, Memory: 0, Src: 104}},
+		traps: []abi.TrapSite{{Offset: 5, Code: 7, Fault: 3, Memory: 0, Src: 104}},
 	},
 	//	mov rax, [rip+mem0]
 	//	mov eax, [rax+rdi]
@@ -317,7 +316,7 @@ var testCode = map[string]testFunc{
 	"load": {
 		code:   "488b05000000008b0438c3",
 		fixups: []fixup{{3, "mem0", -4, reloc.PC32}},
-		traps:  []meta.Trap{{Offset: 7, Code: 2, Fault: 1, Memory: 0, Src: 105}},
+		traps:  []abi.TrapSite{{Offset: 7, Code: 2, Fault: 1, Memory: 0, Src: 105}},
 	},
 	//	mov rax, [rip+mem1]
 	//	mov eax, [rax+rdi]
@@ -325,7 +324,7 @@ var testCode = map[string]testFunc{
 	"load1": {
 		code:   "488b05000000008b0438c3",
 		fixups: []fixup{{3, "mem1", -4, reloc.PC32}},
-		traps:  []meta.Trap{{Offset: 7, Code: 2, Fault: 1, Memory: 1, Src: 106}},
+		traps:  []abi.TrapSite{{Offset: 7, Code: 2, Fault: 1, Memory: 1, Src: 106}},
 	},
 	//	mov rax, [rip+mem0]
 	//	mov [rax+rdi], rsi
@@ -333,7 +332,7 @@ var testCode = map[string]testFunc{
 	"store": {
 		code:   "488b050000000048893438c3",
 		fixups: []fixup{{3, "mem0", -4, reloc.PC32}},
-		traps:  []meta.Trap{{Offset: 7, Code: 2, Fault: 1, Memory: 0, Src: 107}},
+		traps:  []abi.TrapSite{{Offset: 7, Code: 2, Fault: 1, Memory: 0, Src: 107}},
 	},
 	//	push rbp
 	//	mov rbp, rsp
@@ -343,7 +342,7 @@ var testCode = map[string]testFunc{
 	"overflow": {
 		code:   "554889e5e8000000005dc3",
 		fixups: []fixup{{5, "f_overflow", -4, reloc.PC32}},
-		calls:  []meta.Call{{Offset: 9, Src: 108}},
+		calls:  []abi.CallSite{{Offset: 9, Src: 108}},
 	},
 	//	push rbp
 	//	mov rbp, rsp
@@ -353,7 +352,7 @@ var testCode = map[string]testFunc{
 	"overflow24": {
 		code:   "554889e54883ec08e8000000000f0b",
 		fixups: []fixup{{9, "f_overflow24", -4, reloc.PC32}},
-		calls:  []meta.Call{{Offset: 13, Src: 113}},
+		calls:  []abi.CallSite{{Offset: 13, Src: 113}},
 	},
 	//	push rbp
 	//	mov rbp, rsp
@@ -371,7 +370,7 @@ var testCode = map[string]testFunc{
 	"bigframe": {
 		code:   "554889e5488d842400f0ffff488500488d842400e0ffff488500488d842400d0ffff4885004881ec00300000e8000000004889ec5dc3",
 		fixups: []fixup{{45, "f_bigframe", -4, reloc.PC32}},
-		calls:  []meta.Call{{Offset: 49, Src: 109}},
+		calls:  []abi.CallSite{{Offset: 49, Src: 109}},
 	},
 	//	push rbp
 	//	mov rbp, rsp
@@ -383,7 +382,7 @@ var testCode = map[string]testFunc{
 	"hostoverflow": {
 		code:   "554889e54881ec00100000ff15000000004889ec5dc3",
 		fixups: []fixup{{13, "import0", -4, reloc.PC32}},
-		calls:  []meta.Call{{Offset: 17, Src: 110}},
+		calls:  []abi.CallSite{{Offset: 17, Src: 110}},
 	},
 	//	push rbp
 	//	mov rbp, rsp
@@ -399,7 +398,7 @@ var testCode = map[string]testFunc{
 	"deephost": {
 		code:   "554889e548ffcf7407e8000000005dc3ff15000000005dc3",
 		fixups: []fixup{{10, "f_deephost", -4, reloc.PC32}, {18, "import0", -4, reloc.PC32}},
-		calls:  []meta.Call{{Offset: 14, Src: 111}, {Offset: 22, Src: 112}},
+		calls:  []abi.CallSite{{Offset: 14, Src: 111}, {Offset: 22, Src: 112}},
 	},
 	//	xor eax, eax
 	//	mov eax, [rax+64]
@@ -412,14 +411,14 @@ var testCode = map[string]testFunc{
 	//	ret
 	"liesmemory": {
 		code:  "48b800007856341200008b00c3",
-		traps: []meta.Trap{{Offset: 10, Code: 2, Fault: 1, Memory: 0, Src: 120}},
+		traps: []abi.TrapSite{{Offset: 10, Code: 2, Fault: 1, Memory: 0, Src: 120}},
 	},
 	//	mov rax, 0x1234567812345678
 	//	mov eax, [rax]
 	//	ret
 	"liesnull": {
 		code:  "48b878563412785634128b00c3",
-		traps: []meta.Trap{{Offset: 10, Code: 5, Fault: 2, Memory: 0, Src: 121}},
+		traps: []abi.TrapSite{{Offset: 10, Code: 5, Fault: 2, Memory: 0, Src: 121}},
 	},
 	//	push rbp
 	//	mov rbp, rsp
@@ -431,7 +430,7 @@ var testCode = map[string]testFunc{
 	"grow": {
 		code:   "554889e54889fe488b3d00000000ff15000000005dc3",
 		fixups: []fixup{{10, "mem0", -4, reloc.PC32}, {16, "helper0", -4, reloc.PC32}},
-		calls:  []meta.Call{{Offset: 20, Src: 122}},
+		calls:  []abi.CallSite{{Offset: 20, Src: 122}},
 	},
 	//	push rbp
 	//	mov rbp, rsp
@@ -444,7 +443,7 @@ var testCode = map[string]testFunc{
 	"tablegrow": {
 		code:   "554889e54889f24889fe488b3d00000000ff15000000005dc3",
 		fixups: []fixup{{13, "table0", -4, reloc.PC32}, {19, "helper1", -4, reloc.PC32}},
-		calls:  []meta.Call{{Offset: 23, Src: 123}},
+		calls:  []abi.CallSite{{Offset: 23, Src: 123}},
 	},
 	//	push rbp
 	//	mov rbp, rsp
@@ -466,8 +465,8 @@ var testCode = map[string]testFunc{
 	"indirect": {
 		code:   "554889e5488b0500000000483b78f873194c8b1cf8488b0d00000000493b4b08750a4889f741ff135dc30f0b0f0b",
 		fixups: []fixup{{7, "table0", -4, reloc.PC32}, {24, "type0", -4, reloc.PC32}},
-		traps:  []meta.Trap{{Offset: 28, Code: 5, Fault: 2, Memory: 0, Src: 124}, {Offset: 42, Code: 4, Fault: 0, Memory: 0, Src: 126}, {Offset: 44, Code: 6, Fault: 0, Memory: 0, Src: 127}},
-		calls:  []meta.Call{{Offset: 40, Src: 125}},
+		traps:  []abi.TrapSite{{Offset: 28, Code: 5, Fault: 2, Memory: 0, Src: 124}, {Offset: 42, Code: 4, Fault: 0, Memory: 0, Src: 126}, {Offset: 44, Code: 6, Fault: 0, Memory: 0, Src: 127}},
+		calls:  []abi.CallSite{{Offset: 40, Src: 125}},
 	},
 	//	mov rax, [rip+global0]
 	//	inc rax
@@ -516,8 +515,8 @@ var testCode = map[string]testFunc{
 	"keep": {
 		code:   "554889e54883ec1048897df8488975f0ff1500000000488b45f84889ec5dc3",
 		fixups: []fixup{{18, "import0", -4, reloc.PC32}},
-		calls:  []meta.Call{{Offset: 22, Src: 130}},
-		maps:   []meta.StackMap{{Offset: 22, Slots: []int32{-8, -16}}},
+		calls:  []abi.CallSite{{Offset: 22, Src: 130}},
+		maps:   []abi.StackMap{{Offset: 22, Slots: []int32{-8, -16}}},
 		frame:  16,
 	},
 	//	push rbp
@@ -536,7 +535,7 @@ var testCode = map[string]testFunc{
 	"hostloop": {
 		code:   "554889e5534883ec084889fbff150000000048ffcb75f54883c4085b5dc3",
 		fixups: []fixup{{14, "import0", -4, reloc.PC32}},
-		calls:  []meta.Call{{Offset: 18, Src: 131}},
+		calls:  []abi.CallSite{{Offset: 18, Src: 131}},
 	},
 	//	mov rax, rdi
 	//	mov rcx, 0x9e3779b97f4a7c15

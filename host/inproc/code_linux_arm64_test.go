@@ -1,8 +1,7 @@
 package inproc
 
 import (
-	"github.com/waot-project/waot/internal/meta"
-
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/reloc"
 )
 
@@ -26,7 +25,7 @@ var testCode = map[string]testFunc{
 	"initcall": {
 		code:   "5f2403d5fd7bbfa9fd03009109000090290140f920013fd6fd7bc1a8c0035fd6",
 		fixups: []fixup{{12, "import0", 0, reloc.Page21}, {16, "import0", 0, reloc.Ldst64Lo12}},
-		calls:  []meta.Call{{Offset: 24, Src: 77}},
+		calls:  []abi.CallSite{{Offset: 24, Src: 77}},
 	},
 	//	bti c
 	//	adrp x9, table0
@@ -38,7 +37,7 @@ var testCode = map[string]testFunc{
 	"inittrap": {
 		code:   "5f2403d509000090290140f90a0000904a0100912a0100f901000000",
 		fixups: []fixup{{4, "table0", 0, reloc.Page21}, {8, "table0", 0, reloc.Ldst64Lo12}, {12, "desc_answer", 0, reloc.Page21}, {16, "desc_answer", 0, reloc.AddLo12}},
-		traps:  []meta.Trap{{Offset: 24, Code: 1, Fault: 0, Memory: 0, Src: 9}},
+		traps:  []abi.TrapSite{{Offset: 24, Code: 1, Fault: 0, Memory: 0, Src: 9}},
 	},
 	//	bti c
 	//	mov w0, #42
@@ -132,7 +131,7 @@ var testCode = map[string]testFunc{
 	"pass": {
 		code:   "5f2403d5fd7bbfa9fd03009109000090290140f920013fd6fd7bc1a8c0035fd6",
 		fixups: []fixup{{12, "import0", 0, reloc.Page21}, {16, "import0", 0, reloc.Ldst64Lo12}},
-		calls:  []meta.Call{{Offset: 24, Src: 21}},
+		calls:  []abi.CallSite{{Offset: 24, Src: 21}},
 	},
 	//	bti c
 	//	stp x29, x30, [sp, #-16]!
@@ -239,8 +238,8 @@ var testCode = map[string]testFunc{
 	"saved": {
 		code:   "5f2403d5fd7bbfa9fd030091ff4302d1f35300a9f55b01a9f76302a9f96b03a9fb2704a9e827056dea2f066dec37076dee3f086df3e300b2f4e303b2f5e700b2f6e302b2f7f300b2f8e703b2f9eb00b2fae301b2fbe701b26802679e8902679eaa02679ecb02679eec02679e0d03679e2e03679e4f03679e09000090290140f920013fd6e9e300b23f0113eb210800540a01669e3f010aebc1070054e9e303b23f0114eb610700542a01669e3f010aeb01070054e9e700b23f0115eba10600544a01669e3f010aeb41060054e9e302b23f0116ebe10500546a01669e3f010aeb81050054e9f300b23f0117eb210500548a01669e3f010aebc1040054e9e703b23f0118eb61040054aa01669e3f010aeb01040054e9eb00b23f0119eba1030054ca01669e3f010aeb41030054e9e301b23f011aebe1020054ea01669e3f010aeb81020054e9e701b23f011beb21020054a94302d1ea0300913f010aeba1010054f35340a9f55b41a9f76342a9f96b43a9fb2744a9e827456dea2f466dec37476dee3f486dbf030091fd7bc1a8c0035fd601000000",
 		fixups: []fixup{{120, "import0", 0, reloc.Page21}, {124, "import0", 0, reloc.Ldst64Lo12}},
-		traps:  []meta.Trap{{Offset: 400, Code: 1, Fault: 0, Memory: 0, Src: 33}},
-		calls:  []meta.Call{{Offset: 132, Src: 31}},
+		traps:  []abi.TrapSite{{Offset: 400, Code: 1, Fault: 0, Memory: 0, Src: 33}},
+		calls:  []abi.CallSite{{Offset: 132, Src: 31}},
 	},
 	//	bti c
 	//	# hidden area of 4 words at x29-48
@@ -309,8 +308,8 @@ var testCode = map[string]testFunc{
 	"hostmany": {
 		code:   "5f2403d5fd7bbfa9fd030091ff8301d1b3831ff8a0c300d1010180d2220180d2e10b00a9410180d2e10b00f90050641e0190641ee087016d210080d2420080d2630080d2840080d2a50080d2c60080d2e70080d200106e1e0110601e0210611e0310621e0490621e0510631e0690631e0710641ef3c3009109000090290140f920013fd6e90300913f0113eb210300540004018b4204028b0000028b0008038ba92b7da92909098b0000098b4a050a8b00040a8b0028611e0028611e0510611e4000451f0510621e6000451fa10b7e6d0590621e2000451f0510631e4000451fb3835ff8bf030091fd7bc1a8c0035fd601000000",
 		fixups: []fixup{{120, "import0", 0, reloc.Page21}, {124, "import0", 0, reloc.Ldst64Lo12}},
-		traps:  []meta.Trap{{Offset: 240, Code: 1, Fault: 0, Memory: 0, Src: 43}},
-		calls:  []meta.Call{{Offset: 132, Src: 41}},
+		traps:  []abi.TrapSite{{Offset: 240, Code: 1, Fault: 0, Memory: 0, Src: 43}},
+		calls:  []abi.CallSite{{Offset: 132, Src: 41}},
 	},
 	//	bti c
 	//	stp x29, x30, [sp, #-16]!
@@ -335,8 +334,8 @@ var testCode = map[string]testFunc{
 	"reenter": {
 		code:   "5f2403d5fd7bbfa9fd030091f30f1ff8f30300aa200100b409000090290140f920013fd609d490522900a0727f0209eba800005400040091f30741f8fd7bc1a8c0035fd601000000",
 		fixups: []fixup{{24, "import0", 0, reloc.Page21}, {28, "import0", 0, reloc.Ldst64Lo12}},
-		traps:  []meta.Trap{{Offset: 68, Code: 1, Fault: 0, Memory: 0, Src: 53}},
-		calls:  []meta.Call{{Offset: 36, Src: 51}},
+		traps:  []abi.TrapSite{{Offset: 68, Code: 1, Fault: 0, Memory: 0, Src: 53}},
+		calls:  []abi.CallSite{{Offset: 36, Src: 51}},
 	},
 	//	bti c
 	//	stp x29, x30, [sp, #-16]!
@@ -344,7 +343,7 @@ var testCode = map[string]testFunc{
 	//	udf #1
 	"unreachable": {
 		code:  "5f2403d5fd7bbfa9fd03009101000000",
-		traps: []meta.Trap{{Offset: 12, Code: 1, Fault: 0, Memory: 0, Src: 101}},
+		traps: []abi.TrapSite{{Offset: 12, Code: 1, Fault: 0, Memory: 0, Src: 101}},
 	},
 	//	bti c
 	//	stp x29, x30, [sp, #-16]!
@@ -355,7 +354,7 @@ var testCode = map[string]testFunc{
 	"outer": {
 		code:   "5f2403d5fd7bbfa9fd03009100000094fd7bc1a8c0035fd6",
 		fixups: []fixup{{12, "f_unreachable", 0, reloc.Call26}},
-		calls:  []meta.Call{{Offset: 16, Src: 102}},
+		calls:  []abi.CallSite{{Offset: 16, Src: 102}},
 	},
 	//	bti c
 	//	cbz w1, 1f
@@ -365,7 +364,7 @@ var testCode = map[string]testFunc{
 	//	udf #8
 	"div": {
 		code:  "5f2403d5610000340008c11ac0035fd608000000",
-		traps: []meta.Trap{{Offset: 16, Code: 8, Fault: 0, Memory: 0, Src: 103}},
+		traps: []abi.TrapSite{{Offset: 16, Code: 8, Fault: 0, Memory: 0, Src: 103}},
 	},
 	//	bti c
 	//	mov x9, #0x8000000000000000
@@ -378,7 +377,7 @@ var testCode = map[string]testFunc{
 	//	udf #7
 	"idiv": {
 		code:  "5f2403d50900f0d23f0400b1000049fa60000054000cc19ac0035fd607000000",
-		traps: []meta.Trap{{Offset: 28, Code: 7, Fault: 0, Memory: 0, Src: 104}},
+		traps: []abi.TrapSite{{Offset: 28, Code: 7, Fault: 0, Memory: 0, Src: 104}},
 	},
 	//	bti c
 	//	adrp x9, mem0
@@ -388,7 +387,7 @@ var testCode = map[string]testFunc{
 	"load": {
 		code:   "5f2403d509000090290140f9206960b8c0035fd6",
 		fixups: []fixup{{4, "mem0", 0, reloc.Page21}, {8, "mem0", 0, reloc.Ldst64Lo12}},
-		traps:  []meta.Trap{{Offset: 12, Code: 2, Fault: 1, Memory: 0, Src: 105}},
+		traps:  []abi.TrapSite{{Offset: 12, Code: 2, Fault: 1, Memory: 0, Src: 105}},
 	},
 	//	bti c
 	//	adrp x9, mem1
@@ -398,7 +397,7 @@ var testCode = map[string]testFunc{
 	"load1": {
 		code:   "5f2403d509000090290140f9206960b8c0035fd6",
 		fixups: []fixup{{4, "mem1", 0, reloc.Page21}, {8, "mem1", 0, reloc.Ldst64Lo12}},
-		traps:  []meta.Trap{{Offset: 12, Code: 2, Fault: 1, Memory: 1, Src: 106}},
+		traps:  []abi.TrapSite{{Offset: 12, Code: 2, Fault: 1, Memory: 1, Src: 106}},
 	},
 	//	bti c
 	//	adrp x9, mem0
@@ -408,7 +407,7 @@ var testCode = map[string]testFunc{
 	"store": {
 		code:   "5f2403d509000090290140f9216920f8c0035fd6",
 		fixups: []fixup{{4, "mem0", 0, reloc.Page21}, {8, "mem0", 0, reloc.Ldst64Lo12}},
-		traps:  []meta.Trap{{Offset: 12, Code: 2, Fault: 1, Memory: 0, Src: 107}},
+		traps:  []abi.TrapSite{{Offset: 12, Code: 2, Fault: 1, Memory: 0, Src: 107}},
 	},
 	//	bti c
 	//	stp x29, x30, [sp, #-16]!
@@ -419,7 +418,7 @@ var testCode = map[string]testFunc{
 	"overflow": {
 		code:   "5f2403d5fd7bbfa9fd03009100000094fd7bc1a8c0035fd6",
 		fixups: []fixup{{12, "f_overflow", 0, reloc.Call26}},
-		calls:  []meta.Call{{Offset: 16, Src: 108}},
+		calls:  []abi.CallSite{{Offset: 16, Src: 108}},
 	},
 	//	bti c
 	//	stp x29, x30, [sp, #-16]!
@@ -430,7 +429,7 @@ var testCode = map[string]testFunc{
 	"overflow24": {
 		code:   "5f2403d5fd7bbfa9fd030091ff4300d10000009401000000",
 		fixups: []fixup{{16, "f_overflow24", 0, reloc.Call26}},
-		calls:  []meta.Call{{Offset: 20, Src: 113}},
+		calls:  []abi.CallSite{{Offset: 20, Src: 113}},
 	},
 	//	bti c
 	//	stp x29, x30, [sp, #-16]!
@@ -449,7 +448,7 @@ var testCode = map[string]testFunc{
 	"bigframe": {
 		code:   "5f2403d5fd7bbfa9fd030091e90740d13f0140f9e90b40d13f0140f9e90f40d13f0140f9ff0f40d100000094bf030091fd7bc1a8c0035fd6",
 		fixups: []fixup{{40, "f_bigframe", 0, reloc.Call26}},
-		calls:  []meta.Call{{Offset: 44, Src: 109}},
+		calls:  []abi.CallSite{{Offset: 44, Src: 109}},
 	},
 	//	bti c
 	//	stp x29, x30, [sp, #-16]!
@@ -464,7 +463,7 @@ var testCode = map[string]testFunc{
 	"hostoverflow": {
 		code:   "5f2403d5fd7bbfa9fd030091ff0740d109000090290140f920013fd6bf030091fd7bc1a8c0035fd6",
 		fixups: []fixup{{16, "import0", 0, reloc.Page21}, {20, "import0", 0, reloc.Ldst64Lo12}},
-		calls:  []meta.Call{{Offset: 28, Src: 110}},
+		calls:  []abi.CallSite{{Offset: 28, Src: 110}},
 	},
 	//	bti c
 	//	stp x29, x30, [sp, #-16]!
@@ -483,7 +482,7 @@ var testCode = map[string]testFunc{
 	"deephost": {
 		code:   "5f2403d5fd7bbfa9fd030091000400f18000005400000094fd7bc1a8c0035fd609000090290140f920013fd6fd7bc1a8c0035fd6",
 		fixups: []fixup{{20, "f_deephost", 0, reloc.Call26}, {32, "import0", 0, reloc.Page21}, {36, "import0", 0, reloc.Ldst64Lo12}},
-		calls:  []meta.Call{{Offset: 24, Src: 111}, {Offset: 44, Src: 112}},
+		calls:  []abi.CallSite{{Offset: 24, Src: 111}, {Offset: 44, Src: 112}},
 	},
 	//	bti c
 	//	mov x9, #0
@@ -499,7 +498,7 @@ var testCode = map[string]testFunc{
 	//	ret
 	"liesmemory": {
 		code:  "5f2403d509cfaad28946c2f2200140b9c0035fd6",
-		traps: []meta.Trap{{Offset: 12, Code: 2, Fault: 1, Memory: 0, Src: 120}},
+		traps: []abi.TrapSite{{Offset: 12, Code: 2, Fault: 1, Memory: 0, Src: 120}},
 	},
 	//	bti c
 	//	mov x9, #0x56790000
@@ -508,7 +507,7 @@ var testCode = map[string]testFunc{
 	//	ret
 	"liesnull": {
 		code:  "5f2403d529cfaad28946c2f2200140b9c0035fd6",
-		traps: []meta.Trap{{Offset: 12, Code: 5, Fault: 2, Memory: 0, Src: 121}},
+		traps: []abi.TrapSite{{Offset: 12, Code: 5, Fault: 2, Memory: 0, Src: 121}},
 	},
 	//	bti c
 	//	stp x29, x30, [sp, #-16]!
@@ -524,7 +523,7 @@ var testCode = map[string]testFunc{
 	"grow": {
 		code:   "5f2403d5fd7bbfa9fd030091e10300aa00000090000040f909000090290140f920013fd6fd7bc1a8c0035fd6",
 		fixups: []fixup{{16, "mem0", 0, reloc.Page21}, {20, "mem0", 0, reloc.Ldst64Lo12}, {24, "helper0", 0, reloc.Page21}, {28, "helper0", 0, reloc.Ldst64Lo12}},
-		calls:  []meta.Call{{Offset: 36, Src: 122}},
+		calls:  []abi.CallSite{{Offset: 36, Src: 122}},
 	},
 	//	bti c
 	//	stp x29, x30, [sp, #-16]!
@@ -541,7 +540,7 @@ var testCode = map[string]testFunc{
 	"tablegrow": {
 		code:   "5f2403d5fd7bbfa9fd030091e20301aae10300aa00000090000040f909000090290140f920013fd6fd7bc1a8c0035fd6",
 		fixups: []fixup{{20, "table0", 0, reloc.Page21}, {24, "table0", 0, reloc.Ldst64Lo12}, {28, "helper1", 0, reloc.Page21}, {32, "helper1", 0, reloc.Ldst64Lo12}},
-		calls:  []meta.Call{{Offset: 40, Src: 123}},
+		calls:  []abi.CallSite{{Offset: 40, Src: 123}},
 	},
 	//	bti c
 	//	stp x29, x30, [sp, #-16]!
@@ -569,8 +568,8 @@ var testCode = map[string]testFunc{
 	"indirect": {
 		code:   "5f2403d5fd7bbfa9fd03009109000090290140f92a815ff81f000aeb820100542a7960f80b0000906b0140f94c0540f97f010cebe1000054e00301aa4a0140f940013fd6fd7bc1a8c0035fd60400000006000000",
 		fixups: []fixup{{12, "table0", 0, reloc.Page21}, {16, "table0", 0, reloc.Ldst64Lo12}, {36, "type0", 0, reloc.Page21}, {40, "type0", 0, reloc.Ldst64Lo12}},
-		traps:  []meta.Trap{{Offset: 44, Code: 5, Fault: 2, Memory: 0, Src: 124}, {Offset: 76, Code: 4, Fault: 0, Memory: 0, Src: 126}, {Offset: 80, Code: 6, Fault: 0, Memory: 0, Src: 127}},
-		calls:  []meta.Call{{Offset: 68, Src: 125}},
+		traps:  []abi.TrapSite{{Offset: 44, Code: 5, Fault: 2, Memory: 0, Src: 124}, {Offset: 76, Code: 4, Fault: 0, Memory: 0, Src: 126}, {Offset: 80, Code: 6, Fault: 0, Memory: 0, Src: 127}},
+		calls:  []abi.CallSite{{Offset: 68, Src: 125}},
 	},
 	//	bti c
 	//	adrp x9, global0
@@ -631,8 +630,8 @@ var testCode = map[string]testFunc{
 	"keep": {
 		code:   "5f2403d5fd7bbfa9fd030091ff4300d1a0831ff8a1031ff809000090290140f920013fd6a0835ff8bf030091fd7bc1a8c0035fd6",
 		fixups: []fixup{{24, "import0", 0, reloc.Page21}, {28, "import0", 0, reloc.Ldst64Lo12}},
-		calls:  []meta.Call{{Offset: 36, Src: 130}},
-		maps:   []meta.StackMap{{Offset: 36, Slots: []int32{-8, -16}}},
+		calls:  []abi.CallSite{{Offset: 36, Src: 130}},
+		maps:   []abi.StackMap{{Offset: 36, Slots: []int32{-8, -16}}},
 		frame:  16,
 	},
 	//	bti c
@@ -652,7 +651,7 @@ var testCode = map[string]testFunc{
 	"hostloop": {
 		code:   "5f2403d5fd7bbfa9fd030091f30f1ff8f30300aa09000090290140f920013fd6730600f181ffff54f30741f8fd7bc1a8c0035fd6",
 		fixups: []fixup{{20, "import0", 0, reloc.Page21}, {24, "import0", 0, reloc.Ldst64Lo12}},
-		calls:  []meta.Call{{Offset: 32, Src: 131}},
+		calls:  []abi.CallSite{{Offset: 32, Src: 131}},
 	},
 	//	bti c
 	//	mov x9, #0x7c15
@@ -1139,6 +1138,6 @@ var testCode = map[string]testFunc{
 	//	udf #1
 	"registers": {
 		code:  "5f2403d5fd7bbfa9fd030091f353bfa9f55bbfa9f763bfa9f96bbfa9fb0f1ff8e827bf6dea2fbf6dec37bf6dee3fbf6de0831ff8212080d2422080d2632080d2842080d2a52080d2c62080d2e72080d2082180d2292180d24a2180d26b2180d28c2180d2ad2180d2ce2180d2ef2180d2732280d2942280d2b52280d2d62280d2f72280d2182380d2392380d25a2380d27b2380d2102280d2312280d2de2380d200e4024f21e4024f42e4024f63e4024f84e4024fa5e4024fc6e4024fe7e4024f08e5024f29e5024f4ae5024f6be5024f8ce5024fade5024fcee5024fefe5024f10e6024f31e6024f52e6024f73e6024f94e6024fb5e6024fd6e6024ff7e6024f18e7024f39e7024f5ae7024f7be7024f9ce7024fbde7024fdee7024fffe7024fe0835ff8ff031feb000400d1e0ffffb5e0379f9a3f0404f1013000545f0804f1c12f00547f0c04f1812f00549f1004f1412f0054bf1404f1012f0054df1804f1c12e0054ff1c04f1812e00541f2104f1412e00543f2504f1012e00545f2904f1c12d00547f2d04f1812d00549f3104f1412d0054bf3504f1012d0054df3904f1c12c0054ff3d04f1812c00547f4e04f1412c00549f5204f1012c0054bf5604f1c12b0054df5a04f1812b0054ff5e04f1412b00541f6304f1012b00543f6704f1c12a00545f6b04f1812a00547f6f04f1412a00541f4204f1012a00543f4604f1c1290054df7b04f181290054013c084e023c184e3f0002eb01290054013c010e023c0f0e3f000171812800545f00017141280054213c084e223c184e3f0002ebc1270054213c010e223c0f0e3f040171412700545f04017101270054413c084e423c184e3f0002eb81260054413c010e423c0f0e3f080171012600545f080171c1250054613c084e623c184e3f0002eb41250054613c010e623c0f0e3f0c0171c12400545f0c017181240054813c084e823c184e3f0002eb01240054813c010e823c0f0e3f100171812300545f10017141230054a13c084ea23c184e3f0002ebc1220054a13c010ea23c0f0e3f140171412200545f14017101220054c13c084ec23c184e3f0002eb81210054c13c010ec23c0f0e3f180171012100545f180171c1200054e13c084ee23c184e3f0002eb41200054e13c010ee23c0f0e3f1c0171c11f00545f1c0171811f0054013d084e023d184e3f0002eb011f0054013d010e023d0f0e3f200171811e00545f200171411e0054213d084e223d184e3f0002ebc11d0054213d010e223d0f0e3f240171411d00545f240171011d0054413d084e423d184e3f0002eb811c0054413d010e423d0f0e3f280171011c00545f280171c11b0054613d084e623d184e3f0002eb411b0054613d010e623d0f0e3f2c0171c11a00545f2c0171811a0054813d084e823d184e3f0002eb011a0054813d010e823d0f0e3f300171811900545f30017141190054a13d084ea23d184e3f0002ebc1180054a13d010ea23d0f0e3f340171411800545f34017101180054c13d084ec23d184e3f0002eb81170054c13d010ec23d0f0e3f380171011700545f380171c1160054e13d084ee23d184e3f0002eb41160054e13d010ee23d0f0e3f3c0171c11500545f3c017181150054013e084e023e184e3f0002eb01150054013e010e023e0f0e3f400171811400545f40017141140054213e084e223e184e3f0002ebc1130054213e010e223e0f0e3f440171411300545f44017101130054413e084e423e184e3f0002eb81120054413e010e423e0f0e3f480171011200545f480171c1110054613e084e623e184e3f0002eb41110054613e010e623e0f0e3f4c0171c11000545f4c017181100054813e084e823e184e3f0002eb01100054813e010e823e0f0e3f500171810f00545f500171410f0054a13e084ea23e184e3f0002ebc10e0054a13e010ea23e0f0e3f540171410e00545f540171010e0054c13e084ec23e184e3f0002eb810d0054c13e010ec23e0f0e3f580171010d00545f580171c10c0054e13e084ee23e184e3f0002eb410c0054e13e010ee23e0f0e3f5c0171c10b00545f5c0171810b0054013f084e023f184e3f0002eb010b0054013f010e023f0f0e3f600171810a00545f600171410a0054213f084e223f184e3f0002ebc1090054213f010e223f0f0e3f640171410900545f64017101090054413f084e423f184e3f0002eb81080054413f010e423f0f0e3f680171010800545f680171c1070054613f084e623f184e3f0002eb41070054613f010e623f0f0e3f6c0171c10600545f6c017181060054813f084e823f184e3f0002eb01060054813f010e823f0f0e3f700171810500545f70017141050054a13f084ea23f184e3f0002ebc1040054a13f010ea23f0f0e3f740171410400545f74017101040054c13f084ec23f184e3f0002eb81030054c13f010ec23f0f0e3f780171010300545f780171c1020054e13f084ee23f184e3f0002eb41020054e13f010ee23f0f0e3f7c0171c10100545f7c017181010054ee3fc16cec37c16cea2fc16ce827c16cfb0741f8f96bc1a8f763c1a8f55bc1a8f353c1a8fd7bc1a8c0035fd601000000",
-		traps: []meta.Trap{{Offset: 1848, Code: 1, Fault: 0, Memory: 0, Src: 141}},
+		traps: []abi.TrapSite{{Offset: 1848, Code: 1, Fault: 0, Memory: 0, Src: 141}},
 	},
 }

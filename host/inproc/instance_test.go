@@ -452,7 +452,7 @@ func TestMalformedImages(t *testing.T) {
 			b.Relocs = append(b.Relocs, Reloc{Section: Data, Offset: 20, Kind: reloc.Abs64, Target: TargetHelper})
 		},
 		func(b *Image) {
-			b.Meta.StackMaps = []meta.StackMap{{Offset: b.Meta.Calls[0].Offset, Slots: []int32{-8}}} // the frame has no room
+			b.Meta.StackMaps = []abi.StackMap{{Offset: b.Meta.Calls[0].Offset, Slots: []int32{-8}}} // the frame has no room
 		},
 		func(b *Image) { b.Relocs[0].Target, b.Relocs[0].Index = TargetHelper, 1 },
 		func(b *Image) {

@@ -213,8 +213,8 @@ func (m *Module) funcAt(offset uint32) (uint32, bool) {
 }
 
 // trapAt is the trap site at offset of the text.
-func (m *Module) trapAt(offset uint32) *meta.Trap {
-	i, found := slices.BinarySearchFunc(m.meta.Traps, offset, func(t meta.Trap, o uint32) int {
+func (m *Module) trapAt(offset uint32) *abi.TrapSite {
+	i, found := slices.BinarySearchFunc(m.meta.Traps, offset, func(t abi.TrapSite, o uint32) int {
 		return int(t.Offset) - int(o)
 	})
 	if !found {
@@ -225,7 +225,7 @@ func (m *Module) trapAt(offset uint32) *meta.Trap {
 
 // callAt is the place in the Wasm module of the call that returns to offset.
 func (m *Module) callAt(offset uint32) uint32 {
-	i, found := slices.BinarySearchFunc(m.meta.Calls, offset, func(c meta.Call, o uint32) int {
+	i, found := slices.BinarySearchFunc(m.meta.Calls, offset, func(c abi.CallSite, o uint32) int {
 		return int(c.Offset) - int(o)
 	})
 	if !found {
@@ -236,7 +236,7 @@ func (m *Module) callAt(offset uint32) uint32 {
 
 // stackMapAt is the stack slots with references at the call that returns to offset.
 func (m *Module) stackMapAt(offset uint32) []int32 {
-	i, found := slices.BinarySearchFunc(m.meta.StackMaps, offset, func(s meta.StackMap, o uint32) int {
+	i, found := slices.BinarySearchFunc(m.meta.StackMaps, offset, func(s abi.StackMap, o uint32) int {
 		return int(s.Offset) - int(o)
 	})
 	if !found {

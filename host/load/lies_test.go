@@ -135,7 +135,7 @@ var lies = []struct {
 	}, "in no function"},
 	{"stack map between functions", func(m *meta.Module, _ *objfile.Object) {
 		m.Funcs[3].Size, m.Calls = 4, nil
-		m.Traps = slices.DeleteFunc(m.Traps, func(t meta.Trap) bool { return t.Offset >= m.Funcs[3].Text && t.Offset < m.Funcs[4].Text })
+		m.Traps = slices.DeleteFunc(m.Traps, func(t abi.TrapSite) bool { return t.Offset >= m.Funcs[3].Text && t.Offset < m.Funcs[4].Text })
 	}, "stack map 0"},
 	{"frame of 4 GiB", func(m *meta.Module, _ *objfile.Object) { m.Funcs[3].Frame = 1<<32 - 16 }, "frame of"},
 
@@ -285,7 +285,7 @@ var lies = []struct {
 	}, "trap 0"},
 	{"trap without a code", func(m *meta.Module, _ *objfile.Object) { m.Traps[0].Code = abi.TrapNone }, "code or kind of fault"},
 	{"trap of another memory", func(m *meta.Module, _ *objfile.Object) {
-		i := slices.IndexFunc(m.Traps, func(t meta.Trap) bool { return t.Fault == abi.FaultMemory })
+		i := slices.IndexFunc(m.Traps, func(t abi.TrapSite) bool { return t.Fault == abi.FaultMemory })
 		m.Traps[i].Memory = 1
 	}, "memory 1 of trap"},
 	{"call outside of functions", func(m *meta.Module, o *objfile.Object) {

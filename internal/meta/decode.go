@@ -330,7 +330,7 @@ func (d *decoder) offset(last uint32) uint32 {
 }
 
 func (d *decoder) traps(m *Module) {
-	m.Traps = list[Trap](d.count(5, "number of traps"))
+	m.Traps = list[abi.TrapSite](d.count(5, "number of traps"))
 	last := uint32(0)
 	for i := range m.Traps {
 		t := &m.Traps[i]
@@ -342,7 +342,7 @@ func (d *decoder) traps(m *Module) {
 }
 
 func (d *decoder) stackMaps(m *Module) {
-	m.StackMaps = list[StackMap](d.count(2, "number of stack maps"))
+	m.StackMaps = list[abi.StackMap](d.count(2, "number of stack maps"))
 	last := uint32(0)
 	for i := range m.StackMaps {
 		x := &m.StackMaps[i]
@@ -366,10 +366,10 @@ func (d *decoder) stackMaps(m *Module) {
 }
 
 func (d *decoder) calls(m *Module) {
-	m.Calls = list[Call](d.count(2, "number of calls"))
+	m.Calls = list[abi.CallSite](d.count(2, "number of calls"))
 	last := uint32(0)
 	for i := range m.Calls {
-		m.Calls[i] = Call{Offset: d.offset(last), Src: d.num32("source")}
+		m.Calls[i] = abi.CallSite{Offset: d.offset(last), Src: d.num32("source")}
 		last = m.Calls[i].Offset
 	}
 }

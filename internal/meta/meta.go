@@ -99,26 +99,6 @@ type Export struct {
 	Index uint32
 }
 
-// Trap is a trap site; Offset is in .text.
-type Trap struct {
-	Offset uint32
-	Code   abi.TrapCode
-	Fault  abi.FaultKind
-	Memory uint8
-	Src    uint32
-}
-
-// Call is a call site: Offset in .text of the return address, Src the offset
-// in the Wasm module.
-type Call struct{ Offset, Src uint32 }
-
-// StackMap lists the live references at a call site: displacements from the
-// frame pointer.
-type StackMap struct {
-	Offset uint32
-	Slots  []int32
-}
-
 // Module is the metadata of one module.
 type Module struct {
 	ABI  uint32 // abi.Version
@@ -146,10 +126,10 @@ type Module struct {
 	Funcs   []Func
 	Exports []Export
 
-	// Sorted by Offset.
-	Traps     []Trap
-	Calls     []Call
-	StackMaps []StackMap
+	// Sorted by Offset, which is in .text.
+	Traps     []abi.TrapSite
+	Calls     []abi.CallSite
+	StackMaps []abi.StackMap
 
 	// Digests are those of the object's sections, in objects only.
 	Digests []SectionDigest

@@ -28,9 +28,9 @@ func sample() *Module {
 		Funcs: []Func{{Type: 1, Import: &ImportName{"env", "f"}, Slot: 104}, {Type: 1, Name: "g", Text: 16, Size: 100, Frame: 48, Desc: 224, HasDesc: true},
 			{Type: 1, Text: 128, Size: 10, Frame: 1 << 30, Desc: 240, HasDesc: true}, {Type: 0, Name: "init", Text: 4000, Size: 96}},
 		Exports:   []Export{{"g", 0, 1}, {"t", 1, 1}, {"m", 2, 0}, {"", 3, 2}},
-		Traps:     []Trap{{16, abi.TrapUnreachable, abi.FaultUndefined, 0, 77}, {4095, abi.TrapMemoryOutOfBounds, abi.FaultMemory, 1, 1 << 31}},
-		Calls:     []Call{{17, 6}, {116, 7}, {4096, 0}},
-		StackMaps: []StackMap{{116, []int32{-8, -48}}, {138, []int32{-1 << 30}}, {4010, nil}},
+		Traps:     []abi.TrapSite{{Offset: 16, Code: abi.TrapUnreachable, Fault: abi.FaultUndefined, Memory: 0, Src: 77}, {Offset: 4095, Code: abi.TrapMemoryOutOfBounds, Fault: abi.FaultMemory, Memory: 1, Src: 1 << 31}},
+		Calls:     []abi.CallSite{{Offset: 17, Src: 6}, {Offset: 116, Src: 7}, {Offset: 4096, Src: 0}},
+		StackMaps: []abi.StackMap{{Offset: 116, Slots: []int32{-8, -48}}, {Offset: 138, Slots: []int32{-1 << 30}}, {Offset: 4010, Slots: nil}},
 		Digests:   []SectionDigest{{".text", [DigestSize]byte{1, 2, 3}}},
 	}
 }
