@@ -36,7 +36,8 @@ type Emitter struct {
 	order    []uint32    // of emission
 	rotated  bool        // order is not that of the blocks
 	tables   []machbuffer.Label
-	stackMap int // next in Out.StackMaps
+	stackMap int    // next in Out.StackMaps
+	prologue uint32 // see Code.Prologue
 
 	code  Code
 	slots []int32
@@ -329,7 +330,8 @@ func (e *Emitter) Constant(n uint32) machbuffer.Label {
 // result translates the buffer's records.
 func (e *Emitter) result(res *machbuffer.Result) *Code {
 	c := &e.code
-	c.Bytes, c.Align, c.Relocs, c.FrameBytes = res.Code, res.Align, res.Relocs, uint32(e.Frame.Size)
+	c.Bytes, c.Align, c.Relocs = res.Code, res.Align, res.Relocs
+	c.Prologue, c.FrameBytes = e.prologue, uint32(e.Frame.Size)
 	c.Traps, c.StackMaps, c.Calls = c.Traps[:0], c.StackMaps[:0], c.Calls[:0]
 	flag := e.VC.In.Stop
 	c.Traps = stop.Grow(flag, c.Traps, len(res.Traps))

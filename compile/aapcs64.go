@@ -2,6 +2,7 @@ package compile
 
 import (
 	"github.com/waot-project/waot/backend"
+	"github.com/waot-project/waot/backend/isa/a64"
 	"github.com/waot-project/waot/backend/isa/a64/asm"
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/abi"
@@ -25,10 +26,7 @@ type aapcs64Code struct{ *adapterCode }
 func (a aapcs64Code) land() { a.inst(backend.Inst{Op: asm.Bti, Imm: asm.BtiC}) }
 
 func (a aapcs64Code) inst(i backend.Inst, regs ...regalloc.PReg) {
-	var allocs [4]regalloc.Allocation
-	for n, r := range regs {
-		allocs[n] = regalloc.InReg(r)
-	}
+	allocs := backend.InRegs(regs...)
 	a.code, _ = asm.Append(a.code, &i, allocs[:len(regs)], nil)
 }
 
@@ -120,8 +118,7 @@ func (a aapcs64Code) lea(to, base regalloc.PReg, disp int32) {
 // enter touches each page of a large frame before the stack pointer moves further.
 func (a aapcs64Code) enter(n int) {
 	const page = 4096
-	a.inst(backend.Inst{Op: asm.StpPre, Size: 8, Mode: backend.ModeBase, Disp: -16}, asm.SP, asm.FP, asm.LR)
-	a.lea(asm.FP, asm.SP, 0)
+	a.setUpFrame(a64.FrameSetup[:], a.inst)
 	for n = (n + 15) &^ 15; n > page; n -= page {
 		a.lea(asm.SP, asm.SP, -page)
 		a.store(asm.SP, 0, asm.ZR)

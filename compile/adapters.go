@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/objfile"
@@ -67,6 +68,16 @@ type cCode interface {
 type adapterCode struct {
 	code   []byte
 	relocs []objfile.Reloc
+	// prologue is where the frame of the last function is set up, -1 if it has none.
+	prologue int
+}
+
+// setUpFrame begins the frame of a function; inst appends an instruction.
+func (b *adapterCode) setUpFrame(steps []backend.FrameStep, inst func(backend.Inst, ...regalloc.PReg)) {
+	b.prologue = len(b.code)
+	for i := range steps {
+		inst(steps[i].Inst, steps[i].Regs...)
+	}
 }
 
 // adapterSection collects the adapters of an object.
@@ -94,13 +105,18 @@ func (a *adapterSection) begin() uint64 {
 	for len(a.code)%abi.FuncAlign != 0 {
 		a.code = append(a.code, a.target.filler)
 	}
+	a.prologue = -1
 	return uint64(len(a.code))
 }
 
 // end ends the function that begins at start and returns its size.
 func (a *adapterSection) end(start uint64) uint64 {
 	size := uint64(len(a.code)) - start
-	a.frames = append(a.frames, a.target.frame(sectionSymbol(secAdapters), int64(start), a.code[start:]))
+	f := objfile.Frame{Symbol: sectionSymbol(secAdapters), Addend: int64(start), Size: uint32(size)}
+	if f.HasFrame = a.prologue >= 0; f.HasFrame {
+		f.Prologue = uint32(a.prologue) - uint32(start)
+	}
+	a.frames = append(a.frames, f)
 	return size
 }
 

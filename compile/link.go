@@ -138,7 +138,7 @@ func (l *linker) layText() error {
 		if err := l.addSites(i, r); err != nil {
 			return err
 		}
-		l.frames = append(l.frames, l.target.frame(l.symText, int64(at), code))
+		l.frames = append(l.frames, objfile.Frame{Symbol: l.symText, Addend: int64(at), Size: uint32(len(code)), HasFrame: true, Prologue: r.prologue})
 	}
 	if !s.emit(l.text, l.target, l.at) {
 		return fmt.Errorf("%w: calls over such distances, in %d bytes of code", backend.ErrUnsupported, len(l.text))
@@ -257,7 +257,7 @@ func (l *linker) finish() {
 	s[secRelro].Data, s[secRelro].Relocs = l.relro.data, l.relro.relocs
 	tables := meta.EncodeTables(l.m)
 	s[secTraps].Data, s[secStackMaps].Data, s[secCalls].Data = tables.Traps, tables.StackMaps, tables.Calls
-	eh := objfile.EHFrame(l.target.elf, append(l.frames, l.adapters.frames...))
+	eh := objfile.EHFrame(l.target.cfi, append(l.frames, l.adapters.frames...))
 	s[secEHFrame].Data, s[secEHFrame].Relocs = eh.Data, eh.Relocs
 	for _, i := range []objfile.SectionIndex{secText, secAdapters, secRodata, secData, secRelro, secTraps, secStackMaps, secCalls} {
 		l.m.Digests = append(l.m.Digests, meta.SectionDigest{Section: s[i].Name, Digest: l.o.Digest(i)})

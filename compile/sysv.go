@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/waot-project/waot/backend"
+	"github.com/waot-project/waot/backend/isa/x64"
 	"github.com/waot-project/waot/backend/isa/x64/asm"
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/abi"
@@ -26,14 +27,9 @@ type sysvCode struct{ *adapterCode }
 // land needs no instruction: objects do not claim IBT.
 func (a sysvCode) land() {}
 
-func (a sysvCode) inst(i backend.Inst, regs ...regalloc.PReg) asm.Patch {
-	var allocs [4]regalloc.Allocation
-	for n, r := range regs {
-		allocs[n] = regalloc.InReg(r)
-	}
-	var p asm.Patch
-	a.code, p = asm.Append(a.code, &i, allocs[:len(regs)], nil)
-	return p
+func (a sysvCode) inst(i backend.Inst, regs ...regalloc.PReg) {
+	allocs := backend.InRegs(regs...)
+	a.code, _ = asm.Append(a.code, &i, allocs[:len(regs)], nil)
 }
 
 // relocate makes the last four bytes a relocation.
@@ -106,8 +102,7 @@ func (a sysvCode) lea(to, base regalloc.PReg, disp int32) {
 // enter touches each page of a large frame before the stack pointer moves further.
 func (a sysvCode) enter(n int) {
 	const page = 4096
-	a.inst(backend.Inst{Op: asm.Push, Size: 8}, asm.RBP)
-	a.move(asm.RBP, asm.RSP, 8)
+	a.setUpFrame(x64.FrameSetup[:], a.inst)
 	for n = (n + 15) &^ 15; n > page; n -= page {
 		a.inst(backend.Inst{Op: asm.SubImm, Size: 8, Imm: page}, asm.RSP, asm.RSP)
 		a.inst(backend.Inst{Op: asm.CmpMem, Size: 8, Mode: backend.ModeBase}, asm.RSP, asm.RSP)

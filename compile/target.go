@@ -1,13 +1,13 @@
 package compile
 
 import (
-	"bytes"
 	"fmt"
 	"runtime"
 	"strings"
 
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/isa/x64"
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/reloc"
 	"github.com/waot-project/waot/objfile"
 	"github.com/waot-project/waot/regalloc/linear"
@@ -70,8 +70,7 @@ type machine struct {
 	// callReach is how far a call reaches, in bytes, 0 for the whole text; veneer is the branch of a veneer.
 	callReach int64
 	veneer    []byte
-	// landing may come first in a function, prologue is how a frame begins.
-	landing, prologue []byte
+	cfi       *abi.CFI
 }
 
 // targetFor is the machine of the named target and processor; either may be empty.
@@ -108,27 +107,14 @@ func x64Machine(cpu string) (*machine, error) {
 	}
 	m := &machine{target: x64.New(features), arch: "x86-64", cpu: "x86-64-v2", elf: objfile.X86_64,
 		property: objfile.PropertyNote(objfile.X86V2), c: &sysv,
-		filler:   0xcc, // int3
-		relocs:   &reloc.X64,
-		prologue: []byte("\x55\x48\x89\xe5"), // push rbp; mov rbp, rsp
+		filler: 0xcc, // int3
+		relocs: &reloc.X64,
+		cfi:    x64.CFI(),
 	}
 	if features.Has(x64.V3) {
 		m.cpu, m.property = "x86-64-v3", objfile.PropertyNote(objfile.X86V3)
 	}
 	return m, nil
-}
-
-// frame is the unwind information of a function.
-func (m *machine) frame(section objfile.SymbolIndex, at int64, code []byte) objfile.Frame {
-	f := objfile.Frame{Symbol: section, Addend: at, Size: uint32(len(code))}
-	body, landed := bytes.CutPrefix(code, m.landing)
-	if bytes.HasPrefix(body, m.prologue) {
-		f.Unwind = objfile.UnwindFP
-		if landed {
-			f.PrologueSkip = uint32(len(m.landing))
-		}
-	}
-	return f
 }
 
 // NewAllocator returns an instance of the default register allocator.

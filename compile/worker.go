@@ -66,7 +66,7 @@ type span struct{ start, end uint32 }
 // result is where the code of a function is: in the buffers of a worker.
 type result struct {
 	worker                           *worker
-	align, frame                     uint32 // of the function, in bytes
+	align, prologue, frame           uint32 // of the function, in bytes
 	code, relocs, traps, calls, maps span
 }
 
@@ -338,7 +338,7 @@ func (w *worker) after(pass string) error {
 // keep copies code, which is about to be overwritten.
 func (w *worker) keep(i uint32, c *backend.Code) {
 	r := &w.d.results[i]
-	r.worker, r.align, r.frame = w, c.Align, c.FrameBytes
+	r.worker, r.align, r.prologue, r.frame = w, c.Align, c.Prologue, c.FrameBytes
 	w.code, r.code = extend(w.d.opt.stop, w.code, c.Bytes)
 	w.relocs, r.relocs = extend(w.d.opt.stop, w.relocs, c.Relocs)
 	w.traps, r.traps = extend(w.d.opt.stop, w.traps, c.Traps)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/reloc"
 )
 
@@ -62,9 +63,16 @@ func sampleA64() *Object {
 		{44, reloc.Call26, help, 0}, {68, reloc.Jump26, f, 0}}
 	o.Sections[secData].Relocs = []Reloc{{32, reloc.Abs64, f, 0}, {40, reloc.Abs64, symText, 64}}
 	o.Sections[ro].Relocs = []Reloc{{0, reloc.PC32, symText, 4}, {8, reloc.PC64, g, 8}}
-	o.AddSection(EHFrame(AArch64, []Frame{{Symbol: symText, Size: 56, Unwind: UnwindFP, PrologueSkip: 4},
+	o.AddSection(EHFrame(&testCFIA64, []Frame{{Symbol: symText, Size: 56, HasFrame: true, Prologue: 4},
 		{Symbol: symText, Addend: 64, Size: 8}}))
 	return o
+}
+
+// testCFIA64 is of frames with stp x29, x30, [sp, #-16]!; mov x29, sp.
+var testCFIA64 = abi.CFI{CodeAlign: 4, ReturnAddress: 30, Entry: []abi.CFIRule{{Kind: abi.CFAIs, Reg: 31}},
+	Steps: []abi.CFIStep{
+		{Bytes: 4, Rules: []abi.CFIRule{{Kind: abi.CFAOffset, Offset: 16}, {Kind: abi.SavedAt, Reg: 29, Offset: -16}, {Kind: abi.SavedAt, Reg: 30, Offset: -8}}},
+		{Bytes: 4, Rules: []abi.CFIRule{{Kind: abi.CFARegister, Reg: 29}}}},
 }
 
 const driverA64 = `

@@ -3,27 +3,19 @@ package objfile
 import (
 	"encoding/binary"
 
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/reloc"
-)
-
-// Unwind says how a function's frame is found.
-type Unwind uint8
-
-// The shapes of frames.
-const (
-	// UnwindNone: the stack pointer is as at the entry throughout, and so is where the return address is.
-	UnwindNone Unwind = iota
-	// UnwindFP: the function begins with push rbp; mov rbp, rsp, or with stp x29, x30, [sp, #-16]!; mov x29, sp.
-	UnwindFP
 )
 
 // Frame is the unwind information of one function.
 type Frame struct {
-	Symbol       SymbolIndex // of the section, or the function
-	Addend       int64
-	Size         uint32
-	Unwind       Unwind
-	PrologueSkip uint32 // bytes in front of that, below 32, such as bti c
+	Symbol SymbolIndex // of the section, or the function
+	Addend int64
+	Size   uint32
+	// HasFrame says that the instructions of the machine's call frame information are at the offset Prologue, less than 128 bytes
+	// from the entry. Without a frame the rules of the entry hold throughout.
+	HasFrame bool
+	Prologue uint32
 }
 
 // The parts of DWARF's call frame information that frames need.
@@ -36,48 +28,49 @@ const (
 	cfaAdvance   = 0x40 // DW_CFA_advance_loc, or'ed with the distance
 	dwPCRel4     = 0x1b // DW_EH_PE_pcrel | DW_EH_PE_sdata4
 
-	dwRBP = 6
-	dwRSP = 7
-	dwRIP = 16
-
-	dwX29 = 29
-	dwX30 = 30
-	dwSP  = 31
+	// dataAlign is the unit of where registers are saved; dataAlignSLEB is its encoding.
+	dataAlign     = -8
+	dataAlignSLEB = 0x78
 )
 
-// ehMachine is what call frame information of a machine has of its own.
-type ehMachine struct {
-	codeAlign, returnAddress uint8
-	// entry holds at the entry, pushed once the first instruction of a prologue has run, framed after the second.
-	entry, pushed, framed []byte
-	// first and second are the lengths of these instructions, in units of codeAlign.
-	first, second uint8
+// appendRules encodes rules. All numbers have one byte as LEB128.
+func appendRules(b []byte, rules []abi.CFIRule) []byte {
+	for _, r := range rules {
+		switch r.Kind {
+		case abi.CFAIs:
+			b = append(b, cfaDef, r.Reg, uint8(r.Offset))
+		case abi.CFAOffset:
+			b = append(b, cfaDefOffset, uint8(r.Offset))
+		case abi.CFARegister:
+			b = append(b, cfaDefReg, r.Reg)
+		case abi.SavedAt:
+			b = append(b, cfaOffset|r.Reg, uint8(r.Offset/dataAlign))
+		}
+	}
+	return b
 }
 
-// Offsets of saved registers are in units of the data alignment, -8, from the frame address.
-var (
-	ehX64 = ehMachine{codeAlign: 1, returnAddress: dwRIP, first: 1, second: 3,
-		entry:  []byte{cfaDef, dwRSP, 8, cfaOffset | dwRIP, 1},
-		pushed: []byte{cfaDefOffset, 16, cfaOffset | dwRBP, 2},
-		framed: []byte{cfaDefReg, dwRBP}}
-	ehA64 = ehMachine{codeAlign: 4, returnAddress: dwX30, first: 1, second: 1,
-		entry:  []byte{cfaDef, dwSP, 0},
-		pushed: []byte{cfaDefOffset, 16, cfaOffset | dwX29, 2, cfaOffset | dwX30, 1},
-		framed: []byte{cfaDefReg, dwX29}}
-)
-
-// EHFrame is the section .eh_frame of functions of machine m, X86_64 or AArch64.
-func EHFrame(m Machine, frames []Frame) Section {
-	eh := &ehX64
-	if m == AArch64 {
-		eh = &ehA64
+// appendSteps encodes what changes from the prologue on.
+func appendSteps(b []byte, info *abi.CFI, prologue uint32) []byte {
+	for i, s := range info.Steps {
+		if i == 0 {
+			b = append(b, cfaAdvance1, (uint8(prologue)+s.Bytes)/info.CodeAlign)
+		} else {
+			b = append(b, cfaAdvance|s.Bytes/info.CodeAlign)
+		}
+		b = appendRules(b, s.Rules)
 	}
+	return b
+}
+
+// EHFrame is the section .eh_frame of functions of a machine.
+func EHFrame(info *abi.CFI, frames []Frame) Section {
 	s := Section{Name: ".eh_frame", Flags: Alloc, Align: 8}
 	b := make([]byte, 0, 24+32*len(frames))
 	// The CIE: version 1, augmentation "zR", data alignment -8.
 	b = binary.LittleEndian.AppendUint32(b, 0)
-	b = append(b, 0, 0, 0, 0, 1, 'z', 'R', 0, eh.codeAlign, 0x78, eh.returnAddress, 1, dwPCRel4)
-	b = append(b, eh.entry...)
+	b = append(b, 0, 0, 0, 0, 1, 'z', 'R', 0, info.CodeAlign, dataAlignSLEB, info.ReturnAddress, 1, dwPCRel4)
+	b = appendRules(b, info.Entry)
 	b = padEntry(b, 0)
 	for i := range frames {
 		f := &frames[i]
@@ -88,11 +81,8 @@ func EHFrame(m Machine, frames []Frame) Section {
 		b = append(b, 0, 0, 0, 0)
 		b = binary.LittleEndian.AppendUint32(b, f.Size)
 		b = append(b, 0) // no augmentation data
-		if f.Unwind == UnwindFP {
-			b = append(b, cfaAdvance1, uint8(f.PrologueSkip)/eh.codeAlign+eh.first)
-			b = append(b, eh.pushed...)
-			b = append(b, cfaAdvance|eh.second)
-			b = append(b, eh.framed...)
+		if f.HasFrame {
+			b = appendSteps(b, info, f.Prologue)
 		}
 		b = padEntry(b, start)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/reloc"
 )
 
@@ -39,9 +40,16 @@ func sample(prefix string) *Object {
 	o.Groups = append(o.Groups, Group{Signature: record, Sections: []SectionIndex{typ}})
 	o.Sections[text].Relocs = []Reloc{{0, reloc.PC32, symData, 8 - 4}, {4, reloc.Call32, help, -4}, {8, reloc.PC64, f, 0}}
 	o.Sections[data].Relocs = []Reloc{{0, reloc.Abs64, record, 0}, {8, reloc.Abs64, weak, 0}, {16, reloc.Abs64, symText, 3}}
-	eh := EHFrame(X86_64, []Frame{{Symbol: symText, Size: 16, Unwind: UnwindFP}, {Symbol: symText, Addend: 16, Size: 16}})
+	eh := EHFrame(&testCFI, []Frame{{Symbol: symText, Size: 16, HasFrame: true}, {Symbol: symText, Addend: 16, Size: 16}})
 	o.AddSection(eh)
 	return o
+}
+
+// testCFI is of frames with push rbp; mov rbp, rsp.
+var testCFI = abi.CFI{CodeAlign: 1, ReturnAddress: 16,
+	Entry: []abi.CFIRule{{Kind: abi.CFAIs, Reg: 7, Offset: 8}, {Kind: abi.SavedAt, Reg: 16, Offset: -8}},
+	Steps: []abi.CFIStep{{Bytes: 1, Rules: []abi.CFIRule{{Kind: abi.CFAOffset, Offset: 16}, {Kind: abi.SavedAt, Reg: 6, Offset: -16}}},
+		{Bytes: 3, Rules: []abi.CFIRule{{Kind: abi.CFARegister, Reg: 6}}}},
 }
 
 func TestRoundTrip(t *testing.T) {

@@ -78,7 +78,7 @@ internal/stop:
 internal/meta: internal/abi
 regalloc: internal/stop
 machbuffer: internal/reloc internal/stop
-objfile: internal/reloc internal/stop
+objfile: internal/abi internal/reloc internal/stop
 wasi:
 wasmfront: internal/abi internal/stop
 wasmfront/validate: wasmfront

@@ -3,6 +3,7 @@ package a64
 import (
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/isa/a64/asm"
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/regalloc"
 )
 
@@ -15,13 +16,37 @@ const (
 	maxPostIndex = 504
 )
 
+// DWARF's numbers of registers.
+const (
+	dwarfFP = 29
+	dwarfLR = 30
+	dwarfSP = 31
+)
+
+// FrameSetup is how frames begin, in functions and adapters.
+var FrameSetup = [...]backend.FrameStep{
+	{Inst: backend.Inst{Op: asm.StpPre, Size: 8, Mode: backend.ModeBase, Disp: -16, Ref: backend.NoFault}, Regs: []regalloc.PReg{asm.SP, asm.FP, asm.LR},
+		Rules: []abi.CFIRule{{Kind: abi.CFAOffset, Offset: 16}, {Kind: abi.SavedAt, Reg: dwarfFP, Offset: -16}, {Kind: abi.SavedAt, Reg: dwarfLR, Offset: -8}}},
+	{Inst: backend.Inst{Op: asm.AddImm, Size: 8}, Regs: []regalloc.PReg{asm.SP, asm.FP},
+		Rules: []abi.CFIRule{{Kind: abi.CFARegister, Reg: dwarfFP}}},
+}
+
+// CFI is the call frame information of the machine.
+func CFI() *abi.CFI {
+	return &abi.CFI{CodeAlign: asm.WordBytes, ReturnAddress: dwarfLR,
+		Entry: []abi.CFIRule{{Kind: abi.CFAIs, Reg: dwarfSP}},
+		Steps: backend.CFISteps(FrameSetup[:], func(in *backend.Inst, allocs []regalloc.Allocation) []byte {
+			b, _ := asm.Append(nil, in, allocs, nil)
+			return b
+		})}
+}
+
 // emitPrologue is backend.Target.EmitPrologue.
 func emitPrologue(e *backend.Emitter) {
 	if e.Addressed {
 		op(e, backend.Inst{Op: asm.Bti, Imm: asm.BtiC})
 	}
-	op(e, backend.Inst{Op: asm.StpPre, Size: 8, Mode: backend.ModeBase, Disp: -16, Ref: backend.NoFault}, asm.SP, asm.FP, asm.LR)
-	op(e, backend.Inst{Op: asm.AddImm, Size: 8}, asm.SP, asm.FP)
+	e.SetUpFrame(FrameSetup[:])
 	emitLower(e, e.Frame.Size)
 	emitSaved(e, &saves)
 }

@@ -3,6 +3,8 @@ package x64
 import (
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/isa/x64/asm"
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/regalloc"
 )
 
 const (
@@ -12,10 +14,34 @@ const (
 	maxProbes = 4
 )
 
+// DWARF's numbers of registers.
+const (
+	dwarfRBP = 6
+	dwarfRSP = 7
+	dwarfRIP = 16
+)
+
+// FrameSetup is how frames begin, in functions and adapters.
+var FrameSetup = [...]backend.FrameStep{
+	{Inst: backend.Inst{Op: asm.Push}, Regs: []regalloc.PReg{asm.RBP},
+		Rules: []abi.CFIRule{{Kind: abi.CFAOffset, Offset: 16}, {Kind: abi.SavedAt, Reg: dwarfRBP, Offset: -16}}},
+	{Inst: backend.Inst{Op: asm.Mov, Size: 8}, Regs: []regalloc.PReg{asm.RSP, asm.RBP},
+		Rules: []abi.CFIRule{{Kind: abi.CFARegister, Reg: dwarfRBP}}},
+}
+
+// CFI is the call frame information of the machine.
+func CFI() *abi.CFI {
+	return &abi.CFI{CodeAlign: 1, ReturnAddress: dwarfRIP,
+		Entry: []abi.CFIRule{{Kind: abi.CFAIs, Reg: dwarfRSP, Offset: 8}, {Kind: abi.SavedAt, Reg: dwarfRIP, Offset: -8}},
+		Steps: backend.CFISteps(FrameSetup[:], func(in *backend.Inst, allocs []regalloc.Allocation) []byte {
+			b, _ := asm.Append(nil, in, allocs, nil)
+			return b
+		})}
+}
+
 // emitPrologue is backend.Target.EmitPrologue.
 func emitPrologue(e *backend.Emitter) {
-	op(e, backend.Inst{Op: asm.Push}, asm.RBP)
-	op(e, backend.Inst{Op: asm.Mov, Size: 8}, asm.RSP, asm.RBP)
+	e.SetUpFrame(FrameSetup[:])
 	emitLower(e, e.Frame.Size)
 	for i, s := 0, e.Frame.Saved; s != 0; i++ {
 		r := s.First()
