@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"runtime"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -59,6 +60,16 @@ func boundsGuest(t *testing.T, file rights) *guest {
 
 // TestBounds puts each range that a function touches at the end of memory,
 // where it fits exactly, and one byte further, where it must be EFAULT.
+func TestTypes(t *testing.T) {
+	params, results := Types(&Func{Params: "iIi", Results: "i"}, 32, 64)
+	if !slices.Equal(params, []int{32, 64, 32}) || !slices.Equal(results, []int{32}) {
+		t.Error(params, results)
+	}
+	if params, results = Types(&Func{Params: "I"}, 32, 64); !slices.Equal(params, []int{64}) || len(results) != 0 {
+		t.Error(params, results)
+	}
+}
+
 func TestBounds(t *testing.T) {
 	const pathAt, iovAt, subAt = 0, 64, 128
 	for _, tt := range []struct {

@@ -168,7 +168,8 @@ func runWasm(t testing.TB, bin []byte, cfg wasi.Options, prepare func(*wasi.Cont
 				stack[0] = uint64(errno)
 			}
 		})
-		b.NewFunctionBuilder().WithGoModuleFunction(call, valueTypes(f.Params), valueTypes(f.Results)).Export(f.Name)
+		params, results := wasi.Types(&f, api.ValueTypeI32, api.ValueTypeI64)
+		b.NewFunctionBuilder().WithGoModuleFunction(call, params, results).Export(f.Name)
 	}
 	if _, err := b.Instantiate(ctx); err != nil {
 		t.Fatal(err)
@@ -179,15 +180,4 @@ func runWasm(t testing.TB, bin []byte, cfg wasi.Options, prepare func(*wasi.Cont
 		return exit.Code, nil
 	}
 	return 0, err
-}
-
-func valueTypes(s string) []api.ValueType {
-	out := make([]api.ValueType, len(s))
-	for i := range s {
-		out[i] = api.ValueTypeI32
-		if s[i] == 'I' {
-			out[i] = api.ValueTypeI64
-		}
-	}
-	return out
 }

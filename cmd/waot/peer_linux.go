@@ -128,24 +128,14 @@ func wasiUnderWazero(ctx context.Context, rt wazero.Runtime, o *wasirun.Options)
 				stack[0] = uint64(errno)
 			}
 		})
-		b.NewFunctionBuilder().WithGoModuleFunction(run, wazeroTypes(f.Params), wazeroTypes(f.Results)).Export(f.Name)
+		params, results := wasi.Types(&f, api.ValueTypeI32, api.ValueTypeI64)
+		b.NewFunctionBuilder().WithGoModuleFunction(run, params, results).Export(f.Name)
 	}
 	if _, err := b.Instantiate(ctx); err != nil {
 		w.Close()
 		return nil, err
 	}
 	return w, nil
-}
-
-func wazeroTypes(s string) []api.ValueType {
-	out := make([]api.ValueType, len(s))
-	for i := range s {
-		out[i] = api.ValueTypeI32
-		if s[i] == 'I' {
-			out[i] = api.ValueTypeI64
-		}
-	}
-	return out
 }
 
 // wasmTypes relies on both using the numbers of the binary format.

@@ -33,7 +33,8 @@ func runInterpreter(limit time.Duration, bin []byte, cfg wasirun.Options, calls 
 	store := interp.NewStore(interp.Options{Context: ctx})
 	funcs := map[string]*interp.Function{}
 	for _, f := range wasi.Functions() {
-		funcs[f.Name] = store.NewHostFunc(f.Name, clif.Signature{Params: clifTypes(f.Params), Results: clifTypes(f.Results)},
+		params, results := wasi.Types(&f, clif.I32, clif.I64)
+		funcs[f.Name] = store.NewHostFunc(f.Name, clif.Signature{Params: params, Results: results},
 			func(c *interp.HostCall, args, results []uint64) error {
 				var mem []byte
 				if x, _ := c.Caller().Export("memory"); x != nil {
@@ -89,15 +90,4 @@ func interpreted(err error) (one callOutcome, _ error) {
 		return callOutcome{Exit: &exit.Code}, nil
 	}
 	return one, fmt.Errorf("the CLIF interpreter: %w", err)
-}
-
-func clifTypes(s string) []clif.Type {
-	out := make([]clif.Type, len(s))
-	for i := range s {
-		out[i] = clif.I32
-		if s[i] == 'I' {
-			out[i] = clif.I64
-		}
-	}
-	return out
 }

@@ -36,7 +36,8 @@ func (s *System) Imports() host.Imports {
 	list := wasi.Functions()
 	for i := range list {
 		w := &list[i]
-		funcs[w.Name] = host.RawFunc{Params: valTypes(w.Params), Results: valTypes(w.Results), Func: s.function(w)}
+		params, results := wasi.Types(w, host.TypeI32, host.TypeI64)
+		funcs[w.Name] = host.RawFunc{Params: params, Results: results, Func: s.function(w)}
 	}
 	return host.Imports{wasi.ModuleName: funcs}
 }
@@ -73,15 +74,3 @@ func callError(ctx context.Context, c *host.Caller, err error) error {
 
 // Close closes the descriptors. Functions that are called after that find none.
 func (s *System) Close() error { return s.wasi.Close() }
-
-func valTypes(s string) []host.ValType {
-	var out []host.ValType
-	for _, c := range s {
-		if c == 'I' {
-			out = append(out, host.TypeI64)
-		} else {
-			out = append(out, host.TypeI32)
-		}
-	}
-	return out
-}

@@ -195,16 +195,6 @@ func wasiModule(ctx context.Context, rt wazero.Runtime, cfg *wasirun.Options) (*
 	if err != nil {
 		return nil, err
 	}
-	types := func(s string) []api.ValueType {
-		out := make([]api.ValueType, len(s))
-		for i := range s {
-			out[i] = api.ValueTypeI32
-			if s[i] == 'I' {
-				out[i] = api.ValueTypeI64
-			}
-		}
-		return out
-	}
 	b := rt.NewHostModuleBuilder(wasi.ModuleName)
 	for _, f := range wasi.Functions() {
 		call := api.GoModuleFunc(func(_ context.Context, mod api.Module, stack []uint64) {
@@ -220,7 +210,8 @@ func wasiModule(ctx context.Context, rt wazero.Runtime, cfg *wasirun.Options) (*
 				stack[0] = uint64(errno)
 			}
 		})
-		b.NewFunctionBuilder().WithGoModuleFunction(call, types(f.Params), types(f.Results)).Export(f.Name)
+		params, results := wasi.Types(&f, api.ValueTypeI32, api.ValueTypeI64)
+		b.NewFunctionBuilder().WithGoModuleFunction(call, params, results).Export(f.Name)
 	}
 	if _, err := b.Instantiate(ctx); err != nil {
 		w.Close()

@@ -1,0 +1,18 @@
+//go:build linux
+
+package wasi
+
+// Types gives the types of the parameters and results of f as an engine has them, from its i32 and i64.
+func Types[T any](f *Func, i32, i64 T) (params, results []T) {
+	types := func(letters string) []T {
+		out := make([]T, len(letters))
+		for n, c := range letters {
+			out[n] = i32
+			if c == 'I' {
+				out[n] = i64
+			}
+		}
+		return out
+	}
+	return types(f.Params), types(f.Results)
+}
