@@ -12,6 +12,9 @@ import (
 // once they are a class, which has one spill slot and one favourite register;
 // if all get it, edges need no moves for them.
 type coalescer struct {
+	intervals
+	reserved *reservations
+
 	classOf []uint32 // by value: a class or none; resolve with classFor
 	classes []class
 	merged  []rng // ranges of the classes' members, in order; 0 is the end of lists
@@ -45,15 +48,19 @@ const (
 )
 
 // coalesce makes the classes, edges in deep loops first.
-func (a *Allocator) coalesce() {
-	in := a.in
-	a.classOf = stop.Resize(a.in.Stop, a.classOf, len(a.vregs))
-	for v := range a.classOf {
-		a.classOf[v] = none
+func (co *coalescer) coalesce(iv intervals, reserved *reservations) {
+	co.intervals, co.reserved = iv, reserved
+	in := co.in
+	for r := range co.favourite {
+		co.favourite[r] = none
 	}
-	a.classes = a.classes[:0]
-	a.merged = append(a.merged[:0], rng{start: inf, end: inf})
-	a.effort = 1024 + 16*len(in.VRegLists)
+	co.classOf = stop.Resize(co.in.Stop, co.classOf, len(co.vregs))
+	for v := range co.classOf {
+		co.classOf[v] = none
+	}
+	co.classes = co.classes[:0]
+	co.merged = append(co.merged[:0], rng{start: inf, end: inf})
+	co.effort = 1024 + 16*len(in.VRegLists)
 	deepest := uint16(0)
 	for b := range in.Blocks {
 		if in.Blocks[b].Succs.Len() > 0 {
@@ -64,48 +71,48 @@ func (a *Allocator) coalesce() {
 		for b := len(in.Blocks) - 1; b >= 0; b-- {
 			in.Stop.Poll()
 			if int(min(in.Blocks[b].LoopDepth, mergeDepths)) == d {
-				a.coalesceEdges(regalloc.Block(b))
+				co.coalesceEdges(regalloc.Block(b))
 			}
 		}
 	}
 }
 
 // coalesceEdges joins what b passes with the parameters that it is passed for.
-func (a *Allocator) coalesceEdges(b regalloc.Block) {
-	for _, e := range a.in.SuccsOf(b) {
+func (co *coalescer) coalesceEdges(b regalloc.Block) {
+	for _, e := range co.in.SuccsOf(b) {
 		if e.Args.Len() == 0 {
 			continue
 		}
-		params := a.in.ParamsOf(e.To)
-		for k, v := range a.in.ArgsOf(e) {
-			a.in.Stop.PollAt(k)
-			a.join(uint32(params[k]), uint32(v))
+		params := co.in.ParamsOf(e.To)
+		for k, v := range co.in.ArgsOf(e) {
+			co.in.Stop.PollAt(k)
+			co.join(uint32(params[k]), uint32(v))
 		}
 	}
 }
 
 // join makes v and w one class if they, and all that are in one with them, are
 // never live at once.
-func (a *Allocator) join(v, w uint32) {
-	x, y := &a.vregs[v], &a.vregs[w]
+func (co *coalescer) join(v, w uint32) {
+	x, y := &co.vregs[v], &co.vregs[w]
 	if v == w || x.rng == 0 || y.rng == 0 || (x.flags^y.flags)&kindFlags != 0 || (x.flags|y.flags)&noClass != 0 {
 		return
 	}
-	c, d := a.classFor(v), a.classFor(w)
+	c, d := co.classFor(v), co.classFor(w)
 	if c == d && c != none {
 		return
 	}
 	if c == none {
-		c = a.newClass(v)
+		c = co.newClass(v)
 	}
 	if d == none {
-		d = a.newClass(w)
+		d = co.newClass(w)
 	}
-	p, q := &a.classes[c], &a.classes[d]
-	if !a.disjoint(p, q) {
+	p, q := &co.classes[c], &co.classes[d]
+	if !co.disjoint(p, q) {
 		return
 	}
-	a.mergeRanges(p, q)
+	co.mergeRanges(p, q)
 	q.parent = c
 	if p.pref == uint8(regalloc.NoPReg) {
 		p.pref = q.pref
@@ -113,44 +120,44 @@ func (a *Allocator) join(v, w uint32) {
 }
 
 // classFor is the class that v is in now, or none.
-func (a *Allocator) classFor(v uint32) uint32 {
-	c := a.classOf[v]
-	if c == none || a.classes[c].parent == c {
+func (co *coalescer) classFor(v uint32) uint32 {
+	c := co.classOf[v]
+	if c == none || co.classes[c].parent == c {
 		return c
 	}
-	for a.classes[c].parent != c {
-		up := &a.classes[c].parent
-		*up = a.classes[*up].parent
+	for co.classes[c].parent != c {
+		up := &co.classes[c].parent
+		*up = co.classes[*up].parent
 		c = *up
 	}
-	a.classOf[v] = c
+	co.classOf[v] = c
 	return c
 }
 
 // newClass makes a class of v alone.
-func (a *Allocator) newClass(v uint32) uint32 {
-	vr := &a.vregs[v]
-	n, head := uint32(len(a.classes)), uint32(len(a.merged))
-	for r := vr.rng; r != 0; r = a.ranges[r].next {
-		x := a.ranges[r]
-		a.merged = stop.Append(a.in.Stop, a.merged, rng{x.start, x.end, uint32(len(a.merged) + 1)})
+func (co *coalescer) newClass(v uint32) uint32 {
+	vr := &co.vregs[v]
+	n, head := uint32(len(co.classes)), uint32(len(co.merged))
+	for r := vr.rng; r != 0; r = co.ranges[r].next {
+		x := co.ranges[r]
+		co.merged = stop.Append(co.in.Stop, co.merged, rng{x.start, x.end, uint32(len(co.merged) + 1)})
 	}
-	tail := uint32(len(a.merged) - 1)
-	a.merged[tail].next = 0
-	a.classes = stop.Append(a.in.Stop, a.classes, class{parent: n, head: head, cursor: head, tail: tail, depth: -1, pref: vr.pref, owner: none})
-	a.classOf[v] = n
+	tail := uint32(len(co.merged) - 1)
+	co.merged[tail].next = 0
+	co.classes = stop.Append(co.in.Stop, co.classes, class{parent: n, head: head, cursor: head, tail: tail, depth: -1, pref: vr.pref, owner: none})
+	co.classOf[v] = n
 	return n
 }
 
 // disjoint reports whether no ranges of p and q overlap; false if that takes too
 // long to find out.
-func (a *Allocator) disjoint(p, q *class) bool {
-	m := a.merged
+func (co *coalescer) disjoint(p, q *class) bool {
+	m := co.merged
 	if m[p.tail].end <= m[q.head].start || m[q.tail].end <= m[p.head].start {
 		return true
 	}
 	i, j := p.head, q.head
-	steps := min(maxMergeSteps, a.effort)
+	steps := min(maxMergeSteps, co.effort)
 	for n := 0; n < steps; n++ {
 		x, y := &m[i], &m[j]
 		switch {
@@ -159,21 +166,21 @@ func (a *Allocator) disjoint(p, q *class) bool {
 		case y.end <= x.start:
 			j = y.next
 		default:
-			a.effort -= n
+			co.effort -= n
 			return false
 		}
 		if i == 0 || j == 0 {
-			a.effort -= n
+			co.effort -= n
 			return true
 		}
 	}
-	a.effort -= steps
+	co.effort -= steps
 	return false
 }
 
 // mergeRanges puts the ranges of q among those of p; they are disjoint.
-func (a *Allocator) mergeRanges(p, q *class) {
-	m := a.merged
+func (co *coalescer) mergeRanges(p, q *class) {
+	m := co.merged
 	i, j := p.head, q.head
 	if m[j].start < m[i].start {
 		i, j = j, i
@@ -184,7 +191,7 @@ func (a *Allocator) mergeRanges(p, q *class) {
 	}
 	p.head, p.cursor, p.tail = i, i, tail
 	for j != 0 {
-		a.in.Stop.Poll()
+		co.in.Stop.Poll()
 		// Ranges from i on that come before j.
 		for m[i].next != 0 && m[m[i].next].start < m[j].start {
 			i = m[i].next
@@ -194,35 +201,34 @@ func (a *Allocator) mergeRanges(p, q *class) {
 	}
 }
 
-// coveted reports whether r is the favourite of another class that p is in, one
-// of which is live somewhere in p.
-func (a *Allocator) coveted(r regalloc.PReg, p uint32) bool {
-	pt := &a.parts[p]
-	c := a.favourite[r&63]
-	if c == none || c == a.classFor(pt.vreg) {
+// coveted reports whether r is the favourite of another class than that of v, a value of
+// which is live somewhere from pos, where the walk is, to end.
+func (co *coalescer) coveted(r regalloc.PReg, v, pos, end uint32) bool {
+	c := co.favourite[r&63]
+	if c == none || c == co.classFor(v) {
 		return false
 	}
-	cl := &a.classes[c]
-	for a.merged[cl.cursor].end <= a.pos && cl.cursor != cl.tail {
-		cl.cursor = a.merged[cl.cursor].next
+	cl := &co.classes[c]
+	for co.merged[cl.cursor].end <= pos && cl.cursor != cl.tail {
+		cl.cursor = co.merged[cl.cursor].next
 	}
-	x := &a.merged[cl.cursor]
-	return x.end > a.pos && x.start < pt.end
+	x := &co.merged[cl.cursor]
+	return x.end > pos && x.start < end
 }
 
 // unsafe are the registers that a value of v's class should not begin with, as
 // other members could not keep them.
-func (a *Allocator) unsafe(v uint32) regalloc.PRegSet {
-	c := a.classFor(v)
+func (co *coalescer) unsafe(v uint32) regalloc.PRegSet {
+	c := co.classFor(v)
 	if c == none {
 		return 0
 	}
-	cl := &a.classes[c]
+	cl := &co.classes[c]
 	if !cl.hasUnsafe {
 		cl.hasUnsafe = true
-		for k, l := range a.setPos[:a.numSets] {
-			if n := len(l); n > 0 && l[n-1] < a.merged[cl.tail].end && a.meets(l, cl.head) {
-				cl.unsafe |= a.sets[k].Lost(a.bytes(v))
+		for k, l := range co.reserved.setPos[:co.reserved.numSets] {
+			if n := len(l); n > 0 && l[n-1] < co.merged[cl.tail].end && co.meets(l, cl.head) {
+				cl.unsafe |= co.reserved.sets[k].Lost(co.bytes(v))
 			}
 		}
 	}
@@ -231,10 +237,10 @@ func (a *Allocator) unsafe(v uint32) regalloc.PRegSet {
 
 // meets reports whether one of the positions, which fall, lies in a range of
 // the list r.
-func (a *Allocator) meets(list []uint32, r uint32) bool {
+func (co *coalescer) meets(list []uint32, r uint32) bool {
 	j := len(list) - 1
-	for ; r != 0 && j >= 0; r = a.merged[r].next {
-		x := &a.merged[r]
+	for ; r != 0 && j >= 0; r = co.merged[r].next {
+		x := &co.merged[r]
 		if list[j] < x.start {
 			j = sort.Search(j, func(k int) bool { return list[k] < x.start }) - 1
 		}

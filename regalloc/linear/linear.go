@@ -2,15 +2,26 @@
 // (Wimmer and Franz 2010) with lifetime holes, optimised interval splitting
 // (Wimmer and Mössenböck 2005) and register hints.
 //
-// The steps, one file each: liveness.go finds which values are live into which
-// blocks; build.go makes lifetime intervals and use positions in one backward
-// pass, fixed.go what instructions reserve for themselves; coalesce.go finds
-// parameters and arguments that are best in one place; walk.go gives registers
-// to intervals in order of their starts, splitting them (split.go) or leaving
-// them in memory, vote.go looks where a parameter comes from; slots.go places
-// those that need one in spill slots; resolve.go connects the pieces inside
-// blocks and over edges; emit.go sequentialises the moves; stackmap.go lists the
-// references.
+// # Steps
+//
+//	liveness.go      input                     -> values live into each block
+//	build.go         input, liveness           -> intervals: ranges and uses of values;
+//	                                              reservations of instructions
+//	coalesce.go      intervals, reservations   -> classes: parameters and arguments
+//	                                              that are best in one place
+//	walk.go          all of these              -> parts of intervals, each in a register
+//	                                              or in memory, by rising start
+//	slots.go         intervals, classes, which -> homes of values in memory
+//	                 values are in memory
+//	resolve.go       parts, homes, liveness    -> operands' locations; moves that
+//	                                              connect parts
+//	emit.go          moves                     -> edits: parallel moves in order
+//	claims.go        parts, homes, liveness    -> what is where at block entries
+//	stackmap.go      parts, homes, safepoints  -> slots of references
+//
+// The walk has more files: reservations.go and regs.go say what is free, split.go cuts
+// and evicts parts, vote.go looks where a parameter comes from. A step's first method
+// takes what the step needs and returns or holds what it makes; Allocator.run lists them.
 //
 // # Positions
 //
@@ -48,9 +59,6 @@ const (
 	inf = ^uint32(0)
 	// none is no index of a part, virtual register, block or instruction.
 	none = ^uint32(0)
-
-	atUse = 2 // offset of the position where an instruction reads
-	atDef = 3 // offset of the position where an instruction writes
 
 	maxInsts = 1 << 28
 )
@@ -155,8 +163,12 @@ const (
 	opMask   = 1<<kindBits - 1
 )
 
-// use is one use position. nextMust is the first mustUse from here on.
+// use is one use position. op is its kind and the number of its operand; nextMust is
+// the first mustUse from here on.
 type use struct{ pos, next, op, nextMust uint32 }
+
+func (u *use) kind() uint32    { return u.op >> kindBits }
+func (u *use) operand() uint32 { return u.op & opMask }
 
 // part is a piece of an interval with one location. Parts with the numbers of
 // values are the first ones of these values.
@@ -173,28 +185,41 @@ type part struct {
 	loc regalloc.Allocation
 }
 
-// Allocator is a reusable context for Run; it is for one goroutine at a time.
-type Allocator struct {
+// function is the input and what is known of its blocks and values. Each step has a
+// copy of its own, which shares the tables.
+type function struct {
 	in  *regalloc.Input
 	env *regalloc.MachineEnv
 	out *regalloc.Output
 
-	liveness
-	builder
-	coalescer
-	fixed
-	walker
-	spiller
-	resolver
-
 	instBlock []uint32
 	freq      []uint32 // execution estimate of each block, from 1
 	vregs     []vreg
-	ranges    []rng // 0 is the end of lists
-	uses      []use // 0 is the end of lists, at position inf
-	parts     []part
-	homes     []regalloc.Allocation
-	budget    int
+}
+
+// intervals are where values live and where they are used: what build makes of a
+// function. The walk splits them.
+type intervals struct {
+	function
+	ranges    []rng    // 0 is the end of lists
+	uses      []use    // 0 is the end of lists, at position inf
+	fixedDefs []uint32 // values whose definition is in a place of its own
+	refArgs   []uint32 // references that come in argument words
+}
+
+// Allocator is a reusable context for Run; it is for one goroutine at a time. It is the
+// memory of the steps, each of which says in its first method what it takes of those
+// before it.
+type Allocator struct {
+	function  function
+	liveness  liveness
+	builder   builder
+	reserved  reservations
+	coalescer coalescer
+	walker    walker
+	spiller   spiller
+	resolver  resolver
+	emitter   emitter
 }
 
 // New returns an empty context.
@@ -207,39 +232,48 @@ func (a *Allocator) Run(in *regalloc.Input, env *regalloc.MachineEnv, out *regal
 	if max(len(in.Insts), len(in.Operands), len(in.VRegs), len(in.VRegLists)) >= maxInsts/2 {
 		return fail(TooLarge, none, none)
 	}
-	a.in, a.env, a.out = in, env, out
-	err := a.run()
-	a.in, a.env, a.out = nil, nil, nil
+	a.function.setup(in, env, out)
+	err := a.run(a.function)
+	a.forget()
 	return err
 }
 
-func (a *Allocator) run() error {
-	a.setup()
-	if err := a.findLiveness(); err != nil {
+// run takes the steps.
+func (a *Allocator) run(fn function) error {
+	if err := a.liveness.find(fn); err != nil {
 		return err
 	}
-	a.build()
-	a.coalesce()
-	if err := a.walk(); err != nil {
+	iv := a.builder.build(fn, &a.liveness, &a.reserved)
+	a.coalescer.coalesce(iv, &a.reserved)
+	parts, err := a.walker.walk(iv, &a.reserved, &a.coalescer)
+	iv.ranges = a.walker.ranges // has grown
+	a.builder.ranges = iv.ranges
+	if err != nil {
 		return err
 	}
-	a.assignSlots()
-	if err := a.fillOperands(); err != nil {
+	homes, spilled := a.spiller.assign(iv, &a.coalescer)
+	rs := &a.resolver
+	if err := rs.resolve(iv, &a.liveness, parts, homes, spilled); err != nil {
 		return err
 	}
-	a.connect()
-	a.resolveEdges()
-	a.storeDefs()
-	a.emit()
-	a.makeClaims()
-	return a.makeStackMaps()
+	a.emitter.emit(fn, &rs.moves)
+	rs.makeClaims()
+	return rs.makeStackMaps(a.reserved.safepoints)
 }
 
-// setup sizes the tables and describes the values of the input.
-func (a *Allocator) setup() {
-	in := a.in
+// forget lets go of the input and the output, which belong to the caller.
+func (a *Allocator) forget() {
+	for _, fn := range [...]*function{&a.function, &a.liveness.function, &a.builder.function, &a.reserved.function,
+		&a.coalescer.function, &a.walker.function, &a.spiller.function, &a.resolver.function, &a.emitter.function} {
+		fn.in, fn.env, fn.out = nil, nil, nil
+	}
+}
+
+// setup makes fn the function in, with descriptions of its values.
+func (fn *function) setup(in *regalloc.Input, env *regalloc.MachineEnv, out *regalloc.Output) {
+	fn.in, fn.env, fn.out = in, env, out
 	n := len(in.VRegs)
-	a.vregs = stop.Resize(a.in.Stop, a.vregs, n)
+	fn.vregs = stop.Resize(in.Stop, fn.vregs, n)
 	for v := range in.VRegs {
 		in.Stop.PollAt(v)
 		info := &in.VRegs[v]
@@ -256,32 +290,29 @@ func (a *Allocator) setup() {
 		if info.Remat != regalloc.NoInst {
 			f |= isRemat
 		}
-		a.vregs[v] = vreg{defInst: none, defBlock: none, link: none, pref: uint8(regalloc.NoPReg), flags: f}
+		fn.vregs[v] = vreg{defInst: none, defBlock: none, link: none, pref: uint8(regalloc.NoPReg), flags: f}
 	}
-	a.ranges = append(a.ranges[:0], rng{start: inf, end: inf})
-	a.uses = append(stop.Resize(in.Stop, a.uses, len(in.Operands)+1)[:0], use{pos: inf})
-	a.out.Allocs = stop.Resize(a.in.Stop, a.out.Allocs, len(in.Operands))
-	a.instBlock = stop.Resize(a.in.Stop, a.instBlock, len(in.Insts))
-	a.freq = stop.Resize(a.in.Stop, a.freq, len(in.Blocks))
+	out.Allocs = stop.Resize(in.Stop, out.Allocs, len(in.Operands))
+	fn.instBlock = stop.Resize(in.Stop, fn.instBlock, len(in.Insts))
+	fn.freq = stop.Resize(in.Stop, fn.freq, len(in.Blocks))
 	for b := range in.Blocks {
 		info := &in.Blocks[b]
-		a.freq[b] = entryFreq << (3 * min(info.LoopDepth, 7))
+		fn.freq[b] = entryFreq << (3 * min(info.LoopDepth, 7))
 		if info.Cold {
-			a.freq[b] = 1
+			fn.freq[b] = 1
 		}
 	}
-	a.budget = 1024 + 32*(len(in.Insts)+len(in.Operands)+len(in.VRegs)+len(in.VRegLists))
 }
 
 const entryFreq = 8
 
-func (a *Allocator) bytes(v uint32) uint8 { return 8 + uint8(a.vregs[v].flags&isWide)<<2 }
+func (fn *function) bytes(v uint32) uint8 { return 8 + uint8(fn.vregs[v].flags&isWide)<<2 }
 
-func (a *Allocator) class(v uint32) regalloc.Class {
-	return regalloc.Class(a.vregs[v].flags & isFloat)
+func (fn *function) class(v uint32) regalloc.Class {
+	return regalloc.Class(fn.vregs[v].flags & isFloat)
 }
 
 // depthAt is the loop depth at a position.
-func (a *Allocator) depthAt(pos uint32) uint32 {
-	return uint32(a.in.Blocks[a.instBlock[pos>>2]].LoopDepth)
+func (fn *function) depthAt(pos uint32) uint32 {
+	return uint32(fn.in.Blocks[fn.instBlock[instOf(pos)]].LoopDepth)
 }

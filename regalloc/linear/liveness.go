@@ -12,6 +12,7 @@ import (
 // programs, 2011). This needs no fixpoint, is right for any graph in any
 // order, and costs time and memory proportional to the result.
 type liveness struct {
+	function
 	liveIn    []uint32 // values, block after block
 	liveInEnd []uint32 // by block
 
@@ -28,37 +29,40 @@ type globalUse struct{ block, next uint32 }
 type livePair struct{ vreg, block uint32 }
 
 // liveInto returns the values live into b, parameters excepted.
-func (a *Allocator) liveInto(b uint32) []uint32 {
+func (lv *liveness) liveInto(b uint32) []uint32 {
 	start := uint32(0)
 	if b > 0 {
-		start = a.liveInEnd[b-1]
+		start = lv.liveInEnd[b-1]
 	}
-	return a.liveIn[start:a.liveInEnd[b]]
+	return lv.liveIn[start:lv.liveInEnd[b]]
 }
 
-func (a *Allocator) findLiveness() error {
-	a.scanUses()
-	if err := a.propagate(); err != nil {
+// find finds the values live into the blocks of fn, and where and how often its values are
+// defined and used.
+func (lv *liveness) find(fn function) error {
+	lv.function = fn
+	lv.scanUses()
+	if err := lv.propagate(); err != nil {
 		return err
 	}
 	// Sort the pairs by block, stably.
-	nb := len(a.in.Blocks)
-	a.liveInEnd = stop.Resize(a.in.Stop, a.liveInEnd, nb)
-	clear(a.liveInEnd)
-	for _, p := range a.found {
-		a.in.Stop.Poll()
-		a.liveInEnd[p.block]++
+	nb := len(lv.in.Blocks)
+	lv.liveInEnd = stop.Resize(lv.in.Stop, lv.liveInEnd, nb)
+	clear(lv.liveInEnd)
+	for _, p := range lv.found {
+		lv.in.Stop.Poll()
+		lv.liveInEnd[p.block]++
 	}
 	sum := uint32(0)
-	for b, n := range a.liveInEnd {
-		a.liveInEnd[b] = sum
+	for b, n := range lv.liveInEnd {
+		lv.liveInEnd[b] = sum
 		sum += n
 	}
-	a.liveIn = stop.Resize(a.in.Stop, a.liveIn, len(a.found))
-	for _, p := range a.found {
-		a.in.Stop.Poll()
-		a.liveIn[a.liveInEnd[p.block]] = p.vreg
-		a.liveInEnd[p.block]++
+	lv.liveIn = stop.Resize(lv.in.Stop, lv.liveIn, len(lv.found))
+	for _, p := range lv.found {
+		lv.in.Stop.Poll()
+		lv.liveIn[lv.liveInEnd[p.block]] = p.vreg
+		lv.liveInEnd[p.block]++
 	}
 	return nil
 }
@@ -66,56 +70,56 @@ func (a *Allocator) findLiveness() error {
 // scanUses notes definitions, the loop depth of uses, and the uses outside the
 // block of the definition. A definition in the same block is always seen
 // before the use.
-func (a *Allocator) scanUses() {
-	in := a.in
-	a.global = a.global[:0]
-	a.globalOf = stop.Resize(a.in.Stop, a.globalOf, len(in.VRegs))
-	a.lastBlock = stop.Resize(a.in.Stop, a.lastBlock, max(len(in.VRegs), len(in.Blocks)))
-	for v := range a.globalOf {
-		a.globalOf[v], a.lastBlock[v] = none, none
+func (lv *liveness) scanUses() {
+	in := lv.in
+	lv.global = lv.global[:0]
+	lv.globalOf = stop.Resize(lv.in.Stop, lv.globalOf, len(in.VRegs))
+	lv.lastBlock = stop.Resize(lv.in.Stop, lv.lastBlock, max(len(in.VRegs), len(in.Blocks)))
+	for v := range lv.globalOf {
+		lv.globalOf[v], lv.lastBlock[v] = none, none
 	}
 	op := uint32(0)
 	for b := range uint32(len(in.Blocks)) {
 		info := &in.Blocks[b]
 		depth := uint8(min(info.LoopDepth, 255))
 		for k, p := range in.ParamsOf(regalloc.Block(b)) {
-			a.vregs[p].defBlock, a.vregs[p].index = b, uint32(k)
-			a.vregs[p].flags |= isParam
+			lv.vregs[p].defBlock, lv.vregs[p].index = b, uint32(k)
+			lv.vregs[p].flags |= isParam
 		}
 		for i := info.Insts.Start; i < info.Insts.End; i++ {
 			in.Stop.PollAt(int(i))
-			a.instBlock[i] = b
+			lv.instBlock[i] = b
 			end := in.Insts[i].OperandEnd
 			for _, o := range in.Operands[op:end] {
 				if o.Access.Defines() {
-					a.vregs[o.VReg].defBlock, a.vregs[o.VReg].defInst = b, i
+					lv.vregs[o.VReg].defBlock, lv.vregs[o.VReg].defInst = b, i
 					if o.Constraint == regalloc.FixedArg {
-						a.vregs[o.VReg].flags |= isArg
+						lv.vregs[o.VReg].flags |= isArg
 					}
 				} else {
-					a.noteUse(uint32(o.VReg), b, depth)
+					lv.noteUse(uint32(o.VReg), b, depth)
 				}
 			}
 			op = end
 		}
 		for _, e := range in.SuccsOf(regalloc.Block(b)) {
 			for _, v := range in.ArgsOf(e) {
-				a.noteUse(uint32(v), b, depth)
+				lv.noteUse(uint32(v), b, depth)
 			}
 		}
 	}
 }
 
-func (a *Allocator) noteUse(v, b uint32, depth uint8) {
-	vr := &a.vregs[v]
+func (lv *liveness) noteUse(v, b uint32, depth uint8) {
+	vr := &lv.vregs[v]
 	vr.depth = max(vr.depth, depth)
-	vr.weight += float32(a.freq[b])
-	if vr.defBlock == b || a.lastBlock[v] == b {
+	vr.weight += float32(lv.freq[b])
+	if vr.defBlock == b || lv.lastBlock[v] == b {
 		return
 	}
-	a.lastBlock[v] = b
-	a.global = stop.Append(a.in.Stop, a.global, globalUse{b, a.globalOf[v]})
-	a.globalOf[v] = uint32(len(a.global) - 1)
+	lv.lastBlock[v] = b
+	lv.global = stop.Append(lv.in.Stop, lv.global, globalUse{b, lv.globalOf[v]})
+	lv.globalOf[v] = uint32(len(lv.global) - 1)
 }
 
 // A function may be small and have many values that are live through many
@@ -128,26 +132,26 @@ const (
 )
 
 // maxLive is how many pairs of a value and a place where it is live are accepted.
-func (a *Allocator) maxLive() int { return maxPairs + maxPairsPerInst*len(a.in.Insts) }
+func (fn *function) maxLive() int { return maxPairs + maxPairsPerInst*len(fn.in.Insts) }
 
 // propagate finds the blocks that each value with global uses is live into.
-func (a *Allocator) propagate() error {
-	in := a.in
-	a.found = a.found[:0]
-	limit := a.maxLive()
-	seen := a.lastBlock // by block from here on
+func (lv *liveness) propagate() error {
+	in := lv.in
+	lv.found = lv.found[:0]
+	limit := lv.maxLive()
+	seen := lv.lastBlock // by block from here on
 	for b := range in.Blocks {
 		seen[b] = none
 	}
-	for v, g := range a.globalOf {
+	for v, g := range lv.globalOf {
 		in.Stop.PollAt(v)
-		def := a.vregs[v].defBlock
-		for ; g != none; g = a.global[g].next {
-			a.work = append(a.work[:0], a.global[g].block)
-			for len(a.work) > 0 {
+		def := lv.vregs[v].defBlock
+		for ; g != none; g = lv.global[g].next {
+			lv.work = append(lv.work[:0], lv.global[g].block)
+			for len(lv.work) > 0 {
 				in.Stop.Poll()
-				b := a.work[len(a.work)-1]
-				a.work = a.work[:len(a.work)-1]
+				b := lv.work[len(lv.work)-1]
+				lv.work = lv.work[:len(lv.work)-1]
 				if seen[b] == uint32(v) || b == def {
 					continue
 				}
@@ -155,16 +159,16 @@ func (a *Allocator) propagate() error {
 					return fail(Undefined, none, uint32(v))
 				}
 				seen[b] = uint32(v)
-				if len(a.found) >= limit {
+				if len(lv.found) >= limit {
 					return fail(TooLarge, none, uint32(v))
 				}
-				if n := len(a.found); n == cap(a.found) {
-					a.found = slices.Grow(a.found, max(n, 64)) // append would grow by less
+				if n := len(lv.found); n == cap(lv.found) {
+					lv.found = slices.Grow(lv.found, max(n, 64)) // append would grow by less
 				}
-				a.found = stop.Append(a.in.Stop, a.found, livePair{uint32(v), b})
+				lv.found = stop.Append(lv.in.Stop, lv.found, livePair{uint32(v), b})
 				for _, p := range in.PredsOf(regalloc.Block(b)) {
 					if seen[p] != uint32(v) && uint32(p) != def {
-						a.work = append(a.work, uint32(p))
+						lv.work = append(lv.work, uint32(p))
 					}
 				}
 			}

@@ -72,15 +72,15 @@ func (q *regQueue) remove(part, end uint32) {
 // is given away to another part than except, or inf. That may be the start of
 // any range: in a layout where a definition is not the first that is seen of its
 // value, also that of a definition.
-func (a *Allocator) freeUntil(q *regQueue, p, except uint32) uint32 {
-	o := q.pass(a.pos)
-	pt := &a.parts[p]
+func (w *walker) freeUntil(q *regQueue, p, except uint32) uint32 {
+	o := q.pass(w.pos)
+	pt := &w.parts[p]
 	if o.start >= pt.end {
 		return inf
 	}
 	i := q.head
 	for r := pt.rng; r != 0; {
-		rr := &a.ranges[r]
+		rr := &w.ranges[r]
 		i = q.search(i, rr.start)
 		if i == len(q.list) || q.list[i].start >= pt.end {
 			return inf
@@ -92,24 +92,24 @@ func (a *Allocator) freeUntil(q *regQueue, p, except uint32) uint32 {
 		if q.list[i].start < rr.end {
 			return max(q.list[i].start, rr.start)
 		}
-		for r != 0 && a.ranges[r].end <= q.list[i].start {
-			r = a.ranges[r].next
+		for r != 0 && w.ranges[r].end <= q.list[i].start {
+			r = w.ranges[r].next
 		}
 	}
 	return inf
 }
 
 // occupy gives the register to part p.
-func (a *Allocator) occupy(q *regQueue, p uint32) {
-	q.pass(a.pos)
+func (w *walker) occupy(q *regQueue, p uint32) {
+	q.pass(w.pos)
 	if q.head > 4096 && q.head > len(q.list)/2 {
 		q.list = append(q.list[:0], q.list[q.head:]...)
 		q.head = 0
 	}
-	pt := &a.parts[p]
+	pt := &w.parts[p]
 	i := 0
-	for r := pt.rng; r != 0; r = a.ranges[r].next {
-		rr := &a.ranges[r]
+	for r := pt.rng; r != 0; r = w.ranges[r].next {
+		rr := &w.ranges[r]
 		if rr.start >= pt.end {
 			break
 		}

@@ -13,6 +13,10 @@ import (
 // slots of one word and of two never overlap one another, so that no move
 // touches half of a place that another one touches whole.
 type spiller struct {
+	intervals
+	coalescer *coalescer
+	homes     []regalloc.Allocation
+
 	order   []uint64 // start of extent, index of owner
 	owners  []owner
 	spilled []uint32 // values with slots
@@ -34,94 +38,97 @@ type slot struct {
 	isFree bool
 }
 
-// assignSlots gives each value its home: a slot if some part is in memory.
-func (a *Allocator) assignSlots() {
-	a.homes = stop.Resize(a.in.Stop, a.homes, len(a.vregs))
-	a.order, a.owners, a.spilled = a.order[:0], a.owners[:0], a.spilled[:0]
-	a.busy, a.slots = a.busy[:0], a.slots[:0]
-	a.free[0], a.free[1] = a.free[0][:0], a.free[1][:0]
-	for v := range a.vregs {
-		a.in.Stop.PollAt(v)
-		vr := &a.vregs[v]
-		a.homes[v] = regalloc.NoAllocation
+// assign gives each value its home, a slot if some part is in memory, and returns the
+// homes, by value, and the values with slots.
+func (sp *spiller) assign(iv intervals, classes *coalescer) (homes []regalloc.Allocation, spilled []uint32) {
+	sp.intervals, sp.coalescer = iv, classes
+	sp.homes = stop.Resize(sp.in.Stop, sp.homes, len(sp.vregs))
+	sp.order, sp.owners, sp.spilled = sp.order[:0], sp.owners[:0], sp.spilled[:0]
+	sp.busy, sp.slots = sp.busy[:0], sp.slots[:0]
+	sp.free[0], sp.free[1] = sp.free[0][:0], sp.free[1][:0]
+	for v := range sp.vregs {
+		sp.in.Stop.PollAt(v)
+		vr := &sp.vregs[v]
+		sp.homes[v] = regalloc.NoAllocation
 		switch f := vr.flags; {
 		case f&isArg != 0:
-			a.homes[v] = vr.def
+			sp.homes[v] = vr.def
 		case f&(needSlot|isRemat) == needSlot:
-			a.spilled = stop.Append(a.in.Stop, a.spilled, uint32(v))
-			a.homes[v] = regalloc.InSlot(int(a.ownerOf(uint32(v)))) // for the time being
+			sp.spilled = stop.Append(sp.in.Stop, sp.spilled, uint32(v))
+			sp.homes[v] = regalloc.InSlot(int(sp.ownerOf(uint32(v)))) // for the time being
 		}
 	}
-	for n := range a.owners {
-		a.order = stop.Append(a.in.Stop, a.order, uint64(a.owners[n].start)<<32|uint64(n))
+	for n := range sp.owners {
+		sp.order = stop.Append(sp.in.Stop, sp.order, uint64(sp.owners[n].start)<<32|uint64(n))
 	}
-	slices.Sort(a.order)
+	slices.Sort(sp.order)
 	words := 0
-	for _, key := range a.order {
-		a.in.Stop.Poll()
-		words = a.assignSlot(&a.owners[uint32(key)], words)
+	for _, key := range sp.order {
+		sp.in.Stop.Poll()
+		words = sp.assignSlot(&sp.owners[uint32(key)], words)
 	}
-	for _, v := range a.spilled {
-		o := &a.owners[a.homes[v].Index()]
-		a.homes[v] = regalloc.InSlot(int(a.slots[o.slot].word))
+	for _, v := range sp.spilled {
+		o := &sp.owners[sp.homes[v].Index()]
+		sp.homes[v] = regalloc.InSlot(int(sp.slots[o.slot].word))
 	}
-	a.out.SlotWords = words
+	sp.out.SlotWords = words
+	return sp.homes, sp.spilled
 }
 
 // ownerOf is the owner of v's slot, perhaps a new one.
-func (a *Allocator) ownerOf(v uint32) uint32 {
-	n := uint32(len(a.owners))
-	vr := &a.vregs[v]
-	o := owner{a.ranges[vr.rng].start, vr.end, none, vr.flags&isWide != 0}
-	if c := a.classFor(v); c != none {
-		cl := &a.classes[c]
+func (sp *spiller) ownerOf(v uint32) uint32 {
+	n := uint32(len(sp.owners))
+	vr := &sp.vregs[v]
+	o := owner{sp.ranges[vr.rng].start, vr.end, none, vr.flags&isWide != 0}
+	if c := sp.coalescer.classFor(v); c != none {
+		cl := &sp.coalescer.classes[c]
 		if cl.owner != none {
 			return cl.owner
 		}
 		cl.owner = n
-		o.start, o.end = a.merged[cl.head].start, a.merged[cl.tail].end
+		o.start, o.end = sp.coalescer.merged[cl.head].start, sp.coalescer.merged[cl.tail].end
 	}
-	a.owners = stop.Append(a.in.Stop, a.owners, o)
+	sp.owners = stop.Append(sp.in.Stop, sp.owners, o)
 	return n
 }
 
 // assignSlot gives o a slot and returns the size of the spill area so far.
-func (a *Allocator) assignSlot(o *owner, words int) int {
-	for len(a.busy) > 0 && uint32(a.busy[0]>>32) <= o.start {
-		s := uint32(a.busy[0])
-		a.pop()
+func (sp *spiller) assignSlot(o *owner, words int) int {
+	for len(sp.busy) > 0 && uint32(sp.busy[0]>>32) <= o.start {
+		s := uint32(sp.busy[0])
+		sp.pop()
 		size := 0
-		if a.slots[s].wide {
+		if sp.slots[s].wide {
 			size = 1
 		}
-		a.slots[s].isFree = true
-		a.free[size] = append(a.free[size], s)
+		sp.slots[s].isFree = true
+		sp.free[size] = append(sp.free[size], s)
 	}
 	s := uint32(none)
-	list := &a.free[0]
+	list := &sp.free[0]
 	if o.wide {
-		list = &a.free[1]
+		list = &sp.free[1]
 	}
 	for s == none && len(*list) > 0 {
 		top := (*list)[len(*list)-1]
 		*list = (*list)[:len(*list)-1]
-		if a.slots[top].isFree {
+		if sp.slots[top].isFree {
 			s = top
 		}
 	}
 	if s == none {
-		s = uint32(len(a.slots))
+		s = uint32(len(sp.slots))
 		n := 1
 		if o.wide {
 			n = 2
 			words += words & 1
 		}
-		a.slots = append(a.slots, slot{word: uint32(words), wide: o.wide})
+		sp.slots = append(sp.slots, slot{word: uint32(words), wide: o.wide})
 		words += n
 	}
-	a.slots[s].isFree = false
+	sp.slots[s].isFree = false
 	o.slot = s
-	a.push(uint64(o.end)<<32 | uint64(s))
+	sp.push(uint64(o.end)<<32 | uint64(s))
 	return words
 }
 

@@ -10,49 +10,49 @@ const crowd = 3
 // forward edges. It reports whether v is best left in memory, where they are;
 // else it sets a.wish to the register that most of them are in, unless v goes
 // around a loop.
-func (a *Allocator) vote(v uint32) bool {
-	vr := &a.vregs[v]
-	preds := a.in.PredsOf(regalloc.Block(vr.defBlock))
+func (w *walker) vote(v uint32) bool {
+	vr := &w.vregs[v]
+	preds := w.in.PredsOf(regalloc.Block(vr.defBlock))
 	if len(preds) < 2 {
 		return false
 	}
 	var votes [64]uint32
-	c := a.classFor(v)
+	c := w.coalescer.classFor(v)
 	inReg, inMem, count, loop := uint32(0), uint32(0), 0, false
 	for _, p := range preds {
 		if uint32(p) >= vr.defBlock {
 			loop = true
 			continue
 		}
-		arg := uint32(a.in.ArgsOf(a.in.SuccsOf(p)[0])[vr.index])
-		f := a.freq[p]
-		loc := a.placedAt(arg, 4*a.in.Blocks[p].Insts.End-1)
+		arg := uint32(w.in.ArgsOf(w.in.SuccsOf(p)[0])[vr.index])
+		f := w.freq[p]
+		loc := w.placedAt(arg, 4*w.in.Blocks[p].Insts.End-1)
 		switch {
 		case loc.IsReg():
 			inReg += f
 			// A value of another class gives its register to that class again.
-			if d := a.classFor(arg); d != none && d != c {
+			if d := w.coalescer.classFor(arg); d != none && d != c {
 				f /= 4
 			}
 			votes[loc.Reg()&63] += f
-		case a.vregs[arg].flags&(isRemat|isArg) != 0:
-		case c != none && c == a.classFor(arg):
+		case w.vregs[arg].flags&(isRemat|isArg) != 0:
+		case c != none && c == w.coalescer.classFor(arg):
 			inMem += f
 			count++
 		default:
 			inReg += f
 		}
 	}
-	if !loop && inMem > inReg && (!a.usedSoon(v, vr.defBlock) || count >= crowd && a.in.Blocks[vr.defBlock].LoopDepth == 0) {
+	if !loop && inMem > inReg && (!w.usedSoon(v, vr.defBlock) || count >= crowd && w.in.Blocks[vr.defBlock].LoopDepth == 0) {
 		return true
 	}
-	if loop && c != none && a.classes[c].pref != uint8(regalloc.NoPReg) {
+	if loop && c != none && w.coalescer.classes[c].pref != uint8(regalloc.NoPReg) {
 		return false
 	}
 	best := uint32(0)
-	for _, r := range a.env.Order[a.class(v)] {
+	for _, r := range w.env.Order[w.class(v)] {
 		if votes[r] > best {
-			best, a.wish = votes[r], r
+			best, w.wish = votes[r], r
 		}
 	}
 	return false
@@ -60,10 +60,10 @@ func (a *Allocator) vote(v uint32) bool {
 
 // placedAt is the register that v is in at pos, which the walk has passed, or
 // NoAllocation.
-func (a *Allocator) placedAt(v, pos uint32) regalloc.Allocation {
+func (w *walker) placedAt(v, pos uint32) regalloc.Allocation {
 	p := v
-	for n := a.parts[p].sib; n != none && a.parts[n].start <= pos; n = a.parts[n].sib {
+	for n := w.parts[p].sib; n != none && w.parts[n].start <= pos; n = w.parts[n].sib {
 		p = n
 	}
-	return a.parts[p].loc
+	return w.parts[p].loc
 }

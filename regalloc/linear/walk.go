@@ -10,6 +10,12 @@ import (
 
 // walker is the state of the walk over the positions.
 type walker struct {
+	intervals
+	reserved  *reservations
+	coalescer *coalescer
+
+	parts  []part
+	budget int // steps left
 	pos    uint32
 	regs   [64]regQueue
 	queue  []uint32 // first part that starts at each position; valid if marked
@@ -22,77 +28,79 @@ type walker struct {
 
 // walk goes through the parts in the order of their starts and gives each a
 // register, or leaves it in memory up to where it needs one.
-func (a *Allocator) walk() error {
-	a.makeParts()
-	for w := range a.marks {
-		for a.marks[w] != 0 {
-			a.in.Stop.Poll()
-			pos := uint32(w*64 + bits.TrailingZeros64(a.marks[w]))
-			p := a.queue[pos]
-			if next := a.parts[p].next; next == none {
-				a.marks[w] &= a.marks[w] - 1
+func (w *walker) walk(iv intervals, reserved *reservations, classes *coalescer) ([]part, error) {
+	w.intervals, w.reserved, w.coalescer = iv, reserved, classes
+	w.budget = 1024 + 32*(len(w.in.Insts)+len(w.in.Operands)+len(w.in.VRegs)+len(w.in.VRegLists))
+	w.makeParts()
+	for word := range w.marks {
+		for w.marks[word] != 0 {
+			w.in.Stop.Poll()
+			pos := uint32(word*64 + bits.TrailingZeros64(w.marks[word]))
+			p := w.queue[pos]
+			if next := w.parts[p].next; next == none {
+				w.marks[word] &= w.marks[word] - 1
 			} else {
-				a.queue[pos] = next
+				w.queue[pos] = next
 			}
-			if a.pos != pos {
-				a.pos = pos
-				a.pass(pos)
+			if w.pos != pos {
+				w.pos = pos
+				w.reserved.pass(pos)
 			}
-			if err := a.place(p); err != nil {
-				return err
+			if err := w.place(p); err != nil {
+				return nil, err
 			}
-			if a.budget--; a.budget < 0 {
-				return fail(Exhausted, pos>>2, a.parts[p].vreg)
+			if w.budget--; w.budget < 0 {
+				return nil, fail(Exhausted, instOf(pos), w.parts[p].vreg)
 			}
 		}
 	}
-	return nil
+	w.out.Stats.Splits = w.nSplit
+	return w.parts, nil
 }
 
 // makeParts makes one part of each value's whole interval and queues it.
-func (a *Allocator) makeParts() {
-	a.pos, a.nSplit = 0, 0
-	for r := range a.regs {
-		a.regs[r].list, a.regs[r].head = a.regs[r].list[:0], 0
-		a.favourite[r] = none
+func (w *walker) makeParts() {
+	w.pos, w.nSplit = 0, 0
+	for r := range w.regs {
+		w.regs[r].list, w.regs[r].head = w.regs[r].list[:0], 0
 	}
-	size := 4*len(a.in.Insts) + 4
-	a.queue = stop.Resize(a.in.Stop, a.queue, size)
-	a.marks = stop.Resize(a.in.Stop, a.marks, size/64+1)
-	clear(a.marks)
-	for _, v := range a.refArgs {
-		a.homeOfRefArg(v)
+	size := 4*len(w.in.Insts) + 4
+	w.queue = stop.Resize(w.in.Stop, w.queue, size)
+	w.marks = stop.Resize(w.in.Stop, w.marks, size/64+1)
+	clear(w.marks)
+	for _, v := range w.refArgs {
+		w.homeOfRefArg(v)
 	}
-	a.parts = stop.Resize(a.in.Stop, a.parts, len(a.vregs))
-	for v := range a.vregs {
-		a.in.Stop.PollAt(v)
-		vr := &a.vregs[v]
+	w.parts = stop.Resize(w.in.Stop, w.parts, len(w.vregs))
+	for v := range w.vregs {
+		w.in.Stop.PollAt(v)
+		vr := &w.vregs[v]
 		if vr.flags&isRemat != 0 {
 			vr.weight /= 2
 		}
-		vr.weight /= float32(vr.end - min(vr.end, a.ranges[vr.rng].start) + 4*atUse)
+		vr.weight /= float32(vr.end - min(vr.end, w.ranges[vr.rng].start) + 4*atUse)
 		pt := part{start: inf, end: vr.end, rng: vr.rng, first: vr.use, use: vr.use, vreg: uint32(v), sib: none, next: none}
 		if vr.rng != 0 {
-			pt.start = a.ranges[vr.rng].start
+			pt.start = w.ranges[vr.rng].start
 		}
-		a.parts[v] = pt
+		w.parts[v] = pt
 	}
 	// Lists are last in, first out: values of lower numbers come first.
-	for v := len(a.parts) - 1; v >= 0; v-- {
-		a.in.Stop.PollAt(v)
-		if a.parts[v].start != inf {
-			a.enqueue(uint32(v))
+	for v := len(w.parts) - 1; v >= 0; v-- {
+		w.in.Stop.PollAt(v)
+		if w.parts[v].start != inf {
+			w.enqueue(uint32(v))
 		}
 	}
 }
 
 // homeOfRefArg lets the reference v, which comes in an argument word, stay
 // there only if it passes no safepoint: no stack map lists argument words.
-func (a *Allocator) homeOfRefArg(v uint32) {
-	vr := &a.vregs[v]
-	l := a.safepoints
-	for r := vr.rng; r != 0; r = a.ranges[r].next {
-		rr := &a.ranges[r]
+func (w *walker) homeOfRefArg(v uint32) {
+	vr := &w.vregs[v]
+	l := w.reserved.safepoints
+	for r := vr.rng; r != 0; r = w.ranges[r].next {
+		rr := &w.ranges[r]
 		// The lowest safepoint not before the range, of a falling list.
 		j := sort.Search(len(l), func(k int) bool { return l[k] < rr.start }) - 1
 		if j >= 0 && l[j] < rr.end {
@@ -102,241 +110,239 @@ func (a *Allocator) homeOfRefArg(v uint32) {
 	}
 }
 
-func (a *Allocator) enqueue(p uint32) {
-	pt := &a.parts[p]
-	w, bit := pt.start>>6, uint64(1)<<(pt.start&63)
+func (w *walker) enqueue(p uint32) {
+	pt := &w.parts[p]
+	word, bit := pt.start>>6, uint64(1)<<(pt.start&63)
 	pt.next = none
-	if a.marks[w]&bit != 0 {
-		pt.next = a.queue[pt.start]
+	if w.marks[word]&bit != 0 {
+		pt.next = w.queue[pt.start]
 	}
-	a.marks[w] |= bit
-	a.queue[pt.start] = p
+	w.marks[word] |= bit
+	w.queue[pt.start] = p
 }
 
 // place finds a place for part p, which starts at the walk's position.
-func (a *Allocator) place(p uint32) error {
-	a.wish = regalloc.NoPReg // of the part before, or even of another function
-	pt := &a.parts[p]
-	vr := &a.vregs[pt.vreg]
-	if vr.flags&isArg != 0 && pt.start == a.ranges[vr.rng].start && a.instBlock[pt.start>>2] == 0 {
-		a.toMemory(p, true)
+func (w *walker) place(p uint32) error {
+	w.wish = regalloc.NoPReg // of the part before, or even of another function
+	pt := &w.parts[p]
+	vr := &w.vregs[pt.vreg]
+	if vr.flags&isArg != 0 && pt.start == w.ranges[vr.rng].start && w.instBlock[instOf(pt.start)] == 0 {
+		w.toMemory(p, true)
 		return nil
 	}
 	if vr.flags&isRemat != 0 {
-		if a.placeRemat(p) {
+		if w.placeRemat(p) {
 			return nil
 		}
-		pt = &a.parts[p]
+		pt = &w.parts[p]
 	}
-	if vr.flags&isParam != 0 && pt.start == a.ranges[vr.rng].start && a.vote(pt.vreg) {
-		a.toMemory(p, true)
+	if vr.flags&isParam != 0 && pt.start == w.ranges[vr.rng].start && w.vote(pt.vreg) {
+		w.toMemory(p, true)
 		return nil
 	}
-	a.meetSets(p)
-	if a.placeFree(p) {
+	w.meetSets(p)
+	if w.placeFree(p) {
 		return nil
 	}
-	return a.placeBlocked(p)
+	return w.placeBlocked(p)
 }
 
 // placeRemat places p, of a value that can be rematerialised, or else makes it
 // as short as that allows: it is not worth evicting anything, or saving a
 // register, only for moves.
-func (a *Allocator) placeRemat(p uint32) bool {
-	pt := &a.parts[p]
-	vr := &a.vregs[pt.vreg]
+func (w *walker) placeRemat(p uint32) bool {
+	pt := &w.parts[p]
+	vr := &w.vregs[pt.vreg]
 	if pt.start > vr.lastWish {
-		a.toMemory(p, false)
+		w.toMemory(p, false)
 		return true
 	}
-	end := vr.lastWish&^3 + 4
-	if x := &a.uses[a.uses[pt.use].next]; x.op>>kindBits == gapUse && x.pos < pt.start+4*soon {
+	end := gapOf(vr.lastWish) + 4
+	if x := &w.uses[w.uses[pt.use].next]; x.kind() == gapUse && x.pos < pt.start+4*soon {
 		end = max(end, x.pos+atUse) // else the first definition would be for nothing
 	}
 	if end >= pt.end {
 		return false
 	}
-	a.meetSets(p)
-	hints, n := a.hints(p)
-	for _, list := range [2][]regalloc.PReg{hints[:n], a.env.Order[a.class(pt.vreg)]} {
+	w.meetSets(p)
+	hints, n := w.hints(p)
+	for _, list := range [2][]regalloc.PReg{hints[:n], w.env.Order[w.class(pt.vreg)]} {
 		for _, r := range list {
-			if !a.env.CalleeSaved.Has(r) && a.until(r, p) >= pt.end {
-				a.assign(p, r)
+			if !w.env.CalleeSaved.Has(r) && w.until(r, p) >= pt.end {
+				w.assign(p, r)
 				return true
 			}
 		}
 	}
-	a.toMemory(a.split(p, end), false)
+	w.toMemory(w.split(p, end), false)
 	return false
 }
 
 // meetSets finds where part p meets each of the reservations of sets.
-func (a *Allocator) meetSets(p uint32) {
-	end := a.parts[p].end
-	for k, l := range a.setPos[:a.numSets] {
-		a.setAt[k] = inf
+func (w *walker) meetSets(p uint32) {
+	end := w.parts[p].end
+	for k, l := range w.reserved.setPos[:w.reserved.numSets] {
+		w.setAt[k] = inf
 		if n := len(l); n > 0 && l[n-1] < end {
-			a.setAt[k] = a.firstAt(l, p, 0)
+			w.setAt[k] = w.firstAt(l, p, 0)
 		}
 	}
-	a.refAt = inf
-	if a.vregs[a.parts[p].vreg].flags&isRef != 0 {
-		a.refAt = a.firstSafepoint(p)
+	w.refAt = inf
+	if w.vregs[w.parts[p].vreg].flags&isRef != 0 {
+		w.refAt = w.firstSafepoint(p)
 	}
 }
 
 // reservedAt is where part p, for which meetSets was called, first meets a
 // reservation of r, or inf.
-func (a *Allocator) reservedAt(r regalloc.PReg, p uint32) uint32 {
-	at := a.refAt
-	wide := a.vregs[a.parts[p].vreg].flags & isWide >> wideShift
-	for s := a.regSets[wide][r]; s != 0; s &= s - 1 {
-		at = min(at, a.setAt[bits.TrailingZeros32(s)&(maxSets-1)])
+func (w *walker) reservedAt(r regalloc.PReg, p uint32) uint32 {
+	at := w.refAt
+	wide := w.vregs[w.parts[p].vreg].flags & isWide >> wideShift
+	for s := w.reserved.regSets[wide][r]; s != 0; s &= s - 1 {
+		at = min(at, w.setAt[bits.TrailingZeros32(s)&(maxSets-1)])
 	}
-	if len(a.spans[r]) > 0 {
-		at = min(at, a.firstSpan(r, p))
+	if len(w.reserved.spans[r]) > 0 {
+		at = min(at, w.firstSpan(r, p))
 	}
 	return at
 }
 
 // until is where part p first meets anything in r: the end of r's freedom.
-func (a *Allocator) until(r regalloc.PReg, p uint32) uint32 {
-	q := &a.regs[r]
-	o := q.pass(a.pos)
+func (w *walker) until(r regalloc.PReg, p uint32) uint32 {
+	q := &w.regs[r]
+	o := q.pass(w.pos)
 	switch {
-	case o.start <= a.pos:
+	case o.start <= w.pos:
 		return 0
-	case o.start >= a.parts[p].end:
-		return a.reservedAt(r, p)
+	case o.start >= w.parts[p].end:
+		return w.reservedAt(r, p)
 	}
-	return min(a.freeUntil(q, p, none), a.reservedAt(r, p))
+	return min(w.freeUntil(q, p, none), w.reservedAt(r, p))
+}
+
+// candidate is a register that a part may have up to until.
+type candidate struct {
+	reg   regalloc.PReg
+	until uint32
 }
 
 // placeFree gives p a register that is free for all of it, a hinted one if
 // possible, else the one that is free longest, if that is long enough for a
 // use; the rest of p is then queued. A callee-saved register that does not pay
 // is taken only if p must have one now.
-func (a *Allocator) placeFree(p uint32) bool {
-	pt := &a.parts[p]
-	end := pt.end
-	need, now := a.needNow(p)
+func (w *walker) placeFree(p uint32) bool {
+	pt := &w.parts[p]
+	need, now := w.needNow(p)
 	if !now {
-		need = a.firstWish(p)
+		need = w.firstWish(p)
 	}
-	best, bestUntil := regalloc.NoPReg, max(pt.start, need)
-	dear, dearUntil := regalloc.NoPReg, bestUntil
-	hints, n := a.hints(p)
-	// second is a register that is free for all of p but had better be another
-	// value's, or is no good for others of its class.
-	avoid, second := a.unsafe(pt.vreg), regalloc.NoPReg
-	for k, list := range [2][]regalloc.PReg{hints[:n], a.env.Order[a.class(pt.vreg)]} {
+	longest := candidate{regalloc.NoPReg, max(pt.start, need)}
+	unpaid := longest // the same among those whose saving does not pay
+	// spare is free for all of p, but had better be another value's, or is no good
+	// for others of p's class.
+	spare, unsafe := regalloc.NoPReg, w.coalescer.unsafe(pt.vreg)
+	hints, n := w.hints(p)
+	for k, list := range [2][]regalloc.PReg{hints[:n], w.env.Order[w.class(pt.vreg)]} {
+		hinted := k == 0
 		for _, r := range list {
-			u := a.until(r, p)
-			if u <= bestUntil {
-				continue
-			}
-			if !a.worthSaving(r, p) || second != regalloc.NoPReg && !avoid.Has(second) && a.env.CalleeSaved.Has(r) && !a.out.Used.Has(r) {
-				if u > dearUntil {
-					dear, dearUntil = r, u
+			until := w.until(r, p)
+			switch {
+			case until <= longest.until:
+			case w.hasToSave(r) && (!w.paysSaving(p) || spare != regalloc.NoPReg && !unsafe.Has(spare)):
+				if until > unpaid.until {
+					unpaid = candidate{r, until}
 				}
-				continue
-			}
-			if u >= end {
-				if k == 1 && (avoid.Has(r) || a.coveted(r, p)) {
-					if second == regalloc.NoPReg {
-						second = r
-					}
-					continue
+			case until >= pt.end && !hinted && (unsafe.Has(r) || w.coalescer.coveted(r, pt.vreg, w.pos, pt.end)):
+				if spare == regalloc.NoPReg {
+					spare = r
 				}
-				a.assign(p, r)
+			case until >= pt.end:
+				w.assign(p, r)
 				return true
-			}
-			if k == 0 && a.depthAt(u) < a.depthAt(pt.start) {
+			case hinted && w.depthAt(until) < w.depthAt(pt.start):
 				// It does for the loop, and saves moves in it.
-				a.splitForReg(p, u)
-				a.assign(p, r)
+				w.keepUntil(p, until)
+				w.assign(p, r)
 				return true
-			}
-			// Of hinted registers the first that will do is the best.
-			if k == 1 || best == regalloc.NoPReg {
-				best, bestUntil = r, u
+			case !hinted || longest.reg == regalloc.NoPReg: // of hinted ones the first that will do is the best
+				longest = candidate{r, until}
 			}
 		}
 	}
-	if second != regalloc.NoPReg {
-		a.assign(p, second)
+	if spare != regalloc.NoPReg {
+		w.assign(p, spare)
 		return true
 	}
-	if r := a.steal(p); r != regalloc.NoPReg {
-		a.evict(r)
-		a.assign(p, r)
+	if r := w.outweighed(p); r != regalloc.NoPReg {
+		w.evict(r)
+		w.assign(p, r)
 		return true
 	}
-	if best == regalloc.NoPReg && now {
-		best, bestUntil = dear, dearUntil
+	if longest.reg == regalloc.NoPReg && now {
+		longest = unpaid
 	}
-	if best == regalloc.NoPReg {
+	if longest.reg == regalloc.NoPReg {
 		return false
 	}
-	if bestUntil < end {
-		a.splitForReg(p, bestUntil)
+	if longest.until < w.parts[p].end {
+		w.keepUntil(p, longest.until)
 	}
-	a.assign(p, best)
+	w.assign(p, longest.reg)
 	return true
 }
 
-// steal returns a register that p could have for all of it if what has it now
-// were evicted, and that deserves it much less; or NoPReg.
-func (a *Allocator) steal(p uint32) regalloc.PReg {
-	pt := &a.parts[p]
+// outweighed returns a register that p could have for all of it if the part that has it
+// now were evicted, of a value that is used much less often; or NoPReg.
+func (w *walker) outweighed(p uint32) regalloc.PReg {
+	pt := &w.parts[p]
 	if pt.end-pt.start < 4*soon/2 {
 		return regalloc.NoPReg
 	}
-	best, least := regalloc.NoPReg, a.vregs[pt.vreg].weight/stealFactor
-	for _, r := range a.env.Order[a.class(pt.vreg)] {
-		o := a.regs[r].pass(a.pos)
-		if o.start > a.pos {
+	lightest, least := regalloc.NoPReg, w.vregs[pt.vreg].weight/outweighFactor
+	for _, r := range w.env.Order[w.class(pt.vreg)] {
+		o := w.regs[r].pass(w.pos)
+		if o.start > w.pos {
 			continue
 		}
-		x := &a.parts[o.part]
-		w := a.vregs[x.vreg].weight
-		if w >= least || a.reservedAt(r, p) < pt.end {
+		x := &w.parts[o.part]
+		weight := w.vregs[x.vreg].weight
+		if weight >= least || w.reservedAt(r, p) < pt.end {
 			continue
 		}
-		a.advance(o.part)
-		if xm := a.uses[a.uses[x.use].nextMust].pos; xm < x.end && xm>>2 == a.pos>>2 {
+		w.advance(o.part)
+		if must := w.uses[w.uses[x.use].nextMust].pos; must < x.end && sameInst(must, w.pos) {
 			continue
 		}
-		if a.freeUntil(&a.regs[r], p, o.part) >= pt.end {
-			best, least = r, w
+		if w.freeUntil(&w.regs[r], p, o.part) >= pt.end {
+			lightest, least = r, weight
 		}
 	}
-	return best
+	return lightest
 }
 
-// stealFactor is how much more often per instruction a value has to be used than
+// outweighFactor is how much more often per instruction a value has to be used than
 // one that loses its register to it.
-const stealFactor = 2
+const outweighFactor = 2
 
 // needNow reports whether p must have a register in the very instruction that
 // it starts in, so that it cannot be split before, and up to which position.
-func (a *Allocator) needNow(p uint32) (pos uint32, now bool) {
-	pt := &a.parts[p]
-	n := a.uses[pt.use].nextMust
-	pos = a.uses[n].pos
-	if pos >= pt.end || pos&^3|atUse > pt.start {
+func (w *walker) needNow(p uint32) (pos uint32, now bool) {
+	pt := &w.parts[p]
+	n := w.uses[pt.use].nextMust
+	pos = w.uses[n].pos
+	if pos >= pt.end || readOf(pos) > pt.start {
 		return pos, false
 	}
-	return a.lastMust(n), true
+	return w.lastMust(n), true
 }
 
 // lastMust is the position of the last mustUse of the same value and
 // instruction as the mustUse n.
-func (a *Allocator) lastMust(n uint32) uint32 {
+func (w *walker) lastMust(n uint32) uint32 {
 	for {
-		next := a.uses[a.uses[n].next].nextMust
-		if a.uses[next].pos>>2 != a.uses[n].pos>>2 {
-			return a.uses[n].pos
+		next := w.uses[w.uses[n].next].nextMust
+		if !sameInst(w.uses[next].pos, w.uses[n].pos) {
+			return w.uses[n].pos
 		}
 		n = next
 	}
@@ -344,31 +350,33 @@ func (a *Allocator) lastMust(n uint32) uint32 {
 
 // firstWish is the position of the first use of p that would like a register;
 // the end of p if there is none.
-func (a *Allocator) firstWish(p uint32) uint32 {
-	pt := &a.parts[p]
-	u := &a.uses[pt.use]
-	if a.vregs[pt.vreg].flags&isRemat != 0 {
-		u = &a.uses[u.nextMust]
+func (w *walker) firstWish(p uint32) uint32 {
+	pt := &w.parts[p]
+	u := &w.uses[pt.use]
+	if w.vregs[pt.vreg].flags&isRemat != 0 {
+		u = &w.uses[u.nextMust]
 	}
 	return min(u.pos, pt.end)
 }
 
-// worthSaving reports whether part p may be given r: a callee-saved register
-// costs a save and a restore on its first use, which has to pay.
-func (a *Allocator) worthSaving(r regalloc.PReg, p uint32) bool {
-	if !a.env.CalleeSaved.Has(r) || a.out.Used.Has(r) {
-		return true
-	}
-	pt := &a.parts[p]
+// hasToSave reports whether giving r to a part makes the function save and restore it.
+func (w *walker) hasToSave(r regalloc.PReg) bool {
+	return w.env.CalleeSaved.Has(r) && !w.out.Used.Has(r)
+}
+
+// paysSaving reports whether part p is used often enough to pay for a save and a restore
+// of its register.
+func (w *walker) paysSaving(p uint32) bool {
+	pt := &w.parts[p]
 	weight, price := uint32(0), uint32(2*entryFreq)
-	if a.vregs[pt.vreg].flags&(isRemat|isArg) != 0 {
+	if w.vregs[pt.vreg].flags&(isRemat|isArg) != 0 {
 		price *= 2
 	}
-	for u := pt.use; a.uses[u].pos < pt.end; u = a.uses[u].next {
-		if a.uses[u].op>>kindBits == softUse {
+	for u := pt.use; w.uses[u].pos < pt.end; u = w.uses[u].next {
+		if w.uses[u].kind() == softUse {
 			continue
 		}
-		weight += a.freq[a.instBlock[a.uses[u].pos>>2]]
+		weight += w.freq[w.instBlock[instOf(w.uses[u].pos)]]
 		if weight >= price {
 			return true
 		}
@@ -377,29 +385,29 @@ func (a *Allocator) worthSaving(r regalloc.PReg, p uint32) bool {
 }
 
 // hints are registers that would save moves if p had them, best first.
-func (a *Allocator) hints(p uint32) (list [7]regalloc.PReg, n int) {
-	pt := &a.parts[p]
-	vr := &a.vregs[pt.vreg]
+func (w *walker) hints(p uint32) (list [7]regalloc.PReg, n int) {
+	pt := &w.parts[p]
+	vr := &w.vregs[pt.vreg]
 	var seen regalloc.PRegSet
 	add := func(r regalloc.PReg) {
-		if r != regalloc.NoPReg && a.env.Allocatable.Has(r) && !seen.Has(r) && r.Class() == a.class(pt.vreg) {
+		if r != regalloc.NoPReg && w.env.Allocatable.Has(r) && !seen.Has(r) && r.Class() == w.class(pt.vreg) {
 			seen = seen.Add(r)
 			list[n] = r
 			n++
 		}
 	}
-	add(a.wish)
-	if c := a.classFor(pt.vreg); c != none {
-		add(regalloc.PReg(a.classes[c].pref))
+	add(w.wish)
+	if c := w.coalescer.classFor(pt.vreg); c != none {
+		add(regalloc.PReg(w.coalescer.classes[c].pref))
 	}
 	u := pt.use
 	for range 4 {
-		x := &a.uses[u]
+		x := &w.uses[u]
 		if x.pos >= pt.end {
 			break
 		}
-		if x.op>>kindBits == gapUse {
-			if l := a.out.Allocs[x.op&opMask]; a.in.Operands[x.op&opMask].Constraint == regalloc.Fixed {
+		if x.kind() == gapUse {
+			if l := w.out.Allocs[x.operand()]; w.in.Operands[x.operand()].Constraint == regalloc.Fixed {
 				add(l.Reg())
 				break
 			}
@@ -411,28 +419,28 @@ func (a *Allocator) hints(p uint32) (list [7]regalloc.PReg, n int) {
 	}
 	add(regalloc.PReg(vr.pref))
 	if vr.link != none {
-		add(regalloc.PReg(a.vregs[vr.link].pref))
+		add(regalloc.PReg(w.vregs[vr.link].pref))
 	}
 	return list, n
 }
 
 // assign gives all of p the register r.
-func (a *Allocator) assign(p uint32, r regalloc.PReg) {
-	pt := &a.parts[p]
+func (w *walker) assign(p uint32, r regalloc.PReg) {
+	pt := &w.parts[p]
 	pt.loc = regalloc.InReg(r)
-	a.out.Used = a.out.Used.Add(r)
-	a.occupy(&a.regs[r], p)
-	vr := &a.vregs[pt.vreg]
+	w.out.Used = w.out.Used.Add(r)
+	w.occupy(&w.regs[r], p)
+	vr := &w.vregs[pt.vreg]
 	vr.pref = uint8(r)
-	if c := a.classFor(pt.vreg); c != none {
-		cl := &a.classes[c]
-		if d := int8(min(a.depthAt(pt.start), 127)); d > cl.depth {
+	if c := w.coalescer.classFor(pt.vreg); c != none {
+		cl := &w.coalescer.classes[c]
+		if d := int8(min(w.depthAt(pt.start), 127)); d > cl.depth {
 			cl.pref, cl.depth = uint8(r), d
-			a.favourite[r&63] = c
+			w.coalescer.favourite[r&63] = c
 		}
 	}
 	if vr.link != none {
-		if l := &a.vregs[vr.link]; l.pref == uint8(regalloc.NoPReg) {
+		if l := &w.vregs[vr.link]; l.pref == uint8(regalloc.NoPReg) {
 			l.pref = uint8(r)
 		}
 	}
@@ -440,33 +448,33 @@ func (a *Allocator) assign(p uint32, r regalloc.PReg) {
 
 // placeBlocked makes a register free for p by evicting a part whose next use is
 // far, or leaves p in memory if its own is farther.
-func (a *Allocator) placeBlocked(p uint32) error {
-	pt := &a.parts[p]
-	need, now := a.needNow(p)
+func (w *walker) placeBlocked(p uint32) error {
+	pt := &w.parts[p]
+	need, now := w.needNow(p)
 	if !now {
-		if need = a.firstWish(p); need == pt.end {
-			a.toMemory(p, false)
+		if need = w.firstWish(p); need == pt.end {
+			w.toMemory(p, false)
 			return nil
 		}
 	}
 	best, bestScore := regalloc.NoPReg, uint64(0)
 	bestUntil := uint32(0)
-	for _, r := range a.env.Order[a.class(pt.vreg)] {
-		o := a.regs[r].pass(a.pos)
-		if o.start > a.pos {
+	for _, r := range w.env.Order[w.class(pt.vreg)] {
+		o := w.regs[r].pass(w.pos)
+		if o.start > w.pos {
 			continue // free, but not long enough
 		}
-		until := min(a.reservedAt(r, p), a.freeUntil(&a.regs[r], p, o.part))
+		until := min(w.reservedAt(r, p), w.freeUntil(&w.regs[r], p, o.part))
 		if until <= need {
 			continue
 		}
-		score := a.farness(o.part)
-		x := &a.parts[o.part]
-		n := a.uses[x.use].nextMust
-		if xm := a.uses[n].pos; xm < x.end && xm>>2 == a.pos>>2 {
+		score := w.farness(o.part)
+		x := &w.parts[o.part]
+		n := w.uses[x.use].nextMust
+		if xm := w.uses[n].pos; xm < x.end && sameInst(xm, w.pos) {
 			// Its register is needed by this instruction; but if only for reading,
 			// and p has to survive the writes too, it may look for another one.
-			if !now || need&3 != atDef || a.lastMust(n)&3 != atUse || a.pos&3 != atUse {
+			if !now || !isWrite(need) || !isRead(w.lastMust(n)) || !isRead(w.pos) {
 				continue
 			}
 			score = 0
@@ -475,44 +483,44 @@ func (a *Allocator) placeBlocked(p uint32) error {
 			best, bestScore, bestUntil = r, score+1, until
 		}
 	}
-	if !now && (best == regalloc.NoPReg || bestScore <= a.farness(p)+1) {
-		a.toMemory(p, false)
+	if !now && (best == regalloc.NoPReg || bestScore <= w.farness(p)+1) {
+		w.toMemory(p, false)
 		return nil
 	}
 	if best == regalloc.NoPReg {
-		return fail(Unallocatable, a.pos>>2, pt.vreg)
+		return fail(Unallocatable, instOf(w.pos), pt.vreg)
 	}
-	a.evict(best)
-	if bestUntil < a.parts[p].end {
-		a.splitForReg(p, bestUntil)
+	w.evict(best)
+	if bestUntil < w.parts[p].end {
+		w.keepUntil(p, bestUntil)
 	}
-	a.assign(p, best)
+	w.assign(p, best)
 	return nil
 }
 
 // advance moves p's use to the first one not before the walk's position.
-func (a *Allocator) advance(p uint32) {
-	pt := &a.parts[p]
-	for a.uses[pt.use].pos < a.pos && a.uses[pt.use].pos < pt.end {
-		if a.uses[pt.use].op>>kindBits != softUse {
-			pt.last = a.uses[pt.use].pos
+func (w *walker) advance(p uint32) {
+	pt := &w.parts[p]
+	for w.uses[pt.use].pos < w.pos && w.uses[pt.use].pos < pt.end {
+		if w.uses[pt.use].kind() != softUse {
+			pt.last = w.uses[pt.use].pos
 		}
-		pt.use = a.uses[pt.use].next
+		pt.use = w.uses[pt.use].next
 	}
-	for a.ranges[pt.rng].end <= a.pos && a.ranges[pt.rng].next != 0 {
-		pt.rng = a.ranges[pt.rng].next
+	for w.ranges[pt.rng].end <= w.pos && w.ranges[pt.rng].next != 0 {
+		pt.rng = w.ranges[pt.rng].next
 	}
 }
 
 // farness says how far off the next use of p is, less if it is in a loop, more
 // if p costs little to bring back.
-func (a *Allocator) farness(p uint32) uint64 {
-	a.advance(p)
-	pt := &a.parts[p]
-	pos := min(a.uses[pt.use].pos, pt.end-1)
-	depth := min(a.depthAt(pos), 7)
-	score := uint64((pos-min(pos, a.pos))>>2+1) << (3 * (7 - depth))
-	f := a.vregs[pt.vreg].flags
+func (w *walker) farness(p uint32) uint64 {
+	w.advance(p)
+	pt := &w.parts[p]
+	pos := min(w.uses[pt.use].pos, pt.end-1)
+	depth := min(w.depthAt(pos), 7)
+	score := uint64((pos-min(pos, w.pos))>>2+1) << (3 * (7 - depth))
+	f := w.vregs[pt.vreg].flags
 	if f&(isRemat|isArg) != 0 {
 		score *= 4
 	} else if f&needSlot != 0 {

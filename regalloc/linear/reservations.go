@@ -7,10 +7,12 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// fixed is what instructions reserve. All lists are of
+// reservations are what instructions reserve. All lists are of
 // falling positions, since they are built backward; the walk takes what it has
 // passed off their ends.
-type fixed struct {
+type reservations struct {
+	function
+
 	spans [64][]span // by register: reservations by operands
 	// setPos are the positions where instructions clobber each of sets.
 	setPos  [maxSets][]uint32
@@ -29,82 +31,84 @@ type span struct{ start, end uint32 }
 // maxSets bounds the number of sets that have lists of their own.
 const maxSets = 16
 
-func (a *Allocator) resetFixed() {
-	for r := range a.spans {
-		a.spans[r] = a.spans[r][:0]
+// reset makes rv empty, of fn.
+func (rv *reservations) reset(fn function) {
+	rv.function = fn
+	for r := range rv.spans {
+		rv.spans[r] = rv.spans[r][:0]
 	}
-	clear(a.regSets[:])
-	for k := range a.setPos {
-		a.setPos[k] = a.setPos[k][:0]
+	clear(rv.regSets[:])
+	for k := range rv.setPos {
+		rv.setPos[k] = rv.setPos[k][:0]
 	}
-	a.numSets = 0
-	a.setOf = stop.Resize(a.in.Stop, a.setOf, len(a.in.ClobberSets))
-	clear(a.setOf)
-	a.safepoints = a.safepoints[:0]
+	rv.numSets = 0
+	rv.setOf = stop.Resize(rv.in.Stop, rv.setOf, len(rv.in.ClobberSets))
+	clear(rv.setOf)
+	rv.safepoints = rv.safepoints[:0]
 }
 
 // clobber reserves the clobber set with the given index at pos.
-func (a *Allocator) clobber(index uint16, pos uint32) {
-	set := a.in.ClobberSets[index]
-	a.out.Used |= set.Low & a.env.Allocatable
-	if a.setOf[index] == 0 && a.numSets < maxSets {
-		a.addSet(index, set)
+func (rv *reservations) clobber(index uint16, pos uint32) {
+	set := rv.in.ClobberSets[index]
+	rv.out.Used |= set.Low & rv.env.Allocatable
+	if rv.setOf[index] == 0 && rv.numSets < maxSets {
+		rv.addSet(index, set)
 	}
-	if k := a.setOf[index]; k != 0 {
-		a.setPos[k-1] = append(a.setPos[k-1], pos)
+	if k := rv.setOf[index]; k != 0 {
+		rv.setPos[k-1] = append(rv.setPos[k-1], pos)
 		return
 	}
 	// Too many sets: even a value that fits into the half that is kept has to go.
 	for s := set.Lost(16); s != 0; s &= s - 1 {
-		a.reserve(s.First(), pos, pos+1)
+		rv.reserve(s.First(), pos, pos+1)
 	}
 }
 
 // addSet gives the clobber set with the given index a list of its own.
-func (a *Allocator) addSet(index uint16, set regalloc.Clobbers) {
-	bit := uint32(1) << a.numSets
-	a.sets[a.numSets] = set
-	a.numSets++
-	a.setOf[index] = uint8(a.numSets)
-	for k := range a.regSets {
+func (rv *reservations) addSet(index uint16, set regalloc.Clobbers) {
+	bit := uint32(1) << rv.numSets
+	rv.sets[rv.numSets] = set
+	rv.numSets++
+	rv.setOf[index] = uint8(rv.numSets)
+	for k := range rv.regSets {
 		for s := set.Lost(8 << k); s != 0; s &= s - 1 {
-			a.regSets[k][s.First()] |= bit
+			rv.regSets[k][s.First()] |= bit
 		}
 	}
 }
 
 // reserve keeps r for the instruction at start from start to end.
-func (a *Allocator) reserve(r regalloc.PReg, start, end uint32) {
-	a.out.Used = a.out.Used.Add(r)
-	l := a.spans[r]
-	if n := len(l); n > 0 && l[n-1].start>>2 == start>>2 {
+func (rv *reservations) reserve(r regalloc.PReg, start, end uint32) {
+	rv.out.Used = rv.out.Used.Add(r)
+	l := rv.spans[r]
+	if n := len(l); n > 0 && sameInst(l[n-1].start, start) {
 		l[n-1] = span{min(l[n-1].start, start), max(l[n-1].end, end)}
 		return
 	}
-	a.spans[r] = append(l, span{start, end})
+	rv.spans[r] = append(l, span{start, end})
 }
 
 // pass drops the reservations before pos.
-func (f *fixed) pass(pos uint32) {
-	for k := range f.setPos[:f.numSets] {
-		l := f.setPos[k]
+func (rv *reservations) pass(pos uint32) {
+	for k := range rv.setPos[:rv.numSets] {
+		l := rv.setPos[k]
 		for len(l) > 0 && l[len(l)-1] < pos {
 			l = l[:len(l)-1]
 		}
-		f.setPos[k] = l
+		rv.setPos[k] = l
 	}
 }
 
 // firstAt returns the first of the positions, not before from, at which part p
 // is live, or inf.
-func (a *Allocator) firstAt(list []uint32, p, from uint32) uint32 {
-	pt := &a.parts[p]
+func (w *walker) firstAt(list []uint32, p, from uint32) uint32 {
+	pt := &w.parts[p]
 	j := len(list) - 1
 	if j < 0 || list[j] >= pt.end {
 		return inf
 	}
 	for r := pt.rng; r != 0 && j >= 0; {
-		rr := &a.ranges[r]
+		rr := &w.ranges[r]
 		start := max(rr.start, from)
 		if list[j] < start {
 			j = sort.Search(j, func(k int) bool { return list[k] < start }) - 1
@@ -123,22 +127,22 @@ func (a *Allocator) firstAt(list []uint32, p, from uint32) uint32 {
 
 // firstSpan returns the start of the first reservation of r by an operand in
 // which part p is live (at least p's start), or inf.
-func (a *Allocator) firstSpan(r regalloc.PReg, p uint32) uint32 {
-	l := a.spans[r]
+func (w *walker) firstSpan(r regalloc.PReg, p uint32) uint32 {
+	l := w.reserved.spans[r]
 	if len(l) == 0 {
 		return inf
 	}
-	pt := &a.parts[p]
-	for len(l) > 0 && l[len(l)-1].end <= a.pos {
+	pt := &w.parts[p]
+	for len(l) > 0 && l[len(l)-1].end <= w.pos {
 		l = l[:len(l)-1]
 	}
-	a.spans[r] = l
+	w.reserved.spans[r] = l
 	j := len(l) - 1
 	if j < 0 || l[j].start >= pt.end {
 		return inf
 	}
 	for x := pt.rng; x != 0 && j >= 0; {
-		rr := &a.ranges[x]
+		rr := &w.ranges[x]
 		if l[j].end <= rr.start {
 			j = sort.Search(j, func(k int) bool { return l[k].end <= rr.start }) - 1
 			continue
@@ -155,13 +159,13 @@ func (a *Allocator) firstSpan(r regalloc.PReg, p uint32) uint32 {
 }
 
 // firstSafepoint returns the first safepoint that the reference part p passes.
-func (a *Allocator) firstSafepoint(p uint32) uint32 {
-	pt := &a.parts[p]
-	l := a.safepoints
+func (w *walker) firstSafepoint(p uint32) uint32 {
+	pt := &w.parts[p]
+	l := w.reserved.safepoints
 	at := sort.Search(len(l), func(k int) bool { return l[k] < pt.start })
-	pos := a.firstAt(l[:at], p, 0)
-	if pos != inf && pos>>2 == a.vregs[pt.vreg].defInst {
-		pos = a.firstAt(l[:at], p, pos+1)
+	pos := w.firstAt(l[:at], p, 0)
+	if pos != inf && instOf(pos) == w.vregs[pt.vreg].defInst {
+		pos = w.firstAt(l[:at], p, pos+1)
 	}
 	return pos
 }

@@ -1,0 +1,41 @@
+package linear
+
+import (
+	"github.com/waot-project/waot/internal/stop"
+	"github.com/waot-project/waot/regalloc"
+)
+
+// makeClaims says where values are at the entries of the blocks with several ways
+// in: elsewhere, what is known at the end of the block before goes on being known.
+func (rs *resolver) makeClaims() {
+	in := rs.in
+	for b := range uint32(len(in.Blocks)) {
+		in.Stop.Poll()
+		info := &in.Blocks[b]
+		if info.Preds.Len() > 1 {
+			entry := 4 * info.Insts.Start
+			live := rs.live.liveInto(b)
+			locs := rs.entryLocs[rs.live.liveInEnd[b]-uint32(len(live)):]
+			for k, v := range live {
+				in.Stop.PollAt(k)
+				loc := locs[k]
+				rs.claim(loc, v)
+				if home := rs.homes[v]; home != loc && home != regalloc.NoAllocation && rs.vregs[v].flags&(stored|isArg) != 0 {
+					rs.claim(home, v)
+				}
+			}
+			for _, p := range in.ParamsOf(regalloc.Block(b)) {
+				if rs.parts[p].start != inf {
+					rs.claim(rs.locAt(uint32(p), entry), uint32(p))
+				}
+			}
+		}
+		rs.out.ClaimEnd = append(rs.out.ClaimEnd, uint32(len(rs.out.Claims)))
+	}
+}
+
+func (rs *resolver) claim(loc regalloc.Allocation, v uint32) {
+	if loc != regalloc.NoAllocation {
+		rs.out.Claims = stop.Append(rs.in.Stop, rs.out.Claims, regalloc.Claim{Loc: loc, VReg: regalloc.VReg(v)})
+	}
+}

@@ -1,0 +1,102 @@
+package linear
+
+import (
+	"github.com/waot-project/waot/internal/stop"
+	"github.com/waot-project/waot/regalloc"
+)
+
+// locations are where values are, at any position.
+type locations struct {
+	intervals
+	parts []part
+	homes []regalloc.Allocation // of values, in memory
+	// where is, by value, the only place it is in, or several.
+	where []regalloc.Allocation
+	flat  []place // of values that have several parts, in order
+	flats []regalloc.Range
+	// cursor is, by value, the place in flat that was found last.
+	cursor []uint32
+}
+
+// place says where a value is from start on.
+type place struct {
+	start uint32
+	loc   regalloc.Allocation
+}
+
+// several, in locations.where, is more places than one. It is no location.
+const several regalloc.Allocation = 1
+
+// flatten finds where values are, and makes arrays of the parts of those that
+// have several.
+func (ls *locations) flatten() {
+	ls.flat = ls.flat[:0]
+	ls.flats = stop.Resize(ls.in.Stop, ls.flats, len(ls.vregs))
+	ls.where = stop.Resize(ls.in.Stop, ls.where, len(ls.vregs))
+	for v := range ls.vregs {
+		ls.in.Stop.PollAt(v)
+		if ls.parts[v].sib == none {
+			ls.where[v] = ls.locOf(uint32(v))
+			continue
+		}
+		ls.where[v] = several
+		start := len(ls.flat)
+		for p := uint32(v); p != none; p = ls.parts[p].sib {
+			ls.flat = stop.Append(ls.in.Stop, ls.flat, place{ls.parts[p].start, ls.locOf(p)})
+		}
+		ls.flats[v] = regalloc.Range{Start: uint32(start), End: uint32(len(ls.flat))}
+	}
+}
+
+// locOf is where part p is.
+func (ls *locations) locOf(p uint32) regalloc.Allocation {
+	if l := ls.parts[p].loc; l != regalloc.NoAllocation {
+		return l
+	}
+	return ls.homes[ls.parts[p].vreg]
+}
+
+// locAt is where v, live there, is at pos: NoAllocation if nowhere.
+func (ls *locations) locAt(v, pos uint32) regalloc.Allocation {
+	if l := ls.where[v]; l != several {
+		return l
+	}
+	r := ls.flats[v]
+	l := ls.flat[r.Start:r.End]
+	// The last place that starts at or before pos is in l.
+	for len(l) > 4 {
+		if h := len(l) / 2; l[h].start <= pos {
+			l = l[h:]
+		} else {
+			l = l[:h]
+		}
+	}
+	n := len(l) - 1
+	for n > 0 && l[n].start > pos {
+		n--
+	}
+	return l[n].loc
+}
+
+// rewind lets next begin at position 0 again.
+func (ls *locations) rewind() {
+	ls.cursor = stop.Resize(ls.in.Stop, ls.cursor, len(ls.vregs))
+	for v, l := range ls.where {
+		if l == several {
+			ls.cursor[v] = ls.flats[v].Start
+		}
+	}
+}
+
+// next is locAt for positions that do not fall from one call for v to the next.
+func (ls *locations) next(v, pos uint32) regalloc.Allocation {
+	if l := ls.where[v]; l != several {
+		return l
+	}
+	n, end := ls.cursor[v], ls.flats[v].End
+	for n+1 < end && ls.flat[n+1].start <= pos {
+		n++
+	}
+	ls.cursor[v] = n
+	return ls.flat[n].loc
+}
