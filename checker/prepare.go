@@ -259,8 +259,8 @@ func (c *Checker) nameParams() *Error {
 	return nil
 }
 
-// unify makes w a copy of v, which is of the same type. It reports whether w is one definition's and v is
-// not a copy of w.
+// unify makes w a copy of v, which is of the same type. It reports whether w is one
+// definition's and v is not a copy of w.
 func (c *Checker) unify(w, v regalloc.VReg) bool {
 	root := c.find(v)
 	if root == w || c.v[w].sub != c.v[w].name {

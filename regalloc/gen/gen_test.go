@@ -9,8 +9,8 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// TestInvariants checks what can be checked without an allocator: I1, I2, I4,
-// single definitions, and that a definition's block dominates its uses.
+// TestInvariants checks what can be checked without an allocator: I1, I2, I4, late uses at
+// safepoints, single definitions, and that a definition's block dominates its uses.
 func TestInvariants(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -49,6 +49,9 @@ func invalid(in *regalloc.Input) string {
 				return "terminator"
 			}
 			for _, o := range in.OperandsOf(regalloc.Inst(i)) {
+				if o.Access == regalloc.LateUse && o.Constraint == regalloc.Reg && in.VRegs[o.VReg].Ref && in.Insts[i].Flags&regalloc.Safepoint != 0 {
+					return "I5: a late use of a reference at a safepoint"
+				}
 				if o.Access.Defines() {
 					if defBlock[o.VReg] >= 0 {
 						return "two definitions"
@@ -56,6 +59,9 @@ func invalid(in *regalloc.Input) string {
 					defBlock[o.VReg] = b
 				}
 			}
+		}
+		if end := regalloc.Inst(info.Insts.End - 1); info.Succs.Len() == 1 && (len(in.OperandsOf(end)) > 0 || in.Insts[end].Clobbers != 0) {
+			return "I4: a jump with operands or clobbers"
 		}
 		for _, e := range in.SuccsOf(regalloc.Block(b)) {
 			if info.Succs.Len() > 1 && in.Blocks[e.To].Preds.Len() > 1 {
