@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/analysis"
 	"github.com/waot-project/waot/internal/stop"
 )
 
@@ -57,6 +58,7 @@ type BlockOrder struct {
 
 	f      *clif.Func
 	info   []blockInfo // by CLIF block
+	nest   analysis.Loops
 	edges  []edge
 	rpo    []clif.Block
 	order  []clif.Block
@@ -70,15 +72,13 @@ type blockInfo struct {
 	edgeStart, edgeEnd uint32 // in BlockOrder.edges
 	tableStart         uint32
 	preds              uint32
-	layout             uint32 // position in Func.Layout
-	pathPos            uint32 // position on the path of the search plus 1, or 0
-	loop               clif.Block
+	layout             uint32     // position in Func.Layout
 	child, sibling     clif.Block // loop tree: first member, next in the same loop
 	pos                uint32     // position in order, then in Blocks
 	beforeHead         uint32     // edge blocks to be placed in front, plus 1
 	stamp              uint32     // newest edge to this block plus 1, while edges are collected
 	depth              uint16
-	seen, header, cold bool
+	seen, cold         bool
 }
 
 type frameOfDFS struct {
@@ -115,7 +115,7 @@ func (o *BlockOrder) Compute(f *clif.Func) {
 	o.info = stop.Resize(f.Stop, o.info, len(f.Blocks))
 	for i := range o.info {
 		f.Stop.PollAt(i)
-		o.info[i] = blockInfo{loop: clif.NoBlock, child: clif.NoBlock, sibling: clif.NoBlock}
+		o.info[i] = blockInfo{child: clif.NoBlock, sibling: clif.NoBlock}
 	}
 	for i, b := range f.Layout {
 		f.Stop.PollAt(i)
@@ -162,11 +162,10 @@ func (o *BlockOrder) addEdge(start uint32, via clif.Target) uint32 {
 	return ti.stamp - 1
 }
 
-// search is a depth-first search from the entry. It fills rpo and finds each
-// block's innermost loop header (Wei, Mao, Zou, Chen: "A New Algorithm for
-// Identifying Loops in Decompilation", 2007). Among the successors the one that is first in
+// search is a depth-first search from the entry. It fills rpo and nest. Among the successors the one that is first in
 // the layout is searched last, so that it comes right after the block.
 func (o *BlockOrder) search() {
+	o.nest.Begin(o.f)
 	o.enter(o.f.Layout[0])
 	for len(o.stack) > 0 {
 		o.f.Stop.Poll()
@@ -174,16 +173,19 @@ func (o *BlockOrder) search() {
 		bi := &o.info[fr.block]
 		if bi.edgeStart+fr.next < bi.edgeEnd {
 			fr.next++
-			from := fr.block
-			o.follow(from, o.edges[bi.edgeStart+o.nextEdge(bi, fr.next-1)].to)
+			from, to := fr.block, o.edges[bi.edgeStart+o.nextEdge(bi, fr.next-1)].to
+			if o.info[to].seen {
+				o.nest.Edge(from, to)
+			} else {
+				o.enter(to)
+			}
 			continue
 		}
 		b := fr.block
 		o.stack = o.stack[:len(o.stack)-1]
-		bi.pathPos = 0
 		o.rpo = stop.Append(o.f.Stop, o.rpo, b)
 		if n := len(o.stack); n > 0 {
-			o.tag(o.stack[n-1].block, bi.loop)
+			o.nest.Leave(b, o.stack[n-1].block)
 		}
 	}
 	for i, j := 0, len(o.rpo)-1; i < j; i, j = i+1, j-1 {
@@ -210,47 +212,8 @@ func (o *BlockOrder) nextEdge(bi *blockInfo, k uint32) uint32 {
 func (o *BlockOrder) enter(b clif.Block) {
 	o.collectEdges(b)
 	o.stack = append(o.stack, frameOfDFS{block: b})
-	bi := &o.info[b]
-	bi.seen, bi.pathPos = true, uint32(len(o.stack))
-}
-
-// follow takes the edge from a block on the path to another block.
-func (o *BlockOrder) follow(from, to clif.Block) {
-	ti := &o.info[to]
-	switch {
-	case !ti.seen:
-		o.enter(to)
-	case ti.pathPos > 0:
-		ti.header = true
-		o.tag(from, to)
-	default:
-		// Into a finished part: the innermost loop around it that is still open.
-		h := ti.loop
-		for h != clif.NoBlock && o.info[h].pathPos == 0 {
-			h = o.info[h].loop
-		}
-		o.tag(from, h)
-	}
-}
-
-// tag makes h a loop header around b, keeping headers in order of nesting.
-func (o *BlockOrder) tag(b, h clif.Block) {
-	if b == h || h == clif.NoBlock {
-		return
-	}
-	for o.info[b].loop != clif.NoBlock {
-		in := o.info[b].loop
-		if in == h {
-			return
-		}
-		if o.info[in].pathPos < o.info[h].pathPos {
-			o.info[b].loop = h
-			b, h = h, in
-		} else {
-			b = in
-		}
-	}
-	o.info[b].loop = h
+	o.info[b].seen = true
+	o.nest.Enter(b)
 }
 
 // loops computes depths and cold blocks, and builds the loop tree: members of a
@@ -258,10 +221,10 @@ func (o *BlockOrder) tag(b, h clif.Block) {
 func (o *BlockOrder) loops() {
 	for _, b := range o.rpo {
 		bi := &o.info[b]
-		if bi.loop != clif.NoBlock {
-			bi.depth = o.info[bi.loop].depth
+		if p := o.nest.Around(b); p != clif.NoBlock {
+			bi.depth = o.info[p].depth
 		}
-		if bi.header && bi.depth < maxDepth {
+		if o.nest.IsHeader(b) && bi.depth < maxDepth {
 			bi.depth++
 		}
 	}
@@ -277,7 +240,7 @@ func (o *BlockOrder) loops() {
 				bi.cold = bi.cold && o.info[e.to].cold
 			}
 		}
-		if p := bi.loop; p != clif.NoBlock { // backwards: pushing to the front keeps the order
+		if p := o.nest.Around(b); p != clif.NoBlock { // backwards: pushing to the front keeps the order
 			bi.sibling, o.info[p].child = o.info[p].child, b
 		}
 	}
@@ -287,7 +250,7 @@ func (o *BlockOrder) loops() {
 func (o *BlockOrder) place() {
 	for i, b := range o.rpo {
 		o.f.Stop.PollAt(i)
-		if o.info[b].loop == clif.NoBlock {
+		if o.nest.Around(b) == clif.NoBlock {
 			o.placeLoop(b)
 		}
 	}
@@ -320,7 +283,7 @@ func (o *BlockOrder) placeLoop(b clif.Block) {
 			continue
 		}
 		for at != b && o.info[at].sibling == clif.NoBlock {
-			at = o.info[at].loop
+			at = o.nest.Around(at)
 		}
 		if at == b {
 			return
@@ -345,7 +308,7 @@ func (o *BlockOrder) split() {
 			o.appendEdgeBlock(clif.Block(o.before[p-1].from), o.before[p-1].edge)
 		}
 		bi.pos = uint32(len(o.Blocks))
-		o.Blocks = stop.Append(o.f.Stop, o.Blocks, LoweredBlock{Orig: b, Via: clif.NoTarget, LoopDepth: bi.depth, Cold: bi.cold, Header: bi.header})
+		o.Blocks = stop.Append(o.f.Stop, o.Blocks, LoweredBlock{Orig: b, Via: clif.NoTarget, LoopDepth: bi.depth, Cold: bi.cold, Header: o.nest.IsHeader(b)})
 		for e := bi.edgeStart; e < bi.edgeEnd; e++ {
 			if o.edges[e].crit && o.edges[e].at == 0 {
 				o.appendEdgeBlock(b, e)

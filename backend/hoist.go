@@ -2,6 +2,7 @@ package backend
 
 import (
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/analysis"
 	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/regalloc"
 )
@@ -12,8 +13,6 @@ import (
 const (
 	// maxHoisted is the most constants that are defined in front of one loop.
 	maxHoisted = 16
-	// maxDomSteps is the most steps per block that the search for dominators takes, a few nanoseconds each, so that it is linear.
-	maxDomSteps = 1024
 )
 
 // loop is a loop, without its cold blocks. A loop comes after that around it.
@@ -37,16 +36,15 @@ type hoisted struct {
 // hoister is the state of Lower for this file.
 type hoister struct {
 	stop   *stop.Flag
-	idom   []uint32  // by block of the order; the entry's is itself
-	flat   bool      // idom is not known: everything goes to the entry, constants stay
-	bases  []baseUse // by memory, then of the instance data
+	dom    analysis.Idoms // of the blocks of the order
+	deep   bool           // loops are not told apart
+	bases  []baseUse      // by memory, then of the instance data
 	loops  []loop
 	inLoop []int32 // by block: in loops, or -1
 	always []bool  // by block in a loop: each iteration of the innermost one executes it, but the last
 	list   []hoisted
 	homes  []uint32 // by block: in list, plus 1
 	front  int32    // the loop in front of which constants of the current block go, or -1
-	budget int
 }
 
 // baseUse is a base, the register that holds it if it is used, and the block where it is defined: at its end, but at
@@ -57,59 +55,34 @@ type baseUse struct {
 	uses        uint32 // that are expected
 }
 
-const noBlock = ^uint32(0)
+const noBlock = analysis.NoNode
 
-// begin fills idom for bases of so many memories and the instance data.
+// flat reports whether dominators or loops are not known: everything goes to the entry, constants stay.
+func (h *hoister) flat() bool { return h.deep || !h.dom.Exact() }
+
+// begin fills dom for bases of so many memories and the instance data.
 func (h *hoister) begin(o *BlockOrder, memories int) {
-	h.list, h.loops, h.front, h.flat = h.list[:0], h.loops[:0], -1, false
+	h.list, h.loops, h.front, h.deep = h.list[:0], h.loops[:0], -1, false
 	h.bases = stop.Zeroed(h.stop, h.bases, memories+1)
 	for k := range h.bases {
 		h.bases[k].reg = regalloc.NoVReg
 	}
 	h.homes = stop.Zeroed(h.stop, h.homes, len(o.Blocks))
-	h.idom = stop.Zeroed(h.stop, h.idom, len(o.Blocks))
-	for b := range h.idom[1:] {
+	h.dom.Begin(h.stop, len(o.Blocks))
+	for b := 0; b < len(o.Blocks) && !h.flat(); b++ {
 		h.stop.PollAt(b)
-		h.idom[b+1] = noBlock
-	}
-	h.budget = maxDomSteps * len(o.Blocks)
-	for b := 0; b < len(o.Blocks) && !h.flat; b++ {
-		h.stop.PollAt(b)
-		h.flat = h.idom[b] == noBlock || o.Blocks[b].LoopDepth >= maxDepth
+		h.deep = o.Blocks[b].LoopDepth >= maxDepth
+		h.dom.Node(uint32(b))
 		for _, s := range o.SuccsOf(b) {
-			switch {
-			case h.flat:
-			case int(s.To) <= b: // a loop with several entries has no block that dominates it
-				h.flat = h.idom[s.To] == noBlock || h.common(s.To, uint32(b)) != s.To
-			case h.idom[s.To] == noBlock:
-				h.idom[s.To] = uint32(b)
-			default:
-				h.idom[s.To] = h.common(h.idom[s.To], uint32(b))
-			}
+			h.dom.Edge(uint32(b), s.To)
 		}
 	}
-}
-
-// common is the nearest block that dominates a and b.
-func (h *hoister) common(a, b uint32) uint32 {
-	for a != b {
-		if h.budget--; h.budget < 0 {
-			h.flat = true
-			return 0
-		}
-		if a > b {
-			a = h.idom[a]
-		} else {
-			b = h.idom[b]
-		}
-	}
-	return a
 }
 
 // outside is the nearest block that dominates block b, or b itself, in no more than depth loops.
 func (h *hoister) outside(o *BlockOrder, b uint32, depth uint16) uint32 {
 	for o.Blocks[b].LoopDepth > depth {
-		b = h.idom[b]
+		b = h.dom.Of(b)
 	}
 	return b
 }
@@ -154,14 +127,14 @@ func (l *Lower) backEdges(b int) {
 		if lp := &h.loops[h.inLoop[s.To]]; lp.latch == noBlock {
 			lp.latch = uint32(b)
 		} else {
-			lp.latch = h.common(lp.latch, uint32(b))
+			lp.latch = h.dom.Common(lp.latch, uint32(b))
 		}
 	}
 }
 
 // mark fills always, and front of the loops.
 func (h *hoister) mark() {
-	h.always = stop.Zeroed(h.stop, h.always, len(h.idom))
+	h.always = stop.Zeroed(h.stop, h.always, len(h.inLoop))
 	for k := range h.loops {
 		lp := &h.loops[k]
 		switch lp.front = int32(k); {
@@ -171,9 +144,9 @@ func (h *hoister) mark() {
 			lp.front = h.loops[lp.parent].front
 		}
 		// Blocks of loops inside are theirs to mark.
-		for b := lp.latch; b != noBlock && b > lp.header && h.budget > 0; b = h.idom[b] {
+		for b := lp.latch; b != noBlock && b > lp.header && h.dom.Steps > 0; b = h.dom.Of(b) {
 			h.always[b] = h.always[b] || h.inLoop[b] == int32(k)
-			h.budget--
+			h.dom.Steps--
 		}
 		h.always[lp.header] = true
 	}
@@ -197,7 +170,7 @@ func (l *Lower) hasCall(b clif.Block) bool {
 // loop around it without calls, which would cost their registers.
 func (h *hoister) enter(b int) {
 	h.front = -1
-	if len(h.loops) == 0 || h.flat || !h.always[b] {
+	if len(h.loops) == 0 || h.flat() || !h.always[b] {
 		return
 	}
 	h.front = h.loops[h.inLoop[b]].front
@@ -210,8 +183,8 @@ func (h *hoister) expect(k, b int) {
 		u.home, u.first = uint32(b), uint32(b)
 		return
 	}
-	if u.home != uint32(b) && !h.flat {
-		u.home = h.common(u.home, uint32(b))
+	if u.home != uint32(b) && !h.flat() {
+		u.home = h.dom.Common(u.home, uint32(b))
 	}
 }
 
@@ -219,7 +192,7 @@ func (h *hoister) expect(k, b int) {
 func (h *hoister) settle(o *BlockOrder) {
 	for k := range h.bases {
 		u := &h.bases[k]
-		if h.flat {
+		if h.flat() {
 			u.home, u.first = 0, 0
 		} else if u.uses > 0 {
 			u.home = h.outside(o, u.home, 0)
@@ -245,7 +218,7 @@ func (l *Lower) hoist(i clif.Inst, d *clif.InstData) {
 		room--
 	}
 	if room > 0 {
-		home := h.outside(l.Order, h.idom[lp.header], lp.depth-1)
+		home := h.outside(l.Order, h.dom.Of(lp.header), lp.depth-1)
 		h.list = append(h.list, hoisted{i, h.homes[home], lp.consts})
 		lp.consts = uint32(len(h.list))
 		h.homes[home] = lp.consts

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestDominators compares idom with what is not reachable without a block, on random graphs.
+// TestDominators compares dominators with what is not reachable without a block, on random graphs.
 func TestDominators(t *testing.T) {
 	rng := rand.New(rand.NewSource(11))
 	var o BlockOrder
@@ -25,7 +25,7 @@ func TestDominators(t *testing.T) {
 		}
 		desc := strings.Join(rows, ";")
 		o.Compute(graph(desc, false))
-		if h.begin(&o, 1); h.flat {
+		if h.begin(&o, 1); h.flat() {
 			continue
 		}
 		found++
@@ -38,8 +38,8 @@ func TestDominators(t *testing.T) {
 			}
 		}
 		for b, d := range nearest {
-			if int(h.idom[b]) != d {
-				t.Fatalf("%s: block %d: dominated by %d, want %d", desc, b, h.idom[b], d)
+			if int(h.dom.Of(uint32(b))) != d {
+				t.Fatalf("%s: block %d: dominated by %d, want %d", desc, b, h.dom.Of(uint32(b)), d)
 			}
 		}
 	}
@@ -77,7 +77,7 @@ func TestDominatorsLinear(t *testing.T) {
 	var o BlockOrder
 	o.Compute(graph(strings.Join(rows, ";"), false))
 	var h hoister
-	if h.begin(&o, 1); !h.flat {
+	if h.begin(&o, 1); !h.flat() {
 		t.Error("not given up")
 	}
 }
@@ -99,8 +99,8 @@ func TestDeepLoops(t *testing.T) {
 		var o BlockOrder
 		o.Compute(graph(strings.Join(rows, ";"), false))
 		var h hoister
-		if h.begin(&o, 1); h.flat != c.flat || h.budget < 0 {
-			t.Errorf("%d loops: flat is %v, budget %d", c.depth, h.flat, h.budget)
+		if h.begin(&o, 1); h.flat() != c.flat || h.dom.Steps < 0 {
+			t.Errorf("%d loops: flat is %v, budget %d", c.depth, h.flat(), h.dom.Steps)
 		}
 	}
 }

@@ -104,7 +104,7 @@ func (l *Lower) reset() {
 	l.noSink = 0
 	l.hoister.stop = f.Stop
 	l.hoister.begin(l.Order, len(f.Mod.Memories))
-	if l.Target.Hoist && !l.flat {
+	if l.Target.Hoist && !l.flat() {
 		l.findLoops()
 	}
 }

@@ -5,7 +5,7 @@
 // Place in the pipeline: used by the verifier, the mid-end and the back end.
 //
 // Input: a clif.Func whose blocks end in terminators.
-// Output: CFG, DomTree and Loops, reusable from function to function.
+// Output: CFG, DomTree, Idoms and Loops, reusable from function to function.
 //
 // This package is not part of the stable API and may change in any release.
 package analysis
@@ -24,8 +24,9 @@ type Edge struct {
 // CFG lists the edges of a function in both directions and its blocks in
 // reverse postorder. A target that a br_table names more than once is one edge.
 type CFG struct {
-	stop    *stop.Flag // of the function
-	succEnd []uint32   // by block: end of its part of succs
+	stop    *stop.Flag        // of the function
+	targets []clif.TargetData // of the function
+	succEnd []uint32          // by block: end of its part of succs
 	succs   []clif.Target
 	predEnd []uint32
 	preds   []Edge
@@ -50,7 +51,7 @@ const Unreached = ^uint32(0)
 // Compute fills c for f.
 func (c *CFG) Compute(f *clif.Func) {
 	n := len(f.Blocks)
-	c.stop = f.Stop
+	c.stop, c.targets = f.Stop, f.Targets
 	c.succEnd, c.predEnd, c.number = stop.Zeroed(f.Stop, c.succEnd, n), stop.Zeroed(f.Stop, c.predEnd, n), stop.Zeroed(f.Stop, c.number, n)
 	c.succs, c.order = c.succs[:0], c.order[:0]
 	c.seen = stop.Zeroed(f.Stop, c.seen, len(f.Targets))

@@ -5,13 +5,14 @@ import (
 	"github.com/waot-project/waot/internal/stop"
 )
 
-// DomTree is the dominator tree of the reachable blocks, computed after Lengauer
-// and Tarjan, "A Fast Algorithm for Finding Dominators in a Flowgraph" (1979),
+// DomTree is the dominator tree of the reachable blocks: Idoms where they are exact, which is almost always. Otherwise
+// it is computed after Lengauer and Tarjan, "A Fast Algorithm for Finding Dominators in a Flowgraph" (1979),
 // with path compression only: O(edges * log blocks) for any graph.
 type DomTree struct {
 	cfg  *CFG
+	fast Idoms
 	idom []uint32 // by number in reverse postorder: number of the immediate dominator
-	// Of the computation, by position in preorder; see Compute.
+	// Of the general computation, by position in preorder; see general.
 	semi, ancestor, label, dom, bucket, bucketNext []uint32
 	// Preorder interval of each subtree, for constant-time queries.
 	pre, last []uint32
@@ -20,13 +21,33 @@ type DomTree struct {
 	stack     []uint32
 }
 
-// Compute fills d from c. Vertices are positions in preorder. semi is the
+// fastSteps is how many steps per block Idoms may take here: with more of them the general computation is cheaper.
+const fastSteps = 32
+
+// Compute fills d from c.
+func (d *DomTree) Compute(c *CFG) {
+	d.cfg = c
+	d.fast.Begin(c.stop, len(c.order))
+	d.fast.Steps = fastSteps * len(c.order)
+	for i, b := range c.order {
+		c.stop.PollAt(i)
+		d.fast.Node(uint32(i))
+		for _, t := range c.Succs(b) {
+			d.fast.Edge(uint32(i), c.number[c.targets[t].Block])
+		}
+	}
+	if d.idom = d.fast.idom; !d.fast.Exact() {
+		d.general(c)
+	}
+	d.number(len(c.order))
+}
+
+// general fills idom for any graph. Vertices are positions in preorder. semi is the
 // semidominator; ancestor and label are the forest of vertices done, where label has the
 // least semidominator on the way up, as far as paths are compressed; bucket
 // lists the vertices by semidominator.
-func (d *DomTree) Compute(c *CFG) {
+func (d *DomTree) general(c *CFG) {
 	n := len(c.order)
-	d.cfg = c
 	d.idom = stop.Zeroed(c.stop, d.idom, n)
 	for _, s := range [...]*[]uint32{&d.semi, &d.ancestor, &d.label, &d.dom, &d.bucket, &d.bucketNext} {
 		*s = stop.Zeroed(c.stop, *s, n)
@@ -61,7 +82,6 @@ func (d *DomTree) Compute(c *CFG) {
 		}
 		d.idom[c.number[c.preorder[w]]] = c.number[c.preorder[d.dom[w]]]
 	}
-	d.number(n)
 }
 
 // eval is the vertex with the least semidominator on the path from v up to,

@@ -5,107 +5,119 @@ import (
 	"github.com/waot-project/waot/internal/stop"
 )
 
-// Loop is an index into the loops of a function.
-type Loop uint32
-
-// NoLoop is no loop.
-const NoLoop = ^Loop(0)
-
-// Loops are the natural loops of a function. An edge whose target does not
-// dominate its source makes no loop (irreducible control flow).
+// Loops are the loops of a function, nested, found during a depth-first search of the caller's (Wei, Mao, Zou, Chen: "A New
+// Algorithm for Identifying Loops in Decompilation", 2007). The caller tells of the search by Enter, Edge
+// and Leave, or lets Compute do it. Of a loop with several entries (irreducible control flow) the header is the one that the search enters first.
 type Loops struct {
-	loops []loopInfo
-	of    []Loop // by block: the innermost loop
-	work  []clif.Block
+	nodes []loopNode // by block
+	depth uint32     // of the search: blocks on its path
+	stack []visit    // of Compute
 }
 
-type loopInfo struct {
-	header clif.Block
-	parent Loop
-	depth  uint32
+type loopNode struct {
+	header clif.Block // of the innermost loop around the block, other than its own; or NoBlock
+	path   uint32     // position on the path of the search plus 1, or 0
+	loop   bool       // the block is a header
 }
 
-// Compute fills l.
-func (l *Loops) Compute(f *clif.Func, c *CFG, d *DomTree) {
-	l.loops = l.loops[:0]
-	l.of = stop.Zeroed(f.Stop, l.of, len(f.Blocks))
-	for i := range l.of {
-		l.of[i] = NoLoop
-	}
-	// Inner headers come after outer ones in reverse postorder, so walk backwards.
-	for i := len(c.order) - 1; i >= 0; i-- {
-		h := c.order[i]
-		l.work = l.work[:0]
-		for _, e := range c.Preds(h) {
-			if d.Dominates(h, e.From) {
-				l.work = append(l.work, e.From)
-			}
-		}
-		if len(l.work) > 0 {
-			l.collect(c, h)
-		}
-	}
-	// Parents were found after their children: number depths from the outside.
-	for i := len(l.loops) - 1; i >= 0; i-- {
-		lp := &l.loops[i]
-		lp.depth = 1
-		if lp.parent != NoLoop {
-			lp.depth = l.loops[lp.parent].depth + 1
-		}
+// Begin makes l ready for a search of f.
+func (l *Loops) Begin(f *clif.Func) {
+	l.nodes, l.depth = stop.Resize(f.Stop, l.nodes, len(f.Blocks)), 0
+	for i := range l.nodes {
+		f.Stop.PollAt(i)
+		l.nodes[i] = loopNode{header: clif.NoBlock}
 	}
 }
 
-// collect makes a loop of header h and everything that reaches the sources of
-// its back edges, in l.work.
-func (l *Loops) collect(c *CFG, h clif.Block) {
-	n := Loop(len(l.loops))
-	l.loops = append(l.loops, loopInfo{header: h, parent: NoLoop})
-	for len(l.work) > 0 {
-		b := l.work[len(l.work)-1]
-		l.work = l.work[:len(l.work)-1]
-		in := l.of[b]
-		if in == NoLoop {
-			l.of[b] = n
-			if b != h {
-				l.addPreds(c, b)
+// Enter tells that the search enters b.
+func (l *Loops) Enter(b clif.Block) {
+	l.depth++
+	l.nodes[b].path = l.depth
+}
+
+// Leave tells that the search is done with b, the last block of its path, and goes back to the one before.
+func (l *Loops) Leave(b, back clif.Block) {
+	l.depth--
+	l.nodes[b].path = 0
+	l.tag(back, l.nodes[b].header)
+}
+
+// Edge tells of an edge from the last block of the path to a block that was entered before.
+func (l *Loops) Edge(from, to clif.Block) {
+	if l.nodes[to].path > 0 {
+		l.nodes[to].loop = true
+		l.tag(from, to)
+		return
+	}
+	// Into a finished part: the innermost loop around it that is still open.
+	h := l.nodes[to].header
+	for h != clif.NoBlock && l.nodes[h].path == 0 {
+		h = l.nodes[h].header
+	}
+	l.tag(from, h)
+}
+
+// tag makes h a loop header around b, keeping headers in order of nesting.
+func (l *Loops) tag(b, h clif.Block) {
+	if b == h || h == clif.NoBlock {
+		return
+	}
+	for l.nodes[b].header != clif.NoBlock {
+		in := l.nodes[b].header
+		if in == h {
+			return
+		}
+		if l.nodes[in].path < l.nodes[h].path {
+			l.nodes[b].header = h
+			b, h = h, in
+		} else {
+			b = in
+		}
+	}
+	l.nodes[b].header = h
+}
+
+// Compute searches c, which is of f.
+func (l *Loops) Compute(f *clif.Func, c *CFG) {
+	l.Begin(f)
+	seen := make([]bool, len(f.Blocks))
+	enter := func(b clif.Block) {
+		seen[b] = true
+		l.Enter(b)
+		l.stack = append(l.stack, visit{block: b})
+	}
+	l.stack = l.stack[:0]
+	enter(f.Entry())
+	for len(l.stack) > 0 {
+		f.Stop.Poll()
+		top := &l.stack[len(l.stack)-1]
+		b, succs := top.block, c.Succs(top.block)
+		if int(top.next) < len(succs) {
+			to := f.Targets[succs[top.next]].Block
+			top.next++
+			if seen[to] {
+				l.Edge(b, to)
+			} else {
+				enter(to)
 			}
 			continue
 		}
-		for l.loops[in].parent != NoLoop {
-			in = l.loops[in].parent
-		}
-		if in != n {
-			l.loops[in].parent = n
-			l.addPreds(c, l.loops[in].header)
+		if l.stack = l.stack[:len(l.stack)-1]; len(l.stack) > 0 {
+			l.Leave(b, l.stack[len(l.stack)-1].block)
 		}
 	}
-	if l.of[h] == NoLoop {
-		l.of[h] = n
-	}
 }
 
-func (l *Loops) addPreds(c *CFG, b clif.Block) {
-	for _, e := range c.Preds(b) {
-		l.work = append(l.work, e.From)
+// Innermost is the header of the innermost loop that b is in, b itself if it is a header, or NoBlock.
+func (l *Loops) Innermost(b clif.Block) clif.Block {
+	if l.nodes[b].loop {
+		return b
 	}
+	return l.nodes[b].header
 }
 
-// Len is the number of loops.
-func (l *Loops) Len() int { return len(l.loops) }
+// IsHeader reports whether b is the header of a loop.
+func (l *Loops) IsHeader(b clif.Block) bool { return l.nodes[b].loop }
 
-// Of is the innermost loop of b, or NoLoop.
-func (l *Loops) Of(b clif.Block) Loop { return l.of[b] }
-
-// Header is the header of loop n.
-func (l *Loops) Header(n Loop) clif.Block { return l.loops[n].header }
-
-// Parent is the loop around n, or NoLoop.
-func (l *Loops) Parent(n Loop) Loop { return l.loops[n].parent }
-
-// Depth is how many loops b is in.
-func (l *Loops) Depth(b clif.Block) int {
-	if l.of[b] == NoLoop {
-		return 0
-	}
-	return int(l.loops[l.of[b]].depth)
-}
+// Around is the header of the innermost loop around b, or NoBlock. A header is not around itself.
+func (l *Loops) Around(b clif.Block) clif.Block { return l.nodes[b].header }

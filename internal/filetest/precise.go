@@ -136,15 +136,15 @@ func domtree(_ *text.File, f *clif.Func, _ []string) (string, error) {
 	var loops analysis.Loops
 	cfg.Compute(f)
 	dom.Compute(&cfg)
-	loops.Compute(f, &cfg, &dom)
+	loops.Compute(f, &cfg)
 	var b strings.Builder
 	for _, blk := range cfg.Order() {
 		b.WriteString(blk.String())
 		if idom := dom.Idom(blk); idom != clif.NoBlock {
 			fmt.Fprintf(&b, ": idom %v", idom)
 		}
-		for l := loops.Of(blk); l != analysis.NoLoop; l = loops.Parent(l) {
-			fmt.Fprintf(&b, ", loop %v", loops.Header(l))
+		for h := loops.Innermost(blk); h != clif.NoBlock; h = loops.Around(h) {
+			fmt.Fprintf(&b, ", loop %v", h)
 		}
 		b.WriteByte('\n')
 	}

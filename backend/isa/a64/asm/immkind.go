@@ -155,8 +155,6 @@ func fieldFloat(m immediate) (uint32, bool) { return floatField(m.size, uint64(m
 
 func fieldUdf(m immediate) (uint32, bool) { return uint32(m.imm), m.imm>>16 == 0 }
 
-func fieldBrk(m immediate) (uint32, bool) { return uint32(m.imm) << 5, m.imm>>16 == 0 }
-
 func fieldBti(m immediate) (uint32, bool) {
 	return uint32(m.imm) << 6, m.imm >= BtiC && m.imm <= BtiJC
 }
