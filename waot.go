@@ -135,7 +135,7 @@ func CompileContext(ctx context.Context, wasm []byte, o *CompileOptions) (*Modul
 	}
 	img, err := load.Image(r.Object, r.Meta)
 	if err != nil {
-		return nil, loaded.Error(err)
+		return nil, loaded.ObjectError(err)
 	}
 	m, err := loaded.New(img)
 	return (*Module)(m), err

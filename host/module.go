@@ -39,7 +39,7 @@ func Load(object []byte, o *LoadOptions) (*Module, error) {
 	}
 	img, err := load.ELF(object)
 	if err != nil {
-		return nil, loaded.Error(err)
+		return nil, loaded.ObjectError(err)
 	}
 	m, err := loaded.New(img)
 	return (*Module)(m), err

@@ -176,6 +176,9 @@ func quiet(f func() error) error {
 type waotEngine struct{ mod *host.Module }
 
 func (e *waotEngine) compile(wasm []byte) (d time.Duration, err error) {
+	if e.mod != nil {
+		e.mod.Close()
+	}
 	runtime.GC()
 	start := time.Now()
 	r, err := compile.Module(wasm, compile.Options{OptLevel: opt.O1, Jobs: 1})

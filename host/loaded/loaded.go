@@ -32,7 +32,7 @@ type Module struct {
 func New(img *inproc.Image) (*Module, error) {
 	mod, err := inproc.Load(img)
 	if err != nil {
-		return nil, Error(err)
+		return nil, ObjectError(err)
 	}
 	m := &Module{mod: mod}
 	// The code's file goes with the module, should Close be forgotten.
@@ -40,9 +40,9 @@ func New(img *inproc.Image) (*Module, error) {
 	return m, nil
 }
 
-// Error converts an error of reading or loading: what is not about this machine is about the object, and becomes an
-// *hosterr.ObjectError.
-func Error(err error) error {
+// ObjectError converts an error of reading or loading an object. Errors about this machine stay as they are; all others become
+// an *hosterr.ObjectError.
+func ObjectError(err error) error {
 	var cpu *hosterr.CPUError
 	var system *hosterr.SystemError
 	if errors.Is(err, hosterr.ErrUnsupported) || errors.As(err, &cpu) || errors.As(err, &system) {

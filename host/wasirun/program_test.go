@@ -29,6 +29,7 @@ func compiled(t testing.TB, wasm []byte) *host.Module {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { m.Close() })
 	return m
 }
 

@@ -86,6 +86,9 @@ func serve(r io.Reader, w io.Writer) error {
 func answer(q *request, mod **host.Module) *reply {
 	var err error
 	if len(q.Object) > 0 {
+		if *mod != nil {
+			(*mod).Close()
+		}
 		if *mod, err = host.Load(q.Object, nil); err != nil {
 			return &reply{Err: err.Error()}
 		}
@@ -235,6 +238,7 @@ func (x *elsewhere) goProgram(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		defer here.Close()
 		there, err := x.compile(wasm, level)
 		if err != nil {
 			t.Fatal(err)

@@ -69,6 +69,7 @@ func TestPrograms(t *testing.T) {
 			for _, level := range []opt.Level{opt.O0, opt.O1} {
 				mod, err := nativeModule(wasm, level)
 				skipUnsupported(t, err)
+				t.Cleanup(func() { mod.Close() })
 				engines = append(engines, func(r *run) (*effects, error) { return r.native(mod) })
 			}
 			runs.Add(runProgram(t, name, wasm, m, engines))
@@ -274,6 +275,7 @@ func TestBenchmarks(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				t.Cleanup(func() { mod.Close() })
 				runBenchmark(t, file, func(r *run) (*effects, error) { return r.native((*host.Module)(mod)) })
 			}
 		})
