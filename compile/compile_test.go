@@ -105,7 +105,7 @@ func TestForeign(t *testing.T) {
 		for i := range img.Relocs {
 			if x := &img.Relocs[i]; x.Section == inproc.Text {
 				n++
-				if x.Target != inproc.TargetSection || x.In != inproc.Data || x.Kind == reloc.Abs64 {
+				if x.IsImport || x.In != inproc.Data || x.Kind == reloc.Abs64 {
 					t.Errorf("%s: %+v", target, x)
 				}
 				if x.Kind == reloc.Page21 {

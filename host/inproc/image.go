@@ -19,30 +19,18 @@ const (
 	numSections
 )
 
-// TargetKind says what a relocation refers to.
-type TargetKind uint8
-
-// The kinds of target; Index of a relocation counts within each.
-const (
-	TargetSection    TargetKind = iota // Section + TargetOffset
-	TargetHelper                       // code of helper Index (abi.Helper)
-	TargetType                         // canonical record of function type Index (of Meta.Types)
-	TargetImportCode                   // code of imported function Index (of Meta.Funcs)
-	TargetImportDesc                   // descriptor of imported function Index
-)
-
 // Reloc is a relocation: of the kinds that the machine has, but not PC64. Abs64 is in Data only, and what changes instructions in
-// Text; the target of all but Abs64 is in a section of the image.
+// Text. The words that the host fills itself need none: those of helpers, types, imports and descriptors.
 type Reloc struct {
 	Section Section // of the field
 	Offset  uint32  // of the field in Section
 	Kind    reloc.Kind
-	Target  TargetKind
-	// In is the target's section if Target is TargetSection; Index the number of any
-	// other target.
+	// The target is at TargetOffset in the section In; of kind Abs64 and with IsImport, it is the descriptor of the imported function
+	// with the index Import (of Meta.Funcs).
 	In           Section
 	TargetOffset uint32
-	Index        uint32
+	IsImport     bool
+	Import       uint32
 	Addend       int64
 }
 
@@ -51,7 +39,7 @@ type Reloc struct {
 type Image struct {
 	Text, Rodata []byte
 	// Data is the initial instance data; its slots for helpers, memories, tables,
-	// types and imports, and its descriptors, are filled by the loader.
+	// types and imports, and its descriptors, are filled for each instance.
 	Data   []byte
 	Relocs []Reloc
 	Meta   *meta.Module
@@ -109,40 +97,29 @@ func (img *Image) checkReloc(r *Reloc) error {
 		return bad("outside of its section")
 	case r.Kind == reloc.Abs64 && r.Offset%8 != 0:
 		return bad("not at a word")
-	case r.Kind != reloc.Abs64 && r.Target != TargetSection:
+	case r.Kind != reloc.Abs64 && r.IsImport:
 		return bad("relative to something outside of the image")
 	case r.Kind == reloc.Abs64 && r.Section != Data:
 		return bad("absolute address in shared code or constants")
 	case r.Kind.InInstruction() && (r.Section != Text || r.Offset%4 != 0):
 		return bad("not at an instruction")
 	}
-	n := 0
-	switch r.Target {
-	case TargetSection:
-		if r.In >= numSections {
-			return bad("target in no section")
-		}
-		const far = 1 << 40 // outside of any section, and nothing overflows
-		least, s := int64(0), int64(r.TargetOffset)+max(min(r.Addend, far), -far)
-		if r.Kind == reloc.PC32 {
-			least = -maxTail
-		}
-		if uint64(r.TargetOffset) > img.size(r.In) || s < least || s > int64(img.size(r.In)) {
-			return bad("target outside of its section")
-		}
-		return nil
-	case TargetHelper:
-		n = int(abi.NumHelpers)
-	case TargetType:
-		n = len(img.Meta.Types)
-	case TargetImportCode, TargetImportDesc:
-		n = len(img.Meta.Funcs)
-		if int(r.Index) < n && img.Meta.Funcs[r.Index].Import == nil {
+	if r.IsImport {
+		if uint64(r.Import) >= uint64(len(img.Meta.Funcs)) || img.Meta.Funcs[r.Import].Import == nil {
 			return bad("target is not an import")
 		}
+		return nil
 	}
-	if int64(r.Index) >= int64(n) {
-		return bad("no such target")
+	if r.In >= numSections {
+		return bad("target in no section")
+	}
+	const far = 1 << 40 // outside of any section, and nothing overflows
+	least, s := int64(0), int64(r.TargetOffset)+max(min(r.Addend, far), -far)
+	if r.Kind == reloc.PC32 {
+		least = -maxTail
+	}
+	if uint64(r.TargetOffset) > img.size(r.In) || s < least || s > int64(img.size(r.In)) {
+		return bad("target outside of its section")
 	}
 	return nil
 }

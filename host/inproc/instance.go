@@ -154,9 +154,7 @@ func (i *Instance) define() error {
 // relocations.
 func (i *Instance) fill() error {
 	m := i.module.meta
-	if err := i.relocate(); err != nil {
-		return err
-	}
+	i.relocate()
 	for h := range abi.NumHelpers {
 		code, err := i.helper(h)
 		if err != nil {
@@ -200,33 +198,15 @@ func (i *Instance) fill() error {
 }
 
 // relocate applies the relocations that need addresses.
-func (i *Instance) relocate() error {
+func (i *Instance) relocate() {
 	for n := range i.module.relocs {
 		r := &i.module.relocs[n]
-		var target uintptr
-		switch r.Target {
-		case TargetSection:
-			target = i.base + i.module.offset[r.In] + uintptr(r.TargetOffset)
-		case TargetHelper:
-			code, err := i.helper(abi.Helper(r.Index))
-			if err != nil {
-				return err
-			}
-			target = code
-		case TargetType:
-			typ, err := i.funcType(r.Index)
-			if err != nil {
-				return err
-			}
-			target = typ.record
-		case TargetImportCode:
-			target = i.funcs[r.Index].code
-		case TargetImportDesc:
-			target = i.funcs[r.Index].desc
+		target := i.base + i.module.offset[r.In] + uintptr(r.TargetOffset)
+		if r.IsImport {
+			target = i.funcs[r.Import].desc
 		}
 		store64(i.data+uintptr(r.Offset), uint64(target)+uint64(r.Addend))
 	}
-	return nil
 }
 
 // helper is the address of a helper: machine code, or the stub of its binding.

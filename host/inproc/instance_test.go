@@ -386,13 +386,10 @@ func TestRelocations(t *testing.T) {
 	b.img.Data = append(b.img.Data, make([]byte, 64)...)
 	b.m.InstanceSize += 64
 	for n, r := range []Reloc{
-		{Target: TargetSection, In: Text, TargetOffset: b.starts["count"], Addend: 4},
-		{Target: TargetSection, In: Rodata, TargetOffset: 2},
-		{Target: TargetSection, In: Data, TargetOffset: 16},
-		{Target: TargetHelper, Index: uint32(abi.HelperMemset)},
-		{Target: TargetType, Index: b.typeIndex(fn(nil, vt{i32}))},
-		{Target: TargetImportCode, Index: 0},
-		{Target: TargetImportDesc, Index: 0},
+		{In: Text, TargetOffset: b.starts["count"], Addend: 4},
+		{In: Rodata, TargetOffset: 2},
+		{In: Data, TargetOffset: 16},
+		{IsImport: true, Import: 0},
 	} {
 		r.Section, r.Offset, r.Kind = Data, at+8*uint32(n), reloc.Abs64
 		b.img.Relocs = append(b.img.Relocs, r)
@@ -400,8 +397,7 @@ func TestRelocations(t *testing.T) {
 	h := host(t, s, fn(nil, nil), func(*Caller, []uint64, []uint64) error { return nil })
 	i := instantiate(t, s, b.image("init"), one(h))
 	answer := export(t, i, "answer")
-	for n, want := range []uintptr{export(t, i, "count").code + 4, i.base + i.module.offset[Rodata] + 2, i.data + 16,
-		process.helpers[abi.HelperMemset], answer.typ.record, h.code, h.desc} {
+	for n, want := range []uintptr{export(t, i, "count").code + 4, i.base + i.module.offset[Rodata] + 2, i.data + 16, h.desc} {
 		if got := uintptr(load64(i.data + uintptr(at) + 8*uintptr(n))); got != want {
 			t.Errorf("%d: %#x, want %#x", n, got, want)
 		}
@@ -449,19 +445,18 @@ func TestMalformedImages(t *testing.T) {
 		func(b *Image) { b.Relocs[0].Addend = -int64(b.Relocs[0].TargetOffset) - maxTail - 1 },
 		func(b *Image) { b.Relocs[0].Addend = int64(len(b.Data) + len(b.Text) + len(b.Rodata)) },
 		func(b *Image) {
-			b.Relocs = append(b.Relocs, Reloc{Section: Data, Offset: 20, Kind: reloc.Abs64, Target: TargetHelper})
+			b.Relocs = append(b.Relocs, Reloc{Section: Data, Offset: 20, Kind: reloc.Abs64})
 		},
 		func(b *Image) {
 			b.Meta.StackMaps = []abi.StackMap{{Offset: b.Meta.Calls[0].Offset, Slots: []int32{-8}}} // the frame has no room
 		},
-		func(b *Image) { b.Relocs[0].Target, b.Relocs[0].Index = TargetHelper, 1 },
+		func(b *Image) { b.Relocs[0].IsImport = true },
 		func(b *Image) {
-			b.Relocs = append(b.Relocs, Reloc{Section: Data, Kind: reloc.Abs64, Target: TargetHelper, Index: 200})
+			b.Relocs = append(b.Relocs, Reloc{Section: Data, Kind: reloc.Abs64, IsImport: true, Import: 200})
 		},
 		func(b *Image) {
-			b.Relocs = append(b.Relocs, Reloc{Section: Data, Kind: reloc.Abs64, Target: TargetImportCode})
+			b.Relocs = append(b.Relocs, Reloc{Section: Data, Kind: reloc.Abs64, IsImport: true})
 		},
-		func(b *Image) { b.Relocs = append(b.Relocs, Reloc{Section: Data, Kind: reloc.Abs64, Target: 77}) },
 	} {
 		img := trapModule()
 		damage(img)

@@ -18,7 +18,7 @@ func TestMalformedInstructionRelocations(t *testing.T) {
 		func(r *Reloc) { r.Offset++ },
 		func(r *Reloc) { r.Section, r.Offset = Data, 16 },
 		func(r *Reloc) { r.Section, r.Offset = Rodata, 0 },
-		func(r *Reloc) { r.Target, r.Index = TargetHelper, 1 },
+		func(r *Reloc) { r.IsImport, r.Import = true, 0 },
 		func(r *Reloc) { r.Addend++ },
 		func(r *Reloc) { r.Kind, r.Addend = reloc.Call26, 1<<28 },
 		func(r *Reloc) { r.Kind, r.Addend = reloc.Page21, 1<<33 },

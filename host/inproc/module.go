@@ -58,7 +58,6 @@ func load(img *Image, share bool) (*Module, error) {
 	if err := m.link(img); err != nil {
 		return nil, err
 	}
-	m.dropFilled()
 	if share {
 		m.share()
 		m.makeMemoryImages(img.Rodata)
@@ -92,27 +91,6 @@ func (m *Module) link(img *Image) error {
 		}
 	}
 	return nil
-}
-
-// dropFilled takes the relocations away whose words Instance.fill writes.
-func (m *Module) dropFilled() {
-	filled := make([]bool, m.length[Data]/8)
-	mark := func(offset uint32, words int) {
-		for w := range words {
-			filled[int(offset)/8+w] = true
-		}
-	}
-	mark(m.meta.Helpers, int(abi.NumHelpers))
-	mark(m.meta.TypeSlots, len(m.meta.SlotTypes))
-	for n := range m.meta.Funcs {
-		switch f := &m.meta.Funcs[n]; {
-		case f.Import != nil:
-			mark(f.Slot, abi.ImportSize/8)
-		case f.HasDesc:
-			mark(f.Desc, abi.DescSize/8)
-		}
-	}
-	m.relocs = slices.DeleteFunc(m.relocs, func(r Reloc) bool { return r.Offset%8 == 0 && filled[r.Offset/8] })
 }
 
 // share moves the linked image to a memfd if the system allows it.

@@ -116,6 +116,18 @@ func relocAt(o *objfile.Object, at uint32) *objfile.Reloc {
 	return &relocs[slices.IndexFunc(relocs, func(r objfile.Reloc) bool { return r.Offset == uint64(at) })]
 }
 
+// element is the relocation of the last element that is a function: nothing of the instance data stands behind elements.
+func element(o *objfile.Object) *objfile.Reloc {
+	relocs := o.Section(".data").Relocs
+	last := &relocs[0]
+	for i := range relocs {
+		if relocs[i].Offset > last.Offset {
+			last = &relocs[i]
+		}
+	}
+	return last
+}
+
 // lies are edits of metadata, and of what it must agree with, that loading notices though all hashes and digests are right
 // again, with what it says.
 var lies = []struct {
@@ -242,6 +254,18 @@ var lies = []struct {
 		r := o.Section(".text").Relocs
 		r[len(r)-1].Addend = -1 << 20
 	}, "outside of its section"},
+	{"element that is a helper", func(m *meta.Module, o *objfile.Object) {
+		r := element(o)
+		r.Symbol, r.Addend = relocAt(o, m.Helpers).Symbol, 0
+	}, "stands for nothing known"},
+	{"element that is a type", func(m *meta.Module, o *objfile.Object) {
+		r := element(o)
+		r.Symbol, r.Addend = relocAt(o, m.TypeSlots).Symbol, 0
+	}, "stands for nothing known"},
+	{"element that is code of an import", func(m *meta.Module, o *objfile.Object) {
+		r := element(o)
+		r.Symbol, r.Addend = relocAt(o, m.Funcs[0].Slot).Symbol, 0
+	}, "stands for nothing known"},
 	{"relocation behind its section", func(_ *meta.Module, o *objfile.Object) { o.Section(".text").Relocs[0].Addend += 1 << 20 }, "outside of its section"},
 
 	{"memory of too many pages", func(m *meta.Module, _ *objfile.Object) { m.Memories[0].Max = 65537 }, "limits"},

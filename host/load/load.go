@@ -129,14 +129,8 @@ func find(o *objfile.Object, name string) (objfile.SectionIndex, error) {
 type converter struct {
 	o        *objfile.Object
 	sections map[objfile.SectionIndex]inproc.Section
-	// targets is what symbols outside of the sections stand for, by symbol.
-	targets map[objfile.SymbolIndex]target
-	img     *inproc.Image
-}
-
-type target struct {
-	kind  inproc.TargetKind
-	index uint32
+	words    *words
+	img      *inproc.Image
 }
 
 // Image makes an image of an object and its metadata, both of which must be valid (as
@@ -164,7 +158,7 @@ func Image(o *objfile.Object, m *meta.Module) (*inproc.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.targets, err = compareWords(o, m, o.Section(".data"), &o.Sections[relro]); err != nil {
+	if c.words, err = compareWords(o, m, o.Section(".data"), &o.Sections[relro]); err != nil {
 		return nil, err
 	}
 	for _, p := range parts {
@@ -182,12 +176,15 @@ func (c *converter) reloc(in inproc.Section, s *objfile.Section, r *objfile.Relo
 	bad := func(why string) error {
 		return &Error{fmt.Sprintf("relocation at %s+%#x: %s", s.Name, r.Offset, why)}
 	}
+	if in == inproc.Data && c.words.filled[r.Offset/8] { // of a whole word, as compareWords has seen
+		return nil
+	}
 	out := inproc.Reloc{Section: in, Offset: uint32(r.Offset), Kind: r.Kind, Addend: r.Addend}
 	sym := &c.o.Symbols[r.Symbol]
-	if t, ok := c.targets[r.Symbol]; ok {
-		out.Target, out.Index = t.kind, t.index
+	if n, ok := c.words.imports[r.Symbol]; ok {
+		out.IsImport, out.Import = true, n
 	} else if to, ok := c.sections[sym.Section]; ok && sym.Binding == objfile.Local {
-		out.Target, out.In, out.TargetOffset = inproc.TargetSection, to, uint32(sym.Value)
+		out.In, out.TargetOffset = to, uint32(sym.Value)
 	} else {
 		return bad(fmt.Sprintf("symbol %q stands for nothing known", sym.Name))
 	}

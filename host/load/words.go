@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/internal/reloc"
@@ -21,8 +20,11 @@ type words struct {
 	relro *relocated
 	// canonical is, by type, the first that is equal to it.
 	canonical []uint32
-	targets   map[objfile.SymbolIndex]target
-	err       error
+	// filled tells, by word, what the host fills for each instance.
+	filled []bool
+	// types and imports are the types and imported functions whose records and descriptors symbols are.
+	types, imports map[objfile.SymbolIndex]uint32
+	err            error
 }
 
 func (w *words) require(ok bool, format string, args ...any) {
@@ -61,10 +63,10 @@ func (s *relocated) reloc(off uint32) *objfile.Reloc {
 // word is the word at off, which is inside.
 func (s *relocated) word(off uint32) uint64 { return binary.LittleEndian.Uint64(s.Data[off:]) }
 
-// compareWords finds out what symbols stand for: the metadata says what each slot of the instance data gets, the slot's
-// relocation by which symbol it goes.
-func compareWords(o *objfile.Object, m *meta.Module, data, relro *objfile.Section) (map[objfile.SymbolIndex]target, error) {
-	w := &words{o: o, m: m, targets: make(map[objfile.SymbolIndex]target)}
+// compareWords checks that relocations put into the instance data what the metadata says is there, and finds out which
+// symbols are those of imported functions.
+func compareWords(o *objfile.Object, m *meta.Module, data, relro *objfile.Section) (*words, error) {
+	w := &words{o: o, m: m, types: make(map[objfile.SymbolIndex]uint32), imports: make(map[objfile.SymbolIndex]uint32)}
 	var err error
 	if w.data, err = newRelocated(data); err != nil {
 		return nil, err
@@ -72,12 +74,12 @@ func compareWords(o *objfile.Object, m *meta.Module, data, relro *objfile.Sectio
 	if w.relro, err = newRelocated(relro); err != nil {
 		return nil, err
 	}
+	w.filled = make([]bool, len(w.data.at))
 	for h := range abi.NumHelpers {
 		r := w.named(m.Helpers+8*uint32(h), "helper slot")
 		w.require(r == nil || w.o.Symbols[r.Symbol].Name == abi.Helpers[h].Symbol, "helper slot %d is for another one", h)
-		w.stands(r, target{inproc.TargetHelper, uint32(h)})
 	}
-	w.types()
+	w.typeSlots()
 	for i := range m.Funcs {
 		if f := &m.Funcs[i]; f.Import != nil {
 			w.imported(uint32(i), f)
@@ -96,7 +98,7 @@ func compareWords(o *objfile.Object, m *meta.Module, data, relro *objfile.Sectio
 	}
 	w.values()
 	w.record()
-	return w.targets, w.err
+	return w, w.err
 }
 
 // descriptors checks that the descriptors of the metadata are those of the object, all of them: without its descriptor a
@@ -107,6 +109,7 @@ func (w *words) descriptors() {
 		if f := &w.m.Funcs[i]; f.HasDesc {
 			w.address(f.Desc+abi.DescCode, ".text", f.Text, "descriptor of function", i)
 			w.typeWord(f.Desc+abi.DescType, f.Type, "descriptor of function", i)
+			w.filled[(f.Desc+abi.DescCode)/8], w.filled[(f.Desc+abi.DescType)/8] = true, true
 			named++
 		}
 	}
@@ -148,24 +151,16 @@ func (w *words) values() {
 	}
 }
 
-// named is the relocation of a word that becomes the address of a symbol that is not local; nil if it is none.
+// named is the relocation of a word that becomes the address of a symbol that is not local, and that the host fills; nil if it
+// is none.
 func (w *words) named(off uint32, what string) *objfile.Reloc {
 	r := w.data.reloc(off)
+	w.filled[off/8] = true
 	if r == nil || r.Addend != 0 || w.o.Symbols[r.Symbol].Binding == objfile.Local {
 		w.require(false, "%s at %d of the instance data is for no symbol", what, off)
 		return nil
 	}
 	return r
-}
-
-// stands notes what the symbol of a relocation stands for.
-func (w *words) stands(r *objfile.Reloc, t target) {
-	if r == nil {
-		return
-	}
-	before, ok := w.targets[r.Symbol]
-	w.require(!ok || before.kind == t.kind, "symbol %q stands for different things", w.o.Symbols[r.Symbol].Name)
-	w.targets[r.Symbol] = t
 }
 
 // address checks that the word at off of the instance data becomes the address of a place in a section.
@@ -182,8 +177,8 @@ func (w *words) isAddress(r *objfile.Reloc, section string, place uint32) bool {
 	return s.Section != objfile.Undefined && w.o.Sections[s.Section].Name == section && int64(s.Value)+r.Addend == int64(place)
 }
 
-// types checks that each type slot has the record of its type, and each type a slot.
-func (w *words) types() {
+// typeSlots checks that each type slot has the record of its type, and each type a slot.
+func (w *words) typeSlots() {
 	m := w.m
 	w.canonical = make([]uint32, len(m.Types))
 	seen := make(map[string]uint32, len(m.Types)) // once for a module
@@ -203,7 +198,9 @@ func (w *words) types() {
 		}
 		r := w.named(m.TypeSlots+8*uint32(i), "type slot")
 		w.require(r == nil || w.isRecord(&w.o.Symbols[r.Symbol], m.Types[t].Record()), "type slot %d is not for the record of type %d", i, t)
-		w.stands(r, target{inproc.TargetType, t})
+		if r != nil {
+			w.types[r.Symbol] = t
+		}
 		slotted[w.canonical[t]] = true
 	}
 	for i, t := range w.canonical {
@@ -225,8 +222,8 @@ func (w *words) isType(r *objfile.Reloc, t uint32) bool {
 	if r == nil || r.Addend != 0 {
 		return false
 	}
-	is, known := w.targets[r.Symbol]
-	return known && is.kind == inproc.TargetType && w.canonical[is.index] == w.canonical[t]
+	is, known := w.types[r.Symbol]
+	return known && w.canonical[is] == w.canonical[t]
 }
 
 // typeWord checks that the word at off becomes the address of the record of type t.
@@ -238,11 +235,10 @@ func (w *words) typeWord(off, t uint32, what string, i int) {
 // those with v128 in their type have none and come from other objects, whose types are compared when they are linked.
 func (w *words) imported(n uint32, f *meta.Func) {
 	code, r := w.named(f.Slot+abi.ImportCode, "slot of a function"), w.named(f.Slot+abi.ImportDesc, "slot of a function")
-	w.stands(code, target{inproc.TargetImportCode, n})
-	w.stands(r, target{inproc.TargetImportDesc, n})
 	if code == nil || r == nil {
 		return
 	}
+	w.imports[r.Symbol] = n
 	name := objfile.MangleIn(f.Import.Module, f.Import.Name)
 	w.require(w.o.Symbols[code.Symbol].Name == name+objfile.SuffixCode && w.o.Symbols[r.Symbol].Name == name+objfile.SuffixDesc,
 		"imported function %d has another name than the metadata says", n)

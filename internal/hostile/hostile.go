@@ -149,7 +149,7 @@ func Bounds(img *inproc.Image) error {
 	size := func(s inproc.Section) uint64 { return uint64(len([][]byte{img.Text, img.Rodata, img.Data}[s])) }
 	for i := range img.Relocs {
 		r := &img.Relocs[i]
-		if uint64(r.Offset)+r.Kind.Width() > size(r.Section) || r.Target == inproc.TargetSection && uint64(r.TargetOffset) > size(r.In) {
+		if uint64(r.Offset)+r.Kind.Width() > size(r.Section) || !r.IsImport && uint64(r.TargetOffset) > size(r.In) {
 			return fmt.Errorf("relocation %+v", *r)
 		}
 	}
