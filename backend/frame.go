@@ -1,9 +1,8 @@
 package backend
 
 import (
-	"github.com/waot-project/waot/regalloc"
-
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/regalloc"
 )
 
 // Frame is where a function's frame keeps things, in bytes from the frame

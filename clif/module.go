@@ -1,9 +1,8 @@
 package clif
 
 import (
-	"github.com/waot-project/waot/internal/stop"
-
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/stop"
 )
 
 // Signature is the type of a function.

@@ -64,13 +64,14 @@ type machine struct {
 	c        *cMachine
 	// filler fills the gaps between functions; executed, it traps.
 	filler byte
+	// relocs are the kinds of relocation, cfi is the call frame information.
 	relocs *reloc.Types
+	cfi    *abi.CFI
 	// instanceAlign is the alignment of the instance data in bytes, if more than 16.
 	instanceAlign uint32
 	// callReach is how far a call reaches, in bytes, 0 for the whole text; veneer is the branch of a veneer.
 	callReach int64
 	veneer    []byte
-	cfi       *abi.CFI
 }
 
 // targetFor is the machine of the named target and processor; either may be empty.

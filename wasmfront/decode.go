@@ -1,9 +1,8 @@
 package wasmfront
 
 import (
-	"github.com/waot-project/waot/internal/stop"
-
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/stop"
 )
 
 // decoder is the state of Decode.

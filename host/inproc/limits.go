@@ -1,9 +1,8 @@
 package inproc
 
 import (
-	"github.com/waot-project/waot/internal/meta"
-
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/meta"
 )
 
 // Defaults and ceilings of Config.
