@@ -4,9 +4,14 @@ import (
 	"encoding/binary"
 	"errors"
 	"runtime"
+	"slices"
 	"testing"
 
+	"github.com/waot-project/waot/backend"
+	"github.com/waot-project/waot/backend/isa/a64"
+	"github.com/waot-project/waot/backend/isa/a64/asm"
 	"github.com/waot-project/waot/internal/reloc"
+	"github.com/waot-project/waot/regalloc"
 )
 
 // TestMalformedInstructionRelocations checks that each damage is refused.
@@ -34,6 +39,22 @@ func TestMalformedInstructionRelocations(t *testing.T) {
 		if _, err := Load(img); !errors.As(err, &bad) {
 			t.Errorf("%d: %v", n, err)
 		}
+	}
+}
+
+// TestFrameSetup: functions begin with the instructions that atEntry looks for.
+func TestFrameSetup(t *testing.T) {
+	insn := func(in backend.Inst, regs ...regalloc.PReg) uint32 {
+		allocs := backend.InRegs(regs...)
+		code, _ := asm.Append(nil, &in, allocs[:len(regs)], nil)
+		return binary.LittleEndian.Uint32(code)
+	}
+	got := []uint32{insn(backend.Inst{Op: asm.Bti, Imm: asm.BtiC})}
+	for _, step := range a64.FrameSetup {
+		got = append(got, insn(step.Inst, step.Regs...))
+	}
+	if want := []uint32{insnLandingPad, insnPushFrame, insnSetFrame}; !slices.Equal(got, want) {
+		t.Errorf("%#x, want %#x", got, want)
 	}
 }
 
