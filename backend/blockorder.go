@@ -67,7 +67,7 @@ type BlockOrder struct {
 	scan   []clif.Target
 }
 
-// blockInfo is what the order knows of a CLIF block.
+// blockInfo holds the facts of a CLIF block.
 type blockInfo struct {
 	edgeStart, edgeEnd uint32 // in BlockOrder.edges
 	tableStart         uint32
@@ -349,7 +349,7 @@ func (o *BlockOrder) markCritical(i int, b clif.Block) {
 	}
 }
 
-// fallsTo reports whether an edge leads from b to to.
+// fallsTo reports whether b has an edge to to.
 func (o *BlockOrder) fallsTo(b, to clif.Block) bool {
 	bi := &o.info[b]
 	for _, e := range o.edges[bi.edgeStart:bi.edgeEnd] {

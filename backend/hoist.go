@@ -7,52 +7,50 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// This file decides where those definitions go that may be anywhere: constants that loops use in front of the loop, bases
-// of memories and of the instance data to the nearest block that dominates their uses, never into a loop.
+// Placement of rematerialisable definitions. Constants that a loop uses go in front of the loop. Bases of memories and of
+// the instance data go to the nearest block that dominates their uses and is in no loop.
 
-const (
-	// maxHoisted is the most constants that are defined in front of one loop.
-	maxHoisted = 16
-)
+// maxHoisted is the most constants that are defined in front of one loop.
+const maxHoisted = 16
 
-// loop is a loop, without its cold blocks. A loop comes after that around it.
+// loop is a loop, without its cold blocks. Outer loops come before the loops in them.
 type loop struct {
 	header uint32
 	depth  uint16
-	calls  bool
-	parent int32  // or -1
-	front  int32  // the largest loop around it, or itself, without calls, or -1
-	latch  uint32 // a block that dominates all that branch back; noBlock before the first one is seen
-	consts uint32 // of the list of constants in front of it, the first one plus 1
+	calls  bool   // the loop contains a call
+	parent int32  // the loop around it, or -1
+	front  int32  // the outermost loop without calls that contains this one, perhaps itself; or -1
+	latch  uint32 // a block that dominates all blocks that branch back; noBlock before the first one is seen
+	consts uint32 // list of the constants in front of it: first entry + 1, or 0
 }
 
-// hoisted is a constant that is defined in front of a loop, at the end of a block; with the numbers plus 1 of others
-// with the same block and the same loop.
+// hoisted is a constant that is defined in front of a loop, at the end of its home block.
 type hoisted struct {
-	inst             clif.Inst
-	sameHome, before uint32
+	inst     clif.Inst
+	sameHome uint32 // next entry + 1 in the list of the home block
+	before   uint32 // next entry + 1 in the list of the loop
 }
 
 // hoister is the state of Lower for this file.
 type hoister struct {
 	stop   *stop.Flag
 	dom    analysis.Idoms // of the blocks of the order
-	deep   bool           // loops are not told apart
+	deep   bool           // nested deeper than maxDepth: loops are not told apart
 	bases  []baseUse      // by memory, then of the instance data
 	loops  []loop
-	inLoop []int32 // by block: in loops, or -1
-	always []bool  // by block in a loop: each iteration of the innermost one executes it, but the last
-	list   []hoisted
-	homes  []uint32 // by block: in list, plus 1
-	front  int32    // the loop in front of which constants of the current block go, or -1
+	inLoop []int32   // by block: its innermost loop, or -1
+	always []bool    // by block in a loop: each iteration of the innermost loop executes it, except perhaps the last
+	list   []hoisted // entries of the lists of loops and blocks
+	homes  []uint32  // by block: list of the constants at its end: first entry + 1, or 0
+	front  int32     // the loop in front of which constants of the current block go, or -1
 }
 
-// baseUse is a base, the register that holds it if it is used, and the block where it is defined: at its end, but at
-// its start if it is the first with a use.
+// baseUse is a base and the block that defines it.
 type baseUse struct {
-	reg         regalloc.VReg
-	home, first uint32
-	uses        uint32 // that are expected
+	reg   regalloc.VReg // NoVReg before the first use
+	home  uint32        // the block that defines it: at the end, or at the start if home is first
+	first uint32        // the first block with a use
+	uses  uint32        // number of expected uses
 }
 
 const noBlock = analysis.NoNode
@@ -60,7 +58,7 @@ const noBlock = analysis.NoNode
 // flat reports whether dominators or loops are not known: everything goes to the entry, constants stay.
 func (h *hoister) flat() bool { return h.deep || !h.dom.Exact() }
 
-// begin fills dom for bases of so many memories and the instance data.
+// begin fills dom, and prepares the bases of the memories and of the instance data.
 func (h *hoister) begin(o *BlockOrder, memories int) {
 	h.list, h.loops, h.front, h.deep = h.list[:0], h.loops[:0], -1, false
 	h.bases = stop.Zeroed(h.stop, h.bases, memories+1)
@@ -79,7 +77,7 @@ func (h *hoister) begin(o *BlockOrder, memories int) {
 	}
 }
 
-// outside is the nearest block that dominates block b, or b itself, in no more than depth loops.
+// outside is b, or the nearest dominator of b, that is in at most depth loops.
 func (h *hoister) outside(o *BlockOrder, b uint32, depth uint16) uint32 {
 	for o.Blocks[b].LoopDepth > depth {
 		b = h.dom.Of(b)
@@ -166,8 +164,8 @@ func (l *Lower) hasCall(b clif.Block) bool {
 	return false
 }
 
-// enter notes that block b is next in the order: if each iteration executes it, its constants go in front of the largest
-// loop around it without calls, which would cost their registers.
+// enter notes that block b is next in the order. If each iteration executes b, its constants go in front of the outermost
+// loop around it without calls: a call would take their registers.
 func (h *hoister) enter(b int) {
 	h.front = -1
 	if len(h.loops) == 0 || h.flat() || !h.always[b] {
@@ -200,8 +198,8 @@ func (h *hoister) settle(o *BlockOrder) {
 	}
 }
 
-// hoist lets the constant of instruction i be defined in front of a loop, if that has room. One that is there already
-// takes its place.
+// hoist defines the constant of instruction i in front of a loop, if there is room. An equal constant that is there already
+// is used instead.
 func (l *Lower) hoist(i clif.Inst, d *clif.InstData) {
 	h := &l.hoister
 	if h.front < 0 {
@@ -261,8 +259,8 @@ func (l *Lower) base(k int) regalloc.VReg {
 // MemBase is the register that holds the base of memory m.
 func (l *Lower) MemBase(m clif.MemoryIndex) regalloc.VReg { return l.base(int(m)) }
 
-// InstanceBase is the register that holds the address of the instance data, for an instruction of usesInstance; ok is
-// false where that is not worth it, as one instruction alone wants it, or the machine does without.
+// InstanceBase is the register that holds the address of the instance data, for an instruction of usesInstance. ok is
+// false if a register is not worth it, because only one instruction needs the address or the machine needs no register.
 func (l *Lower) InstanceBase() (v regalloc.VReg, ok bool) {
 	if l.Target.LoadInstance == nil {
 		return regalloc.NoVReg, false
@@ -274,7 +272,7 @@ func (l *Lower) InstanceBase() (v regalloc.VReg, ok bool) {
 	return l.base(k), true
 }
 
-// lowerHoisted lowers what goes to the end of block b, when its terminator has been lowered.
+// lowerHoisted lowers the definitions placed at the end of block b. The terminator of b has been lowered before.
 func (l *Lower) lowerHoisted(b int) {
 	for n := l.homes[b]; n != 0; n = l.list[n-1].sameHome {
 		i := l.list[n-1].inst

@@ -12,18 +12,18 @@ import (
 // blockPlan is what is known of a block before it is emitted. Offsets count bytes from the end of the
 // function, as bounds.
 type blockPlan struct {
-	// dest is the block itself, or, if it is nothing but a jump, where that leads.
+	// dest is the block itself, or, if the block is only a jump, the block where the jump leads.
 	dest uint32
 	// next is the next block with code in the order of emission, or the number of blocks; pos is the place in that order.
 	next, pos uint32
 	// before and start are where the block's padding and its code begin.
 	before, start uint32
-	// body bounds the bytes of its instructions without the branches at its end, worst is the sum of these
-	// bytes, padding and all branches at their longest of the blocks in front of it.
+	// body bounds the bytes of its instructions without the branches at its end. worst is the sum, over the blocks in
+	// front of it, of these bytes, of padding and of all branches at their longest.
 	body, worst uint32
-	// loopEnd is, of a loop header, the last block that branches back to it.
+	// loopEnd of a loop header is the last block that branches back to it.
 	loopEnd uint32
-	// latch is, of a loop header, the block that is moved in front of it, or 0.
+	// latch of a loop header is the block that is moved in front of it, or 0.
 	latch   uint32
 	empty   bool
 	aligned bool

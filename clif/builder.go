@@ -30,7 +30,7 @@ func (b *Builder) AddParam(blk Block, t Type) Value {
 	return v
 }
 
-// SwitchTo appends blk to the layout; the next instructions are its.
+// SwitchTo appends blk to the layout; subsequent instructions go to it.
 func (b *Builder) SwitchTo(blk Block) {
 	f := b.F
 	n := Inst(len(f.Insts))
@@ -42,7 +42,7 @@ func (b *Builder) SwitchTo(blk Block) {
 // Current is the block being filled.
 func (b *Builder) Current() Block { return b.cur }
 
-// emit appends d with n results; their types must be set by the caller.
+// emit appends d without results.
 func (b *Builder) emit(d InstData) Inst {
 	f := b.F
 	i := Inst(len(f.Insts))
