@@ -156,7 +156,7 @@ func (o *BlockOrder) addEdge(start uint32, via clif.Target) uint32 {
 	if s := ti.stamp; s > start && slices.Equal(f.TargetArgs(o.edges[s-1].via), f.TargetArgs(via)) {
 		return s - 1
 	}
-	o.edges = stop.Append(o.f.Stop, o.edges, edge{via: via, to: to})
+	o.edges = append(stop.Room(o.f.Stop, o.edges), edge{via: via, to: to})
 	ti.stamp = uint32(len(o.edges))
 	ti.preds++
 	return ti.stamp - 1
@@ -295,7 +295,7 @@ func (o *BlockOrder) placeLoop(b clif.Block) {
 // split fills Blocks and Succs from order, with edge blocks.
 func (o *BlockOrder) split() {
 	if o.info[o.order[0]].preds > 0 {
-		o.Blocks = stop.Append(o.f.Stop, o.Blocks, LoweredBlock{Orig: clif.NoBlock, Via: clif.NoTarget})
+		o.Blocks = append(stop.Room(o.f.Stop, o.Blocks), LoweredBlock{Orig: clif.NoBlock, Via: clif.NoTarget})
 	}
 	for i, b := range o.order {
 		o.f.Stop.PollAt(i)
@@ -308,7 +308,7 @@ func (o *BlockOrder) split() {
 			o.appendEdgeBlock(clif.Block(o.before[p-1].from), o.before[p-1].edge)
 		}
 		bi.pos = uint32(len(o.Blocks))
-		o.Blocks = stop.Append(o.f.Stop, o.Blocks, LoweredBlock{Orig: b, Via: clif.NoTarget, LoopDepth: bi.depth, Cold: bi.cold, Header: o.nest.IsHeader(b)})
+		o.Blocks = append(stop.Room(o.f.Stop, o.Blocks), LoweredBlock{Orig: b, Via: clif.NoTarget, LoopDepth: bi.depth, Cold: bi.cold, Header: o.nest.IsHeader(b)})
 		for e := bi.edgeStart; e < bi.edgeEnd; e++ {
 			if o.edges[e].crit && o.edges[e].at == 0 {
 				o.appendEdgeBlock(b, e)
@@ -364,7 +364,7 @@ func (o *BlockOrder) appendEdgeBlock(from clif.Block, e uint32) {
 	ed := &o.edges[e]
 	fi, ti := &o.info[from], &o.info[ed.to]
 	ed.at = uint32(len(o.Blocks))
-	o.Blocks = stop.Append(o.f.Stop, o.Blocks, LoweredBlock{
+	o.Blocks = append(stop.Room(o.f.Stop, o.Blocks), LoweredBlock{
 		Orig: clif.NoBlock, Via: ed.via, LoopDepth: min(fi.depth, ti.depth), Cold: fi.cold || ti.cold,
 	})
 }
@@ -383,12 +383,12 @@ func (o *BlockOrder) connect() {
 				if e.crit {
 					s = Succ{To: e.at, Via: clif.NoTarget}
 				}
-				o.Succs = stop.Append(o.f.Stop, o.Succs, s)
+				o.Succs = append(stop.Room(o.f.Stop, o.Succs), s)
 			}
 		case lb.Via != clif.NoTarget:
-			o.Succs = stop.Append(o.f.Stop, o.Succs, Succ{To: o.info[o.f.Targets[lb.Via].Block].pos, Via: lb.Via})
+			o.Succs = append(stop.Room(o.f.Stop, o.Succs), Succ{To: o.info[o.f.Targets[lb.Via].Block].pos, Via: lb.Via})
 		default:
-			o.Succs = stop.Append(o.f.Stop, o.Succs, Succ{To: 1, Via: clif.NoTarget})
+			o.Succs = append(stop.Room(o.f.Stop, o.Succs), Succ{To: 1, Via: clif.NoTarget})
 		}
 		lb.SuccEnd = uint32(len(o.Succs))
 	}

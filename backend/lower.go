@@ -337,14 +337,14 @@ func (l *Lower) lowerArgs(vregs []regalloc.VReg) {
 }
 
 func (l *Lower) begin() {
-	l.groups = stop.Append(l.F.Stop, l.groups, group{uint32(len(l.insts)), uint32(len(l.Ops))})
+	l.groups = append(stop.Room(l.F.Stop, l.groups), group{uint32(len(l.insts)), uint32(len(l.Ops))})
 	l.folded = clif.NoInst
 }
 
 // Push appends an instruction whose operands have been appended to l.Ops.
 func (l *Lower) Push(in Inst, flags regalloc.InstFlags) {
-	l.insts = stop.Append(l.F.Stop, l.insts, in)
-	l.meta = stop.Append(l.F.Stop, l.meta, instMeta{opEnd: uint32(len(l.Ops)), src: l.srcOf(&in), flags: flags})
+	l.insts = append(stop.Room(l.F.Stop, l.insts), in)
+	l.meta = append(stop.Room(l.F.Stop, l.meta), instMeta{opEnd: uint32(len(l.Ops)), src: l.srcOf(&in), flags: flags})
 }
 
 // srcOf is the source of an instruction to be appended: that of a folded load if this one does it, as its fault is the load's.
@@ -381,7 +381,7 @@ func (l *Lower) PushRemat(in Inst) {
 // finish puts groups in order and fills the rest of the VCode.
 func (l *Lower) finish() {
 	vc, in := l.vc, &l.vc.In
-	l.groups = stop.Append(l.F.Stop, l.groups, group{inst: uint32(len(l.insts)), op: uint32(len(l.Ops))})
+	l.groups = append(stop.Room(l.F.Stop, l.groups), group{inst: uint32(len(l.insts)), op: uint32(len(l.Ops))})
 	vc.Headers = stop.Zeroed(l.F.Stop, vc.Headers, len(in.Blocks))
 	flag := l.F.Stop
 	in.Operands, in.Insts = stop.Resize(flag, in.Operands, len(l.Ops))[:0], stop.Resize(flag, in.Insts, len(l.insts))[:0]

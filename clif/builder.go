@@ -25,7 +25,7 @@ func (b *Builder) AddParam(blk Block, t Type) Value {
 	f := b.F
 	v := Value(len(f.Values))
 	bd := &f.Blocks[blk]
-	f.Values = stop.Append(f.Stop, f.Values, ValueData{Type: t, Kind: ValueParam, Num: uint16(bd.Params.Len), Def: uint32(blk)})
+	f.Values = append(stop.Room(f.Stop, f.Values), ValueData{Type: t, Kind: ValueParam, Num: uint16(bd.Params.Len), Def: uint32(blk)})
 	f.AppendList(&bd.Params, uint32(v))
 	return v
 }
@@ -47,7 +47,7 @@ func (b *Builder) emit(d InstData) Inst {
 	f := b.F
 	i := Inst(len(f.Insts))
 	d.Result = NoValue
-	f.Insts = stop.Append(f.Stop, f.Insts, d)
+	f.Insts = append(stop.Room(f.Stop, f.Insts), d)
 	f.Srcs = stop.Append(f.Stop, f.Srcs, b.Src)
 	f.Blocks[b.cur].End = i + 1
 	return i
@@ -58,7 +58,7 @@ func (b *Builder) emit1(d InstData, t Type) Value {
 	f := b.F
 	i := b.emit(d)
 	v := Value(len(f.Values))
-	f.Values = stop.Append(f.Stop, f.Values, ValueData{Type: t, Def: uint32(i)})
+	f.Values = append(stop.Room(f.Stop, f.Values), ValueData{Type: t, Def: uint32(i)})
 	f.Insts[i].Result, f.Insts[i].NumResults = v, 1
 	return v
 }
@@ -174,7 +174,7 @@ func (b *Builder) results(i Inst, types []Type) (first Value) {
 	f := b.F
 	first = Value(len(f.Values))
 	for n, t := range types {
-		f.Values = stop.Append(f.Stop, f.Values, ValueData{Type: t, Num: uint16(n), Def: uint32(i)})
+		f.Values = append(stop.Room(f.Stop, f.Values), ValueData{Type: t, Num: uint16(n), Def: uint32(i)})
 	}
 	if len(types) > 0 {
 		f.Insts[i].Result, f.Insts[i].NumResults = first, uint16(len(types))
@@ -199,7 +199,7 @@ func (b *Builder) CallRef(sig SigIndex, callee Value, args []Value) (first Value
 // Target makes a branch target.
 func (b *Builder) Target(blk Block, args []Value) Target {
 	f := b.F
-	f.Targets = stop.Append(f.Stop, f.Targets, TargetData{Block: blk, Args: MakeList(f, args)})
+	f.Targets = append(stop.Room(f.Stop, f.Targets), TargetData{Block: blk, Args: MakeList(f, args)})
 	return Target(len(f.Targets) - 1)
 }
 

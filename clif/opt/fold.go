@@ -132,7 +132,7 @@ func (c *folder) visit(s *step) {
 	for m := b; ; {
 		for k := c.o.dom.FirstChild(m); k != clif.NoBlock; k = c.o.dom.NextSibling(k) {
 			if !c.state[k].merged {
-				c.walk = stop.Append(c.f.Stop, c.walk, step{block: k, snap: snap})
+				c.walk = append(stop.Room(c.f.Stop, c.walk), step{block: k, snap: snap})
 			}
 		}
 		if m == last {
@@ -310,7 +310,7 @@ func (c *folder) place(d *clif.InstData) {
 	for n := range clif.Value(d.NumResults) {
 		c.f.Values[d.Result+n].Def = uint32(i)
 	}
-	c.out = stop.Append(c.f.Stop, c.out, *d)
+	c.out = append(stop.Room(c.f.Stop, c.out), *d)
 	c.srcs = stop.Append(c.f.Stop, c.srcs, c.src)
 }
 
@@ -333,7 +333,7 @@ func (c *folder) make1(made clif.InstData, t clif.Type) clif.Value {
 		return v
 	}
 	d.Result, d.NumResults = clif.Value(len(f.Values)), 1
-	f.Values = stop.Append(f.Stop, f.Values, clif.ValueData{Type: t})
+	f.Values = append(stop.Room(f.Stop, f.Values), clif.ValueData{Type: t})
 	c.place(d)
 	return d.Result
 }

@@ -1,6 +1,6 @@
 // Package stop ends a long computation from another goroutine. The computation polls
 // a Flag, in each loop whose length its input decides; once the flag is set, the next poll unwinds to where
-// the computation began by a panic, which Recover turns into an error. Append, Grow, Resize and Zeroed do with polls
+// the computation began by a panic, which Recover turns into an error. Append, Room, Grow, Resize and Zeroed do with polls
 // what takes long for large tables.
 //
 // Place in the pipeline: beside all of it; it imports nothing of the module.

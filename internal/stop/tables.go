@@ -11,10 +11,16 @@ const piece = 1 << 20
 // Append is append of one element, for tables that may become large: when the table has to grow it is copied with
 // polls between.
 func Append[T any](f *Flag, s []T, x T) []T {
+	return append(Room(f, s), x)
+}
+
+// Room returns s with room for one more element, for append(Room(f, s), x). It is Append for elements of more than a
+// few words, which as an argument would be copied once more.
+func Room[T any](f *Flag, s []T) []T {
 	if len(s) == cap(s) {
 		s = Grow(f, s, 1)
 	}
-	return append(s, x)
+	return s
 }
 
 // Grow returns s with room for n more elements, as slices.Grow does, and polls while it copies.

@@ -48,6 +48,12 @@ func TestTables(t *testing.T) {
 			if !slices.Equal(s, want) || cap(s) < n+1 || n > 0 && &s[0] == &want[0] {
 				t.Errorf("Append to %d", n)
 			}
+			if r := append(Room(f, slices.Clip(want[:n:n])), uint64(n)); !slices.Equal(r, want) || n > 0 && &r[0] == &want[0] {
+				t.Errorf("Room for one more than %d", n)
+			}
+			if r := Room(f, want[:n]); cap(r) != cap(want) || n > 0 && &r[0] != &want[0] {
+				t.Errorf("Room where there is some")
+			}
 			if r := Grow(f, want[:n:n], 3); !slices.Equal(r, want[:n]) || cap(r) < n+3 {
 				t.Errorf("Grow of %d", n)
 			}
