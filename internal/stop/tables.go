@@ -11,7 +11,10 @@ const piece = 1 << 20
 // Append is append of one element, for tables that may become large: when the table has to grow it is copied with
 // polls between.
 func Append[T any](f *Flag, s []T, x T) []T {
-	return append(Room(f, s), x)
+	if len(s) == cap(s) { // Room, by which it would not be inlined
+		s = Grow(f, s, 1)
+	}
+	return append(s, x)
 }
 
 // Room returns s with room for one more element, for append(Room(f, s), x). It is Append for elements of more than a
