@@ -131,6 +131,7 @@ internal/campaign: internal/randprog spectest/nativeengine internal/filetest int
 internal/campaign/soak: internal/campaign internal/emulate
 internal/difftest:
 internal/knownbugs:
+internal/plant:
 internal/policy:
 .: compile host/wasirun
 host/guestfuzz: . host/stress/guest

@@ -1,0 +1,184 @@
+// Package main plants faults of one line into the product's code, at random, and runs the tests that should notice them. A
+// fault that survives changes nothing that can be seen, or shows a hole in the tests.
+//
+// Place in the pipeline: none; it measures the tests.
+//
+// Input: the source tree in the working directory, and tables of this package: which tests cover a package, which files have no faults.
+// Output: a line for each fault, and how many were killed and survived. For a seed, a tree and the same tests it is always the same,
+// but for what runs away.
+//
+// Half of the faults are in the two machines' packages. Faults that do not compile are counted apart. Tests run one after the other; on a
+// machine that is shared, use nice and GOFLAGS=-p=1. It needs Linux.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"go/build"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+func main() {
+	n := flag.Int("n", 200, "faults that compile")
+	seed := flag.Uint64("seed", 1, "of the choice of faults")
+	from := flag.Int("from", 1, "the number of the first fault to be tried")
+	list := flag.Bool("list", false, "only list the faults")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := plant(ctx, *n, *seed, *from, *list); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		stop()
+		os.Exit(1)
+	}
+}
+
+// plant tries n faults that compile.
+func plant(ctx context.Context, n int, seed uint64, from int, list bool) error {
+	root, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	all := map[string][]fault{}
+	for pkg := range covers {
+		if all[pkg], err = packageFaults(root, pkg); err != nil {
+			return err
+		}
+	}
+	dir, err := os.MkdirTemp("", "plant")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	lab := &laboratory{root, dir, map[run]usage{}}
+	next := choose(all, rand.New(rand.NewPCG(seed, 0)))
+	var count [numOutcomes]int
+	for number := 1; n > 0; number++ {
+		f := next()
+		if f == nil {
+			break
+		}
+		if number < from {
+			continue
+		}
+		if list {
+			fmt.Printf("%d\t%v\n", number, f)
+			n--
+			continue
+		}
+		start := time.Now()
+		v, err := lab.try(ctx, f, runsFor(f.file))
+		if err != nil {
+			return err
+		}
+		count[v.outcome]++
+		if v.outcome != noCode {
+			n--
+		}
+		fmt.Printf("%d\t%v\t%v\t%s\t%v\n", number, v.outcome, f, v.by, time.Since(start).Round(time.Second))
+	}
+	for o, c := range count {
+		fmt.Printf("%v: %d\n", outcome(o), c)
+	}
+	return nil
+}
+
+// isa reports whether a package is one of the two machines'.
+func isa(pkg string) bool { return strings.HasPrefix(pkg, "backend/isa/") }
+
+// runsFor returns the tests that cover a file.
+func runsFor(file string) (runs []run) {
+	pkg := filepath.ToSlash(filepath.Dir(file))
+	for _, r := range covers[pkg] {
+		if r == here {
+			r.pkg = pkg
+		}
+		runs = append(runs, r)
+	}
+	return runs
+}
+
+// packageFaults returns all faults that the files of a package can have, on this machine.
+func packageFaults(root, pkg string) (faults []fault, err error) {
+	p, err := build.ImportDir(filepath.Join(root, pkg), 0)
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range p.GoFiles {
+		name := filepath.ToSlash(filepath.Join(pkg, file))
+		if excluded[name] != "" {
+			continue
+		}
+		src, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			return nil, err
+		}
+		more, err := find(name, src)
+		if err != nil {
+			return nil, err
+		}
+		faults = append(faults, more...)
+	}
+	return faults, nil
+}
+
+// choose returns a function that gives one fault after the other, none twice, and nil when there are none left: in turn in a package of
+// the machines' and in another one, all packages of each kind before one has its next turn, and in a package of a random kind.
+func choose(all map[string][]fault, rng *rand.Rand) func() *fault {
+	left := map[string]*[numKinds][]fault{}
+	var groups, turns [2][]string
+	for _, pkg := range slices.Sorted(maps.Keys(all)) {
+		g := 1
+		if isa(pkg) {
+			g = 0
+		}
+		groups[g] = append(groups[g], pkg)
+		left[pkg] = new([numKinds][]fault)
+		for _, f := range all[pkg] {
+			left[pkg][f.kind] = append(left[pkg][f.kind], f)
+		}
+	}
+	pick := func(pkg string) *fault {
+		var kinds []kind
+		for k, faults := range left[pkg] {
+			if len(faults) > 0 {
+				kinds = append(kinds, kind(k))
+			}
+		}
+		if kinds == nil {
+			return nil
+		}
+		of := &left[pkg][kinds[rng.IntN(len(kinds))]]
+		i := rng.IntN(len(*of))
+		f := (*of)[i]
+		*of = slices.Delete(*of, i, i+1)
+		return &f
+	}
+	g := 0
+	return func() *fault {
+		for range 2 * (len(all) + 1) {
+			g = 1 - g
+			if len(turns[g]) == 0 {
+				turns[g] = slices.Clone(groups[g])
+				rng.Shuffle(len(turns[g]), func(i, j int) { turns[g][i], turns[g][j] = turns[g][j], turns[g][i] })
+			}
+			if len(turns[g]) == 0 {
+				continue
+			}
+			pkg := turns[g][0]
+			turns[g] = turns[g][1:]
+			if f := pick(pkg); f != nil {
+				return f
+			}
+		}
+		return nil
+	}
+}

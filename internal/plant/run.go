@@ -1,0 +1,275 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Limits of a run of tests. What a fault makes endless ends by them; the clock is for what waits.
+const (
+	maxMemory = 8 << 30 // bytes resident
+	poll      = 200 * time.Millisecond
+)
+
+// limits of a run: processor time and time by the clock.
+type limits struct{ cpu, wall time.Duration }
+
+// limitsFor returns generous limits for tests that take so long without a fault.
+func limitsFor(without usage) limits {
+	return limits{3*without.cpu + 20*time.Second, 10*without.wall + 2*time.Minute}
+}
+
+// usage is what a run took.
+type usage struct{ cpu, wall time.Duration }
+
+// errRunaway is that of a command that was ended by a limit.
+type errRunaway struct{ what string }
+
+func (e errRunaway) Error() string { return e.what }
+
+// limited runs a command in a session of its own and kills all processes of that when a limit is reached.
+func limited(ctx context.Context, cmd *exec.Cmd, max limits) (usage, error) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	start := time.Now()
+	if err := cmd.Start(); err != nil {
+		return usage{}, err
+	}
+	session := cmd.Process.Pid
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	ticks := time.NewTicker(poll)
+	defer ticks.Stop()
+	defer killSession(session)
+	var over error
+	for {
+		select {
+		case err := <-done:
+			s := cmd.ProcessState
+			return usage{s.UserTime() + s.SystemTime(), time.Since(start)}, cmp.Or(over, err)
+		case <-ticks.C:
+		}
+		cpu, memory := sessionUsage(session)
+		switch {
+		case over != nil:
+			continue
+		case ctx.Err() != nil:
+			over = ctx.Err()
+		case cpu > max.cpu:
+			over = errRunaway{fmt.Sprint("more than ", max.cpu.Round(time.Second), " of processor time")}
+		case memory > maxMemory:
+			over = errRunaway{fmt.Sprint("more than ", maxMemory>>30, " GiB")}
+		case time.Since(start) > max.wall:
+			over = errRunaway{fmt.Sprint("more than ", max.wall.Round(time.Second))}
+		default:
+			continue
+		}
+		killSession(session)
+	}
+}
+
+// process is what is known of a process from /proc.
+type process struct {
+	pid, session int
+	cpu          time.Duration // with that of children that have ended
+	memory       int64         // bytes resident
+}
+
+// hertz is the unit in which Linux counts processor time in /proc, on all machines.
+const hertz = 100
+
+// sessionProcesses lists the processes of a session.
+func sessionProcesses(session int) (list []process) {
+	paths, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue // it has ended
+		}
+		// The name, in parentheses, may contain anything.
+		fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+		field := func(number int) int64 { // numbers as in proc(5)
+			v, _ := strconv.ParseInt(fields[number-3], 10, 64)
+			return v
+		}
+		if len(fields) < 24 || int(field(6)) != session {
+			continue
+		}
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		ticks := field(14) + field(15) + field(16) + field(17)
+		list = append(list, process{pid, session, time.Duration(ticks) * time.Second / hertz, field(24) * int64(os.Getpagesize())})
+	}
+	return list
+}
+
+func sessionUsage(session int) (cpu time.Duration, memory int64) {
+	for _, p := range sessionProcesses(session) {
+		cpu, memory = cpu+p.cpu, memory+p.memory
+	}
+	return cpu, memory
+}
+
+// killSession kills the processes of a session that are left.
+func killSession(session int) {
+	for _, p := range sessionProcesses(session) {
+		_ = syscall.Kill(p.pid, syscall.SIGKILL)
+	}
+}
+
+// verdict is what came of a fault.
+type verdict struct {
+	outcome outcome
+	by      string // what noticed it
+}
+
+type outcome uint8
+
+const (
+	survived outcome = iota
+	killed
+	ranAway
+	noCode
+	numOutcomes
+)
+
+func (o outcome) String() string {
+	return [numOutcomes]string{survived: "survived", killed: "killed", ranAway: "ran away", noCode: "does not compile"}[o]
+}
+
+// laboratory builds and runs tests of a tree.
+type laboratory struct {
+	root    string // of the tree
+	dir     string // for what it writes
+	without map[run]usage
+}
+
+// try plants a fault and runs the tests that should notice it, until one does. An error says that tests fail without the fault.
+func (l *laboratory) try(ctx context.Context, f *fault, runs []run) (verdict, error) {
+	overlay, err := l.overlay(f)
+	if err != nil {
+		return verdict{}, err
+	}
+	pkg := "./" + filepath.ToSlash(filepath.Dir(f.file))
+	if _, err := l.goCommand(ctx, "build", "-overlay="+overlay, "-o", os.DevNull, pkg); err != nil {
+		return verdict{noCode, ""}, ctx.Err()
+	}
+	for _, r := range runs {
+		if err := l.withoutFault(ctx, r); err != nil {
+			return verdict{}, err
+		}
+		binary := filepath.Join(l.dir, "fault.test")
+		if out, err := l.build(ctx, binary, r, overlay); err != nil {
+			if ctx.Err() != nil {
+				return verdict{}, ctx.Err()
+			}
+			return verdict{killed, r.String() + ": " + lastLine(out)}, nil
+		}
+		out, _, err := l.test(ctx, binary, r, overlay, limitsFor(l.without[r]))
+		var runaway errRunaway
+		switch {
+		case ctx.Err() != nil:
+			return verdict{}, ctx.Err()
+		case errors.As(err, &runaway):
+			return verdict{ranAway, r.String() + ": " + runaway.what}, nil
+		case err != nil:
+			return verdict{killed, r.String() + ": " + firstFailure(out)}, nil
+		}
+	}
+	return verdict{}, nil
+}
+
+// overlay writes the file with the fault and what go build wants to know of it.
+func (l *laboratory) overlay(f *fault) (string, error) {
+	path := filepath.Join(l.root, f.file)
+	src, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	planted := filepath.Join(l.dir, "fault.go")
+	if err := os.WriteFile(planted, f.apply(src), 0o666); err != nil {
+		return "", err
+	}
+	text, err := json.Marshal(map[string]map[string]string{"Replace": {path: planted}})
+	if err != nil {
+		return "", err
+	}
+	overlay := filepath.Join(l.dir, "overlay.json")
+	return overlay, os.WriteFile(overlay, text, 0o666)
+}
+
+// withoutFault runs tests without a fault, once: they must pass, and what they take gives the limits for those with one.
+func (l *laboratory) withoutFault(ctx context.Context, r run) error {
+	if _, ok := l.without[r]; ok {
+		return nil
+	}
+	binary := filepath.Join(l.dir, "sound.test")
+	if out, err := l.build(ctx, binary, r, ""); err != nil {
+		return fmt.Errorf("%v: %w\n%s", r, err, out)
+	}
+	out, took, err := l.test(ctx, binary, r, "", limits{time.Hour, time.Hour})
+	if err != nil {
+		return fmt.Errorf("%v fails without a fault: %w\n%s", r, err, out)
+	}
+	l.without[r] = took
+	return nil
+}
+
+func (l *laboratory) goCommand(ctx context.Context, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = l.root
+	return cmd.CombinedOutput()
+}
+
+func (l *laboratory) build(ctx context.Context, binary string, r run, overlay string) ([]byte, error) {
+	args := []string{"test", "-c", "-ldflags=-w", "-o", binary}
+	if overlay != "" {
+		args = append(args, "-overlay="+overlay)
+	}
+	return l.goCommand(ctx, append(args, "./"+r.pkg)...)
+}
+
+// test runs a test binary where go test runs it. Programs that the tests build have the fault, too.
+func (l *laboratory) test(ctx context.Context, binary string, r run, overlay string, max limits) ([]byte, usage, error) {
+	cmd := exec.Command(binary, "-test.failfast", "-test.timeout=0", "-test.paniconexit0", "-test.run="+r.pattern, "-test.short="+strconv.FormatBool(!r.long))
+	cmd.Dir = filepath.Join(l.root, r.pkg)
+	cmd.Env = append(os.Environ(), "PWD="+cmd.Dir)
+	if overlay != "" {
+		cmd.Env = append(cmd.Env, "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay))
+	}
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	took, err := limited(ctx, cmd, max)
+	return out.Bytes(), took, err
+}
+
+var failure = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)|^(panic: .*|fatal error: .*|SIG[A-Z]+: .*)`)
+
+// firstFailure is the innermost test that the output names first as failed, or what ended the process.
+func firstFailure(out []byte) string {
+	name := ""
+	for _, m := range failure.FindAllSubmatch(out, -1) {
+		switch {
+		case m[1] == nil:
+			return cmp.Or(name, string(m[2]))
+		case name == "" || strings.HasPrefix(string(m[1]), name+"/"):
+			name = string(m[1])
+		}
+	}
+	return cmp.Or(name, lastLine(out))
+}
+
+func lastLine(out []byte) string {
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	return lines[len(lines)-1]
+}

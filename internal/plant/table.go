@@ -1,0 +1,86 @@
+package main
+
+// run is tests of a package: all, or those that a pattern names as for go test -run.
+type run struct {
+	pkg, pattern string
+	// long is for tests that -short skips, or makes too weak.
+	long bool
+}
+
+func (r run) String() string {
+	if r.pattern != "" {
+		return r.pkg + " " + r.pattern
+	}
+	return r.pkg
+}
+
+// here stands in a row for the tests of the package itself.
+var here = run{}
+
+// Tests of other packages that several rows name. Those of few seconds come first in a row: they decide most cases.
+var (
+	fileTests   = run{pkg: "internal/filetest"}
+	textTests   = run{pkg: "clif/text"}
+	midEnd      = run{pkg: "clif/opt"}
+	interpreted = run{pkg: "spectest/interpengine"}
+	allocator   = run{pkg: "regalloc/linear"}
+	loading     = run{pkg: "host/load"}
+	validation  = run{pkg: "wasmfront/validate"}
+	translation = run{pkg: "wasmfront/translate"}
+	root        = run{pkg: "."}
+	onX64       = run{pkg: "backend/isa/x64"}
+	onA64       = run{pkg: "backend/isa/a64"}
+	suite       = run{pkg: "spectest/nativeengine"}
+	suiteA64    = run{"cmd/waot", "TestSuiteElsewhere", true}
+	programs    = run{pkg: "internal/difftest"}
+	embedding   = run{pkg: "host"}
+	inProcess   = run{pkg: "host/inproc"}
+	objects     = run{pkg: "compile"}
+	bugs        = run{pkg: "internal/knownbugs"}
+	commands    = run{pkg: "cmd/waot"}
+	wasiRuns    = run{pkg: "host/wasirun"}
+)
+
+// covers lists the packages into which faults are planted, each with the tests that should notice them, in the order in which they run.
+var covers = map[string][]run{
+	".":                   {here, wasiRuns, commands},
+	"backend":             {here, onX64, onA64, suite, objects, programs, bugs},
+	"backend/instance":    {suite, inProcess, objects, programs},
+	"backend/isa/a64":     {here, objects, suiteA64, programs},
+	"backend/isa/a64/asm": {here, onA64, objects, suiteA64},
+	"backend/isa/x64":     {here, suite, objects, programs, bugs},
+	"backend/isa/x64/asm": {here, onX64, suite, objects, programs},
+	"checker":             {{pkg: "checker", long: true}, {pkg: "checker/mutate"}, {pkg: "regalloc/soak"}, suite},
+	"clif":                {here, textTests, {pkg: "clif/verify"}, midEnd, interpreted, suite, objects},
+	"clif/analysis":       {here, midEnd, suite, programs},
+	"clif/interp":         {here, fileTests, interpreted, onX64},
+	"clif/opt":            {here, interpreted, suite, programs, bugs},
+	"clif/text":           {here, fileTests, midEnd},
+	"clif/verify":         {here, fileTests, midEnd, objects},
+	"cmd/waot":            {here},
+	"compile":             {here, onX64, suite, embedding, programs, commands},
+	"host":                {here, wasiRuns, root, programs, commands},
+	"host/inproc":         {here, embedding, suite, programs, bugs},
+	"host/load":           {here, embedding, objects, programs, commands},
+	"host/sign":           {here, embedding, commands},
+	"host/wasirun":        {here, root, commands},
+	"internal/abi":        {onX64, onA64, objects, inProcess, suite},
+	"internal/meta":       {here, loading, inProcess, objects, programs},
+	"internal/stop":       {here, objects},
+	"machbuffer":          {here, onX64, onA64, objects},
+	"objfile":             {here, loading, objects, programs, commands},
+	"regalloc":            {here, allocator, onX64},
+	"regalloc/linear":     {here, {pkg: "regalloc/soak"}, onX64, objects, suite, programs},
+	"regalloc/parmove":    {here, allocator},
+	"wasi":                {here, wasiRuns, programs},
+	"wasmfront":           {here, validation, translation, suite, programs, commands},
+	"wasmfront/translate": {here, interpreted, suite, programs, bugs},
+	"wasmfront/validate":  {here, suite, programs},
+}
+
+// excluded lists files without faults, with the reason.
+var excluded = map[string]string{
+	"backend/dump.go":              "dumps of VCode and allocations are for people",
+	"backend/isa/a64/asm/print.go": "so are listings",
+	"backend/isa/x64/asm/print.go": "so are listings",
+}
