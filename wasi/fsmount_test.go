@@ -259,6 +259,64 @@ func TestFSPreopenLinks(t *testing.T) {
 	}
 }
 
+// seekFS is files that can seek, and cannot read at an offset.
+type seekFS map[string]string
+
+func (s seekFS) Open(name string) (fs.File, error) {
+	m := fstest.MapFS{}
+	for name, content := range s {
+		m[name] = &fstest.MapFile{Data: []byte(content)}
+	}
+	f, err := m.Open(name)
+	return seekFile{f, strings.NewReader(s[name])}, err
+}
+
+type seekFile struct {
+	fs.File
+	content *strings.Reader
+}
+
+func (f seekFile) Read(b []byte) (int, error)                { return f.content.Read(b) }
+func (f seekFile) Seek(off int64, whence int) (int64, error) { return f.content.Seek(off, whence) }
+
+// TestFSPreopenSeek: reading at an offset does not move a file that can only seek.
+func TestFSPreopenSeek(t *testing.T) {
+	g := newGuest(t, Config{Preopens: []Preopen{{Guest: "/", FS: seekFS{"file": "0123456789"}}}})
+	fd := g.open(3, "file", 0, rightFdRead|rightFdSeek)
+	pread := func(off int, want string) {
+		t.Helper()
+		p, n := g.iov(3)
+		g.must("fd_pread", fd, p, n, off, result)
+		if s := string(g.mem[buffer : buffer+g.u32(result)]); s != want {
+			t.Errorf("read %q at %d, want %q", s, off, want)
+		}
+	}
+	read := func(want string) {
+		t.Helper()
+		if s := g.read(fd, 2); s != want {
+			t.Errorf("read %q, want %q", s, want)
+		}
+	}
+	pread(4, "456")
+	read("01")
+	pread(0, "012")
+	pread(8, "89")
+	pread(10, "")
+	read("23")
+	g.must("fd_seek", fd, 1, io.SeekCurrent, result)
+	pread(1, "123")
+	read("56")
+	g.must("fd_seek", fd, ^uint64(1), io.SeekEnd, result)
+	pread(7, "789")
+	read("89")
+	pread(0, "012")
+	read("")
+	g.must("fd_tell", fd, result)
+	if at := g.u64(result); at != 10 {
+		t.Errorf("at %d in the end", at)
+	}
+}
+
 // strangeFS breaks the rules of package io/fs.
 type strangeFS struct{ n int }
 

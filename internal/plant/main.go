@@ -23,7 +23,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
+	"syscall"
 )
 
 func main() {
@@ -32,7 +32,7 @@ func main() {
 	from := flag.Int("from", 1, "the number of the first fault to be tried")
 	list := flag.Bool("list", false, "only list the faults")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := plant(ctx, *n, *seed, *from, *list); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -41,17 +41,31 @@ func main() {
 	}
 }
 
-// plant tries n faults that compile.
+// trial is a fault with the tests that have still to run.
+type trial struct {
+	*fault
+	number int // in the sequence of the seed
+	left   []run
+}
+
+// plant tries n faults that compile: first all with the tests that stand first in their rows, then what survives with the second ones, and so
+// on, as the first ones decide most. What the context ends is reported as undecided.
 func plant(ctx context.Context, n int, seed uint64, from int, list bool) error {
 	root, err := os.Getwd()
 	if err != nil {
 		return err
 	}
-	all := map[string][]fault{}
-	for pkg := range covers {
-		if all[pkg], err = packageFaults(root, pkg); err != nil {
-			return err
+	next, err := sequence(root, seed)
+	if err != nil {
+		return err
+	}
+	if list {
+		for number := 1; number < from+n; number++ {
+			if f := next(); f != nil && number >= from {
+				fmt.Printf("%d\t%v\n", number, f)
+			}
 		}
+		return nil
 	}
 	dir, err := os.MkdirTemp("", "plant")
 	if err != nil {
@@ -59,36 +73,59 @@ func plant(ctx context.Context, n int, seed uint64, from int, list bool) error {
 	}
 	defer os.RemoveAll(dir)
 	lab := &laboratory{root, dir, map[run]usage{}}
-	next := choose(all, rand.New(rand.NewPCG(seed, 0)))
 	var count [numOutcomes]int
-	for number := 1; n > 0; number++ {
+	var trials []trial
+	// step runs the next tests of a trial, and keeps it if they decide nothing.
+	step := func(t trial) error {
+		v, err := lab.try(ctx, t.fault, t.left[0])
+		if err != nil {
+			return err
+		}
+		r := t.left[0]
+		if t.left = t.left[1:]; v.outcome == undecided && len(t.left) == 0 {
+			v.outcome = survived
+		}
+		if v.outcome == undecided {
+			trials = append(trials, t)
+		} else {
+			count[v.outcome]++
+		}
+		fmt.Printf("%d\t%v\t%v\t%v\t%s\n", t.number, v.outcome, t.fault, r, v.by)
+		return nil
+	}
+	for number := 1; err == nil && count[killed]+count[ranAway]+count[survived]+len(trials) < n; number++ {
 		f := next()
 		if f == nil {
 			break
 		}
-		if number < from {
-			continue
+		if number >= from {
+			err = step(trial{f, number, runsFor(f.file)})
 		}
-		if list {
-			fmt.Printf("%d\t%v\n", number, f)
-			n--
-			continue
-		}
-		start := time.Now()
-		v, err := lab.try(ctx, f, runsFor(f.file))
-		if err != nil {
-			return err
-		}
-		count[v.outcome]++
-		if v.outcome != noCode {
-			n--
-		}
-		fmt.Printf("%d\t%v\t%v\t%s\t%v\n", number, v.outcome, f, v.by, time.Since(start).Round(time.Second))
 	}
+	for err == nil && len(trials) > 0 {
+		t := trials[0]
+		trials = trials[1:]
+		if err = step(t); err != nil {
+			trials = append(trials, t)
+		}
+	}
+	count[undecided] = len(trials)
 	for o, c := range count {
 		fmt.Printf("%v: %d\n", outcome(o), c)
 	}
-	return nil
+	return err
+}
+
+// sequence returns a function that gives the faults of a seed one after the other.
+func sequence(root string, seed uint64) (func() *fault, error) {
+	all := map[string][]fault{}
+	for pkg := range covers {
+		var err error
+		if all[pkg], err = packageFaults(root, pkg); err != nil {
+			return nil, err
+		}
+	}
+	return choose(all, rand.New(rand.NewPCG(seed, 0))), nil
 }
 
 // isa reports whether a package is one of the two machines'.

@@ -28,7 +28,7 @@ type limits struct{ cpu, wall time.Duration }
 
 // limitsFor returns generous limits for tests that take so long without a fault.
 func limitsFor(without usage) limits {
-	return limits{3*without.cpu + 20*time.Second, 10*without.wall + 2*time.Minute}
+	return limits{3*without.cpu + 20*time.Second, 10*without.wall + 10*time.Minute}
 }
 
 // usage is what a run took.
@@ -136,7 +136,8 @@ type verdict struct {
 type outcome uint8
 
 const (
-	survived outcome = iota
+	undecided outcome = iota // other tests might notice it
+	survived
 	killed
 	ranAway
 	noCode
@@ -144,7 +145,7 @@ const (
 )
 
 func (o outcome) String() string {
-	return [numOutcomes]string{survived: "survived", killed: "killed", ranAway: "ran away", noCode: "does not compile"}[o]
+	return [numOutcomes]string{undecided: "undecided", survived: "survived", killed: "killed", ranAway: "ran away", noCode: "does not compile"}[o]
 }
 
 // laboratory builds and runs tests of a tree.
@@ -154,8 +155,8 @@ type laboratory struct {
 	without map[run]usage
 }
 
-// try plants a fault and runs the tests that should notice it, until one does. An error says that tests fail without the fault.
-func (l *laboratory) try(ctx context.Context, f *fault, runs []run) (verdict, error) {
+// try plants a fault and runs tests that should notice it. An error says that they fail without the fault, or that the context has ended.
+func (l *laboratory) try(ctx context.Context, f *fault, r run) (verdict, error) {
 	overlay, err := l.overlay(f)
 	if err != nil {
 		return verdict{}, err
@@ -164,29 +165,24 @@ func (l *laboratory) try(ctx context.Context, f *fault, runs []run) (verdict, er
 	if _, err := l.goCommand(ctx, "build", "-overlay="+overlay, "-o", os.DevNull, pkg); err != nil {
 		return verdict{noCode, ""}, ctx.Err()
 	}
-	for _, r := range runs {
-		if err := l.withoutFault(ctx, r); err != nil {
-			return verdict{}, err
-		}
-		binary := filepath.Join(l.dir, "fault.test")
-		if out, err := l.build(ctx, binary, r, overlay); err != nil {
-			if ctx.Err() != nil {
-				return verdict{}, ctx.Err()
-			}
-			return verdict{killed, r.String() + ": " + lastLine(out)}, nil
-		}
-		out, _, err := l.test(ctx, binary, r, overlay, limitsFor(l.without[r]))
-		var runaway errRunaway
-		switch {
-		case ctx.Err() != nil:
-			return verdict{}, ctx.Err()
-		case errors.As(err, &runaway):
-			return verdict{ranAway, r.String() + ": " + runaway.what}, nil
-		case err != nil:
-			return verdict{killed, r.String() + ": " + firstFailure(out)}, nil
-		}
+	if err := l.withoutFault(ctx, r); err != nil {
+		return verdict{}, err
 	}
-	return verdict{}, nil
+	binary := filepath.Join(l.dir, "fault.test")
+	if out, err := l.build(ctx, binary, r, overlay); err != nil {
+		return verdict{killed, lastLine(out)}, ctx.Err()
+	}
+	out, _, err := l.test(ctx, binary, r, overlay, limitsFor(l.without[r]))
+	var runaway errRunaway
+	switch {
+	case ctx.Err() != nil:
+		return verdict{}, ctx.Err()
+	case errors.As(err, &runaway):
+		return verdict{ranAway, runaway.what}, nil
+	case err != nil:
+		return verdict{killed, firstFailure(out)}, nil
+	}
+	return verdict{undecided, ""}, nil
 }
 
 // overlay writes the file with the fault and what go build wants to know of it.

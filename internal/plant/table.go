@@ -28,6 +28,8 @@ var (
 	validation  = run{pkg: "wasmfront/validate"}
 	translation = run{pkg: "wasmfront/translate"}
 	root        = run{pkg: "."}
+	filesX64    = run{pkg: "backend/isa/x64", pattern: "TestFiles"}
+	filesA64    = run{pkg: "backend/isa/a64", pattern: "TestFiles"}
 	onX64       = run{pkg: "backend/isa/x64"}
 	onA64       = run{pkg: "backend/isa/a64"}
 	suite       = run{pkg: "spectest/nativeengine"}
@@ -44,33 +46,33 @@ var (
 // covers lists the packages into which faults are planted, each with the tests that should notice them, in the order in which they run.
 var covers = map[string][]run{
 	".":                   {here, wasiRuns, commands},
-	"backend":             {here, onX64, onA64, suite, objects, programs, bugs},
+	"backend":             {here, filesX64, filesA64, onX64, onA64, suite, objects, programs, bugs},
 	"backend/instance":    {suite, inProcess, objects, programs},
-	"backend/isa/a64":     {here, objects, suiteA64, programs},
-	"backend/isa/a64/asm": {here, onA64, objects, suiteA64},
-	"backend/isa/x64":     {here, suite, objects, programs, bugs},
-	"backend/isa/x64/asm": {here, onX64, suite, objects, programs},
+	"backend/isa/a64":     {filesA64, here, objects, suiteA64, programs},
+	"backend/isa/a64/asm": {here, filesA64, onA64, objects, suiteA64},
+	"backend/isa/x64":     {filesX64, here, suite, objects, programs, bugs},
+	"backend/isa/x64/asm": {here, filesX64, onX64, suite, objects, programs},
 	"checker":             {{pkg: "checker", long: true}, {pkg: "checker/mutate"}, {pkg: "regalloc/soak"}, suite},
-	"clif":                {here, textTests, {pkg: "clif/verify"}, midEnd, interpreted, suite, objects},
+	"clif":                {here, fileTests, textTests, {pkg: "clif/verify"}, midEnd, interpreted, suite, objects},
 	"clif/analysis":       {here, midEnd, suite, programs},
 	"clif/interp":         {here, fileTests, interpreted, onX64},
 	"clif/opt":            {here, interpreted, suite, programs, bugs},
 	"clif/text":           {here, fileTests, midEnd},
 	"clif/verify":         {here, fileTests, midEnd, objects},
 	"cmd/waot":            {here},
-	"compile":             {here, onX64, suite, embedding, programs, commands},
+	"compile":             {filesX64, here, onX64, suite, embedding, programs, commands},
 	"host":                {here, wasiRuns, root, programs, commands},
 	"host/inproc":         {here, embedding, suite, programs, bugs},
 	"host/load":           {here, embedding, objects, programs, commands},
 	"host/sign":           {here, embedding, commands},
 	"host/wasirun":        {here, root, commands},
-	"internal/abi":        {onX64, onA64, objects, inProcess, suite},
+	"internal/abi":        {filesX64, filesA64, onX64, onA64, objects, inProcess, suite},
 	"internal/meta":       {here, loading, inProcess, objects, programs},
 	"internal/stop":       {here, objects},
-	"machbuffer":          {here, onX64, onA64, objects},
+	"machbuffer":          {here, filesX64, filesA64, onX64, onA64, objects},
 	"objfile":             {here, loading, objects, programs, commands},
 	"regalloc":            {here, allocator, onX64},
-	"regalloc/linear":     {here, {pkg: "regalloc/soak"}, onX64, objects, suite, programs},
+	"regalloc/linear":     {here, filesX64, {pkg: "regalloc/soak"}, onX64, objects, suite, programs},
 	"regalloc/parmove":    {here, allocator},
 	"wasi":                {here, wasiRuns, programs},
 	"wasmfront":           {here, validation, translation, suite, programs, commands},
