@@ -117,6 +117,10 @@ block0(v5: f32):
 	if _, err := f.Body(1); err != nil {
 		t.Error(err)
 	}
+	// Lines may end as on Windows.
+	if f, err := text.Parse(strings.ReplaceAll(want, "\n", "\r\n")); err != nil || f.String() != want {
+		t.Errorf("%v: %v", err, f)
+	}
 }
 
 func TestErrors(t *testing.T) {

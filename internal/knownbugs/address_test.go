@@ -326,8 +326,7 @@ func TestEveryOffset(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				x, _ := inst.Export("memory")
-				mem := bytesOf(x)()
+				mem := memoryOf(t, inst)
 				model := make([]byte, len(mem))
 				for i := range mem {
 					model[i] = pattern(uint64(i))

@@ -157,8 +157,7 @@ func runGrid(t *testing.T, e spectest.Engine, m *gridMemory, wasm []byte, cells 
 	if err != nil {
 		t.Fatalf("%s: %v", e.Name(), err)
 	}
-	x, _ := inst.Export("memory")
-	memory := bytesOf(x)()
+	memory := memoryOf(t, inst)
 	size := m.pages << 16
 	if uint64(len(memory)) != size {
 		t.Fatalf("%s: memory of %d bytes", e.Name(), len(memory))

@@ -260,21 +260,39 @@ func (p *player) instantiate(m *module) (spectest.Instance, error) {
 		return nil, nil
 	}
 	if x, ok := inst.Export("memory"); ok {
-		p.memories = append(p.memories, bytesOf(x))
+		content, err := bytesOf(x)
+		if err != nil {
+			return nil, err
+		}
+		p.memories = append(p.memories, content)
 	}
 	p.instances[m.name] = inst
 	return inst, nil
 }
 
-// bytesOf gives the content of a memory of one of our engines.
-func bytesOf(x spectest.Extern) func() []byte {
+// bytesOf gives the content of a memory of one of our engines. What it does not know is an error: its memory would not be compared.
+func bytesOf(x spectest.Extern) (func() []byte, error) {
 	switch m := x.(type) {
 	case *inproc.Memory:
-		return m.Bytes
+		return m.Bytes, nil
 	case *interp.Memory:
-		return func() []byte { return m.Data }
+		return func() []byte { return m.Data }, nil
 	}
-	return func() []byte { return nil }
+	return nil, fmt.Errorf("the content of a %T is not known", x)
+}
+
+// memoryOf gives the memory that an instance exports.
+func memoryOf(t testing.TB, inst spectest.Instance) []byte {
+	t.Helper()
+	x, ok := inst.Export("memory")
+	if !ok {
+		t.Fatal("no memory is exported")
+	}
+	content, err := bytesOf(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content()
 }
 
 // hostFunc is the function of the host whose name says its type, such as "ild_l": its
@@ -345,15 +363,9 @@ func (p *player) sum() (s uint32) {
 	return s
 }
 
-// checksum adds memory to s; of a large one, its beginning and end.
+// checksum adds memory, all of it, to s.
 func checksum(s uint32, b []byte) uint32 {
-	const most = 256 << 10
-	s += uint32(len(b))
-	if len(b) > most {
-		s = crc32.Update(s, crc32.IEEETable, b[:most/2])
-		b = b[len(b)-most/2:]
-	}
-	return crc32.Update(s, crc32.IEEETable, b)
+	return crc32.Update(s+uint32(len(b)), crc32.IEEETable, b)
 }
 
 // inprocTrap gives a trap of package inproc the method that spectest asks for.

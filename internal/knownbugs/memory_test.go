@@ -135,8 +135,7 @@ func TestLargeBulk(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x, _ := inst.Export("memory")
-		mem := bytesOf(x)()
+		mem := memoryOf(t, inst)
 		traps := 0
 		for _, o := range ops {
 			for _, at := range []uint64{0x80000005, 0xBFFFFFF8} {

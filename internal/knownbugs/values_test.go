@@ -430,8 +430,7 @@ func TestRounding(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x, _ := inst.Export("memory")
-		mem := bytesOf(x)()
+		mem := memoryOf(t, inst)
 		const n = 1 << 18
 		low, chunk := uint64(1<<16/8-1), uint64(8)
 		switch {
@@ -546,8 +545,7 @@ func TestTwoDigits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x, _ := inst.Export("memory")
-		mem := bytesOf(x)()[at : at+2*day]
+		mem := memoryOf(t, inst)[at : at+2*day]
 		for i := range b.n {
 			clear(mem)
 			if _, err := inst.Invoke(fmt.Sprintf("f%d", i), nil); err != nil {

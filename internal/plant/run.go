@@ -232,7 +232,12 @@ func (l *laboratory) build(ctx context.Context, binary string, r run, overlay st
 	if overlay != "" {
 		args = append(args, "-overlay="+overlay)
 	}
-	return l.goCommand(ctx, append(args, "./"+r.pkg)...)
+	os.Remove(binary)
+	out, err := l.goCommand(ctx, append(args, "./"+r.pkg)...)
+	if err == nil {
+		_, err = os.Stat(binary) // a package without tests gives none
+	}
+	return out, err
 }
 
 // test runs a test binary where go test runs it. Programs that the tests build have the fault, too.

@@ -71,7 +71,7 @@ var covers = map[string][]run{
 	"internal/stop":       {here, objects},
 	"machbuffer":          {here, filesX64, filesA64, onX64, onA64, objects},
 	"objfile":             {here, loading, objects, programs, commands},
-	"regalloc":            {here, allocator, onX64},
+	"regalloc":            {allocator, {pkg: "regalloc/soak"}, onX64},
 	"regalloc/linear":     {here, filesX64, {pkg: "regalloc/soak"}, onX64, objects, suite, programs},
 	"regalloc/parmove":    {here, allocator},
 	"wasi":                {here, wasiRuns, programs},
