@@ -24,6 +24,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 )
 
 func main() {
@@ -72,7 +73,7 @@ func plant(ctx context.Context, n int, seed uint64, from int, list bool) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	lab := &laboratory{root, dir, map[run]usage{}}
+	lab := &laboratory{root, dir, map[run]usage{}, usage{20 * time.Second, 10 * time.Minute}}
 	var count [numOutcomes]int
 	var trials []trial
 	// step runs the next tests of a trial, and keeps it if they decide nothing.
@@ -199,16 +200,12 @@ func choose(all map[string][]fault, rng *rand.Rand) func() *fault {
 		*of = slices.Delete(*of, i, i+1)
 		return &f
 	}
-	g := 0
-	return func() *fault {
-		for range 2 * (len(all) + 1) {
-			g = 1 - g
+	// of gives the next fault of a group, and nil when there are none left.
+	of := func(g int) *fault {
+		for range 2 * len(groups[g]) { // the rest of a round, and a whole one
 			if len(turns[g]) == 0 {
 				turns[g] = slices.Clone(groups[g])
 				rng.Shuffle(len(turns[g]), func(i, j int) { turns[g][i], turns[g][j] = turns[g][j], turns[g][i] })
-			}
-			if len(turns[g]) == 0 {
-				continue
 			}
 			pkg := turns[g][0]
 			turns[g] = turns[g][1:]
@@ -217,5 +214,13 @@ func choose(all map[string][]fault, rng *rand.Rand) func() *fault {
 			}
 		}
 		return nil
+	}
+	g := 0
+	return func() *fault {
+		g = 1 - g
+		if f := of(g); f != nil {
+			return f
+		}
+		return of(1 - g)
 	}
 }

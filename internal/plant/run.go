@@ -40,7 +40,7 @@ type errRunaway struct{ what string }
 func (e errRunaway) Error() string { return e.what }
 
 // limited runs a command in a session of its own and kills all processes of that when a limit is reached.
-func limited(ctx context.Context, cmd *exec.Cmd, max limits) (usage, error) {
+func limited(ctx context.Context, cmd *exec.Cmd, max usage) (usage, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	start := time.Now()
 	if err := cmd.Start(); err != nil {
@@ -153,6 +153,14 @@ type laboratory struct {
 	root    string // of the tree
 	dir     string // for what it writes
 	without map[run]usage
+	// spare is what a run may take beyond a multiple of what it takes without a fault.
+	spare usage
+}
+
+// limits returns what tests with a fault may take.
+func (l *laboratory) limits(r run) usage {
+	without := l.without[r]
+	return usage{3*without.cpu + l.spare.cpu, 10*without.wall + l.spare.wall}
 }
 
 // try plants a fault and runs tests that should notice it. An error says that they fail without the fault, or that the context has ended.
@@ -172,7 +180,7 @@ func (l *laboratory) try(ctx context.Context, f *fault, r run) (verdict, error) 
 	if out, err := l.build(ctx, binary, r, overlay); err != nil {
 		return verdict{killed, lastLine(out)}, ctx.Err()
 	}
-	out, _, err := l.test(ctx, binary, r, overlay, limitsFor(l.without[r]))
+	out, _, err := l.test(ctx, binary, r, overlay, l.limits(r))
 	var runaway errRunaway
 	switch {
 	case ctx.Err() != nil:
@@ -213,7 +221,7 @@ func (l *laboratory) withoutFault(ctx context.Context, r run) error {
 	if out, err := l.build(ctx, binary, r, ""); err != nil {
 		return fmt.Errorf("%v: %w\n%s", r, err, out)
 	}
-	out, took, err := l.test(ctx, binary, r, "", limits{time.Hour, time.Hour})
+	out, took, err := l.test(ctx, binary, r, "", usage{time.Hour, time.Hour})
 	if err != nil {
 		return fmt.Errorf("%v fails without a fault: %w\n%s", r, err, out)
 	}
@@ -241,7 +249,7 @@ func (l *laboratory) build(ctx context.Context, binary string, r run, overlay st
 }
 
 // test runs a test binary where go test runs it. Programs that the tests build have the fault, too.
-func (l *laboratory) test(ctx context.Context, binary string, r run, overlay string, max limits) ([]byte, usage, error) {
+func (l *laboratory) test(ctx context.Context, binary string, r run, overlay string, max usage) ([]byte, usage, error) {
 	cmd := exec.Command(binary, "-test.failfast", "-test.timeout=0", "-test.paniconexit0", "-test.run="+r.pattern, "-test.short="+strconv.FormatBool(!r.long))
 	cmd.Dir = filepath.Join(l.root, r.pkg)
 	cmd.Env = append(os.Environ(), "PWD="+cmd.Dir)
