@@ -281,7 +281,7 @@ func (f seekFile) Seek(off int64, whence int) (int64, error) { return f.content.
 
 // TestFSPreopenSeek: reading at an offset does not move a file that can only seek.
 func TestFSPreopenSeek(t *testing.T) {
-	g := newGuest(t, Config{Preopens: []Preopen{{Guest: "/", FS: seekFS{"file": "0123456789"}}}})
+	g := newGuest(t, Options{Preopens: []Preopen{{Guest: "/", FS: seekFS{"file": "0123456789"}}}})
 	fd := g.open(3, "file", 0, rightFdRead|rightFdSeek)
 	pread := func(off int, want string) {
 		t.Helper()

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/waot-project/waot/host/load"
+	"github.com/waot-project/waot/internal/reloc"
 	"github.com/waot-project/waot/objfile"
 )
 
@@ -21,8 +22,8 @@ func TestRelocs(t *testing.T) {
 		}
 		for i := range n {
 			for what, change := range map[string]func(s *objfile.Section, r *objfile.Reloc){
-				"PC32":   func(_ *objfile.Section, r *objfile.Reloc) { r.Kind = objfile.PC32 },
-				"PC64":   func(_ *objfile.Section, r *objfile.Reloc) { r.Kind = objfile.PC64 },
+				"PC32":   func(_ *objfile.Section, r *objfile.Reloc) { r.Kind = reloc.PC32 },
+				"PC64":   func(_ *objfile.Section, r *objfile.Reloc) { r.Kind = reloc.PC64 },
 				"half":   func(_ *objfile.Section, r *objfile.Reloc) { r.Offset ^= 4 },
 				"second": func(s *objfile.Section, r *objfile.Reloc) { s.Relocs = append(s.Relocs, *r) },
 			} {

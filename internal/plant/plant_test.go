@@ -1,6 +1,8 @@
 package main
 
 import (
+	"go/build"
+	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -124,9 +126,32 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestTable: what the tables name exists.
+// proof is folders without product: tests, measurements, tools and examples.
+var proof = regexp.MustCompile(`^(oracle|bench|examples|spectest|host/(stress|guestfuzz)|backend/isa/(isatest|asmtest)|checker/mutate|regalloc/(gen|exec|soak)|` +
+	`internal/(campaign|cputime|deadcode|difftest|emulate|entropy|filetest|hostile|knownbugs|plant|policy|randprog|reduce|wasmedit|wasmgen))(/|$)`)
+
+// TestTable: what the tables name exists, and all of the product is there.
 func TestTable(t *testing.T) {
 	const root = "../.."
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return err
+		}
+		if name := d.Name(); name == "testdata" || name != ".." && strings.HasPrefix(name, ".") {
+			return filepath.SkipDir
+		}
+		pkg, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		if _, err := build.ImportDir(path, 0); err == nil && covers[filepath.ToSlash(pkg)] == nil && !proof.MatchString(filepath.ToSlash(pkg)) {
+			t.Errorf("package %s has no row", pkg)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
 	for pkg := range covers {
 		if faults, err := packageFaults(root, pkg); err != nil || len(faults) == 0 {
 			t.Errorf("%s: %d faults, %v", pkg, len(faults), err)

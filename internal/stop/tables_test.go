@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-// numbers is 0 to n-1.
+// numbers is 1 to n: none is zero.
 func numbers(n int) []uint64 {
 	s := make([]uint64, n)
 	for i := range s {
-		s[i] = uint64(i)
+		s[i] = uint64(i + 1)
 	}
 	return s
 }
@@ -44,7 +44,7 @@ func TestTables(t *testing.T) {
 	for _, f := range []*Flag{nil, new(Flag)} {
 		for _, n := range []int{0, 1, 5, n} {
 			want := numbers(n + 1)
-			s := Append(f, slices.Clip(want[:n:n]), uint64(n))
+			s := Append(f, slices.Clip(want[:n:n]), uint64(n+1))
 			if !slices.Equal(s, want) || cap(s) < n+1 || n > 0 && &s[0] == &want[0] {
 				t.Errorf("Append to %d", n)
 			}
