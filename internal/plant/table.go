@@ -68,7 +68,7 @@ var covers = map[string][]run{
 	"host/load":           {here, embedding, objects, programs, commands},
 	"host/sign":           {here, embedding, commands},
 	"host/wasirun":        {here, root, commands},
-	"internal/abi":        {filesX64, filesA64, onX64, onA64, objects, inProcess, suite},
+	"internal/abi":        {here, filesX64, filesA64, onX64, onA64, objects, inProcess, suite},
 	"internal/meta":       {here, loading, inProcess, objects, programs},
 	"internal/reloc":      {here, loading, objects, inProcess, onA64},
 	"internal/stop":       {here, objects},
