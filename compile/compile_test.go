@@ -18,6 +18,7 @@ import (
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/internal/reloc"
+	"github.com/waot-project/waot/internal/testenv"
 	"github.com/waot-project/waot/objfile"
 	"github.com/waot-project/waot/regalloc"
 	"github.com/waot-project/waot/wasmfront"
@@ -277,7 +278,7 @@ func TestDamage(t *testing.T) {
 
 // TestPrograms compiles whatever modules WAOT_BENCH_DIR has.
 func TestPrograms(t *testing.T) {
-	files, _ := filepath.Glob(filepath.Join(os.Getenv("WAOT_BENCH_DIR"), "*", "*.wasm"))
+	files, _ := filepath.Glob(filepath.Join(testenv.Material(t, testenv.EnvBench), "*", "*.wasm"))
 	for _, name := range files {
 		b, err := os.ReadFile(name)
 		if err != nil {

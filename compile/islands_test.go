@@ -12,6 +12,7 @@ import (
 	"github.com/waot-project/waot/backend/instance"
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/reloc"
+	"github.com/waot-project/waot/internal/testenv"
 	"github.com/waot-project/waot/machbuffer"
 )
 
@@ -102,7 +103,7 @@ func TestIslands(t *testing.T) {
 
 // TestIslandsModules is the same of compiled modules.
 func TestIslandsModules(t *testing.T) {
-	dir := os.Getenv("WAOT_BENCH_DIR")
+	dir := testenv.OptionalMaterial(t, testenv.EnvBench)
 	if dir == "" {
 		dir = "../testdata/wasm"
 	}
@@ -150,7 +151,7 @@ func TestIslandsModules(t *testing.T) {
 		}
 	}
 	t.Logf("%d calls by veneers", far)
-	if os.Getenv("WAOT_BENCH_DIR") != "" && far < 100 {
+	if os.Getenv(testenv.EnvBench) != "" && far < 100 {
 		t.Error("too few")
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/internal/cputime"
 	"github.com/waot-project/waot/internal/stop"
+	"github.com/waot-project/waot/internal/testenv"
 	"github.com/waot-project/waot/wasmfront"
 )
 
@@ -201,15 +202,12 @@ func longest(t testing.TB, wasm []byte) (most time.Duration, where string) {
 	return most, where
 }
 
-// TestPolls: no stage goes on for long without a poll, in functions of half a megabyte, with WAOT_FULL of the largest size that is accepted.
+// TestPolls: no stage goes on for long without a poll, in large functions, at the full level of the largest size that is accepted.
 func TestPolls(t *testing.T) {
-	if testing.Short() || os.Getenv("WAOT_EMULATOR") != "" {
-		t.Skip("half a minute of compile time: not when asked to be short, not in an emulator")
+	if os.Getenv("WAOT_EMULATOR") != "" {
+		t.Skip("half a minute of compile time: not in an emulator")
 	}
-	size := 500_000
-	if os.Getenv("WAOT_FULL") != "" {
-		size = wasmfront.MaxBodySize - 10_000
-	}
+	size := testenv.Cases(100_000, 200_000, wasmfront.MaxBodySize-10_000)
 	const most = 50 * time.Millisecond // 5 ms are usual, 20 to 50 for the largest on a busy machine
 	nested := strings.Repeat("\x20\x00\x04\x40", 200) + "\x41\x07\x21\x01" + strings.Repeat("\x0b", 200)
 	blocks := strings.Repeat("\x02\x40", 200) + "\x20\x00\x0d\x05" + strings.Repeat("\x0b", 200)
@@ -264,11 +262,14 @@ func cancelled(t testing.TB, wasm []byte, jobs int, after time.Duration) (took t
 
 // TestCancel cancels compilations at random times: they end soon, no goroutine is left, and what is compiled next is as ever.
 func TestCancel(t *testing.T) {
-	if testing.Short() || os.Getenv("WAOT_EMULATOR") != "" {
-		t.Skip("seconds of compile time: not when asked to be short, not in an emulator")
+	if os.Getenv("WAOT_EMULATOR") != "" {
+		t.Skip("seconds of compile time: not in an emulator")
 	}
-	modules := [][]byte{hugeModule(500_000, pieces...)}
-	real, _ := filepath.Glob(filepath.Join(os.Getenv("WAOT_BENCH_DIR"), "tinygo", "*.wasm"))
+	modules := [][]byte{hugeModule(testenv.Cases(100_000, 200_000, 500_000), pieces...)}
+	var real []string
+	if dir := testenv.OptionalMaterial(t, testenv.EnvBench); dir != "" && testenv.Full() {
+		real, _ = filepath.Glob(filepath.Join(dir, "tinygo", "*.wasm"))
+	}
 	for _, f := range real {
 		b, err := os.ReadFile(f)
 		if err != nil {

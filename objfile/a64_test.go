@@ -12,6 +12,7 @@ import (
 
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/reloc"
+	"github.com/waot-project/waot/internal/testenv"
 )
 
 // sampleA64 is an object whose function f refers to its data in every way that code can, calls the undefined helper
@@ -132,10 +133,7 @@ func tool(t *testing.T, name string) string {
 	if err == nil {
 		return p
 	}
-	if os.Getenv("CI") == "true" {
-		t.Fatalf("%s is needed", name)
-	}
-	t.Skipf("NOT TESTED: %s is not installed", name)
+	testenv.Missing(t, name+" is not installed")
 	return ""
 }
 

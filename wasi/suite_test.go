@@ -18,6 +18,7 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 
+	"github.com/waot-project/waot/internal/testenv"
 	"github.com/waot-project/waot/wasi"
 )
 
@@ -38,10 +39,7 @@ type suiteSpec struct {
 
 // TestSuite runs the official preview 1 tests with another runtime's engine.
 func TestSuite(t *testing.T) {
-	dir := os.Getenv("WAOT_WASI_DIR")
-	if dir == "" {
-		t.Skip("SKIPPED: 72 official WASI tests, because WAOT_WASI_DIR does not name their folder")
-	}
+	dir := testenv.Material(t, testenv.EnvWASI)
 	for name, prepare := range map[string]func(c *wasi.Context){
 		"openat2":       func(*wasi.Context) {},
 		"walk":          wasi.ForceWalk,

@@ -3,11 +3,12 @@ package main
 import (
 	"debug/elf"
 	"encoding/binary"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/waot-project/waot/internal/testenv"
 )
 
 // classified is instructions with the words that GNU as gives for them.
@@ -140,10 +141,7 @@ func need(t *testing.T, programs ...string) {
 	t.Helper()
 	for _, p := range programs {
 		if _, err := exec.LookPath(p); err != nil {
-			if os.Getenv("CI") == "true" {
-				t.Fatal(err)
-			}
-			t.Skip(err)
+			testenv.Missing(t, err.Error())
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/waot-project/waot/checker"
+	"github.com/waot-project/waot/internal/testenv"
 	"github.com/waot-project/waot/regalloc"
 	"github.com/waot-project/waot/regalloc/exec"
 )
@@ -19,10 +20,7 @@ func TestCampaign(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal("no modules")
 	}
-	c := campaign{want: 10_000, workers: 2}
-	if testing.Short() {
-		c.want = 2000
-	}
+	c := campaign{want: testenv.Cases(2000, 3000, 10_000), workers: 2}
 	if err := c.addCorpus(20, files); err != nil {
 		t.Fatal(err)
 	}
@@ -101,10 +99,7 @@ func TestModesAgree(t *testing.T) {
 	if err := c.addCorpus(10, nil); err != nil {
 		t.Fatal(err)
 	}
-	n := uint64(20_000)
-	if testing.Short() {
-		n = 3000
-	}
+	n := testenv.Cases[uint64](3000, 5000, 20_000)
 	w := c.newWorker()
 	accepted, rejected, provenWrong, falseClaims := 0, 0, 0, 0
 	for number := range n {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -20,10 +21,11 @@ import (
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/host"
+	"github.com/waot-project/waot/internal/testenv"
 	"github.com/waot-project/waot/internal/wasmgen"
 )
 
-var plantedFlag = flag.Int("planted", 6, "how many wrong rewrites TestBisectRandom plants in random modules")
+var plantedFlag = flag.Int("planted", 0, "how many wrong rewrites TestBisectRandom plants in random modules, if not as many as the level of the tests says")
 
 // spoilt makes a rewrite wrong, whatever it is, and keeps the types right: operands change
 // places, conditions their sense, and a value becomes a parameter of the function.
@@ -50,10 +52,7 @@ func spoilt(f *clif.Func, d *clif.InstData, v clif.Value) clif.Value {
 // TestBisectRandom makes one rule wrong in one function of a random module. Where that can
 // be seen, the search must find that function and that rule.
 func TestBisectRandom(t *testing.T) {
-	n := *plantedFlag
-	if testing.Short() {
-		n = min(n, 2)
-	}
+	n := cmp.Or(*plantedFlag, testenv.Cases(2, 3, 6))
 	found, invisible, checks := 0, 0, 0
 	rules := map[opt.Rule]int{}
 	for seed := uint64(0); found < n; seed++ {

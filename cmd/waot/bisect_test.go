@@ -198,14 +198,7 @@ func TestBisectCommand(t *testing.T) {
 
 // TestBisectRun runs a waot as bisect does without --check: a module is what it is at -O0.
 func TestBisectRun(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds waot")
-	}
-	self := filepath.Join(t.TempDir(), "waot")
-	build := exec.Command("go", "build", "-o", self, ".")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	self := builtHere(t)
 	setUp(t)
 	out, err := exec.Command(self, "bisect", "import.wasm").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "the check could not be made: waot run says") {

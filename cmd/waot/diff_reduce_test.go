@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,12 +14,8 @@ import (
 // liar is a runner that changes what the real one says, by a line of shell script.
 func liar(t *testing.T, line string) string {
 	t.Helper()
-	dir := t.TempDir()
-	program := filepath.Join(dir, "waot")
-	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	script := filepath.Join(dir, "liar")
+	program := builtHere(t)
+	script := filepath.Join(t.TempDir(), "liar")
 	text := "#!/bin/sh\n" + strings.ReplaceAll(line, "WAOT", program+` "$@"`) + "\n"
 	if err := os.WriteFile(script, []byte(text), 0o777); err != nil {
 		t.Fatal(err)

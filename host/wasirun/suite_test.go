@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/waot-project/waot/host/wasirun"
+	"github.com/waot-project/waot/internal/testenv"
 )
 
 // suiteTests is how many official tests there are.
@@ -23,10 +24,7 @@ const suiteTests = 72
 
 // TestSuite runs the official WASI preview 1 tests as native code.
 func TestSuite(t *testing.T) {
-	dir := os.Getenv("WAOT_WASI_DIR")
-	if dir == "" {
-		t.Skip("SKIPPED: 72 official WASI tests, because WAOT_WASI_DIR does not name their folder")
-	}
+	dir := testenv.Material(t, testenv.EnvWASI)
 	n := 0
 	for _, lang := range []string{"assemblyscript", "c", "rust"} {
 		zr, err := zip.OpenReader(filepath.Join(dir, lang+".zip"))

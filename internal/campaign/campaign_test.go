@@ -23,11 +23,12 @@ import (
 	"github.com/waot-project/waot/internal/campaign"
 	"github.com/waot-project/waot/internal/emulate"
 	"github.com/waot-project/waot/internal/filetest"
+	"github.com/waot-project/waot/internal/testenv"
 	"github.com/waot-project/waot/wasmfront/validate"
 )
 
 var (
-	modulesFlag = flag.Uint64("modules", 60, "number of modules of TestCampaign")
+	modulesFlag = flag.Uint64("modules", 0, "number of modules of TestCampaign, if not as many as the level of the tests says")
 	faultsFlag  = flag.Bool("faults", false, "plant all faults, not some")
 	updateFlag  = flag.Bool("update", false, "write the files of testdata/programs that planted faults leave")
 )
@@ -37,7 +38,16 @@ const serveEnv = "WAOT_CAMPAIGN_SERVE"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(serveEnv) == "" {
-		os.Exit(m.Run())
+		os.Exit(func() int {
+			dir, err := os.MkdirTemp("", "campaign")
+			if err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				return 2
+			}
+			defer os.RemoveAll(dir)
+			builds = dir
+			return m.Run()
+		}())
 	}
 	if err := campaign.Serve(os.Stdin, os.Stdout); err != nil {
 		os.Exit(1)
@@ -46,6 +56,18 @@ func TestMain(m *testing.M) {
 
 const a64 = "aarch64-linux"
 
+// builds is the folder of what elsewhere builds.
+var builds string
+
+// elsewhere is this test binary for another machine, built once.
+func elsewhere(m *emulate.Machine) (string, error) {
+	program := filepath.Join(builds, "program-"+m.GOARCH)
+	if _, err := os.Stat(program); err == nil {
+		return program, nil
+	}
+	return m.Build(context.Background(), builds, ".", "test", "-c")
+}
+
 // commands are what serves, by target. Without an emulator there is no other target, which is an error where that must not be.
 func commands(t *testing.T) (targets []string, command func(target string) *exec.Cmd) {
 	t.Helper()
@@ -53,7 +75,7 @@ func commands(t *testing.T) (targets []string, command func(target string) *exec
 	for _, target := range compile.Targets() {
 		m, err := emulate.For(compile.GOARCH(target), "")
 		if err != nil {
-			if os.Getenv("CI") == "true" {
+			if testenv.CI() {
 				t.Fatal(err)
 			}
 			fmt.Fprintf(os.Stderr, "WARNING: nothing is run for %s: %v\n", target, err)
@@ -64,7 +86,7 @@ func commands(t *testing.T) (targets []string, command func(target string) *exec
 			if testing.Short() {
 				continue
 			}
-			program, err = m.Build(t.Context(), t.TempDir(), ".", "test", "-c")
+			program, err = elsewhere(m)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -82,12 +104,13 @@ func commands(t *testing.T) (targets []string, command func(target string) *exec
 // TestCampaign is a small campaign: nothing differs, and what the figures count is there.
 func TestCampaign(t *testing.T) {
 	targets, command := commands(t)
-	f, err := campaign.Run(t.Context(), campaign.Config{N: *modulesFlag, Workers: 2, Targets: targets, Command: command, PerProcess: 20})
+	n := cmp.Or(*modulesFlag, testenv.Cases[uint64](60, 40, 60)) // with -short on one machine
+	f, err := campaign.Run(t.Context(), campaign.Config{N: n, Workers: 2, Targets: targets, Command: command, PerProcess: 20})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("\n%v", f)
-	if len(f.Failures) > 0 || f.Unsupported > 0 || f.Modules != int(*modulesFlag) {
+	if len(f.Failures) > 0 || f.Unsupported > 0 || f.Modules != int(n) {
 		t.Error("see above")
 	}
 	for what, n := range map[string]int{"traps": f.Trapping, "loops": f.Looping, "indirect calls": f.Indirect, "growth": f.Growing, "the host": f.Hosting} {
@@ -95,7 +118,7 @@ func TestCampaign(t *testing.T) {
 			t.Errorf("%s: %d of %d modules", what, n, f.Modules)
 		}
 	}
-	if f.Starts < len(targets)*int(*modulesFlag)/20 || f.PeakBytes == 0 {
+	if f.Starts < len(targets)*int(n)/20 || f.PeakBytes == 0 {
 		t.Errorf("%d processes, %d bytes", f.Starts, f.PeakBytes)
 	}
 }

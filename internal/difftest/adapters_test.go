@@ -3,7 +3,6 @@ package difftest
 import (
 	"errors"
 	"fmt"
-	"os"
 	"runtime"
 	"testing"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/waot-project/waot/host"
 	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/internal/cputime"
+	"github.com/waot-project/waot/internal/testenv"
 )
 
 // This file has families of functions that are called across the boundary between C and compiled code, and bounds the sizes of
@@ -103,16 +103,15 @@ const mostObject, freeObject = 100, 64 << 10
 // TestObjectSizes: the objects of all adversarial modules that compile are in proportion to the modules, for both
 // machines.
 func TestObjectSizes(t *testing.T) {
-	if testing.Short() || os.Getenv("WAOT_EMULATOR") != "" {
-		t.Skip("compiles much: not when asked to be short, not in an emulator")
-	}
+	notEmulated(t)
+	smaller := testenv.Cases(8, 4, 1)
 	for _, f := range append(boundaryFamilies, families...) {
 		if f.product {
 			continue
 		}
 		for _, target := range compile.Targets() {
 			var per [2]float64 // for a byte
-			for k, n := range [2]int{f.n / 16, f.n / 4} {
+			for k, n := range [2]int{f.n / 16 / smaller, f.n / 4 / smaller} {
 				wasm := f.make(n)
 				var size byteCounter
 				r, err := compile.Module(wasm, compile.Options{OptLevel: opt.O1, Jobs: 1, Target: target})
@@ -138,9 +137,7 @@ func TestObjectSizes(t *testing.T) {
 
 // TestAdversarialBoundary is TestAdversarial for the families of this file; what is compiled is also made an image.
 func TestAdversarialBoundary(t *testing.T) {
-	if testing.Short() || os.Getenv("WAOT_EMULATOR") != "" {
-		t.Skip("seconds of compile time: not when asked to be short, not in an emulator")
-	}
+	notEmulated(t)
 	checkGrowth(t, boundaryFamilies)
 	for _, f := range boundaryFamilies {
 		wasm := f.make(f.n)

@@ -13,6 +13,7 @@ import (
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/internal/cputime"
+	"github.com/waot-project/waot/internal/testenv"
 	"github.com/waot-project/waot/wasmfront"
 )
 
@@ -325,14 +326,20 @@ const (
 	productObject, productObjectBytes = 16 << 20, 128
 )
 
+// notEmulated skips a test that takes long to compile in an emulator.
+func notEmulated(t *testing.T) {
+	t.Helper()
+	if os.Getenv("WAOT_EMULATOR") != "" {
+		t.Skip("seconds of compile time: not in an emulator")
+	}
+}
+
 // TestAdversarial compiles modules of shapes that are hard on some part of a compiler, at one size and
 // at four times that: memory and time for a byte stay below a bound and do not grow.
 // Where values times blocks is what grows, they stay below a bound at every size, and
 // what is refused is refused for a limit.
 func TestAdversarial(t *testing.T) {
-	if testing.Short() || os.Getenv("WAOT_EMULATOR") != "" {
-		t.Skip("half a minute of compile time: not when asked to be short, not in an emulator")
-	}
+	notEmulated(t)
 	checkGrowth(t, families)
 }
 
@@ -343,7 +350,8 @@ func checkGrowth(t *testing.T, families []family) {
 		if f.product {
 			continue
 		}
-		modules := [2][]byte{f.make(f.n / 4), f.make(f.n)}
+		n := f.n / testenv.Cases(16, 8, 1)
+		modules := [2][]byte{f.make(n / 4), f.make(n)}
 		var per [2]struct{ time, bytes float64 } // for a byte
 		for k, wasm := range modules {
 			n := float64(len(wasm))
@@ -370,9 +378,8 @@ func checkGrowth(t *testing.T, families []family) {
 
 // TestAdversarialProducts is TestAdversarial for the families whose values and blocks multiply.
 func TestAdversarialProducts(t *testing.T) {
-	if testing.Short() || os.Getenv("WAOT_EMULATOR") != "" {
-		t.Skip("seconds of compile time: not when asked to be short, not in an emulator")
-	}
+	notEmulated(t)
+	grow := testenv.Cases(128, 32, 1.5)
 	for _, f := range families {
 		if !f.product {
 			continue
@@ -380,7 +387,7 @@ func TestAdversarialProducts(t *testing.T) {
 		compiled, refused := 0, 0
 		var most uint64
 		var longest time.Duration
-		for n := f.n / 128; n <= f.n; n = n*3/2 + 1 {
+		for n := f.n / 128; n <= f.n; n = int(float64(n)*grow) + 1 {
 			wasm := f.make(n)
 			bound := productTime + mostTime*time.Duration(len(wasm))
 			took, allocated, err := cost(t, wasm, 1, bound)

@@ -11,16 +11,14 @@ import (
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/internal/testenv"
 )
 
 // TestCalls passes random values through random signatures: from Go to compiled code, from
 // there to the host or to another module, directly and through a table, and back.
 // Arguments and results arrive as they were, i32 and f32 zero-extended for the host.
 func TestCalls(t *testing.T) {
-	count := uint64(300)
-	if testing.Short() {
-		count = 50
-	}
+	count := testenv.Cases[uint64](50, 100, 300)
 	for seed := *seedFlag; seed < *seedFlag+count; seed++ {
 		for _, level := range []opt.Level{opt.O0, opt.O1} {
 			if err := callThrough(seed, level); err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/internal/hostile"
+	"github.com/waot-project/waot/internal/testenv"
 	"github.com/waot-project/waot/objfile"
 )
 
@@ -183,17 +184,14 @@ func (n *fates) sealed(v *victim, file []byte) error {
 }
 
 // TestHostileEveryByte changes a bit of a byte, and the byte to another value, of an object for each target made of a real
-// program: of every byte with WAOT_FULL, otherwise of one in sixteen. With the hashes as they were, an object is refused, or
+// program: of every byte at the full level, otherwise of some. With the hashes as they were, an object is refused, or
 // its image is the same; with hashes that fit, it is refused, or the host can bear it.
 func TestHostileEveryByte(t *testing.T) {
 	wasm, err := os.ReadFile(filepath.Join(wazeroDir(t), "imports/wasi_snapshot_preview1/testdata/zig/wasi.wasm"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	step := 16
-	if os.Getenv("WAOT_FULL") != "" {
-		step = 1
-	}
+	step := testenv.Cases(64, 32, 1)
 	defer debug.SetGCPercent(debug.SetGCPercent(1000)) // collections would take half the time
 	for _, target := range compile.Targets() {
 		t.Run(target, func(t *testing.T) {

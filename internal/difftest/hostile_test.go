@@ -17,10 +17,11 @@ import (
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/internal/hostile"
+	"github.com/waot-project/waot/internal/testenv"
 	"github.com/waot-project/waot/internal/wasmgen"
 )
 
-var hostileFlag = flag.Int("hostile", 10000, "number of damaged modules")
+var hostileFlag = flag.Int("hostile", -1, "number of damaged modules, if not as many as the level of the tests says")
 
 // corpus is modules to damage: generated ones, and some of the suite in wazero's
 // source if that is there.
@@ -79,12 +80,9 @@ func damage(r *rand.Rand, b []byte, others [][]byte) []byte {
 // TestHostile compiles damaged modules: an error of one line or an object that
 // loads, never a panic, little memory, and never a bug that was caught.
 func TestHostile(t *testing.T) {
-	if *hostileFlag == 0 {
+	count := damaged()
+	if count == 0 {
 		t.Skip("no damaged modules asked for")
-	}
-	count := *hostileFlag
-	if testing.Short() {
-		count /= 10
 	}
 	all := corpus(t)
 	r := rand.New(rand.NewPCG(*seedFlag, 4))
@@ -109,13 +107,18 @@ func TestHostile(t *testing.T) {
 	t.Logf("%d damaged modules, %d of them valid, %v", count, compiled, time.Since(start))
 }
 
+// damaged is how many modules are damaged.
+func damaged() int {
+	if *hostileFlag >= 0 {
+		return *hostileFlag
+	}
+	return testenv.Cases(1000, 2000, 10_000)
+}
+
 // TestHostileObjects damages object files: the loader refuses them with an error of
 // one line, or what changed does not matter to it: the image is the same.
 func TestHostileObjects(t *testing.T) {
-	count := *hostileFlag / 2
-	if testing.Short() {
-		count /= 10
-	}
+	count := damaged() / 2
 	r := rand.New(rand.NewPCG(*seedFlag, 5))
 	var objects [][]byte
 	var images []*inproc.Image

@@ -1,6 +1,7 @@
 package difftest
 
 import (
+	"cmp"
 	"flag"
 	"math/bits"
 	"math/rand/v2"
@@ -10,20 +11,18 @@ import (
 	"testing"
 
 	"github.com/waot-project/waot/internal/randprog"
+	"github.com/waot-project/waot/internal/testenv"
 	"github.com/waot-project/waot/internal/wasmgen"
 )
 
-var idiomsFlag = flag.Uint64("idioms", 200, "number of modules of idioms")
+var idiomsFlag = flag.Uint64("idioms", 0, "number of modules of idioms, if not as many as the level of the tests says")
 
 // TestIdioms compares modules of straight-line code made of what mid-end and lowering
 // have patterns for: arithmetic with constants, shifts and masks, extensions,
 // comparisons that are selected on, divisions by constants, addresses of sums,
 // operations on memory in place.
 func TestIdioms(t *testing.T) {
-	count := *idiomsFlag
-	if testing.Short() {
-		count /= 10
-	}
+	count := cmp.Or(*idiomsFlag, testenv.Cases[uint64](20, 60, 200))
 	list := engines()
 	var next atomic.Uint64
 	var failed, calls, traps, places atomic.Int32

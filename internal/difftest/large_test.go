@@ -10,6 +10,7 @@ import (
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/internal/cputime"
+	"github.com/waot-project/waot/internal/testenv"
 )
 
 // repeat is n copies of b.
@@ -90,14 +91,11 @@ var largeFunctions = []struct {
 // TestLargeFunctions compiles functions of extreme shapes, in time about proportional to
 // their size, and runs them.
 func TestLargeFunctions(t *testing.T) {
-	if testing.Short() {
-		t.Skip("large functions take seconds")
-	}
 	for i := range largeFunctions {
 		c := &largeFunctions[i]
 		t.Run(c.name, func(t *testing.T) {
 			wasm := largeModule(c.locals, c.body)
-			for _, level := range []opt.Level{opt.O0, opt.O1} {
+			for _, level := range testenv.Cases([]opt.Level{opt.O1}, []opt.Level{opt.O1}, []opt.Level{opt.O0, opt.O1}) {
 				var r *compile.Result
 				const most = 10 * time.Second
 				took := cputime.Least(1, most, func() {

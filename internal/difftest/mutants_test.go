@@ -2,6 +2,7 @@ package difftest
 
 import (
 	"bytes"
+	"cmp"
 	"flag"
 	"math/rand/v2"
 	"runtime"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/internal/randprog"
+	"github.com/waot-project/waot/internal/testenv"
 	"github.com/waot-project/waot/internal/wasmgen"
 	"github.com/waot-project/waot/spectest"
 	"github.com/waot-project/waot/spectest/nativeengine"
@@ -18,16 +20,13 @@ import (
 	"github.com/waot-project/waot/wasmfront/validate"
 )
 
-var mutantsFlag = flag.Uint64("mutants", 600, "number of mutated modules")
+var mutantsFlag = flag.Uint64("mutants", 0, "number of mutated modules, if not as many as the level of the tests says")
 
 // TestMutants changes a few operators and immediates of generated modules and
 // compares what the valid ones do: they have shapes that the generator never makes. The
 // interpreter goes first, with a limit on its steps.
 func TestMutants(t *testing.T) {
-	count := *mutantsFlag
-	if testing.Short() {
-		count /= 10
-	}
+	count := cmp.Or(*mutantsFlag, testenv.Cases[uint64](60, 100, 600))
 	var next atomic.Uint64
 	var ran, failed atomic.Int32
 	next.Store(*seedFlag)

@@ -23,6 +23,7 @@ import (
 	"github.com/waot-project/waot/host/loaded"
 	"github.com/waot-project/waot/host/wasirun"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/testenv"
 	"github.com/waot-project/waot/wasi"
 	"github.com/waot-project/waot/wasmfront"
 	"github.com/waot-project/waot/wasmfront/validate"
@@ -133,10 +134,7 @@ func wazeroDir(t *testing.T) string {
 	if dir := strings.TrimSpace(string(out)); err == nil && dir != "" {
 		return dir
 	}
-	if os.Getenv("CI") == "true" {
-		t.Fatal("wazero's source is not in the module cache")
-	}
-	t.Skip("wazero's source is not in the module cache")
+	testenv.Missing(t, "wazero's source is not in the module cache")
 	return ""
 }
 
@@ -249,17 +247,14 @@ func planRuns(path string, m *wasmfront.Module) []run {
 	return out
 }
 
-// EnvBench names the directory of the benchmark modules.
-const EnvBench = "WAOT_BENCH_DIR"
-
 // TestBenchmarks runs the benchmark modules whose features are supported; the
 // output must be what is recorded beside them.
 func TestBenchmarks(t *testing.T) {
-	if testing.Short() {
-		t.Skip("benchmark modules take seconds")
-	}
 	for _, file := range benchmarks(t) {
 		t.Run(benchmarkName(file), func(t *testing.T) {
+			if s := emulated[benchmarkName(file)]; s > testenv.Cases(0, 5, s) {
+				testenv.OnlyFull(t, "takes long")
+			}
 			wasm, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
@@ -285,10 +280,7 @@ func TestBenchmarks(t *testing.T) {
 // benchmarks are the files of the benchmark modules.
 func benchmarks(t *testing.T) []string {
 	t.Helper()
-	root := os.Getenv(EnvBench)
-	if root == "" {
-		t.Skip("set " + EnvBench + " to run the benchmark modules")
-	}
+	root := testenv.Material(t, testenv.EnvBench)
 	files, err := filepath.Glob(filepath.Join(root, "*", "*.wasm"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no modules in %s (%v)", root, err)

@@ -1,6 +1,7 @@
 package difftest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -17,6 +18,7 @@ import (
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/internal/randprog"
+	"github.com/waot-project/waot/internal/testenv"
 	"github.com/waot-project/waot/spectest"
 	"github.com/waot-project/waot/spectest/interpengine"
 	"github.com/waot-project/waot/spectest/nativeengine"
@@ -24,16 +26,13 @@ import (
 
 var (
 	seedFlag  = flag.Uint64("seed", 0, "first seed of the random modules")
-	countFlag = flag.Uint64("modules", 1500, "number of random modules")
+	countFlag = flag.Uint64("modules", 0, "number of random modules, if not as many as the level of the tests says")
 	saveFlag  = flag.String("save", "", "write modules that fail to this directory")
 )
 
 // TestRandom compares our engines with wazero's interpreter, and where they trap with the CLIF interpreter, on random modules.
 func TestRandom(t *testing.T) {
-	count := *countFlag
-	if testing.Short() {
-		count = min(count, 200)
-	}
+	count := cmp.Or(*countFlag, testenv.Cases[uint64](100, 200, 1500))
 	list := engines()
 	start := time.Now()
 	var next atomic.Uint64

@@ -12,6 +12,7 @@ import (
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/internal/testenv"
 	"github.com/waot-project/waot/spectest/interpengine"
 )
 
@@ -90,10 +91,7 @@ func object(n, d int) int { return 100*d + n + 1 }
 // not live in CLIF: where the back end repeats a comparison with null at the branch
 // that depends on it. What is listed is a reference in any case.
 func TestStackMaps(t *testing.T) {
-	count := uint64(150)
-	if testing.Short() {
-		count = 60
-	}
+	count := testenv.Cases[uint64](60, 60, 150)
 	points, frames, refs, extra := 0, 0, 0, 0
 	for seed := *seedFlag; seed < *seedFlag+count && !t.Failed(); seed++ {
 		wasm, funcs, params, results := refModule(seed)

@@ -5,13 +5,16 @@ import (
 	"fmt"
 	"os"
 	"testing"
+
+	"github.com/waot-project/waot/internal/testenv"
 )
 
 // emulated says that everything is slower by a factor of about twenty.
 func emulated() bool { return os.Getenv("WAOT_EMULATOR") != "" }
 
 // EnvShard names the variable that says which cases of each test run: "k/n" is the kth part of n, k from 1, such that the
-// parts together are all; "all" is all. Without it, a test runs all, or in an emulator a sample, always the same.
+// parts together are all; "all" is all. Without it, a test runs all at the full level, otherwise, and in an emulator, a sample,
+// always the same.
 const EnvShard = "WAOT_SHARD"
 
 // shard is a choice of cases; the zero value is the sample of each test.
@@ -55,22 +58,26 @@ func (c shard) String() string {
 	return fmt.Sprintf("part %d of %d", c.k, c.n)
 }
 
-// cases are those of each test that run. A mistake in the variable ends the process.
-var cases = func() shard {
+// cases are those of each test that run.
+var cases shard
+
+// chosen is what the variable and the level say. A mistake in the variable ends the process.
+func chosen() shard {
 	c, err := parseShard(os.Getenv(EnvShard))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
 	}
-	if c.Sample() && !emulated() {
+	if c.Sample() && testenv.Full() && !emulated() {
 		return whole
 	}
 	return c
-}()
+}
 
 // TestMain says which cases run.
 func TestMain(m *testing.M) {
 	flag.Parse()
+	cases = chosen()
 	fmt.Printf("cases: %v (%s)\n", cases, EnvShard)
 	os.Exit(m.Run())
 }

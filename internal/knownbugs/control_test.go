@@ -8,6 +8,7 @@ import (
 
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/internal/testenv"
 	"github.com/waot-project/waot/wasmfront"
 )
 
@@ -206,7 +207,7 @@ func TestLargeFrames(t *testing.T) {
 	switch {
 	case emulated():
 		sizes = []int{100, 1000, 8200, 20000}
-	case testing.Short():
+	case !testenv.Full():
 		sizes = sizes[:4]
 	}
 	for _, n := range sizes {

@@ -81,8 +81,8 @@ func TestLocalCounts(t *testing.T) {
 // TestBodyLimit compiles bodies of exactly the largest size, and refuses those that are a byte
 // longer, and those whose values would be too many, with errors that name the limit.
 func TestBodyLimit(t *testing.T) {
-	if testing.Short() || emulated() {
-		t.Skip("seconds of compile time: not when asked to be short, not in an emulator")
+	if emulated() {
+		t.Skip("seconds of compile time: not in an emulator")
 	}
 	fill := func(size int, op ...byte) []byte {
 		head, tail := []byte{0}, []byte{0x20, 0, 0x0B}
@@ -166,8 +166,8 @@ func TestChains(t *testing.T) {
 // TestCostPerByte compiles functions of shapes that were slow or large in other compilers, at
 // two sizes: memory and time for a byte of Wasm stay below a bound and do not grow.
 func TestCostPerByte(t *testing.T) {
-	if testing.Short() || emulated() {
-		t.Skip("seconds of compile time: not when asked to be short, not in an emulator")
+	if emulated() {
+		t.Skip("seconds of compile time: not in an emulator")
 	}
 	rep := strings.Repeat
 	for _, f := range []struct {

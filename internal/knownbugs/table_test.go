@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/internal/testenv"
 	"github.com/waot-project/waot/wasmfront"
 )
 
@@ -254,7 +255,7 @@ func TestLevels(t *testing.T) {
 		return
 	}
 	info, _ := os.ReadFile("/proc/cpuinfo")
-	why, err := withoutV3(string(info), os.Getenv("CI") == "true")
+	why, err := withoutV3(string(info), testenv.CI())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -72,6 +72,7 @@ func sourceFiles(t *testing.T) []file {
 const deps = `
 internal/abi:
 internal/cputime:
+internal/testenv:
 internal/emulate:
 internal/reloc:
 internal/stop:
@@ -119,7 +120,7 @@ internal/reduce: internal/wasmedit
 internal/hostile: compile host/load
 checker/mutate: compile regalloc/gen regalloc/exec internal/wasmgen
 spectest: spectest/script internal/abi clif wasmfront
-spectest/suitetest: spectest
+spectest/suitetest: spectest internal/testenv
 spectest/remote: spectest
 spectest/interpengine: spectest clif/interp wasmfront/translate clif/verify
 spectest/nativeengine: spectest compile host/load

@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"runtime/debug"
 	"strings"
 	"testing"
@@ -13,13 +12,14 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/waot-project/waot/checker"
+	"github.com/waot-project/waot/internal/testenv"
 	"github.com/waot-project/waot/regalloc"
 	"github.com/waot-project/waot/regalloc/gen"
 	"github.com/waot-project/waot/regalloc/linear"
 )
 
 var (
-	count = flag.Int("functions", functions(), "random functions to check")
+	count = flag.Int("functions", 0, "random functions to check, if not as many as the level of the tests says")
 	first = flag.Uint64("first", 1, "seed of the first")
 )
 
@@ -54,18 +54,10 @@ func dump(in *regalloc.Input, out *regalloc.Output) string {
 	return b.String()
 }
 
-// functions is how many random functions are checked if no flag says so: more in CI.
-func functions() int {
-	if os.Getenv("CI") == "true" {
-		return 10_000
-	}
-	return 2_000
-}
-
 func TestRandom(t *testing.T) {
 	n := *count
-	if testing.Short() {
-		n /= 10
+	if n == 0 {
+		n = testenv.Cases(200, 500, 10_000)
 	}
 	envs := gen.Envs()
 	a, c := linear.New(), checker.New()

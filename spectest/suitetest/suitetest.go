@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/waot-project/waot/internal/testenv"
 	"github.com/waot-project/waot/spectest"
 	"github.com/waot-project/waot/spectest/script"
 )
@@ -40,6 +41,7 @@ var left = map[string]bool{"multi-memory": true, "threads": true, "v1": true}
 func Run(t *testing.T, e spectest.Engine) {
 	t.Helper()
 	suites := map[string]*script.Suite{}
+	testenv.OptionalMaterial(t, script.EnvDir) // which Locate uses
 	if s, err := script.Locate(); err == nil {
 		suites[s.Dir] = s
 	}

@@ -9,12 +9,13 @@ import (
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/clif/verify"
+	"github.com/waot-project/waot/internal/testenv"
 	"github.com/waot-project/waot/wasmfront/translate"
 	"github.com/waot-project/waot/wasmfront/validate"
 )
 
 func TestBig(t *testing.T) {
-	files, _ := filepath.Glob(filepath.Join(os.Getenv("WAOT_BENCH_DIR"), "*", "*.wasm"))
+	files, _ := filepath.Glob(filepath.Join(testenv.Material(t, testenv.EnvBench), "*", "*.wasm"))
 	for _, name := range files {
 		b, err := os.ReadFile(name)
 		if err != nil {

@@ -2,11 +2,11 @@ package validate_test
 
 import (
 	"errors"
-	"os"
 	"runtime"
 	"strings"
 	"testing"
 
+	"github.com/waot-project/waot/internal/testenv"
 	"github.com/waot-project/waot/spectest/script"
 	"github.com/waot-project/waot/wasmfront"
 	"github.com/waot-project/waot/wasmfront/validate"
@@ -74,9 +74,9 @@ func corpus(t testing.TB, limit, step int, f func(b []byte)) {
 }
 
 // robustness is how much of the corpus TestTruncated and TestFlipped use: a
-// sample, or with WAOT_FULL all of it.
+// sample, or at the full level all of it.
 func robustness() (limit, step int) {
-	if os.Getenv("WAOT_FULL") != "" {
+	if testenv.Full() {
 		return 1 << 20, 1
 	}
 	return 2000, 19

@@ -3,11 +3,11 @@ package asm
 import (
 	"flag"
 	"math/rand/v2"
-	"os"
 	"testing"
 
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/isa/asmtest"
+	"github.com/waot-project/waot/internal/testenv"
 )
 
 var update = flag.Bool("update", false, "record the assembler's bytes again")
@@ -43,7 +43,7 @@ func TestGolden(t *testing.T) {
 // TestAssembler assembles random instructions, where the assembler is to be
 // there, and disassembles them: the text it gives must assemble to the same again.
 func TestAssembler(t *testing.T) {
-	if os.Getenv("CI") != "true" {
+	if !testenv.CI() {
 		t.Skip("only with CI=true")
 	}
 	r := rand.New(rand.NewPCG(1, 2))

@@ -4,13 +4,13 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/isa/asmtest"
+	"github.com/waot-project/waot/internal/testenv"
 )
 
 var update = flag.Bool("update", false, "record the assembler's bytes again")
@@ -82,7 +82,7 @@ func TestGolden(t *testing.T) {
 // TestAssembler assembles random instructions, where the assembler is to be
 // there.
 func TestAssembler(t *testing.T) {
-	if os.Getenv("CI") != "true" {
+	if !testenv.CI() {
 		t.Skip("only with CI=true")
 	}
 	r := rand.New(rand.NewPCG(1, 2))

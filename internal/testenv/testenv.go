@@ -1,0 +1,83 @@
+// Package testenv is what a test asks about where it runs: how many cases to try, and what to do where something is missing that it needs.
+//
+// Place in the pipeline: none; for tests.
+//
+// Input: the flag -short and the environment variables WAOT_FULL, CI, WAOT_NO_MATERIAL and those that name material.
+// Output: numbers of cases, folders; tests that skip or fail.
+//
+// There are three levels. Short is `go test -short`. Usual is plain `go test` and `make test`. Full is `make check` and CI, which set
+// WAOT_FULL. Each level tries each kind of case; the lower ones try fewer cases of a kind. -short wins over WAOT_FULL.
+package testenv
+
+import (
+	"os"
+	"testing"
+)
+
+// EnvFull asks for the full level when it is set.
+const EnvFull = "WAOT_FULL"
+
+// EnvNoMaterial says that the official material is known to be missing: tests that need it are skipped in CI, too.
+const EnvNoMaterial = "WAOT_NO_MATERIAL"
+
+// Folders of material that is not in the tree.
+const (
+	EnvSpec  = "WAOT_SPEC_DIR"  // the official suite
+	EnvWASI  = "WAOT_WASI_DIR"  // the official tests of WASI
+	EnvBench = "WAOT_BENCH_DIR" // benchmark modules
+)
+
+// Cases is the number of cases, or whatever says how much is tried, for the level of this run.
+func Cases[T any](short, usual, full T) T {
+	switch {
+	case testing.Short():
+		return short
+	case os.Getenv(EnvFull) != "":
+		return full
+	}
+	return usual
+}
+
+// Full reports whether the level is full.
+func Full() bool { return Cases(false, false, true) }
+
+// OnlyFull skips a test that is too long for lower levels. Another test must try the same kind of case there.
+func OnlyFull(t testing.TB, why string) {
+	t.Helper()
+	if !Full() {
+		t.Skip(why + ": only with " + EnvFull)
+	}
+}
+
+// CI reports whether nothing may be missing.
+func CI() bool { return os.Getenv("CI") == "true" }
+
+// Missing skips a test that lacks something, or fails it in CI.
+func Missing(t testing.TB, why string) {
+	t.Helper()
+	if CI() {
+		t.Fatal(why)
+	}
+	t.Skip("SKIPPED: " + why)
+}
+
+// Material is the folder that a variable names. Without it the test is skipped; in CI it fails, unless EnvNoMaterial is set.
+func Material(t testing.TB, variable string) string {
+	t.Helper()
+	dir := OptionalMaterial(t, variable)
+	if dir == "" {
+		t.Skip("SKIPPED: " + variable + " is not set")
+	}
+	return dir
+}
+
+// OptionalMaterial is the folder that a variable names, or "" for a test that can do without. In CI a test without it fails, unless
+// EnvNoMaterial is set.
+func OptionalMaterial(t testing.TB, variable string) string {
+	t.Helper()
+	dir := os.Getenv(variable)
+	if dir == "" && CI() && os.Getenv(EnvNoMaterial) == "" {
+		t.Fatal(variable + " is not set; set " + EnvNoMaterial + " if there is no such material")
+	}
+	return dir
+}
