@@ -9,6 +9,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/waot-project/waot/internal/testenv"
 	"github.com/waot-project/waot/wasmfront"
 )
 
@@ -52,7 +53,7 @@ func TestLimits(t *testing.T) {
 			}
 		}
 		text := ""
-		for jobs := 1; jobs <= 4; jobs++ {
+		for jobs := 1; jobs <= 4; jobs += testenv.Cases(3, 3, 1) {
 			o := Options{Jobs: jobs}
 			c.set(&o.Limits, c.at-1)
 			_, err := Module(wasm, o)
@@ -110,7 +111,7 @@ func TestValuesPassed(t *testing.T) {
 		{"invalid behind", passing(2000, 1900), true, 0},
 	} {
 		text := ""
-		for jobs := 1; jobs <= 4; jobs++ {
+		for jobs := 1; jobs <= 4; jobs += testenv.Cases(3, 3, 1) {
 			_, err := Module(c.wasm, Options{Jobs: jobs})
 			var invalid *wasmfront.Error
 			var l *LimitError

@@ -296,7 +296,7 @@ func TestCancel(t *testing.T) {
 			ended++
 			worst = max(worst, took)
 			// Goroutines that have said that they are done may still be about to end.
-			for n := 0; runtime.NumGoroutine() > before && n < 100; n++ {
+			for n := 0; runtime.NumGoroutine() > before && n < 10_000; n++ {
 				time.Sleep(time.Millisecond)
 			}
 			if now := runtime.NumGoroutine(); now > before {

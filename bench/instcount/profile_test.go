@@ -132,7 +132,7 @@ func TestPlugin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &session{config: &config{emulator: "qemu-aarch64", timeout: time.Minute}, builder: b, plugin: plugin}
+	s := &session{config: &config{emulator: "qemu-aarch64", timeout: 10 * time.Minute}, builder: b, plugin: plugin}
 	m := &module{name: "counted", file: filepath.Join(b.dir, "modules", "counted.wasm")}
 	if err := os.Mkdir(filepath.Dir(m.file), 0o777); err != nil {
 		t.Fatal(err)

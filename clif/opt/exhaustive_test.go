@@ -9,6 +9,7 @@ import (
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/verify"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/testenv"
 )
 
 var everything = flag.Bool("everything", false, "TestExhaustive: no samples of the largest patterns, but all of them")
@@ -180,11 +181,8 @@ var notSmall = map[Rule]string{
 // i32 of 8 bits with i64 of 16. Every rule must apply, at each type of integers that it is for; with
 // -everything, in patterns that are tried on all values.
 func TestExhaustive(t *testing.T) {
-	limit, limitK, functions := uint(18), uint(8), 300
-	switch {
-	case testing.Short():
-		limit, limitK, functions = 13, 8, 50
-	case *everything:
+	limit, limitK, functions := testenv.Cases[uint](13, 16, 18), uint(8), testenv.Cases(50, 150, 300)
+	if *everything {
 		limit, limitK, functions = 26, 16, 4000
 	}
 	var total fired

@@ -10,6 +10,7 @@ import (
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/interp"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/testenv"
 )
 
 // accessesOf are the ways to load, or to store, a type.
@@ -52,7 +53,7 @@ func TestOverlaps(t *testing.T) {
 		for _, second := range accesses(true) {
 			for _, loads := range accesses(false) {
 				for offset := range uint64(17) {
-					if testing.Short() && r.IntN(40) > 0 || !*everything && r.IntN(12) > 0 {
+					if !*everything && r.IntN(testenv.Cases(480, 30, 12)) > 0 {
 						continue
 					}
 					for index := range clif.Value(2) {
@@ -378,11 +379,8 @@ func observed(t *testing.T, f *clif.Func, in []uint64) (trace string, trapped bo
 // TestEffects compares random functions of everything that has effects, in order: what the host sees of memory,
 // globals and tables whenever it is called, results, the trap and what was written before it.
 func TestEffects(t *testing.T) {
-	n := uint64(1500)
-	switch {
-	case testing.Short():
-		n = 300
-	case *everything:
+	n := testenv.Cases[uint64](300, 600, 1500)
+	if *everything {
 		n = 60000
 	}
 	runs, traps, notes := 0, 0, 0

@@ -21,6 +21,7 @@ import (
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/host"
+	"github.com/waot-project/waot/internal/cputime"
 	"github.com/waot-project/waot/internal/testenv"
 	"github.com/waot-project/waot/internal/wasmgen"
 )
@@ -167,7 +168,7 @@ func TestBisectChild(t *testing.T) {
 // runObjects runs the calls of a program, and says what they did and left behind.
 func runObjects(t *testing.T, p *wasmgen.Program, env, object []byte) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	ctx, cancel := cputime.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	s, err := host.NewStore(nil)
 	if err != nil {

@@ -151,14 +151,14 @@ func TestBisectCommand(t *testing.T) {
 	if err := os.WriteFile("m.wasm", []byte(bisected()), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	for check, want := range map[string]string{
-		"exit 0":  "m.wasm: good at -O1: nothing to find\n2 checks\n",
-		"exit 1":  "m.wasm: bad at -O0 too: it is not the mid-end\n1 checks\n",
-		"sleep 9": "m.wasm: bad at -O0 too: it is not the mid-end\n1 checks\n",
+	for _, c := range []struct{ check, timeout, want string }{
+		{"exit 0", "1h", "m.wasm: good at -O1: nothing to find\n2 checks\n"},
+		{"exit 1", "1h", "m.wasm: bad at -O0 too: it is not the mid-end\n1 checks\n"},
+		{"sleep 9999", "300ms", "m.wasm: bad at -O0 too: it is not the mid-end\n1 checks\n"},
 	} {
-		status, stdout, stderr := execute("bisect", "m.wasm", "--check", check, "--timeout=300ms")
-		if status != 1 || stdout != want {
-			t.Errorf("%s: status %d, %q %q", check, status, stdout, stderr)
+		status, stdout, stderr := execute("bisect", "m.wasm", "--check", c.check, "--timeout="+c.timeout)
+		if status != 1 || stdout != c.want {
+			t.Errorf("%s: status %d, %q %q", c.check, status, stdout, stderr)
 		}
 	}
 	// A check that no wrong rule is needed for: bad is the object of all rewrites.

@@ -29,10 +29,7 @@ func skipUnsupported(t *testing.T) {
 // seeds, names those that were running if the process ends.
 func TestEpisodes(t *testing.T) {
 	skipUnsupported(t)
-	cfg := Config{First: 1, For: 3 * time.Second, Workers: 8, Between: time.Second, Patience: 2 * time.Minute}
-	if testing.Short() {
-		cfg.For = time.Second
-	}
+	cfg := Config{First: 1, For: testenv.Cases(time.Second, time.Second, 3*time.Second), Workers: 8, Between: time.Second, Patience: 10 * time.Minute}
 	if s := os.Getenv("WAOT_STRESS"); s != "" {
 		d, err := time.ParseDuration(s)
 		if err != nil {

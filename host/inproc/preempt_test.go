@@ -249,11 +249,8 @@ func TestCancelledCallsNothing(t *testing.T) {
 			return err
 		}
 		cancel()
-		for end := time.Now().Add(10 * time.Second); err == nil; err = nothing.Call(nil, nil) { // the end arrives at some time
-			if time.Now().After(end) {
-				t.Error("still called")
-				break
-			}
+		for err == nil { // the end arrives at some time
+			err = nothing.Call(nil, nil)
 		}
 		if !errors.Is(err, inproc.ErrCancelled) {
 			t.Error(err)
@@ -286,17 +283,8 @@ func TestHandlersSurvive(t *testing.T) {
 		done := make(chan error)
 		go func() { done <- export(t, i, "spin").CallContext(ctx, nil, nil) }()
 		time.Sleep(time.Millisecond)
-		finished := make(chan bool)
-		go func() {
-			for range 3 {
-				runtime.GC()
-			}
-			close(finished)
-		}()
-		select {
-		case <-finished:
-		case <-time.After(5 * time.Second):
-			t.Fatal(step.name, ": the collection waits")
+		for range 3 {
+			runtime.GC() // does not wait for the loop
 		}
 		cancel()
 		<-done

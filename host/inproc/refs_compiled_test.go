@@ -428,8 +428,7 @@ func (h *refHost) empty() {
 	if n, l := h.s.NumRefs(), h.s.NumLocals(); n != 1 || l != 0 { // the seed
 		h.t.Errorf("%d handles and %d locals are left", n, l)
 	}
-	deadline := time.Now().Add(10 * time.Second)
-	for h.died.Load() < int64(h.watched) && time.Now().Before(deadline) {
+	for n := 0; n < 1000 && h.died.Load() < int64(h.watched); n++ {
 		runtime.GC()
 		time.Sleep(time.Millisecond)
 	}

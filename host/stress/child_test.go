@@ -55,7 +55,7 @@ func self(ctx context.Context) (*exec.Cmd, error) {
 func runChild(t *testing.T, what string, env ...string) {
 	t.Helper()
 	newTestWorld(t, 1) // or skip
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	cmd, err := self(ctx)
 	if err != nil {

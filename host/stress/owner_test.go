@@ -13,16 +13,14 @@ import (
 
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/stress/guest"
+	"github.com/waot-project/waot/internal/testenv"
 )
 
 // TestOwnership has goroutines contend for stores by the shortest calls there are. No two may be inside
 // at one time, and when all have left, the store must be free.
 func TestOwnership(t *testing.T) {
 	newTestWorld(t, 1) // or skip
-	end := time.Now().Add(2 * time.Second)
-	if testing.Short() {
-		end = time.Now().Add(500 * time.Millisecond)
-	}
+	end := time.Now().Add(testenv.Cases(500*time.Millisecond, 500*time.Millisecond, 2*time.Second))
 	stores, busy, calls := 0, int64(0), int64(0)
 	for ; time.Now().Before(end); stores++ {
 		b, c, err := contend(2+stores%2, stores%3 == 0)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/stress/guest"
+	"github.com/waot-project/waot/internal/testenv"
 )
 
 const (
@@ -24,15 +25,12 @@ const (
 	numWorkers  = 16
 	// patience is how long a step may take. After that the process ends, with all
 	// stacks: a test that hangs does not always let the test binary's own limit fire.
-	patience = 120 * time.Second
+	patience = 10 * time.Minute
 )
 
 // TestStress does everything at once for a while. See the package comment.
 func TestStress(t *testing.T) {
-	duration := 3 * time.Second
-	if testing.Short() {
-		duration = time.Second
-	}
+	duration := testenv.Cases(time.Second, time.Second, 3*time.Second)
 	if s := os.Getenv(durationEnv); s != "" {
 		var err error
 		if duration, err = time.ParseDuration(s); err != nil {

@@ -89,7 +89,6 @@ func TestCancelWait(t *testing.T) {
 	system, inst := start(t, "cat", wasirun.Options{Stdin: r})
 	for range 2 {
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
-		begin := time.Now()
 		_, err = system.Start(ctx, inst)
 		cancel()
 		var e *host.CancelError
@@ -98,9 +97,6 @@ func TestCancelWait(t *testing.T) {
 		}
 		if len(e.Backtrace) != 1 || e.Backtrace[0].Name != "_start" {
 			t.Errorf("backtrace %v", e.Backtrace)
-		}
-		if d := time.Since(begin); d > 5*time.Second {
-			t.Errorf("it took %v", d)
 		}
 	}
 	if _, err := w.WriteString("later"); err != nil {

@@ -2,12 +2,15 @@
 //
 // Place in the pipeline: none; for tests.
 //
-// Input: functions.
-// Output: durations. On a busy machine they are a better measure than the clock, though not an exact one: caches are shared,
+// Input: functions, contexts.
+// Output: durations, contexts that end. On a busy machine they are a better measure than the clock, though not an exact one: caches are shared,
 // collections come when they come.
 package cputime
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // Tries is how often Least calls a function that seems too slow.
 const Tries = 8
@@ -27,4 +30,24 @@ func Least(times int, enough time.Duration, f func()) time.Duration {
 		}
 	}
 	return least
+}
+
+// WithTimeout is a context that ends when the process has used d more processor time, or by the returned function, which must be called.
+// It is for code that works all the time: what waits uses none.
+func WithTimeout(parent context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(parent)
+	end := Used() + d
+	go func() {
+		tick := time.NewTicker(time.Millisecond)
+		defer tick.Stop()
+		for Used() < end {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+		}
+		cancel(context.DeadlineExceeded)
+	}()
+	return ctx, func() { cancel(context.Canceled) }
 }

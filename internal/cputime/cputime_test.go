@@ -1,6 +1,7 @@
 package cputime
 
 import (
+	"context"
 	"testing"
 	"time"
 )
@@ -27,5 +28,24 @@ func TestUsed(t *testing.T) {
 	}
 	if Used() <= before || x == 0 {
 		t.Error("no time is used")
+	}
+}
+
+// TestWithTimeout: a context ends of processor time, not of the clock, or when it is cancelled.
+func TestWithTimeout(t *testing.T) {
+	const most = 20 * time.Millisecond
+	ctx, cancel := WithTimeout(context.Background(), most)
+	defer cancel()
+	start, x := Used(), uint64(1)
+	for ctx.Err() == nil {
+		x *= 3
+	}
+	if used := Used() - start; used < most || x == 0 || context.Cause(ctx) != context.DeadlineExceeded {
+		t.Errorf("ended after %v: %v", used, context.Cause(ctx))
+	}
+	ctx, cancel = WithTimeout(context.Background(), time.Hour)
+	cancel()
+	if <-ctx.Done(); context.Cause(ctx) != context.Canceled {
+		t.Error(context.Cause(ctx))
 	}
 }

@@ -65,6 +65,9 @@ func TestPrograms(t *testing.T) {
 	t.Cleanup(func() { t.Logf("%d modules, %d runs at two levels", modules, runs.Load()) })
 	modules = eachProgram(t, func(name string, wasm []byte, m *wasmfront.Module) {
 		t.Run(name, func(t *testing.T) {
+			if slowPrograms[filepath.Base(name)] {
+				testenv.OnlyFull(t, "takes seconds")
+			}
 			t.Parallel()
 			var engines []engine
 			for _, level := range []opt.Level{opt.O0, opt.O1} {
@@ -77,6 +80,9 @@ func TestPrograms(t *testing.T) {
 		})
 	})
 }
+
+// slowPrograms take seconds each, because they are large or recurse deeply.
+var slowPrograms = map[string]bool{"733.wasm": true, "main.wasm": true}
 
 // engine runs a program that it has compiled.
 type engine func(*run) (*effects, error)

@@ -12,6 +12,7 @@ import (
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/internal/cputime"
+	"github.com/waot-project/waot/internal/testenv"
 	"github.com/waot-project/waot/wasmfront"
 )
 
@@ -226,8 +227,9 @@ func TestCostPerByte(t *testing.T) {
 			return float64(took.Nanoseconds()) / float64(len(wasm)), float64(m) / float64(len(wasm))
 		}
 		const mostTime = 50000 // nanoseconds for a byte
-		t1, m1 := cost(f.n, mostTime)
-		t2, m2 := cost(4*f.n, min(4*t1+500, mostTime))
+		n := f.n / testenv.Cases(4, 4, 1)
+		t1, m1 := cost(n, mostTime)
+		t2, m2 := cost(4*n, min(4*t1+500, mostTime))
 		t.Logf("%s: %.0f and %.0f ns, %.0f and %.0f bytes allocated for each byte", f.name, t1, t2, m1, m2)
 		if m2 > 2*m1+100 || m2 > 4000 || t2 > min(4*t1+500, mostTime) {
 			t.Errorf("%s: too much, or growing", f.name)

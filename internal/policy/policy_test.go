@@ -125,7 +125,7 @@ spectest/remote: spectest
 spectest/interpengine: spectest clif/interp wasmfront/translate clif/verify
 spectest/nativeengine: spectest compile host/load
 internal/filetest: clif/text clif/verify clif/interp
-backend/isa/isatest: compile internal/filetest
+backend/isa/isatest: compile internal/filetest internal/testenv
 backend/isa/asmtest:
 internal/randprog: spectest/interpengine internal/wasmgen
 internal/campaign: internal/randprog spectest/nativeengine internal/filetest internal/reduce
