@@ -18,6 +18,7 @@ import (
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/internal/emulate"
+	"github.com/waot-project/waot/internal/figures"
 	"github.com/waot-project/waot/internal/testenv"
 	"github.com/waot-project/waot/internal/wasmgen"
 )
@@ -189,6 +190,10 @@ func TestSameElsewhere(t *testing.T) {
 		}
 	}
 	t.Logf("%d modules, %d objects of %d bytes", len(names), objects, bytes)
+	if testenv.Full() && testenv.OptionalMaterial(t, testenv.EnvBench) != "" {
+		figures.Check(t, "cross.modules", len(names))
+		figures.Check(t, "cross.objects", objects)
+	}
 	if want := 2 * len(compile.Targets()) * len(names); objects != want || !slices.Contains(names, "wasm/add.wasm") {
 		t.Errorf("%d objects, want %d", objects, want)
 	}

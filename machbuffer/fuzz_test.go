@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
-	"time"
 
 	"github.com/waot-project/waot/internal/entropy"
 	"github.com/waot-project/waot/internal/testenv"

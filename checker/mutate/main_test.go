@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/waot-project/waot/checker"
+	"github.com/waot-project/waot/internal/figures"
 	"github.com/waot-project/waot/internal/testenv"
 	"github.com/waot-project/waot/regalloc"
 	"github.com/waot-project/waot/regalloc/exec"
@@ -31,6 +32,7 @@ func TestCampaign(t *testing.T) {
 	if c.changed < c.want {
 		t.Errorf("%d mutants change the meaning, fewer than %d", c.changed, c.want)
 	}
+	figures.Check(t, "checker.kinds", len(faults))
 	if names := c.missing(); len(names) > 0 {
 		t.Errorf("nothing changed by %v", names)
 	}
@@ -161,6 +163,10 @@ func TestModesAgree(t *testing.T) {
 				}
 			}
 		}
+	}
+	if testenv.Full() {
+		figures.Check(t, "modes.correct", accepted)
+		figures.Check(t, "modes.wrong", rejected)
 	}
 	t.Logf("%d allocations accepted by both modes, %d rejected with each of %d sets of claims; %d sets that say too much or too little rejected",
 		accepted, rejected, provenWrong, falseClaims)

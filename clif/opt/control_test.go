@@ -10,6 +10,7 @@ import (
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/interp"
 	"github.com/waot-project/waot/clif/text"
+	"github.com/waot-project/waot/internal/figures"
 )
 
 // typedSource has, for values of one type, a read, a write, equal instructions, choices.
@@ -120,6 +121,8 @@ func TestEveryRule(t *testing.T) {
 		t.Logf("%-18s%s", rule, line)
 	}
 	t.Logf("%d rules at %d types", NumRules, pairs)
+	figures.Check(t, "opt.rules", int(NumRules))
+	figures.Check(t, "opt.rules.pairs", pairs)
 }
 
 // TestOff turns rules off one by one: the rule does not apply then, and functions do the
@@ -171,6 +174,7 @@ func TestOff(t *testing.T) {
 		}
 	}
 	t.Logf("%d rules off, one after the other; %d comparisons", NumRules, compared)
+	figures.Check(t, "opt.off.comparisons", compared)
 }
 
 // ending is what a call of f does and leaves behind; it reports whether it ends.
@@ -243,4 +247,5 @@ func TestLimit(t *testing.T) {
 		}
 	}
 	t.Logf("%d steps", steps)
+	figures.Check(t, "opt.limits", steps)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/verify"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/figures"
 	"github.com/waot-project/waot/internal/testenv"
 )
 
@@ -229,6 +230,9 @@ func TestExhaustive(t *testing.T) {
 		}
 	}
 	t.Logf("%d rules at %d types applied %d times; %d rules have no form of 8 bits", int(NumRules)-len(notSmall), count, applications, len(notSmall))
+	figures.Check(t, "opt.rules.small", int(NumRules)-len(notSmall))
+	figures.Check(t, "opt.rules.small.types", count)
+	figures.Check(t, "opt.rules.large", len(notSmall))
 }
 
 // TestPatterns is TestExhaustive on corner and random values at full width.

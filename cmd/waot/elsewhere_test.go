@@ -14,6 +14,7 @@ import (
 
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/internal/emulate"
+	"github.com/waot-project/waot/internal/figures"
 	"github.com/waot-project/waot/internal/testenv"
 	"github.com/waot-project/waot/spectest/script"
 )
@@ -56,7 +57,7 @@ func TestSuiteElsewhere(t *testing.T) {
 	if s, err := script.OpenWazero(); err == nil {
 		pattern, step := "testdata", 1
 		if !testenv.Full() { // some scripts of each folder
-			pattern, step, scripts, passed = "testdata/*.json", 25, 15, 1000
+			pattern, step, scripts, passed = "testdata/*.json", 25, 8, 500
 		}
 		found, _ := filepath.Glob(filepath.Join(s.Dir, "*", pattern))
 		for i := 0; i < len(found); i += step {
@@ -85,6 +86,9 @@ func TestSuiteElsewhere(t *testing.T) {
 				t.Errorf("-here +there\n%s", d)
 			}
 			t.Logf("%d scripts: %d passed, %d failed", len(there.Scripts), there.Total.Passed, there.Total.Failed)
+			if testenv.Full() && testenv.OptionalMaterial(t, script.EnvDir) != "" {
+				figures.Check(t, "suite.elsewhere.scripts", len(there.Scripts))
+			}
 			if n := len(there.Scripts); n < scripts || there.Total.Passed < passed {
 				t.Errorf("only %d scripts with %d commands passed", n, there.Total.Passed)
 			}

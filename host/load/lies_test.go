@@ -13,6 +13,7 @@ import (
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/figures"
 	"github.com/waot-project/waot/internal/hostile"
 	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/objfile"
@@ -328,6 +329,7 @@ var lies = []struct {
 // TestLies: each lie is refused where the object is read, or where the host links it, in one line that says what is wrong.
 func TestLies(t *testing.T) {
 	good := everythingObject(t)
+	figures.Check(t, "lies.metadata", len(lies))
 	for _, l := range lies {
 		o, m := decoded(t, good)
 		l.tell(m, o)

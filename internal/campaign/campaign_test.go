@@ -22,6 +22,7 @@ import (
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/internal/campaign"
 	"github.com/waot-project/waot/internal/emulate"
+	"github.com/waot-project/waot/internal/figures"
 	"github.com/waot-project/waot/internal/filetest"
 	"github.com/waot-project/waot/internal/testenv"
 	"github.com/waot-project/waot/wasmfront/validate"
@@ -448,6 +449,9 @@ func TestPrograms(t *testing.T) {
 		})
 	}
 	t.Logf("%d of %d planted faults are shown", shown, len(faults))
+	if len(targets) == len(compile.Targets()) {
+		figures.Check(t, "planted.shown", shown)
+	}
 }
 
 // TestGone: a process that ends in the middle of a program is a difference, and the campaign goes on.

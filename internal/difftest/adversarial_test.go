@@ -13,6 +13,7 @@ import (
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/internal/cputime"
+	"github.com/waot-project/waot/internal/figures"
 	"github.com/waot-project/waot/internal/testenv"
 	"github.com/waot-project/waot/wasmfront"
 )
@@ -341,6 +342,19 @@ func notEmulated(t *testing.T) {
 func TestAdversarial(t *testing.T) {
 	notEmulated(t)
 	checkGrowth(t, families)
+}
+
+// TestFamilies counts the families of the three kinds.
+func TestFamilies(t *testing.T) {
+	products := 0
+	for _, f := range families {
+		if f.product {
+			products++
+		}
+	}
+	figures.Check(t, "families.growing", len(families)-products)
+	figures.Check(t, "families.products", products)
+	figures.Check(t, "families.boundary", len(boundaryFamilies))
 }
 
 // checkGrowth compiles two modules of each family that is no product.

@@ -91,6 +91,7 @@ var largeFunctions = []struct {
 // TestLargeFunctions compiles functions of extreme shapes, in time about proportional to
 // their size, and runs them.
 func TestLargeFunctions(t *testing.T) {
+	notEmulated(t)
 	for i := range largeFunctions {
 		c := &largeFunctions[i]
 		t.Run(c.name, func(t *testing.T) {

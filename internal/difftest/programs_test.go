@@ -23,6 +23,7 @@ import (
 	"github.com/waot-project/waot/host/loaded"
 	"github.com/waot-project/waot/host/wasirun"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/figures"
 	"github.com/waot-project/waot/internal/testenv"
 	"github.com/waot-project/waot/wasi"
 	"github.com/waot-project/waot/wasmfront"
@@ -62,7 +63,13 @@ var endless = map[string]bool{
 func TestPrograms(t *testing.T) {
 	modules := 0
 	var runs atomic.Int32
-	t.Cleanup(func() { t.Logf("%d modules, %d runs at two levels", modules, runs.Load()) })
+	t.Cleanup(func() {
+		t.Logf("%d modules, %d runs at two levels", modules, runs.Load())
+		if testenv.Full() {
+			figures.Check(t, "programs.modules", modules)
+			figures.Check(t, "programs.runs", int(runs.Load()))
+		}
+	})
 	modules = eachProgram(t, func(name string, wasm []byte, m *wasmfront.Module) {
 		t.Run(name, func(t *testing.T) {
 			if slowPrograms[filepath.Base(name)] {
@@ -256,6 +263,7 @@ func planRuns(path string, m *wasmfront.Module) []run {
 // TestBenchmarks runs the benchmark modules whose features are supported; the
 // output must be what is recorded beside them.
 func TestBenchmarks(t *testing.T) {
+	notEmulated(t)
 	for _, file := range benchmarks(t) {
 		t.Run(benchmarkName(file), func(t *testing.T) {
 			if s := emulated[benchmarkName(file)]; s > testenv.Cases(0, 5, s) {

@@ -55,6 +55,7 @@ func (i notingInstance) Invoke(name string, args []uint64) ([]spectest.Value, er
 
 // TestSuitePlaces: in the scripts of the official suite, traps arise where they do on the CLIF interpreter.
 func TestSuitePlaces(t *testing.T) {
+	notEmulated(t)
 	s, err := script.OpenWazero()
 	if err != nil {
 		testenv.Missing(t, err.Error())

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/waot-project/waot/internal/figures"
 	"github.com/waot-project/waot/spectest"
 )
 
@@ -124,6 +125,7 @@ func gridByte(size, at uint64) byte {
 // each access traps if the sum of index, offset and width, computed without wrapping, is
 // beyond the size, and changes or reads exactly its bytes if not.
 func TestBoundsGrid(t *testing.T) {
+	accesses, traps := 0, 0
 	for i := range gridMemories {
 		m := &gridMemories[i]
 		t.Run(m.name, func(t *testing.T) {
@@ -136,14 +138,21 @@ func TestBoundsGrid(t *testing.T) {
 			if !m.large {
 				engines = append(engines, interpreters()[0])
 			}
+			n := 0
 			for _, e := range engines {
-				runGrid(t, e, m, wasm, cells)
+				n = runGrid(t, e, m, wasm, cells)
 			}
+			accesses, traps = accesses+len(cells), traps+n
 		})
+	}
+	if cases == whole {
+		figures.Check(t, "bounds.accesses", accesses)
+		figures.Check(t, "bounds.traps", traps)
 	}
 }
 
-func runGrid(t *testing.T, e spectest.Engine, m *gridMemory, wasm []byte, cells []cell) {
+// runGrid makes the accesses on an engine, and returns how many must trap.
+func runGrid(t *testing.T, e spectest.Engine, m *gridMemory, wasm []byte, cells []cell) (traps int) {
 	s, err := e.NewStore()
 	if err != nil {
 		t.Fatal(err)
@@ -167,7 +176,7 @@ func runGrid(t *testing.T, e spectest.Engine, m *gridMemory, wasm []byte, cells 
 			memory[a] = pattern(a)
 		}
 	}
-	traps, partial, failed := 0, 0, 0
+	partial, failed := 0, 0
 	for i := range cells {
 		c := &cells[i]
 		var args []uint64
@@ -213,6 +222,7 @@ func runGrid(t *testing.T, e spectest.Engine, m *gridMemory, wasm []byte, cells 
 		}
 	}
 	t.Logf("%s: %d accesses, %d of them trap, %d wrong, %d stores done in part", e.Name(), len(cells), traps, failed, partial)
+	return traps
 }
 
 // storeEffect checks what a store changed around its address and at the end of memory, and

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/internal/figures"
 	"github.com/waot-project/waot/internal/testenv"
 	"github.com/waot-project/waot/wasmfront"
 )
@@ -175,6 +176,9 @@ func TestTable(t *testing.T) {
 			t.Errorf("row %d: %q is not a state", r.number, r.state)
 		}
 	}
+	figures.Check(t, "bugs.rows", len(rows))
+	figures.Check(t, "bugs.tested", count["tested"])
+	figures.Check(t, "bugs.waiting", count["waiting"])
 	if len(rows) != numRows {
 		t.Errorf("%d rows, want %d", len(rows), numRows)
 	}

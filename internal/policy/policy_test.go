@@ -73,6 +73,7 @@ const deps = `
 internal/abi:
 internal/cputime:
 internal/testenv:
+internal/figures:
 internal/emulate:
 internal/reloc:
 internal/stop:
@@ -120,12 +121,12 @@ internal/reduce: internal/wasmedit
 internal/hostile: compile host/load
 checker/mutate: compile regalloc/gen regalloc/exec internal/wasmgen
 spectest: spectest/script internal/abi clif wasmfront
-spectest/suitetest: spectest internal/testenv
+spectest/suitetest: spectest internal/testenv internal/figures
 spectest/remote: spectest
 spectest/interpengine: spectest clif/interp wasmfront/translate clif/verify
 spectest/nativeengine: spectest compile host/load
 internal/filetest: clif/text clif/verify clif/interp
-backend/isa/isatest: compile internal/filetest internal/testenv
+backend/isa/isatest: compile internal/filetest internal/testenv internal/figures
 backend/isa/asmtest:
 internal/randprog: spectest/interpengine internal/wasmgen
 internal/campaign: internal/randprog spectest/nativeengine internal/filetest internal/reduce

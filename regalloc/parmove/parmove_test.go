@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/waot-project/waot/internal/figures"
 	"github.com/waot-project/waot/internal/testenv"
 	"github.com/waot-project/waot/regalloc"
 )
@@ -265,6 +266,9 @@ func TestExhaustive(t *testing.T) {
 		t.Error("the extra slot was never needed")
 	}
 	t.Logf("%d sets of moves", total)
+	if *every || testenv.Full() {
+		figures.Check(t, "parmove.sets", total)
+	}
 }
 
 // allMoves calls f with each function from some of the n locations to their

@@ -10,6 +10,7 @@ import (
 
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/isa/asmtest"
+	"github.com/waot-project/waot/internal/figures"
 	"github.com/waot-project/waot/internal/testenv"
 )
 
@@ -68,6 +69,7 @@ func cases(samples []sample) []asmtest.Case {
 func TestGolden(t *testing.T) {
 	samples := goldenSamples()
 	assembler.Golden(t, "testdata/enc.txt", cases(samples), *update)
+	figures.Check(t, "encoder.x64.lines", len(samples))
 	have := map[backend.Op]bool{}
 	for i := range samples {
 		have[samples[i].inst.Op] = true
