@@ -167,6 +167,7 @@ func TestModesAgree(t *testing.T) {
 	if testenv.Full() {
 		figures.Check(t, "modes.correct", accepted)
 		figures.Check(t, "modes.wrong", rejected)
+		figures.Check(t, "modes.claims", provenWrong)
 	}
 	t.Logf("%d allocations accepted by both modes, %d rejected with each of %d sets of claims; %d sets that say too much or too little rejected",
 		accepted, rejected, provenWrong, falseClaims)
