@@ -270,13 +270,12 @@ func (j *job) verify(test) {
 
 // Test runs the files that match a pattern as subtests, named by their paths below
 // root. With Update it writes them and logs which have changed.
-func (r *Runner) Test(t *testing.T, root, pattern string) {
+func (r *Runner) Test(t *testing.T, root, pattern string) (calls int) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root, pattern))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no files match %s in %s (%v)", pattern, root, err)
 	}
-	calls := 0
 	for _, name := range files {
 		sub := strings.TrimSuffix(filepath.Base(name), ".clif")
 		t.Run(sub, func(t *testing.T) {
@@ -310,4 +309,5 @@ func (r *Runner) Test(t *testing.T, root, pattern string) {
 		names = append(names, e.Name())
 	}
 	t.Logf("%d files, %d calls on each of %s", len(files), calls, strings.Join(names, ", "))
+	return calls
 }

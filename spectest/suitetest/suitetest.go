@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/waot-project/waot/internal/figures"
 	"github.com/waot-project/waot/internal/testenv"
 	"github.com/waot-project/waot/spectest"
 	"github.com/waot-project/waot/spectest/script"
@@ -58,6 +59,12 @@ func Run(t *testing.T, e spectest.Engine) {
 			}
 			t.Run(group, func(t *testing.T) {
 				total := runGroup(t, e, s, group)
+				switch group {
+				case "core":
+					figures.Check(t, "suite.core", total.Passed)
+				case "bulk-memory":
+					figures.Check(t, "suite.bulk-memory", total.Passed)
+				}
 				w, ok := want[group]
 				if ok && (total.Passed != w.passed || total.Skipped[spectest.SkipText] != w.text) {
 					t.Errorf("want %d passed and %d %s", w.passed, w.text, spectest.SkipText)

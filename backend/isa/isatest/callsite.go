@@ -11,6 +11,7 @@ import (
 	"github.com/waot-project/waot/checker"
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/figures"
 	"github.com/waot-project/waot/regalloc"
 	"github.com/waot-project/waot/regalloc/linear"
 )
@@ -245,4 +246,11 @@ func testPlantedSafepoints(t *testing.T, on *Machine) {
 		}
 	}
 	t.Logf("%d flags, %d slots", flags, slots)
+	figures.Check(t, "callsites.slots", slots)
+	switch on.Name {
+	case "x64":
+		figures.Check(t, "callsites.x64.flags", flags)
+	case "a64":
+		figures.Check(t, "callsites.a64.flags", flags)
+	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/clif/text"
+	"github.com/waot-project/waot/internal/figures"
 	"github.com/waot-project/waot/internal/filetest"
 	"github.com/waot-project/waot/regalloc/linear"
 )
@@ -217,7 +218,10 @@ func (d *dumper) commands() map[string]filetest.Command {
 // CLIFFiles executes the calls of the machine-independent files.
 func (on *Machine) CLIFFiles(t *testing.T) {
 	r := filetest.Runner{Engines: on.engines(t)}
-	r.Test(t, "../../../testdata/clif", "*.clif")
+	calls := r.Test(t, "../../../testdata/clif", "*.clif")
+	if f := flag.Lookup("test.run").Value.String(); !strings.Contains(f, "/") { // all of the files
+		figures.Check(t, "filetests.calls", calls)
+	}
 }
 
 // Files checks the texts of the machine's files and executes their calls. Each named rule must
