@@ -206,7 +206,7 @@ func TestInterrupt(t *testing.T) {
 				g, args := tt.setup(t)
 				fds := hostFds(t)
 				call := g.fns[tt.call].Call
-				var took []time.Duration
+				var took, others []time.Duration // until the call ends, and until another goroutine wakes
 				for round := range 8 {
 					done := make(chan struct{})
 					g.c.SetInterrupt(done)
@@ -221,20 +221,27 @@ func TestInterrupt(t *testing.T) {
 						closed <- time.Now()
 						close(done)
 					}()
+					woken := make(chan time.Time, 1)
+					go func() {
+						<-done
+						woken <- time.Now()
+					}()
 					_, err := call(g.c, g.mem, args)
 					now := time.Now()
 					if !errors.Is(err, ErrInterrupted) {
 						t.Fatalf("round %d: %v", round, err)
 					}
-					took = append(took, now.Sub(<-closed))
+					end := <-closed
+					took, others = append(took, now.Sub(end)), append(others, (<-woken).Sub(end))
 				}
 				start := time.Now()
 				if _, err := call(g.c, g.mem, args); !errors.Is(err, ErrInterrupted) {
 					t.Fatal("with the channel closed:", err)
 				}
 				slices.Sort(took)
+				slices.Sort(others)
 				t.Logf("median %v, most %v, already closed %v", took[len(took)/2], took[len(took)-1], time.Since(start))
-				if m := took[len(took)/2]; m > 20*time.Millisecond {
+				if m := took[len(took)/2]; m > 20*time.Millisecond+10*others[len(others)-1] { // a busy machine lets all wait
 					t.Errorf("took %v to end", m)
 				}
 				if n := hostFds(t); n != fds {

@@ -15,13 +15,14 @@ import (
 	"time"
 
 	"github.com/waot-project/waot/host/inproc"
+	"github.com/waot-project/waot/internal/cputime"
 )
 
-// spendTime is what the profile must show.
+// spendTime, of the processor, is what the profile must show.
 //
 //go:noinline
 func spendTime(w *world, d time.Duration) error {
-	ctx, cancel := context.WithTimeout(context.Background(), d)
+	ctx, cancel := cputime.WithTimeout(context.Background(), d)
 	defer cancel()
 	_, err := w.call(ctx, 0, "spinfib")
 	return isCancelled(err, context.DeadlineExceeded)

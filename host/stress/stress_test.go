@@ -58,7 +58,7 @@ func TestStress(t *testing.T) {
 	go func() {
 		// On a slow machine a short run may not have come to everything.
 		time.Sleep(duration)
-		for end := time.Now().Add(time.Minute); len(c.missing()) > 0 && time.Now().Before(end); {
+		for end := time.Now().Add(10 * time.Minute); len(c.missing()) > 0 && time.Now().Before(end); {
 			time.Sleep(50 * time.Millisecond)
 		}
 		stop()
