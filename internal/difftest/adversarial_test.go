@@ -393,7 +393,7 @@ func checkGrowth(t *testing.T, families []family) {
 // TestAdversarialProducts is TestAdversarial for the families whose values and blocks multiply.
 func TestAdversarialProducts(t *testing.T) {
 	notEmulated(t)
-	grow := testenv.Cases(128, 32, 1.5)
+	grow := testenv.Cases(32, 32, 1.5)
 	for _, f := range families {
 		if !f.product {
 			continue
