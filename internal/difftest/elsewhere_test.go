@@ -225,6 +225,7 @@ func (x *elsewhere) programs(t *testing.T) {
 
 // goProgram runs a program that the Go compiler has made for WASI.
 func (x *elsewhere) goProgram(t *testing.T) {
+	testenv.OnlyFull(t, "takes long in an emulator; programs and benchmarks have some of TinyGo")
 	file := filepath.Join(t.TempDir(), "report.wasm")
 	build := exec.Command("go", "build", "-o", file, "../../examples/report")
 	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0")
@@ -235,8 +236,7 @@ func (x *elsewhere) goProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	levels := testenv.Cases(nil, []opt.Level{opt.O1}, []opt.Level{opt.O0, opt.O1})
-	for _, level := range levels {
+	for _, level := range []opt.Level{opt.O0, opt.O1} {
 		here, err := nativeModule(wasm, level)
 		if err != nil {
 			t.Fatal(err)
@@ -251,7 +251,7 @@ func (x *elsewhere) goProgram(t *testing.T) {
 			{export: "_start", args: []string{"report", "/missing"}, dirs: []wasirun.Dir{{Host: "../../examples", Guest: "/"}}},
 			{export: "_start", args: []string{"report"}},
 		}
-		for _, r := range runs[:testenv.Cases(0, 1, len(runs))] {
+		for _, r := range runs {
 			want, err := r.native(here)
 			if err != nil {
 				t.Fatal(err)
