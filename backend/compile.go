@@ -8,6 +8,7 @@ import (
 	"github.com/waot-project/waot/backend/instance"
 	"github.com/waot-project/waot/checker"
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/rewrite"
 	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/machbuffer"
 	"github.com/waot-project/waot/regalloc"
@@ -41,13 +42,18 @@ type Trace struct {
 	VCode, Allocated func(f *clif.Func, text string)
 	// Code receives the finished code.
 	Code func(f *clif.Func, c *Code)
-	// Rule receives the name of each lowering rule that fires.
-	Rule func(name string)
+	// Rule receives each lowering rule that is applied, and the instructions that it has appended so far, which a test
+	// may spoil; those of a rule of TermOperand are its user's.
+	Rule func(f *clif.Func, r Rule, insts []Inst)
 }
 
 // Compiler compiles functions of one module, one at a time; it keeps its memory
 // between functions. It is for one goroutine at a time.
 type Compiler struct {
+	// Control, if not nil, says which lowering rules apply to the next function, and logs them behind what it has; nil
+	// stands for all.
+	Control *rewrite.Control
+
 	target *Target
 	opt    Options
 	mod    *clif.Module
@@ -65,9 +71,7 @@ type Compiler struct {
 func New(target *Target, layout *instance.Layout, mod *clif.Module, opt Options) *Compiler {
 	c := &Compiler{target: target, opt: opt, mod: mod, check: checker.New()}
 	c.lower.Target, c.lower.Layout, c.lower.noSpectre = target, layout, opt.NoSpectre
-	if opt.Trace != nil {
-		c.lower.rules = opt.Trace.Rule
-	}
+	c.lower.trace = opt.Trace
 	c.emit.Target, c.emit.Buf, c.emit.verify = target, machbuffer.New(target.Buffer), opt.Verify
 	return c
 }
@@ -108,6 +112,7 @@ func (c *Compiler) Compile(f *clif.Func) (code *Code, err error) {
 	c.stage = "order"
 	c.order.Compute(f)
 	c.stage = "lower"
+	c.lower.control = c.Control
 	c.lower.Run(f, &c.order, &c.vc)
 	c.vc.safepoints(c.target, c.lower.Layout)
 	if err := c.verify(f); err != nil {

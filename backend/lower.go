@@ -5,6 +5,7 @@ import (
 
 	"github.com/waot-project/waot/backend/instance"
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/rewrite"
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/regalloc"
@@ -31,8 +32,12 @@ type Lower struct {
 	fnSig abi.Sig          // of the function
 
 	vc        *VCode
-	noSpectre bool         // Options.NoSpectre
-	rules     func(string) // nil if nobody counts
+	noSpectre bool             // Options.NoSpectre
+	control   *rewrite.Control // nil: all rules apply, and nothing is recorded
+	trace     *Trace           // nil unless tracing
+
+	matches []*Match // of the questions that are being asked, and free ones
+	asking  int      // how many are being asked
 
 	canon []clif.Value    // by Value: what aliases and zero-extensions stand for
 	vregs []regalloc.VReg // by Value, NoVReg until something uses it
@@ -101,7 +106,7 @@ func (l *Lower) reset() {
 	}
 	l.insts, l.meta, l.groups, l.Ops, l.sums = l.insts[:0], l.meta[:0], l.groups[:0], l.Ops[:0], l.sums[:0]
 	l.hidden = regalloc.NoVReg
-	l.noSink = 0
+	l.noSink, l.asking = 0, 0
 	l.hoister.stop = f.Stop
 	l.hoister.begin(l.Order, len(f.Mod.Memories))
 	if l.Target.Hoist && !l.flat() {
@@ -239,11 +244,13 @@ func (l *Lower) lowerBlock(b int) {
 		}
 		l.cur, l.curSrc = i, f.Srcs[i]
 		l.begin()
-		fn := l.Target.Lower[d.Op]
-		if fn == nil {
-			panic(Unsupported("the instruction " + d.Op.String() + " is not supported on " + l.Target.Name))
+		if !l.Select(TermInst, i, d) {
+			fn := l.Target.Lower[d.Op]
+			if fn == nil {
+				panic(Unsupported("the instruction " + d.Op.String() + " is not supported on " + l.Target.Name))
+			}
+			fn(l, i, d)
 		}
-		fn(l, i, d)
 		if terminator {
 			l.lowerHoisted(b)
 		}

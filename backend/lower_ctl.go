@@ -82,30 +82,25 @@ func (c *Comparison) Push(l *Lower, tail Tail, flags regalloc.InstFlags, regs ..
 func (l *Lower) Truth(v clif.Value) (c Comparison) {
 	var invert uint8 // bit 0 of the condition
 	held := 0
-	for {
-		_, d := l.DefInst(v)
-		if d == nil {
-			break
-		}
-		isCmp := d.Op == clif.OpIcmp || d.Op == clif.OpFcmp || d.Op == clif.OpRefIsNull
-		if !isCmp {
-			break
-		}
+	for l.isComparison(v) {
 		if !l.SingleUse(v) {
 			held++
 			l.HoldLoads(1)
 		}
-		if in, ok := l.Negated(d); ok && l.Rule("cond_eqz") {
-			if d.IntCC() == clif.Eq {
+		if b, ok := l.Fold(RuleCondEqz, clif.I32, v, 4); ok {
+			if _, d := l.DefInst(v); d.IntCC() == clif.Eq {
 				invert ^= 1
 			}
-			v = in
+			v = b.X()
 			continue
 		}
+		if _, ok := l.Fold(RuleCondCompare, clif.I32, v, 4); !ok {
+			break
+		}
+		_, d := l.DefInst(v)
 		c = l.Target.Compare(l, d)
 		l.HoldLoads(-held)
 		c.In.Cond ^= invert
-		l.Rule("cond_cmp")
 		return c
 	}
 	c = l.Target.CompareZero(l, clif.I32, v, clif.Ne)
@@ -114,23 +109,23 @@ func (l *Lower) Truth(v clif.Value) (c Comparison) {
 	return c
 }
 
-// Negated is x where d is x == 0 or x != 0 of type i32.
-func (l *Lower) Negated(d *clif.InstData) (clif.Value, bool) {
-	if d.Op != clif.OpIcmp || d.Type != clif.I32 || d.IntCC() > clif.Ne {
-		return 0, false
+// isComparison reports whether v is the result of an icmp, fcmp or ref_is_null.
+func (l *Lower) isComparison(v clif.Value) bool {
+	switch l.defOpcode(v) {
+	case clif.OpIcmp, clif.OpFcmp, clif.OpRefIsNull:
+		return true
 	}
-	k, ok := l.Iconst(d.ArgB())
-	return d.ArgA(), ok && k == 0
+	return false
 }
 
 // Holds is a comparison that holds if the result of d, an icmp, fcmp or ref_is_null, is 1; perhaps that of another
 // one, of which d is the complement.
 func (l *Lower) Holds(d *clif.InstData) Comparison {
-	in, ok := l.Negated(d)
+	b, ok := l.Fold(RuleCondEqz, clif.I32, d.Result, 4)
 	if !ok {
 		return l.Target.Compare(l, d)
 	}
-	c := l.Truth(in)
+	c := l.Truth(b.X())
 	if d.IntCC() == clif.Eq {
 		c.In.Cond ^= 1
 	}
@@ -146,7 +141,7 @@ func lowerJump(l *Lower, _ clif.Inst, _ *clif.InstData) { l.jump() }
 func (l *Lower) jump() { l.Push(Inst{Op: OpJump}, regalloc.IsTerminator) }
 
 func lowerBranch(l *Lower, _ clif.Inst, d *clif.InstData) {
-	if l.NumSuccs() == 1 && l.Rule("br_same") {
+	if l.NumSuccs() == 1 {
 		l.jump()
 		return
 	}
@@ -157,21 +152,12 @@ func lowerBranch(l *Lower, _ clif.Inst, d *clif.InstData) {
 const MaxChain = 4
 
 func lowerBrTable(l *Lower, _ clif.Inst, d *clif.InstData) {
-	if l.NumSuccs() == 1 && l.Rule("br_table_same") {
+	if l.NumSuccs() == 1 {
 		l.jump()
 		return
 	}
-	entries := l.TableEdges(int(d.C))
-	n := len(entries) - 1 // without the default
-	in := Inst{Op: l.Target.Common.JumpTable, Size: 4, Ref: l.JumpTable(entries), Imm: int64(n)}
+	in := l.jumpTable(l.Target.Common.JumpTable, d)
 	index := l.Use(d.ArgA())
-	if n <= MaxChain && l.Rule("br_table_chain") {
-		in.Op = l.Target.Common.JumpChain
-		l.Ops = append(l.Ops, regalloc.UseOf(index, regalloc.Reg))
-		l.Push(in, regalloc.IsTerminator)
-		return
-	}
-	l.Rule("br_table")
 	if l.noSpectre {
 		in.Op = l.Target.Common.JumpTableBare
 	}
@@ -181,6 +167,19 @@ func lowerBrTable(l *Lower, _ clif.Inst, d *clif.InstData) {
 	l.Ops = append(l.Ops, regalloc.UseOf(index, regalloc.Reg),
 		regalloc.Operand{VReg: l.NewVReg(clif.I64), Constraint: regalloc.Reg, Access: regalloc.EarlyDef},
 		regalloc.DefOf(l.NewVReg(clif.I64), regalloc.Reg))
+	l.Push(in, regalloc.IsTerminator)
+}
+
+// jumpTable is op with the entries of the br_table d.
+func (l *Lower) jumpTable(op Op, d *clif.InstData) Inst {
+	entries := l.TableEdges(int(d.C))
+	return Inst{Op: op, Size: 4, Ref: l.JumpTable(entries, op == l.Target.Common.JumpChain), Imm: int64(len(entries) - 1)} // without the default
+}
+
+// lowerChain is RuleTableChain.
+func lowerChain(l *Lower, m *Match) {
+	in := l.jumpTable(l.Target.Common.JumpChain, m.D)
+	l.Ops = append(l.Ops, regalloc.UseOf(l.Use(m.X()), regalloc.Reg))
 	l.Push(in, regalloc.IsTerminator)
 }
 

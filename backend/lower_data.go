@@ -122,7 +122,8 @@ func lowerTableSize(l *Lower, _ clif.Inst, d *clif.InstData) {
 
 // element is the address of element v of an array of words.
 func (l *Lower) element(base regalloc.VReg, v clif.Value) Address {
-	if c, ok := l.Iconst(v); ok && c <= uint64(l.Target.MaxDisp>>3) && l.Rule("element_const") {
+	if _, ok := l.Fold(RuleElementConst, clif.I32, v, 4); ok {
+		c, _ := l.Iconst(v)
 		return Based(base, int32(c<<3))
 	}
 	return Indexed(base, l.Use(v), 3)

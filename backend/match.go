@@ -104,8 +104,10 @@ func (l *Lower) OnlyDef(v clif.Value, op clif.Opcode, t clif.Type) *clif.InstDat
 // Low is the register of v, of which the instruction being lowered reads the low 32
 // bits only.
 func (l *Lower) Low(v clif.Value) regalloc.VReg {
-	if d := l.DefOp(v, clif.OpIreduce); d != nil && l.Rule("low_ireduce") {
-		return l.Use(d.ArgA())
+	if l.defOpcode(v) == clif.OpIreduce {
+		if b, ok := l.Fold(RuleLowReduce, clif.I32, v, 4); ok {
+			v = b.X()
+		}
 	}
 	return l.Use(v)
 }
@@ -121,34 +123,24 @@ func (l *Lower) UseAs(t clif.Type, v clif.Value) regalloc.VReg {
 // Narrow is a value with the same low bytes as v, found by dropping what only changes the
 // others.
 func (l *Lower) Narrow(v clif.Value, bytes int) clif.Value {
-	mask := uint64(1)<<(8*bytes) - 1
 	for {
-		_, d := l.DefInst(v)
-		if d == nil {
-			return v
-		}
-		switch d.Op {
+		rule := RuleNarrowExtend
+		switch l.defOpcode(v) {
 		case clif.OpIreduce, clif.OpSextend:
-			if bytes > 4 {
-				return v
-			}
 		case clif.OpSext8:
-			if bytes > 1 {
-				return v
-			}
+			rule = RuleNarrowSext8
 		case clif.OpSext16:
-			if bytes > 2 {
-				return v
-			}
+			rule = RuleNarrowSext16
 		case clif.OpBand:
-			if k, ok := l.Iconst(d.ArgB()); !ok || k&mask != mask {
-				return v
-			}
+			rule = RuleNarrowMask
 		default:
 			return v
 		}
-		l.Rule("store_narrow")
-		v = d.ArgA()
+		b, ok := l.Fold(rule, l.F.TypeOf(v), v, bytes)
+		if !ok {
+			return v
+		}
+		v = b.X()
 	}
 }
 
@@ -237,8 +229,8 @@ func (l *Lower) SinkableLoad(v clif.Value) (clif.Inst, *clif.InstData) {
 	return clif.NoInst, nil
 }
 
-// Sink marks a load as done by the instruction being lowered.
-func (l *Lower) Sink(i clif.Inst) {
+// sink marks a load, or another instruction with a result, as done by the instruction being lowered.
+func (l *Lower) sink(i clif.Inst) {
 	l.sunk[i] = true
 	if l.F.Insts[i].Op == clif.OpLoad {
 		l.folded = i
@@ -254,7 +246,7 @@ const maxDelay = 16
 
 // Delayed is the instruction that defines v, without effects, if the terminator being lowered may do that
 // instead: it is in the same block, and nothing between uses v but the instruction with the only result
-// except, which the terminator does too. The caller must call Sink.
+// except, which the terminator does too.
 func (l *Lower) Delayed(v, except clif.Value) (clif.Inst, *clif.InstData) {
 	v = l.Resolve(v)
 	i, d := l.DefInst(v)
@@ -307,14 +299,15 @@ func (l *Lower) PoolConst(lo, hi uint64, bytes uint8) uint32 {
 	return uint32(len(l.vc.Consts) - 1)
 }
 
-// JumpTable is the number of a jump table of the given edges of the block.
-func (l *Lower) JumpTable(edges []uint32) uint32 {
+// JumpTable is the number of a jump table of the given edges of the block; chained, it stands for a chain of comparisons.
+func (l *Lower) JumpTable(edges []uint32, chained bool) uint32 {
 	succs := l.Order.SuccsOf(l.block)
 	s := uint32(len(l.vc.TableBlocks))
 	for _, e := range edges {
 		l.vc.TableBlocks = append(l.vc.TableBlocks, regalloc.Block(succs[e].To))
 	}
 	l.vc.Tables = append(l.vc.Tables, regalloc.Range{Start: s, End: uint32(len(l.vc.TableBlocks))})
+	l.vc.Chained = append(l.vc.Chained, chained)
 	return uint32(len(l.vc.Tables) - 1)
 }
 
@@ -328,11 +321,3 @@ func (l *Lower) TableEdges(n int) []uint32 {
 
 // LoopDepth is that of the block being lowered.
 func (l *Lower) LoopDepth() int { return int(l.Order.Blocks[l.block].LoopDepth) }
-
-// Rule counts the use of a named rule when tracing; it is always true.
-func (l *Lower) Rule(name string) bool {
-	if l.rules != nil {
-		l.rules(name)
-	}
-	return true
-}

@@ -25,26 +25,18 @@ type sharedSum struct {
 // maxShare is the most instructions past which a sum is kept.
 const maxShare = 32
 
-// SharedSum is the register of the sum that the access i needs. Unless define, an access in front of
-// it defines the register; else the caller must. keyOf is the sum that an access will ask for when it is
-// lowered, if it will: accesses must be lowered exactly so.
-func (l *Lower) SharedSum(i clif.Inst, key SumKey, keyOf func(*Lower, *clif.InstData) (SumKey, bool)) (reg regalloc.VReg, define bool) {
+// NewSum is the register of a sum that an access in front of the one being lowered will define.
+func (l *Lower) NewSum(key SumKey) regalloc.VReg {
+	reg := l.NewVReg(clif.I64)
+	l.sums = append(l.sums, sharedSum{key, reg})
+	return reg
+}
+
+// TakeSum makes the access being lowered define the sum, which is pending.
+func (l *Lower) TakeSum(key SumKey) {
 	n := l.pending(key)
-	define = !l.askedBefore(i, key, keyOf)
-	switch {
-	case n >= 0:
-		reg = l.sums[n].reg
-		if define {
-			l.sums[n] = l.sums[len(l.sums)-1]
-			l.sums = l.sums[:len(l.sums)-1]
-		}
-	default:
-		reg = l.NewVReg(clif.I64)
-		if !define {
-			l.sums = append(l.sums, sharedSum{key, reg})
-		}
-	}
-	return reg, define
+	l.sums[n] = l.sums[len(l.sums)-1]
+	l.sums = l.sums[:len(l.sums)-1]
 }
 
 // PendingSum is the register of the sum, if an access in front of the instruction being lowered will
@@ -67,9 +59,9 @@ func (l *Lower) pending(key SumKey) int {
 	return -1
 }
 
-// askedBefore reports whether an access in front of i, in the same block and with no call between, will ask for the
-// sum. One that was lowered with another instruction already, out of order, has defined its own.
-func (l *Lower) askedBefore(i clif.Inst, key SumKey, keyOf func(*Lower, *clif.InstData) (SumKey, bool)) bool {
+// AskedBefore reports whether an access in front of i, in the same block and with no call between, will ask for the
+// sum. keyOf is the sum that an access asks for when it is lowered, if it does: it must then use a sum that is pending. One that was lowered with another instruction already, out of order, has defined its own.
+func (l *Lower) AskedBefore(i clif.Inst, key SumKey, keyOf func(*Lower, *clif.InstData) (SumKey, bool)) bool {
 	start := l.F.Blocks[l.Order.Blocks[l.block].Orig].Start
 	for n := 0; i > start && n < maxShare; n++ {
 		i--

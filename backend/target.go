@@ -33,8 +33,10 @@ type Target struct {
 
 // Lowering makes VCode of CLIF. Its functions append to the code of l.
 type Lowering struct {
-	// Lower has, by CLIF opcode, the function that appends the instruction's
-	// VCode; nil for those that are never lowered.
+	// Rules are the lowering rules, tried first.
+	Rules *Rules
+	// Lower has, by CLIF opcode, the function that appends the instruction's VCode where no rule of TermInst applies; nil
+	// for those that are never lowered.
 	Lower *[clif.NumOpcodes]LowerFunc
 	// Common are the rows that all machines have.
 	Common CommonRows

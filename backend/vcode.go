@@ -17,6 +17,8 @@ type VCode struct {
 	// Tables are the jump tables, ranges of TableBlocks.
 	Tables      []regalloc.Range
 	TableBlocks []regalloc.Block
+	// Chained says of each whether it is a chain of comparisons, which needs no table.
+	Chained []bool
 	// Indirect are the jump tables to whose blocks, but the default, indirect jumps lead.
 	Indirect []uint32
 	// Safepoints are the calls of what may collect, rising, by what the instructions call.
@@ -44,6 +46,6 @@ func (vc *VCode) reset() {
 	}
 	*vc = VCode{
 		In: *in, Insts: vc.Insts[:0], Srcs: vc.Srcs[:0], Headers: vc.Headers[:0], Consts: vc.Consts[:0],
-		Tables: vc.Tables[:0], Safepoints: vc.Safepoints[:0], TableBlocks: vc.TableBlocks[:0], Indirect: vc.Indirect[:0],
+		Tables: vc.Tables[:0], Chained: vc.Chained[:0], Safepoints: vc.Safepoints[:0], TableBlocks: vc.TableBlocks[:0], Indirect: vc.Indirect[:0],
 	}
 }

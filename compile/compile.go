@@ -60,7 +60,7 @@ type Options struct {
 	// Trace receives dumps of the back end. Its functions are called by all workers: set
 	// Jobs to 1 where that matters.
 	Trace *backend.Trace
-	// Control, if not nil, says which rewrites of the mid-end happen in function i, for debugging;
+	// Control, if not nil, says which rewrites of the mid-end and of lowering happen in function i, for debugging;
 	// nil stands for all. It is called by all workers.
 	Control func(i clif.FuncIndex) *opt.Control
 	// AfterPass, if not nil, is called after translation (with an empty name) and

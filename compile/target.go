@@ -7,6 +7,9 @@ import (
 
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/isa/x64"
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/opt"
+	"github.com/waot-project/waot/clif/rewrite"
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/reloc"
 	"github.com/waot-project/waot/objfile"
@@ -97,6 +100,22 @@ func CodeTarget(target, cpu string) (*backend.Target, error) {
 	return m.target, nil
 }
 
+// Rules are the rules of the mid-end and of lowering for a target, in the order of their tables; nil if there is no such
+// target.
+func Rules(target string) (all []*rewrite.Info) {
+	m, err := targetFor(target, "")
+	if err != nil {
+		return nil
+	}
+	for r := range opt.NumRules {
+		all = append(all, r.Info())
+	}
+	for r := range m.target.Rules.Rows {
+		all = append(all, m.target.Rules.Info(backend.Rule(r)))
+	}
+	return all
+}
+
 // x64Machine is x86-64 with the named level of processor, or the lowest.
 func x64Machine(cpu string) (*machine, error) {
 	if cpu == "" {
@@ -121,8 +140,8 @@ func x64Machine(cpu string) (*machine, error) {
 // NewAllocator returns an instance of the default register allocator.
 func NewAllocator() backend.Allocator { return linear.New() }
 
-// newGenerator is the back end for one worker.
-func (d *driver) newGenerator() generate {
+// newGenerator is the back end for one worker, whose mid-end has the Control of each function.
+func (d *driver) newGenerator(mid *opt.Optimizer) generate {
 	if d.opt.generator != nil {
 		return d.opt.generator(d.cm, d.layout)
 	}
@@ -130,8 +149,12 @@ func (d *driver) newGenerator() generate {
 	if newAllocator == nil {
 		newAllocator = NewAllocator
 	}
-	return backend.New(d.target.target, d.layout, d.cm, backend.Options{
+	c := backend.New(d.target.target, d.layout, d.cm, backend.Options{
 		Allocator: newAllocator(), SkipChecker: d.opt.SkipChecker, Fixpoint: d.opt.Fixpoint, NoSpectre: d.opt.NoSpectre,
 		Verify: d.opt.Verify, Trace: d.opt.Trace,
-	}).Compile
+	})
+	return func(f *clif.Func) (*backend.Code, error) {
+		c.Control = mid.Control
+		return c.Compile(f)
+	}
 }

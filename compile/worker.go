@@ -266,7 +266,7 @@ func (w *worker) function(i uint32) error {
 	generate := time.Now()
 	w.optimize += generate.Sub(optimize)
 	if w.gen == nil {
-		w.gen = w.d.newGenerator()
+		w.gen = w.d.newGenerator(&w.opt)
 	}
 	code, err := w.gen(&w.f)
 	if err != nil {

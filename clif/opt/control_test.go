@@ -76,7 +76,7 @@ func TestEveryRule(t *testing.T) {
 		seen := 0
 		o.After = func(p *Pass, _ *clif.Func) error {
 			for ; seen < len(ctl.Log); seen++ {
-				if r := ctl.Log[seen].Rule; r.Info().Pass != p.Name {
+				if r := ctl.Log[seen].Rule; r.Pass != p.Name {
 					t.Errorf("%v applied in %s", r, p.Name)
 				}
 			}
@@ -154,13 +154,12 @@ func TestOff(t *testing.T) {
 	}
 	compared := 0
 	for rule := range NumRules {
-		ctl := &Control{Limit: -1}
-		ctl.Off[rule] = true
+		ctl := &Control{Limit: -1, Off: map[string]bool{rule.String(): true}}
 		o := Optimizer{Control: ctl}
 		for _, one := range runs {
 			g := optimized(t, &o, one.f)
 			for i := range ctl.Log {
-				if ctl.Log[i].Rule == rule {
+				if ctl.Log[i].Rule == rule.Info() {
 					t.Fatalf("%v is off and applied", rule)
 				}
 			}

@@ -1,6 +1,9 @@
 package opt
 
-import "github.com/waot-project/waot/clif"
+import (
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/rewrite"
+)
 
 // liveness is the state of removeDead.
 type liveness struct {
@@ -55,7 +58,7 @@ func removeDead(o *Optimizer, f *clif.Func) {
 			d := &f.Insts[i-1]
 			if d.NumResults == 1 && !l.live[d.Result] && !o.hasEffect(f, d) {
 				if o.tracing() {
-					removed = append(removed, "without "+instText(f, d))
+					removed = append(removed, "without "+rewrite.Text(f, d))
 				}
 				f.Values[d.Result].Kind = clif.ValueDead
 				*d = clif.InstData{Result: clif.NoValue}

@@ -20,7 +20,11 @@ type fired [NumRules][clif.NumTypes]int
 
 func (n *fired) add(log []Rewrite) {
 	for i := range log {
-		n[log[i].Rule][log[i].Type]++
+		for r := range NumRules {
+			if r.Info() == log[i].Rule {
+				n[r][log[i].Type]++
+			}
+		}
 	}
 }
 

@@ -261,7 +261,7 @@ func (c *folder) inst(d *clif.InstData) {
 }
 
 // may is Optimizer.may.
-func (c *folder) may(r Rule) bool { return c.o.Control == nil || c.o.Control.spend(r) }
+func (c *folder) may(r Rule) bool { return c.o.Control == nil || c.o.Control.Spend(r.Info()) }
 
 // simplify applies rules until none fits. It returns the value that d is
 // equal to, or NoValue with d perhaps rewritten in place.

@@ -92,7 +92,7 @@ func overlap(t *testing.T, first, second, loads access, offset uint64, index cli
 	ctl := &Control{Limit: -1}
 	g := optimized(t, &Optimizer{Control: ctl}, f)
 	for i := range ctl.Log {
-		if ctl.Log[i].Rule == RuleLoadKnown {
+		if ctl.Log[i].Rule == RuleLoadKnown.Info() {
 			forwarded++
 		}
 	}

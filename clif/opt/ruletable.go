@@ -1,6 +1,9 @@
 package opt
 
-import "github.com/waot-project/waot/clif"
+import (
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/rewrite"
+)
 
 // Rule names a rewrite: whatever the mid-end changes is an application of one.
 type Rule uint8
@@ -94,16 +97,6 @@ const (
 	NumRules
 )
 
-// RuleInfo describes a rule.
-type RuleInfo struct {
-	Name string
-	Pass string
-	// What is the pattern and what becomes of it: k, m are constants, the rest values.
-	What string
-	// Types are the types of the instructions to which it applies, 0 where they have none.
-	Types clif.TypeSet
-}
-
 const (
 	onNarrow clif.TypeSet = 1 << clif.I32
 	onWide   clif.TypeSet = 1 << clif.I64
@@ -114,94 +107,94 @@ const (
 	onAny                 = onNumber | onRef
 )
 
-var ruleInfos = [NumRules]RuleInfo{
-	RuleFoldInt:         {"fold-int", "fold", "k op m => constant", onInt},
-	RuleConstRight:      {"const-right", "fold", "k op x => x op k, op commutative", onInt},
-	RuleReassociate:     {"reassociate", "fold", "(x op k) op m => x op (k op m)", onInt},
-	RuleSameZero:        {"same-zero", "fold", "x - x, x ^ x => 0", onInt},
-	RuleSameFirst:       {"same-first", "fold", "x & x, x | x => x", onInt},
-	RuleAddZero:         {"add-zero", "fold", "x + 0 => x", onInt},
-	RuleSubConst:        {"sub-const", "fold", "x - k => x + -k", onInt},
-	RuleMulZero:         {"mul-zero", "fold", "x * 0 => 0", onInt},
-	RuleMulOne:          {"mul-one", "fold", "x * 1 => x", onInt},
-	RuleMulMinusOne:     {"mul-minus-one", "fold", "x * -1 => 0 - x", onInt},
-	RuleMulPow2:         {"mul-pow2", "fold", "x * 2^k => x << k", onInt},
-	RuleUdivOne:         {"udiv-one", "fold", "x /u 1 => x", onInt},
-	RuleUdivPow2:        {"udiv-pow2", "fold", "x /u 2^k => x >>u k", onInt},
-	RuleUdivConst:       {"udiv-const", "fold", "x /u k => multiplication and shifts", onInt},
-	RuleSdivOne:         {"sdiv-one", "fold", "x /s 1 => x", onInt},
-	RuleSdivPow2:        {"sdiv-pow2", "fold", "x /s ±2^k => addition and shifts", onInt},
-	RuleSdivConst:       {"sdiv-const", "fold", "x /s k => multiplication and shifts", onInt},
-	RuleUremPow2:        {"urem-pow2", "fold", "x %u 2^k => x & 2^k-1", onInt},
-	RuleUremConst:       {"urem-const", "fold", "x %u k => x - x/k*k", onInt},
-	RuleSremConst:       {"srem-const", "fold", "x %s k => x - x/k*k", onInt},
-	RuleAndZero:         {"and-zero", "fold", "x & 0 => 0", onInt},
-	RuleAndOnes:         {"and-ones", "fold", "x & -1 => x", onInt},
-	RuleAndKnown:        {"and-known", "fold", "x & k => x, x zero outside k", onInt},
-	RuleAndLowHalf:      {"and-low-half", "fold", "x & 2^32-1 => uextend ireduce x", onWide},
-	RuleOrZero:          {"or-zero", "fold", "x | 0 => x", onInt},
-	RuleOrOnes:          {"or-ones", "fold", "x | -1 => -1", onInt},
-	RuleXorZero:         {"xor-zero", "fold", "x ^ 0 => x", onInt},
-	RuleShiftZero:       {"shift-zero", "fold", "x shift 0 => x", onInt},
-	RuleShiftFar:        {"shift-far", "fold", "x shift k => x shift (k mod width)", onInt},
-	RuleShiftMask:       {"shift-mask", "fold", "x shift (y & k) => x shift y, k has the low bits", onInt},
-	RuleShiftExtend:     {"shift-extend", "fold", "x << k >>s k => sext x", onInt},
-	RuleFoldCount:       {"fold-count", "fold", "clz, ctz, popcnt of k => constant", onInt},
-	RuleFoldExtend:      {"fold-extend", "fold", "sext, sextend, uextend of k => constant", onInt},
-	RuleSextendReduce:   {"sextend-reduce", "fold", "sextend ireduce x => sext32 x", onWide},
-	RuleUextendReduce:   {"uextend-reduce", "fold", "uextend ireduce x => x, upper half of x zero", onWide},
-	RuleSext32Uextend:   {"sext32-uextend", "fold", "sext32 uextend x => sextend x", onWide},
-	RuleSextTwice:       {"sext-twice", "fold", "sext of the same sext, sext32 sextend x => without the outer", onInt},
-	RuleSextPositive:    {"sext-positive", "fold", "sext x => x, sign bit of x zero", onInt},
-	RuleSextendPositive: {"sextend-positive", "fold", "sextend x => uextend x, sign bit of x zero", onWide},
-	RuleFoldReduce:      {"fold-reduce", "fold", "ireduce k => constant", onNarrow},
-	RuleReduceExtend:    {"reduce-extend", "fold", "ireduce uextend x, ireduce sextend x => x", onNarrow},
-	RuleReduceSext32:    {"reduce-sext32", "fold", "ireduce sext32 x => ireduce x", onNarrow},
-	RuleReduceMask:      {"reduce-mask", "fold", "ireduce (x & k) => ireduce x, low half of k ones", onNarrow},
-	RuleReduceAnd:       {"reduce-and", "fold", "ireduce (extend x & k) => x & k", onNarrow},
-	RuleReduceShl:       {"reduce-shl", "fold", "ireduce (extend x << k) => x << k, k < 32", onNarrow},
-	RuleReduceArith:     {"reduce-arith", "fold", "ireduce (extend x op extend y) => x op y", onNarrow},
-	RuleFoldIcmp:        {"fold-icmp", "fold", "k cmp m => constant", onInt},
-	RuleIcmpSame:        {"icmp-same", "fold", "x cmp x => constant", onInt},
-	RuleIcmpConstRight:  {"icmp-const-right", "fold", "k cmp x => x swapped-cmp k", onInt},
-	RuleIcmpNever:       {"icmp-never", "fold", "x <u 0 => 0, x >=u 0 => 1", onInt},
-	RuleIcmpZero:        {"icmp-zero", "fold", "x >u 0 => x != 0, x <=u 0 => x == 0", onInt},
-	RuleIcmpDecided:     {"icmp-decided", "fold", "x == 0, x != 0 => constant, decided on the way", onNarrow},
-	RuleIcmpBool:        {"icmp-bool", "fold", "(cmp) != 0 => cmp", onNarrow},
-	RuleIcmpInvert:      {"icmp-invert", "fold", "(icmp) == 0 => inverse icmp", onNarrow},
-	RuleIcmpExtendZero:  {"icmp-extend-zero", "fold", "extend x == 0, != 0 => x == 0, != 0", onWide},
-	RuleIcmpExtends:     {"icmp-extends", "fold", "extend x cmp extend y => x cmp y", onWide},
-	RuleIcmpExtendConst: {"icmp-extend-const", "fold", "extend x cmp k => x cmp k", onWide},
-	RuleIcmpExtendFar:   {"icmp-extend-far", "fold", "uextend x cmp k => constant, k >= 2^32", onWide},
-	RuleSelectSame:      {"select-same", "fold", "c ? x : x => x", onAny},
-	RuleSelectDecided:   {"select-decided", "fold", "c ? x : y => x or y, c known", onAny},
-	RuleSelectStrip:     {"select-strip", "fold", "c != 0 ? x : y => c ? x : y; c == 0 ? x : y => c ? y : x", onAny},
-	RuleSelectBool:      {"select-bool", "fold", "c ? 1 : 0 => c != 0, c ? 0 : 1 => c == 0", onInt},
-	RuleBitcastBack:     {"bitcast-back", "fold", "bitcast bitcast x => x", onNumber},
-	RuleFoldBitcast:     {"fold-bitcast", "fold", "bitcast k => constant", onNumber},
-	RuleFoldFloat:       {"fold-float", "fold", "k op m => constant, not a NaN", onFloat},
-	RuleFoldFcvt:        {"fold-fcvt", "fold", "fpromote k, fdemote k => constant, not a NaN", onFloat},
-	RuleSizeFixed:       {"size-fixed", "fold", "size of a memory or table that cannot grow => constant", 0},
-	RuleEqual:           {"equal", "fold", "an instruction equal to one that dominates it => that", onAny},
-	RuleEqualCheck:      {"equal-check", "fold", "sig_check equal to one that dominates it => nothing", 0},
-	RuleLoadKnown:       {"load-known", "fold", "a read of what was read or written before => that", onAny},
-	RuleStoreSame:       {"store-same", "fold", "a write of what is there => nothing", onAny},
-	RuleTrapIfStrip:     {"trapif-strip", "fold", "trapif c != 0 => trapif c", 0},
-	RuleTrapIfNever:     {"trapif-never", "fold", "trapif of what is known to be 0 => nothing", 0},
-	RuleTrapIfAlways:    {"trapif-always", "fold", "trapif of what is known not to be 0 => trap", 0},
-	RuleBranchStrip:     {"branch-strip", "fold", "br c != 0 => br c, br c == 0 => br c the other way", 0},
-	RuleBranchDecided:   {"branch-decided", "fold", "br of a known condition => jump", 0},
-	RuleBranchAgree:     {"branch-agree", "fold", "br with equal edges => jump", 0},
-	RuleTableConst:      {"table-const", "fold", "br_table of a constant => jump", 0},
-	RuleTableOne:        {"table-one", "fold", "br_table with one target => jump", 0},
-	RuleMergeBlock:      {"merge-block", "fold", "a jump to a block without other predecessors => that block", 0},
-	RuleThreadEdge:      {"thread-edge", "branches", "an edge to a block that only jumps => an edge past it", 0},
-	RuleEdgesAgree:      {"edges-agree", "branches", "br with equal edges => jump", 0},
-	RuleParamSame:       {"param-same", "params", "a parameter with one value => that", 0},
-	RuleDead:            {"dead", "dce", "whatever nothing needs => nothing, all at once", 0},
+var ruleInfos = [NumRules]rewrite.Info{
+	RuleFoldInt:         {Name: "fold-int", Pass: "fold", What: "k op m => constant", Types: onInt},
+	RuleConstRight:      {Name: "const-right", Pass: "fold", What: "k op x => x op k, op commutative", Types: onInt},
+	RuleReassociate:     {Name: "reassociate", Pass: "fold", What: "(x op k) op m => x op (k op m)", Types: onInt},
+	RuleSameZero:        {Name: "same-zero", Pass: "fold", What: "x - x, x ^ x => 0", Types: onInt},
+	RuleSameFirst:       {Name: "same-first", Pass: "fold", What: "x & x, x | x => x", Types: onInt},
+	RuleAddZero:         {Name: "add-zero", Pass: "fold", What: "x + 0 => x", Types: onInt},
+	RuleSubConst:        {Name: "sub-const", Pass: "fold", What: "x - k => x + -k", Types: onInt},
+	RuleMulZero:         {Name: "mul-zero", Pass: "fold", What: "x * 0 => 0", Types: onInt},
+	RuleMulOne:          {Name: "mul-one", Pass: "fold", What: "x * 1 => x", Types: onInt},
+	RuleMulMinusOne:     {Name: "mul-minus-one", Pass: "fold", What: "x * -1 => 0 - x", Types: onInt},
+	RuleMulPow2:         {Name: "mul-pow2", Pass: "fold", What: "x * 2^k => x << k", Types: onInt},
+	RuleUdivOne:         {Name: "udiv-one", Pass: "fold", What: "x /u 1 => x", Types: onInt},
+	RuleUdivPow2:        {Name: "udiv-pow2", Pass: "fold", What: "x /u 2^k => x >>u k", Types: onInt},
+	RuleUdivConst:       {Name: "udiv-const", Pass: "fold", What: "x /u k => multiplication and shifts", Types: onInt},
+	RuleSdivOne:         {Name: "sdiv-one", Pass: "fold", What: "x /s 1 => x", Types: onInt},
+	RuleSdivPow2:        {Name: "sdiv-pow2", Pass: "fold", What: "x /s ±2^k => addition and shifts", Types: onInt},
+	RuleSdivConst:       {Name: "sdiv-const", Pass: "fold", What: "x /s k => multiplication and shifts", Types: onInt},
+	RuleUremPow2:        {Name: "urem-pow2", Pass: "fold", What: "x %u 2^k => x & 2^k-1", Types: onInt},
+	RuleUremConst:       {Name: "urem-const", Pass: "fold", What: "x %u k => x - x/k*k", Types: onInt},
+	RuleSremConst:       {Name: "srem-const", Pass: "fold", What: "x %s k => x - x/k*k", Types: onInt},
+	RuleAndZero:         {Name: "and-zero", Pass: "fold", What: "x & 0 => 0", Types: onInt},
+	RuleAndOnes:         {Name: "and-ones", Pass: "fold", What: "x & -1 => x", Types: onInt},
+	RuleAndKnown:        {Name: "and-known", Pass: "fold", What: "x & k => x, x zero outside k", Types: onInt},
+	RuleAndLowHalf:      {Name: "and-low-half", Pass: "fold", What: "x & 2^32-1 => uextend ireduce x", Types: onWide},
+	RuleOrZero:          {Name: "or-zero", Pass: "fold", What: "x | 0 => x", Types: onInt},
+	RuleOrOnes:          {Name: "or-ones", Pass: "fold", What: "x | -1 => -1", Types: onInt},
+	RuleXorZero:         {Name: "xor-zero", Pass: "fold", What: "x ^ 0 => x", Types: onInt},
+	RuleShiftZero:       {Name: "shift-zero", Pass: "fold", What: "x shift 0 => x", Types: onInt},
+	RuleShiftFar:        {Name: "shift-far", Pass: "fold", What: "x shift k => x shift (k mod width)", Types: onInt},
+	RuleShiftMask:       {Name: "shift-mask", Pass: "fold", What: "x shift (y & k) => x shift y, k has the low bits", Types: onInt},
+	RuleShiftExtend:     {Name: "shift-extend", Pass: "fold", What: "x << k >>s k => sext x", Types: onInt},
+	RuleFoldCount:       {Name: "fold-count", Pass: "fold", What: "clz, ctz, popcnt of k => constant", Types: onInt},
+	RuleFoldExtend:      {Name: "fold-extend", Pass: "fold", What: "sext, sextend, uextend of k => constant", Types: onInt},
+	RuleSextendReduce:   {Name: "sextend-reduce", Pass: "fold", What: "sextend ireduce x => sext32 x", Types: onWide},
+	RuleUextendReduce:   {Name: "uextend-reduce", Pass: "fold", What: "uextend ireduce x => x, upper half of x zero", Types: onWide},
+	RuleSext32Uextend:   {Name: "sext32-uextend", Pass: "fold", What: "sext32 uextend x => sextend x", Types: onWide},
+	RuleSextTwice:       {Name: "sext-twice", Pass: "fold", What: "sext of the same sext, sext32 sextend x => without the outer", Types: onInt},
+	RuleSextPositive:    {Name: "sext-positive", Pass: "fold", What: "sext x => x, sign bit of x zero", Types: onInt},
+	RuleSextendPositive: {Name: "sextend-positive", Pass: "fold", What: "sextend x => uextend x, sign bit of x zero", Types: onWide},
+	RuleFoldReduce:      {Name: "fold-reduce", Pass: "fold", What: "ireduce k => constant", Types: onNarrow},
+	RuleReduceExtend:    {Name: "reduce-extend", Pass: "fold", What: "ireduce uextend x, ireduce sextend x => x", Types: onNarrow},
+	RuleReduceSext32:    {Name: "reduce-sext32", Pass: "fold", What: "ireduce sext32 x => ireduce x", Types: onNarrow},
+	RuleReduceMask:      {Name: "reduce-mask", Pass: "fold", What: "ireduce (x & k) => ireduce x, low half of k ones", Types: onNarrow},
+	RuleReduceAnd:       {Name: "reduce-and", Pass: "fold", What: "ireduce (extend x & k) => x & k", Types: onNarrow},
+	RuleReduceShl:       {Name: "reduce-shl", Pass: "fold", What: "ireduce (extend x << k) => x << k, k < 32", Types: onNarrow},
+	RuleReduceArith:     {Name: "reduce-arith", Pass: "fold", What: "ireduce (extend x op extend y) => x op y", Types: onNarrow},
+	RuleFoldIcmp:        {Name: "fold-icmp", Pass: "fold", What: "k cmp m => constant", Types: onInt},
+	RuleIcmpSame:        {Name: "icmp-same", Pass: "fold", What: "x cmp x => constant", Types: onInt},
+	RuleIcmpConstRight:  {Name: "icmp-const-right", Pass: "fold", What: "k cmp x => x swapped-cmp k", Types: onInt},
+	RuleIcmpNever:       {Name: "icmp-never", Pass: "fold", What: "x <u 0 => 0, x >=u 0 => 1", Types: onInt},
+	RuleIcmpZero:        {Name: "icmp-zero", Pass: "fold", What: "x >u 0 => x != 0, x <=u 0 => x == 0", Types: onInt},
+	RuleIcmpDecided:     {Name: "icmp-decided", Pass: "fold", What: "x == 0, x != 0 => constant, decided on the way", Types: onNarrow},
+	RuleIcmpBool:        {Name: "icmp-bool", Pass: "fold", What: "(cmp) != 0 => cmp", Types: onNarrow},
+	RuleIcmpInvert:      {Name: "icmp-invert", Pass: "fold", What: "(icmp) == 0 => inverse icmp", Types: onNarrow},
+	RuleIcmpExtendZero:  {Name: "icmp-extend-zero", Pass: "fold", What: "extend x == 0, != 0 => x == 0, != 0", Types: onWide},
+	RuleIcmpExtends:     {Name: "icmp-extends", Pass: "fold", What: "extend x cmp extend y => x cmp y", Types: onWide},
+	RuleIcmpExtendConst: {Name: "icmp-extend-const", Pass: "fold", What: "extend x cmp k => x cmp k", Types: onWide},
+	RuleIcmpExtendFar:   {Name: "icmp-extend-far", Pass: "fold", What: "uextend x cmp k => constant, k >= 2^32", Types: onWide},
+	RuleSelectSame:      {Name: "select-same", Pass: "fold", What: "c ? x : x => x", Types: onAny},
+	RuleSelectDecided:   {Name: "select-decided", Pass: "fold", What: "c ? x : y => x or y, c known", Types: onAny},
+	RuleSelectStrip:     {Name: "select-strip", Pass: "fold", What: "c != 0 ? x : y => c ? x : y; c == 0 ? x : y => c ? y : x", Types: onAny},
+	RuleSelectBool:      {Name: "select-bool", Pass: "fold", What: "c ? 1 : 0 => c != 0, c ? 0 : 1 => c == 0", Types: onInt},
+	RuleBitcastBack:     {Name: "bitcast-back", Pass: "fold", What: "bitcast bitcast x => x", Types: onNumber},
+	RuleFoldBitcast:     {Name: "fold-bitcast", Pass: "fold", What: "bitcast k => constant", Types: onNumber},
+	RuleFoldFloat:       {Name: "fold-float", Pass: "fold", What: "k op m => constant, not a NaN", Types: onFloat},
+	RuleFoldFcvt:        {Name: "fold-fcvt", Pass: "fold", What: "fpromote k, fdemote k => constant, not a NaN", Types: onFloat},
+	RuleSizeFixed:       {Name: "size-fixed", Pass: "fold", What: "size of a memory or table that cannot grow => constant"},
+	RuleEqual:           {Name: "equal", Pass: "fold", What: "an instruction equal to one that dominates it => that", Types: onAny},
+	RuleEqualCheck:      {Name: "equal-check", Pass: "fold", What: "sig_check equal to one that dominates it => nothing"},
+	RuleLoadKnown:       {Name: "load-known", Pass: "fold", What: "a read of what was read or written before => that", Types: onAny},
+	RuleStoreSame:       {Name: "store-same", Pass: "fold", What: "a write of what is there => nothing", Types: onAny},
+	RuleTrapIfStrip:     {Name: "trapif-strip", Pass: "fold", What: "trapif c != 0 => trapif c"},
+	RuleTrapIfNever:     {Name: "trapif-never", Pass: "fold", What: "trapif of what is known to be 0 => nothing"},
+	RuleTrapIfAlways:    {Name: "trapif-always", Pass: "fold", What: "trapif of what is known not to be 0 => trap"},
+	RuleBranchStrip:     {Name: "branch-strip", Pass: "fold", What: "br c != 0 => br c, br c == 0 => br c the other way"},
+	RuleBranchDecided:   {Name: "branch-decided", Pass: "fold", What: "br of a known condition => jump"},
+	RuleBranchAgree:     {Name: "branch-agree", Pass: "fold", What: "br with equal edges => jump"},
+	RuleTableConst:      {Name: "table-const", Pass: "fold", What: "br_table of a constant => jump"},
+	RuleTableOne:        {Name: "table-one", Pass: "fold", What: "br_table with one target => jump"},
+	RuleMergeBlock:      {Name: "merge-block", Pass: "fold", What: "a jump to a block without other predecessors => that block"},
+	RuleThreadEdge:      {Name: "thread-edge", Pass: "branches", What: "an edge to a block that only jumps => an edge past it"},
+	RuleEdgesAgree:      {Name: "edges-agree", Pass: "branches", What: "br with equal edges => jump"},
+	RuleParamSame:       {Name: "param-same", Pass: "params", What: "a parameter with one value => that"},
+	RuleDead:            {Name: "dead", Pass: "dce", What: "whatever nothing needs => nothing, all at once"},
 }
 
 // Info describes r.
-func (r Rule) Info() *RuleInfo { return &ruleInfos[r] }
+func (r Rule) Info() *rewrite.Info { return &ruleInfos[r] }
 
 func (r Rule) String() string { return ruleInfos[r].Name }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/waot-project/waot/clif/opt"
+	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/internal/emulate"
 	"github.com/waot-project/waot/wasmfront/translate"
 	"github.com/waot-project/waot/wasmfront/validate"
@@ -20,18 +20,19 @@ import (
 func bisectCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "bisect",
-		Usage:     "find the rewrite of the mid-end that breaks a module",
+		Usage:     "find the rewrite that breaks a module",
 		UsageText: "waot bisect MODULE [--check COMMAND | --invoke NAME] [OPTIONS] [-- ARGS...]",
-		Description: `Compiles the module again and again, with more or fewer of the mid-end's rewrites,
-until it has the one after which a check fails, and prints its function, pass and
-rule, and what the instruction was and became.
+		Description: `Compiles the module again and again, with more or fewer of the rewrites of the mid-end
+and of lowering, until it has the one after which a check fails, and prints its
+function, pass and rule, and what the instruction was and became.
 
 The check is that the module, run here as waot run does, with the same --dir, --env,
---invoke and ARGS, prints and ends like the module compiled without the mid-end.
+--invoke and ARGS, prints and ends like the module compiled without any rewrite.
 With --check, it is a command for sh, in which {} stands for the object: exit
 status 0 is good. What takes longer than --timeout is bad.
 
-The rewrites of a module have an order: by function, and in a function as they happen.
+The rewrites of a module have an order: by function, and in a function as they happen:
+first those of the mid-end, then those of lowering, which are the target's.
 --rewrites F:N compiles with all of the functions before function F, the first N of F,
 and no other, checks that once, and with -o writes the object. Other commands take
 the same place.
@@ -63,8 +64,12 @@ Examples:
 
 func bisectAction(c *cli.Context) error {
 	if c.Bool("rules") {
-		for r := range opt.NumRules {
-			printf(c, "%-9s %-19s %s\n", r.Info().Pass, r, r.Info().What)
+		o, err := readOptions(c)
+		if err != nil {
+			return err
+		}
+		for _, r := range compile.Rules(o.target) {
+			printf(c, "%-9s %-21s %s\n", r.Pass, r, r.What)
 		}
 		return nil
 	}
@@ -75,9 +80,6 @@ func bisectAction(c *cli.Context) error {
 	o, err := readOptions(c)
 	if err != nil {
 		return err
-	}
-	if o.level == 0 {
-		return usagef("bisect: -O0 has no rewrites")
 	}
 	once := c.IsSet("rewrites")
 	switch {
@@ -140,7 +142,7 @@ func newBisection(file string, o *options) (*bisection, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &bisection{bin: bin, opt: o.compileOptions(), funcs: translate.Module(m, m.DecodeNames()).Funcs, first: m.NumImportedFuncs}
+	b := &bisection{rewriting: rewriting{off: map[string]bool{}}, bin: bin, opt: o.compileOptions(), funcs: translate.Module(m, m.DecodeNames()).Funcs, first: m.NumImportedFuncs}
 	if o.rewrites != nil {
 		b.rewriting = *o.rewrites
 	}

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/waot-project/waot/clif"
-	"github.com/waot-project/waot/clif/opt"
+	"github.com/waot-project/waot/clif/rewrite"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/host"
 	"github.com/waot-project/waot/internal/cputime"
@@ -55,7 +55,7 @@ func spoilt(f *clif.Func, d *clif.InstData, v clif.Value) clif.Value {
 func TestBisectRandom(t *testing.T) {
 	n := cmp.Or(*plantedFlag, testenv.Cases(2, 3, 6))
 	found, invisible, checks := 0, 0, 0
-	rules := map[opt.Rule]int{}
+	rules := map[*rewrite.Info]int{}
 	for seed := uint64(0); found < n; seed++ {
 		rule, f := plantRandom(t, seed)
 		switch {
@@ -72,7 +72,7 @@ func TestBisectRandom(t *testing.T) {
 }
 
 // plantRandom searches in the module of a seed; there is no finding where nothing can be planted.
-func plantRandom(t *testing.T, seed uint64) (opt.Rule, *finding) {
+func plantRandom(t *testing.T, seed uint64) (*rewrite.Info, *finding) {
 	p := seeded(seed)
 	dir := t.TempDir()
 	wasm := filepath.Join(dir, "m.wasm")
@@ -89,9 +89,9 @@ func plantRandom(t *testing.T, seed uint64) (opt.Rule, *finding) {
 	}
 	r := rand.New(rand.NewPCG(seed, 42))
 	fn := int(b.first) + r.IntN(len(b.funcs)-int(b.first)-1) // not the init function
-	var fits []opt.Rule
+	var fits []*rewrite.Info
 	b.opt.Jobs = 1
-	b.rewriting.plant = func(r opt.Rule, f *clif.Func, d *clif.InstData, v clif.Value) clif.Value {
+	b.rewriting.plant = func(r *rewrite.Info, f *clif.Func, d *clif.InstData, v clif.Value) clif.Value {
 		if int(f.Index) == fn && !slices.Contains(fits, r) {
 			fits = append(fits, r)
 		}
@@ -101,11 +101,11 @@ func plantRandom(t *testing.T, seed uint64) (opt.Rule, *finding) {
 		t.Fatal(err)
 	}
 	if len(fits) == 0 {
-		return 0, nil
+		return nil, nil
 	}
 	rule := fits[r.IntN(len(fits))]
 	b.opt.Jobs = 0
-	b.rewriting.plant = func(r opt.Rule, f *clif.Func, d *clif.InstData, v clif.Value) clif.Value {
+	b.rewriting.plant = func(r *rewrite.Info, f *clif.Func, d *clif.InstData, v clif.Value) clif.Value {
 		if r == rule && int(f.Index) == fn {
 			return spoilt(f, d, v)
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"strings"
@@ -108,10 +109,11 @@ func firstBad(lo, hi int, good func(n int) (bool, error)) (int, error) {
 	return hi, nil
 }
 
-// find searches: without the mid-end, with all of it, without rewrites; then by functions, then by rewrites.
+// find searches: without the mid-end and rules of lowering, with all of them, without rewrites; then by functions, then by
+// rewrites.
 func (b *bisection) find() (*finding, error) {
 	nothing := func(reason string) (*finding, error) { return &finding{Reason: reason, Checks: b.checks}, nil }
-	none, last := place{int(b.first) - 1, -1}, len(b.funcs)-1
+	none, last := b.nothing(), len(b.funcs)-1
 	level := b.opt.OptLevel
 	b.opt.OptLevel = opt.O0
 	good, _, err := b.try(none)
@@ -120,7 +122,7 @@ func (b *bisection) find() (*finding, error) {
 		return nil, err
 	}
 	if !good {
-		return nothing("bad at -O0 too: it is not the mid-end")
+		return nothing("bad without any rewrite at -O0 too: no rule is to blame")
 	}
 	if good, _, err = b.try(place{last, -1}); err != nil {
 		return nil, err
@@ -132,7 +134,7 @@ func (b *bisection) find() (*finding, error) {
 		return nil, err
 	}
 	if !good {
-		return nothing("bad without any rewrite, good at -O0: it is the mid-end, but none of its rules")
+		return nothing("bad without any rewrite, good so at -O0: it is the mid-end, but none of its rules")
 	}
 	at := func(fn, n int) (bool, error) {
 		good, _, err := b.try(place{fn, n})
@@ -153,6 +155,9 @@ func (b *bisection) find() (*finding, error) {
 	return b.describe(place{fn, n}, whole)
 }
 
+// nothing is the place before all rewrites.
+func (b *bisection) nothing() place { return place{int(b.first) - 1, -1} }
+
 // describe says what the rewrite at a place is; whole has all of the function.
 func (b *bisection) describe(at place, whole *opt.Control) (*finding, error) {
 	if at.n > len(whole.Log) {
@@ -162,14 +167,16 @@ func (b *bisection) describe(at place, whole *opt.Control) (*finding, error) {
 	if _, ctl, _ := b.compile(at); len(ctl.Log) == at.n {
 		r = &ctl.Log[at.n-1] // as it looks when nothing comes after
 	}
-	info := r.Rule.Info()
+	info := r.Rule
 	f := &finding{
 		Func: uint32(at.fn), Name: b.funcs[at.fn].Name, Pass: info.Pass, Rule: info.Name, What: info.What, Rewrite: at.n,
 		Rewrites: len(whole.Log), Offset: r.Src, Before: r.Before, After: r.After,
 	}
-	b.rewriting.off[r.Rule] = true
+	off := b.rewriting.off
+	b.rewriting.off = maps.Clone(off)
+	b.rewriting.off[info.Name] = true
 	good, _, err := b.try(place{len(b.funcs) - 1, -1})
-	b.rewriting.off[r.Rule] = false
+	b.rewriting.off = off
 	f.Without, f.Checks = verdictOf(good), b.checks
 	return f, err
 }
@@ -202,7 +209,7 @@ func cannotRun(status int, output string) bool {
 	return (status == statusBad || status == statusUsage) && strings.HasPrefix(output, "waot: ") && !strings.Contains(output, ": wasm trap: ")
 }
 
-// sameAsPlain is the check without --check: the object does what the module file does at -O0, run by a waot of the target.
+// sameAsPlain is the check without --check: the object does what the module file does at -O0 without rules of lowering, run by a waot of the target.
 func (b *bisection) sameAsPlain(c *cli.Context, r *runner, file string) (func() (bool, error), error) {
 	what := func() (string, error) {
 		e, err := attemptCheck(c, func(ctx context.Context) *exec.Cmd { return r.pass(ctx, c, file, "run", "--object", b.object) })
@@ -220,7 +227,7 @@ func (b *bisection) sameAsPlain(c *cli.Context, r *runner, file string) (func() 
 	}
 	plain := *b
 	plain.opt.OptLevel = opt.O0
-	object, _, err := plain.compile(place{len(b.funcs), -1})
+	object, _, err := plain.compile(b.nothing())
 	if err == nil {
 		err = os.WriteFile(b.object, object, 0o666)
 	}

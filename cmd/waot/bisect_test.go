@@ -9,8 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/opt"
+	"github.com/waot-project/waot/clif/rewrite"
 	"github.com/waot-project/waot/compile"
 )
 
@@ -88,10 +90,55 @@ func TestBisectPlanted(t *testing.T) {
 	t.Logf("%d planted wrong rules found, each in %d checks", found, checks/found)
 }
 
+// TestBisectLowering plants one wrong lowering rule at a time, in one function at a time: what it appends has another
+// constant. The search must find function, rule and place.
+func TestBisectLowering(t *testing.T) {
+	dir := t.TempDir()
+	wasm := filepath.Join(dir, "m.wasm")
+	if err := os.WriteFile(wasm, []byte(bisected()), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	target, err := compile.CodeTarget("", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for r := range backend.Rule(len(target.Rules.Rows)) {
+		name := target.Rules.Info(r).Name
+		if name != "alu_imm" && name != "sum_imm" && name != "logic_imm" && name != "shift_imm" {
+			continue
+		}
+		for fn := range clif.FuncIndex(4) {
+			b := planted(t, wasm, dir, fn, opt.RuleDead, nil)
+			b.opt.Trace = &backend.Trace{Rule: func(f *clif.Func, fired backend.Rule, insts []backend.Inst) {
+				if fired == r && f.Index == fn {
+					insts[len(insts)-1].Imm ^= 6
+				}
+			}}
+			f, err := b.find()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f.Func != uint32(fn) || f.Rule != name || f.Pass != rewrite.LowerPass || f.Without != "good" || f.Before == "" || len(f.After) == 0 {
+				t.Fatalf("%v in function %d: found %+v", name, fn, f)
+			}
+			for n, want := range map[int]bool{f.Rewrite: false, f.Rewrite - 1: true} {
+				if good, _, err := b.try(place{int(f.Func), n}); err != nil || good != want {
+					t.Errorf("%v in function %d, %d rewrites: %v, %v", name, fn, n, good, err)
+				}
+			}
+			found++
+		}
+	}
+	if found < 8 {
+		t.Errorf("%d planted wrong rules found", found)
+	}
+}
+
 // plantIn makes the rule wrong in one function.
 func plantIn(fn clif.FuncIndex, rule opt.Rule, spoil func(d *clif.InstData)) planter {
-	return func(r opt.Rule, f *clif.Func, d *clif.InstData, v clif.Value) clif.Value {
-		if r == rule && f.Index == fn && v == clif.NoValue {
+	return func(r *rewrite.Info, f *clif.Func, d *clif.InstData, v clif.Value) clif.Value {
+		if r == rule.Info() && f.Index == fn && v == clif.NoValue {
 			spoil(d)
 		}
 		return v
@@ -153,8 +200,8 @@ func TestBisectCommand(t *testing.T) {
 	}
 	for _, c := range []struct{ check, timeout, want string }{
 		{"exit 0", "1h", "m.wasm: good at -O1: nothing to find\n2 checks\n"},
-		{"exit 1", "1h", "m.wasm: bad at -O0 too: it is not the mid-end\n1 checks\n"},
-		{"sleep 9999", "300ms", "m.wasm: bad at -O0 too: it is not the mid-end\n1 checks\n"},
+		{"exit 1", "1h", "m.wasm: bad without any rewrite at -O0 too: no rule is to blame\n1 checks\n"},
+		{"sleep 9999", "300ms", "m.wasm: bad without any rewrite at -O0 too: no rule is to blame\n1 checks\n"},
 	} {
 		status, stdout, stderr := execute("bisect", "m.wasm", "--check", c.check, "--timeout="+c.timeout)
 		if status != 1 || stdout != c.want {

@@ -302,6 +302,7 @@ func (p *pipeline) run(i uint32) error {
 	if !p.emit["vcode"] && !p.emit["regalloc"] && !p.emit["asm"] {
 		return nil
 	}
+	p.compiler.Control = p.opt.Control
 	_, err := p.compiler.Compile(&p.f)
 	return err
 }

@@ -226,10 +226,9 @@ var cases = []struct {
 	{"diff-invoke-json", []string{"diff", "lib.wasm", "--invoke", "add", "--json", "--", "1", "2"}},
 	{"diff-exit", []string{"diff", "exit.wasm"}},
 
-	{"bisect-rules", []string{"bisect", "--rules"}},
+	{"bisect-rules", []string{"bisect", "--rules", "--target=x86-64-linux"}},
 	{"bisect-rules-off", []string{"bisect", "lib.wasm", "--rules-off", "mul-pow2,sugar"}},
 	{"bisect-rewrites", []string{"bisect", "lib.wasm", "--rewrites", "first"}},
-	{"bisect-level", []string{"bisect", "lib.wasm", "-O0"}},
 
 	{"version-argument", []string{"version", "please"}},
 	{"completion-bash", []string{"completion", "bash"}},

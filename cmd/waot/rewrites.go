@@ -9,21 +9,24 @@ import (
 
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/opt"
+	"github.com/waot-project/waot/clif/rewrite"
 	"github.com/waot-project/waot/compile"
 )
 
-// rewriteFlags are the flags that say which rewrites of the mid-end happen.
+// rewriteFlags are the flags that say which rewrites of the mid-end and of lowering happen.
 func rewriteFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "rules-off", Usage: "never apply these rules of the mid-end, or those of these passes: a list of `NAME`s (waot bisect --rules has them)"},
+		&cli.StringFlag{Name: "rules-off", Usage: "never apply these rules, or those of these passes: a list of `NAME`s (waot bisect --rules has them)"},
 		&cli.StringFlag{Name: "rewrites", Usage: "apply only the first N rewrites of each function, or those of the module up to the Nth of function F: `N|F:N`"},
 	}
 }
 
-// rewriting says which rewrites of the mid-end happen. They have an order, by function, and in a function as they happen,
-// which is the same on every machine and for any number of workers.
+// rewriting says which rewrites of the mid-end and of lowering happen. They have an order, by function, and in a function
+// as they happen: first those of the mid-end, which are the same for every target, then those of lowering. It is the
+// same for any number of workers.
 type rewriting struct {
-	off [opt.NumRules]bool
+	// off are the rules that do not apply, by name.
+	off map[string]bool
 	// each is how many rewrites of a function happen; with a negative number, all. at, if not nil, takes its place.
 	each  int
 	at    *place
@@ -36,14 +39,14 @@ type rewriting struct {
 type place struct{ fn, n int }
 
 // planter spoils rewrites, in tests: it is an opt.Control's Plant.
-type planter func(r opt.Rule, f *clif.Func, d *clif.InstData, v clif.Value) clif.Value
+type planter func(rule *rewrite.Info, f *clif.Func, d *clif.InstData, v clif.Value) clif.Value
 
 // plantKey is where tests keep a planter in the Metadata of an App.
 const plantKey = "plant"
 
 // readRewriting reads rewriteFlags; the result is nil if there are none.
 func readRewriting(c *cli.Context) (*rewriting, error) {
-	w := &rewriting{each: -1}
+	w := &rewriting{each: -1, off: map[string]bool{}}
 	w.plant, _ = c.App.Metadata[plantKey].(planter)
 	if !c.IsSet("rules-off") && !c.IsSet("rewrites") && w.plant == nil {
 		return nil, nil
@@ -63,9 +66,11 @@ func readRewriting(c *cli.Context) (*rewriting, error) {
 func (w *rewriting) readRules(list string) error {
 	for _, name := range strings.Split(list, ",") {
 		found := name == ""
-		for r := range opt.NumRules {
-			if info := r.Info(); info.Name == name || info.Pass == name {
-				w.off[r], found = true, true
+		for _, target := range compile.Targets() {
+			for _, rule := range compile.Rules(target) {
+				if rule.Name == name || rule.Pass == name {
+					w.off[rule.Name], found = true, true
+				}
 			}
 		}
 		if !found {

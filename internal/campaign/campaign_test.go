@@ -19,6 +19,7 @@ import (
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/opt"
+	"github.com/waot-project/waot/clif/rewrite"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/internal/campaign"
 	"github.com/waot-project/waot/internal/emulate"
@@ -238,7 +239,7 @@ func (x *fault) plant(v *campaign.Variant, o *compile.Options) {
 		return
 	}
 	o.Control = func(clif.FuncIndex) *opt.Control {
-		return &opt.Control{Limit: -1, Plant: func(r opt.Rule, f *clif.Func, d *clif.InstData, val clif.Value) clif.Value {
+		return &opt.Control{Limit: -1, Plant: func(r *rewrite.Info, f *clif.Func, d *clif.InstData, val clif.Value) clif.Value {
 			if r.String() != x.rule {
 				return val
 			}

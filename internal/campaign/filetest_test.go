@@ -111,7 +111,7 @@ func TestNoFileTest(t *testing.T) {
 // sums is a fault: what is folded becomes the parameter.
 func sums(_ *Variant, o *compile.Options) {
 	o.Control = func(clif.FuncIndex) *opt.Control {
-		return &opt.Control{Limit: -1, Plant: func(r opt.Rule, f *clif.Func, _ *clif.InstData, val clif.Value) clif.Value {
+		return &opt.Control{Limit: -1, Plant: func(r *opt.RuleInfo, f *clif.Func, _ *clif.InstData, val clif.Value) clif.Value {
 			if r.String() == "fold-int" && val != clif.NoValue {
 				return clif.Value(f.Params(f.Entry())[0])
 			}

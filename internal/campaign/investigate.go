@@ -196,7 +196,7 @@ func (w *worker) bisect(ctx context.Context, p *randprog.Program, v *Variant) st
 		return fmt.Sprintf("function %d", fn)
 	}
 	r := &log[n-1]
-	return fmt.Sprintf("function %d, pass %s, rule %v, rewrite %d: %s => %s", fn, r.Rule.Info().Pass, r.Rule, n, r.Before, strings.Join(r.After, "; "))
+	return fmt.Sprintf("function %d, pass %s, rule %v, rewrite %d: %s => %s", fn, r.Rule.Pass, r.Rule, n, r.Before, strings.Join(r.After, "; "))
 }
 
 // firstBad is the smallest number in (lo, hi] that is bad, where hi is, if badness stays.

@@ -88,7 +88,8 @@ clif: internal/abi internal/stop
 clif/analysis: clif
 clif/verify: clif/analysis
 clif/text: clif
-clif/opt: clif/analysis
+clif/rewrite: clif
+clif/opt: clif/analysis clif/rewrite
 clif/interp: clif/analysis
 wasmfront/translate: wasmfront/validate clif
 regalloc/parmove: regalloc
@@ -98,7 +99,7 @@ regalloc/exec: regalloc
 checker: regalloc
 regalloc/soak: regalloc/linear regalloc/gen regalloc/exec checker
 backend/instance: clif
-backend: backend/instance clif/analysis checker machbuffer
+backend: backend/instance clif/analysis clif/rewrite checker machbuffer
 backend/isa/x64/asm: backend
 backend/isa/x64: backend/isa/x64/asm
 backend/isa/a64/asm: backend

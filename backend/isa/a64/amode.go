@@ -16,6 +16,7 @@ type (
 
 	amode      = backend.Address
 	comparison = backend.Comparison
+	match      = backend.Match
 )
 
 // heap is backend.Target.Heap: addr + offset in a memory. The index, an i32, is
@@ -23,46 +24,107 @@ type (
 // reservation, so the sum must be exact: formed in 64 bits, without folding what computes addr in 32
 // bits, unless that cannot wrap. A larger offset is out of bounds whatever the index, as 2^32 is.
 func heap(l *lower, i clif.Inst, d *clif.InstData) amode {
-	m, addr, offset := d.Aux, d.ArgA(), heapOffset(d)
-	base := l.HeapBase(m, addr)
-	a := amode{Mode: backend.ModeBase, N: 1, Regs: [2]vreg{base}, Ref: m}
-	key, low, near := sumOf(l, d)
-	index, k := addr, 0
-	if key.Index != clif.NoValue {
-		index, k = scaled(l, addr)
+	base := l.HeapBase(d.Aux, d.ArgA())
+	a, ok := pendingAddress(l, i, d)
+	if !ok {
+		a, ok = l.SelectAddress(termAddress, i, d)
 	}
-	switch {
-	case near && key.Index == clif.NoValue && key.Offset == 0 && l.Rule("heap_const"):
-		a.Disp = low
-	case near && k != 0 && !(offset == 0 && 1<<k == access(d)):
-		l.Rule("heap_scaled_sum")
-		a.Regs[0], a.Disp = l.NewVReg(clif.I64), low
-		defineSum(l, key, base, index, k, a.Regs[0])
-	case near && k == 0 && (offset != 0 || key.Index == clif.NoValue):
-		sum, define := l.SharedSum(i, key, wanted)
-		if a.Regs[0], a.Disp = sum, low; define {
-			defineSum(l, key, base, index, 0, sum)
+	if !ok {
+		a = amode{Mode: backend.ModeBaseIndex, N: 2, Regs: [2]vreg{base, 0}}
+		if offset := heapOffset(d); offset == 0 {
+			a.Regs[1] = l.Use(d.ArgA())
 		} else {
-			l.Rule("heap_share")
+			a.Regs[1] = farIndex(l, offset, d.ArgA(), 0)
 		}
-	case near: // no offset
-		if sum, ok := l.PendingSum(key); ok && l.Rule("heap_share_zero") {
-			a.Regs[0] = sum
-			break
-		}
-		a.Mode, a.N, a.Regs[1], a.Scale = backend.ModeBaseIndex, 2, l.Use(index), uint8(k)
-		if k != 0 {
-			l.Rule("heap_scaled")
-		}
-	case key.Index == clif.NoValue && l.Rule("heap_const_far"):
-		c, _ := l.Iconst(addr)
-		a.Mode, a.N, a.Regs[1] = backend.ModeBaseIndex, 2, l.Temp(int64(c+offset))
-	default:
-		l.Rule("heap_far")
-		a.Mode, a.N, a.Regs[1] = backend.ModeBaseIndex, 2, l.NewVReg(clif.I64)
-		l.Emit(backend.Inst{Op: asm.Add, Size: 8, Imm: asm.Shifted(asm.LSL, uint8(k))}, l.Temp(int64(offset)), l.Use(index), a.Regs[1])
 	}
+	a.Ref = d.Aux
 	return a
+}
+
+// memory is the register of the base of the memory of a load or store.
+func memory(l *lower, m *match) vreg { return l.HeapBase(m.D.Aux, m.D.ArgA()) }
+
+// pendingAddress is the address of the access i if it asks for a sum that a later access counts on: it must define that, unless
+// another one in front of it does.
+func pendingAddress(l *lower, i clif.Inst, d *clif.InstData) (a amode, ok bool) {
+	key, ok := wantsSum(l, d)
+	if !ok {
+		return a, false
+	}
+	sum, ok := l.PendingSum(key)
+	if !ok {
+		return a, false
+	}
+	a = sumAddress(l, d, sum)
+	if !l.AskedBefore(i, key, wantsSum) {
+		l.TakeSum(key)
+		defineSum(l, d, sum)
+	}
+	return a, true
+}
+
+// sumAddress is the address of an access whose sum is in a register.
+func sumAddress(l *lower, d *clif.InstData, sum vreg) amode {
+	_, disp, _ := sumOf(l, d)
+	return amode{Mode: backend.ModeBase, N: 1, Regs: [2]vreg{sum}, Disp: disp}
+}
+
+// addressConst is RuleHeapConst.
+func addressConst(l *lower, m *match) { m.Addr = sumAddress(l, m.D, memory(l, m)) }
+
+// addressShare is RuleHeapShare.
+func addressShare(l *lower, m *match) {
+	key, _, _ := sumOf(l, m.D)
+	m.Addr = sumAddress(l, m.D, l.NewSum(key))
+}
+
+// addressPending is RuleHeapShareZero.
+func addressPending(l *lower, m *match) {
+	key, _, _ := sumOf(l, m.D)
+	sum, _ := l.PendingSum(key)
+	m.Addr = sumAddress(l, m.D, sum)
+}
+
+// addressSum is RuleHeapSum.
+func addressSum(l *lower, m *match) {
+	sum := l.NewVReg(clif.I64)
+	m.Addr = sumAddress(l, m.D, sum)
+	defineSum(l, m.D, sum)
+}
+
+// addressScaledSum is RuleHeapScaledSum.
+func addressScaledSum(l *lower, m *match) {
+	sum := l.NewVReg(clif.I64)
+	m.Addr = sumAddress(l, m.D, sum)
+	defineScaledSum(l, m.D, m.X(), amount(clif.I32, m.K), sum)
+}
+
+// accessScaled reports whether an address has x<<k as a scaled index: there is no offset, and the scale is the width.
+func accessScaled(m *match) bool {
+	return heapOffset(m.D) == 0 && 1<<amount(clif.I32, m.K) == access(m.D)
+}
+
+// addressScaled is RuleHeapScaled.
+func addressScaled(l *lower, m *match) {
+	m.Addr = amode{Mode: backend.ModeBaseIndex, N: 2, Regs: [2]vreg{memory(l, m), l.Use(m.X())}, Scale: uint8(amount(clif.I32, m.K))}
+}
+
+// addressScaledFar is RuleHeapScaledFar.
+func addressScaledFar(l *lower, m *match) {
+	m.Addr = amode{Mode: backend.ModeBaseIndex, N: 2}
+	m.Addr.Regs = [2]vreg{memory(l, m), farIndex(l, heapOffset(m.D), m.X(), amount(clif.I32, m.K))}
+}
+
+// addressConstFar is RuleHeapConstFar.
+func addressConstFar(l *lower, m *match) {
+	m.Addr = amode{Mode: backend.ModeBaseIndex, N: 2, Regs: [2]vreg{memory(l, m), l.Temp(int64(unsigned(clif.I32, m.K) + heapOffset(m.D)))}}
+}
+
+// farIndex is a register with offset + index<<k.
+func farIndex(l *lower, offset uint64, index clif.Value, k int) vreg {
+	sum := l.NewVReg(clif.I64)
+	l.Emit(backend.Inst{Op: asm.Add, Size: 8, Imm: asm.Shifted(asm.LSL, uint8(k))}, l.Temp(int64(offset)), l.Use(index), sum)
+	return sum
 }
 
 // heapOffset is the offset of a load or store.
@@ -95,18 +157,24 @@ func sumOf(l *lower, d *clif.InstData) (key backend.SumKey, disp int32, ok bool)
 // plain are loads by the logarithm of their width: all accesses of a width have the same displacements.
 var plain = [...]backend.Form{{Op: asm.Ldrb, Size: 4}, {Op: asm.Ldrh, Size: 4}, {Op: asm.Ldr, Size: 4}, {Op: asm.Ldr, Size: 8}, {Op: asm.Fldr, Size: 16}}
 
-// wanted is the sum that a load or store asks for, if it does; see Lower.SharedSum. An address
+// wantsSum is the sum that a load or store asks for, if it does; see Lower.AskedBefore. An address
 // that two accesses use is not scaled.
-func wanted(l *lower, d *clif.InstData) (backend.SumKey, bool) {
-	key, _, near := sumOf(l, d)
-	if key.Index == clif.NoValue {
-		return key, near && key.Offset != 0
+func wantsSum(l *lower, d *clif.InstData) (backend.SumKey, bool) {
+	_, fixed := l.Iconst(d.ArgA())
+	if !fixed && heapOffset(d) == 0 {
+		return backend.SumKey{}, false
 	}
-	return key, near && heapOffset(d) != 0
+	key, _, near := sumOf(l, d)
+	return key, near && (!fixed || key.Offset != 0)
 }
 
-// defineSum appends sum = base + index<<k + offset.
-func defineSum(l *lower, key backend.SumKey, base vreg, index clif.Value, k int, sum vreg) {
+// defineSum appends the sum that the access d wants.
+func defineSum(l *lower, d *clif.InstData, sum vreg) { defineScaledSum(l, d, d.ArgA(), 0, sum) }
+
+// defineScaledSum is defineSum with the address as index<<k.
+func defineScaledSum(l *lower, d *clif.InstData, index clif.Value, k int, sum vreg) {
+	key, _, _ := sumOf(l, d)
+	base := l.HeapBase(d.Aux, d.ArgA())
 	if key.Index != clif.NoValue {
 		to := sum
 		if key.Offset != 0 {
@@ -116,18 +184,8 @@ func defineSum(l *lower, key backend.SumKey, base vreg, index clif.Value, k int,
 		base = to
 	}
 	if key.Offset != 0 {
-		l.Rule("heap_page")
 		l.Emit(backend.Inst{Op: asm.AddImm, Size: 8, Imm: int64(key.Offset)}, base, sum)
 	}
-}
-
-// scaled is what addr, an i32, is a shift left of, by how much, if the shift loses no bits.
-func scaled(l *lower, addr clif.Value) (clif.Value, int) {
-	x, k, ok := shiftedBy(l, addr, clif.OpIshl, clif.I32)
-	if !ok || k+maxBits(l, x) > 32 {
-		return addr, 0
-	}
-	return x, k
 }
 
 // maxBits bounds the number of bits that the i32 v can have.
@@ -150,8 +208,8 @@ func maxBits(l *lower, v clif.Value) int {
 			return bits.Len64(m)
 		}
 	case clif.OpUshr:
-		if k, ok := amount(l, d.Type, d.ArgB()); ok {
-			return 32 - k
+		if k, ok := l.Sconst(d.Type, d.ArgB()); ok {
+			return 32 - amount(d.Type, k)
 		}
 	case clif.OpIcmp, clif.OpFcmp, clif.OpRefIsNull:
 		return 1
@@ -159,13 +217,5 @@ func maxBits(l *lower, v clif.Value) int {
 	return 32
 }
 
-// sinkable is the load of v, if the instruction being lowered may do it instead, the access being of exactly
-// the given number of bytes. The caller must use it.
-func sinkable(l *lower, v clif.Value, bytes int) (clif.Inst, *clif.InstData) {
-	i, d := l.SinkableLoad(v)
-	if d == nil || d.Op != clif.OpLoad || access(d) != bytes || d.Type == clif.V128 {
-		return clif.NoInst, nil
-	}
-	l.Sink(i)
-	return i, d
-}
+// loaded is the address of what the load reads that a rule has folded.
+func loaded(l *lower, m *match) amode { return heap(l, m.Load, &l.F.Insts[m.Load]) }

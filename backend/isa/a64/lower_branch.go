@@ -16,27 +16,31 @@ var intConds = [clif.NumIntCCs]asm.Cond{asm.EQ, asm.NE, asm.LT, asm.GE, asm.GT, 
 // floatConds are the conditions after Fcmp, by clif.FloatCC. All but NE are false for a NaN, and so their inverses true.
 var floatConds = [clif.NumFloatCCs]asm.Cond{asm.EQ, asm.NE, asm.MI, asm.GT, asm.LS, asm.GE}
 
+// comparesZero reports whether the comparison that is made is of a register with zero.
+func comparesZero(m *match) bool { return m.Cmp.In.Op == asm.CmpImm && m.Cmp.In.Imm == 0 }
+
+// testedBits is the mask of a tst.
+func testedBits(in *backend.Inst) uint64 {
+	if in.Size == 4 {
+		return uint64(uint32(in.Imm))
+	}
+	return uint64(in.Imm)
+}
+
 // branchOn appends c with TailJump or TailTrap, as a branch that tests a register where there is one.
 func branchOn(l *lower, c *comparison, tail backend.Tail, flags regalloc.InstFlags) {
 	in, cond := &c.In, asm.Cond(c.In.Cond)
-	top := int64(in.Size)*8 - 1
 	switch {
-	case in.Op == asm.CmpImm && in.Imm == 0 && cond <= asm.NE && l.Rule("branch_zero"):
+	case l.FoldComparison(RuleBranchZero, c):
 		in.Op = asm.Cbnz
 		if cond == asm.EQ {
 			in.Op = asm.Cbz
 		}
 	case tail == backend.TailTrap: // traps are too far away for the others
-	case in.Op == asm.CmpImm && in.Imm == 0 && (cond == asm.LT || cond == asm.GE) && l.Rule("branch_sign"):
-		testBit(in, top, cond == asm.GE)
-	case in.Op == asm.TstImm && cond <= asm.NE:
-		m := uint64(in.Imm)
-		if in.Size == 4 {
-			m = uint64(uint32(m))
-		}
-		if m&(m-1) == 0 && l.Rule("branch_bit") {
-			testBit(in, int64(bits.TrailingZeros64(m)), cond == asm.EQ)
-		}
+	case l.FoldComparison(RuleBranchSign, c):
+		testBit(in, int64(in.Size)*8-1, cond == asm.GE)
+	case l.FoldComparison(RuleBranchBit, c):
+		testBit(in, int64(bits.TrailingZeros64(testedBits(in))), cond == asm.EQ)
 	}
 	c.Push(l, tail, flags)
 }
@@ -62,19 +66,20 @@ func compare(l *lower, d *clif.InstData) comparison {
 	if _, ok := l.Iconst(x); ok {
 		x, y, cc = y, x, cc.Swap()
 	}
-	if k, ok := l.Sconst(t, y); ok {
-		if c, ok := compareImm(l, t, x, k, cc); ok {
-			return c
-		}
+	if k, ok := l.Sconst(t, y); ok && k == 0 {
+		return compareZero(l, t, x, cc)
+	}
+	if c, ok := l.SelectCompare(termCompare, clif.OpIcmp, t, uint8(cc), x, y); ok {
+		return c
 	}
 	c := backend.Comparing(backend.Inst{Op: asm.Cmp, Size: backend.SizeOf(t)}, intConds[cc])
 	for range 2 {
-		if r, imm, ok := extendedReg(l, t, y); ok {
+		if r, imm, ok := foldExtension(l, t, y); ok {
 			c.In.Op, c.In.Imm = asm.CmpExt, imm
 			c.Add(l.UseAs(t, x), r)
 			return c
 		}
-		if r, imm, ok := shiftedReg(l, t, y); ok {
+		if r, imm, ok := foldShift(l, t, y); ok {
 			c.In.Imm = imm
 			c.Add(l.UseAs(t, x), r)
 			return c
@@ -85,24 +90,21 @@ func compare(l *lower, d *clif.InstData) comparison {
 	return c
 }
 
-// compareImm compares x with an immediate, if it or its neighbour fits.
-func compareImm(l *lower, t clif.Type, x clif.Value, k int64, cc clif.IntCC) (comparison, bool) {
-	if k == 0 {
-		return compareZero(l, t, x, cc), true
-	}
+// immediateCompare is the comparison with the constant k, not 0, or with its neighbour, if one has an immediate.
+func immediateCompare(m *match) (c comparison, ok bool) {
+	k, cc := m.K, clif.IntCC(m.CC)
 	op, imm, ok := arithImm(k)
 	if !ok {
-		if k, cc, ok = neighbour(t, k, cc); ok {
+		if k, cc, ok = neighbour(m.T, k, cc); ok {
 			op, imm, ok = arithImm(k)
 		}
 	}
-	if !ok {
-		return comparison{}, false
-	}
-	l.Rule("cmp_imm")
-	c := backend.Comparing(backend.Inst{Op: op, Size: backend.SizeOf(t), Imm: imm}, intConds[cc])
-	c.Add(l.UseAs(t, x))
-	return c, true
+	return backend.Comparing(backend.Inst{Op: op, Size: backend.SizeOf(m.T), Imm: imm}, intConds[cc]), ok
+}
+
+func compareImm(l *lower, m *match) {
+	m.Cmp, _ = immediateCompare(m)
+	m.Cmp.Add(l.UseAs(m.T, m.X()))
 }
 
 // arithImm is how to compare with k, which is not 0: of the difference from k and the sum with -k all flags are the same.
@@ -149,75 +151,68 @@ func compareZero(l *lower, t clif.Type, x clif.Value, cc clif.IntCC) comparison 
 	case clif.Ule:
 		cc = clif.Eq
 	}
-	size := backend.SizeOf(t)
-	if c, ok := compareTwo(l, t, x, cc); ok {
+	if c, ok := l.SelectCompare(termCompare, clif.OpIcmp, t, uint8(cc), x, clif.NoValue); ok {
 		return c
 	}
-	if d := l.OnlyDef(x, clif.OpBand, t); d != nil && cc <= clif.Sle {
-		a, b := l.ConstLast(d.ArgA(), d.ArgB())
-		if k, ok := l.Sconst(t, b); ok && asm.FitsBits(size, k) {
-			l.Rule("test_imm")
-			c := backend.Comparing(backend.Inst{Op: asm.TstImm, Size: size, Imm: k}, intConds[cc])
-			c.Add(l.UseAs(t, a))
-			return c
-		}
-		l.Rule("test_band")
-		c := backend.Comparing(backend.Inst{Op: asm.Tst, Size: size}, intConds[cc])
-		c.Add(l.UseAs(t, a), l.UseAs(t, b))
-		return c
-	}
-	c := backend.Comparing(backend.Inst{Op: asm.CmpImm, Size: size}, intConds[cc])
+	c := backend.Comparing(backend.Inst{Op: asm.CmpImm, Size: backend.SizeOf(t)}, intConds[cc])
 	c.Add(l.UseAs(t, x))
 	return c
 }
 
-// compareTwo compares x, the conjunction or disjunction of two comparisons, with zero: the second comparison is made if the
-// first does not decide, else the flags are set as if it had been.
-func compareTwo(l *lower, t clif.Type, x clif.Value, cc clif.IntCC) (c comparison, ok bool) {
-	if cc > clif.Ne || t != clif.I32 {
-		return c, false
-	}
-	d := l.OnlyDef(x, clif.OpBand, t)
-	if d == nil {
-		d = l.OnlyDef(x, clif.OpBor, t)
-	}
-	if d == nil {
-		return c, false
-	}
-	c, ok = bothOf(l, d)
-	c.In.Cond ^= uint8(cc ^ clif.Ne)
-	return c, ok
+func compareTestImm(l *lower, m *match) {
+	m.Cmp = backend.Comparing(backend.Inst{Op: asm.TstImm, Size: backend.SizeOf(m.T), Imm: m.K}, intConds[m.CC])
+	m.Cmp.Add(l.UseAs(m.T, m.X()))
 }
 
-// bothOf is a comparison that holds if d, a band or bor, is 1, if its operands are comparisons without other users.
-func bothOf(l *lower, d *clif.InstData) (c comparison, ok bool) {
-	a, b := d.ArgA(), d.ArgB()
-	if outcome(l, a) == nil || outcome(l, b) == nil {
-		return c, false
+func compareTest(l *lower, m *match) {
+	m.Cmp = backend.Comparing(backend.Inst{Op: asm.Tst, Size: backend.SizeOf(m.T)}, intConds[m.CC])
+	m.Cmp.Add(l.UseAs(m.T, m.X()), l.UseAs(m.T, m.Y()))
+}
+
+// compareTwo compares the conjunction or disjunction of two comparisons with zero.
+func compareTwo(l *lower, m *match) {
+	m.Cmp = compareBoth(l, m.Op, m.X(), m.Y())
+	m.Cmp.In.Cond ^= m.CC ^ uint8(clif.Ne)
+}
+
+// lowerCompareTwo makes their 0 or 1.
+func lowerCompareTwo(l *lower, m *match) {
+	c := compareBoth(l, m.D.Op, m.D.ArgA(), m.D.ArgB())
+	c.Push(l, backend.TailSet, 0, l.Def(m.D, 0))
+}
+
+// matchBoth is the guard both-compare: x and y are comparisons that nothing else uses, and one of them can come first.
+func matchBoth(l *lower, m *match) bool {
+	if onlyComparison(l, m.X()) == nil || onlyComparison(l, m.Y()) == nil {
+		return false
 	}
-	if !plainly(l, b) && plainly(l, a) {
+	return !mayCompareTwo(l, m.X()) || !mayCompareTwo(l, m.Y())
+}
+
+// compareBoth is a comparison that holds if the band or bor of a and b, for which matchBoth holds, is 1: the second
+// comparison is made if the first does not decide, else the flags are set as if it had been.
+func compareBoth(l *lower, op clif.Opcode, a, b clif.Value) comparison {
+	if !isSimpleSecond(l, b) && isSimpleSecond(l, a) {
 		a, b = b, a
 	}
-	if ofTwo(l, a) {
-		if a, b = b, a; ofTwo(l, a) {
-			return c, false
-		}
+	if mayCompareTwo(l, a) {
+		a, b = b, a
 	}
-	c = l.Holds(outcome(l, a))
+	c := l.Holds(onlyComparison(l, a))
 	next, cond := conditional(l, b)
 	p := pair{first: c.In.Op, second: next.In.Op, size: next.In.Size, cond: asm.Cond(c.In.Cond), imm: next.In.Imm}
 	decided := cond.Invert()
-	if d.Op == clif.OpBor {
+	if op == clif.OpBor {
 		p.cond, decided = p.cond.Invert(), cond
 	}
 	p.imm |= decided.Flags()
 	c.In.Op, c.In.Cond, c.In.Disp = opCompareTwo, uint8(cond), p.disp()
 	c.Add(next.Regs()...)
-	return c, l.Rule("compare_two")
+	return c
 }
 
-// outcome is the comparison of which v is the outcome, without other users, or nil.
-func outcome(l *lower, v clif.Value) *clif.InstData {
+// onlyComparison is the comparison whose result is v, if nothing else uses v, else nil.
+func onlyComparison(l *lower, v clif.Value) *clif.InstData {
 	if !l.OnlyUse(v) {
 		return nil
 	}
@@ -228,9 +223,9 @@ func outcome(l *lower, v clif.Value) *clif.InstData {
 	return d
 }
 
-// ofTwo reports whether the comparison with the outcome v may be one of a band or bor with zero, which compareTwo sees to: it is
-// not the first of another two.
-func ofTwo(l *lower, v clif.Value) bool {
+// mayCompareTwo reports whether v, the result of a comparison, may become a compareTwo itself: it tests a band or bor, perhaps
+// through comparisons with zero. Such a comparison cannot be the first of two.
+func mayCompareTwo(l *lower, v clif.Value) bool {
 	for {
 		_, d := l.DefInst(v)
 		switch {
@@ -249,24 +244,24 @@ func ofTwo(l *lower, v clif.Value) bool {
 	}
 }
 
-// plainly reports whether the comparison with the outcome v can be made by conditional without further instructions that
-// another form of it would not need.
-func plainly(l *lower, v clif.Value) bool {
-	d := outcome(l, v)
+// isSimpleSecond reports whether the comparison whose result is v needs no more instructions as the second of two, by
+// conditional, than alone.
+func isSimpleSecond(l *lower, v clif.Value) bool {
+	d := onlyComparison(l, v)
 	if d.Op != clif.OpIcmp {
 		return true
 	}
 	x, y := l.ConstLast(d.ArgA(), d.ArgB())
 	if k, ok := l.Sconst(d.Type, y); ok {
-		return k > -32 && k < 32 && l.DefOf(x, clif.OpBand, d.Type) == nil && outcome(l, x) == nil
+		return k > -32 && k < 32 && l.DefOf(x, clif.OpBand, d.Type) == nil && onlyComparison(l, x) == nil
 	}
 	return true
 }
 
-// conditional is the comparison with the outcome v as one that is made under a condition: without tail, flags and condition;
+// conditional is the comparison whose result is v as one that is made under a condition: without tail, flags and condition;
 // cond is the condition after it under which v is 1.
 func conditional(l *lower, v clif.Value) (c comparison, cond asm.Cond) {
-	d := outcome(l, v)
+	d := onlyComparison(l, v)
 	switch d.Op {
 	case clif.OpFcmp:
 		c.In = backend.Inst{Op: asm.Fccmp, Size: backend.SizeOf(d.Type)}
@@ -296,18 +291,22 @@ func conditional(l *lower, v clif.Value) (c comparison, cond asm.Cond) {
 }
 
 func compareFloat(l *lower, d *clif.InstData) comparison {
-	x, y := d.ArgA(), d.ArgB()
-	c := backend.Comparing(backend.Inst{Op: asm.Fcmp, Size: backend.SizeOf(d.Type)}, floatConds[d.FloatCC()])
+	x, y, cond := d.ArgA(), d.ArgB(), floatConds[d.FloatCC()]
 	if isFloatZero(l, d.Type, x) {
-		x, y, c.In.Cond = y, x, uint8(asm.Cond(c.In.Cond).SwapFloat())
+		x, y, cond = y, x, cond.SwapFloat()
 	}
-	c.Add(l.Use(x))
-	if isFloatZero(l, d.Type, y) && l.Rule("fcmp_zero") {
-		c.In.Op = asm.FcmpZero
-		return c
+	c, ok := l.SelectCompare(termCompare, clif.OpFcmp, d.Type, d.Cond, x, y)
+	if !ok {
+		c.In = backend.Inst{Op: asm.Fcmp, Size: backend.SizeOf(d.Type)}
+		c.Add(l.Use(x), l.Use(y))
 	}
-	c.Add(l.Use(y))
+	c.In.Cond = uint8(cond)
 	return c
+}
+
+func compareFloatZero(l *lower, m *match) {
+	m.Cmp = backend.Comparing(backend.Inst{Op: asm.FcmpZero, Size: backend.SizeOf(m.T)}, asm.EQ)
+	m.Cmp.Add(l.Use(m.X()))
 }
 
 // isFloatZero reports whether v is a constant zero of either sign, which compare alike.
@@ -316,11 +315,11 @@ func isFloatZero(l *lower, t clif.Type, v clif.Value) bool {
 	return d != nil && d.Imm<<(64-t.Bits())<<1 == 0
 }
 
-// boolean appends dst = d as 0 or 1.
-func boolean(l *lower, _ clif.Inst, d *clif.InstData) {
+// lowerCompare appends dst = d as 0 or 1.
+func lowerCompare(l *lower, _ clif.Inst, d *clif.InstData) {
 	dst := l.Def(d, 0)
 	c := l.Holds(d)
-	if c.In.Op == asm.CmpImm && c.In.Imm == 0 && c.In.Cond == uint8(asm.LT) && l.Rule("icmp_sign") {
+	if l.FoldComparison(RuleIcmpSign, &c) {
 		l.Emit(backend.Inst{Op: asm.LsrImm, Size: c.In.Size, Imm: int64(c.In.Size)*8 - 1}, c.First(), dst)
 		return
 	}
@@ -334,58 +333,49 @@ func lowerSelect(l *lower, _ clif.Inst, d *clif.InstData) {
 		c.Push(l, backend.TailSelect, 0, l.Use(a), l.Use(b), l.Def(d, 0))
 		return
 	}
-	other := otherwise(l, t, b)
+	other := foldAlternative(l, t, b)
 	if !other.saves {
-		if o := otherwise(l, t, a); o.saves {
+		if o := foldAlternative(l, t, a); o.saves {
 			a, other, c.In.Cond = b, o, c.In.Cond^1
 		}
 	}
 	choose(l, &c, t, a, other, l.Def(d, 0))
 }
 
-// arm is how csel, csinc, csinv or csneg makes what it chooses if the condition does not hold.
-type arm struct {
+// alternative is how csel, csinc, csinv or csneg makes what it chooses if the condition does not hold.
+type alternative struct {
 	op backend.Op
 	v  clif.Value // NoValue is zero
 	// saves an instruction.
 	saves bool
 }
 
-// otherwise is the arm v of type t.
-func otherwise(l *lower, t clif.Type, v clif.Value) arm {
-	if k, ok := l.Sconst(t, v); ok {
-		switch k {
-		case 0:
-			return arm{asm.Csel, clif.NoValue, l.Rule("select_zero")}
-		case 1:
-			return arm{asm.Csinc, clif.NoValue, l.Rule("select_one")}
-		case -1:
-			return arm{asm.Csinv, clif.NoValue, l.Rule("select_ones")}
+// alternatives are the rules for what is chosen, and how it is made.
+var alternatives = [...]struct {
+	rule backend.Rule
+	op   backend.Op
+	zero bool
+}{
+	{RuleSelectZero, asm.Csel, true}, {RuleSelectOne, asm.Csinc, true}, {RuleSelectOnes, asm.Csinv, true},
+	{RuleSelectNot, asm.Csinv, false}, {RuleSelectInc, asm.Csinc, false}, {RuleSelectNeg, asm.Csneg, false},
+}
+
+// foldAlternative is v, of type t, as what is chosen if the condition does not hold.
+func foldAlternative(l *lower, t clif.Type, v clif.Value) alternative {
+	for _, a := range &alternatives {
+		if b, ok := l.Fold(a.rule, t, v, 8); ok {
+			if a.zero {
+				return alternative{a.op, clif.NoValue, true}
+			}
+			return alternative{a.op, b.X(), true}
 		}
 	}
-	if !l.OnlyUse(v) {
-		return arm{asm.Csel, v, false}
-	}
-	if x, ok := complement(l, t, v); ok && l.Rule("select_not") {
-		return arm{asm.Csinv, x, true}
-	}
-	if d := l.DefOf(v, clif.OpIadd, t); d != nil {
-		x, y := l.ConstLast(d.ArgA(), d.ArgB())
-		if k, ok := l.Iconst(y); ok && k == 1 && l.Rule("select_inc") {
-			return arm{asm.Csinc, x, true}
-		}
-	}
-	if d := l.DefOf(v, clif.OpIsub, t); d != nil {
-		if k, ok := l.Iconst(d.ArgA()); ok && k == 0 && l.Rule("select_neg") {
-			return arm{asm.Csneg, d.ArgB(), true}
-		}
-	}
-	return arm{asm.Csel, v, false}
+	return alternative{asm.Csel, v, false}
 }
 
 // choose appends dst = c ? a : o. Csel takes all 64 bits of both operands, so that the upper half of an i32 is clear
 // where theirs are; the others take those of the type.
-func choose(l *lower, c *comparison, t clif.Type, a clif.Value, o arm, dst vreg) {
+func choose(l *lower, c *comparison, t clif.Type, a clif.Value, o alternative, dst vreg) {
 	if o.op != asm.Csel {
 		c.In.Ref = asm.Choice(o.op, backend.SizeOf(t))
 	}
@@ -422,23 +412,18 @@ func cset(op backend.Op) backend.Op {
 	return asm.Csetm
 }
 
-// truthOf is a comparison that holds if v, the outcome of one with no other user, is 1.
-func truthOf(l *lower, v clif.Value) (c comparison, ok bool) {
-	if d := outcome(l, v); d != nil {
-		return l.Holds(d), true
-	}
-	return c, false
+// lowerSumCond appends x + y where y is the result of a comparison.
+func lowerSumCond(l *lower, m *match) {
+	c := l.Holds(onlyComparison(l, m.Y()))
+	c.In.Cond ^= 1
+	choose(l, &c, m.T, m.X(), alternative{asm.Csinc, m.X(), true}, l.Def(m.D, 0))
 }
 
-// increment appends x + y where y is the outcome of a comparison.
-func increment(l *lower, d *clif.InstData, x, y clif.Value) bool {
-	c, ok := truthOf(l, y)
-	if !ok {
-		return false
-	}
+// lowerIsubCond appends 0 - y where y is the result of a comparison.
+func lowerIsubCond(l *lower, m *match) {
+	c := l.Holds(onlyComparison(l, m.Y()))
 	c.In.Cond ^= 1
-	choose(l, &c, d.Type, x, arm{asm.Csinc, x, true}, l.Def(d, 0))
-	return l.Rule("sum_cond")
+	choose(l, &c, m.T, m.D.ArgA(), alternative{asm.Csinv, clif.NoValue, true}, l.Def(m.D, 0))
 }
 
 func lowerTrapIf(l *lower, _ clif.Inst, d *clif.InstData) {
@@ -452,28 +437,31 @@ func lowerBound(l *lower, _ clif.Inst, d *clif.InstData) {
 	x := l.Use(d.ArgA())
 	c := backend.Comparing(backend.Inst{Op: asm.Cmp, Size: 8, Trap: d.Cond}, asm.HS)
 	c.Add(x)
-	if k, ok := l.Sconst(clif.I64, d.ArgB()); ok && k > 0 && asm.FitsArith(k) && l.Rule("bound_imm") {
-		c.In.Op, c.In.Imm = asm.CmpImm, k
-	} else {
-		c.Add(l.Use(d.ArgB()))
-	}
+	c.Add(l.Use(d.ArgB()))
 	c.Push(l, backend.TailBound, 0, x, l.Def(d, 0))
+}
+
+func lowerBoundImm(l *lower, m *match) {
+	x := l.Use(m.X())
+	c := backend.Comparing(backend.Inst{Op: asm.CmpImm, Size: 8, Imm: m.K, Trap: m.D.Cond}, asm.HS)
+	c.Add(x)
+	c.Push(l, backend.TailBound, 0, x, l.Def(m.D, 0))
 }
 
 // branch is backend.Target.Branch.
 func branch(l *lower, v clif.Value) {
-	var c comparison
-	if known(l, v) && l.Rule("branch_known") {
-		c = compareZero(l, clif.I32, v, clif.Ne)
-	} else {
-		c = l.Truth(v)
-	}
+	c := l.Truth(v)
 	branchOn(l, &c, backend.TailJump, regalloc.IsTerminator)
 }
 
-// known reports whether v is the outcome of a comparison that a later user has computed in any case, so that testing v is
-// less than to compare again. Comparisons with zero are tests themselves.
-func known(l *lower, v clif.Value) bool {
+func lowerBranchKnown(l *lower, m *match) {
+	c := compareZero(l, clif.I32, m.X(), clif.Ne)
+	branchOn(l, &c, backend.TailJump, regalloc.IsTerminator)
+}
+
+// booleanExists reports whether v is the result of a comparison that a later user has materialised in any case: testing v is
+// less than comparing again. Comparisons with zero are tests themselves.
+func booleanExists(l *lower, v clif.Value) bool {
 	if l.EndsHere(v) {
 		return false
 	}

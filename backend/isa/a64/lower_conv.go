@@ -83,18 +83,15 @@ func lowerFcvtToUintSat(l *lower, _ clif.Inst, d *clif.InstData) {
 }
 
 func lowerBitcast(l *lower, _ clif.Inst, d *clif.InstData) {
-	t, size := d.Type, backend.SizeOf(d.Type)
-	from := l.F.TypeOf(d.ArgA())
-	if l.F.TypeOf(l.Resolve(d.ArgA())) == from {
-		if i, ld := sinkable(l, d.ArgA(), int(size)); ld != nil && l.Rule("bitcast_mem") {
-			f := l.Full(t)
-			l.Access(f.Op, f.Size, heap(l, i, ld), l.Def(d, 0))
-			return
-		}
-	}
-	if t.IsFloat() {
-		l.Emit(backend.Inst{Op: asm.FmovToF, Size: size}, l.UseAs(from, d.ArgA()), l.Def(d, 0))
+	size, x := backend.SizeOf(d.Type), d.ArgA()
+	if d.Type.IsFloat() {
+		l.Emit(backend.Inst{Op: asm.FmovToF, Size: size}, l.UseAs(l.F.TypeOf(x), x), l.Def(d, 0))
 		return
 	}
-	l.Emit(backend.Inst{Op: asm.FmovFromF, Size: size}, l.Use(d.ArgA()), l.Def(d, 0))
+	l.Emit(backend.Inst{Op: asm.FmovFromF, Size: size}, l.Use(x), l.Def(d, 0))
+}
+
+func lowerBitcastMem(l *lower, m *match) {
+	f := l.Full(m.T)
+	l.Access(f.Op, f.Size, loaded(l, m), l.Def(m.D, 0))
 }

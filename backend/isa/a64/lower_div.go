@@ -22,18 +22,17 @@ func trapZero(l *lower, t clif.Type, x vreg, code abi.TrapCode) {
 	l.Emit(backend.Inst{Op: asm.Cbz, Size: backend.SizeOf(t), Tail: backend.TailTrap, Trap: uint8(code)}, x)
 }
 
-// divisor is the register of the divisor of d, and its value if it is a constant. The hardware does not trap on zero.
-func divisor(l *lower, d *clif.InstData) (y vreg, c int64, konst bool) {
-	y = l.UseAs(d.Type, d.ArgB())
-	c, konst = l.Sconst(d.Type, d.ArgB())
-	if !konst || c == 0 || !l.Rule("div_nonzero") {
+// divisor is the register of the divisor of d, after a trap if it may be zero: the hardware does not trap.
+func divisor(l *lower, d *clif.InstData) vreg {
+	y := l.UseAs(d.Type, d.ArgB())
+	if _, ok := l.Fold(RuleDivNonzero, d.Type, d.ArgB(), 8); !ok {
 		trapZero(l, d.Type, y, abi.TrapIntegerDivideByZero)
 	}
-	return y, c, konst
+	return y
 }
 
 func lowerUdiv(l *lower, _ clif.Inst, d *clif.InstData) {
-	y, _, _ := divisor(l, d)
+	y := divisor(l, d)
 	l.Emit(backend.Inst{Op: asm.Udiv, Size: backend.SizeOf(d.Type)}, l.UseAs(d.Type, d.ArgA()), y, l.Def(d, 0))
 }
 
@@ -41,8 +40,8 @@ func lowerUdiv(l *lower, _ clif.Inst, d *clif.InstData) {
 func lowerSdiv(l *lower, _ clif.Inst, d *clif.InstData) {
 	t, size := d.Type, backend.SizeOf(d.Type)
 	x := l.UseAs(t, d.ArgA())
-	y, c, konst := divisor(l, d)
-	if !konst || c == -1 || !l.Rule("sdiv_no_overflow") {
+	y := divisor(l, d)
+	if _, ok := l.Fold(RuleSdivNoOverflow, t, d.ArgB(), 8); !ok {
 		smallest := int64(math.MinInt64)
 		if t == clif.I32 {
 			smallest = 1 << 31
@@ -59,7 +58,7 @@ func lowerSdiv(l *lower, _ clif.Inst, d *clif.InstData) {
 func remainder(l *lower, d *clif.InstData, op backend.Op) {
 	t, size := d.Type, backend.SizeOf(d.Type)
 	x := l.UseAs(t, d.ArgA())
-	y, _, _ := divisor(l, d)
+	y := divisor(l, d)
 	quot := l.NewVReg(t)
 	l.Emit(backend.Inst{Op: op, Size: size}, x, y, quot)
 	l.Emit(backend.Inst{Op: asm.Msub, Size: size}, quot, y, x, l.Def(d, 0))

@@ -19,7 +19,7 @@ func floatConst(l *lower, t clif.Type, x uint64, dst vreg) {
 	switch {
 	case x == 0:
 		l.EmitRemat(backend.Inst{Op: asm.Fzero, Size: 8}, dst)
-	case asm.FitsFloat(size, x) && l.Rule("fconst_imm"):
+	case asm.FitsFloat(size, x):
 		l.EmitRemat(backend.Inst{Op: asm.FmovImm, Size: size, Imm: int64(x)}, dst)
 	default:
 		in := backend.Inst{Op: asm.Fldr, Size: size}
@@ -61,12 +61,10 @@ func floatUnary(l *lower, d *clif.InstData, op backend.Op) {
 
 func lowerFabs(l *lower, _ clif.Inst, d *clif.InstData) { floatUnary(l, d, asm.Fabs) }
 
-func lowerFneg(l *lower, _ clif.Inst, d *clif.InstData) {
-	if m := l.OnlyDef(d.ArgA(), clif.OpFmul, d.Type); m != nil && l.Rule("fneg_mul") { // rounded once, as fmul is
-		l.Emit(backend.Inst{Op: asm.Fnmul, Size: backend.SizeOf(d.Type)}, l.Use(m.ArgA()), l.Use(m.ArgB()), l.Def(d, 0))
-		return
-	}
-	floatUnary(l, d, asm.Fneg)
+func lowerFneg(l *lower, _ clif.Inst, d *clif.InstData) { floatUnary(l, d, asm.Fneg) }
+
+func lowerFnegMul(l *lower, m *match) {
+	l.Emit(backend.Inst{Op: asm.Fnmul, Size: backend.SizeOf(m.T)}, l.Use(m.X()), l.Use(m.Y()), l.Def(m.D, 0))
 }
 
 func lowerFsqrt(l *lower, _ clif.Inst, d *clif.InstData)    { floatUnary(l, d, asm.Fsqrt) }

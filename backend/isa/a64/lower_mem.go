@@ -45,21 +45,38 @@ func putFull(l *lower, t clif.Type, a amode, v clif.Value) {
 
 // store appends a store of v at a. Zero has a register of its own.
 func store(l *lower, f backend.Form, a amode, v clif.Value) {
-	if isZero(l, f, v) && l.Rule("store_zero") {
+	t, bytes := l.F.TypeOf(v), int(f.Size)
+	if f.Op != asm.Fstr {
+		bytes = asm.RowOf(f.Op).MemBytes(f.Size)
+	}
+	if _, ok := l.Fold(RuleStoreZero, t, v, bytes); ok {
 		l.Access(zeroRow(f.Op), f.Size, a)
 		return
 	}
-	r, f := stored(l, f, v)
-	l.Access(f.Op, f.Size, a, r)
+	if f.Op == asm.Fstr {
+		if _, ok := l.Fold(RuleStoreFconst, t, v, bytes); ok {
+			x := l.DefOp(v, clif.OpFconst).Imm
+			if f.Size == 4 {
+				x = uint64(uint32(x))
+			}
+			l.Access(asm.Str, f.Size, a, l.Temp(int64(x)))
+			return
+		}
+	}
+	if f.Op != asm.Fstr && f.Size == 4 {
+		l.Access(f.Op, f.Size, a, l.Low(v))
+		return
+	}
+	l.Access(f.Op, f.Size, a, l.Use(v))
 }
 
-// isZero reports whether what a store of the form f takes of v is zero, all bits.
-func isZero(l *lower, f backend.Form, v clif.Value) bool {
+// isZero reports whether the low bytes of v, so many, are zero.
+func isZero(l *lower, bytes int, v clif.Value) bool {
 	if d := l.DefOp(v, clif.OpFconst); d != nil {
-		return d.Imm<<(64-8*f.Size) == 0
+		return d.Imm<<(64-8*bytes) == 0
 	}
 	k, ok := l.Iconst(v)
-	return ok && k<<(64-8*asm.RowOf(f.Op).MemBytes(f.Size)) == 0
+	return ok && k<<(64-8*bytes) == 0
 }
 
 // zeroRow is the row that stores zero as op, a store, does what is in a register.
@@ -71,26 +88,6 @@ func zeroRow(op backend.Op) backend.Op {
 		return asm.StrhZero
 	}
 	return asm.StrZero
-}
-
-// stored is the register of v for a store of the form f, and the form: the bits of a float constant are
-// stored from an integer register.
-func stored(l *lower, f backend.Form, v clif.Value) (vreg, backend.Form) {
-	switch {
-	case f.Op != asm.Fstr && f.Size == 4:
-		return l.Low(v), f
-	case f.Op != asm.Fstr:
-		return l.Use(v), f
-	}
-	d := l.DefOp(v, clif.OpFconst)
-	if d == nil || !l.OnlyUse(v) || !l.Rule("store_fconst") {
-		return l.Use(v), f
-	}
-	bits := d.Imm
-	if f.Size == 4 {
-		bits = uint64(uint32(bits))
-	}
-	return l.Temp(int64(bits)), backend.Form{Op: asm.Str, Size: f.Size}
 }
 
 func lowerStore(l *lower, i clif.Inst, d *clif.InstData) {

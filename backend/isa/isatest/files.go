@@ -1,12 +1,8 @@
 package isatest
 
 import (
-	"errors"
 	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -128,7 +124,7 @@ func (on *Machine) engines(t *testing.T) (all []filetest.Engine) {
 // dumper is the commands that show what the back end makes of a function.
 type dumper struct {
 	on    *Machine
-	fired map[string]bool // rules
+	fired map[backend.Rule]bool
 }
 
 // compile compiles f for the level of the processor named in the options, or the first.
@@ -149,16 +145,25 @@ func (d *dumper) compile(f *clif.Func, options []string, tr backend.Trace) error
 }
 
 // rule notes that a rule has fired.
-func (d *dumper) rule(name string) { d.fired[name] = true }
+func (d *dumper) rule(_ *clif.Func, r backend.Rule, _ []backend.Inst) { d.fired[r] = true }
+
+// rules are the machine's.
+func (d *dumper) rules() *backend.Rules {
+	target, err := d.on.Target(d.on.Levels[0])
+	if err != nil {
+		panic(err)
+	}
+	return target.Rules
+}
 
 // vcode is the rules that fire and the VCode before allocation.
 func (d *dumper) vcode(_ *text.File, f *clif.Func, options []string) (out string, err error) {
 	var names []string
 	err = d.compile(f, options, backend.Trace{
 		VCode: func(_ *clif.Func, s string) { out = s },
-		Rule: func(n string) {
-			d.rule(n)
-			if !slices.Contains(names, n) {
+		Rule: func(f *clif.Func, r backend.Rule, insts []backend.Inst) {
+			d.rule(f, r, insts)
+			if n := d.rules().Info(r).Name; !slices.Contains(names, n) {
 				names = append(names, n)
 			}
 		},
@@ -227,45 +232,15 @@ func (on *Machine) CLIFFiles(t *testing.T) {
 // Files checks the texts of the machine's files and executes their calls. Each named rule must
 // fire in one.
 func (on *Machine) Files(t *testing.T) {
-	d := dumper{on: on, fired: map[string]bool{}}
+	d := dumper{on: on, fired: map[backend.Rule]bool{}}
 	r := filetest.Runner{Engines: append(on.engines(t), filetest.Interp{}), Commands: d.commands(), Update: *update}
 	r.Test(t, "../../../testdata/"+on.Name, "*.clif")
 	if f := flag.Lookup("test.run").Value.String(); strings.Contains(f, "/") {
 		return // not all of the files
 	}
-	for _, name := range ruleNames(t) {
-		if !d.fired[name] {
-			t.Errorf("no file fires the rule %s", name)
+	for r, row := range d.rules().Rows {
+		if !d.fired[backend.Rule(r)] {
+			t.Errorf("no file fires the rule %s", row.Name)
 		}
 	}
-}
-
-// ruleNames lists the rules named in the source of the machine, whose folder is the current one, and of package
-// backend.
-func ruleNames(t *testing.T) (names []string) {
-	var files []string
-	for _, pattern := range []string{"*.go", "../../*.go"} {
-		some, err := filepath.Glob(pattern)
-		if err != nil || len(some) == 0 {
-			t.Fatalf("no files %s: %v", pattern, err)
-		}
-		files = append(files, some...)
-	}
-	re := regexp.MustCompile(`l\.Rule\("([^"]+)"\)`)
-	for _, f := range files {
-		src, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range re.FindAllSubmatch(src, -1) {
-			if n := string(m[1]); !slices.Contains(names, n) && !strings.HasSuffix(f, "_test.go") {
-				names = append(names, n)
-			}
-		}
-	}
-	if len(names) == 0 {
-		t.Fatal(errors.New("no rules"))
-	}
-	slices.Sort(names)
-	return names
 }

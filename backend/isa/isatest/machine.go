@@ -133,6 +133,7 @@ var tests = []struct {
 }{
 	{"Smoke", testSmoke},
 	{"Complete", testComplete},
+	{"Rules", testRules},
 	{"Errors", testErrors},
 	{"Binary", testBinary},
 	{"Unary", testUnary},

@@ -3,6 +3,7 @@ package isatest
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/waot-project/waot/clif"
@@ -15,6 +16,7 @@ import (
 type suite struct {
 	module
 	calls []Call
+	rng   *rand.Rand // of the rule in question
 	// wholeMemory compares all of the memories, not only the first bytes.
 	wholeMemory bool
 	// ends, if not 0, thins out the calls with one corner value.

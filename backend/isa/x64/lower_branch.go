@@ -30,123 +30,108 @@ func compare(l *lower, d *clif.InstData) comparison {
 	if _, ok := l.Iconst(x); ok {
 		x, y, cc = y, x, cc.Swap()
 	}
-	if k, ok := l.Sconst(t, y); ok && fits(k) {
-		return compareImm(l, t, x, k, cc)
+	k, isConst := l.Sconst(t, y)
+	if isConst && k == 0 {
+		return compareZero(l, t, x, cc)
 	}
-	c := backend.Comparing(backend.Inst{Op: asm.Cmp, Size: backend.SizeOf(t)}, intConds[cc])
-	if a, ok := sinkableFull(l, y, t); ok && l.Rule("cmp_mem") {
-		c.Add(l.UseAs(t, x))
-		c.Address(a)
+	if c, ok := l.SelectCompare(termCompare, clif.OpIcmp, t, uint8(cc), x, y); ok {
 		return c
 	}
-	if a, ok := sinkableFull(l, x, t); ok && l.Rule("cmp_mem_left") {
-		c.In.Op = asm.CmpMem
-		c.Address(a)
-		c.Add(l.UseAs(t, y))
+	c := backend.Comparing(backend.Inst{Op: asm.Cmp, Size: backend.SizeOf(t)}, intConds[cc])
+	if isConst && fits(k) {
+		c.In.Op, c.In.Imm = asm.CmpImm, k
+		c.Add(l.UseAs(t, x))
 		return c
 	}
 	c.Add(l.UseAs(t, x), l.UseAs(t, y))
 	return c
 }
 
-// compareImm compares x with an immediate.
-func compareImm(l *lower, t clif.Type, x clif.Value, k int64, cc clif.IntCC) comparison {
-	if k == 0 {
-		return compareZero(l, t, x, cc)
-	}
-	if c, ok := compareByte(l, x, k, cc); ok {
-		return c
-	}
-	c := backend.Comparing(backend.Inst{Op: asm.CmpImm, Size: backend.SizeOf(t), Imm: k}, intConds[cc])
-	if a, ok := sinkableFull(l, x, t); ok && l.Rule("cmp_mem_imm") {
-		c.Address(a)
-		return c
-	}
-	c.Add(l.UseAs(t, x))
-	return c
-}
-
-// unsigned is, by clif.IntCC, the condition that holds of the same numbers without sign.
-var unsigned = [clif.NumIntCCs]clif.IntCC{clif.Eq, clif.Ne, clif.Ult, clif.Uge, clif.Ugt, clif.Ule, clif.Ult, clif.Uge, clif.Ugt, clif.Ule}
-
-// compareByte compares a zero-extended narrow load with a number of its range in memory. Neither
-// has a sign, so that a signed comparison is as an unsigned one.
-func compareByte(l *lower, x clif.Value, k int64, cc clif.IntCC) (comparison, bool) {
-	_, d := l.SinkableLoad(x)
-	if d == nil || d.Op != clif.OpLoad {
-		return comparison{}, false
-	}
-	bytes := d.Access().Bytes(d.Type)
-	if a := d.Access(); a != clif.U8 && a != clif.U16 || k < 0 || k >= 1<<(8*bytes) {
-		return comparison{}, false
-	}
-	a, _ := sinkable(l, x, bytes)
-	c := backend.Comparing(backend.Inst{Op: asm.CmpImm, Size: uint8(bytes), Imm: k}, intConds[unsigned[cc]])
-	c.Address(a)
-	return c, l.Rule("cmp_mem_narrow")
-}
-
 // compareZero compares x with zero. After test, carry and overflow are clear, as after
 // a comparison with 0, so that all conditions hold as they should.
 func compareZero(l *lower, t clif.Type, x clif.Value, cc clif.IntCC) comparison {
-	c := backend.Comparing(backend.Inst{Op: asm.Test, Size: backend.SizeOf(t)}, intConds[cc])
-	if d := l.OnlyDef(x, clif.OpBand, t); d != nil {
-		a, b := l.ConstLast(d.ArgA(), d.ArgB())
-		if k, ok := l.Sconst(t, b); ok {
-			if fits(k) && l.Rule("test_imm") {
-				testImm(l, &c, t, a, k, cc)
-				return c
-			}
-		} else if m, ok := sinkableFull(l, a, t); ok && l.Rule("test_mem") {
-			c.Address(m)
-			c.Add(l.UseAs(t, b))
-			return c
-		}
-		if l.Rule("test_band") {
-			c.Add(l.UseAs(t, a), l.UseAs(t, b))
-			return c
-		}
-	}
-	if bc, ok := compareByte(l, x, 0, cc); ok {
-		return bc
-	}
-	if a, ok := sinkableFull(l, x, t); ok && l.Rule("cmp_mem_zero") {
-		c.In.Op = asm.CmpImm
-		c.Address(a)
+	if c, ok := l.SelectCompare(termCompare, clif.OpIcmp, t, uint8(cc), x, clif.NoValue); ok {
 		return c
 	}
+	c := backend.Comparing(backend.Inst{Op: asm.Test, Size: backend.SizeOf(t)}, intConds[cc])
 	r := l.UseAs(t, x)
 	c.Add(r, r)
 	return c
 }
 
-// testImm is the comparison of a & k with zero, of one byte where only eq and ne count and k
-// is in the low seven or eight bits.
-func testImm(l *lower, c *comparison, t clif.Type, a clif.Value, k int64, cc clif.IntCC) {
-	c.In.Op, c.In.Imm = asm.TestImm, k
-	if _, d := l.SinkableLoad(a); d != nil && d.Op == clif.OpLoad && cc <= clif.Ne {
-		bytes := d.Access().Bytes(d.Type)
-		if ac := d.Access(); (ac == clif.U8 || ac == clif.U16) && k >= 0 && k < 1<<(8*bytes) && l.Rule("test_mem_narrow") {
-			m, _ := sinkable(l, a, bytes)
-			c.In.Size = uint8(bytes)
-			c.Address(m)
-			return
-		}
-	}
-	if m, ok := sinkableFull(l, a, t); ok && l.Rule("test_mem_imm") {
-		c.Address(m)
-		return
-	}
-	if k >= 0 && k <= 0x7f && cc <= clif.Ne {
+// begin makes Match.Cmp the comparison op of the given size, without operands yet.
+func begin(m *match, op backend.Op, size uint8) *comparison {
+	m.Cmp = backend.Comparing(backend.Inst{Op: op, Size: size}, intConds[m.CC])
+	return &m.Cmp
+}
+
+func compareMem(l *lower, m *match) {
+	c, a := begin(m, asm.Cmp, backend.SizeOf(m.T)), loaded(l, m)
+	c.Add(l.UseAs(m.T, m.X()))
+	c.Address(a)
+}
+
+func compareMemLeft(l *lower, m *match) {
+	c := begin(m, asm.CmpMem, backend.SizeOf(m.T))
+	c.Address(loaded(l, m))
+	c.Add(l.UseAs(m.T, m.Y()))
+}
+
+func compareMemImm(l *lower, m *match) {
+	c := begin(m, asm.CmpImm, backend.SizeOf(m.T))
+	c.In.Imm = m.K
+	c.Address(loaded(l, m))
+}
+
+// unsigned is, by clif.IntCC, the condition that holds of the same numbers without sign.
+var unsigned = [clif.NumIntCCs]clif.IntCC{clif.Eq, clif.Ne, clif.Ult, clif.Uge, clif.Ugt, clif.Ule, clif.Ult, clif.Uge, clif.Ugt, clif.Ule}
+
+// compareMemNarrow: neither the bytes in memory nor the number has a sign, so that a signed comparison is as an
+// unsigned one.
+func compareMemNarrow(l *lower, m *match) {
+	c := begin(m, asm.CmpImm, uint8(access(&l.F.Insts[m.Load])))
+	c.In.Imm, c.In.Cond = m.K, uint8(intConds[unsigned[m.CC]])
+	c.Address(loaded(l, m))
+}
+
+func compareTestMemNarrow(l *lower, m *match) {
+	c := begin(m, asm.TestImm, uint8(access(&l.F.Insts[m.Load])))
+	c.In.Imm = m.K
+	c.Address(loaded(l, m))
+}
+
+func compareTestMemImm(l *lower, m *match) {
+	c := begin(m, asm.TestImm, backend.SizeOf(m.T))
+	c.In.Imm = m.K
+	c.Address(loaded(l, m))
+}
+
+// compareTestImm tests one byte where only eq and ne count and k is in the low seven bits, and 32 bits where the upper
+// half of the mask is zero, its sign too.
+func compareTestImm(l *lower, m *match) {
+	c := begin(m, asm.TestImm, backend.SizeOf(m.T))
+	c.In.Imm = m.K
+	switch {
+	case m.K >= 0 && m.K <= 0x7f && clif.IntCC(m.CC) <= clif.Ne:
 		c.In.Size = 1
-		if t == clif.I64 {
-			c.Add(l.Use(a))
+		if m.T == clif.I64 {
+			c.Add(l.Use(m.X()))
 			return
 		}
-	} else if k >= 0 && t == clif.I64 { // the upper half of the mask is zero, its sign too
+	case m.K >= 0 && m.T == clif.I64:
 		c.In.Size = 4
 	}
-	c.Add(l.UseAs(t, a))
+	c.Add(l.UseAs(m.T, m.X()))
+}
+
+func compareTestMem(l *lower, m *match) {
+	c := begin(m, asm.Test, backend.SizeOf(m.T))
+	c.Address(loaded(l, m))
+	c.Add(l.UseAs(m.T, m.Y()))
+}
+
+func compareTest(l *lower, m *match) {
+	begin(m, asm.Test, backend.SizeOf(m.T)).Add(l.UseAs(m.T, m.X()), l.UseAs(m.T, m.Y()))
 }
 
 func compareFloat(l *lower, d *clif.InstData) comparison {
@@ -155,36 +140,48 @@ func compareFloat(l *lower, d *clif.InstData) comparison {
 	if fc.swap {
 		x, y = y, x
 	}
-	c := backend.Comparing(backend.Inst{Op: asm.Ucomif, Size: backend.SizeOf(d.Type)}, fc.cond)
-	c.Add(l.Use(x))
-	if a, ok := floatMem(l, d.Type, y); ok {
-		c.Address(a)
-		return c
+	c, ok := l.SelectCompare(termCompare, clif.OpFcmp, d.Type, d.Cond, x, y)
+	if !ok {
+		c.In = backend.Inst{Op: asm.Ucomif, Size: backend.SizeOf(d.Type)}
+		c.Add(l.Use(x), l.Use(y))
 	}
-	c.Add(l.Use(y))
+	c.In.Cond = uint8(fc.cond)
 	return c
 }
 
-// boolean appends dst = d as 0 or 1.
-func boolean(l *lower, _ clif.Inst, d *clif.InstData) {
+func compareFloatMem(l *lower, m *match) { compareFloatAt(l, m, loaded) }
+
+func compareFloatConst(l *lower, m *match) {
+	compareFloatAt(l, m, func(l *lower, m *match) amode { return pooled(l, m.T, m.Y()) })
+}
+
+// compareFloatAt compares x with what is at an address.
+func compareFloatAt(l *lower, m *match, at func(l *lower, m *match) amode) {
+	c := begin(m, asm.Ucomif, backend.SizeOf(m.T))
+	c.Add(l.Use(m.X()))
+	c.Address(at(l, m))
+}
+
+// lowerCompare appends dst = d as 0 or 1.
+func lowerCompare(l *lower, _ clif.Inst, d *clif.InstData) {
 	dst := l.Def(d, 0)
-	if d.Op == clif.OpFcmp && d.FloatCC() <= clif.FNe && l.Rule("fcmp_mask") {
-		imm := int64(0) // equal
-		if d.FloatCC() == clif.FNe {
-			imm = 4
-		}
-		mask, bits := l.NewVReg(d.Type), l.NewVReg(clif.I32)
-		l.Emit(backend.Inst{Op: asm.Cmpf, Size: backend.SizeOf(d.Type), Imm: imm}, l.Use(d.ArgA()), l.Use(d.ArgB()), mask)
-		l.Emit(backend.Inst{Op: asm.MovdFromF, Size: 4}, mask, bits)
-		l.Emit(backend.Inst{Op: asm.AndImm, Size: 4, Imm: 1}, bits, dst)
-		return
-	}
 	c := l.Holds(d)
 	if !asm.Cond(c.In.Cond).IsHardware() {
 		floatBoolean(l, c, dst)
 		return
 	}
 	c.Push(l, backend.TailSet, 0, dst)
+}
+
+func lowerFcmpMask(l *lower, m *match) {
+	imm := int64(0) // equal
+	if m.D.FloatCC() == clif.FNe {
+		imm = 4
+	}
+	mask, bits := l.NewVReg(m.T), l.NewVReg(clif.I32)
+	l.Emit(backend.Inst{Op: asm.Cmpf, Size: backend.SizeOf(m.T), Imm: imm}, l.Use(m.X()), l.Use(m.Y()), mask)
+	l.Emit(backend.Inst{Op: asm.MovdFromF, Size: 4}, mask, bits)
+	l.Emit(backend.Inst{Op: asm.AndImm, Size: 4, Imm: 1}, bits, l.Def(m.D, 0))
 }
 
 // floatBoolean appends dst = 1 if c holds, which takes two conditions.
@@ -214,76 +211,85 @@ func lowerTrapIf(l *lower, _ clif.Inst, d *clif.InstData) {
 
 // lowerBound: the comparison traps and, for misspeculation, makes the result.
 func lowerBound(l *lower, _ clif.Inst, d *clif.InstData) {
-	x := l.Use(d.ArgA())
-	c := backend.Comparing(backend.Inst{Op: asm.Cmp, Size: 8, Trap: d.Cond}, asm.AE)
-	c.Add(x)
-	if k, ok := l.Sconst(clif.I64, d.ArgB()); ok && fits(k) && l.Rule("bound_imm") {
-		c.In.Op, c.In.Imm = asm.CmpImm, k
-	} else if a, ok := sinkableFull(l, d.ArgB(), clif.I64); ok && l.Rule("bound_mem") {
-		c.Address(a)
-	} else {
-		c.Add(l.Use(d.ArgB()))
-	}
+	x, c := beginBound(l, d)
+	c.Add(l.Use(d.ArgB()))
 	c.Push(l, backend.TailBound, 0, x, l.Def(d, 0))
+}
+
+// beginBound is the comparison of a bound with its first operand, which is x.
+func beginBound(l *lower, d *clif.InstData) (x vreg, c comparison) {
+	x, c = l.Use(d.ArgA()), backend.Comparing(backend.Inst{Op: asm.Cmp, Size: 8, Trap: d.Cond}, asm.AE)
+	c.Add(x)
+	return x, c
+}
+
+func lowerBoundImm(l *lower, m *match) {
+	x, c := beginBound(l, m.D)
+	c.In.Op, c.In.Imm = asm.CmpImm, m.K
+	c.Push(l, backend.TailBound, 0, x, l.Def(m.D, 0))
+}
+
+func lowerBoundMem(l *lower, m *match) {
+	x, c := beginBound(l, m.D)
+	c.Address(loaded(l, m))
+	c.Push(l, backend.TailBound, 0, x, l.Def(m.D, 0))
 }
 
 // branch is backend.Target.Branch.
 func branch(l *lower, v clif.Value) {
-	if branchAlu(l, v) {
-		return
-	}
 	c := l.Truth(v)
 	c.Push(l, backend.TailJump, regalloc.IsTerminator)
 }
 
-// branchAlu appends the operation that defines x, as a terminator that branches if v holds, where v is x, or a
-// comparison of x with 0: the operation sets the flags that a test of its result would. The result
-// is defined by a terminator with two successors, on whose edges there is room for moves.
-func branchAlu(l *lower, v clif.Value) bool {
+// branchAlu is the operation that defines x, where v is x, or a comparison of x with 0, and the condition after
+// the operation under which v is not 0; NoInst where the operation does not set the flags that a test of its
+// result would.
+func branchAlu(l *lower, v clif.Value) (clif.Inst, asm.Cond) {
 	x, t, cc := v, clif.I32, clif.Ne
 	if _, d := l.DefInst(v); d != nil && d.Op == clif.OpIcmp {
 		k, ok := l.Iconst(d.ArgB())
 		if !ok || k != 0 || !l.SingleUse(v) {
-			return false
+			return clif.NoInst, 0
 		}
 		x, t, cc = d.ArgA(), d.Type, d.IntCC()
 	}
 	i, d := l.Delayed(x, v)
 	if d == nil || d.Type != t {
-		return false
+		return clif.NoInst, 0
 	}
-	cond := intConds[cc]
-	var op, imm backend.Op
 	switch d.Op {
 	case clif.OpBand:
-		if l.OnlyUse(x) {
-			return false // test
+		if !l.OnlyUse(x) { // else test
+			return i, intConds[cc]
 		}
-		op, imm = asm.And, asm.AndImm
-	case clif.OpBor:
-		op, imm = asm.Or, asm.OrImm
-	case clif.OpBxor:
-		op, imm = asm.Xor, asm.XorImm
+	case clif.OpBor, clif.OpBxor:
+		return i, intConds[cc]
 	case clif.OpIadd, clif.OpIsub:
-		op, imm = asm.Add, asm.AddImm
-		if d.Op == clif.OpIsub {
-			op, imm = asm.Sub, asm.SubImm
-		}
 		switch cc { // the sum may overflow
 		case clif.Eq, clif.Ne:
+			return i, intConds[cc]
 		case clif.Slt:
-			cond = asm.S
+			return i, asm.S
 		case clif.Sge:
-			cond = asm.NS
-		default:
-			return false
+			return i, asm.NS
 		}
-	default:
+	}
+	return clif.NoInst, 0
+}
+
+// matchBranchAlu is the guard alu-decides.
+func matchBranchAlu(l *lower, m *match) bool {
+	if l.NumSuccs() == 1 {
 		return false
 	}
-	l.Rule("branch_alu")
-	l.Sink(i)
-	alu(l, d, op, imm)
-	l.EndWith(backend.TailJump, uint8(cond))
-	return true
+	i, cond := branchAlu(l, m.X())
+	m.Load, m.J = i, int64(cond)
+	return m.Load != clif.NoInst
+}
+
+// lowerBranchAlu makes the operation the terminator. Its result is defined by a terminator with two successors, on whose
+// edges there is room for moves.
+func lowerBranchAlu(l *lower, m *match) {
+	lowerAlu(l, m.Load, &l.F.Insts[m.Load])
+	l.EndWith(backend.TailJump, uint8(m.J))
 }

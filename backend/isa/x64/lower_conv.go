@@ -27,12 +27,12 @@ func toInt(t clif.Type) backend.Op {
 
 func lowerFcvtFromSint(l *lower, _ clif.Inst, d *clif.InstData) {
 	from := l.F.TypeOf(d.ArgA())
-	in := backend.Inst{Op: fromInt(d.Type), Size: backend.SizeOf(from)}
-	if a, ok := sinkableFull(l, d.ArgA(), from); ok && l.Rule("cvt_mem") {
-		emitMem(l, in, a, nil, []vreg{l.Def(d, 0)})
-		return
-	}
-	l.Emit(in, l.UseAs(from, d.ArgA()), l.Def(d, 0))
+	l.Emit(backend.Inst{Op: fromInt(d.Type), Size: backend.SizeOf(from)}, l.UseAs(from, d.ArgA()), l.Def(d, 0))
+}
+
+func lowerCvtMem(l *lower, m *match) {
+	in := backend.Inst{Op: fromInt(m.T), Size: backend.SizeOf(l.F.TypeOf(m.X()))}
+	emitMem(l, in, loaded(l, m), nil, []vreg{l.Def(m.D, 0)})
 }
 
 func lowerFcvtFromUint(l *lower, _ clif.Inst, d *clif.InstData) {
@@ -138,20 +138,15 @@ func lowerFcvtToUintSat(l *lower, _ clif.Inst, d *clif.InstData) {
 }
 
 func lowerBitcast(l *lower, _ clif.Inst, d *clif.InstData) {
-	t, size := d.Type, backend.SizeOf(d.Type)
-	from := l.F.TypeOf(d.ArgA())
-	toFloat := t.IsFloat()
-	if a, ok := sinkableFull(l, d.ArgA(), from); ok && l.Rule("bitcast_mem") {
-		op := asm.Mov
-		if toFloat {
-			op = asm.MovfLoad
-		}
-		l.Access(op, size, a, l.Def(d, 0))
+	size, x := backend.SizeOf(d.Type), d.ArgA()
+	if d.Type.IsFloat() {
+		l.Emit(backend.Inst{Op: asm.MovdToF, Size: size}, l.UseAs(l.F.TypeOf(x), x), l.Def(d, 0))
 		return
 	}
-	if toFloat {
-		l.Emit(backend.Inst{Op: asm.MovdToF, Size: size}, l.UseAs(from, d.ArgA()), l.Def(d, 0))
-		return
-	}
-	l.Emit(backend.Inst{Op: asm.MovdFromF, Size: size}, l.Use(d.ArgA()), l.Def(d, 0))
+	l.Emit(backend.Inst{Op: asm.MovdFromF, Size: size}, l.Use(x), l.Def(d, 0))
+}
+
+func lowerBitcastMem(l *lower, m *match) {
+	f := l.Full(m.T)
+	l.Access(f.Op, f.Size, loaded(l, m), l.Def(m.D, 0))
 }

@@ -42,12 +42,14 @@ func signedDivision(l *lower, d *clif.InstData, code abi.TrapCode, quot, rem vre
 }
 
 func lowerSdiv(l *lower, _ clif.Inst, d *clif.InstData) {
-	if c, ok := l.Iconst(d.ArgB()); !ok || c == 0 || !l.Rule("sdiv_idiv") {
-		y := l.UseAs(d.Type, d.ArgB())
-		l.Emit(backend.Inst{Op: asm.Test, Size: backend.SizeOf(d.Type), Tail: backend.TailTrap, Cond: uint8(asm.E),
-			Trap: uint8(abi.TrapIntegerDivideByZero)}, y, y)
-	}
+	y := l.UseAs(d.Type, d.ArgB())
+	l.Emit(backend.Inst{Op: asm.Test, Size: backend.SizeOf(d.Type), Tail: backend.TailTrap, Cond: uint8(asm.E),
+		Trap: uint8(abi.TrapIntegerDivideByZero)}, y, y)
 	signedDivision(l, d, abi.TrapIntegerOverflow, l.Def(d, 0), l.NewVReg(d.Type))
+}
+
+func lowerSdivNonzero(l *lower, m *match) {
+	signedDivision(l, m.D, abi.TrapIntegerOverflow, l.Def(m.D, 0), l.NewVReg(m.T))
 }
 
 func lowerUrem(l *lower, _ clif.Inst, d *clif.InstData) {
@@ -56,13 +58,13 @@ func lowerUrem(l *lower, _ clif.Inst, d *clif.InstData) {
 
 func lowerSrem(l *lower, _ clif.Inst, d *clif.InstData) {
 	t := d.Type
-	if c, ok := l.Sconst(t, d.ArgB()); ok && c != 0 && c != -1 && l.Rule("srem_idiv") {
-		signedDivision(l, d, abi.TrapIntegerDivideByZero, l.NewVReg(t), l.Def(d, 0))
-		return
-	}
 	// y is read after rdx has been written.
 	l.Ops = append(l.Ops, regalloc.FixedUse(l.UseAs(t, d.ArgA()), asm.RAX),
 		regalloc.Operand{VReg: l.UseAs(t, d.ArgB()), Constraint: regalloc.Reg, Access: regalloc.LateUse},
 		regalloc.FixedDef(l.NewVReg(t), asm.RAX), regalloc.FixedDef(l.Def(d, 0), asm.RDX))
 	l.Push(backend.Inst{Op: opSrem, Size: backend.SizeOf(t), Trap: uint8(abi.TrapIntegerDivideByZero)}, 0)
+}
+
+func lowerSremDivisor(l *lower, m *match) {
+	signedDivision(l, m.D, abi.TrapIntegerDivideByZero, l.NewVReg(m.T), l.Def(m.D, 0))
 }

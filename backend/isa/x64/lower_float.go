@@ -26,60 +26,46 @@ func floatConst(l *lower, t clif.Type, x uint64, dst vreg) {
 	l.EmitRemat(in, dst)
 }
 
-// floatMem is the address of the float v, if the instruction being lowered can read it from
-// memory: a load, or a constant.
-func floatMem(l *lower, t clif.Type, v clif.Value) (amode, bool) {
-	if a, ok := sinkableFull(l, v, t); ok && l.Rule("float_mem") {
-		return a, true
+// pooled is the address of the float constant v, of type t, in the pool.
+func pooled(l *lower, t clif.Type, v clif.Value) amode {
+	x := l.DefOp(v, clif.OpFconst).Imm
+	if t == clif.F32 {
+		x = uint64(uint32(x))
 	}
-	if d := l.DefOp(v, clif.OpFconst); d != nil && l.SingleUse(v) && l.Rule("float_const") {
-		x := d.Imm
-		if t == clif.F32 {
-			x = uint64(uint32(x))
-		}
-		return l.Pool(x, 0, backend.SizeOf(t)), true
-	}
-	return amode{}, false
+	return l.Pool(x, 0, backend.SizeOf(t))
 }
 
-// floatRows are the rows of an operation, in SSE and in AVX.
-type floatRows struct{ sse, avx backend.Op }
+// floatOps are the rows of an operation, in SSE and in AVX.
+var floatOps = [clif.NumOpcodes]struct{ sse, avx backend.Op }{
+	clif.OpFadd: {asm.Addf, asm.Vaddf}, clif.OpFsub: {asm.Subf, asm.Vsubf}, clif.OpFmul: {asm.Mulf, asm.Vmulf}, clif.OpFdiv: {asm.Divf, asm.Vdivf},
+}
 
-// floatBinary appends x op y.
-func floatBinary(l *lower, d *clif.InstData, rows floatRows) {
-	in := backend.Inst{Op: rows.sse, Size: backend.SizeOf(d.Type)}
-	if has(l, asm.AVX) && l.Rule("float_avx") {
-		in.Op = rows.avx
+// floatInst is the instruction for d, with AVX if there is that.
+func floatInst(l *lower, d *clif.InstData) backend.Inst {
+	in := backend.Inst{Op: floatOps[d.Op].sse, Size: backend.SizeOf(d.Type)}
+	if has(l, asm.AVX) {
+		in.Op = floatOps[d.Op].avx
 	}
+	return in
+}
+
+// lowerFloat appends x op y.
+func lowerFloat(l *lower, _ clif.Inst, d *clif.InstData) {
 	x, y := d.ArgA(), d.ArgB()
-	dst := l.Def(d, 0)
-	if a, ok := floatMem(l, d.Type, y); ok {
-		emitMem(l, in, a, []vreg{l.Use(x)}, []vreg{dst})
-		return
+	if d.Op.Info().Commutative && !l.SingleUse(x) && l.SingleUse(y) {
+		x, y = y, x
 	}
-	if d.Op.Info().Commutative {
-		if a, ok := floatMem(l, d.Type, x); ok && l.Rule("float_mem_swap") {
-			emitMem(l, in, a, []vreg{l.Use(y)}, []vreg{dst})
-			return
-		}
-		if !l.SingleUse(x) && l.SingleUse(y) {
-			x, y = y, x
-		}
-	}
-	l.Emit(in, l.Use(x), l.Use(y), dst)
+	l.Emit(floatInst(l, d), l.Use(x), l.Use(y), l.Def(d, 0))
 }
 
-func lowerFadd(l *lower, _ clif.Inst, d *clif.InstData) {
-	floatBinary(l, d, floatRows{asm.Addf, asm.Vaddf})
+func lowerFloatMem(l *lower, m *match) {
+	a := loaded(l, m)
+	emitMem(l, floatInst(l, m.D), a, []vreg{l.Use(m.X())}, []vreg{l.Def(m.D, 0)})
 }
-func lowerFsub(l *lower, _ clif.Inst, d *clif.InstData) {
-	floatBinary(l, d, floatRows{asm.Subf, asm.Vsubf})
-}
-func lowerFmul(l *lower, _ clif.Inst, d *clif.InstData) {
-	floatBinary(l, d, floatRows{asm.Mulf, asm.Vmulf})
-}
-func lowerFdiv(l *lower, _ clif.Inst, d *clif.InstData) {
-	floatBinary(l, d, floatRows{asm.Divf, asm.Vdivf})
+
+func lowerFloatConst(l *lower, m *match) {
+	a := pooled(l, m.T, m.Y())
+	emitMem(l, floatInst(l, m.D), a, []vreg{l.Use(m.X())}, []vreg{l.Def(m.D, 0)})
 }
 
 // minmax appends the pseudo-instruction op: both operands in registers, the result in the
@@ -118,13 +104,29 @@ func lowerFcopysign(l *lower, _ clif.Inst, d *clif.InstData) {
 	l.Emit(backend.Inst{Op: asm.Orp, Size: backend.SizeOf(t)}, abs, sign, l.Def(d, 0))
 }
 
-// floatUnary appends op x, x perhaps from memory.
-func floatUnary(l *lower, d *clif.InstData, in backend.Inst, from clif.Type) {
-	if a, ok := sinkableFull(l, d.ArgA(), from); ok && l.Rule("float_unary_mem") {
-		emitMem(l, in, a, nil, []vreg{l.Def(d, 0)})
-		return
+// floatUnary is the instruction for d, an operation or conversion of one float.
+func floatUnary(d *clif.InstData) backend.Inst {
+	switch d.Op {
+	case clif.OpFpromote:
+		return backend.Inst{Op: asm.CvtF32ToF64, Size: 4}
+	case clif.OpFdemote:
+		return backend.Inst{Op: asm.CvtF64ToF32, Size: 8}
+	case clif.OpFsqrt:
+		return backend.Inst{Op: asm.Sqrtf, Size: backend.SizeOf(d.Type)}
 	}
-	l.Emit(in, l.Use(d.ArgA()), l.Def(d, 0))
+	return backend.Inst{Op: asm.Roundf, Size: backend.SizeOf(d.Type), Imm: roundings[d.Op]}
+}
+
+// roundings are the modes of roundings, with inexact suppressed.
+var roundings = [clif.NumOpcodes]int64{clif.OpFnearest: 8, clif.OpFfloor: 9, clif.OpFceil: 10, clif.OpFtrunc: 11}
+
+// lowerFloatUnary appends op x.
+func lowerFloatUnary(l *lower, _ clif.Inst, d *clif.InstData) {
+	l.Emit(floatUnary(d), l.Use(d.ArgA()), l.Def(d, 0))
+}
+
+func lowerFloatUnaryMem(l *lower, m *match) {
+	emitMem(l, floatUnary(m.D), loaded(l, m), nil, []vreg{l.Def(m.D, 0)})
 }
 
 func lowerFabs(l *lower, _ clif.Inst, d *clif.InstData) {
@@ -133,26 +135,4 @@ func lowerFabs(l *lower, _ clif.Inst, d *clif.InstData) {
 
 func lowerFneg(l *lower, _ clif.Inst, d *clif.InstData) {
 	mask(l, asm.Xorp, d.Type, l.Use(d.ArgA()), backend.SignBit(d.Type), l.Def(d, 0))
-}
-
-func lowerFsqrt(l *lower, _ clif.Inst, d *clif.InstData) {
-	floatUnary(l, d, backend.Inst{Op: asm.Sqrtf, Size: backend.SizeOf(d.Type)}, d.Type)
-}
-
-// round appends a rounding in the given mode, inexact suppressed.
-func round(l *lower, d *clif.InstData, mode int64) {
-	floatUnary(l, d, backend.Inst{Op: asm.Roundf, Size: backend.SizeOf(d.Type), Imm: mode}, d.Type)
-}
-
-func lowerFnearest(l *lower, _ clif.Inst, d *clif.InstData) { round(l, d, 8) }
-func lowerFfloor(l *lower, _ clif.Inst, d *clif.InstData)   { round(l, d, 9) }
-func lowerFceil(l *lower, _ clif.Inst, d *clif.InstData)    { round(l, d, 10) }
-func lowerFtrunc(l *lower, _ clif.Inst, d *clif.InstData)   { round(l, d, 11) }
-
-func lowerFpromote(l *lower, _ clif.Inst, d *clif.InstData) {
-	floatUnary(l, d, backend.Inst{Op: asm.CvtF32ToF64, Size: 4}, clif.F32)
-}
-
-func lowerFdemote(l *lower, _ clif.Inst, d *clif.InstData) {
-	floatUnary(l, d, backend.Inst{Op: asm.CvtF64ToF32, Size: 8}, clif.F64)
 }

@@ -17,35 +17,37 @@ func intConst(l *lower, x int64, dst vreg) {
 	l.EmitRemat(backend.Inst{Op: asm.MovImm, Size: 8, Imm: x}, dst)
 }
 
-// alu appends x op y for a two-address operation: with an immediate, a memory operand or
-// a register. imm is the row with an immediate.
-func alu(l *lower, d *clif.InstData, op, imm backend.Op) {
-	t, size, dst := d.Type, backend.SizeOf(d.Type), l.Def(d, 0)
+// twoAddress are the rows of a two-address operation: with a register or memory, and with an immediate.
+type twoAddress struct{ op, imm backend.Op }
+
+var aluRows = [clif.NumOpcodes]twoAddress{
+	clif.OpIadd: {asm.Add, asm.AddImm}, clif.OpIsub: {asm.Sub, asm.SubImm}, clif.OpImul: {asm.Imul, asm.ImulImm},
+	clif.OpBand: {asm.And, asm.AndImm}, clif.OpBor: {asm.Or, asm.OrImm}, clif.OpBxor: {asm.Xor, asm.XorImm},
+}
+
+// lowerAlu appends x op y for a two-address operation.
+func lowerAlu(l *lower, i clif.Inst, d *clif.InstData) {
+	if l.Select(termAlu, i, d) {
+		return
+	}
+	t, dst := d.Type, l.Def(d, 0)
 	x, y := d.ArgA(), d.ArgB()
-	comm := d.Op.Info().Commutative
-	if comm {
-		if _, ok := l.Iconst(x); ok {
+	if d.Op.Info().Commutative {
+		if x, y = l.ConstLast(x, y); overwriteSecond(l, x, y) {
 			x, y = y, x
 		}
 	}
-	if c, ok := l.Sconst(t, y); ok && fits(c) && l.Rule("alu_imm") {
-		l.Emit(backend.Inst{Op: imm, Size: size, Imm: c}, l.UseAs(t, x), dst)
-		return
-	}
-	if a, ok := sinkableFull(l, y, t); ok && l.Rule("alu_mem") {
-		emitMem(l, backend.Inst{Op: op, Size: size}, a, []vreg{l.UseAs(t, x)}, []vreg{dst})
-		return
-	}
-	if comm {
-		if a, ok := sinkableFull(l, x, t); ok && l.Rule("alu_mem_swap") {
-			emitMem(l, backend.Inst{Op: op, Size: size}, a, []vreg{l.UseAs(t, y)}, []vreg{dst})
-			return
-		}
-		if overwriteSecond(l, x, y) {
-			x, y = y, x
-		}
-	}
-	l.Emit(backend.Inst{Op: op, Size: size}, l.UseAs(t, x), l.UseAs(t, y), dst)
+	l.Emit(backend.Inst{Op: aluRows[d.Op].op, Size: backend.SizeOf(t)}, l.UseAs(t, x), l.UseAs(t, y), dst)
+}
+
+func lowerAluImm(l *lower, m *match) {
+	dst := l.Def(m.D, 0)
+	l.Emit(backend.Inst{Op: aluRows[m.D.Op].imm, Size: backend.SizeOf(m.T), Imm: m.K}, l.UseAs(m.T, m.X()), dst)
+}
+
+func lowerAluMem(l *lower, m *match) {
+	dst, a := l.Def(m.D, 0), loaded(l, m)
+	emitMem(l, backend.Inst{Op: aluRows[m.D.Op].op, Size: backend.SizeOf(m.T)}, a, []vreg{l.UseAs(m.T, m.X())}, []vreg{dst})
 }
 
 // overwriteSecond reports whether a commutative two-address instruction should
@@ -59,270 +61,160 @@ func overwriteSecond(l *lower, x, y clif.Value) bool {
 	return ex && l.IsParam(y) && !l.IsParam(x)
 }
 
-func lowerIadd(l *lower, _ clif.Inst, d *clif.InstData) {
-	if a, ok := sum(l, d); ok {
-		l.Access(asm.Lea, backend.SizeOf(d.Type), a, l.Def(d, 0))
-		return
-	}
-	alu(l, d, asm.Add, asm.AddImm)
+// lea appends dst = a.
+func lea(l *lower, m *match, a amode) { l.Access(asm.Lea, backend.SizeOf(m.T), a, l.Def(m.D, 0)) }
+
+// lowerLea appends the sum of x, of y scaled by j, and of k, of those that the rule has: lea truncates to the type, which
+// all additions have.
+func lowerLea(l *lower, m *match) {
+	lea(l, m, amode{Mode: backend.ModeBaseIndex, N: 2, Scale: uint8(amount(m.T, m.J)), Disp: int32(m.K), Ref: backend.NoFault,
+		Regs: [2]vreg{l.UseAs(m.T, m.X()), l.UseAs(m.T, m.Y())}})
 }
 
-func lowerIsub(l *lower, _ clif.Inst, d *clif.InstData) {
-	t, size := d.Type, backend.SizeOf(d.Type)
-	if c, ok := l.Iconst(d.ArgA()); ok && c == 0 && l.Rule("isub_neg") {
-		l.Emit(backend.Inst{Op: asm.Neg, Size: size}, l.UseAs(t, d.ArgB()), l.Def(d, 0))
-		return
-	}
-	if c, ok := l.Sconst(t, d.ArgB()); ok && fits(-c) && !l.SingleUse(d.ArgA()) && l.Rule("isub_lea") {
-		l.Access(asm.Lea, size, backend.Based(l.UseAs(t, d.ArgA()), int32(-c)), l.Def(d, 0))
-		return
-	}
-	alu(l, d, asm.Sub, asm.SubImm)
+func lowerLeaImm(l *lower, m *match) { lea(l, m, backend.Based(l.UseAs(m.T, m.X()), int32(m.K))) }
+
+func lowerLeaNegImm(l *lower, m *match) { lea(l, m, backend.Based(l.UseAs(m.T, m.X()), int32(-m.K))) }
+
+func lowerImulLea(l *lower, m *match) {
+	r := l.UseAs(m.T, m.X())
+	lea(l, m, backend.Indexed(r, r, uint8(bits.TrailingZeros64(uint64(m.K-1)))))
 }
 
-// sum is an address whose value is the iadd d, if lea is better than add: it adds three
-// terms, scales one, or keeps operands that are still needed. All additions are of
-// d's type, and lea truncates to it.
-func sum(l *lower, d *clif.InstData) (amode, bool) {
-	t := d.Type
-	x, y := l.ConstLast(d.ArgA(), d.ArgB())
-	if c, ok := l.Sconst(t, y); ok {
-		if !fits(c) {
-			return amode{}, false
-		}
-		if in := l.OnlyDef(x, clif.OpIadd, t); in != nil {
-			if _, ok := l.Iconst(in.ArgA()); !ok {
-				if _, ok := l.Iconst(in.ArgB()); !ok && l.Rule("iadd_lea3") {
-					a := pair(l, t, in.ArgA(), in.ArgB())
-					a.Disp = int32(c)
-					return a, true
-				}
-			}
-		}
-		if !l.SingleUse(x) && l.Rule("iadd_lea_imm") {
-			return backend.Based(l.UseAs(t, x), int32(c)), true
-		}
-		return amode{}, false
-	}
-	if scaled(l, t, y) != nil || scaled(l, t, x) != nil {
-		return pair(l, t, x, y), l.Rule("iadd_lea_scaled")
-	}
-	if !l.SingleUse(x) && !l.SingleUse(y) && l.Rule("iadd_lea") {
-		return pair(l, t, x, y), true
-	}
-	return amode{}, false
+func lowerIshlLea(l *lower, m *match) {
+	r := l.UseAs(m.T, m.X())
+	lea(l, m, backend.Indexed(r, r, 0))
 }
 
-// scaled is the definition of v if it is a shift left by 1 to 3 of type t that has no other use.
-func scaled(l *lower, t clif.Type, v clif.Value) *clif.InstData {
-	d := l.OnlyDef(v, clif.OpIshl, t)
-	if d == nil {
-		return nil
-	}
-	if k, ok := l.Iconst(d.ArgB()); !ok || k&uint64(t.Bits()-1) > 3 || k&uint64(t.Bits()-1) == 0 {
-		return nil
-	}
-	return d
+// unary appends in x.
+func unary(l *lower, m *match, in backend.Inst) {
+	in.Size = backend.SizeOf(m.T)
+	l.Emit(in, l.UseAs(m.T, m.X()), l.Def(m.D, 0))
 }
 
-// pair is the address x + y, one of them scaled if it is a shift.
-func pair(l *lower, t clif.Type, x, y clif.Value) amode {
-	if scaled(l, t, y) == nil {
-		x, y = y, x
-	}
-	if s := scaled(l, t, y); s != nil {
-		k, _ := l.Iconst(s.ArgB())
-		return backend.Indexed(l.UseAs(t, x), l.UseAs(t, s.ArgA()), uint8(k)&3)
-	}
-	return backend.Indexed(l.UseAs(t, x), l.UseAs(t, y), 0)
+func lowerNeg(l *lower, m *match) { unary(l, m, backend.Inst{Op: asm.Neg}) }
+func lowerNot(l *lower, m *match) { unary(l, m, backend.Inst{Op: asm.Not}) }
+
+func lowerImulShift(l *lower, m *match) {
+	unary(l, m, backend.Inst{Op: asm.ShlImm, Imm: int64(bits.TrailingZeros64(uint64(m.K)))})
 }
 
-func lowerImul(l *lower, _ clif.Inst, d *clif.InstData) {
-	t, size := d.Type, backend.SizeOf(d.Type)
-	x, y := l.ConstLast(d.ArgA(), d.ArgB())
-	c, ok := l.Sconst(t, y)
-	if !ok || !fits(c) {
-		alu(l, d, asm.Imul, asm.ImulImm)
-		return
-	}
-	dst := l.Def(d, 0)
-	switch {
-	case c == 3 || c == 5 || c == 9:
-		l.Rule("imul_lea")
-		r := l.UseAs(t, x)
-		l.Access(asm.Lea, size, backend.Indexed(r, r, uint8(bits.TrailingZeros64(uint64(c-1)))), dst)
-		return
-	case c > 0 && c&(c-1) == 0 && l.Rule("imul_shift"):
-		l.Emit(backend.Inst{Op: asm.ShlImm, Size: size, Imm: int64(bits.TrailingZeros64(uint64(c)))}, l.UseAs(t, x), dst)
-		return
-	}
-	in := backend.Inst{Op: asm.ImulImm, Size: size, Imm: c}
-	if a, ok := sinkableFull(l, x, t); ok && l.Rule("imul_mem_imm") {
-		emitMem(l, in, a, nil, []vreg{dst})
-		return
-	}
-	l.Emit(in, l.UseAs(t, x), dst)
+func lowerImulMemImm(l *lower, m *match) {
+	in := backend.Inst{Op: asm.ImulImm, Size: backend.SizeOf(m.T), Imm: m.K}
+	emitMem(l, in, loaded(l, m), nil, []vreg{l.Def(m.D, 0)})
 }
 
-func lowerBand(l *lower, _ clif.Inst, d *clif.InstData) {
-	t, dst := d.Type, l.Def(d, 0)
-	x, y := l.ConstLast(d.ArgA(), d.ArgB())
-	if c, ok := l.Iconst(y); ok {
-		for _, m := range [...]struct {
-			mask uint64
-			op   backend.Op
-		}{{0xff, asm.Movzx8}, {0xffff, asm.Movzx16}, {0xffff_ffff, asm.Mov}} {
-			if c == m.mask && l.Rule("band_zext") {
-				l.Emit(backend.Inst{Op: m.op, Size: 4}, l.UseAs(t, x), dst)
-				return
-			}
-		}
-		if t == clif.I64 && c < 1<<31 && l.Rule("band_low") { // the result is below 2^31
-			l.Emit(backend.Inst{Op: asm.AndImm, Size: 4, Imm: int64(c)}, l.Use(x), dst)
-			return
-		}
-	} else if has(l, asm.BMI1) && lowerAndn(l, d, x, y, dst) {
-		return
+// zextRow is the row that keeps what is in the mask k, 8, 16 or 32 ones, and clears the rest; 0 for other masks.
+func zextRow(t clif.Type, k int64) backend.Op {
+	if t == clif.I32 {
+		k = int64(uint32(k))
 	}
-	alu(l, d, asm.And, asm.AndImm)
+	switch k {
+	case 0xff:
+		return asm.Movzx8
+	case 0xffff:
+		return asm.Movzx16
+	case 0xffff_ffff:
+		return asm.Mov
+	}
+	return 0
 }
 
-// lowerAndn appends x & ^y, either way round, if one is complemented.
-func lowerAndn(l *lower, d *clif.InstData, x, y clif.Value, dst vreg) bool {
-	for range 2 {
-		if n := l.OnlyDef(y, clif.OpBxor, d.Type); n != nil {
-			if c, ok := l.Sconst(d.Type, n.ArgB()); ok && c == -1 && l.Rule("band_andn") {
-				l.Emit(backend.Inst{Op: asm.Andn, Size: backend.SizeOf(d.Type)}, l.UseAs(d.Type, n.ArgA()), l.UseAs(d.Type, x), dst)
-				return true
-			}
-		}
-		x, y = y, x
-	}
-	return false
+func lowerZext(l *lower, m *match) {
+	l.Emit(backend.Inst{Op: zextRow(m.T, m.K), Size: 4}, l.UseAs(m.T, m.X()), l.Def(m.D, 0))
 }
 
-func lowerBor(l *lower, _ clif.Inst, d *clif.InstData) { alu(l, d, asm.Or, asm.OrImm) }
+// lowerBandLow: the result is below 2^31.
+func lowerBandLow(l *lower, m *match) {
+	l.Emit(backend.Inst{Op: asm.AndImm, Size: 4, Imm: m.K}, l.Use(m.X()), l.Def(m.D, 0))
+}
 
-func lowerBxor(l *lower, _ clif.Inst, d *clif.InstData) {
-	x, y := l.ConstLast(d.ArgA(), d.ArgB())
-	if c, ok := l.Sconst(d.Type, y); ok && c == -1 && l.Rule("bxor_not") {
-		l.Emit(backend.Inst{Op: asm.Not, Size: backend.SizeOf(d.Type)}, l.UseAs(d.Type, x), l.Def(d, 0))
-		return
-	}
-	alu(l, d, asm.Xor, asm.XorImm)
+func lowerAndn(l *lower, m *match) {
+	l.Emit(backend.Inst{Op: asm.Andn, Size: backend.SizeOf(m.T)}, l.UseAs(m.T, m.Y()), l.UseAs(m.T, m.X()), l.Def(m.D, 0))
 }
 
 // shiftRows are the rows of a shift: by an immediate, by cl, by any register (0 if there is none).
 type shiftRows struct{ imm, cl, any backend.Op }
 
-// shift appends a shift or rotation; the hardware takes the amount modulo the width.
-func shift(l *lower, d *clif.InstData, rows shiftRows) {
-	t, size, dst := d.Type, backend.SizeOf(d.Type), l.Def(d, 0)
-	mask := uint64(t.Bits() - 1)
-	if c, ok := l.Iconst(d.ArgB()); ok && l.Rule("shift_imm") {
-		if c &= mask; c == 0 { // keeps x, but clears the upper half of an i32
-			l.Emit(backend.Inst{Op: asm.Mov, Size: size}, l.UseAs(t, d.ArgA()), dst)
-			return
-		}
-		l.Emit(backend.Inst{Op: rows.imm, Size: size, Imm: int64(c)}, l.UseAs(t, d.ArgA()), dst)
-		return
-	}
-	amount := d.ArgB()
-	if m := l.DefOf(amount, clif.OpBand, t); m != nil {
-		if c, ok := l.Iconst(m.ArgB()); ok && c&mask == mask && l.Rule("shift_masked") {
-			amount = m.ArgA()
-		}
-	}
-	n := l.Low(amount)
-	if rows.any != 0 && has(l, asm.BMI2) && l.Rule("shift_bmi2") {
-		in := backend.Inst{Op: rows.any, Size: size}
-		if a, ok := sinkableFull(l, d.ArgA(), t); ok {
-			emitMem(l, in, a, nil, []vreg{n, dst})
-			return
-		}
-		l.Emit(in, l.UseAs(t, d.ArgA()), n, dst)
-		return
-	}
-	l.Emit(backend.Inst{Op: rows.cl, Size: size}, l.UseAs(t, d.ArgA()), n, dst)
+var shifts = [clif.NumOpcodes]shiftRows{
+	clif.OpIshl: {asm.ShlImm, asm.Shl, asm.Shlx}, clif.OpUshr: {asm.ShrImm, asm.Shr, asm.Shrx}, clif.OpSshr: {asm.SarImm, asm.Sar, asm.Sarx},
+	clif.OpRotl: {asm.RolImm, asm.Rol, 0}, clif.OpRotr: {asm.RorImm, asm.Ror, 0},
 }
 
-func lowerIshl(l *lower, _ clif.Inst, d *clif.InstData) {
-	if c, ok := l.Iconst(d.ArgB()); ok && !l.SingleUse(d.ArgA()) && c&uint64(d.Type.Bits()-1) == 1 && l.Rule("ishl_lea") {
-		r := l.UseAs(d.Type, d.ArgA())
-		l.Access(asm.Lea, backend.SizeOf(d.Type), backend.Indexed(r, r, 0), l.Def(d, 0))
-		return
+// lowerShift appends a shift or rotation; the hardware takes the amount modulo the width.
+func lowerShift(l *lower, _ clif.Inst, d *clif.InstData) {
+	t, n := d.Type, shiftAmount(l, d.Type, d.ArgB())
+	l.Emit(backend.Inst{Op: shifts[d.Op].cl, Size: backend.SizeOf(t)}, l.UseAs(t, d.ArgA()), n, l.Def(d, 0))
+}
+
+// shiftAmount is the register of the amount y of a shift of type t.
+func shiftAmount(l *lower, t clif.Type, y clif.Value) vreg {
+	if b, ok := l.Fold(RuleShiftMasked, t, y, 1); ok {
+		y = b.X()
 	}
-	shift(l, d, shiftRows{asm.ShlImm, asm.Shl, asm.Shlx})
+	return l.Low(y)
 }
 
-func lowerUshr(l *lower, _ clif.Inst, d *clif.InstData) {
-	shift(l, d, shiftRows{asm.ShrImm, asm.Shr, asm.Shrx})
-}
-
-func lowerSshr(l *lower, _ clif.Inst, d *clif.InstData) {
-	shift(l, d, shiftRows{asm.SarImm, asm.Sar, asm.Sarx})
-}
-
-func lowerRotr(l *lower, _ clif.Inst, d *clif.InstData) {
-	w := uint64(d.Type.Bits())
-	if c, ok := l.Iconst(d.ArgB()); ok && has(l, asm.BMI2) && c&(w-1) != 0 && !l.SingleUse(d.ArgA()) && l.Rule("rotr_rorx") {
-		l.Emit(backend.Inst{Op: asm.Rorx, Size: backend.SizeOf(d.Type), Imm: int64(c & (w - 1))}, l.UseAs(d.Type, d.ArgA()), l.Def(d, 0))
-		return
+// lowerShiftImm: a shift by nothing keeps x, but clears the upper half of an i32.
+func lowerShiftImm(l *lower, m *match) {
+	in := backend.Inst{Op: shifts[m.D.Op].imm, Imm: amount(m.T, m.K)}
+	if in.Imm == 0 {
+		in.Op = asm.Mov
 	}
-	shift(l, d, shiftRows{asm.RorImm, asm.Ror, 0})
+	unary(l, m, in)
 }
 
-func lowerRotl(l *lower, _ clif.Inst, d *clif.InstData) {
-	w := uint64(d.Type.Bits())
-	if c, ok := l.Iconst(d.ArgB()); ok && has(l, asm.BMI2) && c&(w-1) != 0 && !l.SingleUse(d.ArgA()) && l.Rule("rotl_rorx") {
-		l.Emit(backend.Inst{Op: asm.Rorx, Size: backend.SizeOf(d.Type), Imm: int64(w - c&(w-1))}, l.UseAs(d.Type, d.ArgA()), l.Def(d, 0))
-		return
+func lowerShiftBMI2Mem(l *lower, m *match) {
+	n := shiftAmount(l, m.T, m.Y())
+	in := backend.Inst{Op: shifts[m.D.Op].any, Size: backend.SizeOf(m.T)}
+	emitMem(l, in, loaded(l, m), nil, []vreg{n, l.Def(m.D, 0)})
+}
+
+func lowerShiftBMI2(l *lower, m *match) {
+	n := shiftAmount(l, m.T, m.Y())
+	l.Emit(backend.Inst{Op: shifts[m.D.Op].any, Size: backend.SizeOf(m.T)}, l.UseAs(m.T, m.X()), n, l.Def(m.D, 0))
+}
+
+// lowerRorx: a rotation left is one right by the rest of the width.
+func lowerRorx(l *lower, m *match) {
+	k := m.K
+	if m.D.Op == clif.OpRotl {
+		k = -k
 	}
-	shift(l, d, shiftRows{asm.RolImm, asm.Rol, 0})
+	unary(l, m, backend.Inst{Op: asm.Rorx, Imm: amount(m.T, k)})
 }
 
-// unary appends op x, x perhaps from memory.
-func unary(l *lower, d *clif.InstData, op backend.Op) {
-	in := backend.Inst{Op: op, Size: backend.SizeOf(d.Type)}
-	if a, ok := sinkableFull(l, d.ArgA(), d.Type); ok && l.Rule("unary_mem") {
-		emitMem(l, in, a, nil, []vreg{l.Def(d, 0)})
-		return
+// lowerUnary appends op x.
+func lowerUnary(op backend.Op) func(l *lower, m *match) {
+	return func(l *lower, m *match) { unary(l, m, backend.Inst{Op: op}) }
+}
+
+// lowerUnaryMem appends op of what the folded load reads.
+func lowerUnaryMem(op backend.Op) func(l *lower, m *match) {
+	return func(l *lower, m *match) {
+		emitMem(l, backend.Inst{Op: op, Size: backend.SizeOf(m.T)}, loaded(l, m), nil, []vreg{l.Def(m.D, 0)})
 	}
-	l.Emit(in, l.UseAs(d.Type, d.ArgA()), l.Def(d, 0))
 }
 
-func lowerClz(l *lower, _ clif.Inst, d *clif.InstData) {
-	if has(l, asm.LZCNT) && l.Rule("clz_lzcnt") {
-		unary(l, d, asm.Lzcnt)
-		return
-	}
-	pushPseudo(l, backend.Inst{Op: opClz, Size: backend.SizeOf(d.Type)}, l.UseAs(d.Type, d.ArgA()), l.Def(d, 0))
+func lowerClz(l *lower, _ clif.Inst, d *clif.InstData) { bitScan(l, d, opClz) }
+func lowerCtz(l *lower, _ clif.Inst, d *clif.InstData) { bitScan(l, d, opCtz) }
+
+// bitScan appends the pseudo-instruction op.
+func bitScan(l *lower, d *clif.InstData, op backend.Op) {
+	pushPseudo(l, backend.Inst{Op: op, Size: backend.SizeOf(d.Type)}, l.UseAs(d.Type, d.ArgA()), l.Def(d, 0))
 }
 
-func lowerCtz(l *lower, _ clif.Inst, d *clif.InstData) {
-	if has(l, asm.BMI1) && l.Rule("ctz_tzcnt") {
-		unary(l, d, asm.Tzcnt)
-		return
-	}
-	pushPseudo(l, backend.Inst{Op: opCtz, Size: backend.SizeOf(d.Type)}, l.UseAs(d.Type, d.ArgA()), l.Def(d, 0))
+func lowerPopcnt(l *lower, _ clif.Inst, d *clif.InstData) {
+	l.Emit(backend.Inst{Op: asm.Popcnt, Size: backend.SizeOf(d.Type)}, l.UseAs(d.Type, d.ArgA()), l.Def(d, 0))
 }
 
-func lowerPopcnt(l *lower, _ clif.Inst, d *clif.InstData) { unary(l, d, asm.Popcnt) }
-
-// extend appends a sign extension of the low bytes of x, x perhaps from memory.
-func extend(l *lower, d *clif.InstData, op backend.Op, bytes int) {
-	in := backend.Inst{Op: op, Size: backend.SizeOf(d.Type)}
-	if a, ok := sinkable(l, d.ArgA(), bytes); ok && l.Rule("extend_mem") {
-		emitMem(l, in, a, nil, []vreg{l.Def(d, 0)})
-		return
-	}
-	l.Emit(in, l.Low(d.ArgA()), l.Def(d, 0))
+// signExtend appends a sign extension of the low bytes of x.
+func signExtend(l *lower, d *clif.InstData, op backend.Op) {
+	l.Emit(backend.Inst{Op: op, Size: backend.SizeOf(d.Type)}, l.Low(d.ArgA()), l.Def(d, 0))
 }
 
-func lowerSext8(l *lower, _ clif.Inst, d *clif.InstData)   { extend(l, d, asm.Movsx8, 1) }
-func lowerSext16(l *lower, _ clif.Inst, d *clif.InstData)  { extend(l, d, asm.Movsx16, 2) }
-func lowerSext32(l *lower, _ clif.Inst, d *clif.InstData)  { extend(l, d, asm.Movsx32, 4) }
-func lowerSextend(l *lower, _ clif.Inst, d *clif.InstData) { extend(l, d, asm.Movsx32, 4) }
+func lowerSext8(l *lower, _ clif.Inst, d *clif.InstData)  { signExtend(l, d, asm.Movsx8) }
+func lowerSext16(l *lower, _ clif.Inst, d *clif.InstData) { signExtend(l, d, asm.Movsx16) }
+func lowerSext32(l *lower, _ clif.Inst, d *clif.InstData) { signExtend(l, d, asm.Movsx32) }
 
 // lowerIreduce clears the upper half. The 64 bits of a load are not read as 32:
 // the access must keep its width.

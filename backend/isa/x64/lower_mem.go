@@ -31,6 +31,11 @@ func constBits(l *lower, v clif.Value, bytes int) (int64, bool) {
 		}
 		x = d.Imm
 	}
+	return storedBits(int64(x), bytes)
+}
+
+// storedBits is what a store of so many bytes takes of x, and whether it is an immediate.
+func storedBits(x int64, bytes int) (int64, bool) {
 	switch bytes {
 	case 1:
 		return int64(int8(x)), true
@@ -39,100 +44,68 @@ func constBits(l *lower, v clif.Value, bytes int) (int64, bool) {
 	case 4:
 		return int64(int32(x)), true
 	}
-	return int64(x), fits(int64(x))
+	return x, fits(x)
 }
 
 // putFull is backend.Target.Put.
 func putFull(l *lower, t clif.Type, a amode, v clif.Value) {
-	size := l.Full(t).Size
-	if k, ok := constBits(l, v, int(size)); ok && l.Rule("store_imm") {
-		storeImm(l, asm.MovStoreImm, size, a, k)
-		return
-	}
-	if t.IsFloat() {
-		l.Access(asm.MovfStore, size, a, l.Use(v))
-		return
-	}
-	l.Access(asm.MovStore, size, a, l.UseAs(t, v))
+	store(l, t, int(l.Full(t).Size), a, v)
 }
 
-func lowerStore(l *lower, i clif.Inst, d *clif.InstData) {
-	t, v := d.Type, d.ArgB()
-	bytes := d.Access().Bytes(t)
-	if t == clif.V128 {
-		panic(backend.Unsupported("v128 values are not supported"))
-	}
-	if t.IsInt() {
-		if modify(l, d, bytes) {
-			return
-		}
-		if bytes < 8 {
-			v = l.Narrow(v, bytes)
-		}
-	}
-	a := heap(l, i, d)
-	if k, ok := constBits(l, v, bytes); ok && l.Rule("store_imm") {
+// store appends a store of the low bytes of v, of type t, at a.
+func store(l *lower, t clif.Type, bytes int, a amode, v clif.Value) {
+	if _, ok := l.Fold(RuleStoreImm, t, v, bytes); ok {
+		k, _ := constBits(l, v, bytes)
 		storeImm(l, asm.MovStoreImm, uint8(bytes), a, k)
 		return
 	}
-	op := asm.MovStore
-	if t.IsFloat() {
-		op = asm.MovfStore
+	switch {
+	case t.IsFloat():
+		l.Access(asm.MovfStore, uint8(bytes), a, l.Use(v))
+	case bytes == 4:
+		l.Access(asm.MovStore, 4, a, l.Low(v))
+	default:
+		l.Access(asm.MovStore, uint8(bytes), a, l.Use(v))
 	}
-	l.Access(op, uint8(bytes), a, l.Use(v))
+}
+
+func lowerStore(l *lower, i clif.Inst, d *clif.InstData) {
+	t, v, bytes := d.Type, d.ArgB(), access(d)
+	if t == clif.V128 {
+		panic(backend.Unsupported("v128 values are not supported"))
+	}
+	if t.IsInt() && bytes < 8 {
+		v = l.Narrow(v, bytes)
+	}
+	store(l, t, bytes, heap(l, i, d), v)
 }
 
 // modifyRows are the rows that change memory, by opcode: with a register, with an immediate.
-var modifyRows = [...]struct {
-	op       clif.Opcode
-	reg, imm backend.Op
-}{
-	{clif.OpIadd, asm.AddStore, asm.AddStoreImm}, {clif.OpIsub, asm.SubStore, asm.SubStoreImm},
-	{clif.OpBand, asm.AndStore, asm.AndStoreImm}, {clif.OpBor, asm.OrStore, asm.OrStoreImm},
-	{clif.OpBxor, asm.XorStore, asm.XorStoreImm},
+var modifyRows = [clif.NumOpcodes]struct{ reg, imm backend.Op }{
+	clif.OpIadd: {asm.AddStore, asm.AddStoreImm}, clif.OpIsub: {asm.SubStore, asm.SubStoreImm},
+	clif.OpBand: {asm.AndStore, asm.AndStoreImm}, clif.OpBor: {asm.OrStore, asm.OrStoreImm},
+	clif.OpBxor: {asm.XorStore, asm.XorStoreImm},
 }
 
-// modify appends op [addr], y for a store of (load addr) op y, if load and operation have
-// no other user and nothing between may write or trap. The low bytes of these
-// operations depend on the low bytes of their operands only.
-func modify(l *lower, d *clif.InstData, bytes int) bool {
-	_, op := l.DefInst(d.ArgB())
-	if op == nil || !l.OnlyUse(d.ArgB()) || op.Type != d.Type {
-		return false
-	}
-	row := -1
-	for i := range modifyRows {
-		if modifyRows[i].op == op.Op {
-			row = i
-		}
-	}
-	if row < 0 {
-		return false
-	}
-	x, y := op.ArgA(), op.ArgB()
-	if !samePlace(l, d, x, bytes) {
-		if op.Op == clif.OpIsub || !samePlace(l, d, y, bytes) {
-			return false
-		}
-		x, y = y, x
-	}
-	i, _ := l.SinkableLoad(x)
-	l.Sink(i)
-	a := heap(l, i, d)
-	if k, ok := constBits(l, y, bytes); ok && l.Rule("store_modify_imm") {
-		storeImm(l, modifyRows[row].imm, uint8(bytes), a, k)
-		return true
-	}
-	l.Rule("store_modify")
-	l.Access(modifyRows[row].reg, uint8(bytes), a, l.Use(y))
-	return true
-}
-
-// samePlace reports whether x is a sinkable load of the bytes that the store d writes.
-func samePlace(l *lower, d *clif.InstData, x clif.Value, bytes int) bool {
-	_, ld := l.SinkableLoad(x)
+// matchSamePlace is the guard place-left: y is a load of the bytes that the store writes, and the store can do it. The low
+// bytes of the operations depend on the low bytes of their operands only.
+func matchSamePlace(l *lower, m *match) bool {
+	d := m.D
+	i, ld := l.SinkableLoad(m.Y())
+	m.Load = i
 	return ld != nil && ld.Op == clif.OpLoad && ld.Type == d.Type && ld.Aux == d.Aux && ld.Imm == d.Imm &&
-		ld.Access().Bytes(ld.Type) == bytes && l.Resolve(ld.ArgA()) == l.Resolve(d.ArgA())
+		access(ld) == access(d) && l.Resolve(ld.ArgA()) == l.Resolve(d.ArgA())
+}
+
+func lowerModifyImm(l *lower, m *match) {
+	a := heap(l, m.Load, m.D)
+	k, _ := storedBits(m.K, access(m.D))
+	storeImm(l, modifyRows[m.Op].imm, uint8(access(m.D)), a, k)
+}
+
+func lowerModify(l *lower, m *match) {
+	a := heap(l, m.Load, m.D)
+	l.Access(modifyRows[m.Op].reg, uint8(access(m.D)), a, l.Use(m.Z()))
 }
 
 // putZero is backend.Target.PutZero.

@@ -344,7 +344,7 @@ func emitTable(e *backend.Emitter, n uint32) {
 	b := e.Buf
 	b.BindAligned(e.TableLabel(n), 4)
 	blocks := e.Table(n)
-	if len(blocks)-1 <= backend.MaxChain {
+	if e.VC.Chained[n] {
 		return
 	}
 	for k, to := range blocks[:len(blocks)-1] {

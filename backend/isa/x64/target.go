@@ -3,6 +3,7 @@ package x64
 import (
 	"fmt"
 	"math"
+	"sync"
 
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/isa/x64/asm"
@@ -45,7 +46,7 @@ func New(features asm.Feature) *backend.Target {
 	t := &backend.Target{
 		Name: "x86-64", Env: env(), Conv: &abi.X64, Buffer: bufferTarget(), Shapes: asm.Shapes(), Features: uint32(features | V2),
 		Lowering: backend.Lowering{
-			Lower: backend.WithCommon(lowerings), Common: common, Loads: &loads, MaxDisp: math.MaxInt32,
+			Rules: machineRules(), Lower: backend.WithCommon(lowerings), Common: common, Loads: &loads, MaxDisp: math.MaxInt32,
 			Heap: heap, IntConst: intConst, Put: putFull, PutZero: putZero, Plus: plus,
 			Compare: compare, CompareZero: compareZero, Branch: branch,
 		},
@@ -63,3 +64,6 @@ func New(features asm.Feature) *backend.Target {
 
 // has reports whether the target has feature f.
 func has(l *backend.Lower, f asm.Feature) bool { return asm.Feature(l.Target.Features).Has(f) }
+
+// machineRules is the table of rules, which is made once.
+var machineRules = sync.OnceValue(func() *backend.Rules { return backend.NewRules(rows[:], &words) })

@@ -1,0 +1,437 @@
+package a64
+
+import (
+	"math/bits"
+	"sync"
+
+	"github.com/waot-project/waot/backend"
+	"github.com/waot-project/waot/backend/isa/a64/asm"
+	"github.com/waot-project/waot/clif"
+)
+
+// The machine's lowering rules, in order of priority within a term.
+const (
+	// Sums and products.
+	RuleExtr backend.Rule = backend.FirstOwn + iota
+	RuleExtrLeft
+	RuleSumCond
+	RuleSumCondLeft
+	RuleIsubCond
+	RuleIsubNeg
+	RuleSumImm
+	RuleSumImmTwice
+	RuleProductUnsigned
+	RuleProductSigned
+	RuleProduct
+	RuleImulShift
+	RuleImulAdd
+	RuleImulUnsigned
+	RuleImulSigned
+	RuleImulNeg
+	// Operands.
+	RuleShifted
+	RuleExtended
+	RuleExtendedMask
+	RuleExtendedShifted
+	RuleExtendedMaskShifted
+	RuleComplement
+	// Logic and fields.
+	RuleCompareTwoValue
+	RuleBandUbfx
+	RuleBandUbfxSigned
+	RuleBandUbfiz
+	RuleBfxil
+	RuleBfiLow
+	RuleBfxilTop
+	RuleBfiMasked
+	RuleBfiTop
+	RuleBfiPlaced
+	RuleBfxilLeft
+	RuleBfiLowLeft
+	RuleBfxilTopLeft
+	RuleBfiMaskedLeft
+	RuleBfiTopLeft
+	RuleBfiPlacedLeft
+	RuleBxorNot
+	RuleLogicImm
+	// Shifts and extensions.
+	RuleIshlUbfiz
+	RuleIshlSbfiz
+	RuleUshrUbfx
+	RuleUshrUbfiz
+	RuleUshrMask
+	RuleSshrSbfx
+	RuleSshrSbfiz
+	RuleShiftImm
+	RuleRotlImm
+	RuleShiftMasked
+	RuleSext8Mem
+	RuleSext16Mem
+	RuleSext32Mem
+	RuleSextSbfx
+	RuleIreduceUbfx
+	RuleDivNonzero
+	RuleSdivNoOverflow
+	// Floats.
+	RuleFnegMul
+	RuleBitcastMem
+	RuleFcmpZero
+	// Comparisons and their users.
+	RuleCompareTwo
+	RuleTestImm
+	RuleTestBand
+	RuleCmpImm
+	RuleIcmpSign
+	RuleBranchZero
+	RuleBranchSign
+	RuleBranchBit
+	RuleBranchKnown
+	RuleSelectZero
+	RuleSelectOne
+	RuleSelectOnes
+	RuleSelectNot
+	RuleSelectInc
+	RuleSelectNeg
+	RuleBoundImm
+	// Memory.
+	RuleHeapConst
+	RuleHeapScaledSum
+	RuleHeapScaled
+	RuleHeapScaledFar
+	RuleHeapShare
+	RuleHeapSum
+	RuleHeapShareZero
+	RuleHeapConstFar
+	RuleStoreZero
+	RuleStoreFconst
+	numRules
+)
+
+// The machine's own terms.
+const (
+	// termCompare: a comparison whose condition an instruction tests; the rule gives Match.Cmp.
+	termCompare = backend.FirstOwnTerm + iota
+	// termAddress: the address of a load or store; the rule gives Match.Addr.
+	termAddress
+)
+
+const (
+	extension  = "sext8|sext16|sext32|sextend"
+	operand    = backend.TermOperand
+	savesShift = "the operand's shifter does it"
+	twoInOne   = "one instruction for two"
+)
+
+// inserted is a row of a rule that inserts a field: what clears it, and what fills it, in either order.
+func inserted(name, field, when, gives string, left bool) backend.RuleDef {
+	clear := "(only (band x k))"
+	if left {
+		name, clear, field = name+"_left", field, clear
+	}
+	return backend.RuleDef{Name: name, Pattern: "(bor " + clear + " " + field + ")", When: when, Lower: lowerInsert, Gives: gives,
+		Why: "one instruction for three or four"}
+}
+
+var rows = [numRules]backend.RuleDef{
+	RuleExtr: {Name: "extr", Pattern: "(iadd|bor (only (ishl x k:amount)) (only (ushr y j:amount)))", When: "whole-width", Lower: lowerExtr,
+		Gives: "extr x, y, j", Why: "one instruction for three"},
+	RuleExtrLeft: {Name: "extr_left", Pattern: "(iadd|bor (only (ushr y j:amount)) (only (ishl x k:amount)))", When: "whole-width", Lower: lowerExtr,
+		Gives: "extr x, y, j", Why: "one instruction for three"},
+	RuleSumCond: {Name: "sum_cond", Pattern: "(iadd x y:compared)", Lower: lowerSumCond,
+		Gives: "csinc x, x", Why: "no 0 or 1 is made"},
+	RuleSumCondLeft: {Name: "sum_cond_left", Pattern: "(iadd y:compared x)", Lower: lowerSumCond,
+		Gives: "csinc x, x", Why: "no 0 or 1 is made"},
+	RuleIsubCond: {Name: "isub_cond", Pattern: "(isub 0 y:compared)", Lower: lowerIsubCond,
+		Gives: "csetm", Why: "no 0 or 1 is made"},
+	RuleIsubNeg: {Name: "isub_neg", Pattern: "(isub 0 x)", Lower: lowerNegate(asm.Neg),
+		Gives: "neg x", Why: "no zero in a register"},
+	RuleSumImm: {Name: "sum_imm", Pattern: "(iadd|isub x k:arith)", Lower: lowerSumImm,
+		Gives: "add x, k or sub x, -k", Why: "no constant in a register"},
+	RuleSumImmTwice: {Name: "sum_imm_twice", Pattern: "(iadd|isub x k:arith-twice)", When: "no-loop", Lower: lowerSumImmTwice,
+		Gives: "two additions", Why: "not more than the constant, and no register"},
+	RuleProductUnsigned: {Name: "product_unsigned", Term: operand, Pattern: "(only (imul.i64! x:u32 y:u32))",
+		Gives: "umaddl x, y", Why: twoInOne},
+	RuleProductSigned: {Name: "product_signed", Term: operand, Pattern: "(only (imul.i64! (only (sextend.i64 x)) (only (sextend.i64 y))))",
+		Gives: "smaddl x, y", Why: "one instruction for four"},
+	RuleProduct: {Name: "product", Term: operand, Pattern: "(only (imul! x y))",
+		Gives: "madd or msub x, y", Why: twoInOne},
+	RuleImulShift: {Name: "imul_shift", Pattern: "(imul x k:pow2)", Lower: lowerImulShift,
+		Gives: "lsl x, log2(k)", Why: "one cycle, and no constant"},
+	RuleImulAdd: {Name: "imul_add", Pattern: "(imul x k:pow2-plus-1)", Lower: lowerImulAdd,
+		Gives: "add x, x, lsl log2(k-1)", Why: "no constant in a register"},
+	RuleImulUnsigned: {Name: "imul_unsigned", Pattern: "(imul.i64 x:u32 y:u32)", Lower: lowerImulUnsigned,
+		Gives: "umull x, y", Why: "the multiplication is shorter"},
+	RuleImulSigned: {Name: "imul_signed", Pattern: "(imul.i64 (only (sextend x)) (only (sextend y)))", Lower: lowerImulSigned,
+		Gives: "smull x, y", Why: "one instruction for three"},
+	RuleImulNeg: {Name: "imul_neg", Pattern: "(imul x (only (isub 0 y)))", Lower: lowerImulNeg,
+		Gives: "mneg x, y", Why: twoInOne},
+
+	RuleShifted: {Name: "shifted_operand", Term: operand, Pattern: "(only (ishl|ushr|sshr x k:amount))",
+		Gives: "x, shifted", Why: savesShift},
+	RuleExtended: {Name: "extended_operand", Term: operand, Pattern: "(only (" + extension + " x))",
+		Gives: "x, extended", Why: savesShift},
+	RuleExtendedMask: {Name: "extended_mask", Term: operand, Pattern: "(only (band x k:extension))",
+		Gives: "x, extended", Why: savesShift},
+	RuleExtendedShifted: {Name: "extended_shifted", Term: operand, Pattern: "(only (ishl (only (" + extension + " x)) j:to4))",
+		Gives: "x, extended and shifted", Why: savesShift},
+	RuleExtendedMaskShifted: {Name: "extended_mask_shifted", Term: operand, Pattern: "(only (ishl (only (band x k:extension)) j:to4))",
+		Gives: "x, extended and shifted", Why: savesShift},
+	RuleComplement: {Name: "logic_not", Term: operand, Pattern: "(only (bxor x -1))",
+		Gives: "bic, orn or eon x", Why: twoInOne},
+
+	RuleCompareTwoValue: {Name: "compare_two_value", Pattern: "(band|bor x y)", When: "both-compare", Lower: lowerCompareTwo,
+		Gives: "cmp; ccmp; cset", Why: "one 0 or 1 is made instead of two"},
+	RuleBandUbfx: {Name: "band_ubfx", Pattern: "(band (only (ushr x k:amount)) j:ones)", Lower: lowerBandUbfx,
+		Gives: "ubfx x, k", Why: twoInOne},
+	RuleBandUbfxSigned: {Name: "band_ubfx_signed", Pattern: "(band (only (sshr x k:amount)) j:ones)", When: "ones-below-sign", Lower: lowerBandUbfx,
+		Gives: "ubfx x, k", Why: twoInOne},
+	RuleBandUbfiz: {Name: "band_ubfiz", Pattern: "(band (only (ishl x k:amount)) j)", When: "ones-from-k", Lower: lowerBandUbfiz,
+		Gives: "ubfiz x, k", Why: twoInOne},
+	RuleBfxil:         inserted("bfxil", "(only (band (only (ushr y j:amount)) i))", "takes-field", "bfxil x, y, j", false),
+	RuleBfiLow:        inserted("bfi_low", "(only (band y i))", "low-field", "bfi x, y, 0", false),
+	RuleBfxilTop:      inserted("bfxil_top", "(only (ushr y j:amount))", "takes-top", "bfxil x, y, j", false),
+	RuleBfiMasked:     inserted("bfi_masked", "(only (ishl (only (band y i)) j:amount))", "masked-field", "bfi x, y, j", false),
+	RuleBfiTop:        inserted("bfi_top", "(only (ishl y j:amount))", "top-field", "bfi x, y, j", false),
+	RuleBfiPlaced:     inserted("bfi_placed", "(only (band (only (ishl y j:amount)) i))", "placed-field", "bfi x, y, j", false),
+	RuleBfxilLeft:     inserted("bfxil", "(only (band (only (ushr y j:amount)) i))", "takes-field", "bfxil x, y, j", true),
+	RuleBfiLowLeft:    inserted("bfi_low", "(only (band y i))", "low-field", "bfi x, y, 0", true),
+	RuleBfxilTopLeft:  inserted("bfxil_top", "(only (ushr y j:amount))", "takes-top", "bfxil x, y, j", true),
+	RuleBfiMaskedLeft: inserted("bfi_masked", "(only (ishl (only (band y i)) j:amount))", "masked-field", "bfi x, y, j", true),
+	RuleBfiTopLeft:    inserted("bfi_top", "(only (ishl y j:amount))", "top-field", "bfi x, y, j", true),
+	RuleBfiPlacedLeft: inserted("bfi_placed", "(only (band (only (ishl y j:amount)) i))", "placed-field", "bfi x, y, j", true),
+	RuleBxorNot: {Name: "bxor_not", Pattern: "(bxor x -1)", Lower: lowerNegate(asm.Mvn),
+		Gives: "mvn x", Why: "its operand may be shifted"},
+	RuleLogicImm: {Name: "logic_imm", Pattern: "(band|bor|bxor x k:bits)", Lower: lowerLogicImm,
+		Gives: "op x, k", Why: "no constant in a register"},
+
+	RuleIshlUbfiz: {Name: "ishl_ubfiz", Pattern: "(ishl (only (band x k:ones)) j:amount)", Lower: lowerIshlUbfiz,
+		Gives: "ubfiz x, j", Why: twoInOne},
+	RuleIshlSbfiz: {Name: "ishl_sbfiz", Pattern: "(ishl (only (" + extension + " x)) j:amount)", Lower: lowerIshlSbfiz,
+		Gives: "sbfiz x, j", Why: twoInOne},
+	RuleUshrUbfx: {Name: "ushr_ubfx", Pattern: "(ushr (only (ishl x j:amount)) k:amount)", When: "extracts", Lower: lowerTakeField(asm.Ubfx),
+		Gives: "ubfx x, k-j", Why: twoInOne},
+	RuleUshrUbfiz: {Name: "ushr_ubfiz", Pattern: "(ushr (only (ishl x j:amount)) k:amount)", When: "places", Lower: lowerPlaceField(asm.Ubfiz),
+		Gives: "ubfiz x, j-k", Why: twoInOne},
+	RuleUshrMask: {Name: "ushr_mask", Pattern: "(ushr (only (band x j)) k:amount)", When: "ones-above-k", Lower: lowerUshrMask,
+		Gives: "ubfx x, k", Why: twoInOne},
+	RuleSshrSbfx: {Name: "sshr_sbfx", Pattern: "(sshr (only (ishl x j:amount)) k:amount)", When: "extracts", Lower: lowerTakeField(asm.Sbfx),
+		Gives: "sbfx x, k-j", Why: twoInOne},
+	RuleSshrSbfiz: {Name: "sshr_sbfiz", Pattern: "(sshr (only (ishl x j:amount)) k:amount)", When: "places", Lower: lowerPlaceField(asm.Sbfiz),
+		Gives: "sbfiz x, j-k", Why: twoInOne},
+	RuleShiftImm: {Name: "shift_imm", Pattern: "(ishl|ushr|sshr|rotr x k)", Lower: lowerShiftImm,
+		Gives: "shift x, k", Why: "no constant in a register"},
+	RuleRotlImm: {Name: "rotl_imm", Pattern: "(rotl x k)", Lower: lowerRotlImm,
+		Gives: "ror x, -k", Why: "one instruction"},
+	RuleShiftMasked: {Name: "shift_masked", Term: operand, Pattern: "(band x k:keeps-amount)",
+		Gives: "x", Why: "the hardware takes the amount modulo the width"},
+	RuleSext8Mem: {Name: "sext8_mem", Pattern: "(sext8 [x:1])", Lower: lowerSextMem(clif.S8),
+		Gives: "ldrsb [x]", Why: twoInOne},
+	RuleSext16Mem: {Name: "sext16_mem", Pattern: "(sext16 [x:2])", Lower: lowerSextMem(clif.S16),
+		Gives: "ldrsh [x]", Why: twoInOne},
+	RuleSext32Mem: {Name: "sext32_mem", Pattern: "(sext32|sextend [x:4])", Lower: lowerSextMem(clif.S32),
+		Gives: "ldrsw [x]", Why: twoInOne},
+	RuleSextSbfx: {Name: "sext_sbfx", Pattern: "(sext8|sext16|sext32 (only (ushr|sshr x k:amount)))", When: "field-inside", Lower: lowerSextSbfx,
+		Gives: "sbfx x, k", Why: twoInOne},
+	RuleIreduceUbfx: {Name: "ireduce_ubfx", Pattern: "(ireduce (only (ushr|sshr.i64 x k:to32)))", Lower: lowerIreduceUbfx,
+		Gives: "ubfx x, k, 32", Why: twoInOne},
+	RuleDivNonzero: {Name: "div_nonzero", Term: operand, Pattern: "k:nonzero",
+		Gives: "no test for zero", Why: "the constant is not zero"},
+	RuleSdivNoOverflow: {Name: "sdiv_no_overflow", Term: operand, Pattern: "k:not-minus-one",
+		Gives: "no test for overflow", Why: "only a division by -1 overflows"},
+
+	RuleFnegMul: {Name: "fneg_mul", Pattern: "(fneg (only (fmul x y)))", Lower: lowerFnegMul,
+		Gives: "fnmul x, y", Why: "one instruction for two, rounded once as fmul is"},
+	RuleBitcastMem: {Name: "bitcast_mem", Pattern: "(bitcast [x])", Lower: lowerBitcastMem,
+		Gives: "a load to the other bank", Why: "the move is saved"},
+	RuleFcmpZero: {Name: "fcmp_zero", Term: termCompare, Pattern: "(fcmp x y:float-zero)", Lower: compareFloatZero,
+		Gives: "fcmp x, 0", Why: "no zero in a register"},
+
+	RuleCompareTwo: {Name: "compare_two", Term: termCompare, Pattern: "(icmp:eq|ne.i32 (only (band|bor x y)) 0)", When: "both-compare", Lower: compareTwo,
+		Gives: "cmp; ccmp", Why: "no 0 or 1 is made"},
+	RuleTestImm: {Name: "test_imm", Term: termCompare, Pattern: "(icmp:eq|ne|slt|sge|sgt|sle (only (band x k:bits)) 0)", Lower: compareTestImm,
+		Gives: "tst x, k", Why: "the and is saved"},
+	RuleTestBand: {Name: "test_band", Term: termCompare, Pattern: "(icmp:eq|ne|slt|sge|sgt|sle (only (band x y)) 0)", Lower: compareTest,
+		Gives: "tst x, y", Why: "the and is saved"},
+	RuleCmpImm: {Name: "cmp_imm", Term: termCompare, Pattern: "(icmp x k:nonzero)", When: "compare-imm", Lower: compareImm,
+		Gives: "cmp x, k or cmn x, -k, or its neighbour", Why: "no constant in a register"},
+	RuleIcmpSign: {Name: "icmp_sign", Term: operand, Pattern: "x", When: "negative",
+		Gives: "lsr x, width-1", Why: "one instruction for two"},
+	RuleBranchZero: {Name: "branch_zero", Term: operand, Pattern: "x", When: "equals-zero",
+		Gives: "cbz or cbnz x", Why: "one instruction for two"},
+	RuleBranchSign: {Name: "branch_sign", Term: operand, Pattern: "x", When: "tests-sign",
+		Gives: "tbz or tbnz x, width-1", Why: "one instruction for two"},
+	RuleBranchBit: {Name: "branch_bit", Term: operand, Pattern: "x", When: "tests-bit",
+		Gives: "tbz or tbnz x, bit", Why: "one instruction for two"},
+	RuleBranchKnown: {Name: "branch_known", Pattern: "(br x)", When: "boolean-exists", Lower: lowerBranchKnown,
+		Gives: "cbnz x", Why: "the 0 or 1 is there: it is not compared again"},
+	RuleSelectZero: {Name: "select_zero", Term: operand, Pattern: "0",
+		Gives: "csel zr", Why: "no zero in a register"},
+	RuleSelectOne: {Name: "select_one", Term: operand, Pattern: "1",
+		Gives: "csinc zr", Why: "no constant in a register"},
+	RuleSelectOnes: {Name: "select_ones", Term: operand, Pattern: "-1",
+		Gives: "csinv zr", Why: "no constant in a register"},
+	RuleSelectNot: {Name: "select_not", Term: operand, Pattern: "(only (bxor x -1))",
+		Gives: "csinv x", Why: twoInOne},
+	RuleSelectInc: {Name: "select_inc", Term: operand, Pattern: "(only (iadd x 1))",
+		Gives: "csinc x", Why: twoInOne},
+	RuleSelectNeg: {Name: "select_neg", Term: operand, Pattern: "(only (isub 0 x))",
+		Gives: "csneg x", Why: twoInOne},
+	RuleBoundImm: {Name: "bound_imm", Pattern: "(bound x k:positive-arith)", Lower: lowerBoundImm,
+		Gives: "cmp x, k", Why: "no constant in a register"},
+
+	RuleHeapConst: {Name: "heap_const", Term: termAddress, Pattern: "(load|store k)", When: "displacement", Lower: addressConst,
+		Gives: "[memory+k+offset]", Why: "no index"},
+	RuleHeapScaledSum: {Name: "heap_scaled_sum", Term: termAddress, Pattern: "(load|store (only (ishl x k:amount)))", When: "near no-bits-lost sum-needed", Lower: addressScaledSum,
+		Gives: "[(memory+x<<k)+offset]", Why: "the shift is the sum's"},
+	RuleHeapScaled: {Name: "heap_scaled", Term: termAddress, Pattern: "(load|store (only (ishl x k:amount)))", When: "no-bits-lost access-scaled", Lower: addressScaled,
+		Gives: "[memory+x<<k]", Why: "the shift is the address's"},
+	RuleHeapScaledFar: {Name: "heap_scaled_far", Term: termAddress, Pattern: "(load|store (only (ishl x k:amount)))", When: "no-bits-lost", Lower: addressScaledFar,
+		Gives: "[memory+(offset+x<<k)]", Why: "the shift is the sum's"},
+	RuleHeapShare: {Name: "heap_share", Term: termAddress, Pattern: "(load|store x)", When: "wants-sum asked-before", Lower: addressShare,
+		Gives: "[sum+offset], the sum that an access in front makes", Why: "the sum is made once"},
+	RuleHeapSum: {Name: "heap_sum", Term: termAddress, Pattern: "(load|store x)", When: "wants-sum", Lower: addressSum,
+		Gives: "[(memory+x)+offset]", Why: "no constant in a register"},
+	RuleHeapShareZero: {Name: "heap_share_zero", Term: termAddress, Pattern: "(load|store x)", When: "no-offset sum-pending", Lower: addressPending,
+		Gives: "[sum]", Why: "an access in front makes the sum anyhow"},
+	RuleHeapConstFar: {Name: "heap_const_far", Term: termAddress, Pattern: "(load|store k)", Lower: addressConstFar,
+		Gives: "[memory+(k+offset)]", Why: "one constant"},
+	RuleStoreZero: {Name: "store_zero", Term: operand, Pattern: "x", When: "all-zero",
+		Gives: "str zr", Why: "no zero in a register"},
+	RuleStoreFconst: {Name: "store_fconst", Term: operand, Pattern: "x:float-const",
+		Gives: "a store of its bits from an integer register", Why: "no load from the pool"},
+}
+
+// words are what the patterns name.
+var words = backend.Vocabulary{
+	Consts: map[string]func(t clif.Type, k int64) bool{
+		// arith: an immediate of add or sub, or its negative that fits 32 bits.
+		"arith": func(_ clif.Type, k int64) bool { return asm.FitsArith(magnitude(k)) },
+		// arith-twice: the sum of two immediates, and not one movz.
+		"arith-twice":    func(_ clif.Type, k int64) bool { k = magnitude(k); return k > 1<<16 && k < 1<<24 },
+		"positive-arith": func(_ clif.Type, k int64) bool { return k > 0 && asm.FitsArith(k) },
+		"pow2-plus-1":    func(_ clif.Type, k int64) bool { return k > 2 && (k-1)&(k-2) == 0 },
+		"amount":         func(t clif.Type, k int64) bool { return amount(t, k) != 0 },
+		"to4":            func(t clif.Type, k int64) bool { return amount(t, k) >= 1 && amount(t, k) <= 4 },
+		"to32":           func(_ clif.Type, k int64) bool { return amount(clif.I64, k) >= 1 && amount(clif.I64, k) <= 32 },
+		"keeps-amount":   func(t clif.Type, k int64) bool { return amount(t, k) == amount(t, -1) },
+		// extension: the mask of a zero-extension that an operand can have.
+		"extension": func(t clif.Type, k int64) bool { return k == 0xff || k == 0xffff || k == 0xffff_ffff && t == clif.I64 },
+		// ones: ones from bit 0 on.
+		"ones": func(t clif.Type, k int64) bool { return ones(unsigned(t, k)) != 0 },
+		// bits: an immediate of a bitwise operation.
+		"bits": func(t clif.Type, k int64) bool { return asm.FitsBits(backend.SizeOf(t), int64(unsigned(t, k))) },
+	},
+	Values: map[string]func(l *lower, v clif.Value) bool{
+		// compared: the result of a comparison, and nothing else uses it.
+		"compared":    func(l *lower, v clif.Value) bool { return onlyComparison(l, v) != nil },
+		"float-const": func(l *lower, v clif.Value) bool { return l.DefOp(v, clif.OpFconst) != nil && l.OnlyUse(v) },
+		"float-zero":  func(l *lower, v clif.Value) bool { return isFloatZero(l, l.F.TypeOf(v), v) },
+	},
+	Guards: map[string]func(l *lower, m *match) bool{
+		"whole-width": func(_ *lower, m *match) bool { return amount(m.T, m.K)+amount(m.T, m.J) == m.T.Bits() },
+		"no-loop":     func(l *lower, _ *match) bool { return l.LoopDepth() == 0 },
+		// ones-below-sign: the field j above k takes no copy of the sign.
+		"ones-below-sign": func(_ *lower, m *match) bool { return ones(unsigned(m.T, m.J))+amount(m.T, m.K) <= m.T.Bits() },
+		"ones-from-k":     func(_ *lower, m *match) bool { return ones(unsigned(m.T, m.J)>>amount(m.T, m.K)) != 0 },
+		"ones-above-k":    func(_ *lower, m *match) bool { return ones(unsigned(m.T, m.J)>>amount(m.T, m.K)) != 0 },
+		"extracts":        func(_ *lower, m *match) bool { return amount(m.T, m.K) >= amount(m.T, m.J) },
+		"places":          func(_ *lower, m *match) bool { return amount(m.T, m.K) < amount(m.T, m.J) },
+		"field-inside":    func(_ *lower, m *match) bool { return amount(m.T, m.K)+8*extended(m.D.Op) <= m.T.Bits() },
+		// Of insertions: k clears the bits from at on, so many.
+		"takes-field": func(_ *lower, m *match) bool {
+			at, width, field := hole(m)
+			return at == 0 && width != 0 && unsigned(m.T, m.I) == field && amount(m.T, m.J)+width <= m.T.Bits()
+		},
+		"low-field": func(_ *lower, m *match) bool {
+			at, width, field := hole(m)
+			return at == 0 && width != 0 && unsigned(m.T, m.I) == field
+		},
+		"takes-top": func(_ *lower, m *match) bool {
+			at, width, _ := hole(m)
+			return at == 0 && width != 0 && m.T.Bits()-amount(m.T, m.J) == width
+		},
+		"masked-field": func(_ *lower, m *match) bool {
+			at, width, field := hole(m)
+			return at != 0 && width != 0 && amount(m.T, m.J) == at && unsigned(m.T, m.I) == field>>at
+		},
+		"top-field": func(_ *lower, m *match) bool {
+			at, width, _ := hole(m)
+			return at != 0 && width != 0 && amount(m.T, m.J) == at && at+width == m.T.Bits()
+		},
+		"placed-field": func(_ *lower, m *match) bool {
+			at, width, field := hole(m)
+			return at != 0 && width != 0 && amount(m.T, m.J) == at && unsigned(m.T, m.I) == field
+		},
+		"both-compare":   matchBoth,
+		"compare-imm":    func(_ *lower, m *match) bool { _, ok := immediateCompare(m); return ok },
+		"boolean-exists": func(l *lower, m *match) bool { return l.NumSuccs() != 1 && booleanExists(l, m.X()) },
+		// Of comparisons that are made, in Match.Cmp.
+		"negative":    func(_ *lower, m *match) bool { return comparesZero(m) && asm.Cond(m.Cmp.In.Cond) == asm.LT },
+		"equals-zero": func(_ *lower, m *match) bool { return comparesZero(m) && asm.Cond(m.Cmp.In.Cond) <= asm.NE },
+		"tests-sign": func(_ *lower, m *match) bool {
+			cond := asm.Cond(m.Cmp.In.Cond)
+			return comparesZero(m) && (cond == asm.LT || cond == asm.GE)
+		},
+		"tests-bit": func(_ *lower, m *match) bool {
+			k := testedBits(&m.Cmp.In)
+			return m.Cmp.In.Op == asm.TstImm && asm.Cond(m.Cmp.In.Cond) <= asm.NE && k&(k-1) == 0
+		},
+		// Of addresses.
+		"near": func(l *lower, m *match) bool { _, _, ok := sumOf(l, m.D); return ok },
+		"displacement": func(l *lower, m *match) bool {
+			key, _, ok := sumOf(l, m.D)
+			return ok && key.Offset == 0
+		},
+		// no-bits-lost: the i32 x, shifted by k, is the same in 64 bits.
+		"no-bits-lost":  func(l *lower, m *match) bool { return amount(clif.I32, m.K)+maxBits(l, m.X()) <= 32 },
+		"sum-needed":    func(_ *lower, m *match) bool { return !accessScaled(m) },
+		"access-scaled": func(_ *lower, m *match) bool { return accessScaled(m) },
+		"wants-sum":     func(l *lower, m *match) bool { _, ok := wantsSum(l, m.D); return ok },
+		"asked-before":  func(l *lower, m *match) bool { key, _, _ := sumOf(l, m.D); return l.AskedBefore(m.Inst, key, wantsSum) },
+		"no-offset":     func(_ *lower, m *match) bool { return heapOffset(m.D) == 0 },
+		"sum-pending":   func(l *lower, m *match) bool { key, _, _ := sumOf(l, m.D); _, ok := l.PendingSum(key); return ok },
+		"all-zero":      func(l *lower, m *match) bool { return isZero(l, m.Bytes, m.X()) },
+	},
+	Loads: []clif.Opcode{clif.OpLoad},
+}
+
+// amount is k as the amount of a shift of type t.
+func amount(t clif.Type, k int64) int { return int(k) & (t.Bits() - 1) }
+
+// unsigned is the constant k of type t without sign.
+func unsigned(t clif.Type, k int64) uint64 {
+	if t == clif.I32 {
+		return uint64(uint32(k))
+	}
+	return uint64(k)
+}
+
+// magnitude is k, or -k where k is negative and fits 32 bits.
+func magnitude(k int64) int64 {
+	if k < 0 && k == int64(int32(k)) {
+		return -k
+	}
+	return k
+}
+
+// ones is the width of m if it is a row of ones from bit 0, else 0.
+func ones(m uint64) int {
+	if m&(m+1) != 0 {
+		return 0
+	}
+	return bits.Len64(m)
+}
+
+// hole is the bits that the mask k clears: where they begin, how many they are, or 0 if they are not together, and a mask
+// of them.
+func hole(m *match) (at, width int, field uint64) {
+	field = ^unsigned(m.T, m.K) & (1<<(m.T.Bits()-1)<<1 - 1)
+	if field == 0 {
+		return 0, 0, 0
+	}
+	at = bits.TrailingZeros64(field)
+	return at, ones(field >> at), field
+}
+
+// machineRules is the table of rules, which is made once.
+var machineRules = sync.OnceValue(func() *backend.Rules { return backend.NewRules(rows[:], &words) })

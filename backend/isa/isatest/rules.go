@@ -1,0 +1,669 @@
+package isatest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/waot-project/waot/backend"
+	"github.com/waot-project/waot/backend/instance"
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/rewrite"
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/regalloc/linear"
+)
+
+// This file builds functions from the patterns of lowering rules and executes them.
+
+const (
+	// hitsOfRule and missesOfRule are how many functions of a rule are executed, that it fits and that it does not.
+	hitsOfRule, missesOfRule = 6, 4
+	// triesOfRule is the most functions that are built for a rule.
+	triesOfRule = 6000
+)
+
+// testRules executes each lowering rule: functions are built at random from its pattern, compiled with no rule but it, with all
+// but it, with all and with none, and compared with the interpreter. A rule counts as executed if a function in which it
+// alone was applied has been called: such a function is one block, or branches in its last instruction.
+func testRules(t *testing.T, on *Machine) {
+	executed := map[backend.Rule]int{}
+	for _, level := range on.Levels {
+		target, err := on.Target(level)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := newSuite(on)
+		s.Globals = []clif.GlobalDecl{{Type: clif.I32, Mutable: true, Init: 77}, {Type: clif.I64, Mutable: true, Init: 1 << 40},
+			{Type: clif.F32, Mutable: true, Init: 0x40000000}, {Type: clif.F64, Mutable: true, Init: 0x4008 << 48}}
+		s.Tables = []clif.TableDecl{{Elem: clif.FuncRef, Min: 10, Max: 40, HasMax: true}}
+		of := map[clif.FuncIndex]backend.Rule{}
+		compiler := backend.New(target, instance.New(&s.Module.Module), &s.Module.Module, backend.Options{Allocator: linear.New(), SkipChecker: true})
+		for r := range backend.Rule(len(target.Rules.Rows)) {
+			for _, fn := range s.functionsOf(t, compiler, target.Rules, r) {
+				of[fn] = r
+			}
+		}
+		for _, f := range s.Defined {
+			for range 8 {
+				s.call(f.Index, fmt.Sprintf("%s of %v", target.Rules.Rows[of[f.Index]].Name, f), randomArgs(s.rng)...)
+			}
+		}
+		s.AddInit()
+		for _, how := range []string{"alone", "without", "all", "none"} {
+			t.Run(level+"/"+how, func(t *testing.T) {
+				logs := map[clif.FuncIndex]*rewrite.Control{}
+				compiled := *on
+				compiled.Options.Jobs = 1
+				compiled.Options.Control = func(i clif.FuncIndex) *rewrite.Control {
+					logs[i] = controlFor(how, target.Rules, of[i])
+					return logs[i]
+				}
+				s.on = &compiled
+				im, in := s.start(t, level)
+				if im == nil {
+					return
+				}
+				defer im.Close()
+				defer in.Close()
+				s.compare(t, level, in)
+				for fn, r := range of {
+					if how == "alone" && applied(logs[fn], target.Rules, r) {
+						executed[r]++
+					}
+				}
+			})
+		}
+	}
+	target, err := on.Target(on.Levels[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	total := 0
+	for r, row := range target.Rules.Rows {
+		if executed[backend.Rule(r)] == 0 {
+			t.Errorf("rule %d, %s, is not executed: %s", r, row.Name, row.Pattern)
+		}
+		total += executed[backend.Rule(r)]
+	}
+	t.Logf("%d rules executed, each alone in a function: %d functions", len(executed), total)
+}
+
+// partners are the rules without which another one has nothing to apply to.
+var partners = map[string][]string{
+	"branch_sign":     {"cond_cmp"},
+	"branch_bit":      {"cond_cmp", "test_imm"},
+	"heap_share_zero": {"heap_share", "heap_sum"},
+}
+
+// applied reports whether rule r is in the log.
+func applied(ctl *rewrite.Control, rules *backend.Rules, r backend.Rule) bool {
+	return slices.ContainsFunc(ctl.Log, func(e rewrite.Rewrite) bool { return e.Rule == rules.Info(r) })
+}
+
+// controlFor says which rules apply in a function of rule r.
+func controlFor(how string, rules *backend.Rules, r backend.Rule) *rewrite.Control {
+	ctl := &rewrite.Control{Limit: -1, Off: map[string]bool{}}
+	switch how {
+	case "alone":
+		for n := range rules.Rows {
+			name := rules.Rows[n].Name
+			ctl.Off[name] = backend.Rule(n) != r && !slices.Contains(partners[rules.Rows[r].Name], name)
+		}
+	case "without":
+		ctl.Off[rules.Rows[r].Name] = true
+	case "none":
+		ctl.Limit = 0
+	}
+	return ctl
+}
+
+// ruleParams are the parameters of the functions: two of each type, and addresses.
+var ruleParams = []clif.Type{clif.I32, clif.I32, clif.I64, clif.I64, clif.F32, clif.F32, clif.F64, clif.F64, clif.I32}
+
+func randomArgs(r *rand.Rand) (args []uint64) {
+	for _, t := range ruleParams[:8] {
+		args = append(args, corners[t][r.IntN(len(corners[t]))])
+	}
+	return append(args, uint64(r.IntN(30)*8))
+}
+
+// functionsOf adds functions in which the rule is applied, and some that look like them in which it is not.
+func (s *suite) functionsOf(t *testing.T, compiler *backend.Compiler, rules *backend.Rules, r backend.Rule) (fns []clif.FuncIndex) {
+	row := &rules.Rows[r]
+	pattern, err := backend.ParsePattern(row.Pattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.rng = rand.New(rand.NewPCG(uint64(r), 7))
+	hits, misses := 0, 0
+	for n := 0; n < triesOfRule && hits < hitsOfRule; n++ {
+		fn := s.Fn(ruleParams, ruleResults, func(b *clif.Builder, p []clif.Value) {
+			g := &ruleBuilder{builder: builder{b}, rng: s.rng, params: p, row: row, term: row.Term}
+			g.function(&pattern)
+		})
+		f := s.Defined[len(s.Defined)-1]
+		ctl := controlFor("alone", rules, r)
+		compiler.Control = ctl
+		if _, err := compiler.Compile(f); err != nil {
+			t.Fatalf("%s: %v\n%v", row.Name, err, f)
+		}
+		fits := applied(ctl, rules, r)
+		switch {
+		case fits:
+			hits++
+		case misses < missesOfRule:
+			misses++
+		default:
+			s.drop()
+			continue
+		}
+		fns = append(fns, fn)
+	}
+	return fns
+}
+
+// ruleResults are the results of the functions: one of each type, so that values can have further uses.
+var ruleResults = []clif.Type{clif.I32, clif.I64, clif.F32, clif.F64}
+
+// drop takes the last function away.
+func (m *Module) drop() {
+	m.Sigs, m.Funcs, m.Defined = m.Sigs[:len(m.Sigs)-1], m.Funcs[:len(m.Funcs)-1], m.Defined[:len(m.Defined)-1]
+}
+
+// ruleBuilder builds one function from a pattern.
+type ruleBuilder struct {
+	builder
+	rng    *rand.Rand
+	params []clif.Value
+	row    *backend.RuleDef
+	term   backend.Term
+	t      clif.Type // of the whole
+	named  map[string]clif.Value
+	keep   []clif.Value // to be used once more
+	stored clif.Value   // the address of a store, or NoValue
+	access clif.Access
+	// Constants of one function fit together: a field of width bits from at on, of n.
+	at, width int
+}
+
+var scalars = []clif.Type{clif.I32, clif.I64, clif.F32, clif.F64}
+
+func pickOne[T any](r *rand.Rand, xs ...T) T { return xs[r.IntN(len(xs))] }
+
+// function fills the function.
+func (g *ruleBuilder) function(p *backend.Pattern) {
+	g.named, g.stored = map[string]clif.Value{}, clif.NoValue
+	g.t = pickOne(g.rng, clif.I32, clif.I64)
+	if p.Leaf == backend.LeafValue && strings.HasPrefix(p.Word, "float") {
+		g.t = pickOne(g.rng, clif.F32, clif.F64)
+	}
+	if p.Ops != nil {
+		for !p.Ops[0].Info().Types.Has(g.t) && p.Ops[0].Info().Types != 0 && !p.Ops[0].IsTerminator() {
+			g.t = pickOne(g.rng, scalars...)
+		}
+	}
+	if p.Type != clif.Invalid {
+		g.t = p.Type
+	}
+	g.width = 1 + g.rng.IntN(20)
+	g.at = pickOne(g.rng, 0, 1, 8, g.rng.IntN(64), g.t.Bits()-g.width)
+	if g.row.Term == backend.TermOperand {
+		g.context(g.value(p, g.t))
+		return
+	}
+	g.root(p)
+}
+
+// root makes the instruction that a pattern is about.
+func (g *ruleBuilder) root(p *backend.Pattern) {
+	op := g.opcode(p, g.t)
+	info := op.Info()
+	switch op {
+	case clif.OpIcmp, clif.OpFcmp:
+		x, y := g.args2(p, g.t)
+		cc := uint8(g.rng.IntN(int(clif.NumFloatCCs)))
+		if op == clif.OpIcmp {
+			cc = uint8(g.rng.IntN(int(clif.NumIntCCs)))
+		}
+		if p.Conds != nil {
+			cc = pickOne(g.rng, p.Conds...)
+		}
+		if op == clif.OpIcmp {
+			g.condition(g.Icmp(clif.IntCC(cc), g.t, x, y))
+		} else {
+			g.condition(g.Fcmp(clif.FloatCC(cc), g.t, x, y))
+		}
+	case clif.OpBranch:
+		g.branch(g.decider())
+	case clif.OpBrTable:
+		g.table(g.intValue(clif.I32))
+	case clif.OpBound:
+		x, y := g.args2(p, clif.I64)
+		g.finish(g.Bound(x, y, abi.TrapIntegerOverflow))
+	case clif.OpLoad, clif.OpStore:
+		g.memory(p, op)
+	default:
+		if info.Format == clif.FormatUnary {
+			g.finish(g.Unary(op, g.t, g.value(&p.Args[0], g.operandType(op, g.t))))
+			return
+		}
+		x, y := g.args2(p, g.t)
+		g.finish(g.Binary(op, g.t, x, y))
+	}
+}
+
+// opcode is one of the pattern that has the type t, if there is one.
+func (g *ruleBuilder) opcode(p *backend.Pattern, t clif.Type) clif.Opcode {
+	var ops []clif.Opcode
+	for _, op := range p.Ops {
+		if op.Info().Types.Has(t) {
+			ops = append(ops, op)
+		}
+	}
+	if ops == nil {
+		ops = p.Ops
+	}
+	return pickOne(g.rng, ops...)
+}
+
+// operandType is the type of the operand of a unary operation of type t.
+func (g *ruleBuilder) operandType(op clif.Opcode, t clif.Type) clif.Type {
+	switch op.Info().Sig[0] {
+	case 'i':
+		return clif.I32
+	case 'l':
+		return clif.I64
+	case 'n':
+		return pickOne(g.rng, clif.I32, clif.I64)
+	case 'f':
+		return pickOne(g.rng, clif.F32, clif.F64)
+	case 's':
+		return map[clif.Type]clif.Type{clif.F32: clif.F64, clif.F64: clif.F32}[t]
+	case 'b':
+		return map[clif.Type]clif.Type{clif.F32: clif.I32, clif.F64: clif.I64, clif.I32: clif.F32, clif.I64: clif.F64}[t]
+	}
+	return t
+}
+
+// args2 makes two operands of type t; where the pattern says nothing of one, it is any.
+func (g *ruleBuilder) args2(p *backend.Pattern, t clif.Type) (x, y clif.Value) {
+	x = g.value(&p.Args[0], t)
+	if len(p.Args) < 2 {
+		return x, g.leaf(t)
+	}
+	return x, g.value(&p.Args[1], t)
+}
+
+// value makes what a pattern describes, of type t, or something like it.
+func (g *ruleBuilder) value(p *backend.Pattern, t clif.Type) clif.Value {
+	if p.Type != clif.Invalid {
+		t = p.Type
+	}
+	if p.Ops != nil {
+		v := g.inst(p, t)
+		if !p.Only && g.rng.IntN(3) == 0 || g.rng.IntN(12) == 0 {
+			g.keep = append(g.keep, v)
+		}
+		return v
+	}
+	switch p.Leaf {
+	case backend.LeafConst:
+		return g.constant(t)
+	case backend.LeafLiteral:
+		if g.rng.IntN(12) == 0 {
+			return g.constant(t)
+		}
+		return g.Iconst(t, uint64(p.Lit))
+	case backend.LeafLoad:
+		return g.load(t, p.Word)
+	}
+	v, ok := g.named[p.Name]
+	if !ok {
+		v = g.property(p.Word, t, p.Name)
+		g.named[p.Name] = v
+	}
+	return v
+}
+
+// inst makes an instruction inside.
+func (g *ruleBuilder) inst(p *backend.Pattern, t clif.Type) clif.Value {
+	if p.AnyType {
+		op := pickOne(g.rng, p.Ops...)
+		for t = pickOne(g.rng, scalars...); !op.Info().Types.Has(t); {
+			t = pickOne(g.rng, append(scalars, clif.FuncRef)...)
+		}
+	}
+	op := g.opcode(p, t)
+	switch op {
+	case clif.OpIcmp:
+		x, y := g.args2(p, t)
+		cc := clif.IntCC(g.rng.IntN(int(clif.NumIntCCs)))
+		if p.Conds != nil {
+			cc = clif.IntCC(pickOne(g.rng, p.Conds...))
+		}
+		return g.Icmp(cc, t, x, y)
+	case clif.OpFcmp:
+		return g.Fcmp(clif.FloatCC(g.rng.IntN(int(clif.NumFloatCCs))), t, g.leaf(t), g.leaf(t))
+	case clif.OpRefIsNull:
+		return g.Unary(op, clif.FuncRef, g.Entity(clif.OpTableGet, clif.FuncRef, 0, g.Iconst(clif.I64, 3)))
+	}
+	if op.Info().Format == clif.FormatUnary {
+		return g.Unary(op, t, g.value(&p.Args[0], g.operandType(op, t)))
+	}
+	x, y := g.args2(p, t)
+	return g.Binary(op, t, x, y)
+}
+
+// property makes a value that may have a property.
+func (g *ruleBuilder) property(word string, t clif.Type, name string) clif.Value {
+	var v clif.Value
+	switch {
+	case word == "u32" && g.rng.IntN(8) != 0:
+		return g.Unary(clif.OpUextend, clif.I64, g.leaf(clif.I32))
+	case word == "float-const" || word == "float-zero":
+		return g.Fconst(t, pickOne(g.rng, 0, corners[t][g.rng.IntN(len(corners[t]))]))
+	case word == "compared" || word == "" && strings.Contains(g.row.When, "both-compare"):
+		if v = g.comparison(); t == clif.I64 {
+			v = g.Unary(clif.OpUextend, t, v)
+		}
+		return v
+	case word == "index":
+		return g.Iconst(t, uint64(g.rng.IntN(10)))
+	case name == "y" && strings.Contains(g.row.When, "place-left") && g.stored != clif.NoValue && g.rng.IntN(8) != 0:
+		return g.Load(t, g.access, 0, g.stored, 16)
+	default:
+		v = g.leaf(t)
+	}
+	if word == "kept" && g.rng.IntN(8) != 0 {
+		g.keep = append(g.keep, v)
+	}
+	return v
+}
+
+// leaf is any value of type t.
+func (g *ruleBuilder) leaf(t clif.Type) clif.Value {
+	if t == clif.FuncRef {
+		return g.RefNull(t)
+	}
+	if t.IsInt() && g.rng.IntN(16) == 0 {
+		return g.constant(t)
+	}
+	for k := range scalars {
+		if scalars[k] == t {
+			return g.params[2*k+g.rng.IntN(2)]
+		}
+	}
+	panic(t)
+}
+
+func (g *ruleBuilder) intValue(t clif.Type) clif.Value { return g.leaf(t) }
+
+// constant is one on which rules look, or near it.
+func (g *ruleBuilder) constant(t clif.Type) clif.Value {
+	n := t.Bits()
+	field := uint64(1)<<g.width - 1
+	x := pickOne(g.rng,
+		uint64(g.at), uint64(g.at), uint64(n-g.at), uint64(n-g.width), uint64(g.width), field, field, field<<g.at, field<<g.at, ^(field << g.at), ^(field << g.at), ^field,
+		0, 1, 2, 3, 4, 5, 8, 9, 16, 24, 31, 32, 0xff, 0xffff, 0xffff_ffff, ^uint64(0), ^uint64(1), 7, 63, 17, 4095, 4096, 4097, 100_000, 0x12345, 1<<31-1, 1<<31,
+		uint64(1)<<g.rng.IntN(n), uint64(1)<<g.rng.IntN(n)+1, uint64(1)<<g.rng.IntN(n)-1, uint64(g.rng.Uint32N(300)), g.rng.Uint64())
+	if t == clif.I32 {
+		x = uint64(uint32(x))
+	}
+	return g.Iconst(t, x)
+}
+
+// load reads memory, or something else that can be an operand.
+func (g *ruleBuilder) load(t clif.Type, word string) clif.Value {
+	addr := g.params[8]
+	acc := clif.Full
+	switch word {
+	case "1":
+		acc = pickOne(g.rng, clif.U8, clif.S8)
+	case "2":
+		acc = pickOne(g.rng, clif.U16, clif.S16)
+	case "4":
+		if t == clif.I64 {
+			acc = pickOne(g.rng, clif.U32, clif.S32)
+		}
+	case "narrow":
+		acc = pickOne(g.rng, clif.U8, clif.U16)
+	default:
+		if g.rng.IntN(3) == 0 {
+			for k := range scalars {
+				if scalars[k] == t {
+					return g.Entity(clif.OpGlobalGet, t, uint32(k))
+				}
+			}
+		}
+		if t == clif.I64 && word == "" && g.rng.IntN(4) == 0 {
+			return g.Entity(clif.OpTableSize, clif.Invalid, 0)
+		}
+	}
+	return g.Load(t, acc, 0, addr, uint64(8*g.rng.IntN(3)))
+}
+
+// comparison is one of integers or floats, of masks and with constants.
+func (g *ruleBuilder) comparison() clif.Value {
+	t := pickOne(g.rng, scalars...)
+	if t.IsFloat() {
+		return g.Fcmp(clif.FloatCC(g.rng.IntN(int(clif.NumFloatCCs))), t, g.leaf(t), g.leaf(t))
+	}
+	x, y := g.leaf(t), g.leaf(t)
+	switch g.rng.IntN(4) {
+	case 0:
+		x, y = g.Binary(clif.OpBand, t, x, g.Iconst(t, uint64(1)<<g.rng.IntN(t.Bits()))), g.Iconst(t, 0)
+	case 1:
+		y = g.Iconst(t, 0)
+	case 2:
+		y = g.constant(t)
+	}
+	return g.Icmp(clif.IntCC(g.rng.IntN(int(clif.NumIntCCs))), t, x, y)
+}
+
+// decider is a value that a branch tests, and that something uses later.
+func (g *ruleBuilder) decider() clif.Value {
+	t := pickOne(g.rng, clif.I32, clif.I64)
+	if g.rng.IntN(2) == 0 {
+		v := g.comparison()
+		g.keep = append(g.keep, v)
+		return v
+	}
+	op := pickOne(g.rng, clif.OpIadd, clif.OpIsub, clif.OpBand, clif.OpBor, clif.OpBxor)
+	v := g.Binary(op, t, g.leaf(t), g.leaf(t))
+	g.keep = append(g.keep, v)
+	if t == clif.I32 && g.rng.IntN(2) == 0 {
+		return v
+	}
+	return g.Icmp(clif.IntCC(g.rng.IntN(int(clif.NumIntCCs))), t, v, g.Iconst(t, 0))
+}
+
+// condition uses a condition.
+func (g *ruleBuilder) condition(c clif.Value) {
+	switch g.rng.IntN(5) {
+	case 0:
+		g.branch(c)
+	case 1:
+		g.finish(g.Select(clif.I64, c, g.leaf(clif.I64), g.leaf(clif.I64)))
+	case 2:
+		g.TrapIf(c, abi.TrapUnreachable)
+		g.finish(g.leaf(clif.I32))
+	case 3:
+		g.finish(g.Icmp(clif.Eq, clif.I32, c, g.Iconst(clif.I32, 0)))
+	default:
+		g.finish(c)
+	}
+}
+
+// branch ends the function in two blocks.
+func (g *ruleBuilder) branch(c clif.Value) {
+	yes, no := g.NewBlock(), g.NewBlock()
+	g.Branch(c, g.Target(yes, nil), g.Target(no, nil))
+	keep := g.keep
+	g.SwitchTo(yes)
+	g.finish(g.Iconst(clif.I32, 5))
+	g.keep = keep
+	g.SwitchTo(no)
+	g.finish(g.Iconst(clif.I32, 6))
+}
+
+func (g *ruleBuilder) table(x clif.Value) {
+	var targets []clif.Target
+	var blocks []clif.Block
+	for range 2 + g.rng.IntN(6) {
+		blocks = append(blocks, g.NewBlock())
+		targets = append(targets, g.Target(blocks[len(blocks)-1], nil))
+	}
+	g.BrTable(g.Binary(clif.OpBand, clif.I32, x, g.Iconst(clif.I32, 7)), targets)
+	for k, blk := range blocks {
+		g.SwitchTo(blk)
+		g.finish(g.Iconst(clif.I32, uint64(k)))
+	}
+}
+
+// memory makes a load or store, and others of the same address before or after.
+func (g *ruleBuilder) memory(p *backend.Pattern, op clif.Opcode) {
+	offset := pickOne[uint64](g.rng, 0, 8, 16, 4095, 4096, 4104, 32760, 40000, 1<<24, 1<<31, 1<<32-1)
+	other := pickOne(g.rng, offset, offset+8, offset&^4095, 0)
+	var addr clif.Value
+	if p.Args[0].Leaf == backend.LeafValue || g.rng.IntN(8) == 0 {
+		addr = g.params[8]
+		if g.rng.IntN(3) == 0 {
+			addr = g.Binary(clif.OpBand, clif.I32, g.leaf(clif.I32), g.Iconst(clif.I32, 0x78))
+		}
+	} else {
+		typ := g.t
+		g.t = clif.I32
+		addr = g.address(&p.Args[0])
+		g.t = typ
+	}
+	if g.row.Term == backend.TermInst {
+		offset = 16
+		g.stored, g.access = addr, pickOne(g.rng, clif.Full, clif.U8, clif.U16)
+		if g.t.IsFloat() {
+			g.access = clif.Full
+		}
+		v := g.value(&p.Args[1], g.t)
+		g.Store(g.t, g.access, 0, addr, v, offset)
+		g.finish(g.Load(g.t, clif.Full, 0, addr, 16))
+		return
+	}
+	g.t = pickOne(g.rng, scalars...)
+	if g.rng.IntN(2) == 0 {
+		g.keep = append(g.keep, g.Load(clif.I64, clif.Full, 0, addr, other))
+	}
+	if op == clif.OpStore {
+		g.Store(g.t, clif.Full, 0, addr, g.leaf(g.t), offset)
+		g.finish(g.leaf(clif.I32))
+		return
+	}
+	v := g.Load(g.t, clif.Full, 0, addr, offset)
+	if g.rng.IntN(3) == 0 {
+		g.keep = append(g.keep, g.Load(clif.I64, clif.Full, 0, addr, other))
+	}
+	g.finish(v)
+}
+
+// address makes the i32 that a pattern of an address describes, a small one where it is shifted.
+func (g *ruleBuilder) address(p *backend.Pattern) clif.Value {
+	if p.Ops == nil {
+		return g.value(p, clif.I32)
+	}
+	x := g.Binary(clif.OpBand, clif.I32, g.params[8], g.Iconst(clif.I32, 0x1f))
+	return g.Binary(clif.OpIshl, clif.I32, x, g.Iconst(clif.I32, uint64(g.rng.IntN(5))))
+}
+
+// context makes a user of v.
+func (g *ruleBuilder) context(v clif.Value) {
+	t := g.F.TypeOf(v)
+	if t == clif.I32 && g.rng.IntN(4) == 0 {
+		if strings.Contains("negative equals-zero tests-sign tests-bit", g.row.When) && g.row.When != "" {
+			v = g.comparison()
+		}
+		g.condition(v)
+		return
+	}
+	if t.IsInt() {
+		g.intContext(v, t)
+		return
+	}
+	if g.rng.IntN(2) == 0 {
+		g.Store(t, clif.Full, 0, g.params[8], v, 8)
+		g.finish(g.leaf(clif.I32))
+		return
+	}
+	g.finish(g.Binary(clif.OpFadd, t, g.leaf(t), v))
+}
+
+// intContext makes a user of the integer v.
+func (g *ruleBuilder) intContext(v clif.Value, t clif.Type) {
+	ops := []clif.Opcode{clif.OpIadd, clif.OpIsub, clif.OpImul, clif.OpBand, clif.OpBor, clif.OpBxor, clif.OpIshl, clif.OpUshr, clif.OpRotl, clif.OpSdiv, clif.OpUdiv, clif.OpSrem}
+	switch g.rng.IntN(6) {
+	case 0:
+		acc := pickOne(g.rng, clif.Full, clif.U8, clif.U16)
+		if t == clif.I64 && g.rng.IntN(2) == 0 {
+			acc = clif.U32
+		}
+		g.Store(t, acc, 0, g.params[8], v, 8)
+		g.finish(g.leaf(clif.I32))
+	case 1:
+		x, y := g.leaf(t), v
+		if g.rng.IntN(2) == 0 {
+			x, y = y, x
+		}
+		g.finish(g.Select(t, g.params[0], x, y))
+	case 2:
+		if t == clif.I64 {
+			i := g.Bound(v, g.Iconst(clif.I64, 10), abi.TrapTableOutOfBounds)
+			if g.rng.IntN(2) == 0 {
+				i = v
+				if _, d := g.definition(v); d == nil || d.Op != clif.OpIconst || d.Imm >= 10 {
+					i = g.Iconst(clif.I64, 4)
+				}
+			}
+			g.finish(g.Unary(clif.OpRefIsNull, clif.FuncRef, g.Entity(clif.OpTableGet, clif.FuncRef, 0, i)))
+			return
+		}
+		fallthrough
+	case 3:
+		g.finish(g.Binary(pickOne(g.rng, ops...), t, v, g.leaf(t)))
+	case 4:
+		g.finish(g.Icmp(clif.IntCC(g.rng.IntN(int(clif.NumIntCCs))), t, g.leaf(t), v))
+	default:
+		g.finish(g.Binary(pickOne(g.rng, ops...), t, g.leaf(t), v))
+	}
+}
+
+// definition is what defines v.
+func (g *ruleBuilder) definition(v clif.Value) (clif.Inst, *clif.InstData) {
+	vd := &g.F.Values[v]
+	if vd.Kind != clif.ValueResult {
+		return clif.NoInst, nil
+	}
+	return clif.Inst(vd.Def), &g.F.Insts[vd.Def]
+}
+
+// finish returns v, and uses once more what is to be kept.
+func (g *ruleBuilder) finish(v clif.Value) {
+	results := make([]clif.Value, len(ruleResults))
+	for k, t := range ruleResults {
+		results[k] = clif.NoValue
+		for _, kept := range append(g.keep, v) {
+			if g.F.TypeOf(kept) != t {
+				continue
+			}
+			if results[k] == clif.NoValue {
+				results[k] = kept
+			} else if t.IsInt() {
+				results[k] = g.Binary(clif.OpRotl, t, results[k], kept)
+			} else {
+				results[k] = g.Binary(clif.OpFmin, t, results[k], kept)
+			}
+		}
+		if results[k] == clif.NoValue {
+			results[k] = g.konst(t, uint64(k))
+		}
+	}
+	g.Return(results)
+}

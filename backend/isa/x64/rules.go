@@ -1,0 +1,278 @@
+package x64
+
+import (
+	"math"
+
+	"github.com/waot-project/waot/backend"
+	"github.com/waot-project/waot/backend/isa/x64/asm"
+	"github.com/waot-project/waot/clif"
+)
+
+// The machine's lowering rules, in order of priority within a term.
+const (
+	// Integer arithmetic.
+	RuleIaddLea3Scaled backend.Rule = backend.FirstOwn + iota
+	RuleIaddLea3ScaledLeft
+	RuleIaddLea3
+	RuleIaddLeaImm
+	RuleIaddLeaScaled
+	RuleIaddLeaScaledLeft
+	RuleIaddLea
+	RuleIsubNeg
+	RuleIsubLea
+	RuleImulLea
+	RuleImulShift
+	RuleImulMemImm
+	RuleBandZext
+	RuleBandLow
+	RuleBandAndn
+	RuleBandAndnLeft
+	RuleBxorNot
+	RuleAluImm
+	RuleAluMem
+	RuleAluMemLeft
+	// Shifts and bits.
+	RuleIshlLea
+	RuleRotRorx
+	RuleShiftImm
+	RuleShiftBMI2Mem
+	RuleShiftBMI2
+	RuleShiftMasked
+	RuleClzLzcntMem
+	RuleClzLzcnt
+	RuleCtzTzcntMem
+	RuleCtzTzcnt
+	RulePopcntMem
+	RuleSext8Mem
+	RuleSext16Mem
+	RuleSext32Mem
+	RuleSdivNonzero
+	RuleSremDivisor
+	// Floats and conversions.
+	RuleFloatMem
+	RuleFloatConst
+	RuleFloatMemLeft
+	RuleFloatConstLeft
+	RuleFloatUnaryMem
+	RuleCvtMem
+	RuleBitcastMem
+	RuleFcmpMask
+	// Comparisons and their users.
+	RuleTestMemNarrow
+	RuleTestMemImm
+	RuleTestImm
+	RuleTestMem
+	RuleTestBand
+	RuleCmpMemNarrow
+	RuleCmpMemImm
+	RuleCmpMem
+	RuleCmpMemLeft
+	RuleFcmpMem
+	RuleFcmpConst
+	RuleBoundImm
+	RuleBoundMem
+	RuleBranchAlu
+	// Memory.
+	RuleHeapConst
+	RuleStoreModifyImm
+	RuleStoreModify
+	RuleStoreModifyLeft
+	RuleStoreImm
+	numRules
+)
+
+// The machine's own terms.
+const (
+	// termAlu: a two-address operation; the rule appends it.
+	termAlu = backend.FirstOwnTerm + iota
+	// termCompare: a comparison whose condition an instruction tests; the rule gives Match.Cmp.
+	termCompare
+	// termAddress: the address of a load or store; the rule gives Match.Addr.
+	termAddress
+)
+
+const alu = "iadd|isub|imul|band|bor|bxor"
+
+var rows = [numRules]backend.RuleDef{
+	RuleIaddLea3Scaled: {Name: "iadd_lea3_scaled", Pattern: "(iadd (only (iadd x (only (ishl y j:scale)))) k:imm32)", Lower: lowerLea,
+		Gives: "lea [x+y<<j+k]", Why: "one instruction for three"},
+	RuleIaddLea3ScaledLeft: {Name: "iadd_lea3_scaled_left", Pattern: "(iadd (only (iadd (only (ishl y j:scale)) x:var)) k:imm32)", Lower: lowerLea,
+		Gives: "lea [x+y<<j+k]", Why: "one instruction for three"},
+	RuleIaddLea3: {Name: "iadd_lea3", Pattern: "(iadd (only (iadd y x:var)) k:imm32)", Lower: lowerLea,
+		Gives: "lea [x+y+k]", Why: "one instruction for two"},
+	RuleIaddLeaImm: {Name: "iadd_lea_imm", Pattern: "(iadd x:kept k:imm32)", Lower: lowerLeaImm,
+		Gives: "lea [x+k]", Why: "x stays: no copy"},
+	RuleIaddLeaScaled: {Name: "iadd_lea_scaled", Pattern: "(iadd x (only (ishl y j:scale)))", Lower: lowerLea,
+		Gives: "lea [x+y<<j]", Why: "one instruction for two"},
+	RuleIaddLeaScaledLeft: {Name: "iadd_lea_scaled_left", Pattern: "(iadd (only (ishl y j:scale)) x:var)", Lower: lowerLea,
+		Gives: "lea [x+y<<j]", Why: "one instruction for two"},
+	RuleIaddLea: {Name: "iadd_lea", Pattern: "(iadd y:kept x:kept)", When: "x-not-constant", Lower: lowerLea,
+		Gives: "lea [x+y]", Why: "both stay: no copy"},
+	RuleIsubNeg: {Name: "isub_neg", Pattern: "(isub 0 x)", Lower: lowerNeg,
+		Gives: "neg x", Why: "no zero in a register"},
+	RuleIsubLea: {Name: "isub_lea", Pattern: "(isub x:kept k:neg-imm32)", Lower: lowerLeaNegImm,
+		Gives: "lea [x-k]", Why: "x stays: no copy"},
+	RuleImulLea: {Name: "imul_lea", Pattern: "(imul x k:lea-factor)", Lower: lowerImulLea,
+		Gives: "lea [x+x<<log2(k-1)]", Why: "one cycle instead of three"},
+	RuleImulShift: {Name: "imul_shift", Pattern: "(imul x k:pow2-imm32)", Lower: lowerImulShift,
+		Gives: "shl x, log2(k)", Why: "one cycle instead of three"},
+	RuleImulMemImm: {Name: "imul_mem_imm", Pattern: "(imul [x] k:imm32)", Lower: lowerImulMemImm,
+		Gives: "imul [x], k", Why: "the load is saved"},
+	RuleBandZext: {Name: "band_zext", Pattern: "(band x k:low-mask)", Lower: lowerZext,
+		Gives: "movzx x, or mov of 32 bits", Why: "no copy, no immediate"},
+	RuleBandLow: {Name: "band_low", Pattern: "(band.i64 x k:imm31)", Lower: lowerBandLow,
+		Gives: "and of 32 bits", Why: "shorter; the result has no upper half"},
+	RuleBandAndn: {Name: "band_andn", Pattern: "(band x (only (bxor! y -1)))", When: "bmi1", Lower: lowerAndn,
+		Gives: "andn y, x", Why: "one instruction for two"},
+	RuleBandAndnLeft: {Name: "band_andn_left", Pattern: "(band (only (bxor! y -1)) x:var)", When: "bmi1", Lower: lowerAndn,
+		Gives: "andn y, x", Why: "one instruction for two"},
+	RuleBxorNot: {Name: "bxor_not", Pattern: "(bxor x -1)", Lower: lowerNot,
+		Gives: "not x", Why: "shorter"},
+	RuleAluImm: {Name: "alu_imm", Term: termAlu, Pattern: "(" + alu + " x k:imm32)", Lower: lowerAluImm,
+		Gives: "op x, k", Why: "no constant in a register"},
+	RuleAluMem: {Name: "alu_mem", Term: termAlu, Pattern: "(" + alu + " x [y])", Lower: lowerAluMem,
+		Gives: "op x, [y]", Why: "the load is saved"},
+	RuleAluMemLeft: {Name: "alu_mem_left", Term: termAlu, Pattern: "(iadd|imul|band|bor|bxor [y] x)", Lower: lowerAluMem,
+		Gives: "op x, [y]", Why: "the load is saved"},
+
+	RuleIshlLea: {Name: "ishl_lea", Pattern: "(ishl x:kept k:by-one)", Lower: lowerIshlLea,
+		Gives: "lea [x+x]", Why: "x stays: no copy"},
+	RuleRotRorx: {Name: "rot_rorx", Pattern: "(rotl|rotr x:kept k:amount)", When: "bmi2", Lower: lowerRorx,
+		Gives: "rorx x, k", Why: "x stays: no copy"},
+	RuleShiftImm: {Name: "shift_imm", Pattern: "(ishl|ushr|sshr|rotl|rotr x k)", Lower: lowerShiftImm,
+		Gives: "shift x, k", Why: "the amount is not in cl"},
+	RuleShiftBMI2Mem: {Name: "shift_bmi2_mem", Pattern: "(ishl|ushr|sshr [x] y)", When: "bmi2", Lower: lowerShiftBMI2Mem,
+		Gives: "shlx [x], y", Why: "the load is saved"},
+	RuleShiftBMI2: {Name: "shift_bmi2", Pattern: "(ishl|ushr|sshr x y)", When: "bmi2", Lower: lowerShiftBMI2,
+		Gives: "shlx x, y", Why: "the amount is in any register"},
+	RuleShiftMasked: {Name: "shift_masked", Term: backend.TermOperand, Pattern: "(band! x k:keeps-amount)",
+		Gives: "x", Why: "the hardware takes the amount modulo the width"},
+	RuleClzLzcntMem: {Name: "clz_lzcnt_mem", Pattern: "(clz [x])", When: "lzcnt", Lower: lowerUnaryMem(asm.Lzcnt),
+		Gives: "lzcnt [x]", Why: "the load is saved"},
+	RuleClzLzcnt: {Name: "clz_lzcnt", Pattern: "(clz x)", When: "lzcnt", Lower: lowerUnary(asm.Lzcnt),
+		Gives: "lzcnt x", Why: "one instruction"},
+	RuleCtzTzcntMem: {Name: "ctz_tzcnt_mem", Pattern: "(ctz [x])", When: "bmi1", Lower: lowerUnaryMem(asm.Tzcnt),
+		Gives: "tzcnt [x]", Why: "the load is saved"},
+	RuleCtzTzcnt: {Name: "ctz_tzcnt", Pattern: "(ctz x)", When: "bmi1", Lower: lowerUnary(asm.Tzcnt),
+		Gives: "tzcnt x", Why: "one instruction"},
+	RulePopcntMem: {Name: "popcnt_mem", Pattern: "(popcnt [x])", Lower: lowerUnaryMem(asm.Popcnt),
+		Gives: "popcnt [x]", Why: "the load is saved"},
+	RuleSext8Mem: {Name: "sext8_mem", Pattern: "(sext8 [x:1])", Lower: lowerUnaryMem(asm.Movsx8),
+		Gives: "movsx [x]", Why: "the load is saved"},
+	RuleSext16Mem: {Name: "sext16_mem", Pattern: "(sext16 [x:2])", Lower: lowerUnaryMem(asm.Movsx16),
+		Gives: "movsx [x]", Why: "the load is saved"},
+	RuleSext32Mem: {Name: "sext32_mem", Pattern: "(sext32|sextend [x:4])", Lower: lowerUnaryMem(asm.Movsx32),
+		Gives: "movsxd [x]", Why: "the load is saved"},
+	RuleSdivNonzero: {Name: "sdiv_nonzero", Pattern: "(sdiv x k:nonzero)", Lower: lowerSdivNonzero,
+		Gives: "idiv", Why: "no test of the divisor"},
+	RuleSremDivisor: {Name: "srem_divisor", Pattern: "(srem x k:divisor)", Lower: lowerSremDivisor,
+		Gives: "idiv", Why: "no test of the divisor"},
+
+	RuleFloatMem: {Name: "float_mem", Pattern: "(fadd|fsub|fmul|fdiv x [y])", Lower: lowerFloatMem,
+		Gives: "op x, [y]", Why: "the load is saved"},
+	RuleFloatConst: {Name: "float_const", Pattern: "(fadd|fsub|fmul|fdiv x y:float-const)", Lower: lowerFloatConst,
+		Gives: "op x, [constant]", Why: "the load is saved"},
+	RuleFloatMemLeft: {Name: "float_mem_left", Pattern: "(fadd|fmul [y] x)", Lower: lowerFloatMem,
+		Gives: "op x, [y]", Why: "the load is saved"},
+	RuleFloatConstLeft: {Name: "float_const_left", Pattern: "(fadd|fmul y:float-const x)", Lower: lowerFloatConst,
+		Gives: "op x, [constant]", Why: "the load is saved"},
+	RuleFloatUnaryMem: {Name: "float_unary_mem", Pattern: "(fsqrt|fceil|ffloor|ftrunc|fnearest|fpromote|fdemote [x])", Lower: lowerFloatUnaryMem,
+		Gives: "op [x]", Why: "the load is saved"},
+	RuleCvtMem: {Name: "cvt_mem", Pattern: "(fcvt_from_sint [x])", Lower: lowerCvtMem,
+		Gives: "cvtsi2sd [x]", Why: "the load is saved"},
+	RuleBitcastMem: {Name: "bitcast_mem", Pattern: "(bitcast [x])", Lower: lowerBitcastMem,
+		Gives: "a load to the other bank", Why: "the move is saved"},
+	RuleFcmpMask: {Name: "fcmp_mask", Pattern: "(fcmp:eq|ne x y)", Lower: lowerFcmpMask,
+		Gives: "cmpsd; movd; and 1", Why: "no second condition for NaN"},
+
+	RuleTestMemNarrow: {Name: "test_mem_narrow", Term: termCompare, Pattern: "(icmp:eq|ne (only (band [x:narrow] k)) 0)", When: "in-load", Lower: compareTestMemNarrow,
+		Gives: "test [x], k of one or two bytes", Why: "the load is saved"},
+	RuleTestMemImm: {Name: "test_mem_imm", Term: termCompare, Pattern: "(icmp (only (band [x] k:imm32)) 0)", Lower: compareTestMemImm,
+		Gives: "test [x], k", Why: "the load and the and are saved"},
+	RuleTestImm: {Name: "test_imm", Term: termCompare, Pattern: "(icmp (only (band x k:imm32)) 0)", Lower: compareTestImm,
+		Gives: "test x, k", Why: "the and is saved"},
+	RuleTestMem: {Name: "test_mem", Term: termCompare, Pattern: "(icmp (only (band [x] y:var)) 0)", Lower: compareTestMem,
+		Gives: "test [x], y", Why: "the load and the and are saved"},
+	RuleTestBand: {Name: "test_band", Term: termCompare, Pattern: "(icmp (only (band x y)) 0)", Lower: compareTest,
+		Gives: "test x, y", Why: "the and is saved"},
+	RuleCmpMemNarrow: {Name: "cmp_mem_narrow", Term: termCompare, Pattern: "(icmp [x:narrow] k)", When: "in-load", Lower: compareMemNarrow,
+		Gives: "cmp [x], k of one or two bytes, unsigned", Why: "the load is saved"},
+	RuleCmpMemImm: {Name: "cmp_mem_imm", Term: termCompare, Pattern: "(icmp [x] k:imm32)", Lower: compareMemImm,
+		Gives: "cmp [x], k", Why: "the load is saved"},
+	RuleCmpMem: {Name: "cmp_mem", Term: termCompare, Pattern: "(icmp x [y])", Lower: compareMem,
+		Gives: "cmp x, [y]", Why: "the load is saved"},
+	RuleCmpMemLeft: {Name: "cmp_mem_left", Term: termCompare, Pattern: "(icmp [x] y)", Lower: compareMemLeft,
+		Gives: "cmp [x], y", Why: "the load is saved"},
+	RuleFcmpMem: {Name: "fcmp_mem", Term: termCompare, Pattern: "(fcmp x [y])", Lower: compareFloatMem,
+		Gives: "ucomisd x, [y]", Why: "the load is saved"},
+	RuleFcmpConst: {Name: "fcmp_const", Term: termCompare, Pattern: "(fcmp x y:float-const)", Lower: compareFloatConst,
+		Gives: "ucomisd x, [constant]", Why: "the load is saved"},
+	RuleBoundImm: {Name: "bound_imm", Pattern: "(bound x k:imm32)", Lower: lowerBoundImm,
+		Gives: "cmp x, k", Why: "no constant in a register"},
+	RuleBoundMem: {Name: "bound_mem", Pattern: "(bound x [y])", Lower: lowerBoundMem,
+		Gives: "cmp x, [y]", Why: "the load is saved"},
+	RuleBranchAlu: {Name: "branch_alu", Pattern: "(br x)", When: "alu-decides", Lower: lowerBranchAlu,
+		Gives: "op; jcc", Why: "the flags of the operation are those of a test of its result"},
+
+	RuleHeapConst: {Name: "heap_const", Term: termAddress, Pattern: "(load|store k)", When: "displacement", Lower: addressConst,
+		Gives: "[memory+k+offset]", Why: "no index"},
+	RuleStoreModifyImm: {Name: "store_modify_imm", Pattern: "(store x (only (iadd|isub|band|bor|bxor y k)))", When: "stored-imm place-left", Lower: lowerModifyImm,
+		Gives: "op [x], k", Why: "load and store are the operation's"},
+	RuleStoreModify: {Name: "store_modify", Pattern: "(store x (only (iadd|isub|band|bor|bxor y z)))", When: "integer place-left", Lower: lowerModify,
+		Gives: "op [x], z", Why: "load and store are the operation's"},
+	RuleStoreModifyLeft: {Name: "store_modify_left", Pattern: "(store x (only (iadd|band|bor|bxor z y)))", When: "integer place-left", Lower: lowerModify,
+		Gives: "op [x], z", Why: "load and store are the operation's"},
+	RuleStoreImm: {Name: "store_imm", Term: backend.TermOperand, Pattern: "x", When: "store-imm",
+		Gives: "mov [address], x", Why: "no constant in a register"},
+}
+
+// words are what the patterns name.
+var words = backend.Vocabulary{
+	Consts: map[string]func(t clif.Type, k int64) bool{
+		"imm32":     func(_ clif.Type, k int64) bool { return fits(k) },
+		"neg-imm32": func(_ clif.Type, k int64) bool { return fits(-k) },
+		"imm31":     func(_ clif.Type, k int64) bool { return k >= 0 && k <= math.MaxInt32 },
+		// scale: the amount of a shift that an address does.
+		"scale": func(t clif.Type, k int64) bool { k = amount(t, k); return k >= 1 && k <= 3 },
+		// lea-factor: a product with it is a sum of x and x scaled.
+		"lea-factor":   func(_ clif.Type, k int64) bool { return k == 3 || k == 5 || k == 9 },
+		"pow2-imm32":   func(_ clif.Type, k int64) bool { return k > 0 && k&(k-1) == 0 && fits(k) },
+		"low-mask":     func(t clif.Type, k int64) bool { return zextRow(t, k) != 0 },
+		"by-one":       func(t clif.Type, k int64) bool { return amount(t, k) == 1 },
+		"amount":       func(t clif.Type, k int64) bool { return amount(t, k) != 0 },
+		"keeps-amount": func(t clif.Type, k int64) bool { return amount(t, k) == amount(t, -1) },
+	},
+	Values: map[string]func(l *lower, v clif.Value) bool{
+		// float-const: a constant that nothing else uses.
+		"float-const": func(l *lower, v clif.Value) bool { return l.DefOp(v, clif.OpFconst) != nil && l.SingleUse(v) },
+	},
+	Guards: map[string]func(l *lower, m *match) bool{
+		"bmi1":           func(l *lower, _ *match) bool { return has(l, asm.BMI1) },
+		"bmi2":           func(l *lower, _ *match) bool { return has(l, asm.BMI2) },
+		"lzcnt":          func(l *lower, _ *match) bool { return has(l, asm.LZCNT) },
+		"x-not-constant": func(l *lower, m *match) bool { _, ok := l.Iconst(m.X()); return !ok },
+		// in-load: k is in the range of the load.
+		"in-load": func(l *lower, m *match) bool { return m.K >= 0 && m.K < 1<<(8*access(&l.F.Insts[m.Load])) },
+		// displacement: the address, a constant, and the offset are a displacement.
+		"displacement": func(_ *lower, m *match) bool { return uint64(uint32(m.K))+heapOffset(m.D) <= math.MaxInt32 },
+		"integer":      func(_ *lower, m *match) bool { return m.T.IsInt() },
+		// stored-imm: k is an immediate of a store of this width.
+		"stored-imm": func(_ *lower, m *match) bool { return m.T.IsInt() && (access(m.D) < 8 || fits(m.K)) },
+		"store-imm": func(l *lower, m *match) bool {
+			_, ok := constBits(l, m.X(), m.Bytes)
+			return ok
+		},
+		"place-left":  matchSamePlace,
+		"alu-decides": matchBranchAlu,
+	},
+	Loads: []clif.Opcode{clif.OpLoad, clif.OpGlobalGet, clif.OpMemorySize, clif.OpTableSize},
+}
+
+// amount is k as the amount of a shift of type t.
+func amount(t clif.Type, k int64) int64 { return k & int64(t.Bits()-1) }
+
+// access is the width in bytes of a load or store.
+func access(d *clif.InstData) int { return d.Access().Bytes(d.Type) }
+
+// heapOffset is the offset of a load or store.
+func heapOffset(d *clif.InstData) uint64 { return min(d.Imm, 1<<32) }

@@ -1,0 +1,438 @@
+package backend
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/waot-project/waot/clif"
+)
+
+// This file reads the patterns of lowering rules. A pattern is an s-expression:
+//
+//	(op arg ...)    an instruction; op may be several, as in ishl|ushr, with conditions, as in icmp:eq|ne, and a type, as
+//	                in band.i64. An instruction inside has the type of the whole; .any stands for each type.
+//	(only (op ...)) the same, and nothing else uses the result: the instruction is saved
+//	x y z w         a value; the same name twice, the same value
+//	x:kept          a value with a property, a word of Vocabulary.Values
+//	k j i           an integer constant
+//	k:imm32         a constant with a property, a word of Vocabulary.Consts
+//	-1              this constant
+//	[x]             what a load reads, of the whole type, if the instruction can do the load itself (Lower.SinkableLoad)
+//	[x:1]           the same, exactly so many bytes of memory: 1, 2 or 4
+//	[x:narrow]      the same, a load of one or two bytes, zero-extended
+//
+// A constant operand of a commutative instruction stands last, wherever it is in the function, but not in op!. In TermOperand the pattern
+// is that of the operand.
+
+// Pattern is a pattern, parsed: an instruction, or a leaf.
+type Pattern struct {
+	Ops     []clif.Opcode // of an instruction
+	Conds   []uint8       // of a comparison; nil for all
+	Type    clif.Type     // Invalid: that of the whole
+	AnyType bool
+	Only    bool
+	Ordered bool // constants stand where they are
+	Args    []Pattern
+
+	Leaf Leaf
+	Name string // of a variable
+	Word string // behind the colon
+	Lit  int64
+}
+
+// Leaf is what an operand in a pattern is.
+type Leaf uint8
+
+// The kinds of leaves.
+const (
+	NoLeaf Leaf = iota
+	LeafValue
+	LeafConst
+	LeafLiteral
+	LeafLoad
+)
+
+// patternParser reads one pattern.
+type patternParser struct{ rest string }
+
+var errPattern = errors.New("wrong pattern")
+
+// ParsePattern reads a pattern.
+func ParsePattern(s string) (Pattern, error) {
+	p := patternParser{s}
+	n, err := p.node()
+	if err == nil && strings.TrimSpace(p.rest) != "" {
+		err = fmt.Errorf("%w: %q is left", errPattern, p.rest)
+	}
+	return n, err
+}
+
+// word reads up to a blank or bracket.
+func (p *patternParser) word() string {
+	p.rest = strings.TrimLeft(p.rest, " ")
+	n := strings.IndexAny(p.rest, " ()[]")
+	if n < 0 {
+		n = len(p.rest)
+	}
+	w := p.rest[:n]
+	p.rest = p.rest[n:]
+	return w
+}
+
+// next reports whether s comes next, and then reads it.
+func (p *patternParser) next(s string) bool {
+	rest, ok := strings.CutPrefix(strings.TrimLeft(p.rest, " "), s)
+	if ok {
+		p.rest = rest
+	}
+	return ok
+}
+
+func (p *patternParser) node() (n Pattern, err error) {
+	switch {
+	case p.next("(only "):
+		if n, err = p.node(); err == nil && n.Ops == nil {
+			err = fmt.Errorf("%w: only an instruction can have no other user", errPattern)
+		}
+		n.Only = true
+		return n, p.closed(")", err)
+	case p.next("("):
+		return p.inst()
+	case p.next("["):
+		n = Pattern{Leaf: LeafLoad}
+		n.Name, n.Word, _ = strings.Cut(p.word(), ":")
+		return n, p.closed("]", nil)
+	}
+	w := p.word()
+	if lit, err := strconv.ParseInt(w, 0, 64); err == nil {
+		return Pattern{Leaf: LeafLiteral, Lit: lit}, nil
+	}
+	n = Pattern{Leaf: LeafValue}
+	n.Name, n.Word, _ = strings.Cut(w, ":")
+	switch n.Name {
+	case "k", "j", "i":
+		n.Leaf = LeafConst
+	case "x", "y", "z", "w":
+	default:
+		return n, fmt.Errorf("%w: what is %q?", errPattern, w)
+	}
+	return n, nil
+}
+
+// closed demands a closing bracket, unless there is an error already.
+func (p *patternParser) closed(bracket string, err error) error {
+	if err == nil && !p.next(bracket) {
+		err = fmt.Errorf("%w: %s expected before %q", errPattern, bracket, p.rest)
+	}
+	return err
+}
+
+// inst reads an instruction behind its opening bracket.
+func (p *patternParser) inst() (n Pattern, err error) {
+	word := p.word()
+	n.Ordered = strings.HasSuffix(word, "!")
+	head, typ, typed := strings.Cut(strings.TrimSuffix(word, "!"), ".")
+	ops, conds, _ := strings.Cut(head, ":")
+	for _, name := range strings.Split(ops, "|") {
+		op, ok := opcodeNamed(name)
+		if !ok {
+			return n, fmt.Errorf("%w: no opcode %q", errPattern, name)
+		}
+		n.Ops = append(n.Ops, op)
+	}
+	if conds != "" {
+		for _, name := range strings.Split(conds, "|") {
+			cc, ok := condNamed(n.Ops[0], name)
+			if !ok {
+				return n, fmt.Errorf("%w: no condition %q", errPattern, name)
+			}
+			n.Conds = append(n.Conds, cc)
+		}
+	}
+	if n.AnyType = typ == "any"; typed && !n.AnyType {
+		for n.Type = clif.I32; n.Type < clif.NumTypes && n.Type.String() != typ; n.Type++ {
+		}
+		if n.Type == clif.NumTypes {
+			return n, fmt.Errorf("%w: no type %q", errPattern, typ)
+		}
+	}
+	for !p.next(")") {
+		arg, err := p.node()
+		if err != nil {
+			return n, err
+		}
+		n.Args = append(n.Args, arg)
+	}
+	if len(n.Args) > 3 {
+		return n, fmt.Errorf("%w: %d operands", errPattern, len(n.Args))
+	}
+	return n, nil
+}
+
+func opcodeNamed(name string) (clif.Opcode, bool) {
+	for op := clif.Opcode(0); op < clif.NumOpcodes; op++ {
+		if op.String() == name {
+			return op, true
+		}
+	}
+	return 0, false
+}
+
+// condNamed is the number of a condition of op.
+func condNamed(op clif.Opcode, name string) (uint8, bool) {
+	if op == clif.OpFcmp {
+		for cc := range clif.FloatCC(clif.NumFloatCCs) {
+			if cc.String() == name {
+				return uint8(cc), true
+			}
+		}
+		return 0, false
+	}
+	for cc := range clif.IntCC(clif.NumIntCCs) {
+		if cc.String() == name {
+			return uint8(cc), true
+		}
+	}
+	return 0, false
+}
+
+// program is a compiled pattern. Operands have slots: first those with names, then the others.
+type program struct {
+	root opSet
+	// roots are the slots of the root's operands; needs are the opcodes that may define them.
+	roots [3]uint8
+	needs [2]opSet
+	typ   clif.Type // of the root, Invalid for any
+	conds uint16    // of the root: a bit each
+	steps []step
+}
+
+// opSet is a set of opcodes; that of NumOpcodes stands for values that no instruction with one result defines.
+type opSet [2]uint64
+
+func (s *opSet) has(op clif.Opcode) bool { return s[op>>6]>>(op&63)&1 != 0 }
+func (s *opSet) add(ops ...clif.Opcode) {
+	for _, op := range ops {
+		s[op>>6] |= 1 << (op & 63)
+	}
+}
+
+var anyOp = opSet{^uint64(0), ^uint64(0)}
+
+// step is one question that a pattern asks.
+type step struct {
+	do     stepKind
+	slot   uint8    // of the operand in question
+	args   [3]uint8 // of an instruction's operands; noSlot if nothing asks for it
+	only   bool
+	any    bool
+	swap   bool // there are two operands: a constant is the last
+	choice bool // one of several opcodes
+	konst  uint8
+	width  uint8
+	typ    clif.Type // Invalid: that of the whole
+	ops    opSet
+	conds  uint16
+	lit    int64
+	onK    func(t clif.Type, k int64) bool
+	onV    func(l *Lower, v clif.Value) bool
+	guard  func(l *Lower, m *Match) bool
+}
+
+type stepKind uint8
+
+const (
+	stepInst stepKind = iota
+	stepConst
+	stepLiteral
+	stepValue
+	stepLoad
+	stepSame
+	stepGuard
+)
+
+// Slots.
+const (
+	firstTemp = 4 // behind x, y, z, w
+	numSlots  = 12
+	noSlot    = numSlots - 1
+)
+
+// Widths of folded loads that are no numbers of bytes.
+const (
+	wholeType uint8 = 0
+	narrow    uint8 = 255
+)
+
+type patternCompiler struct {
+	words *Vocabulary
+	p     program
+	temps uint8
+	named [firstTemp]bool
+	konst uint8
+	typ   clif.Type // of the instruction around
+}
+
+// compile compiles the pattern of a row.
+func (c *patternCompiler) compile(row *RuleDef) (program, error) {
+	n, err := ParsePattern(row.Pattern)
+	if err != nil {
+		return program{}, err
+	}
+	*c = patternCompiler{words: c.words, temps: firstTemp}
+	c.p.needs = [2]opSet{anyOp, anyOp}
+	c.p.roots = [3]uint8{noSlot, noSlot, noSlot}
+	if row.Term == TermOperand {
+		c.p.roots[0], err = c.operand(&n)
+		c.p.needs[0] = c.needs(&n)
+	} else {
+		err = c.root(&n)
+	}
+	for _, word := range strings.Fields(row.When) {
+		guard := lookUp(c.words.Guards, sharedGuards, word)
+		if guard == nil {
+			return c.p, fmt.Errorf("%w: no guard %q", errPattern, word)
+		}
+		c.p.steps = append(c.p.steps, step{do: stepGuard, guard: guard})
+	}
+	return c.p, err
+}
+
+// lookUp finds a word of the machine or of all; nil if there is none.
+func lookUp[F any](own, shared map[string]F, word string) F {
+	if f, ok := own[word]; ok {
+		return f
+	}
+	return shared[word]
+}
+
+func (c *patternCompiler) root(n *Pattern) (err error) {
+	if n.Ops == nil {
+		return fmt.Errorf("%w: an instruction must be outside", errPattern)
+	}
+	c.p.root.add(n.Ops...)
+	c.p.typ = n.Type
+	c.p.conds = condSet(n.Conds)
+	for k := range n.Args {
+		if c.p.roots[k], err = c.operand(&n.Args[k]); err != nil {
+			return err
+		}
+		if k < len(c.p.needs) {
+			c.p.needs[k] = c.needs(&n.Args[k])
+		}
+	}
+	return nil
+}
+
+// anyCond is the set of all conditions.
+const anyCond = ^uint16(0)
+
+func condSet(conds []uint8) (s uint16) {
+	if conds == nil {
+		return anyCond
+	}
+	for _, cc := range conds {
+		s |= 1 << cc
+	}
+	return s
+}
+
+// needs is the opcodes that may define an operand.
+func (c *patternCompiler) needs(n *Pattern) (s opSet) {
+	switch {
+	case n.Ops != nil:
+		s.add(n.Ops...)
+	case n.Leaf == LeafConst || n.Leaf == LeafLiteral:
+		s.add(clif.OpIconst, clif.OpRefNull)
+	case n.Leaf == LeafLoad && (n.Word == "" || n.Word == "1" || n.Word == "2" || n.Word == "4"):
+		s.add(c.words.Loads...)
+	case n.Leaf == LeafLoad:
+		s.add(clif.OpLoad)
+	default:
+		return anyOp
+	}
+	return s
+}
+
+// operand adds the questions about an operand, and returns its slot.
+func (c *patternCompiler) operand(n *Pattern) (slot uint8, err error) {
+	if n.Leaf == LeafValue || n.Leaf == LeafLoad {
+		name := strings.Index("xyzw", n.Name)
+		if name < 0 || len(n.Name) != 1 {
+			return 0, fmt.Errorf("%w: what is %q?", errPattern, n.Name)
+		}
+		slot = uint8(name)
+		if c.named[slot] {
+			slot = c.temp()
+			c.p.steps = append(c.p.steps, step{do: stepSame, slot: slot, args: [3]uint8{uint8(name)}})
+			return slot, nil
+		}
+		c.named[slot] = true
+	} else {
+		slot = c.temp()
+	}
+	s := step{slot: slot, typ: c.typ}
+	switch n.Leaf {
+	case NoLeaf:
+		return slot, c.inst(n, s)
+	case LeafLiteral:
+		s.do, s.lit = stepLiteral, n.Lit
+	case LeafConst:
+		s.do, s.konst = stepConst, uint8(strings.Index("kji", n.Name))
+		if n.Word != "" {
+			if s.onK = lookUp(c.words.Consts, sharedConsts, n.Word); s.onK == nil {
+				return 0, fmt.Errorf("%w: no property %q", errPattern, n.Word)
+			}
+		}
+	case LeafLoad:
+		s.do, s.ops = stepLoad, c.needs(n)
+		switch n.Word {
+		case "":
+		case "narrow":
+			s.width = narrow
+		case "1", "2", "4":
+			s.width = n.Word[0] - '0'
+		default:
+			return 0, fmt.Errorf("%w: no width %q", errPattern, n.Word)
+		}
+	default:
+		if n.Word == "" {
+			return slot, nil
+		}
+		s.do = stepValue
+		if s.onV = lookUp(c.words.Values, sharedValues, n.Word); s.onV == nil {
+			return 0, fmt.Errorf("%w: no property %q", errPattern, n.Word)
+		}
+	}
+	c.p.steps = append(c.p.steps, s)
+	return slot, nil
+}
+
+// inst adds the questions about an instruction inside.
+func (c *patternCompiler) inst(n *Pattern, s step) (err error) {
+	s.do, s.only, s.any, s.typ, s.conds, s.choice = stepInst, n.Only, n.AnyType, n.Type, condSet(n.Conds), len(n.Ops) > 1
+	s.ops.add(n.Ops...)
+	s.args = [3]uint8{noSlot, noSlot, noSlot}
+	at := len(c.p.steps)
+	c.p.steps = append(c.p.steps, s)
+	around := c.typ
+	c.typ = n.Type
+	for k := range n.Args {
+		if s.args[k], err = c.operand(&n.Args[k]); err != nil {
+			return err
+		}
+	}
+	c.typ = around
+	s.swap = len(n.Args) == 2 && !n.Ordered
+	c.p.steps[at] = s
+	return nil
+}
+
+func (c *patternCompiler) temp() uint8 {
+	if c.temps++; c.temps > noSlot {
+		panic("a pattern has too many operands")
+	}
+	return c.temps - 1
+}

@@ -1,0 +1,165 @@
+package backend
+
+import (
+	"fmt"
+
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/rewrite"
+)
+
+// Rule is the number of a lowering rule: its row in Rules.Rows. The rules that all machines share come first, a machine's own
+// from FirstOwn on.
+type Rule uint8
+
+// The rules that all machines share.
+const (
+	RuleLowReduce Rule = iota
+	RuleNarrowExtend
+	RuleNarrowSext16
+	RuleNarrowSext8
+	RuleNarrowMask
+	RuleCondEqz
+	RuleCondCompare
+	RuleElementConst
+	RuleTableChain
+	FirstOwn
+)
+
+// sharedRules are the rows of the rules that all machines share.
+var sharedRules = [FirstOwn]RuleDef{
+	RuleLowReduce: {Name: "low_ireduce", Term: TermOperand, Pattern: "(ireduce.any x)",
+		Gives: "x", Why: "who reads the low half reads it in the wide register"},
+	RuleNarrowExtend: {Name: "narrow_extend", Term: TermOperand, Pattern: "(ireduce|sextend.any x)", When: "low-half",
+		Gives: "x", Why: "a store of at most four bytes takes them from the wide or the narrow register"},
+	RuleNarrowSext16: {Name: "narrow_sext16", Term: TermOperand, Pattern: "(sext16.any x)", When: "two-bytes",
+		Gives: "x", Why: "a store of two bytes takes no others"},
+	RuleNarrowSext8: {Name: "narrow_sext8", Term: TermOperand, Pattern: "(sext8.any x)", When: "one-byte",
+		Gives: "x", Why: "a store of one byte takes no others"},
+	RuleNarrowMask: {Name: "narrow_mask", Term: TermOperand, Pattern: "(band.any! x k)", When: "mask-covers",
+		Gives: "x", Why: "the mask keeps all bytes that the store takes"},
+	RuleCondEqz: {Name: "cond_eqz", Term: TermOperand, Pattern: "(icmp:eq|ne.i32 x 0)",
+		Gives: "the condition x, inverted for eq", Why: "the inverse condition costs nothing"},
+	RuleCondCompare: {Name: "cond_cmp", Term: TermOperand, Pattern: "(icmp|fcmp|ref_is_null.any x)",
+		Gives: "the flags of the comparison", Why: "no 0 or 1 is made only to be tested"},
+	RuleElementConst: {Name: "element_const", Term: TermOperand, Pattern: "x:index",
+		Gives: "[base+8k]", Why: "the displacement takes the index"},
+	RuleTableChain: {Name: "br_table_chain", Term: TermInst, Pattern: "(br_table x)", When: "few-entries", Lower: lowerChain,
+		Gives: "a chain of comparisons", Why: "few of them are faster than an indirect jump"},
+}
+
+// Term says where a rule is asked for: each has its own order of rules.
+type Term uint8
+
+// The terms that all machines have; a machine may add its own from FirstOwnTerm on.
+const (
+	// TermInst: the instruction being lowered. The rule appends what takes its place.
+	TermInst Term = iota
+	// TermOperand: a value that an instruction reads, when its user asks for this one rule; see Lower.Fold.
+	TermOperand
+	FirstOwnTerm
+	maxTerms = FirstOwnTerm + 6
+)
+
+// RuleDef is a row of a table of lowering rules. Of the rows of a term that fit, the first one is applied.
+type RuleDef struct {
+	// Name is unique among those of the machine and those of the mid-end.
+	Name string
+	Term Term
+	// Pattern is what must be there, in the language that pattern.go describes.
+	Pattern string
+	// When names the further conditions, with blanks between: functions of the machine.
+	When string
+	// Gives is what becomes of it, Why the gain.
+	Gives, Why string
+	// Lower appends it. Nil in TermOperand: the user does.
+	Lower func(l *Lower, m *Match)
+}
+
+// Rules is a machine's table of lowering rules, ready for use.
+type Rules struct {
+	Rows []RuleDef
+	// infos describe the rows to Control.
+	infos    []rewrite.Info
+	programs []program
+	// byOp has the rules of each term by opcode of the instruction, in order.
+	byOp [maxTerms][clif.NumOpcodes][]Rule
+}
+
+// Vocabulary is what the patterns of a machine may name.
+type Vocabulary struct {
+	// Consts are the predicates of constants of type t, sign-extended.
+	Consts map[string]func(t clif.Type, k int64) bool
+	// Values are the predicates of other operands.
+	Values map[string]func(l *Lower, v clif.Value) bool
+	// Guards are what RuleDef.When names.
+	Guards map[string]func(l *Lower, m *Match) bool
+	// Loads are the opcodes that may be folded into an operand in brackets.
+	Loads []clif.Opcode
+}
+
+// NewRules is the table of a machine with the given rows, from FirstOwn on. It panics if a pattern is wrong.
+func NewRules(own []RuleDef, words *Vocabulary) *Rules {
+	r := &Rules{Rows: append(sharedRules[:FirstOwn:FirstOwn], own[FirstOwn:]...)}
+	r.infos, r.programs = make([]rewrite.Info, len(r.Rows)), make([]program, len(r.Rows))
+	c := patternCompiler{words: words}
+	for n := range r.Rows {
+		row := &r.Rows[n]
+		what := row.Pattern
+		if row.When != "" {
+			what += " when " + row.When
+		}
+		r.infos[n] = rewrite.Info{Name: row.Name, Pass: rewrite.LowerPass, What: what + " => " + row.Gives}
+		p, err := c.compile(row)
+		if err != nil {
+			panic(fmt.Sprintf("lowering rule %s: %v", row.Name, err))
+		}
+		r.programs[n] = p
+		if row.Term == TermOperand {
+			continue
+		}
+		for op := clif.Opcode(0); op < clif.NumOpcodes; op++ {
+			if p.root.has(op) {
+				r.byOp[row.Term][op] = append(r.byOp[row.Term][op], Rule(n))
+			}
+		}
+	}
+	return r
+}
+
+// Info describes rule n.
+func (r *Rules) Info(n Rule) *rewrite.Info { return &r.infos[n] }
+
+// sharedConsts, sharedValues and sharedGuards are the words that all machines have.
+var (
+	sharedConsts = map[string]func(t clif.Type, k int64) bool{
+		"pow2":    func(t clif.Type, k int64) bool { return k > 0 && k&(k-1) == 0 },
+		"nonzero": func(_ clif.Type, k int64) bool { return k != 0 },
+		// divisor: neither 0 nor -1, which divide with a trap.
+		"divisor": func(_ clif.Type, k int64) bool { return k != 0 && k != -1 },
+		// not-minus-one: a division by it does not overflow.
+		"not-minus-one": func(_ clif.Type, k int64) bool { return k != -1 },
+	}
+	sharedValues = map[string]func(l *Lower, v clif.Value) bool{
+		// var: not a constant.
+		"var": func(l *Lower, v clif.Value) bool {
+			_, ok := l.Iconst(v)
+			return !ok
+		},
+		// kept: something else uses it too.
+		"kept": func(l *Lower, v clif.Value) bool { return !l.SingleUse(v) },
+		// u32: an i32 or its zero-extension.
+		"u32": func(l *Lower, v clif.Value) bool { return l.F.TypeOf(l.Resolve(v)) == clif.I32 },
+		// index: a constant that the displacement takes as the number of a word.
+		"index": func(l *Lower, v clif.Value) bool {
+			c, ok := l.Iconst(v)
+			return ok && c <= uint64(l.Target.MaxDisp>>3)
+		},
+	}
+	sharedGuards = map[string]func(l *Lower, m *Match) bool{
+		"low-half":    func(_ *Lower, m *Match) bool { return m.Bytes <= 4 },
+		"two-bytes":   func(_ *Lower, m *Match) bool { return m.Bytes <= 2 },
+		"one-byte":    func(_ *Lower, m *Match) bool { return m.Bytes == 1 },
+		"mask-covers": func(_ *Lower, m *Match) bool { mask := int64(1)<<(8*m.Bytes) - 1; return m.K&mask == mask },
+		"few-entries": func(l *Lower, m *Match) bool { return m.D.C-1 <= MaxChain && l.NumSuccs() > 1 },
+	}
+)

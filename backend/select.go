@@ -1,0 +1,319 @@
+package backend
+
+import (
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/rewrite"
+)
+
+// This file asks which lowering rule fits, and applies it: a rule's pattern is asked, which changes nothing; Control is
+// asked; the loads that the rule folds are committed; and the rule appends its instructions.
+
+// Bound is what a pattern has bound.
+type Bound struct {
+	// K, J and I are the constants of these names, sign-extended from their types.
+	K, J, I int64
+	// Op is the opcode of the last instruction inside that may have several.
+	Op clif.Opcode
+	// Load is the load that the instruction being lowered does, or NoInst.
+	Load clif.Inst
+	v    [firstTemp]clif.Value
+}
+
+// X, Y, Z and W are the values of these names.
+func (b *Bound) X() clif.Value { return b.v[0] }
+
+// Y is the value y.
+func (b *Bound) Y() clif.Value { return b.v[1] }
+
+// Z is the value z.
+func (b *Bound) Z() clif.Value { return b.v[2] }
+
+// Match is the question whether rules fit an instruction, and the answer.
+type Match struct {
+	Bound
+	// Inst is the instruction in question, which D describes; NoInst and nil where a value is.
+	Inst clif.Inst
+	D    *clif.InstData
+	// T is its type; CC the condition of a comparison.
+	T  clif.Type
+	CC uint8
+	// Bytes is how many bytes the user of an operand reads.
+	Bytes int
+	// Cmp is what a rule of a comparison gives, Addr what one of an address gives.
+	Cmp  Comparison
+	Addr Address
+
+	args  [3]clif.Value
+	slots [numSlots]clif.Value
+}
+
+// match is a Match of its own for the next question; give it back with done. Lowering functions ask while they
+// are at work, so that there are several.
+func (l *Lower) match() *Match {
+	if l.asking == len(l.matches) {
+		l.matches = append(l.matches, new(Match))
+	}
+	l.asking++
+	return l.matches[l.asking-1]
+}
+
+func (l *Lower) done() { l.asking-- }
+
+// Select applies the first rule of a term that fits the instruction i. If none does, nothing has changed.
+func (l *Lower) Select(t Term, i clif.Inst, d *clif.InstData) bool {
+	rules := l.Target.Rules.byOp[t][d.Op]
+	if len(rules) == 0 {
+		return false
+	}
+	m := l.match()
+	m.Inst, m.D, m.T, m.CC = i, d, d.Type, d.Cond
+	m.args = [3]clif.Value{clif.NoValue, clif.NoValue, clif.NoValue}
+	switch d.NumArgs() {
+	case 3:
+		m.args[2] = d.ArgC()
+		fallthrough
+	case 2:
+		m.args[1] = d.ArgB()
+		fallthrough
+	case 1:
+		m.args[0] = d.ArgA()
+	}
+	ok := l.selectRule(rules, m)
+	l.done()
+	return ok
+}
+
+// SelectCompare is Select for the comparison cc of x and y, of type t, by rules for op. It gives the comparison to push. A y
+// that is NoValue stands for the constant 0.
+func (l *Lower) SelectCompare(term Term, op clif.Opcode, t clif.Type, cc uint8, x, y clif.Value) (c Comparison, ok bool) {
+	m := l.match()
+	m.Inst, m.D, m.T, m.CC = clif.NoInst, nil, t, cc
+	m.args = [3]clif.Value{x, y, clif.NoValue}
+	if ok = l.selectRule(l.Target.Rules.byOp[term][op], m); ok {
+		c = m.Cmp
+	}
+	l.done()
+	return c, ok
+}
+
+// SelectAddress is Select for the address of the load or store i, its first operand, an i32.
+func (l *Lower) SelectAddress(t Term, i clif.Inst, d *clif.InstData) (a Address, ok bool) {
+	m := l.match()
+	m.Inst, m.D, m.T, m.CC = i, d, clif.I32, 0
+	m.args = [3]clif.Value{d.ArgA(), clif.NoValue, clif.NoValue}
+	if ok = l.selectRule(l.Target.Rules.byOp[t][d.Op], m); ok {
+		a = m.Addr
+	}
+	l.done()
+	return a, ok
+}
+
+// selectRule applies the first of the rules that fits m, whose operands are in m.args.
+func (l *Lower) selectRule(rules []Rule, m *Match) bool {
+	if m.D != nil && m.D.Op.Info().Commutative {
+		m.args[0], m.args[1] = l.ConstLast(m.args[0], m.args[1])
+	}
+	a, b := l.defOpcode(m.args[0]), l.defOpcode(m.args[1])
+	table := l.Target.Rules
+	for _, r := range rules {
+		p := &table.programs[r]
+		if !p.needs[0].has(a) || !p.needs[1].has(b) || p.typ != clif.Invalid && p.typ != m.T || p.conds != anyCond && p.conds>>m.CC&1 == 0 {
+			continue
+		}
+		if l.fits(p, m) && l.fire(r) {
+			if m.Load != clif.NoInst {
+				l.sink(m.Load)
+			}
+			n, entry := len(l.insts), l.logged()
+			table.Rows[r].Lower(l, m)
+			l.fired(r, n, entry)
+			return true
+		}
+	}
+	return false
+}
+
+// Fold reports whether rule r, of TermOperand, applies to v, an operand of type t of which the user reads so many bytes. The
+// user must then do as the rule says.
+func (l *Lower) Fold(r Rule, t clif.Type, v clif.Value, bytes int) (b Bound, ok bool) {
+	p := &l.Target.Rules.programs[r]
+	if !p.needs[0].has(l.defOpcode(v)) {
+		return b, false
+	}
+	m := l.match()
+	m.Inst, m.D, m.T, m.Bytes = clif.NoInst, nil, t, bytes
+	m.args = [3]clif.Value{v, clif.NoValue, clif.NoValue}
+	if ok = l.fits(p, m) && l.fire(r); ok {
+		b = m.Bound
+		l.fired(r, len(l.insts), l.logged())
+	}
+	l.done()
+	return b, ok
+}
+
+// FoldComparison is Fold of a comparison that is made.
+func (l *Lower) FoldComparison(r Rule, c *Comparison) bool {
+	m := l.match()
+	m.Inst, m.D, m.T, m.Cmp = clif.NoInst, nil, clif.I32, *c
+	m.args = [3]clif.Value{clif.NoValue, clif.NoValue, clif.NoValue}
+	ok := l.fits(&l.Target.Rules.programs[r], m) && l.fire(r)
+	if ok {
+		l.fired(r, len(l.insts), l.logged())
+	}
+	l.done()
+	return ok
+}
+
+// defOpcode is the opcode that defines v, NumOpcodes if none does alone. NoValue stands for a constant.
+func (l *Lower) defOpcode(v clif.Value) clif.Opcode {
+	if v == clif.NoValue {
+		return clif.OpIconst
+	}
+	v = l.Resolve(v)
+	if vd := &l.F.Values[v]; vd.Kind == clif.ValueResult {
+		return l.F.Insts[vd.Def].Op
+	}
+	return clif.NumOpcodes
+}
+
+// fits reports whether the pattern fits m. It changes nothing but m.
+func (l *Lower) fits(p *program, m *Match) bool {
+	m.Load, m.K, m.J, m.I = clif.NoInst, 0, 0, 0
+	m.slots[p.roots[0]], m.slots[p.roots[1]], m.slots[p.roots[2]] = m.args[0], m.args[1], m.args[2]
+	for i := range p.steps {
+		s := &p.steps[i]
+		v := m.slots[s.slot]
+		ok := false
+		switch s.do {
+		case stepInst:
+			ok = l.fitsInst(s, m, v)
+		case stepConst:
+			var k int64
+			if k, ok = l.constant(s, m, v); ok && (s.onK == nil || s.onK(m.T, k)) {
+				switch s.konst {
+				case 0:
+					m.K = k
+				case 1:
+					m.J = k
+				default:
+					m.I = k
+				}
+			} else {
+				return false
+			}
+		case stepLiteral:
+			var k int64
+			k, ok = l.constant(s, m, v)
+			ok = ok && k == s.lit
+		case stepValue:
+			ok = s.onV(l, v)
+		case stepLoad:
+			m.Load, ok = l.foldable(s, v)
+		case stepSame:
+			ok = l.Resolve(v) == l.Resolve(m.slots[s.args[0]])
+		case stepGuard:
+			m.v = [firstTemp]clif.Value(m.slots[:firstTemp])
+			ok = s.guard(l, m)
+		}
+		if !ok {
+			return false
+		}
+	}
+	m.v = [firstTemp]clif.Value(m.slots[:firstTemp])
+	return true
+}
+
+// constant is the constant v, sign-extended from the type that the pattern gives it.
+func (l *Lower) constant(s *step, m *Match, v clif.Value) (int64, bool) {
+	if v == clif.NoValue {
+		return 0, true
+	}
+	if s.typ != clif.Invalid {
+		return l.Sconst(s.typ, v)
+	}
+	return l.Sconst(m.T, v)
+}
+
+// fitsInst is fits of an instruction inside, the definition of v.
+func (l *Lower) fitsInst(s *step, m *Match, v clif.Value) bool {
+	_, d := l.DefInst(v)
+	switch {
+	case d == nil || !s.ops.has(d.Op) || s.conds != anyCond && s.conds>>d.Cond&1 == 0:
+		return false
+	case !s.any && d.Type != s.typ && (s.typ != clif.Invalid || d.Type != m.T):
+		return false
+	case s.only && !l.OnlyUse(v):
+		return false
+	}
+	if s.choice {
+		m.Op = d.Op
+	}
+	a, b := d.ArgA(), d.ArgB()
+	if s.swap && d.Op.Info().Commutative {
+		a, b = l.ConstLast(a, b)
+	}
+	m.slots[s.args[0]], m.slots[s.args[1]], m.slots[s.args[2]] = a, b, d.ArgC()
+	return true
+}
+
+// foldable is the load that defines v, if the instruction being lowered may do it.
+func (l *Lower) foldable(s *step, v clif.Value) (clif.Inst, bool) {
+	i, d := l.SinkableLoad(v)
+	if d == nil || !s.ops.has(d.Op) || d.Type == clif.V128 {
+		return clif.NoInst, false
+	}
+	t, bytes := l.F.TypeOf(d.Result), 0
+	if bytes = t.Bits() / 8; d.Op == clif.OpLoad {
+		bytes = d.Access().Bytes(t)
+	}
+	switch s.width {
+	case wholeType:
+		return i, l.F.TypeOf(v) == t && bytes == t.Bits()/8
+	case narrow:
+		a := d.Access()
+		return i, a == clif.U8 || a == clif.U16
+	}
+	return i, bytes == int(s.width)
+}
+
+// fire reports whether rule r may be applied, which it then is.
+func (l *Lower) fire(r Rule) bool {
+	return l.control == nil || l.control.Spend(l.Target.Rules.Info(r))
+}
+
+// logged is the last entry of the log, or -1.
+func (l *Lower) logged() int {
+	if l.control == nil {
+		return -1
+	}
+	return len(l.control.Log) - 1
+}
+
+// fired records that rule r was applied, which has appended the instructions from n on. The entry of the log is its.
+func (l *Lower) fired(r Rule, n, entry int) {
+	if l.trace != nil && l.trace.Rule != nil {
+		l.trace.Rule(l.F, r, l.insts[n:])
+	}
+	if l.control != nil {
+		l.describe(&l.control.Log[entry], n)
+	}
+}
+
+// describe completes an entry of the log: the instruction being lowered, and those from n on, which it has become.
+func (l *Lower) describe(e *rewrite.Rewrite, n int) {
+	d := &l.F.Insts[l.cur]
+	e.Type, e.Src = d.Type, l.curSrc
+	if !l.control.Trace {
+		return
+	}
+	e.Before = rewrite.Text(l.F, d)
+	op := l.groups[len(l.groups)-1].op
+	if n > int(l.groups[len(l.groups)-1].inst) {
+		op = l.meta[n-1].opEnd
+	}
+	for i := n; i < len(l.insts); i++ {
+		end := l.meta[i].opEnd
+		e.After = append(e.After, string(l.Target.dumpInst(nil, &l.insts[i], l.Ops[op:end], nil)))
+		op = end
+	}
+}

@@ -1,0 +1,80 @@
+// Package rewrite controls and records, for debugging, what the rules of the compiler do to a function: those of the
+// mid-end (clif/opt), then those of lowering (backend).
+//
+// Place in the pipeline: beside the mid-end and the back end, which ask it before each rewrite if there is a Control. Its
+// interface may change.
+//
+// Input: which rewrites may happen.
+// Output: a log of those that did.
+package rewrite
+
+import "github.com/waot-project/waot/clif"
+
+// LowerPass is the pass of all lowering rules.
+const LowerPass = "lower"
+
+// Info describes a rule.
+type Info struct {
+	// Name is unique among the rules of the mid-end and of a machine.
+	Name string
+	Pass string
+	// What is the pattern and what becomes of it: k, m are constants, the rest values.
+	What string
+	// Types are the types of the instructions to which a rule of the mid-end applies, 0 where they have none.
+	Types clif.TypeSet
+}
+
+// String is the name.
+func (i *Info) String() string { return i.Name }
+
+// Control says which rewrites of a function happen, and keeps a log of those that do. The rewrites of a function have an
+// order that depends on nothing but the function and the machine: those of the mid-end in the order in which they happen,
+// then those of lowering, from the function's end to its start. So a limit means the same for any number of workers. A
+// Control serves one function at a time; Reset makes it ready for the next.
+type Control struct {
+	// Limit is how many rewrites may happen; with a negative one, all.
+	Limit int
+	// Off has the names of the rules that do not apply.
+	Off map[string]bool
+	// Trace makes the log say what instructions were and became.
+	Trace bool
+	// Log is the rewrites that happened, in order.
+	Log []Rewrite
+	// Plant, if not nil, may spoil a rewrite of the pass fold, in tests of tools
+	// that look for wrong ones: the rule has changed d, of f, in place, or says that
+	// it equals v. The result takes the place of v.
+	Plant func(rule *Info, f *clif.Func, d *clif.InstData, v clif.Value) clif.Value
+}
+
+// Rewrite is one application of a rule.
+type Rewrite struct {
+	Rule *Info
+	// Type is that of the instruction, Invalid where it has none.
+	Type clif.Type
+	// Src is the offset of the instruction in the Wasm module, 0 if unknown.
+	Src uint32
+	// Before is the instruction, After what stands in its place, a line each. Only
+	// where Trace is set.
+	Before string
+	After  []string
+}
+
+// Reset empties the log, keeping its memory.
+func (c *Control) Reset() { c.Log = c.Log[:0] }
+
+// Spend reports whether a rewrite by the rule may happen, which it then does.
+func (c *Control) Spend(rule *Info) bool {
+	if c.Off[rule.Name] || c.Limit >= 0 && len(c.Log) >= c.Limit {
+		return false
+	}
+	c.Log = append(c.Log, Rewrite{Rule: rule})
+	return true
+}
+
+// Text is the text of an instruction that f need not hold.
+func Text(f *clif.Func, d *clif.InstData) string {
+	g := *f
+	g.Insts = []clif.InstData{*d}
+	p := clif.Printer{F: &g}
+	return p.Inst(0)
+}
