@@ -1,5 +1,5 @@
 // Package backend turns CLIF into machine code, independent of the machine:
-// block order, lowering driver and what all machines lower alike, VCode, calls
+// block order, lowering driver, lowering rules and what all machines lower alike, VCode, calls
 // and frames, emission driver. The ISA packages below it supply a Target.
 //
 // Place in the pipeline: after the mid-end, before the object file.

@@ -82,7 +82,32 @@ type Rules struct {
 	infos    []rewrite.Info
 	programs []program
 	// byOp has the rules of each term by opcode of the instruction, in order.
-	byOp [maxTerms][clif.NumOpcodes][]Rule
+	byOp [maxTerms][clif.NumOpcodes]*candidates
+}
+
+// candidates are the rules of a term for an opcode, in order, at most 32. needs has, by number of the operand and by the opcode
+// that defines it, those that it does not rule out: a bit each.
+type candidates struct {
+	rules []Rule
+	needs [2][clif.NumOpcodes + 1]uint32
+}
+
+// add adds rule n.
+func (c *candidates) add(n Rule, p *program) *candidates {
+	if c == nil {
+		c = &candidates{}
+	}
+	for k := range c.needs {
+		for op := range clif.NumOpcodes + 1 {
+			if p.needs[k].has(op) {
+				c.needs[k][op] |= 1 << len(c.rules)
+			}
+		}
+	}
+	if c.rules = append(c.rules, n); len(c.rules) > 32 {
+		panic("too many lowering rules of an opcode")
+	}
+	return c
 }
 
 // Vocabulary is what the patterns of a machine may name.
@@ -119,7 +144,7 @@ func NewRules(own []RuleDef, words *Vocabulary) *Rules {
 		}
 		for op := clif.Opcode(0); op < clif.NumOpcodes; op++ {
 			if p.root.has(op) {
-				r.byOp[row.Term][op] = append(r.byOp[row.Term][op], Rule(n))
+				r.byOp[row.Term][op] = r.byOp[row.Term][op].add(Rule(n), &r.programs[n])
 			}
 		}
 	}

@@ -1,6 +1,8 @@
 package backend
 
 import (
+	"math/bits"
+
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/rewrite"
 )
@@ -61,24 +63,27 @@ func (l *Lower) done() { l.asking-- }
 
 // Select applies the first rule of a term that fits the instruction i. If none does, nothing has changed.
 func (l *Lower) Select(t Term, i clif.Inst, d *clif.InstData) bool {
-	rules := l.Target.Rules.byOp[t][d.Op]
-	if len(rules) == 0 {
+	c := l.Target.Rules.byOp[t][d.Op]
+	if c == nil {
+		return false
+	}
+	x, y, z := d.ArgA(), clif.NoValue, clif.NoValue
+	if n := d.NumArgs(); n > 1 {
+		if y = d.ArgB(); n > 2 {
+			z = d.ArgC()
+		}
+		if d.Op.Info().Commutative {
+			x, y = l.ConstLast(x, y)
+		}
+	}
+	set := l.open(c, x, y)
+	if set == 0 {
 		return false
 	}
 	m := l.match()
 	m.Inst, m.D, m.T, m.CC = i, d, d.Type, d.Cond
-	m.args = [3]clif.Value{clif.NoValue, clif.NoValue, clif.NoValue}
-	switch d.NumArgs() {
-	case 3:
-		m.args[2] = d.ArgC()
-		fallthrough
-	case 2:
-		m.args[1] = d.ArgB()
-		fallthrough
-	case 1:
-		m.args[0] = d.ArgA()
-	}
-	ok := l.selectRule(rules, m)
+	m.args = [3]clif.Value{x, y, z}
+	ok := l.selectRule(c, set, m)
 	l.done()
 	return ok
 }
@@ -86,10 +91,15 @@ func (l *Lower) Select(t Term, i clif.Inst, d *clif.InstData) bool {
 // SelectCompare is Select for the comparison cc of x and y, of type t, by rules for op. It gives the comparison to push. A y
 // that is NoValue stands for the constant 0.
 func (l *Lower) SelectCompare(term Term, op clif.Opcode, t clif.Type, cc uint8, x, y clif.Value) (c Comparison, ok bool) {
+	cand := l.Target.Rules.byOp[term][op]
+	set := l.open(cand, x, y)
+	if set == 0 {
+		return c, false
+	}
 	m := l.match()
 	m.Inst, m.D, m.T, m.CC = clif.NoInst, nil, t, cc
 	m.args = [3]clif.Value{x, y, clif.NoValue}
-	if ok = l.selectRule(l.Target.Rules.byOp[term][op], m); ok {
+	if ok = l.selectRule(cand, set, m); ok {
 		c = m.Cmp
 	}
 	l.done()
@@ -98,31 +108,46 @@ func (l *Lower) SelectCompare(term Term, op clif.Opcode, t clif.Type, cc uint8, 
 
 // SelectAddress is Select for the address of the load or store i, its first operand, an i32.
 func (l *Lower) SelectAddress(t Term, i clif.Inst, d *clif.InstData) (a Address, ok bool) {
+	c := l.Target.Rules.byOp[t][d.Op]
+	set := l.open(c, d.ArgA(), clif.NoValue)
+	if set == 0 {
+		return a, false
+	}
 	m := l.match()
 	m.Inst, m.D, m.T, m.CC = i, d, clif.I32, 0
 	m.args = [3]clif.Value{d.ArgA(), clif.NoValue, clif.NoValue}
-	if ok = l.selectRule(l.Target.Rules.byOp[t][d.Op], m); ok {
+	if ok = l.selectRule(c, set, m); ok {
 		a = m.Addr
 	}
 	l.done()
 	return a, ok
 }
 
-// selectRule applies the first of the rules that fits m, whose operands are in m.args.
-func (l *Lower) selectRule(rules []Rule, m *Match) bool {
-	if m.D != nil && m.D.Op.Info().Commutative {
-		m.args[0], m.args[1] = l.ConstLast(m.args[0], m.args[1])
+// open is the set of those candidates that the opcodes which define x and y do not rule out.
+func (l *Lower) open(c *candidates, x, y clif.Value) uint32 {
+	set := c.needs[0][l.defOpcode(x)]
+	if set != 0 {
+		set &= c.needs[1][l.defOpcode(y)]
 	}
-	a, b := l.defOpcode(m.args[0]), l.defOpcode(m.args[1])
+	return set
+}
+
+// selectRule applies the first rule of a set of candidates that fits m.
+func (l *Lower) selectRule(c *candidates, set uint32, m *Match) bool {
 	table := l.Target.Rules
-	for _, r := range rules {
+	for ; set != 0; set &= set - 1 {
+		r := c.rules[bits.TrailingZeros32(set)]
 		p := &table.programs[r]
-		if !p.needs[0].has(a) || !p.needs[1].has(b) || p.typ != clif.Invalid && p.typ != m.T || p.conds != anyCond && p.conds>>m.CC&1 == 0 {
+		if p.typ != clif.Invalid && p.typ != m.T || p.conds != anyCond && p.conds>>m.CC&1 == 0 {
 			continue
 		}
 		if l.fits(p, m) && l.fire(r) {
 			if m.Load != clif.NoInst {
 				l.sink(m.Load)
+			}
+			if l.control == nil && l.trace == nil {
+				table.Rows[r].Lower(l, m)
+				return true
 			}
 			n, entry := len(l.insts), l.logged()
 			table.Rows[r].Lower(l, m)
