@@ -48,7 +48,7 @@ func TestTables(t *testing.T) {
 			if !slices.Equal(s, want) || cap(s) < n+1 || n > 0 && &s[0] == &want[0] {
 				t.Errorf("Append to %d", n)
 			}
-			if r := append(Room(f, slices.Clip(want[:n:n])), uint64(n)); !slices.Equal(r, want) || n > 0 && &r[0] == &want[0] {
+			if r := append(Room(f, slices.Clip(want[:n:n])), uint64(n+1)); !slices.Equal(r, want) || n > 0 && &r[0] == &want[0] {
 				t.Errorf("Room for one more than %d", n)
 			}
 			if r := Room(f, want[:n]); cap(r) != cap(want) || n > 0 && &r[0] != &want[0] {
