@@ -57,6 +57,7 @@ var covers = map[string][]run{
 	"clif/analysis":       {here, midEnd, suite, programs},
 	"clif/interp":         {here, fileTests, interpreted, onX64},
 	"clif/opt":            {here, interpreted, suite, programs, bugs},
+	"clif/rewrite":        {midEnd, {pkg: "cmd/waot", pattern: "TestBisect"}},
 	"clif/text":           {here, fileTests, midEnd},
 	"clif/verify":         {here, fileTests, midEnd, objects},
 	"cmd/waot":            {here},
