@@ -4,17 +4,20 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/waot-project/waot/internal/proof/compare"
+	"github.com/waot-project/waot/internal/proof/wat"
 )
 
 // value is a constant to store, of any type.
-func value(t byte) string { return constant(t, 0x8182838485868788) }
+func value(t byte) string { return reinterpreted(t, 0x8182838485868788) }
 
 // accessText is a load, or a store of a constant.
-func accessText(a access, store bool, offset uint64, address string) string {
-	if store {
-		return fmt.Sprintf("(%s offset=%d %s %s)", a.name, offset, address, value(a.typ))
+func accessText(a wat.Operator, offset uint64, address string) string {
+	if a.Store() {
+		return fmt.Sprintf("(%s offset=%d %s %s)", a.Name, offset, address, value(a.Type()))
 	}
-	return fmt.Sprintf("(%s offset=%d %s)", a.name, offset, address)
+	return fmt.Sprintf("(%s offset=%d %s)", a.Name, offset, address)
 }
 
 // offsets are offsets of accesses near what matters for a memory of size bytes.
@@ -60,33 +63,33 @@ func TestBoundsGrid(t *testing.T) {
 	} {
 		t.Run(m.name, func(t *testing.T) {
 			size := m.pages << 16
-			var b builder
-			grid := func(a access, store bool) {
-				result := string(a.typ)
-				if store {
-					result = ""
-				}
+			var b compare.Builder
+			grid := func(a wat.Operator) {
 				for _, offset := range offsets(size) {
-					list := indexes(size, a.width, offset)
-					b.add("i", result, accessText(a, store, offset, get(0)), each(list...)...)
+					list := indexes(size, a.Width, offset)
+					b.Add("i", a.Result, accessText(a, offset, wat.Get(0)), compare.Each(list...)...)
 					if offset != 0 && offset != size && m.name != "fixed" && offset < 0xFFFFFFF8 {
 						continue
 					}
 					// With constant indexes.
 					for _, x := range list {
-						b.add("", result, accessText(a, store, offset, constant('i', x)), nil)
+						b.Add("", a.Result, accessText(a, offset, wat.Const('i', x)), nil)
 					}
 				}
 			}
 			for _, a := range loads() {
-				grid(a, false)
+				grid(a)
 			}
 			for _, a := range stores() {
-				grid(a, true)
+				grid(a)
 			}
-			c := single("(module "+m.decl+b.String()+")", b.calls...)
-			c.exactNaN = true
-			check(t, c)
+			c := compare.Single("(module "+m.decl+b.String()+")", b.Calls...)
+			c.ExactNaNs = true
+			if m.pages > 1000 {
+				checkNative(t, c)
+			} else {
+				check(t, c)
+			}
 		})
 	}
 }
@@ -102,42 +105,42 @@ func producers() (out []producer) {
 	for _, op := range []string{"add", "sub", "mul", "and", "or", "xor", "shl", "shr_s", "shr_u", "rotl", "rotr"} {
 		add("wrap "+op, fmt.Sprintf("(i32.wrap_i64 (i64.%s (local.get 0) (i64.const 0xfffffff300000021)))", op))
 	}
-	for _, op := range binaries() {
-		if op.params != "ii" || strings.Contains(op.name, "div") || strings.Contains(op.name, "rem") {
+	for _, op := range wat.Numeric(2) {
+		if op.Params != "ii" || strings.Contains(op.Name, "div") || strings.Contains(op.Name, "rem") {
 			continue
 		}
-		add(op.name, fmt.Sprintf("(%s %s (i32.const 0xfffffff9))", op.name, wrapped))
-		add(op.name+" high", fmt.Sprintf("(%s %s (i32.wrap_i64 (i64.shr_u (local.get 0) (i64.const 31))))", op.name, wrapped))
+		add(op.Name, fmt.Sprintf("(%s %s (i32.const 0xfffffff9))", op.Name, wrapped))
+		add(op.Name+" high", fmt.Sprintf("(%s %s (i32.wrap_i64 (i64.shr_u (local.get 0) (i64.const 31))))", op.Name, wrapped))
 	}
 	for _, op := range []string{"div_s", "div_u", "rem_s", "rem_u"} {
 		add(op, fmt.Sprintf("(i32.%s %s (i32.const -3))", op, wrapped))
 		add(op+" power", fmt.Sprintf("(i32.%s %s (i32.const -8))", op, wrapped))
 	}
-	for _, op := range unaries() {
+	for _, op := range wat.Numeric(1) {
 		switch {
-		case op.result != 'i':
-		case op.params == "i":
-			add(op.name, fmt.Sprintf("(%s %s)", op.name, wrapped))
-		case op.params == "l":
-			add(op.name, fmt.Sprintf("(%s (local.get 0))", op.name))
-		case op.name == "i32.reinterpret_f32":
-			add(op.name, "(i32.reinterpret_f32 (f32.convert_i64_s (local.get 0)))")
-		case op.params == "f" && strings.Contains(op.name, "sat"):
-			add(op.name, fmt.Sprintf("(%s (f32.convert_i64_s (local.get 0)))", op.name))
-		case op.params == "d" && strings.Contains(op.name, "sat"):
-			add(op.name, fmt.Sprintf("(%s (f64.convert_i64_s (local.get 0)))", op.name))
-		case op.params == "f":
-			add(op.name, fmt.Sprintf("(%s (f32.convert_i32_s (i32.shr_s %s (i32.const 1))))", op.name, wrapped))
-		case op.params == "d":
-			add(op.name, fmt.Sprintf("(%s (f64.convert_i32_s %s))", op.name, wrapped))
+		case op.Result != "i":
+		case op.Params == "i":
+			add(op.Name, fmt.Sprintf("(%s %s)", op.Name, wrapped))
+		case op.Params == "l":
+			add(op.Name, fmt.Sprintf("(%s (local.get 0))", op.Name))
+		case op.Name == "i32.reinterpret_f32":
+			add(op.Name, "(i32.reinterpret_f32 (f32.convert_i64_s (local.get 0)))")
+		case op.Params == "f" && strings.Contains(op.Name, "sat"):
+			add(op.Name, fmt.Sprintf("(%s (f32.convert_i64_s (local.get 0)))", op.Name))
+		case op.Params == "d" && strings.Contains(op.Name, "sat"):
+			add(op.Name, fmt.Sprintf("(%s (f64.convert_i64_s (local.get 0)))", op.Name))
+		case op.Params == "f":
+			add(op.Name, fmt.Sprintf("(%s (f32.convert_i32_s (i32.shr_s %s (i32.const 1))))", op.Name, wrapped))
+		case op.Params == "d":
+			add(op.Name, fmt.Sprintf("(%s (f64.convert_i32_s %s))", op.Name, wrapped))
 		}
 	}
 	// Loads: the bytes at 128 and before have their sign set.
 	for _, l := range loads() {
-		if l.typ == 'i' {
-			add(l.name, fmt.Sprintf("(%s (i32.and %s (i32.const 127)))", l.name, wrapped))
-		} else if l.typ == 'l' {
-			add(l.name, fmt.Sprintf("(i32.wrap_i64 (%s (i32.and %s (i32.const 127))))", l.name, wrapped))
+		if l.Result == "i" {
+			add(l.Name, fmt.Sprintf("(%s (i32.and %s (i32.const 127)))", l.Name, wrapped))
+		} else if l.Result == "l" {
+			add(l.Name, fmt.Sprintf("(i32.wrap_i64 (%s (i32.and %s (i32.const 127))))", l.Name, wrapped))
 		}
 	}
 	add("select", fmt.Sprintf("(select %s (i32.load8_s (i32.const 3)) (i64.eqz (i64.and (local.get 0) (i64.const 1))))", wrapped))
@@ -198,7 +201,7 @@ var consumers = []struct{ name, result, text string }{
 
 // TestDirtyUpperHalf uses every producer of an i32 as address, index, length and number.
 func TestDirtyUpperHalf(t *testing.T) {
-	args := each(0, 1, 64, 0xFFFFFFFF00000000, 0xFFFFFFFF00000040, 0x80000000, 0x180000010, 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF,
+	args := compare.Each(0, 1, 64, 0xFFFFFFFF00000000, 0xFFFFFFFF00000040, 0x80000000, 0x180000010, 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF,
 		0x123456780000FFFC, 0x7FFFFFFF0000FFFF)
 	var prelude strings.Builder
 	many := strings.Repeat("i32 ", 20)
@@ -213,7 +216,7 @@ func TestDirtyUpperHalf(t *testing.T) {
 	for _, p := range producers() {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
-			var b builder
+			var b compare.Builder
 			for _, c := range consumers {
 				for spilled := range 2 {
 					between := ""
@@ -221,22 +224,22 @@ func TestDirtyUpperHalf(t *testing.T) {
 						between = "(global.set $g (call $clobber (i64.const 9)))"
 					}
 					fmt.Fprintf(&b, "(func (export \"%s %d\") (param i64) %s (local $p i32) (local $i i32) (local $j i32) %s (local.set $p) %s %s)\n",
-						c.name, spilled, watTypes("result", c.result), p.text, between, c.text)
+						c.name, spilled, wat.Types("result", c.result), p.text, between, c.text)
 					for _, a := range args {
-						b.calls = append(b.calls, call{fn: fmt.Sprintf("%s %d", c.name, spilled), args: a})
+						b.Calls = append(b.Calls, compare.Call{Func: fmt.Sprintf("%s %d", c.name, spilled), Args: a})
 					}
 				}
 			}
-			check(t, single(`(module
+			check(t, compare.Single(`(module
 				(import "host" "l_i" (func $host_i (param i64) (result i32)))
 				(import "host" "ii_l" (func $host_l (param i32 i32) (result i64)))
 				(import "host" "llllllll_i" (func $host_many (param i64 i64 i64 i64 i64 i64 i64 i64) (result i32)))
-				(memory (export "memory") 1 3) `+filled(0, 300)+`
+				(memory (export "memory") 1 3) `+wat.Filled(0, 300)+`
 				(table 10 20 funcref) (elem (i32.const 0) $wrap)
 				(global $g (export "g") (mut i32) (i32.const 0)) (global $l (export "l") (mut i64) (i64.const 0))
 				(func $wrap (param i64) (result i32) (i32.wrap_i64 (local.get 0)))
 				(func $clobber (param i64) (result i32) (i32.wrap_i64 (local.get 0)))
-				`+prelude.String()+b.String()+")", b.calls...))
+				`+prelude.String()+b.String()+")", b.Calls...))
 		})
 	}
 }
@@ -245,7 +248,7 @@ func TestDirtyUpperHalf(t *testing.T) {
 // are short, and then uses them as addresses.
 func TestPressure(t *testing.T) {
 	const n = 40
-	var b builder
+	var b compare.Builder
 	body := ""
 	for i := range n {
 		body += fmt.Sprintf("(local $v%d i32) (local $w%d f32)", i, i)
@@ -260,7 +263,7 @@ func TestPressure(t *testing.T) {
 		sum = fmt.Sprintf("(i64.add (i64.rotl %s (i64.const 3)) (i64.extend_i32_u (local.get $v%d)))", sum, i)
 		sum = fmt.Sprintf("(i64.add %s (i64.extend_i32_u (i32.reinterpret_f32 (local.get $w%d))))", sum, i)
 	}
-	b.add("i", "l", body+sum, each(0, 1, 0x80000000, 0xFFFFFFFF)...)
+	b.Add("i", "l", body+sum, compare.Each(0, 1, 0x80000000, 0xFFFFFFFF)...)
 	for i := range n {
 		uses := ""
 		for k := range n {
@@ -269,29 +272,29 @@ func TestPressure(t *testing.T) {
 				uses = "(i32.eqz (local.get $v0))"
 			}
 		}
-		b.add("i", "ii", fmt.Sprintf("%s (i32.load8_u offset=300 (local.get $v%d)) %s", body, i, uses),
-			each(0, 1, 0x80, 0xFF, 0x80000000, 0xFFFFFFFF, 0xFF00)...)
+		b.Add("i", "ii", fmt.Sprintf("%s (i32.load8_u offset=300 (local.get $v%d)) %s", body, i, uses),
+			compare.Each(0, 1, 0x80, 0xFF, 0x80000000, 0xFFFFFFFF, 0xFF00)...)
 	}
-	check(t, single(`(module (memory (export "memory") 1)`+filled(0, 400)+`(func $clobber)`+b.String()+")", b.calls...))
+	check(t, compare.Single(`(module (memory (export "memory") 1)`+wat.Filled(0, 400)+`(func $clobber)`+b.String()+")", b.Calls...))
 }
 
 // TestWrap computes addresses that wrap around 32 bits.
 func TestWrap(t *testing.T) {
-	var b builder
-	x, y := get(0), get(1)
+	var b compare.Builder
+	x, y := wat.Get(0), wat.Get(1)
 	var addresses []string
 	for _, c := range []uint64{1, 8, 0x7FFFFFFF, 0x80000000, 0xFFFFFFF8, 0xFFFFFFFF} {
-		k := constant('i', c)
+		k := wat.Const('i', c)
 		addresses = append(addresses, "(i32.add "+x+k+")", "(i32.sub "+x+k+")", "(i32.sub "+k+x+")", "(i32.mul "+x+k+")",
 			"(i32.add (i32.add "+x+y+")"+k+")", "(i32.add (i32.add "+x+k+")"+y+")", "(i32.add (i32.sub "+x+k+")"+k+")")
 	}
 	for k := range 33 {
-		shift := constant('i', uint64(k))
+		shift := wat.Const('i', uint64(k))
 		addresses = append(addresses, "(i32.shl "+x+shift+")", "(i32.add "+y+"(i32.shl "+x+shift+"))",
 			"(i32.add (i32.shl "+x+shift+")"+y+")", "(i32.add (i32.add (i32.shl "+x+shift+")"+y+") (i32.const -16))")
 	}
 	for k := range 65 {
-		shift := constant('l', uint64(k))
+		shift := wat.Const('l', uint64(k))
 		addresses = append(addresses, "(i32.wrap_i64 (i64.shl (i64.extend_i32_u "+x+")"+shift+"))",
 			"(i32.wrap_i64 (i64.add (i64.extend_i32_s "+y+")(i64.shl (i64.extend_i32_u "+x+")"+shift+")))")
 	}
@@ -300,29 +303,29 @@ func TestWrap(t *testing.T) {
 	}
 	addresses = append(addresses, "(i32.add "+x+y+")", "(i32.sub "+x+y+")", "(i32.mul "+x+y+")", "(i32.add "+x+x+")",
 		"(i32.wrap_i64 (i64.mul (i64.extend_i32_u "+x+")(i64.extend_i32_u "+y+")))")
-	list := product([]uint64{0, 1, 8, 0xFFF8, 0x10000, 0x7FFFFFFF, 0x80000001, 0xFFFFFFF0, 0xFFFFFFFF}, []uint64{0, 16, 0x80000000, 0xFFFFFFF8})
+	list := compare.Product([]uint64{0, 1, 8, 0xFFF8, 0x10000, 0x7FFFFFFF, 0x80000001, 0xFFFFFFF0, 0xFFFFFFFF}, []uint64{0, 16, 0x80000000, 0xFFFFFFF8})
 	for i, a := range addresses {
 		for n, op := range loads() {
 			// Each address with some of the widths, each width with the usual one and a large offset.
 			if (i+n)%3 != 0 {
 				continue
 			}
-			b.add("ii", string(op.typ), accessText(op, false, 0, a), list...)
+			b.Add("ii", string(op.Type()), accessText(op, 0, a), list...)
 		}
-		b.add("ii", "l", accessText(access{"i64.load", 'l', 8}, false, 0x7FFFFFF0, a), list...)
-		b.add("ii", "", accessText(access{"i32.store16", 'i', 2}, true, 4, a), list...)
+		b.Add("ii", "l", accessText(wat.Operator{Name: "i64.load", Result: "l", Width: 8}, 0x7FFFFFF0, a), list...)
+		b.Add("ii", "", accessText(wat.Operator{Name: "i32.store16", Params: "ii", Width: 2}, 4, a), list...)
 	}
-	check(t, single(`(module (memory (export "memory") 1)`+filled(0, 200)+filled(65536-100, 100)+b.String()+")", b.calls...))
+	check(t, compare.Single(`(module (memory (export "memory") 1)`+wat.Filled(0, 200)+wat.Filled(65536-100, 100)+b.String()+")", b.Calls...))
 }
 
 // TestLargeBulk runs bulk operations whose operands are above 2 GiB.
 func TestLargeBulk(t *testing.T) {
 	const pages = 49152 // 3 GiB
-	var b builder
+	var b compare.Builder
 	edge := []uint64{0, 1, 5, 0x7FFFFFFF, 0x80000000, 0xBFFFFFFF, 0xC0000000, 0xC0000001, 0xFFFFFFFF}
 	lengths := []uint64{0, 1, 9, 0x40000001, 0x80000000, 0xC0000001, 0xFFFFFFFF}
 	for _, op := range []string{"memory.fill", "memory.copy", "memory.init 0"} {
-		params := product(edge, []uint64{3, 0x80000005, 0xBFFFFFFF, 0xFFFFFFFF}, lengths)
+		params := compare.Product(edge, []uint64{3, 0x80000005, 0xBFFFFFFF, 0xFFFFFFFF}, lengths)
 		var small [][]uint64
 		for _, p := range params {
 			// Not those that would touch gigabytes.
@@ -330,82 +333,82 @@ func TestLargeBulk(t *testing.T) {
 				small = append(small, p)
 			}
 		}
-		b.add("iii", "", fmt.Sprintf("(%s (local.get 0) (local.get 1) (local.get 2))", op), small...)
+		b.Add("iii", "", fmt.Sprintf("(%s (local.get 0) (local.get 1) (local.get 2))", op), small...)
 		for _, p := range small {
 			if p[0] >= 0x80000000 && p[0]%4 != 3 {
-				b.add("", "", fmt.Sprintf("(%s %s %s %s)", op, constant('i', p[0]), constant('i', p[1]), constant('i', p[2])), nil)
+				b.Add("", "", fmt.Sprintf("(%s %s %s %s)", op, wat.Const('i', p[0]), wat.Const('i', p[1]), wat.Const('i', p[2])), nil)
 			}
 		}
 	}
-	check(t, single(fmt.Sprintf(`(module (memory (export "memory") %d) (data "0123456789abcdef") %s)`, pages, b.String()), b.calls...))
+	checkNative(t, compare.Single(fmt.Sprintf(`(module (memory (export "memory") %d) (data "0123456789abcdef") %s)`, pages, b.String()), b.Calls...))
 }
 
 // TestUnusedLoads checks that a load whose value is not needed traps all the same, and so
 // do loads that feed a select.
 func TestUnusedLoads(t *testing.T) {
-	var b builder
-	args := each(0, 65528, 65529, 65532, 65533, 65534, 65535, 65536, 0xFFFFFFFF)
+	var b compare.Builder
+	args := compare.Each(0, 65528, 65529, 65532, 65533, 65534, 65535, 65536, 0xFFFFFFFF)
 	for _, l := range loads() {
-		load := "(" + l.name + " (local.get 0))"
-		b.add("i", "", "(drop "+load+")", args...)
-		b.add("i", "i", "(drop "+load+") (i32.const 7)", args...)
-		b.add("i", "", "(local "+watType(l.typ)+") (local.set 1 "+load+")", args...)
-		b.add("i", "i", "(if (i32.const 0) (then (drop "+load+"))) (i32.const 7)", args...)
-		b.add("i", "i", "(drop "+load+") (drop (i32.load8_u (i32.const 65536))) (i32.const 7)", args...)
-		two := product([]uint64{0, 65528, 65535, 65536}, []uint64{0, 65529, 65536}, []uint64{0, 1})
-		other := "(" + l.name + " (local.get 1))"
-		b.add("iii", string(l.typ), "(select "+load+other+"(local.get 2))", two...)
-		b.add("iii", string(l.typ), "(select "+load+value(l.typ)+"(local.get 2))", two...)
-		b.add("iii", string(l.typ), "(select "+value(l.typ)+load+"(local.get 2))", two...)
-		b.add("iii", string(l.typ), "(select "+value(l.typ)+load+"(f64.lt (f64.load (local.get 1)) (f64.const 0)))", two...)
-		b.add("iii", string(l.typ), "(select "+load+value(l.typ)+"(i32.lt_u (local.get 2) (i32.load (local.get 1))))", two...)
-		b.add("iii", "", "(drop (select "+load+other+"(local.get 2)))", two...)
-		b.add("iii", "i", "(select (i32.const 3) (i32.const 3) (i32.and (i32.const 0) "+toI32(l.typ, load)+"))", two...)
-		b.add("iii", "i", "(i32.mul (i32.const 0) "+toI32(l.typ, load)+")", two...)
-		b.add("iii", "i", "(i32.sub "+toI32(l.typ, load)+toI32(l.typ, load)+")", two...)
+		load := "(" + l.Name + " (local.get 0))"
+		b.Add("i", "", "(drop "+load+")", args...)
+		b.Add("i", "i", "(drop "+load+") (i32.const 7)", args...)
+		b.Add("i", "", "(local "+wat.TypeName(l.Type())+") (local.set 1 "+load+")", args...)
+		b.Add("i", "i", "(if (i32.const 0) (then (drop "+load+"))) (i32.const 7)", args...)
+		b.Add("i", "i", "(drop "+load+") (drop (i32.load8_u (i32.const 65536))) (i32.const 7)", args...)
+		two := compare.Product([]uint64{0, 65528, 65535, 65536}, []uint64{0, 65529, 65536}, []uint64{0, 1})
+		other := "(" + l.Name + " (local.get 1))"
+		b.Add("iii", string(l.Type()), "(select "+load+other+"(local.get 2))", two...)
+		b.Add("iii", string(l.Type()), "(select "+load+value(l.Type())+"(local.get 2))", two...)
+		b.Add("iii", string(l.Type()), "(select "+value(l.Type())+load+"(local.get 2))", two...)
+		b.Add("iii", string(l.Type()), "(select "+value(l.Type())+load+"(f64.lt (f64.load (local.get 1)) (f64.const 0)))", two...)
+		b.Add("iii", string(l.Type()), "(select "+load+value(l.Type())+"(i32.lt_u (local.get 2) (i32.load (local.get 1))))", two...)
+		b.Add("iii", "", "(drop (select "+load+other+"(local.get 2)))", two...)
+		b.Add("iii", "i", "(select (i32.const 3) (i32.const 3) (i32.and (i32.const 0) "+toI32(l.Type(), load)+"))", two...)
+		b.Add("iii", "i", "(i32.mul (i32.const 0) "+toI32(l.Type(), load)+")", two...)
+		b.Add("iii", "i", "(i32.sub "+toI32(l.Type(), load)+toI32(l.Type(), load)+")", two...)
 	}
-	check(t, single(`(module (memory (export "memory") 1)`+filled(0, 32)+filled(65536-32, 32)+b.String()+")", b.calls...))
+	check(t, compare.Single(`(module (memory (export "memory") 1)`+wat.Filled(0, 32)+wat.Filled(65536-32, 32)+b.String()+")", b.Calls...))
 }
 
 func toI32(t byte, e string) string {
 	if t == 'i' {
 		return e
 	}
-	return "(i32.wrap_i64 " + toBits(t, e, true) + ")"
+	return "(i32.wrap_i64 " + wat.ToI64(t, e) + ")"
 }
 
 // TestLastBytes feeds every operator from loads at the end of memory, at all
 // alignments: an instruction that takes its operand from memory must read no more than the load
 // does.
 func TestLastBytes(t *testing.T) {
-	var ops []operator
-	ops = append(append(ops, binaries()...), unaries()...)
-	byType := map[byte][]access{}
+	var ops []wat.Operator
+	ops = append(append(ops, wat.Numeric(2)...), wat.Numeric(1)...)
+	byType := map[byte][]wat.Operator{}
 	for _, l := range loads() {
-		byType[l.typ] = append(byType[l.typ], l)
+		byType[l.Type()] = append(byType[l.Type()], l)
 	}
-	var b builder
+	var b compare.Builder
 	for _, op := range ops {
-		for pos := range op.params {
-			for _, l := range byType[op.params[pos]] {
+		for pos := range op.Params {
+			for _, l := range byType[op.Params[pos]] {
 				operands := ""
-				for n := range op.params {
+				for n := range op.Params {
 					if n == pos {
-						operands += "(" + l.name + " (local.get 0))"
+						operands += "(" + l.Name + " (local.get 0))"
 					} else {
-						operands += literal(op.params[n], firstOperand(op.params[n]))
+						operands += wat.Const(op.Params[n], firstOperand(op.Params[n]))
 					}
 				}
 				var args [][]uint64
 				for _, x := range []uint64{0, 1, 2, 3, 4, 5, 8, 11, 16} {
-					args = append(args, []uint64{65536 - l.width - x})
+					args = append(args, []uint64{65536 - l.Width - x})
 				}
-				args = append(args, each(65536-l.width+1, 65536, 0xFFFFFFFF)...)
-				b.add("i", string(op.result), "("+op.name+" "+operands+")", args...)
+				args = append(args, compare.Each(65536-l.Width+1, 65536, 0xFFFFFFFF)...)
+				b.Add("i", op.Result, "("+op.Name+" "+operands+")", args...)
 			}
 		}
 	}
-	check(t, single(`(module (memory (export "memory") 1)`+filled(65536-64, 64)+b.String()+")", b.calls...))
+	check(t, compare.Single(`(module (memory (export "memory") 1)`+wat.Filled(65536-64, 64)+b.String()+")", b.Calls...))
 }
 
 func firstOperand(t byte) uint64 {
@@ -427,33 +430,33 @@ func TestLoadUses(t *testing.T) {
 	for i, mid := range between {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
-			var b builder
-			for _, op := range append(binaries(), unaries()...) {
+			var b compare.Builder
+			for _, op := range append(wat.Numeric(2), wat.Numeric(1)...) {
 				for _, l := range loads() {
-					if l.typ != op.params[len(op.params)-1] {
+					if l.Type() != op.Params[len(op.Params)-1] {
 						continue
 					}
 					last := "(local.get $v)"
 					rest := ""
-					if len(op.params) == 2 {
-						rest = literal(l.typ, firstOperand(l.typ))
+					if len(op.Params) == 2 {
+						rest = wat.Const(l.Type(), firstOperand(l.Type()))
 					}
-					def := fmt.Sprintf("(local $v %s) (local.set $v (%s (local.get 0)))", watType(l.typ), l.name)
-					args := product([]uint64{32, 65536 - l.width, 65536}, []uint64{0, 1})
+					def := fmt.Sprintf("(local $v %s) (local.set $v (%s (local.get 0)))", wat.TypeName(l.Type()), l.Name)
+					args := compare.Product([]uint64{32, 65536 - l.Width, 65536}, []uint64{0, 1})
 					if i == 4 {
 						args = args[:1]
 					}
-					r := string(op.result)
-					b.add("ii", r, fmt.Sprintf("%s %s (%s %s %s)", def, mid, op.name, rest, last), args...)
-					b.add("ii", r+string(l.typ), fmt.Sprintf("%s %s (%s %s %s) (local.get $v)", def, mid, op.name, rest, last), args...)
-					if len(op.params) == 2 {
-						b.add("ii", r+r, fmt.Sprintf("%s %s (%s %s %s) (%[3]s %[5]s (%[6]s (local.get 0)))", def, mid, op.name, rest, last, l.name), args...)
+					r := op.Result
+					b.Add("ii", r, fmt.Sprintf("%s %s (%s %s %s)", def, mid, op.Name, rest, last), args...)
+					b.Add("ii", r+string(l.Type()), fmt.Sprintf("%s %s (%s %s %s) (local.get $v)", def, mid, op.Name, rest, last), args...)
+					if len(op.Params) == 2 {
+						b.Add("ii", r+r, fmt.Sprintf("%s %s (%s %s %s) (%[3]s %[5]s (%[6]s (local.get 0)))", def, mid, op.Name, rest, last, l.Name), args...)
 					}
 				}
 			}
-			check(t, single(`(module (memory (export "memory") 1 4)`+filled(0, 64)+filled(65536-32, 32)+`
+			check(t, compare.Single(`(module (memory (export "memory") 1 4)`+wat.Filled(0, 64)+wat.Filled(65536-32, 32)+`
 				(global $g (mut i32) (i32.const 0))
-				(func $store (param i32) (i64.store (local.get 0) (i64.const 0x99aabbccddeeff00)))`+b.String()+")", b.calls...))
+				(func $store (param i32) (i64.store (local.get 0) (i64.const 0x99aabbccddeeff00)))`+b.String()+")", b.Calls...))
 		})
 	}
 }
@@ -461,31 +464,31 @@ func TestLoadUses(t *testing.T) {
 // TestStoredResults stores the results of operators where they came from: read, change
 // and write of one place.
 func TestStoredResults(t *testing.T) {
-	var b builder
-	for _, op := range binaries() {
-		if op.result != op.params[0] {
+	var b compare.Builder
+	for _, op := range wat.Numeric(2) {
+		if op.Result != op.Params[:1] {
 			continue
 		}
 		for _, l := range loads() {
 			for _, s := range stores() {
-				if l.typ != op.result || s.typ != op.result {
+				if string(l.Type()) != op.Result || string(s.Type()) != op.Result {
 					continue
 				}
-				args := product([]uint64{16, 65536 - max(s.width, l.width), 65536 - min(s.width, l.width), 65536 - min(s.width, l.width) + 1}, []uint64{3, 0x81})
-				if op.result == 'f' || op.result == 'd' {
+				args := compare.Product([]uint64{16, 65536 - max(s.Width, l.Width), 65536 - min(s.Width, l.Width), 65536 - min(s.Width, l.Width) + 1}, []uint64{3, 0x81})
+				if op.Result == "f" || op.Result == "d" {
 					args = args[:2]
 				}
 				arg := "(local.get 1)"
-				if op.result != 'i' {
-					arg = "(" + map[byte]string{'l': "i64.extend_i32_u", 'f': "f32.convert_i32_u", 'd': "f64.convert_i32_u"}[op.result] + arg + ")"
+				if op.Result != "i" {
+					arg = "(" + map[string]string{"l": "i64.extend_i32_u", "f": "f32.convert_i32_u", "d": "f64.convert_i32_u"}[op.Result] + arg + ")"
 				}
-				b.add("ii", "", fmt.Sprintf("(%s (local.get 0) (%s (%s (local.get 0)) %s))", s.name, op.name, l.name, arg), args...)
-				b.add("ii", "", fmt.Sprintf("(%s (local.get 0) (%s %s (%s (local.get 0))))", s.name, op.name, arg, l.name), args[:2]...)
+				b.Add("ii", "", fmt.Sprintf("(%s (local.get 0) (%s (%s (local.get 0)) %s))", s.Name, op.Name, l.Name, arg), args...)
+				b.Add("ii", "", fmt.Sprintf("(%s (local.get 0) (%s %s (%s (local.get 0))))", s.Name, op.Name, arg, l.Name), args[:2]...)
 			}
 		}
 	}
 	// What the float operators leave may be a NaN of any bits: clear it with each call.
-	c := single(`(module (memory (export "memory") 1)`+filled(0, 64)+filled(65536-32, 32)+b.String()+
-		`(func (export "clear") (memory.fill (i32.const 0) (i32.const 0x40) (i32.const 64))))`, b.calls...)
+	c := compare.Single(`(module (memory (export "memory") 1)`+wat.Filled(0, 64)+wat.Filled(65536-32, 32)+b.String()+
+		`(func (export "clear") (memory.fill (i32.const 0) (i32.const 0x40) (i32.const 64))))`, b.Calls...)
 	check(t, c)
 }

@@ -5,40 +5,10 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/waot-project/waot/internal/proof/compare"
+	"github.com/waot-project/waot/internal/proof/wat"
 )
-
-// mixed is n types by turns.
-func mixed(n int, from string) string {
-	return strings.Repeat(from, n/len(from)+1)[:n]
-}
-
-// numbered are n different values of the types, as expressions made of local 0, an i64.
-func numbered(ts string) string {
-	s := ""
-	for i := range ts {
-		e := fmt.Sprintf("(i64.add (i64.mul (local.get 0) (i64.const %d)) (i64.const %d))", 2*i+1, 1000*i+7)
-		switch ts[i] {
-		case 'i':
-			e = "(i32.wrap_i64 " + e + ")"
-		case 'f':
-			e = "(f32.convert_i64_s " + e + ")"
-		case 'd':
-			e = "(f64.convert_i64_s " + e + ")"
-		}
-		s += e
-	}
-	return s
-}
-
-// hashLocals is an i64 of the locals first, first+1... of those types, all of which count.
-func hashLocals(ts string, first int) string {
-	var s strings.Builder
-	s.WriteString("(i64.const 17)")
-	for i := range ts {
-		fmt.Fprintf(&s, "%s (i64.xor) (i64.const 13) (i64.rotl)", toBits(ts[i], get(first+i), true))
-	}
-	return s.String()
-}
 
 var typeMixes = []string{"i", "l", "f", "d", "il", "ilfd", "fidl", "ddf", "liif"}
 
@@ -48,55 +18,55 @@ func TestMultiValue(t *testing.T) {
 	for _, mix := range typeMixes {
 		t.Run(mix, func(t *testing.T) {
 			t.Parallel()
-			var b builder
-			args := each(0, 1, 0xFFFFFFFFFFFFFFFF, 0x123456789)
+			var b compare.Builder
+			args := compare.Each(0, 1, 0xFFFFFFFFFFFFFFFF, 0x123456789)
 			for n := range 21 {
-				ts := mixed(n, mix)
-				locals := watTypes("local", ts)
+				ts := wat.Cycle(n, mix)
+				locals := wat.Types("local", ts)
 				set := ""
 				for i := range n {
 					set += fmt.Sprintf("(local.set %d)", n-i)
 				}
-				fmt.Fprintf(&b, "(func $make%d (param i64) %s %s)\n", n, watTypes("result", ts), numbered(ts))
-				fmt.Fprintf(&b, "(func $pass%d %s %s", n, watTypes("param", ts), watTypes("result", ts))
+				fmt.Fprintf(&b, "(func $make%d (param i64) %s %s)\n", n, wat.Types("result", ts), wat.Distinct(ts))
+				fmt.Fprintf(&b, "(func $pass%d %s %s", n, wat.Types("param", ts), wat.Types("result", ts))
 				for i := range n {
-					b.WriteString(get(i))
+					b.WriteString(wat.Get(i))
 				}
 				b.WriteString(")\n")
 				call := fmt.Sprintf("(call $make%d (local.get 0))", n)
-				b.add("l", ts, call, args...)
-				b.add("l", ts, fmt.Sprintf("%s (call $pass%d)", call, n), args...)
-				b.add("l", "l", locals+call+set+hashLocals(ts, 1), args...)
-				b.add("l", "l", fmt.Sprintf("%s %s (block %s %s) %s", locals, call, watTypes("param", ts)+watTypes("result", ts),
-					"(br_if 0 (i64.eqz (local.get 0)))", set)+hashLocals(ts, 1), args...)
-				b.add("l", "l", fmt.Sprintf("%s (if %s (i64.eqz (local.get 0)) (then %s) (else %s)) %s", locals, watTypes("result", ts), call,
-					strings.ReplaceAll(call, "(local.get 0)", "(i64.const 99)"), set)+hashLocals(ts, 1), args...)
+				b.Add("l", ts, call, args...)
+				b.Add("l", ts, fmt.Sprintf("%s (call $pass%d)", call, n), args...)
+				b.Add("l", "l", locals+call+set+wat.Hash(ts, 1), args...)
+				b.Add("l", "l", fmt.Sprintf("%s %s (block %s %s) %s", locals, call, wat.Types("param", ts)+wat.Types("result", ts),
+					"(br_if 0 (i64.eqz (local.get 0)))", set)+wat.Hash(ts, 1), args...)
+				b.Add("l", "l", fmt.Sprintf("%s (if %s (i64.eqz (local.get 0)) (then %s) (else %s)) %s", locals, wat.Types("result", ts), call,
+					strings.ReplaceAll(call, "(local.get 0)", "(i64.const 99)"), set)+wat.Hash(ts, 1), args...)
 				if n == 0 {
 					continue
 				}
 				// Rotated by one, and reversed.
 				rotated, order := ts[1:]+ts[:1], ""
 				for i := range n {
-					order += get(1 + (i+1)%n)
+					order += wat.Get(1 + (i+1)%n)
 				}
-				b.add("l", rotated, locals+call+set+order, args...)
+				b.Add("l", rotated, locals+call+set+order, args...)
 				reversed, order := "", ""
 				for i := range n {
 					reversed += string(ts[n-1-i])
-					order += get(n - i)
+					order += wat.Get(n - i)
 				}
-				b.add("l", reversed, locals+call+set+order, args...)
+				b.Add("l", reversed, locals+call+set+order, args...)
 				// A loop that rotates its parameters: types repeat, so rotate by the length of the mix.
 				if k := len(mix); n%k == 0 {
 					rot := ""
 					for i := range n {
-						rot += get(1 + (i+k)%n)
+						rot += wat.Get(1 + (i+k)%n)
 					}
-					b.add("l", "l", fmt.Sprintf("%s (local $n i32) (local.set $n (i32.const 5)) %s (loop %s%s %s %s (br_if 0 (local.tee $n (i32.sub (local.get $n) (i32.const 1))))) %s",
-						locals, call, watTypes("param", ts), watTypes("result", ts), set, rot, set)+hashLocals(ts, 1), args...)
+					b.Add("l", "l", fmt.Sprintf("%s (local $n i32) (local.set $n (i32.const 5)) %s (loop %s%s %s %s (br_if 0 (local.tee $n (i32.sub (local.get $n) (i32.const 1))))) %s",
+						locals, call, wat.Types("param", ts), wat.Types("result", ts), set, rot, set)+wat.Hash(ts, 1), args...)
 				}
 			}
-			check(t, single("(module "+b.String()+")", b.calls...))
+			check(t, compare.Single("(module "+b.String()+")", b.Calls...))
 		})
 	}
 }
@@ -106,28 +76,28 @@ func TestManyResults(t *testing.T) {
 	for _, mix := range []string{"i", "d", "lfid"} {
 		t.Run(mix, func(t *testing.T) {
 			t.Parallel()
-			var b builder
+			var b compare.Builder
 			for n := 0; n <= 200; n += 1 + n/6 {
-				ts := mixed(n, mix)
-				locals := watTypes("local", ts)
+				ts := wat.Cycle(n, mix)
+				locals := wat.Types("local", ts)
 				set := ""
 				for i := range n {
 					set += fmt.Sprintf("(local.set %d)", n-i)
 				}
-				type_ := fmt.Sprintf("(type $t%d (func (param i64) %s)) (type $u%[1]d (func %[3]s (result i64)))", n, watTypes("result", ts), watTypes("param", ts))
-				fmt.Fprintf(&b, "%s (func $make%d (type $t%[2]d) %s)\n(func $hash%[2]d (type $u%[2]d) %[4]s)\n(elem declare func $make%[2]d)\n", type_, n, numbered(ts), hashLocals(ts, 0))
+				type_ := fmt.Sprintf("(type $t%d (func (param i64) %s)) (type $u%[1]d (func %[3]s (result i64)))", n, wat.Types("result", ts), wat.Types("param", ts))
+				fmt.Fprintf(&b, "%s (func $make%d (type $t%[2]d) %s)\n(func $hash%[2]d (type $u%[2]d) %[4]s)\n(elem declare func $make%[2]d)\n", type_, n, wat.Distinct(ts), wat.Hash(ts, 0))
 				fmt.Fprintf(&b, "(table $table%d funcref (elem $make%[1]d $hash%[1]d))\n", n)
-				args := each(0, 3, 0xFFFFFFFFFFFFFFFF)
-				b.add("l", "l", fmt.Sprintf("%s (call $make%d (local.get 0)) %s", locals, n, set)+hashLocals(ts, 1), args...)
-				b.add("l", "l", fmt.Sprintf("(call $hash%d (call $make%[1]d (local.get 0)))", n), args...)
-				b.add("l", "l", fmt.Sprintf("(i64.add (local.get 0) (call $hash%d (call_indirect $table%[1]d (type $t%[1]d) (local.get 0) (i32.const 0))))", n), args...)
-				b.add("l", "l", fmt.Sprintf("(i64.add (call_indirect $table%d (type $u%[1]d) (call $make%[1]d (local.get 0)) (i32.const 1)) (local.get 0))", n), args...)
-				b.add("l", "l", fmt.Sprintf("(call_indirect $table%d (type $u%[1]d) (call $make%[1]d (local.get 0)) (i32.const 0))", n), args...)
+				args := compare.Each(0, 3, 0xFFFFFFFFFFFFFFFF)
+				b.Add("l", "l", fmt.Sprintf("%s (call $make%d (local.get 0)) %s", locals, n, set)+wat.Hash(ts, 1), args...)
+				b.Add("l", "l", fmt.Sprintf("(call $hash%d (call $make%[1]d (local.get 0)))", n), args...)
+				b.Add("l", "l", fmt.Sprintf("(i64.add (local.get 0) (call $hash%d (call_indirect $table%[1]d (type $t%[1]d) (local.get 0) (i32.const 0))))", n), args...)
+				b.Add("l", "l", fmt.Sprintf("(i64.add (call_indirect $table%d (type $u%[1]d) (call $make%[1]d (local.get 0)) (i32.const 1)) (local.get 0))", n), args...)
+				b.Add("l", "l", fmt.Sprintf("(call_indirect $table%d (type $u%[1]d) (call $make%[1]d (local.get 0)) (i32.const 0))", n), args...)
 				if n <= 40 {
-					b.add("l", ts, fmt.Sprintf("(call $make%d (local.get 0))", n), args...)
+					b.Add("l", ts, fmt.Sprintf("(call $make%d (local.get 0))", n), args...)
 				}
 			}
-			check(t, single("(module "+b.String()+")", b.calls...))
+			check(t, compare.Single("(module "+b.String()+")", b.Calls...))
 		})
 	}
 }
@@ -136,20 +106,20 @@ func TestManyResults(t *testing.T) {
 // of each kind, among which everything in registers has to be exchanged.
 func TestArguments(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	var b, imports builder
+	var b, imports compare.Builder
 	for n := range 60 {
 		ts := ""
 		for range n % 30 {
 			ts += string("ilfd"[r.IntN(4)])
 		}
-		locals := watTypes("local", ts)
+		locals := wat.Types("local", ts)
 		set := ""
 		for i := range ts {
 			set += fmt.Sprintf("(local.set %d)", len(ts)-i)
 		}
-		fmt.Fprintf(&imports, "(import \"host\" \"%s_l\" (func $host%d %s (result i64)))", ts, n, watTypes("param", ts))
-		fmt.Fprintf(&b, "(func $make%d (param i64) %s %s) (func $hash%[1]d %[4]s (result i64) %[5]s)\n", n, watTypes("result", ts), numbered(ts),
-			watTypes("param", ts), hashLocals(ts, 0))
+		fmt.Fprintf(&imports, "(import \"host\" \"%s_l\" (func $host%d %s (result i64)))", ts, n, wat.Types("param", ts))
+		fmt.Fprintf(&b, "(func $make%d (param i64) %s %s) (func $hash%[1]d %[4]s (result i64) %[5]s)\n", n, wat.Types("result", ts), wat.Distinct(ts),
+			wat.Types("param", ts), wat.Hash(ts, 0))
 		// Arguments in another order, of equal types.
 		perm := ""
 		for i := range ts {
@@ -159,19 +129,19 @@ func TestArguments(t *testing.T) {
 					same = append(same, k)
 				}
 			}
-			perm += get(1 + same[r.IntN(len(same))])
+			perm += wat.Get(1 + same[r.IntN(len(same))])
 		}
-		args := each(1, 0xFFFFFFFF80000000)
+		args := compare.Each(1, 0xFFFFFFFF80000000)
 		head := fmt.Sprintf("%s (call $make%d (local.get 0)) %s", locals, n, set)
-		b.add("l", "l", head+fmt.Sprintf("(call $hash%d %s)", n, perm), args...)
-		b.add("l", "ll", head+fmt.Sprintf("(call $host%d %s) ", n, perm)+hashLocals(ts, 1), args...)
+		b.Add("l", "l", head+fmt.Sprintf("(call $hash%d %s)", n, perm), args...)
+		b.Add("l", "ll", head+fmt.Sprintf("(call $host%d %s) ", n, perm)+wat.Hash(ts, 1), args...)
 	}
-	check(t, single("(module "+imports.String()+b.String()+")", b.calls...))
+	check(t, compare.Single("(module "+imports.String()+b.String()+")", b.Calls...))
 }
 
 // TestBrTable jumps over tables of many lengths to blocks and loops, with values.
 func TestBrTable(t *testing.T) {
-	var b builder
+	var b compare.Builder
 	for _, n := range []int{0, 1, 2, 3, 4, 5, 8, 17, 64, 300, 3000} {
 		var args [][]uint64
 		for _, x := range []uint64{0, 1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 18, 63, 64, 299, 300, 2999, 3000, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF} {
@@ -185,37 +155,28 @@ func TestBrTable(t *testing.T) {
 		}
 		index := "(i32.wrap_i64 (local.get 0))"
 		for _, mix := range []string{"", "i", "ll", "ilfd", "dfdfdfdfdf", "iiiiiiiiiiiiiiiiii"} {
-			locals := watTypes("local", mix)
+			locals := wat.Types("local", mix)
 			set := ""
 			for i := range mix {
 				set += fmt.Sprintf("(local.set %d)", len(mix)-i)
 			}
-			bt := watTypes("result", mix)
-			inner := numbered(mix) + "(br_table" + targets(4) + index + ")"
+			bt := wat.Types("result", mix)
+			inner := wat.Distinct(mix) + "(br_table" + targets(4) + index + ")"
 			body := inner
 			for k := range 4 {
 				body = fmt.Sprintf("(block %s %s) %s (local.set $h (i64.add (i64.mul (local.get $h) (i64.const 31)) (i64.add (i64.const %d) (call $id %s))))",
-					bt, body, set, k+1, hashOf(mix))
+					bt, body, set, k+1, wat.Hash(mix, 1))
 				if k < 3 {
-					body += numbered(mix)
+					body += wat.Distinct(mix)
 				}
 			}
-			b.add("l", "l", locals+"(local $h i64)"+body+"(local.get $h)", args...)
+			b.Add("l", "l", locals+"(local $h i64)"+body+"(local.get $h)", args...)
 		}
 		// Targets that are a loop, with a parameter: out at 0, round from every other number.
-		b.add("l", "i", "(local $i i32) (local.set $i "+index+") (i32.const 1) (block $out (param i32) (result i32) (loop $l (param i32) (result i32) (i32.add (i32.const 3)) (i32.mul (i32.const 5))"+
+		b.Add("l", "i", "(local $i i32) (local.set $i "+index+") (i32.const 1) (block $out (param i32) (result i32) (loop $l (param i32) (result i32) (i32.add (i32.const 3)) (i32.mul (i32.const 5))"+
 			"(local.set $i (i32.shr_u (local.get $i) (i32.const 1))) (br_table 1"+strings.Repeat(" 0", n)+" 0 (local.get $i))))", args...)
 	}
-	check(t, single("(module (func $id (param i64) (result i64) (local.get 0))"+b.String()+")", b.calls...))
-}
-
-// hashOf is hashLocals as one folded expression, of the locals from 1.
-func hashOf(ts string) string {
-	e := "(i64.const 17)"
-	for i := range ts {
-		e = fmt.Sprintf("(i64.rotl (i64.xor %s %s) (i64.const 13))", e, toBits(ts[i], get(1+i), true))
-	}
-	return e
+	check(t, compare.Single("(module (func $id (param i64) (result i64) (local.get 0))"+b.String()+")", b.Calls...))
 }
 
 // trapping are operators that trap, each another way, or do not, by local 0.
@@ -248,7 +209,7 @@ var trapping = []struct{ name, text string }{
 // TestTrapOrder has two traps in a function, in all pairs: the first one counts, and
 // nothing behind it happens.
 func TestTrapOrder(t *testing.T) {
-	var b builder
+	var b compare.Builder
 	for _, x := range trapping {
 		for _, y := range trapping {
 			first := x.text
@@ -257,8 +218,8 @@ func TestTrapOrder(t *testing.T) {
 				x.name, y.name, first, second)
 			fmt.Fprintf(&b, "(func (export \"%s; %s\") (param i32 i32) %s %s)\n", x.name, y.name, first, second)
 			for _, sep := range []string{",", ";"} {
-				for _, a := range product([]uint64{0, 1}, []uint64{0, 1}) {
-					b.calls = append(b.calls, call{fn: x.name + sep + " " + y.name, args: a}, call{fn: "clear"})
+				for _, a := range compare.Product([]uint64{0, 1}, []uint64{0, 1}) {
+					b.Calls = append(b.Calls, compare.Call{Func: x.name + sep + " " + y.name, Args: a}, compare.Call{Func: "clear"})
 				}
 			}
 		}
@@ -269,16 +230,16 @@ func TestTrapOrder(t *testing.T) {
 	for _, x := range values {
 		for _, y := range values {
 			for _, op := range []string{"add", "and", "shl", "lt_u", "div_s"} {
-				b.add("ii", "i", fmt.Sprintf("(i32.%s %s %s)", op, x, y), product([]uint64{0, 65533, 0xFFFFFFFF}, []uint64{0, 1, 2, 3})...)
+				b.Add("ii", "i", fmt.Sprintf("(i32.%s %s %s)", op, x, y), compare.Product([]uint64{0, 65533, 0xFFFFFFFF}, []uint64{0, 1, 2, 3})...)
 			}
-			b.add("ii", "", fmt.Sprintf("(i32.store %s %s)", x, y), product([]uint64{0, 65533, 0xFFFFFFFF}, []uint64{0, 1, 2, 3})...)
+			b.Add("ii", "", fmt.Sprintf("(i32.store %s %s)", x, y), compare.Product([]uint64{0, 65533, 0xFFFFFFFF}, []uint64{0, 1, 2, 3})...)
 		}
 	}
-	check(t, single(`(module (import "host" "i_i" (func $host (param i32) (result i32)))
-		(memory (export "memory") 1) (global $g (export "g") (mut i32) (i32.const 0)) `+filled(0, 64)+`
+	check(t, compare.Single(`(module (import "host" "i_i" (func $host (param i32) (result i32)))
+		(memory (export "memory") 1) (global $g (export "g") (mut i32) (i32.const 0)) `+wat.Filled(0, 64)+`
 		(table 6 funcref) (elem (i32.const 0) $nothing) (elem $e func $nothing) (elem (i32.const 2) $pick) (data "abcdefg")
 		(func $nothing) (func $pick (param i32) (result i32) (if (i32.eq (local.get 0) (i32.const 3)) (then unreachable)) (local.get 0))
-		(func (export "clear") (memory.fill (i32.const 0) (i32.const 1) (i32.const 64)) (memory.fill (i32.const 65400) (i32.const 1) (i32.const 136)))`+b.String()+")", b.calls...))
+		(func (export "clear") (memory.fill (i32.const 0) (i32.const 1) (i32.const 64)) (memory.fill (i32.const 65400) (i32.const 1) (i32.const 136)))`+b.String()+")", b.Calls...))
 }
 
 // TestGrow grows memories and tables in callees, in the same module, in another,
@@ -303,16 +264,16 @@ func TestGrow(t *testing.T) {
 			(table.size) (local.get $b) (call_indirect (result i32) (local.get 1)))
 		(func (export "k") (param i32 i32) (result i32) (loop $l (drop (memory.grow (local.get 0))) (i32.store8 (local.get 1) (i32.const 9))
 			(local.set 1 (i32.add (local.get 1) (i32.const 65536))) (br_if $l (i32.lt_u (local.get 1) (i32.const 600000)))) (memory.size)))`
-	var calls []call
+	var calls []compare.Call
 	for _, x := range [][]uint64{{0, 65532}, {0, 65533}, {1, 65533}, {1, 131072}, {1, 196604}, {1, 196605}, {9, 0}, {0xFFFFFFFF, 0}, {1, 262140}, {2, 262144}, {1, 393212}, {1, 393213}} {
-		calls = append(calls, call{1, "f", x}, call{1, "g", []uint64{0, x[1]}}, call{0, "get", x[1:]}, call{0, "size", nil})
+		calls = append(calls, compare.Call{Module: 1, Func: "f", Args: x}, compare.Call{Module: 1, Func: "g", Args: []uint64{0, x[1]}}, compare.Call{Module: 0, Func: "get", Args: x[1:]}, compare.Call{Module: 0, Func: "size"})
 	}
 	for _, x := range [][]uint64{{0, 1}, {0, 0}, {0, 2}, {1, 2}, {1, 3}, {1, 5}, {9, 1}, {4, 7}, {0, 8}, {0xFFFFFFFF, 7}} {
-		calls = append(calls, call{1, "h", x})
+		calls = append(calls, compare.Call{Module: 1, Func: "h", Args: x})
 	}
-	c := &testCase{mods: []module{{name: "owner", wat: owner}, {wat: user}}, calls: calls}
+	c := &compare.Case{Modules: []compare.Module{{Name: "owner", Text: owner}, {Text: user}}, Calls: calls}
 	check(t, c)
-	c.calls = []call{{1, "k", []uint64{1, 65535}}, {1, "g", []uint64{1, 0}}, {1, "k", []uint64{0, 3}}}
+	c.Calls = []compare.Call{{Module: 1, Func: "k", Args: []uint64{1, 65535}}, {Module: 1, Func: "g", Args: []uint64{1, 0}}, {Module: 1, Func: "k", Args: []uint64{0, 3}}}
 	check(t, c)
 }
 
@@ -340,9 +301,9 @@ func TestStart(t *testing.T) {
 		`(data $d "abc") (func $s (memory.init $d (i32.const 65534) (i32.const 0) (i32.const 3))) (start $s)`,
 		`(elem $e func $one $two) (func $s (elem.drop $e) (table.init $e (i32.const 4) (i32.const 0) (i32.const 0)) (table.init $e (i32.const 0) (i32.const 1) (i32.const 0))) (start $s)`,
 	} {
-		c := &testCase{mods: []module{{name: "owner", wat: owner}, {wat: "(module " + imports + body + ")"}}}
+		c := &compare.Case{Modules: []compare.Module{{Name: "owner", Text: owner}, {Text: "(module " + imports + body + ")"}}}
 		for x := range uint64(5) {
-			c.calls = append(c.calls, call{0, "get", []uint64{4 * x}}, call{0, "call", []uint64{x}})
+			c.Calls = append(c.Calls, compare.Call{Module: 0, Func: "get", Args: []uint64{4 * x}}, compare.Call{Module: 0, Func: "call", Args: []uint64{x}})
 		}
 		t.Run(fmt.Sprint(i), func(t *testing.T) { check(t, c) })
 	}
@@ -352,27 +313,27 @@ func TestStart(t *testing.T) {
 // apart: for each pair of types, the call is made if they are equal and traps if not.
 func TestTypesAcrossModules(t *testing.T) {
 	types := []string{"", "i", "l", "f", "d", "ii", "il", "li", "r", "x", "_i", "_l", "_f", "_d", "i_i", "i_l", "l_i", "ii_ii", "iiiiiiiiii_i", "iiiiiiiii_i", "_iiii", "_iii", "d_dd"}
-	var one, two builder
+	var one, two compare.Builder
 	for k, ts := range types {
 		params, results, _ := strings.Cut(ts, "_")
-		fmt.Fprintf(&one, "(func $f%d %s %s %s)\n", k, watTypes("param", params), watTypes("result", results), constants(results))
+		fmt.Fprintf(&one, "(func $f%d %s %s %s)\n", k, wat.Types("param", params), wat.Types("result", results), constants(results))
 		// The other module has the types in another order, and some twice.
 		ts2 := types[(k*5+3)%len(types)]
 		params, results, _ = strings.Cut(ts2, "_")
-		fmt.Fprintf(&two, "(type $u%d (func %s %s))\n", k, watTypes("param", params), watTypes("result", results))
-		fmt.Fprintf(&two, "(func (export \"as %s\") (param i32) %s (call_indirect (type $u%d) %s (local.get 0)))\n", ts2, watTypes("result", results), k, constants(params))
-		fmt.Fprintf(&two, "(func (export \"second as %s\") (param i32) %s (call_indirect $other (type $u%d) %s (local.get 0)))\n", ts2, watTypes("result", results), k, constants(params))
+		fmt.Fprintf(&two, "(type $u%d (func %s %s))\n", k, wat.Types("param", params), wat.Types("result", results))
+		fmt.Fprintf(&two, "(func (export \"as %s\") (param i32) %s (call_indirect (type $u%d) %s (local.get 0)))\n", ts2, wat.Types("result", results), k, constants(params))
+		fmt.Fprintf(&two, "(func (export \"second as %s\") (param i32) %s (call_indirect $other (type $u%d) %s (local.get 0)))\n", ts2, wat.Types("result", results), k, constants(params))
 		for n := range uint64(len(types) + 4) {
-			two.calls = append(two.calls, call{1, "as " + ts2, []uint64{n}}, call{1, "second as " + ts2, []uint64{n}})
+			two.Calls = append(two.Calls, compare.Call{Module: 1, Func: "as " + ts2, Args: []uint64{n}}, compare.Call{Module: 1, Func: "second as " + ts2, Args: []uint64{n}})
 		}
 	}
 	refs := ""
 	for k := range types {
 		refs += fmt.Sprintf(" $f%d", k)
 	}
-	c := &testCase{calls: two.calls, mods: []module{
-		{name: "owner", wat: fmt.Sprintf(`(module (table (export "table") %d funcref) (elem (i32.const 0) %s) (func (export "exported") (result i32) (i32.const 44)) %s)`, len(types)+3, refs, one.String())},
-		{wat: fmt.Sprintf(`(module (import "owner" "table" (table %d funcref)) (import "owner" "exported" (func $e (result i32))) (import "host" "i_i" (func $h (param i32) (result i32)))
+	c := &compare.Case{Calls: two.Calls, Modules: []compare.Module{
+		{Name: "owner", Text: fmt.Sprintf(`(module (table (export "table") %d funcref) (elem (i32.const 0) %s) (func (export "exported") (result i32) (i32.const 44)) %s)`, len(types)+3, refs, one.String())},
+		{Text: fmt.Sprintf(`(module (import "owner" "table" (table %d funcref)) (import "owner" "exported" (func $e (result i32))) (import "host" "i_i" (func $h (param i32) (result i32)))
 			(table $other %d funcref) (func $s (table.copy $other 0 (i32.const 1) (i32.const 0) (i32.const %d))) (start $s)
 			(elem (i32.const %d) $e $h) %s)`, len(types)+3, len(types)+3, len(types)+2, len(types), two.String())},
 	}}
@@ -388,7 +349,7 @@ func constants(ts string) string {
 		case 'x':
 			s += "(ref.null extern)"
 		default:
-			s += fmt.Sprintf("(%s.const %d)", watType(t), i+40)
+			s += fmt.Sprintf("(%s.const %d)", wat.TypeName(t), i+40)
 		}
 	}
 	return s
@@ -396,44 +357,44 @@ func constants(ts string) string {
 
 // TestManyLocals has functions with very many locals, parameters and live values.
 func TestManyLocals(t *testing.T) {
-	var b builder
+	var b compare.Builder
 	b.WriteString("(func $nothing)")
 	for _, n := range []int{100, 999} {
-		ts := mixed(n, "ilfd")
-		fmt.Fprintf(&b, "(func $params%d %s (result i64) (call $nothing) %s)\n", n, watTypes("param", ts), hashLocals(ts, 0))
-		b.add("l", "l", fmt.Sprintf("(call $params%d %s)", n, numbered(ts)), each(0, 5)...)
+		ts := wat.Cycle(n, "ilfd")
+		fmt.Fprintf(&b, "(func $params%d %s (result i64) (call $nothing) %s)\n", n, wat.Types("param", ts), wat.Hash(ts, 0))
+		b.Add("l", "l", fmt.Sprintf("(call $params%d %s)", n, wat.Distinct(ts)), compare.Each(0, 5)...)
 	}
 	for _, n := range []int{200, 3000, 49000} {
-		ts := mixed(n, "lidf")
+		ts := wat.Cycle(n, "lidf")
 		var body strings.Builder
-		body.WriteString(watTypes("local", ts))
+		body.WriteString(wat.Types("local", ts))
 		for i := 0; i < n; i += 1 + n/300 {
-			fmt.Fprintf(&body, "(local.set %d %s)", i+1, numbered(ts[i:i+1]))
+			fmt.Fprintf(&body, "(local.set %d %s)", i+1, wat.Distinct(ts[i:i+1]))
 		}
 		body.WriteString("(call $nothing) (i64.const 0)")
 		for i := 0; i < n; i += 1 + n/300 {
-			body.WriteString(toBits(ts[i], get(i+1), true) + "(i64.xor) (i64.const 7) (i64.rotl)")
+			body.WriteString(wat.ToI64(ts[i], wat.Get(i+1)) + "(i64.xor) (i64.const 7) (i64.rotl)")
 		}
 		// One that was never set.
-		b.add("l", "l", body.String()+toBits(ts[n-1], get(n), true)+"(i64.xor)", each(0, 5, 0xFFFFFFFFFFFFFFFF)...)
+		b.Add("l", "l", body.String()+wat.ToI64(ts[n-1], wat.Get(n))+"(i64.xor)", compare.Each(0, 5, 0xFFFFFFFFFFFFFFFF)...)
 	}
 	// Values on the operand stack over a call.
 	for _, n := range []int{30, 500} {
-		ts := mixed(n, "lfid")
-		body := numbered(ts) + "(call $nothing)"
+		ts := wat.Cycle(n, "lfid")
+		body := wat.Distinct(ts) + "(call $nothing)"
 		for i := n - 1; i >= 0; i-- {
 			body += map[byte]string{'l': "", 'i': "(i64.extend_i32_u)", 'f': "(i32.reinterpret_f32) (i64.extend_i32_u)", 'd': "(i64.reinterpret_f64)"}[ts[i]] +
 				"(local.get 1) (i64.const 5) (i64.rotl) (i64.add) (local.set 1)"
 		}
-		b.add("l", "l", "(local i64)"+body+"(local.get 1)", each(1, 77)...)
+		b.Add("l", "l", "(local i64)"+body+"(local.get 1)", compare.Each(1, 77)...)
 	}
-	check(t, single("(module "+b.String()+")", b.calls...))
+	check(t, compare.Single("(module "+b.String()+")", b.Calls...))
 }
 
 // TestStackExhaustion recurses without end with small, large and huge frames, and frames with
 // many arguments on the stack: always the same trap.
 func TestStackExhaustion(t *testing.T) {
-	var b builder
+	var b compare.Builder
 	b.WriteString(`(memory (export "memory") 1) (func $nothing)`)
 	for _, n := range []int{0, 10, 1000, 4000} {
 		locals, live, use := "", "", "(i64.const 0)"
@@ -443,40 +404,40 @@ func TestStackExhaustion(t *testing.T) {
 		}
 		var uses strings.Builder
 		for i := range n {
-			fmt.Fprintf(&uses, "%s (i64.xor)", get(i+1))
+			fmt.Fprintf(&uses, "%s (i64.xor)", wat.Get(i+1))
 		}
 		fmt.Fprintf(&b, "(func $f%d (param i64) (result i64) (local %s) %s %s (call $f%[1]d (local.get 0)) (i64.add) %[5]s)\n", n, locals, live, use, uses.String())
-		b.add("l", "l", fmt.Sprintf("(call $f%d (local.get 0))", n), each(3)...)
-		ts := mixed(n/5, "ilfd")
-		fmt.Fprintf(&b, "(func $g%d %s (result i64) (i64.add (i64.const 1) (call $g%[1]d", n, watTypes("param", ts))
+		b.Add("l", "l", fmt.Sprintf("(call $f%d (local.get 0))", n), compare.Each(3)...)
+		ts := wat.Cycle(n/5, "ilfd")
+		fmt.Fprintf(&b, "(func $g%d %s (result i64) (i64.add (i64.const 1) (call $g%[1]d", n, wat.Types("param", ts))
 		for i := range ts {
-			b.WriteString(get(i))
+			b.WriteString(wat.Get(i))
 		}
 		b.WriteString(")))\n")
-		b.add("l", "l", fmt.Sprintf("(call $g%d %s)", n, numbered(ts)), each(3)...)
+		b.Add("l", "l", fmt.Sprintf("(call $g%d %s)", n, wat.Distinct(ts)), compare.Each(3)...)
 	}
-	b.add("", "i", "(i32.const 5)", nil)
-	check(t, single("(module "+b.String()+")", b.calls...))
+	b.Add("", "i", "(i32.const 5)", nil)
+	check(t, compare.Single("(module "+b.String()+")", b.Calls...))
 }
 
 // TestDeep nests blocks, expressions and selects deeply.
 func TestDeep(t *testing.T) {
-	var b builder
+	var b compare.Builder
 	const n = 2000
-	b.add("i", "i", strings.Repeat("(block ", n)+"(br_table 0 1 2 500 1999 (local.get 0))"+strings.Repeat(")", n)+"(i32.const 3)", each(0, 1, 3, 4, 9)...)
-	b.add("i", "i", strings.Repeat("(loop (result i32) ", n)+"(i32.popcnt (local.get 0))"+strings.Repeat(")", n), each(7)...)
-	b.add("i", "i", strings.Repeat("(i32.add (i32.const 3) (i32.mul (local.get 0) ", n)+"(local.get 0)"+strings.Repeat("))", n), each(1, 3)...)
+	b.Add("i", "i", strings.Repeat("(block ", n)+"(br_table 0 1 2 500 1999 (local.get 0))"+strings.Repeat(")", n)+"(i32.const 3)", compare.Each(0, 1, 3, 4, 9)...)
+	b.Add("i", "i", strings.Repeat("(loop (result i32) ", n)+"(i32.popcnt (local.get 0))"+strings.Repeat(")", n), compare.Each(7)...)
+	b.Add("i", "i", strings.Repeat("(i32.add (i32.const 3) (i32.mul (local.get 0) ", n)+"(local.get 0)"+strings.Repeat("))", n), compare.Each(1, 3)...)
 	var s strings.Builder
 	s.WriteString("(local.get 0)")
 	for i := range n {
 		fmt.Fprintf(&s, "(local.get 0) (i32.const %d) (i32.add) (local.get 0) (i32.const %d) (i32.and) (select)", i, 1<<(i%8))
 	}
-	b.add("i", "i", s.String(), each(0, 0x55, 0xFF)...)
+	b.Add("i", "i", s.String(), compare.Each(0, 0x55, 0xFF)...)
 	s.Reset()
 	for i := range n {
 		fmt.Fprintf(&s, "(if (i32.eq (local.get 0) (i32.const %d)) (then (return (i32.const %d))))", i, i*3)
 	}
-	b.add("i", "i", s.String()+"(i32.const -1)", each(0, 1, 1000, 1999, 2000)...)
+	b.Add("i", "i", s.String()+"(i32.const -1)", compare.Each(0, 1, 1000, 1999, 2000)...)
 	s.Reset()
 	for range 300 {
 		s.WriteString("(if (result i32) (i32.and (local.get 0) (i32.const 1)) (then (local.set 0 (i32.shr_u (local.get 0) (i32.const 1))) ")
@@ -485,8 +446,8 @@ func TestDeep(t *testing.T) {
 	for i := range 300 {
 		fmt.Fprintf(&s, ") (else (i32.const %d)))", i)
 	}
-	b.add("i", "i", s.String(), each(0, 1, 0xFF, 0xFFFFFFFF)...)
-	check(t, single("(module "+b.String()+")", b.calls...))
+	b.Add("i", "i", s.String(), compare.Each(0, 1, 0xFF, 0xFFFFFFFF)...)
+	check(t, compare.Single("(module "+b.String()+")", b.Calls...))
 }
 
 // TestMemorySequences runs random straight and branching sequences of loads, stores,
@@ -497,15 +458,15 @@ func TestMemorySequences(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(seed, 77))
-			var b builder
+			var b compare.Builder
 			for range 25 {
-				b.add("iil", "l", "(local $h i64)"+memorySequence(r, 2, 4+r.IntN(25))+"(local.get $h)",
-					product([]uint64{0, 2, 8, 65530}, []uint64{0, 4, 65536}, []uint64{0x0123456789ABCDEF})...)
+				b.Add("iil", "l", "(local $h i64)"+memorySequence(r, 2, 4+r.IntN(25))+"(local.get $h)",
+					compare.Product([]uint64{0, 2, 8, 65530}, []uint64{0, 4, 65536}, []uint64{0x0123456789ABCDEF})...)
 			}
-			check(t, single(`(module (memory (export "memory") 1 2)`+filled(0, 64)+`
+			check(t, compare.Single(`(module (memory (export "memory") 1 2)`+wat.Filled(0, 64)+`
 				(global $g (export "g") (mut i64) (i64.const 1)) (global $k (mut i32) (i32.const 6))
 				(func $change (i64.store offset=3 (global.get $k) (global.get $g)) (global.set $g (i64.add (global.get $g) (i64.const 3))))
-				`+b.String()+")", b.calls...))
+				`+b.String()+")", b.Calls...))
 		})
 	}
 }
@@ -521,17 +482,17 @@ func memorySequence(r *rand.Rand, depth, n int) string {
 		st := stores()[r.IntN(7)]
 		switch r.IntN(13) {
 		case 0, 1, 2, 3:
-			e := fmt.Sprintf("(%s offset=%d %s)", l.name, r.IntN(9), address())
-			if l.typ == 'i' {
+			e := fmt.Sprintf("(%s offset=%d %s)", l.Name, r.IntN(9), address())
+			if l.Result == "i" {
 				e = "(i64.extend_i32_u " + e + ")"
 			}
 			fmt.Fprintf(&s, "(local.set $h (i64.xor (i64.rotl (local.get $h) (i64.const 9)) %s))", e)
 		case 4, 5, 6, 7:
 			v := []string{"(local.get 2)", "(local.get $h)", "(i64.const 0x1122334455667788)", "(i64.const 0)", "(i64.load (i32.const 8))", "(i64.load16_s (local.get 0))"}[r.IntN(6)]
-			if st.typ == 'i' {
+			if st.Type() == 'i' {
 				v = "(i32.wrap_i64 " + v + ")"
 			}
-			fmt.Fprintf(&s, "(%s offset=%d %s %s)", st.name, r.IntN(9), address(), v)
+			fmt.Fprintf(&s, "(%s offset=%d %s %s)", st.Name, r.IntN(9), address(), v)
 		case 8:
 			s.WriteString([]string{"(call $change)", "(memory.fill (local.get 0) (i32.const 3) (i32.const 5))", "(memory.copy (i32.const 10) (local.get 0) (i32.const 7))", "(drop (memory.grow (i32.const 1)))",
 				"(global.set $k (i32.and (local.get 0) (i32.const 31)))"}[r.IntN(5)])

@@ -11,8 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/waot-project/waot/clif"
-	"github.com/waot-project/waot/clif/opt"
+	"github.com/waot-project/waot/internal/proof/compare"
 	"github.com/waot-project/waot/internal/randprog"
 	"github.com/waot-project/waot/spectest"
 	"github.com/waot-project/waot/spectest/interpengine"
@@ -32,9 +31,7 @@ func TestRandom(t *testing.T) {
 	if testing.Short() {
 		count = min(count, 100)
 	}
-	engines := append([]spectest.Engine{judge(), &interpengine.Engine{Label: "-O1", Rewrite: func(f *clif.Func) error {
-		return new(opt.Optimizer).Run(f, opt.O1)
-	}}}, levels()...)
+	engines := append([]spectest.Engine{judge(), compare.Interpreters()[1]}, compare.Natives()...)
 	var next atomic.Uint64
 	var failed, skipped, folded, traps, places, results, host, again atomic.Int64
 	next.Store(*seedFlag)

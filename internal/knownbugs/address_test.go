@@ -7,35 +7,38 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/waot-project/waot/internal/proof/compare"
+	"github.com/waot-project/waot/internal/proof/wat"
 )
 
 // addressForms are i32 expressions of the parameters x and y that machines could compute
 // in an address, if it were not for the 32 bits that they wrap to.
 func addressForms() (out []string) {
-	x, y := get(0), get(1)
+	x, y := wat.Get(0), wat.Get(1)
 	add := func(list ...string) { out = append(out, list...) }
 	for _, c := range []uint64{1, 8, 0x7FFFFFFF, 0x80000000, 0xFFFFFFF8, 0xFFFFFFFF} {
-		k := literal('i', c)
+		k := wat.Const('i', c)
 		add("(i32.add "+x+k+")", "(i32.sub "+x+k+")", "(i32.sub "+k+x+")", "(i32.mul "+x+k+")",
 			"(i32.add (i32.add "+x+y+")"+k+")", "(i32.add (i32.add "+x+k+")"+y+")", "(i32.add (i32.sub "+x+k+")"+k+")")
 	}
 	for k := range 33 {
-		shift := literal('i', uint64(k))
+		shift := wat.Const('i', uint64(k))
 		add("(i32.shl "+x+shift+")", "(i32.add "+y+"(i32.shl "+x+shift+"))",
 			"(i32.add (i32.shl "+x+shift+")"+y+")", "(i32.add (i32.add (i32.shl "+x+shift+")"+y+") (i32.const -16))")
 	}
 	for k := range 65 {
-		shift := literal('l', uint64(k))
+		shift := wat.Const('l', uint64(k))
 		add("(i32.wrap_i64 (i64.shl (i64.extend_i32_u "+x+")"+shift+"))",
 			"(i32.wrap_i64 (i64.add (i64.extend_i32_s "+y+")(i64.shl (i64.extend_i32_u "+x+")"+shift+")))",
 			"(i32.wrap_i64 (i64.shr_u (i64.extend_i32_s "+x+")"+shift+"))")
 	}
 	// Shifts of numbers that are known to be small enough, or just not: they lose no bits, or one.
 	for k := range 32 {
-		shift := literal('i', uint64(k))
+		shift := wat.Const('i', uint64(k))
 		for _, few := range []int{k - 1, k, k + 1} {
 			if few >= 0 {
-				add("(i32.shl (i32.shr_u "+x+literal('i', uint64(few))+")"+shift+")", "(i32.shl (i32.and "+x+literal('i', 0xFFFFFFFF>>few)+")"+shift+")")
+				add("(i32.shl (i32.shr_u "+x+wat.Const('i', uint64(few))+")"+shift+")", "(i32.shl (i32.and "+x+wat.Const('i', 0xFFFFFFFF>>few)+")"+shift+")")
 			}
 		}
 		if k == 1 || k >= 14 && k < 18 || k >= 22 && k < 26 {
@@ -56,12 +59,12 @@ func addressForms() (out []string) {
 // TestWrappedAddresses computes addresses that wrap around 32 bits, and shifts by amounts
 // that do and do not fit the width of the access, with a constant offset behind them.
 func TestWrappedAddresses(t *testing.T) {
-	loads, stores := accesses(t)
-	list := product([]uint64{0, 1, 8, 0xFFF8, 0x10000, 0x7FFFFFFF, 0x80000001, 0xFFFFFFF0, 0xFFFFFFFF}, []uint64{0, 16, 0x80000000, 0xFFFFFFF8})
+	loads, stores := wat.Accesses()
+	list := compare.Product([]uint64{0, 1, 8, 0xFFF8, 0x10000, 0x7FFFFFFF, 0x80000001, 0xFFFFFFF0, 0xFFFFFFFF}, []uint64{0, 16, 0x80000000, 0xFFFFFFF8})
 	for part := range 4 {
 		t.Run(fmt.Sprint(part), func(t *testing.T) {
 			t.Parallel()
-			var b builder
+			var b compare.Builder
 			for i, a := range addressForms() {
 				if i%4 != part || !cases.Has(i/4, 3) {
 					continue
@@ -69,14 +72,14 @@ func TestWrappedAddresses(t *testing.T) {
 				for n, op := range loads {
 					// Each form with some of the widths, each width with the usual form and a large offset.
 					if (i/4+n)%3 == 0 {
-						b.add("ii", op.result, fmt.Sprintf("(%s %s)", op.name, a), list...)
+						b.Add("ii", op.Result, fmt.Sprintf("(%s %s)", op.Name, a), list...)
 					}
 				}
-				b.add("ii", "l", fmt.Sprintf("(i64.load offset=0x7FFFFFF0 %s)", a), list...)
+				b.Add("ii", "l", fmt.Sprintf("(i64.load offset=0x7FFFFFF0 %s)", a), list...)
 				st := stores[i/4%len(stores)]
-				b.add("ii", "", fmt.Sprintf("(%s offset=4 %s %s)", st.name, a, literal(st.params[1], storedBits)), list...)
+				b.Add("ii", "", fmt.Sprintf("(%s offset=4 %s %s)", st.Name, a, wat.Const(st.Params[1], storedBits)), list...)
 			}
-			check(t, single(`(module (memory (export "memory") 1)`+filled(0, 200)+filled(65536-100, 100)+b.String()+")", b.calls...))
+			check(t, compare.Single(`(module (memory (export "memory") 1)`+wat.Filled(0, 200)+wat.Filled(65536-100, 100)+b.String()+")", b.Calls...))
 		})
 	}
 }
@@ -86,7 +89,7 @@ func TestWrappedAddresses(t *testing.T) {
 type producer struct{ name, text string }
 
 // producers are all operators that give an i32, and what else one can come from.
-func producers(t *testing.T) (out []producer) {
+func producers() (out []producer) {
 	add := func(name, text string) { out = append(out, producer{name, text}) }
 	const wrapped, wide = "(i32.wrap_i64 (local.get 0))", "(local.get 0)"
 	add("wrap", wrapped)
@@ -95,33 +98,33 @@ func producers(t *testing.T) (out []producer) {
 	}
 	operand := map[byte]string{'i': wrapped, 'l': wide, 'f': "(f32.convert_i64_s (local.get 0))", 'd': "(f64.convert_i64_s (local.get 0))"}
 	small := map[byte]string{'f': "(f32.convert_i32_s (i32.shr_s " + wrapped + " (i32.const 1)))", 'd': "(f64.convert_i32_s " + wrapped + ")"}
-	for _, op := range numeric(1) {
-		if op.result == "i" {
-			e := operand[op.params[0]]
-			if op.divides() && !strings.Contains(op.name, "sat") {
-				e = small[op.params[0]]
+	for _, op := range wat.Numeric(1) {
+		if op.Result == "i" {
+			e := operand[op.Params[0]]
+			if op.Traps() && !strings.Contains(op.Name, "sat") {
+				e = small[op.Params[0]]
 			}
-			add(op.name, fmt.Sprintf("(%s %s)", op.name, e))
+			add(op.Name, fmt.Sprintf("(%s %s)", op.Name, e))
 		}
 	}
-	for _, op := range numeric(2) {
-		if op.result != "i" {
+	for _, op := range wat.Numeric(2) {
+		if op.Result != "i" {
 			continue
 		}
-		second := map[byte]string{'i': "(i32.const 0xfffffff9)", 'l': "(i64.const -8)", 'f': "(f32.const 3)", 'd': "(f64.const 3)"}[op.params[1]]
-		add(op.name, fmt.Sprintf("(%s %s %s)", op.name, operand[op.params[0]], second))
-		if op.params == "ii" && !op.divides() {
-			add(op.name+" high", fmt.Sprintf("(%s %s (i32.wrap_i64 (i64.shr_u (local.get 0) (i64.const 31))))", op.name, wrapped))
+		second := map[byte]string{'i': "(i32.const 0xfffffff9)", 'l': "(i64.const -8)", 'f': "(f32.const 3)", 'd': "(f64.const 3)"}[op.Params[1]]
+		add(op.Name, fmt.Sprintf("(%s %s %s)", op.Name, operand[op.Params[0]], second))
+		if op.Params == "ii" && !op.Traps() {
+			add(op.Name+" high", fmt.Sprintf("(%s %s (i32.wrap_i64 (i64.shr_u (local.get 0) (i64.const 31))))", op.Name, wrapped))
 		}
 	}
-	loads, _ := accesses(t)
+	loads, _ := wat.Accesses()
 	for _, l := range loads {
 		address := "(i32.and " + wrapped + " (i32.const 127))"
-		switch l.result {
+		switch l.Result {
 		case "i":
-			add(l.name, fmt.Sprintf("(%s %s)", l.name, address))
+			add(l.Name, fmt.Sprintf("(%s %s)", l.Name, address))
 		case "l":
-			add("wrapped "+l.name, fmt.Sprintf("(i32.wrap_i64 (%s %s))", l.name, address))
+			add("wrapped "+l.Name, fmt.Sprintf("(i32.wrap_i64 (%s %s))", l.Name, address))
 		}
 	}
 	add("constant", "(i32.const -8)")
@@ -184,7 +187,7 @@ var consumers = []struct{ name, result, text string }{
 // TestDirtyUpperHalf uses every producer of an i32 as address, index, length and number,
 // at once and after a call.
 func TestDirtyUpperHalf(t *testing.T) {
-	args := each(0, 1, 64, 0xFFFFFFFF00000000, 0xFFFFFFFF00000040, 0x80000000, 0x180000010, 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF,
+	args := compare.Each(0, 1, 64, 0xFFFFFFFF00000000, 0xFFFFFFFF00000040, 0x80000000, 0x180000010, 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF,
 		0x123456780000FFFC, 0x7FFFFFFF0000FFFF)
 	var prelude strings.Builder
 	many := strings.Repeat("i32 ", 20)
@@ -196,32 +199,32 @@ func TestDirtyUpperHalf(t *testing.T) {
 		fmt.Fprintf(&prelude, " (i32.rotl (i32.wrap_i64 (local.get 0)) (i32.const %d))", 32-n)
 	}
 	prelude.WriteString(")\n")
-	for i, p := range producers(t) {
+	for i, p := range producers() {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
-			var b builder
+			var b compare.Builder
 			for n, c := range consumers {
 				if !cases.Has(i+n, 5) {
 					continue
 				}
 				for spilled, between := range []string{"", "(global.set $g (call $clobber (i64.const 9)))"} {
 					fmt.Fprintf(&b, "(func (export \"%s %d\") (param i64) %s (local $p i32) (local $i i32) %s (local.set $p) %s %s)\n",
-						c.name, spilled, watTypes("result", c.result), p.text, between, c.text)
+						c.name, spilled, wat.Types("result", c.result), p.text, between, c.text)
 					for _, a := range args {
-						b.calls = append(b.calls, call{fn: fmt.Sprintf("%s %d", c.name, spilled), args: a})
+						b.Calls = append(b.Calls, compare.Call{Func: fmt.Sprintf("%s %d", c.name, spilled), Args: a})
 					}
 				}
 			}
-			check(t, single(`(module
+			check(t, compare.Single(`(module
 				(import "host" "l_i" (func $host_i (param i64) (result i32)))
 				(import "host" "ii_l" (func $host_l (param i32 i32) (result i64)))
 				(import "host" "llllllll_i" (func $host_many (param i64 i64 i64 i64 i64 i64 i64 i64) (result i32)))
-				(memory (export "memory") 1 3) `+filled(0, 300)+`
+				(memory (export "memory") 1 3) `+wat.Filled(0, 300)+`
 				(table 10 20 funcref) (elem (i32.const 0) func $wrap)
 				(global $g (export "g") (mut i32) (i32.const 0)) (global $l (export "l") (mut i64) (i64.const 0))
 				(func $wrap (param i64) (result i32) (i32.wrap_i64 (local.get 0)))
 				(func $clobber (param i64) (result i32) (i32.wrap_i64 (local.get 0)))
-				`+prelude.String()+b.String()+")", b.calls...))
+				`+prelude.String()+b.String()+")", b.Calls...))
 		})
 	}
 }
@@ -231,7 +234,7 @@ func TestDirtyUpperHalf(t *testing.T) {
 // comes back from a slot is what went there, in all 64 bits.
 func TestSpilledAddresses(t *testing.T) {
 	const n = 40
-	var b builder
+	var b compare.Builder
 	body := ""
 	for i := range n {
 		body += fmt.Sprintf("(local $v%d i32) (local $w%d f32)", i, i)
@@ -246,7 +249,7 @@ func TestSpilledAddresses(t *testing.T) {
 		sum = fmt.Sprintf("(i64.add (i64.rotl %s (i64.const 3)) (i64.extend_i32_u (local.get $v%d)))", sum, i)
 		sum = fmt.Sprintf("(i64.add %s (i64.extend_i32_u (i32.reinterpret_f32 (local.get $w%d))))", sum, i)
 	}
-	b.add("i", "l", body+sum, each(0, 1, 0x80000000, 0xFFFFFFFF)...)
+	b.Add("i", "l", body+sum, compare.Each(0, 1, 0x80000000, 0xFFFFFFFF)...)
 	for i := range n {
 		if !cases.Has(i, 5) {
 			continue
@@ -255,10 +258,10 @@ func TestSpilledAddresses(t *testing.T) {
 		for k := 1; k < n; k++ {
 			uses = fmt.Sprintf("(i32.or %s (i32.lt_u (local.get $v%d) (i32.const 100)))", uses, k)
 		}
-		b.add("i", "ii", fmt.Sprintf("%s (i32.load8_u offset=300 (local.get $v%d)) %s", body, i, uses),
-			each(0, 1, 0x80, 0xFF, 0x80000000, 0xFFFFFFFF, 0xFF00)...)
+		b.Add("i", "ii", fmt.Sprintf("%s (i32.load8_u offset=300 (local.get $v%d)) %s", body, i, uses),
+			compare.Each(0, 1, 0x80, 0xFF, 0x80000000, 0xFFFFFFFF, 0xFF00)...)
 	}
-	check(t, single(`(module (memory (export "memory") 1)`+filled(0, 400)+`(func $clobber)`+b.String()+")", b.calls...))
+	check(t, compare.Single(`(module (memory (export "memory") 1)`+wat.Filled(0, 400)+`(func $clobber)`+b.String()+")", b.Calls...))
 }
 
 // TestEveryOffset has every operator with an address at constant offsets from 0 to 70,000: each
@@ -266,14 +269,14 @@ func TestSpilledAddresses(t *testing.T) {
 // every single one.
 func TestEveryOffset(t *testing.T) {
 	const most = 70000
-	loads, stores := accesses(t)
+	loads, stores := wat.Accesses()
 	for n, op := range append(slices.Clone(loads), stores...) {
-		t.Run(op.name, func(t *testing.T) {
+		t.Run(op.Name, func(t *testing.T) {
 			t.Parallel()
 			var list []uint64
 			for o := uint64(0); o < most; o++ {
 				near := func(edge, d uint64) bool { return o+d >= edge && o <= edge+d }
-				edge := o < 300 || near(4095*op.width, 12) || near(256*op.width, 5) || near((o+2048)&^4095, 2)
+				edge := o < 300 || near(4095*op.Width, 12) || near(256*op.Width, 5) || near((o+2048)&^4095, 2)
 				step := uint64(7)
 				if cases.Sample() {
 					step = 61
@@ -282,7 +285,7 @@ func TestEveryOffset(t *testing.T) {
 					list = append(list, o)
 				}
 			}
-			var b builder
+			var b compare.Builder
 			type want struct {
 				offsets []uint64
 				fn      string
@@ -294,25 +297,25 @@ func TestEveryOffset(t *testing.T) {
 				var body strings.Builder
 				body.WriteString("(local i64)")
 				for i, o := range part {
-					if op.store() {
-						fmt.Fprintf(&body, "(%s offset=%d (local.get 0) %s)", op.name, o, literal(op.params[1], 0x40+uint64(i)&0x3F))
+					if op.Store() {
+						fmt.Fprintf(&body, "(%s offset=%d (local.get 0) %s)", op.Name, o, wat.Const(op.Params[1], 0x40+uint64(i)&0x3F))
 					} else {
-						fmt.Fprintf(&body, "(local.set 1 (i64.add (i64.rotl (local.get 1) (i64.const 7)) %s))", toI64(op.result[0], fmt.Sprintf("(%s offset=%d (local.get 0))", op.name, o)))
+						fmt.Fprintf(&body, "(local.set 1 (i64.add (i64.rotl (local.get 1) (i64.const 7)) %s))", wat.ToI64(op.Result[0], fmt.Sprintf("(%s offset=%d (local.get 0))", op.Name, o)))
 					}
 				}
 				result := "l"
-				if op.store() {
+				if op.Store() {
 					result = ""
 				} else {
 					body.WriteString("(local.get 1)")
 				}
-				wants = append(wants, want{part, b.add("i", result, body.String())})
+				wants = append(wants, want{part, b.Add("i", result, body.String())})
 			}
-			wasm, err := assemble(`(module (memory (export "memory") 2)` + b.String() + ")")
+			wasm, err := wat.Assemble(`(module (memory (export "memory") 2)` + b.String() + ")")
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, e := range natives() {
+			for _, e := range compare.Natives() {
 				s, err := e.NewStore()
 				if err != nil {
 					t.Fatal(err)
@@ -329,15 +332,15 @@ func TestEveryOffset(t *testing.T) {
 				mem := memoryOf(t, inst)
 				model := make([]byte, len(mem))
 				for i := range mem {
-					model[i] = pattern(uint64(i))
+					model[i] = wat.Pattern(uint64(i))
 				}
 				copy(mem, model)
 				for _, index := range []uint64{0, 3, 1001} {
 					for _, w := range wants {
 						sum := uint64(0)
 						for i, o := range w.offsets {
-							at := model[index+o : index+o+op.width]
-							if op.store() {
+							at := model[index+o : index+o+op.Width]
+							if op.Store() {
 								for k := range at {
 									at[k] = byte((0x40 + uint64(i)&0x3F) >> (8 * k))
 								}
@@ -346,7 +349,7 @@ func TestEveryOffset(t *testing.T) {
 							}
 						}
 						values, err := inst.Invoke(w.fn, []uint64{index})
-						if err != nil || !op.store() && values[0].Bits != sum {
+						if err != nil || !op.Store() && values[0].Bits != sum {
 							t.Fatalf("%s: offsets %d to %d from %d: %v, %v, want %#x", e.Name(), w.offsets[0], w.offsets[len(w.offsets)-1], index, values, err, sum)
 						}
 					}

@@ -4,9 +4,13 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/figures"
+	"github.com/waot-project/waot/internal/proof/compare"
+	"github.com/waot-project/waot/internal/proof/wat"
 	"github.com/waot-project/waot/spectest"
 )
 
@@ -54,34 +58,34 @@ func indexes(size, width, offset uint64) (out []uint64) {
 
 // cell is one access of the grid.
 type cell struct {
-	op            *operator
+	op            *wat.Operator
 	fn            string
 	index, offset uint64
 	constant      bool // the index is one
 }
 
 func (c *cell) String() string {
-	return fmt.Sprintf("%s offset=%#x at %#x (constant: %v)", c.op.name, c.offset, c.index, c.constant)
+	return fmt.Sprintf("%s offset=%#x at %#x (constant: %v)", c.op.Name, c.offset, c.index, c.constant)
 }
 
 // gridCells is a module of accesses, and the cells.
-func gridCells(t *testing.T, m *gridMemory) (string, []cell) {
+func gridCells(m *gridMemory) (string, []cell) {
 	size := m.pages << 16
-	loads, stores := accesses(t)
-	var b builder
+	loads, stores := wat.Accesses()
+	var b compare.Builder
 	var cells []cell
 	all := append(slices.Clone(loads), stores...)
 	for i := range all {
 		op := &all[i]
 		access := func(offset uint64, address string) string {
-			if op.store() {
-				return fmt.Sprintf("(%s offset=%d %s %s)", op.name, offset, address, literal(op.params[1], storedBits))
+			if op.Store() {
+				return fmt.Sprintf("(%s offset=%d %s %s)", op.Name, offset, address, wat.Const(op.Params[1], storedBits))
 			}
-			return fmt.Sprintf("(%s offset=%d %s)", op.name, offset, address)
+			return fmt.Sprintf("(%s offset=%d %s)", op.Name, offset, address)
 		}
 		for _, offset := range offsets(size) {
-			list := indexes(size, op.width, offset)
-			fn := b.add("i", op.result, access(offset, get(0)))
+			list := indexes(size, op.Width, offset)
+			fn := b.Add("i", op.Result, access(offset, wat.Get(0)))
 			for _, x := range list {
 				cells = append(cells, cell{op, fn, x, offset, false})
 			}
@@ -89,7 +93,7 @@ func gridCells(t *testing.T, m *gridMemory) (string, []cell) {
 				continue
 			}
 			for _, x := range list {
-				cells = append(cells, cell{op, b.add("", op.result, access(offset, literal('i', x))), x, offset, true})
+				cells = append(cells, cell{op, b.Add("", op.Result, access(offset, wat.Const('i', x))), x, offset, true})
 			}
 		}
 	}
@@ -115,7 +119,7 @@ func patternAt(size uint64) (out []uint64) {
 func gridByte(size, at uint64) byte {
 	for _, p := range patternAt(size) {
 		if at-p < patternLen {
-			return pattern(at)
+			return wat.Pattern(at)
 		}
 	}
 	return 0
@@ -129,14 +133,14 @@ func TestBoundsGrid(t *testing.T) {
 	for i := range gridMemories {
 		m := &gridMemories[i]
 		t.Run(m.name, func(t *testing.T) {
-			text, cells := gridCells(t, m)
-			wasm, err := assemble(text)
+			text, cells := gridCells(m)
+			wasm, err := wat.Assemble(text)
 			if err != nil {
 				t.Fatal(err)
 			}
-			engines := natives()
+			engines := compare.Natives()
 			if !m.large {
-				engines = append(engines, interpreters()[0])
+				engines = append(engines, compare.Interpreters()[0])
 			}
 			n := 0
 			for _, e := range engines {
@@ -173,7 +177,7 @@ func runGrid(t *testing.T, e spectest.Engine, m *gridMemory, wasm []byte, cells 
 	}
 	for _, at := range patternAt(size) {
 		for a := at; a < at+patternLen; a++ {
-			memory[a] = pattern(a)
+			memory[a] = wat.Pattern(a)
 		}
 	}
 	partial, failed := 0, 0
@@ -185,7 +189,7 @@ func runGrid(t *testing.T, e spectest.Engine, m *gridMemory, wasm []byte, cells 
 		}
 		values, err := inst.Invoke(c.fn, args)
 		at := c.index + c.offset // up to 2^33: nothing wraps
-		outside := at+c.op.width > size
+		outside := at+c.op.Width > size
 		if outside {
 			traps++
 		}
@@ -197,11 +201,11 @@ func runGrid(t *testing.T, e spectest.Engine, m *gridMemory, wasm []byte, cells 
 		case !outside && err != nil:
 			problem = err.Error()
 		case outside:
-			if trap, _ = err.(spectest.Trapper); trap == nil || trapWords(trap.TrapCode()) != "out of bounds memory access" {
+			if trap, _ = err.(spectest.Trapper); trap == nil || trap.TrapCode() != abi.TrapMemoryOutOfBounds {
 				problem = err.Error()
 			}
-		case !c.op.store():
-			want := make([]byte, c.op.width)
+		case !c.op.Store():
+			want := make([]byte, c.op.Width)
 			for i := range want {
 				want[i] = gridByte(size, at+uint64(i))
 			}
@@ -209,7 +213,7 @@ func runGrid(t *testing.T, e spectest.Engine, m *gridMemory, wasm []byte, cells 
 				problem = fmt.Sprintf("loaded %#x, want %#x", values, w)
 			}
 		}
-		if problem == "" && c.op.store() {
+		if problem == "" && c.op.Store() {
 			var p bool
 			if problem, p = storeEffect(memory, c, at, outside); p {
 				partial++
@@ -234,7 +238,7 @@ func storeEffect(memory []byte, c *cell, at uint64, outside bool) (problem strin
 	look := func(from, to uint64) {
 		for a := from; a < to && a < size; a++ {
 			want := gridByte(size, a)
-			written := a-at < c.op.width
+			written := a-at < c.op.Width
 			if written && !outside {
 				want = byte(uint64(storedBits) >> (8 * (a - at)))
 			}
@@ -249,7 +253,7 @@ func storeEffect(memory []byte, c *cell, at uint64, outside bool) (problem strin
 		}
 	}
 	if at < size {
-		look(max(at, 16)-16, at+c.op.width+16)
+		look(max(at, 16)-16, at+c.op.Width+16)
 	}
 	if outside {
 		look(max(size, 32)-32, size)
@@ -257,4 +261,19 @@ func storeEffect(memory []byte, c *cell, at uint64, outside bool) (problem strin
 		look(at&0xFFFFFFFF, at&0xFFFFFFFF+16) // where it would be with 32 bits
 	}
 	return problem, part
+}
+
+// loaded is what a load gives for the bytes at its address.
+func loaded(o *wat.Operator, b []byte) uint64 {
+	var x uint64
+	for i := range b {
+		x |= uint64(b[i]) << (8 * i)
+	}
+	if strings.HasSuffix(o.Name, "_s") {
+		x = uint64(int64(x) << (64 - 8*len(b)) >> (64 - 8*len(b)))
+	}
+	if o.Result == "i" || o.Result == "f" {
+		x = uint64(uint32(x))
+	}
+	return x
 }

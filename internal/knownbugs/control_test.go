@@ -8,6 +8,8 @@ import (
 
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/internal/proof/compare"
+	"github.com/waot-project/waot/internal/proof/wat"
 	"github.com/waot-project/waot/internal/testenv"
 	"github.com/waot-project/waot/wasmfront"
 )
@@ -20,50 +22,50 @@ func TestMultiValue(t *testing.T) {
 	for _, mix := range part(typeMixes, 2) {
 		t.Run(mix, func(t *testing.T) {
 			t.Parallel()
-			var b builder
-			args := each(0, 1, 0xFFFFFFFFFFFFFFFF, 0x123456789)
+			var b compare.Builder
+			args := compare.Each(0, 1, 0xFFFFFFFFFFFFFFFF, 0x123456789)
 			for n := range 21 {
-				ts := mixed(n, mix)
-				locals, set := watTypes("local", ts), setLocals(n, 1)
-				fmt.Fprintf(&b, "(func $make%d (param i64) %s %s)\n", n, watTypes("result", ts), different(ts))
-				fmt.Fprintf(&b, "(func $pass%d %s %s", n, watTypes("param", ts), watTypes("result", ts))
+				ts := wat.Cycle(n, mix)
+				locals, set := wat.Types("local", ts), wat.SetLocals(n, 1)
+				fmt.Fprintf(&b, "(func $make%d (param i64) %s %s)\n", n, wat.Types("result", ts), wat.Distinct(ts))
+				fmt.Fprintf(&b, "(func $pass%d %s %s", n, wat.Types("param", ts), wat.Types("result", ts))
 				for i := range n {
-					b.WriteString(get(i))
+					b.WriteString(wat.Get(i))
 				}
 				b.WriteString(")\n")
 				call := fmt.Sprintf("(call $make%d (local.get 0))", n)
-				b.add("l", ts, call, args...)
-				b.add("l", ts, fmt.Sprintf("%s (call $pass%d)", call, n), args...)
-				b.add("l", "l", locals+call+set+hashes(ts, 1), args...)
-				b.add("l", "l", fmt.Sprintf("%s %s (block %s %s) %s", locals, call, watTypes("param", ts)+watTypes("result", ts),
-					"(br_if 0 (i64.eqz (local.get 0)))", set)+hashes(ts, 1), args...)
-				b.add("l", "l", fmt.Sprintf("%s (if %s (i64.eqz (local.get 0)) (then %s) (else %s)) %s", locals, watTypes("result", ts), call,
-					strings.ReplaceAll(call, "(local.get 0)", "(i64.const 99)"), set)+hashes(ts, 1), args...)
+				b.Add("l", ts, call, args...)
+				b.Add("l", ts, fmt.Sprintf("%s (call $pass%d)", call, n), args...)
+				b.Add("l", "l", locals+call+set+wat.Hash(ts, 1), args...)
+				b.Add("l", "l", fmt.Sprintf("%s %s (block %s %s) %s", locals, call, wat.Types("param", ts)+wat.Types("result", ts),
+					"(br_if 0 (i64.eqz (local.get 0)))", set)+wat.Hash(ts, 1), args...)
+				b.Add("l", "l", fmt.Sprintf("%s (if %s (i64.eqz (local.get 0)) (then %s) (else %s)) %s", locals, wat.Types("result", ts), call,
+					strings.ReplaceAll(call, "(local.get 0)", "(i64.const 99)"), set)+wat.Hash(ts, 1), args...)
 				if n == 0 {
 					continue
 				}
 				rotated, order := ts[1:]+ts[:1], ""
 				for i := range n {
-					order += get(1 + (i+1)%n)
+					order += wat.Get(1 + (i+1)%n)
 				}
-				b.add("l", rotated, locals+call+set+order, args...)
+				b.Add("l", rotated, locals+call+set+order, args...)
 				reversed, order := "", ""
 				for i := range n {
 					reversed += string(ts[n-1-i])
-					order += get(n - i)
+					order += wat.Get(n - i)
 				}
-				b.add("l", reversed, locals+call+set+order, args...)
+				b.Add("l", reversed, locals+call+set+order, args...)
 				// A loop that rotates its parameters: types repeat, so rotate by the length of the mix.
 				if k := len(mix); n%k == 0 {
 					rot := ""
 					for i := range n {
-						rot += get(1 + (i+k)%n)
+						rot += wat.Get(1 + (i+k)%n)
 					}
-					b.add("l", "l", fmt.Sprintf("%s (local $n i32) (local.set $n (i32.const 5)) %s (loop %s%s %s %s (br_if 0 (local.tee $n (i32.sub (local.get $n) (i32.const 1))))) %s",
-						locals, call, watTypes("param", ts), watTypes("result", ts), set, rot, set)+hashes(ts, 1), args...)
+					b.Add("l", "l", fmt.Sprintf("%s (local $n i32) (local.set $n (i32.const 5)) %s (loop %s%s %s %s (br_if 0 (local.tee $n (i32.sub (local.get $n) (i32.const 1))))) %s",
+						locals, call, wat.Types("param", ts), wat.Types("result", ts), set, rot, set)+wat.Hash(ts, 1), args...)
 				}
 			}
-			check(t, single("(module "+b.String()+")", b.calls...))
+			check(t, compare.Single("(module "+b.String()+")", b.Calls...))
 		})
 	}
 }
@@ -74,24 +76,24 @@ func TestManyResults(t *testing.T) {
 	for _, mix := range []string{"i", "d", "lfid"} {
 		t.Run(mix, func(t *testing.T) {
 			t.Parallel()
-			var b builder
+			var b compare.Builder
 			for n := 0; n <= 200; n += 1 + n/6 {
-				ts := mixed(n, mix)
-				locals, set := watTypes("local", ts), setLocals(n, 1)
-				fmt.Fprintf(&b, "(type $t%d (func (param i64) %s)) (type $u%[1]d (func %[3]s (result i64)))\n", n, watTypes("result", ts), watTypes("param", ts))
-				fmt.Fprintf(&b, "(func $make%d (type $t%[1]d) %s)\n(func $hash%[1]d (type $u%[1]d) %[3]s)\n", n, different(ts), hashes(ts, 0))
+				ts := wat.Cycle(n, mix)
+				locals, set := wat.Types("local", ts), wat.SetLocals(n, 1)
+				fmt.Fprintf(&b, "(type $t%d (func (param i64) %s)) (type $u%[1]d (func %[3]s (result i64)))\n", n, wat.Types("result", ts), wat.Types("param", ts))
+				fmt.Fprintf(&b, "(func $make%d (type $t%[1]d) %s)\n(func $hash%[1]d (type $u%[1]d) %[3]s)\n", n, wat.Distinct(ts), wat.Hash(ts, 0))
 				fmt.Fprintf(&b, "(table $table%d 2 funcref) (elem (table $table%[1]d) (i32.const 0) func $make%[1]d $hash%[1]d)\n", n)
-				args := each(0, 3, 0xFFFFFFFFFFFFFFFF)
-				b.add("l", "l", fmt.Sprintf("%s (call $make%d (local.get 0)) %s", locals, n, set)+hashes(ts, 1), args...)
-				b.add("l", "l", fmt.Sprintf("(call $hash%d (call $make%[1]d (local.get 0)))", n), args...)
-				b.add("l", "l", fmt.Sprintf("(i64.add (local.get 0) (call $hash%d (call_indirect $table%[1]d (type $t%[1]d) (local.get 0) (i32.const 0))))", n), args...)
-				b.add("l", "l", fmt.Sprintf("(i64.add (call_indirect $table%d (type $u%[1]d) (call $make%[1]d (local.get 0)) (i32.const 1)) (local.get 0))", n), args...)
-				b.add("l", "l", fmt.Sprintf("(call_indirect $table%d (type $u%[1]d) (call $make%[1]d (local.get 0)) (i32.const 0))", n), args...)
+				args := compare.Each(0, 3, 0xFFFFFFFFFFFFFFFF)
+				b.Add("l", "l", fmt.Sprintf("%s (call $make%d (local.get 0)) %s", locals, n, set)+wat.Hash(ts, 1), args...)
+				b.Add("l", "l", fmt.Sprintf("(call $hash%d (call $make%[1]d (local.get 0)))", n), args...)
+				b.Add("l", "l", fmt.Sprintf("(i64.add (local.get 0) (call $hash%d (call_indirect $table%[1]d (type $t%[1]d) (local.get 0) (i32.const 0))))", n), args...)
+				b.Add("l", "l", fmt.Sprintf("(i64.add (call_indirect $table%d (type $u%[1]d) (call $make%[1]d (local.get 0)) (i32.const 1)) (local.get 0))", n), args...)
+				b.Add("l", "l", fmt.Sprintf("(call_indirect $table%d (type $u%[1]d) (call $make%[1]d (local.get 0)) (i32.const 0))", n), args...)
 				if n <= 40 {
-					b.add("l", ts, fmt.Sprintf("(call $make%d (local.get 0))", n), args...)
+					b.Add("l", ts, fmt.Sprintf("(call $make%d (local.get 0))", n), args...)
 				}
 			}
-			check(t, single("(module "+b.String()+")", b.calls...))
+			check(t, compare.Single("(module "+b.String()+")", b.Calls...))
 		})
 	}
 }
@@ -101,16 +103,16 @@ func TestManyResults(t *testing.T) {
 // travels.
 func TestArguments(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	var b, imports builder
+	var b, imports compare.Builder
 	for n := range 60 {
 		ts := ""
 		for range n % 30 {
 			ts += string("ilfd"[r.IntN(4)])
 		}
-		locals, set := watTypes("local", ts), setLocals(len(ts), 1)
-		fmt.Fprintf(&imports, "(import \"host\" \"%s_l\" (func $host%d %s (result i64)))", ts, n, watTypes("param", ts))
-		fmt.Fprintf(&b, "(func $make%d (param i64) %s %s) (func $hash%[1]d %[4]s (result i64) %[5]s)\n", n, watTypes("result", ts), different(ts),
-			watTypes("param", ts), hashes(ts, 0))
+		locals, set := wat.Types("local", ts), wat.SetLocals(len(ts), 1)
+		fmt.Fprintf(&imports, "(import \"host\" \"%s_l\" (func $host%d %s (result i64)))", ts, n, wat.Types("param", ts))
+		fmt.Fprintf(&b, "(func $make%d (param i64) %s %s) (func $hash%[1]d %[4]s (result i64) %[5]s)\n", n, wat.Types("result", ts), wat.Distinct(ts),
+			wat.Types("param", ts), wat.Hash(ts, 0))
 		// Arguments in another order, of equal types.
 		perm := ""
 		for i := range ts {
@@ -120,14 +122,14 @@ func TestArguments(t *testing.T) {
 					same = append(same, k)
 				}
 			}
-			perm += get(1 + same[r.IntN(len(same))])
+			perm += wat.Get(1 + same[r.IntN(len(same))])
 		}
-		args := each(1, 0xFFFFFFFF80000000)
+		args := compare.Each(1, 0xFFFFFFFF80000000)
 		head := fmt.Sprintf("%s (call $make%d (local.get 0)) %s", locals, n, set)
-		b.add("l", "l", head+fmt.Sprintf("(call $hash%d %s)", n, perm), args...)
-		b.add("l", "ll", head+fmt.Sprintf("(call $host%d %s) ", n, perm)+hashes(ts, 1), args...)
+		b.Add("l", "l", head+fmt.Sprintf("(call $hash%d %s)", n, perm), args...)
+		b.Add("l", "ll", head+fmt.Sprintf("(call $host%d %s) ", n, perm)+wat.Hash(ts, 1), args...)
 	}
-	check(t, single("(module "+imports.String()+b.String()+")", b.calls...))
+	check(t, compare.Single("(module "+imports.String()+b.String()+")", b.Calls...))
 }
 
 // TestBrTable jumps over tables of 0 to 65,519 labels to blocks, and to loops with parameters,
@@ -136,7 +138,7 @@ func TestBrTable(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 3, 5, 17, 300, 65519} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
-			var b builder
+			var b compare.Builder
 			var args [][]uint64
 			for _, x := range []uint64{0, 1, 2, 3, 4, 5, 16, 17, 18, 299, 300, 301, 65518, 65519, 65520, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF} {
 				args = append(args, []uint64{x}, []uint64{x + 1<<32})
@@ -155,25 +157,25 @@ func TestBrTable(t *testing.T) {
 			}
 			for _, mix := range mixes {
 				for _, constants := range []bool{false, true} {
-					values := different(mix)
+					values := wat.Distinct(mix)
 					if constants {
 						values = strings.ReplaceAll(values, "(local.get 0)", "(i64.const 3)")
 					}
 					body := values + "(br_table" + list.String() + index + ")"
 					for k := range 4 {
 						body = fmt.Sprintf("(block %s %s) %s (local.set $h (i64.add (i64.mul (local.get $h) (i64.const 31)) (i64.add (i64.const %d) (call $id %s))))",
-							watTypes("result", mix), body, setLocals(len(mix), 1), k+1, hashes(mix, 1))
+							wat.Types("result", mix), body, wat.SetLocals(len(mix), 1), k+1, wat.Hash(mix, 1))
 						if k < 3 {
 							body += values
 						}
 					}
-					b.add("l", "l", watTypes("local", mix)+"(local $h i64)"+body+"(local.get $h)", args...)
+					b.Add("l", "l", wat.Types("local", mix)+"(local $h i64)"+body+"(local.get $h)", args...)
 				}
 			}
 			// Targets that are a loop with parameters, the default among them.
-			b.add("l", "ii", "(local $i i32) (local.set $i "+index+") (i32.const 1) (i32.const 2) (block $out (param i32 i32) (result i32 i32) (loop $l (param i32 i32) (result i32 i32) (local.set $i (i32.add (local.get $i) (i32.const 1))) (i32.mul (i32.const 5)) (i32.const 9) (i32.add)"+
+			b.Add("l", "ii", "(local $i i32) (local.set $i "+index+") (i32.const 1) (i32.const 2) (block $out (param i32 i32) (result i32 i32) (loop $l (param i32 i32) (result i32 i32) (local.set $i (i32.add (local.get $i) (i32.const 1))) (i32.mul (i32.const 5)) (i32.const 9) (i32.add)"+
 				"(br_if $out (i32.gt_u (local.get $i) (i32.const 70000))) (br_table"+strings.Repeat(" 1 0", n/2)+" 0 (local.get $i))))", sampled(args[:min(len(args), 24)], 4)...)
-			c := single("(module (func $id (param i64) (result i64) (local.get 0))"+b.String()+")", b.calls...)
+			c := compare.Single("(module (func $id (param i64) (result i64) (local.get 0))"+b.String()+")", b.Calls...)
 			check(t, c)
 		})
 	}
@@ -182,7 +184,7 @@ func TestBrTable(t *testing.T) {
 // TestBrTableLimit has one label more than the limit, and far more labels than bytes.
 func TestBrTableLimit(t *testing.T) {
 	for n, ok := range map[int]bool{wasmfront.MaxBrTable: true, wasmfront.MaxBrTable + 1: false} {
-		wasm, err := assemble("(module (func (param i32) (block (br_table" + strings.Repeat(" 0", n+1) + " (local.get 0)))))")
+		wasm, err := wat.Assemble("(module (func (param i32) (block (br_table" + strings.Repeat(" 0", n+1) + " (local.get 0)))))")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -211,7 +213,7 @@ func TestLargeFrames(t *testing.T) {
 		sizes = sizes[:4]
 	}
 	for _, n := range sizes {
-		for i, e := range natives() {
+		for i, e := range compare.Natives() {
 			if i > 0 && n > 10000 {
 				continue // seconds of compile time
 			}
@@ -223,13 +225,13 @@ func TestLargeFrames(t *testing.T) {
 					(local $h i64) (local $k i32)
 					(local.set $k (i32.and (local.get $n) (i32.const 255)))
 					(global.set $depth (i32.add (global.get $depth) (i32.const 1)))
-					(if (i32.eqz (local.get $n)) (then (return ` + hashes("lllllll", 1) + hashes("dddddddd", 8) + ` i64.xor)))`)
+					(if (i32.eqz (local.get $n)) (then (return ` + wat.Hash("lllllll", 1) + wat.Hash("dddddddd", 8) + ` i64.xor)))`)
 				for i := range n {
 					fmt.Fprintf(&b, "(i64.load8_u offset=%d (local.get $k))", i)
 				}
 				b.WriteString("(local.set $h (call $f (i32.sub (local.get $n) (i32.const 1))")
 				for i := range 15 {
-					b.WriteString(get(1 + i))
+					b.WriteString(wat.Get(1 + i))
 				}
 				b.WriteString("))")
 				for range n {
@@ -238,7 +240,7 @@ func TestLargeFrames(t *testing.T) {
 				b.WriteString(`(local.get $h))
 					(func (export "run") (param i32) (result i64) (global.set $depth (i32.const 0)) (call $f (local.get 0) (i64.const 1) (i64.const 2) (i64.const 3) (i64.const 4) (i64.const 5) (i64.const 6) (i64.const 7)
 					(f64.const 1) (f64.const 2) (f64.const 3) (f64.const 4) (f64.const 5) (f64.const 6) (f64.const 7) (f64.const 8))))`)
-				wasm, err := assemble(b.String())
+				wasm, err := wat.Assemble(b.String())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -262,7 +264,7 @@ func TestLargeFrames(t *testing.T) {
 				for range 3 {
 					_, err := inst.Invoke("run", []uint64{0xFFFF0})
 					depth, _ := inst.Get("depth")
-					if text := trapOf(err); text != "stack overflow" {
+					if text := trapOf(err); text != "call stack exhausted" {
 						t.Fatalf("at depth %d: %v", depth.Bits, err)
 					}
 					// The default of a store's stack is 8 MiB.

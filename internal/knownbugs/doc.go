@@ -3,9 +3,10 @@
 // every row, or the feature that the row waits for, or the invariant that makes it
 // impossible; a test here holds the page to it.
 //
-// Most tests are modules, made by a small assembler of the text format, that run compiled
-// at every level of optimisation and of processors, on the CLIF interpreter plain and
-// optimised, and on wazero's interpreter; or whose results arithmetic in the test says.
+// Most tests are modules as text, cases for internal/proof/compare, that run compiled at
+// every level of optimisation and of processors, on the CLIF interpreter plain and
+// optimised, and on wazero's interpreter; or arithmetic in the test says what their
+// results are.
 //
 // Place in the pipeline: beside it, over everything; tests only.
 //

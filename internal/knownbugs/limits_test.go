@@ -2,6 +2,7 @@ package knownbugs
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"runtime"
@@ -12,6 +13,8 @@ import (
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/internal/cputime"
+	"github.com/waot-project/waot/internal/proof/compare"
+	"github.com/waot-project/waot/internal/proof/wat"
 	"github.com/waot-project/waot/internal/testenv"
 	"github.com/waot-project/waot/wasmfront"
 )
@@ -20,17 +23,17 @@ import (
 // given.
 func function(body ...[]byte) []byte {
 	code := bytes.Join(body, nil)
-	code = append(uleb(uint64(len(code))), code...)
+	code = append(binary.AppendUvarint(nil, uint64(len(code))), code...)
 	section := append([]byte{1}, code...)
 	return bytes.Join([][]byte{{0, 'a', 's', 'm', 1, 0, 0, 0, 1, 6, 1, 0x60, 1, 0x7F, 1, 0x7F, 3, 2, 1, 0, 5, 3, 1, 0, 1, 7, 5, 1, 1, 'f', 0, 0, 10},
-		uleb(uint64(len(section))), section}, nil)
+		binary.AppendUvarint(nil, uint64(len(section))), section}, nil)
 }
 
 // locals declares locals in groups of i32 of those counts.
 func locals(counts ...uint64) []byte {
-	b := uleb(uint64(len(counts)))
+	b := binary.AppendUvarint(nil, uint64(len(counts)))
 	for i, n := range counts {
-		b = append(append(b, uleb(n)...), []byte{0x7F, 0x7E}[i%2])
+		b = append(binary.AppendUvarint(b, n), []byte{0x7F, 0x7E}[i%2])
 	}
 	return b
 }
@@ -122,19 +125,19 @@ func chains() (out []string) {
 		"(if (result i32) X (then X) (else X))", "(i32.wrap_i64 (i64.extend_i32_u X))", "(i32.wrap_i64 (i64.add (i64.extend_i32_s X) (i64.extend_i32_u X)))",
 		"(i32.eqz (i32.eqz X))", "(i32.and (i32.or X (local.get 0)) X)", "(i32.sub (i32.add X (local.get 0)) (local.get 0))", "(i32.xor (i32.xor X (local.get 0)) X)",
 		"(i32.or (i32.shl X (i32.const 8)) (i32.shr_u X (i32.const 24)))", "(i32.load (i32.and X (i32.const 255)))", "(i32.reinterpret_f32 (f32.neg (f32.reinterpret_i32 X)))")
-	for _, op := range numeric(2) {
-		if op.params == "ii" && op.result == "i" {
-			out = append(out, "("+op.name+" X X)", "("+op.name+" X (local.get 0))", "("+op.name+" (i32.const 3) X)")
+	for _, op := range wat.Numeric(2) {
+		if op.Params == "ii" && op.Result == "i" {
+			out = append(out, "("+op.Name+" X X)", "("+op.Name+" X (local.get 0))", "("+op.Name+" (i32.const 3) X)")
 			for _, k := range []string{"0", "1", "-1", "7", "8", "0x80000000"} {
-				if !op.divides() || k != "0" {
-					out = append(out, "("+op.name+" X (i32.const "+k+"))")
+				if !op.Traps() || k != "0" {
+					out = append(out, "("+op.Name+" X (i32.const "+k+"))")
 				}
 			}
 		}
 	}
-	for _, op := range numeric(1) {
-		if op.params == "i" && op.result == "i" {
-			out = append(out, "("+op.name+" X)")
+	for _, op := range wat.Numeric(1) {
+		if op.Params == "i" && op.Result == "i" {
+			out = append(out, "("+op.Name+" X)")
 		}
 	}
 	return out
@@ -146,9 +149,9 @@ func TestChains(t *testing.T) {
 	const short, long = 200, 1600
 	for _, step := range part(chains(), 8) {
 		cost := func(n int, enough time.Duration) (time.Duration, uint64) {
-			wat := "(module (memory 1) (func (export \"f\") (param i32) (result i32) (local i32) (local.set 1 (local.get 0))" +
+			text := "(module (memory 1) (func (export \"f\") (param i32) (result i32) (local i32) (local.set 1 (local.get 0))" +
 				strings.Repeat("(local.set 1 "+strings.ReplaceAll(step, "X", "(local.get 1)")+")", n) + "(local.get 1)))"
-			wasm, err := assemble(wat)
+			wasm, err := wat.Assemble(text)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -219,7 +222,7 @@ func TestCostPerByte(t *testing.T) {
 		{"switch", 16000, func(n int) string { return "(block (br_table" + rep(" 0", n+1) + " (local.get 0))) (local.get 0)" }},
 	} {
 		cost := func(n int, enough float64) (perByte float64, bytes float64) {
-			wasm, err := assemble("(module (func (export \"f\") (param i32) (result i32)" + f.text(n) + "))")
+			wasm, err := wat.Assemble("(module (func (export \"f\") (param i32) (result i32)" + f.text(n) + "))")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -240,7 +243,7 @@ func TestCostPerByte(t *testing.T) {
 // TestCallsOnce has calls of the host whose results are used often, late, on one path only or
 // not at all, under pressure: each is made once, in its place.
 func TestCallsOnce(t *testing.T) {
-	var b builder
+	var b compare.Builder
 	use := "(i32.add (local.get 1) (i32.mul (local.get 1) (local.get 1)))"
 	pressure := "(local i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32)"
 	set, sum := "", "(local.get 1)"
@@ -263,11 +266,11 @@ func TestCallsOnce(t *testing.T) {
 		pressure + set + "(if (local.get 0) (then " + set + "))" + sum,
 		pressure + "(loop " + set + "(br_if 0 (i32.lt_u (local.tee 0 (i32.add (local.get 0) (i32.const 1))) (i32.const 4))))" + sum,
 	} {
-		b.add("i", "i", body, each(0, 1, 2, 0xFFFFFFFF)...)
+		b.Add("i", "i", body, compare.Each(0, 1, 2, 0xFFFFFFFF)...)
 	}
-	h := check(t, single(`(module (import "host" "i_i" (func $h (param i32) (result i32)))`+b.String()+")", b.calls...))
-	if h != nil && len(h.host) < 400 {
-		t.Errorf("%d words of calls of the host", len(h.host))
+	h := check(t, compare.Single(`(module (import "host" "i_i" (func $h (param i32) (result i32)))`+b.String()+")", b.Calls...))
+	if h != nil && len(h.Host) < 400 {
+		t.Errorf("%d words of calls of the host", len(h.Host))
 	}
 }
 
@@ -275,8 +278,8 @@ func TestCallsOnce(t *testing.T) {
 // it, in both arms, before and in a loop, behind a loop that is left early. Where it is not
 // reached, nothing traps; where it is, it traps once more.
 func TestTrapsUnderBranches(t *testing.T) {
-	var b builder
-	args := product([]uint64{0, 1}, []uint64{0, 1, 2})
+	var b compare.Builder
+	args := compare.Product([]uint64{0, 1}, []uint64{0, 1, 2})
 	for _, x := range trapping {
 		if x.name == "host" {
 			continue
@@ -293,16 +296,16 @@ func TestTrapsUnderBranches(t *testing.T) {
 			"(if (i32.eq (local.get 1) (i32.const 2)) (then (return))) " + x.text + "(i32.store (i32.const 4) (i32.const 9))" + x.text,
 			"(if (i32.and (local.get 0) (i32.eq (local.get 1) (i32.const 2))) (then (return))) (if (local.get 1) (then (global.set $g (i32.const 5))))" + x.text,
 		} {
-			name := fmt.Sprintf("f%d", b.n)
-			b.add("ii", "", body)
+			name := fmt.Sprintf("f%d", b.NumFuncs())
+			b.Add("ii", "", body)
 			for _, a := range args {
-				b.calls = append(b.calls, call{fn: name, args: a}, call{fn: "state"}, call{fn: "clear"})
+				b.Calls = append(b.Calls, compare.Call{Func: name, Args: a}, compare.Call{Func: "state"}, compare.Call{Func: "clear"})
 			}
 		}
 	}
-	check(t, single(`(module (memory (export "memory") 1) (global $g (export "g") (mut i32) (i32.const 0)) (data "abcdefg") `+filled(0, 64)+`
+	check(t, compare.Single(`(module (memory (export "memory") 1) (global $g (export "g") (mut i32) (i32.const 0)) (data "abcdefg") `+wat.Filled(0, 64)+`
 		(table 6 funcref) (elem (i32.const 0) func $nothing) (elem func $nothing) (elem (i32.const 2) func $pick)
 		(func $nothing) (func $pick (param i32) (result i32) (local.get 0))
 		(func (export "state") (result i64 i64 i32) (i64.load (i32.const 0)) (i64.load (i32.const 8)) (global.get $g))
-		(func (export "clear") (global.set $g (i32.const 0)) (memory.fill (i32.const 0) (i32.const 1) (i32.const 64)) (memory.fill (i32.const 65400) (i32.const 1) (i32.const 136)))`+b.String()+")", b.calls...))
+		(func (export "clear") (global.set $g (i32.const 0)) (memory.fill (i32.const 0) (i32.const 1) (i32.const 64)) (memory.fill (i32.const 65400) (i32.const 1) (i32.const 136)))`+b.String()+")", b.Calls...))
 }

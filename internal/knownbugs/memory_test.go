@@ -2,9 +2,11 @@ package knownbugs
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +14,9 @@ import (
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/host/inproc"
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/proof/compare"
+	"github.com/waot-project/waot/internal/proof/wat"
 	"github.com/waot-project/waot/spectest"
 	"github.com/waot-project/waot/spectest/interpengine"
 )
@@ -37,8 +42,8 @@ func TestFreshMemory(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for _, wat := range []string{with, without, with} {
-			inst := instantiate(t, s, wat, nil)
+		for _, text := range []string{with, without, with} {
+			inst := instantiate(t, s, text, nil)
 			mem, err := inst.Memory("memory")
 			if err != nil {
 				t.Fatal(err)
@@ -48,7 +53,7 @@ func TestFreshMemory(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := make([]byte, 1<<16)
-			if wat == with {
+			if text == with {
 				want = make([]byte, 2<<16)
 				copy(want[70000:], "own data")
 			}
@@ -57,8 +62,8 @@ func TestFreshMemory(t *testing.T) {
 			}
 			for _, at := range []int{len(want), len(want) + 4096, len(want) + 1<<16, 40<<16 - 1, 40 << 16, 1<<32 - 1} {
 				out := []uint64{uint64(at)}
-				if text := trapOf(wasmError(f.Call(out, out))); text != "out of bounds memory access" {
-					t.Fatalf("round %d: load at %#x of a memory of %#x bytes: %d, %q", round, at, len(want), out[0], text)
+				if trap := trapOf(wasmError(f.Call(out, out))); trap != "out of bounds memory access" {
+					t.Fatalf("round %d: load at %#x of a memory of %#x bytes: %d, %q", round, at, len(want), out[0], trap)
 				}
 			}
 			// Grown memory is zero, too. Leave everything dirty.
@@ -78,20 +83,12 @@ func TestFreshMemory(t *testing.T) {
 	s.Close()
 }
 
-// wasmError makes an error of inproc one that trapOf understands.
-func wasmError(err error) error {
-	if trap, ok := err.(*inproc.Trap); ok {
-		return inprocTrap{trap}
-	}
-	return err
-}
-
 // TestLargeBulk runs bulk operations whose operands, as parameters and as constants, are
 // above 2 GiB, on a memory of 3 GiB: they trap if a sum, computed without wrapping, is
 // beyond the end, and write where they should if not.
 func TestLargeBulk(t *testing.T) {
 	const size = 3 << 30
-	var b builder
+	var b compare.Builder
 	type op struct {
 		name         string
 		dst, src, n  uint64
@@ -99,8 +96,8 @@ func TestLargeBulk(t *testing.T) {
 	}
 	var ops []op
 	for _, name := range []string{"memory.fill", "memory.copy", "memory.init 0"} {
-		b.addNamed(name, "iii", "", fmt.Sprintf("(%s (local.get 0) (local.get 1) (local.get 2))", name))
-		for _, p := range product([]uint64{0, 1, 0x7FFFFFFF, 0x80000000, 0xBFFFFFF7, 0xBFFFFFFF, 0xC0000000, 0xC0000001, 0xFFFFFFFF}, []uint64{3, 0x80000005, 0xBFFFFFF8, 0xBFFFFFFF, 0xFFFFFFFF},
+		b.AddNamed(name, "iii", "", fmt.Sprintf("(%s (local.get 0) (local.get 1) (local.get 2))", name))
+		for _, p := range compare.Product([]uint64{0, 1, 0x7FFFFFFF, 0x80000000, 0xBFFFFFF7, 0xBFFFFFFF, 0xC0000000, 0xC0000001, 0xFFFFFFFF}, []uint64{3, 0x80000005, 0xBFFFFFF8, 0xBFFFFFFF, 0xFFFFFFFF},
 			[]uint64{0, 1, 8, 9, 0x40000001, 0x80000000, 0xC0000001, 0xFFFFFFFF}) {
 			o := op{name: name, dst: p[0], src: p[1], n: p[2], in: p[0]+p[2] <= size}
 			switch name {
@@ -115,14 +112,14 @@ func TestLargeBulk(t *testing.T) {
 			ops = append(ops, o)
 			o.constant = true
 			ops = append(ops, o)
-			b.addNamed(fmt.Sprintf("%s %#x", name, p), "", "", fmt.Sprintf("(%s %s %s %s)", name, literal('i', p[0]), literal('i', p[1]), literal('i', p[2])))
+			b.AddNamed(fmt.Sprintf("%s %#x", name, p), "", "", fmt.Sprintf("(%s %s %s %s)", name, wat.Const('i', p[0]), wat.Const('i', p[1]), wat.Const('i', p[2])))
 		}
 	}
-	wasm, err := assemble(fmt.Sprintf(`(module (memory (export "memory") %d) (data "0123456789abcdef") %s)`, size>>16, b.String()))
+	wasm, err := wat.Assemble(fmt.Sprintf(`(module (memory (export "memory") %d) (data "0123456789abcdef") %s)`, size>>16, b.String()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range natives() {
+	for _, e := range compare.Natives() {
 		s, err := e.NewStore()
 		if err != nil {
 			t.Fatal(err)
@@ -188,17 +185,17 @@ func TestMemorySequences(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			g := &sequence{r: rand.New(rand.NewPCG(seed, 84))}
-			g.loads, g.stores = accesses(t)
-			var b builder
+			g.loads, g.stores = wat.Accesses()
+			var b compare.Builder
 			for range 25 {
-				b.add("iil", "l", "(local $h i64)"+g.text(2, 4+g.r.IntN(25))+"(local.get $h)",
-					product([]uint64{0, 2, 8, 65530}, []uint64{0, 4, 65536}, []uint64{0x0123456789ABCDEF})...)
+				b.Add("iil", "l", "(local $h i64)"+g.text(2, 4+g.r.IntN(25))+"(local.get $h)",
+					compare.Product([]uint64{0, 2, 8, 65530}, []uint64{0, 4, 65536}, []uint64{0x0123456789ABCDEF})...)
 			}
-			c := single(`(module (memory (export "memory") 1 2)`+filled(0, 64)+`
+			c := compare.Single(`(module (memory (export "memory") 1 2)`+wat.Filled(0, 64)+`
 				(global $g (export "g") (mut i64) (i64.const 1)) (global $k (mut i32) (i32.const 6))
 				(func $change (i64.store offset=3 (global.get $k) (global.get $g)) (global.set $g (i64.add (global.get $g) (i64.const 3))))
-				`+b.String()+")", b.calls...)
-			c.watch = !cases.Sample()
+				`+b.String()+")", b.Calls...)
+			c.Watch = !cases.Sample()
 			check(t, c)
 		})
 	}
@@ -207,7 +204,7 @@ func TestMemorySequences(t *testing.T) {
 // sequence makes random text that uses memory: locals 0 and 1 are addresses, 2 a number.
 type sequence struct {
 	r             *rand.Rand
-	loads, stores []operator
+	loads, stores []wat.Operator
 }
 
 func pick[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }
@@ -222,12 +219,12 @@ func (g *sequence) text(depth, n int) string {
 		l, st := pick(g.r, g.loads...), pick(g.r, g.stores...)
 		switch g.r.IntN(13) {
 		case 0, 1, 2, 3:
-			e := toI64(l.result[0], fmt.Sprintf("(%s offset=%d %s)", l.name, g.r.IntN(9), g.address()))
+			e := wat.ToI64(l.Result[0], fmt.Sprintf("(%s offset=%d %s)", l.Name, g.r.IntN(9), g.address()))
 			fmt.Fprintf(&s, "(local.set $h (i64.xor (i64.rotl (local.get $h) (i64.const 9)) %s))", e)
 		case 4, 5, 6, 7, 8:
 			v := pick(g.r, "(local.get 2)", "(local.get $h)", "(i64.const 0x1122334455667788)", "(i64.const 0)", "(i64.load (i32.const 8))", "(i64.load16_s (local.get 0))")
-			v = map[byte]string{'i': "(i32.wrap_i64 " + v + ")", 'l': v, 'f': "(f32.reinterpret_i32 (i32.wrap_i64 " + v + "))", 'd': "(f64.reinterpret_i64 " + v + ")"}[st.params[1]]
-			fmt.Fprintf(&s, "(%s offset=%d %s %s)", st.name, g.r.IntN(9), g.address(), v)
+			v = map[byte]string{'i': "(i32.wrap_i64 " + v + ")", 'l': v, 'f': "(f32.reinterpret_i32 (i32.wrap_i64 " + v + "))", 'd': "(f64.reinterpret_i64 " + v + ")"}[st.Params[1]]
+			fmt.Fprintf(&s, "(%s offset=%d %s %s)", st.Name, g.r.IntN(9), g.address(), v)
 		case 9:
 			s.WriteString(pick(g.r, "(call $change)", "(memory.fill (local.get 0) (i32.const 3) (i32.const 5))", "(memory.copy (i32.const 10) (local.get 0) (i32.const 7))", "(drop (memory.grow (i32.const 1)))",
 				"(global.set $k (i32.and (local.get 0) (i32.const 31)))"))
@@ -263,7 +260,7 @@ func TestHugeDeclarations(t *testing.T) {
 			}
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			wasm, err := assemble(text)
+			wasm, err := wat.Assemble(text)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -359,10 +356,11 @@ func TestBoundsMutants(t *testing.T) {
 		length[o.name] = [2]uint64{o.dst, o.src}
 	}
 	text += ")"
-	wasm, err := assemble(text)
+	wasm, err := wat.Assemble(text)
 	if err != nil {
 		t.Fatal(err)
 	}
+	outside := []abi.TrapCode{abi.TrapMemoryOutOfBounds, abi.TrapTableOutOfBounds, abi.TrapUndefinedElement, abi.TrapUninitializedElement}
 	// failures tries all edges and counts results that arithmetic does not expect.
 	failures := func(e spectest.Engine) int {
 		s, err := e.NewStore()
@@ -381,9 +379,8 @@ func TestBoundsMutants(t *testing.T) {
 		wrong := 0
 		try := func(name string, fine bool, args ...uint64) {
 			_, err := inst.Invoke(name, args)
-			text := trapOf(err)
-			trap := text == "out of bounds memory access" || text == "invalid table access"
-			if (err == nil) != fine || err != nil && !trap {
+			var trap spectest.Trapper
+			if (err == nil) != fine || err != nil && !(errors.As(err, &trap) && slices.Contains(outside, trap.TrapCode())) {
 				wrong++
 			}
 		}

@@ -5,6 +5,9 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/waot-project/waot/internal/proof/compare"
+	"github.com/waot-project/waot/internal/proof/wat"
 )
 
 // nest makes the text of loops in loops, more of them open at once than the front end keeps apart without knowing the rest of the
@@ -88,24 +91,24 @@ func TestNestedLoops(t *testing.T) {
 	for part := range 4 {
 		t.Run(fmt.Sprint(part), func(t *testing.T) {
 			t.Parallel()
-			var b builder
+			var b compare.Builder
 			for i := range 60 {
 				if !cases.Has(i, 5) {
 					continue
 				}
 				n := nest{r: rand.New(rand.NewPCG(uint64(part), uint64(i)))}
-				fmt.Fprint(&n, watTypes("local", strings.Repeat("i", nestVars-2+nestDepth)))
+				fmt.Fprint(&n, wat.Types("local", strings.Repeat("i", nestVars-2+nestDepth)))
 				n.open("(block ", true)
 				n.statements(3, 1)
 				n.loop(1, true)
 				n.loop(1, i%3 == 0)
 				n.close()
 				for v := range nestVars {
-					n.WriteString(get(v))
+					n.WriteString(wat.Get(v))
 				}
-				b.add("ii", strings.Repeat("i", nestVars), n.String(), product([]uint64{0, 1, 5}, []uint64{0, 2})...)
+				b.Add("ii", strings.Repeat("i", nestVars), n.String(), compare.Product([]uint64{0, 1, 5}, []uint64{0, 2})...)
 			}
-			check(t, single("(module "+b.String()+")", b.calls...))
+			check(t, compare.Single("(module "+b.String()+")", b.Calls...))
 		})
 	}
 }

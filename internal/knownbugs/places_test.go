@@ -3,13 +3,16 @@ package knownbugs
 import (
 	"fmt"
 	"testing"
+
+	"github.com/waot-project/waot/internal/proof/compare"
+	"github.com/waot-project/waot/internal/proof/wat"
 )
 
 // TestPlaces: a trap is that of the first operator that traps, where equal operators are merged, checks folded, loads done by other
 // instructions, branches become traps.
 func TestPlaces(t *testing.T) {
-	var b builder
-	out := product([]uint64{0, 1, 32, 65530, 65533, 65536, 0xFFFFFFFF}, []uint64{0, 1, 32, 65533, 65536})
+	var b compare.Builder
+	out := compare.Product([]uint64{0, 1, 32, 65530, 65533, 65536, 0xFFFFFFFF}, []uint64{0, 1, 32, 65533, 65536})
 	for _, body := range []string{
 		// Equal operators, of which the second cannot trap any more.
 		"(drop (i32.div_u (local.get 0) (local.get 1))) (drop (i32.div_u (local.get 0) (local.get 1)))",
@@ -62,16 +65,16 @@ func TestPlaces(t *testing.T) {
 		"(drop (i32.div_s (i32.const 0x80000000) (i32.sub (i32.const 0) (local.get 1)))) (drop (i32.load (local.get 0)))",
 		"(drop (i32.rem_u (i32.load (local.get 0)) (i32.load (local.get 1)))) (drop (i32.load offset=65535 (local.get 1)))",
 	} {
-		b.add("ii", "", body, out...)
+		b.Add("ii", "", body, out...)
 	}
-	var consts []call
+	var consts []compare.Call
 	for i, offset := range []uint64{0, 65532, 65533, 65535, 65536, 1 << 20, 0xFFFFFFFF} {
 		name := fmt.Sprintf("far%d", i)
 		fmt.Fprintf(&b, "(func (export %q) (param i32 i32) (drop (i32.load8_u (local.get 1))) (drop (i32.load offset=%d (local.get 0))))", name, offset)
 		for _, a := range out {
-			consts = append(consts, call{fn: name, args: a})
+			consts = append(consts, compare.Call{Func: name, Args: a})
 		}
 	}
-	check(t, single(`(module (memory (export "memory") 1 2) (global $g (mut i32) (i32.const 0)) (global $h (mut i64) (i64.const 0)) (global $d (mut f64) (f64.const 0)) (table 6 funcref) (elem (i32.const 0) func $nothing)
-		(func $nothing) (func $two (param i32 i32) (drop (i32.div_u (local.get 0) (local.get 1))))`+filled(0, 64)+b.String()+")", append(b.calls, consts...)...))
+	check(t, compare.Single(`(module (memory (export "memory") 1 2) (global $g (mut i32) (i32.const 0)) (global $h (mut i64) (i64.const 0)) (global $d (mut f64) (f64.const 0)) (table 6 funcref) (elem (i32.const 0) func $nothing)
+		(func $nothing) (func $two (param i32 i32) (drop (i32.div_u (local.get 0) (local.get 1))))`+wat.Filled(0, 64)+b.String()+")", append(b.Calls, consts...)...))
 }

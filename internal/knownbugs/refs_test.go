@@ -9,6 +9,7 @@ import (
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/internal/proof/wat"
 )
 
 // refWorld is a store whose references are collected at every exit from compiled code, with
@@ -65,7 +66,7 @@ const refImports = `(import "h" "make" (func $make (param i32) (result externref
 // runRefs runs the export "f" of a module at both levels, with each number as the argument.
 func runRefs(t *testing.T, body string, args ...uint64) {
 	t.Helper()
-	wasm, err := assemble("(module " + refImports + body + ")")
+	wasm, err := wat.Assemble("(module " + refImports + body + ")")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +136,7 @@ func TestRefsInColdBlocks(t *testing.T) {
 	for k := range 12 {
 		body += fmt.Sprintf("(call $check (local.get $r%d) (i32.const %d))", k, 100+k)
 	}
-	wasm, err := assemble("(module " + refImports + body + "))")
+	wasm, err := wat.Assemble("(module " + refImports + body + "))")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/internal/figures"
+	"github.com/waot-project/waot/internal/proof/compare"
 	"github.com/waot-project/waot/internal/testenv"
 	"github.com/waot-project/waot/wasmfront"
 )
@@ -252,10 +253,10 @@ func TestWaiting(t *testing.T) {
 // TestLevels says which levels of processors the tests run on: all that this machine has. That it has fewer than there are
 // is a reason to skip only where the kernel's list of the processor's features says so, too.
 func TestLevels(t *testing.T) {
-	for _, e := range natives() {
+	for _, e := range compare.Natives() {
 		t.Log(e.Name())
 	}
-	if runtime.GOARCH != "amd64" || len(natives()) == 3 {
+	if runtime.GOARCH != "amd64" || len(compare.Natives()) == 3 {
 		return
 	}
 	info, _ := os.ReadFile("/proc/cpuinfo")
@@ -308,59 +309,6 @@ func TestWithoutV3(t *testing.T) {
 	} {
 		if why, err := withoutV3(c.cpuinfo, c.ci); why != c.why || (err != nil) != c.fails {
 			t.Errorf("%q, CI %t: %q, %v", c.cpuinfo, c.ci, why, err)
-		}
-	}
-}
-
-// TestOperatorsKnown demands that every operator that is accepted has operands of types that
-// the tests here know: those that take all operators from the decoder's table leave out none
-// unnoticed.
-func TestOperatorsKnown(t *testing.T) {
-	accesses(t)
-	for _, code := range wasmfront.Opcodes() {
-		info := code.Info()
-		if wasmfront.DefaultFeatures.Has(info.Feature) && strings.Trim(info.Sig, "ilfdrx:") != "" {
-			t.Errorf("%s is accepted, and its types %q are not known here", info.Name, info.Sig)
-		}
-	}
-	if n, m := len(numeric(1)), len(numeric(2)); n < 50 || m < 70 {
-		t.Errorf("%d operators with one operand, %d with two", n, m)
-	}
-}
-
-// TestAssembler runs a module that has something of each form of the text, with known results.
-func TestAssembler(t *testing.T) {
-	c := single(`(module (import "host" "il_l" (func $h (param i32 i64) (result i64)))
-		(type $u (func (param i32) (result i32 f64)))
-		(memory (export "memory") 1 2) (table 3 funcref) (global $g (export "g") (mut i64) (i64.const -5))
-		(elem (i32.const 1) func $id) (elem $p funcref (ref.func $id) (ref.null func)) (data (i32.const 8) "abc\ff") (data $d "xyz")
-		(func $id (param $x i32) (result i32) (local.get $x))
-		(func (export "a") (param $x i32) (result i64 i32 f32) (local $y i64)
-			(local.set $y (i64.sub (i64.extend_i32_u (local.get $x)) (global.get $g)))
-			(memory.init $d (i32.const 4) (i32.const 0) (i32.const 2))
-			(table.init $p (i32.const 0) (i32.const 0) (i32.const 2))
-			(block $out (result i64 i32) (br_if $out (local.get $y) (i32.const 3) (local.get $x)) drop drop (i64.const 77) (i32.load8_s offset=3 (i32.const 8)))
-			(f32.const -0x1.8p3))
-		(func (export "b") (type $u) (call_indirect (param i32) (result i32) (local.get 0) (local.get 0)) (f64.const nan:0x8000000000001))
-		(func (export "c") (param i32) (result i32) (local i32)
-			(block (loop $l (local.set 1 (i32.add (local.get 1) (local.get 0))) (br_if $l (local.tee 0 (i32.sub (local.get 0) (i32.const 1))))))
-			(if (result i32) (i32.gt_u (local.get 1) (i32.const 9)) (then (local.get 1)) (else (select (result i32) (i32.const 1) (i32.const 2) (local.get 1)))))
-		(export "again" (func $id)))`,
-		call{fn: "a", args: []uint64{0}}, call{fn: "a", args: []uint64{5}}, call{fn: "b", args: []uint64{0}}, call{fn: "b", args: []uint64{1}}, call{fn: "b", args: []uint64{2}},
-		call{fn: "c", args: []uint64{10}}, call{fn: "c", args: []uint64{3}}, call{fn: "again", args: []uint64{9}})
-	c.exact = true
-	h := check(t, c)
-	want := []string{"lif [0x4d 0xffffffff 0xc1400000]", "lif [0xa 0x3 0xc1400000]", "id [0x0 0x7ff8000000000001]", `trap "invalid table access"`, `trap "invalid table access"`,
-		"i [0x37]", "i [0x1]", "i [0x9]"}
-	for i, w := range want {
-		if got, _, _ := strings.Cut(h.events[1+i].String(), ", memory"); got != w {
-			t.Errorf("call %d: %s, want %s", i, got, w)
-		}
-	}
-	for _, text := range []string{"(module (func (i32.nothing)))", "(module (func local.get))", "(module (memory 1) (func (drop (i32.load by=3 (i32.const 0)))))", "(module (func (call $f)))",
-		"(module (func (param i33)))", "(module (what))", "(func)", "(module (func (local.get 0 1)))", "(module (func (i32.const 1x)))", "(module (func (if (i32.const 1))))"} {
-		if _, err := assemble(text); err == nil {
-			t.Errorf("%s assembles", text)
 		}
 	}
 }

@@ -13,7 +13,10 @@ import (
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/internal/proof/compare"
+	"github.com/waot-project/waot/internal/proof/wat"
 )
 
 // funcTypes are types that differ in one place each.
@@ -28,7 +31,7 @@ func constants(ts string) string {
 		case 'x':
 			s += "(ref.null extern)"
 		default:
-			s += fmt.Sprintf("(%s.const %d)", watType(t), i+40)
+			s += fmt.Sprintf("(%s.const %d)", wat.TypeName(t), i+40)
 		}
 	}
 	return s
@@ -37,28 +40,28 @@ func constants(ts string) string {
 // typePair is a module with a table of a function of each type, and one compiled apart, with
 // the types in another order, that calls each through the first's table and through its own
 // copy as every type. Shift changes the order.
-func typePair(shift int) *testCase {
-	var one, two builder
+func typePair(shift int) *compare.Case {
+	var one, two compare.Builder
 	refs := ""
 	n := len(funcTypes)
 	for k, ts := range funcTypes {
 		params, results, _ := strings.Cut(ts, "_")
-		fmt.Fprintf(&one, "(func $f%d %s %s %s)\n", k, watTypes("param", params), watTypes("result", results), constants(results))
+		fmt.Fprintf(&one, "(func $f%d %s %s %s)\n", k, wat.Types("param", params), wat.Types("result", results), constants(results))
 		refs += fmt.Sprintf(" $f%d", k)
 		other := funcTypes[(k*7+3+shift)%n]
 		params, results, _ = strings.Cut(other, "_")
-		fmt.Fprintf(&two, "(type $u%d (func %s %s))\n", k, watTypes("param", params), watTypes("result", results))
+		fmt.Fprintf(&two, "(type $u%d (func %s %s))\n", k, wat.Types("param", params), wat.Types("result", results))
 		for _, table := range []string{"$theirs", "$ours"} {
 			name := other + " through " + table
-			fmt.Fprintf(&two, "(func (export %q) (param i32) %s (call_indirect %s (type $u%d) %s (local.get 0)))\n", name, watTypes("result", results), table, k, constants(params))
+			fmt.Fprintf(&two, "(func (export %q) (param i32) %s (call_indirect %s (type $u%d) %s (local.get 0)))\n", name, wat.Types("result", results), table, k, constants(params))
 			for i := range uint64(n + 4) {
-				two.calls = append(two.calls, call{1, name, []uint64{i}})
+				two.Calls = append(two.Calls, compare.Call{Module: 1, Func: name, Args: []uint64{i}})
 			}
 		}
 	}
-	return &testCase{calls: two.calls, mods: []module{
-		{name: "owner", wat: fmt.Sprintf(`(module (table (export "table") %d funcref) (elem (i32.const 0) func %s) (func (export "exported") (result i32) (i32.const 44)) %s)`, n+3, refs, one.String())},
-		{wat: fmt.Sprintf(`(module (import "owner" "table" (table $theirs %d funcref)) (import "owner" "exported" (func $e (result i32))) (import "host" "i_i" (func $h (param i32) (result i32)))
+	return &compare.Case{Calls: two.Calls, Modules: []compare.Module{
+		{Name: "owner", Text: fmt.Sprintf(`(module (table (export "table") %d funcref) (elem (i32.const 0) func %s) (func (export "exported") (result i32) (i32.const 44)) %s)`, n+3, refs, one.String())},
+		{Text: fmt.Sprintf(`(module (import "owner" "table" (table $theirs %d funcref)) (import "owner" "exported" (func $e (result i32))) (import "host" "i_i" (func $h (param i32) (result i32)))
 			(table $ours %[1]d funcref) (func $s (table.copy $ours $theirs (i32.const 1) (i32.const 0) (i32.const %[2]d))) (start $s)
 			(elem (i32.const %[3]d) func $e $h) %[4]s)`, n+3, n+2, n, two.String())},
 	}}
@@ -77,22 +80,22 @@ func TestTypesAfterRelease(t *testing.T) {
 			continue
 		}
 		c := typePair(shift)
-		c.calls = c.calls[:len(c.calls)/4]
-		for _, e := range natives()[:2] {
-			h, err := play(e, c)
+		c.Calls = c.Calls[:len(c.Calls)/4]
+		for _, e := range compare.Natives()[:2] {
+			h, err := compare.Play(e, c)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for i, k := range c.calls {
-				name, _, _ := strings.Cut(k.fn, " ")
-				at := int(k.args[0])
-				if strings.HasSuffix(k.fn, "$ours") {
+			for i, k := range c.Calls {
+				name, _, _ := strings.Cut(k.Func, " ")
+				at := int(k.Args[0])
+				if strings.HasSuffix(k.Func, "$ours") {
 					at--
 				}
 				right := at >= 0 && at < len(funcTypes) && funcTypes[at] == name || at == len(funcTypes) && name == "_i" || at == len(funcTypes)+1 && name == "i_i"
-				got := h.events[len(c.mods)+i]
-				if (got.trap == "") != right || at >= 0 && at < len(funcTypes) && !right && got.trap != "indirect call type mismatch" {
-					t.Fatalf("round %d, %s: %s of element %d: %v", shift, e.Name(), k.fn, k.args[0], &got)
+				got := h.Events[len(c.Modules)+i]
+				if got.Trapped() == right || at >= 0 && at < len(funcTypes) && !right && got.Trap != abi.TrapBadSignature {
+					t.Fatalf("round %d, %s: %s of element %d: %v", shift, e.Name(), k.Func, k.Args[0], &got)
 				}
 			}
 		}
@@ -104,78 +107,78 @@ func TestTypesAfterRelease(t *testing.T) {
 // the module's own, imported from another, exported by it and the host's; null, out of
 // bounds and of the wrong type.
 func TestFourTables(t *testing.T) {
-	var b builder
+	var b compare.Builder
 	for table := range 4 {
 		for _, ty := range []string{"_i", "i_i", "i_l"} {
 			params, results, _ := strings.Cut(ty, "_")
 			body := strings.Repeat("(i32.const 5)", len(params))
-			b.add("i", results, fmt.Sprintf("(call_indirect %d %s %s %s (local.get 0))", table, watTypes("param", params), watTypes("result", results), body),
-				each(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 0xFFFFFFFF, 0x80000000, 0x40000000)...)
+			b.Add("i", results, fmt.Sprintf("(call_indirect %d %s %s %s (local.get 0))", table, wat.Types("param", params), wat.Types("result", results), body),
+				compare.Each(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 0xFFFFFFFF, 0x80000000, 0x40000000)...)
 		}
-		b.add("ii", "i", fmt.Sprintf("(table.set %d (local.get 0) (table.get %d (local.get 1))) (call_indirect %[1]d (result i32) (local.get 0))", table, (table+1)%4),
-			product([]uint64{2, 7, 100}, []uint64{1, 3, 9, 200})...)
-		b.add("ii", "ii", fmt.Sprintf("(table.grow %d (table.get %d (local.get 0)) (local.get 1)) (table.size %[1]d)", table, (table+2)%4), product([]uint64{1, 50}, []uint64{0, 1, 99})...)
+		b.Add("ii", "i", fmt.Sprintf("(table.set %d (local.get 0) (table.get %d (local.get 1))) (call_indirect %[1]d (result i32) (local.get 0))", table, (table+1)%4),
+			compare.Product([]uint64{2, 7, 100}, []uint64{1, 3, 9, 200})...)
+		b.Add("ii", "ii", fmt.Sprintf("(table.grow %d (table.get %d (local.get 0)) (local.get 1)) (table.size %[1]d)", table, (table+2)%4), compare.Product([]uint64{1, 50}, []uint64{0, 1, 99})...)
 	}
-	for i := range b.calls {
-		b.calls[i].mod = 1
+	for i := range b.Calls {
+		b.Calls[i].Module = 1
 	}
-	check(t, &testCase{calls: b.calls, mods: []module{
-		{name: "a", wat: `(module (table (export "t") 6 8 funcref) (table (export "u") 4 funcref) (global $g (mut i32) (i32.const 77))
+	check(t, &compare.Case{Calls: b.Calls, Modules: []compare.Module{
+		{Name: "a", Text: `(module (table (export "t") 6 8 funcref) (table (export "u") 4 funcref) (global $g (mut i32) (i32.const 77))
 			(func $a (export "a") (result i32) (global.get $g)) (func $b (param i32) (result i32) (global.set $g (i32.add (global.get $g) (i32.const 1))) (i32.add (local.get 0) (global.get $g)))
 			(elem (i32.const 1) func $a $b) (elem (table 1) (i32.const 0) func $b $a))`},
-		{name: "b", wat: `(module (import "a" "t" (table 6 8 funcref)) (import "a" "u" (table 4 funcref)) (import "a" "a" (func $a (result i32))) (import "host" "i_i" (func $h (param i32) (result i32)))
+		{Name: "b", Text: `(module (import "a" "t" (table 6 8 funcref)) (import "a" "u" (table 4 funcref)) (import "a" "a" (func $a (result i32))) (import "host" "i_i" (func $h (param i32) (result i32)))
 			(table 5 9 funcref) (table 10 funcref) (func $own (export "own") (param i32) (result i64) (i64.const 9)) (func $one (result i32) (i32.const 1))
 			(elem (i32.const 3) func $own $h) (elem (table 2) (i32.const 0) func $a $h $own $one) (elem (table 3) (i32.const 5) func $one $own $a $h)` + b.String() + ")"},
-		{name: "c", wat: `(module (import "b" "own" (func $f (param i32) (result i64))) (import "a" "t" (table 4 funcref)) (elem (i32.const 0) func $f))`},
+		{Name: "c", Text: `(module (import "b" "own" (func $f (param i32) (result i64))) (import "a" "t" (table 4 funcref)) (elem (i32.const 0) func $f))`},
 	}})
 }
 
 // TestBulkTables runs all bulk operators on own and imported tables and memories, with
 // segments of every kind, dropped and not, with lengths from 0.
 func TestBulkTables(t *testing.T) {
-	var b builder
+	var b compare.Builder
 	at := []uint64{0, 1, 4, 6, 7, 0x7FFFFFFF, 0xFFFFFFFF}
 	lengths := []uint64{0, 1, 2, 3, 0x80000000, 0xFFFFFFFF}
-	args := part(product(at, []uint64{0, 1, 2, 3, 0xFFFFFFFE}, lengths), 3)
+	args := part(compare.Product(at, []uint64{0, 1, 2, 3, 0xFFFFFFFE}, lengths), 3)
 	three := "(local.get 0) (local.get 1) (local.get 2)"
 	for table := range 3 {
 		for _, segment := range []string{"$active", "$passive", "$exprs", "$declared"} {
-			b.add("iii", "", fmt.Sprintf("(table.init %d %s %s)", table, segment, three), args...)
+			b.Add("iii", "", fmt.Sprintf("(table.init %d %s %s)", table, segment, three), args...)
 		}
 		for from := range 3 {
-			b.add("iii", "", fmt.Sprintf("(table.copy %d %d %s)", table, from, three), args...)
+			b.Add("iii", "", fmt.Sprintf("(table.copy %d %d %s)", table, from, three), args...)
 		}
-		b.add("iii", "", fmt.Sprintf("(table.fill %d (local.get 0) (table.get 0 (i32.and (local.get 1) (i32.const 3))) (local.get 2))", table), args...)
+		b.Add("iii", "", fmt.Sprintf("(table.fill %d (local.get 0) (table.get 0 (i32.and (local.get 1) (i32.const 3))) (local.get 2))", table), args...)
 	}
 	for _, segment := range []string{"$pdata", "$empty"} {
-		b.add("iii", "", "(memory.init "+segment+" "+three+")", append(sampled(args, 2), product([]uint64{65535, 65536, 65537}, []uint64{0, 1, 3}, []uint64{0, 1, 3})...)...)
+		b.Add("iii", "", "(memory.init "+segment+" "+three+")", append(sampled(args, 2), compare.Product([]uint64{65535, 65536, 65537}, []uint64{0, 1, 3}, []uint64{0, 1, 3})...)...)
 	}
-	b.add("iii", "", "(memory.copy "+three+")", product([]uint64{0, 65535, 65536, 65537, 0xFFFFFFFF}, []uint64{0, 3, 65536, 65537, 0xFFFFFFFF}, lengths)...)
-	b.add("iii", "", "(memory.fill "+three+")", product([]uint64{0, 65535, 65536, 65537, 0xFFFFFFFF}, []uint64{0x1FF}, lengths)...)
-	look := len(b.calls)
+	b.Add("iii", "", "(memory.copy "+three+")", compare.Product([]uint64{0, 65535, 65536, 65537, 0xFFFFFFFF}, []uint64{0, 3, 65536, 65537, 0xFFFFFFFF}, lengths)...)
+	b.Add("iii", "", "(memory.fill "+three+")", compare.Product([]uint64{0, 65535, 65536, 65537, 0xFFFFFFFF}, []uint64{0x1FF}, lengths)...)
+	look := len(b.Calls)
 	for table := range 3 {
 		for i := range 8 {
-			b.add("", "i", fmt.Sprintf("(ref.is_null (table.get %d (i32.const %d)))", table, i), nil)
-			b.add("", "i", fmt.Sprintf("(call_indirect %d (result i32) (i32.const %d))", table, i), nil)
+			b.Add("", "i", fmt.Sprintf("(ref.is_null (table.get %d (i32.const %d)))", table, i), nil)
+			b.Add("", "i", fmt.Sprintf("(call_indirect %d (result i32) (i32.const %d))", table, i), nil)
 		}
 	}
-	state := b.calls[look:]
-	ops := b.calls[:look]
+	state := b.Calls[look:]
+	ops := b.Calls[:look]
 	drops := []string{"(elem.drop $passive) (elem.drop $active)", "(data.drop $pdata) (data.drop $active_data) (data.drop $empty)", "(elem.drop $exprs) (elem.drop $declared) (elem.drop $passive)"}
 	for _, d := range drops {
-		b.add("", "", d, nil)
+		b.Add("", "", d, nil)
 	}
-	all := append(append([]call{}, ops...), state...)
+	all := append(append([]compare.Call{}, ops...), state...)
 	for i := range drops {
-		all = append(all, b.calls[len(b.calls)-len(drops)+i])
+		all = append(all, b.Calls[len(b.Calls)-len(drops)+i])
 		all = append(append(all, sampled(ops, 3)...), state...)
 	}
 	for i := range all {
-		all[i].mod = 1
+		all[i].Module = 1
 	}
-	check(t, &testCase{calls: all, mods: []module{
-		{name: "o", wat: `(module (memory (export "memory") 1 1) (table (export "t") 7 7 funcref) (func $f (result i32) (i32.const 3)) (elem (i32.const 2) func $f $f))`},
-		{wat: `(module (import "o" "memory" (memory 1 1)) (import "o" "t" (table 7 7 funcref)) (table 7 funcref) (table 4 20 funcref)
+	check(t, &compare.Case{Calls: all, Modules: []compare.Module{
+		{Name: "o", Text: `(module (memory (export "memory") 1 1) (table (export "t") 7 7 funcref) (func $f (result i32) (i32.const 3)) (elem (i32.const 2) func $f $f))`},
+		{Text: `(module (import "o" "memory" (memory 1 1)) (import "o" "t" (table 7 7 funcref)) (table 7 funcref) (table 4 20 funcref)
 			(func $a (result i32) (i32.const 10)) (func $b (result i32) (i32.const 11)) (func $c (result i32) (i32.const 12))
 			(elem $active (i32.const 4) func $a $b) (elem $passive func $b $c $a) (elem $exprs funcref (ref.func $c) (ref.null func) (ref.func $a)) (elem $declared declare func $c)
 			(data $active_data (i32.const 9) "abc") (data $pdata "defg") (data $empty "")` + b.String() + ")"},
@@ -185,14 +188,14 @@ func TestBulkTables(t *testing.T) {
 // TestDroppedData reads segments that were active, and others after they were dropped: they have
 // the length 0. wazero's interpreter keeps the active ones, so arithmetic is the judge.
 func TestDroppedData(t *testing.T) {
-	wasm, err := assemble(`(module (memory 1) (data $active (i32.const 9) "abc") (data $passive "defg") (func (export "drop") (data.drop $passive) (data.drop $active))
+	wasm, err := wat.Assemble(`(module (memory 1) (data $active (i32.const 9) "abc") (data $passive "defg") (func (export "drop") (data.drop $passive) (data.drop $active))
 		(func (export "active") (param i32 i32 i32) (memory.init $active (local.get 0) (local.get 1) (local.get 2)))
 		(func (export "passive") (param i32 i32 i32) (memory.init $passive (local.get 0) (local.get 1) (local.get 2))))`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	args := product([]uint64{0, 65535, 65536, 65537, 0xFFFFFFFF}, []uint64{0, 1, 3, 4, 5, 0xFFFFFFFF}, []uint64{0, 1, 4, 5, 0xFFFFFFFF})
-	c := &testCase{mods: []module{{wasm: wasm}}}
+	args := compare.Product([]uint64{0, 65535, 65536, 65537, 0xFFFFFFFF}, []uint64{0, 1, 3, 4, 5, 0xFFFFFFFF}, []uint64{0, 1, 4, 5, 0xFFFFFFFF})
+	c := &compare.Case{Modules: []compare.Module{{Wasm: wasm}}}
 	var want []bool
 	for round := range 2 {
 		for _, name := range []string{"active", "passive"} {
@@ -201,20 +204,20 @@ func TestDroppedData(t *testing.T) {
 				length = 4
 			}
 			for _, a := range args {
-				c.calls = append(c.calls, call{fn: name, args: a})
+				c.Calls = append(c.Calls, compare.Call{Func: name, Args: a})
 				want = append(want, a[0]+a[2] <= 65536 && a[1]+a[2] <= length)
 			}
 		}
-		c.calls, want = append(c.calls, call{fn: "drop"}), append(want, true)
+		c.Calls, want = append(c.Calls, compare.Call{Func: "drop"}), append(want, true)
 	}
-	for _, e := range append(natives(), interpreters()...) {
-		h, err := play(e, c)
+	for _, e := range append(compare.Natives(), compare.Interpreters()...) {
+		h, err := compare.Play(e, c)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i, ok := range want {
-			if got := h.events[1+i].trap; (got == "") != ok || !ok && got != "out of bounds memory access" {
-				t.Errorf("%s: call %d, %s(%#x): trap %q, fine: %v", e.Name(), i, c.calls[i].fn, c.calls[i].args, got, ok)
+			if got := &h.Events[1+i]; got.Trapped() == ok || !ok && got.Trap != abi.TrapMemoryOutOfBounds {
+				t.Errorf("%s: call %d, %s(%#x): %v, fine: %v", e.Name(), i, c.Calls[i].Func, c.Calls[i].Args, got, ok)
 			}
 		}
 	}
@@ -229,61 +232,62 @@ func TestPartialInit(t *testing.T) {
 		(func (export "call") (param i32) (result i32) (call_indirect (result i32) (local.get 0))))`
 	const imports = `(import "owner" "memory" (memory 1)) (import "owner" "table" (table 4 funcref)) (import "owner" "g" (global $g (mut i32)))
 		(func $one (result i32) (i32.const 1)) (func $two (result i32) (i32.add (i32.const 2) (global.get $g))) `
-	const oob, noTable = "out of bounds memory access", "invalid table access"
+	const oob, noTable = abi.TrapMemoryOutOfBounds, abi.TrapTableOutOfBounds
 	for i, c := range []struct {
-		body, trap string
-		memory     string // of the first 16 bytes and the last two, a dot for zero
-		table      string // what the four elements give, - for null
+		body   string
+		trap   abi.TrapCode
+		memory string // of the first 16 bytes and the last two, a dot for zero
+		table  string // what the four elements give, - for null
 	}{
 		{`(func $s (i32.store8 (i32.const 8) (i32.const 65)) (global.set $g (i32.const 3)) unreachable) (start $s) (elem (i32.const 1) func $one $two)`,
-			"unreachable", "........A.........", "-15-"},
+			abi.TrapUnreachable, "........A.........", "-15-"},
 		{`(data (i32.const 8) "abc") (data (i32.const 65534) "defg") (data (i32.const 12) "xyz") (elem (i32.const 0) func $two)`, oob, "........abc.......", "2---"},
 		{`(elem (i32.const 0) func $one) (elem (i32.const 3) func $one $two) (elem (i32.const 1) func $two) (data (i32.const 4) "no")`, noTable, "..................", "1---"},
 		{`(elem (i32.const 0) func $two $one) (data (i32.const 4) "yes") (data (i32.const 65537) "")`, oob, "....yes...........", "21--"},
-		{`(elem (i32.const 4) func) (data (i32.const 65536) "") (data (i32.const 4) "yes") (data (i32.const 65534) "zz")`, "", "....yes.........zz", "----"},
+		{`(elem (i32.const 4) func) (data (i32.const 65536) "") (data (i32.const 4) "yes") (data (i32.const 65534) "zz")`, abi.TrapNone, "....yes.........zz", "----"},
 		{`(elem (i32.const 5) func) (data (i32.const 4) "no")`, noTable, "..................", "----"},
 		{`(data (i32.const -1) "a")`, oob, "..................", "----"},
 		{`(data (i32.const -1) "")`, oob, "..................", "----"},
 		{`(elem (i32.const -1) func $one)`, noTable, "..................", "----"},
-		{`(func $s (call $s)) (start $s)`, "stack overflow", "..................", "----"},
-		{`(func $s (drop (i32.div_u (i32.const 1) (global.get $g)))) (start $s)`, "integer divide by zero", "..................", "----"},
-		{`(func $s (global.set $g (i32.const 5)) (call_indirect (i32.const 0))) (elem (i32.const 0) func $two) (start $s)`, "indirect call type mismatch", "..................", "7---"},
+		{`(func $s (call $s)) (start $s)`, abi.TrapStackOverflow, "..................", "----"},
+		{`(func $s (drop (i32.div_u (i32.const 1) (global.get $g)))) (start $s)`, abi.TrapIntegerDivideByZero, "..................", "----"},
+		{`(func $s (global.set $g (i32.const 5)) (call_indirect (i32.const 0))) (elem (i32.const 0) func $two) (start $s)`, abi.TrapBadSignature, "..................", "7---"},
 		{`(data $d (i32.const 0) "abc") (func $s (memory.init $d (i32.const 9) (i32.const 0) (i32.const 0)) (memory.init $d (i32.const 9) (i32.const 0) (i32.const 1))) (start $s)`, oob, "abc...............", "----"},
 		{`(elem $e (i32.const 0) func $two) (func $s (table.init $e (i32.const 1) (i32.const 0) (i32.const 0)) (table.init $e (i32.const 1) (i32.const 0) (i32.const 1))) (start $s)`, noTable, "..................", "2---"},
 		{`(data $d "abc") (func $s (memory.init $d (i32.const 65534) (i32.const 0) (i32.const 3))) (start $s)`, oob, "..................", "----"},
 		{`(elem $e func $one $two) (func $s (table.init $e (i32.const 3) (i32.const 0) (i32.const 2))) (start $s)`, noTable, "..................", "----"},
 		{`(elem $e func $one $two) (func $s (elem.drop $e) (table.init $e (i32.const 4) (i32.const 0) (i32.const 0)) (table.init $e (i32.const 0) (i32.const 1) (i32.const 0))) (start $s)`, noTable, "..................", "----"},
 	} {
-		k := &testCase{mods: []module{{name: "owner", wat: owner}, {wat: "(module " + imports + c.body + ")"}}}
+		k := &compare.Case{Modules: []compare.Module{{Name: "owner", Text: owner}, {Text: "(module " + imports + c.body + ")"}}}
 		for n := range uint64(18) {
 			if n >= 16 {
 				n += 65534 - 16
 			}
-			k.calls = append(k.calls, call{0, "get", []uint64{n}})
+			k.Calls = append(k.Calls, compare.Call{Module: 0, Func: "get", Args: []uint64{n}})
 		}
 		for n := range uint64(4) {
-			k.calls = append(k.calls, call{0, "call", []uint64{n}})
+			k.Calls = append(k.Calls, compare.Call{Module: 0, Func: "call", Args: []uint64{n}})
 		}
-		for _, e := range append(natives(), interpreters()...) {
-			h, err := play(e, k)
+		for _, e := range append(compare.Natives(), compare.Interpreters()...) {
+			h, err := compare.Play(e, k)
 			if err != nil {
 				t.Fatalf("%d: %v", i, err)
 			}
 			memory, table := "", ""
-			for n, v := range h.events[2:] {
+			for n, v := range h.Events[2:] {
 				switch {
-				case n < 18 && v.values[0] == 0:
+				case n < 18 && v.Values[0].Bits == 0:
 					memory += "."
 				case n < 18:
-					memory += string(rune(v.values[0]))
-				case v.trap != "":
+					memory += string(rune(v.Values[0].Bits))
+				case v.Trapped():
 					table += "-"
 				default:
-					table += fmt.Sprint(v.values[0])
+					table += fmt.Sprint(v.Values[0].Bits)
 				}
 			}
-			if h.events[1].trap != c.trap || memory != c.memory || table != c.table {
-				t.Errorf("%d, %s: trap %q, memory %s, table %s; want %q, %s, %s", i, e.Name(), h.events[1].trap, memory, table, c.trap, c.memory, c.table)
+			if h.Events[1].Trap != c.trap || memory != c.memory || table != c.table {
+				t.Errorf("%d, %s: trap %v, memory %s, table %s; want %v, %s, %s", i, e.Name(), h.Events[1].Trap, memory, table, c.trap, c.memory, c.table)
 			}
 		}
 	}
@@ -321,30 +325,30 @@ func TestGrowInCallee(t *testing.T) {
 			(if (local.get 1) (then (drop (call $grow (i32.const 1))))) (i32.sub (memory.size) (local.get $a)))
 		(func (export "k") (param i32 i32) (result i32) (loop $l (drop (memory.grow (local.get 0))) (i32.store8 (local.get 1) (i32.const 9))
 			(local.set 1 (i32.add (local.get 1) (i32.const 65536))) (br_if $l (i32.lt_u (local.get 1) (i32.const 600000)))) (memory.size)))`
-	var calls []call
+	var calls []compare.Call
 	for _, x := range [][]uint64{{0, 65532}, {0, 65533}, {1, 65533}, {1, 131072}, {1, 196604}, {1, 196605}, {9, 0}, {0xFFFFFFFF, 0}, {1, 262140}, {2, 262144}, {1, 393212}, {1, 393213}} {
-		calls = append(calls, call{1, "f", x}, call{1, "g", []uint64{0, x[1]}}, call{0, "get", x[1:]}, call{0, "size", nil})
+		calls = append(calls, compare.Call{Module: 1, Func: "f", Args: x}, compare.Call{Module: 1, Func: "g", Args: []uint64{0, x[1]}}, compare.Call{Module: 0, Func: "get", Args: x[1:]}, compare.Call{Module: 0, Func: "size"})
 	}
 	for _, x := range [][]uint64{{0, 1}, {0, 0}, {0, 2}, {1, 2}, {1, 3}, {1, 5}, {9, 1}, {4, 7}, {0, 8}, {0xFFFFFFFF, 7}} {
-		calls = append(calls, call{1, "h", x})
+		calls = append(calls, compare.Call{Module: 1, Func: "h", Args: x})
 	}
-	c := &testCase{mods: []module{{name: "owner", wat: owner}, {wat: user}}, calls: calls, watch: true}
+	c := &compare.Case{Modules: []compare.Module{{Name: "owner", Text: owner}, {Text: user}}, Calls: calls, Watch: true}
 	check(t, c)
-	c.calls = []call{{1, "k", []uint64{1, 65535}}, {1, "g", []uint64{1, 0}}, {1, "k", []uint64{0, 3}}}
+	c.Calls = []compare.Call{{Module: 1, Func: "k", Args: []uint64{1, 65535}}, {Module: 1, Func: "g", Args: []uint64{1, 0}}, {Module: 1, Func: "k", Args: []uint64{0, 3}}}
 	check(t, c)
-	c.calls = nil
+	c.Calls = nil
 	for _, x := range [][]uint64{{0, 0}, {1, 1}, {1, 0}, {0, 2}, {9, 9}, {1, 1}} {
-		c.calls = append(c.calls, call{1, "sizes", x})
+		c.Calls = append(c.Calls, compare.Call{Module: 1, Func: "sizes", Args: x})
 	}
 	check(t, c)
-	c.calls = []call{{1, "branch", []uint64{0, 0}}, {1, "branch", []uint64{1, 0}}, {1, "branch", []uint64{0, 1}}, {1, "branch", []uint64{1, 1}}, {1, "branch", []uint64{1, 1}}}
+	c.Calls = []compare.Call{{Module: 1, Func: "branch", Args: []uint64{0, 0}}, {Module: 1, Func: "branch", Args: []uint64{1, 0}}, {Module: 1, Func: "branch", Args: []uint64{0, 1}}, {Module: 1, Func: "branch", Args: []uint64{1, 1}}, {Module: 1, Func: "branch", Args: []uint64{1, 1}}}
 	check(t, c)
-	c.calls = nil
+	c.Calls = nil
 	for _, x := range [][]uint64{{0, 65486}, {0, 65487}, {1, 65500}, {1, 131100}, {0, 196558}, {0, 196559}, {9, 400}, {3, 393166}, {0, 393167}} {
-		c.calls = append(c.calls, call{1, "bulk", x})
+		c.Calls = append(c.Calls, compare.Call{Module: 1, Func: "bulk", Args: x})
 	}
 	for _, x := range [][]uint64{{0, 0}, {0, 2}, {1, 2}, {2, 4}, {0, 5}, {9, 1}, {3, 7}, {0, 8}} {
-		c.calls = append(c.calls, call{1, "bulkt", x})
+		c.Calls = append(c.Calls, compare.Call{Module: 1, Func: "bulkt", Args: x})
 	}
 	check(t, c)
 }
@@ -366,25 +370,25 @@ func TestAliasedImports(t *testing.T) {
 		(func (export "change") (result i32 i32 i32 i32) (global.get $a) (table.set $t (i32.const 1) (ref.func $f)) (i32.store (i32.const 4) (i32.const 3)) (call $change)
 			(global.get $b) (ref.is_null (table.get $u (i32.const 1))) (i32.load (i32.const 4)))
 		(elem declare func $f))`
-	c := &testCase{mods: []module{{name: "o", wat: owner}, {wat: user}}, watch: true}
+	c := &compare.Case{Modules: []compare.Module{{Name: "o", Text: owner}, {Text: user}}, Watch: true}
 	for range 2 {
-		c.calls = append(c.calls, call{1, "globals", []uint64{40}}, call{1, "wide", []uint64{1 << 40}}, call{1, "tables", nil}, call{1, "grow", nil}, call{1, "change", nil}, call{0, "change", nil}, call{1, "globals", []uint64{50}})
+		c.Calls = append(c.Calls, compare.Call{Module: 1, Func: "globals", Args: []uint64{40}}, compare.Call{Module: 1, Func: "wide", Args: []uint64{1 << 40}}, compare.Call{Module: 1, Func: "tables"}, compare.Call{Module: 1, Func: "grow"}, compare.Call{Module: 1, Func: "change"}, compare.Call{Module: 0, Func: "change"}, compare.Call{Module: 1, Func: "globals", Args: []uint64{50}})
 	}
 	check(t, c)
 }
 
 // instantiate compiles text for inproc at O1 and makes an instance in the store.
-func instantiate(t *testing.T, s *inproc.Store, wat string, imports func(module, name string) inproc.Extern) *inproc.Instance {
+func instantiate(t *testing.T, s *inproc.Store, text string, imports func(module, name string) inproc.Extern) *inproc.Instance {
 	t.Helper()
-	inst, err := tryInstantiate(s, wat, imports)
+	inst, err := tryInstantiate(s, text, imports)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return inst
 }
 
-func tryInstantiate(s *inproc.Store, wat string, imports func(module, name string) inproc.Extern) (*inproc.Instance, error) {
-	wasm, err := assemble(wat)
+func tryInstantiate(s *inproc.Store, text string, imports func(module, name string) inproc.Extern) (*inproc.Instance, error) {
+	wasm, err := wat.Assemble(text)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/proof/compare"
+	"github.com/waot-project/waot/internal/proof/wat"
 )
 
 var exhaustive = flag.Bool("exhaustive", false, "round all 2^32 numbers of type f32, not a sample")
@@ -36,19 +40,19 @@ func divisors(width int) []uint64 {
 // TestDivisors divides by every interesting constant.
 func TestDivisors(t *testing.T) {
 	for _, p := range []byte("il") {
-		var b builder
+		var b compare.Builder
 		width := map[byte]int{'i': 32, 'l': 64}[p]
 		for _, op := range []string{"div_s", "div_u", "rem_s", "rem_u"} {
 			for _, d := range part(divisors(width), 5) {
-				args := sampled(append(corners(p), d, d-1, d+1, 2*d, 2*d-1, -d, 1-d, 100, 12345678), 2)
+				args := sampled(append(compare.Corners(p), d, d-1, d+1, 2*d, 2*d-1, -d, 1-d, 100, 12345678), 2)
 				var list [][]uint64
 				for _, a := range args {
 					list = append(list, []uint64{a << (64 - width) >> (64 - width)})
 				}
-				b.addNamed(fmt.Sprintf("%s %#x", op, d), string(p), string(p), fmt.Sprintf("(%s.%s (local.get 0) %s)", watType(p), op, literal(p, d)), list...)
+				b.AddNamed(fmt.Sprintf("%s %#x", op, d), string(p), string(p), fmt.Sprintf("(%s.%s (local.get 0) %s)", wat.TypeName(p), op, wat.Const(p, d)), list...)
 			}
 		}
-		t.Run(watType(p), func(t *testing.T) { check(t, single("(module "+b.String()+")", b.calls...)) })
+		t.Run(wat.TypeName(p), func(t *testing.T) { check(t, compare.Single("(module "+b.String()+")", b.Calls...)) })
 	}
 }
 
@@ -58,11 +62,11 @@ func TestDivisors(t *testing.T) {
 func TestShiftPairs(t *testing.T) {
 	args := [][]uint64{{0x8123456789ABCDEF, 0xFEDCBA9876543211}, {^uint64(0), 0}, {1, 1 << 31}, {0x80000001, 0x7F}}
 	for _, p := range []byte("il") {
-		n, width := watType(p), map[byte]int{'i': 32, 'l': 64}[p]
+		n, width := wat.TypeName(p), map[byte]int{'i': 32, 'l': 64}[p]
 		for _, join := range []string{"or", "xor", "add", "and", "nest"} {
 			t.Run(n+" "+join, func(t *testing.T) {
 				t.Parallel()
-				var b builder
+				var b compare.Builder
 				for k1 := range width + 2 {
 					if join != "or" && k1 > 3 && k1%8 > 1 && k1 < width-2 || !cases.Has(k1, 5) {
 						continue
@@ -80,7 +84,7 @@ func TestShiftPairs(t *testing.T) {
 								if join == "nest" {
 									e = fmt.Sprintf("(%[1]s.%[4]s (%[1]s.%[2]s (local.get %[6]d) (%[1]s.const %[3]d)) (%[1]s.const %[5]d))", n, ops[0], k1, ops[1], k2, y)
 								}
-								body.WriteString("(local.set $h (i64.xor (i64.rotl (i64.mul (local.get $h) (i64.const 31)) (i64.const 5)) " + toI64(p, e) + "))")
+								body.WriteString("(local.set $h (i64.xor (i64.rotl (i64.mul (local.get $h) (i64.const 31)) (i64.const 5)) " + wat.ToI64(p, e) + "))")
 							}
 						}
 					}
@@ -91,9 +95,9 @@ func TestShiftPairs(t *testing.T) {
 							list = append(list, []uint64{uint64(uint32(a[0])), uint64(uint32(a[1]))})
 						}
 					}
-					b.addNamed(fmt.Sprintf("shift %d", k1), string([]byte{p, p}), "l", body.String()+"(local.get $h)", list...)
+					b.AddNamed(fmt.Sprintf("shift %d", k1), string([]byte{p, p}), "l", body.String()+"(local.get $h)", list...)
 				}
-				check(t, single("(module "+b.String()+")", b.calls...))
+				check(t, compare.Single("(module "+b.String()+")", b.Calls...))
 			})
 		}
 	}
@@ -103,74 +107,74 @@ func TestShiftPairs(t *testing.T) {
 // and a parameter either way round, of two constants, of one parameter twice, of numbers
 // that were loaded, of numbers that were spilled. Folding, special forms and execution agree.
 func TestOperandPositions(t *testing.T) {
-	all := append(numeric(2), numeric(1)...)
+	all := append(wat.Numeric(2), wat.Numeric(1)...)
 	for n, op := range all {
 		if !cases.Has(n, 4) {
 			continue
 		}
-		t.Run(op.name, func(t *testing.T) {
+		t.Run(op.Name, func(t *testing.T) {
 			t.Parallel()
-			var b builder
-			p := op.params[0]
-			x, y := get(0), get(1)
-			first, second := corners(p), []uint64{0}
-			if len(op.params) == 2 {
-				second = corners(op.params[1])
+			var b compare.Builder
+			p := op.Params[0]
+			x, y := wat.Get(0), wat.Get(1)
+			first, second := compare.Corners(p), []uint64{0}
+			if len(op.Params) == 2 {
+				second = compare.Corners(op.Params[1])
 			}
 			text := func(operands ...string) string {
-				return "(" + op.name + " " + strings.Join(operands[:len(op.params)], " ") + ")"
+				return "(" + op.Name + " " + strings.Join(operands[:len(op.Params)], " ") + ")"
 			}
 			var pairs [][]uint64
-			for _, a := range product(first, second) {
-				pairs = append(pairs, a[:len(op.params)])
+			for _, a := range compare.Product(first, second) {
+				pairs = append(pairs, a[:len(op.Params)])
 			}
-			b.add(op.params, op.result, text(x, y), pairs...)
+			b.Add(op.Params, op.Result, text(x, y), pairs...)
 			// In memory, and on the stack behind a call.
 			some := sampled(pairs, 3)
-			store := "(" + watType(p) + ".store (i32.const 8) " + x + ")"
-			load := "(" + watType(p) + ".load (i32.const 8))"
-			b.add(op.params, op.result, store+text(load, y), some...)
-			if len(op.params) == 2 {
-				store2 := "(" + watType(op.params[1]) + ".store (i32.const 27) " + y + ")"
-				load2 := "(" + watType(op.params[1]) + ".load offset=20 (i32.const 7))"
-				b.add(op.params, op.result, store2+text(x, load2), some...)
-				b.add(op.params, op.result, store+store2+text(load, load2), some...)
-				b.add(op.params, op.result, "(call $clobber)"+text(x, y), some...)
-				if op.params[0] == op.params[1] {
-					b.add(string(p), op.result, text(x, x), each(first...)...)
+			store := "(" + wat.TypeName(p) + ".store (i32.const 8) " + x + ")"
+			load := "(" + wat.TypeName(p) + ".load (i32.const 8))"
+			b.Add(op.Params, op.Result, store+text(load, y), some...)
+			if len(op.Params) == 2 {
+				store2 := "(" + wat.TypeName(op.Params[1]) + ".store (i32.const 27) " + y + ")"
+				load2 := "(" + wat.TypeName(op.Params[1]) + ".load offset=20 (i32.const 7))"
+				b.Add(op.Params, op.Result, store2+text(x, load2), some...)
+				b.Add(op.Params, op.Result, store+store2+text(load, load2), some...)
+				b.Add(op.Params, op.Result, "(call $clobber)"+text(x, y), some...)
+				if op.Params[0] == op.Params[1] {
+					b.Add(string(p), op.Result, text(x, x), compare.Each(first...)...)
 				}
 			} else {
-				b.add(op.params, op.result, "(call $clobber)"+text(x), some...)
+				b.Add(op.Params, op.Result, "(call $clobber)"+text(x), some...)
 			}
-			if op.result == "i" {
-				b.add(op.params, "i", "(if (result i32) "+text(x, y)+"(then (i32.const 5)) (else (i32.const 6)))", some...)
-				b.add(op.params, "i", "(block (br_if 0 (i32.eqz "+text(x, y)+")) (return (i32.const 1))) (i32.const 2)", some...)
-				b.add(op.params, "l", "(select (i64.const 3) (i64.const -4) "+text(x, y)+")", some...)
+			if op.Result == "i" {
+				b.Add(op.Params, "i", "(if (result i32) "+text(x, y)+"(then (i32.const 5)) (else (i32.const 6)))", some...)
+				b.Add(op.Params, "i", "(block (br_if 0 (i32.eqz "+text(x, y)+")) (return (i32.const 1))) (i32.const 2)", some...)
+				b.Add(op.Params, "l", "(select (i64.const 3) (i64.const -4) "+text(x, y)+")", some...)
 			}
 			for i, k := range sampled(first, 6) {
-				c := literal(p, k)
-				if len(op.params) == 1 {
-					b.add("", op.result, text(c), nil)
+				c := wat.Const(p, k)
+				if len(op.Params) == 1 {
+					b.Add("", op.Result, text(c), nil)
 					continue
 				}
-				b.add(op.params[1:], op.result, text(c, x), each(second...)...)
+				b.Add(op.Params[1:], op.Result, text(c, x), compare.Each(second...)...)
 				for _, k2 := range second {
-					if op.divides() || i%4 == 0 {
-						b.add("", op.result, text(c, literal(op.params[1], k2)), nil)
+					if op.Traps() || i%4 == 0 {
+						b.Add("", op.Result, text(c, wat.Const(op.Params[1], k2)), nil)
 					}
 				}
 			}
-			if len(op.params) == 2 {
+			if len(op.Params) == 2 {
 				for i, k := range sampled(second, 6) {
-					c := literal(op.params[1], k)
-					b.add(op.params[:1], op.result, text(x, c), each(first...)...)
-					if op.result == "i" && i%3 == 0 {
-						b.add(op.params[:1], "d", "(select (f64.const 3) (f64.const -4) (i32.eqz "+text(x, c)+"))", each(first...)...)
+					c := wat.Const(op.Params[1], k)
+					b.Add(op.Params[:1], op.Result, text(x, c), compare.Each(first...)...)
+					if op.Result == "i" && i%3 == 0 {
+						b.Add(op.Params[:1], "d", "(select (f64.const 3) (f64.const -4) (i32.eqz "+text(x, c)+"))", compare.Each(first...)...)
 					}
 				}
 			}
-			check(t, single(`(module (memory 1) (global $g (mut i64) (i64.const 0))
-				(func $clobber (global.set $g (i64.add (global.get $g) (i64.const 1))))`+b.String()+")", b.calls...))
+			check(t, compare.Single(`(module (memory 1) (global $g (mut i64) (i64.const 0))
+				(func $clobber (global.set $g (i64.add (global.get $g) (i64.const 1))))`+b.String()+")", b.Calls...))
 		})
 	}
 }
@@ -197,39 +201,39 @@ func TestWrappedOperands(t *testing.T) {
 		"(i32.wrap_i64 (i64.shl (local.get %d) (i64.const 16)))", "(i32.wrap_i64 (i64.shr_u (local.get %d) (i64.const 9)))"}
 	operand := func(params string, i, way int) string {
 		if params[i] != 'i' {
-			return get(i)
+			return wat.Get(i)
 		}
 		return fmt.Sprintf(wraps[way], i)
 	}
-	var b builder
+	var b compare.Builder
 	add := func(params, result, text string, args [][]uint64) {
 		params, args = wide(params, args)
-		b.add(params, result, text, args...)
+		b.Add(params, result, text, args...)
 		if result == "i" {
-			b.add(params, "l", toI64('i', text), args...)
+			b.Add(params, "l", wat.ToI64('i', text), args...)
 		}
 	}
-	for n, op := range append(numeric(2), numeric(1)...) {
-		if !strings.Contains(op.params, "i") || !cases.Has(n, 3) {
+	for n, op := range append(wat.Numeric(2), wat.Numeric(1)...) {
+		if !strings.Contains(op.Params, "i") || !cases.Has(n, 3) {
 			continue
 		}
 		for way := range wraps {
-			sets := [][]uint64{corners(op.params[0])}
-			operands := []string{operand(op.params, 0, way)}
-			if len(op.params) == 2 {
-				sets = append(sets, corners(op.params[1])[1:9])
-				operands = append(operands, operand(op.params, 1, way))
+			sets := [][]uint64{compare.Corners(op.Params[0])}
+			operands := []string{operand(op.Params, 0, way)}
+			if len(op.Params) == 2 {
+				sets = append(sets, compare.Corners(op.Params[1])[1:9])
+				operands = append(operands, operand(op.Params, 1, way))
 			}
-			add(op.params, op.result, "("+op.name+" "+strings.Join(operands, " ")+")", product(sets...))
-			if op.params == "ii" {
-				add("i", op.result, "("+op.name+" "+operands[0]+" (i32.const 3))", product(sets[0]))
-				add("i", op.result, "("+op.name+" (i32.const 0x7FFF0000) "+operands[0]+")", product(sets[0][1:])) // 0 divides nothing
+			add(op.Params, op.Result, "("+op.Name+" "+strings.Join(operands, " ")+")", compare.Product(sets...))
+			if op.Params == "ii" {
+				add("i", op.Result, "("+op.Name+" "+operands[0]+" (i32.const 3))", compare.Product(sets[0]))
+				add("i", op.Result, "("+op.Name+" (i32.const 0x7FFF0000) "+operands[0]+")", compare.Product(sets[0][1:])) // 0 divides nothing
 			}
 		}
 	}
 	arms := []string{"%s", "(i32.const 0)", "(i32.const 1)", "(i32.const -1)", "(i32.const 77)", "(i32.add %s (i32.const 1))", "(i32.sub (i32.const 0) %s)",
 		"(i32.xor %s (i32.const -1))"}
-	args := product([]uint64{0, 1, 0x80, 0x80000000, 0xFFFFFFFF}, []uint64{0, 7, 0xFFFFFFFF}, []uint64{0, 1})
+	args := compare.Product([]uint64{0, 1, 0x80, 0x80000000, 0xFFFFFFFF}, []uint64{0, 7, 0xFFFFFFFF}, []uint64{0, 1})
 	for way := range wraps {
 		for _, first := range arms {
 			for _, second := range arms {
@@ -245,52 +249,52 @@ func TestWrappedOperands(t *testing.T) {
 			}
 		}
 	}
-	check(t, single("(module "+b.String()+")", b.calls...))
+	check(t, compare.Single("(module "+b.String()+")", b.Calls...))
 }
 
 // TestOperandAliases has results that go to the place of either operand, operands that are
 // needed again after the operator, and operands exchanged around it: no sequence of
 // instructions may change what it only reads.
 func TestOperandAliases(t *testing.T) {
-	var b builder
-	for n, op := range append(numeric(2), numeric(1)...) {
+	var b compare.Builder
+	for n, op := range append(wat.Numeric(2), wat.Numeric(1)...) {
 		if !cases.Has(n, 3) {
 			continue
 		}
-		x, y := get(0), get(1)
-		p := op.params
+		x, y := wat.Get(0), wat.Get(1)
+		p := op.Params
 		second := []uint64{0}
 		if len(p) == 2 {
-			second = corners(p[1])[3:9]
+			second = compare.Corners(p[1])[3:9]
 		}
 		var args [][]uint64
-		for _, a := range product(corners(p[0])[2:8], second) {
+		for _, a := range compare.Product(compare.Corners(p[0])[2:8], second) {
 			args = append(args, a[:len(p)])
 		}
-		e := "(" + op.name + " " + strings.Join([]string{x, y}[:len(p)], " ") + ")"
+		e := "(" + op.Name + " " + strings.Join([]string{x, y}[:len(p)], " ") + ")"
 		params := strings.Join([]string{x, y}[:len(p)], " ")
-		b.add(p, op.result+p, e+params, args...)
-		b.add(p, p+op.result, params+e, args...)
-		b.add(p, op.result+p+op.result, e+params+e, args...)
-		if op.result == p[:1] {
-			b.add(p, op.result+p, "(local.set 0 "+e+")"+x+params, args...)
-			b.add(p, p, "(local.set 0 "+e+") (local.set 0 "+e+")"+params, args...)
+		b.Add(p, op.Result+p, e+params, args...)
+		b.Add(p, p+op.Result, params+e, args...)
+		b.Add(p, op.Result+p+op.Result, e+params+e, args...)
+		if op.Result == p[:1] {
+			b.Add(p, op.Result+p, "(local.set 0 "+e+")"+x+params, args...)
+			b.Add(p, p, "(local.set 0 "+e+") (local.set 0 "+e+")"+params, args...)
 		}
 		if len(p) == 2 && p[0] == p[1] {
-			swapped := "(" + op.name + " " + y + " " + x + ")"
-			b.add(p, op.result+op.result+p, e+swapped+params, args...)
-			b.add(p, op.result+p, "(local $z "+watType(p[0])+") (local.set $z "+x+") (local.set 0 "+y+") (local.set 1 (local.get $z))"+e+params, args...)
-			if op.result == p[:1] {
-				b.add(p, op.result+p, "(local.set 1 "+e+")"+y+params, args...)
-				b.add(p, op.result+p, "(local.set 1 "+swapped+")"+y+params, args...)
-				b.add(p, p, "(local $z "+watType(p[0])+") (local.set $z "+e+") (local.set 0 "+swapped+") (local.set 1 (local.get $z))"+params, args...)
+			swapped := "(" + op.Name + " " + y + " " + x + ")"
+			b.Add(p, op.Result+op.Result+p, e+swapped+params, args...)
+			b.Add(p, op.Result+p, "(local $z "+wat.TypeName(p[0])+") (local.set $z "+x+") (local.set 0 "+y+") (local.set 1 (local.get $z))"+e+params, args...)
+			if op.Result == p[:1] {
+				b.Add(p, op.Result+p, "(local.set 1 "+e+")"+y+params, args...)
+				b.Add(p, op.Result+p, "(local.set 1 "+swapped+")"+y+params, args...)
+				b.Add(p, p, "(local $z "+wat.TypeName(p[0])+") (local.set $z "+e+") (local.set 0 "+swapped+") (local.set 1 (local.get $z))"+params, args...)
 				// A loop whose parameter is both.
-				b.add(p, p, "(local $n i32) (local.set $n (i32.const 3)) (loop (local.set 0 "+e+") (local.set 1 "+swapped+
+				b.Add(p, p, "(local $n i32) (local.set $n (i32.const 3)) (loop (local.set 0 "+e+") (local.set 1 "+swapped+
 					") (br_if 0 (local.tee $n (i32.sub (local.get $n) (i32.const 1)))))"+params, args...)
 			}
 		}
 	}
-	check(t, single("(module "+b.String()+")", b.calls...))
+	check(t, compare.Single("(module "+b.String()+")", b.Calls...))
 }
 
 // TestOperandsUnderPressure runs every operator while so many other numbers are alive, one more
@@ -304,31 +308,31 @@ func TestOperandsUnderPressure(t *testing.T) {
 	for part := range 4 {
 		t.Run(fmt.Sprint(part), func(t *testing.T) {
 			t.Parallel()
-			var b builder
-			for n, op := range append(numeric(2), numeric(1)...) {
+			var b compare.Builder
+			for n, op := range append(wat.Numeric(2), wat.Numeric(1)...) {
 				if n%4 != part || !cases.Has(n/4, 4) {
 					continue
 				}
-				p := op.params
-				operands := strings.Join([]string{get(0), get(1)}[:len(p)], " ")
-				e := "(" + op.name + " " + operands + ")"
+				p := op.Params
+				operands := strings.Join([]string{wat.Get(0), wat.Get(1)}[:len(p)], " ")
+				e := "(" + op.Name + " " + operands + ")"
 				store, made := "", ""
 				for i, ty := range []byte(p) {
-					n := watType(ty)
+					n := wat.TypeName(ty)
 					neutral, at := "xor", 720
 					if ty == 'f' || ty == 'd' { // with the sign of a copy of itself
 						neutral, at = "copysign", 728+8*i
-						store += fmt.Sprintf("(%s.store offset=%d (i32.const 0) %s)", n, at, get(i))
+						store += fmt.Sprintf("(%s.store offset=%d (i32.const 0) %s)", n, at, wat.Get(i))
 					}
-					store += fmt.Sprintf("(%s.store offset=%d (i32.const 0) %s)", n, 704+8*i, get(i))
+					store += fmt.Sprintf("(%s.store offset=%d (i32.const 0) %s)", n, 704+8*i, wat.Get(i))
 					made += fmt.Sprintf("(%[1]s.%[2]s (%[1]s.load offset=%[3]d (i32.const 0)) (%[1]s.load offset=%[4]d (i32.const 0)))", n, neutral, 704+8*i, at)
 				}
 				var args [][]uint64
 				for _, k := range []int{1, 5, 12, 15, 17, 19} {
-					c := corners(p[0])
+					c := compare.Corners(p[0])
 					a := []uint64{c[k%len(c)], 0}
 					if len(p) == 2 {
-						a[1] = corners(p[1])[(3*k+1)%len(corners(p[1]))]
+						a[1] = compare.Corners(p[1])[(3*k+1)%len(compare.Corners(p[1]))]
 					}
 					args = append(args, a[:len(p)])
 				}
@@ -336,19 +340,19 @@ func TestOperandsUnderPressure(t *testing.T) {
 					ts := strings.Repeat("ld", live)
 					load, first := "", len(p)
 					for i := range ts {
-						load += fmt.Sprintf("(local.set %d (%s.load offset=%d (i32.const 0)))", first+i, watType(ts[i]), 8*i)
+						load += fmt.Sprintf("(local.set %d (%s.load offset=%d (i32.const 0)))", first+i, wat.TypeName(ts[i]), 8*i)
 					}
-					body := watTypes("local", ts+op.result) + load + fmt.Sprintf("(local.set %d %s)", first+len(ts), e)
+					body := wat.Types("local", ts+op.Result) + load + fmt.Sprintf("(local.set %d %s)", first+len(ts), e)
 					// Operands that are made last, in whatever registers are left, and needed no more.
-					late := watTypes("local", ts+op.result) + store + load + fmt.Sprintf("(local.set %d (%s %s))", first+len(ts), op.name, made)
-					b.add(p, "l"+op.result, late+hashes(ts, first)+get(first+len(ts)), args...)
-					b.add(p, "l"+op.result, body+hashes(ts, first)+get(first+len(ts)), args...)
+					late := wat.Types("local", ts+op.Result) + store + load + fmt.Sprintf("(local.set %d (%s %s))", first+len(ts), op.Name, made)
+					b.Add(p, "l"+op.Result, late+wat.Hash(ts, first)+wat.Get(first+len(ts)), args...)
+					b.Add(p, "l"+op.Result, body+wat.Hash(ts, first)+wat.Get(first+len(ts)), args...)
 					if live%3 == 0 {
-						b.add(p, "l"+op.result+p, body+hashes(ts, first)+get(first+len(ts))+operands, args...)
+						b.Add(p, "l"+op.Result+p, body+wat.Hash(ts, first)+wat.Get(first+len(ts))+operands, args...)
 					}
 				}
 			}
-			check(t, single("(module (memory 1)"+filled(0, 8*2*40)+b.String()+")", b.calls...))
+			check(t, compare.Single("(module (memory 1)"+wat.Filled(0, 8*2*40)+b.String()+")", b.Calls...))
 		})
 	}
 }
@@ -357,7 +361,7 @@ func TestOperandsUnderPressure(t *testing.T) {
 // branches, in random programs: a value is a constant only if it is on all paths.
 func TestConstantsThroughBranches(t *testing.T) {
 	r := rand.New(rand.NewPCG(35, 1))
-	var b builder
+	var b compare.Builder
 	const vars = 5
 	var block func(depth int) string
 	block = func(depth int) string {
@@ -392,15 +396,15 @@ func TestConstantsThroughBranches(t *testing.T) {
 		if !cases.Has(i, 5) {
 			continue
 		}
-		b.add("ii", "iiiiii", body+get(1)+get(2)+get(3)+get(4)+get(5)+get(6), product([]uint64{0, 1, 2}, []uint64{0, 1, 2, 9})...)
+		b.Add("ii", "iiiiii", body+wat.Get(1)+wat.Get(2)+wat.Get(3)+wat.Get(4)+wat.Get(5)+wat.Get(6), compare.Product([]uint64{0, 1, 2}, []uint64{0, 1, 2, 9})...)
 	}
-	check(t, single("(module "+b.String()+")", b.calls...))
+	check(t, compare.Single("(module "+b.String()+")", b.Calls...))
 }
 
 // TestRounding rounds numbers of type f32 and f64 by every operator that does: the result is
 // exactly the number that Go's package math gives. With -exhaustive, it is all of f32.
 func TestRounding(t *testing.T) {
-	var b builder
+	var b compare.Builder
 	rules := map[string]func(float64) float64{"ceil": math.Ceil, "floor": math.Floor, "trunc": math.Trunc, "nearest": math.RoundToEven, "sqrt": math.Sqrt}
 	names := []string{"ceil", "floor", "trunc", "nearest", "sqrt"}
 	for _, op := range names {
@@ -413,11 +417,11 @@ func TestRounding(t *testing.T) {
 				(%[1]s.store (local.get $n) (%[1]s.%[2]s (%[1]s.load (local.get $n)))) (br_if 0 (local.get $n))))`, ty.name, op, ty.size)
 		}
 	}
-	wasm, err := assemble(`(module (memory (export "memory") 16)` + b.String() + ")")
+	wasm, err := wat.Assemble(`(module (memory (export "memory") 16)` + b.String() + ")")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range natives() {
+	for _, e := range compare.Natives() {
 		s, err := e.NewStore()
 		if err != nil {
 			t.Fatal(err)
@@ -458,7 +462,7 @@ func TestRounding(t *testing.T) {
 				for i := range uint64(n) {
 					in, out := math.Float32frombits(bits(i)), binary.LittleEndian.Uint32(mem[4*i:])
 					want := math.Float32bits(float32(rules[op](float64(in))))
-					if anyNaN('f', uint64(out)) != anyNaN('f', uint64(want)) {
+					if compare.AnyNaN(clif.F32, uint64(out)) != compare.AnyNaN(clif.F32, uint64(want)) {
 						t.Fatalf("%s: f32.%s of %#x is %#x, want %#x", e.Name(), op, bits(i), out, want)
 					}
 				}
@@ -480,7 +484,7 @@ func TestRounding(t *testing.T) {
 			}
 			for i, x := range in {
 				out, want := binary.LittleEndian.Uint64(mem[8*i:]), math.Float64bits(rules[op](math.Float64frombits(x)))
-				if anyNaN('d', out) != anyNaN('d', want) {
+				if compare.AnyNaN(clif.F64, out) != compare.AnyNaN(clif.F64, want) {
 					t.Fatalf("%s: f64.%s of %#x is %#x, want %#x", e.Name(), op, x, out, want)
 				}
 			}
@@ -513,18 +517,18 @@ func TestTwoDigits(t *testing.T) {
 		`(i32.store16 align=1 (local.get $p) (i32.load16_u align=1 offset=0x40000 (i32.shl (local.get $m) (i32.const 1))))`,
 	}
 	const at, day = 0x50000, 86400
-	var b builder
+	var b compare.Builder
 	table := ""
 	for i := range 100 {
 		table += fmt.Sprintf("%02d", i)
 	}
 	for _, m := range minutes {
 		for _, d := range digits {
-			b.add("", "", fmt.Sprintf(`(local $s i32) (local $m i32) (local $q i32) (local $p i32) (local.set $p (i32.const %d))
+			b.Add("", "", fmt.Sprintf(`(local $s i32) (local $m i32) (local $q i32) (local $p i32) (local.set $p (i32.const %d))
 				(loop (local.set $m %s) %s (local.set $p (i32.add (local.get $p) (i32.const 2))) (br_if 0 (i32.lt_u (local.tee $s (i32.add (local.get $s) (i32.const 1))) (i32.const %d))))`, at, m, d, day))
 		}
 	}
-	wasm, err := assemble(fmt.Sprintf(`(module (memory (export "memory") 16) (data (i32.const 0x40000) %q) %s)`, table, b.String()))
+	wasm, err := wat.Assemble(fmt.Sprintf(`(module (memory (export "memory") 16) (data (i32.const 0x40000) %q) %s)`, table, b.String()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -532,7 +536,7 @@ func TestTwoDigits(t *testing.T) {
 	for s := range day {
 		want = fmt.Appendf(want, "%02d", s/60%60)
 	}
-	for _, e := range natives() {
+	for _, e := range compare.Natives() {
 		s, err := e.NewStore()
 		if err != nil {
 			t.Fatal(err)
@@ -546,7 +550,7 @@ func TestTwoDigits(t *testing.T) {
 			t.Fatal(err)
 		}
 		mem := memoryOf(t, inst)[at : at+2*day]
-		for i := range b.n {
+		for i := range b.NumFuncs() {
 			clear(mem)
 			if _, err := inst.Invoke(fmt.Sprintf("f%d", i), nil); err != nil {
 				t.Fatal(err)

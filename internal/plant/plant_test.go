@@ -128,7 +128,7 @@ func TestChoose(t *testing.T) {
 
 // proof is folders without product: tests, measurements, tools and examples.
 var proof = regexp.MustCompile(`^(oracle|bench|examples|spectest|host/(stress|guestfuzz)|backend/isa/(isatest|asmtest)|checker/mutate|regalloc/(gen|exec|soak)|` +
-	`internal/(campaign|cputime|deadcode|difftest|emulate|entropy|figures|filetest|hostile|knownbugs|plant|policy|randprog|reduce|testenv|wasmedit|wasmgen))(/|$)`)
+	`internal/(campaign|cputime|deadcode|difftest|emulate|entropy|figures|filetest|hostile|knownbugs|plant|policy|proof|randprog|reduce|testenv|wasmedit|wasmgen))(/|$)`)
 
 // TestTable: what the tables name exists, and all of the product is there.
 func TestTable(t *testing.T) {

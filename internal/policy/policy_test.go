@@ -132,6 +132,8 @@ backend/isa/asmtest:
 internal/randprog: spectest/interpengine internal/wasmgen
 internal/campaign: internal/randprog spectest/nativeengine internal/filetest internal/reduce
 internal/campaign/soak: internal/campaign internal/emulate
+internal/proof/wat: wasmfront
+internal/proof/compare: internal/proof/wat spectest/interpengine spectest/nativeengine
 internal/difftest:
 internal/knownbugs:
 internal/plant:

@@ -1,0 +1,168 @@
+package compare
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/proof/wat"
+	"github.com/waot-project/waot/spectest"
+)
+
+// Harness compares engines.
+type Harness struct {
+	// Judge says what a case does, but for the places of traps.
+	Judge spectest.Engine
+	// JudgeAssembler translates the texts of modules for the judge; nil is wat.Assemble, as for the engines. With another
+	// one, a mistake of wat shows as a difference.
+	JudgeAssembler func(text string) ([]byte, error)
+	// JudgeTraps maps codes of traps, between which the judge makes no difference, to one of them.
+	JudgeTraps map[abi.TrapCode]abi.TrapCode
+	// Engines are compared with the judge, and with the first one of them that agrees with it: their traps must then have
+	// equal codes, and equal places where both know them.
+	Engines []spectest.Engine
+	// Watch is Case.Watch for all cases.
+	Watch bool
+	// Dump, if not empty, is a folder for the modules of cases that differ.
+	Dump string
+}
+
+// Check runs a case on all engines and reports where they differ. It returns what the first engine did that agrees with the
+// judge, or else what the judge did.
+func (x *Harness) Check(t testing.TB, c *Case) *History {
+	t.Helper()
+	text := *c
+	text.Watch = c.Watch || x.Watch
+	c, err := text.assembled(wat.Assemble)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := x.judge(&text, c)
+	if err != nil {
+		t.Fatalf("%s: %v", x.Judge.Name(), err)
+	}
+	reference, traps, places, differ := x.Judge, x.JudgeTraps, 0, false
+	for _, e := range x.Engines {
+		got, err := Play(e, c)
+		if err != nil {
+			t.Errorf("%s: %v", e.Name(), err)
+			continue
+		}
+		if d := c.diff(got, want, traps); d != "" {
+			t.Errorf("%s against %s: %s", e.Name(), reference.Name(), d)
+			differ = true
+		} else if reference != x.Judge {
+			places += got.places(want)
+		} else { // From here on, compare with one of ours, which knows places and all kinds of traps.
+			want, reference, traps = got, e, nil
+		}
+	}
+	if differ {
+		x.dump(t, c)
+	}
+	t.Logf("%d bytes of modules, %d calls, %d of them trap, %d places of traps compared", c.size(), len(c.Calls), want.traps(), places)
+	return want
+}
+
+// judge is what the judge does with a case, given as text and assembled. Places of its traps do not count: another
+// assembler has others, and another compiler may let another instruction trap.
+func (x *Harness) judge(text, c *Case) (*History, error) {
+	if x.JudgeAssembler != nil {
+		var err error
+		if c, err = text.assembled(x.JudgeAssembler); err != nil {
+			return nil, err
+		}
+	}
+	h, err := Play(x.Judge, c)
+	if err != nil {
+		return nil, err
+	}
+	for i := range h.Events {
+		h.Events[i].Place = nil
+	}
+	return h, nil
+}
+
+// places is how many places of traps both histories know.
+func (h *History) places(other *History) (n int) {
+	for i := range h.Events {
+		if h.Events[i].Place != nil && other.Events[i].Place != nil {
+			n++
+		}
+	}
+	return n
+}
+
+func (x *Harness) dump(t testing.TB, c *Case) {
+	if x.Dump == "" {
+		return
+	}
+	for i := range c.Modules {
+		name := fmt.Sprintf("%s.%d.wasm", strings.NewReplacer("/", "_", " ", "_").Replace(t.Name()), i)
+		if err := os.WriteFile(filepath.Join(x.Dump, name), c.Modules[i].Wasm, 0o666); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// diff describes the first differences; it is empty if there are none. Codes of traps that traps maps to the same one
+// are equal.
+func (c *Case) diff(got, want *History, traps map[abi.TrapCode]abi.TrapCode) string {
+	var b bytes.Buffer
+	n := 0
+	for i := range want.Events {
+		g, w := &got.Events[i], &want.Events[i]
+		if c.equal(g, w, traps) {
+			continue
+		}
+		what := fmt.Sprintf("module %d", i)
+		if i >= len(c.Modules) {
+			what = c.Calls[i-len(c.Modules)].String()
+		}
+		if n++; n <= 6 {
+			fmt.Fprintf(&b, "\n%s: %v\n\twant %v", what, g, w)
+		}
+	}
+	switch {
+	case n > 0:
+		return fmt.Sprintf("%d differences:%s", n, b.String())
+	case !slices.Equal(got.Host, want.Host):
+		return fmt.Sprintf("calls of the host: %#x, want %#x", got.Host, want.Host)
+	case !c.equalValues(got.globals, want.globals):
+		return fmt.Sprintf("globals afterwards: %s, want %s", valuesText(got.globals), valuesText(want.globals))
+	case got.memories != want.memories:
+		return fmt.Sprintf("memories afterwards: %08x, want %08x", got.memories, want.memories)
+	}
+	return ""
+}
+
+func (c *Case) equal(g, w *Event, traps map[abi.TrapCode]abi.TrapCode) bool {
+	class := func(code abi.TrapCode) abi.TrapCode {
+		if one, ok := traps[code]; ok {
+			return one
+		}
+		return code
+	}
+	return class(g.Trap) == class(w.Trap) && g.NoInstance == w.NoInstance && !g.Place.Differs(w.Place) && g.memories == w.memories && c.equalValues(g.Values, w.Values)
+}
+
+// equalValues compares values and their types. References to functions are equal if both are null, or none.
+func (c *Case) equalValues(got, want []spectest.Value) bool {
+	return slices.EqualFunc(got, want, func(g, w spectest.Value) bool {
+		switch {
+		case g.Type != w.Type:
+			return false
+		case g.Type == clif.FuncRef:
+			return (g.Bits == 0) == (w.Bits == 0)
+		case c.ExactNaNs:
+			return g.Bits == w.Bits
+		}
+		return AnyNaN(g.Type, g.Bits) == AnyNaN(w.Type, w.Bits)
+	})
+}

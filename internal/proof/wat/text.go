@@ -1,0 +1,140 @@
+package wat
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Letters stand for types in the functions here: i, l, f and d for i32, i64, f32 and f64, r and x for funcref and externref.
+
+// TypeName is the type that a letter stands for, "" if it stands for none.
+func TypeName(letter byte) string {
+	switch letter {
+	case 'i':
+		return "i32"
+	case 'l':
+		return "i64"
+	case 'f':
+		return "f32"
+	case 'd':
+		return "f64"
+	case 'r':
+		return "funcref"
+	case 'x':
+		return "externref"
+	}
+	return ""
+}
+
+// Types is "(param i32 i64)" and the like, for a word and letters; empty for no letters.
+func Types(word, letters string) string {
+	if letters == "" {
+		return ""
+	}
+	var s strings.Builder
+	s.WriteString("(" + word)
+	for i := range letters {
+		s.WriteString(" " + TypeName(letters[i]))
+	}
+	return s.String() + ")"
+}
+
+// Get is (local.get n).
+func Get(n int) string { return fmt.Sprintf("(local.get %d)", n) }
+
+// Const is the operator for a constant with those bits, also those of any NaN.
+func Const(letter byte, bits uint64) string {
+	switch letter {
+	case 'i':
+		return fmt.Sprintf("(i32.const %d)", int32(bits))
+	case 'l':
+		return fmt.Sprintf("(i64.const %d)", int64(bits))
+	case 'f':
+		abs := uint32(bits) &^ (1 << 31)
+		return floatConst("f32", uint32(bits) != abs, abs > 0x7F800000, uint64(abs&0x7FFFFF), float64(math.Float32frombits(abs)))
+	}
+	abs := bits &^ (1 << 63)
+	return floatConst("f64", bits != abs, abs > 0x7FF<<52, abs&(1<<52-1), math.Float64frombits(abs))
+}
+
+func floatConst(t string, negative, nan bool, payload uint64, abs float64) string {
+	sign, number := "", fmt.Sprintf("%x", abs)
+	if negative {
+		sign = "-"
+	}
+	switch {
+	case nan:
+		number = fmt.Sprintf("nan:%#x", payload)
+	case math.IsInf(abs, 0):
+		number = "inf"
+	}
+	return fmt.Sprintf("(%s.const %s%s)", t, sign, number)
+}
+
+// ToI64 is an expression of type i64 with all bits of e.
+func ToI64(letter byte, e string) string {
+	switch letter {
+	case 'i':
+		return "(i64.extend_i32_u " + e + ")"
+	case 'f':
+		return "(i64.extend_i32_u (i32.reinterpret_f32 " + e + "))"
+	case 'd':
+		return "(i64.reinterpret_f64 " + e + ")"
+	}
+	return e
+}
+
+// Hash is an i64 of the locals first, first+1... of those types, all of which count.
+func Hash(letters string, first int) string {
+	// Plain operators: the text has a length in proportion, and no depth.
+	var s strings.Builder
+	s.WriteString("(i64.const 17)")
+	for i := range letters {
+		s.WriteString(ToI64(letters[i], Get(first+i)) + "(i64.xor) (i64.const 13) (i64.rotl)")
+	}
+	return s.String()
+}
+
+// Distinct is different values of the types, as expressions of local 0, an i64.
+func Distinct(letters string) string {
+	var s strings.Builder
+	for i := range letters {
+		e := fmt.Sprintf("(i64.add (i64.mul (local.get 0) (i64.const %d)) (i64.const %d))", 2*i+1, 1000*i+7)
+		switch letters[i] {
+		case 'i':
+			e = "(i32.wrap_i64 " + e + ")"
+		case 'f':
+			e = "(f32.convert_i64_s " + e + ")"
+		case 'd':
+			e = "(f64.convert_i64_s " + e + ")"
+		}
+		s.WriteString(e)
+	}
+	return s.String()
+}
+
+// Cycle is n letters, those of from by turns.
+func Cycle(n int, from string) string { return strings.Repeat(from, n/len(from)+1)[:n] }
+
+// SetLocals takes n results from the stack into the locals from first on.
+func SetLocals(n, first int) string {
+	var s strings.Builder
+	for i := range n {
+		fmt.Fprintf(&s, "(local.set %d)", first+n-1-i)
+	}
+	return s.String()
+}
+
+// Pattern is the byte that Filled has at an address: never zero, half of them with their upper bit set.
+func Pattern(at uint64) byte { return byte(at*0x9E3779B97F4A7C15>>41) | 1 }
+
+// Filled is a data segment of n bytes of Pattern at an address.
+func Filled(at uint64, n int) string {
+	var s strings.Builder
+	fmt.Fprintf(&s, "(data (i32.const %d) \"", int32(at))
+	for i := range n {
+		fmt.Fprintf(&s, "\\%02x", Pattern(at+uint64(i)))
+	}
+	return s.String() + "\")"
+}
