@@ -257,6 +257,7 @@ func TestRules(t *testing.T) {
 		{"memory to memory", change(straight(0, s(1), s(0)), func(c *code) { c.edits(move(after0, s(0), s(1), 8)) }), checker.RuleEdit, "memory to memory"},
 		{"to argument", change(straight(0, r(1), r(1)), func(c *code) { c.edits(move(after0, regalloc.InArg(0), r(1), 8)) }), checker.RuleEdit, "incoming argument"},
 		{"move outside the frame", change(straight(0, r(1), r(1)), func(c *code) { c.edits(move(after0, s(4), r(1), 8)) }), checker.RuleEdit, "no such location: s4"},
+		{"wide move half outside the frame", change(straight(1, f(1), s(1)), func(c *code) { c.edits(move(after0, s(3), f(1), 16)) }), checker.RuleEdit, "no such location: s3"},
 		{"move of nothing", change(straight(0, r(1), r(1)), func(c *code) { c.edits(move(after0, s(0), 0, 8)) }), checker.RuleEdit, "no such location: -"},
 		{"move to a foreign register", change(straight(0, r(1), r(1)), func(c *code) { c.edits(move(after0, r(9), r(1), 8)) }), checker.RuleEdit, "not a register of the allocator: p9i"},
 		{"bad kind", change(straight(0, r(1), r(1)), func(c *code) { c.edits(regalloc.Edit{Point: after0, Kind: 7}) }), checker.RuleEdit, "unknown kind"},

@@ -178,6 +178,23 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// TestWatch: a run waits if it takes almost no processor time for a minute.
+func TestWatch(t *testing.T) {
+	start := time.Now()
+	w := newWatch(start)
+	for _, c := range []struct {
+		at, cpu time.Duration
+		want    bool
+	}{
+		{30 * time.Second, 0, false}, {time.Minute, 0, false}, {61 * time.Second, 0, true}, {62 * time.Second, 2 * idle, false},
+		{120 * time.Second, 3 * idle, false}, {122 * time.Second, 3 * idle, false}, {181 * time.Second, 4 * idle, true},
+	} {
+		if got := w.tooLong(start.Add(c.at), c.cpu); got != c.want {
+			t.Errorf("after %v and %v of processor time: %v", c.at, c.cpu, got)
+		}
+	}
+}
+
 // TestTry plants faults into a small module: each outcome there is.
 func TestTry(t *testing.T) {
 	if testing.Short() {

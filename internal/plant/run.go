@@ -17,21 +17,16 @@ import (
 	"time"
 )
 
-// Limits of a run of tests. What a fault makes endless ends by them; the clock is for what waits.
 const (
-	maxMemory = 8 << 30 // bytes resident
+	maxMemory = 8 << 30 // bytes resident, of all processes of a run
 	poll      = 200 * time.Millisecond
+	// A run that takes no more than idle of processor time in patience waits for what does not come.
+	idle     = 50 * time.Millisecond
+	patience = time.Minute
 )
 
-// limits of a run: processor time and time by the clock.
-type limits struct{ cpu, wall time.Duration }
-
-// limitsFor returns generous limits for tests that take so long without a fault.
-func limitsFor(without usage) limits {
-	return limits{3*without.cpu + 20*time.Second, 10*without.wall + 10*time.Minute}
-}
-
-// usage is what a run took.
+// usage is what a run takes, or may take: processor time, and time by the clock. What a fault makes endless ends by the former; the
+// latter is generous, as the machine may be busy.
 type usage struct{ cpu, wall time.Duration }
 
 // errRunaway is that of a command that was ended by a limit.
@@ -53,6 +48,7 @@ func limited(ctx context.Context, cmd *exec.Cmd, max usage) (usage, error) {
 	defer ticks.Stop()
 	defer killSession(session)
 	var over error
+	waits := newWatch(start)
 	for {
 		select {
 		case err := <-done:
@@ -70,6 +66,8 @@ func limited(ctx context.Context, cmd *exec.Cmd, max usage) (usage, error) {
 			over = errRunaway{fmt.Sprint("more than ", max.cpu.Round(time.Second), " of processor time")}
 		case memory > maxMemory:
 			over = errRunaway{fmt.Sprint("more than ", maxMemory>>30, " GiB")}
+		case waits.tooLong(time.Now(), cpu):
+			over = errRunaway{fmt.Sprint("nothing for ", patience)}
 		case time.Since(start) > max.wall:
 			over = errRunaway{fmt.Sprint("more than ", max.wall.Round(time.Second))}
 		default:
@@ -77,6 +75,22 @@ func limited(ctx context.Context, cmd *exec.Cmd, max usage) (usage, error) {
 		}
 		killSession(session)
 	}
+}
+
+// watch notices that a run waits.
+type watch struct {
+	since time.Time
+	cpu   time.Duration // then
+}
+
+func newWatch(start time.Time) *watch { return &watch{since: start} }
+
+// tooLong reports whether a run that has used so much processor time by now has waited for longer than patience.
+func (w *watch) tooLong(now time.Time, cpu time.Duration) bool {
+	if cpu > w.cpu+idle {
+		w.since, w.cpu = now, cpu
+	}
+	return now.Sub(w.since) > patience
 }
 
 // process is what is known of a process from /proc.

@@ -47,7 +47,7 @@ var (
 var covers = map[string][]run{
 	".":                   {here, wasiRuns, commands},
 	"backend":             {here, filesX64, filesA64, onX64, onA64, suite, objects, programs, bugs},
-	"backend/instance":    {suite, inProcess, objects, programs},
+	"backend/instance":    {here, suite, inProcess, objects, programs},
 	"backend/isa/a64":     {filesA64, here, objects, suiteA64, programs},
 	"backend/isa/a64/asm": {here, filesA64, onA64, objects, suiteA64},
 	"backend/isa/x64":     {filesX64, here, suite, objects, programs, bugs},
