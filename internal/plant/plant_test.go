@@ -187,7 +187,7 @@ func TestWatch(t *testing.T) {
 		want    bool
 	}{
 		{30 * time.Second, 0, false}, {time.Minute, 0, false}, {61 * time.Second, 0, true}, {62 * time.Second, 2 * idle, false},
-		{120 * time.Second, 3 * idle, false}, {122 * time.Second, 3 * idle, false}, {181 * time.Second, 4 * idle, true},
+		{120 * time.Second, 3 * idle, false}, {122 * time.Second, 3 * idle, false}, {123 * time.Second, 3 * idle, true},
 	} {
 		if got := w.tooLong(start.Add(c.at), c.cpu); got != c.want {
 			t.Errorf("after %v and %v of processor time: %v", c.at, c.cpu, got)
