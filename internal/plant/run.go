@@ -250,7 +250,7 @@ func (l *laboratory) goCommand(ctx context.Context, args ...string) ([]byte, err
 }
 
 func (l *laboratory) build(ctx context.Context, binary string, r run, overlay string) ([]byte, error) {
-	args := []string{"test", "-c", "-ldflags=-w", "-o", binary}
+	args := []string{"test", "-c", "-vet=off", "-ldflags=-w", "-o", binary}
 	if overlay != "" {
 		args = append(args, "-overlay="+overlay)
 	}
