@@ -52,7 +52,7 @@ var covers = map[string][]run{
 	"backend/isa/a64/asm": {here, filesA64, onA64, objects, suiteA64},
 	"backend/isa/x64":     {filesX64, here, suite, objects, programs, bugs},
 	"backend/isa/x64/asm": {here, filesX64, onX64, suite, objects, programs},
-	"checker":             {{pkg: "checker", long: true}, {pkg: "checker/mutate"}, {pkg: "regalloc/soak"}, suite},
+	"checker":             {here, {pkg: "checker/mutate"}, {pkg: "regalloc/soak"}, suite},
 	"clif":                {here, fileTests, textTests, {pkg: "clif/verify"}, midEnd, interpreted, suite, objects},
 	"clif/analysis":       {here, midEnd, suite, programs},
 	"clif/interp":         {here, fileTests, interpreted, onX64},
