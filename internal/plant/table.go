@@ -46,7 +46,7 @@ var (
 // covers lists the packages into which faults are planted, each with the tests that should notice them, in the order in which they run.
 var covers = map[string][]run{
 	".":                   {here, wasiRuns, commands},
-	"backend":             {here, filesX64, filesA64, onX64, onA64, suite, objects, programs, bugs},
+	"backend":             {here, filesX64, filesA64, onX64, onA64, suite, objects, programs, bugs, commands},
 	"backend/instance":    {here, suite, inProcess, objects, programs},
 	"backend/isa/a64":     {filesA64, here, objects, suiteA64, programs},
 	"backend/isa/a64/asm": {here, filesA64, onA64, objects, suiteA64},
