@@ -21,23 +21,28 @@ func TestExtra(t *testing.T) {
 		bytes uint8
 		env   Env
 		extra bool
+		via   regalloc.Allocation // what the cycle goes through, if it is a register that is said here
 	}{
-		{"slots", slots, 8, none, true},
-		{"slots, a scratch", slots, 8, scratch, false},
-		{"slots, a temporary", slots, 8, temp, false},
-		{"slots, a float temporary", slots, 8, floatTemp, false},
-		{"wide slots", slots, 16, none, true},
-		{"wide slots, an int scratch", slots, 16, scratch, true},
-		{"wide slots, an int temporary", slots, 16, temp, true},
-		{"wide slots, a float temporary", slots, 16, floatTemp, false},
-		{"a slot and a register", [2]regalloc.Allocation{slots[0], ints[0]}, 8, none, false},
-		{"a slot and a float", [2]regalloc.Allocation{slots[0], floats[0]}, 16, none, false},
-		{"ints", ints, 8, none, false},
-		{"floats", floats, 16, none, false},
+		{"slots", slots, 8, none, true, 0},
+		{"slots, a scratch", slots, 8, scratch, false, 0},
+		{"slots, a temporary", slots, 8, temp, false, 0},
+		{"slots, a float temporary", slots, 8, floatTemp, false, 0},
+		{"wide slots", slots, 16, none, true, 0},
+		{"wide slots, an int scratch", slots, 16, scratch, true, 0},
+		{"wide slots, an int temporary", slots, 16, temp, true, 0},
+		{"wide slots, a float temporary", slots, 16, floatTemp, false, 0},
+		{"a slot and a register", [2]regalloc.Allocation{slots[0], ints[0]}, 8, none, false, 0},
+		{"a slot and a float", [2]regalloc.Allocation{slots[0], floats[0]}, 16, none, false, 0},
+		{"ints", ints, 8, none, false, regalloc.InReg(floatScratch)},
+		{"ints, a scratch", ints, 8, scratch, false, regalloc.InReg(intScratch)},
+		{"floats", floats, 16, scratch, false, regalloc.InReg(floatScratch)},
 	} {
 		var r Resolver
 		a, b := c.cycle[0], c.cycle[1]
 		out := r.Resolve(nil, []Move{{a, b, c.bytes}, {b, a, c.bytes}}, c.env)
+		if c.via != 0 && (len(out) != 3 || out[0].To != c.via) {
+			t.Errorf("%s: %v, not by %v", c.name, out, c.via)
+		}
 		used := false
 		for _, m := range out {
 			used = used || m.From == c.env.Extra || m.To == c.env.Extra

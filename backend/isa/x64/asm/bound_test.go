@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/waot-project/waot/backend"
+	"github.com/waot-project/waot/regalloc"
 )
 
 // TestBoundOfAddresses: of an instruction without prefixes and immediates that depend on operands, the bound is exact for each address.
@@ -16,6 +17,28 @@ func TestBoundOfAddresses(t *testing.T) {
 		code, _ := Append(nil, &s.inst, s.allocs, &testFrame)
 		if n := int(Bound(&s.inst, s.allocs, &testFrame)); n != len(code) {
 			t.Errorf("%s: % x, bound is %d", s.text(), code, n)
+		}
+	}
+}
+
+// TestBoundOfMoves: the bound of a move of an int is exact, that of another one at most two more than its length.
+func TestBoundOfMoves(t *testing.T) {
+	places := []regalloc.Allocation{regalloc.InReg(RAX), regalloc.InReg(R9), regalloc.InReg(XMM1), regalloc.InReg(XMM9),
+		regalloc.InSlot(0), regalloc.InSlot(30), regalloc.InArg(0), regalloc.InArg(100)}
+	isInt := func(a regalloc.Allocation) bool { return a.IsMem() || a.Reg().Class() == regalloc.Int }
+	for _, from := range places {
+		for _, to := range places {
+			if from == to || from.IsMem() && to.IsMem() {
+				continue
+			}
+			code := AppendMove(nil, from, to, 8, &testFrame)
+			spare := 2
+			if isInt(from) && isInt(to) {
+				spare = 0
+			}
+			if n := int(MoveBound(from, to, &testFrame)); n < len(code) || n > len(code)+spare {
+				t.Errorf("%v to %v: % x, bound is %d", from, to, code, n)
+			}
 		}
 	}
 }
