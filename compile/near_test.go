@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -12,6 +13,32 @@ import (
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
 )
+
+// instantiated is an instance of a module that imports nothing, in a store that the test closes.
+func instantiated(t *testing.T, r *compile.Result) *inproc.Instance {
+	t.Helper()
+	img, err := load.Image(r.Object, r.Meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := inproc.NewStore(inproc.Config{})
+	if errors.Is(err, inproc.ErrUnsupported) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	m, err := store.Load(img)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inst, err := store.Instantiate(m, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return inst
+}
 
 // TestNearBranches: branches forwards and back over code of each length around the reach of the short forms of x86-64, planned as they are
 // emitted. Both forms are there on either side of the limit, and arrive where they should.
@@ -59,34 +86,15 @@ func TestNearBranches(t *testing.T) {
 			}})
 		}
 	}
-	r := build(t, m.bytes(), compile.Options{OptLevel: opt.O0, Verify: true, Target: "x86-64-linux"})
+	r := build(t, m.bytes(), compile.Options{OptLevel: opt.O0, Target: compile.TargetX64})
 	text := r.Object.Section(".text").Data
 	for what, code := range map[string]string{"back, short": "\x75\x80", "back, long": "\x0f\x85\x7a\xff\xff\xff", "forwards, short": "\x74\x7f", "forwards, long": "\x0f\x84\x80\x00\x00\x00"} {
 		if !bytes.Contains(text, []byte(code)) {
 			t.Errorf("no branch %s at the limit: % x", what, code)
 		}
 	}
-	r = build(t, m.bytes(), compile.Options{OptLevel: opt.O0, Verify: true})
-	img, err := load.Image(r.Object, r.Meta)
-	if err != nil {
-		t.Fatal(err)
-	}
-	store, err := inproc.NewStore(inproc.Config{})
-	if errors.Is(err, inproc.ErrUnsupported) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close()
-	mod, err := store.Load(img)
-	if err != nil {
-		t.Fatal(err)
-	}
-	inst, err := store.Instantiate(mod, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r = build(t, m.bytes(), compile.Options{OptLevel: opt.O0})
+	inst := instantiated(t, r)
 	for _, f := range funcs {
 		fn, err := inst.Func(f.name)
 		if err != nil {
@@ -97,6 +105,39 @@ func TestNearBranches(t *testing.T) {
 			if err := fn.Call([]uint64{uint64(n)}, got); err != nil || uint32(got[0]) != f.f(n) {
 				t.Errorf("%s(%d): %d, %v, want %d", f.name, n, got[0], err, f.f(n))
 			}
+		}
+	}
+}
+
+// TestThreeBranches: a block whose end takes the most bytes that branches can take, those of a comparison of floats to two places that are far and
+// not next, is within its bound, and goes where it should.
+func TestThreeBranches(t *testing.T) {
+	const i32, f64 = 0x7f, 0x7c
+	m := &wasmModule{}
+	ops := bytes.Repeat([]byte{0x41, 0, 0x20, 3, 0x6b, 0x21, 3}, 100)
+	add := func(n byte) []byte { return []byte{0x20, 3, 0x41, n, 0x6a, 0x21, 3} }
+	// (block $a (block $b (block $c (br_if $c c) (br_if $a (f64.eq x y)) (br $b)) ops x+=1) ops x+=2) ops x+=4
+	m.exportFn("f", []byte{i32, f64, f64}, []byte{i32}, []byte{i32}, slices.Concat([]byte{0x02, 0x40, 0x02, 0x40, 0x02, 0x40, 0x20, 0, 0x0d, 0,
+		0x20, 1, 0x20, 2, 0x61, 0x0d, 2, 0x0c, 1, 0x0b}, ops, add(1), []byte{0x0b}, ops, add(2), []byte{0x0b}, ops, add(4), []byte{0x20, 3})...)
+	long := false
+	for _, target := range compile.Targets() {
+		r := build(t, m.bytes(), compile.Options{OptLevel: opt.O0, Target: target})
+		text := r.Object.Section(".text").Data
+		at := bytes.Index(text, []byte{0x0f, 0x8a}) // jp
+		long = long || at > 6 && text[at-6] == 0x0f && text[at+6] == 0xe9 || at >= 0 && text[at+6] == 0x0f && text[at+12] == 0xe9
+	}
+	if !long {
+		t.Error("no block ends in three long branches")
+	}
+	fn, err := instantiated(t, build(t, m.bytes(), compile.Options{OptLevel: opt.O0})).Func("f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, two, nan := math.Float64bits(1), math.Float64bits(2), math.Float64bits(math.NaN())
+	for _, c := range []struct{ c, x, y, want uint64 }{{1, one, one, 7}, {0, one, one, 4}, {0, one, two, 6}, {0, nan, nan, 6}, {0, one, nan, 6}} {
+		got := []uint64{0}
+		if err := fn.Call([]uint64{c.c, c.x, c.y}, got); err != nil || got[0] != c.want {
+			t.Errorf("f(%d, %#x, %#x): %d, %v, want %d", c.c, c.x, c.y, got[0], err, c.want)
 		}
 	}
 }
