@@ -65,7 +65,7 @@ var covers = map[string][]run{
 	"host":                {here, wasiRuns, root, programs, commands},
 	"host/hosterr":        {inProcess, embedding, wasiRuns},
 	"host/loaded":         {embedding, wasiRuns, root},
-	"host/inproc":         {here, embedding, suite, programs, bugs},
+	"host/inproc":         {here, {pkg: "host/stress"}, embedding, suite, programs, bugs},
 	"host/load":           {here, embedding, objects, programs, commands},
 	"host/sign":           {here, embedding, commands},
 	"host/wasirun":        {here, root, commands},
