@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package main plants faults of one line into the product's code, at random, and runs the tests that should notice them. A
 // fault that survives changes nothing that can be seen, or shows a hole in the tests.
 //

@@ -1,3 +1,5 @@
+//go:build linux
+
 package main
 
 // run is tests of a package: all, or those that a pattern names as for go test -run.
