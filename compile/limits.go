@@ -29,12 +29,12 @@ type Limits struct {
 // maxModuleBytes keeps offsets in a module within 32 bits.
 const maxModuleBytes = 1 << 30
 
-// limit is the one in force: the wanted one, if there is one and it is not above most.
-func limit(wanted, most uint64) uint64 {
-	if wanted == 0 {
+// limit returns the limit in force: the requested one, unless it is 0 or above most.
+func limit(requested, most uint64) uint64 {
+	if requested == 0 {
 		return most
 	}
-	return min(wanted, most)
+	return min(requested, most)
 }
 
 // checkSize checks the size of a module before anything is read.
@@ -73,7 +73,7 @@ type account struct {
 // and in its file.
 const copies = 3
 
-// memory is how many bytes the compiler holds, with one worker: see Stats.Memory.
+// memory returns how many bytes the compiler holds, with one worker: see Stats.Memory.
 func (a *account) memory() uint64 {
 	return uint64(a.module + copies*a.kept.Load() + a.largest.Load())
 }
@@ -82,7 +82,7 @@ func (a *account) memory() uint64 {
 // what memory grows by for each.
 const perExport, perImport, perFunc, perElement, perSegment, perGlobal, perSig = 640, 360, 380, 64, 190, 170, 235
 
-// declared is how many bytes the declarations of a module take: a module of few bytes may have many.
+// declared returns how many bytes the declarations of a module take: a module of few bytes may have many.
 func declared(m *clif.Module, end *stop.Flag) int64 {
 	n := perExport*len(m.Exports) + perImport*m.NumImportedFuncs + perFunc*(len(m.Funcs)-m.NumImportedFuncs) +
 		perGlobal*len(m.Globals) + perSig*len(m.Sigs) + perSegment*(len(m.Datas)+len(m.Elems))
@@ -93,7 +93,7 @@ func declared(m *clif.Module, end *stop.Flag) int64 {
 	return int64(n)
 }
 
-// function notes a function whose tables take so many bytes.
+// function records a function whose tables take the given number of bytes.
 func (a *account) function(bytes int64) {
 	for old := a.largest.Load(); bytes > old && !a.largest.CompareAndSwap(old, bytes); old = a.largest.Load() {
 	}
@@ -109,13 +109,13 @@ func (a *account) keep(c *backend.Code) {
 	a.kept.Add(n)
 }
 
-// sizeOf is the size of a slice's elements in bytes.
+// sizeOf returns the size of a slice's elements in bytes.
 func sizeOf[T any](s []T) int64 {
 	var x T
 	return int64(len(s)) * int64(unsafe.Sizeof(x))
 }
 
-// exceeded is the limit that the account exceeds, or nil. If a module exceeds both, the error must not depend on
+// exceeded returns the limit that the account exceeds, or nil. If a module exceeds both, the error must not depend on
 // the order of functions: with a limit of memory only that ends the compilation while it runs, and the limit of
 // code counts in the end.
 func (d *driver) exceeded(end bool) error {

@@ -93,13 +93,13 @@ func (d *driver) run() error {
 	if d.opt.stop.IsSet() {
 		return stop.Stopped{}
 	}
-	return d.outcome()
+	return d.firstError()
 }
 
-// outcome is the error that counts: that of the first place in the module where validation fails, or too many values
+// firstError returns the error that counts: that of the first place in the module where validation fails, or where too many values
 // have been passed; else of the first function that is too complex; else of a limit of the account; else of the first
 // function that cannot be compiled. Where a limit of the account ends the work, functions may be left that would have come first.
-func (d *driver) outcome() error {
+func (d *driver) firstError() error {
 	n := uint32(len(d.cm.Funcs))
 	invalid, failed := d.invalid.n.Load(), d.failed.n.Load()
 	if d.over.Load() || invalid < n || failed < n {
@@ -158,7 +158,7 @@ type worker struct {
 	translate, optimize, backend time.Duration
 }
 
-// reset makes everything anew, at the start and after a panic.
+// reset creates all state anew, at the start and after a panic.
 func (w *worker) reset() {
 	d := w.d
 	w.f = clif.Func{}
@@ -303,7 +303,7 @@ func (w *worker) full() bool {
 	return true
 }
 
-// produce makes f function i as it is before the mid-end.
+// produce builds function i in f, as it is before the mid-end.
 func (w *worker) produce(i clif.FuncIndex) error {
 	switch {
 	case w.d.body != nil:

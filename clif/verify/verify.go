@@ -88,14 +88,14 @@ func (v *verifier) structure() {
 		return
 	}
 	owner := make([]bool, len(f.Insts))
-	placed := make([]bool, len(f.Blocks))
+	inLayout := make([]bool, len(f.Blocks))
 	for _, b := range f.Layout {
 		v.block, v.inst = b, clif.NoInst
-		if int(b) >= len(f.Blocks) || placed[b] {
+		if int(b) >= len(f.Blocks) || inLayout[b] {
 			v.fail("block is not in the function, or twice in the layout")
 			return
 		}
-		placed[b] = true
+		inLayout[b] = true
 		bd := &f.Blocks[b]
 		if bd.Start > bd.End || int(bd.End) > len(f.Insts) {
 			v.fail("instruction range %d to %d", bd.Start, bd.End)
@@ -132,12 +132,12 @@ func (v *verifier) structure() {
 		}
 		v.wantType(clif.Value(p), sig.Params[i])
 	}
-	v.targets(placed)
+	v.targets(inLayout)
 }
 
 // targets checks that branches go to blocks of the layout other than the entry,
 // whose parameters are the function's.
-func (v *verifier) targets(placed []bool) {
+func (v *verifier) targets(inLayout []bool) {
 	f := v.f
 	for _, b := range f.Layout {
 		v.block, v.inst = b, f.Terminator(b)
@@ -147,7 +147,7 @@ func (v *verifier) targets(placed []bool) {
 		}
 		for _, t := range f.AppendTargets(nil, d) {
 			to := f.Targets[t].Block
-			if !placed[to] {
+			if !inLayout[to] {
 				v.fail("branch to %v, which is not in the layout", to)
 			}
 			if to == f.Entry() {

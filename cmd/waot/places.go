@@ -10,15 +10,15 @@ import (
 	"github.com/waot-project/waot/spectest"
 )
 
-// placeOf is the place of a trap of compiled code.
-func placeOf(t *host.Trap) *spectest.Place { return spectest.PlaceOf(placed{t}) }
+// placeOf returns the place of a trap of compiled code.
+func placeOf(t *host.Trap) *spectest.Place { return spectest.PlaceOf(trapWithPlace{t}) }
 
-// placed gives a trap the methods that package spectest asks for.
-type placed struct{ *host.Trap }
+// trapWithPlace gives a trap the methods that package spectest asks for.
+type trapWithPlace struct{ *host.Trap }
 
-func (t placed) TrapCode() abi.TrapCode { return abi.TrapCode(t.Code) }
+func (t trapWithPlace) TrapCode() abi.TrapCode { return abi.TrapCode(t.Code) }
 
-func (t placed) TrapPlace() (fn, offset uint32) {
+func (t trapWithPlace) TrapPlace() (fn, offset uint32) {
 	if len(t.Backtrace) == 0 {
 		return 0, 0
 	}

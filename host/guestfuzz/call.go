@@ -66,14 +66,14 @@ func (w *world) reference(words bool) argument {
 		a.word, err = w.store.ExternRef(v)
 		w.must(err, "ExternRef")
 		if !w.inside() {
-			w.claims = append(w.claims, known{a.word, a.model.ref})
+			w.claims = append(w.claims, knownWord{a.word, a.model.ref})
 		}
 		w.see(a.word, a.model.ref)
 	}
 	return a
 }
 
-// somewhere is the Go value of a random place, nil if that is null.
+// somewhere returns the Go value of a random place, nil if that is null.
 func (w *world) somewhere() any {
 	if w.r.IntN(2) == 0 {
 		g := w.globals[w.r.IntN(len(w.globals))]
@@ -353,5 +353,5 @@ func (w *world) onGoroutine(f func()) {
 
 // claimed reports whether a word of a handle is retained.
 func (w *world) claimed(h *handle) bool {
-	return slices.ContainsFunc(w.claims, func(k known) bool { return k.ref == h })
+	return slices.ContainsFunc(w.claims, func(k knownWord) bool { return k.ref == h })
 }

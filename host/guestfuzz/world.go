@@ -19,8 +19,8 @@ type token struct{ n, check uint64 }
 
 func (t *token) sound() bool { return t.check == t.n*0x9e3779b97f4a7c15 }
 
-// known is a word of an externref that Go code has had.
-type known struct {
+// knownWord is the word of an externref that Go code has had.
+type knownWord struct {
 	word uint64
 	ref  *handle
 }
@@ -50,14 +50,14 @@ type world struct {
 	byReal    map[*host.Func]*funcItem
 
 	tokens  []weak.Pointer[token]
-	claims  []known // words that are retained, as often as they are in here
-	words   []known // some that have been seen
-	inexact bool    // the handles in places that Go cannot see are not known exactly
+	claims  []knownWord // words that are retained, as often as they are in here
+	words   []knownWord // some that have been seen
+	inexact bool        // the handles in places that Go cannot see are not known exactly
 }
 
 // scope is a call of a function of the host.
 type scope struct {
-	words  []known      // that are valid in it
+	words  []knownWord  // that are valid in it
 	caller *host.Caller // nil if the function does not get one
 	depth  int          // how many calls are active
 }
@@ -120,7 +120,7 @@ func (w *world) count(what string) { w.runner.counts[what]++ }
 // inside reports whether a call is active.
 func (w *world) inside() bool { return len(w.acts) > 0 }
 
-// newToken is a new Go value.
+// newToken returns a new Go value.
 func (w *world) newToken() *token {
 	n := w.runner.nextToken()
 	t := &token{n, n * 0x9e3779b97f4a7c15}
@@ -194,7 +194,7 @@ func (w *world) see(word uint64, h *handle) {
 	if h == nil {
 		return
 	}
-	k := known{word, h}
+	k := knownWord{word, h}
 	if len(w.words) < 64 {
 		w.words = append(w.words, k)
 	} else {
@@ -205,7 +205,7 @@ func (w *world) see(word uint64, h *handle) {
 	}
 }
 
-// numberBits is a number as a word; 0 for references.
+// numberBits returns a number as a word; 0 for references.
 func numberBits(v host.Value) uint64 {
 	switch v.Type() {
 	case host.TypeI32:
@@ -220,7 +220,7 @@ func numberBits(v host.Value) uint64 {
 	return 0
 }
 
-// numberValue is a number for package host.
+// numberValue returns a number for package host.
 func numberValue(t byte, bits uint64) host.Value {
 	switch t {
 	case 'i':
@@ -447,7 +447,7 @@ func (w *world) checkBacktrace(what string, have []host.Frame, depth int) {
 	}
 }
 
-// handles is the number of handles that something keeps.
+// handles returns the number of handles that something keeps.
 func (w *world) handles() int {
 	reached := map[*handle]bool{}
 	mark := func(v value) {

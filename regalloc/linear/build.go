@@ -42,7 +42,7 @@ func (bl *builder) build(fn function, live *liveness, reserved *reservations) in
 	return bl.intervals
 }
 
-// buildEdges makes all values live that are so at the end of b.
+// buildEdges makes the values live that are live at the end of b.
 func (bl *builder) buildEdges(b uint32) {
 	in := bl.in
 	end := 4 * in.Blocks[b].Insts.End
@@ -55,7 +55,7 @@ func (bl *builder) buildEdges(b uint32) {
 			in.Stop.Poll()
 			bl.extend(v, end)
 			if loop > 0 && bl.vregs[v].depth >= loop {
-				bl.wanted(v, end-1)
+				bl.addSoftUse(v, end-1)
 			}
 		}
 		params := in.ParamsOf(e.To)
@@ -63,7 +63,7 @@ func (bl *builder) buildEdges(b uint32) {
 			in.Stop.PollAt(k)
 			bl.extend(uint32(v), end)
 			if bl.vregs[v].flags&isRemat == 0 && (uint32(e.To) <= b || bl.usedSoon(uint32(params[k]), uint32(e.To))) {
-				bl.wanted(uint32(v), end-1)
+				bl.addSoftUse(uint32(v), end-1)
 			}
 			av, pv := &bl.vregs[v], &bl.vregs[params[k]]
 			if av.link == none {
@@ -79,8 +79,8 @@ func (bl *builder) buildEdges(b uint32) {
 	}
 }
 
-// wanted notes a softUse of v.
-func (bl *builder) wanted(v, pos uint32) {
+// addSoftUse adds a softUse of v at pos, unless v has a use there.
+func (bl *builder) addSoftUse(v, pos uint32) {
 	if bl.uses[bl.vregs[v].use].pos != pos {
 		bl.addUse(v, pos, 0, softUse)
 	}

@@ -139,7 +139,7 @@ func parse(files fs.FS, name string) (*Script, error) {
 func (s *Script) normalize(commands []Command) error {
 	for i := range commands {
 		c := &commands[i]
-		if !known(c.Type) {
+		if !isCommandType(c.Type) {
 			return fmt.Errorf("script %s: line %d: unknown type of command %q", s.Name, c.Line, c.Type)
 		}
 		if err := checkAction(c); err != nil {
@@ -189,7 +189,7 @@ func hasMatch(values []Value, ways ...Match) bool {
 	})
 }
 
-func known(t CommandType) bool {
+func isCommandType(t CommandType) bool {
 	for _, k := range commandTypes {
 		if k == t {
 			return true
