@@ -16,7 +16,7 @@ type ModuleError struct {
 	Limit *CompileLimitError
 }
 
-// Error is one line: the place, the message, and the feature or limit.
+// Error returns one line: the place, the message, and the feature or limit.
 func (e *ModuleError) Error() string {
 	inner := wasmfront.Error{Offset: e.Offset, Func: e.Func, Msg: e.Msg, Feature: e.Feature}
 	if e.Limit != nil {
@@ -43,7 +43,7 @@ type FuncError struct {
 	Err error
 }
 
-// Error is the function, the stage and the reason. It may have several lines if the compiler has a bug.
+// Error returns the function, the stage and the reason. It may have several lines if the compiler has a bug.
 func (e *FuncError) Error() string { return (*compile.FuncError)(e).Error() }
 
 // Unwrap returns Err.
@@ -57,7 +57,7 @@ type CompileLimitError struct {
 	Want, Limit uint64
 }
 
-// Error is one line.
+// Error returns one line.
 func (e *CompileLimitError) Error() string { return (*wasmfront.LimitError)(e).Error() }
 
 // compileError converts an error of the compiler.

@@ -68,7 +68,7 @@
 //
 // # Place in the pipeline
 //
-// The face of all of it for Go programmers: package compile and what is below it, package
+// The Go interface to all of it: package compile and the packages below it, package
 // host, package host/wasirun.
 //
 // Input: a WebAssembly module or an object, and what it imports.

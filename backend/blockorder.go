@@ -91,16 +91,16 @@ const maxDepth = 1 << 15
 
 type pendingEdge struct{ edge, from, next uint32 }
 
-// NumBlocks is the number of blocks in the final layout.
+// NumBlocks returns the number of blocks in the final layout.
 func (o *BlockOrder) NumBlocks() int { return len(o.Blocks) }
 
-// SuccsOf is the edges out of block b.
+// SuccsOf returns the edges out of block b.
 func (o *BlockOrder) SuccsOf(b int) []Succ {
 	lb := &o.Blocks[b]
 	return o.Succs[lb.SuccStart:lb.SuccEnd]
 }
 
-// TableEdges is, for each entry of the br_table that ends CLIF block b, the
+// TableEdges returns, for each entry of the br_table that ends CLIF block b, the
 // number of its edge.
 func (o *BlockOrder) TableEdges(b clif.Block, n int) []uint32 {
 	s := o.info[b].tableStart
@@ -194,7 +194,7 @@ func (o *BlockOrder) search() {
 	}
 }
 
-// nextEdge is the k-th edge in search order: of two edges the one to the later
+// nextEdge returns the k-th edge in search order: of two edges the one to the later
 // block in the layout first; of more in reverse order.
 func (o *BlockOrder) nextEdge(bi *blockInfo, k uint32) uint32 {
 	n := bi.edgeEnd - bi.edgeStart

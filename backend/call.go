@@ -37,7 +37,7 @@ func (l *Lower) signature() {
 	}
 }
 
-// regOf is the register of a location that is one.
+// regOf returns the register of a location that is one.
 func regOf(loc abi.Loc) regalloc.PReg {
 	if loc.Kind == abi.ArgFloat {
 		return regalloc.FloatReg(int(loc.Reg))
@@ -52,7 +52,7 @@ func argDef(v regalloc.VReg, loc abi.Loc) regalloc.Operand {
 	return regalloc.StackArgDef(v, int(loc.Word))
 }
 
-// Hidden is the register that holds the address of the caller's result area,
+// Hidden returns the register that holds the address of the caller's result area,
 // and where, in words, result n is in it; ok is false if result n is in a register.
 func (l *Lower) Hidden(n int) (base regalloc.VReg, word int, ok bool) {
 	loc := l.fnSig.Results[n]
@@ -146,7 +146,7 @@ func (vc *VCode) safepoints(t *Target, l *instance.Layout) {
 	}
 }
 
-// helper is the helper that the call in calls; ok is false if it calls a function, which may do anything.
+// helper returns the helper that the call in calls; ok is false if it calls a function, which may do anything.
 func (in *Inst) helper(t *Target, l *instance.Layout) (h abi.Helper, ok bool) {
 	if in.Op != t.Common.CallInd || in.Mode != ModeSym || SymRef(in.Ref) != SymInstance {
 		return 0, false

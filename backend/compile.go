@@ -28,7 +28,7 @@ type Options struct {
 	SkipChecker bool
 	// Fixpoint makes the checker compute what it otherwise verifies.
 	Fixpoint bool
-	// NoSpectre leaves out what keeps misspeculation from taking an index of a jump table that is out of bounds.
+	// NoSpectre leaves out the masks that keep misspeculation from using an out-of-bounds index of a jump table.
 	NoSpectre bool
 	// Verify checks each VCode instruction against its row, and sizes of code against their bounds.
 	Verify bool
@@ -50,8 +50,8 @@ type Trace struct {
 // Compiler compiles functions of one module, one at a time; it keeps its memory
 // between functions. It is for one goroutine at a time.
 type Compiler struct {
-	// Control, if not nil, says which lowering rules apply to the next function, and logs them behind what it has; nil
-	// stands for all.
+	// Control, if not nil, says which lowering rules apply to the next function, and appends them to its log; nil
+	// means all rules.
 	Control *rewrite.Control
 
 	target *Target
@@ -150,7 +150,7 @@ func (c *Compiler) Compile(f *clif.Func) (code *Code, err error) {
 	return code, err
 }
 
-// recovered makes an error of a panic.
+// recovered turns a panic into an error.
 func (c *Compiler) recovered(r any) error {
 	switch r := r.(type) {
 	case Unsupported:

@@ -1,6 +1,6 @@
-// Package backend turns CLIF into machine code, independent of the machine:
-// block order, lowering driver, lowering rules and what all machines lower alike, VCode, calls
-// and frames, emission driver. The ISA packages below it supply a Target.
+// Package backend turns CLIF into machine code. It is the machine-independent part:
+// block order, the lowering driver, lowering rules, lowering that all machines share, VCode, calls
+// and frames, the emission driver. The ISA packages below it supply a Target.
 //
 // Place in the pipeline: after the mid-end, before the object file.
 //

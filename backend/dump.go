@@ -6,7 +6,7 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// dump is the text of the VCode, with allocations and edits if allocated.
+// dump returns the text of the VCode, with allocations and edits if allocated.
 func (c *Compiler) dump(allocated bool) string {
 	vc, in, out := &c.vc, &c.vc.In, &c.out
 	var b []byte

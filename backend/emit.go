@@ -102,7 +102,7 @@ func (e *Emitter) run() (*Code, error) {
 	return e.result(res), nil
 }
 
-// editsFrom is the edits from instruction i on.
+// editsFrom returns the edits from instruction i on.
 func (e *Emitter) editsFrom(i regalloc.Inst) []regalloc.Edit {
 	n := sort.Search(len(e.Out.Edits), func(n int) bool { return e.Out.Edits[n].Point >= regalloc.Before(i) })
 	return e.Out.Edits[n:]
@@ -173,7 +173,7 @@ func (e *Emitter) edit(edits []regalloc.Edit) []regalloc.Edit {
 	return edits[1:]
 }
 
-// cycle is how many edits at the front are s <- a, a <- b, b <- c, ..., z <- s with integer registers and the
+// cycle returns how many edits at the front are s <- a, a <- b, b <- c, ..., z <- s with integer registers and the
 // float scratch register s: exchanging a with b, then b with c, and so on has the same effect, but for what s
 // holds. So it is 0, too, if s might be read later.
 func (e *Emitter) cycle(edits []regalloc.Edit) int {
@@ -222,7 +222,7 @@ func scratchDead(edits []regalloc.Edit, s regalloc.Allocation, at regalloc.ProgP
 // Allocs are the allocations of the current instruction, and of all that follow.
 func (e *Emitter) Allocs() []regalloc.Allocation { return e.Out.Allocs[e.OpStart:] }
 
-// Succ is the block with code that edge n of the current block leads to.
+// Succ returns the block with code that edge n of the current block leads to.
 func (e *Emitter) Succ(n int) int {
 	in := &e.VC.In
 	return e.Dest(in.Edges[in.Blocks[e.Block].Succs.Start+uint32(n)].To)
@@ -231,10 +231,10 @@ func (e *Emitter) Succ(n int) int {
 // Dest is block b, or the block with code to which it leads if it has none.
 func (e *Emitter) Dest(b regalloc.Block) int { return int(e.blocks[b].dest) }
 
-// Label is the label of block b, which has code.
+// Label returns the label of block b, which has code.
 func (e *Emitter) Label(b int) machbuffer.Label { return machbuffer.Label(b) }
 
-// LandingLabel is where indirect jumps enter block b, which has code.
+// LandingLabel returns where indirect jumps enter block b, which has code.
 func (e *Emitter) LandingLabel(b int) machbuffer.Label {
 	if l := e.blocks[b].landing; l != 0 {
 		return l
@@ -242,10 +242,10 @@ func (e *Emitter) LandingLabel(b int) machbuffer.Label {
 	return e.Label(b)
 }
 
-// TableLabel is the label of jump table n, for the machine to bind.
+// TableLabel returns the label of jump table n, for the machine to bind.
 func (e *Emitter) TableLabel(n uint32) machbuffer.Label { return e.tables[n] }
 
-// Table is the blocks of jump table n, the default last; see Dest.
+// Table returns the blocks of jump table n, the default last; see Dest.
 func (e *Emitter) Table(n uint32) []regalloc.Block {
 	r := e.VC.Tables[n]
 	return e.VC.TableBlocks[r.Start:r.End]
@@ -273,12 +273,12 @@ func InRegs(regs ...regalloc.PReg) (allocs [4]regalloc.Allocation) {
 	return allocs
 }
 
-// TrapLabel is the label of an out-of-line trap.
+// TrapLabel returns the label of an out-of-line trap.
 func (e *Emitter) TrapLabel(code abi.TrapCode, src uint32) machbuffer.Label {
 	return e.Buf.DeferTrap(uint8(code), e.site(code, abi.FaultUndefined, 0, src))
 }
 
-// site is the name, for the machine buffer, of a trap site without its offset.
+// site returns the name, for the machine buffer, of a trap site without its offset.
 func (e *Emitter) site(code abi.TrapCode, fault abi.FaultKind, memory, src uint32) machbuffer.SrcLoc {
 	e.sites = append(e.sites, abi.TrapSite{Code: code, Fault: fault, Memory: uint8(memory), Src: src})
 	return machbuffer.SrcLoc(len(e.sites))
@@ -318,7 +318,7 @@ func (e *Emitter) verifyMaps(res *machbuffer.Result) error {
 	return nil
 }
 
-// Constant is the label of constant n of the pool.
+// Constant returns the label of constant n of the pool.
 func (e *Emitter) Constant(n uint32) machbuffer.Label {
 	c := e.VC.Consts[n]
 	var buf [16]byte

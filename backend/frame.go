@@ -20,7 +20,7 @@ type Frame struct {
 	Pop int
 }
 
-// Offset is where the operand a, a spill slot or an incoming stack argument, is.
+// Offset returns where the operand a, a spill slot or an incoming stack argument, is.
 func (fr *Frame) Offset(a regalloc.Allocation) int32 {
 	if a.IsArg() {
 		return fr.Args + 8*int32(a.Index())
@@ -31,7 +31,7 @@ func (fr *Frame) Offset(a regalloc.Allocation) int32 {
 	return fr.Slots + 8*int32(a.Index())
 }
 
-// SavedOffset is where the i-th saved register is.
+// SavedOffset returns where the i-th saved register is.
 func (fr *Frame) SavedOffset(i int) int32 { return -8 * int32(i+1) }
 
 // layoutFrame computes the frame from the outcome of allocation.

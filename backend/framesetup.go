@@ -22,7 +22,7 @@ func (e *Emitter) SetUpFrame(steps []FrameStep) {
 	}
 }
 
-// CFISteps is the call frame information of the steps; encode gives the bytes of an instruction.
+// CFISteps returns the call frame information of the steps; encode gives the bytes of an instruction.
 func CFISteps(steps []FrameStep, encode func(in *Inst, allocs []regalloc.Allocation) []byte) []abi.CFIStep {
 	out := make([]abi.CFIStep, len(steps))
 	for i := range steps {

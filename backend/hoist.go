@@ -42,7 +42,7 @@ type hoister struct {
 	always []bool    // by block in a loop: each iteration of the innermost loop executes it, except perhaps the last
 	list   []hoisted // entries of the lists of loops and blocks
 	homes  []uint32  // by block: list of the constants at its end: first entry + 1, or 0
-	front  int32     // the loop in front of which constants of the current block go, or -1
+	front  int32     // the loop before which constants of the current block go, or -1
 }
 
 // baseUse is a base and the block that defines it.
@@ -247,7 +247,7 @@ var usesInstance = [clif.NumOpcodes]bool{
 	clif.OpTableFill: true, clif.OpTableInit: true, clif.OpElemLen: true, clif.OpElemDrop: true, clif.OpElemSet: true,
 }
 
-// base is the register of base k.
+// base returns the register of base k.
 func (l *Lower) base(k int) regalloc.VReg {
 	u := &l.bases[k]
 	if u.reg == regalloc.NoVReg {
@@ -256,10 +256,10 @@ func (l *Lower) base(k int) regalloc.VReg {
 	return u.reg
 }
 
-// MemBase is the register that holds the base of memory m.
+// MemBase returns the register that holds the base of memory m.
 func (l *Lower) MemBase(m clif.MemoryIndex) regalloc.VReg { return l.base(int(m)) }
 
-// InstanceBase is the register that holds the address of the instance data, for an instruction of usesInstance. ok is
+// InstanceBase returns the register that holds the address of the instance data, for an instruction of usesInstance. ok is
 // false if a register is not worth it, because only one instruction needs the address or the machine needs no register.
 func (l *Lower) InstanceBase() (v regalloc.VReg, ok bool) {
 	if l.Target.LoadInstance == nil {

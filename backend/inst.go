@@ -84,9 +84,9 @@ const (
 	symFunc     SymRef = 1
 )
 
-// SymFunc is the code of the function with module-wide index i, which must be
+// SymFunc returns the code of the function with module-wide index i, which must be
 // defined (not imported).
 func SymFunc(i uint32) SymRef { return symFunc + SymRef(i) }
 
-// Func is the function index; s must not be SymInstance.
+// Func returns the function index; s must not be SymInstance.
 func (s SymRef) Func() uint32 { return uint32(s - symFunc) }

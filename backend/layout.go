@@ -68,7 +68,7 @@ func (e *Emitter) plan() {
 	}
 }
 
-// end is where block b ends.
+// end returns where block b ends.
 func (e *Emitter) end(b int) uint32 { return e.blocks[e.blocks[b].next].before }
 
 // arrange fills order, next and pos: blocks with code come in their order, but where the machine wants that
@@ -226,7 +226,7 @@ func (e *Emitter) measure() {
 	e.blocks[len(in.Blocks)].worst = worst
 }
 
-// Next is the block whose code follows that of the current block.
+// Next returns the block whose code follows that of the current block.
 func (e *Emitter) Next() int { return int(e.blocks[e.Block].next) }
 
 // Back reports whether block b, which has code, is emitted before the end of the current block.

@@ -6,7 +6,7 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// This file lowers constants, conditions, jumps, traps, calls and returns as far as all machines do it alike.
+// This file is the machine-independent part of lowering constants, conditions, jumps, traps, calls and returns.
 
 func lowerIconst(l *Lower, _ clif.Inst, d *clif.InstData) {
 	x := int64(d.Imm)

@@ -31,7 +31,7 @@ type Target struct {
 	Printing
 }
 
-// Lowering makes VCode of CLIF. Its functions append to the code of l.
+// Lowering turns CLIF into VCode. Its functions append to the code of l.
 type Lowering struct {
 	// Rules are the lowering rules, tried first.
 	Rules *Rules
@@ -77,7 +77,7 @@ type Placement struct {
 	MaxPiece uint32
 }
 
-// Emission makes bytes of VCode with its allocation.
+// Emission turns VCode with its allocation into bytes.
 type Emission struct {
 	// EmitPrologue emits the function's entry.
 	EmitPrologue func(e *Emitter)

@@ -223,7 +223,7 @@ func (c *Checker) restore() {
 	c.oldest[1], c.known = br.references, br.known
 }
 
-// end is the number of the first register above all of set.
+// end returns the number of the first register above all of set.
 func end(set regalloc.PRegSet) int { return bits.Len64(uint64(set)) }
 
 // nextBranch returns a block that goes on from the last branch, which is no more when
@@ -278,7 +278,7 @@ func (c *Checker) visit(b regalloc.Block) *Error {
 	return nil
 }
 
-// pointOf is the point of edit k, or no point.
+// pointOf returns the point of edit k, or no point.
 func pointOf(edits []regalloc.Edit, k int) regalloc.ProgPoint {
 	if k < len(edits) {
 		return edits[k].Point

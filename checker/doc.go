@@ -6,7 +6,7 @@
 // safepoints) and the rules below.
 //
 // Place in the pipeline: after register allocation, before emission, on every
-// compile. Whatever rewrites code after it needs a check of its own.
+// compile. Anything that rewrites code after it needs its own check.
 //
 // Input: a regalloc.Input, the regalloc.MachineEnv, a regalloc.Output that may
 // be wrong in any way.
@@ -46,9 +46,9 @@
 //	each Def, EarlyDef of v: v leaves every S(l'), then S(l) := {v}
 //	edits at After(i), one after the other
 //
-// Clobbers lose, in a register of Low, all names; in one of High only, those of 16
-// bytes. Below, that an operand's location is clobbered means that its value is lost
-// there so.
+// Clobbers lose all names in a register of Low, and only the names of 16 bytes in a
+// register of High alone. Below, an operand's location is clobbered if its value is
+// lost there in this way.
 //
 // Constraints, with A = allocatable registers of v's class:
 //
@@ -93,8 +93,8 @@
 //
 //	i is marked as a safepoint  iff  i in L                     [RuleSafepoint]
 //
-// Check takes the marks as they are, and demands one stack map for each. Safepoints, behind it, looks at
-// the list of stack maps, and holds L against that.
+// Check takes the marks as they are, and demands one stack map for each. After it, Safepoints compares
+// the list of stack maps with L.
 //
 // Edges: at the end of a block with state S, along an edge to T with arguments
 // a1..an for parameters p1..pn, let n' = name(ak) if n is pk, else n. Then
@@ -110,14 +110,14 @@
 // formula. Such blocks make trees, and going back to a branch of one brings back
 // the state at the branch.
 //
-// With Options.Fixpoint the claims are not looked at and E is the greatest solution
+// With Options.Fixpoint the claims are ignored and E is the greatest solution
 // of the same formula. So the two modes agree:
 //
 //	the fixpoint finds a fault  iff  no claims pass
 //	it finds none               iff  the claims it has found pass (Checker.Claim)
 //
-// for every E that claims pass with solves the formula, and is below the greatest
-// solution, and with less known no less is wrong.
+// because every E for which claims pass solves the formula and is below the greatest
+// solution, and knowing less never removes a fault.
 //
 // Nothing passes vacuously: every block is reachable from the entry and visited
 // (I2 is checked), the entry knows nothing, instructions are partitioned by
@@ -134,17 +134,17 @@
 // A fact is a name and the time it was established. A fact about memory is void when
 // older than the visit of the root of the block's tree, or, for references, any fact
 // older than the last safepoint: memory is never swept. At a branch of a tree, what
-// registers hold is copied, and what is changed of memory behind it is kept in a log,
-// until all ways on from there are visited. No memory is allocated once the context
+// registers hold is copied, and later changes to memory are logged,
+// until all paths from the branch are visited. No memory is allocated once the context
 // has grown.
 //
-// That v leaves every S(l') at its definition costs nothing: by I3 no path has brought
-// v there, and only if a visit has met v before all locations are looked at.
+// Removing v from every S(l') at its definition costs nothing: by I3 no path has brought
+// v there. All locations are searched only if a visit has met v before.
 //
-// What little foretells (which operands come next, whether a block goes on) costs more
-// than arithmetic, so what can be asked of tables and of sets of registers is, and
-// each list is gone through once. Instructions with only Uses and a last Def in
-// registers, nearly all, go a short way; what it does not pass, the general one decides.
+// Unpredictable branches (on which operands come next, or whether a block continues) cost
+// more than arithmetic, so tables and register sets answer questions where possible, and
+// each list is traversed once. Instructions with only Uses and a last Def in
+// registers, nearly all of them, take a short path; the general path decides what the short one does not pass.
 //
 // This package is not part of the stable API and may change in any release.
 package checker

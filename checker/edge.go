@@ -58,7 +58,7 @@ func (c *Checker) resolve(start, end uint32) *Error {
 	return nil
 }
 
-// claimRange is the range of block b's claims.
+// claimRange returns the range of block b's claims.
 func (c *Checker) claimRange(b regalloc.Block) (start, end uint32) {
 	if b > 0 {
 		start = c.out.ClaimEnd[b-1]
@@ -83,7 +83,7 @@ func (c *Checker) isDuplicate(j int) bool {
 	return false
 }
 
-// claimFault is a fault of the j-th claim of this block.
+// claimFault returns a fault of the j-th claim of this block.
 func (c *Checker) claimFault(j int, msg string) *Error {
 	start, _ := c.claimRange(c.block)
 	return c.claimOf(int(start)+j, fault(RuleClaim, "%s", msg))
@@ -128,7 +128,7 @@ func (c *Checker) checkEdge(e *regalloc.Edge) *Error {
 	return nil
 }
 
-// refute is the fault of claim j at the end of e.
+// refute returns the fault of claim j at the end of e.
 func (c *Checker) refute(e *regalloc.Edge, j int) *Error {
 	start, _ := c.claimRange(e.To)
 	err := c.claimOf(int(start)+j, fault(RuleClaim, "claimed at the entry of block%d, but there comes %s",

@@ -53,7 +53,7 @@ type Error struct {
 // NoBlock is no block.
 const NoBlock = ^regalloc.Block(0)
 
-// Error is one line naming instruction, value and location.
+// Error returns one line naming instruction, value and location.
 func (e *Error) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "checker: %v:", e.Rule)
@@ -85,7 +85,7 @@ func locString(a regalloc.Allocation) string {
 	return a.String()
 }
 
-// fault is an Error with only the rule and the message set.
+// fault returns an Error with only the rule and the message set.
 func fault(rule Rule, format string, args ...any) *Error {
 	return &Error{
 		Rule: rule, Inst: regalloc.NoInst, Block: NoBlock, Operand: -1,
@@ -99,7 +99,7 @@ func (c *Checker) at(i regalloc.Inst, e *Error) *Error {
 	return e
 }
 
-// operandFault is a fault of operand k (at allocation a) of instruction i.
+// operandFault returns a fault of operand k (at allocation a) of instruction i.
 func (c *Checker) operandFault(rule Rule, i regalloc.Inst, k int, format string, args ...any) *Error {
 	e := c.at(i, fault(rule, format, args...))
 	s, _ := c.in.OperandRange(i)

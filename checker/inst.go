@@ -314,7 +314,7 @@ func (c *Checker) stackMapFault(i regalloc.Inst, loc uint32, msg string) *Error 
 	return e
 }
 
-// constraintFault is the fault of operand k of i being where it may not be.
+// constraintFault returns the fault of operand k of i being where it may not be.
 func (c *Checker) constraintFault(i regalloc.Inst, k int) *Error {
 	ops := c.in.OperandsOf(i)
 	op := ops[k]
@@ -334,7 +334,7 @@ func (c *Checker) constraintFault(i regalloc.Inst, k int) *Error {
 	return c.operandFault(RuleConstraint, i, k, "must be in %s", want)
 }
 
-// sharingFault is the fault of operand k of i being in the register of another
+// sharingFault returns the fault of operand k of i being in the register of another
 // operand that it may not share one with.
 func (c *Checker) sharingFault(i regalloc.Inst, k int) *Error {
 	s, _ := c.in.OperandRange(i)

@@ -53,7 +53,7 @@ const isParam = 1 << 31
 // entry is one element of a block's entry state: location loc holds name.
 type entry struct{ loc, name uint32 }
 
-// words is the number of memory words that a value of this name needs.
+// words returns the number of memory words that a value of this name needs.
 func words(name uint32) uint32 { return 1 + name>>30&1 }
 
 // begin makes the entries, and nothing else, the state at the start of block b.
@@ -232,7 +232,7 @@ func (c *Checker) layOut() {
 	}
 }
 
-// allocation is the inverse of locate.
+// allocation returns the inverse of locate.
 func (c *Checker) allocation(loc uint32) regalloc.Allocation {
 	switch {
 	case loc < numRegs:

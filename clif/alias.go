@@ -7,7 +7,7 @@ func (f *Func) MakeAlias(v, to Value) {
 	d.Kind, d.Def = ValueAlias, uint32(to)
 }
 
-// Resolve is the value that v is a name of: v itself if it is no alias.
+// Resolve returns the value that v is a name of: v itself if it is no alias.
 func (f *Func) Resolve(v Value) Value {
 	if f.Values[v].Kind != ValueAlias {
 		return v

@@ -39,7 +39,7 @@ func (b *Builder) SwitchTo(blk Block) {
 	b.cur = blk
 }
 
-// Current is the block being filled.
+// Current returns the block being filled.
 func (b *Builder) Current() Block { return b.cur }
 
 // emit appends d without results.
@@ -63,7 +63,7 @@ func (b *Builder) emit1(d InstData, t Type) Value {
 	return v
 }
 
-// Iconst is an integer constant; only the low bits of t count.
+// Iconst returns an integer constant; only the low bits of t count.
 func (b *Builder) Iconst(t Type, x uint64) Value {
 	if t == I32 {
 		x = uint64(uint32(x))
@@ -71,12 +71,12 @@ func (b *Builder) Iconst(t Type, x uint64) Value {
 	return b.emit1(InstData{Op: OpIconst, Type: t, Imm: x}, t)
 }
 
-// Fconst is a float constant with the IEEE bits x.
+// Fconst returns a float constant with the IEEE bits x.
 func (b *Builder) Fconst(t Type, x uint64) Value {
 	return b.emit1(InstData{Op: OpFconst, Type: t, Imm: x}, t)
 }
 
-// RefNull is the null reference of type t.
+// RefNull returns the null reference of type t.
 func (b *Builder) RefNull(t Type) Value { return b.emit1(InstData{Op: OpRefNull, Type: t}, t) }
 
 // Unary is op x; t is the controlling type.
@@ -84,7 +84,7 @@ func (b *Builder) Unary(op Opcode, t Type, x Value) Value {
 	return b.emit1(InstData{Op: op, Type: t, A: uint32(x)}, resultType(op, t))
 }
 
-// resultType is the type of the result of op with controlling type t.
+// resultType returns the type of the result of op with controlling type t.
 func resultType(op Opcode, t Type) Type {
 	s := op.Info().Sig
 	switch s[len(s)-1] {
@@ -126,7 +126,7 @@ func (b *Builder) Store(t Type, a Access, m MemoryIndex, addr, x Value, offset u
 	b.emit(InstData{Op: OpStore, Type: t, Cond: uint8(a), Aux: uint32(m), A: uint32(addr), B: uint32(x), Imm: offset})
 }
 
-// Entity is an instruction of FormatEntity or FormatEntity2 with a result.
+// Entity returns an instruction of FormatEntity or FormatEntity2 with a result.
 func (b *Builder) Entity(op Opcode, t Type, aux uint32, args ...Value) Value {
 	return b.emit1(entityInst(op, t, aux, 0, args), resultType(op, t))
 }
@@ -146,7 +146,7 @@ func entityInst(op Opcode, t Type, aux, aux2 uint32, args []Value) InstData {
 	return d
 }
 
-// FuncAddr is the reference to function i.
+// FuncAddr returns the reference to function i.
 func (b *Builder) FuncAddr(i FuncIndex) Value {
 	return b.emit1(InstData{Op: OpFuncAddr, Type: FuncRef, Aux: uint32(i)}, FuncRef)
 }
@@ -159,7 +159,7 @@ func (b *Builder) TrapIf(c Value, code abi.TrapCode) {
 	b.emit(InstData{Op: OpTrapIf, A: uint32(c), Cond: uint8(code)})
 }
 
-// Bound is the i64 x if it is less than n, without signs, and a trap otherwise.
+// Bound emits a bounds check and returns x, an i64: it traps unless x, unsigned, is less than n.
 func (b *Builder) Bound(x, n Value, code abi.TrapCode) Value {
 	return b.emit1(InstData{Op: OpBound, Type: I64, A: uint32(x), B: uint32(n), Cond: uint8(code)}, I64)
 }

@@ -24,22 +24,22 @@ type InstData struct {
 // ArgA, ArgB and ArgC are the value operands.
 func (d *InstData) ArgA() Value { return Value(d.A) }
 
-// ArgB is the second value operand.
+// ArgB returns the second value operand.
 func (d *InstData) ArgB() Value { return Value(d.B) }
 
-// ArgC is the third value operand.
+// ArgC returns the third value operand.
 func (d *InstData) ArgC() Value { return Value(d.C) }
 
-// IntCC is the condition of an icmp.
+// IntCC returns the condition of an icmp.
 func (d *InstData) IntCC() IntCC { return IntCC(d.Cond) }
 
-// FloatCC is the condition of an fcmp.
+// FloatCC returns the condition of an fcmp.
 func (d *InstData) FloatCC() FloatCC { return FloatCC(d.Cond) }
 
-// Access is the access of a load or store.
+// Access returns the access of a load or store.
 func (d *InstData) Access() Access { return Access(d.Cond) }
 
-// Trap is the code of a trap or trapif.
+// Trap returns the code of a trap or trapif.
 func (d *InstData) Trap() abi.TrapCode { return abi.TrapCode(d.Cond) }
 
 // ValueKind says where a value comes from.
@@ -110,10 +110,10 @@ func (f *Func) Reset() {
 	f.Blocks, f.Targets, f.Layout, f.Pool = f.Blocks[:0], f.Targets[:0], f.Layout[:0], f.Pool[:0]
 }
 
-// Signature is the function's.
+// Signature returns the function's.
 func (f *Func) Signature() *Signature { return &f.Mod.Sigs[f.Sig] }
 
-// Entry is the entry block.
+// Entry returns the entry block.
 func (f *Func) Entry() Block { return f.Layout[0] }
 
 // ListAt returns the numbers of l; they alias the pool.
@@ -164,10 +164,10 @@ func (f *Func) VarArgs(d *InstData) []uint32 {
 	return nil
 }
 
-// TypeOf is the type of v.
+// TypeOf returns the type of v.
 func (f *Func) TypeOf(v Value) Type { return f.Values[v].Type }
 
-// DefInst is the instruction that v is the result of, or NoInst.
+// DefInst returns the instruction that v is the result of, or NoInst.
 func (f *Func) DefInst(v Value) Inst {
 	if d := &f.Values[v]; d.Kind == ValueResult {
 		return Inst(d.Def)
@@ -175,7 +175,7 @@ func (f *Func) DefInst(v Value) Inst {
 	return NoInst
 }
 
-// NumArgs is how many of A, B, C are values.
+// NumArgs returns how many of A, B, C are values.
 func (d *InstData) NumArgs() int { return int(numArgs[d.Op]) }
 
 var numArgs = func() (n [NumOpcodes]uint8) {
@@ -185,7 +185,7 @@ var numArgs = func() (n [NumOpcodes]uint8) {
 	return n
 }()
 
-// numArgs is how many values the format of op has besides a list.
+// numArgs returns how many values the format of op has besides a list.
 func (op Opcode) numArgs() uint8 {
 	switch info := op.Info(); info.Format {
 	case FormatUnary, FormatLoad, FormatTrapIf, FormatBranch, FormatBrTable, FormatCallRef:
@@ -216,7 +216,7 @@ func (f *Func) AppendTargets(dst []Target, d *InstData) []Target {
 	return dst
 }
 
-// Terminator is the last instruction of b that is not a nop, or NoInst.
+// Terminator returns the last instruction of b that is not a nop, or NoInst.
 func (f *Func) Terminator(b Block) Inst {
 	bd := &f.Blocks[b]
 	for i := bd.End; i > bd.Start; i-- {

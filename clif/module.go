@@ -125,8 +125,8 @@ type Module struct {
 	NumImportedFuncs int
 }
 
-// InitFunc is the index of the init function.
+// InitFunc returns the index of the init function.
 func (m *Module) InitFunc() FuncIndex { return FuncIndex(len(m.Funcs) - 1) }
 
-// FuncSig is the signature of function i.
+// FuncSig returns the signature of function i.
 func (m *Module) FuncSig(i FuncIndex) *Signature { return &m.Sigs[m.Funcs[i].Sig] }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// String is the text form of f, which clif/text parses: a header line, blocks
+// String returns the text form of f, which clif/text parses: a header line, blocks
 // with parameters, one instruction a line.
 //
 //	function fn3 "name" (i32, i64) -> (i32) {
@@ -30,7 +30,7 @@ type Printer struct {
 	Annotate func(Inst) string
 }
 
-// String is the text of the whole function, with annotations.
+// String returns the text of the whole function, with annotations.
 func (p *Printer) String() string {
 	var b strings.Builder
 	p.header(&b)
@@ -49,7 +49,7 @@ func typeList(ts []Type) string {
 	return "(" + strings.Join(s, ", ") + ")"
 }
 
-// String is the text form of a signature: (i32, i64) -> (f32).
+// String returns the text form of a signature: (i32, i64) -> (f32).
 func (s *Signature) String() string {
 	return typeList(s.Params) + " -> " + typeList(s.Results)
 }
@@ -94,7 +94,7 @@ func (p *Printer) block(b *strings.Builder, blk Block) {
 	}
 }
 
-// Inst is the text of one instruction, without indentation.
+// Inst returns the text of one instruction, without indentation.
 func (p *Printer) Inst(i Inst) string {
 	f := p.F
 	d := &f.Insts[i]

@@ -8,7 +8,7 @@ import (
 	"github.com/waot-project/waot/internal/abi"
 )
 
-// String is the text form of what m declares, which clif/text parses; the
+// String returns the text form of what m declares, which clif/text parses; the
 // functions' own text follows it. Every line is a declaration:
 //
 //	module "name"

@@ -27,7 +27,7 @@ func (t Type) String() string {
 	return fmt.Sprintf("type%d", uint8(t))
 }
 
-// TypeByName is the type whose String is name, or Invalid.
+// TypeByName returns the type whose String is name, or Invalid.
 func TypeByName(name string) Type {
 	for t := I32; t < NumTypes; t++ {
 		if typeNames[t] == name {
@@ -46,7 +46,7 @@ func (t Type) IsFloat() bool { return t == F32 || t == F64 }
 // IsRef reports whether t is a reference of either kind.
 func (t Type) IsRef() bool { return t == Ref || t == FuncRef }
 
-// Bits is the width of t.
+// Bits returns the width of t.
 func (t Type) Bits() int {
 	switch t {
 	case I32, F32:
@@ -110,12 +110,12 @@ var intCCNames = [NumIntCCs]string{"eq", "ne", "slt", "sge", "sgt", "sle", "ult"
 
 func (c IntCC) String() string { return intCCNames[c] }
 
-// Invert is the condition that holds when c does not.
+// Invert returns the condition that holds when c does not.
 func (c IntCC) Invert() IntCC { return c ^ 1 }
 
 var intCCSwapped = [NumIntCCs]IntCC{Eq, Ne, Sgt, Sle, Slt, Sge, Ugt, Ule, Ult, Uge}
 
-// Swap is the condition that holds of (b, a) when c holds of (a, b).
+// Swap returns the condition that holds of (b, a) when c holds of (a, b).
 func (c IntCC) Swap() IntCC { return intCCSwapped[c] }
 
 // FloatCC is the condition of an fcmp. All but FNe are false if an operand is a
@@ -157,7 +157,7 @@ var accessNames = [NumAccesses]string{"", "u8", "s8", "u16", "s16", "u32", "s32"
 
 func (a Access) String() string { return accessNames[a] }
 
-// Bytes is the width of the access for a value of type t.
+// Bytes returns the width of the access for a value of type t.
 func (a Access) Bytes(t Type) int {
 	switch a {
 	case U8, S8:

@@ -9,7 +9,7 @@ var valTypes = [NumTypes]abi.ValType{I32: abi.I32, I64: abi.I64, F32: abi.F32, F
 // ValType is t as the binary interface numbers it; 0 if t is Invalid.
 func (t Type) ValType() abi.ValType { return valTypes[t] }
 
-// TypeOf is the type with the number v, or Invalid.
+// TypeOf returns the type with the number v, or Invalid.
 func TypeOf(v abi.ValType) Type {
 	for t := I32; t < NumTypes; t++ {
 		if valTypes[t] == v {

@@ -30,7 +30,7 @@ func (a aapcs64Code) inst(i backend.Inst, regs ...regalloc.PReg) {
 	a.code, _ = asm.Append(a.code, &i, allocs[:len(regs)], nil)
 }
 
-// relocate makes the last instruction one with a relocation.
+// relocate attaches a relocation to the last instruction.
 func (a aapcs64Code) relocate(kind reloc.Kind, sym objfile.SymbolIndex, addend int64) {
 	a.relocs = append(a.relocs, objfile.Reloc{Offset: uint64(len(a.code) - 4), Kind: kind, Symbol: sym, Addend: addend})
 }

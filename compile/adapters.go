@@ -93,7 +93,7 @@ type adapterSection struct {
 	symbols []objfile.Symbol
 }
 
-// newAdapterSection is for a module with that many signatures.
+// newAdapterSection returns for a module with that many signatures.
 func newAdapterSection(t *machine, sigs int) *adapterSection {
 	a := &adapterSection{m: t.c, target: t, exports: newDirection(sigs), imports: newDirection(sigs)}
 	a.cCode = t.c.code(&a.adapterCode)
@@ -132,7 +132,7 @@ func adaptable(s *clif.Signature) bool {
 	return true
 }
 
-// wordBytes is how much of a word counts: i32 is loaded as 4 bytes, which clears the
+// wordBytes returns how much of a word counts: i32 is loaded as 4 bytes, which clears the
 // rest; of an f32 the rest is not specified, so whole words are moved.
 func wordBytes(t clif.Type) uint8 {
 	if t == clif.I32 {
@@ -256,7 +256,7 @@ func (a *adapterSection) exportAdapter(v *conventions) {
 	a.leave(0)
 }
 
-// wordType is the integer type to copy a word of type t with.
+// wordType returns the integer type to copy a word of type t with.
 func wordType(t clif.Type) clif.Type {
 	if t == clif.I32 {
 		return clif.I32

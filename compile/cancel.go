@@ -15,7 +15,7 @@ type CancelError struct {
 
 func (e *CancelError) Error() string { return "compilation cancelled: " + e.Cause.Error() }
 
-// Unwrap gives the cause and the context's error.
+// Unwrap returns the cause and the context's error.
 func (e *CancelError) Unwrap() []error { return []error{e.Cause, e.Err} }
 
 // cancellable runs work with a flag for it to poll, which is set when ctx ends; nil stands for a context that

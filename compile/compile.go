@@ -198,7 +198,7 @@ func (o *Options) setDefaults() {
 	}
 }
 
-// Bodies gives the bodies of a module's defined functions, the init function included.
+// Bodies provides the bodies of a module's defined functions, including the init function.
 type Bodies func(clif.FuncIndex) (*clif.Func, error)
 
 // CLIF compiles a module that is given as CLIF, whose functions satisfy the verifier. The mid-end

@@ -78,7 +78,7 @@ func (l *linker) fillData() {
 	l.fillElems()
 }
 
-// dataEnd is where the next segment begins in .rodata, if d begins at at.
+// dataEnd returns where the next segment begins in .rodata, if d begins at at.
 func dataEnd(at uint32, d *clif.DataDecl) uint32 {
 	return at + uint32(len(d.Bytes)+dataAlign-1)&^(dataAlign-1)
 }
@@ -97,7 +97,7 @@ func (l *linker) fillElems() {
 	}
 }
 
-// descriptor is where the descriptor of function i is.
+// descriptor returns where the descriptor of function i is.
 func (l *linker) descriptor(i clif.FuncIndex) (objfile.SymbolIndex, int64) {
 	if l.layout.IsImport(i) {
 		return l.imports[i].desc, 0

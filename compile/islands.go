@@ -30,7 +30,7 @@ type island struct {
 	targets []uint32 // the functions that it has veneers for, in ascending order
 }
 
-// size is the island's size in bytes.
+// size returns the island's size in bytes.
 func (x *island) size() int { return veneerSize * len(x.targets) }
 
 // settle puts the targets in order.
@@ -90,12 +90,12 @@ func (l *linker) findIslands(plain []uint32) *islands {
 	return s
 }
 
-// find is the first island that does not stand in front of an earlier function than i; ok says that it stands in front of i.
+// find returns the first island that does not stand in front of an earlier function than i; ok says that it stands in front of i.
 func (s *islands) find(i uint32) (k int, ok bool) {
 	return slices.BinarySearchFunc(s.list, i, func(x island, i uint32) int { return cmp.Compare(x.before, i) })
 }
 
-// first is the island whose veneer a call goes to, -1 if it goes to its function: the call is in function i, at an
+// first returns the island whose veneer a call goes to, -1 if it goes to its function: the call is in function i, at an
 // offset there, and t is what it calls.
 func (s *islands) first(i, offset, t uint32) int {
 	if !s.far(s.plain[i]+offset, s.plain[t]) {
@@ -108,7 +108,7 @@ func (s *islands) first(i, offset, t uint32) int {
 	return s.behind(k-1, t)
 }
 
-// next is the island whose veneer the one for function t in island k leads to, -1 if it leads to the function.
+// next returns the island whose veneer the one for function t in island k leads to, -1 if it leads to the function.
 func (s *islands) next(k int, t uint32) int {
 	from := s.list[k].before
 	switch {
@@ -141,13 +141,13 @@ func (s *islands) behind(k int, t uint32) int {
 	return -1
 }
 
-// address is where the veneer for function t in island k is.
+// address returns where the veneer for function t in island k is.
 func (s *islands) address(k int, t uint32) uint32 {
 	j, _ := slices.BinarySearch(s.list[k].targets, t)
 	return s.list[k].at + uint32(veneerSize*j)
 }
 
-// target is where the call of function t in function i leads, at an offset there; at are the offsets of the functions.
+// target returns where the call of function t in function i leads, at an offset there; at are the offsets of the functions.
 func (s *islands) target(i, offset, t uint32, at []uint32) uint32 {
 	if k := s.first(i, offset, t); k >= 0 {
 		return s.address(k, t)

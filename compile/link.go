@@ -107,7 +107,7 @@ func (l *linker) addSections() {
 	l.symText, l.symRodata, l.symData = sectionSymbol(secText), sectionSymbol(secRodata), sectionSymbol(secData)
 }
 
-// sectionSymbol is the symbol of one of the sections up to secCalls.
+// sectionSymbol returns the symbol of one of the sections up to secCalls.
 func sectionSymbol(s objfile.SectionIndex) objfile.SymbolIndex { return 1 + objfile.SymbolIndex(s) }
 
 // layText places the functions in the order of the module, with islands where calls do not reach,
@@ -171,7 +171,7 @@ func (l *linker) placeFuncs(s *islands) (int, error) {
 	return n, nil
 }
 
-// alignUp is the lowest multiple of align, a power of two, from n on.
+// alignUp returns the lowest multiple of align, a power of two, from n on.
 func alignUp(n, align int) int { return (n + align - 1) &^ (align - 1) }
 
 func (l *linker) applyRelocs(i uint32, r *result, s *islands) error {

@@ -18,7 +18,7 @@ import (
 type wayKind uint8
 
 const (
-	wayUnknown wayKind = iota // nobody has asked yet
+	wayUnknown wayKind = iota // not determined yet
 	wayNone                   // not at all
 	wayAgreed                 // both conventions agree
 	wayShared                 // by way of a shared adapter
@@ -42,7 +42,7 @@ func newDirection(sigs int) direction {
 	return direction{ways: make([]way, sigs), adapters: make(map[string]uint64)}
 }
 
-// shape is what adapters can tell of types: whether a word travels as a float, and, if cleared, whether its upper half
+// shape returns what adapters can tell of types: whether a word travels as a float, and, if cleared, whether its upper half
 // has to be cleared.
 func shape(ts []clif.Type, cleared bool) []clif.Type {
 	out := make([]clif.Type, len(ts))
@@ -59,7 +59,7 @@ func shape(ts []clif.Type, cleared bool) []clif.Type {
 	return out
 }
 
-// exportShape is what adapters of exports depend on: a single result is left where it is.
+// exportShape returns what adapters of exports depend on: a single result is left where it is.
 func exportShape(s *clif.Signature) *clif.Signature {
 	out := &clif.Signature{Params: shape(s.Params, true)}
 	if len(s.Results) > 1 {
@@ -68,7 +68,7 @@ func exportShape(s *clif.Signature) *clif.Signature {
 	return out
 }
 
-// importShape is what adapters of imports depend on: arguments are clean already, and of single results only an i32 has
+// importShape returns what adapters of imports depend on: arguments are clean already, and of single results only an i32 has
 // to be made so.
 func importShape(s *clif.Signature) *clif.Signature {
 	out := &clif.Signature{Params: shape(s.Params, false)}
@@ -78,7 +78,7 @@ func importShape(s *clif.Signature) *clif.Signature {
 	return out
 }
 
-// shapeKey tells shapes apart.
+// shapeKey distinguishes shapes.
 func shapeKey(s *clif.Signature) string {
 	b := make([]byte, 0, len(s.Params)+1+len(s.Results))
 	for _, t := range s.Params {
@@ -91,7 +91,7 @@ func shapeKey(s *clif.Signature) string {
 	return string(b)
 }
 
-// exportWay is how C calls functions of signature i, which is sig.
+// exportWay returns how C calls functions of signature i, which is sig.
 func (a *adapterSection) exportWay(i clif.SigIndex, sig *clif.Signature) *way {
 	w := &a.exports.ways[i]
 	if w.kind == wayUnknown {
@@ -100,7 +100,7 @@ func (a *adapterSection) exportWay(i clif.SigIndex, sig *clif.Signature) *way {
 	return w
 }
 
-// importWay is how functions of signature i, which is sig, are called in C.
+// importWay returns how functions of signature i, which is sig, are called in C.
 func (a *adapterSection) importWay(i clif.SigIndex, sig *clif.Signature) *way {
 	w := &a.imports.ways[i]
 	if w.kind == wayUnknown {
@@ -133,7 +133,7 @@ func (a *adapterSection) newWay(d *direction, sig *clif.Signature, reduce func(*
 	return way{kind: wayShared, adapter: at}
 }
 
-// addExport makes the C function for a function of this object in the waot convention, and gives its offset and size.
+// addExport adds the C function for a function of this object in the waot convention, and returns its offset and size.
 func (a *adapterSection) addExport(w *way, target objfile.SymbolIndex, addend int64) (at, size uint64) {
 	at = a.begin()
 	a.land()
@@ -151,7 +151,7 @@ func (a *adapterSection) addExport(w *way, target objfile.SymbolIndex, addend in
 	return at, a.end(at)
 }
 
-// addImport makes the function in the waot convention for a C function, and gives its offset and size.
+// addImport adds the function in the waot convention for a C function, and returns its offset and size.
 func (a *adapterSection) addImport(w *way, target objfile.SymbolIndex) (at, size uint64) {
 	at = a.begin()
 	a.land()
@@ -172,7 +172,7 @@ func (a *adapterSection) addImport(w *way, target objfile.SymbolIndex) (at, size
 	return at, a.end(at)
 }
 
-// most is how many bytes of adapters can be addressed, and reached from each other.
+// most returns how many bytes of adapters can be addressed, and reached from each other.
 func (a *adapterSection) most() int {
 	if reach := int(a.target.callReach); reach != 0 {
 		return min(abi.MaxSectionBytes, reach)

@@ -37,14 +37,14 @@ func (s *relroSection) address(sym objfile.SymbolIndex, addend int64) {
 	s.word(0)
 }
 
-// exported is the C symbol of an export; reserved that of something that the module does not
+// exported returns the C symbol of an export; reserved that of something that the module does not
 // name itself.
 func (l *linker) exported(name string) string { return objfile.MangleIn(l.opt.Name, name) }
 func (l *linker) reserved(name string) string {
 	return strings.TrimSuffix(objfile.MangleIn(l.opt.Name, ""), "_") + "__" + name
 }
 
-// importKey tells imports apart that need symbols of their own.
+// importKey distinguishes imports that need their own symbols.
 type importKey struct {
 	name clif.ImportName
 	slot uint32 // of the type
@@ -184,7 +184,7 @@ func (l *linker) exportFunc(name string, i clif.FuncIndex, global func(string, o
 	}
 }
 
-// addRecord makes the record and the slots of memories and tables.
+// addRecord builds the record and the slots of memories and tables.
 func (l *linker) addRecord() {
 	r := &l.relro
 	start := len(r.data)

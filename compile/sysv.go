@@ -32,7 +32,7 @@ func (a sysvCode) inst(i backend.Inst, regs ...regalloc.PReg) {
 	a.code, _ = asm.Append(a.code, &i, allocs[:len(regs)], nil)
 }
 
-// relocate makes the last four bytes a relocation.
+// relocate attaches a relocation to the last four bytes.
 func (a sysvCode) relocate(kind reloc.Kind, sym objfile.SymbolIndex, addend int64) {
 	at := len(a.code) - 4
 	binary.LittleEndian.PutUint32(a.code[at:], 0)

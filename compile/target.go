@@ -37,7 +37,7 @@ func Targets() []string {
 	return names
 }
 
-// HostTarget is the target of the machine that this runs on, x86-64 if that is none.
+// HostTarget returns the target of the machine that this runs on, x86-64 if that is none.
 func HostTarget() string {
 	for i := range targets {
 		if targets[i].goarch == runtime.GOARCH {
@@ -77,7 +77,7 @@ type machine struct {
 	veneer    []byte
 }
 
-// targetFor is the machine of the named target and processor; either may be empty.
+// targetFor returns the machine of the named target and processor; either may be empty.
 func targetFor(name, cpu string) (*machine, error) {
 	if name == "" {
 		name = HostTarget()
@@ -90,7 +90,7 @@ func targetFor(name, cpu string) (*machine, error) {
 	return nil, fmt.Errorf("compile: unknown target %q (want %s)", name, strings.Join(Targets(), " or "))
 }
 
-// CodeTarget is the back end's part of a target, for tools that compile single functions; target and cpu are as in
+// CodeTarget returns the back end's part of a target, for tools that compile single functions; target and cpu are as in
 // Options.
 func CodeTarget(target, cpu string) (*backend.Target, error) {
 	m, err := targetFor(target, cpu)
@@ -140,7 +140,7 @@ func x64Machine(cpu string) (*machine, error) {
 // NewAllocator returns an instance of the default register allocator.
 func NewAllocator() backend.Allocator { return linear.New() }
 
-// newGenerator is the back end for one worker, whose mid-end has the Control of each function.
+// newGenerator returns the back end for one worker, whose mid-end has the Control of each function.
 func (d *driver) newGenerator(mid *opt.Optimizer) generate {
 	if d.opt.generator != nil {
 		return d.opt.generator(d.cm, d.layout)

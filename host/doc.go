@@ -1,7 +1,7 @@
 // Package host loads compiled WebAssembly modules and runs them inside a Go program, at
 // native speed and without cgo. It contains no compiler and no WASI, so programs that
 // only run objects stay small. Package waot (the root of this module) has
-// everything that is here under the same names, and adds both: a program that only loads objects
+// everything in this package under the same names, and adds both. A program that only loads objects
 // can import either.
 //
 //	mod, err := host.Load(object, nil) // what waot build or waot.CompileObject made
@@ -28,8 +28,8 @@
 //
 // # Goroutines
 //
-// Methods of [Module], and those that only describe ([Func.Type], [Memory.Limits] and the like), may be called from any
-// goroutine at any time. For all else, one goroutine at a time may be inside a store: it calls a function, instantiates,
+// Methods of [Module], and methods that only describe ([Func.Type], [Memory.Limits] and the like), may be called from any
+// goroutine at any time. For everything else, only one goroutine at a time may be inside a store: it calls a function, instantiates,
 // looks up exports, or changes something. Others get [ErrBusy] at once; they do not wait. Where a method cannot return an error, its comment says
 // what it returns instead. Different stores run in parallel. A goroutine may use a store that another one has used before.
 //

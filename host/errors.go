@@ -77,7 +77,7 @@ const (
 	TrapNullReference        = TrapCode(abi.TrapNullReference)
 )
 
-// String is the specification's wording, such as "out of bounds memory access".
+// String returns the specification's wording, such as "out of bounds memory access".
 func (c TrapCode) String() string { return abi.TrapCode(c).Message() }
 
 // Trap is a trap: the specified failure of a WebAssembly program. The instance stays

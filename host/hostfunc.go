@@ -86,7 +86,7 @@ type integer interface {
 	int32 | uint32 | int64 | uint64
 }
 
-// adapt gives a direct adapter for the frequent functions on one type of integers, and nil for
+// adapt returns a direct adapter for the frequent functions on one type of integers, and nil for
 // all others.
 func adapt[T integer](fn any) inproc.HostFunc {
 	switch f := fn.(type) {
@@ -148,7 +148,7 @@ func adaptFloat(fn any) inproc.HostFunc {
 	return nil
 }
 
-// direct gives an adapter that needs no reflection, nil if there is none for the type. Words
+// direct returns an adapter that needs no reflection, nil if there is none for the type. Words
 // of results may have anything in the upper half of an i32.
 func direct(fn any) inproc.HostFunc {
 	for _, try := range [...]func(any) inproc.HostFunc{adapt[int32], adapt[uint32], adapt[int64], adapt[uint64], adaptFloat} {

@@ -184,7 +184,7 @@ func (i *Instance) Exports() map[string]any {
 	return all
 }
 
-// lookUp is the export of that name and type.
+// lookUp returns the export of that name and type.
 func lookUp[T any](i *Instance, name string, kind Kind) (T, error) {
 	x, err := i.Export(name)
 	v, ok := x.(T)

@@ -18,7 +18,7 @@ type Memory inproc.Memory
 
 func (m *Memory) inproc() *inproc.Memory { return (*inproc.Memory)(m) }
 
-// view is the memory as it is now; nil, and not just empty, if there is none any more.
+// view returns the memory as it is now; nil, and not just empty, if there is none any more.
 func (m *Memory) view() []byte {
 	if m == nil || m.inproc().Store().Closed() {
 		return nil

@@ -23,7 +23,7 @@ type shape struct {
 	typ                  FuncType
 }
 
-// leading is the number of parameters that are not WebAssembly's.
+// leading returns the number of parameters that are not WebAssembly's.
 func (s *shape) leading() (n int) {
 	if s.context {
 		n++
@@ -70,7 +70,7 @@ func shapeOf(t reflect.Type) (s shape, err error) {
 	return s, nil
 }
 
-// valTypeOf is the type that a Go type stands for, 0 if there is none.
+// valTypeOf returns the type that a Go type stands for, 0 if there is none.
 func valTypeOf(t reflect.Type) ValType {
 	switch t.Kind() {
 	case reflect.Int32, reflect.Uint32:
@@ -192,7 +192,7 @@ func setVariable(s *inproc.Store, p reflect.Value, t ValType, w uint64) {
 	}
 }
 
-// wordOf is a result as a word.
+// wordOf returns a result as a word.
 func wordOf(s *inproc.Store, v reflect.Value) (uint64, error) {
 	switch v.Kind() {
 	case reflect.Int32, reflect.Int64:

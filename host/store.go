@@ -15,7 +15,7 @@ type StoreOptions struct {
 	MaxTotalMemoryPages uint64
 	// MaxTableElements bounds each table; default 10,000,000, ceiling 2^32 - 1.
 	MaxTableElements uint64
-	// MaxTableMemory bounds all tables together, in bytes, of which an element takes 8; default
+	// MaxTableMemory bounds all tables together, in bytes, 8 per element; default
 	// 128 MiB, and at least what a table of MaxTableElements takes.
 	MaxTableMemory uint64
 	// MaxTables, MaxMemories and MaxGlobals bound their numbers, and count those of instances whose
@@ -41,7 +41,7 @@ type StoreOptions struct {
 // says what that means.
 type Store inproc.Store
 
-// NewStore makes a store. It must be closed to give back its memory. o may be nil. The errors are
+// NewStore creates a store. It must be closed to release its memory. o may be nil. The errors are
 // *LimitError, *SystemError and ErrUnsupported.
 func NewStore(o *StoreOptions) (*Store, error) {
 	o = cmp.Or(o, new(StoreOptions))
@@ -56,7 +56,7 @@ func NewStore(o *StoreOptions) (*Store, error) {
 
 func (s *Store) inproc() *inproc.Store { return (*inproc.Store)(s) }
 
-// Close gives back everything that the store holds. From then on, methods of what belonged to it
+// Close releases everything that the store holds. From then on, methods of what belonged to it
 // return ErrClosed, or report failure. Slices of memories must not be used
 // any more. The error is ErrBusy while a goroutine is inside, the calling one included,
 // and ErrClosed if the store has been closed.
@@ -111,13 +111,13 @@ func (s *Store) newFunc(g goFunc) (*Func, error) {
 	return (*Func)(f), err
 }
 
-// NewMemory makes a memory. The errors are *LimitError, *SystemError, ErrBusy and ErrClosed.
+// NewMemory creates a memory. The errors are *LimitError, *SystemError, ErrBusy and ErrClosed.
 func (s *Store) NewMemory(l Limits) (*Memory, error) {
 	m, err := s.inproc().NewMemory(inproc.Limits(l))
 	return (*Memory)(m), err
 }
 
-// NewTable makes a table of nulls of type TypeFuncRef or TypeExternRef. The errors are
+// NewTable creates a table of nulls of type TypeFuncRef or TypeExternRef. The errors are
 // ErrType, *LimitError, *SystemError, ErrBusy and ErrClosed.
 func (s *Store) NewTable(elem ValType, l Limits) (*Table, error) {
 	if !elem.isRef() {
@@ -127,7 +127,7 @@ func (s *Store) NewTable(elem ValType, l Limits) (*Table, error) {
 	return (*Table)(t), err
 }
 
-// NewGlobal makes a global variable of v's type. The errors are ErrType, *LimitError, *SystemError,
+// NewGlobal creates a global variable of v's type. The errors are ErrType, *LimitError, *SystemError,
 // ErrBusy and ErrClosed.
 func (s *Store) NewGlobal(mutable bool, v Value) (*Global, error) {
 	if v.typ == 0 {

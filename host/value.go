@@ -149,7 +149,7 @@ func valueOf(t ValType, x any) (Value, error) {
 	return Value{}, detail(ErrType, "wanted %v, got %T", t, x)
 }
 
-// word is the value as compiled code of the store has it. The caller is inside the store,
+// word returns the value as compiled code of the store has it. The caller is inside the store,
 // and releases what was made for an externref.
 func (v Value) word(s *inproc.Store) (uint64, error) {
 	switch v.typ {
@@ -174,7 +174,7 @@ func (v Value) with(s *inproc.Store, f func(w uint64) error) error {
 	return f(w)
 }
 
-// funcWord is the reference to a function, which must be of the store.
+// funcWord returns the reference to a function, which must be of the store.
 func funcWord(s *inproc.Store, f *Func) (uint64, error) {
 	if f == nil {
 		return 0, nil
@@ -185,7 +185,7 @@ func funcWord(s *inproc.Store, f *Func) (uint64, error) {
 	return f.inproc().Ref(), nil
 }
 
-// valueAt is what a word of compiled code stands for. The caller is inside the store.
+// valueAt returns what a word of compiled code stands for. The caller is inside the store.
 func valueAt(s *inproc.Store, t meta.ValType, w uint64) Value {
 	switch t {
 	case meta.ExternRef:

@@ -48,7 +48,7 @@ type branch struct {
 	labels          uint32 // where its labels start in Buffer.stack
 	kind            UseKind
 	cond            bool
-	flipped         bool // forms' senses are to be read the other way round
+	flipped         bool // the senses of the forms are inverted
 	forms           CondForms
 }
 

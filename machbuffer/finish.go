@@ -12,7 +12,7 @@ var (
 	ErrTooLarge     = errors.New("code too large")
 )
 
-// Error says which use of which label failed. Of several the one at the lowest offset is reported.
+// Error says which use of which label failed. If several fail, the one at the lowest offset is reported.
 type Error struct {
 	Err    error  // one of the Err values
 	Kind   string // name of the use's kind

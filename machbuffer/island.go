@@ -108,7 +108,7 @@ func (b *Buffer) IslandNeeded(size uint32) bool {
 	return b.horizon(size) > uint64(b.deadline)
 }
 
-// EmitIslandMaybe is to be called before each piece of code that must not be torn, with a bound of its size in
+// EmitIslandMaybe must be called before each piece of code that must not be split, with a bound of its size in
 // bytes, constants it adds counted. It emits an island if IslandNeeded. It must not be called where the flags or
 // the adjacency of the code around matter, between the branches of a two-way branch for instance.
 //

@@ -63,7 +63,7 @@ func appendSteps(b []byte, info *abi.CFI, prologue uint32) []byte {
 	return b
 }
 
-// EHFrame is the section .eh_frame of functions of a machine.
+// EHFrame returns the section .eh_frame of functions of a machine.
 func EHFrame(info *abi.CFI, frames []Frame) Section {
 	s := Section{Name: ".eh_frame", Flags: Alloc, Align: 8}
 	b := make([]byte, 0, 24+32*len(frames))

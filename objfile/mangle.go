@@ -25,7 +25,7 @@ func Mangle(s string) string {
 	return string(b)
 }
 
-// MangleIn is the symbol of the entity name of the module; a C identifier unless
+// MangleIn returns the symbol of the entity name of the module; a C identifier unless
 // module is empty. Modules must be chosen so that "a_b", "c" and "a", "b_c" do not
 // occur together.
 func MangleIn(module, name string) string {
@@ -45,7 +45,7 @@ const (
 	SuffixDesc = ".desc"
 )
 
-// TypeRecordName is the symbol of the type record with these bytes: half of their hash is in it, so that linkers
+// TypeRecordName returns the symbol of the type record with these bytes: half of their hash is in it, so that linkers
 // keep one record of each type.
 func TypeRecordName(record []byte) string {
 	hash := sha256.Sum256(record)

@@ -20,15 +20,15 @@ const (
 	a64BTI        = 1
 )
 
-// PropertyNote is the section .note.gnu.property that says which level of the
+// PropertyNote returns the section .note.gnu.property that says which level of the
 // x86-64 instruction set the code needs. It claims nothing else: neither IBT nor shadow stacks.
 func PropertyNote(level ISALevel) Section { return propertyNote(x86ISANeeded, 1<<level-1) }
 
-// BTINote is the section .note.gnu.property that says of AArch64 code that whatever may be the target of an indirect
+// BTINote returns the section .note.gnu.property that says of AArch64 code that whatever may be the target of an indirect
 // branch is a landing pad (BTI). It claims nothing else: neither signed return addresses nor shadow stacks.
 func BTINote() Section { return propertyNote(a64Feature1, a64BTI) }
 
-// propertyNote is a note with one property of four bytes.
+// propertyNote returns a note with one property of four bytes.
 func propertyNote(property, value uint32) Section {
 	le := binary.LittleEndian
 	b := le.AppendUint32(nil, 4) // size of the name
@@ -42,5 +42,5 @@ func propertyNote(property, value uint32) Section {
 	return Section{Name: ".note.gnu.property", Kind: Note, Flags: Alloc, Align: 8, Data: b}
 }
 
-// StackNote is the empty section .note.GNU-stack: the code needs no executable stack.
+// StackNote returns the empty section .note.GNU-stack: the code needs no executable stack.
 func StackNote() Section { return Section{Name: ".note.GNU-stack", Align: 1} }

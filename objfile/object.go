@@ -58,7 +58,7 @@ type Section struct {
 	Relocs []Reloc
 }
 
-// Bytes is the size of s in memory.
+// Bytes returns the size of s in memory.
 func (s *Section) Bytes() uint64 {
 	if s.Kind == Nobits {
 		return s.Size
@@ -173,7 +173,7 @@ func (o *Object) Section(name string) *Section {
 	return nil
 }
 
-// SectionIndex is the first section of that name, or Undefined.
+// SectionIndex returns the first section of that name, or Undefined.
 func (o *Object) SectionIndex(name string) SectionIndex {
 	for i := range o.Sections {
 		if o.Sections[i].Name == name {
@@ -300,7 +300,7 @@ const DigestSize = 16
 // hashPiece is how many bytes are hashed between two polls.
 const hashPiece = 1 << 20
 
-// Digest is a hash of everything that matters of a section: name, kind, flags,
+// Digest returns a hash of everything that matters of a section: name, kind, flags,
 // alignment, bytes, and relocations with what they refer to. It detects damage, not malice.
 // The object must be valid.
 func (o *Object) Digest(i SectionIndex) (d [DigestSize]byte) {

@@ -121,7 +121,7 @@ func (r *elfReader) sectionHeader(i int) error {
 	return nil
 }
 
-// str is the string at off of the string table tab.
+// str returns the string at off of the string table tab.
 func str(tab []byte, off uint32) (string, bool) {
 	if int64(off) >= int64(len(tab)) {
 		return "", off == 0

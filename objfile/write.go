@@ -99,7 +99,7 @@ func (w *elfWriter) numberSections() {
 	w.sections = make([]elfSection, 1, n+4)
 }
 
-// symtabNumber is the section number of the symbol table, which comes right after the
+// symtabNumber returns the section number of the symbol table, which comes right after the
 // last section.
 func (w *elfWriter) symtabNumber() uint32 {
 	n := uint32(1 + len(w.o.Groups) + len(w.o.Sections))

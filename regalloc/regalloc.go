@@ -1,7 +1,7 @@
 // Package regalloc is the vocabulary and contract of register allocation: what
 // a back end hands to an allocator, and what it gets back. It holds no
-// algorithm. The terms are those of regalloc2 (Fallin et al.), where
-// Cranelift and wazero say RealReg a PReg is meant.
+// algorithm. The terms are those of regalloc2 (Fallin et al.). A PReg is what
+// Cranelift and wazero call RealReg.
 //
 // Place in the pipeline: between lowering, which fills an Input, and emission,
 // which reads an Output. The checker reads both and imports nothing else.
@@ -50,16 +50,16 @@ type PReg uint8
 // NoPReg is no register.
 const NoPReg PReg = 255
 
-// IntReg is the integer register with hardware number n (0 to 31).
+// IntReg returns the integer register with hardware number n (0 to 31).
 func IntReg(n int) PReg { return PReg(n) }
 
-// FloatReg is the float register with hardware number n (0 to 31).
+// FloatReg returns the float register with hardware number n (0 to 31).
 func FloatReg(n int) PReg { return PReg(32 + n) }
 
 // Class returns the bank of p.
 func (p PReg) Class() Class { return Class(p >> 5 & 1) }
 
-// Enc is the hardware number of p (0 to 31).
+// Enc returns the hardware number of p (0 to 31).
 func (p PReg) Enc() uint8 { return uint8(p & 31) }
 
 func (p PReg) String() string {
@@ -72,7 +72,7 @@ func (p PReg) String() string {
 // PRegSet is a set of physical registers, bit n for PReg n.
 type PRegSet uint64
 
-// SetOf is the set of the given registers.
+// SetOf returns the set of the given registers.
 func SetOf(regs ...PReg) PRegSet {
 	var s PRegSet
 	for _, r := range regs {
@@ -90,10 +90,10 @@ func (s PRegSet) Add(p PReg) PRegSet { return s | 1<<p }
 // Remove returns s without p.
 func (s PRegSet) Remove(p PReg) PRegSet { return s &^ (1 << p) }
 
-// Len is the number of registers in s.
+// Len returns the number of registers in s.
 func (s PRegSet) Len() int { return bits.OnesCount64(uint64(s)) }
 
-// First is the lowest register of s; s must not be empty.
+// First returns the lowest register of s; s must not be empty.
 func (s PRegSet) First() PReg { return PReg(bits.TrailingZeros64(uint64(s))) }
 
 // OfClass returns the registers of s that are of class c.
@@ -217,33 +217,33 @@ type Operand struct {
 	Arg uint16
 }
 
-// UseOf is a Use with the constraint c.
+// UseOf returns a Use with the constraint c.
 func UseOf(v VReg, c Constraint) Operand { return Operand{VReg: v, Constraint: c} }
 
-// DefOf is a Def with the constraint c.
+// DefOf returns a Def with the constraint c.
 func DefOf(v VReg, c Constraint) Operand { return Operand{VReg: v, Constraint: c, Access: Def} }
 
-// FixedUse is a Use in p.
+// FixedUse returns a Use in p.
 func FixedUse(v VReg, p PReg) Operand {
 	return Operand{VReg: v, Constraint: Fixed, Arg: uint16(p)}
 }
 
-// FixedDef is a Def in p.
+// FixedDef returns a Def in p.
 func FixedDef(v VReg, p PReg) Operand {
 	return Operand{VReg: v, Constraint: Fixed, Access: Def, Arg: uint16(p)}
 }
 
-// ReuseDef is a Def in the register of operand number use.
+// ReuseDef returns a Def in the register of operand number use.
 func ReuseDef(v VReg, use int) Operand {
 	return Operand{VReg: v, Constraint: Reuse, Access: Def, Arg: uint16(use)}
 }
 
-// StackArgDef is the Def of the incoming stack argument word (0 to 65535).
+// StackArgDef returns the Def of the incoming stack argument word (0 to 65535).
 func StackArgDef(v VReg, word int) Operand {
 	return Operand{VReg: v, Constraint: FixedArg, Access: Def, Arg: uint16(word)}
 }
 
-// PReg is the register of a Fixed operand.
+// PReg returns the register of a Fixed operand.
 func (o Operand) PReg() PReg { return PReg(o.Arg) }
 
 // InstFlags are properties of an instruction that matter to allocation.
@@ -275,7 +275,7 @@ type InstInfo struct {
 // Range is a half-open interval of indices.
 type Range struct{ Start, End uint32 }
 
-// Len is the number of indices.
+// Len returns the number of indices.
 func (r Range) Len() int { return int(r.End - r.Start) }
 
 // BlockInfo is one basic block: a range of instructions, not empty, the last of
@@ -332,7 +332,7 @@ type Input struct {
 	Stop *stop.Flag
 }
 
-// OperandRange is the range of i's operands in in.Operands.
+// OperandRange returns the range of i's operands in in.Operands.
 func (in *Input) OperandRange(i Inst) (start, end uint32) {
 	if i > 0 {
 		start = in.Insts[i-1].OperandEnd
@@ -375,13 +375,13 @@ func (in *Input) ArgsOf(e Edge) []VReg {
 // ProgPoint is a point between instructions: Before(i) < After(i) < Before(i+1).
 type ProgPoint uint32
 
-// Before is the point just before i.
+// Before returns the point just before i.
 func Before(i Inst) ProgPoint { return ProgPoint(i) << 1 }
 
-// After is the point just after i; never used of a terminator.
+// After returns the point just after i; never used of a terminator.
 func After(i Inst) ProgPoint { return ProgPoint(i)<<1 | 1 }
 
-// Inst is the instruction that the point is beside.
+// Inst returns the instruction that the point is beside.
 func (p ProgPoint) Inst() Inst { return Inst(p >> 1) }
 
 // IsAfter tells After(i) from Before(i).
@@ -405,14 +405,14 @@ const (
 // NoAllocation is no location.
 const NoAllocation Allocation = 0
 
-// InReg is the register p.
+// InReg returns the register p.
 func InReg(p PReg) Allocation { return allocReg | Allocation(p) }
 
-// InSlot is the spill slot that begins at 8-byte word n of the spill area. A
+// InSlot returns the spill slot that begins at 8-byte word n of the spill area. A
 // 16-byte value occupies words n and n+1.
 func InSlot(n int) Allocation { return allocSlot | Allocation(n) }
 
-// InArg is the incoming stack argument word n.
+// InArg returns the incoming stack argument word n.
 func InArg(n int) Allocation { return allocArg | Allocation(n) }
 
 // IsNone reports whether a is no location.
@@ -434,10 +434,10 @@ func (a Allocation) IsArg() bool { return a&allocMask == allocArg }
 // IsMem reports whether a is a spill slot or an incoming stack argument.
 func (a Allocation) IsMem() bool { return a&allocSlot != 0 }
 
-// Reg is the register; a must be one.
+// Reg returns the register; a must be one.
 func (a Allocation) Reg() PReg { return PReg(a) }
 
-// Index is the word index of a slot or argument.
+// Index returns the word index of a slot or argument.
 func (a Allocation) Index() int { return int(a &^ allocMask) }
 
 func (a Allocation) String() string {

@@ -99,7 +99,7 @@ func (p *Place) String() string {
 // Differs reports whether both places are known, which is to say not nil, and not the same.
 func (p *Place) Differs(q *Place) bool { return p != nil && q != nil && *p != *q }
 
-// PlaceOf is the place of a trap, nil if its engine does not say, or if it can be any. Which function has no more stack
+// PlaceOf returns the place of a trap, nil if its engine does not say, or if it can be any. Which function has no more stack
 // is each engine's affair, as it depends on the sizes of frames. (A cancelled call stops anywhere, too, but is no trap.)
 func PlaceOf(t Trapper) *Place {
 	p, ok := t.(Placer)

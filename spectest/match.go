@@ -15,7 +15,7 @@ var typeNames = map[string]clif.Type{
 	"externref": clif.Ref, "funcref": clif.FuncRef, "nullfuncref": clif.FuncRef, "nullexternref": clif.Ref,
 }
 
-// argument is the bits of an argument, or the name of a type that is not
+// argument returns the bits of an argument, or the name of a type that is not
 // supported.
 func argument(s Store, v *script.Value) (bits uint64, unsupported string) {
 	t, ok := typeNames[v.Type]
@@ -89,7 +89,7 @@ func isArithmetic(v Value) bool {
 	return v.Bits&quiet64 == quiet64
 }
 
-// describe is what a value is, for messages.
+// describe returns what a value is, for messages.
 func describe(v *script.Value) string {
 	switch v.Match {
 	case script.MatchBits:

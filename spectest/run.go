@@ -41,7 +41,7 @@ type Result struct {
 	Failures                []Failure
 }
 
-// NumSkipped is the number of commands skipped for any reason.
+// NumSkipped returns the number of commands skipped for any reason.
 func (r *Result) NumSkipped() int {
 	n := 0
 	for _, k := range r.Skipped {
@@ -63,7 +63,7 @@ func (r *Result) Add(o *Result) {
 	}
 }
 
-// String is a summary in one line.
+// String returns a summary in one line.
 func (r *Result) String() string {
 	s := fmt.Sprintf("%d passed, %d failed, %d skipped", r.Passed, r.Failed, r.NumSkipped())
 	var parts []string
@@ -181,7 +181,7 @@ func (r *runner) command(c *script.Command, needs []string) {
 	}
 }
 
-// unsupported is a skip if one of the features is not the engine's.
+// unsupported returns a skip if one of the features is not the engine's.
 func (r *runner) unsupported(needs []string) error {
 	for _, name := range needs {
 		f := wasmfront.FeatureByName(name)
@@ -250,7 +250,7 @@ var handlers = map[script.CommandType]func(*runner, *script.Command) error{
 	script.Wait:                  func(*runner, *script.Command) error { return &skip{SkipThreads} },
 }
 
-// refused is a skip if err says that a feature or a limit is the reason; else it is err.
+// refused returns a skip if err says that a feature or a limit is the reason; else it is err.
 func refused(err error) error {
 	var e *wasmfront.Error
 	if errors.As(err, &e) {
@@ -494,7 +494,7 @@ func (r *runner) assertRejected(c *script.Command) error {
 	return nil
 }
 
-// notRefusal is the error of a module for which there is no verdict.
+// notRefusal returns the error of a module for which there is no verdict.
 func notRefusal(err error) error {
 	var s *skip
 	if errors.As(err, &s) {

@@ -149,7 +149,7 @@ func (d *descriptor) can(r rights) bool {
 	return d.denied&r == 0
 }
 
-// need gives the error for right r: none, EROFS when only the preopen's being
+// need returns the error for right r: none, EROFS when only the preopen's being
 // read-only stands against it, else ENOTCAPABLE.
 func (d *descriptor) need(r rights) Errno {
 	switch {

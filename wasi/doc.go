@@ -25,22 +25,22 @@
 // read-only; ".." is resolved here and cannot leave it, and where symbolic links
 // lead is up to the FS.
 //
-// No path leads to what the kernel shows of processes and of the machine as files
-// (procfs, sysfs and their like): what is there, and what would be made there, is
-// EACCES, and no directory of theirs can be preopened. That goes by the file system
-// of the thing that was reached, not by its name, so that mounts and links do not
+// No path leads to the files by which the kernel shows processes and the machine
+// (procfs, sysfs and the like): opening or creating anything there is
+// EACCES, and none of their directories can be preopened. The file system
+// of the file that was reached decides, not its name, so that mounts and links do not
 // matter. The guest can still tell whether a name exists there. Devices are EACCES as
-// well, unless [Preopen.Devices] says otherwise, but for null, zero, full, random and
-// urandom. FIFOs and sockets are files like others. A file is looked at by a
-// descriptor with O_PATH first, which does nothing to it, and then that very file is
-// opened by its descriptor, so that nobody can exchange it in between.
+// well, unless [Preopen.Devices] says otherwise, except null, zero, full, random and
+// urandom. FIFOs and sockets behave like other files. The package first inspects a file through a
+// descriptor with O_PATH, which does nothing to the file, and then opens that very file
+// through the descriptor, so that nobody can exchange it in between.
 //
 // # Waiting
 //
 // A call that has to wait does so in a system call that the garbage collector
 // and other goroutines need not wait for. With [Context.SetInterrupt] such calls
-// end when a channel is closed: transfers are then tried without waiting, and what
-// waits is poll, on one more descriptor that the channel's end makes ready. Without
+// end when a channel is closed: transfers are tried without waiting, and poll
+// waits, on one more descriptor that becomes ready when the channel is closed. Without
 // it there are no such system calls.
 //
 // # Arguments are hostile
@@ -54,10 +54,10 @@
 //
 // Only a descriptor opened for reading can be read, and only one opened for
 // writing can be written. Any other right is withheld when a guest has dropped
-// it with fd_fdstat_set_rights, from the descriptor or, if inheriting, from all
-// that is opened through it. A right that path_open was merely not asked for is
-// there nonetheless: Go's, Rust's and Zig's libraries each ask for fewer than
-// they use. Guests are told the rights they asked for.
+// it with fd_fdstat_set_rights, from the descriptor or, if inheriting, from everything
+// opened through it. A right that the guest merely did not request from path_open
+// exists nonetheless: Go's, Rust's and Zig's libraries each request fewer than
+// they use. Guests are told the rights they requested.
 //
 // # Stability
 //

@@ -119,7 +119,7 @@ var errnoNames = [...]string{
 	ErrnoNotCapable: "ENOTCAPABLE",
 }
 
-// String gives the name, such as "ENOENT".
+// String returns the name, such as "ENOENT".
 func (e Errno) String() string {
 	if int(e) < len(errnoNames) {
 		return errnoNames[e]

@@ -59,7 +59,7 @@ func withDescriptor(f fs.File, look func(fd int) error) (bool, error) {
 	return true, err
 }
 
-// mayOpen gives the error for opening name as far as it can be told before.
+// mayOpen returns the error for opening name as far as it can be told before.
 func (n *fsNode) mayOpen(name string, devices bool) Errno {
 	if n.host == nil {
 		return ErrnoSuccess

@@ -74,7 +74,7 @@ func fsErrno(err error) Errno {
 	return ErrnoIo
 }
 
-// locate gives the name in the FS of a guest's path, which may not leave the
+// locate returns the name in the FS of a guest's path, which may not leave the
 // directory n by "..", and whether the path can only be a directory's. What the
 // FS makes of a symbolic link on the way is its own affair.
 func (n *fsNode) locate(path string) (name string, dir bool, e Errno) {
@@ -194,7 +194,7 @@ func inode(name string) uint64 {
 	return h.Sum64() | 1
 }
 
-// goType gives the file type of a mode of package io/fs.
+// goType returns the file type of a mode of package io/fs.
 func goType(mode fs.FileMode) fileType {
 	switch mode.Type() {
 	case 0:

@@ -242,7 +242,7 @@ func (d *descriptor) private() {
 	d.fd, d.shared, d.attempt = fd, false, attemptPlain
 }
 
-// transferWaiting is one read or write (as events says) over bufs that waits
+// transferWaiting does one read or write (as events says) over bufs that waits
 // where it can be interrupted; the descriptor's own position is meant. EAGAIN is
 // given only where the guest asked for non-blocking.
 func (c *Context) transferWaiting(d *descriptor, bufs [][]byte, events int16) (int, Errno) {

@@ -65,7 +65,7 @@ func isKernelFileSystem(magic uint32) bool {
 	return false
 }
 
-// openable gives the error for opening a file of a mode and device number: ELOOP for
+// openable returns the error for opening a file of a mode and device number: ELOOP for
 // a link that was not followed, EACCES for a device unless devices are allowed, as on
 // a file system mounted without them. Devices that hold nothing are always allowed:
 // many programs open /dev/null, and a guest has zeros and random numbers anyhow.

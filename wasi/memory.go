@@ -20,7 +20,7 @@ const maxTransfer = 0x7ffff000
 // maxPath bounds a path in bytes, as PATH_MAX does (which counts a final NUL).
 const maxPath = 4095
 
-// bytes gives the n bytes at ptr, or false when not all are inside.
+// bytes returns the n bytes at ptr, or false when not all are inside.
 func (m memory) bytes(ptr, n uint32) ([]byte, bool) {
 	end := uint64(ptr) + uint64(n)
 	if end > uint64(len(m)) {

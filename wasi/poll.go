@@ -149,7 +149,7 @@ func (w *poller) subscribeFd(userdata uint64, typ uint8, fd uint32) {
 	w.fdSubs = append(w.fdSubs, fdSub{userdata, d, typ})
 }
 
-// clockWait gives the nanoseconds until a clock subscription is due.
+// clockWait returns the nanoseconds until a clock subscription is due.
 func (c *Context) clockWait(clock uint32, timeout uint64, flags uint16) (int64, Errno) {
 	if clock > clockMonotonic || flags > subclockAbstime {
 		return 0, ErrnoInval
@@ -219,7 +219,7 @@ func (w *poller) collect() {
 	}
 }
 
-// readable gives the bytes that a read would find now.
+// readable returns the bytes that a read would find now.
 func readable(d *descriptor) uint64 {
 	if d.typ != typeRegular {
 		return available(d.fd)

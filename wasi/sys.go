@@ -264,7 +264,7 @@ func ppollFully(fds []pollFd, d int64) (int, syscall.Errno) {
 	}
 }
 
-// available gives the bytes that can be read from a pipe, terminal or socket.
+// available returns the bytes that can be read from a pipe, terminal or socket.
 func available(fd int) uint64 {
 	var n int32
 	_, _, e := syscall.Syscall(syscall.SYS_IOCTL, uintptr(fd), ioctlFionread, uintptr(unsafe.Pointer(&n)))
@@ -280,7 +280,7 @@ func isTerminal(fd int) bool {
 	return e == 0
 }
 
-// socketType gives the type of a socket, or typeUnknown for what is none.
+// socketType returns the type of a socket, or typeUnknown for what is none.
 func socketType(fd int) fileType {
 	n, err := syscall.GetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_TYPE)
 	switch {
@@ -297,7 +297,7 @@ func isStream(fd int) bool {
 	return err == nil && n == syscall.SOCK_STREAM
 }
 
-// typeOf gives the file type of a mode. A pipe has none in preview 1.
+// typeOf returns the file type of a mode. A pipe has none in preview 1.
 func typeOf(mode uint32) fileType {
 	switch mode & syscall.S_IFMT {
 	case syscall.S_IFBLK:

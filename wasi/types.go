@@ -2,7 +2,7 @@
 
 package wasi
 
-// Types gives the types of the parameters and results of f as an engine has them, from its i32 and i64.
+// Types returns the types of the parameters and results of f as an engine has them, from its i32 and i64.
 func Types[T any](f *Func, i32, i64 T) (params, results []T) {
 	types := func(letters string) []T {
 		out := make([]T, len(letters))

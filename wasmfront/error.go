@@ -17,7 +17,7 @@ type Error struct {
 // SetLimit makes e an error about a limit.
 func (e *Error) SetLimit(l LimitError) { e.Limit, e.Want, e.Most = l.What, l.Want, l.Limit }
 
-// Unwrap is a *LimitError if Limit is set, else nil.
+// Unwrap returns a *LimitError if Limit is set, else nil.
 func (e *Error) Unwrap() error {
 	if e.Limit == "" {
 		return nil
@@ -28,11 +28,11 @@ func (e *Error) Unwrap() error {
 // LimitError is a limit that a module exceeds.
 type LimitError struct {
 	What string // what is limited, such as "functions"
-	// Want is how much of it the module has, or 0 if nobody counted beyond the limit; Limit is the limit.
+	// Want is how much of it the module has, or 0 if counting stopped at the limit; Limit is the limit.
 	Want, Limit uint64
 }
 
-// Error is one line.
+// Error returns one line.
 func (e *LimitError) Error() string {
 	if e.Want == 0 {
 		return fmt.Sprintf("more than %d %s, which is the limit", e.Limit, e.What)
@@ -40,7 +40,7 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("%d %s, the limit is %d", e.Want, e.What, e.Limit)
 }
 
-// Error is one line: the place, the message, and the feature or limit.
+// Error returns one line: the place, the message, and the feature or limit.
 func (e *Error) Error() string {
 	s := fmt.Sprintf("offset 0x%x", e.Offset)
 	if e.Func >= 0 {

@@ -42,7 +42,7 @@ type Section struct {
 	Size   int // of the contents, in bytes
 }
 
-// Name is the specification's name of the section.
+// Name returns the specification's name of the section.
 func (s Section) Name() string { return sectionKinds[s.ID].name }
 
 // Import is an import. Index is its place in the index space of its kind.
@@ -128,10 +128,10 @@ type ElemSegment struct {
 	items   int // offset of the first element; 0 as for ConstExpr.End
 }
 
-// Len is the number of elements.
+// Len returns the number of elements.
 func (e *ElemSegment) Len() int { return len(e.Funcs) + len(e.Exprs) }
 
-// ItemsOffset is the offset of the first element, or 0 if there was an error
+// ItemsOffset returns the offset of the first element, or 0 if there was an error
 // before it.
 func (e *ElemSegment) ItemsOffset() int { return e.items }
 

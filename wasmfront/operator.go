@@ -71,7 +71,7 @@ const (
 	BlockElse
 )
 
-// String is the keyword that starts the block.
+// String returns the keyword that starts the block.
 func (k BlockKind) String() string {
 	if names := [...]string{"func", "block", "loop", "if", "else"}; int(k) < len(names) {
 		return names[k]
@@ -227,7 +227,7 @@ func floatText(f float64, negative bool, payload, canonical uint64, size int) st
 	return s
 }
 
-// hex is the encoding of op, for messages.
+// hex returns the encoding of op, for messages.
 func (op Opcode) hex() string {
 	switch {
 	case op < numPerPage:

@@ -90,7 +90,7 @@ func buildOpPages() *[NumOpPages][numPerPage]OpInfo {
 	return pages
 }
 
-// Page is the place of op's page in a table that is made dense by pages, each
+// Page returns the place of op's page in a table that is made dense by pages, each
 // indexed by op&0xFF: 0 for operators of one byte, then one for each prefix.
 func (op Opcode) Page() int {
 	if op < numPerPage {
@@ -108,7 +108,7 @@ func (op Opcode) Info() *OpInfo {
 	return &opPages[0][0xFF] // 0xFF is no operator
 }
 
-// String is the name of the operator in the text format.
+// String returns the name of the operator in the text format.
 func (op Opcode) String() string {
 	if n := op.Info().Name; n != "" {
 		return n
@@ -119,7 +119,7 @@ func (op Opcode) String() string {
 // IsPrefix reports whether the byte b starts an operator of several bytes.
 func IsPrefix(b byte) bool { return b >= firstPrefix && b < relaxedPage }
 
-// PrefixedOpcode is the code of the operator with the prefix byte and the
+// PrefixedOpcode returns the code of the operator with the prefix byte and the
 // number n. It is false if no operator can have that number.
 func PrefixedOpcode(prefix byte, n uint32) (Opcode, bool) {
 	switch {
@@ -140,7 +140,7 @@ func Opcodes() []Opcode {
 	return ops
 }
 
-// SigType is the type that a letter of OpInfo.Sig stands for.
+// SigType returns the type that a letter of OpInfo.Sig stands for.
 func SigType(letter byte) ValType {
 	for i, c := range [NumValTypes]byte{'?', 'i', 'l', 'f', 'd', 'v', 'r', 'x'} {
 		if c == letter {

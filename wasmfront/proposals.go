@@ -35,7 +35,7 @@ const (
 	sharedSegment = 1 << 3 // beside the kind of a data or element segment
 )
 
-// proposedOps are ranges of operators of which no more is known than the feature.
+// proposedOps are ranges of operators; only their feature is known.
 var proposedOps = [...]struct {
 	first, last Opcode
 	feature     Features

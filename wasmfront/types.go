@@ -29,7 +29,7 @@ var valTypeNames = [NumValTypes]string{"unknown", "i32", "i64", "f32", "f64", "v
 // singleTypes lets one type be a slice of types without an allocation.
 var singleTypes = [NumValTypes]ValType{TypeUnknown, I32, I64, F32, F64, V128, FuncRef, ExternRef}
 
-// String is the name in the text format.
+// String returns the name in the text format.
 func (t ValType) String() string {
 	if int(t) < len(valTypeNames) {
 		return valTypeNames[t]

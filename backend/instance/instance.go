@@ -97,56 +97,56 @@ func (l *Layout) canonicalTypes(m *clif.Module) {
 	}
 }
 
-// Size is the size of the instance data, a multiple of 16.
+// Size returns the size of the instance data, a multiple of 16.
 func (l *Layout) Size() uint32 { return l.size }
 
-// Helper is the slot that holds the address of helper h.
+// Helper returns the slot that holds the address of helper h.
 func (l *Layout) Helper(h abi.Helper) uint32 { return l.helpers + 8*uint32(h) }
 
-// HelperAt is the helper whose address is in the slot at off; ok is false if that is
+// HelperAt returns the helper whose address is in the slot at off; ok is false if that is
 // another slot.
 func (l *Layout) HelperAt(off uint32) (h abi.Helper, ok bool) {
 	n := (off - l.helpers) / 8
 	return abi.Helper(n), off >= l.helpers && n < uint32(abi.NumHelpers) && off%8 == l.helpers%8
 }
 
-// Memory is the slot that holds the base of memory i.
+// Memory returns the slot that holds the base of memory i.
 func (l *Layout) Memory(i clif.MemoryIndex) uint32 { return l.memories + 8*uint32(i) }
 
-// Table is the slot that holds the base of table i.
+// Table returns the slot that holds the base of table i.
 func (l *Layout) Table(i clif.TableIndex) uint32 { return l.tables + 8*uint32(i) }
 
-// Import is the slot pair {code address, descriptor address} of imported function i.
+// Import returns the slot pair {code address, descriptor address} of imported function i.
 func (l *Layout) Import(i clif.FuncIndex) uint32 { return l.imports + abi.ImportSize*uint32(i) }
 
 // IsImport reports whether function i is imported.
 func (l *Layout) IsImport(i clif.FuncIndex) bool { return uint32(i) < l.numImport }
 
-// Global is where global i is: its value, or, if indirect, the address of its value.
+// Global returns where global i is: its value, or, if indirect, the address of its value.
 func (l *Layout) Global(i clif.GlobalIndex) (off uint32, indirect bool) {
 	return l.globalOff[i], l.imported[i]
 }
 
-// Desc is the descriptor of the defined function i; ok is false if it has none.
+// Desc returns the descriptor of the defined function i; ok is false if it has none.
 func (l *Layout) Desc(i clif.FuncIndex) (off uint32, ok bool) {
 	return l.descOff[i], l.descOff[i] != noDesc
 }
 
-// Type is the slot that holds the address of the canonical record of signature i.
+// Type returns the slot that holds the address of the canonical record of signature i.
 func (l *Layout) Type(i clif.SigIndex) uint32 { return l.types + 8*l.typeOf[i] }
 
-// TypeSlots is the signature of each type slot, in order; the first slot is at
+// TypeSlots returns the signature of each type slot, in order; the first slot is at
 // TypesOffset.
 func (l *Layout) TypeSlots() []clif.SigIndex { return l.typeSigs }
 
-// TypesOffset is the offset of the first type slot.
+// TypesOffset returns the offset of the first type slot.
 func (l *Layout) TypesOffset() uint32 { return l.types }
 
-// Data is the pair {address, length in bytes} of data segment i.
+// Data returns the pair {address, length in bytes} of data segment i.
 func (l *Layout) Data(i uint32) uint32 { return l.datas + abi.SegmentSize*i }
 
-// Elem is the pair {address, length in elements} of element segment i.
+// Elem returns the pair {address, length in elements} of element segment i.
 func (l *Layout) Elem(i uint32) uint32 { return l.elems + abi.SegmentSize*i }
 
-// ElemArray is the array of element segment i, 8 bytes each.
+// ElemArray returns the array of element segment i, 8 bytes each.
 func (l *Layout) ElemArray(i uint32) uint32 { return l.elemOff[i] }

@@ -14,7 +14,7 @@ import (
 	"github.com/waot-project/waot/host/stress/guest"
 )
 
-// readResident is the process's memory in KiB, by kind, after a collection of garbage.
+// readResident returns the process's memory in KiB, by kind, after a collection of garbage.
 func readResident() (map[string]float64, error) {
 	debug.FreeOSMemory()
 	b, err := os.ReadFile("/proc/self/smaps_rollup")

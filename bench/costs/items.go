@@ -14,7 +14,7 @@ import (
 	"github.com/waot-project/waot"
 )
 
-// perOp gives the nanoseconds of one of the n operations that f(n) does: n is found so
+// perOp returns the nanoseconds of one of the n operations that f(n) does: n is found so
 // that the measurement takes some milliseconds.
 func perOp(f func(n uint64) error) (float64, error) {
 	runtime.GC()
@@ -239,7 +239,7 @@ func callItems(m *modules) ([]item, func(), error) {
 	}, nil
 }
 
-// referenceItems gives a function that makes items: calls of the export how+kind with
+// referenceItems returns a function that makes items: calls of the export how+kind with
 // a reference of that kind, behind the number of operations if it does many. "extern" is the kind of
 // references to values of Go, "func" that of references to functions.
 func referenceItems(g *waotGuest, z *wazeroGuest) (func(name, how, kind string) item, error) {

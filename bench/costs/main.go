@@ -82,7 +82,7 @@ type samples []float64
 
 func (s samples) median() float64 { return s[len(s)/2] }
 
-// String is the median with the range.
+// String returns the median with the range.
 func (s samples) String() string {
 	return fmt.Sprintf("%s (%s-%s)", figure(s.median()), figure(s[0]), figure(s[len(s)-1]))
 }

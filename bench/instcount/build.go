@@ -27,7 +27,7 @@ type builder struct {
 	waotArgs []string
 }
 
-// path is a file in the builder's folder.
+// path returns a file in the builder's folder.
 func (b *builder) path(name string) string { return filepath.Join(b.dir, name) }
 
 // command runs a program in folder dir with additions to the environment. The error has what
@@ -50,7 +50,7 @@ func (b *builder) plugin() (string, error) {
 	return so, command(b.dir, nil, "gcc", "-O2", "-shared", "-fPIC", "-fvisibility=hidden", "-o", so, src, "-pthread")
 }
 
-// arm64 is the environment that builds static Go programs for the emulator.
+// arm64 returns the environment that builds static Go programs for the emulator.
 func arm64() []string { return []string{"GOOS=linux", "GOARCH=arm64", "CGO_ENABLED=0"} }
 
 // overlay writes the overlay for the go command that puts this program's driver of waot into
@@ -74,7 +74,7 @@ type addressRange struct{ lo, hi uint64 }
 
 func (r addressRange) String() string { return fmt.Sprintf("%#x-%#x", r.lo, r.hi) }
 
-// codeOf is the addresses of a static program's own code, which the emulator must not count.
+// codeOf returns the addresses of a static program's own code, which the emulator must not count.
 func codeOf(program string) ([]addressRange, error) {
 	f, err := elf.Open(program)
 	if err != nil {
@@ -99,7 +99,7 @@ func codeOf(program string) ([]addressRange, error) {
 	return code, nil
 }
 
-// sectionOf is the addresses of a section of a static program.
+// sectionOf returns the addresses of a section of a static program.
 func sectionOf(program, name string) (addressRange, error) {
 	f, err := elf.Open(program)
 	if err != nil {

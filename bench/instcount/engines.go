@@ -95,7 +95,7 @@ func output(dir string, argv ...string) (string, error) {
 	return strings.TrimSpace(line), nil
 }
 
-// waotVersion is the checkout's revision, if it has one.
+// waotVersion returns the checkout's revision, if it has one.
 func waotVersion(b *builder) (string, error) {
 	v, err := output(b.waot, "git", "describe", "--always", "--dirty")
 	if err != nil {

@@ -43,7 +43,7 @@ func printHottest(w io.Writer, dir string, all []translation, symbols []symbol, 
 	return nil
 }
 
-// disassemble gives a line for each instruction of a block.
+// disassemble returns a line for each instruction of a block.
 func disassemble(dir string, b *block) ([]string, error) {
 	file := filepath.Join(dir, "block")
 	var code []byte

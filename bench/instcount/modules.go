@@ -59,7 +59,7 @@ func findModules(dir string, only *regexp.Regexp) ([]*module, error) {
 	return found, nil
 }
 
-// expected is the expected output of a module, in the file that is named after it or
+// expected returns the expected output of a module, in the file that is named after it or
 // after its input.
 func expected(dir, base string) ([]byte, error) {
 	for _, name := range []string{base, "default"} {

@@ -109,7 +109,7 @@ type block struct {
 	words []uint32
 }
 
-// weight is how many instructions the block has executed.
+// weight returns how many instructions the block has executed.
 func (b *block) weight() uint64 { return b.runs * uint64(len(b.words)) }
 
 // hottest are the n blocks that have executed most instructions. Translations overlap where

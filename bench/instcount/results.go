@@ -29,7 +29,7 @@ func (r result) same(o result) bool {
 // results are in the order of engines, then modules.
 type results []result
 
-// find gives the counts of an engine on a module, nil if there are none.
+// find returns the counts of an engine on a module, nil if there are none.
 func (rs results) find(engine, module string) *counts {
 	for i := range rs {
 		if rs[i].Engine == engine && rs[i].Module == module {

@@ -14,7 +14,7 @@ type symbol struct {
 	name       string
 }
 
-// readSymbols gives the functions of an ELF file's generated code, in the order of addresses. Where
+// readSymbols returns the functions of an ELF file's generated code, in the order of addresses. Where
 // an object is loaded, which its symbols do not say, is found by what was executed.
 func readSymbols(file string, all []translation) ([]symbol, error) {
 	f, err := elf.Open(file)
@@ -54,7 +54,7 @@ func readSymbols(file string, all []translation) ([]symbol, error) {
 	return found, nil
 }
 
-// findBase is the address that code, as an object has it before relocation, was executed at: the
+// findBase returns the address that code, as an object has it before relocation, was executed at: the
 // one that most translations agree on which begin as only one place in code does.
 func findBase(code []byte, all []translation) (uint64, error) {
 	type start [6]uint32
@@ -105,7 +105,7 @@ func symbolAt(symbols []symbol, addr uint64) *symbol {
 	return &symbols[i]
 }
 
-// place is an address in words.
+// place returns an address in words.
 func place(symbols []symbol, addr uint64) string {
 	if s := symbolAt(symbols, addr); s != nil {
 		return fmt.Sprintf("%s+%#x", s.name, addr-s.addr)

@@ -89,7 +89,7 @@ func emit(r *result) error {
 	return errors.Join(err, f.Close())
 }
 
-// cpuTime is the user and system time of this process.
+// cpuTime returns the user and system time of this process.
 func cpuTime() int64 {
 	const clockProcessCPU = 2
 	var t syscall.Timespec

@@ -242,7 +242,7 @@ func (w *worker) judge(m *mutant) (v verdict) {
 	return v
 }
 
-// ask is what the checker says of a mutant.
+// ask returns what the checker says of a mutant.
 func (w *worker) ask(m *mutant, opt checker.Options) error {
 	if !m.fault.lowered {
 		return w.check.Check(m.in, m.env, m.out, opt)
@@ -253,7 +253,7 @@ func (w *worker) ask(m *mutant, opt checker.Options) error {
 	return checker.Safepoints(m.out, safepoints(m.in))
 }
 
-// table is the figures of a campaign.
+// table returns the figures of a campaign.
 func (c *campaign) table() string {
 	var b strings.Builder
 	row := func(name string, n *count) {

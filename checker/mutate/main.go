@@ -2,9 +2,9 @@
 // allocates registers for random functions and for the functions of real modules
 // on both machines, plants a fault of one of many kinds in the allocation or in
 // what the allocator is told, and demands that the checker, in both of its modes,
-// refuses each mutant that does something else than the code means. Whether one
+// refuses each mutant that does something other than what the code means. Whether one
 // does is decided by executing it (regalloc/exec), never by the checker. A mutant
-// that shows no difference on any of the paths taken is discarded; how many are
+// that shows no difference on any of the paths taken is discarded; the number of these
 // is printed for each kind.
 //
 // Place in the pipeline: none; a campaign for testing.

@@ -6,7 +6,7 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// stackMap is a random stack map that ok accepts, or -1.
+// stackMap returns a random stack map that ok accepts, or -1.
 func (m *mutant) stackMap(ok func(k int, slots []uint32) bool) int {
 	k := m.pick(len(m.out.StackMaps), func(k int) bool { return ok(k, m.slotsOf(k)) })
 	if k >= 0 {

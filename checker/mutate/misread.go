@@ -121,7 +121,7 @@ func exchangeArgs(m *mutant) bool {
 	return false
 }
 
-// reference is an operand that reads a reference that ok accepts, behind a
+// reference returns an operand that reads a reference that ok accepts, behind a
 // safepoint in its block over which the reference lives; or -1.
 func (m *mutant) reference(ok func(v regalloc.VReg) bool) int {
 	return m.operand(func(k int, op regalloc.Operand) bool {

@@ -21,17 +21,17 @@ type mutant struct {
 	real  int             // 1 of real functions
 }
 
-// instOf is the instruction that operand k of all is of.
+// instOf returns the instruction that operand k of all is of.
 func instOf(in *regalloc.Input, k int) regalloc.Inst {
 	return regalloc.Inst(sort.Search(len(in.Insts), func(i int) bool { return int(in.Insts[i].OperandEnd) > k }))
 }
 
-// blockOf is the block of instruction i.
+// blockOf returns the block of instruction i.
 func blockOf(in *regalloc.Input, i regalloc.Inst) regalloc.Block {
 	return regalloc.Block(sort.Search(len(in.Blocks), func(b int) bool { return in.Blocks[b].Insts.End > uint32(i) }))
 }
 
-// pick is a random index below n that ok accepts, or -1.
+// pick returns a random index below n that ok accepts, or -1.
 func (m *mutant) pick(n int, ok func(k int) bool) int {
 	if n == 0 {
 		return -1
@@ -45,7 +45,7 @@ func (m *mutant) pick(n int, ok func(k int) bool) int {
 	return -1
 }
 
-// operand is a random operand that ok accepts, or -1.
+// operand returns a random operand that ok accepts, or -1.
 func (m *mutant) operand(ok func(k int, op regalloc.Operand) bool) int {
 	k := m.pick(len(m.in.Operands), func(k int) bool { return ok(k, m.in.Operands[k]) })
 	if k >= 0 {
@@ -54,7 +54,7 @@ func (m *mutant) operand(ok func(k int, op regalloc.Operand) bool) int {
 	return k
 }
 
-// edit is a random edit that ok accepts, or nil.
+// edit returns a random edit that ok accepts, or nil.
 func (m *mutant) edit(ok func(e regalloc.Edit) bool) *regalloc.Edit {
 	k := m.pick(len(m.out.Edits), func(k int) bool { return ok(m.out.Edits[k]) })
 	if k < 0 {
@@ -95,7 +95,7 @@ func (m *mutant) use(a regalloc.Allocation) {
 	}
 }
 
-// other is a random location of the same kind as a, but not a.
+// other returns a random location of the same kind as a, but not a.
 func (m *mutant) other(a regalloc.Allocation) regalloc.Allocation {
 	for range 50 {
 		n := a
@@ -193,7 +193,7 @@ func (c *campaign) show(number uint64) error {
 	return v.fault()
 }
 
-// dump is the text of a function with its allocation.
+// dump returns the text of a function with its allocation.
 func dump(in *regalloc.Input, out *regalloc.Output) string {
 	var b strings.Builder
 	edits, maps := out.Edits, out.StackMaps

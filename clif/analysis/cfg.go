@@ -156,10 +156,10 @@ func (c *CFG) Succs(b clif.Block) []clif.Target { return c.succs[start(c.succEnd
 // Preds are the edges into b from reachable blocks, in reverse postorder of their sources.
 func (c *CFG) Preds(b clif.Block) []Edge { return c.preds[start(c.predEnd, b):c.predEnd[b]] }
 
-// Order is the reachable blocks in reverse postorder.
+// Order returns the reachable blocks in reverse postorder.
 func (c *CFG) Order() []clif.Block { return c.order }
 
-// Number is the position of b in Order, or Unreached.
+// Number returns the position of b in Order, or Unreached.
 func (c *CFG) Number(b clif.Block) uint32 { return c.number[b] }
 
 // Reachable reports whether b can be reached from the entry.

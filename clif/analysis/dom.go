@@ -84,7 +84,7 @@ func (d *DomTree) general(c *CFG) {
 	}
 }
 
-// eval is the vertex with the least semidominator on the path from v up to,
+// eval returns the vertex with the least semidominator on the path from v up to,
 // not including, the root of its tree in the forest; v itself if it is the root.
 func (d *DomTree) eval(v uint32) uint32 {
 	if d.ancestor[v] == Unreached {
@@ -151,7 +151,7 @@ func (d *DomTree) Dominates(a, b clif.Block) bool {
 	return d.pre[x] <= d.pre[y] && d.pre[y] <= d.last[x]
 }
 
-// Idom is the immediate dominator of b, or NoBlock for the entry.
+// Idom returns the immediate dominator of b, or NoBlock for the entry.
 func (d *DomTree) Idom(b clif.Block) clif.Block {
 	n := d.cfg.number[b]
 	if n == 0 {
@@ -163,7 +163,7 @@ func (d *DomTree) Idom(b clif.Block) clif.Block {
 // FirstChild and NextSibling walk the tree; NoBlock ends a list.
 func (d *DomTree) FirstChild(b clif.Block) clif.Block { return d.block(d.child[d.cfg.number[b]]) }
 
-// NextSibling is the next block with the same immediate dominator.
+// NextSibling returns the next block with the same immediate dominator.
 func (d *DomTree) NextSibling(b clif.Block) clif.Block { return d.block(d.sibling[d.cfg.number[b]]) }
 
 func (d *DomTree) block(n uint32) clif.Block {

@@ -51,10 +51,10 @@ func (d *Idoms) Edge(from, to uint32) {
 // Exact reports whether all edges so far were such that Of is right, and Steps has sufficed.
 func (d *Idoms) Exact() bool { return !d.inexact }
 
-// Of is the immediate dominator of node b, which is below b; the entry for the entry, NoNode for nodes that no edge leads to.
+// Of returns the immediate dominator of node b, which is below b; the entry for the entry, NoNode for nodes that no edge leads to.
 func (d *Idoms) Of(b uint32) uint32 { return d.idom[b] }
 
-// Common is the nearest node that dominates a and b.
+// Common returns the nearest node that dominates a and b.
 func (d *Idoms) Common(a, b uint32) uint32 {
 	for a != b {
 		if d.Steps--; d.Steps < 0 {

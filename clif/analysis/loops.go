@@ -108,7 +108,7 @@ func (l *Loops) Compute(f *clif.Func, c *CFG) {
 	}
 }
 
-// Innermost is the header of the innermost loop that b is in, b itself if it is a header, or NoBlock.
+// Innermost returns the header of the innermost loop that b is in, b itself if it is a header, or NoBlock.
 func (l *Loops) Innermost(b clif.Block) clif.Block {
 	if l.nodes[b].loop {
 		return b
@@ -119,5 +119,5 @@ func (l *Loops) Innermost(b clif.Block) clif.Block {
 // IsHeader reports whether b is the header of a loop.
 func (l *Loops) IsHeader(b clif.Block) bool { return l.nodes[b].loop }
 
-// Around is the header of the innermost loop around b, or NoBlock. A header is not around itself.
+// Around returns the header of the innermost loop around b, or NoBlock. A header is not around itself.
 func (l *Loops) Around(b clif.Block) clif.Block { return l.nodes[b].header }

@@ -1,9 +1,9 @@
 // Package interp executes CLIF directly. It is the reference for what CLIF
-// means: tests compare everything else with it. It is written to be clear, and
+// means: tests compare everything else with it. It is written for clarity, and
 // checks what compiled code takes for granted, such as the bounds of a
 // table_get.
 //
-// Place in the pipeline: beside it, in tests: after the front end or any pass
+// Place in the pipeline: beside it. Tests run it after the front end or any pass
 // of the mid-end.
 //
 // Input: a clif.Module, its functions, and the imports.

@@ -47,7 +47,7 @@ func (e *LinkError) Error() string {
 	return s
 }
 
-// Unlinkable is the reason.
+// Unlinkable returns the reason.
 func (e *LinkError) Unlinkable() string { return e.Reason }
 
 // ErrV128 is the error of a module that uses vectors.
@@ -81,7 +81,7 @@ type linker struct {
 	err     error
 }
 
-// extern is the import called name, which is to be a T.
+// extern returns the import called name, which is to be a T.
 func extern[T Extern](l *linker, name *clif.ImportName) (x T, ok bool) {
 	if l.err != nil {
 		return x, false
@@ -171,7 +171,7 @@ func (l *linker) limits(name *clif.ImportName, size, max uint64, hasMax bool, wa
 	}
 }
 
-// define makes what is not imported.
+// define creates the entities that are not imported.
 func (inst *Instance) define() {
 	m := inst.mod
 	for i := range m.Funcs {
@@ -221,7 +221,7 @@ func (inst *Instance) entity(kind abi.ExternKind, i uint32) Extern {
 	return inst.globals[i]
 }
 
-// Export is the entity exported as name.
+// Export returns the entity exported as name.
 func (inst *Instance) Export(name string) (Extern, bool) {
 	e, ok := inst.exports[name]
 	return e, ok
@@ -252,13 +252,13 @@ func (t *Trap) Error() string {
 	return fmt.Sprintf("trap: %s (function %d %q, offset 0x%x)", t.Code.Message(), t.Func, t.Name, t.Src)
 }
 
-// TrapCode is the code.
+// TrapCode returns the code.
 func (t *Trap) TrapCode() abi.TrapCode { return t.Code }
 
-// TrapPlace is the function, and the offset of the instruction, in the Wasm module.
+// TrapPlace returns the function, and the offset of the instruction, in the Wasm module.
 func (t *Trap) TrapPlace() (fn, offset uint32) { return uint32(t.Func), t.Src }
 
-// load makes sure that f has its body.
+// load fetches the body of f if f does not have it yet.
 func (f *Function) load() error {
 	if f.body != nil {
 		return nil

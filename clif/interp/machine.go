@@ -274,7 +274,7 @@ func (m *machine) jump(t uint32) {
 // HostCall is what a host function knows of the call.
 type HostCall struct{ m *machine }
 
-// Caller is the instance that called, or nil if the host did.
+// Caller returns the instance that called, or nil if the host did.
 func (c *HostCall) Caller() *Instance {
 	if len(c.m.frames) == 0 {
 		return nil

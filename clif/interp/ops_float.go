@@ -119,7 +119,7 @@ func opFcmp(m *machine, d *clif.InstData) { m.setBool(d, floatConds[d.Cond](m.fa
 func opFpromote(m *machine, d *clif.InstData) { m.setFloat(d, float(clif.F32, m.a(d))) }
 func opFdemote(m *machine, d *clif.InstData)  { m.setFloat(d, float(clif.F64, m.a(d))) }
 
-// typeA is the type of the first operand, where d.Type is the result's only.
+// typeA returns the type of the first operand, where d.Type is the result's only.
 func (m *machine) typeA(d *clif.InstData) clif.Type { return m.fn.body.TypeOf(d.ArgA()) }
 
 func opFcvtFromSint(m *machine, d *clif.InstData) {

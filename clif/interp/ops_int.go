@@ -40,7 +40,7 @@ func signed(d *clif.InstData, x uint64) int64 {
 	return int64(x)
 }
 
-// amount is the second operand modulo the width.
+// amount returns the second operand modulo the width.
 func (m *machine) amount(d *clif.InstData) int { return int(m.b(d)) & (d.Type.Bits() - 1) }
 
 func opConst(m *machine, d *clif.InstData) { m.set64(d, d.Imm) }
@@ -69,7 +69,7 @@ func opSmulhi(m *machine, d *clif.InstData) {
 	m.set(d, hi-uint64(int64(x)>>63)&y-uint64(int64(y)>>63)&x)
 }
 
-// divisor is the second operand of a division, or a trap.
+// divisor returns the second operand of a division, or a trap.
 func (m *machine) divisor(d *clif.InstData) (y uint64, ok bool) {
 	if y = m.b(d); y == 0 {
 		m.trap(abi.TrapIntegerDivideByZero)

@@ -8,7 +8,7 @@ import (
 	"github.com/waot-project/waot/internal/abi"
 )
 
-// bytesAt is the part of memory that a load or store touches, or a trap.
+// bytesAt returns the part of memory that a load or store touches, or a trap.
 func (m *machine) bytesAt(d *clif.InstData, n int) []byte {
 	data := m.inst.memories[d.Aux].Data
 	at, carry := bits.Add64(m.a(d), d.Imm, 0)

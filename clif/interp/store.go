@@ -106,7 +106,7 @@ func (s *Store) addFunc(f *Function) *Function {
 	return f
 }
 
-// funcOf is the function that the reference ref, not null, denotes, or nil.
+// funcOf returns the function that the reference ref, not null, denotes, or nil.
 func (s *Store) funcOf(ref uint64) *Function {
 	if n := ref >> 4; ref&15 == 0 && n-1 < uint64(len(s.funcs)) {
 		return s.funcs[n-1]
@@ -119,13 +119,13 @@ func (s *Store) NewHostFunc(name string, sig clif.Signature, fn HostFunc) *Funct
 	return s.addFunc(&Function{sig: sig, name: name, host: fn})
 }
 
-// Signature is the function's type.
+// Signature returns the function's type.
 func (f *Function) Signature() *clif.Signature { return &f.sig }
 
-// Ref is the reference to f: a value of type funcref.
+// Ref returns the reference to f: a value of type funcref.
 func (f *Function) Ref() uint64 { return f.ref }
 
-// Func is the function that a funcref denotes, or nil for null.
+// Func returns the function that a funcref denotes, or nil for null.
 func (s *Store) Func(ref uint64) *Function {
 	if ref == 0 {
 		return nil
@@ -133,7 +133,7 @@ func (s *Store) Func(ref uint64) *Function {
 	return s.funcOf(ref)
 }
 
-// ExternRef is a reference to x, which must be comparable: the same one each
+// ExternRef returns a reference to x, which must be comparable: the same one each
 // time, and never null.
 func (s *Store) ExternRef(x any) uint64 {
 	if ref, ok := s.numbers[x]; ok {
@@ -145,7 +145,7 @@ func (s *Store) ExternRef(x any) uint64 {
 	return ref
 }
 
-// ExternValue is what ExternRef made the reference of, or nil.
+// ExternValue returns what ExternRef made the reference of, or nil.
 func (s *Store) ExternValue(ref uint64) any {
 	if n := ref >> 2; ref&abi.RefTagMask == abi.RefTagHost && n-1 < uint64(len(s.objects)) {
 		return s.objects[n-1]
@@ -158,7 +158,7 @@ func NewMemory(min, max uint64, hasMax bool) *Memory {
 	return &Memory{Data: make([]byte, min*abi.PageSize), Max: max, HasMax: hasMax}
 }
 
-// Pages is the current size.
+// Pages returns the current size.
 func (m *Memory) Pages() uint64 { return uint64(len(m.Data)) / abi.PageSize }
 
 // Grow adds pages and returns the old size in pages; or it returns false and
@@ -189,7 +189,7 @@ func NewTable(elem clif.Type, min, max uint64, hasMax bool) *Table {
 	return &Table{Elem: elem, size: min, Max: max, HasMax: hasMax}
 }
 
-// Len is the current length.
+// Len returns the current length.
 func (t *Table) Len() uint64 { return t.size }
 
 // Get is element i, which must be in bounds.

@@ -41,7 +41,7 @@ func (c *folder) trapIf(d *clif.InstData) bool {
 	return false
 }
 
-// terminator makes branches that are decided jumps.
+// terminator turns decided branches into jumps.
 func (c *folder) terminator(d *clif.InstData) {
 	switch d.Op {
 	case clif.OpBranch:
@@ -91,7 +91,7 @@ func sameTarget(f *clif.Func, a, b clif.Target) bool {
 }
 
 // threadEmpty sends edges past blocks that only jump and have no parameters,
-// and makes branches whose edges then agree jumps.
+// and turns branches into jumps if their edges then agree.
 func threadEmpty(o *Optimizer, f *clif.Func) {
 	o.flow(f)
 	changed := false

@@ -11,7 +11,7 @@ import (
 // Multiplication" (PLDI 1994). For 32 bits, 64-bit arithmetic has room for the whole
 // product; for 64 bits umulhi and smulhi give its high half.
 
-// magicU is the reciprocal of d (not 0, not a power of two) for unsigned dividends x of n bits, n at most 32:
+// magicU returns the reciprocal of d (not 0, not a power of two) for unsigned dividends x of n bits, n at most 32:
 // x/d = x*m >> s with m <= 2^n; ok is false if m would need n+1 bits.
 func magicU(d uint64, n uint) (m uint64, s uint, ok bool) {
 	l := uint(bits.Len64(d)) // 2^(l-1) < d < 2^l
@@ -108,7 +108,7 @@ func (c *folder) sdivNarrow(x clif.Value, k int64) clif.Value {
 	return c.unary(clif.OpIreduce, clif.I32, c.towardsZero(q, wide, k))
 }
 
-// towardsZero is the i64 quotient q of x and k, rounded down and of the magnitude of k, as it is.
+// towardsZero returns the i64 quotient q of x and k, rounded down and of the magnitude of k, as it is.
 func (c *folder) towardsZero(q, x clif.Value, k int64) clif.Value {
 	const t = clif.I64
 	sign := c.binary(clif.OpSshr, t, x, c.iconst(t, uint64(c.bits(t)-1)))

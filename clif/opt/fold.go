@@ -142,7 +142,7 @@ func (c *folder) visit(s *step) {
 	}
 }
 
-// successor is the block that goes on where m ends, when that was appended to
+// successor returns the block that goes on where m ends, when that was appended to
 // m.
 func (c *folder) successor(m clif.Block) clif.Block {
 	for k := c.o.dom.FirstChild(m); k != clif.NoBlock; k = c.o.dom.NextSibling(k) {
@@ -208,7 +208,7 @@ func (c *folder) instructions(b clif.Block) (end bool, next clif.Block) {
 	c.state[b].visited = true
 	for i := f.Blocks[b].Start; i < f.Blocks[b].End; i++ {
 		f.Stop.PollAt(int(i))
-		d := &f.Insts[i] // of the old array: nobody looks at it again
+		d := &f.Insts[i] // of the old array, which is not read again
 		if d.Op == clif.OpNop {
 			continue
 		}
@@ -296,7 +296,7 @@ func ruleKnown(c *folder, d *clif.InstData) (clif.Value, bool) {
 	return clif.NoValue, false
 }
 
-// equal is the result of an instruction equal to d, or NoValue; then d is the one for those that follow.
+// equal returns the result of an instruction equal to d, or NoValue; then d is the one for those that follow.
 func (c *folder) equal(d *clif.InstData) clif.Value {
 	if v := c.table.find(c, d); v != clif.NoValue && c.may(RuleEqual) {
 		return v
@@ -350,7 +350,7 @@ func (c *folder) unary(op clif.Opcode, t clif.Type, x clif.Value) clif.Value {
 	return c.make1(clif.InstData{Op: op, Type: t, A: uint32(x)}, t)
 }
 
-// def is the instruction that defines v, in the new array, or nil. What it
+// def returns the instruction that defines v, in the new array, or nil. What it
 // points to may be an old copy once something is placed; copies do not change.
 func (c *folder) def(v clif.Value) *clif.InstData {
 	if vd := &c.f.Values[v]; vd.Kind == clif.ValueResult {
@@ -367,7 +367,7 @@ func (c *folder) defOp(v clif.Value, op clif.Opcode) *clif.InstData {
 	return nil
 }
 
-// constant is the bits of v if it is an integer constant.
+// constant returns the bits of v if it is an integer constant.
 func (c *folder) constant(v clif.Value) (uint64, bool) {
 	if d := c.defOp(v, clif.OpIconst); d != nil {
 		return d.Imm, true
@@ -375,7 +375,7 @@ func (c *folder) constant(v clif.Value) (uint64, bool) {
 	return 0, false
 }
 
-// fconstant is the bits of v if it is a float constant.
+// fconstant returns the bits of v if it is a float constant.
 func (c *folder) fconstant(v clif.Value) (uint64, bool) {
 	if d := c.defOp(v, clif.OpFconst); d != nil {
 		return d.Imm, true

@@ -148,7 +148,7 @@ func (t *truths) get(v clif.Value) uint8 {
 	return unknown
 }
 
-// decided is whether v, an i32, is known to be zero, or not zero, here.
+// decided reports whether v, an i32, is known to be zero, or not zero, here.
 func (c *folder) decided(v clif.Value) uint8 {
 	if x, ok := c.constant(v); ok {
 		if x == 0 {

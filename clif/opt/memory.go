@@ -40,7 +40,7 @@ func (m *memory) restore(l list) {
 	m.facts = append(m.facts[:0], m.snaps[l.off:l.off+l.len]...)
 }
 
-// get is the value that d would give, or NoValue.
+// get returns the value that d would give, or NoValue.
 func (m *memory) get(op clif.Opcode, d *clif.InstData) clif.Value {
 	for i := range m.facts {
 		if f := &m.facts[i]; f.a == d.A && f.op == op && f.aux == d.Aux && f.imm == d.Imm && f.typ == d.Type && f.cond == d.Cond {
@@ -102,7 +102,7 @@ func (m *memory) globalWritten(g uint32) {
 	})
 }
 
-// read is the value of a read d that is known, or NoValue, and then the
+// read returns the value of a read d that is known, or NoValue, and then the
 // result of d will be.
 func (c *folder) read(d *clif.InstData) clif.Value {
 	switch d.Op {

@@ -120,7 +120,7 @@ func (o *Optimizer) examine(f *clif.Func, v clif.Value) {
 	}
 }
 
-// wait makes v look again when on becomes an alias.
+// wait has v examined again when on becomes an alias.
 func (p *paramPass) wait(f *clif.Func, on, v clif.Value) {
 	if d := &f.Values[on]; d.Kind == clif.ValueParam {
 		s := &p.param[p.base[d.Def]+uint32(d.Num)]

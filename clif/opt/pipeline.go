@@ -1,14 +1,14 @@
 // Package opt is the mid-end: passes that rewrite a clif.Func into an
 // equivalent one that runs faster. They keep program order: an instruction
 // disappears or is replaced where it stands, and nothing moves, so register
-// pressure is what the source program had.
+// pressure is that of the source program.
 //
-// What a trap may not change: an instruction that can trap stays unless it is
-// known not to, or an equal one before it would have trapped; and no store
-// disappears unless it writes what is there.
+// Passes preserve traps: an instruction that can trap stays unless it is
+// known not to trap, or an equal one before it would have trapped. No store
+// disappears unless it writes the value that memory already holds.
 //
-// Whatever changes is an application of a rule that has a name (Rule); Control limits
-// how many there are, turns rules off and keeps a log, for debugging.
+// Every change applies a named rule (Rule). For debugging, Control limits
+// the number of applications, turns rules off and keeps a log.
 //
 // Place in the pipeline: between the front end and the back end.
 //
@@ -100,7 +100,7 @@ func (o *Optimizer) RunPass(f *clif.Func, name string) bool {
 	return false
 }
 
-// flow makes cfg that of f, with what is not reachable out of the layout.
+// flow computes the cfg of f, and removes unreachable blocks from the layout.
 func (o *Optimizer) flow(f *clif.Func) {
 	if o.cfgValid {
 		return

@@ -213,7 +213,7 @@ func xorConst(c *folder, d *clif.InstData, y uint64) (clif.Value, bool) {
 	return reassociate(c, d, y)
 }
 
-// mayBeOne is a mask of the bits of v that are not known to be zero.
+// mayBeOne returns a mask of the bits of v that are not known to be zero.
 func (c *folder) mayBeOne(v clif.Value, depth int) uint64 {
 	t := c.f.TypeOf(v)
 	in := c.def(v)
@@ -281,7 +281,7 @@ func shiftConst(c *folder, d *clif.InstData, y uint64) (clif.Value, bool) {
 	return none, false
 }
 
-// extended is how many bits a sign extension extends.
+// extended returns how many bits a sign extension extends.
 func (w widths) extended(op clif.Opcode) uint {
 	switch op {
 	case clif.OpSext8:

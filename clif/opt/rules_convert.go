@@ -8,7 +8,7 @@ import (
 	"github.com/waot-project/waot/internal/abi"
 )
 
-// ruleTable is the rules by opcode. It is a function, not a variable, because
+// ruleTable returns the rules by opcode. It is a function, not a variable, because
 // rules make instructions, to which rules apply.
 func ruleTable() (r [clif.NumOpcodes]rule) {
 	for _, op := range [...]clif.Opcode{clif.OpIadd, clif.OpIsub, clif.OpImul, clif.OpUmulhi, clif.OpSmulhi, clif.OpUdiv, clif.OpSdiv,
@@ -137,7 +137,7 @@ func ruleReduce(c *folder, d *clif.InstData) (clif.Value, bool) {
 	return none, false
 }
 
-// narrow makes of d, an ireduce, op of the narrow x and y.
+// narrow replaces d, an ireduce, by op of the narrow x and y.
 func (c *folder) narrow(d *clif.InstData, op clif.Opcode, x, y clif.Value) (clif.Value, bool) {
 	*d = clif.InstData{Op: op, Type: clif.I32, A: uint32(x), B: uint32(y), Result: d.Result, NumResults: d.NumResults}
 	return none, true
@@ -149,7 +149,7 @@ func (c *folder) hasLow(v clif.Value) bool {
 	return in != nil && (in.Op == clif.OpIconst || in.Op == clif.OpUextend || in.Op == clif.OpSextend)
 }
 
-// low is the low half of v, for which hasLow holds.
+// low returns the low half of v, for which hasLow holds.
 func (c *folder) low(v clif.Value) clif.Value {
 	in := c.def(v)
 	if in.Op == clif.OpIconst {

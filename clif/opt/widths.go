@@ -12,12 +12,12 @@ import (
 // sext8 extends one.
 type widths struct{ shrink uint8 }
 
-// scaled is a width that is n bits.
+// scaled returns a width that is n bits.
 func (w widths) scaled(n uint) uint { return n >> w.shrink }
 
 func (w widths) bits(t clif.Type) uint { return uint(t.Bits()) >> w.shrink }
 
-// trunc is the bits of x that a number of type t has.
+// trunc returns the bits of x that a number of type t has.
 func (w widths) trunc(t clif.Type, x uint64) uint64 {
 	s := 64 - w.bits(t)
 	return x << s >> s
@@ -31,7 +31,7 @@ func (w widths) signed(t clif.Type, x uint64) int64 {
 
 func (w widths) allOnes(t clif.Type) uint64 { return w.trunc(t, ^uint64(0)) }
 
-// mulHigh is the high half of the product of two i64 without sign.
+// mulHigh returns the high half of the product of two i64 without sign.
 func (w widths) mulHigh(x, y uint64) uint64 {
 	if w.shrink > 0 {
 		return x * y >> w.bits(clif.I64)

@@ -1,5 +1,5 @@
-// Package rewrite controls and records, for debugging, what the rules of the compiler do to a function: those of the
-// mid-end (clif/opt), then those of lowering (backend).
+// Package rewrite controls and records, for debugging, what the compiler's rules do to a function: first the rules of the
+// mid-end (clif/opt), then the rules of lowering (backend).
 //
 // Place in the pipeline: beside the mid-end and the back end, which ask it before each rewrite if there is a Control. Its
 // interface may change.
@@ -26,7 +26,7 @@ type Info struct {
 	Types clif.TypeSet
 }
 
-// String is the name.
+// String returns the name.
 func (i *Info) String() string { return i.Name }
 
 // Control says which rewrites of a function happen, and keeps a log of those that do. The rewrites of a function have an
@@ -73,7 +73,7 @@ func (c *Control) Spend(rule *Info) bool {
 	return true
 }
 
-// Text is the text of an instruction that f need not hold.
+// Text returns the text of an instruction that f need not hold.
 func Text(f *clif.Func, d *clif.InstData) string {
 	g := *f
 	g.Insts = []clif.InstData{*d}

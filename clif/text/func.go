@@ -167,7 +167,7 @@ func (p *parser) inst() {
 	b.Blocks[b.Layout[len(b.Layout)-1]].End = n + 1
 }
 
-// source is the offset that a comment such as " @0021" gives.
+// source returns the offset that a comment such as " @0021" gives.
 func source(comment string) uint32 {
 	s, ok := strings.CutPrefix(strings.TrimSpace(comment), "@")
 	if !ok {
@@ -394,7 +394,7 @@ func (p *parser) target() uint32 {
 	return uint32(len(b.Targets) - 1)
 }
 
-// parseBrTable makes one target of those that are written alike.
+// parseBrTable merges targets with the same text into one.
 func parseBrTable(p *parser, d *clif.InstData) {
 	d.A = p.use()
 	p.expect(",")

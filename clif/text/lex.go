@@ -46,7 +46,7 @@ func isLetter(c byte) bool {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// scan is the length of the longest prefix of s whose bytes are all ok.
+// scan returns the length of the longest prefix of s whose bytes are all ok.
 func scan(s string, ok func(i int) bool) int {
 	n := 0
 	for n < len(s) && ok(n) {
@@ -84,7 +84,7 @@ func lex(src string) ([]token, error) {
 	return append(toks, token{kind: tokEOF, line: last.line, col: last.col}), nil
 }
 
-// next is the token at the start of s.
+// next returns the token at the start of s.
 func next(s string) (int, kind) {
 	c := s[0]
 	switch {

@@ -23,7 +23,7 @@ type Func struct {
 	InstLines []int // by instruction
 }
 
-// Body is the body of function i. It is an interp.Provider. An init function
+// Body returns the body of function i. It is an interp.Provider. An init function
 // without text returns at once.
 func (f *File) Body(i clif.FuncIndex) (*clif.Func, error) {
 	for j := range f.Funcs {
@@ -42,7 +42,7 @@ func (f *File) Body(i clif.FuncIndex) (*clif.Func, error) {
 	return init, nil
 }
 
-// String is the text form of the whole file.
+// String returns the text form of the whole file.
 func (f *File) String() string {
 	var b strings.Builder
 	b.WriteString(f.Mod.String())

@@ -31,7 +31,7 @@ func ParseNumber(t clif.Type, s string) (uint64, error) {
 	return uint64(i) & (^uint64(0) >> (64 - size)), nil
 }
 
-// fraction is the number of bits of a float's fraction.
+// fraction returns the number of bits of a float's fraction.
 func fraction(t clif.Type) int {
 	if t == clif.F32 {
 		return 23

@@ -8,7 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// newApp is the command line's grammar.
+// newApp returns the command line's grammar.
 func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 	app := &cli.App{
 		Name:      "waot",
@@ -73,7 +73,7 @@ func onUsageError(c *cli.Context, err error, _ bool) error {
 	return usagef("%s (see waot --help)", msg)
 }
 
-// oneModule is the only positional argument of a command that has one.
+// oneModule returns the only positional argument of a command that has one.
 func oneModule(c *cli.Context) (string, error) {
 	switch c.Args().Len() {
 	case 0:
@@ -119,7 +119,7 @@ func arrange(app *cli.App, args []string) []string {
 	return append(append(flags, "--"), rest...)
 }
 
-// valuedFlags is the names of flags that take the next argument.
+// valuedFlags returns the names of flags that take the next argument.
 func valuedFlags(cmd *cli.Command) map[string]bool {
 	names := map[string]bool{}
 	for _, f := range cmd.Flags {
@@ -150,7 +150,7 @@ func wantsJSON(args []string) bool {
 	return false
 }
 
-// oneOf is an error unless value is one of those allowed.
+// oneOf returns an error unless value is one of those allowed.
 func oneOf(flag, value string, allowed ...string) error {
 	for _, a := range allowed {
 		if value == a {

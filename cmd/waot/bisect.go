@@ -180,7 +180,7 @@ func (b *bisection) checkAt(c *cli.Context, file string, at place) error {
 	return nil
 }
 
-// again is the command line that checks the place that was found.
+// again returns the command line that checks the place that was found.
 func again(c *cli.Context, file string, f *finding) string {
 	if f.Rule == "" {
 		return ""
@@ -208,7 +208,7 @@ func again(c *cli.Context, file string, f *finding) string {
 	return strings.Join(words, " ")
 }
 
-// quoted is a word as a shell takes it.
+// quoted returns a word as a shell takes it.
 func quoted(s string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_=+./:,@%", r)

@@ -91,7 +91,7 @@ func (b *bisection) try(at place) (good bool, ctl *opt.Control, err error) {
 	return good, ctl, err
 }
 
-// firstBad is the smallest number n in (lo, hi] that is bad, where lo is good, hi is bad, and badness
+// firstBad returns the smallest number n in (lo, hi] that is bad, where lo is good, hi is bad, and badness
 // stays; if it does not, one that is bad after one that is good.
 func firstBad(lo, hi int, good func(n int) (bool, error)) (int, error) {
 	for hi-lo > 1 {
@@ -155,7 +155,7 @@ func (b *bisection) find() (*finding, error) {
 	return b.describe(place{fn, n}, whole)
 }
 
-// nothing is the place before all rewrites.
+// nothing returns the place before all rewrites.
 func (b *bisection) nothing() place { return place{int(b.first) - 1, -1} }
 
 // describe says what the rewrite at a place is; whole has all of the function.
@@ -181,7 +181,7 @@ func (b *bisection) describe(at place, whole *opt.Control) (*finding, error) {
 	return f, err
 }
 
-// checker is the check that --check asks for, or nil.
+// checker returns the check that --check asks for, or nil.
 func checker(c *cli.Context, object string) func() (bool, error) {
 	command := c.String("check")
 	if command == "" {

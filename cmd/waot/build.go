@@ -29,7 +29,7 @@ type buildResult struct {
 	Key string `json:"key,omitempty"`
 }
 
-// targetFlag is the flag of commands that may compile for another machine.
+// targetFlag returns the flag of commands that may compile for another machine.
 func targetFlag() cli.Flag {
 	return &cli.StringFlag{Name: "target", Usage: "machine and system to compile for: " + strings.Join(compile.Targets(), " or ") + " (default: this machine)"}
 }

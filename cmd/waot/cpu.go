@@ -13,7 +13,7 @@ var levelFlags = [...]struct{ level, flags string }{
 	{"x86-64-v4", "avx512f avx512bw avx512cd avx512dq avx512vl"},
 }
 
-// nativeCPU is the highest level of this processor, which is of the target's machine.
+// nativeCPU returns the highest level of this processor, which is of the target's machine.
 func nativeCPU(target string) string {
 	if target != compile.TargetX64 {
 		return cpuNames[target][0]
@@ -22,7 +22,7 @@ func nativeCPU(target string) string {
 	return cpuLevel(string(b))
 }
 
-// cpuLevel is the level by the text of /proc/cpuinfo, x86-64-v2 if unknown.
+// cpuLevel returns the level by the text of /proc/cpuinfo, x86-64-v2 if unknown.
 func cpuLevel(info string) string {
 	have := map[string]bool{}
 	for line := range strings.Lines(info) {

@@ -327,7 +327,7 @@ func compareAll(c *cli.Context, bin []byte, m *meta.Module, native func() (*outc
 	return nil
 }
 
-// planCalls is what to call: --invoke, or _start, or everything exported.
+// planCalls returns what to call: --invoke, or _start, or everything exported.
 func planCalls(c *cli.Context, m *meta.Module) ([]call, error) {
 	want, named := c.String("invoke"), c.IsSet("invoke")
 	var plan []call
@@ -433,7 +433,7 @@ func hashOf(b []byte) string {
 	return fmt.Sprintf("%s (%d bytes)", hex.EncodeToString(h[:8]), len(b))
 }
 
-// trapClass is a trap's words as far as both engines tell them apart: wazero has one
+// trapClass returns a trap's words as far as both engines tell them apart: wazero has one
 // for all accesses to tables.
 func trapClass(code abi.TrapCode) string {
 	switch code {

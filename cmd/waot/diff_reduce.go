@@ -42,7 +42,7 @@ type reduced struct {
 	Tries int    `json:"tries"`
 }
 
-// symptom is what kind of difference there is, as far as it must remain: what differs, traps and exits as they are, but no
+// symptom returns what kind of difference there is, as far as it must remain: what differs, traps and exits as they are, but no
 // numbers, and who is right.
 func (r *reduction) symptom(bin []byte) string {
 	theirs, err := r.theirs(bin)
@@ -82,7 +82,7 @@ func (r *reduction) symptom(bin []byte) string {
 	return strings.Join([]string{what, withoutNumbers(d.Waot), withoutNumbers(d.Other), agrees}, "; ")
 }
 
-// withoutNumbers is what a difference says of one side, without results and hashes. Numbers that are none are told from others:
+// withoutNumbers returns what a difference says of one side, without results and hashes. Numbers that are none are told from others:
 // engines may choose their bits.
 func withoutNumbers(s string) string {
 	switch {
@@ -191,7 +191,7 @@ func (x *isolated) peer(cfg wasirun.Options, run func(bin []byte, cfg wasirun.Op
 	}
 }
 
-// reduction is that of the modules that x runs.
+// reduction returns that of the modules that x runs.
 func (x *isolated) reduction(cfg wasirun.Options) *reduction {
 	wazero := func(interpreter bool) func(bin []byte) (*outcome, error) {
 		return x.peer(cfg, func(bin []byte, cfg wasirun.Options, calls []call, at observed) (*outcome, error) {

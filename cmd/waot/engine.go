@@ -60,7 +60,7 @@ func (o *options) compileOptions() compile.Options {
 	}
 }
 
-// codeLevel is the level of processor as the compiler knows it: nothing of v4 is used yet.
+// codeLevel returns the level of processor as the compiler knows it: nothing of v4 is used yet.
 func (o *options) codeLevel() string {
 	if o.cpu == "x86-64-v4" {
 		return "x86-64-v3"
@@ -68,7 +68,7 @@ func (o *options) codeLevel() string {
 	return o.cpu
 }
 
-// object is the ELF file.
+// object returns the ELF file.
 func (a *artifact) object() ([]byte, error) {
 	var b bytes.Buffer
 	if err := a.result.WriteELFContext(a.ctx, &b); err != nil {
@@ -77,7 +77,7 @@ func (a *artifact) object() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// image is what the host in this process loads.
+// image returns what the host in this process loads.
 func (a *artifact) image() (*inproc.Image, error) { return load.Image(a.result.Object, a.result.Meta) }
 
 // load makes a module that can be instantiated.

@@ -67,7 +67,7 @@ type frame struct {
 	Offset uint32 `json:"offset"` // in the module, 0 if unknown
 }
 
-// String is one line, without the file.
+// String returns one line, without the file.
 func (p *problem) String() string {
 	var b strings.Builder
 	if p.Offset != nil {

@@ -137,7 +137,7 @@ func (in *inspector) title(stage string, i uint32) {
 	printf(in.c, ";; %s: function %d%s\n", stage, i, name)
 }
 
-// selected is the functions that --func means.
+// selected returns the functions that --func means.
 func (in *inspector) selected(which string) ([]uint32, error) {
 	var funcs []uint32
 	number, err := strconv.ParseUint(which, 10, 32)

@@ -8,7 +8,7 @@ import (
 	"github.com/waot-project/waot/host/sign"
 )
 
-// readKey is the key in the PEM file that a flag names; nil if the flag is not there. An empty name is a file that
+// readKey returns the key in the PEM file that a flag names; nil if the flag is not there. An empty name is a file that
 // does not exist: a variable that is not set must not switch a check off.
 func readKey(c *cli.Context, flag string) (*sign.Key, error) {
 	if !c.IsSet(flag) {
@@ -23,7 +23,7 @@ func readKey(c *cli.Context, flag string) (*sign.Key, error) {
 	return k, inFile(file, err)
 }
 
-// signingKey is the key of --sign, or nil.
+// signingKey returns the key of --sign, or nil.
 func signingKey(c *cli.Context) (*sign.Key, error) {
 	k, err := readKey(c, "sign")
 	if k != nil && !k.CanSign() {
@@ -33,7 +33,7 @@ func signingKey(c *cli.Context) (*sign.Key, error) {
 	return k, err
 }
 
-// verified is an object without its signature, which the key of --signed-by must have made; without that flag, the file's
+// verified returns an object without its signature, which the key of --signed-by must have made; without that flag, the file's
 // bytes as they are.
 func verified(c *cli.Context, file string, b []byte) ([]byte, error) {
 	k, err := readKey(c, "signed-by")

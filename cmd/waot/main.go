@@ -24,7 +24,7 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// run executes one command line, without the program's name, and gives the exit
+// run executes one command line, without the program's name, and returns the exit
 // status.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return runApp(newApp(stdin, stdout, stderr), args)

@@ -78,7 +78,7 @@ func runWazero(limit time.Duration, bin []byte, cfg wasirun.Options, calls []cal
 	return o, nil
 }
 
-// callError is a trap or exit of wazero; nil if it is neither.
+// callError returns a trap or exit of wazero; nil if it is neither.
 func callError(err error) *callOutcome {
 	var exit *wasi.ExitError
 	var theirs *sys.ExitError

@@ -79,7 +79,7 @@ func runInterpreter(limit time.Duration, bin []byte, cfg wasirun.Options, calls 
 	return o, nil
 }
 
-// interpreted is a trap or exit on the CLIF interpreter; the error is one that is neither.
+// interpreted returns a trap or exit on the CLIF interpreter; the error is one that is neither.
 func interpreted(err error) (one callOutcome, _ error) {
 	var trap *interp.Trap
 	var exit *wasi.ExitError

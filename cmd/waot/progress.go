@@ -70,7 +70,7 @@ func (p *progress) watch() {
 	}
 }
 
-// bar is the text of the bar.
+// bar returns the text of the bar.
 func bar(what string, done, total int64) string {
 	if total <= 0 {
 		return what + " ..."

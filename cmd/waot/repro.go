@@ -50,7 +50,7 @@ func (r *reproducer) crash(c *compile.Crash) {
 	}
 }
 
-// onOff is the value of a flag that is on or off.
+// onOff returns the value of a flag that is on or off.
 func onOff(on bool) string {
 	if on {
 		return "on"
@@ -58,7 +58,7 @@ func onOff(on bool) string {
 	return "off"
 }
 
-// clifText is the function as far as it can be printed: the bug may have left it
+// clifText returns the function as far as it can be printed: the bug may have left it
 // in no good state.
 func clifText(c *compile.Crash) (s string) {
 	defer func() {

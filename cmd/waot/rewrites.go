@@ -99,7 +99,7 @@ func (w *rewriting) readCount(count string) error {
 	return nil
 }
 
-// within is an error unless the function of --rewrites=F:N, if any, has code: it is from first to last.
+// within returns an error unless the function of --rewrites=F:N, if any, has code: it is from first to last.
 func (w *rewriting) within(first, last int) error {
 	if w == nil || w.at == nil || w.at.fn >= first && w.at.fn <= last {
 		return nil
@@ -128,7 +128,7 @@ func (w *rewriting) control(i clif.FuncIndex) *opt.Control {
 	return ctl
 }
 
-// limit is how many rewrites of function i happen; with a negative number, all.
+// limit returns how many rewrites of function i happen; with a negative number, all.
 func (p place) limit(i clif.FuncIndex) int {
 	switch {
 	case int(i) < p.fn:

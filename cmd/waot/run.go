@@ -114,7 +114,7 @@ func timeoutFlag(usage string) cli.Flag {
 	}}
 }
 
-// runContext is the context that --timeout ends.
+// runContext returns the context that --timeout ends.
 func runContext(c *cli.Context) (context.Context, context.CancelFunc) {
 	if d := c.Duration("timeout"); d > 0 {
 		return context.WithTimeoutCause(context.Background(), d, fmt.Errorf("timed out after %v", d))
@@ -122,7 +122,7 @@ func runContext(c *cli.Context) (context.Context, context.CancelFunc) {
 	return context.Background(), func() {}
 }
 
-// programStatus is the exit status of a program as an error, nil for zero. The
+// programStatus returns the exit status of a program as an error, nil for zero. The
 // system keeps the low eight bits only; what is not zero must not become it.
 func programStatus(status uint32) error {
 	switch {

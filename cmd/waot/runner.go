@@ -42,7 +42,7 @@ type runner struct {
 	machine *emulate.Machine
 	program string
 	dir     *emulate.Folder // nil until something is in it
-	// life is a pipe that nobody writes to. Runners have the end that is read, and end with the
+	// life is a pipe that is never written. Runners have the read end, and end with the
 	// other one, which is this process's only: also those that an emulator's wrapper has started,
 	// which the death of the child does not reach.
 	life [2]*os.File
@@ -137,7 +137,7 @@ func (r *runner) command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// portable is what a runner loads: the object, or an image of it where its symbols have names that occur twice, which
+// portable returns what a runner loads: the object, or an image of it where its symbols have names that occur twice, which
 // keeps linkers from it, but not hosts, which go by the metadata.
 func (a *artifact) portable() ([]byte, error) {
 	b, err := a.object()
@@ -163,12 +163,12 @@ func loadPortable(b []byte) (*inproc.Image, error) {
 	return img, gob.NewDecoder(bytes.NewReader(b)).Decode(img)
 }
 
-// objectFlag is how a runner gets the object of the module that its arguments name.
+// objectFlag returns how a runner gets the object of the module that its arguments name.
 func objectFlag() cli.Flag {
 	return &cli.StringFlag{Name: "object", Hidden: true, Usage: "take this object for the module"}
 }
 
-// ownCommand is the command of c for the runner, with the object, and those flags of c that pass leaves out.
+// ownCommand returns the command of c for the runner, with the object, and those flags of c that pass leaves out.
 func ownCommand(c *cli.Context, object string) []string {
 	words := []string{c.Command.Name, "--object", object}
 	if c.IsSet("timeout") {
@@ -180,7 +180,7 @@ func ownCommand(c *cli.Context, object string) []string {
 	return words
 }
 
-// pass is a command for the runner, with its flags, on the module file, with the arguments of the program and those
+// pass returns a command for the runner, with its flags, on the module file, with the arguments of the program and those
 // flags of c that say what it can reach.
 func (r *runner) pass(ctx context.Context, c *cli.Context, file string, command ...string) *exec.Cmd {
 	args := slices.Clone(command)

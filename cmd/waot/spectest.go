@@ -66,7 +66,7 @@ func serveSpectest(c *cli.Context) error {
 	return remote.Serve(&nativeengine.Engine{Image: loadPortable}, compile.HostTarget(), c.App.Reader, c.App.Writer)
 }
 
-// specEngine is the engine that the flags ask for, with what ends it.
+// specEngine returns the engine that the flags ask for, with what ends it.
 func specEngine(c *cli.Context, o *options) (e spectest.Engine, end func() error, err error) {
 	none := func() error { return nil }
 	switch c.String("engine") {
@@ -155,7 +155,7 @@ func spectestAction(c *cli.Context) (err error) {
 	return nil
 }
 
-// interpreter is the engine for the intermediate form, after the mid-end if the
+// interpreter returns the engine for the intermediate form, after the mid-end if the
 // level asks for it.
 func interpreter(o *options) spectest.Engine {
 	e := &interpengine.Engine{Label: fmt.Sprintf("-O%d", o.level), NoSpectre: o.noSpectre}

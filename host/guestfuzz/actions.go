@@ -61,7 +61,7 @@ func (w *world) act() {
 	list[i].do(w)
 }
 
-// live is a random one of those that Go can see, nil if there is none.
+// live returns a random one of those that Go can see, nil if there is none.
 func live[T any](w *world, all []*T, seen func(*T) bool) *T {
 	if len(all) == 0 {
 		return nil
@@ -252,7 +252,7 @@ func (w *world) useForeignWord() {
 	w.checkRefused(f.real.CallRaw(nil, stack))
 }
 
-// refAmong is the number of one of the references among types, which has some.
+// refAmong returns the number of one of the references among types, which has some.
 func (w *world) refAmong(types string) int {
 	for {
 		if i := w.r.IntN(len(types)); strings.ContainsRune("rx", rune(types[i])) {
@@ -366,7 +366,7 @@ func (w *world) closeInstance() {
 	}
 }
 
-// newGlobal gives nil if a limit does not allow it.
+// newGlobal returns nil if a limit does not allow it.
 func (w *world) newGlobal(t byte, mutable bool, v *token) *globalItem {
 	x := argument{value: value0(t)}
 	if v != nil {
@@ -382,7 +382,7 @@ func (w *world) newGlobal(t byte, mutable bool, v *token) *globalItem {
 	return g
 }
 
-// value0 is the zero of a type.
+// value0 returns the zero of a type.
 func value0(t byte) host.Value {
 	switch t {
 	case 'x':
@@ -393,5 +393,5 @@ func value0(t byte) host.Value {
 	return numberValue(t, 0)
 }
 
-// exportName is the name of export n of a kind.
+// exportName returns the name of export n of a kind.
 func exportName(kind byte, n int) string { return fmt.Sprintf("%c%d", kind, n) }

@@ -4,25 +4,25 @@
 // fails, panics, ends the goroutine. Some WASI programs read, write, and wait until they are cancelled. Each worker runs one episode after the other; all run at once.
 //
 // Place in the pipeline: none; a campaign for testing, of package host and what is below it. TestEpisodes
-// runs it for a moment, the command guestfuzz/soak for as long as one likes.
+// runs it briefly, the command guestfuzz/soak for as long as you like.
 //
-// Input: seeds. One seed is one episode: modules and what the host decides. Where contexts and other goroutines end calls is not
-// repeated, so a finding that needs that may take several tries.
-// Output: counts, samples of what the process holds, and the first thing that was not as it must be.
+// Input: seeds. One seed is one episode: modules and what the host decides. A seed does not repeat where contexts and other
+// goroutines end calls, so a finding that depends on that may take several tries.
+// Output: counts, samples of what the process holds, and the first thing that was wrong.
 //
 // # What decides
 //
-// A model runs beside the code (model.go). Modules are lists of actions, each with an effect that is
-// easily said, of which the encoder makes WebAssembly and the model an interpreter. Neither knows what the host will do:
-// at each call of the host the model must have come to the same call with the same arguments, and at each return
-// to the same results, or the same trap with the same frames. Memories, tables and globals are compared too.
+// A model runs beside the code (model.go). Modules are lists of actions, each with a simple effect.
+// The encoder turns actions into WebAssembly; the model interprets them. Neither knows what the host will do.
+// At each call of the host the model must have reached the same call with the same arguments, and at each return
+// the same results, or the same trap with the same frames. Memories, tables and globals are compared too.
 //
-// A call may end at any instruction, by its context or because the stack is full. So each action counts a global
-// variable up, and the model follows as far as the code has come. What that one action changes may be as before or after it.
+// A call may end at any instruction, because of its context or because the stack is full. So each action increments a global
+// variable, and the model follows as far as the code has come. The effect of the last action may have happened or not.
 //
-// References are Go values with numbers, which only the store keeps alive. The model knows handles one by one: what
-// it can reach must be there, and after a collection there must be no other. When a store has been closed,
-// nothing may keep its values.
+// References are Go values with numbers, which only the store keeps alive. The model tracks each handle: every handle that
+// it can reach must exist, and after a collection there must be no others. When a store has been closed,
+// nothing may keep its values alive.
 //
 // This package is not part of the stable API and may change in any release.
 package guestfuzz

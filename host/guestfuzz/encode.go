@@ -16,7 +16,7 @@ type encoder struct {
 	b     []byte // of the present item
 }
 
-// encode gives a program in the binary format. Its imports are of module "env": functions h0, h1 and so on,
+// encode returns a program in the binary format. Its imports are of module "env": functions h0, h1 and so on,
 // "memory", tables t0, tables and globals g0 by their numbers. Everything is exported: the
 // functions, imports first, as f0, f1 and so on, the rest under the names of imports.
 func (p *program) encode() []byte {
@@ -133,7 +133,7 @@ func (e *encoder) exports() (out [][]byte) {
 	return out
 }
 
-// tableIndex is the number of table n in the module, where imported ones come first. Globals are in this order anyway.
+// tableIndex returns the number of table n in the module, where imported ones come first. Globals are in this order anyway.
 func (p *program) tableIndex(n int) int {
 	at := 0
 	for m, t := range p.tables {
@@ -234,7 +234,7 @@ func (e *encoder) masked(local int, mask int64) {
 	e.op(wI32And)
 }
 
-// body is the code of a function.
+// body returns the code of a function.
 func (e *encoder) body(f *function) []byte {
 	declared := f.locals[len(f.params):]
 	var groups [][]byte
@@ -538,10 +538,10 @@ func (e *encoder) access(a *action) {
 	}
 }
 
-// data is the data segment of an action, which was chosen before there were any.
+// data returns the data segment of an action, which was chosen before there were any.
 func (p *program) data(n int) int { return n % len(p.datas) }
 
-// elem is the element segment of opTableInit: one of the table's type, -1 if there is none.
+// elem returns the element segment of opTableInit: one of the table's type, -1 if there is none.
 func (p *program) elem(a *action) int {
 	for k := range p.elems {
 		if n := (a.u + k) % len(p.elems); p.elems[n].elem == p.tables[a.t].elem {

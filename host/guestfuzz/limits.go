@@ -47,7 +47,7 @@ func randomLimits(r *rand.Rand, noCollectAlways bool) limits {
 // ownGlobals is how many globals a world needs for itself.
 const ownGlobals = 3
 
-// rarely is one of the values, most of the time noLimit.
+// rarely returns one of the values, most of the time noLimit.
 func rarely(r *rand.Rand, values ...uint64) uint64 {
 	if r.IntN(5) != 0 {
 		return noLimit
@@ -55,7 +55,7 @@ func rarely(r *rand.Rand, values ...uint64) uint64 {
 	return values[r.IntN(len(values))]
 }
 
-// config is the limits for a store.
+// config returns the limits for a store.
 func (l *limits) config() inproc.Config {
 	c := inproc.Config{MaxMemoryPages: l.pages, MaxTableElements: l.elements, MaxStack: l.stack, CollectAlways: l.collectAlways,
 		MaxTotalMemoryPages: l.allPages, MaxTableMemory: 8 * l.allElements,
@@ -75,7 +75,7 @@ type usage struct {
 	pages, elements           uint64
 }
 
-// used is what the store has.
+// used returns what the store has.
 func (w *world) used() usage {
 	u := usage{memories: len(w.memories), tables: len(w.tables), globals: len(w.globals)}
 	for _, m := range w.memories {
@@ -155,7 +155,7 @@ func (w *world) growMemory(m *memoryItem, pages uint64) uint64 {
 	return old
 }
 
-// growTable gives the old length, or growthFailed.
+// growTable returns the old length, or growthFailed.
 func (w *world) growTable(t *tableItem, n uint64, v value) uint64 {
 	old := uint64(len(t.elems))
 	if old+n > t.limit || len(w.exceeded(usage{elements: n})) > 0 {

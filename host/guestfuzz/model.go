@@ -120,7 +120,7 @@ type activation struct {
 	callState // of the real call
 }
 
-// step is the number of actions done in the store.
+// step returns the number of actions done in the store.
 func (w *world) step() uint64 { return w.stepGlobal.v.bits }
 
 // enterFrame makes fn active.
@@ -136,7 +136,7 @@ func frameBound(fn *function) uint64 {
 	return 4096 + 16*uint64(len(fn.locals)+len(fn.params)+len(fn.results)) + 256*uint64(len(fn.body))
 }
 
-// newActivation is a call of f.
+// newActivation returns a call of f.
 func newActivation(f *funcItem, args []value) *activation {
 	a := &activation{fn: f}
 	if f.host != nil {
@@ -397,7 +397,7 @@ func converted(t byte, x uint32) uint64 {
 	return uint64(x)
 }
 
-// index is the lower half of a local & mask.
+// index returns the lower half of a local & mask.
 func index(f *frame, local int, mask int64) uint64 {
 	return uint64(uint32(f.locals[local].bits) & uint32(mask))
 }
@@ -560,7 +560,7 @@ func (i *instance) applySegments() (code host.TrapCode, ok bool) {
 	return 0, true
 }
 
-// importedGlobals is the globals that a program imports.
+// importedGlobals returns the globals that a program imports.
 func importedGlobals(p *program) []globalDef {
 	for n := range p.globals {
 		if !p.globals[n].imported {

@@ -152,7 +152,7 @@ type action struct {
 	args, dests []int
 }
 
-// sigOf gives the signature of function n, imports first.
+// sigOf returns the signature of function n, imports first.
 func (p *program) sigOf(n int) signature {
 	if n < len(p.imports) {
 		return p.imports[n]
@@ -168,7 +168,7 @@ const (
 	endRecursive            // calls itself as often as its argument says
 )
 
-// nop is the number of the function that does nothing.
+// nop returns the number of the function that does nothing.
 func (p *program) nop() int { return p.numFuncs() - endNop }
 
 // generator makes a program.
@@ -310,7 +310,7 @@ func (g *generator) segments() {
 	}
 }
 
-// local is a random local of a type.
+// local returns a random local of a type.
 func (g *generator) local(t byte) int {
 	n := strings.Count(g.f.locals, string(t))
 	at := -1
@@ -320,7 +320,7 @@ func (g *generator) local(t byte) int {
 	return at
 }
 
-// localsOf is a random local for each of some types.
+// localsOf returns a random local for each of some types.
 func (g *generator) localsOf(types string) (out []int) {
 	for _, t := range []byte(types) {
 		out = append(out, g.local(t))
@@ -417,7 +417,7 @@ func (g *generator) call(t int) action {
 	return action{op: opCall, t: t, args: g.localsOf(s.params), dests: g.localsOf(s.results)}
 }
 
-// mask gives a mask for indices below n, most of which are in bounds.
+// mask returns a mask for indices below n, most of which are in bounds.
 func (g *generator) mask(n uint64) int64 {
 	switch {
 	case g.r.IntN(40) == 0:
@@ -435,7 +435,7 @@ func (g *generator) mask(n uint64) int64 {
 	return int64(m - 1)
 }
 
-// tableOf is a table with elements of a type.
+// tableOf returns a table with elements of a type.
 func (g *generator) tableOf(elem byte) int {
 	for {
 		if t := g.r.IntN(len(g.p.tables)); g.p.tables[t].elem == elem {

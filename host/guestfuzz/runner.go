@@ -42,7 +42,7 @@ func newRunner(c *campaign, n int) *runner {
 	return r
 }
 
-// nextToken is a number that no other token of the process has.
+// nextToken returns a number that no other token of the process has.
 func (r *runner) nextToken() uint64 {
 	r.tokens++
 	return r.tokens<<8 | uint64(r.n)
@@ -71,7 +71,7 @@ func (r *runner) failed(text string, w *world) *failure {
 	return &failure{b.String()}
 }
 
-// stack is the innermost part of the stack of the goroutine.
+// stack returns the innermost part of the stack of the goroutine.
 func stack() []byte {
 	const room = 4096
 	s := debug.Stack()

@@ -59,7 +59,7 @@ func quantities() []quantity {
 // minSamples is how many there must be for a judgement.
 const minSamples = 6
 
-// Flat gives an error that names what has grown. It is nil for few samples.
+// Flat returns an error that names what has grown. It is nil for few samples.
 func Flat(all []Sample) error {
 	if len(all) < minSamples {
 		return nil
@@ -74,7 +74,7 @@ func Flat(all []Sample) error {
 	return nil
 }
 
-// fit gives the mean, and how much the line of least squares rises from the first sample to the last.
+// fit returns the mean, and how much the line of least squares rises from the first sample to the last.
 func fit(all []Sample, of func(*Sample) int) (mean, rise float64) {
 	n := float64(len(all))
 	middle := (n - 1) / 2

@@ -19,7 +19,7 @@ type hostFunc struct {
 	w     *world
 }
 
-// item is the function in the model.
+// item returns the function in the model.
 func (h *hostFunc) item() *funcItem { return &funcItem{host: h} }
 
 // makeFunc gives Go code of any form for h.
@@ -143,7 +143,7 @@ func (h *hostFunc) form() uint32 {
 	return sum ^ sum>>13
 }
 
-// plain is a parameter as Func.Call gives a result.
+// plain returns a parameter as Func.Call gives a result.
 func plain(v reflect.Value) any {
 	switch v.Kind() {
 	case reflect.Uint32:
@@ -154,7 +154,7 @@ func plain(v reflect.Value) any {
 	return v.Interface()
 }
 
-// context is that of the innermost call that has one.
+// context returns that of the innermost call that has one.
 func (w *world) context() context.Context {
 	for n := len(w.acts) - 1; n >= 0; n-- {
 		if c := w.acts[n].ctx; c != nil && c.ctx != nil {

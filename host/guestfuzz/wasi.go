@@ -20,7 +20,7 @@ const (
 	bufferSize                                                            = 64
 )
 
-// wasiProgram is a module whose functions make one WASI call each.
+// wasiProgram returns a module whose functions make one WASI call each.
 func wasiProgram() []byte {
 	var m guest.Module
 	const wasi = "wasi_snapshot_preview1"
@@ -70,7 +70,7 @@ func (w *world) useWASI() {
 	}
 }
 
-// call gives the error number that a function returns.
+// call returns the error number that a function returns.
 func (x *wasiWorld) call(ctx context.Context, name string, args ...uint64) (uint64, error) {
 	f, err := x.inst.Func(name)
 	x.w.must(err, "Instance.Func")
@@ -86,7 +86,7 @@ func (x *wasiWorld) expect(errno uint64, name string, args ...uint64) {
 	}
 }
 
-// soon is a context that ends while the program waits.
+// soon returns a context that ends while the program waits.
 func (x *wasiWorld) soon() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), time.Duration(x.w.r.IntN(2_000_000)))
 }

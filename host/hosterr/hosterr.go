@@ -1,8 +1,8 @@
-// Package hosterr defines the errors of package host, and the frames of their backtraces. Programs find all of it in package
-// host, and in package waot, under the same names; it is a package of its own so that those below package host give
+// Package hosterr defines the errors of package host, and the frames of their backtraces. Packages host and waot
+// have all of it under the same names. It is a separate package so that the packages below host can return
 // the same errors.
 //
-// Place in the pipeline: below package host and what it is made of. It imports nothing of this module.
+// Place in the pipeline: below package host and the packages that it is made of. It imports nothing of this module.
 //
 // Input: none; types and constants only.
 // Output: errors for errors.Is and errors.As.

@@ -1,13 +1,13 @@
 package inproc
 
-// Store is the store of the function.
+// Store returns the store of the function.
 func (f *Func) Store() *Store { return f.store }
 
-// Store is the store of the memory.
+// Store returns the store of the memory.
 func (m *Memory) Store() *Store { return m.store }
 
-// Store is the store of the table.
+// Store returns the store of the table.
 func (t *Table) Store() *Store { return t.store }
 
-// Store is the store of the global variable.
+// Store returns the store of the global variable.
 func (g *Global) Store() *Store { return g.store }

@@ -88,7 +88,7 @@ func (s *Store) isCancelFault(address uintptr) bool {
 	return i != nil && address-i.base < alignUp(i.module.length[Text], pageSize)
 }
 
-// cancelError is the error of the outermost call whose context has ended. inCode says that the
+// cancelError returns the error of the outermost call whose context has ended. inCode says that the
 // native context holds where compiled code was.
 func (s *Store) cancelError(inCode bool) error {
 	for _, c := range s.activations[:s.depth] {

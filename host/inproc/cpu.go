@@ -3,7 +3,7 @@ package inproc
 // level is a level of the machine's architecture, an index of levelNames from 1, the baseline, on.
 type level uint8
 
-// levelByName gives the level of a floor in metadata, 0 if unknown.
+// levelByName returns the level of a floor in metadata, 0 if unknown.
 func levelByName(name string) level {
 	for l, n := range levelNames {
 		if l > 0 && n == name || l == 1 && name == baselineAlias {

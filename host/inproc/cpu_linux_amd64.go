@@ -22,7 +22,7 @@ const (
 	v4State = 0xe6
 )
 
-// cpuLevel is the highest level that processor and operating system support.
+// cpuLevel returns the highest level that processor and operating system support.
 func cpuLevel() level {
 	maxLeaf, _, _, _ := cpuid(0, 0)
 	if maxLeaf < 1 {

@@ -6,5 +6,5 @@ var levelNames = [...]string{"", "armv8.0-a"}
 
 const baselineAlias = "armv8-a"
 
-// cpuLevel is the highest level that processor and operating system support.
+// cpuLevel returns the highest level that processor and operating system support.
 func cpuLevel() level { return 1 }

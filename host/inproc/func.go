@@ -29,13 +29,13 @@ type Func struct {
 	plain bool // compiled, and of plain type
 }
 
-// Type is the type of the function; it must not be changed.
+// Type returns the type of the function; it must not be changed.
 func (f *Func) Type() *meta.FuncType { return &f.typ.FuncType }
 
 // HasRefs reports whether references are among the parameters or results.
 func (f *Func) HasRefs() bool { return f.typ.refsIn || f.typ.refsOut }
 
-// Ref is the reference to the function, as in tables, globals and arguments. It is the same
+// Ref returns the reference to the function, as in tables, globals and arguments. It is the same
 // at each call, and no other function of the process has it, ever.
 func (f *Func) Ref() uint64 { return f.ref }
 
@@ -62,10 +62,10 @@ type Caller struct {
 	words  hostWords // if refs: of that host function
 }
 
-// Store is the store of the call.
+// Store returns the store of the call.
 func (c *Caller) Store() *Store { return c.store }
 
-// Instance is the instance whose code called the host function; nil if Go did.
+// Instance returns the instance whose code called the host function; nil if Go did.
 func (c *Caller) Instance() *Instance {
 	s := c.store
 	if !c.native || s.depth == 0 { // or the host function has returned
@@ -77,7 +77,7 @@ func (c *Caller) Instance() *Instance {
 	return s.instanceAt(returnAddress(c.exit.sp, &c.exit.saved))
 }
 
-// exitState is where the activation left native code last.
+// exitState returns where the activation left native code last.
 func (c *Caller) exitState() nativeExit {
 	s := c.store
 	if s.activations[s.depth-1] == c {
@@ -86,7 +86,7 @@ func (c *Caller) exitState() nativeExit {
 	return c.exit
 }
 
-// Context is the context of the innermost call around the host function that has
+// Context returns the context of the innermost call around the host function that has
 // one; without any, the background context.
 func (c *Caller) Context() context.Context {
 	if c.ctx != nil {
@@ -269,7 +269,7 @@ func (f *Func) leftPlain(c *Caller, reason uint64, results []uint64) (err error)
 	return err
 }
 
-// callPlainRefs is a plain activation for a type with references that is plain otherwise.
+// callPlainRefs runs a plain activation for a type with references that is plain otherwise.
 func (f *Func) callPlainRefs(took bool, args, results []uint64) error {
 	s, t := f.store, f.typ
 	if err := s.checkArgs(t, args); err != nil {
@@ -367,7 +367,7 @@ func (f *Func) invoke(c *Caller, args, results []uint64) error {
 	return nil
 }
 
-// failed gives the error of an activation whose native code did not return.
+// failed returns the error of an activation whose native code did not return.
 func (s *Store) failed(c *Caller, reason uint64) error {
 	if reason == exitTrap {
 		return s.classify()

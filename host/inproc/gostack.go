@@ -27,7 +27,7 @@ const (
 	gStackHigh = unsafe.Sizeof(uintptr(0))
 )
 
-// goStackInUse is how many bytes of its stack the calling goroutine has in use, whose g is at address g. The
+// goStackInUse returns how many bytes of its stack the calling goroutine has in use, whose g is at address g. The
 // number stays the same when the runtime moves the stack.
 func goStackInUse(g uintptr) uintptr {
 	high := uintptr(load64(g + gStackHigh))
@@ -49,7 +49,7 @@ func (p *processState) measureGoStack() error {
 	return nil
 }
 
-// goStackWithin is how many bytes of its stack a goroutine may have in use when it calls into a store, if no stack
+// goStackWithin returns how many bytes of its stack a goroutine may have in use when it calls into a store, if no stack
 // can be larger than limit: half of the last power of two, so that one call at least finds as much
 // again.
 func goStackWithin(limit int) uintptr {
@@ -71,14 +71,14 @@ func (s *Store) fitsNested() bool {
 		uint64(used-s.goBase)+8*uint64(s.scratchTop) <= s.config.MaxHostStack
 }
 
-// overflow is the trap of a call that cannot begin, from the activation with number caller.
+// overflow returns the trap of a call that cannot begin, from the activation with number caller.
 func (s *Store) overflow(caller int) *Trap {
 	var frames []Frame
 	s.walkOuter(caller, framesInto(&frames))
 	return newTrap(abi.TrapStackOverflow, frames)
 }
 
-// refuse is the result of an outermost call that does not fit; took says that it took the store.
+// refuse returns the result of an outermost call that does not fit; took says that it took the store.
 func (s *Store) refuse(took bool) error {
 	if took {
 		s.Leave()

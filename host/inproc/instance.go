@@ -120,7 +120,7 @@ func (i *Instance) place() error {
 	return nil
 }
 
-// define makes the memories, tables and globals of the module's own.
+// define creates the memories, tables and globals that the module defines.
 func (i *Instance) define() error {
 	m := i.module.meta
 	for n := range m.Memories {
@@ -209,7 +209,7 @@ func (i *Instance) relocate() {
 	}
 }
 
-// helper is the address of a helper: machine code, or the stub of its binding.
+// helper returns the address of a helper: machine code, or the stub of its binding.
 func (i *Instance) helper(h abi.Helper) (uintptr, error) {
 	switch h {
 	case abi.HelperMemoryGrow:
@@ -220,7 +220,7 @@ func (i *Instance) helper(h abi.Helper) (uintptr, error) {
 	return process.helpers[h], nil
 }
 
-// funcType is the store's type for type n of the module.
+// funcType returns the store's type for type n of the module.
 func (i *Instance) funcType(n uint32) (*funcType, error) {
 	if t := i.types[n]; t != nil {
 		return t, nil
@@ -256,17 +256,17 @@ func (i *Instance) function(n uint32) (*Func, error) {
 	return f, nil
 }
 
-// Module is the module of the instance, Store its store.
+// Module returns the module of the instance, Store its store.
 func (i *Instance) Module() *Module { return i.module }
 
-// Store is the store of the instance.
+// Store returns the store of the instance.
 func (i *Instance) Store() *Store { return i.store }
 
 // Close makes the handle refuse look-ups. Functions and references that
 // others hold keep working: nothing is unmapped before the store is closed.
 func (i *Instance) Close() { i.closed = true }
 
-// Export is the export of that name, or ErrNotExported or ErrClosed.
+// Export returns the export of that name, or ErrNotExported or ErrClosed.
 func (i *Instance) Export(name string) (Extern, error) {
 	if i.closed {
 		return nil, ErrClosed
@@ -299,13 +299,13 @@ func lookUp[T Extern](i *Instance, name string) (T, error) {
 	return none, ErrNotExported
 }
 
-// Func is the exported function of that name, or ErrNotExported or ErrClosed.
+// Func returns the exported function of that name, or ErrNotExported or ErrClosed.
 func (i *Instance) Func(name string) (*Func, error) { return lookUp[*Func](i, name) }
 
 // Memory is like Func for a memory.
 func (i *Instance) Memory(name string) (*Memory, error) { return lookUp[*Memory](i, name) }
 
-// MainMemory is the memory exported as "memory", as languages have it, or nil. It can be
+// MainMemory returns the memory exported as "memory", as languages have it, or nil. It can be
 // had from a closed instance, too, and faster than by name.
 func (i *Instance) MainMemory() *Memory { return i.memory }
 

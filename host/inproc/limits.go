@@ -44,7 +44,7 @@ func orDefault[T int | uint64](field *T, value T) {
 	}
 }
 
-// atMost is a *LimitError if want is above limit.
+// atMost returns a *LimitError if want is above limit.
 func atMost(what string, want, limit uint64) error {
 	if want > limit {
 		return &LimitError{What: what, Want: want, Limit: limit}
@@ -57,7 +57,7 @@ func counted(what string, want, limit int) error {
 	return atMost(what, uint64(want), uint64(max(limit, 0)))
 }
 
-// usage is how much a store, or what is to be made in it, has of what is limited in all.
+// usage counts the resources with a total limit that a store has, or that something to be created in it needs.
 type usage struct {
 	tables, memories, globals int
 	tableBytes, memoryPages   uint64 // at their current sizes
@@ -113,7 +113,7 @@ func (i *Instance) checkLimits() error {
 	return s.grant(u)
 }
 
-// ownGlobals is the number of global variables that a module defines.
+// ownGlobals returns the number of global variables that a module defines.
 func ownGlobals(m *meta.Module) (n int) {
 	for i := range m.Globals {
 		if m.Globals[i].Import == nil {
@@ -123,5 +123,5 @@ func ownGlobals(m *meta.Module) (n int) {
 	return n
 }
 
-// tableBytes is what the elements of a table count.
+// tableBytes returns what the elements of a table count.
 func tableBytes(elements uint64) uint64 { return 8 * elements }

@@ -18,8 +18,8 @@ const (
 	stackArgs = 8
 	// filler is a byte of an instruction that traps.
 	filler = 0xcc
-	// tornStores says that a store at the end of a memory, part of which is outside of it, may
-	// write the other part before it traps.
+	// tornStores says that a store that straddles the end of a memory may
+	// write the part inside before it traps.
 	tornStores = false
 )
 
@@ -41,10 +41,10 @@ func storeRelease(p *uintptr, v uintptr) {
 	}
 }
 
-// returnAddress is that of the call of the stub by which native code was left, from the registers at that exit.
+// returnAddress returns that of the call of the stub by which native code was left, from the registers at that exit.
 func returnAddress(sp uintptr, _ *[numSaved]uint64) uintptr { return uintptr(load64(sp)) }
 
-// faultReturnAddress is that of the function in which the last fault was, at its entry.
+// faultReturnAddress returns that of the function in which the last fault was, at its entry.
 func (c *nativeContext) faultReturnAddress() uintptr { return uintptr(load64(c.faultSP)) }
 
 // atEntry reports whether pc is the first instruction of its function, endbr64 apart: push

@@ -19,8 +19,8 @@ const (
 	stackArgs = 0
 	// filler is a byte of an instruction that traps: four of zero are udf #0.
 	filler = 0
-	// tornStores says that a store at the end of a memory, part of which is outside of it, may
-	// write the other part before it traps.
+	// tornStores says that a store that straddles the end of a memory may
+	// write the part inside before it traps.
 	tornStores = true
 )
 
@@ -34,10 +34,10 @@ var (
 // storeRelease stores a word after everything before.
 func storeRelease(p *uintptr, v uintptr) { atomic.StoreUintptr(p, v) }
 
-// returnAddress is that of the call of the stub by which native code was left, from the registers at that exit.
+// returnAddress returns that of the call of the stub by which native code was left, from the registers at that exit.
 func returnAddress(_ uintptr, saved *[numSaved]uint64) uintptr { return uintptr(saved[savedLink]) }
 
-// faultReturnAddress is that of the function in which the last fault was, at its entry.
+// faultReturnAddress returns that of the function in which the last fault was, at its entry.
 func (c *nativeContext) faultReturnAddress() uintptr { return c.faultLR }
 
 // The instructions that functions begin with: the first is left out where nothing calls the

@@ -3,7 +3,7 @@ package inproc
 import "github.com/waot-project/waot/internal/abi"
 
 // memoryImage is what a memory holds at first: the static data segments of a module, in a
-// file that each instance maps copy-on-write. Pages that nobody writes exist once, and an
+// file that each instance maps copy-on-write. Pages that are never written exist once, and an
 // instance pays for those it touches.
 type memoryImage struct {
 	fd   int

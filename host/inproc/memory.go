@@ -80,19 +80,19 @@ func (s *Store) newMemory(l Limits) (*Memory, error) {
 	return m, nil
 }
 
-// free gives back the memory, which nothing may use any more.
+// free releases the memory, which nothing may use any more.
 func (m *Memory) free() {
 	process.giveMemory(m.base-memoryHeader, min(uintptr(m.Size()), bytes64(abi.MemoryReservation)))
 	m.base = 0
 }
 
-// Size is the current size in bytes.
+// Size returns the current size in bytes.
 func (m *Memory) Size() uint64 { return load64(m.base - sizeBelow) }
 
 // Limits are the declared ones.
 func (m *Memory) Limits() Limits { return m.limits }
 
-// Bytes is a view of the whole memory as it is now. It does not follow growth,
+// Bytes returns a view of the whole memory as it is now. It does not follow growth,
 // and must not be used after the store is closed.
 func (m *Memory) Bytes() []byte { return bytesAt(m.base, uintptr(m.Size())) }
 
@@ -180,10 +180,10 @@ func (s *Store) newTable(elem meta.ValType, l Limits) (*Table, error) {
 	return t, nil
 }
 
-// Len is the current length in elements.
+// Len returns the current length in elements.
 func (t *Table) Len() uint64 { return load64(t.base - sizeBelow) }
 
-// Elem is the type of the elements.
+// Elem returns the type of the elements.
 func (t *Table) Elem() meta.ValType { return t.elem }
 
 // Limits are the declared ones.
@@ -222,7 +222,7 @@ func (t *Table) Grow(n, ref uint64) uint64 {
 	return t.grow(n, w)
 }
 
-// CheckGrow is the *LimitError that keeps the table from having n elements more, or nil.
+// CheckGrow returns the *LimitError that keeps the table from having n elements more, or nil.
 func (t *Table) CheckGrow(n uint64) error {
 	old, limit := t.Len(), load64(t.base-limitBelow)
 	if n > limit-old {
@@ -311,7 +311,7 @@ func (s *Store) NewGlobal(t meta.ValType, mutable bool, v uint64) (*Global, erro
 	return g, nil
 }
 
-// Type is the type of the value, Mutable whether it may change.
+// Type returns the type of the value, Mutable whether it may change.
 func (g *Global) Type() meta.ValType { return g.typ }
 
 // Mutable reports whether the value may change.
@@ -325,7 +325,7 @@ func (g *Global) clean(v uint64) uint64 {
 	return v
 }
 
-// Get is the bits of the value; of a v128 the low half.
+// Get returns the bits of the value; of a v128 the low half.
 func (g *Global) Get() uint64 { return g.clean(g.store.fromNative(g.typ, load64(g.addr))) }
 
 // GetV128 is both halves of a v128, low first.

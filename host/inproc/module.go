@@ -158,7 +158,7 @@ func (m *Module) mapAt(at uintptr) error {
 	return nil
 }
 
-// Meta is the metadata of the module; it must not be changed.
+// Meta returns the metadata of the module; it must not be changed.
 func (m *Module) Meta() *meta.Module { return m.meta }
 
 // Close gives up what further instances would need. Instances that exist are not
@@ -174,7 +174,7 @@ func (m *Module) Close() {
 	m.linked = nil
 }
 
-// funcAt is the index of the function whose code contains offset of the text.
+// funcAt returns the index of the function whose code contains offset of the text.
 func (m *Module) funcAt(offset uint32) (uint32, bool) {
 	defined := m.meta.Funcs[m.imported:]
 	i, found := slices.BinarySearchFunc(defined, offset, func(f meta.Func, o uint32) int { return int(f.Text) - int(o) })
@@ -190,7 +190,7 @@ func (m *Module) funcAt(offset uint32) (uint32, bool) {
 	return uint32(m.imported + i), true
 }
 
-// trapAt is the trap site at offset of the text.
+// trapAt returns the trap site at offset of the text.
 func (m *Module) trapAt(offset uint32) *abi.TrapSite {
 	i, found := slices.BinarySearchFunc(m.meta.Traps, offset, func(t abi.TrapSite, o uint32) int {
 		return int(t.Offset) - int(o)
@@ -201,7 +201,7 @@ func (m *Module) trapAt(offset uint32) *abi.TrapSite {
 	return &m.meta.Traps[i]
 }
 
-// callAt is the place in the Wasm module of the call that returns to offset.
+// callAt returns the place in the Wasm module of the call that returns to offset.
 func (m *Module) callAt(offset uint32) uint32 {
 	i, found := slices.BinarySearchFunc(m.meta.Calls, offset, func(c abi.CallSite, o uint32) int {
 		return int(c.Offset) - int(o)
@@ -212,7 +212,7 @@ func (m *Module) callAt(offset uint32) uint32 {
 	return m.meta.Calls[i].Src
 }
 
-// stackMapAt is the stack slots with references at the call that returns to offset.
+// stackMapAt returns the stack slots with references at the call that returns to offset.
 func (m *Module) stackMapAt(offset uint32) []int32 {
 	i, found := slices.BinarySearchFunc(m.meta.StackMaps, offset, func(s abi.StackMap, o uint32) int {
 		return int(s.Offset) - int(o)

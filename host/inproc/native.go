@@ -86,7 +86,7 @@ func store64(a uintptr, v uint64) { *(*uint64)(ptr(a)) = v }
 // bytesAt is n bytes of native memory.
 func bytesAt(a, n uintptr) []byte { return unsafe.Slice((*byte)(ptr(a)), n) }
 
-// bytes64 is a size that needs 64-bit addresses; where they are narrower nothing
+// bytes64 returns a size that needs 64-bit addresses; where they are narrower nothing
 // runs, but constants must still fit.
 func bytes64(n uint64) uintptr { return uintptr(n) }
 

@@ -74,7 +74,7 @@ func (s *Store) hold() (func(), error) {
 // Closed reports whether the store has been closed.
 func (s *Store) Closed() bool { return atomic.LoadUintptr(&s.owner) == ownerClosed }
 
-// close makes the store refuse everybody, if nobody is inside.
+// close makes the store refuse every goroutine, if none is inside.
 func (s *Store) close() error {
 	switch {
 	case atomic.CompareAndSwapUintptr(&s.owner, ownerNone, ownerClosed):

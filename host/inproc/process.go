@@ -167,7 +167,7 @@ func (p *processState) giveMappings(n uint64) {
 	p.mu.Unlock()
 }
 
-// takeMemory gives the lowest address of a reservation for a memory, none of which is accessible.
+// takeMemory returns the lowest address of a reservation for a memory, none of which is accessible.
 func (p *processState) takeMemory() (uintptr, error) {
 	if err := p.takeMappings(memoryMappings); err != nil {
 		return 0, err
@@ -200,7 +200,7 @@ func (p *processState) giveMemory(low, used uintptr) {
 	munmap(low, bytes64(memorySize))
 }
 
-// dropSpares gives the addresses back that only save time. It reports whether there were any.
+// dropSpares releases the addresses that are kept only to save time. It reports whether there were any.
 func (p *processState) dropSpares() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -254,7 +254,7 @@ func (p *processState) allocCode(size uintptr) (uintptr, error) {
 	return 0, &SystemError{Op: "code arena", Err: ErrNoSpace}
 }
 
-// freeCode makes a range of the arena inaccessible and gives it back.
+// freeCode makes a range of the arena inaccessible and releases it.
 func (p *processState) freeCode(at, size uintptr) {
 	size = alignUp(size, granule)
 	if place(at, size, protNone) != nil {
@@ -279,7 +279,7 @@ func (p *processState) freeCode(at, size uintptr) {
 	}
 }
 
-// stub is the address of stub number n.
+// stub returns the address of stub number n.
 func (p *processState) stub(n int) (uintptr, error) {
 	for {
 		p.mu.Lock()
@@ -328,14 +328,14 @@ func (p *processState) newStubs(first int) (uintptr, error) {
 	return at, nil
 }
 
-// protectCode makes memory in which code was written executable.
+// protectCode makes memory that holds newly written code executable.
 func protectCode(at, size uintptr) error {
 	flushCode(at, size)
 	defer syncCores()
 	return mprotect(at, size, process.protText)
 }
 
-// stubNumber is the number of the stub whose address is code.
+// stubNumber returns the number of the stub whose address is code.
 func (p *processState) stubNumber(code uintptr) (int, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -347,7 +347,7 @@ func (p *processState) stubNumber(code uintptr) (int, bool) {
 	return 0, false
 }
 
-// takeStack gives the lowest address of a native stack.
+// takeStack returns the lowest address of a native stack.
 func (p *processState) takeStack() (uintptr, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -87,8 +87,8 @@ func (m *Module) findRefRoots() {
 	m.refs.elems = m.meta.Elems
 }
 
-// addRefRoots makes what the instance data holds roots. They stay so if
-// instantiation fails: other instances may have got functions of this one.
+// addRefRoots makes the references in the instance data roots. They stay roots if
+// instantiation fails, because other instances may have functions of this one.
 func (i *Instance) addRefRoots() {
 	if r := &i.module.refs; len(r.globals) != 0 || len(r.elems) != 0 {
 		i.store.refs.instances = append(i.store.refs.instances, i)
@@ -125,7 +125,7 @@ type hostWords struct {
 	args, results []uint64 // args is nil once it has returned
 }
 
-// ExternRef gives a reference to a host value, a handle; 0 for nil. Each call makes a
+// ExternRef returns a reference to a host value, a handle; 0 for nil. Each call makes a
 // new one, also for equal values.
 //
 // A handle is valid, and keeps its value alive, as long as it is reachable or kept. It is
@@ -167,7 +167,7 @@ func (s *Store) ExternRef(v any) uint64 {
 	return r.slots[i].word
 }
 
-// Extern is the host value of a reference; nil for null, for stale handles, for those of
+// Extern returns the host value of a reference; nil for null, for stale handles, for those of
 // other stores and for what is no handle.
 func (s *Store) Extern(ref uint64) any {
 	if i, ok := s.refs.lookUp(ref); ok {
@@ -253,10 +253,10 @@ func (s *Store) CollectRefs() error {
 	return nil
 }
 
-// NumRefs is the number of handles, with those that a collection would free.
+// NumRefs returns the number of handles, with those that a collection would free.
 func (s *Store) NumRefs() int { return len(s.refs.inUse) }
 
-// lookUp is the slot of a valid handle.
+// lookUp returns the slot of a valid handle.
 func (r *references) lookUp(ref uint64) (uint32, bool) {
 	i := r.slotOf(ref)
 	if i >= uint64(len(r.slots)) { // there are none
@@ -266,7 +266,7 @@ func (r *references) lookUp(ref uint64) (uint32, bool) {
 	return uint32(i), x.word == ref && x.value != nil
 }
 
-// slotOf is the slot of a handle, if it is one of this store.
+// slotOf returns the slot of a handle, if it is one of this store.
 func (r *references) slotOf(ref uint64) uint64 { return ref >> refShift & uint64(len(r.slots)-1) }
 
 // take puts a value into a free slot.
@@ -301,7 +301,7 @@ func (r *references) newRound() {
 	r.end = r.next + uint64(size)
 }
 
-// resize makes the slots more. Handles of different slots stay in different ones, as more
+// resize increases the number of slots. Handles in different slots stay in different slots, because more
 // bits of their serial numbers count.
 func (r *references) resize(size int) {
 	if uint64(size) > 1<<32 {
@@ -358,7 +358,7 @@ func (s *Store) enterHost(c *Caller, t *funcType, args, results []uint64) {
 	}
 }
 
-// leaveHost ends what a host function keeps, but for its results, which are to be put
+// leaveHost ends what a host function keeps, except its results, which will be put
 // where compiled code has them before the next collection.
 func (s *Store) leaveHost(c *Caller) {
 	s.refs.locals = s.refs.locals[:c.locals]
@@ -370,7 +370,7 @@ func (s *Store) leaveHost(c *Caller) {
 	c.refs = s.config.CollectAlways // then endRefs collects
 }
 
-// keepResults keeps the results of the innermost activation, c, for who called it: a
+// keepResults keeps the results of the innermost activation, c, for its caller: a
 // host function further out, or Go code outside of all.
 func (s *Store) keepResults(c *Caller, t *funcType, results []uint64) {
 	r := &s.refs

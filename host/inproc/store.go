@@ -16,7 +16,7 @@ type Config struct {
 	MaxTotalMemoryPages uint64
 	// MaxTableElements bounds each table; default 10,000,000, ceiling 2^32 - 1.
 	MaxTableElements uint64
-	// MaxTableMemory bounds all tables together, in bytes, of which an element takes 8; default
+	// MaxTableMemory bounds all tables together, in bytes, 8 per element; default
 	// 128 MiB, and at least what a table of MaxTableElements takes.
 	MaxTableMemory uint64
 	// MaxTables, MaxMemories and MaxGlobals bound their numbers, with those of instances whose
@@ -117,7 +117,7 @@ const (
 
 const slabSize = 64 << 10
 
-// NewStore makes a store. It must be closed to give back its address space.
+// NewStore creates a store. It must be closed to release its address space.
 func NewStore(c Config) (*Store, error) {
 	if err := process.start(); err != nil {
 		return nil, err
@@ -247,7 +247,7 @@ func (s *Store) newDescriptor(code uintptr, t *funcType) (uintptr, error) {
 	return d, err
 }
 
-// instanceIn is the instance whose mapping contains address a.
+// instanceIn returns the instance whose mapping contains address a.
 func (s *Store) instanceIn(a uintptr) *Instance {
 	lo, hi := 0, len(s.instances)
 	for lo < hi {
@@ -268,7 +268,7 @@ func (s *Store) instanceIn(a uintptr) *Instance {
 	return i
 }
 
-// instanceAt is the instance whose code contains pc.
+// instanceAt returns the instance whose code contains pc.
 func (s *Store) instanceAt(pc uintptr) *Instance {
 	i := s.instanceIn(pc)
 	if i == nil || pc-i.base >= i.module.length[Text] {

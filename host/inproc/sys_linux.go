@@ -248,7 +248,7 @@ func whyNoPreemption() error {
 	return checkStateSize()
 }
 
-// mappingLimit is how many mappings the package may make: three quarters of the kernel's
+// mappingLimit returns how many mappings the package may make: three quarters of the kernel's
 // limit for a process, so that Go's heap and files find room.
 func mappingLimit() uint64 {
 	limit := uint64(65530)
@@ -279,7 +279,7 @@ func preemptHandler()
 
 func switchBack()
 
-// currentG is the address of the calling goroutine's g, which is its own until it ends.
+// currentG returns the address of the calling goroutine's g, which is its own until it ends.
 func currentG() uintptr
 
 func exitStubAddress() uintptr
@@ -290,7 +290,7 @@ func preemptHandlerAddress() uintptr
 
 const supported = true
 
-// addressLimit is how many bytes of addresses the process may have, 0 if it may have any.
+// addressLimit returns how many bytes of addresses the process may have, 0 if it may have any.
 func addressLimit() uintptr {
 	var l syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_AS, &l) != nil || l.Cur == ^uint64(0) {

@@ -40,7 +40,7 @@ func checkStateSize() error {
 	return nil
 }
 
-// landingPads is the protection that makes the processor check the targets of indirect branches in
+// landingPads returns the protection that makes the processor check the targets of indirect branches in
 // compiled code; 0 without it.
 func landingPads() int { return 0 }
 
@@ -50,7 +50,7 @@ func flushCode(addr, size uintptr) {}
 // syncCores makes all threads of the process drop instructions that they may have fetched before.
 func syncCores() {}
 
-// arenas is the sizes to ask for of the code arena and of the native stacks.
+// arenas returns the sizes to ask for of the code arena and of the native stacks.
 func arenas() (code, stacks uintptr) { return bytes64(codeArena), bytes64(maxStacks * stackSize) }
 
 // The assembly of this machine alone.

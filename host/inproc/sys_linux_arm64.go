@@ -46,7 +46,7 @@ func (s *Store) notePreempted() {
 // whose size is fixed here.
 func checkStateSize() error { return nil }
 
-// landingPads is the protection that makes the processor check the targets of indirect branches in
+// landingPads returns the protection that makes the processor check the targets of indirect branches in
 // compiled code; 0 without it.
 func landingPads() int {
 	const (
@@ -83,7 +83,7 @@ func syncCores() {
 	syscall.Syscall(sysMembarrier, syncCore, 0, 0)
 }
 
-// arenas is the sizes to ask for of the code arena and of the native stacks. Kernels differ in how many
+// arenas returns the sizes to ask for of the code arena and of the native stacks. Kernels differ in how many
 // bits their addresses have: 48, 47, or 39, which are 512 GiB for everything. An emulator
 // whose addresses are those of another machine may take long to reserve as much as 48 bits
 // would allow.

@@ -78,7 +78,7 @@ func (s *Store) abort(what string) {
 	fatal(b.String())
 }
 
-// fatal ends the process with a text of whole lines, and who called what.
+// fatal ends the process with a text of whole lines and a backtrace.
 func fatal(text string) {
 	fmt.Fprintf(os.Stderr, "waot: fatal: %s", text)
 	buf := make([]byte, 16<<10)
@@ -86,7 +86,7 @@ func fatal(text string) {
 	os.Exit(2)
 }
 
-// trap makes the error for the fault in the context.
+// trap builds the error for the fault in the context.
 func (s *Store) trap(code abi.TrapCode) *Trap {
 	return newTrap(code, s.faultBacktrace())
 }
@@ -100,13 +100,13 @@ func newTrap(code abi.TrapCode, backtrace []Frame) *Trap {
 	return t
 }
 
-// faultBacktrace is the innermost frames at the fault in the context.
+// faultBacktrace returns the innermost frames at the fault in the context.
 func (s *Store) faultBacktrace() (out []Frame) {
 	s.walkFault(framesInto(&out))
 	return out
 }
 
-// framesInto gives a visitor that describes the innermost frames in out.
+// framesInto returns a visitor that describes the innermost frames in out.
 func framesInto(out *[]Frame) func(nativeFrame) bool {
 	return func(f nativeFrame) bool {
 		if d, ok := f.describe(); ok {
@@ -128,7 +128,7 @@ type nativeFrame struct {
 	fault bool
 }
 
-// describe gives the frame in terms of the Wasm module.
+// describe returns the frame in terms of the Wasm module.
 func (f *nativeFrame) describe() (Frame, bool) {
 	m := f.inst.module
 	offset := uint32(f.pc - f.inst.base)
@@ -191,7 +191,7 @@ func (s *Store) walk(pc, fp, above uintptr, visit func(nativeFrame) bool) bool {
 	return true
 }
 
-// slot is what a stack map's slot of a frame holds. The process ends if that is not in the frame: the metadata gives the
+// slot returns what a stack map's slot of a frame holds. The process ends if that is not in the frame: the metadata gives the
 // function a larger frame than it has, and what the map means to keep is unknown.
 func (f *nativeFrame) slot(displacement int32) uint64 {
 	at := uintptr(int(f.fp) + int(displacement))
@@ -216,7 +216,7 @@ func (s *Store) walkOuter(n int, visit func(nativeFrame) bool) {
 	}
 }
 
-// Backtrace is the frames of compiled code, innermost first, that are active below
+// Backtrace returns the frames of compiled code, innermost first, that are active below
 // the host function, at most 64.
 func (c *Caller) Backtrace() []Frame {
 	var out []Frame

@@ -44,7 +44,7 @@ type funcType struct {
 	refsIn, refsOut, refs   bool
 }
 
-// internType gives the store's one funcType of type t.
+// internType returns the store's one funcType of type t.
 func (s *Store) internType(t *meta.FuncType) (*funcType, error) {
 	key := t.Record()
 	if f, ok := s.types[string(key)]; ok {

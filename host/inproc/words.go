@@ -18,7 +18,7 @@ const (
 	firstSerial = 1 << 32
 )
 
-// takeSerials gives the first of n serial numbers in a row that nobody has. There are 2^61: a store
+// takeSerials returns the first of n serial numbers in a row that nobody has. There are 2^61: a store
 // takes at least 16, but then at most a few for each handle.
 func (p *processState) takeSerials(n uint64) uint64 { return firstSerial + p.serials.Add(n) - n }
 
@@ -44,7 +44,7 @@ func (s *Store) addFunc(f *Func) {
 	run.funcs = append(run.funcs, f)
 }
 
-// FuncOf is the function that a word stands for; nil for null and for what is not a
+// FuncOf returns the function that a word stands for; nil for null and for what is not a
 // reference to a function of this store.
 func (s *Store) FuncOf(ref uint64) *Func {
 	if ref&refKindMask != refFunc {
@@ -59,7 +59,7 @@ func (s *Store) FuncOf(ref uint64) *Func {
 	return nil
 }
 
-// toNative is what compiled code has for v, a word of Go code of type t; other types than
+// toNative returns what compiled code has for v, a word of Go code of type t; other types than
 // references are as they are. ok is false if v is no valid reference of that type of this
 // store, nor null.
 func (s *Store) toNative(t meta.ValType, v uint64) (w uint64, ok bool) {
@@ -79,7 +79,7 @@ func (s *Store) toNative(t meta.ValType, v uint64) (w uint64, ok bool) {
 	return v, true
 }
 
-// fromNative is the reverse, for words that compiled code has.
+// fromNative returns the reverse, for words that compiled code has.
 func (s *Store) fromNative(t meta.ValType, w uint64) uint64 {
 	if t != meta.FuncRef || w == 0 {
 		return w
@@ -103,7 +103,7 @@ func (s *Store) admit(t *funcType, args []uint64) ([]uint64, error) {
 	return native, nil
 }
 
-// checkArgs gives a *ReferenceError if there is an argument from Go that is no valid reference of this
+// checkArgs returns a *ReferenceError if there is an argument from Go that is no valid reference of this
 // store but should be; checkResults the same for results.
 func (s *Store) checkArgs(t *funcType, args []uint64) error {
 	return s.checkWords("argument", args, t.refParams, t.funcParams)
@@ -130,7 +130,7 @@ func (s *Store) checkWords(what string, words []uint64, externs, funcs []uint16)
 	return nil
 }
 
-// funcsToNative puts what compiled code has in place of words that have been checked, for
+// funcsToNative replaces words that have been checked by those of compiled code, for
 // those of funcrefs; funcsFromNative is the reverse.
 func (s *Store) funcsToNative(words []uint64, funcs []uint16) {
 	for _, n := range funcs {
@@ -144,7 +144,7 @@ func (s *Store) funcsFromNative(words []uint64, funcs []uint16) {
 	}
 }
 
-// describedBy is the function whose descriptor is at address desc, nil if there is none.
+// describedBy returns the function whose descriptor is at address desc, nil if there is none.
 func (s *Store) describedBy(desc uintptr) *Func {
 	f, ok := s.described[desc]
 	if !ok {

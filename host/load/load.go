@@ -1,10 +1,10 @@
-// Package load makes of an object file what host/inproc can run. It imports no
-// compiler: a program that only runs ready objects links none.
+// Package load turns an object file into an image that host/inproc can run. It imports no
+// compiler, so a program that only runs existing objects links none.
 //
 // Place in the pipeline: between objfile and host/inproc.
 //
-// Input: an ELF file, or an objfile.Object. What is malformed, impossible, or contradicts itself is refused; beyond that
-// an object is trusted like a shared library, its metadata like its code.
+// Input: an ELF file, or an objfile.Object. An object that is malformed, impossible or contradictory is refused; otherwise
+// it is trusted like a shared library, its metadata like its code.
 // Output: an inproc.Image with validated metadata.
 //
 // This package is not part of the stable API and may change in any release.
@@ -101,7 +101,7 @@ var digested = []string{".text", ".text.waot", ".rodata", ".data", sectionRelro,
 // machines are the machines by GOARCH.
 var machines = map[string]objfile.Machine{"amd64": objfile.X86_64, "arm64": objfile.AArch64}
 
-// machineName is the GOARCH of a machine.
+// machineName returns the GOARCH of a machine.
 func machineName(m objfile.Machine) string {
 	for name, n := range machines {
 		if n == m {
@@ -111,7 +111,7 @@ func machineName(m objfile.Machine) string {
 	return fmt.Sprintf("machine %d", m)
 }
 
-// find is the one section of that name.
+// find returns the one section of that name.
 func find(o *objfile.Object, name string) (objfile.SectionIndex, error) {
 	n := o.SectionIndex(name)
 	if n == objfile.Undefined {

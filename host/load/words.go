@@ -12,7 +12,7 @@ import (
 )
 
 // words compares what the metadata says of the instance data with what linkers will put there: both describe
-// the same module, and a difference would be found by nobody else until compiled code meets it.
+// the same module, and nothing else would find a difference until compiled code meets it.
 type words struct {
 	o     *objfile.Object
 	m     *meta.Module
@@ -52,7 +52,7 @@ func newRelocated(s *objfile.Section) (*relocated, error) {
 	return out, nil
 }
 
-// reloc is the relocation of the word at off, which is inside, or nil.
+// reloc returns the relocation of the word at off, which is inside, or nil.
 func (s *relocated) reloc(off uint32) *objfile.Reloc {
 	if n := s.at[off/8]; n != 0 {
 		return &s.Relocs[n-1]
@@ -60,7 +60,7 @@ func (s *relocated) reloc(off uint32) *objfile.Reloc {
 	return nil
 }
 
-// word is the word at off, which is inside.
+// word returns the word at off, which is inside.
 func (s *relocated) word(off uint32) uint64 { return binary.LittleEndian.Uint64(s.Data[off:]) }
 
 // compareWords checks that relocations put into the instance data what the metadata says is there, and finds out which
@@ -151,7 +151,7 @@ func (w *words) values() {
 	}
 }
 
-// named is the relocation of a word that becomes the address of a symbol that is not local, and that the host fills; nil if it
+// named returns the relocation of a word that becomes the address of a symbol that is not local, and that the host fills; nil if it
 // is none.
 func (w *words) named(off uint32, what string) *objfile.Reloc {
 	r := w.data.reloc(off)

@@ -1,8 +1,8 @@
 // Package loaded loads images, and keeps the code of each in memory as long as it is needed: a module may be closed while other
 // goroutines instantiate it.
 //
-// Place in the pipeline: between host/inproc and package host, whose Module is the Module of this package. What has an
-// image, and not an object in a file, makes modules of package host here.
+// Place in the pipeline: between host/inproc and package host, whose Module is the Module of this package. Code that has an
+// image instead of an object file makes modules of package host here.
 //
 // Input: an image.
 // Output: a Module, which lends the module of package inproc.

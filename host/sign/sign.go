@@ -1,12 +1,12 @@
-// Package sign signs objects, and verifies them before anything in them is read: for those who keep objects where
-// others can write. An object is trusted like a shared library; a signature says who made it, and that not a bit has been
-// changed since. Docs: docs/object.md.
+// Package sign signs objects, and verifies them before anything in them is read. It is for programs that keep objects where
+// others can write. An object is trusted like a shared library; a signature says who made it, and that not a bit has
+// changed since. docs/object.md describes the format.
 //
-// Place in the pipeline: beside host/load, before it. It knows nothing of what objects hold, and needs nothing but the standard
+// Place in the pipeline: before host/load. It knows nothing about the contents of objects, and needs only the standard
 // library.
 //
 // Input: the bytes of an object, and a key.
-// Output: the bytes with a signature behind them; or what was signed, or an error.
+// Output: the bytes followed by a signature; or what was signed, or an error.
 //
 // # Stability
 //
@@ -67,7 +67,7 @@ type Key struct {
 	secret  []byte
 }
 
-// NewPrivate is the key that signs by Ed25519, and verifies. The error is an *Error.
+// NewPrivate returns the key that signs by Ed25519, and verifies. The error is an *Error.
 func NewPrivate(k ed25519.PrivateKey) (*Key, error) {
 	if len(k) != ed25519.PrivateKeySize {
 		return nil, &Error{fmt.Sprintf("an Ed25519 private key has %d bytes, not %d", ed25519.PrivateKeySize, len(k))}
@@ -80,7 +80,7 @@ func NewPrivate(k ed25519.PrivateKey) (*Key, error) {
 	return key, nil
 }
 
-// NewPublic is the key that verifies what was signed by Ed25519. The error is an *Error.
+// NewPublic returns the key that verifies what was signed by Ed25519. The error is an *Error.
 func NewPublic(k ed25519.PublicKey) (*Key, error) {
 	if len(k) != ed25519.PublicKeySize {
 		return nil, &Error{fmt.Sprintf("an Ed25519 public key has %d bytes, not %d", ed25519.PublicKeySize, len(k))}
@@ -94,7 +94,7 @@ func NewPublic(k ed25519.PublicKey) (*Key, error) {
 // blank reports whether a key has never been filled in.
 func blank(k []byte) bool { return len(bytes.Trim(k, "\x00")) == 0 }
 
-// NewMAC is the key that signs and verifies with a secret, of at least MinSecret bytes from a good source of random ones:
+// NewMAC returns the key that signs and verifies with a secret, of at least MinSecret bytes from a good source of random ones:
 // for a program that keeps its own objects. Who can verify can sign. The error is an *Error.
 func NewMAC(secret []byte) (*Key, error) {
 	if len(secret) < MinSecret {
@@ -106,7 +106,7 @@ func NewMAC(secret []byte) (*Key, error) {
 	return &Key{alg: algHMAC, secret: bytes.Clone(secret)}, nil
 }
 
-// ParsePEM is the Ed25519 key of a PEM file: a private one in PKCS #8 ("PRIVATE KEY"), or a public one in PKIX form
+// ParsePEM returns the Ed25519 key of a PEM file: a private one in PKCS #8 ("PRIVATE KEY"), or a public one in PKIX form
 // ("PUBLIC KEY"), as openssl writes them. The error is an *Error.
 func ParsePEM(file []byte) (*Key, error) {
 	block, _ := pem.Decode(file)
@@ -137,7 +137,7 @@ var derHeaders = map[string]string{
 // CanSign reports whether Sign works: not with a public key, nor without a key.
 func (k *Key) CanSign() bool { return k != nil && (k.alg == algHMAC || k.private != nil) }
 
-// id is the key's number, which tells which key a signature is of, and proves nothing.
+// id returns the key's number, which tells which key a signature is of, and proves nothing.
 func (k *Key) id() [idSize]byte {
 	const what = "waot key number"
 	if k.alg == algHMAC {
@@ -149,10 +149,10 @@ func (k *Key) id() [idSize]byte {
 	return [idSize]byte(sum[:])
 }
 
-// ID is the key's number as 16 hexadecimal digits: the same for both halves of a key.
+// ID returns the key's number as 16 hexadecimal digits: the same for both halves of a key.
 func (k *Key) ID() string { return fmt.Sprintf("%x", k.id()) }
 
-// Unsigned is an object without the signature behind it, if there is one.
+// Unsigned returns an object without the signature behind it, if there is one.
 func Unsigned(object []byte) []byte {
 	if t := trailer(object); t != nil {
 		return object[: len(object)-trailerSize : len(object)-trailerSize]
@@ -160,7 +160,7 @@ func Unsigned(object []byte) []byte {
 	return object
 }
 
-// trailer is the signature behind an object, or nil.
+// trailer returns the signature behind an object, or nil.
 func trailer(object []byte) []byte {
 	if at := len(object) - trailerSize; at >= 0 && string(object[at:at+len(magic)]) == magic {
 		return object[at:]
@@ -168,7 +168,7 @@ func trailer(object []byte) []byte {
 	return nil
 }
 
-// Sign gives the object with a signature behind it, in place of one that it may have. The same object and key give
+// Sign returns the object followed by a signature, which replaces one that it may have. The same object and key give
 // the same bytes. The error is an *Error.
 func (k *Key) Sign(object []byte) ([]byte, error) {
 	switch {

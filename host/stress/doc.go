@@ -1,6 +1,6 @@
-// Package stress has only tests: of host/inproc under everything a Go process does
-// to its threads at the same time. It has collections of garbage, profiles, signals, processes
-// started, goroutine stacks that move, panics, cancellations.
+// Package stress contains only tests. They run host/inproc while a Go process does everything
+// that it can do to its threads: garbage collections, profiles, signals, starting
+// processes, moving goroutine stacks, panics, cancellations.
 //
 // Place in the pipeline: beside it; it compiles the modules of host/stress/guest and runs them.
 // TestStress runs for as long as the environment variable WAOT_STRESS says, such as

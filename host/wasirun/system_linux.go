@@ -42,7 +42,7 @@ func (s *System) Imports() host.Imports {
 	return host.Imports{wasi.ModuleName: funcs}
 }
 
-// function is a function of WASI as one of the host. It ends a wait when the
+// function returns a function of WASI as one of the host. It ends a wait when the
 // call's context ends.
 func (s *System) function(w *wasi.Func) func(*host.Caller, []uint64, []uint64) error {
 	return func(c *host.Caller, args, results []uint64) error {

@@ -10,7 +10,7 @@ type System struct{}
 // NewSystem gives host.ErrUnsupported.
 func NewSystem(*Options) (*System, error) { return nil, host.ErrUnsupported }
 
-// Imports is nil.
+// Imports returns nil.
 func (s *System) Imports() host.Imports { return nil }
 
 // Close does nothing.

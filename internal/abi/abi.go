@@ -48,7 +48,7 @@ var trapMessages = [NumTrapCodes]string{
 	"invalid conversion to integer", "call stack exhausted", "null reference",
 }
 
-// String is the name of c in CLIF's text form.
+// String returns the name of c in CLIF's text form.
 func (c TrapCode) String() string {
 	if c >= NumTrapCodes {
 		return "unknown"
@@ -56,7 +56,7 @@ func (c TrapCode) String() string {
 	return trapNames[c]
 }
 
-// Message is the wording of the specification's test suite for c.
+// Message returns the wording of the specification's test suite for c.
 func (c TrapCode) Message() string {
 	if c >= NumTrapCodes {
 		return "unknown trap"
@@ -64,7 +64,7 @@ func (c TrapCode) Message() string {
 	return trapMessages[c]
 }
 
-// TrapByName is the code whose String is name, or TrapNone and false.
+// TrapByName returns the code whose String is name, or TrapNone and false.
 func TrapByName(name string) (TrapCode, bool) {
 	for c, n := range trapNames {
 		if n == name {

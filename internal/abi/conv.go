@@ -123,7 +123,7 @@ type Sig struct {
 // HasHidden reports whether results overflow into a hidden area.
 func (s *Sig) HasHidden() bool { return s.ResultWords > 0 }
 
-// ArgBytes is the padded size of the stack argument area: what the callee pops.
+// ArgBytes returns the padded size of the stack argument area: what the callee pops.
 func (s *Sig) ArgBytes(c *CallConv) int {
 	return (s.ArgWords*8 + c.StackAlign - 1) &^ (c.StackAlign - 1)
 }

@@ -16,7 +16,7 @@ const (
 
 var externNames = [...]string{"func", "table", "memory", "global", "tag"}
 
-// String is the keyword of the text format.
+// String returns the keyword of the text format.
 func (k ExternKind) String() string {
 	if int(k) < len(externNames) {
 		return externNames[k]

@@ -19,7 +19,7 @@ const (
 // FuncType is a function type.
 type FuncType struct{ Params, Results []ValType }
 
-// Record is the canonical encoding of a function type, the content of its type record: a version byte, a kind byte
+// Record returns the canonical encoding of a function type, the content of its type record: a version byte, a kind byte
 // (function), the numbers of parameters and results in 16 bits each, little-endian, their types, a byte each, and a zero
 // supertype depth. Two types are equal if their records are.
 func (t *FuncType) Record() []byte {

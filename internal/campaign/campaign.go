@@ -66,7 +66,7 @@ type Variant struct {
 // Interpreter is the name of the variant that does not compile.
 const Interpreter = "CLIF interpreter"
 
-// optimised is that of the mid-end without a back end.
+// optimised returns that of the mid-end without a back end.
 func optimised() *Variant { return &Variant{Name: Interpreter + " -O1", Level: opt.O1} }
 
 // Variants are those for a target: each level of optimisation, one of them without what is against misspeculation, and for
@@ -161,7 +161,7 @@ func (f *Figures) add(g *Figures) {
 	f.Failures = append(f.Failures, g.Failures...)
 }
 
-// String is the figures as text.
+// String returns the figures as text.
 func (f *Figures) String() string {
 	share := func(n int) string { return fmt.Sprintf("%d (%.1f %%)", n, 100*float64(n)/float64(max(f.Modules, 1))) }
 	var b strings.Builder
@@ -427,7 +427,7 @@ func object(wasm []byte, o compile.Options) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// machine is that of a variant.
+// machine returns that of a variant.
 func (w *worker) machine(v *Variant) *machine {
 	i := slices.IndexFunc(w.machines, func(m *machine) bool { return m.target == v.Target })
 	return w.machines[i]

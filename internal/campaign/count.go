@@ -25,7 +25,7 @@ func counters() (names []string) {
 	return names
 }
 
-// counting is a module that does the same, and counts.
+// counting returns a module that does the same, and counts.
 func counting(wasm []byte) ([]byte, error) {
 	m, err := wasmedit.Decode(wasm, wasmfront.DefaultFeatures)
 	if err != nil {

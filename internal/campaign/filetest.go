@@ -19,7 +19,7 @@ import (
 	"github.com/waot-project/waot/spectest/interpengine"
 )
 
-// fileTest is a filetest of the calls of a program, each of which is made in a new instance: the CLIF interpreter passes it, and v does not. The
+// fileTest returns a filetest of the calls of a program, each of which is made in a new instance: the CLIF interpreter passes it, and v does not. The
 // error says why there is none; then the program's own file holds what is found.
 func (w *worker) fileTest(ctx context.Context, p *randprog.Program, v *Variant, sort string) (string, error) {
 	switch {
@@ -106,7 +106,7 @@ type clifCall struct {
 	directive string
 }
 
-// newCLIFTest is what becomes of a program's calls in new instances, where the judge and the CLIF interpreter agree.
+// newCLIFTest returns what becomes of a program's calls in new instances, where the judge and the CLIF interpreter agree.
 // noSpectre is that of the variant.
 func newCLIFTest(ctx context.Context, p *randprog.Program, noSpectre bool) (*clifTest, error) {
 	m, err := (&interpengine.Engine{NoSpectre: noSpectre}).Translate(p.Wasm)
@@ -145,7 +145,7 @@ func newCLIFTest(ctx context.Context, p *randprog.Program, noSpectre bool) (*cli
 	return t, t.callOthers(file, loaded)
 }
 
-// newCLIFCall is a call of a program that was loaded from a file.
+// newCLIFCall returns a call of a program that was loaded from a file.
 func newCLIFCall(ctx context.Context, p *randprog.Program, c *wasmgen.Call, file *text.File, loaded filetest.Program) (*clifCall, error) {
 	at := slices.IndexFunc(file.Mod.Exports, func(e clif.Export) bool { return e.Kind == abi.ExternFunc && e.Name == c.Export })
 	if at < 0 {
@@ -190,7 +190,7 @@ func imports(m *clif.Module) bool {
 		slices.ContainsFunc(m.Globals, func(d clif.GlobalDecl) bool { return d.Import != nil })
 }
 
-// directive is the line for a call with what the CLIF interpreter makes of it.
+// directive returns the line for a call with what the CLIF interpreter makes of it.
 func directive(file *text.File, p filetest.Program, fn clif.FuncIndex, args []uint64, anyNaN bool) (string, error) {
 	inst, err := p.Start()
 	if err != nil {
@@ -219,7 +219,7 @@ func directive(file *text.File, p filetest.Program, fn clif.FuncIndex, args []ui
 	return "; run: " + call + " == " + strings.Join(results, ", "), nil
 }
 
-// operand is a value as directives have it, any NaN for each quiet one if anyNaN says so.
+// operand returns a value as directives have it, any NaN for each quiet one if anyNaN says so.
 func operand(t clif.Type, bits uint64, anyNaN bool) string {
 	quiet := map[clif.Type]uint64{clif.F32: 0x7FC00000, clif.F64: 0x7FF8 << 48}[t]
 	switch {
@@ -244,10 +244,10 @@ func rewrite(o *compile.Options) func(*clif.Func) error {
 	}
 }
 
-// module is the text without the header and the calls.
+// module returns the text without the header and the calls.
 func (t *clifTest) module() string { return t.text(nil) }
 
-// String is the whole file.
+// String returns the whole file.
 func (t *clifTest) String() string {
 	return "test cat\ntest verify\ntest run\n\n" + t.text(t.calls)
 }

@@ -21,7 +21,7 @@ import (
 // onlyPlace is the kind of difference that is one of places of traps and nothing else.
 const onlyPlace = "place of a trap"
 
-// kind is what sort of difference there is: results are one, whatever they are.
+// kind returns what sort of difference there is: results are one, whatever they are.
 func kind(got, want *randprog.Outcome) string {
 	switch {
 	case got == nil || got.Diff(want) == "":
@@ -199,7 +199,7 @@ func (w *worker) bisect(ctx context.Context, p *randprog.Program, v *Variant) st
 	return fmt.Sprintf("function %d, pass %s, rule %v, rewrite %d: %s => %s", fn, r.Rule.Pass, r.Rule, n, r.Before, strings.Join(r.After, "; "))
 }
 
-// firstBad is the smallest number in (lo, hi] that is bad, where hi is, if badness stays.
+// firstBad returns the smallest number in (lo, hi] that is bad, where hi is, if badness stays.
 func firstBad(lo, hi int, bad func(int) bool) int {
 	for hi-lo > 1 {
 		if mid := lo + (hi-lo)/2; bad(mid) {

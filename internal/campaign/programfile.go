@@ -98,7 +98,7 @@ func NewFile(note []string, p *randprog.Program, want *randprog.Outcome) (*File,
 // emptyModule is a module with nothing in it.
 var emptyModule = []byte("\x00asm\x01\x00\x00\x00")
 
-// Format is the file's text.
+// Format returns the file's text.
 func (f *File) Format() ([]byte, error) {
 	p, want := &f.Program, &f.Want
 	listing, err := reduce.Text(p.Wasm, 0)
@@ -196,7 +196,7 @@ func parseMemory(n int, lines []string) ([]byte, error) {
 	return memory, nil
 }
 
-// converted is a list of numbers as those of another type.
+// converted returns a list of numbers as those of another type.
 func converted[T, F ~uint64](list []F) (out []T) {
 	for _, x := range list {
 		out = append(out, T(x))
@@ -260,7 +260,7 @@ func (w *worker) check(ctx context.Context, f *File) (names []string, difference
 // fileLimits bound what interpreters do with the program of a file, which a fault may make endless.
 var fileLimits = interp.Options{MaxSteps: 50_000_000}
 
-// outcome is that of a program under a variant, nil for the interpreter; it is nil if it is not supported. set, if not nil, changes the options.
+// outcome returns that of a program under a variant, nil for the interpreter; it is nil if it is not supported. set, if not nil, changes the options.
 func (w *worker) outcome(p *randprog.Program, v *Variant, set func(*compile.Options), limits interp.Options) (*randprog.Outcome, error) {
 	switch {
 	case v == nil:
@@ -275,7 +275,7 @@ func (w *worker) outcome(p *randprog.Program, v *Variant, set func(*compile.Opti
 	return list[0], nil
 }
 
-// programFile is the text of a file of a program that differs under v, in the way that sort says, or in any if it is empty: what is written is read
+// programFile returns the text of a file of a program that differs under v, in the way that sort says, or in any if it is empty: what is written is read
 // again and run, in a new process. The error says why there is none.
 func (w *worker) programFile(ctx context.Context, note []string, p *randprog.Program, v *Variant, sort string) ([]byte, error) {
 	plain := randprog.Run(&interpengine.Engine{Options: fileLimits}, p)

@@ -183,7 +183,7 @@ func (s *process) run(p *randprog.Program, env []byte, objects [][]byte) ([]*ran
 	return list, nil
 }
 
-// memory is what the process has in memory, in bytes, 0 if that is not known.
+// memory returns what the process has in memory, in bytes, 0 if that is not known.
 func (s *process) memory() uint64 {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", s.cmd.Process.Pid))
 	if f := strings.Fields(string(b)); err == nil && len(f) > 1 {

@@ -4,7 +4,7 @@
 //
 // Input: functions, contexts.
 // Output: durations, contexts that end. On a busy machine they are a better measure than the clock, though not an exact one: caches are shared,
-// collections come when they come.
+// and garbage collections happen at any time.
 package cputime
 
 import (
@@ -15,7 +15,7 @@ import (
 // Tries is how often Least calls a function that seems too slow.
 const Tries = 8
 
-// Least is the least processor time that a call of f takes. It calls f so many times, and again, up to Tries times, while the least is
+// Least returns the least processor time that a call of f takes. It calls f so many times, and again, up to Tries times, while the least is
 // above enough, so that a test fails only of what is always slow.
 func Least(times int, enough time.Duration, f func()) time.Duration {
 	var least time.Duration
@@ -32,7 +32,7 @@ func Least(times int, enough time.Duration, f func()) time.Duration {
 	return least
 }
 
-// WithTimeout is a context that ends when the process has used d more processor time, or by the returned function, which must be called.
+// WithTimeout returns a context that ends when the process has used d more processor time, or by the returned function, which must be called.
 // It is for code that works all the time: what waits uses none.
 func WithTimeout(parent context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(parent)

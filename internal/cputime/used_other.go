@@ -6,5 +6,5 @@ import "time"
 
 var started = time.Now()
 
-// Used is the time since the start of the process, as this system has no better one.
+// Used returns the time since the start of the process, as this system has no better one.
 func Used() time.Duration { return time.Since(started) }

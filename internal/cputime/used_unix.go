@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Used is the processor time that the process has taken so far, in its own code and the kernel's: their sum is exact, while
+// Used returns the processor time that the process has taken so far, in its own code and the kernel's: their sum is exact, while
 // the kernel may guess how it divides.
 func Used() time.Duration {
 	var u syscall.Rusage

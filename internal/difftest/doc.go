@@ -1,8 +1,8 @@
 // Package difftest holds the tests that compare the whole compiler with other
 // implementations of WebAssembly: random modules and real programs against
 // wazero and the CLIF interpreter, damaged modules, and the references that
-// stack maps list against those that the interpreter keeps alive. There is no
-// code but tests in it.
+// stack maps list against those that the interpreter keeps alive. It contains
+// only tests.
 //
 // Place in the pipeline: beside it, over everything.
 //

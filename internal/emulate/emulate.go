@@ -1,6 +1,6 @@
-// Package emulate starts programs of another machine: natively where this is one, else in
-// qemu's user emulation. What it starts ends with this process, and its temporary folders are removed
-// by the next one if this one cannot. It also builds programs of this module for the other machine.
+// Package emulate starts programs built for another machine: natively if this machine can run them, otherwise in
+// qemu's user emulation. The programs end with this process. If this process cannot remove its temporary folders,
+// the next one does. The package also builds programs of this module for the other machine.
 //
 // Place in the pipeline: none; for the command, which runs compiled code elsewhere, and for tests.
 //
@@ -37,7 +37,7 @@ type Machine struct {
 	env    []string // beside this process's own
 }
 
-// For is the machine of an architecture. The emulator is a command line; if it is empty, it is none on
+// For returns the machine of an architecture. The emulator is a command line; if it is empty, it is none on
 // this machine and qemu's elsewhere. It is an error if the emulator cannot be found.
 func For(goarch, emulator string) (*Machine, error) {
 	m := &Machine{GOARCH: goarch}
@@ -59,7 +59,7 @@ func For(goarch, emulator string) (*Machine, error) {
 	return m, nil
 }
 
-// Command is a program with arguments, to be started by Start or Run. To what it has in Env more can be added.
+// Command returns a program with arguments, to be started by Start or Run. To what it has in Env more can be added.
 func (m *Machine) Command(ctx context.Context, program string, args ...string) *exec.Cmd {
 	words := append(append([]string(nil), m.argv...), program)
 	words = append(words, args...)
@@ -88,7 +88,7 @@ func (m *Machine) Build(ctx context.Context, dir, pkg string, args ...string) (s
 	return out, nil
 }
 
-// firstError is the first line of what the go command says that is not the name of a package.
+// firstError returns the first line of what the go command says that is not the name of a package.
 func firstError(text string) string {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {

@@ -1,4 +1,4 @@
-// Package entropy makes choices of a string of bytes, so that a fuzzer that changes the string steers a generator.
+// Package entropy turns a string of bytes into choices, so that a fuzzer that changes the string steers a generator.
 //
 // Place in the pipeline: none; tests and fuzz targets only.
 //
@@ -17,14 +17,14 @@ type Source struct {
 	rand  *rand.Rand
 }
 
-// New is a source whose choices are b, in order.
+// New returns a source whose choices are b, in order.
 func New(b []byte) *Source {
 	var seed [8]byte
 	copy(seed[:], b)
 	return &Source{bytes: b, rand: rand.New(rand.NewPCG(binary.LittleEndian.Uint64(seed[:]), 0xe27))}
 }
 
-// take is the number of the next n bytes, at most 8.
+// take returns the number of the next n bytes, at most 8.
 func (e *Source) take(n int) (x uint64) {
 	for range n {
 		b := byte(e.rand.Uint32())
@@ -36,7 +36,7 @@ func (e *Source) take(n int) (x uint64) {
 	return x
 }
 
-// IntN is a number below n. It takes one byte if that reaches all numbers, or else four.
+// IntN returns a number below n. It takes one byte if that reaches all numbers, or else four.
 func (e *Source) IntN(n int) int {
 	if n <= 256 {
 		return int(e.take(1) % uint64(n))
@@ -50,7 +50,7 @@ func (e *Source) Uint32() uint32 { return uint32(e.take(4)) }
 // Uint64 takes eight bytes.
 func (e *Source) Uint64() uint64 { return e.take(8) }
 
-// Float64 is a number of at least 0 and below 1. It takes one byte: enough to decide with some chance, of which there are
+// Float64 returns a number of at least 0 and below 1. It takes one byte: enough to decide with some chance, of which there are
 // 256 then.
 func (e *Source) Float64() float64 { return float64(e.take(1)) / 256 }
 
@@ -61,7 +61,7 @@ func (e *Source) Shuffle(n int, swap func(i, j int)) {
 	}
 }
 
-// Perm is the numbers below n in any order. It takes what Shuffle does.
+// Perm returns the numbers below n in any order. It takes what Shuffle does.
 func (e *Source) Perm(n int) []int {
 	p := make([]int, n)
 	for i := range p {

@@ -206,7 +206,7 @@ func (j *job) cat(test) {
 	}
 }
 
-// significant is the lines without comments and empty lines.
+// significant returns the lines without comments and empty lines.
 func significant(lines []string) []string {
 	var out []string
 	for _, line := range lines {

@@ -55,7 +55,7 @@ func Echo(sig *clif.Signature, args, results []uint64) {
 	}
 }
 
-// HostRef is the reference to the host's object number n, as engines get it.
+// HostRef returns the reference to the host's object number n, as engines get it.
 func HostRef(n uint64) uint64 { return n<<2 | abi.RefTagHost }
 
 // The beginnings of directives.
@@ -284,7 +284,7 @@ func parseValue(t clif.Type, s string) (uint64, error) {
 	return 0, fmt.Errorf("%q is not a value of type %v", s, t)
 }
 
-// quiet is the bits that every quiet NaN of the type has.
+// quiet returns the bits that every quiet NaN of the type has.
 func quiet(t clif.Type) uint64 {
 	if t == clif.F32 {
 		return 0x7fc00000

@@ -1,5 +1,5 @@
-// Package hostile says what must hold for any input, whoever made it: a module is compiled or refused, an object is
-// loaded or refused, in memory in proportion, with an error of one line that says whose fault it is.
+// Package hostile checks what must hold for any input, whoever made it: a module is compiled or refused, an object is
+// loaded or refused, in proportional memory, and an error is one line that says whose fault it is.
 //
 // Place in the pipeline: none; tests and fuzz targets only.
 //
@@ -55,7 +55,7 @@ func Compile(wasm []byte, o compile.Options) (object []byte, err error) {
 	return elf.Bytes(), nil
 }
 
-// refusal is what is wrong with the compiler's error about a module.
+// refusal returns what is wrong with the compiler's error about a module.
 func refusal(wasm []byte, err error) error {
 	if fault := OneLine(err); fault != nil {
 		return fault
@@ -181,7 +181,7 @@ func Bounds(img *inproc.Image) error {
 // Digests are the digests of an object's sections, by name.
 type Digests map[string][objfile.DigestSize]byte
 
-// DigestsOf gives those of a valid object.
+// DigestsOf returns those of a valid object.
 func DigestsOf(o *objfile.Object) Digests {
 	digests := Digests{}
 	for i := range o.Sections {
@@ -228,7 +228,7 @@ func recovered(err *error) {
 	}
 }
 
-// allocated is how many bytes f allocates.
+// allocated returns how many bytes f allocates.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -92,7 +92,7 @@ func (d *decoder) num(max uint64, what string) uint64 {
 
 func (d *decoder) num32(what string) uint32 { return uint32(d.num(math.MaxUint32, what)) }
 
-// count is a number of things of at least size bytes each.
+// count returns a number of things of at least size bytes each.
 func (d *decoder) count(size int, what string) int {
 	return int(d.num(uint64((len(d.b)-min(d.at, len(d.b)))/size), what))
 }
@@ -324,7 +324,7 @@ func (d *decoder) exports(m *Module) {
 	}
 }
 
-// offset is the next offset of a table: last and a distance.
+// offset returns the next offset of a table: last and a distance.
 func (d *decoder) offset(last uint32) uint32 {
 	return last + uint32(d.num(uint64(math.MaxUint32-last), "offset"))
 }

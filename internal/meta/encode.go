@@ -112,7 +112,7 @@ func (e *encoder) types(ts []ValType) {
 	}
 }
 
-// EncodeMeta is the section .waot.meta: everything but the tables of traps, calls
+// EncodeMeta returns the section .waot.meta: everything but the tables of traps, calls
 // and stack maps.
 func EncodeMeta(m *Module) []byte {
 	e := newEncoder(kindMeta)

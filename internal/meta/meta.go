@@ -2,11 +2,11 @@
 // instantiate and run it. Its encoding is the section .waot.meta of objects,
 // beside .waot.traps, .waot.stackmaps and .waot.calls.
 //
-// Place in the pipeline: written by the object driver, read by hosts. A leaf
-// but for internal/abi.
+// Place in the pipeline: the object driver writes it, hosts read it. It imports
+// only internal/abi.
 //
 // Input: a Module, or the bytes of the sections.
-// Output: the bytes, or a Module in which every number has been validated, which does not make it true.
+// Output: the bytes, or a Module in which every number has been validated, though not proved true.
 package meta
 
 import "github.com/waot-project/waot/internal/abi"

@@ -1,16 +1,16 @@
 //go:build linux
 
-// Package main plants faults of one line into the product's code, at random, and runs the tests that should notice them. A
-// fault that survives changes nothing that can be seen, or shows a hole in the tests.
+// Package main plants random one-line faults in the product's code, and runs the tests that should notice them. A
+// fault that survives has no visible effect, or reveals a hole in the tests.
 //
 // Place in the pipeline: none; it measures the tests.
 //
 // Input: the source tree in the working directory, and tables of this package: which tests cover a package, which files have no faults.
-// Output: a line for each fault, and how many were killed and survived. For a seed, a tree and the same tests it is always the same,
-// but for what runs away.
+// Output: a line for each fault, and how many were killed and survived. A seed, a tree and the same tests always give the same output,
+// except for faults that never end.
 //
-// Half of the faults are in the two machines' packages. Faults that do not compile are counted apart. Tests run one after the other; on a
-// machine that is shared, use nice and GOFLAGS=-p=1. It needs Linux.
+// Half of the faults are in the two machines' packages. Faults that do not compile are counted separately. Tests run one after the other; on a
+// shared machine, use nice and GOFLAGS=-p=1. It needs Linux.
 package main
 
 import (

@@ -280,7 +280,7 @@ func (l *laboratory) test(ctx context.Context, binary string, r run, overlay str
 
 var failure = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)|^(panic: .*|fatal error: .*|SIG[A-Z]+: .*)`)
 
-// firstFailure is the innermost test that the output names first as failed, or what ended the process.
+// firstFailure returns the innermost test that the output names first as failed, or what ended the process.
 func firstFailure(out []byte) string {
 	name := ""
 	for _, m := range failure.FindAllSubmatch(out, -1) {

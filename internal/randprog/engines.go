@@ -17,7 +17,7 @@ import (
 	"github.com/waot-project/waot/spectest/interpengine"
 )
 
-// Bounded is the CLIF interpreter for programs that may not end, which are TooLong for it.
+// Bounded returns the CLIF interpreter for programs that may not end, which are TooLong for it.
 func Bounded() *interpengine.Engine {
 	return &interpengine.Engine{Options: interp.Options{MaxSteps: 300_000, MaxDepth: 500}}
 }
@@ -25,7 +25,7 @@ func Bounded() *interpengine.Engine {
 // TooLong reports whether the program was stopped by a bound of its steps.
 func (o *Outcome) TooLong() bool { return strings.Contains(o.Failed, interp.ErrSteps.Error()) }
 
-// Reference is what outcomes are compared with: that of the CLIF interpreter where it differs in nothing from the judge's, as it also knows
+// Reference returns what outcomes are compared with: that of the CLIF interpreter where it differs in nothing from the judge's, as it also knows
 // the places of traps; otherwise the judge's. Engines that optimise nothing say best where the first trap is.
 func Reference(judge, interpreter *Outcome) *Outcome {
 	if interpreter.Diff(judge) == "" {
@@ -44,7 +44,7 @@ func Run(e spectest.Engine, p *Program) *Outcome {
 	return o
 }
 
-// FirstLine is the first line of an error.
+// FirstLine returns the first line of an error.
 func FirstLine(err error) string {
 	s, _, _ := strings.Cut(err.Error(), "\n")
 	return s
@@ -118,7 +118,7 @@ func runIn(e spectest.Engine, p *Program, o *Outcome) error {
 	return nil
 }
 
-// memoryOf is the exported memory: of the interpreter, or of an engine whose memories have bytes; nil if there is none.
+// memoryOf returns the exported memory: of the interpreter, or of an engine whose memories have bytes; nil if there is none.
 func memoryOf(inst spectest.Instance) []byte {
 	m, _ := inst.Export("memory")
 	switch m := m.(type) {
@@ -151,7 +151,7 @@ func setGlobal(inst spectest.Instance, name string, bits uint64) error {
 	return nil
 }
 
-// trapOf is a trap with its place, or else err itself.
+// trapOf returns a trap with its place, or else err itself.
 func trapOf(err error) (r Result, _ error) {
 	var t spectest.Trapper
 	if !errors.As(err, &t) {
@@ -236,7 +236,7 @@ func Judge(ctx context.Context, p *Program, counters ...string) (*Outcome, []uin
 	return o, counts, nil
 }
 
-// WazeroTrap is the words of a trap of wazero, behind TrapPrefix, or else err itself.
+// WazeroTrap returns the words of a trap of wazero, behind TrapPrefix, or else err itself.
 func WazeroTrap(err error) (string, error) {
 	_, msg, ok := strings.Cut(err.Error(), "wasm error: ")
 	if !ok {

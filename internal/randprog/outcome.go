@@ -42,7 +42,7 @@ func resultDiff(got, want Result) string {
 	return ""
 }
 
-// Places is how many places of traps are known of both outcomes: those that Diff has compared if it finds no difference.
+// Places returns how many places of traps are known of both outcomes: those that Diff has compared if it finds no difference.
 func (o *Outcome) Places(want *Outcome) (n int) {
 	for _, l := range [][2][]Result{{{o.Start}, {want.Start}}, {o.Calls, want.Calls}, {o.Again, want.Again}} {
 		for i := range min(len(l[0]), len(l[1])) {
@@ -180,7 +180,7 @@ const (
 	StackOverflow = "stack overflow"
 )
 
-// callText is the results of a call; the upper half of 32-bit ones does not count for wazero, and for us must be
+// callText returns the results of a call; the upper half of 32-bit ones does not count for wazero, and for us must be
 // zero.
 func (p *Program) callText(c *wasmgen.Call, results []uint64, clean bool) string {
 	s := c.Export

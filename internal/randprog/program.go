@@ -24,7 +24,7 @@ func Generate(seed uint64) *Program {
 	}), seed%2 == 1)
 }
 
-// FromGenerator is a generated program, with its own environment or that of the host.
+// FromGenerator returns a generated program, with its own environment or that of the host.
 func FromGenerator(g *wasmgen.Program, host bool) *Program {
 	p := &Program{Wasm: g.Wasm, Env: g.Env, Calls: g.Calls, Globals: g.Globals, AnyNaN: g.AnyNaN}
 	if host {
@@ -33,7 +33,7 @@ func FromGenerator(g *wasmgen.Program, host bool) *Program {
 	return p.With(p.Wasm)
 }
 
-// With is the program with a changed module, which may have fewer exports, and may not care what NaNs it makes.
+// With returns the program with a changed module, which may have fewer exports, and may not care what NaNs it makes.
 func (p *Program) With(wasm []byte) *Program {
 	q := *p
 	q.Wasm = wasm
@@ -51,7 +51,7 @@ func (p *Program) With(wasm []byte) *Program {
 	return &q
 }
 
-// HostEnv is the environment of generated modules with its function from the host.
+// HostEnv returns the environment of generated modules with its function from the host.
 func HostEnv() []byte {
 	name := func(s string) []byte { return append([]byte{byte(len(s))}, s...) }
 	section := func(id byte, parts ...[]byte) []byte {

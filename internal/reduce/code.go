@@ -37,7 +37,7 @@ func pushesOne(op wasmfront.Opcode) bool {
 	return false
 }
 
-// pushes is how many operands an operator pushes.
+// pushes returns how many operands an operator pushes.
 func pushes(op *wasmfront.Operator) int {
 	info := op.Op.Info()
 	switch info.Imm {
@@ -64,7 +64,7 @@ func pushes(op *wasmfront.Operator) int {
 	return 0
 }
 
-// leaving is how many operands an operator takes after which nothing is reached; false if it is none.
+// leaving returns how many operands an operator takes after which nothing is reached; false if it is none.
 func leaving(op *wasmfront.Operator) (int, bool) {
 	switch op.Op {
 	case wasmfront.OpUnreachable:

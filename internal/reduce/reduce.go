@@ -104,7 +104,7 @@ func (r *reducer) sweep(n int, cut func(m *wasmedit.Module, from, to int) bool) 
 	return changed
 }
 
-// kill is a cut that marks things as dead.
+// kill returns a cut that marks things as dead.
 func kill(from, to int, dead func(i int) *bool) (changed bool) {
 	for i := from; i < to; i++ {
 		if d := dead(i); !*d {
@@ -236,7 +236,7 @@ func (r *reducer) unused() (changed bool) {
 	return r.try(u.killLocals) || changed
 }
 
-// killUnused is a cut that marks what is not used as dead.
+// killUnused returns a cut that marks what is not used as dead.
 func killUnused(used []bool, from, to int, dead func(i int) *bool) (changed bool) {
 	for i := from; i < to; i++ {
 		if d := dead(i); !used[i] && !*d {

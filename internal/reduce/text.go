@@ -9,7 +9,7 @@ import (
 	"github.com/waot-project/waot/wasmfront/validate"
 )
 
-// Text is a listing of a valid module, in the manner of the text format, an operator a line.
+// Text returns a listing of a valid module, in the manner of the text format, an operator a line.
 func Text(b []byte, features wasmfront.Features) (string, error) {
 	if features == 0 {
 		features = wasmfront.DefaultFeatures

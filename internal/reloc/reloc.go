@@ -35,7 +35,7 @@ const (
 	NumKinds
 )
 
-// Width is the number of bytes of the field, or of the instruction that it is a part of.
+// Width returns the number of bytes of the field, or of the instruction that it is a part of.
 func (k Kind) Width() uint64 {
 	if k == Abs64 || k == PC64 {
 		return 8
@@ -62,7 +62,7 @@ var (
 // Has reports whether the machine has kind k.
 func (t *Types) Has(k Kind) bool { return k < NumKinds && t[k] != 0 }
 
-// Kind is the kind with the ELF number typ; ok is false if the machine has none.
+// Kind returns the kind with the ELF number typ; ok is false if the machine has none.
 func (t *Types) Kind(typ uint32) (k Kind, ok bool) {
 	for k, n := range t {
 		if n == typ && n != 0 {

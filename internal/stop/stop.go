@@ -1,7 +1,7 @@
 // Package stop ends a long computation from another goroutine. The computation polls
-// a Flag, in each loop whose length its input decides; once the flag is set, the next poll unwinds to where
-// the computation began by a panic, which Recover turns into an error. Append, Room, Grow, Resize and Zeroed do with polls
-// what takes long for large tables.
+// a Flag in each loop whose length depends on its input. Once the flag is set, the next poll panics and so unwinds to where
+// the computation began; there Recover turns the panic into an error. Append, Room, Grow, Resize and Zeroed work on
+// large tables and poll while they do.
 //
 // Place in the pipeline: beside all of it; it imports nothing of the module.
 //

@@ -68,7 +68,7 @@ func Zeroed[T any](f *Flag, s []T, n int) []T {
 	return s
 }
 
-// elements is how many elements make a piece.
+// elements returns how many elements make a piece.
 func elements[T any]() int {
 	var x T
 	return piece / int(max(1, unsafe.Sizeof(x)))

@@ -1,4 +1,4 @@
-// Package testenv is what a test asks about where it runs: how many cases to try, and what to do where something is missing that it needs.
+// Package testenv tells a test about its environment: how many cases to try, and what to do if something that it needs is missing.
 //
 // Place in the pipeline: none; for tests.
 //
@@ -27,7 +27,7 @@ const (
 	EnvBench = "WAOT_BENCH_DIR" // benchmark modules
 )
 
-// Cases is the number of cases, or whatever says how much is tried, for the level of this run.
+// Cases returns the number of cases, or whatever says how much is tried, for the level of this run.
 func Cases[T any](short, usual, full T) T {
 	switch {
 	case testing.Short():
@@ -61,7 +61,7 @@ func Missing(t testing.TB, why string) {
 	t.Skip("SKIPPED: " + why)
 }
 
-// Material is the folder that a variable names. Without it the test is skipped; in CI it fails, unless EnvNoMaterial is set.
+// Material returns the folder that a variable names. Without it the test is skipped; in CI it fails, unless EnvNoMaterial is set.
 func Material(t testing.TB, variable string) string {
 	t.Helper()
 	dir := OptionalMaterial(t, variable)
@@ -71,7 +71,7 @@ func Material(t testing.TB, variable string) string {
 	return dir
 }
 
-// OptionalMaterial is the folder that a variable names, or "" for a test that can do without. In CI a test without it fails, unless
+// OptionalMaterial returns the folder that a variable names, or "" for a test that can do without. In CI a test without it fails, unless
 // EnvNoMaterial is set.
 func OptionalMaterial(t testing.TB, variable string) string {
 	t.Helper()

@@ -113,7 +113,7 @@ func number[T any](list []T, dead func(*T) bool) []uint32 {
 	return out
 }
 
-// vec is a vector of those items that item does not leave out; nil if it is empty.
+// vec returns a vector of those items that item does not leave out; nil if it is empty.
 func vec[T any](list []T, item func(b []byte, x *T) ([]byte, bool)) []byte {
 	var b []byte
 	n := uint64(0)
@@ -162,7 +162,7 @@ func globalType(b []byte, t wasmfront.GlobalType) []byte {
 	return b
 }
 
-// use is the new index of entity i of a space.
+// use returns the new index of entity i of a space.
 func (e *encoder) use(space []uint32, i uint32) uint32 {
 	if int64(i) >= int64(len(space)) || space[i] == gone {
 		e.err = fmt.Errorf("entity %d is used and not there", i)

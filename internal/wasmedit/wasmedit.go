@@ -1,6 +1,6 @@
 // Package wasmedit takes WebAssembly modules apart so that they can be changed, and puts them together
-// again: entities can be marked as removed, and encoding renumbers what is left. Whether the result
-// is valid is for the caller to find out.
+// again. Entities can be marked as removed, and encoding renumbers the rest. The caller must find out
+// whether the result is valid.
 //
 // Place in the pipeline: none; for tools that make modules smaller or count what they do.
 //
@@ -111,7 +111,7 @@ type Inst struct {
 	Targets       []uint32
 }
 
-// Imm is the form of the immediates.
+// Imm returns the form of the immediates.
 func (in *Inst) Imm() wasmfront.ImmKind { return in.Op.Info().Imm }
 
 // Decode takes a module apart. The error is that of validation, or says what is not supported.
@@ -167,7 +167,7 @@ func Decode(b []byte, features wasmfront.Features) (*Module, error) {
 	return m, nil
 }
 
-// constant is a constant expression without places in the module.
+// constant returns a constant expression without places in the module.
 func constant(e *wasmfront.ConstExpr) []wasmfront.ConstOp {
 	ops := slices.Clone(e.Ops)
 	for i := range ops {
@@ -225,7 +225,7 @@ func (f *Func) decode(wm *wasmfront.Module, i uint32) error {
 	return v.Err()
 }
 
-// Clone is a copy whose lists can be changed; what the entities have inside is shared, so it must be replaced, not written to.
+// Clone returns a copy whose lists can be changed; what the entities have inside is shared, so it must be replaced, not written to.
 func (m *Module) Clone() *Module {
 	c := *m
 	c.Funcs, c.Tables, c.Memories = slices.Clone(m.Funcs), slices.Clone(m.Tables), slices.Clone(m.Memories)
@@ -251,5 +251,5 @@ func Zero(t wasmfront.ValType) Inst {
 	return Inst{Op: wasmfront.OpRefNull, Raw: []byte{byte(wasmfront.OpRefNull), typeByte(t)}}
 }
 
-// Plain is an operator without immediates.
+// Plain returns an operator without immediates.
 func Plain(op wasmfront.Opcode) Inst { return Inst{Op: op, Raw: opcode(nil, op)} }

@@ -1,5 +1,5 @@
 // Package wasmgen makes random valid WebAssembly modules that terminate, for
-// differential tests: whatever executes them must agree on results, traps,
+// differential tests: all engines must agree on results, traps,
 // memory and globals. It favours what breaks compilers: values that live across
 // calls, addresses at the edges of memory, switches, several values per block, calls
 // through tables, growth of memory and tables, all numeric operators with corner

@@ -92,10 +92,10 @@ func (f *fgen) konst(t byte, bits uint64) {
 	f.b = append(f.b, constant(t, bits)...)
 }
 
-// chance is true once in n times.
+// chance returns true once in n times.
 func (f *fgen) chance(n int) bool { return f.r.IntN(n) == 0 }
 
-// local is a local of type t that may be written, new if need be.
+// local returns a local of type t that may be written, new if need be.
 func (f *fgen) local(t byte) int {
 	n := 0
 	pick := -1
@@ -117,7 +117,7 @@ func (f *fgen) newLocal(t byte) int {
 	return len(f.locals) - 1
 }
 
-// anyLocal is a local of type t to read.
+// anyLocal returns a local of type t to read.
 func (f *fgen) anyLocal(t byte) int {
 	if f.chance(3) {
 		for i, lt := range f.locals {
@@ -219,7 +219,7 @@ func (f *fgen) leaf(t byte) {
 	f.opIndex(wasmfront.OpLocalGet, f.anyLocal(t))
 }
 
-// global is a random global of type t, or -1.
+// global returns a random global of type t, or -1.
 func (f *fgen) global(t byte, write bool) int {
 	pick, n := -1, 0
 	for i := range f.globals {
@@ -348,7 +348,7 @@ func (f *fgen) apply(op wasmfront.Opcode) {
 	}
 }
 
-// constantDivisor is a constant of type t to divide by, often a power of two or near one. It is not 0, nor -1 where nothing
+// constantDivisor returns a constant of type t to divide by, often a power of two or near one. It is not 0, nor -1 where nothing
 // may trap.
 func (f *fgen) constantDivisor(t byte) uint64 {
 	bits := 32

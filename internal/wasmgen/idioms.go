@@ -25,7 +25,7 @@ const (
 	placeRotr
 )
 
-// binary is the integer operator of type t at one of the places.
+// binary returns the integer operator of type t at one of the places.
 func (f *fgen) binary(t byte, places ...int) wasmfront.Opcode {
 	first := wasmfront.OpI32Add
 	if t == 'l' {
@@ -34,7 +34,7 @@ func (f *fgen) binary(t byte, places ...int) wasmfront.Opcode {
 	return first + wasmfront.Opcode(places[f.r.IntN(len(places))])
 }
 
-// width is the number of bits of an integer type.
+// width returns the number of bits of an integer type.
 func width(t byte) int {
 	if t == 'l' {
 		return 64
@@ -42,7 +42,7 @@ func width(t byte) int {
 	return 32
 }
 
-// float is the float operator of type t that corresponds to the one of f32.
+// float returns the float operator of type t that corresponds to the one of f32.
 func float(t byte, f32 wasmfront.Opcode) wasmfront.Opcode {
 	switch {
 	case t == 'f':
@@ -486,7 +486,7 @@ func comparing() (list []wasmfront.Opcode) {
 	return list
 }
 
-// comparison is a comparison of integers of type t.
+// comparison returns a comparison of integers of type t.
 func (f *fgen) comparison(t byte) wasmfront.Opcode {
 	first := wasmfront.OpI32Eq
 	if t == 'l' {

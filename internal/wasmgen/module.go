@@ -177,7 +177,7 @@ func (g *gen) declare() {
 	}
 }
 
-// length is a small number, now and then a large one.
+// length returns a small number, now and then a large one.
 func (g *gen) length(n int) int {
 	if g.r.IntN(20) == 0 {
 		return g.r.IntN(4 * n)
@@ -219,7 +219,7 @@ func sleb(x int64) (b []byte) {
 	return append(b, byte(x)&0x7F)
 }
 
-// constant is the operator that pushes a constant.
+// constant returns the operator that pushes a constant.
 func constant(t byte, bits uint64) []byte {
 	switch t {
 	case 'i':
@@ -238,7 +238,7 @@ func constant(t byte, bits uint64) []byte {
 	return []byte{0xD0, valTypes[t]}
 }
 
-// vec is a vector of encoded items.
+// vec returns a vector of encoded items.
 func vec(items ...[]byte) []byte {
 	b := leb(uint64(len(items)))
 	for _, i := range items {
@@ -274,7 +274,7 @@ var header = []byte{0, 'a', 's', 'm', 1, 0, 0, 0}
 
 func limits(min, max uint64) []byte { return cat([]byte{1}, leb(min), leb(max)) }
 
-// sized is a function body with its length.
+// sized returns a function body with its length.
 func sized(body []byte) []byte { return append(leb(uint64(len(body))), body...) }
 
 // reset sets the fuel.
@@ -361,7 +361,7 @@ func (g *gen) datas() []byte {
 		cat([]byte{0}, constant('i', 65536-64), []byte{0x0B}, random(64)))
 }
 
-// envModule is the provider of imports: one global under two names, a function
+// envModule returns the provider of imports: one global under two names, a function
 // that changes it, a memory and a table.
 func envModule() []byte {
 	// note(x) = g = g*31 + x

@@ -88,7 +88,7 @@ func (f *fgen) close() {
 	f.labels = f.labels[:len(f.labels)-1]
 }
 
-// prefix is a random prefix of s.
+// prefix returns a random prefix of s.
 func (f *fgen) prefix(s string) string { return s[:f.r.IntN(len(s)+1)] }
 
 // finishBlock is the inside of a block with the parameters and results: the
@@ -227,7 +227,7 @@ func (f *fgen) fueledLoop() {
 	f.loops--
 }
 
-// target is the depth of a random label that may be branched to, or -1.
+// target returns the depth of a random label that may be branched to, or -1.
 func (f *fgen) target() int {
 	pick, n := -1, 0
 	for i := range f.labels {
@@ -348,7 +348,7 @@ func (f *fgen) switchOf() {
 	f.close()
 }
 
-// switchEnd is the position among the labels of the outermost block of a switch of n
+// switchEnd returns the position among the labels of the outermost block of a switch of n
 // cases, after case i.
 func (f *fgen) switchEnd(n, i int) int { return len(f.labels) - (n - i) }
 

@@ -19,7 +19,7 @@ var cornersFloat = [...]float64{
 	1 << 31, 1<<31 - 1, -1 << 31, -1<<31 - 1, 1 << 32, 1<<32 - 1, 1 << 52, 1 << 53, 1 << 62, 1 << 63, -1 << 63, 1 << 64, -1e30,
 }
 
-// bits is a random value of type t, often a corner.
+// bits returns a random value of type t, often a corner.
 func (g *gen) bits(t byte) uint64 {
 	switch t {
 	case 'i':

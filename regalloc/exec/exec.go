@@ -4,16 +4,16 @@
 // how tests know whether a wrong allocation changes what code does; it shares
 // nothing with the checker, and knows neither claims nor liveness.
 //
-// Values are opaque: each execution of a definition makes a new one. All that the
-// contract of regalloc leaves open is decided against the allocation, or by chance:
-// what may be written early is, definitions are written in any order, clobbered
-// registers hold garbage, a collector moves every object at each safepoint.
+// Values are opaque: each execution of a definition makes a new one. Whatever the
+// contract of regalloc leaves open is decided against the allocation, or at random:
+// what may be written early is written early, definitions are written in any order, clobbered
+// registers hold garbage, and a collector moves every object at each safepoint.
 //
 // Place in the pipeline: tests and fuzzing only.
 //
 // Input: a valid regalloc.Input, the regalloc.MachineEnv, a regalloc.Output that
 // may be wrong in any way, a source of random numbers.
-// Output: nil, or how the machine does something else than the code means.
+// Output: nil, or how the machine deviates from what the code means.
 //
 // This package is not part of the stable API and may change in any release.
 package exec
@@ -230,7 +230,7 @@ func (x *Executor) checkReturn() error {
 	return nil
 }
 
-// words is the location a, of n words; nil if there is none.
+// words returns the location a, of n words; nil if there is none.
 func (x *Executor) words(a regalloc.Allocation, n int) []content {
 	k := a.Index()
 	switch {

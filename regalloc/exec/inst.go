@@ -7,7 +7,7 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// locate is where the instruction will really access operand k: what is encoded
+// locate returns where the instruction will really access operand k: what is encoded
 // in it says so, not what the allocator says.
 func (x *Executor) locate(i regalloc.Inst, ops []regalloc.Operand, k int) (regalloc.Allocation, error) {
 	s, _ := x.in.OperandRange(i)
@@ -77,7 +77,7 @@ func (x *Executor) inst(i regalloc.Inst) error {
 	return nil
 }
 
-// result is the value that operand k will define, if it does.
+// result returns the value that operand k will define, if it does.
 func (x *Executor) result(i regalloc.Inst, ops []regalloc.Operand, k int) uint64 {
 	v := ops[k].VReg
 	switch {
@@ -137,7 +137,7 @@ func (x *Executor) define(ops []regalloc.Operand, which func(op regalloc.Operand
 	}
 }
 
-// clobber makes garbage of the halves of registers that c loses.
+// clobber fills the halves of registers that c loses with garbage.
 func (x *Executor) clobber(c regalloc.Clobbers) {
 	for half, set := range [...]regalloc.PRegSet{c.Low, c.High} {
 		for ; set != 0; set = set.Remove(set.First()) {

@@ -174,7 +174,7 @@ func (g *gen) arguments() {
 	g.add(x)
 }
 
-// pick is a random element.
+// pick returns a random element.
 func pick[T any](g *gen, l ...T) T { return l[g.IntN(len(l))] }
 
 func (g *gen) instruction() {
@@ -259,7 +259,7 @@ func (g *gen) twoAddress() (x inst) {
 	return x
 }
 
-// temp is a definition that nothing uses.
+// temp returns a definition that nothing uses.
 func (g *gen) temp(c regalloc.Class) regalloc.Operand {
 	return regalloc.Operand{VReg: g.newVReg(int(c)), Constraint: regalloc.Reg, Access: pick(g, regalloc.Def, regalloc.EarlyDef)}
 }
@@ -413,7 +413,7 @@ func (g *gen) terminator() {
 	}
 }
 
-// argument is a value, perhaps one that the terminator defines.
+// argument returns a value, perhaps one that the terminator defines.
 func (g *gen) argument(kind int, defs []regalloc.VReg) regalloc.VReg {
 	if len(defs) > 0 && g.chance(0.3) {
 		if v := defs[g.IntN(len(defs))]; g.kindOf(v) == kind {

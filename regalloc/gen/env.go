@@ -7,12 +7,12 @@ func Envs() []*regalloc.MachineEnv {
 	return []*regalloc.MachineEnv{X64(), A64(), Small()}
 }
 
-// X64 is a machine like x86-64 with a call convention like that of System V.
+// X64 returns a machine like x86-64 with a call convention like that of System V.
 func X64() *regalloc.MachineEnv {
 	return makeEnv([]int{0, 1, 2, 6, 7, 8, 9, 10, 11, 3, 12, 13, 14, 15}, 5, 15, 0, regalloc.NoPReg, regalloc.FloatReg(15))
 }
 
-// A64 is a machine like AArch64: an int scratch register too, and float registers
+// A64 returns a machine like AArch64: an int scratch register too, and float registers
 // whose low halves are callee-saved.
 func A64() *regalloc.MachineEnv {
 	var ints []int

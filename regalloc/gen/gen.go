@@ -50,7 +50,7 @@ type Config struct {
 	FarRate float64
 }
 
-// Default is a distribution with something of everything.
+// Default returns a distribution with something of everything.
 func Default() Config {
 	return Config{
 		Blocks: 36, Insts: 22, LoopRate: 0.12, IrreducibleRate: 0.02, ShuffleRate: 0.2,
@@ -59,7 +59,7 @@ func Default() Config {
 	}
 }
 
-// Varied is a random one of several distributions, each of which has more of
+// Varied returns a random one of several distributions, each of which has more of
 // something.
 func Varied(r Choices) Config {
 	c := Default()

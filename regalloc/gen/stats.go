@@ -214,7 +214,7 @@ func (d *Distribution) Merge(other *Distribution) {
 	}
 }
 
-// Median is the median number of instructions.
+// Median returns the median number of instructions.
 func (d *Distribution) Median() int {
 	if len(d.sizes) == 0 {
 		return 0
@@ -223,7 +223,7 @@ func (d *Distribution) Median() int {
 	return d.sizes[len(d.sizes)/2]
 }
 
-// Least is the smallest of the shares, in per cent, of functions with loops,
+// Least returns the smallest of the shares, in per cent, of functions with loops,
 // calls, spills and safepoints.
 func (d *Distribution) Least() int {
 	least := len(d.sizes)
@@ -245,7 +245,7 @@ func (d *Distribution) Missing() (names []string) {
 	return names
 }
 
-// String is a table for the log.
+// String returns a table for the log.
 func (d *Distribution) String() string {
 	n := max(len(d.sizes), 1)
 	insts := 0

@@ -119,7 +119,7 @@ func (co *coalescer) join(v, w uint32) {
 	}
 }
 
-// classFor is the class that v is in now, or none.
+// classFor returns the class that v is in now, or none.
 func (co *coalescer) classFor(v uint32) uint32 {
 	c := co.classOf[v]
 	if c == none || co.classes[c].parent == c {

@@ -8,7 +8,7 @@
 //	build.go         input, liveness           -> intervals: ranges and uses of values;
 //	                                              reservations of instructions
 //	coalesce.go      intervals, reservations   -> classes: parameters and arguments
-//	                                              that are best in one place
+//	                                              that should share a place
 //	walk.go          all of these              -> parts of intervals, each in a register
 //	                                              or in memory, by rising start
 //	slots.go         intervals, classes, which -> homes of values in memory
@@ -20,8 +20,8 @@
 //	stackmap.go      parts, homes, safepoints  -> slots of references
 //
 // The walk has more files: reservations.go and regs.go say what is free, split.go cuts
-// and evicts parts, vote.go looks where a parameter comes from. A step's first method
-// takes what the step needs and returns or holds what it makes; Allocator.run lists them.
+// and evicts parts, vote.go finds where a parameter comes from. A step's first method
+// takes what the step needs and returns or holds its results; Allocator.run lists the steps.
 //
 // # Positions
 //
@@ -35,8 +35,8 @@
 //	4i+3  the later piece is in memory: if it has to be stored there, that
 //	      happens at Before(i)
 //
-// Each value has at most one home in memory: a spill slot, the incoming
-// argument word it came in, or no place at all if it can be rematerialised.
+// Each value has at most one home in memory: a spill slot, the argument
+// word in which it came, or no place at all if it can be rematerialised.
 //
 // Place in the pipeline: between lowering and the checker. It is the default
 // allocator, and so far the only one.
@@ -269,7 +269,7 @@ func (a *Allocator) forget() {
 	}
 }
 
-// setup makes fn the function in, with descriptions of its values.
+// setup initialises fn from the function in, with descriptions of its values.
 func (fn *function) setup(in *regalloc.Input, env *regalloc.MachineEnv, out *regalloc.Output) {
 	fn.in, fn.env, fn.out = in, env, out
 	n := len(in.VRegs)
@@ -312,7 +312,7 @@ func (fn *function) class(v uint32) regalloc.Class {
 	return regalloc.Class(fn.vregs[v].flags & isFloat)
 }
 
-// depthAt is the loop depth at a position.
+// depthAt returns the loop depth at a position.
 func (fn *function) depthAt(pos uint32) uint32 {
 	return uint32(fn.in.Blocks[fn.instBlock[instOf(pos)]].LoopDepth)
 }

@@ -131,7 +131,7 @@ const (
 	maxPairsPerInst = 64
 )
 
-// maxLive is how many pairs of a value and a place where it is live are accepted.
+// maxLive returns how many pairs of a value and a place where it is live are accepted.
 func (fn *function) maxLive() int { return maxPairs + maxPairsPerInst*len(fn.in.Insts) }
 
 // propagate finds the blocks that each value with global uses is live into.

@@ -48,7 +48,7 @@ func (ls *locations) flatten() {
 	}
 }
 
-// locOf is where part p is.
+// locOf returns where part p is.
 func (ls *locations) locOf(p uint32) regalloc.Allocation {
 	if l := ls.parts[p].loc; l != regalloc.NoAllocation {
 		return l
@@ -56,7 +56,7 @@ func (ls *locations) locOf(p uint32) regalloc.Allocation {
 	return ls.homes[ls.parts[p].vreg]
 }
 
-// locAt is where v, live there, is at pos: NoAllocation if nowhere.
+// locAt returns where v, live there, is at pos: NoAllocation if nowhere.
 func (ls *locations) locAt(v, pos uint32) regalloc.Allocation {
 	if l := ls.where[v]; l != several {
 		return l

@@ -5,13 +5,13 @@ const (
 	atDef = 3 // offset of the position where an instruction writes
 )
 
-// instOf is the instruction that the position is of.
+// instOf returns the instruction that the position is of.
 func instOf(pos uint32) uint32 { return pos >> 2 }
 
 // sameInst reports whether two positions are of one instruction.
 func sameInst(p, q uint32) bool { return p>>2 == q>>2 }
 
-// gapOf is the gap before the instruction of pos, readOf is where the instruction reads.
+// gapOf returns the gap before the instruction of pos, readOf is where the instruction reads.
 func gapOf(pos uint32) uint32  { return pos &^ 3 }
 func readOf(pos uint32) uint32 { return pos&^3 | atUse }
 

@@ -31,7 +31,7 @@ type span struct{ start, end uint32 }
 // maxSets bounds the number of sets that have lists of their own.
 const maxSets = 16
 
-// reset makes rv empty, of fn.
+// reset empties rv and binds it to fn.
 func (rv *reservations) reset(fn function) {
 	rv.function = fn
 	for r := range rv.spans {

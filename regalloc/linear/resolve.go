@@ -27,7 +27,7 @@ type moveList struct {
 }
 
 // rec is one move to be done beside an instruction. From is NoAllocation if the
-// value is to be rematerialised.
+// value must be rematerialised.
 type rec struct {
 	next     uint32
 	vreg     uint32
@@ -175,7 +175,7 @@ func (rs *resolver) findEntries() {
 	rs.rewind()
 }
 
-// nextAtEnd is where v is behind the terminator t, which may define v only if
+// nextAtEnd returns where v is behind the terminator t, which may define v only if
 // defines is set; it calls next.
 func (rs *resolver) nextAtEnd(v, t uint32, defines bool) regalloc.Allocation {
 	if defines {

@@ -75,7 +75,7 @@ func (sp *spiller) assign(iv intervals, classes *coalescer) (homes []regalloc.Al
 	return sp.homes, sp.spilled
 }
 
-// ownerOf is the owner of v's slot, perhaps a new one.
+// ownerOf returns the owner of v's slot, perhaps a new one.
 func (sp *spiller) ownerOf(v uint32) uint32 {
 	n := uint32(len(sp.owners))
 	vr := &sp.vregs[v]

@@ -58,7 +58,7 @@ func (w *walker) vote(v uint32) bool {
 	return false
 }
 
-// placedAt is the register that v is in at pos, which the walk has passed, or
+// placedAt returns the register that v is in at pos, which the walk has passed, or
 // NoAllocation.
 func (w *walker) placedAt(v, pos uint32) regalloc.Allocation {
 	p := v

@@ -193,7 +193,7 @@ func (w *walker) meetSets(p uint32) {
 	}
 }
 
-// reservedAt is where part p, for which meetSets was called, first meets a
+// reservedAt returns where part p, for which meetSets was called, first meets a
 // reservation of r, or inf.
 func (w *walker) reservedAt(r regalloc.PReg, p uint32) uint32 {
 	at := w.refAt
@@ -207,7 +207,7 @@ func (w *walker) reservedAt(r regalloc.PReg, p uint32) uint32 {
 	return at
 }
 
-// until is where part p first meets anything in r: the end of r's freedom.
+// until returns where part p first meets anything in r: the end of r's freedom.
 func (w *walker) until(r regalloc.PReg, p uint32) uint32 {
 	q := &w.regs[r]
 	o := q.pass(w.pos)
@@ -336,7 +336,7 @@ func (w *walker) needNow(p uint32) (pos uint32, now bool) {
 	return w.lastMust(n), true
 }
 
-// lastMust is the position of the last mustUse of the same value and
+// lastMust returns the position of the last mustUse of the same value and
 // instruction as the mustUse n.
 func (w *walker) lastMust(n uint32) uint32 {
 	for {
@@ -348,7 +348,7 @@ func (w *walker) lastMust(n uint32) uint32 {
 	}
 }
 
-// firstWish is the position of the first use of p that would like a register;
+// firstWish returns the position of the first use of p that would like a register;
 // the end of p if there is none.
 func (w *walker) firstWish(p uint32) uint32 {
 	pt := &w.parts[p]
@@ -512,7 +512,7 @@ func (w *walker) advance(p uint32) {
 	}
 }
 
-// farness says how far off the next use of p is, less if it is in a loop, more
+// farness measures how far away the next use of p is, less if it is in a loop, more
 // if p costs little to bring back.
 func (w *walker) farness(p uint32) uint64 {
 	w.advance(p)

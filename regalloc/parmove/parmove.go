@@ -1,12 +1,12 @@
 // Package parmove turns a parallel move, a set of moves that all read before
 // any writes, into a sequence of moves with the same effect.
 //
-// The method is the one of in-degree counting: a destination that nobody still
-// has to read may be written; what remains when no such destination is left is
-// a set of disjoint cycles, and each is opened by saving one of its elements
+// The method counts in-degrees: a destination that no pending move reads
+// may be written. When no such destination is left, the remaining moves form
+// disjoint cycles, and saving one element opens each cycle
 // (Boissinot et al. 2009 describe the same graph).
 //
-// Place in the pipeline: used by the register allocators where values change
+// Place in the pipeline: register allocators use it where values change
 // places: on edges, before instructions with constrained operands, after calls.
 //
 // Input: moves between locations with distinct destinations.

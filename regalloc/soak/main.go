@@ -1,8 +1,8 @@
 // Command soak makes random functions, allocates registers for them with every
 // allocator, and checks each allocation: in both modes of the checker, with the
 // claims of the allocator and with those that the other mode finds, and by
-// executing it along random paths. It prints what the functions had in them and
-// how many there were; any refusal ends it with the function's seed and status 1.
+// executing it along random paths. It prints how many functions there were and what they
+// contained. Any refusal ends it with the function's seed and status 1.
 //
 // Place in the pipeline: none; a campaign for testing.
 //

@@ -36,7 +36,7 @@ type Engine struct {
 // Name is "interp", and the label.
 func (e *Engine) Name() string { return "interp" + e.Label }
 
-// Features is the default set.
+// Features returns the default set.
 func (e *Engine) Features() wasmfront.Features { return wasmfront.DefaultFeatures }
 
 // NewStore returns an empty store.
@@ -55,7 +55,7 @@ type Module struct {
 	Funcs []*clif.Func
 }
 
-// Body is a function of m: an interp.Provider.
+// Body returns a function of m: an interp.Provider.
 func (m *Module) Body(i clif.FuncIndex) (*clif.Func, error) {
 	if f := m.Funcs[i]; f != nil {
 		return f, nil

@@ -31,7 +31,7 @@ type Engine struct {
 	Image func(module []byte) (*inproc.Image, error)
 }
 
-// New is the engine at an optimisation level, with every check on.
+// New returns the engine at an optimisation level, with every check on.
 func New(level opt.Level) *Engine {
 	return &Engine{Options: compile.Options{OptLevel: level, Verify: true, Jobs: 1}}
 }
@@ -39,7 +39,7 @@ func New(level opt.Level) *Engine {
 // Name is "native-O" and the level.
 func (e *Engine) Name() string { return fmt.Sprintf("native-O%d", e.Options.OptLevel) }
 
-// Features is the default set.
+// Features returns the default set.
 func (e *Engine) Features() wasmfront.Features { return wasmfront.DefaultFeatures }
 
 // NewStore returns an empty store.
@@ -58,7 +58,7 @@ type store struct {
 	refs    map[uint64]uint64 // by number of a host object: its reference
 }
 
-// image is what instances of a module are made of.
+// image returns what instances of a module are made of.
 func (e *Engine) image(module []byte) (*inproc.Image, error) {
 	if e.Image != nil {
 		return e.Image(module)
@@ -88,7 +88,7 @@ type trap struct{ *inproc.Trap }
 
 func (t trap) TrapCode() abi.TrapCode { return t.Code }
 
-// TrapPlace is the function, and the offset of the operator, in the module.
+// TrapPlace returns the function, and the offset of the operator, in the module.
 func (t trap) TrapPlace() (fn, offset uint32) { return t.Func, t.Offset }
 
 // unlinkable does the same for a link error.

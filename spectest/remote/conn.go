@@ -89,7 +89,7 @@ func faultOf(err error) *fault {
 	return f
 }
 
-// err is the error that f describes, nil if f is.
+// err returns the error that f describes, nil if f is.
 func (f *fault) err() error {
 	switch {
 	case f == nil:

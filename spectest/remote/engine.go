@@ -96,7 +96,7 @@ func (e *Engine) Close() error {
 	return e.wait()
 }
 
-// Name is the configured one.
+// Name returns the configured one.
 func (e *Engine) Name() string { return e.name }
 
 // Features are the configured ones.

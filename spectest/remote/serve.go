@@ -107,7 +107,7 @@ var handlers = [numOps]func(s *server, st *served, m, r *message) error{
 	}),
 }
 
-// onInstance is a handler for an instance.
+// onInstance returns a handler for an instance.
 func onInstance(f func(*served, spectest.Instance, *message, *message) error) func(*server, *served, *message, *message) error {
 	return func(_ *server, st *served, m, r *message) error {
 		i, ok := st.thing(m.Thing).(spectest.Instance)
@@ -155,7 +155,7 @@ func (st *served) add(r *message, x any, err error) error {
 	return err
 }
 
-// thing is what has the number n, nil if nothing has.
+// thing returns what has the number n, nil if nothing has.
 func (st *served) thing(n uint64) any {
 	if n == 0 || n > uint64(len(st.things)) {
 		return nil

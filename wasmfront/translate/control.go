@@ -160,7 +160,7 @@ func (t *Translator) end(*wasmfront.Operator, *handler) {
 // here, if there is one.
 func (t *Translator) join(fr *frame) {
 	if fr.label == clif.NoBlock {
-		return // nobody branches to it: go on here, or be dead
+		return // no branch goes to it: continue here, or be unreachable
 	}
 	if t.live {
 		t.jump(fr)

@@ -24,7 +24,7 @@ func (s *ssa) finish() {
 	}
 }
 
-// numOperands is how many operands finish adds.
+// numOperands returns how many operands finish adds.
 func (s *ssa) numOperands() (n int) {
 	for k := range s.phis {
 		s.f.Stop.Poll()

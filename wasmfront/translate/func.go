@@ -125,7 +125,7 @@ func (t *Translator) tooComplex(offset, maxSize int) {
 	t.check.FailLimit(offset, l, "the function is too complex")
 }
 
-// Values is how many values the function passes: see validate.MaxValues.
+// Values returns how many values the function passes: see validate.MaxValues.
 func (t *Translator) Values() int { return t.check.Values() }
 
 // Bytes is about how many bytes the tables of the function take in all of the compiler together.
@@ -148,7 +148,7 @@ const (
 // What things count in a size. A number in the pool of the construction counts as 1.
 const perValue, perOperand, perPhi = 8, 4, 8
 
-// size is a measure of the memory that the function takes, in the compiler as a whole.
+// size returns a measure of the memory that the function takes, in the compiler as a whole.
 func (t *Translator) size() int {
 	return perValue*len(t.f.Values) + perOperand*len(t.f.Pool) + perPhi*len(t.ssa.phis) + len(t.ssa.pool) + len(t.saved)
 }
@@ -200,7 +200,7 @@ type handler struct {
 	cond   uint8     // condition or access
 }
 
-// handlerOf is the handler of op; what is not supported has one without run.
+// handlerOf returns the handler of op; what is not supported has one without run.
 func handlerOf(op wasmfront.Opcode) *handler {
 	switch {
 	case op < 0x100:

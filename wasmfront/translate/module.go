@@ -152,7 +152,7 @@ func findStatic(cm *clif.Module, m *wasmfront.Module) {
 	}
 }
 
-// elemEntry is an element as the object can hold it, or ElemComputed.
+// elemEntry returns an element as the object can hold it, or ElemComputed.
 func elemEntry(e *wasmfront.ConstExpr) clif.FuncIndex {
 	if len(e.Ops) == 1 {
 		switch e.Ops[0].Op {
@@ -165,7 +165,7 @@ func elemEntry(e *wasmfront.ConstExpr) clif.FuncIndex {
 	return clif.ElemComputed
 }
 
-// constBits is the value of an expression that is one constant or null.
+// constBits returns the value of an expression that is one constant or null.
 func constBits(e *wasmfront.ConstExpr) (bits uint64, ok bool) {
 	if len(e.Ops) != 1 {
 		return 0, false

@@ -33,7 +33,7 @@ func (b *body) reset(offset, size uint32) (ok bool) {
 	return ok
 }
 
-// at is the position of the operator at an offset in the module.
+// at returns the position of the operator at an offset in the module.
 func (b *body) at(offset uint32) position { return b.shift + position(offset) }
 
 // span is where a loop begins and ends; the end is later if it is not known.

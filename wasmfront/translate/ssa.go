@@ -41,7 +41,7 @@ type ssa struct {
 	pool   []uint32
 	loops  []loopInfo   // 0 is the function: it has no end
 	extra  defTable     // definitions that are not in blockInfo.defs
-	work   []uint32     // phis whose operands are to be looked up
+	work   []uint32     // phis whose operands must be looked up
 	trail  []clif.Block // of find
 	zero   [clif.NumTypes]clif.Value
 	zeros  clif.Inst // the first of the reserved instructions, one a type
@@ -75,8 +75,8 @@ type blockInfo struct {
 	// defs is the part of the pool with what the block wrote: pairs of local
 	// and value.
 	defs, numDefs uint32
-	// parent is the block where the construct began of which this is the header or
-	// the end, or the only predecessor of a block that a branch made.
+	// parent is the block where the construct began whose header or end this is,
+	// or the only predecessor of a block that a branch made.
 	parent, jump clif.Block
 	depth        uint32 // in the tree of parents
 	// start is where the block, or the construct, began: a local not written
@@ -167,7 +167,7 @@ func (s *ssa) reset(f *clif.Func, b *clif.Builder, offset, size uint32) {
 	b.Src = offset
 }
 
-// now is the position of the operator that is translated.
+// now returns the position of the operator that is translated.
 func (s *ssa) now() position { return s.body.at(s.b.Src) }
 
 // setLocals makes room for n locals.
@@ -188,7 +188,7 @@ func (s *ssa) reserveZeros() {
 	f.Blocks[s.b.Current()].End = clif.Inst(len(f.Insts))
 }
 
-// zeroOf is the initial value of locals of type t.
+// zeroOf returns the initial value of locals of type t.
 func (s *ssa) zeroOf(t clif.Type) clif.Value {
 	if s.zero[t] != clif.NoValue {
 		return s.zero[t]
@@ -266,7 +266,7 @@ func (s *ssa) openLoop(blk clif.Block) {
 	s.blocks[blk].loop = s.loop
 }
 
-// endOfLoopAt is where the loop that starts at a position ends, if that is known.
+// endOfLoopAt returns where the loop that starts at a position ends, if that is known.
 func (s *ssa) endOfLoopAt(start position) position {
 	k, ok := slices.BinarySearchFunc(s.spans, start, func(l span, p position) int { return cmp.Compare(l.start, p) })
 	if !ok {
@@ -282,7 +282,7 @@ func (s *ssa) closeLoop() {
 	s.loop = l.outer
 }
 
-// writingLoopDepth is the depth, in the tree of parents, of the header of the innermost loop
+// writingLoopDepth returns the depth, in the tree of parents, of the header of the innermost loop
 // that may write a local, among the given loop and those around it, where next is the next
 // write of the local: 0, that of the entry, if there is none.
 func (s *ssa) writingLoopDepth(loop uint32, next position) uint32 {
@@ -325,13 +325,13 @@ func (s *ssa) newPhi(blk clif.Block, variable uint32, operand bool, t clif.Type)
 	return n
 }
 
-// phiOf is the phi whose value is v; ok is false if v is something else.
+// phiOf returns the phi whose value is v; ok is false if v is something else.
 func (s *ssa) phiOf(v clif.Value) (n uint32, ok bool) {
 	d := &s.f.Values[v]
 	return d.Def, d.Kind == clif.ValueParam && v >= s.entryParams
 }
 
-// arg is the operand of phi n for the edge number i of its block.
+// arg returns the operand of phi n for the edge number i of its block.
 func (s *ssa) arg(p *phi, edges list, i uint32) clif.Value {
 	if p.operand {
 		return clif.Value(s.pool[s.edges[s.pool[edges.off+i]].ops+p.local])
@@ -424,7 +424,7 @@ func (s *ssa) put(b clif.Block, n uint32, v clif.Value) {
 	s.blocks[b].inHash = true
 }
 
-// read is the value of a local of type t.
+// read returns the value of a local of type t.
 func (s *ssa) read(n uint32, t clif.Type) clif.Value {
 	l := &s.cur[n]
 	if l.knownIn == s.chain {
@@ -439,7 +439,7 @@ func (s *ssa) read(n uint32, t clif.Type) clif.Value {
 	return v
 }
 
-// find is the value of a local at the end of blk, or now if blk is the head of the
+// find returns the value of a local at the end of blk, or now if blk is the head of the
 // current chain. Operands of new phis are left to the worklist.
 func (s *ssa) find(blk clif.Block, n uint32, t clif.Type) clif.Value {
 	s.trail = append(s.trail[:0], blk)
@@ -478,7 +478,7 @@ func (s *ssa) find(blk clif.Block, n uint32, t clif.Type) clif.Value {
 	return v
 }
 
-// pred is the only predecessor of a block.
+// pred returns the only predecessor of a block.
 func (s *ssa) pred(bi *blockInfo) clif.Block {
 	if bi.edges.len == 0 {
 		return bi.parent
@@ -516,7 +516,7 @@ func (s *ssa) defined(bi *blockInfo, blk clif.Block, n uint32) (clif.Value, bool
 	return 0, false
 }
 
-// ancestor is an ancestor of blk at whose end a local has the value that it has at
+// ancestor returns an ancestor of blk at whose end a local has the value that it has at
 // the end of blk: the one at that depth, or a deeper one if something above it
 // began before last, the local's last write. Blk began behind that and is deeper.
 func (s *ssa) ancestor(blk clif.Block, last position, depth uint32) clif.Block {

@@ -177,17 +177,17 @@ func (v *Func) refuse(code wasmfront.Opcode, offset int) {
 	}
 }
 
-// Type is the function's type.
+// Type returns the function's type.
 func (v *Func) Type() *wasmfront.FuncType { return v.typ }
 
 // Locals are the types of the locals, parameters first. The slice is valid
 // until the next Begin.
 func (v *Func) Locals() []wasmfront.ValType { return v.locals }
 
-// NumParams is the number of locals that are parameters.
+// NumParams returns the number of locals that are parameters.
 func (v *Func) NumParams() int { return v.numParams }
 
-// Depth is the number of open blocks, that of the function included. It is 0
+// Depth returns the number of open blocks, that of the function included. It is 0
 // after the last end.
 func (v *Func) Depth() int { return len(v.controls) }
 
@@ -197,10 +197,10 @@ func (v *Func) Frame(label uint32) *Frame {
 	return &v.controls[len(v.controls)-1-int(label)]
 }
 
-// NumOperands is the height of the operand stack.
+// NumOperands returns the height of the operand stack.
 func (v *Func) NumOperands() int { return len(v.operands) }
 
-// OperandType is the type of the operand i places below the top of the stack.
+// OperandType returns the type of the operand i places below the top of the stack.
 func (v *Func) OperandType(i int) wasmfront.ValType {
 	return v.operands[len(v.operands)-1-i]
 }
@@ -280,10 +280,10 @@ func (v *Func) pass(at, n int) {
 	}
 }
 
-// Values is how many values the function passes; see MaxValues.
+// Values returns how many values the function passes; see MaxValues.
 func (v *Func) Values() int { return v.values }
 
-// MaxValues is how many values the functions of m may pass: parameters and results of functions, and of the
+// MaxValues returns how many values the functions of m may pass: parameters and results of functions, and of the
 // calls, blocks and branches in them. Each takes time and memory, while an operator of two bytes may pass 2,000.
 func MaxValues(m *wasmfront.Module) int { return freeValues + valuesPerByte*len(m.Bytes) }
 

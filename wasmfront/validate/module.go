@@ -63,7 +63,7 @@ func All(b []byte, cfg Config) (*wasmfront.Module, error) {
 	return m, err
 }
 
-// Reason is what to say of the module in b, of which decoding or validation
+// Reason returns what to say of the module in b, of which decoding or validation
 // with fewer features said err. If err is the lack of a feature that this package
 // can check all the same, and the module is wrong for another reason even with it,
 // that reason counts; else it is err.

@@ -76,7 +76,7 @@ func runShuffle(v *Func, op *wasmfront.Operator, r *rule) {
 	runSig(v, op, r)
 }
 
-// laneCount is the number of lanes of an operator's vectors, for ImmLane.
+// laneCount returns the number of lanes of an operator's vectors, for ImmLane.
 func laneCount(op wasmfront.Opcode) uint8 {
 	switch {
 	case op <= wasmfront.OpI8x16ReplaceLane:

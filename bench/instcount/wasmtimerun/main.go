@@ -96,7 +96,7 @@ func newLinker(engine *wasmtime.Engine) (*wasmtime.Linker, error) {
 		l.FuncWrap("bench", "start", nothing), l.FuncWrap("bench", "end", nothing))
 }
 
-// memory is the caller's.
+// memory returns the caller's.
 func memory(c *wasmtime.Caller) []byte {
 	return c.GetExport("memory").Memory().UnsafeData(c)
 }

@@ -1,5 +1,5 @@
-// Command soak runs the campaign of package guestfuzz, in a process of its own, as what it finds may end the process. It
-// prints counts and what the process held in the course of time. The status is 1 if anything was found.
+// Command soak runs the campaign of package guestfuzz in its own process, because a finding may end the process. It
+// prints counts, and what the process held over time. The status is 1 if anything was found.
 //
 // Place in the pipeline: none; a campaign for testing.
 //

@@ -1,6 +1,6 @@
 package guest
 
-// Costs is the module of most measurements. It imports, from env, raw and module, (i64 i64) -> (i64),
+// Costs returns the module of most measurements. It imports, from env, raw and module, (i64 i64) -> (i64),
 // typed, of the same type, mixed, (i32 i64 f64) -> (i64), extern, (externref) -> (externref), and func,
 // (funcref) -> (funcref). The functions named after them call them as often as their first argument says.
 func Costs() []byte {
@@ -28,7 +28,7 @@ func Costs() []byte {
 	return m.Bytes()
 }
 
-// Small is a module with little in it: a function, a page of memory, a global.
+// Small returns a module with little in it: a function, a page of memory, a global.
 func Small() []byte {
 	var m Module
 	m.Memory(1, 16)
@@ -38,7 +38,7 @@ func Small() []byte {
 	return m.Bytes()
 }
 
-// System is a module that calls WASI: clock, args and write as often as their argument
+// System returns a module that calls WASI: clock, args and write as often as their argument
 // says.
 func System() []byte {
 	var m Module

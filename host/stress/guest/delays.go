@@ -11,7 +11,7 @@ import (
 // Sample is repeated measurements, sorted.
 type Sample []time.Duration
 
-// At is a quantile: 0.5 is the median, 1 the maximum. There must be measurements.
+// At returns a quantile: 0.5 is the median, 1 the maximum. There must be measurements.
 func (s Sample) At(q float64) time.Duration { return s[int(q*float64(len(s)-1)+0.5)] }
 
 // Delays are how long the rest of a Go process waits while something runs.

@@ -88,7 +88,7 @@ func (m *Module) Data(offset int64, data []byte) {
 // Start makes a function, () -> (), part of instantiation.
 func (m *Module) Start(name string) { m.start = name }
 
-// Bytes is the module in binary form.
+// Bytes returns the module in binary form.
 func (m *Module) Bytes() []byte {
 	var imports, funcs, exports, codes [][]byte
 	for _, f := range m.imports {

@@ -25,7 +25,7 @@ const (
 	workEntries = 10_000
 )
 
-// Work is the module of the stress test. It imports env.h and env.hook, both (i64) -> (i64), and
+// Work returns the module of the stress test. It imports env.h and env.hook, both (i64) -> (i64), and
 // env.make, (i64) -> (externref), and env.check, (externref i64) -> ().
 func Work() []byte {
 	var m Module
@@ -229,7 +229,7 @@ func (m *Module) calls() {
 	m.Func("hosts", "ll:l", strings.Repeat("l", liveCalls), init.String()+countdown(body.String())+"i64.const 0 "+end.String())
 }
 
-// H is what env.h must return.
+// H returns what env.h must return.
 func H(v uint64) uint64 { return v*mulK + v>>7 }
 
 // Hosts, Sum and Fib are what the functions of those names return.
@@ -277,7 +277,7 @@ func Endless() []string {
 	return []string{"spin", "spinmemory", "spincall", "spinfib", "spinfill", "spincopy", "spinhost", "spingrow", "spindeep"}
 }
 
-// Endlessly is a module that does not end to be instantiated.
+// Endlessly returns a module that does not end to be instantiated.
 func Endlessly() []byte {
 	var m Module
 	m.Func("start", ":", "", "loop br 0 end")

@@ -1,6 +1,6 @@
 // Command soak compares random programs, compiled for each target at each level of optimisation, with
 // wazero's interpreter and the CLIF interpreter, and prints figures. For each difference it leaves a folder with the
-// program made small. The status is 1 if there is a difference.
+// reduced program. The status is 1 if there is a difference.
 //
 // Place in the pipeline: none; a campaign for testing.
 //
