@@ -174,8 +174,8 @@ func (e *Emitter) edit(edits []regalloc.Edit) []regalloc.Edit {
 }
 
 // cycle returns how many edits at the front are s <- a, a <- b, b <- c, ..., z <- s with integer registers and the
-// float scratch register s: exchanging a with b, then b with c, and so on has the same effect, but for what s
-// holds. So it is 0, too, if s might be read later.
+// float scratch register s: exchanging a with b, then b with c, and so on has the same effect, except on
+// s. So it also returns 0 if s might be read later.
 func (e *Emitter) cycle(edits []regalloc.Edit) int {
 	s := regalloc.InReg(e.Target.Env.Scratch[regalloc.Float])
 	if edits[0].To != s || e.Target.EmitSwap == nil {

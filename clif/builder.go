@@ -159,7 +159,7 @@ func (b *Builder) TrapIf(c Value, code abi.TrapCode) {
 	b.emit(InstData{Op: OpTrapIf, A: uint32(c), Cond: uint8(code)})
 }
 
-// Bound emits a bounds check and returns x, an i64: it traps unless x, unsigned, is less than n.
+// Bound emits an instruction whose result is x, an i64. It traps unless x, unsigned, is less than n.
 func (b *Builder) Bound(x, n Value, code abi.TrapCode) Value {
 	return b.emit1(InstData{Op: OpBound, Type: I64, A: uint32(x), B: uint32(n), Cond: uint8(code)}, I64)
 }

@@ -68,8 +68,8 @@ func exportShape(s *clif.Signature) *clif.Signature {
 	return out
 }
 
-// importShape returns what adapters of imports depend on: arguments are clean already, and of single results only an i32 has
-// to be made so.
+// importShape returns what adapters of imports depend on: arguments are already clean, and of single results only an i32
+// must be cleaned.
 func importShape(s *clif.Signature) *clif.Signature {
 	out := &clif.Signature{Params: shape(s.Params, false)}
 	if len(s.Results) > 1 || len(s.Results) == 1 && s.Results[0] == clif.I32 {

@@ -97,8 +97,8 @@ func (d *driver) run() error {
 }
 
 // firstError returns the error that counts: that of the first place in the module where validation fails, or where too many values
-// have been passed; else of the first function that is too complex; else of a limit of the account; else of the first
-// function that cannot be compiled. Where a limit of the account ends the work, functions may be left that would have come first.
+// are passed; else that of the first function that is too complex; else that of a limit of the account; else that of the first
+// function that cannot be compiled. If a limit of the account ends the work, functions that would have come first may remain.
 func (d *driver) firstError() error {
 	n := uint32(len(d.cm.Funcs))
 	invalid, failed := d.invalid.n.Load(), d.failed.n.Load()

@@ -102,8 +102,8 @@ func (m *memory) globalWritten(g uint32) {
 	})
 }
 
-// read returns the value of a read d that is known, or NoValue, and then the
-// result of d will be.
+// read returns the value that d reads, if it is known. Otherwise it returns NoValue,
+// after which the result of d is known if d is a read.
 func (c *folder) read(d *clif.InstData) clif.Value {
 	switch d.Op {
 	case clif.OpLoad, clif.OpGlobalGet, clif.OpMemorySize, clif.OpTableSize, clif.OpTableGet, clif.OpDataLen, clif.OpElemLen:

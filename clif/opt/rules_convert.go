@@ -9,7 +9,7 @@ import (
 )
 
 // ruleTable returns the rules by opcode. It is a function, not a variable, because
-// rules make instructions, to which rules apply.
+// rules create instructions, and rules apply to these.
 func ruleTable() (r [clif.NumOpcodes]rule) {
 	for _, op := range [...]clif.Opcode{clif.OpIadd, clif.OpIsub, clif.OpImul, clif.OpUmulhi, clif.OpSmulhi, clif.OpUdiv, clif.OpSdiv,
 		clif.OpUrem, clif.OpSrem, clif.OpBand, clif.OpBor, clif.OpBxor} {

@@ -59,9 +59,9 @@ func (s *Store) FuncOf(ref uint64) *Func {
 	return nil
 }
 
-// toNative returns what compiled code has for v, a word of Go code of type t; other types than
-// references are as they are. ok is false if v is no valid reference of that type of this
-// store, nor null.
+// toNative returns the word that compiled code uses for v, a word of Go code of type t. Types other than
+// references are unchanged. ok is false if v is neither null nor a valid reference of that type
+// of this store.
 func (s *Store) toNative(t meta.ValType, v uint64) (w uint64, ok bool) {
 	switch {
 	case v == 0:
