@@ -282,7 +282,7 @@ func (j *jumps) long(k int) uint32 {
 	return jccLen
 }
 
-// near says which branches are surely short. The plan and the emission must be of one mind on it, or blocks get longer than planned.
+// near says which branches are surely short. Planning and emission must agree on it, or blocks get longer than planned.
 func (j *jumps) near(e *backend.Emitter) (short [3]bool, bytes uint32) {
 	for k := j.n - 1; k >= 0; k-- {
 		if to := j.list[k].to; to > e.Block {
