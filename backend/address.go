@@ -98,6 +98,12 @@ func (l *Lower) Access(op Op, size uint8, a Address, regs ...regalloc.VReg) {
 	l.Emit(in, all[:n]...)
 }
 
+// LoadAs appends the result of m's instruction as a load of the whole of its type at a.
+func (l *Lower) LoadAs(m *Match, a Address) {
+	f := l.Full(m.T)
+	l.Access(f.Op, f.Size, a, l.Def(m.D, 0))
+}
+
 // ReadWord appends a fresh register with the 64-bit word at offset off of the instance data.
 func (l *Lower) ReadWord(off uint32) regalloc.VReg {
 	v := l.NewVReg(clif.I64)

@@ -112,6 +112,14 @@ func (l *Lower) Low(v clif.Value) regalloc.VReg {
 	return l.Use(v)
 }
 
+// LowBut is Low of v, or of the x that rule r, of TermOperand, makes of v as an operand of type t.
+func (l *Lower) LowBut(r Rule, t clif.Type, v clif.Value) regalloc.VReg {
+	if b, ok := l.Fold(r, t, v, 1); ok {
+		v = b.X()
+	}
+	return l.Low(v)
+}
+
 // UseAs is the register of v for an operation of type t.
 func (l *Lower) UseAs(t clif.Type, v clif.Value) regalloc.VReg {
 	if t == clif.I32 {

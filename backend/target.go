@@ -123,8 +123,9 @@ type Printing struct {
 // CommonRows are the rows and pseudo-instructions that all machines have, with operands in the order that is
 // given here.
 type CommonRows struct {
-	// Copy: use, def; of Size 4 it clears the upper half. ShlImm: use, def. Lea: address, def.
-	Copy, ShlImm, Lea Op
+	// Copy: use, def; of Size 4 it clears the upper half. Sext8, Sext16 and Sext32 sign-extend that many
+	// bits: use, def. ShlImm: use, def. Lea: address, def.
+	Copy, Sext8, Sext16, Sext32, ShlImm, Lea Op
 	// Store stores the whole of a register, by class: address, use.
 	Store [regalloc.NumClasses]Op
 	// Call calls function Ref, CallInd what the word at an address points to.

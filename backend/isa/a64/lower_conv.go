@@ -91,7 +91,4 @@ func lowerBitcast(l *lower, _ clif.Inst, d *clif.InstData) {
 	l.Emit(backend.Inst{Op: asm.FmovFromF, Size: size}, l.Use(x), l.Def(d, 0))
 }
 
-func lowerBitcastMem(l *lower, m *match) {
-	f := l.Full(m.T)
-	l.Access(f.Op, f.Size, loaded(l, m), l.Def(m.D, 0))
-}
+func lowerBitcastMem(l *lower, m *match) { l.LoadAs(m, loaded(l, m)) }

@@ -279,6 +279,9 @@ func lowerShift(l *lower, _ clif.Inst, d *clif.InstData) {
 	l.Emit(backend.Inst{Op: shifts[d.Op].reg, Size: backend.SizeOf(t)}, l.UseAs(t, d.ArgA()), shiftAmount(l, t, d.ArgB()), l.Def(d, 0))
 }
 
+// shiftAmount is the register of the amount y of a shift of type t, of which the hardware reads the low bits only.
+func shiftAmount(l *lower, t clif.Type, y clif.Value) vreg { return l.LowBut(RuleShiftMasked, t, y) }
+
 // shiftConst appends dst = x shifted by k. Nothing to shift keeps x, but clears the upper half of an i32.
 func shiftConst(l *lower, m *match, op backend.Op, k int) {
 	if k == 0 {
@@ -292,14 +295,6 @@ func lowerShiftImm(l *lower, m *match) { shiftConst(l, m, shifts[m.D.Op].imm, am
 
 // lowerRotlImm rotates right by the rest of the width.
 func lowerRotlImm(l *lower, m *match) { shiftConst(l, m, asm.RorImm, amount(m.T, -m.K)) }
-
-// shiftAmount is the register of the amount y, of which the hardware reads the low bits only.
-func shiftAmount(l *lower, t clif.Type, y clif.Value) vreg {
-	if b, ok := l.Fold(RuleShiftMasked, t, y, 1); ok {
-		y = b.X()
-	}
-	return l.Low(y)
-}
 
 func lowerIshlUbfiz(l *lower, m *match) {
 	j := amount(m.T, m.J)
@@ -361,15 +356,6 @@ func lowerPopcnt(l *lower, _ clif.Inst, d *clif.InstData) {
 	l.Emit(backend.Inst{Op: asm.FmovFromF, Size: 4}, total, l.Def(d, 0))
 }
 
-// signExtend appends a sign extension of the low bytes of x.
-func signExtend(l *lower, d *clif.InstData, op backend.Op) {
-	l.Emit(backend.Inst{Op: op, Size: backend.SizeOf(d.Type)}, l.Low(d.ArgA()), l.Def(d, 0))
-}
-
-func lowerSext8(l *lower, _ clif.Inst, d *clif.InstData)  { signExtend(l, d, asm.Sxtb) }
-func lowerSext16(l *lower, _ clif.Inst, d *clif.InstData) { signExtend(l, d, asm.Sxth) }
-func lowerSext32(l *lower, _ clif.Inst, d *clif.InstData) { signExtend(l, d, asm.Sxtw) }
-
 // lowerSextMem appends the load of what is extended, as one that extends.
 func lowerSextMem(a clif.Access) func(l *lower, m *match) {
 	return func(l *lower, m *match) {
@@ -380,12 +366,6 @@ func lowerSextMem(a clif.Access) func(l *lower, m *match) {
 
 func lowerSextSbfx(l *lower, m *match) {
 	field(l, m, asm.Sbfx, amount(m.T, m.K), 8*extended(m.D.Op))
-}
-
-// lowerIreduce clears the upper half. The 64 bits of a load are not read as 32:
-// the access must keep its width.
-func lowerIreduce(l *lower, _ clif.Inst, d *clif.InstData) {
-	l.Emit(backend.Inst{Op: asm.Mov, Size: 4}, l.Use(d.ArgA()), l.Def(d, 0))
 }
 
 func lowerIreduceUbfx(l *lower, m *match) {

@@ -19,7 +19,7 @@ const (
 
 // common are the rows that backend uses.
 var common = backend.CommonRows{
-	Copy: asm.Mov, ShlImm: asm.LslImm, Lea: asm.Lea,
+	Copy: asm.Mov, Sext8: asm.Sxtb, Sext16: asm.Sxth, Sext32: asm.Sxtw, ShlImm: asm.LslImm, Lea: asm.Lea,
 	Store: [regalloc.NumClasses]backend.Op{regalloc.Int: asm.Str, regalloc.Float: asm.Fstr},
 	Call:  asm.Bl, CallInd: opCallInd, Ret: asm.Ret, JumpTable: opJumpTable, JumpTableBare: opJumpTableBare, JumpChain: opJumpChain,
 }

@@ -146,13 +146,8 @@ func lowerShift(l *lower, _ clif.Inst, d *clif.InstData) {
 	l.Emit(backend.Inst{Op: shifts[d.Op].cl, Size: backend.SizeOf(t)}, l.UseAs(t, d.ArgA()), n, l.Def(d, 0))
 }
 
-// shiftAmount is the register of the amount y of a shift of type t.
-func shiftAmount(l *lower, t clif.Type, y clif.Value) vreg {
-	if b, ok := l.Fold(RuleShiftMasked, t, y, 1); ok {
-		y = b.X()
-	}
-	return l.Low(y)
-}
+// shiftAmount is the register of the amount y of a shift of type t, of which the hardware reads the low bits only.
+func shiftAmount(l *lower, t clif.Type, y clif.Value) vreg { return l.LowBut(RuleShiftMasked, t, y) }
 
 // lowerShiftImm: a shift by nothing keeps x, but clears the upper half of an i32.
 func lowerShiftImm(l *lower, m *match) {
@@ -205,19 +200,4 @@ func bitScan(l *lower, d *clif.InstData, op backend.Op) {
 
 func lowerPopcnt(l *lower, _ clif.Inst, d *clif.InstData) {
 	l.Emit(backend.Inst{Op: asm.Popcnt, Size: backend.SizeOf(d.Type)}, l.UseAs(d.Type, d.ArgA()), l.Def(d, 0))
-}
-
-// signExtend appends a sign extension of the low bytes of x.
-func signExtend(l *lower, d *clif.InstData, op backend.Op) {
-	l.Emit(backend.Inst{Op: op, Size: backend.SizeOf(d.Type)}, l.Low(d.ArgA()), l.Def(d, 0))
-}
-
-func lowerSext8(l *lower, _ clif.Inst, d *clif.InstData)  { signExtend(l, d, asm.Movsx8) }
-func lowerSext16(l *lower, _ clif.Inst, d *clif.InstData) { signExtend(l, d, asm.Movsx16) }
-func lowerSext32(l *lower, _ clif.Inst, d *clif.InstData) { signExtend(l, d, asm.Movsx32) }
-
-// lowerIreduce clears the upper half. The 64 bits of a load are not read as 32:
-// the access must keep its width.
-func lowerIreduce(l *lower, _ clif.Inst, d *clif.InstData) {
-	l.Emit(backend.Inst{Op: asm.Mov, Size: 4}, l.Use(d.ArgA()), l.Def(d, 0))
 }

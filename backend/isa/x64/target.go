@@ -36,7 +36,7 @@ const loopAlign = 16
 
 // common are the rows that backend uses.
 var common = backend.CommonRows{
-	Copy: asm.Mov, ShlImm: asm.ShlImm, Lea: asm.Lea,
+	Copy: asm.Mov, Sext8: asm.Movsx8, Sext16: asm.Movsx16, Sext32: asm.Movsx32, ShlImm: asm.ShlImm, Lea: asm.Lea,
 	Store: [regalloc.NumClasses]backend.Op{regalloc.Int: asm.MovStore, regalloc.Float: asm.MovfStore},
 	Call:  asm.Call, CallInd: asm.CallInd, Ret: asm.Ret, JumpTable: opJumpTable, JumpTableBare: opJumpTableBare, JumpChain: opJumpChain,
 }
