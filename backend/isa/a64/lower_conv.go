@@ -74,12 +74,17 @@ func lowerFcvtToUint(l *lower, _ clif.Inst, d *clif.InstData) {
 	truncation(l, d, toUnsigned(l.F.TypeOf(d.ArgA())), asm.UXTW, two64, -1, asm.LS)
 }
 
+// saturate appends the truncation op.
+func saturate(l *lower, d *clif.InstData, op backend.Op) {
+	l.Emit(backend.Inst{Op: op, Size: backend.SizeOf(d.Type)}, l.Use(d.ArgA()), l.Def(d, 0))
+}
+
 func lowerFcvtToSintSat(l *lower, _ clif.Inst, d *clif.InstData) {
-	floatUnary(l, d, toSigned(l.F.TypeOf(d.ArgA())))
+	saturate(l, d, toSigned(l.F.TypeOf(d.ArgA())))
 }
 
 func lowerFcvtToUintSat(l *lower, _ clif.Inst, d *clif.InstData) {
-	floatUnary(l, d, toUnsigned(l.F.TypeOf(d.ArgA())))
+	saturate(l, d, toUnsigned(l.F.TypeOf(d.ArgA())))
 }
 
 func lowerBitcast(l *lower, _ clif.Inst, d *clif.InstData) {

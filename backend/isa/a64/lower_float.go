@@ -36,17 +36,18 @@ func tempFloat(l *lower, t clif.Type, x uint64) vreg {
 	return v
 }
 
-// floatBinary appends x op y.
-func floatBinary(l *lower, d *clif.InstData, op backend.Op) {
-	l.Emit(backend.Inst{Op: op, Size: backend.SizeOf(d.Type)}, l.Use(d.ArgA()), l.Use(d.ArgB()), l.Def(d, 0))
+// floats are the rows of operations on floats, and of conversions between them, by opcode.
+var floats = [clif.NumOpcodes]backend.Op{
+	clif.OpFadd: asm.Fadd, clif.OpFsub: asm.Fsub, clif.OpFmul: asm.Fmul, clif.OpFdiv: asm.Fdiv, clif.OpFmin: asm.Fmin, clif.OpFmax: asm.Fmax,
+	clif.OpFabs: asm.Fabs, clif.OpFneg: asm.Fneg, clif.OpFsqrt: asm.Fsqrt,
+	clif.OpFnearest: asm.Frintn, clif.OpFfloor: asm.Frintm, clif.OpFceil: asm.Frintp, clif.OpFtrunc: asm.Frintz,
+	clif.OpFpromote: asm.CvtF32ToF64, clif.OpFdemote: asm.CvtF64ToF32,
 }
 
-func lowerFadd(l *lower, _ clif.Inst, d *clif.InstData) { floatBinary(l, d, asm.Fadd) }
-func lowerFsub(l *lower, _ clif.Inst, d *clif.InstData) { floatBinary(l, d, asm.Fsub) }
-func lowerFmul(l *lower, _ clif.Inst, d *clif.InstData) { floatBinary(l, d, asm.Fmul) }
-func lowerFdiv(l *lower, _ clif.Inst, d *clif.InstData) { floatBinary(l, d, asm.Fdiv) }
-func lowerFmin(l *lower, _ clif.Inst, d *clif.InstData) { floatBinary(l, d, asm.Fmin) }
-func lowerFmax(l *lower, _ clif.Inst, d *clif.InstData) { floatBinary(l, d, asm.Fmax) }
+// lowerFloat appends x op y.
+func lowerFloat(l *lower, _ clif.Inst, d *clif.InstData) {
+	l.Emit(backend.Inst{Op: floats[d.Op], Size: backend.SizeOf(d.Type)}, l.Use(d.ArgA()), l.Use(d.ArgB()), l.Def(d, 0))
+}
 
 // lowerFcopysign takes the sign from the second operand and the rest from the first one.
 func lowerFcopysign(l *lower, _ clif.Inst, d *clif.InstData) {
@@ -54,29 +55,12 @@ func lowerFcopysign(l *lower, _ clif.Inst, d *clif.InstData) {
 	l.Emit(backend.Inst{Op: asm.Vbit, Size: 8}, l.Use(d.ArgA()), l.Use(d.ArgB()), sign, l.Def(d, 0))
 }
 
-// floatUnary appends op x.
-func floatUnary(l *lower, d *clif.InstData, op backend.Op) {
-	l.Emit(backend.Inst{Op: op, Size: backend.SizeOf(d.Type)}, l.Use(d.ArgA()), l.Def(d, 0))
+// lowerFloatUnary appends op x; the size is that of x.
+func lowerFloatUnary(l *lower, _ clif.Inst, d *clif.InstData) {
+	from := l.F.TypeOf(d.ArgA())
+	l.Emit(backend.Inst{Op: floats[d.Op], Size: backend.SizeOf(from)}, l.Use(d.ArgA()), l.Def(d, 0))
 }
-
-func lowerFabs(l *lower, _ clif.Inst, d *clif.InstData) { floatUnary(l, d, asm.Fabs) }
-
-func lowerFneg(l *lower, _ clif.Inst, d *clif.InstData) { floatUnary(l, d, asm.Fneg) }
 
 func lowerFnegMul(l *lower, m *match) {
 	l.Emit(backend.Inst{Op: asm.Fnmul, Size: backend.SizeOf(m.T)}, l.Use(m.X()), l.Use(m.Y()), l.Def(m.D, 0))
 }
-
-func lowerFsqrt(l *lower, _ clif.Inst, d *clif.InstData)    { floatUnary(l, d, asm.Fsqrt) }
-func lowerFnearest(l *lower, _ clif.Inst, d *clif.InstData) { floatUnary(l, d, asm.Frintn) }
-func lowerFfloor(l *lower, _ clif.Inst, d *clif.InstData)   { floatUnary(l, d, asm.Frintm) }
-func lowerFceil(l *lower, _ clif.Inst, d *clif.InstData)    { floatUnary(l, d, asm.Frintp) }
-func lowerFtrunc(l *lower, _ clif.Inst, d *clif.InstData)   { floatUnary(l, d, asm.Frintz) }
-
-// convert appends a conversion of a float of so many bytes.
-func convert(l *lower, d *clif.InstData, op backend.Op, size uint8) {
-	l.Emit(backend.Inst{Op: op, Size: size}, l.Use(d.ArgA()), l.Def(d, 0))
-}
-
-func lowerFpromote(l *lower, _ clif.Inst, d *clif.InstData) { convert(l, d, asm.CvtF32ToF64, 4) }
-func lowerFdemote(l *lower, _ clif.Inst, d *clif.InstData)  { convert(l, d, asm.CvtF64ToF32, 8) }

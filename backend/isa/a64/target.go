@@ -29,7 +29,7 @@ func New() *backend.Target {
 	t := &backend.Target{
 		Name: "aarch64", Env: env(), Conv: &abi.A64, Buffer: bufferTarget(), Shapes: asm.Shapes(),
 		Lowering: backend.Lowering{
-			Rules: machineRules(), Lower: backend.WithCommon(lowerings), Common: common, Loads: &loads, MaxDisp: 4095 * 8,
+			Rules: machineRules(), Lower: lowerings.Table(), Common: common, Loads: &loads, MaxDisp: 4095 * 8,
 			Heap: heap, IntConst: intConst, Put: putFull, PutZero: putZero, Plus: plus,
 			Compare: compare, CompareZero: compareZero, Branch: branch, LoadInstance: loadInstance, Hoist: true,
 		},

@@ -46,7 +46,7 @@ func New(features asm.Feature) *backend.Target {
 	t := &backend.Target{
 		Name: "x86-64", Env: env(), Conv: &abi.X64, Buffer: bufferTarget(), Shapes: asm.Shapes(), Features: uint32(features | V2),
 		Lowering: backend.Lowering{
-			Rules: machineRules(), Lower: backend.WithCommon(lowerings), Common: common, Loads: &loads, MaxDisp: math.MaxInt32,
+			Rules: machineRules(), Lower: lowerings.Table(), Common: common, Loads: &loads, MaxDisp: math.MaxInt32,
 			Heap: heap, IntConst: intConst, Put: putFull, PutZero: putZero, Plus: plus,
 			Compare: compare, CompareZero: compareZero, Branch: branch,
 		},
