@@ -3,7 +3,10 @@ package a64
 import (
 	endian "encoding/binary"
 
+	"github.com/waot-project/waot/backend"
+	"github.com/waot-project/waot/backend/isa/a64/asm"
 	"github.com/waot-project/waot/machbuffer"
+	"github.com/waot-project/waot/regalloc"
 )
 
 // The kinds of label use. All are of a whole word.
@@ -16,24 +19,18 @@ const (
 	tab32                              // of an entry of a jump table; the addend in place is the entry's offset in it
 )
 
-// Words of instructions without operands.
-const (
-	wordB    = 0x14000000
-	wordNop  = 0xd503201f
-	wordCsdb = 0xd503229f
-)
-
 // farthest is the range of b. Nothing reaches further, as a function is no longer.
 const farthest = 1 << 27
 
 // bufferTarget describes the machine to the machine buffer.
 func bufferTarget() *machbuffer.Target {
+	jump, nop := always.form(), word(backend.Inst{Op: asm.Nop})
 	short := func(name string, bits int, patch func(p []byte, use, label uint32), veneer bool) machbuffer.KindDesc {
 		reach := uint32(1) << (bits + 1)
 		k := machbuffer.KindDesc{Name: name, MaxPos: reach - 4, MaxNeg: reach, PatchSize: 4, Align: 4, Patch: patch}
 		if veneer {
 			k.VeneerSize, k.Veneer = 4, branch26
-			k.EmitVeneer = func(dst []byte) { endian.LittleEndian.PutUint32(dst, wordB) }
+			k.EmitVeneer = func(dst []byte) { copy(dst, jump.Bytes[:jump.Len]) }
 		}
 		return k
 	}
@@ -46,12 +43,12 @@ func bufferTarget() *machbuffer.Target {
 			adr21:    {Name: "adr21", MaxPos: 1<<20 - 1, MaxNeg: 1 << 20, PatchSize: 4, Align: 1, Patch: patchAdr},
 			tab32:    {Name: "tab32", MaxPos: farthest - 4, MaxNeg: farthest, PatchSize: 4, Align: 4, Patch: patch32},
 		},
-		Jump:     machbuffer.MakeForm(branch26, 0, word(wordB)),
-		Trap:     word(0),
-		TrapCode: func(p []byte, code uint8) { p[0] = code }, // udf #code
+		Jump:     jump,
+		Trap:     endian.LittleEndian.AppendUint32(nil, word(backend.Inst{Op: asm.Udf})),
+		TrapCode: func(p []byte, code uint8) { p[0] = code }, // the immediate of udf
 		Nop: func(dst []byte) {
 			for ; len(dst) >= 4; dst = dst[4:] {
-				endian.LittleEndian.PutUint32(dst, wordNop)
+				endian.LittleEndian.PutUint32(dst, nop)
 			}
 		},
 		CodeAlign: 4, MinUseInst: 4,
@@ -62,7 +59,12 @@ func bufferTarget() *machbuffer.Target {
 	return t
 }
 
-func word(w uint32) []byte { return endian.LittleEndian.AppendUint32(nil, w) }
+// word encodes an instruction that is one word, on the given registers.
+func word(in backend.Inst, regs ...regalloc.Allocation) uint32 {
+	var buf [asm.MaxLen]byte
+	out, _ := asm.Append(buf[:0], &in, regs, nil)
+	return endian.LittleEndian.Uint32(out)
+}
 
 // setBits puts the low bits of x into the word at p from bit at on, where it has zeros.
 func setBits(p []byte, x uint32, bits, at uint) {

@@ -113,7 +113,7 @@ func emitTail(e *backend.Emitter, in *backend.Inst, allocs, own []regalloc.Alloc
 	case backend.TailBound:
 		emitBranch(e, testOf(in, allocs), e.TrapLabel(abi.TrapCode(in.Trap), src))
 		put(e, &backend.Inst{Op: asm.Csel, Size: 8, Cond: in.Cond}, []regalloc.Allocation{regalloc.InReg(asm.ZR), own[0], own[1]}, 0)
-		e.Buf.PutU32(wordCsdb)
+		op(e, backend.Inst{Op: asm.Csdb})
 	}
 }
 
@@ -130,46 +130,50 @@ func emitChoice(e *backend.Emitter, in *backend.Inst, own []regalloc.Allocation)
 // isTest reports whether op is cbz, cbnz, tbz or tbnz: comparison and branch in one.
 func isTest(op backend.Op) bool { return op >= asm.Cbz && op <= asm.Tbnz }
 
-// test is a branch without its target: its word and the kind of its use of a label.
+// test is a branch without its target: its word, that of the branch that is taken where it is not, and the kind of its use
+// of a label.
 type test struct {
-	word uint32
-	kind machbuffer.UseKind
+	word, opposite uint32
+	kind           machbuffer.UseKind
 }
 
-// always is the test of a jump.
-var always = test{wordB, branch26}
+// always is the test of a jump, which has no opposite.
+var always = test{word: word(backend.Inst{Op: asm.B}), kind: branch26}
 
-// onCond is the test of a condition.
-func onCond(c asm.Cond) test { return test{0x54000000 | uint32(c), cond19} }
+// onConds are the tests of conditions.
+var onConds = makeOnConds()
+
+func makeOnConds() (all [asm.NumConds]test) {
+	for c := range all {
+		on := func(c int) uint32 { return word(backend.Inst{Op: asm.Bcond, Cond: uint8(c)}) }
+		all[c] = test{on(c), on(c ^ 1), cond19}
+	}
+	return all
+}
+
+// registerTests are, by row less Cbz, the opposite and the kind.
+var registerTests = [...]struct {
+	opposite backend.Op
+	kind     machbuffer.UseKind
+}{
+	asm.Cbz - asm.Cbz: {asm.Cbnz, cond19}, asm.Cbnz - asm.Cbz: {asm.Cbz, cond19},
+	asm.Tbz - asm.Cbz: {asm.Tbnz, test14}, asm.Tbnz - asm.Cbz: {asm.Tbz, test14},
+}
 
 // testOf is the test of the comparison in.
 func testOf(in *backend.Inst, allocs []regalloc.Allocation) test {
 	if !isTest(in.Op) {
-		return onCond(asm.Cond(in.Cond))
+		return onConds[in.Cond]
 	}
-	t := test{uint32(allocs[0].Reg().Enc()), cond19}
-	switch in.Op {
-	case asm.Cbz, asm.Cbnz:
-		t.word |= 0x34000000 | uint32(in.Size>>3)<<31
-	default:
-		t.kind = test14
-		t.word |= 0x36000000 | uint32(in.Imm)>>5<<31 | uint32(in.Imm)&31<<19
-	}
-	if in.Op == asm.Cbnz || in.Op == asm.Tbnz {
-		t = t.invert()
-	}
-	return t
+	row := &registerTests[in.Op-asm.Cbz]
+	same := backend.Inst{Op: in.Op, Size: in.Size, Imm: in.Imm}
+	opposite := same
+	opposite.Op = row.opposite
+	return test{word(same, allocs[0]), word(opposite, allocs[0]), row.kind}
 }
 
 // invert is the test that holds if t, which is not always, does not.
-func (t test) invert() test {
-	if t.word>>24 == 0x54 {
-		t.word ^= 1
-	} else {
-		t.word ^= 1 << 24
-	}
-	return t
-}
+func (t test) invert() test { return test{t.opposite, t.word, t.kind} }
 
 // emitBranch emits a branch that the buffer does not edit.
 func emitBranch(e *backend.Emitter, t test, l machbuffer.Label) {

@@ -123,24 +123,18 @@ func TestEdits(t *testing.T) {
 func TestInversion(t *testing.T) {
 	regs := []regalloc.Allocation{regalloc.InReg(asm.X5)}
 	for _, c := range []struct {
-		a, b backend.Inst
-		word uint32
+		a, b           backend.Inst
+		word, opposite uint32
 	}{
-		{backend.Inst{Op: asm.Cbz, Size: 4}, backend.Inst{Op: asm.Cbnz, Size: 4}, 0x34000005},
-		{backend.Inst{Op: asm.Cbz, Size: 8}, backend.Inst{Op: asm.Cbnz, Size: 8}, 0xb4000005},
-		{backend.Inst{Op: asm.Tbz, Size: 4, Imm: 31}, backend.Inst{Op: asm.Tbnz, Size: 4, Imm: 31}, 0x36f80005},
-		{backend.Inst{Op: asm.Tbz, Size: 8, Imm: 63}, backend.Inst{Op: asm.Tbnz, Size: 8, Imm: 63}, 0xb6f80005},
-		{backend.Inst{Op: asm.Cmp, Cond: uint8(asm.HS)}, backend.Inst{Op: asm.Cmp, Cond: uint8(asm.LO)}, 0x54000002},
+		{backend.Inst{Op: asm.Cbz, Size: 4}, backend.Inst{Op: asm.Cbnz, Size: 4}, 0x34000005, 0x35000005},
+		{backend.Inst{Op: asm.Cbz, Size: 8}, backend.Inst{Op: asm.Cbnz, Size: 8}, 0xb4000005, 0xb5000005},
+		{backend.Inst{Op: asm.Tbz, Size: 4, Imm: 31}, backend.Inst{Op: asm.Tbnz, Size: 4, Imm: 31}, 0x36f80005, 0x37f80005},
+		{backend.Inst{Op: asm.Tbz, Size: 8, Imm: 63}, backend.Inst{Op: asm.Tbnz, Size: 8, Imm: 63}, 0xb6f80005, 0xb7f80005},
+		{backend.Inst{Op: asm.Cmp, Cond: uint8(asm.HS)}, backend.Inst{Op: asm.Cmp, Cond: uint8(asm.LO)}, 0x54000002, 0x54000003},
 	} {
 		x, y := testOf(&c.a, regs), testOf(&c.b, regs)
-		if x.word != c.word || x.invert() != y || y.invert() != x || x.kind != y.kind {
+		if x.word != c.word || y.word != c.opposite || x.invert() != y || y.invert() != x || x.kind != y.kind {
 			t.Errorf("%v: %08x, inverted %08x, other %08x", c.a.Op, x.word, x.invert().word, y.word)
-		}
-		if isTest(c.a.Op) { // the encoder agrees
-			out, _ := asm.Append(nil, &c.b, regs, nil)
-			if got := endian.LittleEndian.Uint32(out); got != y.word {
-				t.Errorf("%v: %08x, the encoder says %08x", c.b.Op, y.word, got)
-			}
 		}
 	}
 }

@@ -66,7 +66,7 @@ func (s *seq) cond(op backend.Op, size uint8, c asm.Cond, imm int64, regs ...reg
 }
 
 // j emits a branch to a label.
-func (s *seq) j(c asm.Cond, l machbuffer.Label) { emitBranch(s.e, onCond(c), l) }
+func (s *seq) j(c asm.Cond, l machbuffer.Label) { emitBranch(s.e, onConds[c], l) }
 
 // compareIndex compares the index with k; t is a register for it, or NoPReg if it is small.
 func (s *seq) compareIndex(k int64, t regalloc.PReg) {
@@ -91,12 +91,12 @@ func emitJumpTable(s *seq) {
 	index := s.r(0)
 	if s.in.Op == opJumpTable {
 		s.cond(asm.Csel, 4, asm.HS, 0, asm.ZR, index, u)
-		b.PutU32(wordCsdb)
+		s.op(asm.Csdb, 0)
 		index = u
 	}
 	table := e.TableLabel(s.in.Ref)
 	at := b.Offset()
-	b.PutU32(0x10000000 | uint32(t.Enc())) // adr
+	s.op(asm.Adr, 8, t)
 	b.UseLabel(at, adr21, table)
 	put(e, &backend.Inst{Op: asm.Ldrsw, Size: 8, Mode: backend.ModeBaseIndex, Scale: 2, Ref: backend.NoFault},
 		[]regalloc.Allocation{regalloc.InReg(t), regalloc.InReg(index), regalloc.InReg(u)}, s.src)

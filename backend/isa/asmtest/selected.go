@@ -13,8 +13,6 @@ import (
 type Row struct {
 	// Later says that nothing selects the row yet, and that this is known.
 	Later bool
-	// ByHand says that code writes the row's bytes itself; the row is there so that they are compared with the assembler's.
-	ByHand bool
 }
 
 // Selected demands that each row of an asm package is selected by its machine's package, in the folder above, or by asm
@@ -59,7 +57,7 @@ func Selected(t *testing.T, rows []Row) {
 	for i, r := range rows {
 		name := ops[i]
 		switch {
-		case i == 0 || r.ByHand:
+		case i == 0:
 		case r.Later && used[name]:
 			t.Errorf("%s is selected, but marked as one that is not", name)
 		case r.Later:

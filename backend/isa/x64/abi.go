@@ -85,7 +85,7 @@ func emitEpilogue(e *backend.Emitter) {
 		op(e, backend.Inst{Op: asm.Mov, Size: 8, Mode: backend.ModeBase, Disp: e.Frame.SavedOffset(i), Ref: backend.NoFault}, asm.RBP, r)
 	}
 	if e.Frame.Size > 0 {
-		e.Buf.PutU8(0xc9) // leave
+		op(e, backend.Inst{Op: asm.Leave})
 	} else {
 		op(e, backend.Inst{Op: asm.Pop}, asm.RBP)
 	}

@@ -3,6 +3,7 @@ package x64
 import (
 	"encoding/binary"
 
+	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/isa/x64/asm"
 	"github.com/waot-project/waot/machbuffer"
 )
@@ -26,9 +27,9 @@ func bufferTarget() *machbuffer.Target {
 			rel32: {Name: "rel32", MaxPos: farthest, MaxNeg: farthest, PatchSize: 4, Align: 1, Patch: patch32},
 			tab32: {Name: "tab32", MaxPos: farthest, MaxNeg: farthest, PatchSize: 4, Align: 1, Patch: patch32},
 		},
-		Jump: machbuffer.MakeForm(rel32, 1, []byte{0xe9, 0xfc, 0xff, 0xff, 0xff}),
-		Trap: []byte{0x0f, 0x0b},
-		Fill: 0xcc,
+		Jump: jumpForms[1],
+		Trap: encode(backend.Inst{Op: asm.Ud2}),
+		Fill: 0xcc, // int3
 		Nop: func(dst []byte) {
 			asm.AppendNops(dst[:0], len(dst))
 		},
@@ -46,18 +47,47 @@ func patch32(p []byte, use, label uint32) {
 	binary.LittleEndian.PutUint32(p, binary.LittleEndian.Uint32(p)+label-use)
 }
 
-// condForms are the encodings of the conditional branches, short and long, by condition.
-var condForms = makeCondForms()
+// encode is the bytes of an instruction without registers.
+func encode(in backend.Inst) []byte {
+	code, _ := asm.Append(nil, &in, nil, nil)
+	return code
+}
+
+// branchForm is a branch of the given row and condition for the machine buffer: its field, behind which there is nothing, holds
+// the addend.
+func branchForm(op backend.Op, c uint8) machbuffer.Form {
+	kind, width := rel8, 1
+	if asm.RowOf(op).Imm == asm.IRel32 {
+		kind, width = rel32, 4
+	}
+	code := encode(backend.Inst{Op: op, Cond: c, Disp: int32(-width)})
+	return machbuffer.MakeForm(kind, uint8(len(code)-width), code)
+}
+
+// jumpForms are the unconditional branches, condForms the conditional ones by condition, short and long.
+var (
+	jumpForms = [2]machbuffer.Form{branchForm(asm.JmpShort, 0), branchForm(asm.Jmp, 0)}
+	condForms = makeCondForms()
+)
 
 func makeCondForms() (all [16]machbuffer.CondForms) {
+	forms := func(c int) [2]machbuffer.Form {
+		return [2]machbuffer.Form{branchForm(asm.JccShort, uint8(c)), branchForm(asm.Jcc, uint8(c))}
+	}
 	for c := range all {
-		f := &all[c]
-		f.N = 2
-		for k, forms := range []*[2]machbuffer.Form{&f.Same, &f.Inverted} {
-			cc := byte(c ^ k)
-			forms[0] = machbuffer.MakeForm(rel8, 1, []byte{0x70 | cc, 0xff})
-			forms[1] = machbuffer.MakeForm(rel32, 2, []byte{0x0f, 0x80 | cc, 0xfc, 0xff, 0xff, 0xff})
-		}
+		all[c] = machbuffer.CondForms{Same: forms(c), Inverted: forms(c ^ 1), N: 2}
 	}
 	return all
+}
+
+// putBranch emits a branch whose label is not told yet, and returns the place of its field.
+func putBranch(b *machbuffer.Buffer, f *machbuffer.Form) (use uint32) {
+	use = b.Offset() + uint32(f.Use)
+	b.PutBytes(f.Bytes[:f.Len])
+	return use
+}
+
+// branchTo emits a branch that the buffer does not edit.
+func branchTo(b *machbuffer.Buffer, f *machbuffer.Form, l machbuffer.Label) {
+	b.UseLabel(putBranch(b, f), f.Kind, l)
 }

@@ -55,14 +55,11 @@ func op(e *backend.Emitter, in backend.Inst, regs ...regalloc.PReg) {
 
 // leaLabel emits r = address of l.
 func leaLabel(e *backend.Emitter, r regalloc.PReg, l machbuffer.Label) {
-	b := e.Buf
+	b, allocs := e.Buf, backend.InRegs(r)
 	at := b.Offset()
-	enc := r.Enc()
-	b.PutU8(0x48 | enc>>3<<2)
-	b.PutU8(0x8d)
-	b.PutU8(enc&7<<3 | 5)
-	b.PutU32(^uint32(3))
-	b.UseLabel(at+3, rel32, l)
+	out, patch := asm.Append(b.Reserve(backend.Room)[:0], &backend.Inst{Op: asm.Lea, Size: 8, Mode: backend.ModeConst, Disp: -4}, allocs[:], nil)
+	b.Advance(len(out))
+	b.UseLabel(at+uint32(patch.Off), rel32, l)
 }
 
 // emitInst is backend.Target.EmitInst.
@@ -205,12 +202,7 @@ func emitSelect(e *backend.Emitter, c asm.Cond, allocs []regalloc.Allocation) {
 
 // jccFar emits a long conditional branch that the buffer does not edit.
 func jccFar(e *backend.Emitter, c asm.Cond, l machbuffer.Label) {
-	b := e.Buf
-	at := b.Offset()
-	b.PutU8(0x0f)
-	b.PutU8(0x80 | uint8(c))
-	b.PutU32(^uint32(3))
-	b.UseLabel(at+2, rel32, l)
+	branchTo(e.Buf, &condForms[c].Same[1], l)
 }
 
 // The lengths of branches.
@@ -317,29 +309,19 @@ func (j jumps) emit(e *backend.Emitter) {
 	for k := range j.n {
 		c, l := j.list[k].cond, e.Label(j.list[k].to)
 		at := b.Offset()
-		use, kind := at+1, rel8
-		switch {
-		case short[k] || j.list[k].to <= e.Block && b.CanReach(rel8, at+1, l):
-			op := byte(0xeb)
-			if c != always {
-				op = 0x70 | byte(c)
-			}
-			b.PutU8(op)
-			b.PutU8(0xff)
-		case c == always:
-			b.PutU8(0xe9)
-			b.PutU32(^uint32(3))
-			kind = rel32
-		default:
-			b.PutU8(0x0f)
-			b.PutU8(0x80 | byte(c))
-			b.PutU32(^uint32(3))
-			use, kind = at+2, rel32
+		forms := &jumpForms
+		if c != always {
+			forms = &condForms[c].Same
 		}
+		f := &forms[1]
+		if short[k] || j.list[k].to <= e.Block && b.CanReach(rel8, at+uint32(forms[0].Use), l) {
+			f = &forms[0]
+		}
+		use := putBranch(b, f)
 		if c == always {
-			b.UncondBranch(at, use, kind, l)
+			b.UncondBranch(at, use, f.Kind, l)
 		} else {
-			b.CondBranch(at, use, kind, l, &condForms[c])
+			b.CondBranch(at, use, f.Kind, l, &condForms[c])
 		}
 	}
 }

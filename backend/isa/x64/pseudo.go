@@ -91,18 +91,10 @@ func (s *seq) pool(op backend.Op, size uint8, n uint32, r regalloc.PReg) {
 }
 
 // j emits a short branch to a label of the sequence.
-func (s *seq) j(c asm.Cond, l machbuffer.Label) { s.short(0x70|byte(c), l) }
+func (s *seq) j(c asm.Cond, l machbuffer.Label) { branchTo(s.e.Buf, &condForms[c].Same[0], l) }
 
 // jmp emits an unconditional one.
-func (s *seq) jmp(l machbuffer.Label) { s.short(0xeb, l) }
-
-func (s *seq) short(opcode byte, l machbuffer.Label) {
-	b := s.e.Buf
-	at := b.Offset()
-	b.PutU8(opcode)
-	b.PutU8(0xff)
-	b.UseLabel(at+1, rel8, l)
-}
+func (s *seq) jmp(l machbuffer.Label) { branchTo(s.e.Buf, &jumpForms[0], l) }
 
 func (s *seq) label() machbuffer.Label { return s.e.Buf.NewLabel() }
 func (s *seq) bind(l machbuffer.Label) { s.e.Buf.Bind(l) }

@@ -3,7 +3,6 @@ package asm
 import (
 	"testing"
 
-	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/isa/asmtest"
 )
 
@@ -12,9 +11,6 @@ func TestSelected(t *testing.T) {
 	list := make([]asmtest.Row, NumOps)
 	for op := range list {
 		list[op].Later = rows[op].Flags&ForSIMD != 0
-	}
-	for _, op := range []backend.Op{B, Bcond, Nop} { // branches and what fills gaps
-		list[op].ByHand = true
 	}
 	asmtest.Selected(t, list)
 }

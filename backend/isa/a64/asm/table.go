@@ -109,6 +109,7 @@ var rows = [NumOps]Row{
 	Udf:   {Name: "udf", Form: FImm, Imm: IUdf},
 	Nop:   {Name: "nop", Form: FNone, Word: 0xd503201f},
 	Bti:   {Name: "bti", Form: FImm, Word: 0xd503241f, Imm: IBti},
+	Csdb:  {Name: "csdb", Form: FNone, Word: 0xd503229f},
 
 	// Loads and stores of integers.
 	Lea:      {Name: "lea", Form: FLoad, Sizes: S8, Addr: AddrLea, Flags: NoFault | Expands},

@@ -369,10 +369,12 @@ var nops = [maxNop + 1]string{1: "\x90", 2: "\x66\x90", 3: "\x0f\x1f\x00", 4: "\
 
 // AppendNops appends n bytes of no-operations, as few instructions as it takes.
 func AppendNops(buf []byte, n int) []byte {
-	for ; n > maxNop; n -= maxNop {
-		buf = append(buf, nops[maxNop]...)
+	for n > 0 {
+		k := min(n, maxNop)
+		buf, _ = Append(buf, &backend.Inst{Op: Nop, Imm: int64(k)}, nil, nil)
+		n -= k
 	}
-	return append(buf, nops[n]...)
+	return buf
 }
 
 // appendIrregular encodes the rows whose immediate decides all.

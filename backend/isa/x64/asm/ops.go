@@ -93,6 +93,7 @@ const (
 	RetImm
 	Push
 	Pop
+	Leave
 	Xchg
 	Ud2
 	Nop

@@ -104,6 +104,8 @@ var rows = [NumOps]Row{
 	// 50+r PUSH, 58+r POP.
 	Push: {Name: "push", Form: FPush, Opcode: 0x50, Flags: NoW},
 	Pop:  {Name: "pop", Form: FPop, Opcode: 0x58, Flags: NoW},
+	// C9 LEAVE: mov rsp, rbp; pop rbp.
+	Leave: {Name: "leave", Form: FNone, Opcode: 0xc9},
 	// 87 /r XCHG r, r.
 	Xchg: {Name: "xchg", Form: FXchg, Sizes: S1248, Opcode: 0x87},
 	// 0F 0B UD2.
