@@ -13,33 +13,36 @@ type Address struct {
 	Scale uint8
 	N     uint8 // how many of Regs
 	Disp  int32
-	Ref   uint32
+	ref   uint32 // as that of Inst
 	Regs  [2]regalloc.VReg
 }
 
+// Faulting makes a, an address with registers, one that faults as f says; without, it does not.
+func (a *Address) Faulting(f Fault) { a.ref = uint32(f) }
+
 // InstanceAt is the operand at offset off of the instance data.
 func InstanceAt(off uint32) Address {
-	return Address{Mode: ModeSym, Disp: int32(off), Ref: uint32(SymInstance)}
+	return Address{Mode: ModeSym, Disp: int32(off), ref: uint32(SymInstance)}
 }
 
 // Based is [base + disp], which does not fault.
 func Based(base regalloc.VReg, disp int32) Address {
-	return Address{Mode: ModeBase, N: 1, Regs: [2]regalloc.VReg{base}, Disp: disp, Ref: NoFault}
+	return Address{Mode: ModeBase, N: 1, Regs: [2]regalloc.VReg{base}, Disp: disp}
 }
 
 // Indexed is [base + index<<scale], which does not fault.
 func Indexed(base, index regalloc.VReg, scale uint8) Address {
-	return Address{Mode: ModeBaseIndex, N: 2, Scale: scale, Regs: [2]regalloc.VReg{base, index}, Ref: NoFault}
+	return Address{Mode: ModeBaseIndex, N: 2, Scale: scale, Regs: [2]regalloc.VReg{base, index}}
 }
 
 // Pool is the constant lo, hi of the given width in bytes.
 func (l *Lower) Pool(lo, hi uint64, bytes uint8) Address {
-	return Address{Mode: ModeConst, Ref: l.PoolConst(lo, hi, bytes)}
+	return Address{Mode: ModeConst, ref: l.PoolConst(lo, hi, bytes)}
 }
 
 // Set puts the address into in.
 func (a *Address) Set(in *Inst) {
-	in.Mode, in.Scale, in.Disp, in.Ref = a.Mode, a.Scale, a.Disp, a.Ref
+	in.Mode, in.Scale, in.Disp, in.ref = a.Mode, a.Scale, a.Disp, a.ref
 }
 
 // HeapBase is the register of the base of memory m, for accesses at addr.

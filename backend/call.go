@@ -84,7 +84,7 @@ func (l *Lower) Call(d *clif.InstData, sig *clif.Signature, in Inst, uses ...reg
 	}
 	pop := s.ArgBytes(l.Target.Conv)
 	vc.OutArgBytes = max(vc.OutArgBytes, pop)
-	in.Imm = int64(pop)
+	in.SetPopped(pop)
 	var hidden regalloc.VReg
 	if s.HasHidden() {
 		vc.LocalBytes = max(vc.LocalBytes, 8*s.ResultWords)
@@ -148,7 +148,7 @@ func (vc *VCode) safepoints(t *Target, l *instance.Layout) {
 
 // helper returns the helper that the call in calls; ok is false if it calls a function, which may do anything.
 func (in *Inst) helper(t *Target, l *instance.Layout) (h abi.Helper, ok bool) {
-	if in.Op != t.Common.CallInd || in.Mode != ModeSym || SymRef(in.Ref) != SymInstance {
+	if in.Op != t.Common.CallInd || in.Mode != ModeSym || in.Symbol() != SymInstance {
 		return 0, false
 	}
 	return l.HelperAt(uint32(in.Disp))

@@ -35,15 +35,15 @@ func TestSafepoints(t *testing.T) {
 		vc.Insts = append(vc.Insts, in)
 	}
 	for off := range l.Size() {
-		at := Inst{Op: callInd, Mode: ModeSym, Ref: uint32(SymInstance), Disp: int32(off)}
+		at := Inst{Op: callInd, Mode: ModeSym, Disp: int32(off)}.OfSymbol(SymInstance)
 		add(at, !leaves[off])
 		at.Op = load
 		add(at, false)
-		add(Inst{Op: callInd, Mode: ModeBase, Ref: NoFault, Disp: int32(off)}, true)
-		add(Inst{Op: callInd, Mode: ModeSym, Ref: uint32(SymFunc(off)), Disp: int32(off)}, true)
-		add(Inst{Op: call, Ref: uint32(SymFunc(off))}, true)
+		add(Inst{Op: callInd, Mode: ModeBase, Disp: int32(off)}, true)
+		add(Inst{Op: callInd, Mode: ModeSym, Disp: int32(off)}.OfSymbol(SymFunc(off)), true)
+		add(Inst{Op: call}.OfSymbol(SymFunc(off)), true)
 	}
-	add(Inst{Op: callInd, Mode: ModeSym, Ref: uint32(SymInstance), Disp: -8}, true)
+	add(Inst{Op: callInd, Mode: ModeSym, Disp: -8}.OfSymbol(SymInstance), true)
 	vc.safepoints(target, l)
 	if len(vc.Safepoints) != len(want) {
 		t.Fatalf("%d of %d", len(vc.Safepoints), len(want))

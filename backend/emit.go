@@ -256,13 +256,13 @@ func (e *Emitter) Trap(off uint32, code abi.TrapCode, fault abi.FaultKind, memor
 	e.Buf.AddTrap(off, uint8(code), e.site(code, fault, memory, src))
 }
 
-// MemoryTrap records that the instruction at off may fault on its access, with what Inst.Ref says of that.
-func (e *Emitter) MemoryTrap(off, ref, src uint32) {
-	if ref == NullFaults {
+// MemoryTrap records how the instruction at off may fault on its access, if it may.
+func (e *Emitter) MemoryTrap(off uint32, f Fault, src uint32) {
+	if m, ok := f.Memory(); ok {
+		e.Trap(off, abi.TrapMemoryOutOfBounds, abi.FaultMemory, m, src)
+	} else if f == NullFaults {
 		e.Trap(off, abi.TrapUninitializedElement, abi.FaultNull, 0, src)
-		return
 	}
-	e.Trap(off, abi.TrapMemoryOutOfBounds, abi.FaultMemory, ref, src)
 }
 
 // InRegs are the allocations of operands in the given registers, at most four.

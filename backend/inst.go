@@ -17,9 +17,9 @@ const (
 	ModeBase
 	// ModeBaseIndex: [base + index<<Scale + Disp].
 	ModeBaseIndex
-	// ModeSym: [symbol Ref + Disp], relative to the program counter.
+	// ModeSym: [symbol + Disp], relative to the program counter.
 	ModeSym
-	// ModeConst: the constant number Ref of the function's pool, relative to the
+	// ModeConst: a constant of the function's pool, relative to the
 	// program counter.
 	ModeConst
 	// ModeOutArg: [stack pointer + Disp], the outgoing argument area.
@@ -57,6 +57,25 @@ const (
 
 // Inst is a machine instruction of VCode before and after allocation; it is
 // flat, fixed in size, and holds no registers (the Operands do).
+//
+// Some fields mean different things in different instructions. Disp and Imm are read as they are where they are a displacement
+// or an immediate, and everything else by name:
+//
+//	instruction                          Disp              Imm                  reference: set by, read by
+//	address in ModeBase, ModeBaseIndex,
+//	  ModeIndex                          displacement      immediate            Faulting, Fault
+//	address in ModeSym                   displacement      immediate            OfSymbol, Symbol
+//	address in ModeConst                 displacement      immediate            OfConst, Const
+//	address in other modes               displacement      immediate            -
+//	direct call                          addend            SetPopped, Popped    OfSymbol, Symbol
+//	indirect call                        displacement      SetPopped, Popped    as its address
+//	jump table or chain                  -                 OfTable, Entries     OfTable, Table
+//	page of a symbol (AArch64)           addend            -                    OfSymbol, Symbol
+//	branch                               distance, bytes   bit number           -
+//	conversion with two constants (x64)  -                 -                    OfConst, Const: the first
+//	comparison with a tail (AArch64)     -                 immediate            SetChoice, Choice
+//	two comparisons (AArch64)            SetSecond, Second immediate of 1st     SetChoice, Choice
+//	any other                            -                 immediate            -
 type Inst struct {
 	Op Op
 	// Size is the operand size in bytes: 1, 2, 4, 8 (16 for vectors).
@@ -69,11 +88,90 @@ type Inst struct {
 	// Trap is the code (abi.TrapCode) if the instruction may trap.
 	Trap uint8
 	Disp int32
-	// Ref is a SymRef, constant number, jump table number, call number or memory
-	// index, as Op and Mode say.
-	Ref uint32
+	// ref is a reference, of a kind that the instruction decides.
+	ref uint32
 	Imm int64
 }
+
+// refer returns in with another ref.
+func (in Inst) refer(ref uint32) Inst {
+	in.ref = ref
+	return in
+}
+
+// OfSymbol returns in with symbol s: of an address in ModeSym, of a direct call, of a page.
+func (in Inst) OfSymbol(s SymRef) Inst { return in.refer(uint32(s)) }
+
+// Symbol is the symbol of OfSymbol.
+func (in *Inst) Symbol() SymRef { return SymRef(in.ref) }
+
+// OfConst returns in with constant n of the function's pool.
+func (in Inst) OfConst(n uint32) Inst { return in.refer(n) }
+
+// Const is the number of the constant of OfConst.
+func (in *Inst) Const() uint32 { return in.ref }
+
+// Faulting returns in, whose address has registers, with how the access may fault; without, it cannot.
+func (in Inst) Faulting(f Fault) Inst { return in.refer(uint32(f)) }
+
+// mayFault are the modes of addresses with registers; all others are in memory that is there.
+const mayFault = 1<<ModeBase | 1<<ModeBaseIndex | 1<<ModeIndex
+
+// Fault is how the access at in's address may fault.
+func (in *Inst) Fault() Fault {
+	if mayFault>>in.Mode&1 == 0 {
+		return NoFault
+	}
+	return Fault(in.ref)
+}
+
+// OfTable returns in with jump table n, which has the given number of entries without the default.
+func (in Inst) OfTable(n uint32, entries int) Inst {
+	in.Imm = int64(entries)
+	return in.refer(n)
+}
+
+// Table is the number of the jump table of OfTable.
+func (in *Inst) Table() uint32 { return in.ref }
+
+// Entries is the number of entries of OfTable.
+func (in *Inst) Entries() int { return int(in.Imm) }
+
+// SetPopped makes in, a call, one whose callee pops n bytes of arguments.
+func (in *Inst) SetPopped(n int) { in.Imm = int64(n) }
+
+// Popped is the number of bytes of SetPopped.
+func (in *Inst) Popped() int { return int(in.Imm) }
+
+// SetChoice makes f the row and size that make the result of in's tail; its zero value stands for the tail's own.
+func (in *Inst) SetChoice(f Form) { in.ref = uint32(f.Op)<<8 | uint32(f.Size) }
+
+// Choice is the form of SetChoice.
+func (in *Inst) Choice() Form { return Form{Op(in.ref >> 8), uint8(in.ref)} }
+
+// SetSecond puts the second instruction, packed by the machine, into in, a pseudo-instruction of two.
+func (in *Inst) SetSecond(packed int32) { in.Disp = packed }
+
+// Second is what SetSecond was given.
+func (in *Inst) Second() int32 { return in.Disp }
+
+// Fault says how an access at an address with registers may fault.
+type Fault uint32
+
+// The faults. From memoryFaults on it is the linear memory with that number, out of bounds.
+const (
+	// NoFault: the access cannot fault.
+	NoFault Fault = iota
+	// NullFaults: the access faults on page zero if a function reference is null.
+	NullFaults
+	memoryFaults
+)
+
+// MemoryFaults: the access is one of linear memory m, and faults out of bounds.
+func MemoryFaults(m uint32) Fault { return memoryFaults + Fault(m) }
+
+// Memory is the linear memory that f is a fault of, if it is.
+func (f Fault) Memory() (m uint32, ok bool) { return uint32(f - memoryFaults), f >= memoryFaults }
 
 // SymRef names what code may refer to outside its function.
 type SymRef uint32

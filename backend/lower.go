@@ -356,7 +356,10 @@ func (l *Lower) Push(in Inst, flags regalloc.InstFlags) {
 
 // srcOf is the source of an instruction to be appended: that of a folded load if this one does it, as its fault is the load's.
 func (l *Lower) srcOf(in *Inst) uint32 {
-	if l.folded == clif.NoInst || in.Mode != ModeBase && in.Mode != ModeBaseIndex || in.Ref >= NullFaults {
+	if l.folded == clif.NoInst {
+		return l.curSrc
+	}
+	if _, ok := in.Fault().Memory(); !ok {
 		return l.curSrc
 	}
 	src := l.F.Srcs[l.folded]

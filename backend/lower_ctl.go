@@ -162,7 +162,7 @@ func lowerBrTable(l *Lower, _ clif.Inst, d *clif.InstData) {
 		in.Op = l.Target.Common.JumpTableBare
 	}
 	if l.Target.EmitLanding != nil {
-		l.vc.Indirect = append(l.vc.Indirect, in.Ref)
+		l.vc.Indirect = append(l.vc.Indirect, in.Table())
 	}
 	l.Ops = append(l.Ops, regalloc.UseOf(index, regalloc.Reg),
 		regalloc.Operand{VReg: l.NewVReg(clif.I64), Constraint: regalloc.Reg, Access: regalloc.EarlyDef},
@@ -173,7 +173,7 @@ func lowerBrTable(l *Lower, _ clif.Inst, d *clif.InstData) {
 // jumpTable is op with the entries of the br_table d.
 func (l *Lower) jumpTable(op Op, d *clif.InstData) Inst {
 	entries := l.TableEdges(int(d.C))
-	return Inst{Op: op, Size: 4, Ref: l.JumpTable(entries, op == l.Target.Common.JumpChain), Imm: int64(len(entries) - 1)} // without the default
+	return Inst{Op: op, Size: 4}.OfTable(l.JumpTable(entries, op == l.Target.Common.JumpChain), len(entries)-1)
 }
 
 // lowerChain is RuleTableChain.
@@ -185,7 +185,7 @@ func lowerChain(l *Lower, m *Match) {
 
 func lowerCall(l *Lower, _ clif.Inst, d *clif.InstData) {
 	fn := clif.FuncIndex(d.Aux)
-	in := Inst{Op: l.Target.Common.Call, Ref: uint32(SymFunc(d.Aux))}
+	in := Inst{Op: l.Target.Common.Call}.OfSymbol(SymFunc(d.Aux))
 	if l.Layout.IsImport(fn) {
 		in = l.callSlot(l.Layout.Import(fn))
 	}
@@ -193,7 +193,7 @@ func lowerCall(l *Lower, _ clif.Inst, d *clif.InstData) {
 }
 
 func lowerCallRef(l *Lower, _ clif.Inst, d *clif.InstData) {
-	in := Inst{Op: l.Target.Common.CallInd, Size: 8, Mode: ModeBase, Disp: abi.DescCode, Ref: NoFault}
+	in := Inst{Op: l.Target.Common.CallInd, Size: 8, Mode: ModeBase, Disp: abi.DescCode}
 	l.Call(d, &l.Mod.Sigs[d.Aux], in, regalloc.UseOf(l.Use(d.ArgA()), regalloc.Reg))
 }
 

@@ -128,11 +128,11 @@ type CommonRows struct {
 	Copy, Sext8, Sext16, Sext32, ShlImm, Lea Op
 	// Store stores the whole of a register, by class: address, use.
 	Store [regalloc.NumClasses]Op
-	// Call calls function Ref, CallInd what the word at an address points to.
+	// Call calls function Inst.Symbol, CallInd what the word at an address points to.
 	Call, CallInd Op
 	// Ret restores and returns.
 	Ret Op
-	// JumpTable jumps by jump table Ref with Imm entries and the default: use, early temporary, def of a
+	// JumpTable jumps by jump table Inst.Table with Inst.Entries entries and the default: use, early temporary, def of a
 	// temporary. In a misspeculation past the check the index is 0, but in JumpTableBare. JumpChain does so
 	// by comparisons: use.
 	JumpTable, JumpTableBare, JumpChain Op
@@ -149,13 +149,4 @@ const (
 	OpJump
 	// OpTrap traps with code Inst.Trap; a terminator without successors.
 	OpTrap
-)
-
-// What Inst.Ref says of an address that is not relative to the program counter:
-// an index of a linear memory, or one of these.
-const (
-	// NoFault: the access cannot fault.
-	NoFault = ^uint32(0)
-	// NullFaults: the access faults on page zero if a function reference is null.
-	NullFaults = ^uint32(1)
 )

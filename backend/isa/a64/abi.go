@@ -25,7 +25,7 @@ const (
 
 // FrameSetup is how frames begin, in functions and adapters.
 var FrameSetup = [...]backend.FrameStep{
-	{Inst: backend.Inst{Op: asm.StpPre, Size: 8, Mode: backend.ModeBase, Disp: -16, Ref: backend.NoFault}, Regs: []regalloc.PReg{asm.SP, asm.FP, asm.LR},
+	{Inst: backend.Inst{Op: asm.StpPre, Size: 8, Mode: backend.ModeBase, Disp: -16}, Regs: []regalloc.PReg{asm.SP, asm.FP, asm.LR},
 		Rules: []abi.CFIRule{{Kind: abi.CFAOffset, Offset: 16}, {Kind: abi.SavedAt, Reg: dwarfFP, Offset: -16}, {Kind: abi.SavedAt, Reg: dwarfLR, Offset: -8}}},
 	{Inst: backend.Inst{Op: asm.AddImm, Size: 8}, Regs: []regalloc.PReg{asm.SP, asm.FP},
 		Rules: []abi.CFIRule{{Kind: abi.CFARegister, Reg: dwarfFP}}},
@@ -74,7 +74,7 @@ func emitLower(e *backend.Emitter, n int) {
 // probe lowers the stack pointer by a page and touches it.
 func probe(e *backend.Emitter) {
 	op(e, backend.Inst{Op: asm.SubImm, Size: 8, Imm: pageSize}, asm.SP, asm.SP)
-	op(e, backend.Inst{Op: asm.Ldr, Size: 8, Mode: backend.ModeBase, Ref: backend.NoFault}, asm.SP, asm.ZR)
+	op(e, backend.Inst{Op: asm.Ldr, Size: 8, Mode: backend.ModeBase}, asm.SP, asm.ZR)
 }
 
 // moveSP adds n, below 2^24, to the stack pointer, or subtracts it, as row says.
@@ -102,7 +102,7 @@ func emitSaved(e *backend.Emitter, rows *savedRows) {
 		a := s.First()
 		s = s.Remove(a)
 		row := &rows[a.Class()]
-		in := backend.Inst{Op: row.one, Size: 8, Mode: backend.ModeBase, Disp: e.Frame.SavedOffset(i), Ref: backend.NoFault}
+		in := backend.Inst{Op: row.one, Size: 8, Mode: backend.ModeBase, Disp: e.Frame.SavedOffset(i)}
 		if s == 0 || s.First().Class() != a.Class() {
 			op(e, in, asm.FP, a)
 			continue
@@ -125,7 +125,7 @@ func emitEpilogue(e *backend.Emitter) {
 	if up+rest <= maxPostIndex {
 		up, rest = up+rest, 0
 	}
-	op(e, backend.Inst{Op: asm.LdpPost, Size: 8, Mode: backend.ModeBase, Disp: int32(up), Ref: backend.NoFault}, asm.SP, asm.FP, asm.LR)
+	op(e, backend.Inst{Op: asm.LdpPost, Size: 8, Mode: backend.ModeBase, Disp: int32(up)}, asm.SP, asm.FP, asm.LR)
 	moveSP(e, asm.AddImm, rest)
 	op(e, backend.Inst{Op: asm.Ret})
 	e.Buf.NoFallThrough()

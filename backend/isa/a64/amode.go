@@ -37,7 +37,7 @@ func heap(l *lower, i clif.Inst, d *clif.InstData) amode {
 			a.Regs[1] = farIndex(l, offset, d.ArgA(), 0)
 		}
 	}
-	a.Ref = d.Aux
+	a.Faulting(backend.MemoryFaults(d.Aux))
 	return a
 }
 

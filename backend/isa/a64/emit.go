@@ -15,26 +15,26 @@ import (
 func put(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation, src uint32) {
 	b := e.Buf
 	start := b.Offset()
-	if in.Ref != backend.NoFault && (in.Mode == backend.ModeBase || in.Mode == backend.ModeBaseIndex) && asm.RowOf(in.Op).MayFault() {
-		e.MemoryTrap(start, in.Ref, src)
+	if f := in.Fault(); f != backend.NoFault && asm.RowOf(in.Op).MayFault() {
+		e.MemoryTrap(start, f, src)
 	}
 	out, patch := asm.Append(b.Reserve(backend.Room)[:0], in, allocs, &e.Frame)
 	b.Advance(len(out))
 	at := start + uint32(patch.Off)
 	switch patch.Kind {
 	case asm.PatchConst:
-		b.UseLabel(at, lit19, e.Constant(in.Ref))
+		b.UseLabel(at, lit19, e.Constant(in.Const()))
 	case asm.PatchSym: // the page, then the place in it
 		kind := reloc.Ldst8Lo12 + reloc.Kind(patch.Scale)
 		if patch.Add {
 			kind = reloc.AddLo12
 		}
-		b.AddReloc(at, reloc.Page21, in.Ref, int64(in.Disp))
-		b.AddReloc(at+asm.WordBytes, kind, in.Ref, int64(in.Disp))
+		b.AddReloc(at, reloc.Page21, uint32(in.Symbol()), int64(in.Disp))
+		b.AddReloc(at+asm.WordBytes, kind, uint32(in.Symbol()), int64(in.Disp))
 	case asm.PatchPage:
-		b.AddReloc(at, reloc.Page21, in.Ref, int64(in.Disp))
+		b.AddReloc(at, reloc.Page21, uint32(in.Symbol()), int64(in.Disp))
 	case asm.PatchBranch26: // of a call
-		b.AddReloc(at, reloc.Call26, in.Ref, int64(in.Disp))
+		b.AddReloc(at, reloc.Call26, uint32(in.Symbol()), int64(in.Disp))
 	}
 }
 
@@ -66,7 +66,7 @@ func emitInst(e *backend.Emitter, i regalloc.Inst) {
 	}
 	if in.Op == asm.Bl || in.Op == opCallInd {
 		e.Called(i)
-		moveSP(e, asm.SubImm, int(in.Imm)) // the callee has popped its arguments
+		moveSP(e, asm.SubImm, in.Popped()) // the callee has popped its arguments
 		return
 	}
 	if in.Tail != backend.TailNone {
@@ -77,7 +77,8 @@ func emitInst(e *backend.Emitter, i regalloc.Inst) {
 // emitCallInd emits a call of the address in memory.
 func emitCallInd(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation, src uint32) {
 	load := *in
-	load.Op, load.Imm = asm.Ldr, 0
+	load.Op = asm.Ldr
+	load.SetPopped(0)
 	to := [2]regalloc.Allocation{regalloc.InReg(scratch)}
 	if in.Mode == backend.ModeBase {
 		to = [2]regalloc.Allocation{allocs[0], regalloc.InReg(scratch)}
@@ -281,7 +282,7 @@ func maxEdit(e *backend.Emitter, ed *regalloc.Edit) uint32 {
 // constBytes bounds what in adds to the pool.
 func constBytes(e *backend.Emitter, in *backend.Inst) uint32 {
 	if in.Mode == backend.ModeConst {
-		return 2*uint32(e.VC.Consts[in.Ref].Bytes) - 1
+		return 2*uint32(e.VC.Consts[in.Const()].Bytes) - 1
 	}
 	return 0
 }
@@ -295,7 +296,7 @@ func maxBytes(e *backend.Emitter, i regalloc.Inst, allocs []regalloc.Allocation)
 	case in.Op == backend.OpTrap:
 		return 4
 	case in.Op == opJumpTable || in.Op == opJumpTableBare:
-		return pseudos[in.Op-asm.NumOps].max + 4*uint32(in.Imm)
+		return pseudos[in.Op-asm.NumOps].max + 4*uint32(in.Entries())
 	case in.Op == opCallInd || in.Op == asm.Bl:
 		return pseudos[opCallInd-asm.NumOps].max
 	case in.Op >= asm.NumOps:

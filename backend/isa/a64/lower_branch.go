@@ -206,7 +206,8 @@ func compareBoth(l *lower, op clif.Opcode, a, b clif.Value) comparison {
 		p.cond, decided = p.cond.Invert(), cond
 	}
 	p.imm |= decided.Flags()
-	c.In.Op, c.In.Cond, c.In.Disp = opCompareTwo, uint8(cond), p.disp()
+	c.In.Op, c.In.Cond = opCompareTwo, uint8(cond)
+	c.In.SetSecond(p.pack())
 	c.Add(next.Regs()...)
 	return c
 }
@@ -377,7 +378,7 @@ func foldAlternative(l *lower, t clif.Type, v clif.Value) alternative {
 // where theirs are; the others take those of the type.
 func choose(l *lower, c *comparison, t clif.Type, a clif.Value, o alternative, dst vreg) {
 	if o.op != asm.Csel {
-		c.In.Ref = asm.Choice(o.op, backend.SizeOf(t))
+		c.In.SetChoice(backend.Form{Op: o.op, Size: backend.SizeOf(t)})
 	}
 	switch {
 	case o.v != clif.NoValue && o.op == asm.Csel:
@@ -390,13 +391,13 @@ func choose(l *lower, c *comparison, t clif.Type, a clif.Value, o alternative, d
 	k, ok := l.Sconst(t, a)
 	switch {
 	case ok && k == 1 && o.op == asm.Csel:
-		c.In.Ref = 0
+		c.In.SetChoice(backend.Form{})
 		c.Push(l, backend.TailSet, 0, dst)
 	case ok && k == -1 && o.op == asm.Csel:
-		c.In.Ref = asm.Choice(asm.Csetm, backend.SizeOf(t))
+		c.In.SetChoice(backend.Form{Op: asm.Csetm, Size: backend.SizeOf(t)})
 		c.Push(l, backend.TailSet, 0, dst)
 	case ok && k == 0 && o.op != asm.Csel: // 0 or 1, 0 or -1
-		c.In.Ref = asm.Choice(cset(o.op), backend.SizeOf(t))
+		c.In.SetChoice(backend.Form{Op: cset(o.op), Size: backend.SizeOf(t)})
 		c.In.Cond ^= 1
 		c.Push(l, backend.TailSet, 0, dst)
 	default:

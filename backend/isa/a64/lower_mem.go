@@ -20,7 +20,7 @@ var loads = [clif.NumTypes][clif.NumAccesses]backend.Form{
 
 // loadInstance is backend.Target.LoadInstance: the instance data begins a page.
 func loadInstance(l *lower, dst vreg) {
-	l.EmitRemat(backend.Inst{Op: asm.Adrp, Size: 8, Ref: uint32(backend.SymInstance)}, dst)
+	l.EmitRemat(backend.Inst{Op: asm.Adrp, Size: 8}.OfSymbol(backend.SymInstance), dst)
 }
 
 // storeForm is the form of a store of so many bytes of a value of type t.

@@ -12,7 +12,7 @@ import (
 // read, it is an early one or the operand a late one.
 const (
 	// opCallInd: a call of the address in memory, ModeSym or ModeBase; the operands of the address come first,
-	// then those of the call; Imm as of a call. See emitCallInd.
+	// then those of the call; Popped as of a call. See emitCallInd.
 	opCallInd backend.Op = asm.NumOps + iota
 	opJumpTable
 	opJumpTableBare
@@ -84,7 +84,7 @@ func (s *seq) compareIndex(k int64, t regalloc.PReg) {
 func emitJumpTable(s *seq) {
 	e, t, u := s.e, s.r(1), s.r(2)
 	b := e.Buf
-	blocks := e.Table(s.in.Ref)
+	blocks := e.Table(s.in.Table())
 	n := len(blocks) - 1
 	s.compareIndex(int64(n), t)
 	s.j(asm.HS, e.Label(e.Dest(blocks[n])))
@@ -94,11 +94,11 @@ func emitJumpTable(s *seq) {
 		s.op(asm.Csdb, 0)
 		index = u
 	}
-	table := e.TableLabel(s.in.Ref)
+	table := e.TableLabel(s.in.Table())
 	at := b.Offset()
 	s.op(asm.Adr, 8, t)
 	b.UseLabel(at, adr21, table)
-	put(e, &backend.Inst{Op: asm.Ldrsw, Size: 8, Mode: backend.ModeBaseIndex, Scale: 2, Ref: backend.NoFault},
+	put(e, &backend.Inst{Op: asm.Ldrsw, Size: 8, Mode: backend.ModeBaseIndex, Scale: 2},
 		[]regalloc.Allocation{regalloc.InReg(t), regalloc.InReg(index), regalloc.InReg(u)}, s.src)
 	s.op(asm.Add, 8, t, u, t)
 	s.op(asm.Br, 8, t)
@@ -114,7 +114,7 @@ func emitJumpTable(s *seq) {
 // emitJumpChain: use index. A comparison for each entry.
 func emitJumpChain(s *seq) {
 	e := s.e
-	blocks := e.Table(s.in.Ref)
+	blocks := e.Table(s.in.Table())
 	for k, b := range blocks[:len(blocks)-1] {
 		l := e.Label(e.Dest(b))
 		if k == 0 {
@@ -127,7 +127,7 @@ func emitJumpChain(s *seq) {
 	jumpTo(e, e.Dest(blocks[len(blocks)-1]))
 }
 
-// pair is Inst.Disp of opCompareTwo, of which Size and Imm are those of the first comparison, Cond is the condition after
+// pair is Inst.Second of opCompareTwo, of which Size and Imm are those of the first comparison, Cond is the condition after
 // both. The operands are those of the first, of the second, of the tail.
 type pair struct {
 	first, second backend.Op // second is Ccmp, CcmpImm, CcmnImm or Fccmp
@@ -136,28 +136,28 @@ type pair struct {
 	imm           int64      // of the second
 }
 
-// Bits of a pair in Inst.Disp; the size is 4 or 8.
+// Bits of a pair in Inst.Second; the size is 4 or 8.
 const (
 	pairCond, pairSize, pairSecond, pairFirst = 9, 13, 14, 22
 	pairOp                                    = 1<<(pairFirst-pairSecond) - 1
 )
 
-// disp is the pair as Inst.Disp.
-func (p *pair) disp() int32 {
+// pack is the pair as Inst.Second.
+func (p *pair) pack() int32 {
 	return int32(p.first)<<pairFirst | int32(p.second)<<pairSecond | int32(p.size>>3)<<pairSize | int32(p.cond)<<pairCond | int32(p.imm)
 }
 
-// pairOf is the pair that disp was made of.
-func pairOf(disp int32) pair {
+// pairOf is the pair that was packed.
+func pairOf(packed int32) pair {
 	return pair{
-		first: backend.Op(disp>>pairFirst) & pairOp, second: backend.Op(disp>>pairSecond) & pairOp,
-		size: 4 << (disp >> pairSize & 1), cond: asm.Cond(disp >> pairCond & 15), imm: int64(disp & (1<<pairCond - 1)),
+		first: backend.Op(packed>>pairFirst) & pairOp, second: backend.Op(packed>>pairSecond) & pairOp,
+		size: 4 << (packed >> pairSize & 1), cond: asm.Cond(packed >> pairCond & 15), imm: int64(packed & (1<<pairCond - 1)),
 	}
 }
 
 // emitCompareTwo: uses of both comparisons.
 func emitCompareTwo(s *seq) {
-	e, p := s.e, pairOf(s.in.Disp)
+	e, p := s.e, pairOf(s.in.Second())
 	shapes := e.Target.Shapes
 	first := backend.Inst{Op: p.first, Size: s.in.Size, Imm: s.in.Imm}
 	second := backend.Inst{Op: p.second, Size: p.size, Cond: uint8(p.cond), Imm: p.imm}

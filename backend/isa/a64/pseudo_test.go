@@ -13,7 +13,7 @@ func TestPair(t *testing.T) {
 		for _, second := range []backend.Op{asm.Ccmp, asm.CcmpImm, asm.CcmnImm, asm.Fccmp} {
 			for n := range 512 {
 				p := pair{first, second, uint8(4 + n%2*4), asm.Cond(n) % asm.NumConds, int64(n)}
-				if got := pairOf(p.disp()); got != p {
+				if got := pairOf(p.pack()); got != p {
 					t.Fatalf("%+v, want %+v", got, p)
 				}
 			}

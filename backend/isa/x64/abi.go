@@ -46,7 +46,7 @@ func emitPrologue(e *backend.Emitter) {
 	for i, s := 0, e.Frame.Saved; s != 0; i++ {
 		r := s.First()
 		s = s.Remove(r)
-		op(e, backend.Inst{Op: asm.MovStore, Size: 8, Mode: backend.ModeBase, Disp: e.Frame.SavedOffset(i), Ref: backend.NoFault}, asm.RBP, r)
+		op(e, backend.Inst{Op: asm.MovStore, Size: 8, Mode: backend.ModeBase, Disp: e.Frame.SavedOffset(i)}, asm.RBP, r)
 	}
 }
 
@@ -54,7 +54,7 @@ func emitPrologue(e *backend.Emitter) {
 // further, so that a frame cannot step over the guard page. r11 is free at the entry.
 func emitLower(e *backend.Emitter, n int) {
 	if n > maxProbes*pageSize {
-		op(e, backend.Inst{Op: asm.Lea, Size: 8, Mode: backend.ModeBase, Disp: -int32(n &^ (pageSize - 1)), Ref: backend.NoFault}, asm.RSP, asm.R11)
+		op(e, backend.Inst{Op: asm.Lea, Size: 8, Mode: backend.ModeBase, Disp: -int32(n &^ (pageSize - 1))}, asm.RSP, asm.R11)
 		loop := e.Buf.NewLabel()
 		e.Buf.Bind(loop)
 		probe(e)
@@ -74,7 +74,7 @@ func emitLower(e *backend.Emitter, n int) {
 // probe lowers the stack pointer by a page and touches it.
 func probe(e *backend.Emitter) {
 	op(e, backend.Inst{Op: asm.SubImm, Size: 8, Imm: pageSize}, asm.RSP)
-	op(e, backend.Inst{Op: asm.CmpMem, Size: 8, Mode: backend.ModeBase, Ref: backend.NoFault}, asm.RSP, asm.RSP)
+	op(e, backend.Inst{Op: asm.CmpMem, Size: 8, Mode: backend.ModeBase}, asm.RSP, asm.RSP)
 }
 
 // emitEpilogue restores registers and returns, popping stack arguments.
@@ -82,7 +82,7 @@ func emitEpilogue(e *backend.Emitter) {
 	for i, s := 0, e.Frame.Saved; s != 0; i++ {
 		r := s.First()
 		s = s.Remove(r)
-		op(e, backend.Inst{Op: asm.Mov, Size: 8, Mode: backend.ModeBase, Disp: e.Frame.SavedOffset(i), Ref: backend.NoFault}, asm.RBP, r)
+		op(e, backend.Inst{Op: asm.Mov, Size: 8, Mode: backend.ModeBase, Disp: e.Frame.SavedOffset(i)}, asm.RBP, r)
 	}
 	if e.Frame.Size > 0 {
 		op(e, backend.Inst{Op: asm.Leave})

@@ -37,7 +37,8 @@ func heap(l *lower, i clif.Inst, d *clif.InstData) amode {
 		a = amode{Mode: backend.ModeBaseIndex, N: 2, Disp: int32(offset)}
 		a.Regs[1] = index
 	}
-	a.Regs[0], a.Ref = base, d.Aux
+	a.Regs[0] = base
+	a.Faulting(backend.MemoryFaults(d.Aux))
 	return a
 }
 

@@ -15,11 +15,8 @@ import (
 func put(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation, src uint32) {
 	b := e.Buf
 	start := b.Offset()
-	switch in.Mode {
-	case backend.ModeBase, backend.ModeBaseIndex, backend.ModeIndex:
-		if in.Ref != backend.NoFault && asm.RowOf(in.Op).MayFault() {
-			e.MemoryTrap(start, in.Ref, src)
-		}
+	if f := in.Fault(); f != backend.NoFault && asm.RowOf(in.Op).MayFault() {
+		e.MemoryTrap(start, f, src)
 	}
 	if in.Trap != 0 && (in.Op == asm.Div || in.Op == asm.Idiv) {
 		e.Trap(start, abi.TrapCode(in.Trap), abi.FaultDivide, 0, src)
@@ -35,14 +32,14 @@ func put(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation, src
 	switch patch.Kind {
 	case asm.PatchConst:
 		b.Advance(len(out))
-		b.UseLabel(at, rel32, e.Constant(in.Ref))
+		b.UseLabel(at, rel32, e.Constant(in.Const()))
 		return
 	case asm.PatchSym:
 		binary.LittleEndian.PutUint32(out[patch.Off:], 0)
-		b.AddReloc(at, reloc.PC32, in.Ref, int64(addend))
+		b.AddReloc(at, reloc.PC32, uint32(in.Symbol()), int64(addend))
 	case asm.PatchRel32: // of a call
 		binary.LittleEndian.PutUint32(out[patch.Off:], 0)
-		b.AddReloc(at, reloc.Call32, in.Ref, int64(addend))
+		b.AddReloc(at, reloc.Call32, uint32(in.Symbol()), int64(addend))
 	}
 	b.Advance(len(out))
 }
@@ -86,8 +83,8 @@ func emitInst(e *backend.Emitter, i regalloc.Inst) {
 	put(e, in, allocs, src)
 	if in.Op == asm.Call || in.Op == asm.CallInd {
 		e.Called(i)
-		if in.Imm > 0 { // the callee has popped its arguments
-			op(e, backend.Inst{Op: asm.SubImm, Size: 8, Imm: in.Imm}, asm.RSP)
+		if n := in.Popped(); n > 0 { // the callee has popped its arguments
+			op(e, backend.Inst{Op: asm.SubImm, Size: 8, Imm: int64(n)}, asm.RSP)
 		}
 		return
 	}

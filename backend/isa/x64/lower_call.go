@@ -11,6 +11,6 @@ import (
 // null reference's type faults on page zero.
 func lowerSigCheck(l *lower, _ clif.Inst, d *clif.InstData) {
 	typ := l.ReadWord(l.Layout.Type(clif.SigIndex(d.Aux)))
-	l.Emit(backend.Inst{Op: asm.CmpMem, Size: 8, Mode: backend.ModeBase, Disp: abi.DescType, Ref: backend.NullFaults,
-		Tail: backend.TailTrap, Cond: uint8(asm.NE), Trap: uint8(abi.TrapBadSignature)}, l.Use(d.ArgA()), typ)
+	l.Emit(backend.Inst{Op: asm.CmpMem, Size: 8, Mode: backend.ModeBase, Disp: abi.DescType,
+		Tail: backend.TailTrap, Cond: uint8(asm.NE), Trap: uint8(abi.TrapBadSignature)}.Faulting(backend.NullFaults), l.Use(d.ArgA()), typ)
 }

@@ -114,7 +114,7 @@ func toUint64(l *lower, d *clif.InstData, from clif.Type, op backend.Op) {
 	k := l.PoolConst(backend.FloatBits(from, two63), 0, backend.SizeOf(from))
 	l.PoolConst(backend.FloatBits(from, -two63), 0, backend.SizeOf(from))
 	l.Ops = append(l.Ops, regalloc.UseOf(l.Use(d.ArgA()), regalloc.Reg), regalloc.DefOf(l.Def(d, 0), regalloc.Reg), early(l, clif.I64))
-	l.Push(backend.Inst{Op: op, Size: backend.SizeOf(from), Ref: k, Trap: uint8(abi.TrapIntegerOverflow)}, 0)
+	l.Push(backend.Inst{Op: op, Size: backend.SizeOf(from), Trap: uint8(abi.TrapIntegerOverflow)}.OfConst(k), 0)
 }
 
 func lowerFcvtToSintSat(l *lower, _ clif.Inst, d *clif.InstData) {

@@ -67,7 +67,7 @@ func lea(l *lower, m *match, a amode) { l.Access(asm.Lea, backend.SizeOf(m.T), a
 // lowerLea appends the sum of x, of y scaled by j, and of k, of those that the rule has: lea truncates to the type, which
 // all additions have.
 func lowerLea(l *lower, m *match) {
-	lea(l, m, amode{Mode: backend.ModeBaseIndex, N: 2, Scale: uint8(amount(m.T, m.J)), Disp: int32(m.K), Ref: backend.NoFault,
+	lea(l, m, amode{Mode: backend.ModeBaseIndex, N: 2, Scale: uint8(amount(m.T, m.J)), Disp: int32(m.K),
 		Regs: [2]vreg{l.UseAs(m.T, m.X()), l.UseAs(m.T, m.Y())}})
 }
 

@@ -87,7 +87,8 @@ func (s *seq) imm(op backend.Op, size uint8, imm int64, regs ...regalloc.PReg) {
 
 // pool emits an instruction on constant n and a register.
 func (s *seq) pool(op backend.Op, size uint8, n uint32, r regalloc.PReg) {
-	put(s.e, &backend.Inst{Op: op, Size: size, Mode: backend.ModeConst, Ref: n}, []regalloc.Allocation{regalloc.InReg(r)}, s.src)
+	in := backend.Inst{Op: op, Size: size, Mode: backend.ModeConst}.OfConst(n)
+	put(s.e, &in, []regalloc.Allocation{regalloc.InReg(r)}, s.src)
 }
 
 // j emits a short branch to a label of the sequence.
@@ -193,18 +194,17 @@ func (s *seq) truncate(n uint8, x, d regalloc.PReg) {
 	s.op(toInt(t), n, x, d)
 }
 
-// above emits d = x - 2^63 truncated, for x from 2^63 on; constant Ref+1 is -2^63.
+// above emits d = x - 2^63 truncated, for x from 2^63 on; constant Const+1 is -2^63.
 func (s *seq) above(x, d regalloc.PReg) {
-	s.pool(asm.MovfLoad, s.in.Size, s.in.Ref+1, scratch)
+	s.pool(asm.MovfLoad, s.in.Size, s.in.Const()+1, scratch)
 	s.op(asm.Addf, s.in.Size, scratch, x)
 	s.truncate(8, scratch, d)
 	s.op(asm.Test, 8, d, d)
 }
 
-// compareTop compares x with constant Ref, 2^63.
+// compareTop compares x with the first constant, 2^63.
 func (s *seq) compareTop(x regalloc.PReg) {
-	put(s.e, &backend.Inst{Op: asm.Ucomif, Size: s.in.Size, Mode: backend.ModeConst, Ref: s.in.Ref},
-		[]regalloc.Allocation{regalloc.InReg(x)}, s.src)
+	s.pool(asm.Ucomif, s.in.Size, s.in.Const(), x)
 }
 
 // emitToUint64: use x, def d, early temporary t. x is not a NaN.
@@ -293,16 +293,16 @@ func emitToSint64Sat(s *seq) { toSintSat(s, 8, math.MaxInt64) }
 // opJumpTableBare.
 func emitJumpTable(s *seq) {
 	e, t, u := s.e, s.r(1), s.r(2)
-	blocks := e.Table(s.in.Ref)
+	blocks := e.Table(s.in.Table())
 	index, table, distance := s.r(0), t, u
-	s.imm(asm.CmpImm, 4, s.in.Imm, index)
+	s.imm(asm.CmpImm, 4, int64(s.in.Entries()), index)
 	jccFar(e, asm.AE, e.Label(e.Dest(blocks[len(blocks)-1])))
 	if s.in.Op == opJumpTable {
 		s.mask(4, index, t)
 		index, table, distance = t, u, t
 	}
-	leaLabel(e, table, e.TableLabel(s.in.Ref))
-	put(e, &backend.Inst{Op: asm.Movsx32, Size: 8, Mode: backend.ModeBaseIndex, Scale: 2, Ref: backend.NoFault},
+	leaLabel(e, table, e.TableLabel(s.in.Table()))
+	put(e, &backend.Inst{Op: asm.Movsx32, Size: 8, Mode: backend.ModeBaseIndex, Scale: 2},
 		[]regalloc.Allocation{regalloc.InReg(table), regalloc.InReg(index), regalloc.InReg(distance)}, s.src)
 	s.op(asm.Add, 8, t, u)
 	s.op(asm.JmpInd, 8, t)
@@ -319,7 +319,7 @@ func (s *seq) mask(size uint8, x, d regalloc.PReg) {
 // emitJumpChain: use index. A comparison for each entry.
 func emitJumpChain(s *seq) {
 	e := s.e
-	blocks := e.Table(s.in.Ref)
+	blocks := e.Table(s.in.Table())
 	for k, b := range blocks[:len(blocks)-1] {
 		if k == 0 {
 			s.op(asm.Test, 4, s.r(0), s.r(0))

@@ -326,8 +326,8 @@ func TestPrintVCode(t *testing.T) {
 	line(backend.Inst{Op: Ldrb, Size: 4, Mode: backend.ModeBaseIndex, Imm: int64(UXTW)}, 1, 2, 3)
 	line(backend.Inst{Op: Str, Size: 8, Mode: backend.ModeBase, Disp: 8}, 1, 2)
 	line(backend.Inst{Op: Ldr, Size: 8, Mode: backend.ModeSym, Disp: 16}, 1)
-	line(backend.Inst{Op: Lea, Size: 8, Mode: backend.ModeSym, Ref: uint32(backend.SymFunc(7))}, 1)
-	line(backend.Inst{Op: Fldr, Size: 8, Mode: backend.ModeConst, Ref: 3}, 1)
+	line(backend.Inst{Op: Lea, Size: 8, Mode: backend.ModeSym}.OfSymbol(backend.SymFunc(7)), 1)
+	line(backend.Inst{Op: Fldr, Size: 8, Mode: backend.ModeConst}.OfConst(3), 1)
 	line(backend.Inst{Op: Lea, Size: 8, Mode: backend.ModeLocal, Disp: 8}, 1)
 	line(backend.Inst{Op: MovImm, Size: 8, Imm: -1}, 1)
 	line(backend.Inst{Op: Movk, Size: 8, Imm: 5, Scale: 2}, 1, 2)
@@ -342,7 +342,7 @@ func TestPrintVCode(t *testing.T) {
 	line(backend.Inst{Op: Cbz, Size: 8, Tail: backend.TailTrap, Trap: uint8(abi.TrapNullReference)}, 1)
 	line(backend.Inst{Op: Tbnz, Size: 8, Imm: 63, Tail: backend.TailJump}, 1)
 	line(backend.Inst{Op: Bti, Imm: BtiJ})
-	call := backend.Inst{Op: Bl, Ref: uint32(backend.SymFunc(5))}
+	call := backend.Inst{Op: Bl}.OfSymbol(backend.SymFunc(5))
 	got.Write(PrintVCode(nil, &call, []regalloc.Operand{regalloc.FixedUse(1, X1), regalloc.FixedDef(2, V0)}))
 	want := `%3 = add.64 %1, %2
 %3 = add.32 %1, %2, lsl #3
@@ -374,6 +374,12 @@ bti j
 	}
 }
 
+// choosing is in with the row that makes the result of its tail.
+func choosing(in backend.Inst, op backend.Op, size uint8) backend.Inst {
+	in.SetChoice(backend.Form{Op: op, Size: size})
+	return in
+}
+
 // TestPrintTails compares the text of tails after allocation.
 func TestPrintTails(t *testing.T) {
 	regs := func(ps ...regalloc.PReg) (a []regalloc.Allocation) {
@@ -390,10 +396,10 @@ func TestPrintTails(t *testing.T) {
 		{backend.Inst{Op: Cmp, Size: 4, Tail: backend.TailJump, Cond: uint8(LO)}, regs(X1, X2), "cmp w1, w2; b.lo"},
 		{backend.Inst{Op: Fcmp, Size: 8, Tail: backend.TailSelect, Cond: uint8(GT)}, regs(V1, V2, X3, X4, X5), "fcmp d1, d2; sel x5, x3, x4, gt"},
 		{backend.Inst{Op: TstImm, Size: 8, Imm: 1, Tail: backend.TailSet, Cond: uint8(NE)}, regs(X1, X2), "tst x1, #0x1; cset w2, ne"},
-		{backend.Inst{Op: Cmp, Size: 8, Tail: backend.TailSet, Cond: uint8(NE), Ref: Choice(Csetm, 8)}, regs(X1, X2, X3), "cmp x1, x2; csetm x3, ne"},
-		{backend.Inst{Op: Cmp, Size: 8, Tail: backend.TailSelect, Cond: uint8(NE), Ref: Choice(Csneg, 4)}, regs(X1, X2, X3, X4, X5),
+		{choosing(backend.Inst{Op: Cmp, Size: 8, Tail: backend.TailSet, Cond: uint8(NE)}, Csetm, 8), regs(X1, X2, X3), "cmp x1, x2; csetm x3, ne"},
+		{choosing(backend.Inst{Op: Cmp, Size: 8, Tail: backend.TailSelect, Cond: uint8(NE)}, Csneg, 4), regs(X1, X2, X3, X4, X5),
 			"cmp x1, x2; csneg w5, w3, w4, ne"},
-		{backend.Inst{Op: CmpImm, Size: 4, Tail: backend.TailSelectZero, Cond: uint8(LT), Ref: Choice(Csinc, 8)}, regs(X1, X2, X3),
+		{choosing(backend.Inst{Op: CmpImm, Size: 4, Tail: backend.TailSelectZero, Cond: uint8(LT)}, Csinc, 8), regs(X1, X2, X3),
 			"cmp w1, #0; csinc x3, x2, xzr, lt"},
 		{backend.Inst{Op: StrbZero, Size: 4, Mode: backend.ModeBaseIndex}, regs(X1, X2), "strb wzr, [x1, x2]"},
 		{backend.Inst{Op: Ldr, Size: 8, Mode: backend.ModeSym, Disp: 8}, regs(X2), "adrp x17, instance+8; ldr x2, [x17, :lo12:instance+8]"},

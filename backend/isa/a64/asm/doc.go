@@ -46,7 +46,7 @@
 // they consume. Cbz, Cbnz, Tbz and Tbnz may have backend.TailJump or TailTrap: then they are the comparison and
 // the branch in one, with Inst.Cond ignored and the target that of the tail.
 //
-// Rows that choose make more of what TailSet and the selects choose if not Cond: Inst.Ref of such an instruction is a Choice.
+// Rows that choose make more of what TailSet and the selects choose if not Cond: Inst.Choice of such an instruction is one of them.
 //
 // # Encoding
 //

@@ -15,12 +15,12 @@ type PatchKind uint8
 // The kinds of patch.
 const (
 	PatchNone PatchKind = iota
-	// PatchSym: an adrp and behind it an instruction with the low 12 bits of symbol Inst.Ref's address
+	// PatchSym: an adrp and behind it an instruction with the low 12 bits of symbol Inst.Symbol's address
 	// (backend.ModeSym).
 	PatchSym
-	// PatchPage: an adrp of symbol Inst.Ref.
+	// PatchPage: an adrp of symbol Inst.Symbol.
 	PatchPage
-	// PatchConst: the literal form, 19 bits from bit 5 on as of PatchBranch19, constant Inst.Ref
+	// PatchConst: the literal form, 19 bits from bit 5 on as of PatchBranch19, constant Inst.Const
 	// (backend.ModeConst). Of Lea it is PatchConstAdr, as PatchAdr.
 	PatchConst
 	PatchConstAdr
@@ -81,7 +81,7 @@ func Append(buf []byte, inst *backend.Inst, allocs []regalloc.Allocation, fr *ba
 // plainModes are the modes of addresses in one word.
 const plainModes = 1<<backend.ModeNone | 1<<backend.ModeBase | 1<<backend.ModeBaseIndex | 1<<backend.ModeConst
 
-// modeLow12 is, in the steps of an expansion, ModeBase with the low 12 bits of symbol Ref + Disp; of AddImm the
+// modeLow12 is, in the steps of an expansion, ModeBase with the low 12 bits of the symbol + Disp; of AddImm the
 // immediate.
 const modeLow12 backend.Mode = 15
 

@@ -41,7 +41,7 @@ func (s *steps) expand(inst *backend.Inst, allocs []regalloc.Allocation, fr *bac
 		if inst.Disp&(int32(row.width(inst.Size))-1) != 0 {
 			reject(row, inst)
 		}
-		s.add(backend.Inst{Op: Adrp, Ref: inst.Ref, Disp: inst.Disp}, AddrScratch)
+		s.add(backend.Inst{Op: Adrp, Disp: inst.Disp}.OfSymbol(inst.Symbol()), AddrScratch)
 		s.access(inst, modeLow12, inst.Disp, AddrScratch, allocs)
 	case inst.Mode == backend.ModeOutArg:
 		s.near(inst, SP, inst.Disp, AddrScratch, allocs)
@@ -134,10 +134,10 @@ func (s *steps) lea(inst *backend.Inst, allocs []regalloc.Allocation, fr *backen
 	case backend.ModeBaseIndex:
 		s.add(backend.Inst{Op: AddExt, Size: 8, Imm: Extended(indexExtend(inst), inst.Scale)}, allocs[0].Reg(), allocs[1].Reg(), d)
 	case backend.ModeSym:
-		s.add(backend.Inst{Op: Adrp, Ref: inst.Ref, Disp: inst.Disp}, d)
-		s.add(backend.Inst{Op: AddImm, Size: 8, Mode: modeLow12, Ref: inst.Ref, Disp: inst.Disp}, d, d)
+		s.add(backend.Inst{Op: Adrp, Disp: inst.Disp}.OfSymbol(inst.Symbol()), d)
+		s.add(backend.Inst{Op: AddImm, Size: 8, Mode: modeLow12, Disp: inst.Disp}.OfSymbol(inst.Symbol()), d, d)
 	case backend.ModeConst:
-		s.add(backend.Inst{Op: Adr, Ref: inst.Ref, Disp: inst.Disp}, d)
+		s.add(backend.Inst{Op: Adr, Disp: inst.Disp}.OfConst(inst.Const()), d)
 	case backend.ModeOutArg:
 		s.sum(SP, int64(inst.Disp), d, d)
 	case backend.ModeLocal:

@@ -53,15 +53,13 @@ func check(inst *backend.Inst) error {
 	return nil
 }
 
-// Choice is, as Inst.Ref of an instruction with TailSet, TailSelect or TailSelectZero, the row that makes the result, of the
-// given size: Cset or Csetm; Csel, Csinc, Csinv or Csneg. 0 is Cset of size 4, Csel (of floats Fcsel) of size 8.
-func Choice(op backend.Op, size uint8) uint32 { return uint32(op)<<8 | uint32(size) }
-
-// Chooses is the row and the size of the tail of inst, the class of whose result is c.
+// Chooses is the row and the size that make the result of the tail of inst, a TailSet, TailSelect or TailSelectZero; c is the
+// class of the result. Inst.Choice, if set, is Cset or Csetm; Csel, Csinc, Csinv or Csneg.
 func Chooses(inst *backend.Inst, c regalloc.Class) (op backend.Op, size uint8) {
+	choice := inst.Choice()
 	switch {
-	case inst.Ref != 0:
-		return backend.Op(inst.Ref >> 8), uint8(inst.Ref)
+	case choice != backend.Form{}:
+		return choice.Op, choice.Size
 	case inst.Tail == backend.TailSet:
 		return Cset, 4
 	case c == regalloc.Float:

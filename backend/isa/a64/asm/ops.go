@@ -111,7 +111,7 @@ const (
 	Br    // x
 	Ret   // ; and any number of operands. Returns to x30
 	Adr   // d; Disp, PatchAdr
-	Adrp  // d; Disp, Ref: the page of a symbol, PatchPage
+	Adrp  // d; Disp: the page of a symbol, PatchPage
 	Udf   // ; Imm 0 to 65535
 	Nop   //
 	Bti   // ; Imm: BtiC, BtiJ or BtiJC

@@ -13,7 +13,7 @@ type Names struct {
 	// Operand appends the instruction's operand number i, of the given width for appendReg; sp says that register
 	// 31 is the stack pointer.
 	Operand func(dst []byte, i int, width uint8, sp bool) []byte
-	// Target appends what inst.Ref and inst.Disp refer to, in a branch, or in an address
+	// Target appends what inst refers to, in a branch, or in an address
 	// relative to the program counter. If nil, Disp alone is written, as an
 	// assembler takes it for a distance.
 	Target func(dst []byte, inst *backend.Inst) []byte
@@ -293,11 +293,11 @@ func (r *Row) printUses(dst []byte, inst *backend.Inst, operands []regalloc.Oper
 func printRef(dst []byte, inst *backend.Inst) []byte {
 	switch {
 	case inst.Mode == backend.ModeConst:
-		dst = strconv.AppendUint(append(dst, "const"...), uint64(inst.Ref), 10)
-	case backend.SymRef(inst.Ref) == backend.SymInstance:
+		dst = strconv.AppendUint(append(dst, "const"...), uint64(inst.Const()), 10)
+	case inst.Symbol() == backend.SymInstance:
 		dst = append(dst, "instance"...)
 	default:
-		dst = strconv.AppendUint(append(dst, "func"...), uint64(backend.SymRef(inst.Ref).Func()), 10)
+		dst = strconv.AppendUint(append(dst, "func"...), uint64(inst.Symbol().Func()), 10)
 	}
 	if inst.Disp > 0 {
 		dst = append(dst, '+')

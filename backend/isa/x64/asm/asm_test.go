@@ -253,8 +253,8 @@ func TestPrintVCode(t *testing.T) {
 	line(backend.Inst{Op: Add, Size: 4, Mode: backend.ModeBaseIndex, Scale: 2, Disp: -4}, 1, 2, 3, 4)
 	line(backend.Inst{Op: MovStore, Size: 1, Mode: backend.ModeBase, Disp: 8}, 1, 2)
 	line(backend.Inst{Op: Mov, Size: 8, Mode: backend.ModeSym, Disp: 16}, 1)
-	line(backend.Inst{Op: Lea, Size: 8, Mode: backend.ModeSym, Ref: uint32(backend.SymFunc(7))}, 1)
-	line(backend.Inst{Op: Movf, Size: 8, Mode: backend.ModeConst, Ref: 3}, 1)
+	line(backend.Inst{Op: Lea, Size: 8, Mode: backend.ModeSym}.OfSymbol(backend.SymFunc(7)), 1)
+	line(backend.Inst{Op: Movf, Size: 8, Mode: backend.ModeConst}.OfConst(3), 1)
 	line(backend.Inst{Op: Lea, Size: 8, Mode: backend.ModeLocal, Disp: 8}, 1)
 	line(backend.Inst{Op: Div, Size: 4}, 1, 2, 3, 4, 5)
 	line(backend.Inst{Op: MovImm, Size: 8, Imm: -1}, 1)
@@ -263,7 +263,7 @@ func TestPrintVCode(t *testing.T) {
 	line(backend.Inst{Op: Cmp, Size: 4, Tail: backend.TailSelect, Cond: uint8(L)}, 1, 2, 3, 4, 5)
 	line(backend.Inst{Op: Ucomif, Size: 8, Tail: backend.TailSet, Cond: uint8(FEq)}, 1, 2, 3)
 	line(backend.Inst{Op: Test, Size: 8, Tail: backend.TailTrap, Cond: uint8(E), Trap: uint8(abi.TrapNullReference)}, 1, 2)
-	call := backend.Inst{Op: Call, Ref: uint32(backend.SymFunc(5))}
+	call := backend.Inst{Op: Call}.OfSymbol(backend.SymFunc(5))
 	got.Write(PrintVCode(nil, &call, []regalloc.Operand{regalloc.FixedUse(1, RDI), regalloc.FixedDef(2, RAX)}))
 	want := `%3 = add.64 %1, %2?
 %4 = add.32 %1, dword ptr [%2 + 4*%3 - 4]

@@ -14,9 +14,9 @@ type PatchKind uint8
 // The kinds of patch.
 const (
 	PatchNone PatchKind = iota
-	// PatchSym: four bytes, symbol Inst.Ref (backend.ModeSym).
+	// PatchSym: four bytes, symbol Inst.Symbol (backend.ModeSym).
 	PatchSym
-	// PatchConst: four bytes, constant Inst.Ref (backend.ModeConst).
+	// PatchConst: four bytes, constant Inst.Const (backend.ModeConst).
 	PatchConst
 	// PatchRel8 and PatchRel32: one and four bytes, the target of a branch or call.
 	PatchRel8

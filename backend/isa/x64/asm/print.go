@@ -14,7 +14,7 @@ type Names struct {
 	// Operand appends the instruction's operand number i, of the given width in
 	// bytes (16 for vector registers).
 	Operand func(dst []byte, i int, bytes uint8) []byte
-	// Target appends what inst.Ref and inst.Disp refer to, in a branch, or in an address
+	// Target appends what inst refers to, in a branch, or in an address
 	// relative to the program counter. If nil, Disp alone is written, as an
 	// assembler takes it for a distance.
 	Target func(dst []byte, inst *backend.Inst) []byte
@@ -331,12 +331,12 @@ func printRef(dst []byte, inst *backend.Inst) []byte {
 	switch {
 	case inst.Mode == backend.ModeConst:
 		dst = append(dst, "const"...)
-		dst = strconv.AppendUint(dst, uint64(inst.Ref), 10)
-	case backend.SymRef(inst.Ref) == backend.SymInstance:
+		dst = strconv.AppendUint(dst, uint64(inst.Const()), 10)
+	case inst.Symbol() == backend.SymInstance:
 		dst = append(dst, "instance"...)
 	default:
 		dst = append(dst, "func"...)
-		dst = strconv.AppendUint(dst, uint64(backend.SymRef(inst.Ref).Func()), 10)
+		dst = strconv.AppendUint(dst, uint64(inst.Symbol().Func()), 10)
 	}
 	return appendDisp(dst, inst.Disp, true)
 }
