@@ -91,7 +91,7 @@ func emitCallInd(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocat
 func emitCommon(e *backend.Emitter, in *backend.Inst, src uint32) {
 	switch in.Op {
 	case backend.OpJump:
-		branches(e, in, nil).emit(e)
+		branches(e, in).emit(e, always)
 	case backend.OpTrap:
 		e.Trap(e.Buf.Offset(), abi.TrapCode(in.Trap), abi.FaultUndefined, 0, src)
 		op(e, backend.Inst{Op: asm.Udf, Imm: int64(in.Trap)})
@@ -106,7 +106,7 @@ func emitLanding(e *backend.Emitter) { op(e, backend.Inst{Op: asm.Bti, Imm: asm.
 func emitTail(e *backend.Emitter, in *backend.Inst, allocs, own []regalloc.Allocation, src uint32) {
 	switch in.Tail {
 	case backend.TailJump:
-		branches(e, in, allocs).emit(e)
+		branches(e, in).emit(e, testOf(in, allocs))
 	case backend.TailSet, backend.TailSelect, backend.TailSelectZero:
 		emitChoice(e, in, own)
 	case backend.TailTrap:
@@ -131,8 +131,8 @@ func emitChoice(e *backend.Emitter, in *backend.Inst, own []regalloc.Allocation)
 // isTest reports whether op is cbz, cbnz, tbz or tbnz: comparison and branch in one.
 func isTest(op backend.Op) bool { return op >= asm.Cbz && op <= asm.Tbnz }
 
-// test is a branch without its target: its word, that of the branch that is taken where it is not, and the kind of its use
-// of a label.
+// test is a branch without its target: its word, the word of the branch on the opposite condition, and the kind of label
+// use of both.
 type test struct {
 	word, opposite uint32
 	kind           machbuffer.UseKind
@@ -152,7 +152,7 @@ func makeOnConds() (all [asm.NumConds]test) {
 	return all
 }
 
-// registerTests are, by row less Cbz, the opposite and the kind.
+// registerTests has, by row less Cbz, the row of the opposite test and the kind of label use.
 var registerTests = [...]struct {
 	opposite backend.Op
 	kind     machbuffer.UseKind
@@ -186,67 +186,77 @@ func emitBranch(e *backend.Emitter, t test, l machbuffer.Label) {
 // maxBranches is the most that the branches at the end of a block take.
 const maxBranches = 2 * 4
 
+// sense says when a branch at the end of a block is taken.
+type sense uint8
+
+const (
+	anyway sense = iota
+	ifHolds
+	ifNot
+)
+
 // jumps are the branches at the end of a block, in order.
 type jumps struct {
 	n    int
 	list [2]struct {
-		test test
+		when sense
 		to   int
 	}
 }
 
-func (j *jumps) add(t test, to int) {
-	j.list[j.n].test, j.list[j.n].to = t, to
+func (j *jumps) add(when sense, to int) {
+	j.list[j.n].when, j.list[j.n].to = when, to
 	j.n++
 }
 
 // branches is how the terminator in of the current block branches; what leads to the next block falls through.
-func branches(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation) (j jumps) {
+func branches(e *backend.Emitter, in *backend.Inst) (j jumps) {
 	next, then := e.Next(), e.Succ(0)
 	els := then
 	if in.Tail == backend.TailJump {
 		els = e.Succ(1)
 	}
 	if then != els {
-		t := testOf(in, allocs)
+		when := ifHolds
 		if then == next {
-			j.add(t.invert(), els)
+			j.add(ifNot, els)
 			return j
 		}
 		if els != next && e.Back(els) { // rather than then, which leaves the loop
-			then, els, t = els, then, t.invert()
+			then, els, when = els, then, ifNot
 		}
-		j.add(t, then)
+		j.add(when, then)
 	}
 	if els != next {
-		j.add(always, els)
+		j.add(anyway, els)
 	}
 	return j
 }
 
 // branchBytes is backend.Target.BranchBytes.
 func branchBytes(e *backend.Emitter) uint32 {
-	i := regalloc.Inst(e.VC.In.Blocks[e.Block].Insts.End - 1)
-	in := &e.VC.Insts[i]
+	in := &e.VC.Insts[e.VC.In.Blocks[e.Block].Insts.End-1]
 	if in.Op != backend.OpJump && in.Tail != backend.TailJump {
 		return 0
 	}
-	start, _ := e.VC.In.OperandRange(i)
-	j := branches(e, in, e.Out.Allocs[start:])
-	return uint32(4 * j.n)
+	return uint32(4 * branches(e, in).n)
 }
 
-// emit emits the branches.
-func (j jumps) emit(e *backend.Emitter) {
+// emit emits the branches, those on a condition with test t.
+func (j jumps) emit(e *backend.Emitter, t test) {
 	b := e.Buf
 	for k := range j.n {
-		t, l := j.list[k].test, e.Label(j.list[k].to)
-		at := b.Offset()
-		b.PutU32(t.word)
-		if t == always {
-			b.UncondBranch(at, at, t.kind, l)
+		l, at := e.Label(j.list[k].to), b.Offset()
+		if j.list[k].when == anyway {
+			b.PutU32(always.word)
+			b.UncondBranch(at, at, always.kind, l)
 			continue
 		}
+		t := t
+		if j.list[k].when == ifNot {
+			t = t.invert()
+		}
+		b.PutU32(t.word)
 		var f machbuffer.CondForms
 		f.N = 1
 		f.Same[0], f.Inverted[0] = t.form(), t.invert().form()
@@ -265,9 +275,9 @@ func (t test) form() machbuffer.Form {
 func jumpTo(e *backend.Emitter, to int) {
 	var j jumps
 	if to != e.Next() {
-		j.add(always, to)
+		j.add(anyway, to)
 	}
-	j.emit(e)
+	j.emit(e, always)
 }
 
 // maxEdit is backend.Target.MaxEdit.

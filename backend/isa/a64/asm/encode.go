@@ -15,10 +15,10 @@ type PatchKind uint8
 // The kinds of patch.
 const (
 	PatchNone PatchKind = iota
-	// PatchSym: an adrp and behind it an instruction with the low 12 bits of symbol Inst.Symbol's address
+	// PatchSym: an adrp and behind it an instruction with the low 12 bits of the address of Inst.Symbol
 	// (backend.ModeSym).
 	PatchSym
-	// PatchPage: an adrp of symbol Inst.Symbol.
+	// PatchPage: an adrp of Inst.Symbol.
 	PatchPage
 	// PatchConst: the literal form, 19 bits from bit 5 on as of PatchBranch19, constant Inst.Const
 	// (backend.ModeConst). Of Lea it is PatchConstAdr, as PatchAdr.

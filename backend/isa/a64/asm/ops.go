@@ -115,7 +115,7 @@ const (
 	Udf   // ; Imm 0 to 65535
 	Nop   //
 	Bti   // ; Imm: BtiC, BtiJ or BtiJC
-	Csdb  // waits for what has been predicted of values
+	Csdb  // keeps what follows from using predicted values
 
 	// Loads and stores; Lea is the address itself. Size is that of the register; memory is as
 	// wide, or as the name says (b, h, w).
