@@ -36,7 +36,7 @@ func (i *Info) String() string { return i.Name }
 type Control struct {
 	// Limit is how many rewrites may happen; with a negative one, all.
 	Limit int
-	// Off has the names of the rules that do not apply.
+	// Off has the names of the rules, and of the passes whose rules, do not apply.
 	Off map[string]bool
 	// Trace makes the log say what instructions were and became.
 	Trace bool
@@ -66,7 +66,7 @@ func (c *Control) Reset() { c.Log = c.Log[:0] }
 
 // Spend reports whether a rewrite by the rule may happen, which it then does.
 func (c *Control) Spend(rule *Info) bool {
-	if c.Off[rule.Name] || c.Limit >= 0 && len(c.Log) >= c.Limit {
+	if c.Off[rule.Name] || c.Off[rule.Pass] || c.Limit >= 0 && len(c.Log) >= c.Limit {
 		return false
 	}
 	c.Log = append(c.Log, Rewrite{Rule: rule})

@@ -78,10 +78,11 @@ func TestSuiteElsewhere(t *testing.T) {
 		}
 		return r
 	}
-	for _, level := range testenv.Cases(nil, []string{"-O1"}, []string{"-O0", "-O1"}) {
-		t.Run(level, func(t *testing.T) {
+	const noLowering = "--rules-off=lower"
+	for _, how := range testenv.Cases(nil, []string{"-O1", noLowering}, []string{"-O0", "-O1", noLowering}) {
+		t.Run(how, func(t *testing.T) {
 			t.Parallel()
-			here, there := suite(t, level), suite(t, append([]string{level}, flags...)...)
+			here, there := suite(t, how), suite(t, append([]string{how}, flags...)...)
 			if d := cmp.Diff(here, there); d != "" {
 				t.Errorf("-here +there\n%s", d)
 			}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,7 +26,7 @@ func rewriteFlags() []cli.Flag {
 // as they happen: first those of the mid-end, which are the same for every target, then those of lowering. It is the
 // same for any number of workers.
 type rewriting struct {
-	// off are the rules that do not apply, by name.
+	// off is opt.Control's Off.
 	off map[string]bool
 	// each is how many rewrites of a function happen; with a negative number, all. at, if not nil, takes its place.
 	each  int
@@ -64,18 +65,16 @@ func readRewriting(c *cli.Context) (*rewriting, error) {
 
 // readRules reads --rules-off.
 func (w *rewriting) readRules(list string) error {
-	for _, name := range strings.Split(list, ",") {
-		found := name == ""
-		for _, target := range compile.Targets() {
-			for _, rule := range compile.Rules(target) {
-				if rule.Name == name || rule.Pass == name {
-					w.off[rule.Name], found = true, true
-				}
-			}
-		}
-		if !found {
+	var all []*rewrite.Info
+	for _, target := range compile.Targets() {
+		all = append(all, compile.Rules(target)...)
+	}
+	for name := range strings.SplitSeq(list, ",") {
+		named := func(rule *rewrite.Info) bool { return rule.Name == name || rule.Pass == name }
+		if name != "" && !slices.ContainsFunc(all, named) {
 			return usagef("--rules-off=%s: no such rule or pass; waot bisect --rules lists them", name)
 		}
+		w.off[name] = true
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/waot-project/waot/backend/instance"
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/opt"
+	"github.com/waot-project/waot/clif/rewrite"
 	"github.com/waot-project/waot/clif/text"
 	"github.com/waot-project/waot/internal/figures"
 	"github.com/waot-project/waot/internal/filetest"
@@ -24,6 +25,8 @@ type native struct {
 	on    *Machine
 	level string
 	mid   opt.Level
+	// plain is without lowering rules.
+	plain bool
 }
 
 // Name is the machine or its level, and that of the mid-end.
@@ -32,7 +35,11 @@ func (e native) Name() string {
 	if name == "" {
 		name = e.on.Name
 	}
-	return fmt.Sprintf("%s-O%d", name, e.mid)
+	name = fmt.Sprintf("%s-O%d", name, e.mid)
+	if e.plain {
+		name += "-plain"
+	}
+	return name
 }
 
 // Load compiles a copy of the file.
@@ -41,7 +48,11 @@ func (e native) Load(file *text.File) (filetest.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	im, err := e.on.compile(file.Mod, file.Body, e.level, e.mid, true, Echo)
+	on := *e.on
+	if e.plain {
+		on.Options.Control = noLowering
+	}
+	im, err := on.compile(file.Mod, file.Body, e.level, e.mid, true, Echo)
 	if err != nil {
 		return nil, err
 	}
@@ -109,13 +120,19 @@ func (r running) Close() error {
 	return nil
 }
 
-// engines are compiled code without and with the mid-end on each level that this processor has.
+// noLowering turns all lowering rules off.
+func noLowering(clif.FuncIndex) *rewrite.Control {
+	return &rewrite.Control{Limit: -1, Off: map[string]bool{rewrite.LowerPass: true}}
+}
+
+// engines are compiled code on each level that this processor has: without and with the mid-end, with and without lowering
+// rules.
 func (on *Machine) engines(t *testing.T) (all []filetest.Engine) {
 	t.Helper()
 	m := &module{on: on}
 	m.each(t, func(_ *testing.T, level string, _ Instance) {
 		for _, mid := range []opt.Level{opt.O0, opt.O1} {
-			all = append(all, native{on, level, mid})
+			all = append(all, native{on, level, mid, false}, native{on, level, mid, true})
 		}
 	})
 	return all
