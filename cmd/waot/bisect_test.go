@@ -175,6 +175,36 @@ func planted(t *testing.T, wasm, dir string, fn clif.FuncIndex, rule opt.Rule, s
 	return b
 }
 
+// TestBisectAgain: the line that checks the place again has the level, however it was given, and finds the same.
+func TestBisectAgain(t *testing.T) {
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Skip("no shell")
+	}
+	setUp(t)
+	if err := os.WriteFile("m.wasm", []byte(bisected()), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if status, _, stderr := execute("build", "m.wasm", "-O0", "-o", "m.o"); status != 0 {
+		t.Fatal(stderr)
+	}
+	const check = "--check=! cmp -s {} m.o" // bad is the object of all rewrites
+	for _, level := range []string{"-O0", "-O=0", "--O=0", "--opt=0"} {
+		status, stdout, stderr := execute("bisect", "m.wasm", level, "--json", check)
+		var f finding
+		if err := json.Unmarshal([]byte(stdout), &f); err != nil || status != 0 {
+			t.Fatalf("%s: status %d: %s%s, %v", level, status, stdout, stderr, err)
+		}
+		last := fmt.Sprintf("--rewrites=%d:%d", f.Func, f.Rewrite)
+		words := []string{"bisect", "m.wasm", last, check, "--opt=0"}
+		if want := "waot bisect m.wasm " + last + " '" + check + "' --opt=0"; f.Again != want {
+			t.Errorf("%s: again: %s, want %s", level, f.Again, want)
+		}
+		if status, stdout, stderr := execute(words...); status != 1 || !strings.Contains(stdout, ": bad with ") {
+			t.Errorf("%v: status %d: %s%s", words, status, stdout, stderr)
+		}
+	}
+}
+
 // TestBisectBroken has the compiler itself fail after a planted rewrite: that is bad, too.
 func TestBisectBroken(t *testing.T) {
 	dir := t.TempDir()
