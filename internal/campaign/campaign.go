@@ -13,8 +13,10 @@ import (
 	"time"
 
 	"github.com/waot-project/waot/backend"
+	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/interp"
 	"github.com/waot-project/waot/clif/opt"
+	"github.com/waot-project/waot/clif/rewrite"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
@@ -61,6 +63,8 @@ type Variant struct {
 	Level  opt.Level
 	// NoSpectre is compile.Options.NoSpectre.
 	NoSpectre bool
+	// NoLowering turns all lowering rules off.
+	NoLowering bool
 }
 
 // Interpreter is the name of the variant that does not compile.
@@ -69,12 +73,24 @@ const Interpreter = "CLIF interpreter"
 // optimised returns that of the mid-end without a back end.
 func optimised() *Variant { return &Variant{Name: Interpreter + " -O1", Level: opt.O1} }
 
-// Variants are those for a target: each level of optimisation, one of them without what is against misspeculation, and for
-// this machine the newest processor that it is.
+// options are those of the compiler.
+func (v *Variant) options() compile.Options {
+	o := compile.Options{Target: v.Target, CPU: v.CPU, OptLevel: v.Level, NoSpectre: v.NoSpectre, Verify: true, Jobs: 1}
+	if v.NoLowering {
+		o.Control = func(clif.FuncIndex) *opt.Control {
+			return &opt.Control{Limit: -1, Off: map[string]bool{rewrite.LowerPass: true}}
+		}
+	}
+	return o
+}
+
+// Variants are those for a target: each level of optimisation, one of them without what is against misspeculation, one without
+// lowering rules, and for this machine the newest processor that it is.
 func Variants(target string) (list []Variant) {
 	list = []Variant{
 		{Name: target + " -O0", Target: target, Level: opt.O0},
 		{Name: target + " -O1 --spectre=off", Target: target, Level: opt.O1, NoSpectre: true},
+		{Name: target + " -O1 --rules-off=lower", Target: target, Level: opt.O1, NoLowering: true},
 		{Name: target + " -O1", Target: target, Level: opt.O1},
 	}
 	if v3 := (Variant{Name: target + " -O1 x86-64-v3", Target: target, CPU: "x86-64-v3", Level: opt.O1}); target == compile.HostTarget() && runs(&v3) {
@@ -129,7 +145,7 @@ type Failure struct {
 	Calls   int    // that are left
 	Tries   int
 	Small   string // how the small one differs
-	Rewrite string // of the mid-end, or why there is none
+	Rewrite string // of the mid-end or of lowering, or why there is none
 	Listing string // of the small one
 	// File is the small one, or the program if there is none, as a file of testdata/programs that shows the difference; FileTest is its calls as
 	// one of testdata/clif, which shows it, too. Where there is none, it is said why.
@@ -371,12 +387,12 @@ func (f *Figures) describe(ctx context.Context, p *randprog.Program, want *randp
 // interpret runs a program on the CLIF interpreter as a variant optimises it. set, if not nil, changes the options.
 func (w *worker) interpret(p *randprog.Program, v *Variant, set func(*compile.Options), limits interp.Options) *randprog.Outcome {
 	o := w.options(v, set)
-	return randprog.Run(&interpengine.Engine{Options: limits, NoSpectre: o.NoSpectre, Rewrite: rewrite(&o)}, p)
+	return randprog.Run(&interpengine.Engine{Options: limits, NoSpectre: o.NoSpectre, Rewrite: midEnd(&o)}, p)
 }
 
 // options are those that a variant is compiled with. set, if not nil, changes them.
 func (w *worker) options(v *Variant, set func(*compile.Options)) compile.Options {
-	o := compile.Options{Target: v.Target, CPU: v.CPU, OptLevel: v.Level, NoSpectre: v.NoSpectre, Verify: true, Jobs: 1}
+	o := v.options()
 	if w.cfg.Spoil != nil {
 		w.cfg.Spoil(v, &o)
 	}

@@ -125,13 +125,14 @@ func TestCampaign(t *testing.T) {
 	}
 }
 
-// fault is a fault to plant: in a rewrite of the mid-end, or in the bytes of code.
+// fault is a fault to plant: in a rewrite of the mid-end, in the constant that a lowering rule appends, or in the bytes of code.
 type fault struct {
-	name   string
-	target string // empty for any
-	rule   string // that is spoiled
-	code   func(b []byte)
-	often  bool // planted in ordinary runs of the tests
+	name     string
+	target   string // empty for any
+	rule     string // of the mid-end, that is spoiled
+	lowering string // rule that is spoiled
+	code     func(b []byte)
+	often    bool // planted in ordinary runs of the tests
 }
 
 // words changes each instruction of AArch64.
@@ -170,6 +171,7 @@ var faults = []fault{
 	{name: "reassociated constants", rule: "reassociate"},
 	{name: "masked shifts", rule: "shift-mask"},
 	{name: "extended comparisons", rule: "icmp-extends"},
+	{name: "lowered shifts by constants", lowering: "shift_imm", often: true},
 	{name: "x86-64: setl becomes setle", target: x64, often: true, code: bytesOf([]byte{0x0F, 0x9C}, func(b []byte) {
 		if b[1] >= 0xC0 {
 			b[0] = 0x9E
@@ -238,13 +240,36 @@ func (x *fault) plant(v *campaign.Variant, o *compile.Options) {
 		}
 		return
 	}
-	o.Control = func(clif.FuncIndex) *opt.Control {
-		return &opt.Control{Limit: -1, Plant: func(r *rewrite.Info, f *clif.Func, d *clif.InstData, val clif.Value) clif.Value {
+	if x.lowering != "" {
+		o.Trace = &backend.Trace{Rule: x.spoilLowering(v)}
+		return
+	}
+	control := o.Control
+	o.Control = func(i clif.FuncIndex) *opt.Control {
+		c := &opt.Control{Limit: -1}
+		if control != nil {
+			c = control(i)
+		}
+		c.Plant = func(r *rewrite.Info, f *clif.Func, d *clif.InstData, val clif.Value) clif.Value {
 			if r.String() != x.rule {
 				return val
 			}
 			return spoilt(f, d, val)
-		}}
+		}
+		return c
+	}
+}
+
+// spoilLowering makes what the lowering rule appends wrong: its constant is another.
+func (x *fault) spoilLowering(v *campaign.Variant) func(f *clif.Func, r backend.Rule, insts []backend.Inst) {
+	target, err := compile.CodeTarget(v.Target, v.CPU)
+	if err != nil || v.Target == "" {
+		return nil
+	}
+	return func(_ *clif.Func, r backend.Rule, insts []backend.Inst) {
+		if target.Rules.Info(r).Name == x.lowering {
+			insts[len(insts)-1].Imm ^= 1
+		}
 	}
 }
 
@@ -315,8 +340,8 @@ func TestPlanted(t *testing.T) {
 			if len(e.Reduced) == 0 || len(e.Reduced) > 200 {
 				t.Errorf("it is not made small:\n%s", e.Listing)
 			}
-			if x.rule != "" && !strings.Contains(e.Rewrite, "rule "+x.rule+",") {
-				t.Errorf("the rule is %s", x.rule)
+			if rule := cmp.Or(x.rule, x.lowering); rule != "" && !strings.Contains(e.Rewrite, "rule "+rule+",") {
+				t.Errorf("the rule is %s: %s", rule, e.Rewrite)
 			}
 			if testing.Verbose() && len(e.Reduced) > 150 {
 				t.Log(e.Listing)

@@ -51,7 +51,7 @@ func (w *worker) fileTest(ctx context.Context, p *randprog.Program, v *Variant, 
 func (w *worker) fails(t *clifTest, v *Variant, sort string) (bool, error) {
 	o := w.options(v, nil)
 	if v.Target == "" {
-		e := filetest.Interp{Options: fileLimits, Rewrite: rewrite(&o)}
+		e := filetest.Interp{Options: fileLimits, Rewrite: midEnd(&o)}
 		r := &filetest.Runner{Engines: []filetest.Engine{e}}
 		return len(r.Run([]byte(t.String())).Failures) > 0, nil
 	}
@@ -233,8 +233,8 @@ func operand(t clif.Type, bits uint64, anyNaN bool) string {
 	return fmt.Sprintf("%#x", bits)
 }
 
-// rewrite does to a function what the mid-end does with these options.
-func rewrite(o *compile.Options) func(*clif.Func) error {
+// midEnd does to a function what the mid-end does with these options.
+func midEnd(o *compile.Options) func(*clif.Func) error {
 	return func(f *clif.Func) error {
 		x := &opt.Optimizer{}
 		if o.Control != nil {

@@ -33,7 +33,7 @@ type images struct {
 
 // engine runs what a variant compiles.
 func (x *images) engine(v *Variant) *nativeengine.Engine {
-	o := compile.Options{Target: v.Target, CPU: v.CPU, OptLevel: v.Level, Verify: true, Jobs: 1}
+	o := v.options()
 	return &nativeengine.Engine{Options: o, Image: func(module []byte) (*inproc.Image, error) {
 		if img, ok := x.fixed[string(module)]; ok {
 			return img, nil

@@ -84,7 +84,7 @@ func (w *worker) investigate(ctx context.Context, p *randprog.Program, v *Varian
 			_, s := w.differs(ctx, p, v, nil)
 			return s == sort
 		})
-		x.Rewrite = "not the mid-end: it is not compiled"
+		x.Rewrite = "no rewrite: it is not compiled"
 		if v != nil {
 			x.Rewrite = w.bisect(ctx, small, v)
 		}
@@ -146,7 +146,7 @@ func (w *worker) fewerCalls(p *randprog.Program, x *Failure, shows func(*randpro
 	return p
 }
 
-// bisect says which rewrite of the mid-end makes the difference, or why it is none.
+// bisect says which rewrite, of the mid-end or of lowering, makes the difference, or why it is none.
 func (w *worker) bisect(ctx context.Context, p *randprog.Program, v *Variant) string {
 	wm, err := validate.Module(p.Wasm, validate.Config{})
 	if err != nil {
@@ -178,13 +178,13 @@ func (w *worker) bisect(ctx context.Context, p *randprog.Program, v *Variant) st
 		return how != ""
 	}
 	plain := *v
-	plain.Level = opt.O0
-	if how, _ := w.differs(ctx, p, &plain, nil); v.Level == opt.O0 || how != "" {
-		return "at -O0 too: it is not the mid-end"
+	plain.Level, plain.NoLowering = opt.O0, true
+	if how, _ := w.differs(ctx, p, &plain, nil); how != "" {
+		return "without any rewrite at -O0 too: no rule is to blame"
 	}
 	switch {
 	case bad(-1, -1):
-		return "without any rewrite too, but not at -O0"
+		return "without any rewrite too, but not so at -O0: it is the mid-end, but none of its rules"
 	case !bad(last, -1):
 		return "it does not differ when the rewrites are observed"
 	}
