@@ -291,21 +291,13 @@ func (c *patternCompiler) compile(row *RuleDef) (program, error) {
 		err = c.root(&n)
 	}
 	for _, word := range strings.Fields(row.When) {
-		guard := lookUp(c.words.Guards, sharedGuards, word)
+		guard := c.words.Guards[word]
 		if guard == nil {
 			return c.p, fmt.Errorf("%w: no guard %q", errPattern, word)
 		}
 		c.p.steps = append(c.p.steps, step{do: stepGuard, guard: guard})
 	}
 	return c.p, err
-}
-
-// lookUp finds a word of the machine or of all; nil if there is none.
-func lookUp[F any](own, shared map[string]F, word string) F {
-	if f, ok := own[word]; ok {
-		return f
-	}
-	return shared[word]
 }
 
 func (c *patternCompiler) root(n *Pattern) (err error) {
@@ -382,7 +374,7 @@ func (c *patternCompiler) operand(n *Pattern) (slot uint8, err error) {
 	case LeafConst:
 		s.do, s.konst = stepConst, uint8(strings.Index("kji", n.Name))
 		if n.Word != "" {
-			if s.onK = lookUp(c.words.Consts, sharedConsts, n.Word); s.onK == nil {
+			if s.onK = c.words.Consts[n.Word]; s.onK == nil {
 				return 0, fmt.Errorf("%w: no property %q", errPattern, n.Word)
 			}
 		}
@@ -402,7 +394,7 @@ func (c *patternCompiler) operand(n *Pattern) (slot uint8, err error) {
 			return slot, nil
 		}
 		s.do = stepValue
-		if s.onV = lookUp(c.words.Values, sharedValues, n.Word); s.onV == nil {
+		if s.onV = c.words.Values[n.Word]; s.onV == nil {
 			return 0, fmt.Errorf("%w: no property %q", errPattern, n.Word)
 		}
 	}

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/rewrite"
@@ -78,6 +79,8 @@ type RuleDef struct {
 // Rules is a machine's table of lowering rules, ready for use.
 type Rules struct {
 	Rows []RuleDef
+	// Words are all that the patterns may name: the machine's own and those of all machines.
+	Words Vocabulary
 	// infos describe the rows to Control.
 	infos    []rewrite.Info
 	programs []program
@@ -126,7 +129,8 @@ type Vocabulary struct {
 func NewRules(own []RuleDef, words *Vocabulary) *Rules {
 	r := &Rules{Rows: append(sharedRules[:FirstOwn:FirstOwn], own[FirstOwn:]...)}
 	r.infos, r.programs = make([]rewrite.Info, len(r.Rows)), make([]program, len(r.Rows))
-	c := patternCompiler{words: words}
+	r.Words = Vocabulary{union(sharedConsts, words.Consts), union(sharedValues, words.Values), union(sharedGuards, words.Guards), words.Loads}
+	c := patternCompiler{words: &r.Words}
 	for n := range r.Rows {
 		row := &r.Rows[n]
 		what := row.Pattern
@@ -151,29 +155,22 @@ func NewRules(own []RuleDef, words *Vocabulary) *Rules {
 	return r
 }
 
+// union has the words of both.
+func union[F any](shared, own map[string]F) map[string]F {
+	all := maps.Clone(shared)
+	maps.Copy(all, own)
+	return all
+}
+
 // Info describes rule n.
 func (r *Rules) Info(n Rule) *rewrite.Info { return &r.infos[n] }
 
 // sharedConsts, sharedValues and sharedGuards are the words that all machines have.
 var (
 	sharedConsts = map[string]func(t clif.Type, k int64) bool{
-		"pow2":    func(t clif.Type, k int64) bool { return k > 0 && k&(k-1) == 0 },
 		"nonzero": func(_ clif.Type, k int64) bool { return k != 0 },
-		// divisor: neither 0 nor -1, which divide with a trap.
-		"divisor": func(_ clif.Type, k int64) bool { return k != 0 && k != -1 },
-		// not-minus-one: a division by it does not overflow.
-		"not-minus-one": func(_ clif.Type, k int64) bool { return k != -1 },
 	}
 	sharedValues = map[string]func(l *Lower, v clif.Value) bool{
-		// var: not a constant.
-		"var": func(l *Lower, v clif.Value) bool {
-			_, ok := l.Iconst(v)
-			return !ok
-		},
-		// kept: something else uses it too.
-		"kept": func(l *Lower, v clif.Value) bool { return !l.SingleUse(v) },
-		// u32: an i32 or its zero-extension.
-		"u32": func(l *Lower, v clif.Value) bool { return l.F.TypeOf(l.Resolve(v)) == clif.I32 },
 		// index: a constant that the displacement takes as the number of a word.
 		"index": func(l *Lower, v clif.Value) bool {
 			c, ok := l.Iconst(v)

@@ -304,6 +304,9 @@ var rows = [numRules]backend.RuleDef{
 // words are what the patterns name.
 var words = backend.Vocabulary{
 	Consts: map[string]func(t clif.Type, k int64) bool{
+		"pow2": func(t clif.Type, k int64) bool { return k > 0 && k&(k-1) == 0 },
+		// not-minus-one: a division by it does not overflow.
+		"not-minus-one": func(_ clif.Type, k int64) bool { return k != -1 },
 		// arith: an immediate of add or sub, or its negative that fits 32 bits.
 		"arith": func(_ clif.Type, k int64) bool { return asm.FitsArith(magnitude(k)) },
 		// arith-twice: the sum of two immediates, and not one movz.
@@ -322,6 +325,8 @@ var words = backend.Vocabulary{
 		"bits": func(t clif.Type, k int64) bool { return asm.FitsBits(backend.SizeOf(t), int64(unsigned(t, k))) },
 	},
 	Values: map[string]func(l *lower, v clif.Value) bool{
+		// u32: an i32 or its zero-extension.
+		"u32": func(l *lower, v clif.Value) bool { return l.F.TypeOf(l.Resolve(v)) == clif.I32 },
 		// compared: the result of a comparison, and nothing else uses it.
 		"compared":    func(l *lower, v clif.Value) bool { return onlyComparison(l, v) != nil },
 		"float-const": func(l *lower, v clif.Value) bool { return l.DefOp(v, clif.OpFconst) != nil && l.OnlyUse(v) },

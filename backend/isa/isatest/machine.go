@@ -134,6 +134,8 @@ var tests = []struct {
 	{"Smoke", testSmoke},
 	{"Complete", testComplete},
 	{"Rules", testRules},
+	{"NearMisses", testNearMisses},
+	{"Words", testWords},
 	{"Errors", testErrors},
 	{"Binary", testBinary},
 	{"Unary", testUnary},

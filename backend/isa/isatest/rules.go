@@ -34,10 +34,7 @@ func testRules(t *testing.T, on *Machine) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := newSuite(on)
-		s.Globals = []clif.GlobalDecl{{Type: clif.I32, Mutable: true, Init: 77}, {Type: clif.I64, Mutable: true, Init: 1 << 40},
-			{Type: clif.F32, Mutable: true, Init: 0x40000000}, {Type: clif.F64, Mutable: true, Init: 0x4008 << 48}}
-		s.Tables = []clif.TableDecl{{Elem: clif.FuncRef, Min: 10, Max: 40, HasMax: true}}
+		s := newRuleSuite(on)
 		of := map[clif.FuncIndex]backend.Rule{}
 		compiler := backend.New(target, instance.New(&s.Module.Module), &s.Module.Module, backend.Options{Allocator: linear.New(), SkipChecker: true})
 		for r := range backend.Rule(len(target.Rules.Rows)) {
@@ -88,6 +85,15 @@ func testRules(t *testing.T, on *Machine) {
 		total += executed[backend.Rule(r)]
 	}
 	t.Logf("%d rules executed, each alone in a function: %d functions", len(executed), total)
+}
+
+// newRuleSuite has what the functions of rules use.
+func newRuleSuite(on *Machine) *suite {
+	s := newSuite(on)
+	s.Globals = []clif.GlobalDecl{{Type: clif.I32, Mutable: true, Init: 77}, {Type: clif.I64, Mutable: true, Init: 1 << 40},
+		{Type: clif.F32, Mutable: true, Init: 0x40000000}, {Type: clif.F64, Mutable: true, Init: 0x4008 << 48}}
+	s.Tables = []clif.TableDecl{{Elem: clif.FuncRef, Min: 10, Max: 40, HasMax: true}}
+	return s
 }
 
 // partners are the rules without which another one has nothing to apply to.
@@ -186,6 +192,10 @@ type ruleBuilder struct {
 	access clif.Access
 	// Constants of one function fit together: a field of width bits from at on, of n.
 	at, width int
+	// exact makes constants and further uses only where the pattern has them. miss is what is made otherwise than the pattern
+	// has it, nil for nothing.
+	exact bool
+	miss  *nearMiss
 }
 
 var scalars = []clif.Type{clif.I32, clif.I64, clif.F32, clif.F64}
@@ -230,6 +240,7 @@ func (g *ruleBuilder) root(p *backend.Pattern) {
 		if p.Conds != nil {
 			cc = pickOne(g.rng, p.Conds...)
 		}
+		cc = g.cond(p, cc)
 		if op == clif.OpIcmp {
 			g.condition(g.Icmp(clif.IntCC(cc), g.t, x, y))
 		} else {
@@ -250,6 +261,9 @@ func (g *ruleBuilder) root(p *backend.Pattern) {
 			return
 		}
 		x, y := g.args2(p, g.t)
+		if g.misses(p, missSwapped) {
+			x, y = y, x
+		}
 		g.finish(g.Binary(op, g.t, x, y))
 	}
 }
@@ -296,14 +310,22 @@ func (g *ruleBuilder) args2(p *backend.Pattern, t clif.Type) (x, y clif.Value) {
 	return x, g.value(&p.Args[1], t)
 }
 
-// value makes what a pattern describes, of type t, or something like it.
+// value makes what a pattern describes, of type t, or something like it, or the near miss.
 func (g *ruleBuilder) value(p *backend.Pattern, t clif.Type) clif.Value {
+	if g.miss == nil || g.miss.at != p {
+		return g.like(p, t)
+	}
+	return g.nearly(p, t)
+}
+
+// like makes what a pattern describes, of type t, or something like it.
+func (g *ruleBuilder) like(p *backend.Pattern, t clif.Type) clif.Value {
 	if p.Type != clif.Invalid {
 		t = p.Type
 	}
 	if p.Ops != nil {
 		v := g.inst(p, t)
-		if !p.Only && g.rng.IntN(3) == 0 || g.rng.IntN(12) == 0 {
+		if !g.exact && (!p.Only && g.rng.IntN(3) == 0 || g.rng.IntN(12) == 0) {
 			g.keep = append(g.keep, v)
 		}
 		return v
@@ -336,6 +358,9 @@ func (g *ruleBuilder) inst(p *backend.Pattern, t clif.Type) clif.Value {
 		}
 	}
 	op := g.opcode(p, t)
+	if g.misses(p, missOpcode) {
+		op = g.miss.op
+	}
 	switch op {
 	case clif.OpIcmp:
 		x, y := g.args2(p, t)
@@ -343,7 +368,7 @@ func (g *ruleBuilder) inst(p *backend.Pattern, t clif.Type) clif.Value {
 		if p.Conds != nil {
 			cc = clif.IntCC(pickOne(g.rng, p.Conds...))
 		}
-		return g.Icmp(cc, t, x, y)
+		return g.Icmp(clif.IntCC(g.cond(p, uint8(cc))), t, x, y)
 	case clif.OpFcmp:
 		return g.Fcmp(clif.FloatCC(g.rng.IntN(int(clif.NumFloatCCs))), t, g.leaf(t), g.leaf(t))
 	case clif.OpRefIsNull:
@@ -387,7 +412,7 @@ func (g *ruleBuilder) leaf(t clif.Type) clif.Value {
 	if t == clif.FuncRef {
 		return g.RefNull(t)
 	}
-	if t.IsInt() && g.rng.IntN(16) == 0 {
+	if t.IsInt() && !g.exact && g.rng.IntN(16) == 0 {
 		return g.constant(t)
 	}
 	for k := range scalars {
@@ -567,11 +592,10 @@ func (g *ruleBuilder) memory(p *backend.Pattern, op clif.Opcode) {
 
 // address makes the i32 that a pattern of an address describes, a small one where it is shifted.
 func (g *ruleBuilder) address(p *backend.Pattern) clif.Value {
-	if p.Ops == nil {
-		return g.value(p, clif.I32)
+	if p.Ops != nil {
+		g.named["x"] = g.Binary(clif.OpBand, clif.I32, g.params[8], g.Iconst(clif.I32, 0x1f))
 	}
-	x := g.Binary(clif.OpBand, clif.I32, g.params[8], g.Iconst(clif.I32, 0x1f))
-	return g.Binary(clif.OpIshl, clif.I32, x, g.Iconst(clif.I32, uint64(g.rng.IntN(5))))
+	return g.value(p, clif.I32)
 }
 
 // context makes a user of v.
@@ -618,7 +642,7 @@ func (g *ruleBuilder) intContext(v clif.Value, t clif.Type) {
 			i := g.Bound(v, g.Iconst(clif.I64, 10), abi.TrapTableOutOfBounds)
 			if g.rng.IntN(2) == 0 {
 				i = v
-				if _, d := g.definition(v); d == nil || d.Op != clif.OpIconst || d.Imm >= 10 {
+				if _, d := g.definition(v); g.miss == nil && (d == nil || d.Op != clif.OpIconst || d.Imm >= 10) {
 					i = g.Iconst(clif.I64, 4)
 				}
 			}

@@ -229,6 +229,8 @@ var rows = [numRules]backend.RuleDef{
 // words are what the patterns name.
 var words = backend.Vocabulary{
 	Consts: map[string]func(t clif.Type, k int64) bool{
+		// divisor: neither 0 nor -1, which divide with a trap.
+		"divisor":   func(_ clif.Type, k int64) bool { return k != 0 && k != -1 },
 		"imm32":     func(_ clif.Type, k int64) bool { return fits(k) },
 		"neg-imm32": func(_ clif.Type, k int64) bool { return fits(-k) },
 		"imm31":     func(_ clif.Type, k int64) bool { return k >= 0 && k <= math.MaxInt32 },
@@ -243,6 +245,13 @@ var words = backend.Vocabulary{
 		"keeps-amount": func(t clif.Type, k int64) bool { return amount(t, k) == amount(t, -1) },
 	},
 	Values: map[string]func(l *lower, v clif.Value) bool{
+		// var: not a constant.
+		"var": func(l *lower, v clif.Value) bool {
+			_, ok := l.Iconst(v)
+			return !ok
+		},
+		// kept: something else uses it too.
+		"kept": func(l *lower, v clif.Value) bool { return !l.SingleUse(v) },
 		// float-const: a constant that nothing else uses.
 		"float-const": func(l *lower, v clif.Value) bool { return l.DefOp(v, clif.OpFconst) != nil && l.SingleUse(v) },
 	},
