@@ -136,6 +136,7 @@ var tests = []struct {
 	{"Rules", testRules},
 	{"NearMisses", testNearMisses},
 	{"Words", testWords},
+	{"Guards", testGuards},
 	{"Errors", testErrors},
 	{"Binary", testBinary},
 	{"Unary", testUnary},

@@ -255,37 +255,15 @@ func testNearMisses(t *testing.T, on *Machine) {
 
 // missesOf tries the near misses of a rule, and counts them by kind in tried. It gives how many functions they were made from.
 func (s *suite) missesOf(t *testing.T, compiler *backend.Compiler, rules *backend.Rules, r backend.Rule, p *backend.Pattern, tried map[missKind]int) (hits int) {
-	row := &rules.Rows[r]
-	// build gives how often the rule is applied in a function, and what built it; the miss has gone if it cannot be.
-	build := func(seed uint64, miss *nearMiss) (n int, g *ruleBuilder, text string) {
-		s.Fn(ruleParams, ruleResults, func(b *clif.Builder, params []clif.Value) {
-			g = &ruleBuilder{builder: builder{b}, rng: rand.New(rand.NewPCG(uint64(r), seed)), params: params, row: row, term: row.Term, exact: p.Ops != nil, miss: miss}
-			g.function(p)
-		})
-		defer s.drop()
-		if err := verify.Func(g.F); err != nil {
-			t.Fatalf("%s, %v: %v\n%v", row.Name, miss, err, g.F)
-		}
-		ctl := controlFor("alone", rules, r)
-		compiler.Control = ctl
-		if _, err := compiler.Compile(g.F); err != nil {
-			t.Fatalf("%s, %v: %v\n%v", row.Name, miss, err, g.F)
-		}
-		for i := range ctl.Log {
-			if ctl.Log[i].Rule == rules.Info(r) {
-				n++
-			}
-		}
-		return n, g, g.F.String()
-	}
+	row, exact := &rules.Rows[r], p.Ops != nil
 	for seed := uint64(0); seed < seedsOfMisses && hits < hitsOfMisses; seed++ {
-		n, hit, text := build(seed, nil)
+		n, hit, text := s.tryRule(t, compiler, rules, r, p, seed, exact, nil)
 		if n != 1 {
 			continue
 		}
 		hits++
 		for _, miss := range nearMisses(p, row.Term, hit.t, constWords) {
-			n, g, missed := build(seed, &miss)
+			n, g, missed := s.tryRule(t, compiler, rules, r, p, seed, exact, &miss)
 			if g.miss == nil {
 				continue
 			}
@@ -296,4 +274,29 @@ func (s *suite) missesOf(t *testing.T, compiler *backend.Compiler, rules *backen
 		}
 	}
 	return hits
+}
+
+// tryRule compiles a function of a rule with no rule but it, and says how often it is applied, what built the function, and its text. The miss has
+// gone if it cannot be.
+func (s *suite) tryRule(t *testing.T, compiler *backend.Compiler, rules *backend.Rules, r backend.Rule, p *backend.Pattern, seed uint64, exact bool, miss *nearMiss) (n int, g *ruleBuilder, text string) {
+	row := &rules.Rows[r]
+	s.Fn(ruleParams, ruleResults, func(b *clif.Builder, params []clif.Value) {
+		g = &ruleBuilder{builder: builder{b}, rng: rand.New(rand.NewPCG(uint64(r), seed)), params: params, row: row, term: row.Term, exact: exact, miss: miss}
+		g.function(p)
+	})
+	defer s.drop()
+	if err := verify.Func(g.F); err != nil {
+		t.Fatalf("%s, %v: %v\n%v", row.Name, miss, err, g.F)
+	}
+	ctl := controlFor("alone", rules, r)
+	compiler.Control = ctl
+	if _, err := compiler.Compile(g.F); err != nil {
+		t.Fatalf("%s, %v: %v\n%v", row.Name, miss, err, g.F)
+	}
+	for i := range ctl.Log {
+		if ctl.Log[i].Rule == rules.Info(r) {
+			n++
+		}
+	}
+	return n, g, g.F.String()
 }

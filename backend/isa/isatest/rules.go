@@ -190,6 +190,8 @@ type ruleBuilder struct {
 	keep   []clif.Value // to be used once more
 	stored clif.Value   // the address of a store, or NoValue
 	access clif.Access
+	// loop is the block that the function seems to repeat, or NoBlock.
+	loop clif.Block
 	// Constants of one function fit together: a field of width bits from at on, of n.
 	at, width int
 	// exact makes constants and further uses only where the pattern has them. miss is what is made otherwise than the pattern
@@ -204,7 +206,12 @@ func pickOne[T any](r *rand.Rand, xs ...T) T { return xs[r.IntN(len(xs))] }
 
 // function fills the function.
 func (g *ruleBuilder) function(p *backend.Pattern) {
-	g.named, g.stored = map[string]clif.Value{}, clif.NoValue
+	g.named, g.stored, g.loop = map[string]clif.Value{}, clif.NoValue, clif.NoBlock
+	if strings.Contains(g.row.When, "no-loop") && !g.exact && g.rng.IntN(4) == 0 {
+		g.loop = g.NewBlock()
+		g.Jump(g.Target(g.loop, nil))
+		g.SwitchTo(g.loop)
+	}
 	g.t = pickOne(g.rng, clif.I32, clif.I64)
 	if p.Leaf == backend.LeafValue && strings.HasPrefix(p.Word, "float") {
 		g.t = pickOne(g.rng, clif.F32, clif.F64)
@@ -688,6 +695,11 @@ func (g *ruleBuilder) finish(v clif.Value) {
 		if results[k] == clif.NoValue {
 			results[k] = g.konst(t, uint64(k))
 		}
+	}
+	if g.loop != clif.NoBlock {
+		exit := g.NewBlock()
+		g.Branch(g.Iconst(clif.I32, 1), g.Target(exit, nil), g.Target(g.loop, nil))
+		g.SwitchTo(exit)
 	}
 	g.Return(results)
 }

@@ -1,6 +1,7 @@
 package isatest
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -8,7 +9,9 @@ import (
 	"testing"
 
 	"github.com/waot-project/waot/backend"
+	"github.com/waot-project/waot/backend/instance"
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/regalloc/linear"
 )
 
 // This file says what the words of lowering rules mean, by examples.
@@ -61,6 +64,37 @@ var constWords = map[string]ConstWord{
 	"bits":           ofTypes(ks{1, 2, 0xff, -2, 0x55555555}, ks{0, -1, 5, 0x12345}, ks{1, 0xff, -2, 0x5555555555555555}, ks{0, -1, 5, 0x12345}),
 }
 
+// guardWord is matches that a guard accepts and some that it refuses, of guards that look at nothing else.
+type guardWord struct{ accepts, refuses []bound }
+
+// bound is what such guards look at.
+type bound struct {
+	t       clif.Type
+	k, j, i int64
+	bytes   int
+}
+
+var guardWords = map[string]guardWord{
+	"low-half":        {[]bound{{bytes: 1}, {bytes: 4}}, []bound{{bytes: 8}}},
+	"two-bytes":       {[]bound{{bytes: 1}, {bytes: 2}}, []bound{{bytes: 4}, {bytes: 8}}},
+	"one-byte":        {[]bound{{bytes: 1}}, []bound{{bytes: 2}, {bytes: 8}}},
+	"mask-covers":     {[]bound{{k: 0xff, bytes: 1}, {k: 0x1ffff, bytes: 2}, {k: -1, bytes: 8}}, []bound{{k: 0xfe, bytes: 1}, {k: 0x7fff, bytes: 2}, {k: maxI32, bytes: 4}}},
+	"whole-width":     {[]bound{{t: clif.I32, k: 8, j: 24}, {t: clif.I64, k: 8, j: 56}}, []bound{{t: clif.I32, k: 8, j: 23}, {t: clif.I32, k: 9, j: 24}, {t: clif.I64, k: 8, j: 24}}},
+	"ones-below-sign": {[]bound{{t: clif.I32, k: 24, j: 0xff}, {t: clif.I64, k: 25, j: 0xff}}, []bound{{t: clif.I32, k: 25, j: 0xff}, {t: clif.I64, k: 57, j: 0xff}}},
+	"ones-from-k":     {[]bound{{t: clif.I32, k: 8, j: 0xff00}}, []bound{{t: clif.I32, k: 8, j: 0xfe00}, {t: clif.I32, k: 8, j: 0xff}}},
+	"ones-above-k":    {[]bound{{t: clif.I32, k: 8, j: 0xff0f}}, []bound{{t: clif.I32, k: 8, j: 0xfe0f}, {t: clif.I32, k: 8, j: 0xff}}},
+	"extracts":        {[]bound{{t: clif.I32, k: 8, j: 8}, {t: clif.I32, k: 9, j: 8}}, []bound{{t: clif.I32, k: 7, j: 8}}},
+	"places":          {[]bound{{t: clif.I32, k: 7, j: 8}}, []bound{{t: clif.I32, k: 8, j: 8}, {t: clif.I32, k: 9, j: 8}}},
+	"takes-field": {[]bound{{t: clif.I32, k: ^0xff, i: 0xff, j: 24}},
+		[]bound{{t: clif.I32, k: ^0xff, i: 0xff, j: 25}, {t: clif.I32, k: ^0xff, i: 0x7f, j: 8}, {t: clif.I32, k: ^0xff00, i: 0xff00, j: 8}, {t: clif.I32, k: -1, i: 0, j: 8}}},
+	"low-field":    {[]bound{{t: clif.I32, k: ^0xff, i: 0xff}}, []bound{{t: clif.I32, k: ^0xff, i: 0x1ff}, {t: clif.I32, k: ^0xff0, i: 0xff0}, {t: clif.I32, k: -1}}},
+	"takes-top":    {[]bound{{t: clif.I32, k: ^0xff, j: 24}, {t: clif.I64, k: ^0xff, j: 56}}, []bound{{t: clif.I32, k: ^0xff, j: 23}, {t: clif.I32, k: ^0xff00, j: 24}, {t: clif.I64, k: ^0xff, j: 24}}},
+	"masked-field": {[]bound{{t: clif.I32, k: ^0xff00, j: 8, i: 0xff}}, []bound{{t: clif.I32, k: ^0xff00, j: 7, i: 0xff}, {t: clif.I32, k: ^0xff00, j: 8, i: 0x7f}, {t: clif.I32, k: ^0xf0f00, j: 8, i: 0xf0f}}},
+	"top-field":    {[]bound{{t: clif.I32, k: 0xffff, j: 16}, {t: clif.I64, k: maxI32, j: 31}}, []bound{{t: clif.I32, k: 0xffff, j: 15}, {t: clif.I32, k: ^0xff0000, j: 16}, {t: clif.I64, k: 0xffff, j: 48}}},
+	"placed-field": {[]bound{{t: clif.I32, k: ^0xff00, j: 8, i: 0xff00}}, []bound{{t: clif.I32, k: ^0xff00, j: 7, i: 0xff00}, {t: clif.I32, k: ^0xff00, j: 8, i: 0xff}}},
+	"compare-imm":  {[]bound{{t: clif.I32, k: 4095}, {t: clif.I32, k: -4096}}, []bound{{t: clif.I32, k: 0x12345}, {t: clif.I64, k: 1 << 40}}},
+}
+
 // testWords: each word of a machine is in a pattern, and accepts and refuses what its examples say.
 func testWords(t *testing.T, on *Machine) {
 	target, err := on.Target(on.Levels[0])
@@ -69,13 +103,9 @@ func testWords(t *testing.T, on *Machine) {
 	}
 	words := &target.Rules.Words
 	used := map[string]bool{}
-	for _, row := range target.Rules.Rows {
-		p, err := backend.ParsePattern(row.Pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
-		wordsOf(&p, used)
-		for word := range strings.FieldsSeq(row.When) {
+	for r := range target.Rules.Rows {
+		_, asked := rowWords(t, &target.Rules.Rows[r])
+		for _, word := range asked {
 			used[word] = true
 		}
 	}
@@ -103,10 +133,85 @@ func testWords(t *testing.T, on *Machine) {
 	}
 }
 
-// wordsOf adds the words in a pattern.
-func wordsOf(p *backend.Pattern, used map[string]bool) {
-	used[p.Word] = true
-	for k := range p.Args {
-		wordsOf(&p.Args[k], used)
+// testGuards: guards that look at constants accept and refuse what their examples say; each other guard and each property of a value
+// accepts something and refuses something in functions made from the patterns that have it.
+func testGuards(t *testing.T, on *Machine) {
+	answers := map[string]*[2]int{} // how often a word has refused, and accepted
+	known := func(word string) bool {
+		n, x := answers[word], guardWords[word]
+		return n == nil || n[0]+len(x.refuses) > 0 && n[1]+len(x.accepts) > 0
 	}
+	count := func(word string, yes bool) bool {
+		if yes {
+			answers[word][1]++
+		} else {
+			answers[word][0]++
+		}
+		return yes
+	}
+	for _, level := range on.Levels {
+		original, err := on.Target(level)
+		if err != nil {
+			t.Fatal(err)
+		}
+		words := original.Rules.Words
+		words.Guards, words.Values = maps.Clone(words.Guards), maps.Clone(words.Values)
+		for word, accepts := range words.Guards {
+			answers[word] = cmp.Or(answers[word], new([2]int))
+			guardExamples(t, word, accepts)
+			words.Guards[word] = func(l *backend.Lower, m *backend.Match) bool { return count(word, accepts(l, m)) }
+		}
+		for word, accepts := range words.Values {
+			answers[word] = cmp.Or(answers[word], new([2]int))
+			words.Values[word] = func(l *backend.Lower, v clif.Value) bool { return count(word, accepts(l, v)) }
+		}
+		target := *original
+		target.Rules = backend.NewRules(original.Rules.Rows, &words)
+		s := newRuleSuite(on)
+		compiler := backend.New(&target, instance.New(&s.Module.Module), &s.Module.Module, backend.Options{Allocator: linear.New(), SkipChecker: true})
+		for r := range backend.Rule(len(target.Rules.Rows)) {
+			p, asked := rowWords(t, &target.Rules.Rows[r])
+			open := func(word string) bool { return !known(word) }
+			for seed := uint64(0); seed < triesOfRule && slices.ContainsFunc(asked, open); seed++ {
+				s.tryRule(t, compiler, target.Rules, r, &p, seed, false, nil)
+			}
+		}
+	}
+	for word, n := range answers {
+		if !known(word) {
+			t.Errorf("%s has refused %d times and accepted %d times", word, n[0], n[1])
+		}
+	}
+}
+
+// guardExamples asks a guard what its examples answer, if it has some.
+func guardExamples(t *testing.T, word string, accepts func(l *backend.Lower, m *backend.Match) bool) {
+	examples := guardWords[word]
+	for want, list := range map[bool][]bound{true: examples.accepts, false: examples.refuses} {
+		for _, x := range list {
+			m := &backend.Match{T: x.t, Bytes: x.bytes}
+			m.K, m.J, m.I = x.k, x.j, x.i
+			if accepts(nil, m) != want {
+				t.Errorf("%s: %+v is accepted: %v", word, x, !want)
+			}
+		}
+	}
+}
+
+// rowWords is the pattern of a rule, and the words that it and When have.
+func rowWords(t *testing.T, row *backend.RuleDef) (p backend.Pattern, words []string) {
+	p, err := backend.ParsePattern(row.Pattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, append(patternWords(&p), strings.Fields(row.When)...)
+}
+
+// patternWords is the words in a pattern.
+func patternWords(p *backend.Pattern) []string {
+	words := []string{p.Word}
+	for k := range p.Args {
+		words = append(words, patternWords(&p.Args[k])...)
+	}
+	return words
 }

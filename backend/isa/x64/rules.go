@@ -218,9 +218,9 @@ var rows = [numRules]backend.RuleDef{
 		Gives: "[memory+k+offset]", Why: "no index"},
 	RuleStoreModifyImm: {Name: "store_modify_imm", Pattern: "(store x (only (iadd|isub|band|bor|bxor y k)))", When: "stored-imm place-left", Lower: lowerModifyImm,
 		Gives: "op [x], k", Why: "load and store are the operation's"},
-	RuleStoreModify: {Name: "store_modify", Pattern: "(store x (only (iadd|isub|band|bor|bxor y z)))", When: "integer place-left", Lower: lowerModify,
+	RuleStoreModify: {Name: "store_modify", Pattern: "(store x (only (iadd|isub|band|bor|bxor y z)))", When: "place-left", Lower: lowerModify,
 		Gives: "op [x], z", Why: "load and store are the operation's"},
-	RuleStoreModifyLeft: {Name: "store_modify_left", Pattern: "(store x (only (iadd|band|bor|bxor z y)))", When: "integer place-left", Lower: lowerModify,
+	RuleStoreModifyLeft: {Name: "store_modify_left", Pattern: "(store x (only (iadd|band|bor|bxor z y)))", When: "place-left", Lower: lowerModify,
 		Gives: "op [x], z", Why: "load and store are the operation's"},
 	RuleStoreImm: {Name: "store_imm", Term: backend.TermOperand, Pattern: "x", When: "store-imm",
 		Gives: "mov [address], x", Why: "no constant in a register"},
@@ -264,9 +264,8 @@ var words = backend.Vocabulary{
 		"in-load": func(l *lower, m *match) bool { return m.K >= 0 && m.K < 1<<(8*access(&l.F.Insts[m.Load])) },
 		// displacement: the address, a constant, and the offset are a displacement.
 		"displacement": func(_ *lower, m *match) bool { return uint64(uint32(m.K))+heapOffset(m.D) <= math.MaxInt32 },
-		"integer":      func(_ *lower, m *match) bool { return m.T.IsInt() },
 		// stored-imm: k is an immediate of a store of this width.
-		"stored-imm": func(_ *lower, m *match) bool { return m.T.IsInt() && (access(m.D) < 8 || fits(m.K)) },
+		"stored-imm": func(_ *lower, m *match) bool { return access(m.D) < 8 || fits(m.K) },
 		"store-imm": func(l *lower, m *match) bool {
 			_, ok := constBits(l, m.X(), m.Bytes)
 			return ok
