@@ -27,22 +27,23 @@ type nearMiss struct {
 type missKind uint8
 
 const (
-	missPlain    missKind = iota // a parameter instead
-	missOpcode                   // another opcode with operands of the same types
-	missCond                     // a condition that is not listed
-	missUsed                     // a second use of what only the instruction may use
-	missExtended                 // an operation of 32 bits, zero-extended
-	missSwapped                  // operands in the other order
-	missConst                    // a constant that the word refuses, or another one than the literal
-	missWord                     // a value that does not have the property
-	missWidth                    // a load of another width
-	missStore                    // a store between the load and the instruction
-	missCall                     // a call between
-	missLoad                     // another load between
-	missBlock                    // the load in the block in front
+	missPlain       missKind = iota // a parameter instead
+	missOpcode                      // another opcode with operands of the same types
+	missCond                        // a condition that is not listed
+	missUsed                        // a second use of what only the instruction may use
+	missUsedInFront                 // the same, in front of the instruction
+	missExtended                    // an operation of 32 bits, zero-extended
+	missSwapped                     // operands in the other order
+	missConst                       // a constant that the word refuses, or another one than the literal
+	missWord                        // a value that does not have the property
+	missWidth                       // a load of another width
+	missStore                       // a store between the load and the instruction
+	missCall                        // a call between
+	missLoad                        // another load between
+	missBlock                       // the load in the block in front
 )
 
-var missNames = [...]string{"plain", "opcode", "condition", "used", "extended", "swapped", "constant", "word", "width", "store", "call", "load", "block"}
+var missNames = [...]string{"plain", "opcode", "condition", "used", "used in front", "extended", "swapped", "constant", "word", "width", "store", "call", "load", "block"}
 
 func (m *nearMiss) String() string {
 	s := missNames[m.how]
@@ -84,7 +85,7 @@ func orderMatters(p *backend.Pattern) bool {
 	if len(p.Args) != 2 || p.Ops[0].Info().Format != clif.FormatBinary {
 		return false
 	}
-	anything := func(a *backend.Pattern) bool { return a.Leaf == backend.LeafValue && a.Word == "" }
+	anything := func(a *backend.Pattern) bool { return a.Leaf == backend.LeafValue && (a.Word == "" || a.Word == "var") }
 	if anything(&p.Args[0]) == anything(&p.Args[1]) {
 		return false
 	}
@@ -118,12 +119,15 @@ func missesInside(p *backend.Pattern, t clif.Type, words map[string]ConstWord) (
 		add(missPlain)
 		return append(all, nearMiss{at: p, how: missConst, k: p.Lit - 1}, nearMiss{at: p, how: missConst, k: p.Lit + 1})
 	case backend.LeafLoad:
-		add(missPlain, missWidth, missUsed, missStore, missCall, missLoad, missBlock)
+		add(missPlain, missWidth, missUsed, missUsedInFront, missStore, missCall, missLoad, missBlock)
 		return all
 	}
 	add(missPlain)
 	if p.Only {
-		add(missUsed)
+		add(missUsed, missUsedInFront)
+	}
+	if orderMatters(p) {
+		add(missSwapped)
 	}
 	if p.Conds != nil {
 		add(missCond)
@@ -169,6 +173,12 @@ func (g *ruleBuilder) nearly(p *backend.Pattern, t clif.Type) clif.Value {
 		return g.refused(p, g.F.TypeOf(v))
 	case missUsed:
 		g.keep = append(g.keep, v)
+	case missUsedInFront:
+		op := clif.OpClz
+		if g.F.TypeOf(v).IsFloat() {
+			op = clif.OpFneg
+		}
+		g.keep = append(g.keep, g.Unary(op, g.F.TypeOf(v), v))
 	case missExtended:
 		return g.Unary(clif.OpUextend, whole, v)
 	case missConst:

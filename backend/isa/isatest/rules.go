@@ -385,6 +385,9 @@ func (g *ruleBuilder) inst(p *backend.Pattern, t clif.Type) clif.Value {
 		return g.Unary(op, t, g.value(&p.Args[0], g.operandType(op, t)))
 	}
 	x, y := g.args2(p, t)
+	if g.misses(p, missSwapped) {
+		x, y = y, x
+	}
 	return g.Binary(op, t, x, y)
 }
 
