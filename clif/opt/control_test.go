@@ -109,16 +109,16 @@ func TestEveryRule(t *testing.T) {
 			if info.Types.Has(ty) || info.Types == 0 && ty == clif.Invalid {
 				pairs++
 				if k == 0 {
-					t.Errorf("%v never applied to %v", rule, ty)
+					t.Errorf("%v never applied to %v", rule.Info(), ty)
 				}
 			} else if k > 0 && ty != clif.Invalid {
-				t.Errorf("%v applied to %v, which its table does not say", rule, ty)
+				t.Errorf("%v applied to %v, which its table does not say", rule.Info(), ty)
 			}
 			if k > 0 {
 				line += fmt.Sprintf(" %v %d", ty, k)
 			}
 		}
-		t.Logf("%-18s%s", rule, line)
+		t.Logf("%-18s%s", rule.Info(), line)
 	}
 	t.Logf("%d rules at %d types", NumRules, pairs)
 	figures.Check(t, "opt.rules", int(NumRules))
@@ -154,20 +154,20 @@ func TestOff(t *testing.T) {
 	}
 	compared := 0
 	for rule := range NumRules {
-		ctl := &Control{Limit: -1, Off: map[string]bool{rule.String(): true}}
+		ctl := &Control{Limit: -1, Off: map[string]bool{rule.Info().Name: true}}
 		o := Optimizer{Control: ctl}
 		for _, one := range runs {
 			g := optimized(t, &o, one.f)
 			for i := range ctl.Log {
 				if ctl.Log[i].Rule == rule.Info() {
-					t.Fatalf("%v is off and applied", rule)
+					t.Fatalf("%v is off and applied", rule.Info())
 				}
 			}
 			if one.want == "" {
 				continue
 			}
 			if got, _ := ending(t, g, one.in); got != one.want {
-				t.Fatalf("without %v, f(%#x): %s before, %s after\n%v\n%v", rule, one.in, one.want, got, one.f, g)
+				t.Fatalf("without %v, f(%#x): %s before, %s after\n%v\n%v", rule.Info(), one.in, one.want, got, one.f, g)
 			}
 			compared++
 		}

@@ -196,5 +196,3 @@ var ruleInfos = [NumRules]rewrite.Info{
 
 // Info describes r.
 func (r Rule) Info() *rewrite.Info { return &ruleInfos[r] }
-
-func (r Rule) String() string { return ruleInfos[r].Name }

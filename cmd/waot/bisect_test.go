@@ -74,13 +74,13 @@ func TestBisectPlanted(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if f.Func != uint32(fn) || f.Rule != rule.String() || f.Pass != "fold" || f.Without != "good" || f.Before == "" || len(f.After) == 0 {
-				t.Fatalf("%v in function %d: found %+v", rule, fn, f)
+			if f.Func != uint32(fn) || f.Rule != rule.Info().Name || f.Pass != "fold" || f.Without != "good" || f.Before == "" || len(f.After) == 0 {
+				t.Fatalf("%v in function %d: found %+v", rule.Info(), fn, f)
 			}
 			// The place is what --rewrites checks.
 			for n, want := range map[int]bool{f.Rewrite: false, f.Rewrite - 1: true} {
 				if good, _, err := b.try(place{int(f.Func), n}); err != nil || good != want {
-					t.Errorf("%v in function %d, %d rewrites: %v, %v", rule, fn, n, good, err)
+					t.Errorf("%v in function %d, %d rewrites: %v, %v", rule.Info(), fn, n, good, err)
 				}
 			}
 			found++

@@ -220,7 +220,7 @@ func TestRewritesPlanted(t *testing.T) {
 			flag string
 			good bool
 		}{
-			{"--jobs=0", false}, {"--rules-off=" + rule.String(), true}, {"--rules-off=" + rule.Info().Pass, true},
+			{"--jobs=0", false}, {"--rules-off=" + rule.Info().Name, true}, {"--rules-off=" + rule.Info().Pass, true},
 			{"--rules-off=dce", false}, {"--rewrites=2:0", true}, {"--rewrites=1:1000", true}, {"--rewrites=3:0", false}, {"--rewrites=0", true},
 		} {
 			for name, command := range map[string][]string{
@@ -240,7 +240,7 @@ func TestRewritesPlanted(t *testing.T) {
 					good = stdout == right
 				}
 				if good != c.good || stderr != "" {
-					t.Errorf("%v: %v: good %t, want %t\n%s%s", rule, args, good, c.good, stdout, stderr)
+					t.Errorf("%v: %v: good %t, want %t\n%s%s", rule.Info(), args, good, c.good, stdout, stderr)
 				}
 			}
 		}
@@ -286,12 +286,12 @@ func TestBisectTargets(t *testing.T) {
 				status, stdout, stderr := executePlanted(plant, append(line, "--json", "--", argOfMain)...)
 				var f finding
 				if err := json.Unmarshal([]byte(stdout), &f); err != nil || status != 0 || stderr != "" {
-					t.Fatalf("%v: status %d, %v\n%s%s", rule, status, err, stdout, stderr)
+					t.Fatalf("%v: status %d, %v\n%s%s", rule.Info(), status, err, stdout, stderr)
 				}
-				if f.Func != 2 || f.Rule != rule.String() || f.Without != "good" || f.Checks < 4 {
-					t.Errorf("%v: found %+v", rule, f)
+				if f.Func != 2 || f.Rule != rule.Info().Name || f.Without != "good" || f.Checks < 4 {
+					t.Errorf("%v: found %+v", rule.Info(), f)
 				}
-				t.Logf("%v: %d checks in %v", rule, f.Checks, time.Since(begin).Round(time.Millisecond))
+				t.Logf("%v: %d checks in %v", rule.Info(), f.Checks, time.Since(begin).Round(time.Millisecond))
 				want := fmt.Sprintf("waot bisect m.wasm --rewrites=2:%d --invoke=main --runner=%s --target=%s -- %s", f.Rewrite, quoted(flags[2]), target, argOfMain)
 				if f.Again != want {
 					t.Errorf("again: %s, want %s", f.Again, want)
@@ -299,12 +299,12 @@ func TestBisectTargets(t *testing.T) {
 				for n, verdict := range map[int]string{f.Rewrite: "bad", f.Rewrite - 1: "good"} {
 					_, stdout, stderr := executePlanted(plant, append(line, fmt.Sprintf("--rewrites=2:%d", n), "--", argOfMain)...)
 					if !strings.HasPrefix(stdout, "m.wasm: "+verdict+" with ") {
-						t.Errorf("%v, %d rewrites: want %s, got %s%s", rule, n, verdict, stdout, stderr)
+						t.Errorf("%v, %d rewrites: want %s, got %s%s", rule.Info(), n, verdict, stdout, stderr)
 					}
 				}
-				_, stdout, stderr = executePlanted(plant, append(line, "--rules-off="+rule.String(), "--", argOfMain)...)
+				_, stdout, stderr = executePlanted(plant, append(line, "--rules-off="+rule.Info().Name, "--", argOfMain)...)
 				if stdout != "m.wasm: good at -O1: nothing to find\n2 checks\n" {
-					t.Errorf("without %v: %s%s", rule, stdout, stderr)
+					t.Errorf("without %v: %s%s", rule.Info(), stdout, stderr)
 				}
 			}
 		})
