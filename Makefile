@@ -59,13 +59,13 @@ fuzz:
 # run tries other cases.
 soak:
 	@echo "SEED=$(SEED)"
-	$(GO) run ./regalloc/soak -seconds $(SECONDS_EACH) -n 1000000000 -first $(SEED)
-	$(GO) run ./checker/mutate -seconds $(SECONDS_EACH) -n 1000000000 -seed $(SEED) $(MODULES)
-	$(GO) run ./internal/campaign/soak -seconds $(SECONDS_EACH) -n 1000000000 -seed $(SEED) -out $(FOUND)
+	$(GO) run ./internal/proof/regalloc/soak -seconds $(SECONDS_EACH) -n 1000000000 -first $(SEED)
+	$(GO) run ./internal/proof/mutate -seconds $(SECONDS_EACH) -n 1000000000 -seed $(SEED) $(MODULES)
+	$(GO) run ./internal/proof/campaign/soak -seconds $(SECONDS_EACH) -n 1000000000 -seed $(SEED) -out $(FOUND)
 	@if command -v gcc >/dev/null; then oracle/run.sh -run TestRandom -v -modules $(WASMTIME_MODULES) -seed $(SEED); \
 		else echo "no gcc: nothing is compared with wasmtime"; fi
-	WAOT_STRESS=$(SECONDS_EACH)s $(GO) test ./host/stress -run 'TestStress$$' -v -timeout 0
-	$(GO) run ./host/guestfuzz/soak -seconds $(SECONDS_EACH) -seed $(SEED)
+	WAOT_STRESS=$(SECONDS_EACH)s $(GO) test ./internal/proof/stress -run 'TestStress$$' -v -timeout 0
+	$(GO) run ./internal/proof/guestfuzz/soak -seconds $(SECONDS_EACH) -seed $(SEED)
 
 clean:
 	rm -rf $(OUT) $(FOUND)

@@ -17,7 +17,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/waot-project/waot/internal/testenv"
+	"github.com/waot-project/waot/internal/proof/testenv"
 )
 
 // The examples of docs/adding.md are diffs. They are applied to a copy of what is no Go code; the Go files that they change are

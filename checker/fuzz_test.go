@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/waot-project/waot/checker"
-	"github.com/waot-project/waot/internal/entropy"
-	"github.com/waot-project/waot/regalloc/exec"
+	"github.com/waot-project/waot/internal/proof/entropy"
+	"github.com/waot-project/waot/internal/proof/regalloc/exec"
 )
 
 // Bounds of FuzzDamaged, in bytes: more than the largest function takes, and more than the damages do.

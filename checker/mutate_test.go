@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/waot-project/waot/checker"
-	"github.com/waot-project/waot/internal/testenv"
+	"github.com/waot-project/waot/internal/proof/regalloc/exec"
+	"github.com/waot-project/waot/internal/proof/testenv"
 	"github.com/waot-project/waot/regalloc"
-	"github.com/waot-project/waot/regalloc/exec"
 )
 
 func cloneOut(o *regalloc.Output) *regalloc.Output {

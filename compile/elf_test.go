@@ -14,7 +14,7 @@ import (
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/host/sign"
-	"github.com/waot-project/waot/internal/testenv"
+	"github.com/waot-project/waot/internal/proof/testenv"
 )
 
 // tool finds a program that the test needs. Without it the test is skipped, but on

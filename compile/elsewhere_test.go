@@ -18,9 +18,9 @@ import (
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/internal/emulate"
-	"github.com/waot-project/waot/internal/figures"
-	"github.com/waot-project/waot/internal/testenv"
-	"github.com/waot-project/waot/internal/wasmgen"
+	"github.com/waot-project/waot/internal/proof/figures"
+	"github.com/waot-project/waot/internal/proof/testenv"
+	"github.com/waot-project/waot/internal/proof/wasmgen"
 )
 
 // This file compiles modules on the other machine, in an emulator: this package's test binary, built for that machine,

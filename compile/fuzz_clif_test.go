@@ -18,7 +18,7 @@ import (
 	"github.com/waot-project/waot/clif/verify"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/internal/abi"
-	"github.com/waot-project/waot/internal/entropy"
+	"github.com/waot-project/waot/internal/proof/entropy"
 	"github.com/waot-project/waot/regalloc/linear"
 )
 

@@ -21,8 +21,8 @@ import (
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/internal/abi"
-	"github.com/waot-project/waot/internal/entropy"
-	"github.com/waot-project/waot/internal/filetest"
+	"github.com/waot-project/waot/internal/proof/entropy"
+	"github.com/waot-project/waot/internal/proof/filetest"
 	"github.com/waot-project/waot/spectest"
 	"github.com/waot-project/waot/spectest/nativeengine"
 )

@@ -11,8 +11,8 @@ import (
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
-	"github.com/waot-project/waot/internal/hostile"
-	"github.com/waot-project/waot/internal/wasmgen"
+	"github.com/waot-project/waot/internal/proof/hostile"
+	"github.com/waot-project/waot/internal/proof/wasmgen"
 )
 
 // maxFuzzed bounds the modules of FuzzModule, in bytes.

@@ -11,9 +11,9 @@ import (
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/instance"
 	"github.com/waot-project/waot/clif"
-	"github.com/waot-project/waot/internal/figures"
+	"github.com/waot-project/waot/internal/proof/figures"
+	"github.com/waot-project/waot/internal/proof/testenv"
 	"github.com/waot-project/waot/internal/reloc"
-	"github.com/waot-project/waot/internal/testenv"
 	"github.com/waot-project/waot/machbuffer"
 )
 

@@ -9,7 +9,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/waot-project/waot/internal/testenv"
+	"github.com/waot-project/waot/internal/proof/testenv"
 	"github.com/waot-project/waot/wasmfront"
 )
 

@@ -7,7 +7,7 @@ import (
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
-	"github.com/waot-project/waot/internal/wasmgen"
+	"github.com/waot-project/waot/internal/proof/wasmgen"
 )
 
 // TestBoundsStay: what tables are indexed with is the result of a bound, before and behind each pass of the mid-end: a

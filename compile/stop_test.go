@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"github.com/waot-project/waot/clif/opt"
-	"github.com/waot-project/waot/internal/cputime"
+	"github.com/waot-project/waot/internal/proof/cputime"
+	"github.com/waot-project/waot/internal/proof/testenv"
 	"github.com/waot-project/waot/internal/stop"
-	"github.com/waot-project/waot/internal/testenv"
 	"github.com/waot-project/waot/wasmfront"
 )
 

@@ -19,7 +19,7 @@ import (
 
 	"github.com/waot-project/waot"
 	"github.com/waot-project/waot/host"
-	"github.com/waot-project/waot/internal/figures"
+	"github.com/waot-project/waot/internal/proof/figures"
 )
 
 // Modules that call a host function, which calls back.

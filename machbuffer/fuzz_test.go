@@ -7,8 +7,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/waot-project/waot/internal/entropy"
-	"github.com/waot-project/waot/internal/testenv"
+	"github.com/waot-project/waot/internal/proof/entropy"
+	"github.com/waot-project/waot/internal/proof/testenv"
 )
 
 // The synthetic machine. All instructions start with an opcode byte; numbers are little-endian. A condition word is

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/proof/testenv"
 	"github.com/waot-project/waot/internal/reloc"
-	"github.com/waot-project/waot/internal/testenv"
 )
 
 // sampleA64 is an object whose function f refers to its data in every way that code can, calls the undefined helper

@@ -8,6 +8,6 @@
 //
 // Place in the pipeline: beside it, over everything; tests only.
 //
-// Input: modules, from internal/wasmgen or as text.
+// Input: modules, from internal/proof/wasmgen or as text.
 // Output: test failures that name a module, a call and what the engines did.
 package oracle

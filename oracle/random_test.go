@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/waot-project/waot/internal/proof/compare"
-	"github.com/waot-project/waot/internal/randprog"
+	"github.com/waot-project/waot/internal/proof/randprog"
 	"github.com/waot-project/waot/spectest"
 	"github.com/waot-project/waot/spectest/interpengine"
 	"github.com/waot-project/waot/wasmfront"

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/waot-project/waot/host/stress/guest"
+	"github.com/waot-project/waot/internal/proof/stress/guest"
 )
 
 // readResident returns the process's memory in KiB, by kind, after a collection of garbage.

@@ -12,7 +12,7 @@ import (
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
 	"github.com/waot-project/waot"
-	"github.com/waot-project/waot/host/stress/guest"
+	"github.com/waot-project/waot/internal/proof/stress/guest"
 )
 
 // modules are the inputs.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/waot-project/waot/internal/testenv"
+	"github.com/waot-project/waot/internal/proof/testenv"
 )
 
 // classified is instructions with the words that GNU as gives for them.

@@ -10,7 +10,7 @@ import (
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/interp"
 	"github.com/waot-project/waot/clif/text"
-	"github.com/waot-project/waot/internal/figures"
+	"github.com/waot-project/waot/internal/proof/figures"
 )
 
 // typedSource has, for values of one type, a read, a write, equal instructions, choices.

@@ -9,8 +9,8 @@ import (
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/verify"
 	"github.com/waot-project/waot/internal/abi"
-	"github.com/waot-project/waot/internal/figures"
-	"github.com/waot-project/waot/internal/testenv"
+	"github.com/waot-project/waot/internal/proof/figures"
+	"github.com/waot-project/waot/internal/proof/testenv"
 )
 
 var everything = flag.Bool("everything", false, "TestExhaustive: no samples of the largest patterns, but all of them")

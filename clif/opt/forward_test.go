@@ -10,7 +10,7 @@ import (
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/interp"
 	"github.com/waot-project/waot/internal/abi"
-	"github.com/waot-project/waot/internal/testenv"
+	"github.com/waot-project/waot/internal/proof/testenv"
 )
 
 // accessesOf are the ways to load, or to store, a type.

@@ -21,9 +21,9 @@ import (
 	"github.com/waot-project/waot/clif/rewrite"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/host"
-	"github.com/waot-project/waot/internal/cputime"
-	"github.com/waot-project/waot/internal/testenv"
-	"github.com/waot-project/waot/internal/wasmgen"
+	"github.com/waot-project/waot/internal/proof/cputime"
+	"github.com/waot-project/waot/internal/proof/testenv"
+	"github.com/waot-project/waot/internal/proof/wasmgen"
 )
 
 var plantedFlag = flag.Int("planted", 0, "how many wrong rewrites TestBisectRandom plants in random modules, if not as many as the level of the tests says")

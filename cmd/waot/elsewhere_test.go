@@ -14,8 +14,8 @@ import (
 
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/internal/emulate"
-	"github.com/waot-project/waot/internal/figures"
-	"github.com/waot-project/waot/internal/testenv"
+	"github.com/waot-project/waot/internal/proof/figures"
+	"github.com/waot-project/waot/internal/proof/testenv"
 	"github.com/waot-project/waot/spectest/script"
 )
 

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/waot-project/waot/internal/testenv"
-	"github.com/waot-project/waot/internal/wasmgen"
+	"github.com/waot-project/waot/internal/proof/testenv"
+	"github.com/waot-project/waot/internal/proof/wasmgen"
 )
 
 // buildProgram makes the command, and a module whose object has at least 100,000 bytes.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/waot-project/waot/internal/testenv"
+	"github.com/waot-project/waot/internal/proof/testenv"
 )
 
 // endless is a program that does not end.

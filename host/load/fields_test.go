@@ -18,8 +18,8 @@ import (
 
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
-	"github.com/waot-project/waot/internal/hostile"
 	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/internal/proof/hostile"
 )
 
 var edited = flag.Int("edited", 1000, "objects that TestFields makes")

@@ -13,10 +13,10 @@ import (
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/host/sign"
-	"github.com/waot-project/waot/internal/hostile"
 	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/internal/proof/hostile"
+	"github.com/waot-project/waot/internal/proof/wasmgen"
 	"github.com/waot-project/waot/internal/reloc"
-	"github.com/waot-project/waot/internal/wasmgen"
 	"github.com/waot-project/waot/objfile"
 )
 

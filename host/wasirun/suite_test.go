@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"github.com/waot-project/waot/host/wasirun"
-	"github.com/waot-project/waot/internal/testenv"
+	"github.com/waot-project/waot/internal/proof/testenv"
 )
 
 // suiteTests is how many official tests there are.

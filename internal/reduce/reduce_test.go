@@ -8,8 +8,8 @@ import (
 
 	"github.com/waot-project/waot/clif/interp"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/proof/wasmgen"
 	"github.com/waot-project/waot/internal/reduce"
-	"github.com/waot-project/waot/internal/wasmgen"
 	"github.com/waot-project/waot/spectest"
 	"github.com/waot-project/waot/spectest/interpengine"
 	"github.com/waot-project/waot/wasmfront"

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/waot-project/waot/internal/proof/wasmgen"
 	"github.com/waot-project/waot/internal/wasmedit"
-	"github.com/waot-project/waot/internal/wasmgen"
 	"github.com/waot-project/waot/wasmfront"
 )
 

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/waot-project/waot/checker"
-	"github.com/waot-project/waot/internal/cputime"
+	"github.com/waot-project/waot/internal/proof/cputime"
+	"github.com/waot-project/waot/internal/proof/regalloc/gen"
 	"github.com/waot-project/waot/regalloc"
-	"github.com/waot-project/waot/regalloc/gen"
 	"github.com/waot-project/waot/regalloc/linear"
 )
 

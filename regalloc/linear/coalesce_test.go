@@ -3,8 +3,8 @@ package linear_test
 import (
 	"testing"
 
+	"github.com/waot-project/waot/internal/proof/regalloc/gen"
 	"github.com/waot-project/waot/regalloc"
-	"github.com/waot-project/waot/regalloc/gen"
 )
 
 // restored is n values that live across calls, each of which is followed by a

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/waot-project/waot/checker"
+	"github.com/waot-project/waot/internal/proof/regalloc/gen"
 	"github.com/waot-project/waot/regalloc"
-	"github.com/waot-project/waot/regalloc/gen"
 	"github.com/waot-project/waot/regalloc/linear"
 )
 

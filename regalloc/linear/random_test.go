@@ -12,9 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/waot-project/waot/checker"
-	"github.com/waot-project/waot/internal/testenv"
+	"github.com/waot-project/waot/internal/proof/regalloc/gen"
+	"github.com/waot-project/waot/internal/proof/testenv"
 	"github.com/waot-project/waot/regalloc"
-	"github.com/waot-project/waot/regalloc/gen"
 	"github.com/waot-project/waot/regalloc/linear"
 )
 

@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/waot-project/waot/internal/figures"
-	"github.com/waot-project/waot/internal/testenv"
+	"github.com/waot-project/waot/internal/proof/figures"
+	"github.com/waot-project/waot/internal/proof/testenv"
 	"github.com/waot-project/waot/regalloc"
 )
 

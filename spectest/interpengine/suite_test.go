@@ -6,9 +6,9 @@ import (
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/clif/verify"
-	"github.com/waot-project/waot/internal/testenv"
+	"github.com/waot-project/waot/internal/proof/suitetest"
+	"github.com/waot-project/waot/internal/proof/testenv"
 	"github.com/waot-project/waot/spectest/interpengine"
-	"github.com/waot-project/waot/spectest/suitetest"
 )
 
 func TestSuite(t *testing.T) { suitetest.Run(t, &interpengine.Engine{}) }
@@ -16,7 +16,7 @@ func TestSuite(t *testing.T) { suitetest.Run(t, &interpengine.Engine{}) }
 // TestSuiteOptimised interprets what the mid-end makes of the functions, verified after
 // each pass.
 func TestSuiteOptimised(t *testing.T) {
-	testenv.OnlyFull(t, "the suite again; TestSuitePlaces of internal/difftest has some scripts")
+	testenv.OnlyFull(t, "the suite again; TestSuitePlaces of internal/proof/difftest has some scripts")
 	o := &opt.Optimizer{After: func(_ *opt.Pass, f *clif.Func) error { return verify.Func(f) }}
 	suitetest.Run(t, &interpengine.Engine{
 		Label:   "-O1",

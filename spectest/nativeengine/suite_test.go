@@ -6,8 +6,8 @@ import (
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/clif/rewrite"
+	"github.com/waot-project/waot/internal/proof/suitetest"
 	"github.com/waot-project/waot/spectest/nativeengine"
-	"github.com/waot-project/waot/spectest/suitetest"
 )
 
 func TestSuiteUnoptimised(t *testing.T) { suitetest.Run(t, nativeengine.New(opt.O0)) }

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/waot-project/waot/clif/opt"
-	"github.com/waot-project/waot/internal/wasmgen"
+	"github.com/waot-project/waot/internal/proof/wasmgen"
 	"github.com/waot-project/waot/wasmfront"
 )
 

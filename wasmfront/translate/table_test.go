@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/waot-project/waot/clif"
-	"github.com/waot-project/waot/internal/wasmgen"
+	"github.com/waot-project/waot/internal/proof/wasmgen"
 	"github.com/waot-project/waot/wasmfront"
 	"github.com/waot-project/waot/wasmfront/validate"
 )

@@ -7,8 +7,8 @@ import (
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/instance"
 	"github.com/waot-project/waot/backend/isa/a64"
-	"github.com/waot-project/waot/backend/isa/isatest"
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/proof/isatest"
 	"github.com/waot-project/waot/regalloc/linear"
 )
 

@@ -7,10 +7,10 @@ import (
 
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/isa/a64"
-	"github.com/waot-project/waot/backend/isa/isatest"
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/internal/proof/isatest"
 	"github.com/waot-project/waot/internal/reloc"
 )
 

@@ -14,12 +14,12 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/waot-project/waot/backend/isa/isatest"
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/meta"
-	"github.com/waot-project/waot/internal/testenv"
+	"github.com/waot-project/waot/internal/proof/isatest"
+	"github.com/waot-project/waot/internal/proof/testenv"
 	"github.com/waot-project/waot/objfile"
 )
 

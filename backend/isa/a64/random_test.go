@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/waot-project/waot/backend/isa/isatest"
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/interp"
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/internal/abi"
-	"github.com/waot-project/waot/internal/filetest"
-	"github.com/waot-project/waot/internal/wasmgen"
+	"github.com/waot-project/waot/internal/proof/filetest"
+	"github.com/waot-project/waot/internal/proof/isatest"
+	"github.com/waot-project/waot/internal/proof/wasmgen"
 	"github.com/waot-project/waot/spectest/interpengine"
 )
 

@@ -6,7 +6,7 @@ import (
 	"math/bits"
 
 	"github.com/waot-project/waot/backend/isa/a64/asm"
-	"github.com/waot-project/waot/backend/isa/isatest"
+	"github.com/waot-project/waot/internal/proof/isatest"
 	"github.com/waot-project/waot/regalloc"
 )
 

@@ -9,14 +9,14 @@ import (
 	"testing"
 
 	"github.com/waot-project/waot/backend"
-	"github.com/waot-project/waot/backend/isa/isatest"
 	"github.com/waot-project/waot/backend/isa/x64"
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/internal/abi"
-	"github.com/waot-project/waot/internal/filetest"
+	"github.com/waot-project/waot/internal/proof/filetest"
+	"github.com/waot-project/waot/internal/proof/isatest"
 )
 
 // image is a compiled module. Everything is exported under its entity's name.

@@ -6,8 +6,8 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/waot-project/waot/backend/isa/isatest"
 	"github.com/waot-project/waot/backend/isa/x64/asm"
+	"github.com/waot-project/waot/internal/proof/isatest"
 	"github.com/waot-project/waot/regalloc"
 )
 

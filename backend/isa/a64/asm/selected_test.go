@@ -3,7 +3,7 @@ package asm
 import (
 	"testing"
 
-	"github.com/waot-project/waot/backend/isa/asmtest"
+	"github.com/waot-project/waot/internal/proof/asmtest"
 )
 
 // TestSelected: each row is selected by something, or marked with ForSIMD.

@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/waot-project/waot/backend"
-	"github.com/waot-project/waot/backend/isa/asmtest"
-	"github.com/waot-project/waot/internal/figures"
-	"github.com/waot-project/waot/internal/testenv"
+	"github.com/waot-project/waot/internal/proof/asmtest"
+	"github.com/waot-project/waot/internal/proof/figures"
+	"github.com/waot-project/waot/internal/proof/testenv"
 )
 
 var update = flag.Bool("update", false, "record the assembler's bytes again")

@@ -1,0 +1,450 @@
+package campaign
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/waot-project/waot/backend"
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/interp"
+	"github.com/waot-project/waot/clif/opt"
+	"github.com/waot-project/waot/clif/rewrite"
+	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/host/inproc"
+	"github.com/waot-project/waot/host/load"
+	"github.com/waot-project/waot/internal/proof/randprog"
+	"github.com/waot-project/waot/spectest/interpengine"
+	"github.com/waot-project/waot/wasmfront/validate"
+)
+
+// Config says what to do.
+type Config struct {
+	First, N uint64        // seeds
+	For      time.Duration // ends the campaign earlier; 0 does not
+	Workers  int           // 0 means 1
+	Targets  []string
+	// Command gives the command that serves for a target.
+	Command func(target string) *exec.Cmd
+	// Start starts a command; nil stands for the command's own Start.
+	Start func(*exec.Cmd) error
+	// PerProcess is how many programs one process runs before the next is started, 0 means 500; MaxBytes is how much memory it
+	// may have in use after a program, 0 means 1 GiB.
+	PerProcess int
+	MaxBytes   uint64
+	// Timeout is for one object in one process; 0 means a minute.
+	Timeout time.Duration
+	// Dir gets a folder for each difference, if it is not empty.
+	Dir string
+	// MaxFailures ends the campaign; 0 means 20.
+	MaxFailures int
+	// ReduceFor bounds the time that making one program small takes; 0 means two minutes.
+	ReduceFor time.Duration
+	// Again is the start of the command line for reports; seeds and targets follow.
+	Again string
+	// Progress, if not nil, is called now and then.
+	Progress func(*Figures)
+	// Spoil, if not nil, may plant a fault in what a variant compiles, in tests of the campaign.
+	Spoil func(v *Variant, o *compile.Options)
+}
+
+// Variant is a way to compile.
+type Variant struct {
+	Name   string
+	Target string // empty for the CLIF interpreter on what the mid-end gives
+	CPU    string
+	Level  opt.Level
+	// NoSpectre is compile.Options.NoSpectre.
+	NoSpectre bool
+	// NoLowering turns all lowering rules off.
+	NoLowering bool
+}
+
+// Interpreter is the name of the variant that does not compile.
+const Interpreter = "CLIF interpreter"
+
+// optimised returns that of the mid-end without a back end.
+func optimised() *Variant { return &Variant{Name: Interpreter + " -O1", Level: opt.O1} }
+
+// options are those of the compiler.
+func (v *Variant) options() compile.Options {
+	o := compile.Options{Target: v.Target, CPU: v.CPU, OptLevel: v.Level, NoSpectre: v.NoSpectre, Verify: true, Jobs: 1}
+	if v.NoLowering {
+		o.Control = func(clif.FuncIndex) *opt.Control {
+			return &opt.Control{Limit: -1, Off: map[string]bool{rewrite.LowerPass: true}}
+		}
+	}
+	return o
+}
+
+// Variants are those for a target: each level of optimisation, one of them without what is against misspeculation, one without
+// lowering rules, and for this machine the newest processor that it is.
+func Variants(target string) (list []Variant) {
+	list = []Variant{
+		{Name: target + " -O0", Target: target, Level: opt.O0},
+		{Name: target + " -O1 --spectre=off", Target: target, Level: opt.O1, NoSpectre: true},
+		{Name: target + " -O1 --rules-off=lower", Target: target, Level: opt.O1, NoLowering: true},
+		{Name: target + " -O1", Target: target, Level: opt.O1},
+	}
+	if v3 := (Variant{Name: target + " -O1 x86-64-v3", Target: target, CPU: "x86-64-v3", Level: opt.O1}); target == compile.HostTarget() && runs(&v3) {
+		list = append(list, v3)
+	}
+	return list
+}
+
+// runs reports whether this machine runs what v compiles.
+func runs(v *Variant) bool {
+	r, err := compile.Module([]byte("\x00asm\x01\x00\x00\x00"), compile.Options{Target: v.Target, CPU: v.CPU})
+	if err != nil {
+		return false // not a processor of the target
+	}
+	img, err := load.Image(r.Object, r.Meta)
+	if err != nil {
+		return false
+	}
+	m, err := inproc.Load(img)
+	if err != nil {
+		return false
+	}
+	m.Close()
+	return true
+}
+
+// Figures are what a campaign did.
+type Figures struct {
+	Modules, Functions, Bytes              int
+	Calls                                  int // that the judge made
+	Compared                               int // calls, by all that was compared with it
+	Traps                                  int // calls of the judge that trapped
+	Places                                 int // of traps, compared with those of the CLIF interpreter
+	Trapping, Looping, Indirect, Growing   int // modules that did so
+	Hosting                                int // modules that called the host
+	Rounds, IndirectCalls, Grows, HostCall uint64
+	Unsupported                            int // compilations
+	Starts                                 int // of processes
+	PeakBytes                              uint64
+	Elapsed                                time.Duration
+	Variants                               []string
+	Failures                               []Failure
+}
+
+// Failure is a difference.
+type Failure struct {
+	Seed    uint64
+	Variant string
+	Diff    string
+	Size    int    // of the module, in bytes
+	Reduced []byte // the module made small; nil if it could not be
+	Calls   int    // that are left
+	Tries   int
+	Small   string // how the small one differs
+	Rewrite string // of the mid-end or of lowering, or why there is none
+	Listing string // of the small one
+	// File is the small one, or the program if there is none, as a file of testdata/programs that shows the difference; FileTest is its calls as
+	// one of testdata/clif, which shows it, too. Where there is none, it is said why.
+	File       []byte
+	NoFile     string
+	FileTest   string
+	NoFileTest string
+	Dir        string // empty if nothing was written
+}
+
+func (f *Figures) add(g *Figures) {
+	f.Modules += g.Modules
+	f.Functions += g.Functions
+	f.Bytes += g.Bytes
+	f.Calls += g.Calls
+	f.Compared += g.Compared
+	f.Traps += g.Traps
+	f.Places += g.Places
+	f.Trapping += g.Trapping
+	f.Looping += g.Looping
+	f.Indirect += g.Indirect
+	f.Growing += g.Growing
+	f.Hosting += g.Hosting
+	f.Rounds += g.Rounds
+	f.IndirectCalls += g.IndirectCalls
+	f.Grows += g.Grows
+	f.HostCall += g.HostCall
+	f.Unsupported += g.Unsupported
+	f.Failures = append(f.Failures, g.Failures...)
+}
+
+// String returns the figures as text.
+func (f *Figures) String() string {
+	share := func(n int) string { return fmt.Sprintf("%d (%.1f %%)", n, 100*float64(n)/float64(max(f.Modules, 1))) }
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d modules, %d functions, %d bytes, %.0f s\n", f.Modules, f.Functions, f.Bytes, f.Elapsed.Seconds())
+	fmt.Fprintf(&b, "compared with wazero's interpreter: %s\n", strings.Join(f.Variants, ", "))
+	fmt.Fprintf(&b, "calls: %d, of which %d trap; %d compared; places of %d traps compared with the CLIF interpreter's\n", f.Calls, f.Traps, f.Compared, f.Places)
+	fmt.Fprintf(&b, "modules that trap: %s; that execute a back edge: %s; that call indirectly: %s; that grow memory: %s; that call the host: %s\n",
+		share(f.Trapping), share(f.Looping), share(f.Indirect), share(f.Growing), share(f.Hosting))
+	fmt.Fprintf(&b, "back edges: %d, indirect calls: %d, memory.grow: %d, calls of the host: %d\n", f.Rounds, f.IndirectCalls, f.Grows, f.HostCall)
+	fmt.Fprintf(&b, "processes: %d, at most %d MiB each; compilations that need what is not supported: %d\n", f.Starts, f.PeakBytes>>20, f.Unsupported)
+	fmt.Fprintf(&b, "differences: %d\n", len(f.Failures))
+	for i := range f.Failures {
+		x := &f.Failures[i]
+		fmt.Fprintf(&b, "seed %d, %s: %s\n", x.Seed, x.Variant, x.Diff)
+		if x.Reduced != nil {
+			fmt.Fprintf(&b, "  from %d bytes to %d and %d calls, %d tries: %s\n  %s\n", x.Size, len(x.Reduced), x.Calls, x.Tries, x.Small, x.Rewrite)
+		}
+		if x.Dir != "" {
+			fmt.Fprintf(&b, "  in %s\n", x.Dir)
+		}
+	}
+	return b.String()
+}
+
+// Run runs a campaign. The error is that it could not go on; differences are in the figures.
+func Run(ctx context.Context, cfg Config) (*Figures, error) {
+	cfg.setDefaults()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	total := &Figures{Variants: []string{Interpreter, optimised().Name}}
+	for _, t := range cfg.Targets {
+		for _, v := range Variants(t) {
+			total.Variants = append(total.Variants, v.Name)
+		}
+	}
+	var next atomic.Uint64
+	next.Store(cfg.First)
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	start := time.Now()
+	for range cfg.Workers {
+		wg.Go(func() {
+			w := newWorker(&cfg)
+			defer w.close()
+			for ctx.Err() == nil && (cfg.For == 0 || time.Since(start) < cfg.For) {
+				seed := next.Add(1) - 1
+				if seed >= cfg.First+cfg.N {
+					break
+				}
+				f, err := w.module(ctx, seed)
+				mu.Lock()
+				total.add(f)
+				total.Elapsed = time.Since(start)
+				if cfg.Progress != nil && total.Modules%1000 == 0 {
+					cfg.Progress(total)
+				}
+				if len(total.Failures) >= cfg.MaxFailures {
+					next.Store(cfg.First + cfg.N)
+				}
+				mu.Unlock()
+				if err != nil && ctx.Err() == nil {
+					cancel(fmt.Errorf("seed %d: %w", seed, err))
+				}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			for _, m := range w.machines {
+				total.Starts += m.starts
+				total.PeakBytes = max(total.PeakBytes, m.peak)
+			}
+		})
+	}
+	wg.Wait()
+	total.Elapsed = time.Since(start)
+	return total, context.Cause(ctx)
+}
+
+func (cfg *Config) setDefaults() {
+	set := func(p *int, n int) {
+		if *p == 0 {
+			*p = n
+		}
+	}
+	set(&cfg.Workers, 1)
+	set(&cfg.PerProcess, 500)
+	set(&cfg.MaxFailures, 20)
+	if cfg.MaxBytes == 0 {
+		cfg.MaxBytes = 1 << 30
+	}
+	if cfg.Timeout == 0 {
+		cfg.Timeout = time.Minute
+	}
+	if cfg.ReduceFor == 0 {
+		cfg.ReduceFor = 2 * time.Minute
+	}
+}
+
+// worker compares one program at a time.
+type worker struct {
+	cfg      *Config
+	machines []*machine // by target
+}
+
+// machine is a target with its process.
+type machine struct {
+	process
+	target   string
+	variants []Variant
+	envs     map[string][]byte // objects, by module
+}
+
+func newWorker(cfg *Config) *worker {
+	w := &worker{cfg: cfg}
+	for _, t := range cfg.Targets {
+		m := &machine{target: t, variants: Variants(t), envs: map[string][]byte{}}
+		m.process = process{command: func() *exec.Cmd { return cfg.Command(t) }, launch: cfg.Start, timeout: cfg.Timeout, perProcess: cfg.PerProcess, maxBytes: cfg.MaxBytes}
+		w.machines = append(w.machines, m)
+	}
+	return w
+}
+
+// close ends the processes; how they end does not matter any more.
+func (w *worker) close() {
+	for _, m := range w.machines {
+		m.stop()
+	}
+}
+
+// module compares the program of a seed. The error is that it could not be compared.
+func (w *worker) module(ctx context.Context, seed uint64) (*Figures, error) {
+	f := &Figures{}
+	p := randprog.Generate(seed)
+	want, _, err := randprog.Judge(ctx, p)
+	if err != nil {
+		return f, fmt.Errorf("the judge: %w", err)
+	}
+	if err := f.describe(ctx, p, want); err != nil {
+		return &Figures{}, err
+	}
+	fail := func(v *Variant, name string, got *randprog.Outcome) {
+		if d := got.Diff(want); d != "" {
+			x := Failure{Seed: seed, Variant: name, Diff: d, Size: len(p.Wasm)}
+			w.investigate(ctx, p, v, &x)
+			f.Failures = append(f.Failures, x)
+		}
+		f.Compared += len(want.Calls)
+		f.Places += got.Places(want)
+	}
+	plain := randprog.Run(&interpengine.Engine{}, p)
+	fail(nil, Interpreter, plain)
+	want = randprog.Reference(want, plain)
+	fail(optimised(), optimised().Name, w.interpret(p, optimised(), nil, interp.Options{Context: ctx}))
+	for _, m := range w.machines {
+		list, err := w.onMachine(m, p, m.variants, nil)
+		if err != nil {
+			return f, fmt.Errorf("%s: %w", m.target, err)
+		}
+		for i, got := range list {
+			if got == nil {
+				f.Unsupported++
+				continue
+			}
+			fail(&m.variants[i], m.variants[i].Name, got)
+		}
+	}
+	return f, nil
+}
+
+// describe counts what the program is and does.
+func (f *Figures) describe(ctx context.Context, p *randprog.Program, want *randprog.Outcome) error {
+	wm, err := validate.Module(p.Wasm, validate.Config{})
+	if err != nil {
+		return err
+	}
+	wasm, err := counting(p.Wasm)
+	if err != nil {
+		return err
+	}
+	q := *p
+	q.Wasm = wasm
+	again, counts, err := randprog.Judge(ctx, &q, counters()...)
+	if err != nil {
+		return fmt.Errorf("the judge, counting: %w", err)
+	}
+	if d := again.Diff(want); d != "" {
+		return fmt.Errorf("the judge, counting: %s", d)
+	}
+	one := func(n *int, is bool) {
+		if is {
+			*n++
+		}
+	}
+	f.Modules, f.Functions, f.Bytes, f.Calls = 1, len(wm.Code), len(p.Wasm), len(want.Calls)
+	for i := range want.Calls {
+		one(&f.Traps, want.Calls[i].Trapped())
+	}
+	f.Rounds, f.IndirectCalls, f.Grows = counts[countRounds]-counts[countEntries], counts[countIndirect], counts[countGrow]
+	f.HostCall = uint64(len(want.Host))
+	one(&f.Trapping, f.Traps > 0)
+	one(&f.Looping, f.Rounds > 0)
+	one(&f.Indirect, f.IndirectCalls > 0)
+	one(&f.Growing, len(want.Memory) > 65536)
+	one(&f.Hosting, f.HostCall > 0)
+	return nil
+}
+
+// interpret runs a program on the CLIF interpreter as a variant optimises it. set, if not nil, changes the options.
+func (w *worker) interpret(p *randprog.Program, v *Variant, set func(*compile.Options), limits interp.Options) *randprog.Outcome {
+	o := w.options(v, set)
+	return randprog.Run(&interpengine.Engine{Options: limits, NoSpectre: o.NoSpectre, Rewrite: midEnd(&o)}, p)
+}
+
+// options are those that a variant is compiled with. set, if not nil, changes them.
+func (w *worker) options(v *Variant, set func(*compile.Options)) compile.Options {
+	o := v.options()
+	if w.cfg.Spoil != nil {
+		w.cfg.Spoil(v, &o)
+	}
+	if set != nil {
+		set(&o)
+	}
+	return o
+}
+
+// onMachine runs a program as each variant compiles it; nil stands for what is not supported. set, if not nil, changes the options.
+func (w *worker) onMachine(m *machine, p *randprog.Program, variants []Variant, set func(*compile.Options)) ([]*randprog.Outcome, error) {
+	env := m.envs[string(p.Env)]
+	if env == nil {
+		var err error
+		if env, err = object(p.Env, compile.Options{Target: m.target, Jobs: 1}); err != nil {
+			return nil, fmt.Errorf("env: %w", err)
+		}
+		m.envs[string(p.Env)] = env
+	}
+	list := make([]*randprog.Outcome, len(variants))
+	var objects [][]byte
+	var places []int
+	for i := range variants {
+		b, err := object(p.Wasm, w.options(&variants[i], set))
+		switch {
+		case errors.Is(err, backend.ErrUnsupported):
+		case err != nil:
+			list[i] = &randprog.Outcome{Failed: "it is not compiled: " + randprog.FirstLine(err)}
+		default:
+			objects, places = append(objects, b), append(places, i)
+		}
+	}
+	outcomes, err := m.run(p, env, objects)
+	for k, o := range outcomes {
+		list[places[k]] = o
+	}
+	return list, err
+}
+
+// object compiles a module.
+func object(wasm []byte, o compile.Options) ([]byte, error) {
+	r, err := compile.Module(wasm, o)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	err = r.WriteELF(&b)
+	return b.Bytes(), err
+}
+
+// machine returns that of a variant.
+func (w *worker) machine(v *Variant) *machine {
+	i := slices.IndexFunc(w.machines, func(m *machine) bool { return m.target == v.Target })
+	return w.machines[i]
+}

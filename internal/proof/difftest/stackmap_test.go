@@ -1,0 +1,417 @@
+package difftest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/interp"
+	"github.com/waot-project/waot/clif/opt"
+	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/host/inproc"
+	"github.com/waot-project/waot/host/load"
+	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/internal/proof/testenv"
+	"github.com/waot-project/waot/spectest/interpengine"
+)
+
+// refTrace is what an engine says at each call of the host.
+type refTrace struct {
+	points []refPoint
+	nested int // how deep the host is inside itself
+}
+
+// refPoint is a call of the host: the frames, outermost first.
+type refPoint struct {
+	what   string
+	frames []refFrame
+}
+
+// refFrame is a frame with the objects that references in it denote, in order.
+type refFrame struct {
+	fn      uint32
+	objects []int
+}
+
+func (p *refPoint) add(fn uint32, objects []int) {
+	slices.Sort(objects)
+	p.frames = append(p.frames, refFrame{fn, slices.Compact(objects)})
+}
+
+// within describes the first point where a reference of inner is missing in outer, or
+// else is empty.
+func (tr *refTrace) within(outer *refTrace) string {
+	if len(tr.points) != len(outer.points) {
+		return fmt.Sprintf("%d and %d calls of the host", len(tr.points), len(outer.points))
+	}
+	for i, p := range tr.points {
+		q := outer.points[i]
+		if p.what != q.what || len(p.frames) != len(q.frames) {
+			return fmt.Sprintf("call %d of the host: %v and %v", i, p, q)
+		}
+		for k := range p.frames {
+			if p.frames[k].fn != q.frames[k].fn {
+				return fmt.Sprintf("call %d of the host, frame %d: functions %d and %d", i, k, p.frames[k].fn, q.frames[k].fn)
+			}
+			for _, o := range p.frames[k].objects {
+				if !slices.Contains(q.frames[k].objects, o) {
+					return fmt.Sprintf("call %d of the host (%s), frame %d of function %d: object %d is in %v, not in %v",
+						i, p.what, k, p.frames[k].fn, o, p.frames[k].objects, q.frames[k].objects)
+				}
+			}
+		}
+	}
+	return ""
+}
+
+const maxNested = 3
+
+// more counts the references that are not in live, which has the same points.
+func (tr *refTrace) more(live *refTrace) (n int) {
+	for i, p := range tr.points {
+		for k, f := range p.frames {
+			for _, o := range f.objects {
+				if !slices.Contains(live.points[i].frames[k].objects, o) {
+					n++
+				}
+			}
+		}
+	}
+	return n
+}
+
+// object is the number of the object that is passed as argument n at depth d.
+func object(n, d int) int { return 100*d + n + 1 }
+
+// TestStackMaps compares, at each call of the host, the references that the stack maps
+// of the frames list with those that the interpreter holds live there, for the same
+// CLIF. What is used by instructions that the back end leaves out, since their results are
+// not used, may be missing; nothing else may be. A few may be there although they are
+// not live in CLIF: where the back end repeats a comparison with null at the branch
+// that depends on it. What is listed is a reference in any case.
+func TestStackMaps(t *testing.T) {
+	count := testenv.Cases[uint64](60, 60, 150)
+	points, frames, refs, extra := 0, 0, 0, 0
+	for seed := *seedFlag; seed < *seedFlag+count && !t.Failed(); seed++ {
+		wasm, funcs, params, results := refModule(seed)
+		for _, level := range []opt.Level{opt.O0, opt.O1} {
+			live, err := interpRefs(wasm, funcs, params, results, level, false)
+			if err != nil {
+				t.Fatalf("seed %d O%d: interpreter: %v", seed, level, err)
+			}
+			needed, err := interpRefs(wasm, funcs, params, results, level, true)
+			if err != nil {
+				t.Fatalf("seed %d O%d: interpreter: %v", seed, level, err)
+			}
+			found, err := nativeRefs(wasm, funcs, params, results, level)
+			if err != nil {
+				t.Fatalf("seed %d O%d: %v", seed, level, err)
+			}
+			if d := needed.within(found); d != "" {
+				t.Errorf("seed %d O%d: missing in a stack map: %s", seed, level, d)
+				continue
+			}
+			extra += found.more(live)
+			points += len(found.points)
+			for _, p := range found.points {
+				frames += len(p.frames)
+				for _, f := range p.frames {
+					refs += len(f.objects)
+				}
+			}
+		}
+	}
+	t.Logf("%d calls of the host, %d frames, %d references, %d of them dead", points, frames, refs, extra)
+	if extra > refs/50 {
+		t.Errorf("too many dead references are listed")
+	}
+}
+
+// dropUnused removes what the back end does not emit either: instructions without
+// effects whose results are not used, and decisions between equal targets.
+func dropUnused(o *opt.Optimizer, f *clif.Func) {
+	for i := range f.Insts {
+		d := &f.Insts[i]
+		if d.Op != clif.OpBranch {
+			continue
+		}
+		x, y := clif.Target(d.B), clif.Target(d.C)
+		if f.Targets[x].Block == f.Targets[y].Block && slices.Equal(f.TargetArgs(x), f.TargetArgs(y)) {
+			*d = clif.InstData{Op: clif.OpJump, Result: clif.NoValue, B: uint32(x)}
+		}
+	}
+	o.RunPass(f, "dce")
+}
+
+func exported(i int) string { return string(rune('a' + i)) }
+
+// interpRefs runs every function under the interpreter.
+func interpRefs(wasm []byte, funcs, params int, types []byte, level opt.Level, drop bool) (*refTrace, error) {
+	var o opt.Optimizer
+	e := interpengine.Engine{Rewrite: func(f *clif.Func) error {
+		err := o.Run(f, level)
+		if drop && err == nil {
+			dropUnused(&o, f)
+		}
+		return err
+	}}
+	m, err := e.Translate(wasm)
+	if err != nil {
+		return nil, err
+	}
+	tr := &refTrace{}
+	s := interp.NewStore(interp.Options{})
+	numbers := func(refs []uint64) (out []int) {
+		for _, r := range refs {
+			x, _ := s.ExternValue(r).(int)
+			out = append(out, x)
+		}
+		return out
+	}
+	note := func(what string, c *interp.HostCall, args ...uint64) {
+		p := refPoint{what: fmt.Sprint(what, numbers(args))}
+		for _, l := range c.LiveRefs() {
+			var objects []int
+			for _, b := range l.Bits {
+				if b != 0 {
+					objects = append(objects, s.ExternValue(b).(int))
+				}
+			}
+			p.add(uint32(l.Func.Index), objects)
+		}
+		tr.points = append(tr.points, p)
+	}
+	arguments := func(n uint64) []uint64 {
+		args := make([]uint64, params+1)
+		for i := range params {
+			args[i] = s.ExternRef(object(i, tr.nested))
+		}
+		args[params] = n
+		return args
+	}
+	var inst *interp.Instance
+	host := map[string]*interp.Function{
+		"point": s.NewHostFunc("point", clif.Signature{}, func(c *interp.HostCall, _, _ []uint64) error {
+			note("point", c)
+			return nil
+		}),
+		"take": s.NewHostFunc("take", clif.Signature{Params: []clif.Type{clif.Ref, clif.Ref}, Results: []clif.Type{clif.Ref}},
+			func(c *interp.HostCall, args, results []uint64) error {
+				note("take", c, args...)
+				results[0] = firstRef(args)
+				return nil
+			}),
+		"measure": s.NewHostFunc("measure", clif.Signature{Params: []clif.Type{clif.Ref}, Results: []clif.Type{clif.F32, clif.Ref}},
+			func(c *interp.HostCall, args, results []uint64) error {
+				note("measure", c, args...)
+				results[1] = args[0]
+				return nil
+			}),
+		"again": s.NewHostFunc("again", clif.Signature{Params: []clif.Type{clif.I32, clif.Ref}},
+			func(c *interp.HostCall, args, _ []uint64) error {
+				note("again", c, args[1])
+				if tr.nested == maxNested {
+					return nil
+				}
+				tr.nested++
+				defer func() { tr.nested-- }()
+				f, _ := inst.Export(exported(int(args[0] % uint64(funcs))))
+				a := arguments(args[0])
+				a[0] = args[1]
+				_, err := c.Call(f.(*interp.Function), a)
+				return err
+			}),
+	}
+	inst, err = s.Instantiate(m.Decl, m.Body, func(_, name string) (interp.Extern, bool) { return host[name], true })
+	if err != nil {
+		return nil, err
+	}
+	for i := range funcs {
+		f, _ := inst.Export(exported(i))
+		results, err := f.(*interp.Function).Call(arguments(uint64(i + 1)))
+		if err != nil {
+			return nil, err
+		}
+		tr.points = append(tr.points, refPoint{what: fmt.Sprint("results", numbers(refsAmong(results, types)))})
+	}
+	return tr, nil
+}
+
+// refsAmong are the words of type ref among the results of a function.
+func refsAmong(words []uint64, types []byte) (out []uint64) {
+	for i, t := range types {
+		if t == 0x6F {
+			out = append(out, words[i])
+		}
+	}
+	return out
+}
+
+func firstRef(args []uint64) uint64 {
+	if args[0] != 0 {
+		return args[0]
+	}
+	return args[1]
+}
+
+// nativeRefs runs every function as compiled code.
+func nativeRefs(wasm []byte, funcs, params int, types []byte, level opt.Level) (*refTrace, error) {
+	r, err := compile.Module(wasm, compile.Options{OptLevel: level, Verify: true, Jobs: 1})
+	if err != nil {
+		return nil, err
+	}
+	img, err := load.Image(r.Object, r.Meta)
+	if err != nil {
+		return nil, err
+	}
+	// What stack maps do not list is collected: it would not arrive.
+	s, err := inproc.NewStore(inproc.Config{CollectAlways: true})
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	m, err := s.Load(img)
+	if err != nil {
+		return nil, err
+	}
+	n := &nativeRefHost{s: s, tr: &refTrace{}, funcs: funcs, params: params, types: types, refs: map[int]uint64{}}
+	host, err := n.imports()
+	if err != nil {
+		return nil, err
+	}
+	if n.inst, err = s.Instantiate(m, func(_, name string) inproc.Extern { return host[name] }); err != nil {
+		return nil, err
+	}
+	for i := range funcs {
+		f, err := n.inst.Func(exported(i))
+		if err != nil {
+			return nil, err
+		}
+		results := make([]uint64, len(types))
+		if err := f.Call(n.arguments(uint64(i+1)), results); err != nil {
+			return nil, err
+		}
+		found, err := n.numbers(refsAmong(results, types))
+		if err != nil {
+			return nil, fmt.Errorf("results: %w", err)
+		}
+		n.tr.points = append(n.tr.points, refPoint{what: fmt.Sprint("results", found)})
+	}
+	return n.tr, nil
+}
+
+type nativeRefHost struct {
+	s             *inproc.Store
+	inst          *inproc.Instance
+	tr            *refTrace
+	funcs, params int    // functions, and their parameters of type ref
+	types         []byte // of their results
+	refs          map[int]uint64
+}
+
+// ref is a reference to an object, the same while there is one.
+func (n *nativeRefHost) ref(object int) uint64 {
+	if n.s.Extern(n.refs[object]) == nil {
+		n.refs[object] = n.s.ExternRef(object)
+	} else if n.tr.nested == 0 {
+		n.s.Retain(n.refs[object])
+	}
+	return n.refs[object]
+}
+
+// arguments are kept by nothing but the call that comes next, or by the host
+// function that is running.
+func (n *nativeRefHost) arguments(x uint64) []uint64 {
+	args := make([]uint64, n.params+1)
+	for i := range n.params {
+		args[i] = n.ref(object(i, n.tr.nested))
+	}
+	if n.tr.nested == 0 {
+		for _, r := range args[:n.params] {
+			n.s.Release(r)
+		}
+	}
+	args[n.params] = x
+	return args
+}
+
+// numbers are the objects that references denote, 0 for null.
+func (n *nativeRefHost) numbers(refs []uint64) (out []int, err error) {
+	for _, r := range refs {
+		x, ok := n.s.Extern(r).(int)
+		if !ok && r != 0 {
+			err = fmt.Errorf("%#x denotes nothing", r)
+		}
+		out = append(out, x)
+	}
+	return out, err
+}
+
+func (n *nativeRefHost) note(what string, c *inproc.Caller, args ...uint64) error {
+	passed, garbage := n.numbers(args)
+	p := refPoint{what: fmt.Sprint(what, passed)}
+	c.SafepointWalk(func(f inproc.Frame, refs []uint64) {
+		var objects []int
+		for _, r := range refs {
+			if r == 0 {
+				continue
+			}
+			x, ok := n.s.Extern(r).(int)
+			if !ok {
+				garbage = fmt.Errorf("a stack map lists a slot with %#x in function %d", r, f.Func)
+			}
+			objects = append(objects, x)
+		}
+		p.add(f.Func, objects)
+	})
+	slices.Reverse(p.frames)
+	n.tr.points = append(n.tr.points, p)
+	return garbage
+}
+
+func (n *nativeRefHost) imports() (map[string]*inproc.Func, error) {
+	ref := meta.ExternRef
+	out := map[string]*inproc.Func{}
+	for _, h := range []struct {
+		name string
+		typ  meta.FuncType
+		call inproc.HostFunc
+	}{
+		{"point", meta.FuncType{}, func(c *inproc.Caller, _, _ []uint64) error { return n.note("point", c) }},
+		{"take", meta.FuncType{Params: []meta.ValType{ref, ref}, Results: []meta.ValType{ref}},
+			func(c *inproc.Caller, args, results []uint64) error {
+				results[0] = firstRef(args)
+				return n.note("take", c, args...)
+			}},
+		{"measure", meta.FuncType{Params: []meta.ValType{ref}, Results: []meta.ValType{meta.F32, ref}},
+			func(c *inproc.Caller, args, results []uint64) error {
+				results[1] = args[0]
+				return n.note("measure", c, args[0])
+			}},
+		{"again", meta.FuncType{Params: []meta.ValType{meta.I32, ref}}, n.again},
+	} {
+		f, err := n.s.NewHostFunc(h.typ, h.call)
+		if err != nil {
+			return nil, err
+		}
+		out[h.name] = f
+	}
+	return out, nil
+}
+
+func (n *nativeRefHost) again(c *inproc.Caller, args, _ []uint64) error {
+	number, first := args[0], args[1]
+	if err := n.note("again", c, first); err != nil || n.tr.nested == maxNested {
+		return err
+	}
+	n.tr.nested++
+	defer func() { n.tr.nested-- }()
+	f, err := n.inst.Func(exported(int(number % uint64(n.funcs))))
+	if err != nil {
+		return err
+	}
+	a := n.arguments(number)
+	a[0] = first
+	return f.Call(a, make([]uint64, len(n.types)))
+}

@@ -1,0 +1,268 @@
+//go:build linux
+
+package main
+
+import (
+	"go/build"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// described is the faults of a file, as the program prints them.
+func described(t *testing.T, src string) (list []string) {
+	t.Helper()
+	faults, err := find("f.go", []byte(src))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range faults {
+		f := &faults[i]
+		if text := string(f.apply([]byte(src))); text == src || strings.Count(text, "\n") != strings.Count(src, "\n") {
+			t.Errorf("%v: the text is\n%s", f, text)
+		}
+		list = append(list, f.String())
+	}
+	return list
+}
+
+// TestFind: all faults of a file, and none in what only a panic says, nor in capacities.
+func TestFind(t *testing.T) {
+	const src = `package p
+
+import "fmt" // 1 < 2
+
+func f(a, b int, ok bool) (n int) {
+	if a < b && !ok {
+		return 1
+	}
+	for a == 0x0f {
+		n -= b - 1
+		fmt.Println(true)
+		continue
+	}
+	if ok {
+		panic(fmt.Sprint(a + 1))
+	}
+	list := make([]int, b, 2*b+1)
+	defer g()
+	switch {
+	case ok:
+		list[0]++
+	}
+	return a +
+		b
+}
+`
+	want := []string{
+		"f.go:6: a < b && !ok: negated",
+		"f.go:6: a < b && !ok: || for &&",
+		"f.go:6: a < b: <= for <",
+		"f.go:7: return 1: removed",
+		"f.go:7: 2 for 1",
+		"f.go:9: a == 0x0f: != for ==",
+		"f.go:9: 0x10 for 0x0f",
+		"f.go:10: n -= b - 1: removed",
+		"f.go:11: fmt.Println(true): removed",
+		"f.go:12: continue: removed",
+		"f.go:10: b - 1: + for -",
+		"f.go:10: 2 for 1",
+		"f.go:11: false for true",
+		"f.go:14: ok: negated",
+		"f.go:18: defer g(): removed",
+		"f.go:21: list[0]++: removed",
+		"f.go:21: 1 for 0",
+		"f.go:23: a +\n\t\tb: - for +",
+	}
+	got := described(t, src)
+	slices.Sort(got)
+	slices.Sort(want)
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestChoose: the choice depends on the seed alone, takes no fault twice and all in the end, and is half of the machines' packages.
+func TestChoose(t *testing.T) {
+	all := map[string][]fault{}
+	for pkg, n := range map[string]int{"backend/isa/x64": 50, "backend/isa/a64/asm": 60, "wasi": 5, "host": 40, "clif": 40, "empty": 0} {
+		for i := range n {
+			all[pkg] = append(all[pkg], fault{kind: kind(i) % numKinds, file: pkg + "/f.go", line: i})
+		}
+	}
+	sequenceOf := func(seed uint64) (list []fault) {
+		next := choose(all, rand.New(rand.NewPCG(seed, 0)))
+		for f := next(); f != nil; f = next() {
+			list = append(list, *f)
+		}
+		return list
+	}
+	one := sequenceOf(1)
+	if !slices.Equal(one, sequenceOf(1)) || slices.Equal(one, sequenceOf(2)) {
+		t.Error("it is not the seed that decides")
+	}
+	count, seen := map[string]int{}, map[fault]bool{}
+	for i, f := range one {
+		if count[f.file]++; seen[f] {
+			t.Errorf("%v is there twice", &f)
+		}
+		seen[f] = true
+		if i != 39 {
+			continue
+		}
+		if count["backend/isa/x64/f.go"] != 10 || count["backend/isa/a64/asm/f.go"] != 10 || count["wasi/f.go"] < 5 {
+			t.Errorf("of the first 40: %v", count)
+		}
+	}
+	if len(one) != 195 {
+		t.Errorf("%d faults of 195", len(one))
+	}
+}
+
+// proof is folders without product: tests, measurements, tools and examples.
+var proof = regexp.MustCompile(`^(oracle|bench|examples|spectest|internal/(proof|emulate|reduce|wasmedit))(/|$)`)
+
+// TestTable: what the tables name exists, and all of the product is there.
+func TestTable(t *testing.T) {
+	const root = "../../.."
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return err
+		}
+		if name := d.Name(); name == "testdata" || name != "../.." && strings.HasPrefix(name, ".") {
+			return filepath.SkipDir
+		}
+		pkg, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		if _, err := build.ImportDir(path, 0); err == nil && covers[filepath.ToSlash(pkg)] == nil && !proof.MatchString(filepath.ToSlash(pkg)) {
+			t.Errorf("package %s has no row", pkg)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	for pkg := range covers {
+		if faults, err := packageFaults(root, pkg); err != nil || len(faults) == 0 {
+			t.Errorf("%s: %d faults, %v", pkg, len(faults), err)
+		}
+		for _, r := range runsFor(pkg + "/f.go") {
+			files, _ := filepath.Glob(filepath.Join(root, r.pkg, "*_test.go"))
+			found := false
+			for _, file := range files {
+				text, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				found = found || regexp.MustCompile("(?m)^func (Test|Fuzz)?"+r.pattern).Match(text)
+			}
+			if !found {
+				t.Errorf("%s: there is no %v", pkg, r)
+			}
+		}
+	}
+	for file := range excluded {
+		if _, err := os.Stat(filepath.Join(root, file)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestWatch: a run waits if it takes almost no processor time for a minute.
+func TestWatch(t *testing.T) {
+	start := time.Now()
+	w := newWatch(start)
+	for _, c := range []struct {
+		at, cpu time.Duration
+		want    bool
+	}{
+		{30 * time.Second, 0, false}, {time.Minute, 0, false}, {61 * time.Second, 0, true}, {62 * time.Second, 2 * idle, false},
+		{120 * time.Second, 3 * idle, false}, {122 * time.Second, 3 * idle, false}, {123 * time.Second, 3 * idle, true},
+	} {
+		if got := w.tooLong(start.Add(c.at), c.cpu); got != c.want {
+			t.Errorf("after %v and %v of processor time: %v", c.at, c.cpu, got)
+		}
+	}
+}
+
+// TestTry plants faults into a small module: each outcome there is.
+func TestTry(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds programs")
+	}
+	root := t.TempDir()
+	const src = `package p
+
+func Sum(n int) (sum int) {
+	for i := 0; i < n; i++ {
+		sum += i
+	}
+	return sum
+}
+
+func Unseen(n int) string {
+	if n > 3 {
+		return "large"
+	}
+	return "a" + "b"
+}
+`
+	for name, text := range map[string]string{
+		"go.mod": "module m\n\ngo 1.25\n", "p/p.go": src, "q/q.go": "package q\n",
+		"p/p_test.go": "package p\n\nimport \"testing\"\n\nfunc TestSum(t *testing.T) {\n\tif Sum(4) != 6 {\n\t\tt.Error(4)\n\t}\n}\n\nfunc TestWrong(t *testing.T) {\n\tt.Error()\n}\n",
+	} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	faults, err := find("p/p.go", []byte(src))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lab := &laboratory{root, t.TempDir(), map[run]usage{}, usage{time.Second, 10 * time.Minute}}
+	sum := run{pkg: "p", pattern: "TestSum"}
+	want := map[string]verdict{
+		"p/p.go:4: i < n: <= for <":         {killed, "TestSum"},
+		"p/p.go:4: i < n: negated":          {killed, "TestSum"},
+		"p/p.go:11: n > 3: negated":         {undecided, ""},
+		"p/p.go:14: \"a\" + \"b\": - for +": {noCode, ""},
+	}
+	for i := range faults {
+		f := &faults[i]
+		w, ok := want[f.String()]
+		if !ok {
+			continue
+		}
+		delete(want, f.String())
+		if v, err := lab.try(t.Context(), f, sum); v != w || err != nil {
+			t.Errorf("%v: %v, %v, want %v", f, v, err, w)
+		}
+	}
+	for _, f := range slices.Sorted(maps.Keys(want)) {
+		t.Errorf("%s is no fault", f)
+	}
+	endless := &fault{file: "p/p.go", start: strings.Index(src, "i++"), end: strings.Index(src, "i++") + 3}
+	if v, err := lab.try(t.Context(), endless, sum); v.outcome != ranAway || err != nil {
+		t.Errorf("without end: %v, %v", v, err)
+	}
+	// Tests that fail without a fault decide nothing, nor does a package without tests.
+	for _, r := range []run{{pkg: "p"}, {pkg: "q"}} {
+		if v, err := lab.try(t.Context(), endless, r); err == nil || v.outcome != undecided {
+			t.Errorf("%v: %v, %v", r, v, err)
+		}
+	}
+}

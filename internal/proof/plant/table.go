@@ -1,0 +1,94 @@
+//go:build linux
+
+package main
+
+// run is tests of a package: all, or those that a pattern names as for go test -run.
+type run struct {
+	pkg, pattern string
+	// long is for tests that -short skips, or makes too weak.
+	long bool
+}
+
+func (r run) String() string {
+	if r.pattern != "" {
+		return r.pkg + " " + r.pattern
+	}
+	return r.pkg
+}
+
+// here stands in a row for the tests of the package itself.
+var here = run{}
+
+// Tests of other packages that several rows name. Those of few seconds come first in a row: they decide most cases.
+var (
+	fileTests   = run{pkg: "internal/proof/filetest"}
+	textTests   = run{pkg: "clif/text"}
+	midEnd      = run{pkg: "clif/opt"}
+	interpreted = run{pkg: "spectest/interpengine"}
+	allocator   = run{pkg: "regalloc/linear"}
+	loading     = run{pkg: "host/load"}
+	validation  = run{pkg: "wasmfront/validate"}
+	translation = run{pkg: "wasmfront/translate"}
+	root        = run{pkg: "."}
+	filesX64    = run{pkg: "backend/isa/x64", pattern: "TestFiles"}
+	filesA64    = run{pkg: "backend/isa/a64", pattern: "TestFiles"}
+	onX64       = run{pkg: "backend/isa/x64"}
+	onA64       = run{pkg: "backend/isa/a64"}
+	suite       = run{pkg: "spectest/nativeengine"}
+	suiteA64    = run{"cmd/waot", "TestSuiteElsewhere", true}
+	programs    = run{pkg: "internal/proof/difftest"}
+	embedding   = run{pkg: "host"}
+	inProcess   = run{pkg: "host/inproc"}
+	objects     = run{pkg: "compile"}
+	bugs        = run{pkg: "internal/proof/knownbugs"}
+	commands    = run{pkg: "cmd/waot"}
+	wasiRuns    = run{pkg: "host/wasirun"}
+)
+
+// covers lists the packages into which faults are planted, each with the tests that should notice them, in the order in which they run.
+var covers = map[string][]run{
+	".":                   {here, wasiRuns, commands},
+	"backend":             {here, filesX64, filesA64, onX64, onA64, suite, objects, programs, bugs, commands},
+	"backend/instance":    {here, suite, inProcess, objects, programs},
+	"backend/isa/a64":     {filesA64, here, objects, suiteA64, programs},
+	"backend/isa/a64/asm": {here, filesA64, onA64, objects, suiteA64},
+	"backend/isa/x64":     {filesX64, here, suite, objects, programs, bugs},
+	"backend/isa/x64/asm": {here, filesX64, onX64, suite, objects, programs},
+	"checker":             {here, {pkg: "internal/proof/mutate"}, {pkg: "internal/proof/regalloc/soak"}, suite},
+	"clif":                {here, fileTests, textTests, {pkg: "clif/verify"}, midEnd, interpreted, suite, objects},
+	"clif/analysis":       {here, midEnd, suite, programs},
+	"clif/interp":         {here, fileTests, interpreted, onX64},
+	"clif/opt":            {here, interpreted, suite, programs, bugs},
+	"clif/rewrite":        {midEnd, {pkg: "cmd/waot", pattern: "TestBisect"}},
+	"clif/text":           {here, fileTests, midEnd},
+	"clif/verify":         {here, fileTests, midEnd, objects},
+	"cmd/waot":            {here},
+	"compile":             {filesX64, here, onX64, suite, embedding, programs, commands},
+	"host":                {here, wasiRuns, root, programs, commands},
+	"host/hosterr":        {inProcess, embedding, wasiRuns},
+	"host/loaded":         {embedding, wasiRuns, root},
+	"host/inproc":         {here, {pkg: "internal/proof/stress"}, embedding, suite, programs, bugs},
+	"host/load":           {here, embedding, objects, programs, commands},
+	"host/sign":           {here, embedding, commands},
+	"host/wasirun":        {here, root, commands},
+	"internal/abi":        {here, filesX64, filesA64, onX64, onA64, objects, inProcess, suite},
+	"internal/meta":       {here, loading, inProcess, objects, programs},
+	"internal/reloc":      {here, loading, objects, inProcess, onA64},
+	"internal/stop":       {here, objects},
+	"machbuffer":          {here, filesX64, filesA64, onX64, onA64, objects},
+	"objfile":             {here, loading, objects, programs, commands},
+	"regalloc":            {allocator, {pkg: "internal/proof/regalloc/soak"}, onX64},
+	"regalloc/linear":     {here, filesX64, {pkg: "internal/proof/regalloc/soak"}, onX64, objects, suite, programs},
+	"regalloc/parmove":    {here, allocator},
+	"wasi":                {here, wasiRuns, programs},
+	"wasmfront":           {here, validation, translation, suite, programs, commands},
+	"wasmfront/translate": {here, interpreted, suite, programs, bugs},
+	"wasmfront/validate":  {here, suite, programs},
+}
+
+// excluded lists files without faults, with the reason.
+var excluded = map[string]string{
+	"backend/dump.go":              "dumps of VCode and allocations are for people",
+	"backend/isa/a64/asm/print.go": "so are listings",
+	"backend/isa/x64/asm/print.go": "so are listings",
+}

@@ -1,0 +1,206 @@
+package randprog
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/proof/wasmgen"
+	"github.com/waot-project/waot/spectest"
+)
+
+// Outcome is what a program did.
+type Outcome struct {
+	Failed  string // why it was not compiled or not run to its end; then there is nothing more
+	Start   Result // why instantiation failed
+	Calls   []Result
+	Host    []uint64 // arguments of the calls of the host
+	Again   []Result // calls that the host made meanwhile
+	Globals []uint64
+	Memory  []byte
+}
+
+// Result is what a call did.
+type Result struct {
+	Text  string          // export and results, or TrapPrefix and the words of a trap
+	Place *spectest.Place // of the trap, if the engine says it
+}
+
+// Trapped reports whether the call ended with a trap, Overflowed with one for want of stack.
+func (r *Result) Trapped() bool    { return strings.HasPrefix(r.Text, TrapPrefix) }
+func (r *Result) Overflowed() bool { return r.Text == TrapPrefix+StackOverflow }
+
+func resultDiff(got, want Result) string {
+	switch {
+	case got.Text != want.Text:
+		return fmt.Sprintf("%q, want %q", got.Text, want.Text)
+	case got.Place.Differs(want.Place):
+		return fmt.Sprintf("%s: in %v, want %v", got.Text, got.Place, want.Place)
+	}
+	return ""
+}
+
+// Places returns how many places of traps are known of both outcomes: those that Diff has compared if it finds no difference.
+func (o *Outcome) Places(want *Outcome) (n int) {
+	for _, l := range [][2][]Result{{{o.Start}, {want.Start}}, {o.Calls, want.Calls}, {o.Again, want.Again}} {
+		for i := range min(len(l[0]), len(l[1])) {
+			if l[0][i].Place != nil && l[1][i].Place != nil {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// OnlyPlaces reports whether two outcomes differ, but only in places of traps.
+func (o *Outcome) OnlyPlaces(want *Outcome) bool {
+	return o.Diff(want) != "" && o.withoutPlaces().Diff(want) == ""
+}
+
+func (o *Outcome) withoutPlaces() *Outcome {
+	p := *o
+	p.Start.Place = nil
+	for _, l := range []*[]Result{&p.Calls, &p.Again} {
+		*l = slices.Clone(*l)
+		for i := range *l {
+			(*l)[i].Place = nil
+		}
+	}
+	return &p
+}
+
+// Diff describes the first difference from what is wanted; it is empty if there is none. Places of traps are compared where both are known:
+// the judge knows none, so the others are compared with a Reference.
+func (o *Outcome) Diff(want *Outcome) string {
+	switch {
+	case o.Failed != want.Failed:
+		return fmt.Sprintf("it fails: %q, want %q", o.Failed, want.Failed)
+	case len(o.Calls) != len(want.Calls):
+		return fmt.Sprintf("%d calls, want %d", len(o.Calls), len(want.Calls))
+	}
+	if d := resultDiff(o.Start, want.Start); d != "" {
+		return "instantiation: " + d
+	}
+	if d := differ("call", o.Calls, want.Calls, resultDiff); d != "" {
+		return d
+	}
+	if d := differ("host call", o.Host, want.Host, numberDiff); d != "" {
+		return d
+	}
+	if d := differ("host's own call", o.Again, want.Again, resultDiff); d != "" {
+		return d
+	}
+	if d := differ("global", o.Globals, want.Globals, numberDiff); d != "" {
+		return d
+	}
+	switch {
+	case len(o.Memory) != len(want.Memory):
+		return fmt.Sprintf("memory of %d bytes, want %d", len(o.Memory), len(want.Memory))
+	case !bytes.Equal(o.Memory, want.Memory):
+		i := 0
+		for o.Memory[i] == want.Memory[i] {
+			i++
+		}
+		return fmt.Sprintf("memory at %#x: %#x, want %#x", i, o.Memory[i], want.Memory[i])
+	}
+	return ""
+}
+
+// differ describes the first difference of two lists, of whose elements diff describes that of a pair; empty if there is none.
+func differ[T any](what string, got, want []T, diff func(got, want T) string) string {
+	for i := range min(len(got), len(want)) {
+		if d := diff(got[i], want[i]); d != "" {
+			return fmt.Sprintf("%s %d: %s", what, i, d)
+		}
+	}
+	if len(got) != len(want) {
+		return fmt.Sprintf("%s: there are %d, want %d", what, len(got), len(want))
+	}
+	return ""
+}
+
+func numberDiff(got, want uint64) string {
+	if got != want {
+		return fmt.Sprintf("%#x, want %#x", got, want)
+	}
+	return ""
+}
+
+// guest is what the host can do with a program while the program calls it.
+type guest struct {
+	depth  int // of the host within itself
+	call   func(*wasmgen.Call) Result
+	memory func() []byte
+	global func(name string, bits uint64)
+}
+
+// react is the host function: it notes the call, and may change memory and globals behind the back of the code, or
+// call into it again. It gives the result.
+func (g *guest) react(p *Program, o *Outcome, x uint64) uint64 {
+	o.Host = append(o.Host, x)
+	a := x*0x9e3779b97f4a7c15 ^ x>>7
+	if g.call == nil {
+		return a
+	}
+	switch pick := a >> 20; a >> 60 {
+	case 0, 1, 2:
+		if m := g.memory(); len(m) > 0 {
+			m[x%uint64(min(len(m), 512))] ^= byte(pick)
+		}
+	case 3, 4, 5:
+		if n := uint64(len(p.Globals)); n > 0 {
+			g.global(p.Globals[pick%n], a)
+		}
+	case 6, 7, 8:
+		if n := uint64(len(p.Calls)); n > 0 && g.depth < 2 {
+			g.depth++
+			o.Again = append(o.Again, g.call(&p.Calls[pick%n]))
+			g.depth--
+		}
+	}
+	return a
+}
+
+// TrapWords are a trap's words, as far as wazero tells them apart.
+func TrapWords(code abi.TrapCode) string {
+	switch code {
+	case abi.TrapTableOutOfBounds, abi.TrapUndefinedElement, abi.TrapUninitializedElement:
+		return "invalid table access"
+	case abi.TrapStackOverflow:
+		return StackOverflow
+	}
+	return code.Message()
+}
+
+// A trap in Result.Text is TrapPrefix and its words; StackOverflow are those of one.
+const (
+	TrapPrefix    = "trap: "
+	StackOverflow = "stack overflow"
+)
+
+// callText returns the results of a call; the upper half of 32-bit ones does not count for wazero, and for us must be
+// zero.
+func (p *Program) callText(c *wasmgen.Call, results []uint64, clean bool) string {
+	s := c.Export
+	for i, r := range results {
+		if clean && (c.Results[i] == 'i' || c.Results[i] == 'f') {
+			r = uint64(uint32(r))
+		}
+		s += fmt.Sprintf(" %c:%x", c.Results[i], p.anyNaN(c.Results[i], r))
+	}
+	return s
+}
+
+// anyNaN makes one NaN of all, if the program may have any.
+func (p *Program) anyNaN(t byte, bits uint64) uint64 {
+	switch {
+	case !p.AnyNaN:
+	case t == 'f' && bits&0x7FFFFFFF > 0x7F800000 && bits>>32 == 0:
+		return 0x7FC00000
+	case t == 'd' && bits&(1<<63-1) > 0x7FF<<52:
+		return 0x7FF8 << 48
+	}
+	return bits
+}

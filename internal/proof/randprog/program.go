@@ -1,0 +1,69 @@
+package randprog
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/waot-project/waot/internal/proof/wasmgen"
+	"github.com/waot-project/waot/wasmfront"
+)
+
+// Program is a program to run.
+type Program struct {
+	Wasm, Env []byte
+	Calls     []wasmgen.Call
+	Globals   []string
+	Reset     bool // it has that export
+	AnyNaN    bool // results and globals that are NaNs may be any
+}
+
+// Generate makes the program of a seed; configurations take turns.
+func Generate(seed uint64) *Program {
+	return FromGenerator(wasmgen.Generate(seed, wasmgen.Config{
+		NoTraps: seed%3 != 0, LateNaNs: seed%4 > 1, Size: []int{20, 60, 120, 120, 250}[seed/3%5],
+	}), seed%2 == 1)
+}
+
+// FromGenerator returns a generated program, with its own environment or that of the host.
+func FromGenerator(g *wasmgen.Program, host bool) *Program {
+	p := &Program{Wasm: g.Wasm, Env: g.Env, Calls: g.Calls, Globals: g.Globals, AnyNaN: g.AnyNaN}
+	if host {
+		p.Env = HostEnv()
+	}
+	return p.With(p.Wasm)
+}
+
+// With returns the program with a changed module, which may have fewer exports, and may not care what NaNs it makes.
+func (p *Program) With(wasm []byte) *Program {
+	q := *p
+	q.Wasm = wasm
+	q.AnyNaN = p.AnyNaN || !bytes.Equal(wasm, p.Wasm)
+	has := map[string]bool{}
+	m, err := wasmfront.Decode(wasm, wasmfront.DefaultFeatures)
+	if err == nil {
+		for i := range m.Exports {
+			has[m.Exports[i].Name] = true
+		}
+	}
+	q.Reset = has["reset"]
+	q.Calls = slices.DeleteFunc(slices.Clone(p.Calls), func(c wasmgen.Call) bool { return !has[c.Export] })
+	q.Globals = slices.DeleteFunc(slices.Clone(p.Globals), func(g string) bool { return !has[g] })
+	return &q
+}
+
+// HostEnv returns the environment of generated modules with its function from the host.
+func HostEnv() []byte {
+	name := func(s string) []byte { return append([]byte{byte(len(s))}, s...) }
+	section := func(id byte, parts ...[]byte) []byte {
+		b := slices.Concat(parts...)
+		return append([]byte{id, byte(len(b))}, b...)
+	}
+	return slices.Concat([]byte{0, 'a', 's', 'm', 1, 0, 0, 0},
+		section(1, []byte{1, 0x60, 1, 0x7E, 1, 0x7E}),
+		section(2, []byte{1}, name("host"), name("note"), []byte{0, 0}),
+		section(4, []byte{1, 0x70, 1, 10, 20}),
+		section(5, []byte{1, 1, 1, 4}),
+		section(6, []byte{1, 0x7E, 1, 0x42, 7, 0x0B}),
+		section(7, []byte{5}, name("note"), []byte{0, 0}, name("g0"), []byte{3, 0}, name("g1"), []byte{3, 0},
+			name("memory"), []byte{2, 0}, name("table"), []byte{1, 0}))
+}

@@ -1,0 +1,377 @@
+package wasmgen
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/waot-project/waot/internal/proof/entropy"
+)
+
+// Config says what to generate. The zero value is a small module.
+type Config struct {
+	// Funcs is the number of functions; 0 means a random one up to 6.
+	Funcs int
+	// Size is about how many operators a function has; 0 means 120.
+	Size int
+	// RawNaNs leaves NaNs as arithmetic makes them. Otherwise each operation
+	// that may choose the bits of a NaN is followed by code that makes it the
+	// canonical one, so that all engines must agree on all bits.
+	RawNaNs bool
+	// LateNaNs does that only in front of operations that would show the bits to
+	// integers. Results of type f32 and f64, and such globals, may then be any NaN.
+	LateNaNs bool
+	// NoTraps avoids most traps (not stack exhaustion of engines with tiny
+	// stacks), so that more of the code is executed.
+	NoTraps bool
+}
+
+// Program is a generated module with everything needed to run it.
+type Program struct {
+	Wasm []byte
+	// Env is a module to instantiate first, under the name "env".
+	Env []byte
+	// Calls are to be made in this order, on one instance, each whatever the ones
+	// before it did. Before each, the export "reset" (no parameters, no
+	// results) must be called: it refills what bounds loops and recursion.
+	Calls []Call
+	// Globals are the exported mutable globals of numeric type.
+	Globals []string
+	// AnyNaN says that results and globals that are NaNs may be any.
+	AnyNaN bool
+}
+
+// Call is a call of an exported function. Arguments and results are raw bits,
+// i32 and f32 in the low half.
+type Call struct {
+	Export  string
+	Params  string // one letter a type: i, l, f, d for i32, i64, f32, f64
+	Results string
+	Args    []uint64
+}
+
+// sig is a function type, a letter a value: i, l, f, d, r (funcref) and x (externref).
+type sig struct{ params, results string }
+
+// choices are what decisions are made with: a *rand.Rand, or an *entropy.Source.
+type choices interface {
+	IntN(n int) int
+	Uint32() uint32
+	Uint64() uint64
+	NormFloat64() float64
+}
+
+// gen generates one module.
+type gen struct {
+	r       choices
+	cfg     Config
+	types   []sig
+	typeOf  map[sig]int
+	funcs   []sig // imported ones first
+	globals []global
+	// Index spaces: table 0 and 1 are of funcref, 2 of externref.
+	importMemory, importTable bool
+	bodies                    [][]byte
+}
+
+type global struct {
+	typ      byte
+	mutable  bool
+	imported string
+	init     []byte
+	exported string
+}
+
+// The fixed entities.
+const (
+	globalFuel  = 2 // after the two imported ones
+	funcNote    = 0 // the imported function (i64) -> i64
+	numTables   = 3
+	tableLen    = 10
+	numDatas    = 3
+	numElems    = 3
+	resetFuel   = 60
+	memoryPages = 1
+	memoryMax   = 4
+)
+
+var valTypes = map[byte]byte{'i': 0x7F, 'l': 0x7E, 'f': 0x7D, 'd': 0x7C, 'r': 0x70, 'x': 0x6F}
+
+// Generate makes the program of a seed.
+func Generate(seed uint64, cfg Config) *Program {
+	return generate(rand.New(rand.NewPCG(seed, 0x5eed)), cfg)
+}
+
+// Steered makes a program whose decisions are the bytes of a string, in order: a small change of the string is a small
+// change of the program, mostly of what comes behind. All strings will do.
+func Steered(by []byte, cfg Config) *Program { return generate(entropy.New(by), cfg) }
+
+func generate(r choices, cfg Config) *Program {
+	g := &gen{r: r, cfg: cfg, typeOf: map[sig]int{}}
+	if g.cfg.Funcs == 0 {
+		g.cfg.Funcs = 1 + g.r.IntN(6)
+	}
+	if g.cfg.Size == 0 {
+		g.cfg.Size = 120
+	}
+	g.importMemory, g.importTable = g.r.IntN(4) == 0, g.r.IntN(4) == 0
+	g.declare()
+	p := &Program{Env: envModule(), AnyNaN: cfg.RawNaNs || cfg.LateNaNs}
+	for i := funcNote + 1; i < len(g.funcs); i++ {
+		g.bodies = append(g.bodies, g.function(g.funcs[i]))
+	}
+	for i := funcNote + 1; i < len(g.funcs); i++ {
+		for range 3 {
+			p.Calls = append(p.Calls, g.call(i))
+		}
+	}
+	for i := range g.globals {
+		if gl := &g.globals[i]; gl.exported != "" {
+			p.Globals = append(p.Globals, gl.exported)
+		}
+	}
+	p.Wasm = g.module()
+	return p
+}
+
+func (g *gen) call(i int) Call {
+	s := g.funcs[i]
+	c := Call{Export: exportName(i), Params: s.params, Results: s.results}
+	for _, t := range []byte(s.params) {
+		c.Args = append(c.Args, g.bits(t))
+	}
+	return c
+}
+
+func exportName(i int) string { return fmt.Sprintf("f%d", i) }
+
+// declare chooses the entities of the module.
+func (g *gen) declare() {
+	g.globals = []global{
+		{typ: 'l', mutable: true, imported: "g0"}, {typ: 'l', mutable: true, imported: "g1"},
+		{typ: 'i', mutable: true},
+	}
+	for _, t := range []byte("illfdr") {
+		for _, mutable := range []bool{true, false} {
+			gl := global{typ: t, mutable: mutable || g.r.IntN(2) == 0}
+			if gl.mutable && t != 'r' && g.r.IntN(2) == 0 {
+				gl.exported = fmt.Sprintf("global%d", len(g.globals))
+			}
+			g.globals = append(g.globals, gl)
+		}
+	}
+	g.funcs = []sig{{"l", "l"}}
+	for range g.cfg.Funcs {
+		g.funcs = append(g.funcs, sig{g.typeList(g.length(8), "illfd"), g.typeList(g.length(4), "illfd")})
+	}
+	for i := range g.globals {
+		gl := &g.globals[i]
+		switch {
+		case gl.typ == 'r':
+			gl.init = append([]byte{0xD2}, leb(uint64(g.r.IntN(len(g.funcs))))...)
+		case gl.imported == "":
+			gl.init = constant(gl.typ, g.bits(gl.typ))
+		}
+	}
+	for _, s := range g.funcs {
+		g.typeIndex(s)
+	}
+}
+
+// length returns a small number, now and then a large one.
+func (g *gen) length(n int) int {
+	if g.r.IntN(20) == 0 {
+		return g.r.IntN(4 * n)
+	}
+	return g.r.IntN(n)
+}
+
+func (g *gen) typeList(n int, from string) string {
+	s := make([]byte, n)
+	for i := range s {
+		s[i] = from[g.r.IntN(len(from))]
+	}
+	return string(s)
+}
+
+func (g *gen) typeIndex(s sig) int {
+	i, ok := g.typeOf[s]
+	if !ok {
+		i = len(g.types)
+		g.typeOf[s] = i
+		g.types = append(g.types, s)
+	}
+	return i
+}
+
+func leb(x uint64) (b []byte) {
+	for x >= 0x80 {
+		b = append(b, byte(x)|0x80)
+		x >>= 7
+	}
+	return append(b, byte(x))
+}
+
+func sleb(x int64) (b []byte) {
+	for x < -64 || x > 63 {
+		b = append(b, byte(x)|0x80)
+		x >>= 7
+	}
+	return append(b, byte(x)&0x7F)
+}
+
+// constant returns the operator that pushes a constant.
+func constant(t byte, bits uint64) []byte {
+	switch t {
+	case 'i':
+		return append([]byte{0x41}, sleb(int64(int32(bits)))...)
+	case 'l':
+		return append([]byte{0x42}, sleb(int64(bits))...)
+	case 'f':
+		return []byte{0x43, byte(bits), byte(bits >> 8), byte(bits >> 16), byte(bits >> 24)}
+	case 'd':
+		b := []byte{0x44}
+		for i := 0; i < 64; i += 8 {
+			b = append(b, byte(bits>>i))
+		}
+		return b
+	}
+	return []byte{0xD0, valTypes[t]}
+}
+
+// vec returns a vector of encoded items.
+func vec(items ...[]byte) []byte {
+	b := leb(uint64(len(items)))
+	for _, i := range items {
+		b = append(b, i...)
+	}
+	return b
+}
+
+func name(s string) []byte { return append(leb(uint64(len(s))), s...) }
+
+func cat(parts ...[]byte) (b []byte) {
+	for _, p := range parts {
+		b = append(b, p...)
+	}
+	return b
+}
+
+func section(id byte, content []byte) []byte {
+	return cat([]byte{id}, leb(uint64(len(content))), content)
+}
+
+func (s sig) encode() []byte { return cat([]byte{0x60}, typeVec(s.params), typeVec(s.results)) }
+
+func typeVec(ts string) []byte {
+	b := leb(uint64(len(ts)))
+	for _, t := range []byte(ts) {
+		b = append(b, valTypes[t])
+	}
+	return b
+}
+
+var header = []byte{0, 'a', 's', 'm', 1, 0, 0, 0}
+
+func limits(min, max uint64) []byte { return cat([]byte{1}, leb(min), leb(max)) }
+
+// sized returns a function body with its length.
+func sized(body []byte) []byte { return append(leb(uint64(len(body))), body...) }
+
+// reset sets the fuel.
+func resetBody() []byte {
+	return cat([]byte{0}, constant('i', resetFuel), []byte{0x24, globalFuel, 0x0B})
+}
+
+// module encodes the module.
+func (g *gen) module() []byte {
+	reset := g.typeIndex(sig{})
+	imports := [][]byte{cat(name("env"), name("note"), []byte{0}, leb(uint64(g.typeIndex(g.funcs[0]))))}
+	var tables, memories, globals, exports [][]byte
+	for i := range g.globals {
+		gl := &g.globals[i]
+		kind := []byte{valTypes[gl.typ], 0}
+		if gl.mutable {
+			kind[1] = 1
+		}
+		if gl.imported != "" {
+			imports = append(imports, cat(name("env"), name(gl.imported), []byte{3}, kind))
+			continue
+		}
+		globals = append(globals, cat(kind, gl.init, []byte{0x0B}))
+		if gl.exported != "" {
+			exports = append(exports, cat(name(gl.exported), []byte{3}, leb(uint64(i))))
+		}
+	}
+	table := cat([]byte{0x70}, limits(tableLen, 2*tableLen))
+	if g.importTable {
+		imports = append(imports, cat(name("env"), name("table"), []byte{1}, table))
+	} else {
+		tables = append(tables, table)
+	}
+	tables = append(tables, table, cat([]byte{0x6F}, limits(tableLen, 2*tableLen)))
+	if g.importMemory {
+		imports = append(imports, cat(name("env"), name("memory"), []byte{2}, limits(memoryPages, memoryMax)))
+	} else {
+		memories = append(memories, limits(memoryPages, memoryMax))
+	}
+	var types, funcs, codes [][]byte
+	for i := funcNote + 1; i < len(g.funcs); i++ {
+		funcs = append(funcs, leb(uint64(g.typeIndex(g.funcs[i]))))
+		codes = append(codes, sized(g.bodies[i-1]))
+		exports = append(exports, cat(name(exportName(i)), []byte{0}, leb(uint64(i))))
+	}
+	funcs, codes = append(funcs, leb(uint64(reset))), append(codes, sized(resetBody()))
+	exports = append(exports, cat(name("reset"), []byte{0}, leb(uint64(len(g.funcs)))),
+		cat(name("memory"), []byte{2, 0}))
+	for _, s := range g.types {
+		types = append(types, s.encode())
+	}
+	return cat(header,
+		section(1, vec(types...)), section(2, vec(imports...)), section(3, vec(funcs...)), section(4, vec(tables...)),
+		section(5, vec(memories...)), section(6, vec(globals...)), section(7, vec(exports...)), section(9, g.elems()),
+		section(12, leb(numDatas)), section(10, vec(codes...)), section(11, g.datas()))
+}
+
+// elems are: table 0 with some functions, a passive one, and one that declares
+// all.
+func (g *gen) elems() []byte {
+	some := func(n int) []byte {
+		items := make([][]byte, n)
+		for i := range items {
+			items[i] = leb(uint64(g.r.IntN(len(g.funcs))))
+		}
+		return vec(items...)
+	}
+	all := make([][]byte, len(g.funcs))
+	for i := range all {
+		all[i] = leb(uint64(i))
+	}
+	return vec(cat([]byte{0, 0x41, 1, 0x0B}, some(tableLen-2)), cat([]byte{1, 0}, some(5)), cat([]byte{3, 0}, vec(all...)))
+}
+
+func (g *gen) datas() []byte {
+	random := func(n int) []byte {
+		b := make([]byte, n)
+		for i := range b {
+			b[i] = byte(g.r.Uint32())
+		}
+		return append(leb(uint64(n)), b...)
+	}
+	return vec(cat([]byte{0, 0x41, 8, 0x0B}, random(200)), cat([]byte{1}, random(40)),
+		cat([]byte{0}, constant('i', 65536-64), []byte{0x0B}, random(64)))
+}
+
+// envModule returns the provider of imports: one global under two names, a function
+// that changes it, a memory and a table.
+func envModule() []byte {
+	// note(x) = g = g*31 + x
+	note := cat([]byte{0, 0x23, 0}, constant('l', 31), []byte{0x7E, 0x20, 0, 0x7C, 0x24, 0, 0x23, 0, 0x0B})
+	return cat(header,
+		section(1, vec(sig{"l", "l"}.encode())), section(3, vec([]byte{0})),
+		section(4, vec(cat([]byte{0x70}, limits(tableLen, 2*tableLen)))),
+		section(5, vec(limits(memoryPages, memoryMax))),
+		section(6, vec(cat([]byte{0x7E, 1}, constant('l', 7), []byte{0x0B}))),
+		section(7, vec(cat(name("note"), []byte{0, 0}), cat(name("g0"), []byte{3, 0}), cat(name("g1"), []byte{3, 0}),
+			cat(name("memory"), []byte{2, 0}), cat(name("table"), []byte{1, 0}))),
+		section(10, vec(sized(note))))
+}
