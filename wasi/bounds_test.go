@@ -58,8 +58,7 @@ func boundsGuest(t *testing.T, file rights) *guest {
 	return g
 }
 
-// TestBounds puts each range that a function touches at the end of memory,
-// where it fits exactly, and one byte further, where it must be EFAULT.
+// TestTypes checks the types of a function as an engine has them.
 func TestTypes(t *testing.T) {
 	params, results := Types(&Func{Params: "iIi", Results: "i"}, 32, 64)
 	if !slices.Equal(params, []int{32, 64, 32}) || !slices.Equal(results, []int{32}) {
@@ -70,6 +69,8 @@ func TestTypes(t *testing.T) {
 	}
 }
 
+// TestBounds puts each range that a function touches at the end of memory,
+// where it fits exactly, and one byte further, where it must be EFAULT.
 func TestBounds(t *testing.T) {
 	const pathAt, iovAt, subAt = 0, 64, 128
 	for _, tt := range []struct {

@@ -50,7 +50,7 @@ func early(l *lower, t clif.Type) regalloc.Operand {
 	return regalloc.Operand{VReg: l.NewVReg(t), Constraint: regalloc.Reg, Access: regalloc.EarlyDef}
 }
 
-// trapIf appends a comparison of floats x and y (y nil: x) that traps.
+// trapFloat appends a comparison of floats x and y (y nil: x) that traps.
 func trapFloat(l *lower, t clif.Type, x vreg, y *amode, cond asm.Cond, code abi.TrapCode) {
 	c := backend.Comparing(backend.Inst{Op: asm.Ucomif, Size: backend.SizeOf(t), Trap: uint8(code)}, cond)
 	c.Add(x)

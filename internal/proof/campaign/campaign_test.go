@@ -129,7 +129,7 @@ func TestCampaign(t *testing.T) {
 type fault struct {
 	name     string
 	target   string // empty for any
-	rule     string // of the mid-end, that is spoiled
+	rule     string // of the mid-end that is spoiled
 	lowering string // rule that is spoiled
 	code     func(b []byte)
 	often    bool // planted in ordinary runs of the tests

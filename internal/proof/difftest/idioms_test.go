@@ -150,7 +150,7 @@ func (g *idiomGen) function() []byte {
 	return g.b
 }
 
-// wide says whether the next value is an i64; base is 0 or 18, the distance of operators.
+// local appends a local.get. wide says whether the value is an i64.
 func (g *idiomGen) local(wide bool) byte {
 	n := byte(g.r.IntN(3))
 	if wide {

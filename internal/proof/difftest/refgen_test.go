@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// refProgram generates modules that are full of references to host objects:
+// refGen generates modules that are full of references to host objects:
 // parameters (some of them on the stack), locals, loops, branches, calls, growth, tables
 // and globals. The imports, module "host", are
 //

@@ -145,7 +145,7 @@ func (w *world) overLimits(i *instance) (names []string) {
 	return append(names, w.exceeded(u)...)
 }
 
-// grow gives the old size in pages, or growthFailed.
+// growMemory gives the old size in pages, or growthFailed.
 func (w *world) growMemory(m *memoryItem, pages uint64) uint64 {
 	old := uint64(len(m.data)) / wasmPage
 	if old+pages > m.limit || len(w.exceeded(usage{pages: pages})) > 0 {

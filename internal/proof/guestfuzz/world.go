@@ -128,7 +128,7 @@ func (w *world) newToken() *token {
 	return t
 }
 
-// check compares what an externref refers to with the model.
+// checkRef compares what an externref refers to with the model.
 func (w *world) checkRef(what string, v any, want *handle) {
 	if want == nil {
 		if v != nil {

@@ -77,7 +77,7 @@ func pick(xs []uint64, every int) (r []uint64) {
 	return r
 }
 
-// binaryOps are the binary opcodes with their types.
+// typesOf returns the types from i32 to f64 that op has.
 func typesOf(op clif.Opcode) (ts []clif.Type) {
 	for t := clif.I32; t <= clif.F64; t++ {
 		if op.Info().Types.Has(t) {

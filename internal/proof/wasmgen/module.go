@@ -277,7 +277,7 @@ func limits(min, max uint64) []byte { return cat([]byte{1}, leb(min), leb(max)) 
 // sized returns a function body with its length.
 func sized(body []byte) []byte { return append(leb(uint64(len(body))), body...) }
 
-// reset sets the fuel.
+// resetBody sets the fuel.
 func resetBody() []byte {
 	return cat([]byte{0}, constant('i', resetFuel), []byte{0x24, globalFuel, 0x0B})
 }
