@@ -20,22 +20,22 @@ type Address struct {
 // Faulting makes a, an address with registers, one that faults as f says; without, it does not.
 func (a *Address) Faulting(f Fault) { a.ref = uint32(f) }
 
-// InstanceAt is the operand at offset off of the instance data.
+// InstanceAt returns the address at offset off of the instance data.
 func InstanceAt(off uint32) Address {
 	return Address{Mode: ModeSym, Disp: int32(off), ref: uint32(SymInstance)}
 }
 
-// Based is [base + disp], which does not fault.
+// Based returns [base + disp], which does not fault.
 func Based(base regalloc.VReg, disp int32) Address {
 	return Address{Mode: ModeBase, N: 1, Regs: [2]regalloc.VReg{base}, Disp: disp}
 }
 
-// Indexed is [base + index<<scale], which does not fault.
+// Indexed returns [base + index<<scale], which does not fault.
 func Indexed(base, index regalloc.VReg, scale uint8) Address {
 	return Address{Mode: ModeBaseIndex, N: 2, Scale: scale, Regs: [2]regalloc.VReg{base, index}}
 }
 
-// Pool is the constant lo, hi of the given width in bytes.
+// Pool returns the address of the constant lo, hi of the given width in bytes.
 func (l *Lower) Pool(lo, hi uint64, bytes uint8) Address {
 	return Address{Mode: ModeConst, ref: l.PoolConst(lo, hi, bytes)}
 }
@@ -45,7 +45,7 @@ func (a *Address) Set(in *Inst) {
 	in.Mode, in.Scale, in.Disp, in.ref = a.Mode, a.Scale, a.Disp, a.ref
 }
 
-// HeapBase is the register of the base of memory m, for accesses at addr.
+// HeapBase returns the register of the base of memory m, for accesses at addr.
 func (l *Lower) HeapBase(m uint32, addr clif.Value) regalloc.VReg {
 	if l.F.TypeOf(addr) != clif.I32 {
 		panic(Unsupported("64-bit memories are not supported"))
@@ -62,7 +62,7 @@ type Form struct {
 	Size uint8
 }
 
-// LoadForm is the form of a load of type t.
+// LoadForm returns the form of a load of type t.
 func (l *Lower) LoadForm(t clif.Type, a clif.Access) Form {
 	f := l.Target.Loads[t][a]
 	if f.Size == 0 {

@@ -219,7 +219,7 @@ func scratchDead(edits []regalloc.Edit, s regalloc.Allocation, at regalloc.ProgP
 	return true
 }
 
-// Allocs are the allocations of the current instruction, and of all that follow.
+// Allocs returns the allocations of the current instruction, and of all that follow.
 func (e *Emitter) Allocs() []regalloc.Allocation { return e.Out.Allocs[e.OpStart:] }
 
 // Succ returns the block with code that edge n of the current block leads to.
@@ -228,7 +228,7 @@ func (e *Emitter) Succ(n int) int {
 	return e.Dest(in.Edges[in.Blocks[e.Block].Succs.Start+uint32(n)].To)
 }
 
-// Dest is block b, or the block with code to which it leads if it has none.
+// Dest returns block b, or the block with code to which it leads if it has none.
 func (e *Emitter) Dest(b regalloc.Block) int { return int(e.blocks[b].dest) }
 
 // Label returns the label of block b, which has code.
@@ -265,7 +265,7 @@ func (e *Emitter) MemoryTrap(off uint32, f Fault, src uint32) {
 	}
 }
 
-// InRegs are the allocations of operands in the given registers, at most four.
+// InRegs returns the allocations of operands in the given registers, at most four.
 func InRegs(regs ...regalloc.PReg) (allocs [4]regalloc.Allocation) {
 	for i, r := range regs {
 		allocs[i] = regalloc.InReg(r)

@@ -102,13 +102,13 @@ func (in Inst) refer(ref uint32) Inst {
 // OfSymbol returns in with symbol s: of an address in ModeSym, of a direct call, of a page.
 func (in Inst) OfSymbol(s SymRef) Inst { return in.refer(uint32(s)) }
 
-// Symbol is the symbol of OfSymbol.
+// Symbol returns the symbol of OfSymbol.
 func (in *Inst) Symbol() SymRef { return SymRef(in.ref) }
 
 // OfConst returns in with constant n of the function's pool.
 func (in Inst) OfConst(n uint32) Inst { return in.refer(n) }
 
-// Const is the number of the constant of OfConst.
+// Const returns the number of the constant of OfConst.
 func (in *Inst) Const() uint32 { return in.ref }
 
 // Faulting returns in, whose address has registers, with how the access may fault; without, it cannot.
@@ -117,7 +117,7 @@ func (in Inst) Faulting(f Fault) Inst { return in.refer(uint32(f)) }
 // mayFault are the modes of addresses with registers; all others are in memory that is there.
 const mayFault = 1<<ModeBase | 1<<ModeBaseIndex | 1<<ModeIndex
 
-// Fault is how the access at in's address may fault.
+// Fault returns how the access at in's address may fault.
 func (in *Inst) Fault() Fault {
 	if mayFault>>in.Mode&1 == 0 {
 		return NoFault
@@ -131,28 +131,28 @@ func (in Inst) OfTable(n uint32, entries int) Inst {
 	return in.refer(n)
 }
 
-// Table is the number of the jump table of OfTable.
+// Table returns the number of the jump table of OfTable.
 func (in *Inst) Table() uint32 { return in.ref }
 
-// Entries is the number of entries of OfTable.
+// Entries returns the number of entries of OfTable.
 func (in *Inst) Entries() int { return int(in.Imm) }
 
 // SetPopped makes in, a call, one whose callee pops n bytes of arguments.
 func (in *Inst) SetPopped(n int) { in.Imm = int64(n) }
 
-// Popped is the number of bytes of SetPopped.
+// Popped returns the number of bytes of SetPopped.
 func (in *Inst) Popped() int { return int(in.Imm) }
 
 // SetChoice makes f the row and size that make the result of in's tail; its zero value stands for the tail's own.
 func (in *Inst) SetChoice(f Form) { in.ref = uint32(f.Op)<<8 | uint32(f.Size) }
 
-// Choice is the form of SetChoice.
+// Choice returns the form of SetChoice.
 func (in *Inst) Choice() Form { return Form{Op(in.ref >> 8), uint8(in.ref)} }
 
 // SetSecond puts the second instruction, packed by the machine, into in, a pseudo-instruction of two.
 func (in *Inst) SetSecond(packed int32) { in.Disp = packed }
 
-// Second is what SetSecond was given.
+// Second returns the instruction that SetSecond packed.
 func (in *Inst) Second() int32 { return in.Disp }
 
 // Fault says how an access at an address with registers may fault.
@@ -170,7 +170,7 @@ const (
 // MemoryFaults: the access is one of linear memory m, and faults out of bounds.
 func MemoryFaults(m uint32) Fault { return memoryFaults + Fault(m) }
 
-// Memory is the linear memory that f is a fault of, if it is.
+// Memory returns the linear memory whose access faults, if f is such a fault.
 func (f Fault) Memory() (m uint32, ok bool) { return uint32(f - memoryFaults), f >= memoryFaults }
 
 // SymRef names what code may refer to outside its function.

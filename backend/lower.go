@@ -354,7 +354,7 @@ func (l *Lower) Push(in Inst, flags regalloc.InstFlags) {
 	l.meta = append(stop.Room(l.F.Stop, l.meta), instMeta{opEnd: uint32(len(l.Ops)), src: l.srcOf(&in), flags: flags})
 }
 
-// srcOf is the source of an instruction to be appended: that of a folded load if this one does it, as its fault is the load's.
+// srcOf returns the source of an instruction to be appended: that of a folded load if this one does it, as its fault is the load's.
 func (l *Lower) srcOf(in *Inst) uint32 {
 	if l.folded == clif.NoInst {
 		return l.curSrc

@@ -48,7 +48,7 @@ type Comparison struct {
 	regs [8]regalloc.VReg
 }
 
-// Comparing is the comparison in, which holds if cond does, without operands yet.
+// Comparing returns the comparison in, which holds if cond does, without operands yet.
 func Comparing[C ~uint8](in Inst, cond C) Comparison {
 	in.Cond = uint8(cond)
 	return Comparison{In: in}
@@ -63,10 +63,10 @@ func (c *Comparison) Address(a Address) {
 	c.Add(a.Regs[:a.N]...)
 }
 
-// Regs are the operands.
+// Regs returns the operands.
 func (c *Comparison) Regs() []regalloc.VReg { return c.regs[:c.n] }
 
-// First is the first operand.
+// First returns the first operand.
 func (c *Comparison) First() regalloc.VReg { return c.regs[0] }
 
 // Push appends the comparison with the given tail and the tail's registers.
@@ -77,7 +77,7 @@ func (c *Comparison) Push(l *Lower, tail Tail, flags regalloc.InstFlags, regs ..
 	l.Push(c.In, flags)
 }
 
-// Truth is a comparison that holds if the i32 v is not zero. Comparisons that
+// Truth returns a comparison that holds if the i32 v is not zero. Comparisons that
 // define v are folded; if they have other users too, loads are not folded into them.
 func (l *Lower) Truth(v clif.Value) (c Comparison) {
 	var invert uint8 // bit 0 of the condition
@@ -118,7 +118,7 @@ func (l *Lower) isComparison(v clif.Value) bool {
 	return false
 }
 
-// Holds is a comparison that holds if the result of d, an icmp, fcmp or ref_is_null, is 1; perhaps that of another
+// Holds returns a comparison that holds if the result of d, an icmp, fcmp or ref_is_null, is 1; perhaps that of another
 // one, of which d is the complement.
 func (l *Lower) Holds(d *clif.InstData) Comparison {
 	b, ok := l.Fold(RuleCondEqz, clif.I32, d.Result, 4)
@@ -170,7 +170,7 @@ func lowerBrTable(l *Lower, _ clif.Inst, d *clif.InstData) {
 	l.Push(in, regalloc.IsTerminator)
 }
 
-// jumpTable is op with the entries of the br_table d.
+// jumpTable returns op with the entries of the br_table d.
 func (l *Lower) jumpTable(op Op, d *clif.InstData) Inst {
 	entries := l.TableEdges(int(d.C))
 	return Inst{Op: op, Size: 4}.OfTable(l.JumpTable(entries, op == l.Target.Common.JumpChain), len(entries)-1)

@@ -22,7 +22,7 @@ func (l *Lower) loadBase(dst regalloc.VReg, m clif.MemoryIndex) {
 	l.EmitRemat(in, dst)
 }
 
-// Global is where global g is.
+// Global returns where global g is.
 func (l *Lower) Global(g uint32) Address {
 	off, indirect := l.Layout.Global(clif.GlobalIndex(g))
 	if indirect {
@@ -41,19 +41,19 @@ func lowerGlobalSet(l *Lower, _ clif.Inst, d *clif.InstData) {
 	l.Target.Put(l, d.Type, l.Global(d.Aux), d.ArgA())
 }
 
-// MemorySize is where the size of memory m is.
+// MemorySize returns where the size of memory m is.
 func (l *Lower) MemorySize(m uint32) Address {
 	return Based(l.MemBase(clif.MemoryIndex(m)), abi.MemorySizeOffset)
 }
 
-// TableSize is where the size of table t is.
+// TableSize returns where the size of table t is.
 func (l *Lower) TableSize(t uint32) Address { return Based(l.tableBase(t), abi.TableSizeOffset) }
 
 func lowerMemorySize(l *Lower, _ clif.Inst, d *clif.InstData) {
 	l.loadWord(l.MemorySize(d.Aux), l.Def(d, 0))
 }
 
-// callSlot is a call of the function whose address is in the slot at offset off of the instance data.
+// callSlot returns a call of the function whose address is in the slot at offset off of the instance data.
 func (l *Lower) callSlot(off uint32) Inst {
 	in := Inst{Op: l.Target.Common.CallInd, Size: 8}
 	a := InstanceAt(off)
@@ -73,7 +73,7 @@ func lowerMemoryGrow(l *Lower, _ clif.Inst, d *clif.InstData) {
 	l.grown(d, abi.HelperMemoryGrow, l.MemBase(clif.MemoryIndex(d.Aux)), l.Use(d.ArgA()))
 }
 
-// plus is the register of base + v<<scale, which the front end has checked to be in bounds.
+// plus returns the register of base + v<<scale, which the front end has checked to be in bounds.
 func (l *Lower) plus(base regalloc.VReg, v clif.Value, scale uint8) regalloc.VReg {
 	r := l.NewVReg(clif.I64)
 	l.Target.Plus(l, base, v, scale, r)
@@ -120,7 +120,7 @@ func lowerTableSize(l *Lower, _ clif.Inst, d *clif.InstData) {
 	l.loadWord(l.TableSize(d.Aux), l.Def(d, 0))
 }
 
-// element is the address of element v of an array of words.
+// element returns the address of element v of an array of words.
 func (l *Lower) element(base regalloc.VReg, v clif.Value) Address {
 	if _, ok := l.Fold(RuleElementConst, clif.I32, v, 4); ok {
 		c, _ := l.Iconst(v)

@@ -10,7 +10,7 @@ import (
 // This file is what lowering functions ask of the Lower: values, registers, and what
 // may be folded.
 
-// Resolve is the value that v stands for: zero-extensions of i32 are followed. The result of a 64-bit operand may thus be an i32, whose register
+// Resolve returns the value that v stands for: zero-extensions of i32 are followed. The result of a 64-bit operand may thus be an i32, whose register
 // holds the zero-extended value.
 func (l *Lower) Resolve(v clif.Value) clif.Value {
 	c := l.canon[v]
@@ -20,7 +20,7 @@ func (l *Lower) Resolve(v clif.Value) clif.Value {
 	return c
 }
 
-// ClassOf is the bank for values of type t.
+// ClassOf returns the bank for values of type t.
 func ClassOf(t clif.Type) regalloc.Class {
 	if t.IsFloat() || t == clif.V128 {
 		return regalloc.Float
@@ -28,7 +28,7 @@ func ClassOf(t clif.Type) regalloc.Class {
 	return regalloc.Int
 }
 
-// NewVReg is a fresh virtual register for values of type t.
+// NewVReg returns a fresh virtual register for values of type t.
 func (l *Lower) NewVReg(t clif.Type) regalloc.VReg {
 	if t == clif.V128 {
 		panic(Unsupported("v128 values are not supported"))
@@ -40,7 +40,7 @@ func (l *Lower) NewVReg(t clif.Type) regalloc.VReg {
 	return regalloc.VReg(len(in.VRegs) - 1)
 }
 
-// Use is the register of v, which the instruction being lowered needs.
+// Use returns the register of v, which the instruction being lowered needs.
 func (l *Lower) Use(v clif.Value) regalloc.VReg {
 	v = l.Resolve(v)
 	r := l.vregs[v]
@@ -51,7 +51,7 @@ func (l *Lower) Use(v clif.Value) regalloc.VReg {
 	return r
 }
 
-// Def is the register of result n of d, a fresh one if nothing uses it.
+// Def returns the register of result n of d, a fresh one if nothing uses it.
 func (l *Lower) Def(d *clif.InstData, n int) regalloc.VReg {
 	v := d.Result + clif.Value(n)
 	r := l.vregs[v]
@@ -62,10 +62,10 @@ func (l *Lower) Def(d *clif.InstData, n int) regalloc.VReg {
 	return r
 }
 
-// ClassOfVReg is the bank of r.
+// ClassOfVReg returns the bank of r.
 func (l *Lower) ClassOfVReg(r regalloc.VReg) regalloc.Class { return l.vc.In.VRegs[r].Class }
 
-// DefInst is the instruction that defines v, or nil for parameters and results
+// DefInst returns the instruction that defines v, or nil for parameters and results
 // of calls with several.
 func (l *Lower) DefInst(v clif.Value) (clif.Inst, *clif.InstData) {
 	v = l.Resolve(v)
@@ -76,7 +76,7 @@ func (l *Lower) DefInst(v clif.Value) (clif.Inst, *clif.InstData) {
 	return clif.Inst(vd.Def), &l.F.Insts[vd.Def]
 }
 
-// DefOp is the definition of v if it is by the opcode op, else nil.
+// DefOp returns the definition of v if it is by the opcode op, else nil.
 func (l *Lower) DefOp(v clif.Value, op clif.Opcode) *clif.InstData {
 	if _, d := l.DefInst(v); d != nil && d.Op == op {
 		return d
@@ -84,7 +84,7 @@ func (l *Lower) DefOp(v clif.Value, op clif.Opcode) *clif.InstData {
 	return nil
 }
 
-// DefOf is the definition of v if it is by op on operands of exactly type t: a
+// DefOf returns the definition of v if it is by op on operands of exactly type t: a
 // 32-bit operation must not be taken for a 64-bit one through a zero-extension.
 func (l *Lower) DefOf(v clif.Value, op clif.Opcode, t clif.Type) *clif.InstData {
 	if d := l.DefOp(v, op); d != nil && d.Type == t {
@@ -101,7 +101,7 @@ func (l *Lower) OnlyDef(v clif.Value, op clif.Opcode, t clif.Type) *clif.InstDat
 	return nil
 }
 
-// Low is the register of v, of which the instruction being lowered reads the low 32
+// Low returns the register of v, of which the instruction being lowered reads the low 32
 // bits only.
 func (l *Lower) Low(v clif.Value) regalloc.VReg {
 	if l.defOpcode(v) == clif.OpIreduce {
@@ -120,7 +120,7 @@ func (l *Lower) LowBut(r Rule, t clif.Type, v clif.Value) regalloc.VReg {
 	return l.Low(v)
 }
 
-// UseAs is the register of v for an operation of type t.
+// UseAs returns the register of v for an operation of type t.
 func (l *Lower) UseAs(t clif.Type, v clif.Value) regalloc.VReg {
 	if t == clif.I32 {
 		return l.Low(v)
@@ -128,7 +128,7 @@ func (l *Lower) UseAs(t clif.Type, v clif.Value) regalloc.VReg {
 	return l.Use(v)
 }
 
-// Narrow is a value with the same low bytes as v, found by dropping what only changes the
+// Narrow returns a value with the same low bytes as v, found by dropping what only changes the
 // others.
 func (l *Lower) Narrow(v clif.Value, bytes int) clif.Value {
 	for {
@@ -152,7 +152,7 @@ func (l *Lower) Narrow(v clif.Value, bytes int) clif.Value {
 	}
 }
 
-// ConstLast is x and y, exchanged if x is a constant.
+// ConstLast returns x and y, exchanged if x is a constant.
 func (l *Lower) ConstLast(x, y clif.Value) (clif.Value, clif.Value) {
 	if _, ok := l.Iconst(x); ok {
 		return y, x
@@ -160,7 +160,7 @@ func (l *Lower) ConstLast(x, y clif.Value) (clif.Value, clif.Value) {
 	return x, y
 }
 
-// FloatBits is the constant x of type t.
+// FloatBits returns the constant x of type t.
 func FloatBits(t clif.Type, x float64) uint64 {
 	if t == clif.F32 {
 		return uint64(math.Float32bits(float32(x)))
@@ -168,10 +168,10 @@ func FloatBits(t clif.Type, x float64) uint64 {
 	return math.Float64bits(x)
 }
 
-// SignBit is the sign bit of the float type t.
+// SignBit returns the sign bit of the float type t.
 func SignBit(t clif.Type) uint64 { return 1 << (t.Bits() - 1) }
 
-// SizeOf is the operand size in bytes of type t.
+// SizeOf returns the operand size in bytes of type t.
 func SizeOf(t clif.Type) uint8 { return uint8(t.Bits() / 8) }
 
 // OnlyUse reports whether the instruction being lowered is the only user of v, so
@@ -181,7 +181,7 @@ func (l *Lower) OnlyUse(v clif.Value) bool {
 	return l.uses[v] == 1 && l.vregs[v] == regalloc.NoVReg && l.noSink == 0
 }
 
-// Iconst is the value of v as 64 bits, an i32 zero-extended, if it is an integer constant
+// Iconst returns the value of v as 64 bits, an i32 zero-extended, if it is an integer constant
 // or a null reference.
 func (l *Lower) Iconst(v clif.Value) (uint64, bool) {
 	v = l.Resolve(v)
@@ -201,7 +201,7 @@ func (l *Lower) Iconst(v clif.Value) (uint64, bool) {
 	return 0, false
 }
 
-// Sconst is the value of v as an operand of t, sign-extended to 64 bits.
+// Sconst returns the value of v as an operand of t, sign-extended to 64 bits.
 func (l *Lower) Sconst(t clif.Type, v clif.Value) (int64, bool) {
 	x, ok := l.Iconst(v)
 	if t == clif.I32 {
@@ -210,7 +210,7 @@ func (l *Lower) Sconst(t clif.Type, v clif.Value) (int64, bool) {
 	return int64(x), ok
 }
 
-// SinkableLoad is the instruction that loads v from a linear memory, or reads a
+// SinkableLoad returns the instruction that loads v from a linear memory, or reads a
 // global or a size, if the instruction being lowered may do that instead: it is
 // v's only user, and no write, call or other trap lies between. Loads do not pass each
 // other, either: the trap is that of the first. Nor does a trapif do one, as an instruction
@@ -252,7 +252,7 @@ func (l *Lower) HoldLoads(n int) { l.noSink += n }
 // maxDelay is the most instructions past which a definition is moved.
 const maxDelay = 16
 
-// Delayed is the instruction that defines v, without effects, if the terminator being lowered may do that
+// Delayed returns the instruction that defines v, without effects, if the terminator being lowered may do that
 // instead: it is in the same block, and nothing between uses v but the instruction with the only result
 // except, which the terminator does too.
 func (l *Lower) Delayed(v, except clif.Value) (clif.Inst, *clif.InstData) {
@@ -300,14 +300,14 @@ func (l *Lower) EndWith(tail Tail, cond uint8) {
 // SingleUse reports whether v has one use in the function.
 func (l *Lower) SingleUse(v clif.Value) bool { return l.uses[l.Resolve(v)] == 1 }
 
-// PoolConst is the number of a constant in the function's pool. Equal constants
+// PoolConst returns the number of a constant in the function's pool. Equal constants
 // become one in the machine buffer.
 func (l *Lower) PoolConst(lo, hi uint64, bytes uint8) uint32 {
 	l.vc.Consts = append(l.vc.Consts, PoolConst{lo, hi, bytes})
 	return uint32(len(l.vc.Consts) - 1)
 }
 
-// JumpTable is the number of a jump table of the given edges of the block; chained, it stands for a chain of comparisons.
+// JumpTable returns the number of a jump table of the given edges of the block; chained, it stands for a chain of comparisons.
 func (l *Lower) JumpTable(edges []uint32, chained bool) uint32 {
 	succs := l.Order.SuccsOf(l.block)
 	s := uint32(len(l.vc.TableBlocks))
@@ -319,7 +319,7 @@ func (l *Lower) JumpTable(edges []uint32, chained bool) uint32 {
 	return uint32(len(l.vc.Tables) - 1)
 }
 
-// NumSuccs is the number of edges out of the block being lowered.
+// NumSuccs returns the number of edges out of the block being lowered.
 func (l *Lower) NumSuccs() int { return len(l.Order.SuccsOf(l.block)) }
 
 // TableEdges is, for each of the n entries of the br_table being lowered, its edge.
@@ -327,5 +327,5 @@ func (l *Lower) TableEdges(n int) []uint32 {
 	return l.Order.TableEdges(l.Order.Blocks[l.block].Orig, n)
 }
 
-// LoopDepth is that of the block being lowered.
+// LoopDepth returns the loop depth of the block being lowered.
 func (l *Lower) LoopDepth() int { return int(l.Order.Blocks[l.block].LoopDepth) }

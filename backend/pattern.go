@@ -180,7 +180,7 @@ func opcodeNamed(name string) (clif.Opcode, bool) {
 	return 0, false
 }
 
-// condNamed is the number of a condition of op.
+// condNamed returns the number of a condition of op.
 func condNamed(op clif.Opcode, name string) (uint8, bool) {
 	if op == clif.OpFcmp {
 		for cc := range clif.FloatCC(clif.NumFloatCCs) {
@@ -331,7 +331,7 @@ func condSet(conds []uint8) (s uint16) {
 	return s
 }
 
-// needs is the opcodes that may define an operand.
+// needs returns the opcodes that may define an operand.
 func (c *patternCompiler) needs(n *Pattern) (s opSet) {
 	switch {
 	case n.Ops != nil:

@@ -125,7 +125,7 @@ type Vocabulary struct {
 	Loads []clif.Opcode
 }
 
-// NewRules is the table of a machine with the given rows, from FirstOwn on. It panics if a pattern is wrong.
+// NewRules returns the table of a machine with the given rows, from FirstOwn on. It panics if a pattern is wrong.
 func NewRules(own []RuleDef, words *Vocabulary) *Rules {
 	r := &Rules{Rows: append(sharedRules[:FirstOwn:FirstOwn], own[FirstOwn:]...)}
 	r.infos, r.programs = make([]rewrite.Info, len(r.Rows)), make([]program, len(r.Rows))

@@ -24,10 +24,10 @@ type Bound struct {
 // X, Y, Z and W are the values of these names.
 func (b *Bound) X() clif.Value { return b.v[0] }
 
-// Y is the value y.
+// Y returns the value y.
 func (b *Bound) Y() clif.Value { return b.v[1] }
 
-// Z is the value z.
+// Z returns the value z.
 func (b *Bound) Z() clif.Value { return b.v[2] }
 
 // Match is the question whether rules fit an instruction, and the answer.
@@ -49,7 +49,7 @@ type Match struct {
 	slots [numSlots]clif.Value
 }
 
-// match is a Match of its own for the next question; give it back with done. Lowering functions ask while they
+// match returns a Match of its own for the next question; give it back with done. Lowering functions ask while they
 // are at work, so that there are several.
 func (l *Lower) match() *Match {
 	if l.asking == len(l.matches) {
@@ -123,7 +123,7 @@ func (l *Lower) SelectAddress(t Term, i clif.Inst, d *clif.InstData) (a Address,
 	return a, ok
 }
 
-// open is the set of those candidates that the opcodes which define x and y do not rule out.
+// open returns the set of candidates that the opcodes defining x and y do not rule out.
 func (l *Lower) open(c *candidates, x, y clif.Value) uint32 {
 	set := c.needs[0][l.defOpcode(x)]
 	if set != 0 {
@@ -189,7 +189,7 @@ func (l *Lower) FoldComparison(r Rule, c *Comparison) bool {
 	return ok
 }
 
-// defOpcode is the opcode that defines v, NumOpcodes if none does alone. NoValue stands for a constant.
+// defOpcode returns the opcode that defines v, NumOpcodes if none does alone. NoValue stands for a constant.
 func (l *Lower) defOpcode(v clif.Value) clif.Opcode {
 	if v == clif.NoValue {
 		return clif.OpIconst
@@ -248,7 +248,7 @@ func (l *Lower) fits(p *program, m *Match) bool {
 	return true
 }
 
-// constant is the constant v, sign-extended from the type that the pattern gives it.
+// constant returns the constant v, sign-extended from the type that the pattern gives it.
 func (l *Lower) constant(s *step, m *Match, v clif.Value) (int64, bool) {
 	if v == clif.NoValue {
 		return 0, true
@@ -259,7 +259,7 @@ func (l *Lower) constant(s *step, m *Match, v clif.Value) (int64, bool) {
 	return l.Sconst(m.T, v)
 }
 
-// fitsInst is fits of an instruction inside, the definition of v.
+// fitsInst is fits for an instruction inside: the definition of v.
 func (l *Lower) fitsInst(s *step, m *Match, v clif.Value) bool {
 	_, d := l.DefInst(v)
 	switch {
@@ -281,7 +281,7 @@ func (l *Lower) fitsInst(s *step, m *Match, v clif.Value) bool {
 	return true
 }
 
-// foldable is the load that defines v, if the instruction being lowered may do it.
+// foldable returns the load that defines v, if the instruction being lowered may do it.
 func (l *Lower) foldable(s *step, v clif.Value) (clif.Inst, bool) {
 	i, d := l.SinkableLoad(v)
 	if d == nil || !s.ops.has(d.Op) || d.Type == clif.V128 {
@@ -306,7 +306,7 @@ func (l *Lower) fire(r Rule) bool {
 	return l.control == nil || l.control.Spend(l.Target.Rules.Info(r))
 }
 
-// logged is the last entry of the log, or -1.
+// logged returns the last entry of the log, or -1.
 func (l *Lower) logged() int {
 	if l.control == nil {
 		return -1

@@ -56,11 +56,11 @@ var addrRegs = [NumModes]int8{
 	ModeNone: 1, ModeBase: 1, ModeBaseIndex: 2, ModeSym: 0, ModeConst: 0, ModeOutArg: 0, ModeLocal: 0, ModeIndex: 1,
 }
 
-// NumRegs is the number of registers (base, then index) of an address: 0 to 2. It is 1 for ModeNone: the operand
+// NumRegs returns the number of registers (base, then index) of an address: 0 to 2. It is 1 for ModeNone: the operand
 // in whose place an address may be.
 func (m Mode) NumRegs() int { return int(addrRegs[m]) }
 
-// NumOwn is the number of inst's operands without its tail's; of a Variadic row those that have roles.
+// NumOwn returns the number of inst's operands without its tail's; of a Variadic row those that have roles.
 func (t *Shapes) NumOwn(inst *Inst) int {
 	s := &t.Rows[inst.Op]
 	n := len(s.Roles)
@@ -73,7 +73,7 @@ func (t *Shapes) NumOwn(inst *Inst) int {
 // NumOperands is NumOwn with the tail's.
 func (t *Shapes) NumOperands(inst *Inst) int { return t.NumOwn(inst) + len(t.Tails[inst.Tail]) }
 
-// Role is the role of operand number k; Arg of Reuse is a number of an operand.
+// Role returns the role of operand number k; Arg of Reuse is a number of an operand.
 func (t *Shapes) Role(inst *Inst, k int) Role {
 	s := &t.Rows[inst.Op]
 	addr, more := int(s.Addr), 0 // operands more than roles

@@ -25,7 +25,7 @@ type sharedSum struct {
 // maxShare is the most instructions past which a sum is kept.
 const maxShare = 32
 
-// NewSum is the register of a sum that an access in front of the one being lowered will define.
+// NewSum returns the register of a sum that an access in front of the one being lowered will define.
 func (l *Lower) NewSum(key SumKey) regalloc.VReg {
 	reg := l.NewVReg(clif.I64)
 	l.sums = append(l.sums, sharedSum{key, reg})
@@ -39,7 +39,7 @@ func (l *Lower) TakeSum(key SumKey) {
 	l.sums = l.sums[:len(l.sums)-1]
 }
 
-// PendingSum is the register of the sum, if an access in front of the instruction being lowered will
+// PendingSum returns the register of the sum, if an access in front of the instruction being lowered will
 // define it.
 func (l *Lower) PendingSum(key SumKey) (regalloc.VReg, bool) {
 	if n := l.pending(key); n >= 0 {
@@ -48,7 +48,7 @@ func (l *Lower) PendingSum(key SumKey) (regalloc.VReg, bool) {
 	return regalloc.NoVReg, false
 }
 
-// pending is the position of key in l.sums, or -1. Each is defined not more than maxShare instructions in
+// pending returns the position of key in l.sums, or -1. Each is defined not more than maxShare instructions in
 // front, so that there are few.
 func (l *Lower) pending(key SumKey) int {
 	for n := range l.sums {

@@ -31,7 +31,7 @@ var FrameSetup = [...]backend.FrameStep{
 		Rules: []abi.CFIRule{{Kind: abi.CFARegister, Reg: dwarfFP}}},
 }
 
-// CFI is the call frame information of the machine.
+// CFI returns the call frame information of the machine.
 func CFI() *abi.CFI {
 	return &abi.CFI{CodeAlign: asm.WordBytes, ReturnAddress: dwarfLR,
 		Entry: []abi.CFIRule{{Kind: abi.CFAIs, Reg: dwarfSP}},

@@ -19,7 +19,7 @@ type (
 	match      = backend.Match
 )
 
-// heap is backend.Target.Heap: addr + offset in a memory. The index, an i32, is
+// heap implements backend.Target.Heap: addr + offset in a memory. The index, an i32, is
 // zero-extended in its register, and offset < 2^32: base + index + offset stays in the
 // reservation, so the sum must be exact: formed in 64 bits, without folding what computes addr in 32
 // bits, unless that cannot wrap. A larger offset is out of bounds whatever the index, as 2^32 is.
@@ -41,10 +41,10 @@ func heap(l *lower, i clif.Inst, d *clif.InstData) amode {
 	return a
 }
 
-// memory is the register of the base of the memory of a load or store.
+// memory returns the register of the base of the memory of a load or store.
 func memory(l *lower, m *match) vreg { return l.HeapBase(m.D.Aux, m.D.ArgA()) }
 
-// pendingAddress is the address of the access i if it asks for a sum that a later access counts on: it must define that, unless
+// pendingAddress returns the address of the access i if it asks for a sum that a later access counts on: it must define that, unless
 // another one in front of it does.
 func pendingAddress(l *lower, i clif.Inst, d *clif.InstData) (a amode, ok bool) {
 	key, ok := wantsSum(l, d)
@@ -63,7 +63,7 @@ func pendingAddress(l *lower, i clif.Inst, d *clif.InstData) (a amode, ok bool) 
 	return a, true
 }
 
-// sumAddress is the address of an access whose sum is in a register.
+// sumAddress returns the address of an access whose sum is in a register.
 func sumAddress(l *lower, d *clif.InstData, sum vreg) amode {
 	_, disp, _ := sumOf(l, d)
 	return amode{Mode: backend.ModeBase, N: 1, Regs: [2]vreg{sum}, Disp: disp}
@@ -120,17 +120,17 @@ func addressConstFar(l *lower, m *match) {
 	m.Addr = amode{Mode: backend.ModeBaseIndex, N: 2, Regs: [2]vreg{memory(l, m), l.Temp(int64(unsigned(clif.I32, m.K) + heapOffset(m.D)))}}
 }
 
-// farIndex is a register with offset + index<<k.
+// farIndex returns a register with offset + index<<k.
 func farIndex(l *lower, offset uint64, index clif.Value, k int) vreg {
 	sum := l.NewVReg(clif.I64)
 	l.Emit(backend.Inst{Op: asm.Add, Size: 8, Imm: asm.Shifted(asm.LSL, uint8(k))}, l.Temp(int64(offset)), l.Use(index), sum)
 	return sum
 }
 
-// heapOffset is the offset of a load or store.
+// heapOffset returns the offset of a load or store.
 func heapOffset(d *clif.InstData) uint64 { return min(d.Imm, 1<<32) }
 
-// access is the width in bytes of a load or store.
+// access returns the width in bytes of a load or store.
 func access(d *clif.InstData) int { return d.Access().Bytes(d.Type) }
 
 // sumOf splits the address of a load or store into a sum of registers, perhaps with a multiple of 4096 that one
@@ -157,7 +157,7 @@ func sumOf(l *lower, d *clif.InstData) (key backend.SumKey, disp int32, ok bool)
 // plain are loads by the logarithm of their width: all accesses of a width have the same displacements.
 var plain = [...]backend.Form{{Op: asm.Ldrb, Size: 4}, {Op: asm.Ldrh, Size: 4}, {Op: asm.Ldr, Size: 4}, {Op: asm.Ldr, Size: 8}, {Op: asm.Fldr, Size: 16}}
 
-// wantsSum is the sum that a load or store asks for, if it does; see Lower.AskedBefore. An address
+// wantsSum returns the sum that a load or store asks for, if it does; see Lower.AskedBefore. An address
 // that two accesses use is not scaled.
 func wantsSum(l *lower, d *clif.InstData) (backend.SumKey, bool) {
 	_, fixed := l.Iconst(d.ArgA())
@@ -217,5 +217,5 @@ func maxBits(l *lower, v clif.Value) int {
 	return 32
 }
 
-// loaded is the address of what the load reads that a rule has folded.
+// loaded returns the address that the folded load reads.
 func loaded(l *lower, m *match) amode { return heap(l, m.Load, &l.F.Insts[m.Load]) }

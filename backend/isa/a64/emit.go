@@ -161,7 +161,7 @@ var registerTests = [...]struct {
 	asm.Tbz - asm.Cbz: {asm.Tbnz, test14}, asm.Tbnz - asm.Cbz: {asm.Tbz, test14},
 }
 
-// testOf is the test of the comparison in.
+// testOf returns the test of the comparison in.
 func testOf(in *backend.Inst, allocs []regalloc.Allocation) test {
 	if !isTest(in.Op) {
 		return onConds[in.Cond]
@@ -173,7 +173,7 @@ func testOf(in *backend.Inst, allocs []regalloc.Allocation) test {
 	return test{word(same, allocs[0]), word(opposite, allocs[0]), row.kind}
 }
 
-// invert is the test that holds if t, which is not always, does not.
+// invert returns the test that holds if t, which is not always, does not.
 func (t test) invert() test { return test{t.opposite, t.word, t.kind} }
 
 // emitBranch emits a branch that the buffer does not edit.
@@ -209,7 +209,7 @@ func (j *jumps) add(when sense, to int) {
 	j.n++
 }
 
-// branches is how the terminator in of the current block branches; what leads to the next block falls through.
+// branches returns how the terminator in of the current block branches; what leads to the next block falls through.
 func branches(e *backend.Emitter, in *backend.Inst) (j jumps) {
 	next, then := e.Next(), e.Succ(0)
 	els := then
@@ -233,7 +233,7 @@ func branches(e *backend.Emitter, in *backend.Inst) (j jumps) {
 	return j
 }
 
-// branchBytes is backend.Target.BranchBytes.
+// branchBytes implements backend.Target.BranchBytes.
 func branchBytes(e *backend.Emitter) uint32 {
 	in := &e.VC.Insts[e.VC.In.Blocks[e.Block].Insts.End-1]
 	if in.Op != backend.OpJump && in.Tail != backend.TailJump {
@@ -264,7 +264,7 @@ func (j jumps) emit(e *backend.Emitter, t test) {
 	}
 }
 
-// form is the test as the machine buffer wants it.
+// form returns the test as the machine buffer wants it.
 func (t test) form() machbuffer.Form {
 	f := machbuffer.Form{Kind: t.kind, Len: 4}
 	endian.LittleEndian.PutUint32(f.Bytes[:], t.word)
@@ -280,7 +280,7 @@ func jumpTo(e *backend.Emitter, to int) {
 	j.emit(e, always)
 }
 
-// maxEdit is backend.Target.MaxEdit.
+// maxEdit implements backend.Target.MaxEdit.
 func maxEdit(e *backend.Emitter, ed *regalloc.Edit) uint32 {
 	if ed.Kind == regalloc.Remat {
 		in, to := &e.VC.Insts[ed.Inst], [1]regalloc.Allocation{ed.To}
@@ -297,7 +297,7 @@ func constBytes(e *backend.Emitter, in *backend.Inst) uint32 {
 	return 0
 }
 
-// maxBytes is backend.Target.MaxBytes.
+// maxBytes implements backend.Target.MaxBytes.
 func maxBytes(e *backend.Emitter, i regalloc.Inst, allocs []regalloc.Allocation) uint32 {
 	in := &e.VC.Insts[i]
 	switch {

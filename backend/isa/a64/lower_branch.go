@@ -19,7 +19,7 @@ var floatConds = [clif.NumFloatCCs]asm.Cond{asm.EQ, asm.NE, asm.MI, asm.GT, asm.
 // comparesZero reports whether the comparison that is made is of a register with zero.
 func comparesZero(m *match) bool { return m.Cmp.In.Op == asm.CmpImm && m.Cmp.In.Imm == 0 }
 
-// testedBits is the mask of a tst.
+// testedBits returns the mask of a tst.
 func testedBits(in *backend.Inst) uint64 {
 	if in.Size == 4 {
 		return uint64(uint32(in.Imm))
@@ -53,7 +53,7 @@ func testBit(in *backend.Inst, bit int64, zero bool) {
 	}
 }
 
-// compare is the comparison that the icmp, fcmp or ref_is_null d stands for.
+// compare returns the comparison that the icmp, fcmp or ref_is_null d stands for.
 func compare(l *lower, d *clif.InstData) comparison {
 	switch d.Op {
 	case clif.OpFcmp:
@@ -90,7 +90,7 @@ func compare(l *lower, d *clif.InstData) comparison {
 	return c
 }
 
-// immediateCompare is the comparison with the constant k, not 0, or with its neighbour, if one has an immediate.
+// immediateCompare returns the comparison with the constant k, not 0, or with its neighbour, if one has an immediate.
 func immediateCompare(m *match) (c comparison, ok bool) {
 	k, cc := m.K, clif.IntCC(m.CC)
 	op, imm, ok := arithImm(k)
@@ -107,7 +107,7 @@ func compareImm(l *lower, m *match) {
 	m.Cmp.Add(l.UseAs(m.T, m.X()))
 }
 
-// arithImm is how to compare with k, which is not 0: of the difference from k and the sum with -k all flags are the same.
+// arithImm returns how to compare with k, which is not 0: of the difference from k and the sum with -k all flags are the same.
 func arithImm(k int64) (op backend.Op, imm int64, ok bool) {
 	if asm.FitsArith(k) {
 		return asm.CmpImm, k, true
@@ -115,7 +115,7 @@ func arithImm(k int64) (op backend.Op, imm int64, ok bool) {
 	return asm.CmnImm, -k, k != math.MinInt64 && asm.FitsArith(-k)
 }
 
-// neighbour is another comparison with the same outcome as that with k: x < k as x <= k-1, and so on.
+// neighbour returns another comparison with the same outcome as that with k: x < k as x <= k-1, and so on.
 func neighbour(t clif.Type, k int64, cc clif.IntCC) (int64, clif.IntCC, bool) {
 	least, most := int64(math.MinInt64), int64(math.MaxInt64)
 	if t == clif.I32 {
@@ -189,7 +189,7 @@ func matchBoth(l *lower, m *match) bool {
 	return !mayCompareTwo(l, m.X()) || !mayCompareTwo(l, m.Y())
 }
 
-// compareBoth is a comparison that holds if the band or bor of a and b, for which matchBoth holds, is 1: the second
+// compareBoth returns a comparison that holds if the band or bor of a and b, for which matchBoth holds, is 1: the second
 // comparison is made if the first does not decide, else the flags are set as if it had been.
 func compareBoth(l *lower, op clif.Opcode, a, b clif.Value) comparison {
 	if !isSimpleSecond(l, b) && isSimpleSecond(l, a) {
@@ -212,7 +212,7 @@ func compareBoth(l *lower, op clif.Opcode, a, b clif.Value) comparison {
 	return c
 }
 
-// onlyComparison is the comparison whose result is v, if nothing else uses v, else nil.
+// onlyComparison returns the comparison that defines v if nothing else uses v, else nil.
 func onlyComparison(l *lower, v clif.Value) *clif.InstData {
 	if !l.OnlyUse(v) {
 		return nil
@@ -259,7 +259,7 @@ func isSimpleSecond(l *lower, v clif.Value) bool {
 	return true
 }
 
-// conditional is the comparison whose result is v as one that is made under a condition: without tail, flags and condition;
+// conditional returns the comparison that defines v in its conditional form: without tail, flags and condition;
 // cond is the condition after it under which v is 1.
 func conditional(l *lower, v clif.Value) (c comparison, cond asm.Cond) {
 	d := onlyComparison(l, v)
@@ -361,7 +361,7 @@ var alternatives = [...]struct {
 	{RuleSelectNot, asm.Csinv, false}, {RuleSelectInc, asm.Csinc, false}, {RuleSelectNeg, asm.Csneg, false},
 }
 
-// foldAlternative is v, of type t, as what is chosen if the condition does not hold.
+// foldAlternative returns v, of type t, as the alternative chosen if the condition does not hold.
 func foldAlternative(l *lower, t clif.Type, v clif.Value) alternative {
 	for _, a := range &alternatives {
 		if b, ok := l.Fold(a.rule, t, v, 8); ok {
@@ -405,7 +405,7 @@ func choose(l *lower, c *comparison, t clif.Type, a clif.Value, o alternative, d
 	}
 }
 
-// cset is the row that chooses 0 or what op, Csinc or Csinv, makes of 0.
+// cset returns the row that chooses 0 or what op, Csinc or Csinv, makes of 0.
 func cset(op backend.Op) backend.Op {
 	if op == asm.Csinc {
 		return asm.Cset

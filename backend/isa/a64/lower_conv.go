@@ -7,7 +7,7 @@ import (
 	"github.com/waot-project/waot/internal/abi"
 )
 
-// pick is a for f32 and b for f64.
+// pick returns a for f32 and b for f64.
 func pick(t clif.Type, a, b backend.Op) backend.Op {
 	if t == clif.F32 {
 		return a

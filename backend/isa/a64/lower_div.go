@@ -22,7 +22,7 @@ func trapZero(l *lower, t clif.Type, x vreg, code abi.TrapCode) {
 	l.Emit(backend.Inst{Op: asm.Cbz, Size: backend.SizeOf(t), Tail: backend.TailTrap, Trap: uint8(code)}, x)
 }
 
-// divisor is the register of the divisor of d, after a trap if it may be zero: the hardware does not trap.
+// divisor returns the register of the divisor of d, after a trap if it may be zero: the hardware does not trap.
 func divisor(l *lower, d *clif.InstData) vreg {
 	y := l.UseAs(d.Type, d.ArgB())
 	if _, ok := l.Fold(RuleDivNonzero, d.Type, d.ArgB(), 8); !ok {

@@ -26,7 +26,7 @@ func immediate(l *lower, op backend.Op, t clif.Type, x clif.Value, imm int64, ds
 // shiftKinds are the shifts of a register operand, by opcode.
 var shiftKinds = [clif.NumOpcodes]asm.Shift{clif.OpIshl: asm.LSL, clif.OpUshr: asm.LSR, clif.OpSshr: asm.ASR}
 
-// foldShift is y as a shifted operand, if it is one: its register and the immediate.
+// foldShift returns y as a shifted operand, if it is one: its register and the immediate.
 func foldShift(l *lower, t clif.Type, y clif.Value) (vreg, int64, bool) {
 	b, ok := l.Fold(RuleShifted, t, y, 8)
 	if !ok {
@@ -35,7 +35,7 @@ func foldShift(l *lower, t clif.Type, y clif.Value) (vreg, int64, bool) {
 	return l.UseAs(t, b.X()), asm.Shifted(shiftKinds[b.Op], uint8(amount(t, b.K))), true
 }
 
-// foldExtension is y as an extended operand, if it is one.
+// foldExtension returns y as an extended operand, if it is one.
 func foldExtension(l *lower, t clif.Type, y clif.Value) (vreg, int64, bool) {
 	for r := RuleExtended; r <= RuleExtendedMaskShifted; r++ {
 		b, ok := l.Fold(r, t, y, 8)
@@ -59,7 +59,7 @@ var extensions = [clif.NumOpcodes]asm.Extend{
 	clif.OpSext8: asm.SXTB, clif.OpSext16: asm.SXTH, clif.OpSext32: asm.SXTW, clif.OpSextend: asm.SXTW,
 }
 
-// maskExtension is the zero-extension that the mask k does.
+// maskExtension returns the zero-extension that the mask k does.
 func maskExtension(k int64) asm.Extend {
 	switch k {
 	case 0xff:
@@ -70,7 +70,7 @@ func maskExtension(k int64) asm.Extend {
 	return asm.UXTW
 }
 
-// extended is how many bytes a sign extension extends.
+// extended returns how many bytes a sign extension extends.
 func extended(op clif.Opcode) int {
 	switch op {
 	case clif.OpSext8:
@@ -140,7 +140,7 @@ func foldProduct(l *lower, t clif.Type, x, y clif.Value, rows *sumRows, dst vreg
 	return ok
 }
 
-// sumImm is the row that adds or subtracts k as d does, and its immediate, which is not negative.
+// sumImm returns the row that adds or subtracts k as d does, and its immediate, which is not negative.
 func sumImm(m *match) (backend.Op, int64) {
 	rows := &sums[m.D.Op]
 	if k := magnitude(m.K); k != m.K {
@@ -279,7 +279,7 @@ func lowerShift(l *lower, _ clif.Inst, d *clif.InstData) {
 	l.Emit(backend.Inst{Op: shifts[d.Op].reg, Size: backend.SizeOf(t)}, l.UseAs(t, d.ArgA()), shiftAmount(l, t, d.ArgB()), l.Def(d, 0))
 }
 
-// shiftAmount is the register of the amount y of a shift of type t, of which the hardware reads the low bits only.
+// shiftAmount returns the register of the amount y of a shift of type t. The hardware reads only its low bits.
 func shiftAmount(l *lower, t clif.Type, y clif.Value) vreg { return l.LowBut(RuleShiftMasked, t, y) }
 
 // shiftConst appends dst = x shifted by k. Nothing to shift keeps x, but clears the upper half of an i32.

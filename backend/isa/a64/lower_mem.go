@@ -23,7 +23,7 @@ func loadInstance(l *lower, dst vreg) {
 	l.EmitRemat(backend.Inst{Op: asm.Adrp, Size: 8}.OfSymbol(backend.SymInstance), dst)
 }
 
-// storeForm is the form of a store of so many bytes of a value of type t.
+// storeForm returns the form of a store of the low bytes of a value of type t.
 func storeForm(t clif.Type, bytes int) backend.Form {
 	switch {
 	case t == clif.V128:
@@ -79,7 +79,7 @@ func isZero(l *lower, bytes int, v clif.Value) bool {
 	return ok && k<<(64-8*bytes) == 0
 }
 
-// zeroRow is the row that stores zero as op, a store, does what is in a register.
+// zeroRow returns the row that stores zero as op, a store, does what is in a register.
 func zeroRow(op backend.Op) backend.Op {
 	switch op {
 	case asm.Strb:

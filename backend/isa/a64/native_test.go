@@ -28,7 +28,7 @@ func TestMachine(t *testing.T)   { machine.Tests(t) }
 func TestFiles(t *testing.T)     { machine.Files(t) }
 func TestCLIFFiles(t *testing.T) { machine.CLIFFiles(t) }
 
-// endsCall is isatest.Machine.EndsCall: bl or blr.
+// endsCall implements isatest.Machine.EndsCall: bl or blr.
 func endsCall(code []byte) bool {
 	if len(code) < 4 {
 		return false
@@ -121,7 +121,7 @@ func (v view) Equal(want []byte) bool {
 	return digest(want) == v.sum
 }
 
-// Code is the words of function i.
+// Code returns the words of function i.
 func (im *image) Code(i clif.FuncIndex) string {
 	o, f := im.result.Object, &im.result.Meta.Funcs[i]
 	b := o.Sections[o.SectionIndex(".text")].Data[f.Text : f.Text+f.Size]

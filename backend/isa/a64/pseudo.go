@@ -37,7 +37,7 @@ var pseudos = [endPseudo - asm.NumOps]pseudo{
 	opCompareTwo - asm.NumOps:    {"compare_two", 2 * 4, emitCompareTwo},
 }
 
-// pseudoName is backend.Target.PseudoName.
+// pseudoName implements backend.Target.PseudoName.
 func pseudoName(op backend.Op) string { return pseudos[op-asm.NumOps].name }
 
 // seq is the emission of one pseudo-instruction.
@@ -48,7 +48,7 @@ type seq struct {
 	regs []regalloc.Allocation
 }
 
-// r is the register of operand n.
+// r returns the register of operand n.
 func (s *seq) r(n int) regalloc.PReg { return s.regs[n].Reg() }
 
 // op emits an instruction on physical registers, in the order of the row's roles; a Def
@@ -142,12 +142,12 @@ const (
 	pairOp                                    = 1<<(pairFirst-pairSecond) - 1
 )
 
-// pack is the pair as Inst.Second.
+// pack returns the pair as Inst.Second.
 func (p *pair) pack() int32 {
 	return int32(p.first)<<pairFirst | int32(p.second)<<pairSecond | int32(p.size>>3)<<pairSize | int32(p.cond)<<pairCond | int32(p.imm)
 }
 
-// pairOf is the pair that was packed.
+// pairOf returns the pair that was packed.
 func pairOf(packed int32) pair {
 	return pair{
 		first: backend.Op(packed>>pairFirst) & pairOp, second: backend.Op(packed>>pairSecond) & pairOp,

@@ -557,12 +557,12 @@ func (im *image) sendDigest(i, n int) {
 	im.proc.put(uint64(i), uint64(n))
 }
 
-// Global is the bits of global i, which is not imported.
+// Global returns the bits of global i, which is not imported.
 func (im *image) Global(i int) uint64 {
 	return binary.LittleEndian.Uint64(im.read(im.main.data+uint64(im.main.meta.Globals[i].Offset), 8))
 }
 
-// read is the n bytes at an address.
+// read returns the n bytes at an address.
 func (im *image) read(at uint64, n int) []byte {
 	p := im.proc
 	p.in.WriteByte('R')
@@ -575,7 +575,7 @@ func (im *image) read(at uint64, n int) []byte {
 	return b
 }
 
-// digest is the driver's digest of bytes.
+// digest returns the driver's digest of bytes.
 func digest(p []byte) uint64 {
 	var a, b uint64
 	for ; len(p) >= 8; p = p[8:] {

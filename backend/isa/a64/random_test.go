@@ -104,7 +104,7 @@ func randomModule(p *wasmgen.Program, level opt.Level) error {
 	return nil
 }
 
-// exported is the index of an export.
+// exported returns the index of an export.
 func exported(m *clif.Module, kind abi.ExternKind, name string) (uint32, bool) {
 	for _, x := range m.Exports {
 		if x.Kind == kind && x.Name == name {
@@ -114,7 +114,7 @@ func exported(m *clif.Module, kind abi.ExternKind, name string) (uint32, bool) {
 	return 0, false
 }
 
-// reference is an instance on the interpreter, with imports like those of image.
+// reference returns an instance on the interpreter, with imports like those of image.
 func reference(m *interpengine.Module) (*interp.Instance, error) {
 	s := interp.NewStore(interp.Options{})
 	d := m.Decl

@@ -26,7 +26,7 @@ const (
 	scratchFloat = asm.V31
 )
 
-// env is what allocators know of the machine.
+// env returns what allocators know of the machine.
 func env() regalloc.MachineEnv {
 	e := regalloc.MachineEnv{Scratch: [regalloc.NumClasses]regalloc.PReg{scratch, scratchFloat}}
 	e.Order[regalloc.Int], e.Order[regalloc.Float] = intOrder, floatOrder

@@ -122,7 +122,7 @@ const (
 	twoInOne   = "one instruction for two"
 )
 
-// inserted is a row of a rule that inserts a field: what clears it, and what fills it, in either order.
+// inserted returns a row of a rule that inserts a field: what clears it, and what fills it, in either order.
 func inserted(name, field, when, gives string, left bool) backend.RuleDef {
 	clear := "(only (band x k))"
 	if left {
@@ -400,10 +400,10 @@ var words = backend.Vocabulary{
 	Loads: []clif.Opcode{clif.OpLoad},
 }
 
-// amount is k as the amount of a shift of type t.
+// amount returns k as the amount of a shift of type t.
 func amount(t clif.Type, k int64) int { return int(k) & (t.Bits() - 1) }
 
-// unsigned is the constant k of type t without sign.
+// unsigned returns the constant k of type t without sign.
 func unsigned(t clif.Type, k int64) uint64 {
 	if t == clif.I32 {
 		return uint64(uint32(k))
@@ -411,7 +411,7 @@ func unsigned(t clif.Type, k int64) uint64 {
 	return uint64(k)
 }
 
-// magnitude is k, or -k where k is negative and fits 32 bits.
+// magnitude returns k, or -k where k is negative and fits 32 bits.
 func magnitude(k int64) int64 {
 	if k < 0 && k == int64(int32(k)) {
 		return -k
@@ -419,7 +419,7 @@ func magnitude(k int64) int64 {
 	return k
 }
 
-// ones is the width of m if it is a row of ones from bit 0, else 0.
+// ones returns the width of m if it is a row of ones from bit 0, else 0.
 func ones(m uint64) int {
 	if m&(m+1) != 0 {
 		return 0
@@ -427,7 +427,7 @@ func ones(m uint64) int {
 	return bits.Len64(m)
 }
 
-// hole is the bits that the mask k clears: where they begin, how many they are, or 0 if they are not together, and a mask
+// hole returns the bits that the mask k clears: where they begin, how many they are, or 0 if they are not together, and a mask
 // of them.
 func hole(m *match) (at, width int, field uint64) {
 	field = ^unsigned(m.T, m.K) & (1<<(m.T.Bits()-1)<<1 - 1)

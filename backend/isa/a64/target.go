@@ -24,7 +24,7 @@ var common = backend.CommonRows{
 	Call:  asm.Bl, CallInd: opCallInd, Ret: asm.Ret, JumpTable: opJumpTable, JumpTableBare: opJumpTableBare, JumpChain: opJumpChain,
 }
 
-// New is the Target for all processors from ARMv8.0-A on.
+// New returns the Target for all processors from ARMv8.0-A on.
 func New() *backend.Target {
 	t := &backend.Target{
 		Name: "aarch64", Env: env(), Conv: &abi.A64, Buffer: bufferTarget(), Shapes: asm.Shapes(),

@@ -31,11 +31,11 @@ type walker struct {
 	given regalloc.PRegSet
 }
 
-// original is the value of a register at the entry, changed that of one in the body.
+// original returns the value of a register at the entry; changed returns its value in the body.
 func original(r int) int { return 1<<40 + r<<8 }
 func changed(r int) int  { return 1<<41 + r<<8 }
 
-// walk is isatest.Machine.Walk.
+// walk implements isatest.Machine.Walk.
 func walk(code []byte, registers regalloc.PRegSet) (*isatest.Walk, error) {
 	w := &walker{mem: map[int]int{}, given: registers}
 	for r := range w.regs {
@@ -118,7 +118,7 @@ func (w *walker) step(word uint32) (done bool, err error) {
 	return false, nil
 }
 
-// bitmask is the immediate of a logical instruction: ones, rotated within an element, and that repeated.
+// bitmask returns the immediate of a logical instruction: ones, rotated within an element, and that repeated.
 func bitmask(word uint32) (x uint64) {
 	size := bits.Len32(word>>22&1<<6|^word>>10&0x3f) - 1
 	element, ones, rotated := 1<<size, int(word>>10)&(1<<size-1)+1, int(word>>16)&(1<<size-1)

@@ -29,7 +29,7 @@ var FrameSetup = [...]backend.FrameStep{
 		Rules: []abi.CFIRule{{Kind: abi.CFARegister, Reg: dwarfRBP}}},
 }
 
-// CFI is the call frame information of the machine.
+// CFI returns the call frame information of the machine.
 func CFI() *abi.CFI {
 	return &abi.CFI{CodeAlign: 1, ReturnAddress: dwarfRIP,
 		Entry: []abi.CFIRule{{Kind: abi.CFAIs, Reg: dwarfRSP, Offset: 8}, {Kind: abi.SavedAt, Reg: dwarfRIP, Offset: -8}},

@@ -18,7 +18,7 @@ type (
 	match      = backend.Match
 )
 
-// heap is backend.Target.Heap: addr + offset in a memory. The index, an i32, is
+// heap implements backend.Target.Heap: addr + offset in a memory. The index, an i32, is
 // zero-extended in its register, and offset < 2^32: base + index + offset stays in the
 // reservation, so the sum must be exact, without wrapping at 32 bits: nothing
 // that computes addr is folded. A larger offset is out of bounds whatever the index, as
@@ -47,7 +47,7 @@ func addressConst(_ *lower, m *match) {
 	m.Addr = amode{Mode: backend.ModeBase, N: 1, Disp: int32(uint64(uint32(m.K)) + heapOffset(m.D))}
 }
 
-// loaded is the address of what the load reads that a rule has folded.
+// loaded returns the address that the folded load reads.
 func loaded(l *lower, m *match) amode {
 	d := &l.F.Insts[m.Load]
 	switch d.Op {

@@ -47,13 +47,13 @@ func patch32(p []byte, use, label uint32) {
 	binary.LittleEndian.PutUint32(p, binary.LittleEndian.Uint32(p)+label-use)
 }
 
-// encode is the bytes of an instruction without registers.
+// encode returns the bytes of an instruction without registers.
 func encode(in backend.Inst) []byte {
 	code, _ := asm.Append(nil, &in, nil, nil)
 	return code
 }
 
-// branchForm is a branch of the given row and condition for the machine buffer: its field, behind which there is nothing, holds
+// branchForm returns a branch of the given row and condition for the machine buffer: its field, behind which there is nothing, holds
 // the addend.
 func branchForm(op backend.Op, c uint8) machbuffer.Form {
 	kind, width := rel8, 1

@@ -228,7 +228,7 @@ func (j *jumps) add(c asm.Cond, to int) {
 	j.n++
 }
 
-// branches is how the terminator in of the current block branches; what leads to the next block falls through.
+// branches returns how the terminator in of the current block branches; what leads to the next block falls through.
 func branches(e *backend.Emitter, in *backend.Inst) (j jumps) {
 	next, then := e.Next(), e.Succ(0)
 	els := then
@@ -263,7 +263,7 @@ func branches(e *backend.Emitter, in *backend.Inst) (j jumps) {
 	return j
 }
 
-// long is the length of the long form of branch k.
+// long returns the length of the long form of branch k.
 func (j *jumps) long(k int) uint32 {
 	if j.list[k].cond == always {
 		return jmpLen
@@ -288,7 +288,7 @@ func (j *jumps) near(e *backend.Emitter) (short [3]bool, bytes uint32) {
 	return short, bytes
 }
 
-// branchBytes is backend.Target.BranchBytes.
+// branchBytes implements backend.Target.BranchBytes.
 func branchBytes(e *backend.Emitter) uint32 {
 	in := &e.VC.Insts[e.VC.In.Blocks[e.Block].Insts.End-1]
 	if in.Op != backend.OpJump && in.Tail != backend.TailJump {
@@ -337,7 +337,7 @@ func emitSwap(e *backend.Emitter, a, b regalloc.PReg) {
 	op(e, backend.Inst{Op: asm.Xchg, Size: 8}, a, b)
 }
 
-// maxEdit is backend.Target.MaxEdit.
+// maxEdit implements backend.Target.MaxEdit.
 func maxEdit(e *backend.Emitter, ed *regalloc.Edit) uint32 {
 	if ed.Kind == regalloc.Remat {
 		to := [1]regalloc.Allocation{ed.To}
@@ -346,7 +346,7 @@ func maxEdit(e *backend.Emitter, ed *regalloc.Edit) uint32 {
 	return asm.MoveBound(ed.From, ed.To, &e.Frame)
 }
 
-// maxBytes is backend.Target.MaxBytes.
+// maxBytes implements backend.Target.MaxBytes.
 func maxBytes(e *backend.Emitter, i regalloc.Inst, allocs []regalloc.Allocation) uint32 {
 	in := &e.VC.Insts[i]
 	if in.Op >= asm.NumOps {

@@ -17,7 +17,7 @@ var floatConds = [clif.NumFloatCCs]struct {
 	swap bool
 }{{asm.FEq, false}, {asm.FNe, false}, {asm.A, true}, {asm.A, false}, {asm.AE, true}, {asm.AE, false}}
 
-// compare is the comparison that the icmp, fcmp or ref_is_null d stands for.
+// compare returns the comparison that the icmp, fcmp or ref_is_null d stands for.
 func compare(l *lower, d *clif.InstData) comparison {
 	switch d.Op {
 	case clif.OpFcmp:
@@ -216,7 +216,7 @@ func lowerBound(l *lower, _ clif.Inst, d *clif.InstData) {
 	c.Push(l, backend.TailBound, 0, x, l.Def(d, 0))
 }
 
-// beginBound is the comparison of a bound with its first operand, which is x.
+// beginBound returns the comparison of a bound with its first operand, which is x.
 func beginBound(l *lower, d *clif.InstData) (x vreg, c comparison) {
 	x, c = l.Use(d.ArgA()), backend.Comparing(backend.Inst{Op: asm.Cmp, Size: 8, Trap: d.Cond}, asm.AE)
 	c.Add(x)
@@ -241,7 +241,7 @@ func branch(l *lower, v clif.Value) {
 	c.Push(l, backend.TailJump, regalloc.IsTerminator)
 }
 
-// branchAlu is the operation that defines x, where v is x, or a comparison of x with 0, and the condition after
+// branchAlu returns the operation that defines x, where v is x, or a comparison of x with 0, and the condition after
 // the operation under which v is not 0; NoInst where the operation does not set the flags that a test of its
 // result would.
 func branchAlu(l *lower, v clif.Value) (clif.Inst, asm.Cond) {

@@ -8,7 +8,7 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// fromInt is the row that converts a signed integer to t.
+// fromInt returns the row that converts a signed integer to t.
 func fromInt(t clif.Type) backend.Op {
 	if t == clif.F32 {
 		return asm.CvtIntToF32
@@ -16,7 +16,7 @@ func fromInt(t clif.Type) backend.Op {
 	return asm.CvtIntToF64
 }
 
-// toInt is the row that truncates a float of type t to a signed integer; what does not fit
+// toInt returns the row that truncates a float of type t to a signed integer; what does not fit
 // becomes the smallest one.
 func toInt(t clif.Type) backend.Op {
 	if t == clif.F32 {
@@ -45,7 +45,7 @@ func lowerFcvtFromUint(l *lower, _ clif.Inst, d *clif.InstData) {
 	l.Push(backend.Inst{Op: opFromUint64, Size: backend.SizeOf(d.Type)}, 0)
 }
 
-// early is a temporary register that shares with no operand.
+// early returns a temporary register that shares with no operand.
 func early(l *lower, t clif.Type) regalloc.Operand {
 	return regalloc.Operand{VReg: l.NewVReg(t), Constraint: regalloc.Reg, Access: regalloc.EarlyDef}
 }

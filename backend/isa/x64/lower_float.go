@@ -26,7 +26,7 @@ func floatConst(l *lower, t clif.Type, x uint64, dst vreg) {
 	l.EmitRemat(in, dst)
 }
 
-// pooled is the address of the float constant v, of type t, in the pool.
+// pooled returns the address of the float constant v, of type t, in the pool.
 func pooled(l *lower, t clif.Type, v clif.Value) amode {
 	x := l.DefOp(v, clif.OpFconst).Imm
 	if t == clif.F32 {
@@ -40,7 +40,7 @@ var floatOps = [clif.NumOpcodes]struct{ sse, avx backend.Op }{
 	clif.OpFadd: {asm.Addf, asm.Vaddf}, clif.OpFsub: {asm.Subf, asm.Vsubf}, clif.OpFmul: {asm.Mulf, asm.Vmulf}, clif.OpFdiv: {asm.Divf, asm.Vdivf},
 }
 
-// floatInst is the instruction for d, with AVX if there is that.
+// floatInst returns the instruction for d, with AVX if there is that.
 func floatInst(l *lower, d *clif.InstData) backend.Inst {
 	in := backend.Inst{Op: floatOps[d.Op].sse, Size: backend.SizeOf(d.Type)}
 	if has(l, asm.AVX) {
@@ -79,7 +79,7 @@ func minmax(l *lower, d *clif.InstData, op backend.Op) {
 func lowerFmin(l *lower, _ clif.Inst, d *clif.InstData) { minmax(l, d, opFmin) }
 func lowerFmax(l *lower, _ clif.Inst, d *clif.InstData) { minmax(l, d, opFmax) }
 
-// vector is the 16-byte constant with all elements of t equal to x: packed operations read
+// vector returns the 16-byte constant with all elements of t equal to x: packed operations read
 // 16 bytes, so that no scalar may stand there.
 func vector(l *lower, t clif.Type, x uint64) amode {
 	if t == clif.F32 {
@@ -93,7 +93,7 @@ func mask(l *lower, op backend.Op, t clif.Type, x vreg, k uint64, dst vreg) {
 	emitMem(l, backend.Inst{Op: op, Size: backend.SizeOf(t)}, vector(l, t, k), []vreg{x}, []vreg{dst})
 }
 
-// absMask is all bits of t but the sign.
+// absMask returns all bits of t but the sign.
 func absMask(t clif.Type) uint64 { return backend.SignBit(t) - 1 }
 
 func lowerFcopysign(l *lower, _ clif.Inst, d *clif.InstData) {
@@ -104,7 +104,7 @@ func lowerFcopysign(l *lower, _ clif.Inst, d *clif.InstData) {
 	l.Emit(backend.Inst{Op: asm.Orp, Size: backend.SizeOf(t)}, abs, sign, l.Def(d, 0))
 }
 
-// floatUnary is the instruction for d, an operation or conversion of one float.
+// floatUnary returns the instruction for d, an operation or conversion of one float.
 func floatUnary(d *clif.InstData) backend.Inst {
 	switch d.Op {
 	case clif.OpFpromote:

@@ -103,7 +103,7 @@ func lowerImulMemImm(l *lower, m *match) {
 	emitMem(l, in, loaded(l, m), nil, []vreg{l.Def(m.D, 0)})
 }
 
-// zextRow is the row that keeps what is in the mask k, 8, 16 or 32 ones, and clears the rest; 0 for other masks.
+// zextRow returns the row that keeps what is in the mask k, 8, 16 or 32 ones, and clears the rest; 0 for other masks.
 func zextRow(t clif.Type, k int64) backend.Op {
 	if t == clif.I32 {
 		k = int64(uint32(k))
@@ -146,7 +146,7 @@ func lowerShift(l *lower, _ clif.Inst, d *clif.InstData) {
 	l.Emit(backend.Inst{Op: shifts[d.Op].cl, Size: backend.SizeOf(t)}, l.UseAs(t, d.ArgA()), n, l.Def(d, 0))
 }
 
-// shiftAmount is the register of the amount y of a shift of type t, of which the hardware reads the low bits only.
+// shiftAmount returns the register of the amount y of a shift of type t. The hardware reads only its low bits.
 func shiftAmount(l *lower, t clif.Type, y clif.Value) vreg { return l.LowBut(RuleShiftMasked, t, y) }
 
 // lowerShiftImm: a shift by nothing keeps x, but clears the upper half of an i32.

@@ -20,7 +20,7 @@ var loads = [clif.NumTypes][clif.NumAccesses]backend.Form{
 	clif.FuncRef: {clif.Full: {Op: asm.Mov, Size: 8}},
 }
 
-// constBits is the value of v if it is a constant of any type that a store of so many
+// constBits returns the value of v if it is a constant of any type that a store of so many
 // bytes can have as immediate.
 func constBits(l *lower, v clif.Value, bytes int) (int64, bool) {
 	x, ok := l.Iconst(v)
@@ -34,7 +34,7 @@ func constBits(l *lower, v clif.Value, bytes int) (int64, bool) {
 	return storedBits(int64(x), bytes)
 }
 
-// storedBits is what a store of so many bytes takes of x, and whether it is an immediate.
+// storedBits returns what a store of so many bytes takes of x, and whether it is an immediate.
 func storedBits(x int64, bytes int) (int64, bool) {
 	switch bytes {
 	case 1:

@@ -66,7 +66,7 @@ func target(level string) (*backend.Target, error) {
 	return x64.New(features), err
 }
 
-// endsCall is isatest.Machine.EndsCall: E8 and a distance, or FF /2 with an address relative to rip, or to a register.
+// endsCall implements isatest.Machine.EndsCall: E8 and a distance, or FF /2 with an address relative to rip, or to a register.
 func endsCall(code []byte) bool {
 	n := len(code)
 	ends := func(length int, op, mask, modrm byte) bool {
@@ -76,13 +76,13 @@ func endsCall(code []byte) bool {
 		ends(3, 0xff, 0xff, 0x14) || ends(3, 0xff, 0xf8, 0x50) || ends(4, 0xff, 0xff, 0x54) // [r] by SIB, [r+disp8]
 }
 
-// lacks is isatest.Machine.Lacks.
+// lacks implements isatest.Machine.Lacks.
 func lacks(err error) bool {
 	var c *inproc.CPUError
 	return errors.As(err, &c)
 }
 
-// loadImage is isatest.Machine.Load.
+// loadImage implements isatest.Machine.Load.
 func loadImage(m *clif.Module, r *compile.Result, host isatest.Host) (isatest.Image, error) {
 	img, err := load.Image(r.Object, r.Meta)
 	if err != nil {
@@ -155,7 +155,7 @@ func (im *image) Start() (isatest.Instance, error) {
 // Close unmaps the module.
 func (im *image) Close() { im.loaded.Close() }
 
-// Code is the bytes of function i.
+// Code returns the bytes of function i.
 func (im *image) Code(i clif.FuncIndex) string {
 	o, f := im.result.Object, &im.result.Meta.Funcs[i]
 	return fmt.Sprintf("%x", o.Sections[o.SectionIndex(".text")].Data[f.Text:f.Text+f.Size])
@@ -207,7 +207,7 @@ func (v view) Equal(want []byte) bool {
 	return len(v.memory) == len(want) && bytes.Equal(v.memory[:min(n, len(want))], want[:min(n, len(want))])
 }
 
-// memory is the bytes of memory i.
+// memory returns the bytes of memory i.
 func (in *running) memory(i int) []byte {
 	m, err := in.inst.Memory(fmt.Sprint("mem", i))
 	if err != nil {

@@ -56,7 +56,7 @@ var pseudos = [endPseudo - asm.NumOps]pseudo{
 	opJumpChain - asm.NumOps:     {"jump_chain", 16 * (backend.MaxChain + 1), emitJumpChain},
 }
 
-// pseudoName is backend.Target.PseudoName.
+// pseudoName implements backend.Target.PseudoName.
 func pseudoName(op backend.Op) string { return pseudos[op-asm.NumOps].name }
 
 // pushPseudo appends a unary pseudo-instruction with src in a register.
@@ -73,7 +73,7 @@ type seq struct {
 	regs []regalloc.Allocation
 }
 
-// r is the register of operand n.
+// r returns the register of operand n.
 func (s *seq) r(n int) regalloc.PReg { return s.regs[n].Reg() }
 
 // op emits an instruction on physical registers, in the order of the row's roles; a Def

@@ -19,7 +19,7 @@ var (
 // scratch may be used inside one instruction.
 const scratch = asm.XMM15
 
-// env is what allocators know of the machine.
+// env returns what allocators know of the machine.
 func env() regalloc.MachineEnv {
 	e := regalloc.MachineEnv{Scratch: [regalloc.NumClasses]regalloc.PReg{regalloc.NoPReg, scratch}}
 	e.Order[regalloc.Int], e.Order[regalloc.Float] = intOrder, floatOrder

@@ -276,11 +276,11 @@ var words = backend.Vocabulary{
 	Loads: []clif.Opcode{clif.OpLoad, clif.OpGlobalGet, clif.OpMemorySize, clif.OpTableSize},
 }
 
-// amount is k as the amount of a shift of type t.
+// amount returns k as the amount of a shift of type t.
 func amount(t clif.Type, k int64) int64 { return k & int64(t.Bits()-1) }
 
-// access is the width in bytes of a load or store.
+// access returns the width in bytes of a load or store.
 func access(d *clif.InstData) int { return d.Access().Bytes(d.Type) }
 
-// heapOffset is the offset of a load or store.
+// heapOffset returns the offset of a load or store.
 func heapOffset(d *clif.InstData) uint64 { return min(d.Imm, 1<<32) }

@@ -19,7 +19,7 @@ const (
 	V3 = V2 | asm.LZCNT | asm.BMI1 | asm.BMI2 | asm.AVX | asm.FMA
 )
 
-// Level is the features of a named level, "v2" or "v3", with or without
+// Level returns the features of a named level, "v2" or "v3", with or without
 // "x86-64-" in front; an error for other names.
 func Level(name string) (asm.Feature, error) {
 	switch name {
@@ -41,7 +41,7 @@ var common = backend.CommonRows{
 	Call:  asm.Call, CallInd: asm.CallInd, Ret: asm.Ret, JumpTable: opJumpTable, JumpTableBare: opJumpTableBare, JumpChain: opJumpChain,
 }
 
-// New is the Target for processors with the given features, which include V2.
+// New returns the Target for processors with the given features, which include V2.
 func New(features asm.Feature) *backend.Target {
 	t := &backend.Target{
 		Name: "x86-64", Env: env(), Conv: &abi.X64, Buffer: bufferTarget(), Shapes: asm.Shapes(), Features: uint32(features | V2),

@@ -30,11 +30,11 @@ type walker struct {
 	given regalloc.PRegSet
 }
 
-// original is the value of a register at the entry, changed that of one in the body.
+// original returns the value of a register at the entry; changed returns its value in the body.
 func original(r int) int { return 1<<40 + r<<8 }
 func changed(r int) int  { return 1<<41 + r<<8 }
 
-// walk is isatest.Machine.Walk.
+// walk implements isatest.Machine.Walk.
 func walk(code []byte, registers regalloc.PRegSet) (*isatest.Walk, error) {
 	code = append(code[:len(code):len(code)], make([]byte, 8)...) // so that each instruction is whole
 	w := &walker{code: code, mem: map[int]int{}, given: registers}

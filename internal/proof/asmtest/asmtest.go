@@ -135,7 +135,7 @@ type Case struct {
 	Row string
 }
 
-// Texts are the texts of the cases.
+// Texts returns the texts of the cases.
 func Texts(cases []Case) []string {
 	out := make([]string, len(cases))
 	for i := range cases {

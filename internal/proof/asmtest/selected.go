@@ -81,7 +81,7 @@ func isIdent(e ast.Expr, name string) bool {
 	return ok && id.Name == name
 }
 
-// sources are the Go files of a folder, without tests.
+// sources returns the Go files of a folder, without tests.
 func sources(t *testing.T, dir string) (files []string) {
 	t.Helper()
 	all, err := filepath.Glob(filepath.Join(dir, "*.go"))

@@ -73,7 +73,7 @@ const Interpreter = "CLIF interpreter"
 // optimised returns that of the mid-end without a back end.
 func optimised() *Variant { return &Variant{Name: Interpreter + " -O1", Level: opt.O1} }
 
-// options are those of the compiler.
+// options returns the options of the compiler.
 func (v *Variant) options() compile.Options {
 	o := compile.Options{Target: v.Target, CPU: v.CPU, OptLevel: v.Level, NoSpectre: v.NoSpectre, Verify: true, Jobs: 1}
 	if v.NoLowering {
@@ -84,7 +84,7 @@ func (v *Variant) options() compile.Options {
 	return o
 }
 
-// Variants are those for a target: each level of optimisation, one of them without what is against misspeculation, one without
+// Variants returns the variants for a target: each level of optimisation, one of them without what is against misspeculation, one without
 // lowering rules, and for this machine the newest processor that it is.
 func Variants(target string) (list []Variant) {
 	list = []Variant{
@@ -390,7 +390,7 @@ func (w *worker) interpret(p *randprog.Program, v *Variant, set func(*compile.Op
 	return randprog.Run(&interpengine.Engine{Options: limits, NoSpectre: o.NoSpectre, Rewrite: midEnd(&o)}, p)
 }
 
-// options are those that a variant is compiled with. set, if not nil, changes them.
+// options returns the options that a variant is compiled with. set, if not nil, changes them.
 func (w *worker) options(v *Variant, set func(*compile.Options)) compile.Options {
 	o := v.options()
 	if w.cfg.Spoil != nil {

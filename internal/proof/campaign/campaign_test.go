@@ -61,7 +61,7 @@ const a64 = "aarch64-linux"
 // builds is the folder of what elsewhere builds.
 var builds string
 
-// elsewhere is this test binary for another machine, built once.
+// elsewhere returns this test binary for another machine, built once.
 func elsewhere(m *emulate.Machine) (string, error) {
 	program := filepath.Join(builds, "program-"+m.GOARCH)
 	if _, err := os.Stat(program); err == nil {
@@ -70,7 +70,7 @@ func elsewhere(m *emulate.Machine) (string, error) {
 	return m.Build(context.Background(), builds, ".", "test", "-c")
 }
 
-// commands are what serves, by target. Without an emulator there is no other target, which is an error where that must not be.
+// commands returns what serves, by target. Without an emulator there is no other target, which is an error where that must not be.
 func commands(t *testing.T) (targets []string, command func(target string) *exec.Cmd) {
 	t.Helper()
 	servers := map[string]func() *exec.Cmd{}
@@ -300,13 +300,13 @@ func spoilt(f *clif.Func, d *clif.InstData, v clif.Value) clif.Value {
 // programs is where files of programs are.
 const programs = "../../../testdata/programs"
 
-// file is the name of the file that shows the fault.
+// file returns the name of the file that shows the fault.
 func (x *fault) file() string {
 	words := strings.FieldsFunc(strings.ToLower(x.name), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
 	return filepath.Join(programs, strings.Join(words, "-")+".json")
 }
 
-// on is the target that the fault is looked for on.
+// on returns the target that the fault is looked for on.
 func (x *fault) on() string { return cmp.Or(x.target, compile.HostTarget()) }
 
 // TestPlanted plants faults, one at a time; the campaign must find each, make the module small, and, for a rewrite, name its rule. What it writes

@@ -17,7 +17,7 @@ const (
 	numCounters
 )
 
-// counters are the names of the globals that count.
+// counters returns the names of the globals that count.
 func counters() (names []string) {
 	for i := range numCounters {
 		names = append(names, fmt.Sprintf("counter %d", i))

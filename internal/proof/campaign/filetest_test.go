@@ -16,7 +16,7 @@ import (
 	"github.com/waot-project/waot/spectest/interpengine"
 )
 
-// firstCall is the program of a seed made small, so that its first call still does what it did without a call of the host; nil if it has none.
+// firstCall returns the program of a seed made small, so that its first call still does what it did without a call of the host; nil if it has none.
 func firstCall(t *testing.T, seed uint64) *randprog.Program {
 	t.Helper()
 	p := randprog.Generate(seed)
@@ -200,7 +200,7 @@ func TestFileStart(t *testing.T) {
 	}
 }
 
-// parsed is a file that was written and read.
+// parsed returns a file that was written and read.
 func parsed(t *testing.T, p *randprog.Program, want *randprog.Outcome) *File {
 	t.Helper()
 	f, err := NewFile([]string{"note"}, p, want)

@@ -15,7 +15,7 @@ import (
 	"github.com/waot-project/waot/spectest/nativeengine"
 )
 
-// steered is the program of some bytes. The first chooses the configuration.
+// steered returns the program of some bytes. The first chooses the configuration.
 func steered(by []byte) *randprog.Program {
 	var kind byte
 	if len(by) > 0 {

@@ -176,7 +176,7 @@ func ParseFile(b []byte) (*File, error) {
 	return f, err
 }
 
-// parseMemory is memory of n bytes with what is in the lines.
+// parseMemory returns memory of n bytes with what is in the lines.
 func parseMemory(n int, lines []string) ([]byte, error) {
 	if n < 0 || n > maxFileMemory {
 		return nil, fmt.Errorf("memory of %d bytes", n)

@@ -37,12 +37,12 @@ type Case struct {
 	ExactNaNs bool
 }
 
-// Single is a case of one module.
+// Single returns a case of one module.
 func Single(text string, calls ...Call) *Case {
 	return &Case{Modules: []Module{{Text: text}}, Calls: calls}
 }
 
-// assembled is the case with bytes for all modules whose text assemble can translate.
+// assembled returns the case with bytes for all modules whose text assemble can translate.
 func (c *Case) assembled(assemble func(text string) ([]byte, error)) (*Case, error) {
 	out := *c
 	out.Modules = slices.Clone(c.Modules)
@@ -59,7 +59,7 @@ func (c *Case) assembled(assemble func(text string) ([]byte, error)) (*Case, err
 	return &out, nil
 }
 
-// size is the number of bytes of the modules.
+// size returns the number of bytes of the modules.
 func (c *Case) size() (n int) {
 	for i := range c.Modules {
 		n += len(c.Modules[i].Wasm)
@@ -97,10 +97,10 @@ func (b *Builder) AddNamed(name, params, results, body string, args ...[]uint64)
 	}
 }
 
-// NumFuncs is the number of functions that were added.
+// NumFuncs returns the number of functions that were added.
 func (b *Builder) NumFuncs() int { return b.funcs }
 
-// Product is all lists with an element of each set.
+// Product returns all lists with an element of each set.
 func Product(sets ...[]uint64) [][]uint64 {
 	out := [][]uint64{nil}
 	for _, s := range sets {
@@ -115,10 +115,10 @@ func Product(sets ...[]uint64) [][]uint64 {
 	return out
 }
 
-// Each is one list of one element for each value.
+// Each returns one list of one element for each value.
 func Each(values ...uint64) [][]uint64 { return Product(values) }
 
-// Corners are the numbers of a type (i, l, f or d) that operators treat differently, as bits. Those of floats are
+// Corners returns the numbers of a type (i, l, f or d) that operators treat differently, as bits. Those of floats are
 // sorted by their bits.
 func Corners(letter byte) (out []uint64) {
 	switch letter {

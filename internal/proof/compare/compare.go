@@ -70,7 +70,7 @@ func (x *Harness) Check(t testing.TB, c *Case) *History {
 	return want
 }
 
-// judge is what the judge does with a case, given as text and assembled. Places of its traps do not count: another
+// judge returns what the judge does with a case, given as text and assembled. Places of its traps do not count: another
 // assembler has others, and another compiler may let another instruction trap.
 func (x *Harness) judge(text, c *Case) (*History, error) {
 	if x.JudgeAssembler != nil {
@@ -89,7 +89,7 @@ func (x *Harness) judge(text, c *Case) (*History, error) {
 	return h, nil
 }
 
-// places is how many places of traps both histories know.
+// places returns how many places of traps both histories know.
 func (h *History) places(other *History) (n int) {
 	for i := range h.Events {
 		if h.Events[i].Place != nil && other.Events[i].Place != nil {

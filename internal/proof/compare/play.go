@@ -28,7 +28,7 @@ type Event struct {
 // Trapped reports whether the event has no values: it trapped, or its module did.
 func (v *Event) Trapped() bool { return v.Trap != abi.TrapNone || v.NoInstance }
 
-// Result is the values of an event, or its trap.
+// Result returns the values of an event, or its trap.
 func (v *Event) Result() string {
 	switch {
 	case v.NoInstance:
@@ -63,7 +63,7 @@ type History struct {
 	memories uint32           // checksum of the memories at the end
 }
 
-// traps is how many events are traps.
+// traps returns how many events are traps.
 func (h *History) traps() (n int) {
 	for i := range h.Events {
 		if h.Events[i].Trapped() {
@@ -192,7 +192,7 @@ func memoryContent(x spectest.Extern) (func() []byte, error) {
 	return nil, fmt.Errorf("the content of a %T is not known", x)
 }
 
-// Memory is the content of the memory that an instance exports as "memory", as it is now.
+// Memory returns the content of the memory that an instance exports as "memory", as it is now.
 func Memory(inst spectest.Instance) ([]byte, error) {
 	x, ok := inst.Export("memory")
 	if !ok {
@@ -208,7 +208,7 @@ func Memory(inst spectest.Instance) ([]byte, error) {
 // letters are the types of numbers that the names of the host's functions have.
 var letters = map[byte]clif.Type{'i': clif.I32, 'l': clif.I64, 'f': clif.F32, 'd': clif.F64}
 
-// hostFunc is the function of the host whose name says its type. Its results are numbers made of all arguments.
+// hostFunc returns the function of the host whose name says its type. Its results are numbers made of all arguments.
 func (p *player) hostFunc(name string) (spectest.Extern, error) {
 	params, results, ok := strings.Cut(name, "_")
 	if !ok {
@@ -287,7 +287,7 @@ const watchedBytes = 1 << 20
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli) // which processors compute
 
-// sum is a checksum of the memories: their sizes, and up to most bytes of each, half of them at its end.
+// sum returns a checksum of the memories: their sizes, and up to most bytes of each, half of them at its end.
 func (p *player) sum(most int) (s uint32) {
 	for _, m := range p.memories {
 		b := m()

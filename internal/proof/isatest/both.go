@@ -18,7 +18,7 @@ type comparison struct {
 	make func(b *builder, p []clif.Value) clif.Value
 }
 
-// comparisons are those that testBoth joins: of all types and conditions, with constants in and out of reach, of masks, and
+// comparisons returns the comparisons that testBoth joins: of all types and conditions, with constants in and out of reach, of masks, and
 // of outcomes.
 func comparisons() (all []comparison) {
 	add := func(name string, make func(b *builder, p []clif.Value) clif.Value) {

@@ -32,7 +32,7 @@ func nextSrc(b *clif.Builder) uint32 {
 	return b.Src
 }
 
-// callResults are the results of functions that are called.
+// callResults returns the results of functions that are called.
 func callResults() [][]clif.Type {
 	all := [][]clif.Type{nil, {clif.I32}, {clif.Ref}, {clif.F32}, {clif.F64}, {clif.F64, clif.Ref}, {clif.F32, clif.I64}, {clif.Ref, clif.F64}}
 	many := []clif.Type{clif.F64}
@@ -142,7 +142,7 @@ func (p *planter) Run(in *regalloc.Input, env *regalloc.MachineEnv, out *regallo
 	return err
 }
 
-// planted is a compiler with an allocator that plants faults.
+// planted returns a compiler with an allocator that plants faults.
 func (m *module) planted(t *testing.T, p *planter, skipChecker bool) *backend.Compiler {
 	t.Helper()
 	target, err := m.on.Target(m.on.Levels[0])

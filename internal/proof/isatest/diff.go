@@ -69,7 +69,7 @@ func (b *builder) operand(src source, t clif.Type, p clif.Value, k uint64, a uin
 	return p
 }
 
-// pick is a few of the values of xs.
+// pick returns a few values of xs.
 func pick(xs []uint64, every int) (r []uint64) {
 	for i := 0; i < len(xs); i += every {
 		r = append(r, xs[i])

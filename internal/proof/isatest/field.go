@@ -8,7 +8,7 @@ import (
 	"github.com/waot-project/waot/clif"
 )
 
-// amounts are shifts of type t: all of an i32, the ends and a few others of an i64.
+// amounts returns shifts of type t: all of an i32, the ends and a few others of an i64.
 func amounts(t clif.Type) (ks []uint64) {
 	for k := range uint64(t.Bits()) {
 		if t == clif.I32 || k < 3 || k > 61 || k%9 == 0 || k >= 31 && k <= 33 {
@@ -261,7 +261,7 @@ func testProducts(t *testing.T, on *Machine) {
 	s.run(t)
 }
 
-// constants are numbers that immediates and sequences of moves differ on.
+// constants returns numbers that immediates and sequences of moves differ on.
 func constants(ty clif.Type) (cs []uint64) {
 	m := uint64(1)<<(ty.Bits()-1)<<1 - 1
 	rng := rand.New(rand.NewSource(5))

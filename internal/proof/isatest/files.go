@@ -29,7 +29,7 @@ type native struct {
 	plain bool
 }
 
-// Name is the machine or its level, and that of the mid-end.
+// Name returns the machine or its level, and the level of the mid-end.
 func (e native) Name() string {
 	name := e.level
 	if name == "" {
@@ -105,7 +105,7 @@ func (r running) Call(fn clif.FuncIndex, args []uint64) ([]uint64, error) {
 	return results, err
 }
 
-// word is the instance's reference for one of the file.
+// word returns the instance's reference for one of the file.
 func (r running) word(of uint64) uint64 {
 	w, ok := r.words[of]
 	if !ok {
@@ -125,7 +125,7 @@ func noLowering(clif.FuncIndex) *rewrite.Control {
 	return &rewrite.Control{Limit: -1, Off: map[string]bool{rewrite.LowerPass: true}}
 }
 
-// engines are compiled code on each level that this processor has: without and with the mid-end, with and without lowering
+// engines returns compiled code on each level that this processor has: without and with the mid-end, with and without lowering
 // rules.
 func (on *Machine) engines(t *testing.T) (all []filetest.Engine) {
 	t.Helper()
@@ -164,7 +164,7 @@ func (d *dumper) compile(f *clif.Func, options []string, tr backend.Trace) error
 // rule notes that a rule has fired.
 func (d *dumper) rule(_ *clif.Func, r backend.Rule, _ []backend.Inst) { d.fired[r] = true }
 
-// rules are the machine's.
+// rules returns the rules of the machine.
 func (d *dumper) rules() *backend.Rules {
 	target, err := d.on.Target(d.on.Levels[0])
 	if err != nil {
@@ -173,7 +173,7 @@ func (d *dumper) rules() *backend.Rules {
 	return target.Rules
 }
 
-// vcode is the rules that fire and the VCode before allocation.
+// vcode returns the rules that fire and the VCode before allocation.
 func (d *dumper) vcode(_ *text.File, f *clif.Func, options []string) (out string, err error) {
 	var names []string
 	err = d.compile(f, options, backend.Trace{
@@ -189,13 +189,13 @@ func (d *dumper) vcode(_ *text.File, f *clif.Func, options []string) (out string
 	return "rules: " + strings.Join(names, " ") + "\n" + out, err
 }
 
-// regalloc is the VCode with its allocations.
+// regalloc returns the VCode with its allocations.
 func (d *dumper) regalloc(_ *text.File, f *clif.Func, options []string) (out string, err error) {
 	err = d.compile(f, options, backend.Trace{Allocated: func(_ *clif.Func, s string) { out = s }, Rule: d.rule})
 	return out, err
 }
 
-// code is the finished code: bytes, and the records that go with them.
+// code returns the finished code: bytes, and the records that go with them.
 func (d *dumper) code(_ *text.File, f *clif.Func, options []string) (out string, err error) {
 	err = d.compile(f, options, backend.Trace{Rule: d.rule, Code: func(_ *clif.Func, c *backend.Code) {
 		b := fmt.Appendf(nil, "%d bytes, align %d, frame %d", len(c.Bytes), c.Align, c.FrameBytes)

@@ -133,7 +133,7 @@ func testEntries(t *testing.T, on *Machine) {
 	}
 }
 
-// subset is the registers of set whose bits, counted among the set's, are set.
+// subset returns the registers of set whose bits, counted among the set's, are set.
 func subset(set regalloc.PRegSet, bits uint64) (out regalloc.PRegSet) {
 	for ; set != 0; bits >>= 1 {
 		r := set.First()

@@ -246,7 +246,7 @@ func (m *Module) Fn(params, results []clif.Type, build func(b *clif.Builder, p [
 	return f.Index
 }
 
-// Body is a compile.Bodies.
+// Body implements compile.Bodies.
 func (m *Module) Body(i clif.FuncIndex) (*clif.Func, error) {
 	return m.Defined[int(i)-int(m.NumImportedFuncs)], nil
 }
@@ -264,7 +264,7 @@ type module struct {
 	noVerify bool
 }
 
-// compiler is a compiler of the functions for the first level.
+// compiler returns a compiler of the functions for the first level.
 func (m *module) compiler(t *testing.T) *backend.Compiler {
 	t.Helper()
 	target, err := m.on.Target(m.on.Levels[0])
@@ -309,12 +309,12 @@ func (m *module) each(t *testing.T, f func(t *testing.T, level string, in Instan
 	}
 }
 
-// outcome is the text of a call's outcome.
+// outcome returns the text of a call's outcome.
 func outcome(in Instance, fn clif.FuncIndex, args ...uint64) string {
 	return Describe(in.Call(fn, args...))
 }
 
-// Describe is the text of an outcome.
+// Describe returns the text of an outcome.
 func Describe(res []uint64, t *Trap, err error) string {
 	switch {
 	case err != nil:

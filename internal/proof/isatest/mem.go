@@ -13,7 +13,7 @@ var (
 	memOffsets = []uint64{0, 1, 8, 127, 128, 65530, 65536, 0x7ffffff0, 0x7fffffff, 0x80000000, 0x80000008, 0xfffffff0, 0xffffffff}
 )
 
-// accesses are the accesses of loads, or of stores, of type t.
+// accesses returns the accesses of loads, or of stores, of type t.
 func accesses(t clif.Type, store bool) []clif.Access {
 	switch {
 	case t.IsFloat():

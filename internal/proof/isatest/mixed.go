@@ -33,14 +33,14 @@ var (
 		0xc0000001, 0xffffffff, 1 << 32, 1<<32 + 3, 1<<63 - 1, 1 << 63, ^uint64(0), ^uint64(0) - 127, ^uint64(0) - 128, ^uint64(0) - 0x7fffffff, ^uint64(0) - 0x80000000}
 )
 
-// intType is i32 or i64.
+// intType returns i32 or i64.
 func (m *mix) intType() clif.Type { return []clif.Type{clif.I32, clif.I64}[m.r.Intn(2)] }
 
 func (m *mix) constOf(t clif.Type) clif.Value {
 	return m.Iconst(t, mixConsts[m.r.Intn(len(mixConsts))])
 }
 
-// value is a number that there is, mostly one of the last, a constant, or one that is made for this use only,
+// value returns a number that there is, mostly one of the last, a constant, or one that is made for this use only,
 // perhaps of the other width.
 func (m *mix) value(t clif.Type) clif.Value {
 	list := m.vals[t]
@@ -59,7 +59,7 @@ func (m *mix) value(t clif.Type) clif.Value {
 	return m.Unary([]clif.Opcode{clif.OpUextend, clif.OpUextend, clif.OpSextend}[m.r.Intn(3)], t, m.once(clif.I32))
 }
 
-// once is an operation of type t whose result has no other use.
+// once returns an operation of type t; its result has no other use.
 func (m *mix) once(t clif.Type) clif.Value {
 	m.nest++
 	defer func() { m.nest-- }()
@@ -80,7 +80,7 @@ func (m *mix) add(v clif.Value) clif.Value {
 	return v
 }
 
-// address is an address, mostly below 256, with an offset.
+// address returns an address, mostly below 256, with an offset.
 func (m *mix) address() (clif.Value, uint64) {
 	off := uint64(m.r.Intn(24))
 	switch m.r.Intn(9) {
@@ -106,7 +106,7 @@ func (m *mix) access(t clif.Type, store bool) clif.Access {
 	return all[m.r.Intn(len(all))]
 }
 
-// condition is an i32, mostly a comparison.
+// condition returns an i32, mostly a comparison.
 func (m *mix) condition() clif.Value {
 	t := m.intType()
 	cc := clif.IntCC(m.r.Intn(int(clif.NumIntCCs)))

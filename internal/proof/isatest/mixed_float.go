@@ -29,12 +29,12 @@ var (
 func (m *mixFloat) floatType() clif.Type { return []clif.Type{clif.F32, clif.F64}[m.r.Intn(2)] }
 func (m *mixFloat) intType() clif.Type   { return []clif.Type{clif.I32, clif.I64}[m.r.Intn(2)] }
 
-// load is a number from memory.
+// load returns a number from memory.
 func (m *mixFloat) load(t clif.Type) clif.Value {
 	return m.Load(t, clif.Full, 0, m.p[0], uint64(m.r.Intn(64)))
 }
 
-// value is a number that there is, a constant, or one from memory.
+// value returns a number that there is, a constant, or one from memory.
 func (m *mixFloat) value(t clif.Type) clif.Value {
 	list := m.vals[t]
 	switch n := m.r.Intn(10); {
@@ -53,7 +53,7 @@ func (m *mixFloat) add(v clif.Value) {
 	m.vals[t] = append(m.vals[t], v)
 }
 
-// condition is mostly a comparison of floats, perhaps complemented.
+// condition returns mostly a comparison of floats, perhaps complemented.
 func (m *mixFloat) condition() clif.Value {
 	n := m.r.Intn(6)
 	if n == 0 && len(m.conds) > 0 {

@@ -56,7 +56,7 @@ func (m *nearMiss) String() string {
 	return s
 }
 
-// nearMisses are the near misses of a pattern of type t: of what is outside, and of all inside.
+// nearMisses returns the near misses of a pattern of type t: of what is outside, and of all inside.
 func nearMisses(p *backend.Pattern, term backend.Term, t clif.Type, words map[string]ConstWord) (all []nearMiss) {
 	if term == backend.TermOperand {
 		return missesInside(p, t, words)
@@ -93,7 +93,7 @@ func orderMatters(p *backend.Pattern) bool {
 	return !commutes || p.Ordered || !slices.ContainsFunc(p.Args, func(a backend.Pattern) bool { return a.Leaf == backend.LeafConst || a.Leaf == backend.LeafLiteral })
 }
 
-// missesInside are the near misses of an operand.
+// missesInside returns the near misses of an operand.
 func missesInside(p *backend.Pattern, t clif.Type, words map[string]ConstWord) (all []nearMiss) {
 	add := func(hows ...missKind) {
 		for _, how := range hows {
@@ -152,7 +152,7 @@ func (g *ruleBuilder) misses(p *backend.Pattern, how missKind) bool {
 	return g.miss != nil && g.miss.at == p && g.miss.how == how
 }
 
-// cond is cc, or a condition that p does not list.
+// cond returns cc, or a condition that p does not list.
 func (g *ruleBuilder) cond(p *backend.Pattern, cc uint8) uint8 {
 	if g.misses(p, missCond) {
 		for cc = 0; slices.Contains(p.Conds, cc); cc++ {
@@ -214,7 +214,7 @@ func (g *ruleBuilder) nearly(p *backend.Pattern, t clif.Type) clif.Value {
 // otherWidths are accesses that the words of folded loads do not take.
 var otherWidths = map[string]clif.Access{"": clif.U8, "1": clif.U16, "2": clif.U8, "4": clif.U16, "narrow": clif.S8}
 
-// refused is a value of type t that is no constant, instruction or load as p has it, nor has its property.
+// refused returns a value of type t that is no constant, instruction or load as p has it, nor has its property.
 func (g *ruleBuilder) refused(p *backend.Pattern, t clif.Type) clif.Value {
 	switch p.Word {
 	case "var":

@@ -275,7 +275,7 @@ func (g *ruleBuilder) root(p *backend.Pattern) {
 	}
 }
 
-// opcode is one of the pattern that has the type t, if there is one.
+// opcode returns an opcode of the pattern that has the type t, if there is one.
 func (g *ruleBuilder) opcode(p *backend.Pattern, t clif.Type) clif.Opcode {
 	var ops []clif.Opcode
 	for _, op := range p.Ops {
@@ -289,7 +289,7 @@ func (g *ruleBuilder) opcode(p *backend.Pattern, t clif.Type) clif.Opcode {
 	return pickOne(g.rng, ops...)
 }
 
-// operandType is the type of the operand of a unary operation of type t.
+// operandType returns the type of the operand of a unary operation of type t.
 func (g *ruleBuilder) operandType(op clif.Opcode, t clif.Type) clif.Type {
 	switch op.Info().Sig[0] {
 	case 'i':
@@ -417,7 +417,7 @@ func (g *ruleBuilder) property(word string, t clif.Type, name string) clif.Value
 	return v
 }
 
-// leaf is any value of type t.
+// leaf returns any value of type t.
 func (g *ruleBuilder) leaf(t clif.Type) clif.Value {
 	if t == clif.FuncRef {
 		return g.RefNull(t)
@@ -435,7 +435,7 @@ func (g *ruleBuilder) leaf(t clif.Type) clif.Value {
 
 func (g *ruleBuilder) intValue(t clif.Type) clif.Value { return g.leaf(t) }
 
-// constant is one on which rules look, or near it.
+// constant returns a constant that a rule tests for, or one near it.
 func (g *ruleBuilder) constant(t clif.Type) clif.Value {
 	n := t.Bits()
 	field := uint64(1)<<g.width - 1
@@ -479,7 +479,7 @@ func (g *ruleBuilder) load(t clif.Type, word string) clif.Value {
 	return g.Load(t, acc, 0, addr, uint64(8*g.rng.IntN(3)))
 }
 
-// comparison is one of integers or floats, of masks and with constants.
+// comparison returns a comparison of integers or floats, some of masks or with constants.
 func (g *ruleBuilder) comparison() clif.Value {
 	t := pickOne(g.rng, scalars...)
 	if t.IsFloat() {
@@ -497,7 +497,7 @@ func (g *ruleBuilder) comparison() clif.Value {
 	return g.Icmp(clif.IntCC(g.rng.IntN(int(clif.NumIntCCs))), t, x, y)
 }
 
-// decider is a value that a branch tests, and that something uses later.
+// decider returns a value that a branch tests, and that something uses later.
 func (g *ruleBuilder) decider() clif.Value {
 	t := pickOne(g.rng, clif.I32, clif.I64)
 	if g.rng.IntN(2) == 0 {
@@ -669,7 +669,7 @@ func (g *ruleBuilder) intContext(v clif.Value, t clif.Type) {
 	}
 }
 
-// definition is what defines v.
+// definition returns what defines v.
 func (g *ruleBuilder) definition(v clif.Value) (clif.Inst, *clif.InstData) {
 	vd := &g.F.Values[v]
 	if vd.Kind != clif.ValueResult {

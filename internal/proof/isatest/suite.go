@@ -101,7 +101,7 @@ func (s *suite) compare(t *testing.T, level string, in Instance) {
 	}
 }
 
-// expect is the outcome of a call on the interpreter.
+// expect returns the outcome of a call on the interpreter.
 func (s *suite) expect(t *testing.T, inst *interp.Instance, c *Call) (want string, res []uint64, trapped bool) {
 	t.Helper()
 	res, err := inst.Func(c.Fn).Call(append([]uint64(nil), c.Args...))

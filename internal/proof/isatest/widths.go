@@ -26,7 +26,7 @@ var (
 	floatTypes = [2]clif.Type{clif.F32, clif.F64}
 )
 
-// number is a constant that rules look for.
+// number returns a constant that rules look for.
 func (m *tangle) number(ty clif.Type) clif.Value {
 	n := uint64(ty.Bits())
 	k := uint64(m.rng.Intn(int(n)))
@@ -52,10 +52,10 @@ func (m *tangle) number(ty clif.Type) clif.Value {
 	return m.Iconst(ty, x&(1<<(n-1)<<1-1))
 }
 
-// old is a value that is there.
+// old returns a value that is there.
 func (m *tangle) old(w int) clif.Value { return m.vals[w][m.rng.Intn(len(m.vals[w]))] }
 
-// value is a value of width w.
+// value returns a value of width w.
 func (m *tangle) value(w int) clif.Value {
 	if m.left--; m.left <= 0 || m.rng.Intn(8) == 0 {
 		if w == 0 && m.rng.Intn(2) == 0 {
@@ -70,7 +70,7 @@ func (m *tangle) value(w int) clif.Value {
 	return v
 }
 
-// amount is an amount of a shift.
+// amount returns an amount of a shift.
 func (m *tangle) amount(ty clif.Type, w int) clif.Value {
 	switch m.rng.Intn(8) {
 	case 0:
@@ -85,7 +85,7 @@ func (m *tangle) amount(ty clif.Type, w int) clif.Value {
 	return m.Iconst(ty, uint64(m.rng.Intn(ty.Bits())))
 }
 
-// cond is an i32 that is a truth value.
+// cond returns an i32 that is a truth value.
 func (m *tangle) cond() clif.Value {
 	switch m.rng.Intn(11) {
 	case 0:
@@ -112,7 +112,7 @@ func (m *tangle) cond() clif.Value {
 	return m.Icmp(clif.IntCC(m.rng.Intn(int(clif.NumIntCCs))), intTypes[w], m.value(w), m.operand2(w))
 }
 
-// operand2 is a value or a constant.
+// operand2 returns a value or a constant.
 func (m *tangle) operand2(w int) clif.Value {
 	if m.rng.Intn(2) == 0 {
 		return m.number(intTypes[w])
@@ -120,7 +120,7 @@ func (m *tangle) operand2(w int) clif.Value {
 	return m.value(w)
 }
 
-// arm is what a select chooses: a value, what is one operation from it, or one of the numbers that need no register.
+// arm returns what a select chooses: a value, what is one operation from it, or one of the numbers that need no register.
 func (m *tangle) arm(w int) clif.Value {
 	ty := intTypes[w]
 	ones := uint64(1)<<(ty.Bits()-1)<<1 - 1
@@ -141,7 +141,7 @@ func (m *tangle) arm(w int) clif.Value {
 	return m.value(w)
 }
 
-// address is an i32 below 0x8000.
+// address returns an i32 below 0x8000.
 func (m *tangle) address() (clif.Value, uint64) {
 	off := []uint64{0, 0, 1, 8, 255, 256, 4095, 4096, 0x4008, 0x7000}[m.rng.Intn(10)]
 	switch m.rng.Intn(4) {
@@ -156,7 +156,7 @@ func (m *tangle) address() (clif.Value, uint64) {
 	return m.Binary(clif.OpBand, clif.I32, m.value(0), m.Iconst(clif.I32, 0xfff)), off
 }
 
-// make is an operation of width w.
+// make returns an operation of width w.
 func (m *tangle) make(w int) clif.Value {
 	ty, r := intTypes[w], m.rng
 	arith := []clif.Opcode{clif.OpIadd, clif.OpIadd, clif.OpIsub, clif.OpImul, clif.OpBand, clif.OpBor, clif.OpBxor}
@@ -221,7 +221,7 @@ func (m *tangle) make(w int) clif.Value {
 	return m.fromFloat(w)
 }
 
-// fromFloat is an i32 or i64 of a float. The bits of a float are taken only where it is no NaN that was computed.
+// fromFloat returns an i32 or i64 of a float. The bits of a float are taken only where it is no NaN that was computed.
 func (m *tangle) fromFloat(w int) clif.Value {
 	r, ty, f := m.rng, intTypes[w], floatTypes[m.rng.Intn(2)]
 	switch r.Intn(8) {
@@ -239,7 +239,7 @@ func (m *tangle) fromFloat(w int) clif.Value {
 	return m.Unary([]clif.Opcode{clif.OpFcvtToSintSat, clif.OpFcvtToUintSat}[r.Intn(2)], ty, m.float(f, 3))
 }
 
-// converted is a float that is no NaN: of an integer, or a constant.
+// converted returns a float that is no NaN: of an integer, or a constant.
 func (m *tangle) converted(f clif.Type) clif.Value {
 	if m.rng.Intn(4) == 0 {
 		return m.Fconst(f, backend.FloatBits(f, []float64{0, math.Copysign(0, -1), 1, -1.5, 31, 0.1, 1e9, -3e19}[m.rng.Intn(8)]))
@@ -247,7 +247,7 @@ func (m *tangle) converted(f clif.Type) clif.Value {
 	return m.Unary([]clif.Opcode{clif.OpFcvtFromSint, clif.OpFcvtFromUint}[m.rng.Intn(2)], f, m.value(m.rng.Intn(2)))
 }
 
-// float is a float of at most so many operations.
+// float returns a float made by a bounded number of operations.
 func (m *tangle) float(f clif.Type, n int) clif.Value {
 	r := m.rng
 	if n == 0 {
@@ -277,7 +277,7 @@ func (m *tangle) float(f clif.Type, n int) clif.Value {
 	return m.Binary(ops[r.Intn(len(ops))], f, m.float(f, n-1), m.float(f, n-1))
 }
 
-// joined is two values put together: a field of one in the other, a funnel shift.
+// joined returns two values put together: a field of one in the other, a funnel shift.
 func (m *tangle) joined(w int) clif.Value {
 	ty, r := intTypes[w], m.rng
 	n := ty.Bits()
@@ -311,7 +311,7 @@ func (m *tangle) joined(w int) clif.Value {
 	return m.Binary(clif.OpBor, ty, x, y)
 }
 
-// low is the lower half of an i64, the upper half of which is clear or not.
+// low returns the lower half of an i64; the upper half may be clear.
 func (m *tangle) low() clif.Value {
 	x := m.value(1)
 	switch m.rng.Intn(4) {
@@ -326,7 +326,7 @@ func (m *tangle) low() clif.Value {
 	return m.Unary(clif.OpIreduce, clif.I32, x)
 }
 
-// results are three values: an i32 with what is in the rest of its register, an i64, an i32.
+// results returns three values: an i32 with what is in the rest of its register, an i64, an i32.
 func (m *tangle) results() (r []clif.Value) {
 	for k := range 3 {
 		m.left = 2 + m.rng.Intn(7)
@@ -339,7 +339,7 @@ func (m *tangle) results() (r []clif.Value) {
 	return r
 }
 
-// args are arguments of a block that takes an i32 and an i64.
+// args returns arguments of a block that takes an i32 and an i64.
 func (m *tangle) args() (vs []clif.Value) {
 	for w := range 2 {
 		m.left = 1 + m.rng.Intn(5)

@@ -20,12 +20,12 @@ import (
 // accepted ones where that can be.
 type ConstWord struct{ Accepts, Refuses map[clif.Type][]int64 }
 
-// both is a word that is the same for both types.
+// both returns a word that is the same for both types.
 func both(accepts, refuses []int64) ConstWord {
 	return ConstWord{map[clif.Type][]int64{clif.I32: accepts, clif.I64: accepts}, map[clif.Type][]int64{clif.I32: refuses, clif.I64: refuses}}
 }
 
-// ofTypes is a word that is another one for each type: accepted and refused i32, then i64.
+// ofTypes returns a word that is another one for each type: accepted and refused i32, then i64.
 func ofTypes(accepts32, refuses32, accepts64, refuses64 []int64) ConstWord {
 	return ConstWord{map[clif.Type][]int64{clif.I32: accepts32, clif.I64: accepts64}, map[clif.Type][]int64{clif.I32: refuses32, clif.I64: refuses64}}
 }
@@ -198,7 +198,7 @@ func guardExamples(t *testing.T, word string, accepts func(l *backend.Lower, m *
 	}
 }
 
-// rowWords is the pattern of a rule, and the words that it and When have.
+// rowWords returns the pattern of a rule, and the words that it and When have.
 func rowWords(t *testing.T, row *backend.RuleDef) (p backend.Pattern, words []string) {
 	p, err := backend.ParsePattern(row.Pattern)
 	if err != nil {
@@ -207,7 +207,7 @@ func rowWords(t *testing.T, row *backend.RuleDef) (p backend.Pattern, words []st
 	return p, append(patternWords(&p), strings.Fields(row.When)...)
 }
 
-// patternWords is the words in a pattern.
+// patternWords returns the words in a pattern.
 func patternWords(p *backend.Pattern) []string {
 	words := []string{p.Word}
 	for k := range p.Args {

@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// described is the faults of a file, as the program prints them.
+// described returns the faults of a file, as the program prints them.
 func described(t *testing.T, src string) (list []string) {
 	t.Helper()
 	faults, err := find("f.go", []byte(src))

@@ -23,7 +23,7 @@ var opcodes = func() map[string]wasmfront.Opcode {
 	return m
 }()
 
-// constant is a constant expression.
+// constant returns a constant expression.
 func (a *assembler) constant(e []node) []byte {
 	var b []byte
 	a.instrs(&b, e)
@@ -212,7 +212,7 @@ func (m *immediates) optional(kind abi.ExternKind) uint32 {
 
 func (m *immediates) put(x uint32) { *m.out = append(*m.out, unsigned(uint64(x))...) }
 
-// label is the number of blocks between here and the one that an atom names.
+// label returns the number of blocks between here and the one that an atom names.
 func (a *assembler) label(atom string) uint32 {
 	for i := len(a.labels) - 1; i >= 0; i-- {
 		if a.labels[i] == atom {

@@ -76,7 +76,7 @@ func Assemble(text string) (wasm []byte, err error) {
 	return a.module(), nil
 }
 
-// module is the sections in their order; empty ones are left out.
+// module returns the sections in their order; empty ones are left out.
 func (a *assembler) module() []byte {
 	out := []byte("\x00asm\x01\x00\x00\x00")
 	section := func(id byte, content []byte) {
@@ -109,7 +109,7 @@ func functionType(fields []node) string {
 	return string(append(append([]byte{0x60}, sized(params)...), sized(results)...))
 }
 
-// signature is the types that (param) and (result) fields have.
+// signature returns the types that (param) and (result) fields have.
 func signature(fields []node) (params, results []byte) {
 	for _, f := range fields {
 		rest := f.list[1:]
@@ -135,7 +135,7 @@ func takeTypeUse(fields *[]node) (used []node) {
 	return used
 }
 
-// typeUse is the index of the type that (type), (param) and (result) fields mean, and the fields of parameters.
+// typeUse returns the index of the type that (type), (param) and (result) fields mean, and the fields of parameters.
 func (a *assembler) typeUse(used []node) (index uint32, params []node) {
 	named := len(used) > 0 && used[0].head() == "type"
 	if named {
@@ -331,7 +331,7 @@ func (a *assembler) element(f []node) []byte {
 	return b
 }
 
-// functions is the elements of a segment: their kind, and functions by index.
+// functions returns the elements of a segment: their kind, and functions by index.
 func (a *assembler) functions(list []node) []byte {
 	b := append([]byte{0}, unsigned(uint64(len(list)))...)
 	for i := range list {

@@ -14,7 +14,7 @@ type node struct {
 	list []node
 }
 
-// head is the atom that a list begins with, or "".
+// head returns the atom that a list begins with, or "".
 func (n *node) head() string {
 	if n.kind == 'l' && len(n.list) > 0 {
 		return n.list[0].atom
@@ -153,7 +153,7 @@ func takeName(fields *[]node) (name string, ok bool) {
 	return name, true
 }
 
-// index is the index that an atom names or is. Numbers may be out of range: that is the validator's affair.
+// index returns the index that an atom names or is. Numbers may be out of range: that is the validator's affair.
 func (s *space) index(atom string) uint32 {
 	if i, ok := s.names[atom]; ok {
 		return i

@@ -9,7 +9,7 @@ import (
 
 func unsigned(x uint64) []byte { return binary.AppendUvarint(nil, x) }
 
-// signed is the signed LEB128 form of x.
+// signed returns the signed LEB128 form of x.
 func signed(x int64) (b []byte) {
 	for {
 		c := byte(x & 0x7F)
@@ -20,7 +20,7 @@ func signed(x int64) (b []byte) {
 	}
 }
 
-// vector is the number of items, and the items.
+// vector returns the number of items, and the items.
 func vector(items [][]byte) []byte {
 	b := unsigned(uint64(len(items)))
 	for _, i := range items {

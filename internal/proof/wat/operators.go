@@ -17,7 +17,7 @@ type Operator struct {
 // Store reports whether an operator that accesses memory is a store.
 func (o *Operator) Store() bool { return o.Result == "" }
 
-// Type is the type of the number that a load or a store moves.
+// Type returns the type of the number that a load or a store moves.
 func (o *Operator) Type() byte {
 	if o.Store() {
 		return o.Params[1]
@@ -30,7 +30,7 @@ func (o *Operator) Traps() bool {
 	return strings.Contains(o.Name, "div_") || strings.Contains(o.Name, "rem_") || strings.Contains(o.Name, ".trunc_f")
 }
 
-// Accesses are all operators with an address that a module may have by default, in the order of their codes.
+// Accesses returns all operators with an address that a module may have by default, in the order of their codes.
 func Accesses() (loads, stores []Operator) {
 	for _, o := range operators(wasmfront.ImmMemArg) {
 		if o.Store() {
@@ -42,7 +42,7 @@ func Accesses() (loads, stores []Operator) {
 	return loads, stores
 }
 
-// Numeric are all operators from that many numbers to a number that a module may have by default, in the order of their codes.
+// Numeric returns all operators from that many numbers to a number that a module may have by default, in the order of their codes.
 func Numeric(operands int) (out []Operator) {
 	for _, o := range operators(wasmfront.ImmNone) {
 		if len(o.Params) == operands && len(o.Result) == 1 {
@@ -53,7 +53,7 @@ func Numeric(operands int) (out []Operator) {
 	return out
 }
 
-// operators are those of numbers, with immediates of a form, that a module may have by default.
+// operators returns the numeric operators, with immediates of a form, that a module may have by default.
 func operators(form wasmfront.ImmKind) (out []Operator) {
 	for _, code := range wasmfront.Opcodes() {
 		info := code.Info()

@@ -8,7 +8,7 @@ import (
 
 // Letters stand for types in the functions here: i, l, f and d for i32, i64, f32 and f64, r and x for funcref and externref.
 
-// TypeName is the type that a letter stands for, "" if it stands for none.
+// TypeName returns the type that a letter stands for, "" if it stands for none.
 func TypeName(letter byte) string {
 	switch letter {
 	case 'i':
@@ -27,7 +27,7 @@ func TypeName(letter byte) string {
 	return ""
 }
 
-// Types is "(param i32 i64)" and the like, for a word and letters; empty for no letters.
+// Types returns "(param i32 i64)" and the like, for a word and letters; empty for no letters.
 func Types(word, letters string) string {
 	if letters == "" {
 		return ""
@@ -40,10 +40,10 @@ func Types(word, letters string) string {
 	return s.String() + ")"
 }
 
-// Get is (local.get n).
+// Get returns (local.get n).
 func Get(n int) string { return fmt.Sprintf("(local.get %d)", n) }
 
-// Const is the operator for a constant with those bits, also those of any NaN.
+// Const returns the operator for a constant with those bits, also those of any NaN.
 func Const(letter byte, bits uint64) string {
 	switch letter {
 	case 'i':
@@ -72,7 +72,7 @@ func floatConst(t string, negative, nan bool, payload uint64, abs float64) strin
 	return fmt.Sprintf("(%s.const %s%s)", t, sign, number)
 }
 
-// ToI64 is an expression of type i64 with all bits of e.
+// ToI64 returns an expression of type i64 with all bits of e.
 func ToI64(letter byte, e string) string {
 	switch letter {
 	case 'i':
@@ -85,7 +85,7 @@ func ToI64(letter byte, e string) string {
 	return e
 }
 
-// Hash is an i64 of the locals first, first+1... of those types, all of which count.
+// Hash returns an i64 of the locals first, first+1... of those types, all of which count.
 func Hash(letters string, first int) string {
 	// Plain operators: the text has a length in proportion, and no depth.
 	var s strings.Builder
@@ -96,7 +96,7 @@ func Hash(letters string, first int) string {
 	return s.String()
 }
 
-// Distinct is different values of the types, as expressions of local 0, an i64.
+// Distinct returns different values of the types, as expressions of local 0, an i64.
 func Distinct(letters string) string {
 	var s strings.Builder
 	for i := range letters {
@@ -114,7 +114,7 @@ func Distinct(letters string) string {
 	return s.String()
 }
 
-// Cycle is n letters, those of from by turns.
+// Cycle returns n letters, those of from by turns.
 func Cycle(n int, from string) string { return strings.Repeat(from, n/len(from)+1)[:n] }
 
 // SetLocals takes n results from the stack into the locals from first on.
@@ -126,10 +126,10 @@ func SetLocals(n, first int) string {
 	return s.String()
 }
 
-// Pattern is the byte that Filled has at an address: never zero, half of them with their upper bit set.
+// Pattern returns the byte that Filled has at an address: never zero, half of them with their upper bit set.
 func Pattern(at uint64) byte { return byte(at*0x9E3779B97F4A7C15>>41) | 1 }
 
-// Filled is a data segment of n bytes of Pattern at an address.
+// Filled returns a data segment of n bytes of Pattern at an address.
 func Filled(at uint64, n int) string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "(data (i32.const %d) \"", int32(at))

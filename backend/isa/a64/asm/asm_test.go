@@ -554,7 +554,7 @@ func BenchmarkConstSteps(b *testing.B) {
 	}
 }
 
-// maxBytes is the largest length in bytes that an instruction of the row can have.
+// maxBytes returns the largest length in bytes that an instruction of the row can have.
 func maxBytes(r *Row) int {
 	if r.Flags&Expands != 0 || r.Addr == AddrMem || r.Addr == AddrPair {
 		return MaxLen

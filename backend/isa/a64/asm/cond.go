@@ -30,7 +30,7 @@ const (
 
 var condNames = [AL + 1]string{"eq", "ne", "hs", "lo", "mi", "pl", "vs", "vc", "hi", "ls", "ge", "lt", "gt", "le", "al"}
 
-// String is the name, as in "b.hs".
+// String returns the name, as in "b.hs".
 func (c Cond) String() string {
 	if c > AL {
 		return "cond?"
@@ -38,11 +38,11 @@ func (c Cond) String() string {
 	return condNames[c]
 }
 
-// Invert is the condition that holds exactly if c does not, unordered floats
+// Invert returns the condition that holds exactly if c does not, unordered floats
 // included. c must be below NumConds.
 func (c Cond) Invert() Cond { return c ^ 1 }
 
-// Flags are flags (N 8, Z 4, C 2, V 1) under which c holds.
+// Flags returns flags (N 8, Z 4, C 2, V 1) under which c holds.
 func (c Cond) Flags() int64 { return int64(holding[c]) }
 
 var holding = [NumConds]uint8{EQ: 4, HS: 2, MI: 8, VS: 1, HI: 2, LT: 8, LE: 4}
@@ -50,7 +50,7 @@ var holding = [NumConds]uint8{EQ: 4, HS: 2, MI: 8, VS: 1, HI: 2, LT: 8, LE: 4}
 var swapped = [NumConds]Cond{EQ: EQ, NE: NE, HS: LS, LO: HI, MI: MI, PL: PL, VS: VS, VC: VC, HI: LO, LS: HS,
 	GE: LE, LT: GT, GT: LT, LE: GE}
 
-// Swap is the condition that holds of a comparison of integers b with a if c
+// Swap returns the condition that holds of a comparison of integers b with a if c
 // holds of one of a with b. MI, PL, VS and VC, which have no such condition, stay as they
 // are.
 func (c Cond) Swap() Cond { return swapped[c] }

@@ -44,7 +44,7 @@ func ConstSteps(x uint64) (steps [MaxConst]ConstStep, n int) {
 	return steps, 0 // not reached: Movz makes any single half
 }
 
-// half is 16 bits of x.
+// half returns 16 bits of x.
 func half(x uint64, k uint8) uint64 { return x >> (16 * (k & 3)) & 0xffff }
 
 // firstStep makes what has the halves of x but those of set.
@@ -85,10 +85,10 @@ func firstStep(x uint64, set uint8) (ConstStep, bool) {
 	return ConstStep{OrrImm, 8, 0, m}, ok
 }
 
-// lowest is the first half of set, 0 if there is none.
+// lowest returns the first half of set, 0 if there is none.
 func lowest(set uint8) uint8 { return uint8(bits.TrailingZeros8(set|16)) & 3 }
 
-// keep is a mask for the half of set: 0 if there is none.
+// keep returns a mask for the half of set: 0 if there is none.
 func keep(set uint8) uint64 {
 	if set == 0 {
 		return 0
@@ -96,7 +96,7 @@ func keep(set uint8) uint64 {
 	return 0xffff
 }
 
-// bitmaskLike is a bitmask immediate of the size that is x but for the halves of set. They are taken as all zeros, all
+// bitmaskLike returns a bitmask immediate of the size that is x but for the halves of set. They are taken as all zeros, all
 // ones, or as another half: if any value will do, one of those does.
 func bitmaskLike(x uint64, set, size uint8) (uint64, bool) {
 	if set == 0 {

@@ -85,7 +85,7 @@ const plainModes = 1<<backend.ModeNone | 1<<backend.ModeBase | 1<<backend.ModeBa
 // immediate.
 const modeLow12 backend.Mode = 15
 
-// reg is the hardware number of the register in the given role; extra is how many
+// reg returns the hardware number of the register in the given role; extra is how many
 // operands more than one an address takes.
 func reg(allocs []regalloc.Allocation, role, extra int8) uint32 {
 	if role > 0 {
@@ -98,7 +98,7 @@ func reg(allocs []regalloc.Allocation, role, extra int8) uint32 {
 	return uint32(a.Reg().Enc()) & 31
 }
 
-// encode is the word of an instruction that is one, and the kind of its field.
+// encode returns the word of an instruction that is one, and the kind of its field.
 func encode(row *Row, inst *backend.Inst, allocs []regalloc.Allocation) (uint32, PatchKind) {
 	f := &forms[row.Form]
 	w := row.word(inst.Size)
@@ -155,7 +155,7 @@ func reject(row *Row, inst *backend.Inst) {
 	panic(fmt.Sprintf("asm: %s does not fit: %+v", row.Name, *inst))
 }
 
-// cond is the condition's field.
+// cond returns the condition's field.
 func (r *Row) cond(inst *backend.Inst) uint32 {
 	c := uint32(inst.Cond)
 	if c >= uint32(NumConds) {
@@ -170,7 +170,7 @@ func (r *Row) cond(inst *backend.Inst) uint32 {
 	return c << 12
 }
 
-// width is the width in bytes of the memory operand.
+// width returns the width in bytes of the memory operand.
 func (r *Row) width(size uint8) uint8 {
 	if r.Mem != 0 {
 		return r.Mem
@@ -178,7 +178,7 @@ func (r *Row) width(size uint8) uint8 {
 	return size
 }
 
-// literal is the word of the literal form: in bits 30 and 31 it has the size.
+// literal returns the word of the literal form: in bits 30 and 31 it has the size.
 func (r *Row) literal(size uint8) uint32 {
 	switch {
 	case r.Mem != 0 || size == 4:
@@ -189,7 +189,7 @@ func (r *Row) literal(size uint8) uint32 {
 	return r.Lit | 1<<31
 }
 
-// address is the fields of the address in one word, but the registers; false if it does not fit. Of the rows with
+// address returns the fields of the address in one word, but the registers; false if it does not fit. Of the rows with
 // AddrLea it is nothing.
 func (r *Row) address(inst *backend.Inst) (uint32, bool) {
 	switch inst.Mode {
@@ -206,7 +206,7 @@ func (r *Row) address(inst *backend.Inst) (uint32, bool) {
 	return 0, false
 }
 
-// dispField is the field of a displacement.
+// dispField returns the field of a displacement.
 func (r *Row) dispField(size uint8, disp int32) (uint32, bool) {
 	width := int32(r.width(size))
 	switch r.Addr {
@@ -224,7 +224,7 @@ func (r *Row) dispField(size uint8, disp int32) (uint32, bool) {
 	return 0, false
 }
 
-// indexField is the field of an index's extension.
+// indexField returns the field of an index's extension.
 func (r *Row) indexField(inst *backend.Inst) (uint32, bool) {
 	e := indexExtend(inst)
 	if inst.Disp != 0 || e&2 == 0 || inst.Imm>>3 != 0 {
@@ -240,7 +240,7 @@ func (r *Row) indexField(inst *backend.Inst) (uint32, bool) {
 	return 1<<21 | uint32(e)<<13 | scaled<<12 | 1<<11, r.Addr == AddrMem && (scaled == 0 || r.width(inst.Size) == 1<<inst.Scale)
 }
 
-// indexExtend is the extension of an index.
+// indexExtend returns the extension of an index.
 func indexExtend(inst *backend.Inst) Extend {
 	if inst.Imm == 0 {
 		return UXTX

@@ -120,7 +120,7 @@ var forms = [numForms]FormInfo{
 	FFToInt:    {1, 0, -1, -1, false, "10", []Role{fuse, def}},
 }
 
-// numAddr is the number of operands (base, then index) that stand in the place
+// numAddr returns the number of operands (base, then index) that stand in the place
 // of an address in mode m: 0 to 2; 1 for ModeNone.
 func numAddr(m backend.Mode) int {
 	if m == modeLow12 {
@@ -129,7 +129,7 @@ func numAddr(m backend.Mode) int {
 	return m.NumRegs()
 }
 
-// place is the number of role i's first operand.
+// place returns the number of role i's first operand.
 func (f *FormInfo) place(i int, m backend.Mode) int {
 	if f.Addr && i > 0 {
 		return i + numAddr(m) - 1

@@ -17,7 +17,7 @@ const (
 
 var shiftNames = [4]string{"lsl", "lsr", "asr", "ror"}
 
-// Shifted is the Imm of a row with a shifted register; n is 0 to bits-1.
+// Shifted returns the Imm of a row with a shifted register; n is 0 to bits-1.
 func Shifted(s Shift, n uint8) int64 { return int64(s)<<6 | int64(n) }
 
 // Extend is how a register operand is extended.
@@ -37,14 +37,14 @@ const (
 
 var extendNames = [8]string{"uxtb", "uxth", "uxtw", "uxtx", "sxtb", "sxth", "sxtw", "sxtx"}
 
-// Extended is the Imm of a row with an extended register, which is then shifted left by n, 0 to 4.
+// Extended returns the Imm of a row with an extended register, which is then shifted left by n, 0 to 4.
 func Extended(e Extend, n uint8) int64 { return int64(e)<<3 | int64(n) }
 
-// Field is the Imm of a bit field of width bits from bit lsb on; width is at least 1, and
+// Field returns the Imm of a bit field of width bits from bit lsb on; width is at least 1, and
 // lsb+width at most the operation's width.
 func Field(lsb, width uint8) int64 { return int64(width)<<8 | int64(lsb) }
 
-// CondImm is the Imm of CcmpImm and CcmnImm: value is 0 to 31, flags 0 to 15.
+// CondImm returns the Imm of CcmpImm and CcmnImm: value is 0 to 31, flags 0 to 15.
 func CondImm(value, flags uint8) int64 { return int64(value)<<4 | int64(flags) }
 
 // The Imm of Bti: by which indirect branches the place may be reached.
@@ -60,7 +60,7 @@ func FitsArith(imm int64) bool {
 	return ok
 }
 
-// arithField is the field of an arithmetic immediate.
+// arithField returns the field of an arithmetic immediate.
 func arithField(imm int64) (uint32, bool) {
 	switch {
 	case imm>>12 == 0:
@@ -109,7 +109,7 @@ func FitsFloat(size uint8, b uint64) bool {
 	return ok
 }
 
-// floatField is imm8 in place.
+// floatField returns imm8 in place.
 func floatField(size uint8, b uint64) (uint32, bool) {
 	low, e := 48, 8 // the mantissa's lowest bit that counts; copies of a bit in the exponent
 	if size == 4 {

@@ -86,7 +86,7 @@ func immediateOf(inst *backend.Inst) immediate {
 	return immediate{inst.Imm, inst.Disp, inst.Size, inst.Scale}
 }
 
-// width is the number of bits of the operation.
+// width returns the number of bits of the operation.
 func width(m immediate) int64 { return 8 * int64(m.size) }
 
 func fieldNone(immediate) (uint32, bool) { return 0, true }
@@ -135,7 +135,7 @@ func fieldRight(m immediate) (uint32, bool) {
 
 func fieldRotate(m immediate) (uint32, bool) { return uint32(m.imm) << 10, fitsAmount(m) }
 
-// fieldOf is lsb and width of Field.
+// fieldOf returns lsb and width of Field.
 func fieldOf(m immediate) (lsb, n int64, ok bool) {
 	lsb, n = m.imm&0xff, m.imm>>8
 	return lsb, n, n >= 1 && n <= 64 && lsb+n <= width(m)
@@ -159,7 +159,7 @@ func fieldBti(m immediate) (uint32, bool) {
 	return uint32(m.imm) << 6, m.imm >= BtiC && m.imm <= BtiJC
 }
 
-// words is a distance in words, which must fit in n bits, signed.
+// words returns a distance in words, which must fit in n bits, signed.
 func words(disp int32, n int) (uint32, bool) {
 	d := disp >> 2
 	return uint32(d) & (1<<n - 1), disp&3 == 0 && d>>(n-1) == d>>31

@@ -5,7 +5,7 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// Bound is the length in bytes of what Append makes of inst. allocs may have operands of a tail
+// Bound returns the length in bytes of what Append makes of inst. allocs may have operands of a tail
 // behind the row's.
 func Bound(inst *backend.Inst, allocs []regalloc.Allocation, fr *backend.Frame) uint32 {
 	switch {
@@ -26,7 +26,7 @@ func Bound(inst *backend.Inst, allocs []regalloc.Allocation, fr *backend.Frame) 
 	return WordBytes * uint32(s.n)
 }
 
-// MoveBound is the length in bytes of what AppendMove makes.
+// MoveBound returns the length in bytes of what AppendMove makes.
 func MoveBound(from, to regalloc.Allocation, bytes uint8, fr *backend.Frame) uint32 {
 	if from == to {
 		return 0

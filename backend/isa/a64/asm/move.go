@@ -41,7 +41,7 @@ func (s *steps) move(from, to regalloc.Allocation, bytes uint8, fr *backend.Fram
 	}
 }
 
-// moveOp is the row that copies between two locations.
+// moveOp returns the row that copies between two locations.
 func moveOp(from, to regalloc.Allocation) backend.Op {
 	switch {
 	case from.IsMem() && to.IsMem() || from.IsNone() || to.IsNone():

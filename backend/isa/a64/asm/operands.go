@@ -7,7 +7,7 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// Shapes are the operands of the rows: the roles of their forms, role 0 being the place of an address where
+// Shapes returns the operands of the rows: the roles of their forms, role 0 being the place of an address where
 // there is one. Roles that reuse are of rows without.
 func Shapes() *backend.Shapes { return shapes }
 
@@ -31,7 +31,7 @@ func makeShapes() *backend.Shapes {
 	return t
 }
 
-// check is backend.Shapes.Check.
+// check implements backend.Shapes.Check.
 func check(inst *backend.Inst) error {
 	r := &rows[inst.Op]
 	switch {
@@ -53,7 +53,7 @@ func check(inst *backend.Inst) error {
 	return nil
 }
 
-// Chooses is the row and the size that make the result of the tail of inst, a TailSet, TailSelect or TailSelectZero; c is the
+// Chooses returns the row and the size that make the result of the tail of inst, a TailSet, TailSelect or TailSelectZero; c is the
 // class of the result. Inst.Choice, if set, is Cset or Csetm; Csel, Csinc, Csinv or Csneg.
 func Chooses(inst *backend.Inst, c regalloc.Class) (op backend.Op, size uint8) {
 	choice := inst.Choice()

@@ -91,14 +91,14 @@ const (
 	ForSIMD
 )
 
-// RowOf is the row of op, which must be below NumOps. Callers must not change
+// RowOf returns the row of op, which must be below NumOps. Callers must not change
 // it.
 func RowOf(op backend.Op) *Row { return &rows[op] }
 
 // MayFault reports whether the instruction accesses memory at its address.
 func (r *Row) MayFault() bool { return r.Addr != AddrNone && r.Flags&NoFault == 0 }
 
-// MemBytes is the width in bytes of the memory operand of an instruction of the given size (one register
+// MemBytes returns the width in bytes of the memory operand of an instruction of the given size (one register
 // of a pair), 0 if there is none.
 func (r *Row) MemBytes(size uint8) int {
 	switch {
@@ -116,7 +116,7 @@ const WordBytes = 4
 // MaxLen bounds the length in bytes of what Append makes of any instruction.
 const MaxLen = 4 * WordBytes
 
-// word is the word for size, without fields.
+// word returns the word for size, without fields.
 func (r *Row) word(size uint8) uint32 {
 	switch {
 	case r.Sizes == noSize:
@@ -134,7 +134,7 @@ const (
 	wExtend = 0x81 // w or x, by the extension
 )
 
-// operandWidth is the width of role i, for appendReg.
+// operandWidth returns the width of role i, for appendReg.
 func (r *Row) operandWidth(i int, inst *backend.Inst) uint8 {
 	w := uint8(0)
 	if i < len(r.W) {

@@ -83,7 +83,7 @@ func (g *sampler) add(n int, inst backend.Inst) {
 	}
 }
 
-// bitSamples are bitmask immediates of each element size, with edge runs and rotations.
+// bitSamples returns bitmask immediates of each element size, with edge runs and rotations.
 func bitSamples(size uint8) (out []int64) {
 	for e := uint(2); e <= 8*uint(size); e *= 2 {
 		for _, ones := range []uint{1, 2, e / 2, e - 1} {
@@ -97,7 +97,7 @@ func bitSamples(size uint8) (out []int64) {
 	return out
 }
 
-// bitmask is a run of ones, rotated right by rot in elements of e bits.
+// bitmask returns a run of ones, rotated right by rot in elements of e bits.
 func bitmask(e, ones, rot uint) (x uint64) {
 	elem := uint64(1)<<ones - 1
 	elem = elem>>rot | elem<<(e-rot)
@@ -181,7 +181,7 @@ func immsFor(kind ImmKind, size uint8) (out []int64) {
 	return []int64{0}
 }
 
-// dispsFor are the interesting distances of a kind of branch.
+// dispsFor returns the interesting distances of a kind of branch.
 func dispsFor(kind ImmKind) []int32 {
 	bits := map[ImmKind]int{IBranch26: 27, IBranch19: 20, IBranch14: 15, IAdr: 20}[kind]
 	if bits == 0 {
@@ -286,7 +286,7 @@ func goldenSamples() []sample {
 	return all
 }
 
-// randomSample is a random instruction that Verify accepts, with allocations
+// randomSample returns a random instruction that Verify accepts, with allocations
 // that an allocator could choose.
 func randomSample(r *rand.Rand) sample {
 	for {

@@ -17,13 +17,13 @@ type machine struct {
 	addr uint64 // of the last access
 }
 
-// field is n bits from bit lo on.
+// field returns n bits from bit lo on.
 func field(w uint32, lo, n int) uint64 { return uint64(w>>lo) & (1<<n - 1) }
 
 // signed is likewise, sign-extended.
 func signed(w uint32, lo, n int) int64 { return int64(field(w, lo, n)) << (64 - n) >> (64 - n) }
 
-// decodeBits is the value of a bitmask immediate, after the manual's DecodeBitMasks.
+// decodeBits returns the value of a bitmask immediate, after the manual's DecodeBitMasks.
 func decodeBits(w uint32) (uint64, bool) {
 	n, immr, imms := field(w, 22, 1), uint(field(w, 16, 6)), uint(field(w, 10, 6))
 	size := bits.Len64(n<<6|uint64(^imms&0x3f)) - 1
@@ -38,7 +38,7 @@ func decodeBits(w uint32) (uint64, bool) {
 	return bitmask(e, s+1, r), true
 }
 
-// zr is register n, 31 being zero.
+// zr returns register n, 31 being zero.
 func (m *machine) zr(n uint64) uint64 {
 	if n == 31 {
 		return 0
@@ -222,7 +222,7 @@ func TestFloats(t *testing.T) {
 	}
 }
 
-// constSamples are constants: corners, bitmasks with halves replaced, and any.
+// constSamples returns constants: corners, bitmasks with halves replaced, and any.
 func constSamples(r *rand.Rand) (out []uint64) {
 	halves := []uint64{0, 0xffff, 1, 0x8000, 0x7fff, 0xfffe, 0xff00, 0x00ff, 0x5555, 0x1234}
 	for i := range len(halves) * len(halves) * len(halves) * len(halves) {
@@ -306,7 +306,7 @@ func TestConstShortest(t *testing.T) {
 	}
 }
 
-// withHalf is x with half k replaced by v.
+// withHalf returns x with half k replaced by v.
 func withHalf(x uint64, k int, v uint64) uint64 { return x&^(0xffff<<(16*k)) | v<<(16*k) }
 
 // TestAddresses executes the words for addresses in the frame, and of Lea.

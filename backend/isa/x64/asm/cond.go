@@ -33,7 +33,7 @@ const (
 var condNames = [NumConds]string{"o", "no", "b", "ae", "e", "ne", "be", "a", "s", "ns", "p", "np", "l", "ge", "le", "g",
 	"feq", "fne"}
 
-// String is the suffix of the mnemonic, as in "jae"; "feq" and "fne" for the two
+// String returns the suffix of the mnemonic, as in "jae"; "feq" and "fne" for the two
 // that no single instruction tests.
 func (c Cond) String() string {
 	if c >= NumConds {
@@ -42,14 +42,14 @@ func (c Cond) String() string {
 	return condNames[c]
 }
 
-// Invert is the condition that holds exactly if c does not, unordered floats
+// Invert returns the condition that holds exactly if c does not, unordered floats
 // included.
 func (c Cond) Invert() Cond { return c ^ 1 }
 
 // IsHardware reports whether one instruction can test c.
 func (c Cond) IsHardware() bool { return c < FEq }
 
-// Parts are the hardware conditions that make up c: c holds if first and second
+// Parts returns the hardware conditions that make up c: c holds if first and second
 // do (both is true) or if one of them does. Hardware conditions come
 // twice.
 func (c Cond) Parts() (first, second Cond, both bool) {

@@ -175,7 +175,7 @@ func Append(buf []byte, inst *backend.Inst, allocs []regalloc.Allocation, fr *ba
 	return buf[:start+int(n)], patch
 }
 
-// regOf is the hardware number of the register in the given role; extra is how many
+// regOf returns the hardware number of the register in the given role; extra is how many
 // operands more than one the rm operand takes.
 func regOf(allocs []regalloc.Allocation, role, rm, extra int8) uint8 {
 	if role > rm {
@@ -184,10 +184,10 @@ func regOf(allocs []regalloc.Allocation, role, rm, extra int8) uint8 {
 	return allocs[role].Reg().Enc() & 15
 }
 
-// immWidth is the width of a full immediate of an operation of the given size.
+// immWidth returns the width of a full immediate of an operation of the given size.
 func immWidth(size uint8) uint { return uint(min(size, 4)) }
 
-// fullImm is the immediate reduced to its size, its width and the opcode.
+// fullImm returns the immediate reduced to its size, its width and the opcode.
 func fullImm(row *Row, imm int64, size, op uint8) (int64, uint, uint8) {
 	imm = normImm(imm, size)
 	if row.Imm == IShort && size != 1 && imm == int64(int8(imm)) {
@@ -223,12 +223,12 @@ var prefixBytes = [...][3]uint8{
 	PScalar: {0xf3, 0xf2, 0}, PPacked: {0, 0x66, 0},
 }
 
-// prefix is the mandatory prefix byte, or 0.
+// prefix returns the mandatory prefix byte, or 0.
 func (r *Row) prefix(size uint8) uint8 {
 	return prefixBytes[r.Prefix][(size>>3)%3]
 }
 
-// rexW is 1 if REX.W or VEX.W is to be set.
+// rexW returns 1 if REX.W or VEX.W is to be set.
 func (r *Row) rexW(size uint8) uint8 {
 	if size == 8 && r.Flags&NoW == 0 && r.Prefix < PScalar && r.Sizes != noSize {
 		return 1
@@ -236,7 +236,7 @@ func (r *Row) rexW(size uint8) uint8 {
 	return 0
 }
 
-// legacyHead is prefixes, REX, and opcode bytes. reg is ModRM.reg; m.base is the
+// legacyHead returns prefixes, REX, and opcode bytes. reg is ModRM.reg; m.base is the
 // register in ModRM.rm, or in the opcode.
 func legacyHead(row *Row, f *FormInfo, m *address, reg, size, op uint8) (head uint64, n uint) {
 	if p := row.prefix(size); p != 0 {
@@ -347,7 +347,7 @@ func putModRM(b *[scratchLen]byte, n uint, m *address, reg uint8) uint {
 	return n + width
 }
 
-// movImmSize is the form that a move of imm of size 4 or 8 takes: 4: B8+r id,
+// movImmSize returns the form that a move of imm of size 4 or 8 takes: 4: B8+r id,
 // zero-extended; 0: REX.W C7 /0 id, sign-extended; 8: REX.W B8+r iq.
 func movImmSize(size uint8, imm int64) int {
 	switch {

@@ -29,7 +29,7 @@ var assembler = asmtest.Assembler{
 	},
 }
 
-// reassembled is text that assembles to code, for what the disassembler wrote: a branch counts from its start, not its end; the
+// reassembled returns text that assembles to code, for what the disassembler wrote: a branch counts from its start, not its end; the
 // assembler has one length for a nop that does nothing but to fill.
 func reassembled(text string, code []byte) string {
 	f := strings.Fields(text)

@@ -40,7 +40,7 @@ func makeHeadBytes() (t [NumOps]uint8) {
 	return t
 }
 
-// Bound is a bound of the length in bytes of what Append makes of inst, at most two more than
+// Bound returns a bound of the length in bytes of what Append makes of inst, at most two more than
 // it is. allocs may have operands of a tail behind the row's.
 func Bound(inst *backend.Inst, allocs []regalloc.Allocation, fr *backend.Frame) uint32 {
 	row := &rows[inst.Op]
@@ -73,7 +73,7 @@ func Bound(inst *backend.Inst, allocs []regalloc.Allocation, fr *backend.Frame) 
 // immMoveBytes are the bytes of a move beyond opcode and REX, by movImmSize.
 var immMoveBytes = [9]uint32{4: 4, 0: 6, 8: 9}
 
-// rex is 1 if there may be a REX prefix.
+// rex returns 1 if there may be a REX prefix.
 func rex(row *Row, inst *backend.Inst, allocs []regalloc.Allocation) uint32 {
 	if row.Map >= mapVEX {
 		return 0
@@ -89,7 +89,7 @@ func rex(row *Row, inst *backend.Inst, allocs []regalloc.Allocation) uint32 {
 	return 0
 }
 
-// addressBytes is the SIB byte and displacement of the rm operand.
+// addressBytes returns the SIB byte and displacement of the rm operand.
 func addressBytes(row *Row, inst *backend.Inst, allocs []regalloc.Allocation, fr *backend.Frame) uint32 {
 	mode := inst.Mode
 	if mode == backend.ModeIndex && inst.Scale&3 == 0 {
@@ -121,7 +121,7 @@ func addressBytes(row *Row, inst *backend.Inst, allocs []regalloc.Allocation, fr
 	return 4 // relative to the program counter
 }
 
-// dispBytes is the length of a displacement; some bases need one.
+// dispBytes returns the length of a displacement; some bases need one.
 func dispBytes(d int32, always bool) uint32 {
 	switch {
 	case d == 0 && !always:
@@ -132,7 +132,7 @@ func dispBytes(d int32, always bool) uint32 {
 	return 4
 }
 
-// MoveBound is a bound of the length in bytes of what AppendMove makes.
+// MoveBound returns a bound of the length in bytes of what AppendMove makes.
 func MoveBound(from, to regalloc.Allocation, fr *backend.Frame) uint32 {
 	reg, mem := from, to
 	if !from.IsReg() {

@@ -52,7 +52,7 @@ func appendIntMove(buf []byte, from, to regalloc.Allocation, fr *backend.Frame) 
 	return append(buf, rex, op, 0x80|modrm, byte(disp), byte(disp>>8), byte(disp>>16), byte(disp>>24))
 }
 
-// moveOp is the row that copies between two locations.
+// moveOp returns the row that copies between two locations.
 func moveOp(from, to regalloc.Allocation) backend.Op {
 	switch {
 	case from.IsMem() && to.IsMem() || from.IsNone() || to.IsNone():

@@ -9,7 +9,7 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// Shapes are the operands of the rows: the roles of their forms, with an address's in place of the rm operand.
+// Shapes returns the operands of the rows: the roles of their forms, with an address's in place of the rm operand.
 func Shapes() *backend.Shapes { return shapes }
 
 var shapes = makeShapes()
@@ -33,7 +33,7 @@ func makeShapes() *backend.Shapes {
 	return t
 }
 
-// check is backend.Shapes.Check.
+// check implements backend.Shapes.Check.
 func check(inst *backend.Inst) error {
 	r := &rows[inst.Op]
 	f := &forms[r.Form]

@@ -78,7 +78,7 @@ func rowFor(inst *backend.Inst, names *Names) *Row {
 	return row
 }
 
-// mnemonic is the row's name for inst's size and condition.
+// mnemonic returns the row's name for inst's size and condition.
 func (r *Row) mnemonic(inst *backend.Inst) string {
 	name := r.Name
 	if strings.Contains(name, "|") {
@@ -134,7 +134,7 @@ func (r *Row) printRole(dst []byte, f *FormInfo, i int, inst *backend.Inst, name
 	return printAddress(dst, inst, k, names)
 }
 
-// pointer is the keyword of a memory operand's width.
+// pointer returns the keyword of a memory operand's width.
 func pointer(bytes uint8) string {
 	switch bytes {
 	case 1:

@@ -55,7 +55,7 @@ var intNames = [4][16]string{
 var floatNames = [16]string{"xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",
 	"xmm11", "xmm12", "xmm13", "xmm14", "xmm15"}
 
-// RegName is the assembler's name for the low bytes (1, 2, 4 or 8) of p;
+// RegName returns the assembler's name for the low bytes (1, 2, 4 or 8) of p;
 // vector registers have one name for all widths.
 func RegName(p regalloc.PReg, bytes uint8) string {
 	if p.Enc() > 15 || p == regalloc.NoPReg {

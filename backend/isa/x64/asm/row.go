@@ -163,7 +163,7 @@ const (
 	ForSIMD
 )
 
-// RowOf is the row of op, which must be below NumOps. Callers must not change
+// RowOf returns the row of op, which must be below NumOps. Callers must not change
 // it.
 func RowOf(op backend.Op) *Row { return &rows[op] }
 
@@ -172,7 +172,7 @@ func (r *Row) MayFault() bool {
 	return (forms[r.Form].Mem != NoMem || r.MemOp != 0) && r.Flags&NoFault == 0
 }
 
-// rmWidth is the width of the rm operand.
+// rmWidth returns the width of the rm operand.
 func (r *Row) rmWidth(size uint8) uint8 {
 	if r.RM != 0 {
 		return r.RM
@@ -180,7 +180,7 @@ func (r *Row) rmWidth(size uint8) uint8 {
 	return r.intWidth(size)
 }
 
-// intWidth is the width of the integer register operands besides rm.
+// intWidth returns the width of the integer register operands besides rm.
 func (r *Row) intWidth(size uint8) uint8 {
 	switch {
 	case r.Sizes == noSize:
@@ -194,7 +194,7 @@ func (r *Row) intWidth(size uint8) uint8 {
 // MaxLen bounds the length in bytes of any encoded instruction.
 const MaxLen = 15
 
-// MaxBytes is the largest length in bytes that the instruction can have.
+// MaxBytes returns the largest length in bytes that the instruction can have.
 func (r *Row) MaxBytes() int {
 	switch r.Imm {
 	case IMov:
@@ -235,7 +235,7 @@ func (r *Row) MaxBytes() int {
 	return n
 }
 
-// maxSize is the largest size of s, 4 if there is none.
+// maxSize returns the largest size of s, 4 if there is none.
 func maxSize(s Sizes) int {
 	for n := 16; n > 0; n /= 2 {
 		if s&Sizes(n) != 0 {

@@ -60,7 +60,7 @@ var fullAddrs = map[backend.Op]bool{Mov: true, MovStore: true, MovStoreImm: true
 
 var sampleImms = []int64{0, 1, -1, 127, 128, -128, -129, 255, 1000, math.MaxInt32, math.MinInt32}
 
-// immsFor are the interesting immediates of a row.
+// immsFor returns the interesting immediates of a row.
 func immsFor(row *Row, size uint8) []int64 {
 	switch row.Imm {
 	case IFull, IShort:
@@ -248,7 +248,7 @@ func goldenSamples() []sample {
 	return all
 }
 
-// randomSample is a random instruction that Verify accepts, with allocations
+// randomSample returns a random instruction that Verify accepts, with allocations
 // that an allocator could choose.
 func randomSample(r *rand.Rand) sample {
 	var g sampler
