@@ -13,11 +13,11 @@ type Address struct {
 	Scale uint8
 	N     uint8 // how many of Regs
 	Disp  int32
-	ref   uint32 // as that of Inst
+	ref   uint32 // as Inst.ref
 	Regs  [2]regalloc.VReg
 }
 
-// Faulting makes a, an address with registers, one that faults as f says; without, it does not.
+// Faulting sets how an access at a, an address with registers, may fault. By default it cannot.
 func (a *Address) Faulting(f Fault) { a.ref = uint32(f) }
 
 // InstanceAt returns the address at offset off of the instance data.

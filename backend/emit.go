@@ -34,7 +34,7 @@ type Emitter struct {
 	sites    []abi.TrapSite
 	blocks   []blockPlan // by block, and one for the end
 	order    []uint32    // of emission
-	rotated  bool        // order is not that of the blocks
+	rotated  bool        // the order differs from the blocks' own
 	tables   []machbuffer.Label
 	stackMap int    // next in Out.StackMaps
 	prologue uint32 // see Code.Prologue
@@ -44,7 +44,7 @@ type Emitter struct {
 	to    [1]regalloc.Allocation // of a rematerialisation
 }
 
-// Room is how much space an encoded instruction or move is given in the buffer, in bytes.
+// Room is the space in bytes that the buffer reserves for an encoded instruction or move.
 const Room = 48
 
 // run emits everything and returns the code, which aliases e's memory.
@@ -295,8 +295,8 @@ func (e *Emitter) Called(i regalloc.Inst) {
 	}
 }
 
-// verifyMaps checks that each call of what may collect has got its own stack map, and that direct
-// calls, which relocations tell, return to a place with one.
+// verifyMaps checks that each call that may collect has its own stack map, and that direct
+// calls, found by their relocations, return to a place with a stack map.
 func (e *Emitter) verifyMaps(res *machbuffer.Result) error {
 	if n := e.stackMap; n != len(e.VC.Safepoints) {
 		return fmt.Errorf("no stack map was recorded for the call that is instruction %d", e.VC.Safepoints[n])

@@ -111,13 +111,13 @@ func (in Inst) OfConst(n uint32) Inst { return in.refer(n) }
 // Const returns the number of the constant of OfConst.
 func (in *Inst) Const() uint32 { return in.ref }
 
-// Faulting returns in, whose address has registers, with how the access may fault; without, it cannot.
+// Faulting returns in with fault f. Its address must have registers. By default an access cannot fault.
 func (in Inst) Faulting(f Fault) Inst { return in.refer(uint32(f)) }
 
-// mayFault are the modes of addresses with registers; all others are in memory that is there.
+// mayFault is the set of modes with registers. Addresses in other modes are in memory that is always mapped.
 const mayFault = 1<<ModeBase | 1<<ModeBaseIndex | 1<<ModeIndex
 
-// Fault returns how the access at in's address may fault.
+// Fault returns how the memory access of in may fault.
 func (in *Inst) Fault() Fault {
 	if mayFault>>in.Mode&1 == 0 {
 		return NoFault
@@ -125,7 +125,7 @@ func (in *Inst) Fault() Fault {
 	return Fault(in.ref)
 }
 
-// OfTable returns in with jump table n, which has the given number of entries without the default.
+// OfTable returns in with jump table n. entries does not count the default.
 func (in Inst) OfTable(n uint32, entries int) Inst {
 	in.Imm = int64(entries)
 	return in.refer(n)
@@ -137,7 +137,7 @@ func (in *Inst) Table() uint32 { return in.ref }
 // Entries returns the number of entries of OfTable.
 func (in *Inst) Entries() int { return int(in.Imm) }
 
-// SetPopped makes in, a call, one whose callee pops n bytes of arguments.
+// SetPopped records in in, a call, that the callee pops n bytes of arguments.
 func (in *Inst) SetPopped(n int) { in.Imm = int64(n) }
 
 // Popped returns the number of bytes of SetPopped.
@@ -149,16 +149,16 @@ func (in *Inst) SetChoice(f Form) { in.ref = uint32(f.Op)<<8 | uint32(f.Size) }
 // Choice returns the form of SetChoice.
 func (in *Inst) Choice() Form { return Form{Op(in.ref >> 8), uint8(in.ref)} }
 
-// SetSecond puts the second instruction, packed by the machine, into in, a pseudo-instruction of two.
+// SetSecond stores the second instruction of in, a pseudo-instruction of two. The machine has packed it.
 func (in *Inst) SetSecond(packed int32) { in.Disp = packed }
 
 // Second returns the instruction that SetSecond packed.
 func (in *Inst) Second() int32 { return in.Disp }
 
-// Fault says how an access at an address with registers may fault.
+// Fault is how an access at an address with registers may fault.
 type Fault uint32
 
-// The faults. From memoryFaults on it is the linear memory with that number, out of bounds.
+// The faults. Values from memoryFaults on number the linear memories: an access out of the memory's bounds.
 const (
 	// NoFault: the access cannot fault.
 	NoFault Fault = iota

@@ -9,7 +9,7 @@ import (
 // This file decides, between allocation and emission, which blocks have code, in which order they are emitted, which
 // loop headers are aligned, and how far apart blocks can be at most, so that branches forward can be short.
 
-// blockPlan is what is known of a block before it is emitted. Offsets count bytes from the end of the
+// blockPlan holds the facts about a block before it is emitted. Offsets count bytes from the end of the
 // function, as bounds.
 type blockPlan struct {
 	// dest is the block itself, or, if the block is only a jump, the block where the jump leads.
@@ -27,7 +27,7 @@ type blockPlan struct {
 	latch   uint32
 	empty   bool
 	aligned bool
-	// landing is the label in front of what Target.EmitLanding emits, 0 if nothing.
+	// landing is the label in front of the code that Target.EmitLanding emits, 0 if there is none.
 	landing machbuffer.Label
 }
 
@@ -71,8 +71,8 @@ func (e *Emitter) plan() {
 // end returns where block b ends.
 func (e *Emitter) end(b int) uint32 { return e.blocks[e.blocks[b].next].before }
 
-// arrange fills order, next and pos: blocks with code come in their order, but where the machine wants that
-// the jump back of a loop falls through.
+// arrange fills order, next and pos. Blocks with code keep their order, except where the machine wants
+// the back edge of a loop to fall through.
 func (e *Emitter) arrange() {
 	n := uint32(len(e.VC.In.Blocks))
 	e.order = e.order[:0]

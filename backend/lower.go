@@ -42,7 +42,7 @@ type Lower struct {
 	canon []clif.Value    // by Value: what aliases and zero-extensions stand for
 	vregs []regalloc.VReg // by Value, NoVReg until something uses it
 	uses  []uint8         // by Value: 0, 1, 2 for more
-	color []uint32        // by Inst: equal if no write, call or trap but of loads lies between
+	color []uint32        // by Inst: equal if no write, call or trap lies between, except traps of loads
 	loads []uint32        // by Inst: how many loads lie before it
 	sunk  []bool          // by Inst: folded into its only user
 
@@ -114,8 +114,8 @@ func (l *Lower) reset() {
 	}
 }
 
-// analyse counts uses, colours instructions, and looks through uextend, and ireduce of what fits: an
-// i32 is always zero-extended, so that they are the same register.
+// analyse counts uses and colours instructions. It looks through uextend, and through ireduce of a value that
+// fits: an i32 is always zero-extended, so operand and result share a register.
 func (l *Lower) analyse() {
 	f := l.F
 	col, loads := uint32(0), uint32(0)
@@ -354,7 +354,8 @@ func (l *Lower) Push(in Inst, flags regalloc.InstFlags) {
 	l.meta = append(stop.Room(l.F.Stop, l.meta), instMeta{opEnd: uint32(len(l.Ops)), src: l.srcOf(&in), flags: flags})
 }
 
-// srcOf returns the source of an instruction to be appended: that of a folded load if this one does it, as its fault is the load's.
+// srcOf returns the source of the next instruction to append. If the instruction does a folded load, its fault is the
+// load's, and so is its source.
 func (l *Lower) srcOf(in *Inst) uint32 {
 	if l.folded == clif.NoInst {
 		return l.curSrc

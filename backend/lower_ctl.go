@@ -40,8 +40,8 @@ func lowerFuncAddr(l *Lower, _ clif.Inst, d *clif.InstData) {
 	l.EmitRemat(in, l.Def(d, 0))
 }
 
-// Comparison is an instruction that sets flags, or tests a register, not yet appended: its tail and the tail's
-// registers are the consumer's to add. In.Cond is the condition under which it holds.
+// Comparison is an instruction that sets flags or tests a register. It is not yet appended: the consumer adds the tail
+// and the tail's registers. In.Cond is the condition under which it holds.
 type Comparison struct {
 	In   Inst
 	n    int
@@ -118,8 +118,8 @@ func (l *Lower) isComparison(v clif.Value) bool {
 	return false
 }
 
-// Holds returns a comparison that holds if the result of d, an icmp, fcmp or ref_is_null, is 1; perhaps that of another
-// one, of which d is the complement.
+// Holds returns a comparison that holds if the result of d, an icmp, fcmp or ref_is_null, is 1. If d complements another
+// comparison, that one may be used.
 func (l *Lower) Holds(d *clif.InstData) Comparison {
 	b, ok := l.Fold(RuleCondEqz, clif.I32, d.Result, 4)
 	if !ok {
@@ -148,7 +148,7 @@ func lowerBranch(l *Lower, _ clif.Inst, d *clif.InstData) {
 	l.Target.Branch(l, d.ArgA())
 }
 
-// MaxChain is the most entries that a br_table has as a chain of comparisons.
+// MaxChain is the largest number of entries of a br_table that becomes a chain of comparisons.
 const MaxChain = 4
 
 func lowerBrTable(l *Lower, _ clif.Inst, d *clif.InstData) {
@@ -176,7 +176,7 @@ func (l *Lower) jumpTable(op Op, d *clif.InstData) Inst {
 	return Inst{Op: op, Size: 4}.OfTable(l.JumpTable(entries, op == l.Target.Common.JumpChain), len(entries)-1)
 }
 
-// lowerChain is RuleTableChain.
+// lowerChain applies RuleTableChain.
 func lowerChain(l *Lower, m *Match) {
 	in := l.jumpTable(l.Target.Common.JumpChain, m.D)
 	l.Ops = append(l.Ops, regalloc.UseOf(l.Use(m.X()), regalloc.Reg))

@@ -61,8 +61,8 @@ func (l *Lower) callSlot(off uint32) Inst {
 	return in
 }
 
-// grown appends a call of a helper whose result is an i32: the upper half of -1 is
-// cleared.
+// grown appends a call of a helper that returns an i32, and clears the upper half
+// of -1.
 func (l *Lower) grown(d *clif.InstData, h abi.Helper, args ...regalloc.VReg) {
 	wide := l.NewVReg(clif.I64)
 	l.HelperCall(h, wide, args...)

@@ -7,7 +7,7 @@ import (
 )
 
 // MachineLowerings are a machine's functions for the opcodes that machines lower in different ways. None may be nil. Each
-// is for the opcode of its name, but where a comment says more.
+// is for the opcode of its name, unless a comment lists opcodes.
 type MachineLowerings struct {
 	Fconst LowerFunc
 	// Sum: iadd, isub. Logic: band, bor, bxor. Shift: ishl, ushr, sshr, rotr.
@@ -27,8 +27,8 @@ type MachineLowerings struct {
 	TrapIf, Bound, SigCheck           LowerFunc
 }
 
-// Table has the function for each CLIF opcode but nop, which is skipped, and uextend, which is nothing. Those of m are the
-// machine's; all others are shared. It panics if one is missing.
+// Table returns the function for each CLIF opcode except nop, which is skipped, and uextend, which needs no code. The
+// functions of m are the machine's; all others are shared. It panics if one is missing.
 func (m *MachineLowerings) Table() *[clif.NumOpcodes]LowerFunc {
 	table := [clif.NumOpcodes]LowerFunc{
 		clif.OpIconst:        lowerIconst,

@@ -7,7 +7,7 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// This file is what lowering functions ask of the Lower: values, registers, and what
+// This file holds the queries of lowering functions about values, registers, and definitions that
 // may be folded.
 
 // Resolve returns the value that v stands for: zero-extensions of i32 are followed. The result of a 64-bit operand may thus be an i32, whose register
@@ -76,7 +76,7 @@ func (l *Lower) DefInst(v clif.Value) (clif.Inst, *clif.InstData) {
 	return clif.Inst(vd.Def), &l.F.Insts[vd.Def]
 }
 
-// DefOp returns the definition of v if it is by the opcode op, else nil.
+// DefOp returns the definition of v if its opcode is op, else nil.
 func (l *Lower) DefOp(v clif.Value, op clif.Opcode) *clif.InstData {
 	if _, d := l.DefInst(v); d != nil && d.Op == op {
 		return d
@@ -84,7 +84,7 @@ func (l *Lower) DefOp(v clif.Value, op clif.Opcode) *clif.InstData {
 	return nil
 }
 
-// DefOf returns the definition of v if it is by op on operands of exactly type t: a
+// DefOf returns the definition of v if its opcode is op and its operands have exactly type t: a
 // 32-bit operation must not be taken for a 64-bit one through a zero-extension.
 func (l *Lower) DefOf(v clif.Value, op clif.Opcode, t clif.Type) *clif.InstData {
 	if d := l.DefOp(v, op); d != nil && d.Type == t {
@@ -101,8 +101,8 @@ func (l *Lower) OnlyDef(v clif.Value, op clif.Opcode, t clif.Type) *clif.InstDat
 	return nil
 }
 
-// Low returns the register of v, of which the instruction being lowered reads the low 32
-// bits only.
+// Low returns the register of v for an instruction that reads only the low 32
+// bits.
 func (l *Lower) Low(v clif.Value) regalloc.VReg {
 	if l.defOpcode(v) == clif.OpIreduce {
 		if b, ok := l.Fold(RuleLowReduce, clif.I32, v, 4); ok {
@@ -128,8 +128,8 @@ func (l *Lower) UseAs(t clif.Type, v clif.Value) regalloc.VReg {
 	return l.Use(v)
 }
 
-// Narrow returns a value with the same low bytes as v, found by dropping what only changes the
-// others.
+// Narrow returns a value with the same low bytes as v. It skips operations that change only the
+// other bytes.
 func (l *Lower) Narrow(v clif.Value, bytes int) clif.Value {
 	for {
 		rule := RuleNarrowExtend
@@ -213,8 +213,8 @@ func (l *Lower) Sconst(t clif.Type, v clif.Value) (int64, bool) {
 // SinkableLoad returns the instruction that loads v from a linear memory, or reads a
 // global or a size, if the instruction being lowered may do that instead: it is
 // v's only user, and no write, call or other trap lies between. Loads do not pass each
-// other, either: the trap is that of the first. Nor does a trapif do one, as an instruction
-// has one source, and its trap another than the load's.
+// other, either: the first one must trap first. Nor can a trapif do a load: an instruction
+// has one source, and the two traps have different ones.
 func (l *Lower) SinkableLoad(v clif.Value) (clif.Inst, *clif.InstData) {
 	v = l.Resolve(v)
 	vd := &l.F.Values[v]
@@ -245,11 +245,11 @@ func (l *Lower) sink(i clif.Inst) {
 	}
 }
 
-// HoldLoads keeps loads from being sunk until n is given back: for the operands of a
-// definition that is folded though it has other users.
+// HoldLoads keeps loads from being sunk until n is given back. It is for the operands of a
+// definition that is folded although it has other users.
 func (l *Lower) HoldLoads(n int) { l.noSink += n }
 
-// maxDelay is the most instructions past which a definition is moved.
+// maxDelay is the largest number of instructions that a definition is moved past.
 const maxDelay = 16
 
 // Delayed returns the instruction that defines v, without effects, if the terminator being lowered may do that

@@ -20,17 +20,17 @@ import (
 //	k:imm32         a constant with a property, a word of Vocabulary.Consts
 //	-1              this constant
 //	[x]             what a load reads, of the whole type, if the instruction can do the load itself (Lower.SinkableLoad)
-//	[x:1]           the same, exactly so many bytes of memory: 1, 2 or 4
+//	[x:1]           the same, of exactly this number of bytes of memory: 1, 2 or 4
 //	[x:narrow]      the same, a load of one or two bytes, zero-extended
 //
-// A constant operand of a commutative instruction stands last, wherever it is in the function, but not in op!. In TermOperand the pattern
-// is that of the operand.
+// A constant operand of a commutative instruction stands last in a pattern, wherever it is in the function; op! keeps operands as
+// they are. In TermOperand the pattern describes the operand.
 
 // Pattern is a pattern, parsed: an instruction, or a leaf.
 type Pattern struct {
 	Ops     []clif.Opcode // of an instruction
 	Conds   []uint8       // of a comparison; nil for all
-	Type    clif.Type     // Invalid: that of the whole
+	Type    clif.Type     // Invalid: the type of the whole
 	AnyType bool
 	Only    bool
 	Ordered bool // constants stand where they are
@@ -209,7 +209,7 @@ type program struct {
 	steps []step
 }
 
-// opSet is a set of opcodes; that of NumOpcodes stands for values that no instruction with one result defines.
+// opSet is a set of opcodes. NumOpcodes stands for values that no instruction with one result defines.
 type opSet [2]uint64
 
 func (s *opSet) has(op clif.Opcode) bool { return s[op>>6]>>(op&63)&1 != 0 }
@@ -225,14 +225,14 @@ var anyOp = opSet{^uint64(0), ^uint64(0)}
 type step struct {
 	do     stepKind
 	slot   uint8    // of the operand in question
-	args   [3]uint8 // of an instruction's operands; noSlot if nothing asks for it
+	args   [3]uint8 // of an instruction's operands; noSlot if no step needs it
 	only   bool
 	any    bool
 	swap   bool // there are two operands: a constant is the last
 	choice bool // one of several opcodes
 	konst  uint8
 	width  uint8
-	typ    clif.Type // Invalid: that of the whole
+	typ    clif.Type // Invalid: the type of the whole
 	ops    opSet
 	conds  uint16
 	lit    int64
@@ -260,7 +260,7 @@ const (
 	noSlot    = numSlots - 1
 )
 
-// Widths of folded loads that are no numbers of bytes.
+// Widths of folded loads that are not numbers of bytes.
 const (
 	wholeType uint8 = 0
 	narrow    uint8 = 255

@@ -48,7 +48,7 @@ var sharedRules = [FirstOwn]RuleDef{
 		Gives: "a chain of comparisons", Why: "few of them are faster than an indirect jump"},
 }
 
-// Term says where a rule is asked for: each has its own order of rules.
+// Term is the place where rules are tried. Each term has its own order of rules.
 type Term uint8
 
 // The terms that all machines have; a machine may add its own from FirstOwnTerm on.
@@ -66,7 +66,7 @@ type RuleDef struct {
 	// Name is unique among those of the machine and those of the mid-end.
 	Name string
 	Term Term
-	// Pattern is what must be there, in the language that pattern.go describes.
+	// Pattern is what the rule matches, in the language that pattern.go describes.
 	Pattern string
 	// When names the further conditions, with blanks between: functions of the machine.
 	When string
@@ -79,7 +79,7 @@ type RuleDef struct {
 // Rules is a machine's table of lowering rules, ready for use.
 type Rules struct {
 	Rows []RuleDef
-	// Words are all that the patterns may name: the machine's own and those of all machines.
+	// Words are all words that patterns may use: the machine's own and the shared ones.
 	Words Vocabulary
 	// infos describe the rows to Control.
 	infos    []rewrite.Info
@@ -88,8 +88,8 @@ type Rules struct {
 	byOp [maxTerms][clif.NumOpcodes]*candidates
 }
 
-// candidates are the rules of a term for an opcode, in order, at most 32. needs has, by number of the operand and by the opcode
-// that defines it, those that it does not rule out: a bit each.
+// candidates are the rules of a term for an opcode, in order, at most 32. needs is indexed by the operand's number and the
+// opcode that defines the operand. It has a bit for each rule that this opcode does not rule out.
 type candidates struct {
 	rules []Rule
 	needs [2][clif.NumOpcodes + 1]uint32
@@ -113,13 +113,13 @@ func (c *candidates) add(n Rule, p *program) *candidates {
 	return c
 }
 
-// Vocabulary is what the patterns of a machine may name.
+// Vocabulary holds the words that the patterns of a machine may use.
 type Vocabulary struct {
 	// Consts are the predicates of constants of type t, sign-extended.
 	Consts map[string]func(t clif.Type, k int64) bool
 	// Values are the predicates of other operands.
 	Values map[string]func(l *Lower, v clif.Value) bool
-	// Guards are what RuleDef.When names.
+	// Guards are the conditions that RuleDef.When names.
 	Guards map[string]func(l *Lower, m *Match) bool
 	// Loads are the opcodes that may be folded into an operand in brackets.
 	Loads []clif.Opcode

@@ -7,14 +7,14 @@ import (
 	"github.com/waot-project/waot/clif/rewrite"
 )
 
-// This file asks which lowering rule fits, and applies it: a rule's pattern is asked, which changes nothing; Control is
-// asked; the loads that the rule folds are committed; and the rule appends its instructions.
+// This file finds the lowering rule that fits, and applies it. It matches a rule's pattern, which changes nothing; asks
+// Control; commits the loads that the rule folds; and lets the rule append its instructions.
 
-// Bound is what a pattern has bound.
+// Bound holds the values that a pattern has bound.
 type Bound struct {
 	// K, J and I are the constants of these names, sign-extended from their types.
 	K, J, I int64
-	// Op is the opcode of the last instruction inside that may have several.
+	// Op is the opcode of the last inner instruction for which the pattern allows several.
 	Op clif.Opcode
 	// Load is the load that the instruction being lowered does, or NoInst.
 	Load clif.Inst
@@ -49,8 +49,8 @@ type Match struct {
 	slots [numSlots]clif.Value
 }
 
-// match returns a Match of its own for the next question; give it back with done. Lowering functions ask while they
-// are at work, so that there are several.
+// match returns a free Match for the next question; done gives it back. Several are in use at once, as lowering functions
+// ask questions while a rule is applied.
 func (l *Lower) match() *Match {
 	if l.asking == len(l.matches) {
 		l.matches = append(l.matches, new(Match))
@@ -158,8 +158,8 @@ func (l *Lower) selectRule(c *candidates, set uint32, m *Match) bool {
 	return false
 }
 
-// Fold reports whether rule r, of TermOperand, applies to v, an operand of type t of which the user reads so many bytes. The
-// user must then do as the rule says.
+// Fold reports whether rule r, of TermOperand, applies to v, an operand of type t. The user reads the given number of its
+// low bytes, and must then do as the rule says.
 func (l *Lower) Fold(r Rule, t clif.Type, v clif.Value, bytes int) (b Bound, ok bool) {
 	p := &l.Target.Rules.programs[r]
 	if !p.needs[0].has(l.defOpcode(v)) {
@@ -176,7 +176,7 @@ func (l *Lower) Fold(r Rule, t clif.Type, v clif.Value, bytes int) (b Bound, ok 
 	return b, ok
 }
 
-// FoldComparison is Fold of a comparison that is made.
+// FoldComparison is Fold for the comparison c, which is not yet appended.
 func (l *Lower) FoldComparison(r Rule, c *Comparison) bool {
 	m := l.match()
 	m.Inst, m.D, m.T, m.Cmp = clif.NoInst, nil, clif.I32, *c
@@ -301,7 +301,7 @@ func (l *Lower) foldable(s *step, v clif.Value) (clif.Inst, bool) {
 	return i, bytes == int(s.width)
 }
 
-// fire reports whether rule r may be applied, which it then is.
+// fire reports whether rule r may be applied. If so, the caller applies it.
 func (l *Lower) fire(r Rule) bool {
 	return l.control == nil || l.control.Spend(l.Target.Rules.Info(r))
 }
@@ -314,7 +314,7 @@ func (l *Lower) logged() int {
 	return len(l.control.Log) - 1
 }
 
-// fired records that rule r was applied, which has appended the instructions from n on. The entry of the log is its.
+// fired records that rule r was applied and has appended the instructions from n on. The entry of the log is the rule's.
 func (l *Lower) fired(r Rule, n, entry int) {
 	if l.trace != nil && l.trace.Rule != nil {
 		l.trace.Rule(l.F, r, l.insts[n:])

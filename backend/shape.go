@@ -20,7 +20,7 @@ type Role struct {
 	InPlace bool
 }
 
-// Sizes is a set of operand sizes: bit value n for n bytes. The empty set says that Inst.Size does not matter.
+// Sizes is a set of operand sizes: bit value n for n bytes. If the set is empty, Inst.Size does not matter.
 type Sizes uint8
 
 // Allow reports whether size is in the set.
@@ -32,22 +32,22 @@ func (s Sizes) Allow(size uint8) bool {
 type Shape struct {
 	Name  string
 	Roles []Role
-	// Addr is the role in whose place the registers of an address are, if the Inst has one; -1 if it never has.
+	// Addr is the role that the registers of an address replace, if the Inst has an address; -1 if it never has.
 	Addr int8
 	// Base is the role of each of these registers.
 	Base  Role
 	Sizes Sizes
-	// Variadic says that any number of further operands may follow: arguments and results of calls.
+	// Variadic: any number of further operands may follow, for the arguments and results of calls.
 	Variadic bool
 }
 
 // Shapes are an ISA's table of instructions, as far as the back end reads it.
 type Shapes struct {
-	// Rows has the instructions by Op; greater ones are pseudo-instructions, whose operands follow no row.
+	// Rows has the instructions by Op. Greater Ops are pseudo-instructions; no row describes their operands.
 	Rows []Shape
-	// Tails are the operands of the tails. The class of TailSelect's is that of the last, its result.
+	// Tails are the operands of the tails. The operands of TailSelect have the class of the last one, its result.
 	Tails [NumTails][]Role
-	// Check says what is wrong with what is in the Inst itself, but for size and numbers of mode and tail.
+	// Check reports what is wrong with the fields of the Inst, except for size and the numbers of mode and tail.
 	Check func(inst *Inst) error
 }
 
@@ -57,10 +57,10 @@ var addrRegs = [NumModes]int8{
 }
 
 // NumRegs returns the number of registers (base, then index) of an address: 0 to 2. It is 1 for ModeNone: the operand
-// in whose place an address may be.
+// that an address may replace.
 func (m Mode) NumRegs() int { return int(addrRegs[m]) }
 
-// NumOwn returns the number of inst's operands without its tail's; of a Variadic row those that have roles.
+// NumOwn returns the number of inst's operands without its tail's. For a Variadic row it counts operands with roles only.
 func (t *Shapes) NumOwn(inst *Inst) int {
 	s := &t.Rows[inst.Op]
 	n := len(s.Roles)
@@ -70,7 +70,7 @@ func (t *Shapes) NumOwn(inst *Inst) int {
 	return n
 }
 
-// NumOperands is NumOwn with the tail's.
+// NumOperands returns the number of inst's operands that NumOwn counts, and of its tail's.
 func (t *Shapes) NumOperands(inst *Inst) int { return t.NumOwn(inst) + len(t.Tails[inst.Tail]) }
 
 // Role returns the role of operand number k; Arg of Reuse is a number of an operand.
@@ -102,10 +102,10 @@ func (t *Shapes) Role(inst *Inst, k int) Role {
 	return r
 }
 
-// Operands appends inst's operands to dst, with constraints: of its roles, with the registers of an address in
-// place of role Addr, and of the tail. vregs are their virtual registers in this order; there must be
-// NumOperands(inst) of them. The further operands of Variadic rows are the caller's to append. Of a pseudo-instruction
-// those in front of the tail's are uses.
+// Operands appends inst's operands to dst, with constraints: of its roles, with the registers of an address instead
+// of role Addr, and of the tail. vregs are their virtual registers in this order; there must be
+// NumOperands(inst) of them. The caller appends the further operands of Variadic rows. The operands of a
+// pseudo-instruction in front of the tail's are uses.
 func (t *Shapes) Operands(dst []regalloc.Operand, inst *Inst, vregs ...regalloc.VReg) []regalloc.Operand {
 	if int(inst.Op) >= len(t.Rows) {
 		return t.pseudoOperands(dst, inst, vregs)

@@ -22,7 +22,7 @@ type sharedSum struct {
 	reg regalloc.VReg
 }
 
-// maxShare is the most instructions past which a sum is kept.
+// maxShare is the largest number of instructions that a sum is kept across.
 const maxShare = 32
 
 // NewSum returns the register of a sum that an access in front of the one being lowered will define.
@@ -48,8 +48,8 @@ func (l *Lower) PendingSum(key SumKey) (regalloc.VReg, bool) {
 	return regalloc.NoVReg, false
 }
 
-// pending returns the position of key in l.sums, or -1. Each is defined not more than maxShare instructions in
-// front, so that there are few.
+// pending returns the position of key in l.sums, or -1. The list is short: each sum is defined at most maxShare
+// instructions in front.
 func (l *Lower) pending(key SumKey) int {
 	for n := range l.sums {
 		if l.sums[n].key == key {

@@ -41,7 +41,7 @@ func CFI() *abi.CFI {
 		})}
 }
 
-// emitPrologue is backend.Target.EmitPrologue.
+// emitPrologue implements backend.Target.EmitPrologue.
 func emitPrologue(e *backend.Emitter) {
 	if e.Addressed {
 		op(e, backend.Inst{Op: asm.Bti, Imm: asm.BtiC})
@@ -65,7 +65,7 @@ func emitLower(e *backend.Emitter, n int) {
 		s.j(asm.NE, loop)
 		n %= pageSize
 	}
-	for ; n >= pageSize; n -= pageSize { // what is left, and the 16 bytes that a callee saves below it, are a page at most
+	for ; n >= pageSize; n -= pageSize { // the rest, and the 16 bytes that a callee saves below it, are at most a page
 		probe(e)
 	}
 	moveSP(e, asm.SubImm, n)
@@ -77,7 +77,7 @@ func probe(e *backend.Emitter) {
 	op(e, backend.Inst{Op: asm.Ldr, Size: 8, Mode: backend.ModeBase}, asm.SP, asm.ZR)
 }
 
-// moveSP adds n, below 2^24, to the stack pointer, or subtracts it, as row says.
+// moveSP adds n to the stack pointer or subtracts it, by row; n is below 2^24.
 func moveSP(e *backend.Emitter, row backend.Op, n int) {
 	for _, part := range [2]int{n &^ 0xfff, n & 0xfff} {
 		if part > 0 {
@@ -131,5 +131,5 @@ func emitEpilogue(e *backend.Emitter) {
 	e.Buf.NoFallThrough()
 }
 
-// epilogueBytes bounds the size of what emitEpilogue emits.
+// epilogueBytes bounds the size of the code that emitEpilogue emits.
 func epilogueBytes(fr *backend.Frame) uint32 { return uint32(4*fr.Saved.Len() + 5*4) }

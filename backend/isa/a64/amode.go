@@ -44,8 +44,8 @@ func heap(l *lower, i clif.Inst, d *clif.InstData) amode {
 // memory returns the register of the base of the memory of a load or store.
 func memory(l *lower, m *match) vreg { return l.HeapBase(m.D.Aux, m.D.ArgA()) }
 
-// pendingAddress returns the address of the access i if it asks for a sum that a later access counts on: it must define that, unless
-// another one in front of it does.
+// pendingAddress returns the address of the access i if it asks for a sum that a later access relies on. The access i must define the
+// sum, unless another access in front of it does.
 func pendingAddress(l *lower, i clif.Inst, d *clif.InstData) (a amode, ok bool) {
 	key, ok := wantsSum(l, d)
 	if !ok {
@@ -69,30 +69,30 @@ func sumAddress(l *lower, d *clif.InstData, sum vreg) amode {
 	return amode{Mode: backend.ModeBase, N: 1, Regs: [2]vreg{sum}, Disp: disp}
 }
 
-// addressConst is RuleHeapConst.
+// addressConst applies RuleHeapConst.
 func addressConst(l *lower, m *match) { m.Addr = sumAddress(l, m.D, memory(l, m)) }
 
-// addressShare is RuleHeapShare.
+// addressShare applies RuleHeapShare.
 func addressShare(l *lower, m *match) {
 	key, _, _ := sumOf(l, m.D)
 	m.Addr = sumAddress(l, m.D, l.NewSum(key))
 }
 
-// addressPending is RuleHeapShareZero.
+// addressPending applies RuleHeapShareZero.
 func addressPending(l *lower, m *match) {
 	key, _, _ := sumOf(l, m.D)
 	sum, _ := l.PendingSum(key)
 	m.Addr = sumAddress(l, m.D, sum)
 }
 
-// addressSum is RuleHeapSum.
+// addressSum applies RuleHeapSum.
 func addressSum(l *lower, m *match) {
 	sum := l.NewVReg(clif.I64)
 	m.Addr = sumAddress(l, m.D, sum)
 	defineSum(l, m.D, sum)
 }
 
-// addressScaledSum is RuleHeapScaledSum.
+// addressScaledSum applies RuleHeapScaledSum.
 func addressScaledSum(l *lower, m *match) {
 	sum := l.NewVReg(clif.I64)
 	m.Addr = sumAddress(l, m.D, sum)
@@ -104,18 +104,18 @@ func accessScaled(m *match) bool {
 	return heapOffset(m.D) == 0 && 1<<amount(clif.I32, m.K) == access(m.D)
 }
 
-// addressScaled is RuleHeapScaled.
+// addressScaled applies RuleHeapScaled.
 func addressScaled(l *lower, m *match) {
 	m.Addr = amode{Mode: backend.ModeBaseIndex, N: 2, Regs: [2]vreg{memory(l, m), l.Use(m.X())}, Scale: uint8(amount(clif.I32, m.K))}
 }
 
-// addressScaledFar is RuleHeapScaledFar.
+// addressScaledFar applies RuleHeapScaledFar.
 func addressScaledFar(l *lower, m *match) {
 	m.Addr = amode{Mode: backend.ModeBaseIndex, N: 2}
 	m.Addr.Regs = [2]vreg{memory(l, m), farIndex(l, heapOffset(m.D), m.X(), amount(clif.I32, m.K))}
 }
 
-// addressConstFar is RuleHeapConstFar.
+// addressConstFar applies RuleHeapConstFar.
 func addressConstFar(l *lower, m *match) {
 	m.Addr = amode{Mode: backend.ModeBaseIndex, N: 2, Regs: [2]vreg{memory(l, m), l.Temp(int64(unsigned(clif.I32, m.K) + heapOffset(m.D)))}}
 }

@@ -14,7 +14,7 @@ const (
 	branch26 machbuffer.UseKind = iota // of b
 	cond19                             // of b.cond, cbz and cbnz
 	test14                             // of tbz and tbnz
-	lit19                              // of a load from the pool: as cond19, but no branch can stand in for what is out of reach
+	lit19                              // of a load from the pool: as cond19, but no branch can extend its range
 	adr21                              // of adr
 	tab32                              // of an entry of a jump table; the addend in place is the entry's offset in it
 )
@@ -59,7 +59,7 @@ func bufferTarget() *machbuffer.Target {
 	return t
 }
 
-// word encodes an instruction that is one word, on the given registers.
+// word encodes a one-word instruction on the given registers.
 func word(in backend.Inst, regs ...regalloc.Allocation) uint32 {
 	var buf [asm.MaxLen]byte
 	out, _ := asm.Append(buf[:0], &in, regs, nil)

@@ -44,7 +44,7 @@ func op(e *backend.Emitter, in backend.Inst, regs ...regalloc.PReg) {
 	put(e, &in, allocs[:], 0)
 }
 
-// emitInst is backend.Target.EmitInst.
+// emitInst implements backend.Target.EmitInst.
 func emitInst(e *backend.Emitter, i regalloc.Inst) {
 	in := &e.VC.Insts[i]
 	src := e.VC.Srcs[i]
@@ -99,7 +99,7 @@ func emitCommon(e *backend.Emitter, in *backend.Inst, src uint32) {
 	}
 }
 
-// emitLanding is backend.Target.EmitLanding.
+// emitLanding implements backend.Target.EmitLanding.
 func emitLanding(e *backend.Emitter) { op(e, backend.Inst{Op: asm.Bti, Imm: asm.BtiJ}) }
 
 // emitTail emits what consumes the flags, or the register of a test; own are the tail's operands.
@@ -118,7 +118,7 @@ func emitTail(e *backend.Emitter, in *backend.Inst, allocs, own []regalloc.Alloc
 	}
 }
 
-// emitChoice emits what makes the result of a tail.
+// emitChoice emits the instruction that makes the result of a tail.
 func emitChoice(e *backend.Emitter, in *backend.Inst, own []regalloc.Allocation) {
 	n := len(e.Target.Shapes.Tails[in.Tail])
 	op, size := asm.Chooses(in, own[n-1].Reg().Class())
@@ -186,7 +186,7 @@ func emitBranch(e *backend.Emitter, t test, l machbuffer.Label) {
 // maxBranches is the most that the branches at the end of a block take.
 const maxBranches = 2 * 4
 
-// sense says when a branch at the end of a block is taken.
+// sense is when a branch at the end of a block is taken.
 type sense uint8
 
 const (

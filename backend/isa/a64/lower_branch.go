@@ -16,7 +16,7 @@ var intConds = [clif.NumIntCCs]asm.Cond{asm.EQ, asm.NE, asm.LT, asm.GE, asm.GT, 
 // floatConds are the conditions after Fcmp, by clif.FloatCC. All but NE are false for a NaN, and so their inverses true.
 var floatConds = [clif.NumFloatCCs]asm.Cond{asm.EQ, asm.NE, asm.MI, asm.GT, asm.LS, asm.GE}
 
-// comparesZero reports whether the comparison that is made is of a register with zero.
+// comparesZero reports whether the comparison compares a register with zero.
 func comparesZero(m *match) bool { return m.Cmp.In.Op == asm.CmpImm && m.Cmp.In.Imm == 0 }
 
 // testedBits returns the mask of a tst.
@@ -142,8 +142,8 @@ func neighbour(t clif.Type, k int64, cc clif.IntCC) (int64, clif.IntCC, bool) {
 	return 0, cc, false
 }
 
-// compareZero compares x with zero. The carry after tst is not that of a comparison with zero, so
-// that only conditions without it may follow.
+// compareZero compares x with zero. The carry after tst differs from the carry of a comparison with zero, so
+// only conditions that ignore the carry may follow.
 func compareZero(l *lower, t clif.Type, x clif.Value, cc clif.IntCC) comparison {
 	switch cc {
 	case clif.Ugt:
@@ -245,8 +245,8 @@ func mayCompareTwo(l *lower, v clif.Value) bool {
 	}
 }
 
-// isSimpleSecond reports whether the comparison whose result is v needs no more instructions as the second of two, by
-// conditional, than alone.
+// isSimpleSecond reports whether the comparison that defines v needs no more instructions in its conditional form, as the
+// second of two, than alone.
 func isSimpleSecond(l *lower, v clif.Value) bool {
 	d := onlyComparison(l, v)
 	if d.Op != clif.OpIcmp {
@@ -449,7 +449,7 @@ func lowerBoundImm(l *lower, m *match) {
 	c.Push(l, backend.TailBound, 0, x, l.Def(m.D, 0))
 }
 
-// branch is backend.Target.Branch.
+// branch implements backend.Target.Branch.
 func branch(l *lower, v clif.Value) {
 	c := l.Truth(v)
 	branchOn(l, &c, backend.TailJump, regalloc.IsTerminator)

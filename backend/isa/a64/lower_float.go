@@ -55,7 +55,7 @@ func lowerFcopysign(l *lower, _ clif.Inst, d *clif.InstData) {
 	l.Emit(backend.Inst{Op: asm.Vbit, Size: 8}, l.Use(d.ArgA()), l.Use(d.ArgB()), sign, l.Def(d, 0))
 }
 
-// lowerFloatUnary appends op x; the size is that of x.
+// lowerFloatUnary appends op x, with the size of x.
 func lowerFloatUnary(l *lower, _ clif.Inst, d *clif.InstData) {
 	from := l.F.TypeOf(d.ArgA())
 	l.Emit(backend.Inst{Op: floats[d.Op], Size: backend.SizeOf(from)}, l.Use(d.ArgA()), l.Def(d, 0))

@@ -346,8 +346,8 @@ func lowerCtz(l *lower, _ clif.Inst, d *clif.InstData) {
 	l.Emit(backend.Inst{Op: asm.Clz, Size: size}, back, l.Def(d, 0))
 }
 
-// lowerPopcnt counts the bits of each byte in a vector register, the rest of which FmovToF clears, and adds
-// the bytes.
+// lowerPopcnt counts the bits of each byte in a vector register and adds the bytes. FmovToF clears the rest of the
+// register.
 func lowerPopcnt(l *lower, _ clif.Inst, d *clif.InstData) {
 	x, counts, total := l.NewVReg(clif.F64), l.NewVReg(clif.F64), l.NewVReg(clif.F64)
 	l.Emit(backend.Inst{Op: asm.FmovToF, Size: backend.SizeOf(d.Type)}, l.UseAs(d.Type, d.ArgA()), x)
@@ -356,7 +356,7 @@ func lowerPopcnt(l *lower, _ clif.Inst, d *clif.InstData) {
 	l.Emit(backend.Inst{Op: asm.FmovFromF, Size: 4}, total, l.Def(d, 0))
 }
 
-// lowerSextMem appends the load of what is extended, as one that extends.
+// lowerSextMem appends a sign-extending load of the operand.
 func lowerSextMem(a clif.Access) func(l *lower, m *match) {
 	return func(l *lower, m *match) {
 		f := loads[m.T][a]

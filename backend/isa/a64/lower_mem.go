@@ -18,12 +18,12 @@ var loads = [clif.NumTypes][clif.NumAccesses]backend.Form{
 	clif.FuncRef: {clif.Full: {Op: asm.Ldr, Size: 8}},
 }
 
-// loadInstance is backend.Target.LoadInstance: the instance data begins a page.
+// loadInstance implements backend.Target.LoadInstance: the instance data begins a page.
 func loadInstance(l *lower, dst vreg) {
 	l.EmitRemat(backend.Inst{Op: asm.Adrp, Size: 8}.OfSymbol(backend.SymInstance), dst)
 }
 
-// storeForm returns the form of a store of the low bytes of a value of type t.
+// storeForm returns the form of a store of the given number of low bytes of a value of type t.
 func storeForm(t clif.Type, bytes int) backend.Form {
 	switch {
 	case t == clif.V128:
@@ -38,7 +38,7 @@ func storeForm(t clif.Type, bytes int) backend.Form {
 	return backend.Form{Op: asm.Str, Size: uint8(bytes)}
 }
 
-// putFull is backend.Target.Put.
+// putFull implements backend.Target.Put.
 func putFull(l *lower, t clif.Type, a amode, v clif.Value) {
 	store(l, storeForm(t, t.Bits()/8), a, v)
 }
@@ -70,7 +70,7 @@ func store(l *lower, f backend.Form, a amode, v clif.Value) {
 	l.Access(f.Op, f.Size, a, l.Use(v))
 }
 
-// isZero reports whether the low bytes of v, so many, are zero.
+// isZero reports whether the given number of low bytes of v are zero.
 func isZero(l *lower, bytes int, v clif.Value) bool {
 	if d := l.DefOp(v, clif.OpFconst); d != nil {
 		return d.Imm<<(64-8*bytes) == 0
@@ -79,7 +79,7 @@ func isZero(l *lower, bytes int, v clif.Value) bool {
 	return ok && k<<(64-8*bytes) == 0
 }
 
-// zeroRow returns the row that stores zero as op, a store, does what is in a register.
+// zeroRow returns the row that stores zero where op stores a register.
 func zeroRow(op backend.Op) backend.Op {
 	switch op {
 	case asm.Strb:
@@ -100,10 +100,10 @@ func lowerStore(l *lower, i clif.Inst, d *clif.InstData) {
 	store(l, f, heap(l, i, d), v)
 }
 
-// putZero is backend.Target.PutZero.
+// putZero implements backend.Target.PutZero.
 func putZero(l *lower, a amode) { l.Access(asm.StrZero, 8, a) }
 
-// plus is backend.Target.Plus.
+// plus implements backend.Target.Plus.
 func plus(l *lower, base vreg, v clif.Value, scale uint8, dst vreg) {
 	if c, ok := l.Iconst(v); ok && asm.FitsArith(int64(c<<scale)) {
 		l.Emit(backend.Inst{Op: asm.AddImm, Size: 8, Imm: int64(c << scale)}, base, dst)

@@ -127,8 +127,8 @@ func emitJumpChain(s *seq) {
 	jumpTo(e, e.Dest(blocks[len(blocks)-1]))
 }
 
-// pair is Inst.Second of opCompareTwo, of which Size and Imm are those of the first comparison, Cond is the condition after
-// both. The operands are those of the first, of the second, of the tail.
+// pair is Inst.Second of opCompareTwo. Size and Imm of the Inst belong to the first comparison; Cond is the condition after
+// both. The operands of the first comparison come first, then those of the second, then those of the tail.
 type pair struct {
 	first, second backend.Op // second is Ccmp, CcmpImm, CcmnImm or Fccmp
 	size          uint8      // of the second

@@ -342,7 +342,7 @@ var words = backend.Vocabulary{
 		"extracts":        func(_ *lower, m *match) bool { return amount(m.T, m.K) >= amount(m.T, m.J) },
 		"places":          func(_ *lower, m *match) bool { return amount(m.T, m.K) < amount(m.T, m.J) },
 		"field-inside":    func(_ *lower, m *match) bool { return amount(m.T, m.K)+8*extended(m.D.Op) <= m.T.Bits() },
-		// Of insertions: k clears the bits from at on, so many.
+		// Of insertions: k clears width bits from bit at on.
 		"takes-field": func(_ *lower, m *match) bool {
 			at, width, field := hole(m)
 			return at == 0 && width != 0 && unsigned(m.T, m.I) == field && amount(m.T, m.J)+width <= m.T.Bits()
@@ -427,8 +427,8 @@ func ones(m uint64) int {
 	return bits.Len64(m)
 }
 
-// hole returns the bits that the mask k clears: where they begin, how many they are, or 0 if they are not together, and a mask
-// of them.
+// hole returns the bits that the mask k clears: the first one, their number, which is 0 if they are not contiguous, and their
+// mask.
 func hole(m *match) (at, width int, field uint64) {
 	field = ^unsigned(m.T, m.K) & (1<<(m.T.Bits()-1)<<1 - 1)
 	if field == 0 {

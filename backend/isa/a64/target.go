@@ -7,13 +7,13 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// InstanceAlign is the alignment of the instance data, that of what adrp finds.
+// InstanceAlign is the alignment of the instance data: a page, as adrp forms the address of a page.
 const InstanceAlign = 1 << 12
 
 const (
-	// loopAlign is 1, nothing: control that runs into a loop executes what fills up.
+	// loopAlign is 1: loops are not aligned, as control that falls into a loop would execute the padding.
 	loopAlign = 1
-	// maxPiece is far below the shortest range of a branch, that of tbz.
+	// maxPiece is far below the shortest range of a branch, the range of tbz.
 	maxPiece = 2048
 )
 

@@ -10,7 +10,7 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// misalignment is isatest.Machine.Misalignment.
+// misalignment implements isatest.Machine.Misalignment.
 var misalignment = []byte{
 	0xe0, 0x03, 0x00, 0x91, // mov x0, sp
 	0x00, 0x0c, 0x40, 0x92, // and x0, x0, #15

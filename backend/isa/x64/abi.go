@@ -39,7 +39,7 @@ func CFI() *abi.CFI {
 		})}
 }
 
-// emitPrologue is backend.Target.EmitPrologue.
+// emitPrologue implements backend.Target.EmitPrologue.
 func emitPrologue(e *backend.Emitter) {
 	e.SetUpFrame(FrameSetup[:])
 	emitLower(e, e.Frame.Size)
@@ -63,7 +63,7 @@ func emitLower(e *backend.Emitter, n int) {
 		s.j(asm.NE, loop)
 		n %= pageSize
 	}
-	for ; n >= pageSize; n -= pageSize { // what is left, and the 16 bytes that a callee saves below it, are a page at most
+	for ; n >= pageSize; n -= pageSize { // the rest, and the 16 bytes that a callee saves below it, are at most a page
 		probe(e)
 	}
 	if n > 0 {

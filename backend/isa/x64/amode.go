@@ -42,7 +42,7 @@ func heap(l *lower, i clif.Inst, d *clif.InstData) amode {
 	return a
 }
 
-// addressConst is RuleHeapConst.
+// addressConst applies RuleHeapConst.
 func addressConst(_ *lower, m *match) {
 	m.Addr = amode{Mode: backend.ModeBase, N: 1, Disp: int32(uint64(uint32(m.K)) + heapOffset(m.D))}
 }

@@ -80,7 +80,7 @@ func makeCondForms() (all [16]machbuffer.CondForms) {
 	return all
 }
 
-// putBranch emits a branch whose label is not told yet, and returns the place of its field.
+// putBranch emits a branch to a label that is set later, and returns the place of its field.
 func putBranch(b *machbuffer.Buffer, f *machbuffer.Form) (use uint32) {
 	use = b.Offset() + uint32(f.Use)
 	b.PutBytes(f.Bytes[:f.Len])

@@ -59,7 +59,7 @@ func leaLabel(e *backend.Emitter, r regalloc.PReg, l machbuffer.Label) {
 	b.UseLabel(at+uint32(patch.Off), rel32, l)
 }
 
-// emitInst is backend.Target.EmitInst.
+// emitInst implements backend.Target.EmitInst.
 func emitInst(e *backend.Emitter, i regalloc.Inst) {
 	in := &e.VC.Insts[i]
 	src := e.VC.Srcs[i]
@@ -97,8 +97,8 @@ func emitInst(e *backend.Emitter, i regalloc.Inst) {
 	}
 }
 
-// clearFirst clears the result of a set before the comparison, if that does not read the register: shorter than
-// to zero-extend the result, and off the path from the comparison.
+// clearFirst clears the result of a set before the comparison, if the comparison does not read the register. This is
+// shorter than zero-extending the result, and off the critical path from the comparison.
 func clearFirst(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation) bool {
 	n := e.Target.Shapes.NumOperands(in) - 1
 	for _, a := range allocs[:n] {
@@ -271,7 +271,7 @@ func (j *jumps) long(k int) uint32 {
 	return jccLen
 }
 
-// near says which branches are surely short. Planning and emission must agree on it, or blocks get longer than planned.
+// near reports which branches are surely short. Planning and emission must agree on it, or blocks get longer than planned.
 func (j *jumps) near(e *backend.Emitter) (short [3]bool, bytes uint32) {
 	for k := j.n - 1; k >= 0; k-- {
 		if to := j.list[k].to; to > e.Block {
@@ -332,7 +332,7 @@ func jumpTo(e *backend.Emitter, to int) {
 	j.emit(e)
 }
 
-// emitSwap is backend.Target.EmitSwap.
+// emitSwap implements backend.Target.EmitSwap.
 func emitSwap(e *backend.Emitter, a, b regalloc.PReg) {
 	op(e, backend.Inst{Op: asm.Xchg, Size: 8}, a, b)
 }

@@ -155,7 +155,7 @@ func compareFloatConst(l *lower, m *match) {
 	compareFloatAt(l, m, func(l *lower, m *match) amode { return pooled(l, m.T, m.Y()) })
 }
 
-// compareFloatAt compares x with what is at an address.
+// compareFloatAt compares x with the float at an address.
 func compareFloatAt(l *lower, m *match, at func(l *lower, m *match) amode) {
 	c := begin(m, asm.Ucomif, backend.SizeOf(m.T))
 	c.Add(l.Use(m.X()))
@@ -235,7 +235,7 @@ func lowerBoundMem(l *lower, m *match) {
 	c.Push(l, backend.TailBound, 0, x, l.Def(m.D, 0))
 }
 
-// branch is backend.Target.Branch.
+// branch implements backend.Target.Branch.
 func branch(l *lower, v clif.Value) {
 	c := l.Truth(v)
 	c.Push(l, backend.TailJump, regalloc.IsTerminator)

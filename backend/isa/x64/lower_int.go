@@ -64,8 +64,8 @@ func overwriteSecond(l *lower, x, y clif.Value) bool {
 // lea appends dst = a.
 func lea(l *lower, m *match, a amode) { l.Access(asm.Lea, backend.SizeOf(m.T), a, l.Def(m.D, 0)) }
 
-// lowerLea appends the sum of x, of y scaled by j, and of k, of those that the rule has: lea truncates to the type, which
-// all additions have.
+// lowerLea appends the sum of x, y scaled by j, and k, as far as the rule has them. lea truncates to the type, and
+// all additions have that type.
 func lowerLea(l *lower, m *match) {
 	lea(l, m, amode{Mode: backend.ModeBaseIndex, N: 2, Scale: uint8(amount(m.T, m.J)), Disp: int32(m.K),
 		Regs: [2]vreg{l.UseAs(m.T, m.X()), l.UseAs(m.T, m.Y())}})
@@ -103,7 +103,7 @@ func lowerImulMemImm(l *lower, m *match) {
 	emitMem(l, in, loaded(l, m), nil, []vreg{l.Def(m.D, 0)})
 }
 
-// zextRow returns the row that keeps what is in the mask k, 8, 16 or 32 ones, and clears the rest; 0 for other masks.
+// zextRow returns the row that keeps the bits of the mask k, 8, 16 or 32 ones, and clears the rest; 0 for other masks.
 func zextRow(t clif.Type, k int64) backend.Op {
 	if t == clif.I32 {
 		k = int64(uint32(k))
@@ -183,7 +183,7 @@ func lowerUnary(op backend.Op) func(l *lower, m *match) {
 	return func(l *lower, m *match) { unary(l, m, backend.Inst{Op: op}) }
 }
 
-// lowerUnaryMem appends op of what the folded load reads.
+// lowerUnaryMem appends op on the memory operand of the folded load.
 func lowerUnaryMem(op backend.Op) func(l *lower, m *match) {
 	return func(l *lower, m *match) {
 		emitMem(l, backend.Inst{Op: op, Size: backend.SizeOf(m.T)}, loaded(l, m), nil, []vreg{l.Def(m.D, 0)})

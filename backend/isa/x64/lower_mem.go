@@ -20,8 +20,8 @@ var loads = [clif.NumTypes][clif.NumAccesses]backend.Form{
 	clif.FuncRef: {clif.Full: {Op: asm.Mov, Size: 8}},
 }
 
-// constBits returns the value of v if it is a constant of any type that a store of so many
-// bytes can have as immediate.
+// constBits returns the value of v if it is a constant of any type that can be the immediate
+// of a store of the given number of bytes.
 func constBits(l *lower, v clif.Value, bytes int) (int64, bool) {
 	x, ok := l.Iconst(v)
 	if !ok {
@@ -34,7 +34,7 @@ func constBits(l *lower, v clif.Value, bytes int) (int64, bool) {
 	return storedBits(int64(x), bytes)
 }
 
-// storedBits returns what a store of so many bytes takes of x, and whether it is an immediate.
+// storedBits returns the bits of x that a store of the given number of bytes writes, and whether they fit an immediate.
 func storedBits(x int64, bytes int) (int64, bool) {
 	switch bytes {
 	case 1:
@@ -47,7 +47,7 @@ func storedBits(x int64, bytes int) (int64, bool) {
 	return x, fits(x)
 }
 
-// putFull is backend.Target.Put.
+// putFull implements backend.Target.Put.
 func putFull(l *lower, t clif.Type, a amode, v clif.Value) {
 	store(l, t, int(l.Full(t).Size), a, v)
 }
@@ -108,10 +108,10 @@ func lowerModify(l *lower, m *match) {
 	l.Access(modifyRows[m.Op].reg, uint8(access(m.D)), a, l.Use(m.Z()))
 }
 
-// putZero is backend.Target.PutZero.
+// putZero implements backend.Target.PutZero.
 func putZero(l *lower, a amode) { storeImm(l, asm.MovStoreImm, 8, a, 0) }
 
-// plus is backend.Target.Plus.
+// plus implements backend.Target.Plus.
 func plus(l *lower, base vreg, v clif.Value, scale uint8, dst vreg) {
 	if c, ok := l.Iconst(v); ok && c <= math.MaxInt32>>scale {
 		l.Access(asm.Lea, 8, backend.Based(base, int32(c<<scale)), dst)

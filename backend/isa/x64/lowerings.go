@@ -2,8 +2,8 @@ package x64
 
 import "github.com/waot-project/waot/backend"
 
-// lowerings lower, where no rule of TermInst applies, what machines lower in different ways; the table by opcode is
-// backend's.
+// lowerings are the functions for opcodes that machines lower in different ways. They run where no rule of TermInst
+// applies. Package backend has the table by opcode.
 var lowerings = backend.MachineLowerings{
 	Fconst: lowerFconst,
 	Sum:    lowerAlu, Imul: lowerAlu, Logic: lowerAlu, Shift: lowerShift, Rotl: lowerShift,

@@ -331,7 +331,7 @@ func emitJumpChain(s *seq) {
 	jumpTo(e, e.Dest(blocks[len(blocks)-1]))
 }
 
-// emitTable is backend.Target.EmitTable.
+// emitTable implements backend.Target.EmitTable.
 func emitTable(e *backend.Emitter, n uint32) {
 	b := e.Buf
 	b.BindAligned(e.TableLabel(n), 4)

@@ -11,7 +11,7 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// misalignment is isatest.Machine.Misalignment.
+// misalignment implements isatest.Machine.Misalignment.
 var misalignment = []byte{
 	0x48, 0x8d, 0x44, 0x24, 0x08, // lea rax, [rsp+8]
 	0x83, 0xe0, 0x0f, // and eax, 15

@@ -145,7 +145,7 @@ func subset(set regalloc.PRegSet, bits uint64) (out regalloc.PRegSet) {
 	return out
 }
 
-// check says what is wrong with the walk of a function with a frame and arguments of so many bytes, and spill slots.
+// check returns what is wrong with the walk of a function. frame, pop and slots are the bytes of its frame, arguments and spill slots.
 func (w *Walk) check(frame, pop, slots int) error {
 	low := 0 // touched
 	for _, at := range w.Touched {

@@ -32,7 +32,7 @@ func vector(items [][]byte) []byte {
 // sized is the number of bytes, and the bytes.
 func sized[T string | []byte](s T) []byte { return append(unsigned(uint64(len(s))), s...) }
 
-// integer reads an integer that fits in so many bits, signed or unsigned; it is extended with its sign to 64 bits.
+// integer reads an integer that fits in the given number of bits, signed or unsigned, and sign-extends it to 64 bits.
 func integer(s string, size int) int64 {
 	s = strings.ReplaceAll(s, "_", "")
 	if x, err := strconv.ParseUint(s, 0, size); err == nil {

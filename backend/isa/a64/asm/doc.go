@@ -12,7 +12,7 @@
 //
 // # Operand order
 //
-// The order of an instruction's operands is that of its Form's roles (file
+// An instruction's operands stand in the order of its Form's roles (file
 // forms.go, and by row in ops.go). As a rule: the uses in the order of the assembly text, then the
 // defs. A store is the address, then the value. An address stands where the comment says addr: one
 // operand (ModeBase), two (ModeBaseIndex: base, index), or none (ModeSym, ModeConst, ModeOutArg,
@@ -30,7 +30,7 @@
 //
 // # Sizes
 //
-// Inst.Size is the size of the operation in bytes, that of its registers: 4 (w, s) or 8 (x, d), or
+// Inst.Size is the size of the operation and its registers in bytes: 4 (w, s) or 8 (x, d), or
 // 16 (q). Memory operands are as wide unless the row's name says otherwise. For conversions it is
 // the integer's size. Results of Size 4 are zero-extended to the whole register.
 //
@@ -44,9 +44,9 @@
 // No flags live from one Inst to the next. Rows that read flags are for the
 // emission driver and pseudo-instructions, which place them right behind what
 // they consume. Cbz, Cbnz, Tbz and Tbnz may have backend.TailJump or TailTrap: then they are the comparison and
-// the branch in one, with Inst.Cond ignored and the target that of the tail.
+// the branch in one. They ignore Inst.Cond, and have the tail's target.
 //
-// Rows that choose make more of what TailSet and the selects choose if not Cond: Inst.Choice of such an instruction is one of them.
+// TailSet and the selects may have other rows for the result: Inst.Choice of such an instruction is one of the rows that choose.
 //
 // # Encoding
 //

@@ -9,7 +9,7 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// PatchKind says what a Patch is to be filled with.
+// PatchKind is the kind of value that fills a Patch.
 type PatchKind uint8
 
 // The kinds of patch.

@@ -8,7 +8,7 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// Names says how operands are written.
+// Names defines how operands are written.
 type Names struct {
 	// Operand appends the instruction's operand number i, of the given width for appendReg; sp says that register
 	// 31 is the stack pointer.

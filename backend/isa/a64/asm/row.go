@@ -113,7 +113,7 @@ func (r *Row) MemBytes(size uint8) int {
 // WordBytes is the length of an instruction word.
 const WordBytes = 4
 
-// MaxLen bounds the length in bytes of what Append makes of any instruction.
+// MaxLen bounds the length in bytes of the code that Append makes of any instruction.
 const MaxLen = 4 * WordBytes
 
 // word returns the word for size, without fields.
@@ -160,10 +160,10 @@ type Role = backend.Role
 
 // FormInfo is a list of roles, with the places of their registers in the
 // encoding (role numbers, or -1): bits 0 to 4, 5 to 9, 16 to 20, 10 to 14. Of a use and the
-// Def that reuses it the place is that of the use. One role may have two places.
+// Def that reuses it only the use's place is given. One role may have two places.
 type FormInfo struct {
 	D, N, M, A int8
-	// Addr says that role 0 is an address.
+	// Addr: role 0 is an address.
 	Addr bool
 	// Text is the order in the assembly text: a digit is a role; i the immediate, c the
 	// condition, t the branch target, z a zero, r the zero register.

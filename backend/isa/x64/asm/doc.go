@@ -12,7 +12,7 @@
 //
 // # Operand order
 //
-// The order of an instruction's operands is that of its Form's roles (file
+// An instruction's operands stand in the order of its Form's roles (file
 // forms.go). As a rule: the uses in the order of the assembly text, then the
 // defs. A two-address instruction is Use a, Use b, Def d with d reusing a; a
 // store is the address, then the value; the sources of Cmov are as those of

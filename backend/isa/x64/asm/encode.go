@@ -8,7 +8,7 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// PatchKind says what a Patch is to be filled with.
+// PatchKind is the kind of value that fills a Patch.
 type PatchKind uint8
 
 // The kinds of patch.
@@ -24,7 +24,7 @@ const (
 )
 
 // Patch is the one field of an instruction that is relative to the program
-// counter, and holds Inst.Disp. To be filled in is S + Disp - (address of the field +
+// counter, and holds Inst.Disp. The value to fill in is S + Disp - (address of the field +
 // its width + After); so the addend of an R_X86_64_PC32 relocation is Disp - 4 - After.
 type Patch struct {
 	Kind PatchKind
@@ -76,8 +76,8 @@ func resolve(inst *backend.Inst, allocs []regalloc.Allocation, fr *backend.Frame
 	return a
 }
 
-// scratchLen is how much room Append makes: the longest sequence of stores, not all
-// of which count.
+// scratchLen is the room that Append makes: the longest sequence of stores. Not all of
+// the stored bytes count.
 const scratchLen = 32
 
 // Append encodes inst, whose operands have been allocated to allocs, at the
@@ -377,7 +377,7 @@ func AppendNops(buf []byte, n int) []byte {
 	return buf
 }
 
-// appendIrregular encodes the rows whose immediate decides all.
+// appendIrregular encodes the rows whose encoding depends on the immediate.
 func appendIrregular(buf []byte, row *Row, inst *backend.Inst, allocs []regalloc.Allocation) []byte {
 	if row.Imm == INop {
 		if inst.Imm < 1 || inst.Imm > maxNop {

@@ -7,9 +7,9 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// AppendMove encodes the copy of a value of 8 or 16 bytes from one location to another, of
-// which one at least must be a register; integer and vector registers exchange
-// 8 bytes. Nothing is emitted if they are the same. Flags are kept.
+// AppendMove encodes the copy of a value of 8 or 16 bytes from one location to another. At
+// least one of them must be a register. Copies between integer and vector registers
+// are of 8 bytes. Nothing is emitted if both locations are the same. Flags are kept.
 func AppendMove(buf []byte, from, to regalloc.Allocation, bytes uint8, fr *backend.Frame) []byte {
 	if from == to {
 		return buf

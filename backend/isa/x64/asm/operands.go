@@ -9,7 +9,7 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// Shapes returns the operands of the rows: the roles of their forms, with an address's in place of the rm operand.
+// Shapes returns the operands of the rows: the roles of their forms, with an address's operands instead of the rm operand.
 func Shapes() *backend.Shapes { return shapes }
 
 var shapes = makeShapes()
@@ -59,7 +59,7 @@ func check(inst *backend.Inst) error {
 }
 
 // FitsImm reports whether the row can encode imm. The immediates of rows of
-// sizes 1, 2 and 4 are taken modulo the size, that of Size 8 is sign-extended
+// sizes 1, 2 and 4 are taken modulo the size. Immediates of Size 8 are sign-extended
 // from 32 bits. Counts and masks are 0 to 255.
 func (r *Row) FitsImm(size uint8, imm int64) bool {
 	switch r.Imm {

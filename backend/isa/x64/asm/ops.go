@@ -6,7 +6,7 @@ import "github.com/waot-project/waot/backend"
 // except that f stands for a scalar float (ss or sd by Size), p at the end
 // for a packed one (ps or pd by Size). With the suffix Imm the last source is Inst.Imm; Store
 // and Mem are forms whose destination or first operand is memory. The other forms take
-// memory in place of one register by Inst.Mode.
+// memory instead of one register by Inst.Mode.
 const (
 	Invalid backend.Op = iota
 	Mov

@@ -9,7 +9,7 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// Names says how operands are written.
+// Names defines how operands are written.
 type Names struct {
 	// Operand appends the instruction's operand number i, of the given width in
 	// bytes (16 for vector registers).

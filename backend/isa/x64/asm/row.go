@@ -139,7 +139,7 @@ const (
 	// NoW: REX.W is not set for Size 8 (64 bits are the default, or it is the size
 	// of a float).
 	NoW
-	// As32: Size 8 is done as Size 4, whose result is zero-extended.
+	// As32: Size 8 is done as Size 4; the result is zero-extended.
 	As32
 	// RegMR: between registers the opcode with bit 1 flipped is used, which
 	// exchanges reg and rm.
@@ -148,8 +148,8 @@ const (
 	Odd8
 	// Unaligned: a 16-byte memory operand need not be aligned.
 	Unaligned
-	// FalseDep: the instruction waits for the old value of its result register,
-	// of which it keeps the upper part. Clearing the register before (Zerof)
+	// FalseDep: the instruction waits for the old value of its result register, because
+	// it keeps the upper part. Clearing the register before (Zerof)
 	// shortens dependency chains.
 	FalseDep
 	// Variadic: any number of further operands may follow those of the form
@@ -250,10 +250,10 @@ type Role = backend.Role
 
 // FormInfo is a list of roles, with the places of their registers in the
 // encoding (role numbers, or -1). Implicit registers have no place; of a use and the
-// Def that reuses it the place is that of the use.
+// Def that reuses it only the use's place is given.
 type FormInfo struct {
 	Reg, RM, V, O int8 // ModRM.reg; ModRM.rm; VEX.vvvv; low bits of the opcode
-	// Mem says whether RM may be memory.
+	// Mem is whether RM may be memory.
 	Mem MemRule
 	// Text is the order in the assembly text: a digit is a role; i the immediate,
 	// c the register cl, t the branch target.
@@ -261,7 +261,7 @@ type FormInfo struct {
 	Roles []Role
 }
 
-// MemRule says whether an rm operand is a register or memory.
+// MemRule is whether an rm operand is a register or memory.
 type MemRule uint8
 
 // The rules.
