@@ -11,7 +11,7 @@ import (
 
 // Row is what Selected has to know of a row of a table of instructions.
 type Row struct {
-	// Later says that nothing selects the row yet, and that this is known.
+	// Later: nothing selects the row yet, and this is known.
 	Later bool
 }
 

@@ -25,7 +25,7 @@ import (
 	"github.com/waot-project/waot/wasmfront/validate"
 )
 
-// Config says what to do.
+// Config configures a campaign.
 type Config struct {
 	First, N uint64        // seeds
 	For      time.Duration // ends the campaign earlier; 0 does not
@@ -70,7 +70,7 @@ type Variant struct {
 // Interpreter is the name of the variant that does not compile.
 const Interpreter = "CLIF interpreter"
 
-// optimised returns that of the mid-end without a back end.
+// optimised returns the variant of the mid-end without a back end.
 func optimised() *Variant { return &Variant{Name: Interpreter + " -O1", Level: opt.O1} }
 
 // options returns the options of the compiler.

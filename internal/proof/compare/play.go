@@ -20,7 +20,7 @@ type Event struct {
 	Trap   abi.TrapCode    // TrapNone if it did not trap
 	Place  *spectest.Place // of the trap, nil if it is not known
 	Values []spectest.Value
-	// NoInstance says that the call was not made, as its module trapped when it was instantiated.
+	// NoInstance: the call was not made, as its module trapped when it was instantiated.
 	NoInstance bool
 	memories   uint32 // checksum afterwards, if the case is watched
 }

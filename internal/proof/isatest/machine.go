@@ -100,7 +100,7 @@ type Outcome struct {
 	Memories []MemoryView
 }
 
-// MemoryView is what is known of a memory.
+// MemoryView describes a memory.
 type MemoryView interface {
 	// Equal reports whether the memory, as far as it is known, is want, the whole of it.
 	Equal(want []byte) bool

@@ -14,7 +14,7 @@ import (
 	"github.com/waot-project/waot/regalloc/linear"
 )
 
-// This file says what the words of lowering rules mean, by examples.
+// This file defines the words of lowering rules by examples.
 
 // ConstWord is constants that a word accepts, and some that it refuses, by type, sign-extended. The rejected ones are next to
 // accepted ones where that can be.

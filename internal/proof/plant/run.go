@@ -95,7 +95,7 @@ func (w *watch) tooLong(now time.Time, cpu time.Duration) bool {
 	return now.Sub(w.since) > patience
 }
 
-// process is what is known of a process from /proc.
+// process holds the facts about a process from /proc.
 type process struct {
 	pid, session int
 	cpu          time.Duration // with that of children that have ended
