@@ -85,7 +85,8 @@ func (h *hoister) outside(o *BlockOrder, b uint32, depth uint16) uint32 {
 	return b
 }
 
-// findLoops fills loops and inLoop.
+// findLoops fills loops and inLoop. The order may have rotated loops, so the tree is made of its depths and headers,
+// in terms of positions in it.
 func (l *Lower) findLoops() {
 	h := &l.hoister
 	h.inLoop = stop.Zeroed(h.stop, h.inLoop, len(l.Order.Blocks))

@@ -1,7 +1,7 @@
 package clif
 
-// MakeAlias makes v another name of to. Who makes aliases also replaces them in all operands
-// (ResolveInsts, ResolveTargets) before the next stage sees the function.
+// MakeAlias makes v another name of to. A caller that makes aliases also replaces them in all
+// operands (ResolveInsts, ResolveTargets) before the next stage sees the function.
 func (f *Func) MakeAlias(v, to Value) {
 	d := &f.Values[v]
 	d.Kind, d.Def = ValueAlias, uint32(to)

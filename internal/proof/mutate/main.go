@@ -31,7 +31,7 @@ func main() {
 	modules := flag.Int("generated", 40, "generated modules among the real ones")
 	flag.IntVar(&c.want, "n", 10_000, "stop when this many mutants have changed the meaning")
 	flag.Uint64Var(&c.seed, "seed", 0, "number of the first mutant; those that follow have the numbers that follow")
-	flag.Float64Var(&c.seconds, "seconds", 0, "stop after so many seconds; 0 is never")
+	flag.Float64Var(&c.seconds, "seconds", 0, "stop after this many seconds; 0 is never")
 	flag.IntVar(&c.workers, "workers", 1, "mutants to work on at once")
 	flag.Parse()
 	err := c.addCorpus(*modules, flag.Args())

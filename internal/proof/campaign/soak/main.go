@@ -30,7 +30,7 @@ func main() {
 	cfg := campaign.Config{Again: "go run ./internal/proof/campaign/soak"}
 	flag.Uint64Var(&cfg.N, "n", 10_000, "number of modules")
 	flag.Uint64Var(&cfg.First, "seed", 1, "seed of the first")
-	seconds := flag.Float64("seconds", 0, "stop after so many seconds; 0 is never")
+	seconds := flag.Float64("seconds", 0, "stop after this many seconds; 0 is never")
 	flag.IntVar(&cfg.Workers, "workers", runtime.GOMAXPROCS(0), "modules to work on at once")
 	targets := flag.String("targets", strings.Join(compile.Targets(), ","), "targets, of which host is this machine's")
 	flag.StringVar(&cfg.Dir, "out", "", "write what differs to this folder")

@@ -51,7 +51,7 @@ func main() {
 	flag.Uint64Var(&o.n, "n", 10_000, "number of functions")
 	flag.Uint64Var(&o.first, "first", 1, "seed of the first")
 	flag.Float64Var(&o.large, "large", 0.25, "share of functions of full size; the others have a tenth of it")
-	flag.Float64Var(&o.seconds, "seconds", 0, "stop after so many seconds; 0 is never")
+	flag.Float64Var(&o.seconds, "seconds", 0, "stop after this many seconds; 0 is never")
 	flag.IntVar(&o.workers, "workers", 1, "functions to work on at once")
 	flag.Parse()
 	start := time.Now()
