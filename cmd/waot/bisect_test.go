@@ -14,6 +14,7 @@ import (
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/clif/rewrite"
 	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/internal/proof/testenv"
 )
 
 // bisected is a module of four functions with the same body, that many rules fit, and a
@@ -178,7 +179,7 @@ func planted(t *testing.T, wasm, dir string, fn clif.FuncIndex, rule opt.Rule, s
 // TestBisectAgain: the line that checks the place again has the level, however it was given, and finds the same.
 func TestBisectAgain(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil {
-		t.Skip("no shell")
+		testenv.Missing(t, "no shell")
 	}
 	setUp(t)
 	if err := os.WriteFile("m.wasm", []byte(bisected()), 0o666); err != nil {
@@ -222,7 +223,7 @@ func TestBisectBroken(t *testing.T) {
 // TestBisectCommand runs the command with checks that are commands.
 func TestBisectCommand(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil {
-		t.Skip("no shell")
+		testenv.Missing(t, "no shell")
 	}
 	setUp(t)
 	if err := os.WriteFile("m.wasm", []byte(bisected()), 0o666); err != nil {
