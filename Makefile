@@ -23,7 +23,7 @@ all: build
 build:
 	$(GO) build -o $(OUT)/waot ./cmd/waot
 
-# All tests, some cases of each kind: at most 4 minutes of processor time once all is built. A test that hangs is ended after an hour, since
+# All tests, some cases of each kind: about 4 minutes of processor time once all is built. A test that hangs is ended after an hour, since
 # a busy machine may take long for what is quick.
 test:
 	$(GO) test -timeout 60m ./...
