@@ -81,24 +81,51 @@ func (b *Builder) RefNull(t Type) Value { return b.emit1(InstData{Op: OpRefNull,
 
 // Unary is op x; t is the controlling type.
 func (b *Builder) Unary(op Opcode, t Type, x Value) Value {
-	return b.emit1(InstData{Op: op, Type: t, A: uint32(x)}, resultType(op, t))
-}
-
-// resultType returns the type of the result of op with controlling type t.
-func resultType(op Opcode, t Type) Type {
-	s := op.Info().Sig
-	switch s[len(s)-1] {
-	case 'i':
-		return I32
-	case 'l':
-		return I64
-	}
-	return t
+	return b.emit1(InstData{Op: op, Type: t, A: uint32(x)}, op.ResultType(t))
 }
 
 // Binary is x op y.
 func (b *Builder) Binary(op Opcode, t Type, x, y Value) Value {
-	return b.emit1(InstData{Op: op, Type: t, A: uint32(x), B: uint32(y)}, t)
+	return b.emit1(InstData{Op: op, Type: t, A: uint32(x), B: uint32(y)}, op.ResultType(t))
+}
+
+// Ternary is op of x, y and z.
+func (b *Builder) Ternary(op Opcode, t Type, x, y, z Value) Value {
+	return b.emit1(InstData{Op: op, Type: t, A: uint32(x), B: uint32(y), C: uint32(z)}, op.ResultType(t))
+}
+
+// Vconst returns the vector with the given halves.
+func (b *Builder) Vconst(low, high uint64) Value {
+	d := InstData{Op: OpVconst, Type: V128}
+	d.SetV128(low, high)
+	return b.emit1(d, V128)
+}
+
+// Extract returns a lane of x: op is OpVextract or OpVextractS.
+func (b *Builder) Extract(op Opcode, shape Type, x Value, lane uint8) Value {
+	return b.emit1(InstData{Op: op, Type: shape, A: uint32(x), Imm: uint64(lane)}, op.ResultType(shape))
+}
+
+// Insert returns x with a lane replaced by y.
+func (b *Builder) Insert(shape Type, x, y Value, lane uint8) Value {
+	return b.emit1(InstData{Op: OpVinsert, Type: shape, A: uint32(x), B: uint32(y), Imm: uint64(lane)}, V128)
+}
+
+// Shuffle returns lanes of x and y.
+func (b *Builder) Shuffle(x, y Value, lanes [16]uint8) Value {
+	d := InstData{Op: OpVshuffle, Type: I8x16, A: uint32(x), B: uint32(y)}
+	d.SetLanes(lanes)
+	return b.emit1(d, V128)
+}
+
+// Vicmp compares lanes of integers.
+func (b *Builder) Vicmp(cc IntCC, shape Type, x, y Value) Value {
+	return b.emit1(InstData{Op: OpVicmp, Type: shape, Cond: uint8(cc), A: uint32(x), B: uint32(y)}, V128)
+}
+
+// Vfcmp compares lanes of floats.
+func (b *Builder) Vfcmp(cc FloatCC, shape Type, x, y Value) Value {
+	return b.emit1(InstData{Op: OpVfcmp, Type: shape, Cond: uint8(cc), A: uint32(x), B: uint32(y)}, V128)
 }
 
 // Icmp compares integers of type t; the result is an i32, 0 or 1.
@@ -128,7 +155,7 @@ func (b *Builder) Store(t Type, a Access, m MemoryIndex, addr, x Value, offset u
 
 // Entity returns an instruction of FormatEntity or FormatEntity2 with a result.
 func (b *Builder) Entity(op Opcode, t Type, aux uint32, args ...Value) Value {
-	return b.emit1(entityInst(op, t, aux, 0, args), resultType(op, t))
+	return b.emit1(entityInst(op, t, aux, 0, args), op.ResultType(t))
 }
 
 // EntityEffect is an instruction of FormatEntity or FormatEntity2 without a result.

@@ -1,6 +1,7 @@
 package clif
 
 import (
+	"encoding/binary"
 	"strings"
 
 	"github.com/waot-project/waot/internal/abi"
@@ -41,6 +42,33 @@ func (d *InstData) Access() Access { return Access(d.Cond) }
 
 // Trap returns the code of a trap or trapif.
 func (d *InstData) Trap() abi.TrapCode { return abi.TrapCode(d.Cond) }
+
+// V128 returns the halves of the constant of a vconst: Imm is the low one, B and C are the high one.
+func (d *InstData) V128() (low, high uint64) { return d.Imm, uint64(d.C)<<32 | uint64(d.B) }
+
+// SetV128 sets the constant of a vconst.
+func (d *InstData) SetV128(low, high uint64) {
+	d.Imm, d.B, d.C = low, uint32(high), uint32(high>>32)
+}
+
+// Lane returns the lane of a vextract or vinsert.
+func (d *InstData) Lane() uint8 { return uint8(d.Imm) }
+
+// Lanes returns the lanes of a vshuffle: 0 to 15 are those of A, 16 to 31 those of B. Imm, C and Aux
+// hold them in this order.
+func (d *InstData) Lanes() (lanes [16]uint8) {
+	binary.LittleEndian.PutUint64(lanes[:], d.Imm)
+	binary.LittleEndian.PutUint32(lanes[8:], d.C)
+	binary.LittleEndian.PutUint32(lanes[12:], d.Aux)
+	return lanes
+}
+
+// SetLanes sets the lanes of a vshuffle.
+func (d *InstData) SetLanes(lanes [16]uint8) {
+	d.Imm = binary.LittleEndian.Uint64(lanes[:])
+	d.C = binary.LittleEndian.Uint32(lanes[8:])
+	d.Aux = binary.LittleEndian.Uint32(lanes[12:])
+}
 
 // ValueKind says where a value comes from.
 type ValueKind uint8
@@ -188,9 +216,9 @@ var numArgs = func() (n [NumOpcodes]uint8) {
 // numArgs returns how many values the format of op has besides a list.
 func (op Opcode) numArgs() uint8 {
 	switch info := op.Info(); info.Format {
-	case FormatUnary, FormatLoad, FormatTrapIf, FormatBranch, FormatBrTable, FormatCallRef:
+	case FormatUnary, FormatExtract, FormatLoad, FormatTrapIf, FormatBranch, FormatBrTable, FormatCallRef:
 		return 1
-	case FormatBinary, FormatIntCmp, FormatFloatCmp, FormatStore, FormatBound:
+	case FormatBinary, FormatInsert, FormatShuffle, FormatIntCmp, FormatFloatCmp, FormatStore, FormatBound:
 		return 2
 	case FormatTernary:
 		return 3

@@ -15,6 +15,10 @@ const (
 	FormatTernary         // A, B, C
 	FormatIntCmp          // Cond IntCC, A, B
 	FormatFloatCmp        // Cond FloatCC, A, B
+	FormatVconst          // InstData.V128
+	FormatExtract         // A, Imm lane
+	FormatInsert          // A, B, Imm lane
+	FormatShuffle         // A, B, InstData.Lanes
 	FormatLoad            // Cond Access, Aux memory, A address, Imm offset
 	FormatStore           // Cond Access, Aux memory, A address, B value, Imm offset
 	FormatEntity          // Aux index (OpInfo.Entity), then A, B, C as the signature has
@@ -68,9 +72,9 @@ type OpInfo struct {
 	Format  Format
 	Effects Effects
 	// Sig is the types of A, B, C and, after the colon, of the result. C is
-	// InstData.Type, i I32, l I64, f any float type, n any integer type, b the type
-	// of the other bank with the width of C, s the other float type, p an address (I32, or I64 for 64-bit
-	// memories), F FuncRef, t the element type of the table, g the type of the
+	// InstData.Type, i I32, l I64, f any float type, n any integer type, V V128, e the lane type of
+	// the shape C, b the type of the other bank with the width of C, s the other float type, p an
+	// address (I32, or I64 for 64-bit memories), F FuncRef, t the element type of the table, g the type of the
 	// global, and a dot nothing. Empty where calls and branches have lists.
 	Sig string
 	// Types are the types that InstData.Type may have.
@@ -104,6 +108,13 @@ const (
 	tFunc   TypeSet = 1 << FuncRef
 	tScalar         = tInt | tFloat | tRefs
 	tNone   TypeSet = 1 << Invalid
+	tV128   TypeSet = 1 << V128
+
+	tSmallShapes  TypeSet = 1<<I8x16 | 1<<I16x8
+	tNarrowShapes         = tSmallShapes | 1<<I32x4
+	tWideShapes   TypeSet = 1<<I16x8 | 1<<I32x4 | 1<<I64x2
+	tIntShapes            = tNarrowShapes | tWideShapes
+	tFloatShapes  TypeSet = 1<<F32x4 | 1<<F64x2
 )
 
 // The opcodes. The order is that of the table opInfos.
@@ -168,6 +179,90 @@ const (
 	OpFcvtToSintSat
 	OpFcvtToUintSat
 	OpBitcast
+	// Vectors. The type of an instruction is the shape, or v128 where lanes do not matter.
+	OpVconst
+	OpVsplat
+	OpVextract
+	OpVextractS
+	OpVinsert
+	OpVshuffle
+	OpVswizzle
+	OpVswizzleMod
+	OpVnot
+	OpVand
+	OpVor
+	OpVxor
+	OpVandnot
+	OpVbitselect
+	OpVselectTop
+	OpVanyTrue
+	OpVallTrue
+	OpVbitmask
+	// Vectors of integers.
+	OpVadd
+	OpVsub
+	OpVmul
+	OpVneg
+	OpVabs
+	OpVaddSatS
+	OpVaddSatU
+	OpVsubSatS
+	OpVsubSatU
+	OpVminS
+	OpVminU
+	OpVmaxS
+	OpVmaxU
+	OpVavgrU
+	OpVpopcnt
+	OpVshl
+	OpVshrS
+	OpVshrU
+	OpVq15mulr
+	OpVq15mulrSat
+	OpVdot
+	OpVdotUS
+	OpVdotAdd
+	OpVicmp
+	// Vectors whose lanes change their width; the type is the result's shape.
+	OpVextendLowS
+	OpVextendLowU
+	OpVextendHighS
+	OpVextendHighU
+	OpVnarrowS
+	OpVnarrowU
+	OpVextaddPairS
+	OpVextaddPairU
+	OpVextmulLowS
+	OpVextmulLowU
+	OpVextmulHighS
+	OpVextmulHighU
+	// Vectors of floats.
+	OpVfadd
+	OpVfsub
+	OpVfmul
+	OpVfdiv
+	OpVfmin
+	OpVfmax
+	OpVfpmin
+	OpVfpmax
+	OpVfma
+	OpVfnma
+	OpVfabs
+	OpVfneg
+	OpVfsqrt
+	OpVfceil
+	OpVffloor
+	OpVftrunc
+	OpVfnearest
+	OpVfcmp
+	// Conversions of vectors. Two lanes become the low two of four, whose others are 0.
+	OpVcvtFromSint
+	OpVcvtFromUint
+	OpVcvtToSintSat
+	OpVcvtToUintSat
+	OpVcvtToSintInd
+	OpVpromote
+	OpVdemote
 	// Choice.
 	OpSelect
 	OpRefIsNull
@@ -213,11 +308,7 @@ func bin(name, types string) OpInfo {
 	return OpInfo{Name: name, Format: FormatBinary, Sig: "CC:C", Types: typeSetOf(types)}
 }
 
-func comm(name, types string) OpInfo {
-	o := bin(name, types)
-	o.Commutative = true
-	return o
-}
+func comm(name, types string) OpInfo { return swaps(bin(name, types)) }
 
 func un(name, sig, types string) OpInfo {
 	return OpInfo{Name: name, Format: FormatUnary, Sig: sig, Types: typeSetOf(types)}
@@ -234,6 +325,15 @@ func ent(name string, e Entity, sig string, types TypeSet, eff Effects) OpInfo {
 
 func ent2(name string, e, e2 Entity, sig string, eff Effects) OpInfo {
 	return OpInfo{Name: name, Format: FormatEntity2, Entity: e, Entity2: e2, Sig: sig, Types: tNone, Effects: eff}
+}
+
+func vec(name string, f Format, sig string, types TypeSet) OpInfo {
+	return OpInfo{Name: name, Format: f, Sig: sig, Types: types}
+}
+
+func swaps(o OpInfo) OpInfo {
+	o.Commutative = true
+	return o
 }
 
 func typeSetOf(s string) TypeSet {
@@ -311,11 +411,100 @@ var opInfos = [NumOpcodes]OpInfo{
 	OpFcvtToUintSat: un("fcvt_to_uint_sat", "f:C", "int"),
 	OpBitcast:       un("bitcast", "b:C", "num"),
 
-	OpSelect:    {Name: "select", Format: FormatTernary, Sig: "iCC:C", Types: tScalar | 1<<V128}, // A != 0 ? B : C
-	OpRefIsNull: un("ref_is_null", "C:i", "refs"),                                                // Type is the operand's
+	// Vectors. The type of an instruction is the shape, or v128 where lanes do not matter.
+	OpVconst:      vec("vconst", FormatVconst, ":V", tV128),
+	OpVsplat:      vec("vsplat", FormatUnary, "e:V", tIntShapes|tFloatShapes),     // every lane is A, or its low bits
+	OpVextract:    vec("vextract", FormatExtract, "V:e", tIntShapes|tFloatShapes), // lane Imm of A, zero-extended
+	OpVextractS:   vec("vextract_s", FormatExtract, "V:e", tSmallShapes),          // sign-extended
+	OpVinsert:     vec("vinsert", FormatInsert, "Ve:V", tIntShapes|tFloatShapes),  // A with lane Imm replaced by B, or its low bits
+	OpVshuffle:    vec("vshuffle", FormatShuffle, "VV:V", setOf(I8x16)),           // lanes of A (0 to 15) and B (16 to 31)
+	OpVswizzle:    vec("vswizzle", FormatBinary, "VV:V", setOf(I8x16)),            // lanes of A that B names; 0 for 16 and above
+	OpVswizzleMod: vec("vswizzle_mod", FormatBinary, "VV:V", setOf(I8x16)),        // 0 for 128 and above, else modulo 16: pshufb
+	OpVnot:        vec("vnot", FormatUnary, "V:V", tV128),
+	OpVand:        swaps(vec("vand", FormatBinary, "VV:V", tV128)),
+	OpVor:         swaps(vec("vor", FormatBinary, "VV:V", tV128)),
+	OpVxor:        swaps(vec("vxor", FormatBinary, "VV:V", tV128)),
+	OpVandnot:     vec("vandnot", FormatBinary, "VV:V", tV128),            // A and not B
+	OpVbitselect:  vec("vbitselect", FormatTernary, "VVV:V", tV128),       // the bits of A where C has ones, of B where it has zeros
+	OpVselectTop:  vec("vselect_top", FormatTernary, "VVV:V", tIntShapes), // the lanes of A where the top bit of C's lane is set, else of B
+	OpVanyTrue:    vec("vany_true", FormatUnary, "V:i", tV128),
+	OpVallTrue:    vec("vall_true", FormatUnary, "V:i", tIntShapes),
+	OpVbitmask:    vec("vbitmask", FormatUnary, "V:i", tIntShapes), // the top bits of the lanes
 
-	OpLoad:       {Name: "load", Format: FormatLoad, Sig: "p:C", Types: tInt | tFloat | 1<<V128, Effects: CanTrap | Reads, Entity: EntMemory},
-	OpStore:      {Name: "store", Format: FormatStore, Sig: "pC:.", Types: tInt | tFloat | 1<<V128, Effects: CanTrap | Writes, Entity: EntMemory},
+	// Vectors of integers.
+	OpVadd:        swaps(vec("vadd", FormatBinary, "VV:V", tIntShapes)),
+	OpVsub:        vec("vsub", FormatBinary, "VV:V", tIntShapes),
+	OpVmul:        swaps(vec("vmul", FormatBinary, "VV:V", tWideShapes)),
+	OpVneg:        vec("vneg", FormatUnary, "V:V", tIntShapes),
+	OpVabs:        vec("vabs", FormatUnary, "V:V", tIntShapes), // the smallest number stays
+	OpVaddSatS:    swaps(vec("vadd_sat_s", FormatBinary, "VV:V", tSmallShapes)),
+	OpVaddSatU:    swaps(vec("vadd_sat_u", FormatBinary, "VV:V", tSmallShapes)),
+	OpVsubSatS:    vec("vsub_sat_s", FormatBinary, "VV:V", tSmallShapes),
+	OpVsubSatU:    vec("vsub_sat_u", FormatBinary, "VV:V", tSmallShapes),
+	OpVminS:       swaps(vec("vmin_s", FormatBinary, "VV:V", tNarrowShapes)),
+	OpVminU:       swaps(vec("vmin_u", FormatBinary, "VV:V", tNarrowShapes)),
+	OpVmaxS:       swaps(vec("vmax_s", FormatBinary, "VV:V", tNarrowShapes)),
+	OpVmaxU:       swaps(vec("vmax_u", FormatBinary, "VV:V", tNarrowShapes)),
+	OpVavgrU:      swaps(vec("vavgr_u", FormatBinary, "VV:V", tSmallShapes)), // (A+B+1)/2
+	OpVpopcnt:     vec("vpopcnt", FormatUnary, "V:V", setOf(I8x16)),
+	OpVshl:        vec("vshl", FormatBinary, "Vi:V", tIntShapes), // all lanes by B modulo the width
+	OpVshrS:       vec("vshr_s", FormatBinary, "Vi:V", tIntShapes),
+	OpVshrU:       vec("vshr_u", FormatBinary, "Vi:V", tIntShapes),
+	OpVq15mulr:    swaps(vec("vq15mulr", FormatBinary, "VV:V", setOf(I16x8))),     // (A*B+0x4000)>>15, wrapping
+	OpVq15mulrSat: swaps(vec("vq15mulr_sat", FormatBinary, "VV:V", setOf(I16x8))), // saturating
+	OpVdot:        swaps(vec("vdot", FormatBinary, "VV:V", setOf(I16x8, I32x4))),  // sums of two adjacent products of signed lanes of half the width, wrapping
+	OpVdotUS:      vec("vdot_us", FormatBinary, "VV:V", setOf(I16x8)),             // as Vdot, A's lanes without sign, saturating: pmaddubsw
+	OpVdotAdd:     vec("vdot_add", FormatTernary, "VVV:V", setOf(I32x4)),          // C plus sums of four adjacent products of signed bytes: sdot
+	OpVicmp:       vec("vicmp", FormatIntCmp, "VV:V", tIntShapes),                 // lanes of ones where it holds, else of zeros
+
+	// Vectors whose lanes change their width; the type is the result's shape.
+	OpVextendLowS:  vec("vextend_low_s", FormatUnary, "V:V", tWideShapes),
+	OpVextendLowU:  vec("vextend_low_u", FormatUnary, "V:V", tWideShapes),
+	OpVextendHighS: vec("vextend_high_s", FormatUnary, "V:V", tWideShapes),
+	OpVextendHighU: vec("vextend_high_u", FormatUnary, "V:V", tWideShapes),
+	OpVnarrowS:     vec("vnarrow_s", FormatBinary, "VV:V", tSmallShapes),           // signed lanes of A, then of B, saturated
+	OpVnarrowU:     vec("vnarrow_u", FormatBinary, "VV:V", tSmallShapes),           // the same saturated to unsigned lanes
+	OpVextaddPairS: vec("vextadd_pair_s", FormatUnary, "V:V", setOf(I16x8, I32x4)), // sums of two adjacent lanes
+	OpVextaddPairU: vec("vextadd_pair_u", FormatUnary, "V:V", setOf(I16x8, I32x4)),
+	OpVextmulLowS:  swaps(vec("vextmul_low_s", FormatBinary, "VV:V", tWideShapes)), // whole products
+	OpVextmulLowU:  swaps(vec("vextmul_low_u", FormatBinary, "VV:V", tWideShapes)),
+	OpVextmulHighS: swaps(vec("vextmul_high_s", FormatBinary, "VV:V", tWideShapes)),
+	OpVextmulHighU: swaps(vec("vextmul_high_u", FormatBinary, "VV:V", tWideShapes)),
+
+	// Vectors of floats.
+	OpVfadd:     swaps(vec("vfadd", FormatBinary, "VV:V", tFloatShapes)),
+	OpVfsub:     vec("vfsub", FormatBinary, "VV:V", tFloatShapes),
+	OpVfmul:     swaps(vec("vfmul", FormatBinary, "VV:V", tFloatShapes)),
+	OpVfdiv:     vec("vfdiv", FormatBinary, "VV:V", tFloatShapes),
+	OpVfmin:     vec("vfmin", FormatBinary, "VV:V", tFloatShapes), // as fmin
+	OpVfmax:     vec("vfmax", FormatBinary, "VV:V", tFloatShapes),
+	OpVfpmin:    vec("vfpmin", FormatBinary, "VV:V", tFloatShapes),  // B < A ? B : A
+	OpVfpmax:    vec("vfpmax", FormatBinary, "VV:V", tFloatShapes),  // A < B ? B : A
+	OpVfma:      vec("vfma", FormatTernary, "VVV:V", tFloatShapes),  // A*B+C, rounded once
+	OpVfnma:     vec("vfnma", FormatTernary, "VVV:V", tFloatShapes), // -(A*B)+C, rounded once
+	OpVfabs:     vec("vfabs", FormatUnary, "V:V", tFloatShapes),
+	OpVfneg:     vec("vfneg", FormatUnary, "V:V", tFloatShapes),
+	OpVfsqrt:    vec("vfsqrt", FormatUnary, "V:V", tFloatShapes),
+	OpVfceil:    vec("vfceil", FormatUnary, "V:V", tFloatShapes),
+	OpVffloor:   vec("vffloor", FormatUnary, "V:V", tFloatShapes),
+	OpVftrunc:   vec("vftrunc", FormatUnary, "V:V", tFloatShapes),
+	OpVfnearest: vec("vfnearest", FormatUnary, "V:V", tFloatShapes),
+	OpVfcmp:     vec("vfcmp", FormatFloatCmp, "VV:V", tFloatShapes),
+
+	// Conversions of vectors. Two lanes become the low two of four, whose others are 0.
+	OpVcvtFromSint:  vec("vcvt_from_sint", FormatUnary, "V:V", tFloatShapes), // from i32x4 or its low half; the type is the result's
+	OpVcvtFromUint:  vec("vcvt_from_uint", FormatUnary, "V:V", tFloatShapes),
+	OpVcvtToSintSat: vec("vcvt_to_sint_sat", FormatUnary, "V:V", tFloatShapes), // to i32x4; the type is the operand's
+	OpVcvtToUintSat: vec("vcvt_to_uint_sat", FormatUnary, "V:V", tFloatShapes),
+	OpVcvtToSintInd: vec("vcvt_to_sint_ind", FormatUnary, "V:V", tFloatShapes), // 0x80000000 for NaNs and what does not fit: cvttps2dq
+	OpVpromote:      vec("vpromote", FormatUnary, "V:V", setOf(F64x2)),         // the low half of f32x4
+	OpVdemote:       vec("vdemote", FormatUnary, "V:V", setOf(F32x4)),          // f64x2
+
+	OpSelect:    {Name: "select", Format: FormatTernary, Sig: "iCC:C", Types: tScalar | tV128}, // A != 0 ? B : C
+	OpRefIsNull: un("ref_is_null", "C:i", "refs"),                                              // Type is the operand's
+
+	OpLoad:       {Name: "load", Format: FormatLoad, Sig: "p:C", Types: tInt | tFloat | tV128, Effects: CanTrap | Reads, Entity: EntMemory},
+	OpStore:      {Name: "store", Format: FormatStore, Sig: "pC:.", Types: tInt | tFloat | tV128, Effects: CanTrap | Writes, Entity: EntMemory},
 	OpMemorySize: ent("memory_size", EntMemory, ":l", tNone, Reads),                // current size in bytes
 	OpMemoryGrow: ent("memory_grow", EntMemory, "i:i", tNone, Reads|Writes),        // pages; old pages or -1
 	OpMemoryCopy: ent2("memory_copy", EntMemory, EntMemory, "lll:.", Reads|Writes), // to Aux at A, from Imm at B, C bytes
@@ -323,8 +512,8 @@ var opInfos = [NumOpcodes]OpInfo{
 	OpMemoryInit: ent2("memory_init", EntMemory, EntData, "lll:.", Reads|Writes),   // to Aux at A, from segment Imm at B, C bytes
 	OpDataLen:    ent("data_len", EntData, ":l", tNone, Reads),                     // bytes, 0 once dropped
 	OpDataDrop:   ent("data_drop", EntData, ":.", tNone, Writes),
-	OpGlobalGet:  ent("global_get", EntGlobal, ":C", tScalar|1<<V128, Reads),
-	OpGlobalSet:  ent("global_set", EntGlobal, "C:.", tScalar|1<<V128, Writes),
+	OpGlobalGet:  ent("global_get", EntGlobal, ":C", tScalar|tV128, Reads),
+	OpGlobalSet:  ent("global_set", EntGlobal, "C:.", tScalar|tV128, Writes),
 	OpTableSize:  ent("table_size", EntTable, ":l", tNone, Reads),               // current length
 	OpTableGet:   ent("table_get", EntTable, "l:C", tRefs, Reads),               // index in bounds
 	OpTableSet:   ent("table_set", EntTable, "lC:.", tRefs, Writes),             // index in bounds
@@ -363,3 +552,25 @@ func (op Opcode) IsPure() bool { return opInfos[op].Effects == 0 }
 
 // IsTerminator reports whether op ends its block.
 func (op Opcode) IsTerminator() bool { return opInfos[op].Effects&Terminates != 0 }
+
+// ResultType returns the type of the result of op with the controlling type t; Invalid if op has no
+// result, or if the signature does not tell.
+func (op Opcode) ResultType(t Type) Type {
+	s := opInfos[op].Sig
+	if s == "" {
+		return Invalid
+	}
+	switch s[len(s)-1] {
+	case 'i':
+		return I32
+	case 'l':
+		return I64
+	case 'V':
+		return V128
+	case 'e':
+		return t.LaneType()
+	case 'C':
+		return t
+	}
+	return Invalid
+}

@@ -125,11 +125,18 @@ var formats = [...]func(*Printer, *strings.Builder, *InstData){
 	FormatTernary:  printArgs,
 	FormatIntCmp:   func(p *Printer, b *strings.Builder, d *InstData) { printCond(p, b, d, d.IntCC()) },
 	FormatFloatCmp: func(p *Printer, b *strings.Builder, d *InstData) { printCond(p, b, d, d.FloatCC()) },
-	FormatLoad:     printMem,
-	FormatStore:    printMem,
-	FormatEntity:   printEntity,
-	FormatEntity2:  printEntity,
-	FormatTrap:     func(_ *Printer, b *strings.Builder, d *InstData) { b.WriteString(" " + d.Trap().String()) },
+	FormatVconst: func(_ *Printer, b *strings.Builder, d *InstData) {
+		low, high := d.V128()
+		fmt.Fprintf(b, " 0x%016x%016x", high, low)
+	},
+	FormatExtract: printLane,
+	FormatInsert:  printLane,
+	FormatShuffle: printShuffle,
+	FormatLoad:    printMem,
+	FormatStore:   printMem,
+	FormatEntity:  printEntity,
+	FormatEntity2: printEntity,
+	FormatTrap:    func(_ *Printer, b *strings.Builder, d *InstData) { b.WriteString(" " + d.Trap().String()) },
 	FormatTrapIf: func(_ *Printer, b *strings.Builder, d *InstData) {
 		fmt.Fprintf(b, " %v, %v", d.ArgA(), d.Trap())
 	},
@@ -170,6 +177,19 @@ func (d *InstData) args() [3]uint32 { return [3]uint32{d.A, d.B, d.C} }
 func printArgs(_ *Printer, b *strings.Builder, d *InstData) {
 	args := d.args()
 	printList(b, args[:d.NumArgs()])
+}
+
+// printLane writes: vinsert.i32x4 v1, v2, 3.
+func printLane(p *Printer, b *strings.Builder, d *InstData) {
+	printArgs(p, b, d)
+	fmt.Fprintf(b, ", %d", d.Lane())
+}
+
+// printShuffle writes: vshuffle.i8x16 v1, v2, [0, 16, 1, 17, …].
+func printShuffle(p *Printer, b *strings.Builder, d *InstData) {
+	printArgs(p, b, d)
+	lanes := d.Lanes()
+	b.WriteString(", [" + strings.Trim(strings.ReplaceAll(fmt.Sprint(lanes), " ", ", "), "[]") + "]")
 }
 
 func printList(b *strings.Builder, args []uint32) {

@@ -18,24 +18,67 @@ const (
 	NumTypes
 )
 
-var typeNames = [NumTypes]string{"invalid", "i32", "i64", "f32", "f64", "v128", "ref", "funcref"}
+// The shapes: how an instruction divides a v128 into lanes. They are controlling types
+// only (InstData.Type); the values have the type V128. The first lane is in the lowest bytes.
+const (
+	I8x16 Type = NumTypes + iota
+	I16x8
+	I32x4
+	I64x2
+	F32x4
+	F64x2
+	NumControlTypes
+)
+
+var typeNames = [NumControlTypes]string{"invalid", "i32", "i64", "f32", "f64", "v128", "ref", "funcref",
+	"i8x16", "i16x8", "i32x4", "i64x2", "f32x4", "f64x2"}
 
 func (t Type) String() string {
-	if t < NumTypes {
+	if t < NumControlTypes {
 		return typeNames[t]
 	}
 	return fmt.Sprintf("type%d", uint8(t))
 }
 
-// TypeByName returns the type whose String is name, or Invalid.
+// TypeByName returns the type of values whose String is name, or Invalid.
 func TypeByName(name string) Type {
-	for t := I32; t < NumTypes; t++ {
+	if t := ControlTypeByName(name); t < NumTypes {
+		return t
+	}
+	return Invalid
+}
+
+// ControlTypeByName returns the type or shape whose String is name, or Invalid.
+func ControlTypeByName(name string) Type {
+	for t := I32; t < NumControlTypes; t++ {
 		if typeNames[t] == name {
 			return t
 		}
 	}
 	return Invalid
 }
+
+// IsShape reports whether t is a shape of v128.
+func (t Type) IsShape() bool { return t >= I8x16 }
+
+// laneTypes are the types of scalars that become lanes, by shape.
+var laneTypes = [...]Type{I32, I32, I32, I64, F32, F64}
+
+// LaneType returns the type of a scalar that is put into a lane or taken out of it: I32 for
+// lanes of 8 and 16 bits. The type must be a shape.
+func (t Type) LaneType() Type { return laneTypes[t-I8x16] }
+
+// laneBits are the widths of lanes, by shape.
+var laneBits = [...]int{8, 16, 32, 64, 32, 64}
+
+// LaneBits returns the width of a lane. The type must be a shape.
+func (t Type) LaneBits() int { return laneBits[t-I8x16] }
+
+// Lanes returns how many lanes there are. The type must be a shape.
+func (t Type) Lanes() int { return 128 / t.LaneBits() }
+
+// IsFloatShape reports whether the lanes of t are floats.
+func (t Type) IsFloatShape() bool { return t >= F32x4 }
 
 // IsInt reports whether t is i32 or i64.
 func (t Type) IsInt() bool { return t == I32 || t == I64 }
@@ -51,7 +94,7 @@ func (t Type) Bits() int {
 	switch t {
 	case I32, F32:
 		return 32
-	case V128:
+	case V128, I8x16, I16x8, I32x4, I64x2, F32x4, F64x2:
 		return 128
 	}
 	return 64
@@ -141,7 +184,7 @@ func (c FloatCC) String() string { return floatCCNames[c] }
 type Access uint8
 
 // The accesses. Full is the width of the value's type. Stores use Full, U8, U16
-// and U32.
+// and U32. A load of a v128 with U32 or U64 fills the upper lanes with zeros.
 const (
 	Full Access = iota
 	U8
@@ -150,10 +193,11 @@ const (
 	S16
 	U32
 	S32
+	U64
 	NumAccesses
 )
 
-var accessNames = [NumAccesses]string{"", "u8", "s8", "u16", "s16", "u32", "s32"}
+var accessNames = [NumAccesses]string{"", "u8", "s8", "u16", "s16", "u32", "s32", "u64"}
 
 func (a Access) String() string { return accessNames[a] }
 
@@ -166,6 +210,8 @@ func (a Access) Bytes(t Type) int {
 		return 2
 	case U32, S32:
 		return 4
+	case U64:
+		return 8
 	}
 	return t.Bits() / 8
 }

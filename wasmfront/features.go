@@ -48,14 +48,13 @@ var featureNames = [numFeatures]string{
 	"half-precision", "memory-control", "compact-import-section",
 }
 
-// DefaultFeatures is WebAssembly 2.0 without SIMD, with extended constant
-// expressions.
+// DefaultFeatures is WebAssembly 2.0 with relaxed SIMD and extended constant expressions.
 const DefaultFeatures = FeatureSignExtension | FeatureSaturatingFloatToInt | FeatureMultiValue |
-	FeatureBulkMemory | FeatureReferenceTypes | FeatureExtendedConst
+	FeatureBulkMemory | FeatureReferenceTypes | FeatureExtendedConst | FeatureSIMD | FeatureRelaxedSIMD
 
 // DecodableFeatures is what decoder and validator know in full; a set of
 // features to accept is cut down to it.
-const DecodableFeatures = DefaultFeatures | FeatureSIMD | FeatureRelaxedSIMD | FeatureTailCall |
+const DecodableFeatures = DefaultFeatures | FeatureTailCall |
 	FeatureWideArithmetic
 
 // Has reports whether f contains all of g.

@@ -201,7 +201,7 @@ func (p *parser) opcode(d *clif.InstData) {
 	}
 	d.Op = op
 	if typed {
-		if d.Type = clif.TypeByName(typ); d.Type == clif.Invalid {
+		if d.Type = clif.ControlTypeByName(typ); d.Type == clif.Invalid {
 			p.fail(t, "%q is not a type", typ)
 		}
 	}
@@ -210,19 +210,14 @@ func (p *parser) opcode(d *clif.InstData) {
 // results gives the results of instruction n their types.
 func (p *parser) results(n clif.Inst, d *clif.InstData, results []uint32) {
 	b := &p.body
-	sig := d.Op.Info().Sig
 	var types []clif.Type
 	switch {
 	case d.Op == clif.OpCall:
 		types = b.Mod.FuncSig(clif.FuncIndex(d.Aux)).Results
 	case d.Op == clif.OpCallRef:
 		types = b.Mod.Sigs[d.Aux].Results
-	case strings.HasSuffix(sig, ":i"):
-		types = []clif.Type{clif.I32}
-	case strings.HasSuffix(sig, ":l"):
-		types = []clif.Type{clif.I64}
-	case sig != "" && !strings.HasSuffix(sig, "."):
-		types = []clif.Type{d.Type}
+	case d.Op.ResultType(d.Type) != clif.Invalid:
+		types = []clif.Type{d.Op.ResultType(d.Type)}
 	}
 	if len(types) != len(results) {
 		p.fail(b.inst, "%v has %d results, not %d", d.Op, len(types), len(results))
@@ -246,6 +241,10 @@ var formats = [...]func(*parser, *clif.InstData){
 	clif.FormatTernary:  parseArgs,
 	clif.FormatIntCmp:   parseIntCmp,
 	clif.FormatFloatCmp: parseFloatCmp,
+	clif.FormatVconst:   parseVconst,
+	clif.FormatExtract:  parseLane,
+	clif.FormatInsert:   parseLane,
+	clif.FormatShuffle:  parseShuffle,
 	clif.FormatLoad:     parseMem,
 	clif.FormatStore:    parseMem,
 	clif.FormatEntity:   parseEntity,
@@ -303,6 +302,34 @@ func parseArgs(p *parser, d *clif.InstData) {
 		}
 		*a = p.use()
 	}
+}
+
+func parseVconst(p *parser, d *clif.InstData) {
+	t := p.kind(tokNumber)
+	low, high, err := parseV128(t.text)
+	if err != nil {
+		p.fail(t, "%v", err)
+	}
+	d.SetV128(low, high)
+}
+
+func parseLane(p *parser, d *clif.InstData) {
+	parseArgs(p, d)
+	p.expect(",")
+	d.Imm = p.number()
+}
+
+func parseShuffle(p *parser, d *clif.InstData) {
+	parseArgs(p, d)
+	p.expect(",")
+	t := p.peek()
+	var lanes []uint8
+	p.list("[", "]", func() { lanes = append(lanes, uint8(min(p.number(), 255))) })
+	if len(lanes) != 16 {
+		p.fail(t, "%d lanes, want 16", len(lanes))
+		return
+	}
+	d.SetLanes([16]uint8(lanes))
 }
 
 // oneOf reads a name out of n names.

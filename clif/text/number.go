@@ -31,6 +31,22 @@ func ParseNumber(t clif.Type, s string) (uint64, error) {
 	return uint64(i) & (^uint64(0) >> (64 - size)), nil
 }
 
+// parseV128 reads a hexadecimal integer of up to 128 bits.
+func parseV128(s string) (low, high uint64, err error) {
+	digits, ok := strings.CutPrefix(s, "0x")
+	if !ok || len(digits) == 0 || len(digits) > 32 {
+		return 0, 0, fmt.Errorf("%q is not a hexadecimal integer of 128 bits", s)
+	}
+	digits = strings.Repeat("0", 32-len(digits)) + digits
+	if high, err = strconv.ParseUint(digits[:16], 16, 64); err == nil {
+		low, err = strconv.ParseUint(digits[16:], 16, 64)
+	}
+	if err != nil {
+		err = fmt.Errorf("%q is not a hexadecimal integer of 128 bits", s)
+	}
+	return low, high, err
+}
+
 // fraction returns the number of bits of a float's fraction.
 func fraction(t clif.Type) int {
 	if t == clif.F32 {

@@ -151,7 +151,7 @@ func TestErrors(t *testing.T) {
 		{head + " v1 = iadd.i32 v0 v0\n}", `3:19: want ",", not "v0"`},
 		{head + " iadd.i32 v0, v0\n}", "3:2: iadd has 1 results, not 0"},
 		{head + " v1 = icmp.i32 xx, v0, v0\n}", `3:16: "xx" is not a condition`},
-		{head + " v1 = load.i32 u64 mem0 v0+0\n}", `3:16: "u64" is not a width`},
+		{head + " v1 = load.i32 u128 mem0 v0+0\n}", `3:16: "u128" is not a width`},
 		{head + " trap foo\n}", `3:7: "foo" is not a trap code`},
 		{head + " v1 = call fn9()\n}", "3:12: fn9 is not declared"},
 		{head + " v1, v3 = call fn0(v0)\n}", "3:2: the results of an instruction must be numbered one after the other"},

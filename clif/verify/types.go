@@ -68,6 +68,10 @@ func (v *verifier) match(d *clif.InstData, letter byte, x clif.Value) {
 		ok = got == otherBank[d.Type]
 	case 's':
 		ok = got.IsFloat() && got != d.Type
+	case 'V':
+		ok = got == clif.V128
+	case 'e':
+		ok = got == d.Type.LaneType()
 	case 'F':
 		ok = got == clif.FuncRef
 	}
@@ -88,13 +92,23 @@ func (v *verifier) constant(d *clif.InstData) {
 		if d.Imm != 0 {
 			v.fail("null is 0x%x", d.Imm)
 		}
-	case clif.OpIcmp:
+	case clif.OpIcmp, clif.OpVicmp:
 		if d.IntCC() >= clif.NumIntCCs {
 			v.fail("condition %d", d.Cond)
 		}
-	case clif.OpFcmp:
+	case clif.OpFcmp, clif.OpVfcmp:
 		if d.FloatCC() >= clif.NumFloatCCs {
 			v.fail("condition %d", d.Cond)
+		}
+	case clif.OpVextract, clif.OpVextractS, clif.OpVinsert:
+		if d.Imm >= uint64(d.Type.Lanes()) {
+			v.fail("lane %d of %v", d.Imm, d.Type)
+		}
+	case clif.OpVshuffle:
+		for _, lane := range d.Lanes() {
+			if lane >= 32 {
+				v.fail("lane %d of two vectors", lane)
+			}
 		}
 	case clif.OpTrap, clif.OpTrapIf, clif.OpBound:
 		if d.Trap() == abi.TrapNone || d.Trap() >= abi.NumTrapCodes {
@@ -135,7 +149,14 @@ func (v *verifier) sameElements(a, b clif.Type) {
 // access checks the width of a load or store.
 func (v *verifier) access(d *clif.InstData) {
 	a := d.Access()
-	if a >= clif.NumAccesses || a != clif.Full && (!d.Type.IsInt() || a.Bytes(d.Type) >= d.Type.Bits()/8) {
+	ok := a == clif.Full
+	switch {
+	case d.Type.IsInt():
+		ok = ok || a < clif.U64 && a.Bytes(d.Type) < d.Type.Bits()/8
+	case d.Type == clif.V128:
+		ok = ok || d.Op == clif.OpLoad && (a == clif.U32 || a == clif.U64)
+	}
+	if !ok {
 		v.fail("access %d does not fit %v", d.Cond, d.Type)
 	} else if d.Op == clif.OpStore && a.Signed() {
 		v.fail("a store has no sign")

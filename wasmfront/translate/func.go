@@ -14,6 +14,8 @@ import (
 type Translator struct {
 	// NoSpectre leaves indices of tables as they are once they are checked: a misspeculation may use any.
 	NoSpectre bool
+	// Relaxed chooses the results of relaxed operators.
+	Relaxed Relaxed
 
 	m  *wasmfront.Module
 	cm *clif.Module
@@ -93,15 +95,12 @@ func (t *Translator) Func(f *clif.Func, i uint32) error {
 		f.Stop.Poll()
 		op := &t.op
 		t.b.Src = uint32(op.Offset)
-		h := handlerOf(op.Op)
+		h := t.handlerOf(op.Op)
 		switch {
 		case h.run == nil:
 			t.unsupported(op)
 		case t.live || h.always:
 			h.run(t, op, h)
-		}
-		if t.ssa.noZero {
-			t.unsupported(op)
 		}
 		if t.size() > maxSize || t.ssa.steps > maxSteps || t.ssa.full {
 			t.tooComplex(op.Offset, maxSize)
@@ -201,12 +200,16 @@ type handler struct {
 }
 
 // handlerOf returns the handler of op; what is not supported has one without run.
-func handlerOf(op wasmfront.Opcode) *handler {
+func (t *Translator) handlerOf(op wasmfront.Opcode) *handler {
 	switch {
 	case op < 0x100:
 		return &handlers[op]
 	case op>>8 == 0xFC && op&0xFF < wasmfront.Opcode(len(miscHandlers)):
 		return &miscHandlers[op&0xFF]
+	case op>>8 == 0xFD:
+		return &vectorHandlers[op&0xFF]
+	case op>>8 == 0xFF && op&0xFF < relaxedCount:
+		return &relaxedHandlers[t.Relaxed][op&0xFF]
 	}
 	return &handlers[0xFF] // 0xFF is no operator
 }
@@ -215,9 +218,6 @@ func handlerOf(op wasmfront.Opcode) *handler {
 // has no instructions for.
 func (t *Translator) unsupported(op *wasmfront.Operator) {
 	feature := op.Op.Info().Feature
-	if feature == 0 {
-		feature = wasmfront.FeatureSIMD // a local of type v128 that was not written
-	}
 	t.check.FailError(&wasmfront.Error{
 		Offset: op.Offset, Func: int(t.f.Index), Msg: fmt.Sprintf("%v cannot be compiled", op.Op),
 		Feature: feature.String(),

@@ -274,6 +274,8 @@ func (t *Translator) constExpr(e *wasmfront.ConstExpr) clif.Value {
 			t.push(t.b.Fconst(clif.F32, op.Bits))
 		case wasmfront.OpF64Const:
 			t.push(t.b.Fconst(clif.F64, op.Bits))
+		case wasmfront.OpV128Const:
+			t.push(t.b.Vconst(op.Bits, op.High))
 		case wasmfront.OpRefNull:
 			t.push(t.b.RefNull(typeOf(op.Type)))
 		case wasmfront.OpRefFunc:

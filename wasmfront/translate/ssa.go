@@ -58,7 +58,6 @@ type ssa struct {
 	loop    uint32     // the innermost that is open
 
 	entryParams clif.Value // values below are parameters of the entry
-	noZero      bool       // a zero was asked for that CLIF has no constant for
 	room        int        // how long the pool may become
 	full        bool       // there was no room: some phis are not filled
 	aliases     int        // how many values have become aliases
@@ -155,7 +154,7 @@ func (s *ssa) reset(f *clif.Func, b *clif.Builder, offset, size uint32) {
 	s.work, s.written, s.spans = s.work[:0], s.written[:0], s.spans[:0]
 	s.loops = append(s.loops[:0], loopInfo{end: later})
 	s.extra.reset()
-	s.aliases, s.steps, s.loop, s.scanned, s.noZero, s.full = 0, 0, 0, never, false, false
+	s.aliases, s.steps, s.loop, s.scanned, s.full = 0, 0, 0, never, false
 	s.room = math.MaxInt
 	for i := range s.zero {
 		s.zero[i] = clif.NoValue
@@ -193,13 +192,14 @@ func (s *ssa) zeroOf(t clif.Type) clif.Value {
 	if s.zero[t] != clif.NoValue {
 		return s.zero[t]
 	}
-	s.noZero = s.noZero || t == clif.V128
 	d := clif.InstData{Op: clif.OpFconst, Type: t, Result: clif.Value(len(s.f.Values)), NumResults: 1}
 	switch {
 	case t.IsInt():
 		d.Op = clif.OpIconst
 	case t.IsRef():
 		d.Op = clif.OpRefNull
+	case t == clif.V128:
+		d.Op = clif.OpVconst
 	}
 	i := s.zeros + clif.Inst(t)
 	s.f.Insts[i] = d

@@ -61,7 +61,7 @@ func TestProposals(t *testing.T) {
 		"simd":                   {param("\x7b"), body("\xfd\x00\x00\x00")},
 	} {
 		for _, m := range modules {
-			_, err := validate.All([]byte(header+m), validate.Config{Features: wasmfront.DefaultFeatures})
+			_, err := validate.All([]byte(header+m), validate.Config{Features: withoutSIMD})
 			var e *wasmfront.Error
 			if !errors.As(err, &e) || e.Feature != feature {
 				t.Errorf("%s: % x: %v", feature, m, err)
@@ -75,7 +75,7 @@ func TestProposals(t *testing.T) {
 		body("\xe7"), body("\xfb\x27"), body("\xfc\x32"), body("\xfe\x80\x01"), body("\xff"), global("\x5c"),
 		proposed(6, "\x01\x7f\x04\x41\x00\x0b"), proposed(9, "\x01\x10"), proposed(11, "\x01\x03\x00"), proposed(11, "\x01\x0b\x00"),
 	} {
-		_, err := validate.All([]byte(header+m), validate.Config{Features: wasmfront.DefaultFeatures})
+		_, err := validate.All([]byte(header+m), validate.Config{Features: withoutSIMD})
 		var e *wasmfront.Error
 		if !errors.As(err, &e) || e.Feature != "" || e.Limit != "" {
 			t.Errorf("% x: %v", m, err)

@@ -24,7 +24,7 @@ func TestReason(t *testing.T) {
 		{"not even decodable", oneFunc(v128, nil, threads), "", false},
 		{"no feature", oneFunc(nil, i32, "\x00\x0b"), "", true},
 	} {
-		_, err := validate.All(c.wasm, validate.Config{Features: wasmfront.DefaultFeatures})
+		_, err := validate.All(c.wasm, validate.Config{Features: withoutSIMD})
 		var e *wasmfront.Error
 		if !errors.As(err, &e) || (e.Feature == "") != c.withoutAny {
 			t.Fatalf("%s: %v", c.name, err)
