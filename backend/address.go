@@ -64,11 +64,7 @@ type Form struct {
 
 // LoadForm returns the form of a load of type t.
 func (l *Lower) LoadForm(t clif.Type, a clif.Access) Form {
-	f := l.Target.Loads[t][a]
-	if f.Size == 0 {
-		panic(Unsupported("v128 values are not supported"))
-	}
-	return f
+	return l.Target.Loads[t][a]
 }
 
 // Full is LoadForm of the whole of type t.
@@ -123,12 +119,12 @@ func (l *Lower) loadWord(a Address, dst regalloc.VReg) {
 // loadReg and storeReg append a load and a store of the whole register r, of any class, at a.
 func (l *Lower) loadReg(a Address, r regalloc.VReg) {
 	f := &l.Target.Loads[[regalloc.NumClasses]clif.Type{clif.I64, clif.F64}[l.ClassOfVReg(r)]][clif.Full]
-	l.Access(f.Op, 8, a, r)
+	l.Access(f.Op, l.vc.In.VRegs[r].Bytes, a, r)
 }
 
 func (l *Lower) storeReg(a Address, r regalloc.VReg) {
 	if a.Mode == ModeBase && a.Disp > l.Target.MaxDisp {
 		a = Indexed(a.Regs[0], l.Temp(int64(a.Disp)), 0)
 	}
-	l.Access(l.Target.Common.Store[l.ClassOfVReg(r)], 8, a, r)
+	l.Access(l.Target.Common.Store[l.ClassOfVReg(r)], l.vc.In.VRegs[r].Bytes, a, r)
 }

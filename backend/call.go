@@ -7,16 +7,20 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
+// argKind returns how values of type t are passed.
+func argKind(t clif.Type) abi.ArgKind {
+	switch {
+	case t == clif.V128:
+		return abi.ArgVector
+	case t.IsFloat():
+		return abi.ArgFloat
+	}
+	return abi.ArgInt
+}
+
 func argKinds(dst []abi.ArgKind, types []clif.Type) []abi.ArgKind {
 	for _, t := range types {
-		if t == clif.V128 {
-			panic(Unsupported("v128 values are not supported"))
-		}
-		k := abi.ArgInt
-		if t.IsFloat() {
-			k = abi.ArgFloat
-		}
-		dst = append(dst, k)
+		dst = append(dst, argKind(t))
 	}
 	return dst
 }
@@ -39,7 +43,7 @@ func (l *Lower) signature() {
 
 // regOf returns the register of a location that is one.
 func regOf(loc abi.Loc) regalloc.PReg {
-	if loc.Kind == abi.ArgFloat {
+	if loc.Kind != abi.ArgInt {
 		return regalloc.FloatReg(int(loc.Reg))
 	}
 	return regalloc.IntReg(int(loc.Reg))

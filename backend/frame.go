@@ -12,7 +12,7 @@ type Frame struct {
 	// saved at SavedOffset(i).
 	Saved regalloc.PRegSet
 	// Slots is where spill slot word 0 is; Locals where the area of hidden
-	// results begins; Args where incoming argument word 0 is.
+	// results begins; Args where incoming argument word 0 is. With vectors each is a multiple of 16.
 	Slots, Locals, Args int32
 	// Size is how far the stack pointer drops below the frame pointer, a multiple of 16.
 	Size int
@@ -34,19 +34,27 @@ func (fr *Frame) Offset(a regalloc.Allocation) int32 {
 // SavedOffset returns where the i-th saved register is.
 func (fr *Frame) SavedOffset(i int) int32 { return -8 * int32(i+1) }
 
+// alignUp rounds n up to a multiple of align, a power of 2.
+func alignUp(n, align int) int { return (n + align - 1) &^ (align - 1) }
+
 // layoutFrame computes the frame from the outcome of allocation.
 func layoutFrame(t *Target, vc *VCode, out *regalloc.Output) (fr Frame) {
 	fr.Saved = out.Used & t.Env.CalleeSaved
 	n := 8 * (fr.Saved.Len() + out.SlotWords)
+	align := 8
+	if vc.HasVectors {
+		align = 16
+	}
+	n = alignUp(n, align)
 	if n+vc.LocalBytes+vc.OutArgBytes > abi.MaxFrameBytes {
 		panic(Unsupported("the frame is too large"))
 	}
 	fr.Slots = -int32(n)
-	n += vc.LocalBytes
+	n = alignUp(n+vc.LocalBytes, align)
 	fr.Locals = -int32(n)
 	n += vc.OutArgBytes
 	fr.Args = 16 // the caller's frame pointer, the return address
-	fr.Size = (n + 15) &^ 15
+	fr.Size = alignUp(n, 16)
 	fr.Pop = vc.PopBytes
 	return fr
 }

@@ -25,6 +25,8 @@ type MachineLowerings struct {
 	FcvtToSintSat, FcvtToUintSat      LowerFunc
 	Bitcast, Select, Store            LowerFunc
 	TrapIf, Bound, SigCheck           LowerFunc
+	// Vectors has the functions for opcodes of vectors, by opcode.
+	Vectors *[clif.NumOpcodes]LowerFunc
 }
 
 // Table returns the function for each CLIF opcode except nop, which is skipped, and uextend, which needs no code. The
@@ -119,8 +121,11 @@ func (m *MachineLowerings) Table() *[clif.NumOpcodes]LowerFunc {
 		clif.OpBrTable:       lowerBrTable,
 		clif.OpReturn:        lowerReturn,
 	}
+	for op := clif.OpVconst; op <= clif.OpVdemote; op++ {
+		table[op] = m.Vectors[op]
+	}
 	for op := clif.Opcode(0); op < clif.NumOpcodes; op++ {
-		if table[op] == nil && op != clif.OpNop && op != clif.OpUextend {
+		if table[op] == nil && op != clif.OpNop && op != clif.OpUextend && !(op >= clif.OpVconst && op <= clif.OpVdemote) {
 			panic(fmt.Sprintf("nothing lowers %v", op))
 		}
 	}

@@ -30,13 +30,13 @@ func ClassOf(t clif.Type) regalloc.Class {
 
 // NewVReg returns a fresh virtual register for values of type t.
 func (l *Lower) NewVReg(t clif.Type) regalloc.VReg {
-	if t == clif.V128 {
-		panic(Unsupported("v128 values are not supported"))
-	}
 	in := &l.vc.In
-	in.VRegs = append(in.VRegs, regalloc.VRegInfo{
-		Class: ClassOf(t), Bytes: 8, Ref: t == clif.Ref, Remat: regalloc.NoInst,
-	})
+	info := regalloc.VRegInfo{Class: ClassOf(t), Bytes: 8, Ref: t == clif.Ref, Remat: regalloc.NoInst}
+	if t == clif.V128 {
+		info.Bytes = 16
+		l.vc.HasVectors = true
+	}
+	in.VRegs = append(in.VRegs, info)
 	return regalloc.VReg(len(in.VRegs) - 1)
 }
 

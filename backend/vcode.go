@@ -30,6 +30,8 @@ type VCode struct {
 	PopBytes int
 	// HasCalls says that the function calls functions or helpers.
 	HasCalls bool
+	// HasVectors says that some registers are of 16 bytes: areas of the frame are aligned to as much.
+	HasVectors bool
 }
 
 // PoolConst is a constant in the code, Bytes (4, 8 or 16) long and as aligned.

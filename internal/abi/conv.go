@@ -7,16 +7,20 @@ type ArgKind uint8
 const (
 	ArgInt   ArgKind = iota // i32 (zero-extended), i64, references, addresses
 	ArgFloat                // f32 (upper bits unspecified), f64
+	ArgVector               // v128, in the registers of ArgFloat, or two words, the first of which is even
 )
+
+// Words returns how many 8-byte words a value takes in memory.
+func (k ArgKind) Words() int { return 1 + int(k>>1) }
 
 // CallConv is the waot calling convention of one machine. Registers are
 // hardware numbers.
 type CallConv struct {
 	// IntArgs and FloatArgs pass arguments, in this order; what does not fit goes
-	// on the stack, one 8-byte word each, in order.
+	// on the stack, one 8-byte word each, in order; a vector takes two, aligned to 16 bytes.
 	IntArgs, FloatArgs []uint8
 	// IntResults and FloatResults return results; what does not fit is stored,
-	// one 8-byte word each, through a hidden pointer that is then the first
+	// in words likewise, through a hidden pointer, aligned to 16 bytes, that is then the first
 	// integer argument.
 	IntResults, FloatResults []uint8
 	// CalleeSavedInt and CalleeSavedFloat survive a call, as do the frame pointer
@@ -93,7 +97,7 @@ func assign(locs []Loc, kinds []ArgKind, ints, floats []uint8) ([]Loc, int) {
 	word := 0
 	for _, k := range kinds {
 		regs := &ints
-		if k == ArgFloat {
+		if k != ArgInt {
 			regs = &floats
 		}
 		l := Loc{Kind: k}
@@ -101,8 +105,11 @@ func assign(locs []Loc, kinds []ArgKind, ints, floats []uint8) ([]Loc, int) {
 			l.InReg, l.Reg = true, (*regs)[0]
 			*regs = (*regs)[1:]
 		} else {
+			if k == ArgVector {
+				word += word & 1
+			}
 			l.Word = uint16(word)
-			word++
+			word += k.Words()
 		}
 		locs = append(locs, l)
 	}

@@ -330,7 +330,7 @@ func lowerCompare(l *lower, _ clif.Inst, d *clif.InstData) {
 func lowerSelect(l *lower, _ clif.Inst, d *clif.InstData) {
 	c := l.Truth(d.ArgA())
 	t, a, b := d.Type, d.ArgB(), d.ArgC()
-	if t.IsFloat() {
+	if t.IsFloat() || t == clif.V128 {
 		c.Push(l, backend.TailSelect, 0, l.Use(a), l.Use(b), l.Def(d, 0))
 		return
 	}

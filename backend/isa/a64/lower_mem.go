@@ -14,6 +14,7 @@ var loads = [clif.NumTypes][clif.NumAccesses]backend.Form{
 		clif.U16: {Op: asm.Ldrh, Size: 4}, clif.S16: {Op: asm.Ldrsh, Size: 8}, clif.U32: {Op: asm.Ldr, Size: 4}, clif.S32: {Op: asm.Ldrsw, Size: 8}},
 	clif.F32:     {clif.Full: {Op: asm.Fldr, Size: 4}},
 	clif.F64:     {clif.Full: {Op: asm.Fldr, Size: 8}},
+	clif.V128:    {clif.Full: {Op: asm.Fldr, Size: 16}, clif.U32: {Op: asm.Fldr, Size: 4}, clif.U64: {Op: asm.Fldr, Size: 8}},
 	clif.Ref:     {clif.Full: {Op: asm.Ldr, Size: 8}},
 	clif.FuncRef: {clif.Full: {Op: asm.Ldr, Size: 8}},
 }
@@ -26,9 +27,7 @@ func loadInstance(l *lower, dst vreg) {
 // storeForm returns the form of a store of the given number of low bytes of a value of type t.
 func storeForm(t clif.Type, bytes int) backend.Form {
 	switch {
-	case t == clif.V128:
-		panic(backend.Unsupported("v128 values are not supported"))
-	case t.IsFloat():
+	case t.IsFloat() || t == clif.V128:
 		return backend.Form{Op: asm.Fstr, Size: uint8(bytes)}
 	case bytes == 1:
 		return backend.Form{Op: asm.Strb, Size: 4}

@@ -16,6 +16,7 @@ var loads = [clif.NumTypes][clif.NumAccesses]backend.Form{
 		clif.U16: {Op: asm.Movzx16, Size: 4}, clif.S16: {Op: asm.Movsx16, Size: 8}, clif.U32: {Op: asm.Mov, Size: 4}, clif.S32: {Op: asm.Movsx32, Size: 8}},
 	clif.F32:     {clif.Full: {Op: asm.MovfLoad, Size: 4}},
 	clif.F64:     {clif.Full: {Op: asm.MovfLoad, Size: 8}},
+	clif.V128:    {clif.Full: {Op: asm.MovfLoad, Size: 16}, clif.U32: {Op: asm.MovfLoad, Size: 4}, clif.U64: {Op: asm.MovfLoad, Size: 8}},
 	clif.Ref:     {clif.Full: {Op: asm.Mov, Size: 8}},
 	clif.FuncRef: {clif.Full: {Op: asm.Mov, Size: 8}},
 }
@@ -60,7 +61,7 @@ func store(l *lower, t clif.Type, bytes int, a amode, v clif.Value) {
 		return
 	}
 	switch {
-	case t.IsFloat():
+	case t.IsFloat() || t == clif.V128:
 		l.Access(asm.MovfStore, uint8(bytes), a, l.Use(v))
 	case bytes == 4:
 		l.Access(asm.MovStore, 4, a, l.Low(v))
@@ -71,9 +72,6 @@ func store(l *lower, t clif.Type, bytes int, a amode, v clif.Value) {
 
 func lowerStore(l *lower, i clif.Inst, d *clif.InstData) {
 	t, v, bytes := d.Type, d.ArgB(), access(d)
-	if t == clif.V128 {
-		panic(backend.Unsupported("v128 values are not supported"))
-	}
 	if t.IsInt() && bytes < 8 {
 		v = l.Narrow(v, bytes)
 	}

@@ -18,4 +18,5 @@ var lowerings = backend.MachineLowerings{
 	FcvtToSintSat: lowerFcvtToSintSat, FcvtToUintSat: lowerFcvtToUintSat,
 	Bitcast: lowerBitcast, Select: lowerSelect, Store: lowerStore,
 	TrapIf: lowerTrapIf, Bound: lowerBound, SigCheck: lowerSigCheck,
+	Vectors: &vectorLowerings,
 }
