@@ -210,7 +210,7 @@ type program struct {
 }
 
 // opSet is a set of opcodes. NumOpcodes stands for values that no instruction with one result defines.
-type opSet [2]uint64
+type opSet [clif.NumOpcodes/64 + 1]uint64
 
 func (s *opSet) has(op clif.Opcode) bool { return s[op>>6]>>(op&63)&1 != 0 }
 func (s *opSet) add(ops ...clif.Opcode) {
@@ -219,7 +219,7 @@ func (s *opSet) add(ops ...clif.Opcode) {
 	}
 }
 
-var anyOp = opSet{^uint64(0), ^uint64(0)}
+var anyOp = opSet{^uint64(0), ^uint64(0), ^uint64(0)}
 
 // step is one question that a pattern asks.
 type step struct {

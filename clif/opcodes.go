@@ -553,8 +553,14 @@ func (op Opcode) IsPure() bool { return opInfos[op].Effects == 0 }
 // IsTerminator reports whether op ends its block.
 func (op Opcode) IsTerminator() bool { return opInfos[op].Effects&Terminates != 0 }
 
-// ResultType returns the type of the result of op with the controlling type t; Invalid if op has no
-// result, or if the signature does not tell.
+// HasResult reports whether op has one result, of the type ResultType. Calls have as many as their signature.
+func (op Opcode) HasResult() bool {
+	s := opInfos[op].Sig
+	return s != "" && s[len(s)-1] != '.'
+}
+
+// ResultType returns the type of the result of op with the controlling type t; Invalid if HasResult does not
+// hold.
 func (op Opcode) ResultType(t Type) Type {
 	s := opInfos[op].Sig
 	if s == "" {
@@ -568,7 +574,9 @@ func (op Opcode) ResultType(t Type) Type {
 	case 'V':
 		return V128
 	case 'e':
-		return t.LaneType()
+		if t.IsShape() {
+			return t.LaneType()
+		}
 	case 'C':
 		return t
 	}

@@ -216,7 +216,7 @@ func (p *parser) results(n clif.Inst, d *clif.InstData, results []uint32) {
 		types = b.Mod.FuncSig(clif.FuncIndex(d.Aux)).Results
 	case d.Op == clif.OpCallRef:
 		types = b.Mod.Sigs[d.Aux].Results
-	case d.Op.ResultType(d.Type) != clif.Invalid:
+	case d.Op.HasResult():
 		types = []clif.Type{d.Op.ResultType(d.Type)}
 	}
 	if len(types) != len(results) {

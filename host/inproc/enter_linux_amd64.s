@@ -73,14 +73,14 @@ TEXT ·switchEnter(SB), NOSPLIT|NOFRAME, $0-0
 	MOVQ CTX(nativeContext_flags), BX // native code keeps it
 	TESTQ $const_flagFloatArgs, BX
 	JEQ  ints
-	MOVSD CTX(nativeContext_floats+0), X0
-	MOVSD CTX(nativeContext_floats+8), X1
-	MOVSD CTX(nativeContext_floats+16), X2
-	MOVSD CTX(nativeContext_floats+24), X3
-	MOVSD CTX(nativeContext_floats+32), X4
-	MOVSD CTX(nativeContext_floats+40), X5
-	MOVSD CTX(nativeContext_floats+48), X6
-	MOVSD CTX(nativeContext_floats+56), X7
+	MOVUPS CTX(nativeContext_floats+0), X0
+	MOVUPS CTX(nativeContext_floats+16), X1
+	MOVUPS CTX(nativeContext_floats+32), X2
+	MOVUPS CTX(nativeContext_floats+48), X3
+	MOVUPS CTX(nativeContext_floats+64), X4
+	MOVUPS CTX(nativeContext_floats+80), X5
+	MOVUPS CTX(nativeContext_floats+96), X6
+	MOVUPS CTX(nativeContext_floats+112), X7
 
 ints:
 	MOVQ CTX(nativeContext_ints+0), DI
@@ -112,10 +112,10 @@ call:
 one:
 	TESTQ $const_flagFloatReturn, BX
 	JEQ  stored
-	MOVSD X0, CTX(nativeContext_floats+0)
-	MOVSD X1, CTX(nativeContext_floats+8)
-	MOVSD X2, CTX(nativeContext_floats+16)
-	MOVSD X3, CTX(nativeContext_floats+24)
+	MOVUPS X0, CTX(nativeContext_floats+0)
+	MOVUPS X1, CTX(nativeContext_floats+16)
+	MOVUPS X2, CTX(nativeContext_floats+32)
+	MOVUPS X3, CTX(nativeContext_floats+48)
 
 stored:
 	MOVQ $const_exitReturn, CTX(nativeContext_reason)
@@ -185,14 +185,14 @@ TEXT ·exitStub(SB), NOSPLIT|NOFRAME, $0-0
 	MOVQ R9, CTX(nativeContext_ints+40)
 	MOVQ AX, CTX(nativeContext_ints+48)
 	MOVQ R10, CTX(nativeContext_ints+56)
-	MOVSD X0, CTX(nativeContext_floats+0)
-	MOVSD X1, CTX(nativeContext_floats+8)
-	MOVSD X2, CTX(nativeContext_floats+16)
-	MOVSD X3, CTX(nativeContext_floats+24)
-	MOVSD X4, CTX(nativeContext_floats+32)
-	MOVSD X5, CTX(nativeContext_floats+40)
-	MOVSD X6, CTX(nativeContext_floats+48)
-	MOVSD X7, CTX(nativeContext_floats+56)
+	MOVUPS X0, CTX(nativeContext_floats+0)
+	MOVUPS X1, CTX(nativeContext_floats+16)
+	MOVUPS X2, CTX(nativeContext_floats+32)
+	MOVUPS X3, CTX(nativeContext_floats+48)
+	MOVUPS X4, CTX(nativeContext_floats+64)
+	MOVUPS X5, CTX(nativeContext_floats+80)
+	MOVUPS X6, CTX(nativeContext_floats+96)
+	MOVUPS X7, CTX(nativeContext_floats+112)
 	MOVQ BX, CTX(nativeContext_saved+0)
 	MOVQ R12, CTX(nativeContext_saved+8)
 	MOVQ R13, CTX(nativeContext_saved+16)
@@ -220,10 +220,10 @@ TEXT ·switchResume(SB), NOSPLIT|NOFRAME, $0-0
 	MOVQ CTX(nativeContext_fp), BP
 	TESTQ $const_flagFloatResults, CTX(nativeContext_flags)
 	JEQ  ints
-	MOVSD CTX(nativeContext_floats+0), X0
-	MOVSD CTX(nativeContext_floats+8), X1
-	MOVSD CTX(nativeContext_floats+16), X2
-	MOVSD CTX(nativeContext_floats+24), X3
+	MOVUPS CTX(nativeContext_floats+0), X0
+	MOVUPS CTX(nativeContext_floats+16), X1
+	MOVUPS CTX(nativeContext_floats+32), X2
+	MOVUPS CTX(nativeContext_floats+48), X3
 
 ints:
 	MOVQ CTX(nativeContext_ints+0), AX

@@ -78,10 +78,10 @@ TEXT ·switchEnter(SB), NOSPLIT|NOFRAME, $0-0
 	MOVD CTX(nativeContext_flags), R19 // native code keeps it
 	TST  $const_flagFloatArgs, R19
 	BEQ  ints
-	FLDPD CTX(nativeContext_floats+0), (F0, F1)
-	FLDPD CTX(nativeContext_floats+16), (F2, F3)
-	FLDPD CTX(nativeContext_floats+32), (F4, F5)
-	FLDPD CTX(nativeContext_floats+48), (F6, F7)
+	FLDPQ CTX(nativeContext_floats+0), (F0, F1)
+	FLDPQ CTX(nativeContext_floats+32), (F2, F3)
+	FLDPQ CTX(nativeContext_floats+64), (F4, F5)
+	FLDPQ CTX(nativeContext_floats+96), (F6, F7)
 
 ints:
 	LDP  CTX(nativeContext_ints+0), (R0, R1)
@@ -100,8 +100,8 @@ ints:
 	STP  (R2, R3), CTX(nativeContext_ints+16)
 	TST  $const_flagFloatReturn, R19
 	BEQ  stored
-	FSTPD (F0, F1), CTX(nativeContext_floats+0)
-	FSTPD (F2, F3), CTX(nativeContext_floats+16)
+	FSTPQ (F0, F1), CTX(nativeContext_floats+0)
+	FSTPQ (F2, F3), CTX(nativeContext_floats+32)
 
 stored:
 	MOVD $const_exitReturn, R9
@@ -170,10 +170,10 @@ TEXT ·exitStub(SB), NOSPLIT|NOFRAME, $0-0
 	STP  (R2, R3), CTX(nativeContext_ints+16)
 	STP  (R4, R5), CTX(nativeContext_ints+32)
 	STP  (R6, R7), CTX(nativeContext_ints+48)
-	FSTPD (F0, F1), CTX(nativeContext_floats+0)
-	FSTPD (F2, F3), CTX(nativeContext_floats+16)
-	FSTPD (F4, F5), CTX(nativeContext_floats+32)
-	FSTPD (F6, F7), CTX(nativeContext_floats+48)
+	FSTPQ (F0, F1), CTX(nativeContext_floats+0)
+	FSTPQ (F2, F3), CTX(nativeContext_floats+32)
+	FSTPQ (F4, F5), CTX(nativeContext_floats+64)
+	FSTPQ (F6, F7), CTX(nativeContext_floats+96)
 	STP  (R19, R20), CTX(nativeContext_saved+0)
 	STP  (R21, R22), CTX(nativeContext_saved+16)
 	STP  (R23, R24), CTX(nativeContext_saved+32)
@@ -216,8 +216,8 @@ TEXT ·switchResume(SB), NOSPLIT|NOFRAME, $0-0
 	MOVD CTX(nativeContext_flags), R17
 	TST  $const_flagFloatResults, R17
 	BEQ  ints
-	FLDPD CTX(nativeContext_floats+0), (F0, F1)
-	FLDPD CTX(nativeContext_floats+16), (F2, F3)
+	FLDPQ CTX(nativeContext_floats+0), (F0, F1)
+	FLDPQ CTX(nativeContext_floats+32), (F2, F3)
 
 ints:
 	LDP  CTX(nativeContext_ints+0), (R0, R1)

@@ -31,7 +31,6 @@ const (
 	ErrNoSpace     = hosterr.ErrNoSpace
 	ErrBounds      = hosterr.ErrBounds
 	ErrCancelled   = hosterr.ErrCancelled
-	ErrV128        = hosterr.ErrV128
 	// ErrPreemptionOff and ErrStateSize say why native code is not preempted: GODEBUG has
 	// asyncpreemptoff=1, or the processor's state is larger than this package can save.
 	ErrPreemptionOff = Error("waot: asyncpreemptoff=1 switches preemption off")

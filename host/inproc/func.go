@@ -10,7 +10,7 @@ import (
 )
 
 // HostFunc is a function of the host. args and results are raw bits, i32 and f32
-// zero-extended, references as words of the store; both are valid until it returns. An error, or a
+// zero-extended, a v128 as two words, the low one first, references as words of the store; both are valid until it returns. An error, or a
 // result that should be a reference and is none (a *ReferenceError), ends the whole native
 // activation: the call that led here returns it as it is. A panic unwinds
 // through that call; the store stays usable either way.
@@ -174,13 +174,13 @@ func (c *Caller) unwind(returned *bool) {
 func (f *Func) Call(args, results []uint64) error { return f.CallContext(nil, args, results) }
 
 // CallContext calls the function with raw bits: floats as their bits, i32 in the low half,
-// references as words of this store, which are checked. args and results must have exactly the
-// lengths of the type; they may overlap. When ctx ends, native code does, at whatever instruction
+// a v128 as two words, the low one first, references as words of this store, which are checked. args and
+// results must have exactly the lengths of the type; they may overlap. When ctx ends, native code does, at whatever instruction
 // it is, and host functions are not returned from into native code; what the code has changed
 // stays. ctx may be nil.
 //
 // The error is a *Trap, a *CancelError, what a host function returned, ErrType, a *ReferenceError,
-// ErrV128, ErrBusy or ErrClosed.
+// ErrBusy or ErrClosed.
 func (f *Func) CallContext(ctx context.Context, args, results []uint64) error {
 	t := f.typ
 	if f.plain && len(args) == len(t.args) && len(results) == len(t.results) && isBackground(ctx) {
@@ -199,11 +199,11 @@ func (f *Func) CallContext(ctx context.Context, args, results []uint64) error {
 // must have room for either; what it has beyond is not used.
 func (f *Func) CallStack(ctx context.Context, stack []uint64) error {
 	t := f.typ
-	if len(stack) < len(t.Params) || len(stack) < len(t.Results) {
+	if len(stack) < len(t.args) || len(stack) < len(t.results) {
 		return ErrType
 	}
 	if !f.plain || !isBackground(ctx) {
-		return f.callRare(ctx, stack[:len(t.Params)], stack[:len(t.Results)])
+		return f.callRare(ctx, stack[:len(t.args)], stack[:len(t.results)])
 	}
 	// The frequent case. What follows is Hold, fits and leftPlain in one function: a call of each would cost a tenth of an
 	// empty call.
@@ -235,7 +235,7 @@ func (f *Func) callInside(ctx context.Context, g uintptr, stack []uint64) error 
 		c := s.beginPlain(false)
 		return f.leftPlain(c, enter(c, s.stack+stackMask, f, unsafe.SliceData(stack)), stack)
 	}
-	return f.activate(ctx, stack[:len(t.Params)], stack[:len(t.Results)])
+	return f.activate(ctx, stack[:len(t.args)], stack[:len(t.results)])
 }
 
 // isBackground reports whether ctx is none, or context.Background(), which cannot end and holds
@@ -288,11 +288,8 @@ func (f *Func) callPlainRefs(took bool, args, results []uint64) error {
 // callRare is CallContext for all cases.
 func (f *Func) callRare(ctx context.Context, args, results []uint64) error {
 	t := f.typ
-	if len(args) != len(t.Params) || len(results) != len(t.Results) {
+	if len(args) != len(t.args) || len(results) != len(t.results) || t.unsupported {
 		return ErrType
-	}
-	if t.unsupported {
-		return ErrV128
 	}
 	if t.plainRefs && f.host == nil && isBackground(ctx) {
 		outer, err := f.store.Hold()

@@ -372,8 +372,13 @@ func TestExternRefs(t *testing.T) {
 	if err != nil || v.SetV128([2]uint64{1, 2}) != nil || v.GetV128() != [2]uint64{1, 2} || v.Set(1) != ErrType {
 		t.Error(err)
 	}
-	if _, err := s.NewHostFunc(fn(vt{meta.V128}, nil), nil); err != ErrV128 {
-		t.Error(err)
+	f, err := s.NewHostFunc(fn(vt{meta.I32, meta.V128}, vt{meta.V128}), func(_ *Caller, args, results []uint64) error {
+		results[0], results[1] = args[2]+args[0], args[1]
+		return nil
+	})
+	words := []uint64{1, 2, 3}
+	if err != nil || f.CallStack(nil, words) != nil || words[0] != 4 || words[1] != 2 || f.Call(words[:2], words) != ErrType {
+		t.Error(err, words)
 	}
 }
 

@@ -97,25 +97,28 @@ func (i *Instance) addRefRoots() {
 
 // findRefs fills what a function type says of references. always is Config.CollectAlways.
 func (f *funcType) findRefs(always bool) {
-	for i, t := range f.Params {
-		switch t {
-		case meta.ExternRef:
-			f.refParams = append(f.refParams, uint16(i))
-		case meta.FuncRef:
-			f.funcParams = append(f.funcParams, uint16(i))
-		}
-	}
-	for i, t := range f.Results {
-		switch t {
-		case meta.ExternRef:
-			f.refResults = append(f.refResults, uint16(i))
-		case meta.FuncRef:
-			f.funcResults = append(f.funcResults, uint16(i))
-		}
-	}
+	f.refParams, f.funcParams = refWords(f.Params)
+	f.refResults, f.funcResults = refWords(f.Results)
 	f.refsIn = len(f.refParams)+len(f.funcParams) != 0
 	f.refsOut = len(f.refResults)+len(f.funcResults) != 0
 	f.refs = always || f.refsIn || f.refsOut
+}
+
+// refWords returns which words of values of the given types are of type externref and funcref.
+func refWords(types []meta.ValType) (refs, funcs []uint16) {
+	word := uint16(0)
+	for _, t := range types {
+		switch t {
+		case meta.ExternRef:
+			refs = append(refs, word)
+		case meta.FuncRef:
+			funcs = append(funcs, word)
+		case meta.V128:
+			word++
+		}
+		word++
+	}
+	return refs, funcs
 }
 
 // hostWords is the arguments and results of the host function that an activation runs,

@@ -211,7 +211,7 @@ func (s *Store) alloc(size uintptr) (uintptr, error) {
 }
 
 // NewHostFunc makes a function of the given type that runs fn. It can be imported,
-// put into tables, and called. It fails with ErrV128 if the type has v128.
+// put into tables, and called. It fails with ErrType if the type has more than maxValues parameters or results.
 func (s *Store) NewHostFunc(t meta.FuncType, fn HostFunc) (*Func, error) {
 	done, err := s.hold()
 	if err != nil {
@@ -223,7 +223,7 @@ func (s *Store) NewHostFunc(t meta.FuncType, fn HostFunc) (*Func, error) {
 		return nil, err
 	}
 	if typ.unsupported {
-		return nil, ErrV128
+		return nil, ErrType
 	}
 	n := len(s.bindings)
 	code, err := process.stub(n)

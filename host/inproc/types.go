@@ -1,6 +1,8 @@
 package inproc
 
 import (
+	"slices"
+
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/meta"
 )
@@ -20,12 +22,13 @@ type funcType struct {
 	meta.FuncType
 	record uintptr // address of the canonical record
 
+	// args and results are where the words of arguments and results are: a v128 has two, the low one first.
 	args, results []argLoc
 	// Sizes of the areas on the stack, multiples of 16.
 	argBytes, hiddenBytes uintptr
 	entryFlags            uint64 // of nativeContext, for entry
 	resumeFlags           uint64 // for resumption after a host call
-	unsupported           bool   // v128: no calls between host and native code; args is nil
+	unsupported           bool   // too many words: no calls between host and native code; args is nil
 	// plain types have at most four arguments and one result, integers all: CallContext has a
 	// short way for them. plainRefs types would be plain but for references among the parameters.
 	// plainArgs is the number of arguments, masks are theirs.
@@ -36,8 +39,8 @@ type funcType struct {
 	// result does.
 	intArgs, intResult bool
 
-	// refParams and refResults are the indices of those of type externref, funcParams and
-	// funcResults of type funcref. refsIn and refsOut: there are some among the parameters, the
+	// refParams and refResults are the indices of the words of type externref, funcParams and
+	// funcResults of those of type funcref. refsIn and refsOut: there are some among the parameters, the
 	// results. refs: calls of host functions of this type have references to care for.
 	refParams, refResults   []uint16
 	funcParams, funcResults []uint16
@@ -62,6 +65,9 @@ func (s *Store) internType(t *meta.FuncType) (*funcType, error) {
 	return f, nil
 }
 
+// maxValues is how many parameters or results a type may have: argLoc.offset has room for the words of as many vectors.
+const maxValues = 4000
+
 func newFuncType(t *meta.FuncType, collectAlways bool) *funcType {
 	f := &funcType{FuncType: *t}
 	kinds := func(ts []meta.ValType) (out []abi.ArgKind, floats bool) {
@@ -71,7 +77,7 @@ func newFuncType(t *meta.FuncType, collectAlways bool) *funcType {
 			case meta.F32, meta.F64:
 				k, floats = abi.ArgFloat, true
 			case meta.V128:
-				f.unsupported = true
+				k, floats = abi.ArgVector, true
 			}
 			out = append(out, k)
 		}
@@ -79,7 +85,7 @@ func newFuncType(t *meta.FuncType, collectAlways bool) *funcType {
 	}
 	params, floatArgs := kinds(t.Params)
 	results, floatResults := kinds(t.Results)
-	if f.unsupported || len(params) > 8000 || len(results) > 8000 {
+	if len(params) > maxValues || len(results) > maxValues {
 		f.unsupported = true
 		return f
 	}
@@ -121,9 +127,9 @@ func (f *funcType) findShortcuts(floatArgs, floatResults bool) {
 	}
 }
 
-// locate translates locations of the convention to offsets in nativeContext.
+// locate translates locations of the convention to offsets in nativeContext, one for each word.
 func locate(locs []abi.Loc, types []meta.ValType, ints []uint8) []argLoc {
-	out := make([]argLoc, len(locs))
+	out := make([]argLoc, 0, len(locs))
 	for i, l := range locs {
 		a := argLoc{mask: ^uint64(0)}
 		if types[i] == meta.I32 || types[i] == meta.F32 {
@@ -132,16 +138,16 @@ func locate(locs []abi.Loc, types []meta.ValType, ints []uint8) []argLoc {
 		switch {
 		case !l.InReg:
 			a.memory, a.offset = true, l.Word*8
-		case l.Kind == abi.ArgFloat:
-			a.offset = contextFloats + uint16(l.Reg)*8
+		case l.Kind != abi.ArgInt:
+			a.offset = contextFloats + uint16(l.Reg)*16
 		default:
-			for n, r := range ints {
-				if r == l.Reg {
-					a.offset = contextInts + uint16(n)*8
-				}
-			}
+			a.offset = contextInts + uint16(slices.Index(ints, l.Reg))*8
 		}
-		out[i] = a
+		out = append(out, a)
+		if l.Kind == abi.ArgVector {
+			a.offset += 8
+			out = append(out, a)
+		}
 	}
 	return out
 }
