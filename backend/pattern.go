@@ -219,7 +219,12 @@ func (s *opSet) add(ops ...clif.Opcode) {
 	}
 }
 
-var anyOp = opSet{^uint64(0), ^uint64(0), ^uint64(0)}
+var anyOp = func() (s opSet) {
+	for i := range s {
+		s[i] = ^uint64(0)
+	}
+	return s
+}()
 
 // step is one question that a pattern asks.
 type step struct {
