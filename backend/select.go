@@ -222,8 +222,6 @@ func (l *Lower) fits(p *program, m *Match) bool {
 			ok = s.onV(l, v)
 		case stepLoad:
 			m.Load, ok = l.foldable(s, v)
-		case stepSame:
-			ok = l.Resolve(v) == l.Resolve(m.slots[s.args[0]])
 		case stepGuard:
 			m.v = [firstTemp]clif.Value(m.slots[:firstTemp])
 			ok = s.guard(l, m)
