@@ -100,6 +100,18 @@ func (t Type) Bits() int {
 	return 64
 }
 
+// Words returns how many words of 8 bytes the raw bits of values of the types take: two for a v128, the
+// low half first, else one.
+func Words(types []Type) int {
+	n := len(types)
+	for _, t := range types {
+		if t == V128 {
+			n++
+		}
+	}
+	return n
+}
+
 // Entities: indices into the tables of a Func or Module. The zero value is the
 // first entity; No… is none.
 type (

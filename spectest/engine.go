@@ -29,7 +29,7 @@ type Store interface {
 	// to imported entities stays.
 	Instantiate(m Module, imports func(module, name string) (Extern, bool)) (Instance, error)
 
-	// The entities of the host module.
+	// The entities of the host module. Of args and results a v128 takes two words, the low half first.
 	NewFunc(sig clif.Signature, fn func(args, results []uint64)) (Extern, error)
 	NewGlobal(t clif.Type, mutable bool, bits uint64) (Extern, error)
 	NewMemory(min, max uint64) (Extern, error)
@@ -55,7 +55,22 @@ type Extern any
 // reference 0.
 type Value struct {
 	Type clif.Type
-	Bits uint64
+	Bits uint64 // of a v128 the low half
+	High uint64 // the other half
+}
+
+// Values returns values of the types, of which words has the raw bits: two words for a v128, the low half first.
+func Values(types []clif.Type, words []uint64) []Value {
+	values := make([]Value, len(types))
+	for i, t := range types {
+		values[i] = Value{Type: t, Bits: words[0]}
+		if t == clif.V128 {
+			values[i].High = words[1]
+			words = words[1:]
+		}
+		words = words[1:]
+	}
+	return values
 }
 
 // Instance is an instance of a module.
@@ -64,7 +79,7 @@ type Instance interface {
 	Export(name string) (Extern, bool)
 	// FuncType is the type of the function of that name.
 	FuncType(name string) (*clif.Signature, bool)
-	// Invoke calls the function of that name, whose type the arguments fit.
+	// Invoke calls the function of that name, whose type the arguments fit: two words for a v128, the low half first.
 	Invoke(name string, args []uint64) ([]Value, error)
 	// Get reads the global of that name.
 	Get(name string) (Value, error)

@@ -15,21 +15,24 @@ var typeNames = map[string]clif.Type{
 	"externref": clif.Ref, "funcref": clif.FuncRef, "nullfuncref": clif.FuncRef, "nullexternref": clif.Ref,
 }
 
-// argument returns the bits of an argument, or the name of a type that is not
+// argument appends the words of an argument to args, or returns the name of a type that is not
 // supported.
-func argument(s Store, v *script.Value) (bits uint64, unsupported string) {
+func argument(s Store, args []uint64, v *script.Value) (_ []uint64, unsupported string) {
 	t, ok := typeNames[v.Type]
 	switch {
-	case !ok || t == clif.V128:
-		return 0, v.Type
+	case !ok:
+		return nil, v.Type
 	case v.Match == script.MatchNull:
-		return 0, ""
+		return append(args, 0), ""
 	case v.Match == script.MatchHost && t == clif.Ref:
-		return s.ExternRef(v.Bits), ""
+		return append(args, s.ExternRef(v.Bits)), ""
+	case v.Match == script.MatchVector:
+		low, high := v.V128()
+		return append(args, low, high), ""
 	case v.Match == script.MatchBits:
-		return v.Bits, ""
+		return append(args, v.Bits), ""
 	}
-	return 0, v.Type + " value"
+	return nil, v.Type + " value"
 }
 
 // matches reports whether got is what want says.
@@ -49,12 +52,10 @@ func matches(s Store, want *script.Value, got Value) bool {
 		return false
 	}
 	switch want.Match {
-	case script.MatchBits:
-		return got.Bits == want.Bits
-	case script.MatchNaNCanonical:
-		return isCanonical(got)
-	case script.MatchNaNArithmetic:
-		return isArithmetic(got)
+	case script.MatchBits, script.MatchNaNCanonical, script.MatchNaNArithmetic:
+		return matchesNumber(want, got.Bits)
+	case script.MatchVector:
+		return matchesLanes(want.Lanes, got)
 	case script.MatchNull:
 		return got.Bits == 0
 	case script.MatchNonNull:
@@ -75,18 +76,34 @@ const (
 	quiet64 = 0x7ff8000000000000
 )
 
-func isCanonical(v Value) bool {
-	if v.Type == clif.F32 {
-		return v.Bits&^(1<<31) == quiet32
+// matchesNumber reports whether bits are what want, a number or a lane, says.
+func matchesNumber(want *script.Value, bits uint64) bool {
+	sign, quiet := uint64(1)<<63, uint64(quiet64)
+	if want.Type == "f32" {
+		sign, quiet = 1<<31, quiet32
 	}
-	return v.Bits&^(1<<63) == quiet64
+	switch want.Match {
+	case script.MatchBits:
+		return bits == want.Bits
+	case script.MatchNaNCanonical:
+		return bits&^sign == quiet
+	}
+	return bits&quiet == quiet
 }
 
-func isArithmetic(v Value) bool {
-	if v.Type == clif.F32 {
-		return v.Bits&quiet32 == quiet32
+// matchesLanes reports whether each lane of a vector is what want says.
+func matchesLanes(want []script.Value, got Value) bool {
+	width := 128 / len(want)
+	for i := range want {
+		half, at := got.Bits, i*width
+		if at >= 64 {
+			half, at = got.High, at-64
+		}
+		if !matchesNumber(&want[i], half>>at<<(64-width)>>(64-width)) {
+			return false
+		}
 	}
-	return v.Bits&quiet64 == quiet64
+	return true
 }
 
 // describe returns what a value is, for messages.
@@ -96,19 +113,30 @@ func describe(v *script.Value) string {
 		return fmt.Sprintf("%s 0x%x", v.Type, v.Bits)
 	case script.MatchHost:
 		return fmt.Sprintf("%s %d", v.Type, v.Bits)
+	case script.MatchVector:
+		return "v128 (" + describeAll(v.Lanes, ", ") + ")"
 	case script.MatchEither:
-		var s []string
-		for i := range v.Either {
-			s = append(s, describe(&v.Either[i]))
-		}
-		return strings.Join(s, " or ")
+		return describeAll(v.Either, " or ")
 	}
 	return fmt.Sprintf("%s %s", v.Type, matchNames[v.Match])
 }
 
+func describeAll(vs []script.Value, between string) string {
+	var s []string
+	for i := range vs {
+		s = append(s, describe(&vs[i]))
+	}
+	return strings.Join(s, between)
+}
+
 var matchNames = map[script.Match]string{
-	script.MatchNaNCanonical: "nan:canonical", script.MatchNaNArithmetic: "nan:arithmetic", script.MatchVector: "vector",
+	script.MatchNaNCanonical: "nan:canonical", script.MatchNaNArithmetic: "nan:arithmetic",
 	script.MatchNull: "null", script.MatchNonNull: "not null", script.MatchAny: "any",
 }
 
-func (v Value) String() string { return fmt.Sprintf("%v 0x%x", v.Type, v.Bits) }
+func (v Value) String() string {
+	if v.Type == clif.V128 {
+		return fmt.Sprintf("v128 0x%016x%016x", v.High, v.Bits)
+	}
+	return fmt.Sprintf("%v 0x%x", v.Type, v.Bits)
+}

@@ -388,16 +388,16 @@ func (r *runner) perform(a *script.Action) ([]Value, error) {
 	if len(sig.Params) != len(a.Args) {
 		return nil, fmt.Errorf("%d arguments for a function of type %v", len(a.Args), sig)
 	}
-	args := make([]uint64, len(a.Args))
+	args := make([]uint64, 0, clif.Words(sig.Params))
 	for i := range a.Args {
-		bits, unsupported := argument(r.store, &a.Args[i])
+		var unsupported string
+		args, unsupported = argument(r.store, args, &a.Args[i])
 		if unsupported != "" {
 			return nil, &skip{"refused: argument of type " + unsupported}
 		}
 		if t := typeNames[a.Args[i].Type]; t != sig.Params[i] {
 			return nil, fmt.Errorf("argument %d of type %v for a function of type %v", i, t, sig)
 		}
-		args[i] = bits
 	}
 	return inst.Invoke(a.Field, args)
 }

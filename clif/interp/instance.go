@@ -1,7 +1,6 @@
 package interp
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/waot-project/waot/clif"
@@ -49,9 +48,6 @@ func (e *LinkError) Error() string {
 
 // Unlinkable returns the reason.
 func (e *LinkError) Unlinkable() string { return e.Reason }
-
-// ErrV128 is the error of a module that uses vectors.
-var ErrV128 = errors.New("interp: the type v128 is not supported")
 
 // Instantiate links a module, allocates what it defines and runs its init
 // function. If that traps, what it wrote until then to imported entities, and
@@ -267,11 +263,9 @@ func (f *Function) load() error {
 	if err != nil {
 		return fmt.Errorf("interp: function %d: %w", f.index, err)
 	}
-	for i := range body.Values {
-		if body.Values[i].Type == clif.V128 {
-			return ErrV128
-		}
-	}
 	f.body = body
+	for i := range body.Values {
+		f.vectors = f.vectors || body.Values[i].Type == clif.V128
+	}
 	return nil
 }

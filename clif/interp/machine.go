@@ -36,12 +36,14 @@ type machine struct {
 	store  *Store
 	frames []frame
 	stack  []uint64 // values of all frames: one word per clif.Value
+	high   []uint64 // high halves of vectors, parallel to stack as far as functions with vectors were
 
 	// The current frame.
 	fn    *Function
 	inst  *Instance
 	insts []clif.InstData
 	regs  []uint64
+	highs []uint64 // parallel to regs if fn has vectors, else nil
 	pc    clif.Inst
 
 	floor   int      // run returns when there are no more frames than this
@@ -60,7 +62,7 @@ const tickSteps = 1 << 14
 // maxNesting is how many host functions may be active: they use Go's stack.
 const maxNesting = 1000
 
-// Call calls f with raw bits and returns its results. A trap is a *Trap.
+// Call calls f with raw bits and returns its results, as a HostFunc has them. A trap is a *Trap.
 func (f *Function) Call(args []uint64) ([]uint64, error) {
 	m := &machine{store: f.store, ticks: tickSteps}
 	if n := f.store.opt.MaxSteps; n > 0 {
@@ -72,23 +74,23 @@ func (f *Function) Call(args []uint64) ([]uint64, error) {
 
 // call runs f on top of the current frames.
 func (m *machine) call(f *Function, args []uint64) ([]uint64, error) {
-	if len(args) != len(f.sig.Params) {
-		return nil, fmt.Errorf("interp: %d arguments for a function of type %v", len(args), &f.sig)
+	if len(args) != f.wordsIn {
+		return nil, fmt.Errorf("interp: %d words of arguments for a function of type %v", len(args), &f.sig)
 	}
 	saved := *m
 	m.floor, m.stop, m.err = len(m.frames), false, nil
 	if f.host != nil {
-		m.results = make([]uint64, len(f.sig.Results))
+		m.results = make([]uint64, f.wordsOut)
 		m.err = m.hostCall(f, args, m.results)
 	} else if m.push(f) {
-		for i, p := range m.fn.body.Params(m.fn.body.Entry()) {
-			m.regs[p] = args[i]
+		for _, p := range m.fn.body.Params(m.fn.body.Entry()) {
+			args = m.unpack(p, args)
 		}
 		m.run()
 	}
 	results, err := m.results, m.err
 	// The frames below are as they were, though the stack may have moved.
-	saved.frames, saved.stack = m.frames[:m.floor], m.stack
+	saved.frames, saved.stack, saved.high = m.frames[:m.floor], m.stack, m.high
 	saved.ticks, saved.steps = m.ticks, m.steps
 	*m = saved
 	m.enter()
@@ -168,6 +170,9 @@ func (m *machine) push(f *Function) bool {
 	if end > len(m.stack) {
 		m.stack = append(m.stack, make([]uint64, end+end/2-len(m.stack))...)
 	}
+	if f.vectors && end > len(m.high) {
+		m.high = append(m.high, make([]uint64, end+end/2-len(m.high))...)
+	}
 	m.frames = append(m.frames, frame{fn: f, base: base, pc: f.body.Blocks[f.body.Entry()].Start})
 	m.enter()
 	return true
@@ -181,7 +186,30 @@ func (m *machine) enter() {
 	top := &m.frames[len(m.frames)-1]
 	m.fn, m.inst, m.pc = top.fn, top.fn.inst, top.pc
 	m.insts = top.fn.body.Insts
-	m.regs = m.stack[top.base : top.base+len(top.fn.body.Values)]
+	end := top.base + len(top.fn.body.Values)
+	m.regs, m.highs = m.stack[top.base:end], nil
+	if top.fn.vectors {
+		m.highs = m.high[top.base:end]
+	}
+}
+
+// unpack sets value v to the first of the words, and returns the rest.
+func (m *machine) unpack(v uint32, words []uint64) []uint64 {
+	m.regs[v] = words[0]
+	if m.fn.body.TypeOf(clif.Value(v)) != clif.V128 {
+		return words[1:]
+	}
+	m.highs[v] = words[1]
+	return words[2:]
+}
+
+// pack appends the words of value v.
+func (m *machine) pack(words []uint64, v uint32) []uint64 {
+	words = append(words, m.regs[v])
+	if m.fn.body.TypeOf(clif.Value(v)) == clif.V128 {
+		words = append(words, m.highs[v])
+	}
+	return words
 }
 
 // invoke executes a call instruction: args are the numbers of the caller's
@@ -191,32 +219,39 @@ func (m *machine) invoke(f *Function, d *clif.InstData, args []uint32) {
 		m.invokeHost(f, d, args)
 		return
 	}
-	base := 0
-	if n := len(m.frames); n > 0 {
-		base = m.frames[n-1].base
-	}
+	base := m.frames[len(m.frames)-1].base
 	if !m.push(f) {
 		return
 	}
+	params := f.body.Params(f.body.Entry())
 	caller := m.stack[base:]
-	for i, p := range f.body.Params(f.body.Entry()) {
+	for i, p := range params {
 		m.regs[p] = caller[args[i]]
+	}
+	if f.wordsIn == len(params) {
+		return
+	}
+	caller = m.high[base:]
+	for i, p := range params {
+		if f.sig.Params[i] == clif.V128 {
+			m.highs[p] = caller[args[i]]
+		}
 	}
 }
 
 func (m *machine) invokeHost(f *Function, d *clif.InstData, args []uint32) {
-	words := make([]uint64, len(args)+len(f.sig.Results))
-	in, out := words[:len(args)], words[len(args):]
-	for i, a := range args {
-		in[i] = m.regs[a]
+	words := make([]uint64, f.wordsIn+f.wordsOut)
+	in, out := words[:0:f.wordsIn], words[f.wordsIn:]
+	for _, a := range args {
+		in = m.pack(in, a)
 	}
 	m.frames[len(m.frames)-1].pc = m.pc
 	if err := m.hostCall(f, in, out); err != nil {
 		m.hostError(err)
 		return
 	}
-	for i, x := range out {
-		m.regs[d.Result+clif.Value(i)] = x
+	for i := range clif.Value(d.NumResults) {
+		out = m.unpack(uint32(d.Result+i), out)
 	}
 }
 
@@ -233,12 +268,12 @@ func (m *machine) hostError(err error) {
 
 // doReturn leaves the current frame with the values numbered by results.
 func (m *machine) doReturn(results []uint32) {
-	from := m.regs
+	fn, from, high := m.fn, m.regs, m.highs
 	m.frames = m.frames[:len(m.frames)-1]
 	if len(m.frames) == m.floor {
-		m.results = make([]uint64, len(results))
-		for i, r := range results {
-			m.results[i] = from[r]
+		m.results = make([]uint64, 0, fn.wordsOut)
+		for _, r := range results {
+			m.results = m.pack(m.results, r)
 		}
 		m.stop = true
 		return
@@ -248,6 +283,14 @@ func (m *machine) doReturn(results []uint32) {
 	for i, r := range results {
 		m.regs[d.Result+clif.Value(i)] = from[r]
 	}
+	if fn.wordsOut == len(results) {
+		return
+	}
+	for i, r := range results {
+		if fn.sig.Results[i] == clif.V128 {
+			m.highs[d.Result+clif.Value(i)] = high[r]
+		}
+	}
 }
 
 // jump goes to a target: its arguments become the parameters, all at once.
@@ -255,20 +298,28 @@ func (m *machine) jump(t uint32) {
 	f := m.fn.body
 	tg := &f.Targets[t]
 	args, params := f.ListAt(tg.Args), f.Params(tg.Block)
+	m.move(m.regs, params, args)
+	if m.highs != nil {
+		m.move(m.highs, params, args) // those of scalars do not count
+	}
+	m.pc = f.Blocks[tg.Block].Start
+}
+
+// move copies the words of args to those of params, all at once.
+func (m *machine) move(words []uint64, params, args []uint32) {
 	switch len(args) {
 	case 0:
 	case 1:
-		m.regs[params[0]] = m.regs[args[0]]
+		words[params[0]] = words[args[0]]
 	default:
 		m.args = m.args[:0]
 		for _, a := range args {
-			m.args = append(m.args, m.regs[a])
+			m.args = append(m.args, words[a])
 		}
 		for i, p := range params {
-			m.regs[p] = m.args[i]
+			words[p] = m.args[i]
 		}
 	}
-	m.pc = f.Blocks[tg.Block].Start
 }
 
 // HostCall is what a host function knows of the call.

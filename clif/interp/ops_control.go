@@ -2,11 +2,25 @@ package interp
 
 import (
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/arith"
 	"github.com/waot-project/waot/internal/abi"
 )
 
 // ops executes each opcode. The instruction that follows is current already.
-var ops = [clif.NumOpcodes]func(*machine, *clif.InstData){
+var ops = makeOps()
+
+func makeOps() [clif.NumOpcodes]func(*machine, *clif.InstData) {
+	ops := scalarOps
+	for op := range clif.NumOpcodes {
+		if arith.IsVector(op) {
+			ops[op] = opVector
+		}
+	}
+	return ops
+}
+
+// scalarOps executes each opcode that is not an operation on vectors.
+var scalarOps = [clif.NumOpcodes]func(*machine, *clif.InstData){
 	clif.OpNop:           opNop,
 	clif.OpIconst:        opConst,
 	clif.OpFconst:        opConst,
@@ -96,6 +110,18 @@ var ops = [clif.NumOpcodes]func(*machine, *clif.InstData){
 	clif.OpBranch:        opBranch,
 	clif.OpBrTable:       opBrTable,
 	clif.OpReturn:        opReturn,
+}
+
+// opVector executes any operation on vectors without effects. Where an operand or the result is a scalar, the other half
+// does not count.
+func opVector(m *machine, d *clif.InstData) {
+	from := [3]uint32{d.A, d.B, d.C}
+	var args [3]arith.V128
+	for i, v := range from[:d.NumArgs()] {
+		args[i] = arith.V128{m.regs[v], m.highs[v]}
+	}
+	r := arith.Vector(d, 0, args[0], args[1], args[2])
+	m.regs[d.Result], m.highs[d.Result] = r[0], r[1]
 }
 
 func opNop(*machine, *clif.InstData) {}

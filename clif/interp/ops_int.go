@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/arith"
 	"github.com/waot-project/waot/internal/abi"
 )
 
@@ -140,23 +141,8 @@ func opCtz(m *machine, d *clif.InstData) {
 
 func opPopcnt(m *machine, d *clif.InstData) { m.set(d, uint64(bits.OnesCount64(m.a(d)))) }
 
-// intConds decides conditions on operands that have been sign-extended; that
-// keeps the order of zero-extended ones too.
-var intConds = [clif.NumIntCCs]func(x, y int64) bool{
-	clif.Eq:  func(x, y int64) bool { return x == y },
-	clif.Ne:  func(x, y int64) bool { return x != y },
-	clif.Slt: func(x, y int64) bool { return x < y },
-	clif.Sge: func(x, y int64) bool { return x >= y },
-	clif.Sgt: func(x, y int64) bool { return x > y },
-	clif.Sle: func(x, y int64) bool { return x <= y },
-	clif.Ult: func(x, y int64) bool { return uint64(x) < uint64(y) },
-	clif.Uge: func(x, y int64) bool { return uint64(x) >= uint64(y) },
-	clif.Ugt: func(x, y int64) bool { return uint64(x) > uint64(y) },
-	clif.Ule: func(x, y int64) bool { return uint64(x) <= uint64(y) },
-}
-
 func opIcmp(m *machine, d *clif.InstData) {
-	m.setBool(d, intConds[d.Cond](signed(d, m.a(d)), signed(d, m.b(d))))
+	m.setBool(d, arith.Icmp(d.IntCC(), signed(d, m.a(d)), signed(d, m.b(d))))
 }
 
 func opSext8(m *machine, d *clif.InstData)   { m.set(d, uint64(int8(m.a(d)))) }
@@ -167,11 +153,14 @@ func opSextend(m *machine, d *clif.InstData) { m.set64(d, uint64(int32(m.a(d))))
 func opIreduce(m *machine, d *clif.InstData) { m.set(d, m.a(d)) }
 
 func opSelect(m *machine, d *clif.InstData) {
+	v := d.C
 	if m.a(d) != 0 {
-		m.set64(d, m.b(d))
-		return
+		v = d.B
 	}
-	m.set64(d, m.c(d))
+	m.set64(d, m.regs[v])
+	if d.Type == clif.V128 {
+		m.highs[d.Result] = m.highs[v]
+	}
 }
 
 func opRefIsNull(m *machine, d *clif.InstData) { m.setBool(d, m.a(d) == 0) }

@@ -36,6 +36,12 @@ func opLoad(m *machine, d *clif.InstData) {
 	default:
 		x = binary.LittleEndian.Uint64(p)
 	}
+	if d.Type == clif.V128 {
+		m.highs[d.Result] = 0
+		if n == 16 {
+			m.highs[d.Result] = binary.LittleEndian.Uint64(p[8:])
+		}
+	}
 	if d.Access().Signed() {
 		shift := 64 - 8*n
 		x = uint64(int64(x<<shift) >> shift)
@@ -58,6 +64,9 @@ func opStore(m *machine, d *clif.InstData) {
 		binary.LittleEndian.PutUint32(p, uint32(x))
 	default:
 		binary.LittleEndian.PutUint64(p, x)
+		if n == 16 {
+			binary.LittleEndian.PutUint64(p[8:], m.highs[d.B])
+		}
 	}
 }
 
@@ -118,8 +127,19 @@ func opMemoryInit(m *machine, d *clif.InstData) {
 func opDataLen(m *machine, d *clif.InstData)  { m.set64(d, uint64(len(m.inst.datas[d.Aux]))) }
 func opDataDrop(m *machine, d *clif.InstData) { m.inst.datas[d.Aux] = nil }
 
-func opGlobalGet(m *machine, d *clif.InstData) { m.set64(d, m.inst.globals[d.Aux].Bits) }
-func opGlobalSet(m *machine, d *clif.InstData) { m.inst.globals[d.Aux].Bits = m.a(d) }
+func opGlobalGet(m *machine, d *clif.InstData) {
+	g := m.inst.globals[d.Aux]
+	if m.set64(d, g.Bits); d.Type == clif.V128 {
+		m.highs[d.Result] = g.High
+	}
+}
+
+func opGlobalSet(m *machine, d *clif.InstData) {
+	g := m.inst.globals[d.Aux]
+	if g.Bits = m.a(d); d.Type == clif.V128 {
+		g.High = m.highs[d.A]
+	}
+}
 
 func opTableSize(m *machine, d *clif.InstData) { m.set64(d, m.inst.tables[d.Aux].size) }
 

@@ -61,14 +61,18 @@ type Function struct {
 	inst  *Instance // nil if it is the host's
 	index clif.FuncIndex
 	body  *clif.Func // loaded by the first call
-	live  *liveness  // computed by the first LiveRefs
+	// vectors says that body has values of type v128; wordsIn and wordsOut are how many raw words the arguments and
+	// results take.
+	vectors           bool
+	wordsIn, wordsOut int
+	live              *liveness // computed by the first LiveRefs
 
 	host HostFunc
 }
 
 // HostFunc is a function of the host. args and results are raw bits as the
-// signature says: i32 and f32 zero-extended. It may keep neither slice. An error
-// ends the call; a *Trap counts as a trap.
+// signature says: i32 and f32 zero-extended, a v128 in two words, the low half first. It may keep
+// neither slice. An error ends the call; a *Trap counts as a trap.
 type HostFunc func(c *HostCall, args, results []uint64) error
 
 // Memory is a linear memory. Data has the current size; growing replaces it.
@@ -87,11 +91,12 @@ type Table struct {
 	elems  []uint64 // those from len(elems) up to size are null
 }
 
-// Global is a global variable; Bits is its value.
+// Global is a global variable; Bits is its value, without the high half of a v128.
 type Global struct {
 	Type    clif.Type
 	Mutable bool
 	Bits    uint64
+	High    uint64 // half of a v128
 }
 
 func (*Function) kind() abi.ExternKind { return abi.ExternFunc }
@@ -101,6 +106,7 @@ func (*Global) kind() abi.ExternKind   { return abi.ExternGlobal }
 
 func (s *Store) addFunc(f *Function) *Function {
 	f.store = s
+	f.wordsIn, f.wordsOut = clif.Words(f.sig.Params), clif.Words(f.sig.Results)
 	s.funcs = append(s.funcs, f)
 	f.ref = uint64(len(s.funcs)) << 4 // like the address of a descriptor
 	return f

@@ -28,6 +28,8 @@ type Engine struct {
 	Rewrite func(*clif.Func) error
 	// NoSpectre is compile.Options.NoSpectre.
 	NoSpectre bool
+	// Relaxed chooses the results of relaxed operators.
+	Relaxed translate.Relaxed
 	// Label is added to the name.
 	Label   string
 	Options interp.Options
@@ -72,7 +74,7 @@ func (e *Engine) Translate(wasm []byte) (*Module, error) {
 	}
 	cm := translate.Module(m, m.DecodeNames())
 	tr := translate.New(m, cm)
-	tr.NoSpectre = e.NoSpectre
+	tr.NoSpectre, tr.Relaxed = e.NoSpectre, e.Relaxed
 	out := &Module{Decl: cm, Funcs: make([]*clif.Func, len(cm.Funcs))}
 	for i := m.NumImportedFuncs; i < uint32(len(cm.Funcs)); i++ {
 		f := new(clif.Func)
@@ -178,15 +180,11 @@ func (i instance) Invoke(name string, args []uint64) ([]spectest.Value, error) {
 	if !ok {
 		return nil, fmt.Errorf("no function %q", name)
 	}
-	bits, err := f.Call(args)
+	words, err := f.Call(args)
 	if err != nil {
 		return nil, err
 	}
-	values := make([]spectest.Value, len(bits))
-	for n, b := range bits {
-		values[n] = spectest.Value{Type: f.Signature().Results[n], Bits: b}
-	}
-	return values, nil
+	return spectest.Values(f.Signature().Results, words), nil
 }
 
 func (i instance) Get(name string) (spectest.Value, error) {
@@ -195,5 +193,5 @@ func (i instance) Get(name string) (spectest.Value, error) {
 	if !ok {
 		return spectest.Value{}, fmt.Errorf("no global %q", name)
 	}
-	return spectest.Value{Type: g.Type, Bits: g.Bits}, nil
+	return spectest.Value{Type: g.Type, Bits: g.Bits, High: g.High}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/waot-project/waot/internal/proof/suitetest"
 	"github.com/waot-project/waot/internal/proof/testenv"
 	"github.com/waot-project/waot/spectest/interpengine"
+	"github.com/waot-project/waot/wasmfront/translate"
 )
 
 func TestSuite(t *testing.T) { suitetest.Run(t, &interpengine.Engine{}) }
@@ -22,4 +23,13 @@ func TestSuiteOptimised(t *testing.T) {
 		Label:   "-O1",
 		Rewrite: func(f *clif.Func) error { return o.Run(f, opt.O1) },
 	})
+}
+
+// TestRelaxed: each choice of results is one that the suite allows, plain and optimised.
+func TestRelaxed(t *testing.T) {
+	o := &opt.Optimizer{After: func(_ *opt.Pass, f *clif.Func) error { return verify.Func(f) }}
+	for r := range translate.NumRelaxed {
+		suitetest.RunGroup(t, &interpengine.Engine{Relaxed: r}, "relaxed-simd")
+		suitetest.RunGroup(t, &interpengine.Engine{Relaxed: r, Rewrite: func(f *clif.Func) error { return o.Run(f, opt.O1) }}, "relaxed-simd")
+	}
 }

@@ -191,22 +191,22 @@ func (i instance) Invoke(name string, args []uint64) ([]spectest.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	types := f.Type().Results
-	results := make([]uint64, len(types))
+	types := typesOf(f.Type().Results)
+	results := make([]uint64, clif.Words(types))
 	if err := f.Call(args, results); err != nil {
 		return nil, convert(err)
 	}
-	values := make([]spectest.Value, len(types))
-	for n, t := range types {
-		values[n] = spectest.Value{Type: clif.TypeOf(t), Bits: results[n]}
-	}
-	return values, nil
+	return spectest.Values(types, results), nil
 }
 
 func (i instance) Get(name string) (spectest.Value, error) {
 	g, err := i.Global(name)
 	if err != nil {
 		return spectest.Value{}, err
+	}
+	if g.Type() == abi.V128 {
+		v := g.GetV128()
+		return spectest.Value{Type: clif.V128, Bits: v[0], High: v[1]}, nil
 	}
 	return spectest.Value{Type: clif.TypeOf(g.Type()), Bits: g.Get()}, nil
 }

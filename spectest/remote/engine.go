@@ -145,7 +145,7 @@ type store struct {
 
 // hostFunc is a function of this side.
 type hostFunc struct {
-	results int
+	results int // words
 	run     func(args, results []uint64)
 }
 
@@ -180,7 +180,7 @@ func (s *store) extern(m *message) (spectest.Extern, error) {
 }
 
 func (s *store) NewFunc(sig clif.Signature, fn func(args, results []uint64)) (spectest.Extern, error) {
-	s.funcs = append(s.funcs, hostFunc{len(sig.Results), fn})
+	s.funcs = append(s.funcs, hostFunc{clif.Words(sig.Results), fn})
 	return s.extern(&message{Op: opNewFunc, Thing: uint64(len(s.funcs) - 1), Sig: sig})
 }
 

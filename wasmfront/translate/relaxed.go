@@ -16,14 +16,14 @@ const (
 	RelaxedX64FMA                       // the same with fused multiplication
 	RelaxedA64                          // NEON: the deterministic profile, but fused multiplication
 	RelaxedA64Dot                       // the same with sdot
-	numRelaxed
+	NumRelaxed
 )
 
 // relaxedCount is how many relaxed operators there are.
 const relaxedCount = 20
 
 // relaxedHandlers translates the relaxed operators, by the number after 0xFD minus 256.
-var relaxedHandlers = [numRelaxed][relaxedCount]handler{
+var relaxedHandlers = [NumRelaxed][relaxedCount]handler{
 	RelaxedDeterministic: overlay(),
 	RelaxedX64:           overlay(relaxedX64),
 	RelaxedX64FMA:        overlay(relaxedX64, relaxedFused),

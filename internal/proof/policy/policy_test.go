@@ -89,8 +89,9 @@ clif/analysis: clif
 clif/verify: clif/analysis
 clif/text: clif
 clif/rewrite: clif
-clif/opt: clif/analysis clif/rewrite
-clif/interp: clif/analysis
+clif/arith: clif
+clif/opt: clif/analysis clif/arith clif/rewrite
+clif/interp: clif/analysis clif/arith
 wasmfront/translate: wasmfront/validate clif
 regalloc/parmove: regalloc
 regalloc/linear: regalloc/parmove
