@@ -104,6 +104,9 @@ type CompileOptions struct {
 	// NoSpectre leaves out the masks that keep a speculating processor from using an index of a table or of br_table
 	// that is out of bounds. It is for modules whose authors are trusted.
 	NoSpectre bool
+	// Deterministic gives the same results on all machines: NaNs that operators compute are canonical, and relaxed
+	// operators do what the specification's deterministic profile says.
+	Deterministic bool
 	// MaxModuleBytes bounds the module, MaxFunctions its functions (imported ones included), MaxFunctionBytes the
 	// body of each function in the module, and MaxCodeBytes the machine code. A module with more gives a
 	// *CompileLimitError. The defaults are 2^30 bytes, 1,000,000 functions, 7,654,321 bytes and 2^29 bytes; larger
@@ -164,7 +167,7 @@ func compileWasm(ctx context.Context, wasm []byte, o *CompileOptions) (*compile.
 	if o == nil {
 		o = &CompileOptions{}
 	}
-	c := compile.Options{Name: o.Name, Target: o.Target, CPU: o.CPU, Jobs: o.Workers, Progress: o.Progress, OptLevel: opt.O1, NoSpectre: o.NoSpectre, Context: ctx,
+	c := compile.Options{Name: o.Name, Target: o.Target, CPU: o.CPU, Jobs: o.Workers, Progress: o.Progress, OptLevel: opt.O1, NoSpectre: o.NoSpectre, Deterministic: o.Deterministic, Context: ctx,
 		Limits: compile.Limits{ModuleBytes: o.MaxModuleBytes, Functions: o.MaxFunctions, FunctionBytes: o.MaxFunctionBytes,
 			CodeBytes: o.MaxCodeBytes, Memory: o.MaxMemory}}
 	if o.NoOptimize {

@@ -48,6 +48,9 @@ type Options struct {
 	// NoSpectre leaves out what keeps misspeculation from taking indices that are out of bounds, of tables and of
 	// br_table (docs/security.md).
 	NoSpectre bool
+	// Deterministic gives results that do not depend on the machine: the deterministic profile of the specification,
+	// with canonical NaNs.
+	Deterministic bool
 	// Verify checks CLIF after translation and after each pass, and VCode.
 	Verify bool
 	// NewAllocator makes the register allocator of a worker; nil stands for NewAllocator of this package.

@@ -14,6 +14,7 @@ import (
 	"github.com/waot-project/waot/internal/reloc"
 	"github.com/waot-project/waot/objfile"
 	"github.com/waot-project/waot/regalloc/linear"
+	"github.com/waot-project/waot/wasmfront/translate"
 )
 
 // The targets.
@@ -62,6 +63,7 @@ type machine struct {
 	target   *backend.Target
 	arch     string // of the metadata
 	cpu      string // of the metadata
+	relaxed  translate.Relaxed
 	elf      objfile.Machine
 	property objfile.Section // .note.gnu.property
 	c        *cMachine
@@ -100,6 +102,23 @@ func CodeTarget(target, cpu string) (*backend.Target, error) {
 	return m.target, nil
 }
 
+// Translation returns what operators become with the given options.
+func (o *Options) Translation() (translate.Options, error) {
+	m, err := targetFor(o.Target, o.CPU)
+	if err != nil {
+		return translate.Options{}, err
+	}
+	return o.translation(m), nil
+}
+
+func (o *Options) translation(m *machine) translate.Options {
+	t := translate.Options{NoSpectre: o.NoSpectre, Relaxed: m.relaxed}
+	if o.Deterministic {
+		t.Relaxed, t.CanonicalNaNs = translate.RelaxedDeterministic, true
+	}
+	return t
+}
+
 // Rules are the rules of the mid-end and of lowering for a target, in the order of their tables; nil if there is no such
 // target.
 func Rules(target string) (all []*rewrite.Info) {
@@ -125,14 +144,14 @@ func x64Machine(cpu string) (*machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &machine{target: x64.New(features), arch: "x86-64", cpu: "x86-64-v2", elf: objfile.X86_64,
+	m := &machine{target: x64.New(features), arch: "x86-64", cpu: "x86-64-v2", relaxed: translate.RelaxedX64, elf: objfile.X86_64,
 		property: objfile.PropertyNote(objfile.X86V2), c: &sysv,
 		filler: 0xcc, // int3
 		relocs: &reloc.X64,
 		cfi:    x64.CFI(),
 	}
 	if features.Has(x64.V3) {
-		m.cpu, m.property = "x86-64-v3", objfile.PropertyNote(objfile.X86V3)
+		m.cpu, m.relaxed, m.property = "x86-64-v3", translate.RelaxedX64FMA, objfile.PropertyNote(objfile.X86V3)
 	}
 	return m, nil
 }

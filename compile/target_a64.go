@@ -8,6 +8,7 @@ import (
 	"github.com/waot-project/waot/backend/isa/a64/asm"
 	"github.com/waot-project/waot/internal/reloc"
 	"github.com/waot-project/waot/objfile"
+	"github.com/waot-project/waot/wasmfront/translate"
 )
 
 // a64CPU is the only level of AArch64 processors so far: the floor.
@@ -19,7 +20,7 @@ func a64Machine(cpu string) (*machine, error) {
 		return nil, fmt.Errorf("compile: unknown processor level %q of AArch64 (want %s)", cpu, a64CPU)
 	}
 	veneer, _ := asm.Append(nil, &backend.Inst{Op: asm.B}, nil, nil)
-	return &machine{target: a64.New(), arch: "aarch64", cpu: a64CPU, elf: objfile.AArch64,
+	return &machine{target: a64.New(), arch: "aarch64", cpu: a64CPU, relaxed: translate.RelaxedA64, elf: objfile.AArch64,
 		property: objfile.BTINote(), c: &aapcs64,
 		filler:        0, // udf #0
 		relocs:        &reloc.A64,

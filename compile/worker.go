@@ -164,7 +164,7 @@ func (w *worker) reset() {
 	w.f = clif.Func{}
 	if d.wm != nil {
 		w.tr = translate.New(d.wm, d.cm)
-		w.tr.NoSpectre = d.opt.NoSpectre
+		w.tr.Options = d.opt.translation(d.target)
 	}
 	w.opt = opt.Optimizer{}
 	if d.opt.Verify || d.opt.AfterPass != nil {

@@ -42,6 +42,7 @@ func compileFlags() []cli.Flag {
 		&cli.IntFlag{Name: "jobs", Usage: "compile `N` functions at once (default: one per processor)"},
 		&cli.StringFlag{Name: "regalloc-check", Value: "on", Usage: "prove each register allocation: on or off"},
 		&cli.StringFlag{Name: "spectre", Value: "on", Usage: "keep misspeculation within tables and jump tables: on or off"},
+		&cli.BoolFlag{Name: "deterministic", Usage: "give the same results on all machines: canonical NaNs, relaxed operators as the specification's deterministic profile"},
 		&cli.BoolFlag{Name: "verify", Usage: "check the compiler's own invariants after each pass"},
 	}, append(limitFlags(), rewriteFlags()...)...)
 }
@@ -149,6 +150,7 @@ type options struct {
 	jobs          int // 0: one per processor
 	check, verify bool
 	noSpectre     bool
+	deterministic bool
 	rewrites      *rewriting // nil: all
 	name          string
 	progress      func(done, total int)
@@ -158,7 +160,7 @@ type options struct {
 
 // readOptions reads compileFlags, and the target where there is one.
 func readOptions(c *cli.Context) (*options, error) {
-	o := &options{level: c.Int("opt"), jobs: c.Int("jobs"), verify: c.Bool("verify")}
+	o := &options{level: c.Int("opt"), jobs: c.Int("jobs"), verify: c.Bool("verify"), deterministic: c.Bool("deterministic")}
 	if err := o.readTarget(c.String("target"), c.String("cpu")); err != nil {
 		return nil, err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/objfile"
 	"github.com/waot-project/waot/wasmfront"
+	"github.com/waot-project/waot/wasmfront/translate"
 )
 
 // artifact is a compiled module.
@@ -55,9 +56,19 @@ func compileModule(file string, bin []byte, o *options) (*artifact, error) {
 func (o *options) compileOptions() compile.Options {
 	return compile.Options{
 		Jobs: o.jobs, OptLevel: opt.Level(o.level), Target: o.target, CPU: o.codeLevel(), Name: o.name,
-		SkipChecker: !o.check, NoSpectre: o.noSpectre, Verify: o.verify, Progress: o.progress,
+		SkipChecker: !o.check, NoSpectre: o.noSpectre, Deterministic: o.deterministic, Verify: o.verify, Progress: o.progress,
 		Control: o.rewrites.control, Limits: o.limits, Context: o.ctx,
 	}
+}
+
+// translation is what operators become.
+func (o *options) translation() translate.Options {
+	c := o.compileOptions()
+	t, err := c.Translation()
+	if err != nil {
+		panic(err) // target and processor were checked when they were read
+	}
+	return t
 }
 
 // codeLevel returns the level of processor as the compiler knows it: nothing of v4 is used yet.

@@ -240,7 +240,7 @@ type pipeline struct {
 
 func (in *inspector) newPipeline() (*pipeline, error) {
 	p := &pipeline{inspector: in, tr: translate.New(in.m, in.cm)}
-	p.tr.NoSpectre = in.opt.noSpectre
+	p.tr.Options = in.opt.translation()
 	if in.opt.verify {
 		p.opt.After = func(pass *opt.Pass, f *clif.Func) error {
 			if err := verify.Func(f); err != nil {

@@ -158,7 +158,7 @@ func spectestAction(c *cli.Context) (err error) {
 // interpreter returns the engine for the intermediate form, after the mid-end if the
 // level asks for it.
 func interpreter(o *options) spectest.Engine {
-	e := &interpengine.Engine{Label: fmt.Sprintf("-O%d", o.level), NoSpectre: o.noSpectre}
+	e := &interpengine.Engine{Label: fmt.Sprintf("-O%d", o.level), Translation: o.translation()}
 	if o.level > 0 {
 		var mid opt.Optimizer
 		e.Rewrite = func(f *clif.Func) error {

@@ -5,9 +5,9 @@ type ArgKind uint8
 
 // The kinds of argument.
 const (
-	ArgInt   ArgKind = iota // i32 (zero-extended), i64, references, addresses
-	ArgFloat                // f32 (upper bits unspecified), f64
-	ArgVector               // v128, in the registers of ArgFloat, or two words, the first of which is even
+	ArgInt    ArgKind = iota // i32 (zero-extended), i64, references, addresses
+	ArgFloat                 // f32 (upper bits unspecified), f64
+	ArgVector                // v128, in the registers of ArgFloat, or two words, the first of which is even
 )
 
 // Words returns how many 8-byte words a value takes in memory.

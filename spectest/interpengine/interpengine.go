@@ -26,10 +26,8 @@ type Engine struct {
 	// Rewrite, if not nil, changes each function after translation; the result
 	// is verified again.
 	Rewrite func(*clif.Func) error
-	// NoSpectre is compile.Options.NoSpectre.
-	NoSpectre bool
-	// Relaxed chooses the results of relaxed operators.
-	Relaxed translate.Relaxed
+	// Translation is what operators become (compile.Options.Translation).
+	Translation translate.Options
 	// Label is added to the name.
 	Label   string
 	Options interp.Options
@@ -74,7 +72,7 @@ func (e *Engine) Translate(wasm []byte) (*Module, error) {
 	}
 	cm := translate.Module(m, m.DecodeNames())
 	tr := translate.New(m, cm)
-	tr.NoSpectre, tr.Relaxed = e.NoSpectre, e.Relaxed
+	tr.Options = e.Translation
 	out := &Module{Decl: cm, Funcs: make([]*clif.Func, len(cm.Funcs))}
 	for i := m.NumImportedFuncs; i < uint32(len(cm.Funcs)); i++ {
 		f := new(clif.Func)

@@ -29,7 +29,7 @@ func TestSuiteOptimised(t *testing.T) {
 func TestRelaxed(t *testing.T) {
 	o := &opt.Optimizer{After: func(_ *opt.Pass, f *clif.Func) error { return verify.Func(f) }}
 	for r := range translate.NumRelaxed {
-		suitetest.RunGroup(t, &interpengine.Engine{Relaxed: r}, "relaxed-simd")
-		suitetest.RunGroup(t, &interpengine.Engine{Relaxed: r, Rewrite: func(f *clif.Func) error { return o.Run(f, opt.O1) }}, "relaxed-simd")
+		suitetest.RunGroup(t, &interpengine.Engine{Translation: translate.Options{Relaxed: r}}, "relaxed-simd")
+		suitetest.RunGroup(t, &interpengine.Engine{Translation: translate.Options{Relaxed: r}, Rewrite: func(f *clif.Func) error { return o.Run(f, opt.O1) }}, "relaxed-simd")
 	}
 }

@@ -9,13 +9,20 @@ import (
 	"github.com/waot-project/waot/wasmfront/validate"
 )
 
-// Translator translates the function bodies of one module. It is reusable from
-// function to function, but not by two goroutines at once.
-type Translator struct {
+// Options choose what operators become.
+type Options struct {
 	// NoSpectre leaves indices of tables as they are once they are checked: a misspeculation may use any.
 	NoSpectre bool
 	// Relaxed chooses the results of relaxed operators.
 	Relaxed Relaxed
+	// CanonicalNaNs makes each NaN that an operator computes the canonical one, positive and quiet without payload.
+	CanonicalNaNs bool
+}
+
+// Translator translates the function bodies of one module. It is reusable from
+// function to function, but not by two goroutines at once.
+type Translator struct {
+	Options
 
 	m  *wasmfront.Module
 	cm *clif.Module

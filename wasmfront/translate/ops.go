@@ -40,12 +40,12 @@ func (t *Translator) iconst(op *wasmfront.Operator, h *handler) { t.push(t.b.Ico
 func (t *Translator) fconst(op *wasmfront.Operator, h *handler) { t.push(t.b.Fconst(h.typ, op.I64)) }
 
 func (t *Translator) unary(_ *wasmfront.Operator, h *handler) {
-	t.push(t.b.Unary(h.code, h.typ, t.pop()))
+	t.pushComputed(h, t.b.Unary(h.code, h.typ, t.pop()))
 }
 
 func (t *Translator) binary(_ *wasmfront.Operator, h *handler) {
 	y, x := t.pop(), t.pop()
-	t.push(t.b.Binary(h.code, h.typ, x, y))
+	t.pushComputed(h, t.b.Binary(h.code, h.typ, x, y))
 }
 
 func (t *Translator) icmp(_ *wasmfront.Operator, h *handler) {

@@ -116,7 +116,8 @@ func (t *Translator) multiplySub(_ *wasmfront.Operator, h *handler) {
 
 func (t *Translator) multiplyThen(op clif.Opcode, shape clif.Type) {
 	z, y, x := t.pop(), t.pop(), t.pop()
-	t.push(t.b.Binary(op, shape, z, t.b.Binary(clif.OpVfmul, shape, x, y)))
+	product := t.canonical(shape, t.b.Binary(clif.OpVfmul, shape, x, y))
+	t.push(t.canonical(shape, t.b.Binary(op, shape, z, product)))
 }
 
 // dotAdd adds sums of two products in pairs, then the third operand.

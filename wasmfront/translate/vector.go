@@ -251,7 +251,7 @@ func (t *Translator) vconst(op *wasmfront.Operator, _ *handler) { t.push(t.b.Vco
 
 func (t *Translator) ternary(_ *wasmfront.Operator, h *handler) {
 	z, y, x := t.pop(), t.pop(), t.pop()
-	t.push(t.b.Ternary(h.code, h.typ, x, y, z))
+	t.pushComputed(h, t.b.Ternary(h.code, h.typ, x, y, z))
 }
 
 func (t *Translator) vicmp(_ *wasmfront.Operator, h *handler) {

@@ -387,7 +387,11 @@ func (f *Figures) describe(ctx context.Context, p *randprog.Program, want *randp
 // interpret runs a program on the CLIF interpreter as a variant optimises it. set, if not nil, changes the options.
 func (w *worker) interpret(p *randprog.Program, v *Variant, set func(*compile.Options), limits interp.Options) *randprog.Outcome {
 	o := w.options(v, set)
-	return randprog.Run(&interpengine.Engine{Options: limits, NoSpectre: o.NoSpectre, Rewrite: midEnd(&o)}, p)
+	tr, err := o.Translation()
+	if err != nil {
+		panic(err) // a variant without such a target
+	}
+	return randprog.Run(&interpengine.Engine{Options: limits, Translation: tr, Rewrite: midEnd(&o)}, p)
 }
 
 // options returns the options that a variant is compiled with. set, if not nil, changes them.

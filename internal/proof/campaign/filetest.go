@@ -28,7 +28,7 @@ func (w *worker) fileTest(ctx context.Context, p *randprog.Program, v *Variant, 
 	case sort == onlyPlace:
 		return "", errors.New("filetests do not say where a trap arises")
 	}
-	t, err := newCLIFTest(ctx, p, v.NoSpectre)
+	t, err := newCLIFTest(ctx, p, v)
 	if err != nil {
 		return "", err
 	}
@@ -107,9 +107,13 @@ type clifCall struct {
 }
 
 // newCLIFTest returns what becomes of a program's calls in new instances, where the judge and the CLIF interpreter agree.
-// noSpectre is that of the variant.
-func newCLIFTest(ctx context.Context, p *randprog.Program, noSpectre bool) (*clifTest, error) {
-	m, err := (&interpengine.Engine{NoSpectre: noSpectre}).Translate(p.Wasm)
+func newCLIFTest(ctx context.Context, p *randprog.Program, v *Variant) (*clifTest, error) {
+	o := v.options()
+	tr, err := o.Translation()
+	if err != nil {
+		return nil, err
+	}
+	m, err := (&interpengine.Engine{Translation: tr}).Translate(p.Wasm)
 	switch {
 	case err != nil:
 		return nil, err

@@ -52,7 +52,7 @@ func TestFileTest(t *testing.T) {
 		if p == nil {
 			continue
 		}
-		c, err := newCLIFTest(t.Context(), p, seed%2 == 1)
+		c, err := newCLIFTest(t.Context(), p, &Variant{NoSpectre: seed%2 == 1})
 		if err != nil {
 			t.Errorf("seed %d: %v", seed, err)
 			continue
