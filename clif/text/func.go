@@ -306,7 +306,7 @@ func parseArgs(p *parser, d *clif.InstData) {
 
 func parseVconst(p *parser, d *clif.InstData) {
 	t := p.kind(tokNumber)
-	low, high, err := parseV128(t.text)
+	low, high, err := ParseV128(t.text)
 	if err != nil {
 		p.fail(t, "%v", err)
 	}

@@ -31,8 +31,8 @@ func ParseNumber(t clif.Type, s string) (uint64, error) {
 	return uint64(i) & (^uint64(0) >> (64 - size)), nil
 }
 
-// parseV128 reads a hexadecimal integer of up to 128 bits.
-func parseV128(s string) (low, high uint64, err error) {
+// ParseV128 reads a hexadecimal integer of up to 128 bits.
+func ParseV128(s string) (low, high uint64, err error) {
 	digits, ok := strings.CutPrefix(s, "0x")
 	if !ok || len(digits) == 0 || len(digits) > 32 {
 		return 0, 0, fmt.Errorf("%q is not a hexadecimal integer of 128 bits", s)

@@ -167,7 +167,7 @@ func (in *running) Call(i clif.FuncIndex, args ...uint64) ([]uint64, *isatest.Tr
 	if err != nil {
 		return nil, nil, err
 	}
-	results := make([]uint64, len(in.mod.FuncSig(i).Results))
+	results := make([]uint64, clif.Words(in.mod.FuncSig(i).Results))
 	err = f.Call(args, results)
 	var trap *inproc.Trap
 	if errors.As(err, &trap) {

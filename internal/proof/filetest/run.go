@@ -3,6 +3,7 @@ package filetest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,8 +31,8 @@ type Program interface {
 
 // Instance is an instance of a program.
 type Instance interface {
-	// Call calls a function with raw bits, i32 and f32 zero-extended. A trap is
-	// an error with a method TrapCode.
+	// Call calls a function with raw bits, i32 and f32 zero-extended, two words for a v128, the low half first. A
+	// trap is an error with a method TrapCode.
 	Call(fn clif.FuncIndex, args []uint64) ([]uint64, error)
 	Close() error
 }
@@ -45,13 +46,17 @@ type Trapper interface {
 // Echo is what imported functions do: each result is the last argument of the
 // same type, or zero.
 func Echo(sig *clif.Signature, args, results []uint64) {
-	for i, t := range sig.Results {
-		results[i] = 0
-		for k, p := range sig.Params {
+	for _, t := range sig.Results {
+		n := clif.Words([]clif.Type{t})
+		clear(results[:n])
+		rest := args
+		for _, p := range sig.Params {
 			if p == t {
-				results[i] = args[k]
+				copy(results[:n], rest)
 			}
+			rest = rest[clif.Words([]clif.Type{p}):]
 		}
+		results = results[n:]
 	}
 }
 
@@ -83,9 +88,8 @@ type directive struct {
 
 // expected is one result.
 type expected struct {
-	bits  uint64
-	match func(t clif.Type, bits uint64) bool // nil: equals bits
-	text  string
+	words []uint64
+	match func(t clif.Type, bits uint64) bool // nil: equals words
 }
 
 // run executes the directives on each engine: of the file, and of the file as
@@ -173,26 +177,33 @@ func (d *directive) check(p Program) string {
 	if err != nil {
 		return err.Error()
 	}
+	words := got
 	for i, e := range d.results {
 		t := d.sig.Results[i]
-		if e.match == nil && got[i] != e.bits || e.match != nil && !e.match(t, got[i]) {
+		n := clif.Words([]clif.Type{t})
+		if e.match == nil && !slices.Equal(words[:n], e.words) || e.match != nil && !e.match(t, words[0]) {
 			return "got " + d.describe(got)
 		}
+		words = words[n:]
 	}
 	return ""
 }
 
-func (d *directive) describe(bits []uint64) string {
-	s := make([]string, len(bits))
-	for i, b := range bits {
-		switch t := d.sig.Results[i]; t {
+// describe returns the results that have these words.
+func (d *directive) describe(words []uint64) string {
+	s := make([]string, len(d.sig.Results))
+	for i, t := range d.sig.Results {
+		switch t {
 		case clif.I32:
-			s[i] = strconv.Itoa(int(int32(b)))
+			s[i] = strconv.Itoa(int(int32(words[0])))
 		case clif.I64:
-			s[i] = strconv.FormatInt(int64(b), 10)
+			s[i] = strconv.FormatInt(int64(words[0]), 10)
+		case clif.V128:
+			s[i] = fmt.Sprintf("0x%016x%016x", words[1], words[0])
 		default:
-			s[i] = fmt.Sprintf("0x%x", b)
+			s[i] = fmt.Sprintf("0x%x", words[0])
 		}
+		words = words[clif.Words([]clif.Type{t}):]
 	}
 	return strings.Join(s, ", ")
 }
@@ -228,11 +239,11 @@ func parseDirective(file *text.File, line string) (directive, error) {
 		return d, fmt.Errorf("%d arguments for a function of type %v", len(args), d.sig)
 	}
 	for i, a := range args {
-		bits, err := parseValue(d.sig.Params[i], a)
+		words, err := parseValue(d.sig.Params[i], a)
 		if err != nil {
 			return d, err
 		}
-		d.args = append(d.args, bits)
+		d.args = append(d.args, words...)
 	}
 	if mark+":" == trapMark {
 		code, ok := abi.TrapByName(want)
@@ -268,20 +279,24 @@ func fields(s string) []string {
 	return parts
 }
 
-// parseValue reads a constant of a type: for references null or host:N.
-func parseValue(t clif.Type, s string) (uint64, error) {
-	if !t.IsRef() {
-		return text.ParseNumber(t, s)
-	}
-	if s == "null" {
-		return 0, nil
+// parseValue reads the words of a constant of a type: for references null or host:N.
+func parseValue(t clif.Type, s string) ([]uint64, error) {
+	switch {
+	case t == clif.V128:
+		low, high, err := text.ParseV128(s)
+		return []uint64{low, high}, err
+	case !t.IsRef():
+		bits, err := text.ParseNumber(t, s)
+		return []uint64{bits}, err
+	case s == "null":
+		return []uint64{0}, nil
 	}
 	if n, ok := strings.CutPrefix(s, "host:"); ok && t == clif.Ref {
 		if n, err := strconv.ParseUint(n, 10, 32); err == nil {
-			return HostRef(n), nil
+			return []uint64{HostRef(n)}, nil
 		}
 	}
-	return 0, fmt.Errorf("%q is not a value of type %v", s, t)
+	return nil, fmt.Errorf("%q is not a value of type %v", s, t)
 }
 
 // quiet returns the bits that every quiet NaN of the type has.
@@ -301,8 +316,8 @@ var patterns = map[string]func(t clif.Type, bits uint64) bool{
 
 func parseExpected(t clif.Type, s string) (expected, error) {
 	if m := patterns[s]; m != nil {
-		return expected{match: m, text: s}, nil
+		return expected{match: m}, nil
 	}
-	bits, err := parseValue(t, s)
-	return expected{bits: bits, text: s}, err
+	words, err := parseValue(t, s)
+	return expected{words: words}, err
 }
