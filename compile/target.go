@@ -14,6 +14,7 @@ import (
 	"github.com/waot-project/waot/internal/reloc"
 	"github.com/waot-project/waot/objfile"
 	"github.com/waot-project/waot/regalloc/linear"
+	"github.com/waot-project/waot/wasmfront/translate"
 )
 
 // The targets.
@@ -62,6 +63,7 @@ type machine struct {
 	target   *backend.Target
 	arch     string // of the metadata
 	cpu      string // of the metadata
+	relaxed  translate.Relaxed
 	elf      objfile.Machine
 	property objfile.Section // .note.gnu.property
 	c        *cMachine
@@ -127,12 +129,13 @@ func x64Machine(cpu string) (*machine, error) {
 	}
 	m := &machine{target: x64.New(features), arch: "x86-64", cpu: "x86-64-v2", elf: objfile.X86_64,
 		property: objfile.PropertyNote(objfile.X86V2), c: &sysv,
-		filler: 0xcc, // int3
-		relocs: &reloc.X64,
-		cfi:    x64.CFI(),
+		filler:  0xcc, // int3
+		relocs:  &reloc.X64,
+		cfi:     x64.CFI(),
+		relaxed: translate.RelaxedX64,
 	}
 	if features.Has(x64.V3) {
-		m.cpu, m.property = "x86-64-v3", objfile.PropertyNote(objfile.X86V3)
+		m.cpu, m.relaxed, m.property = "x86-64-v3", translate.RelaxedX64FMA, objfile.PropertyNote(objfile.X86V3)
 	}
 	return m, nil
 }

@@ -164,6 +164,7 @@ func (w *worker) reset() {
 	w.f = clif.Func{}
 	if d.wm != nil {
 		w.tr = translate.New(d.wm, d.cm)
+		w.tr.Relaxed = d.target.relaxed
 		w.tr.NoSpectre = d.opt.NoSpectre
 	}
 	w.opt = opt.Optimizer{}
