@@ -15,8 +15,8 @@ import (
 const (
 	// V2 is x86-64-v2: SSE4.2 and POPCNT. It is the floor.
 	V2 = asm.SSE3 | asm.SSSE3 | asm.SSE41 | asm.SSE42 | asm.POPCNT
-	// V3 is x86-64-v3, as far as used: BMI, LZCNT, AVX and FMA.
-	V3 = V2 | asm.LZCNT | asm.BMI1 | asm.BMI2 | asm.AVX | asm.FMA
+	// V3 is x86-64-v3, as far as used: BMI, LZCNT, AVX2 and FMA.
+	V3 = V2 | asm.LZCNT | asm.BMI1 | asm.BMI2 | asm.AVX | asm.AVX2 | asm.FMA
 )
 
 // Level returns the features of a named level, "v2" or "v3", with or without

@@ -130,6 +130,8 @@ func Append(buf []byte, inst *backend.Inst, allocs []regalloc.Allocation, fr *ba
 	case INone:
 	case IByte:
 		immLen = 1
+	case IReg:
+		imm, immLen = int64(regOf(allocs, 2, f.RM, extra))<<4, 1
 	case IWord:
 		immLen = 2
 	case IFull, IShort:

@@ -7,48 +7,67 @@ type Form uint8
 
 // The forms. G is an integer register, X a vector register, rm a register or memory.
 const (
-	FNone     Form = iota
-	FMove          // G <- G/rm
-	FLea           // G <- address
-	FStore         // [mem] op= G
-	FStoreImm      // [mem] op= imm
-	FAlu           // G op= G/rm
-	FAluImm        // G op= imm
-	FCmp           // G op G/rm
-	FTest          // G/rm op G
-	FCmpImm        // G/rm op imm
-	FMulImm        // G <- G/rm op imm
-	FMul           // rdx:rax <- rax op G/rm
-	FDiv           // rax, rdx <- rdx:rax op G/rm
-	FSignRax       // rdx <- rax
-	FUnary         // op G
-	FShift         // G op= cl
-	FVShift        // G <- G/rm op G
-	FVAlu          // G <- G op G/rm
-	FCmov          // G <- flags ? G/rm : G
-	FSet           // G <- flags
-	FZero          // G <- constant
-	FConst         // G <- imm, in the opcode
-	FPush          // push G
-	FPop           // G <- pop
-	FJump          // branch distance
-	FJumpInd       // jump to G/rm
-	FImm           // imm only
-	FXchg          // G <-> G
-	FFMove         // X <- X/rm
-	FFLoad         // X <- [mem]
-	FFStore        // [mem] <- X
-	FFAlu          // X op= X/rm
-	FFAluImm       // X op= imm
-	FFAluMask      // X op= X/rm by imm
-	FFCmp          // X op X/rm
-	FFMoveImm      // X <- X/rm by imm
-	FFZero         // X <- constant
-	FIntToF        // X <- G/rm
-	FFToInt        // G <- X/rm
-	FFBits         // G <- X, the result in rm
-	FFMask         // G <- X
-	FFVAlu         // X <- X op X/rm
+	FNone         Form = iota
+	FMove              // G <- G/rm
+	FLea               // G <- address
+	FStore             // [mem] op= G
+	FStoreImm          // [mem] op= imm
+	FAlu               // G op= G/rm
+	FAluImm            // G op= imm
+	FCmp               // G op G/rm
+	FTest              // G/rm op G
+	FCmpImm            // G/rm op imm
+	FMulImm            // G <- G/rm op imm
+	FMul               // rdx:rax <- rax op G/rm
+	FDiv               // rax, rdx <- rdx:rax op G/rm
+	FSignRax           // rdx <- rax
+	FUnary             // op G
+	FShift             // G op= cl
+	FVShift            // G <- G/rm op G
+	FVAlu              // G <- G op G/rm
+	FCmov              // G <- flags ? G/rm : G
+	FSet               // G <- flags
+	FZero              // G <- constant
+	FConst             // G <- imm, in the opcode
+	FPush              // push G
+	FPop               // G <- pop
+	FJump              // branch distance
+	FJumpInd           // jump to G/rm
+	FImm               // imm only
+	FXchg              // G <-> G
+	FFMove             // X <- X/rm
+	FFLoad             // X <- [mem]
+	FFStore            // [mem] <- X
+	FFAlu              // X op= X/rm
+	FFAluImm           // X op= imm
+	FFAluMask          // X op= X/rm by imm
+	FFCmp              // X op X/rm
+	FFMoveImm          // X <- X/rm by imm
+	FFZero             // X <- constant
+	FIntToF            // X <- G/rm
+	FFToInt            // G <- X/rm
+	FFBits             // G <- X, the result in rm
+	FFMask             // G <- X
+	FFVAlu             // X <- X op X/rm
+	FFVAluMask         // X <- X op X/rm by imm
+	FFVAluImm          // X <- X op imm
+	FFPart             // X <- low part of X, or rm
+	FFInsert           // X op= G/rm by imm
+	FFVInsert          // X <- X op G/rm by imm
+	FFMerge            // X op= low part of X, or rm
+	FFVMerge           // X <- X op low part of X, or rm
+	FFMergeBy          // X op= low part of X, or rm, by imm
+	FFVMergeBy         // X <- X op low part of X, or rm, by imm
+	FFLoadInto         // X op= [mem]
+	FFVLoadInto        // X <- X op [mem]
+	FFLoadIntoBy       // X op= [mem] by imm
+	FFVLoadIntoBy      // X <- X op [mem] by imm
+	FFExtract          // G <- X by imm, the result in rm
+	FFMaskBy           // G <- X by imm
+	FFStoreBy          // [mem] <- X by imm
+	FFBlend            // X op= X/rm by xmm0
+	FFVBlend           // X <- X op X/rm by X, whose number is an immediate
+	FFMA               // X <- X op X op X/rm, the first of them the result
 	numForms
 )
 
@@ -65,6 +84,7 @@ var (
 	fuseAny = Role{Access: ra.Use, Class: ra.Float, Constraint: ra.Any}
 	fdef    = Role{Access: ra.Def, Class: ra.Float, Constraint: ra.Reg}
 	fagain  = Role{Access: ra.Def, Class: ra.Float, Constraint: ra.Reuse}
+	fuse0   = Role{Access: ra.Use, Class: ra.Float, Constraint: ra.Fixed, Arg: uint8(XMM0)}
 )
 
 // useIn and defIn are operands in a fixed register.
@@ -120,4 +140,24 @@ var forms = [numForms]FormInfo{
 	FFBits:    {0, 1, -1, -1, NoMem, "10", []Role{fuse, def}},
 	FFMask:    {1, 0, -1, -1, NoMem, "10", []Role{fuse, def}},
 	FFVAlu:    {2, 1, 0, -1, MayMem, "201", []Role{fuse, fuseAny, fdef}},
+
+	FFVAluMask:    {2, 1, 0, -1, MayMem, "201i", []Role{fuse, fuseAny, fdef}},
+	FFVAluImm:     {-1, 0, 1, -1, NoMem, "10i", []Role{fuse, fdef}},
+	FFPart:        {1, 0, -1, -1, MayMem, "10", []Role{fuse, fdef}},
+	FFInsert:      {0, 1, -1, -1, MayMem, "01i", []Role{fuse, useAny, fagain}},
+	FFVInsert:     {2, 1, 0, -1, MayMem, "201i", []Role{fuse, useAny, fdef}},
+	FFMerge:       {0, 1, -1, -1, MayMem, "01", []Role{fuse, fuse, fagain}},
+	FFVMerge:      {2, 1, 0, -1, MayMem, "201", []Role{fuse, fuse, fdef}},
+	FFMergeBy:     {0, 1, -1, -1, MayMem, "01i", []Role{fuse, fuse, fagain}},
+	FFVMergeBy:    {2, 1, 0, -1, MayMem, "201i", []Role{fuse, fuse, fdef}},
+	FFLoadInto:    {0, 1, -1, -1, MustMem, "01", []Role{fuse, use, fagain}},
+	FFVLoadInto:   {2, 1, 0, -1, MustMem, "201", []Role{fuse, use, fdef}},
+	FFLoadIntoBy:  {0, 1, -1, -1, MustMem, "01i", []Role{fuse, use, fagain}},
+	FFVLoadIntoBy: {2, 1, 0, -1, MustMem, "201i", []Role{fuse, use, fdef}},
+	FFExtract:     {0, 1, -1, -1, NoMem, "10i", []Role{fuse, def}},
+	FFMaskBy:      {1, 0, -1, -1, NoMem, "10i", []Role{fuse, def}},
+	FFStoreBy:     {1, 0, -1, -1, MustMem, "01i", []Role{fuse, fuse}},
+	FFBlend:       {0, 1, -1, -1, MayMem, "012", []Role{fuse, fuseAny, fuse0, fagain}},
+	FFVBlend:      {3, 1, 0, -1, MayMem, "3012", []Role{fuse, fuseAny, fuse, fdef}},
+	FFMA:          {0, 2, 1, -1, MayMem, "012", []Role{fuse, fuse, fuseAny, fagain}},
 }

@@ -17,7 +17,7 @@ import (
 var update = flag.Bool("update", false, "record the assembler's bytes again")
 
 var assembler = asmtest.Assembler{
-	Args:            []string{"--triple=x86_64", "--x86-asm-syntax=intel", "--mattr=+sse4.2,+popcnt,+lzcnt,+bmi,+bmi2,+avx,+fma"},
+	Args:            []string{"--triple=x86_64", "--x86-asm-syntax=intel", "--mattr=+sse4.2,+popcnt,+lzcnt,+bmi,+bmi2,+avx,+avx2,+fma"},
 	DisassembleArgs: []string{"--output-asm-variant=1"},
 	Again:           reassembled,
 	// The assembler's Intel syntax has no name for the current address.
@@ -48,7 +48,9 @@ func longer(s *sample) string {
 	switch {
 	case s.inst.Op == Xchg && s.inst.Size != 1 && (s.allocs[0].Reg() == RAX || s.allocs[1].Reg() == RAX):
 		return "the assembler has 90+r, a byte shorter; only edits exchange registers, and rarely"
-	case s.inst.Op == Vandp, s.inst.Op == Vorp, s.inst.Op == Vxorp:
+	case s.inst.Op == Vex(MergeLow):
+		return "the assembler exchanges reg and rm, with another opcode, where that saves a VEX byte"
+	case s.inst.Op == Vex(Cmpp), s.inst.Op >= firstVex && RowOf(s.inst.Op).Flags&Commutes != 0:
 		return "the assembler exchanges the sources where that saves a VEX byte; here lowering decides on their order"
 	}
 	return ""

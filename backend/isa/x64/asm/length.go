@@ -50,7 +50,7 @@ func Bound(inst *backend.Inst, allocs []regalloc.Allocation, fr *backend.Frame) 
 		return n + immMoveBytes[movImmSize(inst.Size, inst.Imm)] + rex(row, inst, allocs)
 	case INop:
 		return uint32(inst.Imm)
-	case IByte, IRel8:
+	case IByte, IReg, IRel8:
 		n++
 	case IShift:
 		if inst.Imm != 1 {

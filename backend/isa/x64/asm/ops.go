@@ -101,12 +101,6 @@ const (
 	Movf
 	MovfLoad
 	MovfStore
-	Movaps
-	MovapsStore
-	Movdqa
-	MovdqaStore
-	Movdqu
-	MovdquStore
 	MovdToF
 	MovdLoad
 	MovdFromF
@@ -128,6 +122,14 @@ const (
 	CvtF32ToF64
 	CvtF64ToF32
 
+	Vaddf
+	Vmulf
+	Vsubf
+	Vdivf
+	Zerof
+	Onesf
+
+	// Instructions of vectors. All rows from Andp to MovhpsStore have a VEX form, see Vex.
 	Andp
 	Andnp
 	Orp
@@ -139,40 +141,167 @@ const (
 	Divp
 	Maxp
 	Sqrtp
-	Unpcklp
-	Unpckhp
+	Roundp
 	Shufp
 	Cmpp
 	Movmsk
-	Zerof
-	Onesf
+	Movddup
+	CvtF32ToF64p
+	CvtF64ToF32p
+	CvtI32ToF32p
+	CvtI32ToF64p
+	CvtF32ToI32p
+	CvtF64ToI32p
 
 	Pand
 	Pandn
 	Por
 	Pxor
+
+	Paddb
+	Paddw
 	Paddd
 	Paddq
+	Psubb
+	Psubw
 	Psubd
 	Psubq
-	Pcmpeqd
-	Punpckldq
-	Pshufd
-	Pshufb
-	PsrldImm
-	PsradImm
-	PslldImm
-	PsrlqImm
-	PsllqImm
+	Paddsb
+	Paddsw
+	Paddusb
+	Paddusw
+	Psubsb
+	Psubsw
+	Psubusb
+	Psubusw
 
-	Vaddf
-	Vmulf
-	Vsubf
-	Vdivf
-	Vandp
-	Vandnp
-	Vorp
-	Vxorp
-	// NumOps is the number of rows; pseudo-instructions of the ISA number from here.
-	NumOps
+	Pminsb
+	Pminsw
+	Pminsd
+	Pminub
+	Pminuw
+	Pminud
+	Pmaxsb
+	Pmaxsw
+	Pmaxsd
+	Pmaxub
+	Pmaxuw
+	Pmaxud
+	Pavgb
+	Pavgw
+	Pabsb
+	Pabsw
+	Pabsd
+
+	Pmullw
+	Pmulhw
+	Pmulhuw
+	Pmulhrsw
+	Pmulld
+	Pmuldq
+	Pmuludq
+	Pmaddwd
+	Pmaddubsw
+	Phaddd
+
+	Pcmpeqb
+	Pcmpeqw
+	Pcmpeqd
+	Pcmpeqq
+	Pcmpgtb
+	Pcmpgtw
+	Pcmpgtd
+	Pcmpgtq
+	Ptest
+	Pmovmskb
+
+	Psllw
+	Pslld
+	Psllq
+	Psrlw
+	Psrld
+	Psrlq
+	Psraw
+	Psrad
+
+	PsllwImm
+	PslldImm
+	PsllqImm
+	PsrlwImm
+	PsrldImm
+	PsrlqImm
+	PsrawImm
+	PsradImm
+	PslldqImm
+	PsrldqImm
+
+	Punpcklbw
+	Punpcklwd
+	Punpckldq
+	Punpcklqdq
+	Punpckhbw
+	Punpckhwd
+	Punpckhdq
+	Punpckhqdq
+
+	Packsswb
+	Packssdw
+	Packuswb
+	Packusdw
+	Pshufb
+	Pshufd
+	Pshuflw
+	Pshufhw
+	Palignr
+	Pblendw
+
+	Pmovsxbw
+	Pmovsxwd
+	Pmovsxdq
+	Pmovzxbw
+	Pmovzxwd
+	Pmovzxdq
+
+	Pinsrb
+	PinsrbMem
+	Pinsrw
+	PinsrwMem
+	Pinsrd
+	Insertps
+	MergeLow
+	MergeLowMem
+	MergeHigh
+	MergeHighMem
+
+	Pextrb
+	Pextrw
+	Pextrd
+	PextrbStore
+	PextrwStore
+	PextrdStore
+	MovhpsStore
+
+	// Instructions of vectors that have one form.
+	Pblendvb
+	Blendvps
+	Blendvpd
+	Vpblendvb
+	Vblendvps
+	Vblendvpd
+	Vbroadcastss
+	Vpbroadcastb
+	Vpbroadcastw
+	Vfmadd213p
+	Vfmadd231p
+	Vfnmadd213p
+	Vfnmadd231p
+
+	// firstVex is the VEX form of Andp; those of the next rows follow.
+	firstVex
 )
+
+// NumOps is the number of rows; pseudo-instructions of the ISA number from here.
+const NumOps = firstVex + MovhpsStore + 1 - Andp
+
+// Vex returns the VEX form of a row from Andp to MovhpsStore. It takes the same operands, but leaves those that it reads as they are.
+func Vex(op backend.Op) backend.Op { return op - Andp + firstVex }

@@ -97,6 +97,7 @@ const (
 	IFull          // ib, iw, id by Size; sign-extended for Size 8
 	IShort         // as IFull, but in one sign-extended byte with opcode bit 1 set where it fits
 	IShift         // ib; a shift by 1 has opcode D1 and no immediate
+	IReg           // is4: the register of role 2, in the upper half of a byte
 	IRel8          // cb: Inst.Disp, a branch distance from the end of the instruction
 	IRel32         // cd: likewise in four bytes
 	IMov           // the shortest form of moving Imm to a register
@@ -117,6 +118,7 @@ const (
 	BMI1
 	BMI2
 	AVX
+	AVX2
 	FMA
 )
 
@@ -159,8 +161,6 @@ const (
 	NoFault
 	// Divides: traps on zero or overflow.
 	Divides
-	// ForSIMD: nothing selects the row yet; vectors of 128 bits will.
-	ForSIMD
 )
 
 // RowOf returns the row of op, which must be below NumOps. Callers must not change
@@ -220,7 +220,7 @@ func (r *Row) MaxBytes() int {
 		n += 5
 	}
 	switch r.Imm {
-	case IByte, IShift, IRel8:
+	case IByte, IReg, IShift, IRel8:
 		n++
 	case IWord:
 		n += 2

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/regalloc"
@@ -66,7 +67,7 @@ func immsFor(row *Row, size uint8) []int64 {
 	case IFull, IShort:
 		return sampleImms
 	case IByte:
-		if row.Form == FFAluMask && row.Opcode == 0xc2 {
+		if strings.HasPrefix(strings.TrimPrefix(row.Name, "v"), "cmpp") {
 			return []int64{0, 1, 2, 3, 4, 5, 6, 7} // predicates
 		}
 		return []int64{0, 1, 9, 63, 127, 128, 255}

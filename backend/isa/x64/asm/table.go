@@ -1,9 +1,21 @@
 package asm
 
-// rows is the table of instructions; the comment of a group is the encoding as
+// rows is the table of instructions.
+var rows = makeRows()
+
+func makeRows() (t [NumOps]Row) {
+	copy(t[:], scalarRows[:])
+	copy(t[Andp:], vectorRows[Andp:])
+	for op := Andp; op <= MovhpsStore; op++ {
+		t[Vex(op)] = vex(&t[op])
+	}
+	return t
+}
+
+// scalarRows are the rows of integers, of single floats, and of control; the comment of a group is the encoding as
 // the manual (Intel SDM volume 2) writes it. Where it gives /r twice, for both
 // directions, the row has the one with a register destination, and RegMR.
-var rows = [NumOps]Row{
+var scalarRows = [Andp]Row{
 	// Moves. 8B /r MOV r, r/m; 89 /r MOV r/m, r; C7 /0 MOV r/m, imm; B8+r MOV r, imm.
 	Mov:         {Name: "mov", Form: FMove, Sizes: S1248, Opcode: 0x8b, Flags: RegMR},
 	MovStore:    {Name: "mov", Form: FStore, Sizes: S1248, Opcode: 0x89},
@@ -118,14 +130,6 @@ var rows = [NumOps]Row{
 	Movf:      {Name: "movaps", Form: FFMove, Sizes: S4816, Map: M0F, Opcode: 0x28, MemOp: MovfLoad, Flags: NoW},
 	MovfLoad:  {Name: "movss|movsd|movups", Form: FFLoad, Sizes: S4816, Prefix: PScalar, Map: M0F, Opcode: 0x10, Flags: Unaligned},
 	MovfStore: {Name: "movss|movsd|movups", Form: FFStore, Sizes: S4816, Prefix: PScalar, Map: M0F, Opcode: 0x11, Flags: Unaligned},
-	// 0F 28, 29 /r MOVAPS; 66 0F 6F, 7F /r MOVDQA; F3 0F 6F, 7F /r MOVDQU, aligned ones of
-	// registers also.
-	Movaps:      {Name: "movaps", Form: FFMove, Sizes: S16, Map: M0F, Opcode: 0x28, RM: 16, Flags: ForSIMD},
-	MovapsStore: {Name: "movaps", Form: FFStore, Sizes: S16, Map: M0F, Opcode: 0x29, RM: 16, Flags: ForSIMD},
-	Movdqa:      {Name: "movdqa", Form: FFMove, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0x6f, RM: 16, Flags: ForSIMD},
-	MovdqaStore: {Name: "movdqa", Form: FFStore, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0x7f, RM: 16, Flags: ForSIMD},
-	Movdqu:      {Name: "movdqu", Form: FFLoad, Sizes: S16, Prefix: PF3, Map: M0F, Opcode: 0x6f, Flags: Unaligned | ForSIMD},
-	MovdquStore: {Name: "movdqu", Form: FFStore, Sizes: S16, Prefix: PF3, Map: M0F, Opcode: 0x7f, Flags: Unaligned | ForSIMD},
 	// 66 (REX.W) 0F 6E /r MOVD, MOVQ xmm, r; 66 (REX.W) 0F 7E /r MOVD, MOVQ r, xmm. What is to
 	// come from memory is loaded as a float.
 	MovdToF:   {Name: "movd|movq", Form: FIntToF, Sizes: S48, Prefix: P66, Map: M0F, Opcode: 0x6e, MemOp: MovdLoad},
@@ -158,57 +162,12 @@ var rows = [NumOps]Row{
 	CvtF32ToF64: {Name: "cvtss2sd", Form: FFMove, Sizes: S4, Prefix: PScalar, Map: M0F, Opcode: 0x5a, Flags: FalseDep},
 	CvtF64ToF32: {Name: "cvtsd2ss", Form: FFMove, Sizes: S8, Prefix: PScalar, Map: M0F, Opcode: 0x5a, Flags: FalseDep},
 
-	// no prefix/66 0F /r: packed floating point, 16 bytes wide whatever the element.
-	Andp:  {Name: "andps|andpd", Form: FFAlu, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0x54, RM: 16, Flags: Commutes},
-	Andnp: {Name: "andnps|andnpd", Form: FFAlu, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0x55, RM: 16, Flags: ForSIMD},
-	Orp:   {Name: "orps|orpd", Form: FFAlu, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0x56, RM: 16, Flags: Commutes},
-	Xorp:  {Name: "xorps|xorpd", Form: FFAlu, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0x57, RM: 16, Flags: Commutes},
-	Addp:  {Name: "addps|addpd", Form: FFAlu, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0x58, RM: 16, Flags: Commutes | ForSIMD},
-	Mulp:  {Name: "mulps|mulpd", Form: FFAlu, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0x59, RM: 16, Flags: Commutes | ForSIMD},
-	Subp:  {Name: "subps|subpd", Form: FFAlu, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0x5c, RM: 16, Flags: ForSIMD},
-	Minp:  {Name: "minps|minpd", Form: FFAlu, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0x5d, RM: 16, Flags: ForSIMD},
-	Divp:  {Name: "divps|divpd", Form: FFAlu, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0x5e, RM: 16, Flags: ForSIMD},
-	Maxp:  {Name: "maxps|maxpd", Form: FFAlu, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0x5f, RM: 16, Flags: ForSIMD},
-	Sqrtp: {Name: "sqrtps|sqrtpd", Form: FFMove, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0x51, RM: 16, Flags: ForSIMD},
-	// 0F 14, 15 /r UNPCKL, UNPCKH; 0F C6 /r ib SHUF; 0F C2 /r ib CMP; 0F 50 /r MOVMSK.
-	Unpcklp: {Name: "unpcklps|unpcklpd", Form: FFAlu, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0x14, RM: 16, Flags: ForSIMD},
-	Unpckhp: {Name: "unpckhps|unpckhpd", Form: FFAlu, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0x15, RM: 16, Flags: ForSIMD},
-	Shufp:   {Name: "shufps|shufpd", Form: FFAluMask, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0xc6, Imm: IByte, RM: 16, Flags: ForSIMD},
-	Cmpp:    {Name: "cmpps|cmppd", Form: FFAluMask, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0xc2, Imm: IByte, RM: 16, Flags: ForSIMD},
-	Movmsk:  {Name: "movmskps|movmskpd", Form: FFMask, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0x50, Flags: ForSIMD},
-	// 0F 57 /r XORPS, 66 0F 76 /r PCMPEQD of one register: all zeros, all ones.
-	Zerof: {Name: "xorps", Form: FFZero, Map: M0F, Opcode: 0x57},
-	Onesf: {Name: "pcmpeqd", Form: FFZero, Prefix: P66, Map: M0F, Opcode: 0x76, Flags: ForSIMD},
-
-	// 66 0F /r: packed integers.
-	Pand:      {Name: "pand", Form: FFAlu, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0xdb, RM: 16, Flags: Commutes | ForSIMD},
-	Pandn:     {Name: "pandn", Form: FFAlu, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0xdf, RM: 16, Flags: ForSIMD},
-	Por:       {Name: "por", Form: FFAlu, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0xeb, RM: 16, Flags: Commutes | ForSIMD},
-	Pxor:      {Name: "pxor", Form: FFAlu, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0xef, RM: 16, Flags: Commutes | ForSIMD},
-	Paddd:     {Name: "paddd", Form: FFAlu, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0xfe, RM: 16, Flags: Commutes | ForSIMD},
-	Paddq:     {Name: "paddq", Form: FFAlu, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0xd4, RM: 16, Flags: Commutes | ForSIMD},
-	Psubd:     {Name: "psubd", Form: FFAlu, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0xfa, RM: 16, Flags: ForSIMD},
-	Psubq:     {Name: "psubq", Form: FFAlu, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0xfb, RM: 16, Flags: ForSIMD},
-	Pcmpeqd:   {Name: "pcmpeqd", Form: FFAlu, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0x76, RM: 16, Flags: Commutes | ForSIMD},
-	Punpckldq: {Name: "punpckldq", Form: FFAlu, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0x62, RM: 16, Flags: ForSIMD},
-	Pshufd:    {Name: "pshufd", Form: FFMoveImm, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0x70, Imm: IByte, RM: 16, Flags: ForSIMD},
-	// 66 0F38 00 /r PSHUFB.
-	Pshufb: {Name: "pshufb", Form: FFAlu, Sizes: S16, Prefix: P66, Map: M0F38, Opcode: 0x00, RM: 16, Feature: SSSE3, Flags: ForSIMD},
-	// 66 0F 72, 73 /2, /4, /6 ib: shifts of doublewords, quadwords by an immediate.
-	PsrldImm: {Name: "psrld", Form: FFAluImm, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0x72, Digit: 2, Imm: IByte, Flags: ForSIMD},
-	PsradImm: {Name: "psrad", Form: FFAluImm, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0x72, Digit: 4, Imm: IByte, Flags: ForSIMD},
-	PslldImm: {Name: "pslld", Form: FFAluImm, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0x72, Digit: 6, Imm: IByte, Flags: ForSIMD},
-	PsrlqImm: {Name: "psrlq", Form: FFAluImm, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0x73, Digit: 2, Imm: IByte, Flags: ForSIMD},
-	PsllqImm: {Name: "psllq", Form: FFAluImm, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0x73, Digit: 6, Imm: IByte, Flags: ForSIMD},
-
 	// VEX.LIG.F3/F2.0F.WIG /r: scalar arithmetic with a separate destination.
 	Vaddf: {Name: "vaddss|vaddsd", Form: FFVAlu, Sizes: S48, Prefix: PScalar, Map: V0F, Opcode: 0x58, Feature: AVX, Flags: Commutes},
 	Vmulf: {Name: "vmulss|vmulsd", Form: FFVAlu, Sizes: S48, Prefix: PScalar, Map: V0F, Opcode: 0x59, Feature: AVX, Flags: Commutes},
 	Vsubf: {Name: "vsubss|vsubsd", Form: FFVAlu, Sizes: S48, Prefix: PScalar, Map: V0F, Opcode: 0x5c, Feature: AVX},
 	Vdivf: {Name: "vdivss|vdivsd", Form: FFVAlu, Sizes: S48, Prefix: PScalar, Map: V0F, Opcode: 0x5e, Feature: AVX},
-	// VEX.128.0F/66.0F.WIG /r: packed, 16 bytes wide.
-	Vandp:  {Name: "vandps|vandpd", Form: FFVAlu, Sizes: S48, Prefix: PPacked, Map: V0F, Opcode: 0x54, RM: 16, Feature: AVX, Flags: Commutes | ForSIMD},
-	Vandnp: {Name: "vandnps|vandnpd", Form: FFVAlu, Sizes: S48, Prefix: PPacked, Map: V0F, Opcode: 0x55, RM: 16, Feature: AVX, Flags: ForSIMD},
-	Vorp:   {Name: "vorps|vorpd", Form: FFVAlu, Sizes: S48, Prefix: PPacked, Map: V0F, Opcode: 0x56, RM: 16, Feature: AVX, Flags: Commutes | ForSIMD},
-	Vxorp:  {Name: "vxorps|vxorpd", Form: FFVAlu, Sizes: S48, Prefix: PPacked, Map: V0F, Opcode: 0x57, RM: 16, Feature: AVX, Flags: Commutes | ForSIMD},
+	// 0F 57 /r XORPS, 66 0F 76 /r PCMPEQD of one register: all zeros, all ones.
+	Zerof: {Name: "xorps", Form: FFZero, Map: M0F, Opcode: 0x57},
+	Onesf: {Name: "pcmpeqd", Form: FFZero, Prefix: P66, Map: M0F, Opcode: 0x76},
 }

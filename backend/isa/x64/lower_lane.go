@@ -1,0 +1,154 @@
+package x64
+
+import (
+	"encoding/binary"
+
+	"github.com/waot-project/waot/backend"
+	"github.com/waot-project/waot/backend/isa/x64/asm"
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/regalloc"
+)
+
+// This file lowers what moves lanes: splats, extraction, insertion, shuffles.
+
+// fromScalar returns the low lane of a vector whose other lanes are unspecified: x, which is not a float.
+func fromInt128(l *lower, t clif.Type, x clif.Value) vreg {
+	r := l.NewVReg(clif.V128)
+	scalar := t.LaneType()
+	l.Emit(backend.Inst{Op: asm.MovdToF, Size: backend.SizeOf(scalar)}, l.UseAs(scalar, x), r)
+	return r
+}
+
+func lowerVsplat(l *lower, _ clif.Inst, d *clif.InstData) {
+	t, dst := d.Type, l.Def(d, 0)
+	avx := has(l, asm.AVX2)
+	switch t {
+	case clif.F64x2:
+		simd(l, asm.Movddup).to(l.Use(d.ArgA()), dst)
+		return
+	case clif.F32x4:
+		x := l.Use(d.ArgA())
+		if avx {
+			l.Emit(backend.Inst{Op: asm.Vbroadcastss, Size: 16}, x, dst)
+			return
+		}
+		sized(l, asm.Shufp, 4).to(x, x, dst)
+		return
+	}
+	x := fromInt128(l, t, d.ArgA())
+	switch {
+	case t == clif.I64x2:
+		simd(l, asm.Pshufd).by(1<<2|1<<6).to(x, dst)
+	case t == clif.I32x4:
+		simd(l, asm.Pshufd).to(x, dst)
+	case avx && t == clif.I16x8:
+		l.Emit(backend.Inst{Op: asm.Vpbroadcastw, Size: 16}, x, dst)
+	case avx:
+		l.Emit(backend.Inst{Op: asm.Vpbroadcastb, Size: 16}, x, dst)
+	case t == clif.I16x8:
+		simd(l, asm.Pshufd).to(simd(l, asm.Pshuflw).of(x), dst)
+	default:
+		simd(l, asm.Pshufb).to(x, zeros.reg(l), dst)
+	}
+}
+
+func lowerVextract(l *lower, _ clif.Inst, d *clif.InstData) {
+	x, lane, dst := l.Use(d.ArgA()), int64(d.Lane()), l.Def(d, 0)
+	switch d.Type {
+	case clif.I8x16:
+		extractSmall(l, sized(l, asm.Pextrb, 4), x, lane, asm.Movzx8, dst)
+	case clif.I16x8:
+		extractSmall(l, sized(l, asm.Pextrw, 4), x, lane, asm.Movzx16, dst)
+	case clif.F32x4, clif.F64x2:
+		extractFloat(l, d.Type, x, lane, dst)
+	default:
+		size := backend.SizeOf(d.Type.LaneType())
+		if lane == 0 {
+			l.Emit(backend.Inst{Op: asm.MovdFromF, Size: size}, x, dst)
+			return
+		}
+		sized(l, asm.Pextrd, size).by(lane).to(x, dst)
+	}
+}
+
+func lowerVextractS(l *lower, _ clif.Inst, d *clif.InstData) {
+	op, extend := asm.Pextrb, asm.Movsx8
+	if d.Type == clif.I16x8 {
+		op, extend = asm.Pextrw, asm.Movsx16
+	}
+	bits := l.NewVReg(clif.I32)
+	if lane := int64(d.Lane()); lane == 0 {
+		l.Emit(backend.Inst{Op: asm.MovdFromF, Size: 4}, l.Use(d.ArgA()), bits)
+	} else {
+		sized(l, op, 4).by(lane).to(l.Use(d.ArgA()), bits)
+	}
+	l.Emit(backend.Inst{Op: extend, Size: 4}, bits, l.Def(d, 0))
+}
+
+// extractSmall appends dst = a lane of 8 or 16 bits. The lowest one takes two instructions, as the others do in the processor, but
+// shorter.
+func extractSmall(l *lower, extract vop, x vreg, lane int64, extend backend.Op, dst vreg) {
+	if lane > 0 {
+		extract.by(lane).to(x, dst)
+		return
+	}
+	bits := l.NewVReg(clif.I32)
+	l.Emit(backend.Inst{Op: asm.MovdFromF, Size: 4}, x, bits)
+	l.Emit(backend.Inst{Op: extend, Size: 4}, bits, dst)
+}
+
+// extractFloat appends dst = a lane of floats. What is above in the register of a scalar is unspecified.
+func extractFloat(l *lower, t clif.Type, x vreg, lane int64, dst vreg) {
+	switch {
+	case lane == 0:
+		toReg(l, x)
+		l.Ops = append(l.Ops, regalloc.DefOf(dst, regalloc.Reg))
+		l.Push(backend.Inst{Op: asm.Movf, Size: 8}, 0)
+	case t == clif.F32x4:
+		simd(l, asm.Pshufd).by(lane).to(x, dst)
+	default:
+		simd(l, asm.Pshufd).by(highHalf).to(x, dst)
+	}
+}
+
+func lowerVinsert(l *lower, _ clif.Inst, d *clif.InstData) {
+	lane := int64(d.Lane())
+	t, x, y, dst := d.Type, l.Use(d.ArgA()), l.UseAs(d.Type.LaneType(), d.ArgB()), l.Def(d, 0)
+	switch t {
+	case clif.I8x16:
+		simd(l, asm.Pinsrb).by(lane).to(x, y, dst)
+	case clif.I16x8:
+		simd(l, asm.Pinsrw).by(lane).to(x, y, dst)
+	case clif.I32x4, clif.I64x2:
+		sized(l, asm.Pinsrd, backend.SizeOf(t.LaneType())).by(lane).to(x, y, dst)
+	case clif.F32x4:
+		simd(l, asm.Insertps).by(lane<<4).to(x, y, dst)
+	case clif.F64x2:
+		op := asm.MergeLow
+		if lane == 1 {
+			op = asm.MergeHigh
+		}
+		simd(l, op).to(x, y, dst)
+	}
+}
+
+// lowerVswizzle: from 16 on, indices saturate above 127, where pshufb gives 0; below, their low bits are kept.
+func lowerVswizzle(l *lower, _ clif.Inst, d *clif.InstData) {
+	index := simd(l, asm.Paddusb).constOf(l.Use(d.ArgB()), all(clif.I8x16, 0x70))
+	simd(l, asm.Pshufb).to(l.Use(d.ArgA()), index, l.Def(d, 0))
+}
+
+func lowerVshuffle(l *lower, _ clif.Inst, d *clif.InstData) {
+	lanes := d.Lanes()
+	pick := func(x vreg, first uint8, others uint8) vreg {
+		var mask [16]uint8
+		for i, n := range lanes {
+			if mask[i] = others; n&16 == first {
+				mask[i] = n & 15
+			}
+		}
+		k := vector128{binary.LittleEndian.Uint64(mask[:]), binary.LittleEndian.Uint64(mask[8:])}
+		return simd(l, asm.Pshufb).constOf(x, k)
+	}
+	simd(l, asm.Por).to(pick(l.Use(d.ArgA()), 0, 0x80), pick(l.Use(d.ArgB()), 16, 0x80), l.Def(d, 0))
+}
