@@ -12,7 +12,9 @@ var floatLanes = [clif.NumFloatCCs]vectorCompare{
 	clif.FLt: {asm.Vfcmgt, true, false}, clif.FGt: {asm.Vfcmgt, false, false}, clif.FLe: {asm.Vfcmge, true, false}, clif.FGe: {asm.Vfcmge, false, false},
 }
 
-func lowerVfcmp(l *lower, _ clif.Inst, d *clif.InstData) { compareLanes(l, d, &floatLanes[d.FloatCC()]) }
+func lowerVfcmp(l *lower, _ clif.Inst, d *clif.InstData) {
+	compareLanes(l, d, &floatLanes[d.FloatCC()])
+}
 
 // lowerVfpmin: B < A ? B : A.
 func lowerVfpmin(l *lower, _ clif.Inst, d *clif.InstData) {

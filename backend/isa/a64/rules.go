@@ -349,8 +349,8 @@ var words = backend.Vocabulary{
 			d := onlyOf(l, v)
 			return d != nil && (d.Op == clif.OpVanyTrue || d.Op == clif.OpVallTrue || d.Op == clif.OpVbitmask)
 		},
-		"bitmask":     func(l *lower, v clif.Value) bool { d := onlyOf(l, v); return d != nil && d.Op == clif.OpVbitmask },
-		"float-zero":  func(l *lower, v clif.Value) bool { return isFloatZero(l, l.F.TypeOf(v), v) },
+		"bitmask":    func(l *lower, v clif.Value) bool { d := onlyOf(l, v); return d != nil && d.Op == clif.OpVbitmask },
+		"float-zero": func(l *lower, v clif.Value) bool { return isFloatZero(l, l.F.TypeOf(v), v) },
 	},
 	Guards: map[string]func(l *lower, m *match) bool{
 		// lane-mask: x has ones or zeros in the lanes of the shape, or in wider ones.
