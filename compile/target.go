@@ -146,10 +146,9 @@ func x64Machine(cpu string) (*machine, error) {
 	}
 	m := &machine{target: x64.New(features), arch: "x86-64", cpu: "x86-64-v2", relaxed: translate.RelaxedX64, elf: objfile.X86_64,
 		property: objfile.PropertyNote(objfile.X86V2), c: &sysv,
-		filler:  0xcc, // int3
-		relocs:  &reloc.X64,
-		cfi:     x64.CFI(),
-		relaxed: translate.RelaxedX64,
+		filler: 0xcc, // int3
+		relocs: &reloc.X64,
+		cfi:    x64.CFI(),
 	}
 	if features.Has(x64.V3) {
 		m.cpu, m.relaxed, m.property = "x86-64-v3", translate.RelaxedX64FMA, objfile.PropertyNote(objfile.X86V3)

@@ -330,8 +330,12 @@ func lowerCompare(l *lower, _ clif.Inst, d *clif.InstData) {
 func lowerSelect(l *lower, _ clif.Inst, d *clif.InstData) {
 	c := l.Truth(d.ArgA())
 	t, a, b := d.Type, d.ArgB(), d.ArgC()
-	if t.IsFloat() || t == clif.V128 {
+	if t.IsFloat() {
 		c.Push(l, backend.TailSelect, 0, l.Use(a), l.Use(b), l.Def(d, 0))
+		return
+	}
+	if t == clif.V128 {
+		selectVector(l, &c, l.Use(a), l.Use(b), l.Def(d, 0))
 		return
 	}
 	other := foldAlternative(l, t, b)

@@ -76,8 +76,13 @@ const (
 	RuleFnegMul
 	RuleBitcastMem
 	RuleFcmpZero
+	// Vectors.
+	RuleVshiftImm
+	RuleLaneMask
 	// Comparisons and their users.
 	RuleCompareTwo
+	RuleTestVector
+	RuleTestBitmask
 	RuleTestImm
 	RuleTestBand
 	RuleCmpImm
@@ -246,6 +251,15 @@ var rows = [numRules]backend.RuleDef{
 	RuleFcmpZero: {Name: "fcmp_zero", Term: termCompare, Pattern: "(fcmp x y:float-zero)", Lower: compareFloatZero,
 		Gives: "fcmp x, 0", Why: "no zero in a register"},
 
+	RuleVshiftImm: {Name: "vshift_imm", Pattern: "(vshl|vshr_s|vshr_u x k)", Lower: lowerVshiftImm,
+		Gives: "shift x, k", Why: "no constant in a register, and no vector of it"},
+	RuleLaneMask: {Name: "lane_mask", Term: operand, Pattern: "x", When: "lane-mask",
+		Gives: "x", Why: "its lanes are ones or zeros"},
+
+	RuleTestVector: {Name: "test_vector", Term: termCompare, Pattern: "(icmp:eq|ne.i32 x:vector-test 0)", Lower: compareVectorTest,
+		Gives: "cmp of the vector's half or least lane", Why: "no 0 or 1 is made, and no mask"},
+	RuleTestBitmask: {Name: "test_bitmask", Term: termCompare, Pattern: "(icmp:eq|ne.i32 x:bitmask k)", When: "all-lanes", Lower: compareBitmask,
+		Gives: "cmp of the least lane", Why: "no mask is made"},
 	RuleCompareTwo: {Name: "compare_two", Term: termCompare, Pattern: "(icmp:eq|ne.i32 (only (band|bor x y)) 0)", When: "both-compare", Lower: compareTwo,
 		Gives: "cmp; ccmp", Why: "no 0 or 1 is made"},
 	RuleTestImm: {Name: "test_imm", Term: termCompare, Pattern: "(icmp:eq|ne|slt|sge|sgt|sle (only (band x k:bits)) 0)", Lower: compareTestImm,
@@ -330,9 +344,25 @@ var words = backend.Vocabulary{
 		// compared: the result of a comparison, and nothing else uses it.
 		"compared":    func(l *lower, v clif.Value) bool { return onlyComparison(l, v) != nil },
 		"float-const": func(l *lower, v clif.Value) bool { return l.DefOp(v, clif.OpFconst) != nil && l.OnlyUse(v) },
-		"float-zero":  func(l *lower, v clif.Value) bool { return isFloatZero(l, l.F.TypeOf(v), v) },
+		// vector-test: a test of a vector or its lanes' top bits, and nothing else uses it.
+		"vector-test": func(l *lower, v clif.Value) bool {
+			d := onlyOf(l, v)
+			return d != nil && (d.Op == clif.OpVanyTrue || d.Op == clif.OpVallTrue || d.Op == clif.OpVbitmask)
+		},
+		"bitmask":    func(l *lower, v clif.Value) bool { d := onlyOf(l, v); return d != nil && d.Op == clif.OpVbitmask },
+		"float-zero": func(l *lower, v clif.Value) bool { return isFloatZero(l, l.F.TypeOf(v), v) },
 	},
 	Guards: map[string]func(l *lower, m *match) bool{
+		// lane-mask: x has ones or zeros in the lanes of the shape, or in wider ones.
+		"lane-mask": func(l *lower, m *match) bool {
+			_, d := l.DefInst(m.X())
+			return d != nil && (d.Op == clif.OpVicmp || d.Op == clif.OpVfcmp) && d.Type.LaneBits() >= m.T.LaneBits()
+		},
+		// all-lanes: k has a bit for each lane of the bitmask x.
+		"all-lanes": func(l *lower, m *match) bool {
+			_, d := l.DefInst(m.X())
+			return m.K == 1<<d.Type.Lanes()-1
+		},
 		"whole-width": func(_ *lower, m *match) bool { return amount(m.T, m.K)+amount(m.T, m.J) == m.T.Bits() },
 		"no-loop":     func(l *lower, _ *match) bool { return l.LoopDepth() == 0 },
 		// ones-below-sign: the field j above k takes no copy of the sign.

@@ -29,7 +29,7 @@ func TestRows(t *testing.T) {
 		if f.Addr != (row.Addr != AddrNone) || row.Lit != 0 && row.Addr != AddrMem {
 			t.Errorf("%s: form and address disagree", row.Name)
 		}
-		if hasImm := strings.ContainsAny(f.Text, "it"); row.Imm != INone && !hasImm || row.Imm == INone && strings.Contains(f.Text, "t") {
+		if hasImm := strings.ContainsAny(f.Text, "itl"); row.Imm != INone && row.Imm != IFirstLane && !hasImm || row.Imm == INone && strings.Contains(f.Text, "t") {
 			t.Errorf("%s: immediate and text %q disagree", row.Name, f.Text)
 		}
 		if (row.Flags&HasCond != 0 && row.Flags&CondLow == 0) != strings.Contains(f.Text, "c") {

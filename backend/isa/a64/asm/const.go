@@ -110,3 +110,42 @@ func bitmaskLike(x uint64, set, size uint8) (uint64, bool) {
 	}
 	return 0, false
 }
+
+// VectorConst returns the instruction that makes the vector with the given halves, its operand but the result: Fzero, Vmovi, Vmvni
+// or VfmovImm; false if there is none.
+func VectorConst(low, high uint64) (in backend.Inst, ok bool) {
+	if low != high {
+		return in, false
+	}
+	if low == 0 {
+		return backend.Inst{Op: Fzero, Size: 8}, true
+	}
+	for scale := range uint8(4) {
+		x := low << (64 - 8<<scale) >> (64 - 8<<scale)
+		if repeated(x, scale) != low {
+			continue
+		}
+		for _, c := range [...]struct {
+			op   backend.Op
+			x    uint64
+			fits bool
+		}{
+			{Vmovi, x, FitsMovi(scale, x)},
+			{Vmvni, ^x << (64 - 8<<scale) >> (64 - 8<<scale), true},
+			{VfmovImm, x, scale >= 2 && FitsFloat(1<<scale, x)},
+		} {
+			if c.fits && (c.op != Vmvni || FitsMvni(scale, c.x)) {
+				return backend.Inst{Op: c.op, Size: 16, Scale: scale, Imm: int64(c.x)}, true
+			}
+		}
+	}
+	return in, false
+}
+
+// repeated returns x, of 1<<scale bytes, as often as it fits.
+func repeated(x uint64, scale uint8) uint64 {
+	for n := 8 << scale; n < 64; n *= 2 {
+		x |= x << n
+	}
+	return x
+}

@@ -102,6 +102,12 @@ func reg(allocs []regalloc.Allocation, role, extra int8) uint32 {
 func encode(row *Row, inst *backend.Inst, allocs []regalloc.Allocation) (uint32, PatchKind) {
 	f := &forms[row.Form]
 	w := row.word(inst.Size)
+	if row.Lanes.Set != 0 {
+		if !row.fitsLanes(inst.Size, inst.Scale) {
+			reject(row, inst)
+		}
+		w |= uint32(inst.Scale-row.Lanes.Least) << row.Lanes.At
+	}
 	extra, kind := int8(0), PatchNone
 	if f.Addr {
 		extra = int8(numAddr(inst.Mode)) - 1
@@ -218,6 +224,8 @@ func (r *Row) dispField(size uint8, disp int32) (uint32, bool) {
 	case AddrPair, AddrPairPre, AddrPairPost:
 		q := disp / width
 		return uint32(q) & 0x7f << 15, disp&(width-1) == 0 && q>>6 == q>>31
+	case AddrBase:
+		return 0, disp == 0
 	case AddrLea:
 		return 0, true
 	}

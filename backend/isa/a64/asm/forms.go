@@ -44,18 +44,31 @@ const (
 	FFStore
 	FFLoad2
 	FFStore2
-	FFUnary   // X <- op X
-	FFMove2   // X <- X, the use in two places
-	FFConst   // X <- imm
-	FFZero    // X <- 0
-	FFAlu     // X <- X op X
-	FFCmp     // X op X
-	FFCmpZero // X op 0
-	FFCondCmp // X op X, by imm and flags
-	FFSelect  // X <- flags ? X : X
-	FFInsert  // X op= X op X
-	FIntToF   // X <- G
-	FFToInt   // G <- X
+	FFUnary          // X <- op X
+	FFMove2          // X <- X, the use in two places
+	FFConst          // X <- imm
+	FFZero           // X <- 0
+	FFAlu            // X <- X op X
+	FFCmp            // X op X
+	FFCmpZero        // X op 0
+	FFCondCmp        // X op X, by imm and flags
+	FFSelect         // X <- flags ? X : X
+	FFInsert         // X op= X op X
+	FFUnaryImm       // X <- X op imm
+	FFUnaryZero      // X <- X op 0
+	FFUnaryFloatZero // X <- X op 0.0
+	FFAluImm         // X <- X op X op imm
+	FFKeep           // X op= X
+	FFKeepImm        // X op= X op imm
+	FFByLane         // X <- X op lane of X
+	FFInsertByLane   // X op= X op lane of X
+	FFFromLane       // X <- lane of X
+	FLaneToInt       // G <- lane of X
+	FIntToLane       // lane of X <- G
+	FFLaneToLane     // lane of X <- lane of X
+	FFStoreLane      // [addr] <- lane of X
+	FIntToF          // X <- G
+	FFToInt          // G <- X
 	numForms
 )
 
@@ -72,52 +85,65 @@ var (
 
 // forms is the table of forms: places in bits 0, 5, 16, 10; whether role 0 is an address; text; roles.
 var forms = [numForms]FormInfo{
-	FNone:      {-1, -1, -1, -1, false, "", nil},
-	FUnary:     {1, 0, -1, -1, false, "10", []Role{use, def}},
-	FUnaryM:    {1, -1, 0, -1, false, "10i", []Role{use, def}},
-	FUnaryImm:  {1, 0, -1, -1, false, "10i", []Role{use, def}},
-	FRotate:    {1, 0, 0, -1, false, "10i", []Role{use, def}},
-	FAlu:       {2, 0, 1, -1, false, "201", []Role{use, use, def}},
-	FAluShift:  {2, 0, 1, -1, false, "201i", []Role{use, use, def}},
-	FCmp:       {-1, 0, 1, -1, false, "01i", []Role{use, use}},
-	FCmpImm:    {-1, 0, -1, -1, false, "0i", []Role{use}},
-	FConst:     {0, -1, -1, -1, false, "0i", []Role{def}},
-	FKeep:      {0, -1, -1, -1, false, "0i", []Role{use, again}},
-	FMulAdd:    {3, 0, 1, 2, false, "3012", []Role{use, use, use, def}},
-	FInsert:    {0, 1, -1, -1, false, "01i", []Role{use, use, again}},
-	FSelect:    {2, 0, 1, -1, false, "201c", []Role{use, use, def}},
-	FSet:       {0, -1, -1, -1, false, "0c", []Role{def}},
-	FCondCmp:   {-1, 0, 1, -1, false, "01ic", []Role{use, use}},
-	FCondImm:   {-1, 0, -1, -1, false, "0ic", []Role{use}},
-	FBranch:    {-1, -1, -1, -1, false, "t", nil},
-	FBranchReg: {0, -1, -1, -1, false, "0t", []Role{use}},
-	FBranchBit: {0, -1, -1, -1, false, "0it", []Role{use}},
-	FJumpReg:   {-1, 0, -1, -1, false, "0", []Role{use}},
-	FAdr:       {0, -1, -1, -1, false, "0t", []Role{def}},
-	FImm:       {-1, -1, -1, -1, false, "i", nil},
-	FLoad:      {1, 0, -1, -1, true, "10", []Role{use, def}},
-	FStore:     {1, 0, -1, -1, true, "10", []Role{use, use}},
-	FStoreZero: {-1, 0, -1, -1, true, "r0", []Role{use}},
-	FLoad2:     {1, 0, -1, 2, true, "120", []Role{use, def, def}},
-	FStore2:    {1, 0, -1, 2, true, "120", []Role{use, use, use}},
-	FLoad2W:    {1, 0, -1, 2, true, "120", []Role{mod, def, def}},
-	FStore2W:   {1, 0, -1, 2, true, "120", []Role{mod, use, use}},
-	FFLoad:     {1, 0, -1, -1, true, "10", []Role{use, fdef}},
-	FFStore:    {1, 0, -1, -1, true, "10", []Role{use, fuse}},
-	FFLoad2:    {1, 0, -1, 2, true, "120", []Role{use, fdef, fdef}},
-	FFStore2:   {1, 0, -1, 2, true, "120", []Role{use, fuse, fuse}},
-	FFUnary:    {1, 0, -1, -1, false, "10", []Role{fuse, fdef}},
-	FFMove2:    {1, 0, 0, -1, false, "10", []Role{fuse, fdef}},
-	FFConst:    {0, -1, -1, -1, false, "0i", []Role{fdef}},
-	FFZero:     {0, -1, -1, -1, false, "0z", []Role{fdef}},
-	FFAlu:      {2, 0, 1, -1, false, "201", []Role{fuse, fuse, fdef}},
-	FFCmp:      {-1, 0, 1, -1, false, "01", []Role{fuse, fuse}},
-	FFCmpZero:  {-1, 0, -1, -1, false, "0z", []Role{fuse}},
-	FFCondCmp:  {-1, 0, 1, -1, false, "01ic", []Role{fuse, fuse}},
-	FFSelect:   {2, 0, 1, -1, false, "201c", []Role{fuse, fuse, fdef}},
-	FFInsert:   {0, 1, 2, -1, false, "012", []Role{fuse, fuse, fuse, fagain}},
-	FIntToF:    {1, 0, -1, -1, false, "10", []Role{use, fdef}},
-	FFToInt:    {1, 0, -1, -1, false, "10", []Role{fuse, def}},
+	FNone:            {-1, -1, -1, -1, false, "", nil},
+	FUnary:           {1, 0, -1, -1, false, "10", []Role{use, def}},
+	FUnaryM:          {1, -1, 0, -1, false, "10i", []Role{use, def}},
+	FUnaryImm:        {1, 0, -1, -1, false, "10i", []Role{use, def}},
+	FRotate:          {1, 0, 0, -1, false, "10i", []Role{use, def}},
+	FAlu:             {2, 0, 1, -1, false, "201", []Role{use, use, def}},
+	FAluShift:        {2, 0, 1, -1, false, "201i", []Role{use, use, def}},
+	FCmp:             {-1, 0, 1, -1, false, "01i", []Role{use, use}},
+	FCmpImm:          {-1, 0, -1, -1, false, "0i", []Role{use}},
+	FConst:           {0, -1, -1, -1, false, "0i", []Role{def}},
+	FKeep:            {0, -1, -1, -1, false, "0i", []Role{use, again}},
+	FMulAdd:          {3, 0, 1, 2, false, "3012", []Role{use, use, use, def}},
+	FInsert:          {0, 1, -1, -1, false, "01i", []Role{use, use, again}},
+	FSelect:          {2, 0, 1, -1, false, "201c", []Role{use, use, def}},
+	FSet:             {0, -1, -1, -1, false, "0c", []Role{def}},
+	FCondCmp:         {-1, 0, 1, -1, false, "01ic", []Role{use, use}},
+	FCondImm:         {-1, 0, -1, -1, false, "0ic", []Role{use}},
+	FBranch:          {-1, -1, -1, -1, false, "t", nil},
+	FBranchReg:       {0, -1, -1, -1, false, "0t", []Role{use}},
+	FBranchBit:       {0, -1, -1, -1, false, "0it", []Role{use}},
+	FJumpReg:         {-1, 0, -1, -1, false, "0", []Role{use}},
+	FAdr:             {0, -1, -1, -1, false, "0t", []Role{def}},
+	FImm:             {-1, -1, -1, -1, false, "i", nil},
+	FLoad:            {1, 0, -1, -1, true, "10", []Role{use, def}},
+	FStore:           {1, 0, -1, -1, true, "10", []Role{use, use}},
+	FStoreZero:       {-1, 0, -1, -1, true, "r0", []Role{use}},
+	FLoad2:           {1, 0, -1, 2, true, "120", []Role{use, def, def}},
+	FStore2:          {1, 0, -1, 2, true, "120", []Role{use, use, use}},
+	FLoad2W:          {1, 0, -1, 2, true, "120", []Role{mod, def, def}},
+	FStore2W:         {1, 0, -1, 2, true, "120", []Role{mod, use, use}},
+	FFLoad:           {1, 0, -1, -1, true, "10", []Role{use, fdef}},
+	FFStore:          {1, 0, -1, -1, true, "10", []Role{use, fuse}},
+	FFLoad2:          {1, 0, -1, 2, true, "120", []Role{use, fdef, fdef}},
+	FFStore2:         {1, 0, -1, 2, true, "120", []Role{use, fuse, fuse}},
+	FFUnary:          {1, 0, -1, -1, false, "10", []Role{fuse, fdef}},
+	FFMove2:          {1, 0, 0, -1, false, "10", []Role{fuse, fdef}},
+	FFConst:          {0, -1, -1, -1, false, "0i", []Role{fdef}},
+	FFZero:           {0, -1, -1, -1, false, "0z", []Role{fdef}},
+	FFAlu:            {2, 0, 1, -1, false, "201", []Role{fuse, fuse, fdef}},
+	FFCmp:            {-1, 0, 1, -1, false, "01", []Role{fuse, fuse}},
+	FFCmpZero:        {-1, 0, -1, -1, false, "0f", []Role{fuse}},
+	FFCondCmp:        {-1, 0, 1, -1, false, "01ic", []Role{fuse, fuse}},
+	FFSelect:         {2, 0, 1, -1, false, "201c", []Role{fuse, fuse, fdef}},
+	FFInsert:         {0, 1, 2, -1, false, "012", []Role{fuse, fuse, fuse, fagain}},
+	FFUnaryImm:       {1, 0, -1, -1, false, "10i", []Role{fuse, fdef}},
+	FFUnaryZero:      {1, 0, -1, -1, false, "10z", []Role{fuse, fdef}},
+	FFUnaryFloatZero: {1, 0, -1, -1, false, "10f", []Role{fuse, fdef}},
+	FFAluImm:         {2, 0, 1, -1, false, "201i", []Role{fuse, fuse, fdef}},
+	FFKeep:           {0, 1, -1, -1, false, "01", []Role{fuse, fuse, fagain}},
+	FFKeepImm:        {0, 1, -1, -1, false, "01i", []Role{fuse, fuse, fagain}},
+	FFByLane:         {2, 0, 1, -1, false, "201l", []Role{fuse, fuse, fdef}},
+	FFInsertByLane:   {0, 1, 2, -1, false, "012l", []Role{fuse, fuse, fuse, fagain}},
+	FFFromLane:       {1, 0, -1, -1, false, "10l", []Role{fuse, fdef}},
+	FLaneToInt:       {1, 0, -1, -1, false, "10l", []Role{fuse, def}},
+	FIntToLane:       {0, 1, -1, -1, false, "0l1", []Role{fuse, use, fagain}},
+	FFLaneToLane:     {0, 1, -1, -1, false, "0l1m", []Role{fuse, fuse, fagain}},
+	FFStoreLane:      {1, 0, -1, -1, true, "1l0", []Role{use, fuse}},
+	FIntToF:          {1, 0, -1, -1, false, "10", []Role{use, fdef}},
+	FFToInt:          {1, 0, -1, -1, false, "10", []Role{fuse, def}},
 }
 
 // numAddr returns the number of operands (base, then index) that stand in the place

@@ -121,3 +121,80 @@ func floatField(size uint8, b uint64) (uint32, bool) {
 	}
 	return uint32(sign<<7|exp&1<<6|b>>low&0x3f) << 13, true
 }
+
+// TwoLanes returns the Imm of VinsLane.
+func TwoLanes(to, from uint8) int64 { return int64(from)<<4 | int64(to) }
+
+// FitsMovi reports whether x, without sign, is an immediate of Vmovi for lanes of 1<<scale bytes: one byte anywhere, in
+// lanes of 4 bytes perhaps with one or two bytes of ones below; in lanes of 8 bytes any bytes of ones and of zeros.
+func FitsMovi(scale uint8, x uint64) bool {
+	_, ok := moviField(scale, x)
+	return ok
+}
+
+// FitsMvni reports whether x is an immediate of Vmvni: as of Vmovi, of lanes of 2 and 4 bytes.
+func FitsMvni(scale uint8, x uint64) bool { return (scale == 1 || scale == 2) && FitsMovi(scale, x) }
+
+// splitMovi returns the byte of x, which FitsMovi, of lanes of at most 4 bytes, and how far it is shifted.
+func splitMovi(x uint64) (b uint64, shift int) {
+	switch {
+	case x>>8 != 0 && x&0xff == 0xff && x>>16 == 0:
+		return x >> 8, 8
+	case x&0xffff == 0xffff:
+		return x >> 16, 16
+	case x == 0:
+		return 0, 0
+	}
+	shift = bits.TrailingZeros64(x) &^ 7
+	return x >> shift, shift
+}
+
+// moviField returns the bits of the byte, in bits 16 to 18 and 5 to 9, the mode in bits 12 to 15, and bit 29 for lanes of 8
+// bytes.
+func moviField(scale uint8, x uint64) (uint32, bool) {
+	if scale == 3 {
+		b := uint64(0)
+		for k := range 8 {
+			switch x >> (8 * k) & 0xff {
+			case 0:
+			case 0xff:
+				b |= 1 << k
+			default:
+				return 0, false
+			}
+		}
+		return byteField(b) | 0xe<<12 | 1<<29, true
+	}
+	if x>>(8<<scale) != 0 {
+		return 0, false
+	}
+	b, shift := splitMovi(x)
+	mode := uint32(0xe)
+	switch {
+	case b>>8 != 0:
+		return 0, false
+	case x != b<<shift: // ones below
+		if scale != 2 {
+			return 0, false
+		}
+		mode = 0xc | uint32(shift)>>4
+	case scale == 1:
+		mode = 8 | uint32(shift)>>2
+	case scale == 2:
+		mode = uint32(shift) >> 2
+	}
+	return byteField(b) | mode<<12, true
+}
+
+// byteField returns b, a byte, in its places.
+func byteField(b uint64) uint32 { return uint32(b>>5)<<16 | uint32(b&31)<<5 }
+
+// floatLanesField returns the field of VfmovImm.
+func floatLanesField(scale uint8, x uint64) (uint32, bool) {
+	f, ok := floatField(1<<scale, x)
+	f = byteField(uint64(f >> 13))
+	if scale == 3 {
+		f |= 1 << 29
+	}
+	return f, ok
+}

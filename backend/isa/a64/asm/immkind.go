@@ -35,6 +35,18 @@ const (
 	IBranch14           // Disp, 32 KB either way, and a bit number
 	IAdr                // Disp, 1 MB either way
 	IPage               // Disp, an addend
+	ILaneLeft           // a shift amount of lanes to the left
+	ILaneRight          // a shift amount of lanes to the right
+	IExtract            // 0 to 15
+	ILane               // the number of a lane
+	IFirstLane          // 0
+	ILaneOut            // the number of a lane, of a row with general registers
+	ITwoLanes           // Lanes
+	IByLane             // the number of a lane
+	ILaneAccess         // the number of a lane
+	IMovi               // FitsMovi
+	IMvni               // FitsMvni
+	IFloatLanes         // FitsFloat
 	numImmKinds
 )
 
@@ -72,6 +84,18 @@ var immKinds = [numImmKinds]immKind{
 	IBranch14:   {field: fieldBranch14, text: textImm, patch: PatchBranch14},
 	IAdr:        {field: fieldAdr, patch: PatchAdr},
 	IPage:       {field: fieldNone, patch: PatchPage},
+	ILaneLeft:   {field: fieldLaneLeft, text: textImm},
+	ILaneRight:  {field: fieldLaneRight, text: textImm},
+	IExtract:    {field: fieldExtract, text: textImm},
+	ILane:       {field: fieldLane, text: textImm},
+	IFirstLane:  {field: fieldFirstLane},
+	ILaneOut:    {field: fieldLaneOut, text: textImm},
+	ITwoLanes:   {field: fieldTwoLanes, text: textImm},
+	IByLane:     {field: fieldByLane, text: textImm},
+	ILaneAccess: {field: fieldLaneAccess, text: textImm},
+	IMovi:       {field: fieldMovi, text: textMovi},
+	IMvni:       {field: fieldMvni, text: textMovi},
+	IFloatLanes: {field: fieldFloatLanes, text: textFloatLanes},
 }
 
 // immediate is what immediates are made from. It is passed as a value, so that no Inst escapes.
@@ -182,6 +206,68 @@ func fieldAdr(m immediate) (uint32, bool) {
 	return uint32(d)&3<<29 | uint32(d)>>2&0x7ffff<<5, d>>20 == d>>31
 }
 
+func fieldLaneLeft(m immediate) (uint32, bool) {
+	bits := int64(8) << m.scale
+	return uint32(bits+m.imm) << 16, m.imm >= 0 && m.imm < bits
+}
+
+func fieldLaneRight(m immediate) (uint32, bool) {
+	bits := int64(8) << m.scale
+	return uint32(2*bits-m.imm) << 16, m.imm >= 1 && m.imm <= bits
+}
+
+func fieldExtract(m immediate) (uint32, bool) { return uint32(m.imm) << 11, m.imm>>4 == 0 }
+
+// fitsLane reports whether lane n is in a vector of 16 bytes.
+func fitsLane(n int64, scale uint8) bool { return n>>(4-scale) == 0 }
+
+func fieldLane(m immediate) (uint32, bool) {
+	return uint32(2*m.imm+1) << m.scale << 16, fitsLane(m.imm, m.scale)
+}
+
+func fieldFirstLane(m immediate) (uint32, bool) { return 1 << m.scale << 16, m.imm == 0 }
+
+// fieldLaneOut has a bit for general registers of 8 bytes.
+func fieldLaneOut(m immediate) (uint32, bool) {
+	f, ok := fieldLane(m)
+	if m.scale == 3 {
+		f |= q30
+	}
+	return f, ok
+}
+
+func fieldTwoLanes(m immediate) (uint32, bool) {
+	to, from := m.imm&15, m.imm>>4
+	return uint32(2*to+1)<<m.scale<<16 | uint32(from)<<m.scale<<11, fitsLane(to, m.scale) && fitsLane(from, m.scale)
+}
+
+// fieldByLane: bits 11 and, of 4 bytes, 21.
+func fieldByLane(m immediate) (uint32, bool) {
+	if m.scale == 3 {
+		return uint32(m.imm) << 11, fitsLane(m.imm, m.scale)
+	}
+	return uint32(m.imm>>1)<<11 | uint32(m.imm&1)<<21, fitsLane(m.imm, m.scale)
+}
+
+// fieldLaneAccess: the opcode says the width; the number of the lane is left-aligned in bits 30, 12, 11, 10.
+func fieldLaneAccess(m immediate) (uint32, bool) {
+	at := uint32(m.imm) << m.scale
+	f := at>>3<<30 | at>>2&1<<12 | at&3<<10 | uint32(min(m.scale, 2))<<14
+	if m.scale == 3 {
+		f |= 1 << 10
+	}
+	return f, fitsLane(m.imm, m.scale)
+}
+
+func fieldMovi(m immediate) (uint32, bool) { return moviField(m.scale, uint64(m.imm)) }
+
+func fieldMvni(m immediate) (uint32, bool) {
+	f, ok := moviField(m.scale, uint64(m.imm))
+	return f, ok && (m.scale == 1 || m.scale == 2)
+}
+
+func fieldFloatLanes(m immediate) (uint32, bool) { return floatLanesField(m.scale, uint64(m.imm)) }
+
 // appendImm appends an immediate.
 func appendImm(dst []byte, x int64) []byte { return strconv.AppendInt(append(dst, '#'), x, 10) }
 
@@ -252,4 +338,25 @@ func textFloat(dst []byte, inst *backend.Inst) []byte {
 		x = float64(math.Float32frombits(uint32(inst.Imm)))
 	}
 	return strconv.AppendFloat(append(dst, ", #"...), x, 'f', 8, 64)
+}
+
+// textMovi gives bytes and shifts; of lanes of 8 bytes the value.
+func textMovi(dst []byte, inst *backend.Inst) []byte {
+	if inst.Scale == 3 {
+		return strconv.AppendUint(append(dst, ", #0x"...), uint64(inst.Imm), 16)
+	}
+	x, shift := splitMovi(uint64(inst.Imm))
+	dst = appendImm(append(dst, ", "...), int64(x))
+	switch {
+	case uint64(inst.Imm) != x<<shift:
+		return appendImm(append(dst, ", msl "...), int64(shift))
+	case shift != 0:
+		return appendImm(append(dst, ", lsl "...), int64(shift))
+	}
+	return dst
+}
+
+func textFloatLanes(dst []byte, inst *backend.Inst) []byte {
+	scalar := backend.Inst{Size: 1 << inst.Scale, Imm: inst.Imm}
+	return textFloat(dst, &scalar)
 }

@@ -44,6 +44,8 @@ func check(inst *backend.Inst) error {
 		return fmt.Errorf("takes no address")
 	case r.Addr != AddrNone && inst.Mode == backend.ModeNone:
 		return fmt.Errorf("needs an address")
+	case !r.fitsLanes(inst.Size, inst.Scale):
+		return fmt.Errorf("has no lanes of %d bytes", 1<<inst.Scale)
 	case r.Addr != AddrNone && !r.fitsAddress(inst):
 		return fmt.Errorf("address of mode %d, scale %d, index extension %d, displacement %d does not fit", inst.Mode, inst.Scale, inst.Imm, inst.Disp)
 	}

@@ -143,6 +143,11 @@ const (
 	Fstr // addr, X; Size 4, 8, 16
 	Fldp // addr, D, D2
 	Fstp // addr, X, Y
+	// One lane: Size 1 (B) and 2 (H).
+	FldrB // addr, D
+	FldrH // addr, D
+	FstrB // addr, X
+	FstrH // addr, X
 
 	// Floats: Size 4 is s, 8 is d.
 	Fmov      // X, D
@@ -181,19 +186,175 @@ const (
 	FcvtzuFrom32 // X, d
 	FcvtzuFrom64 // X, d
 
-	// Vectors: Size 8 is the low half, 16 all.
+	// Vectors: Size is 16, or 8 for the low half. The lanes have 1<<Scale bytes; where lanes become twice as wide, or half, Scale
+	// is of the narrow ones. The narrow lanes of Size 16 that do not fill a vector are those of the low half; the suffix 2
+	// says that they are of the high one. By bits and bytes:
 	Vmov    // X, D
 	Vand    // X, Y, D
 	Vbic    // X, Y, D: X &^ Y
 	Vorr    // X, Y, D
 	Vorn    // X, Y, D
 	Veor    // X, Y, D
+	Vnot    // X, D
 	Vbsl    // M, X, Y, D=M: M ? X : Y, bit by bit
 	Vbit    // X, Y, M, D=X: M ? Y : X
 	Vbif    // X, Y, M, D=X: M ? X : Y
 	Vcnt    // X, D: ones in each byte
-	Vaddv   // X, D: sum of bytes, modulo 256
+	Vaddv   // X, D: sum of the lanes, modulo their width
+	Vumaxv  // X, D: the greatest lane
+	Vuminv  // X, D: the least lane
 	Vuaddlv // X, D: sum of bytes, 16 bits
+	VaddpD  // X, D: sum of both lanes of 8 bytes
+
+	// Lanes of integers.
+	Vadd      // X, Y, D
+	Vsub      // X, Y, D
+	Vmul      // X, Y, D
+	Vmla      // X, Y, Z, D=X: X + Y*Z
+	Vmls      // X, Y, Z, D=X: X - Y*Z
+	Vsqadd    // X, Y, D: saturating
+	Vuqadd    // X, Y, D
+	Vsqsub    // X, Y, D
+	Vuqsub    // X, Y, D
+	Vsmax     // X, Y, D
+	Vumax     // X, Y, D
+	Vsmin     // X, Y, D
+	Vumin     // X, Y, D
+	Vurhadd   // X, Y, D: (X+Y+1)/2
+	Vsabd     // X, Y, D: absolute difference
+	Vuabd     // X, Y, D
+	Vsaba     // X, Y, Z, D=X: X + |Y-Z|
+	Vuaba     // X, Y, Z, D=X
+	Vsqrdmulh // X, Y, D: the upper half of 2*X*Y, rounded, saturating
+	Vsshl     // X, Y, D: by the low byte of Y, with sign; right if it is negative
+	Vushl     // X, Y, D
+	Vcmeq     // X, Y, D: ones or zeros
+	Vcmgt     // X, Y, D
+	Vcmge     // X, Y, D
+	Vcmhi     // X, Y, D: unsigned
+	Vcmhs     // X, Y, D
+	Vcmtst    // X, Y, D: X & Y != 0
+	Vaddp     // X, Y, D: sums of two adjacent lanes of X, then of Y
+	Vumaxp    // X, Y, D: the greater of two adjacent lanes
+	Vabs      // X, D
+	Vneg      // X, D
+	VcmeqZero // X, D: compared with 0
+	VcmgtZero // X, D
+	VcmgeZero // X, D
+	VcmleZero // X, D
+	VcmltZero // X, D
+	// Imm: 0 to the width - 1 to the left, 1 to the width to the right.
+	VshlImm  // X, D
+	VsshrImm // X, D
+	VushrImm // X, D
+	Vssra    // X, Y, D=X: X + Y>>Imm
+	Vusra    // X, Y, D=X
+	Vsli     // X, Y, D=X: the low Imm bits of X, then Y
+	Vsri     // X, Y, D=X: the high Imm bits of X, then Y
+
+	// From narrow lanes to wide ones.
+	Vsshll  // X, D; Imm: X<<Imm
+	Vsshll2 // X, D
+	Vushll  // X, D
+	Vushll2 // X, D
+	Vsmull  // X, Y, D
+	Vsmull2 // X, Y, D
+	Vumull  // X, Y, D
+	Vumull2 // X, Y, D
+	Vsmlal  // X, Y, Z, D=X: X + Y*Z
+	Vsmlal2 // X, Y, Z, D=X
+	Vumlal  // X, Y, Z, D=X
+	Vumlal2 // X, Y, Z, D=X
+	Vsaddw  // X, Y, D: X is wide
+	Vsaddw2 // X, Y, D
+	Vuaddw  // X, Y, D
+	Vuaddw2 // X, Y, D
+	Vssubw  // X, Y, D
+	Vssubw2 // X, Y, D
+	Vusubw  // X, Y, D
+	Vusubw2 // X, Y, D
+	Vsaddlp // X, D: sums of two adjacent lanes
+	Vuaddlp // X, D
+	Vsadalp // X, Y, D=X: X and sums of two adjacent lanes of Y
+	Vuadalp // X, Y, D=X
+	Vfcvtl  // X, D: floats
+	// From wide lanes to the low half of D, whose other half is 0. With 2 to the high half; the low one is X's.
+	Vxtn     // X, D: modulo
+	Vsqxtn   // X, D: from signed to signed, saturating
+	Vsqxtn2  // X, Y, D=X
+	Vsqxtun  // X, D: from signed to unsigned
+	Vsqxtun2 // X, Y, D=X
+	Vuqxtn   // X, D: from unsigned to unsigned
+	Vshrn    // X, D; Imm 1 to the width: the low bits of X>>Imm
+	Vrshrn   // X, D: rounded
+	Vrshrn2  // X, Y, D=X
+	Vfcvtn   // X, D: floats
+
+	// Moves of lanes.
+	Vzip1    // X, Y, D: the low halves, lanes alternating
+	Vzip2    // X, Y, D: the high halves
+	Vuzp1    // X, Y, D: the even lanes of X, then of Y
+	Vuzp2    // X, Y, D: the odd lanes
+	Vtrn1    // X, Y, D: the even lanes, alternating
+	Vtrn2    // X, Y, D: the odd lanes
+	Vrev16   // X, D: the bytes in each 2 bytes, reversed
+	Vrev32   // X, D: the lanes in each 4 bytes, reversed
+	Vrev64   // X, D: the lanes in each 8 bytes, reversed
+	Vext     // X, Y, D; Imm 0 to 15: X without its first Imm bytes, then Y
+	Vtbl     // X, Y, D: the bytes of X that Y names; 0 from 16 on
+	Vtbx     // X, Y, Z, D=X: the bytes of Y that Z names; X from 16 on
+	Vdup     // x, D: to all lanes
+	VdupLane // X, D; Imm: a lane to all lanes
+	VmovLane // X, D; Imm: a lane to the lowest, the others 0
+	Vins     // X, y, D=X; Imm: the lane that y replaces
+	VinsLane // X, Y, D=X; Imm: Lanes(to, from)
+	Vumov    // X, d; Imm: the lane
+	Vsmov    // X, d; Imm: the lane, sign-extended to Size 4 or 8
+	Vmovi    // D; Imm: the value of each lane, without sign, FitsMovi
+	Vmvni    // D; Imm: the complement of each lane, FitsMvni
+	VfmovImm // D; Imm: the bits of each lane, FitsFloat
+	Vld1r    // addr, D: a lane in memory to all lanes; no displacement or index
+	Vst1Lane // addr, X; Imm: the lane; no displacement or index
+
+	// Lanes of floats.
+	Vfadd      // X, Y, D
+	Vfsub      // X, Y, D
+	Vfmul      // X, Y, D
+	Vfdiv      // X, Y, D
+	Vfmin      // X, Y, D
+	Vfmax      // X, Y, D
+	Vfabd      // X, Y, D: absolute difference
+	Vfmla      // X, Y, Z, D=X: X + Y*Z
+	Vfmls      // X, Y, Z, D=X: X - Y*Z
+	Vfcmeq     // X, Y, D
+	Vfcmge     // X, Y, D
+	Vfcmgt     // X, Y, D
+	VfcmeqZero // X, D: compared with 0
+	VfcmgtZero // X, D
+	VfcmgeZero // X, D
+	VfcmleZero // X, D
+	VfcmltZero // X, D
+	Vfabs      // X, D
+	Vfneg      // X, D
+	Vfsqrt     // X, D
+	Vfrintn    // X, D
+	Vfrintp    // X, D
+	Vfrintm    // X, D
+	Vfrintz    // X, D
+	Vscvtf     // X, D: from integers of the same width
+	Vucvtf     // X, D
+	Vfcvtzs    // X, D: to integers of the same width, saturating
+	Vfcvtzu    // X, D
+
+	// By one lane of the last source: Imm.
+	VfmulLane // X, Y, D
+	VfmlaLane // X, Y, Z, D=X
+	VfmlsLane // X, Y, Z, D=X
+	VmulLane  // X, Y, D
+	VmlaLane  // X, Y, Z, D=X
+	VmlsLane  // X, Y, Z, D=X
+
+	Vsdot // X, Y, Z, D=X: X and sums of four adjacent products of bytes
 
 	// NumOps is the number of rows; pseudo-instructions of the ISA number from here.
 	NumOps

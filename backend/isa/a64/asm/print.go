@@ -69,6 +69,12 @@ func printOwn(dst []byte, inst *backend.Inst, names *Names) []byte {
 				dst = append(dst[:n], trimComma(dst[n:])...)
 			}
 			continue
+		case c == 'l':
+			dst = appendLane(dst, inst.Imm&15)
+			continue
+		case c == 'm':
+			dst = appendLane(dst, inst.Imm>>4)
+			continue
 		case k == 0:
 			dst = append(dst, ' ')
 		default:
@@ -82,12 +88,19 @@ func printOwn(dst []byte, inst *backend.Inst, names *Names) []byte {
 		case 'r':
 			dst = appendReg(dst, ZR, inst.Size, false)
 		case 'z':
-			dst = append(dst, "#0.0"[:2+2*int(row.Flags&SetsFlags/SetsFlags)]...)
+			dst = append(dst, "#0"...)
+		case 'f':
+			dst = append(dst, "#0.0"...)
 		default:
 			dst = row.printRole(dst, f, int(c-'0'), inst, names)
 		}
 	}
 	return dst
+}
+
+// appendLane appends the number of a lane.
+func appendLane(dst []byte, n int64) []byte {
+	return append(strconv.AppendInt(append(dst, '['), n, 10), ']')
 }
 
 // trimComma replaces the comma in front of the only operand, an immediate.
@@ -237,6 +250,9 @@ func PrintVCode(dst []byte, inst *backend.Inst, operands []regalloc.Operand) []b
 	}
 	if inst.Size != 0 && row.Sizes&(row.Sizes-1) != 0 {
 		dst = strconv.AppendUint(append(dst, '.'), uint64(inst.Size)*8, 10)
+	}
+	if row.Lanes.Set&(row.Lanes.Set-1) != 0 {
+		dst = appendArrangement(dst, vectorShape(wVector, inst.Size, inst.Scale))
 	}
 	names := &Names{Target: printRef}
 	names.Operand = func(dst []byte, i int, _ uint8, _ bool) []byte { return appendOperand(dst, operands[i]) }

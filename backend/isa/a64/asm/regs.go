@@ -87,8 +87,10 @@ const (
 
 // Shapes of vector registers, for appendReg, beyond the widths 1 to 16 in bytes.
 const (
-	shape8b  = 64
-	shape16b = 65
+	shapeVector  = 0x40 // and the logarithm of the width of the lanes
+	shapeQuad    = 0x04 // 16 bytes, not 8
+	shapeElement = 0x10 // one lane
+	shapeList    = 0x20 // in braces
 )
 
 var numbers = [32]string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15",
@@ -101,10 +103,8 @@ func appendReg(dst []byte, p regalloc.PReg, bytes uint8, sp bool) []byte {
 	switch {
 	case p == regalloc.NoPReg:
 		return append(dst, p.String()...)
-	case p.Class() == regalloc.Float && bytes == shape8b:
-		return append(append(append(dst, 'v'), numbers[n]...), ".8b"...)
-	case p.Class() == regalloc.Float && bytes == shape16b:
-		return append(append(append(dst, 'v'), numbers[n]...), ".16b"...)
+	case p.Class() == regalloc.Float && bytes&shapeVector != 0:
+		return appendVector(dst, numbers[n], bytes)
 	case p.Class() == regalloc.Float:
 		return append(append(dst, floatLetter(bytes)), numbers[n]...)
 	case n == 31 && sp && bytes <= 4:
@@ -120,6 +120,24 @@ func appendReg(dst []byte, p regalloc.PReg, bytes uint8, sp bool) []byte {
 		return append(append(dst, letter), "zr"...)
 	}
 	return append(append(dst, letter), numbers[n]...)
+}
+
+// appendVector appends the name of vector register n with a shape.
+func appendVector(dst []byte, n string, shape uint8) []byte {
+	if shape&shapeList != 0 {
+		dst = append(appendVector(append(dst, '{'), n, shape&^shapeList), '}')
+		return dst
+	}
+	return appendArrangement(append(append(dst, 'v'), n...), shape)
+}
+
+// appendArrangement appends the number and width of lanes.
+func appendArrangement(dst []byte, shape uint8) []byte {
+	dst = append(dst, '.')
+	if shape&shapeElement == 0 {
+		dst = append(dst, numbers[8<<(shape&shapeQuad>>2)>>(shape&3)]...)
+	}
+	return append(dst, floatLetter(1<<(shape&3)))
 }
 
 // floatLetter names the width of a vector register.

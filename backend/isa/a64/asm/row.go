@@ -24,6 +24,8 @@ type Row struct {
 	Addr AddrKind
 	// Mem is the width in bytes of the memory operand, where it is not Size.
 	Mem uint8
+	// Lanes are the widths that the lanes of a vector may have.
+	Lanes Lanes
 	// SP is the set of roles (bit numbers) whose register 31 is the stack pointer, not zero. The base of
 	// an address is not mentioned.
 	SP uint8
@@ -39,16 +41,37 @@ type Sizes = backend.Sizes
 
 // The sets in use.
 const (
+	S1     Sizes = 1
+	S2     Sizes = 2
 	S4     Sizes = 4
 	S8     Sizes = 8
+	S16    Sizes = 16
 	S48          = S4 | S8
-	S816         = S8 | 16
-	S4816        = S4 | S8 | 16
+	S816         = S8 | S16
+	S4816        = S4 | S8 | S16
 	noSize Sizes = 0
 )
 
-// Feature is a set of processor features beyond ARMv8.0-A; there are none so far.
+// Lanes are the widths of lanes that a row has, and their place in the word. Inst.Scale is the logarithm of the width in
+// bytes.
+type Lanes struct {
+	// Set has bit n for lanes of 1<<n bytes. 0: the row has no lanes but bytes.
+	Set uint8
+	// At is the bit where Inst.Scale - Least is, or elsewhere.
+	At, Least uint8
+}
+
+// elsewhere is Lanes.At if the immediate has the width of the lanes, or the row has one only. Shifted so far left, it vanishes.
+const elsewhere = 32
+
+// Feature is a set of processor features beyond ARMv8.0-A.
 type Feature uint16
+
+// The features.
+const (
+	// DotProduct is FEAT_DotProd.
+	DotProduct Feature = 1 << iota
+)
 
 // AddrKind is how the address of a row is encoded.
 type AddrKind uint8
@@ -60,6 +83,7 @@ const (
 	AddrPair              // [base, #disp], scaled, 7 bits
 	AddrPairPre           // [base, #disp]!, likewise
 	AddrPairPost          // [base], #disp, likewise
+	AddrBase              // [base]
 	AddrLea               // any
 )
 
@@ -87,7 +111,7 @@ const (
 	NoFault
 	// Expands: more than one word, or another row's.
 	Expands
-	// ForSIMD: nothing selects the row yet; vectors of 128 bits will.
+	// ForSIMD: nothing selects the row yet.
 	ForSIMD
 )
 
@@ -116,6 +140,12 @@ const WordBytes = 4
 // MaxLen bounds the length in bytes of the code that Append makes of any instruction.
 const MaxLen = 4 * WordBytes
 
+// fitsLanes reports whether lanes of 1<<scale bytes are allowed. There is no use for lanes of more than 2 bytes in half a
+// vector.
+func (r *Row) fitsLanes(size, scale uint8) bool {
+	return r.Lanes.Set == 0 || r.Lanes.Set>>scale&1 != 0 && (size == 16 || scale <= 1)
+}
+
 // word returns the word for size, without fields.
 func (r *Row) word(size uint8) uint32 {
 	switch {
@@ -130,8 +160,16 @@ func (r *Row) word(size uint8) uint32 {
 
 // Widths of operands in Row.W that are not numbers of bytes.
 const (
-	wVector = 0x80 // 8b or 16b, by Size
-	wExtend = 0x81 // w or x, by the extension
+	wVector      = 0x80 + iota // a vector of Size
+	wHalf                      // a vector of 8 bytes
+	wWide                      // a vector of 16 bytes, lanes twice as wide
+	wBytes                     // a vector of 16 bytes, the lanes are bytes
+	wList                      // a list of one vector of 16 bytes
+	wElement                   // a lane, without its number
+	wListElement               // a list of one lane
+	wLane                      // a scalar in a vector register, as wide as a lane
+	wGeneral                   // w or x, by the lanes
+	wExtend                    // w or x, by the extension
 )
 
 // operandWidth returns the width of role i, for appendReg.
@@ -140,19 +178,44 @@ func (r *Row) operandWidth(i int, inst *backend.Inst) uint8 {
 	if i < len(r.W) {
 		w = r.W[i]
 	}
-	switch {
-	case w == wVector && inst.Size == 16:
-		return shape16b
-	case w == wVector:
-		return shape8b
-	case w == wExtend && Extend(inst.Imm>>3)&3 != UXTX:
-		return 4
-	case w != 0 && w != wExtend:
-		return w
-	case r.Sizes == noSize:
-		return 8
+	switch w {
+	case 0:
+		if r.Sizes == noSize {
+			return 8
+		}
+		return inst.Size
+	case wExtend:
+		if Extend(inst.Imm>>3)&3 != UXTX {
+			return 4
+		}
+		return inst.Size
+	case wVector, wHalf, wWide, wBytes, wList, wElement, wListElement:
+		return vectorShape(w, inst.Size, inst.Scale)
+	case wLane:
+		return 1 << inst.Scale
+	case wGeneral:
+		return max(4, uint8(1)<<inst.Scale)
 	}
-	return inst.Size
+	return w
+}
+
+// vectorShape returns the shape that an operand of the width w in Row.W has.
+func vectorShape(w, size, scale uint8) uint8 {
+	switch w {
+	case wHalf:
+		return shapeVector | scale
+	case wWide:
+		return shapeVector | shapeQuad | scale + 1
+	case wBytes:
+		return shapeVector | shapeQuad
+	case wList:
+		return shapeVector | shapeQuad | shapeList | scale
+	case wElement:
+		return shapeVector | shapeElement | scale
+	case wListElement:
+		return shapeVector | shapeElement | shapeList | scale
+	}
+	return shapeVector | size&16>>4<<2 | scale
 }
 
 // Role describes one operand of a form.
@@ -166,7 +229,8 @@ type FormInfo struct {
 	// Addr: role 0 is an address.
 	Addr bool
 	// Text is the order in the assembly text: a digit is a role; i the immediate, c the
-	// condition, t the branch target, z a zero, r the zero register.
+	// condition, t the branch target, z a zero, f a zero that is a float, r the zero register; l and m the first and the
+	// second lane number in the immediate, in brackets.
 	Text  string
 	Roles []Role
 }

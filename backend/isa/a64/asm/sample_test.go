@@ -158,6 +158,17 @@ func immsFor(kind ImmKind, size uint8) (out []int64) {
 			}
 		}
 		return out
+	case ILaneLeft, ILaneRight:
+		return []int64{0, 1, 2, 7, 8, 15, 16, 31, 32, 63, 64}
+	case IExtract, ILane, ILaneOut, IByLane, ILaneAccess:
+		return []int64{0, 1, 2, 3, 4, 7, 8, 15}
+	case ITwoLanes:
+		return []int64{TwoLanes(0, 0), TwoLanes(0, 1), TwoLanes(1, 0), TwoLanes(3, 2), TwoLanes(7, 4), TwoLanes(15, 8)}
+	case IMovi, IMvni:
+		return []int64{0, 1, 0x55, 0xaa, 0xff, 0x9900, 0xff00, 0x810000, 0x7e000000, 0xa5ff, 0x18ffff, 0xffff, 0xffffff,
+			0xff00ff, -1, -0x100, 0xff0000ff, 0x00ff00ffff00ff00}
+	case IFloatLanes:
+		return append(immsFor(IFloat, 4), immsFor(IFloat, 8)...)
 	case IFloat:
 		for m := range 16 {
 			for e := -3; e <= 4; e++ {
@@ -231,6 +242,10 @@ func (g *sampler) samplesOf(op backend.Op) []sample {
 	row := RowOf(op)
 	for _, size := range sizesOf(row) {
 		inst := backend.Inst{Op: op, Size: size}
+		if row.Addr == AddrBase {
+			g.lanesInMemory(inst)
+			continue
+		}
 		if row.Addr != AddrNone {
 			g.addresses(inst)
 			continue
@@ -243,19 +258,43 @@ func (g *sampler) samplesOf(op backend.Op) []sample {
 		}
 		for _, inst.Imm = range immsFor(row.Imm, size) {
 			for _, inst.Disp = range dispsFor(row.Imm) {
-				for inst.Scale = range uint8(4) {
-					if _, ok := immKinds[row.Imm].field(immediateOf(&inst)); ok && (inst.Scale == 0 || row.Imm == IMove) {
+				for _, inst.Scale = range scalesOf(row, size) {
+					if _, ok := immKinds[row.Imm].field(immediateOf(&inst)); ok {
 						g.add(1, inst)
 					}
 				}
 			}
 		}
-		inst.Scale = 0
 		if row.Imm == INone {
-			g.add(9, inst)
+			for _, inst.Scale = range scalesOf(row, size) {
+				g.add(9, inst)
+			}
 		}
 	}
 	return g.out
+}
+
+// lanesInMemory adds inst with each lane at an address in a register.
+func (g *sampler) lanesInMemory(inst backend.Inst) {
+	row := RowOf(inst.Op)
+	inst.Mode = backend.ModeBase
+	for _, inst.Scale = range scalesOf(row, inst.Size) {
+		for _, inst.Imm = range immsFor(row.Imm, inst.Size) {
+			if check(&inst) == nil {
+				g.add(2, inst)
+			}
+		}
+	}
+}
+
+// scalesOf returns the values of Inst.Scale for a row without an address, or with lanes.
+func scalesOf(row *Row, size uint8) (scales []uint8) {
+	for n := range uint8(4) {
+		if row.Lanes.Set != 0 && row.fitsLanes(size, n) || row.Lanes.Set == 0 && (n == 0 || row.Imm == IMove) {
+			scales = append(scales, n)
+		}
+	}
+	return scales
 }
 
 func sizesOf(row *Row) (sizes []uint8) {
@@ -299,7 +338,11 @@ func randomSample(r *rand.Rand) sample {
 		if row.Imm != INone && r.IntN(2) == 0 {
 			inst.Imm = int64(r.Uint64() >> r.IntN(64))
 		}
-		if row.Imm == IMove || row.Addr != AddrNone {
+		switch {
+		case row.Lanes.Set != 0:
+			scales := scalesOf(row, inst.Size)
+			inst.Scale = scales[r.IntN(len(scales))]
+		case row.Imm == IMove || row.Addr != AddrNone:
 			inst.Scale = uint8(r.IntN(5))
 		}
 		if row.Imm >= IBranch26 || row.Addr != AddrNone {
