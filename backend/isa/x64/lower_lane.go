@@ -1,18 +1,16 @@
 package x64
 
 import (
-	"encoding/binary"
-
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/isa/x64/asm"
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/regalloc"
 )
 
-// This file lowers what moves lanes: splats, extraction, insertion, shuffles.
+// This file lowers what moves lanes: splats, extraction, insertion. Shuffles are in lower_shuffle.go.
 
-// fromScalar returns the low lane of a vector whose other lanes are unspecified: x, which is not a float.
-func fromInt128(l *lower, t clif.Type, x clif.Value) vreg {
+// lowLane returns a vector whose low lane of shape t is x, which is not a float.
+func lowLane(l *lower, t clif.Type, x clif.Value) vreg {
 	r := l.NewVReg(clif.V128)
 	scalar := t.LaneType()
 	l.Emit(backend.Inst{Op: asm.MovdToF, Size: backend.SizeOf(scalar)}, l.UseAs(scalar, x), r)
@@ -35,7 +33,7 @@ func lowerVsplat(l *lower, _ clif.Inst, d *clif.InstData) {
 		sized(l, asm.Shufp, 4).to(x, x, dst)
 		return
 	}
-	x := fromInt128(l, t, d.ArgA())
+	x := lowLane(l, t, d.ArgA())
 	switch {
 	case t == clif.I64x2:
 		simd(l, asm.Pshufd).by(1<<2|1<<6).to(x, dst)
@@ -136,19 +134,4 @@ func lowerVinsert(l *lower, _ clif.Inst, d *clif.InstData) {
 func lowerVswizzle(l *lower, _ clif.Inst, d *clif.InstData) {
 	index := simd(l, asm.Paddusb).constOf(l.Use(d.ArgB()), all(clif.I8x16, 0x70))
 	simd(l, asm.Pshufb).to(l.Use(d.ArgA()), index, l.Def(d, 0))
-}
-
-func lowerVshuffle(l *lower, _ clif.Inst, d *clif.InstData) {
-	lanes := d.Lanes()
-	pick := func(x vreg, first uint8, others uint8) vreg {
-		var mask [16]uint8
-		for i, n := range lanes {
-			if mask[i] = others; n&16 == first {
-				mask[i] = n & 15
-			}
-		}
-		k := vector128{binary.LittleEndian.Uint64(mask[:]), binary.LittleEndian.Uint64(mask[8:])}
-		return simd(l, asm.Pshufb).constOf(x, k)
-	}
-	simd(l, asm.Por).to(pick(l.Use(d.ArgA()), 0, 0x80), pick(l.Use(d.ArgB()), 16, 0x80), l.Def(d, 0))
 }

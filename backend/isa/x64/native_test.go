@@ -54,7 +54,7 @@ func exportAll(m *clif.Module) {
 // machine is how this package is tested: natively.
 var machine = &isatest.Machine{
 	Name: "x64", Levels: []string{"v2", "v3"}, Options: compile.Options{Fixpoint: true, Jobs: 1},
-	Target: target, Unit: 1, WholeEvery: 1, Prepare: exportAll, Load: loadImage, Lacks: lacks, EndsCall: endsCall, Walk: walk, Misalignment: misalignment,
+	Target: target, Unit: 1, WholeEvery: 1, Prepare: exportAll, Load: loadImage, Lacks: lacks, Without: without, EndsCall: endsCall, Walk: walk, Misalignment: misalignment,
 }
 
 func TestMachine(t *testing.T)   { machine.Tests(t) }
@@ -74,6 +74,11 @@ func endsCall(code []byte) bool {
 	}
 	return ends(5, 0xe8, 0, 0) || ends(6, 0xff, 0xff, 0x15) || ends(2, 0xff, 0xf8, 0x10) || // [rip+disp32], [r]
 		ends(3, 0xff, 0xff, 0x14) || ends(3, 0xff, 0xf8, 0x50) || ends(4, 0xff, 0xff, 0x54) // [r] by SIB, [r+disp8]
+}
+
+// without implements isatest.Machine.Without.
+func without(level string, op clif.Opcode) bool {
+	return level == "v2" && (op == clif.OpVfma || op == clif.OpVfnma)
 }
 
 // lacks implements isatest.Machine.Lacks.

@@ -647,17 +647,6 @@ func testErrors(t *testing.T, on *Machine) {
 		name  string
 		build func(m *module) *clif.Func
 	}{
-		{"v128 parameter", func(m *module) *clif.Func {
-			m.Fn([]clif.Type{clif.V128}, nil, func(b *clif.Builder, _ []clif.Value) { b.Return(nil) })
-			return m.Defined[0]
-		}},
-		{"v128 load", func(m *module) *clif.Func {
-			m.Fn(i32, nil, func(b *clif.Builder, p []clif.Value) {
-				b.Load(clif.V128, clif.Full, 0, p[0], 0)
-				b.Return(nil)
-			})
-			return m.Defined[0]
-		}},
 		{"64-bit memory", func(m *module) *clif.Func {
 			m.Fn(i64, i32, func(b *clif.Builder, p []clif.Value) {
 				b.Return([]clif.Value{b.Load(clif.I32, clif.Full, 0, p[0], 0)})

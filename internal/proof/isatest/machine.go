@@ -46,6 +46,8 @@ type Machine struct {
 	Prepare func(m *clif.Module)
 	// Load makes a compiled module executable. Imported functions do as host says, all other imports are fresh.
 	Load func(m *clif.Module, r *compile.Result, host Host) (Image, error)
+	// Without reports whether a level has no code for an opcode of vectors, which then is an error; nil if all have it for all.
+	Without func(level string, op clif.Opcode) bool
 	// Lacks reports whether an error of Load or Start says that this processor is not of the level; nil if none does.
 	Lacks func(err error) bool
 }
@@ -163,6 +165,10 @@ var tests = []struct {
 	{"Sharing", testSharing},
 	{"Scaled", testScaled},
 	{"Offsets", testOffsets},
+	{"Vectors", testVectors},
+	{"VectorTests", testVectorTests},
+	{"VectorMemory", testVectorMemory},
+	{"VectorPressure", testVectorPressure},
 	{"Calls", testCalls},
 	{"ManyResults", testManyResults},
 	{"BrTable", testBrTable},

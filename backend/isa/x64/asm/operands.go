@@ -33,6 +33,16 @@ func makeShapes() *backend.Shapes {
 	return t
 }
 
+// NumUses returns how many operands a row reads.
+func NumUses(op backend.Op) (n int) {
+	for _, r := range forms[rows[op].Form].Roles {
+		if r.Access.Reads() {
+			n++
+		}
+	}
+	return n
+}
+
 // check implements backend.Shapes.Check.
 func check(inst *backend.Inst) error {
 	r := &rows[inst.Op]

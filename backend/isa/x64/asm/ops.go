@@ -276,9 +276,6 @@ const (
 	Pextrb
 	Pextrw
 	Pextrd
-	PextrbStore
-	PextrwStore
-	PextrdStore
 	MovhpsStore
 
 	// Instructions of vectors that have one form.
@@ -288,6 +285,7 @@ const (
 	Vpblendvb
 	Vblendvps
 	Vblendvpd
+	Vpblendd
 	Vbroadcastss
 	Vpbroadcastb
 	Vpbroadcastw

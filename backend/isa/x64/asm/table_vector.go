@@ -222,9 +222,6 @@ var vectorRows = [firstVex]Row{
 	Pextrb:      {Name: "pextrb", Form: FFExtract, Sizes: S4, Prefix: P66, Map: M0F3A, Opcode: 0x14, Imm: IByte, Feature: SSE41},
 	Pextrw:      {Name: "pextrw", Form: FFMaskBy, Sizes: S4, Prefix: P66, Map: M0F, Opcode: 0xc5, Imm: IByte},
 	Pextrd:      {Name: "pextrd|pextrq", Form: FFExtract, Sizes: S48, Prefix: P66, Map: M0F3A, Opcode: 0x16, Imm: IByte, Feature: SSE41},
-	PextrbStore: {Name: "pextrb", Form: FFStoreBy, Sizes: S16, Prefix: P66, Map: M0F3A, Opcode: 0x14, Imm: IByte, RM: 1, Feature: SSE41},
-	PextrwStore: {Name: "pextrw", Form: FFStoreBy, Sizes: S16, Prefix: P66, Map: M0F3A, Opcode: 0x15, Imm: IByte, RM: 2, Feature: SSE41},
-	PextrdStore: {Name: "pextrd|pextrq", Form: FFStoreBy, Sizes: S48, Prefix: P66, Map: M0F3A, Opcode: 0x16, Imm: IByte, Feature: SSE41},
 	MovhpsStore: {Name: "movhps", Form: FFStore, Sizes: S16, Map: M0F, Opcode: 0x17, RM: 8},
 
 	// 66 0F38 10, 14, 15 /r; VEX.128.66.0F3A.W0 4C, 4A, 4B /r /is4.
@@ -234,6 +231,9 @@ var vectorRows = [firstVex]Row{
 	Vpblendvb: vblend("vpblendvb", 0x4c),
 	Vblendvps: vblend("vblendvps", 0x4a),
 	Vblendvpd: vblend("vblendvpd", 0x4b),
+
+	// VEX.128.66.0F3A.W0 02 /r ib.
+	Vpblendd: {Name: "vpblendd", Form: FFVAluMask, Sizes: S16, Prefix: P66, Map: V0F3A, Opcode: 0x02, Imm: IByte, RM: 16, Feature: AVX2, Flags: Unaligned},
 
 	Vbroadcastss: broadcast("vbroadcastss", 0x18, 4),
 	Vpbroadcastb: broadcast("vpbroadcastb", 0x78, 1),
