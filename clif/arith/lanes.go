@@ -232,3 +232,27 @@ func toInts(f func(x float64) uint64) func(*operation) V128 {
 		return r
 	}
 }
+
+// Splat returns the vector whose lanes all are the low bits of x. As in Vector, its lanes may be narrower than the shape says.
+func Splat(shape clif.Type, shrink uint8, x uint64) (r V128) {
+	n := uint(shape.LaneBits()) >> shrink
+	for i := range uint(shape.Lanes()) {
+		r.put(n, i, x)
+	}
+	return r
+}
+
+// Lane returns lane i of v, zero-extended. As in Vector, the lanes may be narrower than the shape says.
+func Lane(shape clif.Type, shrink uint8, v V128, i uint) uint64 {
+	return v.lane(uint(shape.LaneBits())>>shrink, i)
+}
+
+// HasNaN reports whether a lane of v is a NaN; the shape is one of floats.
+func HasNaN(shape clif.Type, v V128) bool {
+	for i := range uint(shape.Lanes()) {
+		if IsNaN(shape.LaneType(), Lane(shape, 0, v, i)) {
+			return true
+		}
+	}
+	return false
+}

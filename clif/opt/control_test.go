@@ -46,9 +46,12 @@ func firingFuncs(t *testing.T) (funcs []*clif.Func) {
 	for _, c := range shapeCases {
 		parse(c.src)
 	}
-	for _, ty := range []clif.Type{clif.I32, clif.I64, clif.F32, clif.F64, clif.Ref, clif.FuncRef} {
+	for i := range vectorCases {
+		funcs = append(funcs, vectorFunc(t, i))
+	}
+	for _, ty := range []clif.Type{clif.I32, clif.I64, clif.F32, clif.F64, clif.V128, clif.Ref, clif.FuncRef} {
 		src := strings.ReplaceAll(typedSource, "TYPE", ty.String())
-		if ty.IsRef() {
+		if ty.IsRef() || ty == clif.V128 {
 			src = strings.Replace(src, " = 0", "", 1)
 		}
 		parse(src)
@@ -104,7 +107,7 @@ func TestEveryRule(t *testing.T) {
 		}
 		names[info.Name] = true
 		line := ""
-		for ty := range clif.NumTypes {
+		for ty := range clif.NumControlTypes {
 			k := n[rule][ty] + p.fired[rule][ty]
 			if info.Types.Has(ty) || info.Types == 0 && ty == clif.Invalid {
 				pairs++
@@ -198,6 +201,11 @@ func ending(t *testing.T, f *clif.Func, in []uint64) (s string, ends bool) {
 
 func inputs(r *rand.Rand, f *clif.Func) (in []uint64) {
 	for _, ty := range f.Signature().Params {
+		if ty == clif.V128 {
+			v := cornerVector(r)
+			in = append(in, v[0], v[1])
+			continue
+		}
 		xs := append(corners(ty), 0) // a reference is null
 		in = append(in, xs[r.IntN(len(xs))])
 	}
@@ -212,8 +220,11 @@ func TestLimit(t *testing.T) {
 	for seed := range uint64(25) {
 		r := rand.New(rand.NewPCG(seed, 95))
 		f := dag(r, ops, 25)
-		if seed%2 == 0 {
+		switch {
+		case seed%2 == 0:
 			f = randomGraph(r, ops[:30]).f
+		case seed%5 == 0:
+			f = dag(r, vectorOps(), 25)
 		}
 		whole := &Control{Limit: -1, Trace: true}
 		optimized(t, &Optimizer{Control: whole}, f)

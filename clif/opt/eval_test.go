@@ -184,15 +184,43 @@ type pureOp struct {
 	cond   uint8
 	args   []clif.Type
 	result clif.Type
+	lanes  [16]uint8 // of a shuffle; the first is that of an extraction or insertion
 }
 
 // pureOps lists all operations that work on numbers alone, divisions among
 // them, from the opcode table.
-func pureOps() (ops []pureOp) {
+func pureOps() []pureOp { return opsOfTypes(clif.I32, clif.F64) }
+
+// vectorOps lists those that work on vectors. Each extraction, insertion and shuffle has some lanes.
+func vectorOps() (ops []pureOp) {
+	for _, p := range opsOfTypes(clif.V128, clif.NumControlTypes-1) {
+		switch p.op.Info().Format {
+		case clif.FormatVconst:
+		case clif.FormatExtract, clif.FormatInsert:
+			for _, lane := range []int{0, 1, p.typ.Lanes() - 1} {
+				p.lanes[0] = uint8(lane)
+				ops = append(ops, p)
+			}
+		case clif.FormatShuffle:
+			for _, s := range allShapes {
+				for _, one := range shuffles(s) {
+					p.lanes = one.lanes
+					ops = append(ops, p)
+				}
+			}
+		default:
+			ops = append(ops, p)
+		}
+	}
+	return ops
+}
+
+// opsOfTypes lists the operations whose controlling types are first to last.
+func opsOfTypes(first, last clif.Type) (ops []pureOp) {
 	for op := clif.OpIadd; op <= clif.OpSelect; op++ {
 		info := op.Info()
-		for ty := clif.I32; ty <= clif.F64; ty++ {
-			if !info.Types.Has(ty) {
+		for ty := first; ty <= last; ty++ {
+			if !info.Types.Has(ty) || ty.IsRef() {
 				continue
 			}
 			conds := 1
@@ -204,7 +232,7 @@ func pureOps() (ops []pureOp) {
 			}
 			for _, in := range operandTypes(info.Sig, ty) {
 				for cond := range conds {
-					ops = append(ops, pureOp{op, ty, uint8(cond), in.args, in.result})
+					ops = append(ops, pureOp{op: op, typ: ty, cond: uint8(cond), args: in.args, result: in.result})
 				}
 			}
 		}
@@ -224,6 +252,10 @@ func operandTypes(sig string, ty clif.Type) []typing {
 		switch c {
 		case 'C':
 			return []clif.Type{ty}
+		case 'V':
+			return []clif.Type{clif.V128}
+		case 'e':
+			return []clif.Type{ty.LaneType()}
 		case 'i':
 			return []clif.Type{clif.I32}
 		case 'l':
@@ -263,11 +295,23 @@ func operandTypes(sig string, ty clif.Type) []typing {
 func (p *pureOp) emit(b *clif.Builder, args []clif.Value) clif.Value {
 	switch p.op.Info().Format {
 	case clif.FormatIntCmp:
+		if p.op == clif.OpVicmp {
+			return b.Vicmp(clif.IntCC(p.cond), p.typ, args[0], args[1])
+		}
 		return b.Icmp(clif.IntCC(p.cond), p.typ, args[0], args[1])
 	case clif.FormatFloatCmp:
+		if p.op == clif.OpVfcmp {
+			return b.Vfcmp(clif.FloatCC(p.cond), p.typ, args[0], args[1])
+		}
 		return b.Fcmp(clif.FloatCC(p.cond), p.typ, args[0], args[1])
 	case clif.FormatTernary:
-		return b.Select(p.typ, args[0], args[1], args[2])
+		return b.Ternary(p.op, p.typ, args[0], args[1], args[2])
+	case clif.FormatExtract:
+		return b.Extract(p.op, p.typ, args[0], p.lanes[0])
+	case clif.FormatInsert:
+		return b.Insert(p.typ, args[0], args[1], p.lanes[0])
+	case clif.FormatShuffle:
+		return b.Shuffle(args[0], args[1], p.lanes)
 	case clif.FormatBinary:
 		return b.Binary(p.op, p.typ, args[0], args[1])
 	}
@@ -371,6 +415,9 @@ func checkSingle(t *testing.T, o *Optimizer, p *pureOp, mask int, consts []uint6
 // computes.
 func dag(r *rand.Rand, ops []pureOp, size int) *clif.Func {
 	types := []clif.Type{clif.I32, clif.I32, clif.I64, clif.I64, clif.F32, clif.F64}
+	if ops[0].typ >= clif.V128 {
+		types = append(types, clif.V128, clif.V128)
+	}
 	byResult := map[clif.Type][]clif.Value{}
 	m := testModule(types, nil)
 	m.Memories = nil
@@ -379,9 +426,13 @@ func dag(r *rand.Rand, ops []pureOp, size int) *clif.Func {
 		byResult[t] = append(byResult[t], clif.Value(i))
 	}
 	operand := func(t clif.Type) clif.Value {
-		if r.IntN(4) == 0 {
-			xs := corners(t)
-			return emitConst(b, t, xs[r.IntN(len(xs))])
+		switch {
+		case r.IntN(4) > 0:
+		case t == clif.V128:
+			v := cornerVector(r)
+			return b.Vconst(v[0], v[1])
+		default:
+			return emitConst(b, t, pickFrom(r, corners(t)))
 		}
 		vs := byResult[t]
 		return vs[max(r.IntN(len(vs)), r.IntN(len(vs)))]
@@ -408,7 +459,7 @@ func dag(r *rand.Rand, ops []pureOp, size int) *clif.Func {
 // TestDags compares random functions before and after, over random values;
 // small ones try pairs and triples of operations, which is what rules match.
 func TestDags(t *testing.T) {
-	ops := pureOps()
+	ops, vectors := pureOps(), append(vectorOps(), pureOps()...)
 	var ints []pureOp
 	for _, p := range ops {
 		if p.result.IsInt() && !p.args[0].IsFloat() {
@@ -429,14 +480,21 @@ func TestDags(t *testing.T) {
 		if i%20 == 0 {
 			size = 60
 		}
+		if i%4 == 3 {
+			from = vectors
+		}
 		f := dag(r, from, size)
 		g := optimized(t, &o, f)
 		before, after := newWorld(t, f), newWorld(t, g)
 		for range 12 {
 			var x []uint64
 			for _, ty := range f.Signature().Params {
-				xs := corners(ty)
-				v := xs[r.IntN(len(xs))]
+				if ty == clif.V128 {
+					v := cornerVector(r)
+					x = append(x, v[0], v[1])
+					continue
+				}
+				v := pickFrom(r, corners(ty))
 				if r.IntN(4) == 0 && ty.IsInt() {
 					v = widths{}.trunc(ty, r.Uint64()>>r.IntN(64))
 				}

@@ -16,7 +16,7 @@ import (
 var everything = flag.Bool("everything", false, "TestExhaustive: no samples of the largest patterns, but all of them")
 
 // fired is how often rules applied, by rule and type.
-type fired [NumRules][clif.NumTypes]int
+type fired [NumRules][clif.NumControlTypes]int
 
 func (n *fired) add(log []Rewrite) {
 	for i := range log {
@@ -98,11 +98,21 @@ func (p *prover) check(pat *pattern, consts []uint64, in [][]uint64, n int) erro
 	entry := b.NewBlock()
 	var params, ks []val
 	for i := range pat.params {
-		params = append(params, b.AddParam(entry, letterType(pat.params[i])))
+		params = append(params, b.AddParam(entry, pat.typeOf(pat.params[i])))
 	}
 	b.SwitchTo(entry)
-	for i, k := range consts {
-		ks = append(ks, b.Iconst(letterType(pat.consts[i]), k))
+	words := consts
+	for i := range pat.consts {
+		switch t := pat.typeOf(pat.consts[i]); {
+		case t == clif.V128:
+			ks = append(ks, b.Vconst(words[0], words[1]))
+			words = words[1:]
+		case t.IsFloat():
+			ks = append(ks, b.Fconst(t, words[0]))
+		default:
+			ks = append(ks, b.Iconst(t, words[0]))
+		}
+		words = words[1:]
 	}
 	v := pat.build(b, params, ks)
 	p.mod.Sigs[0].Results = append(p.mod.Sigs[0].Results[:0], f.TypeOf(v))
@@ -123,11 +133,21 @@ func (p *prover) check(pat *pattern, consts []uint64, in [][]uint64, n int) erro
 	x, xt := p.before.run(f, in, n)
 	y, yt := p.after.run(&p.g, in, n)
 	for i := range n {
-		if xt[i] != yt[i] || xt[i] == 0 && x[0][i] != y[0][i] {
+		if xt[i] != yt[i] || xt[i] == 0 && differ(x, y, i) {
 			return p.difference(i, in, consts, x, y, xt[i], yt[i])
 		}
 	}
 	return nil
+}
+
+// differ reports whether input i has other words in x than in y.
+func differ(x, y [][]uint64, i int) bool {
+	for w := range x {
+		if x[w][i] != y[w][i] {
+			return true
+		}
+	}
+	return false
 }
 
 func (p *prover) difference(i int, in [][]uint64, consts []uint64, x, y [][]uint64, xt, yt abi.TrapCode) error {
@@ -139,7 +159,11 @@ func (p *prover) difference(i int, in [][]uint64, consts []uint64, x, y [][]uint
 		if trap != 0 {
 			return trap.String()
 		}
-		return fmt.Sprintf("%#x", r[0][i])
+		var words []uint64
+		for w := range r {
+			words = append(words, r[w][i])
+		}
+		return fmt.Sprintf("%#x", words)
 	}
 	return fmt.Errorf("f(%#x) with constants %#x: %s before, %s after\n%v%v", at, consts, show(x, xt), show(y, yt), &p.f, &p.g)
 }
@@ -148,7 +172,10 @@ func (p *prover) difference(i int, in [][]uint64, consts []uint64, x, y [][]uint
 // these are at most limit bits, and the constants limitK; else the given number of functions on 200 inputs.
 // It reports which it was.
 func (p *prover) pattern(t *testing.T, pat *pattern, limit, limitK uint, functions int, r *rand.Rand) bool {
-	params, consts := letterTypes(pat.params), letterTypes(pat.consts)
+	if pat.shape != clif.Invalid {
+		return p.vectors(t, pat, limit, limitK, functions, r)
+	}
+	params, consts := pat.types(pat.params), pat.types(pat.consts)
 	p.mod = testModule(params, nil)
 	n, m := 200, functions
 	all := p.width(params)+p.width(consts) <= limit && p.width(consts) <= limitK
@@ -208,7 +235,7 @@ func TestExhaustive(t *testing.T) {
 		t.Logf("i32 of %d bits, i64 of %d: %d patterns on all values, %d on samples; %d functions, %d evaluations",
 			p.before.narrow, p.before.wide, complete, sampled, p.functions, p.evaluations)
 		for r := range NumRules {
-			for ty := range clif.NumTypes {
+			for ty := range clif.NumControlTypes {
 				total[r][ty] += p.fired[r][ty]
 			}
 		}
@@ -219,11 +246,11 @@ func TestExhaustive(t *testing.T) {
 			continue
 		}
 		info := r.Info()
-		for ty := range clif.NumTypes {
+		for ty := range clif.NumControlTypes {
 			n := total[r][ty]
 			applications += n
 			switch has := info.Types.Has(ty) || info.Types == 0 && ty == clif.Invalid; {
-			case has && (ty.IsInt() || ty == clif.Invalid):
+			case has && !ty.IsFloat() && !ty.IsRef() && !ty.IsFloatShape():
 				count++
 				if n == 0 {
 					t.Errorf("%v never applied to %v", r, ty)

@@ -9,23 +9,29 @@ import (
 
 // pattern is a family of functions that rules may match: an expression of
 // parameters and constants. Params and consts are their types, a letter each: n for
-// i32, w for i64.
+// i32, w for i64, v for v128, e for a scalar that becomes a lane.
 type pattern struct {
 	name           string
 	params, consts string
 	build          func(b bld, p []val, k []val) val
+	shape          clif.Type // of the vectors, Invalid if there are none
+	lanewise       bool      // a lane of the result depends on the lanes in the same place
 }
 
 func letterType(c byte) clif.Type {
-	if c == 'n' {
-		return clif.I32
-	}
-	return clif.I64
+	return map[byte]clif.Type{'n': clif.I32, 'w': clif.I64, 'v': clif.V128}[c]
 }
 
-func letterTypes(s string) (ts []clif.Type) {
-	for i := range len(s) {
-		ts = append(ts, letterType(s[i]))
+func (p *pattern) typeOf(c byte) clif.Type {
+	if c == 'e' {
+		return p.shape.LaneType()
+	}
+	return letterType(c)
+}
+
+func (p *pattern) types(letters string) (ts []clif.Type) {
+	for i := range len(letters) {
+		ts = append(ts, p.typeOf(letters[i]))
 	}
 	return ts
 }
@@ -59,7 +65,7 @@ func signExtensions(l string) []clif.Opcode {
 // of the kind that they must leave alone.
 func patterns() (all []pattern) {
 	add := func(name, params, consts string, build func(b bld, p, k []val) val) {
-		all = append(all, pattern{name, params, consts, build})
+		all = append(all, pattern{name: name, params: params, consts: consts, build: build})
 	}
 	for _, l := range []string{"n", "w"} {
 		t := letterType(l[0])
@@ -130,14 +136,14 @@ func patterns() (all []pattern) {
 		all = append(all, selectPatterns(l)...)
 		all = append(all, comparePatterns(l)...)
 	}
-	return append(append(all, widthPatterns()...), trapPatterns()...)
+	return append(append(append(all, widthPatterns()...), trapPatterns()...), vectorPatterns()...)
 }
 
 // selectPatterns are choices between numbers of type l.
 func selectPatterns(l string) (all []pattern) {
 	t := letterType(l[0])
 	add := func(name, params, consts string, build func(b bld, p, k []val) val) {
-		all = append(all, pattern{fmt.Sprintf("select.%v %s", t, name), params, consts, build})
+		all = append(all, pattern{name: fmt.Sprintf("select.%v %s", t, name), params: params, consts: consts, build: build})
 	}
 	add("c x x", "n"+l, "", func(b bld, p, k []val) val { return b.Select(t, p[0], p[1], p[1]) })
 	add("k x y", l+l, "n", func(b bld, p, k []val) val { return b.Select(t, k[0], p[0], p[1]) })
@@ -161,7 +167,7 @@ func comparePatterns(l string) (all []pattern) {
 	for cc := range clif.NumIntCCs {
 		name := fmt.Sprintf("icmp.%v %v ", t, cc)
 		add := func(rest, params, consts string, build func(b bld, p, k []val) val) {
-			all = append(all, pattern{name + rest, params, consts, build})
+			all = append(all, pattern{name: name + rest, params: params, consts: consts, build: build})
 		}
 		add("x y", l+l, "", func(b bld, p, k []val) val { return b.Icmp(cc, t, p[0], p[1]) })
 		add("x x", l, "", func(b bld, p, k []val) val { return b.Icmp(cc, t, p[0], p[0]) })
@@ -196,7 +202,7 @@ func comparePatterns(l string) (all []pattern) {
 // widthPatterns go from one width to the other.
 func widthPatterns() (all []pattern) {
 	add := func(name, params, consts string, build func(b bld, p, k []val) val) {
-		all = append(all, pattern{name, params, consts, build})
+		all = append(all, pattern{name: name, params: params, consts: consts, build: build})
 	}
 	low := func(b bld, x val) val { return b.Unary(clif.OpIreduce, i32, x) }
 	add("ireduce x", "w", "", func(b bld, p, k []val) val { return low(b, p[0]) })
@@ -252,7 +258,7 @@ func trapPatterns() (all []pattern) {
 		for _, cc := range []clif.IntCC{clif.Eq, clif.Ne, clif.Ult} {
 			for kind := range 3 {
 				name := fmt.Sprintf("trapif %s, then %v and %d", c.name, cc, kind)
-				all = append(all, pattern{name, c.params, c.consts, func(b bld, p, k []val) val {
+				all = append(all, pattern{name: name, params: c.params, consts: c.consts, build: func(b bld, p, k []val) val {
 					b.TrapIf(c.make(b, p, k), abi.TrapUnreachable)
 					again := b.Icmp(cc, i32, c.make(b, p, k), b.Iconst(i32, 0))
 					switch kind {
@@ -268,7 +274,7 @@ func trapPatterns() (all []pattern) {
 		}
 		name := "trapif opposite of " + c.name
 		if c.name == "(x < y)" {
-			all = append(all, pattern{name, c.params, c.consts, func(b bld, p, k []val) val {
+			all = append(all, pattern{name: name, params: c.params, consts: c.consts, build: func(b bld, p, k []val) val {
 				b.TrapIf(c.make(b, p, k), abi.TrapUnreachable)
 				b.TrapIf(b.Icmp(clif.Sge, i32, p[0], p[1]), abi.TrapIntegerOverflow)
 				return p[0]

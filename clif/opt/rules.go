@@ -223,8 +223,14 @@ func (c *folder) mayBeOne(v clif.Value, depth int) uint64 {
 	switch in.Op {
 	case clif.OpIconst:
 		return in.Imm
-	case clif.OpIcmp, clif.OpFcmp, clif.OpRefIsNull:
+	case clif.OpIcmp, clif.OpFcmp, clif.OpRefIsNull, clif.OpVanyTrue, clif.OpVallTrue:
 		return 1
+	case clif.OpVbitmask:
+		return c.trunc(clif.I32, 1<<in.Type.Lanes()-1)
+	case clif.OpVextract:
+		if t == clif.I32 {
+			return 1<<c.scaled(uint(in.Type.LaneBits())) - 1
+		}
 	case clif.OpLoad:
 		if a := in.Access(); a == clif.U8 || a == clif.U16 || a == clif.U32 {
 			return 1<<c.scaled(uint(8*a.Bytes(t))) - 1

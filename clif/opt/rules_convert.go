@@ -1,10 +1,10 @@
 package opt
 
 import (
-	"math"
 	"math/bits"
 
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/arith"
 	"github.com/waot-project/waot/internal/abi"
 )
 
@@ -27,6 +27,7 @@ func ruleTable() (r [clif.NumOpcodes]rule) {
 	for _, op := range [...]clif.Opcode{clif.OpFadd, clif.OpFsub, clif.OpFmul, clif.OpFdiv} {
 		r[op] = ruleFloat
 	}
+	vectorRules(&r)
 	r[clif.OpIreduce] = ruleReduce
 	r[clif.OpIcmp] = ruleIcmp
 	r[clif.OpSelect] = ruleSelect
@@ -265,7 +266,7 @@ func compareZero(c *folder, d *clif.InstData) (clif.Value, bool) {
 		return none, false
 	}
 	switch in.Op {
-	case clif.OpIcmp, clif.OpFcmp, clif.OpRefIsNull:
+	case clif.OpIcmp, clif.OpFcmp, clif.OpRefIsNull, clif.OpVanyTrue, clif.OpVallTrue:
 		switch {
 		case d.IntCC() == clif.Ne && c.may(RuleIcmpBool):
 			return d.ArgA(), false
@@ -376,6 +377,10 @@ func (c *folder) fconst(t clif.Type, x uint64) clif.Value {
 	return c.make1(clif.InstData{Op: clif.OpFconst, Type: t, Imm: x}, t)
 }
 
+var floatOps = [clif.NumOpcodes]func(t clif.Type, x, y uint64) uint64{
+	clif.OpFadd: arith.Fadd, clif.OpFsub: arith.Fsub, clif.OpFmul: arith.Fmul, clif.OpFdiv: arith.Fdiv,
+}
+
 // ruleFloat folds arithmetic whose result is not a NaN.
 func ruleFloat(c *folder, d *clif.InstData) (clif.Value, bool) {
 	x, xok := c.fconstant(d.ArgA())
@@ -383,47 +388,22 @@ func ruleFloat(c *folder, d *clif.InstData) (clif.Value, bool) {
 	if !xok || !yok {
 		return none, false
 	}
-	if d.Type == clif.F32 {
-		r := arith(d.Op, math.Float32frombits(uint32(x)), math.Float32frombits(uint32(y)))
-		if r != r || !c.may(RuleFoldFloat) {
-			return none, false
-		}
-		return c.fconst(clif.F32, uint64(math.Float32bits(r))), false
-	}
-	r := arith(d.Op, math.Float64frombits(x), math.Float64frombits(y))
-	if r != r || !c.may(RuleFoldFloat) {
+	r := floatOps[d.Op](d.Type, x, y)
+	if arith.IsNaN(d.Type, r) || !c.may(RuleFoldFloat) {
 		return none, false
 	}
-	return c.fconst(clif.F64, math.Float64bits(r)), false
+	return c.fconst(d.Type, r), false
 }
 
-func arith[F float32 | float64](op clif.Opcode, x, y F) F {
-	switch op {
-	case clif.OpFadd:
-		return x + y
-	case clif.OpFsub:
-		return x - y
-	case clif.OpFmul:
-		return x * y
-	}
-	return x / y
-}
-
+// ruleFcvt folds changes of the float type whose result is not a NaN.
 func ruleFcvt(c *folder, d *clif.InstData) (clif.Value, bool) {
 	x, ok := c.fconstant(d.ArgA())
 	if !ok {
 		return none, false
 	}
-	if d.Op == clif.OpFpromote {
-		r := float64(math.Float32frombits(uint32(x)))
-		if r != r || !c.may(RuleFoldFcvt) {
-			return none, false
-		}
-		return c.fconst(clif.F64, math.Float64bits(r)), false
-	}
-	r := float32(math.Float64frombits(x))
-	if r != r || !c.may(RuleFoldFcvt) {
+	r := arith.FloatBits(d.Type, arith.Float(c.f.TypeOf(d.ArgA()), x))
+	if arith.IsNaN(d.Type, r) || !c.may(RuleFoldFcvt) {
 		return none, false
 	}
-	return c.fconst(clif.F32, uint64(math.Float32bits(r))), false
+	return c.fconst(d.Type, r), false
 }

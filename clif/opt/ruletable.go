@@ -76,6 +76,57 @@ const (
 	RuleFoldBitcast
 	RuleFoldFloat
 	RuleFoldFcvt
+	RuleFoldVector
+	RuleVconstRight
+	RuleVneutral
+	RuleVabsorbing
+	RuleVzeroing
+	RuleVsameFirst
+	RuleVsameZero
+	RuleVassociate
+	RuleVpair
+	RuleVnotCompare
+	RuleVandNot
+	RuleVxorOnes
+	RuleVandnotOnes
+	RuleVandnotNot
+	RuleVandnotConst
+	RuleVaddNeg
+	RuleVsubNeg
+	RuleVsubFromZero
+	RuleVmulExtends
+	RuleVmulMinusOne
+	RuleVmulPow2
+	RuleVmaxNeg
+	RuleVshiftZero
+	RuleVshiftFar
+	RuleVshiftMask
+	RuleVicmpSame
+	RuleVicmpConstRight
+	RuleVicmpNever
+	RuleVicmpZero
+	RuleVchoiceSame
+	RuleVchoiceTop
+	RuleVchoiceNot
+	RuleVchoiceConst
+	RuleVchoiceZero
+	RuleVchoiceOnes
+	RuleVchoiceExtreme
+	RuleVtrueNonzero
+	RuleVtrueZero
+	RuleVbitmaskNegative
+	RuleLaneMask
+	RuleSplatExtract
+	RuleExtractSplat
+	RuleExtractInserted
+	RuleExtractOther
+	RuleExtractShuffle
+	RuleInsertExtracted
+	RuleInsertTwice
+	RuleShuffleOne
+	RuleShuffleStays
+	RuleShuffleTwice
+	RuleSwizzleConst
 	RuleSizeFixed
 	RuleEqual
 	RuleEqualCheck
@@ -104,94 +155,154 @@ const (
 	onFloat  clif.TypeSet = 1<<clif.F32 | 1<<clif.F64
 	onNumber              = onInt | onFloat
 	onRef    clif.TypeSet = 1<<clif.Ref | 1<<clif.FuncRef
-	onAny                 = onNumber | onRef
+	onAny                 = onNumber | onRef | onV128
+
+	onV128         clif.TypeSet = 1 << clif.V128
+	onBytes        clif.TypeSet = 1 << clif.I8x16
+	onSmallShapes               = onBytes | 1<<clif.I16x8
+	onNarrowShapes              = onSmallShapes | 1<<clif.I32x4
+	onWideShapes   clif.TypeSet = 1<<clif.I16x8 | 1<<clif.I32x4 | 1<<clif.I64x2
+	onIntShapes                 = onBytes | onWideShapes
+	onShapes                    = onIntShapes | 1<<clif.F32x4 | 1<<clif.F64x2
+	onVector                    = onV128 | onShapes
 )
 
 var ruleInfos = [NumRules]rewrite.Info{
-	RuleFoldInt:         {Name: "fold-int", Pass: "fold", What: "k op m => constant", Types: onInt},
-	RuleConstRight:      {Name: "const-right", Pass: "fold", What: "k op x => x op k, op commutative", Types: onInt},
-	RuleReassociate:     {Name: "reassociate", Pass: "fold", What: "(x op k) op m => x op (k op m)", Types: onInt},
-	RuleSameZero:        {Name: "same-zero", Pass: "fold", What: "x - x, x ^ x => 0", Types: onInt},
-	RuleSameFirst:       {Name: "same-first", Pass: "fold", What: "x & x, x | x => x", Types: onInt},
-	RuleAddZero:         {Name: "add-zero", Pass: "fold", What: "x + 0 => x", Types: onInt},
-	RuleSubConst:        {Name: "sub-const", Pass: "fold", What: "x - k => x + -k", Types: onInt},
-	RuleMulZero:         {Name: "mul-zero", Pass: "fold", What: "x * 0 => 0", Types: onInt},
-	RuleMulOne:          {Name: "mul-one", Pass: "fold", What: "x * 1 => x", Types: onInt},
-	RuleMulMinusOne:     {Name: "mul-minus-one", Pass: "fold", What: "x * -1 => 0 - x", Types: onInt},
-	RuleMulPow2:         {Name: "mul-pow2", Pass: "fold", What: "x * 2^k => x << k", Types: onInt},
-	RuleUdivOne:         {Name: "udiv-one", Pass: "fold", What: "x /u 1 => x", Types: onInt},
-	RuleUdivPow2:        {Name: "udiv-pow2", Pass: "fold", What: "x /u 2^k => x >>u k", Types: onInt},
-	RuleUdivConst:       {Name: "udiv-const", Pass: "fold", What: "x /u k => multiplication and shifts", Types: onInt},
-	RuleSdivOne:         {Name: "sdiv-one", Pass: "fold", What: "x /s 1 => x", Types: onInt},
-	RuleSdivPow2:        {Name: "sdiv-pow2", Pass: "fold", What: "x /s ±2^k => addition and shifts", Types: onInt},
-	RuleSdivConst:       {Name: "sdiv-const", Pass: "fold", What: "x /s k => multiplication and shifts", Types: onInt},
-	RuleUremPow2:        {Name: "urem-pow2", Pass: "fold", What: "x %u 2^k => x & 2^k-1", Types: onInt},
-	RuleUremConst:       {Name: "urem-const", Pass: "fold", What: "x %u k => x - x/k*k", Types: onInt},
-	RuleSremConst:       {Name: "srem-const", Pass: "fold", What: "x %s k => x - x/k*k", Types: onInt},
-	RuleAndZero:         {Name: "and-zero", Pass: "fold", What: "x & 0 => 0", Types: onInt},
-	RuleAndOnes:         {Name: "and-ones", Pass: "fold", What: "x & -1 => x", Types: onInt},
-	RuleAndKnown:        {Name: "and-known", Pass: "fold", What: "x & k => x, x zero outside k", Types: onInt},
-	RuleAndLowHalf:      {Name: "and-low-half", Pass: "fold", What: "x & 2^32-1 => uextend ireduce x", Types: onWide},
-	RuleOrZero:          {Name: "or-zero", Pass: "fold", What: "x | 0 => x", Types: onInt},
-	RuleOrOnes:          {Name: "or-ones", Pass: "fold", What: "x | -1 => -1", Types: onInt},
-	RuleXorZero:         {Name: "xor-zero", Pass: "fold", What: "x ^ 0 => x", Types: onInt},
-	RuleShiftZero:       {Name: "shift-zero", Pass: "fold", What: "x shift 0 => x", Types: onInt},
-	RuleShiftFar:        {Name: "shift-far", Pass: "fold", What: "x shift k => x shift (k mod width)", Types: onInt},
-	RuleShiftMask:       {Name: "shift-mask", Pass: "fold", What: "x shift (y & k) => x shift y, k has the low bits", Types: onInt},
-	RuleShiftExtend:     {Name: "shift-extend", Pass: "fold", What: "x << k >>s k => sext x", Types: onInt},
-	RuleFoldCount:       {Name: "fold-count", Pass: "fold", What: "clz, ctz, popcnt of k => constant", Types: onInt},
-	RuleFoldExtend:      {Name: "fold-extend", Pass: "fold", What: "sext, sextend, uextend of k => constant", Types: onInt},
-	RuleSextendReduce:   {Name: "sextend-reduce", Pass: "fold", What: "sextend ireduce x => sext32 x", Types: onWide},
-	RuleUextendReduce:   {Name: "uextend-reduce", Pass: "fold", What: "uextend ireduce x => x, upper half of x zero", Types: onWide},
-	RuleSext32Uextend:   {Name: "sext32-uextend", Pass: "fold", What: "sext32 uextend x => sextend x", Types: onWide},
-	RuleSextTwice:       {Name: "sext-twice", Pass: "fold", What: "sext of the same sext, sext32 sextend x => without the outer", Types: onInt},
-	RuleSextPositive:    {Name: "sext-positive", Pass: "fold", What: "sext x => x, sign bit of x zero", Types: onInt},
-	RuleSextendPositive: {Name: "sextend-positive", Pass: "fold", What: "sextend x => uextend x, sign bit of x zero", Types: onWide},
-	RuleFoldReduce:      {Name: "fold-reduce", Pass: "fold", What: "ireduce k => constant", Types: onNarrow},
-	RuleReduceExtend:    {Name: "reduce-extend", Pass: "fold", What: "ireduce uextend x, ireduce sextend x => x", Types: onNarrow},
-	RuleReduceSext32:    {Name: "reduce-sext32", Pass: "fold", What: "ireduce sext32 x => ireduce x", Types: onNarrow},
-	RuleReduceMask:      {Name: "reduce-mask", Pass: "fold", What: "ireduce (x & k) => ireduce x, low half of k ones", Types: onNarrow},
-	RuleReduceAnd:       {Name: "reduce-and", Pass: "fold", What: "ireduce (extend x & k) => x & k", Types: onNarrow},
-	RuleReduceShl:       {Name: "reduce-shl", Pass: "fold", What: "ireduce (extend x << k) => x << k, k < 32", Types: onNarrow},
-	RuleReduceArith:     {Name: "reduce-arith", Pass: "fold", What: "ireduce (extend x op extend y) => x op y", Types: onNarrow},
-	RuleFoldIcmp:        {Name: "fold-icmp", Pass: "fold", What: "k cmp m => constant", Types: onInt},
-	RuleIcmpSame:        {Name: "icmp-same", Pass: "fold", What: "x cmp x => constant", Types: onInt},
-	RuleIcmpConstRight:  {Name: "icmp-const-right", Pass: "fold", What: "k cmp x => x swapped-cmp k", Types: onInt},
-	RuleIcmpNever:       {Name: "icmp-never", Pass: "fold", What: "x <u 0 => 0, x >=u 0 => 1", Types: onInt},
-	RuleIcmpZero:        {Name: "icmp-zero", Pass: "fold", What: "x >u 0 => x != 0, x <=u 0 => x == 0", Types: onInt},
-	RuleIcmpDecided:     {Name: "icmp-decided", Pass: "fold", What: "x == 0, x != 0 => constant, decided on the way", Types: onNarrow},
-	RuleIcmpBool:        {Name: "icmp-bool", Pass: "fold", What: "(cmp) != 0 => cmp", Types: onNarrow},
-	RuleIcmpInvert:      {Name: "icmp-invert", Pass: "fold", What: "(icmp) == 0 => inverse icmp", Types: onNarrow},
-	RuleIcmpExtendZero:  {Name: "icmp-extend-zero", Pass: "fold", What: "extend x == 0, != 0 => x == 0, != 0", Types: onWide},
-	RuleIcmpExtends:     {Name: "icmp-extends", Pass: "fold", What: "extend x cmp extend y => x cmp y", Types: onWide},
-	RuleIcmpExtendConst: {Name: "icmp-extend-const", Pass: "fold", What: "extend x cmp k => x cmp k", Types: onWide},
-	RuleIcmpExtendFar:   {Name: "icmp-extend-far", Pass: "fold", What: "uextend x cmp k => constant, k >= 2^32", Types: onWide},
-	RuleSelectSame:      {Name: "select-same", Pass: "fold", What: "c ? x : x => x", Types: onAny},
-	RuleSelectDecided:   {Name: "select-decided", Pass: "fold", What: "c ? x : y => x or y, c known", Types: onAny},
-	RuleSelectStrip:     {Name: "select-strip", Pass: "fold", What: "c != 0 ? x : y => c ? x : y; c == 0 ? x : y => c ? y : x", Types: onAny},
-	RuleSelectBool:      {Name: "select-bool", Pass: "fold", What: "c ? 1 : 0 => c != 0, c ? 0 : 1 => c == 0", Types: onInt},
-	RuleBitcastBack:     {Name: "bitcast-back", Pass: "fold", What: "bitcast bitcast x => x", Types: onNumber},
-	RuleFoldBitcast:     {Name: "fold-bitcast", Pass: "fold", What: "bitcast k => constant", Types: onNumber},
-	RuleFoldFloat:       {Name: "fold-float", Pass: "fold", What: "k op m => constant, not a NaN", Types: onFloat},
-	RuleFoldFcvt:        {Name: "fold-fcvt", Pass: "fold", What: "fpromote k, fdemote k => constant, not a NaN", Types: onFloat},
-	RuleSizeFixed:       {Name: "size-fixed", Pass: "fold", What: "size of a memory or table that cannot grow => constant"},
-	RuleEqual:           {Name: "equal", Pass: "fold", What: "an instruction equal to one that dominates it => that", Types: onAny},
-	RuleEqualCheck:      {Name: "equal-check", Pass: "fold", What: "sig_check equal to one that dominates it => nothing"},
-	RuleLoadKnown:       {Name: "load-known", Pass: "fold", What: "a read of what was read or written before => that", Types: onAny},
-	RuleStoreSame:       {Name: "store-same", Pass: "fold", What: "a write of what is there => nothing", Types: onAny},
-	RuleTrapIfStrip:     {Name: "trapif-strip", Pass: "fold", What: "trapif c != 0 => trapif c"},
-	RuleTrapIfNever:     {Name: "trapif-never", Pass: "fold", What: "trapif of what is known to be 0 => nothing"},
-	RuleTrapIfAlways:    {Name: "trapif-always", Pass: "fold", What: "trapif of what is known not to be 0 => trap"},
-	RuleBranchStrip:     {Name: "branch-strip", Pass: "fold", What: "br c != 0 => br c, br c == 0 => br c the other way"},
-	RuleBranchDecided:   {Name: "branch-decided", Pass: "fold", What: "br of a known condition => jump"},
-	RuleBranchAgree:     {Name: "branch-agree", Pass: "fold", What: "br with equal edges => jump"},
-	RuleTableConst:      {Name: "table-const", Pass: "fold", What: "br_table of a constant => jump"},
-	RuleTableOne:        {Name: "table-one", Pass: "fold", What: "br_table with one target => jump"},
-	RuleMergeBlock:      {Name: "merge-block", Pass: "fold", What: "a jump to a block without other predecessors => that block"},
-	RuleThreadEdge:      {Name: "thread-edge", Pass: "branches", What: "an edge to a block that only jumps => an edge past it"},
-	RuleEdgesAgree:      {Name: "edges-agree", Pass: "branches", What: "br with equal edges => jump"},
-	RuleParamSame:       {Name: "param-same", Pass: "params", What: "a parameter with one value => that"},
-	RuleDead:            {Name: "dead", Pass: "dce", What: "whatever nothing needs => nothing, all at once"},
+	RuleFoldInt:          {Name: "fold-int", Pass: "fold", What: "k op m => constant", Types: onInt},
+	RuleConstRight:       {Name: "const-right", Pass: "fold", What: "k op x => x op k, op commutative", Types: onInt},
+	RuleReassociate:      {Name: "reassociate", Pass: "fold", What: "(x op k) op m => x op (k op m)", Types: onInt},
+	RuleSameZero:         {Name: "same-zero", Pass: "fold", What: "x - x, x ^ x => 0", Types: onInt},
+	RuleSameFirst:        {Name: "same-first", Pass: "fold", What: "x & x, x | x => x", Types: onInt},
+	RuleAddZero:          {Name: "add-zero", Pass: "fold", What: "x + 0 => x", Types: onInt},
+	RuleSubConst:         {Name: "sub-const", Pass: "fold", What: "x - k => x + -k", Types: onInt},
+	RuleMulZero:          {Name: "mul-zero", Pass: "fold", What: "x * 0 => 0", Types: onInt},
+	RuleMulOne:           {Name: "mul-one", Pass: "fold", What: "x * 1 => x", Types: onInt},
+	RuleMulMinusOne:      {Name: "mul-minus-one", Pass: "fold", What: "x * -1 => 0 - x", Types: onInt},
+	RuleMulPow2:          {Name: "mul-pow2", Pass: "fold", What: "x * 2^k => x << k", Types: onInt},
+	RuleUdivOne:          {Name: "udiv-one", Pass: "fold", What: "x /u 1 => x", Types: onInt},
+	RuleUdivPow2:         {Name: "udiv-pow2", Pass: "fold", What: "x /u 2^k => x >>u k", Types: onInt},
+	RuleUdivConst:        {Name: "udiv-const", Pass: "fold", What: "x /u k => multiplication and shifts", Types: onInt},
+	RuleSdivOne:          {Name: "sdiv-one", Pass: "fold", What: "x /s 1 => x", Types: onInt},
+	RuleSdivPow2:         {Name: "sdiv-pow2", Pass: "fold", What: "x /s ±2^k => addition and shifts", Types: onInt},
+	RuleSdivConst:        {Name: "sdiv-const", Pass: "fold", What: "x /s k => multiplication and shifts", Types: onInt},
+	RuleUremPow2:         {Name: "urem-pow2", Pass: "fold", What: "x %u 2^k => x & 2^k-1", Types: onInt},
+	RuleUremConst:        {Name: "urem-const", Pass: "fold", What: "x %u k => x - x/k*k", Types: onInt},
+	RuleSremConst:        {Name: "srem-const", Pass: "fold", What: "x %s k => x - x/k*k", Types: onInt},
+	RuleAndZero:          {Name: "and-zero", Pass: "fold", What: "x & 0 => 0", Types: onInt},
+	RuleAndOnes:          {Name: "and-ones", Pass: "fold", What: "x & -1 => x", Types: onInt},
+	RuleAndKnown:         {Name: "and-known", Pass: "fold", What: "x & k => x, x zero outside k", Types: onInt},
+	RuleAndLowHalf:       {Name: "and-low-half", Pass: "fold", What: "x & 2^32-1 => uextend ireduce x", Types: onWide},
+	RuleOrZero:           {Name: "or-zero", Pass: "fold", What: "x | 0 => x", Types: onInt},
+	RuleOrOnes:           {Name: "or-ones", Pass: "fold", What: "x | -1 => -1", Types: onInt},
+	RuleXorZero:          {Name: "xor-zero", Pass: "fold", What: "x ^ 0 => x", Types: onInt},
+	RuleShiftZero:        {Name: "shift-zero", Pass: "fold", What: "x shift 0 => x", Types: onInt},
+	RuleShiftFar:         {Name: "shift-far", Pass: "fold", What: "x shift k => x shift (k mod width)", Types: onInt},
+	RuleShiftMask:        {Name: "shift-mask", Pass: "fold", What: "x shift (y & k) => x shift y, k has the low bits", Types: onInt},
+	RuleShiftExtend:      {Name: "shift-extend", Pass: "fold", What: "x << k >>s k => sext x", Types: onInt},
+	RuleFoldCount:        {Name: "fold-count", Pass: "fold", What: "clz, ctz, popcnt of k => constant", Types: onInt},
+	RuleFoldExtend:       {Name: "fold-extend", Pass: "fold", What: "sext, sextend, uextend of k => constant", Types: onInt},
+	RuleSextendReduce:    {Name: "sextend-reduce", Pass: "fold", What: "sextend ireduce x => sext32 x", Types: onWide},
+	RuleUextendReduce:    {Name: "uextend-reduce", Pass: "fold", What: "uextend ireduce x => x, upper half of x zero", Types: onWide},
+	RuleSext32Uextend:    {Name: "sext32-uextend", Pass: "fold", What: "sext32 uextend x => sextend x", Types: onWide},
+	RuleSextTwice:        {Name: "sext-twice", Pass: "fold", What: "sext of the same sext, sext32 sextend x => without the outer", Types: onInt},
+	RuleSextPositive:     {Name: "sext-positive", Pass: "fold", What: "sext x => x, sign bit of x zero", Types: onInt},
+	RuleSextendPositive:  {Name: "sextend-positive", Pass: "fold", What: "sextend x => uextend x, sign bit of x zero", Types: onWide},
+	RuleFoldReduce:       {Name: "fold-reduce", Pass: "fold", What: "ireduce k => constant", Types: onNarrow},
+	RuleReduceExtend:     {Name: "reduce-extend", Pass: "fold", What: "ireduce uextend x, ireduce sextend x => x", Types: onNarrow},
+	RuleReduceSext32:     {Name: "reduce-sext32", Pass: "fold", What: "ireduce sext32 x => ireduce x", Types: onNarrow},
+	RuleReduceMask:       {Name: "reduce-mask", Pass: "fold", What: "ireduce (x & k) => ireduce x, low half of k ones", Types: onNarrow},
+	RuleReduceAnd:        {Name: "reduce-and", Pass: "fold", What: "ireduce (extend x & k) => x & k", Types: onNarrow},
+	RuleReduceShl:        {Name: "reduce-shl", Pass: "fold", What: "ireduce (extend x << k) => x << k, k < 32", Types: onNarrow},
+	RuleReduceArith:      {Name: "reduce-arith", Pass: "fold", What: "ireduce (extend x op extend y) => x op y", Types: onNarrow},
+	RuleFoldIcmp:         {Name: "fold-icmp", Pass: "fold", What: "k cmp m => constant", Types: onInt},
+	RuleIcmpSame:         {Name: "icmp-same", Pass: "fold", What: "x cmp x => constant", Types: onInt},
+	RuleIcmpConstRight:   {Name: "icmp-const-right", Pass: "fold", What: "k cmp x => x swapped-cmp k", Types: onInt},
+	RuleIcmpNever:        {Name: "icmp-never", Pass: "fold", What: "x <u 0 => 0, x >=u 0 => 1", Types: onInt},
+	RuleIcmpZero:         {Name: "icmp-zero", Pass: "fold", What: "x >u 0 => x != 0, x <=u 0 => x == 0", Types: onInt},
+	RuleIcmpDecided:      {Name: "icmp-decided", Pass: "fold", What: "x == 0, x != 0 => constant, decided on the way", Types: onNarrow},
+	RuleIcmpBool:         {Name: "icmp-bool", Pass: "fold", What: "(cmp) != 0 => cmp", Types: onNarrow},
+	RuleIcmpInvert:       {Name: "icmp-invert", Pass: "fold", What: "(icmp) == 0 => inverse icmp", Types: onNarrow},
+	RuleIcmpExtendZero:   {Name: "icmp-extend-zero", Pass: "fold", What: "extend x == 0, != 0 => x == 0, != 0", Types: onWide},
+	RuleIcmpExtends:      {Name: "icmp-extends", Pass: "fold", What: "extend x cmp extend y => x cmp y", Types: onWide},
+	RuleIcmpExtendConst:  {Name: "icmp-extend-const", Pass: "fold", What: "extend x cmp k => x cmp k", Types: onWide},
+	RuleIcmpExtendFar:    {Name: "icmp-extend-far", Pass: "fold", What: "uextend x cmp k => constant, k >= 2^32", Types: onWide},
+	RuleSelectSame:       {Name: "select-same", Pass: "fold", What: "c ? x : x => x", Types: onAny},
+	RuleSelectDecided:    {Name: "select-decided", Pass: "fold", What: "c ? x : y => x or y, c known", Types: onAny},
+	RuleSelectStrip:      {Name: "select-strip", Pass: "fold", What: "c != 0 ? x : y => c ? x : y; c == 0 ? x : y => c ? y : x", Types: onAny},
+	RuleSelectBool:       {Name: "select-bool", Pass: "fold", What: "c ? 1 : 0 => c != 0, c ? 0 : 1 => c == 0", Types: onInt},
+	RuleBitcastBack:      {Name: "bitcast-back", Pass: "fold", What: "bitcast bitcast x => x", Types: onNumber},
+	RuleFoldBitcast:      {Name: "fold-bitcast", Pass: "fold", What: "bitcast k => constant", Types: onNumber},
+	RuleFoldFloat:        {Name: "fold-float", Pass: "fold", What: "k op m => constant, not a NaN", Types: onFloat},
+	RuleFoldFcvt:         {Name: "fold-fcvt", Pass: "fold", What: "fpromote k, fdemote k => constant, not a NaN", Types: onFloat},
+	RuleFoldVector:       {Name: "fold-vector", Pass: "fold", What: "op of constants => constant, no NaN that is computed", Types: onVector},
+	RuleVconstRight:      {Name: "vconst-right", Pass: "fold", What: "k op x => x op k, op commutative", Types: onV128 | onIntShapes},
+	RuleVneutral:         {Name: "vneutral", Pass: "fold", What: "x op k => x, k neutral", Types: onV128 | onIntShapes},
+	RuleVabsorbing:       {Name: "vabsorbing", Pass: "fold", What: "x op k, k op x => k, k absorbing", Types: onV128 | onIntShapes},
+	RuleVzeroing:         {Name: "vzeroing", Pass: "fold", What: "x &^ ones, x -sat_u ones => 0", Types: onV128 | onSmallShapes},
+	RuleVsameFirst:       {Name: "vsame-first", Pass: "fold", What: "x op x => x", Types: onV128 | onNarrowShapes},
+	RuleVsameZero:        {Name: "vsame-zero", Pass: "fold", What: "x op x => 0", Types: onV128 | onIntShapes},
+	RuleVassociate:       {Name: "vassociate", Pass: "fold", What: "(x op k) op m => x op (k op m)", Types: onV128 | onIntShapes},
+	RuleVpair:            {Name: "vpair", Pass: "fold", What: "not not x, neg neg x => x; abs neg x, abs abs x => abs x", Types: onV128 | onShapes},
+	RuleVnotCompare:      {Name: "vnot-compare", Pass: "fold", What: "not (x cmp y) => x inverse-cmp y", Types: onV128},
+	RuleVandNot:          {Name: "vand-not", Pass: "fold", What: "x & not y => x &^ y", Types: onV128},
+	RuleVxorOnes:         {Name: "vxor-ones", Pass: "fold", What: "x ^ ones => not x", Types: onV128},
+	RuleVandnotOnes:      {Name: "vandnot-ones", Pass: "fold", What: "ones &^ x => not x", Types: onV128},
+	RuleVandnotNot:       {Name: "vandnot-not", Pass: "fold", What: "x &^ not y => x & y", Types: onV128},
+	RuleVandnotConst:     {Name: "vandnot-const", Pass: "fold", What: "x &^ k => x & not k", Types: onV128},
+	RuleVaddNeg:          {Name: "vadd-neg", Pass: "fold", What: "x + -y, -y + x => x - y", Types: onIntShapes},
+	RuleVsubNeg:          {Name: "vsub-neg", Pass: "fold", What: "x - -y => x + y", Types: onIntShapes},
+	RuleVsubFromZero:     {Name: "vsub-from-zero", Pass: "fold", What: "0 - x => -x", Types: onIntShapes},
+	RuleVmulExtends:      {Name: "vmul-extends", Pass: "fold", What: "extend x * extend y => extmul x y", Types: onWideShapes},
+	RuleVmulMinusOne:     {Name: "vmul-minus-one", Pass: "fold", What: "x * -1 => -x", Types: onWideShapes},
+	RuleVmulPow2:         {Name: "vmul-pow2", Pass: "fold", What: "x * 2^k => x << k", Types: onWideShapes},
+	RuleVmaxNeg:          {Name: "vmax-neg", Pass: "fold", What: "max_s x -x => abs x", Types: onNarrowShapes},
+	RuleVshiftZero:       {Name: "vshift-zero", Pass: "fold", What: "x shift k => x, k a multiple of the width", Types: onIntShapes},
+	RuleVshiftFar:        {Name: "vshift-far", Pass: "fold", What: "x shift k => x shift (k mod width)", Types: onIntShapes},
+	RuleVshiftMask:       {Name: "vshift-mask", Pass: "fold", What: "x shift (y & k) => x shift y, k has the ones of width-1", Types: onIntShapes},
+	RuleVicmpSame:        {Name: "vicmp-same", Pass: "fold", What: "x cmp x => constant", Types: onIntShapes},
+	RuleVicmpConstRight:  {Name: "vicmp-const-right", Pass: "fold", What: "k cmp x => x swapped-cmp k", Types: onIntShapes},
+	RuleVicmpNever:       {Name: "vicmp-never", Pass: "fold", What: "x <u 0 => 0, x >=u 0 => ones", Types: onIntShapes},
+	RuleVicmpZero:        {Name: "vicmp-zero", Pass: "fold", What: "x >u 0 => x != 0, x <=u 0 => x == 0", Types: onIntShapes},
+	RuleVchoiceSame:      {Name: "vchoice-same", Pass: "fold", What: "c ? x : x => x", Types: onV128 | onIntShapes},
+	RuleVchoiceTop:       {Name: "vchoice-top", Pass: "fold", What: "select_top by a constant => bitselect", Types: onIntShapes},
+	RuleVchoiceNot:       {Name: "vchoice-not", Pass: "fold", What: "not c ? x : y => c ? y : x", Types: onV128 | onIntShapes},
+	RuleVchoiceConst:     {Name: "vchoice-const", Pass: "fold", What: "ones ? x : y => x, 0 ? x : y => y", Types: onV128},
+	RuleVchoiceZero:      {Name: "vchoice-zero", Pass: "fold", What: "c ? x : 0 => x & c, c ? 0 : y => y &^ c", Types: onV128},
+	RuleVchoiceOnes:      {Name: "vchoice-ones", Pass: "fold", What: "c ? ones : y => y | c", Types: onV128},
+	RuleVchoiceExtreme:   {Name: "vchoice-extreme", Pass: "fold", What: "x cmp y ? x : y => min or max", Types: onV128 | onNarrowShapes},
+	RuleVtrueNonzero:     {Name: "vtrue-nonzero", Pass: "fold", What: "any_true, all_true (x != 0) => any_true, all_true x", Types: onV128 | onIntShapes},
+	RuleVtrueZero:        {Name: "vtrue-zero", Pass: "fold", What: "any_true (x == 0) => not all_true x; all_true (x == 0) => not any_true x", Types: onV128 | onIntShapes},
+	RuleVbitmaskNegative: {Name: "vbitmask-negative", Pass: "fold", What: "bitmask (x < 0) => bitmask x", Types: onIntShapes},
+	RuleLaneMask:         {Name: "lane-mask", Pass: "fold", What: "splat or insert of x & k, of sext x => of x, if the lane has no more bits", Types: onSmallShapes},
+	RuleSplatExtract:     {Name: "splat-extract", Pass: "fold", What: "splat (extract x i) => shuffle x", Types: onShapes},
+	RuleExtractSplat:     {Name: "extract-splat", Pass: "fold", What: "extract (splat x) => x, its low bits", Types: onShapes},
+	RuleExtractInserted:  {Name: "extract-inserted", Pass: "fold", What: "extract (insert x y i) i => y, its low bits", Types: onShapes},
+	RuleExtractOther:     {Name: "extract-other", Pass: "fold", What: "extract (insert x y i) j => extract x j", Types: onShapes},
+	RuleExtractShuffle:   {Name: "extract-shuffle", Pass: "fold", What: "extract (shuffle x y) i => extract x j, extract y j", Types: onShapes},
+	RuleInsertExtracted:  {Name: "insert-extracted", Pass: "fold", What: "insert x (extract x i) i => x", Types: onShapes},
+	RuleInsertTwice:      {Name: "insert-twice", Pass: "fold", What: "insert (insert x y i) z i => insert x z i", Types: onShapes},
+	RuleShuffleOne:       {Name: "shuffle-one", Pass: "fold", What: "shuffle of lanes of one of two operands, or of twice the same => of that", Types: onBytes},
+	RuleShuffleStays:     {Name: "shuffle-stays", Pass: "fold", What: "a shuffle that moves nothing => its operand", Types: onBytes},
+	RuleShuffleTwice:     {Name: "shuffle-twice", Pass: "fold", What: "a shuffle of a shuffle, lanes of one operand => one shuffle", Types: onBytes},
+	RuleSwizzleConst:     {Name: "swizzle-const", Pass: "fold", What: "swizzle x k => shuffle x, all of k below 16", Types: onBytes},
+	RuleSizeFixed:        {Name: "size-fixed", Pass: "fold", What: "size of a memory or table that cannot grow => constant"},
+	RuleEqual:            {Name: "equal", Pass: "fold", What: "an instruction equal to one that dominates it => that", Types: onAny | onShapes},
+	RuleEqualCheck:       {Name: "equal-check", Pass: "fold", What: "sig_check equal to one that dominates it => nothing"},
+	RuleLoadKnown:        {Name: "load-known", Pass: "fold", What: "a read of what was read or written before => that", Types: onAny},
+	RuleStoreSame:        {Name: "store-same", Pass: "fold", What: "a write of what is there => nothing", Types: onAny},
+	RuleTrapIfStrip:      {Name: "trapif-strip", Pass: "fold", What: "trapif c != 0 => trapif c"},
+	RuleTrapIfNever:      {Name: "trapif-never", Pass: "fold", What: "trapif of what is known to be 0 => nothing"},
+	RuleTrapIfAlways:     {Name: "trapif-always", Pass: "fold", What: "trapif of what is known not to be 0 => trap"},
+	RuleBranchStrip:      {Name: "branch-strip", Pass: "fold", What: "br c != 0 => br c, br c == 0 => br c the other way"},
+	RuleBranchDecided:    {Name: "branch-decided", Pass: "fold", What: "br of a known condition => jump"},
+	RuleBranchAgree:      {Name: "branch-agree", Pass: "fold", What: "br with equal edges => jump"},
+	RuleTableConst:       {Name: "table-const", Pass: "fold", What: "br_table of a constant => jump"},
+	RuleTableOne:         {Name: "table-one", Pass: "fold", What: "br_table with one target => jump"},
+	RuleMergeBlock:       {Name: "merge-block", Pass: "fold", What: "a jump to a block without other predecessors => that block"},
+	RuleThreadEdge:       {Name: "thread-edge", Pass: "branches", What: "an edge to a block that only jumps => an edge past it"},
+	RuleEdgesAgree:       {Name: "edges-agree", Pass: "branches", What: "br with equal edges => jump"},
+	RuleParamSame:        {Name: "param-same", Pass: "params", What: "a parameter with one value => that"},
+	RuleDead:             {Name: "dead", Pass: "dce", What: "whatever nothing needs => nothing, all at once"},
 }
 
 // Info describes r.

@@ -4,6 +4,7 @@ import (
 	"math/big"
 
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/arith"
 	"github.com/waot-project/waot/internal/abi"
 )
 
@@ -12,12 +13,16 @@ import (
 // with the optimizer or the interpreter; TestSmall compares it with the latter at
 // full width.
 //
+// Operations on vectors are those of the package arith, which files of testdata/clif compare with another model at full width; here
+// their lanes are as narrow as the integers.
+//
 // A load gives what the memory holds whose cells contain the low bits of their address.
 type small struct {
 	narrow, wide uint // bits of i32 and i64
 	shrink       uint // 32 >> shrink is narrow
 	n            int  // inputs
 	cols         [][]uint64
+	highs        [][]uint64     // high halves of vectors
 	trap         []abi.TrapCode // the first of each input
 }
 
@@ -25,12 +30,7 @@ func newSmall(shrink uint) *small {
 	return &small{narrow: 32 >> shrink, wide: 64 >> shrink, shrink: shrink}
 }
 
-func (s *small) bits(t clif.Type) uint {
-	if t == clif.I32 {
-		return s.narrow
-	}
-	return s.wide
-}
+func (s *small) bits(t clif.Type) uint { return uint(t.Bits()) >> s.shrink }
 
 func mask(n uint) uint64 { return 1<<n - 1 }
 
@@ -189,7 +189,7 @@ func (s *small) load(d *clif.InstData, x uint64) uint64 {
 func (s *small) run(f *clif.Func, in [][]uint64, n int) (out [][]uint64, traps []abi.TrapCode) {
 	s.n = n
 	for len(s.cols) < len(f.Values) {
-		s.cols = append(s.cols, nil)
+		s.cols, s.highs = append(s.cols, nil), append(s.highs, nil)
 	}
 	if cap(s.trap) < n {
 		s.trap = make([]abi.TrapCode, n)
@@ -197,14 +197,22 @@ func (s *small) run(f *clif.Func, in [][]uint64, n int) (out [][]uint64, traps [
 	s.trap = s.trap[:n]
 	clear(s.trap)
 	entry := f.Entry()
-	for i, p := range f.Params(entry) {
-		copy(s.column(p), in[i])
+	for _, p := range f.Params(entry) {
+		copy(s.column(p), in[0])
+		if f.TypeOf(clif.Value(p)) == clif.V128 {
+			in = in[1:]
+			copy(s.highs[p], in[0])
+		}
+		in = in[1:]
 	}
 	for i := f.Blocks[entry].Start; i < f.Blocks[entry].End; i++ {
 		switch d := &f.Insts[i]; d.Op {
 		case clif.OpReturn:
 			for _, v := range f.VarArgs(d) {
-				out = append(out, s.cols[f.Resolve(clif.Value(v))][:n])
+				v := f.Resolve(clif.Value(v))
+				if out = append(out, s.cols[v][:n]); f.TypeOf(v) == clif.V128 {
+					out = append(out, s.highs[v][:n])
+				}
 			}
 			return out, s.trap
 		case clif.OpTrap:
@@ -221,15 +229,39 @@ func (s *small) run(f *clif.Func, in [][]uint64, n int) (out [][]uint64, traps [
 
 func (s *small) column(v uint32) []uint64 {
 	if cap(s.cols[v]) < s.n {
-		s.cols[v] = make([]uint64, s.n)
+		s.cols[v], s.highs[v] = make([]uint64, s.n), make([]uint64, s.n)
 	}
-	s.cols[v] = s.cols[v][:s.n]
+	s.cols[v], s.highs[v] = s.cols[v][:s.n], s.highs[v][:s.n]
 	return s.cols[v]
 }
 
 func (s *small) fail(k int, code abi.TrapCode) {
 	if s.trap[k] == 0 {
 		s.trap[k] = code
+	}
+}
+
+// vector computes an instruction with a vector.
+func (s *small) vector(f *clif.Func, d *clif.InstData) {
+	from := [3]uint32{d.A, d.B, d.C}
+	for k := range s.n {
+		var x [3]arith.V128
+		for i, v := range from[:d.NumArgs()] {
+			v := f.Resolve(clif.Value(v))
+			x[i] = arith.V128{s.cols[v][k], s.highs[v][k]}
+		}
+		var r arith.V128
+		switch d.Op {
+		case clif.OpSelect:
+			if r = x[2]; x[0][0] != 0 {
+				r = x[1]
+			}
+		case clif.OpLoad:
+			r = arith.Splat(clif.I16x8, uint8(s.shrink), x[0][0])
+		default:
+			r = arith.Vector(d, uint8(s.shrink), x[0], x[1], x[2])
+		}
+		s.cols[d.Result][k], s.highs[d.Result][k] = r[0], r[1]
 	}
 }
 
@@ -247,9 +279,13 @@ func (s *small) inst(f *clif.Func, d *clif.InstData) {
 		return
 	}
 	n, out := s.bits(d.Type), s.column(uint32(d.Result))
+	if arith.IsVector(d.Op) || d.Type == clif.V128 {
+		s.vector(f, d)
+		return
+	}
 	cut := mask(s.bits(f.TypeOf(d.Result)))
 	switch d.Op {
-	case clif.OpIconst:
+	case clif.OpIconst, clif.OpFconst:
 		for k := range out {
 			out[k] = d.Imm
 		}

@@ -1,0 +1,568 @@
+package opt
+
+import (
+	"math/bits"
+
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/arith"
+)
+
+// vectorRules enters the rules of operations on vectors into r.
+func vectorRules(r *[clif.NumOpcodes]rule) {
+	for op := range clif.NumOpcodes {
+		if arith.IsVector(op) && op != clif.OpVconst {
+			r[op] = ruleVector
+		}
+	}
+	r[clif.OpVnot] = ruleVnot
+	r[clif.OpVand] = ruleVand
+	r[clif.OpVxor] = ruleVxor
+	r[clif.OpVandnot] = ruleVandnot
+	r[clif.OpVadd] = ruleVadd
+	r[clif.OpVsub] = ruleVsub
+	r[clif.OpVmul] = ruleVmul
+	r[clif.OpVmaxS] = ruleVmaxS
+	r[clif.OpVicmp] = ruleVicmp
+	r[clif.OpVbitselect] = ruleChoice
+	r[clif.OpVselectTop] = ruleChoice
+	r[clif.OpVanyTrue] = ruleTrue
+	r[clif.OpVallTrue] = ruleTrue
+	r[clif.OpVbitmask] = ruleVbitmask
+	for _, op := range [...]clif.Opcode{clif.OpVshl, clif.OpVshrS, clif.OpVshrU} {
+		r[op] = ruleVshift
+	}
+	laneRules(r)
+}
+
+// element is a vector of equal lanes.
+type element uint8
+
+const (
+	noElement element = iota
+	zeros
+	ones
+	laneOne // 1
+	laneMax // the largest number with sign
+	laneMin // the least one
+)
+
+// sameResult is what an operation gives whose operands are the same.
+type sameResult uint8
+
+const (
+	sameUnknown sameResult = iota
+	sameFirst
+	sameZero
+)
+
+// identity is what an operation of two operands gives for certain ones.
+type identity struct {
+	neutral       element    // x op it => x
+	absorbing     element    // x op it => it
+	zeroing       element    // x op it => 0
+	leftAbsorbing element    // it op x => it, where the operands cannot be swapped
+	same          sameResult // x op x
+}
+
+// identities are by opcode.
+var identities = [clif.NumOpcodes]identity{
+	clif.OpVand:         {neutral: ones, absorbing: zeros, same: sameFirst},
+	clif.OpVor:          {neutral: zeros, absorbing: ones, same: sameFirst},
+	clif.OpVxor:         {neutral: zeros, same: sameZero},
+	clif.OpVandnot:      {neutral: zeros, zeroing: ones, leftAbsorbing: zeros, same: sameZero},
+	clif.OpVadd:         {neutral: zeros},
+	clif.OpVsub:         {neutral: zeros, same: sameZero},
+	clif.OpVaddSatS:     {neutral: zeros},
+	clif.OpVaddSatU:     {neutral: zeros, absorbing: ones},
+	clif.OpVsubSatS:     {neutral: zeros, same: sameZero},
+	clif.OpVsubSatU:     {neutral: zeros, zeroing: ones, leftAbsorbing: zeros, same: sameZero},
+	clif.OpVmul:         {neutral: laneOne, absorbing: zeros},
+	clif.OpVminS:        {neutral: laneMax, absorbing: laneMin, same: sameFirst},
+	clif.OpVminU:        {neutral: ones, absorbing: zeros, same: sameFirst},
+	clif.OpVmaxS:        {neutral: laneMin, absorbing: laneMax, same: sameFirst},
+	clif.OpVmaxU:        {neutral: zeros, absorbing: ones, same: sameFirst},
+	clif.OpVavgrU:       {same: sameFirst},
+	clif.OpVq15mulr:     {absorbing: zeros},
+	clif.OpVq15mulrSat:  {absorbing: zeros},
+	clif.OpVdot:         {absorbing: zeros},
+	clif.OpVdotUS:       {absorbing: zeros, leftAbsorbing: zeros},
+	clif.OpVextmulLowS:  {absorbing: zeros},
+	clif.OpVextmulLowU:  {absorbing: zeros},
+	clif.OpVextmulHighS: {absorbing: zeros},
+	clif.OpVextmulHighU: {absorbing: zeros},
+	clif.OpVshl:         {leftAbsorbing: zeros},
+	clif.OpVshrS:        {leftAbsorbing: zeros},
+	clif.OpVshrU:        {leftAbsorbing: zeros},
+	clif.OpVswizzle:     {leftAbsorbing: zeros},
+	clif.OpVswizzleMod:  {leftAbsorbing: zeros},
+}
+
+// associative are the operations that RuleVassociate is for.
+var associative = [clif.NumOpcodes]bool{clif.OpVand: true, clif.OpVor: true, clif.OpVxor: true, clif.OpVadd: true, clif.OpVmul: true}
+
+// pair is what an operation does with the result of another of the same shape.
+type pair uint8
+
+const (
+	pairCancels pair = iota + 1 // it gives what the other one was given
+	pairAgain                   // it changes nothing more
+	pairHides                   // it gives the same without the other
+)
+
+var pairs = [...]struct {
+	outer, inner clif.Opcode
+	pair         pair
+}{
+	{clif.OpVnot, clif.OpVnot, pairCancels},
+	{clif.OpVneg, clif.OpVneg, pairCancels},
+	{clif.OpVfneg, clif.OpVfneg, pairCancels},
+	{clif.OpVabs, clif.OpVabs, pairAgain},
+	{clif.OpVfabs, clif.OpVfabs, pairAgain},
+	{clif.OpVabs, clif.OpVneg, pairHides},
+	{clif.OpVfabs, clif.OpVfneg, pairHides},
+}
+
+// roundsNaNs are the operations on floats whose NaNs depend on the machine, so that they are not folded.
+var roundsNaNs = [clif.NumOpcodes]bool{clif.OpVfadd: true, clif.OpVfsub: true, clif.OpVfmul: true, clif.OpVfdiv: true,
+	clif.OpVfmin: true, clif.OpVfmax: true, clif.OpVfma: true, clif.OpVfnma: true, clif.OpVfsqrt: true, clif.OpVfceil: true,
+	clif.OpVffloor: true, clif.OpVftrunc: true, clif.OpVfnearest: true, clif.OpVpromote: true, clif.OpVdemote: true}
+
+// element returns the vector e for the shape t, or V128 for those that have no lanes.
+func (c *folder) element(e element, t clif.Type) arith.V128 {
+	if t == clif.V128 {
+		t = clif.I64x2
+	}
+	top := uint64(1) << (uint(t.LaneBits())>>c.shrink - 1)
+	return arith.Splat(t, c.shrink, [...]uint64{zeros: 0, ones: ^uint64(0), laneOne: 1, laneMax: top - 1, laneMin: top}[e])
+}
+
+// is reports whether v is the constant e of the shape t.
+func (c *folder) is(v clif.Value, e element, t clif.Type) bool {
+	k, ok := c.vector(v)
+	return ok && e != noElement && k == c.element(e, t)
+}
+
+// vector returns the bits of v if it is a constant vector.
+func (c *folder) vector(v clif.Value) (arith.V128, bool) {
+	if d := c.defOp(v, clif.OpVconst); d != nil {
+		low, high := d.V128()
+		return arith.V128{low, high}, true
+	}
+	return arith.V128{}, false
+}
+
+// constantBits returns the bits of v if it is a constant of any type.
+func (c *folder) constantBits(v clif.Value) (arith.V128, bool) {
+	switch d := c.def(v); {
+	case d == nil:
+	case d.Op == clif.OpVconst:
+		return c.vector(v)
+	case d.Op == clif.OpIconst || d.Op == clif.OpFconst:
+		return arith.V128{d.Imm}, true
+	}
+	return arith.V128{}, false
+}
+
+func (c *folder) vconst(x arith.V128) clif.Value {
+	d := clif.InstData{Op: clif.OpVconst, Type: clif.V128}
+	d.SetV128(x[0], x[1])
+	return c.make1(d, clif.V128)
+}
+
+// become makes d the given instruction with the same result.
+func become(d *clif.InstData, to clif.InstData) (clif.Value, bool) {
+	to.Result, to.NumResults = d.Result, d.NumResults
+	*d = to
+	return none, true
+}
+
+// ruleVector folds constants and applies the identities of the opcode.
+func ruleVector(c *folder, d *clif.InstData) (clif.Value, bool) {
+	if v := c.foldVector(d); v != none {
+		return v, false
+	}
+	if d.Op.Info().Format == clif.FormatUnary {
+		return vectorPair(c, d)
+	}
+	_, left := c.vector(d.ArgA())
+	k, right := c.vector(d.ArgB())
+	if left && !right && d.Op.Info().Commutative && !d.Type.IsFloatShape() && c.may(RuleVconstRight) {
+		d.A, d.B = d.B, d.A
+		return none, true
+	}
+	switch id := &identities[d.Op]; {
+	case right && c.is(d.ArgB(), id.neutral, d.Type) && c.may(RuleVneutral):
+		return d.ArgA(), false
+	case right && c.is(d.ArgB(), id.absorbing, d.Type) && c.may(RuleVabsorbing):
+		return d.ArgB(), false
+	case left && c.is(d.ArgA(), id.leftAbsorbing, d.Type) && c.may(RuleVabsorbing):
+		return d.ArgA(), false
+	case right && c.is(d.ArgB(), id.zeroing, d.Type) && c.may(RuleVzeroing):
+		return c.vconst(arith.V128{}), false
+	case d.A == d.B && id.same == sameFirst && c.may(RuleVsameFirst):
+		return d.ArgA(), false
+	case d.A == d.B && id.same == sameZero && c.may(RuleVsameZero):
+		return c.vconst(arith.V128{}), false
+	case right && associative[d.Op]:
+		return vectorAssociate(c, d, k)
+	}
+	return none, false
+}
+
+// foldVector returns the result of d if all operands are constants.
+func (c *folder) foldVector(d *clif.InstData) clif.Value {
+	var args [3]arith.V128
+	from := [3]uint32{d.A, d.B, d.C}
+	for i, v := range from[:d.NumArgs()] {
+		var ok bool
+		if args[i], ok = c.constantBits(clif.Value(v)); !ok {
+			return none
+		}
+	}
+	r := arith.Vector(d, c.shrink, args[0], args[1], args[2])
+	if roundsNaNs[d.Op] && arith.HasNaN(d.Type, r) || !c.may(RuleFoldVector) {
+		return none
+	}
+	switch t := d.Op.ResultType(d.Type); {
+	case t == clif.V128:
+		return c.vconst(r)
+	case t.IsFloat():
+		return c.fconst(t, r[0])
+	default:
+		return c.iconst(t, r[0])
+	}
+}
+
+// vectorPair: an operation of the result of another one.
+func vectorPair(c *folder, d *clif.InstData) (clif.Value, bool) {
+	in := c.def(d.ArgA())
+	if in == nil || in.Type != d.Type {
+		return none, false
+	}
+	for i := range pairs {
+		p := &pairs[i]
+		if p.outer != d.Op || p.inner != in.Op || !c.may(RuleVpair) {
+			continue
+		}
+		switch p.pair {
+		case pairCancels:
+			return in.ArgA(), false
+		case pairAgain:
+			return d.ArgA(), false
+		}
+		d.A = in.A
+		return none, true
+	}
+	return none, false
+}
+
+// vectorAssociate: (x op k) op m => x op (k op m).
+func vectorAssociate(c *folder, d *clif.InstData, m arith.V128) (clif.Value, bool) {
+	in := c.defOp(d.ArgA(), d.Op)
+	if in == nil || in.Type != d.Type {
+		return none, false
+	}
+	k, ok := c.vector(in.ArgB())
+	if !ok || !c.may(RuleVassociate) {
+		return none, false
+	}
+	a := in.A
+	d.B = uint32(c.vconst(arith.Vector(d, c.shrink, k, m, arith.V128{})))
+	d.A = a
+	return none, true
+}
+
+// ruleVnot: the inverse of a comparison is one.
+func ruleVnot(c *folder, d *clif.InstData) (clif.Value, bool) {
+	if in := c.def(d.ArgA()); in != nil {
+		inverse := *in
+		switch {
+		case in.Op == clif.OpVicmp && c.may(RuleVnotCompare):
+			inverse.Cond = uint8(in.IntCC().Invert())
+			return become(d, inverse)
+		case in.Op == clif.OpVfcmp && (in.FloatCC() == clif.FEq || in.FloatCC() == clif.FNe) && c.may(RuleVnotCompare):
+			inverse.Cond = uint8(clif.FEq + clif.FNe - in.FloatCC())
+			return become(d, inverse)
+		}
+	}
+	return ruleVector(c, d)
+}
+
+// ruleVand: x & ^y and ^y & x => x &^ y.
+func ruleVand(c *folder, d *clif.InstData) (clif.Value, bool) {
+	for _, v := range [...][2]uint32{{d.A, d.B}, {d.B, d.A}} {
+		if in := c.defOp(clif.Value(v[1]), clif.OpVnot); in != nil && c.may(RuleVandNot) {
+			return become(d, clif.InstData{Op: clif.OpVandnot, Type: clif.V128, A: v[0], B: in.A})
+		}
+	}
+	return ruleVector(c, d)
+}
+
+func ruleVxor(c *folder, d *clif.InstData) (clif.Value, bool) {
+	if c.is(d.ArgB(), ones, clif.V128) && c.may(RuleVxorOnes) {
+		return become(d, clif.InstData{Op: clif.OpVnot, Type: clif.V128, A: d.A})
+	}
+	return ruleVector(c, d)
+}
+
+// ruleVandnot: what is an operation without a second operand inverted.
+func ruleVandnot(c *folder, d *clif.InstData) (clif.Value, bool) {
+	if c.is(d.ArgA(), ones, clif.V128) && c.may(RuleVandnotOnes) {
+		return become(d, clif.InstData{Op: clif.OpVnot, Type: clif.V128, A: d.B})
+	}
+	if in := c.defOp(d.ArgB(), clif.OpVnot); in != nil && c.may(RuleVandnotNot) {
+		return become(d, clif.InstData{Op: clif.OpVand, Type: clif.V128, A: d.A, B: in.A})
+	}
+	if v, again := ruleVector(c, d); v != none || again {
+		return v, again
+	}
+	if k, ok := c.vector(d.ArgB()); ok && c.may(RuleVandnotConst) {
+		not := c.element(ones, clif.V128)
+		return become(d, clif.InstData{Op: clif.OpVand, Type: clif.V128, A: d.A, B: uint32(c.vconst(arith.V128{not[0] &^ k[0], not[1] &^ k[1]}))})
+	}
+	return none, false
+}
+
+// negated returns x if v is -x, lanes of the shape t.
+func (c *folder) negated(v clif.Value, t clif.Type) (x clif.Value, ok bool) {
+	if in := c.defOp(v, clif.OpVneg); in != nil && in.Type == t {
+		return in.ArgA(), true
+	}
+	return none, false
+}
+
+// ruleVadd: x + -y, -y + x => x - y.
+func ruleVadd(c *folder, d *clif.InstData) (clif.Value, bool) {
+	for _, v := range [...][2]uint32{{d.A, d.B}, {d.B, d.A}} {
+		if y, ok := c.negated(clif.Value(v[1]), d.Type); ok && c.may(RuleVaddNeg) {
+			return become(d, clif.InstData{Op: clif.OpVsub, Type: d.Type, A: v[0], B: uint32(y)})
+		}
+	}
+	return ruleVector(c, d)
+}
+
+// ruleVsub: x - -y => x + y, 0 - x => -x.
+func ruleVsub(c *folder, d *clif.InstData) (clif.Value, bool) {
+	if y, ok := c.negated(d.ArgB(), d.Type); ok && c.may(RuleVsubNeg) {
+		return become(d, clif.InstData{Op: clif.OpVadd, Type: d.Type, A: d.A, B: uint32(y)})
+	}
+	if c.is(d.ArgA(), zeros, d.Type) && d.A != d.B && c.may(RuleVsubFromZero) {
+		return become(d, clif.InstData{Op: clif.OpVneg, Type: d.Type, A: d.B})
+	}
+	return ruleVector(c, d)
+}
+
+// extended are the multiplications of what the extensions give.
+var extended = [clif.NumOpcodes]clif.Opcode{
+	clif.OpVextendLowS: clif.OpVextmulLowS, clif.OpVextendLowU: clif.OpVextmulLowU,
+	clif.OpVextendHighS: clif.OpVextmulHighS, clif.OpVextendHighU: clif.OpVextmulHighU,
+}
+
+// ruleVmul: negation, shifts, and widening multiplication.
+func ruleVmul(c *folder, d *clif.InstData) (clif.Value, bool) {
+	x, y := c.def(d.ArgA()), c.def(d.ArgB())
+	if x != nil && y != nil && x.Op == y.Op && x.Type == d.Type && y.Type == d.Type && extended[x.Op] != 0 && c.may(RuleVmulExtends) {
+		return become(d, clif.InstData{Op: extended[x.Op], Type: d.Type, A: x.A, B: y.A})
+	}
+	if v, again := ruleVector(c, d); v != none || again {
+		return v, again
+	}
+	k, ok := c.vector(d.ArgB())
+	if !ok {
+		return none, false
+	}
+	lane := arith.Lane(d.Type, c.shrink, k, 0)
+	switch {
+	case k != arith.Splat(d.Type, c.shrink, lane):
+	case k == c.element(ones, d.Type) && c.may(RuleVmulMinusOne):
+		return become(d, clif.InstData{Op: clif.OpVneg, Type: d.Type, A: d.A})
+	case isPow2(lane) && c.may(RuleVmulPow2):
+		return become(d, clif.InstData{Op: clif.OpVshl, Type: d.Type, A: d.A, B: uint32(c.iconst(clif.I32, uint64(bits.TrailingZeros64(lane))))})
+	}
+	return none, false
+}
+
+// ruleVmaxS: max(x, -x) => |x|.
+func ruleVmaxS(c *folder, d *clif.InstData) (clif.Value, bool) {
+	for _, v := range [...][2]uint32{{d.A, d.B}, {d.B, d.A}} {
+		if y, ok := c.negated(clif.Value(v[1]), d.Type); ok && uint32(y) == v[0] && c.may(RuleVmaxNeg) {
+			return become(d, clif.InstData{Op: clif.OpVabs, Type: d.Type, A: v[0]})
+		}
+	}
+	return ruleVector(c, d)
+}
+
+// ruleVshift reduces the amount, and drops masks of it that the shift implies.
+func ruleVshift(c *folder, d *clif.InstData) (clif.Value, bool) {
+	n := uint64(d.Type.LaneBits()) >> c.shrink
+	if y, ok := c.constant(d.ArgB()); ok {
+		switch {
+		case y%n == 0 && c.may(RuleVshiftZero):
+			return d.ArgA(), false
+		case y >= n && c.may(RuleVshiftFar):
+			d.B = uint32(c.iconst(clif.I32, y%n))
+			return none, true
+		}
+	}
+	if m := c.defOp(d.ArgB(), clif.OpBand); m != nil {
+		if k, ok := c.constant(m.ArgB()); ok && k&(n-1) == n-1 && c.may(RuleVshiftMask) {
+			d.B = m.A
+			return none, true
+		}
+	}
+	return ruleVector(c, d)
+}
+
+// ruleVicmp: comparisons of equals and with zero.
+func ruleVicmp(c *folder, d *clif.InstData) (clif.Value, bool) {
+	if v := c.foldVector(d); v != none {
+		return v, false
+	}
+	_, left := c.vector(d.ArgA())
+	zero := c.is(d.ArgB(), zeros, d.Type)
+	switch cc := d.IntCC(); {
+	case d.A == d.B && c.may(RuleVicmpSame):
+		return c.allLanes(arith.Icmp(cc, 0, 0)), false
+	case left && c.may(RuleVicmpConstRight):
+		d.A, d.B, d.Cond = d.B, d.A, uint8(cc.Swap())
+		return none, true
+	case zero && (cc == clif.Ult || cc == clif.Uge) && c.may(RuleVicmpNever):
+		return c.allLanes(cc == clif.Uge), false
+	case zero && (cc == clif.Ugt || cc == clif.Ule) && c.may(RuleVicmpZero):
+		d.Cond = uint8(clif.Ne)
+		if cc == clif.Ule {
+			d.Cond = uint8(clif.Eq)
+		}
+		return none, true
+	}
+	return none, false
+}
+
+// allLanes returns what a comparison gives that holds for all lanes, or for none.
+func (c *folder) allLanes(holds bool) clif.Value {
+	if holds {
+		return c.vconst(c.element(ones, clif.V128))
+	}
+	return c.vconst(arith.V128{})
+}
+
+// ruleChoice: vbitselect and vselect_top by known bits, by an inverted mask, and those that are minima and maxima.
+func ruleChoice(c *folder, d *clif.InstData) (clif.Value, bool) {
+	if v := c.foldVector(d); v != none {
+		return v, false
+	}
+	if d.A == d.B && c.may(RuleVchoiceSame) {
+		return d.ArgA(), false
+	}
+	if k, ok := c.vector(d.ArgC()); ok && d.Op == clif.OpVselectTop && c.may(RuleVchoiceTop) {
+		// The top bit of each lane becomes all its bits.
+		compare := clif.InstData{Op: clif.OpVicmp, Type: d.Type, Cond: uint8(clif.Slt)}
+		d.C = uint32(c.vconst(arith.Vector(&compare, c.shrink, k, arith.V128{}, arith.V128{})))
+		d.Op, d.Type = clif.OpVbitselect, clif.V128
+		return none, true
+	}
+	if in := c.def(d.ArgC()); in != nil {
+		switch {
+		case in.Op == clif.OpVnot && c.may(RuleVchoiceNot):
+			d.A, d.B, d.C = d.B, d.A, in.A
+			return none, true
+		case in.Op == clif.OpVicmp || in.Op == clif.OpVfcmp:
+			if chooseExtreme(c, d, in) {
+				return none, true
+			}
+		}
+	}
+	if d.Op == clif.OpVbitselect {
+		return ruleVbitselect(c, d)
+	}
+	return none, false
+}
+
+func ruleVbitselect(c *folder, d *clif.InstData) (clif.Value, bool) {
+	switch {
+	case c.is(d.ArgC(), ones, clif.V128) && c.may(RuleVchoiceConst):
+		return d.ArgA(), false
+	case c.is(d.ArgC(), zeros, clif.V128) && c.may(RuleVchoiceConst):
+		return d.ArgB(), false
+	case c.is(d.ArgB(), zeros, clif.V128) && c.may(RuleVchoiceZero):
+		return become(d, clif.InstData{Op: clif.OpVand, Type: clif.V128, A: d.A, B: d.C})
+	case c.is(d.ArgA(), zeros, clif.V128) && c.may(RuleVchoiceZero):
+		return become(d, clif.InstData{Op: clif.OpVandnot, Type: clif.V128, A: d.B, B: d.C})
+	case c.is(d.ArgA(), ones, clif.V128) && c.may(RuleVchoiceOnes):
+		return become(d, clif.InstData{Op: clif.OpVor, Type: clif.V128, A: d.B, B: d.C})
+	}
+	return none, false
+}
+
+// extremes are minima and maxima by the condition that chooses the first operand: the opcode for operands in the order of the
+// comparison.
+var extremes = [clif.NumIntCCs]clif.Opcode{
+	clif.Slt: clif.OpVminS, clif.Sle: clif.OpVminS, clif.Sgt: clif.OpVmaxS, clif.Sge: clif.OpVmaxS,
+	clif.Ult: clif.OpVminU, clif.Ule: clif.OpVminU, clif.Ugt: clif.OpVmaxU, clif.Uge: clif.OpVmaxU,
+}
+
+// chooseExtreme makes d, which chooses between what cmp compares, a minimum or maximum. It reports whether there is one.
+func chooseExtreme(c *folder, d, cmp *clif.InstData) bool {
+	straight := d.A == cmp.A && d.B == cmp.B
+	if !straight && (d.A != cmp.B || d.B != cmp.A) || d.Op == clif.OpVselectTop && d.Type != cmp.Type {
+		return false
+	}
+	to := clif.InstData{Type: cmp.Type, A: cmp.A, B: cmp.B}
+	switch {
+	case cmp.Op == clif.OpVicmp:
+		cc := cmp.IntCC()
+		if !straight {
+			cc = cc.Invert()
+		}
+		to.Op = extremes[cc]
+	case cmp.FloatCC() == clif.FLt && straight: // x < y ? x : y
+		to.Op, to.A, to.B = clif.OpVfpmin, cmp.B, cmp.A
+	case cmp.FloatCC() == clif.FLt: // x < y ? y : x
+		to.Op = clif.OpVfpmax
+	case cmp.FloatCC() == clif.FGt && straight: // x > y ? x : y
+		to.Op, to.A, to.B = clif.OpVfpmax, cmp.B, cmp.A
+	case cmp.FloatCC() == clif.FGt: // x > y ? y : x
+		to.Op = clif.OpVfpmin
+	}
+	if to.Op == clif.OpNop || !to.Op.Info().Types.Has(to.Type) || !c.may(RuleVchoiceExtreme) {
+		return false
+	}
+	become(d, to)
+	return true
+}
+
+// ruleTrue: vany_true and vall_true of comparisons with zero.
+func ruleTrue(c *folder, d *clif.InstData) (clif.Value, bool) {
+	in := c.defOp(d.ArgA(), clif.OpVicmp)
+	if in == nil || !c.is(in.ArgB(), zeros, in.Type) || d.Op == clif.OpVallTrue && d.Type != in.Type {
+		return ruleVector(c, d)
+	}
+	switch in.IntCC() {
+	case clif.Ne:
+		if c.may(RuleVtrueNonzero) {
+			d.A = in.A
+			return none, true
+		}
+	case clif.Eq:
+		// No lane is zero if all are true, and all are if none is.
+		other := clif.InstData{Op: clif.OpVallTrue, Type: in.Type, A: in.A}
+		if d.Op == clif.OpVallTrue {
+			other = clif.InstData{Op: clif.OpVanyTrue, Type: clif.V128, A: in.A}
+		}
+		if c.may(RuleVtrueZero) {
+			x := c.make1(other, clif.I32)
+			return become(d, clif.InstData{Op: clif.OpIcmp, Type: clif.I32, Cond: uint8(clif.Eq), A: uint32(x), B: uint32(c.iconst(clif.I32, 0))})
+		}
+	}
+	return none, false
+}
+
+// ruleVbitmask: the top bits of x < 0 are those of x.
+func ruleVbitmask(c *folder, d *clif.InstData) (clif.Value, bool) {
+	in := c.defOp(d.ArgA(), clif.OpVicmp)
+	if in != nil && in.Type == d.Type && in.IntCC() == clif.Slt && c.is(in.ArgB(), zeros, in.Type) && c.may(RuleVbitmaskNegative) {
+		d.A = in.A
+		return none, true
+	}
+	return ruleVector(c, d)
+}
