@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/proof/testenv"
 )
 
 // bothTypes are the parameters of the functions of testBoth.
@@ -98,7 +99,7 @@ func testBoth(t *testing.T, on *Machine) {
 		t.Run(cons.name, func(t *testing.T) {
 			s := newSuite(on)
 			for n, x := range cmps {
-				for range 4 {
+				for range testenv.Cases(1, 2, 4) {
 					y, z := cmps[r.Intn(len(cmps))], cmps[r.Intn(len(cmps))]
 					op := []clif.Opcode{clif.OpBand, clif.OpBor}[r.Intn(2)]
 					if r.Intn(2) == 0 {
@@ -122,7 +123,7 @@ func testBoth(t *testing.T, on *Machine) {
 						}
 						b.Return([]clif.Value{cons.make(b, c)})
 					})
-					for range 12 {
+					for range testenv.Cases(4, 6, 12) {
 						s.call(fn, what, args()...)
 					}
 				}

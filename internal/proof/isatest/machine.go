@@ -10,6 +10,7 @@ import (
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/proof/testenv"
 	"github.com/waot-project/waot/internal/reloc"
 	"github.com/waot-project/waot/regalloc"
 	"github.com/waot-project/waot/regalloc/linear"
@@ -262,6 +263,16 @@ type module struct {
 	Module
 	on       *Machine
 	noVerify bool
+	// anyLevel says that the code differs little between levels of the processor: one is enough below the full level of the tests.
+	anyLevel bool
+}
+
+// levels returns the levels to test.
+func (m *module) levels() []string {
+	if m.anyLevel && !testenv.Full() {
+		return m.on.Levels[:1]
+	}
+	return m.on.Levels
 }
 
 // compiler returns a compiler of the functions for the first level.
@@ -298,7 +309,7 @@ func (m *module) each(t *testing.T, f func(t *testing.T, level string, in Instan
 	t.Helper()
 	m.on.need(t)
 	m.AddInit()
-	for _, level := range m.on.Levels {
+	for _, level := range m.levels() {
 		im, in := m.start(t, level)
 		if im == nil {
 			continue

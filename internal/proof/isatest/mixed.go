@@ -1,6 +1,7 @@
 package isatest
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"math/rand"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/proof/testenv"
 )
 
 // mixedParams are the parameters of the functions of testMixed: an address, and numbers.
@@ -266,14 +268,16 @@ func (m *mix) body(steps int) {
 	m.Return([]clif.Value{x})
 }
 
-// mixedModules is how many modules testMixed and testMixedFloats make each, of mixedFuncs functions.
-var mixedModules = flag.Int64("mixed", 16, "number of random modules of each of TestMachine/Mixed and MixedFloats")
+var mixedFlag = flag.Int64("mixed", 0, "number of random modules of each of TestMachine/Mixed and MixedFloats, if not as many as the level of the tests says")
+
+// mixedModules returns how many modules testMixed and testMixedFloats make each, of mixedFuncs functions.
+func mixedModules() int64 { return cmp.Or(*mixedFlag, testenv.Cases[int64](6, 8, 16)) }
 
 const mixedFuncs = 150
 
 // testMixed runs random functions of one block or a few.
 func testMixed(t *testing.T, on *Machine) {
-	for seed := range *mixedModules {
+	for seed := range mixedModules() {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { mixed(t, on, seed) })
 	}
 }

@@ -149,7 +149,7 @@ func (m *mixFloat) branch(depth int) {
 
 // testMixedFloats runs random functions of floats, of one block or a few.
 func testMixedFloats(t *testing.T, on *Machine) {
-	for seed := range *mixedModules {
+	for seed := range mixedModules() {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { mixedFloats(t, on, seed) })
 	}
 }

@@ -12,17 +12,14 @@ import (
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/rewrite"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/proof/testenv"
 	"github.com/waot-project/waot/regalloc/linear"
 )
 
 // This file builds functions from the patterns of lowering rules and executes them.
 
-const (
-	// hitsOfRule and missesOfRule are how many functions of a rule are executed, that it fits and that it does not.
-	hitsOfRule, missesOfRule = 6, 4
-	// triesOfRule is the most functions that are built for a rule.
-	triesOfRule = 6000
-)
+// triesOfRule is the most functions that are built for a rule.
+const triesOfRule = 6000
 
 // testRules executes each lowering rule: functions are built at random from its pattern, compiled with no rule but it, with all
 // but it, with all and with none, and compared with the interpreter. A rule counts as executed if a function in which it
@@ -43,8 +40,9 @@ func testRules(t *testing.T, on *Machine) {
 			}
 		}
 		for _, f := range s.Defined {
-			for range 8 {
-				s.call(f.Index, fmt.Sprintf("%s of %v", target.Rules.Rows[of[f.Index]].Name, f), randomArgs(s.rng)...)
+			what := fmt.Sprintf("%s of %v", target.Rules.Rows[of[f.Index]].Name, f)
+			for range testenv.Cases(4, 4, 8) {
+				s.call(f.Index, what, randomArgs(s.rng)...)
 			}
 		}
 		s.AddInit()
@@ -110,19 +108,26 @@ func applied(ctl *rewrite.Control, rules *backend.Rules, r backend.Rule) bool {
 
 // controlFor says which rules apply in a function of rule r.
 func controlFor(how string, rules *backend.Rules, r backend.Rule) *rewrite.Control {
-	ctl := &rewrite.Control{Limit: -1, Off: map[string]bool{}}
+	ctl := &rewrite.Control{Limit: -1}
 	switch how {
 	case "alone":
-		for n := range rules.Rows {
-			name := rules.Rows[n].Name
-			ctl.Off[name] = backend.Rule(n) != r && !slices.Contains(partners[rules.Rows[r].Name], name)
-		}
+		ctl.Off = othersOf(rules, r)
 	case "without":
-		ctl.Off[rules.Rows[r].Name] = true
+		ctl.Off = map[string]bool{rules.Rows[r].Name: true}
 	case "none":
 		ctl.Limit = 0
 	}
 	return ctl
+}
+
+// othersOf returns the names of all rules but r and its partners.
+func othersOf(rules *backend.Rules, r backend.Rule) map[string]bool {
+	others := make(map[string]bool, len(rules.Rows))
+	for n := range rules.Rows {
+		name := rules.Rows[n].Name
+		others[name] = backend.Rule(n) != r && !slices.Contains(partners[rules.Rows[r].Name], name)
+	}
+	return others
 }
 
 // ruleParams are the parameters of the functions: two of each type, and addresses.
@@ -143,14 +148,16 @@ func (s *suite) functionsOf(t *testing.T, compiler *backend.Compiler, rules *bac
 		t.Fatal(err)
 	}
 	s.rng = rand.New(rand.NewPCG(uint64(r), 7))
-	hits, misses := 0, 0
-	for n := 0; n < triesOfRule && hits < hitsOfRule; n++ {
+	// How many functions of the rule are executed, that it fits and that it does not.
+	hits, misses := testenv.Cases(2, 2, 6), testenv.Cases(1, 2, 4)
+	others := othersOf(rules, r)
+	for n := 0; n < triesOfRule && hits > 0; n++ {
 		fn := s.Fn(ruleParams, ruleResults, func(b *clif.Builder, p []clif.Value) {
 			g := &ruleBuilder{builder: builder{b}, rng: s.rng, params: p, row: row, term: row.Term}
 			g.function(&pattern)
 		})
 		f := s.Defined[len(s.Defined)-1]
-		ctl := controlFor("alone", rules, r)
+		ctl := &rewrite.Control{Limit: -1, Off: others}
 		compiler.Control = ctl
 		if _, err := compiler.Compile(f); err != nil {
 			t.Fatalf("%s: %v\n%v", row.Name, err, f)
@@ -158,9 +165,9 @@ func (s *suite) functionsOf(t *testing.T, compiler *backend.Compiler, rules *bac
 		fits := applied(ctl, rules, r)
 		switch {
 		case fits:
-			hits++
-		case misses < missesOfRule:
-			misses++
+			hits--
+		case misses > 0:
+			misses--
 		default:
 			s.drop()
 			continue
