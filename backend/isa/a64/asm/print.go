@@ -134,7 +134,7 @@ func (r *Row) printAddress(dst []byte, inst *backend.Inst, names *Names) []byte 
 		dst = names.Operand(dst, 1, width, false)
 		switch {
 		case e != UXTX:
-			dst = appendExtend(append(dst, ", "...), e, int64(inst.Scale))
+			dst = appendExtend(append(dst, ", "...), e, inst.Scale)
 		case inst.Scale != 0:
 			dst = appendImm(append(dst, ", lsl "...), int64(inst.Scale))
 		}
