@@ -477,6 +477,7 @@ func TestPrograms(t *testing.T) {
 	t.Logf("%d of %d planted faults are shown", shown, len(faults))
 	if len(targets) == len(compile.Targets()) {
 		figures.Check(t, "planted.shown", shown)
+		figures.Check(t, "planted.faults", len(faults))
 	}
 }
 
