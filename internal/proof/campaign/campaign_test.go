@@ -106,7 +106,7 @@ func commands(t *testing.T) (targets []string, command func(target string) *exec
 // TestCampaign is a small campaign: nothing differs, and what the figures count is there.
 func TestCampaign(t *testing.T) {
 	targets, command := commands(t)
-	n := cmp.Or(*modulesFlag, testenv.Cases[uint64](60, 40, 60)) // with -short on one machine
+	n := cmp.Or(*modulesFlag, testenv.Cases[uint64](60, 30, 60)) // with -short on one machine
 	f, err := campaign.Run(t.Context(), campaign.Config{N: n, Workers: 2, Targets: targets, Command: command, PerProcess: 20})
 	if err != nil {
 		t.Fatal(err)
