@@ -237,7 +237,7 @@ func (h *hoister) expectBases(d *clif.InstData, b int) {
 	}
 }
 
-// usesInstance says which instructions may use InstanceBase: those that read or write the instance data, other than
+// usesInstance has the instructions that may use InstanceBase: all that read or write the instance data, except
 // to call a function.
 var usesInstance = [clif.NumOpcodes]bool{
 	clif.OpGlobalGet: true, clif.OpGlobalSet: true, clif.OpSigCheck: true,

@@ -42,9 +42,9 @@ const (
 type immKind struct {
 	// field is the immediate in its place in the word; false if it does not fit.
 	field func(immediate) (uint32, bool)
-	// text appends it, with the comma in front of what may be missing; nil for those printed as a target.
+	// text appends the immediate, with the comma in front if it may be absent; nil for immediates that are printed as a target.
 	text func(dst []byte, inst *backend.Inst) []byte
-	// patch is what the field may be filled with later.
+	// patch is the kind of value that may fill the field later.
 	patch PatchKind
 }
 
@@ -74,7 +74,7 @@ var immKinds = [numImmKinds]immKind{
 	IPage:       {field: fieldNone, patch: PatchPage},
 }
 
-// immediate is what immediates are made from. It is passed as a value, so that no Inst escapes.
+// immediate holds what an immediate is made from. It is passed by value so that no Inst escapes to the heap.
 type immediate struct {
 	imm         int64
 	disp        int32

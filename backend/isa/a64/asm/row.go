@@ -78,7 +78,7 @@ const (
 	HasCond
 	CondLow
 	CondInv
-	// SelfTail: a branch that may stand for itself and a TailJump or TailTrap.
+	// SelfTail: a branch that includes its own TailJump or TailTrap.
 	SelfTail
 	// Variadic: any number of further operands may follow those of the form
 	// (arguments and results of calls).
