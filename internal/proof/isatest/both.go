@@ -19,8 +19,8 @@ type comparison struct {
 	make func(b *builder, p []clif.Value) clif.Value
 }
 
-// comparisons returns the comparisons that testBoth joins: of all types and conditions, with constants in and out of reach, of masks, and
-// of outcomes.
+// comparisons returns the comparisons that testBoth joins: of all types and conditions, with constants in and out of reach, of
+// masks, and of results of comparisons.
 func comparisons() (all []comparison) {
 	add := func(name string, make func(b *builder, p []clif.Value) clif.Value) {
 		all = append(all, comparison{name, make})
@@ -116,7 +116,7 @@ func testBoth(t *testing.T, on *Machine) {
 							c = b.Binary([]clif.Opcode{clif.OpBand, clif.OpBor}[n%2], clif.I32, c, z.make(b, p))
 						case 1:
 							c = b.Icmp([]clif.IntCC{clif.Eq, clif.Ne, clif.Ugt, clif.Ule}[n%4], clif.I32, c, b.Iconst(clif.I32, 0))
-						case 2: // an outcome has another user
+						case 2: // a result has another user
 							c = b.Binary(clif.OpIadd, clif.I32, cons.make(b, c), u)
 							b.Return([]clif.Value{c})
 							return

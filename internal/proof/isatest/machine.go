@@ -30,7 +30,7 @@ type Machine struct {
 	Unit int
 	// Relocs are the names of relocations in dumps; none if there is but one kind.
 	Relocs map[reloc.Kind]string
-	// WholeEvery is after how many calls those suites look at their memories that look at the whole of them.
+	// WholeEvery is the number of calls between two comparisons of the whole memories, in suites that compare them.
 	WholeEvery int
 
 	// EndsCall reports whether code ends with an instruction that calls.
@@ -73,9 +73,9 @@ type Image interface {
 type Instance interface {
 	// Call calls a function with the bits of its arguments.
 	Call(fn clif.FuncIndex, args ...uint64) ([]uint64, *Trap, error)
-	// Calls makes calls one after the other and gives answer their outcomes, until it returns false. After the calls
-	// for which look is true, the outcome has views of all memories: of their first bytes, or, if bytes is 0, the whole.
-	// No call may follow.
+	// Calls makes calls one after the other and passes their outcomes to answer, until it returns false. After the calls
+	// for which look is true, the outcome has views of all memories: of their first bytes, or, if bytes is 0, of all bytes.
+	// No call may follow Calls.
 	Calls(calls []Call, bytes int, look func(n int) bool, answer func(n int, o *Outcome) bool)
 	// ImportedGlobal is the bits of global i, if the host can tell.
 	ImportedGlobal(i int) (bits uint64, ok bool)

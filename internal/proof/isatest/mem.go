@@ -164,7 +164,7 @@ func testModify(t *testing.T, on *Machine) {
 	s.run(t)
 }
 
-// testSinking has what lies between a load and its user, or what else uses it.
+// testSinking puts instructions between a load and its user, or gives the load another user.
 func testSinking(t *testing.T, on *Machine) {
 	s := newSuite(on)
 	type vs = []clif.Value
@@ -348,14 +348,14 @@ func sinkWidths(add func(name string, build sinkCase)) {
 	})
 }
 
-// sinkExtensions adds what every machine makes part of a load, with what lies between, and with another user.
+// sinkExtensions adds extensions that every machine folds into a load, with instructions between, and with another user.
 func sinkExtensions(add func(name string, build sinkCase)) {
 	type vs = []clif.Value
 	const I32 = clif.I32
 	low := func(b *builder, x clif.Value) clif.Value {
 		return b.Unary(clif.OpIreduce, I32, b.Binary(clif.OpRotl, clif.I64, x, b.Iconst(clif.I64, 40)))
 	}
-	plain := func(b *builder, x clif.Value) clif.Value { // which no load can be
+	plain := func(b *builder, x clif.Value) clif.Value { // no load can do this
 		switch b.F.TypeOf(x) {
 		case clif.F32:
 			return b.Unary(clif.OpFcvtToSintSat, I32, x)

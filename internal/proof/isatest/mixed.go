@@ -16,8 +16,8 @@ import (
 var mixedParams = []clif.Type{clif.I32, clif.I32, clif.I64, clif.I64}
 
 // mix makes a random function in which numbers of 32 and of 64 bits are parts of each other, loaded, stored, changed
-// in memory, compared and branched on: what one lowering rule folds is what another uses again. The
-// mid-end does not see it, so that no combination is gone before.
+// in memory, compared and branched on. So an operation that one lowering rule folds is an operand of another rule. The
+// mid-end does not run, so it removes no combination.
 type mix struct {
 	*builder
 	r     *rand.Rand

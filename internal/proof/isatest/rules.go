@@ -85,7 +85,7 @@ func testRules(t *testing.T, on *Machine) {
 	t.Logf("%d rules executed, each alone in a function: %d functions", len(executed), total)
 }
 
-// newRuleSuite has what the functions of rules use.
+// newRuleSuite returns a suite with everything that the functions of rules use.
 func newRuleSuite(on *Machine) *suite {
 	s := newSuite(on)
 	s.Globals = []clif.GlobalDecl{{Type: clif.I32, Mutable: true, Init: 77}, {Type: clif.I64, Mutable: true, Init: 1 << 40},
@@ -94,7 +94,7 @@ func newRuleSuite(on *Machine) *suite {
 	return s
 }
 
-// partners are the rules without which another one has nothing to apply to.
+// partners are the rules that another rule needs before it can apply.
 var partners = map[string][]string{
 	"branch_sign":     {"cond_cmp"},
 	"branch_bit":      {"cond_cmp", "test_imm"},
@@ -140,7 +140,7 @@ func randomArgs(r *rand.Rand) (args []uint64) {
 	return append(args, uint64(r.IntN(30)*8))
 }
 
-// functionsOf adds functions in which the rule is applied, and some that look like them in which it is not.
+// functionsOf adds functions in which the rule is applied, and some similar ones in which it is not.
 func (s *suite) functionsOf(t *testing.T, compiler *backend.Compiler, rules *backend.Rules, r backend.Rule) (fns []clif.FuncIndex) {
 	row := &rules.Rows[r]
 	pattern, err := backend.ParsePattern(row.Pattern)
@@ -180,7 +180,7 @@ func (s *suite) functionsOf(t *testing.T, compiler *backend.Compiler, rules *bac
 // ruleResults are the results of the functions: one of each type, so that values can have further uses.
 var ruleResults = []clif.Type{clif.I32, clif.I64, clif.F32, clif.F64}
 
-// drop takes the last function away.
+// drop removes the last function.
 func (m *Module) drop() {
 	m.Sigs, m.Funcs, m.Defined = m.Sigs[:len(m.Sigs)-1], m.Funcs[:len(m.Funcs)-1], m.Defined[:len(m.Defined)-1]
 }
@@ -201,8 +201,8 @@ type ruleBuilder struct {
 	loop clif.Block
 	// Constants of one function fit together: a field of width bits from at on, of n.
 	at, width int
-	// exact makes constants and further uses only where the pattern has them. miss is what is made otherwise than the pattern
-	// has it, nil for nothing.
+	// exact makes constants and further uses only where the pattern has them. miss is the place that must not match the
+	// pattern; nil for none.
 	exact bool
 	miss  *nearMiss
 }
@@ -240,7 +240,7 @@ func (g *ruleBuilder) function(p *backend.Pattern) {
 	g.root(p)
 }
 
-// root makes the instruction that a pattern is about.
+// root makes the outer instruction of a pattern.
 func (g *ruleBuilder) root(p *backend.Pattern) {
 	op := g.opcode(p, g.t)
 	info := op.Info()
@@ -315,7 +315,7 @@ func (g *ruleBuilder) operandType(op clif.Opcode, t clif.Type) clif.Type {
 	return t
 }
 
-// args2 makes two operands of type t; where the pattern says nothing of one, it is any.
+// args2 makes two operands of type t; an operand that the pattern does not mention is any value.
 func (g *ruleBuilder) args2(p *backend.Pattern, t clif.Type) (x, y clif.Value) {
 	x = g.value(&p.Args[0], t)
 	if len(p.Args) < 2 {
@@ -398,7 +398,7 @@ func (g *ruleBuilder) inst(p *backend.Pattern, t clif.Type) clif.Value {
 	return g.Binary(op, t, x, y)
 }
 
-// property makes a value that may have a property.
+// property makes a value that may have the named property.
 func (g *ruleBuilder) property(word string, t clif.Type, name string) clif.Value {
 	var v clif.Value
 	switch {
@@ -676,7 +676,7 @@ func (g *ruleBuilder) intContext(v clif.Value, t clif.Type) {
 	}
 }
 
-// definition returns what defines v.
+// definition returns the instruction that defines v.
 func (g *ruleBuilder) definition(v clif.Value) (clif.Inst, *clif.InstData) {
 	vd := &g.F.Values[v]
 	if vd.Kind != clif.ValueResult {
@@ -685,7 +685,7 @@ func (g *ruleBuilder) definition(v clif.Value) (clif.Inst, *clif.InstData) {
 	return clif.Inst(vd.Def), &g.F.Insts[vd.Def]
 }
 
-// finish returns v, and uses once more what is to be kept.
+// finish returns v, and uses the values in keep once more.
 func (g *ruleBuilder) finish(v clif.Value) {
 	results := make([]clif.Value, len(ruleResults))
 	for k, t := range ruleResults {
