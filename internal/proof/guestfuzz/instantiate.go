@@ -58,7 +58,7 @@ func (w *world) instantiate() {
 		w.meet(i, real)
 	} else {
 		w.count("instantiations that failed")
-		// If the store's call is being ended, the store may have made none of it. Its use of the limits depends on that.
+		// If the store's call was cancelled, the model cannot know how much was made, and the limits depend on that.
 		w.stop = w.stop || w.inside() && errors.Is(err, host.ErrCancelled)
 	}
 }
