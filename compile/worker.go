@@ -103,7 +103,7 @@ func (d *driver) firstError() error {
 	n := uint32(len(d.cm.Funcs))
 	invalid, failed := d.invalid.n.Load(), d.failed.n.Load()
 	if d.over.Load() || invalid < n || failed < n {
-		// The order of the module decides between a body that is invalid and one that passes too many values.
+		// If one body is invalid and another one passes too many values, the first one in the module is reported.
 		if d.wm != nil {
 			if _, err := validate.All(d.wm.Bytes, validate.Config{Features: d.wm.Features, Stop: d.opt.stop}); err != nil {
 				return err

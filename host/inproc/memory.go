@@ -157,14 +157,14 @@ func (s *Store) newTable(elem meta.ValType, l Limits) (*Table, error) {
 	if err := s.grant(usage{tables: 1, tableBytes: tableBytes(l.Min)}); err != nil {
 		return nil, err
 	}
-	// All of it is accessible and zero from the start: the system commits what is written.
+	// All of it is accessible and zero from the start: the system commits pages when they are written.
 	size := alignUp(tableHeader+uintptr(min(tableBytes(limit), s.config.MaxTableMemory)), pageSize)
 	low, err := reserveCounted(size, protRW, otherMappings)
 	if err != nil {
 		return nil, err
 	}
 	if size > hugePage {
-		// The word for the length would commit a huge page otherwise, where the system has them unasked.
+		// Otherwise the word with the length would commit a huge page on systems that use them by default.
 		madvise(low, size, madvNoHuge)
 	}
 	t := &Table{store: s, base: low + tableHeader, mapped: extent{low, size}, elem: elem, limits: l}
@@ -237,7 +237,7 @@ func (t *Table) grow(n, ref uint64) uint64 {
 	if n > load64(t.base-limitBelow)-old || tableBytes(n) > s.config.MaxTableMemory-s.used.tableBytes {
 		return growFailed
 	}
-	// What is beyond the length is null.
+	// Elements beyond the length are null.
 	if ref != 0 && !t.fill(uintptr(old), uintptr(n), ref) {
 		return growFailed
 	}
