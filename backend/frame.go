@@ -37,7 +37,7 @@ func (fr *Frame) SavedOffset(i int) int32 { return -8 * int32(i+1) }
 // alignUp rounds n up to a multiple of align, a power of 2.
 func alignUp(n, align int) int { return (n + align - 1) &^ (align - 1) }
 
-// layoutFrame computes the frame from the outcome of allocation.
+// layoutFrame computes the frame from the result of allocation.
 func layoutFrame(t *Target, vc *VCode, out *regalloc.Output) (fr Frame) {
 	fr.Saved = out.Used & t.Env.CalleeSaved
 	n := 8 * (fr.Saved.Len() + out.SlotWords)

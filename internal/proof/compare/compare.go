@@ -17,15 +17,15 @@ import (
 
 // Harness compares engines.
 type Harness struct {
-	// Judge says what a case does, but for the places of traps.
+	// Judge says what a case must do, except for the places of traps.
 	Judge spectest.Engine
 	// JudgeAssembler translates the texts of modules for the judge; nil is wat.Assemble, as for the engines. With another
 	// one, a mistake of wat shows as a difference.
 	JudgeAssembler func(text string) ([]byte, error)
-	// JudgeTraps maps codes of traps, between which the judge makes no difference, to one of them.
+	// JudgeTraps maps codes of traps that the judge does not distinguish to one of them.
 	JudgeTraps map[abi.TrapCode]abi.TrapCode
-	// Engines are compared with the judge, and with the first one of them that agrees with it: their traps must then have
-	// equal codes, and equal places where both know them.
+	// Engines are compared with the judge until the first of them agrees with it; the others are compared with that one.
+	// Their traps must then have equal codes, and equal places where both are known.
 	Engines []spectest.Engine
 	// Watch is Case.Watch for all cases.
 	Watch bool
@@ -33,8 +33,8 @@ type Harness struct {
 	Dump string
 }
 
-// Check runs a case on all engines and reports where they differ. It returns what the first engine did that agrees with the
-// judge, or else what the judge did.
+// Check runs a case on all engines and reports where they differ. It returns the history of the first engine that agrees with
+// the judge, or else the judge's.
 func (x *Harness) Check(t testing.TB, c *Case) *History {
 	t.Helper()
 	text := *c
@@ -59,7 +59,7 @@ func (x *Harness) Check(t testing.TB, c *Case) *History {
 			differ = true
 		} else if reference != x.Judge {
 			places += got.places(want)
-		} else { // From here on, compare with one of ours, which knows places and all kinds of traps.
+		} else { // From here on, compare with one of our engines, which know places and all kinds of traps.
 			want, reference, traps = got, e, nil
 		}
 	}
@@ -70,8 +70,8 @@ func (x *Harness) Check(t testing.TB, c *Case) *History {
 	return want
 }
 
-// judge returns what the judge does with a case, given as text and assembled. Places of its traps do not count: another
-// assembler has others, and another compiler may let another instruction trap.
+// judge returns the judge's history of a case, which is given as text and assembled. It removes the places of traps: another
+// assembler gives other offsets, and another compiler may make another instruction trap.
 func (x *Harness) judge(text, c *Case) (*History, error) {
 	if x.JudgeAssembler != nil {
 		var err error

@@ -147,7 +147,7 @@ func (r *Row) printAddress(dst []byte, inst *backend.Inst, names *Names) []byte 
 		dst = names.Operand(dst, 1, width, false)
 		switch {
 		case e != UXTX:
-			dst = appendExtend(append(dst, ", "...), e, int64(inst.Scale))
+			dst = appendExtend(append(dst, ", "...), e, inst.Scale)
 		case inst.Scale != 0:
 			dst = appendImm(append(dst, ", lsl "...), int64(inst.Scale))
 		}
@@ -208,8 +208,8 @@ func printTail(dst []byte, inst *backend.Inst, names *Names) []byte {
 	return dst
 }
 
-// printChoice appends the row that makes the result of a tail, of which k is the first operand: d, a, b. Whether it is of floats
-// their names show.
+// printChoice appends the row that makes the result of a tail, of which k is the first operand: d, a, b. The names of the registers
+// show whether it chooses floats.
 func printChoice(dst []byte, inst *backend.Inst, k int, names *Names) []byte {
 	op, size := Chooses(inst, regalloc.Int)
 	name, n := rows[op].Name, len(shapes.Tails[inst.Tail])

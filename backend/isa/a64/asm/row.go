@@ -102,7 +102,7 @@ const (
 	HasCond
 	CondLow
 	CondInv
-	// SelfTail: a branch that may stand for itself and a TailJump or TailTrap.
+	// SelfTail: a branch that includes its own TailJump or TailTrap.
 	SelfTail
 	// Variadic: any number of further operands may follow those of the form
 	// (arguments and results of calls).
@@ -185,7 +185,7 @@ func (r *Row) operandWidth(i int, inst *backend.Inst) uint8 {
 		}
 		return inst.Size
 	case wExtend:
-		if Extend(inst.Imm>>3)&3 != UXTX {
+		if extend, _ := extendedOf(inst.Imm); extend != UXTX && extend != SXTX {
 			return 4
 		}
 		return inst.Size
