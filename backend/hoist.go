@@ -86,11 +86,9 @@ func (h *hoister) outside(o *BlockOrder, b uint32, depth uint16) uint32 {
 	return b
 }
 
-// findLoops fills loops and inLoop from the depths and headers of the order. A block of a loop that stands behind an edge block
-// out of the loop counts as outside, which costs speed only: its constants stay, and its calls are not seen.
+// findLoops fills loops and inLoop, by the loops that o has found. Edge blocks and cold blocks are in none.
 func (h *hoister) findLoops(f *clif.Func, o *BlockOrder) {
 	h.inLoop = stop.Zeroed(h.stop, h.inLoop, len(o.Blocks))
-	at := int32(-1)
 	for b := range o.Blocks {
 		h.stop.PollAt(b)
 		lb := &o.Blocks[b]
@@ -98,22 +96,38 @@ func (h *hoister) findLoops(f *clif.Func, o *BlockOrder) {
 		if lb.Cold {
 			continue
 		}
-		for at >= 0 && (h.loops[at].depth > lb.LoopDepth || h.loops[at].depth == lb.LoopDepth && lb.Header) {
-			at = h.loops[at].parent
+		if lb.Orig != clif.NoBlock {
+			h.enterLoop(o, b)
+			h.noteCall(f, b, lb.Orig)
 		}
-		if lb.Header {
-			h.loops = append(h.loops, loop{header: uint32(b), latch: noBlock, depth: lb.LoopDepth, parent: at})
-			at = int32(len(h.loops) - 1)
-		}
-		h.inLoop[b] = at
 		h.backEdges(o, b)
-		if at >= 0 && !h.loops[at].calls && hasCall(f, lb.Orig) {
-			for k := at; k >= 0 && !h.loops[k].calls; k = h.loops[k].parent {
-				h.loops[k].calls = true
-			}
-		}
 	}
 	h.mark()
+}
+
+// enterLoop fills inLoop of block b, which is not cold. If b is a header, it adds the loop. The headers around b come before b.
+func (h *hoister) enterLoop(o *BlockOrder, b int) {
+	lb := &o.Blocks[b]
+	at := int32(-1)
+	if around := o.nest.Around(lb.Orig); around != clif.NoBlock {
+		at = h.inLoop[o.info[around].pos]
+	}
+	if lb.Header {
+		h.loops = append(h.loops, loop{header: uint32(b), latch: noBlock, depth: lb.LoopDepth, parent: at})
+		at = int32(len(h.loops) - 1)
+	}
+	h.inLoop[b] = at
+}
+
+// noteCall marks the loops around block b, which is orig, if there is a call in it.
+func (h *hoister) noteCall(f *clif.Func, b int, orig clif.Block) {
+	at := h.inLoop[b]
+	if at < 0 || h.loops[at].calls || !hasCall(f, orig) {
+		return
+	}
+	for ; at >= 0 && !h.loops[at].calls; at = h.loops[at].parent {
+		h.loops[at].calls = true
+	}
 }
 
 // backEdges notes that b branches back to loops' headers.
@@ -150,11 +164,8 @@ func (h *hoister) mark() {
 	}
 }
 
-// hasCall reports whether there is a call in b, which may be NoBlock.
+// hasCall reports whether there is a call in b.
 func hasCall(f *clif.Func, b clif.Block) bool {
-	if b == clif.NoBlock {
-		return false
-	}
 	bd := &f.Blocks[b]
 	for i := bd.Start; i < bd.End; i++ {
 		if f.Insts[i].Op.Has(clif.Calls) {

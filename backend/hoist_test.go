@@ -5,6 +5,8 @@ import (
 	"math/rand"
 	"strings"
 	"testing"
+
+	"github.com/waot-project/waot/clif"
 )
 
 // TestDominators compares dominators with what is not reachable without a block, on random graphs.
@@ -46,6 +48,90 @@ func TestDominators(t *testing.T) {
 	if found < 1000 {
 		t.Errorf("only %d graphs", found)
 	}
+}
+
+// TestHoisterLoops compares the innermost loop of each block with natural loops, on random graphs: the blocks that reach a
+// branch back to a header without passing the header.
+func TestHoisterLoops(t *testing.T) {
+	rng := rand.New(rand.NewSource(12))
+	var o BlockOrder
+	var h hoister
+	nested := 0
+	for range 3000 {
+		n := 2 + rng.Intn(12)
+		rows := []string{"1"}
+		for i := 1; i < n; i++ {
+			rows = append(rows, fmt.Sprint(min(n-1, i+1), " ", 1+rng.Intn(n-1)))
+		}
+		desc := strings.Join(append(rows[:n-1], ""), ";")
+		f := graph(desc, false)
+		o.Compute(f)
+		if h.begin(nil, &o, 1); h.flat() {
+			continue
+		}
+		want, reducible := naturalLoops(&o, &h)
+		if !reducible {
+			continue
+		}
+		h.findLoops(f, &o)
+		for b, header := range want {
+			got := -1
+			if k := h.inLoop[b]; k >= 0 {
+				got = int(h.loops[k].header)
+				nested = max(nested, int(h.loops[k].depth))
+			}
+			if got != header && o.Blocks[b].Orig != clif.NoBlock {
+				t.Fatalf("%s: block %d is in the loop of %d, want %d", desc, b, got, header)
+			}
+		}
+	}
+	if nested < 3 {
+		t.Errorf("loops are nested only %d deep", nested)
+	}
+}
+
+// naturalLoops returns the header of the innermost loop of each block, or -1. It gives up if a branch back leads to a block that
+// does not dominate.
+func naturalLoops(o *BlockOrder, h *hoister) (header []int, reducible bool) {
+	header = make([]int, len(o.Blocks))
+	for b := range header {
+		header[b] = -1
+	}
+	for head := range o.Blocks { // from outer to inner
+		for b := head; b < len(o.Blocks); b++ {
+			for _, s := range o.SuccsOf(b) {
+				switch {
+				case int(s.To) != head:
+				case int(h.dom.Common(uint32(b), uint32(head))) != head:
+					return nil, false
+				default:
+					for k, reaches := range reaching(o, b, head) {
+						if reaches {
+							header[k] = head
+						}
+					}
+				}
+			}
+		}
+	}
+	return header, true
+}
+
+// reaching reports which blocks reach block b without passing block end; b and end count as such.
+func reaching(o *BlockOrder, b, end int) []bool {
+	seen := make([]bool, len(o.Blocks))
+	seen[b], seen[end] = true, true
+	for again := true; again; {
+		again = false
+		for k := range seen {
+			for _, s := range o.SuccsOf(k) {
+				if seen[s.To] && int(s.To) != end && !seen[k] {
+					seen[k], again = true, true
+				}
+			}
+		}
+	}
+	return seen
 }
 
 // without reports which blocks can be reached without block d.
