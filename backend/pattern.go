@@ -152,9 +152,7 @@ func (p *patternParser) inst() (n Pattern, err error) {
 		}
 	}
 	if n.AnyType = typ == "any"; typed && !n.AnyType {
-		for n.Type = clif.I32; n.Type < clif.NumTypes && n.Type.String() != typ; n.Type++ {
-		}
-		if n.Type == clif.NumTypes {
+		if n.Type = clif.ControlTypeByName(typ); n.Type == clif.Invalid {
 			return n, fmt.Errorf("%w: no type %q", errPattern, typ)
 		}
 	}
@@ -182,7 +180,7 @@ func opcodeNamed(name string) (clif.Opcode, bool) {
 
 // condNamed returns the number of a condition of op.
 func condNamed(op clif.Opcode, name string) (uint8, bool) {
-	if op == clif.OpFcmp {
+	if op == clif.OpFcmp || op == clif.OpVfcmp {
 		for cc := range clif.FloatCC(clif.NumFloatCCs) {
 			if cc.String() == name {
 				return uint8(cc), true

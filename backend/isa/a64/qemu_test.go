@@ -409,7 +409,10 @@ func (im *image) sigOf(fn clif.FuncIndex) (*clif.Signature, *abi.Sig) {
 	kinds := func(ts []clif.Type) (ks []abi.ArgKind) {
 		for _, t := range ts {
 			k := abi.ArgInt
-			if t.IsFloat() {
+			switch {
+			case t == clif.V128:
+				k = abi.ArgVector
+			case t.IsFloat():
 				k = abi.ArgFloat
 			}
 			ks = append(ks, k)
@@ -428,22 +431,29 @@ func (im *image) sendStart() { im.proc.in.WriteByte('S') }
 
 func (im *image) sendCall(fn clif.FuncIndex, args []uint64) {
 	sig, s := im.sigOf(fn)
-	var ints, floats [8]uint64
+	var ints [8]uint64
+	var floats [8][2]uint64
 	words := s.ArgWords
 	stack := make([]uint64, words)
 	if s.HasHidden() {
 		ints[s.HiddenReg] = hiddenBase
 	}
 	for i, loc := range s.Args {
-		x := args[i]
+		value := args[:loc.Kind.Words()]
+		args = args[len(value):]
+		x := value[0]
 		if sig.Params[i] == clif.F32 {
 			x |= dirt
 		}
 		switch {
+		case !loc.InReg && loc.Kind == abi.ArgVector:
+			copy(stack[loc.Word:], value)
 		case !loc.InReg:
 			stack[loc.Word] = x
+		case loc.Kind == abi.ArgVector:
+			floats[loc.Reg] = [2]uint64(value)
 		case loc.Kind == abi.ArgFloat:
-			floats[loc.Reg] = x
+			floats[loc.Reg] = [2]uint64{x, dirt}
 		default:
 			ints[loc.Reg] = x
 		}
@@ -452,7 +462,9 @@ func (im *image) sendCall(fn clif.FuncIndex, args []uint64) {
 	p.in.WriteByte('C')
 	p.put(im.main.text+uint64(im.main.meta.Funcs[fn].Text), uint64(s.ResultWords), uint64(words))
 	p.put(ints[:]...)
-	p.put(floats[:]...)
+	for _, f := range floats {
+		p.put(f[:]...)
+	}
 	p.put(stack...)
 }
 
@@ -468,7 +480,7 @@ func (im *image) answer(fn clif.FuncIndex) ([]uint64, *isatest.Trap, error) {
 		return nil, nil, fmt.Errorf("register %d is changed (31 is sp, 32 is sp at a helper, from 100 on those of floats)", p.word())
 	}
 	sig, s := im.sigOf(fn)
-	var regs [8]uint64
+	var regs [12]uint64
 	for i := range regs {
 		regs[i] = p.word()
 	}
@@ -476,18 +488,18 @@ func (im *image) answer(fn clif.FuncIndex) ([]uint64, *isatest.Trap, error) {
 	for i := range hidden {
 		hidden[i] = p.word()
 	}
-	results := make([]uint64, len(sig.Results))
+	var results []uint64
 	for i, loc := range s.Results {
+		from := hidden[min(int(loc.Word), len(hidden)):]
 		switch {
-		case !loc.InReg:
-			results[i] = hidden[loc.Word]
-		case loc.Kind == abi.ArgFloat:
-			results[i] = regs[4+loc.Reg]
-		default:
-			results[i] = regs[loc.Reg]
+		case loc.InReg && loc.Kind == abi.ArgInt:
+			from = regs[loc.Reg:]
+		case loc.InReg:
+			from = regs[4+2*loc.Reg:]
 		}
+		results = append(results, from[:loc.Kind.Words()]...)
 		if sig.Results[i] == clif.F32 {
-			results[i] &= 1<<32 - 1
+			results[len(results)-1] &= 1<<32 - 1
 		}
 	}
 	return results, nil, nil

@@ -87,6 +87,9 @@ func orderMatters(p *backend.Pattern) bool {
 	if len(p.Args) != 2 || p.Ops[0].Info().Format != clif.FormatBinary {
 		return false
 	}
+	if sig := p.Ops[0].Info().Sig; sig[0] != sig[1] {
+		return false // the operands have different types
+	}
 	anything := func(a *backend.Pattern) bool { return a.Leaf == backend.LeafValue && (a.Word == "" || a.Word == "var") }
 	if anything(&p.Args[0]) == anything(&p.Args[1]) {
 		return false
@@ -177,8 +180,11 @@ func (g *ruleBuilder) nearly(p *backend.Pattern, t clif.Type) clif.Value {
 		g.keep = append(g.keep, v)
 	case missUsedInFront:
 		op := clif.OpClz
-		if g.F.TypeOf(v).IsFloat() {
+		switch t := g.F.TypeOf(v); {
+		case t.IsFloat():
 			op = clif.OpFneg
+		case t == clif.V128:
+			op = clif.OpVnot
 		}
 		g.keep = append(g.keep, g.Unary(op, g.F.TypeOf(v), v))
 	case missExtended:
@@ -224,6 +230,9 @@ func (g *ruleBuilder) refused(p *backend.Pattern, t clif.Type) clif.Value {
 		return g.Iconst(t, 3)
 	case "kept":
 		return g.Unary(clif.OpPopcnt, t, g.params[2*slices.Index(scalars, t)])
+	}
+	if t == clif.V128 {
+		return g.vectors[0]
 	}
 	return g.params[2*slices.Index(scalars, t)]
 }

@@ -195,6 +195,8 @@ type ruleBuilder struct {
 	t      clif.Type // of the whole
 	named  map[string]clif.Value
 	keep   []clif.Value // to be used once more
+	// vectors are for rules about them.
+	vectors [4]clif.Value
 	stored clif.Value   // the address of a store, or NoValue
 	access clif.Access
 	// loop is the block that the function seems to repeat, or NoBlock.
@@ -224,12 +226,16 @@ func (g *ruleBuilder) function(p *backend.Pattern) {
 		g.t = pickOne(g.rng, clif.F32, clif.F64)
 	}
 	if p.Ops != nil {
-		for !p.Ops[0].Info().Types.Has(g.t) && p.Ops[0].Info().Types != 0 && !p.Ops[0].IsTerminator() {
-			g.t = pickOne(g.rng, scalars...)
-		}
+		g.t = g.typeFor(p.Ops[0], g.t)
 	}
 	if p.Type != clif.Invalid {
 		g.t = p.Type
+	}
+	if hasVectors(g.row, p) {
+		g.makeVectors()
+		if strings.Contains(g.row.When, "lane-mask") {
+			g.t = clif.V128
+		}
 	}
 	g.width = 1 + g.rng.IntN(20)
 	g.at = pickOne(g.rng, 0, 1, 8, g.rng.IntN(64), g.t.Bits()-g.width)
@@ -244,6 +250,10 @@ func (g *ruleBuilder) function(p *backend.Pattern) {
 func (g *ruleBuilder) root(p *backend.Pattern) {
 	op := g.opcode(p, g.t)
 	info := op.Info()
+	if onVectors(op) {
+		g.finish(g.vectorInst(p, op, g.t))
+		return
+	}
 	switch op {
 	case clif.OpIcmp, clif.OpFcmp:
 		x, y := g.args2(p, g.t)
@@ -367,13 +377,17 @@ func (g *ruleBuilder) like(p *backend.Pattern, t clif.Type) clif.Value {
 func (g *ruleBuilder) inst(p *backend.Pattern, t clif.Type) clif.Value {
 	if p.AnyType {
 		op := pickOne(g.rng, p.Ops...)
-		for t = pickOne(g.rng, scalars...); !op.Info().Types.Has(t); {
+		for t = pickOne(g.rng, scalars...); !onVectors(op) && !op.Info().Types.Has(t); {
 			t = pickOne(g.rng, append(scalars, clif.FuncRef)...)
 		}
+		t = g.typeFor(op, t)
 	}
 	op := g.opcode(p, t)
 	if g.misses(p, missOpcode) {
 		op = g.miss.op
+	}
+	if onVectors(op) {
+		return g.vectorInst(p, op, t)
 	}
 	switch op {
 	case clif.OpIcmp:
@@ -411,6 +425,12 @@ func (g *ruleBuilder) property(word string, t clif.Type, name string) clif.Value
 			v = g.Unary(clif.OpUextend, t, v)
 		}
 		return v
+	case word == "vector-zero":
+		return g.Vconst(0, 0)
+	case word == "vector-test":
+		return g.testOfVector(clif.OpVanyTrue, clif.OpVallTrue, clif.OpVbitmask)
+	case word == "bitmask":
+		return g.testOfVector(clif.OpVbitmask)
 	case word == "index":
 		return g.Iconst(t, uint64(g.rng.IntN(10)))
 	case name == "y" && strings.Contains(g.row.When, "place-left") && g.stored != clif.NoValue && g.rng.IntN(8) != 0:
@@ -428,6 +448,9 @@ func (g *ruleBuilder) property(word string, t clif.Type, name string) clif.Value
 func (g *ruleBuilder) leaf(t clif.Type) clif.Value {
 	if t == clif.FuncRef {
 		return g.RefNull(t)
+	}
+	if isVector(t) {
+		return g.vectorLeaf(t)
 	}
 	if t.IsInt() && !g.exact && g.rng.IntN(16) == 0 {
 		return g.constant(t)
@@ -618,6 +641,10 @@ func (g *ruleBuilder) address(p *backend.Pattern) clif.Value {
 // context makes a user of v.
 func (g *ruleBuilder) context(v clif.Value) {
 	t := g.F.TypeOf(v)
+	if t == clif.V128 {
+		g.vectorContext(v)
+		return
+	}
 	if t == clif.I32 && g.rng.IntN(4) == 0 {
 		if strings.Contains("negative equals-zero tests-sign tests-bit", g.row.When) && g.row.When != "" {
 			v = g.comparison()
@@ -687,6 +714,7 @@ func (g *ruleBuilder) definition(v clif.Value) (clif.Inst, *clif.InstData) {
 
 // finish returns v, and uses the values in keep once more.
 func (g *ruleBuilder) finish(v clif.Value) {
+	g.storeVectors(append(g.keep, v))
 	results := make([]clif.Value, len(ruleResults))
 	for k, t := range ruleResults {
 		results[k] = clif.NoValue

@@ -22,9 +22,9 @@ struct ctx {
 	u64 sp;          /* 16: the driver's */
 	u64 nstack;      /* 24 */
 	u64 ints[8];     /* 32 */
-	u64 floats[8];   /* 96 */
-	u64 after[21];   /* 160: x18 to x29, sp, d8 to d15 */
-	u64 stack[64];   /* 328 */
+	u64 floats[16];  /* 96: q0 to q7 */
+	u64 after[21];   /* 224: x18 to x29, sp, d8 to d15 */
+	u64 stack[64];   /* 392 */
 };
 
 struct ctx *cur;
@@ -55,7 +55,7 @@ __asm__(
 "	and x11, x11, #-2\n"
 "	sub sp, sp, x11, lsl #3\n"
 "	mov x12, #0\n"
-"	add x13, x0, #328\n"
+"	add x13, x0, #392\n"
 "1:	cmp x12, x10\n"
 "	b.eq 2f\n"
 "	ldr x14, [x13, x12, lsl #3]\n"
@@ -84,10 +84,10 @@ __asm__(
 "	fmov d14, x25\n"
 "	fmov d15, x26\n"
 "	ldr x16, [x0]\n"
-"	ldp d0, d1, [x0, #96]\n"
-"	ldp d2, d3, [x0, #112]\n"
-"	ldp d4, d5, [x0, #128]\n"
-"	ldp d6, d7, [x0, #144]\n"
+"	ldp q0, q1, [x0, #96]\n"
+"	ldp q2, q3, [x0, #128]\n"
+"	ldp q4, q5, [x0, #160]\n"
+"	ldp q6, q7, [x0, #192]\n"
 "	ldp x2, x3, [x0, #48]\n"
 "	ldp x4, x5, [x0, #64]\n"
 "	ldp x6, x7, [x0, #80]\n"
@@ -97,24 +97,24 @@ __asm__(
 "	ldr x16, [x16, :lo12:cur]\n"
 "	stp x0, x1, [x16, #32]\n"
 "	stp x2, x3, [x16, #48]\n"
-"	stp d0, d1, [x16, #96]\n"
-"	stp d2, d3, [x16, #112]\n"
-"	stp x18, x19, [x16, #160]\n"
-"	stp x20, x21, [x16, #176]\n"
-"	stp x22, x23, [x16, #192]\n"
-"	stp x24, x25, [x16, #208]\n"
-"	stp x26, x27, [x16, #224]\n"
-"	stp x28, x29, [x16, #240]\n"
+"	stp q0, q1, [x16, #96]\n"
+"	stp q2, q3, [x16, #128]\n"
+"	stp x18, x19, [x16, #224]\n"
+"	stp x20, x21, [x16, #240]\n"
+"	stp x22, x23, [x16, #256]\n"
+"	stp x24, x25, [x16, #272]\n"
+"	stp x26, x27, [x16, #288]\n"
+"	stp x28, x29, [x16, #304]\n"
 "	mov x9, sp\n"
-"	str x9, [x16, #256]\n"
-"	str d8, [x16, #264]\n"
-"	str d9, [x16, #272]\n"
-"	str d10, [x16, #280]\n"
-"	str d11, [x16, #288]\n"
-"	str d12, [x16, #296]\n"
-"	str d13, [x16, #304]\n"
-"	str d14, [x16, #312]\n"
-"	str d15, [x16, #320]\n"
+"	str x9, [x16, #320]\n"
+"	str d8, [x16, #328]\n"
+"	str d9, [x16, #336]\n"
+"	str d10, [x16, #344]\n"
+"	str d11, [x16, #352]\n"
+"	str d12, [x16, #360]\n"
+"	str d13, [x16, #368]\n"
+"	str d14, [x16, #376]\n"
+"	str d15, [x16, #384]\n"
 "	ldr x9, [x16, #16]\n"
 "	mov sp, x9\n"
 "	ldp x19, x20, [sp, #16]\n"
@@ -357,7 +357,7 @@ static void call(struct ctx *c, u64 nhidden)
 	put(0);
 	for (int i = 0; i < 4; i++)
 		put(c->ints[i]);
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < 8; i++)
 		put(c->floats[i]);
 	for (u64 i = 0; i < nhidden; i++)
 		put(((u64 *)hidden)[i]);
@@ -396,7 +396,7 @@ int main(int argc, char **argv)
 			c.nstack = word();
 			for (int i = 0; i < 8; i++)
 				c.ints[i] = word();
-			for (int i = 0; i < 8; i++)
+			for (int i = 0; i < 16; i++)
 				c.floats[i] = word();
 			if (c.nstack > 64)
 				die("too many stack words");

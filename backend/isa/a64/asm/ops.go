@@ -189,22 +189,21 @@ const (
 	// Vectors: Size is 16, or 8 for the low half. The lanes have 1<<Scale bytes; where lanes become twice as wide, or half, Scale
 	// is of the narrow ones. The narrow lanes of Size 16 that do not fill a vector are those of the low half; the suffix 2
 	// says that they are of the high one. By bits and bytes:
-	Vmov    // X, D
-	Vand    // X, Y, D
-	Vbic    // X, Y, D: X &^ Y
-	Vorr    // X, Y, D
-	Vorn    // X, Y, D
-	Veor    // X, Y, D
-	Vnot    // X, D
-	Vbsl    // M, X, Y, D=M: M ? X : Y, bit by bit
-	Vbit    // X, Y, M, D=X: M ? Y : X
-	Vbif    // X, Y, M, D=X: M ? X : Y
-	Vcnt    // X, D: ones in each byte
-	Vaddv   // X, D: sum of the lanes, modulo their width
-	Vumaxv  // X, D: the greatest lane
-	Vuminv  // X, D: the least lane
-	Vuaddlv // X, D: sum of bytes, 16 bits
-	VaddpD  // X, D: sum of both lanes of 8 bytes
+	Vmov   // X, D
+	Vand   // X, Y, D
+	Vbic   // X, Y, D: X &^ Y
+	Vorr   // X, Y, D
+	Vorn   // X, Y, D
+	Veor   // X, Y, D
+	Vnot   // X, D
+	Vbsl   // M, X, Y, D=M: M ? X : Y, bit by bit
+	Vbit   // X, Y, M, D=X: M ? Y : X
+	Vbif   // X, Y, M, D=X: M ? X : Y
+	Vcnt   // X, D: ones in each byte
+	Vaddv  // X, D: sum of the lanes, modulo their width
+	Vumaxv // X, D: the greatest lane
+	Vuminv // X, D: the least lane
+	VaddpD // X, D: sum of both lanes of 8 bytes
 
 	// Lanes of integers.
 	Vadd      // X, Y, D
@@ -249,8 +248,6 @@ const (
 	VushrImm // X, D
 	Vssra    // X, Y, D=X: X + Y>>Imm
 	Vusra    // X, Y, D=X
-	Vsli     // X, Y, D=X: the low Imm bits of X, then Y
-	Vsri     // X, Y, D=X: the high Imm bits of X, then Y
 
 	// From narrow lanes to wide ones.
 	Vsshll  // X, D; Imm: X<<Imm
@@ -323,7 +320,6 @@ const (
 	Vfdiv      // X, Y, D
 	Vfmin      // X, Y, D
 	Vfmax      // X, Y, D
-	Vfabd      // X, Y, D: absolute difference
 	Vfmla      // X, Y, Z, D=X: X + Y*Z
 	Vfmls      // X, Y, Z, D=X: X - Y*Z
 	Vfcmeq     // X, Y, D

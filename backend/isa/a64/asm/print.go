@@ -248,11 +248,11 @@ func PrintVCode(dst []byte, inst *backend.Inst, operands []regalloc.Operand) []b
 	if row.Flags&CondLow != 0 {
 		dst = append(dst, Cond(inst.Cond).String()...)
 	}
-	if inst.Size != 0 && row.Sizes&(row.Sizes-1) != 0 {
-		dst = strconv.AppendUint(append(dst, '.'), uint64(inst.Size)*8, 10)
-	}
-	if row.Lanes.Set&(row.Lanes.Set-1) != 0 {
+	switch {
+	case row.Lanes.Set&(row.Lanes.Set-1) != 0:
 		dst = appendArrangement(dst, vectorShape(wVector, inst.Size, inst.Scale))
+	case inst.Size != 0 && row.Sizes&(row.Sizes-1) != 0:
+		dst = strconv.AppendUint(append(dst, '.'), uint64(inst.Size)*8, 10)
 	}
 	names := &Names{Target: printRef}
 	names.Operand = func(dst []byte, i int, _ uint8, _ bool) []byte { return appendOperand(dst, operands[i]) }
