@@ -18,7 +18,7 @@ const (
 	TypeI64       = ValType(meta.I64)
 	TypeF32       = ValType(meta.F32)
 	TypeF64       = ValType(meta.F64)
-	TypeV128      = ValType(meta.V128) // cannot cross between Go and compiled code
+	TypeV128      = ValType(meta.V128)
 	TypeFuncRef   = ValType(meta.FuncRef)
 	TypeExternRef = ValType(meta.ExternRef)
 )
