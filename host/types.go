@@ -45,7 +45,7 @@ func (t ValType) String() string {
 }
 
 // isRef reports whether values of the type are references.
-func (t ValType) isRef() bool { return t == TypeFuncRef || t == TypeExternRef }
+func (t ValType) isRef() bool { return abi.ValType(t).IsRef() }
 
 // FuncType is the type of a function.
 type FuncType struct{ Params, Results []ValType }

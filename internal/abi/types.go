@@ -24,6 +24,9 @@ func (t ValType) Words() int {
 	return 1
 }
 
+// IsRef reports whether values of the type are references.
+func (t ValType) IsRef() bool { return t == FuncRef || t == ExternRef }
+
 // FuncType is a function type.
 type FuncType struct{ Params, Results []ValType }
 
