@@ -84,6 +84,7 @@ objfile: internal/abi internal/reloc internal/stop
 wasi:
 wasmfront: internal/abi internal/stop
 wasmfront/validate: wasmfront
+wasmfront/printer: wasmfront
 clif: internal/abi internal/stop
 clif/analysis: clif
 clif/verify: clif/analysis
