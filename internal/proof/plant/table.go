@@ -84,6 +84,7 @@ var covers = map[string][]run{
 	"wasmfront":           {here, validation, translation, suite, programs, commands},
 	"wasmfront/translate": {here, interpreted, suite, programs, bugs},
 	"wasmfront/validate":  {here, suite, programs},
+	"wasmfront/wat":       {here},
 }
 
 // excluded lists files without faults, with the reason.

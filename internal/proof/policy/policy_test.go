@@ -83,6 +83,7 @@ machbuffer: internal/reloc internal/stop
 objfile: internal/abi internal/reloc internal/stop
 wasi:
 wasmfront: internal/abi internal/stop
+wasmfront/wat: wasmfront
 wasmfront/validate: wasmfront
 wasmfront/printer: wasmfront
 clif: internal/abi internal/stop
