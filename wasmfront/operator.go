@@ -76,11 +76,9 @@ func (k BlockKind) String() string {
 
 // hex returns the encoding of op, for messages.
 func (op Opcode) hex() string {
-	switch {
-	case op < numPerPage:
-		return fmt.Sprintf("%02x", uint16(op))
-	case op>>8 == relaxedPage:
-		return fmt.Sprintf("%02x %02x", prefixSIMD, numPerPage+op&0xFF)
+	prefix, n := op.Encoding()
+	if prefix == 0 {
+		return fmt.Sprintf("%02x", n)
 	}
-	return fmt.Sprintf("%02x %02x", uint16(op>>8), uint16(op&0xFF))
+	return fmt.Sprintf("%02x %02x", prefix, n)
 }

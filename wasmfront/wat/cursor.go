@@ -29,7 +29,6 @@ type Cursor struct {
 // NewCursor returns a cursor at the start of a text.
 func NewCursor(text []byte) *Cursor {
 	c := &Cursor{scan: scanner{text: text}, lines: lines{text: text}}
-	c.scan.failed = c.Fail
 	if len(text) > MaxLength {
 		c.Fail(0, "text too long")
 	}
@@ -41,6 +40,9 @@ func NewCursor(text []byte) *Cursor {
 func (c *Cursor) read() Token {
 	for {
 		t := c.scan.next()
+		if c.scan.failure != "" {
+			c.Fail(c.scan.failedAt, c.scan.failure)
+		}
 		if t.Kind != Annotation {
 			return t
 		}
@@ -171,6 +173,13 @@ func (c *Cursor) take(k Kind, expected string) Token {
 		c.Unexpected(expected)
 	}
 	return c.Next()
+}
+
+// finish fails unless the text ends here.
+func (c *Cursor) finish() {
+	if c.tok.Kind != EOF {
+		c.Unexpected("the end of the text")
+	}
 }
 
 // More reports whether the list goes on: neither its end nor that of the text comes next.

@@ -26,40 +26,50 @@ type Form struct {
 	Bytes []byte
 
 	text []byte // FormText: the text up to the end of the form
+	head int    // FormText: the offset behind the words at its start
 }
 
 // Form takes a (module ...), or fails.
 func (c *Cursor) Form() *Form {
+	start := *c
+	f := c.formHead()
+	switch f.Kind {
+	case FormText:
+		if c.Err == nil {
+			*c = start
+			c.Skip()
+			f.text = c.scan.text[:c.end]
+		}
+		return f
+	case FormBinary, FormQuote:
+		f.Bytes = c.AppendStrings(nil)
+	}
+	c.Close()
+	return f
+}
+
+// formHead takes the words and identifiers at the start of a (module ...), or fails.
+func (c *Cursor) formHead() *Form {
 	f := &Form{Offset: c.tok.Offset}
-	if !c.At("module") {
+	if !c.Open("module") {
 		c.Unexpected("(module")
 		return f
 	}
-	start := *c
-	c.Next()
-	c.Next()
 	if c.Accept("instance") {
 		f.Kind = FormInstance
 		f.ID, _ = c.ID()
 		f.Of, _ = c.ID()
-		c.Close()
 		return f
 	}
 	f.Definition = c.Accept("definition")
+	f.head = c.tok.Offset
 	f.ID, _ = c.ID()
 	switch {
 	case c.Accept("binary"):
 		f.Kind = FormBinary
 	case c.Accept("quote"):
 		f.Kind = FormQuote
-	default:
-		*c = start
-		c.Skip()
-		f.text = c.scan.text[:c.end]
-		return f
 	}
-	f.Bytes = c.AppendStrings(nil)
-	c.Close()
 	return f
 }
 

@@ -76,16 +76,18 @@ var classes = func() (t [256]uint8) {
 	return t
 }()
 
-// scanner splits a text into tokens. A failure is kept and ends the text.
+// scanner splits a text into tokens. The first failure is kept and ends the text.
 type scanner struct {
-	text []byte
-	pos  int
-	// failed is called with the first error.
-	failed func(offset int, msg string)
+	text     []byte
+	pos      int
+	failure  string // empty if there is none
+	failedAt int
 }
 
 func (s *scanner) fail(offset int, msg string) Token {
-	s.failed(offset, msg)
+	if s.failure == "" {
+		s.failure, s.failedAt = msg, offset
+	}
 	s.pos = len(s.text)
 	return Token{Kind: EOF, Offset: s.pos}
 }

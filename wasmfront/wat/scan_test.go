@@ -165,7 +165,7 @@ func TestForms(t *testing.T) {
 		if got.text != nil {
 			got.text = got.text[got.Offset:]
 		}
-		got.Offset = 0
+		got.Offset, got.head = 0, 0
 		if d := cmp.Diff(&want[i], got, cmp.AllowUnexported(Form{})); d != "" {
 			t.Errorf("%d: %s", i, d)
 		}
