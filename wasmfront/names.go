@@ -1,6 +1,7 @@
 package wasmfront
 
 import (
+	"slices"
 	"unicode/utf8"
 
 	"github.com/waot-project/waot/internal/stop"
@@ -66,7 +67,7 @@ func (m *Module) DecodeNamesUntil(end *stop.Flag) *Names {
 }
 
 // DecodeAllNames decodes the name section. It is false if the module has none, or
-// one that is malformed, or that has more than AllNames can hold.
+// one that is malformed, that has no names, or that has more than AllNames can hold.
 func (m *Module) DecodeAllNames() (*AllNames, bool) {
 	names, last := new(AllNames), -1
 	ok := m.nameSubsections(func(id uint8, s *Reader) {
@@ -88,7 +89,14 @@ func (m *Module) DecodeAllNames() (*AllNames, bool) {
 			s.Fail(s.Pos, "names left over")
 		}
 	})
-	return names, ok && last >= 0
+	return names, ok && names.any()
+}
+
+// any reports whether there is a name.
+func (n *AllNames) any() bool {
+	named := func(f FuncNames) bool { return len(f.Names) > 0 }
+	return n.HasModule || slices.ContainsFunc(n.Locals, named) || slices.ContainsFunc(n.Labels, named) ||
+		slices.ContainsFunc(n.Spaces[:], func(list []NameAssoc) bool { return len(list) > 0 })
 }
 
 // spaceSize returns how many indices a space has that belongs to the module.

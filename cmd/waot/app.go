@@ -34,7 +34,7 @@ run ends with the program's own status.`,
 		BashComplete:              completeCommands,
 		Action:                    noCommand,
 		Commands: []*cli.Command{
-			buildCommand(), runCommand(), validateCommand(), inspectCommand(),
+			buildCommand(), runCommand(), validateCommand(), inspectCommand(), printCommand(),
 			spectestCommand(), diffCommand(), bisectCommand(), versionCommand(), completionCommand(),
 		},
 	}

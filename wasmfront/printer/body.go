@@ -111,7 +111,9 @@ func (p *printer) blockStart(depth int) {
 	b.opened++
 	b.open(kind, label)
 	p.text(kind.String())
-	p.identifier(label)
+	if label.name != "" {
+		p.buf = appendLabelName(append(p.buf, ' '), label)
+	}
 	if t := b.op.Index; t != wasmfront.NoIndex {
 		p.text(" (type ")
 		p.ref(wasmfront.SpaceType, t)
@@ -128,7 +130,7 @@ func (p *printer) blockStart(depth int) {
 
 func (b *body) open(kind wasmfront.BlockKind, label symbol) {
 	outer := -1
-	if label.id {
+	if label.name != "" {
 		if k, ok := b.inner[label.name]; ok {
 			outer = k
 		}
@@ -143,7 +145,7 @@ func (b *body) open(kind wasmfront.BlockKind, label symbol) {
 func (b *body) close() {
 	last := len(b.blocks) - 1
 	switch in := &b.blocks[last]; {
-	case !in.label.id:
+	case in.label.name == "":
 	case in.outer < 0:
 		delete(b.inner, in.label.name)
 	default:
@@ -159,9 +161,19 @@ func (b *body) appendLabel(text []byte, label uint32) []byte {
 		return wasmfront.AppendNumber(text, wasmfront.SpaceLabel, label)
 	}
 	at := len(b.blocks) - 1 - int(label)
-	if s := b.blocks[at].label; s.id && b.inner[s.name] == at {
-		return append(append(text, '$'), s.name...)
+	if s := b.blocks[at].label; s.name != "" && b.inner[s.name] == at {
+		return appendLabelName(text, s)
 	}
 	text = append(wasmfront.AppendNumber(text, wasmfront.SpaceLabel, label), " (;@"...)
 	return append(wasmfront.AppendNumber(text, wasmfront.SpaceLabel, uint32(at)), ";)"...)
+}
+
+// appendLabelName appends a name in the place of a label, where no annotation can be: in
+// quotes if it is no plain identifier.
+func appendLabelName(text []byte, s symbol) []byte {
+	text = append(text, '$')
+	if s.id {
+		return append(text, s.name...)
+	}
+	return appendQuoted(text, s.name)
 }

@@ -9,8 +9,8 @@
 // into the same module again: equal but for how numbers are encoded, how locals and
 // segments are abbreviated, and which sections are empty. Names come from the name
 // section. A name that is no identifier, or that an entity before it has, becomes
-// an annotation, (@name "..."); names of labels that are no identifiers, and of locals and
-// labels that do not exist, are left out.
+// an annotation, (@name "..."), or an identifier in quotes if it is that of a label. Names
+// of locals and labels that do not exist are left out.
 //
 // This package is not part of the stable API and may change in any release.
 package printer

@@ -152,6 +152,9 @@ func (p *printer) customs(withoutNames bool) {
 	place, k := "before first", 0
 	for _, s := range p.m.Sections {
 		if s.ID != 0 {
+			if p.isEmpty(s) {
+				continue // the text has no such sections
+			}
 			place = "after " + customPlaces[s.ID]
 			continue
 		}
@@ -168,6 +171,12 @@ func (p *printer) customs(withoutNames bool) {
 		p.quoteBytes(c.Bytes)
 		p.text(")")
 	}
+}
+
+// isEmpty reports whether a section is a list of nothing.
+func (p *printer) isEmpty(s wasmfront.Section) bool {
+	const start, dataCount = 8, 12
+	return s.ID != start && s.ID != dataCount && s.Size > 0 && p.m.Bytes[s.Offset] == 0
 }
 
 const hexDigits = "0123456789abcdef"
@@ -203,18 +212,20 @@ func (p *printer) quoteLine(b []byte) {
 	p.text(`"`)
 }
 
-// quoteName writes a name, which is UTF-8.
-func (p *printer) quoteName(name string) {
-	p.text(`"`)
+func (p *printer) quoteName(name string) { p.buf = appendQuoted(p.buf, name) }
+
+// appendQuoted appends a name, which is UTF-8, in quotes.
+func appendQuoted(b []byte, name string) []byte {
+	b = append(b, '"')
 	for _, c := range name {
 		switch {
 		case c == '"' || c == '\\':
-			p.buf = append(p.buf, '\\', byte(c))
+			b = append(b, '\\', byte(c))
 		case unicode.IsPrint(c):
-			p.buf = utf8.AppendRune(p.buf, c)
+			b = utf8.AppendRune(b, c)
 		default:
-			p.buf = append(strconv.AppendUint(append(p.buf, `\u{`...), uint64(c), 16), '}')
+			b = append(strconv.AppendUint(append(b, `\u{`...), uint64(c), 16), '}')
 		}
 	}
-	p.text(`"`)
+	return append(b, '"')
 }

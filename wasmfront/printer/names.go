@@ -23,7 +23,7 @@ func symbols(names []wasmfront.NameAssoc) []symbol {
 	return syms
 }
 
-// labelSymbols returns the symbols of a function's labels, which can be equal.
+// labelSymbols is symbols where equal names may all be identifiers, as those of labels.
 func labelSymbols(names []wasmfront.NameAssoc) []symbol {
 	if len(names) == 0 {
 		return nil

@@ -82,7 +82,9 @@ func customs(m *wasmfront.Module, namesKnown bool) []string {
 	after, k := "", 0
 	for _, s := range m.Sections {
 		if s.ID != 0 {
-			after = s.Name()
+			if s.Size != 1 || m.Bytes[s.Offset] != 0 {
+				after = s.Name()
+			}
 			continue
 		}
 		c := m.Customs[k]
