@@ -116,7 +116,7 @@ host: host/loaded host/load host/sign
 host/wasirun: host wasi
 internal/proof/stress/guest: wasmfront internal/abi
 internal/proof/stress:
-spectest/script:
+spectest/script: wasmfront/wat
 internal/proof/entropy:
 internal/proof/wasmgen: wasmfront internal/proof/entropy
 internal/wasmedit: wasmfront/validate
