@@ -2,6 +2,7 @@ package printer
 
 import (
 	"io"
+	"strings"
 
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/wasmfront"
@@ -18,6 +19,13 @@ type printer struct {
 	locals, labels funcNames
 	index          wasmfront.AppendIndex
 	body           body
+}
+
+// String returns the text of a module. It is for small ones.
+func String(b []byte) (string, error) {
+	var text strings.Builder
+	err := Module(&text, b)
+	return text.String(), err
 }
 
 // Module writes the text of the module in b. The error is an *wasmfront.Error if b
