@@ -81,7 +81,7 @@ func (c *Cursor) unexpected(t Token, expected string) {
 	e := &Error{Offset: t.Offset, Msg: "unexpected token", Found: found(t), Expected: expected}
 	switch {
 	case t.Kind == Annotation:
-		e.Msg, e.Found = "misplaced @"+t.Name()+" annotation", ""
+		e.Msg, e.Found, e.Expected = "misplaced @"+t.Name()+" annotation", "", ""
 	case t.Kind == Reserved, t.Kind == Keyword && !isWord(t.Text):
 		e.Msg = "unknown operator"
 	}
@@ -90,22 +90,20 @@ func (c *Cursor) unexpected(t Token, expected string) {
 
 // found describes a token in a message.
 func found(t Token) string {
-	const most = 40 // bytes of a token in a message
+	const most = 40 // bytes of a token
 	switch {
 	case t.Kind == EOF:
 		return "end of text"
-	case t.Kind == Keyword || t.Kind == ID || t.IsNumber():
-		if len(t.Text) <= most {
-			return string(t.Text)
-		}
-	case len(t.Text) <= most:
+	case t.Kind == Open || t.Kind == Close:
 		return fmt.Sprintf("%q", t.Text)
+	case len(t.Text) <= most:
+		return string(t.Text)
 	}
 	short := t.Text[:most]
 	for !utf8.Valid(short) {
 		short = short[:len(short)-1]
 	}
-	return fmt.Sprintf("%q...", short)
+	return string(short) + "..."
 }
 
 // Token returns the next token without taking it.
