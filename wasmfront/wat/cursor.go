@@ -1,8 +1,10 @@
 package wat
 
 import (
+	"bytes"
 	"fmt"
 	"math"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -88,22 +90,24 @@ func (c *Cursor) unexpected(t Token, expected string) {
 	c.FailError(e)
 }
 
-// found describes a token in a message.
+// found describes a token in a message: as it is written, if that is short and printable.
 func found(t Token) string {
 	const most = 40 // bytes of a token
-	switch {
-	case t.Kind == EOF:
+	if t.Kind == EOF {
 		return "end of text"
-	case t.Kind == Open || t.Kind == Close:
-		return fmt.Sprintf("%q", t.Text)
-	case len(t.Text) <= most:
-		return string(t.Text)
 	}
-	short := t.Text[:most]
-	for !utf8.Valid(short) {
-		short = short[:len(short)-1]
+	text, more := t.Text, ""
+	if len(text) > most {
+		text, more = text[:most], "..."
+		for !utf8.Valid(text) {
+			text = text[:len(text)-1]
+		}
 	}
-	return string(short) + "..."
+	hidden := bytes.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
+	if hidden || t.Kind == Open || t.Kind == Close {
+		return fmt.Sprintf("%q", text) + more
+	}
+	return string(text) + more
 }
 
 // Token returns the next token without taking it.

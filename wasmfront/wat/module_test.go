@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/waot-project/waot/internal/proof/cputime"
 	"github.com/waot-project/waot/wasmfront"
 	"github.com/waot-project/waot/wasmfront/validate"
 )
@@ -222,6 +224,7 @@ func TestErrors(t *testing.T) {
 		{`(func (drop nop))`, `1:13: unexpected token nop, expected an operator in parentheses, or )`},
 		{`(func (nop) (local i32))`, `1:14: unexpected token local, expected an operator`},
 		{`(func "x")`, `1:7: unexpected token "x", expected an operator or )`},
+		{"(func \"\u009b\u202e\")", `1:7: unexpected token "\"\u009b\u202e\"", expected an operator or )`},
 		{`(func 5)`, `1:7: unexpected token 5, expected an operator or )`},
 		{`(func (block (param $x i32)))`, `1:21: unexpected token $x, expected a type`},
 		{`(func (i32.const 1x))`, `1:18: unknown operator 1x, expected an integer of 32 bits`},
@@ -329,5 +332,62 @@ func TestPlaces(t *testing.T) {
 	}
 	if p, ok := m.Place(8); ok {
 		t.Errorf("a module in its binary form has the place %s", p)
+	}
+}
+
+// TestLarge: texts that nest or repeat something take time in proportion to their length, and no stack. Eight times the text may take 16
+// times as long.
+func TestLarge(t *testing.T) {
+	repeat := func(s string, n int) string { return strings.Repeat(s, n/len(s)+1) }
+	nested := func(before, open, inside, closing, after string) func(int) string {
+		return func(size int) string {
+			n := size/(len(open)+len(closing)) + 1
+			return before + strings.Repeat(open, n) + inside + strings.Repeat(closing, n) + after
+		}
+	}
+	for _, row := range []struct {
+		name string
+		ok   bool
+		text func(size int) string
+	}{
+		{"parentheses", false, func(n int) string { return repeat("(", n) }},
+		{"forms", false, func(n int) string { return repeat("(module ", n) }},
+		{"fields", true, func(n int) string { return repeat("(func)", n) }},
+		{"types", true, func(n int) string { return repeat("(type (func (param i32)))", n) }},
+		{"open blocks", false, func(n int) string { return "(func " + repeat("(block ", n) }},
+		{"lists", true, nested("(func ", "(block ", "", ")", ")")},
+		{"labels", true, nested("(func ", "(block $x (br $x)", "", ")", ")")},
+		{"outermost label", true, nested("(func (block $y ", "(block $x (br $y)", "", ")", "))")},
+		{"ends", true, nested("(func ", "block $l ", "nop ", "end $l ", ")")},
+		{"operands", true, nested("(func ", "(i32.eqz ", "", ")", ")")},
+		{"conditions", true, nested("(func ", "(if ", "", "(then))", ")")},
+		{"thens", true, nested("(func ", "(if (then ", "", "))", ")")},
+		{"offset", true, nested("(data ", "(i32.add ", "", ")", ")")},
+		{"items", false, func(n int) string { return "(elem funcref " + repeat("(item ", n) }},
+		{"comments", true, nested("", "(;", "", ";)", "")},
+		{"annotations", true, nested("", "(@a ", "", ")", "")},
+		{"locals", true, func(n int) string { return "(func " + repeat("(local i32 i64)", n) + ")" }},
+		{"string", true, func(n int) string { return `(data "` + repeat(`\00a\u{e9}`, n) + `")` }},
+		{"strings", true, func(n int) string { return `(data ` + repeat(`"a" `, n) + `)` }},
+		{"targets", true, func(n int) string { return "(func br_table " + repeat("0 ", n) + ")" }},
+		{"lanes", false, func(n int) string { return "(func v128.const i8x16 " + repeat("0 ", n) + ")" }},
+		{"digits", false, func(n int) string { return "(func i32.const " + repeat("1", n) + ")" }},
+		{"decimals", true, func(n int) string { return "(func f64.const 0." + repeat("1", n) + ")" }},
+		{"quotes", false, func(n int) string { return `(module quote ` + repeat(`"(module quote " `, n) + `)` }},
+	} {
+		took := func(size, times int, enough time.Duration) time.Duration {
+			text := []byte(row.text(size))
+			return cputime.Least(times, enough, func() {
+				if _, err := Assemble(text); (err == nil) != row.ok {
+					t.Fatalf("%s: %v", row.name, err)
+				}
+			})
+		}
+		const size = 1 << 15
+		small := took(size, 3, time.Hour)
+		limit := 16*small + 10*time.Millisecond
+		if large := took(8*size, 1, limit); large > limit {
+			t.Errorf("%s: %s, and %s for 8 times the text", row.name, small, large)
+		}
 	}
 }
