@@ -28,7 +28,7 @@ type frameInfo struct {
 }
 
 var frameInfos = [...]frameInfo{
-	frameBody:      {true, true, "an operator"},
+	frameBody:      {true, true, "an operator or )"},
 	frameBlock:     {true, true, "an operator or end"},
 	frameIf:        {true, true, "an operator, else or end"},
 	frameElse:      {true, true, "an operator or end"},
@@ -232,7 +232,7 @@ func (a *assembler) takeLabel() label {
 func (a *assembler) open() {
 	a.Next()
 	t := a.Token()
-	switch op, ok := a.operator(t); {
+	switch op, ok := a.operator(t, "an operator"); {
 	case !ok:
 	case op == wasmfront.OpBlock || op == wasmfront.OpLoop:
 		l := a.takeLabel()
@@ -254,7 +254,7 @@ func (a *assembler) open() {
 
 // plain takes an operator without parentheses.
 func (a *assembler) plain(t Token) {
-	switch op, ok := a.operator(t); {
+	switch op, ok := a.operator(t, frameInfos[a.top().kind].expected); {
 	case !ok:
 	case op == wasmfront.OpBlock || op == wasmfront.OpLoop || op == wasmfront.OpIf:
 		l := a.takeLabel()
@@ -307,10 +307,10 @@ func (a *assembler) matchLabel(f *frame) {
 }
 
 // operator takes the name of an operator and begins to encode it. It is false if that fails.
-func (a *assembler) operator(t Token) (wasmfront.Opcode, bool) {
+func (a *assembler) operator(t Token, expected string) (wasmfront.Opcode, bool) {
 	w := words[string(t.Text)]
 	if t.Kind != Keyword || !w.isOp || w.feature&^wasmfront.DecodableFeatures != 0 {
-		a.unsupported(t, "an operator")
+		a.unsupported(t, expected)
 		return 0, false
 	}
 	a.Next()

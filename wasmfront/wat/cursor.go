@@ -1,8 +1,10 @@
 package wat
 
 import (
+	"bytes"
 	"fmt"
 	"math"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -81,31 +83,31 @@ func (c *Cursor) unexpected(t Token, expected string) {
 	e := &Error{Offset: t.Offset, Msg: "unexpected token", Found: found(t), Expected: expected}
 	switch {
 	case t.Kind == Annotation:
-		e.Msg, e.Found = "misplaced @"+t.Name()+" annotation", ""
+		e.Msg, e.Found, e.Expected = "misplaced @"+t.Name()+" annotation", "", ""
 	case t.Kind == Reserved, t.Kind == Keyword && !isWord(t.Text):
 		e.Msg = "unknown operator"
 	}
 	c.FailError(e)
 }
 
-// found describes a token in a message.
+// found describes a token in a message: as it is written, if that is short and printable.
 func found(t Token) string {
-	const most = 40 // bytes of a token in a message
-	switch {
-	case t.Kind == EOF:
+	const most = 40 // bytes of a token
+	if t.Kind == EOF {
 		return "end of text"
-	case t.Kind == Keyword || t.Kind == ID || t.IsNumber():
-		if len(t.Text) <= most {
-			return string(t.Text)
+	}
+	text, more := t.Text, ""
+	if len(text) > most {
+		text, more = text[:most], "..."
+		for !utf8.Valid(text) {
+			text = text[:len(text)-1]
 		}
-	case len(t.Text) <= most:
-		return fmt.Sprintf("%q", t.Text)
 	}
-	short := t.Text[:most]
-	for !utf8.Valid(short) {
-		short = short[:len(short)-1]
+	hidden := bytes.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
+	if hidden || t.Kind == Open || t.Kind == Close {
+		return fmt.Sprintf("%q", text) + more
 	}
-	return fmt.Sprintf("%q...", short)
+	return string(text) + more
 }
 
 // Token returns the next token without taking it.

@@ -110,7 +110,7 @@ func (a *assembler) callIndirect(*wasmfront.OpInfo) {
 
 func (a *assembler) localIndex() uint32 {
 	if t := a.Token(); t.Kind == ID && a.unknownParams {
-		a.Fail(t.Offset, "unknown type of the function: it has the local "+found(t)+" behind its parameters")
+		a.Fail(t.Offset, "unknown type of the function, whose parameters come before "+found(t))
 	}
 	return a.indexIn(&a.locals, "local")
 }
