@@ -12,13 +12,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/waot-project/waot/internal/proof/testenv"
+	"github.com/waot-project/waot/internal/proof/wasmgen"
 	"github.com/waot-project/waot/spectest/script"
 	"github.com/waot-project/waot/wasmfront"
 	"github.com/waot-project/waot/wasmfront/validate"
 	"github.com/waot-project/waot/wasmfront/wat"
 )
 
-// modules visits the modules of the official suite and the benchmark modules, but for those that cannot be decoded.
+// modules visits the modules of the official suite, the benchmark modules, and random ones.
 func modules(t *testing.T, visit func(t *testing.T, name string, b []byte)) {
 	t.Helper()
 	s, err := script.Locate()
@@ -49,6 +50,9 @@ func modules(t *testing.T, visit func(t *testing.T, name string, b []byte)) {
 				}
 			}
 		})
+	}
+	for seed := range testenv.Cases(uint64(20), 50, 500) {
+		visit(t, fmt.Sprintf("seed %d", seed), wasmgen.Generate(seed, wasmgen.Config{}).Wasm)
 	}
 	for _, pattern := range []string{"../../testdata/wasm/*.wasm", os.Getenv("WAOT_BENCH_DIR") + "/*/*.wasm"} {
 		files, err := filepath.Glob(pattern)
