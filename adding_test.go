@@ -55,12 +55,15 @@ var additions = []addition{
 		body: "\x41\x00\x29\x03\x00" + "\x20\x01\x42\x7f\x85" + "\x83", shows: `andn\.64 %\d+, qword ptr`, runs: []testRun{
 			{pkg: "backend/isa/x64", run: "TestFiles/andn_mem"},
 			{pkg: "backend/isa/x64", run: "TestMachine/Rules"},
+			{pkg: "backend/isa/x64", run: "TestMachine/NearMisses"},
+			{pkg: "cmd/waot", run: "TestGolden/bisect-rules"},
 		}},
 	{heading: "A mid-end rule", rule: "add-sub", target: "aarch64-linux", param: i32, emit: "opt",
 		// (x - y) + y
 		body: "\x20\x00\x20\x01\x6b" + "\x20\x01\x6a", shows: "return v0", runs: []testRun{
 			{pkg: "clif/opt", run: "TestRules"},
 			{pkg: "clif/opt", run: "TestExhaustive"},
+			{pkg: "cmd/waot", run: "TestGolden/bisect-rules"},
 		}},
 }
 
@@ -206,7 +209,7 @@ type tree struct {
 func newTree(t *testing.T, changed map[string][]byte) *tree {
 	t.Helper()
 	tr := &tree{dir: t.TempDir()}
-	for _, dir := range []string{"docs", "testdata"} {
+	for _, dir := range []string{"docs", "testdata", "cmd/waot/testdata"} {
 		if err := os.CopyFS(filepath.Join(tr.dir, dir), os.DirFS(dir)); err != nil {
 			t.Fatal(err)
 		}

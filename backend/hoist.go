@@ -31,7 +31,7 @@ type hoisted struct {
 	before   uint32 // next entry + 1 in the list of the loop
 }
 
-// hoister is the state of Lower for this file.
+// hoister decides where the definitions go; Lower appends them there.
 type hoister struct {
 	stop   *stop.Flag
 	dom    analysis.Idoms // of the blocks of the order
@@ -59,7 +59,8 @@ const noBlock = analysis.NoNode
 func (h *hoister) flat() bool { return h.deep || !h.dom.Exact() }
 
 // begin fills dom, and prepares the bases of the memories and of the instance data.
-func (h *hoister) begin(o *BlockOrder, memories int) {
+func (h *hoister) begin(flag *stop.Flag, o *BlockOrder, memories int) {
+	h.stop = flag
 	h.list, h.loops, h.front, h.deep = h.list[:0], h.loops[:0], -1, false
 	h.bases = stop.Zeroed(h.stop, h.bases, memories+1)
 	for k := range h.bases {
@@ -87,13 +88,12 @@ func (h *hoister) outside(o *BlockOrder, b uint32, depth uint16) uint32 {
 
 // findLoops fills loops and inLoop. The order may have rotated loops, so the tree is made of its depths and headers,
 // in terms of positions in it.
-func (l *Lower) findLoops() {
-	h := &l.hoister
-	h.inLoop = stop.Zeroed(h.stop, h.inLoop, len(l.Order.Blocks))
+func (h *hoister) findLoops(f *clif.Func, o *BlockOrder) {
+	h.inLoop = stop.Zeroed(h.stop, h.inLoop, len(o.Blocks))
 	at := int32(-1)
-	for b := range l.Order.Blocks {
+	for b := range o.Blocks {
 		h.stop.PollAt(b)
-		lb := &l.Order.Blocks[b]
+		lb := &o.Blocks[b]
 		h.inLoop[b] = -1
 		if lb.Cold {
 			continue
@@ -106,8 +106,8 @@ func (l *Lower) findLoops() {
 			at = int32(len(h.loops) - 1)
 		}
 		h.inLoop[b] = at
-		l.backEdges(b)
-		if at >= 0 && !h.loops[at].calls && l.hasCall(lb.Orig) {
+		h.backEdges(o, b)
+		if at >= 0 && !h.loops[at].calls && hasCall(f, lb.Orig) {
 			for k := at; k >= 0 && !h.loops[k].calls; k = h.loops[k].parent {
 				h.loops[k].calls = true
 			}
@@ -117,9 +117,8 @@ func (l *Lower) findLoops() {
 }
 
 // backEdges notes that b branches back to loops' headers.
-func (l *Lower) backEdges(b int) {
-	h := &l.hoister
-	for _, s := range l.Order.SuccsOf(b) {
+func (h *hoister) backEdges(o *BlockOrder, b int) {
+	for _, s := range o.SuccsOf(b) {
 		if int(s.To) > b {
 			continue
 		}
@@ -152,13 +151,13 @@ func (h *hoister) mark() {
 }
 
 // hasCall reports whether there is a call in b, which may be NoBlock.
-func (l *Lower) hasCall(b clif.Block) bool {
+func hasCall(f *clif.Func, b clif.Block) bool {
 	if b == clif.NoBlock {
 		return false
 	}
-	bd := &l.F.Blocks[b]
+	bd := &f.Blocks[b]
 	for i := bd.Start; i < bd.End; i++ {
-		if l.F.Insts[i].Op.Has(clif.Calls) {
+		if f.Insts[i].Op.Has(clif.Calls) {
 			return true
 		}
 	}
@@ -199,43 +198,42 @@ func (h *hoister) settle(o *BlockOrder) {
 	}
 }
 
-// hoist defines the constant of instruction i in front of a loop, if there is room. An equal constant that is there already
-// is used instead.
-func (l *Lower) hoist(i clif.Inst, d *clif.InstData) {
-	h := &l.hoister
+// hoist reports whether the constant of instruction i is defined in front of a loop, if there is room. An equal constant that
+// is there already stands for it then.
+func (h *hoister) hoist(u *DefUse, o *BlockOrder, i clif.Inst, d *clif.InstData) bool {
 	if h.front < 0 {
-		return
+		return false
 	}
 	lp := &h.loops[h.front]
 	room := maxHoisted
 	for n := lp.consts; n != 0; n = h.list[n-1].before {
-		if x := &l.F.Insts[h.list[n-1].inst]; x.Op == d.Op && x.Type == d.Type && x.Imm == d.Imm {
-			l.canon[d.Result] = x.Result
-			l.sunk[i] = true
-			return
+		if x := &u.F.Insts[h.list[n-1].inst]; x.Op == d.Op && x.Type == d.Type && x.Imm == d.Imm {
+			u.canon[d.Result] = x.Result
+			return true
 		}
 		room--
 	}
-	if room > 0 {
-		home := h.outside(l.Order, h.dom.Of(lp.header), lp.depth-1)
-		h.list = append(h.list, hoisted{i, h.homes[home], lp.consts})
-		lp.consts = uint32(len(h.list))
-		h.homes[home] = lp.consts
-		l.sunk[i] = true
+	if room == 0 {
+		return false
 	}
+	home := h.outside(o, h.dom.Of(lp.header), lp.depth-1)
+	h.list = append(h.list, hoisted{i, h.homes[home], lp.consts})
+	lp.consts = uint32(len(h.list))
+	h.homes[home] = lp.consts
+	return true
 }
 
 // expectBases notes which bases instruction d of block b will use.
-func (l *Lower) expectBases(d *clif.InstData, b int) {
+func (h *hoister) expectBases(d *clif.InstData, b int) {
 	info := d.Op.Info()
 	if info.Entity == clif.EntMemory {
-		l.expect(int(d.Aux), b)
+		h.expect(int(d.Aux), b)
 	}
 	if info.Entity2 == clif.EntMemory {
-		l.expect(int(d.Imm), b)
+		h.expect(int(d.Imm), b)
 	}
 	if usesInstance[d.Op] {
-		l.expect(len(l.bases)-1, b)
+		h.expect(len(h.bases)-1, b)
 	}
 }
 
@@ -278,8 +276,7 @@ func (l *Lower) lowerHoisted(b int) {
 	for n := l.homes[b]; n != 0; n = l.list[n-1].sameHome {
 		i := l.list[n-1].inst
 		if d := &l.F.Insts[i]; l.anyUsed(d) {
-			l.curSrc = l.F.Srcs[i]
-			l.begin()
+			l.group(l.F.Srcs[i])
 			l.Target.Lower[d.Op](l, i, d)
 		}
 	}
@@ -293,8 +290,7 @@ func (l *Lower) lowerBases(b int, start bool) {
 		if u.reg == regalloc.NoVReg || u.home != uint32(b) || (u.home == u.first) != start {
 			continue
 		}
-		l.curSrc = 0
-		l.begin()
+		l.group(0)
 		if k < len(l.bases)-1 {
 			l.loadBase(u.reg, clif.MemoryIndex(k))
 		} else {

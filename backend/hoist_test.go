@@ -25,7 +25,7 @@ func TestDominators(t *testing.T) {
 		}
 		desc := strings.Join(rows, ";")
 		o.Compute(graph(desc, false))
-		if h.begin(&o, 1); h.flat() {
+		if h.begin(nil, &o, 1); h.flat() {
 			continue
 		}
 		found++
@@ -77,7 +77,7 @@ func TestDominatorsLinear(t *testing.T) {
 	var o BlockOrder
 	o.Compute(graph(strings.Join(rows, ";"), false))
 	var h hoister
-	if h.begin(&o, 1); !h.flat() {
+	if h.begin(nil, &o, 1); !h.flat() {
 		t.Error("not given up")
 	}
 }
@@ -99,7 +99,7 @@ func TestDeepLoops(t *testing.T) {
 		var o BlockOrder
 		o.Compute(graph(strings.Join(rows, ";"), false))
 		var h hoister
-		if h.begin(&o, 1); h.flat() != c.flat || h.dom.Steps < 0 {
+		if h.begin(nil, &o, 1); h.flat() != c.flat || h.dom.Steps < 0 {
 			t.Errorf("%d loops: flat is %v, budget %d", c.depth, h.flat(), h.dom.Steps)
 		}
 	}

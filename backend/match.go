@@ -7,18 +7,8 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// This file holds the queries of lowering functions about values, registers, and definitions that
-// may be folded.
-
-// Resolve returns the value that v stands for: zero-extensions of i32 are followed. The result of a 64-bit operand may thus be an i32, whose register
-// holds the zero-extended value.
-func (l *Lower) Resolve(v clif.Value) clif.Value {
-	c := l.canon[v]
-	if c != v {
-		c = l.canon[c]
-	}
-	return c
-}
+// This file holds what lowering functions ask of values at this place of the function: their registers, and whether their
+// definitions may be folded. DefUse answers what does not depend on the place.
 
 // ClassOf returns the bank for values of type t.
 func ClassOf(t clif.Type) regalloc.Class {
@@ -26,18 +16,6 @@ func ClassOf(t clif.Type) regalloc.Class {
 		return regalloc.Float
 	}
 	return regalloc.Int
-}
-
-// NewVReg returns a fresh virtual register for values of type t.
-func (l *Lower) NewVReg(t clif.Type) regalloc.VReg {
-	if t == clif.V128 {
-		panic(Unsupported("v128 values are not supported"))
-	}
-	in := &l.vc.In
-	in.VRegs = append(in.VRegs, regalloc.VRegInfo{
-		Class: ClassOf(t), Bytes: 8, Ref: t == clif.Ref, Remat: regalloc.NoInst,
-	})
-	return regalloc.VReg(len(in.VRegs) - 1)
 }
 
 // Use returns the register of v, which the instruction being lowered needs.
@@ -60,37 +38,6 @@ func (l *Lower) Def(d *clif.InstData, n int) regalloc.VReg {
 		l.vregs[v] = r
 	}
 	return r
-}
-
-// ClassOfVReg returns the bank of r.
-func (l *Lower) ClassOfVReg(r regalloc.VReg) regalloc.Class { return l.vc.In.VRegs[r].Class }
-
-// DefInst returns the instruction that defines v, or nil for parameters and results
-// of calls with several.
-func (l *Lower) DefInst(v clif.Value) (clif.Inst, *clif.InstData) {
-	v = l.Resolve(v)
-	vd := &l.F.Values[v]
-	if vd.Kind != clif.ValueResult {
-		return clif.NoInst, nil
-	}
-	return clif.Inst(vd.Def), &l.F.Insts[vd.Def]
-}
-
-// DefOp returns the definition of v if its opcode is op, else nil.
-func (l *Lower) DefOp(v clif.Value, op clif.Opcode) *clif.InstData {
-	if _, d := l.DefInst(v); d != nil && d.Op == op {
-		return d
-	}
-	return nil
-}
-
-// DefOf returns the definition of v if its opcode is op and its operands have exactly type t: a
-// 32-bit operation must not be taken for a 64-bit one through a zero-extension.
-func (l *Lower) DefOf(v clif.Value, op clif.Opcode, t clif.Type) *clif.InstData {
-	if d := l.DefOp(v, op); d != nil && d.Type == t {
-		return d
-	}
-	return nil
 }
 
 // OnlyDef is DefOf for a definition that has no other user.
@@ -152,14 +99,6 @@ func (l *Lower) Narrow(v clif.Value, bytes int) clif.Value {
 	}
 }
 
-// ConstLast returns x and y, exchanged if x is a constant.
-func (l *Lower) ConstLast(x, y clif.Value) (clif.Value, clif.Value) {
-	if _, ok := l.Iconst(x); ok {
-		return y, x
-	}
-	return x, y
-}
-
 // FloatBits returns the constant x of type t.
 func FloatBits(t clif.Type, x float64) uint64 {
 	if t == clif.F32 {
@@ -179,35 +118,6 @@ func SizeOf(t clif.Type) uint8 { return uint8(t.Bits() / 8) }
 func (l *Lower) OnlyUse(v clif.Value) bool {
 	v = l.Resolve(v)
 	return l.uses[v] == 1 && l.vregs[v] == regalloc.NoVReg && l.noSink == 0
-}
-
-// Iconst returns the value of v as 64 bits, an i32 zero-extended, if it is an integer constant
-// or a null reference.
-func (l *Lower) Iconst(v clif.Value) (uint64, bool) {
-	v = l.Resolve(v)
-	vd := &l.F.Values[v]
-	if vd.Kind != clif.ValueResult {
-		return 0, false
-	}
-	switch d := &l.F.Insts[vd.Def]; d.Op {
-	case clif.OpIconst:
-		if d.Type == clif.I32 {
-			return uint64(uint32(d.Imm)), true
-		}
-		return d.Imm, true
-	case clif.OpRefNull:
-		return 0, true
-	}
-	return 0, false
-}
-
-// Sconst returns the value of v as an operand of t, sign-extended to 64 bits.
-func (l *Lower) Sconst(t clif.Type, v clif.Value) (int64, bool) {
-	x, ok := l.Iconst(v)
-	if t == clif.I32 {
-		return int64(int32(x)), ok
-	}
-	return int64(x), ok
 }
 
 // SinkableLoad returns the instruction that loads v from a linear memory, or reads a
@@ -241,7 +151,7 @@ func (l *Lower) SinkableLoad(v clif.Value) (clif.Inst, *clif.InstData) {
 func (l *Lower) sink(i clif.Inst) {
 	l.sunk[i] = true
 	if l.F.Insts[i].Op == clif.OpLoad {
-		l.folded = i
+		l.foldLoad(l.F.Srcs[i])
 	}
 }
 
@@ -275,36 +185,6 @@ func (l *Lower) Delayed(v, except clif.Value) (clif.Inst, *clif.InstData) {
 		}
 	}
 	return i, d
-}
-
-// reads reports whether v is an operand of d, which is not a terminator.
-func (l *Lower) reads(d *clif.InstData, v clif.Value) bool {
-	if n := d.NumArgs(); n > 0 && l.Resolve(d.ArgA()) == v || n > 1 && l.Resolve(d.ArgB()) == v || n > 2 && l.Resolve(d.ArgC()) == v {
-		return true
-	}
-	for _, a := range l.F.VarArgs(d) {
-		if l.Resolve(clif.Value(a)) == v {
-			return true
-		}
-	}
-	return false
-}
-
-// EndWith makes the last instruction appended, which sets flags, the terminator.
-func (l *Lower) EndWith(tail Tail, cond uint8) {
-	n := len(l.insts) - 1
-	l.insts[n].Tail, l.insts[n].Cond = tail, cond
-	l.meta[n].flags |= regalloc.IsTerminator
-}
-
-// SingleUse reports whether v has one use in the function.
-func (l *Lower) SingleUse(v clif.Value) bool { return l.uses[l.Resolve(v)] == 1 }
-
-// PoolConst returns the number of a constant in the function's pool. Equal constants
-// become one in the machine buffer.
-func (l *Lower) PoolConst(lo, hi uint64, bytes uint8) uint32 {
-	l.vc.Consts = append(l.vc.Consts, PoolConst{lo, hi, bytes})
-	return uint32(len(l.vc.Consts) - 1)
 }
 
 // JumpTable returns the number of a jump table of the given edges of the block; chained, it stands for a chain of comparisons.

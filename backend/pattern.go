@@ -14,7 +14,7 @@ import (
 //	(op arg ...)    an instruction; op may be several, as in ishl|ushr, with conditions, as in icmp:eq|ne, and a type, as
 //	                in band.i64. An instruction inside has the type of the whole; .any stands for each type.
 //	(only (op ...)) the same, and nothing else uses the result: the instruction is saved
-//	x y z w         a value; the same name twice, the same value
+//	x y z w         a value
 //	x:kept          a value with a property, a word of Vocabulary.Values
 //	k j i           an integer constant
 //	k:imm32         a constant with a property, a word of Vocabulary.Consts
@@ -23,8 +23,8 @@ import (
 //	[x:1]           the same, of exactly this number of bytes of memory: 1, 2 or 4
 //	[x:narrow]      the same, a load of one or two bytes, zero-extended
 //
-// A constant operand of a commutative instruction stands last in a pattern, wherever it is in the function; op! keeps operands as
-// they are. In TermOperand the pattern describes the operand.
+// No name stands twice in a pattern. A constant operand of a commutative instruction stands last in a pattern, wherever it is
+// in the function; op! keeps operands as they are. In TermOperand the pattern describes the operand.
 
 // Pattern is a pattern, parsed: an instruction, or a leaf.
 type Pattern struct {
@@ -249,7 +249,6 @@ const (
 	stepLiteral
 	stepValue
 	stepLoad
-	stepSame
 	stepGuard
 )
 
@@ -270,8 +269,7 @@ type patternCompiler struct {
 	words *Vocabulary
 	p     program
 	temps uint8
-	named [firstTemp]bool
-	konst uint8
+	named string    // names so far
 	typ   clif.Type // of the instruction around
 }
 
@@ -356,15 +354,13 @@ func (c *patternCompiler) operand(n *Pattern) (slot uint8, err error) {
 			return 0, fmt.Errorf("%w: what is %q?", errPattern, n.Name)
 		}
 		slot = uint8(name)
-		if c.named[slot] {
-			slot = c.temp()
-			c.p.steps = append(c.p.steps, step{do: stepSame, slot: slot, args: [3]uint8{uint8(name)}})
-			return slot, nil
-		}
-		c.named[slot] = true
 	} else {
 		slot = c.temp()
 	}
+	if n.Name != "" && strings.Contains(c.named, n.Name) {
+		return 0, fmt.Errorf("%w: two operands are %s", errPattern, n.Name)
+	}
+	c.named += n.Name
 	s := step{slot: slot, typ: c.typ}
 	switch n.Leaf {
 	case NoLeaf:

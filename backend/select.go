@@ -189,18 +189,6 @@ func (l *Lower) FoldComparison(r Rule, c *Comparison) bool {
 	return ok
 }
 
-// defOpcode returns the opcode that defines v, NumOpcodes if none does alone. NoValue stands for a constant.
-func (l *Lower) defOpcode(v clif.Value) clif.Opcode {
-	if v == clif.NoValue {
-		return clif.OpIconst
-	}
-	v = l.Resolve(v)
-	if vd := &l.F.Values[v]; vd.Kind == clif.ValueResult {
-		return l.F.Insts[vd.Def].Op
-	}
-	return clif.NumOpcodes
-}
-
 // fits reports whether the pattern fits m. It changes nothing but m.
 func (l *Lower) fits(p *program, m *Match) bool {
 	m.Load, m.K, m.J, m.I = clif.NoInst, 0, 0, 0
@@ -234,8 +222,6 @@ func (l *Lower) fits(p *program, m *Match) bool {
 			ok = s.onV(l, v)
 		case stepLoad:
 			m.Load, ok = l.foldable(s, v)
-		case stepSame:
-			ok = l.Resolve(v) == l.Resolve(m.slots[s.args[0]])
 		case stepGuard:
 			m.v = [firstTemp]clif.Value(m.slots[:firstTemp])
 			ok = s.guard(l, m)
@@ -327,7 +313,7 @@ func (l *Lower) fired(r Rule, n, entry int) {
 // describe completes an entry of the log: the instruction being lowered, and those from n on, which it has become.
 func (l *Lower) describe(e *rewrite.Rewrite, n int) {
 	d := &l.F.Insts[l.cur]
-	e.Type, e.Src = d.Type, l.curSrc
+	e.Type, e.Src = d.Type, l.src
 	if !l.control.Trace {
 		return
 	}

@@ -82,7 +82,7 @@ var stages = []string{
 	"analysis.(*CFG).Compute", "analysis.(*CFG).postorder", "analysis.(*CFG).fillPreds", "analysis.(*DomTree).Compute", "analysis.(*DomTree).number",
 	"opt.fold", "opt.(*folder).instructions", "clif.(*Func).ResolveTargets", "opt.threadEmpty", "opt.removeParams", "opt.removeDead",
 	"backend.(*BlockOrder).search", "backend.(*BlockOrder).loops",
-	"backend.(*Lower).analyse", "backend.(*Lower).lowerBlock", "backend.(*Lower).finish", "backend.(*Lower).preds",
+	"backend.(*Lower).analyse", "backend.(*Lower).lowerBlock", "backend.(*VCodeBuilder).finish", "backend.(*VCodeBuilder).preds",
 	"linear.(*function).setup", "linear.(*liveness).scanUses", "linear.(*liveness).propagate", "linear.(*liveness).find",
 	"linear.(*builder).build", "linear.(*coalescer).coalesceEdges", "linear.(*walker).makeParts", "linear.(*walker).walk",
 	"linear.(*spiller).assign", "linear.(*resolver).fillOperands", "linear.(*resolver).connect", "linear.(*locations).flatten",

@@ -68,6 +68,7 @@ const (
 	RuleCmpMem
 	RuleCmpMemLeft
 	RuleFcmpMem
+	RuleFcmpMemLeft // in front of RuleFcmpConst: a zero needs no memory
 	RuleFcmpConst
 	RuleBoundImm
 	RuleBoundMem
@@ -204,6 +205,8 @@ var rows = [numRules]backend.RuleDef{
 	RuleCmpMemLeft: {Name: "cmp_mem_left", Term: termCompare, Pattern: "(icmp [x] y)", Lower: compareMemLeft,
 		Gives: "cmp [x], y", Why: "the load is saved"},
 	RuleFcmpMem: {Name: "fcmp_mem", Term: termCompare, Pattern: "(fcmp x [y])", Lower: compareFloatMem,
+		Gives: "ucomisd x, [y]", Why: "the load is saved"},
+	RuleFcmpMemLeft: {Name: "fcmp_mem_left", Term: termCompare, Pattern: "(fcmp:eq|ne [y] x)", Lower: compareFloatMem,
 		Gives: "ucomisd x, [y]", Why: "the load is saved"},
 	RuleFcmpConst: {Name: "fcmp_const", Term: termCompare, Pattern: "(fcmp x y:float-const)", Lower: compareFloatConst,
 		Gives: "ucomisd x, [constant]", Why: "the load is saved"},

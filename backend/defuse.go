@@ -1,0 +1,190 @@
+package backend
+
+import (
+	"math"
+
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/stop"
+)
+
+// DefUse is what lowering knows of a function's values before it lowers the first instruction: what defines them, and how
+// often they are used. Lowering only reads it.
+type DefUse struct {
+	F *clif.Func
+
+	canon   []clif.Value  // by Value: what aliases and zero-extensions stand for
+	uses    []uint8       // by Value: 0, 1, 2 for more
+	targets []clif.Target // scratch
+}
+
+// begin prepares for f: each value stands for itself, and none is used.
+func (u *DefUse) begin(f *clif.Func) {
+	u.F = f
+	u.canon = stop.Zeroed(f.Stop, u.canon, len(f.Values))
+	u.uses = stop.Zeroed(f.Stop, u.uses, len(f.Values))
+	for i := range u.canon {
+		f.Stop.PollAt(i)
+		u.canon[i] = clif.Value(i)
+	}
+}
+
+// Resolve returns the value that v stands for: zero-extensions of i32 are followed. The result of a 64-bit operand may thus be an i32, whose register
+// holds the zero-extended value.
+func (u *DefUse) Resolve(v clif.Value) clif.Value {
+	c := u.canon[v]
+	if c != v {
+		c = u.canon[c]
+	}
+	return c
+}
+
+// DefInst returns the instruction that defines v, or nil for parameters and results
+// of calls with several.
+func (u *DefUse) DefInst(v clif.Value) (clif.Inst, *clif.InstData) {
+	v = u.Resolve(v)
+	vd := &u.F.Values[v]
+	if vd.Kind != clif.ValueResult {
+		return clif.NoInst, nil
+	}
+	return clif.Inst(vd.Def), &u.F.Insts[vd.Def]
+}
+
+// DefOp returns the definition of v if its opcode is op, else nil.
+func (u *DefUse) DefOp(v clif.Value, op clif.Opcode) *clif.InstData {
+	if _, d := u.DefInst(v); d != nil && d.Op == op {
+		return d
+	}
+	return nil
+}
+
+// DefOf returns the definition of v if its opcode is op and its operands have exactly type t: a
+// 32-bit operation must not be taken for a 64-bit one through a zero-extension.
+func (u *DefUse) DefOf(v clif.Value, op clif.Opcode, t clif.Type) *clif.InstData {
+	if d := u.DefOp(v, op); d != nil && d.Type == t {
+		return d
+	}
+	return nil
+}
+
+// defOpcode returns the opcode that defines v, NumOpcodes if none does alone. NoValue stands for a constant.
+func (u *DefUse) defOpcode(v clif.Value) clif.Opcode {
+	if v == clif.NoValue {
+		return clif.OpIconst
+	}
+	v = u.Resolve(v)
+	if vd := &u.F.Values[v]; vd.Kind == clif.ValueResult {
+		return u.F.Insts[vd.Def].Op
+	}
+	return clif.NumOpcodes
+}
+
+// Iconst returns the value of v as 64 bits, an i32 zero-extended, if it is an integer constant
+// or a null reference.
+func (u *DefUse) Iconst(v clif.Value) (uint64, bool) {
+	v = u.Resolve(v)
+	vd := &u.F.Values[v]
+	if vd.Kind != clif.ValueResult {
+		return 0, false
+	}
+	switch d := &u.F.Insts[vd.Def]; d.Op {
+	case clif.OpIconst:
+		if d.Type == clif.I32 {
+			return uint64(uint32(d.Imm)), true
+		}
+		return d.Imm, true
+	case clif.OpRefNull:
+		return 0, true
+	}
+	return 0, false
+}
+
+// Sconst returns the value of v as an operand of t, sign-extended to 64 bits.
+func (u *DefUse) Sconst(t clif.Type, v clif.Value) (int64, bool) {
+	x, ok := u.Iconst(v)
+	if t == clif.I32 {
+		return int64(int32(x)), ok
+	}
+	return int64(x), ok
+}
+
+// ConstLast returns x and y, exchanged if x is a constant.
+func (u *DefUse) ConstLast(x, y clif.Value) (clif.Value, clif.Value) {
+	if _, ok := u.Iconst(x); ok {
+		return y, x
+	}
+	return x, y
+}
+
+// IsParam reports whether v is a block parameter.
+func (u *DefUse) IsParam(v clif.Value) bool {
+	return u.F.Values[u.Resolve(v)].Kind == clif.ValueParam
+}
+
+// SingleUse reports whether v has one use in the function.
+func (u *DefUse) SingleUse(v clif.Value) bool { return u.uses[u.Resolve(v)] == 1 }
+
+// reads reports whether v is an operand of d, which is not a terminator.
+func (u *DefUse) reads(d *clif.InstData, v clif.Value) bool {
+	if n := d.NumArgs(); n > 0 && u.Resolve(d.ArgA()) == v || n > 1 && u.Resolve(d.ArgB()) == v || n > 2 && u.Resolve(d.ArgC()) == v {
+		return true
+	}
+	for _, a := range u.F.VarArgs(d) {
+		if u.Resolve(clif.Value(a)) == v {
+			return true
+		}
+	}
+	return false
+}
+
+// below32 reports whether the i64 v is surely less than 2^32.
+func (u *DefUse) below32(v clif.Value) bool {
+	_, d := u.DefInst(v)
+	if d == nil {
+		return false
+	}
+	switch d.Op {
+	case clif.OpUshr:
+		k, ok := u.Iconst(d.ArgB())
+		return ok && d.Type == clif.I64 && k&63 >= 32
+	case clif.OpBand:
+		k, ok := u.Iconst(d.ArgB())
+		return ok && k <= math.MaxUint32
+	case clif.OpLoad:
+		a := d.Access()
+		return a == clif.U8 || a == clif.U16 || a == clif.U32
+	}
+	return false
+}
+
+// countArgs counts the uses in d and in the targets of a terminator.
+func (u *DefUse) countArgs(d *clif.InstData) {
+	switch d.NumArgs() {
+	case 3:
+		u.countUse(d.ArgC())
+		fallthrough
+	case 2:
+		u.countUse(d.ArgB())
+		fallthrough
+	case 1:
+		u.countUse(d.ArgA())
+	}
+	switch d.Op {
+	case clif.OpCall, clif.OpCallRef, clif.OpReturn:
+		for _, v := range u.F.VarArgs(d) {
+			u.countUse(clif.Value(v))
+		}
+	case clif.OpJump, clif.OpBranch, clif.OpBrTable:
+		u.targets = u.F.AppendTargets(u.targets[:0], d)
+		for _, t := range u.targets {
+			for _, v := range u.F.TargetArgs(t) {
+				u.countUse(clif.Value(v))
+			}
+		}
+	}
+}
+
+func (u *DefUse) countUse(v clif.Value) {
+	if v = u.Resolve(v); u.uses[v] < 2 {
+		u.uses[v]++
+	}
+}

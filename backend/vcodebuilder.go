@@ -1,0 +1,198 @@
+package backend
+
+import (
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/stop"
+	"github.com/waot-project/waot/regalloc"
+)
+
+// VCodeBuilder collects the VCode of a function, which lowering makes backwards: blocks from the last to the first, and
+// in each block CLIF instructions from the last to the first. The instructions that one CLIF instruction becomes
+// are appended in execution order as a group. finish puts the groups in order.
+type VCodeBuilder struct {
+	// Ops collects the operands of the instruction being appended, see Push.
+	Ops []regalloc.Operand
+
+	vc       *VCode
+	insts    []Inst
+	meta     []instMeta
+	groups   []group
+	blockEnd []uint32 // by block: end of its groups
+	src      uint32   // of the group's instruction
+	loadSrc  uint32   // if folds: of the load that the next instruction which can fault does
+	folds    bool
+}
+
+// instMeta is what regalloc.InstInfo will hold, and Inst's source.
+type instMeta struct {
+	opEnd    uint32
+	src      uint32
+	clobbers uint16
+	flags    regalloc.InstFlags
+	remat    bool
+}
+
+// group is the instructions of one CLIF instruction; it ends where the next begins.
+type group struct{ inst, op uint32 }
+
+// begin prepares for a function with the given number of blocks, whose VCode becomes vc.
+func (c *VCodeBuilder) begin(flag *stop.Flag, vc *VCode, blocks int) {
+	c.vc = vc
+	vc.reset()
+	vc.In.Stop = flag
+	vc.In.Blocks = stop.Zeroed(flag, vc.In.Blocks, blocks)
+	c.blockEnd = stop.Zeroed(flag, c.blockEnd, blocks)
+	c.insts, c.meta, c.groups, c.Ops = c.insts[:0], c.meta[:0], c.groups[:0], c.Ops[:0]
+}
+
+// NewVReg returns a fresh virtual register for values of type t.
+func (c *VCodeBuilder) NewVReg(t clif.Type) regalloc.VReg {
+	if t == clif.V128 {
+		panic(Unsupported("v128 values are not supported"))
+	}
+	in := &c.vc.In
+	in.VRegs = append(in.VRegs, regalloc.VRegInfo{
+		Class: ClassOf(t), Bytes: 8, Ref: t == clif.Ref, Remat: regalloc.NoInst,
+	})
+	return regalloc.VReg(len(in.VRegs) - 1)
+}
+
+// ClassOfVReg returns the bank of r.
+func (c *VCodeBuilder) ClassOfVReg(r regalloc.VReg) regalloc.Class { return c.vc.In.VRegs[r].Class }
+
+// PoolConst returns the number of a constant in the function's pool. Equal constants
+// become one in the machine buffer.
+func (c *VCodeBuilder) PoolConst(lo, hi uint64, bytes uint8) uint32 {
+	c.vc.Consts = append(c.vc.Consts, PoolConst{lo, hi, bytes})
+	return uint32(len(c.vc.Consts) - 1)
+}
+
+// group starts the group of an instruction with source src.
+func (c *VCodeBuilder) group(src uint32) {
+	c.groups = append(stop.Room(c.vc.In.Stop, c.groups), group{uint32(len(c.insts)), uint32(len(c.Ops))})
+	c.src, c.folds = src, false
+}
+
+// foldLoad notes that an instruction of this group will do a load with source src.
+func (c *VCodeBuilder) foldLoad(src uint32) { c.loadSrc, c.folds = src, true }
+
+// endBlock notes that block b has no more groups.
+func (c *VCodeBuilder) endBlock(b int) { c.blockEnd[b] = uint32(len(c.groups)) }
+
+// Push appends an instruction whose operands have been appended to c.Ops.
+func (c *VCodeBuilder) Push(in Inst, flags regalloc.InstFlags) {
+	c.insts = append(stop.Room(c.vc.In.Stop, c.insts), in)
+	c.meta = append(stop.Room(c.vc.In.Stop, c.meta), instMeta{opEnd: uint32(len(c.Ops)), src: c.srcOf(&in), flags: flags})
+}
+
+// srcOf returns the source of the next instruction to append. If the instruction does a folded load, its fault is the
+// load's, and so is its source.
+func (c *VCodeBuilder) srcOf(in *Inst) uint32 {
+	if !c.folds {
+		return c.src
+	}
+	if _, ok := in.Fault().Memory(); !ok {
+		return c.src
+	}
+	c.folds = false
+	return c.loadSrc
+}
+
+// PushClobber is Push of an instruction that overwrites set.
+func (c *VCodeBuilder) PushClobber(in Inst, flags regalloc.InstFlags, set regalloc.Clobbers) {
+	c.Push(in, flags)
+	sets := c.vc.In.ClobberSets
+	n := 0
+	for n < len(sets) && sets[n] != set {
+		n++
+	}
+	if n == len(sets) {
+		c.vc.In.ClobberSets = append(sets, set)
+	}
+	c.meta[len(c.meta)-1].clobbers = uint16(n)
+}
+
+// PushRemat is Push of an instruction that may be repeated anywhere: its only
+// operand is a Def with the constraint Reg.
+func (c *VCodeBuilder) PushRemat(in Inst) {
+	c.Push(in, 0)
+	c.meta[len(c.meta)-1].remat = true
+}
+
+// EndWith makes the last instruction appended, which sets flags, the terminator.
+func (c *VCodeBuilder) EndWith(tail Tail, cond uint8) {
+	n := len(c.insts) - 1
+	c.insts[n].Tail, c.insts[n].Cond = tail, cond
+	c.meta[n].flags |= regalloc.IsTerminator
+}
+
+// finish puts groups in order and fills the rest of the VCode, whose blocks are those of o.
+func (c *VCodeBuilder) finish(o *BlockOrder) {
+	vc, in := c.vc, &c.vc.In
+	flag := in.Stop
+	c.groups = append(stop.Room(flag, c.groups), group{inst: uint32(len(c.insts)), op: uint32(len(c.Ops))})
+	vc.Headers = stop.Zeroed(flag, vc.Headers, len(in.Blocks))
+	in.Operands, in.Insts = stop.Resize(flag, in.Operands, len(c.Ops))[:0], stop.Resize(flag, in.Insts, len(c.insts))[:0]
+	vc.Insts, vc.Srcs = stop.Resize(flag, vc.Insts, len(c.insts))[:0], stop.Resize(flag, vc.Srcs, len(c.insts))[:0]
+	start := uint32(0)
+	for b := range in.Blocks {
+		lb := &o.Blocks[b]
+		from := uint32(0)
+		if b+1 < len(in.Blocks) {
+			from = c.blockEnd[b+1]
+		}
+		for g := c.blockEnd[b]; g > from; g-- {
+			flag.PollAt(int(g))
+			c.place(g - 1)
+		}
+		flag.Poll()
+		bi := &in.Blocks[b]
+		bi.Insts = regalloc.Range{Start: start, End: uint32(len(vc.Insts))}
+		bi.LoopDepth, bi.Cold = lb.LoopDepth, lb.Cold
+		vc.Headers[b] = lb.Header
+		start = bi.Insts.End
+	}
+	c.preds()
+}
+
+// place appends the instructions of group g to the VCode.
+func (c *VCodeBuilder) place(g uint32) {
+	vc, in := c.vc, &c.vc.In
+	gr := &c.groups[g]
+	op := gr.op
+	for i := gr.inst; i < c.groups[g+1].inst; i++ {
+		m := &c.meta[i]
+		in.Operands = append(in.Operands, c.Ops[op:m.opEnd]...)
+		op = m.opEnd
+		if m.remat {
+			in.VRegs[in.Operands[len(in.Operands)-1].VReg].Remat = regalloc.Inst(len(vc.Insts))
+		}
+		in.Insts = append(in.Insts, regalloc.InstInfo{
+			OperandEnd: uint32(len(in.Operands)), Clobbers: m.clobbers, Flags: m.flags,
+		})
+		vc.Insts = append(vc.Insts, c.insts[i])
+		vc.Srcs = append(vc.Srcs, m.src)
+	}
+}
+
+// preds fills the lists of predecessors.
+func (c *VCodeBuilder) preds() {
+	in := &c.vc.In
+	for _, e := range in.Edges {
+		in.Blocks[e.To].Preds.End++
+	}
+	at := uint32(0)
+	for b := range in.Blocks {
+		p := &in.Blocks[b].Preds
+		p.Start, p.End, at = at, at, at+p.End
+	}
+	in.BlockLists = stop.Zeroed(in.Stop, in.BlockLists, int(at))
+	for b := range in.Blocks {
+		in.Stop.Poll()
+		for _, e := range in.SuccsOf(regalloc.Block(b)) {
+			p := &in.Blocks[e.To].Preds
+			in.BlockLists[p.End] = regalloc.Block(b)
+			p.End++
+		}
+	}
+}
