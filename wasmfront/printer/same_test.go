@@ -2,6 +2,8 @@ package printer
 
 import (
 	"fmt"
+	"reflect"
+	"slices"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -101,13 +103,13 @@ func customs(m *wasmfront.Module, namesKnown bool) []string {
 func bodyDifference(m, n *wasmfront.Module, f uint32, exact bool) string {
 	rm, lm := locals(m, f)
 	rn, ln := locals(n, f)
-	if d := cmp.Diff(lm, ln, cmpopts.EquateEmpty()); d != "" {
-		return d
+	if !slices.Equal(lm, ln) {
+		return cmp.Diff(lm, ln)
 	}
 	for rm.More() && rn.More() {
 		x, y := next(m, rm, exact), next(n, rn, exact)
-		if d := cmp.Diff(x, y, cmpopts.EquateEmpty()); d != "" {
-			return d
+		if !reflect.DeepEqual(x, y) { // quicker than cmp
+			return cmp.Diff(x, y)
 		}
 	}
 	if rm.More() != rn.More() || rm.Err != nil || rn.Err != nil {
