@@ -20,6 +20,7 @@ import (
 	"github.com/waot-project/waot/spectest/nativeengine"
 	"github.com/waot-project/waot/spectest/remote"
 	"github.com/waot-project/waot/spectest/script"
+	"github.com/waot-project/waot/wasmfront/wat"
 )
 
 // specResult is what spectest --json prints for each script, and for all.
@@ -197,7 +198,12 @@ func runScript(e spectest.Engine, name string, s *script.Script, err error) *spe
 			return r
 		}
 	}
-	return &spectest.Result{Failed: 1, Failures: []spectest.Failure{{Script: name, Msg: firstLine(err)}}}
+	failure := spectest.Failure{Script: name, Msg: firstLine(err)}
+	var text *wat.Error
+	if errors.As(err, &text) {
+		failure = spectest.Failure{Script: text.File, Line: text.Line, Msg: strings.TrimPrefix(failure.Msg, text.File+":")}
+	}
+	return &spectest.Result{Failed: 1, Failures: []spectest.Failure{failure}}
 }
 
 // scripts visits the scripts at a path by name; err is why one, or all there may be, could not

@@ -78,7 +78,13 @@ func (r *textReader) command() Command {
 	c := Command{Line: r.line()}
 	keyword := string(r.Ahead().Text)
 	switch {
-	case !r.atCommand() || keyword == string(Thread) && r.threads == maxThreads:
+	case r.threads > maxThreads:
+		r.Fail(r.Token().Offset, "too many threads in threads")
+		return c
+	case !r.atCommand():
+		if r.Token().Kind == wat.Open {
+			r.Next()
+		}
 		r.Unexpected("a command")
 		return c
 	case keyword == "module":

@@ -140,7 +140,7 @@ internal/proof/difftest:
 internal/proof/knownbugs:
 internal/proof/plant:
 internal/proof/policy:
-.: compile host/wasirun
+.: compile host/wasirun wasmfront/wat
 internal/proof/guestfuzz: . internal/proof/stress/guest
 internal/proof/guestfuzz/soak: internal/proof/guestfuzz
 `
