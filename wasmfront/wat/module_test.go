@@ -393,3 +393,68 @@ func TestLarge(t *testing.T) {
 		}
 	}
 }
+
+// samples are immediates of each form in the text, and their bytes.
+var samples = map[wasmfront.ImmKind]struct{ text, bytes string }{
+	wasmfront.ImmNone:         {"", ""},
+	wasmfront.ImmBlock:        {"(result i32) end", "\x7F\x0B"},
+	wasmfront.ImmLabel:        {"0", "\x00"},
+	wasmfront.ImmBrTable:      {"0 1 2", "\x02\x00\x01\x02"},
+	wasmfront.ImmFunc:         {"300", "\xAC\x02"},
+	wasmfront.ImmCallIndirect: {"3 (type 0)", "\x00\x03"},
+	wasmfront.ImmLocal:        {"5", "\x05"},
+	wasmfront.ImmGlobal:       {"5", "\x05"},
+	wasmfront.ImmTable:        {"5", "\x05"},
+	wasmfront.ImmTable2:       {"5 6", "\x05\x06"},
+	wasmfront.ImmElem:         {"5", "\x05"},
+	wasmfront.ImmElemTable:    {"5 6", "\x06\x05"},
+	wasmfront.ImmData:         {"5", "\x05"},
+	wasmfront.ImmDataMem:      {"5 6", "\x06\x05"},
+	wasmfront.ImmMem:          {"5", "\x05"},
+	wasmfront.ImmMem2:         {"5 6", "\x05\x06"},
+	wasmfront.ImmMemArg:       {"offset=0x81 align=1", "\x00\x81\x01"},
+	wasmfront.ImmMemArgLane:   {"7 offset=1 align=2 3", "\x41\x07\x01\x03"},
+	wasmfront.ImmI32:          {"-1", "\x7F"},
+	wasmfront.ImmI64:          {"-65", "\xBF\x7F"},
+	wasmfront.ImmF32:          {"1", "\x00\x00\x80\x3F"},
+	wasmfront.ImmF64:          {"-1", "\x00\x00\x00\x00\x00\x00\xF0\xBF"},
+	wasmfront.ImmV128:         {"i64x2 1 -2", "\x01\x00\x00\x00\x00\x00\x00\x00\xFE\xFF\xFF\xFF\xFF\xFF\xFF\xFF"},
+	wasmfront.ImmShuffle:      {"0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 31", "\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0A\x0B\x0C\x0D\x0E\x1F"},
+	wasmfront.ImmLane:         {"1", "\x01"},
+	wasmfront.ImmRefType:      {"extern", "\x6F"},
+	wasmfront.ImmSelect:       {"(result i64)", "\x01\x7E"},
+}
+
+// TestOperators: each operator of the table is read, or named with the feature that it needs.
+func TestOperators(t *testing.T) {
+	read := 0
+	for _, op := range wasmfront.Opcodes() {
+		info := op.Info()
+		name, _, _ := strings.Cut(info.Name, " ") // the words behind it are immediates
+		sample, ok := samples[info.Imm]
+		text := "(func " + name + " " + sample.text + ")"
+		m, err := Assemble([]byte(text))
+		if unsupported := info.Feature &^ wasmfront.DecodableFeatures; unsupported != 0 {
+			if e, ok := err.(*Error); !ok || e.Feature != unsupported.String() {
+				t.Errorf("%s: %v, want an error that names %s", text, err, unsupported)
+			}
+			continue
+		}
+		if op == wasmfront.OpElse || op == wasmfront.OpEnd {
+			continue // of no block here
+		}
+		want := string(appendOpcode(nil, op)) + sample.bytes + "\x0B"
+		switch {
+		case !ok:
+			t.Errorf("%s has immediates of a form without a sample", name)
+		case err != nil:
+			t.Errorf("%s: %v", text, err)
+		case !strings.HasSuffix(string(m.Wasm), "\x00"+want):
+			t.Errorf("%s: %x does not end in %x", text, m.Wasm, want)
+		}
+		read++
+	}
+	if read < 450 {
+		t.Errorf("%d operators", read)
+	}
+}
