@@ -2,9 +2,7 @@
 // module of its own, that nothing else knows. It has an engine for package
 // spectest, and tests: random modules, and modules written as text for the
 // classes of bugs that compilers and runtimes of WebAssembly have had. The texts
-// are cases for internal/proof/compare. Our engines run what internal/proof/wat
-// makes of them, and wasmtime what its own assembler does, so that a mistake of
-// either assembler shows as a difference.
+// are cases for internal/proof/compare.
 //
 // Place in the pipeline: beside it, over everything; tests only.
 //

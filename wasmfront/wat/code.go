@@ -308,7 +308,7 @@ func (a *assembler) matchLabel(f *frame) {
 
 // operator takes the name of an operator and begins to encode it. It is false if that fails.
 func (a *assembler) operator(t Token, expected string) (wasmfront.Opcode, bool) {
-	w := words[string(t.Text)]
+	w := words()[string(t.Text)]
 	if t.Kind != Keyword || !w.isOp || w.feature&^wasmfront.DecodableFeatures != 0 {
 		a.unsupported(t, expected)
 		return 0, false

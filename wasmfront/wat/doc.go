@@ -9,19 +9,19 @@
 //     modules. The reader of test scripts uses it for its own forms.
 //   - Form is a (module ...) that a cursor has walked over: text, binary or
 //     quoted, a definition or an instance. Pattern is a constant of a script.
-//   - Module and Form.Assemble translate a module.
+//   - Assemble and Form.Assemble translate a module.
 //
 // The table of operators is that of package wasmfront. An operator, type or
 // field of a proposal that is not supported gives an error that names the
 // proposal. Indices and types are checked by wasmfront/validate as for any
-// module; Positions translate the offsets of its errors to places in the text.
+// module; Module.Place translates the offsets of its errors to places in the text.
 //
 // Time and memory are proportional to the length of the text. No function
 // recurses on the nesting of the text.
 //
 // Input: the text, in UTF-8.
 //
-// Output: the module's bytes with Positions, or an *Error that says the line,
+// Output: a Module, whose bytes have places in the text, or an *Error that says the line,
 // the column, what was found and what was expected. Messages begin with the
 // wording of the official tests.
 //

@@ -1,8 +1,6 @@
 package wat
 
 import (
-	"math"
-
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/wasmfront"
 )
@@ -125,9 +123,7 @@ func (a *assembler) importNames(at int) {
 // describeImport takes the description of an import and ends its entry.
 func (a *assembler) describeImport(kind int) {
 	s := &a.sections[secImport]
-	s.bytes = append(s.bytes, byte(kind))
-	b := s.bytes
-	s.bytes = importKinds[kind].describe(a, b)
+	s.bytes = importKinds[kind].describe(a, append(s.bytes, byte(kind)))
 	a.next[kind]++
 }
 
@@ -271,7 +267,7 @@ func (a *assembler) tableField(at int) {
 	if !a.Open("elem") {
 		a.Unexpected("(elem")
 	}
-	list := a.elemList(t, a.Token().Kind == Open)
+	list := a.elemList(t, t != wasmfront.FuncRef || a.Token().Kind == Open)
 	a.Close()
 	s.bytes = appendFixed(append(s.bytes, t.Code()), uint64(list.items.count))
 	a.segment(at, &list, inlineHead(a.next[spaceTable]-1))
@@ -311,9 +307,6 @@ func (a *assembler) funcField(at int) {
 	c.bytes = append(c.bytes, a.groups...)
 	c.append(body)
 	a.nameBody(a.next[spaceFunc] - 1)
-	if len(c.bytes) > math.MaxInt32 {
-		a.Fail(at, "code section too long")
-	}
 }
 
 // appendLocals appends types of locals, equal neighbours together.

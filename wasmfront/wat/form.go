@@ -25,8 +25,9 @@ type Form struct {
 	// for FormQuote.
 	Bytes []byte
 
-	text []byte // FormText: the text up to the end of the form
-	head int    // FormText: the offset behind the words at its start
+	text  []byte // FormText: the text up to the end of the form
+	head  int    // FormText: the offset behind the words at its start
+	place Place  // of Offset
 }
 
 // Form takes a (module ...), or fails.
@@ -50,7 +51,7 @@ func (c *Cursor) Form() *Form {
 
 // formHead takes the words and identifiers at the start of a (module ...), or fails.
 func (c *Cursor) formHead() *Form {
-	f := &Form{Offset: c.tok.Offset}
+	f := &Form{Offset: c.tok.Offset, place: c.Place(c.tok.Offset)}
 	if !c.Open("module") {
 		c.Unexpected("(module")
 		return f

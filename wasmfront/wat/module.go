@@ -36,20 +36,17 @@ func Assemble(text []byte) (*Module, error) {
 	c := NewCursor(text)
 	if c.At("module") {
 		head := *c
-		if f := head.formHead(); f.Definition || f.Kind != FormText && head.Err == nil {
-			return assembleForm(c)
+		if f := head.formHead(); !f.Definition && (f.Kind == FormBinary || f.Kind == FormQuote) {
+			return assembleStrings(c)
 		}
 	}
 	inside := c.Open("module")
 	return assemble(c, inside)
 }
 
-// assembleForm translates the one form that a text consists of.
-func assembleForm(c *Cursor) (*Module, error) {
+// assembleStrings translates a text that is one form of strings.
+func assembleStrings(c *Cursor) (*Module, error) {
 	f := c.Form()
-	if f.Definition || f.Kind == FormInstance {
-		c.Fail(f.Offset, "unexpected token: this is for scripts")
-	}
 	c.finish()
 	if c.Err != nil {
 		return nil, c.Err
@@ -70,7 +67,7 @@ func (f *Form) Assemble() (*Module, error) {
 	case FormQuote:
 		return Assemble(f.Bytes)
 	}
-	return nil, &Error{Place: Place{1, 1}, Offset: f.Offset, Msg: "an instance is no module"}
+	return nil, &Error{Place: f.place, Offset: f.Offset, Msg: "an instance is no module"}
 }
 
 // assembler translates one module.
@@ -92,20 +89,21 @@ type assembler struct {
 	defined  string            // what has been defined, after which no import may come; empty if nothing has
 	usesData bool              // whether a body uses data segments, which demands a data count section
 
+	localNames []indirect // of the functions so far
+	labelNames []indirect
+
 	// Of the function or expression being translated:
-	sig           wasmfront.FuncType
+	sig           wasmfront.FuncType // the type written last
 	locals        space
-	unknownParams bool // whether the function has a type that is not known (yet)
+	unknownParams bool   // whether the function has a type that is not known (yet)
+	groups        []byte // the types of locals, encoded
 	labels        labels
 	frames        []frame
 	code          section // operators so far
 	op            []byte  // the operator being translated
 	pending       []byte  // operators whose operands are being translated
 
-	localNames []indirect
-	labelNames []indirect
-	groups     []byte // the types of the function's locals, encoded
-	scratch    []byte
+	scratch []byte
 }
 
 // assemble translates the fields that the cursor is at, up to the end of the list or of the text.

@@ -63,6 +63,7 @@ func TestShort(t *testing.T) {
 		{`(memory 1) (data $d 0 (i32.const 0))`, `(memory 1) (data (memory 0) (offset (i32.const 0)))`},
 		{`(table funcref (elem 0 0)) (func)`, `(table 2 2 funcref) (elem (i32.const 0) func 0 0) (func)`},
 		{`(table externref (elem (ref.null extern)))`, `(table 1 1 externref) (elem (table 0) (offset (i32.const 0)) externref (item ref.null extern))`},
+		{`(table externref (elem))`, `(table 0 0 externref) (elem (table 0) (offset (i32.const 0)) externref)`},
 		{`(table funcref (elem)) (table funcref (elem $f)) (elem $e func $f) (func $f (elem.drop $e))`,
 			`(table 0 0 funcref) (table 1 1 funcref) (elem (i32.const 0) func) (elem (table 1) (i32.const 0) func 0) (elem func 0) (func (elem.drop 2))`},
 		{`(table 1 funcref) (elem (i32.const 0) 0) (func)`, `(table 1 funcref) (elem (offset i32.const 0) func 0) (func)`},
@@ -159,8 +160,9 @@ func TestErrors(t *testing.T) {
 		{`(func`, `1:6: unexpected token end of text, expected )`},
 		{`(func (nop)`, `1:12: unexpected token end of text, expected )`},
 		{`(func (nop`, `1:11: unexpected token end of text, expected the end of the list that begins at 1:7`},
-		{`(module instance)`, `1:1: unexpected token: this is for scripts`},
-		{`(module definition)`, `1:1: unexpected token: this is for scripts`},
+		{`(module instance)`, `1:9: unexpected token instance, expected a field of a module`},
+		{`(module definition)`, `1:9: unexpected token definition, expected a field of a module`},
+		{`(module definition binary "")`, `1:9: unexpected token definition, expected a field of a module`},
 		{`(module binary x)`, `1:16: unknown operator x, expected )`},
 		{"\n (what)", `2:3: unknown operator what, expected a field of a module`},
 		{`x`, `1:1: unknown operator x, expected a field of a module`},
@@ -181,7 +183,7 @@ func TestErrors(t *testing.T) {
 		{`(func (type 0) (param i32)) (type (func))`, `1:7: inline function type does not match explicit type`},
 		{`(func (type 1) (param i32)) (type (func))`, `1:7: unknown type`},
 		{`(func (type 1) (local $x i32) (local.get $x)) (type (func))`, `1:42: unknown type of the function, whose parameters come before $x`},
-		{`(func (result i32) (param i32))`, `1:21: unexpected token param, expected no parameter behind a result`},
+		{`(func (result i32) (param i32))`, `1:21: unexpected token param, expected parameters before results`},
 		{`(type (func (result $x i32)))`, `1:21: unexpected token $x, expected a type`},
 		{`(func (param i33))`, `1:14: unknown operator i33, expected a type`},
 		{`(table 1 i32)`, `1:10: unexpected token i32, expected a reference type`},
@@ -389,5 +391,70 @@ func TestLarge(t *testing.T) {
 		if large := took(8*size, 1, limit); large > limit {
 			t.Errorf("%s: %s, and %s for 8 times the text", row.name, small, large)
 		}
+	}
+}
+
+// samples are immediates of each form in the text, and their bytes.
+var samples = map[wasmfront.ImmKind]struct{ text, bytes string }{
+	wasmfront.ImmNone:         {"", ""},
+	wasmfront.ImmBlock:        {"(result i32) end", "\x7F\x0B"},
+	wasmfront.ImmLabel:        {"0", "\x00"},
+	wasmfront.ImmBrTable:      {"0 1 2", "\x02\x00\x01\x02"},
+	wasmfront.ImmFunc:         {"300", "\xAC\x02"},
+	wasmfront.ImmCallIndirect: {"3 (type 0)", "\x00\x03"},
+	wasmfront.ImmLocal:        {"5", "\x05"},
+	wasmfront.ImmGlobal:       {"5", "\x05"},
+	wasmfront.ImmTable:        {"5", "\x05"},
+	wasmfront.ImmTable2:       {"5 6", "\x05\x06"},
+	wasmfront.ImmElem:         {"5", "\x05"},
+	wasmfront.ImmElemTable:    {"5 6", "\x06\x05"},
+	wasmfront.ImmData:         {"5", "\x05"},
+	wasmfront.ImmDataMem:      {"5 6", "\x06\x05"},
+	wasmfront.ImmMem:          {"5", "\x05"},
+	wasmfront.ImmMem2:         {"5 6", "\x05\x06"},
+	wasmfront.ImmMemArg:       {"offset=0x81 align=1", "\x00\x81\x01"},
+	wasmfront.ImmMemArgLane:   {"7 offset=1 align=2 3", "\x41\x07\x01\x03"},
+	wasmfront.ImmI32:          {"-1", "\x7F"},
+	wasmfront.ImmI64:          {"-65", "\xBF\x7F"},
+	wasmfront.ImmF32:          {"1", "\x00\x00\x80\x3F"},
+	wasmfront.ImmF64:          {"-1", "\x00\x00\x00\x00\x00\x00\xF0\xBF"},
+	wasmfront.ImmV128:         {"i64x2 1 -2", "\x01\x00\x00\x00\x00\x00\x00\x00\xFE\xFF\xFF\xFF\xFF\xFF\xFF\xFF"},
+	wasmfront.ImmShuffle:      {"0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 31", "\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0A\x0B\x0C\x0D\x0E\x1F"},
+	wasmfront.ImmLane:         {"1", "\x01"},
+	wasmfront.ImmRefType:      {"extern", "\x6F"},
+	wasmfront.ImmSelect:       {"(result i64)", "\x01\x7E"},
+}
+
+// TestOperators: each operator of the table is read, or named with the feature that it needs.
+func TestOperators(t *testing.T) {
+	read := 0
+	for _, op := range wasmfront.Opcodes() {
+		info := op.Info()
+		name, _, _ := strings.Cut(info.Name, " ") // the words behind it are immediates
+		sample, ok := samples[info.Imm]
+		text := "(func " + name + " " + sample.text + ")"
+		m, err := Assemble([]byte(text))
+		if unsupported := info.Feature &^ wasmfront.DecodableFeatures; unsupported != 0 {
+			if e, ok := err.(*Error); !ok || e.Feature != unsupported.String() {
+				t.Errorf("%s: %v, want an error that names %s", text, err, unsupported)
+			}
+			continue
+		}
+		if op == wasmfront.OpElse || op == wasmfront.OpEnd {
+			continue // of no block here
+		}
+		want := string(appendOpcode(nil, op)) + sample.bytes + "\x0B"
+		switch {
+		case !ok:
+			t.Errorf("%s has immediates of a form without a sample", name)
+		case err != nil:
+			t.Errorf("%s: %v", text, err)
+		case !strings.HasSuffix(string(m.Wasm), "\x00"+want):
+			t.Errorf("%s: %x does not end in %x", text, m.Wasm, want)
+		}
+		read++
+	}
+	if read < 450 {
+		t.Errorf("%d operators", read)
 	}
 }

@@ -165,13 +165,17 @@ func TestForms(t *testing.T) {
 		if got.text != nil {
 			got.text = got.text[got.Offset:]
 		}
-		got.Offset, got.head = 0, 0
+		got.Offset, got.head, got.place = 0, 0, Place{}
 		if d := cmp.Diff(&want[i], got, cmp.AllowUnexported(Form{})); d != "" {
 			t.Errorf("%d: %s", i, d)
 		}
 	}
 	if c.Err != nil || c.Token().Kind != EOF {
 		t.Error(c.Err)
+	}
+	_, err := NewCursor([]byte("\n (module instance)")).Form().Assemble()
+	if err == nil || err.Error() != "2:2: an instance is no module" {
+		t.Error(err)
 	}
 	for text, want := range map[string]string{
 		"(func)":          "1:1: unexpected token \"(\", expected (module",

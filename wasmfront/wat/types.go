@@ -33,7 +33,7 @@ func proposalOf(t Token) wasmfront.Features {
 	if t.Kind != Keyword {
 		return 0
 	}
-	return words[string(t.Text)].feature &^ wasmfront.DecodableFeatures
+	return words()[string(t.Text)].feature &^ wasmfront.DecodableFeatures
 }
 
 // unexpectedList is unsupported for the next token, or the word behind it if it is a parenthesis.
@@ -126,7 +126,7 @@ func (a *assembler) signature(names naming) {
 	a.sig.Params = a.declarations("param", a.sig.Params[:0], names)
 	a.sig.Results = a.declarations("result", a.sig.Results[:0], namesRefused)
 	if a.At("param") {
-		a.unexpectedList("no parameter behind a result")
+		a.unexpectedList("parameters before results")
 	}
 }
 

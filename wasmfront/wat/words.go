@@ -2,6 +2,7 @@ package wat
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/waot-project/waot/wasmfront"
 )
@@ -10,11 +11,12 @@ import (
 type word struct {
 	op      wasmfront.Opcode
 	isOp    bool
-	feature wasmfront.Features // the proposal that the word belongs to, for words that are no operators
+	feature wasmfront.Features // that the word belongs to; 0 for WebAssembly 1.0
 }
 
-// words are all keywords: the names of operators, and those listed here.
-var words = func() map[string]word {
+// words returns all keywords: the names of operators, and those listed here. Most
+// processes that have this package read no text, so the map is made when it is needed.
+var words = sync.OnceValue(func() map[string]word {
 	m := map[string]word{}
 	for _, row := range plainWords {
 		for _, w := range strings.Fields(row.words) {
@@ -27,7 +29,7 @@ var words = func() map[string]word {
 		}
 	}
 	return m
-}()
+})
 
 // plainWords are the keywords that are no operators, by the proposal that
 // they belong to.
@@ -55,7 +57,7 @@ var plainWords = [...]struct {
 // isWord reports whether a keyword is one that the format has, and not just a
 // word that looks like one.
 func isWord(text []byte) bool {
-	_, ok := words[string(text)]
+	_, ok := words()[string(text)]
 	return ok || isMemArg(text)
 }
 

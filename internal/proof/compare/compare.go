@@ -11,7 +11,6 @@ import (
 
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/abi"
-	"github.com/waot-project/waot/internal/proof/wat"
 	"github.com/waot-project/waot/spectest"
 )
 
@@ -19,9 +18,6 @@ import (
 type Harness struct {
 	// Judge says what a case does, but for the places of traps.
 	Judge spectest.Engine
-	// JudgeAssembler translates the texts of modules for the judge; nil is wat.Assemble, as for the engines. With another
-	// one, a mistake of wat shows as a difference.
-	JudgeAssembler func(text string) ([]byte, error)
 	// JudgeTraps maps codes of traps, between which the judge makes no difference, to one of them.
 	JudgeTraps map[abi.TrapCode]abi.TrapCode
 	// Engines are compared with the judge, and with the first one of them that agrees with it: their traps must then have
@@ -37,13 +33,13 @@ type Harness struct {
 // judge, or else what the judge did.
 func (x *Harness) Check(t testing.TB, c *Case) *History {
 	t.Helper()
-	text := *c
-	text.Watch = c.Watch || x.Watch
-	c, err := text.assembled(wat.Assemble)
+	watched := *c
+	watched.Watch = c.Watch || x.Watch
+	c, err := watched.assembled()
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := x.judge(&text, c)
+	want, err := x.judge(c)
 	if err != nil {
 		t.Fatalf("%s: %v", x.Judge.Name(), err)
 	}
@@ -70,15 +66,9 @@ func (x *Harness) Check(t testing.TB, c *Case) *History {
 	return want
 }
 
-// judge returns what the judge does with a case, given as text and assembled. Places of its traps do not count: another
-// assembler has others, and another compiler may let another instruction trap.
-func (x *Harness) judge(text, c *Case) (*History, error) {
-	if x.JudgeAssembler != nil {
-		var err error
-		if c, err = text.assembled(x.JudgeAssembler); err != nil {
-			return nil, err
-		}
-	}
+// judge returns what the judge does with a case. Places of its traps do not count: another compiler may let another
+// instruction trap.
+func (x *Harness) judge(c *Case) (*History, error) {
 	h, err := Play(x.Judge, c)
 	if err != nil {
 		return nil, err

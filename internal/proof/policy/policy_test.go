@@ -134,7 +134,7 @@ internal/proof/asmtest:
 internal/proof/randprog: spectest/interpengine internal/proof/wasmgen
 internal/proof/campaign: internal/proof/randprog spectest/nativeengine internal/proof/filetest internal/reduce wasmfront/printer
 internal/proof/campaign/soak: internal/proof/campaign internal/emulate
-internal/proof/wat: wasmfront
+internal/proof/wat: wasmfront/wat
 internal/proof/compare: internal/proof/wat spectest/interpengine spectest/nativeengine
 internal/proof/difftest:
 internal/proof/knownbugs:
