@@ -20,6 +20,7 @@ import (
 	"github.com/waot-project/waot/spectest/nativeengine"
 	"github.com/waot-project/waot/spectest/remote"
 	"github.com/waot-project/waot/spectest/script"
+	"github.com/waot-project/waot/wasmfront/wat"
 )
 
 // specResult is what spectest --json prints for each script, and for all.
@@ -42,13 +43,14 @@ func spectestCommand() *cli.Command {
 		Name:      "spectest",
 		Usage:     "run the official test scripts",
 		UsageText: "waot spectest PATH... [--engine=native|interp] [OPTIONS]",
-		Description: `PATH is a script in wabt's JSON form (its modules beside it), a folder of such
-scripts, a zip file of them, or a folder of those. Exits with 1 if a command fails,
-or a script cannot be read or has what waot does not know.
+		Description: `PATH is a script: an official .wast file as it is, or wabt's JSON form of one (its
+modules beside it). Or it is a folder of scripts, a zip file of them, or a folder of
+those; a script that is there in both forms is read as JSON. Exits with 1 if a command
+fails, or a script cannot be read or has what waot does not know.
 Native code for another target is compiled here and runs in an emulator.
 
 Examples:
-  waot spectest i32.json
+  waot spectest i32.wast
   waot spectest core.zip --engine=interp
   waot spectest suite/ --json -O0
   waot spectest core.zip --target=aarch64-linux`,
@@ -196,7 +198,12 @@ func runScript(e spectest.Engine, name string, s *script.Script, err error) *spe
 			return r
 		}
 	}
-	return &spectest.Result{Failed: 1, Failures: []spectest.Failure{{Script: name, Msg: firstLine(err)}}}
+	failure := spectest.Failure{Script: name, Msg: firstLine(err)}
+	var text *wat.Error
+	if errors.As(err, &text) {
+		failure = spectest.Failure{Script: text.File, Line: text.Line, Msg: strings.TrimPrefix(failure.Msg, text.File+":")}
+	}
+	return &spectest.Result{Failed: 1, Failures: []spectest.Failure{failure}}
 }
 
 // scripts visits the scripts at a path by name; err is why one, or all there may be, could not
@@ -206,14 +213,14 @@ func scripts(path string, visit func(name string, s *script.Script, err error)) 
 	switch {
 	case err != nil:
 		visit(path, nil, err)
-	case strings.HasSuffix(path, ".json"):
+	case script.IsScript(path):
 		s, err := script.Open(path)
-		visit(strings.TrimSuffix(filepath.Base(path), ".json"), s, err)
+		visit(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)), s, err)
 	case strings.HasSuffix(path, ".zip"), st.IsDir() && hasScripts(path):
 		g, err := script.OpenGroup(path)
 		groupScripts(path, g, err, visit)
 	case !st.IsDir():
-		visit(path, nil, errors.New("neither a .json script nor a .zip file nor a folder"))
+		visit(path, nil, errors.New("neither a .wast or .json script nor a .zip file nor a folder"))
 	default:
 		suite, err := script.OpenSuite(path)
 		if err != nil {
@@ -229,9 +236,8 @@ func scripts(path string, visit func(name string, s *script.Script, err error)) 
 
 // hasScripts reports whether a folder is a group. Beside zip files, which are groups, JSON is something else.
 func hasScripts(dir string) bool {
-	scripts, _ := filepath.Glob(filepath.Join(dir, "*.json"))
 	groups, _ := filepath.Glob(filepath.Join(dir, "*.zip"))
-	return len(scripts) > 0 && len(groups) == 0
+	return script.HasScripts(dir) && len(groups) == 0
 }
 
 // groupScripts visits the scripts of a group.

@@ -1,0 +1,179 @@
+package printer
+
+import "github.com/waot-project/waot/wasmfront"
+
+// body is what is known of the function whose body is being written.
+type body struct {
+	wasmfront.Reader
+	op     wasmfront.Operator
+	blocks []block // that are open, that of the function first
+	names  []symbol
+	opened uint32         // how many blocks have been opened
+	inner  map[string]int // by name, the innermost open block that has it
+}
+
+// block is an open block.
+type block struct {
+	kind  wasmfront.BlockKind
+	label symbol
+	outer int // the next block outwards that has the same label, or -1
+}
+
+// functions writes the functions that are not imported.
+func (p *printer) functions() error {
+	for i := p.m.NumImportedFuncs; int64(i) < int64(len(p.m.Funcs)); i++ {
+		p.newline(1)
+		p.function(i)
+		p.body.names = labelSymbols(p.labels.next(i))
+		p.body.begin(p.m, i)
+		p.declareLocals(i)
+		for len(p.body.blocks) > 0 && p.body.Err == nil {
+			p.operator()
+		}
+		if b := &p.body; b.Err == nil && b.Pos != b.End {
+			b.Fail(b.Pos, "operators after the end of the function")
+		}
+		if p.body.Err != nil {
+			return p.body.Err
+		}
+		p.text(")")
+	}
+	return nil
+}
+
+func (b *body) begin(m *wasmfront.Module, i uint32) {
+	in := m.Body(i)
+	b.Reader = wasmfront.Reader{Buf: m.Bytes, Pos: in.Offset, End: in.Offset + len(in.Bytes), Func: int(i)}
+	b.blocks, b.opened = append(b.blocks[:0], block{outer: -1}), 0
+	clear(b.inner)
+}
+
+// declareLocals writes the locals of function i but for its parameters.
+func (p *printer) declareLocals(i uint32) {
+	r, ts := &p.body.Reader, []wasmfront.ValType(nil)
+	params := 0
+	if t := p.m.Funcs[i].Type; int64(t) < int64(len(p.m.Types)) {
+		params = len(p.m.Types[t].Params)
+	}
+	for n := r.U32(); n > 0 && r.Err == nil; n-- {
+		at := r.Pos
+		count := r.U32()
+		t := r.ValType(p.m.Features)
+		if have := uint64(count) + uint64(len(ts)+params); have > wasmfront.MaxLocals {
+			r.FailLimit(at, wasmfront.LimitError{What: "locals", Want: have, Limit: wasmfront.MaxLocals}, "too many locals")
+		}
+		for ; count > 0 && r.Err == nil; count-- {
+			ts = append(ts, t)
+		}
+	}
+	if len(ts) > 0 {
+		p.newline(1)
+		p.text(" ")
+		p.variables("local", ts, uint32(params), p.spaces[wasmfront.SpaceLocal])
+	}
+}
+
+// operator writes an operator in a line of its own, but not the last end.
+func (p *printer) operator() {
+	b := &p.body
+	b.Operator(&b.op, p.m.Features)
+	if b.Err != nil {
+		return
+	}
+	depth := len(b.blocks)
+	switch b.op.Op {
+	case wasmfront.OpBlock, wasmfront.OpLoop, wasmfront.OpIf:
+		p.newline(1 + depth)
+		p.blockStart(depth)
+		return
+	case wasmfront.OpElse:
+		if top := &b.blocks[depth-1]; top.kind == wasmfront.BlockIf {
+			top.kind = wasmfront.BlockElse
+		} else {
+			b.Fail(b.op.Offset, "unexpected else")
+		}
+		depth--
+	case wasmfront.OpEnd:
+		if b.close(); depth == 1 {
+			return
+		}
+		depth--
+	}
+	p.newline(1 + depth)
+	p.buf = b.op.AppendText(p.buf, p.index)
+}
+
+// blockStart writes an operator that opens a block, of which depth enclose it, that of the function included.
+func (p *printer) blockStart(depth int) {
+	b := &p.body
+	kind := wasmfront.BlockKind(b.op.Op-wasmfront.OpBlock) + wasmfront.BlockBlock
+	label := symbolAt(b.names, b.opened)
+	b.opened++
+	b.open(kind, label)
+	p.text(kind.String())
+	if label.name != "" {
+		p.buf = appendLabelName(append(p.buf, ' '), label)
+	}
+	if t := b.op.Index; t != wasmfront.NoIndex {
+		p.text(" (type ")
+		p.ref(wasmfront.SpaceType, t)
+		p.text(")")
+		if int64(t) < int64(len(p.m.Types)) {
+			p.signature(&p.m.Types[t], nil)
+		}
+	} else {
+		p.buf = wasmfront.AppendTypes(p.buf, "result", b.op.Results)
+	}
+	p.text("  ;; label = @")
+	p.number(uint32(depth))
+}
+
+func (b *body) open(kind wasmfront.BlockKind, label symbol) {
+	outer := -1
+	if label.name != "" {
+		if k, ok := b.inner[label.name]; ok {
+			outer = k
+		}
+		if b.inner == nil {
+			b.inner = map[string]int{}
+		}
+		b.inner[label.name] = len(b.blocks)
+	}
+	b.blocks = append(b.blocks, block{kind, label, outer})
+}
+
+func (b *body) close() {
+	last := len(b.blocks) - 1
+	switch in := &b.blocks[last]; {
+	case in.label.name == "":
+	case in.outer < 0:
+		delete(b.inner, in.label.name)
+	default:
+		b.inner[in.label.name] = in.outer
+	}
+	b.blocks = b.blocks[:last]
+}
+
+// appendLabel appends the label of an open block: its name, unless a block further
+// in has the same, or its number, and how many blocks enclose that block.
+func (b *body) appendLabel(text []byte, label uint32) []byte {
+	if int64(label) >= int64(len(b.blocks)) {
+		return wasmfront.AppendNumber(text, wasmfront.SpaceLabel, label)
+	}
+	at := len(b.blocks) - 1 - int(label)
+	if s := b.blocks[at].label; s.name != "" && b.inner[s.name] == at {
+		return appendLabelName(text, s)
+	}
+	text = append(wasmfront.AppendNumber(text, wasmfront.SpaceLabel, label), " (;@"...)
+	return append(wasmfront.AppendNumber(text, wasmfront.SpaceLabel, uint32(at)), ";)"...)
+}
+
+// appendLabelName appends a name in the place of a label, where no annotation can be: in
+// quotes if it is no plain identifier.
+func appendLabelName(text []byte, s symbol) []byte {
+	text = append(text, '$')
+	if s.id {
+		return append(text, s.name...)
+	}
+	return appendQuoted(text, s.name)
+}

@@ -1,0 +1,79 @@
+package printer
+
+import "github.com/waot-project/waot/wasmfront"
+
+// symbol is the name of an entity, which may stand for its index if it is an
+// identifier. The zero value is no name.
+type symbol struct {
+	name  string
+	named bool // name is meant, even if it is empty
+	id    bool
+}
+
+// symbols returns the symbols of an index space, by index. Of several equal
+// names, the first is the identifier.
+func symbols(names []wasmfront.NameAssoc) []symbol {
+	syms := labelSymbols(names)
+	taken := make(map[string]bool, len(names))
+	for i := range syms {
+		s := &syms[i]
+		s.id = s.id && !taken[s.name]
+		taken[s.name] = true
+	}
+	return syms
+}
+
+// labelSymbols is symbols where equal names may all be identifiers, as those of labels.
+func labelSymbols(names []wasmfront.NameAssoc) []symbol {
+	if len(names) == 0 {
+		return nil
+	}
+	// Indices are below the size of the space, but for locals, of which a
+	// function has so many at most.
+	const most = max(wasmfront.MaxFuncs, wasmfront.MaxLocals, wasmfront.MaxTypes)
+	last := min(names[len(names)-1].Index, most)
+	syms := make([]symbol, last+1)
+	for _, a := range names {
+		if a.Index > last {
+			break
+		}
+		syms[a.Index] = symbol{name: a.Name, named: true, id: isIdentifier(a.Name)}
+	}
+	return syms
+}
+
+// symbolAt returns the symbol of an index that may have none.
+func symbolAt(syms []symbol, i uint32) symbol {
+	if int64(i) < int64(len(syms)) {
+		return syms[i]
+	}
+	return symbol{}
+}
+
+// isIdentifier reports whether a name can follow the dollar sign.
+func isIdentifier(name string) bool {
+	for i := range len(name) {
+		if c := name[i]; c <= ' ' || c > '~' || notInIdentifiers[c] {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// notInIdentifiers are the printable characters that no identifier has.
+var notInIdentifiers = [128]bool{'"': true, '(': true, ')': true, ',': true, ';': true, '[': true, ']': true, '{': true, '}': true}
+
+// funcNames goes through lists of what functions have, in increasing order of
+// functions.
+type funcNames []wasmfront.FuncNames
+
+// next returns the names for function f, which is above those asked for before.
+func (n *funcNames) next(f uint32) []wasmfront.NameAssoc {
+	for len(*n) > 0 && (*n)[0].Func < f {
+		*n = (*n)[1:]
+	}
+	if len(*n) == 0 || (*n)[0].Func != f {
+		return nil
+	}
+	return (*n)[0].Names
+}
