@@ -58,6 +58,8 @@ func TestShort(t *testing.T) {
 
 		// Segments.
 		{`(memory (data "abc" "d\00"))`, `(memory 1 1) (data (i32.const 0) "abcd\00")`},
+		{`(memory (data "` + strings.Repeat("a", 1<<16) + `"))`, `(memory 1 1) (data (i32.const 0) "` + strings.Repeat("a", 1<<16) + `")`},
+		{`(memory (data "` + strings.Repeat("a", 1<<16+1) + `"))`, `(memory 2 2) (data (i32.const 0) "` + strings.Repeat("a", 1<<16+1) + `")`},
 		{`(memory (data))`, `(memory 0 0) (data (i32.const 0))`},
 		{`(data (i32.const 1) "a") (memory 1)`, `(memory 1) (data (offset i32.const 1) "a")`},
 		{`(memory 1) (data $d 0 (i32.const 0))`, `(memory 1) (data (memory 0) (offset (i32.const 0)))`},
