@@ -197,8 +197,8 @@ type ruleBuilder struct {
 	keep   []clif.Value // to be used once more
 	// vectors are for rules about them.
 	vectors [4]clif.Value
-	stored clif.Value   // the address of a store, or NoValue
-	access clif.Access
+	stored  clif.Value // the address of a store, or NoValue
+	access  clif.Access
 	// loop is the block that the function seems to repeat, or NoBlock.
 	loop clif.Block
 	// Constants of one function fit together: a field of width bits from at on, of n.
