@@ -6,10 +6,11 @@ import "github.com/waot-project/waot/wasmfront"
 type body struct {
 	wasmfront.Reader
 	op     wasmfront.Operator
-	blocks []block // that are open, that of the function first
-	names  []symbol
-	opened uint32         // how many blocks have been opened
-	inner  map[string]int // by name, the innermost open block that has it
+	types  []wasmfront.ValType // of locals
+	blocks []block             // that are open, that of the function first
+	names  []symbol            // of labels, by the order in which blocks are opened
+	opened uint32              // how many blocks have been
+	inner  map[string]int      // by name, the innermost open block that has it
 }
 
 // block is an open block.
@@ -21,20 +22,24 @@ type block struct {
 
 // functions writes the functions that are not imported.
 func (p *printer) functions() error {
+	b := &p.body
 	for i := p.m.NumImportedFuncs; int64(i) < int64(len(p.m.Funcs)); i++ {
+		b.begin(p.m, i)
+		b.names = labelSymbols(p.labels.next(i), b.End-b.Pos)
+		locals := b.locals(p.m.Features, len(p.params(i)))
+		if b.Err != nil {
+			return b.Err
+		}
 		p.newline(1)
-		p.function(i)
-		p.body.names = labelSymbols(p.labels.next(i))
-		p.body.begin(p.m, i)
-		p.declareLocals(i)
-		for len(p.body.blocks) > 0 && p.body.Err == nil {
+		p.function(i, locals)
+		for len(b.blocks) > 0 && b.Err == nil {
 			p.operator()
 		}
-		if b := &p.body; b.Err == nil && b.Pos != b.End {
+		if b.Err == nil && b.Pos != b.End {
 			b.Fail(b.Pos, "operators after the end of the function")
 		}
-		if p.body.Err != nil {
-			return p.body.Err
+		if b.Err != nil {
+			return b.Err
 		}
 		p.text(")")
 	}
@@ -48,29 +53,21 @@ func (b *body) begin(m *wasmfront.Module, i uint32) {
 	clear(b.inner)
 }
 
-// declareLocals writes the locals of function i but for its parameters.
-func (p *printer) declareLocals(i uint32) {
-	r, ts := &p.body.Reader, []wasmfront.ValType(nil)
-	params := 0
-	if t := p.m.Funcs[i].Type; int64(t) < int64(len(p.m.Types)) {
-		params = len(p.m.Types[t].Params)
-	}
-	for n := r.U32(); n > 0 && r.Err == nil; n-- {
-		at := r.Pos
-		count := r.U32()
-		t := r.ValType(p.m.Features)
-		if have := uint64(count) + uint64(len(ts)+params); have > wasmfront.MaxLocals {
-			r.FailLimit(at, wasmfront.LimitError{What: "locals", Want: have, Limit: wasmfront.MaxLocals}, "too many locals")
+// locals reads the types of locals, beside which there are so many parameters.
+func (b *body) locals(accept wasmfront.Features, params int) []wasmfront.ValType {
+	b.types = b.types[:0]
+	for n := b.U32(); n > 0 && b.Err == nil; n-- {
+		at := b.Pos
+		count := b.U32()
+		t := b.ValType(accept)
+		if have := uint64(count) + uint64(len(b.types)+params); have > wasmfront.MaxLocals {
+			b.FailLimit(at, wasmfront.LimitError{What: "locals", Want: have, Limit: wasmfront.MaxLocals}, "too many locals")
 		}
-		for ; count > 0 && r.Err == nil; count-- {
-			ts = append(ts, t)
+		for ; count > 0 && b.Err == nil; count-- {
+			b.types = append(b.types, t)
 		}
 	}
-	if len(ts) > 0 {
-		p.newline(1)
-		p.text(" ")
-		p.variables("local", ts, uint32(params), p.spaces[wasmfront.SpaceLocal])
-	}
+	return b.types
 }
 
 // operator writes an operator in a line of its own, but not the last end.
@@ -115,12 +112,7 @@ func (p *printer) blockStart(depth int) {
 		p.buf = appendLabelName(append(p.buf, ' '), label)
 	}
 	if t := b.op.Index; t != wasmfront.NoIndex {
-		p.text(" (type ")
-		p.ref(wasmfront.SpaceType, t)
-		p.text(")")
-		if int64(t) < int64(len(p.m.Types)) {
-			p.signature(&p.m.Types[t], nil)
-		}
+		p.typeUse(t, nil)
 	} else {
 		p.buf = wasmfront.AppendTypes(p.buf, "result", b.op.Results)
 	}

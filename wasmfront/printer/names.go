@@ -10,10 +10,10 @@ type symbol struct {
 	id    bool
 }
 
-// symbols returns the symbols of an index space, by index. Of several equal
-// names, the first is the identifier.
-func symbols(names []wasmfront.NameAssoc) []symbol {
-	syms := labelSymbols(names)
+// symbols returns the symbols of an index space of that size, by index. Of several
+// equal names, the first is the identifier.
+func symbols(names []wasmfront.NameAssoc, size int) []symbol {
+	syms := labelSymbols(names, size)
 	taken := make(map[string]bool, len(names))
 	for i := range syms {
 		s := &syms[i]
@@ -24,19 +24,15 @@ func symbols(names []wasmfront.NameAssoc) []symbol {
 }
 
 // labelSymbols is symbols where equal names may all be identifiers, as those of labels.
-func labelSymbols(names []wasmfront.NameAssoc) []symbol {
+func labelSymbols(names []wasmfront.NameAssoc, size int) []symbol {
+	for len(names) > 0 && int64(names[len(names)-1].Index) >= int64(size) {
+		names = names[:len(names)-1]
+	}
 	if len(names) == 0 {
 		return nil
 	}
-	// Indices are below the size of the space, but for locals, of which a
-	// function has so many at most.
-	const most = max(wasmfront.MaxFuncs, wasmfront.MaxLocals, wasmfront.MaxTypes)
-	last := min(names[len(names)-1].Index, most)
-	syms := make([]symbol, last+1)
+	syms := make([]symbol, names[len(names)-1].Index+1)
 	for _, a := range names {
-		if a.Index > last {
-			break
-		}
 		syms[a.Index] = symbol{name: a.Name, named: true, id: isIdentifier(a.Name)}
 	}
 	return syms

@@ -2,6 +2,7 @@ package printer
 
 import (
 	"io"
+	"math"
 	"strings"
 
 	"github.com/waot-project/waot/internal/abi"
@@ -95,7 +96,7 @@ func (p *printer) definitions() {
 // useNames makes symbols of the names, and writes that of the module.
 func (p *printer) useNames(names *wasmfront.AllNames) {
 	for space := range names.Spaces {
-		p.spaces[space] = symbols(names.Spaces[space])
+		p.spaces[space] = symbols(names.Spaces[space], math.MaxInt)
 	}
 	p.locals, p.labels = names.Locals, names.Labels
 	if names.HasModule {
@@ -200,16 +201,35 @@ func (p *printer) variables(keyword string, ts []wasmfront.ValType, first uint32
 	}
 }
 
-// function starts a function: all of its head.
-func (p *printer) function(i uint32) {
+// function starts a function that has these locals: all of its head.
+func (p *printer) function(i uint32, locals []wasmfront.ValType) {
 	p.open("func", wasmfront.SpaceFunc, i)
-	p.spaces[wasmfront.SpaceLocal] = symbols(p.locals.next(i))
-	t := p.m.Funcs[i].Type
+	params := p.params(i)
+	syms := symbols(p.locals.next(i), len(params)+len(locals))
+	p.spaces[wasmfront.SpaceLocal] = syms
+	p.typeUse(p.m.Funcs[i].Type, syms)
+	if len(locals) > 0 {
+		p.newline(1)
+		p.text(" ")
+		p.variables("local", locals, uint32(len(params)), syms)
+	}
+}
+
+// params returns the types of the parameters of a function, none if it has no valid type.
+func (p *printer) params(i uint32) []wasmfront.ValType {
+	if t := p.m.Funcs[i].Type; int64(t) < int64(len(p.m.Types)) {
+		return p.m.Types[t].Params
+	}
+	return nil
+}
+
+// typeUse writes a reference to a type, and the type itself if there is one.
+func (p *printer) typeUse(t uint32, params []symbol) {
 	p.text(" (type ")
 	p.ref(wasmfront.SpaceType, t)
 	p.text(")")
 	if int64(t) < int64(len(p.m.Types)) {
-		p.signature(&p.m.Types[t], p.spaces[wasmfront.SpaceLocal])
+		p.signature(&p.m.Types[t], params)
 	}
 }
 
@@ -222,7 +242,7 @@ func (p *printer) importField(imp *wasmfront.Import) {
 	p.text(" ")
 	switch imp.Kind {
 	case abi.ExternFunc:
-		p.function(imp.Index)
+		p.function(imp.Index, nil)
 	case abi.ExternTable:
 		p.table(imp.Index)
 	case abi.ExternMemory:
