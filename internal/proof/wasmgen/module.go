@@ -202,7 +202,7 @@ func (g *gen) length(n int) int {
 // typeList returns n types of those in from, and vectors where there may be numbers of all types.
 func (g *gen) typeList(n int, from string) string {
 	if g.cfg.Vectors && strings.Contains(from, "d") {
-		from += "vv"
+		from += "vvvv"
 	}
 	s := make([]byte, n)
 	for i := range s {
