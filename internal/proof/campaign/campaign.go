@@ -262,10 +262,11 @@ func Run(ctx context.Context, cfg Config) (*Figures, error) {
 	return total, context.Cause(ctx)
 }
 
-// program makes the program of a seed.
+// program makes the program of a seed, which depends on the targets as far as one may write a part of a vector.
 func (cfg *Config) program(seed uint64) *randprog.Program {
 	if cfg.Vectors {
-		return randprog.GenerateVectors(seed, false)
+		torn := !slices.ContainsFunc(cfg.Targets, func(t string) bool { return compile.GOARCH(t) != "amd64" })
+		return randprog.GenerateVectors(seed, false, torn)
 	}
 	return randprog.Generate(seed)
 }

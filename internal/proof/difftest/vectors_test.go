@@ -3,6 +3,7 @@ package difftest
 import (
 	"cmp"
 	"errors"
+	"runtime"
 	"testing"
 
 	"github.com/waot-project/waot/clif"
@@ -20,7 +21,7 @@ func TestRandomVectors(t *testing.T) {
 	count := cmp.Or(*countFlag, testenv.Cases[uint64](60, 100, 1500))
 	list := engines()
 	for seed := *seedFlag; seed < *seedFlag+count && !t.Failed(); seed++ {
-		p := randprog.GenerateVectors(seed, false)
+		p := randprog.GenerateVectors(seed, false, runtime.GOARCH == "amd64")
 		if _, _, err := compareProgram(p, list); err != nil {
 			t.Errorf("seed %d: %v", seed, err)
 			save(t, seed, p)
@@ -33,7 +34,7 @@ func TestRandomVectors(t *testing.T) {
 func TestRandomRelaxed(t *testing.T) {
 	count := cmp.Or(*countFlag, testenv.Cases[uint64](40, 80, 800))
 	for seed := *seedFlag; seed < *seedFlag+count && !t.Failed(); seed++ {
-		p := randprog.GenerateVectors(seed, true)
+		p := randprog.GenerateVectors(seed, true, runtime.GOARCH == "amd64")
 		for _, e := range engines() {
 			native, ok := e.(*nativeengine.Engine)
 			if !ok {

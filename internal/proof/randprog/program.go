@@ -24,10 +24,10 @@ func Generate(seed uint64) *Program {
 	}), seed%2 == 1)
 }
 
-// GenerateVectors makes the program of a seed with vectors; the judge knows all their operators but the relaxed ones, which the
-// program has where relaxed says so.
-func GenerateVectors(seed uint64, relaxed bool) *Program {
-	return FromGenerator(wasmgen.Generate(seed, wasmgen.Config{Vectors: true, Relaxed: relaxed,
+// GenerateVectors makes the program of a seed with vectors. The judge knows all their operators but the relaxed ones. torn is
+// wasmgen.Config.TornStores.
+func GenerateVectors(seed uint64, relaxed, torn bool) *Program {
+	return FromGenerator(wasmgen.Generate(seed, wasmgen.Config{Vectors: true, Relaxed: relaxed, TornStores: torn,
 		NoTraps: seed%3 != 0, LateNaNs: seed%4 > 1, Size: []int{20, 60, 120, 120, 250}[seed/3%5],
 	}), seed%2 == 1)
 }

@@ -26,6 +26,8 @@ type Config struct {
 	NoTraps bool
 	// Vectors makes vectors too, Relaxed also operators that may have one of several results.
 	Vectors, Relaxed bool
+	// TornStores lets stores of vectors cross the end of memory. AArch64 may then write what is in front of it.
+	TornStores bool
 }
 
 // Program is a generated module with everything needed to run it.

@@ -106,11 +106,22 @@ func (f *fgen) vector(t byte) {
 		f.vectorIdiom()
 		return
 	}
-	f.vectorOperator(list[f.r.IntN(len(list))])
+	f.vectorOperator(f.one(list...))
 }
 
 // vectorStore stores a vector or a lane.
-func (f *fgen) vectorStore() { f.vectorOperator(vectorOperators[0][f.r.IntN(len(vectorOperators[0]))]) }
+func (f *fgen) vectorStore() {
+	op := f.one(vectorOperators[0]...)
+	if op != wasmfront.OpV128Store || f.cfg.TornStores {
+		f.vectorOperator(op)
+		return
+	}
+	f.address()
+	f.konst('i', 0x7FFF)
+	f.op(wasmfront.OpI32And)
+	f.produce('v')
+	f.opIndex(op, f.r.IntN(5), f.r.IntN(16))
+}
 
 // vectorOperator pushes operands and emits an operator.
 func (f *fgen) vectorOperator(op wasmfront.Opcode) {
