@@ -255,8 +255,15 @@ func callList(calls []wasmgen.Call) string {
 	for i := range calls {
 		c := &calls[i]
 		fmt.Fprintf(&b, "  %s", c.Export)
-		for n, a := range c.Args {
-			fmt.Fprintf(&b, " %c:%#x", c.Params[n], a)
+		words := c.Args
+		for _, t := range []byte(c.Params) {
+			if t == 'v' {
+				fmt.Fprintf(&b, " v:0x%016x%016x", words[1], words[0])
+				words = words[2:]
+				continue
+			}
+			fmt.Fprintf(&b, " %c:%#x", t, words[0])
+			words = words[1:]
 		}
 		b.WriteString("\n")
 	}
