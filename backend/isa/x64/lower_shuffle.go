@@ -474,12 +474,8 @@ func lowerVshuffle(l *lower, _ clif.Inst, d *clif.InstData) {
 
 // isZeros reports whether v is a constant of zeros.
 func isZeros(l *lower, v clif.Value) bool {
-	d := l.DefOp(v, clif.OpVconst)
-	if d == nil {
-		return false
-	}
-	low, high := d.V128()
-	return low|high == 0
+	low, high, ok := l.Vconst(v)
+	return ok && low|high == 0
 }
 
 // emitPlan appends dst = the shuffle of x and y by p.
@@ -510,7 +506,7 @@ func emitPlan(l *lower, p *plan, x, y clif.Value, dst vreg) {
 
 // emitStep appends to = the instruction of s on x and, if it has a second operand, y.
 func emitStep(l *lower, s *step, x vreg, y func() vreg, to vreg) {
-	o := moverOp(l, s.op).by(int64(s.imm))
+	o := vop{l, formOf(l, s.op)}.by(int64(s.imm))
 	switch {
 	case s.mask != nil:
 		o.constTo(x, vector128{binary.LittleEndian.Uint64(s.mask[:8]), binary.LittleEndian.Uint64(s.mask[8:])}, to)
@@ -519,15 +515,4 @@ func emitStep(l *lower, s *step, x vreg, y func() vreg, to vreg) {
 	default:
 		o.to(x, to)
 	}
-}
-
-// moverOp returns the instruction of a row of movers or steps.
-func moverOp(l *lower, op backend.Op) vop {
-	switch {
-	case op >= asm.Pblendvb: // has one form
-		return vop{l, backend.Inst{Op: op, Size: 16}}
-	case op == asm.Shufp:
-		return sized(l, op, 4)
-	}
-	return simd(l, op)
 }
