@@ -203,7 +203,7 @@ var rows = [numRules]backend.RuleDef{
 
 	RuleVconstOperand: {Name: "vconst_operand", Term: backend.TermOperand, Pattern: "x:vector-const",
 		Gives: "op x, [constant]", Why: "the load is saved"},
-	RuleVloadOperand: {Name: "vload_operand", Term: backend.TermOperand, Pattern: "[x]", When: "avx",
+	RuleVloadOperand: {Name: "vload_operand", Term: backend.TermOperand, Pattern: "[x:16]", When: "avx",
 		Gives: "op x, [y]", Why: "the load is saved; before AVX its address would have to be aligned"},
 	RuleVshiftImm: {Name: "vshift_imm", Pattern: "(vshl|vshr_s|vshr_u x k)", Lower: lowerVshiftImm,
 		Gives: "shift x, k", Why: "the amount is not in a vector"},
