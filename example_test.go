@@ -81,6 +81,24 @@ func Example() {
 }
 
 // Go functions are imports. They may ask for the context and the caller.
+func ExampleParseText() {
+	wasm, err := waot.ParseText([]byte(`
+		(module
+		  (func (export "twice") (param $n i32) (result i32)
+		    (i32.add (local.get $n) (local.get $n))))`))
+	if err != nil {
+		log.Fatal(err)
+	}
+	store, inst := instantiate(wasm, nil)
+	defer store.Close()
+	fmt.Println(function(inst, "twice").Call(context.Background(), 21))
+	_, err = waot.ParseText([]byte("(module\n  (func i32.plus))"))
+	fmt.Println(err)
+	// Output:
+	// [42] <nil>
+	// 2:9: unknown operator i32.plus, expected an operator or )
+}
+
 func ExampleImports() {
 	store, inst := instantiate(greetWasm, waot.Imports{"env": {
 		"log": func(c *waot.Caller, ptr, n uint32) error {

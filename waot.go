@@ -46,7 +46,8 @@
 //
 // [Compile] makes a [Module] from WebAssembly, [Load] from an object that [CompileObject] or the
 // command waot build has made before. A [Store] holds instances, and [Store.Instantiate] makes
-// them. [NewWASI] gives programs files, arguments and standard streams.
+// them. [NewWASI] gives programs files, arguments and standard streams. [ParseText] reads modules
+// in the text format.
 //
 // Everything but compilation and WASI is in package host (github.com/waot-project/waot/host) under
 // the same names. Programs that only load objects import that instead, and contain no

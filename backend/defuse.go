@@ -99,6 +99,16 @@ func (u *DefUse) Iconst(v clif.Value) (uint64, bool) {
 	return 0, false
 }
 
+// Vconst returns the halves of v if it is a constant vector.
+func (u *DefUse) Vconst(v clif.Value) (low, high uint64, ok bool) {
+	d := u.DefOp(v, clif.OpVconst)
+	if d == nil {
+		return 0, 0, false
+	}
+	low, high = d.V128()
+	return low, high, true
+}
+
 // Sconst returns the value of v as an operand of t, sign-extended to 64 bits.
 func (u *DefUse) Sconst(t clif.Type, v clif.Value) (int64, bool) {
 	x, ok := u.Iconst(v)

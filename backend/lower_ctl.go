@@ -74,6 +74,9 @@ func (c *Comparison) Push(l *Lower, tail Tail, flags regalloc.InstFlags, regs ..
 	c.In.Tail = tail
 	c.Add(regs...)
 	l.Ops = l.Target.Shapes.Operands(l.Ops, &c.In, c.regs[:c.n]...)
+	if tail == TailSelect && l.vc.In.VRegs[regs[0]].Bytes == 16 {
+		l.Ops[len(l.Ops)-len(regs)].Constraint = regalloc.Reg // from a slot, 8 bytes would be read
+	}
 	l.Push(c.In, flags)
 }
 

@@ -20,7 +20,7 @@ import (
 //	k:imm32         a constant with a property, a word of Vocabulary.Consts
 //	-1              this constant
 //	[x]             what a load reads, of the whole type, if the instruction can do the load itself (Lower.SinkableLoad)
-//	[x:1]           the same, of exactly this number of bytes of memory: 1, 2 or 4
+//	[x:1]           the same, of exactly this number of bytes of memory: 1, 2, 4, 8 or 16
 //	[x:narrow]      the same, a load of one or two bytes, zero-extended
 //
 // No name stands twice in a pattern. A constant operand of a commutative instruction stands last in a pattern, wherever it is
@@ -339,7 +339,7 @@ func (c *patternCompiler) needs(n *Pattern) (s opSet) {
 		s.add(n.Ops...)
 	case n.Leaf == LeafConst || n.Leaf == LeafLiteral:
 		s.add(clif.OpIconst, clif.OpRefNull)
-	case n.Leaf == LeafLoad && (n.Word == "" || n.Word == "1" || n.Word == "2" || n.Word == "4"):
+	case n.Leaf == LeafLoad && n.Word != "narrow":
 		s.add(c.words.Loads...)
 	case n.Leaf == LeafLoad:
 		s.add(clif.OpLoad)
@@ -383,10 +383,12 @@ func (c *patternCompiler) operand(n *Pattern) (slot uint8, err error) {
 		case "":
 		case "narrow":
 			s.width = narrow
-		case "1", "2", "4":
-			s.width = n.Word[0] - '0'
 		default:
-			return 0, fmt.Errorf("%w: no width %q", errPattern, n.Word)
+			width, err := strconv.ParseUint(n.Word, 10, 5)
+			if err != nil || width&(width-1) != 0 || width == 0 {
+				return 0, fmt.Errorf("%w: no width %q", errPattern, n.Word)
+			}
+			s.width = uint8(width)
 		}
 	default:
 		if n.Word == "" {

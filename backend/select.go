@@ -170,6 +170,9 @@ func (l *Lower) Fold(r Rule, t clif.Type, v clif.Value, bytes int) (b Bound, ok 
 	m.args = [3]clif.Value{v, clif.NoValue, clif.NoValue}
 	if ok = l.fits(p, m) && l.fire(r); ok {
 		b = m.Bound
+		if m.Load != clif.NoInst {
+			l.sink(m.Load)
+		}
 		l.fired(r, len(l.insts), l.logged())
 	}
 	l.done()
@@ -270,7 +273,7 @@ func (l *Lower) fitsInst(s *step, m *Match, v clif.Value) bool {
 // foldable returns the load that defines v, if it may be folded into the instruction being lowered.
 func (l *Lower) foldable(s *step, v clif.Value) (clif.Inst, bool) {
 	i, d := l.SinkableLoad(v)
-	if d == nil || !s.ops.has(d.Op) || d.Type == clif.V128 {
+	if d == nil || !s.ops.has(d.Op) {
 		return clif.NoInst, false
 	}
 	t, bytes := l.F.TypeOf(d.Result), 0

@@ -3,26 +3,35 @@ package objfile
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 )
 
-// WriteFileAtomic writes data to the file name so that, whatever happens, name is either what it
+// WriteFileAtomic writes data to the file name as WriteAtomic does.
+func WriteFileAtomic(name string, data []byte, perm fs.FileMode) error {
+	return WriteAtomic(name, perm, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+// WriteAtomic writes the file name so that, whatever happens, name is either what it
 // was before or complete: it writes a file beside it, synchronises it and
 // renames it. The file beside is removed on failure; after a kill it may stay, with a name
 // that begins with a dot. A new file gets perm less the process's mask; an existing one
 // keeps its permissions and gets those to execute that perm has. The target of a symbolic
 // link is replaced, not the link. What is not a regular file (a device, a
 // pipe) is written to directly.
-func WriteFileAtomic(name string, data []byte, perm fs.FileMode) (err error) {
+func WriteAtomic(name string, perm fs.FileMode, write func(io.Writer) error) (err error) {
 	if target, err := filepath.EvalSymlinks(name); err == nil {
 		name = target
 	}
 	old, statErr := os.Stat(name)
 	if statErr == nil && !old.Mode().IsRegular() {
-		return writeDirect(name, data)
+		return writeDirect(name, write)
 	}
 	f, err := createBeside(name, perm)
 	if err != nil {
@@ -33,7 +42,7 @@ func WriteFileAtomic(name string, data []byte, perm fs.FileMode) (err error) {
 			err = errors.Join(err, os.Remove(f.Name()))
 		}
 	}()
-	_, err = f.Write(data)
+	err = write(f)
 	if err == nil && statErr == nil {
 		err = addMode(f, old.Mode().Perm())
 	}
@@ -70,11 +79,10 @@ func addMode(f *os.File, old fs.FileMode) error {
 	return f.Chmod(old | st.Mode().Perm()&0o111)
 }
 
-func writeDirect(name string, data []byte) error {
+func writeDirect(name string, write func(io.Writer) error) error {
 	f, err := os.OpenFile(name, os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data)
-	return errors.Join(err, f.Close())
+	return errors.Join(write(f), f.Close())
 }

@@ -3,9 +3,7 @@
 // spectest, and tests: random modules, and modules written as text for the
 // classes of bugs that compilers and runtimes of WebAssembly have had. The texts
 // are cases for internal/proof/compare; those in internal/proof/bugcases run also
-// beside wazero's interpreter, in internal/proof/knownbugs. Our engines run what internal/proof/wat
-// makes of them, and wasmtime what its own assembler does, so that a mistake of
-// either assembler shows as a difference.
+// beside wazero's interpreter, in internal/proof/knownbugs.
 //
 // Place in the pipeline: beside it, over everything; tests only.
 //

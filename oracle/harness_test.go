@@ -5,8 +5,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/bytecodealliance/wasmtime-go/v39"
-
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/proof/compare"
 	"github.com/waot-project/waot/spectest"
@@ -16,7 +14,7 @@ var dumpFlag = flag.String("dump", "", "write the modules of failing cases to th
 
 var judge = sync.OnceValue(New)
 
-// check runs a case under wasmtime, which translates the texts itself, and on our engines, and reports where they differ: the
+// check runs a case under wasmtime and on our engines, and reports where they differ: the
 // CLIF interpreter, which knows the places of traps, and native code of each level.
 func check(t *testing.T, c *compare.Case) *compare.History {
 	t.Helper()
@@ -32,7 +30,7 @@ func checkNative(t *testing.T, c *compare.Case) {
 
 func checkOn(t *testing.T, c *compare.Case, engines []spectest.Engine) *compare.History {
 	t.Helper()
-	h := compare.Harness{Judge: judge(), JudgeAssembler: wasmtime.Wat2Wasm, JudgeTraps: wasmtimeTraps, Engines: engines, Watch: true, Dump: *dumpFlag}
+	h := compare.Harness{Judge: judge(), JudgeTraps: wasmtimeTraps, Engines: engines, Watch: true, Dump: *dumpFlag}
 	return h.Check(t, c)
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/spectest/script"
 	"github.com/waot-project/waot/wasmfront"
+	"github.com/waot-project/waot/wasmfront/wat"
 )
 
 // SkipRefused is how the reason begins to skip a command with a module that the engine refuses for a feature or limit, whose name follows.
@@ -19,7 +20,6 @@ const SkipRefused = "refused: "
 
 // The other reasons to skip a command, besides "feature NAME", for its tags.
 const (
-	SkipText    = "text-only"            // a module in the text format
 	SkipDepends = "needs skipped module" // it acts on an instance that was skipped
 	SkipThreads = "threads"              // thread and wait
 )
@@ -255,22 +255,21 @@ var handlers = map[script.CommandType]func(*runner, *script.Command) error{
 // refused returns a skip if err says that a feature or a limit is the reason; else it is err.
 func refused(err error) error {
 	var e *wasmfront.Error
-	if errors.As(err, &e) {
-		switch {
-		case e.Feature != "":
-			return &skip{SkipRefused + e.Feature}
-		case e.Limit != "":
-			return &skip{SkipRefused + "limit of " + e.Limit}
-		}
+	var text *wat.Error
+	switch {
+	case errors.As(err, &text) && text.Feature != "":
+		return &skip{SkipRefused + text.Feature}
+	case !errors.As(err, &e):
+	case e.Feature != "":
+		return &skip{SkipRefused + e.Feature}
+	case e.Limit != "":
+		return &skip{SkipRefused + "limit of " + e.Limit}
 	}
 	return err
 }
 
 // compile compiles the module of c.
 func (r *runner) compile(c *script.Command) (Module, error) {
-	if c.IsText() {
-		return nil, &skip{SkipText}
-	}
 	wasm, err := r.script.Module(c.Filename)
 	if err != nil {
 		return nil, err
@@ -484,13 +483,28 @@ func (r *runner) assertTrap(c *script.Command) error {
 func (r *runner) assertRejected(c *script.Command) error {
 	_, err := r.compile(c)
 	var e *wasmfront.Error
+	var text *wat.Error
 	switch {
 	case err == nil:
 		return fmt.Errorf("module accepted, want %q", c.Text)
+	case errors.As(err, &text):
+		return r.assertMalformedText(c, text)
 	case !errors.As(err, &e):
 		return notRefusal(err)
 	case e.Feature != "" || e.Limit != "" && !worded(c, e.Msg):
 		return refused(err)
+	}
+	r.wording(c, e.Msg)
+	return nil
+}
+
+// assertMalformedText: a text that is no module is malformed, not invalid.
+func (r *runner) assertMalformedText(c *script.Command, e *wat.Error) error {
+	switch {
+	case e.Feature != "":
+		return refused(e)
+	case c.Type != script.AssertMalformed:
+		return e
 	}
 	r.wording(c, e.Msg)
 	return nil
@@ -508,7 +522,15 @@ func notRefusal(err error) error {
 // assertCustom: an engine may ignore custom sections that are wrong.
 func (r *runner) assertCustom(c *script.Command) error {
 	_, err := r.accepted(c)
-	return err
+	var e *wasmfront.Error
+	var text *wat.Error
+	switch {
+	case errors.As(err, &text):
+		r.wording(c, text.Msg)
+	case !errors.As(err, &e):
+		return err
+	}
+	return nil
 }
 
 func (r *runner) assertUnlinkable(c *script.Command) error {

@@ -1,78 +1,129 @@
 package wasmfront
 
 import (
+	"slices"
 	"unicode/utf8"
 
 	"github.com/waot-project/waot/internal/stop"
 )
 
-// Names is the contents of the name section, which only serves debugging.
+// Names are the names of a module and of its functions, from the name section,
+// which only serves debugging.
 type Names struct {
 	Module string
 	Funcs  []string // by function index; shorter if the last have no names
-	Locals []FuncLocalNames
 }
 
-// FuncLocalNames are the names of the locals of a function.
-type FuncLocalNames struct {
+// AllNames is the contents of the name section.
+type AllNames struct {
+	Module    string
+	HasModule bool // the module has a name, which may be empty
+	// Spaces are the names in each index space but those of locals and labels.
+	Spaces [NumSpaces][]NameAssoc
+	// Locals and Labels are in increasing order of Func. Labels are counted in the
+	// order of the operators that open blocks.
+	Locals, Labels []FuncNames
+}
+
+// FuncNames are the names of what a function has.
+type FuncNames struct {
 	Func  uint32
-	Names []NameAssoc // in increasing order of Index
+	Names []NameAssoc
 }
 
-// NameAssoc is a name for an index.
+// NameAssoc is a name for an index. Lists of them are in increasing order of
+// Index.
 type NameAssoc struct {
 	Index uint32
 	Name  string
 }
 
-// The numbers of the subsections.
-const (
-	namesModule = iota
-	namesFuncs
-	namesLocals
-)
+// namesModule is the subsection for the name of the module. The numbers of the others
+// are those of index spaces.
+const namesModule = 0
 
-// DecodeNames decodes the name section. A subsection that is malformed is
-// ignored together with those after it; without a name section, the result is
+// DecodeNames decodes the names that compiled code needs. A subsection that is
+// malformed is ignored together with those after it; without a name section, the result is
 // empty. Each call decodes anew: keep the result.
 func (m *Module) DecodeNames() *Names { return m.DecodeNamesUntil(nil) }
 
 // DecodeNamesUntil is DecodeNames that polls a flag, which may be nil.
 func (m *Module) DecodeNamesUntil(end *stop.Flag) *Names {
 	names := new(Names)
-	b, ok := m.Custom("name")
-	if !ok {
-		return names
-	}
-	r := Reader{Buf: b, End: len(b), Func: -1}
-	for r.More() {
-		id := r.Byte()
-		sub := r.sized()
-		if r.Err != nil {
-			break
-		}
-		s := Reader{Buf: sub, End: len(sub), Func: -1}
+	m.nameSubsections(func(id uint8, s *Reader) {
 		switch id {
 		case namesModule:
 			if name := s.Name(); s.Err == nil {
 				names.Module = name
 			}
-		case namesFuncs:
-			funcs := nameMap(&s, uint32(len(m.Funcs)), end)
+		case uint8(SpaceFunc):
+			funcs := nameMap(s, uint32(len(m.Funcs)), end)
 			if s.Err == nil {
 				names.setFuncs(funcs)
 			}
-		case namesLocals:
-			locals := localNames(&s, uint32(len(m.Funcs)), end)
-			if s.Err == nil {
-				names.Locals = locals
-			}
 		}
-		if s.Err != nil {
-			break
+	})
+	return names
+}
+
+// DecodeAllNames decodes the name section. It is false if the module has none, or
+// one that is malformed, that has no names, or that has more than AllNames can hold.
+func (m *Module) DecodeAllNames() (*AllNames, bool) {
+	names, last := new(AllNames), -1
+	ok := m.nameSubsections(func(id uint8, s *Reader) {
+		if int(id) <= last || int(id) >= NumSpaces {
+			s.Fail(0, "subsection %d", id)
+		}
+		last = int(id)
+		switch space := IndexSpace(id); {
+		case id == namesModule:
+			names.Module, names.HasModule = s.Name(), true
+		case space == SpaceLocal:
+			names.Locals = funcNameMaps(s, m)
+		case space == SpaceLabel:
+			names.Labels = funcNameMaps(s, m)
+		case id < NumSpaces:
+			names.Spaces[id] = nameMap(s, m.spaceSize(space), nil)
+		}
+		if s.Pos != s.End {
+			s.Fail(s.Pos, "names left over")
+		}
+	})
+	return names, ok && names.any()
+}
+
+// any reports whether there is a name.
+func (n *AllNames) any() bool {
+	named := func(f FuncNames) bool { return len(f.Names) > 0 }
+	return n.HasModule || slices.ContainsFunc(n.Locals, named) || slices.ContainsFunc(n.Labels, named) ||
+		slices.ContainsFunc(n.Spaces[:], func(list []NameAssoc) bool { return len(list) > 0 })
+}
+
+// spaceSize returns how many indices a space has that belongs to the module.
+func (m *Module) spaceSize(space IndexSpace) uint32 {
+	return uint32([NumSpaces]int{
+		SpaceFunc: len(m.Funcs), SpaceType: len(m.Types), SpaceTable: len(m.Tables), SpaceMemory: len(m.Memories),
+		SpaceGlobal: len(m.Globals), SpaceElem: len(m.Elems), SpaceData: len(m.Data),
+	}[space])
+}
+
+// nameSubsections visits the subsections of the name section up to one in which
+// visit fails. It reports whether there is a name section in which nothing failed.
+func (m *Module) nameSubsections(visit func(id uint8, s *Reader)) bool {
+	b, ok := m.Custom("name")
+	r := Reader{Buf: b, End: len(b), Func: -1}
+	for r.More() {
+		id := r.Byte()
+		sub := r.sized()
+		if r.Err != nil {
+			return false
+		}
+		s := Reader{Buf: sub, End: len(sub), Func: -1}
+		if visit(id, &s); s.Err != nil {
+			return false
 		}
 	}
-	return names
+	return ok
 }
 
 // Func returns the name of function i, or "".
@@ -111,16 +162,16 @@ func nameMap(r *Reader, limit uint32, end *stop.Flag) []NameAssoc {
 	return assoc
 }
 
-func localNames(r *Reader, limit uint32, end *stop.Flag) []FuncLocalNames {
-	var funcs []FuncLocalNames
+// funcNameMaps reads the names of what functions have.
+func funcNameMaps(r *Reader, m *Module) []FuncNames {
+	var funcs []FuncNames
 	for n := r.U32(); n > 0 && r.Err == nil; n-- {
-		end.Poll()
 		at := r.Pos
 		f := r.U32()
-		if f >= limit || len(funcs) > 0 && f <= funcs[len(funcs)-1].Func {
+		if int64(f) >= int64(len(m.Funcs)) || len(funcs) > 0 && f <= funcs[len(funcs)-1].Func {
 			r.Fail(at, "malformed indirect name map")
 		}
-		funcs = append(funcs, FuncLocalNames{f, nameMap(r, MaxLocals, end)})
+		funcs = append(funcs, FuncNames{f, nameMap(r, NoIndex, nil)})
 	}
 	return funcs
 }

@@ -1,11 +1,6 @@
 package wasmfront
 
-import (
-	"fmt"
-	"math"
-	"strconv"
-	"strings"
-)
+import "fmt"
 
 // Operator is a decoded operator with its immediates and, where they depend on
 // the context, its types. A decoder fills in only the fields that the operator
@@ -79,161 +74,11 @@ func (k BlockKind) String() string {
 	return fmt.Sprintf("block(%d)", uint8(k))
 }
 
-// String writes the operator as in the text format, with numbers for indices.
-func (o *Operator) String() string {
-	info := o.Op.Info()
-	var b strings.Builder
-	b.WriteString(o.Op.String())
-	if o.Op == OpSelectT {
-		b.Reset()
-		b.WriteString("select")
-	}
-	if p := immPrinters[info.Imm]; p != nil {
-		p(&b, o)
-	}
-	return b.String()
-}
-
-// immPrinters append the immediates of each form.
-var immPrinters = [NumImmKinds]func(*strings.Builder, *Operator){
-	ImmBlock:        printBlockType,
-	ImmLabel:        printIndex,
-	ImmFunc:         printIndex,
-	ImmType:         printIndex,
-	ImmTag:          printIndex,
-	ImmLocal:        printIndex,
-	ImmGlobal:       printIndex,
-	ImmTable:        printNonzero,
-	ImmElem:         printIndex,
-	ImmData:         printIndex,
-	ImmMem:          printNonzero,
-	ImmTable2:       printTwo,
-	ImmMem2:         printTwo,
-	ImmElemTable:    printSegment,
-	ImmDataMem:      printSegment,
-	ImmBrTable:      printTargets,
-	ImmCallIndirect: printCallIndirect,
-	ImmMemArg:       printMemArg,
-	ImmMemArgLane:   func(b *strings.Builder, o *Operator) { printMemArg(b, o); printLane(b, o) },
-	ImmLane:         printLane,
-	ImmI32:          func(b *strings.Builder, o *Operator) { fmt.Fprintf(b, " %d", int32(o.I64)) },
-	ImmI64:          func(b *strings.Builder, o *Operator) { fmt.Fprintf(b, " %d", int64(o.I64)) },
-	ImmF32:          func(b *strings.Builder, o *Operator) { b.WriteString(" " + f32Text(uint32(o.I64))) },
-	ImmF64:          func(b *strings.Builder, o *Operator) { b.WriteString(" " + f64Text(o.I64)) },
-	ImmV128:         func(b *strings.Builder, o *Operator) { fmt.Fprintf(b, " i64x2 0x%016x 0x%016x", o.I64, o.High) },
-	ImmShuffle:      printShuffle,
-	ImmRefType:      printHeapType,
-	ImmSelect:       func(b *strings.Builder, o *Operator) { fmt.Fprintf(b, " (result %s)", o.Type) },
-}
-
-func printIndex(b *strings.Builder, o *Operator) { fmt.Fprintf(b, " %d", o.Index) }
-
-func printNonzero(b *strings.Builder, o *Operator) {
-	if o.Index != 0 || o.Op.Info().Imm == ImmTable {
-		printIndex(b, o)
-	}
-}
-
-func printTwo(b *strings.Builder, o *Operator) {
-	if o.Index != 0 || o.Index2 != 0 {
-		fmt.Fprintf(b, " %d %d", o.Index, o.Index2)
-	}
-}
-
-func printSegment(b *strings.Builder, o *Operator) {
-	if o.Index2 != 0 {
-		fmt.Fprintf(b, " %d", o.Index2)
-	}
-	printIndex(b, o)
-}
-
-func printTargets(b *strings.Builder, o *Operator) {
-	for _, t := range o.Targets {
-		fmt.Fprintf(b, " %d", t)
-	}
-	printIndex(b, o)
-}
-
-func printCallIndirect(b *strings.Builder, o *Operator) {
-	if o.Index2 != 0 {
-		fmt.Fprintf(b, " %d", o.Index2)
-	}
-	fmt.Fprintf(b, " (type %d)", o.Index)
-}
-
-func printBlockType(b *strings.Builder, o *Operator) {
-	if len(o.Params) > 0 {
-		b.WriteString(" (param" + typeWords(o.Params) + ")")
-	}
-	if len(o.Results) > 0 {
-		b.WriteString(" (result" + typeWords(o.Results) + ")")
-	}
-}
-
-func typeWords(ts []ValType) string {
-	var s string
-	for _, t := range ts {
-		s += " " + t.String()
-	}
-	return s
-}
-
-func printMemArg(b *strings.Builder, o *Operator) {
-	if o.Index != 0 {
-		printIndex(b, o)
-	}
-	if o.I64 != 0 {
-		fmt.Fprintf(b, " offset=%d", o.I64)
-	}
-	if o.Align != o.Op.Info().Align {
-		fmt.Fprintf(b, " align=%d", uint64(1)<<o.Align)
-	}
-}
-
-func printLane(b *strings.Builder, o *Operator) { fmt.Fprintf(b, " %d", o.Lane) }
-
-func printShuffle(b *strings.Builder, o *Operator) {
-	for _, half := range [...]uint64{o.I64, o.High} {
-		for i := 0; i < 64; i += 8 {
-			fmt.Fprintf(b, " %d", uint8(half>>i))
-		}
-	}
-}
-
-func printHeapType(b *strings.Builder, o *Operator) {
-	b.WriteString(" " + strings.TrimSuffix(o.Type.String(), "ref"))
-}
-
-func f32Text(bits uint32) string {
-	return floatText(float64(math.Float32frombits(bits)), bits>>31 != 0, uint64(bits&(1<<23-1)), 1<<22, 32)
-}
-
-func f64Text(bits uint64) string {
-	return floatText(math.Float64frombits(bits), bits>>63 != 0, bits&(1<<52-1), 1<<51, 64)
-}
-
-// floatText writes a float so that the text format reads back the same bits.
-func floatText(f float64, negative bool, payload, canonical uint64, size int) string {
-	if !math.IsNaN(f) {
-		return strings.Replace(strings.ToLower(strconv.FormatFloat(f, 'g', -1, size)), "+inf", "inf", 1)
-	}
-	s := "nan"
-	if payload != canonical {
-		s = fmt.Sprintf("nan:0x%x", payload)
-	}
-	if negative {
-		s = "-" + s
-	}
-	return s
-}
-
 // hex returns the encoding of op, for messages.
 func (op Opcode) hex() string {
-	switch {
-	case op < numPerPage:
-		return fmt.Sprintf("%02x", uint16(op))
-	case op>>8 == relaxedPage:
-		return fmt.Sprintf("%02x %02x", prefixSIMD, numPerPage+op&0xFF)
+	prefix, n := op.Encoding()
+	if prefix == 0 {
+		return fmt.Sprintf("%02x", n)
 	}
-	return fmt.Sprintf("%02x %02x", uint16(op>>8), uint16(op&0xFF))
+	return fmt.Sprintf("%02x %02x", prefix, n)
 }

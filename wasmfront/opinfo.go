@@ -131,6 +131,18 @@ func PrefixedOpcode(prefix byte, n uint32) (Opcode, bool) {
 	return 0, false
 }
 
+// Encoding is the inverse of PrefixedOpcode: the prefix byte and the number
+// that encode op, which is the byte itself if the prefix is 0.
+func (op Opcode) Encoding() (prefix byte, n uint32) {
+	switch {
+	case op < numPerPage:
+		return 0, uint32(op)
+	case op>>8 == relaxedPage:
+		return prefixSIMD, numPerPage + uint32(op&0xFF)
+	}
+	return byte(op >> 8), uint32(op & 0xFF)
+}
+
 // Opcodes returns all operators of the table in the order of their codes.
 func Opcodes() []Opcode {
 	ops := make([]Opcode, len(opRows))

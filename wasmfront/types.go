@@ -37,6 +37,9 @@ func (t ValType) String() string {
 	return fmt.Sprintf("valtype(%d)", uint8(t))
 }
 
+// Code returns the byte that encodes t in a module.
+func (t ValType) Code() byte { return valTypeBytes[t] }
+
 // IsRef reports whether t is a reference type.
 func (t ValType) IsRef() bool { return t == FuncRef || t == ExternRef }
 
@@ -104,6 +107,16 @@ type typeCode struct {
 	typ     ValType  // TypeUnknown if the type is not one we represent
 	feature Features // needed for it
 }
+
+// valTypeBytes is typeCodes the other way round.
+var valTypeBytes = func() (bytes [NumValTypes]byte) {
+	for b, c := range typeCodes {
+		if c.typ != TypeUnknown {
+			bytes[c.typ] = byte(b)
+		}
+	}
+	return bytes
+}()
 
 // typeCodes knows every encoding of a value type, or the start of it, of
 // WebAssembly 3.0 and of proposals. Entries that are zero are malformed.

@@ -166,8 +166,7 @@ func TestNames(t *testing.T) {
 		}
 		return m
 	}
-	want := &Names{Module: "m", Funcs: []string{"a", "", "c"},
-		Locals: []FuncLocalNames{{2, []NameAssoc{{0, "xy"}, {3, "z"}}}}}
+	want := &Names{Module: "m", Funcs: []string{"a", "", "c"}}
 	n := build(names).DecodeNames()
 	if diff := cmp.Diff(want, n); diff != "" {
 		t.Error(diff)

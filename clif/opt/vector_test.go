@@ -125,6 +125,7 @@ func (p *prover) vectors(t *testing.T, pat *pattern, limit, limitK uint, functio
 	p.mod = testModule(params, nil)
 	scalars, vectors := p.vectorWidth(pat, params)
 	kScalars, kVectors := p.vectorWidth(pat, consts)
+	limit = min(limit, 20) // a vector takes as long as many numbers
 	all := !pat.shape.IsFloatShape() && scalars+vectors+kScalars+kVectors <= limit && kScalars+kVectors <= limitK
 	var in [][]uint64 // by input
 	var rows [][]uint64

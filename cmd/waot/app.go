@@ -14,7 +14,9 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 		Name:      "waot",
 		Usage:     "compile WebAssembly to native code, ahead of time",
 		UsageText: "waot COMMAND [OPTIONS] MODULE",
-		Description: `Examples:
+		Description: `MODULE is a file in the binary or in the text format of WebAssembly (.wasm, .wat).
+
+Examples:
   waot build app.wasm -o app.o            an ELF object with native code
   waot run app.wasm --dir .::/ -- arg     compile in memory and run
   waot run app.o                          run what build made
@@ -34,7 +36,7 @@ run ends with the program's own status.`,
 		BashComplete:              completeCommands,
 		Action:                    noCommand,
 		Commands: []*cli.Command{
-			buildCommand(), runCommand(), validateCommand(), inspectCommand(),
+			buildCommand(), runCommand(), validateCommand(), inspectCommand(), printCommand(),
 			spectestCommand(), diffCommand(), bisectCommand(), versionCommand(), completionCommand(),
 		},
 	}

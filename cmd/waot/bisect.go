@@ -90,9 +90,13 @@ func bisectAction(c *cli.Context) error {
 	case c.IsSet("check") && (c.IsSet("emulator") || c.IsSet("runner")):
 		return usagef("bisect: --check runs the object itself, without --emulator and --runner")
 	}
-	b, err := newBisection(file, o)
+	src, err := readSource(file)
 	if err != nil {
-		return inFile(file, err)
+		return err
+	}
+	b, err := newBisection(src, o)
+	if err != nil {
+		return src.fail(err)
 	}
 	if err := o.rewrites.within(int(b.first), len(b.funcs)-1); err != nil {
 		return err
@@ -132,21 +136,17 @@ func bisectAction(c *cli.Context) error {
 	return nil
 }
 
-// newBisection reads the module.
-func newBisection(file string, o *options) (*bisection, error) {
-	bin, err := os.ReadFile(file)
+// newBisection prepares the bisection of a module.
+func newBisection(src *source, o *options) (*bisection, error) {
+	m, err := validate.All(src.b, validate.Config{Features: o.compileOptions().Features})
 	if err != nil {
 		return nil, err
 	}
-	m, err := validate.All(bin, validate.Config{Features: o.compileOptions().Features})
-	if err != nil {
-		return nil, err
-	}
-	b := &bisection{rewriting: rewriting{off: map[string]bool{}}, bin: bin, opt: o.compileOptions(), funcs: translate.Module(m, m.DecodeNames()).Funcs, first: m.NumImportedFuncs}
+	b := &bisection{rewriting: rewriting{off: map[string]bool{}}, bin: src.b, opt: o.compileOptions(), funcs: translate.Module(m, m.DecodeNames()).Funcs, first: m.NumImportedFuncs}
 	if o.rewrites != nil {
 		b.rewriting = *o.rewrites
 	}
-	b.opt.Name = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+	b.opt.Name = strings.TrimSuffix(filepath.Base(src.file), filepath.Ext(src.file))
 	return b, nil
 }
 

@@ -152,7 +152,11 @@ func planted(t *testing.T, wasm, dir string, fn clif.FuncIndex, rule opt.Rule, s
 	if err := o.readTarget("", ""); err != nil {
 		t.Fatal(err)
 	}
-	b, err := newBisection(wasm, o)
+	src, err := readSource(wasm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := newBisection(src, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -101,14 +100,14 @@ func buildAction(c *cli.Context) error {
 	ctx, cancel := runContext(c)
 	defer cancel()
 	opt.ctx = ctx
-	bin, err := os.ReadFile(file)
+	src, err := readSource(file)
 	if err != nil {
 		return err
 	}
 	p := startProgress(c.App.ErrWriter, "compiling "+filepath.Base(file))
 	opt.progress = p.set
 	start := time.Now()
-	art, err := compileModule(file, bin, opt)
+	art, err := compileModule(file, src.b, opt)
 	var object []byte
 	if err == nil {
 		object, err = art.object()
@@ -119,14 +118,14 @@ func buildAction(c *cli.Context) error {
 	took := time.Since(start)
 	p.finish()
 	if err != nil {
-		return inFile(file, err)
+		return src.fail(err)
 	}
 	if err := objfile.WriteFileAtomic(out, object, 0o666); err != nil {
 		return inFile(out, err)
 	}
 	r := buildResult{
 		Module: file, Output: out, Target: opt.target, CPU: art.cpu, Functions: art.functions,
-		ModuleBytes: len(bin), CodeBytes: art.codeBytes, ObjectBytes: len(object), MemoryBytes: art.result.Stats.Memory, CompileNS: took.Nanoseconds(),
+		ModuleBytes: len(src.b), CodeBytes: art.codeBytes, ObjectBytes: len(object), MemoryBytes: art.result.Stats.Memory, CompileNS: took.Nanoseconds(),
 	}
 	signed := ""
 	if key != nil {

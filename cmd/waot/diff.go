@@ -132,13 +132,13 @@ func diffAction(c *cli.Context) error {
 	if c.IsSet("object") {
 		return ourSide(c, file, cfg)
 	}
-	bin, err := os.ReadFile(file)
+	src, err := readSource(file)
 	if err != nil {
 		return err
 	}
-	art, err := compileModule(file, bin, opt)
+	art, err := compileModule(file, src.b, opt)
 	if err != nil {
-		return inFile(file, err)
+		return src.fail(err)
 	}
 	m := art.result.Meta
 	calls, err := planCalls(c, m)
@@ -156,7 +156,7 @@ func diffAction(c *cli.Context) error {
 		defer r.close()
 		x := &isolated{c: c, opt: opt, file: file, runner: r}
 		red = x.reduction(cfg)
-		native = func() (*outcome, error) { return x.run(bin) }
+		native = func() (*outcome, error) { return x.run(src.b) }
 	} else if elsewhere(c, opt) {
 		native = func() (*outcome, error) { return runElsewhere(c, opt, file, art) }
 	} else {
@@ -166,7 +166,7 @@ func diffAction(c *cli.Context) error {
 		}
 		native = func() (*outcome, error) { return runNative(mod, cfg, calls, observe(m)) }
 	}
-	return inFile(file, compareAll(c, bin, m, native, red, cfg, calls))
+	return src.fail(compareAll(c, src.b, m, native, red, cfg, calls))
 }
 
 // startArgs are the arguments of the program, if one runs.

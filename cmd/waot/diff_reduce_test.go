@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/waot-project/waot/internal/reduce"
+	"github.com/waot-project/waot/wasmfront/printer"
 	"github.com/waot-project/waot/wasmfront/validate"
 )
 
@@ -65,7 +65,7 @@ func TestDiffReduce(t *testing.T) {
 			if _, err := validate.All(small, validate.Config{}); err != nil {
 				t.Error(err)
 			}
-			text, err := reduce.Text(small, 0)
+			text, err := printer.String(small)
 			if err != nil || !strings.Contains(text, c.code) || len(small) >= len(files["lib.wasm"]) {
 				t.Errorf("%d bytes of %d, %v:\n%s", len(small), len(files["lib.wasm"]), err, text)
 			}

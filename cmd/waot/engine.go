@@ -20,6 +20,7 @@ import (
 	"github.com/waot-project/waot/objfile"
 	"github.com/waot-project/waot/wasmfront"
 	"github.com/waot-project/waot/wasmfront/translate"
+	"github.com/waot-project/waot/wasmfront/wat"
 )
 
 // artifact is a compiled module.
@@ -142,9 +143,12 @@ func pipelineProblem(p *problem, err error) bool {
 	var uncompiled *compile.FuncError
 	var tooMuch *compile.LimitError
 	var cancelled *compile.CancelError
+	var text *wat.Error
 	switch {
 	case errors.As(err, &invalid):
 		describeInvalid(p, invalid)
+	case errors.As(err, &text):
+		describeMalformed(p, text)
 	case errors.As(err, &tooMuch):
 		p.Kind, p.Reason = "limit", tooMuch.Error()
 	case errors.As(err, &cancelled):
@@ -181,6 +185,15 @@ func describeInvalid(p *problem, e *wasmfront.Error) {
 		p.Kind = "limit"
 		p.Reason += " (implementation limit: " + e.Limit + ")"
 	}
+}
+
+// describeMalformed describes what is wrong with a text.
+func describeMalformed(p *problem, e *wat.Error) {
+	p.Kind, p.Line, p.Column = "malformed or invalid", e.Line, e.Column
+	if e.Feature != "" {
+		p.Kind = "unsupported"
+	}
+	p.Reason = strings.TrimPrefix(e.Error(), e.Place.String()+": ")
 }
 
 // hostProblem describes the errors of loading and running.
@@ -235,7 +248,7 @@ func describeTrap(p *problem, t *host.Trap) {
 
 func framesOf(backtrace []host.Frame) (out []frame) {
 	for _, f := range backtrace {
-		out = append(out, frame{f.Func, f.Name, f.Offset})
+		out = append(out, frame{Func: f.Func, Name: f.Name, Offset: f.Offset})
 	}
 	return out
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/wasmfront/wat"
 )
 
 // The exit statuses, beside those of WASI programs.
@@ -34,6 +35,7 @@ func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)
 type fileError struct {
 	file string
 	err  error
+	text *wat.Module // that the file holds, or nil
 }
 
 func (e *fileError) Error() string { return e.file + ": " + e.err.Error() }
@@ -43,7 +45,7 @@ func inFile(file string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &fileError{file, err}
+	return &fileError{file: file, err: err}
 }
 
 // problem is an error as JSON. Fields that an error does not have are left out.
@@ -53,6 +55,8 @@ type problem struct {
 	Kind   string  `json:"kind"`
 	File   string  `json:"file,omitempty"`
 	Offset *uint64 `json:"offset,omitempty"` // of the byte in the module
+	Line   int     `json:"line,omitempty"`   // in the text format, from 1
+	Column int     `json:"column,omitempty"` // from 1, in characters
 	Func   *uint32 `json:"func,omitempty"`   // index
 	Name   string  `json:"name,omitempty"`   // of the function
 	Reason string  `json:"reason"`
@@ -64,13 +68,15 @@ type problem struct {
 type frame struct {
 	Func   uint32 `json:"func"`
 	Name   string `json:"name,omitempty"`
-	Offset uint32 `json:"offset"` // in the module, 0 if unknown
+	Offset uint32 `json:"offset"`         // in the module, 0 if unknown
+	Line   int    `json:"line,omitempty"` // in the text format
+	Column int    `json:"column,omitempty"`
 }
 
-// String returns one line, without the file.
+// String returns one line, without the file. A place in the text comes before it.
 func (p *problem) String() string {
 	var b strings.Builder
-	if p.Offset != nil {
+	if p.Offset != nil && p.Line == 0 {
 		fmt.Fprintf(&b, "offset 0x%x: ", *p.Offset)
 	}
 	switch {
@@ -92,6 +98,7 @@ func problemOf(err error) *problem {
 	var fe *fileError
 	if errors.As(err, &fe) {
 		p.File, err = fe.file, fe.err
+		defer p.locate(fe.text)
 	}
 	var usage *usageError
 	path, _ := err.(*fs.PathError)
@@ -108,6 +115,29 @@ func problemOf(err error) *problem {
 		p.Reason = err.Error()
 	}
 	return p
+}
+
+// locate says where in the text, if there is one, the problem and the frames are.
+func (p *problem) locate(text *wat.Module) {
+	if text == nil {
+		return
+	}
+	if p.Offset != nil {
+		p.Line, p.Column = placeIn(text, int(*p.Offset))
+	}
+	for i := range p.Frames {
+		f := &p.Frames[i]
+		f.Line, f.Column = placeIn(text, int(f.Offset))
+	}
+}
+
+// placeIn returns the place in a text of an offset in the module, or zeros.
+func placeIn(text *wat.Module, offset int) (line, column int) {
+	at, ok := text.Place(offset)
+	if !ok {
+		return 0, 0
+	}
+	return at.Line, at.Column
 }
 
 // finish prints an error and gives the exit status.
@@ -127,7 +157,10 @@ func finish(err error, asJSON bool, stdout, stderr io.Writer) int {
 	} else {
 		// An error is one line. Only --json prints the rest of a caught panic.
 		line, _, _ := strings.Cut(p.String(), "\n")
-		if p.File != "" {
+		switch {
+		case p.File != "" && p.Line > 0:
+			line = fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, line)
+		case p.File != "":
 			line = p.File + ": " + line
 		}
 		fmt.Fprintf(stderr, "waot: %s\n", line)
@@ -147,7 +180,10 @@ func printFrames(w io.Writer, frames []frame) {
 			name = "?"
 		}
 		fmt.Fprintf(w, "  %2d: function %d (%s)", i, f.Func, name)
-		if f.Offset != 0 {
+		switch {
+		case f.Line != 0:
+			fmt.Fprintf(w, " at %d:%d", f.Line, f.Column)
+		case f.Offset != 0:
 			fmt.Fprintf(w, " at offset 0x%x", f.Offset)
 		}
 		fmt.Fprintln(w)

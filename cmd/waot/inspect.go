@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 
@@ -66,13 +65,13 @@ func inspectAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	bin, err := os.ReadFile(file)
+	src, err := readSource(file)
 	if err != nil {
 		return err
 	}
-	m, err := validate.All(bin, validate.Config{})
+	m, err := validate.All(src.b, validate.Config{})
 	if err != nil {
-		return inFile(file, err)
+		return src.fail(err)
 	}
 	in := &inspector{c: c, m: m, names: m.DecodeNames(), emit: emit, opt: opt}
 	in.cm = translate.Module(m, in.names)
@@ -88,10 +87,10 @@ func inspectAction(c *cli.Context) error {
 		return inFile(file, err)
 	}
 	if err := in.functions(funcs); err != nil {
-		return inFile(file, err)
+		return src.fail(err)
 	}
 	if emit["obj"] {
-		return inFile(file, in.object(file, bin))
+		return src.fail(in.object(file, src.b))
 	}
 	return nil
 }

@@ -96,6 +96,18 @@ var files = map[string]string{
 	"pass.json":     sumScript(5),
 	"fail.json":     sumScript(6),
 	"module.0.wasm": "", // lib.wasm, see setUp
+	// _start calls a function that traps.
+	"trap.wat":      "(module $m\n  (func $outer (export \"_start\")\n    call $inner)\n  (func $inner\n    unreachable))\n",
+	"invalid.wat":   ";; not i32\n(func (result i32)\n\ti64.const 0)\n",
+	"malformed.wat": "(module (func\n  i32.cnst 1))",
+	"struct.wat":    "(module (type (struct)))",
+	"pass.wast": `(module (func (export "add") (param i32 i32) (result i32) (i32.add (local.get 0) (local.get 1))))
+(assert_return (invoke "add" (i32.const 2) (i32.const 3)) (i32.const 5))
+(assert_malformed (module quote "(func (local $x i32) (local $x i32))") "duplicate local")
+(assert_invalid (module (func (result i32))) "type mismatch")`,
+	"fail.wast": "(module (func (export \"f\") (result i32) (i32.const 1)))\n\n(assert_return (invoke \"f\")\n  (i32.const 2))\n" +
+		"(assert_malformed (module quote \"(func)\") \"unexpected token\")\n(assert_invalid (module (func $f) (func $f)) \"duplicate func\")\n(module (fnc))\n",
+	"malformed.wast": "(module)\n(assert_retrun (invoke \"f\"))\n",
 }
 
 func sumScript(sum int) string {
@@ -139,6 +151,7 @@ var cases = []struct {
 	{"help-run", []string{"run", "--help"}},
 	{"help-validate", []string{"validate", "-h"}},
 	{"help-inspect", []string{"inspect", "--help"}},
+	{"help-print", []string{"print", "--help"}},
 	{"help-spectest", []string{"spectest", "--help"}},
 	{"help-diff", []string{"diff", "--help"}},
 	{"help-bisect", []string{"bisect", "--help"}},
@@ -208,6 +221,8 @@ var cases = []struct {
 	{"run-nothing", []string{"run"}},
 	{"run-elf", []string{"run", "elf.o"}},
 	{"run-text", []string{"run", "text.txt"}},
+	{"run-text-trap", []string{"run", "trap.wat"}},
+	{"run-text-trap-json", []string{"run", "trap.wat", "--json"}},
 
 	{"validate", []string{"validate", "lib.wasm"}},
 	{"validate-json", []string{"validate", "--json", "lib.wasm"}},
@@ -215,6 +230,13 @@ var cases = []struct {
 	{"validate-invalid-json", []string{"validate", "invalid.wasm", "--json"}},
 	{"validate-truncated", []string{"validate", "truncated"}},
 	{"validate-feature-json", []string{"validate", "feature.wasm", "--json"}},
+
+	{"validate-text", []string{"validate", "trap.wat"}},
+	{"validate-text-invalid", []string{"validate", "invalid.wat"}},
+	{"validate-text-invalid-json", []string{"validate", "invalid.wat", "--json"}},
+	{"validate-text-malformed", []string{"validate", "malformed.wat"}},
+	{"validate-text-malformed-json", []string{"validate", "malformed.wat", "--json"}},
+	{"validate-text-feature-json", []string{"validate", "struct.wat", "--json"}},
 
 	{"inspect", []string{"inspect", "lib.wasm"}},
 	{"inspect-wasm", []string{"inspect", "trap.wasm", "--emit=wasm"}},
@@ -225,7 +247,21 @@ var cases = []struct {
 	{"inspect-target", []string{"inspect", "lib.wasm", "--func=0", "--target=aarch32-linux"}},
 	{"inspect-import", []string{"inspect", "exit.wasm", "--func=0"}},
 
+	{"inspect-text", []string{"inspect", "trap.wat"}},
+	{"inspect-text-invalid", []string{"inspect", "invalid.wat"}},
+
+	{"print", []string{"print", "lib.wasm"}},
+	{"print-invalid", []string{"print", "invalid.wasm"}},
+	{"print-truncated", []string{"print", "truncated"}},
+	{"print-truncated-json", []string{"print", "truncated", "--json"}},
+	{"print-nowhere", []string{"print", "lib.wasm", "-o", "no/where/lib.wat"}},
+	{"print-text", []string{"print", "trap.wat"}},
+	{"print-nothing", []string{"print"}},
+
 	{"spectest", []string{"spectest", "pass.json"}},
+	{"spectest-text", []string{"spectest", "pass.wast"}},
+	{"spectest-text-fail", []string{"spectest", "fail.wast", "--engine=interp"}},
+	{"spectest-text-malformed", []string{"spectest", "malformed.wast", "pass.wast"}},
 	{"spectest-interp", []string{"spectest", "pass.json", "--engine=interp", "-O0"}},
 	{"spectest-fail", []string{"spectest", "fail.json"}},
 	{"spectest-json", []string{"spectest", "pass.json", "fail.json", "--json"}},
@@ -235,6 +271,11 @@ var cases = []struct {
 	{"spectest-missing", []string{"spectest", "nowhere.json"}},
 
 	{"diff", []string{"diff", "lib.wasm"}},
+	{"diff-text", []string{"diff", "trap.wat"}},
+	{"diff-text-invalid", []string{"diff", "invalid.wat"}},
+	{"bisect-text-invalid", []string{"bisect", "invalid.wat"}},
+	{"build-text", []string{"build", "trap.wat", "-o", "trap.o"}},
+	{"build-text-invalid", []string{"build", "invalid.wat", "-o", "invalid.o"}},
 	{"diff-invoke-json", []string{"diff", "lib.wasm", "--invoke", "add", "--json", "--", "1", "2"}},
 	{"diff-exit", []string{"diff", "exit.wasm"}},
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,32 +65,29 @@ func runAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	b, err := os.ReadFile(cmp.Or(c.String("object"), file))
+	src, err := programFile(c, file)
 	if err != nil {
 		return err
 	}
-	if b, err = verified(c, file, b); err != nil {
-		return err
-	}
-	if isObject(b) && opt.rewrites != nil {
+	if isObject(src.b) && opt.rewrites != nil {
 		return usagef("run: %s is compiled already:%s", file, opt.rewrites.flags)
 	}
 	ctx, cancel := runContext(c)
 	defer cancel()
 	opt.ctx = ctx
 	if elsewhere(c, opt) {
-		object, err := objectOf(c, file, b, opt)
+		object, err := objectOf(c, src, opt)
 		if err != nil {
 			return err
 		}
 		return onRunner(c, opt, file, object, nil)
 	}
-	mod, err := moduleOf(c, file, b, opt)
+	mod, err := moduleOf(c, src, opt)
 	if err != nil {
 		return err
 	}
 	if c.IsSet("invoke") {
-		return inFile(file, invoke(ctx, c, mod, &cfg, c.String("invoke")))
+		return src.fail(invoke(ctx, c, mod, &cfg, c.String("invoke")))
 	}
 	cfg.Args = append(cfg.Args, c.Args().Tail()...)
 	status, err := wasirun.Run(ctx, mod, &cfg)
@@ -99,7 +95,7 @@ func runAction(c *cli.Context) error {
 		err = errors.New("no exported function _start; call another one with --invoke NAME")
 	}
 	if err != nil {
-		return inFile(file, err)
+		return src.fail(err)
 	}
 	return programStatus(status)
 }
@@ -161,45 +157,61 @@ func programOptions(c *cli.Context, name string) (wasirun.Options, error) {
 // isObject reports whether a file is an object, not a module.
 func isObject(b []byte) bool { return bytes.HasPrefix(b, []byte("\x7fELF")) }
 
-// compileFile compiles the module that a file holds, and shows how far it is.
-func compileFile(c *cli.Context, file string, b []byte, opt *options) (*artifact, error) {
-	p := startProgress(c.App.ErrWriter, "compiling "+filepath.Base(file))
-	defer p.finish()
-	opt.progress = p.set
-	art, err := compileModule(file, b, opt)
-	return art, inFile(file, err)
+// programFile reads the file to run, or what --object has for it, and verifies its signature.
+func programFile(c *cli.Context, file string) (*source, error) {
+	if !c.IsSet("object") {
+		src, err := readSource(file)
+		if err == nil {
+			src.b, err = verified(c, file, src.b)
+		}
+		return src, err
+	}
+	b, err := os.ReadFile(c.String("object"))
+	if err == nil {
+		b, err = verified(c, file, b)
+	}
+	return &source{file: file, b: b}, err
 }
 
-// moduleOf loads a file for this process: an object as it is, or a WebAssembly module after compiling it. With --object, b
-// is what another waot has compiled.
-func moduleOf(c *cli.Context, file string, b []byte, opt *options) (*host.Module, error) {
-	if c.IsSet("object") || isObject(b) {
-		img, err := loadPortable(b)
+// compileFile compiles the module that a file holds, and shows how far it is.
+func compileFile(c *cli.Context, src *source, opt *options) (*artifact, error) {
+	p := startProgress(c.App.ErrWriter, "compiling "+filepath.Base(src.file))
+	defer p.finish()
+	opt.progress = p.set
+	art, err := compileModule(src.file, src.b, opt)
+	return art, src.fail(err)
+}
+
+// moduleOf loads a file for this process: an object as it is, or a WebAssembly module after compiling it. With --object, the file's
+// bytes are what another waot has compiled.
+func moduleOf(c *cli.Context, src *source, opt *options) (*host.Module, error) {
+	if c.IsSet("object") || isObject(src.b) {
+		img, err := loadPortable(src.b)
 		if err != nil {
-			return nil, inFile(file, err)
+			return nil, src.fail(err)
 		}
 		mod, err := loadImage(img)
-		return mod, inFile(file, err)
+		return mod, src.fail(err)
 	}
-	art, err := compileFile(c, file, b, opt)
+	art, err := compileFile(c, src, opt)
 	if err != nil {
 		return nil, err
 	}
 	mod, err := art.load()
-	return mod, inFile(file, err)
+	return mod, src.fail(err)
 }
 
 // objectOf returns the object to run on another machine: the file's own, or that of the WebAssembly module in it.
-func objectOf(c *cli.Context, file string, b []byte, opt *options) ([]byte, error) {
-	if isObject(b) {
-		return b, nil
+func objectOf(c *cli.Context, src *source, opt *options) ([]byte, error) {
+	if isObject(src.b) {
+		return src.b, nil
 	}
-	art, err := compileFile(c, file, b, opt)
+	art, err := compileFile(c, src, opt)
 	if err != nil {
 		return nil, err
 	}
 	object, err := art.portable()
-	return object, inFile(file, err)
+	return object, src.fail(err)
 }
 
 // invoke calls an exported function and prints its results.

@@ -20,6 +20,7 @@ import (
 	"github.com/waot-project/waot/spectest/nativeengine"
 	"github.com/waot-project/waot/spectest/remote"
 	"github.com/waot-project/waot/spectest/script"
+	"github.com/waot-project/waot/wasmfront/wat"
 )
 
 // specResult is what spectest --json prints for each script, and for all.
@@ -42,19 +43,23 @@ func spectestCommand() *cli.Command {
 		Name:      "spectest",
 		Usage:     "run the official test scripts",
 		UsageText: "waot spectest PATH... [--engine=native|interp] [OPTIONS]",
-		Description: `PATH is a script in wabt's JSON form (its modules beside it), a folder of such
-scripts, a zip file of them, or a folder of those. Exits with 1 if a command fails,
-or a script cannot be read or has what waot does not know.
+		Description: `PATH is a script: an official .wast file as it is, or wabt's JSON form of one (its
+modules beside it). Or it is a folder of scripts, a zip file of them, or a folder of
+those; a script that is there in both forms is read as JSON, unless there is --text.
+Exits with 1 if a command fails, or a script cannot be read or has what waot does not
+know.
 Native code for another target is compiled here and runs in an emulator.
 
 Examples:
-  waot spectest i32.json
+  waot spectest i32.wast
   waot spectest core.zip --engine=interp
   waot spectest suite/ --json -O0
+  waot spectest core.zip --text
   waot spectest core.zip --target=aarch64-linux`,
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "engine", Value: "native", Usage: "native code, or the interpreter of the intermediate form: native, interp"},
 			&cli.BoolFlag{Name: "serve", Hidden: true, Usage: "execute what another waot compiles, which talks on standard input and output"},
+			&cli.BoolFlag{Name: "text", Usage: "read the scripts of folders and zip files from their .wast files"},
 			jsonFlag(),
 		}, runnerFlags(), compileFlags()),
 		Action: spectestAction,
@@ -128,8 +133,12 @@ func spectestAction(c *cli.Context) (err error) {
 	}()
 	var each []specResult
 	total := &spectest.Result{Skipped: map[string]int{}}
+	open := (*script.Group).Script
+	if c.Bool("text") {
+		open = (*script.Group).Text
+	}
 	for _, path := range c.Args().Slice() {
-		scripts(path, func(name string, s *script.Script, err error) {
+		scripts(path, open, func(name string, s *script.Script, err error) {
 			r := runScript(engine, name, s, err)
 			total.Add(r)
 			each = append(each, specJSON(name, r))
@@ -196,24 +205,32 @@ func runScript(e spectest.Engine, name string, s *script.Script, err error) *spe
 			return r
 		}
 	}
-	return &spectest.Result{Failed: 1, Failures: []spectest.Failure{{Script: name, Msg: firstLine(err)}}}
+	failure := spectest.Failure{Script: name, Msg: firstLine(err)}
+	var text *wat.Error
+	if errors.As(err, &text) {
+		failure = spectest.Failure{Script: text.File, Line: text.Line, Msg: strings.TrimPrefix(failure.Msg, text.File+":")}
+	}
+	return &spectest.Result{Failed: 1, Failures: []spectest.Failure{failure}}
 }
+
+// opener opens the script of that name in a group.
+type opener func(g *script.Group, name string) (*script.Script, error)
 
 // scripts visits the scripts at a path by name; err is why one, or all there may be, could not
 // be read.
-func scripts(path string, visit func(name string, s *script.Script, err error)) {
+func scripts(path string, open opener, visit func(name string, s *script.Script, err error)) {
 	st, err := os.Stat(path)
 	switch {
 	case err != nil:
 		visit(path, nil, err)
-	case strings.HasSuffix(path, ".json"):
+	case script.IsScript(path):
 		s, err := script.Open(path)
-		visit(strings.TrimSuffix(filepath.Base(path), ".json"), s, err)
+		visit(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)), s, err)
 	case strings.HasSuffix(path, ".zip"), st.IsDir() && hasScripts(path):
 		g, err := script.OpenGroup(path)
-		groupScripts(path, g, err, visit)
+		groupScripts(path, g, err, open, visit)
 	case !st.IsDir():
-		visit(path, nil, errors.New("neither a .json script nor a .zip file nor a folder"))
+		visit(path, nil, errors.New("neither a .wast or .json script nor a .zip file nor a folder"))
 	default:
 		suite, err := script.OpenSuite(path)
 		if err != nil {
@@ -222,20 +239,19 @@ func scripts(path string, visit func(name string, s *script.Script, err error)) 
 		}
 		for _, name := range suite.Groups() {
 			g, err := suite.Group(name)
-			groupScripts(name, g, err, visit)
+			groupScripts(name, g, err, open, visit)
 		}
 	}
 }
 
 // hasScripts reports whether a folder is a group. Beside zip files, which are groups, JSON is something else.
 func hasScripts(dir string) bool {
-	scripts, _ := filepath.Glob(filepath.Join(dir, "*.json"))
 	groups, _ := filepath.Glob(filepath.Join(dir, "*.zip"))
-	return len(scripts) > 0 && len(groups) == 0
+	return script.HasScripts(dir) && len(groups) == 0
 }
 
 // groupScripts visits the scripts of a group.
-func groupScripts(group string, g *script.Group, err error, visit func(string, *script.Script, error)) {
+func groupScripts(group string, g *script.Group, err error, open opener, visit func(string, *script.Script, error)) {
 	if err == nil && len(g.Scripts) == 0 {
 		err = errors.New("no test scripts")
 	}
@@ -244,7 +260,7 @@ func groupScripts(group string, g *script.Group, err error, visit func(string, *
 		return
 	}
 	for _, name := range g.Scripts {
-		s, err := g.Script(name)
+		s, err := open(g, name)
 		visit(name, s, err)
 	}
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/waot-project/waot/wasmfront"
@@ -46,13 +44,13 @@ func validateAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	bin, err := os.ReadFile(file)
+	src, err := readSource(file)
 	if err != nil {
 		return err
 	}
-	m, err := validate.All(bin, validate.Config{})
+	m, err := validate.All(src.b, validate.Config{})
 	if err != nil {
-		return inFile(file, err)
+		return src.fail(err)
 	}
 	info := describe(file, m)
 	if c.Bool("json") {

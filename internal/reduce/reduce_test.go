@@ -13,6 +13,7 @@ import (
 	"github.com/waot-project/waot/spectest"
 	"github.com/waot-project/waot/spectest/interpengine"
 	"github.com/waot-project/waot/wasmfront"
+	"github.com/waot-project/waot/wasmfront/printer"
 	"github.com/waot-project/waot/wasmfront/validate"
 )
 
@@ -50,7 +51,7 @@ func TestOperator(t *testing.T) {
 			t.Fatal(err)
 		}
 		tries += stats.Tries
-		text, err := reduce.Text(small, 0)
+		text, err := printer.String(small)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,7 +132,7 @@ func TestTrap(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, _ := reduce.Text(small, 0)
+		text, _ := printer.String(small)
 		if !divides(t, p, small) || len(small) > 120 || stats.Exhausted {
 			t.Errorf("seed %d: %d bytes of %d, %d tries:\n%s", seed, len(small), len(p.Wasm), stats.Tries, text)
 		}

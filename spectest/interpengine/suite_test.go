@@ -14,6 +14,9 @@ import (
 
 func TestSuite(t *testing.T) { suitetest.Run(t, &interpengine.Engine{}) }
 
+// TestSuiteText runs the scripts as they are written.
+func TestSuiteText(t *testing.T) { suitetest.RunText(t, &interpengine.Engine{}) }
+
 // TestSuiteOptimised interprets what the mid-end makes of the functions, verified after
 // each pass.
 func TestSuiteOptimised(t *testing.T) {

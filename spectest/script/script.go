@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/waot-project/waot/wasmfront/wat"
 )
 
 // Script is a test script.
@@ -21,12 +23,35 @@ type Script struct {
 	Commands []Command
 
 	files fs.FS
+	forms map[string]*wat.Form // of a script in text, its modules by the names that commands have for them
 }
 
-// Module returns the bytes of a module that a command names.
+// Module returns the bytes of a module that a command names. The error of a text
+// that is malformed or not supported is a *wat.Error.
 func (s *Script) Module(filename string) ([]byte, error) {
-	return fs.ReadFile(s.files, filename)
+	m, err := s.module(filename)
+	if err != nil {
+		return nil, err
+	}
+	return m.Wasm, nil
 }
+
+func (s *Script) module(filename string) (*wat.Module, error) {
+	if f := s.forms[filename]; f != nil {
+		return f.Assemble()
+	}
+	b, err := fs.ReadFile(s.files, filename)
+	if err == nil && path.Ext(filename) == ".wat" {
+		return wat.Assemble(b)
+	}
+	return &wat.Module{Wasm: b}, err
+}
+
+// The values of Command.ModuleType.
+const (
+	binaryModule = "binary"
+	textModule   = "text"
+)
 
 // CommandType is the type of a command, as written.
 type CommandType string
@@ -84,7 +109,7 @@ type Command struct {
 }
 
 // IsText reports whether the command's module exists in the text format only.
-func (c *Command) IsText() bool { return c.ModuleType == "text" }
+func (c *Command) IsText() bool { return c.ModuleType == textModule }
 
 // HasModule reports whether the command has a module.
 func (c *Command) HasModule() bool { return c.Filename != "" }
@@ -108,7 +133,7 @@ type Action struct {
 
 // parse reads a script from its JSON.
 func parse(files fs.FS, name string) (*Script, error) {
-	b, err := fs.ReadFile(files, name+".json")
+	b, err := fs.ReadFile(files, name+jsonExt)
 	if err != nil {
 		return nil, err
 	}
@@ -146,9 +171,9 @@ func (s *Script) normalize(commands []Command) error {
 			return fmt.Errorf("script %s: line %d: %w", s.Name, c.Line, err)
 		}
 		if c.HasModule() && c.ModuleType == "" {
-			c.ModuleType = "binary"
+			c.ModuleType = binaryModule
 			if strings.HasSuffix(c.Filename, ".wat") {
-				c.ModuleType = "text"
+				c.ModuleType = textModule
 			}
 		}
 		if err := s.normalize(c.Commands); err != nil {
@@ -248,11 +273,36 @@ func union(a, b []string) []string {
 	return u
 }
 
-// Open reads the script in a file NAME.json, with its modules beside it.
+// The extensions of scripts in JSON and in text.
+const (
+	jsonExt = ".json"
+	textExt = ".wast"
+)
+
+// IsScript reports whether a file is a script by its name.
+func IsScript(file string) bool {
+	ext := filepath.Ext(file)
+	return ext == jsonExt || ext == textExt
+}
+
+// Open reads the script in a file NAME.json, with its modules beside it, or
+// NAME.wast.
 func Open(file string) (*Script, error) {
 	dir, base := filepath.Split(file)
 	if dir == "" {
 		dir = "."
 	}
-	return parse(os.DirFS(dir), strings.TrimSuffix(base, ".json"))
+	if name, ok := strings.CutSuffix(base, textExt); ok {
+		return openText(os.DirFS(dir), name)
+	}
+	return parse(os.DirFS(dir), strings.TrimSuffix(base, jsonExt))
+}
+
+// openText reads the script in a file NAME.wast.
+func openText(files fs.FS, name string) (*Script, error) {
+	text, err := fs.ReadFile(files, name+textExt)
+	if err != nil {
+		return nil, err
+	}
+	return parseText(name, text)
 }

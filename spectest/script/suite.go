@@ -9,7 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strings"
 )
 
@@ -56,7 +56,7 @@ func OpenSuite(dir string) (*Suite, error) {
 		if name, ok := strings.CutSuffix(e.Name(), ".zip"); ok {
 			s.groups = append(s.groups, suiteGroup{name, p})
 		} else if e.IsDir() {
-			if scripts, _ := filepath.Glob(filepath.Join(p, "*.json")); len(scripts) > 0 {
+			if HasScripts(p) {
 				s.groups = append(s.groups, suiteGroup{e.Name(), p})
 			}
 		}
@@ -133,16 +133,42 @@ func OpenGroup(file string) (*Group, error) {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
 	}
-	names, err := fs.Glob(g.files, "*.json")
-	if err != nil {
+	if g.Scripts, err = scriptNames(g.files); err != nil {
 		return nil, err
 	}
-	for _, n := range names {
-		g.Scripts = append(g.Scripts, strings.TrimSuffix(n, ".json"))
-	}
-	sort.Strings(g.Scripts)
 	return g, nil
 }
 
-// Script reads the script of that name.
-func (g *Group) Script(name string) (*Script, error) { return parse(g.files, name) }
+// scriptNames returns the names of the scripts in a folder, sorted.
+func scriptNames(files fs.FS) ([]string, error) {
+	var names []string
+	for _, ext := range [...]string{jsonExt, textExt} {
+		found, err := fs.Glob(files, "*"+ext)
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range found {
+			names = append(names, strings.TrimSuffix(n, ext))
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
+// HasScripts reports whether there are scripts in a folder itself.
+func HasScripts(dir string) bool {
+	names, err := scriptNames(os.DirFS(dir))
+	return err == nil && len(names) > 0
+}
+
+// Script reads the script of that name: in JSON, or in text if there is only that.
+func (g *Group) Script(name string) (*Script, error) {
+	s, err := parse(g.files, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return openText(g.files, name)
+	}
+	return s, err
+}
+
+// Text reads the script of that name in text.
+func (g *Group) Text(name string) (*Script, error) { return openText(g.files, name) }

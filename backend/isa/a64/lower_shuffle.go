@@ -142,7 +142,7 @@ func lookUp(l *lower, want *bytesOf, src *sources, dst vreg) {
 	var used [2]bool
 	for i, b := range want {
 		index[0][i], index[1][i] = 0xff, 0xff
-		if !isZeroVector(l, src[b>>4]) {
+		if low, high, ok := l.Vconst(src[b>>4]); !ok || low|high != 0 {
 			index[b>>4][i], used[b>>4] = b&15, true
 		}
 	}
@@ -159,14 +159,4 @@ func lookUp(l *lower, want *bytesOf, src *sources, dst vreg) {
 		k = 1
 	}
 	l.Emit(inLanes(asm.Vtbl, 0), l.Use(src[k]), indices(k), dst)
-}
-
-// isZeroVector reports whether v is the constant zero.
-func isZeroVector(l *lower, v clif.Value) bool {
-	d := l.DefOp(v, clif.OpVconst)
-	if d == nil {
-		return false
-	}
-	low, high := d.V128()
-	return low|high == 0
 }

@@ -139,7 +139,7 @@ type pair struct {
 // Bits of a pair in Inst.Second; the size is 4 or 8.
 const (
 	pairCond, pairSize, pairSecond, pairFirst = 9, 13, 14, 22
-	pairOp                                    = 1<<(pairFirst-pairSecond) - 1
+	secondOp, firstOp                         = 1<<(pairFirst-pairSecond) - 1, 1<<(32-pairFirst) - 1
 )
 
 // pack returns the pair as Inst.Second.
@@ -150,7 +150,7 @@ func (p *pair) pack() int32 {
 // pairOf returns the pair that was packed.
 func pairOf(packed int32) pair {
 	return pair{
-		first: backend.Op(packed>>pairFirst) & pairOp, second: backend.Op(packed>>pairSecond) & pairOp,
+		first: backend.Op(packed>>pairFirst) & firstOp, second: backend.Op(packed>>pairSecond) & secondOp,
 		size: 4 << (packed >> pairSize & 1), cond: asm.Cond(packed >> pairCond & 15), imm: int64(packed & (1<<pairCond - 1)),
 	}
 }

@@ -47,8 +47,11 @@ func addressConst(_ *lower, m *match) {
 }
 
 // loaded returns the address that the folded load reads.
-func loaded(l *lower, m *match) amode {
-	d := &l.F.Insts[m.Load]
+func loaded(l *lower, m *match) amode { return loadedAt(l, m.Load) }
+
+// loadedAt returns the address that a load reads.
+func loadedAt(l *lower, i clif.Inst) amode {
+	d := &l.F.Insts[i]
 	switch d.Op {
 	case clif.OpGlobalGet:
 		return l.Global(d.Aux)
@@ -57,5 +60,5 @@ func loaded(l *lower, m *match) amode {
 	case clif.OpTableSize:
 		return l.TableSize(d.Aux)
 	}
-	return heap(l, m.Load, d)
+	return heap(l, i, d)
 }

@@ -50,6 +50,18 @@ func lowerVsplat(l *lower, _ clif.Inst, d *clif.InstData) {
 	}
 }
 
+// splatRows are the instructions that load a lane and copy it to all, by shape.
+var splatRows = [numShapes]backend.Op{clif.I8x16: asm.Vpbroadcastb, clif.I16x8: asm.Vpbroadcastw,
+	clif.I32x4: asm.Vbroadcastss, clif.I64x2: asm.Movddup, clif.F32x4: asm.Vbroadcastss, clif.F64x2: asm.Movddup}
+
+func lowerVsplatMem(l *lower, m *match) {
+	emitMem(l, formOf(l, splatRows[m.T]), loaded(l, m), nil, []vreg{l.Def(m.D, 0)})
+}
+
+func lowerVextendMem(l *lower, m *match) {
+	emitMem(l, simd(l, vectorRows[m.D.Op][m.T]).in, loaded(l, m), nil, []vreg{l.Def(m.D, 0)})
+}
+
 func lowerVextract(l *lower, _ clif.Inst, d *clif.InstData) {
 	x, lane, dst := l.Use(d.ArgA()), int64(d.Lane()), l.Def(d, 0)
 	switch d.Type {
@@ -109,25 +121,50 @@ func extractFloat(l *lower, t clif.Type, x vreg, lane int64, dst vreg) {
 	}
 }
 
-func lowerVinsert(l *lower, _ clif.Inst, d *clif.InstData) {
-	lane := int64(d.Lane())
-	t, x, y, dst := d.Type, l.Use(d.ArgA()), l.UseAs(d.Type.LaneType(), d.ArgB()), l.Def(d, 0)
+// insertion returns the instruction that replaces a lane.
+func insertion(l *lower, t clif.Type, lane int64) vop {
 	switch t {
 	case clif.I8x16:
-		simd(l, asm.Pinsrb).by(lane).to(x, y, dst)
+		return simd(l, asm.Pinsrb).by(lane)
 	case clif.I16x8:
-		simd(l, asm.Pinsrw).by(lane).to(x, y, dst)
-	case clif.I32x4, clif.I64x2:
-		sized(l, asm.Pinsrd, backend.SizeOf(t.LaneType())).by(lane).to(x, y, dst)
+		return simd(l, asm.Pinsrw).by(lane)
 	case clif.F32x4:
-		simd(l, asm.Insertps).by(lane<<4).to(x, y, dst)
+		return simd(l, asm.Insertps).by(lane << 4)
 	case clif.F64x2:
-		op := asm.MergeLow
-		if lane == 1 {
-			op = asm.MergeHigh
-		}
-		simd(l, op).to(x, y, dst)
+		return simd(l, [2]backend.Op{asm.MergeLow, asm.MergeHigh}[lane])
 	}
+	return sized(l, asm.Pinsrd, backend.SizeOf(t.LaneType())).by(lane)
+}
+
+func lowerVinsert(l *lower, _ clif.Inst, d *clif.InstData) {
+	insertion(l, d.Type, int64(d.Lane())).to(l.Use(d.ArgA()), l.UseAs(d.Type.LaneType(), d.ArgB()), l.Def(d, 0))
+}
+
+func lowerVinsertMem(l *lower, m *match) {
+	in := insertion(l, m.T, int64(m.D.Lane())).in
+	emitMem(l, in, loaded(l, m), []vreg{l.Use(m.X())}, []vreg{l.Def(m.D, 0)})
+}
+
+// lowerStoreLane: the lowest lanes of four and eight bytes are stored as floats.
+func lowerStoreLane(l *lower, m *match) {
+	_, d := l.DefInst(m.Y())
+	lane, bytes := int64(d.Lane()), uint8(d.Type.LaneBits()/8)
+	a, x := heap(l, m.Inst, m.D), l.Use(d.ArgA())
+	var o vop
+	switch {
+	case bytes >= 4 && lane == 0:
+		l.Access(asm.MovfStore, bytes, a, x)
+		return
+	case bytes == 1:
+		o = simd(l, asm.PextrbStore).by(lane)
+	case bytes == 2:
+		o = simd(l, asm.PextrwStore).by(lane)
+	case bytes == 4:
+		o = sized(l, asm.PextrdStore, 4).by(lane)
+	default:
+		o = simd(l, asm.MovhpsStore)
+	}
+	emitMem(l, o.in, a, nil, []vreg{x})
 }
 
 // lowerVswizzle: from 16 on, indices saturate above 127, where pshufb gives 0; below, their low bits are kept.

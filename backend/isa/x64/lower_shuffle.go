@@ -95,7 +95,7 @@ var (
 		{op: asm.Punpckhwd, gives: unpackLanes(2, 8)},
 		{op: asm.Palignr, guess: guessDistance, gives: alignLanes},
 		{op: asm.PsrldqImm, guess: guessDistance, gives: rightLanes},
-		{op: asm.PslldqImm, guess: func(want *lanes) uint8 { return -guessDistance(want) }, gives: leftLanes},
+		{op: asm.PslldqImm, guess: func(want *lanes) uint8 { return -guessDistance(want) & 15 }, gives: leftLanes},
 		{op: asm.Pmovzxbw, gives: extendLanes(1)},
 		{op: asm.Pmovzxwd, gives: extendLanes(2)},
 		{op: asm.Pmovzxdq, gives: extendLanes(4)},
@@ -112,7 +112,7 @@ var (
 		{op: asm.Punpckhqdq, gives: unpackLanes(8, 8)},
 		{op: asm.Pblendw, guess: guessBlend(2), gives: blendLanes(2)},
 		{op: asm.Shufp, guess: guessGroups(0, 4), gives: shufpsLanes},
-		{op: asm.Palignr, guess: guessAlign, gives: alignLanes},
+		{op: asm.Palignr, guess: guessDistance, gives: alignLanes},
 		{op: asm.Insertps, guess: guessInsert, gives: insertLanes},
 	}
 )
@@ -168,7 +168,7 @@ func unpackLanes(width, first int) func(uint8) lanes {
 	}
 }
 
-// guessDistance returns by how many bytes the wanted lanes of one vector are moved down, modulo 16.
+// guessDistance returns by how many bytes the wanted lanes are moved down, modulo 16: in one vector, or in both in a row.
 func guessDistance(want *lanes) uint8 {
 	for i, n := range want {
 		if n < 32 {
@@ -177,9 +177,6 @@ func guessDistance(want *lanes) uint8 {
 	}
 	return 0
 }
-
-// guessAlign is guessDistance for both vectors in a row, the second one first.
-func guessAlign(want *lanes) uint8 { return guessDistance(want) }
 
 // alignLanes: 16 bytes from number imm on of the second vector and then the first.
 func alignLanes(imm uint8) (l lanes) {
@@ -474,12 +471,8 @@ func lowerVshuffle(l *lower, _ clif.Inst, d *clif.InstData) {
 
 // isZeros reports whether v is a constant of zeros.
 func isZeros(l *lower, v clif.Value) bool {
-	d := l.DefOp(v, clif.OpVconst)
-	if d == nil {
-		return false
-	}
-	low, high := d.V128()
-	return low|high == 0
+	low, high, ok := l.Vconst(v)
+	return ok && low|high == 0
 }
 
 // emitPlan appends dst = the shuffle of x and y by p.
@@ -510,7 +503,7 @@ func emitPlan(l *lower, p *plan, x, y clif.Value, dst vreg) {
 
 // emitStep appends to = the instruction of s on x and, if it has a second operand, y.
 func emitStep(l *lower, s *step, x vreg, y func() vreg, to vreg) {
-	o := moverOp(l, s.op).by(int64(s.imm))
+	o := vop{l, formOf(l, s.op)}.by(int64(s.imm))
 	switch {
 	case s.mask != nil:
 		o.constTo(x, vector128{binary.LittleEndian.Uint64(s.mask[:8]), binary.LittleEndian.Uint64(s.mask[8:])}, to)
@@ -519,15 +512,4 @@ func emitStep(l *lower, s *step, x vreg, y func() vreg, to vreg) {
 	default:
 		o.to(x, to)
 	}
-}
-
-// moverOp returns the instruction of a row of movers or steps.
-func moverOp(l *lower, op backend.Op) vop {
-	switch {
-	case op >= asm.Pblendvb: // has one form
-		return vop{l, backend.Inst{Op: op, Size: 16}}
-	case op == asm.Shufp:
-		return sized(l, op, 4)
-	}
-	return simd(l, op)
 }

@@ -108,6 +108,17 @@ func sized(l *lower, op backend.Op, size uint8) vop {
 	return vop{l, backend.Inst{Op: op, Size: size}}
 }
 
+// formOf returns the instruction of a row that may have one form only. Lanes of floats are of four bytes.
+func formOf(l *lower, op backend.Op) backend.Inst {
+	switch {
+	case op > asm.MovhpsStore:
+		return backend.Inst{Op: op, Size: 16}
+	case op == asm.Shufp:
+		return sized(l, op, 4).in
+	}
+	return simd(l, op).in
+}
+
 // simdOf returns the instruction of a row for lanes of shape t.
 func simdOf(l *lower, op backend.Op, t clif.Type) vop {
 	if asm.RowOf(op).Sizes.Allow(16) {
@@ -169,6 +180,11 @@ func (k vector128) reg(l *lower) vreg {
 // zeros and ones are the constants that need no memory.
 var zeros, ones = vector128{}, vector128{math.MaxUint64, math.MaxUint64}
 
+func lowerVconst(l *lower, _ clif.Inst, d *clif.InstData) {
+	low, high := d.V128()
+	vectorConst(l, vector128{low, high}, l.Def(d, 0))
+}
+
 // vectorConst appends dst = k, rematerialisable.
 func vectorConst(l *lower, k vector128, dst vreg) {
 	switch k {
@@ -184,28 +200,66 @@ func vectorConst(l *lower, k vector128, dst vreg) {
 	}
 }
 
-func lowerVconst(l *lower, _ clif.Inst, d *clif.InstData) {
-	low, high := d.V128()
-	vectorConst(l, vector128{low, high}, l.Def(d, 0))
+// foldOperand returns the address of v, if an instruction of vectors may read it from memory instead of a register.
+func foldOperand(l *lower, v clif.Value) (a amode, ok bool) {
+	if _, ok := l.Fold(RuleVconstOperand, clif.V128, v, 16); ok {
+		low, high, _ := l.Vconst(v)
+		return vector128{low, high}.pool(l), true
+	}
+	b, ok := l.Fold(RuleVloadOperand, clif.V128, v, 16)
+	if !ok {
+		return a, false
+	}
+	return loadedAt(l, b.Load), true
+}
+
+// values appends dst = x op y. The operand that memory may hold is y, or either if they commute.
+func (o vop) values(x, y clif.Value, dst vreg) {
+	l := o.l
+	a, inMemory := foldOperand(l, y)
+	if !inMemory && asm.RowOf(o.in.Op).Flags&asm.Commutes != 0 {
+		if a, inMemory = foldOperand(l, x); inMemory || overwriteSecond(l, x, y) {
+			x, y = y, x
+		}
+	}
+	if inMemory {
+		emitMem(l, o.in, a, []vreg{l.Use(x)}, []vreg{dst})
+		return
+	}
+	o.to(l.Use(x), l.Use(y), dst)
+}
+
+// valuesOf returns x op y, a fresh vector.
+func (o vop) valuesOf(x, y clif.Value) vreg {
+	dst := o.l.NewVReg(clif.V128)
+	o.values(x, y, dst)
+	return dst
+}
+
+// value appends dst = op x.
+func (o vop) value(x clif.Value, dst vreg) {
+	if asm.ReadsVector(o.in.Op) {
+		if a, ok := foldOperand(o.l, x); ok {
+			emitMem(o.l, o.in, a, nil, []vreg{dst})
+			return
+		}
+	}
+	o.to(o.l.Use(x), dst)
 }
 
 // lowerVbinary appends x op y, for an instruction of vectorRows.
 func lowerVbinary(l *lower, _ clif.Inst, d *clif.InstData) {
-	x, y := d.ArgA(), d.ArgB()
-	if d.Op.Info().Commutative && overwriteSecond(l, x, y) {
-		x, y = y, x
-	}
-	simdOf(l, vectorRows[d.Op][d.Type], d.Type).to(l.Use(x), l.Use(y), l.Def(d, 0))
+	simdOf(l, vectorRows[d.Op][d.Type], d.Type).values(d.ArgA(), d.ArgB(), l.Def(d, 0))
 }
 
 // lowerVswapped appends y op x.
 func lowerVswapped(l *lower, _ clif.Inst, d *clif.InstData) {
-	simdOf(l, vectorRows[d.Op][d.Type], d.Type).to(l.Use(d.ArgB()), l.Use(d.ArgA()), l.Def(d, 0))
+	simdOf(l, vectorRows[d.Op][d.Type], d.Type).values(d.ArgB(), d.ArgA(), l.Def(d, 0))
 }
 
 // lowerVunary appends op x.
 func lowerVunary(l *lower, _ clif.Inst, d *clif.InstData) {
-	simdOf(l, vectorRows[d.Op][d.Type], d.Type).to(l.Use(d.ArgA()), l.Def(d, 0))
+	simdOf(l, vectorRows[d.Op][d.Type], d.Type).value(d.ArgA(), l.Def(d, 0))
 }
 
 func lowerVnot(l *lower, _ clif.Inst, d *clif.InstData) {
@@ -247,6 +301,11 @@ func blend(l *lower, t clif.Type, a, b, c, dst vreg) {
 	l.Emit(backend.Inst{Op: op, Size: 16}, b, a, c, dst)
 }
 
+// lowerVselectMask: lanes of ones and zeros choose whole bytes.
+func lowerVselectMask(l *lower, m *match) {
+	blend(l, clif.I8x16, l.Use(m.X()), l.Use(m.Y()), l.Use(m.Z()), l.Def(m.D, 0))
+}
+
 // lowerVtest appends vany_true or vall_true as 0 or 1.
 func lowerVtest(l *lower, _ clif.Inst, d *clif.InstData) {
 	dst := l.Def(d, 0)
@@ -263,6 +322,15 @@ func vectorTest(l *lower, d *clif.InstData) comparison {
 	c := backend.Comparing(simd(l, asm.Ptest).in, cond)
 	c.Add(x, x)
 	return c
+}
+
+// compareVectorTest: a test of a vector sets the flags.
+func compareVectorTest(l *lower, m *match) {
+	_, d := l.DefInst(m.X())
+	m.Cmp = vectorTest(l, d)
+	if clif.IntCC(m.CC) == clif.Eq {
+		m.Cmp.In.Cond ^= 1
+	}
 }
 
 // lowerVbitmask: words are packed to bytes, which keeps their signs.

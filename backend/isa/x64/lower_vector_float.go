@@ -23,7 +23,7 @@ func lowerVfneg(l *lower, _ clif.Inst, d *clif.InstData) {
 var vectorRoundings = [clif.NumOpcodes]int64{clif.OpVfnearest: 8, clif.OpVffloor: 9, clif.OpVfceil: 10, clif.OpVftrunc: 11}
 
 func lowerVfround(l *lower, _ clif.Inst, d *clif.InstData) {
-	simdOf(l, asm.Roundp, d.Type).by(vectorRoundings[d.Op]).to(l.Use(d.ArgA()), l.Def(d, 0))
+	simdOf(l, asm.Roundp, d.Type).by(vectorRoundings[d.Op]).value(d.ArgA(), l.Def(d, 0))
 }
 
 // The predicates of Cmpp. Not less is true for NaNs.
@@ -40,11 +40,11 @@ var vectorPredicates = [clif.NumFloatCCs]struct {
 
 func lowerVfcmp(l *lower, _ clif.Inst, d *clif.InstData) {
 	p := vectorPredicates[d.FloatCC()]
-	x, y := l.Use(d.ArgA()), l.Use(d.ArgB())
+	x, y := d.ArgA(), d.ArgB()
 	if p.swap {
 		x, y = y, x
 	}
-	simdOf(l, asm.Cmpp, d.Type).by(p.imm).to(x, y, l.Def(d, 0))
+	simdOf(l, asm.Cmpp, d.Type).by(p.imm).values(x, y, l.Def(d, 0))
 }
 
 // The machine's minimum and maximum give the second operand if either is a NaN or both are zeros. Asked in both orders, they differ

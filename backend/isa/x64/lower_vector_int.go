@@ -56,77 +56,6 @@ func lowerVpopcnt(l *lower, _ clif.Inst, d *clif.InstData) {
 	simd(l, asm.Paddb).to(count(x), count(simd(l, asm.PsrlwImm).by(4).of(x)), l.Def(d, 0))
 }
 
-// equals and greater are the comparisons that there are; those of greater are signed.
-var (
-	equals  = [numShapes]backend.Op{clif.I8x16: asm.Pcmpeqb, clif.I16x8: asm.Pcmpeqw, clif.I32x4: asm.Pcmpeqd, clif.I64x2: asm.Pcmpeqq}
-	greater = [numShapes]backend.Op{clif.I8x16: asm.Pcmpgtb, clif.I16x8: asm.Pcmpgtw, clif.I32x4: asm.Pcmpgtd, clif.I64x2: asm.Pcmpgtq}
-)
-
-func lowerVicmp(l *lower, _ clif.Inst, d *clif.InstData) {
-	t, cc := d.Type, d.IntCC()
-	x, y, dst := l.Use(d.ArgA()), l.Use(d.ArgB()), l.Def(d, 0)
-	switch cc {
-	case clif.Slt, clif.Sle, clif.Ult, clif.Ule:
-		if t == clif.I64x2 || cc == clif.Slt || cc == clif.Ult {
-			x, y, cc = y, x, cc.Swap()
-		}
-	}
-	if t == clif.I64x2 {
-		compare64(l, cc, x, y, dst)
-		return
-	}
-	equal := func(bound clif.Opcode) {
-		simd(l, equals[t]).to(simd(l, vectorRows[bound][t]).of(x, y), x, dst)
-	}
-	switch cc {
-	case clif.Eq:
-		simd(l, equals[t]).to(x, y, dst)
-	case clif.Ne:
-		invert(l, simd(l, equals[t]).of(x, y), dst)
-	case clif.Sgt:
-		simd(l, greater[t]).to(x, y, dst)
-	case clif.Sge:
-		equal(clif.OpVmaxS)
-	case clif.Sle:
-		equal(clif.OpVminS)
-	case clif.Uge:
-		equal(clif.OpVmaxU)
-	case clif.Ule:
-		equal(clif.OpVminU)
-	case clif.Ugt:
-		x, y = unsign(l, t, x, y)
-		simd(l, greater[t]).to(x, y, dst)
-	}
-}
-
-// unsign returns x and y with their signs inverted: numbers that compare as x and y do without signs.
-func unsign(l *lower, t clif.Type, x, y vreg) (vreg, vreg) {
-	top := all(t, 1<<(t.LaneBits()-1))
-	return simd(l, asm.Pxor).constOf(x, top), simd(l, asm.Pxor).constOf(y, top)
-}
-
-// compare64 is lowerVicmp of lanes of 64 bits, which have no minimum and maximum.
-func compare64(l *lower, cc clif.IntCC, x, y, dst vreg) {
-	switch cc {
-	case clif.Ugt:
-		x, y = unsign(l, clif.I64x2, x, y)
-	case clif.Uge:
-		y, x = unsign(l, clif.I64x2, x, y)
-	case clif.Sge:
-		x, y = y, x
-	}
-	switch cc {
-	case clif.Eq:
-		simd(l, asm.Pcmpeqq).to(x, y, dst)
-	case clif.Ne:
-		invert(l, simd(l, asm.Pcmpeqq).of(x, y), dst)
-	case clif.Sgt, clif.Ugt:
-		simd(l, asm.Pcmpgtq).to(x, y, dst)
-	default:
-		invert(l, simd(l, asm.Pcmpgtq).of(x, y), dst)
-	}
-}
-
 // vectorShifts are the rows of shifts by a vector's low lane; there is none of bytes, and no arithmetic one of 64 bits.
 var vectorShifts = [clif.NumOpcodes][numShapes]struct{ count, imm backend.Op }{
 	clif.OpVshl: {clif.I8x16: {asm.Psllw, asm.PsllwImm}, clif.I16x8: {asm.Psllw, asm.PsllwImm},
@@ -171,6 +100,40 @@ func lowerVshift(l *lower, _ clif.Inst, d *clif.InstData) {
 	}
 }
 
+// lowerVshiftImm: bytes are shifted as words, and cleared of their neighbours' bits.
+func lowerVshiftImm(l *lower, m *match) {
+	t, op := m.T, m.D.Op
+	width := int64(t.LaneBits())
+	k := m.K & (width - 1)
+	x, dst := l.Use(m.X()), l.Def(m.D, 0)
+	if k == 0 {
+		l.Emit(backend.Inst{Op: asm.Movf, Size: 16}, x, dst)
+		return
+	}
+	left, right := simd(l, vectorShifts[clif.OpVshl][t].imm).by(k), simd(l, vectorShifts[clif.OpVshrU][t].imm).by(k)
+	sign := all(t, 1<<(width-1)>>k)
+	switch {
+	case t == clif.I8x16 && op == clif.OpVshl:
+		simd(l, asm.Pand).constTo(left.of(x), all(t, 0xff<<k), dst)
+	case t == clif.I8x16 && op == clif.OpVshrU:
+		simd(l, asm.Pand).constTo(right.of(x), all(t, 0xff>>k), dst)
+	case t == clif.I8x16 && k == 7:
+		simd(l, asm.Pcmpgtb).to(zeros.reg(l), x, dst)
+	case t == clif.I8x16:
+		shifted := simd(l, asm.Pand).constOf(right.of(x), all(t, 0xff>>k))
+		simd(l, asm.Psubb).constTo(simd(l, asm.Pxor).constOf(shifted, sign), sign, dst)
+	case t == clif.I64x2 && op == clif.OpVshrS && k == 63:
+		simd(l, asm.PsradImm).by(31).to(simd(l, asm.Pshufd).by(oddLanes).of(x), dst)
+	case t == clif.I64x2 && op == clif.OpVshrS && k < 32:
+		const odd = 0xcc
+		simd(l, asm.Pblendw).by(odd).to(right.of(x), simd(l, asm.PsradImm).by(k).of(x), dst)
+	case t == clif.I64x2 && op == clif.OpVshrS:
+		simd(l, asm.Psubq).constTo(simd(l, asm.Pxor).constOf(right.of(x), sign), sign, dst)
+	default:
+		simd(l, vectorShifts[op][t].imm).by(k).to(x, dst)
+	}
+}
+
 // vectorCount returns a vector with the amount of a shift.
 func vectorCount(l *lower, amount vreg) vreg {
 	n := l.NewVReg(clif.V128)
@@ -208,6 +171,57 @@ func lowerVdotAdd(l *lower, _ clif.Inst, d *clif.InstData) {
 	low := simd(l, asm.Pmaddwd).of(simd(l, asm.Pmovsxbw).of(x), simd(l, asm.Pmovsxbw).of(y))
 	high := simd(l, asm.Pmaddwd).of(highS(l, clif.I16x8, x), highS(l, clif.I16x8, y))
 	simd(l, asm.Paddd).to(simd(l, asm.Phaddd).of(low, high), l.Use(d.ArgC()), l.Def(d, 0))
+}
+
+// equals and greater are the comparisons that there are; those of greater are signed.
+var (
+	equals  = [numShapes]backend.Op{clif.I8x16: asm.Pcmpeqb, clif.I16x8: asm.Pcmpeqw, clif.I32x4: asm.Pcmpeqd, clif.I64x2: asm.Pcmpeqq}
+	greater = [numShapes]backend.Op{clif.I8x16: asm.Pcmpgtb, clif.I16x8: asm.Pcmpgtw, clif.I32x4: asm.Pcmpgtd, clif.I64x2: asm.Pcmpgtq}
+)
+
+// bounds are the operations whose result is x where x compares so with y. Lanes of 64 bits have none.
+var bounds = [clif.NumIntCCs]clif.Opcode{clif.Sge: clif.OpVmaxS, clif.Sle: clif.OpVminS, clif.Uge: clif.OpVmaxU, clif.Ule: clif.OpVminU}
+
+func lowerVicmp(l *lower, _ clif.Inst, d *clif.InstData) {
+	t, cc, dst := d.Type, d.IntCC(), l.Def(d, 0)
+	x, y := d.ArgA(), d.ArgB()
+	if bounds[cc] != 0 && t != clif.I64x2 {
+		r := l.Use(x) // first: what is used twice is not read from memory
+		simd(l, equals[t]).to(simd(l, vectorRows[bounds[cc]][t]).valuesOf(x, y), r, dst)
+		return
+	}
+	switch cc {
+	case clif.Slt, clif.Ult, clif.Sle, clif.Ule:
+		x, y, cc = y, x, cc.Swap()
+	}
+	switch cc {
+	case clif.Eq:
+		simd(l, equals[t]).values(x, y, dst)
+	case clif.Ne:
+		invert(l, simd(l, equals[t]).valuesOf(x, y), dst)
+	case clif.Sgt:
+		simd(l, greater[t]).values(x, y, dst)
+	case clif.Sge:
+		invert(l, simd(l, greater[t]).valuesOf(y, x), dst)
+	case clif.Ugt:
+		greaterUnsigned(l, t, x, y, dst)
+	case clif.Uge:
+		below := l.NewVReg(clif.V128)
+		greaterUnsigned(l, t, y, x, below)
+		invert(l, below, dst)
+	}
+}
+
+// greaterUnsigned compares x and y with their signs inverted, which order as x and y do without signs.
+func greaterUnsigned(l *lower, t clif.Type, x, y clif.Value, dst vreg) {
+	top := all(t, 1<<(t.LaneBits()-1))
+	unsign := func(v clif.Value) vreg {
+		if low, high, ok := l.Vconst(v); ok {
+			return vector128{low ^ top.low, high ^ top.high}.reg(l)
+		}
+		return simd(l, asm.Pxor).constOf(l.Use(v), top)
+	}
+	simd(l, greater[t]).to(unsign(x), unsign(y), dst)
 }
 
 // interleavings put lanes of half the width of t's side by side: those of the low halves of two vectors, of the high ones.
@@ -250,6 +264,12 @@ func lowerVextaddPair(l *lower, _ clif.Inst, d *clif.InstData) {
 		x = simd(l, asm.Pxor).constOf(x, all(clif.I16x8, 0x8000))
 		simd(l, asm.Paddd).constTo(simd(l, asm.Pmaddwd).constOf(x, words), all(clif.I32x4, 0x10000), dst)
 	}
+}
+
+// lowerVextaddQuads adds four bytes.
+func lowerVextaddQuads(l *lower, m *match) {
+	pairs := simd(l, asm.Pmaddubsw).constOf(l.Use(m.X()), all(clif.I8x16, 1))
+	simd(l, asm.Pmaddwd).constTo(pairs, all(clif.I16x8, 1), l.Def(m.D, 0))
 }
 
 // lowerVextmul: bytes are extended first; of words there are the halves of products; even doublewords have whole products.

@@ -57,7 +57,21 @@ const (
 	RuleCvtMem
 	RuleBitcastMem
 	RuleFcmpMask
+	// Vectors.
+	RuleVconstOperand
+	RuleVloadOperand
+	RuleVshiftImm
+	RuleVselectMask
+	RuleVextaddQuads
+	RuleVsplatMem
+	RuleVsplatMem8
+	RuleVsplatMem16
+	RuleVextendMem
+	RuleVinsertMem
+	RuleVinsertMem8
+	RuleVinsertMem16
 	// Comparisons and their users.
+	RuleTestVector
 	RuleTestMemNarrow
 	RuleTestMemImm
 	RuleTestImm
@@ -79,6 +93,7 @@ const (
 	RuleStoreModify
 	RuleStoreModifyLeft
 	RuleStoreImm
+	RuleStoreLane
 	numRules
 )
 
@@ -186,6 +201,33 @@ var rows = [numRules]backend.RuleDef{
 	RuleFcmpMask: {Name: "fcmp_mask", Pattern: "(fcmp:eq|ne x y)", Lower: lowerFcmpMask,
 		Gives: "cmpsd; movd; and 1", Why: "no second condition for NaN"},
 
+	RuleVconstOperand: {Name: "vconst_operand", Term: backend.TermOperand, Pattern: "x:vector-const",
+		Gives: "op x, [constant]", Why: "the load is saved"},
+	RuleVloadOperand: {Name: "vload_operand", Term: backend.TermOperand, Pattern: "[x:16]", When: "avx",
+		Gives: "op x, [y]", Why: "the load is saved; before AVX its address would have to be aligned"},
+	RuleVshiftImm: {Name: "vshift_imm", Pattern: "(vshl|vshr_s|vshr_u x k)", Lower: lowerVshiftImm,
+		Gives: "shift x, k", Why: "the amount is not in a vector"},
+	RuleVselectMask: {Name: "vselect_mask", Pattern: "(vbitselect x y z:lane-mask)", Lower: lowerVselectMask,
+		Gives: "pblendvb x, y, z", Why: "one instruction for three"},
+	RuleVextaddQuads: {Name: "vextadd_quads", Pattern: "(vextadd_pair_u.i32x4 (only (vextadd_pair_u.i16x8 x)))", Lower: lowerVextaddQuads,
+		Gives: "pmaddubsw; pmaddwd", Why: "sums of two bytes have no sign, so that they are those of signed words"},
+	RuleVsplatMem: {Name: "vsplat_mem", Pattern: "(vsplat [x])", When: "splat-load", Lower: lowerVsplatMem,
+		Gives: "movddup or broadcast [x]", Why: "the load is saved"},
+	RuleVsplatMem8: {Name: "vsplat_mem8", Pattern: "(vsplat.i8x16 [x:1])", When: "avx2", Lower: lowerVsplatMem,
+		Gives: "vpbroadcastb [x]", Why: "the load and the move are saved"},
+	RuleVsplatMem16: {Name: "vsplat_mem16", Pattern: "(vsplat.i16x8 [x:2])", When: "avx2", Lower: lowerVsplatMem,
+		Gives: "vpbroadcastw [x]", Why: "the load and the move are saved"},
+	RuleVextendMem: {Name: "vextend_mem", Pattern: "(vextend_low_s|vextend_low_u [x:8])", Lower: lowerVextendMem,
+		Gives: "pmovsx or pmovzx [x]", Why: "the load is saved"},
+	RuleVinsertMem: {Name: "vinsert_mem", Pattern: "(vinsert x [y])", When: "lane-load", Lower: lowerVinsertMem,
+		Gives: "pinsr [y]", Why: "the load is saved"},
+	RuleVinsertMem8: {Name: "vinsert_mem8", Pattern: "(vinsert.i8x16 x [y:1])", Lower: lowerVinsertMem,
+		Gives: "pinsrb [y]", Why: "the load is saved"},
+	RuleVinsertMem16: {Name: "vinsert_mem16", Pattern: "(vinsert.i16x8 x [y:2])", Lower: lowerVinsertMem,
+		Gives: "pinsrw [y]", Why: "the load is saved"},
+
+	RuleTestVector: {Name: "test_vector", Term: termCompare, Pattern: "(icmp:eq|ne.i32 x:vector-test 0)", Lower: compareVectorTest,
+		Gives: "ptest x, x", Why: "no 0 or 1 is made"},
 	RuleTestMemNarrow: {Name: "test_mem_narrow", Term: termCompare, Pattern: "(icmp:eq|ne (only (band [x:narrow] k)) 0)", When: "in-load", Lower: compareTestMemNarrow,
 		Gives: "test [x], k of one or two bytes", Why: "the load is saved"},
 	RuleTestMemImm: {Name: "test_mem_imm", Term: termCompare, Pattern: "(icmp (only (band [x] k:imm32)) 0)", Lower: compareTestMemImm,
@@ -227,6 +269,8 @@ var rows = [numRules]backend.RuleDef{
 		Gives: "op [x], z", Why: "load and store are the operation's"},
 	RuleStoreImm: {Name: "store_imm", Term: backend.TermOperand, Pattern: "x", When: "store-imm",
 		Gives: "mov [address], x", Why: "no constant in a register"},
+	RuleStoreLane: {Name: "store_lane", Pattern: "(store x y:lane)", When: "lane-stored", Lower: lowerStoreLane,
+		Gives: "pextr [x], y", Why: "the extraction is the store's"},
 }
 
 // words are what the patterns name.
@@ -257,11 +301,44 @@ var words = backend.Vocabulary{
 		"kept": func(l *lower, v clif.Value) bool { return !l.SingleUse(v) },
 		// float-const: a constant that nothing else uses.
 		"float-const": func(l *lower, v clif.Value) bool { return l.DefOp(v, clif.OpFconst) != nil && l.SingleUse(v) },
+		// vector-const: the same of vectors, neither zeros nor ones, which registers get without a load.
+		"vector-const": func(l *lower, v clif.Value) bool {
+			low, high, ok := l.Vconst(v)
+			return ok && l.SingleUse(v) && (low != high || low+1 > 1)
+		},
+		// vector-test: a test of a vector, and nothing else uses it.
+		"vector-test": func(l *lower, v clif.Value) bool {
+			_, d := l.DefInst(v)
+			return d != nil && (d.Op == clif.OpVanyTrue || d.Op == clif.OpVallTrue) && l.OnlyUse(v)
+		},
+		// lane-mask: lanes of ones and zeros.
+		"lane-mask": func(l *lower, v clif.Value) bool {
+			_, d := l.DefInst(v)
+			return d != nil && (d.Op == clif.OpVicmp || d.Op == clif.OpVfcmp)
+		},
+		// lane: a lane of a vector, and nothing else uses it.
+		"lane": func(l *lower, v clif.Value) bool {
+			_, d := l.DefInst(v)
+			return d != nil && (d.Op == clif.OpVextract || d.Op == clif.OpVextractS) && l.OnlyUse(v)
+		},
 	},
 	Guards: map[string]func(l *lower, m *match) bool{
-		"bmi1":           func(l *lower, _ *match) bool { return has(l, asm.BMI1) },
-		"bmi2":           func(l *lower, _ *match) bool { return has(l, asm.BMI2) },
-		"lzcnt":          func(l *lower, _ *match) bool { return has(l, asm.LZCNT) },
+		"bmi1":  func(l *lower, _ *match) bool { return has(l, asm.BMI1) },
+		"bmi2":  func(l *lower, _ *match) bool { return has(l, asm.BMI2) },
+		"lzcnt": func(l *lower, _ *match) bool { return has(l, asm.LZCNT) },
+		"avx":   func(l *lower, _ *match) bool { return has(l, asm.AVX) },
+		"avx2":  func(l *lower, _ *match) bool { return has(l, asm.AVX2) },
+		// splat-load: an instruction loads lanes of this shape.
+		"splat-load": func(l *lower, m *match) bool {
+			return m.T == clif.F64x2 || m.T == clif.I64x2 || has(l, asm.AVX2) && m.T.LaneBits() == 32
+		},
+		// lane-load: the load is of a lane.
+		"lane-load": func(_ *lower, m *match) bool { return m.T.LaneBits() >= 32 },
+		// lane-stored: the store is of a lane as wide as those of y.
+		"lane-stored": func(l *lower, m *match) bool {
+			_, d := l.DefInst(m.Y())
+			return access(m.D) == d.Type.LaneBits()/8
+		},
 		"x-not-constant": func(l *lower, m *match) bool { _, ok := l.Iconst(m.X()); return !ok },
 		// in-load: k is in the range of the load.
 		"in-load": func(l *lower, m *match) bool { return m.K >= 0 && m.K < 1<<(8*access(&l.F.Insts[m.Load])) },

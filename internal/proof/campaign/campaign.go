@@ -28,6 +28,7 @@ import (
 // Config configures a campaign.
 type Config struct {
 	First, N uint64        // seeds
+	Vectors  bool          // the programs have vectors
 	For      time.Duration // ends the campaign earlier; 0 does not
 	Workers  int           // 0 means 1
 	Targets  []string
@@ -127,6 +128,7 @@ type Figures struct {
 	Trapping, Looping, Indirect, Growing   int // modules that did so
 	Hosting                                int // modules that called the host
 	Rounds, IndirectCalls, Grows, HostCall uint64
+	Operators, VectorOperators             int // of which the functions are made
 	Unsupported                            int // compilations
 	Starts                                 int // of processes
 	PeakBytes                              uint64
@@ -174,6 +176,8 @@ func (f *Figures) add(g *Figures) {
 	f.IndirectCalls += g.IndirectCalls
 	f.Grows += g.Grows
 	f.HostCall += g.HostCall
+	f.Operators += g.Operators
+	f.VectorOperators += g.VectorOperators
 	f.Unsupported += g.Unsupported
 	f.Failures = append(f.Failures, g.Failures...)
 }
@@ -188,6 +192,8 @@ func (f *Figures) String() string {
 	fmt.Fprintf(&b, "modules that trap: %s; that execute a back edge: %s; that call indirectly: %s; that grow memory: %s; that call the host: %s\n",
 		share(f.Trapping), share(f.Looping), share(f.Indirect), share(f.Growing), share(f.Hosting))
 	fmt.Fprintf(&b, "back edges: %d, indirect calls: %d, memory.grow: %d, calls of the host: %d\n", f.Rounds, f.IndirectCalls, f.Grows, f.HostCall)
+	fmt.Fprintf(&b, "operators: %d, of which %d (%.1f %%) work on vectors\n", f.Operators, f.VectorOperators,
+		100*float64(f.VectorOperators)/float64(max(f.Operators, 1)))
 	fmt.Fprintf(&b, "processes: %d, at most %d MiB each; compilations that need what is not supported: %d\n", f.Starts, f.PeakBytes>>20, f.Unsupported)
 	fmt.Fprintf(&b, "differences: %d\n", len(f.Failures))
 	for i := range f.Failures {
@@ -256,6 +262,15 @@ func Run(ctx context.Context, cfg Config) (*Figures, error) {
 	return total, context.Cause(ctx)
 }
 
+// program makes the program of a seed, which depends on the targets as far as one may write a part of a vector.
+func (cfg *Config) program(seed uint64) *randprog.Program {
+	if cfg.Vectors {
+		torn := !slices.ContainsFunc(cfg.Targets, func(t string) bool { return compile.GOARCH(t) != "amd64" })
+		return randprog.GenerateVectors(seed, false, torn)
+	}
+	return randprog.Generate(seed)
+}
+
 func (cfg *Config) setDefaults() {
 	set := func(p *int, n int) {
 		if *p == 0 {
@@ -310,7 +325,7 @@ func (w *worker) close() {
 // module compares the program of a seed. An error means that it could not be compared.
 func (w *worker) module(ctx context.Context, seed uint64) (*Figures, error) {
 	f := &Figures{}
-	p := randprog.Generate(seed)
+	p := w.cfg.program(seed)
 	want, _, err := randprog.Judge(ctx, p)
 	if err != nil {
 		return f, fmt.Errorf("the judge: %w", err)
@@ -353,7 +368,7 @@ func (f *Figures) describe(ctx context.Context, p *randprog.Program, want *randp
 	if err != nil {
 		return err
 	}
-	wasm, err := counting(p.Wasm)
+	wasm, err := f.counting(p.Wasm)
 	if err != nil {
 		return err
 	}

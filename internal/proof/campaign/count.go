@@ -25,8 +25,8 @@ func counters() (names []string) {
 	return names
 }
 
-// counting returns a module that does the same, and counts.
-func counting(wasm []byte) ([]byte, error) {
+// counting returns a module that does the same, and counts. It counts the operators itself.
+func (f *Figures) counting(wasm []byte) ([]byte, error) {
 	m, err := wasmedit.Decode(wasm, wasmfront.DefaultFeatures)
 	if err != nil {
 		return nil, err
@@ -39,14 +39,17 @@ func counting(wasm []byte) ([]byte, error) {
 	}
 	one := wasmedit.Inst{Op: wasmfront.OpI64Const, Raw: []byte{byte(wasmfront.OpI64Const), 1}}
 	for i := range m.Funcs {
-		f := &m.Funcs[i]
+		fn := &m.Funcs[i]
 		var code []wasmedit.Inst
 		count := func(n int) {
 			g := first + uint32(n)
 			code = append(code, wasmedit.Inst{Op: wasmfront.OpGlobalGet, Index: g}, one, wasmedit.Plain(wasmfront.OpI64Add),
 				wasmedit.Inst{Op: wasmfront.OpGlobalSet, Index: g})
 		}
-		for _, in := range f.Code {
+		for _, in := range fn.Code {
+			if f.Operators++; in.Op.Info().Feature&(wasmfront.FeatureSIMD|wasmfront.FeatureRelaxedSIMD) != 0 {
+				f.VectorOperators++
+			}
 			switch in.Op {
 			case wasmfront.OpLoop:
 				count(countEntries)
@@ -60,7 +63,7 @@ func counting(wasm []byte) ([]byte, error) {
 				count(countRounds)
 			}
 		}
-		f.Code = code
+		fn.Code = code
 	}
 	return m.Encode()
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/waot-project/waot/internal/proof/filetest"
 	"github.com/waot-project/waot/internal/proof/randprog"
 	"github.com/waot-project/waot/internal/proof/wasmgen"
+	"github.com/waot-project/waot/spectest"
 	"github.com/waot-project/waot/spectest/interpengine"
 )
 
@@ -179,7 +180,7 @@ func (t *clifTest) callOthers(file *text.File, loaded filetest.Program) error {
 		if f.Index == t.decl.InitFunc() || slices.ContainsFunc(t.calls, func(c clifCall) bool { return c.fn == f.Index }) {
 			continue
 		}
-		line, err := directive(file, loaded, f.Index, make([]uint64, len(t.decl.FuncSig(f.Index).Params)), true)
+		line, err := directive(file, loaded, f.Index, make([]uint64, clif.Words(t.decl.FuncSig(f.Index).Params)), true)
 		if err != nil {
 			return fmt.Errorf("function %d: %w", f.Index, err)
 		}
@@ -202,31 +203,36 @@ func directive(file *text.File, p filetest.Program, fn clif.FuncIndex, args []ui
 	}
 	defer inst.Close()
 	sig := file.Mod.FuncSig(fn)
-	var words, results []string
-	for i, a := range args {
-		words = append(words, operand(sig.Params[i], a, false))
-	}
-	call := fmt.Sprintf("%%%q(%s)", file.Mod.Funcs[fn].Name, strings.Join(words, ", "))
-	bits, err := inst.Call(fn, args)
+	call := fmt.Sprintf("%%%q(%s)", file.Mod.Funcs[fn].Name, operands(sig.Params, args, false))
+	results, err := inst.Call(fn, args)
 	var trap filetest.Trapper
 	switch {
 	case errors.As(err, &trap):
 		return fmt.Sprintf("; trap: %s == %v", call, trap.TrapCode()), nil
 	case err != nil:
 		return "", err
-	case len(bits) == 0:
+	case len(results) == 0:
 		return "; run: " + call, nil
 	}
-	for i, r := range bits {
-		results = append(results, operand(sig.Results[i], r, anyNaN))
-	}
-	return "; run: " + call + " == " + strings.Join(results, ", "), nil
+	return "; run: " + call + " == " + operands(sig.Results, results, anyNaN), nil
 }
 
-// operand returns a value as directives write it. If anyNaN is set, each quiet NaN stands for any NaN.
-func operand(t clif.Type, bits uint64, anyNaN bool) string {
+// operands returns values of the types as directives write them. If anyNaN is set, each quiet NaN stands for any NaN.
+func operands(types []clif.Type, words []uint64, anyNaN bool) string {
+	var list []string
+	for _, v := range spectest.Values(types, words) {
+		list = append(list, operand(v, anyNaN))
+	}
+	return strings.Join(list, ", ")
+}
+
+// operand returns one of them.
+func operand(v spectest.Value, anyNaN bool) string {
+	t, bits := v.Type, v.Bits
 	quiet := map[clif.Type]uint64{clif.F32: 0x7FC00000, clif.F64: 0x7FF8 << 48}[t]
 	switch {
+	case t == clif.V128:
+		return fmt.Sprintf("0x%016x%016x", v.High, bits)
 	case t.IsRef() && bits == 0:
 		return "null"
 	case t.IsRef():

@@ -22,7 +22,7 @@ func steered(by []byte) *randprog.Program {
 		kind, by = by[0], by[1:]
 	}
 	return randprog.FromGenerator(wasmgen.Steered(by, wasmgen.Config{
-		Funcs: 1 + int(kind>>5)%3, NoTraps: kind&1 != 0, LateNaNs: kind&2 != 0, Size: []int{10, 20, 30, 60}[kind>>2&3],
+		Funcs: 1 + int(kind>>5)%3, NoTraps: kind&1 != 0, LateNaNs: kind&2 != 0, Vectors: kind&128 != 0, Size: []int{10, 20, 30, 60}[kind>>2&3],
 	}), kind&16 != 0)
 }
 

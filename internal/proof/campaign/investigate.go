@@ -15,6 +15,7 @@ import (
 	"github.com/waot-project/waot/internal/proof/randprog"
 	"github.com/waot-project/waot/internal/proof/wasmgen"
 	"github.com/waot-project/waot/internal/reduce"
+	"github.com/waot-project/waot/wasmfront/printer"
 	"github.com/waot-project/waot/wasmfront/validate"
 )
 
@@ -97,7 +98,7 @@ func (w *worker) investigate(ctx context.Context, p *randprog.Program, v *Varian
 			x.NoFileTest = err.Error()
 		}
 		x.Reduced, x.Calls = small.Wasm, len(small.Calls)
-		x.Listing, _ = reduce.Text(small.Wasm, 0)
+		x.Listing, _ = printer.String(small.Wasm)
 	}
 	found := fmt.Sprintf("seed %d, %s", x.Seed, x.Variant)
 	x.File, err = w.programFile(ctx, []string{found, how}, small, v, sort)
@@ -254,8 +255,15 @@ func callList(calls []wasmgen.Call) string {
 	for i := range calls {
 		c := &calls[i]
 		fmt.Fprintf(&b, "  %s", c.Export)
-		for n, a := range c.Args {
-			fmt.Fprintf(&b, " %c:%#x", c.Params[n], a)
+		words := c.Args
+		for _, t := range []byte(c.Params) {
+			if t == 'v' {
+				fmt.Fprintf(&b, " v:0x%016x%016x", words[1], words[0])
+				words = words[2:]
+				continue
+			}
+			fmt.Fprintf(&b, " %c:%#x", t, words[0])
+			words = words[1:]
 		}
 		b.WriteString("\n")
 	}

@@ -15,10 +15,10 @@ import (
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/internal/proof/randprog"
 	"github.com/waot-project/waot/internal/proof/wasmgen"
-	"github.com/waot-project/waot/internal/reduce"
 	"github.com/waot-project/waot/spectest"
 	"github.com/waot-project/waot/spectest/interpengine"
 	"github.com/waot-project/waot/wasmfront"
+	"github.com/waot-project/waot/wasmfront/printer"
 )
 
 // File is a program with its expected outcome, as a file of testdata/programs.
@@ -102,7 +102,7 @@ var emptyModule = []byte("\x00asm\x01\x00\x00\x00")
 // Format returns the file's text.
 func (f *File) Format() ([]byte, error) {
 	p, want := &f.Program, &f.Want
-	listing, err := reduce.Text(p.Wasm, 0)
+	listing, err := printer.String(p.Wasm)
 	if err != nil {
 		return nil, err
 	}

@@ -42,8 +42,8 @@ func Single(text string, calls ...Call) *Case {
 	return &Case{Modules: []Module{{Text: text}}, Calls: calls}
 }
 
-// assembled returns the case with bytes for all modules whose text assemble can translate.
-func (c *Case) assembled(assemble func(text string) ([]byte, error)) (*Case, error) {
+// assembled returns the case with bytes for all modules.
+func (c *Case) assembled() (*Case, error) {
 	out := *c
 	out.Modules = slices.Clone(c.Modules)
 	for i := range out.Modules {
@@ -52,7 +52,7 @@ func (c *Case) assembled(assemble func(text string) ([]byte, error)) (*Case, err
 			continue
 		}
 		var err error
-		if m.Wasm, err = assemble(m.Text); err != nil {
+		if m.Wasm, err = wat.Assemble(m.Text); err != nil {
 			return nil, fmt.Errorf("module %d: %w", i, err)
 		}
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/abi"
-	"github.com/waot-project/waot/internal/proof/wat"
 	"github.com/waot-project/waot/spectest"
 )
 
@@ -19,10 +18,7 @@ import (
 type Harness struct {
 	// Judge says what a case must do, except for the places of traps.
 	Judge spectest.Engine
-	// JudgeAssembler translates the texts of modules for the judge; nil is wat.Assemble, as for the engines. With another
-	// one, a mistake of wat shows as a difference.
-	JudgeAssembler func(text string) ([]byte, error)
-	// JudgeTraps maps codes of traps that the judge does not distinguish to one of them.
+	// JudgeTraps maps codes of traps, between which the judge makes no difference, to one of them.
 	JudgeTraps map[abi.TrapCode]abi.TrapCode
 	// Engines are compared with the judge until the first of them agrees with it; the others are compared with that one.
 	// Their traps must then have equal codes, and equal places where both are known.
@@ -37,13 +33,13 @@ type Harness struct {
 // the judge, or else the judge's.
 func (x *Harness) Check(t testing.TB, c *Case) *History {
 	t.Helper()
-	text := *c
-	text.Watch = c.Watch || x.Watch
-	c, err := text.assembled(wat.Assemble)
+	watched := *c
+	watched.Watch = c.Watch || x.Watch
+	c, err := watched.assembled()
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := x.judge(&text, c)
+	want, err := x.judge(c)
 	if err != nil {
 		t.Fatalf("%s: %v", x.Judge.Name(), err)
 	}
@@ -70,15 +66,9 @@ func (x *Harness) Check(t testing.TB, c *Case) *History {
 	return want
 }
 
-// judge returns the judge's history of a case, which is given as text and assembled. It removes the places of traps: another
-// assembler gives other offsets, and another compiler may make another instruction trap.
-func (x *Harness) judge(text, c *Case) (*History, error) {
-	if x.JudgeAssembler != nil {
-		var err error
-		if c, err = text.assembled(x.JudgeAssembler); err != nil {
-			return nil, err
-		}
-	}
+// judge returns what the judge does with a case. Places of its traps do not count: another compiler may let another
+// instruction trap.
+func (x *Harness) judge(c *Case) (*History, error) {
 	h, err := Play(x.Judge, c)
 	if err != nil {
 		return nil, err

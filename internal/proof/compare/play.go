@@ -10,7 +10,6 @@ import (
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/interp"
 	"github.com/waot-project/waot/internal/abi"
-	"github.com/waot-project/waot/internal/proof/wat"
 	"github.com/waot-project/waot/spectest"
 	"github.com/waot-project/waot/wasmfront/validate"
 )
@@ -85,7 +84,7 @@ type player struct {
 
 // Play runs a case on an engine. An error is a failure of the engine, or a mistake in the case.
 func Play(e spectest.Engine, c *Case) (*History, error) {
-	c, err := c.assembled(wat.Assemble)
+	c, err := c.assembled()
 	if err != nil {
 		return nil, err
 	}

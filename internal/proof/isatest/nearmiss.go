@@ -200,6 +200,9 @@ func (g *ruleBuilder) nearly(p *backend.Pattern, t clif.Type) clif.Value {
 			g.miss = nil // has no other width
 			return v
 		}
+		if t == clif.V128 {
+			return g.Load(t, clif.U32, 0, g.params[8], 0)
+		}
 		return g.Load(t, otherWidths[p.Word], 0, g.params[8], 0)
 	case missStore:
 		g.Store(clif.I32, clif.Full, 0, g.params[8], g.params[0], 24)

@@ -197,8 +197,8 @@ type ruleBuilder struct {
 	keep   []clif.Value // to be used once more
 	// vectors are for rules about them.
 	vectors [4]clif.Value
-	stored clif.Value   // the address of a store, or NoValue
-	access clif.Access
+	stored  clif.Value // the address of a store, or NoValue
+	access  clif.Access
 	// loop is the block that the function seems to repeat, or NoBlock.
 	loop clif.Block
 	// Constants of one function fit together: a field of width bits from at on, of n.
@@ -233,8 +233,11 @@ func (g *ruleBuilder) function(p *backend.Pattern) {
 	}
 	if hasVectors(g.row, p) {
 		g.makeVectors()
-		if strings.Contains(g.row.When, "lane-mask") {
+		switch {
+		case g.row.Term == backend.TermOperand && p.Ops == nil:
 			g.t = clif.V128
+		case hasLanes(p):
+			g.t = pickOne(g.rng, scalars...)
 		}
 	}
 	g.width = 1 + g.rng.IntN(20)
@@ -429,6 +432,12 @@ func (g *ruleBuilder) property(word string, t clif.Type, name string) clif.Value
 		return g.Vconst(0, 0)
 	case word == "vector-test":
 		return g.testOfVector(clif.OpVanyTrue, clif.OpVallTrue, clif.OpVbitmask)
+	case word == "vector-const":
+		return g.Vconst(pickOne(g.rng, 0, ^uint64(0), g.rng.Uint64()), pickOne(g.rng, 0, ^uint64(0), g.rng.Uint64()))
+	case word == "lane-mask" && g.rng.IntN(6) != 0:
+		return g.laneMask()
+	case word == "lane" && g.rng.IntN(6) != 0:
+		return g.laneOf(t)
 	case word == "bitmask":
 		return g.testOfVector(clif.OpVbitmask)
 	case word == "index":
@@ -483,6 +492,12 @@ func (g *ruleBuilder) constant(t clif.Type) clif.Value {
 func (g *ruleBuilder) load(t clif.Type, word string) clif.Value {
 	addr := g.params[8]
 	acc := clif.Full
+	if isVector(t) {
+		if word == "8" {
+			acc = clif.U64
+		}
+		return g.Load(clif.V128, acc, 0, addr, uint64(8*g.rng.IntN(3)))
+	}
 	switch word {
 	case "1":
 		acc = pickOne(g.rng, clif.U8, clif.S8)

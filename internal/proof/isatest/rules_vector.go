@@ -1,6 +1,7 @@
 package isatest
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/waot-project/waot/backend"
@@ -55,8 +56,35 @@ func hasVectors(row *backend.RuleDef, p *backend.Pattern) bool {
 	return strings.Contains(vectorWords, " "+p.Word+" ") && p.Word != "" || strings.Contains(row.When, "lane-mask")
 }
 
-// vectorWords are the properties of values that are vectors or come from them.
-const vectorWords = " vector-test bitmask vector-zero "
+// vectorWords are the properties of values that are vectors or come from them, and the widths of loads of vectors.
+const vectorWords = " vector-test bitmask vector-zero vector-const lane-mask lane 8 16 "
+
+// hasLanes reports whether a pattern has scalars that come from vectors.
+func hasLanes(p *backend.Pattern) bool {
+	return slices.ContainsFunc(p.Args, func(a backend.Pattern) bool { return a.Word == "lane" })
+}
+
+// laneOf takes a lane, of type t, out of a vector.
+func (g *ruleBuilder) laneOf(t clif.Type) clif.Value {
+	op, shape := clif.OpVextract, pickOne(g.rng, shapes[:6]...)
+	for shape.LaneType() != t {
+		shape = pickOne(g.rng, shapes[:6]...)
+	}
+	if shape.LaneBits() < 32 && g.rng.IntN(2) == 0 {
+		op = clif.OpVextractS
+	}
+	return g.Extract(op, shape, g.vectorLeaf(shape), uint8(g.rng.IntN(shape.Lanes())))
+}
+
+// laneMask compares vectors.
+func (g *ruleBuilder) laneMask() clif.Value {
+	if g.rng.IntN(3) == 0 {
+		t := pickOne(g.rng, clif.F32x4, clif.F64x2)
+		return g.Vfcmp(clif.FloatCC(g.rng.IntN(int(clif.NumFloatCCs))), t, g.vectorLeaf(t), g.vectorLeaf(t))
+	}
+	t := pickOne(g.rng, shapes[:4]...)
+	return g.Vicmp(clif.IntCC(g.rng.IntN(int(clif.NumIntCCs))), t, g.vectorLeaf(t), g.vectorLeaf(t))
+}
 
 // makeVectors makes the vectors of which leaves are chosen: two of integers, one of each width of floats.
 func (g *ruleBuilder) makeVectors() {
@@ -154,7 +182,22 @@ func (g *ruleBuilder) vectorContext(v clif.Value) {
 	if strings.Contains(g.row.When, "lane-mask") && g.rng.IntN(4) != 0 {
 		v = g.Vicmp(clif.IntCC(g.rng.IntN(int(clif.NumIntCCs))), pickOne(g.rng, shapes[:4]...), v, g.vectorLeaf(clif.V128))
 	}
-	g.finish(g.Unary(clif.OpVbitmask, pickOne(g.rng, shapes[:4]...), v))
+	op := pickOne(g.rng, clif.OpVbitmask, clif.OpVadd, clif.OpVsub, clif.OpVandnot, clif.OpVminS, clif.OpVfadd, clif.OpVfpmax, clif.OpVabs, clif.OpVfsqrt, clif.OpVicmp, clif.OpVfcmp)
+	t := g.typeFor(op, pickOne(g.rng, shapes...))
+	switch op.Info().Format {
+	case clif.FormatUnary:
+		g.finish(g.Unary(op, t, v))
+	case clif.FormatIntCmp:
+		g.finish(g.Vicmp(clif.IntCC(g.rng.IntN(int(clif.NumIntCCs))), t, g.vectorLeaf(t), v))
+	case clif.FormatFloatCmp:
+		g.finish(g.Vfcmp(clif.FloatCC(g.rng.IntN(int(clif.NumFloatCCs))), t, g.vectorLeaf(t), v))
+	default:
+		x, y := g.vectorLeaf(t), v
+		if g.rng.IntN(2) == 0 {
+			x, y = y, x
+		}
+		g.finish(g.Binary(op, t, x, y))
+	}
 }
 
 // storeVectors stores the vectors of vs. The bits of NaNs may differ from machine to machine: lanes with NaNs become 0.

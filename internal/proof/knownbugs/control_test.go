@@ -113,7 +113,7 @@ func TestLargeFrames(t *testing.T) {
 					(local $h i64) (local $k i32)
 					(local.set $k (i32.and (local.get $n) (i32.const 255)))
 					(global.set $depth (i32.add (global.get $depth) (i32.const 1)))
-					(if (i32.eqz (local.get $n)) (then (return ` + wat.Hash("lllllll", 1) + wat.Hash("dddddddd", 8) + ` i64.xor)))`)
+					(if (i32.eqz (local.get $n)) (then (return ` + wat.Hash("lllllll", 1) + wat.Hash("dddddddd", 8) + ` (i64.xor))))`)
 				for i := range n {
 					fmt.Fprintf(&b, "(i64.load8_u offset=%d (local.get $k))", i)
 				}

@@ -421,7 +421,7 @@ func TestTwoDigits(t *testing.T) {
 			(i32.or (local.get $q) (i32.shl (i32.add (local.get $m) (i32.mul (local.get $q) (i32.const -10))) (i32.const 8)))))`,
 		`(i32.store8 (local.get $p) (i32.add (i32.extend8_s (i32.div_s (i32.extend8_s (local.get $m)) (i32.const 10))) (i32.const 48)))
 			(i32.store8 offset=1 (local.get $p) (i32.add (i32.extend16_s (i32.rem_s (i32.extend8_s (local.get $m)) (i32.const 10))) (i32.const 48)))`,
-		`(i32.store16 align=1 (local.get $p) (i32.load16_u align=1 offset=0x40000 (i32.shl (local.get $m) (i32.const 1))))`,
+		`(i32.store16 align=1 (local.get $p) (i32.load16_u offset=0x40000 align=1 (i32.shl (local.get $m) (i32.const 1))))`,
 	}
 	const at, day = 0x50000, 86400
 	var b compare.Builder

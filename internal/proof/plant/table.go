@@ -82,8 +82,10 @@ var covers = map[string][]run{
 	"regalloc/parmove":    {here, allocator},
 	"wasi":                {here, wasiRuns, programs},
 	"wasmfront":           {here, validation, translation, suite, programs, commands},
+	"wasmfront/printer":   {here},
 	"wasmfront/translate": {here, interpreted, suite, programs, bugs},
 	"wasmfront/validate":  {here, suite, programs},
+	"wasmfront/wat":       {here},
 }
 
 // excluded lists files without faults, with the reason.

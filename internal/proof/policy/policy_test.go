@@ -83,7 +83,9 @@ machbuffer: internal/reloc internal/stop
 objfile: internal/abi internal/reloc internal/stop
 wasi:
 wasmfront: internal/abi internal/stop
+wasmfront/wat: wasmfront
 wasmfront/validate: wasmfront
+wasmfront/printer: wasmfront
 clif: internal/abi internal/stop
 clif/analysis: clif
 clif/verify: clif/analysis
@@ -115,7 +117,7 @@ host: host/loaded host/load host/sign
 host/wasirun: host wasi
 internal/proof/stress/guest: wasmfront internal/abi
 internal/proof/stress:
-spectest/script:
+spectest/script: wasmfront/wat
 internal/proof/entropy:
 internal/proof/wasmgen: wasmfront internal/proof/entropy
 internal/wasmedit: wasmfront/validate
@@ -131,16 +133,16 @@ internal/proof/filetest: clif/text clif/verify clif/interp
 internal/proof/isatest: compile internal/proof/filetest internal/proof/testenv internal/proof/figures
 internal/proof/asmtest:
 internal/proof/randprog: spectest/interpengine internal/proof/wasmgen
-internal/proof/campaign: internal/proof/randprog spectest/nativeengine internal/proof/filetest internal/reduce
+internal/proof/campaign: internal/proof/randprog spectest/nativeengine internal/proof/filetest internal/reduce wasmfront/printer
 internal/proof/campaign/soak: internal/proof/campaign internal/emulate
-internal/proof/wat: wasmfront
+internal/proof/wat: wasmfront/wat
 internal/proof/compare: internal/proof/wat spectest/interpengine spectest/nativeengine
 internal/proof/bugcases: internal/proof/wat internal/proof/compare
 internal/proof/difftest:
 internal/proof/knownbugs:
 internal/proof/plant:
 internal/proof/policy:
-.: compile host/wasirun
+.: compile host/wasirun wasmfront/wat
 internal/proof/guestfuzz: . internal/proof/stress/guest
 internal/proof/guestfuzz/soak: internal/proof/guestfuzz
 `

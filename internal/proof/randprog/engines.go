@@ -89,11 +89,13 @@ func runIn(e spectest.Engine, p *Program, o *Outcome) error {
 			failed = errors.Join(failed, err)
 			return r
 		}
-		bits := make([]uint64, len(values))
-		for n := range values {
-			bits[n] = values[n].Bits
+		var words []uint64
+		for _, v := range values {
+			if words = append(words, v.Bits); v.Type == clif.V128 {
+				words = append(words, v.High)
+			}
 		}
-		return Result{Text: p.callText(c, bits, false)}
+		return Result{Text: p.callText(c, words, false)}
 	}
 	for i := range p.Calls {
 		if p.Reset {

@@ -181,15 +181,21 @@ const (
 	StackOverflow = "stack overflow"
 )
 
-// callText returns the results of a call; the upper half of 32-bit ones does not count for wazero, and for us must be
-// zero.
-func (p *Program) callText(c *wasmgen.Call, results []uint64, clean bool) string {
+// callText returns the results of a call, which have these words; the upper half of 32-bit ones does not count for wazero, and for us
+// must be zero.
+func (p *Program) callText(c *wasmgen.Call, words []uint64, clean bool) string {
 	s := c.Export
-	for i, r := range results {
-		if clean && (c.Results[i] == 'i' || c.Results[i] == 'f') {
-			r = uint64(uint32(r))
+	for _, t := range []byte(c.Results) {
+		switch r := words[0]; {
+		case t == 'v':
+			words = words[1:]
+			s += fmt.Sprintf(" v:%016x%016x", words[0], r)
+		case clean && (t == 'i' || t == 'f'):
+			s += fmt.Sprintf(" %c:%x", t, p.anyNaN(t, uint64(uint32(r))))
+		default:
+			s += fmt.Sprintf(" %c:%x", t, p.anyNaN(t, r))
 		}
-		s += fmt.Sprintf(" %c:%x", c.Results[i], p.anyNaN(c.Results[i], r))
+		words = words[1:]
 	}
 	return s
 }

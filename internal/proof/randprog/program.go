@@ -24,6 +24,14 @@ func Generate(seed uint64) *Program {
 	}), seed%2 == 1)
 }
 
+// GenerateVectors makes the program of a seed with vectors. The judge knows all their operators but the relaxed ones. torn is
+// wasmgen.Config.TornStores.
+func GenerateVectors(seed uint64, relaxed, torn bool) *Program {
+	return FromGenerator(wasmgen.Generate(seed, wasmgen.Config{Vectors: true, Relaxed: relaxed, TornStores: torn,
+		NoTraps: seed%3 != 0, LateNaNs: seed%4 > 1, Size: []int{20, 60, 120, 120, 250}[seed/3%5],
+	}), seed%2 == 1)
+}
+
 // FromGenerator returns a generated program, with its own environment or that of the host.
 func FromGenerator(g *wasmgen.Program, host bool) *Program {
 	p := &Program{Wasm: g.Wasm, Env: g.Env, Calls: g.Calls, Globals: g.Globals, AnyNaN: g.AnyNaN}

@@ -43,7 +43,7 @@ type fgen struct {
 	b      []byte
 	locals []byte // types, parameters included
 	busy   []bool // locals that only the code that took them may write
-	nan    [2]int // the locals of canonical, for f32 and f64, 0 if none yet
+	nan    [3]int // the locals of canonical, for f32, f64 and vectors, 0 if none yet
 	labels []label
 	// pointer is a local that only address writes, 0 if none yet.
 	pointer int
@@ -76,7 +76,11 @@ func (f *fgen) op(op wasmfront.Opcode) {
 		f.b = append(f.b, byte(op))
 		return
 	}
-	f.b = append(append(f.b, byte(op>>8)), leb(uint64(op&0xFF))...)
+	prefix, n := byte(op>>8), uint64(op&0xFF)
+	if prefix == 0xFF { // relaxed
+		prefix, n = 0xFD, n+0x100
+	}
+	f.b = append(append(f.b, prefix), leb(n)...)
 }
 
 // opIndex emits an operator with indices.
@@ -121,7 +125,7 @@ func (f *fgen) newLocal(t byte) int {
 func (f *fgen) anyLocal(t byte) int {
 	if f.chance(3) {
 		for i, lt := range f.locals {
-			if lt == t && i != f.nan[0] && i != f.nan[1] && f.chance(2) {
+			if lt == t && i != f.nan[0] && i != f.nan[1] && (i != f.nan[2] || f.nan[2] == 0) && f.chance(2) {
 				return i
 			}
 		}
@@ -176,9 +180,16 @@ func (f *fgen) produce(t byte) {
 		f.leaf(t)
 		return
 	}
-	switch n := f.r.IntN(100); {
+	n := f.r.IntN(100)
+	if f.cfg.Vectors && t != 'v' && n >= 88 && f.chance(2) {
+		f.vector(t)
+		return
+	}
+	switch {
 	case n < 28:
 		f.leaf(t)
+	case n < 74 && t == 'v':
+		f.vector(t)
 	case n < 54:
 		f.numeric(t)
 	case n < 66:
@@ -213,6 +224,10 @@ func (f *fgen) produce(t byte) {
 
 func (f *fgen) leaf(t byte) {
 	if f.chance(2) {
+		if t == 'v' {
+			f.vectorConst(f.vectorBits())
+			return
+		}
 		f.konst(t, f.bits(t))
 		return
 	}

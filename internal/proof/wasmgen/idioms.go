@@ -511,6 +511,10 @@ func (f *fgen) condition() {
 func (f *fgen) truth() {
 	f.depth++
 	defer func() { f.depth-- }()
+	if f.cfg.Vectors && f.chance(4) {
+		f.vectorTruth()
+		return
+	}
 	switch f.r.IntN(6) {
 	case 0:
 		f.extendedComparison()

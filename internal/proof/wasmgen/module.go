@@ -3,6 +3,7 @@ package wasmgen
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 
 	"github.com/waot-project/waot/internal/proof/entropy"
 )
@@ -23,6 +24,10 @@ type Config struct {
 	// NoTraps avoids most traps (not stack exhaustion of engines with tiny
 	// stacks), so that more of the code is executed.
 	NoTraps bool
+	// Vectors makes vectors too, Relaxed also operators that may have one of several results.
+	Vectors, Relaxed bool
+	// TornStores lets stores of vectors cross the end of memory. AArch64 may then write what is in front of it.
+	TornStores bool
 }
 
 // Program is a generated module with everything needed to run it.
@@ -41,15 +46,15 @@ type Program struct {
 }
 
 // Call is a call of an exported function. Arguments and results are raw bits,
-// i32 and f32 in the low half.
+// i32 and f32 in the low half, v128 in two words.
 type Call struct {
 	Export  string
-	Params  string // one letter a type: i, l, f, d for i32, i64, f32, f64
+	Params  string // one letter a type: i, l, f, d, v for i32, i64, f32, f64, v128
 	Results string
 	Args    []uint64
 }
 
-// sig is a function type, a letter a value: i, l, f, d, r (funcref) and x (externref).
+// sig is a function type, a letter a value: i, l, f, d, v, r (funcref) and x (externref).
 type sig struct{ params, results string }
 
 // choices are what decisions are made with: a *rand.Rand, or an *entropy.Source.
@@ -94,7 +99,7 @@ const (
 	memoryMax   = 4
 )
 
-var valTypes = map[byte]byte{'i': 0x7F, 'l': 0x7E, 'f': 0x7D, 'd': 0x7C, 'r': 0x70, 'x': 0x6F}
+var valTypes = map[byte]byte{'i': 0x7F, 'l': 0x7E, 'f': 0x7D, 'd': 0x7C, 'v': 0x7B, 'r': 0x70, 'x': 0x6F}
 
 // Generate makes the program of a seed.
 func Generate(seed uint64, cfg Config) *Program {
@@ -137,6 +142,11 @@ func (g *gen) call(i int) Call {
 	s := g.funcs[i]
 	c := Call{Export: exportName(i), Params: s.params, Results: s.results}
 	for _, t := range []byte(s.params) {
+		if t == 'v' {
+			v := g.vectorBits()
+			c.Args = append(c.Args, v[:]...)
+			continue
+		}
 		c.Args = append(c.Args, g.bits(t))
 	}
 	return c
@@ -150,10 +160,14 @@ func (g *gen) declare() {
 		{typ: 'l', mutable: true, imported: "g0"}, {typ: 'l', mutable: true, imported: "g1"},
 		{typ: 'i', mutable: true},
 	}
-	for _, t := range []byte("illfdr") {
+	types := "illfdr"
+	if g.cfg.Vectors {
+		types += "v"
+	}
+	for _, t := range []byte(types) {
 		for _, mutable := range []bool{true, false} {
 			gl := global{typ: t, mutable: mutable || g.r.IntN(2) == 0}
-			if gl.mutable && t != 'r' && g.r.IntN(2) == 0 {
+			if gl.mutable && t != 'r' && t != 'v' && g.r.IntN(2) == 0 {
 				gl.exported = fmt.Sprintf("global%d", len(g.globals))
 			}
 			g.globals = append(g.globals, gl)
@@ -168,6 +182,8 @@ func (g *gen) declare() {
 		switch {
 		case gl.typ == 'r':
 			gl.init = append([]byte{0xD2}, leb(uint64(g.r.IntN(len(g.funcs))))...)
+		case gl.typ == 'v':
+			gl.init = vectorConstant(g.vectorBits())
 		case gl.imported == "":
 			gl.init = constant(gl.typ, g.bits(gl.typ))
 		}
@@ -185,7 +201,11 @@ func (g *gen) length(n int) int {
 	return g.r.IntN(n)
 }
 
+// typeList returns n types of those in from, and vectors where there may be numbers of all types.
 func (g *gen) typeList(n int, from string) string {
+	if g.cfg.Vectors && strings.Contains(from, "d") {
+		from += "vvvv"
+	}
 	s := make([]byte, n)
 	for i := range s {
 		s[i] = from[g.r.IntN(len(from))]
@@ -234,6 +254,8 @@ func constant(t byte, bits uint64) []byte {
 			b = append(b, byte(bits>>i))
 		}
 		return b
+	case 'v':
+		return vectorConstant([2]uint64{bits, ^bits})
 	}
 	return []byte{0xD0, valTypes[t]}
 }

@@ -61,6 +61,10 @@ func (f *fgen) statements(n int) {
 
 func (f *fgen) store() {
 	t := f.typeList(1, "illfd")
+	if t == "v" {
+		f.vectorStore()
+		return
+	}
 	f.address()
 	f.produceAll(t)
 	if f.cfg.LateNaNs && (t == "f" || t == "d") {

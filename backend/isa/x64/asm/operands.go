@@ -43,6 +43,9 @@ func NumUses(op backend.Op) (n int) {
 	return n
 }
 
+// ReadsVector reports whether the operand of op that may be in memory is a whole vector.
+func ReadsVector(op backend.Op) bool { return rows[op].RM == 16 }
+
 // check implements backend.Shapes.Check.
 func check(inst *backend.Inst) error {
 	r := &rows[inst.Op]

@@ -276,6 +276,9 @@ const (
 	Pextrb
 	Pextrw
 	Pextrd
+	PextrbStore
+	PextrwStore
+	PextrdStore
 	MovhpsStore
 
 	// Instructions of vectors that have one form.

@@ -222,6 +222,9 @@ var vectorRows = [firstVex]Row{
 	Pextrb:      {Name: "pextrb", Form: FFExtract, Sizes: S4, Prefix: P66, Map: M0F3A, Opcode: 0x14, Imm: IByte, Feature: SSE41},
 	Pextrw:      {Name: "pextrw", Form: FFMaskBy, Sizes: S4, Prefix: P66, Map: M0F, Opcode: 0xc5, Imm: IByte},
 	Pextrd:      {Name: "pextrd|pextrq", Form: FFExtract, Sizes: S48, Prefix: P66, Map: M0F3A, Opcode: 0x16, Imm: IByte, Feature: SSE41},
+	PextrbStore: {Name: "pextrb", Form: FFStoreBy, Sizes: S16, Prefix: P66, Map: M0F3A, Opcode: 0x14, Imm: IByte, RM: 1, Feature: SSE41},
+	PextrwStore: {Name: "pextrw", Form: FFStoreBy, Sizes: S16, Prefix: P66, Map: M0F3A, Opcode: 0x15, Imm: IByte, RM: 2, Feature: SSE41},
+	PextrdStore: {Name: "pextrd", Form: FFStoreBy, Sizes: S4, Prefix: P66, Map: M0F3A, Opcode: 0x16, Imm: IByte, Feature: SSE41},
 	MovhpsStore: {Name: "movhps", Form: FFStore, Sizes: S16, Map: M0F, Opcode: 0x17, RM: 8},
 
 	// 66 0F38 10, 14, 15 /r; VEX.128.66.0F3A.W0 4C, 4A, 4B /r /is4.

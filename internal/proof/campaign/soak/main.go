@@ -30,6 +30,7 @@ func main() {
 	cfg := campaign.Config{Again: "go run ./internal/proof/campaign/soak"}
 	flag.Uint64Var(&cfg.N, "n", 10_000, "number of modules")
 	flag.Uint64Var(&cfg.First, "seed", 1, "seed of the first")
+	flag.BoolVar(&cfg.Vectors, "vectors", false, "modules with vectors")
 	seconds := flag.Float64("seconds", 0, "stop after this many seconds; 0 is never")
 	flag.IntVar(&cfg.Workers, "workers", runtime.GOMAXPROCS(0), "modules to work on at once")
 	targets := flag.String("targets", strings.Join(compile.Targets(), ","), "targets, of which host is this machine's")
@@ -43,6 +44,9 @@ func main() {
 		// What interrupts the campaign interrupts its whole group; this process ends when it is not needed.
 		signal.Ignore(os.Interrupt, syscall.SIGTERM)
 		exit(campaign.Serve(os.Stdin, os.Stdout))
+	}
+	if cfg.Vectors {
+		cfg.Again += " -vectors"
 	}
 	cfg.For, cfg.MaxBytes = time.Duration(*seconds*float64(time.Second)), *mib<<20
 	for _, t := range strings.Split(*targets, ",") {

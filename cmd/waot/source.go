@@ -1,0 +1,50 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+
+	"github.com/waot-project/waot/wasmfront/wat"
+)
+
+// source is a file that has been read: a module or an object.
+type source struct {
+	file string
+	b    []byte      // a module in the binary format, or an object
+	text *wat.Module // of a module in the text format, or nil
+}
+
+// readSource reads a file. A module in the text format is translated.
+func readSource(file string) (*source, error) {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	s := &source{file: file, b: b}
+	if isText(file, b) {
+		if s.text, err = wat.Assemble(b); err != nil {
+			return nil, inFile(file, err)
+		}
+		s.b = s.text.Wasm
+	}
+	return s, nil
+}
+
+// isText reports whether a file is a module in the text format: by its name, or since it
+// begins with a parenthesis or a comment.
+func isText(file string, b []byte) bool {
+	if bytes.HasPrefix(b, []byte("\x00asm")) || isObject(b) {
+		return false
+	}
+	b = bytes.TrimLeft(b, " \t\r\n")
+	return filepath.Ext(file) == ".wat" || bytes.HasPrefix(b, []byte("(")) || bytes.HasPrefix(b, []byte(";;"))
+}
+
+// fail says of an error which file it is about, and where in its text.
+func (s *source) fail(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &fileError{file: s.file, err: err, text: s.text}
+}

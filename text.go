@@ -1,0 +1,41 @@
+package waot
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/waot-project/waot/wasmfront/wat"
+)
+
+// TextError means that a text is no module in the text format, or needs a feature that is not supported.
+type TextError struct {
+	Line   int // from 1
+	Column int // from 1, in characters
+	// Msg begins with the wording of the specification's tests, and says what was found and what was expected.
+	Msg     string
+	Feature string // the feature that the text needs and that is not supported, or empty
+}
+
+// Error returns one line: line:column, and the message.
+func (e *TextError) Error() string {
+	return wat.Place{Line: e.Line, Column: e.Column}.String() + ": " + e.Msg
+}
+
+// ParseText translates a module from the text format of WebAssembly (.wat) to the binary format, which [Compile] takes. It does not
+// validate the module: Compile does. Identifiers become names in backtraces. The error is a *TextError.
+func ParseText(text []byte) (wasm []byte, err error) {
+	m, err := wat.Assemble(text)
+	if err != nil {
+		return nil, textError(err)
+	}
+	return m.Wasm, nil
+}
+
+// textError converts an error of the reader.
+func textError(err error) error {
+	var e *wat.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	return &TextError{Line: e.Line, Column: e.Column, Msg: strings.TrimPrefix(e.Error(), e.Place.String()+": "), Feature: e.Feature}
+}

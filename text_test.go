@@ -1,0 +1,45 @@
+package waot_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/waot-project/waot"
+)
+
+// TestParseText: texts that are refused say where and why; others give modules.
+func TestParseText(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want waot.TextError
+	}{
+		{"(module", waot.TextError{Line: 1, Column: 8, Msg: "unexpected token end of text, expected )"}},
+		{"(module\n\t(é))", waot.TextError{Line: 2, Column: 3, Msg: "illegal character"}},
+		{"(module (type (array i32)))", waot.TextError{Line: 1, Column: 16, Msg: "unsupported array (needs the feature gc, which is not supported)", Feature: "gc"}},
+	} {
+		wasm, err := waot.ParseText([]byte(c.text))
+		var e *waot.TextError
+		if !errors.As(err, &e) || wasm != nil {
+			t.Errorf("%s: %v", c.text, err)
+		} else if d := cmp.Diff(c.want, *e); d != "" {
+			t.Errorf("%s: %s", c.text, d)
+		}
+	}
+	for _, text := range []string{"", "(module)", "(module $m binary \"\\00asm\\01\\00\\00\\00\")"} {
+		wasm, err := waot.ParseText([]byte(text))
+		if err != nil || len(wasm) < 8 {
+			t.Errorf("%q: %q, %v", text, wasm, err)
+		}
+	}
+	// It does not validate.
+	wasm, err := waot.ParseText([]byte("(func (result i32))"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var invalid *waot.ModuleError
+	if _, err := waot.CompileObject(wasm, nil); !errors.As(err, &invalid) {
+		t.Error(err)
+	}
+}

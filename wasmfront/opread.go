@@ -1,0 +1,133 @@
+package wasmfront
+
+// NoIndex stands for an index that is not there.
+const NoIndex = 1<<32 - 1
+
+// Operator reads an operator with its immediates, and nothing of the module
+// that it is in: for tools that show what the validator may refuse. Of the
+// fields that Operator's list names, those that the context decides stay as they
+// were. For ImmBlock, Index is the type, and NoIndex if the type is written as
+// Results. Targets is only valid until the next operator that has them.
+func (r *Reader) Operator(op *Operator, accept Features) {
+	at := r.Pos
+	code := r.operatorCode()
+	op.Op, op.Offset = code, at
+	info := code.Info()
+	switch {
+	case r.Err != nil:
+	case info.Name == "":
+		r.Fail(at, "illegal opcode %s", code.hex())
+	case !accept.Has(info.Feature):
+		r.FailFeature(at, info.Feature, "unsupported operator %s", info.Name)
+	default:
+		if read := immReaders[info.Imm]; read != nil {
+			read(r, op, accept)
+		}
+	}
+}
+
+// operatorCode reads an opcode. It fails for a number that no opcode can have.
+func (r *Reader) operatorCode() Opcode {
+	at := r.Pos
+	b := r.Byte()
+	if !IsPrefix(b) {
+		return Opcode(b)
+	}
+	n := r.U32()
+	code, ok := PrefixedOpcode(b, n)
+	if !ok {
+		r.Fail(at, "illegal opcode %02x %x", b, n)
+	}
+	return code
+}
+
+// immReaders read the immediates of each form. Forms that are missing have none,
+// or belong to features that are not decodable.
+var immReaders = [NumImmKinds]func(*Reader, *Operator, Features){
+	ImmBlock:        readBlockType,
+	ImmLabel:        readIndex,
+	ImmBrTable:      readTargets,
+	ImmFunc:         readIndex,
+	ImmType:         readIndex,
+	ImmTag:          readIndex,
+	ImmCallIndirect: readTwo,
+	ImmLocal:        readIndex,
+	ImmGlobal:       readIndex,
+	ImmTable:        readIndex,
+	ImmTable2:       readTwo,
+	ImmElem:         readIndex,
+	ImmElemTable:    readTwo,
+	ImmData:         readIndex,
+	ImmDataMem:      readTwo,
+	ImmMem:          readIndex,
+	ImmMem2:         readTwo,
+	ImmMemArg:       readMemArg,
+	ImmMemArgLane:   func(r *Reader, o *Operator, f Features) { readMemArg(r, o, f); o.Lane = r.Byte() },
+	ImmI32:          func(r *Reader, o *Operator, _ Features) { o.I64 = uint64(uint32(r.S32())) },
+	ImmI64:          func(r *Reader, o *Operator, _ Features) { o.I64 = uint64(r.S64()) },
+	ImmF32:          func(r *Reader, o *Operator, _ Features) { o.I64 = uint64(r.Fixed32()) },
+	ImmF64:          func(r *Reader, o *Operator, _ Features) { o.I64 = r.Fixed64() },
+	ImmV128:         readVector,
+	ImmShuffle:      readVector,
+	ImmLane:         func(r *Reader, o *Operator, _ Features) { o.Lane = r.Byte() },
+	ImmRefType:      func(r *Reader, o *Operator, f Features) { o.Type = r.HeapType(f) },
+	ImmSelect:       readSelect,
+}
+
+func readIndex(r *Reader, o *Operator, _ Features) { o.Index = r.U32() }
+
+func readTwo(r *Reader, o *Operator, _ Features) { o.Index, o.Index2 = r.U32(), r.U32() }
+
+func readVector(r *Reader, o *Operator, _ Features) { o.I64, o.High = r.Fixed64(), r.Fixed64() }
+
+func readBlockType(r *Reader, o *Operator, accept Features) {
+	o.Index, o.Params, o.Results = NoIndex, nil, nil
+	at := r.Pos
+	if at >= r.End || r.Buf[at]&0xC0 != 0x40 {
+		n := r.S33()
+		if o.Index = uint32(n); n < 0 {
+			r.Fail(at, "malformed block type")
+		}
+		return
+	}
+	const empty = 0x40
+	if r.Buf[at] == empty {
+		r.Pos++
+		return
+	}
+	o.Results = r.ValType(accept).Slice()
+}
+
+func readTargets(r *Reader, o *Operator, _ Features) {
+	at := r.Pos
+	n := r.U32()
+	if n > MaxBrTable {
+		r.FailLimit(at, LimitError{"br_table targets", uint64(n), MaxBrTable}, "br_table of %d targets", n)
+	}
+	o.Targets = o.Targets[:0]
+	for ; n > 0 && r.Err == nil; n-- {
+		o.Targets = append(o.Targets, r.U32())
+	}
+	o.Index = r.U32()
+}
+
+func readMemArg(r *Reader, o *Operator, _ Features) {
+	const withMemory = 0x40
+	at := r.Pos
+	flags := r.U32()
+	switch {
+	case flags >= 2*withMemory:
+		r.Fail(at, "malformed memop flags 0x%x", flags)
+	case flags >= withMemory:
+		r.FailFeature(at, FeatureMultiMemory, "malformed memop flags 0x%x", flags)
+	}
+	o.Index, o.Align, o.I64 = 0, uint8(flags), r.U64()
+}
+
+func readSelect(r *Reader, o *Operator, accept Features) {
+	at := r.Pos
+	if n := r.U32(); n != 1 {
+		r.Fail(at, "invalid result arity: select of %d types", n)
+	}
+	o.Type = r.ValType(accept)
+}

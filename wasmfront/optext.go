@@ -1,0 +1,225 @@
+package wasmfront
+
+import (
+	"encoding/binary"
+	"math"
+	"strconv"
+)
+
+// IndexSpace is what an index counts. The values are the numbers of the name
+// section's subsections.
+type IndexSpace uint8
+
+// The index spaces.
+const (
+	SpaceFunc IndexSpace = 1 + iota
+	SpaceLocal
+	SpaceLabel
+	SpaceType
+	SpaceTable
+	SpaceMemory
+	SpaceGlobal
+	SpaceElem
+	SpaceData
+	NumSpaces = iota + 1
+)
+
+// AppendIndex appends what the text has for an index: a number, or a name.
+type AppendIndex func(b []byte, space IndexSpace, i uint32) []byte
+
+// AppendNumber is AppendIndex for a text without names.
+func AppendNumber(b []byte, _ IndexSpace, i uint32) []byte {
+	return strconv.AppendUint(b, uint64(i), 10)
+}
+
+// String writes the operator as in the text format, with numbers for indices.
+func (o *Operator) String() string { return string(o.AppendText(nil, AppendNumber)) }
+
+// AppendText appends the operator as in the text format.
+func (o *Operator) AppendText(b []byte, index AppendIndex) []byte {
+	if o.Op == OpSelectT {
+		b = append(b, "select"...)
+	} else {
+		b = append(b, o.Op.String()...)
+	}
+	if imm := immTexts[o.Op.Info().Imm]; imm != nil {
+		return imm(b, o, index)
+	}
+	return b
+}
+
+// immTexts append the immediates of each form.
+var immTexts = [NumImmKinds]func([]byte, *Operator, AppendIndex) []byte{
+	ImmBlock:        appendBlockType,
+	ImmLabel:        indexIn(SpaceLabel),
+	ImmBrTable:      appendTargets,
+	ImmFunc:         indexIn(SpaceFunc),
+	ImmType:         indexIn(SpaceType),
+	ImmTag:          func(b []byte, o *Operator, _ AppendIndex) []byte { return AppendNumber(append(b, ' '), 0, o.Index) },
+	ImmCallIndirect: appendCallIndirect,
+	ImmLocal:        indexIn(SpaceLocal),
+	ImmGlobal:       indexIn(SpaceGlobal),
+	ImmTable:        indexIn(SpaceTable),
+	ImmTable2:       twoIn(SpaceTable),
+	ImmElem:         indexIn(SpaceElem),
+	ImmElemTable:    segmentIn(SpaceElem, SpaceTable),
+	ImmData:         indexIn(SpaceData),
+	ImmDataMem:      segmentIn(SpaceData, SpaceMemory),
+	ImmMem:          appendMemory,
+	ImmMem2:         twoIn(SpaceMemory),
+	ImmMemArg:       appendMemArg,
+	ImmMemArgLane:   func(b []byte, o *Operator, ix AppendIndex) []byte { return appendLane(appendMemArg(b, o, ix), o, ix) },
+	ImmI32:          func(b []byte, o *Operator, _ AppendIndex) []byte { return appendInt(b, int64(int32(o.I64))) },
+	ImmI64:          func(b []byte, o *Operator, _ AppendIndex) []byte { return appendInt(b, int64(o.I64)) },
+	ImmF32:          func(b []byte, o *Operator, _ AppendIndex) []byte { return appendF32(append(b, ' '), uint32(o.I64)) },
+	ImmF64:          func(b []byte, o *Operator, _ AppendIndex) []byte { return appendF64(append(b, ' '), o.I64) },
+	ImmV128:         appendVector,
+	ImmShuffle:      appendShuffle,
+	ImmLane:         appendLane,
+	ImmRefType:      appendHeapType,
+	ImmSelect: func(b []byte, o *Operator, _ AppendIndex) []byte {
+		return AppendTypes(b, "result", o.Type.Slice())
+	},
+}
+
+func indexIn(space IndexSpace) func([]byte, *Operator, AppendIndex) []byte {
+	return func(b []byte, o *Operator, index AppendIndex) []byte { return index(append(b, ' '), space, o.Index) }
+}
+
+// twoIn appends a destination and a source, which the text leaves out if both
+// are the first.
+func twoIn(space IndexSpace) func([]byte, *Operator, AppendIndex) []byte {
+	return func(b []byte, o *Operator, index AppendIndex) []byte {
+		if o.Index == 0 && o.Index2 == 0 {
+			return b
+		}
+		return index(append(index(append(b, ' '), space, o.Index), ' '), space, o.Index2)
+	}
+}
+
+// segmentIn appends a segment, and before it where it goes to, which the text
+// leaves out if that is the first.
+func segmentIn(segment, space IndexSpace) func([]byte, *Operator, AppendIndex) []byte {
+	return func(b []byte, o *Operator, index AppendIndex) []byte {
+		if o.Index2 != 0 {
+			b = index(append(b, ' '), space, o.Index2)
+		}
+		return index(append(b, ' '), segment, o.Index)
+	}
+}
+
+func appendMemory(b []byte, o *Operator, index AppendIndex) []byte {
+	if o.Index != 0 {
+		b = index(append(b, ' '), SpaceMemory, o.Index)
+	}
+	return b
+}
+
+func appendTargets(b []byte, o *Operator, index AppendIndex) []byte {
+	for _, t := range o.Targets {
+		b = index(append(b, ' '), SpaceLabel, t)
+	}
+	return index(append(b, ' '), SpaceLabel, o.Index)
+}
+
+func appendCallIndirect(b []byte, o *Operator, index AppendIndex) []byte {
+	if o.Index2 != 0 {
+		b = index(append(b, ' '), SpaceTable, o.Index2)
+	}
+	return append(index(append(b, " (type "...), SpaceType, o.Index), ')')
+}
+
+func appendBlockType(b []byte, o *Operator, _ AppendIndex) []byte {
+	return AppendTypes(AppendTypes(b, "param", o.Params), "result", o.Results)
+}
+
+// AppendTypes appends " (KEYWORD TYPE...)", or nothing if there are no types.
+func AppendTypes(b []byte, keyword string, ts []ValType) []byte {
+	if len(ts) == 0 {
+		return b
+	}
+	b = append(append(b, " ("...), keyword...)
+	for _, t := range ts {
+		b = append(append(b, ' '), t.String()...)
+	}
+	return append(b, ')')
+}
+
+func appendMemArg(b []byte, o *Operator, index AppendIndex) []byte {
+	b = appendMemory(b, o, index)
+	if o.I64 != 0 {
+		b = strconv.AppendUint(append(b, " offset="...), o.I64, 10)
+	}
+	if o.Align != o.Op.Info().Align {
+		b = strconv.AppendUint(append(b, " align="...), 1<<o.Align, 10)
+	}
+	return b
+}
+
+func appendLane(b []byte, o *Operator, _ AppendIndex) []byte { return appendInt(b, int64(o.Lane)) }
+
+func appendInt(b []byte, n int64) []byte { return strconv.AppendInt(append(b, ' '), n, 10) }
+
+// vectorBytes returns the bytes of a vector, lane 0 first.
+func (o *Operator) vectorBytes() (v [16]byte) {
+	binary.LittleEndian.PutUint64(v[:], o.I64)
+	binary.LittleEndian.PutUint64(v[8:], o.High)
+	return v
+}
+
+func appendVector(b []byte, o *Operator, _ AppendIndex) []byte {
+	v := o.vectorBytes()
+	b = append(b, " i32x4"...)
+	for i := 0; i < len(v); i += 4 {
+		b = append(b, " 0x"...)
+		for k := i + 3; k >= i; k-- {
+			b = append(b, hexDigits[v[k]>>4], hexDigits[v[k]&0xF])
+		}
+	}
+	return b
+}
+
+const hexDigits = "0123456789abcdef"
+
+func appendShuffle(b []byte, o *Operator, _ AppendIndex) []byte {
+	for _, lane := range o.vectorBytes() {
+		b = appendInt(b, int64(lane))
+	}
+	return b
+}
+
+func appendHeapType(b []byte, o *Operator, _ AppendIndex) []byte {
+	name := o.Type.String()
+	if o.Type.IsRef() {
+		name = name[:len(name)-len("ref")]
+	}
+	return append(append(b, ' '), name...)
+}
+
+func appendF32(b []byte, bits uint32) []byte {
+	const mantissa = 1<<23 - 1
+	return appendFloat(b, float64(math.Float32frombits(bits)), bits>>31 != 0, uint64(bits&mantissa), 1<<22, 32)
+}
+
+func appendF64(b []byte, bits uint64) []byte {
+	const mantissa = 1<<52 - 1
+	return appendFloat(b, math.Float64frombits(bits), bits>>63 != 0, bits&mantissa, 1<<51, 64)
+}
+
+// appendFloat appends a float so that the text format reads back the same bits:
+// the shortest decimal number that is nearest to it, or a NaN with its payload.
+func appendFloat(b []byte, f float64, negative bool, payload, canonical uint64, size int) []byte {
+	if !math.IsNaN(f) && !math.IsInf(f, 0) {
+		return strconv.AppendFloat(b, f, 'g', -1, size)
+	}
+	if negative {
+		b = append(b, '-')
+	}
+	switch {
+	case payload == 0:
+		return append(b, "inf"...)
+	case payload == canonical:
+		return append(b, "nan"...)
+	}
+	return strconv.AppendUint(append(b, "nan:0x"...), payload, 16)
+}

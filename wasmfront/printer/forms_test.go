@@ -1,0 +1,182 @@
+package printer
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/waot-project/waot/wasmfront"
+	"github.com/waot-project/waot/wasmfront/wat"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata/forms.golden")
+
+// TestForms: the text of each form, and of each kind of name.
+func TestForms(t *testing.T) {
+	const golden = "testdata/forms.golden"
+	b := assembleFile(t, "testdata/forms.wat")
+	text, err := String(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile(golden, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), text); d != "" {
+		t.Errorf("%s (rewrite with: go test ./wasmfront/printer -update):\n%s", golden, d)
+	}
+	if d := difference(b, assembleFile(t, golden), exact); d != "" {
+		t.Error(d)
+	}
+}
+
+func assembleFile(t *testing.T, name string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := wat.Assemble(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m.Wasm
+}
+
+// TestDifference: what the other tests compare modules with sees differences.
+func TestDifference(t *testing.T) {
+	const text = `(module $m (type $t (func (result i32))) (import "a" "b" (func $f (type $t)))
+		(table 1 funcref) (elem (i32.const 0) func $f) (global i32 (i32.const 1)) (data "x")
+		(func $g (param $p i32) (local i32 f32) (local $l i64) block $b (type $t) i32.const 1 end drop) (@custom "c" (after type) "d"))`
+	for _, c := range []struct {
+		old, new string
+		names    bool // only what exact compares
+	}{
+		{"result i32", "result f32", false},
+		{`"b"`, `"c"`, false},
+		{"table 1", "table 2", false},
+		{"(i32.const 0) func $f", "(i32.const 0) func $g", false},
+		{"(i32.const 0) func $f", "(i32.const 0) funcref (ref.func $f)", true},
+		{"global i32", "global (mut i32)", false},
+		{"(i32.const 1)", "(i32.const 2)", false},
+		{`"x"`, `"y"`, false},
+		{"i32 f32", "f32 i32", false},
+		{"i32.const 1 end", "i32.const 2 end", false},
+		{"i32.const 1 end", "i32.const 1 nop end", false},
+		{"block $b (type $t)", "block $b (result i32)", true},
+		{"$m ", "", true}, {"$g", "$h", true}, {"$p", "", true}, {"$l", "$k", true}, {"block $b", "block", true},
+		{`"d"`, `"e"`, true}, {"after type", "after func", true}, {`"c"`, `"cc"`, true},
+	} {
+		a, err := wat.Assemble([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := wat.Assemble([]byte(strings.Replace(text, c.old, c.new, 1)))
+		if err != nil {
+			t.Fatal(c.new, err)
+		}
+		if difference(a.Wasm, b.Wasm, exact) == "" || (difference(a.Wasm, b.Wasm, !exact) == "") != c.names {
+			t.Errorf("%s instead of %s: not seen, or too much", c.new, c.old)
+		}
+	}
+}
+
+// module returns a module with one function of no parameters and results, which has this body, locals included.
+func module(body string) []byte {
+	return []byte("\x00asm\x01\x00\x00\x00\x01\x04\x01\x60\x00\x00\x03\x02\x01\x00\x0a" +
+		string(rune(len(body)+2)) + "\x01" + string(rune(len(body))) + body)
+}
+
+// TestRefused: what is malformed in a body gives an error with its place, and never a panic.
+func TestRefused(t *testing.T) {
+	for _, c := range []struct{ body, msg string }{
+		{"\x00\x0b", ""},
+		{"\x00", "offset 0x17 (function 0): unexpected end of section or function"},
+		{"\x00\x05\x0b", "offset 0x17 (function 0): unexpected else"},
+		{"\x00\x04\x40\x05\x05\x0b\x0b", "offset 0x1a (function 0): unexpected else"},
+		{"\x00\x0b\x0b", "offset 0x18 (function 0): operators after the end of the function"},
+		{"\x00\xff\x0b", "offset 0x17 (function 0): illegal opcode ff"},
+		{"\x00\xfc\x80\x80\x01\x0b", "offset 0x17 (function 0): illegal opcode fc 4000"},
+		{"\x00\x1c\x02\x7f\x7f\x0b", "offset 0x18 (function 0): invalid result arity: select of 2 types"},
+		{"\x00\x28\x80\x01\x00\x0b", "offset 0x18 (function 0): malformed memop flags 0x80"},
+		{"\x00\x06\x40\x0b\x0b", "offset 0x17 (function 0): unsupported operator try (needs the feature legacy-exceptions, which is not supported)"},
+		{"\x01\xd1\x86\x03\x7f\x0b", "offset 0x17 (function 0): too many locals (implementation limit: locals)"},
+	} {
+		text, err := String(module(c.body))
+		var e *wasmfront.Error
+		switch {
+		case c.msg == "" && err != nil || c.msg != "" && !errors.As(err, &e):
+			t.Errorf("%q: %v", c.body, err)
+		case c.msg != "" && (e.Error() != c.msg || !strings.HasPrefix(text, "(module\n  (type")):
+			t.Errorf("%q: %v, want %s\n%s", c.body, err, c.msg, text)
+		}
+	}
+	for _, b := range []string{"", "\x00asm", "\x00asm\x01\x00\x00\x00\x01"} {
+		if text, err := String([]byte(b)); err == nil || text != "" {
+			t.Errorf("%q: %v %q", b, err, text)
+		}
+	}
+}
+
+// failing is a writer that takes so many bytes.
+type failing struct{ left int }
+
+func (f *failing) Write(b []byte) (int, error) {
+	if f.left -= len(b); f.left < 0 {
+		return 0, errors.New("full")
+	}
+	return len(b), nil
+}
+
+// TestWriter: what the writer says comes back, also from the first of many pieces.
+func TestWriter(t *testing.T) {
+	m, err := wat.Assemble([]byte(`(data "` + strings.Repeat("x", 10*flushAt) + `")`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, left := range []int{0, flushAt, 5 * flushAt} {
+		if err := Module(&failing{left}, m.Wasm); err == nil || err.Error() != "full" {
+			t.Errorf("after %d bytes: %v", left, err)
+		}
+	}
+	if err := Module(&failing{20 * flushAt}, m.Wasm); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestNames: names that cannot be identifiers, or that are malformed, are not lost.
+func TestNames(t *testing.T) {
+	const empty = "\x00asm\x01\x00\x00\x00"
+	for _, c := range []struct{ names, want string }{
+		{"\x00\x02\x01m", "(module $m)\n"},
+		{"\x00\x03\x02a ", "(module (@name \"a \"))\n"},
+		{"\x00\x01\x00", "(module (@name \"\"))\n"},
+		{"", "(module\n  (@custom \"name\" (before first) \"\"))\n"},
+		{"\x00\x02\x02m", "(module\n  (@custom \"name\" (before first) \"\\00\\02\\02m\"))\n"},
+		{"\x00\x02\x01m\x00\x02\x01m", "(module\n  (@custom \"name\" (before first) \"\\00\\02\\01m\\00\\02\\01m\"))\n"},
+		{"\x00\x03\x01m\x00", "(module\n  (@custom \"name\" (before first) \"\\00\\03\\01m\\00\"))\n"},
+		{"\x0b\x01\x00", "(module\n  (@custom \"name\" (before first) \"\\0b\\01\\00\"))\n"},
+		{"\x01\x04\x01\x00\x01f", "(module\n  (@custom \"name\" (before first) \"\\01\\04\\01\\00\\01f\"))\n"}, // there is no function
+	} {
+		b := []byte(empty + "\x00" + string(rune(len(c.names)+5)) + "\x04name" + c.names)
+		text, err := String(b)
+		if err != nil || text != c.want {
+			t.Errorf("%q: %v, %s", c.names, err, text)
+			continue
+		}
+		m, err := wat.Assemble([]byte(text))
+		if err != nil || difference(b, m.Wasm, exact) != "" {
+			t.Errorf("%q: %v", c.names, err)
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package printer
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/waot-project/waot/wasmfront"
+	"github.com/waot-project/waot/wasmfront/wat"
+)
+
+// FuzzText: no text makes the reader or the printer panic. What is read is printed, and read again as the same module. Only of a module that is
+// given as bytes may the text be refused, as numbers can be too large, and names of locals that do not exist be lost.
+func FuzzText(f *testing.F) {
+	forms, err := os.ReadFile("testdata/forms.wat")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(string(forms))
+	for _, text := range []string{
+		`(func (export "f") (param i32) (result i32) (i32.add (local.get 0) (i32.const -0x_1)))`,
+		`(module $m (memory (data "\u{1f600}")) (table funcref (elem $f)) (func $f (@name "g") (local $x i32) block $x br $x end))`,
+		`(func (block $a (loop $a (br_table $a 1 2 (i32.const 0)))) (if (i32.const 1) (then) (else (unreachable))))`,
+		`(global (export "g") v128 (v128.const f32x4 nan -0x1p-149 inf 1e38)) (global f64 (f64.const -nan:0x123))`,
+		`(module binary "\00asm\01\00\00\00" "\00\05\04name")`, `(module quote "(func)")`,
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		m, err := wat.Assemble([]byte(text))
+		if err != nil {
+			if strings.Contains(err.Error(), "\n") {
+				t.Errorf("%q", err)
+			}
+			return
+		}
+		given := strings.Contains(text, "binary")
+		out, err := String(m.Wasm)
+		if err != nil {
+			// The decoder decides on limits, some features, and what is constant.
+			if e := err.(*wasmfront.Error); !given && e.Feature == "" && e.Limit == "" && !strings.HasPrefix(e.Msg, "constant expression required") {
+				t.Error(err)
+			}
+			return
+		}
+		again, err := wat.Assemble([]byte(out))
+		if err != nil {
+			if !given {
+				t.Errorf("%v:\n%s", err, out)
+			}
+			return
+		}
+		if d := difference(m.Wasm, again.Wasm, !given); d != "" {
+			t.Errorf("%s:\n%s", d, out)
+		}
+		if second, err := String(again.Wasm); err != nil || second != out {
+			t.Errorf("%v: another text: %s", err, cmp.Diff(out, second))
+		}
+	})
+}

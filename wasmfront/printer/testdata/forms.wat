@@ -1,0 +1,50 @@
+(module $m
+  (@custom "first" (before first) "\00\"")
+  (type $t (func (param i32 i64) (result f32)))
+  (type (func))
+  (type (func (param i32) (result i32 i32)))
+  (import "env" "na\u{7f}me" (func $imported (type $t)))
+  (import "env" "t" (table $in 1 2 externref))
+  (import "env" "g" (global (mut v128)))
+  (import "env" "m" (memory 1))
+  (func $dup (@name "same"))
+  (func (@name "same"))
+  (func $same (param $x i32) (param i64 i64) (param $x2 (@name "a b") f32) (result i32) (local i32 i32) (local $y f64) (local v128)
+    local.get $x
+    if $l (type 2)
+      block $l
+        br $l
+        br 1
+        br_table 0 1 2
+      end
+      block $"no id" (result i32) br $"no id" end
+    else
+      unreachable
+    end
+    drop
+    f32.const nan:0x1 drop
+    f64.const -0x1.8p-1074 drop
+    f64.const -inf drop
+    f32.const 0.1 drop
+    v128.const f32x4 1 2 3 -nan drop
+    i32.const 0 i32.const 1 i32.const 2 memory.init $d drop
+    i32.const 0 i32.load offset=4 align=1 drop
+    i32.const 0 v128.const i64x2 0 0 v128.load8_lane offset=1 3 drop
+    i32.const 0 call_indirect $tab (type 1)
+    ref.null extern ref.null func select (result funcref) drop
+    table.size $tab drop
+    i32.const 0 i32.const 0 i32.const 0 table.init $tab 1
+    i32.const 0 i32.const 0 i32.const 0 table.copy $tab $tab
+    local.get 3 drop
+    i32.const 0)
+  (table $tab 1 funcref)
+  (global $g i32 (i32.add (i32.const 1) (i32.const 2)))
+  (export "\"x\\" (func $same))
+  (start $dup)
+  (elem (table $tab) (offset (i32.add (i32.const 0) (i32.const 0))) func $dup $same)
+  (elem funcref (ref.null func) (item (ref.func $dup)))
+  (elem declare func $same)
+  (elem $e (i32.const 0) externref)
+  (data $d "a\ff\n")
+  (data (i32.const 0) "0123456789012345678901234567890123456789012345678901234567890123" "4")
+  (@custom "last" "x"))

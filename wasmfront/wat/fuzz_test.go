@@ -1,0 +1,56 @@
+package wat_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/waot-project/waot/wasmfront"
+	"github.com/waot-project/waot/wasmfront/validate"
+	"github.com/waot-project/waot/wasmfront/wat"
+)
+
+// FuzzAssemble: no text makes the assembler panic. Errors have one line and a place inside of the text. A module that comes out
+// is well formed but for limits and for features that the decoder decides on, and each of its errors has a place.
+func FuzzAssemble(f *testing.F) {
+	for _, text := range []string{
+		"", "(module)", "(func", `(module quote "(func)")`, `(module binary "\00asm\01\00\00\00")`,
+		`(module $m (type $t (func (param $x i32) (result i64))) (import "a" "b" (func $i (type $t))) (memory (export "m") 1 2) (table $tab funcref (elem $f))
+			(global $g (mut i32) (i32.const 0x1_0)) (elem declare func $f) (elem $e (table $tab) (offset (i32.const 0)) funcref (item ref.func $f) (ref.null func))
+			(data $d "a\00\u{1F600}") (start $f) (export "f" (func $f)) (@custom "c" (after code) "x")
+			(func $f (local $l v128) (block $b (result i32) (if (i32.const 1) (then (br_table $b 1 (i32.const 2) (i32.const 3))) (else nop)) (i32.const 0)) drop
+				block loop $c br 0 end end (v128.const f32x4 nan inf -0x1p-3 1e3) local.set $l
+				(select (result i32) (i32.const 1) (i32.const 2) (i32.const 3)) i32.load offset=4 align=1 drop (memory.init $d (i32.const 0) (i32.const 0) (i32.const 0))
+				(call_indirect $tab (type $t) (i32.const 0) (i32.const 0)) drop))`,
+		"(@a (b) \"\\\") (; (; ;) ;) ;; x\n (func $\"a\\41\")",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		m, err := wat.Assemble([]byte(text))
+		if err != nil {
+			var e *wat.Error
+			if !errors.As(err, &e) || e.Line < 1 || e.Column < 1 || e.Offset < 0 || e.Line > 1+strings.Count(text, "\n") {
+				t.Errorf("%q: %#v", text, err)
+			}
+			if strings.Contains(err.Error(), "\n") {
+				t.Errorf("%q: several lines: %v", text, err)
+			}
+			return
+		}
+		if strings.Contains(text, "binary") {
+			return // what is in its strings may be anything
+		}
+		var e *wasmfront.Error
+		_, err = wasmfront.Decode(m.Wasm, wasmfront.DecodableFeatures)
+		if errors.As(err, &e) && e.Feature == "" && e.Limit == "" && !strings.HasPrefix(e.Msg, "constant expression required") {
+			t.Errorf("%q is malformed: %v", text, err)
+		}
+		_, err = validate.All(m.Wasm, validate.Config{Features: wasmfront.DecodableFeatures})
+		if errors.As(err, &e) {
+			if _, ok := m.Place(e.Offset); !ok {
+				t.Errorf("%q: no place for %v", text, err)
+			}
+		}
+	})
+}
