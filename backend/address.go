@@ -7,7 +7,7 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// Address is a memory operand, not yet of an instruction.
+// Address is a memory operand that is not yet part of an instruction.
 type Address struct {
 	Mode  Mode
 	Scale uint8
@@ -71,7 +71,7 @@ func (l *Lower) LoadForm(t clif.Type, a clif.Access) Form {
 	return f
 }
 
-// Full is LoadForm of the whole of type t.
+// Full is LoadForm for a load of all of a value of type t.
 func (l *Lower) Full(t clif.Type) Form { return l.LoadForm(t, clif.Full) }
 
 // Emit appends an instruction with the given registers in the order of its row.

@@ -35,7 +35,7 @@ type Succ struct {
 	Via clif.Target
 }
 
-// edge is one edge between CLIF blocks, equal ones of a block merged.
+// edge is one edge between CLIF blocks. Equal edges of a block are merged.
 type edge struct {
 	via  clif.Target
 	to   clif.Block
@@ -86,7 +86,7 @@ type frameOfDFS struct {
 	next  uint32
 }
 
-// maxDepth is the depth at which loops are no longer told apart.
+// maxDepth is the greatest loop depth: loops nested deeper have this depth too.
 const maxDepth = 1 << 15
 
 type pendingEdge struct{ edge, from, next uint32 }
@@ -194,8 +194,8 @@ func (o *BlockOrder) search() {
 	}
 }
 
-// nextEdge returns the k-th edge in search order: of two edges the one to the later
-// block in the layout first; of more in reverse order.
+// nextEdge returns the k-th edge in search order. If there are two edges, the one to the block
+// later in the layout is first; more than two are in reverse order.
 func (o *BlockOrder) nextEdge(bi *blockInfo, k uint32) uint32 {
 	n := bi.edgeEnd - bi.edgeStart
 	if n == 2 {
@@ -318,9 +318,9 @@ func (o *BlockOrder) split() {
 	o.connect()
 }
 
-// markCritical finds the critical edges out of b, the i-th in order, and those
-// of their blocks that are best placed in front of their target: where
-// another successor follows b directly and nothing falls through to the target.
+// markCritical finds the critical edges out of b, the i-th in order. It also finds the edge blocks that are
+// best placed in front of their target: where another successor follows b directly and nothing falls
+// through to the target.
 func (o *BlockOrder) markCritical(i int, b clif.Block) {
 	bi := &o.info[b]
 	if bi.edgeEnd-bi.edgeStart < 2 {

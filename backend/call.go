@@ -37,7 +37,7 @@ func (l *Lower) signature() {
 	}
 }
 
-// regOf returns the register of a location that is one.
+// regOf returns the register that a location names.
 func regOf(loc abi.Loc) regalloc.PReg {
 	if loc.Kind == abi.ArgFloat {
 		return regalloc.FloatReg(int(loc.Reg))
@@ -131,8 +131,8 @@ func (l *Lower) HelperCall(h abi.Helper, dst regalloc.VReg, args ...regalloc.VRe
 	l.PushClobber(l.callSlot(l.Layout.Helper(h)), flags, l.Target.CallClobbers)
 }
 
-// safepoints fills vc.Safepoints: the calls of what may collect. It asks the instructions themselves what they call, not
-// what lowering says of them, so that the checker and emission can hold one against the other.
+// safepoints fills vc.Safepoints: the calls that may run the collector. It asks the instructions themselves what they call, not
+// what lowering says about them, so that the checker and emission can compare the two.
 func (vc *VCode) safepoints(t *Target, l *instance.Layout) {
 	call, callInd := t.Common.Call, t.Common.CallInd
 	for i := range vc.Insts {

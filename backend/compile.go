@@ -43,12 +43,12 @@ type Trace struct {
 	// Code receives the finished code.
 	Code func(f *clif.Func, c *Code)
 	// Rule receives each lowering rule that is applied, and the instructions that it has appended so far, which a test
-	// may spoil; those of a rule of TermOperand are its user's.
+	// may spoil. A rule of TermOperand appends none: its user appends them.
 	Rule func(f *clif.Func, r Rule, insts []Inst)
 }
 
 // Compiler compiles functions of one module, one at a time; it keeps its memory
-// between functions. It is for one goroutine at a time.
+// between functions. Only one goroutine at a time may use it.
 type Compiler struct {
 	// Control, if not nil, says which lowering rules apply to the next function, and appends them to its log; nil
 	// means all rules.

@@ -28,8 +28,8 @@ func (u *DefUse) begin(f *clif.Func) {
 	}
 }
 
-// Resolve returns the value that v stands for: zero-extensions of i32 are followed. The result of a 64-bit operand may thus be an i32, whose register
-// holds the zero-extended value.
+// Resolve returns the value that v stands for: it looks through zero-extensions of i32. So for a 64-bit operand it may
+// return an i32, whose register holds the zero-extended value.
 func (u *DefUse) Resolve(v clif.Value) clif.Value {
 	c := u.canon[v]
 	if c != v {
@@ -38,8 +38,8 @@ func (u *DefUse) Resolve(v clif.Value) clif.Value {
 	return c
 }
 
-// DefInst returns the instruction that defines v, or nil for parameters and results
-// of calls with several.
+// DefInst returns the instruction that defines v. It returns nil for parameters, and for results of calls
+// that have several results.
 func (u *DefUse) DefInst(v clif.Value) (clif.Inst, *clif.InstData) {
 	v = u.Resolve(v)
 	vd := &u.F.Values[v]
@@ -66,7 +66,8 @@ func (u *DefUse) DefOf(v clif.Value, op clif.Opcode, t clif.Type) *clif.InstData
 	return nil
 }
 
-// defOpcode returns the opcode that defines v, NumOpcodes if none does alone. NoValue stands for a constant.
+// defOpcode returns the opcode of the instruction whose only result is v, or NumOpcodes if there is none. NoValue stands for
+// a constant.
 func (u *DefUse) defOpcode(v clif.Value) clif.Opcode {
 	if v == clif.NoValue {
 		return clif.OpIconst

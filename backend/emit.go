@@ -109,7 +109,7 @@ func (e *Emitter) editsFrom(i regalloc.Inst) []regalloc.Edit {
 }
 
 // insts emits the instructions of the current block with their edits, at most bound bytes, and returns the edits of
-// those behind.
+// the instructions behind.
 func (e *Emitter) insts(edits []regalloc.Edit, r regalloc.Range, bound uint32) ([]regalloc.Edit, error) {
 	b := e.Buf
 	from, limit := b.Offset(), bound
@@ -138,7 +138,7 @@ func (e *Emitter) insts(edits []regalloc.Edit, r regalloc.Range, bound uint32) (
 	return edits, nil
 }
 
-// pieceBytes bounds the bytes of instruction i with its branches and edits, which come first.
+// pieceBytes bounds the bytes of instruction i with its edits, which come first, and its branches.
 func (e *Emitter) pieceBytes(i regalloc.Inst, edits []regalloc.Edit) uint32 {
 	start, end := e.VC.In.OperandRange(i)
 	n := e.Target.MaxBytes(e, i, e.Out.Allocs[start:end])

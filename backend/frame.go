@@ -34,7 +34,7 @@ func (fr *Frame) Offset(a regalloc.Allocation) int32 {
 // SavedOffset returns where the i-th saved register is.
 func (fr *Frame) SavedOffset(i int) int32 { return -8 * int32(i+1) }
 
-// layoutFrame computes the frame from the outcome of allocation.
+// layoutFrame computes the frame from the result of allocation.
 func layoutFrame(t *Target, vc *VCode, out *regalloc.Output) (fr Frame) {
 	fr.Saved = out.Used & t.Env.CalleeSaved
 	n := 8 * (fr.Saved.Len() + out.SlotWords)

@@ -5,15 +5,15 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// FrameStep is an instruction that sets up a frame, with the rules for unwinders that change once it has run: one table of
-// them serves emission and call frame information.
+// FrameStep is an instruction that sets up a frame, with the unwind rules that change once it has run. Emission and call
+// frame information both read the same table of steps.
 type FrameStep struct {
 	Inst  Inst
 	Regs  []regalloc.PReg
 	Rules []abi.CFIRule
 }
 
-// SetUpFrame emits the steps, in front of which there is nothing but a landing pad.
+// SetUpFrame emits the steps. Only a landing pad may precede them.
 func (e *Emitter) SetUpFrame(steps []FrameStep) {
 	e.prologue = e.Buf.Offset()
 	for i := range steps {

@@ -86,8 +86,8 @@ func (h *hoister) outside(o *BlockOrder, b uint32, depth uint16) uint32 {
 	return b
 }
 
-// findLoops fills loops and inLoop. The order may have rotated loops, so the tree is made of its depths and headers,
-// in terms of positions in it.
+// findLoops fills loops and inLoop from the depths and headers of the order. A block of a loop that stands behind an edge block
+// out of the loop counts as outside, which costs speed only: its constants stay, and its calls are not seen.
 func (h *hoister) findLoops(f *clif.Func, o *BlockOrder) {
 	h.inLoop = stop.Zeroed(h.stop, h.inLoop, len(o.Blocks))
 	at := int32(-1)
@@ -237,7 +237,7 @@ func (h *hoister) expectBases(d *clif.InstData, b int) {
 	}
 }
 
-// usesInstance says which instructions may use InstanceBase: those that read or write the instance data, other than
+// usesInstance has the instructions that may use InstanceBase: all that read or write the instance data, except
 // to call a function.
 var usesInstance = [clif.NumOpcodes]bool{
 	clif.OpGlobalGet: true, clif.OpGlobalSet: true, clif.OpSigCheck: true,

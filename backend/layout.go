@@ -31,7 +31,7 @@ type blockPlan struct {
 	landing machbuffer.Label
 }
 
-// tooFar is more than any branch that is not of full range reaches; bounds stop there.
+// tooFar is beyond the reach of every branch except those of full range. Bounds stop there.
 const tooFar = 1 << 30
 
 // maxAlignedLoop is the largest size in bytes of a loop whose header is aligned.
@@ -166,8 +166,8 @@ func (e *Emitter) thread() {
 	}
 }
 
-// landings notes the blocks to which indirect jumps lead, and counts their additional bytes; worst has them
-// for all blocks.
+// landings notes the blocks to which indirect jumps lead, and counts the bytes of their landing code. worst counts these
+// bytes for all blocks.
 func (e *Emitter) landings() {
 	if e.Target.EmitLanding == nil {
 		return

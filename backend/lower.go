@@ -259,5 +259,5 @@ func (l *Lower) lowerArgs(vregs []regalloc.VReg) {
 
 // EndsHere reports whether nothing after the instruction being lowered uses v:
 // code is lowered backwards, so a later user would have asked for its register.
-// (A user earlier in a loop around may still follow.)
+// (A user earlier in the code may still follow, in the next iteration of a surrounding loop.)
 func (l *Lower) EndsHere(v clif.Value) bool { return l.vregs[l.Resolve(v)] == regalloc.NoVReg }

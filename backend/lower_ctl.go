@@ -25,7 +25,7 @@ func (l *Lower) Temp(x int64) regalloc.VReg {
 	return v
 }
 
-// lowerFuncAddr: the reference of an import is the exporter's.
+// lowerFuncAddr appends the reference to a function. The reference to an import is the one that its exporter made.
 func lowerFuncAddr(l *Lower, _ clif.Inst, d *clif.InstData) {
 	fn := clif.FuncIndex(d.Aux)
 	in := Inst{Op: l.Target.Common.Lea, Size: 8}

@@ -59,7 +59,7 @@ func (l *Lower) Low(v clif.Value) regalloc.VReg {
 	return l.Use(v)
 }
 
-// LowBut is Low of v, or of the x that rule r, of TermOperand, makes of v as an operand of type t.
+// LowBut is Low of x if rule r, of TermOperand, replaces v, an operand of type t, by x; else it is Low of v.
 func (l *Lower) LowBut(r Rule, t clif.Type, v clif.Value) regalloc.VReg {
 	if b, ok := l.Fold(r, t, v, 1); ok {
 		v = b.X()
@@ -147,7 +147,7 @@ func (l *Lower) SinkableLoad(v clif.Value) (clif.Inst, *clif.InstData) {
 	return clif.NoInst, nil
 }
 
-// sink marks a load, or another instruction with a result, as done by the instruction being lowered.
+// sink marks a load, or another instruction with a result, as folded into the instruction being lowered.
 func (l *Lower) sink(i clif.Inst) {
 	l.sunk[i] = true
 	if l.F.Insts[i].Op == clif.OpLoad {
@@ -155,16 +155,16 @@ func (l *Lower) sink(i clif.Inst) {
 	}
 }
 
-// HoldLoads keeps loads from being sunk until n is given back. It is for the operands of a
+// HoldLoads keeps loads from being sunk: n of 1 begins this, n of -1 ends it, and it nests. It is for the operands of a
 // definition that is folded although it has other users.
 func (l *Lower) HoldLoads(n int) { l.noSink += n }
 
 // maxDelay is the largest number of instructions that a definition is moved past.
 const maxDelay = 16
 
-// Delayed returns the instruction that defines v, without effects, if the terminator being lowered may do that
-// instead: it is in the same block, and nothing between uses v but the instruction with the only result
-// except, which the terminator does too.
+// Delayed returns the instruction that defines v, which has no effects, if the terminator being lowered may do its
+// work: it is in the same block, and nothing between the two uses v. The instruction with the only result except
+// may use v, since it is folded into the terminator too.
 func (l *Lower) Delayed(v, except clif.Value) (clif.Inst, *clif.InstData) {
 	v = l.Resolve(v)
 	i, d := l.DefInst(v)
@@ -187,7 +187,8 @@ func (l *Lower) Delayed(v, except clif.Value) (clif.Inst, *clif.InstData) {
 	return i, d
 }
 
-// JumpTable returns the number of a jump table of the given edges of the block; chained, it stands for a chain of comparisons.
+// JumpTable returns the number of a jump table with the given edges of the block. If chained is set, a chain of comparisons
+// takes the place of the table.
 func (l *Lower) JumpTable(edges []uint32, chained bool) uint32 {
 	succs := l.Order.SuccsOf(l.block)
 	s := uint32(len(l.vc.TableBlocks))
@@ -202,7 +203,7 @@ func (l *Lower) JumpTable(edges []uint32, chained bool) uint32 {
 // NumSuccs returns the number of edges out of the block being lowered.
 func (l *Lower) NumSuccs() int { return len(l.Order.SuccsOf(l.block)) }
 
-// TableEdges is, for each of the n entries of the br_table being lowered, its edge.
+// TableEdges returns the edges of the n entries of the br_table being lowered.
 func (l *Lower) TableEdges(n int) []uint32 {
 	return l.Order.TableEdges(l.Order.Blocks[l.block].Orig, n)
 }

@@ -129,7 +129,7 @@ func (p *patternParser) closed(bracket string, err error) error {
 	return err
 }
 
-// inst reads an instruction behind its opening bracket.
+// inst reads an instruction from behind its opening bracket on.
 func (p *patternParser) inst() (n Pattern, err error) {
 	word := p.word()
 	n.Ordered = strings.HasSuffix(word, "!")

@@ -16,7 +16,7 @@ type Bound struct {
 	K, J, I int64
 	// Op is the opcode of the last inner instruction for which the pattern allows several.
 	Op clif.Opcode
-	// Load is the load that the instruction being lowered does, or NoInst.
+	// Load is the load that is folded into the instruction being lowered, or NoInst.
 	Load clif.Inst
 	v    [firstTemp]clif.Value
 }
@@ -33,7 +33,7 @@ func (b *Bound) Z() clif.Value { return b.v[2] }
 // Match is the question whether rules fit an instruction, and the answer.
 type Match struct {
 	Bound
-	// Inst is the instruction in question, which D describes; NoInst and nil where a value is.
+	// Inst is the instruction in question, and D describes it. They are NoInst and nil if a value is in question.
 	Inst clif.Inst
 	D    *clif.InstData
 	// T is its type; CC the condition of a comparison.
@@ -123,7 +123,7 @@ func (l *Lower) SelectAddress(t Term, i clif.Inst, d *clif.InstData) (a Address,
 	return a, ok
 }
 
-// open returns the set of candidates that the opcodes defining x and y do not rule out.
+// open returns the set of candidates that remain possible, given the opcodes that define x and y.
 func (l *Lower) open(c *candidates, x, y clif.Value) uint32 {
 	set := c.needs[0][l.defOpcode(x)]
 	if set != 0 {
@@ -267,7 +267,7 @@ func (l *Lower) fitsInst(s *step, m *Match, v clif.Value) bool {
 	return true
 }
 
-// foldable returns the load that defines v, if the instruction being lowered may do it.
+// foldable returns the load that defines v, if it may be folded into the instruction being lowered.
 func (l *Lower) foldable(s *step, v clif.Value) (clif.Inst, bool) {
 	i, d := l.SinkableLoad(v)
 	if d == nil || !s.ops.has(d.Op) || d.Type == clif.V128 {
@@ -300,7 +300,7 @@ func (l *Lower) logged() int {
 	return len(l.control.Log) - 1
 }
 
-// fired records that rule r was applied and has appended the instructions from n on. The entry of the log is the rule's.
+// fired records in the rule's entry of the log that rule r was applied and has appended the instructions from n on.
 func (l *Lower) fired(r Rule, n, entry int) {
 	if l.trace != nil && l.trace.Rule != nil {
 		l.trace.Rule(l.F, r, l.insts[n:])

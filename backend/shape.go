@@ -60,7 +60,8 @@ var addrRegs = [NumModes]int8{
 // that an address may replace.
 func (m Mode) NumRegs() int { return int(addrRegs[m]) }
 
-// NumOwn returns the number of inst's operands without its tail's. For a Variadic row it counts operands with roles only.
+// NumOwn returns the number of inst's operands, not counting those of its tail. For a Variadic row it counts only operands
+// that have roles.
 func (t *Shapes) NumOwn(inst *Inst) int {
 	s := &t.Rows[inst.Op]
 	n := len(s.Roles)
@@ -102,8 +103,8 @@ func (t *Shapes) Role(inst *Inst, k int) Role {
 	return r
 }
 
-// Operands appends inst's operands to dst, with constraints: of its roles, with the registers of an address instead
-// of role Addr, and of the tail. vregs are their virtual registers in this order; there must be
+// Operands appends inst's operands to dst, with constraints: first those of its roles, where the registers of an address
+// replace role Addr, then those of the tail. vregs are their virtual registers in this order; there must be
 // NumOperands(inst) of them. The caller appends the further operands of Variadic rows. The operands of a
 // pseudo-instruction in front of the tail's are uses.
 func (t *Shapes) Operands(dst []regalloc.Operand, inst *Inst, vregs ...regalloc.VReg) []regalloc.Operand {

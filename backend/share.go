@@ -8,7 +8,7 @@ import (
 // This file lets accesses of a block share parts of their addresses, on machines whose addresses do not
 // have base, index and displacement at once.
 
-// SumKey is a part of addresses: the base of memory Mem, plus Index unless that is clif.NoValue, plus
+// SumKey is a sum that addresses may share: the base of memory Mem, plus Index unless that is clif.NoValue, plus
 // Offset.
 type SumKey struct {
 	Mem    clif.MemoryIndex
@@ -60,7 +60,8 @@ func (l *Lower) pending(key SumKey) int {
 }
 
 // AskedBefore reports whether an access in front of i, in the same block and with no call between, will ask for the
-// sum. keyOf is the sum that an access asks for when it is lowered, if it does: it must then use a sum that is pending. One that was lowered with another instruction already, out of order, has defined its own.
+// sum. keyOf returns the sum that an access asks for when it is lowered, if any; the access must then use that sum if it is
+// pending. An access that was already lowered, out of order with another instruction, has defined its own sum.
 func (l *Lower) AskedBefore(i clif.Inst, key SumKey, keyOf func(*Lower, *clif.InstData) (SumKey, bool)) bool {
 	start := l.F.Blocks[l.Order.Blocks[l.block].Orig].Start
 	for n := 0; i > start && n < maxShare; n++ {

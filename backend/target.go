@@ -40,7 +40,7 @@ type Lowering struct {
 	Lower *[clif.NumOpcodes]LowerFunc
 	// Common are the rows that all machines have.
 	Common CommonRows
-	// Loads are the forms of loads by type and access; those of Full are of the machine's rows of a whole value.
+	// Loads are the forms of loads by type and access. Full loads use the machine's rows that load a whole value.
 	Loads *[clif.NumTypes][clif.NumAccesses]Form
 	// MaxDisp is the largest displacement from a base of loads and stores of words.
 	MaxDisp int32
@@ -59,8 +59,8 @@ type Lowering struct {
 	CompareZero func(l *Lower, t clif.Type, x clif.Value, cc clif.IntCC) Comparison
 	// Branch appends the end of a block that goes to edge 0 if v is not zero, else to edge 1.
 	Branch func(l *Lower, v clif.Value)
-	// LoadInstance appends a rematerialisable instruction that defines dst as the address of the instance data; nil where
-	// an instruction has that in its address.
+	// LoadInstance appends a rematerialisable instruction that defines dst as the address of the instance data. It is nil
+	// if instructions address the instance data directly.
 	LoadInstance func(l *Lower, dst regalloc.VReg)
 	// Hoist: constants of loops are defined in front of them.
 	Hoist bool
@@ -87,7 +87,7 @@ type Emission struct {
 	EmitRow func(e *Emitter, in *Inst, allocs []regalloc.Allocation, src uint32)
 	// AppendMove encodes the copy of a value of 8 or 16 bytes, in at most Room bytes.
 	AppendMove func(buf []byte, from, to regalloc.Allocation, bytes uint8, fr *Frame) []byte
-	// EmitSwap exchanges two integer registers, in no more bytes than a move between such; nil if the
+	// EmitSwap exchanges two integer registers, in no more bytes than a move between two of them; nil if the
 	// machine has no such instruction.
 	EmitSwap func(e *Emitter, a, b regalloc.PReg)
 	// EmitTable emits jump table n, behind the code; nil if tables are part of the instructions that use them.
@@ -133,7 +133,7 @@ type CommonRows struct {
 	// Ret restores and returns.
 	Ret Op
 	// JumpTable jumps by jump table Inst.Table with Inst.Entries entries and the default: use, early temporary, def of a
-	// temporary. In a misspeculation past the check the index is 0, but in JumpTableBare. JumpChain does so
+	// temporary. If the check is misspeculated, the index is 0, except in JumpTableBare. JumpChain does the same
 	// by comparisons: use.
 	JumpTable, JumpTableBare, JumpChain Op
 }

@@ -19,9 +19,9 @@ type VCode struct {
 	TableBlocks []regalloc.Block
 	// Chained says of each whether it is a chain of comparisons, which needs no table.
 	Chained []bool
-	// Indirect are the jump tables to whose blocks, but the default, indirect jumps lead.
+	// Indirect are the jump tables that indirect jumps use: these jumps lead to the blocks of all entries but the default.
 	Indirect []uint32
-	// Safepoints are the calls of what may collect, rising, by what the instructions call.
+	// Safepoints are the calls that may run the collector, in rising order. They follow from what the instructions call.
 	Safepoints []regalloc.Inst
 	// LocalBytes and OutArgBytes are the sizes of the frame's area of hidden results and of
 	// the outgoing argument area.
@@ -32,7 +32,7 @@ type VCode struct {
 	HasCalls bool
 }
 
-// PoolConst is a constant in the code, Bytes (4, 8 or 16) long and as aligned.
+// PoolConst is a constant in the code. Bytes (4, 8 or 16) is its length and its alignment.
 type PoolConst struct {
 	Lo, Hi uint64
 	Bytes  uint8

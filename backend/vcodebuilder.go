@@ -85,8 +85,8 @@ func (c *VCodeBuilder) Push(in Inst, flags regalloc.InstFlags) {
 	c.meta = append(stop.Room(c.vc.In.Stop, c.meta), instMeta{opEnd: uint32(len(c.Ops)), src: c.srcOf(&in), flags: flags})
 }
 
-// srcOf returns the source of the next instruction to append. If the instruction does a folded load, its fault is the
-// load's, and so is its source.
+// srcOf returns the source of the next instruction to append. If a load is folded into the instruction, a fault is the
+// load's, and so the source is the load's too.
 func (c *VCodeBuilder) srcOf(in *Inst) uint32 {
 	if !c.folds {
 		return c.src

@@ -35,8 +35,8 @@ type Checker struct {
 	v       []value
 	locs    []fact // registers, slot words, argument words
 	touched []touch
-	known   regalloc.PRegSet    // registers that may have a fact of this visit
-	maps    []regalloc.StackMap // those of the block from here on
+	tracked regalloc.PRegSet    // registers about which this visit may have a fact
+	maps    []regalloc.StackMap // the block's stack maps from here on
 	written regalloc.PRegSet
 
 	// sets[n] is the members of set n, a range of elems. Members are never
@@ -48,13 +48,13 @@ type Checker struct {
 	// clock is the present time; start is when the visit of the block began, or of
 	// the root of its tree.
 	clock, start uint32
-	// oldest is the time before which facts are void: of plain values (start)
-	// and of references (when those outside stack maps were last lost).
+	// oldest is the time before which facts are void: for plain values, start;
+	// for references, when those outside stack maps were last lost.
 	oldest [2]uint32
 	block  regalloc.Block
 
-	// branches are the blocks that some blocks after which are still to be
-	// visited; log is what brings back the state at their ends.
+	// branches are the blocks whose successors are not all visited yet; log
+	// restores the state at their ends.
 	branches []branch
 	log      []undo
 
@@ -76,15 +76,15 @@ type blockInfo struct {
 	continues bool
 }
 
-// branch is the end of a block: the edges yet to be followed to blocks that go on
-// with the state there, and what that state is.
+// branch is the end of a block: its state, and the edges yet to be followed to blocks that continue
+// with that state.
 type branch struct {
 	edges      regalloc.Range
 	log        uint32 // undone from here on
 	sets       uint32
 	elems      uint32
 	references uint32 // oldest[1]
-	known      regalloc.PRegSet
+	tracked    regalloc.PRegSet
 	regs       [numRegs]fact
 }
 
@@ -133,8 +133,8 @@ func (c *Checker) run(opt Options) *Error {
 	return nil
 }
 
-// verify visits each block once: those with claims, or with more than one way in,
-// with what is claimed, each followed by the blocks that go on with its state.
+// verify visits each block once. Blocks with claims, or with several incoming edges, start
+// with what is claimed; each is followed by the blocks that continue with its state.
 func (c *Checker) verify() *Error {
 	if err := c.resolveClaims(); err != nil {
 		return err
@@ -153,14 +153,14 @@ func (c *Checker) verify() *Error {
 	return nil
 }
 
-// continues reports whether b goes on with the state of the block before it on
-// any path: there is one way to b, so that parameters have the names of what is
-// passed, and nothing is claimed.
+// continues reports whether b continues with the state of its predecessor: b has one
+// incoming edge, so that parameters have the names of their arguments, and nothing is
+// claimed of b.
 func (c *Checker) continues(b regalloc.Block) bool { return c.blocks[b].continues }
 
-// verifyFrom visits b, whose state is at hand, and the blocks that go on from its
-// end: a tree. Before all but the last of those after one block, what the state
-// was is kept.
+// verifyFrom visits the tree of b: b, which starts with the present state, and the
+// blocks that continue from its end. The state at the end of a block is kept until the last of
+// its successors is visited.
 func (c *Checker) verifyFrom(b regalloc.Block) *Error {
 	in := c.in
 	c.branches, c.log = c.branches[:0], c.log[:0]
@@ -200,14 +200,14 @@ func (c *Checker) verifyFrom(b regalloc.Block) *Error {
 	}
 }
 
-// fork notes the state at hand, from which the edges lead on.
+// fork saves the present state, with which the edges lead on.
 func (c *Checker) fork(edges regalloc.Range) {
 	n := len(c.branches)
 	c.branches = slices.Grow(c.branches, 1)[:n+1]
 	br := &c.branches[n]
 	br.edges, br.log, br.sets, br.elems = edges, uint32(len(c.log)), uint32(len(c.sets)), uint32(len(c.elems))
-	br.references, br.known = c.oldest[1], c.known
-	copy(br.regs[:], c.locs[:end(br.known)])
+	br.references, br.tracked = c.oldest[1], c.tracked
+	copy(br.regs[:], c.locs[:end(br.tracked)])
 }
 
 // restore brings the state back to that at the end of the last branch.
@@ -218,16 +218,16 @@ func (c *Checker) restore() {
 	}
 	c.log = c.log[:br.log]
 	c.sets, c.elems = c.sets[:br.sets], c.elems[:br.elems]
-	n := copy(c.locs, br.regs[:end(br.known)])
-	clear(c.locs[n:max(n, end(c.known))])
-	c.oldest[1], c.known = br.references, br.known
+	n := copy(c.locs, br.regs[:end(br.tracked)])
+	clear(c.locs[n:max(n, end(c.tracked))])
+	c.oldest[1], c.tracked = br.references, br.tracked
 }
 
-// end returns the number of the first register above all of set.
+// end returns the number after the highest register of set.
 func end(set regalloc.PRegSet) int { return bits.Len64(uint64(set)) }
 
-// nextBranch returns a block that goes on from the last branch, which is no more when
-// that is its last.
+// nextBranch returns the next block that continues from the last branch. It drops the
+// branch with its last block.
 func (c *Checker) nextBranch() regalloc.Block {
 	br := &c.branches[len(c.branches)-1]
 	edges := c.in.Edges[br.edges.Start:br.edges.End]
@@ -248,7 +248,7 @@ func (c *Checker) nextBranch() regalloc.Block {
 	return next
 }
 
-// visit runs the code of block b from the state at hand.
+// visit runs the code of block b from the present state.
 func (c *Checker) visit(b regalloc.Block) *Error {
 	r, edits, insts := c.in.Blocks[b].Insts, c.out.Edits, c.in.Insts
 	edit := int(c.blocks[b].edit)

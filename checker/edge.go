@@ -5,8 +5,8 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// resolveClaims checks that the output's claims are well formed and makes
-// c.claims of them.
+// resolveClaims checks that the output's claims are well formed and converts them
+// to c.claims.
 func (c *Checker) resolveClaims() *Error {
 	out := c.out
 	if len(out.ClaimEnd) != len(c.in.Blocks) {
@@ -36,7 +36,7 @@ func (c *Checker) resolveClaims() *Error {
 	return nil
 }
 
-// resolve makes c.claims of the output's claims of this block, which are from start
+// resolve fills c.claims from the output's claims of this block, which are numbers start
 // to end.
 func (c *Checker) resolve(start, end uint32) *Error {
 	claims, values, others := c.claims[start:end], c.v, ^c.allocatable
@@ -71,7 +71,7 @@ func (c *Checker) claimsOf(b regalloc.Block) []entry {
 	return c.claims[start:end]
 }
 
-// isDuplicate reports whether the j-th claim of this block is there before.
+// isDuplicate reports whether an earlier claim of this block equals the j-th.
 func (c *Checker) isDuplicate(j int) bool {
 	start, _ := c.claimRange(c.block)
 	claims := c.out.Claims[start:]
@@ -89,7 +89,7 @@ func (c *Checker) claimFault(j int, msg string) *Error {
 	return c.claimOf(int(start)+j, fault(RuleClaim, "%s", msg))
 }
 
-// claimOf completes a fault of claim j of all.
+// claimOf completes a fault of claim j, counted over all blocks.
 func (c *Checker) claimOf(j int, e *Error) *Error {
 	cl := c.out.Claims[j]
 	e.Loc, e.VReg = cl.Loc, cl.VReg
@@ -138,8 +138,8 @@ func (c *Checker) refute(e *regalloc.Edge, j int) *Error {
 }
 
 // bindParams makes value.sub of each parameter the name of its argument along
-// e; unbindParams takes that back. Parameters that are named after their
-// argument are not asked for.
+// e; unbindParams undoes that. Nobody reads sub of a parameter that is named after its
+// argument.
 func (c *Checker) bindParams(e *regalloc.Edge) {
 	args := c.in.ArgsOf(*e)
 	for k, p := range c.in.ParamsOf(e.To) {
@@ -153,9 +153,9 @@ func (c *Checker) unbindParams(e *regalloc.Edge) {
 	}
 }
 
-// solve visits blocks until their entry states, which start as all that the
-// first edge brings, no longer shrink. A fault on the way is final: with less
-// known, no less is wrong.
+// solve visits blocks until their entry states no longer shrink. They start as the state
+// that the first edge brings. A fault on the way is final: knowing less never removes a
+// fault.
 func (c *Checker) solve() *Error {
 	if n := len(c.blocks); n > len(c.own) {
 		c.own = append(c.own, make([][]entry, n-len(c.own))...)
@@ -207,8 +207,8 @@ func (c *Checker) Claim(out *regalloc.Output) {
 	}
 }
 
-// meet makes the entry state of the block that e leads to what it is and the
-// state at the end of this block is too. It reports whether that changed it.
+// meet intersects the entry state of the block that e leads to with the state at the end
+// of this block. It reports whether that changed the entry state.
 func (c *Checker) meet(e *regalloc.Edge) bool {
 	c.bindParams(e)
 	defer c.unbindParams(e)
@@ -228,7 +228,7 @@ func (c *Checker) meet(e *regalloc.Edge) bool {
 	return len(kept) < len(own)
 }
 
-// gather appends all that the state says along an edge with bound parameters.
+// gather appends all facts of the state along an edge with bound parameters.
 func (c *Checker) gather(own []entry, params []regalloc.VReg) []entry {
 	for loc := range firstSlot + c.slotWords + c.argWords {
 		f := c.locs[loc]

@@ -2,7 +2,7 @@ package checker
 
 import "github.com/waot-project/waot/regalloc"
 
-// apply checks an edit, at a point where one may be, and changes the state as it does.
+// apply checks an edit, at a point where edits are allowed, and changes the state as the edit does.
 func (c *Checker) apply(e *regalloc.Edit) *Error {
 	if e.Kind != regalloc.Move {
 		return c.repeat(e)
@@ -10,12 +10,12 @@ func (c *Checker) apply(e *regalloc.Edit) *Error {
 	n := uint32(e.Bytes >> 3)
 	from, isFrom := c.locate(e.From, n)
 	to, isTo := c.locate(e.To, n)
-	regs := regalloc.PRegSet(1)<<from | regalloc.PRegSet(1)<<to // none is of memory
+	regs := regalloc.PRegSet(1)<<from | regalloc.PRegSet(1)<<to // memory adds no register
 	if !isFrom || !isTo || regs == 0 || regs&^c.writeable != 0 || e.To.IsArg() ||
 		e.Bytes != 8 && (e.Bytes != 16 || regs.OfClass(regalloc.Int) != 0) {
 		return c.editFault(e, c.moveMessage(e))
 	}
-	c.written |= 1 << to // of no effect if it is memory
+	c.written |= 1 << to // no effect for memory
 	f := c.locs[from]
 	if f.time < c.start {
 		f = fact{}
@@ -48,9 +48,9 @@ func (c *Checker) repeat(e *regalloc.Edit) *Error {
 	return nil
 }
 
-// skipEdits returns the number of the first edit that is behind the block of
-// instructions r; the first one that is not before it is edit k. It checks that those
-// of the block are in order and where edits may be.
+// skipEdits returns the number of the first edit behind the block of instructions r,
+// whose own edits begin at k. It checks that the block's edits are in order and at
+// allowed points.
 func (c *Checker) skipEdits(r regalloc.Range, k int) (int, *Error) {
 	edits, end := c.out.Edits, regalloc.After(regalloc.Inst(r.End-1))
 	last := regalloc.Before(regalloc.Inst(r.Start))
@@ -71,7 +71,7 @@ func (c *Checker) skipEdits(r regalloc.Range, k int) (int, *Error) {
 	return k, nil
 }
 
-// moveMessage says what is wrong with a move that is.
+// moveMessage says what is wrong with a bad move.
 func (c *Checker) moveMessage(e *regalloc.Edit) string {
 	if e.Bytes != 8 && e.Bytes != 16 {
 		return "a move of neither 8 nor 16 bytes"
@@ -94,7 +94,7 @@ func (c *Checker) moveMessage(e *regalloc.Edit) string {
 	return "a move of 16 bytes with an int register"
 }
 
-// rematMessage says what is wrong with a rematerialisation, or nothing.
+// rematMessage says what is wrong with a rematerialisation; "" if nothing is.
 func (c *Checker) rematMessage(e *regalloc.Edit) string {
 	if e.Kind != regalloc.Remat {
 		return "of unknown kind"

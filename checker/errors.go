@@ -22,15 +22,15 @@ const (
 	RuleConstraint
 	// RuleConflict: two operands, or an operand and a clobber, collide.
 	RuleConflict
-	// RuleEdit: an edit that cannot be done, or not there.
+	// RuleEdit: an edit that cannot be done, or not at its point.
 	RuleEdit
 	// RuleClaim: a claim is malformed, or does not hold on an edge.
 	RuleClaim
 	// RuleStackMap: a stack map is missing, malformed, or lists a non-reference.
 	RuleStackMap
-	// RuleUsed: a register is written that Output.Used does not have.
+	// RuleUsed: a register is written that is not in Output.Used.
 	RuleUsed
-	// RuleSafepoint: what may collect is no safepoint, or a safepoint cannot collect.
+	// RuleSafepoint: an instruction that may run the collector is no safepoint, or a safepoint cannot run it.
 	RuleSafepoint
 )
 
@@ -93,7 +93,7 @@ func fault(rule Rule, format string, args ...any) *Error {
 	}
 }
 
-// at places e at instruction i of the block being looked at.
+// at sets the place of e: instruction i of the current block.
 func (c *Checker) at(i regalloc.Inst, e *Error) *Error {
 	e.Inst, e.Block = i, c.block
 	return e

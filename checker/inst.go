@@ -19,29 +19,29 @@ var conflicts = [numAccesses]uint8{
 	regalloc.EarlyDef: 1<<numAccesses - 1,
 }
 
-// rule is what a constraint says of an operand in a register: one of regs, and that
-// of number Operand.Arg if exact is all ones rather than zero. Constraints without
-// registers here are for place to check.
+// rule is what a constraint demands of an operand in a register: it is one of regs, and
+// if exact is all ones rather than zero, it is number Operand.Arg. If regs is empty, place
+// checks the constraint.
 type rule struct {
 	regs  [regalloc.NumClasses]regalloc.PRegSet
 	exact regalloc.PRegSet
 }
 
-// effects are the registers that operands are in: those of LateUses, of Defs, and of
-// the latter those of Fixed ones. n is the number of Defs, also of those in memory.
+// effects are the registers of operands: of LateUses, of Defs, and of Fixed Defs alone.
+// n is the number of Defs, including Defs in memory.
 type effects struct {
 	late, written, fixed regalloc.PRegSet
 	n                    int
 }
 
-// inst checks instruction i, whose operands begin at begin, and makes the state
-// that after it.
+// inst checks instruction i, whose operands begin at begin, and updates the state to
+// the one after i.
 func (c *Checker) inst(i regalloc.Inst, info regalloc.InstInfo, begin uint32) *Error {
 	if info.OperandEnd < begin || int(info.OperandEnd) > len(c.in.Operands) || int(info.Clobbers) >= len(c.in.ClobberSets) {
 		return c.at(i, fault(RuleInput, "instruction is malformed"))
 	}
 	c.clock += 2
-	if c.known&c.scratch != 0 {
+	if c.tracked&c.scratch != 0 {
 		c.eraseRegs(c.scratch)
 	}
 	e, ok := c.plain(begin, info.OperandEnd)
@@ -71,15 +71,15 @@ func (c *Checker) inst(i regalloc.Inst, info regalloc.InstInfo, begin uint32) *E
 		if value := &c.v[v]; value.name&indexMask == uint32(v) && value.seen != c.start {
 			value.seen = c.start
 			c.locs[e.written.First()%numRegs] = fact{value.name, c.clock}
-			c.known |= e.written
+			c.tracked |= e.written
 			return nil
 		}
 	}
 	return c.define(i, info.OperandEnd, e.n)
 }
 
-// clobber checks the operands of i, whose effects are e, against what i overwrites besides
-// its Defs, and forgets that.
+// clobber checks the operands of i, whose effects are e, against the clobbers of i, and forgets
+// what these lose.
 func (c *Checker) clobber(i regalloc.Inst, e *effects, lost regalloc.Clobbers) *Error {
 	if hit := e.late | e.written&^e.fixed; hit&lost.Lost(16) != 0 {
 		if err := c.findClobbered(i, lost); err != nil {
@@ -87,7 +87,7 @@ func (c *Checker) clobber(i regalloc.Inst, e *effects, lost regalloc.Clobbers) *
 		}
 	}
 	c.eraseRegs(lost.Low)
-	for m := lost.High & c.known; m != 0; m &= m - 1 {
+	for m := lost.High & c.tracked; m != 0; m &= m - 1 {
 		if r := m.First(); c.locs[r].name&wideBit != 0 {
 			c.locs[r] = fact{}
 		}
@@ -96,10 +96,10 @@ func (c *Checker) clobber(i regalloc.Inst, e *effects, lost regalloc.Clobbers) *
 	return nil
 }
 
-// plain is operands for most instructions: the operands in the range are Uses, but
-// for the last, which may be a Def; all are in registers that their constraints
-// allow, and what is read holds one value, no reference. It reports whether that is
-// so; if it is, nothing is wrong.
+// plain is the fast form of operands, for most instructions. It reports whether all operands
+// are Uses, except the last, which may be a Def; all are in registers that their constraints
+// allow; and each register that is read holds one value, not a reference. If so, nothing is
+// wrong.
 func (c *Checker) plain(begin, end uint32) (e effects, ok bool) {
 	ops, allocs, values, regs := c.in.Operands[begin:end], c.out.Allocs[begin:end], c.v, (*[numRegs]fact)(c.locs)
 	allocs = allocs[:len(ops)]
@@ -126,7 +126,7 @@ func (c *Checker) plain(begin, end uint32) (e effects, ok bool) {
 	return e, true
 }
 
-// reuses reports whether operand k, with the constraint Reuse, is where the Use is
+// reuses reports whether operand k, with the constraint Reuse, is in the place of the Use
 // that it names.
 func reuses(ops []regalloc.Operand, allocs []regalloc.Allocation, k int) bool {
 	j := int(ops[k].Arg)
@@ -154,7 +154,7 @@ func (c *Checker) operands(i regalloc.Inst) (e effects, err *Error) {
 		if loc >= numRegs {
 			continue
 		}
-		// The registers that this one may be none of, as the table of conflicts says.
+		// The registers that this operand may not have, by the table of conflicts.
 		bit, against := regalloc.PRegSet(1)<<loc, early
 		switch op.Access {
 		case regalloc.Use:
@@ -180,7 +180,7 @@ func (c *Checker) operands(i regalloc.Inst) (e effects, err *Error) {
 	return e, nil
 }
 
-// operand checks all of operand k of i but what it shares a register with, and
+// operand checks operand k of i, except for conflicts with other operands, and
 // returns its location.
 func (c *Checker) operand(i regalloc.Inst, k int, ops []regalloc.Operand, allocs []regalloc.Allocation) (uint32, *Error) {
 	op := ops[k]
@@ -254,7 +254,7 @@ func (c *Checker) place(i regalloc.Inst, k int, name uint32,
 }
 
 // touch notes an access to the words of memory location loc and reports whether
-// it gets along with those before it in the instruction.
+// it is compatible with the earlier accesses of the instruction.
 func (c *Checker) touch(loc, name uint32, a regalloc.Access) bool {
 	for w := loc; w < loc+words(name); w++ {
 		t := &c.touched[w-firstSlot]
@@ -269,8 +269,8 @@ func (c *Checker) touch(loc, name uint32, a regalloc.Access) bool {
 	return true
 }
 
-// safepoint checks the stack map of i, the next one, and lets references in other
-// places go.
+// safepoint checks the stack map of i, the next one, and forgets references in other
+// places.
 func (c *Checker) safepoint(i regalloc.Inst) *Error {
 	var m regalloc.StackMap
 	if len(c.maps) > 0 {
@@ -300,7 +300,7 @@ func (c *Checker) safepoint(i regalloc.Inst) *Error {
 		if len(c.elems) == start {
 			return c.stackMapFault(i, loc, "listed but no reference: "+c.describe(loc))
 		}
-		// A new time would revive members that are not known any more, hence the new
+		// A new time would revive members that are no longer known. Hence the new
 		// set.
 		c.setWord(loc, fact{c.newSet(start), now})
 	}
@@ -347,8 +347,8 @@ func (c *Checker) sharingFault(i regalloc.Inst, k int) *Error {
 	return c.operandFault(RuleConflict, i, k, "shares its register with another operand")
 }
 
-// findClobbered finds the operand of i, if there is one, whose value is lost where it has to be
-// when i is done.
+// findClobbered finds the operand of i, if any, whose value a clobber of i loses although it must
+// survive i.
 func (c *Checker) findClobbered(i regalloc.Inst, lost regalloc.Clobbers) *Error {
 	s, _ := c.in.OperandRange(i)
 	for k, op := range c.in.OperandsOf(i) {

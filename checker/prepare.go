@@ -38,7 +38,7 @@ func (c *Checker) prepare() *Error {
 	if err := c.nameParams(); err != nil {
 		return err
 	}
-	// A copy whose name is final may look like a root to find, with the right name.
+	// To find, a copy with its final name may look like a root; the name is right anyway.
 	for _, v := range c.copies {
 		c.v[v].name = c.v[c.find(v)].name
 	}
@@ -126,8 +126,8 @@ func (c *Checker) checkFlags() *Error {
 }
 
 // checkBlocks checks that blocks partition the instructions and end with terminators,
-// that edges lead to blocks and parameters are defined once, that edits are where
-// they may be and stack maps in order, and finds what blockInfo has.
+// that edges lead to blocks and parameters are defined once, that edits are at allowed
+// points and stack maps in order. It fills blockInfo.
 func (c *Checker) checkBlocks() *Error {
 	in, maps := c.in, c.out.StackMaps
 	c.blocks = stop.Zeroed(in.Stop, c.blocks, len(in.Blocks))
@@ -181,7 +181,7 @@ func (c *Checker) checkBlocks() *Error {
 		return c.blockFault("the entry has predecessors or parameters")
 	}
 	if forward {
-		return nil // each is reached from one before it, and so from the first
+		return nil // each block has an earlier predecessor, so the entry reaches all
 	}
 	return c.checkReachable()
 }
@@ -259,8 +259,8 @@ func (c *Checker) nameParams() *Error {
 	return nil
 }
 
-// unify makes w a copy of v, which is of the same type. It reports whether w is one
-// definition's and v is not a copy of w.
+// unify makes w a copy of v, which is of the same type. It reports whether w has only one
+// definition and v is not a copy of w.
 func (c *Checker) unify(w, v regalloc.VReg) bool {
 	root := c.find(v)
 	if root == w || c.v[w].sub != c.v[w].name {
@@ -299,7 +299,7 @@ func (c *Checker) checkReachable() *Error {
 	return c.blockFault("not reachable")
 }
 
-// rising reports whether slots are of the frame and each is above the last.
+// rising reports whether the slots are in the frame and strictly ascending.
 func (c *Checker) rising(slots []uint32) bool {
 	for j, s := range slots {
 		if s >= c.slotWords || j > 0 && s <= slots[j-1] {

@@ -3,8 +3,8 @@ package checker
 import "github.com/waot-project/waot/regalloc"
 
 // Safepoints reports whether the instructions with stack maps in out, which Check has accepted, are exactly those in list,
-// which rises: nil, or an *Error of RuleSafepoint. list is what may run the collector, as the
-// machine's instructions tell, whatever the Input says of them.
+// which is ascending: nil, or an *Error of RuleSafepoint. list has the instructions that may run the collector. The caller
+// derives it from the machine's instructions, whatever the Input says of them.
 func Safepoints(out *regalloc.Output, list []regalloc.Inst) error {
 	for k := range max(len(list), len(out.StackMaps)) {
 		must, is := regalloc.NoInst, regalloc.NoInst

@@ -12,27 +12,27 @@ const (
 	maxSlotWords = 1 << 22
 )
 
-// A name is a value's index, with what must be known of it everywhere, so that
+// A name is a value's index together with the facts that are needed everywhere, so that
 // one word answers most questions. Names of the same value are equal.
 const (
 	tailBit    = 1 << 31 // the upper 8 bytes of a 16-byte value in memory
 	wideBit    = 1 << 30 // 16 bytes
 	refShift   = 29
 	refBit     = 1 << refShift // a reference
-	setBit     = 1 << 28       // not a value but an index into Checker.sets
+	setBit     = 1 << 28       // an index into Checker.sets, not a value
 	floatShift = 27
 	floatBit   = 1 << floatShift
-	nameBit    = 1 << 26 // of any name, so that none is 0
+	nameBit    = 1 << 26 // set in each name, so that none is 0
 	indexMask  = nameBit - 1
 	typeBits   = wideBit | refBit | floatBit
 )
 
-// paramBit, in an entry that is a claim of a block, is of the block's parameters.
+// paramBit, in an entry that is a claim of a block, marks the block's parameters.
 const paramBit = tailBit
 
 // A fact is that a location holds the value or set of values name, established
-// at time. See the package comment for when it is void; that of time 0 is. Facts
-// about registers are no older than the visit, or 0.
+// at time. The package comment says when a fact is void; a fact of time 0 always is. Facts
+// about registers are no older than the visit, or of time 0.
 type fact struct{ name, time uint32 }
 
 // value is the checker's record of one virtual register.
@@ -42,12 +42,12 @@ type value struct {
 	// values that are their own name. Before names are final it links copies to
 	// their source.
 	sub uint32
-	// seen is the start of the last visit whose state has had the value: that it
-	// was defined in, or began with.
+	// seen is the start of the last visit whose state has had the value: the visit
+	// defined it, or began with it.
 	seen uint32
 }
 
-// isParam is, with the block, value.seen of parameters before the first visit.
+// isParam, plus the block, is value.seen of a parameter before the first visit.
 const isParam = 1 << 31
 
 // entry is one element of a block's entry state: location loc holds name.
@@ -56,7 +56,7 @@ type entry struct{ loc, name uint32 }
 // words returns the number of memory words that a value of this name needs.
 func words(name uint32) uint32 { return 1 + name>>30&1 }
 
-// begin makes the entries, and nothing else, the state at the start of block b.
+// begin sets the state at the start of block b to the entries and nothing else.
 func (c *Checker) begin(b regalloc.Block, entries []entry) *Error {
 	if c.clock > 1<<31 {
 		// Times are compared, so when they run out everything is forgotten.
@@ -68,8 +68,8 @@ func (c *Checker) begin(b regalloc.Block, entries []entry) *Error {
 		c.clock = 0
 	}
 	c.clock++
-	clear(c.locs[:end(c.known)])
-	c.block, c.start, c.known, c.branches = b, c.clock, 0, c.branches[:0]
+	clear(c.locs[:end(c.tracked)])
+	c.block, c.start, c.tracked, c.branches = b, c.clock, 0, c.branches[:0]
 	c.oldest = [2]uint32{c.clock, c.clock}
 	c.sets, c.elems = c.sets[:0], c.elems[:0]
 	return c.enter(entries)
@@ -101,7 +101,7 @@ func (c *Checker) inSet(set, name uint32) bool {
 	return false
 }
 
-// namesOf returns the members of a set, or the one name; of a fact that is not
+// namesOf returns the members of a set, or the one name, of a fact that is not
 // older than the visit of the block.
 func (c *Checker) namesOf(name uint32) []uint32 {
 	if name&setBit == 0 {
@@ -123,8 +123,8 @@ func (c *Checker) newSet(start int) uint32 {
 	return name&typeBits | setBit | nameBit | uint32(len(c.sets)-1)
 }
 
-// setWord makes f what is known of the memory word loc. All changes of memory go
-// through it, but those at the entry of a block.
+// setWord sets the fact about the memory word loc. All changes of memory go
+// through it, except at the entry of a block.
 func (c *Checker) setWord(loc uint32, f fact) {
 	if len(c.branches) > 0 {
 		c.log = append(c.log, undo{loc, c.locs[loc]})
@@ -132,11 +132,11 @@ func (c *Checker) setWord(loc uint32, f fact) {
 	c.locs[loc] = f
 }
 
-// write makes f all that is known of loc: a value's own width there.
+// write makes f the only fact about loc, over the width of the value.
 func (c *Checker) write(loc uint32, f fact) {
 	if loc < numRegs {
 		c.locs[loc] = f
-		c.known |= 1 << loc
+		c.tracked |= 1 << loc
 		return
 	}
 	c.setWord(loc, f)
@@ -147,14 +147,14 @@ func (c *Checker) write(loc uint32, f fact) {
 
 // eraseRegs forgets what the given registers hold.
 func (c *Checker) eraseRegs(set regalloc.PRegSet) {
-	for m := set & c.known; m != 0; m &= m - 1 {
+	for m := set & c.tracked; m != 0; m &= m - 1 {
 		c.locs[m.First()] = fact{}
 	}
-	c.known &^= set
+	c.tracked &^= set
 }
 
-// forget makes name leave every location, with all else there. It is for a value
-// that has been known before its definition, which contradicts I3 or is a false claim.
+// forget clears every location that holds name. It is for a value that is known before
+// its definition, which contradicts I3 or is a false claim.
 func (c *Checker) forget(name uint32) {
 	for loc := range firstSlot + c.slotWords + c.argWords {
 		f := c.locs[loc]
@@ -185,7 +185,7 @@ func (c *Checker) enter(entries []entry) *Error {
 				locs[e.loc+1] = fact{e.name | tailBit, start}
 			}
 			*f = fact{e.name, start}
-			c.known |= 1 << e.loc // of no effect if it is memory
+			c.tracked |= 1 << e.loc // no effect for memory
 			continue
 		}
 		if f.name&(tailBit|typeBits) != e.name&typeBits {
@@ -209,12 +209,12 @@ func (c *Checker) enter(entries []entry) *Error {
 	return nil
 }
 
-// area is where the allocations of one kind are: that of index x, if below size, is
+// area is where the allocations of one kind are: the one with index x, if below size, is
 // location base+x.
 type area struct{ base, size uint32 }
 
-// locate turns a memory or register allocation that a value of n words is to
-// lie in into a location index. It knows nothing of constraints.
+// locate returns the location index of a memory or register allocation for a value of
+// n words. It knows nothing of constraints.
 func (c *Checker) locate(a regalloc.Allocation, n uint32) (loc uint32, ok bool) {
 	area, x := &c.areas[n>>1&1][a.Kind()], uint32(a.Index())
 	return area.base + x, x < area.size

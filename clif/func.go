@@ -92,7 +92,7 @@ type Func struct {
 	Index FuncIndex
 	Sig   SigIndex
 	Mod   *Module
-	// Stop is polled by all who go through the function, and ends them; nil never does.
+	// Stop is polled by every pass over the function and can end it; a nil flag never does.
 	Stop *stop.Flag
 
 	Insts   []InstData

@@ -107,7 +107,7 @@ type Export struct {
 // the specification's order, trapping where one does not fit, drops them, and calls
 // the start function.
 type Module struct {
-	// Stop is polled by all who go through the module, and ends them; nil never does.
+	// Stop is polled by every pass over the module and can end it; a nil flag never does.
 	Stop     *stop.Flag
 	Name     string
 	Sigs     []Signature

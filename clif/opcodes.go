@@ -338,8 +338,8 @@ var opInfos = [NumOpcodes]OpInfo{
 
 	OpTrap:   {Name: "trap", Format: FormatTrap, Effects: CanTrap | Terminates, Types: tNone},
 	OpTrapIf: {Name: "trapif", Format: FormatTrapIf, Sig: "i:.", Effects: CanTrap, Types: tNone}, // if A != 0
-	// A if A < B, both unsigned, else a trap. In a misspeculation past that trap the result is 0: what is addressed
-	// with it stays inside. Nothing but A and B being constants may replace it by A.
+	// A if A < B, both unsigned, else a trap. If the processor misspeculates past the trap, the result is 0, so an address
+	// made from it stays in bounds. Only if A and B are constants may A replace it.
 	OpBound:    {Name: "bound", Format: FormatBound, Sig: "CC:C", Effects: CanTrap, Types: tI64},
 	OpSigCheck: ent("sig_check", EntSig, "F:.", tNone, CanTrap), // uninitialized_element if null, bad_signature if the type differs
 	OpCall:     {Name: "call", Format: FormatCall, Effects: CanTrap | Reads | Writes | Calls, Types: tNone, Entity: EntFunc},

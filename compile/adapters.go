@@ -217,9 +217,9 @@ func (a *adapterSection) exportAdapter(v *conventions) {
 	if v.many {
 		a.store(a.m.fp, saved, a.m.pointer())
 	}
-	// No register argument goes to the stack, as the waot convention has no fewer registers. Each
-	// moves to its own register or the one of the argument before, so rising order is safe once
-	// the words on the stack, which use the scratch register only, are copied.
+	// No register argument goes to the stack, since the waot convention has at least as many registers. Each
+	// moves to its own register or to the register of the argument before. So rising order is safe after the
+	// words on the stack, whose copies use only the scratch register.
 	for n, t := range v.sig.Params {
 		if to := v.waot.Args[n]; !to.InReg {
 			a.load(a.m.scratch, a.m.fp, inArgs+8*int32(v.c[n].Word), wordType(t))

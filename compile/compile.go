@@ -165,7 +165,7 @@ func (o *Options) module(wasm []byte) (*Result, error) {
 	cfg := validate.Config{Features: o.Features, Stop: o.stop}
 	wm, err := validate.Module(wasm, cfg)
 	if err != nil {
-		// Bodies in front of the error count, too.
+		// Bodies before the error count too.
 		if _, all := validate.All(wasm, cfg); all != nil {
 			err = all
 		}

@@ -209,7 +209,7 @@ func (l *linker) addSites(i uint32, r *result) error {
 	if m.Traps, ok = appendSites(l, m.Traps, w.traps[r.traps.start:r.traps.end], at, size, func(s *abi.TrapSite) *uint32 { return &s.Offset }); !ok {
 		return l.internal(i, "trap sites")
 	}
-	// The last call may return to the end.
+	// The last call may have the end of the code as its return address.
 	if m.Calls, ok = appendSites(l, m.Calls, w.calls[r.calls.start:r.calls.end], at, size+1, func(s *abi.CallSite) *uint32 { return &s.Offset }); !ok {
 		return l.internal(i, "call sites")
 	}

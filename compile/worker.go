@@ -103,7 +103,7 @@ func (d *driver) firstError() error {
 	n := uint32(len(d.cm.Funcs))
 	invalid, failed := d.invalid.n.Load(), d.failed.n.Load()
 	if d.over.Load() || invalid < n || failed < n {
-		// The order of the module decides between a body that is invalid and one that passes too many values.
+		// If one body is invalid and another one passes too many values, the first one in the module is reported.
 		if d.wm != nil {
 			if _, err := validate.All(d.wm.Bytes, validate.Config{Features: d.wm.Features, Stop: d.opt.stop}); err != nil {
 				return err
@@ -339,11 +339,11 @@ func (w *worker) after(pass string) error {
 func (w *worker) keep(i uint32, c *backend.Code) {
 	r := &w.d.results[i]
 	r.worker, r.align, r.prologue, r.frame = w, c.Align, c.Prologue, c.FrameBytes
-	w.code, r.code = extend(w.d.opt.stop, w.code, c.Bytes)
-	w.relocs, r.relocs = extend(w.d.opt.stop, w.relocs, c.Relocs)
-	w.traps, r.traps = extend(w.d.opt.stop, w.traps, c.Traps)
-	w.calls, r.calls = extend(w.d.opt.stop, w.calls, c.Calls)
-	w.maps, r.maps = extend(w.d.opt.stop, w.maps, c.StackMaps)
+	w.code, r.code = appendSpan(w.d.opt.stop, w.code, c.Bytes)
+	w.relocs, r.relocs = appendSpan(w.d.opt.stop, w.relocs, c.Relocs)
+	w.traps, r.traps = appendSpan(w.d.opt.stop, w.traps, c.Traps)
+	w.calls, r.calls = appendSpan(w.d.opt.stop, w.calls, c.Calls)
+	w.maps, r.maps = appendSpan(w.d.opt.stop, w.maps, c.StackMaps)
 	w.keepSlots(w.maps[r.maps.start:r.maps.end])
 }
 
@@ -363,7 +363,8 @@ func (w *worker) keepSlots(maps []abi.StackMap) {
 	}
 }
 
-func extend[T any](f *stop.Flag, dst, src []T) ([]T, span) {
+// appendSpan appends src to dst, and returns where its copy is.
+func appendSpan[T any](f *stop.Flag, dst, src []T) ([]T, span) {
 	start := uint32(len(dst))
 	dst = stop.Grow(f, dst, len(src))
 	dst = append(dst, src...)

@@ -161,12 +161,12 @@ func funcTypeOf(t *meta.FuncType) FuncType {
 
 // Descriptions of what a module defines or imports.
 
-// funcTypes are function types of a module as they are asked for: functions of one type share its slices, so that a
-// description is in proportion to the module.
+// funcTypes are the function types of a module, made on demand. Functions of one type share its slices, so that the size
+// of a description is proportional to the size of the module.
 type funcTypes struct {
 	m     *meta.Module
 	types []FuncType
-	known []bool
+	made  []bool
 }
 
 func funcTypesOf(m *meta.Module) *funcTypes {
@@ -174,8 +174,8 @@ func funcTypesOf(m *meta.Module) *funcTypes {
 }
 
 func (s *funcTypes) typeOf(d *meta.Func) ExternType {
-	if !s.known[d.Type] {
-		s.types[d.Type], s.known[d.Type] = funcTypeOf(&s.m.Types[d.Type]), true
+	if !s.made[d.Type] {
+		s.types[d.Type], s.made[d.Type] = funcTypeOf(&s.m.Types[d.Type]), true
 	}
 	return ExternType{Kind: KindFunc, Func: s.types[d.Type]}
 }

@@ -263,7 +263,7 @@ func (b *Buffer) drain(k UseKind, class int, horizon uint64) {
 			return
 		}
 		b.pop(q, k)
-		// The landing's branch goes on to the root: as good as a veneer and already there (I5).
+		// The landing's branch leads on to the root. It serves as a veneer and is already there (I5).
 		if p := b.pos[b.landing(u.label)]; p != unbound && kd.reaches(u.off, p) {
 			b.patch(k, u.off, p, u.label)
 			continue

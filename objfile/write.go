@@ -175,7 +175,7 @@ func (w *elfWriter) addSymbols() {
 	extended := make([]byte, 4*n)
 	useExtended := false
 	strs := newStringTable(n)
-	order := make([]int, n) // by ELF number, so that reading and writing again changes nothing
+	order := make([]int, n) // by ELF number, so that an object that is read and written again does not change
 	for i, at := range w.symbol {
 		order[at] = i
 	}

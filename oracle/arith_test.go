@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/waot-project/waot/internal/proof/bugcases"
 	"github.com/waot-project/waot/internal/proof/compare"
 	"github.com/waot-project/waot/internal/proof/wat"
 )
@@ -137,88 +138,11 @@ func TestConstants(t *testing.T) {
 	})
 }
 
-// TestDivisors divides by every interesting constant.
-func TestDivisors(t *testing.T) {
-	for _, p := range []byte("il") {
-		var b compare.Builder
-		width := map[byte]int{'i': 32, 'l': 64}[p]
-		divisors := map[uint64]bool{}
-		var list []uint64
-		add := func(x uint64) {
-			if width == 32 {
-				x = uint64(uint32(x))
-			}
-			if !divisors[x] {
-				divisors[x] = true
-				list = append(list, x)
-			}
-		}
-		for x := range uint64(21) {
-			add(x)
-			add(-x)
-		}
-		for k := range width {
-			for d := range uint64(3) {
-				add(1<<k + d - 1)
-				add(-(1<<k + d - 1))
-			}
-		}
-		for _, x := range []uint64{25, 60, 100, 125, 365, 625, 641, 1000, 3600, 10000, 86400, 1000000, 1000000007, 0x55555555, 0xAAAAAAAB, 274177, 6700417} {
-			add(x)
-			add(-x)
-		}
-		for _, op := range []string{"div_s", "div_u", "rem_s", "rem_u"} {
-			for _, d := range list {
-				args := corners(p)
-				args = append(args, d, d-1, d+1, 2*d, 2*d-1, -d, 1-d, 100, 12345678)
-				b.AddNamed(fmt.Sprintf("%s %#x", op, d), string(p), string(p), fmt.Sprintf("(%s.%s (local.get 0) %s)", wat.TypeName(p), op, wat.Const(p, d)), compare.Each(args...)...)
-			}
-		}
-		t.Run(wat.TypeName(p), func(t *testing.T) { check(t, compare.Single("(module "+b.String()+")", b.Calls...)) })
-	}
-}
+// TestDivisors divides by every constant whose division has a special form, or nearly.
+func TestDivisors(t *testing.T) { bugcases.Run(t, bugcases.Divisors(bugcases.All()), check) }
 
-// TestShiftPairs combines two shifts by constants, of one value and of two: what
-// could be a rotation, a double shift, a mask or an extension.
-func TestShiftPairs(t *testing.T) {
-	for _, p := range []byte("il") {
-		n := wat.TypeName(p)
-		width := map[byte]int{'i': 32, 'l': 64}[p]
-		for _, join := range []string{"or", "xor", "add", "and", "nest"} {
-			t.Run(n+" "+join, func(t *testing.T) {
-				t.Parallel()
-				var b compare.Builder
-				for k1 := range width + 2 {
-					if join != "or" && k1 > 3 && k1%8 > 1 && k1 < width-2 {
-						continue
-					}
-					body := "(local $h i64)"
-					for k2 := range width + 2 {
-						if join != "or" && k1%3 != k2%3 && k1+k2 != width {
-							continue
-						}
-						for _, ops := range [][2]string{{"shl", "shr_u"}, {"shl", "shr_s"}, {"shr_u", "shl"}, {"rotl", "shr_u"}, {"shr_s", "rotr"}} {
-							for y := range 2 {
-								if y == 1 && join == "nest" {
-									continue
-								}
-								e := fmt.Sprintf("(%[1]s.%[2]s (%[1]s.%[3]s (local.get 0) (%[1]s.const %[4]d)) (%[1]s.%[5]s (local.get %[7]d) (%[1]s.const %[6]d)))",
-									n, join, ops[0], k1, ops[1], k2, y)
-								if join == "nest" {
-									e = fmt.Sprintf("(%[1]s.%[4]s (%[1]s.%[2]s (local.get 0) (%[1]s.const %[3]d)) (%[1]s.const %[5]d))", n, ops[0], k1, ops[1], k2)
-								}
-								body += "(local.set $h (i64.xor (i64.rotl (i64.mul (local.get $h) (i64.const 31)) (i64.const 5)) " + wat.ToI64(p, e) + "))"
-							}
-						}
-					}
-					b.AddNamed(fmt.Sprintf("shift %d", k1), string([]byte{p, p}), "l", body+"(local.get $h)",
-						[]uint64{0x8123456789ABCDEF, 0xFEDCBA9876543211}, []uint64{^uint64(0), 0}, []uint64{1, 1 << 31}, []uint64{0x80000001, 0x7F})
-				}
-				check(t, compare.Single("(module "+b.String()+")", b.Calls...))
-			})
-		}
-	}
-}
+// TestShiftPairs combines two shifts by constants.
+func TestShiftPairs(t *testing.T) { bugcases.Run(t, bugcases.ShiftPairs(bugcases.All()), check) }
 
 // TestIdentities evaluates expressions that mid-ends and lowering have rules for.
 func TestIdentities(t *testing.T) {

@@ -2,9 +2,9 @@ package oracle
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
+	"github.com/waot-project/waot/internal/proof/bugcases"
 	"github.com/waot-project/waot/internal/proof/compare"
 	"github.com/waot-project/waot/internal/proof/wat"
 )
@@ -12,310 +12,30 @@ import (
 // value is a constant to store, of any type.
 func value(t byte) string { return reinterpreted(t, 0x8182838485868788) }
 
-// accessText is a load, or a store of a constant.
-func accessText(a wat.Operator, offset uint64, address string) string {
-	if a.Store() {
-		return fmt.Sprintf("(%s offset=%d %s %s)", a.Name, offset, address, value(a.Type()))
-	}
-	return fmt.Sprintf("(%s offset=%d %s)", a.Name, offset, address)
-}
-
-// offsets are offsets of accesses near what matters for a memory of size bytes.
-func offsets(size uint64) []uint64 {
-	out := []uint64{0, 1, 8, 255, 0x7FFFFFF8, 0x7FFFFFFF, 0x80000000, 0x80000100, 0xFFFEFFFF, 0xFFFFFFF8, 0xFFFFFFFF}
-	if size > 8 && size < 1<<32 {
-		out = append(out, size-8, size-1, size)
-	}
-	return out
-}
-
-// indexes are indexes of accesses of width bytes at an offset.
-func indexes(size, width, offset uint64) (out []uint64) {
-	seen := map[uint64]bool{}
-	add := func(x uint64) {
-		if x < 1<<32 && !seen[x] {
-			seen[x] = true
-			out = append(out, x)
-		}
-	}
-	for _, x := range []uint64{0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0xFFFFFFF8} {
-		add(x)
-	}
-	end := size - width - offset // wraps if the offset is too large: then nothing is added
-	for _, x := range []uint64{end - 1, end, end + 1, size - offset, size - offset - 1, -offset, 1 - offset, -offset - width} {
-		add(x)
-	}
-	add((1<<32 - offset) & 0xFFFFFFFF)
-	return out
-}
-
 // TestBoundsGrid accesses memories of several sizes around all edges, with every operator.
 func TestBoundsGrid(t *testing.T) {
-	for _, m := range []struct {
-		name  string
-		pages uint64
-		decl  string
-	}{
-		{"none", 0, `(memory (export "memory") 0 0)`}, {"empty", 0, `(memory (export "memory") 0 1)`},
-		{"fixed", 1, `(memory (export "memory") 1 1)`}, {"growable", 3, `(memory (export "memory") 3)`},
-		{"grown", 2, `(memory (export "memory") 1 5) (func $g (drop (memory.grow (i32.const 1)))) (start $g)`},
-		{"4GiB", 65536, `(memory (export "memory") 65536)`},
-	} {
-		t.Run(m.name, func(t *testing.T) {
-			size := m.pages << 16
-			var b compare.Builder
-			grid := func(a wat.Operator) {
-				for _, offset := range offsets(size) {
-					list := indexes(size, a.Width, offset)
-					b.Add("i", a.Result, accessText(a, offset, wat.Get(0)), compare.Each(list...)...)
-					if offset != 0 && offset != size && m.name != "fixed" && offset < 0xFFFFFFF8 {
-						continue
-					}
-					// With constant indexes.
-					for _, x := range list {
-						b.Add("", a.Result, accessText(a, offset, wat.Const('i', x)), nil)
-					}
-				}
-			}
-			for _, a := range loads() {
-				grid(a)
-			}
-			for _, a := range stores() {
-				grid(a)
-			}
-			c := compare.Single("(module "+m.decl+b.String()+")", b.Calls...)
-			c.ExactNaNs = true
-			if m.pages > 1000 {
-				checkNative(t, c)
+	for _, g := range bugcases.Grids() {
+		t.Run(g.Name, func(t *testing.T) {
+			if g.Large() {
+				checkNative(t, g.Case())
 			} else {
-				check(t, c)
+				check(t, g.Case())
 			}
 		})
 	}
 }
 
-// producer makes an i32 of an i64 parameter (local 0), with much chance that a
-// register has dirt in its upper half.
-type producer struct{ name, text string }
-
-func producers() (out []producer) {
-	add := func(name, text string) { out = append(out, producer{name, text}) }
-	wrapped := "(i32.wrap_i64 (local.get 0))"
-	add("wrap", wrapped)
-	for _, op := range []string{"add", "sub", "mul", "and", "or", "xor", "shl", "shr_s", "shr_u", "rotl", "rotr"} {
-		add("wrap "+op, fmt.Sprintf("(i32.wrap_i64 (i64.%s (local.get 0) (i64.const 0xfffffff300000021)))", op))
-	}
-	for _, op := range wat.Numeric(2) {
-		if op.Params != "ii" || strings.Contains(op.Name, "div") || strings.Contains(op.Name, "rem") {
-			continue
-		}
-		add(op.Name, fmt.Sprintf("(%s %s (i32.const 0xfffffff9))", op.Name, wrapped))
-		add(op.Name+" high", fmt.Sprintf("(%s %s (i32.wrap_i64 (i64.shr_u (local.get 0) (i64.const 31))))", op.Name, wrapped))
-	}
-	for _, op := range []string{"div_s", "div_u", "rem_s", "rem_u"} {
-		add(op, fmt.Sprintf("(i32.%s %s (i32.const -3))", op, wrapped))
-		add(op+" power", fmt.Sprintf("(i32.%s %s (i32.const -8))", op, wrapped))
-	}
-	for _, op := range wat.Numeric(1) {
-		switch {
-		case op.Result != "i":
-		case op.Params == "i":
-			add(op.Name, fmt.Sprintf("(%s %s)", op.Name, wrapped))
-		case op.Params == "l":
-			add(op.Name, fmt.Sprintf("(%s (local.get 0))", op.Name))
-		case op.Name == "i32.reinterpret_f32":
-			add(op.Name, "(i32.reinterpret_f32 (f32.convert_i64_s (local.get 0)))")
-		case op.Params == "f" && strings.Contains(op.Name, "sat"):
-			add(op.Name, fmt.Sprintf("(%s (f32.convert_i64_s (local.get 0)))", op.Name))
-		case op.Params == "d" && strings.Contains(op.Name, "sat"):
-			add(op.Name, fmt.Sprintf("(%s (f64.convert_i64_s (local.get 0)))", op.Name))
-		case op.Params == "f":
-			add(op.Name, fmt.Sprintf("(%s (f32.convert_i32_s (i32.shr_s %s (i32.const 1))))", op.Name, wrapped))
-		case op.Params == "d":
-			add(op.Name, fmt.Sprintf("(%s (f64.convert_i32_s %s))", op.Name, wrapped))
-		}
-	}
-	// Loads: the bytes at 128 and before have their sign set.
-	for _, l := range loads() {
-		if l.Result == "i" {
-			add(l.Name, fmt.Sprintf("(%s (i32.and %s (i32.const 127)))", l.Name, wrapped))
-		} else if l.Result == "l" {
-			add(l.Name, fmt.Sprintf("(i32.wrap_i64 (%s (i32.and %s (i32.const 127))))", l.Name, wrapped))
-		}
-	}
-	add("select", fmt.Sprintf("(select %s (i32.load8_s (i32.const 3)) (i64.eqz (i64.and (local.get 0) (i64.const 1))))", wrapped))
-	add("if", fmt.Sprintf("(if (result i32) (i64.eqz (i64.and (local.get 0) (i64.const 1))) (then %s) (else (i32.load16_s (i32.const 3))))", wrapped))
-	add("block", fmt.Sprintf("(block (result i32) (drop (br_if 0 (i32.load8_s (i32.const 3)) (i64.eqz (local.get 0)))) %s)", wrapped))
-	add("loop", fmt.Sprintf("(local.set $i (i32.const 3)) %s (loop (param i32) (result i32) (i32.mul (i32.const 5)) (br_if 0 (local.tee $i (i32.sub (local.get $i) (i32.const 1)))))", wrapped))
-	add("local", fmt.Sprintf("(local.set $i %s) (local.set $j (i32.add (local.get $i) (local.get $i))) (i32.sub (local.get $j) (local.get $i))", wrapped))
-	add("global", fmt.Sprintf("(global.set $g %s) (global.get $g)", wrapped))
-	add("memory.size", "(memory.size)")
-	add("memory.grow fails", "(memory.grow (i32.const 70000))")
-	add("memory.grow dirty", fmt.Sprintf("(memory.grow (i32.or %s (i32.const 0x100000)))", wrapped))
-	add("table.size", "(table.size)")
-	add("table.grow fails", "(table.grow (ref.null func) (i32.const -1))")
-	add("table.grow dirty", fmt.Sprintf("(table.grow (ref.null func) (i32.or %s (i32.const 0x100000)))", wrapped))
-	add("host", "(call $host_i (local.get 0))")
-	add("host stack", "(call $host_many (local.get 0) (local.get 0) (local.get 0) (local.get 0) (local.get 0) (local.get 0) (local.get 0) (local.get 0))")
-	add("call", "(call $wrap (local.get 0))")
-	add("indirect", "(call_indirect (param i64) (result i32) (local.get 0) (i32.const 0))")
-	for n := range 20 {
-		list := ""
-		for k := range 20 {
-			if k == n {
-				list += wrapped
-			} else {
-				list += fmt.Sprintf("(i32.xor %s (i32.const %d))", wrapped, -200-k)
-			}
-		}
-		add(fmt.Sprintf("argument %d", n), fmt.Sprintf("(call $nth%d %s)", n, list))
-		add(fmt.Sprintf("result %d", n), fmt.Sprintf("(call $results (local.get 0)) %s (local.set $i) %s (local.get $i)",
-			strings.Repeat("(drop)", n), strings.Repeat("(drop)", 19-n)))
-	}
-	return out
-}
-
-// consumers use $p, an i32, in ways that see dirt.
-var consumers = []struct{ name, result, text string }{
-	{"load", "i", "(i32.load8_u (local.get $p))"},
-	{"load offset", "i", "(i32.load8_u offset=0x80000000 (local.get $p))"},
-	{"load end", "l", "(i64.load offset=65000 (local.get $p))"},
-	{"load scaled", "i", "(i32.load (i32.add (i32.const 64) (i32.shl (local.get $p) (i32.const 3))))"},
-	{"store", "", "(i32.store offset=64 (local.get $p) (i32.const 77))"},
-	{"extend", "l", "(i64.extend_i32_u (local.get $p))"},
-	{"extend add", "l", "(i64.add (i64.extend_i32_u (local.get $p)) (i64.extend_i32_u (local.get $p)))"},
-	{"convert", "d", "(f64.convert_i32_u (local.get $p))"},
-	{"convert f32", "f", "(f32.convert_i32_u (local.get $p))"},
-	{"shift", "l", "(i64.shl (i64.const 3) (i64.extend_i32_u (local.get $p)))"},
-	{"divide", "l", "(i64.div_u (i64.const -1) (i64.or (i64.const 1) (i64.extend_i32_u (local.get $p))))"},
-	{"br_table", "i", "(block (block (block (br_table 0 1 2 (local.get $p))) (return (i32.const 10))) (return (i32.const 11))) (i32.const 12)"},
-	{"table.get", "i", "(ref.is_null (table.get (local.get $p)))"},
-	{"call_indirect", "i", "(call_indirect (param i64) (result i32) (i64.const 5) (local.get $p))"},
-	{"fill", "", "(memory.fill (local.get $p) (local.get $p) (i32.const 3))"},
-	{"fill length", "", "(memory.fill (i32.const 0) (i32.const 7) (local.get $p))"},
-	{"copy", "", "(memory.copy (i32.const 0) (local.get $p) (i32.const 9))"},
-	{"host", "l", "(call $host_l (local.get $p) (local.get $p))"},
-	{"store i64", "", "(i64.store (i32.const 200) (i64.extend_i32_u (local.get $p)))"},
-	{"global", "", "(global.set $l (i64.extend_i32_u (local.get $p)))"},
-}
-
-// TestDirtyUpperHalf uses every producer of an i32 as address, index, length and number.
+// TestDirtyUpperHalf uses every producer of an i32 as address, index, length and number, at once and after a call.
 func TestDirtyUpperHalf(t *testing.T) {
-	args := compare.Each(0, 1, 64, 0xFFFFFFFF00000000, 0xFFFFFFFF00000040, 0x80000000, 0x180000010, 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF,
-		0x123456780000FFFC, 0x7FFFFFFF0000FFFF)
-	var prelude strings.Builder
-	many := strings.Repeat("i32 ", 20)
-	for n := range 20 {
-		fmt.Fprintf(&prelude, "(func $nth%d (param %s) (result i32) (local.get %d))\n", n, many, n)
-	}
-	fmt.Fprintf(&prelude, "(func $results (param i64) (result %s)", many)
-	for n := range 20 {
-		fmt.Fprintf(&prelude, " (i32.rotl (i32.wrap_i64 (local.get 0)) (i32.const %d))", 32-n)
-	}
-	prelude.WriteString(")\n")
-	for _, p := range producers() {
-		t.Run(p.name, func(t *testing.T) {
-			t.Parallel()
-			var b compare.Builder
-			for _, c := range consumers {
-				for spilled := range 2 {
-					between := ""
-					if spilled == 1 {
-						between = "(global.set $g (call $clobber (i64.const 9)))"
-					}
-					fmt.Fprintf(&b, "(func (export \"%s %d\") (param i64) %s (local $p i32) (local $i i32) (local $j i32) %s (local.set $p) %s %s)\n",
-						c.name, spilled, wat.Types("result", c.result), p.text, between, c.text)
-					for _, a := range args {
-						b.Calls = append(b.Calls, compare.Call{Func: fmt.Sprintf("%s %d", c.name, spilled), Args: a})
-					}
-				}
-			}
-			check(t, compare.Single(`(module
-				(import "host" "l_i" (func $host_i (param i64) (result i32)))
-				(import "host" "ii_l" (func $host_l (param i32 i32) (result i64)))
-				(import "host" "llllllll_i" (func $host_many (param i64 i64 i64 i64 i64 i64 i64 i64) (result i32)))
-				(memory (export "memory") 1 3) `+wat.Filled(0, 300)+`
-				(table 10 20 funcref) (elem (i32.const 0) $wrap)
-				(global $g (export "g") (mut i32) (i32.const 0)) (global $l (export "l") (mut i64) (i64.const 0))
-				(func $wrap (param i64) (result i32) (i32.wrap_i64 (local.get 0)))
-				(func $clobber (param i64) (result i32) (i32.wrap_i64 (local.get 0)))
-				`+prelude.String()+b.String()+")", b.Calls...))
-		})
-	}
+	bugcases.Run(t, bugcases.DirtyUpperHalf(bugcases.All()), check)
 }
 
-// TestPressure keeps numbers with the upper bit set across calls while registers
-// are short, and then uses them as addresses.
-func TestPressure(t *testing.T) {
-	const n = 40
-	var b compare.Builder
-	body := ""
-	for i := range n {
-		body += fmt.Sprintf("(local $v%d i32) (local $w%d f32)", i, i)
-	}
-	for i := range n {
-		body += fmt.Sprintf("(local.set $v%d (i32.add (i32.load8_s (i32.const %d)) (local.get 0)))", i, 100+i)
-		body += fmt.Sprintf("(local.set $w%d (f32.convert_i32_u (local.get $v%d)))", i, i)
-	}
-	body += "(call $clobber)"
-	sum := "(i64.const 0)"
-	for i := range n {
-		sum = fmt.Sprintf("(i64.add (i64.rotl %s (i64.const 3)) (i64.extend_i32_u (local.get $v%d)))", sum, i)
-		sum = fmt.Sprintf("(i64.add %s (i64.extend_i32_u (i32.reinterpret_f32 (local.get $w%d))))", sum, i)
-	}
-	b.Add("i", "l", body+sum, compare.Each(0, 1, 0x80000000, 0xFFFFFFFF)...)
-	for i := range n {
-		uses := ""
-		for k := range n {
-			uses = fmt.Sprintf("(i32.or %s (i32.lt_u (local.get $v%d) (i32.const 100)))", uses, k)
-			if k == 0 {
-				uses = "(i32.eqz (local.get $v0))"
-			}
-		}
-		b.Add("i", "ii", fmt.Sprintf("%s (i32.load8_u offset=300 (local.get $v%d)) %s", body, i, uses),
-			compare.Each(0, 1, 0x80, 0xFF, 0x80000000, 0xFFFFFFFF, 0xFF00)...)
-	}
-	check(t, compare.Single(`(module (memory (export "memory") 1)`+wat.Filled(0, 400)+`(func $clobber)`+b.String()+")", b.Calls...))
-}
+// TestSpilledAddresses uses numbers as addresses that were spilled across a call.
+func TestSpilledAddresses(t *testing.T) { check(t, bugcases.SpilledAddresses(bugcases.All())) }
 
-// TestWrap computes addresses that wrap around 32 bits.
-func TestWrap(t *testing.T) {
-	var b compare.Builder
-	x, y := wat.Get(0), wat.Get(1)
-	var addresses []string
-	for _, c := range []uint64{1, 8, 0x7FFFFFFF, 0x80000000, 0xFFFFFFF8, 0xFFFFFFFF} {
-		k := wat.Const('i', c)
-		addresses = append(addresses, "(i32.add "+x+k+")", "(i32.sub "+x+k+")", "(i32.sub "+k+x+")", "(i32.mul "+x+k+")",
-			"(i32.add (i32.add "+x+y+")"+k+")", "(i32.add (i32.add "+x+k+")"+y+")", "(i32.add (i32.sub "+x+k+")"+k+")")
-	}
-	for k := range 33 {
-		shift := wat.Const('i', uint64(k))
-		addresses = append(addresses, "(i32.shl "+x+shift+")", "(i32.add "+y+"(i32.shl "+x+shift+"))",
-			"(i32.add (i32.shl "+x+shift+")"+y+")", "(i32.add (i32.add (i32.shl "+x+shift+")"+y+") (i32.const -16))")
-	}
-	for k := range 65 {
-		shift := wat.Const('l', uint64(k))
-		addresses = append(addresses, "(i32.wrap_i64 (i64.shl (i64.extend_i32_u "+x+")"+shift+"))",
-			"(i32.wrap_i64 (i64.add (i64.extend_i32_s "+y+")(i64.shl (i64.extend_i32_u "+x+")"+shift+")))")
-	}
-	for _, k := range []int{1, 3, 5, 9, 8, 24} {
-		addresses = append(addresses, fmt.Sprintf("(i32.add %s (i32.mul %s (i32.const %d)))", y, x, k))
-	}
-	addresses = append(addresses, "(i32.add "+x+y+")", "(i32.sub "+x+y+")", "(i32.mul "+x+y+")", "(i32.add "+x+x+")",
-		"(i32.wrap_i64 (i64.mul (i64.extend_i32_u "+x+")(i64.extend_i32_u "+y+")))")
-	list := compare.Product([]uint64{0, 1, 8, 0xFFF8, 0x10000, 0x7FFFFFFF, 0x80000001, 0xFFFFFFF0, 0xFFFFFFFF}, []uint64{0, 16, 0x80000000, 0xFFFFFFF8})
-	for i, a := range addresses {
-		for n, op := range loads() {
-			// Each address with some of the widths, each width with the usual one and a large offset.
-			if (i+n)%3 != 0 {
-				continue
-			}
-			b.Add("ii", string(op.Type()), accessText(op, 0, a), list...)
-		}
-		b.Add("ii", "l", accessText(wat.Operator{Name: "i64.load", Result: "l", Width: 8}, 0x7FFFFFF0, a), list...)
-		b.Add("ii", "", accessText(wat.Operator{Name: "i32.store16", Params: "ii", Width: 2}, 4, a), list...)
-	}
-	check(t, compare.Single(`(module (memory (export "memory") 1)`+wat.Filled(0, 200)+wat.Filled(65536-100, 100)+b.String()+")", b.Calls...))
+// TestWrappedAddresses computes addresses that wrap around 32 bits.
+func TestWrappedAddresses(t *testing.T) {
+	bugcases.Run(t, bugcases.WrappedAddresses(bugcases.All()), check)
 }
 
 // TestLargeBulk runs bulk operations whose operands are above 2 GiB.

@@ -6,138 +6,19 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/waot-project/waot/internal/proof/bugcases"
 	"github.com/waot-project/waot/internal/proof/compare"
 	"github.com/waot-project/waot/internal/proof/wat"
 )
 
-var typeMixes = []string{"i", "l", "f", "d", "il", "ilfd", "fidl", "ddf", "liif"}
+// TestMultiValue passes up to 20 values out of functions and blocks.
+func TestMultiValue(t *testing.T) { bugcases.Run(t, bugcases.MultiValue(bugcases.All()), check) }
 
-// TestMultiValue passes 0 to 20 values out of functions and blocks, in their order, rotated,
-// reversed and exchanged.
-func TestMultiValue(t *testing.T) {
-	for _, mix := range typeMixes {
-		t.Run(mix, func(t *testing.T) {
-			t.Parallel()
-			var b compare.Builder
-			args := compare.Each(0, 1, 0xFFFFFFFFFFFFFFFF, 0x123456789)
-			for n := range 21 {
-				ts := wat.Cycle(n, mix)
-				locals := wat.Types("local", ts)
-				set := ""
-				for i := range n {
-					set += fmt.Sprintf("(local.set %d)", n-i)
-				}
-				fmt.Fprintf(&b, "(func $make%d (param i64) %s %s)\n", n, wat.Types("result", ts), wat.Distinct(ts))
-				fmt.Fprintf(&b, "(func $pass%d %s %s", n, wat.Types("param", ts), wat.Types("result", ts))
-				for i := range n {
-					b.WriteString(wat.Get(i))
-				}
-				b.WriteString(")\n")
-				call := fmt.Sprintf("(call $make%d (local.get 0))", n)
-				b.Add("l", ts, call, args...)
-				b.Add("l", ts, fmt.Sprintf("%s (call $pass%d)", call, n), args...)
-				b.Add("l", "l", locals+call+set+wat.Hash(ts, 1), args...)
-				b.Add("l", "l", fmt.Sprintf("%s %s (block %s %s) %s", locals, call, wat.Types("param", ts)+wat.Types("result", ts),
-					"(br_if 0 (i64.eqz (local.get 0)))", set)+wat.Hash(ts, 1), args...)
-				b.Add("l", "l", fmt.Sprintf("%s (if %s (i64.eqz (local.get 0)) (then %s) (else %s)) %s", locals, wat.Types("result", ts), call,
-					strings.ReplaceAll(call, "(local.get 0)", "(i64.const 99)"), set)+wat.Hash(ts, 1), args...)
-				if n == 0 {
-					continue
-				}
-				// Rotated by one, and reversed.
-				rotated, order := ts[1:]+ts[:1], ""
-				for i := range n {
-					order += wat.Get(1 + (i+1)%n)
-				}
-				b.Add("l", rotated, locals+call+set+order, args...)
-				reversed, order := "", ""
-				for i := range n {
-					reversed += string(ts[n-1-i])
-					order += wat.Get(n - i)
-				}
-				b.Add("l", reversed, locals+call+set+order, args...)
-				// A loop that rotates its parameters: types repeat, so rotate by the length of the mix.
-				if k := len(mix); n%k == 0 {
-					rot := ""
-					for i := range n {
-						rot += wat.Get(1 + (i+k)%n)
-					}
-					b.Add("l", "l", fmt.Sprintf("%s (local $n i32) (local.set $n (i32.const 5)) %s (loop %s%s %s %s (br_if 0 (local.tee $n (i32.sub (local.get $n) (i32.const 1))))) %s",
-						locals, call, wat.Types("param", ts), wat.Types("result", ts), set, rot, set)+wat.Hash(ts, 1), args...)
-				}
-			}
-			check(t, compare.Single("(module "+b.String()+")", b.Calls...))
-		})
-	}
-}
+// TestManyResults calls functions with up to 200 results and parameters.
+func TestManyResults(t *testing.T) { bugcases.Run(t, bugcases.ManyResults(), check) }
 
-// TestManyResults calls functions with up to 200 results, and up to 200 parameters.
-func TestManyResults(t *testing.T) {
-	for _, mix := range []string{"i", "d", "lfid"} {
-		t.Run(mix, func(t *testing.T) {
-			t.Parallel()
-			var b compare.Builder
-			for n := 0; n <= 200; n += 1 + n/6 {
-				ts := wat.Cycle(n, mix)
-				locals := wat.Types("local", ts)
-				set := ""
-				for i := range n {
-					set += fmt.Sprintf("(local.set %d)", n-i)
-				}
-				type_ := fmt.Sprintf("(type $t%d (func (param i64) %s)) (type $u%[1]d (func %[3]s (result i64)))", n, wat.Types("result", ts), wat.Types("param", ts))
-				fmt.Fprintf(&b, "%s (func $make%d (type $t%[2]d) %s)\n(func $hash%[2]d (type $u%[2]d) %[4]s)\n(elem declare func $make%[2]d)\n", type_, n, wat.Distinct(ts), wat.Hash(ts, 0))
-				fmt.Fprintf(&b, "(table $table%d funcref (elem $make%[1]d $hash%[1]d))\n", n)
-				args := compare.Each(0, 3, 0xFFFFFFFFFFFFFFFF)
-				b.Add("l", "l", fmt.Sprintf("%s (call $make%d (local.get 0)) %s", locals, n, set)+wat.Hash(ts, 1), args...)
-				b.Add("l", "l", fmt.Sprintf("(call $hash%d (call $make%[1]d (local.get 0)))", n), args...)
-				b.Add("l", "l", fmt.Sprintf("(i64.add (local.get 0) (call $hash%d (call_indirect $table%[1]d (type $t%[1]d) (local.get 0) (i32.const 0))))", n), args...)
-				b.Add("l", "l", fmt.Sprintf("(i64.add (call_indirect $table%d (type $u%[1]d) (call $make%[1]d (local.get 0)) (i32.const 1)) (local.get 0))", n), args...)
-				b.Add("l", "l", fmt.Sprintf("(call_indirect $table%d (type $u%[1]d) (call $make%[1]d (local.get 0)) (i32.const 0))", n), args...)
-				if n <= 40 {
-					b.Add("l", ts, fmt.Sprintf("(call $make%d (local.get 0))", n), args...)
-				}
-			}
-			check(t, compare.Single("(module "+b.String()+")", b.Calls...))
-		})
-	}
-}
-
-// TestArguments gives functions, of the module and of the host, more than eight arguments
-// of each kind, among which everything in registers has to be exchanged.
-func TestArguments(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	var b, imports compare.Builder
-	for n := range 60 {
-		ts := ""
-		for range n % 30 {
-			ts += string("ilfd"[r.IntN(4)])
-		}
-		locals := wat.Types("local", ts)
-		set := ""
-		for i := range ts {
-			set += fmt.Sprintf("(local.set %d)", len(ts)-i)
-		}
-		fmt.Fprintf(&imports, "(import \"host\" \"%s_l\" (func $host%d %s (result i64)))", ts, n, wat.Types("param", ts))
-		fmt.Fprintf(&b, "(func $make%d (param i64) %s %s) (func $hash%[1]d %[4]s (result i64) %[5]s)\n", n, wat.Types("result", ts), wat.Distinct(ts),
-			wat.Types("param", ts), wat.Hash(ts, 0))
-		// Arguments in another order, of equal types.
-		perm := ""
-		for i := range ts {
-			same := []int{}
-			for k := range ts {
-				if ts[k] == ts[i] {
-					same = append(same, k)
-				}
-			}
-			perm += wat.Get(1 + same[r.IntN(len(same))])
-		}
-		args := compare.Each(1, 0xFFFFFFFF80000000)
-		head := fmt.Sprintf("%s (call $make%d (local.get 0)) %s", locals, n, set)
-		b.Add("l", "l", head+fmt.Sprintf("(call $hash%d %s)", n, perm), args...)
-		b.Add("l", "ll", head+fmt.Sprintf("(call $host%d %s) ", n, perm)+wat.Hash(ts, 1), args...)
-	}
-	check(t, compare.Single("(module "+imports.String()+b.String()+")", b.Calls...))
-}
+// TestArguments passes up to thirty arguments to functions of the module and of the host.
+func TestArguments(t *testing.T) { check(t, bugcases.Arguments()) }
 
 // TestBrTable jumps over tables of many lengths to blocks and loops, with values.
 func TestBrTable(t *testing.T) {
@@ -179,68 +60,8 @@ func TestBrTable(t *testing.T) {
 	check(t, compare.Single("(module (func $id (param i64) (result i64) (local.get 0))"+b.String()+")", b.Calls...))
 }
 
-// trapping are operators that trap, each another way, or do not, by local 0.
-var trapping = []struct{ name, text string }{
-	{"load", "(drop (i32.load (i32.mul (local.get 0) (i32.const 65535))))"},
-	{"f64 load", "(drop (f64.load (i32.mul (local.get 0) (i32.const 65535))))"},
-	{"store", "(i64.store (i32.mul (local.get 0) (i32.const 65535)) (i64.const -2))"},
-	{"divide", "(drop (i32.div_u (i32.const 5) (i32.eqz (local.get 0))))"},
-	{"divide 64", "(drop (i64.rem_s (i64.const 5) (i64.extend_i32_u (i32.eqz (local.get 0)))))"},
-	{"overflow", "(drop (i32.div_s (i32.shl (i32.const 1) (i32.mul (local.get 0) (i32.const 31))) (i32.const -1)))"},
-	{"overflow 64", "(drop (i64.div_s (i64.shl (i64.const 1) (i64.mul (i64.extend_i32_u (local.get 0)) (i64.const 63))) (i64.const -1)))"},
-	{"trunc", "(drop (i32.trunc_f64_s (f64.mul (f64.convert_i32_u (local.get 0)) (f64.const 1e10))))"},
-	{"trunc NaN", "(drop (i64.trunc_f32_u (f32.div (f32.const 1) (f32.sub (f32.const 1) (f32.convert_i32_u (local.get 0))))))"},
-	{"unreachable", "(if (local.get 0) (then (unreachable)))"},
-	{"null", "(call_indirect (i32.add (i32.const 0) (local.get 0)))"},
-	{"type", "(call_indirect (i32.shl (local.get 0) (i32.const 1)))"},
-	{"element", "(call_indirect (i32.mul (local.get 0) (i32.const 10)))"},
-	{"table.get", "(drop (table.get (i32.mul (local.get 0) (i32.const 10))))"},
-	{"table.set", "(table.set (i32.mul (local.get 0) (i32.const 10)) (ref.null func)) (table.set (i32.const 0) (ref.func $nothing))"},
-	{"fill", "(memory.fill (i32.const 65500) (i32.const 5) (i32.mul (local.get 0) (i32.const 37)))"},
-	{"copy", "(memory.copy (i32.const 65500) (i32.const 0) (i32.mul (local.get 0) (i32.const 37)))"},
-	{"init", "(memory.init 0 (i32.const 8) (i32.mul (local.get 0) (i32.const 6)) (i32.const 2))"},
-	{"table.init", "(table.init 1 (i32.const 4) (local.get 0) (i32.const 1))"},
-	{"table.copy", "(table.copy (i32.const 0) (i32.mul (local.get 0) (i32.const 10)) (i32.const 1))"},
-	{"effect", "(i32.store8 offset=20 (local.get 0) (i32.add (i32.const 1) (i32.load8_u offset=20 (local.get 0))))"},
-	{"global", "(global.set $g (i32.add (global.get $g) (i32.const 1)))"},
-	{"host", "(global.set $g (call $host (global.get $g)))"},
-}
-
-// TestTrapOrder has two traps in a function, in all pairs: the first one counts, and
-// nothing behind it happens.
-func TestTrapOrder(t *testing.T) {
-	var b compare.Builder
-	for _, x := range trapping {
-		for _, y := range trapping {
-			first := x.text
-			second := strings.ReplaceAll(y.text, "(local.get 0)", "(local.get 1)")
-			fmt.Fprintf(&b, "(func (export \"%s, %s\") (param i32 i32) %s (i32.store16 (i32.const 40) (i32.const 1)) %s (i32.store16 (i32.const 42) (i32.const 2)))\n",
-				x.name, y.name, first, second)
-			fmt.Fprintf(&b, "(func (export \"%s; %s\") (param i32 i32) %s %s)\n", x.name, y.name, first, second)
-			for _, sep := range []string{",", ";"} {
-				for _, a := range compare.Product([]uint64{0, 1}, []uint64{0, 1}) {
-					b.Calls = append(b.Calls, compare.Call{Func: x.name + sep + " " + y.name, Args: a}, compare.Call{Func: "clear"})
-				}
-			}
-		}
-	}
-	// Operands of one operator.
-	values := []string{"(i32.load (local.get 0))", "(i32.div_u (i32.const 1) (local.get 1))", "(i32.trunc_f32_s (f32.convert_i32_u (local.get 0)))", "(i32.load8_s offset=65535 (local.get 1))",
-		"(i32.rem_s (local.get 0) (local.get 1))", "(call $pick (local.get 1))"}
-	for _, x := range values {
-		for _, y := range values {
-			for _, op := range []string{"add", "and", "shl", "lt_u", "div_s"} {
-				b.Add("ii", "i", fmt.Sprintf("(i32.%s %s %s)", op, x, y), compare.Product([]uint64{0, 65533, 0xFFFFFFFF}, []uint64{0, 1, 2, 3})...)
-			}
-			b.Add("ii", "", fmt.Sprintf("(i32.store %s %s)", x, y), compare.Product([]uint64{0, 65533, 0xFFFFFFFF}, []uint64{0, 1, 2, 3})...)
-		}
-	}
-	check(t, compare.Single(`(module (import "host" "i_i" (func $host (param i32) (result i32)))
-		(memory (export "memory") 1) (global $g (export "g") (mut i32) (i32.const 0)) `+wat.Filled(0, 64)+`
-		(table 6 funcref) (elem (i32.const 0) $nothing) (elem $e func $nothing) (elem (i32.const 2) $pick) (data "abcdefg")
-		(func $nothing) (func $pick (param i32) (result i32) (if (i32.eq (local.get 0) (i32.const 3)) (then unreachable)) (local.get 0))
-		(func (export "clear") (memory.fill (i32.const 0) (i32.const 1) (i32.const 64)) (memory.fill (i32.const 65400) (i32.const 1) (i32.const 136)))`+b.String()+")", b.Calls...))
-}
+// TestFirstTrapWins has all pairs of two traps in one function: the first one counts.
+func TestFirstTrapWins(t *testing.T) { check(t, bugcases.FirstTrap(bugcases.All())) }
 
 // TestGrow grows memories and tables in callees, in the same module, in another,
 // and by the other's export, and then uses the old and the new range.
@@ -309,51 +130,9 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// TestTypesAcrossModules calls through tables shared by modules that were compiled
-// apart: for each pair of types, the call is made if they are equal and traps if not.
-func TestTypesAcrossModules(t *testing.T) {
-	types := []string{"", "i", "l", "f", "d", "ii", "il", "li", "r", "x", "_i", "_l", "_f", "_d", "i_i", "i_l", "l_i", "ii_ii", "iiiiiiiiii_i", "iiiiiiiii_i", "_iiii", "_iii", "d_dd"}
-	var one, two compare.Builder
-	for k, ts := range types {
-		params, results, _ := strings.Cut(ts, "_")
-		fmt.Fprintf(&one, "(func $f%d %s %s %s)\n", k, wat.Types("param", params), wat.Types("result", results), constants(results))
-		// The other module has the types in another order, and some twice.
-		ts2 := types[(k*5+3)%len(types)]
-		params, results, _ = strings.Cut(ts2, "_")
-		fmt.Fprintf(&two, "(type $u%d (func %s %s))\n", k, wat.Types("param", params), wat.Types("result", results))
-		fmt.Fprintf(&two, "(func (export \"as %s\") (param i32) %s (call_indirect (type $u%d) %s (local.get 0)))\n", ts2, wat.Types("result", results), k, constants(params))
-		fmt.Fprintf(&two, "(func (export \"second as %s\") (param i32) %s (call_indirect $other (type $u%d) %s (local.get 0)))\n", ts2, wat.Types("result", results), k, constants(params))
-		for n := range uint64(len(types) + 4) {
-			two.Calls = append(two.Calls, compare.Call{Module: 1, Func: "as " + ts2, Args: []uint64{n}}, compare.Call{Module: 1, Func: "second as " + ts2, Args: []uint64{n}})
-		}
-	}
-	refs := ""
-	for k := range types {
-		refs += fmt.Sprintf(" $f%d", k)
-	}
-	c := &compare.Case{Calls: two.Calls, Modules: []compare.Module{
-		{Name: "owner", Text: fmt.Sprintf(`(module (table (export "table") %d funcref) (elem (i32.const 0) %s) (func (export "exported") (result i32) (i32.const 44)) %s)`, len(types)+3, refs, one.String())},
-		{Text: fmt.Sprintf(`(module (import "owner" "table" (table %d funcref)) (import "owner" "exported" (func $e (result i32))) (import "host" "i_i" (func $h (param i32) (result i32)))
-			(table $other %d funcref) (func $s (table.copy $other 0 (i32.const 1) (i32.const 0) (i32.const %d))) (start $s)
-			(elem (i32.const %d) $e $h) %s)`, len(types)+3, len(types)+3, len(types)+2, len(types), two.String())},
-	}}
-	check(t, c)
-}
-
-func constants(ts string) string {
-	s := ""
-	for i, t := range []byte(ts) {
-		switch t {
-		case 'r':
-			s += "(ref.null func)"
-		case 'x':
-			s += "(ref.null extern)"
-		default:
-			s += fmt.Sprintf("(%s.const %d)", wat.TypeName(t), i+40)
-		}
-	}
-	return s
-}
+// TestTypesAcrossModules calls through tables shared by modules that were compiled apart:
+// each call is made if the types are equal and traps if not.
+func TestTypesAcrossModules(t *testing.T) { check(t, bugcases.TypePair(0)) }
 
 // TestManyLocals has functions with very many locals, parameters and live values.
 func TestManyLocals(t *testing.T) {

@@ -16,9 +16,9 @@ var judge = sync.OnceValue(New)
 
 // check runs a case under wasmtime and on our engines, and reports where they differ: the
 // CLIF interpreter, which knows the places of traps, and native code of each level.
-func check(t *testing.T, c *compare.Case) {
+func check(t *testing.T, c *compare.Case) *compare.History {
 	t.Helper()
-	checkOn(t, c, append(compare.Interpreters()[:1], compare.Natives()...))
+	return checkOn(t, c, append(compare.Interpreters()[:1], compare.Natives()...))
 }
 
 // checkNative is check without the interpreter: for memories of gigabytes, and for cases that look at the bits of NaNs that
@@ -28,10 +28,10 @@ func checkNative(t *testing.T, c *compare.Case) {
 	checkOn(t, c, compare.Natives())
 }
 
-func checkOn(t *testing.T, c *compare.Case, engines []spectest.Engine) {
+func checkOn(t *testing.T, c *compare.Case, engines []spectest.Engine) *compare.History {
 	t.Helper()
 	h := compare.Harness{Judge: judge(), JudgeTraps: wasmtimeTraps, Engines: engines, Watch: true, Dump: *dumpFlag}
-	h.Check(t, c)
+	return h.Check(t, c)
 }
 
 // wasmtimeTraps are the codes of traps that wasmtime has one code for.

@@ -328,7 +328,7 @@ type Input struct {
 	Edges       []Edge
 	BlockLists  []Block
 	VRegLists   []VReg
-	// Stop is polled by all who go through the code, and ends them; nil never does.
+	// Stop is polled by every pass over the code and can end it; a nil flag never does.
 	Stop *stop.Flag
 }
 

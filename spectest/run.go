@@ -15,8 +15,10 @@ import (
 	"github.com/waot-project/waot/wasmfront/wat"
 )
 
-// The reasons to skip a command, besides "feature NAME", for its tags, and
-// "refused: NAME", for a module that the engine refuses for a feature or limit.
+// SkipRefused is how the reason begins to skip a command with a module that the engine refuses for a feature or limit, whose name follows.
+const SkipRefused = "refused: "
+
+// The other reasons to skip a command, besides "feature NAME", for its tags.
 const (
 	SkipDepends = "needs skipped module" // it acts on an instance that was skipped
 	SkipThreads = "threads"              // thread and wait
@@ -256,12 +258,12 @@ func refused(err error) error {
 	var text *wat.Error
 	switch {
 	case errors.As(err, &text) && text.Feature != "":
-		return &skip{"refused: " + text.Feature}
+		return &skip{SkipRefused + text.Feature}
 	case !errors.As(err, &e):
 	case e.Feature != "":
-		return &skip{"refused: " + e.Feature}
+		return &skip{SkipRefused + e.Feature}
 	case e.Limit != "":
-		return &skip{"refused: limit of " + e.Limit}
+		return &skip{SkipRefused + "limit of " + e.Limit}
 	}
 	return err
 }
@@ -391,7 +393,7 @@ func (r *runner) perform(a *script.Action) ([]Value, error) {
 	for i := range a.Args {
 		bits, unsupported := argument(r.store, &a.Args[i])
 		if unsupported != "" {
-			return nil, &skip{"refused: argument of type " + unsupported}
+			return nil, &skip{SkipRefused + "argument of type " + unsupported}
 		}
 		if t := typeNames[a.Args[i].Type]; t != sig.Params[i] {
 			return nil, fmt.Errorf("argument %d of type %v for a function of type %v", i, t, sig)

@@ -44,7 +44,7 @@ func fdRenumber(c *Context, _ memory, p []uint64) Errno {
 		c.open++ // remove counted one less
 		return ErrnoSuccess
 	}
-	// What the old one's close reports is lost, as with dup2.
+	// An error from closing the old descriptor is lost, as with dup2.
 	old.close()
 	return ErrnoSuccess
 }
@@ -61,7 +61,7 @@ func fdAdvise(c *Context, _ memory, p []uint64) Errno {
 		return e
 	}
 	off, n, advice := p[1], p[2], uint32(p[3])
-	// Numbered as on Linux but for these two, which are exchanged.
+	// Numbered as on Linux, except that these two are exchanged.
 	advices := [...]uint8{0 /* normal */, 2 /* sequential */, 1 /* random */, 3 /* will need */, 4 /* don't need */, 5 /* no reuse */}
 	if uint64(advice) >= uint64(len(advices)) || off > math.MaxInt64 || n > math.MaxInt64 {
 		return ErrnoInval

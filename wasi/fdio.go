@@ -137,7 +137,7 @@ func readStream(r io.Reader, bufs [][]byte, off int64) (int, Errno) {
 	if r == nil || len(bufs) == 0 {
 		return 0, ErrnoSuccess
 	}
-	// A Reader may give nothing without an error, but not for ever.
+	// A Reader may return no bytes and no error, but not for ever.
 	for range 100 {
 		n, err := r.Read(bufs[0])
 		switch {

@@ -13,7 +13,7 @@ import (
 // a descriptor that does not open it, and then that very file is opened.
 func (c *Context) openHost(n, d *descriptor, path string, flags int) Errno {
 	const creating = syscall.O_CREAT | syscall.O_EXCL
-	for range 16 { // something else comes and goes under that name
+	for range 16 { // other files may come and go under that name
 		e := c.openThere(n, d, path, flags)
 		if e == ErrnoAgain {
 			continue
@@ -79,7 +79,7 @@ func (n *descriptor) opened(c *Context, fd int) Errno {
 	if c.done != nil && n.waits { // then it has been opened non-blocking
 		n.attempt = attemptPlain
 		if n.typ == typeUnknown {
-			n.attempt = attemptReady // a FIFO without writer would seem to have ended
+			n.attempt = attemptReady // a FIFO without a writer would look like the end of the file
 		}
 	}
 	return ErrnoSuccess

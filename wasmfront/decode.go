@@ -159,7 +159,7 @@ func (d *decoder) typeSection() {
 		d.FailLimit(at, LimitError{"types", uint64(n), MaxTypes}, "too many types: %d", n)
 	}
 	d.m.Types = makeVec(d, d.m.Types, n, 3)
-	// Each value type takes a byte, so the lists of all of them fit in this.
+	// Each value type takes at least a byte, so all lists together fit in this.
 	pool := make([]ValType, 0, d.End-d.Pos)
 	for ; n > 0 && d.Err == nil; n-- {
 		d.stop.Poll()

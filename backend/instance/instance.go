@@ -104,7 +104,7 @@ func (l *Layout) Size() uint32 { return l.size }
 func (l *Layout) Helper(h abi.Helper) uint32 { return l.helpers + 8*uint32(h) }
 
 // HelperAt returns the helper whose address is in the slot at off; ok is false if that is
-// another slot.
+// not the slot of a helper.
 func (l *Layout) HelperAt(off uint32) (h abi.Helper, ok bool) {
 	n := (off - l.helpers) / 8
 	return abi.Helper(n), off >= l.helpers && n < uint32(abi.NumHelpers) && off%8 == l.helpers%8

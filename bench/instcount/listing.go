@@ -19,7 +19,7 @@ const listed = 100
 // printHottest lists the n functions, where they are known, and the n blocks that have executed most
 // instructions. dir is for a file.
 func printHottest(w io.Writer, dir string, all []translation, symbols []symbol, n int) error {
-	total := float64(sum(all).Instructions)
+	total := float64(executedIn(all).Instructions)
 	if len(symbols) > 0 {
 		fmt.Fprintln(w)
 		for _, f := range hottestFunctions(symbols, all, n) {

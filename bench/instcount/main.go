@@ -80,7 +80,7 @@ func measure(c *config) error {
 	defer clean()
 	s := &session{config: c, builder: b, modules: modules}
 	if c.baseline != "" {
-		if s.known, err = readResults(c.baseline); err != nil {
+		if s.recorded, err = readResults(c.baseline); err != nil {
 			return err
 		}
 	}
@@ -118,11 +118,11 @@ func newBuilder(c *config) (b *builder, clean func(), err error) {
 // session is one run of this program.
 type session struct {
 	*config
-	builder *builder
-	plugin  string
-	modules []*module
-	known   results // of the baseline
-	found   results // of this run, with those of the baseline that it needs
+	builder  *builder
+	plugin   string
+	modules  []*module
+	recorded results // the baseline's
+	found    results // of this run, with those of the baseline that it needs
 }
 
 // measure counts an engine on all modules.
@@ -134,8 +134,8 @@ func (s *session) measure(e *engine) error {
 	var run runner // once needed
 	for _, m := range s.modules {
 		r := result{Engine: e.name, Version: version, Module: m.name, SHA256: m.sha256, Emulator: s.emulator}
-		if i := slices.IndexFunc(s.known, r.same); e.fixed && s.top == 0 && i >= 0 {
-			s.found.put(s.known[i])
+		if i := slices.IndexFunc(s.recorded, r.same); e.fixed && s.top == 0 && i >= 0 {
+			s.found.put(s.recorded[i])
 			continue
 		}
 		if run == nil {
@@ -148,8 +148,8 @@ func (s *session) measure(e *engine) error {
 		}
 		s.found.put(r)
 		if e.fixed && s.baseline != "" {
-			s.known.put(r)
-			if err := s.known.write(s.baseline); err != nil {
+			s.recorded.put(r)
+			if err := s.recorded.write(s.baseline); err != nil {
 				return err
 			}
 		}
@@ -169,7 +169,7 @@ func (s *session) count(r *result, m *module, run runner) error {
 		if all, err = s.execute(m, &p); err != nil {
 			return err
 		}
-		c := sum(all)
+		c := executedIn(all)
 		if i > 0 && c != r.counts {
 			return fmt.Errorf("counts differ: %+v, then %+v", r.counts, c)
 		}

@@ -77,8 +77,8 @@ func parseTranslation(line string) (t translation, err error) {
 	return t, nil
 }
 
-// sum counts what translations have executed.
-func sum(all []translation) counts {
+// executedIn counts the instructions that translations have executed.
+func executedIn(all []translation) counts {
 	var c counts
 	for i := range all {
 		t := &all[i]

@@ -58,7 +58,7 @@ func TestSum(t *testing.T) {
 	want := counts{
 		Instructions: 2 + 20*3 + 2*2, Loads: 20, Stores: 2, Stack: 2, Pairs: 2, Moves: 2, Branches: 20 + 2, Taken: 2 + 18,
 	}
-	if d := cmp.Diff(want, sum(translated())); d != "" {
+	if d := cmp.Diff(want, executedIn(translated())); d != "" {
 		t.Error(d)
 	}
 }
@@ -158,7 +158,7 @@ func TestPlugin(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if d := cmp.Diff(c.want, sum(got)); d != "" {
+			if d := cmp.Diff(c.want, executedIn(got)); d != "" {
 				t.Error(d)
 			}
 		})

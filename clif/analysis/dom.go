@@ -5,8 +5,8 @@ import (
 	"github.com/waot-project/waot/internal/stop"
 )
 
-// DomTree is the dominator tree of the reachable blocks: Idoms where they are exact, which is almost always. Otherwise
-// it is computed after Lengauer and Tarjan, "A Fast Algorithm for Finding Dominators in a Flowgraph" (1979),
+// DomTree is the dominator tree of the reachable blocks. It is taken from Idoms if they are exact, which is almost always.
+// Otherwise it is computed after Lengauer and Tarjan, "A Fast Algorithm for Finding Dominators in a Flowgraph" (1979),
 // with path compression only: O(edges * log blocks) for any graph.
 type DomTree struct {
 	cfg  *CFG
@@ -21,7 +21,7 @@ type DomTree struct {
 	stack     []uint32
 }
 
-// fastSteps is how many steps per block Idoms may take here: with more of them the general computation is cheaper.
+// fastSteps is how many steps per block Idoms may take here. Beyond that, the general computation is cheaper.
 const fastSteps = 32
 
 // Compute fills d from c.
@@ -44,7 +44,7 @@ func (d *DomTree) Compute(c *CFG) {
 
 // general fills idom for any graph. Vertices are positions in preorder. semi is the
 // semidominator; ancestor and label are the forest of vertices done, where label has the
-// least semidominator on the way up, as far as paths are compressed; bucket
+// least semidominator on the compressed part of the path up; bucket
 // lists the vertices by semidominator.
 func (d *DomTree) general(c *CFG) {
 	n := len(c.order)

@@ -3,13 +3,13 @@ package analysis
 import "github.com/waot-project/waot/internal/stop"
 
 // Idoms are the immediate dominators of the nodes 0 to n-1 of a flow graph whose entry is 0, found in one pass over its
-// edges (Cooper, Harvey, Kennedy, "A Simple, Fast Dominance Algorithm", 2001). That is exact if the
-// numbers are an order in which the source of a forward edge comes before its target, and each node that an edge leads
-// back to dominates the source: control flow is reducible.
+// edges (Cooper, Harvey, Kennedy, "A Simple, Fast Dominance Algorithm", 2001). The result is exact if control flow is
+// reducible and the nodes are numbered so that a forward edge leads to a greater number: then the target of each back
+// edge dominates its source.
 //
-// The caller gives the nodes in rising order, by Node, and after each one the edges from it, by Edge; and asks then.
+// The caller calls Node for the nodes in rising order, each followed by Edge for the edges from it. Then it asks.
 type Idoms struct {
-	// Steps is how many steps up the tree Common may take still; when there are none left, nothing is exact.
+	// Steps is how many more steps up the tree Common may take. When none are left, nothing is exact.
 	Steps int
 
 	idom    []uint32 // the entry's is itself
@@ -32,10 +32,10 @@ func (d *Idoms) Begin(end *stop.Flag, n int) {
 	d.Steps, d.inexact = maxDomSteps*n, false
 }
 
-// Node tells that the edges from b are next. An edge must have led to b, unless it is the entry.
+// Node announces the edges from b. An earlier edge must lead to b, unless b is the entry.
 func (d *Idoms) Node(b uint32) { d.inexact = d.inexact || d.idom[b] == NoNode }
 
-// Edge tells of an edge.
+// Edge adds an edge.
 func (d *Idoms) Edge(from, to uint32) {
 	switch {
 	case d.inexact:
@@ -48,7 +48,7 @@ func (d *Idoms) Edge(from, to uint32) {
 	}
 }
 
-// Exact reports whether all edges so far were such that Of is right, and Steps has sufficed.
+// Exact reports whether Of is right for the edges so far, and Steps was enough.
 func (d *Idoms) Exact() bool { return !d.inexact }
 
 // Of returns the immediate dominator of node b, which is below b; the entry for the entry, NoNode for nodes that no edge leads to.

@@ -5,9 +5,10 @@ import (
 	"github.com/waot-project/waot/internal/stop"
 )
 
-// Loops are the loops of a function, nested, found during a depth-first search of the caller's (Wei, Mao, Zou, Chen: "A New
-// Algorithm for Identifying Loops in Decompilation", 2007). The caller tells of the search by Enter, Edge
-// and Leave, or lets Compute do it. Of a loop with several entries (irreducible control flow) the header is the one that the search enters first.
+// Loops is the loop nest of a function, found during a depth-first search (Wei, Mao, Zou, Chen: "A New
+// Algorithm for Identifying Loops in Decompilation", 2007). The caller either does the search and reports it by Enter, Edge
+// and Leave, or calls Compute. If a loop has several entries (irreducible control flow), its header is the entry that the
+// search enters first.
 type Loops struct {
 	nodes []loopNode // by block
 	depth uint32     // of the search: blocks on its path
@@ -29,20 +30,20 @@ func (l *Loops) Begin(f *clif.Func) {
 	}
 }
 
-// Enter tells that the search enters b.
+// Enter reports that the search enters b.
 func (l *Loops) Enter(b clif.Block) {
 	l.depth++
 	l.nodes[b].path = l.depth
 }
 
-// Leave tells that the search is done with b, the last block of its path, and goes back to the one before.
+// Leave reports that the search is done with b, the last block of its path, and goes back to the block before.
 func (l *Loops) Leave(b, back clif.Block) {
 	l.depth--
 	l.nodes[b].path = 0
 	l.tag(back, l.nodes[b].header)
 }
 
-// Edge tells of an edge from the last block of the path to a block that was entered before.
+// Edge reports an edge from the last block of the path to a block that was entered before.
 func (l *Loops) Edge(from, to clif.Block) {
 	if l.nodes[to].path > 0 {
 		l.nodes[to].loop = true

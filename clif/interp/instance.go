@@ -55,8 +55,8 @@ var ErrV128 = errors.New("interp: the type v128 is not supported")
 
 // Instantiate links a module, allocates what it defines and runs its init
 // function. If that traps, what it wrote until then to imported entities, and
-// references to its functions, stay; the instance is returned with the *Trap, for
-// whoever wants to look at it. An import that cannot be satisfied is a *LinkError,
+// references to its functions, stay; the instance is returned with the *Trap, so that the
+// caller can look at it. An import that cannot be satisfied is a *LinkError,
 // and nothing happens.
 func (s *Store) Instantiate(m *clif.Module, body Provider, imports Resolver) (*Instance, error) {
 	inst := &Instance{mod: m, store: s, body: body, exports: map[string]Extern{}}

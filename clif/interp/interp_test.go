@@ -221,13 +221,13 @@ func TestLiveRefs(t *testing.T) {
 // recursion with the host is a stack overflow.
 func TestHostErrors(t *testing.T) {
 	s := interp.NewStore(interp.Options{})
-	failure := errors.New("failure")
+	hostErr := errors.New("failure")
 	var inst *interp.Instance
 	again := s.NewHostFunc("again", clif.Signature{Params: []clif.Type{clif.I32}, Results: []clif.Type{clif.I32}},
 		func(c *interp.HostCall, args, results []uint64) error {
 			switch args[0] {
 			case 0:
-				return failure
+				return hostErr
 			case 1:
 				return &interp.Trap{Code: abi.TrapUnreachable}
 			}
@@ -237,7 +237,7 @@ func TestHostErrors(t *testing.T) {
 	ref := s.NewHostFunc("ref", clif.Signature{Params: []clif.Type{clif.Ref}, Results: []clif.Type{clif.Ref}}, nil)
 	inst = start(t, s, callsHost, imports(map[string]interp.Extern{"ref": ref, "again": again}))
 	down := function(t, inst, "down")
-	if _, err := down.Call([]uint64{0}); err != failure {
+	if _, err := down.Call([]uint64{0}); err != hostErr {
 		t.Error(err)
 	}
 	for arg, code := range map[uint64]abi.TrapCode{1: abi.TrapUnreachable, 2: abi.TrapStackOverflow} {
@@ -246,7 +246,7 @@ func TestHostErrors(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if _, err := again.Call([]uint64{0}); err != failure {
+	if _, err := again.Call([]uint64{0}); err != hostErr {
 		t.Error("a host function called directly:", err)
 	}
 	if _, err := down.Call(nil); err == nil {

@@ -15,8 +15,8 @@ type LiveRef struct {
 	Bits   []uint64
 }
 
-// LiveRefs lists the active frames, outermost first, with what a stack map for
-// their calls has to describe. The arguments of a call are the callee's, so they
+// LiveRefs lists the active frames, outermost first, with the references that a stack map
+// of their calls has to describe. The arguments of a call are the callee's, so they
 // count only if they are used afterwards.
 func (c *HostCall) LiveRefs() []LiveRef {
 	m := c.m

@@ -11,8 +11,8 @@ import (
 // ErrSteps is the error of a call that exceeds Options.MaxSteps.
 var ErrSteps = errors.New("interp: too many steps")
 
-// UndefinedError is an operation whose outcome CLIF leaves undefined, since the
-// front end is to check its operands first: a bug of whoever made the function.
+// UndefinedError is an operation whose result CLIF leaves undefined, since the
+// front end has to check its operands first. It is a bug in the producer of the function.
 type UndefinedError struct {
 	Func string
 	Inst string

@@ -45,7 +45,7 @@ func (m *machine) fb(d *clif.InstData) float64 { return float(d.Type, m.regs[d.B
 
 func (m *machine) setFloat(d *clif.InstData, x float64) { m.regs[d.Result] = bitsOf(d.Type, x) }
 
-// arith computes in the type itself, so that there is one rounding.
+// arith computes in the operands' own type, so that the result is rounded once.
 func (m *machine) arith(d *clif.InstData, f32 func(x, y float32) float32, f64 func(x, y float64) float64) {
 	if d.Type == clif.F32 {
 		x, y := math.Float32frombits(uint32(m.a(d))), math.Float32frombits(uint32(m.b(d)))

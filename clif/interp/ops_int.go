@@ -9,7 +9,7 @@ import (
 )
 
 // In a register an i32 or f32 is zero-extended. a, b and c are the operands of
-// d; set writes its result, of which set keeps the bits that its type has.
+// d; set writes its result, truncated to the bits of its type.
 
 func (m *machine) a(d *clif.InstData) uint64 { return m.regs[d.A] }
 func (m *machine) b(d *clif.InstData) uint64 { return m.regs[d.B] }
@@ -22,7 +22,7 @@ func (m *machine) set(d *clif.InstData, x uint64) {
 	m.regs[d.Result] = x
 }
 
-// set64 writes a result whose type is not the controlling one, and has all of x.
+// set64 writes a result that keeps all 64 bits of x: its type is not the controlling one.
 func (m *machine) set64(d *clif.InstData, x uint64) { m.regs[d.Result] = x }
 
 func (m *machine) setBool(d *clif.InstData, x bool) {
@@ -65,7 +65,7 @@ func opUmulhi(m *machine, d *clif.InstData) {
 func opSmulhi(m *machine, d *clif.InstData) {
 	x, y := m.a(d), m.b(d)
 	hi, _ := bits.Mul64(x, y)
-	// A number with the sign bit set is 2^64 less than it is without sign.
+	// A number with the sign bit set is 2^64 less as a signed number than as an unsigned one.
 	m.set(d, hi-uint64(int64(x)>>63)&y-uint64(int64(y)>>63)&x)
 }
 
@@ -113,7 +113,7 @@ func opSrem(m *machine, d *clif.InstData) {
 	}
 	x, y := signed(d, m.a(d)), signed(d, u)
 	if y == -1 {
-		m.set(d, 0) // in Go too, but not for the smallest number on every machine
+		m.set(d, 0) // the division would overflow for the smallest number
 		return
 	}
 	m.set(d, uint64(x%y))

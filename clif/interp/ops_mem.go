@@ -78,8 +78,8 @@ func (m *machine) setGrown(d *clif.InstData, old uint64, ok bool) {
 	m.set64(d, old)
 }
 
-// inRange checks what the front end is to have checked: [at, at+n) within
-// size.
+// inRange checks that [at, at+n) is within size, which the front end must have
+// checked.
 func (m *machine) inRange(what string, at, n, size uint64) bool {
 	if end, carry := bits.Add64(at, n, 0); carry != 0 || end > size {
 		m.undefined("%s: %d at %d, size %d", what, n, at, size)
@@ -165,7 +165,7 @@ func opTableFill(m *machine, d *clif.InstData) {
 	if !m.inRange("destination", at, n, t.size) {
 		return
 	}
-	if x == 0 { // what is not allocated is null already
+	if x == 0 { // elements that are not allocated are null already
 		n = min(n, max(at, uint64(len(t.elems)))-at)
 	}
 	for i := range n {

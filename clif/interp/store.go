@@ -174,7 +174,7 @@ func (m *Memory) Grow(pages uint64) (old uint64, ok bool) {
 	}
 	n := int((old + pages) * abi.PageSize)
 	if n <= cap(m.Data) {
-		m.Data = m.Data[:n] // never shrinks, so what is uncovered is zero
+		m.Data = m.Data[:n] // a memory never shrinks, so the new part is still zero
 		return old, true
 	}
 	room := min(max(n, 2*len(m.Data)), int(limit*abi.PageSize))

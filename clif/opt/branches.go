@@ -18,8 +18,8 @@ func (c *folder) simplifyEffect(d *clif.InstData) bool {
 	return false
 }
 
-// trapIf drops what never traps, and makes a trap of what always does. What
-// comes after it knows that the condition was zero.
+// trapIf drops a trapif that never traps, and turns one that always traps into a trap. Otherwise
+// the condition is known to be zero from here on.
 func (c *folder) trapIf(d *clif.InstData) bool {
 	x, neg, changed := c.strip(d.ArgA())
 	if changed && !neg && c.may(RuleTrapIfStrip) {

@@ -16,8 +16,8 @@ type (
 	RuleInfo = rewrite.Info
 )
 
-// may reports whether the rewrite r may happen. Whoever asks does it then, so
-// a rule asks when it has found that it fits, before it makes anything.
+// may reports whether the rewrite r may happen. If so, the caller must do it. So
+// a rule asks once it knows that it fits, and before it makes instructions.
 func (o *Optimizer) may(r Rule) bool { return o.Control == nil || o.Control.Spend(r.Info()) }
 
 // describe completes the entries of the log from n on that are not complete.
@@ -37,7 +37,7 @@ func (c *folder) apply(r rule, d *clif.InstData) (clif.Value, bool) {
 	return c.observed(r, d)
 }
 
-// observed is apply under the eyes of Control.
+// observed is apply with a Control, which records the rewrite.
 func (c *folder) observed(r rule, d *clif.InstData) (clif.Value, bool) {
 	ctl, n, start := c.o.Control, len(c.o.Control.Log), len(c.out)
 	before, typ := "", d.Type
@@ -72,7 +72,7 @@ func (c *folder) observed(r rule, d *clif.InstData) (clif.Value, bool) {
 	return v, again
 }
 
-// effect is simplifyEffect, under the eyes of Control if there is one.
+// effect is simplifyEffect. A Control, if there is one, records the rewrite.
 func (c *folder) effect(d *clif.InstData) (dropped bool) {
 	ctl := c.o.Control
 	if ctl == nil {
@@ -96,7 +96,7 @@ func (c *folder) effect(d *clif.InstData) (dropped bool) {
 	return dropped
 }
 
-// end is terminator, under the eyes of Control if there is one.
+// end is terminator. A Control, if there is one, records the rewrite.
 func (c *folder) end(d *clif.InstData) {
 	ctl := c.o.Control
 	if ctl == nil || !ctl.Trace {

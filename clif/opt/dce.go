@@ -12,10 +12,10 @@ type liveness struct {
 }
 
 // removeDead removes instructions without effects whose results nothing needs,
-// and block parameters that only feed themselves. What is needed is what an
-// instruction with effects uses, directly or not. Reads that cannot trap have no
-// effect that anybody sees. All of it is one rewrite, since what is dead may need
-// itself around a loop.
+// and block parameters that only feed themselves. A value is needed if an
+// instruction with effects uses it, directly or through other values. Reads that cannot trap have no
+// visible effect. All of it is one rewrite, since dead values may use each
+// other around a loop.
 func removeDead(o *Optimizer, f *clif.Func) {
 	l := &o.live
 	o.flow(f)
@@ -49,7 +49,7 @@ func removeDead(o *Optimizer, f *clif.Func) {
 			}
 		}
 	}
-	// Users before definitions: what a division divides by must still be there.
+	// Users before definitions: the divisor of a division must still be there.
 	order := o.cfg.Order()
 	for n := len(order) - 1; n >= 0; n-- {
 		b := order[n]

@@ -108,7 +108,7 @@ func (c *folder) sdivNarrow(x clif.Value, k int64) clif.Value {
 	return c.unary(clif.OpIreduce, clif.I32, c.towardsZero(q, wide, k))
 }
 
-// towardsZero returns the i64 quotient q of x and k, rounded down and of the magnitude of k, as it is.
+// towardsZero corrects q, the i64 quotient of x and the magnitude of k rounded down, to x/k rounded towards zero.
 func (c *folder) towardsZero(q, x clif.Value, k int64) clif.Value {
 	const t = clif.I64
 	sign := c.binary(clif.OpSshr, t, x, c.iconst(t, uint64(c.bits(t)-1)))
@@ -136,7 +136,7 @@ func (c *folder) sdivWide(x clif.Value, k int64) clif.Value {
 	const t = clif.I64
 	m, s := c.magicSWide(uint64(max(k, -k)))
 	q := c.binary(clif.OpSmulhi, t, x, c.iconst(t, m))
-	if c.signed(t, m) < 0 { // as a signed number it is 2^64 less
+	if c.signed(t, m) < 0 { // m as a signed number is 2^64 less
 		q = c.binary(clif.OpIadd, t, q, x)
 	}
 	if s > 0 {
@@ -157,7 +157,7 @@ func (c *folder) sdivPow2(t clif.Type, x clif.Value, k uint) clif.Value {
 // magnitude of the signed constant y of type t.
 func (w widths) magnitude(t clif.Type, y uint64) uint64 {
 	k := w.signed(t, y)
-	return uint64(max(k, -k)) // of the smallest int64 as well
+	return uint64(max(k, -k)) // right for the smallest int64 too
 }
 
 // udiv is x/y for a constant y of type t that is neither 0 nor a power of two.

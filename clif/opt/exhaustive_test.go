@@ -151,7 +151,7 @@ func (p *prover) pattern(t *testing.T, pat *pattern, limit, limitK uint, functio
 	params, consts := letterTypes(pat.params), letterTypes(pat.consts)
 	p.mod = testModule(params, nil)
 	n, m := 200, functions
-	all := p.width(params)+p.width(consts) <= limit && p.width(consts) <= limitK
+	all := p.exhaustible(pat, limit, limitK)
 	if all {
 		n, m = 1<<p.width(params), 1<<p.width(consts)
 	} else if len(consts) == 0 {
@@ -168,6 +168,12 @@ func (p *prover) pattern(t *testing.T, pat *pattern, limit, limitK uint, functio
 		}
 	}
 	return all
+}
+
+// exhaustible reports whether the operands of a pattern have at most limit bits, limitK of them in constants.
+func (p *prover) exhaustible(pat *pattern, limit, limitK uint) bool {
+	k := p.width(letterTypes(pat.consts))
+	return p.width(letterTypes(pat.params))+k <= limit && k <= limitK
 }
 
 // notSmall are the rules that TestExhaustive does not see, with the reason.
@@ -187,15 +193,20 @@ var notSmall = map[Rule]string{
 // -everything, in patterns that are tried on all values.
 func TestExhaustive(t *testing.T) {
 	limit, limitK, functions := testenv.Cases[uint](13, 16, 18), uint(8), testenv.Cases(50, 150, 300)
+	const allLimit, allLimitK = 26, 16 // with -everything
 	if *everything {
-		limit, limitK, functions = 26, 16, 4000
+		limit, limitK, functions = allLimit, allLimitK, 4000
 	}
+	numPatterns, numSampled := 0, 0 // with -everything
 	var total fired
 	for _, shrink := range []uint8{3, 2} {
 		p := newProver(shrink)
 		r := rand.New(rand.NewPCG(uint64(shrink), 1))
 		complete, sampled := 0, 0
 		for _, pat := range patterns() {
+			if numPatterns++; !p.exhaustible(&pat, allLimit, allLimitK) {
+				numSampled++
+			}
 			old := p.fired
 			if p.pattern(t, &pat, limit, limitK, functions, r) {
 				complete++
@@ -213,6 +224,8 @@ func TestExhaustive(t *testing.T) {
 			}
 		}
 	}
+	figures.Check(t, "opt.patterns", numPatterns)
+	figures.Check(t, "opt.patterns.sampled", numSampled)
 	count, applications := 0, 0
 	for r := range NumRules {
 		if notSmall[r] != "" {

@@ -8,9 +8,9 @@ import (
 // folder is the state of the pass fold: one walk over the dominator tree in
 // preorder, instructions in program order, that rewrites each instruction to
 // something simpler, or to an equal value that dominates it (global value
-// numbering in a scoped hash table); that knows what conditions were decided on the
-// way, and what memory held; and that appends a block to its only predecessor
-// where that ends in a jump.
+// numbering in a scoped hash table). The walk knows which conditions were decided on the
+// way, and what memory held. It merges a block into its only predecessor
+// if that ends in a jump.
 //
 // The walk writes a new instruction array: rules may put a constant or
 // a replacement before the instruction that they rewrite.
@@ -32,7 +32,7 @@ type folder struct {
 	mem   memory
 	// state is by block.
 	state []blockState
-	// immutable says that a global whose declaration says so is never written here.
+	// immutable reports, by global, that it is declared immutable and never written here.
 	immutable bool
 }
 
@@ -42,22 +42,22 @@ type blockState struct {
 	// block was not visited, or goes on in the block that it jumps to.
 	term    uint32
 	visited bool
-	merged  bool // it is the rest of its predecessor
+	merged  bool // it is merged into its predecessor
 }
 
 // step is an entry of the walk's stack: enter a block, or leave its scope.
 type step struct {
 	block clif.Block
-	snap  list // of entering: what memory held at the end of the immediate dominator
+	snap  list // when entering: what memory held at the end of the immediate dominator
 	leave bool
-	// Of leaving: what to go back to.
+	// When leaving: what to go back to.
 	scope, truths, snaps int
 }
 
 // list is a part of a slice.
 type list struct{ off, len uint32 }
 
-// maxDepth bounds how often rules may be applied to their own products.
+// maxDepth bounds how deep rules may be applied to what rules have made.
 const maxDepth = 4
 
 func fold(o *Optimizer, f *clif.Func) {
@@ -221,7 +221,7 @@ func (c *folder) instructions(b clif.Block) (end bool, next clif.Block) {
 			continue
 		}
 		c.end(d)
-		if d.Op == clif.OpJump && c.extend(b, clif.Target(d.B)) {
+		if d.Op == clif.OpJump && c.mergeSuccessor(b, clif.Target(d.B)) {
 			return true, f.Targets[d.B].Block
 		}
 		c.place(d)
@@ -229,9 +229,9 @@ func (c *folder) instructions(b clif.Block) (end bool, next clif.Block) {
 	return true, clif.NoBlock
 }
 
-// extend reports whether the target of t can be appended to b, which jumps
-// there, and if so gives its parameters their values.
-func (c *folder) extend(b clif.Block, t clif.Target) bool {
+// mergeSuccessor reports whether the target of t can be merged into b, which jumps
+// there, and if so makes its parameters aliases of the arguments.
+func (c *folder) mergeSuccessor(b clif.Block, t clif.Target) bool {
 	f := c.f
 	to := f.Targets[t].Block
 	if preds := c.o.cfg.Preds(to); len(preds) != 1 || preds[0].Target != t || to == b || to == f.Entry() || !c.may(RuleMergeBlock) {
@@ -350,8 +350,8 @@ func (c *folder) unary(op clif.Opcode, t clif.Type, x clif.Value) clif.Value {
 	return c.make1(clif.InstData{Op: op, Type: t, A: uint32(x)}, t)
 }
 
-// def returns the instruction that defines v, in the new array, or nil. What it
-// points to may be an old copy once something is placed; copies do not change.
+// def returns the instruction that defines v, in the new array, or nil. The pointer is to
+// an old copy once the array has grown; copies do not change.
 func (c *folder) def(v clif.Value) *clif.InstData {
 	if vd := &c.f.Values[v]; vd.Kind == clif.ValueResult {
 		return &c.out[vd.Def]

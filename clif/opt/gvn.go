@@ -62,7 +62,7 @@ func (t *scopedTable) lookup(c *folder, d *clif.InstData) (v clif.Value, slot ui
 		}
 		if e := &c.out[n-1]; equalInst(e, d) {
 			if e.NumResults == 0 {
-				return 0, i // an equal check: any value but NoValue says so
+				return 0, i // an equal check has no result: any value but NoValue will do
 			}
 			return e.Result, i
 		}
@@ -104,8 +104,8 @@ func (t *scopedTable) grow(c *folder) {
 // truths are the conditions that the walk knows: on the way to this point they were
 // decided by a branch or a trapif.
 type truths struct {
-	known []uint8 // by value
-	log   []clif.Value
+	byValue []uint8 // unknown, isZero or isNonzero
+	log     []clif.Value
 }
 
 const (
@@ -116,8 +116,8 @@ const (
 
 func (t *truths) reset(values int) {
 	t.undo(0)
-	if n := values + values/4 - len(t.known); n > 0 {
-		t.known = append(t.known, make([]uint8, n)...)
+	if n := values + values/4 - len(t.byValue); n > 0 {
+		t.byValue = append(t.byValue, make([]uint8, n)...)
 	}
 }
 
@@ -125,25 +125,25 @@ func (t *truths) mark() int { return len(t.log) }
 
 func (t *truths) undo(mark int) {
 	for _, v := range t.log[mark:] {
-		t.known[v] = unknown
+		t.byValue[v] = unknown
 	}
 	t.log = t.log[:mark]
 }
 
-// set notes what is known of v, unless something is already.
+// set notes x for v, unless v is decided already.
 func (t *truths) set(v clif.Value, x uint8) {
-	if n := int(v) + 1 - len(t.known); n > 0 {
-		t.known = append(t.known, make([]uint8, n+int(v)/4)...)
+	if n := int(v) + 1 - len(t.byValue); n > 0 {
+		t.byValue = append(t.byValue, make([]uint8, n+int(v)/4)...)
 	}
-	if t.known[v] == unknown {
-		t.known[v] = x
+	if t.byValue[v] == unknown {
+		t.byValue[v] = x
 		t.log = append(t.log, v)
 	}
 }
 
 func (t *truths) get(v clif.Value) uint8 {
-	if int(v) < len(t.known) {
-		return t.known[v]
+	if int(v) < len(t.byValue) {
+		return t.byValue[v]
 	}
 	return unknown
 }

@@ -50,8 +50,8 @@ func (m *memory) get(op clif.Opcode, d *clif.InstData) clif.Value {
 	return clif.NoValue
 }
 
-// put notes that op, with the other fields of d, would give v; nothing like it
-// is on the list.
+// put notes that op, with the other fields of d, would give v. The list has no such
+// fact yet.
 func (m *memory) put(op clif.Opcode, d *clif.InstData, v clif.Value) {
 	f := fact{op: op, typ: d.Type, cond: d.Cond, aux: d.Aux, a: d.A, value: v, imm: d.Imm}
 	if len(m.facts) < maxFacts {

@@ -79,8 +79,8 @@ func removeParams(o *Optimizer, f *clif.Func) {
 	f.ResolveTargets()
 }
 
-// examine goes on with the arguments of parameter v, and makes it an alias if
-// there is only one value among them.
+// examine continues with the arguments of parameter v, and makes it an alias if
+// they are all one value.
 func (o *Optimizer) examine(f *clif.Func, v clif.Value) {
 	d := &f.Values[v]
 	if d.Kind != clif.ValueParam {

@@ -53,7 +53,7 @@ func ruleCount(c *folder, d *clif.InstData) (clif.Value, bool) {
 	return constResult(c, d.Type, uint64(bits.OnesCount64(x)))
 }
 
-// ruleExtend folds constants and extensions of what is extended already.
+// ruleExtend folds extensions of constants and of extended values.
 func ruleExtend(c *folder, d *clif.InstData) (clif.Value, bool) {
 	n := 64 - c.extended(d.Op)
 	if x, ok := c.constant(d.ArgA()); ok && c.may(RuleFoldExtend) {
@@ -143,7 +143,7 @@ func (c *folder) narrow(d *clif.InstData, op clif.Opcode, x, y clif.Value) (clif
 	return none, true
 }
 
-// hasLow reports whether the low half of v needs no instruction, but for a constant.
+// hasLow reports whether the low half of v needs no instruction, except perhaps a constant.
 func (c *folder) hasLow(v clif.Value) bool {
 	in := c.def(v)
 	return in != nil && (in.Op == clif.OpIconst || in.Op == clif.OpUextend || in.Op == clif.OpSextend)
@@ -202,7 +202,7 @@ func ruleIcmp(c *folder, d *clif.InstData) (clif.Value, bool) {
 	return none, false
 }
 
-// compareExtended: comparisons of 64 bits that 32 bits decide.
+// compareExtended narrows comparisons of 64 bits that 32 bits decide.
 func compareExtended(c *folder, d *clif.InstData, y uint64, constant bool) (clif.Value, bool) {
 	x := c.def(d.ArgA())
 	if x == nil || x.Op != clif.OpUextend && x.Op != clif.OpSextend {
@@ -224,7 +224,7 @@ func compareExtended(c *folder, d *clif.InstData, y uint64, constant bool) (clif
 		case fits && c.may(RuleIcmpExtendConst):
 			b = c.iconst(clif.I32, low)
 		case !fits && x.Op == clif.OpUextend && c.may(RuleIcmpExtendFar):
-			// Any number of 32 bits stands for all: none comes near y.
+			// No number of 32 bits is near y, so comparing any of them with y decides for all.
 			return constResult(c, clif.I32, boolBits(c.compare(d.IntCC(), clif.I64, 0, y)))
 		}
 	}
@@ -235,8 +235,8 @@ func compareExtended(c *folder, d *clif.InstData, y uint64, constant bool) (clif
 	return none, true
 }
 
-// unsignedCC is the condition on numbers of 32 bits that holds when the other
-// does of them zero-extended.
+// unsignedCC is, by condition on zero-extended numbers, the equivalent condition on the 32-bit
+// numbers themselves.
 var unsignedCC = [clif.NumIntCCs]clif.IntCC{
 	clif.Eq: clif.Eq, clif.Ne: clif.Ne, clif.Slt: clif.Ult, clif.Sge: clif.Uge, clif.Sgt: clif.Ugt, clif.Sle: clif.Ule,
 	clif.Ult: clif.Ult, clif.Uge: clif.Uge, clif.Ugt: clif.Ugt, clif.Ule: clif.Ule,
@@ -285,8 +285,8 @@ func compareZero(c *folder, d *clif.InstData) (clif.Value, bool) {
 	return none, false
 }
 
-// strip strips comparisons of v with zero: (x != 0) has the truth of x;
-// (x == 0) has the opposite, which negated says.
+// strip strips comparisons of v with zero: x != 0 is true exactly if x is not zero,
+// and x == 0 if x is zero, which negated says.
 func (c *folder) strip(v clif.Value) (x clif.Value, negated, changed bool) {
 	for range 8 {
 		in := c.defOp(v, clif.OpIcmp)

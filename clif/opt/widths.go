@@ -6,9 +6,9 @@ import (
 	"github.com/waot-project/waot/clif"
 )
 
-// widths are the widths of integers as the rules see them. The zero value is
-// what they are. Tests make all widths smaller, 2^shrink times, so that a rule can be
-// tried on all numbers that there are: with shrink 3, i64 has 8 bits, i32 has 4, and
+// widths are the widths of integers as the rules see them. The zero value gives
+// the true widths. Tests divide all widths by 2^shrink, so that a rule can be
+// tried on all numbers: with shrink 3, i64 has 8 bits, i32 has 4, and
 // sext8 extends one.
 type widths struct{ shrink uint8 }
 

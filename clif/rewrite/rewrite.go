@@ -64,7 +64,7 @@ type Rewrite struct {
 // Reset empties the log, keeping its memory.
 func (c *Control) Reset() { c.Log = c.Log[:0] }
 
-// Spend reports whether a rewrite by the rule may happen, which it then does.
+// Spend reports whether a rewrite by the rule may happen. If so, it counts and logs the rewrite, and the caller must do it.
 func (c *Control) Spend(rule *Info) bool {
 	if c.Off[rule.Name] || c.Off[rule.Pass] || c.Limit >= 0 && len(c.Log) >= c.Limit {
 		return false
@@ -73,7 +73,7 @@ func (c *Control) Spend(rule *Info) bool {
 	return true
 }
 
-// Text returns the text of an instruction that f need not hold.
+// Text returns the text of d, which need not be an instruction of f.
 func Text(f *clif.Func, d *clif.InstData) string {
 	g := *f
 	g.Insts = []clif.InstData{*d}

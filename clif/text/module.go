@@ -74,7 +74,7 @@ func Parse(src string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Numbers bound the size of tables, so they are bounded by the input's.
+	// Numbers decide the sizes of tables, so the size of the input bounds them.
 	p := &parser{toks: toks, limit: 1<<16 + len(src), mod: &clif.Module{}}
 	p.file = &File{Mod: p.mod}
 	p.declarations()

@@ -165,7 +165,7 @@ func (b *bisection) describe(at place, whole *opt.Control) (*finding, error) {
 	}
 	r := &whole.Log[at.n-1]
 	if _, ctl, _ := b.compile(at); len(ctl.Log) == at.n {
-		r = &ctl.Log[at.n-1] // as it looks when nothing comes after
+		r = &ctl.Log[at.n-1] // as it looks without later rewrites
 	}
 	info := r.Rule
 	f := &finding{

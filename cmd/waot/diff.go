@@ -261,8 +261,8 @@ func compareAll(c *cli.Context, bin []byte, m *meta.Module, native func() (*outc
 	}
 	diffs := compare(ours, theirs)
 	if len(diffs) > 0 {
-		// The run before may have changed what programs see of files, such as times of
-		// access: only what differs twice counts.
+		// The first run may have changed what programs see of files, such as access
+		// times: only differences that occur twice count.
 		if theirs, err = runWazero(wazeroLimit, bin, cfg, calls, at, false); err != nil {
 			return err
 		}

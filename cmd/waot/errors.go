@@ -155,7 +155,7 @@ func finish(err error, asJSON bool, stdout, stderr io.Writer) int {
 			Error *problem `json:"error"`
 		}{p})
 	} else {
-		// An error is one line; what a caught panic has beyond it is for --json.
+		// An error is one line. Only --json prints the rest of a caught panic.
 		line, _, _ := strings.Cut(p.String(), "\n")
 		switch {
 		case p.File != "" && p.Line > 0:

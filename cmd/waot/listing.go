@@ -75,7 +75,7 @@ func (d *disassembler) notesOf(c *backend.Code) []note {
 	for i := range c.Traps {
 		add(c.Traps[i].Offset, "traps %s, @%04x", c.Traps[i].Code, c.Traps[i].Src)
 	}
-	// What holds at a return address is said at the call before it.
+	// Facts about a return address are listed at the call before it.
 	for i := range c.Calls {
 		add(c.Calls[i].Offset-1, "@%04x", c.Calls[i].Src)
 	}

@@ -57,7 +57,7 @@ func followLifeline() {
 		return
 	}
 	os.Unsetenv(lifeline)
-	const first = 3 // of what a command inherits
+	const first = 3 // the first descriptor that a command inherits
 	f := os.NewFile(first, "lifeline")
 	syscall.CloseOnExec(first)
 	go func() {
@@ -197,7 +197,7 @@ func (r *runner) pass(ctx context.Context, c *cli.Context, file string, command 
 	}
 	args = append(append(args, "--", file), c.Args().Tail()...)
 	cmd := r.command(ctx, args...)
-	// What ends waot ends the runner; waot stays to tidy up.
+	// A signal that would end waot ends the runner; waot stays to tidy up.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.App.Reader, c.App.Writer, c.App.ErrWriter
 	return cmd
@@ -250,7 +250,7 @@ func attempt(timeout time.Duration, command func(ctx context.Context) *exec.Cmd)
 	cmd := command(ctx)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = nil, &stdout, &stderr
-	cmd.WaitDelay = time.Second // what it has started may keep the pipes
+	cmd.WaitDelay = time.Second // processes that it has started may keep the pipes open
 	cmd.Cancel = func() error { return cmd.Process.Kill() }
 	err := emulate.Run(cmd)
 	var exit *exec.ExitError

@@ -176,10 +176,10 @@ func TestGrowth(t *testing.T) {
 		t.Error(err)
 	}
 	for _, n := range []uint64{98, 1 << 20, 1 << 63, ^uint64(0)} {
-		if got, _ := call(t, i, "grow", n); got[0] != failure {
+		if got, _ := call(t, i, "grow", n); got[0] != growFailed {
 			t.Error(n, got)
 		}
-		if got, _ := call(t, i, "tablegrow", n, 0); got[0] != failure {
+		if got, _ := call(t, i, "tablegrow", n, 0); got[0] != growFailed {
 			t.Error(n, got)
 		}
 	}
@@ -199,7 +199,7 @@ func TestGrowth(t *testing.T) {
 	if _, err := tab.Get(50); err != ErrBounds {
 		t.Error(err)
 	}
-	if tab.Grow(1, 0) != failure {
+	if tab.Grow(1, 0) != growFailed {
 		t.Error("grew past the limit")
 	}
 	var limit *LimitError

@@ -58,10 +58,10 @@ func TestTotals(t *testing.T) {
 		n    []uint64
 		want uint64
 	}{
-		{"grow", []uint64{7}, failure}, {"grow", []uint64{5}, 4}, {"grow", []uint64{2}, failure},
-		{"grow", []uint64{1}, 9}, {"grow", []uint64{1}, failure}, {"grow", []uint64{0}, 10},
-		{"tablegrow", []uint64{91, 0}, failure}, {"tablegrow", []uint64{80, 0}, 10}, {"tablegrow", []uint64{10, 0}, 90},
-		{"tablegrow", []uint64{1, 0}, failure}, {"tablegrow", []uint64{1 << 61, 0}, failure}, {"tablegrow", []uint64{0, 0}, 100},
+		{"grow", []uint64{7}, growFailed}, {"grow", []uint64{5}, 4}, {"grow", []uint64{2}, growFailed},
+		{"grow", []uint64{1}, 9}, {"grow", []uint64{1}, growFailed}, {"grow", []uint64{0}, 10},
+		{"tablegrow", []uint64{91, 0}, growFailed}, {"tablegrow", []uint64{80, 0}, 10}, {"tablegrow", []uint64{10, 0}, 90},
+		{"tablegrow", []uint64{1, 0}, growFailed}, {"tablegrow", []uint64{1 << 61, 0}, growFailed}, {"tablegrow", []uint64{0, 0}, 100},
 	} {
 		if got, err := call(t, i, c.name, c.n...); err != nil || got[0] != c.want {
 			t.Errorf("%s %d: %d, not %d (%v)", c.name, c.n, got, c.want, err)
@@ -70,7 +70,7 @@ func TestTotals(t *testing.T) {
 	_, err = s.NewMemory(Limits{Min: 1})
 	refused(t, err, "pages of memories")
 	m, err := s.NewMemory(Limits{})
-	if err != nil || m.Grow(1) != failure || m.Grow(0) != 0 {
+	if err != nil || m.Grow(1) != growFailed || m.Grow(0) != 0 {
 		t.Error(err)
 	}
 	_, err = s.NewMemory(Limits{})
@@ -78,7 +78,7 @@ func TestTotals(t *testing.T) {
 	_, err = s.NewTable(xref, Limits{Min: 1})
 	refused(t, err, "bytes of tables")
 	tab, err := s.NewTable(xref, Limits{})
-	if err != nil || tab.Grow(1, 0) != failure || tab.Grow(0, 0) != 0 {
+	if err != nil || tab.Grow(1, 0) != growFailed || tab.Grow(0, 0) != 0 {
 		t.Error(err)
 	}
 	refused(t, tab.CheckGrow(1), "bytes of tables")
@@ -157,7 +157,7 @@ func TestCancelledGrowth(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.cancelled.Store(1)
-	if tab.Grow(200_000, s.ExternRef("x")) != failure || tab.Len() != 3 {
+	if tab.Grow(200_000, s.ExternRef("x")) != growFailed || tab.Len() != 3 {
 		t.Error(tab.Len())
 	}
 	s.cancelled.Store(0)

@@ -28,7 +28,7 @@ const (
 	memorySize   = memoryHeader + abi.MemoryReservation
 	tableHeader  = pageSize
 	hugePage     = 2 << 20    // or more
-	failure      = ^uint64(0) // of growth
+	growFailed   = ^uint64(0) // result of growth that fails
 )
 
 // Memory is a linear memory.
@@ -71,7 +71,7 @@ func (s *Store) newMemory(l Limits) (*Memory, error) {
 	}
 	store64(m.base-limitBelow, limit)
 	store64(m.base-idBelow, uint64(len(s.memories)))
-	if m.Grow(l.Min) == failure {
+	if m.Grow(l.Min) == growFailed {
 		m.free()
 		return nil, &SystemError{Op: "committing a memory", Err: ErrNoSpace}
 	}
@@ -103,13 +103,13 @@ func (m *Memory) Grow(pages uint64) uint64 {
 	old := uint64(size / wasmPage)
 	s := m.store
 	if pages > load64(m.base-limitBelow)-old || pages > s.config.MaxTotalMemoryPages-s.used.memoryPages {
-		return failure
+		return growFailed
 	}
 	if pages == 0 {
 		return old
 	}
 	if mprotect(m.base+size, uintptr(pages)*wasmPage, protRW) != nil {
-		return failure
+		return growFailed
 	}
 	s.used.memoryPages += pages
 	store64(m.base-sizeBelow, uint64(size)+pages*uint64(wasmPage))
@@ -157,14 +157,14 @@ func (s *Store) newTable(elem meta.ValType, l Limits) (*Table, error) {
 	if err := s.grant(usage{tables: 1, tableBytes: tableBytes(l.Min)}); err != nil {
 		return nil, err
 	}
-	// All of it is accessible and zero from the start: the system commits what is written.
+	// All of it is accessible and zero from the start: the system commits pages when they are written.
 	size := alignUp(tableHeader+uintptr(min(tableBytes(limit), s.config.MaxTableMemory)), pageSize)
 	low, err := reserveCounted(size, protRW, otherMappings)
 	if err != nil {
 		return nil, err
 	}
 	if size > hugePage {
-		// The word for the length would commit a huge page otherwise, where the system has them unasked.
+		// Otherwise the word with the length would commit a huge page on systems that use them by default.
 		madvise(low, size, madvNoHuge)
 	}
 	t := &Table{store: s, base: low + tableHeader, mapped: extent{low, size}, elem: elem, limits: l}
@@ -217,7 +217,7 @@ func (t *Table) Set(i, ref uint64) error {
 func (t *Table) Grow(n, ref uint64) uint64 {
 	w, ok := t.store.toNative(t.elem, ref)
 	if !ok {
-		return failure
+		return growFailed
 	}
 	return t.grow(n, w)
 }
@@ -235,11 +235,11 @@ func (t *Table) CheckGrow(n uint64) error {
 func (t *Table) grow(n, ref uint64) uint64 {
 	s, old := t.store, t.Len()
 	if n > load64(t.base-limitBelow)-old || tableBytes(n) > s.config.MaxTableMemory-s.used.tableBytes {
-		return failure
+		return growFailed
 	}
-	// What is beyond the length is null.
+	// Elements beyond the length are null.
 	if ref != 0 && !t.fill(uintptr(old), uintptr(n), ref) {
-		return failure
+		return growFailed
 	}
 	s.used.tableBytes += tableBytes(n)
 	store64(t.base-sizeBelow, old+n)

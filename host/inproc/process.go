@@ -91,7 +91,7 @@ func (p *processState) setUp() error {
 	p.protText = protRX | landingPads()
 	code, stacks := arenas()
 	if limit := addressLimit() / 16 &^ (stackSize - 1); limit != 0 {
-		// Most of what the process may have is for memories.
+		// Most of the process's address space is for memories.
 		code, stacks = min(code, limit), min(stacks, limit)
 	}
 	low, size, err := reserveUpTo(code, minCodeArena)
@@ -188,7 +188,7 @@ func (p *processState) takeMemory() (uintptr, error) {
 
 // giveMemory takes back what takeMemory gave; used bytes of the memory were accessible.
 func (p *processState) giveMemory(low, used uintptr) {
-	// One call takes pages and access away.
+	// One call removes both the pages and the access to them.
 	err := place(low+memoryHeader-pageSize, pageSize+used, protNone)
 	p.mu.Lock()
 	defer p.mu.Unlock()

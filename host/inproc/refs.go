@@ -425,8 +425,8 @@ func (s *Store) collectRefs() {
 		r.inUse[k] = r.inUse[last]
 		r.inUse = r.inUse[:last]
 	}
-	// As many handles as the next collection has things to look at, so that each
-	// handle pays for a bounded part of it.
+	// The number of new handles before the next collection grows with what it has to scan, so that the
+	// cost per handle is bounded.
 	r.room = max(minRefRoom, len(r.inUse), scanned/8)
 }
 

@@ -79,7 +79,7 @@ func TestStaleIsRefused(t *testing.T) {
 	s.Release(r)
 	collect(t, s)
 	tab, err := s.NewTable(xref, Limits{Min: 1})
-	if err != nil || tab.Set(0, r) != ErrType || tab.Grow(1, r) != failure || tab.Set(0, 3) != ErrType {
+	if err != nil || tab.Set(0, r) != ErrType || tab.Grow(1, r) != growFailed || tab.Set(0, 3) != ErrType {
 		t.Error("table", err)
 	}
 	g, err := s.NewGlobal(xref, true, 0)

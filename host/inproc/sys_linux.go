@@ -191,10 +191,10 @@ func hookPreemption(sig int) error {
 		return err
 	}
 	if sig == sigURG && old.handler == handlerIgnore {
-		// The program ignores it, by which it has switched preemption off in Go code, too:
-		// the next collection may never end. Notify brings Go's handler back, which drops a
-		// signal that nobody waits for. Installing ours alone would not do: Go's refuses
-		// a signal that it believes ignored.
+		// The program ignores the signal. So Go code is not preempted either, and
+		// the next collection may never end. Notify brings back Go's handler, which drops a
+		// signal that nobody waits for. To install only our handler is not enough: Go's handler
+		// refuses a signal that it takes for ignored.
 		c := make(chan os.Signal, 1)
 		signal.Notify(c, syscall.Signal(sig))
 		signal.Stop(c)

@@ -176,7 +176,7 @@ func (c *converter) reloc(in inproc.Section, s *objfile.Section, r *objfile.Relo
 	bad := func(why string) error {
 		return &Error{fmt.Sprintf("relocation at %s+%#x: %s", s.Name, r.Offset, why)}
 	}
-	if in == inproc.Data && c.words.filled[r.Offset/8] { // of a whole word, as compareWords has seen
+	if in == inproc.Data && c.words.filled[r.Offset/8] { // a relocation of a whole word, which compareWords has checked
 		return nil
 	}
 	out := inproc.Reloc{Section: in, Offset: uint32(r.Offset), Kind: r.Kind, Addend: r.Addend}

@@ -192,7 +192,7 @@ func (w *words) typeSlots() {
 	}
 	slotted := make([]bool, len(m.Types))
 	for i, t := range m.SlotTypes {
-		if slotted[w.canonical[t]] { // records are long: the work must stay in proportion to the file
+		if slotted[w.canonical[t]] { // once per type, since records are long: the work must be proportional to the file
 			w.require(false, "type slot %d is the second one of type %d", i, t)
 			return
 		}

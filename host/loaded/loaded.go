@@ -35,7 +35,7 @@ func New(img *inproc.Image) (*Module, error) {
 		return nil, ObjectError(err)
 	}
 	m := &Module{mod: mod}
-	// The code's file goes with the module, should Close be forgotten.
+	// If Close is forgotten, the code's file disappears with the module.
 	runtime.AddCleanup(m, (*inproc.Module).Close, mod)
 	return m, nil
 }

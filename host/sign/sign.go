@@ -85,7 +85,7 @@ func NewPublic(k ed25519.PublicKey) (*Key, error) {
 	if len(k) != ed25519.PublicKeySize {
 		return nil, &Error{fmt.Sprintf("an Ed25519 public key has %d bytes, not %d", ed25519.PublicKeySize, len(k))}
 	}
-	if blank(k) { // a point of order 4: one and the same signature fits an object in four
+	if blank(k) { // a point of order 4: a given signature would fit one object in four
 		return nil, &Error{"the public key is all zeros, for which anybody can sign"}
 	}
 	return &Key{alg: algEd25519, public: bytes.Clone(k)}, nil

@@ -29,7 +29,7 @@ func NewFolder(prefix string) (*Folder, error) {
 		if err == nil {
 			return &Folder{dir, f}, nil
 		}
-		// Another process has taken it for left over, before it was locked.
+		// Another process took it for left over before it was locked.
 		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, errors.Join(err, os.RemoveAll(dir))
 		}

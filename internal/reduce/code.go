@@ -248,7 +248,7 @@ func runs(us []unit, block int) (list [][2]int) {
 			}
 			before = k
 		}
-		// What ends here has been opened outside, but for blocks that are jumped over.
+		// The blocks that end here were opened outside, except those that are jumped over.
 		if k >= len(us) || us[k].open >= 0 || us[k].opens && end[k] == 0 {
 			return list
 		}
@@ -312,7 +312,7 @@ func (r *reducer) simplify(i int, us []unit, j int) bool {
 	if r.lighter(i, u.start, j+1, zeros(drops(u.below), u.pushed)...) {
 		return true
 	}
-	// An operand may do instead.
+	// An operand may replace the operator.
 	from := j
 	if u.open >= 0 {
 		from = u.open

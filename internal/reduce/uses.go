@@ -37,7 +37,7 @@ func usesOf(m *wasmedit.Module) *uses {
 		if s.Dead {
 			continue
 		}
-		// One that is copied by instantiation has an effect; one that only declares is used by code.
+		// An active segment has an effect at instantiation; a declarative one is used by code.
 		u.elems[i] = s.Mode != wasmfront.SegmentPassive
 		u.constant(s.Offset)
 		for _, item := range s.Items {

@@ -42,7 +42,7 @@ func (bl *builder) build(fn function, live *liveness, reserved *reservations) in
 	return bl.intervals
 }
 
-// buildEdges makes the values live that are live at the end of b.
+// buildEdges adds ranges for the values that are live at the end of b.
 func (bl *builder) buildEdges(b uint32) {
 	in := bl.in
 	end := 4 * in.Blocks[b].Insts.End
@@ -53,7 +53,7 @@ func (bl *builder) buildEdges(b uint32) {
 		}
 		for _, v := range bl.live.liveInto(uint32(e.To)) {
 			in.Stop.Poll()
-			bl.extend(v, end)
+			bl.addRange(v, end)
 			if loop > 0 && bl.vregs[v].depth >= loop {
 				bl.addSoftUse(v, end-1)
 			}
@@ -61,7 +61,7 @@ func (bl *builder) buildEdges(b uint32) {
 		params := in.ParamsOf(e.To)
 		for k, v := range in.ArgsOf(e) {
 			in.Stop.PollAt(k)
-			bl.extend(uint32(v), end)
+			bl.addRange(uint32(v), end)
 			if bl.vregs[v].flags&isRemat == 0 && (uint32(e.To) <= b || bl.usedSoon(uint32(params[k]), uint32(e.To))) {
 				bl.addSoftUse(uint32(v), end-1)
 			}
@@ -90,8 +90,8 @@ func (bl *builder) addSoftUse(v, pos uint32) {
 // near.
 const soon = 32
 
-// usedSoon reports whether v, live into block b, is worth a register there: it
-// is used near the start of the block or in a deeper loop.
+// usedSoon reports whether v, which is live into block b, is worth a register there:
+// it is used near the start of the block or in a deeper loop.
 func (iv *intervals) usedSoon(v, b uint32) bool {
 	pos := iv.uses[iv.vregs[v].use].pos
 	if pos == inf {
@@ -101,8 +101,8 @@ func (iv *intervals) usedSoon(v, b uint32) bool {
 	return instOf(pos) < info.Insts.Start+soon || iv.depthAt(pos) > uint32(info.LoopDepth)
 }
 
-// extend makes v live from the start of this block to end.
-func (bl *builder) extend(v, end uint32) {
+// addRange makes v live from the start of this block to end.
+func (bl *builder) addRange(v, end uint32) {
 	vr := &bl.vregs[v]
 	h := &bl.ranges[vr.rng]
 	switch {
@@ -207,7 +207,7 @@ func (bl *builder) relate(v, w uint32) {
 	}
 }
 
-// buildDef makes operand j, a definition of instruction i whose operands begin
+// buildDef processes operand j, a definition of instruction i whose operands begin
 // at first.
 func (bl *builder) buildDef(i, first, j uint32, o regalloc.Operand) {
 	v, pos := uint32(o.VReg), 4*i
@@ -255,7 +255,7 @@ func (bl *builder) defineIn(v, j uint32, loc regalloc.Allocation, from, next uin
 	bl.define(v, next, next)
 }
 
-// buildUse makes operand j of instruction i, which reads.
+// buildUse processes operand j of instruction i, which reads.
 func (bl *builder) buildUse(i, j uint32, o regalloc.Operand) {
 	v, pos := uint32(o.VReg), 4*i
 	if len(bl.ties) > 0 && bl.buildTied(v, j, pos, o) {
@@ -270,14 +270,14 @@ func (bl *builder) buildUse(i, j uint32, o regalloc.Operand) {
 		bl.reserved.reserve(o.PReg(), pos+atUse, at+1)
 		bl.out.Allocs[j] = regalloc.InReg(o.PReg())
 		vr.pref = uint8(o.PReg())
-		bl.extend(v, pos+atUse)
+		bl.addRange(v, pos+atUse)
 		bl.addUse(v, pos, j, gapUse)
 		return
 	}
 	kind := uint32(mustUse)
 	if o.Constraint == regalloc.Any {
-		// What has no home needs a register even here; but an instruction may
-		// leave none for that.
+		// A value without a home needs a register even here; but the instruction may
+		// leave none.
 		if bl.crowded {
 			vr.flags &^= isRemat
 		}
@@ -285,17 +285,17 @@ func (bl *builder) buildUse(i, j uint32, o regalloc.Operand) {
 			kind = anyUse
 		}
 	}
-	bl.extend(v, at+1)
+	bl.addRange(v, at+1)
 	bl.addUse(v, at, j, kind)
 }
 
-// buildTied makes operand j if it is tied to a Reuse definition, or reads the
-// same value as one that is, which is then in the definition's register.
+// buildTied processes operand j if it is tied to a Reuse definition, or reads the
+// same value as a tied operand, and so is in the definition's register.
 func (bl *builder) buildTied(v, j, pos uint32, o regalloc.Operand) bool {
 	for _, t := range bl.ties {
 		if t.operand == j {
 			bl.addUse(t.vreg, pos+atDef, j, mustUse)
-			bl.extend(v, pos+atUse)
+			bl.addRange(v, pos+atUse)
 			bl.addUse(v, pos, j, gapUse)
 			return true
 		}

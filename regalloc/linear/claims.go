@@ -5,8 +5,8 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// makeClaims says where values are at the entries of the blocks with several ways
-// in: elsewhere, what is known at the end of the block before goes on being known.
+// makeClaims says where values are at the entries of blocks that have several incoming
+// edges. At other entries the facts from the end of the predecessor still hold.
 func (rs *resolver) makeClaims() {
 	in := rs.in
 	for b := range uint32(len(in.Blocks)) {

@@ -27,11 +27,11 @@ type coalescer struct {
 type class struct {
 	parent     uint32 // another class that this one has become part of, or itself
 	head, tail uint32 // ranges
-	depth      int8   // loop depth for which pref was chosen; -1 is a mere wish
+	depth      int8   // loop depth for which pref was chosen; -1 for a mere hint
 	pref       uint8
 	owner      uint32 // of its slot, or none
-	// unsafe are registers that some member cannot have for long, as a set of
-	// clobbers has them where it is live.
+	// unsafe are registers that some member cannot keep, because they are clobbered where
+	// it is live.
 	unsafe    regalloc.PRegSet
 	cursor    uint32 // range not before the walk's position
 	hasUnsafe bool
@@ -44,7 +44,7 @@ const (
 	noClass = isRemat | isArg
 
 	maxMergeSteps = 256 // for one pair of classes
-	mergeDepths   = 3   // loop depths that are told apart, and lesser ones
+	mergeDepths   = 3   // greatest loop depth that is distinguished
 )
 
 // coalesce makes the classes, edges in deep loops first.
@@ -91,8 +91,8 @@ func (co *coalescer) coalesceEdges(b regalloc.Block) {
 	}
 }
 
-// join makes v and w one class if they, and all that are in one with them, are
-// never live at once.
+// join merges the classes of v and w if no two of their members are ever live
+// at once.
 func (co *coalescer) join(v, w uint32) {
 	x, y := &co.vregs[v], &co.vregs[w]
 	if v == w || x.rng == 0 || y.rng == 0 || (x.flags^y.flags)&kindFlags != 0 || (x.flags|y.flags)&noClass != 0 {
@@ -201,8 +201,8 @@ func (co *coalescer) mergeRanges(p, q *class) {
 	}
 }
 
-// coveted reports whether r is the favourite of another class than that of v, a value of
-// which is live somewhere from pos, where the walk is, to end.
+// coveted reports whether r is the favourite of a class other than v's, and a value of
+// that class is live somewhere between pos, where the walk is, and end.
 func (co *coalescer) coveted(r regalloc.PReg, v, pos, end uint32) bool {
 	c := co.favourite[r&63]
 	if c == none || c == co.classFor(v) {

@@ -107,9 +107,9 @@ func (em *emitter) emitRemat(point regalloc.ProgPoint, v uint32, to regalloc.All
 	})
 }
 
-// rematToSlot rematerialises into a slot by way of a register: one that is to
-// be overwritten by a rematerialisation anyway, else one that is saved in the
-// float scratch meanwhile.
+// rematToSlot rematerialises into a slot by way of a register: one that another
+// rematerialisation will overwrite anyway, or else one that the float scratch saves
+// meanwhile.
 func (em *emitter) rematToSlot(point regalloc.ProgPoint, x *rec) {
 	class := em.class(x.vreg)
 	for _, r := range em.remats {

@@ -35,8 +35,8 @@
 //	4i+3  the later piece is in memory: if it has to be stored there, that
 //	      happens at Before(i)
 //
-// Each value has at most one home in memory: a spill slot, the argument
-// word in which it came, or no place at all if it can be rematerialised.
+// Each value has at most one home in memory: a spill slot, or the argument
+// word in which it came. A value that can be rematerialised has none.
 //
 // Place in the pipeline: between lowering and the checker. It is the default
 // allocator, and so far the only one.
@@ -140,7 +140,7 @@ type vreg struct {
 	// def is where a Fixed or FixedArg definition puts the value, or none.
 	def   regalloc.Allocation
 	flags uint16
-	pref  uint8 // register wanted, or NoPReg
+	pref  uint8 // preferred register, or NoPReg
 	depth uint8 // greatest loop depth of a use
 	// lastWish is the last use that must have a register or, at the end of a
 	// loop, would like one; 0 for none.
@@ -158,7 +158,7 @@ const (
 	mustUse  = iota // needs a register
 	anyUse          // reads memory just as well
 	gapUse          // read by a move in the gap, to where the operand is
-	softUse         // no operand: the value is wanted again in the next iteration
+	softUse         // no operand: the next iteration uses the value again
 	kindBits = 28   // shift of the kind in use.op
 	opMask   = 1<<kindBits - 1
 )
@@ -174,7 +174,7 @@ func (u *use) operand() uint32 { return u.op & opMask }
 // values are the first ones of these values.
 type part struct {
 	start, end uint32
-	rng        uint32 // first range that matters still
+	rng        uint32 // first range that still matters
 	first      uint32 // first use
 	use        uint32 // first use not before the walk's position (or start)
 	last       uint32 // position of the last operand passed by use, or 0
@@ -207,9 +207,9 @@ type intervals struct {
 	refArgs   []uint32 // references that come in argument words
 }
 
-// Allocator is a reusable context for Run; it is for one goroutine at a time. It is the
-// memory of the steps, each of which says in its first method what it takes of those
-// before it.
+// Allocator is a reusable context for Run; only one goroutine at a time may use it. It holds
+// the memory of the steps. The first method of each step says what it takes from the steps
+// before.
 type Allocator struct {
 	function  function
 	liveness  liveness
@@ -261,7 +261,7 @@ func (a *Allocator) run(fn function) error {
 	return rs.makeStackMaps(a.reserved.safepoints)
 }
 
-// forget lets go of the input and the output, which belong to the caller.
+// forget drops the input and the output, which belong to the caller.
 func (a *Allocator) forget() {
 	for _, fn := range [...]*function{&a.function, &a.liveness.function, &a.builder.function, &a.reserved.function,
 		&a.coalescer.function, &a.walker.function, &a.spiller.function, &a.resolver.function, &a.emitter.function} {

@@ -131,7 +131,7 @@ const (
 	maxPairsPerInst = 64
 )
 
-// maxLive returns how many pairs of a value and a place where it is live are accepted.
+// maxLive returns the greatest accepted number of pairs of a value and a place where it is live.
 func (fn *function) maxLive() int { return maxPairs + maxPairsPerInst*len(fn.in.Insts) }
 
 // propagate finds the blocks that each value with global uses is live into.

@@ -70,8 +70,8 @@ func (q *regQueue) remove(part, end uint32) {
 
 // freeUntil returns the first position at which part p is live and the register
 // is given away to another part than except, or inf. That may be the start of
-// any range: in a layout where a definition is not the first that is seen of its
-// value, also that of a definition.
+// any range; if the layout shows a use of a value before its definition, also the start of
+// the definition.
 func (w *walker) freeUntil(q *regQueue, p, except uint32) uint32 {
 	o := q.pass(w.pos)
 	pt := &w.parts[p]

@@ -7,9 +7,9 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// reservations are what instructions reserve. All lists are of
-// falling positions, since they are built backward; the walk takes what it has
-// passed off their ends.
+// reservations are the registers that instructions reserve. All lists hold
+// falling positions, since they are built backward; the walk removes passed positions
+// from their ends.
 type reservations struct {
 	function
 
@@ -58,7 +58,7 @@ func (rv *reservations) clobber(index uint16, pos uint32) {
 		rv.setPos[k-1] = append(rv.setPos[k-1], pos)
 		return
 	}
-	// Too many sets: even a value that fits into the half that is kept has to go.
+	// Too many sets: reserve whole registers, even if one half is preserved.
 	for s := set.Lost(16); s != 0; s &= s - 1 {
 		rv.reserve(s.First(), pos, pos+1)
 	}

@@ -12,7 +12,7 @@ type resolver struct {
 	moves moveList
 
 	spilled []uint32
-	cost    []uint64 // by value: of storing it wherever it goes to memory
+	cost    []uint64 // by value: the cost of storing it wherever it goes to memory
 	// entryLocs, parallel to liveIn, is where values are at the entries of
 	// blocks, in the end before the moves of an only edge to the block.
 	entryLocs []regalloc.Allocation
@@ -97,7 +97,7 @@ func (rs *resolver) fillOperands() error {
 }
 
 // connect makes the moves that do not lie on edges: between parts in a block,
-// to operands with places of their own, and from definitions with such.
+// to operands with places of their own, and from definitions with such places.
 func (rs *resolver) connect() {
 	rs.moves.heads = stop.Resize(rs.in.Stop, rs.moves.heads, len(rs.in.Insts))
 	for i := range rs.moves.heads {

@@ -8,10 +8,10 @@ import (
 )
 
 // spiller is the state of giving slots to values. What is in one class shares a
-// slot. Besides, owners (classes or values in none) whose extents, from the
-// first to the last position where they are live, do not meet may share one;
+// slot. Owners (classes, or values without a class) may also share a slot if their extents, from the
+// first to the last position where they are live, do not overlap;
 // slots of one word and of two never overlap one another, so that no move
-// touches half of a place that another one touches whole.
+// touches only half of a place that another move touches whole.
 type spiller struct {
 	intervals
 	coalescer *coalescer

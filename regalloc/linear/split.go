@@ -57,9 +57,9 @@ func (w *walker) bestSplit(low, high uint32) uint32 {
 	return best
 }
 
-// keepUntil splits off what p cannot keep a register for that is taken away
-// at lost, and queues it. What has just been read and is overwritten by the
-// same instruction goes to memory.
+// keepUntil splits p where its register is taken away, at lost, and queues the later
+// part. If the instruction there reads the value and then overwrites the register, the
+// later part goes to memory.
 func (w *walker) keepUntil(p, lost uint32) {
 	pt := &w.parts[p]
 	cut := lost
@@ -100,7 +100,7 @@ func (w *walker) mustAt(p, pos uint32) bool {
 	return sameInst(w.uses[n].pos, pos) && w.lastMust(n) == pos
 }
 
-// memoryTail leaves a part that another one has been split off for in memory,
+// memoryTail leaves the later part of a split in memory,
 // or queues it if it begins after a hole.
 func (w *walker) memoryTail(c uint32) {
 	if isWrite(w.parts[c].start) {
@@ -145,7 +145,7 @@ func (w *walker) evict(r regalloc.PReg) {
 	pt := &w.parts[x]
 	q.remove(x, pt.end)
 	must := w.uses[w.uses[pt.use].nextMust].pos
-	another := must < pt.end && sameInst(must, w.pos) // it must have another register now
+	another := must < pt.end && sameInst(must, w.pos) // the part needs another register at once
 	if !another && pt.last < pt.start && pt.start < w.pos {
 		// It has not been used in the register.
 		w.toMemory(x, false)
@@ -170,7 +170,7 @@ func (w *walker) evict(r regalloc.PReg) {
 	}
 }
 
-// evictTail places what has lost its register.
+// evictTail places the rest of an evicted part.
 func (w *walker) evictTail(c uint32) {
 	if w.parts[c].start > w.pos {
 		w.enqueue(c)

@@ -2,12 +2,12 @@ package linear
 
 import "github.com/waot-project/waot/regalloc"
 
-// crowd is how many edges that bring a parameter from memory are too many to
-// load it on each of them, outside loops.
+// crowd is the number of edges, outside loops, from which on a parameter that comes
+// from memory is not loaded on each edge.
 const crowd = 3
 
-// vote looks at where the values are that are passed for the parameter v along
-// forward edges. It reports whether v is best left in memory, where they are;
+// vote looks at where the arguments for the parameter v are on forward
+// edges. It reports whether v is best left in memory, where they are;
 // else it sets a.wish to the register that most of them are in, unless v goes
 // around a loop.
 func (w *walker) vote(v uint32) bool {

@@ -21,8 +21,8 @@ type walker struct {
 	queue  []uint32 // first part that starts at each position; valid if marked
 	marks  []uint64
 	setAt  [maxSets]uint32 // where the current part meets each clobber set
-	wish   regalloc.PReg   // where most of what is passed for a parameter is
-	refAt  uint32          // where it meets a safepoint, if it is a reference
+	wish   regalloc.PReg   // register that holds most arguments of a parameter; see vote
+	refAt  uint32          // where the current part meets a safepoint, if it is a reference
 	nSplit int
 }
 
@@ -147,9 +147,9 @@ func (w *walker) place(p uint32) error {
 	return w.placeBlocked(p)
 }
 
-// placeRemat places p, of a value that can be rematerialised, or else makes it
-// as short as that allows: it is not worth evicting anything, or saving a
-// register, only for moves.
+// placeRemat places p, a part of a value that can be rematerialised. If no register is free, it shortens p as
+// far as possible: such a value is not worth evicting another or saving a
+// register only for moves.
 func (w *walker) placeRemat(p uint32) bool {
 	pt := &w.parts[p]
 	vr := &w.vregs[pt.vreg]
@@ -159,7 +159,7 @@ func (w *walker) placeRemat(p uint32) bool {
 	}
 	end := gapOf(vr.lastWish) + 4
 	if x := &w.uses[w.uses[pt.use].next]; x.kind() == gapUse && x.pos < pt.start+4*soon {
-		end = max(end, x.pos+atUse) // else the first definition would be for nothing
+		end = max(end, x.pos+atUse) // else the first definition would be useless
 	}
 	if end >= pt.end {
 		return false
@@ -207,7 +207,7 @@ func (w *walker) reservedAt(r regalloc.PReg, p uint32) uint32 {
 	return at
 }
 
-// until returns where part p first meets anything in r: the end of r's freedom.
+// until returns where part p first meets anything in r: r is free for p up to there.
 func (w *walker) until(r regalloc.PReg, p uint32) uint32 {
 	q := &w.regs[r]
 	o := q.pass(w.pos)
@@ -237,9 +237,9 @@ func (w *walker) placeFree(p uint32) bool {
 		need = w.firstWish(p)
 	}
 	longest := candidate{regalloc.NoPReg, max(pt.start, need)}
-	unpaid := longest // the same among those whose saving does not pay
-	// spare is free for all of p, but had better be another value's, or is no good
-	// for others of p's class.
+	unpaid := longest // the same among registers that are not worth saving
+	// spare is free for all of p, but another value should better have it, or it is bad
+	// for other members of p's class.
 	spare, unsafe := regalloc.NoPReg, w.coalescer.unsafe(pt.vreg)
 	hints, n := w.hints(p)
 	for k, list := range [2][]regalloc.PReg{hints[:n], w.env.Order[w.class(pt.vreg)]} {
@@ -260,11 +260,11 @@ func (w *walker) placeFree(p uint32) bool {
 				w.assign(p, r)
 				return true
 			case hinted && w.depthAt(until) < w.depthAt(pt.start):
-				// It does for the loop, and saves moves in it.
+				// It is free throughout the loop, and saves moves there.
 				w.keepUntil(p, until)
 				w.assign(p, r)
 				return true
-			case !hinted || longest.reg == regalloc.NoPReg: // of hinted ones the first that will do is the best
+			case !hinted || longest.reg == regalloc.NoPReg: // the first hint that is good enough is the best
 				longest = candidate{r, until}
 			}
 		}
@@ -291,8 +291,8 @@ func (w *walker) placeFree(p uint32) bool {
 	return true
 }
 
-// outweighed returns a register that p could have for all of it if the part that has it
-// now were evicted, of a value that is used much less often; or NoPReg.
+// outweighed returns a register that could hold all of p if its present owner, a part of a
+// value used much less often, were evicted; or NoPReg.
 func (w *walker) outweighed(p uint32) regalloc.PReg {
 	pt := &w.parts[p]
 	if pt.end-pt.start < 4*soon/2 {
@@ -472,8 +472,8 @@ func (w *walker) placeBlocked(p uint32) error {
 		x := &w.parts[o.part]
 		n := w.uses[x.use].nextMust
 		if xm := w.uses[n].pos; xm < x.end && sameInst(xm, w.pos) {
-			// Its register is needed by this instruction; but if only for reading,
-			// and p has to survive the writes too, it may look for another one.
+			// This instruction needs its register. But if it only reads it, and p has
+			// to survive the writes too, the part may look for another register.
 			if !now || !isWrite(need) || !isRead(w.lastMust(n)) || !isRead(w.pos) {
 				continue
 			}
@@ -512,8 +512,8 @@ func (w *walker) advance(p uint32) {
 	}
 }
 
-// farness measures how far away the next use of p is, less if it is in a loop, more
-// if p costs little to bring back.
+// farness measures how far away the next use of p is. A use in a loop counts as nearer, and a part
+// that is cheap to reload as farther.
 func (w *walker) farness(p uint32) uint64 {
 	w.advance(p)
 	pt := &w.parts[p]

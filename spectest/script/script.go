@@ -142,7 +142,7 @@ func parse(files fs.FS, name string) (*Script, error) {
 		Commands []Command `json:"commands"`
 	}
 	d := json.NewDecoder(bytes.NewReader(b))
-	d.DisallowUnknownFields() // what they say would be left out
+	d.DisallowUnknownFields() // their content would be lost
 	err = d.Decode(&j)
 	if _, more := d.Token(); err == nil && more != io.EOF {
 		err = errors.New("something follows the script")

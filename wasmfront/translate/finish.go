@@ -65,7 +65,7 @@ func (s *ssa) removeTrivial() {
 	}
 }
 
-// examine goes on with the operands of phi n, and makes it an alias if there is
+// examine continues with the operands of phi n, and makes it an alias if there is
 // only one value among them.
 func (s *ssa) examine(n uint32) {
 	p := &s.phis[n]

@@ -48,7 +48,7 @@ func (t *Translator) scan() {
 			t.open = append(t.open, uint32(len(s.spans)))
 			s.spans = append(s.spans, span{now, later})
 		case wasmfront.OpEnd:
-			// The ends of what began before the scan are of no interest.
+			// Ends of blocks that began before the scan do not matter.
 			if n := len(t.open); n > 0 {
 				if k := t.open[n-1]; k != noLoop {
 					s.spans[k].end = now

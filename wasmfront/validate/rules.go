@@ -65,7 +65,7 @@ func buildRules() *[wasmfront.NumOpPages][256]rule {
 	}
 	for p := range pages {
 		for i := range pages[p] {
-			// What has no rule belongs to a feature that is not decodable.
+			// An operator without a rule belongs to a feature that cannot be decoded.
 			if r := &pages[p][i]; r.run == nil {
 				r.features |= neverAccepted
 			}

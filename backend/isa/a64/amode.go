@@ -20,9 +20,9 @@ type (
 )
 
 // heap implements backend.Target.Heap: addr + offset in a memory. The index, an i32, is
-// zero-extended in its register, and offset < 2^32: base + index + offset stays in the
-// reservation, so the sum must be exact: formed in 64 bits, without folding what computes addr in 32
-// bits, unless that cannot wrap. A larger offset is out of bounds whatever the index, as 2^32 is.
+// zero-extended in its register, and offset < 2^32, so base + index + offset stays in the
+// reservation. The sum must be exact: it is formed in 64 bits, and the 32-bit operation that computes addr is
+// folded only if it cannot wrap. A larger offset is out of bounds whatever the index is.
 func heap(l *lower, i clif.Inst, d *clif.InstData) amode {
 	base := l.HeapBase(d.Aux, d.ArgA())
 	a, ok := pendingAddress(l, i, d)
@@ -99,7 +99,8 @@ func addressScaledSum(l *lower, m *match) {
 	defineScaledSum(l, m.D, m.X(), amount(clif.I32, m.K), sum)
 }
 
-// accessScaled reports whether an address has x<<k as a scaled index: there is no offset, and the scale is the width.
+// accessScaled reports whether x<<k can be the scaled index of the address: there is no offset, and 1<<k is the width of
+// the access.
 func accessScaled(m *match) bool {
 	return heapOffset(m.D) == 0 && 1<<amount(clif.I32, m.K) == access(m.D)
 }
@@ -154,7 +155,7 @@ func sumOf(l *lower, d *clif.InstData) (key backend.SumKey, disp int32, ok bool)
 	return key, 0, false
 }
 
-// plain are loads by the logarithm of their width: all accesses of a width have the same displacements.
+// plain are loads by the logarithm of their width. All accesses of one width allow the same displacements.
 var plain = [...]backend.Form{{Op: asm.Ldrb, Size: 4}, {Op: asm.Ldrh, Size: 4}, {Op: asm.Ldr, Size: 4}, {Op: asm.Ldr, Size: 8}, {Op: asm.Fldr, Size: 16}}
 
 // wantsSum returns the sum that a load or store asks for, if it does; see Lower.AskedBefore. An address

@@ -19,7 +19,7 @@ const (
 	tab32                              // of an entry of a jump table; the addend in place is the entry's offset in it
 )
 
-// farthest is the range of b. Nothing reaches further, as a function is no longer.
+// farthest is the range of b. Nothing needs to reach further, since no function is larger.
 const farthest = 1 << 27
 
 // bufferTarget describes the machine to the machine buffer.

@@ -222,7 +222,7 @@ func branches(e *backend.Emitter, in *backend.Inst) (j jumps) {
 			j.add(ifNot, els)
 			return j
 		}
-		if els != next && e.Back(els) { // rather than then, which leaves the loop
+		if els != next && e.Back(els) { // jump back to els, since then leaves the loop
 			then, els, when = els, then, ifNot
 		}
 		j.add(when, then)

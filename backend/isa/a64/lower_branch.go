@@ -45,7 +45,7 @@ func branchOn(l *lower, c *comparison, tail backend.Tail, flags regalloc.InstFla
 	c.Push(l, tail, flags)
 }
 
-// testBit makes in the test of a bit for 0 or 1.
+// testBit makes in an instruction that tests whether a bit is 0 or 1.
 func testBit(in *backend.Inst, bit int64, zero bool) {
 	in.Op, in.Imm = asm.Tbnz, bit
 	if zero {
@@ -107,7 +107,7 @@ func compareImm(l *lower, m *match) {
 	m.Cmp.Add(l.UseAs(m.T, m.X()))
 }
 
-// arithImm returns how to compare with k, which is not 0: of the difference from k and the sum with -k all flags are the same.
+// arithImm returns how to compare with k, which is not 0. Subtracting k and adding -k set all flags alike.
 func arithImm(k int64) (op backend.Op, imm int64, ok bool) {
 	if asm.FitsArith(k) {
 		return asm.CmpImm, k, true
@@ -115,13 +115,13 @@ func arithImm(k int64) (op backend.Op, imm int64, ok bool) {
 	return asm.CmnImm, -k, k != math.MinInt64 && asm.FitsArith(-k)
 }
 
-// neighbour returns another comparison with the same outcome as that with k: x < k as x <= k-1, and so on.
+// neighbour returns an equivalent comparison with a constant next to k: x <= k-1 for x < k, and so on.
 func neighbour(t clif.Type, k int64, cc clif.IntCC) (int64, clif.IntCC, bool) {
 	least, most := int64(math.MinInt64), int64(math.MaxInt64)
 	if t == clif.I32 {
 		least, most = math.MinInt32, math.MaxInt32
 	}
-	switch cc { // -1 is the greatest without sign; 0 was treated before
+	switch cc { // -1 is the greatest unsigned number; callers handle 0
 	case clif.Slt:
 		return k - 1, clif.Sle, k != least
 	case clif.Sge:
@@ -245,8 +245,8 @@ func mayCompareTwo(l *lower, v clif.Value) bool {
 	}
 }
 
-// isSimpleSecond reports whether the comparison that defines v needs no more instructions in its conditional form, as the
-// second of two, than alone.
+// isSimpleSecond reports whether the comparison that defines v takes no more instructions as the second of two, in its
+// conditional form, than alone.
 func isSimpleSecond(l *lower, v clif.Value) bool {
 	d := onlyComparison(l, v)
 	if d.Op != clif.OpIcmp {
@@ -405,7 +405,7 @@ func choose(l *lower, c *comparison, t clif.Type, a clif.Value, o alternative, d
 	}
 }
 
-// cset returns the row that chooses 0 or what op, Csinc or Csinv, makes of 0.
+// cset returns the row that chooses between 0 and the result of op, Csinc or Csinv, on 0.
 func cset(op backend.Op) backend.Op {
 	if op == asm.Csinc {
 		return asm.Cset
@@ -433,7 +433,7 @@ func lowerTrapIf(l *lower, _ clif.Inst, d *clif.InstData) {
 	branchOn(l, &c, backend.TailTrap, 0)
 }
 
-// lowerBound: the comparison traps and, for misspeculation, makes the result.
+// lowerBound appends a comparison that traps, and that makes the result for the case of misspeculation.
 func lowerBound(l *lower, _ clif.Inst, d *clif.InstData) {
 	x := l.Use(d.ArgA())
 	c := backend.Comparing(backend.Inst{Op: asm.Cmp, Size: 8, Trap: d.Cond}, asm.HS)
@@ -460,8 +460,8 @@ func lowerBranchKnown(l *lower, m *match) {
 	branchOn(l, &c, backend.TailJump, regalloc.IsTerminator)
 }
 
-// booleanExists reports whether v is the result of a comparison that a later user has materialised in any case: testing v is
-// less than comparing again. Comparisons with zero are tests themselves.
+// booleanExists reports whether v is the result of a comparison and a later user has already materialised it. Then testing v
+// costs less than comparing again. Comparisons with zero are tests themselves.
 func booleanExists(l *lower, v clif.Value) bool {
 	if l.EndsHere(v) {
 		return false

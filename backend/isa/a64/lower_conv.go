@@ -15,8 +15,8 @@ func pick(t clif.Type, a, b backend.Op) backend.Op {
 	return b
 }
 
-// toSigned and toUnsigned are the rows that truncate a float of type t to an integer. What does not fit becomes the nearest
-// integer that does, a NaN 0.
+// toSigned and toUnsigned are the rows that truncate a float of type t to an integer. A value that does not fit becomes the
+// nearest integer that does; a NaN becomes 0.
 func toSigned(t clif.Type) backend.Op   { return pick(t, asm.FcvtzsFrom32, asm.FcvtzsFrom64) }
 func toUnsigned(t clif.Type) backend.Op { return pick(t, asm.FcvtzuFrom32, asm.FcvtzuFrom64) }
 

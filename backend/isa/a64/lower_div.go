@@ -54,7 +54,7 @@ func lowerSdiv(l *lower, _ clif.Inst, d *clif.InstData) {
 	l.Emit(backend.Inst{Op: asm.Sdiv, Size: size}, x, y, l.Def(d, 0))
 }
 
-// remainder appends x - x/y*y. The quotient of the smallest integer by -1 is itself, so that 0 is left.
+// remainder appends x - x/y*y. The smallest integer divided by -1 gives itself here, so its remainder is 0.
 func remainder(l *lower, d *clif.InstData, op backend.Op) {
 	t, size := d.Type, backend.SizeOf(d.Type)
 	x := l.UseAs(t, d.ArgA())

@@ -36,7 +36,7 @@ func tempFloat(l *lower, t clif.Type, x uint64) vreg {
 	return v
 }
 
-// floats are the rows of operations on floats, and of conversions between them, by opcode.
+// floats are the rows for float operations, and for conversions between floats, by opcode.
 var floats = [clif.NumOpcodes]backend.Op{
 	clif.OpFadd: asm.Fadd, clif.OpFsub: asm.Fsub, clif.OpFmul: asm.Fmul, clif.OpFdiv: asm.Fdiv, clif.OpFmin: asm.Fmin, clif.OpFmax: asm.Fmax,
 	clif.OpFabs: asm.Fabs, clif.OpFneg: asm.Fneg, clif.OpFsqrt: asm.Fsqrt,

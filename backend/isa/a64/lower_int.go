@@ -59,7 +59,7 @@ var extensions = [clif.NumOpcodes]asm.Extend{
 	clif.OpSext8: asm.SXTB, clif.OpSext16: asm.SXTH, clif.OpSext32: asm.SXTW, clif.OpSextend: asm.SXTW,
 }
 
-// maskExtension returns the zero-extension that the mask k does.
+// maskExtension returns the zero-extension that masking with k amounts to.
 func maskExtension(k int64) asm.Extend {
 	switch k {
 	case 0xff:
@@ -293,7 +293,7 @@ func shiftConst(l *lower, m *match, op backend.Op, k int) {
 
 func lowerShiftImm(l *lower, m *match) { shiftConst(l, m, shifts[m.D.Op].imm, amount(m.T, m.K)) }
 
-// lowerRotlImm rotates right by the rest of the width.
+// lowerRotlImm rotates right by the width minus the amount.
 func lowerRotlImm(l *lower, m *match) { shiftConst(l, m, asm.RorImm, amount(m.T, -m.K)) }
 
 func lowerIshlUbfiz(l *lower, m *match) {

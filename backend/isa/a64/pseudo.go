@@ -79,8 +79,8 @@ func (s *seq) compareIndex(k int64, t regalloc.PReg) {
 }
 
 // emitJumpTable: use index, early temporary t, def u (may be the index's register). The table follows, and its
-// entries are distances from its start. If the processor has wrongly predicted that the index is in range, it
-// sees 0 instead, but in opJumpTableBare.
+// entries are distances from its start. If the processor wrongly predicts that the index is in range, it
+// uses index 0, except in opJumpTableBare.
 func emitJumpTable(s *seq) {
 	e, t, u := s.e, s.r(1), s.r(2)
 	b := e.Buf

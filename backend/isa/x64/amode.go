@@ -19,10 +19,9 @@ type (
 )
 
 // heap implements backend.Target.Heap: addr + offset in a memory. The index, an i32, is
-// zero-extended in its register, and offset < 2^32: base + index + offset stays in the
-// reservation, so the sum must be exact, without wrapping at 32 bits: nothing
-// that computes addr is folded. A larger offset is out of bounds whatever the index, as
-// 2^32 is.
+// zero-extended in its register, and offset < 2^32, so base + index + offset stays in the
+// reservation. The sum must be exact, without wrapping at 32 bits, so no instruction
+// that computes addr is folded. A larger offset is out of bounds whatever the index is.
 func heap(l *lower, i clif.Inst, d *clif.InstData) amode {
 	base := l.HeapBase(d.Aux, d.ArgA())
 	a, ok := l.SelectAddress(termAddress, i, d)

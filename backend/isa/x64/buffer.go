@@ -53,8 +53,8 @@ func encode(in backend.Inst) []byte {
 	return code
 }
 
-// branchForm returns a branch of the given row and condition for the machine buffer: its field, behind which there is nothing, holds
-// the addend.
+// branchForm returns a branch of the given row and condition for the machine buffer. Its field comes last and holds the
+// addend.
 func branchForm(op backend.Op, c uint8) machbuffer.Form {
 	kind, width := rel8, 1
 	if asm.RowOf(op).Imm == asm.IRel32 {

@@ -83,10 +83,10 @@ func compareMemImm(l *lower, m *match) {
 	c.Address(loaded(l, m))
 }
 
-// unsigned is, by clif.IntCC, the condition that holds of the same numbers without sign.
+// unsigned is, by clif.IntCC, the unsigned form of the condition.
 var unsigned = [clif.NumIntCCs]clif.IntCC{clif.Eq, clif.Ne, clif.Ult, clif.Uge, clif.Ugt, clif.Ule, clif.Ult, clif.Uge, clif.Ugt, clif.Ule}
 
-// compareMemNarrow: neither the bytes in memory nor the number has a sign, so that a signed comparison is as an
+// compareMemNarrow compares bytes in memory with a constant. Neither is negative, so a signed comparison is the same as an
 // unsigned one.
 func compareMemNarrow(l *lower, m *match) {
 	c := begin(m, asm.CmpImm, uint8(access(&l.F.Insts[m.Load])))
@@ -106,8 +106,8 @@ func compareTestMemImm(l *lower, m *match) {
 	c.Address(loaded(l, m))
 }
 
-// compareTestImm tests one byte where only eq and ne count and k is in the low seven bits, and 32 bits where the upper
-// half of the mask is zero, its sign too.
+// compareTestImm tests only one byte if the condition is eq or ne and k fits in seven bits. It tests 32 bits if the upper
+// half of the mask and its sign bit are zero.
 func compareTestImm(l *lower, m *match) {
 	c := begin(m, asm.TestImm, backend.SizeOf(m.T))
 	c.In.Imm = m.K
@@ -209,7 +209,7 @@ func lowerTrapIf(l *lower, _ clif.Inst, d *clif.InstData) {
 	c.Push(l, backend.TailTrap, 0)
 }
 
-// lowerBound: the comparison traps and, for misspeculation, makes the result.
+// lowerBound appends a comparison that traps, and that makes the result for the case of misspeculation.
 func lowerBound(l *lower, _ clif.Inst, d *clif.InstData) {
 	x, c := beginBound(l, d)
 	c.Add(l.Use(d.ArgB()))

@@ -16,8 +16,8 @@ func fromInt(t clif.Type) backend.Op {
 	return asm.CvtIntToF64
 }
 
-// toInt returns the row that truncates a float of type t to a signed integer; what does not fit
-// becomes the smallest one.
+// toInt returns the row that truncates a float of type t to a signed integer. A value that does not fit
+// becomes the smallest integer.
 func toInt(t clif.Type) backend.Op {
 	if t == clif.F32 {
 		return asm.CvtF32ToInt
@@ -45,7 +45,7 @@ func lowerFcvtFromUint(l *lower, _ clif.Inst, d *clif.InstData) {
 	l.Push(backend.Inst{Op: opFromUint64, Size: backend.SizeOf(d.Type)}, 0)
 }
 
-// early returns a temporary register that shares with no operand.
+// early returns a temporary register that no operand shares.
 func early(l *lower, t clif.Type) regalloc.Operand {
 	return regalloc.Operand{VReg: l.NewVReg(t), Constraint: regalloc.Reg, Access: regalloc.EarlyDef}
 }

@@ -40,7 +40,7 @@ var floatOps = [clif.NumOpcodes]struct{ sse, avx backend.Op }{
 	clif.OpFadd: {asm.Addf, asm.Vaddf}, clif.OpFsub: {asm.Subf, asm.Vsubf}, clif.OpFmul: {asm.Mulf, asm.Vmulf}, clif.OpFdiv: {asm.Divf, asm.Vdivf},
 }
 
-// floatInst returns the instruction for d, with AVX if there is that.
+// floatInst returns the instruction for d, an AVX one if the target has AVX.
 func floatInst(l *lower, d *clif.InstData) backend.Inst {
 	in := backend.Inst{Op: floatOps[d.Op].sse, Size: backend.SizeOf(d.Type)}
 	if has(l, asm.AVX) {

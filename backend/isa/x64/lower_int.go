@@ -123,7 +123,7 @@ func lowerZext(l *lower, m *match) {
 	l.Emit(backend.Inst{Op: zextRow(m.T, m.K), Size: 4}, l.UseAs(m.T, m.X()), l.Def(m.D, 0))
 }
 
-// lowerBandLow: the result is below 2^31.
+// lowerBandLow masks in 32 bits: the result is below 2^31.
 func lowerBandLow(l *lower, m *match) {
 	l.Emit(backend.Inst{Op: asm.AndImm, Size: 4, Imm: m.K}, l.Use(m.X()), l.Def(m.D, 0))
 }
@@ -169,7 +169,7 @@ func lowerShiftBMI2(l *lower, m *match) {
 	l.Emit(backend.Inst{Op: shifts[m.D.Op].any, Size: backend.SizeOf(m.T)}, l.UseAs(m.T, m.X()), n, l.Def(m.D, 0))
 }
 
-// lowerRorx: a rotation left is one right by the rest of the width.
+// lowerRorx appends a rotation by a constant. A left rotation by k is a right rotation by the width minus k.
 func lowerRorx(l *lower, m *match) {
 	k := m.K
 	if m.D.Op == clif.OpRotl {

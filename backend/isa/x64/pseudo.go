@@ -139,8 +139,8 @@ func emitSrem(s *seq) {
 	s.bind(done)
 }
 
-// emitMinMax: use a, use b, def d in a's register. If they are equal they may be zeros of
-// different sign, which equal combines; if one is a NaN their sum is one.
+// emitMinMax: use a, use b, def d in a's register. Equal operands may be zeros of different
+// sign, and the row equal combines the signs. If an operand is a NaN, the sum of both is a NaN.
 func emitMinMax(s *seq, minmax, equal backend.Op) {
 	size, a, b := s.in.Size, s.r(0), s.r(1)
 	differ, nan, done := s.label(), s.label(), s.label()
@@ -248,8 +248,8 @@ func emitToUint64Sat(s *seq) {
 	s.bind(done)
 }
 
-// emitToUint32Sat: use x, def d, early temporary t. What does not fit is 0 if NaN or negative, else the
-// largest.
+// emitToUint32Sat: use x, def d, early temporary t. If x does not fit, d is 0 for a NaN or a negative x, else the
+// largest integer.
 func emitToUint32Sat(s *seq) {
 	x, d, t := s.r(0), s.r(1), s.r(2)
 	done := s.label()
@@ -265,7 +265,7 @@ func emitToUint32Sat(s *seq) {
 	s.bind(done)
 }
 
-// toSintSat: use x, def d. The smallest integer may be right, or stand for NaN or what is too
+// toSintSat: use x, def d. If the truncation gives the smallest integer, this may be right, or x may be a NaN or too
 // large.
 func toSintSat(s *seq, n uint8, most int64) {
 	x, d := s.r(0), s.r(1)
@@ -289,7 +289,7 @@ func emitToSint32Sat(s *seq) { toSintSat(s, 4, math.MaxInt32) }
 func emitToSint64Sat(s *seq) { toSintSat(s, 8, math.MaxInt64) }
 
 // emitJumpTable: use index, early temporary t, def u (may be the index's register). The table's entries are
-// distances from its start. If the processor has wrongly predicted that the index is in range, it sees 0 instead, but in
+// distances from its start. If the processor wrongly predicts that the index is in range, it uses index 0, except in
 // opJumpTableBare.
 func emitJumpTable(s *seq) {
 	e, t, u := s.e, s.r(1), s.r(2)
@@ -309,8 +309,8 @@ func emitJumpTable(s *seq) {
 	e.Buf.NoFallThrough()
 }
 
-// mask emits d = x if the carry flag is set, as after a comparison of x with what it must be less than, and 0 if not. There
-// is no branch that could be predicted.
+// mask emits d = x if the carry flag is set, else d = 0. The flag is set if a comparison has found x below its bound. No
+// branch is involved, so nothing can be mispredicted.
 func (s *seq) mask(size uint8, x, d regalloc.PReg) {
 	s.op(asm.Sbb, size, d, d)
 	s.op(asm.And, size, d, x)

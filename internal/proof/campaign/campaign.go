@@ -31,12 +31,12 @@ type Config struct {
 	For      time.Duration // ends the campaign earlier; 0 does not
 	Workers  int           // 0 means 1
 	Targets  []string
-	// Command gives the command that serves for a target.
+	// Command returns the command of a process that serves for a target.
 	Command func(target string) *exec.Cmd
 	// Start starts a command; nil stands for the command's own Start.
 	Start func(*exec.Cmd) error
-	// PerProcess is how many programs one process runs before the next is started, 0 means 500; MaxBytes is how much memory it
-	// may have in use after a program, 0 means 1 GiB.
+	// PerProcess is how many programs one process runs before the next one starts; 0 means 500. MaxBytes is how much memory
+	// it may use after a program; 0 means 1 GiB.
 	PerProcess int
 	MaxBytes   uint64
 	// Timeout is for one object in one process; 0 means a minute.
@@ -84,8 +84,8 @@ func (v *Variant) options() compile.Options {
 	return o
 }
 
-// Variants returns the variants for a target: each level of optimisation, one of them without what is against misspeculation, one without
-// lowering rules, and for this machine the newest processor that it is.
+// Variants returns the variants for a target: each level of optimisation, one of them without the protection against
+// misspeculation, one without lowering rules, and, for this machine, the highest level of processor that it has.
 func Variants(target string) (list []Variant) {
 	list = []Variant{
 		{Name: target + " -O0", Target: target, Level: opt.O0},
@@ -147,8 +147,9 @@ type Failure struct {
 	Small   string // how the small one differs
 	Rewrite string // of the mid-end or of lowering, or why there is none
 	Listing string // of the small one
-	// File is the small one, or the program if there is none, as a file of testdata/programs that shows the difference; FileTest is its calls as
-	// one of testdata/clif, which shows it, too. Where there is none, it is said why.
+	// File is the reduced program, or the whole one if it could not be reduced, as a file of testdata/programs that shows the
+	// difference. FileTest has its calls as a file of testdata/clif, which shows it too. If there is no such file, the
+	// text says why.
 	File       []byte
 	NoFile     string
 	FileTest   string
@@ -202,7 +203,7 @@ func (f *Figures) String() string {
 	return b.String()
 }
 
-// Run runs a campaign. The error is that it could not go on; differences are in the figures.
+// Run runs a campaign. An error means that it could not continue; differences are in the figures.
 func Run(ctx context.Context, cfg Config) (*Figures, error) {
 	cfg.setDefaults()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -299,14 +300,14 @@ func newWorker(cfg *Config) *worker {
 	return w
 }
 
-// close ends the processes; how they end does not matter any more.
+// close ends the processes; how they end no longer matters.
 func (w *worker) close() {
 	for _, m := range w.machines {
 		m.stop()
 	}
 }
 
-// module compares the program of a seed. The error is that it could not be compared.
+// module compares the program of a seed. An error means that it could not be compared.
 func (w *worker) module(ctx context.Context, seed uint64) (*Figures, error) {
 	f := &Figures{}
 	p := randprog.Generate(seed)
@@ -402,7 +403,8 @@ func (w *worker) options(v *Variant, set func(*compile.Options)) compile.Options
 	return o
 }
 
-// onMachine runs a program as each variant compiles it; nil stands for what is not supported. set, if not nil, changes the options.
+// onMachine runs a program as each variant compiles it. The outcome is nil for a variant that does not support it. set, if not
+// nil, changes the options.
 func (w *worker) onMachine(m *machine, p *randprog.Program, variants []Variant, set func(*compile.Options)) ([]*randprog.Outcome, error) {
 	env := m.envs[string(p.Env)]
 	if env == nil {
@@ -443,7 +445,7 @@ func object(wasm []byte, o compile.Options) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// machine returns that of a variant.
+// machine returns the machine of a variant.
 func (w *worker) machine(v *Variant) *machine {
 	i := slices.IndexFunc(w.machines, func(m *machine) bool { return m.target == v.Target })
 	return w.machines[i]

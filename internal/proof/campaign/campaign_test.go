@@ -106,7 +106,7 @@ func commands(t *testing.T) (targets []string, command func(target string) *exec
 // TestCampaign is a small campaign: nothing differs, and what the figures count is there.
 func TestCampaign(t *testing.T) {
 	targets, command := commands(t)
-	n := cmp.Or(*modulesFlag, testenv.Cases[uint64](60, 40, 60)) // with -short on one machine
+	n := cmp.Or(*modulesFlag, testenv.Cases[uint64](60, 30, 60)) // with -short on one machine
 	f, err := campaign.Run(t.Context(), campaign.Config{N: n, Workers: 2, Targets: targets, Command: command, PerProcess: 20})
 	if err != nil {
 		t.Fatal(err)
@@ -477,6 +477,7 @@ func TestPrograms(t *testing.T) {
 	t.Logf("%d of %d planted faults are shown", shown, len(faults))
 	if len(targets) == len(compile.Targets()) {
 		figures.Check(t, "planted.shown", shown)
+		figures.Check(t, "planted.faults", len(faults))
 	}
 }
 

@@ -19,8 +19,8 @@ import (
 	"github.com/waot-project/waot/spectest/interpengine"
 )
 
-// fileTest returns a filetest of the calls of a program, each of which is made in a new instance: the CLIF interpreter passes it, and v does not. The
-// error says why there is none; then the program's own file holds what is found.
+// fileTest returns a filetest of the calls of a program, each in a new instance, that the CLIF interpreter passes and v does
+// not. The error says why there is none; then only the program's own file shows the difference.
 func (w *worker) fileTest(ctx context.Context, p *randprog.Program, v *Variant, sort string) (string, error) {
 	switch {
 	case v == nil:
@@ -101,13 +101,13 @@ type clifTest struct {
 // clifCall is a call, each in a new instance.
 type clifCall struct {
 	fn        clif.FuncIndex
-	program   randprog.Program // that makes it alone, without a module; without a call if the function is not exported
+	program   randprog.Program // makes this call alone; it has no module, and no call if the function is not exported
 	want      string           // text of its result
 	directive string
 }
 
-// newCLIFTest returns what becomes of a program's calls in new instances, where the judge and the CLIF interpreter agree.
-// noSpectre is that of the variant.
+// newCLIFTest returns the results of a program's calls in new instances, where the judge and the CLIF interpreter agree.
+// noSpectre is the variant's option.
 func newCLIFTest(ctx context.Context, p *randprog.Program, noSpectre bool) (*clifTest, error) {
 	m, err := (&interpengine.Engine{NoSpectre: noSpectre}).Translate(p.Wasm)
 	switch {
@@ -169,7 +169,7 @@ func newCLIFCall(ctx context.Context, p *randprog.Program, c *wasmgen.Call, file
 	return &clifCall{fn, one, want.Calls[0].Text, line}, err
 }
 
-// callOthers adds a call of each other function, with zeros, as the functions of filetests are all called.
+// callOthers adds a call of each other function, with zeros, since a filetest must call all its functions.
 func (t *clifTest) callOthers(file *text.File, loaded filetest.Program) error {
 	for _, f := range t.funcs {
 		if f.Index == t.decl.InitFunc() || slices.ContainsFunc(t.calls, func(c clifCall) bool { return c.fn == f.Index }) {
@@ -190,7 +190,7 @@ func imports(m *clif.Module) bool {
 		slices.ContainsFunc(m.Globals, func(d clif.GlobalDecl) bool { return d.Import != nil })
 }
 
-// directive returns the line for a call with what the CLIF interpreter makes of it.
+// directive returns the line for a call with the CLIF interpreter's result.
 func directive(file *text.File, p filetest.Program, fn clif.FuncIndex, args []uint64, anyNaN bool) (string, error) {
 	inst, err := p.Start()
 	if err != nil {
@@ -219,7 +219,7 @@ func directive(file *text.File, p filetest.Program, fn clif.FuncIndex, args []ui
 	return "; run: " + call + " == " + strings.Join(results, ", "), nil
 }
 
-// operand returns a value as directives have it, any NaN for each quiet one if anyNaN says so.
+// operand returns a value as directives write it. If anyNaN is set, each quiet NaN stands for any NaN.
 func operand(t clif.Type, bits uint64, anyNaN bool) string {
 	quiet := map[clif.Type]uint64{clif.F32: 0x7FC00000, clif.F64: 0x7FF8 << 48}[t]
 	switch {
@@ -233,7 +233,7 @@ func operand(t clif.Type, bits uint64, anyNaN bool) string {
 	return fmt.Sprintf("%#x", bits)
 }
 
-// midEnd does to a function what the mid-end does with these options.
+// midEnd applies the mid-end to a function with these options.
 func midEnd(o *compile.Options) func(*clif.Func) error {
 	return func(f *clif.Func) error {
 		x := &opt.Optimizer{}

@@ -22,7 +22,7 @@ import (
 // onlyPlace is the kind of difference that is one of places of traps and nothing else.
 const onlyPlace = "place of a trap"
 
-// kind returns what sort of difference there is: results are one, whatever they are.
+// kind returns the kind of a difference. All differences of results are of one kind.
 func kind(got, want *randprog.Outcome) string {
 	switch {
 	case got == nil || got.Diff(want) == "":
@@ -34,8 +34,9 @@ func kind(got, want *randprog.Outcome) string {
 	return "different " + what
 }
 
-// differs says how a variant, nil for the interpreter, differs from the judge, and in what kind of way; both are empty if it does not, or if the program cannot be
-// compared: it does not end soon, uses up the stack, or the engines for comparison do not agree.
+// differs says how a variant, nil for the interpreter, differs from the judge, and the kind of the difference. Both are empty if
+// it does not differ, or if the program cannot be compared: it does not end soon, uses up the stack, or the reference engines
+// disagree.
 func (w *worker) differs(ctx context.Context, p *randprog.Program, v *Variant, set func(*compile.Options)) (how, sort string) {
 	slow := randprog.Run(randprog.Bounded(), p)
 	if v != nil && slow.Failed != "" || slow.TooLong() {
@@ -55,18 +56,19 @@ func (w *worker) differs(ctx context.Context, p *randprog.Program, v *Variant, s
 	}
 	want = slow // which knows the places of traps, too
 	limits := randprog.Bounded().Options
-	limits.MaxSteps *= 8 // as the plain one took no more, and a rewrite may make more of one step
-	got, err := w.outcome(p, v, set, limits)
+	limits.MaxSteps *= 8 // the plain program took at most MaxSteps, and a rewrite may turn one step into several
+	got, err := w.runVariant(p, v, set, limits)
 	if err != nil || got == nil {
 		return "", ""
 	}
 	return got.Diff(want), kind(got, want)
 }
 
-// shortTimeout is for programs that are made small: what is left of a wrong one may not end, which is not what is looked for.
+// shortTimeout is for programs that are being reduced: the rest of a wrong one may never end, which is not the difference
+// in question.
 const shortTimeout = 2 * time.Second
 
-// investigate makes a program that differs small, looks for the rewrite, and writes all of it down.
+// investigate reduces a program that differs, looks for the rewrite that causes it, and records everything.
 func (w *worker) investigate(ctx context.Context, p *randprog.Program, v *Variant, x *Failure) {
 	deadline := time.Now().Add(w.cfg.ReduceFor)
 	_, sort := w.differs(ctx, p, v, nil)
@@ -100,7 +102,7 @@ func (w *worker) investigate(ctx context.Context, p *randprog.Program, v *Varian
 	}
 	found := fmt.Sprintf("seed %d, %s", x.Seed, x.Variant)
 	x.File, err = w.programFile(ctx, []string{found, how}, small, v, sort)
-	if err != nil && small != p { // it depends on what else is in memory, say
+	if err != nil && small != p { // perhaps it depends on other content of memory
 		x.File, err = w.programFile(ctx, []string{found, x.Diff}, p, v, sort)
 	}
 	if err != nil {
@@ -111,7 +113,8 @@ func (w *worker) investigate(ctx context.Context, p *randprog.Program, v *Varian
 	}
 }
 
-// hurry bounds the time of each run, unless it is that a program does not end which is looked for, until the result is called.
+// hurry bounds the time of each run until its result is called, unless the difference in question is that a program does not
+// end.
 func (w *worker) hurry(v *Variant, sort string) func() {
 	if v == nil || v.Target == "" || sort == kind(&randprog.Outcome{Failed: endless}, &randprog.Outcome{}) {
 		return func() {}
@@ -133,7 +136,7 @@ func (w *worker) shrink(p *randprog.Program, x *Failure, shows func(*randprog.Pr
 	return w.fewerCalls(small.With(b), x, shows)
 }
 
-// fewerCalls leaves out what calls it can.
+// fewerCalls leaves out as many calls as it can.
 func (w *worker) fewerCalls(p *randprog.Program, x *Failure, shows func(*randprog.Program) bool) *randprog.Program {
 	for size := len(p.Calls); size > 0; size /= 2 {
 		for to := len(p.Calls); to > 0; to -= size {
@@ -147,7 +150,7 @@ func (w *worker) fewerCalls(p *randprog.Program, x *Failure, shows func(*randpro
 	return p
 }
 
-// bisect says which rewrite, of the mid-end or of lowering, makes the difference, or why it is none.
+// bisect says which rewrite, of the mid-end or of lowering, causes the difference, or why none does.
 func (w *worker) bisect(ctx context.Context, p *randprog.Program, v *Variant) string {
 	wm, err := validate.Module(p.Wasm, validate.Config{})
 	if err != nil {
@@ -155,7 +158,7 @@ func (w *worker) bisect(ctx context.Context, p *randprog.Program, v *Variant) st
 	}
 	last := len(wm.Funcs) // the init function
 	var log []opt.Rewrite
-	// bad compiles with all rewrites of functions before fn and n of fn, all if it is negative.
+	// bad compiles with all rewrites of functions before fn, and with the first n of fn, or all if n is negative.
 	bad := func(fn, n int) bool {
 		ctl := &opt.Control{}
 		how, _ := w.differs(ctx, p, v, func(o *compile.Options) {
@@ -200,7 +203,7 @@ func (w *worker) bisect(ctx context.Context, p *randprog.Program, v *Variant) st
 	return fmt.Sprintf("function %d, pass %s, rule %v, rewrite %d: %s => %s", fn, r.Rule.Pass, r.Rule, n, r.Before, strings.Join(r.After, "; "))
 }
 
-// firstBad returns the smallest number in (lo, hi] that is bad, where hi is, if badness stays.
+// firstBad returns the smallest bad number in (lo, hi], if hi is bad and every number above a bad one is bad.
 func firstBad(lo, hi int, bad func(int) bool) int {
 	for hi-lo > 1 {
 		if mid := lo + (hi-lo)/2; bad(mid) {
@@ -212,7 +215,7 @@ func firstBad(lo, hi int, bad func(int) bool) int {
 	return hi
 }
 
-// write writes what is needed to see the difference again to a new folder, which it gives; empty if it cannot.
+// write writes everything that reproduces the difference to a new folder, and returns the folder; "" if it fails.
 func (w *worker) write(p, small *randprog.Program, v *Variant, x *Failure) string {
 	dir := filepath.Join(w.cfg.Dir, strings.NewReplacer(" ", "_", "/", "_").Replace(fmt.Sprintf("seed%d-%s", x.Seed, x.Variant)))
 	if os.MkdirAll(dir, 0o777) != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/proof/campaign"
+	"github.com/waot-project/waot/internal/proof/testenv"
 )
 
 // TestMisplaced: a trap that is said to be at another offset than it is, on each target, is a difference, and made small as such.
@@ -16,6 +17,9 @@ func TestMisplaced(t *testing.T) {
 	targets, command := commands(t)
 	for _, target := range targets {
 		t.Run(target, func(t *testing.T) {
+			if target != compile.HostTarget() {
+				testenv.OnlyFull(t, "takes seconds in an emulator; the other subtest does the same here")
+			}
 			misplace := func(v *campaign.Variant, o *compile.Options) {
 				if v.Target != target || !v.NoSpectre {
 					return

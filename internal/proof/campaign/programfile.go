@@ -21,14 +21,15 @@ import (
 	"github.com/waot-project/waot/wasmfront/printer"
 )
 
-// File is a program with what must come of it, as a file of testdata/programs.
+// File is a program with its expected outcome, as a file of testdata/programs.
 type File struct {
 	Note    []string // for people: what it has shown
 	Program randprog.Program
 	Want    randprog.Outcome
 }
 
-// fileText is the form of a file: JSON of these fields, numbers as hexadecimal digits. Testdata has it, so it changes only with what is there.
+// fileText is the form of a file: JSON of these fields, numbers as hexadecimal digits. Files in testdata have this form, so a
+// change of it must rewrite them.
 type fileText struct {
 	Note    []string     `json:"note"`
 	Wasm    []byte       `json:"wasm"`
@@ -82,7 +83,7 @@ const memoryLine = 16
 // maxFileMemory bounds fileText.Bytes.
 const maxFileMemory = 64 << 20
 
-// NewFile makes a file. What the program does not import is left out.
+// NewFile makes a file. An environment that the program does not import from is left out.
 func NewFile(note []string, p *randprog.Program, want *randprog.Outcome) (*File, error) {
 	m, err := wasmfront.Decode(p.Wasm, wasmfront.DefaultFeatures)
 	if err != nil {
@@ -144,7 +145,7 @@ func (f *File) Format() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// ParseFile reads what Format has written. Fields that are not known are errors, so that nothing is left unchecked.
+// ParseFile reads what Format has written. Unknown fields are errors, so that everything in a file is checked.
 func ParseFile(b []byte) (*File, error) {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
@@ -176,7 +177,7 @@ func ParseFile(b []byte) (*File, error) {
 	return f, err
 }
 
-// parseMemory returns memory of n bytes with what is in the lines.
+// parseMemory returns memory of n bytes with the content that the lines give.
 func parseMemory(n int, lines []string) ([]byte, error) {
 	if n < 0 || n > maxFileMemory {
 		return nil, fmt.Errorf("memory of %d bytes", n)
@@ -210,8 +211,8 @@ type Difference struct{ Variant, Diff string }
 // JudgeName is the name of the judge, where it is listed beside variants.
 const JudgeName = "wazero's interpreter"
 
-// Check runs the programs of files under the judge, the CLIF interpreter without and with the mid-end, and each variant of the targets. It gives
-// their names, and what differs, by file. The error is that it could not go on.
+// Check runs the programs of files under the judge, the CLIF interpreter without and with the mid-end, and each variant of the
+// targets. It returns the names of these, and the differences by file. An error means that it could not continue.
 func Check(ctx context.Context, cfg Config, files ...*File) (names []string, differences [][]Difference, err error) {
 	cfg.setDefaults()
 	w := newWorker(&cfg)
@@ -260,8 +261,9 @@ func (w *worker) check(ctx context.Context, f *File) (names []string, difference
 // fileLimits bound what interpreters do with the program of a file, which a fault may make endless.
 var fileLimits = interp.Options{MaxSteps: 50_000_000}
 
-// outcome returns that of a program under a variant, nil for the interpreter; it is nil if it is not supported. set, if not nil, changes the options.
-func (w *worker) outcome(p *randprog.Program, v *Variant, set func(*compile.Options), limits interp.Options) (*randprog.Outcome, error) {
+// runVariant returns the outcome of a program under a variant, nil for the interpreter. The outcome is nil if the program is not
+// supported. set, if not nil, changes the options.
+func (w *worker) runVariant(p *randprog.Program, v *Variant, set func(*compile.Options), limits interp.Options) (*randprog.Outcome, error) {
 	switch {
 	case v == nil:
 		return randprog.Run(&interpengine.Engine{Options: limits}, p), nil
@@ -275,8 +277,8 @@ func (w *worker) outcome(p *randprog.Program, v *Variant, set func(*compile.Opti
 	return list[0], nil
 }
 
-// programFile returns the text of a file of a program that differs under v, in the way that sort says, or in any if it is empty: what is written is read
-// again and run, in a new process. The error says why there is none.
+// programFile returns the text of a file of a program that differs under v. The kind of difference must be sort, unless that is
+// empty. The text is read back and run in a new process to make sure. The error says why there is no file.
 func (w *worker) programFile(ctx context.Context, note []string, p *randprog.Program, v *Variant, sort string) ([]byte, error) {
 	plain := randprog.Run(&interpengine.Engine{Options: fileLimits}, p)
 	judge, _, err := randprog.Judge(ctx, p)
@@ -304,9 +306,9 @@ func (w *worker) programFile(ctx context.Context, note []string, p *randprog.Pro
 		}
 	}
 	if v != nil && v.Target != "" {
-		w.machine(v).stop() // what was done before must not matter; how it ended does not
+		w.machine(v).stop() // earlier runs must not matter; how the process ends does not matter
 	}
-	got, err := w.outcome(&f.Program, v, nil, fileLimits)
+	got, err := w.runVariant(&f.Program, v, nil, fileLimits)
 	if err != nil {
 		return nil, err
 	}

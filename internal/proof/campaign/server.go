@@ -26,18 +26,18 @@ type request struct {
 	Objects [][]byte
 }
 
-// endless is what is said of an object that took too long.
+// endless is the outcome's text for an object that took too long.
 const endless = "it does not end"
 
 // startLimit bounds the start of a process.
 const startLimit = 5 * time.Minute
 
-// maxRun is how long one object may run, for when who has asked is gone; it ends what takes long much earlier.
+// maxRun bounds how long one object may run, in case the client is gone. A live client ends slow objects much earlier.
 const maxRun = 10 * time.Minute
 
-// Serve runs programs for the process at the other end of the pipes, until r ends: what compiled code may break is this process
-// alone. There is one reply for each object, and an empty one before all, so that the time a process takes to start, long in an emulator, is not that of
-// an object.
+// Serve runs programs for the process at the other end of the pipes, until r ends, so that compiled code can break only this
+// process. It sends one reply for each object, and an empty reply at the start, so that the time to start, which is long in an
+// emulator, does not count for an object.
 func Serve(r io.Reader, w io.Writer) error {
 	out := bufio.NewWriter(w)
 	dec, enc := gob.NewDecoder(bufio.NewReader(r)), gob.NewEncoder(out)
@@ -142,8 +142,8 @@ func (s *process) stop() error {
 	return err
 }
 
-// run runs a program as each of the objects. A process that ends or takes too long is an outcome of the object that it was
-// at; the error is that none can be started.
+// run runs a program as each of the objects. If a process ends or takes too long, that is the outcome of the object that it was
+// running. An error means that no process can be started.
 func (s *process) run(p *randprog.Program, env []byte, objects [][]byte) ([]*randprog.Outcome, error) {
 	if s.cmd != nil && (s.served >= s.perProcess || s.memory() > s.maxBytes) {
 		if err := s.stop(); err != nil {
@@ -183,7 +183,7 @@ func (s *process) run(p *randprog.Program, env []byte, objects [][]byte) ([]*ran
 	return list, nil
 }
 
-// memory returns what the process has in memory, in bytes, 0 if that is not known.
+// memory returns the resident memory of the process in bytes, or 0 if unknown.
 func (s *process) memory() uint64 {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", s.cmd.Process.Pid))
 	if f := strings.Fields(string(b)); err == nil && len(f) > 1 {

@@ -18,16 +18,16 @@ type Call struct {
 
 func (k *Call) String() string { return fmt.Sprintf("%d.%s(%#x)", k.Module, k.Func, k.Args) }
 
-// Module is a module of a case, as text or as bytes. Others import from it by its name; what they import from any other
-// name are functions of the host, whose names say their types: "il_d" takes i32 and i64 and gives f64.
+// Module is a module of a case, as text or as bytes. Later modules import from it by its name. Imports from any other name
+// are functions of the host. Their names say their types: "il_d" takes i32 and i64 and returns f64.
 type Module struct {
 	Name string
 	Text string
 	Wasm []byte // of Text if it is nil
 }
 
-// Case is modules, instantiated in their order, and calls made in theirs. A module that traps when instantiated has no
-// exports.
+// Case is a list of modules, which are instantiated in order, and a list of calls, which are then made in order. A module
+// that traps when instantiated has no exports.
 type Case struct {
 	Modules []Module
 	Calls   []Call
@@ -74,8 +74,9 @@ type Builder struct {
 	funcs int
 }
 
-// Add adds an exported function, and calls of it. Letters stand for the types of parameters and results, as in package wat;
-// arguments of 32 bits are the lower halves of what is given. The name is f and a number; it is returned.
+// Add adds an exported function, and one call of it for each list of arguments. Letters stand for the types of parameters and
+// results, as in package wat. For 32-bit parameters, only the lower halves of the arguments count. Add returns the
+// function's name, f and a number.
 func (b *Builder) Add(params, results, body string, args ...[]uint64) (name string) {
 	name = fmt.Sprintf("f%d", b.funcs)
 	b.AddNamed(name, params, results, body, args...)
@@ -118,8 +119,8 @@ func Product(sets ...[]uint64) [][]uint64 {
 // Each returns one list of one element for each value.
 func Each(values ...uint64) [][]uint64 { return Product(values) }
 
-// Corners returns the numbers of a type (i, l, f or d) that operators treat differently, as bits. Those of floats are
-// sorted by their bits.
+// Corners returns numbers of a type (i, l, f or d) that operators treat differently, as bits. Floats are sorted by their
+// bits.
 func Corners(letter byte) (out []uint64) {
 	switch letter {
 	case 'i':
@@ -144,6 +145,6 @@ func Corners(letter byte) (out []uint64) {
 	return slices.Compact(out)
 }
 
-// cornerFloats are ordinary numbers, those that integers end at among them.
+// cornerFloats are ordinary numbers, among them the limits of integers.
 var cornerFloats = []float64{0, 1, -1, 0.5, -0.5, 1.5, 2.5, -2.5, 0.1, math.Inf(1), math.Inf(-1), 2147483647, 2147483648, -2147483648,
 	-2147483649, 4294967295, 4294967296, 8388609.5, 1 << 63, -1 << 63, 1 << 64, 1e30, -0.99}

@@ -16,12 +16,12 @@ import (
 
 // Harness compares engines.
 type Harness struct {
-	// Judge says what a case does, but for the places of traps.
+	// Judge says what a case must do, except for the places of traps.
 	Judge spectest.Engine
-	// JudgeTraps maps codes of traps, between which the judge makes no difference, to one of them.
+	// JudgeTraps maps codes of traps that the judge does not distinguish to one of them.
 	JudgeTraps map[abi.TrapCode]abi.TrapCode
-	// Engines are compared with the judge, and with the first one of them that agrees with it: their traps must then have
-	// equal codes, and equal places where both know them.
+	// Engines are compared with the judge until the first of them agrees with it; the others are compared with that one.
+	// Their traps must then have equal codes, and equal places where both are known.
 	Engines []spectest.Engine
 	// Watch is Case.Watch for all cases.
 	Watch bool
@@ -29,8 +29,8 @@ type Harness struct {
 	Dump string
 }
 
-// Check runs a case on all engines and reports where they differ. It returns what the first engine did that agrees with the
-// judge, or else what the judge did.
+// Check runs a case on all engines and reports where they differ. It returns the history of the first engine that agrees with
+// the judge, or else the judge's.
 func (x *Harness) Check(t testing.TB, c *Case) *History {
 	t.Helper()
 	watched := *c
@@ -55,7 +55,7 @@ func (x *Harness) Check(t testing.TB, c *Case) *History {
 			differ = true
 		} else if reference != x.Judge {
 			places += got.places(want)
-		} else { // From here on, compare with one of ours, which knows places and all kinds of traps.
+		} else { // From here on, compare with one of our engines, which know places and all kinds of traps.
 			want, reference, traps = got, e, nil
 		}
 	}
@@ -66,7 +66,7 @@ func (x *Harness) Check(t testing.TB, c *Case) *History {
 	return want
 }
 
-// judge returns what the judge does with a case. Places of its traps do not count: another compiler may let another
+// judge returns the judge's history of a case. It removes the places of traps: another compiler may make another
 // instruction trap.
 func (x *Harness) judge(c *Case) (*History, error) {
 	h, err := Play(x.Judge, c)

@@ -44,7 +44,7 @@ var Natives = sync.OnceValue(func() []spectest.Engine {
 	return append(list, v3)
 })
 
-// Interpreters returns the CLIF interpreter on what translation and on what the mid-end give.
+// Interpreters returns the CLIF interpreter twice: for the output of translation, and for the output of the mid-end.
 func Interpreters() []spectest.Engine {
 	return []spectest.Engine{&interpengine.Engine{}, &interpengine.Engine{Label: "-O1", Rewrite: func(f *clif.Func) error {
 		return new(opt.Optimizer).Run(f, opt.O1)

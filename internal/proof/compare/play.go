@@ -82,7 +82,7 @@ type player struct {
 	h         *History
 }
 
-// Play gives what the engine did; an error is a failure of the engine, or of the case.
+// Play runs a case on an engine. An error is a failure of the engine, or a mistake in the case.
 func Play(e spectest.Engine, c *Case) (*History, error) {
 	c, err := c.assembled()
 	if err != nil {
@@ -118,7 +118,7 @@ func Play(e spectest.Engine, c *Case) (*History, error) {
 		}
 		p.h.globals = append(p.h.globals, v)
 	}
-	p.h.memories = p.sum(math.MaxInt)
+	p.h.memories = p.checksum(math.MaxInt)
 	return p.h, nil
 }
 
@@ -179,8 +179,8 @@ func (p *player) watchExports(wasm []byte, inst spectest.Instance) error {
 	return nil
 }
 
-// memoryContent gives the content of a memory, as it is when asked. What it does not know is an error: the memory would
-// not be compared.
+// memoryContent returns a function that gives the present content of a memory. An unknown type of memory is an error, since
+// it could not be compared.
 func memoryContent(x spectest.Extern) (func() []byte, error) {
 	switch m := x.(type) {
 	case interface{ Bytes() []byte }:
@@ -204,7 +204,7 @@ func Memory(inst spectest.Instance) ([]byte, error) {
 	return content(), nil
 }
 
-// letters are the types of numbers that the names of the host's functions have.
+// letters are the types of numbers, by the letters in names of the host's functions.
 var letters = map[byte]clif.Type{'i': clif.I32, 'l': clif.I64, 'f': clif.F32, 'd': clif.F64}
 
 // hostFunc returns the function of the host whose name says its type. Its results are numbers made of all arguments.
@@ -252,7 +252,7 @@ func number(t clif.Type, bits uint64) uint64 {
 	return bits
 }
 
-// AnyNaN makes one NaN of all that a type has; other bits stay.
+// AnyNaN maps all NaNs of a type to one; other bits stay.
 func AnyNaN(t clif.Type, bits uint64) uint64 {
 	switch {
 	case t == clif.F32 && bits&0x7FFFFFFF > 0x7F800000 && bits>>32 == 0:
@@ -274,20 +274,20 @@ func (p *player) record(values []spectest.Value, err error) error {
 		v.Trap, v.Place = t.TrapCode(), spectest.PlaceOf(t)
 	}
 	if p.Watch {
-		v.memories = p.sum(watchedBytes)
+		v.memories = p.checksum(watchedBytes)
 	}
 	p.h.Events = append(p.h.Events, v)
 	return nil
 }
 
-// watchedBytes is how much of each memory is compared after each call: that many bytes, half of them at its end. At the
-// end of a case everything is.
+// watchedBytes is how many bytes of each memory are compared after each call, half of them at its end. At the end of a case
+// all bytes are compared.
 const watchedBytes = 1 << 20
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli) // which processors compute
 
-// sum returns a checksum of the memories: their sizes, and up to most bytes of each, half of them at its end.
-func (p *player) sum(most int) (s uint32) {
+// checksum returns a checksum of the memories: of their sizes, and of up to most bytes of each, half of them at its end.
+func (p *player) checksum(most int) (s uint32) {
 	for _, m := range p.memories {
 		b := m()
 		s += uint32(len(b) >> 16) // pages

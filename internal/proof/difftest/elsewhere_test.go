@@ -291,7 +291,7 @@ func (x *elsewhere) benchmarks(t *testing.T) {
 				t.Fatal(err)
 			}
 			ran++
-			for _, level := range []opt.Level{opt.O0, opt.O1} {
+			for _, level := range testenv.Cases([]opt.Level{opt.O1}, []opt.Level{opt.O1}, []opt.Level{opt.O0, opt.O1}) { // programs run at both
 				do, err := x.compile(wasm, level)
 				if err != nil {
 					ran--

@@ -1,6 +1,6 @@
 // Package filetest runs the tests in .clif files: CLIF with a header of
-// commands and, in comments, what is expected. testdata/clif/README.clif shows
-// all there is.
+// commands, and expectations in comments. testdata/clif/README.clif shows
+// all features.
 //
 // Place in the pipeline: a test of it; commands that need later stages, such as
 // the back end's, are registered by the test packages that may import them.

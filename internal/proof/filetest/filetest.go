@@ -32,21 +32,21 @@ type Runner struct {
 	Update bool
 }
 
-// Failure is something that is not as the file says.
+// Failure is a difference from what the file says.
 type Failure struct {
 	Line int
 	Msg  string
 }
 
-// Outcome is what running a file gave.
+// Outcome is the result of running a file.
 type Outcome struct {
 	Failures []Failure
 	// Updated is the new text if an expected text was rewritten, else nil.
 	Updated []byte
 	// Runs is the number of calls that were executed and compared.
 	Runs int
-	// Calls is the number of lines that say a call, Called how many of them each engine has executed for the file as it
-	// is, by its name.
+	// Calls is the number of lines that state a call. Called is how many of them each engine, by name, has executed for the
+	// file as it is.
 	Calls  int
 	Called map[string]int
 	// Skipped is the commands that are not registered here.
@@ -90,7 +90,7 @@ func (r *Runner) Run(src []byte) *Outcome {
 	return &j.Outcome
 }
 
-// count counts the lines that say a call. Those of a file are all executed or, if nothing runs, wrong.
+// count counts the lines that state a call. If no command executes them, they are mistakes.
 func (j *job) count() {
 	runs := slices.ContainsFunc(j.tests, func(t test) bool { return t.name == "run" })
 	for i, line := range j.lines {
@@ -187,7 +187,7 @@ func (j *job) opt(_ *text.File, f *clif.Func, passes []string) (string, error) {
 	return f.String(), nil
 }
 
-// cat checks that the functions are written as they print, but for comments
+// cat checks that the functions are written as they print, except for comments
 // and spacing.
 func (j *job) cat(test) {
 	file := j.parse()

@@ -15,8 +15,8 @@ func isExpected(line string) bool {
 	return strings.HasPrefix(line, ";") && !strings.HasPrefix(line, ";;") && !isDirective(line)
 }
 
-// precise compares what a command makes of each function with the comment
-// below it, or puts it there.
+// precise compares a command's output for each function with the comment
+// below the function, or writes it there.
 func (j *job) precise(t test, command Command) {
 	file := j.parse()
 	var out []string
@@ -63,7 +63,7 @@ func commented(s string) []string {
 // Diff compares lines: those only in a with a minus, those only in b with a
 // plus, around them up to three that are in both. It is empty if a equals b.
 func Diff(a, b []string) string {
-	// The longest common subsequence of what differs.
+	// The longest common subsequence of the parts that differ.
 	pre := 0
 	for pre < len(a) && pre < len(b) && a[pre] == b[pre] {
 		pre++

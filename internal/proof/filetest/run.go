@@ -70,7 +70,7 @@ func isDirective(line string) bool {
 	return strings.HasPrefix(comment, runMark) || strings.HasPrefix(comment, trapMark)
 }
 
-// directive is a call with what it must give.
+// directive is a call with its expected result.
 type directive struct {
 	line    int
 	fn      clif.FuncIndex

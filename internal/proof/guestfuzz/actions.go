@@ -11,7 +11,7 @@ import (
 	"github.com/waot-project/waot/host"
 )
 
-// deed is something that the host does, from inside of a call or outside of all.
+// deed is something that the host does, inside a call or outside all calls.
 type deed struct {
 	name   string
 	weight int
@@ -35,7 +35,7 @@ func deeds() []deed {
 		{"refusals as busy", 3, (*world).busy},
 		{"ends of contexts", 2, func(w *world) {
 			if w.inside() {
-				w.arm()
+				w.cancelActive()
 			}
 		}},
 		{"growths of Go's stack", 3, func(w *world) { growStack(1 << w.r.IntN(6)) }},
@@ -48,7 +48,7 @@ func deeds() []deed {
 	}
 }
 
-// act does something.
+// act does a random deed.
 func (w *world) act() {
 	list := w.runner.deeds
 	pick := w.r.IntN(w.runner.weight)
@@ -177,7 +177,7 @@ func (w *world) useGlobal() {
 func (w *world) throwAway() {
 	n := 1 + w.r.IntN(20)
 	if w.r.IntN(10) == 0 {
-		n = 1500 // as many as lead to a collection
+		n = 1500 // enough for a collection
 	}
 	for range n {
 		ref, err := w.store.ExternRef(w.newToken())
@@ -261,8 +261,8 @@ func (w *world) refAmong(types string) int {
 	}
 }
 
-// checkRefused fails if the error does not say that a word is none of the store, or that the call could not begin or go on
-// for another reason.
+// checkRefused fails unless the error says that a word does not belong to the store, or that the call could not begin or
+// continue for another reason.
 func (w *world) checkRefused(err error) {
 	var trap *host.Trap
 	switch {
@@ -276,7 +276,7 @@ func (w *world) checkRefused(err error) {
 	w.count("words of other stores refused")
 }
 
-// busy tries from inside, and from other goroutines, what only works from outside.
+// busy tries operations that only work from outside, from inside and from other goroutines.
 func (w *world) busy() {
 	if !w.inside() {
 		return
@@ -321,7 +321,7 @@ func (w *world) pause() {
 	}
 }
 
-// other makes another store, and uses it from inside of this one.
+// other makes another store, and uses it from inside this one.
 func (w *world) other() {
 	if w.level < 2 {
 		w.runner.live(w.r.Uint64(), w.level+1)
@@ -347,7 +347,7 @@ func (w *world) makeHostFunc(s signature) *funcItem {
 	return f
 }
 
-// know makes a function one of those that can be called.
+// know adds a function to those that can be called.
 func (w *world) know(f *funcItem) {
 	if w.byReal[f.real] == nil {
 		w.byReal[f.real] = f

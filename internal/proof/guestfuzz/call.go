@@ -179,7 +179,7 @@ func (w *world) callReal(f *funcItem, ctx context.Context, args []argument, raw 
 			if len(w.acts) > 1 {
 				return
 			}
-			for i := range s.results { // it is kept until the next call, or given up at once
+			for i := range s.results { // a result is kept until the next call, or given up at once
 				if h := want[i].ref; h != nil && !w.claimed(h) && w.r.IntN(2) == 0 {
 					w.store.Release(stack[i])
 				}
@@ -265,7 +265,7 @@ func (w *world) enter(a *activation, f func() error) (err error) {
 	return err
 }
 
-// finish compares how a call has ended, which is the innermost activation. check compares results.
+// finish compares how the innermost activation has ended. check compares results.
 func (w *world) finish(a *activation, err error, check func(want []value)) {
 	defer func() { w.acts = w.acts[:len(w.acts)-1] }()
 	var trap *host.Trap
@@ -318,7 +318,7 @@ func (w *world) finish(a *activation, err error, check func(want []value)) {
 	}
 }
 
-// checkCancelled fails if no context that is active has ended for the reason of the error.
+// checkCancelled fails unless an active context has ended for the reason that the error gives.
 func (w *world) checkCancelled(err error) {
 	for _, a := range w.acts {
 		if a.ctx.ended() && (err == host.ErrCancelled || errors.Is(err, context.Cause(a.ctx.ctx))) {

@@ -28,7 +28,7 @@ type Config struct {
 	Begin   func(worker int, seed uint64)
 	Sampled func(Sample)
 
-	lie func(*world) // if not nil, something that the model is not told; tests have it noticed
+	lie func(*world) // if not nil, does something that the model does not know of, which must be noticed; for tests
 }
 
 // Result is what a campaign has done.
@@ -52,7 +52,7 @@ type campaign struct {
 	result  Result
 }
 
-// Run runs episodes until there have been enough or one has found something. The error says what.
+// Run runs episodes until there have been enough, or until one finds something, which the error describes.
 func Run(cfg *Config) (*Result, error) {
 	c := &campaign{Config: cfg, start: time.Now(), pool: pool{entries: map[uint64]*entry{}}, result: Result{Counts: map[string]int{}}}
 	c.errs = make([]error, cfg.Workers)
@@ -138,7 +138,7 @@ func (c *campaign) watch(finished chan struct{}) {
 	}
 }
 
-// sampling takes samples until the workers have finished or something is left that must not be.
+// sampling takes samples until the workers have finished, or until something is left that must be gone.
 func (c *campaign) sampling(finished chan struct{}) error {
 	for {
 		select {
@@ -171,8 +171,8 @@ func (c *campaign) sample() error {
 	return err
 }
 
-// collect fails if values of closed stores stay. A collection may miss some that are in a register of a goroutine that it has
-// interrupted.
+// collect fails if values of closed stores stay. One collection may miss values in registers of goroutines that it
+// interrupts.
 func (c *campaign) collect() error {
 	for try := 0; ; try++ {
 		debug.FreeOSMemory() // it collects

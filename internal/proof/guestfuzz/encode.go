@@ -13,7 +13,7 @@ const wasmPage = 65536
 type encoder struct {
 	p     *program
 	types []signature
-	b     []byte // of the present item
+	b     []byte // bytes of the present item
 }
 
 // encode returns a program in the binary format. Its imports are of module "env": functions h0, h1 and so on,
@@ -44,7 +44,7 @@ func (p *program) encode() []byte {
 	if p.start >= 0 {
 		start = [][]byte{uleb(uint64(len(p.imports) + p.start))}
 	}
-	var types [][]byte // when all have been asked for
+	var types [][]byte // made last, when all are known
 	for _, s := range e.types {
 		types = append(types, append(append([]byte{0x60}, valTypes(s.params)...), valTypes(s.results)...))
 	}
@@ -384,7 +384,7 @@ func (e *encoder) zero(t byte) {
 	}
 }
 
-// leave encodes what calls or ends the function.
+// leave encodes actions that call functions or end this one.
 func (e *encoder) leave(a *action) {
 	switch a.op {
 	case opCall, opIndirect:
@@ -401,7 +401,7 @@ func (e *encoder) leave(a *action) {
 			e.op(wLocalSet, a.dests[n])
 		}
 	case opSpin:
-		e.op(wCall, arm)
+		e.op(wCall, cancelImport)
 		e.op(wIf, wVoid)
 		e.op(wLoop, wVoid)
 		switch a.k {
@@ -462,7 +462,7 @@ func (e *encoder) trap(a *action) {
 	e.op(wDrop)
 }
 
-// access encodes what works on memories and tables.
+// access encodes actions on memories and tables.
 func (e *encoder) access(a *action) {
 	table := func() int { return e.p.tableIndex(a.t) }
 	switch a.op {
@@ -538,7 +538,7 @@ func (e *encoder) access(a *action) {
 	}
 }
 
-// data returns the data segment of an action, which was chosen before there were any.
+// data returns the data segment of an action, whose choice was made before the segments existed.
 func (p *program) data(n int) int { return n % len(p.datas) }
 
 // elem returns the element segment of opTableInit: one of the table's type, -1 if there is none.

@@ -17,7 +17,7 @@ func (w *world) instantiate() {
 	w.must(err, "compiling")
 	defer w.runner.pool.put(e)
 	mod := e.module
-	if w.r.IntN(8) == 0 { // one of its own, which is closed while its instances live
+	if w.r.IntN(8) == 0 { // a module of its own, which is closed while its instances live
 		own, err := host.Load(e.object, nil)
 		w.must(err, "Load")
 		defer func() {
@@ -41,7 +41,7 @@ func (w *world) instantiate() {
 		w.granted("Instantiate", err, over)
 		return
 	}
-	w.placed++
+	w.counted++
 	w.own(i)
 	w.instances = append(w.instances, i)
 	ctx := w.newContext()
@@ -58,7 +58,7 @@ func (w *world) instantiate() {
 		w.meet(i, real)
 	} else {
 		w.count("instantiations that failed")
-		// A store whose call is being ended may have made nothing of it, which its limits in all depend on.
+		// If the store's call was cancelled, the model cannot know how much was made, and the limits depend on that.
 		w.stop = w.stop || w.inside() && errors.Is(err, host.ErrCancelled)
 	}
 }
@@ -70,8 +70,8 @@ func (w *world) link(p *program) (i *instance, imports host.Imports, ok bool) {
 	for n, s := range p.imports {
 		f := live(w, w.funcs, func(f *funcItem) bool { return f.signature() == s })
 		switch {
-		case n == arm || f == nil || w.r.IntN(3) != 0:
-			h := &hostFunc{signature: s, isArm: n == arm, w: w}
+		case n == cancelImport || f == nil || w.r.IntN(3) != 0:
+			h := &hostFunc{signature: s, cancels: n == cancelImport, w: w}
 			f = h.item()
 			env[exportName('h', n)] = h.makeFunc()
 		default:
@@ -120,12 +120,12 @@ func (w *world) link(p *program) (i *instance, imports host.Imports, ok bool) {
 	return i, host.Imports{"env": env}, true
 }
 
-// fits reports whether something of a size with limits can be imported as what wants min and max.
+// fits reports whether something with a size and limits can be imported where min and max are declared.
 func fits(size uint64, l host.Limits, min, max uint64, hasMax bool) bool {
 	return size >= min && (!hasMax || l.HasMax && l.Max <= max)
 }
 
-// newLimits are limits that fit, most of the time those that are wanted.
+// newLimits returns limits that fit the declared ones, and mostly equal them.
 func (w *world) newLimits(min, max uint64, hasMax bool) host.Limits {
 	l := host.Limits{Min: min, Max: max, HasMax: hasMax}
 	if !hasMax && w.r.IntN(2) == 0 {
@@ -209,7 +209,7 @@ func (w *world) globalFor(d globalDef) *globalItem {
 	return w.newGlobal(d.typ, d.mutable, nil)
 }
 
-// own makes what is the instance's own, which is empty before it is initialized.
+// own makes the entities that the instance defines, which are empty before they are initialized.
 func (w *world) own(i *instance) {
 	p := i.prog
 	if !p.memory.imported {
@@ -229,7 +229,7 @@ func (w *world) own(i *instance) {
 	}
 }
 
-// meet takes what an instance exports.
+// meet records the exports of an instance.
 func (w *world) meet(i *instance, real *host.Instance) {
 	i.real = real
 	p := i.prog
@@ -267,7 +267,7 @@ func (w *world) meet(i *instance, real *host.Instance) {
 	w.compare(nil)
 }
 
-// breakLink takes an import away, or gives another thing in its place.
+// breakLink removes an import, or puts something else in its place.
 func (w *world) breakLink(mod *host.Module, imports host.Imports) {
 	env := imports["env"]
 	names := slices.Sorted(maps.Keys(env))
@@ -295,7 +295,8 @@ func (w *world) breakLink(mod *host.Module, imports host.Imports) {
 	w.count("imports that did not fit")
 }
 
-// misfit is something of the kind of x that cannot be imported in its place: of another type, or of another store.
+// misfit returns something of the same kind as x that cannot be imported in its place: it has another type, or is from
+// another store.
 func (w *world) misfit(name string, x any) any {
 	other, err := host.NewStore(nil)
 	w.must(err, "NewStore")

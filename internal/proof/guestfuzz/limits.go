@@ -10,10 +10,10 @@ import (
 	"github.com/waot-project/waot/host/inproc"
 )
 
-// limits are what a store grants.
+// limits are the limits of a store.
 type limits struct {
 	pages, elements uint64 // of each memory and table
-	// Of all together, those of instances whose instantiation has failed included.
+	// The sums over all instances, including those whose instantiation has failed.
 	allPages, allElements        uint64
 	memories, tables, globals    int
 	instances                    int
@@ -69,7 +69,7 @@ func (l *limits) config() inproc.Config {
 	return c
 }
 
-// usage is how much a store has, or is to get, of what is limited in all.
+// usage is how much a store has, or will get, of the quantities whose sums are limited.
 type usage struct {
 	memories, tables, globals int
 	pages, elements           uint64
@@ -105,7 +105,7 @@ func (w *world) exceeded(u usage) (names []string) {
 	return names
 }
 
-// granted reports whether something was made; it fails if the error is not what the limits exceeded say.
+// granted reports whether something was made. It fails if the error does not match the exceeded limits.
 func (w *world) granted(what string, err error, exceeded []string) bool {
 	if len(exceeded) == 0 {
 		w.must(err, what)
@@ -139,7 +139,7 @@ func (w *world) overLimits(i *instance) (names []string) {
 		}
 	}
 	u.globals = len(p.globals) - len(importedGlobals(p))
-	if w.placed >= w.limits.instances {
+	if w.counted >= w.limits.instances {
 		names = append(names, "instances")
 	}
 	return append(names, w.exceeded(u)...)

@@ -81,15 +81,15 @@ type frame struct {
 	sized uint64
 }
 
-// eventKind is what the model has come to.
+// eventKind is why the model has stopped.
 type eventKind uint8
 
 const (
 	eventReturn eventKind = iota // values are the results
 	eventHost                    // a call of fn with values
 	eventTrap                    // trap
-	eventSpin                    // goes around for ever
-	eventStep                    // the step at which it was to stop comes next
+	eventSpin                    // loops for ever
+	eventStep                    // the step at which it should stop comes next
 )
 
 func (k eventKind) String() string {
@@ -108,8 +108,8 @@ type activation struct {
 	frames []frame
 	fn     *funcItem // that was called, nil for an instantiation
 	args   []value   // of fn if it is the host's, until it has been called
-	// pending: a function of the host has been called and its results are not there yet. They go to the
-	// innermost frame, or, if there is none, are those of the activation.
+	// pending: a function of the host has been called and has not returned yet. Its results go to the
+	// innermost frame. If there is no frame, they are the results of the activation.
 	pending  *funcItem
 	results  []value
 	spinning bool
@@ -177,7 +177,7 @@ func (a *activation) deliver(results []value) {
 	f.pc++
 }
 
-// run goes on until something happens that is not the code's own affair, or the next action would be number until.
+// run continues until an event happens that the caller has to handle, or the next action would be number until.
 func (w *world) run(a *activation, until uint64) event {
 	switch {
 	case a.ended != nil:
@@ -268,7 +268,7 @@ func (a *activation) trap(code host.TrapCode) event {
 	return *a.ended
 }
 
-// perform does one action of the innermost function. ok is false if a goes on.
+// perform does one action of the innermost function. ok is false if a continues.
 func (w *world) perform(a *activation, f *frame, act *action) (e event, ok bool) {
 	l := f.locals
 	switch act.op {
@@ -337,7 +337,7 @@ func (w *world) performCall(a *activation, f *frame, act *action) (e event, ok b
 	var callee *funcItem
 	switch act.op {
 	case opSpin:
-		callee = f.inst.funcs[arm]
+		callee = f.inst.funcs[cancelImport]
 	case opCall:
 		callee = f.inst.funcs[act.t]
 	case opIndirect:
@@ -402,7 +402,7 @@ func index(f *frame, local int, mask int64) uint64 {
 	return uint64(uint32(f.locals[local].bits) & uint32(mask))
 }
 
-// growthFailed is what growth gives if it is refused.
+// growthFailed is the result of growth that is refused.
 const growthFailed = math.MaxUint32
 
 // performMemory reports false if it is out of bounds.

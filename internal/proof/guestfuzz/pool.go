@@ -33,7 +33,7 @@ const (
 	maxIdle = 3 * numPrograms
 )
 
-// get returns the program that an episode chooses. It depends on nothing else, so that an episode can be repeated. put must follow.
+// get returns the program of a choice. It depends on the choice alone, so that an episode can be repeated. put must follow.
 func (p *pool) get(episode, choice uint64) (*entry, error) {
 	number := episode/perGeneration*numPrograms + choice%numPrograms
 	p.mu.Lock()

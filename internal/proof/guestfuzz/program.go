@@ -15,7 +15,7 @@ type signature struct{ params, results string }
 // program is a module that can be encoded and interpreted.
 type program struct {
 	name    string
-	imports []signature // of Go functions; import 0 is arm
+	imports []signature // of Go functions; import 0 is cancelImport
 	funcs   []function
 	memory  memoryDef
 	tables  []tableDef
@@ -33,8 +33,9 @@ const (
 	firstGlobal        // the others, in any order
 )
 
-// arm is import 0: the host ends a context and gives 1, or 0 if there is none to end.
-const arm = 0
+// cancelImport is the number of an import with which a guest asks the host to end a context. It gives 1, or 0 if no context can
+// end.
+const cancelImport = 0
 
 // function is a function of a program.
 type function struct {
@@ -114,7 +115,7 @@ const (
 	opCall                 // dests = function t (args)
 	opIndirect             // dests = table 0 [a[l] & k] (args), of signature t of the program
 	opTrap                 // trap k, by a[l] if it is an access
-	opSpin                 // call arm, and if that gives 1, go around for ever in manner k
+	opSpin                 // call cancelImport, and if that gives 1, go around for ever in manner k
 	opReturn               // return the results
 	opLoop                 // go k times around the actions up to the next opEnd; d[i] counts
 	opEnd                  // of the opLoop at t, which d[i] counts down
@@ -177,7 +178,7 @@ type generator struct {
 	p *program
 	f *function // that is being made
 	n int       // its number
-	// favourite is the function that most elements of table 0 are, so that most indirect calls find what they want.
+	// favourite is the function in most elements of table 0, so that most indirect calls find a function of the right type.
 	favourite int
 }
 
@@ -212,11 +213,11 @@ func newProgram(seed uint64, name string) *program {
 	return p
 }
 
-// numSignatures is how many signatures there are. Package reflect keeps each type of functions that it makes for ever, so there
-// must not be ever more of them.
+// numSignatures is how many signatures there are. The number is bounded because package reflect never frees a function type that
+// it has made.
 const numSignatures = 40
 
-// signatures are those of all programs.
+// signatures are the signatures that programs choose from.
 func signatures() []signature {
 	r := rand.New(rand.NewPCG(1, 2))
 	types := func(n int) string {
@@ -410,7 +411,7 @@ func (g *generator) recursive(n int) {
 
 // call makes a call of function t.
 func (g *generator) call(t int) action {
-	if t == arm {
+	if t == cancelImport {
 		return action{op: opSpin, k: int64(g.r.IntN(numSpins))}
 	}
 	s := g.p.sigOf(t)
@@ -454,7 +455,7 @@ func (g *generator) action() action {
 	switch w := r.IntN(100); {
 	case w < 22:
 		return g.call(1 + r.IntN(len(p.imports)-1))
-	case w < 32: // a later function, or any
+	case w < 32: // mostly a later function
 		first := len(p.imports) + g.n + 1
 		return g.call(first + r.IntN(p.numFuncs()-first))
 	case w < 37:
@@ -509,7 +510,7 @@ func (g *generator) action() action {
 	case w < 99:
 		return action{op: opTrap, a: l(), k: int64(r.IntN(numTraps))}
 	}
-	return g.call(arm)
+	return g.call(cancelImport)
 }
 
 func (g *generator) globalAction() action {

@@ -2,5 +2,5 @@
 
 package guestfuzz
 
-// raceDetector: it keeps what it knows of each address that was ever in use.
+// raceDetector reports whether the race detector runs. It keeps data about each address that was ever in use.
 const raceDetector = true

@@ -15,13 +15,13 @@ type runner struct {
 	n      int // its number
 	counts map[string]int
 	deeds  []deed
-	weight int // sum of theirs
+	weight int // sum of the deeds' weights
 	pool   *pool
 	wasi   *wasiShared
 	tokens uint64 // made so far
 	seed   uint64 // of the episode
 
-	// left are the values of stores that are closed, which must go; foreign are some words that were of those stores.
+	// left are values of closed stores, which must become garbage; foreign are some words of those stores.
 	left    []weak.Pointer[token]
 	foreign []uint64
 
@@ -56,7 +56,7 @@ func (r *runner) trace(w *world, what string) {
 	r.doing = append(r.doing, fmt.Sprintf("store %d, depth %d: %s", w.level, len(w.acts), what))
 }
 
-// failed makes a failure of what has been found in a world.
+// failed makes a failure from what was found in a world.
 func (r *runner) failed(text string, w *world) *failure {
 	var b strings.Builder
 	fmt.Fprintf(&b, "seed %d: %s\n%+v\n", r.seed, text, w.limits)
@@ -78,7 +78,7 @@ func stack() []byte {
 	return s[:min(len(s), room)]
 }
 
-// episode runs the episode of a seed. The error is what it has found.
+// episode runs the episode of a seed. The error says what it has found.
 func (r *runner) episode(seed uint64) (err error) {
 	r.seed, r.doing = seed, r.doing[:0]
 	r.since.Store(time.Now().UnixNano())
@@ -124,7 +124,7 @@ func (r *runner) live(seed uint64, level int) {
 	done = true
 }
 
-// outside does something from outside of all calls: on a goroutine of its own, which it may end, or with the store held.
+// outside does a deed outside all calls, sometimes on a goroutine of its own, which it may end, or with the store held.
 func (w *world) outside(f func()) {
 	if w.r.IntN(6) == 0 {
 		f = w.held(f)
@@ -144,7 +144,7 @@ func (w *world) held(f func()) func() {
 	}
 }
 
-// leave takes note of what a closed store leaves behind.
+// leave records what a closed store leaves behind.
 func (r *runner) leave(w *world) {
 	r.left = append(r.left, w.tokens...)
 	for _, k := range w.words[:min(len(w.words), 4)] {

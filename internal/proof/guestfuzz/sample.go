@@ -56,7 +56,7 @@ func quantities() []quantity {
 	}
 }
 
-// minSamples is how many there must be for a judgement.
+// minSamples is the least number of samples for a judgement.
 const minSamples = 6
 
 // Flat returns an error that names what has grown. It is nil for few samples.

@@ -15,8 +15,8 @@ import (
 // hostFunc is a function of the host.
 type hostFunc struct {
 	signature
-	isArm bool
-	w     *world
+	cancels bool
+	w       *world
 }
 
 // item returns the function in the model.
@@ -59,7 +59,7 @@ func (h *hostFunc) raw(c *host.Caller, args, results []uint64) error {
 		x := w.result(h, i, true)
 		values[i], results[i] = x.model, x.word
 		if h.results[i] == 'i' {
-			results[i] |= w.r.Uint64() << 32 // what is above an i32 is nobody's
+			results[i] |= w.r.Uint64() << 32 // the upper half of an i32 must be ignored
 		}
 	}
 	return w.giveBack(a, values)
@@ -186,7 +186,7 @@ func (w *world) arrive(h *hostFunc, c *host.Caller, check func(want []value)) *a
 	return a
 }
 
-// checkCaller compares what the caller of a function of the host says, when depth calls were active.
+// checkCaller compares what the caller of a host function reports with the model as it was when depth calls were active.
 func (w *world) checkCaller(c *host.Caller, depth int) {
 	a := w.acts[depth-1]
 	if n := len(a.frames); n == 0 && a.init == nil {
@@ -206,7 +206,7 @@ func (w *world) checkCaller(c *host.Caller, depth int) {
 	}
 }
 
-// useCaller asks the caller of a function further out.
+// useCaller uses the caller of a host function further out.
 func (w *world) useCaller() {
 	if len(w.scopes) == 0 {
 		return
@@ -216,7 +216,7 @@ func (w *world) useCaller() {
 	}
 }
 
-// serve does what a function of the host does. An error is what it is to return.
+// serve is the body of a function of the host. It returns the error that the function must return.
 func (w *world) serve(h *hostFunc, a *activation, c *host.Caller) error {
 	if w.stop {
 		a.hostErr = errStop
@@ -230,7 +230,7 @@ func (w *world) serve(h *hostFunc, a *activation, c *host.Caller) error {
 			return a.hostErr
 		}
 	}
-	if w.budget <= 0 || h.isArm {
+	if w.budget <= 0 || h.cancels {
 		return nil
 	}
 	switch w.r.IntN(60) {
@@ -259,15 +259,15 @@ func (w *world) serve(h *hostFunc, a *activation, c *host.Caller) error {
 
 // result makes result i of h.
 func (w *world) result(h *hostFunc, i int, words bool) argument {
-	if h.isArm {
-		armed := uint64(b2i(w.arm()))
-		return argument{value{bits: armed}, host.I32(int32(armed)), armed}
+	if h.cancels {
+		done := uint64(b2i(w.cancelActive()))
+		return argument{value{bits: done}, host.I32(int32(done)), done}
 	}
 	return w.argument(h.results[i], words)
 }
 
-// arm sees to it that a context of those of the active calls ends. It reports false if none can.
-func (w *world) arm() bool {
+// cancelActive makes the context of one of the active calls end, now or later. It reports false if none can end.
+func (w *world) cancelActive() bool {
 	first := w.r.IntN(len(w.acts))
 	for n := range w.acts {
 		a := w.acts[(first+n)%len(w.acts)]
@@ -276,7 +276,7 @@ func (w *world) arm() bool {
 			continue
 		}
 		if c.cancel == nil {
-			return true // time ends it
+			return true // it has a deadline
 		}
 		switch w.r.IntN(3) {
 		case 0:
@@ -296,7 +296,7 @@ func (w *world) giveBack(a *activation, results []value) error {
 	w.scopes = w.scopes[:len(w.scopes)-1]
 	a.deliver(results)
 	if a.ctx.ended() && (a.fn == nil || a.fn.host == nil) {
-		a.mustEnd = true // the code must not go on
+		a.mustEnd = true // the code must not continue
 	}
 	return nil
 }

@@ -137,7 +137,7 @@ func (x *wasiWorld) readInVain() {
 	x.ended("read", err)
 }
 
-// got fails if what has been read is not want.
+// got fails unless the bytes read are want.
 func (x *wasiWorld) got(want []byte) {
 	n, _ := x.memory.ReadUint32(atVector + 16)
 	if b, ok := x.memory.Read(atBuffer, n); !ok || !bytes.Equal(b, want) {
@@ -157,7 +157,7 @@ func (x *wasiWorld) readInput() {
 	x.got(text)
 }
 
-// wasiText is what the file "text" of a WASI program has.
+// wasiText is the content of a WASI program's file "text".
 const wasiText = "some text in a file"
 
 func (x *wasiWorld) readFile() {
@@ -188,7 +188,7 @@ func (x *wasiWorld) write() {
 	}
 }
 
-// wasiShared is what the WASI programs of a campaign have in common.
+// wasiShared is shared by the WASI programs of a campaign.
 type wasiShared struct {
 	module *host.Module
 	dir    string

@@ -14,7 +14,7 @@ import (
 	"github.com/waot-project/waot/host/inproc"
 )
 
-// token is what externrefs refer to. Only stores keep tokens alive.
+// token is a Go value that externrefs refer to. Only stores keep tokens alive.
 type token struct{ n, check uint64 }
 
 func (t *token) sound() bool { return t.check == t.n*0x9e3779b97f4a7c15 }
@@ -37,7 +37,7 @@ type world struct {
 	closed bool
 	acts   []*activation // innermost last
 	scopes []*scope      // of the functions of the host that are active
-	stop   bool          // no more calls: the model is not sure of what they would do
+	stop   bool          // no more calls: the model cannot predict them
 
 	stepGlobal, fuelGlobal, seedGlobal *globalItem
 
@@ -45,14 +45,14 @@ type world struct {
 	tables    []*tableItem
 	globals   []*globalItem
 	instances []*instance // also those whose instantiation has failed
-	placed    int         // instances that count for the limit
+	counted   int         // instances that count for the limit
 	funcs     []*funcItem // that can be called from Go
 	byReal    map[*host.Func]*funcItem
 
 	tokens  []weak.Pointer[token]
-	claims  []knownWord // words that are retained, as often as they are in here
+	claims  []knownWord // retained words, once for each Retain
 	words   []knownWord // some that have been seen
-	inexact bool        // the handles in places that Go cannot see are not known exactly
+	inexact bool        // the model does not know exactly which handles are in places that Go cannot see
 }
 
 // scope is a call of a function of the host.
@@ -99,7 +99,7 @@ func newWorld(run *runner, seed uint64, level int) *world {
 	return w
 }
 
-// failure is what has been found.
+// failure is a finding, which ends the episode.
 type failure struct{ text string }
 
 // fail ends the episode.
@@ -147,7 +147,7 @@ func (w *world) checkFunc(what string, f *host.Func, want *funcItem) {
 	case want == nil && f == nil:
 	case want == nil || f == nil:
 		w.fail("%s: function %p, want %v", what, f, want)
-	case want.real == nil: // of an instance that cannot be asked
+	case want.real == nil: // its instance cannot be asked
 		if w.byReal[f] != nil {
 			w.fail("%s: another function", what)
 		}
@@ -254,8 +254,8 @@ func (w *world) snapshot() *snapshot {
 	return s
 }
 
-// compare compares all that the host can see with the model. If before is not nil, everything may also be as it was there,
-// and the model is made like it.
+// compare compares everything that the host can see with the model. If before is not nil, values may also be as they were
+// then; the model adopts these.
 func (w *world) compare(before *snapshot) {
 	w.count("comparisons of all state")
 	for n, m := range w.memories {
@@ -307,7 +307,7 @@ func (w *world) isValue(t byte, v host.Value, want value) bool {
 // adopt makes a value in the model what it was before.
 func (w *world) adopt(v *value, old value) {
 	if v.ref != nil && old.ref != nil && v.ref != old.ref && v.ref.tok == old.ref.tok {
-		w.inexact = true // it is not known which
+		w.inexact = true // one of two, and it is unknown which
 	}
 	*v = old
 }
@@ -364,7 +364,7 @@ func (w *world) compareTable(t *tableItem, old []value, orOld bool) {
 	}
 }
 
-// settle follows a call that has ended somewhere in the code, as far as it has come.
+// settle runs the model as far as the code has come in a call that ended somewhere inside.
 func (w *world) settle(a *activation) {
 	v, err := w.stepGlobal.real.Get()
 	w.must(err, "Global.Get")
@@ -394,7 +394,7 @@ func (w *world) settle(a *activation) {
 	}
 }
 
-// blur notes that an instance that cannot be looked at may be as it is in the model, or one action behind.
+// blur notes that an instance, which cannot be inspected, is as in the model or one action behind.
 func (w *world) blur(i *instance) {
 	w.inexact = true
 	reaches := func(v value) bool { return v.fn != nil && v.fn.inst == i }
@@ -406,7 +406,7 @@ func (w *world) blur(i *instance) {
 	}
 }
 
-// checkOverflow fails if neither the frames that are active nor the depth of calls can be what was too much.
+// checkOverflow fails if neither the active frames nor the depth of calls can have exceeded a limit.
 func (w *world) checkOverflow() {
 	if len(w.acts) > w.limits.hostDepth || w.limits.hostStackFull && len(w.acts) > 1 {
 		return

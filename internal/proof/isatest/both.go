@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/proof/testenv"
 )
 
 // bothTypes are the parameters of the functions of testBoth.
@@ -18,8 +19,8 @@ type comparison struct {
 	make func(b *builder, p []clif.Value) clif.Value
 }
 
-// comparisons returns the comparisons that testBoth joins: of all types and conditions, with constants in and out of reach, of masks, and
-// of outcomes.
+// comparisons returns the comparisons that testBoth joins: of all types and conditions, with constants in and out of reach, of
+// masks, and of results of comparisons.
 func comparisons() (all []comparison) {
 	add := func(name string, make func(b *builder, p []clif.Value) clif.Value) {
 		all = append(all, comparison{name, make})
@@ -98,7 +99,7 @@ func testBoth(t *testing.T, on *Machine) {
 		t.Run(cons.name, func(t *testing.T) {
 			s := newSuite(on)
 			for n, x := range cmps {
-				for range 4 {
+				for range testenv.Cases(1, 2, 4) {
 					y, z := cmps[r.Intn(len(cmps))], cmps[r.Intn(len(cmps))]
 					op := []clif.Opcode{clif.OpBand, clif.OpBor}[r.Intn(2)]
 					if r.Intn(2) == 0 {
@@ -115,14 +116,14 @@ func testBoth(t *testing.T, on *Machine) {
 							c = b.Binary([]clif.Opcode{clif.OpBand, clif.OpBor}[n%2], clif.I32, c, z.make(b, p))
 						case 1:
 							c = b.Icmp([]clif.IntCC{clif.Eq, clif.Ne, clif.Ugt, clif.Ule}[n%4], clif.I32, c, b.Iconst(clif.I32, 0))
-						case 2: // an outcome has another user
+						case 2: // a result has another user
 							c = b.Binary(clif.OpIadd, clif.I32, cons.make(b, c), u)
 							b.Return([]clif.Value{c})
 							return
 						}
 						b.Return([]clif.Value{cons.make(b, c)})
 					})
-					for range 12 {
+					for range testenv.Cases(4, 6, 12) {
 						s.call(fn, what, args()...)
 					}
 				}

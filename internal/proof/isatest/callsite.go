@@ -16,17 +16,17 @@ import (
 	"github.com/waot-project/waot/regalloc/linear"
 )
 
-// This file tests what is recorded of calls: places, offsets in the Wasm module, stack maps; and that faults planted into what
-// is known of safepoints are refused.
+// This file tests the records of calls: places, offsets in the Wasm module, stack maps. It also tests that faults planted
+// into the data about safepoints are refused.
 
-// callSites is a module with functions that call in every way that there is.
+// callSites is a module with functions that make calls of every kind.
 type callSites struct {
 	module
 	// want are the offsets in the Wasm module of the calls that may collect, in order, by function.
 	want [][]uint32
 }
 
-// nextSrc gives the code from here on another offset. Offsets of neighbours differ by one.
+// nextSrc gives the code that follows a new offset in the Wasm module, one more than the last.
 func nextSrc(b *clif.Builder) uint32 {
 	b.Src++
 	return b.Src
@@ -103,7 +103,7 @@ func (m *callSites) defineCaller(imp clif.FuncIndex) {
 		b.Return([]clif.Value{p[1], p[0]})
 	})
 	m.want = append(m.want, want)
-	m.Fn(params, nil, func(b *clif.Builder, p []clif.Value) { // the last instruction but for what cannot be reached
+	m.Fn(params, nil, func(b *clif.Builder, p []clif.Value) { // the last instruction that can be reached
 		b.Src = 6
 		b.CallRef(sig, b.FuncAddr(callee), p)
 		b.Src = 7
@@ -123,7 +123,7 @@ func (m *callSites) all(b *clif.Builder, fn clif.FuncIndex, args []clif.Value) (
 	return out
 }
 
-// planter is an allocator that plants a fault into what it is given, or into what it gives; each may be nil.
+// planter is an allocator that plants a fault into its input or into its output. Either function may be nil.
 type planter struct {
 	linear.Allocator
 	before func(in *regalloc.Input)
@@ -185,14 +185,15 @@ func testCallSites(t *testing.T, on *Machine) {
 				}
 			}
 		}
-		if len(want) > 1 && !slices.Equal(mapped, at) { // in the others nothing is alive
+		if len(want) > 1 && !slices.Equal(mapped, at) { // nothing is live in the functions that only call
 			t.Errorf("function %d: stack maps at %#x, calls return to %#x", k, mapped, at)
 		}
 	}
 }
 
-// testPlantedSafepoints: what the allocator is told wrongly of safepoints is refused, flag by flag, and so are stack maps
-// that lack a slot, or are of another call. What the checker does not see emission does, as far as it can.
+// testPlantedSafepoints: wrong safepoint flags in the allocator's input are refused, one by one, and so are stack maps
+// that lack a slot or belong to another call. Faults that the checker cannot see are left to emission, as far as it can see
+// them.
 func testPlantedSafepoints(t *testing.T, on *Machine) {
 	m := newCallSites(on)
 	m.AddInit()
@@ -223,7 +224,7 @@ func testPlantedSafepoints(t *testing.T, on *Machine) {
 			}
 			flags++
 			what := fmt.Sprintf("flag of instruction %d", i)
-			if !marked { // what may be repeated elsewhere can be no safepoint either
+			if !marked { // a rematerialisable instruction cannot be a safepoint either
 				refused(what, "check", &planter{before: flip}, checker.RuleSafepoint, checker.RuleEdit)
 				continue
 			}

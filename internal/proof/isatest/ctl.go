@@ -560,7 +560,7 @@ func testTrapSites(t *testing.T, on *Machine) {
 		z = b.Select(clif.I32, b.Icmp(clif.Slt, clif.I32, z, p[1]), x, y)
 		b.Return(vs{x, y, z})
 	})
-	// Of two loads the first counts, which could be an operand of what follows the second.
+	// Of two loads the first must trap first, although it could be folded into the instruction after the second.
 	loads2 := m.Fn([]clif.Type{clif.I32, clif.I32}, []clif.Type{clif.I32, clif.I32}, func(b *clif.Builder, p []clif.Value) {
 		b.Src = 11
 		x := b.Load(clif.I32, clif.Full, 1, p[0], 0)
@@ -606,7 +606,7 @@ func testTrapSites(t *testing.T, on *Machine) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("traps by source (-want +got):\n%s", diff)
 	}
-	// What does a load in place of it traps as the load does.
+	// An instruction that a load is folded into traps as the load does.
 	if code, err = m.compiler(t).Compile(m.Defined[folded]); err != nil {
 		t.Fatal(err)
 	}

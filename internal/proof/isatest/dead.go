@@ -10,7 +10,7 @@ import (
 )
 
 // testDeadParams has block parameters that only feed each other, and that nothing reads: the mid-end removes them, and
-// what is left of them must not hold up the back end, which looks through aliases.
+// their remains must not disturb the back end, which looks through aliases.
 func testDeadParams(t *testing.T, on *Machine) {
 	const dead = 4
 	m := &module{on: on}

@@ -1,6 +1,6 @@
-// Package isatest is the tests that all machines of the back end have, of their lowering and emission: file tests,
-// calls of generated functions whose outcomes on the CLIF interpreter and compiled are compared, and what lowering
-// must say of traps and references. It is imported by tests only.
+// Package isatest holds the tests of lowering and emission that all machines of the back end share: file tests, generated
+// functions that must give the same results compiled as on the CLIF interpreter, and checks of the records of traps and
+// references. Only tests import it.
 //
 // Place in the pipeline: none. A machine's tests describe in a Machine how its code is executed, natively or in an
 // emulator.

@@ -30,6 +30,7 @@ const (
 func testFar(t *testing.T, on *Machine) {
 	type vs = []clif.Value
 	s := newSuite(on)
+	s.anyLevel = true
 	two := []clif.Type{clif.I32, clif.I32}
 	over := func(name string, n int, cond func(b *clif.Builder, p vs) clif.Value) {
 		fn := s.Fn(two, i32, func(b *clif.Builder, p vs) {
@@ -64,6 +65,7 @@ func testFar(t *testing.T, on *Machine) {
 func testFarBack(t *testing.T, on *Machine) {
 	type vs = []clif.Value
 	s := newSuite(on)
+	s.anyLevel = true
 	for _, n := range []int{overTest, overCond} {
 		for _, byBit := range []bool{false, true} {
 			fn := s.Fn([]clif.Type{clif.I32, clif.I32}, i32, func(b *clif.Builder, p vs) {
@@ -92,6 +94,7 @@ func testFarBack(t *testing.T, on *Machine) {
 func testFarPool(t *testing.T, on *Machine) {
 	type vs = []clif.Value
 	s := newSuite(on)
+	s.anyLevel = true
 	fn := s.Fn([]clif.Type{clif.I32, clif.I32, clif.F64}, []clif.Type{clif.I32, clif.F64}, func(b *clif.Builder, p vs) {
 		var blocks []clif.Block
 		var targets []clif.Target

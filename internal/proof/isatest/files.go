@@ -15,6 +15,7 @@ import (
 	"github.com/waot-project/waot/clif/text"
 	"github.com/waot-project/waot/internal/proof/figures"
 	"github.com/waot-project/waot/internal/proof/filetest"
+	"github.com/waot-project/waot/internal/proof/testenv"
 	"github.com/waot-project/waot/regalloc/linear"
 )
 
@@ -126,13 +127,16 @@ func noLowering(clif.FuncIndex) *rewrite.Control {
 }
 
 // engines returns compiled code on each level that this processor has: without and with the mid-end, with and without lowering
-// rules.
+// rules. Below the full level of the tests, only one engine is without rules.
 func (on *Machine) engines(t *testing.T) (all []filetest.Engine) {
 	t.Helper()
 	m := &module{on: on}
 	m.each(t, func(_ *testing.T, level string, _ Instance) {
 		for _, mid := range []opt.Level{opt.O0, opt.O1} {
-			all = append(all, native{on, level, mid, false}, native{on, level, mid, true})
+			all = append(all, native{on, level, mid, false})
+			if testenv.Full() || mid == opt.O0 && level == on.Levels[0] {
+				all = append(all, native{on, level, mid, true})
+			}
 		}
 	})
 	return all

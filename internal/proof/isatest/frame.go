@@ -24,14 +24,14 @@ type Walk struct {
 	Body, End int
 	// Stored is the lowest place that a register is saved at; 0 if none is.
 	Stored int
-	// Lost are the registers that are given other values behind the entry, and do not have those of before at the end.
+	// Lost are the registers that the body gives other values, and that do not have their old values at the end.
 	Lost regalloc.PRegSet
 }
 
 const (
 	// guardPage is the least guard that a stack may have, in bytes.
 	guardPage = 4096
-	// below is the most that what a function calls touches first below the stack pointer: a frame pointer and a return address.
+	// below bounds how far below the stack pointer a callee's first access is: a return address and a frame pointer.
 	below = 16
 )
 
@@ -147,7 +147,7 @@ func subset(set regalloc.PRegSet, bits uint64) (out regalloc.PRegSet) {
 
 // check returns what is wrong with the walk of a function. frame, pop and slots are the bytes of its frame, arguments and spill slots.
 func (w *Walk) check(frame, pop, slots int) error {
-	low := 0 // touched
+	low := 0 // the lowest place touched
 	for _, at := range w.Touched {
 		if at < low-guardPage {
 			return fmt.Errorf("%d is touched when %d is the lowest so far", at, low)
@@ -171,8 +171,8 @@ func (w *Walk) check(frame, pop, slots int) error {
 	return nil
 }
 
-// deep adds a function (n, never) -> i64, which calls itself n times and has a frame with areas of so many words for results
-// and arguments of a call that is made only if never is not 0. It gives n.
+// deep adds a function (n, never) -> i64 that calls itself n times and returns n. Its frame has room for the given numbers of
+// words of results and arguments of a call, which is made only if never is not 0.
 func (m *module) deep(results, args int) clif.FuncIndex {
 	ints := func(n int) []clif.Type { return slices.Repeat(i64, n) }
 	wide := clif.Signature{Results: ints(results + 4)} // four of them in registers, as are eight arguments
@@ -215,7 +215,7 @@ func testGuard(t *testing.T, on *Machine) {
 	for _, words := range []int{504, 512, 1024, 2500, 8192, 20480} {
 		fns = append(fns, deep{0, words, m.deep(0, words)}, deep{words + 3, words, m.deep(words+3, words)})
 	}
-	// starts(k, n, f) calls f with n in a depth that k says: each level takes some bytes, not a divisor of a page.
+	// starts(k, n, f) calls f with n at depth k. Each level takes a number of bytes that does not divide a page.
 	self := clif.FuncIndex(len(m.Funcs))
 	sig := m.Funcs[fns[0].fn].Sig
 	starts := m.Fn([]clif.Type{clif.I64, clif.I64, clif.I32}, i64, func(b *clif.Builder, p []clif.Value) {
@@ -340,8 +340,8 @@ func testStackAlignment(t *testing.T, on *Machine) {
 	})
 }
 
-// testSavedRegisters: values in all callee-saved registers outlive calls of functions that change some of them, one, two, or
-// all, and of such that have them changed by others.
+// testSavedRegisters: values in all callee-saved registers survive calls of functions that change one, two, or all of them,
+// themselves or through their own callees.
 func testSavedRegisters(t *testing.T, on *Machine) {
 	target, err := on.Target(on.Levels[0])
 	if err != nil {

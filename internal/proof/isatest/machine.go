@@ -10,6 +10,7 @@ import (
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/proof/testenv"
 	"github.com/waot-project/waot/internal/reloc"
 	"github.com/waot-project/waot/regalloc"
 	"github.com/waot-project/waot/regalloc/linear"
@@ -29,7 +30,7 @@ type Machine struct {
 	Unit int
 	// Relocs are the names of relocations in dumps; none if there is but one kind.
 	Relocs map[reloc.Kind]string
-	// WholeEvery is after how many calls those suites look at their memories that look at the whole of them.
+	// WholeEvery is the number of calls between two comparisons of the whole memories, in suites that compare them.
 	WholeEvery int
 
 	// EndsCall reports whether code ends with an instruction that calls.
@@ -72,9 +73,9 @@ type Image interface {
 type Instance interface {
 	// Call calls a function with the bits of its arguments.
 	Call(fn clif.FuncIndex, args ...uint64) ([]uint64, *Trap, error)
-	// Calls makes calls one after the other and gives answer their outcomes, until it returns false. After the calls
-	// for which look is true, the outcome has views of all memories: of their first bytes, or, if bytes is 0, the whole.
-	// No call may follow.
+	// Calls makes calls one after the other and passes their outcomes to answer, until it returns false. After the calls
+	// for which look is true, the outcome has views of all memories: of their first bytes, or, if bytes is 0, of all bytes.
+	// No call may follow Calls.
 	Calls(calls []Call, bytes int, look func(n int) bool, answer func(n int, o *Outcome) bool)
 	// ImportedGlobal is the bits of global i, if the host can tell.
 	ImportedGlobal(i int) (bits uint64, ok bool)
@@ -262,6 +263,16 @@ type module struct {
 	Module
 	on       *Machine
 	noVerify bool
+	// anyLevel says that the code differs little between levels of the processor: one is enough below the full level of the tests.
+	anyLevel bool
+}
+
+// levels returns the levels to test.
+func (m *module) levels() []string {
+	if m.anyLevel && !testenv.Full() {
+		return m.on.Levels[:1]
+	}
+	return m.on.Levels
 }
 
 // compiler returns a compiler of the functions for the first level.
@@ -298,7 +309,7 @@ func (m *module) each(t *testing.T, f func(t *testing.T, level string, in Instan
 	t.Helper()
 	m.on.need(t)
 	m.AddInit()
-	for _, level := range m.on.Levels {
+	for _, level := range m.levels() {
 		im, in := m.start(t, level)
 		if im == nil {
 			continue

@@ -1,6 +1,7 @@
 package isatest
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"math/rand"
@@ -8,14 +9,15 @@ import (
 
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/proof/testenv"
 )
 
 // mixedParams are the parameters of the functions of testMixed: an address, and numbers.
 var mixedParams = []clif.Type{clif.I32, clif.I32, clif.I64, clif.I64}
 
 // mix makes a random function in which numbers of 32 and of 64 bits are parts of each other, loaded, stored, changed
-// in memory, compared and branched on: what one lowering rule folds is what another uses again. The
-// mid-end does not see it, so that no combination is gone before.
+// in memory, compared and branched on. So an operation that one lowering rule folds is an operand of another rule. The
+// mid-end does not run, so it removes no combination.
 type mix struct {
 	*builder
 	r     *rand.Rand
@@ -266,14 +268,16 @@ func (m *mix) body(steps int) {
 	m.Return([]clif.Value{x})
 }
 
-// mixedModules is how many modules testMixed and testMixedFloats make each, of mixedFuncs functions.
-var mixedModules = flag.Int64("mixed", 16, "number of random modules of each of TestMachine/Mixed and MixedFloats")
+var mixedFlag = flag.Int64("mixed", 0, "number of random modules of each of TestMachine/Mixed and MixedFloats, if not as many as the level of the tests says")
+
+// mixedModules returns how many modules testMixed and testMixedFloats make each, of mixedFuncs functions.
+func mixedModules() int64 { return cmp.Or(*mixedFlag, testenv.Cases[int64](6, 8, 16)) }
 
 const mixedFuncs = 150
 
 // testMixed runs random functions of one block or a few.
 func testMixed(t *testing.T, on *Machine) {
-	for seed := range *mixedModules {
+	for seed := range mixedModules() {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { mixed(t, on, seed) })
 	}
 }

@@ -11,8 +11,9 @@ import (
 // mixedFloatParams are the parameters of the functions of testMixedFloats: an address, and numbers.
 var mixedFloatParams = []clif.Type{clif.I32, clif.F32, clif.F32, clif.F64, clif.F64, clif.I64}
 
-// mixFloat makes a random function of floats: computed, converted, loaded, compared for values, choices and branches. The bits of a NaN
-// that was computed do not show: such numbers are returned, compared and converted to integers with saturation only.
+// mixFloat makes a random function of floats, which are computed, converted, loaded, and compared for values, selects and
+// branches. The bits of a computed NaN never show: computed numbers are only returned, compared, and converted to integers
+// with saturation.
 type mixFloat struct {
 	*builder
 	r     *rand.Rand
@@ -149,7 +150,7 @@ func (m *mixFloat) branch(depth int) {
 
 // testMixedFloats runs random functions of floats, of one block or a few.
 func testMixedFloats(t *testing.T, on *Machine) {
-	for seed := range *mixedModules {
+	for seed := range mixedModules() {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { mixedFloats(t, on, seed) })
 	}
 }

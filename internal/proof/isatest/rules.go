@@ -12,17 +12,14 @@ import (
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/rewrite"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/proof/testenv"
 	"github.com/waot-project/waot/regalloc/linear"
 )
 
 // This file builds functions from the patterns of lowering rules and executes them.
 
-const (
-	// hitsOfRule and missesOfRule are how many functions of a rule are executed, that it fits and that it does not.
-	hitsOfRule, missesOfRule = 6, 4
-	// triesOfRule is the most functions that are built for a rule.
-	triesOfRule = 6000
-)
+// triesOfRule is the most functions that are built for a rule.
+const triesOfRule = 6000
 
 // testRules executes each lowering rule: functions are built at random from its pattern, compiled with no rule but it, with all
 // but it, with all and with none, and compared with the interpreter. A rule counts as executed if a function in which it
@@ -43,8 +40,9 @@ func testRules(t *testing.T, on *Machine) {
 			}
 		}
 		for _, f := range s.Defined {
-			for range 8 {
-				s.call(f.Index, fmt.Sprintf("%s of %v", target.Rules.Rows[of[f.Index]].Name, f), randomArgs(s.rng)...)
+			what := fmt.Sprintf("%s of %v", target.Rules.Rows[of[f.Index]].Name, f)
+			for range testenv.Cases(4, 4, 8) {
+				s.call(f.Index, what, randomArgs(s.rng)...)
 			}
 		}
 		s.AddInit()
@@ -87,7 +85,7 @@ func testRules(t *testing.T, on *Machine) {
 	t.Logf("%d rules executed, each alone in a function: %d functions", len(executed), total)
 }
 
-// newRuleSuite has what the functions of rules use.
+// newRuleSuite returns a suite with everything that the functions of rules use.
 func newRuleSuite(on *Machine) *suite {
 	s := newSuite(on)
 	s.Globals = []clif.GlobalDecl{{Type: clif.I32, Mutable: true, Init: 77}, {Type: clif.I64, Mutable: true, Init: 1 << 40},
@@ -96,7 +94,7 @@ func newRuleSuite(on *Machine) *suite {
 	return s
 }
 
-// partners are the rules without which another one has nothing to apply to.
+// partners are the rules that another rule needs before it can apply.
 var partners = map[string][]string{
 	"branch_sign":     {"cond_cmp"},
 	"branch_bit":      {"cond_cmp", "test_imm"},
@@ -110,19 +108,26 @@ func applied(ctl *rewrite.Control, rules *backend.Rules, r backend.Rule) bool {
 
 // controlFor says which rules apply in a function of rule r.
 func controlFor(how string, rules *backend.Rules, r backend.Rule) *rewrite.Control {
-	ctl := &rewrite.Control{Limit: -1, Off: map[string]bool{}}
+	ctl := &rewrite.Control{Limit: -1}
 	switch how {
 	case "alone":
-		for n := range rules.Rows {
-			name := rules.Rows[n].Name
-			ctl.Off[name] = backend.Rule(n) != r && !slices.Contains(partners[rules.Rows[r].Name], name)
-		}
+		ctl.Off = othersOf(rules, r)
 	case "without":
-		ctl.Off[rules.Rows[r].Name] = true
+		ctl.Off = map[string]bool{rules.Rows[r].Name: true}
 	case "none":
 		ctl.Limit = 0
 	}
 	return ctl
+}
+
+// othersOf returns the names of all rules but r and its partners.
+func othersOf(rules *backend.Rules, r backend.Rule) map[string]bool {
+	others := make(map[string]bool, len(rules.Rows))
+	for n := range rules.Rows {
+		name := rules.Rows[n].Name
+		others[name] = backend.Rule(n) != r && !slices.Contains(partners[rules.Rows[r].Name], name)
+	}
+	return others
 }
 
 // ruleParams are the parameters of the functions: two of each type, and addresses.
@@ -135,7 +140,7 @@ func randomArgs(r *rand.Rand) (args []uint64) {
 	return append(args, uint64(r.IntN(30)*8))
 }
 
-// functionsOf adds functions in which the rule is applied, and some that look like them in which it is not.
+// functionsOf adds functions in which the rule is applied, and some similar ones in which it is not.
 func (s *suite) functionsOf(t *testing.T, compiler *backend.Compiler, rules *backend.Rules, r backend.Rule) (fns []clif.FuncIndex) {
 	row := &rules.Rows[r]
 	pattern, err := backend.ParsePattern(row.Pattern)
@@ -143,14 +148,16 @@ func (s *suite) functionsOf(t *testing.T, compiler *backend.Compiler, rules *bac
 		t.Fatal(err)
 	}
 	s.rng = rand.New(rand.NewPCG(uint64(r), 7))
-	hits, misses := 0, 0
-	for n := 0; n < triesOfRule && hits < hitsOfRule; n++ {
+	// How many functions of the rule are executed, that it fits and that it does not.
+	hits, misses := testenv.Cases(2, 2, 6), testenv.Cases(1, 2, 4)
+	others := othersOf(rules, r)
+	for n := 0; n < triesOfRule && hits > 0; n++ {
 		fn := s.Fn(ruleParams, ruleResults, func(b *clif.Builder, p []clif.Value) {
 			g := &ruleBuilder{builder: builder{b}, rng: s.rng, params: p, row: row, term: row.Term}
 			g.function(&pattern)
 		})
 		f := s.Defined[len(s.Defined)-1]
-		ctl := controlFor("alone", rules, r)
+		ctl := &rewrite.Control{Limit: -1, Off: others}
 		compiler.Control = ctl
 		if _, err := compiler.Compile(f); err != nil {
 			t.Fatalf("%s: %v\n%v", row.Name, err, f)
@@ -158,9 +165,9 @@ func (s *suite) functionsOf(t *testing.T, compiler *backend.Compiler, rules *bac
 		fits := applied(ctl, rules, r)
 		switch {
 		case fits:
-			hits++
-		case misses < missesOfRule:
-			misses++
+			hits--
+		case misses > 0:
+			misses--
 		default:
 			s.drop()
 			continue
@@ -173,7 +180,7 @@ func (s *suite) functionsOf(t *testing.T, compiler *backend.Compiler, rules *bac
 // ruleResults are the results of the functions: one of each type, so that values can have further uses.
 var ruleResults = []clif.Type{clif.I32, clif.I64, clif.F32, clif.F64}
 
-// drop takes the last function away.
+// drop removes the last function.
 func (m *Module) drop() {
 	m.Sigs, m.Funcs, m.Defined = m.Sigs[:len(m.Sigs)-1], m.Funcs[:len(m.Funcs)-1], m.Defined[:len(m.Defined)-1]
 }
@@ -194,8 +201,8 @@ type ruleBuilder struct {
 	loop clif.Block
 	// Constants of one function fit together: a field of width bits from at on, of n.
 	at, width int
-	// exact makes constants and further uses only where the pattern has them. miss is what is made otherwise than the pattern
-	// has it, nil for nothing.
+	// exact makes constants and further uses only where the pattern has them. miss is the place that must not match the
+	// pattern; nil for none.
 	exact bool
 	miss  *nearMiss
 }
@@ -233,7 +240,7 @@ func (g *ruleBuilder) function(p *backend.Pattern) {
 	g.root(p)
 }
 
-// root makes the instruction that a pattern is about.
+// root makes the outer instruction of a pattern.
 func (g *ruleBuilder) root(p *backend.Pattern) {
 	op := g.opcode(p, g.t)
 	info := op.Info()
@@ -308,7 +315,7 @@ func (g *ruleBuilder) operandType(op clif.Opcode, t clif.Type) clif.Type {
 	return t
 }
 
-// args2 makes two operands of type t; where the pattern says nothing of one, it is any.
+// args2 makes two operands of type t; an operand that the pattern does not mention is any value.
 func (g *ruleBuilder) args2(p *backend.Pattern, t clif.Type) (x, y clif.Value) {
 	x = g.value(&p.Args[0], t)
 	if len(p.Args) < 2 {
@@ -391,7 +398,7 @@ func (g *ruleBuilder) inst(p *backend.Pattern, t clif.Type) clif.Value {
 	return g.Binary(op, t, x, y)
 }
 
-// property makes a value that may have a property.
+// property makes a value that may have the named property.
 func (g *ruleBuilder) property(word string, t clif.Type, name string) clif.Value {
 	var v clif.Value
 	switch {
@@ -669,7 +676,7 @@ func (g *ruleBuilder) intContext(v clif.Value, t clif.Type) {
 	}
 }
 
-// definition returns what defines v.
+// definition returns the instruction that defines v.
 func (g *ruleBuilder) definition(v clif.Value) (clif.Inst, *clif.InstData) {
 	vd := &g.F.Values[v]
 	if vd.Kind != clif.ValueResult {
@@ -678,7 +685,7 @@ func (g *ruleBuilder) definition(v clif.Value) (clif.Inst, *clif.InstData) {
 	return clif.Inst(vd.Def), &g.F.Insts[vd.Def]
 }
 
-// finish returns v, and uses once more what is to be kept.
+// finish returns v, and uses the values in keep once more.
 func (g *ruleBuilder) finish(v clif.Value) {
 	results := make([]clif.Value, len(ruleResults))
 	for k, t := range ruleResults {

@@ -11,9 +11,9 @@ import (
 	"github.com/waot-project/waot/clif"
 )
 
-// tangle makes random trees of the operations that lowering rules look for together: fields and funnel shifts, joined comparisons
-// and what is chosen by them, products and sums, extensions. Their leaves are numbers of 64 bits, the lower halves of such, and
-// floats, so that a rule that reads or leaves more of a register than the type has is seen.
+// tangle makes random trees of operations that lowering rules combine: fields and funnel shifts, joined comparisons
+// and selects, products and sums, extensions. The leaves are 64-bit numbers, their lower halves, and floats. So a rule that
+// reads or writes more of a register than the type has makes a visible difference.
 type tangle struct {
 	*builder
 	rng  *rand.Rand
@@ -26,7 +26,7 @@ var (
 	floatTypes = [2]clif.Type{clif.F32, clif.F64}
 )
 
-// number returns a constant that rules look for.
+// number returns a constant that rules test for.
 func (m *tangle) number(ty clif.Type) clif.Value {
 	n := uint64(ty.Bits())
 	k := uint64(m.rng.Intn(int(n)))
@@ -52,7 +52,7 @@ func (m *tangle) number(ty clif.Type) clif.Value {
 	return m.Iconst(ty, x&(1<<(n-1)<<1-1))
 }
 
-// old returns a value that is there.
+// old returns an earlier value.
 func (m *tangle) old(w int) clif.Value { return m.vals[w][m.rng.Intn(len(m.vals[w]))] }
 
 // value returns a value of width w.
@@ -85,7 +85,7 @@ func (m *tangle) amount(ty clif.Type, w int) clif.Value {
 	return m.Iconst(ty, uint64(m.rng.Intn(ty.Bits())))
 }
 
-// cond returns an i32 that is a truth value.
+// cond returns an i32 that is 0 or 1.
 func (m *tangle) cond() clif.Value {
 	switch m.rng.Intn(11) {
 	case 0:
@@ -120,8 +120,8 @@ func (m *tangle) operand2(w int) clif.Value {
 	return m.value(w)
 }
 
-// arm returns what a select chooses: a value, what is one operation from it, or one of the numbers that need no register.
-func (m *tangle) arm(w int) clif.Value {
+// selectOperand returns an operand of a select: a value, the result of one operation on it, or a number that needs no register.
+func (m *tangle) selectOperand(w int) clif.Value {
 	ty := intTypes[w]
 	ones := uint64(1)<<(ty.Bits()-1)<<1 - 1
 	switch m.rng.Intn(8) {
@@ -183,7 +183,7 @@ func (m *tangle) make(w int) clif.Value {
 		}
 		return m.low()
 	case 11:
-		return m.Select(ty, m.cond(), m.arm(w), m.arm(w))
+		return m.Select(ty, m.cond(), m.selectOperand(w), m.selectOperand(w))
 	case 12:
 		c := m.cond()
 		if w == 1 {
@@ -221,7 +221,7 @@ func (m *tangle) make(w int) clif.Value {
 	return m.fromFloat(w)
 }
 
-// fromFloat returns an i32 or i64 of a float. The bits of a float are taken only where it is no NaN that was computed.
+// fromFloat converts a float to an i32 or i64. It takes the bits of a float only if that is no computed NaN.
 func (m *tangle) fromFloat(w int) clif.Value {
 	r, ty, f := m.rng, intTypes[w], floatTypes[m.rng.Intn(2)]
 	switch r.Intn(8) {
@@ -239,7 +239,7 @@ func (m *tangle) fromFloat(w int) clif.Value {
 	return m.Unary([]clif.Opcode{clif.OpFcvtToSintSat, clif.OpFcvtToUintSat}[r.Intn(2)], ty, m.float(f, 3))
 }
 
-// converted returns a float that is no NaN: of an integer, or a constant.
+// converted returns a float that is no NaN: a converted integer, or a constant.
 func (m *tangle) converted(f clif.Type) clif.Value {
 	if m.rng.Intn(4) == 0 {
 		return m.Fconst(f, backend.FloatBits(f, []float64{0, math.Copysign(0, -1), 1, -1.5, 31, 0.1, 1e9, -3e19}[m.rng.Intn(8)]))
@@ -277,7 +277,7 @@ func (m *tangle) float(f clif.Type, n int) clif.Value {
 	return m.Binary(ops[r.Intn(len(ops))], f, m.float(f, n-1), m.float(f, n-1))
 }
 
-// joined returns two values put together: a field of one in the other, a funnel shift.
+// joined combines two values: a field of one in the other, or a funnel shift.
 func (m *tangle) joined(w int) clif.Value {
 	ty, r := intTypes[w], m.rng
 	n := ty.Bits()
@@ -348,7 +348,7 @@ func (m *tangle) args() (vs []clif.Value) {
 	return vs
 }
 
-// enter goes on in a block that takes an i32 and an i64.
+// enter continues in a block that takes an i32 and an i64.
 func (m *tangle) enter(blk clif.Block) {
 	for w, ty := range intTypes {
 		m.vals[w] = append(m.vals[w], m.AddParam(blk, ty))
@@ -356,14 +356,14 @@ func (m *tangle) enter(blk clif.Block) {
 	m.SwitchTo(blk)
 }
 
-// within makes what f makes, which is not known behind it.
+// within calls f. The values that f makes are not used after it.
 func (m *tangle) within(f func()) {
 	old := m.vals
 	f()
 	m.vals = [2][]clif.Value{old[0][:len(old[0]):len(old[0])], old[1][:len(old[1]):len(old[1])]}
 }
 
-// fork goes two ways and joins them.
+// fork branches two ways and joins them.
 func (m *tangle) fork() {
 	m.left = 3 + m.rng.Intn(4)
 	arms, join := [2]clif.Block{m.NewBlock(), m.NewBlock()}, m.NewBlock()
@@ -377,7 +377,7 @@ func (m *tangle) fork() {
 	m.enter(join)
 }
 
-// loop goes round three times.
+// loop makes a loop of three iterations.
 func (m *tangle) loop() {
 	head, exit := m.NewBlock(), m.NewBlock()
 	n := m.Iconst(clif.I32, 0)

@@ -53,7 +53,7 @@ func testStoreConst(t *testing.T, on *Machine) {
 	s.run(t)
 }
 
-// arms are what a select may choose: x and y are parameters.
+// arms are the operands that a select may choose from: x and y are parameters.
 var arms = []struct {
 	name string
 	make func(b *builder, t clif.Type, x, y clif.Value) clif.Value
@@ -79,7 +79,7 @@ var arms = []struct {
 	}},
 }
 
-// testArms selects between values that one instruction may make and choose.
+// testArms selects between values that a single instruction may compute and choose.
 func testArms(t *testing.T, on *Machine) {
 	for ty := clif.I32; ty <= clif.I64; ty++ {
 		s := newSuite(on)

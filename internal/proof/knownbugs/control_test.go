@@ -2,135 +2,26 @@ package knownbugs
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/internal/proof/bugcases"
 	"github.com/waot-project/waot/internal/proof/compare"
 	"github.com/waot-project/waot/internal/proof/testenv"
 	"github.com/waot-project/waot/internal/proof/wat"
 	"github.com/waot-project/waot/wasmfront"
 )
 
-var typeMixes = []string{"i", "l", "f", "d", "il", "ilfd", "fidl", "ddf", "liif"}
+// TestMultiValue passes up to 20 values out of functions and blocks.
+func TestMultiValue(t *testing.T) { bugcases.Run(t, bugcases.MultiValue(cases), check) }
 
-// TestMultiValue passes 0 to 20 values out of functions and blocks, in their order, rotated,
-// reversed and exchanged.
-func TestMultiValue(t *testing.T) {
-	for _, mix := range part(typeMixes, 2) {
-		t.Run(mix, func(t *testing.T) {
-			t.Parallel()
-			var b compare.Builder
-			args := compare.Each(0, 1, 0xFFFFFFFFFFFFFFFF, 0x123456789)
-			for n := range 21 {
-				ts := wat.Cycle(n, mix)
-				locals, set := wat.Types("local", ts), wat.SetLocals(n, 1)
-				fmt.Fprintf(&b, "(func $make%d (param i64) %s %s)\n", n, wat.Types("result", ts), wat.Distinct(ts))
-				fmt.Fprintf(&b, "(func $pass%d %s %s", n, wat.Types("param", ts), wat.Types("result", ts))
-				for i := range n {
-					b.WriteString(wat.Get(i))
-				}
-				b.WriteString(")\n")
-				call := fmt.Sprintf("(call $make%d (local.get 0))", n)
-				b.Add("l", ts, call, args...)
-				b.Add("l", ts, fmt.Sprintf("%s (call $pass%d)", call, n), args...)
-				b.Add("l", "l", locals+call+set+wat.Hash(ts, 1), args...)
-				b.Add("l", "l", fmt.Sprintf("%s %s (block %s %s) %s", locals, call, wat.Types("param", ts)+wat.Types("result", ts),
-					"(br_if 0 (i64.eqz (local.get 0)))", set)+wat.Hash(ts, 1), args...)
-				b.Add("l", "l", fmt.Sprintf("%s (if %s (i64.eqz (local.get 0)) (then %s) (else %s)) %s", locals, wat.Types("result", ts), call,
-					strings.ReplaceAll(call, "(local.get 0)", "(i64.const 99)"), set)+wat.Hash(ts, 1), args...)
-				if n == 0 {
-					continue
-				}
-				rotated, order := ts[1:]+ts[:1], ""
-				for i := range n {
-					order += wat.Get(1 + (i+1)%n)
-				}
-				b.Add("l", rotated, locals+call+set+order, args...)
-				reversed, order := "", ""
-				for i := range n {
-					reversed += string(ts[n-1-i])
-					order += wat.Get(n - i)
-				}
-				b.Add("l", reversed, locals+call+set+order, args...)
-				// A loop that rotates its parameters: types repeat, so rotate by the length of the mix.
-				if k := len(mix); n%k == 0 {
-					rot := ""
-					for i := range n {
-						rot += wat.Get(1 + (i+k)%n)
-					}
-					b.Add("l", "l", fmt.Sprintf("%s (local $n i32) (local.set $n (i32.const 5)) %s (loop %s%s %s %s (br_if 0 (local.tee $n (i32.sub (local.get $n) (i32.const 1))))) %s",
-						locals, call, wat.Types("param", ts), wat.Types("result", ts), set, rot, set)+wat.Hash(ts, 1), args...)
-				}
-			}
-			check(t, compare.Single("(module "+b.String()+")", b.Calls...))
-		})
-	}
-}
+// TestManyResults calls functions with up to 200 results and parameters.
+func TestManyResults(t *testing.T) { bugcases.Run(t, bugcases.ManyResults(), check) }
 
-// TestManyResults calls functions with up to 200 results, and up to 200 parameters, directly
-// and through tables.
-func TestManyResults(t *testing.T) {
-	for _, mix := range []string{"i", "d", "lfid"} {
-		t.Run(mix, func(t *testing.T) {
-			t.Parallel()
-			var b compare.Builder
-			for n := 0; n <= 200; n += 1 + n/6 {
-				ts := wat.Cycle(n, mix)
-				locals, set := wat.Types("local", ts), wat.SetLocals(n, 1)
-				fmt.Fprintf(&b, "(type $t%d (func (param i64) %s)) (type $u%[1]d (func %[3]s (result i64)))\n", n, wat.Types("result", ts), wat.Types("param", ts))
-				fmt.Fprintf(&b, "(func $make%d (type $t%[1]d) %s)\n(func $hash%[1]d (type $u%[1]d) %[3]s)\n", n, wat.Distinct(ts), wat.Hash(ts, 0))
-				fmt.Fprintf(&b, "(table $table%d 2 funcref) (elem (table $table%[1]d) (i32.const 0) func $make%[1]d $hash%[1]d)\n", n)
-				args := compare.Each(0, 3, 0xFFFFFFFFFFFFFFFF)
-				b.Add("l", "l", fmt.Sprintf("%s (call $make%d (local.get 0)) %s", locals, n, set)+wat.Hash(ts, 1), args...)
-				b.Add("l", "l", fmt.Sprintf("(call $hash%d (call $make%[1]d (local.get 0)))", n), args...)
-				b.Add("l", "l", fmt.Sprintf("(i64.add (local.get 0) (call $hash%d (call_indirect $table%[1]d (type $t%[1]d) (local.get 0) (i32.const 0))))", n), args...)
-				b.Add("l", "l", fmt.Sprintf("(i64.add (call_indirect $table%d (type $u%[1]d) (call $make%[1]d (local.get 0)) (i32.const 1)) (local.get 0))", n), args...)
-				b.Add("l", "l", fmt.Sprintf("(call_indirect $table%d (type $u%[1]d) (call $make%[1]d (local.get 0)) (i32.const 0))", n), args...)
-				if n <= 40 {
-					b.Add("l", ts, fmt.Sprintf("(call $make%d (local.get 0))", n), args...)
-				}
-			}
-			check(t, compare.Single("(module "+b.String()+")", b.Calls...))
-		})
-	}
-}
-
-// TestArguments gives functions, of the module and of the host, up to thirty arguments,
-// among which everything in registers has to be exchanged; each i32 arrives clean wherever it
-// travels.
-func TestArguments(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	var b, imports compare.Builder
-	for n := range 60 {
-		ts := ""
-		for range n % 30 {
-			ts += string("ilfd"[r.IntN(4)])
-		}
-		locals, set := wat.Types("local", ts), wat.SetLocals(len(ts), 1)
-		fmt.Fprintf(&imports, "(import \"host\" \"%s_l\" (func $host%d %s (result i64)))", ts, n, wat.Types("param", ts))
-		fmt.Fprintf(&b, "(func $make%d (param i64) %s %s) (func $hash%[1]d %[4]s (result i64) %[5]s)\n", n, wat.Types("result", ts), wat.Distinct(ts),
-			wat.Types("param", ts), wat.Hash(ts, 0))
-		// Arguments in another order, of equal types.
-		perm := ""
-		for i := range ts {
-			same := []int{}
-			for k := range ts {
-				if ts[k] == ts[i] {
-					same = append(same, k)
-				}
-			}
-			perm += wat.Get(1 + same[r.IntN(len(same))])
-		}
-		args := compare.Each(1, 0xFFFFFFFF80000000)
-		head := fmt.Sprintf("%s (call $make%d (local.get 0)) %s", locals, n, set)
-		b.Add("l", "l", head+fmt.Sprintf("(call $hash%d %s)", n, perm), args...)
-		b.Add("l", "ll", head+fmt.Sprintf("(call $host%d %s) ", n, perm)+wat.Hash(ts, 1), args...)
-	}
-	check(t, compare.Single("(module "+imports.String()+b.String()+")", b.Calls...))
-}
+// TestArguments passes up to thirty arguments to functions of the module and of the host.
+func TestArguments(t *testing.T) { check(t, bugcases.Arguments()) }
 
 // TestBrTable jumps over tables of 0 to 65,519 labels to blocks, and to loops with parameters,
 // with values, some of which are constants.
@@ -184,10 +75,7 @@ func TestBrTable(t *testing.T) {
 // TestBrTableLimit has one label more than the limit, and far more labels than bytes.
 func TestBrTableLimit(t *testing.T) {
 	for n, ok := range map[int]bool{wasmfront.MaxBrTable: true, wasmfront.MaxBrTable + 1: false} {
-		wasm, err := wat.Assemble("(module (func (param i32) (block (br_table" + strings.Repeat(" 0", n+1) + " (local.get 0)))))")
-		if err != nil {
-			t.Fatal(err)
-		}
+		wasm := assemble(t, "(module (func (param i32) (block (br_table"+strings.Repeat(" 0", n+1)+" (local.get 0)))))")
 		if _, err := compile.Module(wasm, compile.Options{OptLevel: opt.O1}); (err == nil) != ok {
 			t.Errorf("%d labels: %v", n, err)
 		}
@@ -240,23 +128,8 @@ func TestLargeFrames(t *testing.T) {
 				b.WriteString(`(local.get $h))
 					(func (export "run") (param i32) (result i64) (global.set $depth (i32.const 0)) (call $f (local.get 0) (i64.const 1) (i64.const 2) (i64.const 3) (i64.const 4) (i64.const 5) (i64.const 6) (i64.const 7)
 					(f64.const 1) (f64.const 2) (f64.const 3) (f64.const 4) (f64.const 5) (f64.const 6) (f64.const 7) (f64.const 8))))`)
-				wasm, err := wat.Assemble(b.String())
-				if err != nil {
-					t.Fatal(err)
-				}
-				s, err := e.NewStore()
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer s.Close()
-				mod, err := s.Compile(wasm)
-				if err != nil {
-					t.Fatal(err)
-				}
-				inst, err := s.Instantiate(mod, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				wasm := assemble(t, b.String())
+				inst := start(t, e, wasm)
 				first, err := inst.Invoke("run", []uint64{0})
 				if err != nil {
 					t.Fatal(err)

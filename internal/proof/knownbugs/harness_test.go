@@ -7,6 +7,7 @@ import (
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/proof/compare"
+	"github.com/waot-project/waot/internal/proof/wat"
 	"github.com/waot-project/waot/spectest"
 )
 
@@ -20,6 +21,35 @@ func check(t *testing.T, c *compare.Case) *compare.History {
 	}
 	h := compare.Harness{Judge: wazeroEngine{}, JudgeTraps: wazeroTraps, Engines: append(interpreters, compare.Natives()...)}
 	return h.Check(t, c)
+}
+
+// assemble returns the bytes of a module.
+func assemble(t *testing.T, text string) []byte {
+	t.Helper()
+	wasm, err := wat.Assemble(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return wasm
+}
+
+// start instantiates a module without imports in a new store of an engine. The end of the test closes the store.
+func start(t *testing.T, e spectest.Engine, wasm []byte) spectest.Instance {
+	t.Helper()
+	s, err := e.NewStore()
+	if err != nil {
+		t.Fatalf("%s: %v", e.Name(), err)
+	}
+	t.Cleanup(func() { s.Close() })
+	mod, err := s.Compile(wasm)
+	if err != nil {
+		t.Fatalf("%s: %v", e.Name(), err)
+	}
+	inst, err := s.Instantiate(mod, nil)
+	if err != nil {
+		t.Fatalf("%s: %v", e.Name(), err)
+	}
+	return inst
 }
 
 // memoryOf is the memory that an instance exports.

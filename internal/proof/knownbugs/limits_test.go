@@ -12,6 +12,7 @@ import (
 
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/internal/proof/bugcases"
 	"github.com/waot-project/waot/internal/proof/compare"
 	"github.com/waot-project/waot/internal/proof/cputime"
 	"github.com/waot-project/waot/internal/proof/testenv"
@@ -151,10 +152,7 @@ func TestChains(t *testing.T) {
 		cost := func(n int, enough time.Duration) (time.Duration, uint64) {
 			text := "(module (memory 1) (func (export \"f\") (param i32) (result i32) (local i32) (local.set 1 (local.get 0))" +
 				strings.Repeat("(local.set 1 "+strings.ReplaceAll(step, "X", "(local.get 1)")+")", n) + "(local.get 1)))"
-			wasm, err := wat.Assemble(text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			wasm := assemble(t, text)
 			return compileCost(t, step, wasm, enough)
 		}
 		const ratio = long / short
@@ -222,10 +220,7 @@ func TestCostPerByte(t *testing.T) {
 		{"switch", 16000, func(n int) string { return "(block (br_table" + rep(" 0", n+1) + " (local.get 0))) (local.get 0)" }},
 	} {
 		cost := func(n int, enough float64) (perByte float64, bytes float64) {
-			wasm, err := wat.Assemble("(module (func (export \"f\") (param i32) (result i32)" + f.text(n) + "))")
-			if err != nil {
-				t.Fatal(err)
-			}
+			wasm := assemble(t, "(module (func (export \"f\") (param i32) (result i32)"+f.text(n)+"))")
 			took, m := compileCost(t, f.name, wasm, time.Duration(enough*float64(len(wasm))))
 			return float64(took.Nanoseconds()) / float64(len(wasm)), float64(m) / float64(len(wasm))
 		}
@@ -280,21 +275,21 @@ func TestCallsOnce(t *testing.T) {
 func TestTrapsUnderBranches(t *testing.T) {
 	var b compare.Builder
 	args := compare.Product([]uint64{0, 1}, []uint64{0, 1, 2})
-	for _, x := range trapping {
-		if x.name == "host" {
+	for _, x := range bugcases.Trapping {
+		if x.Name == "host" {
 			continue
 		}
-		again := strings.ReplaceAll(x.text, "(local.get 0)", "(i32.and (local.get 0) (i32.const 1))")
+		again := strings.ReplaceAll(x.Text, "(local.get 0)", "(i32.and (local.get 0) (i32.const 1))")
 		for _, body := range []string{
-			"(if (local.get 1) (then " + x.text + "))",
-			"(if (local.get 1) (then " + x.text + "))" + x.text,
-			"(if (local.get 1) (then " + x.text + ") (else " + x.text + "))",
-			"(if (local.get 1) (then " + x.text + ") (else (i32.store (i32.const 4) (i32.const 9)) " + again + ")) (i32.store (i32.const 12) (i32.const 8))",
-			"(block (br_if 0 (local.get 1)) " + x.text + ") (i32.store (i32.const 12) (i32.const 8))",
-			"(loop (if (i32.eq (local.get 1) (i32.const 1)) (then " + x.text + ")) (i32.store8 offset=9 (local.get 1) (i32.const 7)) (br_if 0 (i32.gt_s (local.tee 1 (i32.sub (local.get 1) (i32.const 1))) (i32.const 0))))",
-			"(block (loop (br_if 1 (i32.eqz (local.get 1))) (local.set 1 (i32.sub (local.get 1) (i32.const 1))) (br_if 0 (local.get 1)) " + x.text + "))" + again,
-			"(if (i32.eq (local.get 1) (i32.const 2)) (then (return))) " + x.text + "(i32.store (i32.const 4) (i32.const 9))" + x.text,
-			"(if (i32.and (local.get 0) (i32.eq (local.get 1) (i32.const 2))) (then (return))) (if (local.get 1) (then (global.set $g (i32.const 5))))" + x.text,
+			"(if (local.get 1) (then " + x.Text + "))",
+			"(if (local.get 1) (then " + x.Text + "))" + x.Text,
+			"(if (local.get 1) (then " + x.Text + ") (else " + x.Text + "))",
+			"(if (local.get 1) (then " + x.Text + ") (else (i32.store (i32.const 4) (i32.const 9)) " + again + ")) (i32.store (i32.const 12) (i32.const 8))",
+			"(block (br_if 0 (local.get 1)) " + x.Text + ") (i32.store (i32.const 12) (i32.const 8))",
+			"(loop (if (i32.eq (local.get 1) (i32.const 1)) (then " + x.Text + ")) (i32.store8 offset=9 (local.get 1) (i32.const 7)) (br_if 0 (i32.gt_s (local.tee 1 (i32.sub (local.get 1) (i32.const 1))) (i32.const 0))))",
+			"(block (loop (br_if 1 (i32.eqz (local.get 1))) (local.set 1 (i32.sub (local.get 1) (i32.const 1))) (br_if 0 (local.get 1)) " + x.Text + "))" + again,
+			"(if (i32.eq (local.get 1) (i32.const 2)) (then (return))) " + x.Text + "(i32.store (i32.const 4) (i32.const 9))" + x.Text,
+			"(if (i32.and (local.get 0) (i32.eq (local.get 1) (i32.const 2))) (then (return))) (if (local.get 1) (then (global.set $g (i32.const 5))))" + x.Text,
 		} {
 			name := fmt.Sprintf("f%d", b.NumFuncs())
 			b.Add("ii", "", body)

@@ -115,23 +115,9 @@ func TestLargeBulk(t *testing.T) {
 			b.AddNamed(fmt.Sprintf("%s %#x", name, p), "", "", fmt.Sprintf("(%s %s %s %s)", name, wat.Const('i', p[0]), wat.Const('i', p[1]), wat.Const('i', p[2])))
 		}
 	}
-	wasm, err := wat.Assemble(fmt.Sprintf(`(module (memory (export "memory") %d) (data "0123456789abcdef") %s)`, size>>16, b.String()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	wasm := assemble(t, fmt.Sprintf(`(module (memory (export "memory") %d) (data "0123456789abcdef") %s)`, size>>16, b.String()))
 	for _, e := range compare.Natives() {
-		s, err := e.NewStore()
-		if err != nil {
-			t.Fatal(err)
-		}
-		mod, err := s.Compile(wasm)
-		if err != nil {
-			t.Fatal(err)
-		}
-		inst, err := s.Instantiate(mod, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		inst := start(t, e, wasm)
 		mem := memoryOf(t, inst)
 		traps := 0
 		for _, o := range ops {
@@ -169,7 +155,6 @@ func TestLargeBulk(t *testing.T) {
 			}
 			clear(near(o.dst))
 		}
-		s.Close()
 		t.Logf("%s: %d operations, %d of them trap", e.Name(), len(ops), traps)
 	}
 }
@@ -260,11 +245,8 @@ func TestHugeDeclarations(t *testing.T) {
 			}
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			wasm, err := wat.Assemble(text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = compile.Module(wasm, compile.Options{OptLevel: opt.O1})
+			wasm := assemble(t, text)
+			_, err := compile.Module(wasm, compile.Options{OptLevel: opt.O1})
 			if (err == nil) != c.ok {
 				t.Errorf("%s: %v", text, err)
 				continue
@@ -356,10 +338,7 @@ func TestBoundsMutants(t *testing.T) {
 		length[o.name] = [2]uint64{o.dst, o.src}
 	}
 	text += ")"
-	wasm, err := wat.Assemble(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	wasm := assemble(t, text)
 	outside := []abi.TrapCode{abi.TrapMemoryOutOfBounds, abi.TrapTableOutOfBounds, abi.TrapUndefinedElement, abi.TrapUninitializedElement}
 	// failures tries all edges and counts results that arithmetic does not expect.
 	failures := func(e spectest.Engine) int {

@@ -9,7 +9,6 @@ import (
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/internal/meta"
-	"github.com/waot-project/waot/internal/proof/wat"
 )
 
 // refWorld is a store whose references are collected at every exit from compiled code, with
@@ -66,10 +65,7 @@ const refImports = `(import "h" "make" (func $make (param i32) (result externref
 // runRefs runs the export "f" of a module at both levels, with each number as the argument.
 func runRefs(t *testing.T, body string, args ...uint64) {
 	t.Helper()
-	wasm, err := wat.Assemble("(module " + refImports + body + ")")
-	if err != nil {
-		t.Fatal(err)
-	}
+	wasm := assemble(t, "(module "+refImports+body+")")
 	for _, level := range []opt.Level{opt.O0, opt.O1} {
 		w := newRefWorld(t)
 		r, err := compile.Module(wasm, compile.Options{OptLevel: level, Verify: true, Jobs: 1})
@@ -136,10 +132,7 @@ func TestRefsInColdBlocks(t *testing.T) {
 	for k := range 12 {
 		body += fmt.Sprintf("(call $check (local.get $r%d) (i32.const %d))", k, 100+k)
 	}
-	wasm, err := wat.Assemble("(module " + refImports + body + "))")
-	if err != nil {
-		t.Fatal(err)
-	}
+	wasm := assemble(t, "(module "+refImports+body+"))")
 	r, err := compile.Module(wasm, compile.Options{OptLevel: opt.O1, Verify: true})
 	if err != nil {
 		t.Fatal(err)

@@ -74,8 +74,8 @@ func readTable(t *testing.T) (rows []row, states string) {
 	return rows, states
 }
 
-// testPackage is what the tests of a package have: functions, and strings, also those of
-// packages of tests that they import, whose names end in "test".
+// testPackage holds the functions and the strings in the tests of a package. The strings include those of the
+// packages of tests and cases that they import, whose names end in "test" or "cases".
 type testPackage struct {
 	funcs   map[string]bool
 	strings map[string]bool
@@ -100,7 +100,7 @@ func (p *testPackage) parse(dir, pattern string) error {
 		}
 		for _, i := range f.Imports {
 			path, err := strconv.Unquote(i.Path.Value)
-			if ours, ok := strings.CutPrefix(path, modulePath); err == nil && ok && strings.HasSuffix(ours, "test") && ours != dir {
+			if ours, ok := strings.CutPrefix(path, modulePath); err == nil && ok && (strings.HasSuffix(ours, "test") || strings.HasSuffix(ours, "cases")) && ours != dir {
 				if err := p.parse(ours, "*.go"); err != nil {
 					return err
 				}

@@ -15,61 +15,14 @@ import (
 	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/internal/proof/bugcases"
 	"github.com/waot-project/waot/internal/proof/compare"
 	"github.com/waot-project/waot/internal/proof/wat"
 )
 
-// funcTypes are types that differ in one place each.
-var funcTypes = []string{"_", "i_", "l_", "f_", "d_", "ii_", "il_", "li_", "r_", "x_", "_i", "_l", "_f", "_d", "_r", "_x", "i_i", "i_l", "l_i", "ii_ii", "iiiiiiiiii_i", "iiiiiiiii_i", "_iiii", "_iii", "d_dd"}
-
-func constants(ts string) string {
-	s := ""
-	for i, t := range []byte(ts) {
-		switch t {
-		case 'r':
-			s += "(ref.null func)"
-		case 'x':
-			s += "(ref.null extern)"
-		default:
-			s += fmt.Sprintf("(%s.const %d)", wat.TypeName(t), i+40)
-		}
-	}
-	return s
-}
-
-// typePair is a module with a table of a function of each type, and one compiled apart, with
-// the types in another order, that calls each through the first's table and through its own
-// copy as every type. Shift changes the order.
-func typePair(shift int) *compare.Case {
-	var one, two compare.Builder
-	refs := ""
-	n := len(funcTypes)
-	for k, ts := range funcTypes {
-		params, results, _ := strings.Cut(ts, "_")
-		fmt.Fprintf(&one, "(func $f%d %s %s %s)\n", k, wat.Types("param", params), wat.Types("result", results), constants(results))
-		refs += fmt.Sprintf(" $f%d", k)
-		other := funcTypes[(k*7+3+shift)%n]
-		params, results, _ = strings.Cut(other, "_")
-		fmt.Fprintf(&two, "(type $u%d (func %s %s))\n", k, wat.Types("param", params), wat.Types("result", results))
-		for _, table := range []string{"$theirs", "$ours"} {
-			name := other + " through " + table
-			fmt.Fprintf(&two, "(func (export %q) (param i32) %s (call_indirect %s (type $u%d) %s (local.get 0)))\n", name, wat.Types("result", results), table, k, constants(params))
-			for i := range uint64(n + 4) {
-				two.Calls = append(two.Calls, compare.Call{Module: 1, Func: name, Args: []uint64{i}})
-			}
-		}
-	}
-	return &compare.Case{Calls: two.Calls, Modules: []compare.Module{
-		{Name: "owner", Text: fmt.Sprintf(`(module (table (export "table") %d funcref) (elem (i32.const 0) func %s) (func (export "exported") (result i32) (i32.const 44)) %s)`, n+3, refs, one.String())},
-		{Text: fmt.Sprintf(`(module (import "owner" "table" (table $theirs %d funcref)) (import "owner" "exported" (func $e (result i32))) (import "host" "i_i" (func $h (param i32) (result i32)))
-			(table $ours %[1]d funcref) (func $s (table.copy $ours $theirs (i32.const 1) (i32.const 0) (i32.const %[2]d))) (start $s)
-			(elem (i32.const %[3]d) func $e $h) %[4]s)`, n+3, n+2, n, two.String())},
-	}}
-}
-
 // TestTypesAcrossModules calls through tables shared by modules that were compiled apart:
 // each call is made if the types are equal and traps if not.
-func TestTypesAcrossModules(t *testing.T) { check(t, typePair(0)) }
+func TestTypesAcrossModules(t *testing.T) { check(t, bugcases.TypePair(0)) }
 
 // TestTypesAfterRelease does so again and again in new stores, while the garbage collector
 // frees what former ones had registered: a number of a type that came free does not pass for
@@ -79,7 +32,7 @@ func TestTypesAfterRelease(t *testing.T) {
 		if !cases.Has(shift, 4) {
 			continue
 		}
-		c := typePair(shift)
+		c := bugcases.TypePair(shift)
 		c.Calls = c.Calls[:len(c.Calls)/4]
 		for _, e := range compare.Natives()[:2] {
 			h, err := compare.Play(e, c)
@@ -92,9 +45,9 @@ func TestTypesAfterRelease(t *testing.T) {
 				if strings.HasSuffix(k.Func, "$ours") {
 					at--
 				}
-				right := at >= 0 && at < len(funcTypes) && funcTypes[at] == name || at == len(funcTypes) && name == "_i" || at == len(funcTypes)+1 && name == "i_i"
+				right := at >= 0 && at < len(bugcases.FuncTypes) && bugcases.FuncTypes[at] == name || at == len(bugcases.FuncTypes) && name == "_i" || at == len(bugcases.FuncTypes)+1 && name == "i_i"
 				got := h.Events[len(c.Modules)+i]
-				if got.Trapped() == right || at >= 0 && at < len(funcTypes) && !right && got.Trap != abi.TrapBadSignature {
+				if got.Trapped() == right || at >= 0 && at < len(bugcases.FuncTypes) && !right && got.Trap != abi.TrapBadSignature {
 					t.Fatalf("round %d, %s: %s of element %d: %v", shift, e.Name(), k.Func, k.Args[0], &got)
 				}
 			}

@@ -12,96 +12,18 @@ import (
 	"testing"
 
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/proof/bugcases"
 	"github.com/waot-project/waot/internal/proof/compare"
 	"github.com/waot-project/waot/internal/proof/wat"
 )
 
 var exhaustive = flag.Bool("exhaustive", false, "round all 2^32 numbers of type f32, not a sample")
 
-// divisors are numbers whose division has a special form, or nearly.
-func divisors(width int) []uint64 {
-	var list []uint64
-	add := func(x uint64) { list = append(list, x<<(64-width)>>(64-width), -x<<(64-width)>>(64-width)) }
-	for x := range uint64(21) {
-		add(x)
-	}
-	for k := range width {
-		add(1<<k - 1)
-		add(1 << k)
-		add(1<<k + 1)
-	}
-	for _, x := range []uint64{25, 60, 100, 125, 365, 625, 641, 1000, 3600, 10000, 86400, 1000000, 1000000007, 0x55555555, 0xAAAAAAAB, 274177, 6700417} {
-		add(x)
-	}
-	slices.Sort(list)
-	return slices.Compact(list)
-}
+// TestDivisors divides by every constant whose division has a special form, or nearly.
+func TestDivisors(t *testing.T) { bugcases.Run(t, bugcases.Divisors(cases), check) }
 
-// TestDivisors divides by every interesting constant.
-func TestDivisors(t *testing.T) {
-	for _, p := range []byte("il") {
-		var b compare.Builder
-		width := map[byte]int{'i': 32, 'l': 64}[p]
-		for _, op := range []string{"div_s", "div_u", "rem_s", "rem_u"} {
-			for _, d := range part(divisors(width), 5) {
-				args := sampled(append(compare.Corners(p), d, d-1, d+1, 2*d, 2*d-1, -d, 1-d, 100, 12345678), 2)
-				var list [][]uint64
-				for _, a := range args {
-					list = append(list, []uint64{a << (64 - width) >> (64 - width)})
-				}
-				b.AddNamed(fmt.Sprintf("%s %#x", op, d), string(p), string(p), fmt.Sprintf("(%s.%s (local.get 0) %s)", wat.TypeName(p), op, wat.Const(p, d)), list...)
-			}
-		}
-		t.Run(wat.TypeName(p), func(t *testing.T) { check(t, compare.Single("(module "+b.String()+")", b.Calls...)) })
-	}
-}
-
-// TestShiftPairs combines two shifts by constants, of one value and of two, for every pair
-// of amounts from 0 to the width: what could be a rotation, a double shift, a mask, an
-// extension, or the extraction or insertion of a field.
-func TestShiftPairs(t *testing.T) {
-	args := [][]uint64{{0x8123456789ABCDEF, 0xFEDCBA9876543211}, {^uint64(0), 0}, {1, 1 << 31}, {0x80000001, 0x7F}}
-	for _, p := range []byte("il") {
-		n, width := wat.TypeName(p), map[byte]int{'i': 32, 'l': 64}[p]
-		for _, join := range []string{"or", "xor", "add", "and", "nest"} {
-			t.Run(n+" "+join, func(t *testing.T) {
-				t.Parallel()
-				var b compare.Builder
-				for k1 := range width + 2 {
-					if join != "or" && k1 > 3 && k1%8 > 1 && k1 < width-2 || !cases.Has(k1, 5) {
-						continue
-					}
-					var body strings.Builder
-					body.WriteString("(local $h i64)")
-					for k2 := range width + 2 {
-						if join != "or" && k1%3 != k2%3 && k1+k2 != width {
-							continue
-						}
-						for _, ops := range [][2]string{{"shl", "shr_u"}, {"shl", "shr_s"}, {"shr_u", "shl"}, {"rotl", "shr_u"}, {"shr_s", "rotr"}} {
-							for y := range 2 {
-								e := fmt.Sprintf("(%[1]s.%[2]s (%[1]s.%[3]s (local.get 0) (%[1]s.const %[4]d)) (%[1]s.%[5]s (local.get %[7]d) (%[1]s.const %[6]d)))",
-									n, join, ops[0], k1, ops[1], k2, y)
-								if join == "nest" {
-									e = fmt.Sprintf("(%[1]s.%[4]s (%[1]s.%[2]s (local.get %[6]d) (%[1]s.const %[3]d)) (%[1]s.const %[5]d))", n, ops[0], k1, ops[1], k2, y)
-								}
-								body.WriteString("(local.set $h (i64.xor (i64.rotl (i64.mul (local.get $h) (i64.const 31)) (i64.const 5)) " + wat.ToI64(p, e) + "))")
-							}
-						}
-					}
-					list := args
-					if p == 'i' {
-						list = nil
-						for _, a := range args {
-							list = append(list, []uint64{uint64(uint32(a[0])), uint64(uint32(a[1]))})
-						}
-					}
-					b.AddNamed(fmt.Sprintf("shift %d", k1), string([]byte{p, p}), "l", body.String()+"(local.get $h)", list...)
-				}
-				check(t, compare.Single("(module "+b.String()+")", b.Calls...))
-			})
-		}
-	}
-}
+// TestShiftPairs combines two shifts by constants.
+func TestShiftPairs(t *testing.T) { bugcases.Run(t, bugcases.ShiftPairs(cases), check) }
 
 // TestOperandPositions runs every operator on corner values: of parameters, of a constant
 // and a parameter either way round, of two constants, of one parameter twice, of numbers
@@ -417,23 +339,9 @@ func TestRounding(t *testing.T) {
 				(%[1]s.store (local.get $n) (%[1]s.%[2]s (%[1]s.load (local.get $n)))) (br_if 0 (local.get $n))))`, ty.name, op, ty.size)
 		}
 	}
-	wasm, err := wat.Assemble(`(module (memory (export "memory") 16)` + b.String() + ")")
-	if err != nil {
-		t.Fatal(err)
-	}
+	wasm := assemble(t, `(module (memory (export "memory") 16)`+b.String()+")")
 	for _, e := range compare.Natives() {
-		s, err := e.NewStore()
-		if err != nil {
-			t.Fatal(err)
-		}
-		mod, err := s.Compile(wasm)
-		if err != nil {
-			t.Fatal(err)
-		}
-		inst, err := s.Instantiate(mod, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		inst := start(t, e, wasm)
 		mem := memoryOf(t, inst)
 		const n = 1 << 18
 		low, chunk := uint64(1<<16/8-1), uint64(8)
@@ -490,7 +398,6 @@ func TestRounding(t *testing.T) {
 			}
 			tried += len(in)
 		}
-		s.Close()
 		t.Logf("%s: %d numbers", e.Name(), tried)
 	}
 }
@@ -528,27 +435,13 @@ func TestTwoDigits(t *testing.T) {
 				(loop (local.set $m %s) %s (local.set $p (i32.add (local.get $p) (i32.const 2))) (br_if 0 (i32.lt_u (local.tee $s (i32.add (local.get $s) (i32.const 1))) (i32.const %d))))`, at, m, d, day))
 		}
 	}
-	wasm, err := wat.Assemble(fmt.Sprintf(`(module (memory (export "memory") 16) (data (i32.const 0x40000) %q) %s)`, table, b.String()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	wasm := assemble(t, fmt.Sprintf(`(module (memory (export "memory") 16) (data (i32.const 0x40000) %q) %s)`, table, b.String()))
 	var want []byte
 	for s := range day {
 		want = fmt.Appendf(want, "%02d", s/60%60)
 	}
 	for _, e := range compare.Natives() {
-		s, err := e.NewStore()
-		if err != nil {
-			t.Fatal(err)
-		}
-		mod, err := s.Compile(wasm)
-		if err != nil {
-			t.Fatal(err)
-		}
-		inst, err := s.Instantiate(mod, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		inst := start(t, e, wasm)
 		mem := memoryOf(t, inst)[at : at+2*day]
 		for i := range b.NumFuncs() {
 			clear(mem)
@@ -562,6 +455,5 @@ func TestTwoDigits(t *testing.T) {
 				}
 			}
 		}
-		s.Close()
 	}
 }

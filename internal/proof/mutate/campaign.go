@@ -42,11 +42,11 @@ type campaign struct {
 	real    [2]count // of random and of real functions
 }
 
-// count is what became of mutants.
+// count counts mutants by what became of them.
 type count struct {
 	planted, malformed, changed int
-	// rejected is how many of the others were, too; otherClaims how many of those
-	// the fixpoint mode accepts, so that only the claims do not fit.
+	// rejected is how many of the other mutants the checker rejects too. The fixpoint mode
+	// accepts otherClaims of these: only their claims are wrong.
 	rejected, otherClaims int
 }
 
@@ -65,7 +65,7 @@ func (n *count) add(v verdict) {
 	}
 }
 
-// verdict is what is known of one mutant: how it differs by execution, and what
+// verdict holds the facts about one mutant: how its execution differs, and what
 // both modes of the checker say.
 type verdict struct {
 	difference, claims, fixpoint error
@@ -74,7 +74,7 @@ type verdict struct {
 	again error
 }
 
-// fault reports what the checker gets wrong, or nil.
+// fault returns the checker's mistake, or nil.
 func (v *verdict) fault() error {
 	switch {
 	case v.difference != nil && (v.claims == nil || v.fixpoint == nil):
@@ -162,7 +162,7 @@ func (w *worker) one(number uint64) error {
 	return nil
 }
 
-// make plants the fault of a number in the first of some functions that has a place for it; nil if none has.
+// make plants the fault with a number in the first of a few functions that has a place for it; nil if none has.
 func (w *worker) make(number uint64) (*mutant, error) {
 	r := rand.New(rand.NewPCG(number, 17))
 	for range functions {
@@ -205,7 +205,7 @@ func (w *worker) plant(r *rand.Rand, f *fault) (*mutant, error) {
 	return m, nil
 }
 
-// allocate allocates for what the allocator is told, which may be impossible.
+// allocate allocates registers for the input that the allocator is told, which may be impossible.
 func (w *worker) allocate(m *mutant) (ok bool) {
 	defer func() {
 		if recover() != nil {
@@ -225,7 +225,7 @@ func (w *worker) allocate(m *mutant) (ok bool) {
 func (w *worker) judge(m *mutant) (v verdict) {
 	through := blockOf(m.in, m.at)
 	for k := range paths {
-		if k == paths-1 { // once from the start on, for what shows on any way
+		if k == paths-1 { // one path from the entry, for faults that show on every path
 			through = 0
 		}
 		if v.difference = w.exec.Run(m.Rand, m.in, m.env, m.out, exec.Path{Through: through, Steps: steps}); v.difference != nil {

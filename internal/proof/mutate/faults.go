@@ -6,15 +6,15 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// fault is a kind of fault. Exactly one of the functions is set; both report false
-// where there is no place for it.
+// fault is a kind of fault. Exactly one of the functions is set; it reports false
+// if there is no place for the fault.
 type fault struct {
 	name string
 	// plant changes m.out, a correct allocation.
 	plant func(m *mutant) bool
-	// misread changes m.told, what the allocator is told of the function.
+	// misread changes m.told, the input that the allocator gets.
 	misread func(m *mutant) bool
-	// lowered: the checker is told the same, and what may collect.
+	// lowered: the checker gets the same input as the allocator, and the list of calls that may collect.
 	lowered bool
 }
 
@@ -124,15 +124,15 @@ func isWide(e regalloc.Edit) bool   { return e.Bytes == 16 }
 func isSpill(e regalloc.Edit) bool  { return e.Kind == regalloc.Move && e.To.IsSlot() }
 func isReload(e regalloc.Edit) bool { return e.Kind == regalloc.Move && e.From.IsSlot() }
 
-// misplaced moves an operand that ok accepts elsewhere.
+// misplaced moves an operand that ok accepts to another location.
 func misplaced(ok func(m *mutant, k int, op regalloc.Operand) bool) func(m *mutant) bool {
 	return func(m *mutant) bool {
 		return m.misplace(m.operand(func(k int, op regalloc.Operand) bool { return ok(m, k, op) }))
 	}
 }
 
-// constrainedElsewhere moves an operand to where its constraint forbids, and the
-// edits beside its instruction with it: the instruction will not access that place.
+// constrainedElsewhere moves an operand to a location that its constraint forbids, and
+// the edits beside its instruction with it. The instruction does not access that location.
 func constrainedElsewhere(c regalloc.Constraint) func(m *mutant) bool {
 	return func(m *mutant) bool {
 		k := m.operand(func(_ int, op regalloc.Operand) bool { return op.Constraint == c })
@@ -315,7 +315,7 @@ func swapEdits(m *mutant) bool {
 	return true
 }
 
-// displace moves an edit by up to three points.
+// displace moves an edit by at most three points.
 func displace(m *mutant) bool {
 	e := m.edit(anyEdit)
 	if e == nil {
@@ -344,7 +344,7 @@ func wrongRemat(m *mutant) bool {
 	return true
 }
 
-// renumberSlots puts what is in slot word n into word f(n), everywhere.
+// renumberSlots moves the content of each slot word n to word f(n), everywhere.
 func (m *mutant) renumberSlots(f func(n int) int) {
 	slot := func(a *regalloc.Allocation) {
 		if a.IsSlot() {
@@ -375,7 +375,7 @@ func (m *mutant) renumberSlots(f func(n int) int) {
 	m.out.StackMapSlots = slots
 }
 
-// mergeSlots gives what is in one slot word another's place.
+// mergeSlots moves the content of one slot word to another slot word.
 func mergeSlots(m *mutant) bool {
 	e := m.edit(func(e regalloc.Edit) bool { return isSpill(e) || isReload(e) })
 	if e == nil || m.out.SlotWords < 2 {
@@ -395,7 +395,7 @@ func mergeSlots(m *mutant) bool {
 	return true
 }
 
-// squeezeSlots leaves one word to a slot of 16 bytes.
+// squeezeSlots reduces a slot of 16 bytes to one word.
 func squeezeSlots(m *mutant) bool {
 	e := m.edit(func(e regalloc.Edit) bool { return e.Bytes == 16 && (isSpill(e) || isReload(e)) })
 	if e == nil {
@@ -414,8 +414,8 @@ func squeezeSlots(m *mutant) bool {
 	return true
 }
 
-// staleLoop drops an edit at the end of a block with one way out, to a block at or
-// before it in order.
+// staleLoop drops an edit at the end of a block whose only successor is the block itself
+// or comes before it in order.
 func staleLoop(m *mutant) bool {
 	return m.drop(m.edit(func(e regalloc.Edit) bool {
 		i := e.Point.Inst()
@@ -452,7 +452,7 @@ func vacuous(m *mutant) bool {
 	return m.misplace(m.operand(func(_ int, op regalloc.Operand) bool { return op.Access.Reads() }))
 }
 
-// entryClaims makes a use wrong and claims at the entry what it then reads.
+// entryClaims makes a use wrong, and claims at the entry the value that it then needs.
 func entryClaims(m *mutant) bool {
 	k := m.operand(func(_ int, op regalloc.Operand) bool { return op.Access.Reads() })
 	if !m.misplace(k) {
@@ -462,7 +462,7 @@ func entryClaims(m *mutant) bool {
 	return true
 }
 
-// falseClaims makes a use wrong and claims what it then reads at each block but
+// falseClaims makes a use wrong, and claims the value that it then needs at each block except
 // the entry.
 func falseClaims(m *mutant) bool {
 	k := m.operand(func(_ int, op regalloc.Operand) bool { return op.Access.Reads() })

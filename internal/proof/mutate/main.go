@@ -1,9 +1,9 @@
 // Command mutate tests the checker of register allocations with faults: it
 // allocates registers for random functions and for the functions of real modules
 // on both machines, plants a fault of one of many kinds in the allocation or in
-// what the allocator is told, and demands that the checker, in both of its modes,
-// refuses each mutant that does something other than what the code means. Whether one
-// does is decided by executing it (internal/proof/regalloc/exec), never by the checker. A mutant
+// the allocator's input, and demands that the checker, in both of its modes,
+// rejects each mutant whose behaviour differs from that of the code. Only execution
+// (internal/proof/regalloc/exec) decides whether it differs, never the checker. A mutant
 // that shows no difference on any of the paths taken is discarded; the number of these
 // is printed for each kind.
 //

@@ -71,8 +71,8 @@ func missingMap(m *mutant) bool {
 	return k >= 0
 }
 
-// mapsBefore gives a safepoint the map of the one before it, as a look-up by the
-// nearest address below would where one is missing.
+// mapsBefore gives a safepoint the map of the safepoint before it, as a look-up of the
+// nearest lower address would if its own map were missing.
 func mapsBefore(m *mutant) bool {
 	k := m.stackMap(func(k int, slots []uint32) bool { return k > 0 && !slices.Equal(slots, m.slotsOf(k-1)) })
 	if k >= 0 {

@@ -4,7 +4,7 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// change applies f to an operand that the allocator is told of and ok accepts.
+// change applies f to an operand in the allocator's input that ok accepts.
 func (m *mutant) change(ok func(k int, op regalloc.Operand) bool, f func(op *regalloc.Operand)) bool {
 	k := m.operand(ok)
 	if k >= 0 {
@@ -28,8 +28,8 @@ func (m *mutant) inst(ok func(i *regalloc.InstInfo) bool, f func(i *regalloc.Ins
 	return i >= 0
 }
 
-// keepHighHalves hides that an instruction, over which a value of 16 bytes lives in its
-// block, clobbers halves of registers of which it keeps the other.
+// keepHighHalves hides that an instruction clobbers the high halves of registers whose low halves it
+// keeps. A value of 16 bytes lives across the instruction in its block.
 func keepHighHalves(m *mutant) bool {
 	wide := func(i regalloc.Inst) bool {
 		block := m.in.Blocks[blockOf(m.in, i)].Insts
@@ -79,8 +79,8 @@ func (m *mutant) value(ok func(v *regalloc.VRegInfo) bool, f func(v *regalloc.VR
 	return true
 }
 
-// anotherValue makes an operand of an instruction with all the flags one of a
-// value that is defined before it, in its block or in the entry.
+// anotherValue makes an operand of an instruction with all the flags read another value,
+// which is defined before it, in its block or in the entry.
 func (m *mutant) anotherValue(flags regalloc.InstFlags) bool {
 	k := m.operand(func(k int, op regalloc.Operand) bool {
 		return op.Access.Reads() && op.Constraint != regalloc.Fixed && (flags == 0 || m.flags(k)&flags != 0)
@@ -152,8 +152,8 @@ func unknownReference(m *mutant) bool {
 	return k >= 0
 }
 
-// copiedReference forgets that the copy of a reference is one: a parameter of a block
-// that one edge leads to.
+// copiedReference forgets that the copy of a reference is a reference. The copy is a parameter of
+// a block with one incoming edge.
 func copiedReference(m *mutant) bool {
 	copies := map[regalloc.VReg]bool{}
 	for b := range m.in.Blocks {
@@ -170,8 +170,8 @@ func copiedReference(m *mutant) bool {
 	return k >= 0
 }
 
-// mergedReferences forgets that a parameter, and those that it is passed to, also
-// through other parameters, are references.
+// mergedReferences forgets that a parameter is a reference, and all parameters that it is passed to,
+// directly or through others.
 func mergedReferences(m *mutant) bool {
 	params := map[regalloc.VReg]bool{}
 	for b := range m.in.Blocks {

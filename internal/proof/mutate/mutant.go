@@ -10,14 +10,14 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// mutant is a function with an allocation that a fault is, or is to be, planted in.
+// mutant is a function with an allocation, with or without a planted fault.
 type mutant struct {
 	*rand.Rand
 	function
 	fault *fault
 	out   *regalloc.Output
-	told  *regalloc.Input // what the allocator is told, of faults that misread
-	at    regalloc.Inst   // where the fault shows first, or about there
+	told  *regalloc.Input // what the allocator is told, for faults that misread
+	at    regalloc.Inst   // roughly where the fault shows first
 	real  int             // 1 of real functions
 }
 
@@ -88,7 +88,7 @@ func (m *mutant) insert(e regalloc.Edit) {
 	m.at = e.Point.Inst()
 }
 
-// use makes a known as used: what matters is another fault.
+// use adds a to the used registers, so that the planted fault is the only one.
 func (m *mutant) use(a regalloc.Allocation) {
 	if a.IsReg() && a.Index() < 64 {
 		m.out.Used = m.out.Used.Add(a.Reg())
@@ -176,7 +176,7 @@ func (m *mutant) completeMaps() {
 	m.out.StackMaps = maps
 }
 
-// show plants one mutant and prints its block and what becomes of it.
+// show plants one mutant, and prints its block and the verdict.
 func (c *campaign) show(number uint64) error {
 	w := c.newWorker()
 	m, err := w.make(number)

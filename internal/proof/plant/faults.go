@@ -65,7 +65,7 @@ type finder struct {
 	src    []byte
 	fset   *token.FileSet
 	faults []fault
-	// final is the return that a function ends with, where it must.
+	// final is the return at the end of a function that must have one.
 	final ast.Stmt
 }
 
@@ -133,7 +133,7 @@ func (f *finder) visit(n ast.Node) bool {
 	return true
 }
 
-// call reports whether to look at the parts of a call: not at what only a panic says, nor at a capacity, which changes nothing.
+// call reports whether to look at the parts of a call. It skips messages of panics, and capacities, which change nothing.
 func (f *finder) call(n *ast.CallExpr) bool {
 	switch name, _ := n.Fun.(*ast.Ident); {
 	case name == nil:

@@ -51,8 +51,8 @@ type trial struct {
 	left   []run
 }
 
-// plant tries n faults that compile: first all with the tests that stand first in their rows, then what survives with the second ones, and so
-// on, as the first ones decide most. What the context ends is reported as undecided.
+// plant tries n faults that compile: first all of them with the first tests of their rows, then the survivors with the second
+// tests, and so on, since the first tests decide most. Faults that are left when the context ends are reported as undecided.
 func plant(ctx context.Context, n int, seed uint64, from int, list bool) error {
 	root, err := os.Getwd()
 	if err != nil {
@@ -170,8 +170,9 @@ func packageFaults(root, pkg string) (faults []fault, err error) {
 	return faults, nil
 }
 
-// choose returns a function that gives one fault after the other, none twice, and nil when there are none left: in turn in a package of
-// the machines' and in another one, all packages of each kind before one has its next turn, and in a package of a random kind.
+// choose returns a function that gives one fault after the other, none twice, and nil when none are left. It alternates between
+// the machines' packages and the others. All packages of a group have a turn before one has its next turn. In a package, the
+// kind of fault is random.
 func choose(all map[string][]fault, rng *rand.Rand) func() *fault {
 	left := map[string]*[numKinds][]fault{}
 	var groups, turns [2][]string

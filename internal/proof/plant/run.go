@@ -22,13 +22,13 @@ import (
 const (
 	maxMemory = 8 << 30 // bytes resident, of all processes of a run
 	poll      = 200 * time.Millisecond
-	// A run that takes no more than idle of processor time in patience waits for what does not come.
+	// A run that takes at most idle of processor time during patience waits for something that never happens.
 	idle     = 50 * time.Millisecond
 	patience = time.Minute
 )
 
-// usage is what a run takes, or may take: processor time, and time by the clock. What a fault makes endless ends by the former; the
-// latter is generous, as the machine may be busy.
+// usage is what a run takes, or may take: processor time, and time by the clock. The limit of processor time ends a run that
+// a fault has made endless. The other limit is generous, since the machine may be busy.
 type usage struct{ cpu, wall time.Duration }
 
 // errRunaway is that of a command that was ended by a limit.
@@ -143,7 +143,7 @@ func killSession(session int) {
 	}
 }
 
-// verdict is what came of a fault.
+// verdict is the result of trying a fault.
 type verdict struct {
 	outcome outcome
 	by      string // what noticed it

@@ -136,6 +136,7 @@ internal/proof/campaign: internal/proof/randprog spectest/nativeengine internal/
 internal/proof/campaign/soak: internal/proof/campaign internal/emulate
 internal/proof/wat: wasmfront/wat
 internal/proof/compare: internal/proof/wat spectest/interpengine spectest/nativeengine
+internal/proof/bugcases: internal/proof/wat internal/proof/compare
 internal/proof/difftest:
 internal/proof/knownbugs:
 internal/proof/plant:

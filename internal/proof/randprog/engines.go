@@ -25,8 +25,8 @@ func Bounded() *interpengine.Engine {
 // TooLong reports whether the program was stopped by a bound of its steps.
 func (o *Outcome) TooLong() bool { return strings.Contains(o.Failed, interp.ErrSteps.Error()) }
 
-// Reference returns what outcomes are compared with: that of the CLIF interpreter where it differs in nothing from the judge's, as it also knows
-// the places of traps; otherwise the judge's. Engines that optimise nothing say best where the first trap is.
+// Reference returns the outcome that others are compared with. It is the CLIF interpreter's if that agrees with the judge's, since
+// it has the places of traps; otherwise it is the judge's. Engines that do not optimise say best where the first trap is.
 func Reference(judge, interpreter *Outcome) *Outcome {
 	if interpreter.Diff(judge) == "" {
 		return interpreter
@@ -34,7 +34,7 @@ func Reference(judge, interpreter *Outcome) *Outcome {
 	return judge
 }
 
-// Run runs a program under an engine whose stores take p.Wasm and p.Env as modules. What goes wrong is in
+// Run runs a program under an engine whose stores take p.Wasm and p.Env as modules. Failures are in
 // the outcome.
 func Run(e spectest.Engine, p *Program) *Outcome {
 	o := &Outcome{}

@@ -13,7 +13,7 @@ import (
 
 // Outcome is what a program did.
 type Outcome struct {
-	Failed  string // why it was not compiled or not run to its end; then there is nothing more
+	Failed  string // why it was not compiled or not run to its end; then no other field is set
 	Start   Result // why instantiation failed
 	Calls   []Result
 	Host    []uint64 // arguments of the calls of the host
@@ -71,8 +71,8 @@ func (o *Outcome) withoutPlaces() *Outcome {
 	return &p
 }
 
-// Diff describes the first difference from what is wanted; it is empty if there is none. Places of traps are compared where both are known:
-// the judge knows none, so the others are compared with a Reference.
+// Diff describes the first difference from the expected outcome; it is empty if there is none. Places of traps are compared where
+// both are known: the judge knows none, so the others are compared with a Reference.
 func (o *Outcome) Diff(want *Outcome) string {
 	switch {
 	case o.Failed != want.Failed:
@@ -108,7 +108,8 @@ func (o *Outcome) Diff(want *Outcome) string {
 	return ""
 }
 
-// differ describes the first difference of two lists, of whose elements diff describes that of a pair; empty if there is none.
+// differ describes the first difference of two lists; it is empty if there is none. diff describes the difference of two
+// elements.
 func differ[T any](what string, got, want []T, diff func(got, want T) string) string {
 	for i := range min(len(got), len(want)) {
 		if d := diff(got[i], want[i]); d != "" {
@@ -136,8 +137,8 @@ type guest struct {
 	global func(name string, bits uint64)
 }
 
-// react is the host function: it notes the call, and may change memory and globals behind the back of the code, or
-// call into it again. It gives the result.
+// react is the host function: it records the call, and may change memory and globals, or call back into the code. It
+// returns the result.
 func (g *guest) react(p *Program, o *Outcome, x uint64) uint64 {
 	o.Host = append(o.Host, x)
 	a := x*0x9e3779b97f4a7c15 ^ x>>7
@@ -193,7 +194,7 @@ func (p *Program) callText(c *wasmgen.Call, results []uint64, clean bool) string
 	return s
 }
 
-// anyNaN makes one NaN of all, if the program may have any.
+// anyNaN maps all NaNs to one, if the program may have any NaN.
 func (p *Program) anyNaN(t byte, bits uint64) uint64 {
 	switch {
 	case !p.AnyNaN:

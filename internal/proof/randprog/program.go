@@ -33,7 +33,7 @@ func FromGenerator(g *wasmgen.Program, host bool) *Program {
 	return p.With(p.Wasm)
 }
 
-// With returns the program with a changed module, which may have fewer exports, and may not care what NaNs it makes.
+// With returns the program with a changed module, which may have fewer exports and may make any NaNs.
 func (p *Program) With(wasm []byte) *Program {
 	q := *p
 	q.Wasm = wasm

@@ -19,7 +19,7 @@ type ConstStep struct {
 	Imm   uint64
 }
 
-// later are the sets of halves (16 bits each) to be put by Movk, fewest first.
+// later are the sets of halves (16 bits each) that Movk may write, smallest sets first.
 var later = [...]uint8{0, 8, 4, 2, 1, 12, 10, 6, 9, 5, 3, 14}
 
 // ConstSteps makes the 64-bit constant x by the shortest sequence of a Movz, Movn or OrrImm followed by
@@ -47,7 +47,7 @@ func ConstSteps(x uint64) (steps [MaxConst]ConstStep, n int) {
 // half returns 16 bits of x.
 func half(x uint64, k uint8) uint64 { return x >> (16 * (k & 3)) & 0xffff }
 
-// firstStep makes what has the halves of x but those of set.
+// firstStep makes a value that has the halves of x, except for those in set.
 func firstStep(x uint64, set uint8) (ConstStep, bool) {
 	var nonzero, nonones uint8 // sets of halves
 	for k := range uint8(4) {
@@ -96,8 +96,8 @@ func keep(set uint8) uint64 {
 	return 0xffff
 }
 
-// bitmaskLike returns a bitmask immediate of the size that is x but for the halves of set. They are taken as all zeros, all
-// ones, or as another half: if any value will do, one of those does.
+// bitmaskLike returns a bitmask immediate of the given size that equals x except for the halves in set. It tries all zeros,
+// all ones and the other halves there: if any value works, one of these works.
 func bitmaskLike(x uint64, set, size uint8) (uint64, bool) {
 	if set == 0 {
 		return x, FitsBits(size, int64(x))

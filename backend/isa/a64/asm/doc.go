@@ -25,8 +25,8 @@
 // the logarithm of the access width (0 to 4 for Lea), Inst.Imm is the Extend of the index: 0 or
 // UXTX for all 64 bits, UXTW, SXTW, SXTX. ModeSym: adrp to AddrScratch (Lea: to the result), then the
 // access: two words; Disp is a multiple of the access width. ModeConst: the literal form, of Ldr, Ldrsw,
-// Fldr; Lea is adr. ModeLocal, ModeOutArg: any Disp; what is not in reach of fp or sp goes by way of
-// AddrScratch, up to four words. There is no ModeIndex.
+// Fldr; Lea is adr. ModeLocal, ModeOutArg: any Disp; an address out of reach of fp and sp is made in
+// AddrScratch, in up to four words. There is no ModeIndex.
 //
 // # Sizes
 //

@@ -98,7 +98,7 @@ func reg(allocs []regalloc.Allocation, role, extra int8) uint32 {
 	return uint32(a.Reg().Enc()) & 31
 }
 
-// encode returns the word of an instruction that is one, and the kind of its field.
+// encode returns the word of a one-word instruction, and the kind of its field.
 func encode(row *Row, inst *backend.Inst, allocs []regalloc.Allocation) (uint32, PatchKind) {
 	f := &forms[row.Form]
 	w := row.word(inst.Size)
@@ -189,8 +189,8 @@ func (r *Row) literal(size uint8) uint32 {
 	return r.Lit | 1<<31
 }
 
-// address returns the fields of the address in one word, but the registers; false if it does not fit. Of the rows with
-// AddrLea it is nothing.
+// address returns the fields of an address in one word, without the registers; false if it does not fit. For rows with
+// AddrLea there are no fields.
 func (r *Row) address(inst *backend.Inst) (uint32, bool) {
 	switch inst.Mode {
 	case backend.ModeBase:
@@ -249,7 +249,7 @@ func indexExtend(inst *backend.Inst) Extend {
 }
 
 // FitsDisp reports whether an address [base + disp] (backend.ModeBase) can be encoded in an instruction of
-// the row op and the given size. If so, that is one word, but for Lea.
+// the row op and the given size. If so, the instruction is one word, unless it is Lea.
 func FitsDisp(op backend.Op, size uint8, disp int32) bool {
 	_, ok := rows[op].dispField(size, disp)
 	return ok

@@ -96,15 +96,15 @@ func (s *steps) near(inst *backend.Inst, base regalloc.PReg, disp int32, scratch
 		base, disp = scratch, low
 	}
 	if !FitsDisp(inst.Op, inst.Size, disp) {
-		s.sum(base, int64(disp), scratch, scratch)
+		s.addOffset(base, int64(disp), scratch, scratch)
 		base, disp = scratch, 0
 	}
 	s.access(inst, backend.ModeBase, disp, base, allocs)
 }
 
-// sum appends d = base + x, which is less than 2^32 either way. temp is used if x is 2^24 or more; it may be d unless d is
-// base.
-func (s *steps) sum(base regalloc.PReg, x int64, d, temp regalloc.PReg) {
+// addOffset appends d = base + x, where -2^32 < x < 2^32. It uses temp if the magnitude of x is 2^24 or more; temp may be d
+// unless d is base.
+func (s *steps) addOffset(base regalloc.PReg, x int64, d, temp regalloc.PReg) {
 	op, abs := AddImm, x
 	if x < 0 {
 		op, abs = SubImm, -x
@@ -130,7 +130,7 @@ func (s *steps) lea(inst *backend.Inst, allocs []regalloc.Allocation, fr *backen
 	d := allocs[numAddr(inst.Mode)].Reg()
 	switch inst.Mode {
 	case backend.ModeBase:
-		s.sum(allocs[0].Reg(), int64(inst.Disp), d, AddrScratch)
+		s.addOffset(allocs[0].Reg(), int64(inst.Disp), d, AddrScratch)
 	case backend.ModeBaseIndex:
 		s.add(backend.Inst{Op: AddExt, Size: 8, Imm: Extended(indexExtend(inst), inst.Scale)}, allocs[0].Reg(), allocs[1].Reg(), d)
 	case backend.ModeSym:
@@ -139,14 +139,14 @@ func (s *steps) lea(inst *backend.Inst, allocs []regalloc.Allocation, fr *backen
 	case backend.ModeConst:
 		s.add(backend.Inst{Op: Adr, Disp: inst.Disp}.OfConst(inst.Const()), d)
 	case backend.ModeOutArg:
-		s.sum(SP, int64(inst.Disp), d, d)
+		s.addOffset(SP, int64(inst.Disp), d, d)
 	case backend.ModeLocal:
 		disp := int64(fr.Locals) + int64(inst.Disp)
 		if !FitsArith(max(disp, -disp)) && FitsArith(disp+int64(fr.Size)) {
-			s.sum(SP, disp+int64(fr.Size), d, d)
+			s.addOffset(SP, disp+int64(fr.Size), d, d)
 			return
 		}
-		s.sum(FP, disp, d, d)
+		s.addOffset(FP, disp, d, d)
 	default:
 		panic(fmt.Sprintf("asm: lea in mode %d", inst.Mode))
 	}

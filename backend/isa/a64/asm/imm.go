@@ -20,6 +20,9 @@ var shiftNames = [4]string{"lsl", "lsr", "asr", "ror"}
 // Shifted returns the Imm of a row with a shifted register; n is 0 to bits-1.
 func Shifted(s Shift, n uint8) int64 { return int64(s)<<6 | int64(n) }
 
+// shiftedOf returns what Shifted made imm from. Of any other imm it returns some shift, from which Shifted makes another number.
+func shiftedOf(imm int64) (s Shift, n uint8) { return Shift(imm >> 6 & 3), uint8(imm & 63) }
+
 // Extend is how a register operand is extended.
 type Extend uint8
 
@@ -40,12 +43,21 @@ var extendNames = [8]string{"uxtb", "uxth", "uxtw", "uxtx", "sxtb", "sxth", "sxt
 // Extended returns the Imm of a row with an extended register, which is then shifted left by n, 0 to 4.
 func Extended(e Extend, n uint8) int64 { return int64(e)<<3 | int64(n) }
 
+// extendedOf is to Extended as shiftedOf to Shifted.
+func extendedOf(imm int64) (e Extend, n uint8) { return Extend(imm >> 3 & 7), uint8(imm & 7) }
+
 // Field returns the Imm of a bit field of width bits from bit lsb on; width is at least 1, and
 // lsb+width at most the operation's width.
 func Field(lsb, width uint8) int64 { return int64(width)<<8 | int64(lsb) }
 
+// fieldOf is to Field as shiftedOf to Shifted.
+func fieldOf(imm int64) (lsb, width uint8) { return uint8(imm), uint8(imm >> 8) }
+
 // CondImm returns the Imm of CcmpImm and CcmnImm: value is 0 to 31, flags 0 to 15.
 func CondImm(value, flags uint8) int64 { return int64(value)<<4 | int64(flags) }
+
+// condImmOf is to CondImm as shiftedOf to Shifted.
+func condImmOf(imm int64) (value, flags uint8) { return uint8(imm >> 4 & 31), uint8(imm & 15) }
 
 // The Imm of Bti: by which indirect branches the place may be reached.
 const (

@@ -42,9 +42,9 @@ const (
 type immKind struct {
 	// field is the immediate in its place in the word; false if it does not fit.
 	field func(immediate) (uint32, bool)
-	// text appends it, with the comma in front of what may be missing; nil for those printed as a target.
+	// text appends the immediate, with the comma in front if it may be absent; nil for immediates that are printed as a target.
 	text func(dst []byte, inst *backend.Inst) []byte
-	// patch is what the field may be filled with later.
+	// patch is the kind of value that may fill the field later.
 	patch PatchKind
 }
 
@@ -74,7 +74,7 @@ var immKinds = [numImmKinds]immKind{
 	IPage:       {field: fieldNone, patch: PatchPage},
 }
 
-// immediate is what immediates are made from. It is passed as a value, so that no Inst escapes.
+// immediate holds what an immediate is made from. It is passed by value so that no Inst escapes to the heap.
 type immediate struct {
 	imm         int64
 	disp        int32
@@ -98,17 +98,19 @@ func fieldMove(m immediate) (uint32, bool) {
 }
 
 func fieldShiftRor(m immediate) (uint32, bool) {
-	kind, n := m.imm>>6, m.imm&63
-	return uint32(kind)<<22 | uint32(n)<<10, kind>>2 == 0 && n < width(m)
+	kind, n := shiftedOf(m.imm)
+	return uint32(kind)<<22 | uint32(n)<<10, m.imm == Shifted(kind, n) && int64(n) < width(m)
 }
 
 func fieldShift(m immediate) (uint32, bool) {
 	f, ok := fieldShiftRor(m)
-	return f, ok && Shift(m.imm>>6) != ROR
+	kind, _ := shiftedOf(m.imm)
+	return f, ok && kind != ROR
 }
 
 func fieldExtend(m immediate) (uint32, bool) {
-	return uint32(m.imm) << 10, m.imm>>6 == 0 && m.imm&7 <= 4
+	e, n := extendedOf(m.imm)
+	return uint32(e)<<13 | uint32(n)<<10, m.imm == Extended(e, n) && n <= 4
 }
 
 func fieldArith(m immediate) (uint32, bool) { return arithField(m.imm) }
@@ -118,7 +120,8 @@ func fieldBits(m immediate) (uint32, bool) { return bitsField(uint64(m.imm), m.s
 func fieldFlags(m immediate) (uint32, bool) { return uint32(m.imm), m.imm>>4 == 0 }
 
 func fieldValueFlags(m immediate) (uint32, bool) {
-	return uint32(m.imm>>4)<<16 | uint32(m.imm&15), m.imm>>9 == 0
+	value, flags := condImmOf(m.imm)
+	return uint32(value)<<16 | uint32(flags), m.imm == CondImm(value, flags)
 }
 
 // fitsAmount reports whether Imm is a shift amount.
@@ -135,19 +138,20 @@ func fieldRight(m immediate) (uint32, bool) {
 
 func fieldRotate(m immediate) (uint32, bool) { return uint32(m.imm) << 10, fitsAmount(m) }
 
-// fieldOf returns lsb and width of Field.
-func fieldOf(m immediate) (lsb, n int64, ok bool) {
-	lsb, n = m.imm&0xff, m.imm>>8
-	return lsb, n, n >= 1 && n <= 64 && lsb+n <= width(m)
+// fitsField returns the lowest bit and the number of bits of a Field, and whether the operation has it.
+func fitsField(m immediate) (lsb, n int64, ok bool) {
+	first, bits := fieldOf(m.imm)
+	lsb, n = int64(first), int64(bits)
+	return lsb, n, m.imm == Field(first, bits) && n >= 1 && lsb+n <= width(m)
 }
 
 func fieldFrom(m immediate) (uint32, bool) {
-	lsb, n, ok := fieldOf(m)
+	lsb, n, ok := fitsField(m)
 	return uint32(lsb)<<16 | uint32(lsb+n-1)<<10, ok
 }
 
 func fieldTo(m immediate) (uint32, bool) {
-	lsb, n, ok := fieldOf(m)
+	lsb, n, ok := fitsField(m)
 	return uint32(-lsb&(width(m)-1))<<16 | uint32(n-1)<<10, ok
 }
 
@@ -199,19 +203,21 @@ func textShift(dst []byte, inst *backend.Inst) []byte {
 	if inst.Imm == 0 {
 		return dst
 	}
-	dst = append(append(dst, ", "...), shiftNames[inst.Imm>>6&3]...)
-	return appendImm(append(dst, ' '), inst.Imm&63)
+	kind, n := shiftedOf(inst.Imm)
+	dst = append(append(dst, ", "...), shiftNames[kind]...)
+	return appendImm(append(dst, ' '), int64(n))
 }
 
 func textExtend(dst []byte, inst *backend.Inst) []byte {
-	return appendExtend(append(dst, ", "...), Extend(inst.Imm>>3)&7, inst.Imm&7)
+	e, n := extendedOf(inst.Imm)
+	return appendExtend(append(dst, ", "...), e, n)
 }
 
 // appendExtend appends an extension and, if not 0, the shift.
-func appendExtend(dst []byte, e Extend, n int64) []byte {
+func appendExtend(dst []byte, e Extend, n uint8) []byte {
 	dst = append(dst, extendNames[e]...)
 	if n != 0 {
-		dst = appendImm(append(dst, ' '), n)
+		dst = appendImm(append(dst, ' '), int64(n))
 	}
 	return dst
 }
@@ -232,13 +238,15 @@ func textBits(dst []byte, inst *backend.Inst) []byte {
 }
 
 func textValueFlags(dst []byte, inst *backend.Inst) []byte {
-	dst = appendImm(append(dst, ", "...), inst.Imm>>4)
-	return appendImm(append(dst, ", "...), inst.Imm&15)
+	value, flags := condImmOf(inst.Imm)
+	dst = appendImm(append(dst, ", "...), int64(value))
+	return appendImm(append(dst, ", "...), int64(flags))
 }
 
 func textField(dst []byte, inst *backend.Inst) []byte {
-	dst = appendImm(append(dst, ", "...), inst.Imm&0xff)
-	return appendImm(append(dst, ", "...), inst.Imm>>8)
+	lsb, n := fieldOf(inst.Imm)
+	dst = appendImm(append(dst, ", "...), int64(lsb))
+	return appendImm(append(dst, ", "...), int64(n))
 }
 
 func textBti(dst []byte, inst *backend.Inst) []byte {

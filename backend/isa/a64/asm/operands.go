@@ -7,8 +7,8 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// Shapes returns the operands of the rows: the roles of their forms, role 0 being the place of an address where
-// there is one. Roles that reuse are of rows without.
+// Shapes returns the operands of the rows: the roles of their forms. Where there is an address, it replaces role 0. Rows
+// with an address have no roles that reuse.
 func Shapes() *backend.Shapes { return shapes }
 
 var shapes = makeShapes()

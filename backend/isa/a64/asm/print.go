@@ -90,7 +90,7 @@ func printOwn(dst []byte, inst *backend.Inst, names *Names) []byte {
 	return dst
 }
 
-// trimComma replaces the comma in front of the only operand, an immediate.
+// trimComma replaces the comma in front of an immediate that is the only operand.
 func trimComma(text []byte) []byte {
 	if len(text) > 0 && text[0] == ',' {
 		return text[1:]
@@ -134,7 +134,7 @@ func (r *Row) printAddress(dst []byte, inst *backend.Inst, names *Names) []byte 
 		dst = names.Operand(dst, 1, width, false)
 		switch {
 		case e != UXTX:
-			dst = appendExtend(append(dst, ", "...), e, int64(inst.Scale))
+			dst = appendExtend(append(dst, ", "...), e, inst.Scale)
 		case inst.Scale != 0:
 			dst = appendImm(append(dst, ", lsl "...), int64(inst.Scale))
 		}
@@ -195,8 +195,8 @@ func printTail(dst []byte, inst *backend.Inst, names *Names) []byte {
 	return dst
 }
 
-// printChoice appends the row that makes the result of a tail, of which k is the first operand: d, a, b. Whether it is of floats
-// their names show.
+// printChoice appends the row that makes the result of a tail, of which k is the first operand: d, a, b. The names of the registers
+// show whether it chooses floats.
 func printChoice(dst []byte, inst *backend.Inst, k int, names *Names) []byte {
 	op, size := Chooses(inst, regalloc.Int)
 	name, n := rows[op].Name, len(shapes.Tails[inst.Tail])

@@ -78,7 +78,7 @@ const (
 	HasCond
 	CondLow
 	CondInv
-	// SelfTail: a branch that may stand for itself and a TailJump or TailTrap.
+	// SelfTail: a branch that includes its own TailJump or TailTrap.
 	SelfTail
 	// Variadic: any number of further operands may follow those of the form
 	// (arguments and results of calls).
@@ -140,12 +140,13 @@ func (r *Row) operandWidth(i int, inst *backend.Inst) uint8 {
 	if i < len(r.W) {
 		w = r.W[i]
 	}
+	extend, _ := extendedOf(inst.Imm)
 	switch {
 	case w == wVector && inst.Size == 16:
 		return shape16b
 	case w == wVector:
 		return shape8b
-	case w == wExtend && Extend(inst.Imm>>3)&3 != UXTX:
+	case w == wExtend && extend != UXTX && extend != SXTX:
 		return 4
 	case w != 0 && w != wExtend:
 		return w

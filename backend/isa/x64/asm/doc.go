@@ -15,7 +15,7 @@
 // An instruction's operands stand in the order of its Form's roles (file
 // forms.go). As a rule: the uses in the order of the assembly text, then the
 // defs. A two-address instruction is Use a, Use b, Def d with d reusing a; a
-// store is the address, then the value; the sources of Cmov are as those of
+// store is the address, then the value; the sources of Cmov are those of
 // backend.TailSelect. At most one role is the rm operand: it is one register
 // operand if Inst.Mode is ModeNone, which may be allocated to memory where its
 // constraint is Any; in any other mode the address's operands stand in its

@@ -1,8 +1,8 @@
-// Package exec executes code with its register allocation beside what the code
-// means: along a path it computes each virtual register's value, and what a
-// machine would hold in registers and memory, and compares all that is read. It is
-// how tests know whether a wrong allocation changes what code does; it shares
-// nothing with the checker, and knows neither claims nor liveness.
+// Package exec executes code twice at once: over virtual registers, and over the
+// locations of its register allocation. Along a path it computes each virtual register's
+// value and the content of the machine's registers and memory, and compares them at each read. So
+// tests know whether a wrong allocation changes what code does. It shares nothing with
+// the checker, and knows neither claims nor liveness.
 //
 // Values are opaque: each execution of a definition makes a new one. Whatever the
 // contract of regalloc leaves open is decided against the allocation, or at random:
@@ -13,7 +13,7 @@
 //
 // Input: a valid regalloc.Input, the regalloc.MachineEnv, a regalloc.Output that
 // may be wrong in any way, a source of random numbers.
-// Output: nil, or how the machine deviates from what the code means.
+// Output: nil, or how the machine deviates from the meaning of the code.
 //
 // This package is not part of the stable API and may change in any release.
 package exec
@@ -107,7 +107,7 @@ func (x *Executor) Run(r *rand.Rand, in *regalloc.Input, env *regalloc.MachineEn
 	}
 }
 
-// check reports what makes out impossible to emit, whatever is executed.
+// check reports an out that cannot be emitted, whatever path is executed.
 func (x *Executor) check() error {
 	in, out := x.in, x.out
 	bad := func(msg string) error { return fmt.Errorf("%w: %s", ErrMalformed, msg) }
@@ -171,8 +171,8 @@ func (x *Executor) distances(to regalloc.Block) {
 	}
 }
 
-// choose picks a random edge; to get to the block to pass through, one from which
-// it can be reached, and if direct is set one of those nearest to it.
+// choose picks a random edge. On the way to Path.Through it picks an edge from which that
+// block can be reached; if direct is set, one of the nearest to it.
 func (x *Executor) choose(r *rand.Rand, succs []regalloc.Edge, to, direct bool) regalloc.Edge {
 	start := r.IntN(len(succs))
 	best := succs[start]

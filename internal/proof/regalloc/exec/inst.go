@@ -90,8 +90,8 @@ func (x *Executor) result(i regalloc.Inst, ops []regalloc.Operand, k int) uint64
 	return x.last
 }
 
-// early does what may happen before the last use is read: what is defined early is
-// overwritten.
+// early does what may happen before the last use is read: it writes the early
+// definitions.
 func (x *Executor) early(ops []regalloc.Operand) error {
 	x.define(ops, func(op regalloc.Operand) bool { return op.Access == regalloc.EarlyDef })
 	for k, op := range ops {
@@ -121,7 +121,7 @@ func (x *Executor) late(i regalloc.Inst, ops []regalloc.Operand, safepoint bool)
 	return nil
 }
 
-// define writes the definitions that which says, the first one first or last.
+// define writes the definitions that which accepts, in order or in reverse order.
 func (x *Executor) define(ops []regalloc.Operand, which func(op regalloc.Operand) bool) {
 	flip := 0
 	if len(ops) > 1 && x.rand.IntN(2) == 0 {

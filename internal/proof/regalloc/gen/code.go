@@ -116,7 +116,7 @@ func (g *gen) classValue(c regalloc.Class) regalloc.VReg {
 	return g.value(floatKind)
 }
 
-// add appends x, whose operands are rarely in an order that no back end has.
+// add appends x. Rarely it puts the operands in an order that no back end uses.
 func (g *gen) add(x inst) {
 	if len(x.ops) > 1 && g.chance(0.1) {
 		g.shuffleOperands(&x)
@@ -235,7 +235,7 @@ func (g *gen) plain() (x inst) {
 	return x
 }
 
-// twoAddress is tied, sometimes with a use in a fixed register as shifts have.
+// twoAddress has a tied definition, and sometimes a use in a fixed register, as shifts do.
 func (g *gen) twoAddress() (x inst) {
 	c := pick(g, regalloc.Int, regalloc.Int, regalloc.Float)
 	v := g.classValue(c)
@@ -343,7 +343,7 @@ func (g *gen) call() (x inst) {
 	return x
 }
 
-// results are in fixed registers, more of them anywhere.
+// results are in fixed registers; further ones are anywhere.
 func (g *gen) results(x *inst) {
 	for k := range g.IntN(3) {
 		c := pick(g, regalloc.Int, regalloc.Float)

@@ -29,8 +29,8 @@ func Small() *regalloc.MachineEnv {
 	return makeEnv([]int{0, 1, 2, 3, 4, 5}, 2, 6, 2, regalloc.NoPReg, regalloc.FloatReg(6))
 }
 
-// makeEnv makes a machine of the given int registers and floats float
-// registers; the last saved of each are callee-saved.
+// makeEnv makes a machine with the given int registers and the given number of float
+// registers. The last intSaved and floatSaved of them are callee-saved.
 func makeEnv(ints []int, intSaved, floats, floatSaved int, intScratch, floatScratch regalloc.PReg) *regalloc.MachineEnv {
 	env := &regalloc.MachineEnv{Scratch: [regalloc.NumClasses]regalloc.PReg{intScratch, floatScratch}}
 	add := func(p regalloc.PReg, saved bool) {
