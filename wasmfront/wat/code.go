@@ -61,7 +61,7 @@ type labels struct {
 	depth  int            // how many there are
 	byName map[string]int // the number, from the outermost, of the innermost one of that name
 	begun  uint32         // how many blocks the function has so far
-	names  []named        // by the place of the block in the function
+	names  []wasmfront.NameAssoc
 }
 
 // body takes operators up to the parenthesis behind them. The result is valid

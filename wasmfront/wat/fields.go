@@ -8,10 +8,10 @@ import (
 // field is what is known of a field of a module.
 type field struct {
 	word  string
-	space int // that it adds an entry to; -1 for none
+	space wasmfront.IndexSpace // that it adds an entry to; 0 for none
 	// segment is the space of the segments that the field can also declare, by
-	// a list inside of it that begins with segmentWord; -1 for none.
-	segment     int
+	// a list inside of it that begins with segmentWord; 0 for none.
+	segment     wasmfront.IndexSpace
 	segmentWord string
 	// define takes the field behind the word; at is where the field begins.
 	define func(a *assembler, at int)
@@ -19,16 +19,16 @@ type field struct {
 
 // fieldTable has the fields of a module.
 var fieldTable = [...]field{
-	{"func", spaceFunc, -1, "", (*assembler).funcField},
-	{"table", spaceTable, spaceElem, "elem", (*assembler).tableField},
-	{"memory", spaceMemory, spaceData, "data", (*assembler).memoryField},
-	{"global", spaceGlobal, -1, "", (*assembler).globalField},
-	{"elem", spaceElem, -1, "", (*assembler).elemField},
-	{"data", spaceData, -1, "", (*assembler).dataField},
-	{"import", -1, -1, "", (*assembler).importField},
-	{"export", -1, -1, "", (*assembler).exportField},
-	{"start", -1, -1, "", (*assembler).startField},
-	{"type", -1, -1, "", func(a *assembler, _ int) { a.skipRest() }}, // declareField has taken it
+	{"func", wasmfront.SpaceFunc, 0, "", (*assembler).funcField},
+	{"table", wasmfront.SpaceTable, wasmfront.SpaceElem, "elem", (*assembler).tableField},
+	{"memory", wasmfront.SpaceMemory, wasmfront.SpaceData, "data", (*assembler).memoryField},
+	{"global", wasmfront.SpaceGlobal, 0, "", (*assembler).globalField},
+	{"elem", wasmfront.SpaceElem, 0, "", (*assembler).elemField},
+	{"data", wasmfront.SpaceData, 0, "", (*assembler).dataField},
+	{"import", 0, 0, "", (*assembler).importField},
+	{"export", 0, 0, "", (*assembler).exportField},
+	{"start", 0, 0, "", (*assembler).startField},
+	{"type", 0, 0, "", func(a *assembler, _ int) { a.skipRest() }}, // declareField has taken it
 }
 
 // skipRest skips what is left of a list, but for the parenthesis.
@@ -51,10 +51,10 @@ func (a *assembler) declareField() {
 		return
 	}
 	for i := range fieldTable {
-		if f := &fieldTable[i]; f.space >= 0 && a.Open(f.word) {
+		if f := &fieldTable[i]; f.space != 0 && a.Open(f.word) {
 			a.declare(f.space)
 			for a.More() {
-				if f.segment >= 0 && a.At(f.segmentWord) {
+				if f.segment != 0 && a.At(f.segmentWord) {
 					a.spaces[f.segment].n++
 				}
 				a.Skip()
@@ -71,9 +71,9 @@ func (a *assembler) declareImport() {
 	for a.Token().Kind == String {
 		a.Next()
 	}
-	for space, k := range importKinds {
-		if a.Open(k.word) {
-			a.declare(space)
+	for i := range importKinds {
+		if k := &importKinds[i]; a.Open(k.word) {
+			a.declare(k.space)
 			a.skipRest()
 			a.Close()
 		}
@@ -97,16 +97,17 @@ func (a *assembler) defineField() {
 	a.unexpectedList("a field of a module")
 }
 
-// importKinds are the kinds of imports by their numbers, which are also those
-// of index spaces, with what appends the description of an import.
+// importKinds are the kinds of imports and exports by their numbers, with what
+// appends the description of an import.
 var importKinds = [...]struct {
 	word     string
+	space    wasmfront.IndexSpace
 	describe func(a *assembler, b []byte) []byte
 }{
-	abi.ExternFunc:   {"func", func(a *assembler, b []byte) []byte { return appendIndex(b, a.resolve(a.typeUse(namesIgnored))) }},
-	abi.ExternTable:  {"table", (*assembler).tableType},
-	abi.ExternMemory: {"memory", (*assembler).memoryType},
-	abi.ExternGlobal: {"global", (*assembler).globalType},
+	abi.ExternFunc:   {"func", wasmfront.SpaceFunc, func(a *assembler, b []byte) []byte { return appendIndex(b, a.resolve(a.typeUse(namesIgnored))) }},
+	abi.ExternTable:  {"table", wasmfront.SpaceTable, (*assembler).tableType},
+	abi.ExternMemory: {"memory", wasmfront.SpaceMemory, (*assembler).memoryType},
+	abi.ExternGlobal: {"global", wasmfront.SpaceGlobal, (*assembler).globalType},
 }
 
 // importNames takes the two names of an import and begins its entry.
@@ -121,10 +122,10 @@ func (a *assembler) importNames(at int) {
 }
 
 // describeImport takes the description of an import and ends its entry.
-func (a *assembler) describeImport(kind int) {
+func (a *assembler) describeImport(kind abi.ExternKind) {
 	s := &a.sections[secImport]
 	s.bytes = importKinds[kind].describe(a, append(s.bytes, byte(kind)))
-	a.next[kind]++
+	a.next[importKinds[kind].space]++
 }
 
 func (a *assembler) importField(at int) {
@@ -132,7 +133,7 @@ func (a *assembler) importField(at int) {
 	for kind := range importKinds {
 		if a.Open(importKinds[kind].word) {
 			a.skipID()
-			a.describeImport(kind)
+			a.describeImport(abi.ExternKind(kind))
 			a.Close()
 			return
 		}
@@ -143,18 +144,19 @@ func (a *assembler) importField(at int) {
 // entity takes the start of a field that declares an entity: what declare has
 // seen, exports, and an import. It is true if the entity is imported; then the
 // field has been taken. Else the section gets an entry.
-func (a *assembler) entity(space, section, at int) (imported bool) {
+func (a *assembler) entity(kind abi.ExternKind, section, at int) (imported bool) {
+	space := importKinds[kind].space
 	a.skipID()
 	for a.At("export") {
 		export := a.Token().Offset
 		a.Open("export")
-		a.export(a.Name("the name of an export"), space, a.next[space], export)
+		a.export(a.Name("the name of an export"), kind, a.next[space], export)
 		a.Close()
 	}
 	if a.Open("import") {
 		a.importNames(at)
 		a.Close()
-		a.describeImport(space)
+		a.describeImport(kind)
 		return true
 	}
 	a.defined = spaceNames[space]
@@ -163,7 +165,7 @@ func (a *assembler) entity(space, section, at int) (imported bool) {
 	return false
 }
 
-func (a *assembler) export(name string, kind int, index uint32, at int) {
+func (a *assembler) export(name string, kind abi.ExternKind, index uint32, at int) {
 	s := &a.sections[secExport]
 	s.entry(at)
 	s.bytes = appendIndex(append(appendSized(s.bytes, name), byte(kind)), index)
@@ -173,7 +175,7 @@ func (a *assembler) exportField(at int) {
 	name := a.Name("the name of an export")
 	for kind := range importKinds {
 		if a.Open(importKinds[kind].word) {
-			a.export(name, kind, a.index(kind), at)
+			a.export(name, abi.ExternKind(kind), a.index(importKinds[kind].space), at)
 			a.Close()
 			return
 		}
@@ -187,7 +189,7 @@ func (a *assembler) startField(at int) {
 		a.Fail(at, "multiple start sections")
 	}
 	s.entry(at)
-	s.bytes = appendIndex(nil, a.index(spaceFunc))
+	s.bytes = appendIndex(nil, a.index(wasmfront.SpaceFunc))
 }
 
 // limits takes a minimum, and a maximum if there is one.
@@ -236,7 +238,7 @@ func appendFixed(b []byte, n uint64) []byte {
 }
 
 func (a *assembler) memoryField(at int) {
-	if a.entity(spaceMemory, secMemory, at) {
+	if a.entity(abi.ExternMemory, secMemory, at) {
 		return
 	}
 	s := &a.sections[secMemory]
@@ -248,11 +250,11 @@ func (a *assembler) memoryField(at int) {
 	bytes := a.AppendStrings(nil)
 	a.Close()
 	s.bytes = appendFixed(s.bytes, (uint64(len(bytes))+page-1)/page)
-	a.dataSegment(at, inlineHead(a.next[spaceMemory]-1), bytes)
+	a.dataSegment(at, inlineHead(a.next[wasmfront.SpaceMemory]-1), bytes)
 }
 
 func (a *assembler) tableField(at int) {
-	if a.entity(spaceTable, secTable, at) {
+	if a.entity(abi.ExternTable, secTable, at) {
 		return
 	}
 	s := &a.sections[secTable]
@@ -270,11 +272,11 @@ func (a *assembler) tableField(at int) {
 	list := a.elemList(t, t != wasmfront.FuncRef || a.Token().Kind == Open)
 	a.Close()
 	s.bytes = appendFixed(append(s.bytes, t.Code()), uint64(list.items.count))
-	a.segment(at, &list, inlineHead(a.next[spaceTable]-1))
+	a.segment(at, &list, inlineHead(a.next[wasmfront.SpaceTable]-1))
 }
 
 func (a *assembler) globalField(at int) {
-	if a.entity(spaceGlobal, secGlobal, at) {
+	if a.entity(abi.ExternGlobal, secGlobal, at) {
 		return
 	}
 	s := &a.sections[secGlobal]
@@ -283,11 +285,12 @@ func (a *assembler) globalField(at int) {
 }
 
 func (a *assembler) funcField(at int) {
-	if a.entity(spaceFunc, secFunc, at) {
+	if a.entity(abi.ExternFunc, secFunc, at) {
 		return
 	}
-	clear(a.locals.ids)
-	a.locals = space{ids: a.locals.ids}
+	locals := &a.spaces[wasmfront.SpaceLocal]
+	clear(locals.ids)
+	*locals = space{ids: locals.ids}
 	u := a.typeUse(namesBound)
 	index := a.resolve(u)
 	s := &a.sections[secFunc]
@@ -295,7 +298,7 @@ func (a *assembler) funcField(at int) {
 	a.unknownParams = false
 	if len(a.sig.Params)+len(a.sig.Results) == 0 { // they are those of the type
 		if a.unknownParams = int64(index) >= int64(len(a.types)); !a.unknownParams {
-			a.locals.n = uint32(len(a.types[index].Params))
+			locals.n = uint32(len(a.types[index].Params))
 		}
 	}
 	a.sig.Params = a.declarations("local", a.sig.Params[:0], namesBound)
@@ -306,7 +309,7 @@ func (a *assembler) funcField(at int) {
 	c.bytes = appendIndex(c.bytes, uint32(len(a.groups)+len(body.bytes)))
 	c.bytes = append(c.bytes, a.groups...)
 	c.append(body)
-	a.nameBody(a.next[spaceFunc] - 1)
+	a.nameBody(a.next[wasmfront.SpaceFunc] - 1)
 }
 
 // appendLocals appends types of locals, equal neighbours together.

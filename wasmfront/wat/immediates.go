@@ -26,19 +26,19 @@ var immediateReaders = [wasmfront.NumImmKinds]func(*assembler, *wasmfront.OpInfo
 	wasmfront.ImmBlock:        (*assembler).blockType,
 	wasmfront.ImmLabel:        func(a *assembler, _ *wasmfront.OpInfo) { a.put(a.labelIndex()) },
 	wasmfront.ImmBrTable:      (*assembler).branchTable,
-	wasmfront.ImmFunc:         func(a *assembler, _ *wasmfront.OpInfo) { a.put(a.index(spaceFunc)) },
-	wasmfront.ImmType:         func(a *assembler, _ *wasmfront.OpInfo) { a.put(a.index(spaceType)) },
+	wasmfront.ImmFunc:         func(a *assembler, _ *wasmfront.OpInfo) { a.put(a.index(wasmfront.SpaceFunc)) },
+	wasmfront.ImmType:         func(a *assembler, _ *wasmfront.OpInfo) { a.put(a.index(wasmfront.SpaceType)) },
 	wasmfront.ImmCallIndirect: (*assembler).callIndirect,
 	wasmfront.ImmLocal:        func(a *assembler, _ *wasmfront.OpInfo) { a.put(a.localIndex()) },
-	wasmfront.ImmGlobal:       func(a *assembler, _ *wasmfront.OpInfo) { a.put(a.index(spaceGlobal)) },
-	wasmfront.ImmTable:        func(a *assembler, _ *wasmfront.OpInfo) { a.put(a.optional(spaceTable)) },
-	wasmfront.ImmTable2:       func(a *assembler, _ *wasmfront.OpInfo) { a.two(spaceTable) },
-	wasmfront.ImmElem:         func(a *assembler, _ *wasmfront.OpInfo) { a.put(a.index(spaceElem)) },
-	wasmfront.ImmElemTable:    func(a *assembler, _ *wasmfront.OpInfo) { a.segmentAnd(spaceElem, spaceTable) },
-	wasmfront.ImmData:         func(a *assembler, _ *wasmfront.OpInfo) { a.put(a.index(spaceData)) },
-	wasmfront.ImmDataMem:      func(a *assembler, _ *wasmfront.OpInfo) { a.segmentAnd(spaceData, spaceMemory) },
-	wasmfront.ImmMem:          func(a *assembler, _ *wasmfront.OpInfo) { a.put(a.optional(spaceMemory)) },
-	wasmfront.ImmMem2:         func(a *assembler, _ *wasmfront.OpInfo) { a.two(spaceMemory) },
+	wasmfront.ImmGlobal:       func(a *assembler, _ *wasmfront.OpInfo) { a.put(a.index(wasmfront.SpaceGlobal)) },
+	wasmfront.ImmTable:        func(a *assembler, _ *wasmfront.OpInfo) { a.put(a.optional(wasmfront.SpaceTable)) },
+	wasmfront.ImmTable2:       func(a *assembler, _ *wasmfront.OpInfo) { a.two(wasmfront.SpaceTable) },
+	wasmfront.ImmElem:         func(a *assembler, _ *wasmfront.OpInfo) { a.put(a.index(wasmfront.SpaceElem)) },
+	wasmfront.ImmElemTable:    func(a *assembler, _ *wasmfront.OpInfo) { a.segmentAnd(wasmfront.SpaceElem, wasmfront.SpaceTable) },
+	wasmfront.ImmData:         func(a *assembler, _ *wasmfront.OpInfo) { a.put(a.index(wasmfront.SpaceData)) },
+	wasmfront.ImmDataMem:      func(a *assembler, _ *wasmfront.OpInfo) { a.segmentAnd(wasmfront.SpaceData, wasmfront.SpaceMemory) },
+	wasmfront.ImmMem:          func(a *assembler, _ *wasmfront.OpInfo) { a.put(a.optional(wasmfront.SpaceMemory)) },
+	wasmfront.ImmMem2:         func(a *assembler, _ *wasmfront.OpInfo) { a.two(wasmfront.SpaceMemory) },
 	wasmfront.ImmMemArg:       func(a *assembler, info *wasmfront.OpInfo) { a.memArg(info, a.atIndex()) },
 	wasmfront.ImmMemArgLane:   (*assembler).memArgLane,
 	wasmfront.ImmI32:          func(a *assembler, _ *wasmfront.OpInfo) { a.op = appendSigned(a.op, int64(int32(a.Integer(32)))) },
@@ -103,7 +103,7 @@ func (a *assembler) branchTable(*wasmfront.OpInfo) {
 }
 
 func (a *assembler) callIndirect(*wasmfront.OpInfo) {
-	table := a.optional(spaceTable)
+	table := a.optional(wasmfront.SpaceTable)
 	a.put(a.resolve(a.typeUse(namesRefused)))
 	a.put(table)
 }
@@ -112,11 +112,11 @@ func (a *assembler) localIndex() uint32 {
 	if t := a.Token(); t.Kind == ID && a.unknownParams {
 		a.Fail(t.Offset, "unknown type of the function, whose parameters come before "+found(t))
 	}
-	return a.indexIn(&a.locals, "local")
+	return a.index(wasmfront.SpaceLocal)
 }
 
 // two takes two indices of a space, or none, which means 0 and 0.
-func (a *assembler) two(space int) {
+func (a *assembler) two(space wasmfront.IndexSpace) {
 	if !a.atIndex() {
 		a.op = append(a.op, 0, 0)
 		return
@@ -127,7 +127,7 @@ func (a *assembler) two(space int) {
 
 // segmentAnd takes the index of a segment, and before it one of a table or
 // memory, which is 0 if there is none.
-func (a *assembler) segmentAnd(segments, space int) {
+func (a *assembler) segmentAnd(segments, space wasmfront.IndexSpace) {
 	other := uint32(0)
 	if next := a.Ahead(); a.atIndex() && (next.Kind == Nat || next.Kind == ID) {
 		other = a.index(space)
@@ -141,7 +141,7 @@ func (a *assembler) memArg(info *wasmfront.OpInfo, hasMemory bool) {
 	const flagMemory = 1 << 6 // the index of a memory follows
 	memory, align, offset := uint32(0), info.Align, uint64(0)
 	if hasMemory {
-		memory = a.index(spaceMemory)
+		memory = a.index(wasmfront.SpaceMemory)
 	}
 	if x, ok := a.assignment("offset"); ok {
 		offset = x

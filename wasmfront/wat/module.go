@@ -80,23 +80,22 @@ type assembler struct {
 	id       string
 	name     string // of the module, for the name section, if hasName is set
 	hasName  bool
-	spaces   [numSpaces]space
+	spaces   [wasmfront.NumSpaces]space // that of locals belongs to the function being translated, that of labels is not used
 	types    []wasmfront.FuncType
 	typeOf   map[string]uint32 // the first type that is encoded so
 	sections [numSections]section
 	customs  []custom
-	next     [numSpaces]uint32 // how many entries of a space have been translated
-	defined  string            // what has been defined, after which no import may come; empty if nothing has
-	usesData bool              // whether a body uses data segments, which demands a data count section
+	next     [wasmfront.NumSpaces]uint32 // how many entries of a space have been translated
+	defined  string                      // what has been defined, after which no import may come; empty if nothing has
+	usesData bool                        // whether a body uses data segments, which demands a data count section
 
-	localNames []indirect // of the functions so far
-	labelNames []indirect
+	localNames []wasmfront.FuncNames // of the functions so far
+	labelNames []wasmfront.FuncNames
 
 	// Of the function or expression being translated:
 	sig           wasmfront.FuncType // the type written last
-	locals        space
-	unknownParams bool   // whether the function has a type that is not known (yet)
-	groups        []byte // the types of locals, encoded
+	unknownParams bool               // whether the function has a type that is not known (yet)
+	groups        []byte             // the types of locals, encoded
 	labels        labels
 	frames        []frame
 	code          section // operators so far

@@ -1,37 +1,19 @@
 package wat
 
-// The subsections of the name section.
-const (
-	namesModule = iota
-	namesFuncs
-	namesLocals
-	namesLabels
-	namesTypes
-	namesTables
-	namesMemories
-	namesGlobals
-	namesElems
-	namesData
-)
-
-// indirect are the names inside a function: of its locals or its labels.
-type indirect struct {
-	fn    uint32
-	names []named
-}
+import "github.com/waot-project/waot/wasmfront"
 
 // nameLabel names the block that begins.
 func (a *assembler) nameLabel(name string) {
-	a.labels.names = append(a.labels.names, named{a.labels.begun, name})
+	a.labels.names = append(a.labels.names, wasmfront.NameAssoc{Index: a.labels.begun, Name: name})
 }
 
 // nameBody keeps the names inside the function that has been translated.
 func (a *assembler) nameBody(fn uint32) {
-	if len(a.locals.names) > 0 {
-		a.localNames = append(a.localNames, indirect{fn, a.locals.names})
+	if names := a.spaces[wasmfront.SpaceLocal].names; len(names) > 0 {
+		a.localNames = append(a.localNames, wasmfront.FuncNames{Func: fn, Names: names})
 	}
-	if len(a.labels.names) > 0 {
-		a.labelNames = append(a.labelNames, indirect{fn, a.labels.names})
+	if names := a.labels.names; len(names) > 0 {
+		a.labelNames = append(a.labelNames, wasmfront.FuncNames{Func: fn, Names: names})
 	}
 }
 
@@ -39,49 +21,48 @@ func (a *assembler) nameBody(fn uint32) {
 // empty if nothing has a name.
 func (a *assembler) nameSection() []byte {
 	var b []byte
-	subsection := func(id byte, contents []byte) {
+	subsection := func(id wasmfront.IndexSpace, contents []byte) {
 		if len(contents) > 0 {
-			b = appendSized(append(b, id), contents)
+			b = appendSized(append(b, byte(id)), contents)
 		}
 	}
 	if a.hasName {
-		subsection(namesModule, appendSized(nil, a.name))
+		const module = 0 // the others have the numbers of index spaces
+		subsection(module, appendSized(nil, a.name))
 	}
-	subsection(namesFuncs, appendNames(nil, a.spaces[spaceFunc].names))
-	subsection(namesLocals, appendIndirect(a.localNames))
-	subsection(namesLabels, appendIndirect(a.labelNames))
-	for _, row := range [...]struct {
-		id    byte
-		space int
-	}{
-		{namesTypes, spaceType}, {namesTables, spaceTable}, {namesMemories, spaceMemory},
-		{namesGlobals, spaceGlobal}, {namesElems, spaceElem}, {namesData, spaceData},
-	} {
-		subsection(row.id, appendNames(nil, a.spaces[row.space].names))
+	for space := range wasmfront.IndexSpace(wasmfront.NumSpaces) {
+		switch space {
+		case wasmfront.SpaceLocal:
+			subsection(space, appendFuncNames(a.localNames))
+		case wasmfront.SpaceLabel:
+			subsection(space, appendFuncNames(a.labelNames))
+		default:
+			subsection(space, appendNames(nil, a.spaces[space].names))
+		}
 	}
 	return b
 }
 
 // appendNames appends names with their indices, nothing if there are none.
-func appendNames(b []byte, names []named) []byte {
+func appendNames(b []byte, names []wasmfront.NameAssoc) []byte {
 	if len(names) == 0 {
 		return b
 	}
 	b = appendIndex(b, uint32(len(names)))
 	for _, n := range names {
-		b = appendSized(appendIndex(b, n.index), n.name)
+		b = appendSized(appendIndex(b, n.Index), n.Name)
 	}
 	return b
 }
 
-// appendIndirect returns the names of functions' locals or labels, nothing if there are none.
-func appendIndirect(list []indirect) []byte {
+// appendFuncNames returns the names of functions' locals or labels, nothing if there are none.
+func appendFuncNames(list []wasmfront.FuncNames) []byte {
 	if len(list) == 0 {
 		return nil
 	}
 	b := appendIndex(nil, uint32(len(list)))
 	for _, f := range list {
-		b = appendNames(appendIndex(b, f.fn), f.names)
+		b = appendNames(appendIndex(b, f.Func), f.Names)
 	}
 	return b
 }

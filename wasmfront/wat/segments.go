@@ -1,6 +1,9 @@
 package wat
 
-import "github.com/waot-project/waot/wasmfront"
+import (
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/wasmfront"
+)
 
 // The bits of the number that starts a segment.
 const (
@@ -38,14 +41,15 @@ func (a *assembler) offset() *section {
 }
 
 // segmentHead takes the start of a segment.
-func (a *assembler) segmentHead(space int) segmentHead {
+func (a *assembler) segmentHead(kind abi.ExternKind) segmentHead {
+	space := importKinds[kind].space
 	var h segmentHead
 	a.skipID()
 	switch {
 	case a.atIndex(): // an old way to write it
 		h.flags = flagIndex
 		h.index = a.index(space)
-	case a.Open(importKinds[space].word):
+	case a.Open(importKinds[kind].word):
 		h.flags = flagIndex
 		h.index = a.index(space)
 		a.Close()
@@ -53,7 +57,7 @@ func (a *assembler) segmentHead(space int) segmentHead {
 	switch {
 	case h.flags != 0 || a.Token().Kind == Open && !a.At("ref"):
 		h.offset = a.offset()
-	case space == spaceTable && a.Accept("declare"):
+	case kind == abi.ExternTable && a.Accept("declare"):
 		h.flags = flagPassive | flagIndex
 	default:
 		h.flags = flagPassive
@@ -74,7 +78,7 @@ func (a *assembler) elemList(t wasmfront.ValType, exprs bool) elemList {
 	for a.More() {
 		l.items.entry(a.Token().Offset)
 		if !exprs {
-			l.items.bytes = appendIndex(l.items.bytes, a.index(spaceFunc))
+			l.items.bytes = appendIndex(l.items.bytes, a.index(wasmfront.SpaceFunc))
 			continue
 		}
 		if a.Open("item") {
@@ -88,7 +92,7 @@ func (a *assembler) elemList(t wasmfront.ValType, exprs bool) elemList {
 }
 
 func (a *assembler) elemField(at int) {
-	h := a.segmentHead(spaceTable)
+	h := a.segmentHead(abi.ExternTable)
 	var list elemList
 	switch {
 	case a.Accept("func") || h.flags&flagPassive == 0 && !a.atRefType():
@@ -125,7 +129,7 @@ func (a *assembler) segment(at int, l *elemList, h segmentHead) {
 }
 
 func (a *assembler) dataField(at int) {
-	h := a.segmentHead(spaceMemory)
+	h := a.segmentHead(abi.ExternMemory)
 	a.scratch = a.AppendStrings(a.scratch[:0])
 	a.dataSegment(at, h, a.scratch)
 }

@@ -1,40 +1,29 @@
 package wat
 
-// The index spaces of a module.
-const (
-	spaceFunc = iota // the first four have the numbers of kinds of imports
-	spaceTable
-	spaceMemory
-	spaceGlobal
-	spaceType
-	spaceElem
-	spaceData
-	numSpaces = iota
-)
+import "github.com/waot-project/waot/wasmfront"
 
 // spaceNames say in messages what is in an index space.
-var spaceNames = [numSpaces]string{"function", "table", "memory", "global", "type", "elem segment", "data segment"}
-
-// named is a name for the name section.
-type named struct {
-	index uint32
-	name  string
+var spaceNames = [wasmfront.NumSpaces]string{
+	wasmfront.SpaceFunc: "function", wasmfront.SpaceLocal: "local", wasmfront.SpaceLabel: "label", wasmfront.SpaceType: "type",
+	wasmfront.SpaceTable: "table", wasmfront.SpaceMemory: "memory", wasmfront.SpaceGlobal: "global",
+	wasmfront.SpaceElem: "elem segment", wasmfront.SpaceData: "data segment",
 }
 
 // space is an index space: identifiers, and how many entries there are.
 type space struct {
 	ids   map[string]uint32
 	n     uint32
-	names []named // by increasing index
+	names []wasmfront.NameAssoc
 }
 
-// bind adds an entry to a space and takes its identifier and name, if they come next.
-func (a *assembler) bind(s *space, what string) {
+// declare adds an entry to a space and takes its identifier and name, if they come next.
+func (a *assembler) declare(i wasmfront.IndexSpace) {
+	s := &a.spaces[i]
 	t := a.Token()
 	id, hasID := a.ID()
 	if hasID {
 		if _, twice := s.ids[id]; twice {
-			a.FailError(&Error{Offset: t.Offset, Msg: "duplicate " + what, Found: found(t)})
+			a.FailError(&Error{Offset: t.Offset, Msg: "duplicate " + spaceNames[i], Found: found(t)})
 		}
 		if s.ids == nil {
 			s.ids = map[string]uint32{}
@@ -46,13 +35,10 @@ func (a *assembler) bind(s *space, what string) {
 		name = id
 	}
 	if hasID || hasName {
-		s.names = append(s.names, named{s.n, name})
+		s.names = append(s.names, wasmfront.NameAssoc{Index: s.n, Name: name})
 	}
 	s.n++
 }
-
-// declare is bind for a space of the module.
-func (a *assembler) declare(space int) { a.bind(&a.spaces[space], spaceNames[space]) }
 
 // skipID takes the identifier and the name that declare has seen.
 func (a *assembler) skipID() {
@@ -63,27 +49,24 @@ func (a *assembler) skipID() {
 // atIndex reports whether an index comes next.
 func (a *assembler) atIndex() bool { k := a.Token().Kind; return k == Nat || k == ID }
 
-// indexIn takes an index of a space, a number or an identifier.
-func (a *assembler) indexIn(s *space, what string) uint32 {
+// index takes an index of a space, a number or an identifier.
+func (a *assembler) index(i wasmfront.IndexSpace) uint32 {
 	t := a.Token()
 	if t.Kind != ID {
-		return a.U32("the index of a " + what)
+		return a.U32("the index of a " + spaceNames[i])
 	}
 	id, _ := a.ID()
-	i, ok := s.ids[id]
+	n, ok := a.spaces[i].ids[id]
 	if !ok {
-		a.FailError(&Error{Offset: t.Offset, Msg: "unknown " + what, Found: found(t)})
+		a.FailError(&Error{Offset: t.Offset, Msg: "unknown " + spaceNames[i], Found: found(t)})
 	}
-	return i
+	return n
 }
 
-// index takes an index of a space of the module.
-func (a *assembler) index(space int) uint32 { return a.indexIn(&a.spaces[space], spaceNames[space]) }
-
-// optional takes an index of a space of the module, which is 0 if there is none.
-func (a *assembler) optional(space int) uint32 {
+// optional takes an index of a space, which is 0 if there is none.
+func (a *assembler) optional(i wasmfront.IndexSpace) uint32 {
 	if a.atIndex() {
-		return a.index(space)
+		return a.index(i)
 	}
 	return 0
 }

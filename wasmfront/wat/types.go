@@ -110,7 +110,7 @@ func (a *assembler) heapType() wasmfront.ValType {
 func (a *assembler) typeField() {
 	at := a.Token().Offset
 	a.Open("type")
-	a.declare(spaceType)
+	a.declare(wasmfront.SpaceType)
 	if !a.Open("func") {
 		a.unexpectedList("(func")
 		return
@@ -148,13 +148,13 @@ func (a *assembler) declarations(word string, types []wasmfront.ValType, names n
 			for a.More() {
 				types = append(types, a.valType())
 				if names == namesBound {
-					a.locals.n++
+					a.spaces[wasmfront.SpaceLocal].n++
 				}
 			}
 			a.Close()
 			continue
 		case names == namesBound:
-			a.bind(&a.locals, "local")
+			a.declare(wasmfront.SpaceLocal)
 		default:
 			a.skipID()
 		}
@@ -177,7 +177,7 @@ func (a *assembler) typeUse(names naming) typeUse {
 	u := typeUse{text: a.Token().Offset}
 	if a.Open("type") {
 		u.hasIndex = true
-		u.index = a.index(spaceType)
+		u.index = a.index(wasmfront.SpaceType)
 		a.Close()
 	}
 	a.signature(names)
