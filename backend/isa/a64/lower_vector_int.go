@@ -77,6 +77,10 @@ func lowerVdotUS(l *lower, _ clif.Inst, d *clif.InstData) {
 // lowerVdotAdd adds in 32 bits, because the sum of two products may have 17.
 func lowerVdotAdd(l *lower, _ clif.Inst, d *clif.InstData) {
 	x, y := l.Use(d.ArgA()), l.Use(d.ArgB())
+	if has(l, asm.DotProduct) {
+		l.Emit(inLanes(asm.Vsdot, 2), l.Use(d.ArgC()), x, y, l.Def(d, 0))
+		return
+	}
 	low := vectorOf(l, inLanes(asm.Vsaddlp, 1), vectorOf(l, inLanes(asm.Vsmull, 0), x, y))
 	high := vectorOf(l, inLanes(asm.Vsaddlp, 1), vectorOf(l, inLanes(asm.Vsmull2, 0), x, y))
 	l.Emit(inLanes(asm.Vadd, 2), vectorOf(l, inLanes(asm.Vaddp, 2), low, high), l.Use(d.ArgC()), l.Def(d, 0))
