@@ -19,29 +19,6 @@ import (
 	"github.com/waot-project/waot/spectest/script"
 )
 
-// counts are what a group must give. So many errors are worded as the scripts have it, exactly or in the
-// beginning; of the others the wording is waot's own.
-type counts struct{ passed, exact, worded, messages int }
-
-// want is for the scripts in JSON. Of core's 21,229 commands, 566 need features that are not supported, or import
-// from a module that does, and 68 assert that a module is invalid which is refused for such a feature.
-var want = map[string]counts{
-	"core":        {20595, 1818, 3207, 3274},
-	"bulk-memory": {7482, 1858, 2124, 2124},
-	// One command of simd needs multi-memory.
-	"simd":         {25989, 564, 1234, 1234},
-	"relaxed-simd": {77, 0, 0, 0},
-}
-
-// wantText is for the scripts in text, which do not say what features modules need. These 6 commands more of core
-// are right without the feature that JSON names.
-var wantText = map[string]counts{
-	"core":         {20601, 1818, 3207, 3274},
-	"bulk-memory":  {7482, 1858, 2124, 2124},
-	"simd":         {25989, 564, 1234, 1234},
-	"relaxed-simd": {77, 0, 0, 0},
-}
-
 // older is how many modules a group of an earlier version of WebAssembly says
 // are wrong that are right today.
 var older = map[string]int{"v2": 16}
@@ -88,41 +65,15 @@ func run(t *testing.T, e spectest.Engine, wanted func(group string) bool) {
 					checkCore(t, total)
 				case "bulk-memory":
 					checkBulkMemory(t, total)
-				}
-				if w, ok := want[group]; ok {
-					w.check(t, total)
+				case "simd", "relaxed-simd":
+					figures.Check(t, "suite."+group, total.Passed)
 				}
 			})
 		}
 	}
 }
 
-// checkCore compares what the documents say of the group core.
-func checkCore(t *testing.T, r *spectest.Result) {
-	refused := 0
-	for why, n := range r.Skipped {
-		if strings.HasPrefix(why, spectest.SkipRefused) {
-			refused += n
-		}
-	}
-	figures.Check(t, "suite.core", r.Passed)
-	figures.Check(t, "suite.core.skipped", r.NumSkipped())
-	figures.Check(t, "suite.core.refused", refused)
-	figures.Check(t, "suite.core.unsupported", r.NumSkipped()-refused)
-	figures.Check(t, "suite.core.messages", r.Messages)
-	figures.Check(t, "suite.core.exact", r.Exact)
-	figures.Check(t, "suite.core.worded", r.Worded)
-}
-
-// checkBulkMemory compares what the documents say of the group bulk-memory.
-func checkBulkMemory(t *testing.T, r *spectest.Result) {
-	figures.Check(t, "suite.bulk-memory", r.Passed)
-	figures.Check(t, "suite.bulk-memory.messages", r.Messages)
-	figures.Check(t, "suite.bulk-memory.exact", r.Exact)
-	figures.Check(t, "suite.bulk-memory.worded", r.Worded)
-}
-
-// RunText runs the scripts of the official suite as they are written, those for which there are counts.
+// RunText runs the scripts of the official suite as they are written: groups of WebAssembly 2.0.
 func RunText(t *testing.T, e spectest.Engine) {
 	t.Helper()
 	if testenv.OptionalMaterial(t, script.EnvDir) == "" {
@@ -140,8 +91,8 @@ func RunText(t *testing.T, e spectest.Engine) {
 				figures.Check(t, "suite.text.core", total.Passed)
 			case "bulk-memory":
 				figures.Check(t, "suite.bulk-memory", total.Passed)
-			case "simd":
-				figures.Check(t, "suite.text.simd", total.Passed)
+			case "simd", "relaxed-simd":
+				figures.Check(t, "suite."+group, total.Passed)
 			}
 		})
 	}
