@@ -25,6 +25,15 @@ func TestBoundsGrid(t *testing.T) {
 	}
 }
 
+// TestVectors has the published bugs with vectors.
+func TestVectors(t *testing.T) {
+	all := bugcases.All()
+	for _, list := range [][]bugcases.Case{bugcases.VectorShifts(all), bugcases.Shuffles(all), bugcases.VectorIdentities(all), bugcases.VectorOperands(all), bugcases.VectorSpills(),
+		{{Name: "swizzle", Make: func() *compare.Case { return bugcases.Swizzles(all) }}, {Name: "select", Make: bugcases.VectorSelects}}} {
+		bugcases.Run(t, list, check)
+	}
+}
+
 // TestDirtyUpperHalf uses every producer of an i32 as address, index, length and number, at once and after a call.
 func TestDirtyUpperHalf(t *testing.T) {
 	bugcases.Run(t, bugcases.DirtyUpperHalf(bugcases.All()), check)

@@ -487,8 +487,15 @@ func TestCPULevel(t *testing.T) {
 		v3 + " avx512f avx512bw avx512cd avx512dq avx512vl": "x86-64-v4",
 		"avx512f avx512bw avx512cd avx512dq avx512vl":       "x86-64-v2",
 	} {
-		if got := cpuLevel("processor\t: 0\nflags\t\t: " + flags + "\nbugs\t\t: x\n"); got != want {
+		if got := cpuLevel(compile.TargetX64, "processor\t: 0\nflags\t\t: " + flags + "\nbugs\t\t: x\n"); got != want {
 			t.Errorf("%q: %s, want %s", flags, got, want)
+		}
+	}
+	for features, want := range map[string]string{
+		"": "armv8.0-a", "fp asimd atomics asimdrdm dcpop": "armv8.0-a", "fp asimd atomics dcpop asimdrdm asimddp": "armv8.2-a+dotprod", v3: "armv8.0-a",
+	} {
+		if got := cpuLevel(compile.TargetA64, "processor\t: 0\nFeatures\t: "+features+"\nCPU part\t: 0xd0c\n"); got != want {
+			t.Errorf("%q: %s, want %s", features, got, want)
 		}
 	}
 }

@@ -16,12 +16,20 @@ type Grid struct {
 	Cells []Cell
 }
 
-// Cell is one access of a grid: a call of Func, with the index as argument unless the module has it as a constant.
+// Cell is one access of a grid: a call of Func, with the index as argument unless the module has it as a constant. Func returns vectors as
+// two halves.
 type Cell struct {
 	Op            *wat.Operator
 	Func          string
 	Index, Offset uint64
 	Constant      bool // the index is a constant
+}
+
+// Lane returns the lane that the access has, if its operator has one: all lanes take turns.
+func (c *Cell) Lane() uint64 { return lane(c.Op, c.Offset) }
+
+func lane(op *wat.Operator, offset uint64) uint64 {
+	return (offset ^ offset>>8) % max(1, uint64(op.Lanes))
 }
 
 func (c *Cell) String() string {
@@ -38,6 +46,9 @@ func (c *Cell) Args() []uint64 {
 
 // StoredBits is what stores of constants store: its lower part for narrow ones, its bits for floats.
 const StoredBits = 0x4182838485868788
+
+// StoredVector is what stores of vectors store, or a lane of it; loads of a lane put the others around it.
+var StoredVector = wat.Vector{StoredBits, 0x9192939495969798}
 
 // gridMemories are the memories of the grids.
 var gridMemories = []struct {
@@ -81,32 +92,56 @@ func newGrid(name string, pages uint64, decl string) *Grid {
 	size := pages << 16
 	var b compare.Builder
 	loads, stores := wat.Accesses()
-	all := append(slices.Clone(loads), stores...)
+	all := slices.Concat(loads, stores, wat.VectorAccesses())
 	for i := range all {
 		op := &all[i]
-		access := func(offset uint64, address string) string {
-			if op.Store() {
-				return fmt.Sprintf("(%s offset=%d %s %s)", op.Name, offset, address, wat.Const(op.Params[1], StoredBits))
-			}
-			return fmt.Sprintf("(%s offset=%d %s)", op.Name, offset, address)
+		result := op.Result
+		if result == "v" {
+			result = "ll"
 		}
+		access := func(offset uint64, address string) string { return accessText(op, offset, address) }
 		for _, offset := range offsets(size) {
 			list := indexes(size, op.Width, offset)
-			fn := b.Add("i", op.Result, access(offset, wat.Get(0)))
-			for _, x := range list {
+			fn := b.Add("i", result, access(offset, wat.Get(0)))
+			for _, x := range sortedIndexes(slices.Concat(list, lastBytes(size, op.Width, offset))) {
 				g.Cells = append(g.Cells, Cell{op, fn, x, offset, false})
 			}
 			if offset != 0 && offset != size && offset != 0x7FFFFFFF && offset < 0xFFFFFFF8 && name != "fixed" {
 				continue
 			}
 			for _, x := range list {
-				fn := b.Add("", op.Result, access(offset, wat.Const('i', x)))
+				fn := b.Add("", result, access(offset, wat.Const('i', x)))
 				g.Cells = append(g.Cells, Cell{op, fn, x, offset, true})
 			}
 		}
 	}
-	g.Text = "(module " + decl + b.String() + ")"
+	g.Text = "(module " + decl + wat.VectorFunctions + b.String() + ")"
 	return g
+}
+
+// accessText returns an access to an address, with constants for the other operands.
+func accessText(op *wat.Operator, offset uint64, address string) string {
+	immediates := fmt.Sprintf("offset=%d", offset)
+	if op.Lanes > 0 {
+		immediates += fmt.Sprintf(" %d", lane(op, offset))
+	}
+	operands := address
+	if len(op.Params) > 1 {
+		operands += " " + constant(op.Params[1])
+	}
+	text := "(" + op.Name + " " + immediates + " " + operands + ")"
+	if op.Result == "v" {
+		return wat.Halves(text)
+	}
+	return text
+}
+
+// constant returns the operator for StoredBits or StoredVector.
+func constant(letter byte) string {
+	if letter == 'v' {
+		return StoredVector.String()
+	}
+	return wat.Const(letter, StoredBits)
 }
 
 // offsets are immediate offsets near the values that matter for a memory of size bytes. Displacements of 32 bits with a
@@ -120,15 +155,27 @@ func offsets(size uint64) []uint64 {
 	return slices.Compact(out)
 }
 
-// indexes are indexes for accesses of width bytes at an offset.
-func indexes(size, width, offset uint64) (out []uint64) {
-	end := size - width - offset // wraps if the offset is too large, and then is no index
-	for _, x := range []uint64{0, 1, 2, 0x7FFFFFFF, 0x80000000, 0x80000001, 0xFFFFFFFF, 0xFFFFFFF8, end - 1, end, end + 1, size - offset, size - offset - 1, -offset, 1 - offset,
-		-offset - width, (1<<32 - offset) & 0xFFFFFFFF} {
-		if x < 1<<32 {
-			out = append(out, x)
-		}
+// lastBytes are indexes by which wide accesses at an offset reach each of the last 17 bytes first.
+func lastBytes(size, width, offset uint64) (out []uint64) {
+	if width < 16 {
+		return nil
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	for k := range uint64(17) {
+		out = append(out, size-offset-1-k)
+	}
+	return out
+}
+
+// indexes are indexes for accesses of width bytes at an offset.
+func indexes(size, width, offset uint64) []uint64 {
+	end := size - width - offset // wraps if the offset is too large, and then is no index
+	return sortedIndexes([]uint64{0, 1, 2, 0x7FFFFFFF, 0x80000000, 0x80000001, 0xFFFFFFFF, 0xFFFFFFF8, end - 1, end, end + 1, size - offset, size - offset - 1,
+		-offset, 1 - offset, -offset - width, (1<<32 - offset) & 0xFFFFFFFF})
+}
+
+// sortedIndexes returns those numbers of a list that fit 32 bits, sorted, each once.
+func sortedIndexes(list []uint64) []uint64 {
+	list = slices.DeleteFunc(list, func(x uint64) bool { return x >= 1<<32 })
+	slices.Sort(list)
+	return slices.Compact(list)
 }

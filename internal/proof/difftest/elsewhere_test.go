@@ -199,6 +199,7 @@ func TestElsewhere(t *testing.T) {
 	x := startElsewhere(t)
 	t.Run("programs", x.programs)
 	t.Run("go", x.goProgram)
+	t.Run("vectors", x.vectorKernels)
 	t.Run("benchmarks", x.benchmarks)
 }
 

@@ -1,66 +1,102 @@
 package difftest
 
 import (
-	"cmp"
 	"errors"
-	"runtime"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
-	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
-	"github.com/waot-project/waot/internal/proof/randprog"
+	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/internal/proof/testenv"
-	"github.com/waot-project/waot/spectest"
-	"github.com/waot-project/waot/spectest/interpengine"
-	"github.com/waot-project/waot/spectest/nativeengine"
+	"github.com/waot-project/waot/wasmfront"
+	"github.com/waot-project/waot/wasmfront/validate"
 )
 
-// TestRandomVectors is TestRandom on modules with vectors.
-func TestRandomVectors(t *testing.T) {
-	count := cmp.Or(*countFlag, testenv.Cases[uint64](60, 100, 1500))
-	list := engines()
-	for seed := *seedFlag; seed < *seedFlag+count && !t.Failed(); seed++ {
-		p := randprog.GenerateVectors(seed, false, runtime.GOARCH == "amd64")
-		if _, _, err := compareProgram(p, list); err != nil {
-			t.Errorf("seed %d: %v", seed, err)
-			save(t, seed, p)
-		}
+// numVectorKernels is how many kernels bench/vectors has.
+const numVectorKernels = 10
+
+// eachVectorKernel visits the kernels of bench/vectors, each in a subtest.
+func eachVectorKernel(t *testing.T, visit func(t *testing.T, name string, wasm []byte, m *wasmfront.Module)) {
+	t.Helper()
+	files, err := filepath.Glob("../../../bench/vectors/*.wasm")
+	if err != nil || len(files) != numVectorKernels {
+		t.Fatalf("%d kernels, want %d (%v)", len(files), numVectorKernels, err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".wasm")
+		t.Run(name, func(t *testing.T) {
+			wasm, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, err := validate.Module(wasm, validate.Config{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			visit(t, name, wasm, m)
+		})
 	}
 }
 
-// TestRandomRelaxed compares modules with relaxed operators: each engine does what the CLIF interpreter does of the same choices, whether it
-// optimises or not, and what nobody judges.
-func TestRandomRelaxed(t *testing.T) {
-	count := cmp.Or(*countFlag, testenv.Cases[uint64](40, 80, 800))
-	for seed := *seedFlag; seed < *seedFlag+count && !t.Failed(); seed++ {
-		p := randprog.GenerateVectors(seed, true, runtime.GOARCH == "amd64")
-		for _, e := range engines() {
-			native, ok := e.(*nativeengine.Engine)
-			if !ok {
+// TestVectorKernels runs the kernels of bench/vectors at all levels that this machine can execute. A kernel prints one line only if its
+// vectors and its scalar version agree; output and memory must also be those under wazero's compiler.
+func TestVectorKernels(t *testing.T) {
+	notEmulated(t) // TestElsewhere runs them there
+	targets := []compile.Options{{OptLevel: opt.O0}, {OptLevel: opt.O1}, {OptLevel: opt.O1, CPU: "v3"}}
+	eachVectorKernel(t, func(t *testing.T, name string, wasm []byte, m *wasmfront.Module) {
+		t.Parallel()
+		var engines []engine
+		for _, options := range targets {
+			options.Verify = true
+			mod, err := nativeFor(wasm, options)
+			var unfit *inproc.CPUError
+			if options.CPU != "" && errors.As(err, &unfit) {
+				t.Logf("not run: %v", err)
 				continue
 			}
-			if err := compareRelaxed(p, native); err != nil {
-				t.Errorf("seed %d: %v", seed, err)
-				save(t, seed, p)
+			if err != nil {
+				t.Fatal(err)
 			}
+			t.Cleanup(func() { mod.Close() })
+			engines = append(engines, func(r *run) (*effects, error) {
+				return checksum(t, name, r, func(r *run) (*effects, error) { return r.native(mod) })
+			})
 		}
-	}
+		runProgram(t, name, wasm, m, engines)
+	})
 }
 
-// compareRelaxed compares an engine with the interpreter, plain and optimised, whose operators become the same.
-func compareRelaxed(p *randprog.Program, native *nativeengine.Engine) error {
-	o := compile.Options(native.Options)
-	tr, err := o.Translation()
-	if err != nil {
-		return err
-	}
-	plain := randprog.Run(&interpengine.Engine{Translation: tr}, p)
-	optimised := &interpengine.Engine{Label: "-O1", Translation: tr, Rewrite: func(f *clif.Func) error { return new(opt.Optimizer).Run(f, opt.O1) }}
-	for _, e := range []spectest.Engine{optimised, native} {
-		if d := randprog.Run(e, p).Diff(plain); d != "" {
-			return errors.New(e.Name() + ": " + d)
+// vectorKernels is TestVectorKernels on the other machine.
+func (x *elsewhere) vectorKernels(t *testing.T) {
+	eachVectorKernel(t, func(t *testing.T, name string, wasm []byte, m *wasmfront.Module) {
+		if slowKernels[name] {
+			testenv.OnlyFull(t, "takes a second or more in an emulator")
 		}
-	}
-	return nil
+		var engines []engine
+		for _, level := range testenv.Cases([]opt.Level{opt.O1}, []opt.Level{opt.O1}, []opt.Level{opt.O0, opt.O1}) {
+			do, err := x.compile(wasm, level)
+			if err != nil {
+				t.Fatal(err)
+			}
+			engines = append(engines, func(r *run) (*effects, error) { return checksum(t, name, r, do) })
+		}
+		before := x.cpu
+		runProgram(t, name, wasm, m, engines)
+		t.Logf("%.1f s", (x.cpu - before).Seconds())
+	})
 }
+
+// checksum runs a kernel, and demands the line that says that its two versions agree.
+func checksum(t *testing.T, name string, r *run, do engine) (*effects, error) {
+	e, err := do(r)
+	if err == nil && (!strings.HasPrefix(e.Stdout, name+" ") || strings.Count(e.Stdout, "\n") != 1) {
+		t.Errorf("%s prints %.200q", name, e.Stdout)
+	}
+	return e, err
+}
+
+// slowKernels take more than a second of processor time in an emulator.
+var slowKernels = map[string]bool{"base64": true, "blend": true, "chacha20": true, "dot": true, "mandelbrot": true}

@@ -71,7 +71,11 @@ func (c *counter) Read(b []byte) (int, error) {
 
 // nativeModule compiles a module, with every check on.
 func nativeModule(wasm []byte, level opt.Level) (*host.Module, error) {
-	r, err := compile.Module(wasm, compile.Options{OptLevel: level, Verify: true})
+	return nativeFor(wasm, compile.Options{OptLevel: level, Verify: true})
+}
+
+func nativeFor(wasm []byte, options compile.Options) (*host.Module, error) {
+	r, err := compile.Module(wasm, options)
 	if err != nil {
 		return nil, err
 	}
@@ -149,6 +153,11 @@ func (r *run) wazero(ctx context.Context, wasm []byte, rc wazero.RuntimeConfig) 
 		return nil, err
 	}
 	defer w.Close()
+	mark := func() {}
+	_, err = rt.NewHostModuleBuilder("bench").NewFunctionBuilder().WithFunc(mark).Export("start").NewFunctionBuilder().WithFunc(mark).Export("end").Instantiate(ctx)
+	if err != nil {
+		return nil, err
+	}
 	mod, err := rt.InstantiateWithConfig(ctx, wasm, wazero.NewModuleConfig().WithName("").WithStartFunctions("_initialize"))
 	if err == nil {
 		var results []uint64

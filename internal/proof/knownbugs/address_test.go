@@ -88,7 +88,7 @@ func TestEveryOffset(t *testing.T) {
 									at[k] = byte((0x40 + uint64(i)&0x3F) >> (8 * k))
 								}
 							} else {
-								sum = bits.RotateLeft64(sum, 7) + loaded(&op, at)
+								sum = bits.RotateLeft64(sum, 7) + loadedNumber(&op, at)
 							}
 						}
 						values, err := inst.Invoke(w.fn, []uint64{index})

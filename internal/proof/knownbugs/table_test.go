@@ -198,7 +198,6 @@ var features = []struct {
 	name   string
 	module []byte
 }{
-	{"simd", body(0xFD, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x1A)}, // v128.const 0, drop
 	{"tail-call", body(0x12, 0)},                                      // return_call of itself
 	{"memory64", []byte{0, 'a', 's', 'm', 1, 0, 0, 0, 5, 3, 1, 4, 1}}, // a memory of a page with 64-bit addresses
 }

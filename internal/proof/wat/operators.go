@@ -1,17 +1,19 @@
 package wat
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/waot-project/waot/wasmfront"
 )
 
-// Operator is a numeric operator, or one that accesses memory.
+// Operator is an operator on numbers or vectors, or one that accesses memory.
 type Operator struct {
 	Name   string
-	Params string // a letter an operand: i, l, f, d
+	Params string // a letter an operand: i, l, f, d, v
 	Result string // a letter, or none for stores
-	Width  uint64 // bytes accessed, 0 for numeric operators
+	Width  uint64 // bytes accessed, 0 for operators without memory
+	Lanes  int    // of the vector whose lane is an immediate, 0 if none is
 }
 
 // Store reports whether an operator that accesses memory is a store.
@@ -59,8 +61,57 @@ func operators(form wasmfront.ImmKind) (out []Operator) {
 		info := code.Info()
 		params, result, _ := strings.Cut(info.Sig, ":")
 		if info.Imm == form && wasmfront.DefaultFeatures.Has(info.Feature) && strings.Trim(params+result, "ilfd") == "" {
-			out = append(out, Operator{info.Name, params, result, 1 << info.Align})
+			out = append(out, Operator{Name: info.Name, Params: params, Result: result, Width: 1 << info.Align})
 		}
 	}
 	return out
+}
+
+// VectorAccesses returns the operators of fixed-width SIMD with an address, in the order of their codes. Those of a lane have a vector as
+// second operand.
+func VectorAccesses() (out []Operator) {
+	for _, form := range []wasmfront.ImmKind{wasmfront.ImmMemArg, wasmfront.ImmMemArgLane} {
+		out = append(out, vectorOperators(form)...)
+	}
+	return out
+}
+
+// Vectors returns the operators of fixed-width SIMD without memory, but for constants and shuffles, in the order of their codes: first those
+// without immediates, then those with a lane.
+func Vectors() (out []Operator) {
+	for _, form := range []wasmfront.ImmKind{wasmfront.ImmNone, wasmfront.ImmLane} {
+		for _, o := range vectorOperators(form) {
+			o.Width = 0
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// vectorOperators returns the operators of fixed-width SIMD with immediates of a form. The results of relaxed ones may differ between engines.
+func vectorOperators(form wasmfront.ImmKind) (out []Operator) {
+	for _, code := range wasmfront.Opcodes() {
+		info := code.Info()
+		if info.Imm != form || info.Feature != wasmfront.FeatureSIMD {
+			continue
+		}
+		o := Operator{Name: info.Name, Width: 1 << info.Align}
+		o.Params, o.Result, _ = strings.Cut(info.Sig, ":")
+		switch form {
+		case wasmfront.ImmMemArgLane:
+			o.Lanes = 16 / int(o.Width)
+		case wasmfront.ImmLane:
+			o.Lanes = lanes(o.Name)
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+// lanes returns the number of lanes that the name of an operator begins with: 4 for f32x4.add.
+func lanes(name string) (n int) {
+	shape, _, _ := strings.Cut(name, ".")
+	_, number, _ := strings.Cut(shape, "x")
+	n, _ = strconv.Atoi(number)
+	return n
 }

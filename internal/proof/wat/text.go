@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Letters stand for types in the functions here: i, l, f and d for i32, i64, f32 and f64, r and x for funcref and externref.
+// Letters stand for types in the functions here: i, l, f, d and v for i32, i64, f32, f64 and v128, r and x for funcref and externref.
 
 // TypeName returns the type that a letter stands for, "" if it stands for none.
 func TypeName(letter byte) string {
@@ -19,6 +19,8 @@ func TypeName(letter byte) string {
 		return "f32"
 	case 'd':
 		return "f64"
+	case 'v':
+		return "v128"
 	case 'r':
 		return "funcref"
 	case 'x':
@@ -70,6 +72,28 @@ func floatConst(t string, negative, nan bool, payload uint64, abs float64) strin
 		number = "inf"
 	}
 	return fmt.Sprintf("(%s.const %s%s)", t, sign, number)
+}
+
+// Vector is the bits of a v128, the low half first.
+type Vector [2]uint64
+
+// Byte returns byte i, which is the one that memory has at an address i higher.
+func (v Vector) Byte(i uint64) byte { return byte(v[i/8] >> (i % 8 * 8)) }
+
+// String returns the operator for the constant.
+func (v Vector) String() string { return fmt.Sprintf("(v128.const i64x2 %#x %#x)", v[0], v[1]) }
+
+// VectorFunctions are functions that make a vector of its halves, and halves of a vector, for engines whose calls take only numbers.
+const VectorFunctions = `(func $vector (param i64 i64) (result v128) (i64x2.replace_lane 1 (i64x2.splat (local.get 0)) (local.get 1)))
+	(func $halves (param v128) (result i64 i64) (i64x2.extract_lane 0 (local.get 0)) (i64x2.extract_lane 1 (local.get 0)))
+`
+
+// Halves returns a call of $halves.
+func Halves(e string) string { return "(call $halves " + e + ")" }
+
+// GetVector returns the vector whose halves are the parameters n and n+1.
+func GetVector(n int) string {
+	return fmt.Sprintf("(call $vector (local.get %d) (local.get %d))", n, n+1)
 }
 
 // ToI64 returns an expression of type i64 with all bits of e.
