@@ -230,7 +230,7 @@ var notSmall = map[Rule]string{
 // TestExhaustive compares what rules make of their patterns with what was there, where all
 // integers are so short that all of them can be tried: i64 of 8 bits with i32 of 4, and
 // i32 of 8 bits with i64 of 16. Every rule must apply, at each type of integers that it is for; with
-// -everything, in patterns that are tried on all values.
+// -everything, in patterns that are tried on all values, except for vectors.
 func TestExhaustive(t *testing.T) {
 	limit, limitK, functions := testenv.Cases[uint](13, 16, 18), uint(8), testenv.Cases(50, 150, 300)
 	const allLimit, allLimitK = 26, 16 // with -everything
@@ -255,8 +255,8 @@ func TestExhaustive(t *testing.T) {
 				complete++
 				continue
 			}
-			if sampled++; *everything {
-				p.fired = old
+			if sampled++; *everything && pat.shape == clif.Invalid {
+				p.fired = old // of vectors, too many values would be left: what mixes lanes has all in one part
 			}
 		}
 		t.Logf("i32 of %d bits, i64 of %d: %d patterns on all values, %d on samples; %d functions, %d evaluations",
