@@ -436,6 +436,8 @@ func (g *ruleBuilder) property(word string, t clif.Type, name string) clif.Value
 		return g.Vconst(pickOne(g.rng, 0, ^uint64(0), g.rng.Uint64()), pickOne(g.rng, 0, ^uint64(0), g.rng.Uint64()))
 	case word == "lane-mask" && g.rng.IntN(6) != 0:
 		return g.laneMask()
+	case word == "low-indices" && g.rng.IntN(6) != 0:
+		return g.lowIndices()
 	case word == "lane" && g.rng.IntN(6) != 0:
 		return g.laneOf(t)
 	case word == "index":
