@@ -61,6 +61,10 @@ const (
 	RuleVconstOperand
 	RuleVloadOperand
 	RuleVshiftImm
+	RuleVrotate32
+	RuleVrotate32Left
+	RuleVrotate64
+	RuleVrotate64Left
 	RuleVselectMask
 	RuleVextaddQuads
 	RuleVextaddProducts
@@ -210,6 +214,14 @@ var rows = [numRules]backend.RuleDef{
 		Gives: "op x, [y]", Why: "the load is saved; before AVX its address would have to be aligned"},
 	RuleVshiftImm: {Name: "vshift_imm", Pattern: "(vshl|vshr_s|vshr_u x k)", Lower: lowerVshiftImm,
 		Gives: "shift x, k", Why: "the amount is not in a vector"},
+	RuleVrotate32: {Name: "vrotate32", Pattern: "(vor (only (vshr_u.i32x4 x j)) (only (vshl.i32x4 y k)))", When: "rotates-bytes", Lower: lowerVrotate,
+		Gives: "a shuffle of bytes", Why: "one instruction for three"},
+	RuleVrotate32Left: {Name: "vrotate32_left", Pattern: "(vor (only (vshl.i32x4 x k)) (only (vshr_u.i32x4 y j)))", When: "rotates-bytes", Lower: lowerVrotate,
+		Gives: "a shuffle of bytes", Why: "one instruction for three"},
+	RuleVrotate64: {Name: "vrotate64", Pattern: "(vor (only (vshr_u.i64x2 x j)) (only (vshl.i64x2 y k)))", When: "rotates-bytes", Lower: lowerVrotate,
+		Gives: "a shuffle of bytes", Why: "one instruction for three"},
+	RuleVrotate64Left: {Name: "vrotate64_left", Pattern: "(vor (only (vshl.i64x2 x k)) (only (vshr_u.i64x2 y j)))", When: "rotates-bytes", Lower: lowerVrotate,
+		Gives: "a shuffle of bytes", Why: "one instruction for three"},
 	RuleVselectMask: {Name: "vselect_mask", Pattern: "(vbitselect x y z:lane-mask)", Lower: lowerVselectMask,
 		Gives: "pblendvb x, y, z", Why: "one instruction for three"},
 	RuleVextaddQuads: {Name: "vextadd_quads", Pattern: "(vextadd_pair_u.i32x4 (only (vextadd_pair_u.i16x8 x)))", Lower: lowerVextaddQuads,
@@ -342,6 +354,16 @@ var words = backend.Vocabulary{
 		// splat-load: an instruction loads lanes of this shape.
 		"splat-load": func(l *lower, m *match) bool {
 			return m.T == clif.F64x2 || m.T == clif.I64x2 || has(l, asm.AVX2) && m.T.LaneBits() == 32
+		},
+		// rotates-bytes: x and y are one, k and j together the width of the lanes, and k whole bytes.
+		"rotates-bytes": func(l *lower, m *match) bool {
+			if l.Resolve(m.X()) != l.Resolve(m.Y()) {
+				return false
+			}
+			_, d := l.DefInst(m.D.ArgA())
+			width := int64(d.Type.LaneBits())
+			k, j := m.K&(width-1), m.J&(width-1)
+			return k%8 == 0 && k > 0 && k+j == width
 		},
 		// lane-load: the load is of a lane.
 		"lane-load": func(_ *lower, m *match) bool { return m.T.LaneBits() >= 32 },

@@ -359,6 +359,9 @@ func (g *ruleBuilder) like(p *backend.Pattern, t clif.Type) clif.Value {
 	}
 	switch p.Leaf {
 	case backend.LeafConst:
+		if strings.Contains(g.row.When, "rotates-bytes") {
+			return g.rotation(p)
+		}
 		return g.constant(t)
 	case backend.LeafLiteral:
 		if g.rng.IntN(12) == 0 {
@@ -367,6 +370,9 @@ func (g *ruleBuilder) like(p *backend.Pattern, t clif.Type) clif.Value {
 		return g.Iconst(t, uint64(p.Lit))
 	case backend.LeafLoad:
 		return g.load(t, p.Word)
+	}
+	if x, ok := g.named["x"]; ok && p.Name == "y" && strings.Contains(g.row.When, "rotates-bytes") && g.rng.IntN(8) != 0 {
+		return x
 	}
 	v, ok := g.named[p.Name]
 	if !ok {

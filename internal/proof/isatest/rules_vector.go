@@ -76,6 +76,21 @@ func (g *ruleBuilder) laneOf(t clif.Type) clif.Value {
 	return g.Extract(op, shape, g.vectorLeaf(shape), uint8(g.rng.IntN(shape.Lanes())))
 }
 
+// rotation returns the amount of one of two shifts, k to the left or j to the right, which are often a rotation by bytes.
+func (g *ruleBuilder) rotation(p *backend.Pattern) clif.Value {
+	if g.rng.IntN(4) == 0 {
+		return g.constant(clif.I32)
+	}
+	k, width := uint64(8*(g.at&3+1)), uint64(32)
+	if strings.Contains(g.row.Pattern, "i64x2") {
+		width = 64
+	}
+	if p.Name == "j" {
+		k = width - k
+	}
+	return g.Iconst(clif.I32, k)
+}
+
 // lowIndices shifts or masks bytes, so that most of them are below 16.
 func (g *ruleBuilder) lowIndices() clif.Value {
 	v := g.vectorLeaf(clif.I8x16)
