@@ -359,6 +359,9 @@ func (g *ruleBuilder) like(p *backend.Pattern, t clif.Type) clif.Value {
 	}
 	switch p.Leaf {
 	case backend.LeafConst:
+		if strings.Contains(g.row.When, "rotates-bytes") {
+			return g.rotation(p)
+		}
 		return g.constant(t)
 	case backend.LeafLiteral:
 		if g.rng.IntN(12) == 0 {
@@ -367,6 +370,9 @@ func (g *ruleBuilder) like(p *backend.Pattern, t clif.Type) clif.Value {
 		return g.Iconst(t, uint64(p.Lit))
 	case backend.LeafLoad:
 		return g.load(t, p.Word)
+	}
+	if x, ok := g.named["x"]; ok && p.Name == "y" && strings.Contains(g.row.When, "rotates-bytes") && g.rng.IntN(8) != 0 {
+		return x
 	}
 	v, ok := g.named[p.Name]
 	if !ok {
@@ -436,6 +442,8 @@ func (g *ruleBuilder) property(word string, t clif.Type, name string) clif.Value
 		return g.Vconst(pickOne(g.rng, 0, ^uint64(0), g.rng.Uint64()), pickOne(g.rng, 0, ^uint64(0), g.rng.Uint64()))
 	case word == "lane-mask" && g.rng.IntN(6) != 0:
 		return g.laneMask()
+	case word == "low-indices" && g.rng.IntN(6) != 0:
+		return g.lowIndices()
 	case word == "lane" && g.rng.IntN(6) != 0:
 		return g.laneOf(t)
 	case word == "index":
