@@ -62,6 +62,7 @@ soak:
 	$(GO) run ./internal/proof/regalloc/soak -seconds $(SECONDS_EACH) -n 1000000000 -first $(SEED)
 	$(GO) run ./internal/proof/mutate -seconds $(SECONDS_EACH) -n 1000000000 -seed $(SEED) $(MODULES)
 	$(GO) run ./internal/proof/campaign/soak -seconds $(SECONDS_EACH) -n 1000000000 -seed $(SEED) -out $(FOUND)
+	$(GO) run ./internal/proof/campaign/soak -vectors -seconds $(SECONDS_EACH) -n 1000000000 -seed $(SEED) -out $(FOUND)
 	@if command -v gcc >/dev/null; then oracle/run.sh -run TestRandom -v -modules $(WASMTIME_MODULES) -seed $(SEED); \
 		else echo "no gcc: nothing is compared with wasmtime"; fi
 	WAOT_STRESS=$(SECONDS_EACH)s $(GO) test ./internal/proof/stress -run 'TestStress$$' -v -timeout 0

@@ -83,7 +83,7 @@ const (
 	TypeI64       = host.TypeI64
 	TypeF32       = host.TypeF32
 	TypeF64       = host.TypeF64
-	TypeV128      = host.TypeV128 // cannot cross between Go and compiled code
+	TypeV128      = host.TypeV128
 	TypeFuncRef   = host.TypeFuncRef
 	TypeExternRef = host.TypeExternRef
 )
@@ -111,8 +111,6 @@ const (
 	ErrType = host.ErrType
 	// ErrBounds means that an index is outside of a table.
 	ErrBounds = host.ErrBounds
-	// ErrV128 means that a type has v128: vectors cannot cross between Go and compiled code.
-	ErrV128 = host.ErrV128
 	// ErrNoSpace, inside a *SystemError, means that memory, address space, the room for code or the native stacks are used up.
 	ErrNoSpace = host.ErrNoSpace
 	// ErrCancelled means that a context ended a call. The error itself is a *CancelError.
@@ -156,6 +154,9 @@ func F32(v float32) Value { return host.F32(v) }
 
 // F64 returns the value of type f64.
 func F64(v float64) Value { return host.F64(v) }
+
+// V128 returns the value of type v128 that has these bytes in linear memory: lane 0 of any shape comes first.
+func V128(v [16]byte) Value { return host.V128(v) }
 
 // Ref returns an externref to a Go value; nil is null.
 func Ref(v any) Value { return host.Ref(v) }

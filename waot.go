@@ -95,7 +95,7 @@ type CompileOptions struct {
 	// on if it is one of these, else x86-64. Code for another machine cannot be loaded.
 	Target string
 	// CPU is the level of processor that the code may need: "x86-64-v2", the default, or
-	// "x86-64-v3"; "armv8.0-a". Loading fails with a *CPUError where the processor has less.
+	// "x86-64-v3"; "armv8.0-a", "armv8.2-a+dotprod". Loading fails with a *CPUError where the processor has less.
 	CPU string
 	// Workers is the number of functions that are compiled at one time. The default is the number of
 	// processors. The result does not depend on it.

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -33,7 +34,7 @@ func section(id byte, items ...string) string {
 
 // Value types.
 const (
-	i32, i64, f32, f64, funcref, externref = "\x7f", "\x7e", "\x7d", "\x7c", "\x70", "\x6f"
+	i32, i64, f32, f64, v128, funcref, externref = "\x7f", "\x7e", "\x7d", "\x7c", "\x7b", "\x70", "\x6f"
 )
 
 // types is a function type.
@@ -124,6 +125,18 @@ func modules() map[string][]byte {
 					"\x41\x01\x41\x00\x41\x01\x41\x08\x10\x01\x1a"+ // fd_write(1, 0, 1, 8)
 					"\x41\x00\x28\x02\x04\x10\x02")), // proc_exit(the i32 at 4)
 			section(11, data(0, "\x10\x00\x00\x00\x00\x04\x00\x00")), // 16, 1024
+		),
+		"vector": module(
+			section(1, types(v128+v128, v128), types(v128+i32+v128, i32+v128)),
+			section(2, imported("env", "mix", 1)),
+			section(3, "\x00", "\x01"),
+			section(6,
+				v128+"\x00\xfd\x0c\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10\x0b",
+				v128+"\x01\xfd\x0c"+strings.Repeat("\x00", 16)+"\x0b"),
+			section(7, exported("constant", isGlobal, 0), exported("last", isGlobal, 1), exported("add", isFunc, 1), exported("mix", isFunc, 2)),
+			section(10,
+				code("\x20\x00\x20\x01\xfd\xae\x01"),                      // i32x4.add
+				code("\x20\x00\x24\x01\x20\x00\x20\x01\x20\x02\x10\x00")), // last = $0
 		),
 		"keep": module(
 			section(1, types(externref, ""), types(i32+externref, ""), types(i32, externref), types(i32, "")),

@@ -22,7 +22,7 @@ func TestWrongPatterns(t *testing.T) {
 		{"(iadd.i16 x y)", "", "no type \"i16\""},
 		{"(iadd x v)", "", "what is \"v\"?"},
 		{"(iadd x [v])", "", "what is \"v\"?"},
-		{"(iadd x [y:8])", "", "no width \"8\""},
+		{"(iadd x [y:3])", "", "no width \"3\""},
 		{"(iadd x y:odd)", "", "no property \"odd\""},
 		{"(iadd x k:odd)", "", "no property \"odd\""},
 		{"(iadd x y)", "odd", "no guard \"odd\""},

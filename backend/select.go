@@ -30,6 +30,9 @@ func (b *Bound) Y() clif.Value { return b.v[1] }
 // Z returns the value z.
 func (b *Bound) Z() clif.Value { return b.v[2] }
 
+// W returns the value w.
+func (b *Bound) W() clif.Value { return b.v[3] }
+
 // Match is the question whether rules fit an instruction, and the answer.
 type Match struct {
 	Bound
@@ -48,6 +51,9 @@ type Match struct {
 	args  [3]clif.Value
 	slots [numSlots]clif.Value
 }
+
+// Arg returns operand n of the instruction in question; of a rule of TermOperand, Arg(0) is the operand.
+func (m *Match) Arg(n int) clif.Value { return m.args[n] }
 
 // match returns a free Match for the next question; done gives it back. Several are in use at once, as lowering functions
 // ask questions while a rule is applied.

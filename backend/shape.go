@@ -37,6 +37,8 @@ type Shape struct {
 	// Base is the role of each of these registers.
 	Base  Role
 	Sizes Sizes
+	// Vector: the operand Addr, where its constraint is Any, is a vector of 16 bytes; else it is not.
+	Vector bool
 	// Variadic: any number of further operands may follow, for the arguments and results of calls.
 	Variadic bool
 }
@@ -181,6 +183,9 @@ func (t *Shapes) verify(s *Shape, inst *Inst, operands []regalloc.Operand, vregs
 		}
 		if err := r.verify(op, vregs[op.VReg].Class); err != nil {
 			return fmt.Errorf("operand %d, %v, %w", k, op.VReg, err)
+		}
+		if wide := vregs[op.VReg].Bytes == 16; op.Constraint == regalloc.Any && wide != (s.Vector && k == int(s.Addr)) {
+			return fmt.Errorf("operand %d, %v, may be in a slot of another width than is read", k, op.VReg)
 		}
 	}
 	return nil

@@ -30,7 +30,9 @@
 //
 // A value of 16 bytes in memory word n is known only if word n is known to
 // hold its low half and word n+1 its high half: every write of either word
-// ends it. W(v) is 1 or 2 words.
+// ends it. W(v) is 1 or 2 words. Two words are aligned: n is even, since a machine
+// may demand it (movaps). So no location that a rule names below begins at an odd word for a
+// value, a move or a claim of 16 bytes.
 //
 // # Rules
 //
@@ -58,7 +60,7 @@
 //	Reuse    l = the location of the Use named (Reg or Fixed)
 //	FixedArg l = the argument word named; only of Defs of the first instruction
 //
-// A slot lies inside [0, SlotWords) with all its words. Conflicts, where one
+// A slot lies inside [0, SlotWords) with all its words, and is aligned. Conflicts, where one
 // location (any word of it) is that of two operands, or is clobbered:
 //
 //	          Use  LateUse  Def  EarlyDef  clobber

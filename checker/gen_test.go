@@ -126,8 +126,10 @@ func generateOf(r choices, size int) *regalloc.Input {
 	word := 0
 	for range g.IntN(4) {
 		k := g.IntN(4)
+		words := int(kinds[k].Bytes / 8)
+		word = (word + words - 1) &^ (words - 1)
 		first.ops = append(first.ops, regalloc.StackArgDef(g.vreg(k), word))
-		word += int(kinds[k].Bytes / 8)
+		word += words
 	}
 	for _, op := range first.ops {
 		scope = append(scope, op.VReg)

@@ -323,7 +323,7 @@ func (c *Checker) constraintFault(i regalloc.Inst, k int) *Error {
 	case regalloc.Reg:
 		want = "an allocatable register of class " + c.in.VRegs[op.VReg].Class.String()
 	case regalloc.Any:
-		want = "an allocatable register of its class or a slot inside the frame"
+		want = "an allocatable register of its class or an aligned slot inside the frame"
 	case regalloc.Fixed:
 		want = "the register " + locString(regalloc.InReg(0)+regalloc.Allocation(op.Arg))
 	case regalloc.Reuse:

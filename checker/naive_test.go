@@ -117,8 +117,10 @@ func (a *naive) stepBack(l map[vreg]bool, i regalloc.Inst) {
 }
 
 func (a *naive) slot(v vreg) loc {
+	words := int(a.in.VRegs[v].Bytes / 8)
+	a.out.SlotWords = (a.out.SlotWords + words - 1) &^ (words - 1)
 	s := regalloc.InSlot(a.out.SlotWords)
-	a.out.SlotWords += int(a.in.VRegs[v].Bytes / 8)
+	a.out.SlotWords += words
 	return s
 }
 

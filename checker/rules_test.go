@@ -3,6 +3,7 @@ package checker_test
 import (
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -68,6 +69,19 @@ func straight(kind int, at, where loc) *code {
 	b := c.block()
 	c.add(b, 0, 0, []operand{regalloc.DefOf(v, regalloc.Any)}, at)
 	c.add(b, 0, 0, []operand{use(v, regalloc.Any)}, where)
+	c.ret(b, nil)
+	c.finish()
+	return c
+}
+
+// argument is one block: inst0 defines %0, of 16 bytes, in an incoming argument word, inst1 reads it there.
+func argument(word int) *code {
+	c := &code{}
+	v := c.vreg(2)
+	b := c.block()
+	at := regalloc.InArg(word)
+	c.add(b, 0, 0, []operand{regalloc.StackArgDef(v, word)}, at)
+	c.add(b, 0, 0, []operand{use(v, regalloc.Any)}, at)
 	c.ret(b, nil)
 	c.finish()
 	return c
@@ -230,9 +244,24 @@ func TestRules(t *testing.T) {
 		{"scratch", straight(1, f(15), f(15)), checker.RuleConstraint, ""},
 		{"none", straight(1, 0, 0), checker.RuleConstraint, ""},
 		{"slot", straight(2, s(2), s(2)), no, ""},
-		{"slot out of frame", straight(2, s(3), s(3)), checker.RuleConstraint, ""},
+		{"slot out of frame", straight(2, s(4), s(4)), checker.RuleConstraint, ""},
+		{"slot half out of frame", change(straight(2, s(2), s(2)), func(c *code) { c.out.SlotWords = 3 }), checker.RuleConstraint, ""},
+		{"slot at an odd word", straight(2, s(1), s(1)), checker.RuleConstraint, "must be in an allocatable register of its class or an aligned slot"},
+		{"use at an odd word", change(straight(2, f(0), s(1)), func(c *code) { c.edits(move(after0, s(1), f(0), 8)) }), checker.RuleConstraint, ""},
+		{"narrow slot at an odd word", straight(1, s(3), s(3)), no, ""},
+		{"argument at an odd word", argument(1), checker.RuleConstraint, "the incoming argument word it names"},
+		{"argument at an even word", argument(2), no, ""},
 		{"def to argument", straight(0, regalloc.InArg(0), r(0)), checker.RuleConstraint, ""},
-		{"lower half", straight(2, s(0), s(1)), checker.RuleUse, "the upper half of %0"},
+		{"upper half", change(straight(2, s(0), s(1)), func(c *code) {
+			v := c.vreg(1)
+			c.in.VRegs = append(c.in.VRegs, c.vregs[v])
+			c.in.Operands = slices.Insert(c.in.Operands, 1, def(v))
+			c.out.Allocs = slices.Insert(c.out.Allocs, 1, f(1))
+			for i := range c.in.Insts {
+				c.in.Insts[i].OperandEnd++
+			}
+			c.in.Operands[2].VReg = v
+		}), checker.RuleUse, "the upper half of %0"},
 		{"half overwritten", change(straight(2, s(0), s(0)), func(c *code) { c.edits(move(after0, s(1), r(0), 8)) }),
 			checker.RuleUse, "only the lower half of %0"},
 		{"lower half overwritten", change(straight(2, s(0), s(0)), func(c *code) { c.edits(move(after0, s(0), r(0), 8)) }), checker.RuleUse, ""},
@@ -242,8 +271,9 @@ func TestRules(t *testing.T) {
 		{"half reloaded", change(straight(2, s(0), f(0)), func(c *code) {
 			c.edits(move(after0, s(1), r(0), 8), move(after0, f(0), s(0), 16))
 		}), checker.RuleUse, ""},
-		{"other half reloaded", change(straight(2, s(0), f(0)), func(c *code) { c.edits(move(after0, f(0), s(1), 16)) }), checker.RuleUse, ""},
-		{"narrow value moved wide", change(straight(1, f(1), s(1)), func(c *code) { c.edits(move(after0, s(1), f(1), 16)) }), no, ""},
+		{"other half reloaded", change(straight(2, s(0), f(0)), func(c *code) { c.edits(move(after0, f(0), s(1), 16)) }), checker.RuleEdit, "no such location for so many bytes: s1"},
+		{"narrow value moved wide", change(straight(1, f(1), s(2)), func(c *code) { c.edits(move(after0, s(2), f(1), 16)) }), no, ""},
+		{"wide move to an odd word", change(straight(1, f(1), s(1)), func(c *code) { c.edits(move(after0, s(1), f(1), 16)) }), checker.RuleEdit, "no such location for so many bytes: s1"},
 		{"wide move over the next slot", change(straight(1, s(1), s(1)), func(c *code) { c.edits(move(after0, s(0), f(1), 16)) }), checker.RuleUse, ""},
 		{"through scratch", change(straight(0, s(1), s(0)), func(c *code) { c.edits(move(after0, f(15), s(1), 8), move(after0, s(0), f(15), 8)) }), no, ""},
 		{"scratch across", change(straight(0, r(1), s(0)), func(c *code) {
@@ -256,9 +286,12 @@ func TestRules(t *testing.T) {
 		{"wide through int", change(straight(1, f(1), r(0)), func(c *code) { c.edits(move(after0, r(0), f(1), 16)) }), checker.RuleEdit, "16 bytes with an int register"},
 		{"memory to memory", change(straight(0, s(1), s(0)), func(c *code) { c.edits(move(after0, s(0), s(1), 8)) }), checker.RuleEdit, "memory to memory"},
 		{"to argument", change(straight(0, r(1), r(1)), func(c *code) { c.edits(move(after0, regalloc.InArg(0), r(1), 8)) }), checker.RuleEdit, "incoming argument"},
-		{"move outside the frame", change(straight(0, r(1), r(1)), func(c *code) { c.edits(move(after0, s(4), r(1), 8)) }), checker.RuleEdit, "no such location: s4"},
-		{"wide move half outside the frame", change(straight(1, f(1), s(1)), func(c *code) { c.edits(move(after0, s(3), f(1), 16)) }), checker.RuleEdit, "no such location: s3"},
-		{"move of nothing", change(straight(0, r(1), r(1)), func(c *code) { c.edits(move(after0, s(0), 0, 8)) }), checker.RuleEdit, "no such location: -"},
+		{"move outside the frame", change(straight(0, r(1), r(1)), func(c *code) { c.edits(move(after0, s(4), r(1), 8)) }), checker.RuleEdit, "no such location for so many bytes: s4"},
+		{"wide move half outside the frame", change(straight(1, f(1), s(1)), func(c *code) {
+			c.edits(move(after0, s(2), f(1), 16))
+			c.out.SlotWords = 3
+		}), checker.RuleEdit, "no such location for so many bytes: s2"},
+		{"move of nothing", change(straight(0, r(1), r(1)), func(c *code) { c.edits(move(after0, s(0), 0, 8)) }), checker.RuleEdit, "no such location for so many bytes: -"},
 		{"move to a foreign register", change(straight(0, r(1), r(1)), func(c *code) { c.edits(move(after0, r(9), r(1), 8)) }), checker.RuleEdit, "not a register of the allocator: p9i"},
 		{"bad kind", change(straight(0, r(1), r(1)), func(c *code) { c.edits(regalloc.Edit{Point: after0, Kind: 7}) }), checker.RuleEdit, "unknown kind"},
 		{"bad point", change(straight(0, r(1), r(1)), func(c *code) { c.edits(move(99, r(0), r(1), 8)) }), checker.RuleEdit, "no such instruction"},
@@ -425,6 +458,21 @@ func TestClaimRules(t *testing.T) {
 		}
 		if err := c.Check(x.in, testEnv(), x.out, checker.Options{Fixpoint: true}); err != nil {
 			t.Errorf("fixpoint mode looks at claims: %v", err)
+		}
+	}
+	// Claims of two words must begin at even ones.
+	for word, msg := range []string{"", "no such location", "nothing known"} {
+		x := straight(2, s(0), s(0))
+		x.block()
+		x.ret(x.blocks[1], nil)
+		x.blocks[0].insts = x.blocks[0].insts[:2]
+		x.add(x.blocks[0], regalloc.IsTerminator, 0, nil)
+		x.blocks[0].succs = []genEdge{{x.blocks[1], nil}}
+		x.finish()
+		x.claims(regalloc.Claim{Loc: s(word), VReg: 0})
+		err := c.Check(x.in, testEnv(), x.out, checker.Options{})
+		if msg == "" && err != nil || msg != "" && (err == nil || !strings.Contains(err.Error(), msg)) {
+			t.Errorf("a claim at word %d: %v, want %q", word, err, msg)
 		}
 	}
 	// Claims of several words that collide with each other.

@@ -209,26 +209,26 @@ func (c *Checker) enter(entries []entry) *Error {
 	return nil
 }
 
-// area is where the allocations of one kind are: the one with index x, if below size, is
-// location base+x.
-type area struct{ base, size uint32 }
+// area is where the allocations of one kind are: the one with index x, if below size and without
+// the bits of odd, is location base+x.
+type area struct{ base, size, odd uint32 }
 
 // locate returns the location index of a memory or register allocation for a value of
 // n words. It knows nothing of constraints.
 func (c *Checker) locate(a regalloc.Allocation, n uint32) (loc uint32, ok bool) {
 	area, x := &c.areas[n>>1&1][a.Kind()], uint32(a.Index())
-	return area.base + x, x < area.size
+	return area.base + x, x < area.size && x&area.odd == 0
 }
 
-// layOut sets the areas: of values of one word, and of two, which begin before the
-// last word of memory.
+// layOut sets the areas: of values of one word, and of two, which in memory begin at even words before the
+// last one.
 func (c *Checker) layOut() {
 	slot, arg := regalloc.InSlot(0).Kind(), regalloc.InArg(0).Kind()
 	for k := range uint32(len(c.areas)) {
 		a := &c.areas[k]
-		a[regalloc.InReg(0).Kind()] = area{0, numRegs}
-		a[slot] = area{firstSlot, c.slotWords - min(k, c.slotWords)}
-		a[arg] = area{firstSlot + c.slotWords, c.argWords - min(k, c.argWords)}
+		a[regalloc.InReg(0).Kind()] = area{0, numRegs, 0}
+		a[slot] = area{firstSlot, c.slotWords - min(k, c.slotWords), k}
+		a[arg] = area{firstSlot + c.slotWords, c.argWords - min(k, c.argWords), k}
 	}
 }
 

@@ -32,7 +32,7 @@ type Options struct {
 	OptLevel opt.Level
 	// Target is the machine and system to compile for, TargetX64 or TargetA64. Empty means HostTarget().
 	Target string
-	// CPU is the level of processor: "x86-64-v2", "x86-64-v3", or without "x86-64-"; for AArch64 "armv8.0-a".
+	// CPU is the level of processor: "x86-64-v2", "x86-64-v3", or without "x86-64-"; for AArch64 "armv8.0-a", "armv8.2-a+dotprod".
 	// Empty means the floor, the first of these.
 	CPU string
 	// Name becomes the prefix of the object's symbols, after mangling. Empty means "module".

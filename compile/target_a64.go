@@ -1,8 +1,6 @@
 package compile
 
 import (
-	"fmt"
-
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/isa/a64"
 	"github.com/waot-project/waot/backend/isa/a64/asm"
@@ -11,16 +9,21 @@ import (
 	"github.com/waot-project/waot/wasmfront/translate"
 )
 
-// a64CPU is the only level of AArch64 processors so far: the floor.
-const a64CPU = "armv8.0-a"
-
 // a64Machine is AArch64.
 func a64Machine(cpu string) (*machine, error) {
-	if cpu != "" && cpu != a64CPU {
-		return nil, fmt.Errorf("compile: unknown processor level %q of AArch64 (want %s)", cpu, a64CPU)
+	if cpu == "" {
+		cpu = a64.Baseline
+	}
+	features, err := a64.Level(cpu)
+	if err != nil {
+		return nil, err
+	}
+	relaxed := translate.RelaxedA64
+	if features&asm.DotProduct != 0 {
+		relaxed = translate.RelaxedA64Dot
 	}
 	veneer, _ := asm.Append(nil, &backend.Inst{Op: asm.B}, nil, nil)
-	return &machine{target: a64.New(), arch: "aarch64", cpu: a64CPU, relaxed: translate.RelaxedA64, elf: objfile.AArch64,
+	return &machine{target: a64.New(features), arch: "aarch64", cpu: cpu, relaxed: relaxed, elf: objfile.AArch64,
 		property: objfile.BTINote(), c: &aapcs64,
 		filler:        0, // udf #0
 		relocs:        &reloc.A64,

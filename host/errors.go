@@ -51,8 +51,6 @@ const (
 	ErrType = hosterr.ErrType
 	// ErrBounds means that an index is outside of a table.
 	ErrBounds = hosterr.ErrBounds
-	// ErrV128 means that a type has v128: vectors cannot cross between Go and compiled code.
-	ErrV128 = hosterr.ErrV128
 	// ErrNoSpace, inside a *SystemError, means that memory, address space, the room for code or the native stacks are used up.
 	ErrNoSpace = hosterr.ErrNoSpace
 	// ErrCancelled means that a context ended a call. The error itself is a *CancelError.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/waot-project/waot/host/inproc"
+	"github.com/waot-project/waot/internal/meta"
 )
 
 // Func is a function of a store: compiled, or written in Go. It lives as long as its store. The methods that call it are
@@ -28,15 +29,16 @@ func (f *Func) Ref() uint64 { return f.inproc().Ref() }
 //   - i32: an int32 or uint32, or an int in the range of either;
 //   - i64: an int64, uint64 or int;
 //   - f32, f64: a float32, a float64;
+//   - v128: a [16]byte, the bytes as in linear memory;
 //   - externref: any Go value, nil for null;
 //   - funcref: a *Func of the same store, nil for null;
 //   - or a Value of the right type.
 //
-// Results are int32, int64, float32, float64, the Go value of an externref, a *Func,
+// Results are int32, int64, float32, float64, [16]byte, the Go value of an externref, a *Func,
 // and nil for null references.
 //
 // When ctx ends, compiled code does, wherever it is, and the error is a *CancelError. ctx
-// may be nil. The other errors are *Trap, ErrType, ErrV128, ErrBusy, ErrClosed, and
+// may be nil. The other errors are *Trap, ErrType, ErrBusy, ErrClosed, and
 // those of Go functions that the code called, unchanged.
 func (f *Func) Call(ctx context.Context, args ...any) ([]any, error) {
 	t := f.inproc().Type()
@@ -47,24 +49,27 @@ func (f *Func) Call(ctx context.Context, args ...any) ([]any, error) {
 		return f.callAny(ctx, args)
 	}
 	var room [maxWords]uint64
-	words := room[:]
-	n := max(len(t.Params), len(t.Results))
-	if n > len(words) {
-		words = make([]uint64, n)
+	words := room[:0]
+	n := max(f.inproc().Words())
+	if n > len(room) {
+		words = make([]uint64, 0, n)
 	}
 	for i, a := range args {
 		v, err := valueOf(ValType(t.Params[i]), a)
 		if err != nil {
 			return nil, detailAt(i, err)
 		}
-		words[i] = v.bits
+		words = v.appendWords(words)
 	}
-	if err := f.inproc().CallStack(ctx, words[:n]); err != nil {
+	words = words[:n]
+	if err := f.inproc().CallStack(ctx, words); err != nil {
 		return nil, hostError(err)
 	}
 	results := make([]any, len(t.Results))
+	var v Value
 	for i, r := range t.Results {
-		results[i] = Value{typ: ValType(r), bits: words[i]}.Any()
+		v, words = takeNumber(ValType(r), words)
+		results[i] = v.Any()
 	}
 	return results, nil
 }
@@ -119,31 +124,32 @@ func (f *Func) CallValues(ctx context.Context, args, results []Value) error {
 	}
 	var room [maxWords]uint64
 	words := room[:]
-	if n := len(args) + len(results); n > len(words) {
-		words = make([]uint64, n)
+	np, nr := p.Words()
+	if np+nr > len(words) {
+		words = make([]uint64, np+nr)
 	}
-	in, out := words[:len(args)], words[len(args):len(args)+len(results)]
+	in, out := words[:0:np], words[np:np+nr]
 	if p.HasRefs() {
 		return f.callRefs(ctx, args, results, in, out)
 	}
 	for i := range args {
-		in[i] = args[i].bits
+		in = args[i].appendWords(in)
 	}
 	if err := p.CallContext(ctx, in, out); err != nil {
 		return hostError(err)
 	}
-	for i, w := range out {
-		results[i] = Value{typ: ValType(t.Results[i]), bits: w}
+	for i, r := range t.Results {
+		results[i], out = takeNumber(ValType(r), out)
 	}
 	return nil
 }
 
-// maxWords is the number of arguments and results up to which a call needs no
+// maxWords is the number of words of arguments and results up to which a call needs no
 // allocation.
 const maxWords = 16
 
 // callRefs is CallValues for types with references. It is inside the store all the time, so
-// that nothing can happen to references between the call and their conversion.
+// that nothing can happen to references between the call and their conversion. in has room for the arguments, and is empty.
 func (f *Func) callRefs(ctx context.Context, args, results []Value, in, out []uint64) error {
 	p := f.inproc()
 	s := p.Store()
@@ -154,33 +160,40 @@ func (f *Func) callRefs(ctx context.Context, args, results []Value, in, out []ui
 	if outer {
 		defer s.Leave()
 	}
-	made := 0
 	defer func() {
-		for i, w := range in[:made] {
-			if ValType(p.Type().Params[i]) == TypeExternRef {
-				s.Unmake(w)
+		words := in
+		for _, t := range p.Type().Params {
+			if len(words) == 0 {
+				break // the next argument was refused
 			}
+			if t == meta.ExternRef {
+				s.Unmake(words[0])
+			}
+			words = words[t.Words():]
 		}
 	}()
 	for i := range args {
-		if in[i], err = args[i].word(s); err != nil {
+		w, err := args[i].word(s)
+		if err != nil {
 			return detailAt(i, err)
 		}
-		made++
+		if in = append(in, w); args[i].typ == TypeV128 {
+			in = append(in, args[i].high)
+		}
 	}
 	if err := p.CallContext(ctx, in, out); err != nil {
 		return hostError(err)
 	}
 	t := p.Type()
-	for i, w := range out {
-		results[i] = valueAt(s, t.Results[i], w)
+	for i, r := range t.Results {
+		results[i], out = takeValue(s, r, out)
 	}
 	return nil
 }
 
 // CallRaw is the fastest call. stack holds the arguments as words: i32 in the low half, floats
-// as their bits, references as words of the store. The results replace them. The length of stack must
-// be at least the number of arguments and that of results. CallRaw does not allocate.
+// as their bits, a v128 as two words, the low half first, references as words of the store. The results replace them.
+// The length of stack must be at least the number of words of the arguments and that of the results. CallRaw does not allocate.
 //
 // Words of externrefs come from Store.ExternRef. Store.Extern returns the Go values of results; call it before the next
 // call into the store, and hold the store with Store.Enter if other
@@ -195,7 +208,7 @@ func (f *Func) CallRaw(ctx context.Context, stack []uint64) error {
 
 // rawError converts an error of CallRaw.
 func (f *Func) rawError(err error, words int) error {
-	if t := f.inproc().Type(); err == ErrType && words < max(len(t.Params), len(t.Results)) {
+	if err == ErrType && words < max(f.inproc().Words()) {
 		return detail(ErrType, "%d words for %v", words, f.Type())
 	}
 	return hostError(err)

@@ -11,7 +11,7 @@ import (
 type RawFunc struct {
 	Params, Results []ValType
 	// Func receives the arguments as words: i32 and f32 in the low half, zero-extended, floats
-	// as their bits, references as words of the store. It sets the results, which
+	// as their bits, a v128 as two words, the low half first, references as words of the store. It sets the results, which
 	// are zero before. Both slices are valid until it returns. A result that should be a reference
 	// of the store and is not ends the call with a *ReferenceError. See Store.NewFunc for
 	// other errors.
@@ -66,9 +66,7 @@ func goFuncOf(fn any) (goFunc, error) {
 	for _, types := range [][]ValType{raw.Params, raw.Results} {
 		for _, t := range types {
 			switch t {
-			case TypeV128:
-				return goFunc{}, ErrV128
-			case TypeI32, TypeI64, TypeF32, TypeF64, TypeFuncRef, TypeExternRef:
+			case TypeI32, TypeI64, TypeF32, TypeF64, TypeV128, TypeFuncRef, TypeExternRef:
 			default:
 				return goFunc{}, detail(ErrType, "a RawFunc with %v", t)
 			}

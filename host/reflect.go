@@ -15,6 +15,7 @@ var (
 	typeError   = reflect.TypeFor[error]()
 	typeAny     = reflect.TypeFor[any]()
 	typeFunc    = reflect.TypeFor[*Func]()
+	typeVector  = reflect.TypeFor[[16]byte]()
 )
 
 // shape is the type of a Go function.
@@ -81,6 +82,10 @@ func valTypeOf(t reflect.Type) ValType {
 		return TypeF32
 	case reflect.Float64:
 		return TypeF64
+	case reflect.Array:
+		if t.ConvertibleTo(typeVector) {
+			return TypeV128
+		}
 	}
 	switch t {
 	case typeAny:
@@ -141,8 +146,8 @@ func (r *reflected) call(c *inproc.Caller, args, results []uint64) error {
 		r.in[n].Set(reflect.ValueOf((*Caller)(c)))
 	}
 	params := r.in[r.leading():]
-	for i, w := range args {
-		setVariable(s, params[i], r.typ.Params[i], w)
+	for i, t := range r.typ.Params {
+		args = setVariable(s, params[i], t, args)
 	}
 	out := r.fn.Call(r.in)
 	for i, t := range r.typ.Params {
@@ -158,18 +163,18 @@ func (r *reflected) call(c *inproc.Caller, args, results []uint64) error {
 			return err
 		}
 	}
-	for i := range results {
-		w, err := wordOf(s, out[i])
-		if err != nil {
+	for i := range r.typ.Results {
+		var err error
+		if results, err = putResult(s, out[i], results); err != nil {
 			return err
 		}
-		results[i] = w
 	}
 	return nil
 }
 
-// setVariable gives a parameter the value of a word.
-func setVariable(s *inproc.Store, p reflect.Value, t ValType, w uint64) {
+// setVariable gives a parameter the value at the beginning of words, and returns the words behind it.
+func setVariable(s *inproc.Store, p reflect.Value, t ValType, words []uint64) (rest []uint64) {
+	w := words[0]
 	switch p.Kind() {
 	case reflect.Int32:
 		p.SetInt(int64(int32(w)))
@@ -181,6 +186,10 @@ func setVariable(s *inproc.Store, p reflect.Value, t ValType, w uint64) {
 		p.SetFloat(float64(math.Float32frombits(uint32(w))))
 	case reflect.Float64:
 		p.SetFloat(math.Float64frombits(w))
+	case reflect.Array:
+		v, rest := takeNumber(TypeV128, words)
+		p.Set(reflect.ValueOf(v.V128()).Convert(p.Type()))
+		return rest
 	default:
 		if t == TypeFuncRef {
 			p.Set(reflect.ValueOf((*Func)(s.FuncOf(w))))
@@ -190,23 +199,31 @@ func setVariable(s *inproc.Store, p reflect.Value, t ValType, w uint64) {
 			p.SetZero()
 		}
 	}
+	return words[1:]
 }
 
-// wordOf returns a result as a word.
-func wordOf(s *inproc.Store, v reflect.Value) (uint64, error) {
+// putResult puts a result at the beginning of words, and returns the words behind it.
+func putResult(s *inproc.Store, v reflect.Value, words []uint64) (rest []uint64, err error) {
 	switch v.Kind() {
 	case reflect.Int32, reflect.Int64:
-		return uint64(v.Int()), nil
+		words[0] = uint64(v.Int())
 	case reflect.Uint32, reflect.Uint64:
-		return v.Uint(), nil
+		words[0] = v.Uint()
 	case reflect.Float32:
-		return uint64(math.Float32bits(float32(v.Float()))), nil
+		words[0] = uint64(math.Float32bits(float32(v.Float())))
 	case reflect.Float64:
-		return math.Float64bits(v.Float()), nil
+		words[0] = math.Float64bits(v.Float())
+	case reflect.Array:
+		x := V128(v.Convert(typeVector).Interface().([16]byte))
+		words[0], words[1] = x.bits, x.high
+		return words[2:], nil
+	default:
+		x := v.Interface()
+		if f, ok := x.(*Func); ok && v.Type() == typeFunc {
+			words[0], err = funcWord(s, f)
+		} else {
+			words[0] = s.ExternRef(x)
+		}
 	}
-	x := v.Interface()
-	if f, ok := x.(*Func); ok && v.Type() == typeFunc {
-		return funcWord(s, f)
-	}
-	return s.ExternRef(x), nil
+	return words[1:], err
 }

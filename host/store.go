@@ -89,15 +89,15 @@ func (s *Store) do(f func(*inproc.Store) error) error {
 //   - optionally a context.Context in front, that of the call;
 //   - then optionally a *Caller;
 //   - parameters and results of the types int32 and uint32 (for i32), int64 and uint64 (i64),
-//     float32, float64, any (externref), *Func (funcref), or named types based on
-//     the numeric ones;
+//     float32, float64, [16]byte (v128, the bytes as in linear memory), any (externref), *Func (funcref), or named types
+//     based on the numeric ones or on [16]byte;
 //   - optionally an error as the last result. One that is not nil ends the call, and is returned unchanged to the
 //     caller of compiled code.
 //
 // A panic ends the call too, and propagates to the caller of compiled code. The store stays usable.
 //
 // The function lives as long as the store. To instantiate often in one store, make
-// it once. The errors are ErrType, ErrV128, ErrBusy, ErrClosed and *SystemError.
+// it once. The errors are ErrType, ErrBusy, ErrClosed and *SystemError.
 func (s *Store) NewFunc(fn any) (*Func, error) {
 	g, err := goFuncOf(fn)
 	if err != nil {
@@ -136,7 +136,7 @@ func (s *Store) NewGlobal(mutable bool, v Value) (*Global, error) {
 	var g *inproc.Global
 	err := s.do(func(p *inproc.Store) error {
 		return v.with(p, func(w uint64) (err error) {
-			g, err = p.NewGlobal(meta.ValType(v.typ), mutable, w)
+			g, err = p.NewGlobal(meta.ValType(v.typ), mutable, w, v.high)
 			return err
 		})
 	})

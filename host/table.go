@@ -2,7 +2,6 @@ package host
 
 import (
 	"github.com/waot-project/waot/host/inproc"
-	"github.com/waot-project/waot/internal/meta"
 )
 
 // Table is a table of references. Its elements are *Func in a table of funcrefs, and any Go value in a table of
@@ -34,7 +33,8 @@ func (t *Table) Len() (n uint32) {
 func (t *Table) Get(i uint32) (v any, err error) {
 	err = t.store().do(func(s *inproc.Store) error {
 		w, err := t.inproc().Get(uint64(i))
-		v = valueAt(s, t.inproc().Elem(), w).Any()
+		x, _ := takeValue(s, t.inproc().Elem(), []uint64{w})
+		v = x.Any()
 		return err
 	})
 	return v, err
@@ -86,13 +86,11 @@ func (g *Global) Type() ValType { return ValType(g.inproc().Type()) }
 // Mutable reports whether the value may change.
 func (g *Global) Mutable() bool { return g.inproc().Mutable() }
 
-// Get returns the value. The error is ErrV128.
+// Get returns the value.
 func (g *Global) Get() (v Value, err error) {
-	if g.inproc().Type() == meta.V128 {
-		return Value{}, ErrV128
-	}
 	err = g.store().do(func(s *inproc.Store) error {
-		v = valueAt(s, g.inproc().Type(), g.inproc().Get())
+		words := g.inproc().GetWords()
+		v, _ = takeValue(s, g.inproc().Type(), words[:])
 		return nil
 	})
 	return v, err
@@ -107,5 +105,7 @@ func (g *Global) Set(v Value) error {
 	case !g.Mutable():
 		return detail(ErrType, "the global is immutable")
 	}
-	return g.store().do(func(s *inproc.Store) error { return v.with(s, g.inproc().Set) })
+	return g.store().do(func(s *inproc.Store) error {
+		return v.with(s, func(w uint64) error { return g.inproc().SetWords([2]uint64{w, v.high}) })
+	})
 }

@@ -18,7 +18,7 @@ const (
 	TypeI64       = ValType(meta.I64)
 	TypeF32       = ValType(meta.F32)
 	TypeF64       = ValType(meta.F64)
-	TypeV128      = ValType(meta.V128) // cannot cross between Go and compiled code
+	TypeV128      = ValType(meta.V128)
 	TypeFuncRef   = ValType(meta.FuncRef)
 	TypeExternRef = ValType(meta.ExternRef)
 )
@@ -45,7 +45,7 @@ func (t ValType) String() string {
 }
 
 // isRef reports whether values of the type are references.
-func (t ValType) isRef() bool { return t == TypeFuncRef || t == TypeExternRef }
+func (t ValType) isRef() bool { return abi.ValType(t).IsRef() }
 
 // FuncType is the type of a function.
 type FuncType struct{ Params, Results []ValType }

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 
@@ -12,7 +13,8 @@ import (
 // everywhere.
 type Value struct {
 	typ  ValType
-	bits uint64 // of a number
+	bits uint64 // of a number; the low half of a vector
+	high uint64 // the other half of a vector
 	ref  any    // of a reference: a *Func that is not nil, any Go value, or nil for null
 }
 
@@ -27,6 +29,11 @@ func F32(v float32) Value { return Value{typ: TypeF32, bits: uint64(math.Float32
 
 // F64 returns the value of type f64.
 func F64(v float64) Value { return Value{typ: TypeF64, bits: math.Float64bits(v)} }
+
+// V128 returns the value of type v128 that has these bytes in linear memory: lane 0 of any shape comes first.
+func V128(v [16]byte) Value {
+	return Value{typ: TypeV128, bits: binary.LittleEndian.Uint64(v[:8]), high: binary.LittleEndian.Uint64(v[8:])}
+}
 
 // Ref returns an externref to a Go value; nil is null.
 func Ref(v any) Value { return Value{typ: TypeExternRef, ref: v} }
@@ -56,6 +63,15 @@ func (v Value) F32() float32 { return math.Float32frombits(uint32(v.as(TypeF32))
 // F64 returns the value of an f64.
 func (v Value) F64() float64 { return math.Float64frombits(v.as(TypeF64)) }
 
+// V128 returns the bytes of a v128, as linear memory has them.
+func (v Value) V128() (b [16]byte) {
+	if v.typ == TypeV128 {
+		binary.LittleEndian.PutUint64(b[:8], v.bits)
+		binary.LittleEndian.PutUint64(b[8:], v.high)
+	}
+	return b
+}
+
 // Ref returns the Go value of an externref, nil for null.
 func (v Value) Ref() any {
 	if v.typ != TypeExternRef {
@@ -80,7 +96,7 @@ func (v Value) as(t ValType) uint64 {
 	return v.bits
 }
 
-// Any returns the value as Func.Call does: int32, int64, float32, float64, the
+// Any returns the value as Func.Call does: int32, int64, float32, float64, [16]byte, the
 // Go value of an externref, a *Func; nil for null.
 func (v Value) Any() any {
 	switch v.typ {
@@ -92,12 +108,19 @@ func (v Value) Any() any {
 		return v.F32()
 	case TypeF64:
 		return v.F64()
+	case TypeV128:
+		return v.V128()
 	}
 	return v.ref
 }
 
-// String returns the type and the value, such as "i32:42".
-func (v Value) String() string { return fmt.Sprintf("%v:%v", v.typ, v.Any()) }
+// String returns the type and the value, such as "i32:42". A v128 has four lanes: "v128:i32x4:0x00000001,...".
+func (v Value) String() string {
+	if v.typ == TypeV128 {
+		return fmt.Sprintf("v128:i32x4:0x%08x,0x%08x,0x%08x,0x%08x", uint32(v.bits), v.bits>>32, uint32(v.high), v.high>>32)
+	}
+	return fmt.Sprintf("%v:%v", v.typ, v.Any())
+}
 
 // valueOf converts an argument of Func.Call to a value of type t.
 func valueOf(t ValType, x any) (Value, error) {
@@ -144,12 +167,31 @@ func valueOf(t ValType, x any) (Value, error) {
 	case TypeExternRef:
 		return Ref(x), nil
 	case TypeV128:
-		return Value{}, ErrV128
+		if x, ok := x.([16]byte); ok {
+			return V128(x), nil
+		}
 	}
 	return Value{}, detail(ErrType, "wanted %v, got %T", t, x)
 }
 
-// word returns the value as compiled code of the store has it. The caller is inside the store,
+// appendWords adds the words of a value that is no reference: two for a v128, the low half first.
+func (v *Value) appendWords(words []uint64) []uint64 {
+	words = append(words, v.bits)
+	if v.typ == TypeV128 {
+		words = append(words, v.high)
+	}
+	return words
+}
+
+// takeNumber returns the value of type t, no reference, at the beginning of words, and the words behind it.
+func takeNumber(t ValType, words []uint64) (v Value, rest []uint64) {
+	if t == TypeV128 {
+		return Value{typ: t, bits: words[0], high: words[1]}, words[2:]
+	}
+	return Value{typ: t, bits: words[0]}, words[1:]
+}
+
+// word returns the value, the low half of a v128, as compiled code of the store has it. The caller is inside the store,
 // and releases what was made for an externref.
 func (v Value) word(s *inproc.Store) (uint64, error) {
 	switch v.typ {
@@ -161,7 +203,7 @@ func (v Value) word(s *inproc.Store) (uint64, error) {
 	return v.bits, nil
 }
 
-// with calls f with the value as a word, which f puts where it stays. The caller is
+// with calls f with the value as word returns it, which f puts where it stays. The caller is
 // inside the store.
 func (v Value) with(s *inproc.Store, f func(w uint64) error) error {
 	w, err := v.word(s)
@@ -185,13 +227,13 @@ func funcWord(s *inproc.Store, f *Func) (uint64, error) {
 	return f.inproc().Ref(), nil
 }
 
-// valueAt returns what a word of compiled code stands for. The caller is inside the store.
-func valueAt(s *inproc.Store, t meta.ValType, w uint64) Value {
+// takeValue is takeNumber for all types. The caller is inside the store.
+func takeValue(s *inproc.Store, t meta.ValType, words []uint64) (v Value, rest []uint64) {
 	switch t {
 	case meta.ExternRef:
-		return Ref(s.Extern(w))
+		return Ref(s.Extern(words[0])), words[1:]
 	case meta.FuncRef:
-		return FuncRef((*Func)(s.FuncOf(w)))
+		return FuncRef((*Func)(s.FuncOf(words[0]))), words[1:]
 	}
-	return Value{typ: ValType(t), bits: w}
+	return takeNumber(ValType(t), words)
 }

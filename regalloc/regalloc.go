@@ -177,7 +177,8 @@ const (
 	// Operand.Arg of the same instruction (a two-address instruction). That
 	// operand is a Use (not a LateUse) with the constraint Reg or Fixed.
 	Reuse
-	// FixedArg, of a Def only, is the incoming stack argument word Operand.Arg.
+	// FixedArg, of a Def only, is the incoming stack argument word Operand.Arg, which is even for a value of 16
+	// bytes.
 	FixedArg
 )
 

@@ -36,7 +36,7 @@ func targetFlag() cli.Flag {
 // compileFlags are the flags of every command that compiles.
 func compileFlags() []cli.Flag {
 	return append([]cli.Flag{
-		&cli.StringFlag{Name: "cpu", Usage: "the processor to compile for, at least: x86-64-v2, -v3, -v4, armv8.0-a, or native (default: the target's first)"},
+		&cli.StringFlag{Name: "cpu", Usage: "the processor to compile for, at least: x86-64-v2, -v3, -v4, armv8.0-a, armv8.2-a+dotprod, or native (default: the target's first)"},
 		&cli.IntFlag{Name: "opt", Aliases: []string{"O"}, Value: 1, Usage: "optimisation `LEVEL`: 0 or 1"},
 		&cli.IntFlag{Name: "jobs", Usage: "compile `N` functions at once (default: one per processor)"},
 		&cli.StringFlag{Name: "regalloc-check", Value: "on", Usage: "prove each register allocation: on or off"},
@@ -188,7 +188,7 @@ func readOptions(c *cli.Context) (*options, error) {
 // cpuNames are the processors by target, the default first.
 var cpuNames = map[string][]string{
 	compile.TargetX64: {"x86-64-v2", "x86-64-v3", "x86-64-v4"},
-	compile.TargetA64: {"armv8.0-a"},
+	compile.TargetA64: {"armv8.0-a", "armv8.2-a+dotprod"},
 }
 
 // readTarget reads --target and --cpu, either of which may be empty.

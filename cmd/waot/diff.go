@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -221,14 +222,11 @@ func runElsewhere(c *cli.Context, opt *options, file string, art *artifact) (*ou
 	return o, nil
 }
 
-// observed are the exports that are read at the end: a memory, empty if there is none, and globals of numeric type.
+// observed are the exports that are read at the end: a memory, empty if there is none, and globals other than references.
 type observed struct {
 	memory  string
 	globals []string
 }
-
-// numeric are the types whose values both engines give as 64 bits.
-var numeric = [...]meta.ValType{meta.I32, meta.I64, meta.F32, meta.F64}
 
 func observe(m *meta.Module) observed {
 	var x observed
@@ -237,7 +235,7 @@ func observe(m *meta.Module) observed {
 		switch {
 		case e.Kind == abi.ExternMemory && x.memory == "":
 			x.memory = e.Name
-		case e.Kind == abi.ExternGlobal && slices.Contains(numeric[:], m.Globals[e.Index].Type):
+		case e.Kind == abi.ExternGlobal && !m.Globals[e.Index].Type.IsRef():
 			x.globals = append(x.globals, e.Name)
 		}
 	}
@@ -344,17 +342,14 @@ func planCalls(c *cli.Context, m *meta.Module) ([]call, error) {
 			if len(words) != len(t.Params) {
 				return nil, usagef("diff: %s takes %d arguments %s, got %d", want, len(t.Params), typeList(t.Params), len(words))
 			}
-			for n, w := range words {
-				v, err := parseValue(t.Params[n], w)
-				if err != nil {
-					return nil, err
-				}
-				one.args = append(one.args, v)
+			var err error
+			if one.args, err = parseValues(t.Params, words); err != nil {
+				return nil, err
 			}
 			return []call{one}, nil
 		case !named && e.Name == "_start":
 			return []call{{name: e.Name}}, nil
-		case !named && e.Name != "_initialize" && !slices.Contains(t.Params, meta.V128) && !slices.Contains(t.Results, meta.V128):
+		case !named && e.Name != "_initialize":
 			plan = append(plan, samples(e.Name, t)...)
 		}
 	}
@@ -389,7 +384,9 @@ func samples(name string, t *meta.FuncType) []call {
 			case meta.FuncRef, meta.ExternRef:
 				v = 0
 			}
-			one.args = append(one.args, v)
+			if one.args = append(one.args, v); p == meta.V128 {
+				one.args = append(one.args, sampleBits[k][(n+1)%3])
+			}
 		}
 		out = append(out, one)
 	}
@@ -397,14 +394,7 @@ func samples(name string, t *meta.FuncType) []call {
 }
 
 func (c *call) describe(t *meta.FuncType) string {
-	s := c.name + "("
-	for i, a := range c.args {
-		if i > 0 {
-			s += ", "
-		}
-		s += formatValue(t.Params[i], a)
-	}
-	return s + ")"
+	return c.name + "(" + strings.Join(formatValues(t.Params, c.args), ", ") + ")"
 }
 
 // fixed makes a run repeatable and collects its output.
@@ -480,9 +470,7 @@ func runNative(mod *host.Module, cfg wasirun.Options, calls []call, at observed)
 		case err != nil:
 			return nil, err
 		default:
-			for n, r := range results {
-				one.Results = append(one.Results, formatValue(t.Results[n], r))
-			}
+			one.Results = formatValues(t.Results, results)
 		}
 		o.Calls = append(o.Calls, one)
 	}
@@ -495,7 +483,8 @@ func runNative(mod *host.Module, cfg wasirun.Options, calls []call, at observed)
 			return nil, err
 		}
 		g := (*inproc.Global)(exported)
-		o.Globals = append(o.Globals, globalOutcome{name, formatValue(g.Type(), g.Get())})
+		words := g.GetWords()
+		o.Globals = append(o.Globals, globalOutcome{name, formatValue(g.Type(), words[:])})
 	}
 	return o, nil
 }

@@ -83,7 +83,13 @@ var files = map[string]string{
 	"invalid.wasm": module(
 		section(1, "\x60\x00\x01\x7f"), section(3, "\x00"), section(10, code("\x42\x00")),
 	),
-	"simd.wasm":     module(section(1, "\x60\x01\x7b\x00")),
+	"feature.wasm": module(section(5, "\x00\x01", "\x00\x01")),
+	"vector.wasm": module(
+		section(1, "\x60\x02\x7b\x7b\x01\x7b", "\x60\x03\x7b\x7d\x7b\x02\x7d\x7b"), section(3, "\x00", "\x01"),
+		section(6, "\x7b\x00\xfd\x0c\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10\x0b", "\x7b\x01\xfd\x0c"+strings.Repeat("\x00", 16)+"\x0b"),
+		section(7, name("add")+"\x00\x00", name("last")+"\x00\x01", name("constant")+"\x03\x00", name("variable")+"\x03\x01"),
+		section(10, code("\x20\x00\x20\x01\xfd\xae\x01"), code("\x20\x02\x24\x01\x20\x01\x20\x02")),
+	),
 	"truncated":     "\x00asm\x01\x00\x00",
 	"text.txt":      "(module)",
 	"elf.o":         "\x7fELF nonsense",
@@ -175,7 +181,7 @@ var cases = []struct {
 	{"build-missing", []string{"build", "nowhere.wasm", "-o", "lib.o"}},
 	{"build-invalid", []string{"build", "invalid.wasm", "-o", "invalid.o"}},
 	{"build-invalid-json", []string{"build", "invalid.wasm", "-o", "invalid.o", "--json"}},
-	{"build-feature", []string{"build", "simd.wasm", "-o", "simd.o"}},
+	{"build-feature", []string{"build", "feature.wasm", "-o", "feature.o"}},
 	{"build-max-module-bytes", []string{"build", "lib.wasm", "-o", "lib.o", "--max-module-bytes=50"}},
 	{"build-max-functions", []string{"build", "lib.wasm", "-o", "lib.o", "--max-functions=1"}},
 	{"build-max-function-bytes", []string{"build", "lib.wasm", "-o", "lib.o", "--max-function-bytes=2"}},
@@ -195,6 +201,12 @@ var cases = []struct {
 	{"run-negative", []string{"run", "lib.wasm", "--invoke", "add", "--", "-1", "0xffffffff"}},
 	{"run-floats", []string{"run", "--invoke=both", "lib.wasm"}},
 	{"run-divide", []string{"run", "lib.wasm", "--invoke", "div", "1", "0"}},
+	{"run-vector", []string{"run", "vector.wasm", "--invoke", "add", "--", "v128:i32x4:1,2,3,-4", "i8x16:255,0,0,0,0,1,0,0,-1,-1,-1,-1,4,0,0,0"}},
+	{"run-vector-float", []string{"run", "vector.wasm", "--invoke", "last", "--", "v128.const i64x2 0 0", "-0x1p-2", "v128:f32x4:nan:0x1,-inf,1.5,-nan:canonical"}},
+	{"run-vector-lanes", []string{"run", "vector.wasm", "--invoke", "add", "--", "v128:i32x4:1,2,3", "i32x4:1,2,3,4"}},
+	{"run-vector-lane", []string{"run", "vector.wasm", "--invoke", "add", "--", "v128:i16x8:1,2,3,4,5,6,7,65536", "i32x4:1,2,3,4"}},
+	{"run-vector-shape", []string{"run", "vector.wasm", "--invoke", "add", "--", "1", "i32x4:1,2,3,4"}},
+	{"diff-vector", []string{"diff", "vector.wasm", "--json"}},
 	{"run-arguments", []string{"run", "lib.wasm", "--invoke", "add", "1"}},
 	{"run-value", []string{"run", "lib.wasm", "--invoke", "add", "1", "x"}},
 	{"run-no-export", []string{"run", "lib.wasm", "--invoke", "sub"}},
@@ -217,7 +229,7 @@ var cases = []struct {
 	{"validate-invalid", []string{"validate", "invalid.wasm"}},
 	{"validate-invalid-json", []string{"validate", "invalid.wasm", "--json"}},
 	{"validate-truncated", []string{"validate", "truncated"}},
-	{"validate-feature-json", []string{"validate", "simd.wasm", "--json"}},
+	{"validate-feature-json", []string{"validate", "feature.wasm", "--json"}},
 
 	{"validate-text", []string{"validate", "trap.wat"}},
 	{"validate-text-invalid", []string{"validate", "invalid.wat"}},
@@ -475,8 +487,15 @@ func TestCPULevel(t *testing.T) {
 		v3 + " avx512f avx512bw avx512cd avx512dq avx512vl": "x86-64-v4",
 		"avx512f avx512bw avx512cd avx512dq avx512vl":       "x86-64-v2",
 	} {
-		if got := cpuLevel("processor\t: 0\nflags\t\t: " + flags + "\nbugs\t\t: x\n"); got != want {
+		if got := cpuLevel(compile.TargetX64, "processor\t: 0\nflags\t\t: " + flags + "\nbugs\t\t: x\n"); got != want {
 			t.Errorf("%q: %s, want %s", flags, got, want)
+		}
+	}
+	for features, want := range map[string]string{
+		"": "armv8.0-a", "fp asimd atomics asimdrdm dcpop": "armv8.0-a", "fp asimd atomics dcpop asimdrdm asimddp": "armv8.2-a+dotprod", v3: "armv8.0-a",
+	} {
+		if got := cpuLevel(compile.TargetA64, "processor\t: 0\nFeatures\t: "+features+"\nCPU part\t: 0xd0c\n"); got != want {
+			t.Errorf("%q: %s, want %s", features, got, want)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"strings"
@@ -36,7 +37,7 @@ func runWazero(limit time.Duration, bin []byte, cfg wasirun.Options, calls []cal
 		return nil, err
 	}
 	defer w.Close()
-	mod, err := rt.InstantiateWithConfig(ctx, bin, wazero.NewModuleConfig().WithName("").WithStartFunctions("_initialize"))
+	mod, err := rt.InstantiateWithConfig(ctx, bin, wazero.NewModuleConfig().WithName(moduleName).WithStartFunctions("_initialize"))
 	if err != nil {
 		one := callError(err)
 		if one == nil {
@@ -58,9 +59,7 @@ func runWazero(limit time.Duration, bin []byte, cfg wasirun.Options, calls []cal
 				return nil, fmt.Errorf("wazero: %w", err)
 			}
 		} else {
-			for n, r := range results {
-				one.Results = append(one.Results, formatValue(t.Results[n], r))
-			}
+			one.Results = formatValues(t.Results, results)
 		}
 		one.Call = calls[i].describe(&t)
 		o.Calls = append(o.Calls, *one)
@@ -73,9 +72,40 @@ func runWazero(limit time.Duration, bin []byte, cfg wasirun.Options, calls []cal
 	}
 	for _, name := range at.globals {
 		g := mod.ExportedGlobal(name)
-		o.Globals = append(o.Globals, globalOutcome{name, formatValue(meta.ValType(g.Type()), g.Get())})
+		words := []uint64{g.Get()}
+		if meta.ValType(g.Type()) == meta.V128 {
+			if words, err = vectorOf(ctx, rt, name, g); err != nil {
+				return nil, fmt.Errorf("wazero: %w", err)
+			}
+		}
+		o.Globals = append(o.Globals, globalOutcome{name, formatValue(meta.ValType(g.Type()), words)})
 	}
 	return o, nil
+}
+
+// moduleName is the name under which wazero has the module, for vectorOf.
+const moduleName = "compared"
+
+// vectorOf returns both halves of an exported global of type v128, low first. wazero's API gives only the low half of one,
+// so a module that imports the global gets it.
+func vectorOf(ctx context.Context, rt wazero.Runtime, name string, g api.Global) ([]uint64, error) {
+	mutable := "\x00"
+	if _, ok := g.(api.MutableGlobal); ok {
+		mutable = "\x01"
+	}
+	sized := func(s string) string { return string(binary.AppendUvarint(nil, uint64(len(s)))) + s }
+	section := func(id, item string) string { return id + sized("\x01"+item) }
+	getter := "\x00asm\x01\x00\x00\x00" +
+		section("\x01", "\x60\x00\x01\x7b") + // a function without parameters and with a v128 as its result
+		section("\x02", sized(moduleName)+sized(name)+"\x03\x7b"+mutable) +
+		section("\x03", "\x00") +
+		section("\x07", sized("get")+"\x00\x00") +
+		section("\x0a", sized("\x00\x23\x00\x0b")) // global.get 0
+	mod, err := rt.InstantiateWithConfig(ctx, []byte(getter), wazero.NewModuleConfig().WithName(""))
+	if err != nil {
+		return nil, err
+	}
+	return mod.ExportedFunction("get").Call(ctx)
 }
 
 // callError returns a trap or exit of wazero; nil if it is neither.

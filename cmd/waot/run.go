@@ -29,8 +29,8 @@ files of the kernel (/proc, /sys) and no devices but /dev/null and the like. A t
 prints one line and a backtrace, and exits with 1.
 
 With --invoke, calls an exported function with ARGS instead of _start, and prints
-each result on a line with its type. Code for another target is compiled here and
-runs in an emulator.
+each result on a line with its type. A vector is its shape and lanes, such as
+v128:i32x4:1,2,3,4. Code for another target is compiled here and runs in an emulator.
 
 Examples:
   waot run app.wasm --dir .::/ --env LANG=C -- -v file.txt
@@ -238,18 +238,16 @@ func invokeIn(ctx context.Context, c *cli.Context, p *wasirun.Program, name stri
 	if len(words) != len(t.Params) {
 		return usagef("run: %s takes %d arguments %s, got %d", name, len(t.Params), typeList(t.Params), len(words))
 	}
-	args := make([]uint64, len(t.Params))
-	for i, w := range words {
-		if args[i], err = parseValue(t.Params[i], w); err != nil {
-			return err
-		}
+	args, err := parseValues(t.Params, words)
+	if err != nil {
+		return err
 	}
 	results, err := callWords(ctx, f, args)
 	if err != nil {
 		return err
 	}
-	for i, r := range results {
-		printf(c, "%s\n", formatValue(t.Results[i], r))
+	for _, r := range formatValues(t.Results, results) {
+		printf(c, "%s\n", r)
 	}
 	return nil
 }

@@ -41,8 +41,6 @@ const (
 	// ErrCancelled means that a context ended a call. The error itself is a *CancelError, which errors.Is matches with
 	// ErrCancelled and with the cause of the context.
 	ErrCancelled = Error("waot: cancelled")
-	// ErrV128 means that a type has v128: vectors cannot cross between Go and compiled code.
-	ErrV128 = Error("waot: v128 parameters and results of host calls are not supported")
 )
 
 // ObjectError means that what was given to Load is not an object of this compiler and version, or is damaged.

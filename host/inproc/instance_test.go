@@ -300,7 +300,7 @@ func TestLinkErrors(t *testing.T) {
 	mem, _ := s.NewMemory(Limits{Min: 1, Max: 3, HasMax: true})
 	open, _ := s.NewMemory(Limits{Min: 1})
 	tab, _ := s.NewTable(fref, Limits{Min: 1, Max: 10, HasMax: true})
-	gi, _ := s.NewGlobal(i32, false, 7)
+	gi, _ := s.NewGlobal(i32, false, 7, 0)
 	name := &meta.ImportName{Module: "m", Name: "n"}
 	f := func() *builder { return newBuilder().imp("m", "n", void) }
 	mm := func(min, max uint64, has bool) *builder {
@@ -364,12 +364,12 @@ func TestExternRefs(t *testing.T) {
 	if err != nil || tab.Set(0, r) != nil || tab.Set(0, r+4) != ErrType || tab.Set(1, r) != ErrBounds {
 		t.Error(err)
 	}
-	g, err := s.NewGlobal(xref, true, 0)
+	g, err := s.NewGlobal(xref, true, 0, 0)
 	if err != nil || g.Set(r) != nil || g.Get() != r || g.Set(r+4) != ErrType {
 		t.Error(err)
 	}
-	v, err := s.NewGlobal(meta.V128, true, 5)
-	if err != nil || v.SetV128([2]uint64{1, 2}) != nil || v.GetV128() != [2]uint64{1, 2} || v.Set(1) != ErrType {
+	v, err := s.NewGlobal(meta.V128, true, 5, 6)
+	if err != nil || v.GetWords() != [2]uint64{5, 6} || v.SetWords([2]uint64{1, 2}) != nil || v.GetWords() != [2]uint64{1, 2} || v.Set(1) != ErrType {
 		t.Error(err)
 	}
 	f, err := s.NewHostFunc(fn(vt{meta.I32, meta.V128}, vt{meta.V128}), func(_ *Caller, args, results []uint64) error {

@@ -85,10 +85,10 @@ func TestTotals(t *testing.T) {
 	refused(t, tab.CheckGrow(1<<63), "table elements")
 	_, err = s.NewTable(xref, Limits{})
 	refused(t, err, "tables")
-	if _, err := s.NewGlobal(i64, true, 1); err != nil {
+	if _, err := s.NewGlobal(i64, true, 1, 0); err != nil {
 		t.Error(err)
 	}
-	_, err = s.NewGlobal(i64, true, 1)
+	_, err = s.NewGlobal(i64, true, 1, 0)
 	refused(t, err, "globals")
 	// What a limit refuses leaves nothing.
 	used := s.used
@@ -118,7 +118,7 @@ func TestNone(t *testing.T) {
 	refused(t, err, "tables")
 	_, err = s.NewMemory(Limits{})
 	refused(t, err, "memories")
-	_, err = s.NewGlobal(i64, true, 1)
+	_, err = s.NewGlobal(i64, true, 1, 0)
 	refused(t, err, "globals")
 	m, err := s.Load(newBuilder().image("init"))
 	if err != nil {

@@ -78,7 +78,7 @@ func TestMemoryImage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g, err := s.NewGlobal(meta.I32, false, 4098)
+		g, err := s.NewGlobal(meta.I32, false, 4098, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -283,9 +283,9 @@ type Global struct {
 	mutable bool
 }
 
-// NewGlobal makes a global variable with the bits v. The error is ErrType if they are no reference of
+// NewGlobal makes a global variable with the bits v; high is the upper half of a v128. The error is ErrType if v is no reference of
 // type t, a *LimitError or *SystemError.
-func (s *Store) NewGlobal(t meta.ValType, mutable bool, v uint64) (*Global, error) {
+func (s *Store) NewGlobal(t meta.ValType, mutable bool, v, high uint64) (*Global, error) {
 	done, err := s.hold()
 	if err != nil {
 		return nil, err
@@ -303,7 +303,7 @@ func (s *Store) NewGlobal(t meta.ValType, mutable bool, v uint64) (*Global, erro
 		return nil, err
 	}
 	g := &Global{store: s, addr: at, typ: t, mutable: mutable}
-	store64(at, g.clean(v))
+	g.put(v, high)
 	s.used.globals++
 	if t == meta.ExternRef {
 		s.refs.globals = append(s.refs.globals, at)
@@ -328,31 +328,40 @@ func (g *Global) clean(v uint64) uint64 {
 // Get returns the bits of the value; of a v128 the low half.
 func (g *Global) Get() uint64 { return g.clean(g.store.fromNative(g.typ, load64(g.addr))) }
 
-// GetV128 is both halves of a v128, low first.
-func (g *Global) GetV128() [2]uint64 {
-	return [2]uint64{load64(g.addr), load64(g.addr + 8)}
+// GetWords returns the bits of the value; the second word is the upper half of a v128, and 0 for other types.
+func (g *Global) GetWords() (words [2]uint64) {
+	if words[0] = g.Get(); g.typ == meta.V128 {
+		words[1] = load64(g.addr + 8)
+	}
+	return words
 }
 
 // Set stores the bits of a value; ErrType if the global is immutable or a v128, or v no
 // reference of its type.
 func (g *Global) Set(v uint64) error {
-	if !g.mutable || g.typ == meta.V128 {
+	if g.typ == meta.V128 {
 		return ErrType
 	}
-	w, ok := g.store.toNative(g.typ, v)
+	return g.SetWords([2]uint64{v})
+}
+
+// SetWords is Set for all types; only of a v128 the second word counts.
+func (g *Global) SetWords(v [2]uint64) error {
+	if !g.mutable {
+		return ErrType
+	}
+	w, ok := g.store.toNative(g.typ, v[0])
 	if !ok {
 		return ErrType
 	}
-	store64(g.addr, g.clean(w))
+	g.put(w, v[1])
 	return nil
 }
 
-// SetV128 stores a v128, low half first; ErrType if the global is none or immutable.
-func (g *Global) SetV128(v [2]uint64) error {
-	if !g.mutable || g.typ != meta.V128 {
-		return ErrType
+// put stores the words that compiled code has of a value.
+func (g *Global) put(v, high uint64) {
+	store64(g.addr, g.clean(v))
+	if g.typ == meta.V128 {
+		store64(g.addr+8, high)
 	}
-	store64(g.addr, v[0])
-	store64(g.addr+8, v[1])
-	return nil
 }

@@ -113,10 +113,8 @@ func refWords(types []meta.ValType) (refs, funcs []uint16) {
 			refs = append(refs, word)
 		case meta.FuncRef:
 			funcs = append(funcs, word)
-		case meta.V128:
-			word++
 		}
-		word++
+		word += uint16(t.Words())
 	}
 	return refs, funcs
 }

@@ -344,7 +344,7 @@ func newImageHost(t testing.TB, c inproc.Config, img *inproc.Image) *refHost {
 		h.imps[f.name] = x
 	}
 	h.seed = h.newRef(99)
-	g, err := s.NewGlobal(xref, false, h.seed)
+	g, err := s.NewGlobal(xref, false, h.seed, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

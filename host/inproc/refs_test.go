@@ -82,14 +82,14 @@ func TestStaleIsRefused(t *testing.T) {
 	if err != nil || tab.Set(0, r) != ErrType || tab.Grow(1, r) != growFailed || tab.Set(0, 3) != ErrType {
 		t.Error("table", err)
 	}
-	g, err := s.NewGlobal(xref, true, 0)
+	g, err := s.NewGlobal(xref, true, 0, 0)
 	if err != nil || g.Set(r) != ErrType || g.Set(0) != nil {
 		t.Error("global", err)
 	}
-	if _, err := s.NewGlobal(xref, false, r); err != ErrType {
+	if _, err := s.NewGlobal(xref, false, r, 0); err != ErrType {
 		t.Error(err)
 	}
-	if _, err := s.NewGlobal(fref, false, 8); err != ErrType {
+	if _, err := s.NewGlobal(fref, false, 8, 0); err != ErrType {
 		t.Error(err)
 	}
 	if g.Set(s.refs.next<<refShift|refExtern) != ErrType {
@@ -218,7 +218,7 @@ func TestTableRoots(t *testing.T) {
 		t.Error("table")
 	}
 	tab.Set(2, 0)
-	g, _ := s.NewGlobal(xref, true, rs[0])
+	g, _ := s.NewGlobal(xref, true, rs[0], 0)
 	tab.Set(0, 0)
 	if collect(t, s) != 1 || s.Extern(g.Get()) != 0 {
 		t.Error("global")

@@ -106,28 +106,36 @@ func (s *Store) admit(t *funcType, args []uint64) ([]uint64, error) {
 // checkArgs returns a *ReferenceError if there is an argument from Go that is no valid reference of this
 // store but should be; checkResults the same for results.
 func (s *Store) checkArgs(t *funcType, args []uint64) error {
-	return s.checkWords("argument", args, t.refParams, t.funcParams)
+	return s.checkWords("argument", t.Params, args, t.refParams, t.funcParams)
 }
 
 func (s *Store) checkResults(t *funcType, results []uint64) error {
-	return s.checkWords("result", results, t.refResults, t.funcResults)
+	return s.checkWords("result", t.Results, results, t.refResults, t.funcResults)
 }
 
-// checkWords does, for the words whose indices are in externs and funcs.
-func (s *Store) checkWords(what string, words []uint64, externs, funcs []uint16) error {
+// checkWords does, for the words whose indices are in externs and funcs, of values of the types.
+func (s *Store) checkWords(what string, types []meta.ValType, words []uint64, externs, funcs []uint16) error {
 	for _, n := range externs {
 		if w := words[n]; w != 0 {
 			if _, ok := s.refs.lookUp(w); !ok {
-				return &ReferenceError{What: what, Index: int(n), Type: "externref", Word: w}
+				return &ReferenceError{What: what, Index: valueWith(types, n), Type: "externref", Word: w}
 			}
 		}
 	}
 	for _, n := range funcs {
 		if w := words[n]; w != 0 && s.FuncOf(w) == nil {
-			return &ReferenceError{What: what, Index: int(n), Type: "funcref", Word: w}
+			return &ReferenceError{What: what, Index: valueWith(types, n), Type: "funcref", Word: w}
 		}
 	}
 	return nil
+}
+
+// valueWith returns the index of the value of the types that begins with a word.
+func valueWith(types []meta.ValType, word uint16) (i int) {
+	for at := 0; at < int(word); i++ {
+		at += types[i].Words()
+	}
+	return i
 }
 
 // funcsToNative replaces words that have been checked by those of compiled code, for

@@ -335,7 +335,7 @@ func ways(funcs bool) []way {
 			return back, g.Set(0)
 		}},
 		{"NewGlobal", func(w *wordStore, word uint64) (uint64, error) {
-			g, err := w.s.NewGlobal(typ, true, word)
+			g, err := w.s.NewGlobal(typ, true, word, 0)
 			if err != nil {
 				return 0, err
 			}

@@ -140,7 +140,7 @@ func runEdited(t *testing.T, file []byte, seed uint64) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := s.NewGlobal(meta.I32, false, 3)
+	g, err := s.NewGlobal(meta.I32, false, 3, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

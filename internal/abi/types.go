@@ -16,6 +16,17 @@ const (
 	ExternRef ValType = 0x6f
 )
 
+// Words returns how many 8-byte words a value takes among raw words: two for a v128, the low half first.
+func (t ValType) Words() int {
+	if t == V128 {
+		return 2
+	}
+	return 1
+}
+
+// IsRef reports whether values of the type are references.
+func (t ValType) IsRef() bool { return t == FuncRef || t == ExternRef }
+
 // FuncType is a function type.
 type FuncType struct{ Params, Results []ValType }
 

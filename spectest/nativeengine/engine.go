@@ -137,7 +137,7 @@ func (s *store) NewFunc(sig clif.Signature, fn func(args, results []uint64)) (sp
 }
 
 func (s *store) NewGlobal(t clif.Type, mutable bool, bits uint64) (spectest.Extern, error) {
-	return s.s.NewGlobal(t.ValType(), mutable, bits)
+	return s.s.NewGlobal(t.ValType(), mutable, bits, 0)
 }
 
 func (s *store) NewMemory(min, max uint64) (spectest.Extern, error) {
@@ -204,9 +204,6 @@ func (i instance) Get(name string) (spectest.Value, error) {
 	if err != nil {
 		return spectest.Value{}, err
 	}
-	if g.Type() == abi.V128 {
-		v := g.GetV128()
-		return spectest.Value{Type: clif.V128, Bits: v[0], High: v[1]}, nil
-	}
-	return spectest.Value{Type: clif.TypeOf(g.Type()), Bits: g.Get()}, nil
+	v := g.GetWords()
+	return spectest.Value{Type: clif.TypeOf(g.Type()), Bits: v[0], High: v[1]}, nil
 }

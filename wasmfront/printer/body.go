@@ -42,6 +42,9 @@ func (p *printer) functions() error {
 			return b.Err
 		}
 		p.text(")")
+		if p.err != nil {
+			return p.err
+		}
 	}
 	return nil
 }

@@ -180,3 +180,18 @@ func TestNames(t *testing.T) {
 		}
 	}
 }
+
+// TestIdentifiers: names are identifiers that the reader takes as they are.
+func TestIdentifiers(t *testing.T) {
+	if isIdentifier("") || !isIdentifier("ab") || isIdentifier("a b") || isIdentifier("é") {
+		t.Error("isIdentifier")
+	}
+	for c := range 256 {
+		name := string([]byte{byte(c)})
+		cursor := wat.NewCursor([]byte("$" + name))
+		token := cursor.Token()
+		if is := token.Kind == wat.ID && len(token.Text) == 2 && cursor.Err == nil; is != isIdentifier(name) {
+			t.Errorf("%q: %v", name, !is)
+		}
+	}
+}

@@ -68,7 +68,7 @@ func accessesOf(words []uint32, size int64) (list []touch, err error) {
 // TestEdits moves every kind of register to and from slots and stack arguments, near and far, in frames of all
 // sizes: one access at the right place, that leaves x16 alone, of the length announced.
 func TestEdits(t *testing.T) {
-	target := New()
+	target := New(0)
 	b := machbuffer.New(target.Buffer)
 	for _, words := range []int{0, 1, 30, 31, 32, 33, 511, 512, 4094, 4095, 4096, 4097, 5000, 40_000, 600_000} {
 		size := (8*words + 8*17 + 15) &^ 15

@@ -40,7 +40,7 @@ func TestLandings(t *testing.T) {
 	}
 	const btiC, btiJ = 0xd503245f, 0xd503249f
 	for k, f := range m.Defined {
-		code, err := backend.New(a64.New(), instance.New(&m.Module), &m.Module, backend.Options{Allocator: linear.New(), Verify: true}).Compile(f)
+		code, err := backend.New(a64.New(0), instance.New(&m.Module), &m.Module, backend.Options{Allocator: linear.New(), Verify: true}).Compile(f)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -52,6 +52,10 @@ func store(l *lower, f backend.Form, a amode, v clif.Value) {
 		l.Access(zeroRow(f.Op), f.Size, a)
 		return
 	}
+	if _, ok := l.Fold(RuleStoreLane, t, v, bytes); ok {
+		storeLane(l, a, l.DefOp(v, clif.OpVextract))
+		return
+	}
 	if f.Op == asm.Fstr {
 		if _, ok := l.Fold(RuleStoreFconst, t, v, bytes); ok {
 			x := l.DefOp(v, clif.OpFconst).Imm

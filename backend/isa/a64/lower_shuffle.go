@@ -78,14 +78,20 @@ func (p *permutation) fits(want *bytesOf) (first, second uint8, ok bool) {
 	return from[0], from[1] & 1, true
 }
 
-// lowerVshuffle appends the first of the permutations that fits, a move of one lane, or a look-up.
-func lowerVshuffle(l *lower, _ clif.Inst, d *clif.InstData) {
-	want, src := d.Lanes(), sources{d.ArgA(), d.ArgB()}
+// shuffled returns the bytes and the sources of a vshuffle. If both sources are the same, all bytes are those of the first.
+func shuffled(l *lower, d *clif.InstData) (want bytesOf, src sources) {
+	want, src = d.Lanes(), sources{d.ArgA(), d.ArgB()}
 	if l.Resolve(src[0]) == l.Resolve(src[1]) {
 		for i := range want {
 			want[i] &= 15
 		}
 	}
+	return want, src
+}
+
+// lowerVshuffle appends the first of the permutations that fits, a move of one lane, or a look-up.
+func lowerVshuffle(l *lower, _ clif.Inst, d *clif.InstData) {
+	want, src := shuffled(l, d)
 	dst := l.Def(d, 0)
 	for n := range permutations {
 		p := &permutations[n]

@@ -30,7 +30,27 @@ func lowerVfpmax(l *lower, _ clif.Inst, d *clif.InstData) {
 
 // lowerVfma overwrites the summand.
 func lowerVfma(l *lower, _ clif.Inst, d *clif.InstData) {
-	l.Emit(inLanes(vectorRows[d.Op].op, laneScale(d.Type)), l.Use(d.ArgC()), l.Use(d.ArgA()), l.Use(d.ArgB()), l.Def(d, 0))
+	multiplyAdd(l, d, d.ArgC(), d.ArgA(), d.ArgB())
+}
+
+// floatLanesZero are the comparisons of lanes with zero.
+var floatLanesZero = [clif.NumFloatCCs]vectorCompare{
+	clif.FEq: {asm.VfcmeqZero, false, false}, clif.FNe: {asm.VfcmeqZero, false, true},
+	clif.FLt: {asm.VfcmltZero, false, false}, clif.FGt: {asm.VfcmgtZero, false, false},
+	clif.FLe: {asm.VfcmleZero, false, false}, clif.FGe: {asm.VfcmgeZero, false, false},
+}
+
+// floatSwapped are the conditions with the operands exchanged.
+var floatSwapped = [clif.NumFloatCCs]clif.FloatCC{clif.FEq, clif.FNe, clif.FGt, clif.FLt, clif.FGe, clif.FLe}
+
+func lowerVfcmpZero(left bool) func(l *lower, m *match) {
+	return func(l *lower, m *match) {
+		cc := clif.FloatCC(m.CC)
+		if left {
+			cc = floatSwapped[cc]
+		}
+		compareLanesZero(l, m, &floatLanesZero[cc])
+	}
 }
 
 // lowerVcvtFromInt extends integers that become floats of 8 bytes.

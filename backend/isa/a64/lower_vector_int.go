@@ -10,7 +10,7 @@ import (
 // and a high half.
 func lowerVmul(l *lower, i clif.Inst, d *clif.InstData) {
 	if d.Type != clif.I64x2 {
-		lowerVector(l, i, d)
+		lowerVectorProduct(l, i, d)
 		return
 	}
 	x, y := l.Use(d.ArgA()), l.Use(d.ArgB())
@@ -77,6 +77,10 @@ func lowerVdotUS(l *lower, _ clif.Inst, d *clif.InstData) {
 // lowerVdotAdd adds in 32 bits, because the sum of two products may have 17.
 func lowerVdotAdd(l *lower, _ clif.Inst, d *clif.InstData) {
 	x, y := l.Use(d.ArgA()), l.Use(d.ArgB())
+	if has(l, asm.DotProduct) {
+		l.Emit(inLanes(asm.Vsdot, 2), l.Use(d.ArgC()), x, y, l.Def(d, 0))
+		return
+	}
 	low := vectorOf(l, inLanes(asm.Vsaddlp, 1), vectorOf(l, inLanes(asm.Vsmull, 0), x, y))
 	high := vectorOf(l, inLanes(asm.Vsaddlp, 1), vectorOf(l, inLanes(asm.Vsmull2, 0), x, y))
 	l.Emit(inLanes(asm.Vadd, 2), vectorOf(l, inLanes(asm.Vaddp, 2), low, high), l.Use(d.ArgC()), l.Def(d, 0))
@@ -128,18 +132,9 @@ func testVector(l *lower, d *clif.InstData) comparison {
 	return anyBit(l, l.Use(d.ArgA()))
 }
 
-// onlyOf returns the instruction that defines v if nothing else uses v, else nil.
-func onlyOf(l *lower, v clif.Value) *clif.InstData {
-	if !l.OnlyUse(v) {
-		return nil
-	}
-	_, d := l.DefInst(v)
-	return d
-}
-
 // compareVectorTest compares a test with 0.
 func compareVectorTest(l *lower, m *match) {
-	m.Cmp = testVector(l, onlyOf(l, m.X()))
+	m.Cmp = testVector(l, definition(l, m, 0))
 	if clif.IntCC(m.CC) == clif.Eq {
 		m.Cmp.In.Cond ^= 1
 	}
@@ -147,7 +142,7 @@ func compareVectorTest(l *lower, m *match) {
 
 // compareBitmask compares the bitmask of all lanes with all ones.
 func compareBitmask(l *lower, m *match) {
-	d := onlyOf(l, m.X())
+	d := definition(l, m, 0)
 	m.Cmp = allLanes(l, d.Type, laneMask(l, d.Type, d.ArgA()))
 	if clif.IntCC(m.CC) == clif.Ne {
 		m.Cmp.In.Cond ^= 1

@@ -16,15 +16,26 @@ import (
 
 // machine is how this package is tested: in an emulator, or natively on a machine that can.
 var machine = &isatest.Machine{
-	Name: "a64", Levels: []string{""}, Options: compile.Options{Target: compile.TargetA64, Fixpoint: true, Jobs: 1},
-	Target: func(string) (*backend.Target, error) { return a64.New(), nil },
-	Unit:   4, Relocs: relocNames, WholeEvery: 16, Need: needEmulator, EndsCall: endsCall, Walk: walk, Misalignment: misalignment,
+	Name: "a64", Levels: []string{a64.Baseline}, Options: compile.Options{Target: compile.TargetA64, Fixpoint: true, Jobs: 1},
+	Target: func(level string) (*backend.Target, error) {
+		features, err := a64.Level(level)
+		return a64.New(features), err
+	},
+	Unit: 4, Relocs: relocNames, WholeEvery: 16, Need: needEmulator, EndsCall: endsCall, Walk: walk, Misalignment: misalignment,
 	Load: func(m *clif.Module, r *compile.Result, host isatest.Host) (isatest.Image, error) {
 		return newImage(m, r, hosts[host])
 	},
 }
 
-func TestMachine(t *testing.T)   { machine.Tests(t) }
+func TestMachine(t *testing.T) { machine.Tests(t) }
+
+// TestDotProduct runs what depends on the level of processor for the level above the floor.
+func TestDotProduct(t *testing.T) {
+	above := *machine
+	above.Levels = []string{a64.DotProduct}
+	above.Only(t, "Vectors")
+}
+
 func TestFiles(t *testing.T)     { machine.Files(t) }
 func TestCLIFFiles(t *testing.T) { machine.CLIFFiles(t) }
 

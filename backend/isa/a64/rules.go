@@ -78,6 +78,30 @@ const (
 	RuleFcmpZero
 	// Vectors.
 	RuleVshiftImm
+	RuleVmulExtended
+	RuleVicmpTest
+	RuleVicmpZero
+	RuleVicmpZeroLeft
+	RuleVfcmpZero
+	RuleVfcmpZeroLeft
+	RuleAbsDiffUnsigned
+	RuleAbsDiffSigned
+	RuleAbsDiffSaturated
+	RuleSplatLane
+	RuleSplatMem
+	RuleSplatMem8
+	RuleSplatMem16
+	RuleInsertLane
+	RuleInsertMem
+	RuleInsertMem8
+	RuleInsertMem16
+	RuleVectorProduct
+	RuleVectorWideProduct
+	RuleVectorPairs
+	RuleVectorExtended
+	RuleVectorShifted
+	RuleVectorNot
+	RuleByLane
 	RuleLaneMask
 	// Comparisons and their users.
 	RuleCompareTwo
@@ -109,6 +133,7 @@ const (
 	RuleHeapConstFar
 	RuleStoreZero
 	RuleStoreFconst
+	RuleStoreLane
 	numRules
 )
 
@@ -121,8 +146,11 @@ const (
 )
 
 const (
-	extension  = "sext8|sext16|sext32|sextend"
-	operand    = backend.TermOperand
+	extension = "sext8|sext16|sext32|sextend"
+	operand   = backend.TermOperand
+
+	extendedLanes = "vextend_low_s|vextend_low_u|vextend_high_s|vextend_high_u"
+
 	savesShift = "the operand's shifter does it"
 	twoInOne   = "one instruction for two"
 )
@@ -253,12 +281,60 @@ var rows = [numRules]backend.RuleDef{
 
 	RuleVshiftImm: {Name: "vshift_imm", Pattern: "(vshl|vshr_s|vshr_u x k)", Lower: lowerVshiftImm,
 		Gives: "shift x, k", Why: "no constant in a register, and no vector of it"},
-	RuleLaneMask: {Name: "lane_mask", Term: operand, Pattern: "x", When: "lane-mask",
+	RuleVmulExtended: {Name: "vmul_extended", Pattern: "(vmul (only (" + extendedLanes + " x)) (only (" + extendedLanes + " y)))", When: "extended-alike", Lower: lowerVmulExtended,
+		Gives: "smull or umull", Why: "one instruction for three"},
+	RuleVicmpTest: {Name: "vicmp_test", Pattern: "(vicmp:ne (only (vand.v128 x y)) z:vector-zero)", Lower: lowerVicmpTest,
+		Gives: "cmtst x, y", Why: "one instruction for three, and no zero"},
+	RuleVicmpZero: {Name: "vicmp_zero", Pattern: "(vicmp:eq|ne|slt|sge|sgt|sle|ugt|ule x y:vector-zero)", Lower: lowerVicmpZero(false),
+		Gives: "compare x, 0", Why: "no zero in a register"},
+	RuleVicmpZeroLeft: {Name: "vicmp_zero_left", Pattern: "(vicmp:eq|ne|slt|sge|sgt|sle|ult|uge y:vector-zero x)", Lower: lowerVicmpZero(true),
+		Gives: "compare x, 0", Why: "no zero in a register"},
+	RuleVfcmpZero: {Name: "vfcmp_zero", Pattern: "(vfcmp x y:vector-zero)", Lower: lowerVfcmpZero(false),
+		Gives: "compare x, 0.0", Why: "no zero in a register"},
+	RuleVfcmpZeroLeft: {Name: "vfcmp_zero_left", Pattern: "(vfcmp y:vector-zero x)", Lower: lowerVfcmpZero(true),
+		Gives: "compare x, 0.0", Why: "no zero in a register"},
+	RuleAbsDiffUnsigned: {Name: "abs_diff_unsigned", Pattern: "(vsub (only (vmax_u x y)) (only (vmin_u z w)))", When: "same-pair", Lower: lowerAbsDiff(asm.Vuabd),
+		Gives: "uabd x, y", Why: "one instruction for three"},
+	RuleAbsDiffSigned: {Name: "abs_diff_signed", Pattern: "(vsub (only (vmax_s x y)) (only (vmin_s z w)))", When: "same-pair", Lower: lowerAbsDiff(asm.Vsabd),
+		Gives: "sabd x, y", Why: "one instruction for three"},
+	RuleAbsDiffSaturated: {Name: "abs_diff_saturated", Pattern: "(vor (only (vsub_sat_u.any x y)) (only (vsub_sat_u.any z w)))", When: "one-shape crossed", Lower: lowerAbsDiffSaturated,
+		Gives: "uabd", Why: "one of the differences is zero: one instruction for three"},
+	RuleSplatLane: {Name: "splat_lane", Pattern: "(vsplat (only (vextract x)))", Lower: lowerSplatLane,
+		Gives: "dup x[lane]", Why: twoInOne},
+	RuleSplatMem: {Name: "splat_mem", Pattern: "(vsplat [x])", When: "lanes-of-words", Lower: lowerSplatMem,
+		Gives: "ld1r [x]", Why: "no move between the banks"},
+	RuleSplatMem8: {Name: "splat_mem8", Pattern: "(vsplat.i8x16 [x:1])", Lower: lowerSplatMem,
+		Gives: "ld1r [x]", Why: "no move between the banks"},
+	RuleSplatMem16: {Name: "splat_mem16", Pattern: "(vsplat.i16x8 [x:2])", Lower: lowerSplatMem,
+		Gives: "ld1r [x]", Why: "no move between the banks"},
+	RuleInsertLane: {Name: "insert_lane", Pattern: "(vinsert x (only (vextract y)))", Lower: lowerInsertLane,
+		Gives: "ins x[lane], y[lane]", Why: twoInOne},
+	RuleInsertMem: {Name: "insert_mem", Pattern: "(vinsert x [y])", When: "lanes-of-words", Lower: lowerInsertMem,
+		Gives: "ld1 x[lane], [y]", Why: "no move between the banks"},
+	RuleInsertMem8: {Name: "insert_mem8", Pattern: "(vinsert.i8x16 x [y:1])", Lower: lowerInsertMem,
+		Gives: "ld1 x[lane], [y]", Why: "no move between the banks"},
+	RuleInsertMem16: {Name: "insert_mem16", Pattern: "(vinsert.i16x8 x [y:2])", Lower: lowerInsertMem,
+		Gives: "ld1 x[lane], [y]", Why: "no move between the banks"},
+	RuleVectorProduct: {Name: "vector_product", Term: operand, Pattern: "(only (vmul x y))", When: "not-i64x2",
+		Gives: "mla or mls x, y", Why: twoInOne},
+	RuleVectorWideProduct: {Name: "vector_wide_product", Term: operand, Pattern: "(only (vextmul_low_s|vextmul_low_u|vextmul_high_s|vextmul_high_u x y))",
+		Gives: "smlal, umlal, smlsl or umlsl x, y", Why: twoInOne},
+	RuleVectorPairs: {Name: "vector_pairs", Term: operand, Pattern: "(only (vextadd_pair_s|vextadd_pair_u x))",
+		Gives: "sadalp or uadalp x", Why: twoInOne},
+	RuleVectorExtended: {Name: "vector_extended", Term: operand, Pattern: "(only (" + extendedLanes + " x))",
+		Gives: "saddw, uaddw, ssubw or usubw x", Why: twoInOne},
+	RuleVectorShifted: {Name: "vector_shifted", Term: operand, Pattern: "(only (vshr_s|vshr_u x k))", When: "shifts-lanes",
+		Gives: "ssra or usra x, k", Why: twoInOne},
+	RuleVectorNot: {Name: "vector_not", Term: operand, Pattern: "(only (vnot x))",
+		Gives: "bic or orn x", Why: twoInOne},
+	RuleByLane: {Name: "by_lane", Term: operand, Pattern: "(only (vsplat|vshuffle.any x))", When: "one-lane",
+		Gives: "an operation by a lane of x", Why: "no copies of the lane"},
+	RuleLaneMask: {Name: "lane_mask", Term: operand, Pattern: "(vicmp|vfcmp.any x y)", When: "lane-mask",
 		Gives: "x", Why: "its lanes are ones or zeros"},
 
-	RuleTestVector: {Name: "test_vector", Term: termCompare, Pattern: "(icmp:eq|ne.i32 x:vector-test 0)", Lower: compareVectorTest,
+	RuleTestVector: {Name: "test_vector", Term: termCompare, Pattern: "(icmp:eq|ne.i32 (only (vany_true|vall_true|vbitmask.any x)) 0)", Lower: compareVectorTest,
 		Gives: "cmp of the vector's half or least lane", Why: "no 0 or 1 is made, and no mask"},
-	RuleTestBitmask: {Name: "test_bitmask", Term: termCompare, Pattern: "(icmp:eq|ne.i32 x:bitmask k)", When: "all-lanes", Lower: compareBitmask,
+	RuleTestBitmask: {Name: "test_bitmask", Term: termCompare, Pattern: "(icmp:eq|ne.i32 (only (vbitmask.any x)) k)", When: "all-lanes", Lower: compareBitmask,
 		Gives: "cmp of the least lane", Why: "no mask is made"},
 	RuleCompareTwo: {Name: "compare_two", Term: termCompare, Pattern: "(icmp:eq|ne.i32 (only (band|bor x y)) 0)", When: "both-compare", Lower: compareTwo,
 		Gives: "cmp; ccmp", Why: "no 0 or 1 is made"},
@@ -311,6 +387,8 @@ var rows = [numRules]backend.RuleDef{
 		Gives: "[memory+(k+offset)]", Why: "one constant"},
 	RuleStoreZero: {Name: "store_zero", Term: operand, Pattern: "x", When: "all-zero",
 		Gives: "str zr", Why: "no zero in a register"},
+	RuleStoreLane: {Name: "store_lane", Term: operand, Pattern: "(only (vextract.any x))", When: "lane-stored",
+		Gives: "st1 x[lane], or a store of the lowest lane", Why: "no move between the banks"},
 	RuleStoreFconst: {Name: "store_fconst", Term: operand, Pattern: "x:float-const",
 		Gives: "a store of its bits from an integer register", Why: "no load from the pool"},
 }
@@ -344,25 +422,24 @@ var words = backend.Vocabulary{
 		// compared: the result of a comparison, and nothing else uses it.
 		"compared":    func(l *lower, v clif.Value) bool { return onlyComparison(l, v) != nil },
 		"float-const": func(l *lower, v clif.Value) bool { return l.DefOp(v, clif.OpFconst) != nil && l.OnlyUse(v) },
-		// vector-test: a test of a vector or its lanes' top bits, and nothing else uses it.
-		"vector-test": func(l *lower, v clif.Value) bool {
-			d := onlyOf(l, v)
-			return d != nil && (d.Op == clif.OpVanyTrue || d.Op == clif.OpVallTrue || d.Op == clif.OpVbitmask)
-		},
-		"bitmask":    func(l *lower, v clif.Value) bool { d := onlyOf(l, v); return d != nil && d.Op == clif.OpVbitmask },
-		"float-zero": func(l *lower, v clif.Value) bool { return isFloatZero(l, l.F.TypeOf(v), v) },
+		"vector-zero": func(l *lower, v clif.Value) bool { low, high, ok := l.Vconst(v); return ok && low|high == 0 },
+		"float-zero":  func(l *lower, v clif.Value) bool { return isFloatZero(l, l.F.TypeOf(v), v) },
 	},
 	Guards: map[string]func(l *lower, m *match) bool{
-		// lane-mask: x has ones or zeros in the lanes of the shape, or in wider ones.
-		"lane-mask": func(l *lower, m *match) bool {
-			_, d := l.DefInst(m.X())
-			return d != nil && (d.Op == clif.OpVicmp || d.Op == clif.OpVfcmp) && d.Type.LaneBits() >= m.T.LaneBits()
-		},
-		// all-lanes: k has a bit for each lane of the bitmask x.
-		"all-lanes": func(l *lower, m *match) bool {
-			_, d := l.DefInst(m.X())
-			return m.K == 1<<d.Type.Lanes()-1
-		},
+		// lane-mask: the operand has ones or zeros in the lanes of the shape, or in wider ones.
+		"lane-mask":      func(l *lower, m *match) bool { return definition(l, m, 0).Type.LaneBits() >= m.T.LaneBits() },
+		"extended-alike": func(l *lower, m *match) bool { return definition(l, m, 0).Op == definition(l, m, 1).Op },
+		// same-pair: z and w are x and y, crossed: y and x.
+		"same-pair":      func(l *lower, m *match) bool { return same(l, m.X(), m.Z()) && same(l, m.Y(), m.W()) || crossed(l, m) },
+		"crossed":        crossed,
+		"one-shape":      func(l *lower, m *match) bool { return definition(l, m, 0).Type == definition(l, m, 1).Type },
+		"lanes-of-words": func(_ *lower, m *match) bool { return m.T.LaneBits() >= 32 },
+		"not-i64x2":      func(_ *lower, m *match) bool { return m.T != clif.I64x2 },
+		"shifts-lanes":   func(_ *lower, m *match) bool { return m.K&int64(m.T.LaneBits()-1) != 0 },
+		"one-lane":       func(l *lower, m *match) bool { _, _, ok := copiedLane(l, m); return ok },
+		"lane-stored":    func(l *lower, m *match) bool { return definition(l, m, 0).Type.LaneBits() == 8*m.Bytes },
+		// all-lanes: k has a bit for each lane.
+		"all-lanes":   func(l *lower, m *match) bool { return m.K == 1<<definition(l, m, 0).Type.Lanes()-1 },
 		"whole-width": func(_ *lower, m *match) bool { return amount(m.T, m.K)+amount(m.T, m.J) == m.T.Bits() },
 		"no-loop":     func(l *lower, _ *match) bool { return l.LoopDepth() == 0 },
 		// ones-below-sign: the field j above k takes no copy of the sign.
@@ -428,6 +505,18 @@ var words = backend.Vocabulary{
 		"all-zero":      func(l *lower, m *match) bool { return isZero(l, m.Bytes, m.X()) },
 	},
 	Loads: []clif.Opcode{clif.OpLoad},
+}
+
+// same reports whether two values are the same one.
+func same(l *lower, x, y clif.Value) bool { return l.Resolve(x) == l.Resolve(y) }
+
+// crossed reports whether z is y, and w is x.
+func crossed(l *lower, m *match) bool { return same(l, m.X(), m.W()) && same(l, m.Y(), m.Z()) }
+
+// definition returns what defines operand n of the instruction in question, which the pattern says is an instruction.
+func definition(l *lower, m *match, n int) *clif.InstData {
+	_, d := l.DefInst(m.Arg(n))
+	return d
 }
 
 // amount returns k as the amount of a shift of type t.

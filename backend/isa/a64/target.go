@@ -1,11 +1,37 @@
 package a64
 
 import (
+	"fmt"
+
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/isa/a64/asm"
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/regalloc"
 )
+
+// The levels of processor that code can be made for, and their features.
+const (
+	// Baseline is ARMv8.0-A, the floor.
+	Baseline     = "armv8.0-a"
+	baseFeatures = asm.Feature(0)
+	// DotProduct is ARMv8.2-A with FEAT_DotProd.
+	DotProduct         = "armv8.2-a+dotprod"
+	dotProductFeatures = asm.DotProduct
+)
+
+// Levels are the names of the levels, the floor first.
+func Levels() []string { return []string{Baseline, DotProduct} }
+
+// Level returns the features of a named level; an error for other names.
+func Level(name string) (asm.Feature, error) {
+	switch name {
+	case Baseline:
+		return baseFeatures, nil
+	case DotProduct:
+		return dotProductFeatures, nil
+	}
+	return 0, fmt.Errorf("a64: unknown processor level %q of AArch64 (want %s or %s)", name, Baseline, DotProduct)
+}
 
 // InstanceAlign is the alignment of the instance data: a page, as adrp forms the address of a page.
 const InstanceAlign = 1 << 12
@@ -24,10 +50,10 @@ var common = backend.CommonRows{
 	Call:  asm.Bl, CallInd: opCallInd, Ret: asm.Ret, JumpTable: opJumpTable, JumpTableBare: opJumpTableBare, JumpChain: opJumpChain,
 }
 
-// New returns the Target for all processors from ARMv8.0-A on.
-func New() *backend.Target {
+// New returns the Target for processors from ARMv8.0-A on that have the given features.
+func New(features asm.Feature) *backend.Target {
 	t := &backend.Target{
-		Name: "aarch64", Env: env(), Conv: &abi.A64, Buffer: bufferTarget(), Shapes: asm.Shapes(),
+		Name: "aarch64", Env: env(), Conv: &abi.A64, Buffer: bufferTarget(), Shapes: asm.Shapes(), Features: uint32(features),
 		Lowering: backend.Lowering{
 			Rules: machineRules(), Lower: lowerings.Table(), Common: common, Loads: &loads, MaxDisp: 4095 * 8,
 			Heap: heap, IntConst: intConst, Put: putFull, PutZero: putZero, Plus: plus,
@@ -45,3 +71,6 @@ func New() *backend.Target {
 	t.CallClobbers = regalloc.Clobbers{Low: t.Env.Allocatable &^ t.Env.CalleeSaved, High: t.Env.Allocatable.OfClass(regalloc.Float)}
 	return t
 }
+
+// has reports whether the target has feature f.
+func has(l *lower, f asm.Feature) bool { return asm.Feature(l.Target.Features)&f != 0 }

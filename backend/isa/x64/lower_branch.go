@@ -201,6 +201,9 @@ func selectInto(l *lower, c comparison, a, b, dst vreg) {
 func lowerSelect(l *lower, _ clif.Inst, d *clif.InstData) {
 	c := l.Truth(d.ArgA())
 	selectInto(l, c, l.Use(d.ArgB()), l.Use(d.ArgC()), l.Def(d, 0))
+	if d.Type == clif.V128 { // the emitted move does not know the width of a slot
+		l.Ops[len(l.Ops)-3].Constraint = regalloc.Reg
+	}
 }
 
 func lowerTrapIf(l *lower, _ clif.Inst, d *clif.InstData) {

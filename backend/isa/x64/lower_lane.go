@@ -4,7 +4,6 @@ import (
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/isa/x64/asm"
 	"github.com/waot-project/waot/clif"
-	"github.com/waot-project/waot/regalloc"
 )
 
 // This file lowers what moves lanes: splats, extraction, insertion. Shuffles are in lower_shuffle.go.
@@ -111,9 +110,7 @@ func extractSmall(l *lower, extract vop, x vreg, lane int64, extend backend.Op, 
 func extractFloat(l *lower, t clif.Type, x vreg, lane int64, dst vreg) {
 	switch {
 	case lane == 0:
-		toReg(l, x)
-		l.Ops = append(l.Ops, regalloc.DefOf(dst, regalloc.Reg))
-		l.Push(backend.Inst{Op: asm.Movf, Size: 8}, 0)
+		copyVector(l, x, dst)
 	case t == clif.F32x4:
 		simd(l, asm.Pshufd).by(lane).to(x, dst)
 	default:

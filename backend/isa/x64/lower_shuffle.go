@@ -488,7 +488,7 @@ func emitPlan(l *lower, p *plan, x, y clif.Value, dst vreg) {
 		return regs[n]
 	}
 	if len(p.steps) == 0 {
-		l.Emit(backend.Inst{Op: asm.Movf, Size: 16}, use(p.from), dst)
+		copyVector(l, use(p.from), dst)
 	}
 	for i := range p.steps {
 		s := &p.steps[i]

@@ -348,5 +348,8 @@ func lowerVbitmask(l *lower, _ clif.Inst, d *clif.InstData) {
 	}
 }
 
-// toReg appends a Use in a register: a slot of a vector is not read in part.
-func toReg(l *lower, x vreg) { l.Ops = append(l.Ops, regalloc.UseOf(x, regalloc.Reg)) }
+// copyVector appends dst = x, or what is of it in the register of a scalar.
+func copyVector(l *lower, x, dst vreg) {
+	l.Ops = append(l.Ops, regalloc.UseOf(x, regalloc.Reg), regalloc.DefOf(dst, regalloc.Reg)) // a slot is not read in part
+	l.Push(backend.Inst{Op: asm.Movf, Size: 16}, 0)
+}

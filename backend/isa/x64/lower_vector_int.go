@@ -107,7 +107,11 @@ func lowerVshiftImm(l *lower, m *match) {
 	k := m.K & (width - 1)
 	x, dst := l.Use(m.X()), l.Def(m.D, 0)
 	if k == 0 {
-		l.Emit(backend.Inst{Op: asm.Movf, Size: 16}, x, dst)
+		copyVector(l, x, dst)
+		return
+	}
+	if k == 1 && op == clif.OpVshl { // more units add than shift
+		simd(l, vectorRows[clif.OpVadd][t]).to(x, x, dst)
 		return
 	}
 	left, right := simd(l, vectorShifts[clif.OpVshl][t].imm).by(k), simd(l, vectorShifts[clif.OpVshrU][t].imm).by(k)

@@ -142,7 +142,7 @@ func (im *image) Start() (isatest.Instance, error) {
 	}
 	for i := range m.Globals {
 		d := &m.Globals[i]
-		put(d.Import, func() (inproc.Extern, error) { return s.NewGlobal(d.Type.ValType(), d.Mutable, 0) })
+		put(d.Import, func() (inproc.Extern, error) { return s.NewGlobal(d.Type.ValType(), d.Mutable, 0, 0) })
 	}
 	var inst *inproc.Instance
 	if err == nil {

@@ -125,6 +125,23 @@ func TestCampaign(t *testing.T) {
 	}
 }
 
+// TestVectors is TestCampaign with vectors, which at least a twelfth of the operators work on.
+func TestVectors(t *testing.T) {
+	targets, command := commands(t)
+	n := cmp.Or(*modulesFlag, testenv.Cases[uint64](40, 30, 60))
+	f, err := campaign.Run(t.Context(), campaign.Config{N: n, Vectors: true, Workers: 2, Targets: targets, Command: command})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("\n%v", f)
+	if len(f.Failures) > 0 || f.Unsupported > 0 || f.Modules != int(n) {
+		t.Error("see above")
+	}
+	if f.VectorOperators < f.Operators/12 {
+		t.Errorf("%d of %d operators work on vectors", f.VectorOperators, f.Operators)
+	}
+}
+
 // fault is a fault to plant: in a rewrite of the mid-end, in the constant that a lowering rule appends, or in the bytes of code.
 type fault struct {
 	name     string

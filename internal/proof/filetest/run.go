@@ -21,6 +21,11 @@ type Engine interface {
 	Load(file *text.File) (Program, error)
 }
 
+// Lacker is an engine that cannot execute some files, which is no failure.
+type Lacker interface {
+	Lacks(file *text.File) bool
+}
+
 // Program is a file that an engine has loaded.
 type Program interface {
 	// Start makes a new instance: imported memories, tables and globals are fresh ones
@@ -134,6 +139,10 @@ func (j *job) run(t test) {
 
 func (j *job) execute(file *text.File, calls []directive, label string) {
 	for _, e := range j.Engines {
+		if l, ok := e.(Lacker); ok && l.Lacks(file) {
+			j.Lacking[e.Name()] = true
+			continue
+		}
 		p, err := e.Load(file)
 		if err != nil {
 			j.fail(1, "%s%s: %v", e.Name(), label, err)

@@ -43,6 +43,21 @@ func (e native) Name() string {
 	return name
 }
 
+// Lacks implements filetest.Lacker: the level has no code for an opcode of the file.
+func (e native) Lacks(file *text.File) bool {
+	if e.on.Without == nil {
+		return false
+	}
+	for i := range file.Funcs {
+		for k := range file.Funcs[i].Func.Insts {
+			if e.on.Without(e.level, file.Funcs[i].Func.Insts[k].Op) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Load compiles a copy of the file.
 func (e native) Load(file *text.File) (filetest.Program, error) {
 	file, err := text.Parse(file.String())

@@ -130,6 +130,17 @@ func (on *Machine) Tests(t *testing.T) {
 	}
 }
 
+// Only runs the test of that name.
+func (on *Machine) Only(t *testing.T, name string) {
+	for _, c := range tests {
+		if c.name == name {
+			c.run(t, on)
+			return
+		}
+	}
+	t.Fatalf("no test %s", name)
+}
+
 var tests = []struct {
 	name string
 	run  func(t *testing.T, on *Machine)

@@ -231,7 +231,7 @@ func (g *ruleBuilder) function(p *backend.Pattern) {
 	if p.Type != clif.Invalid {
 		g.t = p.Type
 	}
-	if hasVectors(g.row, p) {
+	if hasVectors(p) {
 		g.makeVectors()
 		switch {
 		case g.row.Term == backend.TermOperand && p.Ops == nil:
@@ -438,8 +438,6 @@ func (g *ruleBuilder) property(word string, t clif.Type, name string) clif.Value
 		return g.laneMask()
 	case word == "lane" && g.rng.IntN(6) != 0:
 		return g.laneOf(t)
-	case word == "bitmask":
-		return g.testOfVector(clif.OpVbitmask)
 	case word == "index":
 		return g.Iconst(t, uint64(g.rng.IntN(10)))
 	case name == "y" && strings.Contains(g.row.When, "place-left") && g.stored != clif.NoValue && g.rng.IntN(8) != 0:

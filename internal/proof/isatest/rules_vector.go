@@ -41,23 +41,23 @@ func (g *ruleBuilder) typeFor(op clif.Opcode, t clif.Type) clif.Type {
 	return t
 }
 
-// hasVectors reports whether a rule is about vectors.
-func hasVectors(row *backend.RuleDef, p *backend.Pattern) bool {
+// hasVectors reports whether a pattern is about vectors.
+func hasVectors(p *backend.Pattern) bool {
 	for _, op := range p.Ops {
 		if onVectors(op) {
 			return true
 		}
 	}
 	for k := range p.Args {
-		if hasVectors(row, &p.Args[k]) {
+		if hasVectors(&p.Args[k]) {
 			return true
 		}
 	}
-	return strings.Contains(vectorWords, " "+p.Word+" ") && p.Word != "" || strings.Contains(row.When, "lane-mask")
+	return p.Word != "" && strings.Contains(vectorWords, " "+p.Word+" ")
 }
 
 // vectorWords are the properties of values that are vectors or come from them, and the widths of loads of vectors.
-const vectorWords = " vector-test bitmask vector-zero vector-const lane-mask lane 8 16 "
+const vectorWords = " vector-test vector-zero vector-const lane-mask lane 8 16 "
 
 // hasLanes reports whether a pattern has scalars that come from vectors.
 func hasLanes(p *backend.Pattern) bool {
@@ -108,6 +108,7 @@ func (g *ruleBuilder) vectorLeaf(t clif.Type) clif.Value {
 
 // vectorInst makes the instruction op of vectors, of shape t, as a pattern has its operands; where that says nothing, they are any.
 func (g *ruleBuilder) vectorInst(p *backend.Pattern, op clif.Opcode, t clif.Type) clif.Value {
+	t = g.typeFor(op, t) // the type of the whole may not be one of this opcode
 	info := op.Info()
 	sig, _, _ := strings.Cut(info.Sig, ":")
 	var args [3]clif.Value
@@ -116,9 +117,15 @@ func (g *ruleBuilder) vectorInst(p *backend.Pattern, op clif.Opcode, t clif.Type
 		if sig[k] == 'e' {
 			of = t.LaneType()
 		}
+		args[k] = clif.NoValue
 		if k < len(p.Args) {
-			args[k] = g.value(&p.Args[k], of)
-		} else {
+			inner := of
+			if ops := p.Args[k].Ops; ops != nil && onVectors(ops[0]) {
+				inner = t // its type is the shape, though its result may be a scalar
+			}
+			args[k] = g.value(&p.Args[k], inner)
+		}
+		if args[k] == clif.NoValue || isVector(of) != (g.F.TypeOf(args[k]) == clif.V128) || !isVector(of) && g.F.TypeOf(args[k]) != of {
 			args[k] = g.leaf(of)
 		}
 	}
@@ -142,8 +149,11 @@ func (g *ruleBuilder) vectorInst(p *backend.Pattern, op clif.Opcode, t clif.Type
 		return g.Insert(t, args[0], args[1], uint8(g.rng.IntN(t.Lanes())))
 	case clif.FormatShuffle:
 		var lanes [16]uint8
+		width, lane := pickOne(g.rng, 1, 4, 8), g.rng.IntN(32)
 		for k := range lanes {
-			lanes[k] = uint8(g.rng.IntN(32))
+			if lanes[k] = uint8(lane&^(width-1) + k%width); width == 1 {
+				lanes[k] = uint8(g.rng.IntN(32))
+			}
 		}
 		return g.Shuffle(args[0], args[1], lanes)
 	}
@@ -168,22 +178,24 @@ func (g *ruleBuilder) testOfVector(ops ...clif.Opcode) clif.Value {
 	}
 	v := g.vectorLeaf(t)
 	if g.rng.IntN(3) == 0 {
-		v = g.Vicmp(clif.IntCC(g.rng.IntN(int(clif.NumIntCCs))), pickOne(g.rng, shapes[:4]...), v, g.vectorLeaf(t))
+		v = g.laneMask()
 	}
 	return g.Unary(op, t, v)
 }
 
-// vectorContext makes a user of the vector v.
+// vectorContext makes a user of the vector v, most often one with lanes as v has them.
 func (g *ruleBuilder) vectorContext(v clif.Value) {
-	if g.rng.IntN(2) == 0 {
+	if g.rng.IntN(3) == 0 {
 		g.finish(v)
 		return
 	}
-	if strings.Contains(g.row.When, "lane-mask") && g.rng.IntN(4) != 0 {
-		v = g.Vicmp(clif.IntCC(g.rng.IntN(int(clif.NumIntCCs))), pickOne(g.rng, shapes[:4]...), v, g.vectorLeaf(clif.V128))
+	op := pickOne(g.rng, clif.OpVbitmask, clif.OpVadd, clif.OpVsub, clif.OpVmul, clif.OpVand, clif.OpVor, clif.OpVandnot, clif.OpVminS,
+		clif.OpVfadd, clif.OpVfmul, clif.OpVfpmax, clif.OpVabs, clif.OpVfsqrt, clif.OpVicmp, clif.OpVfcmp)
+	t := pickOne(g.rng, shapes...)
+	if _, d := g.definition(v); d != nil && d.Op != clif.OpVshuffle {
+		t = d.Type
 	}
-	op := pickOne(g.rng, clif.OpVbitmask, clif.OpVadd, clif.OpVsub, clif.OpVandnot, clif.OpVminS, clif.OpVfadd, clif.OpVfpmax, clif.OpVabs, clif.OpVfsqrt, clif.OpVicmp, clif.OpVfcmp)
-	t := g.typeFor(op, pickOne(g.rng, shapes...))
+	t = g.typeFor(op, t)
 	switch op.Info().Format {
 	case clif.FormatUnary:
 		g.finish(g.Unary(op, t, v))

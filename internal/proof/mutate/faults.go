@@ -65,6 +65,7 @@ var faults = [...]fault{
 	{name: "wrong value made again", plant: wrongRemat},
 	{name: "two slots are one [2]", plant: mergeSlots},
 	{name: "slots of 16 bytes have 8 [2]", plant: squeezeSlots},
+	{name: "slot of 16 bytes at an odd word", plant: misalignSlot},
 	{name: "spill area too small [2]", plant: func(m *mutant) bool {
 		m.out.SlotWords = m.IntN(m.out.SlotWords + 1)
 		return true
@@ -395,19 +396,44 @@ func mergeSlots(m *mutant) bool {
 	return true
 }
 
-// squeezeSlots reduces a slot of 16 bytes to one word.
+// slotOf returns the slot that a spill or reload of so many bytes accesses, none if there is no such edit.
+func (m *mutant) slotOf(bytes uint8) regalloc.Allocation {
+	e := m.edit(func(e regalloc.Edit) bool { return e.Bytes == bytes && (isSpill(e) || isReload(e)) })
+	switch {
+	case e == nil:
+		return regalloc.NoAllocation
+	case e.To.IsSlot():
+		return e.To
+	}
+	return e.From
+}
+
+// squeezeSlots moves a slot of one word to the second word of a slot of 16 bytes.
 func squeezeSlots(m *mutant) bool {
-	e := m.edit(func(e regalloc.Edit) bool { return e.Bytes == 16 && (isSpill(e) || isReload(e)) })
-	if e == nil {
+	narrow, wide := m.slotOf(8), m.slotOf(16)
+	if narrow.IsNone() || wide.IsNone() {
 		return false
 	}
-	w := e.To
-	if !w.IsSlot() {
-		w = e.From
-	}
 	m.renumberSlots(func(n int) int {
-		if n > w.Index() {
-			return n - 1
+		if n == narrow.Index() {
+			return wide.Index() + 1
+		}
+		return n
+	})
+	return true
+}
+
+// misalignSlot moves a slot of 16 bytes, with all that is said of it, to an odd word behind the others.
+func misalignSlot(m *mutant) bool {
+	w := m.slotOf(16)
+	if w.IsNone() {
+		return false
+	}
+	to := m.out.SlotWords | 1
+	m.out.SlotWords = to + 2
+	m.renumberSlots(func(n int) int {
+		if n == w.Index() {
+			return to
 		}
 		return n
 	})

@@ -9,6 +9,8 @@
   (import "env" "m" (memory 1))
   (func $dup (@name "same"))
   (func (@name "same"))
+  (func (@name "a;b"))
+  (func (@name "tab\t"))
   (func $same (param $x i32) (param i64 i64) (param $x2 (@name "a b") f32) (result i32) (local i32 i32) (local $y f64) (local v128)
     local.get $x
     if $l (type 2)
@@ -16,6 +18,11 @@
         br $l
         br 1
         br_table 0 1 2
+      end
+      block $l
+        block $l
+        end
+        br $l
       end
       block $"no id" (result i32) br $"no id" end
     else
@@ -45,6 +52,10 @@
   (elem funcref (ref.null func) (item (ref.func $dup)))
   (elem declare func $same)
   (elem $e (i32.const 0) externref)
+  (elem (offset (i32.const 0) (i32.const 1)) func) ;; not valid
   (data $d "a\ff\n")
   (data (i32.const 0) "0123456789012345678901234567890123456789012345678901234567890123" "4")
-  (@custom "last" "x"))
+  (@custom "last" "x")
+  (@custom "c" (after type)) (@custom "c" (after import)) (@custom "c" (after func)) (@custom "c" (after table))
+  (@custom "c" (after global)) (@custom "c" (after export)) (@custom "c" (after start)) (@custom "c" (after elem))
+  (@custom "c" (after code)) (@custom "c" (after data)))

@@ -66,21 +66,23 @@ const (
 	FLaneToInt       // G <- lane of X
 	FIntToLane       // lane of X <- G
 	FFLaneToLane     // lane of X <- lane of X
+	FFLoadLane       // lane of X <- [addr]
 	FFStoreLane      // [addr] <- lane of X
 	FIntToF          // X <- G
 	FFToInt          // G <- X
 	numForms
 )
 
-// The roles: G or X; again is the def in the place of role 0.
+// The roles: G or X; again is the def in the place of role 0, fagain1 of role 1.
 var (
-	use    = Role{Access: ra.Use, Class: ra.Int, Constraint: ra.Reg}
-	def    = Role{Access: ra.Def, Class: ra.Int, Constraint: ra.Reg}
-	mod    = Role{Access: ra.Use, Class: ra.Int, Constraint: ra.Reg, InPlace: true}
-	again  = Role{Access: ra.Def, Class: ra.Int, Constraint: ra.Reuse}
-	fuse   = Role{Access: ra.Use, Class: ra.Float, Constraint: ra.Reg}
-	fagain = Role{Access: ra.Def, Class: ra.Float, Constraint: ra.Reuse}
-	fdef   = Role{Access: ra.Def, Class: ra.Float, Constraint: ra.Reg}
+	use     = Role{Access: ra.Use, Class: ra.Int, Constraint: ra.Reg}
+	def     = Role{Access: ra.Def, Class: ra.Int, Constraint: ra.Reg}
+	mod     = Role{Access: ra.Use, Class: ra.Int, Constraint: ra.Reg, InPlace: true}
+	again   = Role{Access: ra.Def, Class: ra.Int, Constraint: ra.Reuse}
+	fuse    = Role{Access: ra.Use, Class: ra.Float, Constraint: ra.Reg}
+	fagain  = Role{Access: ra.Def, Class: ra.Float, Constraint: ra.Reuse}
+	fagain1 = Role{Access: ra.Def, Class: ra.Float, Constraint: ra.Reuse, Arg: 1}
+	fdef    = Role{Access: ra.Def, Class: ra.Float, Constraint: ra.Reg}
 )
 
 // forms is the table of forms: places in bits 0, 5, 16, 10; whether role 0 is an address; text; roles.
@@ -141,6 +143,7 @@ var forms = [numForms]FormInfo{
 	FLaneToInt:       {1, 0, -1, -1, false, "10l", []Role{fuse, def}},
 	FIntToLane:       {0, 1, -1, -1, false, "0l1", []Role{fuse, use, fagain}},
 	FFLaneToLane:     {0, 1, -1, -1, false, "0l1m", []Role{fuse, fuse, fagain}},
+	FFLoadLane:       {1, 0, -1, -1, true, "1l0", []Role{use, fuse, fagain1}},
 	FFStoreLane:      {1, 0, -1, -1, true, "1l0", []Role{use, fuse}},
 	FIntToF:          {1, 0, -1, -1, false, "10", []Role{use, fdef}},
 	FFToInt:          {1, 0, -1, -1, false, "10", []Role{fuse, def}},

@@ -201,7 +201,6 @@ const (
 	Vbif   // X, Y, M, D=X: M ? X : Y
 	Vcnt   // X, D: ones in each byte
 	Vaddv  // X, D: sum of the lanes, modulo their width
-	Vumaxv // X, D: the greatest lane
 	Vuminv // X, D: the least lane
 	VaddpD // X, D: sum of both lanes of 8 bytes
 
@@ -222,8 +221,6 @@ const (
 	Vurhadd   // X, Y, D: (X+Y+1)/2
 	Vsabd     // X, Y, D: absolute difference
 	Vuabd     // X, Y, D
-	Vsaba     // X, Y, Z, D=X: X + |Y-Z|
-	Vuaba     // X, Y, Z, D=X
 	Vsqrdmulh // X, Y, D: the upper half of 2*X*Y, rounded, saturating
 	Vsshl     // X, Y, D: by the low byte of Y, with sign; right if it is negative
 	Vushl     // X, Y, D
@@ -262,6 +259,10 @@ const (
 	Vsmlal2 // X, Y, Z, D=X
 	Vumlal  // X, Y, Z, D=X
 	Vumlal2 // X, Y, Z, D=X
+	Vsmlsl  // X, Y, Z, D=X: X - Y*Z
+	Vsmlsl2 // X, Y, Z, D=X
+	Vumlsl  // X, Y, Z, D=X
+	Vumlsl2 // X, Y, Z, D=X
 	Vsaddw  // X, Y, D: X is wide
 	Vsaddw2 // X, Y, D
 	Vuaddw  // X, Y, D
@@ -282,7 +283,6 @@ const (
 	Vsqxtun  // X, D: from signed to unsigned
 	Vsqxtun2 // X, Y, D=X
 	Vuqxtn   // X, D: from unsigned to unsigned
-	Vshrn    // X, D; Imm 1 to the width: the low bits of X>>Imm
 	Vrshrn   // X, D: rounded
 	Vrshrn2  // X, Y, D=X
 	Vfcvtn   // X, D: floats
@@ -311,6 +311,7 @@ const (
 	Vmvni    // D; Imm: the complement of each lane, FitsMvni
 	VfmovImm // D; Imm: the bits of each lane, FitsFloat
 	Vld1r    // addr, D: a lane in memory to all lanes; no displacement or index
+	Vld1Lane // addr, X, D=X; Imm: the lane that memory replaces; no displacement or index
 	Vst1Lane // addr, X; Imm: the lane; no displacement or index
 
 	// Lanes of floats.

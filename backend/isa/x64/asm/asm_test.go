@@ -134,7 +134,11 @@ func virtuals(inst *backend.Inst) (vregs []regalloc.VReg, infos []regalloc.VRegI
 			n, class = inst.Mode.NumRegs(), regalloc.Int
 		}
 		for range n {
-			infos = append(infos, regalloc.VRegInfo{Class: class, Bytes: 8})
+			info := regalloc.VRegInfo{Class: class, Bytes: 8}
+			if int8(i) == f.RM && rows[inst.Op].Flags&Whole != 0 && inst.Mode == backend.ModeNone {
+				info.Bytes = 16
+			}
+			infos = append(infos, info)
 		}
 	}
 	for range len(shapes.Tails[inst.Tail]) {

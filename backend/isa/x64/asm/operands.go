@@ -23,12 +23,12 @@ func makeShapes() *backend.Shapes {
 		r := &rows[op]
 		f := &forms[r.Form]
 		roles := f.Roles
-		if f.RM >= 0 && r.RM == 16 && r.Flags&Unaligned == 0 && roles[f.RM].Constraint == regalloc.Any {
+		if f.RM >= 0 && r.RM == 16 && r.Flags&Whole == 0 && roles[f.RM].Constraint == regalloc.Any {
 			// A slot is 8 bytes wide if the value is, and aligned to 8.
 			roles = slices.Clone(roles)
 			roles[f.RM].Constraint = regalloc.Reg
 		}
-		t.Rows[op] = backend.Shape{Name: r.Name, Roles: roles, Addr: f.RM, Base: use, Sizes: r.Sizes, Variadic: r.Flags&Variadic != 0}
+		t.Rows[op] = backend.Shape{Name: r.Name, Roles: roles, Addr: f.RM, Base: use, Sizes: r.Sizes, Vector: r.Flags&Whole != 0, Variadic: r.Flags&Variadic != 0}
 	}
 	return t
 }

@@ -161,6 +161,8 @@ const (
 	NoFault
 	// Divides: traps on zero or overflow.
 	Divides
+	// Whole: the 16-byte operand that may be in memory is always a vector, so that its spill slot is of 16 bytes, and aligned.
+	Whole
 )
 
 // RowOf returns the row of op, which must be below NumOps. Callers must not change

@@ -3,11 +3,11 @@ package asm
 import "strings"
 
 // The rows of vectors are 16 bytes wide, whatever their lanes are. A memory operand must be aligned, except in VEX forms and
-// where it is narrower.
+// where it is narrower. Scalars take the SSE forms of andps, orps, xorps and shufps too, so that these are not Whole.
 
 // int66 is X op= X/rm, 66 0F op /r.
 func int66(name string, op uint8, flags Flags) Row {
-	return Row{Name: name, Form: FFAlu, Sizes: S16, Prefix: P66, Map: M0F, Opcode: op, RM: 16, Flags: flags}
+	return Row{Name: name, Form: FFAlu, Sizes: S16, Prefix: P66, Map: M0F, Opcode: op, RM: 16, Flags: flags | Whole}
 }
 
 // int38 is X op= X/rm, 66 0F38 op /r.
@@ -19,12 +19,12 @@ func int38(name string, op uint8, flags Flags) Row {
 
 // by3A is an operation with an immediate, 66 0F3A op /r ib.
 func by3A(name string, form Form, op uint8) Row {
-	return Row{Name: name, Form: form, Sizes: S16, Prefix: P66, Map: M0F3A, Opcode: op, Imm: IByte, RM: 16, Feature: SSE41}
+	return Row{Name: name, Form: form, Sizes: S16, Prefix: P66, Map: M0F3A, Opcode: op, Imm: IByte, RM: 16, Feature: SSE41, Flags: Whole}
 }
 
 // unary38 is X <- X/rm, 66 0F38 op /r, with a memory operand of the given width.
 func unary38(name string, form Form, op, width uint8) Row {
-	return Row{Name: name, Form: form, Sizes: S16, Prefix: P66, Map: M0F38, Opcode: op, RM: width, Feature: SSE41}
+	return Row{Name: name, Form: form, Sizes: S16, Prefix: P66, Map: M0F38, Opcode: op, RM: width, Feature: SSE41, Flags: Whole}
 }
 
 // shift is X op= imm, 66 0F op /digit ib.
@@ -39,7 +39,7 @@ func float(name string, op uint8, flags Flags) Row {
 
 // fused is an FMA instruction, VEX.128.66.0F38.W0/W1 op /r, of lanes of 4 or 8 bytes, by Size.
 func fused(name string, op uint8) Row {
-	return Row{Name: name + "s|" + name + "d", Form: FFMA, Sizes: S48, Prefix: P66, Map: V0F38, Opcode: op, RM: 16, Feature: FMA, Flags: Unaligned}
+	return Row{Name: name + "s|" + name + "d", Form: FFMA, Sizes: S48, Prefix: P66, Map: V0F38, Opcode: op, RM: 16, Feature: FMA, Flags: Unaligned | Whole}
 }
 
 // withForm returns r with another form.
@@ -59,7 +59,7 @@ func blend(name string, op uint8) Row { return int38(name, op, 0).withForm(FFBle
 
 func vblend(name string, op uint8) Row {
 	r := by3A(name, FFVBlend, op)
-	r.Map, r.Imm, r.Feature, r.Flags = V0F3A, IReg, AVX, Unaligned
+	r.Map, r.Imm, r.Feature, r.Flags = V0F3A, IReg, AVX, Unaligned|Whole
 	return r
 }
 
@@ -74,32 +74,32 @@ var vectorRows = [firstVex]Row{
 	// Packed floating point, 16 bytes wide whatever the element. Min and max give the second operand if either is NaN or
 	// both are zero.
 	Andp:  float("andp", 0x54, Commutes),
-	Andnp: float("andnp", 0x55, 0),
+	Andnp: float("andnp", 0x55, Whole),
 	Orp:   float("orp", 0x56, Commutes),
 	Xorp:  float("xorp", 0x57, Commutes),
-	Addp:  float("addp", 0x58, Commutes),
-	Mulp:  float("mulp", 0x59, Commutes),
-	Subp:  float("subp", 0x5c, 0),
-	Minp:  float("minp", 0x5d, 0),
-	Divp:  float("divp", 0x5e, 0),
-	Maxp:  float("maxp", 0x5f, 0),
-	Sqrtp: float("sqrtp", 0x51, 0).withForm(FFMove),
+	Addp:  float("addp", 0x58, Commutes|Whole),
+	Mulp:  float("mulp", 0x59, Commutes|Whole),
+	Subp:  float("subp", 0x5c, Whole),
+	Minp:  float("minp", 0x5d, Whole),
+	Divp:  float("divp", 0x5e, Whole),
+	Maxp:  float("maxp", 0x5f, Whole),
+	Sqrtp: float("sqrtp", 0x51, Whole).withForm(FFMove),
 	// 66 0F3A 08, 09 /r ib ROUNDPS, ROUNDPD, as Roundf.
 	Roundp: {Name: "roundps|roundpd", Form: FFMoveImm, Sizes: S48, Prefix: P66, Map: M0F3A, Opcode: 0x08, Imm: IByte, RM: 16,
-		Feature: SSE41, Flags: Odd8 | NoW},
+		Feature: SSE41, Flags: Odd8 | NoW | Whole},
 	// 0F C6 /r ib SHUF; 0F C2 /r ib CMP, as Cmpf; 0F 50 /r MOVMSK; F2 0F 12 /r MOVDDUP.
 	Shufp:   {Name: "shufps|shufpd", Form: FFAluMask, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0xc6, Imm: IByte, RM: 16},
-	Cmpp:    {Name: "cmpps|cmppd", Form: FFAluMask, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0xc2, Imm: IByte, RM: 16},
+	Cmpp:    {Name: "cmpps|cmppd", Form: FFAluMask, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0xc2, Imm: IByte, RM: 16, Flags: Whole},
 	Movmsk:  {Name: "movmskps|movmskpd", Form: FFMask, Sizes: S48, Prefix: PPacked, Map: M0F, Opcode: 0x50},
 	Movddup: {Name: "movddup", Form: FFPart, Sizes: S16, Prefix: PF2, Map: M0F, Opcode: 0x12, RM: 8, Feature: SSE3},
 	// 0F 5A /r CVTPS2PD, CVTPD2PS; 0F 5B CVTDQ2PS; F3 0F E6 CVTDQ2PD; F3 0F 5B CVTTPS2DQ; 66 0F E6 CVTTPD2DQ (0x80000000 if out of
 	// range). Where one side is wider, the other is in the low half; a result there clears the high half.
 	CvtF32ToF64p: {Name: "cvtps2pd", Form: FFPart, Sizes: S16, Map: M0F, Opcode: 0x5a, RM: 8},
-	CvtF64ToF32p: {Name: "cvtpd2ps", Form: FFMove, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0x5a, RM: 16},
-	CvtI32ToF32p: {Name: "cvtdq2ps", Form: FFMove, Sizes: S16, Map: M0F, Opcode: 0x5b, RM: 16},
+	CvtF64ToF32p: {Name: "cvtpd2ps", Form: FFMove, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0x5a, RM: 16, Flags: Whole},
+	CvtI32ToF32p: {Name: "cvtdq2ps", Form: FFMove, Sizes: S16, Map: M0F, Opcode: 0x5b, RM: 16, Flags: Whole},
 	CvtI32ToF64p: {Name: "cvtdq2pd", Form: FFPart, Sizes: S16, Prefix: PF3, Map: M0F, Opcode: 0xe6, RM: 8},
-	CvtF32ToI32p: {Name: "cvttps2dq", Form: FFMove, Sizes: S16, Prefix: PF3, Map: M0F, Opcode: 0x5b, RM: 16},
-	CvtF64ToI32p: {Name: "cvttpd2dq", Form: FFMove, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0xe6, RM: 16},
+	CvtF32ToI32p: {Name: "cvttps2dq", Form: FFMove, Sizes: S16, Prefix: PF3, Map: M0F, Opcode: 0x5b, RM: 16, Flags: Whole},
+	CvtF64ToI32p: {Name: "cvttpd2dq", Form: FFMove, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0xe6, RM: 16, Flags: Whole},
 
 	// Integers. The first operand of Pandn is the one that is inverted; the first of Pmaddubsw has no signs.
 	Pand:      int66("pand", 0xdb, Commutes),
@@ -193,9 +193,9 @@ var vectorRows = [firstVex]Row{
 	Packuswb:   int66("packuswb", 0x67, 0),
 	Packusdw:   int38("packusdw", 0x2b, 0),
 	Pshufb:     int38("pshufb", 0x00, 0).needs(SSSE3),
-	Pshufd:     {Name: "pshufd", Form: FFMoveImm, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0x70, Imm: IByte, RM: 16},
-	Pshuflw:    {Name: "pshuflw", Form: FFMoveImm, Sizes: S16, Prefix: PF2, Map: M0F, Opcode: 0x70, Imm: IByte, RM: 16},
-	Pshufhw:    {Name: "pshufhw", Form: FFMoveImm, Sizes: S16, Prefix: PF3, Map: M0F, Opcode: 0x70, Imm: IByte, RM: 16},
+	Pshufd:     {Name: "pshufd", Form: FFMoveImm, Sizes: S16, Prefix: P66, Map: M0F, Opcode: 0x70, Imm: IByte, RM: 16, Flags: Whole},
+	Pshuflw:    {Name: "pshuflw", Form: FFMoveImm, Sizes: S16, Prefix: PF2, Map: M0F, Opcode: 0x70, Imm: IByte, RM: 16, Flags: Whole},
+	Pshufhw:    {Name: "pshufhw", Form: FFMoveImm, Sizes: S16, Prefix: PF3, Map: M0F, Opcode: 0x70, Imm: IByte, RM: 16, Flags: Whole},
 	Palignr:    by3A("palignr", FFAluMask, 0x0f).needs(SSSE3),
 	Pblendw:    by3A("pblendw", FFAluMask, 0x0e),
 	Pmovsxbw:   unary38("pmovsxbw", FFPart, 0x20, 8),
@@ -236,7 +236,7 @@ var vectorRows = [firstVex]Row{
 	Vblendvpd: vblend("vblendvpd", 0x4b),
 
 	// VEX.128.66.0F3A.W0 02 /r ib.
-	Vpblendd: {Name: "vpblendd", Form: FFVAluMask, Sizes: S16, Prefix: P66, Map: V0F3A, Opcode: 0x02, Imm: IByte, RM: 16, Feature: AVX2, Flags: Unaligned},
+	Vpblendd: {Name: "vpblendd", Form: FFVAluMask, Sizes: S16, Prefix: P66, Map: V0F3A, Opcode: 0x02, Imm: IByte, RM: 16, Feature: AVX2, Flags: Unaligned | Whole},
 
 	Vbroadcastss: broadcast("vbroadcastss", 0x18, 4),
 	Vpbroadcastb: broadcast("vpbroadcastb", 0x78, 1),
@@ -260,6 +260,9 @@ func vex(r *Row) Row {
 	v := *r
 	v.Name = "v" + strings.ReplaceAll(r.Name, "|", "|v")
 	v.Map, v.Feature, v.Flags = r.Map+mapVEX, AVX, r.Flags|Unaligned
+	if r.RM == 16 {
+		v.Flags |= Whole
+	}
 	if f := vexForms[r.Form]; f != FNone {
 		v.Form = f
 	}

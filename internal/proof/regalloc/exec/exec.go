@@ -230,12 +230,15 @@ func (x *Executor) checkReturn() error {
 	return nil
 }
 
-// words returns the location a, of n words; nil if there is none.
+// words returns the location a, of n words; nil if there is none. Two words of memory that begin at an odd
+// one are none: an instruction that needs them aligned faults.
 func (x *Executor) words(a regalloc.Allocation, n int) []content {
 	k := a.Index()
 	switch {
 	case a.IsReg() && k < len(x.regs):
 		return x.regs[k][:n]
+	case n == 2 && k&1 != 0:
+		return nil
 	case a.IsSlot() && k+n <= len(x.slots):
 		return x.slots[k : k+n]
 	case a.IsArg() && k+n <= len(x.args):

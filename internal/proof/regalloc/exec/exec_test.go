@@ -100,6 +100,8 @@ func TestFaults(t *testing.T) {
 		{name: "narrow reload", ops: ops(use(wide)), at: []regalloc.Allocation{f(2)}, edits: []regalloc.Edit{move(after0, s(2), f(0), 16), move(after0, f(2), s(2), 8)}, msg: "something else"},
 		{name: "half overwritten", ops: ops(use(wide)), at: []regalloc.Allocation{s(2)}, edits: []regalloc.Edit{move(after0, s(2), f(0), 16), move(after0, s(3), r(0), 8)}, msg: "something else"},
 		{name: "wide over the next slot", ops: ops(use(val)), at: []regalloc.Allocation{s(3)}, edits: []regalloc.Edit{move(after0, s(3), r(0), 8), move(after0, s(2), f(0), 16)}, msg: "something else"},
+		{name: "wide at an odd word", ops: ops(use(wide)), at: []regalloc.Allocation{f(2)}, edits: []regalloc.Edit{move(after0, s(3), f(0), 16), move(after0, f(2), s(3), 16)}, msg: "no such location"},
+		{name: "wide use at an odd word", ops: ops(use(wide)), at: []regalloc.Allocation{s(3)}, edits: []regalloc.Edit{move(after0, s(2), f(0), 16)}, msg: "cannot be in"},
 		{name: "16 bytes in an int register", ops: ops(use(val)), at: []regalloc.Allocation{r(0)}, edits: []regalloc.Edit{move(after0, s(2), r(0), 16)}, msg: "16 bytes"},
 		{name: "memory to memory", ops: ops(use(val)), at: []regalloc.Allocation{r(0)}, edits: []regalloc.Edit{move(after0, s(2), s(1), 8)}, msg: "no such move"},
 		{name: "scratch does not last", ops: ops(use(val)), at: []regalloc.Allocation{r(3)}, edits: []regalloc.Edit{move(after0, f(7), r(0), 8), move(regalloc.After(1), r(3), f(7), 8)}, msg: "something else"},

@@ -167,8 +167,10 @@ func (g *gen) arguments() {
 	word := 0
 	for range g.IntN(4) {
 		v := g.newVReg(g.kind())
+		words := int(g.vregs[v].Bytes) / 8
+		word = (word + words - 1) &^ (words - 1)
 		x.ops = append(x.ops, regalloc.StackArgDef(v, word))
-		word += int(g.vregs[v].Bytes) / 8
+		word += words
 		g.offer(v)
 	}
 	g.add(x)

@@ -52,6 +52,9 @@ func invalid(in *regalloc.Input) string {
 				if o.Access == regalloc.LateUse && o.Constraint == regalloc.Reg && in.VRegs[o.VReg].Ref && in.Insts[i].Flags&regalloc.Safepoint != 0 {
 					return "I5: a late use of a reference at a safepoint"
 				}
+				if o.Constraint == regalloc.FixedArg && in.VRegs[o.VReg].Bytes == 16 && o.Arg&1 != 0 {
+					return "a misaligned argument"
+				}
 				if o.Access.Defines() {
 					if defBlock[o.VReg] >= 0 {
 						return "two definitions"
