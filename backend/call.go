@@ -7,8 +7,8 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// argKind returns how values of type t are passed.
-func argKind(t clif.Type) abi.ArgKind {
+// ArgKind returns how values of type t are passed.
+func ArgKind(t clif.Type) abi.ArgKind {
 	switch {
 	case t == clif.V128:
 		return abi.ArgVector
@@ -20,7 +20,7 @@ func argKind(t clif.Type) abi.ArgKind {
 
 func argKinds(dst []abi.ArgKind, types []clif.Type) []abi.ArgKind {
 	for _, t := range types {
-		dst = append(dst, argKind(t))
+		dst = append(dst, ArgKind(t))
 	}
 	return dst
 }

@@ -76,18 +76,18 @@ func (a aapcs64Code) move(to, from regalloc.PReg, bytes uint8) {
 
 func (a aapcs64Code) load(to, base regalloc.PReg, disp int32, t clif.Type) {
 	op := asm.Ldr
-	if t.IsFloat() {
+	if to.Class() == regalloc.Float {
 		op = asm.Fldr
 	}
-	a.access(op, wordBytes(t), base, disp, to)
+	a.access(op, loadBytes(t), base, disp, to)
 }
 
-func (a aapcs64Code) store(base regalloc.PReg, disp int32, from regalloc.PReg) {
+func (a aapcs64Code) store(base regalloc.PReg, disp int32, from regalloc.PReg, t clif.Type) {
 	op := asm.Str
 	if from.Class() == regalloc.Float {
 		op = asm.Fstr
 	}
-	a.access(op, 8, base, disp, from)
+	a.access(op, storeBytes(t), base, disp, from)
 }
 
 // access loads or stores r at a multiple of 8 from base.
@@ -121,7 +121,7 @@ func (a aapcs64Code) enter(n int) {
 	a.setUpFrame(a64.FrameSetup[:], a.inst)
 	for n = (n + 15) &^ 15; n > page; n -= page {
 		a.lea(asm.SP, asm.SP, -page)
-		a.store(asm.SP, 0, asm.ZR)
+		a.store(asm.SP, 0, asm.ZR, clif.I64)
 	}
 	if n > 0 {
 		a.lea(asm.SP, asm.SP, -int32(n))

@@ -58,9 +58,10 @@ type cCode interface {
 	address(to regalloc.PReg, sym objfile.SymbolIndex, addend int64)
 	behindJump(to regalloc.PReg)
 	move(to, from regalloc.PReg, bytes uint8)
-	// load loads a word of type t, which makes an i32 clean; store stores a whole word.
+	// load loads a value of type t, which makes an i32 clean; store stores a word, or both of a v128. Neither needs more
+	// alignment than words have.
 	load(to, base regalloc.PReg, disp int32, t clif.Type)
-	store(base regalloc.PReg, disp int32, from regalloc.PReg)
+	store(base regalloc.PReg, disp int32, from regalloc.PReg, t clif.Type)
 	lea(to, base regalloc.PReg, disp int32)
 }
 
@@ -120,26 +121,17 @@ func (a *adapterSection) end(start uint64) uint64 {
 	return size
 }
 
-// adaptable reports whether functions of this type can be called from C.
-func adaptable(s *clif.Signature) bool {
-	for _, ts := range [][]clif.Type{s.Params, s.Results} {
-		for _, t := range ts {
-			if t == clif.V128 {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// wordBytes returns how much of a word counts: i32 is loaded as 4 bytes, which clears the
+// loadBytes returns how much of a value's words counts: i32 is loaded as 4 bytes, which clears the
 // rest; of an f32 the rest is not specified, so whole words are moved.
-func wordBytes(t clif.Type) uint8 {
+func loadBytes(t clif.Type) uint8 {
 	if t == clif.I32 {
 		return 4
 	}
-	return 8
+	return storeBytes(t)
 }
+
+// storeBytes returns the size of a value's words.
+func storeBytes(t clif.Type) uint8 { return uint8(8 * backend.ArgKind(t).Words()) }
 
 // conventions is a signature in both conventions. In C, the pointer to results is not in
 // the arguments but in the register of the first.
@@ -155,9 +147,7 @@ type conventions struct {
 func kindsOf(ts []clif.Type) []abi.ArgKind {
 	ks := make([]abi.ArgKind, len(ts))
 	for i, t := range ts {
-		if t.IsFloat() {
-			ks[i] = abi.ArgFloat
-		}
+		ks[i] = backend.ArgKind(t)
 	}
 	return ks
 }
@@ -182,10 +172,10 @@ func (m *cMachine) conventionsOf(sig *clif.Signature) *conventions {
 func (v *conventions) same() bool { return !v.many && v.cWords == 0 && v.waot.ArgWords == 0 }
 
 func pregOf(l abi.Loc) regalloc.PReg {
-	if l.Kind == abi.ArgFloat {
-		return regalloc.FloatReg(int(l.Reg))
+	if l.Kind == abi.ArgInt {
+		return regalloc.IntReg(int(l.Reg))
 	}
-	return regalloc.IntReg(int(l.Reg))
+	return regalloc.FloatReg(int(l.Reg))
 }
 
 // Displacements from the frame pointer in a shared adapter's frame.
@@ -200,7 +190,7 @@ const (
 // enterShared is the beginning of a shared adapter, with n bytes below the fixed part of its frame.
 func (a *adapterSection) enterShared(n int) {
 	a.enter(fixed + n)
-	a.store(a.m.fp, callee, a.m.through)
+	a.store(a.m.fp, callee, a.m.through, clif.I64)
 }
 
 // callCallee calls what the stub has named.
@@ -211,19 +201,18 @@ func (a *adapterSection) callCallee() {
 
 // exportAdapter is a C function that calls a function in the waot convention, whose address is in m.through.
 func (a *adapterSection) exportAdapter(v *conventions) {
-	hidden := 8 * v.waot.ResultWords
+	hidden := (8*v.waot.ResultWords + 15) &^ 15
 	area := int32(-fixed - hidden) // of the results
-	a.enterShared((hidden+15)&^15 + v.waot.ArgBytes(a.m.waot))
+	a.enterShared(hidden + v.waot.ArgBytes(a.m.waot))
 	if v.many {
-		a.store(a.m.fp, saved, a.m.pointer())
+		a.store(a.m.fp, saved, a.m.pointer(), clif.I64)
 	}
 	// No register argument goes to the stack, since the waot convention has at least as many registers. Each
 	// moves to its own register or to the register of the argument before. So rising order is safe after the
 	// words on the stack, whose copies use only the scratch register.
 	for n, t := range v.sig.Params {
 		if to := v.waot.Args[n]; !to.InReg {
-			a.load(a.m.scratch, a.m.fp, inArgs+8*int32(v.c[n].Word), wordType(t))
-			a.store(a.m.sp, 8*int32(to.Word), a.m.scratch)
+			a.copy(a.m.sp, 8*int32(to.Word), a.m.fp, inArgs+8*int32(v.c[n].Word), a.m.scratch, t)
 		}
 	}
 	for n, t := range v.sig.Params {
@@ -233,7 +222,7 @@ func (a *adapterSection) exportAdapter(v *conventions) {
 		case !from.InReg:
 			a.load(pregOf(to), a.m.fp, inArgs+8*int32(from.Word), t)
 		case to.Kind == abi.ArgInt && (to.Reg != from.Reg || t == clif.I32):
-			a.move(pregOf(to), pregOf(from), wordBytes(t))
+			a.move(pregOf(to), pregOf(from), loadBytes(t))
 		}
 	}
 	if v.waot.HasHidden() {
@@ -242,18 +231,25 @@ func (a *adapterSection) exportAdapter(v *conventions) {
 	a.callCallee()
 	if v.many {
 		a.load(a.m.scratch, a.m.fp, saved, clif.I64)
+		at := int32(0)
 		for n, t := range v.sig.Results {
-			from := v.waot.Results[n]
-			reg := a.m.scratch2
-			if from.InReg {
-				reg = pregOf(from)
+			if from := v.waot.Results[n]; from.InReg {
+				a.store(a.m.scratch, at, pregOf(from), t)
 			} else {
-				a.load(reg, a.m.fp, area+8*int32(from.Word), wordType(t))
+				a.copy(a.m.scratch, at, a.m.fp, area+8*int32(from.Word), a.m.scratch2, t)
 			}
-			a.store(a.m.scratch, 8*int32(n), reg)
+			at += int32(storeBytes(t))
 		}
 	}
 	a.leave(0)
+}
+
+// copy copies the words of a value of type t in memory by way of a register, and makes an i32 clean.
+func (a *adapterSection) copy(to regalloc.PReg, toDisp int32, from regalloc.PReg, fromDisp int32, by regalloc.PReg, t clif.Type) {
+	for at := int32(0); at < int32(storeBytes(t)); at += 8 {
+		a.load(by, from, fromDisp+at, wordType(t))
+		a.store(to, toDisp+at, by, clif.I64)
+	}
 }
 
 // wordType returns the integer type to copy a word of type t with.
@@ -268,12 +264,12 @@ func wordType(t clif.Type) clif.Type {
 func (a *adapterSection) importAdapter(v *conventions) {
 	results := 0 // size of the array of results
 	if v.many {
-		results = 8 * len(v.sig.Results)
+		results = 8 * clif.Words(v.sig.Results)
 	}
 	area := int32(-fixed - results)
 	a.enterShared((results+15)&^15 + (8*v.cWords+15)&^15)
 	if v.waot.HasHidden() {
-		a.store(a.m.fp, saved, regalloc.IntReg(int(v.waot.HiddenReg)))
+		a.store(a.m.fp, saved, regalloc.IntReg(int(v.waot.HiddenReg)), clif.I64)
 	}
 	a.importArgs(v)
 	if v.many {
@@ -304,13 +300,12 @@ func (a *adapterSection) importArgs(v *conventions) {
 		if to.InReg {
 			continue
 		}
-		reg := a.m.scratch
+		t := v.sig.Params[n]
 		if from := v.waot.Args[n]; from.InReg {
-			reg = pregOf(from)
+			a.store(a.m.sp, 8*int32(to.Word), pregOf(from), t)
 		} else {
-			a.load(reg, a.m.fp, inArgs+8*int32(from.Word), clif.I64)
+			a.copy(a.m.sp, 8*int32(to.Word), a.m.fp, inArgs+8*int32(from.Word), a.m.scratch, t)
 		}
-		a.store(a.m.sp, 8*int32(to.Word), reg)
 	}
 	for n := len(v.c) - 1; n >= 0; n-- {
 		to, from := v.c[n], v.waot.Args[n]
@@ -325,15 +320,18 @@ func (a *adapterSection) importResults(v *conventions, area int32) {
 	if v.waot.HasHidden() {
 		a.load(a.m.scratch2, a.m.fp, saved, clif.I64)
 	}
+	at := area
 	for n, t := range v.sig.Results {
 		if to := v.waot.Results[n]; !to.InReg {
-			a.load(a.m.scratch, a.m.fp, area+8*int32(n), wordType(t))
-			a.store(a.m.scratch2, 8*int32(to.Word), a.m.scratch)
+			a.copy(a.m.scratch2, 8*int32(to.Word), a.m.fp, at, a.m.scratch, t)
 		}
+		at += int32(storeBytes(t))
 	}
+	at = area
 	for n, t := range v.sig.Results {
 		if to := v.waot.Results[n]; to.InReg {
-			a.load(pregOf(to), a.m.fp, area+8*int32(n), t)
+			a.load(pregOf(to), a.m.fp, at, t)
 		}
+		at += int32(storeBytes(t))
 	}
 }

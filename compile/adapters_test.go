@@ -14,7 +14,7 @@ import (
 )
 
 // cTypes are types as C declares them: i32 with 64 bits, so that upper halves show.
-var cTypes = map[byte]string{i32: "uint64_t", i64: "uint64_t", f32: "float", f64: "double"}
+var cTypes = map[byte]string{i32: "uint64_t", i64: "uint64_t", f32: "float", f64: "double", v128: "vec"}
 
 // cValue is a value of type t in C, and what is to arrive of it, which is less if it is an i32 with a dirty upper half.
 func cValue(t byte, n int) (sent, arrives string) {
@@ -27,9 +27,20 @@ func cValue(t byte, n int) (sent, arrives string) {
 	case f32:
 		s := fmt.Sprintf("%d.25f", n)
 		return s, s
+	case v128:
+		s := fmt.Sprintf("VEC(0x%x80000%03xull, 0x%x0a0b0c0dull)", 0xf00d0000+n, n, 0xbeef0000+n)
+		return s, s
 	}
 	s := fmt.Sprintf("%d.125", n)
 	return s, s
+}
+
+// cWords is how many words of the array of results a result of type t takes.
+func cWords(t byte) int {
+	if t == v128 {
+		return 2
+	}
+	return 1
 }
 
 // cList is "T a0, T a1" of some types.
@@ -57,7 +68,7 @@ func signature(m *wasmModule, n int, params, results []byte) {
 func cSignature(n int, params, results []byte) string {
 	var g, c strings.Builder
 	plist := cList("p", params)
-	ret := "void"
+	ret, words := "void", 0 // words of the array of results
 	var sent []string
 	switch {
 	case len(results) == 1:
@@ -74,7 +85,7 @@ func cSignature(n int, params, results []byte) string {
 	for i, t := range params {
 		s, want := cValue(t, i+1)
 		sent = append(sent, s)
-		fmt.Fprintf(&g, "\tCHECK(%d, p%d == %s);\n", n, i, want)
+		fmt.Fprintf(&g, "\tCHECK(%d, SAME(%s, p%d, %s));\n", n, cTypes[t], i, want)
 	}
 	fmt.Fprintf(&g, "\tinside(%d);\n\tsmash();\n", n)
 	call := fmt.Sprintf("lib_f%d(%s)", n, strings.Join(sent, ", "))
@@ -84,17 +95,18 @@ func cSignature(n int, params, results []byte) string {
 	case len(results) == 1:
 		s, want := cValue(results[0], 500)
 		fmt.Fprintf(&g, "\treturn %s;\n", s)
-		fmt.Fprintf(&c, "\tCHECK(%d, %s == %s);\n", n, call, want)
+		fmt.Fprintf(&c, "\tCHECK(%d, SAME(%s, %s, %s));\n", n, cTypes[results[0]], call, want)
 	default:
 		fmt.Fprintf(&c, "\tmemset(r, 0xee, sizeof r);\n\t%s;\n", call)
 		for i, t := range results {
 			s, want := cValue(t, i+500)
-			fmt.Fprintf(&g, "\tPUT(%s, r[%d], %s);\n", cTypes[t], i, s)
-			fmt.Fprintf(&c, "\tCHECK(%d, GET(%s, r[%d]) == %s);\n", n, cTypes[t], i, want)
+			fmt.Fprintf(&g, "\tPUT(%s, r + %d, %s);\n", cTypes[t], words, s)
+			fmt.Fprintf(&c, "\tCHECK(%d, SAME(%s, GET(%s, r + %d), %s));\n", n, cTypes[t], cTypes[t], words, want)
+			words += cWords(t)
 		}
-		fmt.Fprintf(&c, "\tCHECK(%d, r[%d] == 0xeeeeeeeeeeeeeeeeull);\n", n, len(results))
+		fmt.Fprintf(&c, "\tCHECK(%d, r[%d] == 0xeeeeeeeeeeeeeeeeull);\n", n, words)
 	}
-	return fmt.Sprintf("%s}\n\nstatic void call%d(void)\n{\n\tuint64_t r[%d];\n\t(void)r;\n%s}\n\n", g.String(), n, len(results)+1, c.String())
+	return fmt.Sprintf("%s}\n\nstatic void call%d(void)\n{\n\tuint64_t r[%d];\n\t(void)r;\n%s}\n\n", g.String(), n, words+1, c.String())
 }
 
 const adapterPrelude = `
@@ -106,8 +118,18 @@ const adapterPrelude = `
 #include <unwind.h>
 
 #define CHECK(n, x) do { if (!(x)) { printf("signature %d, line %d: %s\n", n, __LINE__, #x); exit(1); } } while (0)
-#define GET(t, w) ({ t v_; memcpy(&v_, &(w), sizeof v_); v_; })
-#define PUT(t, w, x) do { t v_ = (x); memcpy(&(w), &v_, sizeof v_); } while (0)
+#define GET(t, w) ({ t v_; memcpy(&v_, w, sizeof v_); v_; })
+#define PUT(t, w, x) do { t v_ = (x); memcpy(w, &v_, sizeof v_); } while (0)
+#define SAME(t, x, y) ({ t x_ = (x), y_ = (y); memcmp(&x_, &y_, sizeof x_) == 0; })
+#define VEC(low, high) ({ uint64_t w_[] = {low, high}; GET(vec, w_); })
+
+#ifdef __aarch64__
+#include <arm_neon.h>
+typedef int8x16_t vec;
+#else
+#include <emmintrin.h>
+typedef __m128i vec;
+#endif
 
 void waot_memory_grow(void) {}
 void waot_table_grow(void) {}
@@ -123,10 +145,18 @@ static void smash(void)
 	__asm__ volatile("mov x0, #-1; mov x1, x0; mov x2, x0; mov x3, x0; mov x4, x0; mov x5, x0; mov x6, x0; mov x7, x0; mov x8, x0; "
 		"mov x9, x0; mov x10, x0; mov x11, x0; mov x12, x0; mov x13, x0; mov x14, x0; mov x15, x0; mov x16, x0; mov x17, x0"
 		::: "x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15", "x16", "x17");
+	/* Of v8 to v15 the upper halves. */
+	__asm__ volatile(".irp n, 0,1,2,3,4,5,6,7,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31; movi v\\n\\().16b, #255; .endr; "
+		".irp n, 8,9,10,11,12,13,14,15; fmov d\\n, d\\n; .endr"
+		::: "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25",
+		"v26", "v27", "v28", "v29", "v30", "v31");
 #else
 	__asm__ volatile("mov $-1, %%rax; mov %%rax, %%rcx; mov %%rax, %%rdx; mov %%rax, %%rsi; mov %%rax, %%rdi; mov %%rax, %%r8; "
 		"mov %%rax, %%r9; mov %%rax, %%r10; mov %%rax, %%r11"
 		::: "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11");
+	__asm__ volatile(".irp n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15; pcmpeqd %%xmm\\n, %%xmm\\n; .endr"
+		::: "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13",
+		"xmm14", "xmm15");
 #endif
 }
 
@@ -212,7 +242,7 @@ func TestAdapters(t *testing.T) {
 		pick := func(most int) []byte {
 			ts := make([]byte, rnd.IntN(most+1))
 			for i := range ts {
-				ts[i] = []byte{i32, i64, f32, f64}[rnd.IntN(4)]
+				ts[i] = []byte{i32, i64, f32, f64, v128}[rnd.IntN(5)]
 			}
 			return ts
 		}
@@ -233,7 +263,7 @@ func TestAdapters(t *testing.T) {
 		}
 		var mixed []byte
 		for i := range 640 {
-			mixed = append(mixed, []byte{i32, f64, i64, f32}[i%4])
+			mixed = append(mixed, []byte{i32, f64, i64, f32, v128}[i%5])
 		}
 		add(n, mixed, mixed)
 		for _, f := range m.pending {

@@ -42,12 +42,14 @@ func newDirection(sigs int) direction {
 	return direction{ways: make([]way, sigs), adapters: make(map[string]uint64)}
 }
 
-// shape returns what adapters can tell of types: whether a word travels as a float, and, if cleared, whether its upper half
-// has to be cleared.
+// shape returns what adapters can tell of types: whether a word travels as a float, or two as a vector, and, if cleared, whether the upper
+// half of a word has to be cleared.
 func shape(ts []clif.Type, cleared bool) []clif.Type {
 	out := make([]clif.Type, len(ts))
 	for i, t := range ts {
 		switch {
+		case t == clif.V128:
+			out[i] = clif.V128
 		case t.IsFloat():
 			out[i] = clif.F64
 		case t == clif.I32 && cleared:
@@ -113,7 +115,7 @@ func (a *adapterSection) importWay(i clif.SigIndex, sig *clif.Signature) *way {
 // on nothing but the shape, since that is all it is given.
 func (a *adapterSection) newWay(d *direction, sig *clif.Signature, reduce func(*clif.Signature) *clif.Signature,
 	adapter func(*conventions), name string) way {
-	if !adaptable(sig) || len(a.code) > a.most() {
+	if len(a.code) > a.most() {
 		return way{kind: wayNone}
 	}
 	s := reduce(sig)

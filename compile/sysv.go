@@ -81,18 +81,18 @@ func (a sysvCode) move(to, from regalloc.PReg, bytes uint8) {
 
 func (a sysvCode) load(to, base regalloc.PReg, disp int32, t clif.Type) {
 	op := asm.Mov
-	if t.IsFloat() {
+	if to.Class() == regalloc.Float {
 		op = asm.MovfLoad
 	}
-	a.inst(backend.Inst{Op: op, Size: wordBytes(t), Mode: backend.ModeBase, Disp: disp}, base, to)
+	a.inst(backend.Inst{Op: op, Size: loadBytes(t), Mode: backend.ModeBase, Disp: disp}, base, to)
 }
 
-func (a sysvCode) store(base regalloc.PReg, disp int32, from regalloc.PReg) {
+func (a sysvCode) store(base regalloc.PReg, disp int32, from regalloc.PReg, t clif.Type) {
 	op := asm.MovStore
 	if from.Class() == regalloc.Float {
 		op = asm.MovfStore
 	}
-	a.inst(backend.Inst{Op: op, Size: 8, Mode: backend.ModeBase, Disp: disp}, base, from)
+	a.inst(backend.Inst{Op: op, Size: storeBytes(t), Mode: backend.ModeBase, Disp: disp}, base, from)
 }
 
 func (a sysvCode) lea(to, base regalloc.PReg, disp int32) {

@@ -5,7 +5,7 @@ import "slices"
 // A tiny builder of Wasm modules: sections are lists of encoded entries.
 
 const (
-	i32, i64, f32, f64, funcref = 0x7f, 0x7e, 0x7d, 0x7c, 0x70
+	i32, i64, f32, f64, v128, funcref = 0x7f, 0x7e, 0x7d, 0x7c, 0x7b, 0x70
 )
 
 type wasmModule struct {

@@ -3,6 +3,7 @@
 package inproc_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/host/inproc"
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/meta"
 )
 
@@ -89,6 +91,56 @@ func TestVectors(t *testing.T) {
 	}
 }
 
+// TestVectorRecursion ends the stack in functions whose frames hold vectors, of less than a page and of several; the store stays
+// usable, and frames of the backtrace are those of the function.
+func TestVectorRecursion(t *testing.T) {
+	for _, n := range []int{9, 40, 700} {
+		typ := meta.FuncType{Params: slices.Repeat(vt{meta.V128}, n), Results: slices.Repeat(vt{meta.V128}, 5)}
+		// Calls itself with its parameters as long as the first one, which each call halves, is not zero.
+		less := cat(get(0), num(1), code{0xFD}, leb(0xCD)) // i64x2.shr_u
+		wasm := module(sectionOf(1, typeOf(typ)), sectionOf(3, []byte{0}, []byte{0}), sectionOf(7, exportOf("f", 0, 0), exportOf("endless", 0, 1)),
+			sectionOf(10, bodyOf([]byte{0}, get(0), code{0xFD, 0x53, 0x04, 0x40}, // v128.any_true, if
+				less, repeat(n-1, func(i int) code { return get(i + 1) }), calls(0), code{0x0F, 0x0B}, // return, end
+				repeat(5, func(i int) code { return get(n - 5 + i) })),
+				bodyOf([]byte{0}, repeat(n, get), calls(1))))
+		img, err := image(wasm, opt.O1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := inproc.NewStore(inproc.Config{MaxStack: 64<<10 + 130*uint64(n)*16*3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		m, err := s.Load(img)
+		if err != nil {
+			t.Fatal(err)
+		}
+		i, err := s.Instantiate(m, func(string, string) inproc.Extern { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		args := randomWords(rand.New(rand.NewPCG(1, 3)), typ.Params)
+		results := make([]uint64, 10)
+		f := export(t, i, "f")
+		for range 2 {
+			args[0], args[1] = 0, 1<<63 // 65 calls
+			if err := f.Call(args, results); err != nil || !slices.Equal(results, args[2*n-10:]) {
+				t.Errorf("%d vectors: %#x, %v, want %#x", n, results, err, args[2*n-10:])
+			}
+			var trap *inproc.Trap
+			if err := export(t, i, "endless").Call(args, results); !errors.As(err, &trap) || trap.Code != abi.TrapStackOverflow || len(trap.Backtrace) != 64 {
+				t.Fatalf("%d vectors: %v", n, err)
+			}
+			for _, frame := range trap.Backtrace {
+				if frame.Func != 1 {
+					t.Errorf("%d vectors: backtrace %v", n, trap.Backtrace)
+				}
+			}
+		}
+	}
+}
+
 func testVectors(t *testing.T, r *rand.Rand, typ meta.FuncType, level opt.Level) {
 	img, err := image(passing(typ), level)
 	if err != nil {
@@ -104,9 +156,12 @@ func testVectors(t *testing.T, r *rand.Rand, typ meta.FuncType, level opt.Level)
 		t.Fatal(err)
 	}
 	var args, given []uint64
-	called := 0
-	f, err := s.NewHostFunc(typ, func(_ *inproc.Caller, got, results []uint64) error {
+	called, instances := 0, 0
+	f, err := s.NewHostFunc(typ, func(c *inproc.Caller, got, results []uint64) error {
 		called++
+		if frames := c.Backtrace(); len(frames) != instances {
+			t.Errorf("%d frames, want one in each of %d instances: %v", len(frames), instances, frames)
+		}
 		if !slices.Equal(got, args) {
 			t.Errorf("the import got %#x, not %#x", got, args)
 		}
@@ -127,6 +182,7 @@ func testVectors(t *testing.T, r *rand.Rand, typ meta.FuncType, level opt.Level)
 		if err != nil {
 			t.Fatal(err)
 		}
+		instances++
 		for _, called := range []string{"direct", "indirect", "kept"} {
 			f, err := i.Func(called)
 			if err != nil {

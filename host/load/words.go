@@ -3,7 +3,6 @@ package load
 import (
 	"encoding/binary"
 	"fmt"
-	"slices"
 
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/meta"
@@ -231,8 +230,7 @@ func (w *words) typeWord(off, t uint32, what string, i int) {
 	w.require(w.isType(w.data.reloc(off), t), "%s %d has another type than the metadata says", what, i)
 }
 
-// imported checks the slot of an imported function. The type is known where the object has a descriptor for C functions;
-// those with v128 in their type have none and come from other objects, whose types are compared when they are linked.
+// imported checks the slot of an imported function, whose type is in the descriptor that the object has for C functions.
 func (w *words) imported(n uint32, f *meta.Func) {
 	code, r := w.named(f.Slot+abi.ImportCode, "slot of a function"), w.named(f.Slot+abi.ImportDesc, "slot of a function")
 	if code == nil || r == nil {
@@ -243,10 +241,8 @@ func (w *words) imported(n uint32, f *meta.Func) {
 	w.require(w.o.Symbols[code.Symbol].Name == name+objfile.SuffixCode && w.o.Symbols[r.Symbol].Name == name+objfile.SuffixDesc,
 		"imported function %d has another name than the metadata says", n)
 	s := &w.o.Symbols[r.Symbol]
+	w.require(s.Section != objfile.Undefined, "imported function %d has no descriptor for C functions", n)
 	if s.Section == objfile.Undefined {
-		t := &w.m.Types[f.Type]
-		w.require(slices.Contains(t.Params, meta.V128) || slices.Contains(t.Results, meta.V128),
-			"imported function %d has no descriptor for C functions", n)
 		return
 	}
 	var of *objfile.Reloc

@@ -71,6 +71,7 @@ func computations() []computation {
 	return []computation{
 		{"ints", 1_500_000, guest.Ints},
 		{"floats", 800_000, guest.Floats},
+		{"vectors", 300_000, guest.Vectors},
 		{"flags", 2_000_000, guest.Flags},
 		{"bytes", 400, guest.Bytes},
 		{"entries", 1200, guest.Entries},

@@ -21,7 +21,7 @@ import (
 )
 
 // Module collects the parts of a module. Signatures are written as parameters, a
-// colon and results, a letter each: i, l, f, d, r, x for i32, i64, f32, f64, funcref, externref.
+// colon and results, a letter each: i, l, f, d, v, r, x for i32, i64, f32, f64, v128, funcref, externref.
 // Imports must come before functions. Mistakes are bugs of the caller and panic.
 type Module struct {
 	types   []string
@@ -222,6 +222,8 @@ func (m *Module) assemble(b []byte, f *function) []byte {
 				offset = number(strings.TrimPrefix(next(), "offset="))
 			}
 			b = append(append(b, info.Align), uleb(offset)...)
+		case wasmfront.ImmLane:
+			b = append(b, byte(number(next())))
 		case wasmfront.ImmI32:
 			b = append(b, sleb(int64(int32(number(next()))))...)
 		case wasmfront.ImmI64:
@@ -266,11 +268,11 @@ func number(s string) uint64 {
 }
 
 func valType(letter byte) byte {
-	i := strings.IndexByte("ilfdrx", letter)
+	i := strings.IndexByte("ilfdvrx", letter)
 	if i < 0 {
 		panic("guest: type " + string(letter))
 	}
-	return "\x7f\x7e\x7d\x7c\x70\x6f"[i]
+	return "\x7f\x7e\x7d\x7c\x7b\x70\x6f"[i]
 }
 
 func valTypes(letters string) []byte {

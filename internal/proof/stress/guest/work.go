@@ -12,9 +12,10 @@ import (
 // Number of values the loops keep alive: more than there are registers, so that all
 // of them are in use.
 const (
-	liveInts   = 15
-	liveFloats = 17
-	liveCalls  = 8
+	liveInts    = 15
+	liveFloats  = 17
+	liveVectors = 34
+	liveCalls   = 8
 )
 
 // Layout of the memory and table of Work.
@@ -76,6 +77,17 @@ func (m *Module) compute() {
 	}
 	m.Func("floats", "ll:l", strings.Repeat("d", liveFloats), init.String()+countdown(body.String())+"i64.const 0 "+end.String())
 
+	init.Reset()
+	body.Reset()
+	end.Reset()
+	for i := range liveVectors {
+		next := 2 + (i+1)%liveVectors
+		fmt.Fprintf(&init, "local.get 1 i64.const %d i64.mul i64x2.splat local.get 1 i64.const %d i64.add i64x2.replace_lane 1 local.set %d ", 2*i+1, i, 2+i)
+		fmt.Fprintf(&body, "local.get %d local.get %d i64x2.add local.get %d i32.const %d i64x2.shr_u v128.xor local.set %d ", 2+i, next, next, 1+i*7%63, 2+i)
+		fmt.Fprintf(&end, "local.get %[1]d i64x2.extract_lane 0 i64.xor i64.const 3 i64.rotl local.get %[1]d i64x2.extract_lane 1 i64.xor i64.const 3 i64.rotl ", 2+i)
+	}
+	m.Func("vectors", "ll:l", strings.Repeat("v", liveVectors), init.String()+countdown(body.String())+"i64.const 0 "+end.String())
+
 	// Locals: 2 a random number, 3 the larger ones, 4 counts, 5 and 6 a sum of 128 bits.
 	m.Func("flags", "ll:l", "lllll", countdown(fmt.Sprintf(`
 		local.get 1 local.get 2 i64.add i64.const %d i64.mul i64.const %d i64.add local.set 2
@@ -88,7 +100,7 @@ func (m *Module) compute() {
 		"local.get 3 local.get 4 i64.const 7 i64.rotl i64.xor local.get 5 i64.add local.get 6 i64.const 50 i64.shl i64.xor")
 }
 
-// Ints, Floats and Flags are what the functions of those names return.
+// Ints, Floats, Vectors and Flags are what the functions of those names return.
 func Ints(n, seed uint64) uint64 {
 	var x [liveInts]uint64
 	for i := range x {
@@ -120,6 +132,27 @@ func Floats(n, seed uint64) uint64 {
 	r := uint64(0)
 	for _, v := range x {
 		r = bits.RotateLeft64(r^math.Float64bits(v), 3)
+	}
+	return r
+}
+
+// Vectors: see Ints.
+func Vectors(n, seed uint64) uint64 {
+	var x [liveVectors][2]uint64
+	for i := range x {
+		x[i] = [2]uint64{seed * uint64(2*i+1), seed + uint64(i)}
+	}
+	for ; n > 0; n-- {
+		for i := range x {
+			next := x[(i+1)%liveVectors]
+			for lane := range x[i] {
+				x[i][lane] = (x[i][lane] + next[lane]) ^ next[lane]>>(1+i*7%63)
+			}
+		}
+	}
+	r := uint64(0)
+	for _, v := range x {
+		r = bits.RotateLeft64(bits.RotateLeft64(r^v[0], 3)^v[1], 3)
 	}
 	return r
 }
