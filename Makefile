@@ -44,6 +44,7 @@ demo: build
 
 bench:
 	$(GO) run ./bench/compare -rounds $(ROUNDS)
+	$(GO) run ./bench/compare -rounds $(ROUNDS) -vectors
 
 # Every fuzz target, one after the other.
 fuzz:
