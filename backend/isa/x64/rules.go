@@ -88,6 +88,7 @@ const (
 	RuleCmpMemImm
 	RuleCmpMem
 	RuleCmpMemLeft
+	RuleCmpImm
 	RuleFcmpMem
 	RuleFcmpMemLeft // in front of RuleFcmpConst: a zero needs no memory
 	RuleFcmpConst
@@ -267,6 +268,8 @@ var rows = [numRules]backend.RuleDef{
 		Gives: "cmp x, [y]", Why: "the load is saved"},
 	RuleCmpMemLeft: {Name: "cmp_mem_left", Term: termCompare, Pattern: "(icmp [x] y)", Lower: compareMemLeft,
 		Gives: "cmp [x], y", Why: "the load is saved"},
+	RuleCmpImm: {Name: "cmp_imm", Term: termCompare, Pattern: "(icmp x k:nonzero-imm32)", Lower: compareImm,
+		Gives: "cmp x, k", Why: "no constant in a register"},
 	RuleFcmpMem: {Name: "fcmp_mem", Term: termCompare, Pattern: "(fcmp x [y])", Lower: compareFloatMem,
 		Gives: "ucomisd x, [y]", Why: "the load is saved"},
 	RuleFcmpMemLeft: {Name: "fcmp_mem_left", Term: termCompare, Pattern: "(fcmp:eq|ne [y] x)", Lower: compareFloatMem,
@@ -301,7 +304,9 @@ var words = backend.Vocabulary{
 		"divisor":   func(_ clif.Type, k int64) bool { return k != 0 && k != -1 },
 		"imm32":     func(_ clif.Type, k int64) bool { return fits(k) },
 		"neg-imm32": func(_ clif.Type, k int64) bool { return fits(-k) },
-		"imm31":     func(_ clif.Type, k int64) bool { return k >= 0 && k <= math.MaxInt32 },
+		// nonzero-imm32: not 0 either, with which a test compares.
+		"nonzero-imm32": func(_ clif.Type, k int64) bool { return k != 0 && fits(k) },
+		"imm31":         func(_ clif.Type, k int64) bool { return k >= 0 && k <= math.MaxInt32 },
 		// scale: the amount of a shift that an address does.
 		"scale": func(t clif.Type, k int64) bool { k = amount(t, k); return k >= 1 && k <= 3 },
 		// lea-factor: a product with it is a sum of x and x scaled.
