@@ -41,18 +41,6 @@ func compare(l *lower, d *clif.InstData) comparison {
 	return c
 }
 
-// compareZero compares x with zero. After test, carry and overflow are clear, as after
-// a comparison with 0, so that all conditions hold as they should.
-func compareZero(l *lower, t clif.Type, x clif.Value, cc clif.IntCC) comparison {
-	if c, ok := l.SelectCompare(termCompare, clif.OpIcmp, t, uint8(cc), x, clif.NoValue); ok {
-		return c
-	}
-	c := backend.Comparing(backend.Inst{Op: asm.Test, Size: backend.SizeOf(t)}, intConds[cc])
-	r := l.UseAs(t, x)
-	c.Add(r, r)
-	return c
-}
-
 // begin makes Match.Cmp the comparison op of the given size, without operands yet.
 func begin(m *match, op backend.Op, size uint8) *comparison {
 	m.Cmp = backend.Comparing(backend.Inst{Op: op, Size: size}, intConds[m.CC])
@@ -75,6 +63,18 @@ func compareImm(l *lower, m *match) {
 	c := begin(m, asm.CmpImm, backend.SizeOf(m.T))
 	c.In.Imm = m.K
 	c.Add(l.UseAs(m.T, m.X()))
+}
+
+// compareZero compares x with zero. After test, carry and overflow are clear, as after
+// a comparison with 0, so that all conditions hold as they should.
+func compareZero(l *lower, t clif.Type, x clif.Value, cc clif.IntCC) comparison {
+	if c, ok := l.SelectCompare(termCompare, clif.OpIcmp, t, uint8(cc), x, clif.NoValue); ok {
+		return c
+	}
+	c := backend.Comparing(backend.Inst{Op: asm.Test, Size: backend.SizeOf(t)}, intConds[cc])
+	r := l.UseAs(t, x)
+	c.Add(r, r)
+	return c
 }
 
 func compareMemImm(l *lower, m *match) {
