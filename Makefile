@@ -4,10 +4,11 @@ export CGO_ENABLED = 0
 
 GO ?= go
 OUT ?= bin
-# For fuzz: how long each target runs; check gives a number of inputs, as Go's fuzzer fails if a short time ends
+# For test: further flags of go test. For fuzz: how long each target runs; check gives a number of inputs, as Go's fuzzer fails if a short time ends
 # while a worker still starts. For bench: rounds, of which medians are taken. For soak: how
 # many seconds each of its campaigns runs, where their seeds begin, the folder for what differs,
 # modules whose functions take part, and random modules for wasmtime.
+TESTFLAGS ?=
 FUZZTIME ?= 60s
 ROUNDS ?= 5
 SECONDS_EACH ?= 300
@@ -26,7 +27,7 @@ build:
 # All tests, some cases of each kind: about 4 minutes of processor time once all is built. A test that hangs is ended after an hour, since
 # a busy machine may take long for what is quick.
 test:
-	$(GO) test -timeout 60m ./...
+	$(GO) test -timeout 60m $(TESTFLAGS) ./...
 
 # All cases, as in CI, and 1,000 inputs for each fuzz target.
 check:
@@ -44,6 +45,7 @@ demo: build
 
 bench:
 	$(GO) run ./bench/compare -rounds $(ROUNDS)
+	$(GO) run ./bench/compare -rounds $(ROUNDS) -vectors
 
 # Every fuzz target, one after the other.
 fuzz:

@@ -10,7 +10,7 @@ import (
 // Placement of rematerialisable definitions. Constants that a loop uses go in front of the loop. Bases of memories and of
 // the instance data go to the nearest block that dominates their uses and is in no loop.
 
-// maxHoisted is the most constants that are defined in front of one loop.
+// maxHoisted is the most constants that are defined in front of one loop: of scalars, and as many vectors.
 const maxHoisted = 16
 
 // loop is a loop, without its cold blocks. Outer loops come before the loops in them.
@@ -218,11 +218,14 @@ func (h *hoister) hoist(u *DefUse, o *BlockOrder, i clif.Inst, d *clif.InstData)
 	lp := &h.loops[h.front]
 	room := maxHoisted
 	for n := lp.consts; n != 0; n = h.list[n-1].before {
-		if x := &u.F.Insts[h.list[n-1].inst]; x.Op == d.Op && x.Type == d.Type && x.Imm == d.Imm {
+		x := &u.F.Insts[h.list[n-1].inst]
+		if x.Op == d.Op && x.Type == d.Type && x.Imm == d.Imm && (d.Op != clif.OpVconst || x.B == d.B && x.C == d.C) {
 			u.canon[d.Result] = x.Result
 			return true
 		}
-		room--
+		if (x.Op == clif.OpVconst) == (d.Op == clif.OpVconst) {
+			room--
+		}
 	}
 	if room == 0 {
 		return false

@@ -108,7 +108,7 @@ func (l *Lower) analyse() {
 				continue
 			}
 			l.countArgs(d)
-			if d.Op == clif.OpIconst || d.Op == clif.OpFconst {
+			if d.Op == clif.OpIconst || d.Op == clif.OpFconst || d.Op == clif.OpVconst {
 				l.sunk[i] = l.hoist(&l.DefUse, l.Order, i, d)
 				continue
 			}

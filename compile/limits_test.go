@@ -96,8 +96,8 @@ func passing(functions int, invalid ...int) []byte {
 	return m
 }
 
-// TestValuesPassed: the limit of values that a module passes is that of the whole module; the error is of the first place beyond
-// it or of an invalid body in front of that, for any number of workers.
+// TestValuesPassed: one limit holds for the values that all functions of a module pass. The error is of the first place beyond
+// the limit, or of an invalid body in front of it, for any number of workers.
 func TestValuesPassed(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/waot-project/waot/internal/proof/entropy"
+	"github.com/waot-project/waot/internal/proof/figures"
 	"github.com/waot-project/waot/internal/proof/testenv"
 )
 
@@ -664,7 +665,9 @@ func FuzzBuffer(f *testing.F) {
 
 func TestRandomPrograms(t *testing.T) {
 	bufs := newFuzzBuffers()
-	programs := testenv.Cases(600, 1500, 7000)
+	const all = 7000
+	programs := testenv.Cases(600, 1500, all)
+	figures.Check(t, "machbuffer.programs", all)
 	for n := range programs {
 		seed, mode := uint64(n), uint8(n*5>>1)
 		ok := t.Run("", func(t *testing.T) {

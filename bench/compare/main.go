@@ -1,8 +1,8 @@
-// Command compare measures waot beside wazero on the programs of bench/kernels and
-// prints ratios of medians over interleaved rounds. It needs nothing but the Go
+// Command compare measures waot beside wazero on the programs of bench/kernels, or on the modules
+// of bench/vectors, and prints ratios of medians over interleaved rounds. It needs nothing but the Go
 // toolchain and this module.
 //
-//	go run ./bench/compare [-rounds N] [-json] [KERNEL...]
+//	go run ./bench/compare [-rounds N] [-json] [-vectors] [KERNEL...]
 package main
 
 import (
@@ -29,6 +29,7 @@ import (
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 	"github.com/tetratelabs/wazero/sys"
 
+	"github.com/waot-project/waot/bench/vectors"
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/host"
@@ -41,8 +42,13 @@ import (
 func main() {
 	rounds := flag.Int("rounds", 5, "rounds; each runs every engine once")
 	asJSON := flag.Bool("json", false, "print JSON")
+	ofVectors := flag.Bool("vectors", false, "measure the kernels of bench/vectors")
 	flag.Parse()
-	rows, err := compare(flag.Args(), max(1, *rounds), os.Stderr)
+	measure := compare
+	if *ofVectors {
+		measure = compareVectors
+	}
+	rows, err := measure(flag.Args(), max(1, *rounds), os.Stderr)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "compare:", err)
 		os.Exit(1)
@@ -116,25 +122,61 @@ func compare(names []string, rounds int, log io.Writer) ([]row, error) {
 	}
 	for _, name := range names {
 		fmt.Fprintf(log, "%s\n", name)
-		var times [2][]time.Duration
-		want := ""
-		for r := range rounds {
-			for k := range engines {
-				e := (k + r) % 2
-				d, out, err := engines[e].run(name)
-				if err != nil {
-					return nil, fmt.Errorf("%s: %w", name, err)
-				}
-				if want == "" {
-					want = out
-				}
-				if out != want || !strings.HasPrefix(out, name+" ") {
-					return nil, fmt.Errorf("%s: the engines print %q and %q", name, want, out)
-				}
-				times[e] = append(times[e], d)
+		row, err := runRounds(engines, name, name, rounds)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// runRounds runs what the engines have compiled, a kernel of that name.
+func runRounds(engines []engine, name, arg string, rounds int) (row, error) {
+	var times [2][]time.Duration
+	want := ""
+	for r := range rounds {
+		for k := range engines {
+			e := (k + r) % 2
+			d, out, err := engines[e].run(arg)
+			if err != nil {
+				return row{}, fmt.Errorf("%s: %w", name, err)
+			}
+			if want == "" {
+				want = out
+			}
+			if out != want || !strings.HasPrefix(out, name+" ") {
+				return row{}, fmt.Errorf("%s: the engines print %q and %q", name, want, out)
+			}
+			times[e] = append(times[e], d)
+		}
+	}
+	return medians("run "+name, times), nil
+}
+
+// compareVectors is compare for the kernels of bench/vectors, each a module of its own. Their compilation is too short to be measured.
+func compareVectors(names []string, rounds int, log io.Writer) ([]row, error) {
+	engines := []engine{&waotEngine{}, &wazeroEngine{}}
+	if len(names) == 0 {
+		names = vectors.Names()
+	}
+	var rows []row
+	for _, name := range names {
+		fmt.Fprintf(log, "%s\n", name)
+		wasm, err := vectors.Module(name)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range engines {
+			if _, err := e.compile(wasm); err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
 			}
 		}
-		rows = append(rows, medians("run "+name, times))
+		row, err := runRounds(engines, name, "", rounds)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
 	}
 	return rows, nil
 }

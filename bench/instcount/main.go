@@ -4,6 +4,7 @@
 //
 //	go run ./bench/instcount [-modules DIR] [-only RE] [-engines LIST] [-baseline FILE] [-v]
 //	go run ./bench/instcount -engines waot -only quicksort -top 10
+//	go run ./bench/instcount -modules bench/vectors
 //
 // It needs qemu-aarch64 with plugins and gcc; wasmtime needs the cross gcc too, and the engines in C wasm2c, the cross tools
 // and clang-19.

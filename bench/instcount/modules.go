@@ -26,14 +26,21 @@ type module struct {
 	stdout []byte // what it must print
 }
 
-// findModules reads those modules of the suite in folder dir whose names match only.
+// findModules reads those modules in folder dir whose names match only: of the suite, or, if the folder itself has modules, all of those.
 func findModules(dir string, only *regexp.Regexp) ([]*module, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
 	}
+	paths := strings.Fields(suite)
+	if own, _ := filepath.Glob(filepath.Join(dir, "*.wasm")); len(own) > 0 {
+		paths = nil
+		for _, file := range own {
+			paths = append(paths, strings.TrimSuffix(filepath.Base(file), ".wasm"))
+		}
+	}
 	var found []*module
-	for _, path := range strings.Fields(suite) {
+	for _, path := range paths {
 		folder, base := filepath.Split(path)
 		m := &module{name: base, file: filepath.Join(dir, path+".wasm")}
 		if base == "benchmark" {
@@ -79,8 +86,11 @@ func (m *module) workingFolder(in string) (string, error) {
 	}
 	from := filepath.Dir(m.file)
 	return dir, fs.WalkDir(os.DirFS(from), ".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || strings.HasSuffix(path, ".wasm") {
+		if err != nil || strings.HasSuffix(path, ".wasm") {
 			return err
+		}
+		if d.IsDir() {
+			return os.MkdirAll(filepath.Join(dir, path), 0o755)
 		}
 		b, err := os.ReadFile(filepath.Join(from, path))
 		if err != nil {

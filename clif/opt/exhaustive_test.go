@@ -46,12 +46,17 @@ func newProver(shrink uint8) *prover {
 	return p
 }
 
-// width is the number of bits of all the types together.
-func (p *prover) width(types []clif.Type) (n uint) {
+// widths returns how many bits the scalars of the types have together, and one independent part of each vector of the pattern.
+func (p *prover) widths(pat *pattern, types []clif.Type) (scalars, vectors uint) {
+	part, _ := p.parts(pat)
 	for _, t := range types {
-		n += p.before.bits(t)
+		if t == clif.V128 {
+			vectors += part
+		} else {
+			scalars += p.before.bits(t)
+		}
 	}
-	return n
+	return scalars, vectors
 }
 
 // columns are n combinations of values of the types: all that there are, or samples.
@@ -180,7 +185,9 @@ func (p *prover) pattern(t *testing.T, pat *pattern, limit, limitK uint, functio
 	n, m := 200, functions
 	all := p.exhaustible(pat, limit, limitK)
 	if all {
-		n, m = 1<<p.width(params), 1<<p.width(consts)
+		bits, _ := p.widths(pat, params)
+		kBits, _ := p.widths(pat, consts)
+		n, m = 1<<bits, 1<<kBits
 	} else if len(consts) == 0 {
 		n, m = 200*functions, 1
 	}
@@ -197,10 +204,16 @@ func (p *prover) pattern(t *testing.T, pat *pattern, limit, limitK uint, functio
 	return all
 }
 
-// exhaustible reports whether the operands of a pattern have at most limit bits, limitK of them in constants.
+// exhaustible reports whether the operands of a pattern have at most limit bits, limitK of them in constants. Of a vector its independent
+// parts count, and it takes as long as many numbers.
 func (p *prover) exhaustible(pat *pattern, limit, limitK uint) bool {
-	k := p.width(pat.types(pat.consts))
-	return p.width(pat.types(pat.params))+k <= limit && k <= limitK
+	if pat.shape != clif.Invalid {
+		limit = min(limit, 20)
+	}
+	scalars, vectors := p.widths(pat, pat.types(pat.params))
+	kScalars, kVectors := p.widths(pat, pat.types(pat.consts))
+	k := kScalars + kVectors
+	return !pat.shape.IsFloatShape() && scalars+vectors+k <= limit && k <= limitK
 }
 
 // notSmall are the rules that TestExhaustive does not see, with the reason.
@@ -217,9 +230,10 @@ var notSmall = map[Rule]string{
 // TestExhaustive compares what rules make of their patterns with what was there, where all
 // integers are so short that all of them can be tried: i64 of 8 bits with i32 of 4, and
 // i32 of 8 bits with i64 of 16. Every rule must apply, at each type of integers that it is for; with
-// -everything, in patterns that are tried on all values.
+// -everything, in patterns that are tried on all values, except for vectors.
 func TestExhaustive(t *testing.T) {
 	limit, limitK, functions := testenv.Cases[uint](13, 16, 18), uint(8), testenv.Cases(50, 150, 300)
+	vectorLimit, vectorPart := testenv.Cases[uint](10, 13, 18), testenv.Cases(5, 3, 1)
 	const allLimit, allLimitK = 26, 16 // with -everything
 	if *everything {
 		limit, limitK, functions = allLimit, allLimitK, 4000
@@ -231,16 +245,23 @@ func TestExhaustive(t *testing.T) {
 		r := rand.New(rand.NewPCG(uint64(shrink), 1))
 		complete, sampled := 0, 0
 		for _, pat := range patterns() {
+			if pat.shape.IsFloatShape() {
+				continue // floats have no narrow form
+			}
 			if numPatterns++; !p.exhaustible(&pat, allLimit, allLimitK) {
 				numSampled++
 			}
 			old := p.fired
+			limit, functions := limit, functions
+			if pat.shape != clif.Invalid && !*everything { // there are many, for each shape
+				limit, functions = min(limit, vectorLimit), functions/vectorPart
+			}
 			if p.pattern(t, &pat, limit, limitK, functions, r) {
 				complete++
 				continue
 			}
-			if sampled++; *everything {
-				p.fired = old
+			if sampled++; *everything && pat.shape == clif.Invalid {
+				p.fired = old // of vectors, too many values would be left: what mixes lanes has all in one part
 			}
 		}
 		t.Logf("i32 of %d bits, i64 of %d: %d patterns on all values, %d on samples; %d functions, %d evaluations",

@@ -109,6 +109,7 @@ const (
 	pairHides                   // it gives the same without the other
 )
 
+// pairs are those that RuleVpair is for.
 var pairs = [...]struct {
 	outer, inner clif.Opcode
 	pair         pair
@@ -560,7 +561,7 @@ func ruleTrue(c *folder, d *clif.InstData) (clif.Value, bool) {
 // ruleVbitmask: the top bits of x < 0 are those of x.
 func ruleVbitmask(c *folder, d *clif.InstData) (clif.Value, bool) {
 	in := c.defOp(d.ArgA(), clif.OpVicmp)
-	if in != nil && in.Type == d.Type && in.IntCC() == clif.Slt && c.is(in.ArgB(), zeros, in.Type) && c.may(RuleVbitmaskNegative) {
+	if in != nil && in.Type == d.Type && in.IntCC() == clif.Slt && c.is(in.ArgB(), zeros, in.Type) && c.may(RuleVbitmaskTop) {
 		d.A = in.A
 		return none, true
 	}

@@ -159,7 +159,7 @@ var vectorCases = []struct{ name, params, result, src, want string }{
 	{"all_true of another shape stays", "v128", "i32",
 		"v1 = vconst.v128 0x0; v2 = vicmp.i16x8 ne, v0, v1; v3 = vall_true.i8x16 v2; return v3",
 		"v1 = vconst.v128 0x00000000000000000000000000000000; v2 = vicmp.i16x8 ne, v0, v1; v3 = vall_true.i8x16 v2; return v3"},
-	{"vbitmask-negative", "v128", "i32",
+	{"vbitmask-top", "v128", "i32",
 		"v1 = vconst.v128 0x0; v2 = vicmp.i32x4 slt, v0, v1; v3 = vbitmask.i32x4 v2; return v3",
 		"v3 = vbitmask.i32x4 v0; return v3"},
 	{"bits of a bitmask", "v128", "i32",

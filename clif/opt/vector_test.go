@@ -24,30 +24,17 @@ var acrossLanes = [clif.NumOpcodes]bool{clif.OpVshuffle: true, clif.OpVswizzle: 
 	clif.OpVcvtFromSint: true, clif.OpVcvtFromUint: true, clif.OpVcvtToSintSat: true, clif.OpVcvtToUintSat: true, clif.OpVcvtToSintInd: true,
 	clif.OpVpromote: true, clif.OpVdemote: true}
 
-// units returns the width of a unit of vectors of the pattern that no other unit depends on, and how many there are.
-func (p *prover) units(pat *pattern) (bits uint, n int) {
+// parts returns the width of a part of vectors of the pattern that no other part depends on, and how many there are.
+func (p *prover) parts(pat *pattern) (bits uint, n int) {
 	if pat.lanewise {
 		return uint(pat.shape.LaneBits()) >> p.opt.shrink, pat.shape.Lanes()
 	}
 	return 128 >> p.opt.shrink, 1
 }
 
-// vectorWidth returns how many bits the scalars of the types have together, and one unit of each vector.
-func (p *prover) vectorWidth(pat *pattern, types []clif.Type) (scalars, vectors uint) {
-	unit, _ := p.units(pat)
-	for _, t := range types {
-		if t == clif.V128 {
-			vectors += unit
-		} else {
-			scalars += p.before.bits(t)
-		}
-	}
-	return scalars, vectors
-}
-
-// spread returns words of values of the types: the scalars have the bits of one number, unit i of the vectors those of units(i).
-func (p *prover) spread(pat *pattern, types []clif.Type, scalars uint64, units func(i int) uint64) (words []uint64) {
-	unit, n := p.units(pat)
+// spread returns words of values of the types: the scalars have the bits of one number, part i of the vectors those of parts(i).
+func (p *prover) spread(pat *pattern, types []clif.Type, scalars uint64, parts func(i int) uint64) (words []uint64) {
+	part, n := p.parts(pat)
 	shift := uint(0)
 	for _, t := range types {
 		if t != clif.V128 {
@@ -57,10 +44,10 @@ func (p *prover) spread(pat *pattern, types []clif.Type, scalars uint64, units f
 		}
 		var v arith.V128
 		for i := range n {
-			v[uint(i)*unit/64] |= units(i) >> shift & mask(unit) << (uint(i) * unit % 64)
+			v[uint(i)*part/64] |= parts(i) >> shift & mask(part) << (uint(i) * part % 64)
 		}
 		words = append(words, v[0], v[1])
-		shift += unit
+		shift += part
 	}
 	return words
 }
@@ -116,21 +103,17 @@ func (p *prover) sampleVector(shape clif.Type, r *rand.Rand) arith.V128 {
 }
 
 // vectors is pattern for patterns with vectors: with all lanes, if these are at most limit bits, among constants limitK,
-// or samples. All constant vectors have equal lanes; more constants are samples. Floats have no narrow form.
+// or samples. All constant vectors have equal lanes; more constants are samples.
 func (p *prover) vectors(t *testing.T, pat *pattern, limit, limitK uint, functions int, r *rand.Rand) bool {
-	if pat.shape.IsFloatShape() && p.opt.shrink > 0 {
-		return false
-	}
 	params, consts := pat.types(pat.params), pat.types(pat.consts)
 	p.mod = testModule(params, nil)
-	scalars, vectors := p.vectorWidth(pat, params)
-	kScalars, kVectors := p.vectorWidth(pat, consts)
-	limit = min(limit, 20) // a vector takes as long as many numbers
-	all := !pat.shape.IsFloatShape() && scalars+vectors+kScalars+kVectors <= limit && kScalars+kVectors <= limitK
+	scalars, vectors := p.widths(pat, params)
+	kScalars, kVectors := p.widths(pat, consts)
+	all := p.exhaustible(pat, limit, limitK)
 	var in [][]uint64 // by input
 	var rows [][]uint64
 	if all {
-		_, per := p.units(pat)
+		_, per := p.parts(pat)
 		for s := range uint64(1) << scalars {
 			for first := 0; first < 1<<vectors; first += per {
 				in = append(in, p.spread(pat, params, s, func(i int) uint64 { return uint64(first+i) & mask(vectors) }))

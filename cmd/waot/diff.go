@@ -86,8 +86,8 @@ func (o *callOutcome) String() string {
 	return fmt.Sprint(o.Results)
 }
 
-// outcome is what a run of one engine did.
-type outcome struct {
+// execution is what a run of one engine did.
+type execution struct {
 	Engine string `json:"engine"`
 	Start  string `json:"start,omitempty"` // why instantiation failed
 	// StartPlace is that of the trap in Start, if it is one and the engine says it.
@@ -146,7 +146,7 @@ func diffAction(c *cli.Context) error {
 		return err
 	}
 	cfg.Args = append(cfg.Args, startArgs(c, calls)...)
-	var native func() (*outcome, error)
+	var native func() (*execution, error)
 	var red *reduction
 	if c.IsSet("reduce") {
 		r, err := newRunner(c, opt)
@@ -156,15 +156,15 @@ func diffAction(c *cli.Context) error {
 		defer r.close()
 		x := &isolated{c: c, opt: opt, file: file, runner: r}
 		red = x.reduction(cfg)
-		native = func() (*outcome, error) { return x.run(src.b) }
+		native = func() (*execution, error) { return x.run(src.b) }
 	} else if elsewhere(c, opt) {
-		native = func() (*outcome, error) { return runElsewhere(c, opt, file, art) }
+		native = func() (*execution, error) { return runElsewhere(c, opt, file, art) }
 	} else {
 		mod, err := art.load()
 		if err != nil {
 			return inFile(file, err)
 		}
-		native = func() (*outcome, error) { return runNative(mod, cfg, calls, observe(m)) }
+		native = func() (*execution, error) { return runNative(mod, cfg, calls, observe(m)) }
 	}
 	return src.fail(compareAll(c, src.b, m, native, red, cfg, calls))
 }
@@ -205,7 +205,7 @@ func ourSide(c *cli.Context, file string, cfg wasirun.Options) error {
 }
 
 // runElsewhere is runNative in a process of the target.
-func runElsewhere(c *cli.Context, opt *options, file string, art *artifact) (*outcome, error) {
+func runElsewhere(c *cli.Context, opt *options, file string, art *artifact) (*execution, error) {
 	object, err := art.portable()
 	if err != nil {
 		return nil, err
@@ -215,7 +215,7 @@ func runElsewhere(c *cli.Context, opt *options, file string, art *artifact) (*ou
 		c.App.Writer.Write(out.Bytes()) // an error as JSON, if any
 		return nil, err
 	}
-	o := &outcome{}
+	o := &execution{}
 	if err := json.Unmarshal(out.Bytes(), o); err != nil {
 		return nil, fmt.Errorf("what the runner says: %w", err)
 	}
@@ -247,7 +247,7 @@ func observe(m *meta.Module) observed {
 const wazeroLimit = 30 * time.Second
 
 // compareAll runs the calls under both engines, and a third if they differ. red, if not nil, then makes the module small.
-func compareAll(c *cli.Context, bin []byte, m *meta.Module, native func() (*outcome, error), red *reduction, cfg wasirun.Options, calls []call) error {
+func compareAll(c *cli.Context, bin []byte, m *meta.Module, native func() (*execution, error), red *reduction, cfg wasirun.Options, calls []call) error {
 	at := observe(m)
 	theirs, err := runWazero(wazeroLimit, bin, cfg, calls, at, false)
 	if err != nil {
@@ -268,15 +268,15 @@ func compareAll(c *cli.Context, bin []byte, m *meta.Module, native func() (*outc
 	}
 	var where *places
 	if len(diffs) == 0 {
-		if where, err = placesOf(ours, native, func() (*outcome, error) { return runInterpreter(wazeroLimit, bin, cfg, calls) }); err != nil {
+		if where, err = placesOf(ours, native, func() (*execution, error) { return runInterpreter(wazeroLimit, bin, cfg, calls) }); err != nil {
 			return err
 		}
 	}
 	report := struct {
 		Same        bool         `json:"same"`
-		Waot        *outcome     `json:"waot"`
-		Wazero      *outcome     `json:"wazero"`
-		Interpreter *outcome     `json:"wazero_interpreter,omitempty"`
+		Waot        *execution   `json:"waot"`
+		Wazero      *execution   `json:"wazero"`
+		Interpreter *execution   `json:"wazero_interpreter,omitempty"`
 		Differences []difference `json:"differences"`
 		Places      *places      `json:"places,omitempty"`
 		Agrees      string       `json:"interpreter_agrees_with,omitempty"`
@@ -436,9 +436,9 @@ func trapClass(code abi.TrapCode) string {
 }
 
 // runNative runs the calls as compiled code.
-func runNative(mod *host.Module, cfg wasirun.Options, calls []call, at observed) (*outcome, error) {
+func runNative(mod *host.Module, cfg wasirun.Options, calls []call, at observed) (*execution, error) {
 	var stdout, stderr bytes.Buffer
-	o := &outcome{Engine: "waot"}
+	o := &execution{Engine: "waot"}
 	defer func() { o.Stdout, o.Stderr = hashOf(stdout.Bytes()), hashOf(stderr.Bytes()) }()
 	p, err := wasirun.New(nil, mod, fixed(cfg, &stdout, &stderr))
 	var trap *host.Trap
@@ -490,7 +490,7 @@ func runNative(mod *host.Module, cfg wasirun.Options, calls []call, at observed)
 }
 
 // compare lists the differences of two outcomes.
-func compare(a, b *outcome) []difference {
+func compare(a, b *execution) []difference {
 	diffs := []difference{}
 	add := func(what, x, y string) {
 		if x != y {

@@ -29,9 +29,9 @@ const (
 // reduction makes a module small while the same difference remains.
 type reduction struct {
 	// Each runs a module; the outcome of compiled code that ended its process is one like others.
-	ours, theirs, interpreter func(bin []byte) (*outcome, error)
+	ours, theirs, interpreter func(bin []byte) (*execution, error)
 	// clif is the CLIF interpreter, which knows the places of traps.
-	clif func(bin []byte) (*outcome, error)
+	clif func(bin []byte) (*execution, error)
 }
 
 // reduced is what a reduction did.
@@ -55,8 +55,8 @@ func (r *reduction) symptom(bin []byte) string {
 	}
 	diffs := compare(ours, theirs)
 	if len(diffs) == 0 {
-		clif := func() (*outcome, error) { return r.clif(bin) }
-		p, err := placesOf(ours, func() (*outcome, error) { return ours, nil }, clif)
+		clif := func() (*execution, error) { return r.clif(bin) }
+		p, err := placesOf(ours, func() (*execution, error) { return ours, nil }, clif)
 		if err != nil || len(p.differences()) == 0 {
 			return ""
 		}
@@ -141,7 +141,7 @@ func (x *isolated) compile(bin []byte) (*compile.Result, error) {
 }
 
 // run compiles and runs a module. That a process ended for anything but what the module asks for is an outcome, too.
-func (x *isolated) run(bin []byte) (*outcome, error) {
+func (x *isolated) run(bin []byte) (*execution, error) {
 	res, err := x.compile(bin)
 	if err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ func (x *isolated) run(bin []byte) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &outcome{Engine: "waot"}
+	o := &execution{Engine: "waot"}
 	switch {
 	case e.late:
 		o.Start = "it does not end"
@@ -175,8 +175,8 @@ func (x *isolated) run(bin []byte) (*outcome, error) {
 }
 
 // peer runs a module by run, with the calls that diff plans for it.
-func (x *isolated) peer(cfg wasirun.Options, run func(bin []byte, cfg wasirun.Options, calls []call, at observed) (*outcome, error)) func(bin []byte) (*outcome, error) {
-	return func(bin []byte) (*outcome, error) {
+func (x *isolated) peer(cfg wasirun.Options, run func(bin []byte, cfg wasirun.Options, calls []call, at observed) (*execution, error)) func(bin []byte) (*execution, error) {
+	return func(bin []byte) (*execution, error) {
 		r, err := x.compile(bin)
 		if err != nil {
 			return nil, err
@@ -193,13 +193,13 @@ func (x *isolated) peer(cfg wasirun.Options, run func(bin []byte, cfg wasirun.Op
 
 // reduction returns that of the modules that x runs.
 func (x *isolated) reduction(cfg wasirun.Options) *reduction {
-	wazero := func(interpreter bool) func(bin []byte) (*outcome, error) {
-		return x.peer(cfg, func(bin []byte, cfg wasirun.Options, calls []call, at observed) (*outcome, error) {
+	wazero := func(interpreter bool) func(bin []byte) (*execution, error) {
+		return x.peer(cfg, func(bin []byte, cfg wasirun.Options, calls []call, at observed) (*execution, error) {
 			return runWazero(reduceWazero, bin, cfg, calls, at, interpreter)
 		})
 	}
 	return &reduction{ours: x.run, theirs: wazero(false), interpreter: wazero(true),
-		clif: x.peer(cfg, func(bin []byte, cfg wasirun.Options, calls []call, _ observed) (*outcome, error) {
+		clif: x.peer(cfg, func(bin []byte, cfg wasirun.Options, calls []call, _ observed) (*execution, error) {
 			return runInterpreter(reduceWazero, bin, cfg, calls)
 		})}
 }

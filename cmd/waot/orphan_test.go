@@ -3,11 +3,14 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -31,6 +34,20 @@ func running(t *testing.T, program string) (n int) {
 		}
 	}
 	return n
+}
+
+// alive reports whether there is a process of that number that has not ended. One that nobody has waited for has ended.
+func alive(t *testing.T, pid string) bool {
+	t.Helper()
+	stat, err := os.ReadFile(filepath.Join("/proc", pid, "stat"))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
+		return false
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, state, _ := strings.Cut(string(stat), ") ")
+	return state[0] != 'Z'
 }
 
 // eventually waits for what need not hold at once. If it never does, go test's own limit ends the wait.
@@ -121,4 +138,21 @@ func TestNoOrphans(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// TestBisectEndsChildren: what a check has started ends with it.
+func TestBisectEndsChildren(t *testing.T) {
+	if _, err := exec.LookPath("sh"); err != nil {
+		testenv.Missing(t, "no shell")
+	}
+	setUp(t)
+	if err := os.WriteFile("m.wasm", []byte(bisected()), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	execute("bisect", "m.wasm", "--timeout=2s", "--check", "sleep 9999 & echo $! > pid; wait")
+	pid, err := os.ReadFile("pid")
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(func() bool { return !alive(t, strings.TrimSpace(string(pid))) })
 }

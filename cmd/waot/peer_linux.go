@@ -20,9 +20,9 @@ import (
 
 // runWazero runs the calls under wazero, with waot's WASI. memory is the name of the
 // exported memory to compare, or empty. Instantiation and calls may take no longer than limit.
-func runWazero(limit time.Duration, bin []byte, cfg wasirun.Options, calls []call, at observed, interpreter bool) (*outcome, error) {
+func runWazero(limit time.Duration, bin []byte, cfg wasirun.Options, calls []call, at observed, interpreter bool) (*execution, error) {
 	var stdout, stderr bytes.Buffer
-	o := &outcome{Engine: "wazero"}
+	o := &execution{Engine: "wazero"}
 	rc := wazero.NewRuntimeConfigCompiler()
 	if interpreter {
 		o.Engine, rc = "wazero interpreter", wazero.NewRuntimeConfigInterpreter()

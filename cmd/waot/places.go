@@ -34,7 +34,7 @@ type places struct {
 
 // placesOf compares the places of the traps of ours, if there are any. As one run may change what the next sees of files, only what differs twice
 // counts.
-func placesOf(ours *outcome, again, clif func() (*outcome, error)) (*places, error) {
+func placesOf(ours *execution, again, clif func() (*execution, error)) (*places, error) {
 	if !ours.anyPlace() {
 		return nil, nil
 	}
@@ -57,7 +57,7 @@ func placesOf(ours *outcome, again, clif func() (*outcome, error)) (*places, err
 	return p, nil
 }
 
-func (o *outcome) anyPlace() bool {
+func (o *execution) anyPlace() bool {
 	for i := range o.Calls {
 		if o.Calls[i].Place != nil {
 			return true
@@ -70,7 +70,7 @@ func (o *outcome) anyPlace() bool {
 const inside = ", in "
 
 // comparePlaces compares the places that are known of both outcomes.
-func comparePlaces(a, b *outcome) *places {
+func comparePlaces(a, b *execution) *places {
 	p := &places{}
 	compare := func(what, trap string, x, y *spectest.Place) {
 		if x != nil && y != nil {

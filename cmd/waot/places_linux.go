@@ -17,8 +17,8 @@ import (
 
 // runInterpreter runs the calls on the CLIF interpreter, on what translation gives, with waot's WASI. Of the outcome there are traps with their
 // places, and exits. Instantiation and calls together may take no longer than limit; the error is then context.DeadlineExceeded.
-func runInterpreter(limit time.Duration, bin []byte, cfg wasirun.Options, calls []call) (*outcome, error) {
-	o := &outcome{Engine: "CLIF interpreter"}
+func runInterpreter(limit time.Duration, bin []byte, cfg wasirun.Options, calls []call) (*execution, error) {
+	o := &execution{Engine: "CLIF interpreter"}
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	w, err := wasi.New(wasiOptions(fixed(cfg, io.Discard, io.Discard)))

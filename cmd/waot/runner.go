@@ -243,16 +243,23 @@ type ending struct {
 	stdout, stderr string
 }
 
-// attempt runs a command without input, and kills it after timeout. It is an error if the command cannot be started.
+// attempt runs a command without input, and kills it and what it has started after timeout, or when waot is interrupted. It is an error if the
+// command cannot be started, or is interrupted.
 func attempt(timeout time.Duration, command func(ctx context.Context) *exec.Cmd) (*ending, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	// The terminal interrupts waot's group only, which the command is not in.
+	interrupted, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ctx, cancel := context.WithTimeout(interrupted, timeout)
 	defer cancel()
 	cmd := command(ctx)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = nil, &stdout, &stderr
-	cmd.WaitDelay = time.Second // processes that it has started may keep the pipes open
-	cmd.Cancel = func() error { return cmd.Process.Kill() }
+	cmd.WaitDelay = time.Second // processes that have left its group may keep the pipes open
+	emulate.Together(cmd)
 	err := emulate.Run(cmd)
+	if interrupted.Err() != nil {
+		return nil, errors.New("interrupted")
+	}
 	var exit *exec.ExitError
 	late := ctx.Err() != nil
 	if err != nil && !late && !errors.As(err, &exit) {

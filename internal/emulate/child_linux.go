@@ -33,6 +33,13 @@ func Start(cmd *exec.Cmd) error {
 	return <-started
 }
 
+// Together makes the end of a command's context kill all processes that the command has started, unless they have left its group. Without it,
+// only the command is killed.
+func Together(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+}
+
 // outlive returns when the child pid has ended, and leaves it to be waited for.
 func outlive(pid int) {
 	const process, exited, leave = 1, 0x4, 0x01000000 // P_PID, WEXITED, WNOWAIT

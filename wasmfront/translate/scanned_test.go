@@ -50,7 +50,7 @@ func numParams(c *compiled) (n int) {
 }
 
 // TestScannedDifferential is TestDifferential where the writes of all locals are known
-// from the start, as so many loops were open once. The merges are the same.
+// from the start, as they are in functions with many nested loops. The merges are the same.
 func TestScannedDifferential(t *testing.T) {
 	var o opt.Optimizer
 	params := 0

@@ -363,7 +363,7 @@ func maxBytes(e *backend.Emitter, i regalloc.Inst, allocs []regalloc.Allocation)
 	case asm.Ret:
 		n = uint32(8*e.Frame.Saved.Len() + 4)
 	case asm.Call, asm.CallInd:
-		if in.Imm > 0 {
+		if in.Popped() > 0 {
 			n += 7
 		}
 	}

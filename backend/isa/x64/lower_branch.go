@@ -30,32 +30,14 @@ func compare(l *lower, d *clif.InstData) comparison {
 	if _, ok := l.Iconst(x); ok {
 		x, y, cc = y, x, cc.Swap()
 	}
-	k, isConst := l.Sconst(t, y)
-	if isConst && k == 0 {
+	if k, ok := l.Sconst(t, y); ok && k == 0 {
 		return compareZero(l, t, x, cc)
 	}
 	if c, ok := l.SelectCompare(termCompare, clif.OpIcmp, t, uint8(cc), x, y); ok {
 		return c
 	}
 	c := backend.Comparing(backend.Inst{Op: asm.Cmp, Size: backend.SizeOf(t)}, intConds[cc])
-	if isConst && fits(k) {
-		c.In.Op, c.In.Imm = asm.CmpImm, k
-		c.Add(l.UseAs(t, x))
-		return c
-	}
 	c.Add(l.UseAs(t, x), l.UseAs(t, y))
-	return c
-}
-
-// compareZero compares x with zero. After test, carry and overflow are clear, as after
-// a comparison with 0, so that all conditions hold as they should.
-func compareZero(l *lower, t clif.Type, x clif.Value, cc clif.IntCC) comparison {
-	if c, ok := l.SelectCompare(termCompare, clif.OpIcmp, t, uint8(cc), x, clif.NoValue); ok {
-		return c
-	}
-	c := backend.Comparing(backend.Inst{Op: asm.Test, Size: backend.SizeOf(t)}, intConds[cc])
-	r := l.UseAs(t, x)
-	c.Add(r, r)
 	return c
 }
 
@@ -75,6 +57,24 @@ func compareMemLeft(l *lower, m *match) {
 	c := begin(m, asm.CmpMem, backend.SizeOf(m.T))
 	c.Address(loaded(l, m))
 	c.Add(l.UseAs(m.T, m.Y()))
+}
+
+func compareImm(l *lower, m *match) {
+	c := begin(m, asm.CmpImm, backend.SizeOf(m.T))
+	c.In.Imm = m.K
+	c.Add(l.UseAs(m.T, m.X()))
+}
+
+// compareZero compares x with zero. After test, carry and overflow are clear, as after
+// a comparison with 0, so that all conditions hold as they should.
+func compareZero(l *lower, t clif.Type, x clif.Value, cc clif.IntCC) comparison {
+	if c, ok := l.SelectCompare(termCompare, clif.OpIcmp, t, uint8(cc), x, clif.NoValue); ok {
+		return c
+	}
+	c := backend.Comparing(backend.Inst{Op: asm.Test, Size: backend.SizeOf(t)}, intConds[cc])
+	r := l.UseAs(t, x)
+	c.Add(r, r)
+	return c
 }
 
 func compareMemImm(l *lower, m *match) {

@@ -169,3 +169,7 @@ func lowerVswizzle(l *lower, _ clif.Inst, d *clif.InstData) {
 	index := simd(l, asm.Paddusb).constOf(l.Use(d.ArgB()), all(clif.I8x16, 0x70))
 	simd(l, asm.Pshufb).to(l.Use(d.ArgA()), index, l.Def(d, 0))
 }
+
+func lowerVswizzleLow(l *lower, m *match) {
+	simd(l, asm.Pshufb).to(l.Use(m.X()), l.Use(m.Y()), l.Def(m.D, 0))
+}

@@ -469,6 +469,19 @@ func lowerVshuffle(l *lower, _ clif.Inst, d *clif.InstData) {
 	emitPlan(l, &p, x, y, l.Def(d, 0))
 }
 
+// lowerVrotate: a rotation by whole bytes moves them.
+func lowerVrotate(l *lower, m *match) {
+	_, d := l.DefInst(m.D.ArgA())
+	width := d.Type.LaneBits() / 8
+	by := int(m.K) / 8
+	var want lanes
+	for i := range want {
+		want[i] = uint8(i/width*width + (i-by)&(width-1))
+	}
+	p := planShuffle(&want, has(l, asm.AVX2))
+	emitPlan(l, &p, m.X(), m.X(), l.Def(m.D, 0))
+}
+
 // isZeros reports whether v is a constant of zeros.
 func isZeros(l *lower, v clif.Value) bool {
 	low, high, ok := l.Vconst(v)

@@ -149,7 +149,7 @@ func (o vop) constTo(x vreg, k vector128, dst vreg) {
 	emitMem(o.l, o.in, k.pool(o.l), []vreg{x}, []vreg{dst})
 }
 
-// const returns x op k.
+// constOf returns x op k.
 func (o vop) constOf(x vreg, k vector128) vreg {
 	dst := o.l.NewVReg(clif.V128)
 	o.constTo(x, k, dst)

@@ -276,6 +276,14 @@ func lowerVextaddQuads(l *lower, m *match) {
 	simd(l, asm.Pmaddwd).constTo(pairs, all(clif.I16x8, 1), l.Def(m.D, 0))
 }
 
+// lowerVextaddProducts adds products of bytes, which are extended to words first.
+func lowerVextaddProducts(l *lower, m *match) {
+	high := m.Op == clif.OpVextmulHighS || m.Op == clif.OpVextmulHighU
+	signed := m.Op == clif.OpVextmulLowS || m.Op == clif.OpVextmulHighS
+	x, y := extended(l, high, signed, l.Use(m.X())), extended(l, high, signed, l.Use(m.Y()))
+	simd(l, asm.Pmaddwd).to(x, y, l.Def(m.D, 0))
+}
+
 // lowerVextmul: bytes are extended first; of words there are the halves of products; even doublewords have whole products.
 func lowerVextmul(l *lower, _ clif.Inst, d *clif.InstData) {
 	t, x, y, dst := d.Type, l.Use(d.ArgA()), l.Use(d.ArgB()), l.Def(d, 0)

@@ -61,8 +61,15 @@ const (
 	RuleVconstOperand
 	RuleVloadOperand
 	RuleVshiftImm
+	RuleVrotate32
+	RuleVrotate32Left
+	RuleVrotate64
+	RuleVrotate64Left
 	RuleVselectMask
 	RuleVextaddQuads
+	RuleVextaddProducts
+	RuleVextaddProductsU
+	RuleVswizzleLow
 	RuleVsplatMem
 	RuleVsplatMem8
 	RuleVsplatMem16
@@ -81,6 +88,7 @@ const (
 	RuleCmpMemImm
 	RuleCmpMem
 	RuleCmpMemLeft
+	RuleCmpImm
 	RuleFcmpMem
 	RuleFcmpMemLeft // in front of RuleFcmpConst: a zero needs no memory
 	RuleFcmpConst
@@ -207,10 +215,24 @@ var rows = [numRules]backend.RuleDef{
 		Gives: "op x, [y]", Why: "the load is saved; before AVX its address would have to be aligned"},
 	RuleVshiftImm: {Name: "vshift_imm", Pattern: "(vshl|vshr_s|vshr_u x k)", Lower: lowerVshiftImm,
 		Gives: "shift x, k", Why: "the amount is not in a vector"},
+	RuleVrotate32: {Name: "vrotate32", Pattern: "(vor (only (vshr_u.i32x4 x j)) (only (vshl.i32x4 y k)))", When: "rotates-bytes", Lower: lowerVrotate,
+		Gives: "a shuffle of bytes", Why: "one instruction for three"},
+	RuleVrotate32Left: {Name: "vrotate32_left", Pattern: "(vor (only (vshl.i32x4 x k)) (only (vshr_u.i32x4 y j)))", When: "rotates-bytes", Lower: lowerVrotate,
+		Gives: "a shuffle of bytes", Why: "one instruction for three"},
+	RuleVrotate64: {Name: "vrotate64", Pattern: "(vor (only (vshr_u.i64x2 x j)) (only (vshl.i64x2 y k)))", When: "rotates-bytes", Lower: lowerVrotate,
+		Gives: "a shuffle of bytes", Why: "one instruction for three"},
+	RuleVrotate64Left: {Name: "vrotate64_left", Pattern: "(vor (only (vshl.i64x2 x k)) (only (vshr_u.i64x2 y j)))", When: "rotates-bytes", Lower: lowerVrotate,
+		Gives: "a shuffle of bytes", Why: "one instruction for three"},
 	RuleVselectMask: {Name: "vselect_mask", Pattern: "(vbitselect x y z:lane-mask)", Lower: lowerVselectMask,
 		Gives: "pblendvb x, y, z", Why: "one instruction for three"},
 	RuleVextaddQuads: {Name: "vextadd_quads", Pattern: "(vextadd_pair_u.i32x4 (only (vextadd_pair_u.i16x8 x)))", Lower: lowerVextaddQuads,
 		Gives: "pmaddubsw; pmaddwd", Why: "sums of two bytes have no sign, so that they are those of signed words"},
+	RuleVextaddProducts: {Name: "vextadd_products", Pattern: "(vextadd_pair_s.i32x4 (only (vextmul_low_s|vextmul_high_s.i16x8 x y)))", Lower: lowerVextaddProducts,
+		Gives: "pmovsxbw; pmovsxbw; pmaddwd", Why: "one instruction multiplies and adds"},
+	RuleVextaddProductsU: {Name: "vextadd_products_u", Pattern: "(vextadd_pair_u.i32x4 (only (vextmul_low_u|vextmul_high_u.i16x8 x y)))", Lower: lowerVextaddProducts,
+		Gives: "pmovzxbw; pmovzxbw; pmaddwd", Why: "one instruction multiplies and adds"},
+	RuleVswizzleLow: {Name: "vswizzle_low", Pattern: "(vswizzle x y:low-indices)", Lower: lowerVswizzleLow,
+		Gives: "pshufb x, y", Why: "all indices are below 16"},
 	RuleVsplatMem: {Name: "vsplat_mem", Pattern: "(vsplat [x])", When: "splat-load", Lower: lowerVsplatMem,
 		Gives: "movddup or broadcast [x]", Why: "the load is saved"},
 	RuleVsplatMem8: {Name: "vsplat_mem8", Pattern: "(vsplat.i8x16 [x:1])", When: "avx2", Lower: lowerVsplatMem,
@@ -246,6 +268,8 @@ var rows = [numRules]backend.RuleDef{
 		Gives: "cmp x, [y]", Why: "the load is saved"},
 	RuleCmpMemLeft: {Name: "cmp_mem_left", Term: termCompare, Pattern: "(icmp [x] y)", Lower: compareMemLeft,
 		Gives: "cmp [x], y", Why: "the load is saved"},
+	RuleCmpImm: {Name: "cmp_imm", Term: termCompare, Pattern: "(icmp x k:nonzero-imm32)", Lower: compareImm,
+		Gives: "cmp x, k", Why: "no constant in a register"},
 	RuleFcmpMem: {Name: "fcmp_mem", Term: termCompare, Pattern: "(fcmp x [y])", Lower: compareFloatMem,
 		Gives: "ucomisd x, [y]", Why: "the load is saved"},
 	RuleFcmpMemLeft: {Name: "fcmp_mem_left", Term: termCompare, Pattern: "(fcmp:eq|ne [y] x)", Lower: compareFloatMem,
@@ -280,7 +304,9 @@ var words = backend.Vocabulary{
 		"divisor":   func(_ clif.Type, k int64) bool { return k != 0 && k != -1 },
 		"imm32":     func(_ clif.Type, k int64) bool { return fits(k) },
 		"neg-imm32": func(_ clif.Type, k int64) bool { return fits(-k) },
-		"imm31":     func(_ clif.Type, k int64) bool { return k >= 0 && k <= math.MaxInt32 },
+		// nonzero-imm32: not 0 either, with which a test compares.
+		"nonzero-imm32": func(_ clif.Type, k int64) bool { return k != 0 && fits(k) },
+		"imm31":         func(_ clif.Type, k int64) bool { return k >= 0 && k <= math.MaxInt32 },
 		// scale: the amount of a shift that an address does.
 		"scale": func(t clif.Type, k int64) bool { k = amount(t, k); return k >= 1 && k <= 3 },
 		// lea-factor: a product with it is a sum of x and x scaled.
@@ -316,6 +342,8 @@ var words = backend.Vocabulary{
 			_, d := l.DefInst(v)
 			return d != nil && (d.Op == clif.OpVicmp || d.Op == clif.OpVfcmp)
 		},
+		// low-indices: bytes below 16, which have been shifted or masked.
+		"low-indices": hasLowIndices,
 		// lane: a lane of a vector, and nothing else uses it.
 		"lane": func(l *lower, v clif.Value) bool {
 			_, d := l.DefInst(v)
@@ -331,6 +359,16 @@ var words = backend.Vocabulary{
 		// splat-load: an instruction loads lanes of this shape.
 		"splat-load": func(l *lower, m *match) bool {
 			return m.T == clif.F64x2 || m.T == clif.I64x2 || has(l, asm.AVX2) && m.T.LaneBits() == 32
+		},
+		// rotates-bytes: x and y are one, k and j together the width of the lanes, and k whole bytes.
+		"rotates-bytes": func(l *lower, m *match) bool {
+			if l.Resolve(m.X()) != l.Resolve(m.Y()) {
+				return false
+			}
+			_, d := l.DefInst(m.D.ArgA())
+			width := int64(d.Type.LaneBits())
+			k, j := m.K&(width-1), m.J&(width-1)
+			return k%8 == 0 && k > 0 && k+j == width
 		},
 		// lane-load: the load is of a lane.
 		"lane-load": func(_ *lower, m *match) bool { return m.T.LaneBits() >= 32 },
@@ -364,3 +402,22 @@ func access(d *clif.InstData) int { return d.Access().Bytes(d.Type) }
 
 // heapOffset returns the offset of a load or store.
 func heapOffset(d *clif.InstData) uint64 { return min(d.Imm, 1<<32) }
+
+// hasLowIndices reports whether all bytes of v are surely below 16.
+func hasLowIndices(l *lower, v clif.Value) bool {
+	_, d := l.DefInst(v)
+	switch {
+	case d == nil:
+	case d.Op == clif.OpVshrU && d.Type == clif.I8x16:
+		k, ok := l.Iconst(d.ArgB())
+		return ok && k&7 >= 4
+	case d.Op == clif.OpVand:
+		for _, mask := range [...]clif.Value{d.ArgA(), d.ArgB()} {
+			const above = 0xf0f0f0f0f0f0f0f0
+			if low, high, ok := l.Vconst(mask); ok && (low|high)&above == 0 {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -15,7 +15,7 @@ import (
 // Tries is how often Least calls a function that seems too slow.
 const Tries = 8
 
-// Least returns the least processor time that a call of f takes. It calls f so many times, and again, up to Tries times, while the least is
+// Least returns the least processor time that a call of f takes. It calls f that many times, and again, up to Tries times, while the least is
 // above enough, so that a test fails only of what is always slow.
 func Least(times int, enough time.Duration, f func()) time.Duration {
 	var least time.Duration

@@ -157,7 +157,7 @@ var tests = []struct {
 	{"Compare", testCompare},
 	{"CompareZero", testCompareZero},
 	{"StoreConst", testStoreConst},
-	{"Arms", testArms},
+	{"Selected", testSelected},
 	{"Both", testBoth},
 	{"NarrowCompare", testNarrowCompare},
 	{"Bits", testBits},

@@ -22,25 +22,33 @@ import (
 const triesOfRule = 6000
 
 // testRules executes each lowering rule: functions are built at random from its pattern, compiled with no rule but it, with all
-// but it, with all and with none, and compared with the interpreter. A rule counts as executed if a function in which it
-// alone was applied has been called: such a function is one block, or branches in its last instruction.
+// but it, with all and with none, and compared with the interpreter. Where a pattern allows several opcodes, there are
+// functions of each. A rule counts as executed if a function in which it alone was applied has been called: such a function
+// is one block, or branches in its last instruction.
 func testRules(t *testing.T, on *Machine) {
-	executed := map[backend.Rule]int{}
+	target, err := on.Target(on.Levels[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := variantsOf(t, target.Rules)
+	executed := make([]int, len(all))
 	for _, level := range on.Levels {
-		target, err := on.Target(level)
-		if err != nil {
+		if target, err = on.Target(level); err != nil {
 			t.Fatal(err)
 		}
 		s := newRuleSuite(on)
-		of := map[clif.FuncIndex]backend.Rule{}
+		of := map[clif.FuncIndex]int{}
 		compiler := backend.New(target, instance.New(&s.Module.Module), &s.Module.Module, backend.Options{Allocator: linear.New(), SkipChecker: true})
-		for r := range backend.Rule(len(target.Rules.Rows)) {
-			for _, fn := range s.functionsOf(t, compiler, target.Rules, r) {
-				of[fn] = r
+		for first := 0; first < len(all); {
+			end := first + 1
+			for end < len(all) && all[end].rule == all[first].rule {
+				end++
 			}
+			s.functionsOf(t, compiler, target.Rules, all, first, end, of)
+			first = end
 		}
 		for _, f := range s.Defined {
-			what := fmt.Sprintf("%s of %v", target.Rules.Rows[of[f.Index]].Name, f)
+			what := fmt.Sprintf("%v of %v", &all[of[f.Index]], f)
 			for range testenv.Cases(4, 4, 8) {
 				s.call(f.Index, what, randomArgs(s.rng)...)
 			}
@@ -52,7 +60,7 @@ func testRules(t *testing.T, on *Machine) {
 				compiled := *on
 				compiled.Options.Jobs = 1
 				compiled.Options.Control = func(i clif.FuncIndex) *rewrite.Control {
-					logs[i] = controlFor(how, target.Rules, of[i])
+					logs[i] = controlFor(how, target.Rules, all[of[i]].rule)
 					return logs[i]
 				}
 				s.on = &compiled
@@ -63,26 +71,23 @@ func testRules(t *testing.T, on *Machine) {
 				defer im.Close()
 				defer in.Close()
 				s.compare(t, level, in)
-				for fn, r := range of {
-					if how == "alone" && applied(logs[fn], target.Rules, r) {
-						executed[r]++
+				for fn, n := range of {
+					if how == "alone" && all[n].applied(logs[fn], target.Rules) {
+						executed[n]++
 					}
 				}
 			})
 		}
 	}
-	target, err := on.Target(on.Levels[0])
-	if err != nil {
-		t.Fatal(err)
-	}
 	total := 0
-	for r, row := range target.Rules.Rows {
-		if executed[backend.Rule(r)] == 0 {
-			t.Errorf("rule %d, %s, is not executed: %s", r, row.Name, row.Pattern)
+	for n := range all {
+		v := &all[n]
+		if executed[n] == 0 {
+			t.Errorf("rule %d, %v, is not executed: %s", v.rule, v, v.row.Pattern)
 		}
-		total += executed[backend.Rule(r)]
+		total += executed[n]
 	}
-	t.Logf("%d rules executed, each alone in a function: %d functions", len(executed), total)
+	t.Logf("%d rules and opcodes executed, each alone in a function: %d functions", len(all), total)
 }
 
 // newRuleSuite returns a suite with everything that the functions of rules use.
@@ -101,14 +106,9 @@ var partners = map[string][]string{
 	"heap_share_zero": {"heap_share", "heap_sum"},
 }
 
-// applied reports whether rule r is in the log.
-func applied(ctl *rewrite.Control, rules *backend.Rules, r backend.Rule) bool {
-	return slices.ContainsFunc(ctl.Log, func(e rewrite.Rewrite) bool { return e.Rule == rules.Info(r) })
-}
-
 // controlFor says which rules apply in a function of rule r.
 func controlFor(how string, rules *backend.Rules, r backend.Rule) *rewrite.Control {
-	ctl := &rewrite.Control{Limit: -1}
+	ctl := &rewrite.Control{Limit: -1, Trace: true}
 	switch how {
 	case "alone":
 		ctl.Off = othersOf(rules, r)
@@ -140,41 +140,44 @@ func randomArgs(r *rand.Rand) (args []uint64) {
 	return append(args, uint64(r.IntN(30)*8))
 }
 
-// functionsOf adds functions in which the rule is applied, and some similar ones in which it is not.
-func (s *suite) functionsOf(t *testing.T, compiler *backend.Compiler, rules *backend.Rules, r backend.Rule) (fns []clif.FuncIndex) {
-	row := &rules.Rows[r]
-	pattern, err := backend.ParsePattern(row.Pattern)
-	if err != nil {
-		t.Fatal(err)
-	}
+// functionsOf adds functions in which a rule is applied, all of its variants in turn, and some similar ones in which it is not.
+// The variants are those from first on, before end, of all. The number of each function's variant is put into of.
+func (s *suite) functionsOf(t *testing.T, compiler *backend.Compiler, rules *backend.Rules, all []variant, first, end int, of map[clif.FuncIndex]int) {
+	r := all[first].rule
 	s.rng = rand.New(rand.NewPCG(uint64(r), 7))
-	// How many functions of the rule are executed, that it fits and that it does not.
-	hits, misses := testenv.Cases(2, 2, 6), testenv.Cases(1, 2, 4)
+	// How many functions of a variant are executed that it fits, and how many of the rule that it does not.
+	hits, misses := max(testenv.Cases(1, 1, 2), testenv.Cases(2, 2, 6)/(end-first)), testenv.Cases(1, 2, 4)
 	others := othersOf(rules, r)
-	for n := 0; n < triesOfRule && hits > 0; n++ {
+	var wanted []int // the variants of the functions that are missing
+	for n := first; n < end; n++ {
+		wanted = append(wanted, slices.Repeat([]int{n}, hits)...)
+	}
+	for n := 0; n < triesOfRule && len(wanted) > 0; n++ {
+		k := n % len(wanted)
+		v := &all[wanted[k]]
+		g := &ruleBuilder{rng: s.rng, row: v.row, term: v.row.Term, variant: v}
 		fn := s.Fn(ruleParams, ruleResults, func(b *clif.Builder, p []clif.Value) {
-			g := &ruleBuilder{builder: builder{b}, rng: s.rng, params: p, row: row, term: row.Term}
-			g.function(&pattern)
+			g.builder, g.params = builder{b}, p
+			g.function(v.pattern)
 		})
 		f := s.Defined[len(s.Defined)-1]
-		ctl := &rewrite.Control{Limit: -1, Off: others}
+		ctl := &rewrite.Control{Limit: -1, Off: others, Trace: true}
 		compiler.Control = ctl
 		if _, err := compiler.Compile(f); err != nil {
-			t.Fatalf("%s: %v\n%v", row.Name, err, f)
+			t.Fatalf("%v: %v\n%v", v, err, f)
 		}
-		fits := applied(ctl, rules, r)
-		switch {
-		case fits:
-			hits--
-		case misses > 0:
-			misses--
-		default:
+		fits := !g.other && v.applied(ctl, rules)
+		if !fits && (misses == 0 || g.other) {
 			s.drop()
 			continue
 		}
-		fns = append(fns, fn)
+		of[fn] = wanted[k]
+		if fits {
+			wanted = slices.Delete(wanted, k, k+1)
+		} else {
+			misses--
+		}
 	}
-	return fns
 }
 
 // ruleResults are the results of the functions: one of each type, so that values can have further uses.
@@ -207,6 +210,10 @@ type ruleBuilder struct {
 	// pattern; nil for none.
 	exact bool
 	miss  *nearMiss
+	// variant says which opcode a place of the pattern has, nil that it is any. other says that the place had another type, and
+	// so another opcode.
+	variant *variant
+	other   bool
 }
 
 var scalars = []clif.Type{clif.I32, clif.I64, clif.F32, clif.F64}
@@ -225,8 +232,11 @@ func (g *ruleBuilder) function(p *backend.Pattern) {
 	if p.Leaf == backend.LeafValue && strings.HasPrefix(p.Word, "float") {
 		g.t = pickOne(g.rng, clif.F32, clif.F64)
 	}
-	if p.Ops != nil {
-		g.t = g.typeFor(p.Ops[0], g.t)
+	switch {
+	case p.AnyType:
+		g.t = g.typeFor(p.Ops[0], g.t) // inst chooses that of the place
+	case p.Ops != nil:
+		g.t = g.typeFor(g.opcodes(p)[0], g.t)
 	}
 	if p.Type != clif.Invalid {
 		g.t = p.Type
@@ -295,6 +305,14 @@ func (g *ruleBuilder) root(p *backend.Pattern) {
 	}
 }
 
+// opcodes returns the opcodes that the place p of the pattern may have.
+func (g *ruleBuilder) opcodes(p *backend.Pattern) []clif.Opcode {
+	if g.variant != nil && g.variant.at == p {
+		return []clif.Opcode{g.variant.op}
+	}
+	return p.Ops
+}
+
 // opcode returns an opcode of the pattern that has the type t, if there is one.
 func (g *ruleBuilder) opcode(p *backend.Pattern, t clif.Type) clif.Opcode {
 	var ops []clif.Opcode
@@ -305,6 +323,12 @@ func (g *ruleBuilder) opcode(p *backend.Pattern, t clif.Type) clif.Opcode {
 	}
 	if ops == nil {
 		ops = p.Ops
+	}
+	if wanted := g.opcodes(p); len(wanted) < len(p.Ops) {
+		if slices.Contains(ops, wanted[0]) {
+			return wanted[0]
+		}
+		g.other = true
 	}
 	return pickOne(g.rng, ops...)
 }
@@ -359,6 +383,9 @@ func (g *ruleBuilder) like(p *backend.Pattern, t clif.Type) clif.Value {
 	}
 	switch p.Leaf {
 	case backend.LeafConst:
+		if strings.Contains(g.row.When, "rotates-bytes") {
+			return g.rotation(p)
+		}
 		return g.constant(t)
 	case backend.LeafLiteral:
 		if g.rng.IntN(12) == 0 {
@@ -367,6 +394,9 @@ func (g *ruleBuilder) like(p *backend.Pattern, t clif.Type) clif.Value {
 		return g.Iconst(t, uint64(p.Lit))
 	case backend.LeafLoad:
 		return g.load(t, p.Word)
+	}
+	if x, ok := g.named["x"]; ok && p.Name == "y" && strings.Contains(g.row.When, "rotates-bytes") && g.rng.IntN(8) != 0 {
+		return x
 	}
 	v, ok := g.named[p.Name]
 	if !ok {
@@ -379,7 +409,7 @@ func (g *ruleBuilder) like(p *backend.Pattern, t clif.Type) clif.Value {
 // inst makes an instruction inside.
 func (g *ruleBuilder) inst(p *backend.Pattern, t clif.Type) clif.Value {
 	if p.AnyType {
-		op := pickOne(g.rng, p.Ops...)
+		op := pickOne(g.rng, g.opcodes(p)...)
 		for t = pickOne(g.rng, scalars...); !onVectors(op) && !op.Info().Types.Has(t); {
 			t = pickOne(g.rng, append(scalars, clif.FuncRef)...)
 		}
@@ -436,6 +466,8 @@ func (g *ruleBuilder) property(word string, t clif.Type, name string) clif.Value
 		return g.Vconst(pickOne(g.rng, 0, ^uint64(0), g.rng.Uint64()), pickOne(g.rng, 0, ^uint64(0), g.rng.Uint64()))
 	case word == "lane-mask" && g.rng.IntN(6) != 0:
 		return g.laneMask()
+	case word == "low-indices" && g.rng.IntN(6) != 0:
+		return g.lowIndices()
 	case word == "lane" && g.rng.IntN(6) != 0:
 		return g.laneOf(t)
 	case word == "index":
@@ -631,12 +663,13 @@ func (g *ruleBuilder) memory(p *backend.Pattern, op clif.Opcode) {
 	if g.rng.IntN(2) == 0 {
 		g.keep = append(g.keep, g.Load(clif.I64, clif.Full, 0, addr, other))
 	}
+	var v clif.Value
 	if op == clif.OpStore {
 		g.Store(g.t, clif.Full, 0, addr, g.leaf(g.t), offset)
-		g.finish(g.leaf(clif.I32))
-		return
+		v = g.leaf(clif.I32)
+	} else {
+		v = g.Load(g.t, clif.Full, 0, addr, offset)
 	}
-	v := g.Load(g.t, clif.Full, 0, addr, offset)
 	if g.rng.IntN(3) == 0 {
 		g.keep = append(g.keep, g.Load(clif.I64, clif.Full, 0, addr, other))
 	}

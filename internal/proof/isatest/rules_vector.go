@@ -76,6 +76,31 @@ func (g *ruleBuilder) laneOf(t clif.Type) clif.Value {
 	return g.Extract(op, shape, g.vectorLeaf(shape), uint8(g.rng.IntN(shape.Lanes())))
 }
 
+// rotation returns the amount of one of two shifts, k to the left or j to the right, which are often a rotation by bytes.
+func (g *ruleBuilder) rotation(p *backend.Pattern) clif.Value {
+	if g.rng.IntN(4) == 0 {
+		return g.constant(clif.I32)
+	}
+	k, width := uint64(8*(g.at&3+1)), uint64(32)
+	if strings.Contains(g.row.Pattern, "i64x2") {
+		width = 64
+	}
+	if p.Name == "j" {
+		k = width - k
+	}
+	return g.Iconst(clif.I32, k)
+}
+
+// lowIndices shifts or masks bytes, so that most of them are below 16.
+func (g *ruleBuilder) lowIndices() clif.Value {
+	v := g.vectorLeaf(clif.I8x16)
+	if g.rng.IntN(2) == 0 {
+		return g.Binary(clif.OpVshrU, clif.I8x16, v, g.Iconst(clif.I32, uint64(3+g.rng.IntN(12))))
+	}
+	mask := pickOne[uint64](g.rng, 0x0f0f0f0f0f0f0f0f, 0x0f07030100020408, 0x0f0f0f0f0f1f0f0f)
+	return g.Binary(clif.OpVand, clif.V128, v, g.Vconst(mask, pickOne[uint64](g.rng, mask, 0x0f0f0f0f0f0f0f8f)))
+}
+
 // laneMask compares vectors.
 func (g *ruleBuilder) laneMask() clif.Value {
 	if g.rng.IntN(3) == 0 {

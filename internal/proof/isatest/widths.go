@@ -366,11 +366,11 @@ func (m *tangle) within(f func()) {
 // fork branches two ways and joins them.
 func (m *tangle) fork() {
 	m.left = 3 + m.rng.Intn(4)
-	arms, join := [2]clif.Block{m.NewBlock(), m.NewBlock()}, m.NewBlock()
-	m.Branch(m.cond(), m.Target(arms[0], nil), m.Target(arms[1], nil))
-	for _, arm := range arms {
+	sides, join := [2]clif.Block{m.NewBlock(), m.NewBlock()}, m.NewBlock()
+	m.Branch(m.cond(), m.Target(sides[0], nil), m.Target(sides[1], nil))
+	for _, side := range sides {
 		m.within(func() {
-			m.SwitchTo(arm)
+			m.SwitchTo(side)
 			m.Jump(m.Target(join, m.args()))
 		})
 	}

@@ -47,6 +47,7 @@ var constWords = map[string]ConstWord{
 	"pow2-plus-1":    ofTypes(ks{3, 5, 9, 1<<30 + 1}, ks{0, 1, 2, 4, 6, 7, -1}, ks{3, 5, 1<<40 + 1}, ks{0, 1, 2, 4, 7, -1}),
 	"imm32":          ofTypes(ks{0, -1, minI32, maxI32}, nil, ks{0, -1, minI32, maxI32}, ks{minI32 - 1, maxI32 + 1}),
 	"neg-imm32":      ofTypes(ks{0, 1, minI32 + 1, maxI32}, ks{minI32}, ks{0, 1 << 31, minI32 + 1}, ks{minI32, 1<<31 + 1}),
+	"nonzero-imm32":  ofTypes(ks{1, -1, minI32, maxI32}, ks{0}, ks{1, -1, minI32, maxI32}, ks{0, minI32 - 1, maxI32 + 1}),
 	"imm31":          ofTypes(ks{0, 1, maxI32}, ks{-1, minI32}, ks{0, maxI32}, ks{-1, maxI32 + 1}),
 	"scale":          ofTypes(ks{1, 2, 3, 33}, ks{0, 4, 32, 36, -1}, ks{1, 2, 3, 65}, ks{0, 4, 33, 64, 68, -1}),
 	"lea-factor":     both(ks{3, 5, 9}, ks{2, 4, 6, 8, 10, -3}),

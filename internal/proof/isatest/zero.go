@@ -53,8 +53,8 @@ func testStoreConst(t *testing.T, on *Machine) {
 	s.run(t)
 }
 
-// arms are the operands that a select may choose from: x and y are parameters.
-var arms = []struct {
+// selected are the operands that a select may choose from: x and y are parameters.
+var selected = []struct {
 	name string
 	make func(b *builder, t clif.Type, x, y clif.Value) clif.Value
 }{
@@ -79,8 +79,8 @@ var arms = []struct {
 	}},
 }
 
-// testArms selects between values that a single instruction may compute and choose.
-func testArms(t *testing.T, on *Machine) {
+// testSelected selects between values that a single instruction may compute and choose.
+func testSelected(t *testing.T, on *Machine) {
 	for ty := clif.I32; ty <= clif.I64; ty++ {
 		s := newSuite(on)
 		all := []clif.Type{ty, ty, clif.I32, clif.I32}
@@ -108,14 +108,14 @@ func testArms(t *testing.T, on *Machine) {
 			}
 		}
 		for _, c := range conds {
-			for _, a := range arms {
-				for _, o := range arms {
+			for _, a := range selected {
+				for _, o := range selected {
 					add(fmt.Sprintf("%s ? %s : %s", c.name, a.name, o.name), func(b *builder, p []clif.Value) clif.Value {
 						return b.Select(ty, c.make(b, p), a.make(b, ty, p[0], p[1]), o.make(b, ty, p[0], p[1]))
 					})
 				}
 			}
-			for _, a := range arms {
+			for _, a := range selected {
 				wide := func(b *builder, v clif.Value) clif.Value {
 					if ty == clif.I64 {
 						return b.Unary(clif.OpUextend, ty, v)

@@ -76,7 +76,7 @@ func plant(ctx context.Context, n int, seed uint64, from int, list bool) error {
 	}
 	defer os.RemoveAll(dir)
 	lab := &laboratory{root, dir, map[run]usage{}, usage{20 * time.Second, 10 * time.Minute}}
-	var count [numOutcomes]int
+	var count [numStatuses]int
 	var trials []trial
 	// step runs the next tests of a trial, and keeps it if they decide nothing.
 	step := func(t trial) error {
@@ -85,15 +85,15 @@ func plant(ctx context.Context, n int, seed uint64, from int, list bool) error {
 			return err
 		}
 		r := t.left[0]
-		if t.left = t.left[1:]; v.outcome == undecided && len(t.left) == 0 {
-			v.outcome = survived
+		if t.left = t.left[1:]; v.status == undecided && len(t.left) == 0 {
+			v.status = survived
 		}
-		if v.outcome == undecided {
+		if v.status == undecided {
 			trials = append(trials, t)
 		} else {
-			count[v.outcome]++
+			count[v.status]++
 		}
-		fmt.Printf("%d\t%v\t%v\t%v\t%s\n", t.number, v.outcome, t.fault, r, v.by)
+		fmt.Printf("%d\t%v\t%v\t%v\t%s\n", t.number, v.status, t.fault, r, v.by)
 		return nil
 	}
 	for number := 1; err == nil && count[killed]+count[ranAway]+count[survived]+len(trials) < n; number++ {
@@ -114,7 +114,7 @@ func plant(ctx context.Context, n int, seed uint64, from int, list bool) error {
 	}
 	count[undecided] = len(trials)
 	for o, c := range count {
-		fmt.Printf("%v: %d\n", outcome(o), c)
+		fmt.Printf("%v: %d\n", status(o), c)
 	}
 	return err
 }

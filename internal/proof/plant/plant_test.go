@@ -196,7 +196,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// TestTry plants faults into a small module: each outcome there is.
+// TestTry plants faults into a small module: each status there is.
 func TestTry(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds programs")
@@ -256,12 +256,12 @@ func Unseen(n int) string {
 		t.Errorf("%s is no fault", f)
 	}
 	endless := &fault{file: "p/p.go", start: strings.Index(src, "i++"), end: strings.Index(src, "i++") + 3}
-	if v, err := lab.try(t.Context(), endless, sum); v.outcome != ranAway || err != nil {
+	if v, err := lab.try(t.Context(), endless, sum); v.status != ranAway || err != nil {
 		t.Errorf("without end: %v, %v", v, err)
 	}
 	// Tests that fail without a fault decide nothing, nor does a package without tests.
 	for _, r := range []run{{pkg: "p"}, {pkg: "q"}} {
-		if v, err := lab.try(t.Context(), endless, r); err == nil || v.outcome != undecided {
+		if v, err := lab.try(t.Context(), endless, r); err == nil || v.status != undecided {
 			t.Errorf("%v: %v, %v", r, v, err)
 		}
 	}

@@ -145,23 +145,24 @@ func killSession(session int) {
 
 // verdict is the result of trying a fault.
 type verdict struct {
-	outcome outcome
-	by      string // what noticed it
+	status status
+	by     string // what noticed it
 }
 
-type outcome uint8
+// status is what has become of a fault that is tried.
+type status uint8
 
 const (
-	undecided outcome = iota // other tests might notice it
+	undecided status = iota // other tests might notice it
 	survived
 	killed
 	ranAway
 	noCode
-	numOutcomes
+	numStatuses
 )
 
-func (o outcome) String() string {
-	return [numOutcomes]string{undecided: "undecided", survived: "survived", killed: "killed", ranAway: "ran away", noCode: "does not compile"}[o]
+func (s status) String() string {
+	return [numStatuses]string{undecided: "undecided", survived: "survived", killed: "killed", ranAway: "ran away", noCode: "does not compile"}[s]
 }
 
 // laboratory builds and runs tests of a tree.

@@ -54,9 +54,10 @@ func (r Row) needs(f Feature) Row {
 	return r
 }
 
-// blend is SSE4.1's selection of lanes by the top bits of those of xmm0, and AVX's by those of any register.
+// blend is SSE4.1's selection of lanes by the top bits of those of xmm0.
 func blend(name string, op uint8) Row { return int38(name, op, 0).withForm(FFBlend) }
 
+// vblend is AVX's blend, by any register.
 func vblend(name string, op uint8) Row {
 	r := by3A(name, FFVBlend, op)
 	r.Map, r.Imm, r.Feature, r.Flags = V0F3A, IReg, AVX, Unaligned|Whole

@@ -1,0 +1,66 @@
+package difftest
+
+import (
+	"cmp"
+	"errors"
+	"runtime"
+	"testing"
+
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/opt"
+	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/internal/proof/randprog"
+	"github.com/waot-project/waot/internal/proof/testenv"
+	"github.com/waot-project/waot/spectest"
+	"github.com/waot-project/waot/spectest/interpengine"
+	"github.com/waot-project/waot/spectest/nativeengine"
+)
+
+// TestRandomVectors is TestRandom on modules with vectors.
+func TestRandomVectors(t *testing.T) {
+	count := cmp.Or(*countFlag, testenv.Cases[uint64](60, 100, 1500))
+	list := engines()
+	for seed := *seedFlag; seed < *seedFlag+count && !t.Failed(); seed++ {
+		p := randprog.GenerateVectors(seed, false, runtime.GOARCH == "amd64")
+		if _, _, err := compareProgram(p, list); err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+			save(t, seed, p)
+		}
+	}
+}
+
+// TestRandomRelaxed compares modules with relaxed operators: each engine does what the CLIF interpreter does of the same choices, whether it
+// optimises or not, and what nobody judges.
+func TestRandomRelaxed(t *testing.T) {
+	count := cmp.Or(*countFlag, testenv.Cases[uint64](40, 80, 800))
+	for seed := *seedFlag; seed < *seedFlag+count && !t.Failed(); seed++ {
+		p := randprog.GenerateVectors(seed, true, runtime.GOARCH == "amd64")
+		for _, e := range engines() {
+			native, ok := e.(*nativeengine.Engine)
+			if !ok {
+				continue
+			}
+			if err := compareRelaxed(p, native); err != nil {
+				t.Errorf("seed %d: %v", seed, err)
+				save(t, seed, p)
+			}
+		}
+	}
+}
+
+// compareRelaxed compares an engine with the interpreter, plain and optimised, whose operators become the same.
+func compareRelaxed(p *randprog.Program, native *nativeengine.Engine) error {
+	o := compile.Options(native.Options)
+	tr, err := o.Translation()
+	if err != nil {
+		return err
+	}
+	plain := randprog.Run(&interpengine.Engine{Translation: tr}, p)
+	optimised := &interpengine.Engine{Label: "-O1", Translation: tr, Rewrite: func(f *clif.Func) error { return new(opt.Optimizer).Run(f, opt.O1) }}
+	for _, e := range []spectest.Engine{optimised, native} {
+		if d := randprog.Run(e, p).Diff(plain); d != "" {
+			return errors.New(e.Name() + ": " + d)
+		}
+	}
+	return nil
+}
