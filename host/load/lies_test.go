@@ -161,6 +161,15 @@ var lies = []struct {
 			}
 		}
 	}, "not for the record of type"},
+	{"words as vectors", func(m *meta.Module, _ *objfile.Object) {
+		for i := range m.Types {
+			for k := range m.Types[i].Params {
+				if m.Types[i].Params[k] == meta.I64 {
+					m.Types[i].Params[k] = meta.V128
+				}
+			}
+		}
+	}, "not for the record of type"},
 	{"reference as a number", func(m *meta.Module, _ *objfile.Object) {
 		for i := range m.Types {
 			if len(m.Types[i].Results) == 1 && m.Types[i].Results[0] == meta.ExternRef {
