@@ -49,27 +49,27 @@ func (f *Func) Call(ctx context.Context, args ...any) ([]any, error) {
 		return f.callAny(ctx, args)
 	}
 	var room [maxWords]uint64
-	words := room[:0]
-	n := max(f.inproc().Words())
-	if n > len(room) {
-		words = make([]uint64, 0, n)
+	words := room[:]
+	if n := max(f.inproc().Words()); n > len(words) {
+		words = make([]uint64, n)
 	}
+	at := 0
 	for i, a := range args {
 		v, err := valueOf(ValType(t.Params[i]), a)
 		if err != nil {
 			return nil, detailAt(i, err)
 		}
-		words = v.appendWords(words)
+		at += putNumber(words[at:], v)
 	}
-	words = words[:n]
 	if err := f.inproc().CallStack(ctx, words); err != nil {
 		return nil, hostError(err)
 	}
 	results := make([]any, len(t.Results))
-	var v Value
+	at = 0
 	for i, r := range t.Results {
-		v, words = takeNumber(ValType(r), words)
+		v, n := takeNumber(ValType(r), words[at:])
 		results[i] = v.Any()
+		at += n
 	}
 	return results, nil
 }
@@ -118,7 +118,7 @@ func (f *Func) CallValues(ctx context.Context, args, results []Value) error {
 		return err
 	}
 	for i, want := range t.Params {
-		if have := args[i].typ; have != ValType(want) {
+		if have := args[i].Type(); have != ValType(want) {
 			return detailAt(i, detail(ErrType, "wanted %v, got %v", ValType(want), have))
 		}
 	}
@@ -128,18 +128,22 @@ func (f *Func) CallValues(ctx context.Context, args, results []Value) error {
 	if np+nr > len(words) {
 		words = make([]uint64, np+nr)
 	}
-	in, out := words[:0:np], words[np:np+nr]
+	in, out := words[:np], words[np:np+nr]
 	if p.HasRefs() {
-		return f.callRefs(ctx, args, results, in, out)
+		return f.callRefs(ctx, args, results, in[:0], out)
 	}
+	at := 0
 	for i := range args {
-		in = args[i].appendWords(in)
+		at += putNumber(in[at:], args[i])
 	}
 	if err := p.CallContext(ctx, in, out); err != nil {
 		return hostError(err)
 	}
+	at = 0
 	for i, r := range t.Results {
-		results[i], out = takeNumber(ValType(r), out)
+		v, n := takeNumber(ValType(r), out[at:])
+		results[i] = v
+		at += n
 	}
 	return nil
 }
@@ -177,7 +181,7 @@ func (f *Func) callRefs(ctx context.Context, args, results []Value, in, out []ui
 		if err != nil {
 			return detailAt(i, err)
 		}
-		if in = append(in, w); args[i].typ == TypeV128 {
+		if in = append(in, w); args[i].Type() == TypeV128 {
 			in = append(in, args[i].high)
 		}
 	}
@@ -185,8 +189,11 @@ func (f *Func) callRefs(ctx context.Context, args, results []Value, in, out []ui
 		return hostError(err)
 	}
 	t := p.Type()
+	at := 0
 	for i, r := range t.Results {
-		results[i], out = takeValue(s, r, out)
+		v, n := takeValue(s, r, out[at:])
+		results[i] = v
+		at += n
 	}
 	return nil
 }

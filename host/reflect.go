@@ -187,9 +187,9 @@ func setVariable(s *inproc.Store, p reflect.Value, t ValType, words []uint64) (r
 	case reflect.Float64:
 		p.SetFloat(math.Float64frombits(w))
 	case reflect.Array:
-		v, rest := takeNumber(TypeV128, words)
+		v, n := takeNumber(TypeV128, words)
 		p.Set(reflect.ValueOf(v.V128()).Convert(p.Type()))
-		return rest
+		return words[n:]
 	default:
 		if t == TypeFuncRef {
 			p.Set(reflect.ValueOf((*Func)(s.FuncOf(w))))
@@ -215,8 +215,7 @@ func putResult(s *inproc.Store, v reflect.Value, words []uint64) (rest []uint64,
 		words[0] = math.Float64bits(v.Float())
 	case reflect.Array:
 		x := V128(v.Convert(typeVector).Interface().([16]byte))
-		words[0], words[1] = x.bits, x.high
-		return words[2:], nil
+		return words[putNumber(words, x):], nil
 	default:
 		x := v.Interface()
 		if f, ok := x.(*Func); ok && v.Type() == typeFunc {

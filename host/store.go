@@ -130,13 +130,13 @@ func (s *Store) NewTable(elem ValType, l Limits) (*Table, error) {
 // NewGlobal creates a global variable of v's type. The errors are ErrType, *LimitError, *SystemError,
 // ErrBusy and ErrClosed.
 func (s *Store) NewGlobal(mutable bool, v Value) (*Global, error) {
-	if v.typ == 0 {
+	if v.Type() == 0 {
 		return nil, detail(ErrType, "a global without a type")
 	}
 	var g *inproc.Global
 	err := s.do(func(p *inproc.Store) error {
 		return v.with(p, func(w uint64) (err error) {
-			g, err = p.NewGlobal(meta.ValType(v.typ), mutable, w, v.high)
+			g, err = p.NewGlobal(meta.ValType(v.Type()), mutable, w, v.high)
 			return err
 		})
 	})

@@ -100,8 +100,8 @@ func (g *Global) Get() (v Value, err error) {
 // immutable.
 func (g *Global) Set(v Value) error {
 	switch {
-	case v.typ != g.Type():
-		return detail(ErrType, "wanted %v, got %v", g.Type(), v.typ)
+	case v.Type() != g.Type():
+		return detail(ErrType, "wanted %v, got %v", g.Type(), v.Type())
 	case !g.Mutable():
 		return detail(ErrType, "the global is immutable")
 	}

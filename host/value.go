@@ -11,43 +11,55 @@ import (
 
 // Value is a WebAssembly value with its type. The zero Value has no type, and is refused
 // everywhere.
+//
+// It has four words, of which compilers keep variables in registers.
 type Value struct {
-	typ  ValType
-	bits uint64 // of a number; the low half of a vector
-	high uint64 // the other half of a vector
-	ref  any    // of a reference: a *Func that is not nil, any Go value, or nil for null
+	// low and high are the bits of a number, of which only vectors have high. Of a reference, low is the type.
+	low, high uint64
+	// ref is the numType of a number; of a reference it is a *Func that is not nil, any Go value, or nil for null.
+	ref any
 }
 
+// numType is the type of a number, as Value.ref.
+type numType ValType
+
+func number(t ValType, low, high uint64) Value { return Value{low, high, numType(t)} }
+
 // I32 returns the value of type i32.
-func I32(v int32) Value { return Value{typ: TypeI32, bits: uint64(uint32(v))} }
+func I32(v int32) Value { return number(TypeI32, uint64(uint32(v)), 0) }
 
 // I64 returns the value of type i64.
-func I64(v int64) Value { return Value{typ: TypeI64, bits: uint64(v)} }
+func I64(v int64) Value { return number(TypeI64, uint64(v), 0) }
 
 // F32 returns the value of type f32.
-func F32(v float32) Value { return Value{typ: TypeF32, bits: uint64(math.Float32bits(v))} }
+func F32(v float32) Value { return number(TypeF32, uint64(math.Float32bits(v)), 0) }
 
 // F64 returns the value of type f64.
-func F64(v float64) Value { return Value{typ: TypeF64, bits: math.Float64bits(v)} }
+func F64(v float64) Value { return number(TypeF64, math.Float64bits(v), 0) }
 
 // V128 returns the value of type v128 that has these bytes in linear memory: lane 0 of any shape comes first.
 func V128(v [16]byte) Value {
-	return Value{typ: TypeV128, bits: binary.LittleEndian.Uint64(v[:8]), high: binary.LittleEndian.Uint64(v[8:])}
+	return number(TypeV128, binary.LittleEndian.Uint64(v[:8]), binary.LittleEndian.Uint64(v[8:]))
 }
 
 // Ref returns an externref to a Go value; nil is null.
-func Ref(v any) Value { return Value{typ: TypeExternRef, ref: v} }
+func Ref(v any) Value { return Value{low: uint64(TypeExternRef), ref: v} }
 
 // FuncRef returns a funcref; nil is null.
 func FuncRef(f *Func) Value {
 	if f == nil {
-		return Value{typ: TypeFuncRef}
+		return Value{low: uint64(TypeFuncRef)}
 	}
-	return Value{typ: TypeFuncRef, ref: f}
+	return Value{low: uint64(TypeFuncRef), ref: f}
 }
 
 // Type returns the type of the value, 0 for the zero Value.
-func (v Value) Type() ValType { return v.typ }
+func (v Value) Type() ValType {
+	if t, ok := v.ref.(numType); ok {
+		return ValType(t)
+	}
+	return ValType(v.low)
+}
 
 // The accessors return zero for a value of another type.
 
@@ -65,8 +77,8 @@ func (v Value) F64() float64 { return math.Float64frombits(v.as(TypeF64)) }
 
 // V128 returns the bytes of a v128, as linear memory has them.
 func (v Value) V128() (b [16]byte) {
-	if v.typ == TypeV128 {
-		binary.LittleEndian.PutUint64(b[:8], v.bits)
+	if v.Type() == TypeV128 {
+		binary.LittleEndian.PutUint64(b[:8], v.low)
 		binary.LittleEndian.PutUint64(b[8:], v.high)
 	}
 	return b
@@ -74,7 +86,7 @@ func (v Value) V128() (b [16]byte) {
 
 // Ref returns the Go value of an externref, nil for null.
 func (v Value) Ref() any {
-	if v.typ != TypeExternRef {
+	if v.Type() != TypeExternRef {
 		return nil
 	}
 	return v.ref
@@ -82,7 +94,7 @@ func (v Value) Ref() any {
 
 // Func returns the function of a funcref, nil for null.
 func (v Value) Func() *Func {
-	if v.typ != TypeFuncRef {
+	if v.Type() != TypeFuncRef {
 		return nil
 	}
 	f, _ := v.ref.(*Func)
@@ -90,16 +102,16 @@ func (v Value) Func() *Func {
 }
 
 func (v Value) as(t ValType) uint64 {
-	if v.typ != t {
+	if v.Type() != t {
 		return 0
 	}
-	return v.bits
+	return v.low
 }
 
 // Any returns the value as Func.Call does: int32, int64, float32, float64, [16]byte, the
 // Go value of an externref, a *Func; nil for null.
 func (v Value) Any() any {
-	switch v.typ {
+	switch v.Type() {
 	case TypeI32:
 		return v.I32()
 	case TypeI64:
@@ -116,15 +128,15 @@ func (v Value) Any() any {
 
 // String returns the type and the value, such as "i32:42". A v128 has four lanes: "v128:i32x4:0x00000001,...".
 func (v Value) String() string {
-	if v.typ == TypeV128 {
-		return fmt.Sprintf("v128:i32x4:0x%08x,0x%08x,0x%08x,0x%08x", uint32(v.bits), v.bits>>32, uint32(v.high), v.high>>32)
+	if v.Type() == TypeV128 {
+		return fmt.Sprintf("v128:i32x4:0x%08x,0x%08x,0x%08x,0x%08x", uint32(v.low), v.low>>32, uint32(v.high), v.high>>32)
 	}
-	return fmt.Sprintf("%v:%v", v.typ, v.Any())
+	return fmt.Sprintf("%v:%v", v.Type(), v.Any())
 }
 
 // valueOf converts an argument of Func.Call to a value of type t.
 func valueOf(t ValType, x any) (Value, error) {
-	if v, ok := x.(Value); ok && v.typ == t {
+	if v, ok := x.(Value); ok && v.Type() == t {
 		return v, nil
 	}
 	switch t {
@@ -174,33 +186,35 @@ func valueOf(t ValType, x any) (Value, error) {
 	return Value{}, detail(ErrType, "wanted %v, got %T", t, x)
 }
 
-// appendWords adds the words of a value that is no reference: two for a v128, the low half first.
-func (v *Value) appendWords(words []uint64) []uint64 {
-	words = append(words, v.bits)
-	if v.typ == TypeV128 {
-		words = append(words, v.high)
+// putNumber writes the words of a value that is no reference, two for a v128, the low half first, and
+// returns how many there are.
+func putNumber(words []uint64, v Value) int {
+	words[0] = v.low
+	if v.Type() != TypeV128 {
+		return 1
 	}
-	return words
+	words[1] = v.high
+	return 2
 }
 
-// takeNumber returns the value of type t, no reference, at the beginning of words, and the words behind it.
-func takeNumber(t ValType, words []uint64) (v Value, rest []uint64) {
-	if t == TypeV128 {
-		return Value{typ: t, bits: words[0], high: words[1]}, words[2:]
+// takeNumber returns the value of type t, no reference, at the beginning of words, and how many words it has.
+func takeNumber(t ValType, words []uint64) (Value, int) {
+	if t != TypeV128 {
+		return number(t, words[0], 0), 1
 	}
-	return Value{typ: t, bits: words[0]}, words[1:]
+	return number(t, words[0], words[1]), 2
 }
 
 // word returns the value, the low half of a v128, as compiled code of the store has it. The caller is inside the store,
 // and releases what was made for an externref.
 func (v Value) word(s *inproc.Store) (uint64, error) {
-	switch v.typ {
+	switch v.Type() {
 	case TypeExternRef:
 		return s.ExternRef(v.ref), nil
 	case TypeFuncRef:
 		return funcWord(s, v.Func())
 	}
-	return v.bits, nil
+	return v.low, nil
 }
 
 // with calls f with the value as word returns it, which f puts where it stays. The caller is
@@ -210,7 +224,7 @@ func (v Value) with(s *inproc.Store, f func(w uint64) error) error {
 	if err != nil {
 		return err
 	}
-	if v.typ == TypeExternRef {
+	if v.Type() == TypeExternRef {
 		defer s.Unmake(w)
 	}
 	return f(w)
@@ -228,12 +242,12 @@ func funcWord(s *inproc.Store, f *Func) (uint64, error) {
 }
 
 // takeValue is takeNumber for all types. The caller is inside the store.
-func takeValue(s *inproc.Store, t meta.ValType, words []uint64) (v Value, rest []uint64) {
+func takeValue(s *inproc.Store, t meta.ValType, words []uint64) (Value, int) {
 	switch t {
 	case meta.ExternRef:
-		return Ref(s.Extern(words[0])), words[1:]
+		return Ref(s.Extern(words[0])), 1
 	case meta.FuncRef:
-		return FuncRef((*Func)(s.FuncOf(words[0]))), words[1:]
+		return FuncRef((*Func)(s.FuncOf(words[0]))), 1
 	}
 	return takeNumber(ValType(t), words)
 }

@@ -29,7 +29,7 @@ func validateCommand() *cli.Command {
 		Name:      "validate",
 		Usage:     "decode and validate a module",
 		UsageText: "waot validate [--json] MODULE",
-		Description: `Checks a module against the rules of WebAssembly 2.0 without SIMD, with extended
+		Description: `Checks a module against the rules of WebAssembly 2.0, with relaxed SIMD and extended
 constant expressions. Of several errors, the one with the lowest offset is told.
 
 Example:

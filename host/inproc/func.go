@@ -32,9 +32,8 @@ type Func struct {
 // Type returns the type of the function; it must not be changed.
 func (f *Func) Type() *meta.FuncType { return &f.typ.FuncType }
 
-// Words returns how many words the arguments take, and the results: two for each v128. Both are 0 if the type is too large for calls
-// from Go.
-func (f *Func) Words() (args, results int) { return len(f.typ.args), len(f.typ.results) }
+// Words returns how many words the arguments take, and the results: two for each v128.
+func (f *Func) Words() (args, results int) { return f.typ.argWords, f.typ.resultWords }
 
 // HasRefs reports whether references are among the parameters or results.
 func (f *Func) HasRefs() bool { return f.typ.refsIn || f.typ.refsOut }

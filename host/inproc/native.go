@@ -59,10 +59,12 @@ type nativeContext struct {
 	pop    uint64 // bytes of stack arguments that resumption pops
 	// ints and floats are argument registers in the order of the convention; the
 	// first four of each are the results, in theirs. floats are whole vector registers, the low half
-	// first; on AArch64 their offset must be a multiple of 16.
+	// first. On AArch64 their offset must be a multiple of 16; their address is one on both machines, so that none
+	// crosses a cache line: the padding behind them is for that.
 	ints   [8]uint64
 	floats [8][2]uint64
 	flags  uint64 // for the next entry or resumption
+	_      uint64
 	// The last fault. faultLR is the link register of machines that have one.
 	faultPC, faultAddr, faultSP, faultFP, faultLR uintptr
 	faultSignal, faultSICode                      uint64

@@ -29,6 +29,7 @@ type funcType struct {
 	entryFlags            uint64 // of nativeContext, for entry
 	resumeFlags           uint64 // for resumption after a host call
 	unsupported           bool   // too many words: no calls between host and native code; args is nil
+	argWords, resultWords int
 	// plain types have at most four arguments and one result, integers all: CallContext has a
 	// short way for them. plainRefs types would be plain but for references among the parameters.
 	// plainArgs is the number of arguments, masks are theirs.
@@ -70,7 +71,7 @@ const maxValues = 4000
 
 func newFuncType(t *meta.FuncType, collectAlways bool) *funcType {
 	f := &funcType{FuncType: *t}
-	kinds := func(ts []meta.ValType) (out []abi.ArgKind, floats bool) {
+	kinds := func(ts []meta.ValType) (out []abi.ArgKind, words int, floats bool) {
 		for _, v := range ts {
 			k := abi.ArgInt
 			switch v {
@@ -80,11 +81,13 @@ func newFuncType(t *meta.FuncType, collectAlways bool) *funcType {
 				k, floats = abi.ArgVector, true
 			}
 			out = append(out, k)
+			words += v.Words()
 		}
-		return out, floats
+		return out, words, floats
 	}
-	params, floatArgs := kinds(t.Params)
-	results, floatResults := kinds(t.Results)
+	params, argWords, floatArgs := kinds(t.Params)
+	results, resultWords, floatResults := kinds(t.Results)
+	f.argWords, f.resultWords = argWords, resultWords
 	if len(params) > maxValues || len(results) > maxValues {
 		f.unsupported = true
 		return f
