@@ -41,6 +41,12 @@ func compare(l *lower, d *clif.InstData) comparison {
 	return c
 }
 
+func compareImm(l *lower, m *match) {
+	c := begin(m, asm.CmpImm, backend.SizeOf(m.T))
+	c.In.Imm = m.K
+	c.Add(l.UseAs(m.T, m.X()))
+}
+
 // compareZero compares x with zero. After test, carry and overflow are clear, as after
 // a comparison with 0, so that all conditions hold as they should.
 func compareZero(l *lower, t clif.Type, x clif.Value, cc clif.IntCC) comparison {
@@ -69,12 +75,6 @@ func compareMemLeft(l *lower, m *match) {
 	c := begin(m, asm.CmpMem, backend.SizeOf(m.T))
 	c.Address(loaded(l, m))
 	c.Add(l.UseAs(m.T, m.Y()))
-}
-
-func compareImm(l *lower, m *match) {
-	c := begin(m, asm.CmpImm, backend.SizeOf(m.T))
-	c.In.Imm = m.K
-	c.Add(l.UseAs(m.T, m.X()))
 }
 
 func compareMemImm(l *lower, m *match) {
