@@ -19,9 +19,6 @@ const (
 	dotProductFeatures = asm.DotProduct
 )
 
-// Levels are the names of the levels, the floor first.
-func Levels() []string { return []string{Baseline, DotProduct} }
-
 // Level returns the features of a named level; an error for other names.
 func Level(name string) (asm.Feature, error) {
 	switch name {

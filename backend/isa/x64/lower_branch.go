@@ -41,24 +41,6 @@ func compare(l *lower, d *clif.InstData) comparison {
 	return c
 }
 
-// begin makes Match.Cmp the comparison op of the given size, without operands yet.
-func begin(m *match, op backend.Op, size uint8) *comparison {
-	m.Cmp = backend.Comparing(backend.Inst{Op: op, Size: size}, intConds[m.CC])
-	return &m.Cmp
-}
-
-func compareMem(l *lower, m *match) {
-	c, a := begin(m, asm.Cmp, backend.SizeOf(m.T)), loaded(l, m)
-	c.Add(l.UseAs(m.T, m.X()))
-	c.Address(a)
-}
-
-func compareMemLeft(l *lower, m *match) {
-	c := begin(m, asm.CmpMem, backend.SizeOf(m.T))
-	c.Address(loaded(l, m))
-	c.Add(l.UseAs(m.T, m.Y()))
-}
-
 func compareImm(l *lower, m *match) {
 	c := begin(m, asm.CmpImm, backend.SizeOf(m.T))
 	c.In.Imm = m.K
@@ -75,6 +57,24 @@ func compareZero(l *lower, t clif.Type, x clif.Value, cc clif.IntCC) comparison 
 	r := l.UseAs(t, x)
 	c.Add(r, r)
 	return c
+}
+
+// begin makes Match.Cmp the comparison op of the given size, without operands yet.
+func begin(m *match, op backend.Op, size uint8) *comparison {
+	m.Cmp = backend.Comparing(backend.Inst{Op: op, Size: size}, intConds[m.CC])
+	return &m.Cmp
+}
+
+func compareMem(l *lower, m *match) {
+	c, a := begin(m, asm.Cmp, backend.SizeOf(m.T)), loaded(l, m)
+	c.Add(l.UseAs(m.T, m.X()))
+	c.Address(a)
+}
+
+func compareMemLeft(l *lower, m *match) {
+	c := begin(m, asm.CmpMem, backend.SizeOf(m.T))
+	c.Address(loaded(l, m))
+	c.Add(l.UseAs(m.T, m.Y()))
 }
 
 func compareMemImm(l *lower, m *match) {
