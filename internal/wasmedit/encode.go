@@ -26,10 +26,11 @@ func sleb(b []byte, x int64) []byte {
 }
 
 func opcode(b []byte, op wasmfront.Opcode) []byte {
-	if op < 0x100 {
-		return append(b, byte(op))
+	prefix, n := op.Encoding()
+	if prefix == 0 {
+		return append(b, byte(n))
 	}
-	return uleb(append(b, byte(op>>8)), uint64(op&0xFF))
+	return uleb(append(b, prefix), uint64(n))
 }
 
 // gone is the number of what is dead.

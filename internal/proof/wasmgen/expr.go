@@ -72,15 +72,12 @@ func (g *gen) function(s sig) []byte {
 
 func (f *fgen) op(op wasmfront.Opcode) {
 	f.budget--
-	if op < 0x100 {
-		f.b = append(f.b, byte(op))
+	prefix, n := op.Encoding()
+	if prefix == 0 {
+		f.b = append(f.b, byte(n))
 		return
 	}
-	prefix, n := byte(op>>8), uint64(op&0xFF)
-	if prefix == 0xFF { // relaxed
-		prefix, n = 0xFD, n+0x100
-	}
-	f.b = append(append(f.b, prefix), leb(n)...)
+	f.b = append(append(f.b, prefix), leb(uint64(n))...)
 }
 
 // opIndex emits an operator with indices.

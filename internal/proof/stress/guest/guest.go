@@ -191,10 +191,10 @@ func (m *Module) assemble(b []byte, f *function) []byte {
 	for len(words) > 0 {
 		w := next()
 		op, info := operator(w)
-		if op>>8 != 0 {
-			b = append(append(b, byte(op>>8)), uleb(uint64(op&0xff))...)
+		if prefix, n := op.Encoding(); prefix != 0 {
+			b = append(append(b, prefix), uleb(uint64(n))...)
 		} else {
-			b = append(b, byte(op))
+			b = append(b, byte(n))
 		}
 		switch info.Imm {
 		case wasmfront.ImmNone:
