@@ -363,8 +363,8 @@ func (e *editor) define(i clif.Inst) {
 	op := clif.OpIconst + clif.Opcode(e.IntN(int(clif.OpCall-clif.OpIconst)))
 	info := op.Info()
 	d := clif.InstData{Op: op, Imm: e.number(0)}
-	for d.Type = clif.Type(e.IntN(int(clif.NumTypes))); !info.Types.Has(d.Type); {
-		d.Type = (d.Type + 1) % clif.NumTypes
+	for d.Type = clif.Type(e.IntN(int(clif.NumControlTypes))); !info.Types.Has(d.Type); {
+		d.Type = (d.Type + 1) % clif.NumControlTypes
 	}
 	operands, result, _ := strings.Cut(info.Sig, ":")
 	args := [...]*uint32{&d.A, &d.B, &d.C}
@@ -376,6 +376,16 @@ func (e *editor) define(i clif.Inst) {
 		if d.Type.Bits() == 32 {
 			d.Imm = uint64(uint32(d.Imm))
 		}
+	case clif.FormatVconst:
+		d.SetV128(e.number(0), e.number(0))
+	case clif.FormatExtract, clif.FormatInsert:
+		d.Imm %= uint64(d.Type.Lanes())
+	case clif.FormatShuffle:
+		var lanes [16]uint8
+		for i := range lanes {
+			lanes[i] = uint8(e.IntN(32))
+		}
+		d.SetLanes(lanes)
 	case clif.FormatIntCmp, clif.FormatFloatCmp:
 		d.Cond = uint8(e.IntN(6))
 	case clif.FormatTrapIf, clif.FormatBound:
@@ -402,6 +412,10 @@ func (e *editor) typeOf(letter byte, t clif.Type) clif.Type {
 		return clif.I64
 	case 'F':
 		return clif.FuncRef
+	case 'V':
+		return clif.V128
+	case 'e':
+		return t.LaneType()
 	case 'n', 'p':
 		return pick(e, clif.I32, clif.I64)
 	case 'f':

@@ -130,6 +130,9 @@ type genBlock struct {
 
 var fuzzTypes = []clif.Type{clif.I32, clif.I64, clif.F32, clif.F64, clif.Ref, clif.FuncRef}
 
+// pureTypes are the types of pure instructions.
+var pureTypes = append([]clif.Type{clif.V128, clif.I8x16, clif.I16x8, clif.I32x4, clif.I64x2, clif.F32x4, clif.F64x2}, fuzzTypes...)
+
 // generate makes fnF of m.
 func (g *funcGen) generate(m *clif.Module) *clif.Func {
 	g.F = &clif.Func{Mod: m, Name: "f", Index: fnF, Sig: m.Funcs[fnF].Sig}
@@ -270,6 +273,8 @@ func (g *funcGen) constant(t clif.Type) clif.Value {
 		return g.FuncAddr([]clif.FuncIndex{fnTwo, fnLeaf}[g.IntN(2)])
 	case t.IsRef():
 		return g.RefNull(t)
+	case t == clif.V128:
+		return g.Vconst(g.Uint64()>>g.IntN(64), g.Uint64()>>g.IntN(64))
 	case t.IsFloat():
 		shift := t.Bits() - 16
 		return g.Fconst(t, []uint64{0, 0x8000, 0x3f80, 0x3ff0, 0x7ff0, 0x7f80, 0xffff, 0xcf00, 0xc1e0, uint64(uint16(g.Uint32()))}[g.IntN(10)]<<shift)
@@ -294,10 +299,18 @@ func (g *funcGen) exact(t clif.Type, x clif.Value) clif.Value {
 	return g.Select(t, g.Fcmp(clif.FEq, t, x, x), x, g.Fconst(t, 0))
 }
 
+// exactLanes is x, the result of op, with other numbers in place of lanes that are NaNs: everything shows their bits.
+func (g *funcGen) exactLanes(op clif.Opcode, t clif.Type, x clif.Value) clif.Value {
+	if g.unsafe || g.F.TypeOf(x) != clif.V128 || !t.IsFloatShape() || op == clif.OpVcvtToSintSat || op == clif.OpVcvtToUintSat || op == clif.OpVcvtToSintInd {
+		return x
+	}
+	return g.Binary(clif.OpVand, clif.V128, x, g.Vfcmp(clif.FEq, t, x, x))
+}
+
 // typeOf is one of the types of an instruction.
 func (g *funcGen) typeOf(s clif.TypeSet) clif.Type {
 	var ts []clif.Type
-	for _, t := range fuzzTypes {
+	for _, t := range pureTypes {
 		if s.Has(t) {
 			ts = append(ts, t)
 		}
@@ -326,6 +339,10 @@ func (g *funcGen) operandType(letter byte, t clif.Type) clif.Type {
 		return clif.F32 + clif.F64 - t
 	case 'F':
 		return clif.FuncRef
+	case 'V':
+		return clif.V128
+	case 'e':
+		return t.LaneType()
 	}
 	return t
 }
@@ -353,7 +370,7 @@ func (g *funcGen) instruction() {
 	case n < 11:
 		g.call()
 	case n < 14:
-		t := fuzzTypes[g.IntN(len(fuzzTypes))]
+		t := append(fuzzTypes, clif.V128)[g.IntN(len(fuzzTypes)+1)]
 		g.def(g.Select(t, g.use(clif.I32), g.use(t), g.use(t)))
 	default:
 		g.pure(clif.OpIadd + clif.Opcode(g.IntN(int(clif.OpRefIsNull-clif.OpIadd)+1)))
@@ -388,6 +405,9 @@ func (g *funcGen) pure(op clif.Opcode) {
 	if calm && (op == clif.OpFcvtToSint || op == clif.OpFcvtToUint) {
 		op += clif.OpFcvtToSintSat - clif.OpFcvtToSint
 	}
+	if op == clif.OpVfma || op == clif.OpVfnma { // not on all processors
+		op = clif.OpVbitselect
+	}
 	info := op.Info()
 	t := g.typeOf(info.Types)
 	in, _, _ := strings.Cut(info.Sig, ":")
@@ -395,7 +415,7 @@ func (g *funcGen) pure(op clif.Opcode) {
 	for i, letter := range []byte(in) {
 		ty := g.operandType(letter, t)
 		x := g.use(ty)
-		if op == clif.OpBitcast || op == clif.OpFcopysign && i == 1 {
+		if op == clif.OpBitcast || op == clif.OpVsplat || op == clif.OpFcopysign && i == 1 {
 			x = g.exact(ty, x)
 		}
 		if calm && ty.IsInt() && i == 1 { // a divisor
@@ -404,13 +424,35 @@ func (g *funcGen) pure(op clif.Opcode) {
 		args = append(args, x)
 	}
 	switch info.Format {
+	case clif.FormatVconst:
+		g.def(g.constant(t))
 	case clif.FormatUnary:
-		g.def(g.Unary(op, t, args[0]))
+		g.def(g.exactLanes(op, t, g.Unary(op, t, args[0])))
 	case clif.FormatBinary:
-		g.def(g.Binary(op, t, args[0], args[1]))
+		g.def(g.exactLanes(op, t, g.Binary(op, t, args[0], args[1])))
+	case clif.FormatTernary:
+		g.def(g.Ternary(op, t, args[0], args[1], args[2]))
+	case clif.FormatExtract:
+		g.def(g.Extract(op, t, args[0], uint8(g.IntN(t.Lanes()))))
+	case clif.FormatInsert:
+		g.def(g.Insert(t, args[0], g.exact(t.LaneType(), args[1]), uint8(g.IntN(t.Lanes()))))
+	case clif.FormatShuffle:
+		var lanes [16]uint8
+		for i := range lanes {
+			lanes[i] = uint8(g.IntN(32))
+		}
+		g.def(g.Builder.Shuffle(args[0], args[1], lanes))
 	case clif.FormatIntCmp:
+		if op == clif.OpVicmp {
+			g.def(g.Vicmp(clif.IntCC(g.IntN(int(clif.NumIntCCs))), t, args[0], args[1]))
+			return
+		}
 		g.def(g.Icmp(clif.IntCC(g.IntN(int(clif.NumIntCCs))), t, args[0], args[1]))
 	case clif.FormatFloatCmp:
+		if op == clif.OpVfcmp {
+			g.def(g.Vfcmp(clif.FloatCC(g.IntN(int(clif.NumFloatCCs))), t, args[0], args[1]))
+			return
+		}
 		g.def(g.Fcmp(clif.FloatCC(g.IntN(int(clif.NumFloatCCs))), t, args[0], args[1]))
 	}
 }
