@@ -81,10 +81,11 @@ type Inst struct {
 	// Size is the operand size in bytes: 1, 2, 4, 8 (16 for vectors).
 	Size uint8
 	// Cond is the ISA's condition code. Cond^1 is the code of the opposite.
-	Cond  uint8
-	Tail  Tail
-	Mode  Mode
-	Scale uint8 // 0 to 3
+	Cond uint8
+	Tail Tail
+	Mode Mode
+	// Scale, 0 to 3, is the logarithm of the factor of an index; in rows of AArch64 with lanes, of the bytes of a lane.
+	Scale uint8
 	// Trap is the code (abi.TrapCode) if the instruction may trap.
 	Trap uint8
 	Disp int32

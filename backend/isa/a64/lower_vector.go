@@ -39,19 +39,19 @@ type vectorRow struct {
 	half uint8 // 1 for half the width
 }
 
-// vectorRows are the rows of operations on vectors, by opcode.
+// vectorRows are the rows of operations on vectors, by opcode, but products.
 var vectorRows = [clif.NumOpcodes]vectorRow{
 	clif.OpVswizzle: {asm.Vtbl, 0}, clif.OpVnot: {asm.Vnot, 0}, clif.OpVand: {asm.Vand, 0}, clif.OpVor: {asm.Vorr, 0}, clif.OpVxor: {asm.Veor, 0},
 	clif.OpVandnot: {asm.Vbic, 0},
-	clif.OpVadd:    {asm.Vadd, 0}, clif.OpVsub: {asm.Vsub, 0}, clif.OpVmul: {asm.Vmul, 0}, clif.OpVneg: {asm.Vneg, 0}, clif.OpVabs: {asm.Vabs, 0},
+	clif.OpVadd:    {asm.Vadd, 0}, clif.OpVsub: {asm.Vsub, 0}, clif.OpVneg: {asm.Vneg, 0}, clif.OpVabs: {asm.Vabs, 0},
 	clif.OpVaddSatS: {asm.Vsqadd, 0}, clif.OpVaddSatU: {asm.Vuqadd, 0}, clif.OpVsubSatS: {asm.Vsqsub, 0}, clif.OpVsubSatU: {asm.Vuqsub, 0},
 	clif.OpVminS: {asm.Vsmin, 0}, clif.OpVminU: {asm.Vumin, 0}, clif.OpVmaxS: {asm.Vsmax, 0}, clif.OpVmaxU: {asm.Vumax, 0},
 	clif.OpVavgrU: {asm.Vurhadd, 0}, clif.OpVpopcnt: {asm.Vcnt, 0}, clif.OpVq15mulrSat: {asm.Vsqrdmulh, 0},
 	clif.OpVextendLowS: {asm.Vsshll, 1}, clif.OpVextendLowU: {asm.Vushll, 1}, clif.OpVextendHighS: {asm.Vsshll2, 1}, clif.OpVextendHighU: {asm.Vushll2, 1},
 	clif.OpVextaddPairS: {asm.Vsaddlp, 1}, clif.OpVextaddPairU: {asm.Vuaddlp, 1},
 	clif.OpVextmulLowS: {asm.Vsmull, 1}, clif.OpVextmulLowU: {asm.Vumull, 1}, clif.OpVextmulHighS: {asm.Vsmull2, 1}, clif.OpVextmulHighU: {asm.Vumull2, 1},
-	clif.OpVfadd: {asm.Vfadd, 0}, clif.OpVfsub: {asm.Vfsub, 0}, clif.OpVfmul: {asm.Vfmul, 0}, clif.OpVfdiv: {asm.Vfdiv, 0},
-	clif.OpVfmin: {asm.Vfmin, 0}, clif.OpVfmax: {asm.Vfmax, 0}, clif.OpVfma: {asm.Vfmla, 0}, clif.OpVfnma: {asm.Vfmls, 0},
+	clif.OpVfadd: {asm.Vfadd, 0}, clif.OpVfsub: {asm.Vfsub, 0}, clif.OpVfdiv: {asm.Vfdiv, 0},
+	clif.OpVfmin: {asm.Vfmin, 0}, clif.OpVfmax: {asm.Vfmax, 0},
 	clif.OpVfabs: {asm.Vfabs, 0}, clif.OpVfneg: {asm.Vfneg, 0}, clif.OpVfsqrt: {asm.Vfsqrt, 0},
 	clif.OpVfceil: {asm.Vfrintp, 0}, clif.OpVffloor: {asm.Vfrintm, 0}, clif.OpVftrunc: {asm.Vfrintz, 0}, clif.OpVfnearest: {asm.Vfrintn, 0},
 	clif.OpVcvtFromSint: {asm.Vscvtf, 0}, clif.OpVcvtFromUint: {asm.Vucvtf, 0}, clif.OpVcvtToSintSat: {asm.Vfcvtzs, 0}, clif.OpVcvtToUintSat: {asm.Vfcvtzu, 0},

@@ -26,13 +26,19 @@
 // UXTX for all 64 bits, UXTW, SXTW, SXTX. ModeSym: adrp to AddrScratch (Lea: to the result), then the
 // access: two words; Disp is a multiple of the access width. ModeConst: the literal form, of Ldr, Ldrsw,
 // Fldr; Lea is adr. ModeLocal, ModeOutArg: any Disp; an address out of reach of fp and sp is made in
-// AddrScratch, in up to four words. There is no ModeIndex.
+// AddrScratch, in up to four words. There is no ModeIndex. Rows that load or store one lane of several
+// have ModeBase without a displacement only.
 //
 // # Sizes
 //
 // Inst.Size is the size of the operation and its registers in bytes: 4 (w, s) or 8 (x, d), or
 // 16 (q). Memory operands are as wide unless the row's name says otherwise. For conversions it is
 // the integer's size. Results of Size 4 are zero-extended to the whole register.
+//
+// # Lanes
+//
+// Rows of vectors that have Lanes take the width of a lane from Inst.Scale, the logarithm of bytes. Where lanes become
+// twice or half as wide, it is that of the narrow ones. Inst.Imm of rows that move lanes is the number of a lane.
 //
 // # Register 31
 //

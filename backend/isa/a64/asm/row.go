@@ -111,8 +111,6 @@ const (
 	NoFault
 	// Expands: more than one word, or another row's.
 	Expands
-	// ForSIMD: nothing selects the row yet.
-	ForSIMD
 )
 
 // RowOf returns the row of op, which must be below NumOps. Callers must not change
