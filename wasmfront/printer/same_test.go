@@ -130,7 +130,7 @@ func next(m *wasmfront.Module, r *wasmfront.Reader, exact bool) (op wasmfront.Op
 	}
 	if op.Op.Info().Imm == wasmfront.ImmBlock && op.Index != wasmfront.NoIndex {
 		if t := &m.Types[op.Index]; len(t.Params) == 0 && len(t.Results) <= 1 {
-			op.Index, op.Results = wasmfront.NoIndex, t.Results
+			op.Index, op.Results = wasmfront.NoIndex, append([]wasmfront.ValType(nil), t.Results...) // nil if empty
 		}
 	}
 	return op
