@@ -12,7 +12,7 @@ import (
 // TestOperator: an operator that is read by itself is the one that validation finds, with the same immediates.
 func TestOperator(t *testing.T) {
 	seen := map[wasmfront.Opcode]bool{}
-	bodies, every := 0, testenv.Cases(5, 2, 1)
+	bodies, every := 0, testenv.Cases(4, 1, 1)
 	for _, s := range suites(t) {
 		for _, group := range s.Groups() {
 			g, err := s.Group(group)

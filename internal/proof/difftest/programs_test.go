@@ -247,12 +247,18 @@ func planRuns(path string, m *wasmfront.Module) []run {
 		if e.Kind != abi.ExternFunc || e.Name == "_initialize" {
 			continue
 		}
-		n := len(m.FuncType(e.Index).Params)
 		for _, v := range []uint64{1, 7, 100} {
 			r := base
 			r.args, r.export = []string{"library"}, e.Name
-			for range n {
-				r.params = append(r.params, v)
+			for _, t := range m.FuncType(e.Index).Params {
+				switch t {
+				case wasmfront.V128: // two words
+					r.params = append(r.params, v, v)
+				case wasmfront.FuncRef: // null
+					r.params = append(r.params, 0)
+				default:
+					r.params = append(r.params, v)
+				}
 			}
 			out = append(out, r)
 		}

@@ -120,26 +120,48 @@ func (r *run) invoke(p *wasirun.Program, e *effects) error {
 	}
 	// wazero takes any number for a reference; here each stands for a value of the store.
 	store, params := p.Instance().Store(), slices.Clone(r.params)
-	for i, t := range f.Type().Params {
+	word := 0
+	for _, t := range f.Type().Params {
 		if t == host.TypeExternRef {
-			if params[i], err = store.ExternRef(params[i]); err != nil {
+			if params[word], err = store.ExternRef(params[word]); err != nil {
 				return err
 			}
 		}
+		word += wordsOf(t)
 	}
-	results := len(f.Type().Results)
+	results := 0
+	for _, t := range f.Type().Results {
+		results += wordsOf(t)
+	}
 	stack := append(params, make([]uint64, results)...)
 	if err := f.CallRaw(nil, stack); err != nil {
 		return err
 	}
 	stack = stack[:results]
-	for i, t := range f.Type().Results {
-		if t == host.TypeExternRef && stack[i] != 0 {
-			stack[i] = store.Extern(stack[i]).(uint64)
+	word = 0
+	for _, t := range f.Type().Results {
+		if t == host.TypeExternRef && stack[word] != 0 {
+			stack[word] = store.Extern(stack[word]).(uint64)
+		}
+		word += wordsOf(t)
+	}
+	if results > len(f.Type().Results) { // wazero clears upper halves by the number of the result, not of the word
+		for i, t := range f.Type().Results {
+			if t == host.TypeI32 || t == host.TypeF32 {
+				stack[i] = uint64(uint32(stack[i]))
+			}
 		}
 	}
 	e.Results = fmt.Sprintf("%x", stack)
 	return nil
+}
+
+// wordsOf is how many words a value takes in the arguments of a call.
+func wordsOf(t host.ValType) int {
+	if t == host.TypeV128 {
+		return 2
+	}
+	return 1
 }
 
 // wazero runs the module under wazero, with our WASI, so that only the engines differ.
