@@ -487,7 +487,7 @@ func TestCPULevel(t *testing.T) {
 		v3 + " avx512f avx512bw avx512cd avx512dq avx512vl": "x86-64-v4",
 		"avx512f avx512bw avx512cd avx512dq avx512vl":       "x86-64-v2",
 	} {
-		if got := cpuLevel(compile.TargetX64, "processor\t: 0\nflags\t\t: " + flags + "\nbugs\t\t: x\n"); got != want {
+		if got := cpuLevel(compile.TargetX64, "processor\t: 0\nflags\t\t: "+flags+"\nbugs\t\t: x\n"); got != want {
 			t.Errorf("%q: %s, want %s", flags, got, want)
 		}
 	}
