@@ -233,7 +233,7 @@ var notSmall = map[Rule]string{
 // -everything, in patterns that are tried on all values, except for vectors.
 func TestExhaustive(t *testing.T) {
 	limit, limitK, functions := testenv.Cases[uint](13, 16, 18), uint(8), testenv.Cases(50, 150, 300)
-	vectorLimit, vectorPart := testenv.Cases[uint](10, 13, 18), testenv.Cases(5, 3, 1)
+	vectorLimit, vectorPart := testenv.Cases[uint](11, 13, 18), testenv.Cases(1, 3, 1)
 	const allLimit, allLimitK = 26, 16 // with -everything
 	if *everything {
 		limit, limitK, functions = allLimit, allLimitK, 4000
