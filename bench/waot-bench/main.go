@@ -11,32 +11,18 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"runtime"
 	"runtime/debug"
-	"syscall"
-	"time"
-	"unsafe"
 
+	"github.com/waot-project/waot/bench/protocol"
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/host"
 	"github.com/waot-project/waot/host/wasirun"
 )
-
-// result is the JSON line.
-type result struct {
-	CompileNS    int64  `json:"compile_ns,omitempty"`     // wall
-	CompileCPUNS int64  `json:"compile_cpu_ns,omitempty"` // user and system, all threads
-	CodeBytes    int    `json:"code_bytes,omitempty"`
-	ExecNS       int64  `json:"exec_ns,omitempty"` // from bench.start to bench.end
-	ExecCPUNS    int64  `json:"exec_cpu_ns,omitempty"`
-	Err          string `json:"err,omitempty"`
-}
 
 func main() {
 	jobs := flag.Int("jobs", 0, "workers; 0 means one per processor")
@@ -44,7 +30,7 @@ func main() {
 	cpu := flag.String("cpu", "x86-64-v2", "level of processor")
 	check := flag.Bool("check", true, "check each register allocation")
 	flag.Parse()
-	var r result
+	var r protocol.Result
 	var err error
 	switch args := flag.Args(); {
 	case len(args) == 3 && args[0] == "compile":
@@ -61,7 +47,7 @@ func main() {
 		r.Err = err.Error()
 		fmt.Fprintln(os.Stderr, "waot-bench:", err)
 	}
-	if e := emit(&r); e != nil {
+	if e := r.Emit(); e != nil {
 		fmt.Fprintln(os.Stderr, "waot-bench:", e)
 		os.Exit(1)
 	}
@@ -70,40 +56,13 @@ func main() {
 	}
 }
 
-func emit(r *result) error {
-	b, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
-	b = append(b, '\n')
-	name := os.Getenv("WASMBENCH_RESULT")
-	if name == "" {
-		_, err = os.Stderr.Write(b)
-		return err
-	}
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b)
-	return errors.Join(err, f.Close())
-}
-
-// cpuTime returns the user and system time of this process.
-func cpuTime() int64 {
-	const clockProcessCPU = 2
-	var t syscall.Timespec
-	syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, clockProcessCPU, uintptr(unsafe.Pointer(&t)), 0)
-	return t.Nano()
-}
-
-func compileFile(r *result, in, out string, o compile.Options) error {
+func compileFile(r *protocol.Result, in, out string, o compile.Options) error {
 	wasm, err := os.ReadFile(in)
 	if err != nil {
 		return err
 	}
 	debug.SetGCPercent(400)
-	cpu, start := cpuTime(), time.Now()
+	clock := protocol.Start()
 	res, err := compile.Module(wasm, o)
 	if err != nil {
 		return err
@@ -112,12 +71,12 @@ func compileFile(r *result, in, out string, o compile.Options) error {
 	if err := res.WriteELF(&b); err != nil {
 		return err
 	}
-	r.CompileNS, r.CompileCPUNS = time.Since(start).Nanoseconds(), cpuTime()-cpu
+	r.CompileNS, r.CompileCPUNS = clock.Read()
 	r.CodeBytes = res.Stats.Text
 	return os.WriteFile(out, b.Bytes(), 0o666)
 }
 
-func runFile(r *result, file, dir string) error {
+func runFile(r *protocol.Result, file, dir string) error {
 	b, err := os.ReadFile(file)
 	if err != nil {
 		return err
@@ -129,14 +88,13 @@ func runFile(r *result, file, dir string) error {
 	// A collection would have to wait for native code, and interrupt it meanwhile.
 	runtime.GC()
 	debug.SetGCPercent(-1)
-	var cpu int64
-	var start time.Time
+	var clock protocol.Clock
 	status, err := wasirun.Run(nil, mod, &wasirun.Options{
 		Args: []string{"benchmark.wasm"}, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Dirs: []wasirun.Dir{{Host: dir, Guest: dir}},
 	}, host.Imports{"bench": {
-		"start": func() { cpu, start = cpuTime(), time.Now() },
-		"end":   func() { r.ExecNS, r.ExecCPUNS = time.Since(start).Nanoseconds(), cpuTime()-cpu },
+		"start": func() { clock = protocol.Start() },
+		"end":   func() { r.ExecNS, r.ExecCPUNS = clock.Read() },
 	}})
 	if err == nil && status != 0 {
 		err = fmt.Errorf("exit status %d", status)
