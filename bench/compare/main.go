@@ -3,6 +3,10 @@
 // toolchain and this module.
 //
 //	go run ./bench/compare [-rounds N] [-json] [-vectors] [KERNEL...]
+//	go run ./bench/compare -go [-rounds N] [-json] [-node NODE] [-with NAME=PROGRAM] [PROGRAM...]
+//
+// With -go it measures the programs of bench/programs, in processor time: native, under waot, wazero, wasmtime if there is a C compiler,
+// and V8 if there is a node.
 package main
 
 import (
@@ -43,12 +47,21 @@ func main() {
 	rounds := flag.Int("rounds", 5, "rounds; each runs every engine once")
 	asJSON := flag.Bool("json", false, "print JSON")
 	ofVectors := flag.Bool("vectors", false, "measure the kernels of bench/vectors")
+	ofPrograms := flag.Bool("go", false, "measure the Go programs of bench/programs")
+	node := flag.String("node", "node", "with -go: the `program` that has V8")
+	with := flag.String("with", "", "with -go: another engine, `NAME=PROGRAM` with the commands of waot-bench")
 	flag.Parse()
-	measure := compare
-	if *ofVectors {
-		measure = compareVectors
+	names, n := flag.Args(), max(1, *rounds)
+	var found table
+	var err error
+	switch {
+	case *ofPrograms:
+		found, err = comparePrograms(names, n, *node, *with, os.Stderr)
+	case *ofVectors:
+		found, err = compareVectors(names, n, os.Stderr)
+	default:
+		found, err = compare(names, n, os.Stderr)
 	}
-	rows, err := measure(flag.Args(), max(1, *rounds), os.Stderr)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "compare:", err)
 		os.Exit(1)
@@ -56,13 +69,19 @@ func main() {
 	if *asJSON {
 		enc := json.NewEncoder(os.Stdout)
 		enc.SetIndent("", "  ")
-		enc.Encode(rows)
+		enc.Encode(found)
 		return
 	}
-	printRows(os.Stdout, rows)
+	found.write(os.Stdout)
 }
 
-// row is one line of the result: medians, and how many times longer wazero takes than waot.
+// table is a result.
+type table interface{ write(w io.Writer) }
+
+// rows is the result for what runs within this process.
+type rows []row
+
+// row is one line of it: medians, and how many times longer wazero takes than waot.
 type row struct {
 	Name     string  `json:"name"`
 	WaotNS   int64   `json:"waot_ns"`
@@ -70,7 +89,7 @@ type row struct {
 	Ratio    float64 `json:"wazero_over_waot"`
 }
 
-func printRows(w io.Writer, rows []row) {
+func (rows rows) write(w io.Writer) {
 	fmt.Fprintf(w, "%-22s %12s %12s %14s\n", "", "waot", "wazero", "wazero / waot")
 	product, n := 0.0, 0
 	for _, r := range rows {
@@ -95,7 +114,7 @@ type engine interface {
 	run(arg string) (time.Duration, string, error)
 }
 
-func compare(names []string, rounds int, log io.Writer) ([]row, error) {
+func compare(names []string, rounds int, log io.Writer) (rows, error) {
 	wasm, err := buildKernels()
 	if err != nil {
 		return nil, err
@@ -112,7 +131,7 @@ func compare(names []string, rounds int, log io.Writer) ([]row, error) {
 			times[e] = append(times[e], d)
 		}
 	}
-	rows := []row{medians("compile, one worker", times)}
+	found := rows{medians("compile, one worker", times)}
 	if len(names) == 0 {
 		_, list, err := engines[0].run("")
 		if err != nil {
@@ -126,9 +145,9 @@ func compare(names []string, rounds int, log io.Writer) ([]row, error) {
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, row)
+		found = append(found, row)
 	}
-	return rows, nil
+	return found, nil
 }
 
 // runRounds runs what the engines have compiled, a kernel of that name.
@@ -155,12 +174,12 @@ func runRounds(engines []engine, name, arg string, rounds int) (row, error) {
 }
 
 // compareVectors is compare for the kernels of bench/vectors, each a module of its own. Their compilation is too short to be measured.
-func compareVectors(names []string, rounds int, log io.Writer) ([]row, error) {
+func compareVectors(names []string, rounds int, log io.Writer) (rows, error) {
 	engines := []engine{&waotEngine{}, &wazeroEngine{}}
 	if len(names) == 0 {
 		names = vectors.Names()
 	}
-	var rows []row
+	var found rows
 	for _, name := range names {
 		fmt.Fprintf(log, "%s\n", name)
 		wasm, err := vectors.Module(name)
@@ -176,9 +195,9 @@ func compareVectors(names []string, rounds int, log io.Writer) ([]row, error) {
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, row)
+		found = append(found, row)
 	}
-	return rows, nil
+	return found, nil
 }
 
 func medians(name string, times [2][]time.Duration) row {

@@ -1,8 +1,11 @@
-// Command wasmtimerun runs modules in wasmtime for instcount, in an emulator:
+// Command wasmtimerun runs modules in wasmtime, for instcount in an emulator, or for compare:
 //
 //	wasmtimerun MODULE.wasm
+//	wasmtimerun compile MODULE.wasm OUT
+//	wasmtimerun run OUT --dir DIR
 //
-// The module has what command waotrun gives it. It is a Go module of its own because it
+// The module has what command waotrun gives it, but with run the system's clocks and random bytes. Then the time between
+// bench.start and bench.end is reported as bench/protocol says. It is a Go module of its own because it
 // needs cgo and wasmtime's library.
 package main
 
@@ -14,10 +17,22 @@ import (
 	"time"
 
 	"github.com/bytecodealliance/wasmtime-go/v39"
+
+	"github.com/waot-project/waot/bench/protocol"
 )
 
 func main() {
-	err := run(os.Args[1])
+	var err error
+	switch args := os.Args[1:]; {
+	case len(args) == 1:
+		err = repeatable(args[0])
+	case len(args) == 3 && args[0] == "compile":
+		err = compile(args[1], args[2])
+	case len(args) == 4 && args[0] == "run" && args[2] == "--dir":
+		err = measured(args[1], args[3])
+	default:
+		err = errors.New("usage: wasmtimerun MODULE.wasm | compile MODULE.wasm OUT | run OUT --dir DIR")
+	}
 	var exit *wasmtime.Error
 	if errors.As(err, &exit) {
 		if status, ok := exit.ExitStatus(); ok {
@@ -30,34 +45,78 @@ func main() {
 	}
 }
 
-func run(file string) error {
-	wasm, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
+func newEngine() *wasmtime.Engine {
 	cfg := wasmtime.NewConfig()
 	cfg.SetStrategy(wasmtime.StrategyCranelift)
 	cfg.SetCraneliftOptLevel(wasmtime.OptLevelSpeed)
 	cfg.SetParallelCompilation(false)
-	engine := wasmtime.NewEngineWithConfig(cfg)
-	module, err := wasmtime.NewModule(engine, wasm)
+	return wasmtime.NewEngineWithConfig(cfg)
+}
+
+func load(engine *wasmtime.Engine, file string) (*wasmtime.Module, error) {
+	wasm, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	return wasmtime.NewModule(engine, wasm)
+}
+
+// compile keeps the code of a module in a file.
+func compile(in, out string) error {
+	module, err := load(newEngine(), in)
 	if err != nil {
 		return err
 	}
+	code, err := module.Serialize()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(out, code, 0o666)
+}
+
+// measured runs what compile has kept, and reports the time between the marks.
+func measured(file, dir string) error {
+	engine := newEngine()
+	module, err := wasmtime.NewModuleDeserializeFile(engine, file)
+	if err != nil {
+		return err
+	}
+	linker := wasmtime.NewLinker(engine)
+	var clock protocol.Clock
+	var r protocol.Result
+	if err := errors.Join(linker.DefineWasi(),
+		linker.FuncWrap("bench", "start", func() { clock = protocol.Start() }),
+		linker.FuncWrap("bench", "end", func() { r.ExecNS, r.ExecCPUNS = clock.Read() })); err != nil {
+		return err
+	}
+	return errors.Join(run(linker, engine, module, dir), r.Emit())
+}
+
+// repeatable compiles a module and runs it with what is equal in all runs.
+func repeatable(file string) error {
+	engine := newEngine()
+	module, err := load(engine, file)
+	if err != nil {
+		return err
+	}
+	linker, err := newLinker(engine)
+	if err != nil {
+		return err
+	}
+	return run(linker, engine, module, ".")
+}
+
+func run(linker *wasmtime.Linker, engine *wasmtime.Engine, module *wasmtime.Module, dir string) error {
 	store := wasmtime.NewStore(engine)
 	wasi := wasmtime.NewWasiConfig()
 	wasi.SetArgv([]string{"benchmark.wasm"})
 	wasi.InheritStdin()
 	wasi.InheritStdout()
 	wasi.InheritStderr()
-	if err := wasi.PreopenDir(".", ".", wasmtime.DIR_READ|wasmtime.DIR_WRITE, wasmtime.FILE_READ|wasmtime.FILE_WRITE); err != nil {
+	if err := wasi.PreopenDir(dir, ".", wasmtime.DIR_READ|wasmtime.DIR_WRITE, wasmtime.FILE_READ|wasmtime.FILE_WRITE); err != nil {
 		return err
 	}
 	store.SetWasi(wasi)
-	linker, err := newLinker(engine)
-	if err != nil {
-		return err
-	}
 	inst, err := linker.Instantiate(store, module)
 	if err != nil {
 		return err

@@ -1,13 +1,17 @@
-// Command wazerorun runs modules in wazero's compiler for instcount, in an emulator:
+// Command wazerorun runs modules in wazero's compiler, for instcount in an emulator, or for compare:
 //
 //	wazerorun MODULE.wasm
+//	wazerorun -measure MODULE.wasm
 //
-// The module has what command waotrun gives it.
+// The module has what command waotrun gives it, but with -measure the system's clocks and random bytes. Then the time between
+// bench.start and bench.end is reported as bench/protocol says.
 package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"time"
@@ -15,10 +19,14 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 	"github.com/tetratelabs/wazero/sys"
+
+	"github.com/waot-project/waot/bench/protocol"
 )
 
 func main() {
-	err := run(context.Background(), os.Args[1])
+	measured := flag.Bool("measure", false, "report the time between the marks")
+	flag.Parse()
+	err := run(context.Background(), flag.Arg(0), *measured)
 	var exit *sys.ExitError
 	switch {
 	case errors.As(err, &exit):
@@ -29,7 +37,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, file string) error {
+func run(ctx context.Context, file string, measured bool) error {
 	wasm, err := os.ReadFile(file)
 	if err != nil {
 		return err
@@ -38,25 +46,41 @@ func run(ctx context.Context, file string) error {
 	if _, err := wasi_snapshot_preview1.Instantiate(ctx, r); err != nil {
 		return err
 	}
-	nothing := func(context.Context) {}
-	if _, err := r.NewHostModuleBuilder("bench").NewFunctionBuilder().WithFunc(nothing).Export("start").
-		NewFunctionBuilder().WithFunc(nothing).Export("end").Instantiate(ctx); err != nil {
+	var clock protocol.Clock
+	var result protocol.Result
+	config := wazero.NewModuleConfig().WithName("").WithArgs("benchmark.wasm").
+		WithStdin(os.Stdin).WithStdout(os.Stdout).WithStderr(os.Stderr).
+		WithFSConfig(wazero.NewFSConfig().WithDirMount(".", "."))
+	if measured {
+		config = config.WithSysNanotime().WithSysWalltime().WithRandSource(rand.Reader)
+	} else {
+		config = repeatable(config)
+	}
+	if _, err := r.NewHostModuleBuilder("bench").
+		NewFunctionBuilder().WithFunc(func() { clock = protocol.Start() }).Export("start").
+		NewFunctionBuilder().WithFunc(func() { result.ExecNS, result.ExecCPUNS = clock.Read() }).Export("end").
+		Instantiate(ctx); err != nil {
 		return err
 	}
+	_, err = r.InstantiateWithConfig(ctx, wasm, config)
+	if measured {
+		err = errors.Join(err, result.Emit())
+	}
+	return err
+}
+
+// repeatable adds a clock that counts its readings, and one constant for random bytes.
+func repeatable(config wazero.ModuleConfig) wazero.ModuleConfig {
 	var reads int64
 	clock := func() int64 {
 		reads++
 		return reads * int64(time.Millisecond)
 	}
-	_, err = r.InstantiateWithConfig(ctx, wasm, wazero.NewModuleConfig().WithName("").WithArgs("benchmark.wasm").
-		WithStdin(os.Stdin).WithStdout(os.Stdout).WithStderr(os.Stderr).
-		WithFSConfig(wazero.NewFSConfig().WithDirMount(".", ".")).WithRandSource(constant{}).
-		WithNanotime(clock, 1).
+	return config.WithRandSource(constant{}).WithNanotime(clock, 1).
 		WithWalltime(func() (sec int64, nsec int32) {
 			t := clock()
 			return t / 1e9, int32(t % 1e9)
-		}, 1))
-	return err
+		}, 1)
 }
 
 // constant is a source of bytes that are all the same.
