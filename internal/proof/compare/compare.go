@@ -142,11 +142,12 @@ func (c *Case) equal(g, w *Event, traps map[abi.TrapCode]abi.TrapCode) bool {
 	return class(g.Trap) == class(w.Trap) && g.NoInstance == w.NoInstance && !g.Place.Differs(w.Place) && g.memories == w.memories && c.equalValues(g.Values, w.Values)
 }
 
-// equalValues compares values and their types. References to functions are equal if both are null, or none.
+// equalValues compares values and their types. References to functions are equal if both are null, or none. Vectors have equal
+// bits, also where lanes are NaNs: the type does not say what the lanes are.
 func (c *Case) equalValues(got, want []spectest.Value) bool {
 	return slices.EqualFunc(got, want, func(g, w spectest.Value) bool {
 		switch {
-		case g.Type != w.Type:
+		case g.Type != w.Type || g.High != w.High:
 			return false
 		case g.Type == clif.FuncRef:
 			return (g.Bits == 0) == (w.Bits == 0)

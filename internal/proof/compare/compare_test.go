@@ -94,6 +94,7 @@ const everything = `(module (import "host" "id_l" (func $h (param i32 f64) (resu
 	(func (export "get") (param i32) (result i32 f32 funcref) (local.get 0) (f32.const nan) (table.get (i32.const 0)))
 	(func (export "set") (param i32 i32) (i32.store8 (local.get 0) (local.get 1)))
 	(func (export "host") (param i32) (result i64) (call $h (local.get 0) (f64.const -3)))
+	(func (export "vector") (param i32) (result v128) (v128.const i64x2 5 7))
 	(func (export "trap") (param i32) (drop (call_indirect (result i32) (i32.const 1)))))`
 
 // TestLies: whatever an engine does otherwise than the others is reported.
@@ -119,6 +120,8 @@ func TestLies(t *testing.T) {
 		{"another NaN where it counts", "get", change(1, spectest.Value{Type: clif.F32, Bits: 0xFFC00001}), true, "f32:0xffc00001"},
 		{"no NaN", "get", change(1, spectest.Value{Type: clif.F32, Bits: 0x7F800000}), false, "f32:0x7f800000"},
 		{"a function", "get", change(2, spectest.Value{Type: clif.FuncRef, Bits: 1}), false, ":0x1"},
+		{"the low half of a vector", "vector", change(0, spectest.Value{Type: clif.V128, Bits: 6, High: 7}), false, "v128:0x6,0x7"},
+		{"the high half of a vector", "vector", change(0, spectest.Value{Type: clif.V128, Bits: 5, High: 8}), false, "v128:0x5,0x8"},
 		{"fewer values", "get", func(_ spectest.Instance, v values, err error) (values, error) { return v[:2], err }, false, "1 differences"},
 		{"a trap instead of values", "get", fail(trap{abi.TrapUnreachable, 0}), false, `trap "unreachable"`},
 		{"an error", "get", fail(errors.New("broken")), false, "broken"},

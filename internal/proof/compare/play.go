@@ -49,7 +49,9 @@ func (v *Event) String() string {
 func valuesText(values []spectest.Value) string {
 	s := ""
 	for _, v := range values {
-		s += fmt.Sprintf(" %v:%#x", v.Type, v.Bits)
+		if s += fmt.Sprintf(" %v:%#x", v.Type, v.Bits); v.Type == clif.V128 {
+			s += fmt.Sprintf(",%#x", v.High)
+		}
 	}
 	return "(" + strings.TrimPrefix(s, " ") + ")"
 }
