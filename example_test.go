@@ -16,8 +16,6 @@ import (
 
 // The modules are described in testdata/wasm/README.md.
 var (
-	//go:embed testdata/wasm/add.wasm
-	addWasm []byte
 	//go:embed testdata/wasm/div.wasm
 	divWasm []byte
 	//go:embed testdata/wasm/greet.wasm

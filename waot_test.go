@@ -1,6 +1,7 @@
 package waot_test
 
 import (
+	_ "embed"
 	"errors"
 	"go/ast"
 	"go/parser"
@@ -17,6 +18,11 @@ import (
 
 	"github.com/waot-project/waot"
 )
+
+// addWasm is described in testdata/wasm/README.md.
+//
+//go:embed testdata/wasm/add.wasm
+var addWasm []byte
 
 // parseDir parses the files of a package, tests aside, and gives its exported names.
 func parseDir(t *testing.T, dir string) (names []string, text string) {

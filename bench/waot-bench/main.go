@@ -1,3 +1,5 @@
+//go:build linux
+
 // Command waot-bench is waot as an engine of a benchmark driver:
 //
 //	waot-bench [FLAGS] compile IN.wasm OUT    writes an object
