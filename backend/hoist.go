@@ -10,8 +10,12 @@ import (
 // Placement of rematerialisable definitions. Constants that a loop uses go in front of the loop. Bases of memories and of
 // the instance data go to the nearest block that dominates their uses and is in no loop.
 
-// maxHoisted is the most constants that are defined in front of one loop: of scalars, and as many vectors.
-const maxHoisted = 16
+// maxHoisted is the most constants of the function that are defined in front of one loop: of scalars, and as many vectors. maxMade is
+// the most vectors that lowering asks for.
+const (
+	maxHoisted = 16
+	maxMade    = 8
+)
 
 // loop is a loop, without its cold blocks. Outer loops come before the loops in them.
 type loop struct {
@@ -22,13 +26,16 @@ type loop struct {
 	front  int32  // the outermost loop without calls that contains this one, perhaps itself; or -1
 	latch  uint32 // a block that dominates all blocks that branch back; noBlock before the first one is seen
 	consts uint32 // list of the constants in front of it: first entry + 1, or 0
+	made   uint8  // how many of them are vectors that lowering asked for, which come first
 }
 
 // hoisted is a constant that is defined in front of a loop, at the end of its home block.
 type hoisted struct {
-	inst     clif.Inst
-	sameHome uint32 // next entry + 1 in the list of the home block
-	before   uint32 // next entry + 1 in the list of the loop
+	inst      clif.Inst     // of which it is the result; NoInst for a vector that lowering asked for
+	reg       regalloc.VReg // of such a vector
+	low, high uint64        // and its value
+	sameHome  uint32        // next entry + 1 in the list of the home block
+	before    uint32        // next entry + 1 in the list of the loop
 }
 
 // hoister decides where the definitions go; Lower appends them there.
@@ -36,6 +43,7 @@ type hoister struct {
 	stop   *stop.Flag
 	dom    analysis.Idoms // of the blocks of the order
 	deep   bool           // nested deeper than maxDepth: loops are not told apart
+	found  bool           // loops, inLoop and always are filled
 	bases  []baseUse      // by memory, then of the instance data
 	loops  []loop
 	inLoop []int32   // by block: its innermost loop, or -1
@@ -61,7 +69,7 @@ func (h *hoister) flat() bool { return h.deep || !h.dom.Exact() }
 // begin fills dom, and prepares the bases of the memories and of the instance data.
 func (h *hoister) begin(flag *stop.Flag, o *BlockOrder, memories int) {
 	h.stop = flag
-	h.list, h.loops, h.front, h.deep = h.list[:0], h.loops[:0], -1, false
+	h.list, h.loops, h.front, h.deep, h.found = h.list[:0], h.loops[:0], -1, false, false
 	h.bases = stop.Zeroed(h.stop, h.bases, memories+1)
 	for k := range h.bases {
 		h.bases[k].reg = regalloc.NoVReg
@@ -88,6 +96,7 @@ func (h *hoister) outside(o *BlockOrder, b uint32, depth uint16) uint32 {
 
 // findLoops fills loops and inLoop, by the loops that o has found. Edge blocks and cold blocks are in none.
 func (h *hoister) findLoops(f *clif.Func, o *BlockOrder) {
+	h.found = true
 	h.inLoop = stop.Zeroed(h.stop, h.inLoop, len(o.Blocks))
 	for b := range o.Blocks {
 		h.stop.PollAt(b)
@@ -175,14 +184,16 @@ func hasCall(f *clif.Func, b clif.Block) bool {
 	return false
 }
 
-// enter notes that block b is next in the order. If each iteration executes b, its constants go in front of the outermost
-// loop around it without calls: a call would take their registers.
-func (h *hoister) enter(b int) {
-	h.front = -1
+// enter notes that block b is next in the order.
+func (h *hoister) enter(b int) { h.front = h.frontOf(b) }
+
+// frontOf returns the loop before which constants of block b go, or -1. If each iteration executes b, that is the outermost loop
+// around it without calls: a call would take their registers.
+func (h *hoister) frontOf(b int) int32 {
 	if len(h.loops) == 0 || h.flat() || !h.always[b] {
-		return
+		return -1
 	}
-	h.front = h.loops[h.inLoop[b]].front
+	return h.loops[h.inLoop[b]].front
 }
 
 // expect notes that block b will use base k.
@@ -230,11 +241,17 @@ func (h *hoister) hoist(u *DefUse, o *BlockOrder, i clif.Inst, d *clif.InstData)
 	if room == 0 {
 		return false
 	}
+	h.putInFront(o, lp, hoisted{inst: i})
+	return true
+}
+
+// putInFront adds c to the constants in front of a loop.
+func (h *hoister) putInFront(o *BlockOrder, lp *loop, c hoisted) {
 	home := h.outside(o, h.dom.Of(lp.header), lp.depth-1)
-	h.list = append(h.list, hoisted{i, h.homes[home], lp.consts})
+	c.sameHome, c.before = h.homes[home], lp.consts
+	h.list = append(h.list, c)
 	lp.consts = uint32(len(h.list))
 	h.homes[home] = lp.consts
-	return true
 }
 
 // expectBases notes which bases instruction d of block b will use.
@@ -288,10 +305,13 @@ func (l *Lower) InstanceBase() (v regalloc.VReg, ok bool) {
 // lowerHoisted lowers the definitions placed at the end of block b. The terminator of b has been lowered before.
 func (l *Lower) lowerHoisted(b int) {
 	for n := l.homes[b]; n != 0; n = l.list[n-1].sameHome {
-		i := l.list[n-1].inst
-		if d := &l.F.Insts[i]; l.anyUsed(d) {
-			l.group(l.F.Srcs[i])
-			l.Target.Lower[d.Op](l, i, d)
+		c := &l.list[n-1]
+		if c.inst == clif.NoInst {
+			l.group(0)
+			l.Target.VectorConst(l, c.low, c.high, c.reg)
+		} else if d := &l.F.Insts[c.inst]; l.anyUsed(d) {
+			l.group(l.F.Srcs[c.inst])
+			l.Target.Lower[d.Op](l, c.inst, d)
 		}
 	}
 	l.lowerBases(b, false)

@@ -46,8 +46,9 @@ type Lowering struct {
 	MaxDisp int32
 	// Heap is the address of the load or store i.
 	Heap func(l *Lower, i clif.Inst, d *clif.InstData) Address
-	// IntConst appends dst = x, rematerialisable.
-	IntConst func(l *Lower, x int64, dst regalloc.VReg)
+	// IntConst appends dst = x, rematerialisable; VectorConst does so for a vector.
+	IntConst    func(l *Lower, x int64, dst regalloc.VReg)
+	VectorConst func(l *Lower, low, high uint64, dst regalloc.VReg)
 	// Put appends a store of v, of type t, at a, which does not fault; PutZero of a word that is zero.
 	Put     func(l *Lower, t clif.Type, a Address, v clif.Value)
 	PutZero func(l *Lower, a Address)

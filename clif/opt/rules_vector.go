@@ -21,6 +21,11 @@ func vectorRules(r *[clif.NumOpcodes]rule) {
 	r[clif.OpVadd] = ruleVadd
 	r[clif.OpVsub] = ruleVsub
 	r[clif.OpVmul] = ruleVmul
+	for _, op := range extended {
+		if op != 0 {
+			r[op] = ruleVextmul
+		}
+	}
 	r[clif.OpVmaxS] = ruleVmaxS
 	r[clif.OpVicmp] = ruleVicmp
 	r[clif.OpVbitselect] = ruleChoice
@@ -359,10 +364,31 @@ var extended = [clif.NumOpcodes]clif.Opcode{
 	clif.OpVextendHighS: clif.OpVextmulHighS, clif.OpVextendHighU: clif.OpVextmulHighU,
 }
 
+// ruleVextmul: products of bytes are those of what is extended, which other instructions may use, too. Machines that multiply and extend at
+// once find it together.
+func ruleVextmul(c *folder, d *clif.InstData) (clif.Value, bool) {
+	if v, again := ruleVector(c, d); v != none || again || d.Type != clif.I16x8 {
+		return v, again
+	}
+	for _, v := range [...]clif.Value{d.ArgA(), d.ArgB()} {
+		if _, constant := c.vector(v); constant {
+			return none, false
+		}
+	}
+	if !c.may(RuleVextmulBytes) {
+		return none, false
+	}
+	extension := func(x uint32) uint32 {
+		op := clif.OpVextendLowS + d.Op - clif.OpVextmulLowS
+		return uint32(c.make1(clif.InstData{Op: op, Type: d.Type, A: x}, clif.V128))
+	}
+	return become(d, clif.InstData{Op: clif.OpVmul, Type: d.Type, A: extension(d.A), B: extension(d.B)})
+}
+
 // ruleVmul: negation, shifts, and widening multiplication.
 func ruleVmul(c *folder, d *clif.InstData) (clif.Value, bool) {
 	x, y := c.def(d.ArgA()), c.def(d.ArgB())
-	if x != nil && y != nil && x.Op == y.Op && x.Type == d.Type && y.Type == d.Type && extended[x.Op] != 0 && c.may(RuleVmulExtends) {
+	if x != nil && y != nil && x.Op == y.Op && x.Type == d.Type && y.Type == d.Type && extended[x.Op] != 0 && d.Type != clif.I16x8 && c.may(RuleVmulExtends) {
 		return become(d, clif.InstData{Op: extended[x.Op], Type: d.Type, A: x.A, B: y.A})
 	}
 	if v, again := ruleVector(c, d); v != none || again {

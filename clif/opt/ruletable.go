@@ -95,6 +95,7 @@ const (
 	RuleVsubNeg
 	RuleVsubFromZero
 	RuleVmulExtends
+	RuleVextmulBytes
 	RuleVmulMinusOne
 	RuleVmulPow2
 	RuleVmaxNeg
@@ -252,7 +253,8 @@ var ruleInfos = [NumRules]rewrite.Info{
 	RuleVaddNeg:         {Name: "vadd-neg", Pass: "fold", What: "x + -y, -y + x => x - y", Types: onIntShapes},
 	RuleVsubNeg:         {Name: "vsub-neg", Pass: "fold", What: "x - -y => x + y", Types: onIntShapes},
 	RuleVsubFromZero:    {Name: "vsub-from-zero", Pass: "fold", What: "0 - x => -x", Types: onIntShapes},
-	RuleVmulExtends:     {Name: "vmul-extends", Pass: "fold", What: "extend x * extend y => extmul x y", Types: onWideShapes},
+	RuleVmulExtends:     {Name: "vmul-extends", Pass: "fold", What: "extend x * extend y => extmul x y", Types: 1<<clif.I32x4 | 1<<clif.I64x2},
+	RuleVextmulBytes:    {Name: "vextmul-bytes", Pass: "fold", What: "extmul x y => extend x * extend y, if neither is constant", Types: 1 << clif.I16x8},
 	RuleVmulMinusOne:    {Name: "vmul-minus-one", Pass: "fold", What: "x * -1 => -x", Types: onWideShapes},
 	RuleVmulPow2:        {Name: "vmul-pow2", Pass: "fold", What: "x * 2^k => x << k", Types: onWideShapes},
 	RuleVmaxNeg:         {Name: "vmax-neg", Pass: "fold", What: "max_s x -x => abs x", Types: onNarrowShapes},

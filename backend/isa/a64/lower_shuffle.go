@@ -156,7 +156,7 @@ func lookUp(l *lower, want *bytesOf, src *sources, dst vreg) {
 		}
 	}
 	indices := func(k int) vreg {
-		return tempVector(l, endian.LittleEndian.Uint64(index[k][:]), endian.LittleEndian.Uint64(index[k][8:]))
+		return l.SharedVector(endian.LittleEndian.Uint64(index[k][:]), endian.LittleEndian.Uint64(index[k][8:]))
 	}
 	if used[0] && used[1] {
 		first := vectorOf(l, inLanes(asm.Vtbl, 0), l.Use(src[0]), indices(0))

@@ -99,7 +99,7 @@ func lowerVconst(l *lower, _ clif.Inst, d *clif.InstData) {
 	vectorConst(l, low, high, l.Def(d, 0))
 }
 
-// vectorConst appends dst = the vector with the given halves, rematerialisable.
+// vectorConst implements backend.Target.VectorConst.
 func vectorConst(l *lower, low, high uint64, dst vreg) {
 	in, ok := asm.VectorConst(low, high)
 	if !ok {
@@ -108,13 +108,6 @@ func vectorConst(l *lower, low, high uint64, dst vreg) {
 		a.Set(&in)
 	}
 	l.EmitRemat(in, dst)
-}
-
-// tempVector appends a fresh register with the vector.
-func tempVector(l *lower, low, high uint64) vreg {
-	v := l.NewVReg(clif.V128)
-	vectorConst(l, low, high, v)
-	return v
 }
 
 func lowerVsplat(l *lower, _ clif.Inst, d *clif.InstData) {
@@ -156,7 +149,7 @@ func lowerVinsert(l *lower, _ clif.Inst, d *clif.InstData) {
 // lowerVswizzleMod keeps of each index the low four bits and the top one, which makes it too large.
 func lowerVswizzleMod(l *lower, _ clif.Inst, d *clif.InstData) {
 	const keep = 0x8f8f8f8f8f8f8f8f
-	index := vectorOf(l, inLanes(asm.Vand, 0), l.Use(d.ArgB()), tempVector(l, keep, keep))
+	index := vectorOf(l, inLanes(asm.Vand, 0), l.Use(d.ArgB()), l.SharedVector(keep, keep))
 	l.Emit(inLanes(asm.Vtbl, 0), l.Use(d.ArgA()), index, l.Def(d, 0))
 }
 

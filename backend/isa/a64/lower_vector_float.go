@@ -86,13 +86,13 @@ func lowerVcvtToSintInd(l *lower, _ clif.Inst, d *clif.InstData) {
 		limit, least = backend.FloatBits(clif.F32, 1<<31)*(1<<32+1), 1<<63|1<<31
 	}
 	x, dst := l.Use(d.ArgA()), l.Def(d, 0)
-	fits := vectorOf(l, inLanes(asm.Vfcmgt, scale), tempVector(l, limit, limit), x)
+	fits := vectorOf(l, inLanes(asm.Vfcmgt, scale), l.SharedVector(limit, limit), x)
 	whole := vectorOf(l, inLanes(asm.Vfcvtzs, scale), x)
 	if d.Type == clif.F32x4 {
-		bitselect(l, fits, whole, tempVector(l, least, least), dst)
+		bitselect(l, fits, whole, l.SharedVector(least, least), dst)
 		return
 	}
 	chosen := l.NewVReg(clif.V128)
-	bitselect(l, fits, whole, tempVector(l, least, least), chosen)
+	bitselect(l, fits, whole, l.SharedVector(least, least), chosen)
 	l.Emit(inLanes(asm.Vsqxtn, 2), chosen, dst)
 }

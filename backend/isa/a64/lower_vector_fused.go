@@ -35,6 +35,13 @@ func lowerVectorSum(l *lower, i clif.Inst, d *clif.InstData) {
 		rules = addends[:2]
 	}
 	for range 2 {
+		if b, ok := l.Fold(RuleVectorWideFactors, d.Type, y, 16); ok {
+			_, product := l.DefInst(y)
+			_, factor := l.DefInst(product.ArgA())
+			b.Op = factor.Op - clif.OpVextendLowS + clif.OpVextmulLowS
+			addFolded(l, d, x, &b)
+			return
+		}
 		if b, ok := l.Fold(RuleVectorProduct, d.Type, y, 16); ok {
 			multiplyAdd(l, d, x, b.X(), b.Y())
 			return

@@ -189,7 +189,7 @@ var laneBits = [...]struct{ low, high uint64 }{
 func lowerVbitmask(l *lower, _ clif.Inst, d *clif.InstData) {
 	scale, dst := laneScale(d.Type), l.Def(d, 0)
 	k := &laneBits[scale]
-	x := vectorOf(l, inLanes(asm.Vand, 0), laneMask(l, d.Type, d.ArgA()), tempVector(l, k.low, k.high))
+	x := vectorOf(l, inLanes(asm.Vand, 0), laneMask(l, d.Type, d.ArgA()), l.SharedVector(k.low, k.high))
 	switch scale {
 	case 0:
 		for range 3 { // to one byte of each half

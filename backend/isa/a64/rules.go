@@ -97,6 +97,7 @@ const (
 	RuleInsertMem16
 	RuleVectorProduct
 	RuleVectorWideProduct
+	RuleVectorWideFactors
 	RuleVectorPairs
 	RuleVectorExtended
 	RuleVectorShifted
@@ -281,8 +282,8 @@ var rows = [numRules]backend.RuleDef{
 
 	RuleVshiftImm: {Name: "vshift_imm", Pattern: "(vshl|vshr_s|vshr_u x k)", Lower: lowerVshiftImm,
 		Gives: "shift x, k", Why: "no constant in a register, and no vector of it"},
-	RuleVmulExtended: {Name: "vmul_extended", Pattern: "(vmul (only (" + extendedLanes + " x)) (only (" + extendedLanes + " y)))", When: "extended-alike", Lower: lowerVmulExtended,
-		Gives: "smull or umull", Why: "one instruction for three"},
+	RuleVmulExtended: {Name: "vmul_extended", Pattern: "(vmul (" + extendedLanes + " x) (" + extendedLanes + " y))", When: "extended-alike", Lower: lowerVmulExtended,
+		Gives: "smull or umull", Why: "what nothing else uses is not extended"},
 	RuleVicmpTest: {Name: "vicmp_test", Pattern: "(vicmp:ne (only (vand.v128 x y)) z:vector-zero)", Lower: lowerVicmpTest,
 		Gives: "cmtst x, y", Why: "one instruction for three, and no zero"},
 	RuleVicmpZero: {Name: "vicmp_zero", Pattern: "(vicmp:eq|ne|slt|sge|sgt|sle|ugt|ule x y:vector-zero)", Lower: lowerVicmpZero(false),
@@ -319,6 +320,8 @@ var rows = [numRules]backend.RuleDef{
 		Gives: "mla or mls x, y", Why: twoInOne},
 	RuleVectorWideProduct: {Name: "vector_wide_product", Term: operand, Pattern: "(only (vextmul_low_s|vextmul_low_u|vextmul_high_s|vextmul_high_u x y))",
 		Gives: "smlal, umlal, smlsl or umlsl x, y", Why: twoInOne},
+	RuleVectorWideFactors: {Name: "vector_wide_factors", Term: operand, Pattern: "(only (vmul (" + extendedLanes + " x) (" + extendedLanes + " y)))", When: "factors-alike",
+		Gives: "smlal, umlal, smlsl or umlsl x, y", Why: "what nothing else uses is not extended"},
 	RuleVectorPairs: {Name: "vector_pairs", Term: operand, Pattern: "(only (vextadd_pair_s|vextadd_pair_u x))",
 		Gives: "sadalp or uadalp x", Why: twoInOne},
 	RuleVectorExtended: {Name: "vector_extended", Term: operand, Pattern: "(only (" + extendedLanes + " x))",
@@ -429,6 +432,11 @@ var words = backend.Vocabulary{
 		// lane-mask: the operand has ones or zeros in the lanes of the shape, or in wider ones.
 		"lane-mask":      func(l *lower, m *match) bool { return definition(l, m, 0).Type.LaneBits() >= m.T.LaneBits() },
 		"extended-alike": func(l *lower, m *match) bool { return definition(l, m, 0).Op == definition(l, m, 1).Op },
+		"factors-alike": func(l *lower, m *match) bool {
+			_, x := l.DefInst(definition(l, m, 0).ArgA())
+			_, y := l.DefInst(definition(l, m, 0).ArgB())
+			return x.Op == y.Op
+		},
 		// same-pair: z and w are x and y, crossed: y and x.
 		"same-pair":      func(l *lower, m *match) bool { return same(l, m.X(), m.Z()) && same(l, m.Y(), m.W()) || crossed(l, m) },
 		"crossed":        crossed,

@@ -42,16 +42,34 @@ func lowerVsplat(l *lower, _ clif.Inst, d *clif.InstData) {
 		l.Emit(backend.Inst{Op: asm.Vpbroadcastw, Size: 16}, x, dst)
 	case avx:
 		l.Emit(backend.Inst{Op: asm.Vpbroadcastb, Size: 16}, x, dst)
-	case t == clif.I16x8:
-		simd(l, asm.Pshufd).to(simd(l, asm.Pshuflw).of(x), dst)
 	default:
-		simd(l, asm.Pshufb).to(x, zeros.reg(l), dst)
+		copySmall(l, t, x, dst)
 	}
 }
 
 // splatRows are the instructions that load a lane and copy it to all, by shape.
 var splatRows = [numShapes]backend.Op{clif.I8x16: asm.Vpbroadcastb, clif.I16x8: asm.Vpbroadcastw,
 	clif.I32x4: asm.Vbroadcastss, clif.I64x2: asm.Movddup, clif.F32x4: asm.Vbroadcastss, clif.F64x2: asm.Movddup}
+
+// lowerVsplatMemSmall: before AVX2, a shuffle copies the lane.
+func lowerVsplatMemSmall(l *lower, m *match) {
+	if has(l, asm.AVX2) {
+		lowerVsplatMem(l, m)
+		return
+	}
+	x := l.NewVReg(clif.V128)
+	emitMem(l, insertion(l, m.T, 0).in, loaded(l, m), []vreg{zeros.reg(l)}, []vreg{x})
+	copySmall(l, m.T, x, l.Def(m.D, 0))
+}
+
+// copySmall appends dst = the lowest lane of x, of 8 or 16 bits, in all lanes.
+func copySmall(l *lower, t clif.Type, x, dst vreg) {
+	if t == clif.I8x16 {
+		simd(l, asm.Pshufb).to(x, zeros.shared(l), dst)
+		return
+	}
+	simd(l, asm.Pshufb).constTo(x, all(t, 0x100), dst)
+}
 
 func lowerVsplatMem(l *lower, m *match) {
 	emitMem(l, formOf(l, splatRows[m.T]), loaded(l, m), nil, []vreg{l.Def(m.D, 0)})

@@ -170,24 +170,34 @@ func all(t clif.Type, x uint64) vector128 {
 // pool returns the address of k in the constant pool.
 func (k vector128) pool(l *lower) amode { return l.Pool(k.low, k.high, 16) }
 
-// reg returns a register with k.
+// reg returns a register with k, for an instruction whose SSE form overwrites it.
 func (k vector128) reg(l *lower) vreg {
+	if has(l, asm.AVX) {
+		return k.shared(l)
+	}
 	r := l.NewVReg(clif.V128)
-	vectorConst(l, k, r)
+	vectorConst(l, k.low, k.high, r)
 	return r
 }
+
+// shared returns a register with k, for an instruction that only reads it.
+func (k vector128) shared(l *lower) vreg { return l.SharedVector(k.low, k.high) }
 
 // zeros and ones are the constants that need no memory.
 var zeros, ones = vector128{}, vector128{math.MaxUint64, math.MaxUint64}
 
+// lowerVconst: in front of a loop, a constant saves loads. But a copy of one that is used once and then overwritten is no cheaper than its load.
 func lowerVconst(l *lower, _ clif.Inst, d *clif.InstData) {
 	low, high := d.V128()
-	vectorConst(l, vector128{low, high}, l.Def(d, 0))
+	kept := has(l, asm.AVX) || !l.SingleUse(d.Result)
+	if dst := l.Def(d, 0); !kept || !l.VectorInFront(low, high, dst) {
+		vectorConst(l, low, high, dst)
+	}
 }
 
-// vectorConst appends dst = k, rematerialisable.
-func vectorConst(l *lower, k vector128, dst vreg) {
-	switch k {
+// vectorConst implements backend.Target.VectorConst.
+func vectorConst(l *lower, low, high uint64, dst vreg) {
+	switch k := (vector128{low, high}); k {
 	case zeros:
 		l.EmitRemat(backend.Inst{Op: asm.Zerof}, dst)
 	case ones:
@@ -267,7 +277,7 @@ func lowerVnot(l *lower, _ clif.Inst, d *clif.InstData) {
 }
 
 // invert appends dst = not x.
-func invert(l *lower, x, dst vreg) { simd(l, asm.Pxor).to(x, ones.reg(l), dst) }
+func invert(l *lower, x, dst vreg) { simd(l, asm.Pxor).to(x, ones.shared(l), dst) }
 
 // lowerVbitselect appends (a and c) or (b and not c).
 func lowerVbitselect(l *lower, _ clif.Inst, d *clif.InstData) {
@@ -317,7 +327,7 @@ func lowerVtest(l *lower, _ clif.Inst, d *clif.InstData) {
 func vectorTest(l *lower, d *clif.InstData) comparison {
 	x, cond := l.Use(d.ArgA()), asm.NE
 	if d.Op == clif.OpVallTrue {
-		x, cond = simd(l, equals[d.Type]).of(x, zeros.reg(l)), asm.E
+		x, cond = simd(l, equals[d.Type]).of(x, zeros.shared(l)), asm.E
 	}
 	c := backend.Comparing(simd(l, asm.Ptest).in, cond)
 	c.Add(x, x)
@@ -340,7 +350,7 @@ func lowerVbitmask(l *lower, _ clif.Inst, d *clif.InstData) {
 	case clif.I8x16:
 		sized(l, asm.Pmovmskb, 4).to(x, dst)
 	case clif.I16x8:
-		sized(l, asm.Pmovmskb, 4).to(simd(l, asm.Packsswb).of(x, zeros.reg(l)), dst)
+		sized(l, asm.Pmovmskb, 4).to(simd(l, asm.Packsswb).of(x, zeros.shared(l)), dst)
 	case clif.I32x4:
 		sized(l, asm.Movmsk, 4).to(x, dst)
 	case clif.I64x2:

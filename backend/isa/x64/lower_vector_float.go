@@ -129,7 +129,7 @@ func lowerVcvtToSintSat(l *lower, _ clif.Inst, d *clif.InstData) {
 
 // lowerVcvtToUintSat: NaNs and negative numbers become 0 first.
 func lowerVcvtToUintSat(l *lower, _ clif.Inst, d *clif.InstData) {
-	t, x, dst, zero := d.Type, l.Use(d.ArgA()), l.Def(d, 0), zeros.reg(l)
+	t, x, dst, zero := d.Type, l.Use(d.ArgA()), l.Def(d, 0), zeros.shared(l)
 	x = simdOf(l, asm.Maxp, t).of(x, zero)
 	if t == clif.F64x2 { // plus 2^52, the number is in the lower half
 		x = simdOf(l, asm.Minp, t).constOf(x, floatLanes(t, 1<<32-1))

@@ -240,7 +240,7 @@ func highS(l *lower, t clif.Type, x vreg) vreg {
 
 // highU returns the zero-extended high lanes of x.
 func highU(l *lower, t clif.Type, x vreg) vreg {
-	return simd(l, interleavings[t].high).of(x, zeros.reg(l))
+	return simd(l, interleavings[t].high).of(x, zeros.shared(l))
 }
 
 func lowerVextendHighS(l *lower, _ clif.Inst, d *clif.InstData) {
@@ -249,7 +249,7 @@ func lowerVextendHighS(l *lower, _ clif.Inst, d *clif.InstData) {
 }
 
 func lowerVextendHighU(l *lower, _ clif.Inst, d *clif.InstData) {
-	simd(l, interleavings[d.Type].high).to(l.Use(d.ArgA()), zeros.reg(l), l.Def(d, 0))
+	simd(l, interleavings[d.Type].high).to(l.Use(d.ArgA()), zeros.shared(l), l.Def(d, 0))
 }
 
 // lowerVextaddPair multiplies by 1 and adds products in pairs. Words without signs are made signed by subtracting 2^15 from each.
@@ -282,6 +282,11 @@ func lowerVextaddProducts(l *lower, m *match) {
 	signed := m.Op == clif.OpVextmulLowS || m.Op == clif.OpVextmulHighS
 	x, y := extended(l, high, signed, l.Use(m.X())), extended(l, high, signed, l.Use(m.Y()))
 	simd(l, asm.Pmaddwd).to(x, y, l.Def(m.D, 0))
+}
+
+// lowerVextaddBytes adds products of what was bytes.
+func lowerVextaddBytes(l *lower, m *match) {
+	simd(l, asm.Pmaddwd).to(l.Use(m.X()), l.Use(m.Y()), l.Def(m.D, 0))
 }
 
 // lowerVextmul: bytes are extended first; of words there are the halves of products; even doublewords have whole products.

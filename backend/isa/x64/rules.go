@@ -69,6 +69,8 @@ const (
 	RuleVextaddQuads
 	RuleVextaddProducts
 	RuleVextaddProductsU
+	RuleVextaddBytes
+	RuleVextaddBytesU
 	RuleVswizzleLow
 	RuleVsplatMem
 	RuleVsplatMem8
@@ -231,14 +233,18 @@ var rows = [numRules]backend.RuleDef{
 		Gives: "pmovsxbw; pmovsxbw; pmaddwd", Why: "one instruction multiplies and adds"},
 	RuleVextaddProductsU: {Name: "vextadd_products_u", Pattern: "(vextadd_pair_u.i32x4 (only (vextmul_low_u|vextmul_high_u.i16x8 x y)))", Lower: lowerVextaddProducts,
 		Gives: "pmovzxbw; pmovzxbw; pmaddwd", Why: "one instruction multiplies and adds"},
+	RuleVextaddBytes: {Name: "vextadd_bytes", Pattern: "(vextadd_pair_s.i32x4 (only (vmul.i16x8 x:signed-bytes y:signed-bytes)))", Lower: lowerVextaddBytes,
+		Gives: "pmaddwd x, y", Why: "products of bytes fit, so that one instruction multiplies and adds"},
+	RuleVextaddBytesU: {Name: "vextadd_bytes_u", Pattern: "(vextadd_pair_u.i32x4 (only (vmul.i16x8 x:unsigned-bytes y:unsigned-bytes)))", Lower: lowerVextaddBytes,
+		Gives: "pmaddwd x, y", Why: "products of bytes fit, so that one instruction multiplies and adds"},
 	RuleVswizzleLow: {Name: "vswizzle_low", Pattern: "(vswizzle x y:low-indices)", Lower: lowerVswizzleLow,
 		Gives: "pshufb x, y", Why: "all indices are below 16"},
 	RuleVsplatMem: {Name: "vsplat_mem", Pattern: "(vsplat [x])", When: "splat-load", Lower: lowerVsplatMem,
 		Gives: "movddup or broadcast [x]", Why: "the load is saved"},
-	RuleVsplatMem8: {Name: "vsplat_mem8", Pattern: "(vsplat.i8x16 [x:1])", When: "avx2", Lower: lowerVsplatMem,
-		Gives: "vpbroadcastb [x]", Why: "the load and the move are saved"},
-	RuleVsplatMem16: {Name: "vsplat_mem16", Pattern: "(vsplat.i16x8 [x:2])", When: "avx2", Lower: lowerVsplatMem,
-		Gives: "vpbroadcastw [x]", Why: "the load and the move are saved"},
+	RuleVsplatMem8: {Name: "vsplat_mem8", Pattern: "(vsplat.i8x16 [x:1])", Lower: lowerVsplatMemSmall,
+		Gives: "vpbroadcastb [x], or pinsrb; pshufb", Why: "the load and the move are saved"},
+	RuleVsplatMem16: {Name: "vsplat_mem16", Pattern: "(vsplat.i16x8 [x:2])", Lower: lowerVsplatMemSmall,
+		Gives: "vpbroadcastw [x], or pinsrw; pshufb", Why: "the load and the move are saved"},
 	RuleVextendMem: {Name: "vextend_mem", Pattern: "(vextend_low_s|vextend_low_u [x:8])", Lower: lowerVextendMem,
 		Gives: "pmovsx or pmovzx [x]", Why: "the load is saved"},
 	RuleVinsertMem: {Name: "vinsert_mem", Pattern: "(vinsert x [y])", When: "lane-load", Lower: lowerVinsertMem,
@@ -344,6 +350,9 @@ var words = backend.Vocabulary{
 		},
 		// low-indices: bytes below 16, which have been shifted or masked.
 		"low-indices": hasLowIndices,
+		// signed-bytes, unsigned-bytes: words that were bytes.
+		"signed-bytes":   func(l *lower, v clif.Value) bool { return isExtended(l, v, clif.OpVextendLowS, clif.OpVextendHighS) },
+		"unsigned-bytes": func(l *lower, v clif.Value) bool { return isExtended(l, v, clif.OpVextendLowU, clif.OpVextendHighU) },
 		// lane: a lane of a vector, and nothing else uses it.
 		"lane": func(l *lower, v clif.Value) bool {
 			_, d := l.DefInst(v)
@@ -355,7 +364,6 @@ var words = backend.Vocabulary{
 		"bmi2":  func(l *lower, _ *match) bool { return has(l, asm.BMI2) },
 		"lzcnt": func(l *lower, _ *match) bool { return has(l, asm.LZCNT) },
 		"avx":   func(l *lower, _ *match) bool { return has(l, asm.AVX) },
-		"avx2":  func(l *lower, _ *match) bool { return has(l, asm.AVX2) },
 		// splat-load: an instruction loads lanes of this shape.
 		"splat-load": func(l *lower, m *match) bool {
 			return m.T == clif.F64x2 || m.T == clif.I64x2 || has(l, asm.AVX2) && m.T.LaneBits() == 32
@@ -402,6 +410,12 @@ func access(d *clif.InstData) int { return d.Access().Bytes(d.Type) }
 
 // heapOffset returns the offset of a load or store.
 func heapOffset(d *clif.InstData) uint64 { return min(d.Imm, 1<<32) }
+
+// isExtended reports whether low or high have made words of bytes for v.
+func isExtended(l *lower, v clif.Value, low, high clif.Opcode) bool {
+	_, d := l.DefInst(v)
+	return d != nil && d.Type == clif.I16x8 && (d.Op == low || d.Op == high)
+}
 
 // hasLowIndices reports whether all bytes of v are surely below 16.
 func hasLowIndices(l *lower, v clif.Value) bool {

@@ -468,6 +468,8 @@ func (g *ruleBuilder) property(word string, t clif.Type, name string) clif.Value
 		return g.laneMask()
 	case word == "low-indices" && g.rng.IntN(6) != 0:
 		return g.lowIndices()
+	case strings.HasSuffix(word, "signed-bytes") && g.rng.IntN(6) != 0:
+		return g.extendedBytes(word == "signed-bytes")
 	case word == "lane" && g.rng.IntN(6) != 0:
 		return g.laneOf(t)
 	case word == "index":

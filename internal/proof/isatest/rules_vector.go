@@ -101,6 +101,15 @@ func (g *ruleBuilder) lowIndices() clif.Value {
 	return g.Binary(clif.OpVand, clif.V128, v, g.Vconst(mask, pickOne[uint64](g.rng, mask, 0x0f0f0f0f0f0f0f8f)))
 }
 
+// extendedBytes makes words of bytes, most of them as signed says.
+func (g *ruleBuilder) extendedBytes(signed bool) clif.Value {
+	op := pickOne(g.rng, clif.OpVextendLowS, clif.OpVextendHighS)
+	if signed != (g.rng.IntN(12) != 0) {
+		op = pickOne(g.rng, clif.OpVextendLowU, clif.OpVextendHighU)
+	}
+	return g.Unary(op, clif.I16x8, g.vectorLeaf(clif.I8x16))
+}
+
 // laneMask compares vectors.
 func (g *ruleBuilder) laneMask() clif.Value {
 	if g.rng.IntN(3) == 0 {
