@@ -52,7 +52,7 @@ type Lowering struct {
 	// Put appends a store of v, of type t, at a, which does not fault; PutZero of a word that is zero.
 	Put     func(l *Lower, t clif.Type, a Address, v clif.Value)
 	PutZero func(l *Lower, a Address)
-	// Plus appends dst = base + v<<scale, which does not overflow.
+	// Plus appends dst = base + v<<scale, which does not overflow; scale is 0 or 3.
 	Plus func(l *Lower, base regalloc.VReg, v clif.Value, scale uint8, dst regalloc.VReg)
 	// Compare is the comparison that d, an icmp, fcmp or ref_is_null, stands for; CompareZero one of x, of
 	// type t, with zero.

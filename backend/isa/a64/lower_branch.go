@@ -280,13 +280,13 @@ func conditional(l *lower, v clif.Value) (c comparison, cond asm.Cond) {
 	}
 	c.In = backend.Inst{Op: asm.Ccmp, Size: backend.SizeOf(t)}
 	c.Add(l.UseAs(t, x))
-	switch k, ok := l.Sconst(t, y); {
-	case ok && k >= 0 && k < 32:
-		c.In.Op, c.In.Imm = asm.CcmpImm, asm.CondImm(uint8(k), 0)
-	case ok && k < 0 && k > -32:
-		c.In.Op, c.In.Imm = asm.CcmnImm, asm.CondImm(uint8(-k), 0)
-	default:
+	switch b, ok := l.Fold(RuleCcmpImm, t, y, 8); {
+	case !ok:
 		c.Add(l.UseAs(t, y))
+	case b.K < 0:
+		c.In.Op, c.In.Imm = asm.CcmnImm, asm.CondImm(uint8(-b.K), 0)
+	default:
+		c.In.Op, c.In.Imm = asm.CcmpImm, asm.CondImm(uint8(b.K), 0)
 	}
 	return c, intConds[cc]
 }

@@ -32,7 +32,12 @@ func foldShift(l *lower, t clif.Type, y clif.Value) (vreg, int64, bool) {
 	if !ok {
 		return 0, 0, false
 	}
-	return l.UseAs(t, b.X()), asm.Shifted(shiftKinds[b.Op], uint8(amount(t, b.K))), true
+	return l.UseAs(t, b.X()), shiftedBy(t, &b), true
+}
+
+// shiftedBy returns the immediate of an operand of type t that the shift b.Op shifts by b.K.
+func shiftedBy(t clif.Type, b *backend.Bound) int64 {
+	return asm.Shifted(shiftKinds[b.Op], uint8(amount(t, b.K)))
 }
 
 // foldExtension returns y as an extended operand, if it is one.
@@ -161,15 +166,14 @@ func lowerSumImmTwice(l *lower, m *match) {
 	l.Emit(backend.Inst{Op: op, Size: backend.SizeOf(m.T), Imm: k & 0xfff}, mid, l.Def(m.D, 0))
 }
 
-// lowerNegate appends op x, x perhaps shifted.
+// lowerNegateShifted appends op x, x shifted.
+func lowerNegateShifted(op backend.Op) func(l *lower, m *match) {
+	return func(l *lower, m *match) { immediate(l, op, m.T, m.X(), shiftedBy(m.T, &m.Bound), l.Def(m.D, 0)) }
+}
+
+// lowerNegate appends op x.
 func lowerNegate(op backend.Op) func(l *lower, m *match) {
-	return func(l *lower, m *match) {
-		r, imm, ok := foldShift(l, m.T, m.X())
-		if !ok {
-			r = l.UseAs(m.T, m.X())
-		}
-		l.Emit(backend.Inst{Op: op, Size: backend.SizeOf(m.T), Imm: imm}, r, l.Def(m.D, 0))
-	}
+	return func(l *lower, m *match) { immediate(l, op, m.T, m.X(), 0, l.Def(m.D, 0)) }
 }
 
 func lowerImul(l *lower, _ clif.Inst, d *clif.InstData) {

@@ -108,8 +108,12 @@ func putZero(l *lower, a amode) { l.Access(asm.StrZero, 8, a) }
 
 // plus implements backend.Target.Plus.
 func plus(l *lower, base vreg, v clif.Value, scale uint8, dst vreg) {
-	if c, ok := l.Iconst(v); ok && asm.FitsArith(int64(c<<scale)) {
-		l.Emit(backend.Inst{Op: asm.AddImm, Size: 8, Imm: int64(c << scale)}, base, dst)
+	rule := RulePlusImm
+	if scale != 0 {
+		rule = RulePlusElements
+	}
+	if b, ok := l.Fold(rule, clif.I64, v, 8); ok {
+		l.Emit(backend.Inst{Op: asm.AddImm, Size: 8, Imm: b.K << scale}, base, dst)
 		return
 	}
 	l.Emit(backend.Inst{Op: asm.Add, Size: 8, Imm: asm.Shifted(asm.LSL, scale)}, base, l.Use(v), dst)

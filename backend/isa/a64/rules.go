@@ -17,6 +17,7 @@ const (
 	RuleSumCond
 	RuleSumCondLeft
 	RuleIsubCond
+	RuleIsubNegShifted
 	RuleIsubNeg
 	RuleSumImm
 	RuleSumImmTwice
@@ -52,6 +53,7 @@ const (
 	RuleBfiMaskedLeft
 	RuleBfiTopLeft
 	RuleBfiPlacedLeft
+	RuleBxorNotShifted
 	RuleBxorNot
 	RuleLogicImm
 	// Shifts and extensions.
@@ -111,6 +113,7 @@ const (
 	RuleTestImm
 	RuleTestBand
 	RuleCmpImm
+	RuleCcmpImm
 	RuleIcmpSign
 	RuleBranchZero
 	RuleBranchSign
@@ -135,6 +138,8 @@ const (
 	RuleStoreZero
 	RuleStoreFconst
 	RuleStoreLane
+	RulePlusImm
+	RulePlusElements
 	numRules
 )
 
@@ -177,6 +182,8 @@ var rows = [numRules]backend.RuleDef{
 		Gives: "csinc x, x", Why: "no 0 or 1 is made"},
 	RuleIsubCond: {Name: "isub_cond", Pattern: "(isub 0 y:compared)", Lower: lowerIsubCond,
 		Gives: "csetm", Why: "no 0 or 1 is made"},
+	RuleIsubNegShifted: {Name: "isub_neg_shifted", Pattern: "(isub 0 (only (ishl|ushr|sshr x k:amount)))", Lower: lowerNegateShifted(asm.Neg),
+		Gives: "neg x, shifted", Why: savesShift},
 	RuleIsubNeg: {Name: "isub_neg", Pattern: "(isub 0 x)", Lower: lowerNegate(asm.Neg),
 		Gives: "neg x", Why: "no zero in a register"},
 	RuleSumImm: {Name: "sum_imm", Pattern: "(iadd|isub x k:arith)", Lower: lowerSumImm,
@@ -233,8 +240,10 @@ var rows = [numRules]backend.RuleDef{
 	RuleBfiMaskedLeft: inserted("bfi_masked", "(only (ishl (only (band y i)) j:amount))", "masked-field", "bfi x, y, j", true),
 	RuleBfiTopLeft:    inserted("bfi_top", "(only (ishl y j:amount))", "top-field", "bfi x, y, j", true),
 	RuleBfiPlacedLeft: inserted("bfi_placed", "(only (band (only (ishl y j:amount)) i))", "placed-field", "bfi x, y, j", true),
+	RuleBxorNotShifted: {Name: "bxor_not_shifted", Pattern: "(bxor (only (ishl|ushr|sshr x k:amount)) -1)", Lower: lowerNegateShifted(asm.Mvn),
+		Gives: "mvn x, shifted", Why: savesShift},
 	RuleBxorNot: {Name: "bxor_not", Pattern: "(bxor x -1)", Lower: lowerNegate(asm.Mvn),
-		Gives: "mvn x", Why: "its operand may be shifted"},
+		Gives: "mvn x", Why: "the constant is in the instruction's name"},
 	RuleLogicImm: {Name: "logic_imm", Pattern: "(band|bor|bxor x k:bits)", Lower: lowerLogicImm,
 		Gives: "op x, k", Why: "no constant in a register"},
 
@@ -347,6 +356,8 @@ var rows = [numRules]backend.RuleDef{
 		Gives: "tst x, y", Why: "the and is saved"},
 	RuleCmpImm: {Name: "cmp_imm", Term: termCompare, Pattern: "(icmp x k:nonzero)", When: "compare-imm", Lower: compareImm,
 		Gives: "cmp x, k or cmn x, -k, or its neighbour", Why: "no constant in a register"},
+	RuleCcmpImm: {Name: "ccmp_imm", Term: operand, Pattern: "k:five-bits",
+		Gives: "ccmp x, k or ccmn x, -k", Why: "no constant in a register"},
 	RuleIcmpSign: {Name: "icmp_sign", Term: operand, Pattern: "x", When: "negative",
 		Gives: "lsr x, width-1", Why: "one instruction for two"},
 	RuleBranchZero: {Name: "branch_zero", Term: operand, Pattern: "x", When: "equals-zero",
@@ -394,6 +405,10 @@ var rows = [numRules]backend.RuleDef{
 		Gives: "st1 x[lane], or a store of the lowest lane", Why: "no move between the banks"},
 	RuleStoreFconst: {Name: "store_fconst", Term: operand, Pattern: "x:float-const",
 		Gives: "a store of its bits from an integer register", Why: "no load from the pool"},
+	RulePlusImm: {Name: "plus_imm", Term: operand, Pattern: "k:offset",
+		Gives: "add base, k", Why: "no constant in a register"},
+	RulePlusElements: {Name: "plus_elements", Term: operand, Pattern: "k:elements",
+		Gives: "add base, 8k", Why: "no constant in a register"},
 }
 
 // words are what the patterns name.
@@ -407,11 +422,16 @@ var words = backend.Vocabulary{
 		// arith-twice: the sum of two immediates, and not one movz.
 		"arith-twice":    func(_ clif.Type, k int64) bool { k = magnitude(k); return k > 1<<16 && k < 1<<24 },
 		"positive-arith": func(_ clif.Type, k int64) bool { return k > 0 && asm.FitsArith(k) },
-		"pow2-plus-1":    func(_ clif.Type, k int64) bool { return k > 2 && (k-1)&(k-2) == 0 },
-		"amount":         func(t clif.Type, k int64) bool { return amount(t, k) != 0 },
-		"to4":            func(t clif.Type, k int64) bool { return amount(t, k) >= 1 && amount(t, k) <= 4 },
-		"to32":           func(_ clif.Type, k int64) bool { return amount(clif.I64, k) >= 1 && amount(clif.I64, k) <= 32 },
-		"keeps-amount":   func(t clif.Type, k int64) bool { return amount(t, k) == amount(t, -1) },
+		// five-bits: an immediate of ccmp, or its negative one of ccmn.
+		"five-bits": func(_ clif.Type, k int64) bool { return k > -32 && k < 32 },
+		// offset, elements: bytes and words that one addition can skip.
+		"offset":       func(_ clif.Type, k int64) bool { return k >= 0 && asm.FitsArith(k) },
+		"elements":     func(_ clif.Type, k int64) bool { return k >= 0 && k < 1<<24 && asm.FitsArith(k<<3) },
+		"pow2-plus-1":  func(_ clif.Type, k int64) bool { return k > 2 && (k-1)&(k-2) == 0 },
+		"amount":       func(t clif.Type, k int64) bool { return amount(t, k) != 0 },
+		"to4":          func(t clif.Type, k int64) bool { return amount(t, k) >= 1 && amount(t, k) <= 4 },
+		"to32":         func(_ clif.Type, k int64) bool { return amount(clif.I64, k) >= 1 && amount(clif.I64, k) <= 32 },
+		"keeps-amount": func(t clif.Type, k int64) bool { return amount(t, k) == amount(t, -1) },
 		// extension: the mask of a zero-extension that an operand can have.
 		"extension": func(t clif.Type, k int64) bool { return k == 0xff || k == 0xffff || k == 0xffff_ffff && t == clif.I64 },
 		// ones: ones from bit 0 on.

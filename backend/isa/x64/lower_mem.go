@@ -1,8 +1,6 @@
 package x64
 
 import (
-	"math"
-
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/isa/x64/asm"
 	"github.com/waot-project/waot/clif"
@@ -111,8 +109,12 @@ func putZero(l *lower, a amode) { storeImm(l, asm.MovStoreImm, 8, a, 0) }
 
 // plus implements backend.Target.Plus.
 func plus(l *lower, base vreg, v clif.Value, scale uint8, dst vreg) {
-	if c, ok := l.Iconst(v); ok && c <= math.MaxInt32>>scale {
-		l.Access(asm.Lea, 8, backend.Based(base, int32(c<<scale)), dst)
+	rule := RulePlusImm
+	if scale != 0 {
+		rule = RulePlusElements
+	}
+	if b, ok := l.Fold(rule, clif.I64, v, 8); ok {
+		l.Access(asm.Lea, 8, backend.Based(base, int32(b.K<<scale)), dst)
 		return
 	}
 	l.Access(asm.Lea, 8, backend.Indexed(base, l.Use(v), scale), dst)

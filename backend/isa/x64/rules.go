@@ -104,6 +104,8 @@ const (
 	RuleStoreModifyLeft
 	RuleStoreImm
 	RuleStoreLane
+	RulePlusImm
+	RulePlusElements
 	numRules
 )
 
@@ -301,6 +303,10 @@ var rows = [numRules]backend.RuleDef{
 		Gives: "mov [address], x", Why: "no constant in a register"},
 	RuleStoreLane: {Name: "store_lane", Pattern: "(store x y:lane)", When: "lane-stored", Lower: lowerStoreLane,
 		Gives: "pextr [x], y", Why: "the extraction is the store's"},
+	RulePlusImm: {Name: "plus_imm", Term: backend.TermOperand, Pattern: "k:imm31",
+		Gives: "lea [base+k]", Why: "no constant in a register"},
+	RulePlusElements: {Name: "plus_elements", Term: backend.TermOperand, Pattern: "k:elements",
+		Gives: "lea [base+8k]", Why: "no constant in a register"},
 }
 
 // words are what the patterns name.
@@ -313,6 +319,8 @@ var words = backend.Vocabulary{
 		// nonzero-imm32: not 0 either, with which a test compares.
 		"nonzero-imm32": func(_ clif.Type, k int64) bool { return k != 0 && fits(k) },
 		"imm31":         func(_ clif.Type, k int64) bool { return k >= 0 && k <= math.MaxInt32 },
+		// elements: words that a displacement can skip.
+		"elements": func(_ clif.Type, k int64) bool { return k >= 0 && k <= math.MaxInt32>>3 },
 		// scale: the amount of a shift that an address does.
 		"scale": func(t clif.Type, k int64) bool { k = amount(t, k); return k >= 1 && k <= 3 },
 		// lea-factor: a product with it is a sum of x and x scaled.

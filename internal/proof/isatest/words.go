@@ -62,6 +62,9 @@ var constWords = map[string]ConstWord{
 	"arith":          both(ks{0, 1, 4095, 4096, 0xfff000, -1, -4095, -0xfff000}, ks{4097, 0xfff001, 0x1000000, -4097, minI32}),
 	"arith-twice":    both(ks{1<<16 + 1, 1<<24 - 1, -(1<<16 + 1)}, ks{0, 1 << 16, 1 << 24, -(1 << 16), -(1 << 24)}),
 	"positive-arith": both(ks{1, 4095, 4096, 0xfff000}, ks{0, -1, 4097, 0x1000000}),
+	"five-bits":      both(ks{0, 1, 31, -1, -31}, ks{32, -32, minI32}),
+	"offset":         both(ks{0, 1, 4095, 4096, 0xfff000}, ks{-1, -4096, 4097, 0x1000000}),
+	"elements":       both(ks{0, 1, 511, 512}, ks{-1, -512, maxI32}),
 	"bits":           ofTypes(ks{1, 2, 0xff, -2, 0x55555555}, ks{0, -1, 5, 0x12345}, ks{1, 0xff, -2, 0x5555555555555555}, ks{0, -1, 5, 0x12345}),
 }
 
