@@ -10,6 +10,7 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 
 	"github.com/waot-project/waot/backend"
+	"github.com/waot-project/waot/backend/isa/x64/asm"
 	"github.com/waot-project/waot/compile"
 )
 
@@ -31,7 +32,11 @@ var disassemblers = map[string]*disassembler{
 	compile.TargetA64: {decodeA64, 4, ".word", 0, "x29"},
 }
 
+// decodeX64 leaves VEX instructions, which x86asm does not know, to the table that they were encoded by.
 func decodeX64(code []byte, at uint64) (string, int) {
+	if code[0] == 0xc4 || code[0] == 0xc5 {
+		return asm.DecodeVex(code)
+	}
 	inst, err := x86asm.Decode(code, 64)
 	if err != nil {
 		return "", 0

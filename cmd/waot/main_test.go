@@ -98,6 +98,7 @@ var files = map[string]string{
 	"module.0.wasm": "", // lib.wasm, see setUp
 	// _start calls a function that traps.
 	"trap.wat":      "(module $m\n  (func $outer (export \"_start\")\n    call $inner)\n  (func $inner\n    unreachable))\n",
+	"vectors.wat":   "(module (memory 1) (func (param i32 i32 v128) (result v128)\n  (i32x4.mul (i32x4.add (v128.load offset=16 (local.get 0)) (local.get 2)) (i32x4.splat (i32.shl (local.get 1) (local.get 0))))))",
 	"invalid.wat":   ";; not i32\n(func (result i32)\n\ti64.const 0)\n",
 	"malformed.wat": "(module (func\n  i32.cnst 1))",
 	"struct.wat":    "(module (type (struct)))",
@@ -247,6 +248,7 @@ var cases = []struct {
 	{"inspect-target", []string{"inspect", "lib.wasm", "--func=0", "--target=aarch32-linux"}},
 	{"inspect-import", []string{"inspect", "exit.wasm", "--func=0"}},
 
+	{"inspect-vex", []string{"inspect", "vectors.wat", "--emit=asm", "--cpu=x86-64-v3"}},
 	{"inspect-text", []string{"inspect", "trap.wat"}},
 	{"inspect-text-invalid", []string{"inspect", "invalid.wat"}},
 
