@@ -22,6 +22,9 @@ type InstData struct {
 	Imm        uint64
 }
 
+// TableRare, as Cond of a br_table, says that all entries but the first are rarely taken.
+const TableRare = 1
+
 // ArgA, ArgB and ArgC are the value operands.
 func (d *InstData) ArgA() Value { return Value(d.A) }
 

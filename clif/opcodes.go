@@ -28,7 +28,7 @@ const (
 	FormatBound           // A, B, Cond abi.TrapCode
 	FormatJump            // B Target
 	FormatBranch          // A condition, B Target if not zero, C Target if zero
-	FormatBrTable         // A index (i32), pool list (B offset, C length) of Targets; the last is the default
+	FormatBrTable         // A index (i32), pool list (B offset, C length) of Targets; the last is the default; Cond 0 or TableRare
 	FormatReturn          // pool list (B offset, C length) of Values
 	FormatCall            // Aux FuncIndex, pool list
 	FormatCallRef         // Aux SigIndex, A callee, pool list

@@ -249,6 +249,9 @@ func printBrTable(p *Printer, b *strings.Builder, d *InstData) {
 		b.WriteString(p.target(Target(t)))
 	}
 	b.WriteByte(']')
+	if d.Cond == TableRare {
+		b.WriteString(" rare")
+	}
 }
 
 func (p *Printer) target(t Target) string {

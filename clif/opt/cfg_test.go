@@ -2,6 +2,7 @@ package opt
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,6 +10,48 @@ import (
 	"github.com/waot-project/waot/clif/analysis"
 	"github.com/waot-project/waot/internal/abi"
 )
+
+// chooseTables makes some blocks dispatchers, to which other blocks have edges more often. A dispatcher leads to
+// another one only if that comes later, so that each cycle has a block that counts.
+func (g *graph) chooseTables() {
+	n := len(g.succs)
+	g.table = make([]bool, n)
+	if n < 4 || g.r.IntN(3) > 0 {
+		return
+	}
+	g.anyTable = true
+	for range 1 + g.r.IntN(3) {
+		d := 1 + g.r.IntN(n-1)
+		g.table[d] = true
+		for range 1 + g.r.IntN(n) {
+			i := g.r.IntN(n)
+			g.succs[i] = append(g.succs[i], d)
+		}
+		for range 3 {
+			g.succs[d] = append(g.succs[d], 1+g.r.IntN(n-1))
+		}
+	}
+	for d := range n {
+		if !g.table[d] {
+			continue
+		}
+		g.succs[d] = slices.DeleteFunc(g.succs[d], func(to int) bool { return g.table[to] && to <= d })
+		g.table[d] = len(g.succs[d]) > 0
+	}
+}
+
+// dispatch ends dispatcher i, sometimes with arithmetic before the table.
+func (g *graph) dispatch(i int, targets []clif.Target) {
+	b, v := g.b, g.avail[i][0]
+	for range g.r.IntN(4) {
+		op := []clif.Opcode{clif.OpIsub, clif.OpBand, clif.OpBxor, clif.OpUshr}[g.r.IntN(4)]
+		v = b.Binary(op, clif.I32, v, b.Iconst(clif.I32, uint64(g.r.IntN(3))))
+		if g.r.IntN(8) == 0 {
+			g.add(i, v) // others use it, so that no edge may bypass the block
+		}
+	}
+	b.BrTable(v, append(targets, targets[g.r.IntN(len(targets))]))
+}
 
 // graph is a random control-flow graph: irreducible, with self loops, unreachable
 // blocks, parameters that feed themselves, tables with repeated targets, and branches
@@ -22,6 +65,9 @@ type graph struct {
 	params [][]clif.Type
 	avail  [][]clif.Value // by block: what it defines
 	idom   []int          // -1 for the entry and for unreachable blocks
+	// table says which blocks are dispatchers: they have nothing but a br_table on their first parameter.
+	table    []bool
+	anyTable bool
 }
 
 func (g *graph) types(n int) (ts []clif.Type) {
@@ -49,6 +95,7 @@ func (g *graph) shape(n int) {
 			g.succs[i] = append(g.succs[i], to)
 		}
 	}
+	g.chooseTables()
 	for i := range n {
 		b.SwitchTo(clif.Block(i))
 		var targets []clif.Target
@@ -110,6 +157,9 @@ func (g *graph) emit(n int, order []clif.Block) {
 		if i > 0 {
 			types = g.types(g.r.IntN(4))
 		}
+		if g.table[i] {
+			types = append([]clif.Type{clif.I32}, types...)
+		}
 		g.params = append(g.params, types)
 		g.avail = append(g.avail, nil)
 		for _, t := range types {
@@ -120,7 +170,11 @@ func (g *graph) emit(n int, order []clif.Block) {
 		i := int(blk)
 		b := g.b
 		b.SwitchTo(blk)
-		if len(g.succs[i]) > 0 && g.r.IntN(3) > 0 || i == 0 || g.loops(i) {
+		if g.table[i] {
+			g.terminator(i)
+			continue
+		}
+		if len(g.succs[i]) > 0 && g.r.IntN(3) > 0 || i == 0 || g.loops(i) || g.anyTable {
 			fuel := b.Binary(clif.OpIsub, clif.I32, b.Entity(clif.OpGlobalGet, clif.I32, fuelGlobal), b.Iconst(clif.I32, 1))
 			b.EntityEffect(clif.OpGlobalSet, clif.I32, fuelGlobal, 0, fuel)
 			b.TrapIf(b.Icmp(clif.Eq, clif.I32, fuel, b.Iconst(clif.I32, 0)), abi.TrapStackOverflow)
@@ -253,7 +307,11 @@ func (g *graph) condition(i int) clif.Value {
 
 // target makes a branch target. Its arguments are made before.
 func (g *graph) args(i, to int) (args []clif.Value) {
-	for _, t := range g.params[to] {
+	for k, t := range g.params[to] {
+		if k == 0 && g.table[to] && g.r.IntN(4) > 0 {
+			args = append(args, g.b.Iconst(t, uint64(g.r.IntN(len(g.succs[to])+1))))
+			continue
+		}
 		args = append(args, g.value(i, t))
 	}
 	return args
@@ -265,6 +323,10 @@ func (g *graph) terminator(i int) {
 	targets := make([]clif.Target, len(succs))
 	for k, to := range succs {
 		targets[k] = b.Target(clif.Block(to), g.args(i, to))
+	}
+	if g.table[i] {
+		g.dispatch(i, targets)
+		return
 	}
 	switch len(succs) {
 	case 0:

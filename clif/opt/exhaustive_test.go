@@ -224,7 +224,7 @@ var notSmall = map[Rule]string{
 	RuleStoreSame: "no arithmetic: memory", RuleEqualCheck: "no arithmetic: types of functions",
 	RuleBranchStrip: "control flow", RuleBranchDecided: "control flow", RuleBranchAgree: "control flow",
 	RuleTableConst: "control flow", RuleTableOne: "control flow", RuleMergeBlock: "control flow",
-	RuleThreadEdge: "control flow", RuleEdgesAgree: "control flow", RuleParamSame: "control flow",
+	RuleThreadEdge: "control flow", RuleEdgesAgree: "control flow", RuleThreadTable: "control flow", RuleParamSame: "control flow",
 }
 
 // TestExhaustive compares what rules make of their patterns with what was there, where all

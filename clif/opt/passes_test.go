@@ -137,6 +137,143 @@ v5 = isub.i32 v2, v0
 br v2, block1(v5), block2
 block2 []
 return v0`},
+	{"a dispatcher's edges", "dispatch", `
+function "f" (i32, i64) -> (i64) {
+block0(v0: i32, v1: i64):
+    jump block1(v0, v1, v1)
+block1(v2: i32, v3: i64, v4: i64):
+    v5 = iconst.i32 1
+    v6 = isub.i32 v2, v5
+    br_table v6, [block2, block3(v4), block4]
+block2:
+    v7 = iadd.i64 v3, v4
+    v8 = iconst.i32 2
+    jump block1(v8, v3, v7)
+block3(v9: i64):
+    v10 = ireduce.i32 v9
+    v11 = iconst.i32 1
+    v12 = iconst.i32 3
+    br v10, block1(v11, v4, v9), block1(v12, v9, v9)
+block4:
+    br v5, block1(v2, v4, v3), block5
+block5:
+    return v3
+}`, `block0 [0 1]
+v5 = iconst.i32 1
+jump block1(v0, v1, v1)
+block1 [2 3 4]
+v6 = isub.i32 v2, v5
+br_table v6, [block2(v3, v4), block3(v4, v4), block4(v2, v4, v3)]
+block2 [13 14]
+v7 = iadd.i64 v13, v14
+v8 = iconst.i32 2
+jump block3(v7, v7)
+block3 [9 18]
+v10 = ireduce.i32 v9
+v11 = iconst.i32 1
+v12 = iconst.i32 3
+br v10, block2(v18, v9), block4(v12, v9, v9)
+block4 [15 16 17]
+br v5, block1(v15, v16, v17), block5
+block5 []
+return v17`},
+	{"a dispatcher through which no loop goes any more", "", `
+function "f" (i32, i64) -> (i64) {
+block0(v0: i32, v1: i64):
+    jump block1(v0, v1)
+block1(v2: i32, v3: i64):
+    br_table v2, [block2, block3, block4]
+block2:
+    v4 = iconst.i64 1
+    v5 = isub.i64 v3, v4
+    v6 = iconst.i32 1
+    jump block1(v6, v5)
+block3:
+    v7 = ireduce.i32 v3
+    v8 = iconst.i32 0
+    v9 = iconst.i32 2
+    br v7, block1(v8, v3), block1(v9, v3)
+block4:
+    return v3
+}`, `block0 [0 1]
+br_table v0, [block2(v1), block3(v1), block4(v1)] rare
+block2 [12]
+v10 = iconst.i64 -1
+v5 = iadd.i64 v12, v10
+jump block3(v5)
+block3 [11]
+v7 = ireduce.i32 v11
+br v7, block2(v11), block4(v11)
+block4 [13]
+return v13`},
+	{"dispatchers that lead to each other", "dispatch", `
+function "f" (i64) -> (i64) {
+block0(v0: i64):
+    v1 = iconst.i32 0
+    jump block1(v1, v0)
+block1(v2: i32, v3: i64):
+    br_table v2, [block2(v2, v3), block3]
+block2(v4: i32, v5: i64):
+    v6 = iconst.i32 1
+    br_table v4, [block1(v6, v5), block3]
+block3:
+    return v3
+}`, `block0 [0]
+v6 = iconst.i32 1
+v1 = iconst.i32 0
+jump block3(v0)
+block3 [7]
+return v7`},
+	{"an index that others use stays", "dispatch", `
+function "f" (i32) -> (i32) {
+block0(v0: i32):
+    v1 = iconst.i32 0
+    jump block1(v1)
+block1(v2: i32):
+    v3 = iadd.i32 v2, v0
+    v4 = isub.i32 v2, v2
+    br_table v4, [block2, block3]
+block2:
+    v5 = iconst.i32 1
+    jump block1(v5)
+block3:
+    return v4
+}`, `block0 [0]
+v1 = iconst.i32 0
+jump block1(v1)
+block1 [2]
+v3 = iadd.i32 v2, v0
+v4 = isub.i32 v2, v2
+br_table v4, [block2, block3]
+block2 []
+v5 = iconst.i32 1
+jump block1(v5)
+block3 []
+return v4`},
+	{"effects before the table stay", "dispatch", `
+function "f" (i32) -> (i32) {
+block0(v0: i32):
+    v1 = iconst.i32 0
+    jump block1(v1)
+block1(v2: i32):
+    trapif v0, unreachable
+    br_table v2, [block2, block3]
+block2:
+    v3 = iconst.i32 1
+    jump block1(v3)
+block3:
+    return v2
+}`, `block0 [0]
+v1 = iconst.i32 0
+jump block1(v1)
+block1 [2]
+trapif v0, unreachable
+br_table v2, [block2, block3]
+block2 []
+v3 = iconst.i32 1
+jump block1(v3)
+block3 []
+return v2`},
 	{"a loop that counts for nobody stays a loop", "", `
 function "f" (i32) -> () {
 block0(v0: i32):

@@ -45,7 +45,9 @@ type Pass struct {
 var passes = [...]Pass{
 	{"fold", "constants, identities, equal values, memory, branches: one walk over the dominator tree, definitions before uses", fold},
 	{"branches", "fold leaves empty blocks behind, which hide that edges agree", threadEmpty},
+	{"dispatch", "behind branches, which shortens the ways to a dispatcher", threadTables},
 	{"params", "fewer edges leave more parameters with one value", removeParams},
+	{"again", "values met in dispatchers, and do not any more: fold, branches and params, only where dispatch has changed something", again},
 	{"dce", "last: the other passes leave unused instructions behind", removeDead},
 }
 
@@ -68,6 +70,8 @@ type Optimizer struct {
 	fold     folder
 	live     liveness
 	par      paramPass
+	dis      dispatchPass
+	threaded bool // dispatch has changed the function
 }
 
 // Run applies the passes of the level to f.
@@ -75,7 +79,7 @@ func (o *Optimizer) Run(f *clif.Func, level Level) error {
 	if level == O0 {
 		return nil
 	}
-	o.cfgValid = false
+	o.cfgValid, o.threaded = false, false
 	for i := range passes {
 		p := &passes[i]
 		p.run(o, f)
@@ -88,11 +92,20 @@ func (o *Optimizer) Run(f *clif.Func, level Level) error {
 	return nil
 }
 
+// again simplifies what dispatch has changed.
+func again(o *Optimizer, f *clif.Func) {
+	if o.threaded {
+		fold(o, f)
+		threadEmpty(o, f)
+		removeParams(o, f)
+	}
+}
+
 // RunPass applies the pass of that name; it reports whether there is one.
 func (o *Optimizer) RunPass(f *clif.Func, name string) bool {
 	for i := range passes {
 		if passes[i].Name == name {
-			o.cfgValid = false
+			o.cfgValid, o.threaded = false, true
 			passes[i].run(o, f)
 			return true
 		}

@@ -144,6 +144,7 @@ const (
 	RuleMergeBlock
 	RuleThreadEdge
 	RuleEdgesAgree
+	RuleThreadTable
 	RuleParamSame
 	RuleDead
 	NumRules
@@ -303,6 +304,7 @@ var ruleInfos = [NumRules]rewrite.Info{
 	RuleMergeBlock:      {Name: "merge-block", Pass: "fold", What: "a jump to a block without other predecessors => that block"},
 	RuleThreadEdge:      {Name: "thread-edge", Pass: "branches", What: "an edge to a block that only jumps => an edge past it"},
 	RuleEdgesAgree:      {Name: "edges-agree", Pass: "branches", What: "br with equal edges => jump"},
+	RuleThreadTable:     {Name: "thread-table", Pass: "dispatch", What: "an edge with a constant index to a block that is only a br_table => an edge to that entry"},
 	RuleParamSame:       {Name: "param-same", Pass: "params", What: "a parameter with one value => that"},
 	RuleDead:            {Name: "dead", Pass: "dce", What: "whatever nothing needs => nothing, all at once"},
 }

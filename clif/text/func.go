@@ -442,4 +442,7 @@ func parseBrTable(p *parser, d *clif.InstData) {
 		targets = append(targets, t)
 	})
 	p.varArgs(d, targets)
+	if p.accept("rare") {
+		d.Cond = clif.TableRare
+	}
 }

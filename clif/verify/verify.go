@@ -145,6 +145,9 @@ func (v *verifier) targets(inLayout []bool) {
 		if d.Op == clif.OpBrTable && d.C == 0 {
 			v.fail("no targets")
 		}
+		if d.Op == clif.OpBrTable && d.Cond > clif.TableRare {
+			v.fail("hint %d", d.Cond)
+		}
 		for _, t := range f.AppendTargets(nil, d) {
 			to := f.Targets[t].Block
 			if !inLayout[to] {

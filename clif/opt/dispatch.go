@@ -1,0 +1,342 @@
+package opt
+
+import (
+	"slices"
+
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/stop"
+)
+
+// dispatchPass is the state of threadTables.
+//
+// A dispatcher is a block that ends in a br_table whose index depends on the block's parameters, with nothing before it but
+// glue: integer arithmetic that computes the index, and constants. An edge to it with a constant index always goes on along the same
+// entry of the table, so it can lead there directly. Some compilers lower goto to this, Go's with one dispatcher per function.
+type dispatchPass struct {
+	blocks []clif.Block // the dispatchers that an edge may bypass
+	varOf  []uint32     // by value: 1 plus its position in vars, 0 if it is no parameter of a dispatcher
+	vars   []clif.Value
+	found  []bypass // the edges of this round
+	edgeOf []uint32 // by target: 1 plus its position in bypassed, 0 if it is none of them
+	// bypassed are the edges of found that have changed.
+	bypassed []bypass
+	glue     []glueValue // of the dispatcher at hand
+	owner    []uint32    // by value: 1 plus the dispatcher that computes it for its index
+	shared   []bool      // by block: the dispatcher computes more than an index
+	repair   ssaRepair
+}
+
+// bypass is an edge to a dispatcher with a constant index.
+type bypass struct {
+	edge  clif.Target
+	block clif.Block      // the dispatcher
+	args  clif.List       // what the edge passed to it
+	entry clif.Target     // of the table
+	to    clif.TargetData // where the edge leads then
+}
+
+// glueValue is what an instruction of a dispatcher computes.
+type glueValue struct {
+	value clif.Value
+	bits  uint64
+	known bool // on the edge at hand
+}
+
+const (
+	// maxGlue is the most instructions that a dispatcher has besides the br_table.
+	maxGlue = 8
+	// dispatchRounds bounds the dispatchers that lead to each other.
+	dispatchRounds = 4
+	// dispatchWork bounds the work of a round, per instruction: the parameters of dispatchers times the blocks and edges
+	// that they may have to pass. Functions of real programs need less than a tenth.
+	dispatchWork = 256
+	// maxDispatchWork bounds it for all functions.
+	maxDispatchWork = 1 << 24
+	// maxParams is how many parameters a block may have.
+	maxParams = 1 << 16
+)
+
+// threadTables sends edges to dispatchers with a constant index to the entry of the table.
+func threadTables(o *Optimizer, f *clif.Func) {
+	o.flow(f)
+	for range dispatchRounds {
+		if !o.dis.find(o, f) || !o.dis.affordable(o, f) || !o.dis.bypass(o, f) {
+			return
+		}
+		o.threaded = true
+		o.cfgValid = false
+		o.flow(f)
+		o.dis.repair.run(o, f)
+		o.dis.markRare(o, f)
+	}
+}
+
+// find fills found, blocks and vars; it reports whether there is an edge.
+func (p *dispatchPass) find(o *Optimizer, f *clif.Func) bool {
+	p.found, p.blocks, p.vars = p.found[:0], p.blocks[:0], p.vars[:0]
+	for _, b := range o.cfg.Order() {
+		f.Stop.Poll()
+		d := &f.Insts[f.Terminator(b)]
+		if d.Op != clif.OpBrTable || f.Blocks[b].Params.Len == 0 || !p.collectGlue(f, b) {
+			continue
+		}
+		n := len(p.found)
+		for _, e := range o.cfg.Preds(b) {
+			f.Stop.Poll()
+			p.examine(f, b, e.Target)
+		}
+		if len(p.found) > n {
+			p.blocks = append(p.blocks, b)
+		}
+	}
+	return len(p.found) > 0 && p.private(o, f)
+}
+
+// collectGlue fills glue, and reports whether b has nothing else before its br_table.
+func (p *dispatchPass) collectGlue(f *clif.Func, b clif.Block) bool {
+	p.glue = p.glue[:0]
+	for i := f.Blocks[b].Start; i < f.Terminator(b); i++ {
+		d := &f.Insts[i]
+		switch {
+		case d.Op == clif.OpNop:
+			continue
+		case len(p.glue) == maxGlue || !isGlue(d):
+			return false
+		}
+		p.glue = append(p.glue, glueValue{value: d.Result})
+	}
+	return true
+}
+
+// isGlue reports whether evalGlue knows d.
+func isGlue(d *clif.InstData) bool {
+	switch d.Op {
+	case clif.OpIconst, clif.OpIreduce, clif.OpUextend:
+		return true
+	}
+	info := d.Op.Info()
+	return info.Format == clif.FormatBinary && info.Effects == 0 && d.Type.IsInt()
+}
+
+// examine appends the edge t to the dispatcher b to found, if its index is constant.
+func (p *dispatchPass) examine(f *clif.Func, b clif.Block, t clif.Target) {
+	if n := len(p.found); n > 0 && p.found[n-1].edge == t {
+		return // both edges of a branch
+	}
+	args := f.TargetArgs(t)
+	for i := range p.glue {
+		g := &p.glue[i]
+		g.bits, g.known = p.evalGlue(f, b, &f.Insts[f.Values[g.value].Def], args)
+	}
+	d := &f.Insts[f.Terminator(b)]
+	if x, ok := p.constantOn(f, b, d.ArgA(), args); ok {
+		table := f.VarArgs(d)
+		p.found = append(p.found, bypass{edge: t, block: b, args: f.Targets[t].Args, entry: clif.Target(table[min(x, uint64(len(table)-1))])})
+	}
+}
+
+// evalGlue returns what d of dispatcher b computes if b gets args.
+func (p *dispatchPass) evalGlue(f *clif.Func, b clif.Block, d *clif.InstData, args []uint32) (uint64, bool) {
+	var w widths
+	if d.Op == clif.OpIconst {
+		return d.Imm, true
+	}
+	x, ok := p.constantOn(f, b, d.ArgA(), args)
+	if !ok {
+		return 0, false
+	}
+	if d.Op == clif.OpIreduce || d.Op == clif.OpUextend {
+		return w.trunc(clif.I32, x), true
+	}
+	y, ok := p.constantOn(f, b, d.ArgB(), args)
+	if !ok {
+		return 0, false
+	}
+	return w.eval(d.Op, d.Type, x, y)
+}
+
+// constantOn returns the bits of v in dispatcher b if b gets args, and they are known.
+func (p *dispatchPass) constantOn(f *clif.Func, b clif.Block, v clif.Value, args []uint32) (uint64, bool) {
+	for i := range p.glue {
+		if p.glue[i].value == v {
+			return p.glue[i].bits, p.glue[i].known
+		}
+	}
+	if d := &f.Values[v]; d.Kind == clif.ValueParam && clif.Block(d.Def) == b {
+		v = clif.Value(args[d.Num])
+	}
+	if i := f.DefInst(v); i != clif.NoInst && f.Insts[i].Op == clif.OpIconst {
+		return f.Insts[i].Imm, true
+	}
+	return 0, false
+}
+
+// private drops the edges to dispatchers whose glue, constants aside, is used for anything but the index: no edge may
+// bypass it. It reports whether edges are left.
+func (p *dispatchPass) private(o *Optimizer, f *clif.Func) bool {
+	p.owner = p.owner[:0]
+	for _, b := range p.blocks {
+		for i := f.Blocks[b].Start; i < f.Terminator(b); i++ {
+			if d := &f.Insts[i]; d.Op != clif.OpNop && d.Op != clif.OpIconst {
+				if len(p.owner) == 0 {
+					p.owner = stop.Zeroed(f.Stop, p.owner, len(f.Values))
+				}
+				p.owner[d.Result] = uint32(b) + 1
+			}
+		}
+	}
+	if len(p.owner) == 0 {
+		return true
+	}
+	p.shared = stop.Zeroed(f.Stop, p.shared, len(f.Blocks))
+	for _, b := range o.cfg.Order() {
+		for i := f.Blocks[b].Start; i < f.Blocks[b].End; i++ {
+			f.Stop.PollAt(int(i))
+			d := &f.Insts[i]
+			args := [...]uint32{d.A, d.B, d.C}
+			p.share(args[:d.NumArgs()], b)
+			if d.Op != clif.OpBrTable { // whose list is of targets
+				p.share(f.VarArgs(d), b)
+			}
+		}
+		for _, t := range o.cfg.Succs(b) {
+			p.share(f.TargetArgs(t), clif.NoBlock)
+		}
+	}
+	p.found = slices.DeleteFunc(p.found, func(e bypass) bool { return p.shared[e.block] })
+	p.blocks = slices.DeleteFunc(p.blocks, func(b clif.Block) bool { return p.shared[b] })
+	return len(p.found) > 0
+}
+
+// share notes that block b, or an edge, uses the values.
+func (p *dispatchPass) share(values []uint32, b clif.Block) {
+	for _, v := range values {
+		if w := p.owner[v]; w != 0 && w-1 != uint32(b) {
+			p.shared[w-1] = true
+		}
+	}
+}
+
+// affordable fills vars and varOf, and reports whether the round is within dispatchWork.
+func (p *dispatchPass) affordable(o *Optimizer, f *clif.Func) bool {
+	size, args := len(f.Blocks), 0
+	for _, b := range o.cfg.Order() {
+		f.Stop.Poll()
+		size += len(o.cfg.Succs(b))
+	}
+	for _, e := range p.found {
+		f.Stop.Poll()
+		args += int(f.Targets[e.entry].Args.Len)
+	}
+	vars, widest := 0, 0
+	for _, b := range p.blocks {
+		vars += int(f.Blocks[b].Params.Len)
+	}
+	for _, b := range o.cfg.Order() {
+		f.Stop.Poll()
+		widest = max(widest, int(f.Blocks[b].Params.Len))
+	}
+	if vars*size+args > min(dispatchWork*len(f.Insts), maxDispatchWork) || vars+widest > maxParams {
+		return false
+	}
+	p.varOf = stop.Zeroed(f.Stop, p.varOf, len(f.Values))
+	for _, b := range p.blocks {
+		for _, v := range f.Params(b) {
+			f.Stop.Poll()
+			p.vars = append(p.vars, clif.Value(v))
+			p.varOf[v] = uint32(len(p.vars))
+		}
+	}
+	return true
+}
+
+// bypass changes the edges found, and reports whether there was one.
+func (p *dispatchPass) bypass(o *Optimizer, f *clif.Func) bool {
+	p.bypassed = p.bypassed[:0]
+	p.edgeOf = stop.Zeroed(f.Stop, p.edgeOf, len(f.Targets))
+	for _, e := range p.found {
+		f.Stop.Poll()
+		if !o.may(RuleThreadTable) {
+			break
+		}
+		if o.tracing() {
+			o.note(0, "an edge to "+e.block.String(), "an edge to "+f.Targets[e.entry].Block.String())
+		}
+		p.bypassed = append(p.bypassed, e)
+		p.edgeOf[e.edge] = uint32(len(p.bypassed))
+	}
+	// An entry may be such an edge, too: all of the new ones are made of the old ones.
+	for i := range p.bypassed {
+		f.Stop.Poll()
+		e := &p.bypassed[i]
+		to := f.Targets[e.entry]
+		e.to = clif.TargetData{Block: to.Block, Args: f.CopyList(to.Args)}
+		old := f.ListAt(e.args)
+		args := f.ListAt(e.to.Args)
+		for k, v := range args {
+			if d := &f.Values[v]; d.Kind == clif.ValueParam && clif.Block(d.Def) == e.block {
+				args[k] = old[d.Num]
+			}
+		}
+	}
+	for _, e := range p.bypassed {
+		f.Targets[e.edge] = e.to
+	}
+	if len(p.bypassed) == 0 {
+		return false
+	}
+	p.keepConstants(f)
+	return true
+}
+
+// keepConstants moves the constants of dispatchers to the entry block, since uses that the dispatcher dominated may be
+// reached without it now.
+func (p *dispatchPass) keepConstants(f *clif.Func) {
+	start := len(f.Insts)
+	for _, b := range p.blocks {
+		f.Stop.Poll()
+		for i := f.Blocks[b].Start; i < f.Terminator(b); i++ {
+			if f.Insts[i].Op == clif.OpIconst {
+				moveInst(f, i)
+			}
+		}
+	}
+	if len(f.Insts) == start {
+		return
+	}
+	e := &f.Blocks[f.Entry()]
+	for i := e.Start; i < e.End; i++ {
+		f.Stop.PollAt(int(i))
+		moveInst(f, i)
+	}
+	e.Start, e.End = clif.Inst(start), clif.Inst(len(f.Insts))
+}
+
+// moveInst moves instruction i to the end of all.
+func moveInst(f *clif.Func, i clif.Inst) {
+	d := f.Insts[i]
+	for n := range clif.Value(d.NumResults) {
+		f.Values[d.Result+n].Def = uint32(len(f.Insts))
+	}
+	f.Insts = append(stop.Room(f.Stop, f.Insts), d)
+	f.Srcs = stop.Append(f.Stop, f.Srcs, f.Srcs[i])
+	f.Insts[i] = clif.InstData{Result: clif.NoValue}
+}
+
+// markRare notes that the entries of a dispatcher's table but the first are rare, if no loop goes through it any more: what is
+// left are ways into the function that resume it.
+func (p *dispatchPass) markRare(o *Optimizer, f *clif.Func) {
+	for _, b := range p.blocks {
+		f.Stop.Poll()
+		if !o.cfg.Reachable(b) {
+			continue
+		}
+		loops := false
+		for _, e := range o.cfg.Preds(b) {
+			loops = loops || o.cfg.Number(e.From) >= o.cfg.Number(b)
+		}
+		if !loops {
+			f.Insts[f.Terminator(b)].Cond = clif.TableRare
+		}
+	}
+}
