@@ -20,7 +20,7 @@ type LoweredBlock struct {
 	SuccStart, SuccEnd uint32
 	// LoopDepth is 0 outside loops.
 	LoopDepth uint16
-	// Cold blocks surely end in a trap.
+	// Cold blocks surely end in a trap, or are reached along rare edges only.
 	Cold bool
 	// Header: the target of a back edge.
 	Header bool
@@ -40,6 +40,7 @@ type edge struct {
 	via  clif.Target
 	to   clif.Block
 	crit bool   // has an edge block
+	rare bool   // of a br_table with TableRare, and not its first
 	at   uint32 // the lowered edge block, once placed
 }
 
@@ -48,7 +49,8 @@ type edge struct {
 //
 // A block that dominates another comes before it: lowering, which goes through
 // the order backwards, sees uses before definitions. Loops are contiguous
-// except for their cold blocks, which are last.
+// except for their cold blocks, which are last. A loop that rare edges enter elsewhere than at its header is one
+// loop nevertheless, since the search follows them last; their edge blocks come behind everything else.
 type BlockOrder struct {
 	Blocks []LoweredBlock
 	Succs  []Succ
@@ -65,6 +67,7 @@ type BlockOrder struct {
 	stack  []frameOfDFS
 	before []pendingEdge
 	scan   []clif.Target
+	rare   bool // there are rare edges
 }
 
 // blockInfo holds the facts of a CLIF block.
@@ -78,7 +81,7 @@ type blockInfo struct {
 	beforeHead         uint32     // edge blocks to be placed in front, plus 1
 	stamp              uint32     // newest edge to this block plus 1, while edges are collected
 	depth              uint16
-	seen, cold         bool
+	seen, cold, warm   bool // warm: reached along edges that are not rare
 }
 
 type frameOfDFS struct {
@@ -112,7 +115,7 @@ func (o *BlockOrder) Compute(f *clif.Func) {
 	o.f = f
 	o.Blocks, o.Succs, o.tableEdges = o.Blocks[:0], o.Succs[:0], o.tableEdges[:0]
 	o.edges, o.rpo, o.order, o.before = o.edges[:0], o.rpo[:0], o.order[:0], o.before[:0]
-	o.info = stop.Resize(f.Stop, o.info, len(f.Blocks))
+	o.info, o.rare = stop.Resize(f.Stop, o.info, len(f.Blocks)), false
 	for i := range o.info {
 		f.Stop.PollAt(i)
 		o.info[i] = blockInfo{child: clif.NoBlock, sibling: clif.NoBlock}
@@ -122,6 +125,7 @@ func (o *BlockOrder) Compute(f *clif.Func) {
 		o.info[b].layout = uint32(i)
 	}
 	o.search()
+	o.findWarm()
 	o.loops()
 	o.place()
 	o.split()
@@ -145,6 +149,11 @@ func (o *BlockOrder) collectEdges(b clif.Block) {
 		}
 	}
 	bi.edgeEnd = uint32(len(o.edges))
+	if t != clif.NoInst && f.Insts[t].Op == clif.OpBrTable && f.Insts[t].Cond == clif.TableRare {
+		for e := bi.edgeStart + 1; e < bi.edgeEnd; e++ {
+			o.edges[e].rare, o.rare = true, true
+		}
+	}
 }
 
 // addEdge returns the edge of the block whose edges begin at start that leads
@@ -195,9 +204,12 @@ func (o *BlockOrder) search() {
 }
 
 // nextEdge returns the k-th edge in search order. If there are two edges, the one to the block
-// later in the layout is first; more than two are in reverse order.
+// later in the layout is first; more than two are in reverse order. Rare edges are last.
 func (o *BlockOrder) nextEdge(bi *blockInfo, k uint32) uint32 {
 	n := bi.edgeEnd - bi.edgeStart
+	if n > 1 && o.edges[bi.edgeEnd-1].rare {
+		return k
+	}
 	if n == 2 {
 		x, y := o.edges[bi.edgeStart].to, o.edges[bi.edgeStart+1].to
 		if o.info[x].layout < o.info[y].layout {
@@ -214,6 +226,26 @@ func (o *BlockOrder) enter(b clif.Block) {
 	o.stack = append(o.stack, frameOfDFS{block: b})
 	o.info[b].seen = true
 	o.nest.Enter(b)
+}
+
+// findWarm finds the blocks that are reached along edges that are not rare. None of the others dominates one of them.
+func (o *BlockOrder) findWarm() {
+	if !o.rare {
+		return
+	}
+	o.stack = append(o.stack[:0], frameOfDFS{block: o.rpo[0]})
+	o.info[o.rpo[0]].warm = true
+	for len(o.stack) > 0 {
+		o.f.Stop.Poll()
+		bi := &o.info[o.stack[len(o.stack)-1].block]
+		o.stack = o.stack[:len(o.stack)-1]
+		for _, e := range o.edges[bi.edgeStart:bi.edgeEnd] {
+			if !e.rare && !o.info[e.to].warm {
+				o.info[e.to].warm = true
+				o.stack = append(o.stack, frameOfDFS{block: e.to})
+			}
+		}
+	}
 }
 
 // loops computes depths and cold blocks, and builds the loop tree: members of a
@@ -240,6 +272,7 @@ func (o *BlockOrder) loops() {
 				bi.cold = bi.cold && o.info[e.to].cold
 			}
 		}
+		bi.cold = bi.cold || o.rare && !bi.warm
 		if p := o.nest.Around(b); p != clif.NoBlock { // backwards: pushing to the front keeps the order
 			bi.sibling, o.info[p].child = o.info[p].child, b
 		}
@@ -315,6 +348,7 @@ func (o *BlockOrder) split() {
 			}
 		}
 	}
+	o.appendRare()
 	o.connect()
 }
 
@@ -338,6 +372,10 @@ func (o *BlockOrder) markCritical(i int, b clif.Block) {
 			continue
 		}
 		ed.crit = true
+		if ed.rare {
+			ed.at = ^uint32(0)
+			continue
+		}
 		if int(ti.pos) <= i+1 {
 			continue
 		}
@@ -360,12 +398,25 @@ func (o *BlockOrder) fallsTo(b, to clif.Block) bool {
 	return false
 }
 
+// appendRare appends the edge blocks of rare edges.
+func (o *BlockOrder) appendRare() {
+	for i := 0; o.rare && i < len(o.order); i++ {
+		bi := &o.info[o.order[i]]
+		for e := bi.edgeStart; e < bi.edgeEnd; e++ {
+			o.f.Stop.Poll()
+			if o.edges[e].rare && o.edges[e].crit {
+				o.appendEdgeBlock(o.order[i], e)
+			}
+		}
+	}
+}
+
 func (o *BlockOrder) appendEdgeBlock(from clif.Block, e uint32) {
 	ed := &o.edges[e]
 	fi, ti := &o.info[from], &o.info[ed.to]
 	ed.at = uint32(len(o.Blocks))
 	o.Blocks = append(stop.Room(o.f.Stop, o.Blocks), LoweredBlock{
-		Orig: clif.NoBlock, Via: ed.via, LoopDepth: min(fi.depth, ti.depth), Cold: fi.cold || ti.cold,
+		Orig: clif.NoBlock, Via: ed.via, LoopDepth: min(fi.depth, ti.depth), Cold: fi.cold || ti.cold || ed.rare,
 	})
 }
 

@@ -39,19 +39,23 @@ type Pass struct {
 	// Reason says why the pass is where it is in the order.
 	Reason string
 	run    func(*Optimizer, *clif.Func)
+	// again: only where dispatch has changed something.
+	again bool
 }
 
 // passes is the order of the mid-end.
 var passes = [...]Pass{
-	{"fold", "constants, identities, equal values, memory, branches: one walk over the dominator tree, definitions before uses", fold},
-	{"branches", "fold leaves empty blocks behind, which hide that edges agree", threadEmpty},
-	{"dispatch", "behind branches, which shortens the ways to a dispatcher", threadTables},
-	{"params", "fewer edges leave more parameters with one value", removeParams},
-	{"again", "values met in dispatchers, and do not any more: fold, branches and params, only where dispatch has changed something", again},
-	{"dce", "last: the other passes leave unused instructions behind", removeDead},
+	{Name: "fold", Reason: "constants, identities, equal values, memory, branches: one walk over the dominator tree, definitions before uses", run: fold},
+	{Name: "branches", Reason: "fold leaves empty blocks behind, which hide that edges agree", run: threadEmpty},
+	{Name: "dispatch", Reason: "fold shows which indices are constant", run: threadTables},
+	{Name: "params", Reason: "fewer edges leave more parameters with one value", run: removeParams},
+	{Name: "fold", Reason: "values met in dispatchers, and do not any more", run: fold, again: true},
+	{Name: "branches", Reason: "as behind the first fold", run: threadEmpty, again: true},
+	{Name: "params", Reason: "as behind the first branches", run: removeParams, again: true},
+	{Name: "dce", Reason: "last: the other passes leave unused instructions behind", run: removeDead},
 }
 
-// Passes lists the passes in order.
+// Passes lists the passes in order. Passes of one name do the same.
 func Passes() []Pass { return passes[:] }
 
 // Optimizer runs passes; it is reusable from function to function, but not by
@@ -82,6 +86,9 @@ func (o *Optimizer) Run(f *clif.Func, level Level) error {
 	o.cfgValid, o.threaded = false, false
 	for i := range passes {
 		p := &passes[i]
+		if p.again && !o.threaded {
+			continue
+		}
 		p.run(o, f)
 		if o.After != nil {
 			if err := o.After(p, f); err != nil {
@@ -92,20 +99,11 @@ func (o *Optimizer) Run(f *clif.Func, level Level) error {
 	return nil
 }
 
-// again simplifies what dispatch has changed.
-func again(o *Optimizer, f *clif.Func) {
-	if o.threaded {
-		fold(o, f)
-		threadEmpty(o, f)
-		removeParams(o, f)
-	}
-}
-
 // RunPass applies the pass of that name; it reports whether there is one.
 func (o *Optimizer) RunPass(f *clif.Func, name string) bool {
 	for i := range passes {
 		if passes[i].Name == name {
-			o.cfgValid, o.threaded = false, true
+			o.cfgValid = false
 			passes[i].run(o, f)
 			return true
 		}
