@@ -31,6 +31,18 @@ func ParseText(text []byte) (wasm []byte, err error) {
 	return m.Wasm, nil
 }
 
+// TextPlace returns the line and the column, both from 1, of what is at an offset in the module that [ParseText] makes of a text. Offsets are in
+// a *ModuleError of Compile, and in the frames of a *Trap. ok is false if the text is no module, or nothing in it is at the offset. It translates the
+// text anew.
+func TextPlace(text []byte, offset int) (line, column int, ok bool) {
+	m, err := wat.Assemble(text)
+	if err != nil {
+		return 0, 0, false
+	}
+	at, ok := m.Place(offset)
+	return at.Line, at.Column, ok
+}
+
 // textError converts an error of the reader.
 func textError(err error) error {
 	var e *wat.Error

@@ -43,3 +43,30 @@ func TestParseText(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestTextPlace: an error of Compile has a place in the text; what is not in the module has none.
+func TestTextPlace(t *testing.T) {
+	const invalid = "(module\n  (func (result i32)\n    i64.const 5))"
+	wasm, err := waot.ParseText([]byte(invalid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var e *waot.ModuleError
+	if _, err := waot.CompileObject(wasm, nil); !errors.As(err, &e) {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		text                 string
+		offset, line, column int
+		ok                   bool
+	}{
+		{invalid, e.Offset, 3, 16, true}, // the end of the function, where the type is wrong
+		{invalid, 0, 0, 0, false},
+		{"(module", 20, 0, 0, false},
+	} {
+		line, column, ok := waot.TextPlace([]byte(c.text), c.offset)
+		if line != c.line || column != c.column || ok != c.ok {
+			t.Errorf("offset %d of %q: %d:%d, %v; want %d:%d, %v", c.offset, c.text, line, column, ok, c.line, c.column, c.ok)
+		}
+	}
+}

@@ -36,7 +36,7 @@ func targetFlag() cli.Flag {
 // compileFlags are the flags of every command that compiles.
 func compileFlags() []cli.Flag {
 	return append([]cli.Flag{
-		&cli.StringFlag{Name: "cpu", Usage: "the processor to compile for, at least: x86-64-v2, -v3, -v4, armv8.0-a, armv8.2-a+dotprod, or native (default: the target's first)"},
+		&cli.StringFlag{Name: "cpu", Usage: "the processor to compile for, at least: x86-64-v2, -v3, -v4, armv8.0-a, armv8.2-a+dotprod, or native (default: the target's first; of run in this process, native)"},
 		&cli.IntFlag{Name: "opt", Aliases: []string{"O"}, Value: 1, Usage: "optimisation `LEVEL`: 0 or 1"},
 		&cli.IntFlag{Name: "jobs", Usage: "compile `N` functions at once (default: one per processor)"},
 		&cli.StringFlag{Name: "regalloc-check", Value: "on", Usage: "prove each register allocation: on or off"},
@@ -206,7 +206,7 @@ func (o *options) readTarget(target, cpu string) error {
 	case cpu == "native" && o.target != host:
 		return usagef("--cpu=native: this machine is no %s", o.target)
 	case cpu == "native":
-		cpu = nativeCPU(o.target)
+		cpu = nativeCPU()
 	}
 	o.cpu = cpu
 	if o.target == compile.TargetX64 && !strings.HasPrefix(cpu, "x86-64-") {

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -482,22 +484,64 @@ func TestBar(t *testing.T) {
 	}
 }
 
-func TestCPULevel(t *testing.T) {
-	v3 := "avx avx2 bmi1 bmi2 f16c fma abm movbe xsave"
-	for flags, want := range map[string]string{
-		"": "x86-64-v2", "sse4_2 popcnt": "x86-64-v2", v3: "x86-64-v3",
-		v3 + " avx512f avx512bw avx512cd avx512dq avx512vl": "x86-64-v4",
-		"avx512f avx512bw avx512cd avx512dq avx512vl":       "x86-64-v2",
+// TestNativeCPU: the processor has what the kernel's list of flags says, as far as levels ask for it.
+func TestNativeCPU(t *testing.T) {
+	info, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		t.Skip(err)
+	}
+	_, flags, ok := strings.Cut(string(info), map[string]string{"amd64": "\nflags", "arm64": "\nFeatures"}[runtime.GOARCH])
+	if !ok {
+		t.Skip("no flags: an emulator shows the list of another machine")
+	}
+	flags, _, _ = strings.Cut(flags, "\n")
+	have := strings.Fields(flags)
+	want := cpuNames[compile.HostTarget()][0]
+	for _, level := range []struct{ target, name, flags string }{
+		{compile.TargetX64, "x86-64-v3", "avx avx2 bmi1 bmi2 f16c fma abm movbe xsave"},
+		{compile.TargetX64, "x86-64-v4", "avx512f avx512bw avx512cd avx512dq avx512vl"},
+		{compile.TargetA64, "armv8.2-a+dotprod", "atomics asimdrdm dcpop asimddp"},
 	} {
-		if got := cpuLevel(compile.TargetX64, "processor\t: 0\nflags\t\t: "+flags+"\nbugs\t\t: x\n"); got != want {
-			t.Errorf("%q: %s, want %s", flags, got, want)
+		missing := slices.ContainsFunc(strings.Fields(level.flags), func(f string) bool { return !slices.Contains(have, f) })
+		if level.target == compile.HostTarget() && !missing {
+			want = level.name
 		}
 	}
-	for features, want := range map[string]string{
-		"": "armv8.0-a", "fp asimd atomics asimdrdm dcpop": "armv8.0-a", "fp asimd atomics dcpop asimdrdm asimddp": "armv8.2-a+dotprod", v3: "armv8.0-a",
+	if got := nativeCPU(); got != want {
+		t.Errorf("%s, want %s by %s", got, want, flags)
+	}
+}
+
+// TestRunCPU: run compiles for this processor unless it is told otherwise, or counts rewrites.
+func TestRunCPU(t *testing.T) {
+	module := filepath.Join(t.TempDir(), "m.wat")
+	text := `(module (func (export "f") (result f32) (f32x4.extract_lane 0 (f32x4.relaxed_madd
+		(f32x4.splat (f32.const 0x1.000002p0)) (f32x4.splat (f32.const 0x1.000002p0)) (f32x4.splat (f32.const -0x1.000004p0))))))`
+	if err := os.WriteFile(module, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	const once, twice = "f32:1.4210855e-14\n", "f32:0\n" // how often the sum is rounded
+	native := once
+	if nativeCPU() == "x86-64-v2" {
+		native = twice
+	}
+	floor := once
+	if compile.HostTarget() == compile.TargetX64 {
+		floor = twice
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{nil, native},
+		{[]string{"--cpu=native"}, native},
+		{[]string{"--cpu=" + cpuNames[compile.HostTarget()][0]}, floor},
+		{[]string{"--rewrites=0"}, floor},
+		{[]string{"--deterministic"}, twice},
 	} {
-		if got := cpuLevel(compile.TargetA64, "processor\t: 0\nFeatures\t: "+features+"\nCPU part\t: 0xd0c\n"); got != want {
-			t.Errorf("%q: %s, want %s", features, got, want)
+		status, out, errs := execute(slices.Concat([]string{"run", module, "--invoke", "f"}, c.args)...)
+		if status != 0 || out != c.want {
+			t.Errorf("%v: %q, want %q (%d, %s)", c.args, out, c.want, status, errs)
 		}
 	}
 }

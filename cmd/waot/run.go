@@ -32,6 +32,9 @@ With --invoke, calls an exported function with ARGS instead of _start, and print
 each result on a line with its type. A vector is its shape and lanes, such as
 v128:i32x4:1,2,3,4. Code for another target is compiled here and runs in an emulator.
 
+A module is compiled for this processor, as if with --cpu=native. --cpu, --rewrites, --rules-off
+and code that runs in an emulator choose as waot build does.
+
 Examples:
   waot run app.wasm --dir .::/ --env LANG=C -- -v file.txt
   waot run app.o
@@ -81,6 +84,9 @@ func runAction(c *cli.Context) error {
 			return err
 		}
 		return onRunner(c, opt, file, object, nil)
+	}
+	if !c.IsSet("cpu") && opt.rewrites == nil { // the numbers of rewrites are those of build
+		opt.cpu = nativeCPU()
 	}
 	mod, err := moduleOf(c, src, opt)
 	if err != nil {

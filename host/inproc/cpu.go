@@ -3,6 +3,9 @@ package inproc
 // level is a level of the machine's architecture, an index of levelNames from 1, the baseline, on.
 type level uint8
 
+// CPU returns the highest level that this processor and its operating system support, empty where nothing is executed.
+func CPU() string { return levelNames[cpuLevel()] }
+
 // levelByName returns the level of a floor in metadata, 0 if unknown.
 func levelByName(name string) level {
 	for l, n := range levelNames {
