@@ -30,7 +30,10 @@ type program struct {
 	// the only code that is.
 	host      []addressRange
 	generated addressRange
-	symbols   string // ELF file that names the generated functions, if there is one
+	// object is the file whose code is the only one that is counted, wherever it is loaded, unless this is empty: hosts also make code at
+	// run time, such as helpers that copy memory.
+	object  string
+	symbols string // ELF file that names the generated functions, if there is one
 }
 
 // options are the plugin's options for the program.
@@ -143,7 +146,7 @@ func prepareWaot(b *builder) (runner, error) {
 	return func(m *module) (program, error) {
 		object := b.path(m.name + ".o")
 		argv := append([]string{compiler, "build", m.file, "-o", object, "--target", "aarch64-linux"}, b.waotArgs...)
-		return program{argv: []string{driver, object}, host: host, symbols: object}, command(b.dir, nil, argv...)
+		return program{argv: []string{driver, object}, host: host, object: object, symbols: object}, command(b.dir, nil, argv...)
 	}, nil
 }
 

@@ -5,6 +5,7 @@
 //	go run ./bench/instcount [-modules DIR] [-only RE] [-engines LIST] [-baseline FILE] [-v]
 //	go run ./bench/instcount -engines waot -only quicksort -top 10
 //	go run ./bench/instcount -modules bench/vectors
+//	go run ./bench/instcount -go -engines waot,wasmtime
 //
 // It needs qemu-aarch64 with plugins and gcc; wasmtime needs the cross gcc too, and the engines in C wasm2c, the cross tools
 // and clang-19.
@@ -33,12 +34,13 @@ type config struct {
 	keep, baseline, results          string
 	top, repeat                      int
 	timeout                          time.Duration
-	verbose                          bool
+	programs, verbose                bool
 }
 
 func main() {
 	var c config
 	flag.StringVar(&c.modules, "modules", os.Getenv("WAOT_BENCH_DIR"), "`folder` of the benchmark modules")
+	flag.BoolVar(&c.programs, "go", false, "count the Go programs of bench/programs instead")
 	flag.StringVar(&c.only, "only", "", "only modules whose names match the `expression`")
 	flag.StringVar(&c.engines, "engines", "", "`names` of engines, separated by commas; all if empty")
 	flag.StringVar(&c.emulator, "emulator", "qemu-aarch64 -cpu max", "the emulator and its options")
@@ -59,14 +61,10 @@ func main() {
 }
 
 func measure(c *config) error {
-	if c.modules == "" {
-		return errors.New("no folder of modules: -modules DIR or WAOT_BENCH_DIR")
+	if c.modules == "" && !c.programs {
+		return errors.New("no folder of modules: -modules DIR, WAOT_BENCH_DIR, or -go")
 	}
 	only, err := regexp.Compile(c.only)
-	if err != nil {
-		return err
-	}
-	modules, err := findModules(c.modules, only)
 	if err != nil {
 		return err
 	}
@@ -79,6 +77,16 @@ func measure(c *config) error {
 		return err
 	}
 	defer clean()
+	if c.programs {
+		c.modules = b.path("programs")
+		if err := buildPrograms(c.modules, only); err != nil {
+			return err
+		}
+	}
+	modules, err := findModules(c.modules, only)
+	if err != nil {
+		return err
+	}
 	s := &session{config: c, builder: b, modules: modules}
 	if c.baseline != "" {
 		if s.recorded, err = readResults(c.baseline); err != nil {
@@ -216,7 +224,12 @@ func (s *session) execute(m *module, p *program) ([]translation, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return readTranslations(f)
+	all, err := readTranslations(f)
+	if err != nil || p.object == "" {
+		return all, err
+	}
+	text, err := loadedText(p.object, all)
+	return within(all, text), err
 }
 
 // report prints the tables.

@@ -3,12 +3,16 @@ package main
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"github.com/waot-project/waot/bench/programs"
 )
 
 // suite is the modules of the benchmarks' table, relative to the folder of modules.
@@ -64,6 +68,31 @@ func findModules(dir string, only *regexp.Regexp) ([]*module, error) {
 		return nil, fmt.Errorf("no module's name matches %s", only)
 	}
 	return found, nil
+}
+
+// buildPrograms builds those programs of bench/programs whose names match only into folder dir, as modules with what they print natively.
+func buildPrograms(dir string, only *regexp.Regexp) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	for _, name := range programs.Names() {
+		if !only.MatchString(name) {
+			continue
+		}
+		native := filepath.Join(dir, name)
+		if err := errors.Join(programs.Native(name, native), programs.Module(name, native+".wasm")); err != nil {
+			return err
+		}
+		out, err := exec.Command(native).Output()
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		// What lies beside the modules is copied for each run.
+		if err := errors.Join(os.WriteFile(native+".stdout.expected", out, 0o666), os.Remove(native)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // expected returns the expected output of a module, in the file that is named after it or

@@ -14,8 +14,34 @@ type symbol struct {
 	name       string
 }
 
-// readSymbols returns the functions of an ELF file's generated code, in the order of addresses. Where
-// an object is loaded, which its symbols do not say, is found by what was executed.
+// loadedText returns the addresses of an object's code, which are found by what was executed.
+func loadedText(object string, all []translation) (addressRange, error) {
+	f, err := elf.Open(object)
+	if err != nil {
+		return addressRange{}, err
+	}
+	defer f.Close()
+	s := f.Section(".text")
+	if f.Type != elf.ET_REL || s == nil {
+		return addressRange{}, fmt.Errorf("%s is no object with code", object)
+	}
+	code, err := s.Data()
+	if err != nil {
+		return addressRange{}, err
+	}
+	base, err := findBase(code, all)
+	if err != nil {
+		return addressRange{}, fmt.Errorf("%s: %w", object, err)
+	}
+	return addressRange{base, base + s.Size}, nil
+}
+
+// within returns the translations that begin in a range.
+func within(all []translation, r addressRange) []translation {
+	return slices.DeleteFunc(slices.Clone(all), func(t translation) bool { return t.addr < r.lo || t.addr >= r.hi })
+}
+
+// readSymbols returns the functions of an ELF file's generated code, in the order of addresses.
 func readSymbols(file string, all []translation) ([]symbol, error) {
 	f, err := elf.Open(file)
 	if err != nil {
@@ -32,13 +58,11 @@ func readSymbols(file string, all []translation) ([]symbol, error) {
 	}
 	base := uint64(0)
 	if f.Type == elf.ET_REL {
-		code, err := f.Sections[i].Data()
+		text, err := loadedText(file, all)
 		if err != nil {
 			return nil, err
 		}
-		if base, err = findBase(code, all); err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
-		}
+		base = text.lo
 	}
 	table, err := f.Symbols()
 	if err != nil {

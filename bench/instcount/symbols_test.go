@@ -2,9 +2,16 @@ package main
 
 import (
 	"encoding/binary"
+	"errors"
+	"os"
+	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/waot-project/waot"
+	"github.com/waot-project/waot/internal/proof/testenv"
 )
 
 // TestFindBase loads code whose second word relocation changes, and which begins twice alike.
@@ -51,5 +58,58 @@ func TestSymbols(t *testing.T) {
 	want := []executed{{"g", 100}, {"f", 10}}
 	if d := cmp.Diff(want, hottestFunctions(symbols, all, 2), cmp.AllowUnexported(executed{})); d != "" {
 		t.Error(d)
+	}
+}
+
+// copies is a module that copies 64 KiB a thousand times.
+const copies = `(module
+  (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
+  (memory (export "memory") 3)
+  (func (export "_start") (local $i i32)
+    (loop $again
+      (memory.copy (i32.const 65536) (local.get $i) (i32.const 65536))
+      (memory.fill (local.get $i) (local.get $i) (i32.const 4096))
+      (local.set $i (i32.add (local.get $i) (i32.const 1)))
+      (br_if $again (i32.lt_u (local.get $i) (i32.const 1000))))
+    (call $exit (i32.const 0))))`
+
+// TestHelpers counts a module whose work the host does: what copies and fills memory is not the compiler's code, though it is in no
+// executable file either.
+func TestHelpers(t *testing.T) {
+	testenv.OnlyFull(t, "builds the compiler")
+	need(t, "qemu-aarch64", "gcc")
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &builder{dir: t.TempDir(), root: root, waot: root}
+	plugin, err := b.plugin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := prepareWaot(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wasm, err := waot.ParseText([]byte(copies))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &module{name: "copies", file: filepath.Join(b.dir, "modules", "copies.wasm")}
+	if err := errors.Join(os.Mkdir(filepath.Dir(m.file), 0o777), os.WriteFile(m.file, wasm, 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	p, err := run(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &session{config: &config{emulator: "qemu-aarch64", timeout: 10 * time.Minute}, builder: b, plugin: plugin}
+	all, err := s.execute(m, &p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Between 10 and 100 instructions a round are the loop's; a copy takes 1,000 at least.
+	if n := executedIn(all).Instructions; n < 10_000 || n > 100_000 {
+		t.Errorf("%d instructions are counted for 1,000 rounds", n)
 	}
 }
