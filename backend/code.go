@@ -14,6 +14,8 @@ type Code struct {
 	Traps     []abi.TrapSite
 	StackMaps []abi.StackMap
 	Calls     []abi.CallSite
+	// Inlined is the function's table of places, which Traps and Calls refer to.
+	Inlined []abi.Inlined
 	// Prologue is the offset of the instructions that set up the frame (see FrameStep).
 	Prologue uint32
 	// FrameBytes is how far the stack pointer drops below the frame pointer.

@@ -144,6 +144,9 @@ func (c *Compiler) Compile(f *clif.Func) (code *Code, err error) {
 	e.Frame = layoutFrame(c.target, &c.vc, &c.out)
 	e.Addressed = f.Index == c.mod.InitFunc() || c.mod.Funcs[f.Index].Addressed
 	code, err = e.run()
+	if err == nil {
+		code.Inlined = f.Inlined
+	}
 	if t := c.opt.Trace; t != nil && t.Code != nil && err == nil {
 		t.Code(f, code)
 	}

@@ -322,7 +322,7 @@ func (l *Lower) fired(r Rule, n, entry int) {
 // describe completes an entry of the log: the instruction being lowered, and those from n on, which it has become.
 func (l *Lower) describe(e *rewrite.Rewrite, n int) {
 	d := &l.F.Insts[l.cur]
-	e.Type, e.Src = d.Type, l.src
+	e.Type, e.Src = d.Type, l.F.Offset(l.src)
 	if !l.control.Trace {
 		return
 	}

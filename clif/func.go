@@ -118,6 +118,7 @@ type BlockData struct {
 //	F4 Each use is dominated by its definition; types agree with OpInfo.Sig.
 //	F5 A target has as many arguments as its block parameters, of their types.
 //	F6 No operand and no argument is an alias.
+//	F7 Places are offsets, or entries of Inlined; the Caller of an entry is an earlier one.
 type Func struct {
 	Name  string
 	Index FuncIndex
@@ -127,18 +128,29 @@ type Func struct {
 	Stop *stop.Flag
 
 	Insts   []InstData
-	Srcs    []uint32 // parallel to Insts: offset in the Wasm module, 0 if none
+	Srcs    []uint32 // parallel to Insts: place in the Wasm module, 0 if none
 	Values  []ValueData
 	Blocks  []BlockData
 	Targets []TargetData
 	Layout  []Block
 	Pool    []uint32
+	// Inlined is the table of places in functions that were inlined (abi.InlinedPlace).
+	Inlined []abi.Inlined
 }
 
 // Reset empties f, keeping its memory.
 func (f *Func) Reset() {
 	f.Insts, f.Srcs, f.Values = f.Insts[:0], f.Srcs[:0], f.Values[:0]
 	f.Blocks, f.Targets, f.Layout, f.Pool = f.Blocks[:0], f.Targets[:0], f.Layout[:0], f.Pool[:0]
+	f.Inlined = f.Inlined[:0]
+}
+
+// Offset returns the offset in the Wasm module of a place.
+func (f *Func) Offset(place uint32) uint32 {
+	if place >= abi.InlinedPlace {
+		return f.Inlined[place-abi.InlinedPlace].Src
+	}
+	return place
 }
 
 // Signature returns the function's.

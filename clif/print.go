@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/waot-project/waot/internal/abi"
 )
 
 // String returns the text form of f, which clif/text parses: a header line, blocks
@@ -80,7 +82,7 @@ func (p *Printer) block(b *strings.Builder, blk Block) {
 		line := "    " + p.Inst(i)
 		var comment string
 		if f.Srcs[i] != 0 {
-			comment = fmt.Sprintf("@%04x", f.Srcs[i])
+			comment = f.PlaceText(f.Srcs[i])
 		}
 		if p.Annotate != nil {
 			comment = strings.TrimPrefix(comment+" "+p.Annotate(i), " ")
@@ -92,6 +94,20 @@ func (p *Printer) block(b *strings.Builder, blk Block) {
 		b.WriteString(line)
 		b.WriteByte('\n')
 	}
+}
+
+// PlaceText describes a place: its offset, and where the call is that was inlined, outwards.
+func (f *Func) PlaceText(place uint32) string {
+	s := ""
+	abi.Activations(f.Inlined, uint32(f.Index), place, func(a abi.Activation) bool {
+		if s == "" {
+			s = fmt.Sprintf("@%04x", a.Offset)
+		} else {
+			s += fmt.Sprintf(" called at @%04x", a.Offset)
+		}
+		return true
+	})
+	return s
 }
 
 // Inst returns the text of one instruction, without indentation.

@@ -67,6 +67,7 @@ type account struct {
 	code    atomic.Int64 // bytes of machine code
 	kept    atomic.Int64 // bytes of all that is kept of functions, code included
 	largest atomic.Int64 // bytes of the tables of the largest function
+	bodies  atomic.Int64 // bytes of what is kept to be inlined
 }
 
 // copies is how often what is kept of functions is in memory in the end: in buffers of the workers, in the object,
@@ -75,7 +76,7 @@ const copies = 3
 
 // memory returns how many bytes the compiler holds, with one worker: see Stats.Memory.
 func (a *account) memory() uint64 {
-	return uint64(a.module + copies*a.kept.Load() + a.largest.Load())
+	return uint64(a.module + copies*a.kept.Load() + a.largest.Load() + a.bodies.Load())
 }
 
 // What a declaration takes in the tables of the linker, the object and its file, in bytes: measured as a third of
@@ -101,7 +102,7 @@ func (a *account) function(bytes int64) {
 
 // keep notes what is kept of a function.
 func (a *account) keep(c *backend.Code) {
-	n := int64(len(c.Bytes)) + sizeOf(c.Relocs) + sizeOf(c.Traps) + sizeOf(c.StackMaps) + sizeOf(c.Calls)
+	n := int64(len(c.Bytes)) + sizeOf(c.Relocs) + sizeOf(c.Traps) + sizeOf(c.StackMaps) + sizeOf(c.Calls) + sizeOf(c.Inlined)
 	for i := range c.StackMaps {
 		n += sizeOf(c.StackMaps[i].Slots)
 	}

@@ -206,11 +206,17 @@ func (l *linker) internal(i uint32, reason string) error {
 func (l *linker) addSites(i uint32, r *result) error {
 	m, w, at, size := l.m, r.worker, l.at[i], r.code.end-r.code.start
 	var ok bool
-	if m.Traps, ok = appendSites(l, m.Traps, w.traps[r.traps.start:r.traps.end], at, size, func(s *abi.TrapSite) *uint32 { return &s.Offset }); !ok {
+	inlined := len(m.Inlined)
+	l.addPlaces(r)
+	move := func(offset, src *uint32) *uint32 {
+		*src = moved(*src, inlined)
+		return offset
+	}
+	if m.Traps, ok = appendSites(l, m.Traps, w.traps[r.traps.start:r.traps.end], at, size, func(s *abi.TrapSite) *uint32 { return move(&s.Offset, &s.Src) }); !ok {
 		return l.internal(i, "trap sites")
 	}
 	// The last call may have the end of the code as its return address.
-	if m.Calls, ok = appendSites(l, m.Calls, w.calls[r.calls.start:r.calls.end], at, size+1, func(s *abi.CallSite) *uint32 { return &s.Offset }); !ok {
+	if m.Calls, ok = appendSites(l, m.Calls, w.calls[r.calls.start:r.calls.end], at, size+1, func(s *abi.CallSite) *uint32 { return move(&s.Offset, &s.Src) }); !ok {
 		return l.internal(i, "call sites")
 	}
 	if m.StackMaps, ok = appendSites(l, m.StackMaps, w.maps[r.maps.start:r.maps.end], at, size+1, func(s *abi.StackMap) *uint32 { return &s.Offset }); !ok {

@@ -8,6 +8,7 @@ import (
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/isa/x64"
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/inline"
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/clif/rewrite"
 	"github.com/waot-project/waot/internal/abi"
@@ -126,6 +127,7 @@ func Rules(target string) (all []*rewrite.Info) {
 	if err != nil {
 		return nil
 	}
+	all = append(all, inline.Rules()...)
 	for r := range opt.NumRules {
 		all = append(all, r.Info())
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/instance"
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/inline"
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/clif/verify"
 	"github.com/waot-project/waot/internal/abi"
@@ -30,7 +31,9 @@ type driver struct {
 	body   Bodies            // nil for a Wasm module
 	cm     *clif.Module
 	layout *instance.Layout
-	order  []uint32 // functions, the largest first
+	order  []uint32 // functions: those that may be inlined, then the others, the largest first
+	// inlining is nil if nothing is inlined.
+	inlining *inlining
 
 	next    atomic.Int64 // next entry of order
 	invalid lowest       // function whose body is not valid
@@ -68,6 +71,7 @@ type result struct {
 	worker                           *worker
 	align, prologue, frame           uint32 // of the function, in bytes
 	code, relocs, traps, calls, maps span
+	inlined                          span // of which entry 0 is the first in the function's table
 }
 
 // run compiles all functions. The error is the one that counts, whatever the
@@ -78,6 +82,9 @@ func (d *driver) run() error {
 	d.results, d.errs = make([]result, n), make([]error, n)
 	d.invalid.reset()
 	d.failed.reset()
+	if d.wm != nil && d.opt.OptLevel > opt.O0 {
+		d.inlining = newInlining(d.wm, d.opt.stop)
+	}
 	d.sort()
 	var wg sync.WaitGroup
 	for range max(1, min(d.opt.Jobs, len(d.order))) {
@@ -122,7 +129,7 @@ func (d *driver) firstError() error {
 	return nil
 }
 
-// sort orders the defined functions by the size of their bodies, so that none of
+// sort orders the defined functions: candidates for inlining by their rank, the others by the size of their bodies, so that none of
 // the large ones is last.
 func (d *driver) sort() {
 	size := func(i uint32) int {
@@ -134,26 +141,35 @@ func (d *driver) sort() {
 		}
 		return len(d.wm.Body(i).Bytes)
 	}
-	for i := uint32(d.cm.NumImportedFuncs); i < uint32(len(d.cm.Funcs)); i++ {
-		d.order = append(d.order, i)
+	if d.inlining != nil {
+		d.order = append(d.order, d.inlining.order...)
 	}
-	slices.SortStableFunc(d.order, func(a, b uint32) int { return size(b) - size(a) })
+	first := len(d.order)
+	for i := uint32(d.cm.NumImportedFuncs); i < uint32(len(d.cm.Funcs)); i++ {
+		if _, ranked := d.inlining.candidate(i); !ranked {
+			d.order = append(d.order, i)
+		}
+	}
+	slices.SortStableFunc(d.order[first:], func(a, b uint32) int { return size(b) - size(a) })
 }
 
 // worker compiles functions; its buffers keep the results.
 type worker struct {
-	d     *driver
-	f     clif.Func
-	tr    *translate.Translator
-	opt   opt.Optimizer
-	gen   generate
-	stage string
+	d      *driver
+	f      clif.Func
+	tr     *translate.Translator
+	inline inline.Inliner
+	opt    opt.Optimizer
+	gen    generate
+	stage  string
 
-	code   []byte
-	relocs []machbuffer.Reloc
-	traps  []abi.TrapSite
-	calls  []abi.CallSite
-	maps   []abi.StackMap
+	code    []byte
+	relocs  []machbuffer.Reloc
+	traps   []abi.TrapSite
+	calls   []abi.CallSite
+	maps    []abi.StackMap
+	inlined []abi.Inlined
+	places  placeTable
 
 	translate, optimize, backend time.Duration
 }
@@ -166,7 +182,7 @@ func (w *worker) reset() {
 		w.tr = translate.New(d.wm, d.cm)
 		w.tr.Options = d.opt.translation(d.target)
 	}
-	w.opt = opt.Optimizer{}
+	w.inline, w.opt = inline.Inliner{}, opt.Optimizer{}
 	if d.opt.Verify || d.opt.AfterPass != nil {
 		w.opt.After = func(p *opt.Pass, f *clif.Func) error { return w.after(p.Name) }
 	}
@@ -177,14 +193,20 @@ func (w *worker) loop() {
 	w.reset()
 	for {
 		n := w.d.next.Add(1) - 1
-		if n >= int64(len(w.d.order)) || w.d.over.Load() {
+		if n >= int64(len(w.d.order)) {
+			return
+		}
+		if w.d.over.Load() {
+			w.d.inlining.finish(w.d.order[n])
 			return
 		}
 		i := w.d.order[n]
 		if i > w.d.invalid.n.Load() {
+			w.d.inlining.finish(i)
 			continue
 		}
 		err := w.guarded(i)
+		w.d.inlining.finish(i)
 		if errors.Is(err, stop.Stopped{}) {
 			return
 		}
@@ -259,7 +281,7 @@ func (w *worker) function(i uint32) error {
 	if control := w.d.opt.Control; control != nil {
 		w.opt.Control = control(clif.FuncIndex(i))
 	}
-	if err := w.opt.Run(&w.f, w.d.opt.OptLevel); err != nil {
+	if err := w.midEnd(i); err != nil {
 		return err
 	}
 	w.stage = "backend"
@@ -343,6 +365,9 @@ func (w *worker) keep(i uint32, c *backend.Code) {
 	w.relocs, r.relocs = appendSpan(w.d.opt.stop, w.relocs, c.Relocs)
 	w.traps, r.traps = appendSpan(w.d.opt.stop, w.traps, c.Traps)
 	w.calls, r.calls = appendSpan(w.d.opt.stop, w.calls, c.Calls)
+	if len(c.Inlined) > 0 {
+		w.keepPlaces(r, c)
+	}
 	w.maps, r.maps = appendSpan(w.d.opt.stop, w.maps, c.StackMaps)
 	w.keepSlots(w.maps[r.maps.start:r.maps.end])
 }

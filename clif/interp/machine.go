@@ -139,6 +139,10 @@ func (m *machine) trap(code abi.TrapCode) {
 	t := &Trap{Code: code}
 	if f := m.fn; f != nil {
 		t.Func, t.Name, t.Inst, t.Src = f.index, f.name, m.pc-1, f.body.Srcs[m.pc-1]
+		if t.Src >= abi.InlinedPlace {
+			in := &f.body.Inlined[t.Src-abi.InlinedPlace]
+			t.Func, t.Name, t.Src = clif.FuncIndex(in.Func), f.inst.mod.Funcs[in.Func].Name, in.Src
+		}
 	}
 	m.fail(t)
 }

@@ -104,7 +104,7 @@ func threadEmpty(o *Optimizer, f *clif.Func) {
 		if d.Op == clif.OpBranch && d.B != d.C && sameTarget(f, clif.Target(d.B), clif.Target(d.C)) && o.may(RuleEdgesAgree) {
 			toJump(d, d.B)
 			if o.tracing() {
-				o.note(f.Srcs[f.Terminator(b)], "br of "+b.String(), "jump "+f.Targets[d.B].Block.String())
+				o.note(f.Offset(f.Srcs[f.Terminator(b)]), "br of "+b.String(), "jump "+f.Targets[d.B].Block.String())
 			}
 			changed = true
 		}

@@ -67,7 +67,7 @@ func (c *folder) observed(r rule, d *clif.InstData) (clif.Value, bool) {
 		default:
 			after = append(after, v.String())
 		}
-		describe(ctl, n, c.src, before, after...)
+		describe(ctl, n, c.f.Offset(c.src), before, after...)
 	}
 	return v, again
 }
@@ -89,9 +89,9 @@ func (c *folder) effect(d *clif.InstData) (dropped bool) {
 	switch {
 	case !ctl.Trace:
 	case dropped:
-		describe(ctl, n, c.src, before)
+		describe(ctl, n, c.f.Offset(c.src), before)
 	default:
-		describe(ctl, n, c.src, before, rewrite.Text(c.f, d))
+		describe(ctl, n, c.f.Offset(c.src), before, rewrite.Text(c.f, d))
 	}
 	return dropped
 }
@@ -105,7 +105,7 @@ func (c *folder) end(d *clif.InstData) {
 	}
 	n, before := len(ctl.Log), rewrite.Text(c.f, d)
 	c.terminator(d)
-	describe(ctl, n, c.src, before, rewrite.Text(c.f, d))
+	describe(ctl, n, c.f.Offset(c.src), before, rewrite.Text(c.f, d))
 }
 
 // tracing reports whether note has a use for descriptions.

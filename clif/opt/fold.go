@@ -238,7 +238,7 @@ func (c *folder) mergeSuccessor(b clif.Block, t clif.Target) bool {
 		return false
 	}
 	if c.o.tracing() {
-		c.o.note(c.src, "jump "+to.String(), to.String()+" is the rest of "+b.String())
+		c.o.note(f.Offset(c.src), "jump "+to.String(), to.String()+" is the rest of "+b.String())
 	}
 	args := f.TargetArgs(t)
 	for i, p := range f.Params(to) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/analysis"
+	"github.com/waot-project/waot/internal/abi"
 )
 
 // Error is a violated invariant.
@@ -80,9 +81,27 @@ func (v *verifier) fail(format string, args ...any) {
 	}
 }
 
-// structure checks F1 to F3 and that all indices are in range.
+// places checks the table of F7.
+func (v *verifier) places() {
+	for i := range v.f.Inlined {
+		in := &v.f.Inlined[i]
+		if in.Caller >= abi.InlinedPlace && in.Caller-abi.InlinedPlace >= uint32(i) {
+			v.fail("the caller of place %d is not before it", i)
+		}
+		if in.Src >= abi.InlinedPlace || int(in.Func) >= len(v.f.Mod.Funcs) {
+			v.fail("place %d is in no function", i)
+		}
+	}
+}
+
+// structure checks F1 to F3 and F7, and that all indices are in range.
 func (v *verifier) structure() {
 	f := v.f
+	if len(f.Srcs) != len(f.Insts) {
+		v.fail("%d instructions have %d places", len(f.Insts), len(f.Srcs))
+		return
+	}
+	v.places()
 	if len(f.Layout) == 0 {
 		v.fail("no blocks")
 		return
@@ -174,6 +193,9 @@ func (v *verifier) shape(i, term clif.Inst) {
 	info := d.Op.Info()
 	if d.Op.IsTerminator() && i != term {
 		v.fail("terminator inside a block")
+	}
+	if src := f.Srcs[i]; src >= abi.InlinedPlace && int(src-abi.InlinedPlace) >= len(f.Inlined) {
+		v.fail("its place is not in the table")
 	}
 	if !info.Types.Has(d.Type) {
 		v.fail("%v cannot have the type %v", d.Op, d.Type)

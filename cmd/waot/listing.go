@@ -11,6 +11,7 @@ import (
 
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/isa/x64/asm"
+	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/compile"
 )
 
@@ -77,12 +78,13 @@ func (d *disassembler) notesOf(c *backend.Code) []note {
 		r := &c.Relocs[i]
 		add(r.Offset, "%s", symbol(backend.SymRef(r.Symbol), r.Addend+d.bias))
 	}
+	f := clif.Func{Inlined: c.Inlined}
 	for i := range c.Traps {
-		add(c.Traps[i].Offset, "traps %s, @%04x", c.Traps[i].Code, c.Traps[i].Src)
+		add(c.Traps[i].Offset, "traps %s, %s", c.Traps[i].Code, f.PlaceText(c.Traps[i].Src))
 	}
 	// Facts about a return address are listed at the call before it.
 	for i := range c.Calls {
-		add(c.Calls[i].Offset-1, "@%04x", c.Calls[i].Src)
+		add(c.Calls[i].Offset-1, "%s", f.PlaceText(c.Calls[i].Src))
 	}
 	for i := range c.StackMaps {
 		add(c.StackMaps[i].Offset-1, "references at %s%+d", d.fp, c.StackMaps[i].Slots)

@@ -109,7 +109,10 @@ func (s *Store) faultBacktrace() (out []Frame) {
 // framesInto returns a visitor that describes the innermost frames in out.
 func framesInto(out *[]Frame) func(nativeFrame) bool {
 	return func(f nativeFrame) bool {
-		if d, ok := f.describe(); ok {
+		for _, d := range f.describe() {
+			if len(*out) == maxBacktrace {
+				break
+			}
 			*out = append(*out, d)
 		}
 		return len(*out) < maxBacktrace
@@ -128,8 +131,8 @@ type nativeFrame struct {
 	fault bool
 }
 
-// describe returns the frame in terms of the Wasm module.
-func (f *nativeFrame) describe() (Frame, bool) {
+// describe returns the frame in terms of the Wasm module: the function, and before it those that were inlined where it is.
+func (f *nativeFrame) describe() (out []Frame) {
 	m := f.inst.module
 	offset := uint32(f.pc - f.inst.base)
 	at := offset
@@ -138,15 +141,19 @@ func (f *nativeFrame) describe() (Frame, bool) {
 	}
 	n, ok := m.funcAt(at)
 	if !ok {
-		return Frame{}, false
+		return nil
 	}
-	d := Frame{Module: m.meta.Name, Func: n, Name: m.meta.Funcs[n].Name}
+	place := uint32(0)
 	if !f.fault {
-		d.Offset = m.callAt(offset)
+		place = m.callAt(offset)
 	} else if site := m.trapAt(offset); site != nil {
-		d.Offset = site.Src
+		place = site.Src
 	}
-	return d, true
+	abi.Activations(m.meta.Inlined, n, place, func(a abi.Activation) bool {
+		out = append(out, Frame{Module: m.meta.Name, Func: a.Func, Name: m.meta.Funcs[a.Func].Name, Offset: a.Offset})
+		return len(out) < maxBacktrace
+	})
+	return out
 }
 
 // walkFault visits the frames from the fault in the context outwards.
@@ -226,16 +233,19 @@ func (c *Caller) Backtrace() []Frame {
 
 // SafepointWalk visits every frame of compiled code that is active below the host
 // function, innermost first and across nested calls, with the references in it that
-// the stack map of its call lists. refs is reused between visits.
+// the stack map of its call lists; those of frames that share one on the stack, since functions were inlined, come with the innermost of them.
+// refs is reused between visits.
 func (c *Caller) SafepointWalk(visit func(f Frame, refs []uint64)) {
 	var refs []uint64
 	c.walk(func(f nativeFrame) bool {
-		d, _ := f.describe()
 		refs = refs[:0]
 		for _, slot := range f.inst.module.stackMapAt(uint32(f.pc - f.inst.base)) {
 			refs = append(refs, f.slot(slot))
 		}
-		visit(d, refs)
+		for _, d := range f.describe() {
+			visit(d, refs)
+			refs = refs[:0]
+		}
 		return true
 	})
 }

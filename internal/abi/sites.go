@@ -1,18 +1,45 @@
 package abi
 
+// A place in a Wasm module is what TrapSite.Src, CallSite.Src and Inlined.Caller are: an offset in the module, 0 if it is
+// unknown, or InlinedPlace + i, which stands for entry i of a table of Inlined.
+const InlinedPlace = 1 << 31
+
+// Inlined is a place in a function whose body the compiler has put in place of a call.
+type Inlined struct {
+	Func   uint32 // whose body it is
+	Src    uint32 // offset in the Wasm module
+	Caller uint32 // the place of the call; if that is an entry of the table, it is an earlier one
+}
+
+// Activation is a function and an offset in the Wasm module where it is.
+type Activation struct{ Func, Offset uint32 }
+
+// Activations calls visit with the functions of the source that are active at a place of function fn, the innermost first, while
+// it returns true. The table is one that holds what Inlined.Caller says.
+func Activations(table []Inlined, fn, place uint32, visit func(Activation) bool) bool {
+	for place >= InlinedPlace {
+		in := &table[place-InlinedPlace]
+		if !visit(Activation{in.Func, in.Src}) {
+			return false
+		}
+		place = in.Caller
+	}
+	return visit(Activation{fn, place})
+}
+
 // TrapSite says that the instruction at Offset may trap, and how.
 type TrapSite struct {
 	Offset uint32 // in the code
 	Code   TrapCode
 	Fault  FaultKind
 	Memory uint8  // of FaultMemory: its index
-	Src    uint32 // offset in the Wasm module
+	Src    uint32 // the place in the Wasm module
 }
 
 // CallSite says where in the Wasm module the call is that returns to Offset.
 type CallSite struct {
 	Offset uint32 // in the code
-	Src    uint32 // offset in the Wasm module
+	Src    uint32 // the place in the Wasm module
 }
 
 // StackMap lists where live references are while a call that returns to Offset is in progress.

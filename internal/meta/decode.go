@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"math/bits"
 
 	"github.com/waot-project/waot/internal/abi"
 )
@@ -336,7 +337,7 @@ func (d *decoder) traps(m *Module) {
 		t := &m.Traps[i]
 		t.Offset = d.offset(last)
 		t.Code, t.Fault, t.Memory = abi.TrapCode(d.byte("trap code")), abi.FaultKind(d.byte("kind of fault")), d.byte("memory")
-		t.Src = d.num32("source")
+		t.Src = d.place()
 		last = t.Offset
 	}
 }
@@ -354,13 +355,7 @@ func (d *decoder) stackMaps(m *Module) {
 		}
 		x.Slots = list[int32](n)
 		for j := range x.Slots {
-			v, n := binary.Varint(d.b[d.at:])
-			if n <= 0 || v != int64(int32(v)) {
-				d.fail("slot of a stack map")
-				return
-			}
-			d.at += n
-			x.Slots[j] = int32(v)
+			x.Slots[j] = d.signed32("slot of a stack map")
 		}
 	}
 }
@@ -369,7 +364,34 @@ func (d *decoder) calls(m *Module) {
 	m.Calls = list[abi.CallSite](d.count(2, "number of calls"))
 	last := uint32(0)
 	for i := range m.Calls {
-		m.Calls[i] = abi.CallSite{Offset: d.offset(last), Src: d.num32("source")}
+		m.Calls[i] = abi.CallSite{Offset: d.offset(last), Src: d.place()}
 		last = m.Calls[i].Offset
 	}
+	d.inlined(m)
+}
+
+func (d *decoder) place() uint32 { return bits.RotateLeft32(d.num32("place"), -1) }
+
+func (d *decoder) inlined(m *Module) {
+	m.Inlined = list[abi.Inlined](d.count(3, "number of inlined places"))
+	var last abi.Inlined
+	for i := range m.Inlined {
+		p := &m.Inlined[i]
+		p.Func, p.Src = last.Func+uint32(d.signed32("function of a place")), last.Src+uint32(d.signed32("offset of a place"))
+		p.Caller = d.place()
+		last = *p
+	}
+}
+
+func (d *decoder) signed32(what string) int32 {
+	if d.err != nil {
+		return 0
+	}
+	v, n := binary.Varint(d.b[d.at:])
+	if n <= 0 || v != int64(int32(v)) {
+		d.fail("%s", what)
+		return 0
+	}
+	d.at += n
+	return int32(v)
 }

@@ -3,6 +3,9 @@ package meta
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"math/bits"
+
+	"github.com/waot-project/waot/internal/abi"
 )
 
 // The sections that hold metadata.
@@ -14,7 +17,7 @@ const (
 )
 
 // FormatVersion is the version of the encoding of all four sections.
-const FormatVersion = 4
+const FormatVersion = 5
 
 // Every section begins with a header: magic, kind, version, two zero bytes,
 // the size of the payload (4 bytes) and the first bytes of its SHA-256.
@@ -219,7 +222,7 @@ func EncodeTables(m *Module) (s Sections) {
 		e.byte(byte(t.Code))
 		e.byte(byte(t.Fault))
 		e.byte(t.Memory)
-		e.num32(t.Src)
+		e.place(t.Src)
 		last = t.Offset
 	}
 	s.Traps = e.finish()
@@ -243,11 +246,28 @@ func EncodeTables(m *Module) (s Sections) {
 	last = 0
 	for i := range m.Calls {
 		e.num32(m.Calls[i].Offset - last)
-		e.num32(m.Calls[i].Src)
+		e.place(m.Calls[i].Src)
 		last = m.Calls[i].Offset
 	}
+	e.inlined(m.Inlined)
 	s.Calls = e.finish()
 	return s
+}
+
+// place writes a place so that offsets and low entries are short.
+func (e *encoder) place(p uint32) { e.num32(bits.RotateLeft32(p, 1)) }
+
+// inlined writes the table of places: differences to the entry before, but the caller, which is a place of any kind.
+func (e *encoder) inlined(table []abi.Inlined) {
+	e.count(len(table))
+	var last abi.Inlined
+	for i := range table {
+		p := &table[i]
+		e.signed(int64(int32(p.Func - last.Func)))
+		e.signed(int64(int32(p.Src - last.Src)))
+		e.place(p.Caller)
+		last = *p
+	}
 }
 
 // Encode encodes all four sections.

@@ -130,6 +130,8 @@ type Module struct {
 	Traps     []abi.TrapSite
 	Calls     []abi.CallSite
 	StackMaps []abi.StackMap
+	// Inlined is the table of places in functions that were inlined, which Src of traps and calls refers to.
+	Inlined []abi.Inlined
 
 	// Digests are those of the object's sections, in objects only.
 	Digests []SectionDigest

@@ -37,6 +37,7 @@ func (m *Module) Validate(sizes Sizes) error {
 		v.traps()
 		v.returns("call", len(m.Calls), func(i int) uint32 { return m.Calls[i].Offset }, func(int, *Func) {})
 		v.stackMaps()
+		v.places()
 	}
 	return v.err
 }
@@ -246,4 +247,27 @@ func (v *validator) stackMaps() {
 			}
 		}
 	})
+}
+
+// places checks that the table of inlined places names functions of the module, each behind its callers, and that sites refer to its entries.
+func (v *validator) places() {
+	m := v.m
+	for i := range m.Inlined {
+		p := &m.Inlined[i]
+		if int64(p.Func) >= int64(len(m.Funcs)) || m.Funcs[p.Func].Import != nil || p.Src >= abi.InlinedPlace ||
+			p.Caller >= abi.InlinedPlace && p.Caller-abi.InlinedPlace >= uint32(i) {
+			v.require(false, "inlined place %d: function %d, offset %d, caller %#x", i, p.Func, p.Src, p.Caller)
+		}
+	}
+	place := func(what string, i int, src uint32) {
+		if src >= abi.InlinedPlace && int64(src-abi.InlinedPlace) >= int64(len(m.Inlined)) {
+			v.require(false, "place %#x of %s %d", src, what, i)
+		}
+	}
+	for i := range m.Traps {
+		place("trap", i, m.Traps[i].Src)
+	}
+	for i := range m.Calls {
+		place("call", i, m.Calls[i].Src)
+	}
 }

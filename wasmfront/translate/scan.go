@@ -20,20 +20,8 @@ func (t *Translator) scan() {
 	for r.More() {
 		t.f.Stop.Poll()
 		now := s.body.at(uint32(r.Pos))
-		op, ok := wasmfront.Opcode(r.Byte()), true
-		if wasmfront.IsPrefix(byte(op)) {
-			op, ok = wasmfront.PrefixedOpcode(byte(op), r.U32())
-		}
-		imm := op.Info().Imm
-		var local uint32
-		if imm == wasmfront.ImmLocal {
-			local = r.U32()
-		} else if skip := skips[imm]; skip != nil {
-			skip(&r)
-		} else {
-			ok = false
-		}
-		if !ok || r.Err != nil {
+		op, local, ok := scanOperator(&r)
+		if !ok {
 			return
 		}
 		s.scanned = now
@@ -57,6 +45,45 @@ func (t *Translator) scan() {
 			}
 		}
 	}
+}
+
+// scanOperator reads an operator. If its first immediate is a local or a function, it returns that. It reports false if the
+// operator does not exist or its immediates are malformed.
+func scanOperator(r *wasmfront.Reader) (op wasmfront.Opcode, index uint32, ok bool) {
+	op, ok = wasmfront.Opcode(r.Byte()), true
+	if wasmfront.IsPrefix(byte(op)) {
+		op, ok = wasmfront.PrefixedOpcode(byte(op), r.U32())
+	}
+	imm := op.Info().Imm
+	if imm == wasmfront.ImmLocal || imm == wasmfront.ImmFunc {
+		index = r.U32()
+	} else if skip := skips[imm]; skip != nil {
+		skip(r)
+	} else {
+		ok = false
+	}
+	return op, index, ok && r.Err == nil
+}
+
+// AppendCalls appends the functions that the body of function i calls by call, in order, until it comes to anything that is malformed.
+// The body need not be valid: what is returned may be anything then, numbers of no functions, too.
+func AppendCalls(dst []uint32, m *wasmfront.Module, i uint32) []uint32 {
+	body := m.Body(i)
+	r := wasmfront.Reader{Buf: body.Bytes, End: len(body.Bytes)}
+	for n := r.U32(); n > 0 && r.More(); n-- {
+		r.U32()
+		r.ValType(m.Features)
+	}
+	for r.More() {
+		op, callee, ok := scanOperator(&r)
+		if !ok {
+			break
+		}
+		if op == wasmfront.OpCall {
+			dst = append(dst, callee)
+		}
+	}
+	return dst
 }
 
 // noLoop marks a block that is no loop.

@@ -1,0 +1,212 @@
+// Package inline puts bodies of functions in place of calls.
+//
+// What runs is what would run with the calls: each instruction keeps its place in the Wasm module, and the place of the call
+// behind it (abi.Inlined), so that traps and backtraces name the functions of the source. Only frames are missing, so
+// that a recursion may overflow the stack later or earlier than without.
+//
+// Place in the pipeline: between the front end and the mid-end, which then sees through what were calls. Bodies are kept after
+// the mid-end, so they are as small as they get. Package compile decides in which order functions are compiled,
+// and which of them are candidates.
+//
+// Input: a clif.Func that the verifier accepts, and bodies.
+// Output: the function without some of its calls; the verifier accepts it.
+//
+// This package is not part of the stable API and may change in any release.
+package inline
+
+import (
+	"fmt"
+
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/analysis"
+	"github.com/waot-project/waot/clif/rewrite"
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/stop"
+)
+
+// Pass is the name of the pass and of its rules' pass.
+const Pass = "inline"
+
+// rule is the only one.
+var rule = rewrite.Info{Name: "inline-call", Pass: Pass, What: "call f => the body of f, if it is small for where it is called"}
+
+// Rules are the rules of the pass.
+func Rules() []*rewrite.Info { return []*rewrite.Info{&rule} }
+
+// Bodies returns the body of a function, or nil if it is not to be inlined.
+type Bodies func(clif.FuncIndex) *Body
+
+// Inliner inlines; it is reusable from function to function, but not by two goroutines at once. The zero value is ready.
+type Inliner struct {
+	// Control, if not nil, says which calls are inlined; for debugging.
+	Control *rewrite.Control
+
+	depth uint32 // of the last function: how deep calls are inlined in it
+	cfg   analysis.CFG
+	loops analysis.Loops
+	sites []site
+	out   clif.Func // instructions and layout while they are made
+	names renaming  // of Keep
+	memo  []uint32  // of Keep: places
+}
+
+// site is a call that is inlined.
+type site struct {
+	call clif.Inst
+	body *Body
+}
+
+// Run inlines calls in f, and reports whether there were any.
+func (n *Inliner) Run(f *clif.Func, bodies Bodies) bool {
+	n.depth = 0
+	n.find(f, bodies)
+	if len(n.sites) == 0 {
+		return false
+	}
+	n.splice(f)
+	return true
+}
+
+// find decides which calls are inlined, in the order of the layout.
+func (n *Inliner) find(f *clif.Func, bodies Bodies) {
+	n.sites = n.sites[:0]
+	h := heat{n: n, f: f}
+	room := budget(f)
+	for _, b := range f.Layout {
+		for i := f.Blocks[b].Start; i < f.Blocks[b].End; i++ {
+			f.Stop.PollAt(int(i))
+			d := &f.Insts[i]
+			if d.Op != clif.OpCall {
+				continue
+			}
+			body := bodies(clif.FuncIndex(d.Aux))
+			if body == nil || len(body.f.Insts) > room || !h.wants(b, body) || !n.may(f, i, body) {
+				continue
+			}
+			room -= len(body.f.Insts)
+			n.depth = max(n.depth, body.depth+1)
+			n.sites = append(n.sites, site{i, body})
+		}
+	}
+}
+
+// may reports whether the Control lets the call be inlined, and if so notes it.
+func (n *Inliner) may(f *clif.Func, call clif.Inst, body *Body) bool {
+	c := n.Control
+	if c == nil {
+		return true
+	}
+	if !c.Spend(&rule) {
+		return false
+	}
+	e := &c.Log[len(c.Log)-1]
+	e.Src = f.Offset(f.Srcs[call])
+	if c.Trace {
+		e.Before = rewrite.Text(f, &f.Insts[call])
+		e.After = []string{fmt.Sprintf("%d instructions of %v", len(body.f.Insts), body.f.Index)}
+	}
+	return true
+}
+
+// splice puts the bodies in place of the calls of n.sites.
+func (n *Inliner) splice(f *clif.Func) {
+	out, sites := &n.out, n.sites
+	out.Insts = stop.Resize(f.Stop, out.Insts, len(f.Insts))[:0]
+	out.Srcs = stop.Resize(f.Stop, out.Srcs, len(f.Insts))[:0]
+	out.Layout = out.Layout[:0]
+	for _, b := range f.Layout {
+		at, end := f.Blocks[b].Start, f.Blocks[b].End
+		for len(sites) > 0 && sites[0].call < end && sites[0].call >= at {
+			call := sites[0].call
+			n.begin(f, b)
+			n.move(f, at, call)
+			b = n.call(f, b, call, sites[0].body)
+			at, sites = call+1, sites[1:]
+		}
+		n.begin(f, b)
+		n.move(f, at, end)
+		f.Blocks[b].End = clif.Inst(len(out.Insts))
+	}
+	f.Insts, out.Insts = out.Insts, f.Insts
+	f.Srcs, out.Srcs = out.Srcs, f.Srcs
+	f.Layout, out.Layout = out.Layout, f.Layout
+}
+
+// begin puts block b behind all others.
+func (n *Inliner) begin(f *clif.Func, b clif.Block) {
+	f.Blocks[b].Start = clif.Inst(len(n.out.Insts))
+	n.out.Layout = append(stop.Room(f.Stop, n.out.Layout), b)
+}
+
+// move appends the instructions [from, to) of f.
+func (n *Inliner) move(f *clif.Func, from, to clif.Inst) {
+	for i := from; i < to; i++ {
+		f.Stop.PollAt(int(i))
+		n.emit(f, f.Insts[i], f.Srcs[i])
+	}
+}
+
+// emit appends d, which defines its results.
+func (n *Inliner) emit(f *clif.Func, d clif.InstData, src uint32) {
+	for k := range clif.Value(d.NumResults) {
+		f.Values[d.Result+k].Def = uint32(len(n.out.Insts))
+	}
+	n.out.Insts = append(stop.Room(f.Stop, n.out.Insts), d)
+	n.out.Srcs = stop.Append(f.Stop, n.out.Srcs, src)
+}
+
+// call ends block b with a jump to the body's blocks, which lead to a new block whose parameters are the results of the call. It
+// returns that block.
+func (n *Inliner) call(f *clif.Func, b clif.Block, call clif.Inst, body *Body) clif.Block {
+	g := &body.f
+	d, src := f.Insts[call], f.Srcs[call]
+	r := renaming{value: uint32(len(f.Values)), block: uint32(len(f.Blocks)), target: uint32(len(f.Targets)), place: uint32(len(f.Inlined))}
+	r.appendTables(f, g)
+	for i := range g.Inlined {
+		p := g.Inlined[i]
+		if p.Caller == outside {
+			p.Caller = src
+		} else {
+			p.Caller += r.place
+		}
+		f.Inlined = append(f.Inlined, p)
+	}
+	n.emit(f, jumpTo(f, clif.Block(r.block), f.VarArgs(&d)), src)
+	f.Blocks[b].End = clif.Inst(len(n.out.Insts))
+	after := n.resultBlock(f, &d)
+	for k := range g.Blocks {
+		b := clif.Block(r.block + uint32(k))
+		n.begin(f, b)
+		for i := g.Blocks[k].Start; i < g.Blocks[k].End; i++ {
+			e := r.inst(f, g, g.Insts[i])
+			if e.Op == clif.OpReturn {
+				e = jumpTo(f, after, f.VarArgs(&e))
+			}
+			at := g.Srcs[i]
+			if at >= abi.InlinedPlace {
+				at += r.place
+			}
+			n.emit(f, e, at)
+		}
+		f.Blocks[b].End = clif.Inst(len(n.out.Insts))
+	}
+	return after
+}
+
+// resultBlock makes a block whose parameters are the results of call d.
+func (n *Inliner) resultBlock(f *clif.Func, d *clif.InstData) clif.Block {
+	b := clif.Block(len(f.Blocks))
+	f.Blocks = append(f.Blocks, clif.BlockData{})
+	for k := range clif.Value(d.NumResults) {
+		v := &f.Values[d.Result+k]
+		v.Kind, v.Num, v.Def = clif.ValueParam, uint16(k), uint32(b)
+		f.AppendList(&f.Blocks[b].Params, uint32(d.Result+k))
+	}
+	return b
+}
+
+// jumpTo returns a jump to b with arguments.
+func jumpTo(f *clif.Func, b clif.Block, args []uint32) clif.InstData {
+	f.Targets = append(f.Targets, clif.TargetData{Block: b, Args: clif.MakeList(f, args)})
+	return clif.InstData{Op: clif.OpJump, Result: clif.NoValue, B: uint32(len(f.Targets) - 1)}
+}
