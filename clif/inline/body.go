@@ -54,6 +54,7 @@ func (n *Inliner) Keep(f *clif.Func) *Body {
 	g.Name, g.Index, g.Sig, g.Mod = f.Name, f.Index, f.Sig, f.Mod
 	r := &n.names
 	r.number(f)
+	r.makeRoom(g, f)
 	n.memo = append(n.memo[:0], make([]uint32, len(f.Inlined))...)
 	for k, old := range f.Layout {
 		bd := clif.BlockData{Start: clif.Inst(len(g.Insts)), Params: r.list(g, f, f.Blocks[old].Params)}
@@ -113,11 +114,13 @@ type renaming struct {
 	value, block, target, place uint32
 	values, blocks, targets     []uint32
 	old                         []clif.Target
+	insts, named                uint32 // how many instructions and values there are with tables
 }
 
 // number makes r the renaming that leaves out what f does not use. The targets are numbered by the caller.
 func (r *renaming) number(f *clif.Func) {
 	r.values = append(r.values[:0], make([]uint32, len(f.Values))...)
+	r.insts = 0
 	r.blocks = append(r.blocks[:0], make([]uint32, len(f.Blocks))...)
 	r.targets = append(r.targets[:0], make([]uint32, len(f.Targets))...)
 	next := uint32(0)
@@ -132,11 +135,21 @@ func (r *renaming) number(f *clif.Func) {
 		}
 		for i := f.Blocks[b].Start; i < f.Blocks[b].End; i++ {
 			d := &f.Insts[i]
+			if d.Op != clif.OpNop {
+				r.insts++
+			}
 			for k := range uint32(d.NumResults) {
 				name(uint32(d.Result) + k)
 			}
 		}
 	}
+	r.named = next
+}
+
+// makeRoom makes the tables of g that hold what r has numbered, no larger than needed.
+func (r *renaming) makeRoom(g, f *clif.Func) {
+	g.Insts, g.Srcs = make([]clif.InstData, 0, r.insts), make([]uint32, 0, r.insts)
+	g.Values, g.Blocks = make([]clif.ValueData, 0, r.named), make([]clif.BlockData, 0, len(f.Layout))
 }
 
 func (r *renaming) valueOf(v uint32) uint32 {

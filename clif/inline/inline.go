@@ -18,7 +18,6 @@ import (
 	"fmt"
 
 	"github.com/waot-project/waot/clif"
-	"github.com/waot-project/waot/clif/analysis"
 	"github.com/waot-project/waot/clif/rewrite"
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/stop"
@@ -42,8 +41,7 @@ type Inliner struct {
 	Control *rewrite.Control
 
 	depth uint32 // of the last function: how deep calls are inlined in it
-	cfg   analysis.CFG
-	loops analysis.Loops
+	heat  heat
 	sites []site
 	out   clif.Func // instructions and layout while they are made
 	names renaming  // of Keep
@@ -70,9 +68,9 @@ func (n *Inliner) Run(f *clif.Func, bodies Bodies) bool {
 // find decides which calls are inlined, in the order of the layout.
 func (n *Inliner) find(f *clif.Func, bodies Bodies) {
 	n.sites = n.sites[:0]
-	h := heat{n: n, f: f}
+	n.heat.known = false
 	room := budget(f)
-	for _, b := range f.Layout {
+	for at, b := range f.Layout {
 		for i := f.Blocks[b].Start; i < f.Blocks[b].End; i++ {
 			f.Stop.PollAt(int(i))
 			d := &f.Insts[i]
@@ -80,7 +78,7 @@ func (n *Inliner) find(f *clif.Func, bodies Bodies) {
 				continue
 			}
 			body := bodies(clif.FuncIndex(d.Aux))
-			if body == nil || len(body.f.Insts) > room || !h.wants(b, body) || !n.may(f, i, body) {
+			if body == nil || len(body.f.Insts) > room || !n.wants(f, at, body) || !n.may(f, i, body) {
 				continue
 			}
 			room -= len(body.f.Insts)

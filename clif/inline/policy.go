@@ -1,19 +1,25 @@
 package inline
 
-import "github.com/waot-project/waot/clif"
+import (
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/stop"
+)
 
 // This file decides what is worth inlining. A call costs the moves of its arguments, the call, the set-up of a frame, the
 // saves of registers on both sides and the return: about ten instructions, and the mid-end cannot see across it.
 
 // limits is the largest weight of a body that is inlined, by how many loops are around the call. Outside of
 // loops a body must not be larger than the call that it replaces, so that code does not grow.
-var limits = [...]int{12, 40, 60}
+var limits = [...]int{4, 16, 30}
+
+// maxRecursiveWeight is that of a function that is inlined in itself.
+const maxRecursiveWeight = 40
 
 // maxWeight is the largest of all.
-const maxWeight = 60
+const maxWeight = 46
 
 // callWeight is the weight of a call in a body: with it the function is not a leaf, so that only one of two calls is saved.
-const callWeight = 6
+const callWeight = 12
 
 // maxDepth bounds how deep calls are inlined in each other, so that a chain of functions that call each other has
 // tables of places in proportion to its length.
@@ -44,31 +50,62 @@ func weightOf(f *clif.Func) (weight int, calls bool) {
 // weightless are the operations that become operands, or nothing.
 var weightless = [clif.NumOpcodes]bool{clif.OpNop: true, clif.OpIconst: true, clif.OpUextend: true, clif.OpIreduce: true, clif.OpJump: true, clif.OpReturn: true}
 
-// heat finds out how many loops are around blocks of f, if anybody asks.
-type heat struct {
-	n     *Inliner
-	f     *clif.Func
-	known bool
-}
-
-// wants reports whether body is worth inlining in block b.
-func (h *heat) wants(b clif.Block, body *Body) bool {
+// wants reports whether body is worth inlining in the block of f that is at a place in the layout.
+func (n *Inliner) wants(f *clif.Func, at int, body *Body) bool {
 	weight := body.weight - len(body.f.Signature().Params)
+	if body.f.Index == f.Index {
+		return weight <= maxRecursiveWeight
+	}
 	if weight <= limits[0] {
 		return true
 	}
-	return weight <= limits[h.loops(b)] && h.f.Insts[h.f.Terminator(b)].Op != clif.OpTrap
+	return weight <= limits[n.heat.of(f, at)] && f.Insts[f.Terminator(f.Layout[at])].Op != clif.OpTrap
 }
 
-// loops returns how many loops are around b, at most as many as there are limits for.
-func (h *heat) loops(b clif.Block) (depth int) {
+// heat is how many loops are around blocks, as far as the layout shows it: a loop is from its header, to which an edge
+// leads back, to the last block with such an edge. That is right for what the front end makes, and takes little time.
+type heat struct {
+	known bool
+	at    []uint32 // by block: where it is in the layout
+	end   []uint32 // by position: where the loop with this header ends
+	loops []uint32 // by position: how many loops are around it
+	edges []clif.Target
+}
+
+// of returns how many loops are around a block, at most as many as there are limits for.
+func (h *heat) of(f *clif.Func, at int) int {
 	if !h.known {
-		h.n.cfg.Compute(h.f)
-		h.n.loops.Compute(h.f, &h.n.cfg)
 		h.known = true
+		h.compute(f)
 	}
-	for in := h.n.loops.Innermost(b); in != clif.NoBlock && depth < len(limits)-1; in = h.n.loops.Around(in) {
-		depth++
+	return min(int(h.loops[at]), len(limits)-1)
+}
+
+func (h *heat) compute(f *clif.Func) {
+	h.at = stop.Resize(f.Stop, h.at, len(f.Blocks))
+	h.end, h.loops = stop.Zeroed(f.Stop, h.end, len(f.Layout)), stop.Zeroed(f.Stop, h.loops, len(f.Layout)+1)
+	for n, b := range f.Layout {
+		f.Stop.PollAt(n)
+		h.at[b] = uint32(n)
 	}
-	return depth
+	for n, b := range f.Layout {
+		f.Stop.Poll()
+		h.edges = f.AppendTargets(h.edges[:0], &f.Insts[f.Terminator(b)])
+		for _, t := range h.edges {
+			if to := h.at[f.Targets[t].Block]; to <= uint32(n) {
+				h.end[to] = uint32(n) + 1
+			}
+		}
+	}
+	depth := uint32(0)
+	for n := range f.Layout {
+		f.Stop.PollAt(n)
+		// loops[n] holds the number of loops that end before n, until it is overwritten.
+		depth -= h.loops[n]
+		if end := h.end[n]; end > 0 {
+			depth++
+			h.loops[end]++
+		}
+		h.loops[n] = depth
+	}
 }

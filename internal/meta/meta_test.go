@@ -28,9 +28,10 @@ func sample() *Module {
 		Funcs: []Func{{Type: 1, Import: &ImportName{"env", "f"}, Slot: 104}, {Type: 1, Name: "g", Text: 16, Size: 100, Frame: 48, Desc: 224, HasDesc: true},
 			{Type: 1, Text: 128, Size: 10, Frame: 1 << 30, Desc: 240, HasDesc: true}, {Type: 0, Name: "init", Text: 4000, Size: 96}},
 		Exports:   []Export{{"g", 0, 1}, {"t", 1, 1}, {"m", 2, 0}, {"", 3, 2}},
-		Traps:     []abi.TrapSite{{Offset: 16, Code: abi.TrapUnreachable, Fault: abi.FaultUndefined, Memory: 0, Src: 77}, {Offset: 4095, Code: abi.TrapMemoryOutOfBounds, Fault: abi.FaultMemory, Memory: 1, Src: 1 << 31}},
-		Calls:     []abi.CallSite{{Offset: 17, Src: 6}, {Offset: 116, Src: 7}, {Offset: 4096, Src: 0}},
+		Traps:     []abi.TrapSite{{Offset: 16, Code: abi.TrapUnreachable, Fault: abi.FaultUndefined, Memory: 0, Src: 77}, {Offset: 4095, Code: abi.TrapMemoryOutOfBounds, Fault: abi.FaultMemory, Memory: 1, Src: abi.InlinedPlace + 2}},
+		Calls:     []abi.CallSite{{Offset: 17, Src: 6}, {Offset: 116, Src: abi.InlinedPlace}, {Offset: 4096, Src: 0}},
 		StackMaps: []abi.StackMap{{Offset: 116, Slots: []int32{-8, -48}}, {Offset: 138, Slots: []int32{-1 << 30}}, {Offset: 4010, Slots: nil}},
+		Inlined:   []abi.Inlined{{Func: 2, Src: 900, Caller: 6}, {Func: 1, Src: 70, Caller: abi.InlinedPlace}, {Func: 1, Src: 75, Caller: abi.InlinedPlace}},
 		Digests:   []SectionDigest{{".text", [DigestSize]byte{1, 2, 3}}},
 	}
 }
@@ -137,6 +138,12 @@ func TestInvalid(t *testing.T) {
 		{"code or kind of fault of trap 1", func(m *Module) { m.Traps[1].Code = abi.NumTrapCodes }},
 		{"code or kind of fault of trap 1", func(m *Module) { m.Traps[1].Code = abi.TrapNone }},
 		{"code or kind of fault of trap 1", func(m *Module) { m.Traps[1].Fault = abi.FaultDivide + 1 }},
+		{"place 0x80000003 of trap 0", func(m *Module) { m.Traps[0].Src = abi.InlinedPlace + 3 }},
+		{"place 0xffffffff of call 2", func(m *Module) { m.Calls[2].Src = 1<<32 - 1 }},
+		{"inlined place 1: function 4,", func(m *Module) { m.Inlined[1].Func = 4 }},
+		{"inlined place 1: function 0,", func(m *Module) { m.Inlined[1].Func = 0 }}, // imported
+		{"inlined place 2: function 1, offset 2147483648,", func(m *Module) { m.Inlined[2].Src = abi.InlinedPlace }},
+		{"inlined place 1: function 1, offset 70, caller 0x80000001", func(m *Module) { m.Inlined[1].Caller++ }}, // its own
 		{"memory 2 of trap 1", func(m *Module) { m.Traps[1].Memory = 2 }},
 		{"memory 1 of trap 0", func(m *Module) { m.Traps[0].Memory = 1 }},
 
