@@ -50,6 +50,7 @@ type fgen struct {
 	budget  int
 	depth   int // of expressions
 	loops   int // open loops
+	smallAt int // the number of a small function, else 0
 }
 
 func (g *gen) function(s sig) []byte {
@@ -63,11 +64,16 @@ func (g *gen) function(s sig) []byte {
 	}
 	f.produceAll(s.results)
 	f.op(wasmfront.OpEnd)
+	return append(f.localTypes(), f.b...)
+}
+
+// localTypes encodes the declarations of locals that are no parameters.
+func (f *fgen) localTypes() []byte {
 	var decl [][]byte
-	for _, t := range f.locals[len(s.params):] {
+	for _, t := range f.locals[len(f.sig.params):] {
 		decl = append(decl, []byte{1, valTypes[t]})
 	}
-	return append(vec(decl...), f.b...)
+	return vec(decl...)
 }
 
 func (f *fgen) op(op wasmfront.Opcode) {
@@ -465,12 +471,7 @@ func (f *fgen) memory(op wasmfront.Opcode) {
 
 // callFor calls a function that has a result of type t.
 func (f *fgen) callFor(t byte) {
-	var with []int
-	for i, s := range f.funcs {
-		if strings.IndexByte(s.results, t) >= 0 {
-			with = append(with, i)
-		}
-	}
+	with := f.callable(t)
 	if len(with) == 0 {
 		f.leaf(t)
 		return
@@ -483,7 +484,7 @@ func (f *fgen) callFor(t byte) {
 // call calls function i, at times through a table.
 func (f *fgen) call(i int) {
 	s := f.funcs[i]
-	if f.chance(3) {
+	if f.smallAt == 0 && f.chance(3) {
 		f.produceAll(s.params)
 		slot, table := f.r.IntN(tableLen), f.r.IntN(2)
 		if f.cfg.NoTraps || !f.chance(4) { // make sure that the function is there

@@ -57,6 +57,9 @@ type Call struct {
 // sig is a function type, a letter a value: i, l, f, d, v, r (funcref) and x (externref).
 type sig struct{ params, results string }
 
+// returns reports whether t is among the results.
+func (s sig) returns(t byte) bool { return strings.IndexByte(s.results, t) >= 0 }
+
 // choices are what decisions are made with: a *rand.Rand, or an *entropy.Source.
 type choices interface {
 	IntN(n int) int
@@ -67,12 +70,14 @@ type choices interface {
 
 // gen generates one module.
 type gen struct {
-	r       choices
-	cfg     Config
-	types   []sig
-	typeOf  map[sig]int
-	funcs   []sig // imported ones first
-	globals []global
+	r      choices
+	cfg    Config
+	types  []sig
+	typeOf map[sig]int
+	funcs  []sig // imported ones first, small ones last
+	// firstSmall is the number of the first small function.
+	firstSmall int
+	globals    []global
 	// Index spaces: table 0 and 1 are of funcref, 2 of externref.
 	importMemory, importTable bool
 	bodies                    [][]byte
@@ -122,6 +127,10 @@ func generate(r choices, cfg Config) *Program {
 	g.declare()
 	p := &Program{Env: envModule(), AnyNaN: cfg.RawNaNs || cfg.LateNaNs}
 	for i := funcNote + 1; i < len(g.funcs); i++ {
+		if i >= g.firstSmall {
+			g.bodies = append(g.bodies, g.smallFunction(i))
+			continue
+		}
 		g.bodies = append(g.bodies, g.function(g.funcs[i]))
 	}
 	for i := funcNote + 1; i < len(g.funcs); i++ {
@@ -177,6 +186,7 @@ func (g *gen) declare() {
 	for range g.cfg.Funcs {
 		g.funcs = append(g.funcs, sig{g.typeList(g.length(8), "illfd"), g.typeList(g.length(4), "illfd")})
 	}
+	g.declareSmall()
 	for i := range g.globals {
 		gl := &g.globals[i]
 		switch {

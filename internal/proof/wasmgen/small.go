@@ -1,0 +1,39 @@
+package wasmgen
+
+import "github.com/waot-project/waot/wasmfront"
+
+// This file makes small functions that call each other, which compilers inline: an expression each. They need no fuel, since they call only
+// those before them, and that not often.
+
+// declareSmall declares small functions behind the others.
+func (g *gen) declareSmall() {
+	g.firstSmall = len(g.funcs)
+	for range g.r.IntN(5) {
+		results := g.typeList(1+g.r.IntN(5)/4, "iillfd")
+		g.funcs = append(g.funcs, sig{g.typeList(g.r.IntN(4), "iillfd"), results})
+	}
+}
+
+// smallFunction returns the body of small function i.
+func (g *gen) smallFunction(i int) []byte {
+	s := g.funcs[i]
+	f := &fgen{gen: g, sig: s, smallAt: i, budget: 1 + g.r.IntN(9), locals: []byte(s.params)}
+	f.busy = make([]bool, len(f.locals))
+	f.labels = []label{{types: s.results}}
+	for n := range f.busy {
+		f.busy[n] = f.chance(2)
+	}
+	f.produceAll(s.results)
+	f.op(wasmfront.OpEnd)
+	return append(f.localTypes(), f.b...)
+}
+
+// callable returns the functions that have a result of type t and that the function may call.
+func (f *fgen) callable(t byte) (with []int) {
+	for i, s := range f.funcs {
+		if s.returns(t) && (f.smallAt == 0 || i == funcNote || i >= f.firstSmall && i < f.smallAt) {
+			with = append(with, i)
+		}
+	}
+	return with
+}
