@@ -86,6 +86,9 @@ func (s *store) Compile(module []byte) (spectest.Module, error) {
 // trap gives a trap the method that spectest asks for.
 type trap struct{ *inproc.Trap }
 
+// Unwrap returns the trap with its backtrace.
+func (t trap) Unwrap() error { return t.Trap }
+
 func (t trap) TrapCode() abi.TrapCode { return t.Code }
 
 // TrapPlace returns the function, and the offset of the operator, in the module.

@@ -17,7 +17,7 @@ func (g *gen) declareSmall() {
 // smallFunction returns the body of small function i.
 func (g *gen) smallFunction(i int) []byte {
 	s := g.funcs[i]
-	f := &fgen{gen: g, sig: s, smallAt: i, budget: 1 + g.r.IntN(9), locals: []byte(s.params)}
+	f := &fgen{gen: g, sig: s, smallAt: i, budget: 1 + g.r.IntN(6), locals: []byte(s.params)}
 	f.busy = make([]bool, len(f.locals))
 	f.labels = []label{{types: s.results}}
 	for n := range f.busy {
@@ -28,10 +28,16 @@ func (g *gen) smallFunction(i int) []byte {
 	return append(f.localTypes(), f.b...)
 }
 
-// callable returns the functions that have a result of type t and that the function may call.
+// callable returns the functions that have a result of type t and that the function may call, the small ones often without the others.
 func (f *fgen) callable(t byte) (with []int) {
-	for i, s := range f.funcs {
-		if s.returns(t) && (f.smallAt == 0 || i == funcNote || i >= f.firstSmall && i < f.smallAt) {
+	first, end := 0, len(f.funcs)
+	if f.smallAt > 0 {
+		first, end = f.firstSmall, f.smallAt
+	} else if f.chance(2) {
+		first = f.firstSmall
+	}
+	for i := first; i < end; i++ {
+		if f.funcs[i].returns(t) {
 			with = append(with, i)
 		}
 	}
