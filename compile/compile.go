@@ -51,6 +51,8 @@ type Options struct {
 	// Deterministic gives results that do not depend on the machine: the deterministic profile of the specification,
 	// with canonical NaNs.
 	Deterministic bool
+	// EagerInlining inlines whatever budgets allow, for tests: it makes code larger, and not faster.
+	EagerInlining bool
 	// Verify checks CLIF after translation and after each pass, and VCode.
 	Verify bool
 	// NewAllocator makes the register allocator of a worker; nil stands for NewAllocator of this package.

@@ -10,8 +10,9 @@ import (
 	"github.com/waot-project/waot/wasmfront/translate"
 )
 
-// maxInlinedBytes is the largest size of a body in the module that may become small enough to be inlined.
-const maxInlinedBytes = 160
+// maxInlinedBytes is the largest size of a body in the module that may become small enough to be inlined, maxEagerBytes that
+// where it need not be small.
+const maxInlinedBytes, maxEagerBytes = 160, 600
 
 // maxInlinable is how many functions are kept to be inlined. It bounds the memory that bodies take.
 const maxInlinable = 20_000
@@ -29,14 +30,14 @@ type inlining struct {
 	bodies []*inline.Body // by rank, nil if the function is not inlined
 }
 
-// newInlining finds the candidates.
-func newInlining(m *wasmfront.Module, end *stop.Flag) *inlining {
+// newInlining finds the candidates: functions with bodies of at most so many bytes.
+func newInlining(m *wasmfront.Module, most int, end *stop.Flag) *inlining {
 	n := &inlining{rank: make([]uint32, len(m.Funcs)+1)}
 	n.change.L = &n.mu
 	small := 0
 	for i := m.NumImportedFuncs; i < uint32(len(m.Funcs)) && small < maxInlinable; i++ {
 		end.PollAt(int(i))
-		if len(m.Body(i).Bytes) <= maxInlinedBytes {
+		if len(m.Body(i).Bytes) <= most {
 			n.rank[i] = unranked
 			small++
 		}
@@ -144,7 +145,7 @@ func (w *worker) midEnd(i uint32) error {
 	if n == nil || clif.FuncIndex(i) == w.d.cm.InitFunc() { // in which immutable globals change
 		return w.opt.Run(&w.f, w.d.opt.OptLevel)
 	}
-	w.inline.Control = w.opt.Control
+	w.inline.Control, w.inline.Eager = w.opt.Control, w.d.opt.EagerInlining
 	if _, err := w.inlineCalls(func(callee clif.FuncIndex) *inline.Body { return n.bodyFor(i, callee) }); err != nil {
 		return err
 	}

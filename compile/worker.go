@@ -83,7 +83,11 @@ func (d *driver) run() error {
 	d.invalid.reset()
 	d.failed.reset()
 	if d.wm != nil && d.opt.OptLevel > opt.O0 {
-		d.inlining = newInlining(d.wm, d.opt.stop)
+		most := maxInlinedBytes
+		if d.opt.EagerInlining {
+			most = maxEagerBytes
+		}
+		d.inlining = newInlining(d.wm, most, d.opt.stop)
 	}
 	d.sort()
 	var wg sync.WaitGroup

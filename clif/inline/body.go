@@ -14,21 +14,10 @@ type Body struct {
 	f      clif.Func
 	weight int    // see weightOf
 	depth  uint32 // how deep calls are inlined in it
-	calls  bool   // it calls
 }
 
 // outside is, as the Caller of an entry in a Body's table, the place of the call that is inlined.
 const outside = ^uint32(0)
-
-// Calls reports whether the body calls function i.
-func (b *Body) Calls(i clif.FuncIndex) bool {
-	for k := range b.f.Insts {
-		if d := &b.f.Insts[k]; d.Op == clif.OpCall && clif.FuncIndex(d.Aux) == i {
-			return true
-		}
-	}
-	return false
-}
 
 // Bytes is how much memory the body takes.
 func (b *Body) Bytes() int64 {
@@ -45,11 +34,15 @@ func sizeOf[T any](s []T) int64 {
 // Keep returns a copy of f, in which n was the last to inline and that the mid-end has optimised; nil if it is not small enough to
 // be inlined anywhere.
 func (n *Inliner) Keep(f *clif.Func) *Body {
-	weight, calls := weightOf(f)
-	if weight > maxWeight || n.depth >= maxDepth {
+	weight := weightOf(f)
+	most := maxWeight
+	if n.Eager {
+		most = maxEagerWeight
+	}
+	if weight > most || n.depth >= maxDepth {
 		return nil
 	}
-	b := &Body{weight: weight, depth: n.depth, calls: calls}
+	b := &Body{weight: weight, depth: n.depth}
 	g := &b.f
 	g.Name, g.Index, g.Sig, g.Mod = f.Name, f.Index, f.Sig, f.Mod
 	r := &n.names

@@ -40,6 +40,9 @@ type Inliner struct {
 	// Control, if not nil, says which calls are inlined; for debugging.
 	Control *rewrite.Control
 
+	// Eager inlines whatever the budgets allow, whether it pays or not, for tests.
+	Eager bool
+
 	depth uint32 // of the last function: how deep calls are inlined in it
 	heat  heat
 	sites []site

@@ -18,6 +18,9 @@ const maxRecursiveWeight = 40
 // maxWeight is the largest of all.
 const maxWeight = 46
 
+// maxEagerWeight is the largest where that does not matter.
+const maxEagerWeight = 200
+
 // callWeight is the weight of a call in a body: with it the function is not a leaf, so that only one of two calls is saved.
 const callWeight = 12
 
@@ -28,23 +31,22 @@ const maxDepth = 8
 // budget is how many instructions may be inlined into f: no function more than doubles, but for small ones.
 func budget(f *clif.Func) int { return 200 + len(f.Insts) }
 
-// weightOf is about how many instructions of a machine f needs, and whether it calls. It stops counting once that is too much.
-func weightOf(f *clif.Func) (weight int, calls bool) {
+// weightOf is about how many instructions of a machine f needs. It stops counting once that is too much.
+func weightOf(f *clif.Func) (weight int) {
 	for _, b := range f.Layout {
-		for i := f.Blocks[b].Start; i < f.Blocks[b].End && weight <= maxWeight; i++ {
+		for i := f.Blocks[b].Start; i < f.Blocks[b].End && weight <= maxEagerWeight; i++ {
 			d := &f.Insts[i]
 			switch {
 			case d.Op == clif.OpBrTable:
 				weight += int(d.C)
 			case d.Op.Has(clif.Calls):
 				weight += callWeight
-				calls = true
 			case !weightless[d.Op]:
 				weight++
 			}
 		}
 	}
-	return weight, calls
+	return weight
 }
 
 // weightless are the operations that become operands, or nothing.
@@ -52,6 +54,9 @@ var weightless = [clif.NumOpcodes]bool{clif.OpNop: true, clif.OpIconst: true, cl
 
 // wants reports whether body is worth inlining in the block of f that is at a place in the layout.
 func (n *Inliner) wants(f *clif.Func, at int, body *Body) bool {
+	if n.Eager {
+		return true
+	}
 	weight := body.weight - len(body.f.Signature().Params)
 	if body.f.Index == f.Index {
 		return weight <= maxRecursiveWeight

@@ -24,6 +24,7 @@ import (
 // inlinedEngine is the interpreter on what the compiler's mid-end has made of whole modules.
 type inlinedEngine struct {
 	*interpengine.Engine
+	eager   bool
 	inlined int // functions in which others were inlined
 }
 
@@ -41,7 +42,7 @@ type inlinedStore struct {
 
 func (s inlinedStore) Compile(wasm []byte) (spectest.Module, error) {
 	m := &interpengine.Module{}
-	_, err := compile.Module(wasm, compile.Options{OptLevel: opt.O1, Jobs: 1, Verify: true, AfterPass: func(pass string, f *clif.Func) {
+	_, err := compile.Module(wasm, compile.Options{OptLevel: opt.O1, Jobs: 1, Verify: true, EagerInlining: s.e.eager, AfterPass: func(pass string, f *clif.Func) {
 		if m.Decl == nil {
 			m.Decl, m.Funcs = f.Mod, make([]*clif.Func, len(f.Mod.Funcs))
 		}
@@ -68,7 +69,14 @@ func copyOf(f *clif.Func) *clif.Func {
 // TestInlinedInterpreted: random modules do the same on the interpreter, places of traps included, after functions were inlined.
 func TestInlinedInterpreted(t *testing.T) {
 	options := interp.Options{MaxSteps: 300_000, MaxDepth: 500}
-	plain, inlined := &interpengine.Engine{Options: options}, &inlinedEngine{Engine: &interpengine.Engine{Options: options}}
+	plain := &interpengine.Engine{Options: options}
+	for _, eager := range []bool{false, true} {
+		compareInlined(t, plain, &inlinedEngine{Engine: plain, eager: eager})
+	}
+}
+
+func compareInlined(t *testing.T, plain *interpengine.Engine, inlined *inlinedEngine) {
+	t.Helper()
 	compared := 0
 	for seed := range testenv.Cases[uint64](60, 150, 3000) {
 		p := randprog.Generate(seed)
@@ -133,13 +141,18 @@ func TestRandomBacktraces(t *testing.T) {
 	frames := 0
 	for seed := range testenv.Cases[uint64](100, 300, 3000) {
 		p := randprog.Generate(seed)
-		plain, optimised := &tracing{Engine: nativeengine.New(opt.O0)}, &tracing{Engine: nativeengine.New(opt.O1)}
+		plain := &tracing{Engine: nativeengine.New(opt.O0)}
 		want := randprog.Run(plain, p)
-		if d := randprog.Run(optimised, p).Diff(want); d != "" {
-			t.Errorf("seed %d: %s", seed, d)
-		}
-		if !slices.Equal(plain.traces, optimised.traces) {
-			t.Errorf("seed %d:\n%q\nwant\n%q", seed, optimised.traces, plain.traces)
+		for _, eager := range []bool{false, true} {
+			e := nativeengine.New(opt.O1)
+			e.Options.EagerInlining = eager
+			optimised := &tracing{Engine: e}
+			if d := randprog.Run(optimised, p).Diff(want); d != "" {
+				t.Errorf("seed %d, eager %v: %s", seed, eager, d)
+			}
+			if !slices.Equal(plain.traces, optimised.traces) {
+				t.Errorf("seed %d, eager %v:\n%q\nwant\n%q", seed, eager, optimised.traces, plain.traces)
+			}
 		}
 		frames += len(plain.traces)
 	}
