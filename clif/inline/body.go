@@ -13,6 +13,7 @@ type Body struct {
 	// with effects are entries of its table.
 	f      clif.Func
 	weight int    // see weightOf
+	size   int    // see sizeOf
 	depth  uint32 // how deep calls are inlined in it
 }
 
@@ -22,11 +23,11 @@ const outside = ^uint32(0)
 // Bytes is how much memory the body takes.
 func (b *Body) Bytes() int64 {
 	f := &b.f
-	return int64(unsafe.Sizeof(*b)) + sizeOf(f.Insts) + sizeOf(f.Srcs) + sizeOf(f.Values) + sizeOf(f.Blocks) + sizeOf(f.Targets) +
-		sizeOf(f.Layout) + sizeOf(f.Pool) + sizeOf(f.Inlined)
+	return int64(unsafe.Sizeof(*b)) + bytesOf(f.Insts) + bytesOf(f.Srcs) + bytesOf(f.Values) + bytesOf(f.Blocks) + bytesOf(f.Targets) +
+		bytesOf(f.Layout) + bytesOf(f.Pool) + bytesOf(f.Inlined)
 }
 
-func sizeOf[T any](s []T) int64 {
+func bytesOf[T any](s []T) int64 {
 	var x T
 	return int64(cap(s)) * int64(unsafe.Sizeof(x))
 }
@@ -39,7 +40,7 @@ func (n *Inliner) Keep(f *clif.Func) *Body {
 	if n.Eager {
 		most = maxEagerWeight
 	}
-	if weight > most || n.depth >= maxDepth {
+	if weight > most || n.depth >= maxDepth || sizeOf(f) > maxSize {
 		return nil
 	}
 	b := &Body{weight: weight, depth: n.depth}
@@ -73,6 +74,7 @@ func (n *Inliner) Keep(f *clif.Func) *Body {
 		bd.End = clif.Inst(len(g.Insts))
 		g.Blocks = append(g.Blocks, bd)
 	}
+	b.size = sizeOf(g)
 	return b
 }
 

@@ -81,10 +81,10 @@ func (n *Inliner) find(f *clif.Func, bodies Bodies) {
 				continue
 			}
 			body := bodies(clif.FuncIndex(d.Aux))
-			if body == nil || len(body.f.Insts) > room || !n.wants(f, at, body) || !n.may(f, i, body) {
+			if body == nil || body.size > room || !n.wants(f, at, body) || !n.may(f, i, body) {
 				continue
 			}
-			room -= len(body.f.Insts)
+			room -= body.size
 			n.depth = max(n.depth, body.depth+1)
 			n.sites = append(n.sites, site{i, body})
 		}

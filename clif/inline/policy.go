@@ -28,8 +28,14 @@ const callWeight = 12
 // tables of places in proportion to its length.
 const maxDepth = 8
 
-// budget is how many instructions may be inlined into f: no function more than doubles, but for small ones.
+// budget is the size of what may be inlined into f: no function more than doubles, but for small ones.
 func budget(f *clif.Func) int { return 200 + len(f.Insts) }
+
+// maxSize is the largest size of what is kept. A body with few instructions may have many parameters.
+const maxSize = 1000
+
+// sizeOf is the size of a function's tables, counted in instructions.
+func sizeOf(f *clif.Func) int { return len(f.Insts) + len(f.Values)/4 + len(f.Pool)/12 }
 
 // weightOf is about how many instructions of a machine f needs. It stops counting once that is too much.
 func weightOf(f *clif.Func) (weight int) {

@@ -75,6 +75,16 @@ func singleOf(typ []byte, locals int, code ...[]byte) []byte {
 	}.encode()
 }
 
+// chain is a module with a memory and n + 1 functions (i32) -> i32. The first loads what is at its parameter; the code of function k+1 is code(k).
+func chain(n int, code func(k int) []byte) []byte {
+	return parts{
+		1:  vector(1, []byte{0x60, 1, 0x7F, 1, 0x7F}),
+		3:  vector(n+1, make([]byte, n+1)),
+		5:  {1, 0, 1},
+		10: vector(n+1, join(sized(join([]byte{0}, get(0), loadOp, end)), numbered(n, func(k int) []byte { return sized(join([]byte{0}, code(k), end)) }))),
+	}.encode()
+}
+
 // sum is a sum of all locals.
 func sum(n int) []byte {
 	return join(get(0), numbered(n, func(i int) []byte { return join(get(i+1), add) }))
@@ -120,6 +130,16 @@ var families = []family{
 	}, false},
 	{"loops in a row", 30000, func(n int) []byte {
 		return single(1, rep(n, loop, get(0), constant(1), add, tee0, brIf, end), get(0))
+	}, false},
+	{"small functions that call the one before", 20000, func(n int) []byte { return chain(n, func(k int) []byte { return join(get(0), callOf(k)) }) }, false},
+	{"small functions that call the one before twice", 20000, func(n int) []byte {
+		return chain(n, func(k int) []byte { return join(get(0), callOf(k), callOf(k)) })
+	}, false},
+	{"small functions that call the one behind and before", 10000, func(n int) []byte {
+		return chain(n, func(k int) []byte { return join(get(0), callOf(k), callOf(min(k+2, n)), callOf(k+1)) })
+	}, false},
+	{"calls of a small function in a loop", 30000, func(n int) []byte {
+		return chain(1, func(int) []byte { return join(loop, rep(n, get(0), callOf(0), tee0, drop), get(0), brIf, end, get(0)) })
 	}, false},
 	{"50,000 blocks", 50000, func(n int) []byte {
 		return single(1, numbered(n, func(i int) []byte { return join(get(0), ifVoid, constant(i), set(1), end) }), get(1))

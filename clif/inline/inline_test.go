@@ -1,0 +1,210 @@
+package inline
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/rewrite"
+	"github.com/waot-project/waot/clif/text"
+	"github.com/waot-project/waot/clif/verify"
+	"github.com/waot-project/waot/internal/abi"
+)
+
+// source has functions that are kept in this order and inline those before them.
+const source = `
+mem0 1 1
+function "leaf" (i32) -> (i32, i64) {
+block0(v0: i32):
+    v1 = load.i32 mem0 v0 ; @0010
+    v2 = iconst.i64 9
+    return v1, v2 ; @0012
+}
+function "loop" (i32) -> (i32) {
+block0(v0: i32):
+    jump block1(v0)
+block1(v1: i32):
+    v2, v3 = call fn0(v1) ; @0020
+    v4 = ireduce.i32 v3
+    v5 = iadd.i32 v2, v4
+    br v5, block1(v5), block2
+block2:
+    return v5
+}
+function "table" (i32) -> (i32) {
+block0(v0: i32):
+    br_table v0, [block1, block1, block2]
+block1:
+    trap unreachable ; @0030
+block2:
+    v1 = call fn1(v0) ; @0032
+    v2 = call fn2(v1) ; @0034
+    return v2
+}
+`
+
+// parsed returns the functions of source.
+func parsed(t *testing.T) []*clif.Func {
+	t.Helper()
+	file, err := text.Parse(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []*clif.Func
+	for i := range file.Funcs {
+		out = append(out, file.Funcs[i].Func)
+	}
+	return out
+}
+
+// inlineAll inlines each function of source in those behind it and in itself, and returns them with their bodies.
+func inlineAll(t *testing.T, n *Inliner) ([]*clif.Func, []*Body) {
+	t.Helper()
+	funcs := parsed(t)
+	bodies := make([]*Body, len(funcs))
+	lookup := func(i clif.FuncIndex) *Body { return bodies[i] }
+	for i, f := range funcs {
+		for range 2 {
+			n.Run(f, lookup)
+			if err := verify.Func(f); err != nil {
+				t.Fatalf("%v\n%s", err, f)
+			}
+			if bodies[i] == nil {
+				bodies[i] = n.Keep(f)
+			}
+		}
+	}
+	return funcs, bodies
+}
+
+// TestText: what becomes of calls, and the places of what is inlined.
+func TestText(t *testing.T) {
+	funcs, _ := inlineAll(t, &Inliner{Eager: true})
+	const loop = `block0(v0: i32):
+    jump block1(v0)
+block1(v1: i32):
+    jump block3(v1) ; @0020
+block3(v6: i32):
+    v7 = load.i32 mem0 v6+0 ; @0010 called at @0020
+    v8 = iconst.i64 9
+    jump block4(v7, v8) ; @0012
+block4(v2: i32, v3: i64):
+    v4 = ireduce.i32 v3
+    v5 = iadd.i32 v2, v4
+    br v5, block1(v5), block2
+block2:
+    return v5
+`
+	if got := regexp.MustCompile(" +;").ReplaceAllString(funcs[1].String(), " ;"); !strings.Contains(got, loop) {
+		t.Errorf("got\n%s", got)
+	}
+	got := funcs[2].String()
+	for _, want := range []string{"; @0010 called at @0020 called at @0032\n", "; @0010 called at @0020 called at @0032 called at @0034\n",
+		"; @0030 called at @0034\n", "call fn2", "; @0034 called at @0034\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+}
+
+// TestControl: a limit says how many calls are inlined, and the rule can be off, or the pass.
+func TestControl(t *testing.T) {
+	ctl := &rewrite.Control{Limit: -1, Trace: true}
+	inlineAll(t, &Inliner{Eager: true, Control: ctl})
+	all := len(ctl.Log)
+	if all != 3 || ctl.Log[0].Src != 0x20 || ctl.Log[0].Before != "v2, v3 = call fn0(v1)" || len(ctl.Log[0].After) != 1 {
+		t.Errorf("%+v", ctl.Log)
+	}
+	for limit := range all {
+		ctl := &rewrite.Control{Limit: limit}
+		inlineAll(t, &Inliner{Eager: true, Control: ctl})
+		if len(ctl.Log) != limit {
+			t.Errorf("%d of %d", len(ctl.Log), limit)
+		}
+	}
+	for _, r := range Rules() {
+		for _, off := range []string{r.Name, r.Pass} {
+			ctl := &rewrite.Control{Limit: -1, Off: map[string]bool{off: true}}
+			inlineAll(t, &Inliner{Eager: true, Control: ctl})
+			if len(ctl.Log) != 0 {
+				t.Errorf("without %s: %d", off, len(ctl.Log))
+			}
+		}
+	}
+}
+
+// TestPolicy: the same body is inlined or not by how many loops are around the call.
+func TestPolicy(t *testing.T) {
+	file := func(weight, loops int) string {
+		var b strings.Builder
+		b.WriteString("mem0 1 1\nfunction \"small\" () -> () {\nblock0:\n    v0 = iconst.i32 1\n")
+		for range weight {
+			b.WriteString("    store.i32 mem0 v0, v0\n")
+		}
+		b.WriteString("    return\n}\nfunction \"caller\" (i32) -> () {\nblock0(v0: i32):\n    jump block1\n")
+		for n := range loops {
+			fmt.Fprintf(&b, "block%d:\n    jump block%d\n", n+1, n+2)
+		}
+		fmt.Fprintf(&b, "block%d:\n    call fn0()\n    jump block%d\n", loops+1, loops+2)
+		for n := range loops {
+			fmt.Fprintf(&b, "block%d:\n    br v0, block%d, block%d\n", loops+2+n, loops-n, loops+3+n)
+		}
+		fmt.Fprintf(&b, "block%d:\n    return\n}\n", 2*loops+2)
+		return b.String()
+	}
+	for loops, limit := range []int{limits[0], limits[1], limits[2], limits[2]} {
+		for _, weight := range []int{1, limit, limit + 1} {
+			f, err := text.Parse(file(weight, loops))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var n Inliner
+			body := n.Keep(f.Funcs[0].Func)
+			if got, want := n.Run(f.Funcs[1].Func, func(clif.FuncIndex) *Body { return body }), weight <= limit; got != want {
+				t.Errorf("weight %d in %d loops: inlined %v, want %v", weight, loops, got, want)
+			}
+		}
+	}
+}
+
+// TestBounded: chains of functions that are inlined in each other end, and with them the places of each function; a function that calls
+// the one before it twice does not grow without end.
+func TestBounded(t *testing.T) {
+	for _, calls := range []int{1, 2} {
+		const count = 300
+		var b strings.Builder
+		b.WriteString("mem0 1 1\nfunction \"f0\" (i32) -> (i32) {\nblock0(v0: i32):\n    v1 = load.i32 mem0 v0 ; @0010\n    return v1\n}\n")
+		for k := 1; k < count; k++ {
+			fmt.Fprintf(&b, "function \"f%d\" (i32) -> (i32) {\nblock0(v0: i32):\n", k)
+			for c := range calls {
+				fmt.Fprintf(&b, "    v%d = call fn%d(v%d) ; @%04x\n", c+1, k-1, c, 100+2*k)
+			}
+			fmt.Fprintf(&b, "    return v%d\n}\n", calls)
+		}
+		file, err := text.Parse(b.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := Inliner{Eager: true}
+		bodies := make([]*Body, count)
+		deepest := 0
+		for k := range bodies {
+			f := file.Funcs[k].Func
+			n.Run(f, func(i clif.FuncIndex) *Body { return bodies[i] })
+			bodies[k] = n.Keep(f)
+			if len(f.Insts) > budget(&clif.Func{})+10 || len(f.Inlined) > 2*maxDepth*len(f.Insts) {
+				t.Fatalf("f%d has %d instructions, %d places", k, len(f.Insts), len(f.Inlined))
+			}
+			for i := range f.Inlined {
+				depth := 0
+				abi.Activations(f.Inlined, uint32(k), abi.InlinedPlace+uint32(i), func(abi.Activation) bool { depth++; return true })
+				deepest = max(deepest, depth-1)
+			}
+		}
+		if calls == 1 && deepest != maxDepth {
+			t.Errorf("calls are inlined %d deep, want %d", deepest, maxDepth)
+		}
+	}
+}
