@@ -34,6 +34,9 @@ type folder struct {
 	state []blockState
 	// immutable reports, by global, that it is declared immutable and never written here.
 	immutable bool
+	// wide is how many sums may still be searched for words of wide products: 0 before the function has a product of
+	// halves, negative when there were too many.
+	wide int
 }
 
 // blockState is what the walk has done with a block.
@@ -72,6 +75,7 @@ func fold(o *Optimizer, f *clif.Func) {
 	c.table.reset()
 	c.truth.reset(len(f.Values))
 	c.mem.reset(f.Mod)
+	c.wide = 0
 	c.immutable = f.Index != f.Mod.InitFunc()
 	c.state = stop.Zeroed(f.Stop, c.state, len(f.Blocks))
 	c.walk = append(c.walk[:0], step{block: f.Entry()})
@@ -350,9 +354,12 @@ func (c *folder) unary(op clif.Opcode, t clif.Type, x clif.Value) clif.Value {
 	return c.make1(clif.InstData{Op: op, Type: t, A: uint32(x)}, t)
 }
 
-// def returns the instruction that defines v, in the new array, or nil. The pointer is to
+// def returns the instruction that defines v, in the new array, or nil, as for NoValue. The pointer is to
 // an old copy once the array has grown; copies do not change.
 func (c *folder) def(v clif.Value) *clif.InstData {
+	if v == none {
+		return nil
+	}
 	if vd := &c.f.Values[v]; vd.Kind == clif.ValueResult {
 		return &c.out[vd.Def]
 	}

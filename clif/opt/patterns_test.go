@@ -136,7 +136,7 @@ func patterns() (all []pattern) {
 		all = append(all, selectPatterns(l)...)
 		all = append(all, comparePatterns(l)...)
 	}
-	return append(append(append(all, widthPatterns()...), trapPatterns()...), vectorPatterns()...)
+	return append(append(append(append(all, widthPatterns()...), trapPatterns()...), vectorPatterns()...), widePatterns()...)
 }
 
 // selectPatterns are choices between numbers of type l.

@@ -268,6 +268,8 @@ func shiftConst(c *folder, d *clif.InstData, y uint64) (clif.Value, bool) {
 	case y >= n && c.may(RuleShiftFar):
 		d.B = uint32(c.iconst(d.Type, y%n))
 		return none, true
+	case d.Op == clif.OpUshr && y == n-1:
+		return carryBits(c, d)
 	case d.Op != clif.OpSshr || y == 0 || y >= n:
 		return none, false
 	}

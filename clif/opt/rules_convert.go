@@ -15,6 +15,7 @@ func ruleTable() (r [clif.NumOpcodes]rule) {
 		clif.OpUrem, clif.OpSrem, clif.OpBand, clif.OpBor, clif.OpBxor} {
 		r[op] = ruleBinary
 	}
+	r[clif.OpIadd], r[clif.OpBor], r[clif.OpImul] = ruleAdd, ruleAdd, ruleMul
 	for _, op := range [...]clif.Opcode{clif.OpIshl, clif.OpUshr, clif.OpSshr, clif.OpRotl, clif.OpRotr} {
 		r[op] = ruleShift
 	}

@@ -21,6 +21,9 @@ const (
 	RuleMulOne
 	RuleMulMinusOne
 	RuleMulPow2
+	RuleMulHigh
+	RuleMulLow
+	RuleCarryBits
 	RuleUdivOne
 	RuleUdivPow2
 	RuleUdivConst
@@ -181,6 +184,9 @@ var ruleInfos = [NumRules]rewrite.Info{
 	RuleMulOne:          {Name: "mul-one", Pass: "fold", What: "x * 1 => x", Types: onInt},
 	RuleMulMinusOne:     {Name: "mul-minus-one", Pass: "fold", What: "x * -1 => 0 - x", Types: onInt},
 	RuleMulPow2:         {Name: "mul-pow2", Pass: "fold", What: "x * 2^k => x << k", Types: onInt},
+	RuleMulHigh:         {Name: "mul-high", Pass: "fold", What: "the high word of x * y from products of halves => umulhi x, y", Types: onWide},
+	RuleMulLow:          {Name: "mul-low", Pass: "fold", What: "the low word of x * y from products of halves => x * y", Types: onWide},
+	RuleCarryBits:       {Name: "carry-bits", Pass: "fold", What: "the carry of x + y, the borrow of x - y from their bits => x + y <u x, x <u y", Types: onWide},
 	RuleUdivOne:         {Name: "udiv-one", Pass: "fold", What: "x /u 1 => x", Types: onInt},
 	RuleUdivPow2:        {Name: "udiv-pow2", Pass: "fold", What: "x /u 2^k => x >>u k", Types: onInt},
 	RuleUdivConst:       {Name: "udiv-const", Pass: "fold", What: "x /u k => multiplication and shifts", Types: onInt},

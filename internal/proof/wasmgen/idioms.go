@@ -57,7 +57,7 @@ func float(t byte, f32 wasmfront.Opcode) wasmfront.Opcode {
 func (f *fgen) idiom(t byte) {
 	ints := [...]func(t byte){
 		f.twice, f.twoShifts, f.maskedShift, f.constantLeft, f.extendedConstant, f.related, f.related, f.bitField, f.shiftedOperand, f.productSum,
-		f.rotation, f.joined, f.narrowed, f.negated, f.converted, f.loadedOperands,
+		f.rotation, f.joined, f.narrowed, f.negated, f.converted, f.loadedOperands, f.wideProduct, f.wideSum,
 	}
 	floats := [...]func(t byte){f.floatSigns, f.floatPick, f.floatRound, f.floatSum}
 	if t == 'f' || t == 'd' {
