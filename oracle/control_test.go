@@ -63,70 +63,13 @@ func TestBrTable(t *testing.T) {
 // TestFirstTrapWins has all pairs of two traps in one function: the first one counts.
 func TestFirstTrapWins(t *testing.T) { check(t, bugcases.FirstTrap(bugcases.All())) }
 
-// TestGrow grows memories and tables in callees, in the same module, in another,
-// and by the other's export, and then uses the old and the new range.
-func TestGrow(t *testing.T) {
-	owner := `(module (memory (export "memory") 1 6) (table (export "table") 2 8 funcref) (func $f (result i32) (i32.const 5)) (elem (i32.const 1) $f)
-		(func (export "grow") (param i32) (result i32) (memory.grow (local.get 0)))
-		(func (export "growt") (param i32) (result i32) (table.grow (ref.func $f) (local.get 0)))
-		(func (export "size") (result i32) (memory.size)) (func (export "get") (param i32) (result i32) (i32.load (local.get 0))))`
-	user := `(module (import "owner" "memory" (memory 1 6)) (import "owner" "table" (table 2 8 funcref))
-		(import "owner" "grow" (func $grow (param i32) (result i32))) (import "owner" "growt" (func $growt (param i32) (result i32)))
-		(func $own (param i32) (result i32) (memory.grow (local.get 0)))
-		(func (export "f") (param i32 i32) (result i32 i32 i32) (local $a i32) (local $b i32)
-			(local.set $a (i32.load (i32.const 4))) (i32.store offset=8 (i32.const 0) (i32.const 6))
-			(local.set $b (call $grow (local.get 0))) (i32.store (local.get 1) (i32.const 77))
-			(i32.add (local.get $a) (i32.load (local.get 1))) (local.get $b) (memory.size))
-		(func (export "g") (param i32 i32) (result i32 i32 i32) (local $a i32) (local $b i32)
-			(local.set $a (memory.size)) (local.set $b (call $own (local.get 0))) (i64.store (local.get 1) (i64.const 78))
-			(i32.add (local.get $a) (memory.size)) (local.get $b) (i32.load (local.get 1)))
-		(func (export "h") (param i32 i32) (result i32 i32 i32) (local $a i32) (local $b i32)
-			(local.set $a (table.size)) (local.set $b (call $growt (local.get 0)))
-			(table.size) (local.get $b) (call_indirect (result i32) (local.get 1)))
-		(func (export "k") (param i32 i32) (result i32) (loop $l (drop (memory.grow (local.get 0))) (i32.store8 (local.get 1) (i32.const 9))
-			(local.set 1 (i32.add (local.get 1) (i32.const 65536))) (br_if $l (i32.lt_u (local.get 1) (i32.const 600000)))) (memory.size)))`
-	var calls []compare.Call
-	for _, x := range [][]uint64{{0, 65532}, {0, 65533}, {1, 65533}, {1, 131072}, {1, 196604}, {1, 196605}, {9, 0}, {0xFFFFFFFF, 0}, {1, 262140}, {2, 262144}, {1, 393212}, {1, 393213}} {
-		calls = append(calls, compare.Call{Module: 1, Func: "f", Args: x}, compare.Call{Module: 1, Func: "g", Args: []uint64{0, x[1]}}, compare.Call{Module: 0, Func: "get", Args: x[1:]}, compare.Call{Module: 0, Func: "size"})
-	}
-	for _, x := range [][]uint64{{0, 1}, {0, 0}, {0, 2}, {1, 2}, {1, 3}, {1, 5}, {9, 1}, {4, 7}, {0, 8}, {0xFFFFFFFF, 7}} {
-		calls = append(calls, compare.Call{Module: 1, Func: "h", Args: x})
-	}
-	c := &compare.Case{Modules: []compare.Module{{Name: "owner", Text: owner}, {Text: user}}, Calls: calls}
-	check(t, c)
-	c.Calls = []compare.Call{{Module: 1, Func: "k", Args: []uint64{1, 65535}}, {Module: 1, Func: "g", Args: []uint64{1, 0}}, {Module: 1, Func: "k", Args: []uint64{0, 3}}}
-	check(t, c)
-}
+// TestGrow grows memories and tables in callees, and then uses the old and the new range.
+func TestGrow(t *testing.T) { bugcases.Run(t, bugcases.GrowInCallee(), check) }
 
-// TestStart instantiates modules whose start function or segments trap: what was written
-// to others before stays, what comes later does not happen.
+// TestStart: what happens before a trap of an instantiation stays, and nothing happens after it.
 func TestStart(t *testing.T) {
-	const owner = `(module (memory (export "memory") 1) (table (export "table") 4 funcref) (global (export "g") (mut i32) (i32.const 0))
-		(func (export "get") (param i32) (result i32) (i32.load (local.get 0)))
-		(func (export "call") (param i32) (result i32) (call_indirect (result i32) (local.get 0))))`
-	const imports = `(import "owner" "memory" (memory 1)) (import "owner" "table" (table 4 funcref)) (import "owner" "g" (global $g (mut i32)))
-		(func $one (result i32) (i32.const 1)) (func $two (result i32) (global.get $g)) `
-	for i, body := range []string{
-		`(func $s (i32.store (i32.const 8) (i32.const 5)) (global.set $g (i32.const 3)) unreachable) (start $s) (elem (i32.const 1) $one $two)`,
-		`(data (i32.const 8) "abc") (data (i32.const 65534) "defg") (data (i32.const 12) "xyz") (elem (i32.const 0) $two)`,
-		`(elem (i32.const 0) $one) (elem (i32.const 3) $one $two) (elem (i32.const 1) $two) (data (i32.const 4) "no")`,
-		`(elem (i32.const 0) $two $one) (data (i32.const 4) "yes") (data (i32.const 65537) "")`,
-		`(elem (i32.const 4)) (data (i32.const 65536) "") (data (i32.const 4) "yes")`,
-		`(elem (i32.const 5)) (data (i32.const 4) "no")`,
-		`(data (i32.const -1) "a")`, `(data (i32.const -1) "")`, `(elem (i32.const -1) $one)`,
-		`(func $s (call $s)) (start $s)`, `(func $s (drop (i32.div_u (i32.const 1) (global.get $g)))) (start $s)`,
-		`(func $s (global.set $g (i32.const 9)) (call_indirect (i32.const 0))) (elem (i32.const 0) $two) (start $s)`,
-		`(data $d (i32.const 0) "abc") (func $s (memory.init $d (i32.const 9) (i32.const 0) (i32.const 0)) (memory.init $d (i32.const 9) (i32.const 0) (i32.const 1))) (start $s)`,
-		`(elem $e (i32.const 0) $two) (func $s (table.init $e (i32.const 1) (i32.const 0) (i32.const 0)) (table.init $e (i32.const 1) (i32.const 0) (i32.const 1))) (start $s)`,
-		`(data $d "abc") (func $s (data.drop $d) (data.drop $d) (memory.init $d (i32.const 65536) (i32.const 0) (i32.const 0)) (memory.init $d (i32.const 65537) (i32.const 0) (i32.const 0))) (start $s)`,
-		`(data $d "abc") (func $s (memory.init $d (i32.const 65534) (i32.const 0) (i32.const 3))) (start $s)`,
-		`(elem $e func $one $two) (func $s (elem.drop $e) (table.init $e (i32.const 4) (i32.const 0) (i32.const 0)) (table.init $e (i32.const 0) (i32.const 1) (i32.const 0))) (start $s)`,
-	} {
-		c := &compare.Case{Modules: []compare.Module{{Name: "owner", Text: owner}, {Text: "(module " + imports + body + ")"}}}
-		for x := range uint64(5) {
-			c.Calls = append(c.Calls, compare.Call{Module: 0, Func: "get", Args: []uint64{4 * x}}, compare.Call{Module: 0, Func: "call", Args: []uint64{x}})
-		}
-		t.Run(fmt.Sprint(i), func(t *testing.T) { check(t, c) })
+	for i, c := range bugcases.Starts() {
+		t.Run(fmt.Sprint(i), func(t *testing.T) { check(t, &c.Case) })
 	}
 }
 

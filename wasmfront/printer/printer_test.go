@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/waot-project/waot/internal/proof/suitetest"
 	"github.com/waot-project/waot/internal/proof/testenv"
 	"github.com/waot-project/waot/internal/proof/wasmgen"
 	"github.com/waot-project/waot/spectest/script"
@@ -28,27 +29,9 @@ func modules(t *testing.T, visit func(t *testing.T, name string, b []byte)) {
 	}
 	for _, group := range s.Groups() {
 		t.Run(group, func(t *testing.T) {
-			g, err := s.Group(group)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, name := range g.Scripts {
-				sc, err := g.Script(name)
-				if err != nil {
-					t.Fatal(err)
-				}
-				for i := range sc.Commands {
-					c := &sc.Commands[i]
-					if !c.HasModule() || c.IsText() {
-						continue
-					}
-					b, err := sc.Module(c.Filename)
-					if err != nil {
-						t.Fatal(err)
-					}
-					visit(t, fmt.Sprintf("%s:%d", sc.Source, c.Line), b)
-				}
-			}
+			suitetest.Modules(t, s, group, func(sc *script.Script, c *script.Command, b []byte) {
+				visit(t, fmt.Sprintf("%s:%d", sc.Source, c.Line), b)
+			})
 		})
 	}
 	for seed := range testenv.Cases(uint64(20), 50, 500) {

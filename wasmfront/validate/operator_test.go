@@ -4,7 +4,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/waot-project/waot/internal/proof/suitetest"
 	"github.com/waot-project/waot/internal/proof/testenv"
+	"github.com/waot-project/waot/spectest/script"
 	"github.com/waot-project/waot/wasmfront"
 	"github.com/waot-project/waot/wasmfront/validate"
 )
@@ -15,35 +17,17 @@ func TestOperator(t *testing.T) {
 	bodies, every := 0, testenv.Cases(4, 1, 1)
 	for _, s := range suites(t) {
 		for _, group := range s.Groups() {
-			g, err := s.Group(group)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, name := range g.Scripts {
-				sc, err := g.Script(name)
+			suitetest.Modules(t, s, group, func(_ *script.Script, _ *script.Command, b []byte) {
+				m, err := validate.All(b, validate.Config{Features: wasmfront.DecodableFeatures})
 				if err != nil {
-					t.Fatal(err)
+					return
 				}
-				for i := range sc.Commands {
-					c := &sc.Commands[i]
-					if !c.HasModule() || c.IsText() {
-						continue
-					}
-					b, err := sc.Module(c.Filename)
-					if err != nil {
-						t.Fatal(err)
-					}
-					m, err := validate.All(b, validate.Config{Features: wasmfront.DecodableFeatures})
-					if err != nil {
-						continue
-					}
-					for f := range m.Code {
-						if bodies++; bodies%every == 0 {
-							sameOperators(t, m, m.NumImportedFuncs+uint32(f), seen)
-						}
+				for f := range m.Code {
+					if bodies++; bodies%every == 0 {
+						sameOperators(t, m, m.NumImportedFuncs+uint32(f), seen)
 					}
 				}
-			}
+			})
 		}
 	}
 	t.Logf("%d bodies, %d operators", bodies/every, len(seen))

@@ -3,9 +3,11 @@ package validate_test
 import (
 	"errors"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/waot-project/waot/internal/proof/suitetest"
 	"github.com/waot-project/waot/internal/proof/testenv"
 	"github.com/waot-project/waot/spectest/script"
 	"github.com/waot-project/waot/wasmfront"
@@ -44,32 +46,17 @@ func corpus(t testing.TB, limit, step int, f func(b []byte)) {
 	}
 	n := 0
 	for _, group := range []string{"core", "bulk-memory", "v2"} {
-		g, err := s.Group(group)
-		if err != nil {
+		if !slices.Contains(s.Groups(), group) {
 			continue
 		}
-		for _, name := range g.Scripts {
-			sc, err := g.Script(name)
-			if err != nil {
-				t.Fatal(err)
+		suitetest.Modules(t, s, group, func(_ *script.Script, _ *script.Command, b []byte) {
+			if len(b) > limit {
+				return
 			}
-			for i := range sc.Commands {
-				c := &sc.Commands[i]
-				if !c.HasModule() || c.IsText() {
-					continue
-				}
-				b, err := sc.Module(c.Filename)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if len(b) > limit {
-					continue
-				}
-				if n++; n%step == 0 {
-					f(b)
-				}
+			if n++; n%step == 0 {
+				f(b)
 			}
-		}
+		})
 	}
 }
 

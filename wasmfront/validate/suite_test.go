@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/waot-project/waot/internal/proof/suitetest"
 	"github.com/waot-project/waot/internal/proof/testenv"
 	"github.com/waot-project/waot/spectest/script"
 	"github.com/waot-project/waot/wasmfront"
@@ -66,22 +67,8 @@ var configs = []struct {
 }
 
 func testGroup(t *testing.T, s *script.Suite, group string, cfg validate.Config) {
-	g, err := s.Group(group)
-	if err != nil {
-		t.Fatal(err)
-	}
 	n := &tally{mismatches: map[string]int{}, features: map[string]int{}}
-	for _, name := range g.Scripts {
-		sc, err := g.Script(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range sc.Commands {
-			if c := &sc.Commands[i]; c.HasModule() && !c.IsText() {
-				testModule(t, n, group, sc, c, cfg)
-			}
-		}
-	}
+	suitetest.Modules(t, s, group, func(sc *script.Script, c *script.Command, b []byte) { testModule(t, n, group, sc, c, b, cfg) })
 	t.Logf("%d modules accepted, %d refused for a feature (%d not so tagged); %d modules rejected, %d with the script's wording, %d for a feature",
 		n.valid, n.refused, n.untagged, n.rejects, n.worded, n.byFeature)
 	for _, m := range []map[string]int{n.features, n.mismatches} {
@@ -106,12 +93,8 @@ func testGroup(t *testing.T, s *script.Suite, group string, cfg validate.Config)
 	}
 }
 
-func testModule(t *testing.T, n *tally, group string, sc *script.Script, c *script.Command, cfg validate.Config) {
+func testModule(t *testing.T, n *tally, group string, sc *script.Script, c *script.Command, b []byte, cfg validate.Config) {
 	where := fmt.Sprintf("%s:%d %s", sc.Source, c.Line, c.Type)
-	b, err := sc.Module(c.Filename)
-	if err != nil {
-		t.Fatal(err)
-	}
 	m, err := validate.All(b, cfg)
 	var e *wasmfront.Error
 	if err != nil && !errors.As(err, &e) {

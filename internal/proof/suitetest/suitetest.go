@@ -1,5 +1,5 @@
 // Package suitetest runs the official test scripts on an engine from a Go test,
-// with the counts that they must give.
+// with the counts that they must give, and visits their modules.
 //
 // Place in the pipeline: none; used by the tests of the engines.
 //
