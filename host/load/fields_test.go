@@ -19,6 +19,7 @@ import (
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/internal/proof/cputime"
 	"github.com/waot-project/waot/internal/proof/hostile"
 )
 
@@ -127,7 +128,7 @@ func runEdited(t *testing.T, file []byte, seed uint64) bool {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := cputime.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	refs := []meta.ValType{meta.ExternRef}
 	h, err := s.NewHostFunc(meta.FuncType{Params: refs, Results: refs}, func(c *inproc.Caller, args, results []uint64) error {

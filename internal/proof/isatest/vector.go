@@ -263,7 +263,7 @@ func testVectors(t *testing.T, on *Machine) {
 		on := on.having(t, op)
 		t.Run(op.String(), func(t *testing.T) {
 			s := newSuite(on)
-			for _, o := range vectorOps(op, testenv.Cases(1000, 200, 60)) {
+			for _, o := range vectorOps(op, testenv.Cases(60, 100, 1000)) {
 				calls := 8
 				if o.shape.IsShape() {
 					c := len(laneCorners[o.shape-clif.I8x16])
@@ -428,7 +428,7 @@ func testVectorPressure(t *testing.T, on *Machine) {
 	const n = 40
 	r := rand.New(rand.NewPCG(15, 16))
 	s := newSuite(on)
-	for range testenv.Cases(200, 60, 20) {
+	for range testenv.Cases(20, 30, 200) {
 		fn := s.Fn([]clif.Type{clif.I64, clif.I64, clif.F64}, []clif.Type{clif.I64, clif.I64, clif.I64}, func(cb *clif.Builder, p []clif.Value) {
 			b := &builder{cb}
 			vs, fs := []clif.Value{b.join(p[0], p[1])}, []clif.Value{p[2]}
