@@ -112,6 +112,7 @@ func TestElsewhere(t *testing.T) {
 		{"run", "lib.wasm", "--invoke", "nothing"},
 		{"run", "lib.wasm", "--invoke", "div", "--json", "--", "7", "0"},
 		{"run", "exit.wasm"},
+		{"run", "trap.wat"}, // whose backtrace has lines
 		{"run", "twice.wasm", "--invoke", "f"},
 		{"run", "invalid.wasm"},
 		{"run", "nowhere.wasm"},
@@ -123,6 +124,7 @@ func TestElsewhere(t *testing.T) {
 			{"run", "lib.wasm", "--invoke", "both", "-O0"},
 			{"run", "lib.wasm", "--invoke", "add", "--", "1"},
 			{"run", "trap.wasm"},
+			{"run", "trap.wat", "--json"},
 			{"run", "import.wasm"},
 			{"diff", "lib.wasm"},
 			{"diff", "exit.wasm"},

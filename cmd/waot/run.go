@@ -176,7 +176,7 @@ func programFile(c *cli.Context, file string) (*source, error) {
 	if err == nil {
 		b, err = verified(c, file, b)
 	}
-	return &source{file: file, b: b}, err
+	return &source{file: file, b: b, made: true}, err
 }
 
 // compileFile compiles the module that a file holds, and shows how far it is.

@@ -13,6 +13,7 @@ type source struct {
 	file string
 	b    []byte      // a module in the binary format, or an object
 	text *wat.Module // of a module in the text format, or nil
+	made bool        // b is the object that another process has made of the file
 }
 
 // readSource reads a file. A module in the text format is translated.
@@ -46,5 +47,11 @@ func (s *source) fail(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &fileError{file: s.file, err: err, text: s.text}
+	text := s.text
+	if s.made { // nothing but an error needs the text
+		if again, err := readSource(s.file); err == nil {
+			text = again.text
+		}
+	}
+	return &fileError{file: s.file, err: err, text: text}
 }
