@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/binary"
 	"flag"
 	"fmt"
 	"os"
@@ -22,6 +21,7 @@ import (
 	"github.com/waot-project/waot/clif/rewrite"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/internal/emulate"
+	"github.com/waot-project/waot/internal/proof/bugcases"
 	"github.com/waot-project/waot/internal/proof/campaign"
 	"github.com/waot-project/waot/internal/proof/figures"
 	"github.com/waot-project/waot/internal/proof/filetest"
@@ -150,32 +150,23 @@ type fault struct {
 	lowering string // rule that is spoiled
 	code     func(b []byte)
 	often    bool // planted in ordinary runs of the tests
-}
-
-// words changes each instruction of AArch64.
-func words(f func(w uint32) uint32) func(b []byte) {
-	return func(b []byte) {
-		for i := 0; i+4 <= len(b); i += 4 {
-			binary.LittleEndian.PutUint32(b[i:], f(binary.LittleEndian.Uint32(b[i:])))
-		}
-	}
-}
-
-// bytesOf changes what starts with the bytes of x86-64, wherever they are.
-func bytesOf(start []byte, f func(rest []byte)) func(b []byte) {
-	return func(b []byte) {
-		for i := 0; i+len(start)+3 <= len(b); i++ {
-			if slices.Equal(b[i:i+len(start)], start) {
-				f(b[i+len(start)-1:])
-			}
-		}
-	}
+	vectors  bool // the modules have vectors
 }
 
 const x64 = "x86-64-linux"
 
 // faults are planted one at a time.
-var faults = []fault{
+var faults = slices.Concat(scalarFaults[:], vectorFaults("x86-64: ", x64), vectorFaults("AArch64: ", a64))
+
+// vectorFaults are those of vectors on one machine.
+func vectorFaults(machine, target string) (list []fault) {
+	for _, x := range bugcases.VectorFaults(compile.GOARCH(target)) {
+		list = append(list, fault{name: machine + x.Name, target: target, code: x.Code, vectors: true})
+	}
+	return list
+}
+
+var scalarFaults = [...]fault{
 	{name: "signed division by a power of two", rule: "sdiv-pow2"},
 	{name: "signed remainder of a constant", rule: "srem-const"},
 	{name: "comparison with the constant on the left", rule: "icmp-const-right", often: true},
@@ -189,23 +180,23 @@ var faults = []fault{
 	{name: "masked shifts", rule: "shift-mask"},
 	{name: "extended comparisons", rule: "icmp-extends"},
 	{name: "lowered shifts by constants", lowering: "shift_imm", often: true},
-	{name: "x86-64: setl becomes setle", target: x64, often: true, code: bytesOf([]byte{0x0F, 0x9C}, func(b []byte) {
+	{name: "x86-64: setl becomes setle", target: x64, often: true, code: bugcases.BytesOf([]byte{0x0F, 0x9C}, func(b []byte) {
 		if b[1] >= 0xC0 {
 			b[0] = 0x9E
 		}
 	})},
-	{name: "x86-64: moves between vector registers are dropped", target: x64, code: bytesOf([]byte{0x0F, 0x28}, func(b []byte) {
+	{name: "x86-64: moves between vector registers are dropped", target: x64, code: bugcases.BytesOf([]byte{0x0F, 0x28}, func(b []byte) {
 		if b[1] >= 0xC0 {
 			b[0] = 0x1F
 		}
 	})},
-	{name: "x86-64: arithmetic shifts right by constants are logical", target: x64, code: bytesOf([]byte{0x48, 0xC1}, func(b []byte) {
+	{name: "x86-64: arithmetic shifts right by constants are logical", target: x64, code: bugcases.BytesOf([]byte{0x48, 0xC1}, func(b []byte) {
 		if b[1] >= 0xF8 && b[2] < 64 {
 			b[1] -= 0x10
 		}
 	})},
-	{name: "x86-64: bytes are extended by zeros", target: x64, code: bytesOf([]byte{0x48, 0x0F, 0xBE}, func(b []byte) { b[0] = 0xB6 })},
-	{name: "x86-64: displacements of f32 loads are one off", target: x64, code: bytesOf([]byte{0xF3, 0x0F, 0x10}, func(b []byte) {
+	{name: "x86-64: bytes are extended by zeros", target: x64, code: bugcases.BytesOf([]byte{0x48, 0x0F, 0xBE}, func(b []byte) { b[0] = 0xB6 })},
+	{name: "x86-64: displacements of f32 loads are one off", target: x64, code: bugcases.BytesOf([]byte{0xF3, 0x0F, 0x10}, func(b []byte) {
 		if b[1]>>6 == 1 && b[1]&7 != 4 {
 			b[2]++
 		}
@@ -217,31 +208,31 @@ var faults = []fault{
 			}
 		}
 	}},
-	{name: "AArch64: csinc ge becomes gt", target: a64, often: true, code: words(func(w uint32) uint32 {
+	{name: "AArch64: csinc ge becomes gt", target: a64, often: true, code: bugcases.EachWord(func(w uint32) uint32 {
 		if w&0x7FE0FC00 == 0x1A80A400 {
 			w ^= 0x6000
 		}
 		return w
 	})},
-	{name: "AArch64: moves between vector registers are dropped", target: a64, code: words(func(w uint32) uint32 {
+	{name: "AArch64: moves between vector registers are dropped", target: a64, code: bugcases.EachWord(func(w uint32) uint32 {
 		if w&0xFFFFFC00 == 0x1E604000 || w&0xFFFFFC00 == 0x1E204000 {
 			return 0xD503201F
 		}
 		return w
 	})},
-	{name: "AArch64: msub becomes madd", target: a64, code: words(func(w uint32) uint32 {
+	{name: "AArch64: msub becomes madd", target: a64, code: bugcases.EachWord(func(w uint32) uint32 {
 		if w&0x7FE08000 == 0x1B008000 {
 			w &^= 0x8000
 		}
 		return w
 	})},
-	{name: "AArch64: offsets of f32 loads are one off", target: a64, code: words(func(w uint32) uint32 {
+	{name: "AArch64: offsets of f32 loads are one off", target: a64, code: bugcases.EachWord(func(w uint32) uint32 {
 		if w&0xFFC00000 == 0xBD400000 && w>>10&0xFFF != 0 {
 			w += 1 << 10
 		}
 		return w
 	})},
-	{name: "AArch64: asr becomes lsr", target: a64, code: words(func(w uint32) uint32 {
+	{name: "AArch64: asr becomes lsr", target: a64, code: bugcases.EachWord(func(w uint32) uint32 {
 		if w&0x7FE0FC00 == 0x1AC02800 {
 			w ^= 0x0C00
 		}
@@ -342,7 +333,11 @@ func TestPlanted(t *testing.T) {
 		}
 		t.Run(x.name, func(t *testing.T) {
 			planted++
-			cfg := campaign.Config{N: 1000, Targets: []string{x.on()}, Command: command, Spoil: x.plant, MaxFailures: 1, Dir: dir, Timeout: 30 * time.Second,
+			n, most := uint64(1000), 200
+			if x.vectors { // there are more operators, and a constant takes 18 bytes
+				n, most = 5000, 400
+			}
+			cfg := campaign.Config{N: n, Vectors: x.vectors, Targets: []string{x.on()}, Command: command, Spoil: x.plant, MaxFailures: 1, Dir: dir, Timeout: 30 * time.Second,
 				ReduceFor: 5 * time.Minute}
 			f, err := campaign.Run(t.Context(), cfg)
 			if err != nil {
@@ -354,7 +349,7 @@ func TestPlanted(t *testing.T) {
 			e := &f.Failures[0]
 			t.Logf("found by module %d, %s: %s; from %d bytes to %d, %d calls, %d tries, %.1f s; %s", f.Modules, e.Variant, e.Diff, e.Size, len(e.Reduced), e.Calls,
 				e.Tries, f.Elapsed.Seconds(), e.Rewrite)
-			if len(e.Reduced) == 0 || len(e.Reduced) > 200 {
+			if len(e.Reduced) == 0 || len(e.Reduced) > most {
 				t.Errorf("it is not made small:\n%s", e.Listing)
 			}
 			if rule := cmp.Or(x.rule, x.lowering); rule != "" && !strings.Contains(e.Rewrite, "rule "+rule+",") {
