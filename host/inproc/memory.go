@@ -27,7 +27,7 @@ const (
 	memoryHeader = 64 << 10
 	memorySize   = memoryHeader + abi.MemoryReservation
 	tableHeader  = pageSize
-	hugePage     = 2 << 20    // or more
+	hugePage     = 2 << 20    // the only size that is asked for
 	growFailed   = ^uint64(0) // result of growth that fails
 )
 
@@ -36,6 +36,8 @@ type Memory struct {
 	store  *Store
 	base   uintptr
 	limits Limits // as declared
+	// advised says that the system has been advised about a part of the reservation.
+	advised bool
 }
 
 // NewMemory makes a memory. The error is a *LimitError or *SystemError.
@@ -82,7 +84,12 @@ func (s *Store) newMemory(l Limits) (*Memory, error) {
 
 // free releases the memory, which nothing may use any more.
 func (m *Memory) free() {
-	process.giveMemory(m.base-memoryHeader, min(uintptr(m.Size()), bytes64(abi.MemoryReservation)))
+	used := min(uintptr(m.Size()), bytes64(abi.MemoryReservation))
+	if m.advised {
+		used = bytes64(abi.MemoryReservation) // whoever gets the reservation next does so without the advice
+		process.giveMappings(hugeMappings)
+	}
+	process.giveMemory(m.base-memoryHeader, used)
 	m.base = 0
 }
 
@@ -110,6 +117,9 @@ func (m *Memory) Grow(pages uint64) uint64 {
 	}
 	if mprotect(m.base+size, uintptr(pages)*wasmPage, protRW) != nil {
 		return growFailed
+	}
+	if by := uintptr(pages) * wasmPage; by >= hugeGrowth && size > 0 && !s.config.NoHugePages {
+		m.useHugePages(size, quickHugePage)
 	}
 	s.used.memoryPages += pages
 	store64(m.base-sizeBelow, uint64(size)+pages*uint64(wasmPage))

@@ -64,6 +64,9 @@ type processState struct {
 	// and leaves native code; what n means is the store's affair, so all stores share them.
 	stubs   []uintptr
 	helpers [abi.NumHelpers]uintptr // those that are machine code
+	// huge is hasHugePages.
+	huge     bool
+	hugeOnce sync.Once
 	// serials is how many serial numbers of references have been taken.
 	serials atomic.Uint64
 }

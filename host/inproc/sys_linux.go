@@ -18,6 +18,7 @@ const (
 	mapNoReserve = 0x4000
 	mapFixed     = 0x10
 	madvDontNeed = 4
+	madvHuge     = 14
 	madvNoHuge   = 15
 	protNone     = syscall.PROT_NONE
 	protR        = syscall.PROT_READ
@@ -258,6 +259,16 @@ func mappingLimit() uint64 {
 		}
 	}
 	return limit / 4 * 3
+}
+
+// hugePageSize returns the size of transparent huge pages, 0 if the system has none.
+func hugePageSize() uint64 {
+	b, err := os.ReadFile("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size")
+	if err != nil {
+		return 0
+	}
+	n, _ := strconv.ParseUint(strings.TrimSpace(string(b)), 10, 64)
+	return n
 }
 
 // The assembly.

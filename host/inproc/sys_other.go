@@ -16,6 +16,7 @@ const (
 	protRW        = 0
 	protRX        = 0
 	madvDontNeed  = 0
+	madvHuge      = 0
 	madvNoHuge    = 0
 	pageSize      = 4096
 	saveArea      = 0
@@ -45,6 +46,7 @@ func enter(cc *Caller, last uintptr, f *Func, args *uint64) uint64 {
 	return dispatch(cc) + preempted(cc)
 }
 func currentG() uintptr                                { return 0 }
+func hugePageSize() uint64                             { return 0 }
 func addressLimit() uintptr                            { return 0 }
 func exitStubAddress() uintptr                         { return 0 }
 func cpuLevel() level                                  { return 0 }
