@@ -48,8 +48,8 @@ const (
 	// dispatchRounds bounds the dispatchers that lead to each other.
 	dispatchRounds = 4
 	// dispatchWork bounds the work of a round, per instruction: the parameters of dispatchers times the blocks and edges
-	// that they may have to pass. Functions of real programs need less than a tenth.
-	dispatchWork = 256
+	// that they may have to pass. Functions of real programs need up to 10.
+	dispatchWork = 64
 	// maxDispatchWork bounds it for all functions.
 	maxDispatchWork = 1 << 24
 	// maxParams is how many parameters a block may have.

@@ -35,7 +35,11 @@ func (f *fgen) statement() {
 	case n < 67:
 		f.countedLoop()
 	case n < 71:
-		f.fueledLoop()
+		if f.chance(3) {
+			f.dispatcher()
+		} else {
+			f.fueledLoop()
+		}
 	case n < 76:
 		f.switchOf()
 	case n < 83:
@@ -229,6 +233,63 @@ func (f *fgen) fueledLoop() {
 	f.close()
 	f.consume(results)
 	f.loops--
+}
+
+// dispatcher is a loop that only switches on a state, as compilers make it for goto. Its states mostly set the next one to a constant. Sometimes the
+// first state, or another, is computed.
+func (f *fgen) dispatcher() {
+	if f.loops >= maxLoops {
+		return
+	}
+	f.loops++
+	n := 2 + f.length(4)
+	state := f.newLocal('i')
+	f.busy[state] = true
+	f.enterState(state, n, 2)
+	f.open(wasmfront.OpLoop, "", "", "")
+	loop := len(f.labels) - 1
+	f.labels[loop].reserved = true // only states that burn fuel go there
+	for range n {
+		f.open(wasmfront.OpBlock, "", "", "")
+	}
+	f.opIndex(wasmfront.OpLocalGet, state)
+	if f.chance(3) {
+		f.konst('i', uint64(f.r.IntN(3)))
+		f.op([]wasmfront.Opcode{wasmfront.OpI32Sub, wasmfront.OpI32Xor, wasmfront.OpI32And}[f.r.IntN(3)])
+	}
+	f.opIndex(wasmfront.OpBrTable, n-1)
+	for i := range n {
+		f.b = append(f.b, leb(uint64(i))...)
+	}
+	for range n {
+		f.close()
+		f.statements(f.r.IntN(3))
+		f.burnFuel()
+		if f.chance(2) {
+			f.condition()
+			f.open(wasmfront.OpIf, "", "", "")
+			f.enterState(state, n, 12)
+			f.opIndex(wasmfront.OpBr, len(f.labels)-1-loop)
+			f.close()
+		}
+		if !f.chance(4) {
+			f.enterState(state, n, 12)
+			f.opIndex(wasmfront.OpBr, len(f.labels)-1-loop)
+		}
+	}
+	f.close()
+	f.busy[state] = f.chance(2)
+	f.loops--
+}
+
+// enterState sets the local of a dispatcher of n states: once in so many times to anything, else to a constant.
+func (f *fgen) enterState(local, n, once int) {
+	if f.chance(once) {
+		f.produce('i')
+	} else {
+		f.konst('i', uint64(f.r.IntN(n+1)))
+	}
+	f.opIndex(wasmfront.OpLocalSet, local)
 }
 
 // target returns the depth of a random label that may be branched to, or -1.
