@@ -57,6 +57,7 @@ var covers = map[string][]run{
 	"checker":             {here, {pkg: "internal/proof/mutate"}, {pkg: "internal/proof/regalloc/soak"}, suite},
 	"clif":                {here, fileTests, textTests, {pkg: "clif/verify"}, midEnd, interpreted, suite, objects},
 	"clif/analysis":       {here, midEnd, suite, programs},
+	"clif/inline":         {here, {pkg: "internal/proof/difftest", pattern: "Inlined|RandomBacktraces"}, {pkg: ".", pattern: "TestInlined"}, suite},
 	"clif/interp":         {here, fileTests, interpreted, onX64},
 	"clif/opt":            {here, interpreted, suite, programs, bugs},
 	"clif/rewrite":        {midEnd, {pkg: "cmd/waot", pattern: "TestBisect"}},

@@ -93,6 +93,7 @@ clif/text: clif
 clif/rewrite: clif
 clif/arith: clif
 clif/opt: clif/analysis clif/arith clif/rewrite
+clif/inline: clif/rewrite
 clif/interp: clif/analysis clif/arith
 wasmfront/translate: wasmfront/validate clif
 regalloc/parmove: regalloc
@@ -107,7 +108,7 @@ backend/isa/x64/asm: backend
 backend/isa/x64: backend/isa/x64/asm
 backend/isa/a64/asm: backend
 backend/isa/a64: backend/isa/a64/asm
-compile: wasmfront/translate clif/opt clif/verify backend/isa/x64 backend/isa/a64 regalloc/linear objfile internal/meta
+compile: wasmfront/translate clif/inline clif/opt clif/verify backend/isa/x64 backend/isa/a64 regalloc/linear objfile internal/meta
 host/hosterr:
 host/inproc: host/hosterr internal/meta internal/reloc
 host/loaded: host/inproc

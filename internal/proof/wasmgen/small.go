@@ -36,8 +36,8 @@ func (f *fgen) callable(t byte) (with []int) {
 	} else if f.chance(2) {
 		first = f.firstSmall
 	}
-	for i := first; i < end; i++ {
-		if f.funcs[i].returns(t) {
+	for i := range f.funcs[:end] {
+		if (i >= first || i == funcNote) && f.funcs[i].returns(t) {
 			with = append(with, i)
 		}
 	}
