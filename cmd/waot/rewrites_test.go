@@ -255,13 +255,13 @@ func TestRewritesReport(t *testing.T) {
 	setUpRewrites(t)
 	t.Setenv("TMPDIR", t.TempDir())
 	plant := plantIn(2, opt.RuleMulPow2, func(d *clif.InstData) { d.A = 1 << 20 })
-	status, _, stderr := executePlanted(plant, "build", "m.wasm", "-o", "m.o", "--rules-off=dce", "--rewrites=2:1")
+	status, _, stderr := executePlanted(plant, "build", "m.wasm", "-o", "m.o", "--rules-off=dce,inline", "--rewrites=2:1")
 	_, dir, found := strings.Cut(stderr, "to reproduce it: ")
 	if status != statusBad || !found {
 		t.Fatalf("status %d: %s", status, stderr)
 	}
 	report, err := os.ReadFile(filepath.Join(strings.TrimSuffix(strings.TrimSpace(dir), ")"), "report.txt"))
-	if err != nil || !strings.Contains(string(report), "--verify=false --rules-off=dce --rewrites=2:1\n") {
+	if err != nil || !strings.Contains(string(report), "--verify=false --rules-off=dce,inline --rewrites=2:1\n") {
 		t.Errorf("%v\n%s", err, report)
 	}
 }

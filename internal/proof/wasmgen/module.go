@@ -24,6 +24,8 @@ type Config struct {
 	// NoTraps avoids most traps (not stack exhaustion of engines with tiny
 	// stacks), so that more of the code is executed.
 	NoTraps bool
+	// Small makes small functions that call each other, too, and calls of them.
+	Small bool
 	// Vectors makes vectors too, Relaxed also operators that may have one of several results.
 	Vectors, Relaxed bool
 	// TornStores lets stores of vectors cross the end of memory. AArch64 may then write what is in front of it.

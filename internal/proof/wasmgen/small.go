@@ -8,6 +8,9 @@ import "github.com/waot-project/waot/wasmfront"
 // declareSmall declares small functions behind the others.
 func (g *gen) declareSmall() {
 	g.firstSmall = len(g.funcs)
+	if !g.cfg.Small {
+		return
+	}
 	for range g.r.IntN(5) {
 		results := g.typeList(1+g.r.IntN(5)/4, "iillfd")
 		g.funcs = append(g.funcs, sig{g.typeList(g.r.IntN(4), "iillfd"), results})
@@ -33,7 +36,7 @@ func (f *fgen) callable(t byte) (with []int) {
 	first, end := 0, len(f.funcs)
 	if f.smallAt > 0 {
 		first, end = f.firstSmall, f.smallAt
-	} else if f.chance(2) {
+	} else if f.cfg.Small && f.chance(2) {
 		first = f.firstSmall
 	}
 	for i := range f.funcs[:end] {
