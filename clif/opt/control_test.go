@@ -56,6 +56,11 @@ func firingFuncs(t *testing.T) (funcs []*clif.Func) {
 		}
 		parse(src)
 	}
+	for _, form := range byteForms() {
+		if form.count < countEqual {
+			funcs = append(funcs, form.function())
+		}
+	}
 	r := rand.New(rand.NewPCG(11, 12))
 	ops := pureOps()
 	for range 2000 {

@@ -52,7 +52,8 @@ var passes = [...]Pass{
 	{Name: "fold", Reason: "values met in dispatchers, and do not any more", run: fold, again: true},
 	{Name: "branches", Reason: "as behind the first fold", run: threadEmpty, again: true},
 	{Name: "params", Reason: "as behind the first branches", run: removeParams, again: true},
-	{Name: "dce", Reason: "last: the other passes leave unused instructions behind", run: removeDead},
+	{Name: "dce", Reason: "the other passes leave unused instructions behind", run: removeDead},
+	{Name: "bytes", Reason: "last: a loop is seen as it is only when all that is superfluous is gone", run: widenBytes},
 }
 
 // Passes lists the passes in order. Passes of one name do the same.
@@ -76,6 +77,7 @@ type Optimizer struct {
 	par      paramPass
 	dis      dispatchPass
 	threaded bool // dispatch has changed the function
+	bytes    byteLoop
 }
 
 // Run applies the passes of the level to f.

@@ -150,6 +150,9 @@ const (
 	RuleThreadTable
 	RuleParamSame
 	RuleDead
+	RuleByteCopy
+	RuleByteFill
+	RuleByteCompare
 	NumRules
 )
 
@@ -313,6 +316,9 @@ var ruleInfos = [NumRules]rewrite.Info{
 	RuleThreadTable:     {Name: "thread-table", Pass: "dispatch", What: "an edge with a constant index to a block that is only a br_table => an edge to that entry"},
 	RuleParamSame:       {Name: "param-same", Pass: "params", What: "a parameter with one value => that"},
 	RuleDead:            {Name: "dead", Pass: "dce", What: "whatever nothing needs => nothing, all at once"},
+	RuleByteCopy:        {Name: "byte-copy", Pass: "bytes", What: "a loop that copies bytes => 8 bytes at a time, then the last"},
+	RuleByteFill:        {Name: "byte-fill", Pass: "bytes", What: "a loop that stores one byte over and over => 8 bytes at a time, then the last"},
+	RuleByteCompare:     {Name: "byte-compare", Pass: "bytes", What: "a loop that compares bytes => 8 bytes at a time, then the last, or those that differ"},
 }
 
 // Info describes r.
