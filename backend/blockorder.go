@@ -372,7 +372,7 @@ func (o *BlockOrder) markCritical(i int, b clif.Block) {
 			continue
 		}
 		ed.crit = true
-		if ed.rare {
+		if ed.rare && ti.warm {
 			ed.at = ^uint32(0)
 			continue
 		}
@@ -398,13 +398,13 @@ func (o *BlockOrder) fallsTo(b, to clif.Block) bool {
 	return false
 }
 
-// appendRare appends the edge blocks of rare edges.
+// appendRare appends the edge blocks of rare edges to warm blocks, which they do not dominate.
 func (o *BlockOrder) appendRare() {
 	for i := 0; o.rare && i < len(o.order); i++ {
 		bi := &o.info[o.order[i]]
 		for e := bi.edgeStart; e < bi.edgeEnd; e++ {
 			o.f.Stop.Poll()
-			if o.edges[e].rare && o.edges[e].crit {
+			if ed := &o.edges[e]; ed.rare && ed.crit && o.info[ed.to].warm {
 				o.appendEdgeBlock(o.order[i], e)
 			}
 		}

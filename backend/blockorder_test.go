@@ -12,7 +12,7 @@ import (
 )
 
 // graph builds a function from a description: blocks separated by semicolons, each its successors
-// separated by spaces, none for a return, "!" for a trap. All blocks but the entry have a parameter,
+// separated by spaces, none for a return, "!" for a trap, "~" for a table whose entries but the first are rare. All blocks but the entry have a parameter,
 // if params is set.
 func graph(desc string, params bool) *clif.Func {
 	m := &clif.Module{Sigs: []clif.Signature{{Params: []clif.Type{clif.I32}}}, Funcs: make([]clif.FuncDecl, 1)}
@@ -32,7 +32,7 @@ func graph(desc string, params bool) *clif.Func {
 			v = clif.Value(f.Params(0)[0])
 		}
 		var ts []clif.Target
-		for k, s := range strings.Fields(strings.Trim(row, " !")) {
+		for k, s := range strings.Fields(strings.Trim(row, " !~")) {
 			var to int
 			fmt.Sscan(s, &to)
 			var args []clif.Value
@@ -52,6 +52,9 @@ func graph(desc string, params bool) *clif.Func {
 			b.Branch(v, ts[0], ts[1])
 		default:
 			b.BrTable(v, ts)
+			if strings.Contains(row, "~") {
+				f.Insts[len(f.Insts)-1].Cond = clif.TableRare
+			}
 		}
 	}
 	return f
@@ -75,7 +78,7 @@ func (o *BlockOrder) text(f *clif.Func) string {
 			}
 			s = append(s, t)
 		case b.Via != clif.NoTarget:
-			s = append(s, fmt.Sprint(uint32(f.Targets[b.Via].Block))+"'")
+			s = append(s, fmt.Sprint(uint32(f.Targets[b.Via].Block))+"'"+map[bool]string{true: "c"}[b.Cold])
 		default:
 			s = append(s, "entry")
 		}
@@ -99,6 +102,11 @@ func TestBlockOrder(t *testing.T) {
 		{"cold loop exit", "1;3 2;!;1", "0 1h^1 3^1 2c"},
 		{"same target twice", "1 1;", "0 1"},
 		{"table", "1 2 1 2 3;3;3;", "0 3' 1 2 3"},
+		{"table of rare entries", "1 2 1 2 3~;3;3;", "0 1 3 2c 3'c"},
+		{"rare ways into a loop", "1 2 3~;2;3;1 4;", "0 1' 1h^1 2^1 3^1 1' 4 2'c 3'c"},
+		{"rare ways into nested loops", "1 2 3 4~;2;3;2 4;1 5;", "0 1' 1h^1 2h^2 3^2 2' 4' 4^1 1' 5 2'c 3'c 4'c"},
+		{"a loop that only rare ways lead to", "1 2 3~;;3;2 1;", "0 1' 1 2'c 2h^1c 3'c 3^1c 2'c 1'c"},
+		{"the same without rare ways", "1 2 3;2;3;1 4;", "0 1' 2' 3' 3h^1 1' 1^1 2^1 4"},
 		{"entry in a loop", "0 1;", "entry 0h^1 0' 1"},
 	} {
 		f := graph(c.in, false)
@@ -135,12 +143,45 @@ func TestBlockOrderRandom(t *testing.T) {
 			if len(s) == 0 && rng.Intn(2) == 0 {
 				s = []string{"!"}
 			}
+			if len(s) > 2 && rng.Intn(2) == 0 {
+				s = append(s, "~")
+			}
 			rows = append(rows, strings.Join(s, " "))
 		}
 		desc := strings.Join(rows, ";")
 		f := graph(desc, false)
 		o.Compute(f)
 		checkOrder(t, desc, &o)
+		checkCold(t, desc, f, &o)
+	}
+}
+
+// checkCold: what only rare edges lead to is cold. A block that is cold for another reason ends in a trap or leads to cold blocks only.
+func checkCold(t *testing.T, desc string, f *clif.Func, o *BlockOrder) {
+	warm := map[clif.Block]bool{f.Entry(): true}
+	for grows := true; grows; {
+		grows = false
+		for b := range f.Blocks {
+			d := &f.Insts[f.Terminator(clif.Block(b))]
+			for k, via := range f.AppendTargets(nil, d) {
+				rare := d.Op == clif.OpBrTable && d.Cond == clif.TableRare && f.Targets[via].Block != f.Targets[f.AppendTargets(nil, d)[0]].Block
+				if to := f.Targets[via].Block; warm[clif.Block(b)] && !warm[to] && (k == 0 || !rare) {
+					warm[to], grows = true, true
+				}
+			}
+		}
+	}
+	for i, lb := range o.Blocks {
+		if lb.Orig == clif.NoBlock {
+			continue
+		}
+		trap := f.Insts[f.Terminator(lb.Orig)].Op == clif.OpTrap || len(o.SuccsOf(i)) > 0
+		for _, s := range o.SuccsOf(i) {
+			trap = trap && o.Blocks[s.To].Cold
+		}
+		if !warm[lb.Orig] && !lb.Cold || lb.Cold && warm[lb.Orig] && !trap {
+			t.Fatalf("%s: block %d: cold is %v: %s", desc, lb.Orig, lb.Cold, o.text(f))
+		}
 	}
 }
 

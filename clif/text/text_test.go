@@ -60,6 +60,8 @@ block7(v10: i32, v11: i32):
     v17 = memory_size mem0
     memory_copy mem0, mem1, v17, v17, v17
     br_table v15, [block2, block7(v10, v10), block2]
+block4:
+    br_table v0, [block2, block3] rare
 block2:
     return v0
 block3:
@@ -87,7 +89,7 @@ func TestRoundTrip(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if d := f.Funcs[0]; len(d.Targets) != 4 {
+	if d := f.Funcs[0]; len(d.Targets) != 6 {
 		t.Errorf("%d targets: equal ones of a br_table are one", len(d.Targets))
 	}
 }

@@ -57,6 +57,7 @@ func TestBroken(t *testing.T) {
 		{"argument", "v99 does not exist", func(f *clif.Func) { inst(clif.OpIcmp)(f).A = 99 }},
 		{"list", "is not in the pool", func(f *clif.Func) { inst(clif.OpCall)(f).C = 1 << 31 }},
 		{"list of targets", "is not in the pool", func(f *clif.Func) { inst(clif.OpBrTable)(f).B = 1<<32 - 1 }},
+		{"hint", "hint 2", func(f *clif.Func) { inst(clif.OpBrTable)(f).Cond = clif.TableRare + 1 }},
 		{"list entry", "v99 does not exist", func(f *clif.Func) { f.Pool[inst(clif.OpCall)(f).B] = 99 }},
 		{"target", "target 77 does not exist", func(f *clif.Func) { inst(clif.OpJump)(f).B = 77 }},
 		{"target block", "target 2 does not exist", func(f *clif.Func) { f.Targets[2].Block = 44 }},
