@@ -79,7 +79,7 @@ func compareInlined(t *testing.T, plain *interpengine.Engine, inlined *inlinedEn
 	t.Helper()
 	compared := 0
 	for seed := range testenv.Cases[uint64](60, 150, 2000) {
-		p := randprog.Generate(4*seed + 3) // with small functions
+		p := randprog.Generate(5*seed + 2) // with small functions
 		want := randprog.Run(plain, p)
 		got := randprog.Run(inlined, p)
 		if want.TooLong() || got.TooLong() {
@@ -140,7 +140,7 @@ func TestRandomBacktraces(t *testing.T) {
 	notEmulated(t)
 	frames := 0
 	for seed := range testenv.Cases[uint64](100, 300, 2000) {
-		p := randprog.Generate(4*seed + 3) // with small functions
+		p := randprog.Generate(5*seed + 2) // with small functions
 		plain := &tracing{Engine: nativeengine.New(opt.O0)}
 		want := randprog.Run(plain, p)
 		for _, eager := range []bool{false, true} {
@@ -165,7 +165,7 @@ func TestRandomBacktraces(t *testing.T) {
 // TestInlinedDeterministic: objects do not depend on the number of workers, whatever they wait for.
 func TestInlinedDeterministic(t *testing.T) {
 	for seed := range testenv.Cases[uint64](20, 40, 400) {
-		p := randprog.Generate(4*seed + 3) // with small functions
+		p := randprog.Generate(5*seed + 2) // with small functions
 		var first []byte
 		for _, jobs := range []int{1, 2, 7} {
 			r, err := compile.Module(p.Wasm, compile.Options{OptLevel: opt.O1, Jobs: jobs})

@@ -20,7 +20,7 @@ type Program struct {
 // Generate makes the program of a seed; configurations take turns.
 func Generate(seed uint64) *Program {
 	return FromGenerator(wasmgen.Generate(seed, wasmgen.Config{
-		NoTraps: seed%3 != 0, LateNaNs: seed%4 > 1, Size: []int{20, 60, 120, 120, 250}[seed/3%5], Small: seed%4 == 3,
+		NoTraps: seed%3 != 0, LateNaNs: seed%4 > 1, Size: []int{20, 60, 120, 120, 250}[seed/3%5], Small: seed%5 == 2,
 	}), seed%2 == 1)
 }
 
@@ -28,7 +28,7 @@ func Generate(seed uint64) *Program {
 // wasmgen.Config.TornStores.
 func GenerateVectors(seed uint64, relaxed, torn bool) *Program {
 	return FromGenerator(wasmgen.Generate(seed, wasmgen.Config{Vectors: true, Relaxed: relaxed, TornStores: torn,
-		NoTraps: seed%3 != 0, LateNaNs: seed%4 > 1, Size: []int{20, 60, 120, 120, 250}[seed/3%5], Small: seed%4 == 3,
+		NoTraps: seed%3 != 0, LateNaNs: seed%4 > 1, Size: []int{20, 60, 120, 120, 250}[seed/3%5], Small: seed%5 == 2,
 	}), seed%2 == 1)
 }
 
