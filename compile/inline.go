@@ -145,10 +145,12 @@ func (w *worker) midEnd(i uint32) error {
 	if n == nil || clif.FuncIndex(i) == w.d.cm.InitFunc() { // in which immutable globals change
 		return w.opt.Run(&w.f, w.d.opt.OptLevel)
 	}
+	values, pool := len(w.f.Values), len(w.f.Pool)
 	w.inline.Control, w.inline.Eager = w.opt.Control, w.d.opt.EagerInlining
 	if _, err := w.inlineCalls(func(callee clif.FuncIndex) *inline.Body { return n.bodyFor(i, callee) }); err != nil {
 		return err
 	}
+	w.d.account.function(w.tr.Bytes() + translate.GrownBytes(len(w.f.Values)-values, len(w.f.Pool)-pool))
 	if err := w.opt.Run(&w.f, w.d.opt.OptLevel); err != nil {
 		return err
 	}
