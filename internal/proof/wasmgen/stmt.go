@@ -32,8 +32,10 @@ func (f *fgen) statement() {
 		t := f.typeList(f.r.IntN(3), "ilfdr")
 		f.block(t)
 		f.consume(t)
-	case n < 67:
+	case n < 66:
 		f.countedLoop()
+	case n < 67:
+		f.byteLoop()
 	case n < 71:
 		if f.chance(3) {
 			f.dispatcher()
