@@ -12,6 +12,8 @@ func (c *folder) simplifyEffect(d *clif.InstData) bool {
 		return c.trapIf(d)
 	case clif.OpSigCheck:
 		return c.table.find(c, d) != none && c.may(RuleEqualCheck)
+	case clif.OpMemoryCopy, clif.OpMemoryFill:
+		return c.bulk(d) || c.write(d)
 	default:
 		return c.write(d)
 	}

@@ -55,10 +55,7 @@ func (c *folder) observed(r rule, d *clif.InstData) (clif.Value, bool) {
 		v = ctl.Plant(ctl.Log[n].Rule, c.f, d, v)
 	}
 	if ctl.Trace {
-		var after []string
-		for i := start; i < len(c.out); i++ {
-			after = append(after, rewrite.Text(c.f, &c.out[i]))
-		}
+		after := c.placed(start)
 		switch name, _, _ := strings.Cut(before, " ="); {
 		case v == clif.NoValue:
 			after = append(after, rewrite.Text(c.f, d))
@@ -72,26 +69,34 @@ func (c *folder) observed(r rule, d *clif.InstData) (clif.Value, bool) {
 	return v, again
 }
 
+// placed returns the texts of the instructions placed from start on.
+func (c *folder) placed(start int) (texts []string) {
+	for i := start; i < len(c.out); i++ {
+		texts = append(texts, rewrite.Text(c.f, &c.out[i]))
+	}
+	return texts
+}
+
 // effect is simplifyEffect. A Control, if there is one, records the rewrite.
 func (c *folder) effect(d *clif.InstData) (dropped bool) {
 	ctl := c.o.Control
 	if ctl == nil {
 		return c.simplifyEffect(d)
 	}
-	n, typ, before := len(ctl.Log), d.Type, ""
+	n, start, typ, before := len(ctl.Log), len(c.out), d.Type, ""
 	if ctl.Trace {
 		before = rewrite.Text(c.f, d)
 	}
 	dropped = c.simplifyEffect(d)
-	for i := n; i < len(ctl.Log); i++ {
-		ctl.Log[i].Type = typ
+	for i := n; i < len(ctl.Log) && ctl.Log[i].Type == clif.Invalid; i++ {
+		ctl.Log[i].Type = typ // rules that made operands have set theirs
 	}
-	switch {
-	case !ctl.Trace:
-	case dropped:
-		describe(ctl, n, c.f.Offset(c.src), before)
-	default:
-		describe(ctl, n, c.f.Offset(c.src), before, rewrite.Text(c.f, d))
+	if ctl.Trace {
+		after := c.placed(start)
+		if !dropped {
+			after = append(after, rewrite.Text(c.f, d))
+		}
+		describe(ctl, n, c.f.Offset(c.src), before, after...)
 	}
 	return dropped
 }

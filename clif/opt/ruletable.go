@@ -136,6 +136,8 @@ const (
 	RuleEqualCheck
 	RuleLoadKnown
 	RuleStoreSame
+	RuleCopySmall
+	RuleFillSmall
 	RuleTrapIfStrip
 	RuleTrapIfNever
 	RuleTrapIfAlways
@@ -302,6 +304,8 @@ var ruleInfos = [NumRules]rewrite.Info{
 	RuleEqualCheck:      {Name: "equal-check", Pass: "fold", What: "sig_check equal to one that dominates it => nothing"},
 	RuleLoadKnown:       {Name: "load-known", Pass: "fold", What: "a read of what was read or written before => that", Types: onAny},
 	RuleStoreSame:       {Name: "store-same", Pass: "fold", What: "a write of what is there => nothing", Types: onAny},
+	RuleCopySmall:       {Name: "copy-small", Pass: "fold", What: "a copy of k bytes, k <= 64 => loads, then stores"},
+	RuleFillSmall:       {Name: "fill-small", Pass: "fold", What: "a fill of k bytes, k <= 64 => stores"},
 	RuleTrapIfStrip:     {Name: "trapif-strip", Pass: "fold", What: "trapif c != 0 => trapif c"},
 	RuleTrapIfNever:     {Name: "trapif-never", Pass: "fold", What: "trapif of what is known to be 0 => nothing"},
 	RuleTrapIfAlways:    {Name: "trapif-always", Pass: "fold", What: "trapif of what is known not to be 0 => trap"},
