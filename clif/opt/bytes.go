@@ -85,7 +85,7 @@ func widenBytes(o *Optimizer, f *clif.Func) {
 			continue
 		}
 		l.widen()
-		o.note(f.Srcs[f.Blocks[h].Start], "loop "+h.String(), "a wide loop, then "+h.String())
+		o.note(f.Offset(f.Srcs[f.Blocks[h].Start]), "loop "+h.String(), "a wide loop, then "+h.String())
 		l.fresh = append(l.fresh, freshBlocks{h, len(f.Layout)})
 	}
 	if len(l.fresh) == 0 {
