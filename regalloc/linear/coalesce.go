@@ -201,14 +201,18 @@ func (co *coalescer) mergeRanges(p, q *class) {
 	}
 }
 
-// coveted reports whether r is the favourite of a class other than v's, and a value of
+// coveted reports whether r is the favourite of a class other than own, and a value of
 // that class is live somewhere between pos, where the walk is, and end.
-func (co *coalescer) coveted(r regalloc.PReg, v, pos, end uint32) bool {
+func (co *coalescer) coveted(r regalloc.PReg, own, pos, end uint32) bool {
 	c := co.favourite[r&63]
-	if c == none || c == co.classFor(v) {
+	if c == none || c == own {
 		return false
 	}
-	cl := &co.classes[c]
+	return co.liveIn(&co.classes[c], pos, end)
+}
+
+// liveIn reports whether a value of cl is live somewhere between pos, where the walk is, and end.
+func (co *coalescer) liveIn(cl *class, pos, end uint32) bool {
 	for co.merged[cl.cursor].end <= pos && cl.cursor != cl.tail {
 		cl.cursor = co.merged[cl.cursor].next
 	}
@@ -216,10 +220,9 @@ func (co *coalescer) coveted(r regalloc.PReg, v, pos, end uint32) bool {
 	return x.end > pos && x.start < end
 }
 
-// unsafe are the registers that a value of v's class should not begin with, as
+// unsafe are the registers that v, of class c, should not begin with, as
 // other members could not keep them.
-func (co *coalescer) unsafe(v uint32) regalloc.PRegSet {
-	c := co.classFor(v)
+func (co *coalescer) unsafe(c, v uint32) regalloc.PRegSet {
 	if c == none {
 		return 0
 	}

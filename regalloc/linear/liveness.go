@@ -147,12 +147,15 @@ func (lv *liveness) propagate() error {
 		in.Stop.PollAt(v)
 		def := lv.vregs[v].defBlock
 		for ; g != none; g = lv.global[g].next {
-			lv.work = append(lv.work[:0], lv.global[g].block)
-			for len(lv.work) > 0 {
+			lv.work = lv.work[:0]
+			for b := lv.global[g].block; ; {
 				in.Stop.Poll()
-				b := lv.work[len(lv.work)-1]
-				lv.work = lv.work[:len(lv.work)-1]
 				if seen[b] == uint32(v) || b == def {
+					if len(lv.work) == 0 {
+						break
+					}
+					b = lv.work[len(lv.work)-1]
+					lv.work = lv.work[:len(lv.work)-1]
 					continue
 				}
 				if b == 0 {
@@ -166,11 +169,13 @@ func (lv *liveness) propagate() error {
 					lv.found = slices.Grow(lv.found, max(n, 64)) // append would grow by less
 				}
 				lv.found = stop.Append(lv.in.Stop, lv.found, livePair{uint32(v), b})
-				for _, p := range in.PredsOf(regalloc.Block(b)) {
+				preds := in.PredsOf(regalloc.Block(b))
+				for _, p := range preds[1:] {
 					if seen[p] != uint32(v) && uint32(p) != def {
 						lv.work = append(lv.work, uint32(p))
 					}
 				}
+				b = uint32(preds[0])
 			}
 		}
 	}

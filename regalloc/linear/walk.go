@@ -240,7 +240,8 @@ func (w *walker) placeFree(p uint32) bool {
 	unpaid := longest // the same among registers that are not worth saving
 	// spare is free for all of p, but another value should better have it, or it is bad
 	// for other members of p's class.
-	spare, unsafe := regalloc.NoPReg, w.coalescer.unsafe(pt.vreg)
+	class := w.coalescer.classFor(pt.vreg)
+	spare, unsafe := regalloc.NoPReg, w.coalescer.unsafe(class, pt.vreg)
 	hints, n := w.hints(p)
 	for k, list := range [2][]regalloc.PReg{hints[:n], w.env.Order[w.class(pt.vreg)]} {
 		hinted := k == 0
@@ -252,7 +253,7 @@ func (w *walker) placeFree(p uint32) bool {
 				if until > unpaid.until {
 					unpaid = candidate{r, until}
 				}
-			case until >= pt.end && !hinted && (unsafe.Has(r) || w.coalescer.coveted(r, pt.vreg, w.pos, pt.end)):
+			case until >= pt.end && !hinted && (unsafe.Has(r) || w.coalescer.coveted(r, class, w.pos, pt.end)):
 				if spare == regalloc.NoPReg {
 					spare = r
 				}
@@ -269,13 +270,15 @@ func (w *walker) placeFree(p uint32) bool {
 			}
 		}
 	}
+	if w.mayOutweigh(p, spare, unsafe) {
+		if r := w.outweighed(p); r != regalloc.NoPReg {
+			w.evict(r)
+			w.assign(p, r)
+			return true
+		}
+	}
 	if spare != regalloc.NoPReg {
 		w.assign(p, spare)
-		return true
-	}
-	if r := w.outweighed(p); r != regalloc.NoPReg {
-		w.evict(r)
-		w.assign(p, r)
 		return true
 	}
 	if longest.reg == regalloc.NoPReg && now {
@@ -291,14 +294,28 @@ func (w *walker) placeFree(p uint32) bool {
 	return true
 }
 
+// mayOutweigh reports whether to look for a register to evict, where spare is free but another class covets it, or members of
+// p's class could not keep it, or there is none. A short-lived value gives a register back soon: it needs another than spare
+// only in a deep loop.
+func (w *walker) mayOutweigh(p uint32, spare regalloc.PReg, unsafe regalloc.PRegSet) bool {
+	if spare == regalloc.NoPReg {
+		return !w.isShort(p)
+	}
+	return !unsafe.Has(spare) && w.depthAt(w.parts[p].start) > 1
+}
+
+// isShort reports whether p spans so few instructions that evicting another value for it costs more than it brings,
+// unless it is used very much more often.
+func (w *walker) isShort(p uint32) bool { return w.parts[p].end-w.parts[p].start < 4*soon/2 }
+
 // outweighed returns a register that could hold all of p if its present owner, a part of a
 // value used much less often, were evicted; or NoPReg.
 func (w *walker) outweighed(p uint32) regalloc.PReg {
 	pt := &w.parts[p]
-	if pt.end-pt.start < 4*soon/2 {
-		return regalloc.NoPReg
-	}
 	lightest, least := regalloc.NoPReg, w.vregs[pt.vreg].weight/outweighFactor
+	if w.isShort(p) {
+		least /= shortFactor
+	}
 	for _, r := range w.env.Order[w.class(pt.vreg)] {
 		o := w.regs[r].pass(w.pos)
 		if o.start > w.pos {
@@ -323,6 +340,9 @@ func (w *walker) outweighed(p uint32) regalloc.PReg {
 // outweighFactor is how much more often per instruction a value has to be used than
 // one that loses its register to it.
 const outweighFactor = 2
+
+// shortFactor is how many times as often again a short-lived value has to be used.
+const shortFactor = 32
 
 // needNow reports whether p must have a register in the very instruction that
 // it starts in, so that it cannot be split before, and up to which position.
@@ -388,6 +408,7 @@ func (w *walker) paysSaving(p uint32) bool {
 func (w *walker) hints(p uint32) (list [7]regalloc.PReg, n int) {
 	pt := &w.parts[p]
 	vr := &w.vregs[pt.vreg]
+	class := w.coalescer.classFor(pt.vreg)
 	var seen regalloc.PRegSet
 	add := func(r regalloc.PReg) {
 		if r != regalloc.NoPReg && w.env.Allocatable.Has(r) && !seen.Has(r) && r.Class() == w.class(pt.vreg) {
@@ -397,8 +418,12 @@ func (w *walker) hints(p uint32) (list [7]regalloc.PReg, n int) {
 		}
 	}
 	add(w.wish)
-	if c := w.coalescer.classFor(pt.vreg); c != none {
-		add(regalloc.PReg(w.coalescer.classes[c].pref))
+	if class != none {
+		if cl := &w.coalescer.classes[class]; cl.depth >= 0 {
+			add(regalloc.PReg(cl.pref))
+		} else {
+			add(w.mereHint(cl.pref, class, pt.end))
+		}
 	}
 	u := pt.use
 	for range 4 {
@@ -417,11 +442,26 @@ func (w *walker) hints(p uint32) (list [7]regalloc.PReg, n int) {
 	if vr.def.IsReg() {
 		add(vr.def.Reg())
 	}
-	add(regalloc.PReg(vr.pref))
+	link := uint8(regalloc.NoPReg)
 	if vr.link != none {
-		add(regalloc.PReg(w.vregs[vr.link].pref))
+		link = w.vregs[vr.link].pref
+	}
+	for _, pref := range [2]uint8{vr.pref, link} {
+		if r := regalloc.PReg(pref); r != regalloc.NoPReg && !seen.Has(r) {
+			add(w.mereHint(pref, class, pt.end))
+		}
 	}
 	return list, n
+}
+
+// mereHint returns the register pref, or NoPReg if a class other than the part's covets it before end: the hint would save one
+// move, and might cost that class one in each iteration.
+func (w *walker) mereHint(pref uint8, class, end uint32) regalloc.PReg {
+	r := regalloc.PReg(pref)
+	if r != regalloc.NoPReg && w.coalescer.coveted(r, class, w.pos, end) {
+		return regalloc.NoPReg
+	}
+	return r
 }
 
 // assign gives all of p the register r.
