@@ -8,11 +8,14 @@ import (
 	"github.com/waot-project/waot/internal/stop"
 )
 
-// LoweredBlock is one block of the final layout: a CLIF block, an edge block,
+// LoweredBlock is one block of the final layout: a CLIF block, an edge block, the top of a loop,
 // or the synthetic entry before an entry block that is a branch target.
 type LoweredBlock struct {
 	// Orig is the CLIF block, NoBlock for the other kinds.
 	Orig clif.Block
+	// TopOf is the CLIF block that follows the top of a loop, its header; NoBlock for the other kinds. All edges to the header
+	// lead to the top, which has the header's parameters (see tops.go).
+	TopOf clif.Block
 	// Via is the CLIF target whose arguments an edge block passes; NoTarget for
 	// the other kinds.
 	Via clif.Target
@@ -22,7 +25,7 @@ type LoweredBlock struct {
 	LoopDepth uint16
 	// Cold blocks surely end in a trap, or are reached along rare edges only.
 	Cold bool
-	// Header: the target of a back edge.
+	// Header: the target of a back edge. If the loop has a top, that is it.
 	Header bool
 }
 
@@ -57,6 +60,8 @@ type BlockOrder struct {
 	// tableEdges maps the entries of all br_tables to edge numbers; tableStart,
 	// by CLIF block, is where a block's entries begin.
 	tableEdges []uint32
+	// tops are the tops of loops, indices of Blocks.
+	tops []uint32
 
 	f      *clif.Func
 	info   []blockInfo // by CLIF block
@@ -114,6 +119,7 @@ func (o *BlockOrder) TableEdges(b clif.Block, n int) []uint32 {
 func (o *BlockOrder) Compute(f *clif.Func) {
 	o.f = f
 	o.Blocks, o.Succs, o.tableEdges = o.Blocks[:0], o.Succs[:0], o.tableEdges[:0]
+	o.tops = o.tops[:0]
 	o.edges, o.rpo, o.order, o.before = o.edges[:0], o.rpo[:0], o.order[:0], o.before[:0]
 	o.info, o.rare = stop.Resize(f.Stop, o.info, len(f.Blocks)), false
 	for i := range o.info {
@@ -328,7 +334,7 @@ func (o *BlockOrder) placeLoop(b clif.Block) {
 // split fills Blocks and Succs from order, with edge blocks.
 func (o *BlockOrder) split() {
 	if o.info[o.order[0]].preds > 0 {
-		o.Blocks = append(stop.Room(o.f.Stop, o.Blocks), LoweredBlock{Orig: clif.NoBlock, Via: clif.NoTarget})
+		o.Blocks = append(stop.Room(o.f.Stop, o.Blocks), LoweredBlock{Orig: clif.NoBlock, TopOf: clif.NoBlock, Via: clif.NoTarget})
 	}
 	for i, b := range o.order {
 		o.f.Stop.PollAt(i)
@@ -341,7 +347,14 @@ func (o *BlockOrder) split() {
 			o.appendEdgeBlock(clif.Block(o.before[p-1].from), o.before[p-1].edge)
 		}
 		bi.pos = uint32(len(o.Blocks))
-		o.Blocks = append(stop.Room(o.f.Stop, o.Blocks), LoweredBlock{Orig: b, Via: clif.NoTarget, LoopDepth: bi.depth, Cold: bi.cold, Header: o.nest.IsHeader(b)})
+		lb := LoweredBlock{Orig: b, TopOf: clif.NoBlock, Via: clif.NoTarget, LoopDepth: bi.depth, Cold: bi.cold, Header: o.nest.IsHeader(b)}
+		if lb.Header && o.wantsTop(b) {
+			top := lb
+			top.Orig, top.TopOf, lb.Header = clif.NoBlock, b, false
+			o.tops = append(o.tops, bi.pos)
+			o.Blocks = append(stop.Room(o.f.Stop, o.Blocks), top)
+		}
+		o.Blocks = append(stop.Room(o.f.Stop, o.Blocks), lb)
 		for e := bi.edgeStart; e < bi.edgeEnd; e++ {
 			if o.edges[e].crit && o.edges[e].at == 0 {
 				o.appendEdgeBlock(b, e)
@@ -387,6 +400,52 @@ func (o *BlockOrder) markCritical(i int, b clif.Block) {
 	}
 }
 
+// maxTopLoop is the greatest number of CLIF instructions in a loop with a top: in a large one a jump counts for little.
+const maxTopLoop = 40
+
+// wantsTop reports whether the loop with header b is small and innermost, and the edge block of some edge back may be empty if no
+// parameter interferes.
+func (o *BlockOrder) wantsTop(b clif.Block) bool {
+	if o.info[b].cold || len(o.f.Params(b)) == 0 {
+		return false
+	}
+	size, back := clif.Inst(0), false
+	for c := b; ; {
+		ci := &o.info[c]
+		size += o.f.Blocks[c].End - o.f.Blocks[c].Start
+		if size > maxTopLoop || c != b && o.nest.IsHeader(c) {
+			return false
+		}
+		for _, e := range o.edges[ci.edgeStart:ci.edgeEnd] {
+			back = back || e.crit && !e.rare && e.to == b && o.changes(e.via)
+		}
+		if c == b {
+			c = ci.child
+		} else {
+			c = ci.sibling
+		}
+		if c == clif.NoBlock {
+			return back
+		}
+	}
+}
+
+// changes reports whether via passes a new value, and no constants.
+func (o *BlockOrder) changes(via clif.Target) bool {
+	f, changes := o.f, false
+	params := f.Params(f.Targets[via].Block)
+	for k, v := range f.TargetArgs(via) {
+		f.Stop.PollAt(k)
+		if d := &f.Values[v]; d.Kind == clif.ValueResult {
+			if op := f.Insts[d.Def].Op; op == clif.OpIconst || op == clif.OpFconst || op == clif.OpVconst {
+				return false
+			}
+		}
+		changes = changes || v != params[k]
+	}
+	return changes
+}
+
 // fallsTo reports whether b has an edge to to.
 func (o *BlockOrder) fallsTo(b, to clif.Block) bool {
 	bi := &o.info[b]
@@ -416,7 +475,7 @@ func (o *BlockOrder) appendEdgeBlock(from clif.Block, e uint32) {
 	fi, ti := &o.info[from], &o.info[ed.to]
 	ed.at = uint32(len(o.Blocks))
 	o.Blocks = append(stop.Room(o.f.Stop, o.Blocks), LoweredBlock{
-		Orig: clif.NoBlock, Via: ed.via, LoopDepth: min(fi.depth, ti.depth), Cold: fi.cold || ti.cold || ed.rare,
+		Orig: clif.NoBlock, TopOf: clif.NoBlock, Via: ed.via, LoopDepth: min(fi.depth, ti.depth), Cold: fi.cold || ti.cold || ed.rare,
 	})
 }
 
@@ -438,8 +497,8 @@ func (o *BlockOrder) connect() {
 			}
 		case lb.Via != clif.NoTarget:
 			o.Succs = append(stop.Room(o.f.Stop, o.Succs), Succ{To: o.info[o.f.Targets[lb.Via].Block].pos, Via: lb.Via})
-		default:
-			o.Succs = append(stop.Room(o.f.Stop, o.Succs), Succ{To: 1, Via: clif.NoTarget})
+		default: // the synthetic entry, or a top
+			o.Succs = append(stop.Room(o.f.Stop, o.Succs), Succ{To: uint32(i + 1), Via: clif.NoTarget})
 		}
 		lb.SuccEnd = uint32(len(o.Succs))
 	}

@@ -13,7 +13,7 @@ import (
 
 // graph builds a function from a description: blocks separated by semicolons, each its successors
 // separated by spaces, none for a return, "!" for a trap, "~" for a table whose entries but the first are rare. All blocks but the entry have a parameter,
-// if params is set.
+// if params is set; a third edge back passes a constant for it.
 func graph(desc string, params bool) *clif.Func {
 	m := &clif.Module{Sigs: []clif.Signature{{Params: []clif.Type{clif.I32}}}, Funcs: make([]clif.FuncDecl, 1)}
 	f := &clif.Func{Mod: m}
@@ -38,6 +38,9 @@ func graph(desc string, params bool) *clif.Func {
 			var args []clif.Value
 			if params {
 				args = []clif.Value{b.Iconst(clif.I32, uint64(k))}
+				if to <= i && k%3 != 2 {
+					args[0] = b.Unary(clif.OpClz, clif.I32, v)
+				}
 			}
 			ts = append(ts, b.Target(clif.Block(to), args))
 		}
@@ -60,13 +63,16 @@ func graph(desc string, params bool) *clif.Func {
 	return f
 }
 
-// text is the order: CLIF blocks by number, edge blocks as target with an apostrophe.
+// text is the order: CLIF blocks by number, edge blocks as target with an apostrophe, tops of loops as header with a t.
 func (o *BlockOrder) text(f *clif.Func) string {
 	var s []string
 	for _, b := range o.Blocks {
 		switch {
-		case b.Orig != clif.NoBlock:
+		case b.Orig != clif.NoBlock || b.TopOf != clif.NoBlock:
 			t := fmt.Sprint(uint32(b.Orig))
+			if b.TopOf != clif.NoBlock {
+				t = fmt.Sprint(uint32(b.TopOf), "t")
+			}
 			if b.Header {
 				t += "h"
 			}
@@ -118,13 +124,26 @@ func TestBlockOrder(t *testing.T) {
 	}
 }
 
-// TestBlockOrderParams: edges with different arguments stay apart, and are critical.
+// TestBlockOrderParams: edges with different arguments stay apart, and are critical. A loop with parameters has a top if a
+// conditional branch leads back.
 func TestBlockOrderParams(t *testing.T) {
-	f := graph("1 1;", true)
-	var o BlockOrder
-	o.Compute(f)
-	if got, want := o.text(f), "0 1' 1' 1"; got != want {
-		t.Errorf("%s, want %s", got, want)
+	for _, c := range []struct{ name, in, want string }{
+		{"same target twice", "1 1;", "0 1' 1' 1"},
+		{"loop", "1;1 2;", "0 1th^1 1^1 1' 2"},
+		{"loop that ends in a jump", "1;2 3;1;", "0 1h^1 2^1 3"},
+		{"two ways back", "1;1 2;1 3;", "0 1th^1 1^1 1' 2^1 1' 3"},
+		{"loop in a loop", "1;2;2 3;1 4;", "0 1h^1 2th^2 2^2 2' 3^1 1' 4"},
+		{"a constant", "1;3 2 1;;", "0 1h^1 1' 3 2"},
+		{"entry in a loop", "0 1;", "entry 0th^1 0^1 0' 1"},
+		{"cold loop", "1;1 2;!", "0c 1h^1c 1'c 2c"},
+		{"critical way in", "3 1;1 2;;", "0 1' 1th^1 1^1 1' 2 3"},
+	} {
+		f := graph(c.in, true)
+		var o BlockOrder
+		o.Compute(f)
+		if got := o.text(f); got != c.want {
+			t.Errorf("%s: %s = %s, want %s", c.name, c.in, got, c.want)
+		}
 	}
 }
 
@@ -149,7 +168,7 @@ func TestBlockOrderRandom(t *testing.T) {
 			rows = append(rows, strings.Join(s, " "))
 		}
 		desc := strings.Join(rows, ";")
-		f := graph(desc, false)
+		f := graph(desc, len(desc)%2 == 0)
 		o.Compute(f)
 		checkOrder(t, desc, &o)
 		checkCold(t, desc, f, &o)

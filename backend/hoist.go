@@ -105,8 +105,11 @@ func (h *hoister) findLoops(f *clif.Func, o *BlockOrder) {
 		if lb.Cold {
 			continue
 		}
+		if lb.TopOf != clif.NoBlock {
+			h.enterLoop(o, b, lb.TopOf)
+		}
 		if lb.Orig != clif.NoBlock {
-			h.enterLoop(o, b)
+			h.enterLoop(o, b, lb.Orig)
 			h.noteCall(f, b, lb.Orig)
 		}
 		h.backEdges(o, b)
@@ -114,11 +117,14 @@ func (h *hoister) findLoops(f *clif.Func, o *BlockOrder) {
 	h.mark()
 }
 
-// enterLoop fills inLoop of block b, which is not cold. If b is a header, it adds the loop. The headers around b come before b.
-func (h *hoister) enterLoop(o *BlockOrder, b int) {
+// enterLoop fills inLoop of block b, which is not cold and stands for the CLIF block orig. If b is a header, it adds the loop.
+// The headers around b come before b.
+func (h *hoister) enterLoop(o *BlockOrder, b int, orig clif.Block) {
 	lb := &o.Blocks[b]
 	at := int32(-1)
-	if around := o.nest.Around(lb.Orig); around != clif.NoBlock {
+	if pos := o.info[orig].pos; pos != uint32(b) { // behind the top of the loop
+		at = h.inLoop[pos]
+	} else if around := o.nest.Around(orig); around != clif.NoBlock {
 		at = h.inLoop[o.info[around].pos]
 	}
 	if lb.Header {

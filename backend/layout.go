@@ -1,6 +1,8 @@
 package backend
 
 import (
+	"slices"
+
 	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/machbuffer"
 	"github.com/waot-project/waot/regalloc"
@@ -25,6 +27,7 @@ type blockPlan struct {
 	loopEnd uint32
 	// latch of a loop header is the block that is moved in front of it, or 0.
 	latch   uint32
+	header  bool // the top of a loop leads here
 	empty   bool
 	aligned bool
 	// landing is the label in front of the code that Target.EmitLanding emits, 0 if there is none.
@@ -57,7 +60,7 @@ func (e *Emitter) plan() {
 		e.Block = bi
 		p.start = min(e.end(bi)+p.body+e.Target.BranchBytes(e), tooFar)
 		p.before = p.start
-		if e.VC.Headers[bi] {
+		if p.header || e.VC.Headers[bi] {
 			innermost := header > p.loopEnd && p.start-e.end(int(p.loopEnd)) <= maxAlignedLoop
 			p.aligned = innermost && !e.VC.In.Blocks[bi].Cold && e.Target.LoopAlign > 1
 			header = uint32(bi)
@@ -124,7 +127,7 @@ func (p *blockPlan) moved(e *Emitter, b uint32) bool {
 	}
 	in := &e.VC.In
 	s := in.Blocks[b].Succs
-	return s.Len() == 1 && e.blocks[in.Edges[s.Start].To].latch == b
+	return s.Len() == 1 && e.blocks[e.blocks[in.Edges[s.Start].To].dest].latch == b
 }
 
 // rotates returns the header to which block b jumps back, if b can stand in front of it: there is one way to b, a conditional
@@ -135,7 +138,7 @@ func (e *Emitter) rotates(b uint32) (header uint32, ok bool) {
 	if e.blocks[b].dest != b || blk.Cold || blk.Succs.Len() != 1 || blk.Preds.Len() != 1 {
 		return 0, false
 	}
-	header = uint32(in.Edges[blk.Succs.Start].To)
+	header = e.blocks[in.Edges[blk.Succs.Start].To].dest
 	from := in.BlockLists[blk.Preds.Start]
 	last := &e.VC.Insts[in.Blocks[from].Insts.End-1]
 	if header >= b || e.blocks[header].dest != header || e.blocks[header].landing != 0 || last.Tail != TailJump || e.VC.Insts[blk.Insts.End-1].Op != OpJump {
@@ -149,7 +152,8 @@ func (e *Emitter) rotates(b uint32) (header uint32, ok bool) {
 	return header, true
 }
 
-// thread fills dest. Empty blocks lead forward, or to a block with code, so that there is no cycle.
+// thread fills dest. Empty blocks lead forward, to a block with code, or back to the top of a loop. There is no cycle:
+// what follows a top alone leads to a conditional branch.
 func (e *Emitter) thread() {
 	in := &e.VC.In
 	for bi := len(in.Blocks) - 1; bi >= 0; bi-- {
@@ -163,6 +167,28 @@ func (e *Emitter) thread() {
 		if p.dest = uint32(to); int(to) > bi {
 			p.dest = e.blocks[to].dest
 		}
+	}
+	if len(e.VC.Tops) > 0 {
+		e.throughTops()
+	}
+}
+
+// throughTops completes dest where it is a top without code, and fills header of where tops lead.
+func (e *Emitter) throughTops() {
+	for bi := range e.VC.In.Blocks {
+		e.VC.In.Stop.PollAt(bi)
+		p := &e.blocks[bi]
+		if !p.empty {
+			continue
+		}
+		for d := &e.blocks[p.dest]; e.blocks[d.dest].dest != d.dest; {
+			e.VC.In.Stop.Poll()
+			d.dest = e.blocks[d.dest].dest
+		}
+		p.dest = e.blocks[p.dest].dest
+	}
+	for _, top := range e.VC.Tops {
+		e.blocks[e.blocks[top].dest].header = true
 	}
 }
 
@@ -186,14 +212,14 @@ func (e *Emitter) landings() {
 // backEdges notes that block b ends the loops to whose headers it branches.
 func (e *Emitter) backEdges(b uint32) {
 	for _, s := range e.VC.In.SuccsOf(regalloc.Block(b)) {
-		if uint32(s.To) <= b {
-			e.blocks[s.To].loopEnd = max(e.blocks[s.To].loopEnd, b)
+		if to := e.blocks[s.To].dest; to <= b {
+			e.blocks[to].loopEnd = max(e.blocks[to].loopEnd, b)
 		}
 	}
 }
 
-// measure fills body, worst and empty. A block is empty if nothing is in it but a jump forward, or to a block
-// with code.
+// measure fills body, worst and empty. A block is empty if nothing is in it but a jump forward, to a block
+// with code, or to the top of a loop.
 func (e *Emitter) measure() {
 	in := &e.VC.In
 	edits, maxBytes := e.Out.Edits, e.Target.MaxBytes
@@ -217,13 +243,19 @@ func (e *Emitter) measure() {
 		p.body = n
 		if n == 0 && blk.Insts.Len() == 1 && e.VC.Insts[blk.Insts.Start].Op == OpJump {
 			to := in.Edges[blk.Succs.Start].To
-			p.empty = int(to) > bi || int(to) < bi && !e.blocks[to].empty
+			p.empty = int(to) > bi || int(to) < bi && (!e.blocks[to].empty || e.isTop(uint32(to)))
 		}
 		if !p.empty {
 			worst = min(worst+p.body+e.Target.LoopAlign+e.Target.LandingBytes+e.Target.MaxBranches, tooFar)
 		}
 	}
 	e.blocks[len(in.Blocks)].worst = worst
+}
+
+// isTop reports whether block b is the top of a loop.
+func (e *Emitter) isTop(b uint32) bool {
+	_, ok := slices.BinarySearch(e.VC.Tops, b)
+	return ok
 }
 
 // Next returns the block whose code follows that of the current block.

@@ -43,6 +43,7 @@ type Lower struct {
 	loads []uint32        // by Inst: how many loads lie before it
 	sunk  []bool          // by Inst: folded into its only user
 	sums  []sharedSum     // empty between blocks
+	tops  tops
 
 	block  int       // being lowered, in Order
 	cur    clif.Inst // the instruction being lowered
@@ -55,6 +56,7 @@ func (l *Lower) Run(f *clif.Func, o *BlockOrder, vc *VCode) {
 	l.DefUse.begin(f)
 	l.VCodeBuilder.begin(f.Stop, vc, len(o.Blocks))
 	l.hoister.begin(f.Stop, o, len(f.Mod.Memories))
+	l.tops.begin(f.Stop, len(o.Blocks))
 	l.reset()
 	if l.Target.Hoist && !l.flat() {
 		l.findLoops(f, o)
@@ -63,10 +65,12 @@ func (l *Lower) Run(f *clif.Func, o *BlockOrder, vc *VCode) {
 	l.signature()
 	for b := len(o.Blocks) - 1; b >= 0; b-- {
 		f.Stop.Poll()
+		l.tops.vregs[b] = uint32(len(vc.In.VRegs))
 		l.lowerBlock(b)
 		l.endBlock(b)
 	}
 	l.finish(o)
+	l.tops.split(l.vc, o)
 }
 
 func (l *Lower) reset() {
@@ -134,10 +138,13 @@ func (l *Lower) lowerBlock(b int) {
 	if lb.Orig == clif.NoBlock {
 		l.group(0)
 		l.Push(Inst{Op: OpJump}, regalloc.IsTerminator)
-		if lb.Via != clif.NoTarget {
+		if lb.Via != clif.NoTarget || lb.TopOf != clif.NoBlock {
 			l.edges(b)
 		}
 		l.lowerHoisted(b)
+		if lb.TopOf != clif.NoBlock {
+			l.blockParams(b, lb.TopOf)
+		}
 		return
 	}
 	f := l.F
@@ -172,7 +179,9 @@ func (l *Lower) lowerBlock(b int) {
 	}
 	if b > 0 {
 		l.lowerBases(b, true)
-		l.blockParams(b, lb.Orig)
+		if l.Order.Blocks[b-1].TopOf != lb.Orig {
+			l.blockParams(b, lb.Orig)
+		}
 	}
 }
 

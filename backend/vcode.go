@@ -12,6 +12,8 @@ type VCode struct {
 	Srcs  []uint32
 	// Headers says which blocks are targets of back edges.
 	Headers []bool
+	// Tops are the tops of loops, rising.
+	Tops []uint32
 	// Consts is the pool of ModeConst.
 	Consts []PoolConst
 	// Tables are the jump tables, ranges of TableBlocks.
@@ -47,7 +49,7 @@ func (vc *VCode) reset() {
 		Blocks: in.Blocks[:0], Edges: in.Edges[:0], BlockLists: in.BlockLists[:0], VRegLists: in.VRegLists[:0],
 	}
 	*vc = VCode{
-		In: *in, Insts: vc.Insts[:0], Srcs: vc.Srcs[:0], Headers: vc.Headers[:0], Consts: vc.Consts[:0],
+		In: *in, Insts: vc.Insts[:0], Srcs: vc.Srcs[:0], Headers: vc.Headers[:0], Tops: vc.Tops[:0], Consts: vc.Consts[:0],
 		Tables: vc.Tables[:0], Chained: vc.Chained[:0], Safepoints: vc.Safepoints[:0], TableBlocks: vc.TableBlocks[:0], Indirect: vc.Indirect[:0],
 	}
 }

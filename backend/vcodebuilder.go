@@ -132,6 +132,7 @@ func (c *VCodeBuilder) finish(o *BlockOrder) {
 	flag := in.Stop
 	c.groups = append(stop.Room(flag, c.groups), group{inst: uint32(len(c.insts)), op: uint32(len(c.Ops))})
 	vc.Headers = stop.Zeroed(flag, vc.Headers, len(in.Blocks))
+	vc.Tops = append(vc.Tops, o.tops...)
 	in.Operands, in.Insts = stop.Resize(flag, in.Operands, len(c.Ops))[:0], stop.Resize(flag, in.Insts, len(c.insts))[:0]
 	vc.Insts, vc.Srcs = stop.Resize(flag, vc.Insts, len(c.insts))[:0], stop.Resize(flag, vc.Srcs, len(c.insts))[:0]
 	start := uint32(0)
