@@ -1,0 +1,108 @@
+package opt
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/verify"
+	"github.com/waot-project/waot/internal/stop"
+)
+
+// dispatcherOf is a dispatcher of n states with params parameters besides the state, each of which a state changes.
+func dispatcherOf(n, params int) *clif.Func {
+	m := testModule([]clif.Type{clif.I32}, []clif.Type{clif.I32})
+	f := &clif.Func{Name: "f", Mod: m}
+	b := &clif.Builder{F: f}
+	entry, head, exit := b.NewBlock(), b.NewBlock(), b.NewBlock()
+	start := b.AddParam(entry, clif.I32)
+	var values []clif.Value
+	for range params + 1 {
+		values = append(values, b.AddParam(head, clif.I32))
+	}
+	b.SwitchTo(entry)
+	first := make([]clif.Value, params+1)
+	for i := range first {
+		first[i] = start
+	}
+	b.Jump(b.Target(head, first))
+	b.SwitchTo(head)
+	var states []clif.Block
+	var targets []clif.Target
+	for range n {
+		states = append(states, b.NewBlock())
+		targets = append(targets, b.Target(states[len(states)-1], nil))
+	}
+	b.BrTable(values[0], append(targets, b.Target(exit, nil)))
+	for i, s := range states {
+		b.SwitchTo(s)
+		args := append([]clif.Value{b.Iconst(clif.I32, uint64((i+1)%n))}, values[1:]...)
+		k := 1 + i%params
+		args[k] = b.Binary(clif.OpIadd, clif.I32, values[k], values[1+(i+1)%params])
+		b.Branch(values[k], b.Target(head, args), b.Target(exit, nil))
+	}
+	b.SwitchTo(exit)
+	sum := values[1]
+	for _, v := range values[2:] {
+		sum = b.Binary(clif.OpIadd, clif.I32, sum, v)
+	}
+	b.Return([]clif.Value{sum})
+	return f
+}
+
+// TestDispatchBudget: where parameters times states are too many, all edges stay; the function is as it was.
+func TestDispatchBudget(t *testing.T) {
+	for _, c := range []struct {
+		states, params int
+		threaded       bool
+	}{{10, 5, true}, {300, 20, true}, {2000, 20, true}, {2000, 200, false}, {200, 2000, false}} {
+		f := dispatcherOf(c.states, c.params)
+		if err := verify.Func(f); err != nil {
+			t.Fatal(err)
+		}
+		before, size := body(f), len(f.Pool)
+		o := Optimizer{Control: &Control{Limit: -1}}
+		o.RunPass(f, "dispatch")
+		if err := verify.Func(f); err != nil {
+			t.Fatal(err)
+		}
+		want := 0
+		if c.threaded {
+			want = c.states
+		} else if got := body(f); got != before || len(f.Pool) != size {
+			t.Errorf("%v: changed, and nothing says so", c)
+		}
+		if got := len(o.Control.Log); got != want {
+			t.Errorf("%v: %d edges, want %d", c, got, want)
+		}
+	}
+}
+
+// TestDispatchPolls: the pass polls for each edge and block, and a poll that finds the flag set ends it.
+func TestDispatchPolls(t *testing.T) {
+	polls := func(states, end int) (n int, err error) {
+		defer stop.Recover(&err)
+		f := dispatcherOf(states, 10)
+		f.Stop = new(stop.Flag)
+		f.Stop.Observe(func() {
+			if n++; n == end {
+				f.Stop.Set()
+			}
+		})
+		new(Optimizer).RunPass(f, "dispatch")
+		return n, nil
+	}
+	few, err := polls(100, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	many, _ := polls(1000, -1)
+	if few < 100*10 || many < 9*few {
+		t.Errorf("%d polls for 100 states, %d for 1,000", few, many)
+	}
+	for end := 1; end < few; end += 97 {
+		if n, err := polls(100, end); !errors.Is(err, stop.Stopped{}) || n != end {
+			t.Errorf("the flag was set at poll %d: %d polls, %v", end, n, err)
+		}
+	}
+}
