@@ -19,6 +19,7 @@ mem0 1 1
 function "leaf" (i32) -> (i32, i64) {
 block0(v0: i32):
     v1 = load.i32 mem0 v0 ; @0010
+    v3 = memory_grow mem0, v1 ; @0011
     v2 = iconst.i64 9
     return v1, v2 ; @0012
 }
@@ -88,8 +89,9 @@ block1(v1: i32):
     jump block3(v1) ; @0020
 block3(v6: i32):
     v7 = load.i32 mem0 v6+0 ; @0010 called at @0020
-    v8 = iconst.i64 9
-    jump block4(v7, v8) ; @0012
+    v8 = memory_grow mem0, v7 ; @0011 called at @0020
+    v9 = iconst.i64 9
+    jump block4(v7, v9) ; @0012
 block4(v2: i32, v3: i64):
     v4 = ireduce.i32 v3
     v5 = iadd.i32 v2, v4
@@ -137,7 +139,7 @@ func TestControl(t *testing.T) {
 
 // TestPolicy: the same body is inlined or not by how many loops are around the call.
 func TestPolicy(t *testing.T) {
-	file := func(weight, loops int) string {
+	file := func(weight, loops int, behind bool) string {
 		var b strings.Builder
 		b.WriteString("mem0 1 1\nfunction \"small\" () -> () {\nblock0:\n    v0 = iconst.i32 1\n")
 		for range weight {
@@ -151,19 +153,34 @@ func TestPolicy(t *testing.T) {
 		for n := range loops {
 			fmt.Fprintf(&b, "block%d:\n    br v0, block%d, block%d\n", loops+2+n, loops-n, loops+3+n)
 		}
-		fmt.Fprintf(&b, "block%d:\n    return\n}\n", 2*loops+2)
+		fmt.Fprintf(&b, "block%d:\n", 2*loops+2)
+		if behind {
+			b.WriteString("    call fn0()\n")
+		}
+		b.WriteString("    return\n}\n")
 		return b.String()
 	}
 	for loops, limit := range []int{limits[0], limits[1], limits[2], limits[2]} {
 		for _, weight := range []int{1, limit, limit + 1} {
-			f, err := text.Parse(file(weight, loops))
-			if err != nil {
-				t.Fatal(err)
-			}
-			var n Inliner
-			body := n.Keep(f.Funcs[0].Func)
-			if got, want := n.Run(f.Funcs[1].Func, func(clif.FuncIndex) *Body { return body }), weight <= limit; got != want {
-				t.Errorf("weight %d in %d loops: inlined %v, want %v", weight, loops, got, want)
+			for _, behind := range []bool{false, true} {
+				f, err := text.Parse(file(weight, loops, behind))
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctl := &rewrite.Control{Limit: -1}
+				n := Inliner{Control: ctl}
+				body := n.Keep(f.Funcs[0].Func)
+				n.Run(f.Funcs[1].Func, func(clif.FuncIndex) *Body { return body })
+				want := 0
+				if weight <= limit {
+					want++
+				}
+				if behind && weight <= limits[0] {
+					want++
+				}
+				if len(ctl.Log) != want {
+					t.Errorf("weight %d in %d loops, behind them too %v: %d inlined, want %d", weight, loops, behind, len(ctl.Log), want)
+				}
 			}
 		}
 	}
@@ -205,6 +222,27 @@ func TestBounded(t *testing.T) {
 		}
 		if calls == 1 && deepest != maxDepth {
 			t.Errorf("calls are inlined %d deep, want %d", deepest, maxDepth)
+		}
+	}
+}
+
+// TestBudget: a function with many calls gets no more than its budget.
+func TestBudget(t *testing.T) {
+	for _, calls := range []int{10, 1000, 10_000} {
+		var b strings.Builder
+		b.WriteString("mem0 1 1\nfunction \"small\" () -> () {\nblock0:\n    v0 = iconst.i32 1\n    store.i32 mem0 v0, v0\n    store.i32 mem0 v0, v0\n    return\n}\n")
+		b.WriteString("function \"caller\" () -> () {\nblock0:\n" + strings.Repeat("    call fn0()\n", calls) + "    return\n}\n")
+		file, err := text.Parse(b.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctl := &rewrite.Control{Limit: -1}
+		n := Inliner{Control: ctl}
+		body, f := n.Keep(file.Funcs[0].Func), file.Funcs[1].Func
+		most := budget(f)
+		n.Run(f, func(clif.FuncIndex) *Body { return body })
+		if got, want := len(ctl.Log), min(calls, most/body.size); got != want {
+			t.Errorf("%d of %d calls are inlined, want %d", got, calls, want)
 		}
 	}
 }
