@@ -27,6 +27,13 @@ func TestSuiteNoLoweringRules(t *testing.T) {
 
 func TestSuite(t *testing.T) { suitetest.Run(t, nativeengine.New(opt.O1)) }
 
+// TestSuiteInlined: with all that may be inlined.
+func TestSuiteInlined(t *testing.T) {
+	e := nativeengine.New(opt.O1)
+	e.Options.EagerInlining = true
+	suitetest.Run(t, e)
+}
+
 // TestSuiteVectors runs the groups of vectors for the levels of processors above the lowest that this machine has, and with results that do not
 // depend on the machine.
 func TestSuiteVectors(t *testing.T) {
