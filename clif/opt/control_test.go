@@ -56,6 +56,7 @@ func firingFuncs(t *testing.T) (funcs []*clif.Func) {
 		}
 		parse(src)
 	}
+	funcs = append(funcs, bulkFunc(clif.OpMemoryCopy, 20, false), bulkFunc(clif.OpMemoryFill, 20, true))
 	for _, form := range byteForms() {
 		if form.count < countEqual {
 			funcs = append(funcs, form.function())
