@@ -191,6 +191,8 @@ func (w *byteWriter) ends(t clif.Type, p, p2, i, i2, limit val) val {
 
 // access does what is done with a byte, and returns one of 32 bits. A comparison goes on in a block of its own.
 func (w *byteWriter) access(x, y, value val, pointers []val, done clif.Block) val {
+	w.Src = 77 // where each trap must come from
+	defer func() { w.Src = 1 }()
 	how := clif.U8
 	if w.signed {
 		how = clif.S8
@@ -252,7 +254,7 @@ func (b *byteRun) same(t *testing.T, memory []byte, to, from, n uint32, value ui
 		results, err := w.inst.Func(0).Call([]uint64{uint64(to), uint64(from), uint64(n), value})
 		var trap *interp.Trap
 		if errors.As(err, &trap) {
-			ends[i] = trap.Code.String()
+			ends[i] = trap.Error() // with the place
 			b.traps++
 		} else if err != nil {
 			t.Fatal(err)
