@@ -331,20 +331,36 @@ func moveInst(f *clif.Func, i clif.Inst) {
 	f.Insts[i] = clif.InstData{Result: clif.NoValue}
 }
 
-// markRare notes that the entries of a dispatcher's table but the first are rare, if no loop goes through it any more: what is
-// left are ways into the function that resume it.
+// markRare notes that the entries of a dispatcher's table but the first are rare, if what is left is the caller's choice where to resume
+// the function: the one way to the dispatcher comes from the entry block with a parameter of the function, and most entries are
+// reached without the table, too. Of an ordinary switch on a parameter they are not.
 func (p *dispatchPass) markRare(o *Optimizer, f *clif.Func) {
 	for _, b := range p.blocks {
 		f.Stop.Poll()
-		if !o.cfg.Reachable(b) {
+		preds := o.cfg.Preds(b)
+		if len(preds) != 1 || preds[0].From != f.Entry() {
 			continue
 		}
-		loops := false
-		for _, e := range o.cfg.Preds(b) {
-			loops = loops || o.cfg.Number(e.From) >= o.cfg.Number(b)
+		d := &f.Insts[f.Terminator(b)]
+		x := &f.Values[d.ArgA()]
+		if x.Kind == clif.ValueParam && clif.Block(x.Def) == b {
+			x = &f.Values[f.TargetArgs(preds[0].Target)[x.Num]]
 		}
-		if !loops {
-			f.Insts[f.Terminator(b)].Cond = clif.TableRare
+		if x.Kind == clif.ValueParam && clif.Block(x.Def) == f.Entry() && resumes(o, f, b) {
+			d.Cond = clif.TableRare
 		}
 	}
+}
+
+// resumes reports whether most targets of dispatcher b, without the first, have other predecessors.
+func resumes(o *Optimizer, f *clif.Func, b clif.Block) bool {
+	others, targets := 0, o.cfg.Succs(b)[1:]
+	for _, t := range targets {
+		f.Stop.Poll()
+		preds := o.cfg.Preds(f.Targets[t].Block) // those from b are in a row
+		if preds[0].From != b || preds[len(preds)-1].From != b {
+			others++
+		}
+	}
+	return 2*others > len(targets)
 }

@@ -206,6 +206,56 @@ v7 = ireduce.i32 v11
 br v7, block2(v11), block4(v11)
 block4 [13]
 return v13`},
+	{"an ordinary switch, one case of which goes to another", "dispatch", `
+function "f" (i32, i64) -> (i64) {
+block0(v0: i32, v1: i64):
+    jump block1(v0)
+block1(v2: i32):
+    br_table v2, [block2, block3, block4, block4]
+block2:
+    v3 = iconst.i32 2
+    jump block1(v3)
+block3:
+    trap unreachable
+block4:
+    return v1
+}`, `block0 [0 1]
+jump block1(v0)
+block1 [2]
+br_table v2, [block2, block3, block4, block4]
+block2 []
+v3 = iconst.i32 2
+jump block4
+block3 []
+trap unreachable
+block4 []
+return v1`},
+	{"a dispatcher in a loop, which keeps it", "dispatch", `
+function "f" (i32, i64) -> (i64) {
+block0(v0: i32, v1: i64):
+    jump block1(v0)
+block1(v2: i32):
+    br_table v2, [block2, block3, block4]
+block2:
+    v3 = iconst.i32 1
+    jump block1(v3)
+block3:
+    v4 = ireduce.i32 v1
+    br v4, block1(v4), block4
+block4:
+    return v1
+}`, `block0 [0 1]
+jump block1(v0)
+block1 [2]
+br_table v2, [block2, block3, block4]
+block2 []
+v3 = iconst.i32 1
+jump block3
+block3 []
+v4 = ireduce.i32 v1
+br v4, block1(v4), block4
+block4 []
+return v1`},
 	{"dispatchers that lead to each other", "dispatch", `
 function "f" (i64) -> (i64) {
 block0(v0: i64):
