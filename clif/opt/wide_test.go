@@ -45,12 +45,15 @@ func (w *wideBuilder) op(op clif.Opcode, x, y val) val {
 
 // add is the sum of all, in any order and association.
 func (w *wideBuilder) add(xs ...val) val {
+	op := clif.OpIadd
 	if w.isWrong() {
-		return xs[0]
+		if op = clif.OpBor; w.r.IntN(2) == 0 {
+			return xs[0]
+		}
 	}
 	for len(xs) > 1 {
 		w.r.Shuffle(len(xs), func(i, k int) { xs[i], xs[k] = xs[k], xs[i] })
-		xs = append(xs[2:], w.op(clif.OpIadd, xs[0], xs[1]))
+		xs = append(xs[2:], w.op(op, xs[0], xs[1]))
 	}
 	return xs[0]
 }
@@ -177,17 +180,39 @@ func widePatterns() (all []pattern) {
 		}
 	}
 	for seed := range uint64(4) {
-		all = append(all, pattern{name: fmt.Sprintf("carry of bits, order %d", seed), params: "ww", build: func(b bld, p, _ []val) val {
-			w := newWideBuilder(b, seed, 0)
-			return w.top(w.op(clif.OpBor, w.op(clif.OpBand, p[0], p[1]),
-				w.op(clif.OpBand, w.op(clif.OpBor, p[0], p[1]), w.not(w.op(clif.OpIadd, p[0], p[1])))))
-		}}, pattern{name: fmt.Sprintf("borrow of bits, order %d", seed), params: "ww", build: func(b bld, p, _ []val) val {
-			w := newWideBuilder(b, seed, 0)
-			return w.top(w.op(clif.OpBor, w.op(clif.OpBand, w.not(p[0]), p[1]),
-				w.op(clif.OpBand, w.not(w.op(clif.OpBxor, p[0], p[1])), w.Binary(clif.OpIsub, i64, p[0], p[1]))))
-		}})
+		all = append(all, carryPattern(seed, clif.OpIadd, false), borrowPattern(seed, false, false))
 	}
 	return all
+}
+
+// carryPattern is the carry of a sum by bits; the sum may be of other numbers, or another operation.
+func carryPattern(seed uint64, op clif.Opcode, other bool) pattern {
+	return pattern{name: fmt.Sprintf("carry of bits, order %d, %v, other %v", seed, op, other), params: "ww", build: func(b bld, p, _ []val) val {
+		w := newWideBuilder(b, seed, 0)
+		y := p[1]
+		if other {
+			y = p[0]
+		}
+		return w.top(w.op(clif.OpBor, w.op(clif.OpBand, p[0], p[1]),
+			w.op(clif.OpBand, w.op(clif.OpBor, p[0], p[1]), w.not(w.op(op, p[0], y)))))
+	}}
+}
+
+// borrowPattern is the borrow of a difference by bits; the difference may be the opposite one, or one operand another.
+func borrowPattern(seed uint64, opposite, other bool) pattern {
+	return pattern{name: fmt.Sprintf("borrow of bits, order %d, opposite %v, other %v", seed, opposite, other), params: "ww", build: func(b bld, p, _ []val) val {
+		w := newWideBuilder(b, seed, 0)
+		x, y := p[0], p[1]
+		if opposite {
+			x, y = y, x
+		}
+		subtrahend := p[1]
+		if other {
+			subtrahend = w.Binary(clif.OpIadd, i64, p[0], p[1])
+		}
+		return w.top(w.op(clif.OpBor, w.op(clif.OpBand, w.not(p[0]), subtrahend),
+			w.op(clif.OpBand, w.not(w.op(clif.OpBxor, p[0], p[1])), w.Binary(clif.OpIsub, i64, x, y))))
+	}}
 }
 
 func (w *wideBuilder) not(x val) val { return w.op(clif.OpBxor, x, w.minusOne()) }
@@ -233,6 +258,13 @@ func TestWideWrong(t *testing.T) {
 					pat := widePattern(&forms[i], seed, false, wrong)
 					p.pattern(t, &pat, testenv.Cases[uint](0, 0, 16), 0, 10, r)
 				}
+			}
+		}
+		for seed := range uint64(8) {
+			for _, pat := range []pattern{
+				carryPattern(seed, clif.OpIadd, true), carryPattern(seed, clif.OpIsub, false), borrowPattern(seed, true, false), borrowPattern(seed, false, true),
+			} {
+				p.pattern(t, &pat, 16, 0, 10, r)
 			}
 		}
 		t.Logf("%d functions, %d evaluations", p.functions, p.evaluations)
