@@ -31,7 +31,7 @@ func TestOperator(t *testing.T) {
 		}
 	}
 	t.Logf("%d bodies, %d operators", bodies/every, len(seen))
-	if len(seen) < testenv.Cases(350, 400, 420) {
+	if len(seen) < testenv.Cases(300, 400, 420) {
 		t.Errorf("only %d operators occur", len(seen))
 	}
 }
