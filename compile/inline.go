@@ -142,7 +142,7 @@ func (n *inlining) keep(i uint32, b *inline.Body) {
 // midEnd inlines and optimises w.f, which is function i.
 func (w *worker) midEnd(i uint32) error {
 	n := w.d.inlining
-	if n == nil || clif.FuncIndex(i) == w.d.cm.InitFunc() { // in which immutable globals change
+	if n == nil || clif.FuncIndex(i) == w.d.cm.InitFunc() { // it runs once, and immutable globals change in it
 		return w.opt.Run(&w.f, w.d.opt.OptLevel)
 	}
 	values, pool := len(w.f.Values), len(w.f.Pool)

@@ -239,7 +239,7 @@ func TestBudget(t *testing.T) {
 		ctl := &rewrite.Control{Limit: -1}
 		n := Inliner{Control: ctl}
 		body, f := n.Keep(file.Funcs[0].Func), file.Funcs[1].Func
-		most := budget(f)
+		most := 200 + len(f.Insts)
 		n.Run(f, func(clif.FuncIndex) *Body { return body })
 		if got, want := len(ctl.Log), min(calls, most/body.size); got != want {
 			t.Errorf("%d of %d calls are inlined, want %d", got, calls, want)
