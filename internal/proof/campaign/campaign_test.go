@@ -179,7 +179,7 @@ var scalarFaults = [...]fault{
 	{name: "reassociated constants", rule: "reassociate"},
 	{name: "masked shifts", rule: "shift-mask"},
 	{name: "extended comparisons", rule: "icmp-extends"},
-	{name: "arguments of edges past dispatchers", rule: "thread-table", often: true},
+	{name: "arguments of edges past dispatchers", rule: "thread-table"},
 	{name: "lowered shifts by constants", lowering: "shift_imm", often: true},
 	{name: "x86-64: setl becomes setle", target: x64, often: true, code: bugcases.BytesOf([]byte{0x0F, 0x9C}, func(b []byte) {
 		if b[1] >= 0xC0 {

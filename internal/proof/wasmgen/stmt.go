@@ -37,7 +37,7 @@ func (f *fgen) statement() {
 	case n < 67:
 		f.byteLoop()
 	case n < 71:
-		if f.chance(3) {
+		if f.chance(8) {
 			f.dispatcher()
 		} else {
 			f.fueledLoop()
