@@ -528,7 +528,7 @@ func (c *folder) are(v clif.Value, op clif.Opcode, x, y clif.Value) bool {
 
 // ruleAdd is for sums, which may be words of a product if the function has products of halves.
 func ruleAdd(c *folder, d *clif.InstData) (clif.Value, bool) {
-	if c.wide > 0 && d.Type == clif.I64 {
+	if c.wide > 0 && c.isSum(d) {
 		if v, again := mulLow(c, d); v != none || again {
 			return v, again
 		}

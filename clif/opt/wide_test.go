@@ -43,7 +43,7 @@ func (w *wideBuilder) op(op clif.Opcode, x, y val) val {
 	return w.Binary(op, i64, x, y)
 }
 
-// add is the sum of all, in any order and association.
+// add is the sum of all, in any order and association. A wrong one has one addend, or is the disjunction of all.
 func (w *wideBuilder) add(xs ...val) val {
 	op := clif.OpIadd
 	if w.isWrong() {
@@ -268,6 +268,19 @@ func TestWideWrong(t *testing.T) {
 			}
 		}
 		t.Logf("%d functions, %d evaluations", p.functions, p.evaluations)
+	}
+}
+
+// TestWideOverlap: a disjunction of addends that have bits in common is no sum.
+func TestWideOverlap(t *testing.T) {
+	pat := pattern{name: "disjunction of addends", params: "ww", build: func(b bld, p, _ []val) val {
+		w := newWideBuilder(b, 1, 0)
+		p00, p01, p10, _ := w.parts(p[0], p[1])
+		return w.op(clif.OpBor, p00, w.raised(w.add(p01, p10)))
+	}}
+	for _, shrink := range []uint8{3, 0} {
+		p := newProver(shrink)
+		p.pattern(t, &pat, 0, 0, 10, rand.New(rand.NewPCG(9, uint64(shrink))))
 	}
 }
 
