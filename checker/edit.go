@@ -86,7 +86,7 @@ func (c *Checker) moveMessage(e *regalloc.Edit) string {
 		loc, ok := c.locate(a, uint32(e.Bytes>>3))
 		switch {
 		case !ok:
-			return "no such location for so many bytes: " + locString(a)
+			return "no location of this width: " + locString(a)
 		case loc < numRegs && c.writeable>>loc&1 == 0:
 			return "not a register of the allocator: " + locString(a)
 		}

@@ -271,9 +271,9 @@ func TestRules(t *testing.T) {
 		{"half reloaded", change(straight(2, s(0), f(0)), func(c *code) {
 			c.edits(move(after0, s(1), r(0), 8), move(after0, f(0), s(0), 16))
 		}), checker.RuleUse, ""},
-		{"other half reloaded", change(straight(2, s(0), f(0)), func(c *code) { c.edits(move(after0, f(0), s(1), 16)) }), checker.RuleEdit, "no such location for so many bytes: s1"},
+		{"other half reloaded", change(straight(2, s(0), f(0)), func(c *code) { c.edits(move(after0, f(0), s(1), 16)) }), checker.RuleEdit, "no location of this width: s1"},
 		{"narrow value moved wide", change(straight(1, f(1), s(2)), func(c *code) { c.edits(move(after0, s(2), f(1), 16)) }), no, ""},
-		{"wide move to an odd word", change(straight(1, f(1), s(1)), func(c *code) { c.edits(move(after0, s(1), f(1), 16)) }), checker.RuleEdit, "no such location for so many bytes: s1"},
+		{"wide move to an odd word", change(straight(1, f(1), s(1)), func(c *code) { c.edits(move(after0, s(1), f(1), 16)) }), checker.RuleEdit, "no location of this width: s1"},
 		{"wide move over the next slot", change(straight(1, s(1), s(1)), func(c *code) { c.edits(move(after0, s(0), f(1), 16)) }), checker.RuleUse, ""},
 		{"through scratch", change(straight(0, s(1), s(0)), func(c *code) { c.edits(move(after0, f(15), s(1), 8), move(after0, s(0), f(15), 8)) }), no, ""},
 		{"scratch across", change(straight(0, r(1), s(0)), func(c *code) {
@@ -286,12 +286,12 @@ func TestRules(t *testing.T) {
 		{"wide through int", change(straight(1, f(1), r(0)), func(c *code) { c.edits(move(after0, r(0), f(1), 16)) }), checker.RuleEdit, "16 bytes with an int register"},
 		{"memory to memory", change(straight(0, s(1), s(0)), func(c *code) { c.edits(move(after0, s(0), s(1), 8)) }), checker.RuleEdit, "memory to memory"},
 		{"to argument", change(straight(0, r(1), r(1)), func(c *code) { c.edits(move(after0, regalloc.InArg(0), r(1), 8)) }), checker.RuleEdit, "incoming argument"},
-		{"move outside the frame", change(straight(0, r(1), r(1)), func(c *code) { c.edits(move(after0, s(4), r(1), 8)) }), checker.RuleEdit, "no such location for so many bytes: s4"},
+		{"move outside the frame", change(straight(0, r(1), r(1)), func(c *code) { c.edits(move(after0, s(4), r(1), 8)) }), checker.RuleEdit, "no location of this width: s4"},
 		{"wide move half outside the frame", change(straight(1, f(1), s(1)), func(c *code) {
 			c.edits(move(after0, s(2), f(1), 16))
 			c.out.SlotWords = 3
-		}), checker.RuleEdit, "no such location for so many bytes: s2"},
-		{"move of nothing", change(straight(0, r(1), r(1)), func(c *code) { c.edits(move(after0, s(0), 0, 8)) }), checker.RuleEdit, "no such location for so many bytes: -"},
+		}), checker.RuleEdit, "no location of this width: s2"},
+		{"move of nothing", change(straight(0, r(1), r(1)), func(c *code) { c.edits(move(after0, s(0), 0, 8)) }), checker.RuleEdit, "no location of this width: -"},
 		{"move to a foreign register", change(straight(0, r(1), r(1)), func(c *code) { c.edits(move(after0, r(9), r(1), 8)) }), checker.RuleEdit, "not a register of the allocator: p9i"},
 		{"bad kind", change(straight(0, r(1), r(1)), func(c *code) { c.edits(regalloc.Edit{Point: after0, Kind: 7}) }), checker.RuleEdit, "unknown kind"},
 		{"bad point", change(straight(0, r(1), r(1)), func(c *code) { c.edits(move(99, r(0), r(1), 8)) }), checker.RuleEdit, "no such instruction"},

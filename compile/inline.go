@@ -30,7 +30,7 @@ type inlining struct {
 	bodies []*inline.Body // by rank, nil if the function is not inlined
 }
 
-// newInlining finds the candidates: functions with bodies of at most so many bytes.
+// newInlining finds the candidates: functions with bodies of up to most bytes.
 func newInlining(m *wasmfront.Module, most int, end *stop.Flag) *inlining {
 	n := &inlining{rank: make([]uint32, len(m.Funcs)+1)}
 	n.change.L = &n.mu

@@ -90,7 +90,7 @@ func (d *deep) sound(t *testing.T) {
 	}
 }
 
-// isOverflow checks that err is a stack overflow with at least so many frames.
+// isOverflow checks that err is a stack overflow with at least the given number of frames.
 func isOverflow(t *testing.T, err error, frames int) {
 	t.Helper()
 	var trap *host.Trap

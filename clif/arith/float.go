@@ -79,7 +79,7 @@ func Fma(t clif.Type, x, y, z uint64) uint64 {
 	return FloatBits(t, math.FMA(Float(t, x), Float(t, y), Float(t, z)))
 }
 
-// fma32 returns x*y + z of numbers with 24 digits, with so many digits that rounding to 24 is the only
+// fma32 returns x*y + z of numbers with 24 digits, precisely enough that rounding to 24 is the only
 // rounding: the product is exact, and the sum is rounded to an odd last digit if it is not.
 func fma32(x, y, z float64) float64 {
 	p := x * y

@@ -139,7 +139,7 @@ func addPairs(hasSign bool) func(*operation) V128 {
 	}
 }
 
-// dot adds the products of so many adjacent lanes, which have the part of the width; then end makes the lane of
+// dot adds the products of parts adjacent lanes, each of width 1/parts of the result; then end makes the lane of
 // the sum.
 func dot(parts uint, leftSigned bool, end func(o *operation, i uint, sum int64) int64) func(*operation) V128 {
 	return func(o *operation) (r V128) {

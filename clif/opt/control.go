@@ -55,7 +55,7 @@ func (c *folder) observed(r rule, d *clif.InstData) (clif.Value, bool) {
 		v = ctl.Plant(ctl.Log[n].Rule, c.f, d, v)
 	}
 	if ctl.Trace {
-		after := c.placed(start)
+		after := c.textsFrom(start)
 		switch name, _, _ := strings.Cut(before, " ="); {
 		case v == clif.NoValue:
 			after = append(after, rewrite.Text(c.f, d))
@@ -69,8 +69,8 @@ func (c *folder) observed(r rule, d *clif.InstData) (clif.Value, bool) {
 	return v, again
 }
 
-// placed returns the texts of the instructions placed from start on.
-func (c *folder) placed(start int) (texts []string) {
+// textsFrom returns the texts of the instructions that were appended from start on.
+func (c *folder) textsFrom(start int) (texts []string) {
 	for i := start; i < len(c.out); i++ {
 		texts = append(texts, rewrite.Text(c.f, &c.out[i]))
 	}
@@ -92,7 +92,7 @@ func (c *folder) effect(d *clif.InstData) (dropped bool) {
 		ctl.Log[i].Type = typ // rules that made operands have set theirs
 	}
 	if ctl.Trace {
-		after := c.placed(start)
+		after := c.textsFrom(start)
 		if !dropped {
 			after = append(after, rewrite.Text(c.f, d))
 		}

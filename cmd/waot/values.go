@@ -86,7 +86,7 @@ func parseValue(t meta.ValType, s string) (uint64, error) {
 	return 0, usagef("%q is no %s", s, typeNames[t])
 }
 
-// parseInteger reads an integer of so many bits.
+// parseInteger reads an integer of the given number of bits.
 func parseInteger(s string, bits int) (uint64, error) {
 	if x, err := strconv.ParseInt(s, 0, bits); err == nil {
 		return uint64(x) & (1<<bits - 1), nil
@@ -94,7 +94,7 @@ func parseInteger(s string, bits int) (uint64, error) {
 	return strconv.ParseUint(s, 0, bits)
 }
 
-// parseFloat reads a float of so many bits as its bits.
+// parseFloat reads a float of the given number of bits, and returns these.
 func parseFloat(s string, bits int) (uint64, error) {
 	mantissa := map[int]int{32: 23, 64: 52}[bits]
 	number := strings.TrimLeft(s, "+-")

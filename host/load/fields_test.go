@@ -132,7 +132,7 @@ func runEdited(t *testing.T, file []byte, seed uint64) bool {
 	defer cancel()
 	refs := []meta.ValType{meta.ExternRef}
 	h, err := s.NewHostFunc(meta.FuncType{Params: refs, Results: refs}, func(c *inproc.Caller, args, results []uint64) error {
-		for range 1500 { // so many that a collection comes
+		for range 1500 { // enough for a collection
 			results[0] = s.ExternRef(seed)
 		}
 		c.SafepointWalk(func(inproc.Frame, []uint64) {})

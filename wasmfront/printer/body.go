@@ -56,7 +56,7 @@ func (b *body) begin(m *wasmfront.Module, i uint32) {
 	clear(b.inner)
 }
 
-// locals reads the types of locals, beside which there are so many parameters.
+// locals reads the types of locals, which come after params parameters.
 func (b *body) locals(accept wasmfront.Features, params int) []wasmfront.ValType {
 	b.types = b.types[:0]
 	for n := b.U32(); n > 0 && b.Err == nil; n-- {

@@ -120,7 +120,7 @@ func (p *printer) target(keyword string, space wasmfront.IndexSpace, i uint32, o
 	p.constantsOf("offset", offset)
 }
 
-// listed starts a line after so many elements of a list.
+// listed starts a new line after every 16 elements of a list; k were written.
 func (p *printer) listed(k int) {
 	if k > 0 && k%16 == 0 {
 		p.newline(2)

@@ -128,7 +128,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// failing is a writer that takes so many bytes.
+// failing is a writer that takes left bytes, then fails.
 type failing struct{ left int }
 
 func (f *failing) Write(b []byte) (int, error) {

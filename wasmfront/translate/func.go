@@ -137,7 +137,7 @@ func (t *Translator) Values() int { return t.check.Values() }
 // Bytes is about how many bytes the tables of the function take in all of the compiler together.
 func (t *Translator) Bytes() int64 { return bytesPerSize * int64(t.size()) }
 
-// GrownBytes is about how many bytes so many more values and numbers in the pool of a function take.
+// GrownBytes is about how many bytes the given numbers of values and of words in the pool of a function add.
 func GrownBytes(values, pool int) int64 { return bytesPerSize * int64(perValue*values+perOperand*pool) }
 
 // bytesPerSize is measured: see docs/correctness.md.

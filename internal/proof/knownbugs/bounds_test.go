@@ -156,7 +156,7 @@ func storeEffect(memory []byte, c *bugcases.Cell, at uint64, outside bool) (prob
 	return problem, part
 }
 
-// stored is the byte that a store writes so many bytes above its address.
+// stored is the byte that a store writes i bytes above its address.
 func stored(c *bugcases.Cell, i uint64) byte {
 	return bugcases.StoredVector.Byte(c.Lane()*c.Op.Width + i)
 }

@@ -219,7 +219,7 @@ func TestOperandAliases(t *testing.T) {
 	check(t, compare.Single("(module "+b.String()+")", b.Calls...))
 }
 
-// TestOperandsUnderPressure runs every operator while so many other numbers are alive, one more
+// TestOperandsUnderPressure runs every operator while enough other numbers are alive, one more
 // each time, that its operands, result and temporaries get the last registers there are: operands
 // that are needed no more, and ones that are.
 func TestOperandsUnderPressure(t *testing.T) {

@@ -396,7 +396,7 @@ func mergeSlots(m *mutant) bool {
 	return true
 }
 
-// slotOf returns the slot that a spill or reload of so many bytes accesses, none if there is no such edit.
+// slotOf returns the slot that a spill or reload of the given width accesses, none if there is no such edit.
 func (m *mutant) slotOf(bytes uint8) regalloc.Allocation {
 	e := m.edit(func(e regalloc.Edit) bool { return e.Bytes == bytes && (isSpill(e) || isReload(e)) })
 	switch {

@@ -284,7 +284,7 @@ func (f *fgen) dispatcher() {
 	f.loops--
 }
 
-// enterState sets the local of a dispatcher of n states: once in so many times to anything, else to a constant.
+// enterState sets the local of a dispatcher of n states: one time in once to anything, else to a constant.
 func (f *fgen) enterState(local, n, once int) {
 	if f.chance(once) {
 		f.produce('i')
