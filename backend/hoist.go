@@ -11,10 +11,11 @@ import (
 // the instance data go to the nearest block that dominates their uses and is in no loop.
 
 // maxHoisted is the most constants of the function that are defined in front of one loop: of scalars, and as many vectors. maxMade is
-// the most vectors that lowering asks for.
+// the most vectors that lowering asks for. maxAtHome is the most constants that one block defines, for all loops that it is the home of.
 const (
 	maxHoisted = 16
 	maxMade    = 8
+	maxAtHome  = 64
 )
 
 // loop is a loop, without its cold blocks. Outer loops come before the loops in them.
@@ -244,16 +245,31 @@ func (h *hoister) hoist(u *DefUse, o *BlockOrder, i clif.Inst, d *clif.InstData)
 			room--
 		}
 	}
-	if room == 0 {
+	if room == 0 || !h.hasRoom(h.homeOf(o, lp)) {
 		return false
 	}
 	h.putInFront(o, lp, hoisted{inst: i})
 	return true
 }
 
+// homeOf returns the block at whose end the constants of a loop are defined.
+func (h *hoister) homeOf(o *BlockOrder, lp *loop) uint32 {
+	return h.outside(o, h.dom.Of(lp.header), lp.depth-1)
+}
+
+// hasRoom reports whether a block may define one more constant. Many loops may have one home, far in front of them, so that their
+// constants would live in all blocks between.
+func (h *hoister) hasRoom(home uint32) bool {
+	room := maxAtHome
+	for n := h.homes[home]; n != 0 && room > 0; n = h.list[n-1].sameHome {
+		room--
+	}
+	return room > 0
+}
+
 // putInFront adds c to the constants in front of a loop.
 func (h *hoister) putInFront(o *BlockOrder, lp *loop, c hoisted) {
-	home := h.outside(o, h.dom.Of(lp.header), lp.depth-1)
+	home := h.homeOf(o, lp)
 	c.sameHome, c.before = h.homes[home], lp.consts
 	h.list = append(h.list, c)
 	lp.consts = uint32(len(h.list))

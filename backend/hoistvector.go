@@ -46,7 +46,7 @@ func (l *Lower) loopAround() *loop {
 
 // placeVector places the definition of dst in front of lp, if that is a loop and has room.
 func (l *Lower) placeVector(lp *loop, low, high uint64, dst regalloc.VReg) bool {
-	if lp == nil || lp.made == maxMade {
+	if lp == nil || lp.made == maxMade || !l.hasRoom(l.homeOf(l.Order, lp)) {
 		return false
 	}
 	lp.made++
