@@ -48,7 +48,9 @@ func (t *tops) split(vc *VCode, o *BlockOrder) {
 		vc.In.Stop.Poll()
 		end := top
 		for _, b := range vc.In.PredsOf(regalloc.Block(top)) {
-			end = max(end, uint32(b))
+			if goesBack(&vc.In, top, b) {
+				end = max(end, uint32(b))
+			}
 		}
 		if t.scan(&vc.In, top, end); t.choose(vc, top, end) {
 			t.copy(&vc.In, top)
@@ -117,7 +119,7 @@ func (t *tops) outlives(in *regalloc.Input, top, k uint32) (until uint32, ok boo
 	until = ^uint32(0)
 	for _, b := range in.PredsOf(regalloc.Block(top)) {
 		in.Stop.Poll()
-		if uint32(b) < top {
+		if !goesBack(in, top, b) {
 			continue
 		}
 		arg := in.ArgsOf(in.SuccsOf(b)[0])[k]
@@ -129,10 +131,16 @@ func (t *tops) outlives(in *regalloc.Input, top, k uint32) (until uint32, ok boo
 	return until, t.last[p] > until
 }
 
+// goesBack reports whether b, a predecessor of top, is in its loop and runs often. Cold predecessors are behind everything else, so that
+// looking that far for each loop would not be linear; those that come in along rare edges are not even in the loop.
+func goesBack(in *regalloc.Input, top uint32, b regalloc.Block) bool {
+	return uint32(b) > top && !in.Blocks[b].Cold
+}
+
 // isLatch reports whether b is an edge block on an edge back to top.
 func isLatch(vc *VCode, top uint32, b regalloc.Block) bool {
 	blk := &vc.In.Blocks[b]
-	return uint32(b) > top && !blk.Cold && blk.Insts.Len() == 1 && vc.Insts[blk.Insts.Start].Op == OpJump
+	return goesBack(&vc.In, top, b) && blk.Insts.Len() == 1 && vc.Insts[blk.Insts.Start].Op == OpJump
 }
 
 // free reports whether all that latch b passes can be in the registers of top's parameters: each is defined in

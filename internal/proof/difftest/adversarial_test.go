@@ -190,6 +190,11 @@ var families = []family{
 			return join(end, get(0), get(2), add, set(2), constant((i+3)%n), set(1), []byte{0x0C}, uleb(n-1-i))
 		}), end, get(2))
 	}, false},
+	{"a dispatcher whose states are loops", 40000, func(n int) []byte {
+		return single(2, loop, rep(n, block), get(0), []byte{0x0E}, vector(n, numbered(n, uleb)), []byte{0}, numbered(n, func(i int) []byte {
+			return join(end, get(1), get(2), add, set(1), get(1), get(2), add, set(2), constant(i), set(0), get(1), []byte{0x0D}, uleb(n-1-i))
+		}), end, get(2))
+	}, false},
 	{"dispatchers in a row", 12000, func(n int) []byte {
 		return single(2, rep(n, loop, block, block, get(1), []byte{0x0E, 1, 0, 1}, end, constant(1), set(1), []byte{0x0C, 1}, end, get(0), set(2), end), get(2))
 	}, false},
