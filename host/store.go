@@ -35,9 +35,9 @@ type StoreOptions struct {
 	MaxHostDepth int
 	// MaxInstances bounds the instances; by default only the system does.
 	MaxInstances int
-	// NoHugePages keeps memories from asking the system for huge pages. Without it a memory that grows by 4 MiB or more at once gets them
-	// where they are quick to be had, and then takes 2 MiB where a guest touches one byte.
-	NoHugePages bool
+	// HugePages asks the system for huge pages when a memory grows by 4 MiB or more at once, and the first one was quick to be had. Such
+	// a memory takes 2 MiB where a guest touches one byte.
+	HugePages bool
 }
 
 // Store holds instances and everything that they can reach. One goroutine at a time may be inside; the package comment
@@ -52,7 +52,7 @@ func NewStore(o *StoreOptions) (*Store, error) {
 		MaxMemoryPages: o.MaxMemoryPages, MaxTotalMemoryPages: o.MaxTotalMemoryPages,
 		MaxTableElements: o.MaxTableElements, MaxTableMemory: o.MaxTableMemory,
 		MaxTables: o.MaxTables, MaxMemories: o.MaxMemories, MaxGlobals: o.MaxGlobals, MaxInstances: o.MaxInstances,
-		MaxStack: o.MaxStack, MaxHostStack: o.MaxHostStack, MaxHostDepth: o.MaxHostDepth, NoHugePages: o.NoHugePages,
+		MaxStack: o.MaxStack, MaxHostStack: o.MaxHostStack, MaxHostDepth: o.MaxHostDepth, HugePages: o.HugePages,
 	})
 	return (*Store)(s), err
 }

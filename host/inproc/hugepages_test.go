@@ -47,7 +47,7 @@ func needHugePages(t *testing.T) {
 	}
 }
 
-// TestHugePages grows memories in steps. Only a large one asks for huge pages, where the store allows it, and what the
+// TestHugePages grows memories in steps. Only a large one asks for huge pages, where the store wants them, and what the
 // memory has already stays as it was. The next memory at the same place gets no advice, and the mappings are given back.
 func TestHugePages(t *testing.T) {
 	needHugePages(t)
@@ -58,9 +58,9 @@ func TestHugePages(t *testing.T) {
 		grow   uint64
 		asked  bool
 	}{
-		{"large", Config{}, large, true},
-		{"small", Config{}, small, false},
-		{"not allowed", Config{NoHugePages: true}, large, false},
+		{"large", Config{HugePages: true}, large, true},
+		{"small", Config{HugePages: true}, small, false},
+		{"not wanted", Config{}, large, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, err := NewStore(c.config)
@@ -116,7 +116,7 @@ func TestHugePages(t *testing.T) {
 func TestSlowHugePages(t *testing.T) {
 	needHugePages(t)
 	for want, limit := range map[string]time.Duration{"nh": -1, "hg": time.Hour} {
-		s, err := NewStore(Config{NoHugePages: true})
+		s, err := NewStore(Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,6 +137,7 @@ func TestSlowHugePages(t *testing.T) {
 func TestHugePagesWithoutMappings(t *testing.T) {
 	needHugePages(t)
 	s := newStore(t)
+	s.config.HugePages = true
 	m, err := s.NewMemory(Limits{Min: 1})
 	if err != nil {
 		t.Fatal(err)

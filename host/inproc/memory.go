@@ -118,7 +118,7 @@ func (m *Memory) Grow(pages uint64) uint64 {
 	if mprotect(m.base+size, uintptr(pages)*wasmPage, protRW) != nil {
 		return growFailed
 	}
-	if by := uintptr(pages) * wasmPage; by >= hugeGrowth && size > 0 && !s.config.NoHugePages {
+	if by := uintptr(pages) * wasmPage; by >= hugeGrowth && size > 0 && s.config.HugePages {
 		m.useHugePages(size, quickHugePage)
 	}
 	s.used.memoryPages += pages

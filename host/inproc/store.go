@@ -37,9 +37,9 @@ type Config struct {
 	// MaxInstances bounds the instances; by default only the memory mappings that the system
 	// grants a process do.
 	MaxInstances int
-	// NoHugePages keeps memories from asking the system for huge pages. Without it a memory that grows by 4 MiB or more at once gets them
-	// where they are quick to be had, and then takes 2 MiB where a guest touches one byte.
-	NoHugePages bool
+	// HugePages asks the system for huge pages when a memory grows by 4 MiB or more at once, and the first one was quick to be had. Such
+	// a memory takes 2 MiB where a guest touches one byte.
+	HugePages bool
 	// CollectAlways collects references whenever compiled code calls the host, when the host
 	// returns, and whenever one is made: for tests of hosts that handle references.
 	CollectAlways bool
