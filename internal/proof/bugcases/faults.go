@@ -75,11 +75,15 @@ func EachWord(f func(w uint32) uint32) func([]byte) {
 	}
 }
 
-// half makes accesses to 16 bytes accesses to the lower 8, at the same address.
+// half makes accesses to 16 bytes accesses to the lower 8, at the same address: those with scaled offsets, and those of stur and ldur.
 func half(from, to uint32) func([]byte) {
+	const unscaled = 1 << 24 // is not set in them
 	return EachWord(func(w uint32) uint32 {
-		if w&0xFFC00000 == from && w>>10&0xFFF < 0x800 {
+		switch {
+		case w&0xFFC00000 == from && w>>10&0xFFF < 0x800:
 			return to | w&0x3FF | w>>10&0xFFF<<11
+		case w&0xFFE00C00 == from&^unscaled:
+			return to&^unscaled | w&0x1FFFFF
 		}
 		return w
 	})

@@ -415,7 +415,7 @@ func distinct(letter byte, i int) string {
 	low, high := fmt.Sprintf("(i64.add (local.get 0) (i64.const %d))", 1000*i+7), fmt.Sprintf("(i64.mul (local.get 1) (i64.const %d))", 2*i+1)
 	switch letter {
 	case 'v':
-		return "(call $vector " + low + high + ")"
+		return "(i8x16.add (call $vector " + low + high + ") (global.get $sum))" // which nobody sees through
 	case 'i':
 		return "(i32.wrap_i64 " + low + ")"
 	case 'f':
