@@ -89,6 +89,12 @@ func patterns() (all []pattern) {
 		for _, op := range commutative {
 			add(fmt.Sprintf("%v.%v (x k) m", op, t), l, l+l, func(b bld, p, k []val) val { return b.Binary(op, t, b.Binary(op, t, p[0], k[0]), k[1]) })
 		}
+		add(fmt.Sprintf("bxor.%v (k - x) m", t), l, l+l, func(b bld, p, k []val) val {
+			return b.Binary(clif.OpBxor, t, b.Binary(clif.OpIsub, t, k[0], p[0]), k[1])
+		})
+		add(fmt.Sprintf("bxor.%v ((x ^ k) + m) n", t), l, l+l+l, func(b bld, p, k []val) val {
+			return b.Binary(clif.OpBxor, t, b.Binary(clif.OpIadd, t, b.Binary(clif.OpBxor, t, p[0], k[0]), k[1]), k[2])
+		})
 		for _, op := range shifts {
 			add(fmt.Sprintf("%v.%v x (y & k)", op, t), l+l, l, func(b bld, p, k []val) val {
 				return b.Binary(op, t, p[0], b.Binary(clif.OpBand, t, p[1], k[0]))

@@ -207,10 +207,42 @@ func orConst(c *folder, d *clif.InstData, y uint64) (clif.Value, bool) {
 }
 
 func xorConst(c *folder, d *clif.InstData, y uint64) (clif.Value, bool) {
-	if y == 0 && c.may(RuleXorZero) {
+	switch {
+	case y == 0 && c.may(RuleXorZero):
 		return d.ArgA(), false
+	case y == c.allOnes(d.Type) && invert(c, d):
+		return none, true
 	}
 	return reassociate(c, d, y)
+}
+
+// invert makes d, which inverts all bits, a sum with a constant, since ^x is -1 - x: ^(k - x) is x + ^k, and ^((x ^ k) + m) is
+// (x ^ ^k) - m.
+func invert(c *folder, d *clif.InstData) bool {
+	if in := c.defOp(d.ArgA(), clif.OpIsub); in != nil {
+		k, ok := c.constant(in.ArgA())
+		if !ok || !c.may(RuleNotSub) {
+			return false
+		}
+		d.Op, d.A, d.B = clif.OpIadd, in.B, uint32(c.iconst(d.Type, ^k))
+		return true
+	}
+	sum := c.defOp(d.ArgA(), clif.OpIadd)
+	if sum == nil {
+		return false
+	}
+	xor := c.defOp(sum.ArgA(), clif.OpBxor)
+	if xor == nil {
+		return false
+	}
+	k, isConst := c.constant(xor.ArgB())
+	m, ok := c.constant(sum.ArgB())
+	if !isConst || !ok || !c.may(RuleNotAdd) {
+		return false
+	}
+	x := c.binary(clif.OpBxor, d.Type, xor.ArgA(), c.iconst(d.Type, ^k))
+	d.Op, d.A, d.B = clif.OpIadd, uint32(x), uint32(c.iconst(d.Type, -m))
+	return true
 }
 
 // mayBeOne returns a mask of the bits of v that are not known to be zero.

@@ -124,6 +124,13 @@ func ruleCases() []ruleCase {
 		{"xor 0", one32, bin2(clif.OpBxor, i32), 0, "return v0"},
 		{"xor const", one64, twice(clif.OpBxor, i64), 1 << 60, "v5 = iconst.i64 1152921504606846979; v4 = bxor.i64 v0, v5; return v4"},
 		{"xor same", one64, same(clif.OpBxor, i64), 0, "v2 = iconst.i64 0; return v2"},
+		{"not of k - x", one32, func(b bld, p []val, k uint64) val {
+			return b.Binary(clif.OpBxor, i32, b.Binary(clif.OpIsub, i32, b.Iconst(i32, k), p[0]), b.Iconst(i32, ^uint64(0)))
+		}, 0x7a, "v5 = iconst.i32 -123; v4 = iadd.i32 v0, v5; return v4"},
+		{"not of xor and sum", one64, func(b bld, p []val, k uint64) val {
+			sum := b.Binary(clif.OpIadd, i64, b.Binary(clif.OpBxor, i64, p[0], b.Iconst(i64, k)), b.Iconst(i64, 1))
+			return b.Binary(clif.OpBxor, i64, sum, b.Iconst(i64, ^uint64(0)))
+		}, 0x3fd0, "v5 = iconst.i64 -1; v7 = iconst.i64 -16337; v8 = bxor.i64 v0, v7; v6 = iadd.i64 v8, v5; return v6"},
 		{"shl 0", one32, bin2(clif.OpIshl, i32), 32, "return v0"},
 		{"shr too far", one64, bin2(clif.OpUshr, i64), 65, "v3 = iconst.i64 1; v2 = ushr.i64 v0, v3; return v2"},
 		{"rotl too far", one32, bin2(clif.OpRotl, i32), 33, "v3 = iconst.i32 1; v2 = rotl.i32 v0, v3; return v2"},

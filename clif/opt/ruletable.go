@@ -40,6 +40,8 @@ const (
 	RuleOrZero
 	RuleOrOnes
 	RuleXorZero
+	RuleNotSub
+	RuleNotAdd
 	RuleShiftZero
 	RuleShiftFar
 	RuleShiftMask
@@ -208,6 +210,8 @@ var ruleInfos = [NumRules]rewrite.Info{
 	RuleOrZero:          {Name: "or-zero", Pass: "fold", What: "x | 0 => x", Types: onInt},
 	RuleOrOnes:          {Name: "or-ones", Pass: "fold", What: "x | -1 => -1", Types: onInt},
 	RuleXorZero:         {Name: "xor-zero", Pass: "fold", What: "x ^ 0 => x", Types: onInt},
+	RuleNotSub:          {Name: "not-sub", Pass: "fold", What: "(k - x) ^ -1 => x + ^k", Types: onInt},
+	RuleNotAdd:          {Name: "not-add", Pass: "fold", What: "((x ^ k) + m) ^ -1 => (x ^ ^k) - m", Types: onInt},
 	RuleShiftZero:       {Name: "shift-zero", Pass: "fold", What: "x shift 0 => x", Types: onInt},
 	RuleShiftFar:        {Name: "shift-far", Pass: "fold", What: "x shift k => x shift (k mod width)", Types: onInt},
 	RuleShiftMask:       {Name: "shift-mask", Pass: "fold", What: "x shift (y & k) => x shift y, k has the low bits", Types: onInt},
