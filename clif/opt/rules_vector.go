@@ -347,7 +347,7 @@ func ruleVadd(c *folder, d *clif.InstData) (clif.Value, bool) {
 	return ruleVector(c, d)
 }
 
-// ruleVsub: x - -y => x + y, 0 - x => -x.
+// ruleVsub: x - -y => x + y, 0 - x => -x, and differences that are saturated.
 func ruleVsub(c *folder, d *clif.InstData) (clif.Value, bool) {
 	if y, ok := c.negated(d.ArgB(), d.Type); ok && c.may(RuleVsubNeg) {
 		return become(d, clif.InstData{Op: clif.OpVadd, Type: d.Type, A: d.A, B: uint32(y)})
@@ -355,7 +355,40 @@ func ruleVsub(c *folder, d *clif.InstData) (clif.Value, bool) {
 	if c.is(d.ArgA(), zeros, d.Type) && d.A != d.B && c.may(RuleVsubFromZero) {
 		return become(d, clif.InstData{Op: clif.OpVneg, Type: d.Type, A: d.B})
 	}
+	if x, y := subSaturated(c, d); x != none && c.may(RuleVsubExtreme) {
+		return become(d, clif.InstData{Op: clif.OpVsubSatU, Type: d.Type, A: uint32(x), B: uint32(y)})
+	}
 	return ruleVector(c, d)
+}
+
+// subSaturated returns x and y if the difference d is max(x, y) - y or x - min(x, y) of lanes without signs, which is 0 where x is the
+// smaller one. Else it returns none.
+func subSaturated(c *folder, d *clif.InstData) (x, y clif.Value) {
+	if !clif.OpVsubSatU.Info().Types.Has(d.Type) {
+		return none, none
+	}
+	if in := c.defOp(d.ArgA(), clif.OpVmaxU); in != nil && in.Type == d.Type {
+		if x := other(in, d.ArgB()); x != none {
+			return x, d.ArgB()
+		}
+	}
+	if in := c.defOp(d.ArgB(), clif.OpVminU); in != nil && in.Type == d.Type {
+		if y := other(in, d.ArgA()); y != none {
+			return d.ArgA(), y
+		}
+	}
+	return none, none
+}
+
+// other returns the operand of d beside v, or none if v is no operand of d.
+func other(d *clif.InstData, v clif.Value) clif.Value {
+	switch v {
+	case d.ArgA():
+		return d.ArgB()
+	case d.ArgB():
+		return d.ArgA()
+	}
+	return none
 }
 
 // extended are the multiplications of what the extensions give.
@@ -494,7 +527,7 @@ func ruleChoice(c *folder, d *clif.InstData) (clif.Value, bool) {
 			d.A, d.B, d.C = d.B, d.A, in.A
 			return none, true
 		case in.Op == clif.OpVicmp || in.Op == clif.OpVfcmp:
-			if chooseExtreme(c, d, in) {
+			if chooseExtreme(c, d, in) || chooseDistance(c, d, in) {
 				return none, true
 			}
 		}
@@ -555,6 +588,33 @@ func chooseExtreme(c *folder, d, cmp *clif.InstData) bool {
 		return false
 	}
 	become(d, to)
+	return true
+}
+
+// chooseDistance makes d, which chooses between the two differences of what cmp compares, the difference of the maximum and the minimum,
+// or of the minimum and the maximum. It reports whether d chooses so.
+func chooseDistance(c *folder, d, cmp *clif.InstData) bool {
+	x, y := c.defOp(d.ArgA(), clif.OpVsub), c.defOp(d.ArgB(), clif.OpVsub)
+	if x == nil || y == nil || x.Type != cmp.Type || y.Type != cmp.Type || x.A != y.B || x.B != y.A || d.Op == clif.OpVselectTop && d.Type != cmp.Type {
+		return false
+	}
+	// Where the comparison holds, first chooses cmp.A and second cmp.B; elsewhere they choose the other one.
+	first, second := extremes[cmp.IntCC()], extremes[cmp.IntCC().Invert()]
+	switch {
+	case x.A == cmp.A && x.B == cmp.B:
+	case x.A == cmp.B && x.B == cmp.A:
+		first, second = second, first
+	default:
+		return false
+	}
+	if first == clif.OpNop || !first.Info().Types.Has(cmp.Type) || !c.may(RuleVchoiceDistance) {
+		return false
+	}
+	t, a, b := cmp.Type, cmp.A, cmp.B
+	choose := func(op clif.Opcode) uint32 {
+		return uint32(c.make1(clif.InstData{Op: op, Type: t, A: a, B: b}, clif.V128))
+	}
+	become(d, clif.InstData{Op: clif.OpVsub, Type: t, A: choose(first), B: choose(second)})
 	return true
 }
 

@@ -99,6 +99,7 @@ const (
 	RuleVaddNeg
 	RuleVsubNeg
 	RuleVsubFromZero
+	RuleVsubExtreme
 	RuleVmulExtends
 	RuleVextmulBytes
 	RuleVmulMinusOne
@@ -118,6 +119,7 @@ const (
 	RuleVchoiceZero
 	RuleVchoiceOnes
 	RuleVchoiceExtreme
+	RuleVchoiceDistance
 	RuleVtrueNonzero
 	RuleVtrueZero
 	RuleVbitmaskTop
@@ -269,6 +271,7 @@ var ruleInfos = [NumRules]rewrite.Info{
 	RuleVaddNeg:         {Name: "vadd-neg", Pass: "fold", What: "x + -y, -y + x => x - y", Types: onIntShapes},
 	RuleVsubNeg:         {Name: "vsub-neg", Pass: "fold", What: "x - -y => x + y", Types: onIntShapes},
 	RuleVsubFromZero:    {Name: "vsub-from-zero", Pass: "fold", What: "0 - x => -x", Types: onIntShapes},
+	RuleVsubExtreme:     {Name: "vsub-extreme", Pass: "fold", What: "max_u x y - y, x - min_u x y => x -sat_u y", Types: onSmallShapes},
 	RuleVmulExtends:     {Name: "vmul-extends", Pass: "fold", What: "extend x * extend y => extmul x y", Types: 1<<clif.I32x4 | 1<<clif.I64x2},
 	RuleVextmulBytes:    {Name: "vextmul-bytes", Pass: "fold", What: "extmul x y => extend x * extend y, if neither is constant", Types: 1 << clif.I16x8},
 	RuleVmulMinusOne:    {Name: "vmul-minus-one", Pass: "fold", What: "x * -1 => -x", Types: onWideShapes},
@@ -288,6 +291,7 @@ var ruleInfos = [NumRules]rewrite.Info{
 	RuleVchoiceZero:     {Name: "vchoice-zero", Pass: "fold", What: "c ? x : 0 => x & c, c ? 0 : y => y &^ c", Types: onV128},
 	RuleVchoiceOnes:     {Name: "vchoice-ones", Pass: "fold", What: "c ? ones : y => y | c", Types: onV128},
 	RuleVchoiceExtreme:  {Name: "vchoice-extreme", Pass: "fold", What: "x cmp y ? x : y => min or max", Types: onV128 | onNarrowShapes},
+	RuleVchoiceDistance: {Name: "vchoice-distance", Pass: "fold", What: "x cmp y ? x - y : y - x => max - min or min - max", Types: onV128 | onNarrowShapes},
 	RuleVtrueNonzero:    {Name: "vtrue-nonzero", Pass: "fold", What: "any_true, all_true (x != 0) => any_true, all_true x", Types: onV128 | onIntShapes},
 	RuleVtrueZero:       {Name: "vtrue-zero", Pass: "fold", What: "any_true (x == 0) => not all_true x; all_true (x == 0) => not any_true x", Types: onV128 | onIntShapes},
 	RuleVbitmaskTop:     {Name: "vbitmask-top", Pass: "fold", What: "bitmask (x < 0) => bitmask x", Types: onIntShapes},

@@ -180,6 +180,7 @@ func vectorPatterns() (all []pattern) {
 			add(s, true, fmt.Sprintf("%v %s", s, name), params, consts, build)
 		}
 		negationPatterns(s, add)
+		boundPatterns(s, add)
 		choicePatterns(s, add)
 	}
 	for _, s := range floatShapes {
@@ -296,6 +297,24 @@ func negationPatterns(s clif.Type, add adder) {
 	}
 }
 
+// boundPatterns are differences from a minimum or maximum.
+func boundPatterns(s clif.Type, add adder) {
+	for _, op := range []clif.Opcode{clif.OpVminS, clif.OpVminU, clif.OpVmaxS, clif.OpVmaxU} {
+		if !op.Info().Types.Has(s) {
+			continue
+		}
+		for at, name := range []string{"x - (%v x y)", "x - (%v y x)", "(%v x y) - x", "(%v y x) - x"} {
+			add(fmt.Sprintf(name, op), "vv", "", func(b bld, p, k []val) val {
+				bound := b.Binary(op, s, p[at&1], p[1-at&1])
+				if at < 2 {
+					return b.Binary(clif.OpVsub, s, p[0], bound)
+				}
+				return b.Binary(clif.OpVsub, s, bound, p[0])
+			})
+		}
+	}
+}
+
 // choicePatterns choose between integers, by what compares them and by what does not.
 func choicePatterns(s clif.Type, add adder) {
 	for cc := range clif.NumIntCCs {
@@ -310,6 +329,16 @@ func choicePatterns(s clif.Type, add adder) {
 			})
 			add(name+", y x", "vv", "", func(b bld, p, k []val) val {
 				return b.Ternary(op, ty, p[1], p[0], b.Vicmp(cc, s, p[0], p[1]))
+			})
+			difference := func(b bld, x, y val) val { return b.Binary(clif.OpVsub, s, x, y) }
+			add(name+", x-y y-x", "vv", "", func(b bld, p, k []val) val {
+				return b.Ternary(op, ty, difference(b, p[0], p[1]), difference(b, p[1], p[0]), b.Vicmp(cc, s, p[0], p[1]))
+			})
+			add(name+", y-x x-y", "vv", "", func(b bld, p, k []val) val {
+				return b.Ternary(op, ty, difference(b, p[1], p[0]), difference(b, p[0], p[1]), b.Vicmp(cc, s, p[0], p[1]))
+			})
+			add(name+", x-y x-y", "vv", "", func(b bld, p, k []val) val {
+				return b.Ternary(op, ty, difference(b, p[0], p[1]), difference(b, p[1], p[1]), b.Vicmp(cc, s, p[0], p[1]))
 			})
 			add(name+", x z", "vvv", "", func(b bld, p, k []val) val {
 				return b.Ternary(op, ty, p[0], p[2], b.Vicmp(cc, s, p[0], p[1]))
