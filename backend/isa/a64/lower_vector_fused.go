@@ -42,6 +42,9 @@ func lowerVectorSum(l *lower, i clif.Inst, d *clif.InstData) {
 			addFolded(l, d, x, &b)
 			return
 		}
+		if d.Op == clif.OpVadd && addDifference(l, d, x, y) {
+			return
+		}
 		if b, ok := l.Fold(RuleVectorProduct, d.Type, y, 16); ok {
 			multiplyAdd(l, d, x, b.X(), b.Y())
 			return
@@ -76,6 +79,23 @@ func addFolded(l *lower, d *clif.InstData, x clif.Value, b *backend.Bound) {
 	default:
 		l.Emit(in, l.Use(x), l.Use(b.X()), dst)
 	}
+}
+
+// wideDifferences are the rows of absolute differences of extended lanes, by the opcode that extends, from OpVextendLowS on: the difference, and
+// what adds it.
+var wideDifferences = [...]struct{ alone, added backend.Op }{
+	clif.OpVextendLowS - clif.OpVextendLowS: {asm.Vsabdl, asm.Vsabal}, clif.OpVextendHighS - clif.OpVextendLowS: {asm.Vsabdl2, asm.Vsabal2},
+	clif.OpVextendLowU - clif.OpVextendLowS: {asm.Vuabdl, asm.Vuabal}, clif.OpVextendHighU - clif.OpVextendLowS: {asm.Vuabdl2, asm.Vuabal2},
+}
+
+// addDifference appends x + y if y is the absolute difference of extended lanes, and reports whether it is.
+func addDifference(l *lower, d *clif.InstData, x, y clif.Value) bool {
+	b, ok := l.Fold(RuleVectorWideDiff, d.Type, y, 16)
+	if ok {
+		in := inLanes(wideDifferences[b.Op-clif.OpVextendLowS].added, laneScale(d.Type)-1)
+		l.Emit(in, l.Use(x), l.Use(b.X()), l.Use(b.Y()), l.Def(d, 0))
+	}
+	return ok
 }
 
 // product is the rows of a product: of two vectors, and of a vector by one lane of the other.
@@ -178,6 +198,10 @@ func lowerAbsDiff(op backend.Op) func(l *lower, m *match) {
 
 func lowerAbsDiffSaturated(l *lower, m *match) {
 	l.Emit(inLanes(asm.Vuabd, laneScale(definition(l, m, 0).Type)), l.Use(m.X()), l.Use(m.Y()), l.Def(m.D, 0))
+}
+
+func lowerAbsDiffWide(l *lower, m *match) {
+	l.Emit(inLanes(wideDifferences[m.Op-clif.OpVextendLowS].alone, laneScale(m.T)-1), l.Use(m.X()), l.Use(m.Y()), l.Def(m.D, 0))
 }
 
 // intLanesZero are the comparisons of lanes with zero. Without sign, to be greater is to differ.

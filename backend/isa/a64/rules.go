@@ -89,6 +89,7 @@ const (
 	RuleAbsDiffUnsigned
 	RuleAbsDiffSigned
 	RuleAbsDiffSaturated
+	RuleAbsDiffWide
 	RuleSplatLane
 	RuleSplatMem
 	RuleSplatMem8
@@ -100,6 +101,7 @@ const (
 	RuleVectorProduct
 	RuleVectorWideProduct
 	RuleVectorWideFactors
+	RuleVectorWideDiff
 	RuleVectorPairs
 	RuleVectorExtended
 	RuleVectorShifted
@@ -309,6 +311,8 @@ var rows = [numRules]backend.RuleDef{
 		Gives: "sabd x, y", Why: "one instruction for three"},
 	RuleAbsDiffSaturated: {Name: "abs_diff_saturated", Pattern: "(vor (only (vsub_sat_u.any x y)) (only (vsub_sat_u.any z w)))", When: "one-shape crossed", Lower: lowerAbsDiffSaturated,
 		Gives: "uabd", Why: "one of the differences is zero: one instruction for three"},
+	RuleAbsDiffWide: {Name: "abs_diff_wide", Pattern: "(vabs (only (vsub (" + extendedLanes + " x) (" + extendedLanes + " y))))", When: "factors-alike", Lower: lowerAbsDiffWide,
+		Gives: "sabdl or uabdl", Why: "what nothing else uses is not extended"},
 	RuleSplatLane: {Name: "splat_lane", Pattern: "(vsplat (only (vextract x)))", Lower: lowerSplatLane,
 		Gives: "dup x[lane]", Why: twoInOne},
 	RuleSplatMem: {Name: "splat_mem", Pattern: "(vsplat [x])", When: "lanes-of-words", Lower: lowerSplatMem,
@@ -331,6 +335,8 @@ var rows = [numRules]backend.RuleDef{
 		Gives: "smlal, umlal, smlsl or umlsl x, y", Why: twoInOne},
 	RuleVectorWideFactors: {Name: "vector_wide_factors", Term: operand, Pattern: "(only (vmul (" + extendedLanes + " x) (" + extendedLanes + " y)))", When: "factors-alike",
 		Gives: "smlal, umlal, smlsl or umlsl x, y", Why: "what nothing else uses is not extended"},
+	RuleVectorWideDiff: {Name: "vector_wide_diff", Term: operand, Pattern: "(only (vabs (only (vsub (" + extendedLanes + " x) (" + extendedLanes + " y)))))", When: "terms-alike",
+		Gives: "sabal or uabal x, y", Why: "what nothing else uses is not extended"},
 	RuleVectorPairs: {Name: "vector_pairs", Term: operand, Pattern: "(only (vextadd_pair_s|vextadd_pair_u x))",
 		Gives: "sadalp or uadalp x", Why: twoInOne},
 	RuleVectorExtended: {Name: "vector_extended", Term: operand, Pattern: "(only (" + extendedLanes + " x))",
@@ -452,11 +458,8 @@ var words = backend.Vocabulary{
 		// lane-mask: the operand has ones or zeros in the lanes of the shape, or in wider ones.
 		"lane-mask":      func(l *lower, m *match) bool { return definition(l, m, 0).Type.LaneBits() >= m.T.LaneBits() },
 		"extended-alike": func(l *lower, m *match) bool { return definition(l, m, 0).Op == definition(l, m, 1).Op },
-		"factors-alike": func(l *lower, m *match) bool {
-			_, x := l.DefInst(definition(l, m, 0).ArgA())
-			_, y := l.DefInst(definition(l, m, 0).ArgB())
-			return x.Op == y.Op
-		},
+		"factors-alike":  func(l *lower, m *match) bool { return operandsAlike(l, m.Arg(0)) },
+		"terms-alike":    func(l *lower, m *match) bool { return operandsAlike(l, definition(l, m, 0).ArgA()) },
 		// same-pair: z and w are x and y, crossed: y and x.
 		"same-pair":      func(l *lower, m *match) bool { return same(l, m.X(), m.Z()) && same(l, m.Y(), m.W()) || crossed(l, m) },
 		"crossed":        crossed,
@@ -540,6 +543,14 @@ func same(l *lower, x, y clif.Value) bool { return l.Resolve(x) == l.Resolve(y) 
 
 // crossed reports whether z is y, and w is x.
 func crossed(l *lower, m *match) bool { return same(l, m.X(), m.W()) && same(l, m.Y(), m.Z()) }
+
+// operandsAlike reports whether the two operands of the instruction that defines v have the same opcode.
+func operandsAlike(l *lower, v clif.Value) bool {
+	_, d := l.DefInst(v)
+	_, x := l.DefInst(d.ArgA())
+	_, y := l.DefInst(d.ArgB())
+	return x.Op == y.Op
+}
 
 // definition returns what defines operand n of the instruction in question, which the pattern says is an instruction.
 func definition(l *lower, m *match, n int) *clif.InstData {

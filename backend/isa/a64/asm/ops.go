@@ -263,6 +263,14 @@ const (
 	Vsmlsl2 // X, Y, Z, D=X
 	Vumlsl  // X, Y, Z, D=X
 	Vumlsl2 // X, Y, Z, D=X
+	Vsabdl  // X, Y, D: absolute difference
+	Vsabdl2 // X, Y, D
+	Vuabdl  // X, Y, D
+	Vuabdl2 // X, Y, D
+	Vsabal  // X, Y, Z, D=X: X and the absolute difference of Y and Z
+	Vsabal2 // X, Y, Z, D=X
+	Vuabal  // X, Y, Z, D=X
+	Vuabal2 // X, Y, Z, D=X
 	Vsaddw  // X, Y, D: X is wide
 	Vsaddw2 // X, Y, D
 	Vuaddw  // X, Y, D
