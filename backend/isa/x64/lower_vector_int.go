@@ -187,8 +187,11 @@ var (
 var bounds = [clif.NumIntCCs]clif.Opcode{clif.Sge: clif.OpVmaxS, clif.Sle: clif.OpVminS, clif.Uge: clif.OpVmaxU, clif.Ule: clif.OpVminU}
 
 func lowerVicmp(l *lower, _ clif.Inst, d *clif.InstData) {
-	t, cc, dst := d.Type, d.IntCC(), l.Def(d, 0)
-	x, y := d.ArgA(), d.ArgB()
+	compareLanes(l, d.Type, d.IntCC(), d.ArgA(), d.ArgB(), l.Def(d, 0))
+}
+
+// compareLanes appends dst = ones in the lanes for which cc holds, else zeros.
+func compareLanes(l *lower, t clif.Type, cc clif.IntCC, x, y clif.Value, dst vreg) {
 	if bounds[cc] != 0 && t != clif.I64x2 {
 		r := l.Use(x) // first: what is used twice is not read from memory
 		simd(l, equals[t]).to(simd(l, vectorRows[bounds[cc]][t]).valuesOf(x, y), r, dst)
@@ -214,6 +217,28 @@ func lowerVicmp(l *lower, _ clif.Inst, d *clif.InstData) {
 		greaterUnsigned(l, t, y, x, below)
 		invert(l, below, dst)
 	}
+}
+
+// inverseShorter reports whether compareLanes appends fewer instructions for the inverse of cc. Of constants, ugt and ult take as many.
+func inverseShorter(t clif.Type, cc clif.IntCC) bool {
+	switch cc {
+	case clif.Ne, clif.Sge, clif.Sle:
+		return true
+	case clif.Ugt, clif.Ult:
+		return t != clif.I64x2
+	case clif.Uge, clif.Ule:
+		return t == clif.I64x2
+	}
+	return false
+}
+
+// lowerVselectInverse: where the inverse holds, y is chosen.
+func lowerVselectInverse(l *lower, m *match) {
+	_, d := l.DefInst(m.D.ArgC())
+	mask, dst := l.NewVReg(clif.V128), l.Def(m.D, 0)
+	x, y := l.Use(m.X()), l.Use(m.Y())
+	compareLanes(l, d.Type, d.IntCC().Invert(), m.Z(), m.W(), mask)
+	blend(l, clif.I8x16, y, x, mask, dst)
 }
 
 // greaterUnsigned compares x and y with their signs inverted, which order as x and y do without signs.

@@ -65,6 +65,7 @@ const (
 	RuleVrotate32Left
 	RuleVrotate64
 	RuleVrotate64Left
+	RuleVselectInverse
 	RuleVselectMask
 	RuleVextaddQuads
 	RuleVextaddProducts
@@ -227,6 +228,8 @@ var rows = [numRules]backend.RuleDef{
 		Gives: "a shuffle of bytes", Why: "one instruction for three"},
 	RuleVrotate64Left: {Name: "vrotate64_left", Pattern: "(vor (only (vshl.i64x2 x k)) (only (vshr_u.i64x2 y j)))", When: "rotates-bytes", Lower: lowerVrotate,
 		Gives: "a shuffle of bytes", Why: "one instruction for three"},
+	RuleVselectInverse: {Name: "vselect_inverse", Pattern: "(vbitselect x y (only (vicmp.any z w)))", When: "inverse-shorter", Lower: lowerVselectInverse,
+		Gives: "the inverse comparison; pblendvb y, x", Why: "the comparison is an instruction longer than its inverse"},
 	RuleVselectMask: {Name: "vselect_mask", Pattern: "(vbitselect x y z:lane-mask)", Lower: lowerVselectMask,
 		Gives: "pblendvb x, y, z", Why: "one instruction for three"},
 	RuleVextaddQuads: {Name: "vextadd_quads", Pattern: "(vextadd_pair_u.i32x4 (only (vextadd_pair_u.i16x8 x)))", Lower: lowerVextaddQuads,
@@ -385,6 +388,10 @@ var words = backend.Vocabulary{
 			width := int64(d.Type.LaneBits())
 			k, j := m.K&(width-1), m.J&(width-1)
 			return k%8 == 0 && k > 0 && k+j == width
+		},
+		"inverse-shorter": func(l *lower, m *match) bool {
+			_, d := l.DefInst(m.Arg(2))
+			return inverseShorter(d.Type, d.IntCC())
 		},
 		// lane-load: the load is of a lane.
 		"lane-load": func(_ *lower, m *match) bool { return m.T.LaneBits() >= 32 },
