@@ -13,9 +13,12 @@ type DefUse struct {
 	F *clif.Func
 
 	canon   []clif.Value  // by Value: what aliases and zero-extensions stand for
-	uses    []uint8       // by Value: 0, 1, 2 for more
+	uses    []uint8       // by Value; maxUses for as many or more
 	targets []clif.Target // scratch
 }
+
+// maxUses is the greatest number of uses that is counted.
+const maxUses = 255
 
 // begin prepares for f: each value stands for itself, and none is used.
 func (u *DefUse) begin(f *clif.Func) {
@@ -131,6 +134,9 @@ func (u *DefUse) IsParam(v clif.Value) bool {
 	return u.F.Values[u.Resolve(v)].Kind == clif.ValueParam
 }
 
+// NumUses returns how many uses v has in the function, at most maxUses.
+func (u *DefUse) NumUses(v clif.Value) int { return int(u.uses[u.Resolve(v)]) }
+
 // SingleUse reports whether v has one use in the function.
 func (u *DefUse) SingleUse(v clif.Value) bool { return u.uses[u.Resolve(v)] == 1 }
 
@@ -195,7 +201,7 @@ func (u *DefUse) countArgs(d *clif.InstData) {
 }
 
 func (u *DefUse) countUse(v clif.Value) {
-	if v = u.Resolve(v); u.uses[v] < 2 {
+	if v = u.Resolve(v); u.uses[v] < maxUses {
 		u.uses[v]++
 	}
 }

@@ -120,6 +120,14 @@ func (l *Lower) OnlyUse(v clif.Value) bool {
 	return l.uses[v] == 1 && l.vregs[v] == regalloc.NoVReg && l.noSink == 0
 }
 
+// Release takes back a use of v by the instruction being lowered, which repeats v's definition instead. Users in front of it then have v
+// more for themselves.
+func (l *Lower) Release(v clif.Value) {
+	if v = l.Resolve(v); l.uses[v] < maxUses {
+		l.uses[v]--
+	}
+}
+
 // SinkableLoad returns the instruction that loads v from a linear memory, or reads a
 // global or a size, if the instruction being lowered may do that instead: it is
 // v's only user, and no write, call or other trap lies between. Loads do not pass each

@@ -205,6 +205,37 @@ func lowerVbitmask(l *lower, _ clif.Inst, d *clif.InstData) {
 	l.Emit(backend.Inst{Op: asm.FmovFromF, Size: 4}, x, dst)
 }
 
+// lowerCtzBitmask finds the first byte whose top bit is set. If there is none, 16 is found, which becomes the 32 of a mask without ones.
+func lowerCtzBitmask(l *lower, m *match) {
+	first, sixteen := l.NewVReg(clif.I32), l.NewVReg(clif.I32)
+	firstNibble(l, maskNibbles(l, m), first)
+	l.Emit(backend.Inst{Op: asm.AndImm, Size: 4, Imm: 16}, first, sixteen)
+	l.Emit(backend.Inst{Op: asm.Add, Size: 4}, first, sixteen, l.Def(m.D, 0))
+}
+
+// lowerCtzNotBitmask finds the first byte whose top bit is not set. If there is none, that is 16, as of the complement of a mask.
+func lowerCtzNotBitmask(l *lower, m *match) {
+	none := l.NewVReg(clif.I64)
+	l.Emit(backend.Inst{Op: asm.Mvn, Size: 8}, maskNibbles(l, m), none)
+	firstNibble(l, none, l.Def(m.D, 0))
+}
+
+// maskNibbles returns four bits for each byte of x, ones if its top bit is set. The mask of x is not used then.
+func maskNibbles(l *lower, m *match) vreg {
+	l.Release(maskOf(l, m.Arg(0)))
+	nibbles := l.NewVReg(clif.I64)
+	l.Emit(backend.Inst{Op: asm.FmovFromF, Size: 8}, vectorOf(l, inLanesBy(asm.Vshrn, 0, 4), laneMask(l, clif.I8x16, m.X())), nibbles)
+	return nibbles
+}
+
+// firstNibble appends dst = the number of nibbles below the first one that is not 0.
+func firstNibble(l *lower, nibbles, dst vreg) {
+	back, zeros := l.NewVReg(clif.I64), l.NewVReg(clif.I64)
+	l.Emit(backend.Inst{Op: asm.Rbit, Size: 8}, nibbles, back)
+	l.Emit(backend.Inst{Op: asm.Clz, Size: 8}, back, zeros)
+	l.Emit(backend.Inst{Op: asm.LsrImm, Size: 4, Imm: 2}, zeros, dst)
+}
+
 // lowerVnarrow saturates the lanes of the first operand to the low half, then those of the second to the high one.
 func lowerVnarrow(l *lower, _ clif.Inst, d *clif.InstData) {
 	low, high, scale := asm.Vsqxtn, asm.Vsqxtn2, laneScale(d.Type)

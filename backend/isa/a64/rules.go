@@ -67,6 +67,8 @@ const (
 	RuleShiftImm
 	RuleRotlImm
 	RuleShiftMasked
+	RuleCtzBitmask
+	RuleCtzNotBitmask
 	RuleSext8Mem
 	RuleSext16Mem
 	RuleSext32Mem
@@ -269,6 +271,10 @@ var rows = [numRules]backend.RuleDef{
 		Gives: "ror x, -k", Why: "one instruction"},
 	RuleShiftMasked: {Name: "shift_masked", Term: operand, Pattern: "(band x k:keeps-amount)",
 		Gives: "x", Why: "the hardware takes the amount modulo the width"},
+	RuleCtzBitmask: {Name: "ctz_bitmask", Pattern: "(ctz.i32 (vbitmask.i8x16 x))", When: "mask-unused", Lower: lowerCtzBitmask,
+		Gives: "shrn x, 4; fmov; rbit; clz; lsr 2; and 16; add", Why: "no mask is made: a branch on it may test the vector"},
+	RuleCtzNotBitmask: {Name: "ctz_not_bitmask", Pattern: "(ctz.i32 (only (bxor (vbitmask.i8x16 x) -1)))", When: "mask-unused", Lower: lowerCtzNotBitmask,
+		Gives: "shrn x, 4; fmov; mvn; rbit; clz; lsr 2", Why: "no mask is made: a branch on it may test the vector"},
 	RuleSext8Mem: {Name: "sext8_mem", Pattern: "(sext8 [x:1])", Lower: lowerSextMem(clif.S8),
 		Gives: "ldrsb [x]", Why: twoInOne},
 	RuleSext16Mem: {Name: "sext16_mem", Pattern: "(sext16 [x:2])", Lower: lowerSextMem(clif.S16),
@@ -469,6 +475,11 @@ var words = backend.Vocabulary{
 		"shifts-lanes":   func(_ *lower, m *match) bool { return m.K&int64(m.T.LaneBits()-1) != 0 },
 		"one-lane":       func(l *lower, m *match) bool { _, _, ok := copiedLane(l, m); return ok },
 		"lane-stored":    func(l *lower, m *match) bool { return definition(l, m, 0).Type.LaneBits() == 8*m.Bytes },
+		// mask-unused: nothing behind the instruction uses the mask, and at most one in front of it does.
+		"mask-unused": func(l *lower, m *match) bool {
+			mask := maskOf(l, m.Arg(0))
+			return l.EndsHere(mask) && l.NumUses(mask) <= 2
+		},
 		// all-lanes: k has a bit for each lane.
 		"all-lanes":   func(l *lower, m *match) bool { return m.K == 1<<definition(l, m, 0).Type.Lanes()-1 },
 		"whole-width": func(_ *lower, m *match) bool { return amount(m.T, m.K)+amount(m.T, m.J) == m.T.Bits() },
@@ -550,6 +561,14 @@ func operandsAlike(l *lower, v clif.Value) bool {
 	_, x := l.DefInst(d.ArgA())
 	_, y := l.DefInst(d.ArgB())
 	return x.Op == y.Op
+}
+
+// maskOf returns the vbitmask that v is, or of which v is the complement.
+func maskOf(l *lower, v clif.Value) clif.Value {
+	if _, d := l.DefInst(v); d.Op == clif.OpBxor {
+		v, _ = l.ConstLast(d.ArgA(), d.ArgB())
+	}
+	return v
 }
 
 // definition returns what defines operand n of the instruction in question, which the pattern says is an instruction.

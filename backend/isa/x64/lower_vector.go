@@ -343,6 +343,15 @@ func compareVectorTest(l *lower, m *match) {
 	}
 }
 
+// compareBitmask: the top bits of words are those of every second byte.
+func compareBitmask(l *lower, m *match) {
+	bytes := l.NewVReg(clif.I32)
+	sized(l, asm.Pmovmskb, 4).to(l.Use(m.X()), bytes)
+	c := begin(m, asm.TestImm, 4)
+	c.In.Imm = 0xaaaa
+	c.Add(bytes)
+}
+
 // lowerVbitmask: words are packed to bytes, which keeps their signs.
 func lowerVbitmask(l *lower, _ clif.Inst, d *clif.InstData) {
 	x, dst := l.Use(d.ArgA()), l.Def(d, 0)

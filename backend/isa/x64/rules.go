@@ -82,6 +82,7 @@ const (
 	RuleVinsertMem16
 	// Comparisons and their users.
 	RuleTestVector
+	RuleTestBitmask
 	RuleTestMemNarrow
 	RuleTestMemImm
 	RuleTestImm
@@ -261,6 +262,8 @@ var rows = [numRules]backend.RuleDef{
 
 	RuleTestVector: {Name: "test_vector", Term: termCompare, Pattern: "(icmp:eq|ne.i32 x:vector-test 0)", Lower: compareVectorTest,
 		Gives: "ptest x, x", Why: "no 0 or 1 is made"},
+	RuleTestBitmask: {Name: "test_bitmask", Term: termCompare, Pattern: "(icmp:eq|ne.i32 (only (vbitmask.i16x8 x)) 0)", Lower: compareBitmask,
+		Gives: "pmovmskb x; test 0xaaaa", Why: "words are not packed"},
 	RuleTestMemNarrow: {Name: "test_mem_narrow", Term: termCompare, Pattern: "(icmp:eq|ne (only (band [x:narrow] k)) 0)", When: "in-load", Lower: compareTestMemNarrow,
 		Gives: "test [x], k of one or two bytes", Why: "the load is saved"},
 	RuleTestMemImm: {Name: "test_mem_imm", Term: termCompare, Pattern: "(icmp (only (band [x] k:imm32)) 0)", Lower: compareTestMemImm,

@@ -291,6 +291,7 @@ const (
 	Vsqxtun  // X, D: from signed to unsigned
 	Vsqxtun2 // X, Y, D=X
 	Vuqxtn   // X, D: from unsigned to unsigned
+	Vshrn    // X, D: X>>Imm
 	Vrshrn   // X, D: rounded
 	Vrshrn2  // X, Y, D=X
 	Vfcvtn   // X, D: floats

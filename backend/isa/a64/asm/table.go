@@ -279,6 +279,7 @@ var rows = [NumOps]Row{
 	Vsqxtun:  vector("sqxtun", FFUnary, 0x2e212800, lanesBHS).of(wWide, wHalf),
 	Vsqxtun2: vector("sqxtun2", FFKeep, 0x6e212800, lanesBHS).of(wVector, wWide, wVector),
 	Vuqxtn:   vector("uqxtn", FFUnary, 0x2e214800, lanesBHS).of(wWide, wHalf),
+	Vshrn:    withImm("shrn", FFUnaryImm, 0x0f008400, lanesBHS, ILaneRight).of(wWide, wHalf),
 	Vrshrn:   withImm("rshrn", FFUnaryImm, 0x0f008c00, lanesBHS, ILaneRight).of(wWide, wHalf),
 	Vrshrn2:  withImm("rshrn2", FFKeepImm, 0x4f008c00, lanesBHS, ILaneRight).of(wVector, wWide, wVector),
 	Vfcvtn:   vector("fcvtn", FFUnary, 0x0e216800, lanesConvert).of(wWide, wHalf),
