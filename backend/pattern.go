@@ -3,6 +3,7 @@ package backend
 import (
 	"errors"
 	"fmt"
+	"math/bits"
 	"strconv"
 	"strings"
 
@@ -55,13 +56,18 @@ const (
 )
 
 // patternParser reads one pattern.
-type patternParser struct{ rest string }
+type patternParser struct {
+	rest string
+	ops  map[string]clif.Opcode
+}
 
 var errPattern = errors.New("wrong pattern")
 
 // ParsePattern reads a pattern.
-func ParsePattern(s string) (Pattern, error) {
-	p := patternParser{s}
+func ParsePattern(s string) (Pattern, error) { return parsePattern(s, opcodesByName()) }
+
+func parsePattern(s string, ops map[string]clif.Opcode) (Pattern, error) {
+	p := patternParser{s, ops}
 	n, err := p.node()
 	if err == nil && strings.TrimSpace(p.rest) != "" {
 		err = fmt.Errorf("%w: %q is left", errPattern, p.rest)
@@ -135,15 +141,15 @@ func (p *patternParser) inst() (n Pattern, err error) {
 	n.Ordered = strings.HasSuffix(word, "!")
 	head, typ, typed := strings.Cut(strings.TrimSuffix(word, "!"), ".")
 	ops, conds, _ := strings.Cut(head, ":")
-	for _, name := range strings.Split(ops, "|") {
-		op, ok := opcodeNamed(name)
+	for name := range strings.SplitSeq(ops, "|") {
+		op, ok := p.ops[name]
 		if !ok {
 			return n, fmt.Errorf("%w: no opcode %q", errPattern, name)
 		}
 		n.Ops = append(n.Ops, op)
 	}
 	if conds != "" {
-		for _, name := range strings.Split(conds, "|") {
+		for name := range strings.SplitSeq(conds, "|") {
 			cc, ok := condNamed(n.Ops[0], name)
 			if !ok {
 				return n, fmt.Errorf("%w: no condition %q", errPattern, name)
@@ -169,13 +175,12 @@ func (p *patternParser) inst() (n Pattern, err error) {
 	return n, nil
 }
 
-func opcodeNamed(name string) (clif.Opcode, bool) {
-	for op := clif.Opcode(0); op < clif.NumOpcodes; op++ {
-		if op.String() == name {
-			return op, true
-		}
+func opcodesByName() map[string]clif.Opcode {
+	ops := make(map[string]clif.Opcode, clif.NumOpcodes)
+	for op := range clif.NumOpcodes {
+		ops[op.String()] = op
 	}
-	return 0, false
+	return ops
 }
 
 // condNamed returns the number of a condition of op.
@@ -214,6 +219,17 @@ func (s *opSet) has(op clif.Opcode) bool { return s[op>>6]>>(op&63)&1 != 0 }
 func (s *opSet) add(ops ...clif.Opcode) {
 	for _, op := range ops {
 		s[op>>6] |= 1 << (op & 63)
+	}
+}
+
+// all yields the members of s.
+func (s *opSet) all(yield func(clif.Opcode) bool) {
+	for i, w := range s {
+		for ; w != 0; w &= w - 1 {
+			if !yield(clif.Opcode(i<<6 | bits.TrailingZeros64(w))) {
+				return
+			}
+		}
 	}
 }
 
@@ -270,19 +286,24 @@ const (
 
 type patternCompiler struct {
 	words *Vocabulary
+	ops   map[string]clif.Opcode
 	p     program
 	temps uint8
 	named string    // names so far
 	typ   clif.Type // of the instruction around
 }
 
+func newPatternCompiler(words *Vocabulary) patternCompiler {
+	return patternCompiler{words: words, ops: opcodesByName()}
+}
+
 // compile compiles the pattern of a row.
 func (c *patternCompiler) compile(row *RuleDef) (program, error) {
-	n, err := ParsePattern(row.Pattern)
+	n, err := parsePattern(row.Pattern, c.ops)
 	if err != nil {
 		return program{}, err
 	}
-	*c = patternCompiler{words: c.words, temps: firstTemp}
+	*c = patternCompiler{words: c.words, ops: c.ops, temps: firstTemp}
 	c.p.needs = [2]opSet{anyOp, anyOp}
 	c.p.roots = [3]uint8{noSlot, noSlot, noSlot}
 	if row.Term == TermOperand {

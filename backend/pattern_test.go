@@ -32,7 +32,7 @@ func TestWrongPatterns(t *testing.T) {
 		{"(iadd x y z w)", "", "4 operands"},
 		{"x", "", "an instruction must be outside"},
 	} {
-		compiler := patternCompiler{words: &words}
+		compiler := newPatternCompiler(&words)
 		_, err := compiler.compile(&RuleDef{Pattern: c.pattern, When: c.when})
 		switch {
 		case c.message == "":

@@ -93,6 +93,8 @@ type Rules struct {
 type candidates struct {
 	rules []Rule
 	needs [2][clif.NumOpcodes + 1]uint32
+	// always has a bit for each rule that no opcode of the operand rules out. NewRules adds them to needs.
+	always [2]uint32
 }
 
 // add adds rule n.
@@ -100,17 +102,29 @@ func (c *candidates) add(n Rule, p *program) *candidates {
 	if c == nil {
 		c = &candidates{}
 	}
+	bit := uint32(1) << len(c.rules)
 	for k := range c.needs {
-		for op := range clif.NumOpcodes + 1 {
-			if p.needs[k].has(op) {
-				c.needs[k][op] |= 1 << len(c.rules)
-			}
+		if p.needs[k] == anyOp {
+			c.always[k] |= bit
+			continue
+		}
+		for op := range p.needs[k].all {
+			c.needs[k][op] |= bit
 		}
 	}
 	if c.rules = append(c.rules, n); len(c.rules) > 32 {
 		panic("too many lowering rules of an opcode")
 	}
 	return c
+}
+
+// close completes c, which has all its rules.
+func (c *candidates) close() {
+	for k := range c.needs {
+		for op := range c.needs[k] {
+			c.needs[k][op] |= c.always[k]
+		}
+	}
 }
 
 // Vocabulary holds the words that the patterns of a machine may use.
@@ -130,7 +144,7 @@ func NewRules(own []RuleDef, words *Vocabulary) *Rules {
 	r := &Rules{Rows: append(sharedRules[:FirstOwn:FirstOwn], own[FirstOwn:]...)}
 	r.infos, r.programs = make([]rewrite.Info, len(r.Rows)), make([]program, len(r.Rows))
 	r.Words = Vocabulary{union(sharedConsts, words.Consts), union(sharedValues, words.Values), union(sharedGuards, words.Guards), words.Loads}
-	c := patternCompiler{words: &r.Words}
+	c := newPatternCompiler(&r.Words)
 	for n := range r.Rows {
 		row := &r.Rows[n]
 		what := row.Pattern
@@ -146,9 +160,14 @@ func NewRules(own []RuleDef, words *Vocabulary) *Rules {
 		if row.Term == TermOperand {
 			continue
 		}
-		for op := clif.Opcode(0); op < clif.NumOpcodes; op++ {
-			if p.root.has(op) {
-				r.byOp[row.Term][op] = r.byOp[row.Term][op].add(Rule(n), &r.programs[n])
+		for op := range p.root.all {
+			r.byOp[row.Term][op] = r.byOp[row.Term][op].add(Rule(n), &r.programs[n])
+		}
+	}
+	for t := range r.byOp {
+		for _, c := range r.byOp[t] {
+			if c != nil {
+				c.close()
 			}
 		}
 	}

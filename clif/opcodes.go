@@ -305,13 +305,13 @@ const (
 )
 
 func bin(name, types string) OpInfo {
-	return OpInfo{Name: name, Format: FormatBinary, Sig: "CC:C", Types: typeSetOf(types)}
+	return OpInfo{Name: name, Format: FormatBinary, Sig: "CC:C", Types: typeSets[types]}
 }
 
 func comm(name, types string) OpInfo { return swaps(bin(name, types)) }
 
 func un(name, sig, types string) OpInfo {
-	return OpInfo{Name: name, Format: FormatUnary, Sig: sig, Types: typeSetOf(types)}
+	return OpInfo{Name: name, Format: FormatUnary, Sig: sig, Types: typeSets[types]}
 }
 
 func with(o OpInfo, e Effects) OpInfo {
@@ -336,10 +336,9 @@ func swaps(o OpInfo) OpInfo {
 	return o
 }
 
-func typeSetOf(s string) TypeSet {
-	return map[string]TypeSet{"int": tInt, "float": tFloat, "i32": tI32, "i64": tI64,
-		"f32": setOf(F32), "f64": setOf(F64), "num": tInt | tFloat, "scalar": tScalar, "refs": tRefs}[s]
-}
+// typeSets are by the names that rows give them.
+var typeSets = map[string]TypeSet{"int": tInt, "float": tFloat, "i32": tI32, "i64": tI64,
+	"f32": setOf(F32), "f64": setOf(F64), "num": tInt | tFloat, "scalar": tScalar, "refs": tRefs}
 
 // opInfos is the one table of opcodes: parser, printer, verifier, interpreter,
 // optimiser and lowering read it.
