@@ -52,6 +52,9 @@ const (
 	// TailBound: operands Use a, Def d: trap with code Trap if Cond holds, else d = a. If the trap has been passed by
 	// misspeculation, d is 0: it depends on the flags, not on the branch.
 	TailBound
+	// TailAdd, TailSub: operands Use a, Def d of 64 bits: d = a + Cond, d = a - Cond, d reusing a. Cond is a carry or its absence.
+	TailAdd
+	TailSub
 	NumTails
 )
 

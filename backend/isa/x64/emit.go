@@ -162,11 +162,20 @@ func emitTail(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation
 		default:
 			jccFar(e, c, l)
 		}
+	case backend.TailAdd, backend.TailSub:
+		in := carryRows[in.Tail-backend.TailAdd][c-asm.B]
+		put(e, &in, allocs, 0)
 	case backend.TailBound:
 		jccFar(e, c, e.TrapLabel(abi.TrapCode(in.Trap), src))
 		s := seq{e: e}
 		s.mask(8, allocs[0].Reg(), allocs[1].Reg())
 	}
+}
+
+// carryRows add and subtract a carry, and its absence.
+var carryRows = [2][2]backend.Inst{
+	{{Op: asm.AdcImm, Size: 8}, {Op: asm.SbbImm, Size: 8, Imm: -1}},
+	{{Op: asm.SbbImm, Size: 8}, {Op: asm.AdcImm, Size: 8, Imm: -1}},
 }
 
 // emitSelect emits d = c ? a : b, d being in b's register. Of the double conditions
@@ -384,4 +393,4 @@ func makeExtraBytes() (t [asm.NumOps]uint32) {
 
 // tailBytes bounds the sizes of the tails, without branches to blocks.
 var tailBytes = [...]uint32{backend.TailNone: 0, backend.TailJump: 0, backend.TailSet: 8, backend.TailSelect: 20,
-	backend.TailTrap: 2*jccLen + 2, backend.TailBound: jccLen + 6}
+	backend.TailTrap: 2*jccLen + 2, backend.TailBound: jccLen + 6, backend.TailAdd: 4, backend.TailSub: 4}

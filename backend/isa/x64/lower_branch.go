@@ -173,6 +173,32 @@ func lowerCompare(l *lower, _ clif.Inst, d *clif.InstData) {
 	c.Push(l, backend.TailSet, 0, dst)
 }
 
+// carryOf returns the comparison that defines operand n, with its operands in the order in which its result is a carry, or the absence of one.
+func carryOf(l *lower, m *match, n int) clif.InstData {
+	_, def := l.DefInst(m.Arg(n))
+	d := *def
+	if cc := d.IntCC(); cc == clif.Ugt || cc == clif.Ule {
+		d.A, d.B, d.Cond = d.B, d.A, uint8(cc.Swap())
+	}
+	return d
+}
+
+// isCarry reports whether compare leaves the operands of that comparison in this order: it puts a constant last.
+func isCarry(l *lower, m *match, n int) bool {
+	d := carryOf(l, m, n)
+	_, first := l.Iconst(d.ArgA())
+	return !first
+}
+
+// lowerCarry appends x with the carry that is operand n added or subtracted.
+func lowerCarry(tail backend.Tail, n int) func(l *lower, m *match) {
+	return func(l *lower, m *match) {
+		d := carryOf(l, m, n)
+		c := compare(l, &d)
+		c.Push(l, tail, 0, l.Use(m.X()), l.Def(m.D, 0))
+	}
+}
+
 func lowerFcmpMask(l *lower, m *match) {
 	imm := int64(0) // equal
 	if m.D.FloatCC() == clif.FNe {

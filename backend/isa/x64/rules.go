@@ -11,7 +11,10 @@ import (
 // The machine's lowering rules, in order of priority within a term.
 const (
 	// Integer arithmetic.
-	RuleIaddLea3Scaled backend.Rule = backend.FirstOwn + iota
+	RuleSumCarry backend.Rule = backend.FirstOwn + iota
+	RuleSumCarryLeft
+	RuleIsubCarry
+	RuleIaddLea3Scaled
 	RuleIaddLea3ScaledLeft
 	RuleIaddLea3
 	RuleIaddLeaImm
@@ -121,9 +124,19 @@ const (
 	termAddress
 )
 
-const alu = "iadd|isub|imul|band|bor|bxor"
+const (
+	alu = "iadd|isub|imul|band|bor|bxor"
+	// carry is a comparison whose result is a carry or the absence of one, perhaps with the operands exchanged.
+	carry = "(only (icmp:ult|uge|ugt|ule.any y z))"
+)
 
 var rows = [numRules]backend.RuleDef{
+	RuleSumCarry: {Name: "sum_carry", Pattern: "(iadd.i64 x " + carry + ")", When: "carry-right", Lower: lowerCarry(backend.TailAdd, 1),
+		Gives: "cmp; adc x, 0 or sbb x, -1", Why: "no 0 or 1 is made"},
+	RuleSumCarryLeft: {Name: "sum_carry_left", Pattern: "(iadd.i64 " + carry + " x)", When: "carry-left", Lower: lowerCarry(backend.TailAdd, 0),
+		Gives: "cmp; adc x, 0 or sbb x, -1", Why: "no 0 or 1 is made"},
+	RuleIsubCarry: {Name: "isub_carry", Pattern: "(isub.i64 x " + carry + ")", When: "carry-right", Lower: lowerCarry(backend.TailSub, 1),
+		Gives: "cmp; sbb x, 0 or adc x, -1", Why: "no 0 or 1 is made"},
 	RuleIaddLea3Scaled: {Name: "iadd_lea3_scaled", Pattern: "(iadd (only (iadd x (only (ishl y j:scale)))) k:imm32)", Lower: lowerLea,
 		Gives: "lea [x+y<<j+k]", Why: "one instruction for three"},
 	RuleIaddLea3ScaledLeft: {Name: "iadd_lea3_scaled_left", Pattern: "(iadd (only (iadd (only (ishl y j:scale)) x:var)) k:imm32)", Lower: lowerLea,
@@ -396,6 +409,9 @@ var words = backend.Vocabulary{
 			_, d := l.DefInst(m.Arg(2))
 			return inverseShorter(d.Type, d.IntCC())
 		},
+		// carry-right, carry-left: the right or left operand is a carry, or the absence of one, of a comparison that needs no constant in front.
+		"carry-right": func(l *lower, m *match) bool { return isCarry(l, m, 1) },
+		"carry-left":  func(l *lower, m *match) bool { return isCarry(l, m, 0) },
 		// lane-load: the load is of a lane.
 		"lane-load": func(_ *lower, m *match) bool { return m.T.LaneBits() >= 32 },
 		// lane-stored: the store is of a lane as wide as those of y.

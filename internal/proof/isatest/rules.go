@@ -378,6 +378,9 @@ func (g *ruleBuilder) like(p *backend.Pattern, t clif.Type) clif.Value {
 	}
 	if p.Ops != nil {
 		v := g.inst(p, t)
+		if t == clif.I64 && g.F.TypeOf(v) == clif.I32 { // the pattern looks through the extension
+			v = g.Unary(clif.OpUextend, t, v)
+		}
 		if !g.exact && (!p.Only && g.rng.IntN(3) == 0 || g.rng.IntN(12) == 0) {
 			g.keep = append(g.keep, v)
 		}

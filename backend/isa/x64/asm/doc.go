@@ -33,7 +33,7 @@
 //
 // # Flags
 //
-// No flags live from one Inst to the next. Sbb, Cmov, Setcc, Jcc are for the
+// No flags live from one Inst to the next. Sbb, AdcImm, SbbImm, Cmov, Setcc, Jcc are for the
 // emission driver and pseudo-instructions, which place them right behind what
 // they consume.
 //

@@ -19,6 +19,8 @@ func makeShapes() *backend.Shapes {
 	t.Tails[backend.TailSet] = []Role{def}
 	t.Tails[backend.TailSelect] = []Role{useAny, use, again1}
 	t.Tails[backend.TailBound] = []Role{use, early}
+	t.Tails[backend.TailAdd] = []Role{use, again}
+	t.Tails[backend.TailSub] = []Role{use, again}
 	for op := range rows {
 		r := &rows[op]
 		f := &forms[r.Form]
@@ -65,6 +67,8 @@ func check(inst *backend.Inst) error {
 		return fmt.Errorf("condition %d", inst.Cond)
 	case inst.Tail == backend.TailBound && inst.Cond != uint8(AE):
 		return fmt.Errorf("a bound by condition %d", inst.Cond)
+	case (inst.Tail == backend.TailAdd || inst.Tail == backend.TailSub) && Cond(inst.Cond)&^1 != B:
+		return fmt.Errorf("condition %d is no carry", inst.Cond)
 	case !r.FitsImm(inst.Size, inst.Imm):
 		return fmt.Errorf("immediate %d does not fit", inst.Imm)
 	}

@@ -30,6 +30,8 @@ const (
 	OrStore
 	OrStoreImm
 	Sbb
+	AdcImm
+	SbbImm
 	And
 	AndImm
 	AndStore

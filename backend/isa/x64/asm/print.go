@@ -252,6 +252,15 @@ func printTail(dst []byte, inst *backend.Inst, names *Names) []byte {
 		}
 		return dst
 	}
+	switch inst.Tail {
+	case backend.TailAdd, backend.TailSub: // d, a
+		word := "; plus"
+		if inst.Tail == backend.TailSub {
+			word = "; minus"
+		}
+		dst = names.Operand(append(append(append(dst, word...), c...), ' '), k+1, 8)
+		return names.Operand(append(dst, ", "...), k, 8)
+	}
 	dst = append(append(append(append(dst, "; trap"...), c...), ' '), abi.TrapCode(inst.Trap).String()...)
 	if inst.Tail == backend.TailBound { // d, a
 		dst = names.Operand(append(dst, "; mask "...), k+1, 8)

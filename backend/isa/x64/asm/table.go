@@ -42,6 +42,8 @@ var scalarRows = [Andp]Row{
 	OrStore:     {Name: "or", Form: FStore, Sizes: S1248, Opcode: 0x09, Flags: SetsFlags},
 	OrStoreImm:  {Name: "or", Form: FStoreImm, Sizes: S1248, Opcode: 0x81, Digit: 1, Imm: IShort, Flags: SetsFlags},
 	Sbb:         {Name: "sbb", Form: FAlu, Sizes: S1248, Opcode: 0x1b, Flags: RegMR | SetsFlags | ReadsFlags},
+	AdcImm:      {Name: "adc", Form: FAluImm, Sizes: S1248, Opcode: 0x81, Digit: 2, Imm: IShort, Acc: 0x15, Flags: SetsFlags | ReadsFlags},
+	SbbImm:      {Name: "sbb", Form: FAluImm, Sizes: S1248, Opcode: 0x81, Digit: 3, Imm: IShort, Acc: 0x1d, Flags: SetsFlags | ReadsFlags},
 	And:         {Name: "and", Form: FAlu, Sizes: S1248, Opcode: 0x23, Flags: RegMR | Commutes | SetsFlags},
 	AndImm:      {Name: "and", Form: FAluImm, Sizes: S1248, Opcode: 0x81, Digit: 4, Imm: IShort, Acc: 0x25, Flags: SetsFlags},
 	AndStore:    {Name: "and", Form: FStore, Sizes: S1248, Opcode: 0x21, Flags: SetsFlags},
