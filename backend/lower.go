@@ -43,6 +43,7 @@ type Lower struct {
 	loads []uint32        // by Inst: how many loads lie before it
 	sunk  []bool          // by Inst: folded into its only user
 	sums  []sharedSum     // empty between blocks
+	joins []joined        // the same
 	tops  tops
 
 	block  int       // being lowered, in Order
@@ -82,7 +83,7 @@ func (l *Lower) reset() {
 	}
 	l.color, l.loads = stop.Zeroed(f.Stop, l.color, len(f.Insts)), stop.Zeroed(f.Stop, l.loads, len(f.Insts))
 	l.sunk = stop.Zeroed(f.Stop, l.sunk, len(f.Insts))
-	l.sums = l.sums[:0]
+	l.sums, l.joins = l.sums[:0], l.joins[:0]
 	l.hidden = regalloc.NoVReg
 	l.noSink, l.asking = 0, 0
 }

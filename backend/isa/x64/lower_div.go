@@ -8,17 +8,57 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// mulHigh appends the high half of A * B. A constant goes to the fixed register.
-func mulHigh(l *lower, d *clif.InstData, op backend.Op) {
+// mulHigh appends the high half of A * B, and the low one if that is needed too. A constant goes to the fixed register.
+func mulHigh(l *lower, i clif.Inst, d *clif.InstData, op backend.Op) {
 	x, y := d.ArgA(), d.ArgB()
+	if l.Joined(i) != nil {
+		high, low := l.DefBoth(i)
+		l.Emit(backend.Inst{Op: op, Size: 8}, l.Use(x), l.Use(y), low, high)
+		return
+	}
 	if _, ok := l.Iconst(y); ok {
 		x, y = y, x
 	}
 	l.Emit(backend.Inst{Op: op, Size: 8}, l.Use(x), l.Use(y), l.NewVReg(clif.I64), l.Def(d, 0))
 }
 
-func lowerUmulhi(l *lower, _ clif.Inst, d *clif.InstData) { mulHigh(l, d, asm.MulWide) }
-func lowerSmulhi(l *lower, _ clif.Inst, d *clif.InstData) { mulHigh(l, d, asm.ImulWide) }
+func lowerUmulhi(l *lower, i clif.Inst, d *clif.InstData) { mulHigh(l, i, d, asm.MulWide) }
+func lowerSmulhi(l *lower, i clif.Inst, d *clif.InstData) { mulHigh(l, i, d, asm.ImulWide) }
+
+// lowerImul appends the low half of A * B, and the high one if that is needed too.
+func lowerImul(l *lower, i clif.Inst, d *clif.InstData) {
+	other := l.Joined(i)
+	if other == nil {
+		lowerAlu(l, i, d)
+		return
+	}
+	op := asm.MulWide
+	if other.Op == clif.OpSmulhi {
+		op = asm.ImulWide
+	}
+	low, high := l.DefBoth(i)
+	l.Emit(backend.Inst{Op: op, Size: 8}, l.Use(d.ArgA()), l.Use(d.ArgB()), low, high)
+}
+
+// otherHalf returns the instruction in front of i that computes the other half of the same product, if it can give both; else NoInst. With
+// constants, low halves have better instructions.
+func otherHalf(l *lower, m *match) clif.Inst {
+	for _, v := range [...]clif.Value{m.X(), m.Y()} {
+		if _, ok := l.Iconst(v); ok {
+			return clif.NoInst
+		}
+	}
+	x, y := l.Resolve(m.X()), l.Resolve(m.Y())
+	return l.InFront(m.Inst, func(d *clif.InstData) bool {
+		if d.Type != clif.I64 || d.Op != clif.OpImul && d.Op != clif.OpUmulhi && d.Op != clif.OpSmulhi || (d.Op == clif.OpImul) == (m.D.Op == clif.OpImul) {
+			return false
+		}
+		a, b := l.Resolve(d.ArgA()), l.Resolve(d.ArgB())
+		return a == x && b == y || a == y && b == x
+	})
+}
+
+func lowerMulJoin(l *lower, m *match) { l.Join(otherHalf(l, m), m.D) }
 
 // division appends udiv or urem; the hardware traps on zero.
 func division(l *lower, d *clif.InstData, quot, rem vreg) {

@@ -6,7 +6,7 @@ import "github.com/waot-project/waot/backend"
 // applies. Package backend has the table by opcode.
 var lowerings = backend.MachineLowerings{
 	Fconst: lowerFconst,
-	Sum:    lowerAlu, Imul: lowerAlu, Logic: lowerAlu, Shift: lowerShift, Rotl: lowerShift,
+	Sum:    lowerAlu, Imul: lowerImul, Logic: lowerAlu, Shift: lowerShift, Rotl: lowerShift,
 	Umulhi: lowerUmulhi, Smulhi: lowerSmulhi,
 	Udiv: lowerUdiv, Sdiv: lowerSdiv, Urem: lowerUrem, Srem: lowerSrem,
 	Clz: lowerClz, Ctz: lowerCtz, Popcnt: lowerPopcnt,

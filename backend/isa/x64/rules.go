@@ -23,6 +23,7 @@ const (
 	RuleIaddLea
 	RuleIsubNeg
 	RuleIsubLea
+	RuleMulJoin
 	RuleImulLea
 	RuleImulShift
 	RuleImulMemImm
@@ -155,6 +156,8 @@ var rows = [numRules]backend.RuleDef{
 		Gives: "neg x", Why: "no zero in a register"},
 	RuleIsubLea: {Name: "isub_lea", Pattern: "(isub x:kept k:neg-imm32)", Lower: lowerLeaNegImm,
 		Gives: "lea [x-k]", Why: "x stays: no copy"},
+	RuleMulJoin: {Name: "mul_join", Pattern: "(imul|umulhi|smulhi.i64 x y)", When: "other-half", Lower: lowerMulJoin,
+		Gives: "nothing: the other half, in front, becomes a mul of both", Why: "one multiplication instead of two"},
 	RuleImulLea: {Name: "imul_lea", Pattern: "(imul x k:lea-factor)", Lower: lowerImulLea,
 		Gives: "lea [x+x<<log2(k-1)]", Why: "one cycle instead of three"},
 	RuleImulShift: {Name: "imul_shift", Pattern: "(imul x k:pow2-imm32)", Lower: lowerImulShift,
@@ -412,6 +415,8 @@ var words = backend.Vocabulary{
 		// carry-right, carry-left: the right or left operand is a carry, or the absence of one, of a comparison that needs no constant in front.
 		"carry-right": func(l *lower, m *match) bool { return isCarry(l, m, 1) },
 		"carry-left":  func(l *lower, m *match) bool { return isCarry(l, m, 0) },
+		// other-half: an instruction in front computes the other half of the same product.
+		"other-half": func(l *lower, m *match) bool { return otherHalf(l, m) != clif.NoInst },
 		// lane-load: the load is of a lane.
 		"lane-load": func(_ *lower, m *match) bool { return m.T.LaneBits() >= 32 },
 		// lane-stored: the store is of a lane as wide as those of y.

@@ -300,11 +300,22 @@ func (g *ruleBuilder) root(p *backend.Pattern) {
 			return
 		}
 		x, y := g.args2(p, g.t)
+		if strings.Contains(g.row.When, "other-half") && (g.exact || g.rng.IntN(8) != 0) {
+			g.keep = append(g.keep, g.Binary(otherHalf(op, g.rng), g.t, y, x))
+		}
 		if g.misses(p, missSwapped) {
 			x, y = y, x
 		}
 		g.finish(g.Binary(op, g.t, x, y))
 	}
+}
+
+// otherHalf returns an opcode for the other half of a product.
+func otherHalf(op clif.Opcode, rng *rand.Rand) clif.Opcode {
+	if op == clif.OpImul {
+		return pickOne(rng, clif.OpUmulhi, clif.OpSmulhi)
+	}
+	return clif.OpImul
 }
 
 // opcodes returns the opcodes that the place p of the pattern may have.
