@@ -214,16 +214,45 @@ const JudgeName = "wazero's interpreter"
 // Check runs the programs of files under the judge, the CLIF interpreter without and with the mid-end, and each variant of the
 // targets. It returns the names of these, and the differences by file. An error means that it could not continue.
 func Check(ctx context.Context, cfg Config, files ...*File) (names []string, differences [][]Difference, err error) {
-	cfg.setDefaults()
-	w := newWorker(&cfg)
-	defer w.close()
+	c := NewChecker(cfg)
+	defer c.Close()
+	return c.Check(ctx, files...)
+}
+
+// Checker checks files one after the other, in processes that go on.
+type Checker struct {
+	cfg Config
+	w   *worker
+}
+
+// NewChecker returns a Checker for the targets of cfg.
+func NewChecker(cfg Config) *Checker {
+	c := &Checker{cfg: cfg}
+	c.cfg.setDefaults()
+	c.w = newWorker(&c.cfg)
+	return c
+}
+
+// Close ends the processes.
+func (c *Checker) Close() { c.w.close() }
+
+// Check is the function Check.
+func (c *Checker) Check(ctx context.Context, files ...*File) (names []string, differences [][]Difference, err error) {
 	differences = make([][]Difference, len(files))
 	for i, f := range files {
-		if names, differences[i], err = w.check(ctx, f); err != nil {
+		if names, differences[i], err = c.w.check(ctx, f); err != nil {
 			return nil, nil, fmt.Errorf("file %d: %w", i, err)
 		}
 	}
 	return names, differences, nil
+}
+
+// Planted is Check of a file for one of the targets, with a fault planted as Config.Spoil does.
+func (c *Checker) Planted(ctx context.Context, target string, spoil func(v *Variant, o *compile.Options), f *File) ([]Difference, error) {
+	one := c.cfg
+	one.Spoil = spoil
+	_, differences, err := (&worker{cfg: &one, machines: []*machine{c.w.machine(&Variant{Target: target})}}).check(ctx, f)
+	return differences, err
 }
 
 // check is Check of one file.
