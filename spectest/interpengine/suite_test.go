@@ -31,8 +31,9 @@ func TestSuiteOptimised(t *testing.T) {
 // TestRelaxed: each choice of results is one that the suite allows, plain and optimised.
 func TestRelaxed(t *testing.T) {
 	o := &opt.Optimizer{After: func(_ *opt.Pass, f *clif.Func) error { return verify.Func(f) }}
+	scripts := suitetest.Open(t)
 	for r := range translate.NumRelaxed {
-		suitetest.RunGroup(t, &interpengine.Engine{Translation: translate.Options{Relaxed: r}}, "relaxed-simd")
-		suitetest.RunGroup(t, &interpengine.Engine{Translation: translate.Options{Relaxed: r}, Rewrite: func(f *clif.Func) error { return o.Run(f, opt.O1) }}, "relaxed-simd")
+		scripts.RunGroup(t, &interpengine.Engine{Translation: translate.Options{Relaxed: r}}, "relaxed-simd")
+		scripts.RunGroup(t, &interpengine.Engine{Translation: translate.Options{Relaxed: r}, Rewrite: func(f *clif.Func) error { return o.Run(f, opt.O1) }}, "relaxed-simd")
 	}
 }

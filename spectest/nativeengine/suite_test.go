@@ -14,41 +14,39 @@ import (
 	"github.com/waot-project/waot/spectest/nativeengine"
 )
 
-func TestSuiteUnoptimised(t *testing.T) { suitetest.Run(t, nativeengine.New(opt.O0)) }
-
-// TestSuiteNoLoweringRules: without any rule, each opcode alone.
-func TestSuiteNoLoweringRules(t *testing.T) {
-	e := nativeengine.New(opt.O0)
-	e.Options.Control = func(clif.FuncIndex) *opt.Control {
+// TestSuite runs the suite without and with the mid-end, with all that may be inlined, and without any lowering rule, each opcode alone.
+func TestSuite(t *testing.T) {
+	bare := nativeengine.New(opt.O0)
+	bare.Options.Control = func(clif.FuncIndex) *opt.Control {
 		return &opt.Control{Limit: -1, Off: map[string]bool{rewrite.LowerPass: true}}
 	}
-	suitetest.Run(t, e)
-}
-
-func TestSuite(t *testing.T) { suitetest.Run(t, nativeengine.New(opt.O1)) }
-
-// TestSuiteInlined: with all that may be inlined.
-func TestSuiteInlined(t *testing.T) {
-	e := nativeengine.New(opt.O1)
-	e.Options.EagerInlining = true
-	suitetest.Run(t, e)
+	inlined := nativeengine.New(opt.O1)
+	inlined.Options.EagerInlining = true
+	scripts := suitetest.Open(t)
+	for _, c := range []struct {
+		name   string
+		engine *nativeengine.Engine
+	}{{"O0", nativeengine.New(opt.O0)}, {"O1", nativeengine.New(opt.O1)}, {"inlined", inlined}, {"no lowering rules", bare}} {
+		t.Run(c.name, func(t *testing.T) { scripts.Run(t, c.engine) })
+	}
 }
 
 // TestSuiteVectors runs the groups of vectors for the levels of processors above the lowest that this machine has, and with results that do not
 // depend on the machine.
 func TestSuiteVectors(t *testing.T) {
+	scripts := suitetest.Open(t)
 	for _, level := range []opt.Level{opt.O0, opt.O1} {
 		for _, cpu := range append([]string{""}, above[runtime.GOARCH]...) {
 			for _, deterministic := range []bool{false, true} {
 				if cpu == "" && !deterministic {
-					continue // TestSuite and TestSuiteUnoptimised
+					continue // TestSuite
 				}
 				t.Run(fmt.Sprintf("O%d/%s/deterministic=%t", level, cpu, deterministic), func(t *testing.T) {
 					e := nativeengine.New(level)
 					e.Options.CPU, e.Options.Deterministic = cpu, deterministic
 					unlessLacking(t, e)
-					suitetest.RunGroup(t, e, "simd")
-					suitetest.RunGroup(t, e, "relaxed-simd")
+					scripts.RunGroup(t, e, "simd")
+					scripts.RunGroup(t, e, "relaxed-simd")
 				})
 			}
 		}

@@ -50,9 +50,7 @@ type tally struct {
 func TestSuite(t *testing.T) {
 	for _, s := range suites(t) {
 		for _, group := range s.Groups() {
-			for _, cfg := range configs {
-				t.Run(group+"/"+cfg.name, func(t *testing.T) { testGroup(t, s, group, cfg.Config) })
-			}
+			t.Run(group, func(t *testing.T) { testGroup(t, s, group) })
 		}
 	}
 }
@@ -66,9 +64,23 @@ var configs = []struct {
 	{"all", validate.Config{Features: wasmfront.DecodableFeatures}},
 }
 
-func testGroup(t *testing.T, s *script.Suite, group string, cfg validate.Config) {
-	n := &tally{mismatches: map[string]int{}, features: map[string]int{}}
-	suitetest.Modules(t, s, group, func(sc *script.Script, c *script.Command, b []byte) { testModule(t, n, group, sc, c, b, cfg) })
+func testGroup(t *testing.T, s *script.Suite, group string) {
+	tallies := make([]tally, len(configs))
+	for i := range tallies {
+		tallies[i] = tally{mismatches: map[string]int{}, features: map[string]int{}}
+	}
+	suitetest.Modules(t, s, group, func(sc *script.Script, c *script.Command, b []byte) {
+		for i := range configs {
+			testModule(t, &tallies[i], group, sc, c, b, configs[i].Config)
+		}
+	})
+	for i := range configs {
+		t.Run(configs[i].name, func(t *testing.T) { tallies[i].report(t, group) })
+	}
+}
+
+// report logs the counts of a group, and fails if they are too far from what the scripts say.
+func (n *tally) report(t *testing.T, group string) {
 	t.Logf("%d modules accepted, %d refused for a feature (%d not so tagged); %d modules rejected, %d with the script's wording, %d for a feature",
 		n.valid, n.refused, n.untagged, n.rejects, n.worded, n.byFeature)
 	for _, m := range []map[string]int{n.features, n.mismatches} {

@@ -73,7 +73,7 @@ var emulate = sync.OnceValue(func() (e emulator) {
 	}
 	e.argv = []string{prog}
 	if !native {
-		e.argv = []string{"qemu-aarch64", prog}
+		e.argv = []string{"qemu-aarch64", "-cpu", "max,sve=off", prog} // with SVE the driver's C library copies by it, which emulation makes slow
 	}
 	return e
 })
