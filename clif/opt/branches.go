@@ -14,6 +14,9 @@ func (c *folder) simplifyEffect(d *clif.InstData) bool {
 		return c.table.find(c, d) != none && c.may(RuleEqualCheck)
 	case clif.OpMemoryCopy, clif.OpMemoryFill:
 		return c.bulk(d) || c.write(d)
+	case clif.OpStore:
+		c.address(d)
+		return c.write(d)
 	default:
 		return c.write(d)
 	}

@@ -157,6 +157,11 @@ func TestOff(t *testing.T) {
 		if i%2 == 0 {
 			clear(one.in)
 		}
+		if count(f, clif.OpMemoryCopy)+count(f, clif.OpMemoryFill) > 0 { // which check nothing
+			for k := range one.in {
+				one.in[k] &= 0xfff
+			}
+		}
 		if len(f.Mod.Funcs) > 1 && f.Index == 0 && (len(f.Mod.Globals) == 0 || f.Mod.Globals[0].Import == nil) {
 			one.want, _ = ending(t, f, one.in)
 		}

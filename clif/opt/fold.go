@@ -26,10 +26,12 @@ type folder struct {
 	made  [maxDepth + 2]clif.InstData
 	depth int
 
-	walk  []step
-	table scopedTable
-	truth truths
-	mem   memory
+	walk   []step
+	table  scopedTable
+	truth  truths
+	mem    memory
+	bounds bounds
+	demand demand
 	// state is by block.
 	state []blockState
 	// immutable reports, by global, that it is declared immutable and never written here.
@@ -54,7 +56,7 @@ type step struct {
 	snap  list // when entering: what memory held at the end of the immediate dominator
 	leave bool
 	// When leaving: what to go back to.
-	scope, truths, snaps int
+	scope, truths, bounds, snaps int
 }
 
 // list is a part of a slice.
@@ -74,6 +76,8 @@ func fold(o *Optimizer, f *clif.Func) {
 	c.out, c.srcs = stop.Resize(f.Stop, c.out, len(f.Insts))[:0], stop.Resize(f.Stop, c.srcs, len(f.Insts))[:0]
 	c.table.reset()
 	c.truth.reset(len(f.Values))
+	c.bounds.reset(len(f.Values))
+	c.demand.compute(f, o.cfg.Order())
 	c.mem.reset(f.Mod)
 	c.wide = 0
 	c.immutable = f.Index != f.Mod.InitFunc()
@@ -86,6 +90,7 @@ func fold(o *Optimizer, f *clif.Func) {
 		if s.leave {
 			c.table.undo(s.scope)
 			c.truth.undo(s.truths)
+			c.bounds.undo(s.bounds)
 			c.mem.snaps = c.mem.snaps[:s.snaps]
 			continue
 		}
@@ -117,7 +122,7 @@ func (c *folder) layout() {
 // visit rewrites the block of s, and puts its children on the stack.
 func (c *folder) visit(s *step) {
 	b := s.block
-	leave := step{leave: true, scope: c.table.mark(), truths: c.truth.mark(), snaps: len(c.mem.snaps)}
+	leave := step{leave: true, scope: c.table.mark(), truths: c.truth.mark(), bounds: c.bounds.mark(), snaps: len(c.mem.snaps)}
 	c.mem.facts = c.mem.facts[:0]
 	if preds := c.o.cfg.Preds(b); len(preds) == 1 && b != c.f.Entry() {
 		e := preds[0]
@@ -262,6 +267,9 @@ func (c *folder) inst(d *clif.InstData) {
 		return
 	}
 	c.place(d)
+	if d.Op == clif.OpLoad || d.Op == clif.OpStore {
+		c.accessed(d)
+	}
 }
 
 // may is Optimizer.may.

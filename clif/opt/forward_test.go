@@ -168,8 +168,8 @@ func (e *effects) note(v clif.Value, ty clif.Type) {
 // address is one of few, so that accesses meet; some are near the end of memory.
 func (e *effects) address() (clif.Value, uint64) {
 	base := clif.Value(e.r.IntN(4) / 3)
-	if e.r.IntN(8) == 0 {
-		base = e.b.Binary(clif.OpIadd, clif.I32, base, e.b.Iconst(clif.I32, uint64(e.r.IntN(8))))
+	if e.r.IntN(5) == 0 {
+		base = e.b.Binary(clif.OpIadd, clif.I32, base, e.b.Iconst(clif.I32, uint64(uint32(e.r.IntN(16)-4))))
 	}
 	return base, uint64([...]int{0, 0, 4, 8, e.r.IntN(12)}[e.r.IntN(5)])
 }
@@ -191,7 +191,11 @@ func (e *effects) step() {
 	case 0, 1, 2, 3:
 		a := e.access(false)
 		base, offset := e.address()
-		e.note(b.Load(a.typ, a.how, 0, base, offset), a.typ)
+		if x := b.Load(a.typ, a.how, 0, base, offset); a.typ == clif.I64 && r.IntN(2) == 0 {
+			e.note(b.Unary(clif.OpIreduce, clif.I32, x), clif.I32)
+		} else {
+			e.note(x, a.typ)
+		}
 	case 4, 5, 6, 7:
 		a := e.access(true)
 		base, offset := e.address()
@@ -426,8 +430,10 @@ func TestEffects(t *testing.T) {
 	for ty := range clif.NumTypes {
 		forwarded, dropped = forwarded+total[RuleLoadKnown][ty], dropped+total[RuleStoreSame][ty]
 	}
-	t.Logf("%d functions, %d runs, %d traps, %d calls in them; %d reads forwarded, %d writes dropped", n, runs, traps, notes, forwarded, dropped)
-	if forwarded == 0 || dropped == 0 || traps == 0 {
+	low, sums := total[RuleLoadLow][clif.I64], total[RuleAddressSum][clif.I64]
+	t.Logf("%d functions, %d runs, %d traps, %d calls in them; %d reads forwarded, %d writes dropped, %d loads narrowed, %d addresses replaced",
+		n, runs, traps, notes, forwarded, dropped, low, sums)
+	if forwarded == 0 || dropped == 0 || traps == 0 || low == 0 || sums == 0 {
 		t.Error("some of what is to be tested did not happen")
 	}
 }

@@ -21,6 +21,19 @@ type fact struct {
 	a     uint32
 	value clif.Value
 	imm   uint64
+	at    place // of a load
+}
+
+// place is where an access to linear memory that does not trap is: at x + disp, modulo 2^32. No memory is larger.
+type place struct {
+	x    clif.Value
+	disp uint64
+}
+
+// placeOf returns the place of the load or store d.
+func (c *folder) placeOf(d *clif.InstData) place {
+	x, k := c.sum(d.ArgA())
+	return place{x, k + d.Imm}
 }
 
 // maxFacts bounds the list, since it is searched from end to end.
@@ -52,14 +65,15 @@ func (m *memory) get(op clif.Opcode, d *clif.InstData) clif.Value {
 
 // put notes that op, with the other fields of d, would give v. The list has no such
 // fact yet.
-func (m *memory) put(op clif.Opcode, d *clif.InstData, v clif.Value) {
+func (m *memory) put(op clif.Opcode, d *clif.InstData, v clif.Value) *fact {
 	f := fact{op: op, typ: d.Type, cond: d.Cond, aux: d.Aux, a: d.A, value: v, imm: d.Imm}
 	if len(m.facts) < maxFacts {
 		m.facts = append(m.facts, f)
-		return
+		return &m.facts[len(m.facts)-1]
 	}
 	m.next = (m.next + 1) % maxFacts
 	m.facts[m.next] = f
+	return &m.facts[m.next]
 }
 
 // keep forgets the facts for which ok is false.
@@ -76,17 +90,16 @@ func (m *memory) keep(ok func(f *fact) bool) {
 // forget forgets all facts of op.
 func (m *memory) forget(op clif.Opcode) { m.keep(func(f *fact) bool { return f.op != op }) }
 
-// written forgets the loads that the store d may change. An effective address
-// is the index zero-extended plus the offset, in 64 bits, so accesses with one
-// index and disjoint ranges of offsets do not overlap.
-func (m *memory) written(d *clif.InstData) {
-	lo, hi := d.Imm, d.Imm+uint64(d.Access().Bytes(d.Type))
-	m.keep(func(f *fact) bool {
+// written forgets the loads that the store d may change. Places that are a constant apart do not overlap if, going around the 2^32
+// bytes in either direction from the start of one, it ends before the other begins.
+func (c *folder) written(d *clif.InstData) {
+	at, size := c.placeOf(d), uint64(d.Access().Bytes(d.Type))
+	c.mem.keep(func(f *fact) bool {
 		if f.op != clif.OpLoad {
 			return true
 		}
-		end := f.imm + uint64(clif.Access(f.cond).Bytes(f.typ))
-		return f.a == d.A && f.aux == d.Aux && (end <= lo || hi <= f.imm)
+		up, down := c.trunc(clif.I32, f.at.disp-at.disp), c.trunc(clif.I32, at.disp-f.at.disp)
+		return f.at.x == at.x && f.aux == d.Aux && up >= size && down >= uint64(clif.Access(f.cond).Bytes(f.typ))
 	})
 }
 
@@ -110,7 +123,10 @@ func (c *folder) read(d *clif.InstData) clif.Value {
 		if v := c.mem.get(d.Op, d); v != clif.NoValue && c.may(RuleLoadKnown) {
 			return v
 		}
-		c.mem.put(d.Op, d, d.Result)
+		f := c.mem.put(d.Op, d, d.Result)
+		if d.Op == clif.OpLoad {
+			f.at = c.placeOf(d)
+		}
 	case clif.OpMemoryGrow:
 		c.mem.forget(clif.OpMemorySize)
 	case clif.OpTableGrow:
@@ -126,14 +142,14 @@ func (c *folder) write(d *clif.InstData) bool {
 	switch d.Op {
 	case clif.OpStore:
 		if d.Access() != clif.Full {
-			m.written(d)
+			c.written(d)
 			break
 		}
 		if m.get(clif.OpLoad, d) == d.ArgB() && c.may(RuleStoreSame) {
 			return true
 		}
-		m.written(d)
-		m.put(clif.OpLoad, d, d.ArgB())
+		c.written(d)
+		m.put(clif.OpLoad, d, d.ArgB()).at = c.placeOf(d)
 	case clif.OpGlobalSet:
 		read := clif.InstData{Type: d.Type, Aux: d.Aux}
 		if m.get(clif.OpGlobalGet, &read) == d.ArgA() && c.may(RuleStoreSame) {

@@ -215,6 +215,17 @@ func widthPatterns() (all []pattern) {
 	add("ireduce k", "", "w", func(b bld, p, k []val) val { return low(b, k[0]) })
 	add("ireduce (x & k)", "w", "w", func(b bld, p, k []val) val { return low(b, b.Binary(clif.OpBand, i64, p[0], k[0])) })
 	add("ireduce (sext32 x)", "w", "", func(b bld, p, k []val) val { return low(b, b.Unary(clif.OpSext32, i64, p[0])) })
+	for _, op := range []clif.Opcode{clif.OpIadd, clif.OpIsub, clif.OpImul, clif.OpBand, clif.OpBor, clif.OpBxor, clif.OpIshl} {
+		add(fmt.Sprintf("ireduce (%v x y)", op), "ww", "", func(b bld, p, k []val) val { return low(b, b.Binary(op, i64, p[0], p[1])) })
+		add(fmt.Sprintf("ireduce (%v x k)", op), "w", "w", func(b bld, p, k []val) val { return low(b, b.Binary(op, i64, p[0], k[0])) })
+		add(fmt.Sprintf("ireduce (%v x k + y)", op), "ww", "w", func(b bld, p, k []val) val {
+			return low(b, b.Binary(clif.OpIadd, i64, b.Binary(op, i64, p[0], k[0]), p[1]))
+		})
+		add(fmt.Sprintf("ireduce (%v x y), and its upper half", op), "ww", "", func(b bld, p, k []val) val {
+			z := b.Binary(op, i64, p[0], p[1])
+			return b.Binary(clif.OpBxor, i64, b.Unary(clif.OpUextend, i64, low(b, z)), z)
+		})
+	}
 	for _, x := range extensions {
 		ext := func(b bld, v val) val { return b.Unary(x, i64, v) }
 		add(x.String()+" k", "", "n", func(b bld, p, k []val) val { return ext(b, k[0]) })

@@ -30,6 +30,7 @@ func ruleTable() (r [clif.NumOpcodes]rule) {
 	}
 	vectorRules(&r)
 	r[clif.OpIreduce] = ruleReduce
+	r[clif.OpLoad] = ruleLoad
 	r[clif.OpIcmp] = ruleIcmp
 	r[clif.OpSelect] = ruleSelect
 	r[clif.OpBitcast] = ruleBitcast
@@ -136,7 +137,28 @@ func ruleReduce(c *folder, d *clif.InstData) (clif.Value, bool) {
 			return c.narrow(d, op, c.low(x), c.low(y))
 		}
 	}
-	return none, false
+	return reduceOnly(c, d)
+}
+
+// reduceOnly computes a number in 32 bits if nothing needs more of it. The ireduce of an operand costs nothing: an instruction
+// of 32 bits reads the low half of a register.
+func reduceOnly(c *folder, d *clif.InstData) (clif.Value, bool) {
+	in := *c.def(d.ArgA())
+	if !lowMakesLow[in.Op] || !c.demand.onlyLow(d.ArgA()) {
+		return none, false
+	}
+	if in.Op == clif.OpIshl {
+		k, ok := c.constant(in.ArgB())
+		if ok = ok && k < uint64(c.bits(clif.I32)); !ok || !c.may(RuleReduceOnly) {
+			return none, false
+		}
+		return c.narrow(d, in.Op, c.unary(clif.OpIreduce, clif.I32, in.ArgA()), c.iconst(clif.I32, k))
+	}
+	if !c.may(RuleReduceOnly) {
+		return none, false
+	}
+	x := c.unary(clif.OpIreduce, clif.I32, in.ArgA())
+	return c.narrow(d, in.Op, x, c.unary(clif.OpIreduce, clif.I32, in.ArgB()))
 }
 
 // narrow replaces d, an ireduce, by op of the narrow x and y.

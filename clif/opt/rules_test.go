@@ -158,8 +158,16 @@ func ruleCases() []ruleCase {
 		{"sextend of ireduce", one64, un2(clif.OpSextend, i64, clif.OpIreduce, i32), 0, "v2 = sext32.i64 v0; return v2"},
 		{"uextend of ireduce of extended", one32, func(b bld, p []val, _ uint64) val { return wideU(b, low(b, wideU(b, p[0]))) }, 0, "v1 = uextend.i64 v0; return v1"},
 		{"uextend of ireduce of more stays", one64, func(b bld, p []val, k uint64) val {
-			return wideU(b, low(b, b.Binary(clif.OpBand, i64, p[0], b.Iconst(i64, k))))
-		}, 0x1FFFFFFFE, "v1 = iconst.i64 8589934590; v2 = band.i64 v0, v1; v3 = ireduce.i32 v2; v4 = uextend.i64 v3; return v4"},
+			x := b.Binary(clif.OpBand, i64, p[0], b.Iconst(i64, k))
+			return b.Binary(clif.OpIadd, i64, wideU(b, low(b, x)), x)
+		}, 0x1FFFFFFFE, "v1 = iconst.i64 8589934590; v2 = band.i64 v0, v1; v3 = ireduce.i32 v2; v4 = uextend.i64 v3; v5 = iadd.i64 v4, v2; return v5"},
+		{"reduce of what nothing else needs", []clif.Type{i64, i64}, func(b bld, p []val, k uint64) val {
+			x := b.Binary(clif.OpIadd, i64, p[0], b.Binary(clif.OpIshl, i64, p[1], b.Iconst(i64, k)))
+			return b.Binary(clif.OpIadd, i32, low(b, x), low(b, b.Binary(clif.OpImul, i64, x, x)))
+		}, 3, "v9 = ireduce.i32 v0; v10 = ireduce.i32 v1; v11 = iconst.i32 3; v12 = ishl.i32 v10, v11; v5 = iadd.i32 v9, v12; v7 = imul.i32 v5, v5; v8 = iadd.i32 v5, v7; return v8"},
+		{"reduce of a shift by more stays", []clif.Type{i64, i64}, func(b bld, p []val, k uint64) val {
+			return low(b, b.Binary(clif.OpIadd, i64, p[0], b.Binary(clif.OpIshl, i64, p[1], b.Iconst(i64, k))))
+		}, 32, "v2 = iconst.i64 32; v3 = ishl.i64 v1, v2; v6 = ireduce.i32 v0; v7 = ireduce.i32 v3; v5 = iadd.i32 v6, v7; return v5"},
 		{"sextend of what is not negative", two32, func(b bld, p []val, _ uint64) val {
 			return wideS(b, b.Icmp(clif.Slt, i32, p[0], p[1]))
 		}, 0, "v2 = icmp.i32 slt, v0, v1; v3 = uextend.i64 v2; return v3"},
@@ -291,6 +299,58 @@ func ruleCases() []ruleCase {
 			b.Store(i32, clif.Full, 0, p[0], x, 4)
 			return x
 		}, 0, "v1 = load.i32 mem0 v0+4; return v1"},
+		{"load of four bytes for eight", one32, func(b bld, p []val, _ uint64) val {
+			b.Store(i32, clif.U8, 0, p[0], p[0], 19)
+			return low(b, b.Load(i64, clif.Full, 0, p[0], 12))
+		}, 0, "store.i32 u8 mem0 v0+19, v0; v3 = load.i32 mem0 v0+12; return v3"},
+		{"load of four bytes that are known", one32, func(b bld, p []val, _ uint64) val {
+			b.Store(i64, clif.Full, 0, p[0], b.Iconst(i64, 7), 16)
+			b.Store(i32, clif.Full, 0, p[0], p[0], 8)
+			return low(b, b.Load(i64, clif.Full, 0, p[0], 8))
+		}, 0, "v1 = iconst.i64 7; store.i64 mem0 v0+16, v1; store.i32 mem0 v0+8, v0; return v0"},
+		{"load that may trap stays", one32, func(b bld, p []val, _ uint64) val {
+			b.Store(i32, clif.U8, 0, p[0], p[0], 18)
+			return low(b, b.Load(i64, clif.Full, 0, p[0], 12))
+		}, 0, "store.i32 u8 mem0 v0+18, v0; v1 = load.i64 mem0 v0+12; v2 = ireduce.i32 v1; return v2"},
+		{"load with a use of the upper half stays", one32, func(b bld, p []val, _ uint64) val {
+			b.Store(i32, clif.U8, 0, p[0], p[0], 19)
+			x := b.Load(i64, clif.Full, 0, p[0], 12)
+			return b.Select(i32, b.Icmp(clif.Eq, i64, x, b.Iconst(i64, 1)), low(b, x), p[0])
+		}, 0, "store.i32 u8 mem0 v0+19, v0; v1 = load.i64 mem0 v0+12; v2 = iconst.i64 1; v3 = icmp.i64 eq, v1, v2; v4 = ireduce.i32 v1; v5 = select.i32 v3, v4, v0; return v5"},
+		{"address in front of one that was accessed", one32, func(b bld, p []val, k uint64) val {
+			x := b.Load(i32, clif.U8, 0, p[0], 5)
+			b.Store(i32, clif.Full, 0, b.Binary(clif.OpIadd, i32, p[0], b.Iconst(i32, k)), x, 100)
+			return x
+		}, 5, "v1 = load.i32 u8 mem0 v0+5; store.i32 mem0 v0+105, v1; return v1"},
+		{"address behind one that was accessed stays", one32, func(b bld, p []val, k uint64) val {
+			x := b.Load(i32, clif.U8, 0, p[0], 5)
+			b.Store(i32, clif.Full, 0, b.Binary(clif.OpIadd, i32, p[0], b.Iconst(i32, k)), x, 100)
+			return x
+		}, 6, "v1 = load.i32 u8 mem0 v0+5; v2 = iconst.i32 6; v3 = iadd.i32 v0, v2; store.i32 mem0 v3+100, v1; return v1"},
+		{"address with a difference to one that was accessed", one32, func(b bld, p []val, k uint64) val {
+			x := b.Load(i32, clif.Full, 0, b.Binary(clif.OpIsub, i32, p[0], b.Iconst(i32, 96)), 40)
+			b.Store(i32, clif.Full, 0, b.Binary(clif.OpIadd, i32, p[0], b.Iconst(i32, k)), x, 1)
+			return x
+		}, 0xFFFFFFFF - 63, "v6 = iconst.i32 -96; v2 = iadd.i32 v0, v6; v3 = load.i32 mem0 v2+40; store.i32 mem0 v2+33, v3; return v3"},
+		{"addresses of all types", one32, func(b bld, p []val, _ uint64) val {
+			b.Store(i64, clif.Full, 0, p[0], b.Load(i64, clif.Full, 0, p[0], 16), 0)
+			for n, t := range []clif.Type{i32, i64, f32, f64, clif.V128} {
+				addr := b.Binary(clif.OpIadd, i32, p[0], b.Iconst(i32, uint64(n)))
+				b.Store(t, clif.Full, 0, addr, b.Load(t, clif.Full, 0, addr, 40), 0)
+			}
+			return p[0]
+		}, 0, "v1 = load.i64 mem0 v0+16; store.i64 mem0 v0+0, v1; v4 = load.i32 mem0 v0+40; store.i32 mem0 v0+0, v4; v7 = load.i64 mem0 v0+41; store.i64 mem0 v0+1, v7; " +
+			"v10 = load.f32 mem0 v0+42; store.f32 mem0 v0+2, v10; v13 = load.f64 mem0 v0+43; store.f64 mem0 v0+3, v13; v16 = load.v128 mem0 v0+44; store.v128 mem0 v0+4, v16; return v0"},
+		{"load behind a store at the same sum", two32, func(b bld, p []val, k uint64) val {
+			b.Store(i32, clif.Full, 0, p[0], p[1], 4)
+			b.Store(i32, clif.Full, 0, b.Binary(clif.OpIadd, i32, p[0], b.Iconst(i32, k)), p[0], 0)
+			return b.Load(i32, clif.Full, 0, p[0], 4)
+		}, 8, "store.i32 mem0 v0+4, v1; v2 = iconst.i32 8; v3 = iadd.i32 v0, v2; store.i32 mem0 v3+0, v0; return v1"},
+		{"load behind a store at an overlapping sum stays", two32, func(b bld, p []val, k uint64) val {
+			b.Store(i32, clif.Full, 0, p[0], p[1], 4)
+			b.Store(i32, clif.Full, 0, b.Binary(clif.OpIadd, i32, p[0], b.Iconst(i32, k)), p[0], 0)
+			return b.Load(i32, clif.Full, 0, p[0], 4)
+		}, 1, "store.i32 mem0 v0+4, v1; store.i32 mem0 v0+1, v0; v4 = load.i32 mem0 v0+4; return v4"},
 		{"trapif twice", one32, func(b bld, p []val, _ uint64) val {
 			b.TrapIf(p[0], abi.TrapUnreachable)
 			b.TrapIf(p[0], abi.TrapIntegerOverflow)

@@ -61,6 +61,7 @@ const (
 	RuleReduceAnd
 	RuleReduceShl
 	RuleReduceArith
+	RuleReduceOnly
 	RuleFoldIcmp
 	RuleIcmpSame
 	RuleIcmpConstRight
@@ -139,6 +140,8 @@ const (
 	RuleEqual
 	RuleEqualCheck
 	RuleLoadKnown
+	RuleLoadLow
+	RuleAddressSum
 	RuleStoreSame
 	RuleCopySmall
 	RuleFillSmall
@@ -233,6 +236,7 @@ var ruleInfos = [NumRules]rewrite.Info{
 	RuleReduceAnd:       {Name: "reduce-and", Pass: "fold", What: "ireduce (extend x & k) => x & k", Types: onNarrow},
 	RuleReduceShl:       {Name: "reduce-shl", Pass: "fold", What: "ireduce (extend x << k) => x << k, k < 32", Types: onNarrow},
 	RuleReduceArith:     {Name: "reduce-arith", Pass: "fold", What: "ireduce (extend x op extend y) => x op y", Types: onNarrow},
+	RuleReduceOnly:      {Name: "reduce-only", Pass: "fold", What: "ireduce (x op y) => ireduce x op ireduce y, no use needs the upper half", Types: onNarrow},
 	RuleFoldIcmp:        {Name: "fold-icmp", Pass: "fold", What: "k cmp m => constant", Types: onInt},
 	RuleIcmpSame:        {Name: "icmp-same", Pass: "fold", What: "x cmp x => constant", Types: onInt},
 	RuleIcmpConstRight:  {Name: "icmp-const-right", Pass: "fold", What: "k cmp x => x swapped-cmp k", Types: onInt},
@@ -311,6 +315,8 @@ var ruleInfos = [NumRules]rewrite.Info{
 	RuleEqual:           {Name: "equal", Pass: "fold", What: "an instruction equal to one that dominates it => that", Types: onAny | onShapes},
 	RuleEqualCheck:      {Name: "equal-check", Pass: "fold", What: "sig_check equal to one that dominates it => nothing"},
 	RuleLoadKnown:       {Name: "load-known", Pass: "fold", What: "a read of what was read or written before => that", Types: onAny},
+	RuleLoadLow:         {Name: "load-low", Pass: "fold", What: "load.i64 => uextend load.i32, no use needs the upper half, and it is in memory", Types: onWide},
+	RuleAddressSum:      {Name: "address-sum", Pass: "fold", What: "an access at x + k => at x, with k in the offset; an access has shown that x + k does not wrap", Types: onNumber | onV128},
 	RuleStoreSame:       {Name: "store-same", Pass: "fold", What: "a write of what is there => nothing", Types: onAny},
 	RuleCopySmall:       {Name: "copy-small", Pass: "fold", What: "a copy of k bytes, k <= 64 => loads, then stores"},
 	RuleFillSmall:       {Name: "fill-small", Pass: "fold", What: "a fill of k bytes, k <= 64 => stores"},

@@ -1,0 +1,185 @@
+package opt
+
+import (
+	"math"
+
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/stop"
+)
+
+// This file holds what the pass fold concludes from addresses of linear memory. Memories never shrink, and none is larger
+// than 2^32 bytes. So an access that did not trap says of its address x that x plus the end of the access is in memory,
+// from there on: a smaller constant does not carry x past 2^32, and a narrower access traps no more.
+
+// bounds is what the accesses on the way to this point have shown.
+type bounds struct {
+	byValue []bound
+	log     []boundBefore
+}
+
+// bound is what is known of a value as an address of memory 0.
+type bound struct {
+	end uint64 // the memory has that many bytes from the address on, or more
+	// base is the first sum of the value and a constant that was an address, plus 1; 0 if there is none. The constant may be 0.
+	base uint32
+}
+
+// boundBefore is what was known of a value before.
+type boundBefore struct {
+	v     clif.Value
+	bound bound
+}
+
+func (b *bounds) reset(values int) {
+	b.undo(0)
+	if n := values + values/4 - len(b.byValue); n > 0 {
+		b.byValue = append(b.byValue, make([]bound, n)...)
+	}
+}
+
+func (b *bounds) mark() int { return len(b.log) }
+
+func (b *bounds) undo(mark int) {
+	for i := len(b.log) - 1; i >= mark; i-- {
+		b.byValue[b.log[i].v] = b.log[i].bound
+	}
+	b.log = b.log[:mark]
+}
+
+func (b *bounds) get(v clif.Value) (x bound) {
+	if int(v) < len(b.byValue) {
+		x = b.byValue[v]
+	}
+	return x
+}
+
+func (b *bounds) set(f *stop.Flag, v clif.Value, x bound) {
+	if n := int(v) + 1 - len(b.byValue); n > 0 {
+		b.byValue = append(b.byValue, make([]bound, n+int(v)/4)...)
+	}
+	b.log = stop.Append(f, b.log, boundBefore{v, b.byValue[v]})
+	b.byValue[v] = x
+}
+
+// accessed notes that the load or store d did not trap.
+func (c *folder) accessed(d *clif.InstData) {
+	addr, end := d.ArgA(), d.Imm+uint64(d.Access().Bytes(d.Type))
+	if d.Aux != 0 || d.Imm > math.MaxUint32 || c.f.TypeOf(addr) != clif.I32 {
+		return
+	}
+	if old := c.bounds.get(addr); old.end < end {
+		c.bounds.set(c.f.Stop, addr, bound{end, old.base})
+	}
+	x, _ := c.sum(addr)
+	if old := c.bounds.get(x); old.base == 0 {
+		c.bounds.set(c.f.Stop, x, bound{old.end, uint32(addr) + 1})
+	}
+}
+
+// sum splits the address v into x + k, modulo 2^32; k is 0 if v is no such sum.
+func (c *folder) sum(v clif.Value) (x clif.Value, k uint64) {
+	if in := c.defOp(v, clif.OpIadd); in != nil && in.Type == clif.I32 {
+		if k, ok := c.constant(in.ArgB()); ok {
+			return in.ArgA(), k
+		}
+	}
+	return v, 0
+}
+
+// address replaces the address of the access d by another, which was one before, and puts the difference into the offset. The
+// difference is a constant that does not leave what is known to be in memory, so that the sum does not wrap. Machines have
+// no use for offsets of 2^31 and more.
+func (c *folder) address(d *clif.InstData) {
+	x, k := c.sum(d.ArgA())
+	at := c.bounds.get(x)
+	if d.Aux != 0 || at.base == 0 {
+		return
+	}
+	base := clif.Value(at.base - 1)
+	_, start := c.sum(base)
+	if k = c.trunc(clif.I32, k-start); base != d.ArgA() && k < c.bounds.get(base).end && k+d.Imm <= math.MaxInt32 && c.may(RuleAddressSum) {
+		d.A, d.Imm = uint32(base), d.Imm+k
+	}
+}
+
+// ruleLoad simplifies the address, and loads 4 bytes instead of 8 if nothing needs the others and they are in memory.
+func ruleLoad(c *folder, d *clif.InstData) (clif.Value, bool) {
+	c.address(d)
+	if d.Type != clif.I64 || d.Access() != clif.Full || d.Aux != 0 || !c.demand.onlyLow(d.Result) || c.bounds.get(d.ArgA()).end < d.Imm+8 ||
+		c.mem.get(clif.OpLoad, d) != none || !c.may(RuleLoadLow) {
+		return none, false
+	}
+	load := clif.InstData{Op: clif.OpLoad, Type: clif.I32, Cond: uint8(clif.Full), Aux: d.Aux, A: d.A, Imm: d.Imm, NumResults: 1}
+	load.Result = c.mem.get(clif.OpLoad, &load)
+	if load.Result == none {
+		load.Result = clif.Value(len(c.f.Values))
+		c.f.Values = append(stop.Room(c.f.Stop, c.f.Values), clif.ValueData{Type: clif.I32})
+		c.read(&load)
+		c.place(&load)
+	}
+	*d = clif.InstData{Op: clif.OpUextend, Type: clif.I64, A: uint32(load.Result), Result: d.Result, NumResults: 1}
+	return none, true
+}
+
+// demand is which values have a use that needs more than their low half, before the pass.
+type demand struct {
+	upper   []bool        // by value
+	targets []clif.Target // scratch
+}
+
+// compute fills upper. Uses come before definitions, except where values go around a loop as parameters, whose upper halves
+// are needed.
+func (u *demand) compute(f *clif.Func, order []clif.Block) {
+	u.upper = stop.Zeroed(f.Stop, u.upper, len(f.Values))
+	for n := len(order) - 1; n >= 0; n-- {
+		b := &f.Blocks[order[n]]
+		for i := b.End; i > b.Start; i-- {
+			f.Stop.PollAt(int(i))
+			d := &f.Insts[i-1]
+			switch {
+			case d.Op == clif.OpIreduce:
+			case lowMakesLow[d.Op] && !u.upper[d.Result]:
+				if d.Op == clif.OpIshl {
+					u.upper[f.Resolve(d.ArgB())] = true
+				}
+			default:
+				u.uses(f, d)
+			}
+		}
+	}
+}
+
+// uses notes that d needs all of its operands.
+func (u *demand) uses(f *clif.Func, d *clif.InstData) {
+	switch d.NumArgs() {
+	case 3:
+		u.upper[f.Resolve(d.ArgC())] = true
+		fallthrough
+	case 2:
+		u.upper[f.Resolve(d.ArgB())] = true
+		fallthrough
+	case 1:
+		u.upper[f.Resolve(d.ArgA())] = true
+	}
+	if d.Op != clif.OpBrTable {
+		u.all(f, f.VarArgs(d))
+	}
+	u.targets = f.AppendTargets(u.targets[:0], d)
+	for _, t := range u.targets {
+		u.all(f, f.TargetArgs(t))
+	}
+}
+
+func (u *demand) all(f *clif.Func, values []uint32) {
+	for _, v := range values {
+		u.upper[f.Resolve(clif.Value(v))] = true
+	}
+}
+
+// onlyLow reports whether all uses of v, a result of the function before the pass, need its low half only.
+func (u *demand) onlyLow(v clif.Value) bool { return int(v) < len(u.upper) && !u.upper[v] }
+
+// lowMakesLow are the operations on numbers whose low half depends on the low halves of the operands only; of a shift, on all of the amount.
+var lowMakesLow = [clif.NumOpcodes]bool{
+	clif.OpIadd: true, clif.OpIsub: true, clif.OpImul: true, clif.OpBand: true, clif.OpBor: true, clif.OpBxor: true, clif.OpIshl: true,
+}
