@@ -14,7 +14,7 @@ import (
 	"github.com/waot-project/waot/internal/proof/testenv"
 )
 
-// typedSource has, for values of one type, a read, a write, equal instructions, choices.
+// typedSource has, for values of one type, a read, writes, equal instructions, choices.
 const typedSource = `
 global0 TYPE mut = 0
 function "f" (i32, TYPE, TYPE) -> (TYPE, TYPE, TYPE, TYPE, TYPE) {
@@ -28,6 +28,8 @@ block0(v0: i32, v1: TYPE, v2: TYPE):
     v8 = select.TYPE v0, v1, v2
     v9 = select.TYPE v0, v1, v1
     v10 = select.TYPE v5, v1, v2
+    global_set.TYPE global0, v1
+    global_set.TYPE global0, v2
     return v4, v7, v8, v9, v10
 }`
 

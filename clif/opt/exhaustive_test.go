@@ -222,7 +222,7 @@ var notSmall = map[Rule]string{
 	RuleBitcastBack: "floats have no form of 8 bits", RuleFoldBitcast: "floats have no form of 8 bits",
 	RuleSizeFixed: "no arithmetic: the size is in the declaration",
 	RuleLoadLow:   "no arithmetic: memory", RuleAddressSum: "no arithmetic: memory",
-	RuleStoreSame: "no arithmetic: memory", RuleCopySmall: "no arithmetic: memory", RuleFillSmall: "no arithmetic: memory", RuleEqualCheck: "no arithmetic: types of functions",
+	RuleStoreSame: "no arithmetic: memory", RuleStoreOver: "no arithmetic: memory", RuleCopySmall: "no arithmetic: memory", RuleFillSmall: "no arithmetic: memory", RuleEqualCheck: "no arithmetic: types of functions",
 	RuleBranchStrip: "control flow", RuleBranchDecided: "control flow", RuleBranchAgree: "control flow",
 	RuleTableConst: "control flow", RuleTableOne: "control flow", RuleMergeBlock: "control flow",
 	RuleThreadEdge: "control flow", RuleEdgesAgree: "control flow", RuleThreadTable: "control flow", RuleParamSame: "control flow",

@@ -426,14 +426,14 @@ func TestEffects(t *testing.T) {
 		}
 		notes += count(f, clif.OpCall)
 	}
-	forwarded, dropped := 0, 0
+	forwarded, dropped, over := 0, 0, 0
 	for ty := range clif.NumTypes {
-		forwarded, dropped = forwarded+total[RuleLoadKnown][ty], dropped+total[RuleStoreSame][ty]
+		forwarded, dropped, over = forwarded+total[RuleLoadKnown][ty], dropped+total[RuleStoreSame][ty], over+total[RuleStoreOver][ty]
 	}
 	low, sums := total[RuleLoadLow][clif.I64], total[RuleAddressSum][clif.I64]
-	t.Logf("%d functions, %d runs, %d traps, %d calls in them; %d reads forwarded, %d writes dropped, %d loads narrowed, %d addresses replaced",
-		n, runs, traps, notes, forwarded, dropped, low, sums)
-	if forwarded == 0 || dropped == 0 || traps == 0 || low == 0 || sums == 0 {
+	t.Logf("%d functions, %d runs, %d traps, %d calls in them; %d reads forwarded, %d and %d writes dropped, %d loads narrowed, %d addresses replaced",
+		n, runs, traps, notes, forwarded, dropped, over, low, sums)
+	if forwarded == 0 || dropped == 0 || over == 0 || traps == 0 || low == 0 || sums == 0 {
 		t.Error("some of what is to be tested did not happen")
 	}
 }

@@ -155,6 +155,7 @@ func (c *folder) write(d *clif.InstData) bool {
 		if m.get(clif.OpGlobalGet, &read) == d.ArgA() && c.may(RuleStoreSame) {
 			return true
 		}
+		c.overwritten(d)
 		m.globalWritten(d.Aux)
 		m.put(clif.OpGlobalGet, &read, d.ArgA())
 	case clif.OpTableSet:
@@ -173,4 +174,23 @@ func (c *folder) write(d *clif.InstData) bool {
 		m.forget(clif.OpElemLen)
 	}
 	return false
+}
+
+// maxBetween bounds the search for a write that another one makes useless.
+const maxBetween = 16
+
+// overwritten drops the write in front of d, a global_set, of the same global, if nothing between them sees it: reads a global,
+// writes anything else, calls, or traps, after which the host may look, or call again. A block begins behind a terminator.
+func (c *folder) overwritten(d *clif.InstData) {
+	for i := len(c.out) - 1; i >= max(0, len(c.out)-maxBetween); i-- {
+		switch e := &c.out[i]; {
+		case e.Op == clif.OpGlobalSet && e.Aux == d.Aux:
+			if c.may(RuleStoreOver) {
+				*e = clif.InstData{Result: clif.NoValue}
+			}
+			return
+		case e.Op != clif.OpGlobalSet && !e.Op.IsPure():
+			return
+		}
+	}
 }

@@ -75,6 +75,8 @@ var (
 	two32 = []clif.Type{i32, i32}
 )
 
+func setGlobal(b bld, g uint32, t clif.Type, x val) { b.EntityEffect(clif.OpGlobalSet, t, g, 0, x) }
+
 // ruleCases are by rule, in the order of the rule tables.
 func ruleCases() []ruleCase {
 	return []ruleCase{
@@ -351,6 +353,30 @@ func ruleCases() []ruleCase {
 			b.Store(i32, clif.Full, 0, b.Binary(clif.OpIadd, i32, p[0], b.Iconst(i32, k)), p[0], 0)
 			return b.Load(i32, clif.Full, 0, p[0], 4)
 		}, 1, "store.i32 mem0 v0+4, v1; store.i32 mem0 v0+1, v0; v4 = load.i32 mem0 v0+4; return v4"},
+		{"write in front of another", two32, func(b bld, p []val, k uint64) val {
+			setGlobal(b, 0, i32, p[0])
+			x := b.Binary(clif.OpBxor, i32, p[0], p[1])
+			setGlobal(b, 1, i64, b.Iconst(i64, k))
+			setGlobal(b, 0, i32, x)
+			return x
+		}, 3, "v2 = bxor.i32 v0, v1; v3 = iconst.i64 3; global_set.i64 global1, v3; global_set.i32 global0, v2; return v2"},
+		{"write in front of an access stays", two32, func(b bld, p []val, _ uint64) val {
+			setGlobal(b, 0, i32, p[0])
+			x := b.Load(i32, clif.Full, 0, p[1], 0)
+			setGlobal(b, 0, i32, x)
+			return x
+		}, 0, "global_set.i32 global0, v0; v2 = load.i32 mem0 v1+0; global_set.i32 global0, v2; return v2"},
+		{"write in front of a trap stays", two32, func(b bld, p []val, _ uint64) val {
+			setGlobal(b, 0, i32, p[0])
+			b.TrapIf(p[1], abi.TrapUnreachable)
+			setGlobal(b, 0, i32, p[1])
+			return p[0]
+		}, 0, "global_set.i32 global0, v0; trapif v1, unreachable; global_set.i32 global0, v1; return v0"},
+		{"write of another global stays", two32, func(b bld, p []val, k uint64) val {
+			setGlobal(b, 0, i32, p[0])
+			setGlobal(b, 1, i64, b.Iconst(i64, k))
+			return p[0]
+		}, 3, "global_set.i32 global0, v0; v2 = iconst.i64 3; global_set.i64 global1, v2; return v0"},
 		{"trapif twice", one32, func(b bld, p []val, _ uint64) val {
 			b.TrapIf(p[0], abi.TrapUnreachable)
 			b.TrapIf(p[0], abi.TrapIntegerOverflow)

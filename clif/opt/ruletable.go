@@ -143,6 +143,7 @@ const (
 	RuleLoadLow
 	RuleAddressSum
 	RuleStoreSame
+	RuleStoreOver
 	RuleCopySmall
 	RuleFillSmall
 	RuleTrapIfStrip
@@ -318,6 +319,7 @@ var ruleInfos = [NumRules]rewrite.Info{
 	RuleLoadLow:         {Name: "load-low", Pass: "fold", What: "load.i64 => uextend load.i32, no use needs the upper half, and it is in memory", Types: onWide},
 	RuleAddressSum:      {Name: "address-sum", Pass: "fold", What: "an access at x + k => at x, with k in the offset; an access has shown that x + k does not wrap", Types: onNumber | onV128},
 	RuleStoreSame:       {Name: "store-same", Pass: "fold", What: "a write of what is there => nothing", Types: onAny},
+	RuleStoreOver:       {Name: "store-over", Pass: "fold", What: "global_set in front of another of the same global, nothing between sees it => nothing", Types: onAny},
 	RuleCopySmall:       {Name: "copy-small", Pass: "fold", What: "a copy of k bytes, k <= 64 => loads, then stores"},
 	RuleFillSmall:       {Name: "fill-small", Pass: "fold", What: "a fill of k bytes, k <= 64 => stores"},
 	RuleTrapIfStrip:     {Name: "trapif-strip", Pass: "fold", What: "trapif c != 0 => trapif c"},
