@@ -12,9 +12,11 @@ type Address struct {
 	Mode  Mode
 	Scale uint8
 	N     uint8 // how many of Regs
-	Disp  int32
-	ref   uint32 // as Inst.ref
-	Regs  [2]regalloc.VReg
+	// Extend is the immediate of an instruction whose index is not the whole register (AArch64).
+	Extend uint8
+	Disp   int32
+	ref    uint32 // as Inst.ref
+	Regs   [2]regalloc.VReg
 }
 
 // Faulting sets how an access at a, an address with registers, may fault. By default it cannot.
@@ -43,6 +45,9 @@ func (l *Lower) Pool(lo, hi uint64, bytes uint8) Address {
 // Set puts the address into in.
 func (a *Address) Set(in *Inst) {
 	in.Mode, in.Scale, in.Disp, in.ref = a.Mode, a.Scale, a.Disp, a.ref
+	if a.Extend != 0 {
+		in.Imm = int64(a.Extend)
+	}
 }
 
 // HeapBase returns the register of the base of memory m, for accesses at addr.

@@ -32,7 +32,7 @@ func heap(l *lower, i clif.Inst, d *clif.InstData) amode {
 	if !ok {
 		a = amode{Mode: backend.ModeBaseIndex, N: 2, Regs: [2]vreg{base, 0}}
 		if offset := heapOffset(d); offset == 0 {
-			a.Regs[1] = l.Use(d.ArgA())
+			a.Regs[1], a.Extend = index(l, d.ArgA())
 		} else {
 			a.Regs[1] = farIndex(l, offset, d.ArgA(), 0)
 		}
@@ -124,8 +124,27 @@ func addressConstFar(l *lower, m *match) {
 // farIndex returns a register with offset + index<<k.
 func farIndex(l *lower, offset uint64, index clif.Value, k int) vreg {
 	sum := l.NewVReg(clif.I64)
-	l.Emit(backend.Inst{Op: asm.Add, Size: 8, Imm: asm.Shifted(asm.LSL, uint8(k))}, l.Temp(int64(offset)), l.Use(index), sum)
+	plusIndex(l, l.Temp(int64(offset)), index, k, sum)
 	return sum
+}
+
+// index returns a register whose low half is the index v, an i32, and the extension that an address then needs, 0 if the upper half
+// is zero.
+func index(l *lower, v clif.Value) (r vreg, extend uint8) {
+	if b, ok := l.Fold(RuleIndexReduce, clif.I32, v, 4); ok {
+		return l.Use(b.X()), uint8(asm.UXTW)
+	}
+	return l.Use(v), 0
+}
+
+// plusIndex appends sum = base + index<<k.
+func plusIndex(l *lower, base vreg, v clif.Value, k int, sum vreg) {
+	r, extend := index(l, v)
+	in := backend.Inst{Op: asm.Add, Size: 8, Imm: asm.Shifted(asm.LSL, uint8(k))}
+	if extend != 0 {
+		in.Op, in.Imm = asm.AddExt, asm.Extended(asm.Extend(extend), uint8(k))
+	}
+	l.Emit(in, base, r, sum)
 }
 
 // heapOffset returns the offset of a load or store.
@@ -181,7 +200,7 @@ func defineScaledSum(l *lower, d *clif.InstData, index clif.Value, k int, sum vr
 		if key.Offset != 0 {
 			to = l.NewVReg(clif.I64)
 		}
-		l.Emit(backend.Inst{Op: asm.Add, Size: 8, Imm: asm.Shifted(asm.LSL, uint8(k))}, base, l.Use(index), to)
+		plusIndex(l, base, index, k, to)
 		base = to
 	}
 	if key.Offset != 0 {

@@ -139,6 +139,7 @@ const (
 	RuleHeapSum
 	RuleHeapShareZero
 	RuleHeapConstFar
+	RuleIndexReduce
 	RuleStoreZero
 	RuleStoreFconst
 	RuleStoreLane
@@ -411,6 +412,8 @@ var rows = [numRules]backend.RuleDef{
 		Gives: "[sum]", Why: "an access in front makes the sum anyhow"},
 	RuleHeapConstFar: {Name: "heap_const_far", Term: termAddress, Pattern: "(load|store k)", Lower: addressConstFar,
 		Gives: "[memory+(k+offset)]", Why: "one constant"},
+	RuleIndexReduce: {Name: "index_ireduce", Term: operand, Pattern: "(ireduce.any x)",
+		Gives: "[memory+x, uxtw], or the same in the sum", Why: "the address takes the low half"},
 	RuleStoreZero: {Name: "store_zero", Term: operand, Pattern: "x", When: "all-zero",
 		Gives: "str zr", Why: "no zero in a register"},
 	RuleStoreLane: {Name: "store_lane", Term: operand, Pattern: "(only (vextract.any x))", When: "lane-stored",

@@ -731,7 +731,7 @@ func (g *ruleBuilder) context(v clif.Value) {
 // intContext makes a user of the integer v.
 func (g *ruleBuilder) intContext(v clif.Value, t clif.Type) {
 	ops := []clif.Opcode{clif.OpIadd, clif.OpIsub, clif.OpImul, clif.OpBand, clif.OpBor, clif.OpBxor, clif.OpIshl, clif.OpUshr, clif.OpRotl, clif.OpSdiv, clif.OpUdiv, clif.OpSrem}
-	switch g.rng.IntN(8) {
+	switch g.rng.IntN(9) {
 	case 0:
 		acc := pickOne(g.rng, clif.Full, clif.U8, clif.U16)
 		if t == clif.I64 && g.rng.IntN(2) == 0 {
@@ -769,6 +769,12 @@ func (g *ruleBuilder) intContext(v clif.Value, t clif.Type) {
 	case 6:
 		if _, d := g.definition(v); t == clif.I64 && d != nil && d.Op == clif.OpIconst && d.Imm < 0xfff0 {
 			g.fill(v, d.Imm)
+			return
+		}
+		fallthrough
+	case 7:
+		if t == clif.I32 {
+			g.finish(g.Load(clif.I32, pickOne(g.rng, clif.Full, clif.U8), 0, v, pickOne[uint64](g.rng, 0, 8, 1<<25+1)))
 			return
 		}
 		fallthrough
