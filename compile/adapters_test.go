@@ -11,6 +11,7 @@ import (
 
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/internal/proof/testenv"
 )
 
 // cTypes are types as C declares them: i32 with 64 bits, so that upper halves show.
@@ -253,9 +254,9 @@ func TestAdapters(t *testing.T) {
 			defs.WriteString(cSignature(n, params, results))
 			fmt.Fprintf(&list, "call%d, ", n)
 		}
-		n := 0
-		for n < 120 { // three at a time that share adapters
-			params, results := pick(3+n/9), pick(n/18)
+		n, most := 0, testenv.Cases(60, 60, 120)
+		for n < most { // three at a time that share adapters, later ones with longer signatures
+			params, results := pick(3+14*n/most), pick(7*n/most)
 			for _, x := range [][2][]byte{{params, results}, {flip(params), flip(results)}, {params, results}} {
 				add(n, x[0], x[1])
 				n++

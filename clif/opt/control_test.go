@@ -169,7 +169,7 @@ func TestOff(t *testing.T) {
 		}
 		runs = append(runs, one)
 	}
-	compared, every := 0, testenv.Cases(6, 3, 1)
+	compared, every := 0, testenv.Cases(6, 6, 1)
 	for rule := range NumRules {
 		ctl := &Control{Limit: -1, Off: map[string]bool{rule.Info().Name: true}}
 		o := Optimizer{Control: ctl}

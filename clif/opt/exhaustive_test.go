@@ -304,11 +304,8 @@ func TestExhaustive(t *testing.T) {
 
 // TestPatterns is TestExhaustive on corner and random values at full width.
 func TestPatterns(t *testing.T) {
-	functions := 60
-	switch {
-	case testing.Short():
-		functions = 20
-	case *everything:
+	functions := testenv.Cases(20, 30, 60)
+	if *everything {
 		functions = 5000
 	}
 	p := newProver(0)
