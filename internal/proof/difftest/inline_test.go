@@ -24,7 +24,7 @@ import (
 // inlinedEngine is the interpreter on what the compiler's mid-end has made of whole modules.
 type inlinedEngine struct {
 	*interpengine.Engine
-	eager   bool
+	options compile.Options
 	inlined int // functions in which others were inlined
 }
 
@@ -42,7 +42,8 @@ type inlinedStore struct {
 
 func (s inlinedStore) Compile(wasm []byte) (spectest.Module, error) {
 	m := &interpengine.Module{}
-	_, err := compile.Module(wasm, compile.Options{OptLevel: opt.O1, Jobs: 1, Verify: true, EagerInlining: s.e.eager, AfterPass: func(pass string, f *clif.Func) {
+	options := s.e.options
+	options.AfterPass = func(pass string, f *clif.Func) {
 		if m.Decl == nil {
 			m.Decl, m.Funcs = f.Mod, make([]*clif.Func, len(f.Mod.Funcs))
 		}
@@ -50,7 +51,8 @@ func (s inlinedStore) Compile(wasm []byte) (spectest.Module, error) {
 		if pass == inline.Pass {
 			s.e.inlined++
 		}
-	}})
+	}
+	_, err := compile.Module(wasm, options)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +73,7 @@ func TestInlinedInterpreted(t *testing.T) {
 	options := interp.Options{MaxSteps: 300_000, MaxDepth: 500}
 	plain := &interpengine.Engine{Options: options}
 	for _, eager := range []bool{false, true} {
-		compareInlined(t, plain, &inlinedEngine{Engine: plain, eager: eager})
+		compareInlined(t, plain, &inlinedEngine{Engine: plain, options: compile.Options{OptLevel: opt.O1, Jobs: 1, Verify: true, EagerInlining: eager}})
 	}
 }
 

@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/inline"
 	"github.com/waot-project/waot/clif/interp"
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/internal/proof/testenv"
 	"github.com/waot-project/waot/spectest/interpengine"
@@ -89,27 +91,29 @@ func object(n, d int) int { return 100*d + n + 1 }
 // CLIF. What is used by instructions that the back end leaves out, since their results are
 // not used, may be missing; nothing else may be. A few may be there although they are
 // not live in CLIF: where the back end repeats a comparison with null at the branch
-// that depends on it. What is listed is a reference in any case.
+// that depends on it. What is listed is a reference in any case. Where functions are inlined, the
+// references of several are in one frame, those that live across what was the call too.
 func TestStackMaps(t *testing.T) {
 	count := testenv.Cases[uint64](60, 60, 150)
-	points, frames, refs, extra := 0, 0, 0, 0
+	points, frames, refs, extra, inlined := 0, 0, 0, 0, 0
 	for seed := *seedFlag; seed < *seedFlag+count && !t.Failed(); seed++ {
 		wasm, funcs, params, results := refModule(seed)
-		for _, level := range []opt.Level{opt.O0, opt.O1} {
-			live, err := interpRefs(wasm, funcs, params, results, level, false)
+		for _, how := range []refLevel{{opt.O0, false}, {opt.O1, false}, {opt.O1, true}} {
+			live, calls, err := interpRefs(wasm, funcs, params, results, how, false)
 			if err != nil {
-				t.Fatalf("seed %d O%d: interpreter: %v", seed, level, err)
+				t.Fatalf("seed %d %v: interpreter: %v", seed, how, err)
 			}
-			needed, err := interpRefs(wasm, funcs, params, results, level, true)
+			inlined += calls
+			needed, _, err := interpRefs(wasm, funcs, params, results, how, true)
 			if err != nil {
-				t.Fatalf("seed %d O%d: interpreter: %v", seed, level, err)
+				t.Fatalf("seed %d %v: interpreter: %v", seed, how, err)
 			}
-			found, err := nativeRefs(wasm, funcs, params, results, level)
+			found, err := nativeRefs(wasm, funcs, params, results, how)
 			if err != nil {
-				t.Fatalf("seed %d O%d: %v", seed, level, err)
+				t.Fatalf("seed %d %v: %v", seed, how, err)
 			}
 			if d := needed.within(found); d != "" {
-				t.Errorf("seed %d O%d: missing in a stack map: %s", seed, level, d)
+				t.Errorf("seed %d %v: missing in a stack map: %s", seed, how, d)
 				continue
 			}
 			extra += found.more(live)
@@ -122,10 +126,30 @@ func TestStackMaps(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d calls of the host, %d frames, %d references, %d of them dead", points, frames, refs, extra)
+	t.Logf("%d calls of the host, %d frames, %d references, %d of them dead; others are inlined in %d functions", points, frames, refs, extra, inlined)
 	if extra > refs/50 {
 		t.Errorf("too many dead references are listed")
 	}
+	if inlined < int(count)/3 {
+		t.Error("too little is inlined")
+	}
+}
+
+// refLevel is how the modules are compiled.
+type refLevel struct {
+	opt    opt.Level
+	inline bool // eagerly, or not at all
+}
+
+// options are those of the compiler.
+func (l refLevel) options() compile.Options {
+	o := compile.Options{OptLevel: l.opt, EagerInlining: l.inline, Verify: true, Jobs: 1}
+	if !l.inline {
+		o.Control = func(clif.FuncIndex) *opt.Control {
+			return &opt.Control{Limit: -1, Off: map[string]bool{inline.Pass: true}}
+		}
+	}
+	return o
 }
 
 // dropUnused removes what the back end does not emit either: instructions without
@@ -146,19 +170,28 @@ func dropUnused(o *opt.Optimizer, f *clif.Func) {
 
 func exported(i int) string { return string(rune('a' + i)) }
 
-// interpRefs runs every function under the interpreter.
-func interpRefs(wasm []byte, funcs, params int, types []byte, level opt.Level, drop bool) (*refTrace, error) {
-	var o opt.Optimizer
-	e := interpengine.Engine{Rewrite: func(f *clif.Func) error {
-		err := o.Run(f, level)
-		if drop && err == nil {
-			dropUnused(&o, f)
-		}
-		return err
-	}}
-	m, err := e.Translate(wasm)
+// refFuncs is the module as CLIF that the back end gets, and in how many functions others are inlined. With drop, what the
+// back end does not emit is left out.
+func refFuncs(wasm []byte, how refLevel, drop bool) (*interpengine.Module, int, error) {
+	e := &inlinedEngine{options: how.options()}
+	compiled, err := inlinedStore{e: e}.Compile(wasm)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
+	}
+	m := compiled.(*interpengine.Module)
+	for _, f := range m.Funcs {
+		if f != nil && drop {
+			dropUnused(&opt.Optimizer{}, f)
+		}
+	}
+	return m, e.inlined, nil
+}
+
+// interpRefs runs every function under the interpreter, and gives in how many others are inlined.
+func interpRefs(wasm []byte, funcs, params int, types []byte, how refLevel, drop bool) (*refTrace, int, error) {
+	m, inlined, err := refFuncs(wasm, how, drop)
+	if err != nil {
+		return nil, 0, err
 	}
 	tr := &refTrace{}
 	s := interp.NewStore(interp.Options{})
@@ -178,7 +211,13 @@ func interpRefs(wasm []byte, funcs, params int, types []byte, level opt.Level, d
 					objects = append(objects, s.ExternValue(b).(int))
 				}
 			}
-			p.add(uint32(l.Func.Index), objects)
+			outer := len(p.frames)
+			abi.Activations(l.Func.Inlined, uint32(l.Func.Index), l.Func.Srcs[l.Inst], func(a abi.Activation) bool {
+				p.add(a.Func, objects)
+				objects = nil // as SafepointWalk says it: the innermost has all
+				return true
+			})
+			slices.Reverse(p.frames[outer:])
 		}
 		tr.points = append(tr.points, p)
 	}
@@ -225,17 +264,17 @@ func interpRefs(wasm []byte, funcs, params int, types []byte, level opt.Level, d
 	}
 	inst, err = s.Instantiate(m.Decl, m.Body, func(_, name string) (interp.Extern, bool) { return host[name], true })
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	for i := range funcs {
 		f, _ := inst.Export(exported(i))
 		results, err := f.(*interp.Function).Call(arguments(uint64(i + 1)))
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		tr.points = append(tr.points, refPoint{what: fmt.Sprint("results", numbers(refsAmong(results, types)))})
 	}
-	return tr, nil
+	return tr, inlined, nil
 }
 
 // refsAmong are the words of type ref among the results of a function.
@@ -256,8 +295,8 @@ func firstRef(args []uint64) uint64 {
 }
 
 // nativeRefs runs every function as compiled code.
-func nativeRefs(wasm []byte, funcs, params int, types []byte, level opt.Level) (*refTrace, error) {
-	r, err := compile.Module(wasm, compile.Options{OptLevel: level, Verify: true, Jobs: 1})
+func nativeRefs(wasm []byte, funcs, params int, types []byte, how refLevel) (*refTrace, error) {
+	r, err := compile.Module(wasm, how.options())
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/inline"
 	"github.com/waot-project/waot/clif/text"
 	"github.com/waot-project/waot/clif/verify"
 )
@@ -24,7 +25,7 @@ type Pass func(f *clif.Func) error
 type Runner struct {
 	// Engines execute `test run`; results must be the same on all.
 	Engines []Engine
-	// Passes are what `test opt` can name.
+	// Passes are what `test opt` can name, beside inline.
 	Passes map[string]Pass
 	// Commands are further commands that produce text, by name.
 	Commands map[string]Command
@@ -69,6 +70,7 @@ type job struct {
 	lines  []string // of the file
 	source string   // without the header, lines kept
 	tests  []test
+	inline inliner
 }
 
 // Run runs one file. Its name is only for messages.
@@ -173,9 +175,12 @@ func (j *job) parse() *text.File {
 }
 
 // opt runs the passes that are named and verifies after each.
-func (j *job) opt(_ *text.File, f *clif.Func, passes []string) (string, error) {
+func (j *job) opt(file *text.File, f *clif.Func, passes []string) (string, error) {
 	for _, name := range passes {
 		pass := j.Passes[name]
+		if name == inline.Pass {
+			pass = j.inline.pass(file)
+		}
 		if pass == nil {
 			return "", fmt.Errorf("no pass %q", name)
 		}
