@@ -6,11 +6,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/inline"
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/clif/rewrite"
 	"github.com/waot-project/waot/compile"
@@ -133,6 +135,54 @@ func TestBisectLowering(t *testing.T) {
 	}
 	if found < 8 {
 		t.Errorf("%d planted wrong rules found", found)
+	}
+}
+
+// TestBisectInlined: the search reaches each call by itself. A check that is bad once that call is inlined must lead to it.
+func TestBisectInlined(t *testing.T) {
+	const (
+		divide = "\x20\x00\x20\x01\x6d"
+		caller = 1
+		calls  = "\x20\x00\x20\x01\x10\x00" + "\x20\x01\x10\x00" + "\x20\x00\x10\x00" // divide(divide(divide(x, y), y), x)
+	)
+	wasm := module(section(1, "\x60\x02\x7f\x7f\x01\x7f"), section(3, "\x00", "\x00"), section(7, name("main")+"\x00\x01"), bigCode(divide, calls))
+	dir := t.TempDir()
+	file := filepath.Join(dir, "m.wasm")
+	if err := os.WriteFile(file, []byte(wasm), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	b := planted(t, file, dir, caller, opt.RuleDead, nil)
+	var ran bool
+	var left []uint32 // the offsets of the calls in caller after the last pass
+	b.opt.AfterPass = func(_ string, f *clif.Func) {
+		if f.Index != caller {
+			return
+		}
+		ran, left = true, nil
+		for i := range f.Insts {
+			if f.Insts[i].Op == clif.OpCall {
+				left = append(left, f.Srcs[i])
+			}
+		}
+	}
+	plain := b.opt
+	plain.Control = func(clif.FuncIndex) *opt.Control {
+		return &opt.Control{Limit: -1, Off: map[string]bool{inline.Pass: true}}
+	}
+	if _, err := compile.Module([]byte(wasm), plain); err != nil || len(left) != 3 {
+		t.Fatalf("%v, calls at %v", err, left)
+	}
+	for n, site := range slices.Clone(left) {
+		b.good = func() (bool, error) {
+			good := !ran || slices.Contains(left, site)
+			ran = false
+			return good, nil
+		}
+		ran = false
+		f, err := b.find()
+		if err != nil || f.Func != caller || f.Rule != "inline-call" || f.Pass != inline.Pass || f.Rewrite != n+1 || f.Offset != site || f.Without != "good" {
+			t.Errorf("the call at %#x: %v, found %+v", site, err, f)
+		}
 	}
 }
 
