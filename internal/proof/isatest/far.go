@@ -1,11 +1,16 @@
 package isatest
 
 import (
+	"bytes"
 	"fmt"
 	"testing"
 
+	"github.com/waot-project/waot/backend"
+	"github.com/waot-project/waot/backend/instance"
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/proof/testenv"
+	"github.com/waot-project/waot/regalloc/linear"
 )
 
 // long appends n instructions to x that depend on each other.
@@ -88,6 +93,123 @@ func testFarBack(t *testing.T, on *Machine) {
 		}
 	}
 	s.run(t)
+}
+
+// latches are loops whose last block is n instructions long and does nothing but lead back to the header, which decides
+// whether it comes next; a machine may put it in front of the header (backend.Placement.Rotate). Each gets how often it goes round.
+var latches = []struct {
+	name  string
+	also  []uint64 // rounds beside few
+	build func(b *clif.Builder, rounds, x clif.Value, n int)
+}{
+	{"cbz", nil, func(b *clif.Builder, rounds, x clif.Value, n int) {
+		b.Return([]clif.Value{latch(b, rounds, x, n, func(k clif.Value) clif.Value { return k }, nil)})
+	}},
+	{"tbz", []uint64{4}, func(b *clif.Builder, rounds, x clif.Value, n int) {
+		b.Return([]clif.Value{latch(b, rounds, x, n, func(k clif.Value) clif.Value {
+			return b.Binary(clif.OpBand, clif.I32, k, b.Iconst(clif.I32, 4))
+		}, nil)})
+	}},
+	{"b.cond, traps", []uint64{64, 1000}, func(b *clif.Builder, rounds, x clif.Value, n int) {
+		b.Return([]clif.Value{latch(b, rounds, x, n, func(k clif.Value) clif.Value {
+			b.TrapIf(b.Icmp(clif.Eq, clif.I32, k, b.Iconst(clif.I32, 1000)), abi.TrapUnreachable)
+			return b.Icmp(clif.Sgt, clif.I32, k, b.Iconst(clif.I32, 0))
+		}, func(k clif.Value) {
+			b.TrapIf(b.Binary(clif.OpBand, clif.I32, k, b.Iconst(clif.I32, 64)), abi.TrapIntegerOverflow)
+		})})
+	}},
+	{"nested, with a branch over both", []uint64{32}, func(b *clif.Builder, rounds, x clif.Value, n int) {
+		over, into := b.NewBlock(), b.NewBlock()
+		b.Branch(b.Binary(clif.OpBand, clif.I32, rounds, b.Iconst(clif.I32, 32)), b.Target(over, nil), b.Target(into, nil))
+		b.SwitchTo(into)
+		b.Return([]clif.Value{latch(b, rounds, x, n, func(k clif.Value) clif.Value {
+			y := latch(b, k, x, n, func(k clif.Value) clif.Value { return k }, nil)
+			b.TrapIf(b.Icmp(clif.Eq, clif.I32, y, b.Iconst(clif.I32, 12345)), abi.TrapUnreachable)
+			return k
+		}, nil)})
+		b.SwitchTo(over)
+		b.Return([]clif.Value{x})
+	}},
+	{"small, with a branch over it and many small blocks", []uint64{32}, func(b *clif.Builder, rounds, x clif.Value, n int) {
+		const size = 20
+		over, into := b.NewBlock(), b.NewBlock()
+		b.Branch(b.Binary(clif.OpBand, clif.I32, rounds, b.Iconst(clif.I32, 32)), b.Target(over, nil), b.Target(into, nil))
+		b.SwitchTo(into)
+		y := latch(b, rounds, x, 1, func(k clif.Value) clif.Value { return k }, nil)
+		for range n / size {
+			more, join := b.NewBlock(), b.NewBlock()
+			b.Branch(y, b.Target(more, nil), b.Target(join, []clif.Value{x}))
+			b.SwitchTo(more)
+			b.Jump(b.Target(join, []clif.Value{long(b, y, x, size)}))
+			b.SwitchTo(join)
+			y = b.AddParam(join, clif.I32)
+		}
+		b.Return([]clif.Value{y})
+		b.SwitchTo(over)
+		b.Return([]clif.Value{x})
+	}},
+}
+
+// latch appends such a loop, and gives what it has made of x. The header goes on while more of the rounds left is not 0; the last block
+// begins with what inside appends, if it is not nil.
+func latch(b *clif.Builder, rounds, x clif.Value, n int, more func(k clif.Value) clif.Value, inside func(k clif.Value)) clif.Value {
+	head, last, exit := b.NewBlock(), b.NewBlock(), b.NewBlock()
+	k, y := b.AddParam(head, clif.I32), b.AddParam(head, clif.I32)
+	b.Jump(b.Target(head, []clif.Value{rounds, x}))
+	b.SwitchTo(head)
+	b.Branch(more(k), b.Target(last, nil), b.Target(exit, nil))
+	b.SwitchTo(last)
+	if inside != nil {
+		inside(k)
+	}
+	z := long(b, y, k, n)
+	b.Jump(b.Target(head, []clif.Value{b.Binary(clif.OpIsub, clif.I32, k, b.Iconst(clif.I32, 1)), z}))
+	b.SwitchTo(exit)
+	return y
+}
+
+// testFarLatch has loops whose branches do not reach over their last block, wherever that stands.
+func testFarLatch(t *testing.T, on *Machine) {
+	s := newSuite(on)
+	s.anyLevel = true
+	for _, n := range []int{3, overTest, overCond} {
+		for k := range latches {
+			if n == overCond && k > 0 && !testenv.Full() {
+				continue
+			}
+			l := &latches[k]
+			fn := s.Fn([]clif.Type{clif.I32, clif.I32}, i32, func(b *clif.Builder, p []clif.Value) { l.build(b, p[0], p[1], n) })
+			for _, rounds := range append([]uint64{0, 1, 5}, l.also...) {
+				s.call(fn, fmt.Sprintf("%s, %d instructions", l.name, n), rounds, 7)
+			}
+			if n != overCond {
+				s.stands(t, s.Defined[fn])
+			}
+		}
+	}
+	s.run(t)
+}
+
+// stands fails if a machine that moves blocks in front of loops moves none in f.
+func (s *suite) stands(t *testing.T, f *clif.Func) {
+	t.Helper()
+	target, err := s.on.Target(s.on.Levels[0])
+	if err != nil || !target.Rotate {
+		return
+	}
+	fixed := *target
+	fixed.Rotate = false
+	var code [2][]byte
+	for k, target := range []*backend.Target{target, &fixed} {
+		c, err := backend.New(target, instance.New(&s.Module.Module), &s.Module.Module, backend.Options{Allocator: linear.New()}).Compile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		code[k] = bytes.Clone(c.Bytes)
+	}
+	if bytes.Equal(code[0], code[1]) {
+		t.Errorf("no block stands in front of a loop of\n%v", f)
+	}
 }
 
 // testFarPool has one block with traps and constants all over it, and a jump table that leads over it.

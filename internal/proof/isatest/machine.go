@@ -201,6 +201,7 @@ var tests = []struct {
 	{"PlantedSafepoints", testPlantedSafepoints},
 	{"Far", testFar},
 	{"FarBack", testFarBack},
+	{"FarLatch", testFarLatch},
 	{"FarPool", testFarPool},
 	{"FarInstance", testFarInstance},
 }
