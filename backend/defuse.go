@@ -2,6 +2,7 @@ package backend
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/stop"
@@ -171,6 +172,35 @@ func (u *DefUse) below32(v clif.Value) bool {
 		return a == clif.U8 || a == clif.U16 || a == clif.U32
 	}
 	return false
+}
+
+// MaxBits returns the number of low bits that may be set in v, 64 if v is not an i32.
+func (u *DefUse) MaxBits(v clif.Value) int {
+	if u.F.TypeOf(u.Resolve(v)) != clif.I32 {
+		return 64
+	}
+	_, d := u.DefInst(v)
+	if d == nil {
+		return 32
+	}
+	switch d.Op {
+	case clif.OpLoad:
+		if a := d.Access(); a == clif.U8 || a == clif.U16 {
+			return 8 * a.Bytes(d.Type)
+		}
+	case clif.OpBand:
+		_, y := u.ConstLast(d.ArgA(), d.ArgB())
+		if m, ok := u.Iconst(y); ok {
+			return bits.Len64(m)
+		}
+	case clif.OpUshr:
+		if k, ok := u.Iconst(d.ArgB()); ok {
+			return 32 - int(k&31)
+		}
+	case clif.OpIcmp, clif.OpFcmp, clif.OpRefIsNull:
+		return 1
+	}
+	return 32
 }
 
 // countArgs counts the uses in d and in the targets of a terminator.

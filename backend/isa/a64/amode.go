@@ -208,34 +208,5 @@ func defineScaledSum(l *lower, d *clif.InstData, index clif.Value, k int, sum vr
 	}
 }
 
-// maxBits bounds the number of bits that the i32 v can have.
-func maxBits(l *lower, v clif.Value) int {
-	if l.F.TypeOf(l.Resolve(v)) != clif.I32 {
-		return 64
-	}
-	_, d := l.DefInst(v)
-	if d == nil {
-		return 32
-	}
-	switch d.Op {
-	case clif.OpLoad:
-		if a := d.Access(); a == clif.U8 || a == clif.U16 {
-			return 8 * a.Bytes(d.Type)
-		}
-	case clif.OpBand:
-		_, y := l.ConstLast(d.ArgA(), d.ArgB())
-		if m, ok := l.Iconst(y); ok {
-			return bits.Len64(m)
-		}
-	case clif.OpUshr:
-		if k, ok := l.Sconst(d.Type, d.ArgB()); ok {
-			return 32 - amount(d.Type, k)
-		}
-	case clif.OpIcmp, clif.OpFcmp, clif.OpRefIsNull:
-		return 1
-	}
-	return 32
-}
-
 // loaded returns the address that the folded load reads.
 func loaded(l *lower, m *match) amode { return heap(l, m.Load, &l.F.Insts[m.Load]) }

@@ -540,7 +540,7 @@ var words = backend.Vocabulary{
 			return ok && key.Offset == 0
 		},
 		// no-bits-lost: the i32 x, shifted by k, is the same in 64 bits.
-		"no-bits-lost":  func(l *lower, m *match) bool { return amount(clif.I32, m.K)+maxBits(l, m.X()) <= 32 },
+		"no-bits-lost":  func(l *lower, m *match) bool { return amount(clif.I32, m.K)+l.MaxBits(m.X()) <= 32 },
 		"sum-needed":    func(_ *lower, m *match) bool { return !accessScaled(m) },
 		"access-scaled": func(_ *lower, m *match) bool { return accessScaled(m) },
 		"wants-sum":     func(l *lower, m *match) bool { _, ok := wantsSum(l, m.D); return ok },

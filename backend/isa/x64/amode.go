@@ -20,8 +20,8 @@ type (
 
 // heap implements backend.Target.Heap: addr + offset in a memory. The index, an i32, is
 // zero-extended in its register, and offset < 2^32, so base + index + offset stays in the
-// reservation. The sum must be exact, without wrapping at 32 bits, so no instruction
-// that computes addr is folded. A larger offset is out of bounds whatever the index is.
+// reservation. The sum must be exact, without wrapping at 32 bits, so an instruction
+// that computes addr is folded only if it surely does not wrap. A larger offset is out of bounds whatever the index is.
 func heap(l *lower, i clif.Inst, d *clif.InstData) amode {
 	base := l.HeapBase(d.Aux, d.ArgA())
 	a, ok := l.SelectAddress(termAddress, i, d)
@@ -44,6 +44,12 @@ func heap(l *lower, i clif.Inst, d *clif.InstData) amode {
 // addressConst applies RuleHeapConst.
 func addressConst(_ *lower, m *match) {
 	m.Addr = amode{Mode: backend.ModeBase, N: 1, Disp: int32(uint64(uint32(m.K)) + heapOffset(m.D))}
+}
+
+// addressIndexed gives x, shifted by j, plus k, as far as the rule has them.
+func addressIndexed(l *lower, m *match) {
+	m.Addr = amode{Mode: backend.ModeBaseIndex, N: 2, Scale: uint8(amount(m.T, m.J)), Disp: int32(m.K + int64(heapOffset(m.D)))}
+	m.Addr.Regs[1] = l.Use(m.X())
 }
 
 // loaded returns the address that the folded load reads.

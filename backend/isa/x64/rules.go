@@ -105,6 +105,9 @@ const (
 	RuleBranchAlu
 	// Memory.
 	RuleHeapConst
+	RuleHeapScaledSum
+	RuleHeapScaled
+	RuleHeapSum
 	RuleStoreModifyImm
 	RuleStoreModify
 	RuleStoreModifyLeft
@@ -315,6 +318,12 @@ var rows = [numRules]backend.RuleDef{
 
 	RuleHeapConst: {Name: "heap_const", Term: termAddress, Pattern: "(load|store k)", When: "displacement", Lower: addressConst,
 		Gives: "[memory+k+offset]", Why: "no index"},
+	RuleHeapScaledSum: {Name: "heap_scaled_sum", Term: termAddress, Pattern: "(load|store (only (iadd (only (ishl x j:scale)) k:imm31)))", When: "exact-sum", Lower: addressIndexed,
+		Gives: "[memory+x<<j+k+offset]", Why: "the sum and the shift are the address's"},
+	RuleHeapScaled: {Name: "heap_scaled", Term: termAddress, Pattern: "(load|store (only (ishl x j:scale)))", When: "exact-sum", Lower: addressIndexed,
+		Gives: "[memory+x<<j+offset]", Why: "the shift is the address's"},
+	RuleHeapSum: {Name: "heap_sum", Term: termAddress, Pattern: "(load|store (only (iadd x k:imm31)))", When: "exact-sum", Lower: addressIndexed,
+		Gives: "[memory+x+k+offset]", Why: "the sum is the address's"},
 	RuleStoreModifyImm: {Name: "store_modify_imm", Pattern: "(store x (only (iadd|isub|band|bor|bxor y k)))", When: "stored-imm place-left", Lower: lowerModifyImm,
 		Gives: "op [x], k", Why: "load and store are the operation's"},
 	RuleStoreModify: {Name: "store_modify", Pattern: "(store x (only (iadd|isub|band|bor|bxor y z)))", When: "place-left", Lower: lowerModify,
@@ -429,6 +438,11 @@ var words = backend.Vocabulary{
 		"in-load": func(l *lower, m *match) bool { return m.K >= 0 && m.K < 1<<(8*access(&l.F.Insts[m.Load])) },
 		// displacement: the address, a constant, and the offset are a displacement.
 		"displacement": func(_ *lower, m *match) bool { return uint64(uint32(m.K))+heapOffset(m.D) <= math.MaxInt32 },
+		// exact-sum: the i32 x, shifted by j, plus k is the same in 64 bits, and k and the offset are a displacement.
+		"exact-sum": func(l *lower, m *match) bool {
+			bits := l.MaxBits(m.X()) + int(amount(m.T, m.J))
+			return bits <= 32 && 1<<bits-1+m.K <= math.MaxUint32 && uint64(m.K)+heapOffset(m.D) <= math.MaxInt32
+		},
 		// stored-imm: k is an immediate of a store of this width.
 		"stored-imm": func(_ *lower, m *match) bool { return access(m.D) < 8 || fits(m.K) },
 		"store-imm": func(l *lower, m *match) bool {
