@@ -339,8 +339,12 @@ func (l *Lower) lowerHoisted(b int) {
 	l.lowerBases(b, false)
 }
 
-// lowerBases defines the bases at the start of block b, or at its end.
+// lowerBases defines the bases at the start of block b, or at its end; those of tables at the start of each block that uses them.
 func (l *Lower) lowerBases(b int, start bool) {
+	if start && len(l.tables) > 0 {
+		l.group(0)
+		l.loadTables()
+	}
 	for k := range l.bases {
 		u := &l.bases[k]
 		if u.reg == regalloc.NoVReg || u.home != uint32(b) || (u.home == u.first) != start {

@@ -38,13 +38,14 @@ type Lower struct {
 	matches []*Match // of the questions that are being asked, and free ones
 	asking  int      // how many are being asked
 
-	vregs []regalloc.VReg // by Value, NoVReg until something uses it
-	color []uint32        // by Inst: equal if no write, call or trap lies between, except traps of loads
-	loads []uint32        // by Inst: how many loads lie before it
-	sunk  []bool          // by Inst: folded into its only user
-	sums  []sharedSum     // empty between blocks
-	joins []joined        // the same
-	tops  tops
+	vregs  []regalloc.VReg // by Value, NoVReg until something uses it
+	color  []uint32        // by Inst: equal if no write, call or trap lies between, except traps of loads
+	loads  []uint32        // by Inst: how many loads lie before it
+	sunk   []bool          // by Inst: folded into its only user
+	sums   []sharedSum     // empty between blocks
+	joins  []joined        // the same
+	tables []sharedTable   // the same
+	tops   tops
 
 	block  int       // being lowered, in Order
 	cur    clif.Inst // the instruction being lowered
@@ -83,7 +84,7 @@ func (l *Lower) reset() {
 	}
 	l.color, l.loads = stop.Zeroed(f.Stop, l.color, len(f.Insts)), stop.Zeroed(f.Stop, l.loads, len(f.Insts))
 	l.sunk = stop.Zeroed(f.Stop, l.sunk, len(f.Insts))
-	l.sums, l.joins = l.sums[:0], l.joins[:0]
+	l.sums, l.joins, l.tables = l.sums[:0], l.joins[:0], l.tables[:0]
 	l.hidden = regalloc.NoVReg
 	l.noSink, l.asking = 0, 0
 }
@@ -167,6 +168,9 @@ func (l *Lower) lowerBlock(b int) {
 		}
 		l.cur = i
 		l.group(f.Srcs[i])
+		if d.Op.Has(clif.Calls) {
+			l.loadTables()
+		}
 		if !l.Select(TermInst, i, d) {
 			fn := l.Target.Lower[d.Op]
 			if fn == nil {

@@ -47,7 +47,7 @@ func (l *Lower) MemorySize(m uint32) Address {
 }
 
 // TableSize returns where the size of table t is.
-func (l *Lower) TableSize(t uint32) Address { return Based(l.tableBase(t), abi.TableSizeOffset) }
+func (l *Lower) TableSize(t uint32) Address { return Based(l.TableBase(t), abi.TableSizeOffset) }
 
 func lowerMemorySize(l *Lower, _ clif.Inst, d *clif.InstData) {
 	l.loadWord(l.MemorySize(d.Aux), l.Def(d, 0))
@@ -112,10 +112,6 @@ func lowerDataDrop(l *Lower, _ clif.Inst, d *clif.InstData) {
 	l.Target.PutZero(l, InstanceAt(l.Layout.Data(d.Aux)+8))
 }
 
-func (l *Lower) tableBase(t uint32) regalloc.VReg {
-	return l.ReadWord(l.Layout.Table(clif.TableIndex(t)))
-}
-
 func lowerTableSize(l *Lower, _ clif.Inst, d *clif.InstData) {
 	l.loadWord(l.TableSize(d.Aux), l.Def(d, 0))
 }
@@ -130,30 +126,30 @@ func (l *Lower) element(base regalloc.VReg, v clif.Value) Address {
 }
 
 func lowerTableGet(l *Lower, _ clif.Inst, d *clif.InstData) {
-	l.loadWord(l.element(l.tableBase(d.Aux), d.ArgA()), l.Def(d, 0))
+	l.loadWord(l.element(l.TableBase(d.Aux), d.ArgA()), l.Def(d, 0))
 }
 
 func lowerTableSet(l *Lower, _ clif.Inst, d *clif.InstData) {
-	l.Target.Put(l, d.Type, l.element(l.tableBase(d.Aux), d.ArgA()), d.ArgB())
+	l.Target.Put(l, d.Type, l.element(l.TableBase(d.Aux), d.ArgA()), d.ArgB())
 }
 
 func lowerTableGrow(l *Lower, _ clif.Inst, d *clif.InstData) {
-	l.grown(d, abi.HelperTableGrow, l.tableBase(d.Aux), l.Use(d.ArgA()), l.Use(d.ArgB()))
+	l.grown(d, abi.HelperTableGrow, l.TableBase(d.Aux), l.Use(d.ArgA()), l.Use(d.ArgB()))
 }
 
 func lowerTableCopy(l *Lower, _ clif.Inst, d *clif.InstData) {
-	to := l.plus(l.tableBase(d.Aux), d.ArgA(), 3)
-	from := l.plus(l.tableBase(uint32(d.Imm)), d.ArgB(), 3)
+	to := l.plus(l.TableBase(d.Aux), d.ArgA(), 3)
+	from := l.plus(l.TableBase(uint32(d.Imm)), d.ArgB(), 3)
 	l.HelperCall(abi.HelperMemmove, regalloc.NoVReg, to, from, l.times8(d.ArgC()))
 }
 
 func lowerTableFill(l *Lower, _ clif.Inst, d *clif.InstData) {
-	to := l.plus(l.tableBase(d.Aux), d.ArgA(), 3)
+	to := l.plus(l.TableBase(d.Aux), d.ArgA(), 3)
 	l.HelperCall(abi.HelperTableFill, regalloc.NoVReg, to, l.Use(d.ArgB()), l.Use(d.ArgC()))
 }
 
 func lowerTableInit(l *Lower, _ clif.Inst, d *clif.InstData) {
-	to := l.plus(l.tableBase(d.Aux), d.ArgA(), 3)
+	to := l.plus(l.TableBase(d.Aux), d.ArgA(), 3)
 	from := l.plus(l.ReadWord(l.Layout.Elem(uint32(d.Imm))), d.ArgB(), 3)
 	l.HelperCall(abi.HelperMemmove, regalloc.NoVReg, to, from, l.times8(d.ArgC()))
 }

@@ -5,8 +5,40 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// This file lets accesses of a block share parts of their addresses, on machines whose addresses do not
+// This file lets accesses of a block share parts of their addresses: bases of tables, and sums on machines whose addresses do not
 // have base, index and displacement at once.
+
+// sharedTable is the base of a table that was used, and will be loaded in front of the instructions lowered so far.
+type sharedTable struct {
+	table uint32
+	reg   regalloc.VReg
+}
+
+// maxSharedTables is how many bases of tables are shared at a time.
+const maxSharedTables = 2
+
+// TableBase returns a register that holds the base of table t. All accesses between two calls of a block share it.
+func (l *Lower) TableBase(t uint32) regalloc.VReg {
+	for i := range l.tables {
+		if l.tables[i].table == t {
+			return l.tables[i].reg
+		}
+	}
+	if len(l.tables) == maxSharedTables {
+		return l.ReadWord(l.Layout.Table(clif.TableIndex(t)))
+	}
+	reg := l.NewVReg(clif.I64)
+	l.tables = append(l.tables, sharedTable{t, reg})
+	return reg
+}
+
+// loadTables loads the bases that the instructions lowered so far share.
+func (l *Lower) loadTables() {
+	for i := range l.tables {
+		l.loadWord(InstanceAt(l.Layout.Table(clif.TableIndex(l.tables[i].table))), l.tables[i].reg)
+	}
+	l.tables = l.tables[:0]
+}
 
 // SumKey is a sum that addresses may share: the base of memory Mem, plus Index unless that is clif.NoValue, plus
 // Offset.
