@@ -1,9 +1,6 @@
 package stop
 
-import (
-	"slices"
-	"unsafe"
-)
+import "unsafe"
 
 // piece is how many bytes are copied or cleared between two polls: less than a millisecond.
 const piece = 1 << 20
@@ -26,17 +23,14 @@ func Room[T any](f *Flag, s []T) []T {
 	return s
 }
 
-// Grow returns s with room for n more elements, as slices.Grow does, and polls while it copies.
+// Grow returns s with room for n more elements, and polls while it copies.
 func Grow[T any](f *Flag, s []T, n int) []T {
 	if n <= cap(s)-len(s) {
 		return s
 	}
-	step := elements[T]()
-	if len(s) < step {
-		return slices.Grow(s, n)
-	}
 	f.Poll()
-	t := make([]T, len(s), len(s)+max(n, len(s)/2))
+	t := make([]T, len(s), capacity(s, len(s)+n))
+	step := elements[T]()
 	for i := 0; i < len(s); i += step {
 		f.Poll()
 		copy(t[i:], s[i:min(i+step, len(s))])
@@ -50,14 +44,14 @@ func Resize[T any](f *Flag, s []T, n int) []T {
 	if n <= cap(s) {
 		return s[:n]
 	}
-	return make([]T, n, n+n/4)
+	return make([]T, n, capacity(s, n))
 }
 
 // Zeroed returns s with length n, all of it zero. It polls.
 func Zeroed[T any](f *Flag, s []T, n int) []T {
 	f.Poll()
 	if n > cap(s) {
-		return make([]T, n)
+		return make([]T, n, capacity(s, n))
 	}
 	s = s[:n]
 	step := elements[T]()
@@ -66,6 +60,20 @@ func Zeroed[T any](f *Flag, s []T, n int) []T {
 		clear(s[i:min(i+step, n)])
 	}
 	return s
+}
+
+// firstBytes is the least size of a table, smallBytes the size up to which tables grow fourfold.
+const firstBytes, smallBytes = 1 << 10, 1 << 18
+
+// capacity returns how large a table is made in place of s, to hold n elements. Tables grow at least twofold, small ones fourfold, so that all
+// that come before the last take less than it does. They are used from function to function, so few collections find them as garbage. Room that is
+// never used takes no memory: what make gets from the system is zero already, and becomes a page when it is touched.
+func capacity[T any](s []T, n int) int {
+	old, unit := cap(s), piece/elements[T]()
+	if old*unit < smallBytes {
+		old *= 2
+	}
+	return max(n, 2*old, firstBytes/unit)
 }
 
 // elements returns how many elements make a piece.
