@@ -77,7 +77,6 @@
 package waot
 
 import (
-	"bytes"
 	"context"
 
 	"github.com/waot-project/waot/clif/opt"
@@ -157,11 +156,8 @@ func CompileObjectContext(ctx context.Context, wasm []byte, o *CompileOptions) (
 	if err != nil {
 		return nil, err
 	}
-	var b bytes.Buffer
-	if err := r.WriteELFContext(ctx, &b); err != nil {
-		return nil, compileError(err)
-	}
-	return b.Bytes(), nil
+	file, err := r.ELF(ctx)
+	return file, compileError(err)
 }
 
 func compileWasm(ctx context.Context, wasm []byte, o *CompileOptions) (*compile.Result, error) {

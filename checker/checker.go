@@ -2,8 +2,8 @@ package checker
 
 import (
 	"math/bits"
-	"slices"
 
+	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/regalloc"
 )
 
@@ -203,7 +203,7 @@ func (c *Checker) verifyFrom(b regalloc.Block) *Error {
 // fork saves the present state, with which the edges lead on.
 func (c *Checker) fork(edges regalloc.Range) {
 	n := len(c.branches)
-	c.branches = slices.Grow(c.branches, 1)[:n+1]
+	c.branches = stop.Grow(c.in.Stop, c.branches, 1)[:n+1]
 	br := &c.branches[n]
 	br.edges, br.log, br.sets, br.elems = edges, uint32(len(c.log)), uint32(len(c.sets)), uint32(len(c.elems))
 	br.references, br.tracked = c.oldest[1], c.tracked

@@ -133,13 +133,15 @@ type Result struct {
 // exports and imports of the module would have the same symbol.
 func (r *Result) WriteELF(w io.Writer) error { return r.Object.WriteELF(w) }
 
-// WriteELFContext is WriteELF until ctx ends, and then a *CancelError; nothing has been written to w then.
-func (r *Result) WriteELFContext(ctx context.Context, w io.Writer) error {
-	return cancellable(ctx, func(flag *stop.Flag) error {
+// ELF returns the object as an ELF file, unless ctx ends before, and then a *CancelError. It fails as WriteELF does.
+func (r *Result) ELF(ctx context.Context) (file []byte, err error) {
+	err = cancellable(ctx, func(flag *stop.Flag) error {
 		o := *r.Object
 		o.Stop = flag
-		return o.WriteELF(w)
+		file, err = o.AppendELF(nil)
+		return err
 	})
+	return file, err
 }
 
 // Module compiles a module. See the package comment for errors.

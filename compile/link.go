@@ -122,6 +122,7 @@ func (l *linker) layText() error {
 		return err
 	}
 	l.text = make([]byte, n)
+	l.makeRoom()
 	end := 0
 	for i := uint32(l.cm.NumImportedFuncs); i < uint32(len(l.cm.Funcs)); i++ {
 		l.opt.stop.Poll()
@@ -130,7 +131,7 @@ func (l *linker) layText() error {
 		for ; end < at; end++ {
 			l.text[end] = l.target.filler
 		}
-		code := r.worker.code[r.code.start:r.code.end]
+		code := r.worker.code.at(r.code)
 		end += copy(l.text[at:], code)
 		if err := l.applyRelocs(i, r, s); err != nil {
 			return err
@@ -144,6 +145,35 @@ func (l *linker) layText() error {
 		return fmt.Errorf("%w: calls over such distances, in %d bytes of code", backend.ErrUnsupported, len(l.text))
 	}
 	return nil
+}
+
+// makeRoom makes the tables of all functions together, so that they need not grow.
+func (l *linker) makeRoom() {
+	var traps, calls, maps, inlined, relocs int
+	for i := range l.results {
+		l.opt.stop.Poll()
+		r := &l.results[i]
+		traps, calls, maps, inlined = traps+int(r.traps.len()), calls+int(r.calls.len()), maps+int(r.maps.len()), inlined+int(r.inlined.len())
+		relocs += l.instanceRelocs(r)
+	}
+	m := l.m
+	m.Traps, m.Calls, m.StackMaps = slices.Grow(m.Traps, traps), slices.Grow(m.Calls, calls), slices.Grow(m.StackMaps, maps)
+	m.Inlined, l.textRelocs = slices.Grow(m.Inlined, inlined), slices.Grow(l.textRelocs, relocs)
+	l.frames = slices.Grow(l.frames, len(l.results))
+}
+
+// instanceRelocs returns how many relocations of a function remain for whoever links the object.
+func (l *linker) instanceRelocs(r *result) (n int) {
+	if r.worker == nil { // of an import
+		return 0
+	}
+	for i, rel := range r.worker.relocs.at(r.relocs) {
+		l.opt.stop.PollAt(i)
+		if backend.SymRef(rel.Symbol) == backend.SymInstance {
+			n++
+		}
+	}
+	return n
 }
 
 // placeFuncs decides where the functions and islands are, and how long the text is, which is the last of l.at, too.
@@ -162,7 +192,7 @@ func (l *linker) placeFuncs(s *islands) (int, error) {
 		l.o.Sections[secText].Align = uint32(max(align, int(l.o.Sections[secText].Align)))
 		n = alignUp(n, align)
 		l.at[i] = uint32(n)
-		n += int(r.code.end - r.code.start)
+		n += int(r.code.len())
 		if n > abi.MaxSectionBytes {
 			return 0, &LimitError{What: "bytes of code", Limit: abi.MaxSectionBytes}
 		}
@@ -175,7 +205,7 @@ func (l *linker) placeFuncs(s *islands) (int, error) {
 func alignUp(n, align int) int { return (n + align - 1) &^ (align - 1) }
 
 func (l *linker) applyRelocs(i uint32, r *result, s *islands) error {
-	for _, rel := range r.worker.relocs[r.relocs.start:r.relocs.end] {
+	for _, rel := range r.worker.relocs.at(r.relocs) {
 		l.opt.stop.Poll()
 		if !l.target.relocs.Has(rel.Kind) || rel.Kind.Width() != 4 {
 			return l.internal(i, "relocation of a kind that code of this machine does not have")
@@ -183,7 +213,7 @@ func (l *linker) applyRelocs(i uint32, r *result, s *islands) error {
 		sym := backend.SymRef(rel.Symbol)
 		out := objfile.Reloc{Offset: uint64(l.at[i] + rel.Offset), Kind: rel.Kind, Addend: rel.Addend}
 		switch {
-		case uint64(rel.Offset)+out.Kind.Width() > uint64(r.code.end-r.code.start):
+		case uint64(rel.Offset)+out.Kind.Width() > uint64(r.code.len()):
 			return l.internal(i, "relocation outside of the code")
 		case sym == backend.SymInstance:
 			out.Symbol = l.symData
@@ -204,7 +234,7 @@ func (l *linker) internal(i uint32, reason string) error {
 
 // addSites adds the sites of function i to the metadata.
 func (l *linker) addSites(i uint32, r *result) error {
-	m, w, at, size := l.m, r.worker, l.at[i], r.code.end-r.code.start
+	m, w, at, size := l.m, r.worker, l.at[i], r.code.len()
 	var ok bool
 	inlined := len(m.Inlined)
 	l.addPlaces(r)
@@ -212,14 +242,14 @@ func (l *linker) addSites(i uint32, r *result) error {
 		*src = moved(*src, inlined)
 		return offset
 	}
-	if m.Traps, ok = appendSites(l, m.Traps, w.traps[r.traps.start:r.traps.end], at, size, func(s *abi.TrapSite) *uint32 { return move(&s.Offset, &s.Src) }); !ok {
+	if m.Traps, ok = appendSites(l, m.Traps, w.traps.at(r.traps), at, size, func(s *abi.TrapSite) *uint32 { return move(&s.Offset, &s.Src) }); !ok {
 		return l.internal(i, "trap sites")
 	}
 	// The last call may have the end of the code as its return address.
-	if m.Calls, ok = appendSites(l, m.Calls, w.calls[r.calls.start:r.calls.end], at, size+1, func(s *abi.CallSite) *uint32 { return move(&s.Offset, &s.Src) }); !ok {
+	if m.Calls, ok = appendSites(l, m.Calls, w.calls.at(r.calls), at, size+1, func(s *abi.CallSite) *uint32 { return move(&s.Offset, &s.Src) }); !ok {
 		return l.internal(i, "call sites")
 	}
-	if m.StackMaps, ok = appendSites(l, m.StackMaps, w.maps[r.maps.start:r.maps.end], at, size+1, func(s *abi.StackMap) *uint32 { return &s.Offset }); !ok {
+	if m.StackMaps, ok = appendSites(l, m.StackMaps, w.maps.at(r.maps), at, size+1, func(s *abi.StackMap) *uint32 { return &s.Offset }); !ok {
 		return l.internal(i, "stack maps")
 	}
 	return nil
@@ -345,7 +375,7 @@ func (l *linker) describeFunc(i clif.FuncIndex) meta.Func {
 		f.Slot = l.layout.Import(i)
 		return f
 	}
-	f.Text, f.Size = l.at[i], l.results[i].code.end-l.results[i].code.start
+	f.Text, f.Size = l.at[i], l.results[i].code.len()
 	f.Frame = l.results[i].frame
 	if off, ok := l.layout.Desc(i); ok {
 		f.Desc, f.HasDesc = off, true

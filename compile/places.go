@@ -10,6 +10,7 @@ import (
 type placeTable struct {
 	used []bool
 	now  []uint32 // the places by old entry
+	kept []abi.Inlined
 }
 
 // keepPlaces copies the entries that the sites of c, which r has, refer to, and makes the sites refer to the copies.
@@ -17,7 +18,7 @@ func (w *worker) keepPlaces(r *result, c *backend.Code) {
 	end, t := w.d.opt.stop, &w.places
 	t.used = stop.Zeroed(end, t.used, len(c.Inlined))
 	t.now = stop.Resize(end, t.now, len(c.Inlined))
-	traps, calls := w.traps[r.traps.start:r.traps.end], w.calls[r.calls.start:r.calls.end]
+	traps, calls := w.traps.at(r.traps), w.calls.at(r.calls)
 	for i := range traps {
 		end.PollAt(i)
 		t.need(traps[i].Src)
@@ -32,18 +33,18 @@ func (w *worker) keepPlaces(r *result, c *backend.Code) {
 			t.need(c.Inlined[i].Caller)
 		}
 	}
-	r.inlined.start = uint32(len(w.inlined))
+	t.kept = t.kept[:0]
 	for i := range c.Inlined {
 		end.PollAt(i)
 		if !t.used[i] {
 			continue
 		}
-		t.now[i] = abi.InlinedPlace + uint32(len(w.inlined)) - r.inlined.start
+		t.now[i] = abi.InlinedPlace + uint32(len(t.kept))
 		p := c.Inlined[i]
 		p.Caller = t.renamed(p.Caller)
-		w.inlined = append(stop.Room(end, w.inlined), p)
+		t.kept = append(stop.Room(end, t.kept), p)
 	}
-	r.inlined.end = uint32(len(w.inlined))
+	r.inlined = w.inlined.keep(t.kept)
 	for i := range traps {
 		end.PollAt(i)
 		traps[i].Src = t.renamed(traps[i].Src)
@@ -78,9 +79,9 @@ func moved(place uint32, n int) uint32 {
 // addPlaces adds the table of a function to the metadata.
 func (l *linker) addPlaces(r *result) {
 	base := len(l.m.Inlined)
-	for i, p := range r.worker.inlined[r.inlined.start:r.inlined.end] {
+	for i, p := range r.worker.inlined.at(r.inlined) {
 		l.opt.stop.PollAt(i)
 		p.Caller = moved(p.Caller, base)
-		l.m.Inlined = append(stop.Room(l.opt.stop, l.m.Inlined), p)
+		l.m.Inlined = append(l.m.Inlined, p)
 	}
 }

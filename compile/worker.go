@@ -63,10 +63,7 @@ func (l *lowest) tell(n uint32) {
 	}
 }
 
-// span is a range of a worker's slice.
-type span struct{ start, end uint32 }
-
-// result is where the code of a function is: in the buffers of a worker.
+// result is where the code of a function is: in the stores of a worker.
 type result struct {
 	worker                           *worker
 	align, prologue, frame           uint32 // of the function, in bytes
@@ -157,7 +154,7 @@ func (d *driver) sort() {
 	slices.SortStableFunc(d.order[first:], func(a, b uint32) int { return size(b) - size(a) })
 }
 
-// worker compiles functions; its buffers keep the results.
+// worker compiles functions; its stores keep the results.
 type worker struct {
 	d      *driver
 	f      clif.Func
@@ -167,12 +164,12 @@ type worker struct {
 	gen    generate
 	stage  string
 
-	code    []byte
-	relocs  []machbuffer.Reloc
-	traps   []abi.TrapSite
-	calls   []abi.CallSite
-	maps    []abi.StackMap
-	inlined []abi.Inlined
+	code    store[byte]
+	relocs  store[machbuffer.Reloc]
+	traps   store[abi.TrapSite]
+	calls   store[abi.CallSite]
+	maps    store[abi.StackMap]
+	inlined store[abi.Inlined]
 	places  placeTable
 
 	translate, optimize, backend time.Duration
@@ -365,15 +362,13 @@ func (w *worker) after(pass string) error {
 func (w *worker) keep(i uint32, c *backend.Code) {
 	r := &w.d.results[i]
 	r.worker, r.align, r.prologue, r.frame = w, c.Align, c.Prologue, c.FrameBytes
-	w.code, r.code = appendSpan(w.d.opt.stop, w.code, c.Bytes)
-	w.relocs, r.relocs = appendSpan(w.d.opt.stop, w.relocs, c.Relocs)
-	w.traps, r.traps = appendSpan(w.d.opt.stop, w.traps, c.Traps)
-	w.calls, r.calls = appendSpan(w.d.opt.stop, w.calls, c.Calls)
+	r.code, r.relocs = w.code.keep(c.Bytes), w.relocs.keep(c.Relocs)
+	r.traps, r.calls = w.traps.keep(c.Traps), w.calls.keep(c.Calls)
 	if len(c.Inlined) > 0 {
 		w.keepPlaces(r, c)
 	}
-	w.maps, r.maps = appendSpan(w.d.opt.stop, w.maps, c.StackMaps)
-	w.keepSlots(w.maps[r.maps.start:r.maps.end])
+	r.maps = w.maps.keep(c.StackMaps)
+	w.keepSlots(w.maps.at(r.maps))
 }
 
 // keepSlots copies the slots of stack maps into an array of their own.
@@ -390,12 +385,4 @@ func (w *worker) keepSlots(maps []abi.StackMap) {
 		all = append(all, maps[i].Slots...)
 		maps[i].Slots = all[start:len(all):len(all)]
 	}
-}
-
-// appendSpan appends src to dst, and returns where its copy is.
-func appendSpan[T any](f *stop.Flag, dst, src []T) ([]T, span) {
-	start := uint32(len(dst))
-	dst = stop.Grow(f, dst, len(src))
-	dst = append(dst, src...)
-	return dst, span{start, uint32(len(dst))}
 }

@@ -12,7 +12,6 @@
 package main
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
 	"os"
@@ -69,13 +68,13 @@ func compileFile(r *protocol.Result, in, out string, o compile.Options) error {
 	if err != nil {
 		return err
 	}
-	var b bytes.Buffer
-	if err := res.WriteELF(&b); err != nil {
+	object, err := res.ELF(nil)
+	if err != nil {
 		return err
 	}
 	r.CompileNS, r.CompileCPUNS = clock.Read()
 	r.CodeBytes = res.Stats.Text
-	return os.WriteFile(out, b.Bytes(), 0o666)
+	return os.WriteFile(out, object, 0o666)
 }
 
 func runFile(r *protocol.Result, file, dir string) error {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/stop"
 )
 
 // Body is a function that may be inlined. It is not changed any more, so that any number of goroutines may use it.
@@ -49,7 +50,7 @@ func (n *Inliner) Keep(f *clif.Func) *Body {
 	r := &n.names
 	r.number(f)
 	r.makeRoom(g, f)
-	n.memo = append(n.memo[:0], make([]uint32, len(f.Inlined))...)
+	n.memo = stop.Zeroed(f.Stop, n.memo, len(f.Inlined))
 	for k, old := range f.Layout {
 		bd := clif.BlockData{Start: clif.Inst(len(g.Insts)), Params: r.list(g, f, f.Blocks[old].Params)}
 		for i, v := range f.Params(old) {
@@ -114,10 +115,10 @@ type renaming struct {
 
 // number makes r the renaming that leaves out what f does not use. The targets are numbered by the caller.
 func (r *renaming) number(f *clif.Func) {
-	r.values = append(r.values[:0], make([]uint32, len(f.Values))...)
+	r.values = stop.Zeroed(f.Stop, r.values, len(f.Values))
 	r.insts = 0
-	r.blocks = append(r.blocks[:0], make([]uint32, len(f.Blocks))...)
-	r.targets = append(r.targets[:0], make([]uint32, len(f.Targets))...)
+	r.blocks = stop.Zeroed(f.Stop, r.blocks, len(f.Blocks))
+	r.targets = stop.Zeroed(f.Stop, r.targets, len(f.Targets))
 	next := uint32(0)
 	name := func(v uint32) {
 		r.values[v] = next

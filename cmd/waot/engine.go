@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -81,13 +80,7 @@ func (o *options) codeLevel() string {
 }
 
 // object returns the ELF file.
-func (a *artifact) object() ([]byte, error) {
-	var b bytes.Buffer
-	if err := a.result.WriteELFContext(a.ctx, &b); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
-}
+func (a *artifact) object() ([]byte, error) { return a.result.ELF(a.ctx) }
 
 // image returns what the host in this process loads.
 func (a *artifact) image() (*inproc.Image, error) { return load.Image(a.result.Object, a.result.Meta) }

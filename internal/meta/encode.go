@@ -51,8 +51,9 @@ type Sections struct{ Meta, Traps, StackMaps, Calls []byte }
 // encoder appends to b.
 type encoder struct{ b []byte }
 
-func newEncoder(kind byte) *encoder {
-	e := &encoder{b: make([]byte, headerSize, 256)}
+// newEncoder returns an encoder of a section of the given kind, with room for about that many bytes.
+func newEncoder(kind byte, room int) *encoder {
+	e := &encoder{b: make([]byte, headerSize, headerSize+room)}
 	copy(e.b, magic)
 	e.b[4], e.b[5] = kind, FormatVersion
 	return e
@@ -118,7 +119,7 @@ func (e *encoder) types(ts []ValType) {
 // EncodeMeta returns the section .waot.meta: everything but the tables of traps, calls
 // and stack maps.
 func EncodeMeta(m *Module) []byte {
-	e := newEncoder(kindMeta)
+	e := newEncoder(kindMeta, 256+24*len(m.Funcs))
 	e.num32(m.ABI)
 	e.str(m.Arch)
 	e.str(m.CPU)
@@ -213,7 +214,7 @@ func (e *encoder) funcs(m *Module) {
 // EncodeTables encodes the tables of traps, stack maps and calls, which must be
 // sorted by offset; Meta of the result is nil.
 func EncodeTables(m *Module) (s Sections) {
-	e := newEncoder(kindTraps)
+	e := newEncoder(kindTraps, 8*len(m.Traps))
 	e.count(len(m.Traps))
 	last := uint32(0)
 	for i := range m.Traps {
@@ -227,7 +228,7 @@ func EncodeTables(m *Module) (s Sections) {
 	}
 	s.Traps = e.finish()
 
-	e = newEncoder(kindStackMaps)
+	e = newEncoder(kindStackMaps, 8*len(m.StackMaps))
 	e.count(len(m.StackMaps))
 	last = 0
 	for i := range m.StackMaps {
@@ -241,7 +242,7 @@ func EncodeTables(m *Module) (s Sections) {
 	}
 	s.StackMaps = e.finish()
 
-	e = newEncoder(kindCalls)
+	e = newEncoder(kindCalls, 5*len(m.Calls)+8*len(m.Inlined))
 	e.count(len(m.Calls))
 	last = 0
 	for i := range m.Calls {

@@ -23,17 +23,16 @@ func Room[T any](f *Flag, s []T) []T {
 	return s
 }
 
-// Grow returns s with room for n more elements, and polls while it copies.
+// Grow returns s with room for n more elements, and polls while it copies more than a piece.
 func Grow[T any](f *Flag, s []T, n int) []T {
 	if n <= cap(s)-len(s) {
 		return s
 	}
-	f.Poll()
 	t := make([]T, len(s), capacity(s, len(s)+n))
 	step := elements[T]()
-	for i := 0; i < len(s); i += step {
+	for i := copy(t, s[:min(step, len(s))]); i < len(s); {
 		f.Poll()
-		copy(t[i:], s[i:min(i+step, len(s))])
+		i += copy(t[i:], s[i:min(i+step, len(s))])
 	}
 	return t
 }

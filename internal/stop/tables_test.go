@@ -84,3 +84,25 @@ func TestTables(t *testing.T) {
 		}
 	}
 }
+
+// TestGrowth: all tables before the last one take less room than it does.
+func TestGrowth(t *testing.T) {
+	for what, next := range map[string]func(s []uint64, n int) []uint64{
+		"Append":           func(s []uint64, n int) []uint64 { return Append(nil, s, 1) },
+		"Resize by one":    func(s []uint64, n int) []uint64 { return Resize(nil, s, n) },
+		"Zeroed by a half": func(s []uint64, n int) []uint64 { return Zeroed(nil, s, max(n, len(s)+len(s)/2)) },
+	} {
+		var s []uint64
+		before, tables := 0, 0
+		for n := 1; len(s) < 300_000; n++ {
+			old := cap(s)
+			if s = next(s, n); cap(s) != old {
+				before += old
+				tables++
+			}
+		}
+		if before >= cap(s) || cap(s) > 4*len(s) || tables > 12 {
+			t.Errorf("%s: %d elements before %d, for %d; %d tables", what, before, cap(s), len(s), tables)
+		}
+	}
+}

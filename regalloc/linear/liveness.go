@@ -1,8 +1,6 @@
 package linear
 
 import (
-	"slices"
-
 	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/regalloc"
 )
@@ -164,9 +162,6 @@ func (lv *liveness) propagate() error {
 				seen[b] = uint32(v)
 				if len(lv.found) >= limit {
 					return fail(TooLarge, none, uint32(v))
-				}
-				if n := len(lv.found); n == cap(lv.found) {
-					lv.found = slices.Grow(lv.found, max(n, 64)) // append would grow by less
 				}
 				lv.found = stop.Append(lv.in.Stop, lv.found, livePair{uint32(v), b})
 				preds := in.PredsOf(regalloc.Block(b))

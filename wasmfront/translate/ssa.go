@@ -232,7 +232,7 @@ func (s *ssa) enterEntry() clif.Block {
 // began at start in that loop.
 func (s *ssa) newBlock(parent clif.Block, start position, loop uint32) clif.Block {
 	b := s.b.NewBlock()
-	s.blocks = append(s.blocks, blockInfo{parent: parent, jump: parent, start: start, end: later, loop: loop})
+	s.blocks = append(stop.Room(s.f.Stop, s.blocks), blockInfo{parent: parent, jump: parent, start: start, end: later, loop: loop})
 	if parent == clif.NoBlock {
 		s.blocks[b].jump = b
 		return b
