@@ -40,9 +40,10 @@ type CFG struct {
 	seen      []bool // by target, scratch
 }
 
+// visit is a block whose successors succs[start:end] have not been followed yet.
 type visit struct {
-	block clif.Block
-	next  uint32
+	block      clif.Block
+	start, end uint32
 }
 
 // Unreached is the number of a block that is not reachable.
@@ -92,26 +93,21 @@ func (c *CFG) postorder(f *clif.Func) {
 	const open = Unreached - 1
 	c.preNumber = stop.Zeroed(f.Stop, c.preNumber, len(f.Blocks))
 	c.preorder, c.preParent = append(c.preorder[:0], f.Entry()), append(c.preParent[:0], 0)
-	c.stack = append(c.stack[:0], visit{block: f.Entry()})
+	c.stack = append(c.stack[:0], c.visit(f.Entry()))
 	c.number[f.Entry()] = open
 	for len(c.stack) > 0 {
 		f.Stop.Poll()
 		top := &c.stack[len(c.stack)-1]
-		succs := c.Succs(top.block)
-		if int(top.next) < len(succs) {
-			// Last successor first, so that the first comes first in reverse postorder.
-			to := f.Targets[succs[len(succs)-1-int(top.next)]].Block
-			top.next++
-			if c.number[to] == Unreached {
-				c.number[to] = open
-				c.preNumber[to] = uint32(len(c.preorder))
-				c.preorder, c.preParent = append(c.preorder, to), append(c.preParent, c.preNumber[top.block])
-				c.stack = append(c.stack, visit{block: to})
-			}
+		to := c.follow(f, top)
+		if to == clif.NoBlock {
+			c.order = append(c.order, top.block)
+			c.stack = c.stack[:len(c.stack)-1]
 			continue
 		}
-		c.order = append(c.order, top.block)
-		c.stack = c.stack[:len(c.stack)-1]
+		c.number[to] = open
+		c.preNumber[to] = uint32(len(c.preorder))
+		c.preorder, c.preParent = append(c.preorder, to), append(c.preParent, c.preNumber[top.block])
+		c.stack = append(c.stack, c.visit(to))
 	}
 	for i, j := 0, len(c.order)-1; i < j; i, j = i+1, j-1 {
 		c.order[i], c.order[j] = c.order[j], c.order[i]
@@ -119,6 +115,20 @@ func (c *CFG) postorder(f *clif.Func) {
 	for i, b := range c.order {
 		c.number[b] = uint32(i)
 	}
+}
+
+func (c *CFG) visit(b clif.Block) visit { return visit{b, start(c.succEnd, b), c.succEnd[b]} }
+
+// follow takes the next successor that the search has not reached: the last first, so that the first comes first in reverse postorder. It
+// returns NoBlock if there is none.
+func (c *CFG) follow(f *clif.Func, v *visit) clif.Block {
+	for v.end > v.start {
+		v.end--
+		if to := f.Targets[c.succs[v.end]].Block; c.number[to] == Unreached {
+			return to
+		}
+	}
+	return clif.NoBlock
 }
 
 func (c *CFG) fillPreds(f *clif.Func) {

@@ -85,17 +85,17 @@ func (l *Loops) Compute(f *clif.Func, c *CFG) {
 	enter := func(b clif.Block) {
 		seen[b] = true
 		l.Enter(b)
-		l.stack = append(l.stack, visit{block: b})
+		l.stack = append(l.stack, c.visit(b))
 	}
 	l.stack = l.stack[:0]
 	enter(f.Entry())
 	for len(l.stack) > 0 {
 		f.Stop.Poll()
 		top := &l.stack[len(l.stack)-1]
-		b, succs := top.block, c.Succs(top.block)
-		if int(top.next) < len(succs) {
-			to := f.Targets[succs[top.next]].Block
-			top.next++
+		b := top.block
+		if top.start < top.end {
+			to := f.Targets[c.succs[top.start]].Block
+			top.start++
 			if seen[to] {
 				l.Edge(b, to)
 			} else {

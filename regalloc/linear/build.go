@@ -51,8 +51,8 @@ func (bl *builder) buildEdges(b uint32) {
 		if uint32(e.To) <= b {
 			loop = uint8(min(in.Blocks[e.To].LoopDepth, 255))
 		}
-		for _, v := range bl.live.liveInto(uint32(e.To)) {
-			in.Stop.Poll()
+		for k, v := range bl.live.liveInto(uint32(e.To)) {
+			in.Stop.PollAt(k)
 			bl.addRange(v, end)
 			if loop > 0 && bl.vregs[v].depth >= loop {
 				bl.addSoftUse(v, end-1)
@@ -104,6 +104,15 @@ func (iv *intervals) usedSoon(v, b uint32) bool {
 // addRange makes v live from the start of this block to end.
 func (bl *builder) addRange(v, end uint32) {
 	vr := &bl.vregs[v]
+	if h := &bl.ranges[vr.rng]; h.start == end { // it is live into the next block, as most are
+		h.start = bl.blockStart
+		return
+	}
+	bl.addNewRange(vr, end)
+}
+
+// addNewRange is addRange where the first range of vr does not begin at end.
+func (bl *builder) addNewRange(vr *vreg, end uint32) {
 	h := &bl.ranges[vr.rng]
 	switch {
 	case vr.rng == 0:
@@ -115,9 +124,6 @@ func (bl *builder) addRange(v, end uint32) {
 				vr.end = end
 			}
 		}
-		return
-	case h.start == end:
-		h.start = bl.blockStart
 		return
 	}
 	bl.ranges = stop.Append(bl.in.Stop, bl.ranges, rng{bl.blockStart, end, vr.rng})

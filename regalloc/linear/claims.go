@@ -14,11 +14,13 @@ func (rs *resolver) makeClaims() {
 		info := &in.Blocks[b]
 		if info.Preds.Len() > 1 {
 			entry := 4 * info.Insts.Start
-			live := rs.live.liveInto(b)
-			locs := rs.entryLocs[rs.live.liveInEnd[b]-uint32(len(live)):]
-			for k, v := range live {
+			entries := rs.entriesOf(b)
+			for k, v := range rs.live.liveInto(b) {
 				in.Stop.PollAt(k)
-				loc := locs[k]
+				loc := rs.where[v]
+				if loc == several {
+					loc, entries = entries[0].loc, entries[1:]
+				}
 				rs.claim(loc, v)
 				if home := rs.homes[v]; home != loc && home != regalloc.NoAllocation && rs.vregs[v].flags&(stored|isArg) != 0 {
 					rs.claim(home, v)

@@ -44,23 +44,18 @@ func (lv *liveness) find(fn function) error {
 		return err
 	}
 	// Sort the pairs by block, stably.
-	nb := len(lv.in.Blocks)
-	lv.liveInEnd = stop.Resize(lv.in.Stop, lv.liveInEnd, nb)
-	clear(lv.liveInEnd)
-	for _, p := range lv.found {
-		lv.in.Stop.Poll()
-		lv.liveInEnd[p.block]++
-	}
 	sum := uint32(0)
 	for b, n := range lv.liveInEnd {
 		lv.liveInEnd[b] = sum
 		sum += n
 	}
 	lv.liveIn = stop.Resize(lv.in.Stop, lv.liveIn, len(lv.found))
-	for _, p := range lv.found {
-		lv.in.Stop.Poll()
-		lv.liveIn[lv.liveInEnd[p.block]] = p.vreg
-		lv.liveInEnd[p.block]++
+	values, next := lv.liveIn, lv.liveInEnd
+	for k, p := range lv.found {
+		lv.in.Stop.PollAt(k)
+		at := &next[p.block]
+		values[*at] = p.vreg
+		*at++
 	}
 	return nil
 }
@@ -132,47 +127,57 @@ const (
 // maxLive returns the greatest accepted number of pairs of a value and a place where it is live.
 func (fn *function) maxLive() int { return maxPairs + maxPairsPerInst*len(fn.in.Insts) }
 
-// propagate finds the blocks that each value with global uses is live into.
+// propagate finds the blocks that each value with global uses is live into, and counts the values of each block in liveInEnd.
 func (lv *liveness) propagate() error {
-	in := lv.in
-	lv.found = lv.found[:0]
-	limit := lv.maxLive()
-	seen := lv.lastBlock // by block from here on
-	for b := range in.Blocks {
+	in, global := lv.in, lv.global
+	found, work, limit := lv.found[:0], lv.work[:0], lv.maxLive()
+	lv.liveInEnd = stop.Zeroed(in.Stop, lv.liveInEnd, len(in.Blocks))
+	seen, count := lv.lastBlock[:len(in.Blocks)], lv.liveInEnd // seen is by block from here on
+	for b := range seen {
 		seen[b] = none
 	}
-	for v, g := range lv.globalOf {
-		in.Stop.PollAt(v)
-		def := lv.vregs[v].defBlock
-		for ; g != none; g = lv.global[g].next {
-			lv.work = lv.work[:0]
-			for b := lv.global[g].block; ; {
-				in.Stop.Poll()
-				if seen[b] == uint32(v) || b == def {
-					if len(lv.work) == 0 {
+	for value, g := range lv.globalOf {
+		in.Stop.PollAt(value)
+		v := uint32(value)
+		for ; g != none; g = global[g].next {
+			def := lv.vregs[v].defBlock
+			for b := global[g].block; ; {
+				if seen[b] == v || b == def {
+					n := len(work)
+					if n == 0 {
 						break
 					}
-					b = lv.work[len(lv.work)-1]
-					lv.work = lv.work[:len(lv.work)-1]
+					b, work = work[n-1], work[:n-1]
 					continue
 				}
-				if b == 0 {
-					return fail(Undefined, none, uint32(v))
+				if len(found) >= limit {
+					return fail(TooLarge, none, v)
 				}
-				seen[b] = uint32(v)
-				if len(lv.found) >= limit {
-					return fail(TooLarge, none, uint32(v))
-				}
-				lv.found = stop.Append(lv.in.Stop, lv.found, livePair{uint32(v), b})
+				in.Stop.PollAt(len(found))
+				seen[b] = v
+				count[b]++
+				found = append(stop.Room(in.Stop, found), livePair{v, b})
 				preds := in.PredsOf(regalloc.Block(b))
-				for _, p := range preds[1:] {
-					if seen[p] != uint32(v) && uint32(p) != def {
-						lv.work = append(lv.work, uint32(p))
-					}
+				if len(preds) == 0 { // b is the entry
+					return fail(Undefined, none, v)
 				}
 				b = uint32(preds[0])
+				if len(preds) > 1 {
+					work = others(work, preds, seen, v, def)
+				}
 			}
 		}
 	}
+	lv.found, lv.work = found, work
 	return nil
+}
+
+// others appends the predecessors behind the first that are not seen, nor the definition's block.
+func others(work []uint32, preds []regalloc.Block, seen []uint32, v, def uint32) []uint32 {
+	for _, p := range preds[1:] {
+		if seen[p] != v && uint32(p) != def {
+			work = append(work, uint32(p))
+		}
+	}
+	return work
 }

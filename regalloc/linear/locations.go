@@ -10,12 +10,18 @@ type locations struct {
 	intervals
 	parts []part
 	homes []regalloc.Allocation // of values, in memory
-	// where is, by value, the only place it is in, or several.
+	// where is, by value, the only place it is in, or several; several also if a terminator defines it in a place of its own.
 	where []regalloc.Allocation
 	flat  []place // of values that have several parts, in order
 	flats []regalloc.Range
-	// cursor is, by value, the place in flat that was found last.
-	cursor []uint32
+	// cursors are, by value, what next has found last.
+	cursors []cursor
+}
+
+// cursor is a place of a value: the one at index at of locations.flat, from which the value goes to the next at until.
+type cursor struct {
+	loc       regalloc.Allocation
+	until, at uint32
 }
 
 // place says where a value is from start on.
@@ -35,7 +41,7 @@ func (ls *locations) flatten() {
 	ls.where = stop.Resize(ls.in.Stop, ls.where, len(ls.vregs))
 	for v := range ls.vregs {
 		ls.in.Stop.PollAt(v)
-		if ls.parts[v].sib == none {
+		if ls.parts[v].sib == none && (ls.vregs[v].def == regalloc.NoAllocation || !ls.definedByTerminator(uint32(v))) {
 			ls.where[v] = ls.locOf(uint32(v))
 			continue
 		}
@@ -80,23 +86,30 @@ func (ls *locations) locAt(v, pos uint32) regalloc.Allocation {
 
 // rewind lets next begin at position 0 again.
 func (ls *locations) rewind() {
-	ls.cursor = stop.Resize(ls.in.Stop, ls.cursor, len(ls.vregs))
+	ls.cursors = stop.Resize(ls.in.Stop, ls.cursors, len(ls.vregs))
 	for v, l := range ls.where {
+		ls.in.Stop.PollAt(v)
+		ls.cursors[v] = cursor{loc: l, until: inf}
 		if l == several {
-			ls.cursor[v] = ls.flats[v].Start
+			ls.turn(uint32(v), ls.flats[v].Start)
 		}
 	}
 }
 
+// turn makes the place at index at of flat the present one of v, which is in several.
+func (ls *locations) turn(v, at uint32) {
+	until := inf
+	if at+1 < ls.flats[v].End {
+		until = ls.flat[at+1].start
+	}
+	ls.cursors[v] = cursor{ls.flat[at].loc, until, at}
+}
+
 // next is locAt for positions that do not fall from one call for v to the next.
 func (ls *locations) next(v, pos uint32) regalloc.Allocation {
-	if l := ls.where[v]; l != several {
-		return l
+	c := &ls.cursors[v]
+	for c.until <= pos {
+		ls.turn(v, c.at+1)
 	}
-	n, end := ls.cursor[v], ls.flats[v].End
-	for n+1 < end && ls.flat[n+1].start <= pos {
-		n++
-	}
-	ls.cursor[v] = n
-	return ls.flat[n].loc
+	return c.loc
 }

@@ -13,11 +13,11 @@ type resolver struct {
 
 	spilled []uint32
 	cost    []uint64 // by value: the cost of storing it wherever it goes to memory
-	// entryLocs, parallel to liveIn, is where values are at the entries of
-	// blocks, in the end before the moves of an only edge to the block.
-	entryLocs []regalloc.Allocation
-	gaps      []gap
-	pairs     []uint64 // of makeStackMaps
+	// entries are the values live into blocks that are in several places, block after block.
+	entries    []entry
+	entriesEnd []uint32 // by block
+	gaps       []gap
+	pairs      []uint64 // of makeStackMaps
 }
 
 // moveList are the moves to be done beside instructions.
@@ -42,6 +42,12 @@ type rec struct {
 type gap struct {
 	op, pos, vreg uint32
 	loc           regalloc.Allocation
+}
+
+// entry says where a value is at the entry of a block.
+type entry struct {
+	vreg uint32
+	loc  regalloc.Allocation
 }
 
 // When beside an instruction moves happen; each group is a parallel move.
@@ -160,28 +166,40 @@ func (rs *resolver) move(i uint32, when uint8, v uint32, from, to regalloc.Alloc
 	rs.moves.heads[i] = uint32(len(rs.moves.recs) - 1)
 }
 
-// findEntries finds where values are at the entries of blocks.
+// findEntries finds where values are at the entries of blocks. Most are in one place all the time, which where has.
 func (rs *resolver) findEntries() {
 	rs.rewind()
-	rs.entryLocs = stop.Resize(rs.in.Stop, rs.entryLocs, len(rs.live.liveIn))
-	k := uint32(0)
+	rs.entries = rs.entries[:0]
+	rs.entriesEnd = stop.Resize(rs.in.Stop, rs.entriesEnd, len(rs.in.Blocks))
+	where := rs.where
 	for b := range rs.in.Blocks {
-		entry := 4 * rs.in.Blocks[b].Insts.Start
-		for end := rs.live.liveInEnd[b]; k < end; k++ {
-			rs.in.Stop.Poll()
-			rs.entryLocs[k] = rs.next(rs.live.liveIn[k], entry)
+		rs.in.Stop.Poll()
+		at := 4 * rs.in.Blocks[b].Insts.Start
+		for k, v := range rs.live.liveInto(uint32(b)) {
+			rs.in.Stop.PollAt(k)
+			if where[v] == several {
+				rs.entries = append(stop.Room(rs.in.Stop, rs.entries), entry{v, rs.next(v, at)})
+			}
 		}
+		rs.entriesEnd[b] = uint32(len(rs.entries))
 	}
 	rs.rewind()
+}
+
+// entriesOf returns the values live into b that are in several places.
+func (rs *resolver) entriesOf(b uint32) []entry {
+	start := uint32(0)
+	if b > 0 {
+		start = rs.entriesEnd[b-1]
+	}
+	return rs.entries[start:rs.entriesEnd[b]]
 }
 
 // nextAtEnd returns where v is behind the terminator t, which may define v only if
 // defines is set; it calls next.
 func (rs *resolver) nextAtEnd(v, t uint32, defines bool) regalloc.Allocation {
-	if defines {
-		if vr := &rs.vregs[v]; vr.defInst == t && vr.def != regalloc.NoAllocation {
-			return vr.def
-		}
+	if defines && rs.vregs[v].defInst == t && rs.vregs[v].def != regalloc.NoAllocation {
+		return rs.vregs[v].def
 	}
 	return rs.next(v, 4*t+atDef)
 }
@@ -208,25 +226,14 @@ func (rs *resolver) resolveEdges() {
 		for _, e := range in.SuccsOf(regalloc.Block(b)) {
 			to := &in.Blocks[e.To]
 			at, when := to.Insts.Start, uint8(onEntry)
-			single := to.Preds.Len() == 1
-			if !single {
+			if to.Preds.Len() != 1 {
 				at, when = t, onExit
 			}
-			first := rs.live.liveInEnd[e.To] - uint32(len(rs.live.liveInto(uint32(e.To))))
-			for k, v := range rs.live.liveInto(uint32(e.To)) {
+			for k, x := range rs.entriesOf(uint32(e.To)) {
 				in.Stop.PollAt(k)
-				dest := rs.entryLocs[first+uint32(k)]
-				from := dest
-				if defines || rs.where[v] == several {
-					from = rs.nextAtEnd(v, t, defines)
+				if from := rs.nextAtEnd(x.vreg, t, defines); from != x.loc {
+					rs.move(at, when, x.vreg, from, x.loc, true)
 				}
-				if single {
-					rs.entryLocs[first+uint32(k)] = from
-				}
-				if from == dest {
-					continue
-				}
-				rs.move(at, when, v, from, dest, true)
 			}
 			params := in.ParamsOf(e.To)
 			for k, v := range in.ArgsOf(e) {
