@@ -141,19 +141,28 @@ func (n *Inliner) begin(f *clif.Func, b clif.Block) {
 
 // move appends the instructions [from, to) of f.
 func (n *Inliner) move(f *clif.Func, from, to clif.Inst) {
-	for i := from; i < to; i++ {
-		f.Stop.PollAt(int(i))
-		n.emit(f, f.Insts[i], f.Srcs[i])
+	at := len(n.out.Insts)
+	n.out.Insts = append(stop.Grow(f.Stop, n.out.Insts, int(to-from)), f.Insts[from:to]...)
+	n.out.Srcs = append(stop.Grow(f.Stop, n.out.Srcs, int(to-from)), f.Srcs[from:to]...)
+	for i := at; i < len(n.out.Insts); i++ {
+		f.Stop.PollAt(i)
+		n.define(f, i)
 	}
 }
 
 // emit appends d, which defines its results.
 func (n *Inliner) emit(f *clif.Func, d clif.InstData, src uint32) {
-	for k := range clif.Value(d.NumResults) {
-		f.Values[d.Result+k].Def = uint32(len(n.out.Insts))
-	}
 	n.out.Insts = append(stop.Room(f.Stop, n.out.Insts), d)
 	n.out.Srcs = stop.Append(f.Stop, n.out.Srcs, src)
+	n.define(f, len(n.out.Insts)-1)
+}
+
+// define notes where the results of instruction i are defined now.
+func (n *Inliner) define(f *clif.Func, i int) {
+	d := &n.out.Insts[i]
+	for k := range clif.Value(d.NumResults) {
+		f.Values[d.Result+k].Def = uint32(i)
+	}
 }
 
 // call ends block b with a jump to the body's blocks, which lead to a new block whose parameters are the results of the call. It

@@ -98,14 +98,14 @@ func sameTarget(f *clif.Func, a, b clif.Target) bool {
 // threadEmpty sends edges past blocks that only jump and have no parameters,
 // and turns branches into jumps if their edges then agree.
 func threadEmpty(o *Optimizer, f *clif.Func) {
-	o.flow(f)
 	changed := false
-	for _, b := range o.cfg.Order() {
+	for _, b := range f.Layout {
 		f.Stop.Poll()
-		for _, t := range o.cfg.Succs(b) {
+		d := &f.Insts[f.Terminator(b)]
+		o.targets = f.AppendTargets(o.targets[:0], d)
+		for _, t := range o.targets {
 			changed = thread(o, f, t) || changed
 		}
-		d := &f.Insts[f.Terminator(b)]
 		if d.Op == clif.OpBranch && d.B != d.C && sameTarget(f, clif.Target(d.B), clif.Target(d.C)) && o.may(RuleEdgesAgree) {
 			toJump(d, d.B)
 			if o.tracing() {
@@ -114,10 +114,8 @@ func threadEmpty(o *Optimizer, f *clif.Func) {
 			changed = true
 		}
 	}
-	if changed {
-		o.cfgValid = false
-		o.flow(f)
-	}
+	o.cfgValid = o.cfgValid && !changed
+	o.flow(f)
 }
 
 // thread sends t past empty blocks. The number of hops is bounded: empty

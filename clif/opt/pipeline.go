@@ -71,6 +71,7 @@ type Optimizer struct {
 	widths
 	cfg      analysis.CFG
 	cfgValid bool // cfg is that of the function at hand
+	targets  []clif.Target
 	dom      analysis.DomTree
 	fold     folder
 	live     liveness
