@@ -130,6 +130,7 @@ type Figures struct {
 	Rounds, IndirectCalls, Grows, HostCall uint64
 	Operators, VectorOperators             int // of which the functions are made
 	Unsupported                            int // compilations
+	OutOfSteps                             int // modules that the CLIF interpreter did not finish, so that nothing else was compared
 	Starts                                 int // of processes
 	PeakBytes                              uint64
 	Elapsed                                time.Duration
@@ -146,9 +147,11 @@ type Failure struct {
 	Reduced []byte // the module made small; nil if it could not be
 	Calls   int    // that are left
 	Tries   int
-	Small   string // how the small one differs
-	Rewrite string // of the mid-end or of lowering, or why there is none
-	Listing string // of the small one
+	// OutOfSteps are tries that could not be compared: the CLIF interpreter ran out of steps.
+	OutOfSteps int
+	Small      string // how the small one differs
+	Rewrite    string // of the mid-end or of lowering, or why there is none
+	Listing    string // of the small one
 	// File is the reduced program, or the whole one if it could not be reduced, as a file of testdata/programs that shows the
 	// difference. FileTest has its calls as a file of testdata/clif, which shows it too. If there is no such file, the
 	// text says why.
@@ -179,6 +182,7 @@ func (f *Figures) add(g *Figures) {
 	f.Operators += g.Operators
 	f.VectorOperators += g.VectorOperators
 	f.Unsupported += g.Unsupported
+	f.OutOfSteps += g.OutOfSteps
 	f.Failures = append(f.Failures, g.Failures...)
 }
 
@@ -195,12 +199,15 @@ func (f *Figures) String() string {
 	fmt.Fprintf(&b, "operators: %d, of which %d (%.1f %%) work on vectors\n", f.Operators, f.VectorOperators,
 		100*float64(f.VectorOperators)/float64(max(f.Operators, 1)))
 	fmt.Fprintf(&b, "processes: %d, at most %d MiB each; compilations that need what is not supported: %d\n", f.Starts, f.PeakBytes>>20, f.Unsupported)
+	fmt.Fprintf(&b, "modules for which the CLIF interpreter ran out of steps: %d\n", f.OutOfSteps)
 	fmt.Fprintf(&b, "differences: %d\n", len(f.Failures))
 	for i := range f.Failures {
 		x := &f.Failures[i]
 		fmt.Fprintf(&b, "seed %d, %s: %s\n", x.Seed, x.Variant, x.Diff)
 		if x.Reduced != nil {
-			fmt.Fprintf(&b, "  from %d bytes to %d and %d calls, %d tries: %s\n  %s\n", x.Size, len(x.Reduced), x.Calls, x.Tries, x.Small, x.Rewrite)
+			fmt.Fprintf(&b, "  from %d bytes to %d and %d calls, %d tries, of which %d ran out of steps: %s\n  %s\n", x.Size, len(x.Reduced), x.Calls, x.Tries, x.OutOfSteps, x.Small, x.Rewrite)
+		} else if x.Small != "" {
+			fmt.Fprintf(&b, "  not made small: %s\n", x.Small)
 		}
 		if x.Dir != "" {
 			fmt.Fprintf(&b, "  in %s\n", x.Dir)
@@ -342,10 +349,14 @@ func (w *worker) module(ctx context.Context, seed uint64) (*Figures, error) {
 		f.Compared += len(want.Calls)
 		f.Places += got.Places(want)
 	}
-	plain := randprog.Run(&interpengine.Engine{}, p)
+	plain := randprog.Run(&interpengine.Engine{Options: wholeLimits}, p)
+	if plain.TooLong() {
+		f.OutOfSteps++
+		return f, nil
+	}
 	fail(nil, Interpreter, plain)
 	want = randprog.Reference(want, plain)
-	fail(optimised(), optimised().Name, w.interpret(p, optimised(), nil, interp.Options{Context: ctx}))
+	fail(optimised(), optimised().Name, w.interpret(p, optimised(), nil, interp.Options{Context: ctx, MaxSteps: 8 * wholeLimits.MaxSteps}))
 	for _, m := range w.machines {
 		list, err := w.onMachine(m, p, m.variants, nil)
 		if err != nil {

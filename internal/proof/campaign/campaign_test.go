@@ -112,7 +112,7 @@ func TestCampaign(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("\n%v", f)
-	if len(f.Failures) > 0 || f.Unsupported > 0 || f.Modules != int(n) {
+	if len(f.Failures) > 0 || f.Unsupported > 0 || f.OutOfSteps > 0 || f.Modules != int(n) {
 		t.Error("see above")
 	}
 	for what, n := range map[string]int{"traps": f.Trapping, "loops": f.Looping, "indirect calls": f.Indirect, "growth": f.Growing, "the host": f.Hosting} {
@@ -134,7 +134,7 @@ func TestVectors(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("\n%v", f)
-	if len(f.Failures) > 0 || f.Unsupported > 0 || f.Modules != int(n) {
+	if len(f.Failures) > 0 || f.Unsupported > 0 || f.OutOfSteps > 0 || f.Modules != int(n) {
 		t.Error("see above")
 	}
 	if f.VectorOperators < f.Operators/12 {

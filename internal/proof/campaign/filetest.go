@@ -52,7 +52,7 @@ func (w *worker) fileTest(ctx context.Context, p *randprog.Program, v *Variant, 
 func (w *worker) fails(t *clifTest, v *Variant, sort string) (bool, error) {
 	o := w.options(v, nil)
 	if v.Target == "" {
-		e := filetest.Interp{Options: fileLimits, Rewrite: midEnd(&o)}
+		e := filetest.Interp{Options: wholeLimits, Rewrite: midEnd(&o)}
 		r := &filetest.Runner{Engines: []filetest.Engine{e}}
 		return len(r.Run([]byte(t.String())).Failures) > 0, nil
 	}

@@ -132,7 +132,7 @@ func TestLong(t *testing.T) {
 		w := newWorker(&Config{Spoil: spoil, ReduceFor: time.Second})
 		var x Failure
 		w.investigate(t.Context(), p, optimised(), &x)
-		if x.Reduced != nil || x.NoFileTest != "it is not made small" || x.FileTest != "" {
+		if x.Reduced != nil || x.NoFileTest != "it is not made small" || x.FileTest != "" || !strings.Contains(x.Small, "runs out of steps") {
 			t.Errorf("%+v", x)
 		}
 		if spoil == nil {
@@ -148,6 +148,22 @@ func TestLong(t *testing.T) {
 		if _, d, err := Check(t.Context(), Config{Spoil: spoil}, f); err != nil || len(d[0]) != 1 || d[0][0].Variant != optimised().Name {
 			t.Error(d, err)
 		}
+	}
+}
+
+// TestOutOfSteps: tries that do not end while a program is made small are counted, and are no difference.
+func TestOutOfSteps(t *testing.T) {
+	// (global (mut i32) (i32.const 0))
+	// (func (export "f") (param i32) (result i32)
+	//   i32.const 1 global.set 0  loop i32.const 3 i32.const 4 i32.add local.set 0 global.get 0 i32.eqz br_if 0 end  local.get 0)
+	wasm := slices.Concat(emptyModule, []byte("\x01\x06\x01\x60\x01\x7f\x01\x7f\x03\x02\x01\x00\x06\x06\x01\x7f\x01\x41\x00\x0b\x07\x05\x01\x01f\x00\x00\x0a\x19\x01\x17\x00"+
+		"\x41\x01\x24\x00\x03\x40\x41\x03\x41\x04\x6a\x21\x00\x23\x00\x45\x0d\x00\x0b\x20\x00\x0b"))
+	p := &randprog.Program{Wasm: wasm, Env: emptyModule, Calls: []wasmgen.Call{{Export: "f", Params: "i", Results: "i", Args: []uint64{0}}}}
+	w := newWorker(&Config{Spoil: sums, ReduceFor: time.Minute})
+	var x Failure
+	w.investigate(t.Context(), p, optimised(), &x)
+	if x.Reduced == nil || x.OutOfSteps == 0 || x.OutOfSteps >= x.Tries || strings.Contains(x.Small, "steps") {
+		t.Errorf("%d of %d tries ran out of steps; %s", x.OutOfSteps, x.Tries, x.Small)
 	}
 }
 

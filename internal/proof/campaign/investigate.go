@@ -22,6 +22,9 @@ import (
 // onlyPlace is the kind of difference that is one of places of traps and nothing else.
 const onlyPlace = "place of a trap"
 
+// outOfSteps is the kind of what cannot be compared, because the CLIF interpreter has used up the steps that a reduced program may take.
+const outOfSteps = "out of steps"
+
 // kind returns the kind of a difference. All differences of results are of one kind.
 func kind(got, want *randprog.Outcome) string {
 	switch {
@@ -35,11 +38,14 @@ func kind(got, want *randprog.Outcome) string {
 }
 
 // differs says how a variant, nil for the interpreter, differs from the judge, and the kind of the difference. Both are empty if
-// it does not differ, or if the program cannot be compared: it does not end soon, uses up the stack, or the reference engines
-// disagree.
+// it does not differ, or if the program cannot be compared: it uses up the stack, or the reference engines disagree. If it does not end
+// soon, the kind is outOfSteps.
 func (w *worker) differs(ctx context.Context, p *randprog.Program, v *Variant, set func(*compile.Options)) (how, sort string) {
 	slow := randprog.Run(randprog.Bounded(), p)
-	if v != nil && slow.Failed != "" || slow.TooLong() {
+	switch {
+	case slow.TooLong():
+		return "", outOfSteps
+	case v != nil && slow.Failed != "":
 		return "", ""
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
@@ -75,16 +81,24 @@ func (w *worker) investigate(ctx context.Context, p *randprog.Program, v *Varian
 	small := p
 	how := x.Diff
 	var err error
-	if sort == "" {
-		x.Small = "another time it does not differ, or cannot be compared with a bound of steps"
+	switch sort {
+	case outOfSteps:
+		x.Small = "the CLIF interpreter runs out of steps, so that nothing smaller can be compared"
 		x.NoFileTest = "it is not made small"
-	} else {
+		sort = "" // of the whole program it is not known
+	case "":
+		x.Small = "another time it does not differ, or cannot be compared"
+		x.NoFileTest = "it is not made small"
+	default:
 		patient := w.hurry(v, sort)
 		small = w.shrink(p, x, func(p *randprog.Program) bool {
 			if time.Now().After(deadline) || ctx.Err() != nil {
 				return false
 			}
 			_, s := w.differs(ctx, p, v, nil)
+			if s == outOfSteps {
+				x.OutOfSteps++
+			}
 			return s == sort
 		})
 		x.Rewrite = "no rewrite: it is not compiled"

@@ -273,8 +273,8 @@ func (w *worker) check(ctx context.Context, f *File) (names []string, difference
 		return nil, nil, fmt.Errorf("the judge: %w", err)
 	}
 	compare(JudgeName, judge)
-	compare(Interpreter, randprog.Run(&interpengine.Engine{Options: fileLimits}, p))
-	compare(optimised().Name, w.interpret(p, optimised(), nil, fileLimits))
+	compare(Interpreter, randprog.Run(&interpengine.Engine{Options: wholeLimits}, p))
+	compare(optimised().Name, w.interpret(p, optimised(), nil, wholeLimits))
 	for _, m := range w.machines {
 		list, err := w.onMachine(m, p, m.variants, nil)
 		if err != nil {
@@ -287,8 +287,8 @@ func (w *worker) check(ctx context.Context, f *File) (names []string, difference
 	return names, differences, nil
 }
 
-// fileLimits bound what interpreters do with the program of a file, which a fault may make endless.
-var fileLimits = interp.Options{MaxSteps: 50_000_000}
+// wholeLimits bound what interpreters do with a whole program, which a fault may make endless.
+var wholeLimits = interp.Options{MaxSteps: 50_000_000}
 
 // runVariant returns the outcome of a program under a variant, nil for the interpreter. The outcome is nil if the program is not
 // supported. set, if not nil, changes the options.
@@ -309,7 +309,7 @@ func (w *worker) runVariant(p *randprog.Program, v *Variant, set func(*compile.O
 // programFile returns the text of a file of a program that differs under v. The kind of difference must be sort, unless that is
 // empty. The text is read back and run in a new process to make sure. The error says why there is no file.
 func (w *worker) programFile(ctx context.Context, note []string, p *randprog.Program, v *Variant, sort string) ([]byte, error) {
-	plain := randprog.Run(&interpengine.Engine{Options: fileLimits}, p)
+	plain := randprog.Run(&interpengine.Engine{Options: wholeLimits}, p)
 	judge, _, err := randprog.Judge(ctx, p)
 	if err != nil {
 		return nil, fmt.Errorf("the judge: %w", err)
@@ -330,14 +330,14 @@ func (w *worker) programFile(ctx context.Context, note []string, p *randprog.Pro
 		return nil, fmt.Errorf("the judge does not do the same again (%v)", err)
 	}
 	if v != nil {
-		if d := randprog.Run(&interpengine.Engine{Options: fileLimits}, &f.Program).Diff(want); d != "" {
+		if d := randprog.Run(&interpengine.Engine{Options: wholeLimits}, &f.Program).Diff(want); d != "" {
 			return nil, fmt.Errorf("the CLIF interpreter differs, too: %s", d)
 		}
 	}
 	if v != nil && v.Target != "" {
 		w.machine(v).stop() // earlier runs must not matter; how the process ends does not matter
 	}
-	got, err := w.runVariant(&f.Program, v, nil, fileLimits)
+	got, err := w.runVariant(&f.Program, v, nil, wholeLimits)
 	if err != nil {
 		return nil, err
 	}
