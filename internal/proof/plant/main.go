@@ -34,10 +34,11 @@ func main() {
 	seed := flag.Uint64("seed", 1, "of the choice of faults")
 	from := flag.Int("from", 1, "the number of the first fault to be tried")
 	list := flag.Bool("list", false, "only list the faults")
+	in := flag.String("in", "", "only in files whose path begins with this")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := plant(ctx, *n, *seed, *from, *list); err != nil {
+	if err := plant(ctx, *n, *seed, *from, *list, *in); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		stop()
 		os.Exit(1)
@@ -53,12 +54,12 @@ type trial struct {
 
 // plant tries n faults that compile: first all of them with the first tests of their rows, then the survivors with the second
 // tests, and so on, since the first tests decide most. Faults that are left when the context ends are reported as undecided.
-func plant(ctx context.Context, n int, seed uint64, from int, list bool) error {
+func plant(ctx context.Context, n int, seed uint64, from int, list bool, in string) error {
 	root, err := os.Getwd()
 	if err != nil {
 		return err
 	}
-	next, err := sequence(root, seed)
+	next, err := sequence(root, seed, in)
 	if err != nil {
 		return err
 	}
@@ -119,14 +120,15 @@ func plant(ctx context.Context, n int, seed uint64, from int, list bool) error {
 	return err
 }
 
-// sequence returns a function that gives the faults of a seed one after the other.
-func sequence(root string, seed uint64) (func() *fault, error) {
+// sequence returns a function that gives the faults of a seed one after the other, in files whose path begins with in.
+func sequence(root string, seed uint64, in string) (func() *fault, error) {
 	all := map[string][]fault{}
 	for pkg := range covers {
-		var err error
-		if all[pkg], err = packageFaults(root, pkg); err != nil {
+		faults, err := packageFaults(root, pkg)
+		if err != nil {
 			return nil, err
 		}
+		all[pkg] = slices.DeleteFunc(faults, func(f fault) bool { return !strings.HasPrefix(f.file, in) })
 	}
 	return choose(all, rand.New(rand.NewPCG(seed, 0))), nil
 }
@@ -137,11 +139,13 @@ func isa(pkg string) bool { return strings.HasPrefix(pkg, "backend/isa/") }
 // runsFor returns the tests that cover a file.
 func runsFor(file string) (runs []run) {
 	pkg := filepath.ToSlash(filepath.Dir(file))
-	for _, r := range covers[pkg] {
+	for _, r := range slices.Concat(foremost[file], covers[pkg]) {
 		if r == here {
 			r.pkg = pkg
 		}
-		runs = append(runs, r)
+		if !slices.Contains(runs, r) {
+			runs = append(runs, r)
+		}
 	}
 	return runs
 }

@@ -157,7 +157,16 @@ func TestTable(t *testing.T) {
 		if faults, err := packageFaults(root, pkg); err != nil || len(faults) == 0 {
 			t.Errorf("%s: %d faults, %v", pkg, len(faults), err)
 		}
-		for _, r := range runsFor(pkg + "/f.go") {
+		files := []string{pkg + "/f.go"}
+		for file := range foremost {
+			if _, err := os.Stat(filepath.Join(root, file)); err != nil || covers[filepath.ToSlash(filepath.Dir(file))] == nil {
+				t.Errorf("%s has no row (%v)", file, err)
+			}
+			if filepath.ToSlash(filepath.Dir(file)) == pkg {
+				files = append(files, file)
+			}
+		}
+		for _, r := range runsOfAll(files) {
 			files, _ := filepath.Glob(filepath.Join(root, r.pkg, "*_test.go"))
 			found := false
 			for _, file := range files {
@@ -176,6 +185,44 @@ func TestTable(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(root, file)); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// runsOfAll returns the tests that cover any of the files.
+func runsOfAll(files []string) (runs []run) {
+	for _, file := range files {
+		runs = append(runs, runsFor(file)...)
+	}
+	return runs
+}
+
+// TestIn: a sequence of the faults of some files has all of these and no others.
+func TestIn(t *testing.T) {
+	const file = "backend/tops.go"
+	all, err := packageFaults("../../..", "backend")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := 0
+	for i := range all {
+		if all[i].file == file {
+			want++
+		}
+	}
+	next, err := sequence("../../..", 1, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for f := next(); f != nil; f = next() {
+		if want--; f.file != file {
+			t.Errorf("%v", f)
+		}
+	}
+	if want != 0 {
+		t.Errorf("%d faults are missing", want)
+	}
+	if runs := runsFor(file); len(runs) != len(covers["backend"]) || runs[0] != filesX64 {
+		t.Errorf("%v", runs)
 	}
 }
 

@@ -57,7 +57,7 @@ var covers = map[string][]run{
 	"checker":             {here, {pkg: "internal/proof/mutate"}, {pkg: "internal/proof/regalloc/soak"}, suite},
 	"clif":                {here, fileTests, textTests, {pkg: "clif/verify"}, midEnd, interpreted, suite, objects},
 	"clif/analysis":       {here, midEnd, suite, programs},
-	"clif/inline":         {here, {pkg: "internal/proof/difftest", pattern: "Inlined|RandomBacktraces"}, {pkg: ".", pattern: "TestInlined"}, suite},
+	"clif/inline":         {here, fileTests, {pkg: "internal/proof/difftest", pattern: "Inlined|RandomBacktraces"}, {pkg: ".", pattern: "TestInlined"}, suite},
 	"clif/interp":         {here, fileTests, interpreted, onX64},
 	"clif/opt":            {here, interpreted, suite, programs, bugs},
 	"clif/rewrite":        {midEnd, {pkg: "cmd/waot", pattern: "TestBisect"}},
@@ -87,6 +87,17 @@ var covers = map[string][]run{
 	"wasmfront/translate": {here, interpreted, suite, programs, bugs},
 	"wasmfront/validate":  {here, suite, programs},
 	"wasmfront/wat":       {here},
+}
+
+// foremost lists files that a few tests are about. Those run before the tests of the package's row.
+var foremost = map[string][]run{
+	"backend/tops.go":      {filesX64, filesA64},
+	"clif/opt/bulk.go":     {{pkg: "clif/opt", pattern: "TestBulk"}},
+	"clif/opt/bytes.go":    {{pkg: "clif/opt", pattern: "TestByte"}},
+	"clif/opt/dispatch.go": {fileTests, {pkg: "clif/opt", pattern: "TestDispatch|TestGraphs"}},
+	"clif/opt/repair.go":   {fileTests, {pkg: "clif/opt", pattern: "TestDispatch|TestGraphs"}},
+	"clif/opt/wide.go":     {fileTests, {pkg: "clif/opt", pattern: "TestWide"}},
+	"compile/places.go":    {{pkg: "internal/proof/difftest", pattern: "TestInlined|TestRandomBacktraces"}, {pkg: ".", pattern: "TestInlined"}},
 }
 
 // excluded lists files without faults, with the reason.
