@@ -203,9 +203,9 @@ func DirtyUpperHalf(choice Choice) (out []Case) {
 	var prelude strings.Builder
 	many := strings.Repeat("i32 ", 20)
 	for n := range 20 {
-		fmt.Fprintf(&prelude, "(func $nth%d (param %s) (result i32) (local.get %d))\n", n, many, n)
+		fmt.Fprintf(&prelude, "(func $nth%d (param %s) (result i32) %s (local.get %d))\n", n, many, wat.NotInlined, n)
 	}
-	fmt.Fprintf(&prelude, "(func $results (param i64) (result %s)", many)
+	fmt.Fprintf(&prelude, "(func $results (param i64) (result %s) %s", many, wat.NotInlined)
 	for n := range 20 {
 		fmt.Fprintf(&prelude, " (i32.rotl (i32.wrap_i64 (local.get 0)) (i32.const %d))", 32-n)
 	}
@@ -232,8 +232,8 @@ func DirtyUpperHalf(choice Choice) (out []Case) {
 				(memory (export "memory") 1 3) `+wat.Filled(0, 300)+`
 				(table 10 20 funcref) (elem (i32.const 0) func $wrap)
 				(global $g (export "g") (mut i32) (i32.const 0)) (global $l (export "l") (mut i64) (i64.const 0))
-				(func $wrap (param i64) (result i32) (i32.wrap_i64 (local.get 0)))
-				(func $clobber (param i64) (result i32) (i32.wrap_i64 (local.get 0)))
+				(func $wrap (param i64) (result i32) `+wat.NotInlined+`(i32.wrap_i64 (local.get 0)))
+				(func $clobber (param i64) (result i32) `+wat.NotInlined+`(i32.wrap_i64 (local.get 0)))
 				`+prelude.String()+b.String()+")", b.Calls...)
 		}})
 	}
@@ -271,5 +271,5 @@ func SpilledAddresses(choice Choice) *compare.Case {
 		b.Add("i", "ii", fmt.Sprintf("%s (i32.load8_u offset=300 (local.get $v%d)) %s", body, i, uses),
 			compare.Each(0, 1, 0x80, 0xFF, 0x80000000, 0xFFFFFFFF, 0xFF00)...)
 	}
-	return compare.Single(`(module (memory (export "memory") 1)`+wat.Filled(0, 400)+`(func $clobber)`+b.String()+")", b.Calls...)
+	return compare.Single(`(module (memory (export "memory") 1)`+wat.Filled(0, 400)+`(func $clobber `+wat.NotInlined+`)`+b.String()+")", b.Calls...)
 }

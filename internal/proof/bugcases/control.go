@@ -20,8 +20,8 @@ func MultiValue(choice Choice) (out []Case) {
 			for n := range 21 {
 				ts := wat.Cycle(n, mix)
 				locals, set := wat.Types("local", ts), wat.SetLocals(n, 1)
-				fmt.Fprintf(&b, "(func $make%d (param i64) %s %s)\n", n, wat.Types("result", ts), wat.Distinct(ts))
-				fmt.Fprintf(&b, "(func $pass%d %s %s", n, wat.Types("param", ts), wat.Types("result", ts))
+				fmt.Fprintf(&b, "(func $make%d (param i64) %s %s %s)\n", n, wat.Types("result", ts), wat.NotInlined, wat.Distinct(ts))
+				fmt.Fprintf(&b, "(func $pass%d %s %s %s", n, wat.Types("param", ts), wat.Types("result", ts), wat.NotInlined)
 				for i := range n {
 					b.WriteString(wat.Get(i))
 				}
@@ -73,7 +73,7 @@ func ManyResults() (out []Case) {
 				ts := wat.Cycle(n, mix)
 				locals, set := wat.Types("local", ts), wat.SetLocals(n, 1)
 				fmt.Fprintf(&b, "(type $t%d (func (param i64) %s)) (type $u%[1]d (func %[3]s (result i64)))\n", n, wat.Types("result", ts), wat.Types("param", ts))
-				fmt.Fprintf(&b, "(func $make%d (type $t%[1]d) %s)\n(func $hash%[1]d (type $u%[1]d) %[3]s)\n", n, wat.Distinct(ts), wat.Hash(ts, 0))
+				fmt.Fprintf(&b, "(func $make%d (type $t%[1]d) %[2]s %[3]s)\n(func $hash%[1]d (type $u%[1]d) %[2]s %[4]s)\n", n, wat.NotInlined, wat.Distinct(ts), wat.Hash(ts, 0))
 				fmt.Fprintf(&b, "(table $table%d 2 funcref) (elem (table $table%[1]d) (i32.const 0) func $make%[1]d $hash%[1]d)\n", n)
 				args := compare.Each(0, 3, 0xFFFFFFFFFFFFFFFF)
 				b.Add("l", "l", fmt.Sprintf("%s (call $make%d (local.get 0)) %s", locals, n, set)+wat.Hash(ts, 1), args...)
@@ -103,7 +103,7 @@ func Arguments() *compare.Case {
 		}
 		locals, set := wat.Types("local", ts), wat.SetLocals(len(ts), 1)
 		fmt.Fprintf(&imports, "(import \"host\" \"%s_l\" (func $host%d %s (result i64)))", ts, n, wat.Types("param", ts))
-		fmt.Fprintf(&b, "(func $make%d (param i64) %s %s) (func $hash%[1]d %[4]s (result i64) %[5]s)\n", n, wat.Types("result", ts), wat.Distinct(ts),
+		fmt.Fprintf(&b, "(func $make%d (param i64) %s %s %s) (func $hash%[1]d %[5]s (result i64) %[3]s %[6]s)\n", n, wat.Types("result", ts), wat.NotInlined, wat.Distinct(ts),
 			wat.Types("param", ts), wat.Hash(ts, 0))
 		// Arguments in another order, of equal types.
 		perm := ""

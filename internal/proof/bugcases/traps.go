@@ -74,7 +74,7 @@ func FirstTrap(choice Choice) *compare.Case {
 	c := compare.Single(`(module (import "host" "i_i" (func $host (param i32) (result i32)))
 		(memory (export "memory") 1) (global $g (export "g") (mut i32) (i32.const 0)) (data "abcdefg") `+wat.Filled(0, 64)+`
 		(table 6 funcref) (elem (i32.const 0) func $nothing) (elem func $nothing) (elem (i32.const 2) func $pick)
-		(func $nothing) (func $pick (param i32) (result i32) (if (i32.eq (local.get 0) (i32.const 3)) (then unreachable)) (local.get 0))
+		(func $nothing) (func $pick (param i32) (result i32) `+wat.NotInlined+`(if (i32.eq (local.get 0) (i32.const 3)) (then unreachable)) (local.get 0))
 		(func (export "state") (result i64 i32 i32) (i64.load (i32.const 0)) (i32.load (i32.const 40)) (global.get $g))
 		(func (export "clear") (memory.fill (i32.const 0) (i32.const 1) (i32.const 64)) (memory.fill (i32.const 65400) (i32.const 1) (i32.const 136)))`+b.String()+")", b.Calls...)
 	c.Watch = !choice.Sample()

@@ -454,7 +454,7 @@ func passed(b *compare.Builder, letters string) {
 	name := fmt.Sprintf("$back%d", b.NumFuncs())
 	reverse := []byte(letters)
 	slices.Reverse(reverse)
-	fmt.Fprintf(b, "(func %s %s %s (call $clobber)", name, wat.Types("param", letters), wat.Types("result", string(reverse)))
+	fmt.Fprintf(b, "(func %s %s %s %s (call $clobber)", name, wat.Types("param", letters), wat.Types("result", string(reverse)), wat.NotInlined)
 	for i := range letters {
 		b.WriteString(wat.Get(len(letters) - 1 - i))
 	}

@@ -4,6 +4,10 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/inline"
+	"github.com/waot-project/waot/clif/opt"
+	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/proof/compare"
@@ -85,4 +89,20 @@ func trapOf(err error) string {
 		return t.TrapCode().Message()
 	}
 	return err.Error()
+}
+
+// TestNotInlined: functions that begin with wat.NotInlined are called, others as small are not.
+func TestNotInlined(t *testing.T) {
+	for start, want := range map[string]int{"": 1, wat.NotInlined: 0} {
+		inlined := 0
+		wasm := assemble(t, `(module (func $one (param i64) (result i64) `+start+`(local.get 0)) (func (export "f") (param i64) (result i64) (call $one (local.get 0))))`)
+		_, err := compile.Module(wasm, compile.Options{OptLevel: opt.O1, Jobs: 1, AfterPass: func(pass string, _ *clif.Func) {
+			if pass == inline.Pass {
+				inlined++
+			}
+		}})
+		if err != nil || inlined != want {
+			t.Errorf("with %q: inlined %d times, want %d (%v)", start, inlined, want, err)
+		}
+	}
 }

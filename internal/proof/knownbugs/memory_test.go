@@ -178,7 +178,7 @@ func TestMemorySequences(t *testing.T) {
 			}
 			c := compare.Single(`(module (memory (export "memory") 1 2)`+wat.Filled(0, 64)+`
 				(global $g (export "g") (mut i64) (i64.const 1)) (global $k (mut i32) (i32.const 6))
-				(func $change (i64.store offset=3 (global.get $k) (global.get $g)) (global.set $g (i64.add (global.get $g) (i64.const 3))))
+				(func $change `+wat.NotInlined+`(i64.store offset=3 (global.get $k) (global.get $g)) (global.set $g (i64.add (global.get $g) (i64.const 3))))
 				`+b.String()+")", b.Calls...)
 			c.Watch = !cases.Sample()
 			check(t, c)

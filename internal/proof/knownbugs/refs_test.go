@@ -9,6 +9,7 @@ import (
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/internal/proof/wat"
 )
 
 // refWorld is a store whose references are collected at every exit from compiled code, with
@@ -60,7 +61,7 @@ func (w *refWorld) imports(t *testing.T) func(module, name string) inproc.Extern
 }
 
 const refImports = `(import "h" "make" (func $make (param i32) (result externref))) (import "h" "check" (func $check (param externref i32))) (import "h" "alive" (func $alive (param i32)))
-	(func $nothing)`
+	(func $nothing ` + wat.NotInlined + `)`
 
 // runRefs runs the export "f" of a module at both levels, with each number as the argument.
 func runRefs(t *testing.T, body string, args ...uint64) {
@@ -110,7 +111,7 @@ func TestCallsWithoutRefs(t *testing.T) {
 		(local.set $a (call $make (i32.const 5))) (local.set $b (call $make (i32.const 6))) (call $alive (i32.const 2)) (call $check (local.get $a) (i32.const 5))
 		(call $alive (i32.const 1)) (call $check (local.get $b) (i32.const 6)) (call $alive (i32.const 0)))`, 1, 2, 3)
 	// The frame of a caller stands at a call without references, behind one with some.
-	runRefs(t, `(func $inner (param i32) (call $alive (local.get 0)))
+	runRefs(t, `(func $inner (param i32) `+wat.NotInlined+`(call $alive (local.get 0)))
 		(func (export "f") (param $i i32) (local $a externref)
 		(local.set $a (call $make (local.get $i))) (call $inner (i32.const 1)) (call $check (local.get $a) (local.get $i)) (call $inner (i32.const 0))
 		(if (local.get $i) (then (local.set $a (call $make (i32.const 9))) (call $inner (i32.const 1)) (call $check (local.get $a) (i32.const 9)))) (call $inner (i32.const 0)))`, 0, 1)

@@ -83,6 +83,15 @@ func (v Vector) Byte(i uint64) byte { return byte(v[i/8] >> (i % 8 * 8)) }
 // String returns the operator for the constant.
 func (v Vector) String() string { return fmt.Sprintf("(v128.const i64x2 %#x %#x)", v[0], v[1]) }
 
+const (
+	nops8  = "nop nop nop nop nop nop nop nop "
+	nops64 = nops8 + nops8 + nops8 + nops8 + nops8 + nops8 + nops8 + nops8
+)
+
+// NotInlined at the start of a function's code makes the function too long to be inlined (in bytes, as package compile counts them), and
+// nothing else: for cases that are about calls.
+const NotInlined = nops64 + nops64 + nops64
+
 // VectorFunctions are functions that make a vector of its halves, and halves of a vector, for engines whose calls take only numbers.
 const VectorFunctions = `(func $vector (param i64 i64) (result v128) (i64x2.replace_lane 1 (i64x2.splat (local.get 0)) (local.get 1)))
 	(func $halves (param v128) (result i64 i64) (i64x2.extract_lane 0 (local.get 0)) (i64x2.extract_lane 1 (local.get 0)))
