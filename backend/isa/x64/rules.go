@@ -106,7 +106,6 @@ const (
 	// Memory.
 	RuleHeapConst
 	RuleHeapScaledSum
-	RuleHeapScaled
 	RuleHeapSum
 	RuleStoreModifyImm
 	RuleStoreModify
@@ -320,8 +319,6 @@ var rows = [numRules]backend.RuleDef{
 		Gives: "[memory+k+offset]", Why: "no index"},
 	RuleHeapScaledSum: {Name: "heap_scaled_sum", Term: termAddress, Pattern: "(load|store (only (iadd (only (ishl x j:scale)) k:imm31)))", When: "exact-sum", Lower: addressIndexed,
 		Gives: "[memory+x<<j+k+offset]", Why: "the sum and the shift are the address's"},
-	RuleHeapScaled: {Name: "heap_scaled", Term: termAddress, Pattern: "(load|store (only (ishl x j:scale)))", When: "exact-sum", Lower: addressIndexed,
-		Gives: "[memory+x<<j+offset]", Why: "the shift is the address's"},
 	RuleHeapSum: {Name: "heap_sum", Term: termAddress, Pattern: "(load|store (only (iadd x k:imm31)))", When: "exact-sum", Lower: addressIndexed,
 		Gives: "[memory+x+k+offset]", Why: "the sum is the address's"},
 	RuleStoreModifyImm: {Name: "store_modify_imm", Pattern: "(store x (only (iadd|isub|band|bor|bxor y k)))", When: "stored-imm place-left", Lower: lowerModifyImm,
