@@ -60,6 +60,7 @@ func ModuleUntil(m *wasmfront.Module, names *wasmfront.Names, end *stop.Flag) *c
 	declareImports(cm, m)
 	declareSegments(cm, m)
 	declareExports(cm, m)
+	limitTables(cm, m)
 	cm.Start, cm.HasStart = clif.FuncIndex(m.Start), m.HasStart
 	cm.Sigs = append(cm.Sigs, clif.Signature{})
 	cm.Funcs = append(cm.Funcs, clif.FuncDecl{Sig: clif.SigIndex(len(cm.Sigs) - 1), Name: "init"})
