@@ -169,7 +169,7 @@ func (rs *resolver) move(i uint32, when uint8, v uint32, from, to regalloc.Alloc
 // findEntries finds where values are at the entries of blocks. Most are in one place all the time, which where has.
 func (rs *resolver) findEntries() {
 	rs.rewind()
-	rs.entries = rs.entries[:0]
+	rs.entries = stop.Resize(rs.in.Stop, rs.entries, len(rs.live.liveIn))[:0]
 	rs.entriesEnd = stop.Resize(rs.in.Stop, rs.entriesEnd, len(rs.in.Blocks))
 	where := rs.where
 	for b := range rs.in.Blocks {
@@ -178,7 +178,7 @@ func (rs *resolver) findEntries() {
 		for k, v := range rs.live.liveInto(uint32(b)) {
 			rs.in.Stop.PollAt(k)
 			if where[v] == several {
-				rs.entries = append(stop.Room(rs.in.Stop, rs.entries), entry{v, rs.next(v, at)})
+				rs.entries = append(rs.entries, entry{v, rs.next(v, at)})
 			}
 		}
 		rs.entriesEnd[b] = uint32(len(rs.entries))
