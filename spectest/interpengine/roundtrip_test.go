@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/waot-project/waot/clif/text"
+	"github.com/waot-project/waot/internal/proof/suitetest"
 	"github.com/waot-project/waot/spectest/interpengine"
 	"github.com/waot-project/waot/spectest/script"
 )
@@ -22,45 +23,33 @@ func TestRoundTrip(t *testing.T) {
 		if group != "core" && group != "bulk-memory" && group != "v2" {
 			continue
 		}
-		g, err := s.Group(group)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, name := range g.Scripts {
-			sc, err := g.Script(name)
+		suitetest.Modules(t, s, group, func(sc *script.Script, c *script.Command, wasm []byte) {
+			if c.Type != script.Module {
+				return
+			}
+			m, err := (&interpengine.Engine{}).Translate(wasm)
 			if err != nil {
-				t.Fatal(err)
+				return
 			}
-			for i := range sc.Commands {
-				c := &sc.Commands[i]
-				if c.Type != script.Module || c.IsText() {
-					continue
-				}
-				wasm, err := sc.Module(c.Filename)
-				if err != nil {
-					t.Fatal(err)
-				}
-				m, err := (&interpengine.Engine{}).Translate(wasm)
-				if err != nil {
-					continue
-				}
-				modules++
-				var b strings.Builder
-				b.WriteString(m.Decl.String())
-				for _, f := range m.Funcs {
-					if f != nil {
-						b.WriteString("\n" + f.String())
-					}
-				}
-				f, err := text.Parse(b.String())
-				if err != nil {
-					t.Fatalf("%s.%d: %v", name, c.Line, err)
-				}
-				if diff := cmp.Diff(b.String(), f.String()); diff != "" {
-					t.Fatalf("%s.%d: %s", name, c.Line, diff)
+			modules++
+			var b strings.Builder
+			b.WriteString(m.Decl.String())
+			for _, f := range m.Funcs {
+				if f != nil {
+					b.WriteString("\n" + f.String())
 				}
 			}
-		}
+			f, err := text.Parse(b.String())
+			if err != nil {
+				t.Fatalf("%s.%d: %v", sc.Name, c.Line, err)
+			}
+			if diff := cmp.Diff(b.String(), f.String()); diff != "" {
+				t.Fatalf("%s.%d: %s", sc.Name, c.Line, diff)
+			}
+		})
+	}
+	if modules == 0 {
+		t.Error("no modules")
 	}
 	t.Log(modules, "modules")
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/waot-project/waot/clif/rewrite"
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/internal/proof/suitetest"
+	"github.com/waot-project/waot/internal/proof/testenv"
 	"github.com/waot-project/waot/spectest/nativeengine"
 )
 
@@ -28,6 +29,15 @@ func TestSuite(t *testing.T) {
 		engine *nativeengine.Engine
 	}{{"O0", nativeengine.New(opt.O0)}, {"O1", nativeengine.New(opt.O1)}, {"inlined", inlined}, {"no lowering rules", bare}} {
 		t.Run(c.name, func(t *testing.T) { scripts.Run(t, c.engine) })
+	}
+}
+
+// TestSuiteText runs the scripts as they are written. Below the full level these are the modules that must be rejected, each in text.
+func TestSuiteText(t *testing.T) {
+	if testenv.Full() {
+		suitetest.RunText(t, nativeengine.New(opt.O1))
+	} else {
+		suitetest.RunRejected(t, nativeengine.New(opt.O1))
 	}
 }
 

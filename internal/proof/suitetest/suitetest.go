@@ -10,6 +10,7 @@
 package suitetest
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -128,6 +129,39 @@ func opened(t testing.TB) (suites []*script.Suite) {
 // RunText runs the scripts of the official suite as they are written: groups of WebAssembly 2.0.
 func RunText(t *testing.T, e spectest.Engine) {
 	t.Helper()
+	texts(t, func(t *testing.T, group string, scripts []*script.Script) {
+		total := runScripts(t, e, group, scripts)
+		name := "suite." + group
+		if group == "core" {
+			name = "suite.text.core"
+		}
+		figures.Check(t, name, total.Passed)
+	})
+}
+
+// RunRejected is RunText of the commands alone whose module must be rejected: those are where the text itself matters, since only there modules
+// are quoted or written in bytes so that they are wrong.
+func RunRejected(t *testing.T, e spectest.Engine) {
+	t.Helper()
+	passed := 0
+	texts(t, func(t *testing.T, group string, scripts []*script.Script) {
+		for i, sc := range scripts {
+			some := *sc
+			some.Commands = slices.DeleteFunc(slices.Clone(sc.Commands), func(c script.Command) bool {
+				return c.Type != script.AssertMalformed && c.Type != script.AssertInvalid
+			})
+			scripts[i] = &some
+		}
+		passed += runScripts(t, e, group, scripts).Passed
+	})
+	if passed < 4000 {
+		t.Errorf("only %d modules are rejected", passed)
+	}
+}
+
+// texts visits the groups of WebAssembly 2.0 with their scripts in text.
+func texts(t *testing.T, visit func(t *testing.T, group string, scripts []*script.Script)) {
+	t.Helper()
 	if testenv.OptionalMaterial(t, script.EnvDir) == "" {
 		t.Skip("set " + script.EnvDir)
 	}
@@ -136,19 +170,7 @@ func RunText(t *testing.T, e spectest.Engine) {
 		t.Fatal(err)
 	}
 	for _, group := range [...]string{"core", "bulk-memory", "simd", "relaxed-simd"} {
-		t.Run(group, func(t *testing.T) {
-			total := runScripts(t, e, group, read(t, s, group, (*script.Group).Text))
-			switch group {
-			case "core":
-				figures.Check(t, "suite.text.core", total.Passed)
-			case "bulk-memory":
-				figures.Check(t, "suite.bulk-memory", total.Passed)
-			case "simd":
-				figures.Check(t, "suite.simd", total.Passed)
-			case "relaxed-simd":
-				figures.Check(t, "suite.relaxed-simd", total.Passed)
-			}
-		})
+		t.Run(group, func(t *testing.T) { visit(t, group, read(t, s, group, (*script.Group).Text)) })
 	}
 }
 
