@@ -130,7 +130,7 @@ internal/proof/suitetest: spectest internal/proof/testenv internal/proof/figures
 spectest/remote: spectest
 spectest/interpengine: spectest clif/interp wasmfront/translate clif/verify
 spectest/nativeengine: spectest compile host/load
-internal/proof/filetest: clif/text clif/verify clif/interp
+internal/proof/filetest: clif/text clif/verify clif/interp clif/inline
 internal/proof/isatest: compile internal/proof/filetest internal/proof/testenv internal/proof/figures
 internal/proof/asmtest:
 internal/proof/randprog: spectest/interpengine internal/proof/wasmgen

@@ -131,11 +131,16 @@ func RunText(t *testing.T, e spectest.Engine) {
 	t.Helper()
 	texts(t, func(t *testing.T, group string, scripts []*script.Script) {
 		total := runScripts(t, e, group, scripts)
-		name := "suite." + group
-		if group == "core" {
-			name = "suite.text.core"
+		switch group {
+		case "core":
+			figures.Check(t, "suite.text.core", total.Passed)
+		case "bulk-memory":
+			figures.Check(t, "suite.bulk-memory", total.Passed)
+		case "simd":
+			figures.Check(t, "suite.simd", total.Passed)
+		case "relaxed-simd":
+			figures.Check(t, "suite.relaxed-simd", total.Passed)
 		}
-		figures.Check(t, name, total.Passed)
 	})
 }
 
