@@ -4,10 +4,11 @@
 //
 //	waot-bench [FLAGS] compile IN.wasm OUT    writes an object
 //	waot-bench [FLAGS] run OUT --dir DIR      runs its _start
+//	waot-bench [FLAGS] profile OUT IN.wasm... profiles compilations, see make profile
 //
 // run gives the module WASI preview 1 with DIR preopened under the name it has, argv[0]
 // only, no environment, and the imports bench.start and bench.end, between which
-// it measures. Each command appends one JSON line to the file that
+// it measures. Both append one JSON line to the file that
 // $WASMBENCH_RESULT names, or writes it to standard error.
 package main
 
@@ -30,18 +31,23 @@ func main() {
 	level := flag.Int("O", 1, "optimisation level")
 	cpu := flag.String("cpu", "x86-64-v2", "level of processor")
 	check := flag.Bool("check", true, "check each register allocation")
+	times := flag.Int("times", 1, "how often profile compiles each module")
 	flag.Parse()
+	o := compile.Options{Jobs: *jobs, OptLevel: opt.Level(*level), CPU: *cpu, SkipChecker: !*check}
+	debug.SetGCPercent(400) // as cmd/waot
 	var r protocol.Result
 	var err error
 	switch args := flag.Args(); {
 	case len(args) == 3 && args[0] == "compile":
-		err = compileFile(&r, args[1], args[2], compile.Options{
-			Jobs: *jobs, OptLevel: opt.Level(*level), CPU: *cpu, SkipChecker: !*check,
-		})
+		err = compileFile(&r, args[1], args[2], o)
 	case len(args) == 4 && args[0] == "run" && args[2] == "--dir":
 		err = runFile(&r, args[1], args[3])
+	case len(args) >= 3 && args[0] == "profile":
+		if err = profileFiles(args[1], args[2:], *times, o); err == nil {
+			return
+		}
 	default:
-		fmt.Fprintln(os.Stderr, "usage: waot-bench [FLAGS] compile IN.wasm OUT | run OUT --dir DIR")
+		fmt.Fprintln(os.Stderr, "usage: waot-bench [FLAGS] compile IN.wasm OUT | run OUT --dir DIR | profile OUT IN.wasm...")
 		os.Exit(2)
 	}
 	if err != nil {
@@ -62,7 +68,6 @@ func compileFile(r *protocol.Result, in, out string, o compile.Options) error {
 	if err != nil {
 		return err
 	}
-	debug.SetGCPercent(400)
 	clock := protocol.Start()
 	res, err := compile.Module(wasm, o)
 	if err != nil {
