@@ -8,7 +8,7 @@
 //
 // run gives the module WASI preview 1 with DIR preopened under the name it has, argv[0]
 // only, no environment, and the imports bench.start and bench.end, between which
-// it measures. Both append one JSON line to the file that
+// it measures. compile and run append one JSON line to the file that
 // $WASMBENCH_RESULT names, or writes it to standard error.
 package main
 
