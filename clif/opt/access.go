@@ -137,7 +137,7 @@ func (u *demand) compute(f *clif.Func, order []clif.Block) {
 			f.Stop.PollAt(int(i))
 			d := &f.Insts[i-1]
 			switch {
-			case d.Op == clif.OpIreduce:
+			case d.Type == clif.I32 || d.Op == clif.OpLoad: // but for ireduce, all operands have 32 bits
 			case lowMakesLow[d.Op] && !u.upper[d.Result]:
 				if d.Op == clif.OpIshl {
 					u.upper[f.Resolve(d.ArgB())] = true
@@ -161,8 +161,11 @@ func (u *demand) uses(f *clif.Func, d *clif.InstData) {
 	case 1:
 		u.upper[f.Resolve(d.ArgA())] = true
 	}
-	if d.Op != clif.OpBrTable {
+	if d.Op.Has(clif.Calls) || d.Op == clif.OpReturn {
 		u.all(f, f.VarArgs(d))
+	}
+	if !d.Op.IsTerminator() {
+		return
 	}
 	u.targets = f.AppendTargets(u.targets[:0], d)
 	for _, t := range u.targets {
