@@ -302,6 +302,34 @@ func calls(n int) *regalloc.Input {
 	return b.finish()
 }
 
+// rareChain is a loop of n times rare code with a call, behind which the usual way goes on; its values live all through it.
+func rareChain(n int) *regalloc.Input {
+	env := gen.X64()
+	var b builder
+	b.callClobbers(env)
+	vs := b.entry(12)
+	b.inst(term, 0)
+	b.block(nil, 0, regalloc.Edge{To: 1})
+	for k := range n {
+		at := regalloc.Block(len(b.in.Blocks))
+		b.inst(term, 0, reg(vs[k%12]))
+		b.block(nil, 1, regalloc.Edge{To: at + 1}, regalloc.Edge{To: at + 2})
+		b.inst(term, 0)
+		b.block(nil, 1, regalloc.Edge{To: at + 3})
+		b.inst(regalloc.Safepoint, 1, regalloc.FixedUse(vs[(k+5)%12], env.Order[0][0]))
+		b.inst(term, 0)
+		b.block(nil, 1, regalloc.Edge{To: at + 3})
+	}
+	at := regalloc.Block(len(b.in.Blocks))
+	b.inst(term, 0, reg(vs[0]))
+	b.block(nil, 1, regalloc.Edge{To: at + 1}, regalloc.Edge{To: at + 2})
+	b.inst(term, 0)
+	b.block(nil, 1, regalloc.Edge{To: 1})
+	b.inst(ret, 0)
+	b.block(nil, 0)
+	return b.finish()
+}
+
 var full = flag.Bool("full", false, "run the pathological tests at full size")
 
 // TestPathological measures shapes that make allocators quadratic, at two
@@ -325,6 +353,8 @@ func TestPathological(t *testing.T) {
 		{"nest of loops", nest, 300},
 		{"block with many parameters", join, 5000},
 		{"calls", calls, 50000},
+		{"loop with many arms", func(n int) *regalloc.Input { in, _ := dispatcher(n, 40); return in }, 10000},
+		{"rare code again and again", rareChain, 10000},
 	} {
 		a := linear.New()
 		var out regalloc.Output

@@ -4,6 +4,7 @@
 //
 // # Steps
 //
+//	frequency.go     input                     -> estimates of how often blocks run
 //	liveness.go      input                     -> values live into each block
 //	build.go         input, liveness           -> intervals: ranges and uses of values;
 //	                                              reservations of instructions
@@ -34,6 +35,15 @@
 //	4i+2  moves at Before(i)
 //	4i+3  the later piece is in memory: if it has to be stored there, that
 //	      happens at Before(i)
+//
+// # Rare code
+//
+// No profile says how often blocks run, so frequency.go lets control divide equally where it branches. Values live across
+// calls in rare code without a callee-saved register: they are stored there. A part that begins in rare code of a loop ends
+// where control joins the usual way through the loop. There its value returns to the place that it has at the loop's header, so
+// that the usual way needs no moves, whatever the rare code does to registers.
+//
+// # Homes
 //
 // Each value has at most one home in memory: a spill slot, or the argument
 // word in which it came. A value that can be rematerialised has none.
@@ -192,8 +202,8 @@ type function struct {
 	env *regalloc.MachineEnv
 	out *regalloc.Output
 
+	frequencies
 	instBlock []uint32
-	freq      []uint32 // execution estimate of each block, from 1
 	vregs     []vreg
 }
 
@@ -294,17 +304,8 @@ func (fn *function) setup(in *regalloc.Input, env *regalloc.MachineEnv, out *reg
 	}
 	out.Allocs = stop.Resize(in.Stop, out.Allocs, len(in.Operands))
 	fn.instBlock = stop.Resize(in.Stop, fn.instBlock, len(in.Insts))
-	fn.freq = stop.Resize(in.Stop, fn.freq, len(in.Blocks))
-	for b := range in.Blocks {
-		info := &in.Blocks[b]
-		fn.freq[b] = entryFreq << (3 * min(info.LoopDepth, 7))
-		if info.Cold {
-			fn.freq[b] = 1
-		}
-	}
+	fn.estimate()
 }
-
-const entryFreq = 8
 
 func (fn *function) bytes(v uint32) uint8 { return 8 + uint8(fn.vregs[v].flags&isWide)<<2 }
 

@@ -160,11 +160,14 @@ func (rs *resolver) move(i uint32, when uint8, v uint32, from, to regalloc.Alloc
 	}
 	spill = spill && to.IsSlot()
 	if spill {
-		rs.cost[v] += uint64(rs.freq[rs.instBlock[i]])
+		rs.cost[v] += uint64(max(rs.freq[rs.instBlock[i]], leastStore))
 	}
 	rs.moves.recs = stop.Append(rs.in.Stop, rs.moves.recs, rec{next: rs.moves.heads[i], vreg: v, from: from, to: to, when: when, spill: spill})
 	rs.moves.heads[i] = uint32(len(rs.moves.recs) - 1)
 }
+
+// leastStore is what a store costs at least, in units of frequency: many that run seldom make the code larger.
+const leastStore = entryFreq / 8
 
 // findEntries finds where values are at the entries of blocks. Most are in one place all the time, which where has.
 func (rs *resolver) findEntries() {

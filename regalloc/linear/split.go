@@ -119,6 +119,8 @@ func (w *walker) toMemory(p uint32, hot bool) {
 	if f := w.vregs[pt.vreg].flags; f&(isRemat|isArg) == 0 {
 		w.vregs[pt.vreg].flags |= needSlot
 	}
+	w.untilRejoin(p, true)
+	pt = &w.parts[p]
 	low := max(pt.start, w.pos)
 	next := w.uses[w.uses[pt.use].nextMust].pos
 	if hot {
@@ -177,4 +179,22 @@ func (w *walker) evictTail(c uint32) {
 		return
 	}
 	w.toMemory(c, false)
+}
+
+// untilRejoin cuts p, which is not the first part of its value and begins in rare code of a loop, where the usual way through the
+// loop is reached again, and queues the rest: so whatever becomes of p here does not matter there. A part in memory is only cut if
+// the loop begins with its value in a register.
+func (w *walker) untilRejoin(p uint32, inMem bool) {
+	if !w.hasLoops || p < uint32(len(w.vregs)) || w.effort < 0 {
+		return
+	}
+	pt := &w.parts[p]
+	w.effort--
+	b := w.rejoins[w.instBlock[instOf(max(pt.start, w.pos))]]
+	if b == none || inMem && !w.atHeader(pt.vreg, b).IsReg() {
+		return
+	}
+	if at := 4 * w.in.Blocks[b].Insts.Start; at < pt.end {
+		w.enqueue(w.split(p, at))
+	}
 }

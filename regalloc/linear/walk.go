@@ -24,13 +24,25 @@ type walker struct {
 	wish   regalloc.PReg   // register that holds most arguments of a parameter; see vote
 	refAt  uint32          // where the current part meets a safepoint, if it is a reference
 	nSplit int
+	effort int // steps left for looking at where values are elsewhere
+	pays   tri // whether saving a register pays for the current part
 }
+
+// tri is a fact that may not be known yet.
+type tri uint8
+
+const (
+	unknown tri = iota
+	no
+	yes
+)
 
 // walk goes through the parts in the order of their starts and gives each a
 // register, or leaves it in memory up to where it needs one.
 func (w *walker) walk(iv intervals, reserved *reservations, classes *coalescer) ([]part, error) {
 	w.intervals, w.reserved, w.coalescer = iv, reserved, classes
 	w.budget = 1024 + 32*(len(w.in.Insts)+len(w.in.Operands)+len(w.in.VRegs)+len(w.in.VRegLists))
+	w.effort = 1024 + 16*(len(w.in.Insts)+len(w.in.VRegLists))
 	w.makeParts()
 	for word := range w.marks {
 		for w.marks[word] != 0 {
@@ -136,6 +148,12 @@ func (w *walker) place(p uint32) error {
 		}
 		pt = &w.parts[p]
 	}
+	w.untilRejoin(p, false)
+	pt = &w.parts[p]
+	if w.hasLoops && p >= uint32(len(w.vregs)) && w.stays(p) {
+		w.toMemory(p, true)
+		return nil
+	}
 	if vr.flags&isParam != 0 && pt.start == w.ranges[vr.rng].start && w.vote(pt.vreg) {
 		w.toMemory(p, true)
 		return nil
@@ -232,6 +250,7 @@ type candidate struct {
 // is taken only if p must have one now.
 func (w *walker) placeFree(p uint32) bool {
 	pt := &w.parts[p]
+	w.pays = unknown
 	need, now := w.needNow(p)
 	if !now {
 		need = w.firstWish(p)
@@ -260,7 +279,7 @@ func (w *walker) placeFree(p uint32) bool {
 			case until >= pt.end:
 				w.assign(p, r)
 				return true
-			case hinted && w.depthAt(until) < w.depthAt(pt.start):
+			case hinted && w.rarer(until, pt.start):
 				// It is free throughout the loop, and saves moves there.
 				w.keepUntil(p, until)
 				w.assign(p, r)
@@ -270,7 +289,8 @@ func (w *walker) placeFree(p uint32) bool {
 			}
 		}
 	}
-	if w.mayOutweigh(p, spare, unsafe) {
+	lasts := longest.reg != regalloc.NoPReg && w.rarer(longest.until, pt.start) // only rare code has to move p elsewhere
+	if !lasts && w.mayOutweigh(p, spare, unsafe) {
 		if r := w.outweighed(p); r != regalloc.NoPReg {
 			w.evict(r)
 			w.assign(p, r)
@@ -384,19 +404,33 @@ func (w *walker) hasToSave(r regalloc.PReg) bool {
 	return w.env.CalleeSaved.Has(r) && !w.out.Used.Has(r)
 }
 
-// paysSaving reports whether part p is used often enough to pay for a save and a restore
+// paysSaving reports whether part p, which is being placed, is used often enough to pay for a save and a restore
 // of its register.
 func (w *walker) paysSaving(p uint32) bool {
+	if w.pays == unknown {
+		w.pays = no
+		if w.countsUp(p) {
+			w.pays = yes
+		}
+	}
+	return w.pays == yes
+}
+
+// maxUses is how many uses countsUp looks at.
+const maxUses = 32
+
+// countsUp reports whether the first uses of part p run as often as a save and a restore.
+func (w *walker) countsUp(p uint32) bool {
 	pt := &w.parts[p]
 	weight, price := uint32(0), uint32(2*entryFreq)
 	if w.vregs[pt.vreg].flags&(isRemat|isArg) != 0 {
 		price *= 2
 	}
-	for u := pt.use; w.uses[u].pos < pt.end; u = w.uses[u].next {
+	for n, u := 0, pt.use; n < maxUses && w.uses[u].pos < pt.end; n, u = n+1, w.uses[u].next {
 		if w.uses[u].kind() == softUse {
 			continue
 		}
-		weight += w.freq[w.instBlock[instOf(w.uses[u].pos)]]
+		weight += w.freqAt(w.uses[u].pos)
 		if weight >= price {
 			return true
 		}

@@ -1,0 +1,139 @@
+package linear
+
+import (
+	"math/bits"
+
+	"github.com/waot-project/waot/internal/stop"
+	"github.com/waot-project/waot/regalloc"
+)
+
+const (
+	// entryFreq is how often the entry runs, in units of the rarest block.
+	entryFreq = 1 << 9
+	// A loop's header runs 1<<loopShift times as often as what enters the loop.
+	loopShift = 3
+	// maxDepth is the greatest loop depth that is distinguished.
+	maxDepth = 7
+	maxFreq  = entryFreq << (loopShift * maxDepth)
+	// Code is rare beside other code of the same loop if it runs at most 1/(1<<rareShift) as often.
+	rareShift = 1
+)
+
+// frequencies are estimates of how often blocks run, and what follows from them for splitting.
+type frequencies struct {
+	freq []uint32 // by block, from 1
+	// rejoins is, by block, the next one in the layout beside which it is rare: control that has left the usual way through a
+	// loop is back on it there. It is none if there is no such block, or it is in no loop.
+	rejoins []uint32
+	// headers is, by block, the header of the innermost loop around it, as far as the layout shows, or none.
+	headers  []uint32
+	hasLoops bool // else rejoins and headers are not there
+}
+
+// estimate fills the frequencies.
+func (fn *function) estimate() {
+	fn.flow()
+	if fn.hasLoops {
+		fn.findRejoins()
+		fn.findHeaders()
+	}
+}
+
+// flow fills freq by how control divides: ways out of a block are equally likely, except that loops go on, and that cold
+// blocks do not count.
+func (fn *function) flow() {
+	in := fn.in
+	fn.freq, fn.hasLoops = stop.Zeroed(in.Stop, fn.freq, len(in.Blocks)), false
+	fn.freq[0] = entryFreq
+	for b := range uint32(len(in.Blocks)) {
+		in.Stop.Poll()
+		info := &in.Blocks[b]
+		fn.hasLoops = fn.hasLoops || info.LoopDepth > 0
+		switch {
+		case info.Cold:
+			fn.freq[b] = 1
+			continue
+		case fn.freq[b] == 0: // nothing in front of it leads there
+			fn.freq[b] = entryFreq << (loopShift * fn.loopDepth(b))
+		}
+		fn.divide(b)
+	}
+}
+
+// loopDepth returns the loop depth of b, as far as it is distinguished.
+func (fn *function) loopDepth(b uint32) uint16 { return min(fn.in.Blocks[b].LoopDepth, maxDepth) }
+
+// divide passes on how often b runs to the blocks behind it that follow it.
+func (fn *function) divide(b uint32) {
+	in := fn.in
+	succs, depth := in.SuccsOf(regalloc.Block(b)), fn.loopDepth(b)
+	stay := uint32(0)
+	for _, e := range succs {
+		in.Stop.Poll()
+		if !in.Blocks[e.To].Cold && fn.loopDepth(uint32(e.To)) >= depth {
+			stay++
+		}
+	}
+	for _, e := range succs {
+		in.Stop.Poll()
+		to := uint32(e.To)
+		if to <= b || in.Blocks[to].Cold {
+			continue
+		}
+		f := fn.freq[b]
+		if d := fn.loopDepth(to); d < depth {
+			f >>= loopShift * (depth - d)
+		} else {
+			shift := loopShift * (d - depth)
+			f = min(f/stay, maxFreq>>shift) << shift
+		}
+		fn.freq[to] = min(fn.freq[to]+max(f, 1), maxFreq)
+	}
+}
+
+// findRejoins fills rejoins, from the end. What counts is how often a block runs in each iteration of the loops around it.
+func (fn *function) findRejoins() {
+	in := fn.in
+	fn.rejoins = stop.Resize(in.Stop, fn.rejoins, len(fn.freq))
+	var nearest [32]uint32 // by logarithm of frequency: the nearest block that runs at least so often
+	for k := range nearest {
+		nearest[k] = none
+	}
+	for b := len(fn.freq) - 1; b >= 0; b-- {
+		in.Stop.PollAt(b)
+		log := bits.Len32(fn.freq[b] >> (loopShift * fn.loopDepth(uint32(b))))
+		fn.rejoins[b] = nearest[min(log+rareShift, len(nearest)-1)]
+		if n := fn.rejoins[b]; n != none && in.Blocks[n].LoopDepth == 0 {
+			fn.rejoins[b] = none
+		}
+		for k := range nearest[:log+1] {
+			nearest[k] = uint32(b)
+		}
+	}
+}
+
+// findHeaders fills headers. Between the blocks of a loop there may be others, of loops around it.
+func (fn *function) findHeaders() {
+	in := fn.in
+	fn.headers = stop.Resize(in.Stop, fn.headers, len(in.Blocks))
+	var latest [maxDepth + 1]uint32 // by loop depth
+	for d := range latest {
+		latest[d] = none
+	}
+	for b := range uint32(len(in.Blocks)) {
+		depth := fn.loopDepth(b)
+		for _, p := range in.PredsOf(regalloc.Block(b)) {
+			in.Stop.Poll()
+			if uint32(p) >= b && depth > 0 {
+				latest[depth] = b
+			}
+		}
+		fn.headers[b] = latest[depth]
+	}
+}
+
+// freqAt returns how often the code at a position runs.
+func (fn *function) freqAt(pos uint32) uint32 { return fn.freq[fn.instBlock[instOf(pos)]] }
+
+// rarer reports whether the code at p is rare beside that at q.
+func (fn *function) rarer(p, q uint32) bool { return fn.freqAt(p)<<rareShift <= fn.freqAt(q) }
