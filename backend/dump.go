@@ -52,6 +52,8 @@ func (t *Target) dumpInst(b []byte, inst *Inst, ops []regalloc.Operand, allocs [
 		for _, o := range ops {
 			b = fmt.Appendf(b, " %v:%v", o.Access, o.VReg)
 		}
+	case leftOut(allocs):
+		return append(t.PrintVCode(b, inst, ops), " left out"...)
 	case len(allocs) > 0 && !t.Shapes.Rows[inst.Op].Variadic:
 		return t.PrintAsm(b, inst, allocs, &Frame{})
 	default:

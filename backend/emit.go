@@ -125,7 +125,7 @@ func (e *Emitter) insts(edits []regalloc.Edit, r regalloc.Range, bound uint32) (
 			edits = e.edit(edits)
 		}
 		e.OpStart, _ = e.VC.In.OperandRange(i)
-		if e.VC.Insts[i].Op != OpArgs {
+		if e.VC.Insts[i].Op != OpArgs && !leftOut(e.Out.Allocs[e.OpStart:e.VC.In.Insts[i].OperandEnd]) {
 			e.Target.EmitInst(e, i)
 		}
 		for len(edits) > 0 && edits[0].Point == regalloc.After(i) {
@@ -138,10 +138,16 @@ func (e *Emitter) insts(edits []regalloc.Edit, r regalloc.Range, bound uint32) (
 	return edits, nil
 }
 
+// leftOut reports whether the instruction with these allocations is a definition that the allocator has left out.
+func leftOut(allocs []regalloc.Allocation) bool { return len(allocs) == 1 && allocs[0].IsNone() }
+
 // pieceBytes bounds the bytes of instruction i with its edits, which come first, and its branches.
 func (e *Emitter) pieceBytes(i regalloc.Inst, edits []regalloc.Edit) uint32 {
 	start, end := e.VC.In.OperandRange(i)
-	n := e.Target.MaxBytes(e, i, e.Out.Allocs[start:end])
+	n := uint32(0)
+	if allocs := e.Out.Allocs[start:end]; !leftOut(allocs) {
+		n = e.Target.MaxBytes(e, i, allocs)
+	}
 	if e.VC.In.Insts[i].Flags&regalloc.IsTerminator != 0 {
 		n += e.Target.MaxBranches
 	}

@@ -232,7 +232,9 @@ func (e *Emitter) measure() {
 		for i := blk.Insts.Start; i < blk.Insts.End; i++ {
 			in.Stop.PollAt(int(i))
 			end := in.Insts[i].OperandEnd
-			n = min(n+maxBytes(e, regalloc.Inst(i), e.Out.Allocs[start:end]), tooFar)
+			if allocs := e.Out.Allocs[start:end]; !leftOut(allocs) {
+				n = min(n+maxBytes(e, regalloc.Inst(i), allocs), tooFar)
+			}
 			start = end
 		}
 		for len(edits) > 0 && edits[0].Point.Inst() < regalloc.Inst(blk.Insts.End) {

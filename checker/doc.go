@@ -79,6 +79,9 @@
 //	remat  t <- j    S(t) := {v}, where j only defines v in a Reg of t's class
 //	                 and VRegs[v].Remat = j
 //
+// An instruction j that may be repeated in this way may be left out as well: the location of its Def is none. Then, of the steps above,
+// only v leaves every S(l').
+//
 // Safepoints: one stack map each, in order, no others. With M the slots listed:
 //
 //	each l in M: some reference is in S(l), and i has no EarlyDef of l

@@ -99,23 +99,33 @@ func (c *Checker) rematMessage(e *regalloc.Edit) string {
 	if e.Kind != regalloc.Remat {
 		return "of unknown kind"
 	}
-	if int64(e.Inst) >= int64(len(c.in.Insts)) {
+	if msg := c.repeatMessage(e.Inst); msg != "" {
+		return msg
+	}
+	s, _ := c.in.OperandRange(e.Inst)
+	v := c.in.Operands[s].VReg
+	loc := uint32(e.To.Index())
+	if !e.To.IsReg() || c.writeable>>loc&1 == 0 || loc>>5 != c.v[v].name>>floatShift&1 {
+		return "repeats an instruction into what is no register of its class"
+	}
+	return ""
+}
+
+// repeatMessage says why instruction i may not be repeated, nor left out; "" if it may.
+func (c *Checker) repeatMessage(i regalloc.Inst) string {
+	if int64(i) >= int64(len(c.in.Insts)) {
 		return "no such instruction to repeat"
 	}
-	s, end := c.in.OperandRange(e.Inst)
-	info := c.in.Insts[e.Inst]
+	s, end := c.in.OperandRange(i)
+	info := c.in.Insts[i]
 	if int64(end) != int64(s)+1 || int64(end) > int64(len(c.in.Operands)) || info.Flags != 0 ||
 		int(info.Clobbers) >= len(c.in.ClobberSets) || !c.in.ClobberSets[info.Clobbers].IsEmpty() {
 		return "repeats an instruction that does more than define a value"
 	}
 	op := c.in.Operands[s]
 	if !op.Access.Defines() || op.Constraint != regalloc.Reg || int64(op.VReg) >= int64(len(c.v)) ||
-		c.in.VRegs[op.VReg].Remat != e.Inst || c.v[op.VReg].name&indexMask != uint32(op.VReg) {
+		c.in.VRegs[op.VReg].Remat != i || c.v[op.VReg].name&indexMask != uint32(op.VReg) {
 		return "repeats an instruction that may not be repeated"
-	}
-	loc := uint32(e.To.Index())
-	if !e.To.IsReg() || c.writeable>>loc&1 == 0 || loc>>5 != c.v[op.VReg].name>>floatShift&1 {
-		return "repeats an instruction into what is no register of its class"
 	}
 	return ""
 }

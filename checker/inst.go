@@ -45,6 +45,9 @@ func (c *Checker) inst(i regalloc.Inst, info regalloc.InstInfo, begin uint32) *E
 		c.eraseRegs(c.scratch)
 	}
 	e, ok := c.plain(begin, info.OperandEnd)
+	if !ok && c.leftOut(i, begin, info.OperandEnd) {
+		return nil
+	}
 	if !ok {
 		var err *Error
 		if e, err = c.operands(i); err != nil {
@@ -76,6 +79,19 @@ func (c *Checker) inst(i regalloc.Inst, info regalloc.InstInfo, begin uint32) *E
 		}
 	}
 	return c.define(i, info.OperandEnd, e.n)
+}
+
+// leftOut reports whether i, a definition that may be repeated, is left out: its value is nowhere then.
+func (c *Checker) leftOut(i regalloc.Inst, begin, end uint32) bool {
+	if end != begin+1 || !c.out.Allocs[begin].IsNone() || c.repeatMessage(i) != "" {
+		return false
+	}
+	v := &c.v[c.in.Operands[begin].VReg]
+	if v.seen == c.start {
+		c.forget(v.name)
+	}
+	v.seen = c.start
+	return true
 }
 
 // clobber checks the operands of i, whose effects are e, against the clobbers of i, and forgets

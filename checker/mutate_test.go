@@ -288,6 +288,14 @@ var outputFaults = []fault{
 		m.out.Allocs[k] = regalloc.InReg(scratchReg)
 		return true
 	}},
+	{name: "definition left out", f: func(m *mutator) bool {
+		k := m.operand(func(k int, op operand) bool { return op.Access.Defines() && m.out.Allocs[k].IsReg() })
+		if k < 0 {
+			return false
+		}
+		m.out.Allocs[k] = regalloc.NoAllocation
+		return true
+	}},
 	{name: "remat of the wrong inst", f: func(m *mutator) bool {
 		return m.withEdit(isRemat, func(e *regalloc.Edit) {
 			e.Inst = regalloc.Inst(m.IntN(len(m.in.Insts)))

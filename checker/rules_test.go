@@ -298,6 +298,15 @@ func TestRules(t *testing.T) {
 		{"after terminator", change(straight(0, r(1), r(1)), func(c *code) { c.edits(move(regalloc.After(2), r(0), r(1), 8)) }), checker.RuleEdit, "edit after to p0i from p1i: after a terminator"},
 
 		{"remat", remat(func(*code) {}), no, ""},
+		{"left out", remat(func(c *code) { c.out.Allocs[0] = regalloc.NoAllocation }), no, ""},
+		{"left out, and not repeated", remat(func(c *code) { c.out.Allocs[0], c.out.Edits = regalloc.NoAllocation, nil }), checker.RuleUse, ""},
+		{"left out, of another", remat(func(c *code) { c.out.Allocs[0], c.in.VRegs[0].Remat = regalloc.NoAllocation, 2 }), checker.RuleConstraint, ""},
+		{"left out, of what may not be repeated", change(straight(0, r(0), r(0)), func(c *code) { c.out.Allocs[0] = regalloc.NoAllocation }), checker.RuleConstraint, ""},
+		{"left out, with a clobber", remat(func(c *code) {
+			c.in.ClobberSets, c.in.Insts[0].Clobbers = []regalloc.Clobbers{{}, {High: 1 << 40}}, 1
+			c.out.Allocs[0], c.out.Edits = regalloc.NoAllocation, nil
+		}), checker.RuleConstraint, ""},
+		{"left out, of a use", remat(func(c *code) { c.out.Allocs[1] = regalloc.NoAllocation }), checker.RuleConstraint, ""},
 		{"remat of no inst", remat(func(c *code) { c.out.Edits[0].Inst = 44 }), checker.RuleEdit, ""},
 		{"remat of a use", remat(func(c *code) { c.out.Edits[0].Inst = 1 }), checker.RuleEdit, ""},
 		{"remat of another", remat(func(c *code) { c.in.VRegs[0].Remat = 2 }), checker.RuleEdit, "may not be repeated"},
@@ -891,14 +900,15 @@ func TestClaimOfCopy(t *testing.T) {
 	}
 }
 
-// TestEarlyRemat: what was repeated before the definition is no longer there after it.
+// TestEarlyRemat: what was repeated before the definition is no longer there after it, even if that is left out.
 func TestEarlyRemat(t *testing.T) {
-	for _, early := range []bool{false, true} {
+	for n := range 4 {
+		early, at := n&1 != 0, [...]loc{r(0), regalloc.NoAllocation}[n>>1]
 		c := &code{}
 		v := c.vreg(0)
 		b := c.block()
 		c.add(b, 0, 0, nil)
-		c.add(b, 0, 0, []operand{def(v)}, r(0))
+		c.add(b, 0, 0, []operand{def(v)}, at)
 		c.add(b, 0, 0, []operand{use(v, regalloc.Reg)}, r(1))
 		c.ret(b, nil)
 		c.finish()
@@ -911,7 +921,7 @@ func TestEarlyRemat(t *testing.T) {
 		for _, fix := range []bool{false, true} {
 			err := checker.New().Check(c.in, testEnv(), c.out, checker.Options{Fixpoint: fix})
 			if (err != nil) != early {
-				t.Errorf("early %v, fixpoint %v: %v", early, fix, err)
+				t.Errorf("early %v, definition in %v, fixpoint %v: %v", early, at, fix, err)
 			}
 		}
 	}

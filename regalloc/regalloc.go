@@ -149,7 +149,8 @@ type VRegInfo struct {
 	Ref bool
 	// Remat, if not NoInst, is an instruction without uses, clobbers or effects
 	// whose only operand is the definition of this register (constraint Reg):
-	// the allocator may repeat it anywhere instead of reloading.
+	// the allocator may repeat it anywhere instead of reloading. It may also leave the instruction itself out, by giving its
+	// operand NoAllocation: the definition then puts the value nowhere.
 	Remat Inst
 }
 
@@ -526,7 +527,7 @@ func (o *Output) Reset() {
 
 // Stats counts what an allocator did.
 type Stats struct {
-	Moves, Spills, Reloads, Remats, Splits int
+	Moves, Spills, Reloads, Remats, LeftOut, Splits int
 }
 
 // MachineEnv is what an allocator knows of a machine.

@@ -28,7 +28,7 @@ func (bl *builder) build(fn function, live *liveness, reserved *reservations) in
 	bl.ranges = append(bl.ranges[:0], rng{start: inf, end: inf})
 	bl.uses = append(stop.Resize(in.Stop, bl.uses, len(in.Operands)+1)[:0], use{pos: inf})
 	reserved.reset(fn)
-	bl.fixedDefs, bl.refArgs = bl.fixedDefs[:0], bl.refArgs[:0]
+	bl.fixedDefs, bl.refArgs, bl.passed = bl.fixedDefs[:0], bl.refArgs[:0], bl.passed[:0]
 	for b := len(in.Blocks) - 1; b >= 0; b-- {
 		info := &in.Blocks[b]
 		in.Stop.Poll()
@@ -62,10 +62,12 @@ func (bl *builder) buildEdges(b uint32) {
 		for k, v := range in.ArgsOf(e) {
 			in.Stop.PollAt(k)
 			bl.addRange(uint32(v), end)
-			if bl.vregs[v].flags&isRemat == 0 && (uint32(e.To) <= b || bl.usedSoon(uint32(params[k]), uint32(e.To))) {
+			av, pv := &bl.vregs[v], &bl.vregs[params[k]]
+			if av.flags&isRemat != 0 {
+				bl.passed = stop.Append(in.Stop, bl.passed, passed{uint32(v), uint32(params[k]), b})
+			} else if uint32(e.To) <= b || bl.usedSoon(uint32(params[k]), uint32(e.To)) {
 				bl.addSoftUse(uint32(v), end-1)
 			}
-			av, pv := &bl.vregs[v], &bl.vregs[params[k]]
 			if av.link == none {
 				av.link = uint32(params[k])
 			}

@@ -136,6 +136,7 @@ const (
 	needSlot        // some part of it is in memory
 	stored          // its slot is valid everywhere, from the definition on
 	isParam
+	unread // see resolver.leaveOut
 
 	wideShift = 1 // isWide is 1<<wideShift
 )
@@ -205,6 +206,7 @@ type function struct {
 	frequencies
 	instBlock []uint32
 	vregs     []vreg
+	remats    []uint32 // values that can be rematerialised
 }
 
 // intervals are where values live and where they are used: what build makes of a
@@ -215,7 +217,11 @@ type intervals struct {
 	uses      []use    // 0 is the end of lists, at position inf
 	fixedDefs []uint32 // values whose definition is in a place of its own
 	refArgs   []uint32 // references that come in argument words
+	passed    []passed // values that can be rematerialised
 }
+
+// passed is a value that block b passes for a parameter.
+type passed struct{ v, param, b uint32 }
 
 // Allocator is a reusable context for Run; only one goroutine at a time may use it. It holds
 // the memory of the steps. The first method of each step says what it takes from the steps
@@ -284,6 +290,7 @@ func (fn *function) setup(in *regalloc.Input, env *regalloc.MachineEnv, out *reg
 	fn.in, fn.env, fn.out = in, env, out
 	n := len(in.VRegs)
 	fn.vregs = stop.Resize(in.Stop, fn.vregs, n)
+	fn.remats = fn.remats[:0]
 	for v := range in.VRegs {
 		in.Stop.PollAt(v)
 		info := &in.VRegs[v]
@@ -299,6 +306,7 @@ func (fn *function) setup(in *regalloc.Input, env *regalloc.MachineEnv, out *reg
 		}
 		if info.Remat != regalloc.NoInst {
 			f |= isRemat
+			fn.remats = stop.Append(in.Stop, fn.remats, uint32(v))
 		}
 		fn.vregs[v] = vreg{defInst: none, defBlock: none, link: none, pref: uint8(regalloc.NoPReg), flags: f}
 	}

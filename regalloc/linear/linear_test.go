@@ -109,6 +109,52 @@ func TestRemat(t *testing.T) {
 	}
 }
 
+// TestLeftOut: a definition that can be repeated is left out where only a call, or a cold edge, follows it.
+func TestLeftOut(t *testing.T) {
+	for _, test := range []struct {
+		name            string
+		call, cold      bool
+		leftOut, remats int
+	}{
+		{"used at once", false, false, 0, 0},
+		{"used behind a call", true, false, 1, 1},
+		{"passed along an edge", false, false, 0, 0},
+		{"passed along a cold edge", false, true, 1, 1},
+	} {
+		env := gen.X64()
+		env.CalleeSaved = 0
+		var b builder
+		b.callClobbers(env)
+		cond := b.entry(1)[0]
+		v, p := b.vreg(regalloc.Int), b.vreg(regalloc.Int)
+		b.in.VRegs[v].Remat = 1
+		b.inst(0, 0, def(v))
+		if test.call {
+			b.inst(0, 1, reg(cond))
+		}
+		if test.call || test.name == "used at once" {
+			b.inst(0, 0, reg(v))
+			b.inst(ret, 0)
+			b.block(nil, 0)
+		} else {
+			b.inst(term, 0, reg(cond))
+			b.block(nil, 0, regalloc.Edge{To: 1}, regalloc.Edge{To: 2})
+			b.inst(term, 0)
+			b.block(nil, 0, regalloc.Edge{To: 3, Args: b.list([]regalloc.VReg{v})})
+			b.inst(ret, 0)
+			b.block(nil, 0)
+			b.inst(0, 0, reg(p))
+			b.inst(ret, 0)
+			b.block([]regalloc.VReg{p}, 0)
+			b.in.Blocks[1].Cold = test.cold
+		}
+		out := allocate(t, b.finish(), env)
+		if s := out.Stats; s.LeftOut != test.leftOut || s.Remats != test.remats {
+			t.Errorf("%s: %+v\n%s", test.name, s, dump(&b.in, out))
+		}
+	}
+}
+
 // TestStackArgument: an incoming argument word is a home; it is never copied to
 // a slot.
 func TestStackArgument(t *testing.T) {

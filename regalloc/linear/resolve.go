@@ -12,12 +12,14 @@ type resolver struct {
 	moves moveList
 
 	spilled []uint32
-	cost    []uint64 // by value: the cost of storing it wherever it goes to memory
+	// cost is, by value, what it costs to store it wherever it goes to memory; if its definition can be left out, what that costs.
+	cost []uint64
 	// entries are the values live into blocks that are in several places, block after block.
 	entries    []entry
 	entriesEnd []uint32 // by block
 	gaps       []gap
 	pairs      []uint64 // of makeStackMaps
+	unread     []uint32 // of leaveOut
 }
 
 // moveList are the moves to be done beside instructions.
@@ -63,6 +65,8 @@ const (
 // homes in memory are those of their values.
 func (rs *resolver) resolve(iv intervals, live *liveness, parts []part, homes []regalloc.Allocation, spilled []uint32) error {
 	rs.intervals, rs.live, rs.parts, rs.homes, rs.spilled = iv, live, parts, homes, spilled
+	rs.cost = stop.Zeroed(rs.in.Stop, rs.cost, len(rs.vregs))
+	rs.leaveOut()
 	if err := rs.fillOperands(); err != nil {
 		return err
 	}
@@ -70,6 +74,68 @@ func (rs *resolver) resolve(iv intervals, live *liveness, parts []part, homes []
 	rs.resolveEdges()
 	rs.storeDefs()
 	return nil
+}
+
+// leaveOut finds values that can be rematerialised, and that no instruction reads in the register that the definition puts them into.
+// Where the edges that pass the value gain less from the register than the definition costs, it is left out: the value begins nowhere.
+func (rs *resolver) leaveOut() {
+	rs.unread = rs.unread[:0]
+	for _, v := range rs.remats {
+		rs.in.Stop.Poll()
+		if rs.isUnread(v) {
+			rs.vregs[v].flags |= unread
+			rs.unread = stop.Append(rs.in.Stop, rs.unread, v)
+		}
+	}
+	if len(rs.unread) == 0 {
+		return
+	}
+	for _, p := range rs.passed {
+		rs.in.Stop.Poll()
+		if rs.vregs[p.v].flags&unread != 0 && 4*rs.in.Blocks[p.b].Insts.End <= rs.parts[p.v].end {
+			rs.cost[p.v] += uint64(rs.freq[p.b] * rs.gain(p.v, p.param))
+		}
+	}
+	for _, v := range rs.unread {
+		rs.in.Stop.Poll()
+		if pt := &rs.parts[v]; rs.cost[v] < uint64(rs.freq[rs.vregs[v].defBlock]) {
+			rs.out.Stats.LeftOut++
+			pt.loc = regalloc.NoAllocation
+			def := &rs.uses[pt.first]
+			def.op = def.operand() | anyUse<<kindBits
+		}
+	}
+}
+
+// isUnread reports whether the first part of v begins with the definition, no instruction reads it, and no other part that an edge leads to is
+// in its register.
+func (rs *resolver) isUnread(v uint32) bool {
+	pt, vr := &rs.parts[v], &rs.vregs[v]
+	if vr.flags&isRemat == 0 || pt.start == inf || instOf(pt.start) != vr.defInst || rs.uses[rs.uses[pt.first].next].pos < pt.end {
+		return false
+	}
+	if pt.end < 4*rs.in.Blocks[vr.defBlock].Insts.End {
+		return true
+	}
+	for c := pt.sib; c != none; c = rs.parts[c].sib {
+		if rs.parts[c].loc == pt.loc {
+			return false
+		}
+	}
+	return true
+}
+
+// gain returns how many instructions an edge needs less that passes v for parameter p, because v is in the register of its first part.
+func (rs *resolver) gain(v, p uint32) uint32 {
+	switch to := &rs.parts[p]; {
+	case to.start == inf:
+		return 0
+	case to.loc == rs.parts[v].loc:
+		return 1
+	case to.loc.IsReg():
+		return 0
+	}
+	return 3 // a store takes the place of rematToSlot
 }
 
 // fillOperands gives the operands their allocations.
@@ -110,8 +176,6 @@ func (rs *resolver) connect() {
 		rs.moves.heads[i] = none
 	}
 	rs.moves.recs = rs.moves.recs[:0]
-	rs.cost = stop.Resize(rs.in.Stop, rs.cost, len(rs.vregs))
-	clear(rs.cost)
 	rs.flatten()
 	for _, g := range rs.gaps {
 		rs.in.Stop.Poll()

@@ -120,6 +120,10 @@ func (s *sim) inst(i regalloc.Inst) error {
 	in, out := s.in, s.out
 	st, _ := in.OperandRange(i)
 	ops := in.OperandsOf(i)
+	if len(ops) == 1 && out.Allocs[st].IsNone() && in.VRegs[ops[0].VReg].Remat == i {
+		s.vals[ops[0].VReg] = s.rematID(ops[0].VReg)
+		return nil
+	}
 	for k, o := range ops {
 		if o.Access.Reads() {
 			if err := s.check(out.Allocs[int(st)+k], o.VReg); err != nil {

@@ -36,6 +36,7 @@ var faults = [...]fault{
 	{name: "wrong location of a definition [55]", plant: misplaced(func(_ *mutant, _ int, op regalloc.Operand) bool {
 		return op.Access.Defines()
 	})},
+	{name: "definition left out", plant: leaveOut},
 	{name: "wrong location of a branch operand [55]", plant: misplaced(func(m *mutant, k int, op regalloc.Operand) bool {
 		return m.flags(k)&regalloc.IsTerminator != 0
 	})},
@@ -213,6 +214,16 @@ func otherClass(m *mutant) bool {
 			e.From = m.out.Allocs[k]
 		}
 	}
+	return true
+}
+
+// leaveOut leaves out an instruction that only defines a value; what may be made again has no other place then.
+func leaveOut(m *mutant) bool {
+	k := m.operand(func(k int, op regalloc.Operand) bool { return op.Access.Defines() && m.out.Allocs[k].IsReg() })
+	if k < 0 {
+		return false
+	}
+	m.out.Allocs[k] = regalloc.NoAllocation
 	return true
 }
 

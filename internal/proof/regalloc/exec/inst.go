@@ -45,6 +45,11 @@ func (x *Executor) encodable(op regalloc.Operand, a regalloc.Allocation) bool {
 // inst executes i.
 func (x *Executor) inst(i regalloc.Inst) error {
 	ops := x.in.OperandsOf(i)
+	if x.leftOut(i, ops) {
+		x.vals[ops[0].VReg] = x.result(i, ops, 0)
+		x.clobber(regalloc.WholeRegs(x.scratch()))
+		return nil
+	}
 	x.where, x.made = x.where[:0], x.made[:0]
 	for k := range ops {
 		a, err := x.locate(i, ops, k)
@@ -75,6 +80,12 @@ func (x *Executor) inst(i regalloc.Inst) error {
 	}
 	x.clobber(scratch)
 	return nil
+}
+
+// leftOut reports whether i defines a value that can be made again, which the allocator has left out.
+func (x *Executor) leftOut(i regalloc.Inst, ops []regalloc.Operand) bool {
+	s, _ := x.in.OperandRange(i)
+	return len(ops) == 1 && x.out.Allocs[s].IsNone() && x.in.VRegs[ops[0].VReg].Remat == i
 }
 
 // result returns the value that operand k will define, if it does.

@@ -67,6 +67,7 @@ var features = [...]feature{
 	{"reloads", false, func(_ *regalloc.Input, out *regalloc.Output) int { return out.Stats.Reloads }},
 	{"splits", false, func(_ *regalloc.Input, out *regalloc.Output) int { return out.Stats.Splits }},
 	{"remats", false, func(_ *regalloc.Input, out *regalloc.Output) int { return out.Stats.Remats }},
+	{"definitions left out", false, func(_ *regalloc.Input, out *regalloc.Output) int { return out.Stats.LeftOut }},
 }
 
 func inBlocks(has func(in *regalloc.Input, b regalloc.Block) bool) func(*regalloc.Input, *regalloc.Output) int {
