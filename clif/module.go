@@ -58,6 +58,14 @@ type MemoryDecl struct {
 	Exported bool
 }
 
+// MaxPages returns how large the memory can become.
+func (m *MemoryDecl) MaxPages() uint64 {
+	if m.HasMax {
+		return min(m.Max, abi.MaxMemoryPages)
+	}
+	return abi.MemoryLimit(m.Min)
+}
+
 // TableDecl declares a table of references.
 type TableDecl struct {
 	Elem     Type   // Ref or FuncRef

@@ -327,7 +327,7 @@ func (l *linker) describe() {
 		x := &cm.Memories[i]
 		d := meta.Memory{Slot: lay.Memory(clif.MemoryIndex(i)), Min: x.Min, Max: x.Max, HasMax: x.HasMax, Import: importOf(x.Import)}
 		if !d.HasMax {
-			d.Max = abi.MaxMemoryPages
+			d.Max = x.MaxPages()
 		}
 		m.Memories = append(m.Memories, d)
 	}

@@ -137,6 +137,9 @@ func (l *linker) link() {
 		mem, ok := extern[*Memory](l, d.Import)
 		if ok {
 			l.limits(d.Import, mem.Pages(), mem.Max, mem.HasMax, d.Min, d.Max, d.HasMax)
+			if limit := d.MaxPages(); mem.Pages() > limit {
+				l.mismatch(d.Import, "size %d, want at most %d", mem.Pages(), limit)
+			}
 		}
 		inst.memories[i] = mem
 	}
@@ -182,9 +185,11 @@ func (inst *Instance) define() {
 		}
 	}
 	for i := range m.Memories {
-		if d := &m.Memories[i]; d.Import == nil {
+		d := &m.Memories[i]
+		if d.Import == nil {
 			inst.memories[i] = NewMemory(d.Min, d.Max, d.HasMax)
 		}
+		inst.memories[i].limit = min(inst.memories[i].limit, d.MaxPages())
 	}
 	for i := range m.Tables {
 		if d := &m.Tables[i]; d.Import == nil {

@@ -80,6 +80,7 @@ type Memory struct {
 	Data   []byte
 	Max    uint64 // pages; counts if HasMax
 	HasMax bool
+	limit  uint64 // pages; what all modules that have the memory rely on
 }
 
 // Table is a table of references.
@@ -161,7 +162,8 @@ func (s *Store) ExternValue(ref uint64) any {
 
 // NewMemory returns a memory of min pages; max counts if hasMax.
 func NewMemory(min, max uint64, hasMax bool) *Memory {
-	return &Memory{Data: make([]byte, min*abi.PageSize), Max: max, HasMax: hasMax}
+	d := clif.MemoryDecl{Min: min, Max: max, HasMax: hasMax}
+	return &Memory{Data: make([]byte, min*abi.PageSize), Max: max, HasMax: hasMax, limit: d.MaxPages()}
 }
 
 // Pages returns the current size.
@@ -171,11 +173,7 @@ func (m *Memory) Pages() uint64 { return uint64(len(m.Data)) / abi.PageSize }
 // changes nothing.
 func (m *Memory) Grow(pages uint64) (old uint64, ok bool) {
 	old = m.Pages()
-	limit := uint64(abi.MaxMemoryPages)
-	if m.HasMax {
-		limit = min(limit, m.Max)
-	}
-	if pages > limit || old+pages > limit {
+	if pages > m.limit || old+pages > m.limit {
 		return old, false
 	}
 	n := int((old + pages) * abi.PageSize)
@@ -183,7 +181,7 @@ func (m *Memory) Grow(pages uint64) (old uint64, ok bool) {
 		m.Data = m.Data[:n] // a memory never shrinks, so the new part is still zero
 		return old, true
 	}
-	room := min(max(n, 2*len(m.Data)), int(limit*abi.PageSize))
+	room := min(max(n, 2*len(m.Data)), int(m.limit*abi.PageSize))
 	data := make([]byte, n, room)
 	copy(data, m.Data)
 	m.Data = data

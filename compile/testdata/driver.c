@@ -103,7 +103,7 @@ static char *reserve(uint64_t bytes, uint64_t usable)
 
 static void instantiate(const struct waot_object *o)
 {
-	if (o->abi != 1)
+	if (o->abi != 2)
 		exit(3);
 	for (uint64_t i = 0; i < o->num_memories; i++) {
 		const struct waot_slot *s = &o->memories[i];

@@ -134,7 +134,7 @@ func (b *builder) export(name string, kind abi.ExternKind, index uint32) *builde
 
 func (b *builder) memory(m meta.Memory) *builder {
 	m.Slot = b.slots[fmt.Sprintf("mem%d", len(b.m.Memories))]
-	if !m.HasMax {
+	if !m.HasMax && m.Max == 0 {
 		m.Max = 1 << 16
 	}
 	b.m.Memories = append(b.m.Memories, m)

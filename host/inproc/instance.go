@@ -170,6 +170,7 @@ func (i *Instance) fill() error {
 		store64(i.data+uintptr(m.TypeSlots)+8*uintptr(n), uint64(typ.record))
 	}
 	for n := range m.Memories {
+		i.memories[n].limitTo(m.Memories[n].Max)
 		store64(i.data+uintptr(m.Memories[n].Slot), uint64(i.memories[n].base))
 	}
 	for n := range m.Tables {
@@ -442,7 +443,11 @@ func (i *Instance) checkMemory(m *Memory, d *meta.Memory) error {
 	if m.store != i.store {
 		return incompatible(d.Import, otherStore)
 	}
-	return checkImportLimits(d.Import, m.Size()/abi.PageSize, m.limits, Limits{d.Min, d.Max, d.HasMax})
+	size := m.Size() / abi.PageSize
+	if !d.HasMax && size > d.Max {
+		return incompatible(d.Import, "size %d, at most %d wanted", size, d.Max)
+	}
+	return checkImportLimits(d.Import, size, m.limits, Limits{d.Min, d.Max, d.HasMax})
 }
 
 func (i *Instance) checkGlobal(g *Global, d *meta.Global) error {

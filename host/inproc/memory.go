@@ -51,10 +51,11 @@ func (s *Store) NewMemory(l Limits) (*Memory, error) {
 }
 
 func (s *Store) newMemory(l Limits) (*Memory, error) {
-	limit := s.config.MaxMemoryPages
+	limit := abi.MemoryLimit(l.Min)
 	if l.HasMax {
-		limit = min(limit, l.Max)
+		limit = l.Max
 	}
+	limit = min(limit, s.config.MaxMemoryPages)
 	if err := atMost("memory pages", l.Min, limit); err != nil {
 		return nil, err
 	}
@@ -124,6 +125,11 @@ func (m *Memory) Grow(pages uint64) uint64 {
 	s.used.memoryPages += pages
 	store64(m.base-sizeBelow, uint64(size)+pages*uint64(wasmPage))
 	return old
+}
+
+// limitTo keeps the memory from growing beyond pages of 64 KiB, which an instance that has it relies on.
+func (m *Memory) limitTo(pages uint64) {
+	store64(m.base-limitBelow, min(pages, load64(m.base-limitBelow)))
 }
 
 // memoryGrow is the helper waot_memory_grow.
