@@ -4,12 +4,14 @@ import (
 	"math"
 
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/stop"
 )
 
-// This file holds what the pass fold concludes from addresses of linear memory. Memories never shrink, and none is larger
-// than 2^32 bytes. So an access that did not trap says of its address x that x plus the end of the access is in memory,
-// from there on: a smaller constant does not carry x past 2^32, and a narrower access traps no more.
+// This file holds what the pass fold concludes from addresses of linear memory. Memories never shrink, and most end at least
+// 1 MiB below 2^32 bytes (abi.MemoryLimit). So an access that did not trap says of its address x that x plus the end of the
+// access is in memory, from there on: a constant that is smaller than that end and what is left up to 2^32 does not
+// carry x past 2^32, and a narrower access traps no more.
 
 // bounds is what the accesses on the way to this point have shown.
 type bounds struct {
@@ -20,7 +22,7 @@ type bounds struct {
 // bound is what is known of a value as an address of memory 0.
 type bound struct {
 	end uint64 // the memory has that many bytes from the address on, or more
-	// base is the first sum of the value and a constant that was an address, plus 1; 0 if there is none. The constant may be 0.
+	// base is the value itself if it was an address, or else the last sum of it and a constant that was one, plus 1; 0 if there is none.
 	base uint32
 }
 
@@ -71,7 +73,7 @@ func (c *folder) accessed(d *clif.InstData) {
 		c.bounds.set(c.f.Stop, addr, bound{end, old.base})
 	}
 	x, _ := c.sum(addr)
-	if old := c.bounds.get(x); old.base == 0 {
+	if old := c.bounds.get(x); old.base != uint32(x)+1 && old.base != uint32(addr)+1 {
 		c.bounds.set(c.f.Stop, x, bound{old.end, uint32(addr) + 1})
 	}
 }
@@ -97,9 +99,15 @@ func (c *folder) address(d *clif.InstData) {
 	}
 	base := clif.Value(at.base - 1)
 	_, start := c.sum(base)
-	if k = c.trunc(clif.I32, k-start); base != d.ArgA() && k < c.bounds.get(base).end && k+d.Imm <= math.MaxInt32 && c.may(RuleAddressSum) {
+	if k = c.trunc(clif.I32, k-start); base != d.ArgA() && k < c.bounds.get(base).end+c.spare() && k+d.Imm <= math.MaxInt32 && c.may(RuleAddressSum) {
 		d.A, d.Imm = uint32(base), d.Imm+k
 	}
+}
+
+// spare is how many bytes addresses can reach that memory 0 never has.
+func (c *folder) spare() uint64 {
+	space, most := uint64(1)<<c.bits(clif.I32), c.f.Mod.Memories[0].MaxPages()*abi.PageSize
+	return max(space, most) - most
 }
 
 // ruleLoad simplifies the address, and loads 4 bytes instead of 8 if nothing needs the others and they are in memory.

@@ -60,6 +60,9 @@ func firingFuncs(t *testing.T) (funcs []*clif.Func) {
 		parse(src)
 	}
 	funcs = append(funcs, bulkFunc(clif.OpMemoryCopy, 20, false), bulkFunc(clif.OpMemoryFill, 20, true))
+	for _, c := range addressCases {
+		funcs = append(funcs, addressFunc(t, c.memory, c.src))
+	}
 	for _, form := range byteForms() {
 		if form.count < countEqual {
 			funcs = append(funcs, form.function())

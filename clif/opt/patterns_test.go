@@ -142,7 +142,7 @@ func patterns() (all []pattern) {
 		all = append(all, selectPatterns(l)...)
 		all = append(all, comparePatterns(l)...)
 	}
-	return append(append(append(append(all, widthPatterns()...), trapPatterns()...), vectorPatterns()...), widePatterns()...)
+	return append(append(append(append(append(all, widthPatterns()...), trapPatterns()...), vectorPatterns()...), widePatterns()...), addressPatterns()...)
 }
 
 // selectPatterns are choices between numbers of type l.
@@ -299,4 +299,28 @@ func trapPatterns() (all []pattern) {
 		}
 	}
 	return all
+}
+
+// addressPatterns are accesses at sums of a bounded number and a constant, with values that show a carry out of the address.
+func addressPatterns() (all []pattern) {
+	load := func(b bld, x, k val, offset uint64) val {
+		return b.Load(clif.I64, clif.Full, 0, b.Binary(clif.OpIadd, clif.I32, x, k), offset)
+	}
+	for _, op := range []clif.Opcode{clif.OpBand, clif.OpUshr, clif.OpUrem} {
+		all = append(all, pattern{name: fmt.Sprintf("load.i64 ((%v x k) + m)", op), params: "n", consts: "nn", build: func(b bld, p, k []val) val {
+			return load(b, b.Binary(op, clif.I32, p[0], k[0]), k[1], 3)
+		}})
+	}
+	for _, a := range []clif.Access{clif.U8, clif.U16} {
+		all = append(all, pattern{name: fmt.Sprintf("load.i64 ((load %v x) + m)", a), params: "n", consts: "n", build: func(b bld, p, k []val) val {
+			return load(b, b.Load(clif.I32, a, 0, p[0], 0), k[0], 0)
+		}})
+	}
+	all = append(all, pattern{name: "load.i64 ((x ? y & k : x & m) + 3)", params: "nn", consts: "nn", build: func(b bld, p, k []val) val {
+		y, x := b.Binary(clif.OpBand, clif.I32, p[1], k[0]), b.Binary(clif.OpBand, clif.I32, p[0], k[1])
+		return load(b, b.Select(clif.I32, p[0], y, x), b.Iconst(clif.I32, 3), 0)
+	}})
+	return append(all, pattern{name: "load.i64 (((x + k) >> 1) + m)", params: "n", consts: "nn", build: func(b bld, p, k []val) val {
+		return load(b, b.Binary(clif.OpUshr, clif.I32, b.Binary(clif.OpIadd, clif.I32, p[0], k[0]), b.Iconst(clif.I32, 1)), k[1], 0)
+	}})
 }

@@ -52,6 +52,7 @@ var passes = [...]Pass{
 	{Name: "fold", Reason: "values met in dispatchers, and do not any more", run: fold, again: true},
 	{Name: "branches", Reason: "as behind the first fold", run: threadEmpty, again: true},
 	{Name: "params", Reason: "as behind the first branches", run: removeParams, again: true},
+	{Name: "addresses", Reason: "sums are as simple as they get, and dce removes those that become offsets", run: foldAddresses},
 	{Name: "dce", Reason: "the other passes leave unused instructions behind", run: removeDead},
 	{Name: "bytes", Reason: "last: a loop is seen as it is only when all that is superfluous is gone", run: widenBytes},
 }
@@ -79,6 +80,8 @@ type Optimizer struct {
 	dis      dispatchPass
 	threaded bool // dispatch has changed the function
 	bytes    byteLoop
+
+	addresses addressPass
 }
 
 // Run applies the passes of the level to f.

@@ -159,6 +159,8 @@ const (
 	RuleEdgesAgree
 	RuleThreadTable
 	RuleParamSame
+	RuleCountFromZero
+	RuleAddressBounded
 	RuleDead
 	RuleByteCopy
 	RuleByteFill
@@ -335,6 +337,8 @@ var ruleInfos = [NumRules]rewrite.Info{
 	RuleEdgesAgree:      {Name: "edges-agree", Pass: "branches", What: "br with equal edges => jump"},
 	RuleThreadTable:     {Name: "thread-table", Pass: "dispatch", What: "an edge with a constant index to a block that is only a br_table => an edge to that entry"},
 	RuleParamSame:       {Name: "param-same", Pass: "params", What: "a parameter with one value => that"},
+	RuleCountFromZero:   {Name: "count-from-zero", Pass: "addresses", What: "a variable of a loop that begins with -n => that variable + n"},
+	RuleAddressBounded:  {Name: "address-bounded", Pass: "addresses", What: "an access at x + k => at x, with k in the offset; a bound of x shows that x + k does not wrap"},
 	RuleDead:            {Name: "dead", Pass: "dce", What: "whatever nothing needs => nothing, all at once"},
 	RuleByteCopy:        {Name: "byte-copy", Pass: "bytes", What: "a loop that copies bytes => 8 bytes at a time, then the last"},
 	RuleByteFill:        {Name: "byte-fill", Pass: "bytes", What: "a loop that stores one byte over and over => 8 bytes at a time, then the last"},

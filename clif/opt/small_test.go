@@ -16,7 +16,7 @@ import (
 // Operations on vectors are those of the package arith, which files of testdata/clif compare with another model at full width; here
 // their lanes are as narrow as the integers.
 //
-// A load gives what the memory holds whose cells contain the low bits of their address.
+// A load gives what the memory holds whose cells contain the low bits of their address, which is index and offset without wrapping.
 type small struct {
 	narrow, wide uint // bits of i32 and i64
 	shrink       uint // 32 >> shrink is narrow
@@ -257,7 +257,7 @@ func (s *small) vector(f *clif.Func, d *clif.InstData) {
 				r = x[1]
 			}
 		case clif.OpLoad:
-			r = arith.Splat(clif.I16x8, uint8(s.shrink), x[0][0])
+			r = arith.Splat(clif.I16x8, uint8(s.shrink), x[0][0]+d.Imm)
 		default:
 			r = arith.Vector(d, uint8(s.shrink), x[0], x[1], x[2])
 		}
@@ -311,7 +311,7 @@ func (s *small) inst(f *clif.Func, d *clif.InstData) {
 		}
 	case clif.OpLoad:
 		for k, x := range arg(d.A) {
-			out[k] = s.load(d, x) & cut
+			out[k] = s.load(d, x+d.Imm) & cut
 		}
 	default:
 		if op := smallBinary[d.Op]; op != nil {

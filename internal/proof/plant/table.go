@@ -91,13 +91,18 @@ var covers = map[string][]run{
 
 // foremost lists files that a few tests are about. Those run before the tests of the package's row.
 var foremost = map[string][]run{
-	"backend/tops.go":      {filesX64, filesA64},
-	"clif/opt/bulk.go":     {{pkg: "clif/opt", pattern: "TestBulk"}},
-	"clif/opt/bytes.go":    {{pkg: "clif/opt", pattern: "TestByte"}},
-	"clif/opt/dispatch.go": {fileTests, {pkg: "clif/opt", pattern: "TestDispatch|TestGraphs"}},
-	"clif/opt/repair.go":   {fileTests, {pkg: "clif/opt", pattern: "TestDispatch|TestGraphs"}},
-	"clif/opt/wide.go":     {fileTests, {pkg: "clif/opt", pattern: "TestWide"}},
-	"compile/places.go":    {{pkg: "internal/proof/difftest", pattern: "TestInlined|TestRandomBacktraces"}, {pkg: ".", pattern: "TestInlined"}},
+	"backend/tops.go":         {filesX64, filesA64},
+	"clif/opt/access.go":      {{pkg: "clif/opt", pattern: "TestSums|TestAddress"}},
+	"clif/opt/addresses.go":   {{pkg: "clif/opt", pattern: "TestAddress"}},
+	"clif/opt/induction.go":   {{pkg: "clif/opt", pattern: "TestCountedLoops|TestAddress"}},
+	"clif/opt/upperbounds.go": {{pkg: "clif/opt", pattern: "TestBounds|TestGuards|TestAddress"}},
+	"clif/opt/zerobased.go":   {{pkg: "clif/opt", pattern: "TestAddress"}},
+	"clif/opt/bulk.go":        {{pkg: "clif/opt", pattern: "TestBulk"}},
+	"clif/opt/bytes.go":       {{pkg: "clif/opt", pattern: "TestByte"}},
+	"clif/opt/dispatch.go":    {fileTests, {pkg: "clif/opt", pattern: "TestDispatch|TestGraphs"}},
+	"clif/opt/repair.go":      {fileTests, {pkg: "clif/opt", pattern: "TestDispatch|TestGraphs"}},
+	"clif/opt/wide.go":        {fileTests, {pkg: "clif/opt", pattern: "TestWide"}},
+	"compile/places.go":       {{pkg: "internal/proof/difftest", pattern: "TestInlined|TestRandomBacktraces"}, {pkg: ".", pattern: "TestInlined"}},
 }
 
 // excluded lists files without faults, with the reason.

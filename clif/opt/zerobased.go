@@ -1,0 +1,267 @@
+package opt
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/analysis"
+	"github.com/waot-project/waot/internal/stop"
+)
+
+// This file changes variables of loops that count from -n up so that they count from 0, which compilers write to save a
+// comparison: then addresses are x+k with x >= 2^32-n and k >= n, sums that wrap. The parameter v of the header becomes
+// v+n, with what it is used for:
+//
+//	v+k               => v+(k-n)
+//	v == k, next == k => v == k+n, next == k+n, and the same for !=
+//	br v, br next     => br v != n, br next != n
+//
+// where next = v+step goes back to the header. All of these are equal modulo 2^32, whatever v is. A variable
+// with other uses stays, and one that would not make an address simpler.
+
+// zeroBased is the state of countFromZero.
+type zeroBased struct {
+	found []counter
+	// of, by value, is the number of the counter that has it as v or next, plus 1.
+	of    []uint32
+	users []counterUse
+	fresh []freshInst
+	// Spare arrays of instructions.
+	insts []clif.InstData
+	srcs  []uint32
+}
+
+// counter is a parameter of a loop's header that begins with a negative constant.
+type counter struct {
+	v, next     clif.Value
+	enter, back analysis.Edge
+	num         int    // of the parameter
+	n           uint64 // what is added
+	last        uint64 // the largest number that v+n will be
+	other       bool   // it has uses that are not listed above
+	gains       bool   // an address gets simpler
+}
+
+// counterUse is an instruction that uses a counter.
+type counterUse struct {
+	counter uint32
+	inst    clif.Inst
+}
+
+// freshInst is an instruction to be put in front of another.
+type freshInst struct {
+	at clif.Inst
+	d  clif.InstData
+}
+
+// countFromZero changes the counters of f.
+func (p *addressPass) countFromZero() {
+	z := &p.zero
+	z.found = z.found[:0]
+	for _, b := range p.o.cfg.Order() {
+		p.f.Stop.Poll()
+		p.findCounters(b)
+	}
+	if len(z.found) == 0 {
+		return
+	}
+	z.of = stop.Zeroed(p.f.Stop, z.of, len(p.f.Values))
+	for i := range z.found {
+		z.of[z.found[i].v], z.of[z.found[i].next] = uint32(i+1), uint32(i+1)
+	}
+	p.findUses()
+	p.changeCounters()
+	if len(z.fresh) > 0 {
+		p.insert()
+		p.reset(p.widths, p.f)
+	}
+}
+
+// findCounters appends the counters of the loop with header b, if it has one edge in and one back, and runs for a known time.
+func (p *addressPass) findCounters(b clif.Block) {
+	f, preds := p.f, p.o.cfg.Preds(b)
+	if len(preds) != 2 || b == f.Entry() || p.o.dom.Dominates(b, preds[0].From) || !p.o.dom.Dominates(b, preds[1].From) {
+		return
+	}
+	enter, back := preds[0], preds[1]
+	p.starts = p.starts[:0]
+	for n, a := range f.TargetArgs(enter.Target) {
+		f.Stop.PollAt(n)
+		k, exact := p.constant(clif.Value(a))
+		if !exact {
+			k = p.ones(clif.Value(a))
+		}
+		p.starts = stop.Append(f.Stop, p.starts, start{upper: k, exact: exact})
+	}
+	l := countedLoop{header: b, back: back.Target, guard: p.guardOn(back)}
+	if l.count(&p.upperBounds, p.starts); !l.counted {
+		return
+	}
+	for n, a := range f.TargetArgs(back.Target) {
+		f.Stop.PollAt(n)
+		v, next, s := clif.Value(f.Params(b)[n]), clif.Value(a), p.starts[n]
+		step, ok := p.stepOf(v, next)
+		if !ok || f.TypeOf(v) != clif.I32 || !s.exact || s.upper <= p.positive(v) || step > p.positive(v) {
+			continue
+		}
+		p.zero.found = stop.Append(f.Stop, p.zero.found, counter{
+			v: v, next: next, enter: enter, back: back, num: n,
+			n: p.trunc(clif.I32, -s.upper), last: mulUp(step, l.most),
+		})
+	}
+}
+
+// findUses collects the uses of counters.
+func (p *addressPass) findUses() {
+	f, z := p.f, &p.zero
+	z.users = z.users[:0]
+	for _, b := range f.Layout {
+		for i := f.Blocks[b].Start; i < f.Blocks[b].End; i++ {
+			f.Stop.PollAt(int(i))
+			p.uses(i, &f.Insts[i])
+		}
+		for _, t := range p.o.cfg.Succs(b) {
+			for n, a := range f.TargetArgs(t) {
+				f.Stop.PollAt(n)
+				if c := z.of[a]; c != 0 && (z.found[c-1].next != clif.Value(a) || z.found[c-1].back.Target != t || z.found[c-1].num != n) {
+					z.found[c-1].other = true
+				}
+			}
+		}
+	}
+}
+
+// uses collects the uses of counters by d.
+func (p *addressPass) uses(i clif.Inst, d *clif.InstData) {
+	z := &p.zero
+	args := [...]uint32{d.A, d.B, d.C}
+	for n, a := range args[:d.NumArgs()] {
+		c := z.of[a]
+		if c == 0 {
+			continue
+		}
+		if n > 0 || !p.changes(d, &z.found[c-1]) {
+			z.found[c-1].other = true
+			continue
+		}
+		z.users = stop.Append(p.f.Stop, z.users, counterUse{c - 1, i})
+	}
+	if d.Op != clif.OpBrTable { // whose list is of targets
+		for n, a := range p.f.VarArgs(d) {
+			p.f.Stop.PollAt(n)
+			if c := z.of[a]; c != 0 {
+				z.found[c-1].other = true
+			}
+		}
+	}
+	if d.Op != clif.OpLoad && d.Op != clif.OpStore {
+		return
+	}
+	if x, k, ok := p.sum(d.ArgA()); ok && z.of[x] != 0 {
+		c := &z.found[z.of[x]-1]
+		if rest := k - c.n; x == c.v && k >= c.n && d.Imm <= maxOffset && rest <= maxOffset-d.Imm && c.last <= p.ones(x)-rest {
+			c.gains = true
+		}
+	}
+}
+
+// changes reports whether the use of c as the first operand of d can be changed.
+func (p *addressPass) changes(d *clif.InstData, c *counter) bool {
+	switch d.Op {
+	case clif.OpIadd:
+		_, ok := p.constant(d.ArgB())
+		return ok && d.ArgA() == c.v
+	case clif.OpIcmp:
+		_, ok := p.constant(d.ArgB())
+		return ok && d.IntCC() <= clif.Ne
+	}
+	return d.Op == clif.OpBranch
+}
+
+// changeCounters changes the counters that have no other uses and make addresses simpler.
+func (p *addressPass) changeCounters() {
+	f, z := p.f, &p.zero
+	z.fresh = z.fresh[:0]
+	for i := range z.found {
+		c := &z.found[i]
+		if c.other || !c.gains || !p.o.may(RuleCountFromZero) {
+			c.n = 0
+			continue
+		}
+		at := f.Terminator(c.enter.From)
+		if p.o.tracing() {
+			k := -int64(c.n)
+			p.o.note(f.Offset(f.Srcs[at]), fmt.Sprintf("%v counts from %d", c.v, k), fmt.Sprintf("%v counts from 0", c.v))
+		}
+		f.TargetArgs(c.enter.Target)[c.num] = uint32(p.iconst(at, 0))
+	}
+	for _, u := range z.users {
+		f.Stop.Poll()
+		if c := &z.found[u.counter]; c.n != 0 {
+			p.change(u.inst, &f.Insts[u.inst], c)
+		}
+	}
+}
+
+// change changes d, which uses c.
+func (p *addressPass) change(i clif.Inst, d *clif.InstData, c *counter) {
+	if d.Op == clif.OpBranch {
+		n := p.iconst(i, c.n)
+		d.A = uint32(p.fresh(i, clif.InstData{Op: clif.OpIcmp, Type: clif.I32, Cond: uint8(clif.Ne), A: d.A, B: uint32(n)}))
+		return
+	}
+	k, _ := p.constant(d.ArgB())
+	switch {
+	case d.Op == clif.OpIcmp:
+		d.B = uint32(p.iconst(i, k+c.n))
+	case d.Result != c.next:
+		d.B = uint32(p.iconst(i, k-c.n))
+	}
+}
+
+func (p *addressPass) iconst(at clif.Inst, x uint64) clif.Value {
+	return p.fresh(at, clif.InstData{Op: clif.OpIconst, Type: clif.I32, Imm: p.trunc(clif.I32, x)})
+}
+
+// fresh returns the result, an i32, of an instruction in front of at. It is not there before insert.
+func (p *addressPass) fresh(at clif.Inst, d clif.InstData) clif.Value {
+	f, z := p.f, &p.zero
+	d.Result, d.NumResults = clif.Value(len(f.Values)), 1
+	f.Values = append(stop.Room(f.Stop, f.Values), clif.ValueData{Type: clif.I32, Def: uint32(at)})
+	z.fresh = append(stop.Room(f.Stop, z.fresh), freshInst{at, d})
+	return d.Result
+}
+
+// insert puts the fresh instructions where they belong.
+func (p *addressPass) insert() {
+	f, z := p.f, &p.zero
+	slices.SortStableFunc(z.fresh, func(a, b freshInst) int { return cmp.Compare(a.at, b.at) })
+	n := len(f.Insts) + len(z.fresh)
+	z.insts, z.srcs = stop.Resize(f.Stop, z.insts, n)[:0], stop.Resize(f.Stop, z.srcs, n)[:0]
+	for _, b := range f.Layout {
+		start := clif.Inst(len(z.insts))
+		old := f.Blocks[b]
+		next, _ := slices.BinarySearchFunc(z.fresh, old.Start, func(x freshInst, at clif.Inst) int { return cmp.Compare(x.at, at) })
+		for i := old.Start; i < old.End; i++ {
+			f.Stop.PollAt(int(i))
+			for ; next < len(z.fresh) && z.fresh[next].at == i; next++ {
+				p.place(z.fresh[next].d, f.Srcs[i])
+			}
+			p.place(f.Insts[i], f.Srcs[i])
+		}
+		f.Blocks[b].Start, f.Blocks[b].End = start, clif.Inst(len(z.insts))
+	}
+	f.Insts, z.insts = z.insts, f.Insts
+	f.Srcs, z.srcs = z.srcs, f.Srcs
+}
+
+// place appends d to the new instructions.
+func (p *addressPass) place(d clif.InstData, src uint32) {
+	z := &p.zero
+	for n := range clif.Value(d.NumResults) {
+		p.f.Values[d.Result+n].Def = uint32(len(z.insts))
+	}
+	z.insts, z.srcs = append(z.insts, d), append(z.srcs, src)
+}
