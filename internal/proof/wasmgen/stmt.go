@@ -35,7 +35,11 @@ func (f *fgen) statement() {
 	case n < 66:
 		f.countedLoop()
 	case n < 67:
-		f.byteLoop()
+		if f.chance(3) {
+			f.strideLoop()
+		} else {
+			f.byteLoop()
+		}
 	case n < 71:
 		if f.chance(8) {
 			f.dispatcher()
