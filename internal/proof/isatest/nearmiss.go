@@ -308,7 +308,7 @@ func (s *suite) missesOf(t *testing.T, compiler *backend.Compiler, rules *backen
 func (s *suite) tryRule(t *testing.T, compiler *backend.Compiler, rules *backend.Rules, r backend.Rule, others map[string]bool, p *backend.Pattern, seed uint64, exact bool, miss *nearMiss) (n int, g *ruleBuilder, text string) {
 	row := &rules.Rows[r]
 	s.Fn(ruleParams, ruleResults, func(b *clif.Builder, params []clif.Value) {
-		g = &ruleBuilder{builder: builder{b}, rng: rand.New(rand.NewPCG(uint64(r), seed)), params: params, row: row, term: row.Term, exact: exact, miss: miss}
+		g = &ruleBuilder{builder: builder{b}, rng: rand.New(rand.NewPCG(uint64(r), seed)), params: params, row: row, term: row.Term, exact: exact, near: true, miss: miss}
 		g.function(p)
 	})
 	defer s.drop()

@@ -211,7 +211,10 @@ type ruleBuilder struct {
 	// exact makes constants and further uses only where the pattern has them. miss is the place that must not match the
 	// pattern; nil for none.
 	exact bool
-	miss  *nearMiss
+	// near: the function is one of a pair, of which one has a near miss. noConsts: no further value is a constant, which an operand
+	// rule could be applied to as well.
+	near, noConsts bool
+	miss           *nearMiss
 	// variant says which opcode a place of the pattern has, nil that it is any. other says that the place had another type, and
 	// so another opcode.
 	variant *variant
@@ -255,7 +258,9 @@ func (g *ruleBuilder) function(p *backend.Pattern) {
 	g.width = 1 + g.rng.IntN(20)
 	g.at = pickOne(g.rng, 0, 1, 8, g.rng.IntN(64), g.t.Bits()-g.width)
 	if g.row.Term == backend.TermOperand {
-		g.context(g.value(p, g.t))
+		v := g.value(p, g.t)
+		g.noConsts = g.near
+		g.context(v)
 		return
 	}
 	g.root(p)
@@ -509,7 +514,7 @@ func (g *ruleBuilder) leaf(t clif.Type) clif.Value {
 	if isVector(t) {
 		return g.vectorLeaf(t)
 	}
-	if t.IsInt() && !g.exact && g.rng.IntN(16) == 0 {
+	if t.IsInt() && !g.exact && !g.noConsts && g.rng.IntN(16) == 0 {
 		return g.constant(t)
 	}
 	for k := range scalars {
