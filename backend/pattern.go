@@ -63,10 +63,8 @@ type patternParser struct {
 
 var errPattern = errors.New("wrong pattern")
 
-// ParsePattern reads a pattern.
-func ParsePattern(s string) (Pattern, error) { return parsePattern(s, opcodesByName()) }
-
-func parsePattern(s string, ops map[string]clif.Opcode) (Pattern, error) {
+// ParsePattern reads a pattern; ops has the opcodes by name.
+func ParsePattern(s string, ops map[string]clif.Opcode) (Pattern, error) {
 	p := patternParser{s, ops}
 	n, err := p.node()
 	if err == nil && strings.TrimSpace(p.rest) != "" {
@@ -173,14 +171,6 @@ func (p *patternParser) inst() (n Pattern, err error) {
 		return n, fmt.Errorf("%w: %d operands", errPattern, len(n.Args))
 	}
 	return n, nil
-}
-
-func opcodesByName() map[string]clif.Opcode {
-	ops := make(map[string]clif.Opcode, clif.NumOpcodes)
-	for op := range clif.NumOpcodes {
-		ops[op.String()] = op
-	}
-	return ops
 }
 
 // condNamed returns the number of a condition of op.
@@ -294,12 +284,12 @@ type patternCompiler struct {
 }
 
 func newPatternCompiler(words *Vocabulary) patternCompiler {
-	return patternCompiler{words: words, ops: opcodesByName()}
+	return patternCompiler{words: words, ops: clif.OpcodesByName()}
 }
 
 // compile compiles the pattern of a row.
 func (c *patternCompiler) compile(row *RuleDef) (program, error) {
-	n, err := parsePattern(row.Pattern, c.ops)
+	n, err := ParsePattern(row.Pattern, c.ops)
 	if err != nil {
 		return program{}, err
 	}

@@ -543,6 +543,15 @@ func (op Opcode) Info() *OpInfo { return &opInfos[op] }
 
 func (op Opcode) String() string { return opInfos[op].Name }
 
+// OpcodesByName returns the opcodes by what String gives.
+func OpcodesByName() map[string]Opcode {
+	ops := make(map[string]Opcode, NumOpcodes)
+	for op := range NumOpcodes {
+		ops[op.String()] = op
+	}
+	return ops
+}
+
 // Has reports whether op has one of the effects e.
 func (op Opcode) Has(e Effects) bool { return opInfos[op].Effects&e != 0 }
 

@@ -32,10 +32,10 @@ type boundBefore struct {
 	bound bound
 }
 
-func (b *bounds) reset(values int) {
+func (b *bounds) reset(f *stop.Flag, values int) {
 	b.undo(0)
-	if n := values + values/4 - len(b.byValue); n > 0 {
-		b.byValue = append(b.byValue, make([]bound, n)...)
+	if n := values + values/4; n > len(b.byValue) {
+		b.byValue = stop.Zeroed(f, b.byValue, n)
 	}
 }
 
@@ -56,8 +56,8 @@ func (b *bounds) get(v clif.Value) (x bound) {
 }
 
 func (b *bounds) set(f *stop.Flag, v clif.Value, x bound) {
-	if n := int(v) + 1 - len(b.byValue); n > 0 {
-		b.byValue = append(b.byValue, make([]bound, n+int(v)/4)...)
+	if n, more := len(b.byValue), int(v)/4+1; int(v) >= n { // elements behind the last were never written
+		b.byValue = stop.Grow(f, b.byValue, int(v)+more-n)[:int(v)+more]
 	}
 	b.log = stop.Append(f, b.log, boundBefore{v, b.byValue[v]})
 	b.byValue[v] = x

@@ -76,7 +76,7 @@ func fold(o *Optimizer, f *clif.Func) {
 	c.out, c.srcs = stop.Resize(f.Stop, c.out, len(f.Insts))[:0], stop.Resize(f.Stop, c.srcs, len(f.Insts))[:0]
 	c.table.reset()
 	c.truth.reset(len(f.Values))
-	c.bounds.reset(len(f.Values))
+	c.bounds.reset(f.Stop, len(f.Values))
 	c.demand.compute(f, o.cfg.Order())
 	c.mem.reset(f.Mod)
 	c.wide = 0

@@ -180,16 +180,7 @@ func source(comment string) uint32 {
 	return uint32(n)
 }
 
-// opcodes is the opcodes by name.
-var opcodes = makeOpcodes()
-
-func makeOpcodes() map[string]clif.Opcode {
-	m := make(map[string]clif.Opcode, clif.NumOpcodes)
-	for op := range clif.NumOpcodes {
-		m[op.String()] = op
-	}
-	return m
-}
+var opcodes = clif.OpcodesByName()
 
 func (p *parser) opcode(d *clif.InstData) {
 	t := p.kind(tokIdent)

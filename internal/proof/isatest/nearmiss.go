@@ -258,7 +258,7 @@ func testNearMisses(t *testing.T, on *Machine) {
 			if found[r] > 0 && !testenv.Full() {
 				continue
 			}
-			pattern, err := backend.ParsePattern(rules.Rows[r].Pattern)
+			pattern, err := backend.ParsePattern(rules.Rows[r].Pattern, clif.OpcodesByName())
 			if err != nil {
 				t.Fatal(err)
 			}

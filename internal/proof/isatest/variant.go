@@ -33,7 +33,7 @@ func (v *variant) String() string {
 func variantsOf(t *testing.T, rules *backend.Rules) (all []variant) {
 	for r := range backend.Rule(len(rules.Rows)) {
 		row := &rules.Rows[r]
-		pattern, err := backend.ParsePattern(row.Pattern)
+		pattern, err := backend.ParsePattern(row.Pattern, clif.OpcodesByName())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -205,7 +205,7 @@ func guardExamples(t *testing.T, word string, accepts func(l *backend.Lower, m *
 
 // rowWords returns the pattern of a rule, and the words that it and When have.
 func rowWords(t *testing.T, row *backend.RuleDef) (p backend.Pattern, words []string) {
-	p, err := backend.ParsePattern(row.Pattern)
+	p, err := backend.ParsePattern(row.Pattern, clif.OpcodesByName())
 	if err != nil {
 		t.Fatal(err)
 	}
