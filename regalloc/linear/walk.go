@@ -531,33 +531,25 @@ func (w *walker) placeBlocked(p uint32) error {
 			return nil
 		}
 	}
-	best, bestScore := regalloc.NoPReg, uint64(0)
-	bestUntil := uint32(0)
+	// A register scores as its owner does. It has to score least: more than the best one so far and, if p may be in memory, than p.
+	best, bestUntil, least := regalloc.NoPReg, uint32(0), uint64(0)
+	if !now {
+		least = w.farness(p) + 1
+	}
 	for _, r := range w.env.Order[w.class(pt.vreg)] {
 		o := w.regs[r].pass(w.pos)
 		if o.start > w.pos {
 			continue // free, but not long enough
 		}
-		until := min(w.reservedAt(r, p), w.freeUntil(&w.regs[r], p, o.part))
-		if until <= need {
+		score, may := w.dispensable(o.part, need, now)
+		if !may || score < least {
 			continue
 		}
-		score := w.farness(o.part)
-		x := &w.parts[o.part]
-		n := w.uses[x.use].nextMust
-		if xm := w.uses[n].pos; xm < x.end && sameInst(xm, w.pos) {
-			// This instruction needs its register. But if it only reads it, and p has
-			// to survive the writes too, the part may look for another register.
-			if !now || !isWrite(need) || !isRead(w.lastMust(n)) || !isRead(w.pos) {
-				continue
-			}
-			score = 0
-		}
-		if score+1 > bestScore {
-			best, bestScore, bestUntil = r, score+1, until
+		if until := min(w.reservedAt(r, p), w.freeUntil(&w.regs[r], p, o.part)); until > need {
+			best, bestUntil, least = r, until, score+1
 		}
 	}
-	if !now && (best == regalloc.NoPReg || bestScore <= w.farness(p)+1) {
+	if best == regalloc.NoPReg && !now {
 		w.toMemory(p, false)
 		return nil
 	}
@@ -570,6 +562,20 @@ func (w *walker) placeBlocked(p uint32) error {
 	}
 	w.assign(p, best)
 	return nil
+}
+
+// dispensable returns how far away the next use of x is, which has a register now, and whether it may lose it to a part that needs
+// one up to need, and now or later.
+func (w *walker) dispensable(x, need uint32, now bool) (score uint64, may bool) {
+	score = w.farness(x)
+	pt := &w.parts[x]
+	n := w.uses[pt.use].nextMust
+	if must := w.uses[n].pos; must >= pt.end || !sameInst(must, w.pos) {
+		return score, true
+	}
+	// This instruction needs its register. But if it only reads it, and the other part has
+	// to survive the writes too, x may look for another register.
+	return 0, now && isWrite(need) && isRead(w.lastMust(n)) && isRead(w.pos)
 }
 
 // advance moves p's use to the first one not before the walk's position.
