@@ -7,6 +7,7 @@ import "sort"
 type regQueue struct {
 	list []occupied
 	head int
+	busy uint32 // the register is given away from the walk's position up to here; a position that is past if that is not known
 }
 
 // occupied is a range of a part that has the register.
@@ -53,6 +54,7 @@ func (q *regQueue) insert(from int, o occupied) int {
 
 // remove takes away all ranges of part, whose last ends at end.
 func (q *regQueue) remove(part, end uint32) {
+	q.busy = 0
 	if o := q.list[q.head]; o.part == part && o.end >= end {
 		q.head++
 		return
@@ -102,17 +104,26 @@ func (w *walker) freeUntil(q *regQueue, p, except uint32) uint32 {
 // occupy gives the register to part p.
 func (w *walker) occupy(q *regQueue, p uint32) {
 	q.pass(w.pos)
-	if q.head > 4096 && q.head > len(q.list)/2 {
+	if q.head > 256 && q.head > len(q.list)/2 {
 		q.list = append(q.list[:0], q.list[q.head:]...)
 		q.head = 0
 	}
-	pt := &w.parts[p]
-	i := 0
-	for r := pt.rng; r != 0; r = w.ranges[r].next {
+	r, end := w.parts[p].rng, w.parts[p].end
+	if n := len(q.list); n > q.head {
+		last := min(q.list[n-1].start, end)
+		for i := 0; r != 0 && w.ranges[r].start < last; r = w.ranges[r].next {
+			i = q.insert(i, occupied{w.ranges[r].start, min(w.ranges[r].end, end), p})
+		}
+	}
+	// What is left comes behind all others.
+	list := q.list
+	for r != 0 {
 		rr := &w.ranges[r]
-		if rr.start >= pt.end {
+		if rr.start >= end {
 			break
 		}
-		i = q.insert(i, occupied{rr.start, min(rr.end, pt.end), p})
+		list = append(list, occupied{rr.start, min(rr.end, end), p})
+		r = rr.next
 	}
+	q.list = list
 }

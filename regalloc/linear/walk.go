@@ -74,7 +74,7 @@ func (w *walker) walk(iv intervals, reserved *reservations, classes *coalescer) 
 func (w *walker) makeParts() {
 	w.pos, w.nSplit = 0, 0
 	for r := range w.regs {
-		w.regs[r].list, w.regs[r].head = w.regs[r].list[:0], 0
+		w.regs[r] = regQueue{list: w.regs[r].list[:0]}
 	}
 	size := 4*len(w.in.Insts) + 4
 	w.queue = stop.Resize(w.in.Stop, w.queue, size)
@@ -227,10 +227,19 @@ func (w *walker) reservedAt(r regalloc.PReg, p uint32) uint32 {
 
 // until returns where part p first meets anything in r: r is free for p up to there.
 func (w *walker) until(r regalloc.PReg, p uint32) uint32 {
-	q := &w.regs[r]
+	if w.regs[r&63].busy > w.pos {
+		return 0
+	}
+	return w.untilTaken(r, p)
+}
+
+// untilTaken is until if the register is not known to be given away now.
+func (w *walker) untilTaken(r regalloc.PReg, p uint32) uint32 {
+	q := &w.regs[r&63]
 	o := q.pass(w.pos)
 	switch {
 	case o.start <= w.pos:
+		q.busy = o.end
 		return 0
 	case o.start >= w.parts[p].end:
 		return w.reservedAt(r, p)
