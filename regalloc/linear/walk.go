@@ -21,6 +21,7 @@ type walker struct {
 	queue  []uint32 // first part that starts at each position; valid if marked
 	marks  []uint64
 	setAt  [maxSets]uint32 // where the current part meets each clobber set
+	losing *[64]uint32     // by register: the clobber sets that lose the current part there
 	wish   regalloc.PReg   // register that holds most arguments of a parameter; see vote
 	refAt  uint32          // where the current part meets a safepoint, if it is a reference
 	nSplit int
@@ -206,7 +207,9 @@ func (w *walker) meetSets(p uint32) {
 		}
 	}
 	w.refAt = inf
-	if w.vregs[w.parts[p].vreg].flags&isRef != 0 {
+	f := w.vregs[w.parts[p].vreg].flags
+	w.losing = &w.reserved.regSets[f&isWide>>wideShift]
+	if f&isRef != 0 {
 		w.refAt = w.firstSafepoint(p)
 	}
 }
@@ -215,11 +218,10 @@ func (w *walker) meetSets(p uint32) {
 // reservation of r, or inf.
 func (w *walker) reservedAt(r regalloc.PReg, p uint32) uint32 {
 	at := w.refAt
-	wide := w.vregs[w.parts[p].vreg].flags & isWide >> wideShift
-	for s := w.reserved.regSets[wide][r]; s != 0; s &= s - 1 {
+	for s := w.losing[r&63]; s != 0; s &= s - 1 {
 		at = min(at, w.setAt[bits.TrailingZeros32(s)&(maxSets-1)])
 	}
-	if len(w.reserved.spans[r]) > 0 {
+	if l := w.reserved.spans[r&63]; len(l) > 0 && l[len(l)-1].start < min(at, w.parts[p].end) {
 		at = min(at, w.firstSpan(r, p))
 	}
 	return at
