@@ -192,13 +192,13 @@ func (bl *builder) buildInst(i uint32) {
 	bl.ties = bl.ties[:0]
 	bl.crowded = info.Clobbers != 0 || e-s > 4 || info.Flags&regalloc.Safepoint != 0
 	for j := s; j < e; j++ {
-		if o := in.Operands[j]; o.Access.Defines() {
-			bl.buildDef(i, s, j, o)
+		if o := &in.Operands[j]; o.Access.Defines() {
+			bl.buildDef(i, s, j, *o)
 		}
 	}
 	for j := s; j < e; j++ {
-		if o := in.Operands[j]; !o.Access.Defines() {
-			bl.buildUse(i, j, o)
+		if o := &in.Operands[j]; !o.Access.Defines() {
+			bl.buildUse(i, j, *o)
 		}
 	}
 }

@@ -66,29 +66,42 @@ func (fn *function) loopDepth(b uint32) uint16 { return min(fn.in.Blocks[b].Loop
 // divide passes on how often b runs to the blocks behind it that follow it.
 func (fn *function) divide(b uint32) {
 	in := fn.in
-	succs, depth := in.SuccsOf(regalloc.Block(b)), fn.loopDepth(b)
-	stay := uint32(0)
-	for _, e := range succs {
-		in.Stop.Poll()
-		if !in.Blocks[e.To].Cold && fn.loopDepth(uint32(e.To)) >= depth {
-			stay++
-		}
+	succs, depth, f := in.SuccsOf(regalloc.Block(b)), fn.loopDepth(b), fn.freq[b]
+	each := f // for those that stay in the loop
+	if len(succs) > 1 {
+		each = f / max(fn.countStaying(succs, depth), 1)
 	}
-	for _, e := range succs {
+	for k := range succs {
 		in.Stop.Poll()
-		to := uint32(e.To)
-		if to <= b || in.Blocks[to].Cold {
+		to := uint32(succs[k].To)
+		if to <= b {
 			continue
 		}
-		f := fn.freq[b]
-		if d := fn.loopDepth(to); d < depth {
-			f >>= loopShift * (depth - d)
-		} else {
-			shift := loopShift * (d - depth)
-			f = min(f/stay, maxFreq>>shift) << shift
+		info := &in.Blocks[to]
+		if info.Cold {
+			continue
 		}
-		fn.freq[to] = min(fn.freq[to]+max(f, 1), maxFreq)
+		g := each
+		if d := min(info.LoopDepth, maxDepth); d < depth {
+			g = f >> (loopShift * (depth - d))
+		} else if d > depth {
+			shift := loopShift * (d - depth)
+			g = min(each, maxFreq>>shift) << shift
+		}
+		fn.freq[to] = min(fn.freq[to]+max(g, 1), maxFreq)
 	}
+}
+
+// countStaying returns how many of the edges out of a block of the given loop depth stay in the loop and do not count as cold.
+func (fn *function) countStaying(succs []regalloc.Edge, depth uint16) (n uint32) {
+	in := fn.in
+	for k := range succs {
+		in.Stop.Poll()
+		if to := &in.Blocks[succs[k].To]; !to.Cold && min(to.LoopDepth, maxDepth) >= depth {
+			n++
+		}
+	}
+	return n
 }
 
 // findRejoins fills rejoins, from the end. What counts is how often a block runs in each iteration of the loops around it.
@@ -121,11 +134,14 @@ func (fn *function) findHeaders() {
 		latest[d] = none
 	}
 	for b := range uint32(len(in.Blocks)) {
+		in.Stop.PollAt(int(b))
 		depth := fn.loopDepth(b)
-		for _, p := range in.PredsOf(regalloc.Block(b)) {
-			in.Stop.Poll()
-			if uint32(p) >= b && depth > 0 {
-				latest[depth] = b
+		if depth > 0 {
+			for _, p := range in.PredsOf(regalloc.Block(b)) {
+				in.Stop.Poll()
+				if uint32(p) >= b {
+					latest[depth] = b
+				}
 			}
 		}
 		fn.headers[b] = latest[depth]

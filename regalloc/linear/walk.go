@@ -487,13 +487,13 @@ func (w *walker) hints(p uint32) (list [7]regalloc.PReg, n int) {
 	if vr.def.IsReg() {
 		add(vr.def.Reg())
 	}
-	link := uint8(regalloc.NoPReg)
-	if vr.link != none {
-		link = w.vregs[vr.link].pref
+	if r := regalloc.PReg(vr.pref); r != regalloc.NoPReg && !seen.Has(r) {
+		add(w.mereHint(vr.pref, class, pt.end))
 	}
-	for _, pref := range [2]uint8{vr.pref, link} {
-		if r := regalloc.PReg(pref); r != regalloc.NoPReg && !seen.Has(r) {
-			add(w.mereHint(pref, class, pt.end))
+	if vr.link != none {
+		link := w.vregs[vr.link].pref
+		if r := regalloc.PReg(link); r != regalloc.NoPReg && !seen.Has(r) {
+			add(w.mereHint(link, class, pt.end))
 		}
 	}
 	return list, n
