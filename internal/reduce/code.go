@@ -280,6 +280,8 @@ func weight(code []wasmedit.Inst) int {
 		switch in := &code[k]; in.Op {
 		case wasmfront.OpDrop, wasmfront.OpUnreachable, wasmfront.OpRefNull:
 			w -= simple - 1
+		case wasmfront.OpCallIndirect:
+			w += simple // a call is simpler: it needs no table
 		case wasmfront.OpI32Const, wasmfront.OpI64Const, wasmfront.OpF32Const, wasmfront.OpF64Const:
 			if !slices.ContainsFunc(in.Raw[1:], func(b byte) bool { return b != 0 }) {
 				w -= simple - 1
@@ -330,7 +332,19 @@ func (r *reducer) simplify(i int, us []unit, j int) bool {
 	if u.open >= 0 {
 		return r.unwrap(i, u, j)
 	}
-	return r.lighter(i, j, j+1, zeros(drops(u.height-u.low), u.pushed)...)
+	return code[j].Op == wasmfront.OpCallIndirect && r.direct(i, j) || r.lighter(i, j, j+1, zeros(drops(u.height-u.low), u.pushed)...)
+}
+
+// direct makes operator j of function i, a call_indirect, a call of a function that has the type.
+func (r *reducer) direct(i, j int) bool {
+	t := &r.m.Funcs[i].Code[j].Type
+	for n := range r.m.Funcs {
+		if f := &r.m.Funcs[n]; !f.Dead && slices.Equal(f.Type.Params, t.Params) && slices.Equal(f.Type.Results, t.Results) &&
+			r.lighter(i, j, j+1, wasmedit.Plain(wasmfront.OpDrop), wasmedit.Inst{Op: wasmfront.OpCall, Index: uint32(n)}) {
+			return true
+		}
+	}
+	return false
 }
 
 // unwrap puts the inside of a block that ends at operator j in its place, if nothing branches to it.
