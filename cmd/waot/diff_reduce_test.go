@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/waot-project/waot/internal/proof/testenv"
 	"github.com/waot-project/waot/wasmfront/printer"
 	"github.com/waot-project/waot/wasmfront/validate"
 )
@@ -97,6 +98,30 @@ func TestDiffGlobals(t *testing.T) {
 	status, stdout, stderr := execute("diff", "global.wasm", "--runner", lying)
 	if status != statusBad || !strings.Contains(stdout, "global g differs\n  waot:   i32:6\n  wazero: i32:5\n") {
 		t.Errorf("status %d\n%s%s", status, stdout, stderr)
+	}
+}
+
+// TestDiffGrowth: memories that state no maximum end at the same size under both engines, and others where they say.
+func TestDiffGrowth(t *testing.T) {
+	setUp(t)
+	for _, c := range []struct {
+		limits, by, want string
+		large            bool // wazero clears the memory, which takes seconds
+	}{
+		{"1", "65520", "i32:-1", false}, {"1 65530", "65530", "i32:-1", false},
+		{"1", "65519", "i32:1", true}, {"65521", "15", "i32:65521", true}, {"1 65530", "65529", "i32:1", true},
+	} {
+		if c.large && !testenv.Full() {
+			continue
+		}
+		text := `(module (memory ` + c.limits + `) (func (export "g") (param i32) (result i32) (memory.grow (local.get 0))))`
+		if err := os.WriteFile("grow.wat", []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		status, stdout, stderr := execute("diff", "grow.wat", "--json", "--invoke", "g", "--", c.by)
+		if status != statusDone || strings.Count(stdout, `"`+c.want+`"`) != 2 {
+			t.Errorf("(memory %s) grows by %s: status %d, want %s twice\n%s%s", c.limits, c.by, status, c.want, stdout, stderr)
+		}
 	}
 }
 

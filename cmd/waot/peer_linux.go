@@ -14,8 +14,10 @@ import (
 	"github.com/tetratelabs/wazero/sys"
 
 	"github.com/waot-project/waot/host/wasirun"
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/wasi"
+	"github.com/waot-project/waot/wasmfront"
 )
 
 // runWazero runs the calls under wazero, with waot's WASI. memory is the name of the
@@ -30,7 +32,11 @@ func runWazero(limit time.Duration, bin []byte, cfg wasirun.Options, calls []cal
 	defer func() { o.Stdout, o.Stderr = hashOf(stdout.Bytes()), hashOf(stderr.Bytes()) }()
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	rt := wazero.NewRuntimeWithConfig(ctx, rc.WithCoreFeatures(api.CoreFeaturesV2).WithCloseOnContextDone(true))
+	rc = rc.WithCoreFeatures(api.CoreFeaturesV2).WithCloseOnContextDone(true)
+	if limit := memoryLimit(bin); limit < abi.MaxMemoryPages {
+		rc = rc.WithMemoryLimitPages(limit)
+	}
+	rt := wazero.NewRuntimeWithConfig(ctx, rc)
 	defer rt.Close(context.Background())
 	w, err := wasiUnderWazero(ctx, rt, fixed(cfg, &stdout, &stderr))
 	if err != nil {
@@ -81,6 +87,16 @@ func runWazero(limit time.Duration, bin []byte, cfg wasirun.Options, calls []cal
 		o.Globals = append(o.Globals, globalOutcome{name, formatValue(meta.ValType(g.Type()), words)})
 	}
 	return o, nil
+}
+
+// memoryLimit returns how large a memory gets, in pages, if a module has one that states no maximum: the specification leaves that open, and
+// wazero's ends where waot's does. What a module states holds by itself.
+func memoryLimit(bin []byte) uint32 {
+	m, err := wasmfront.Decode(bin, wasmfront.DefaultFeatures)
+	if err != nil || len(m.Memories) == 0 || m.Memories[0].HasMax {
+		return abi.MaxMemoryPages
+	}
+	return uint32(abi.MemoryLimit(m.Memories[0].Min))
 }
 
 // moduleName is the name under which wazero has the module, for vectorOf.
