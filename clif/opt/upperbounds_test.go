@@ -104,7 +104,11 @@ func TestBounds(t *testing.T) {
 		nx, ny := c.sizes()
 		results, tight := c.largest(), 0
 		f, most := c.function(-1), upTo(results, ny, true)
-		for i := 0; i < len(most); i += every {
+		step := every
+		if len(op.args) == 1 {
+			step = 1 // they are few
+		}
+		for i := 0; i < len(most); i += step {
 			if c.check(t, f, uint64(i/ny), uint64(i%ny), most[i]) {
 				tight++
 			}
