@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"testing"
@@ -55,7 +56,7 @@ func self(ctx context.Context) (*exec.Cmd, error) {
 func runChild(t *testing.T, what string, env ...string) {
 	t.Helper()
 	newTestWorld(t, 1) // or skip
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute) // less than go test allows, so that the test can say which child hangs
 	defer cancel()
 	cmd, err := self(ctx)
 	if err != nil {
@@ -76,8 +77,10 @@ func withoutPreemption() error {
 	if err := inproc.Preemption(); !errors.Is(err, inproc.ErrPreemptionOff) {
 		return fmt.Errorf("Preemption() = %v", err)
 	}
-	// One processor is for those who end the calls.
+	// One processor is for those who end the calls. A garbage collection would stop it, then wait for an endless call that nothing
+	// could end any more: none begins, and one that compiling began is over.
 	runtime.GOMAXPROCS(2)
+	debug.SetGCPercent(-1)
 	w, err := newWorld(inproc.Config{}, 2)
 	if err != nil {
 		return err
@@ -93,6 +96,7 @@ func withoutPreemption() error {
 			return err
 		}
 	}
+	runtime.GC()
 	for range 5 {
 		for _, name := range guest.Endless() {
 			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Millisecond)
