@@ -43,7 +43,7 @@ type edge struct {
 	via  clif.Target
 	to   clif.Block
 	crit bool   // has an edge block
-	rare bool   // of a br_table with TableRare, and not its first
+	rare bool   // of a br_table with TableRare, and not its first; or as rareSide guesses
 	at   uint32 // the lowered edge block, once placed
 }
 
@@ -155,9 +155,15 @@ func (o *BlockOrder) collectEdges(b clif.Block) {
 		}
 	}
 	bi.edgeEnd = uint32(len(o.edges))
-	if t != clif.NoInst && f.Insts[t].Op == clif.OpBrTable && f.Insts[t].Cond == clif.TableRare {
+	switch {
+	case t == clif.NoInst:
+	case f.Insts[t].Op == clif.OpBrTable && f.Insts[t].Cond == clif.TableRare:
 		for e := bi.edgeStart + 1; e < bi.edgeEnd; e++ {
 			o.edges[e].rare, o.rare = true, true
+		}
+	case o.rare && bi.edgeEnd-bi.edgeStart == 2:
+		if k := rareSide(f, &f.Insts[t]); k >= 0 {
+			o.edges[bi.edgeStart+uint32(k)].rare = true
 		}
 	}
 }
@@ -215,6 +221,9 @@ func (o *BlockOrder) nextEdge(bi *blockInfo, k uint32) uint32 {
 	n := bi.edgeEnd - bi.edgeStart
 	if n > 1 && o.edges[bi.edgeEnd-1].rare {
 		return k
+	}
+	if n == 2 && o.edges[bi.edgeStart].rare {
+		return 1 - k
 	}
 	if n == 2 {
 		x, y := o.edges[bi.edgeStart].to, o.edges[bi.edgeStart+1].to

@@ -16,6 +16,9 @@ func (c *Compiler) dump(allocated bool) string {
 	}
 	for bi := range in.Blocks {
 		b = c.dumpHead(b, bi)
+		if allocated && out.UnsavedIn(regalloc.Block(bi)) {
+			b = append(b[:len(b)-1], " unsaved\n"...)
+		}
 		r := in.Blocks[bi].Insts
 		for i := regalloc.Inst(r.Start); i < regalloc.Inst(r.End); i++ {
 			b, edits = dumpEdits(b, edits, regalloc.Before(i))

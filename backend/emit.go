@@ -38,6 +38,7 @@ type Emitter struct {
 	tables   []machbuffer.Label
 	stackMap int    // next in Out.StackMaps
 	prologue uint32 // see Code.Prologue
+	saves    []uint32
 
 	code  Code
 	slots []int32
@@ -53,7 +54,7 @@ func (e *Emitter) run() (*Code, error) {
 	b.Reset()
 	b.Stop = in.Stop
 	b.NewLabels(len(in.Blocks))
-	e.sites, e.tables, e.stackMap = e.sites[:0], e.tables[:0], 0
+	e.sites, e.tables, e.stackMap, e.saves = e.sites[:0], e.tables[:0], 0, e.saves[:0]
 	for range e.VC.Tables {
 		e.tables = append(e.tables, b.NewLabel())
 	}
@@ -75,12 +76,18 @@ func (e *Emitter) run() (*Code, error) {
 			bound -= min(bound, e.Target.LandingBytes)
 		}
 		if e.blocks[bi].aligned {
-			b.BindAligned(machbuffer.Label(bi), e.Target.LoopAlign)
+			b.BindAligned(machbuffer.Label(bi), e.Target.LoopAlign, e.blocks[bi].span)
 		} else {
 			b.Bind(machbuffer.Label(bi))
 		}
 		if bi == 0 {
 			e.Target.EmitPrologue(e)
+			if e.Out.SavesAt(in, 0) {
+				e.Target.EmitSaves(e)
+				e.setSaved(true)
+			}
+		} else if len(e.Out.Unsaved) > 0 {
+			e.setSaved(!e.Out.UnsavedIn(regalloc.Block(bi)) && !e.Out.SavesAt(in, regalloc.Block(bi)))
 		}
 		var err error
 		if edits, err = e.insts(edits, blk.Insts, bound); err != nil {
@@ -114,15 +121,33 @@ func (e *Emitter) insts(edits []regalloc.Edit, r regalloc.Range, bound uint32) (
 	b := e.Buf
 	from, limit := b.Offset(), bound
 	pieces := e.Target.MaxPiece > 0 && bound > e.Target.MaxPiece
+	if len(e.Out.Unsaved) > 0 && e.Block > 0 && e.Out.SavesAt(&e.VC.In, regalloc.Block(e.Block)) {
+		if pieces {
+			b.EmitIslandMaybe(e.Target.SavesBytes(&e.Frame))
+			from = b.Offset()
+		}
+		e.Target.EmitSaves(e)
+		e.setSaved(true)
+	}
+	restores := regalloc.NoInst // where that happens, if it does
+	if e.Out.RestoresAt(&e.VC.In, regalloc.Block(e.Block)) {
+		restores = regalloc.Inst(r.End - 1)
+	}
 	for i := regalloc.Inst(r.Start); i < regalloc.Inst(r.End); i++ {
 		e.VC.In.Stop.PollAt(int(i))
 		if pieces {
 			limit = e.pieceBytes(i, edits)
+			if i == restores {
+				limit += e.Target.SavesBytes(&e.Frame)
+			}
 			b.EmitIslandMaybe(limit)
 			from = b.Offset()
 		}
 		for len(edits) > 0 && edits[0].Point <= regalloc.Before(i) {
 			edits = e.edit(edits)
+		}
+		if i == restores {
+			e.Target.EmitRestores(e)
 		}
 		e.OpStart, _ = e.VC.In.OperandRange(i)
 		if e.VC.Insts[i].Op != OpArgs && !leftOut(e.Out.Allocs[e.OpStart:e.VC.In.Insts[i].OperandEnd]) {
@@ -136,6 +161,13 @@ func (e *Emitter) insts(edits []regalloc.Edit, r regalloc.Range, bound uint32) (
 		}
 	}
 	return edits, nil
+}
+
+// setSaved notes whether the code from here on has its caller's callee-saved registers in the frame.
+func (e *Emitter) setSaved(saved bool) {
+	if n := len(e.saves); saved == (n%2 == 0) && e.Frame.Saved != 0 {
+		e.saves = append(e.saves, e.Buf.Offset())
+	}
 }
 
 // leftOut reports whether the instruction with these allocations is a definition that the allocator has left out.
@@ -338,6 +370,7 @@ func (e *Emitter) result(res *machbuffer.Result) *Code {
 	c := &e.code
 	c.Bytes, c.Align, c.Relocs = res.Code, res.Align, res.Relocs
 	c.Prologue, c.FrameBytes = e.prologue, uint32(e.Frame.Size)
+	c.Saved, c.Saves = e.Frame.Saved, e.saves
 	c.Traps, c.StackMaps, c.Calls = c.Traps[:0], c.StackMaps[:0], c.Calls[:0]
 	flag := e.VC.In.Stop
 	c.Traps = stop.Grow(flag, c.Traps, len(res.Traps))

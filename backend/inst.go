@@ -72,7 +72,7 @@ const (
 //	address in other modes               displacement      immediate            -
 //	direct call                          addend            SetPopped, Popped    OfSymbol, Symbol
 //	indirect call                        displacement      SetPopped, Popped    as its address
-//	jump table or chain                  -                 OfTable, Entries     OfTable, Table
+//	jump table or chain                  SetFirst, First   OfTable, Entries     OfTable, Table
 //	page of a symbol (AArch64)           addend            -                    OfSymbol, Symbol
 //	branch                               distance, bytes   bit number           -
 //	conversion with two constants (x64)  -                 -                    OfConst, Const: the first
@@ -140,6 +140,12 @@ func (in *Inst) Table() uint32 { return in.ref }
 
 // Entries returns the number of entries of OfTable.
 func (in *Inst) Entries() int { return int(in.Imm) }
+
+// SetFirst records in in, a jump table, that a comparison in front of it decides the first n entries, which lead to one block.
+func (in *Inst) SetFirst(n int) { in.Disp = int32(n) }
+
+// First returns the number of entries of SetFirst; 0 if nothing is in front of the table.
+func (in *Inst) First() int { return int(in.Disp) }
 
 // SetPopped records in in, a call, that the callee pops n bytes of arguments.
 func (in *Inst) SetPopped(n int) { in.Imm = int64(n) }

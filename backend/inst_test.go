@@ -35,7 +35,8 @@ func TestInst(t *testing.T) {
 	}
 	call, table := Inst{}.OfSymbol(SymFunc(7)), Inst{}.OfTable(7, 3)
 	call.SetPopped(48)
-	if call.Symbol().Func() != 7 || call.Popped() != 48 || table.Table() != 7 || table.Entries() != 3 {
+	table.SetFirst(2)
+	if call.Symbol().Func() != 7 || call.Popped() != 48 || table.Table() != 7 || table.Entries() != 3 || table.First() != 2 {
 		t.Errorf("%+v, %+v", call, table)
 	}
 	var c Inst

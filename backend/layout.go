@@ -30,6 +30,8 @@ type blockPlan struct {
 	header  bool // the top of a loop leads here
 	empty   bool
 	aligned bool
+	// span of an aligned block is how many bytes its loop has at most, if these are to lie in one line of the cache; otherwise 0.
+	span uint32
 	// landing is the label in front of the code that Target.EmitLanding emits, 0 if there is none.
 	landing machbuffer.Label
 }
@@ -61,14 +63,29 @@ func (e *Emitter) plan() {
 		p.start = min(e.end(bi)+p.body+e.Target.BranchBytes(e), tooFar)
 		p.before = p.start
 		if p.header || e.VC.Headers[bi] {
-			innermost := header > p.loopEnd && p.start-e.end(int(p.loopEnd)) <= maxAlignedLoop
+			size := p.start - e.end(int(p.loopEnd))
+			innermost := header > p.loopEnd && size <= maxAlignedLoop
 			p.aligned = innermost && !e.VC.In.Blocks[bi].Cold && e.Target.LoopAlign > 1
+			if p.aligned && size <= machbuffer.CacheLine {
+				p.span = size
+			}
 			header = uint32(bi)
 		}
-		if p.aligned {
+		switch {
+		case p.span != 0:
+			p.before += machbuffer.CacheLine - 1
+		case p.aligned:
 			p.before += e.Target.LoopAlign - 1
 		}
 	}
+}
+
+// loopPadding is how many bytes there are in front of a loop at most, and one more.
+func (e *Emitter) loopPadding() uint32 {
+	if e.Target.LoopAlign > 1 {
+		return machbuffer.CacheLine
+	}
+	return 1
 }
 
 // end returns where block b ends.
@@ -242,16 +259,32 @@ func (e *Emitter) measure() {
 			n = min(n+e.Target.MaxEdit(e, &edits[0]), tooFar)
 			edits = edits[1:]
 		}
+		n = min(n+e.savesBytes(regalloc.Block(bi)), tooFar)
 		p.body = n
 		if n == 0 && blk.Insts.Len() == 1 && e.VC.Insts[blk.Insts.Start].Op == OpJump {
 			to := in.Edges[blk.Succs.Start].To
 			p.empty = int(to) > bi || int(to) < bi && (!e.blocks[to].empty || e.isTop(uint32(to)))
 		}
 		if !p.empty {
-			worst = min(worst+p.body+e.Target.LoopAlign+e.Target.LandingBytes+e.Target.MaxBranches, tooFar)
+			worst = min(worst+p.body+e.loopPadding()+e.Target.LandingBytes+e.Target.MaxBranches, tooFar)
 		}
 	}
 	e.blocks[len(in.Blocks)].worst = worst
+}
+
+// savesBytes bounds the size of the code in block b that saves callee-saved registers, behind the prologue, and that restores them before
+// a jump.
+func (e *Emitter) savesBytes(b regalloc.Block) (n uint32) {
+	if len(e.Out.Unsaved) == 0 || e.Out.Unsaved[b] {
+		return 0
+	}
+	if b > 0 && e.Out.SavesAt(&e.VC.In, b) {
+		n += e.Target.SavesBytes(&e.Frame)
+	}
+	if e.Out.RestoresAt(&e.VC.In, b) {
+		n += e.Target.SavesBytes(&e.Frame)
+	}
+	return n
 }
 
 // isTop reports whether block b is the top of a loop.

@@ -159,7 +159,24 @@ func lowerBrTable(l *Lower, _ clif.Inst, d *clif.InstData) {
 		l.jump()
 		return
 	}
+	l.lowerTable(d, 0)
+}
+
+// lowerTableFirst applies RuleTableFirst.
+func lowerTableFirst(l *Lower, m *Match) {
+	entries := l.TableEdges(int(m.D.C))
+	first := 1
+	for first < len(entries)-1 && entries[first] == entries[0] {
+		l.F.Stop.PollAt(first)
+		first++
+	}
+	l.lowerTable(m.D, first)
+}
+
+// lowerTable appends the jump table of the br_table d; a comparison in front of it decides its first entries.
+func (l *Lower) lowerTable(d *clif.InstData, first int) {
 	in := l.jumpTable(l.Target.Common.JumpTable, d)
+	in.SetFirst(first)
 	index := l.Use(d.ArgA())
 	if l.noSpectre {
 		in.Op = l.Target.Common.JumpTableBare

@@ -23,6 +23,7 @@ const (
 	RuleCondCompare
 	RuleElementConst
 	RuleTableChain
+	RuleTableFirst
 	FirstOwn
 )
 
@@ -46,6 +47,8 @@ var sharedRules = [FirstOwn]RuleDef{
 		Gives: "[base+8k]", Why: "the displacement takes the index"},
 	RuleTableChain: {Name: "br_table_chain", Term: TermInst, Pattern: "(br_table x)", When: "few-entries", Lower: lowerChain,
 		Gives: "a chain of comparisons", Why: "few of them are faster than an indirect jump"},
+	RuleTableFirst: {Name: "br_table_first", Term: TermInst, Pattern: "(br_table x)", When: "rare-entries", Lower: lowerTableFirst,
+		Gives: "a comparison, then the table", Why: "most times the first entry is taken: no load and no indirect jump"},
 }
 
 // Term is the place where rules are tried. Each term has its own order of rules.
@@ -197,10 +200,11 @@ var (
 		},
 	}
 	sharedGuards = map[string]func(l *Lower, m *Match) bool{
-		"low-half":    func(_ *Lower, m *Match) bool { return m.Bytes <= 4 },
-		"two-bytes":   func(_ *Lower, m *Match) bool { return m.Bytes <= 2 },
-		"one-byte":    func(_ *Lower, m *Match) bool { return m.Bytes == 1 },
-		"mask-covers": func(_ *Lower, m *Match) bool { mask := int64(1)<<(8*m.Bytes) - 1; return m.K&mask == mask },
-		"few-entries": func(l *Lower, m *Match) bool { return m.D.C-1 <= MaxChain && l.NumSuccs() > 1 },
+		"low-half":     func(_ *Lower, m *Match) bool { return m.Bytes <= 4 },
+		"two-bytes":    func(_ *Lower, m *Match) bool { return m.Bytes <= 2 },
+		"one-byte":     func(_ *Lower, m *Match) bool { return m.Bytes == 1 },
+		"mask-covers":  func(_ *Lower, m *Match) bool { mask := int64(1)<<(8*m.Bytes) - 1; return m.K&mask == mask },
+		"few-entries":  func(l *Lower, m *Match) bool { return m.D.C-1 <= MaxChain && l.NumSuccs() > 1 },
+		"rare-entries": func(l *Lower, m *Match) bool { return m.D.Cond == clif.TableRare && l.NumSuccs() > 1 },
 	}
 )

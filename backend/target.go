@@ -80,8 +80,12 @@ type Placement struct {
 
 // Emission turns VCode with its allocation into bytes.
 type Emission struct {
-	// EmitPrologue emits the function's entry.
+	// EmitPrologue emits the function's entry, which saves no register but the frame pointer.
 	EmitPrologue func(e *Emitter)
+	// EmitSaves saves the callee-saved registers of Emitter.Frame, behind the prologue or later; EmitRestores restores them. Each is
+	// at most SavesBytes long.
+	EmitSaves, EmitRestores func(e *Emitter)
+	SavesBytes              func(fr *Frame) uint32
 	// EmitInst emits instruction i with its allocations.
 	EmitInst func(e *Emitter, i regalloc.Inst)
 	// EmitRow emits an instruction of a row, with source src: bytes, relocation or label use, and trap site.
@@ -133,7 +137,8 @@ type CommonRows struct {
 	Call, CallInd Op
 	// Ret restores and returns.
 	Ret Op
-	// JumpTable jumps by jump table Inst.Table with Inst.Entries entries and the default: use, early temporary, def of a
+	// JumpTable compares the index with Inst.First, unless that is 0, and jumps to the first entry if it is below, else
+	// by jump table Inst.Table with Inst.Entries entries and the default: use, early temporary, def of a
 	// temporary. If the check is misspeculated, the index is 0, except in JumpTableBare. JumpChain does the same
 	// by comparisons: use.
 	JumpTable, JumpTableBare, JumpChain Op

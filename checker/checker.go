@@ -74,6 +74,8 @@ type blockInfo struct {
 	seen, dirty     bool
 	// continues: see Checker.continues.
 	continues bool
+	// fromSaved and fromUnsaved: some edge comes from a block where callee-saved registers are saved, or are not (Output.Unsaved).
+	fromSaved, fromUnsaved bool
 }
 
 // branch is the end of a block: its state, and the edges yet to be followed to blocks that continue
@@ -167,7 +169,7 @@ func (c *Checker) verifyFrom(b regalloc.Block) *Error {
 	for {
 		c.in.Stop.Poll()
 		c.block = b
-		if err := c.visit(b); err != nil {
+		if err := c.visitSaved(b); err != nil {
 			return err
 		}
 		more := 0

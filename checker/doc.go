@@ -132,7 +132,17 @@
 //
 //	W is in Output.Used, K & CalleeSaved is in Output.Used          [RuleUsed]
 //
-// so that a frame which saves Used & CalleeSaved returns with the caller's values.
+// so that a frame which saves Used & CalleeSaved returns with the caller's values. It does so from the entry on, or, if the
+// output says which blocks are unsaved, where control leaves them; where control comes back to them, it restores. With C = CalleeSaved,
+// W_b what is written in block b, and any edge from b to d,
+//
+//	b unsaved                     implies  W_b & C is empty                 [RuleSaved]
+//	b not unsaved, d unsaved      implies  b has no other edge              [RuleSaved]
+//	b unsaved, d not unsaved      implies  all edges to d come from unsaved blocks
+//	                                                                        [RuleSaved]
+//
+// In the second case, S(l) := {} for each l in C at the end of b. So, by induction over the length of a path, C holds the caller's values
+// throughout each unsaved block, and the frame holds them in the others. Returns of the others restore them.
 //
 // # Cost
 //

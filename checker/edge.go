@@ -175,7 +175,7 @@ func (c *Checker) solve() *Error {
 			if err := c.begin(regalloc.Block(b), c.own[b]); err != nil {
 				return err
 			}
-			if err := c.visit(regalloc.Block(b)); err != nil {
+			if err := c.visitSaved(regalloc.Block(b)); err != nil {
 				return err
 			}
 			edges := c.in.SuccsOf(regalloc.Block(b))

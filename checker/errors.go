@@ -32,9 +32,11 @@ const (
 	RuleUsed
 	// RuleSafepoint: an instruction that may run the collector is no safepoint, or a safepoint cannot run it.
 	RuleSafepoint
+	// RuleSaved: a callee-saved register is written where it is not saved, or cannot be saved and restored as Output.Unsaved says.
+	RuleSaved
 )
 
-var ruleNames = [...]string{"input", "shape", "use", "constraint", "conflict", "edit", "claim", "stack map", "used", "safepoint"}
+var ruleNames = [...]string{"input", "shape", "use", "constraint", "conflict", "edit", "claim", "stack map", "used", "safepoint", "saved"}
 
 func (r Rule) String() string { return ruleNames[r] }
 

@@ -35,6 +35,9 @@ func (c *Checker) prepare() *Error {
 	if err := c.checkBlocks(); err != nil {
 		return err
 	}
+	if err := c.checkUnsaved(); err != nil {
+		return err
+	}
 	if err := c.nameParams(); err != nil {
 		return err
 	}

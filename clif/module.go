@@ -86,6 +86,9 @@ type DataDecl struct {
 	Offset uint64
 }
 
+// DataDropped stands for a data segment that has no DataDecl of its own: an active one, dropped by the init function.
+const DataDropped = ^uint32(0)
+
 // ElemNull and ElemComputed are special entries of ElemDecl.Funcs.
 const (
 	ElemNull     = ^FuncIndex(0)     // a null reference
@@ -124,8 +127,11 @@ type Module struct {
 	Memories []MemoryDecl
 	Tables   []TableDecl
 	Datas    []DataDecl
-	Elems    []ElemDecl
-	Exports  []Export
+	// WasmDatas are the indices into Datas of the Wasm module's data segments, DataDropped for those that are no more when
+	// the functions of the module run.
+	WasmDatas []uint32
+	Elems     []ElemDecl
+	Exports   []Export
 	// Start is the start function, if HasStart (the init function calls it).
 	Start    FuncIndex
 	HasStart bool

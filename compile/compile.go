@@ -80,6 +80,21 @@ type Options struct {
 	stop *stop.Flag
 }
 
+// Fingerprint returns a text that differs whenever options differ in what code may come of a module, in which modules are
+// refused, or in what is checked. It is the same for others, such as the number of workers. It is empty if o has functions that take part,
+// which have no text.
+func (o Options) Fingerprint() string {
+	if o.NewAllocator != nil || o.Control != nil || o.AfterPass != nil || o.Trace != nil || o.generator != nil || o.callReach != 0 {
+		return ""
+	}
+	o.setDefaults()
+	if o.Target == "" {
+		o.Target = HostTarget()
+	}
+	return fmt.Sprintf("level %d, target %q, cpu %q, name %q, limits %+v, features %d, checker %t, fixpoint %t, spectre %t, deterministic %t, eager %t, verify %t",
+		o.OptLevel, o.Target, o.CPU, o.Name, o.Limits, o.Features, !o.SkipChecker, o.Fixpoint, !o.NoSpectre, o.Deterministic, o.EagerInlining, o.Verify)
+}
+
 // generate compiles one function; the Code is valid until the next call.
 type generate func(*clif.Func) (*backend.Code, error)
 

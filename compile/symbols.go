@@ -40,9 +40,7 @@ func (s *relroSection) address(sym objfile.SymbolIndex, addend int64) {
 // exported returns the C symbol of an export; reserved that of something that the module does not
 // name itself.
 func (l *linker) exported(name string) string { return objfile.MangleIn(l.opt.Name, name) }
-func (l *linker) reserved(name string) string {
-	return strings.TrimSuffix(objfile.MangleIn(l.opt.Name, ""), "_") + "__" + name
-}
+func (l *linker) reserved(name string) string { return objfile.ReservedIn(l.opt.Name, name) }
 
 // importKey distinguishes imports that need their own symbols.
 type importKey struct {
@@ -204,6 +202,8 @@ func (l *linker) addRecord() {
 	r.word(uint64(len(l.m.Memories)))
 	r.address(sym(secRelro), tables)
 	r.word(uint64(len(l.m.Tables)))
+	r.address(sym(secAdapters), 0)
+	r.word(uint64(len(l.adapters.code)))
 	slot := func(off uint32, lo, hi uint64, flags uint64, imported, hasMax bool) {
 		if imported {
 			flags |= meta.SlotImported

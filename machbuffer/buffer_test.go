@@ -441,9 +441,9 @@ func TestManyConstants(t *testing.T) {
 func TestBindAligned(t *testing.T) {
 	a := newAsm(t)
 	a.text("nop; jmp H; K:")
-	a.BindAligned(a.label("H"), 8)
+	a.BindAligned(a.label("H"), 8, 0)
 	a.text("nop; je8 H; jmp8 K; X: ret; nop")
-	a.BindAligned(a.label("Z"), 1)
+	a.BindAligned(a.label("Z"), 1, 0)
 	a.text("jmp H")
 	r, err := a.Finish()
 	if err != nil {
@@ -454,6 +454,42 @@ func TestBindAligned(t *testing.T) {
 	}
 	if r.Align != 8 {
 		t.Errorf("align %d", r.Align)
+	}
+}
+
+// TestBindInLine binds loops at offsets that are known, where they fit into a line of 64 bytes, and where they do not.
+func TestBindInLine(t *testing.T) {
+	for _, c := range []struct{ before, align, span, want uint32 }{
+		{40, 16, 16, 48}, // up to the end of the line
+		{40, 16, 17, 64}, // a byte too many
+		{48, 16, 16, 48}, // nothing to do
+		{60, 4, 0, 60},   // no span
+		{60, 4, 64, 64},  // a whole line
+		{64, 4, 64, 64},  // at its beginning
+		{65, 4, 60, 68},  // up to the end of the second line
+		{65, 4, 61, 128}, // a byte too many
+	} {
+		a := newAsm(t)
+		for range c.before {
+			a.text("nop")
+		}
+		l := a.label("L")
+		a.BindAligned(l, c.align, c.span)
+		a.text("ret")
+		r, err := a.Finish()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := uint32(len(r.Code)) - 1; got != c.want {
+			t.Errorf("%+v: bound at %d", c, got)
+		}
+		want := c.align
+		if c.span != 0 {
+			want = CacheLine
+		}
+		if r.Align != want {
+			t.Errorf("%+v: the code is aligned to %d", c, r.Align)
+		}
 	}
 }
 
@@ -537,7 +573,7 @@ func TestTooLarge(t *testing.T) {
 		b.UncondBranch(start, start+1, useL, l)
 		b.AddReloc(b.Offset(), 1, 1, 1)
 		b.AddTrap(b.Offset(), 1, 1)
-		b.BindAligned(a.label("x"), 4)
+		b.BindAligned(a.label("x"), 4, 0)
 		b.EmitIslandMaybe(10)
 		b.EmitIsland(10)
 		b.PutBytes(make([]byte, 9000))
@@ -556,7 +592,7 @@ func TestTooLarge(t *testing.T) {
 	// The limit may also be hit by an island, by padding and by the pool at the end.
 	for _, last := range []func(){
 		func() { b.EmitIsland(4) },
-		func() { b.BindAligned(b.NewLabel(), 1024) },
+		func() { b.BindAligned(b.NewLabel(), 1024, 0) },
 		func() {},
 	} {
 		b.Reset()

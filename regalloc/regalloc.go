@@ -513,15 +513,19 @@ type Output struct {
 	ClaimEnd []uint32
 	// Used is every register that an allocation or edit writes, and every
 	// callee-saved one whose low half an instruction clobbers.
-	Used  PRegSet
-	Stats Stats
+	Used PRegSet
+	// Unsaved says, by block, that callee-saved registers are not saved: they hold the caller's values from its start to its
+	// end, and nothing may write them. It is empty if they are saved everywhere, from the entry on. Where an edge leads from an unsaved
+	// block to another, SavesAt; where one leads back, RestoresAt: so its source has no other successor.
+	Unsaved []bool
+	Stats   Stats
 }
 
 // Reset empties o, keeping its memory.
 func (o *Output) Reset() {
 	o.Allocs, o.Edits = o.Allocs[:0], o.Edits[:0]
 	o.StackMaps, o.StackMapSlots = o.StackMaps[:0], o.StackMapSlots[:0]
-	o.Claims, o.ClaimEnd = o.Claims[:0], o.ClaimEnd[:0]
+	o.Claims, o.ClaimEnd, o.Unsaved = o.Claims[:0], o.ClaimEnd[:0], o.Unsaved[:0]
 	o.SlotWords, o.Used, o.Stats = 0, 0, Stats{}
 }
 

@@ -31,6 +31,8 @@ struct waot_object {
 	uint64_t num_memories;
 	const struct waot_slot *tables;
 	uint64_t num_tables;
+	const char *adapters;
+	uint64_t adapters_size;
 };
 
 extern const struct waot_object lib__object, user__object;
@@ -103,7 +105,7 @@ static char *reserve(uint64_t bytes, uint64_t usable)
 
 static void instantiate(const struct waot_object *o)
 {
-	if (o->abi != 2)
+	if (o->abi != 3)
 		exit(3);
 	for (uint64_t i = 0; i < o->num_memories; i++) {
 		const struct waot_slot *s = &o->memories[i];
@@ -141,16 +143,18 @@ static uint64_t uleb(const unsigned char **p)
 /* find_trap looks the program counter up in .waot.traps: its code, or 0. */
 static int find_trap(const struct waot_object *o, uint64_t pc)
 {
-	uint64_t at = pc - (uint64_t)o->text, off = 0;
+	uint64_t at = pc - (uint64_t)o->text;
 	const unsigned char *p = o->traps + 20;
-	uint64_t n = uleb(&p);
-	for (uint64_t i = 0; i < n; i++) {
-		off += uleb(&p);
+	for (uint64_t kinds = uleb(&p); kinds > 0; kinds--) {
 		int code = *p;
+		uint64_t off = 0;
 		p += 3;
-		uleb(&p);
-		if (off == at)
-			return code;
+		for (uint64_t n = uleb(&p); n > 0; n--) {
+			off += uleb(&p);
+			uleb(&p);
+			if (off == at)
+				return code;
+		}
 	}
 	return 0;
 }

@@ -8,6 +8,8 @@
 //	liveness.go      input                     -> values live into each block
 //	build.go         input, liveness           -> intervals: ranges and uses of values;
 //	                                              reservations of instructions
+//	wrap.go          liveness, intervals,      -> blocks in which callee-saved registers
+//	                 reservations                 are not saved; reservations there
 //	coalesce.go      intervals, reservations   -> classes: parameters and arguments
 //	                                              that should share a place
 //	walk.go          all of these              -> parts of intervals, each in a register
@@ -231,6 +233,7 @@ type Allocator struct {
 	liveness  liveness
 	builder   builder
 	reserved  reservations
+	wrapper   wrapper
 	coalescer coalescer
 	walker    walker
 	spiller   spiller
@@ -260,6 +263,7 @@ func (a *Allocator) run(fn function) error {
 		return err
 	}
 	iv := a.builder.build(fn, &a.liveness, &a.reserved)
+	a.wrapper.wrap(iv, &a.liveness, &a.reserved)
 	a.coalescer.coalesce(iv, &a.reserved)
 	parts, err := a.walker.walk(iv, &a.reserved, &a.coalescer)
 	iv.ranges = a.walker.ranges // has grown
@@ -273,6 +277,9 @@ func (a *Allocator) run(fn function) error {
 		return err
 	}
 	a.emitter.emit(fn, &rs.moves)
+	if fn.out.Used&fn.env.CalleeSaved == 0 {
+		fn.out.Unsaved = fn.out.Unsaved[:0]
+	}
 	rs.makeClaims()
 	return rs.makeStackMaps(a.reserved.safepoints)
 }
@@ -280,7 +287,7 @@ func (a *Allocator) run(fn function) error {
 // forget drops the input and the output, which belong to the caller.
 func (a *Allocator) forget() {
 	for _, fn := range [...]*function{&a.function, &a.liveness.function, &a.builder.function, &a.reserved.function,
-		&a.coalescer.function, &a.walker.function, &a.spiller.function, &a.resolver.function, &a.emitter.function} {
+		&a.wrapper.function, &a.coalescer.function, &a.walker.function, &a.spiller.function, &a.resolver.function, &a.emitter.function} {
 		fn.in, fn.env, fn.out = nil, nil, nil
 	}
 }

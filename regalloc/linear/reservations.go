@@ -24,6 +24,9 @@ type reservations struct {
 	regSets [2][64]uint32
 	// safepoints are positions that no reference passes in a register.
 	safepoints []uint32
+	// unsaved is where callee-saved registers are the caller's; savePrice is what it costs to save and restore one, in units of frequency.
+	unsaved   []span
+	savePrice uint32
 }
 
 type span struct{ start, end uint32 }
@@ -45,6 +48,7 @@ func (rv *reservations) reset(fn function) {
 	rv.setOf = stop.Resize(rv.in.Stop, rv.setOf, len(rv.in.ClobberSets))
 	clear(rv.setOf)
 	rv.safepoints = rv.safepoints[:0]
+	rv.unsaved, rv.savePrice = rv.unsaved[:0], 2*entryFreq
 }
 
 // clobber reserves the clobber set with the given index at pos.
@@ -128,7 +132,12 @@ func (w *walker) firstAt(list []uint32, p, from uint32) uint32 {
 // firstSpan returns the start of the first reservation of r by an operand in
 // which part p is live (at least p's start), or inf.
 func (w *walker) firstSpan(r regalloc.PReg, p uint32) uint32 {
-	l := w.reserved.spans[r]
+	return w.firstOf(&w.reserved.spans[r], p)
+}
+
+// firstOf returns the start of the first of the spans in which part p is live (at least p's start), or inf. It drops spans that are past.
+func (w *walker) firstOf(spans *[]span, p uint32) uint32 {
+	l := *spans
 	if len(l) == 0 {
 		return inf
 	}
@@ -136,7 +145,7 @@ func (w *walker) firstSpan(r regalloc.PReg, p uint32) uint32 {
 	for len(l) > 0 && l[len(l)-1].end <= w.pos {
 		l = l[:len(l)-1]
 	}
-	w.reserved.spans[r] = l
+	*spans = l
 	j := len(l) - 1
 	if j < 0 || l[j].start >= pt.end {
 		return inf

@@ -24,9 +24,12 @@ type walker struct {
 	losing *[64]uint32     // by register: the clobber sets that lose the current part there
 	wish   regalloc.PReg   // register that holds most arguments of a parameter; see vote
 	refAt  uint32          // where the current part meets a safepoint, if it is a reference
-	nSplit int
-	effort int // steps left for looking at where values are elsewhere
-	pays   tri // whether saving a register pays for the current part
+	// unsavedAt is where the current part meets code in which the registers of kept are the caller's.
+	unsavedAt uint32
+	kept      regalloc.PRegSet
+	nSplit    int
+	effort    int // steps left for looking at where values are elsewhere
+	pays      tri // whether saving a register pays for the current part
 }
 
 // tri is a fact that may not be known yet.
@@ -44,6 +47,10 @@ func (w *walker) walk(iv intervals, reserved *reservations, classes *coalescer) 
 	w.intervals, w.reserved, w.coalescer = iv, reserved, classes
 	w.budget = 1024 + 32*(len(w.in.Insts)+len(w.in.Operands)+len(w.in.VRegs)+len(w.in.VRegLists))
 	w.effort = 1024 + 16*(len(w.in.Insts)+len(w.in.VRegLists))
+	w.kept = 0
+	if len(reserved.unsaved) > 0 {
+		w.kept = w.env.CalleeSaved
+	}
 	w.makeParts()
 	for word := range w.marks {
 		for w.marks[word] != 0 {
@@ -155,6 +162,9 @@ func (w *walker) place(p uint32) error {
 		w.toMemory(p, true)
 		return nil
 	}
+	if w.kept != 0 && p >= uint32(len(w.vregs)) && w.wish == regalloc.NoPReg {
+		w.hintUnsaved(p)
+	}
 	if vr.flags&isParam != 0 && pt.start == w.ranges[vr.rng].start && w.vote(pt.vreg) {
 		w.toMemory(p, true)
 		return nil
@@ -164,6 +174,15 @@ func (w *walker) place(p uint32) error {
 		return nil
 	}
 	return w.placeBlocked(p)
+}
+
+// hintUnsaved sets w.wish for a part that begins where callee-saved registers are not saved any more, or not yet, and is not the first of its value:
+// the first may have been in a register on the way there.
+func (w *walker) hintUnsaved(p uint32) {
+	pt := &w.parts[p]
+	if b := w.instBlock[instOf(pt.start)]; w.out.Unsaved[b] && w.parts[pt.vreg].loc.IsReg() {
+		w.wish = w.parts[pt.vreg].loc.Reg()
+	}
 }
 
 // placeRemat places p, a part of a value that can be rematerialised. If no register is free, it shortens p as
@@ -206,6 +225,9 @@ func (w *walker) meetSets(p uint32) {
 			w.setAt[k] = w.firstAt(l, p, 0)
 		}
 	}
+	if len(w.reserved.unsaved) > 0 {
+		w.unsavedAt = w.firstOf(&w.reserved.unsaved, p)
+	}
 	w.refAt = inf
 	f := w.vregs[w.parts[p].vreg].flags
 	w.losing = &w.reserved.regSets[f&isWide>>wideShift]
@@ -220,6 +242,9 @@ func (w *walker) reservedAt(r regalloc.PReg, p uint32) uint32 {
 	at := w.refAt
 	for s := w.losing[r&63]; s != 0; s &= s - 1 {
 		at = min(at, w.setAt[bits.TrailingZeros32(s)&(maxSets-1)])
+	}
+	if w.kept.Has(r) {
+		at = min(at, w.unsavedAt)
 	}
 	if l := w.reserved.spans[r&63]; len(l) > 0 && l[len(l)-1].start < min(at, w.parts[p].end) {
 		at = min(at, w.firstSpan(r, p))
@@ -265,6 +290,9 @@ func (w *walker) placeFree(p uint32) bool {
 	need, now := w.needNow(p)
 	if !now {
 		need = w.firstWish(p)
+		if w.kept != 0 {
+			need = min(need, w.opens(p))
+		}
 	}
 	longest := candidate{regalloc.NoPReg, max(pt.start, need)}
 	unpaid := longest // the same among registers that are not worth saving
@@ -323,6 +351,16 @@ func (w *walker) placeFree(p uint32) bool {
 	}
 	w.assign(p, longest.reg)
 	return true
+}
+
+// opens returns the last position before part p, if it begins where callee-saved registers are not saved, comes to where they are: it may have one
+// from there on. Else it returns inf.
+func (w *walker) opens(p uint32) uint32 {
+	l := w.reserved.unsaved
+	if n := len(l); n > 0 && w.unsavedAt <= w.parts[p].start && l[n-1].end < w.parts[p].end {
+		return l[n-1].end - 1
+	}
+	return inf
 }
 
 // mayOutweigh reports whether to look for a register to evict, where spare is free but another class covets it, or members of
@@ -433,7 +471,7 @@ const maxUses = 32
 // countsUp reports whether the first uses of part p run as often as a save and a restore.
 func (w *walker) countsUp(p uint32) bool {
 	pt := &w.parts[p]
-	weight, price := uint32(0), uint32(2*entryFreq)
+	weight, price := uint32(0), w.reserved.savePrice
 	if w.vregs[pt.vreg].flags&(isRemat|isArg) != 0 {
 		price *= 2
 	}

@@ -108,11 +108,7 @@ func declareExports(cm *clif.Module, m *wasmfront.Module) {
 }
 
 func declareSegments(cm *clif.Module, m *wasmfront.Module) {
-	for i := range m.Data {
-		cm.Stop.Poll()
-		cm.Datas = append(cm.Datas, clif.DataDecl{Bytes: m.Data[i].Bytes})
-	}
-	findStatic(cm, m)
+	declareDatas(cm, m)
 	for i := range m.Elems {
 		e := &m.Elems[i]
 		d := clif.ElemDecl{Type: typeOf(e.Type)}
@@ -125,31 +121,6 @@ func declareSegments(cm *clif.Module, m *wasmfront.Module) {
 			d.Funcs = append(d.Funcs, elemEntry(&e.Exprs[j]))
 		}
 		cm.Elems = append(cm.Elems, d)
-	}
-}
-
-// findStatic marks the static data segments: the active ones up to the first whose place is not
-// a constant, or not inside the memory as it is at first. A memory that is imported has contents
-// already. If a table is imported, functions put there by an instantiation
-// that fails later could see what had not been written yet.
-func findStatic(cm *clif.Module, m *wasmfront.Module) {
-	for i := range cm.Tables {
-		if cm.Tables[i].Import != nil {
-			return
-		}
-	}
-	for i := range m.Data {
-		d := &m.Data[i]
-		if d.Mode != wasmfront.SegmentActive {
-			continue
-		}
-		at, ok := constBits(&d.OffExpr)
-		mem := &cm.Memories[d.Memory]
-		if !ok || mem.Import != nil || at+uint64(len(d.Bytes)) > mem.Min*abi.PageSize {
-			return
-		}
-		x := &cm.Datas[i]
-		x.Static, x.Memory, x.Offset = true, clif.MemoryIndex(d.Memory), at
 	}
 }
 
@@ -195,13 +166,7 @@ func (t *Translator) Init(f *clif.Func) {
 		}
 	}
 	t.initElems()
-	for i := range m.Data {
-		f.Stop.Poll()
-		if d := &m.Data[i]; d.Mode == wasmfront.SegmentActive {
-			t.b.Src = uint32(d.Offset)
-			t.initData(uint32(i), d)
-		}
-	}
+	t.initDatas()
 	if m.HasStart {
 		t.b.Src = uint32(m.StartOffset)
 		t.b.Call(clif.FuncIndex(m.Start), nil)
@@ -238,16 +203,6 @@ func (t *Translator) initElems() {
 			t.b.EntityEffect(clif.OpElemDrop, clif.Invalid, uint32(i), 0)
 		}
 	}
-}
-
-func (t *Translator) initData(i uint32, d *wasmfront.DataSegment) {
-	to := t.wide(t.constExpr(&d.OffExpr))
-	n := t.b.Iconst(clif.I64, uint64(len(d.Bytes)))
-	t.checkEnd(to, n, t.b.Entity(clif.OpMemorySize, clif.Invalid, d.Memory), abi.TrapMemoryOutOfBounds)
-	// As many bytes as the segment has left: none where the host has put them in place.
-	left := t.b.Entity(clif.OpDataLen, clif.Invalid, i)
-	t.b.EntityEffect(clif.OpMemoryInit, clif.Invalid, d.Memory, i, to, t.b.Iconst(clif.I64, 0), left)
-	t.b.EntityEffect(clif.OpDataDrop, clif.Invalid, i, 0)
 }
 
 // constOps are the arithmetic operators of constant expressions.

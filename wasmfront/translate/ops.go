@@ -102,13 +102,21 @@ func (t *Translator) memoryFill(op *wasmfront.Operator, _ *handler) {
 
 func (t *Translator) memoryInit(op *wasmfront.Operator, _ *handler) {
 	n, from, to := t.wide(t.pop()), t.wide(t.pop()), t.wide(t.pop())
-	t.checkEnd(from, n, t.b.Entity(clif.OpDataLen, clif.Invalid, op.Index), abi.TrapMemoryOutOfBounds)
+	data := t.cm.WasmDatas[op.Index]
+	if data == clif.DataDropped {
+		t.checkEnd(from, n, t.b.Iconst(clif.I64, 0), abi.TrapMemoryOutOfBounds)
+		t.checkEnd(to, n, t.memoryBytes(op.Index2), abi.TrapMemoryOutOfBounds)
+		return
+	}
+	t.checkEnd(from, n, t.b.Entity(clif.OpDataLen, clif.Invalid, data), abi.TrapMemoryOutOfBounds)
 	t.checkEnd(to, n, t.memoryBytes(op.Index2), abi.TrapMemoryOutOfBounds)
-	t.b.EntityEffect(clif.OpMemoryInit, clif.Invalid, op.Index2, op.Index, to, from, n)
+	t.b.EntityEffect(clif.OpMemoryInit, clif.Invalid, op.Index2, data, to, from, n)
 }
 
 func (t *Translator) dataDrop(op *wasmfront.Operator, _ *handler) {
-	t.b.EntityEffect(clif.OpDataDrop, clif.Invalid, op.Index, 0)
+	if data := t.cm.WasmDatas[op.Index]; data != clif.DataDropped {
+		t.b.EntityEffect(clif.OpDataDrop, clif.Invalid, data, 0)
+	}
 }
 
 func (t *Translator) tableLen(table uint32) clif.Value {

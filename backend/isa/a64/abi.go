@@ -48,7 +48,6 @@ func emitPrologue(e *backend.Emitter) {
 	}
 	e.SetUpFrame(FrameSetup[:])
 	emitLower(e, e.Frame.Size)
-	emitSaved(e, &saves)
 }
 
 // emitLower lowers the stack pointer by n bytes. Each page is touched before the stack pointer moves
@@ -94,6 +93,12 @@ var (
 	restores = savedRows{{asm.Ldp, asm.Ldr}, {asm.Fldp, asm.Fldr}}
 )
 
+// emitSaves implements backend.Target.EmitSaves.
+func emitSaves(e *backend.Emitter) { emitSaved(e, &saves) }
+
+// emitRestores implements backend.Target.EmitRestores.
+func emitRestores(e *backend.Emitter) { emitSaved(e, &restores) }
+
 // emitSaved saves or restores the callee-saved registers, neighbours of one class in pairs. The first is the
 // highest in memory.
 func emitSaved(e *backend.Emitter, rows *savedRows) {
@@ -115,9 +120,14 @@ func emitSaved(e *backend.Emitter, rows *savedRows) {
 	}
 }
 
+// savesBytes implements backend.Target.SavesBytes.
+func savesBytes(fr *backend.Frame) uint32 { return uint32(4 * fr.Saved.Len()) }
+
 // emitEpilogue restores registers and returns, popping stack arguments.
 func emitEpilogue(e *backend.Emitter) {
-	emitSaved(e, &restores)
+	if !e.Out.UnsavedIn(regalloc.Block(e.Block)) {
+		emitRestores(e)
+	}
 	if e.Frame.Size > 0 {
 		op(e, backend.Inst{Op: asm.AddImm, Size: 8}, asm.FP, asm.SP)
 	}
@@ -132,4 +142,4 @@ func emitEpilogue(e *backend.Emitter) {
 }
 
 // epilogueBytes bounds the size of the code that emitEpilogue emits.
-func epilogueBytes(fr *backend.Frame) uint32 { return uint32(4*fr.Saved.Len() + 5*4) }
+func epilogueBytes(fr *backend.Frame) uint32 { return savesBytes(fr) + 5*4 }

@@ -31,8 +31,8 @@ type pseudo struct {
 
 var pseudos = [endPseudo - asm.NumOps]pseudo{
 	opCallInd - asm.NumOps:       {"call_ind", 5 * 4, nil},
-	opJumpTable - asm.NumOps:     {"jump_table", 10 * 4, emitJumpTable},
-	opJumpTableBare - asm.NumOps: {"jump_table_bare", 8 * 4, emitJumpTable},
+	opJumpTable - asm.NumOps:     {"jump_table", 10*4 + firstBytes, emitJumpTable},
+	opJumpTableBare - asm.NumOps: {"jump_table_bare", 8*4 + firstBytes, emitJumpTable},
 	opJumpChain - asm.NumOps:     {"jump_chain", 8 * (backend.MaxChain + 1), emitJumpChain},
 	opCompareTwo - asm.NumOps:    {"compare_two", 2 * 4, emitCompareTwo},
 }
@@ -78,6 +78,24 @@ func (s *seq) compareIndex(k int64, t regalloc.PReg) {
 	s.op(asm.Cmp, 4, s.r(0), t)
 }
 
+// firstBytes is the most that emitFirst appends.
+const firstBytes = 4 * 4
+
+// emitFirst emits what stands in front of a jump table (backend.Inst.First), if anything does. t is a register for it.
+func (s *seq) emitFirst(t regalloc.PReg) {
+	e, n := s.e, int64(s.in.First())
+	if n == 0 {
+		return
+	}
+	first := e.Label(e.Dest(e.Table(s.in.Table())[0]))
+	if n == 1 {
+		emitBranch(e, testOf(&backend.Inst{Op: asm.Cbz, Size: 4}, s.regs), first)
+		return
+	}
+	s.compareIndex(n, t)
+	s.j(asm.LO, first)
+}
+
 // emitJumpTable: use index, early temporary t, def u (may be the index's register). The table follows, and its
 // entries are distances from its start. If the processor wrongly predicts that the index is in range, it
 // uses index 0, except in opJumpTableBare.
@@ -86,6 +104,7 @@ func emitJumpTable(s *seq) {
 	b := e.Buf
 	blocks := e.Table(s.in.Table())
 	n := len(blocks) - 1
+	s.emitFirst(t)
 	s.compareIndex(int64(n), t)
 	s.j(asm.HS, e.Label(e.Dest(blocks[n])))
 	index := s.r(0)

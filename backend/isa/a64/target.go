@@ -58,7 +58,7 @@ func New(features asm.Feature) *backend.Target {
 		},
 		Placement: backend.Placement{LoopAlign: loopAlign, Rotate: true, MaxPiece: maxPiece},
 		Emission: backend.Emission{
-			EmitPrologue: emitPrologue, EmitInst: emitInst, EmitRow: put, AppendMove: asm.AppendMove,
+			EmitPrologue: emitPrologue, EmitSaves: emitSaves, EmitRestores: emitRestores, SavesBytes: savesBytes, EmitInst: emitInst, EmitRow: put, AppendMove: asm.AppendMove,
 			EmitLanding: emitLanding, LandingBytes: 4,
 		},
 		Bounds:   backend.Bounds{MaxBytes: maxBytes, MaxEdit: maxEdit, BranchBytes: branchBytes, MaxBranches: maxBranches},

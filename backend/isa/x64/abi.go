@@ -43,11 +43,6 @@ func CFI() *abi.CFI {
 func emitPrologue(e *backend.Emitter) {
 	e.SetUpFrame(FrameSetup[:])
 	emitLower(e, e.Frame.Size)
-	for i, s := 0, e.Frame.Saved; s != 0; i++ {
-		r := s.First()
-		s = s.Remove(r)
-		op(e, backend.Inst{Op: asm.MovStore, Size: 8, Mode: backend.ModeBase, Disp: e.Frame.SavedOffset(i)}, asm.RBP, r)
-	}
 }
 
 // emitLower lowers the stack pointer by n bytes. Each page is touched before the stack pointer moves
@@ -77,12 +72,28 @@ func probe(e *backend.Emitter) {
 	op(e, backend.Inst{Op: asm.CmpMem, Size: 8, Mode: backend.ModeBase}, asm.RSP, asm.RSP)
 }
 
-// emitEpilogue restores registers and returns, popping stack arguments.
-func emitEpilogue(e *backend.Emitter) {
+// emitSaves implements backend.Target.EmitSaves.
+func emitSaves(e *backend.Emitter) { emitSaved(e, asm.MovStore) }
+
+// emitRestores implements backend.Target.EmitRestores.
+func emitRestores(e *backend.Emitter) { emitSaved(e, asm.Mov) }
+
+// emitSaved saves or restores the callee-saved registers, by row.
+func emitSaved(e *backend.Emitter, row backend.Op) {
 	for i, s := 0, e.Frame.Saved; s != 0; i++ {
 		r := s.First()
 		s = s.Remove(r)
-		op(e, backend.Inst{Op: asm.Mov, Size: 8, Mode: backend.ModeBase, Disp: e.Frame.SavedOffset(i)}, asm.RBP, r)
+		op(e, backend.Inst{Op: row, Size: 8, Mode: backend.ModeBase, Disp: e.Frame.SavedOffset(i)}, asm.RBP, r)
+	}
+}
+
+// savesBytes implements backend.Target.SavesBytes.
+func savesBytes(fr *backend.Frame) uint32 { return uint32(8 * fr.Saved.Len()) }
+
+// emitEpilogue restores registers and returns, popping stack arguments.
+func emitEpilogue(e *backend.Emitter) {
+	if !e.Out.UnsavedIn(regalloc.Block(e.Block)) {
+		emitRestores(e)
 	}
 	if e.Frame.Size > 0 {
 		op(e, backend.Inst{Op: asm.Leave})

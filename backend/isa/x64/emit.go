@@ -370,7 +370,7 @@ func maxBytes(e *backend.Emitter, i regalloc.Inst, allocs []regalloc.Allocation)
 	n := asm.Bound(in, allocs, &e.Frame) + tailBytes[in.Tail] + extraBytes[in.Op]
 	switch in.Op {
 	case asm.Ret:
-		n = uint32(8*e.Frame.Saved.Len() + 4)
+		n = savesBytes(&e.Frame) + 4
 	case asm.Call, asm.CallInd:
 		if in.Popped() > 0 {
 			n += 7

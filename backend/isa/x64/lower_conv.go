@@ -146,4 +146,5 @@ func lowerBitcast(l *lower, _ clif.Inst, d *clif.InstData) {
 	l.Emit(backend.Inst{Op: asm.MovdFromF, Size: size}, l.Use(x), l.Def(d, 0))
 }
 
+// lowerBitcastMem applies RuleBitcastMem and RuleIreduceMem: the bits in memory are those of the result.
 func lowerBitcastMem(l *lower, m *match) { l.LoadAs(m, loaded(l, m)) }

@@ -51,8 +51,8 @@ var pseudos = [endPseudo - asm.NumOps]pseudo{
 	opToUint32Sat - asm.NumOps:   {"cvt_to_u32_sat", 64, emitToUint32Sat},
 	opToSint32Sat - asm.NumOps:   {"cvt_to_s32_sat", 64, emitToSint32Sat},
 	opToSint64Sat - asm.NumOps:   {"cvt_to_s64_sat", 64, emitToSint64Sat},
-	opJumpTable - asm.NumOps:     {"jump_table", 48, emitJumpTable},
-	opJumpTableBare - asm.NumOps: {"jump_table_bare", 40, emitJumpTable},
+	opJumpTable - asm.NumOps:     {"jump_table", 48 + firstBytes, emitJumpTable},
+	opJumpTableBare - asm.NumOps: {"jump_table_bare", 40 + firstBytes, emitJumpTable},
 	opJumpChain - asm.NumOps:     {"jump_chain", 16 * (backend.MaxChain + 1), emitJumpChain},
 }
 
@@ -288,6 +288,24 @@ func toSintSat(s *seq, n uint8, most int64) {
 func emitToSint32Sat(s *seq) { toSintSat(s, 4, math.MaxInt32) }
 func emitToSint64Sat(s *seq) { toSintSat(s, 8, math.MaxInt64) }
 
+// firstBytes is the most that emitFirst appends.
+const firstBytes = 7 + jccLen
+
+// emitFirst emits what stands in front of a jump table (backend.Inst.First), if anything does.
+func (s *seq) emitFirst() {
+	e, below := s.e, asm.B
+	switch n := s.in.First(); n {
+	case 0:
+		return
+	case 1:
+		s.op(asm.Test, 4, s.r(0), s.r(0))
+		below = asm.E
+	default:
+		s.imm(asm.CmpImm, 4, int64(n), s.r(0))
+	}
+	jccFar(e, below, e.Label(e.Dest(e.Table(s.in.Table())[0])))
+}
+
 // emitJumpTable: use index, early temporary t, def u (may be the index's register). The table's entries are
 // distances from its start. If the processor wrongly predicts that the index is in range, it uses index 0, except in
 // opJumpTableBare.
@@ -295,6 +313,7 @@ func emitJumpTable(s *seq) {
 	e, t, u := s.e, s.r(1), s.r(2)
 	blocks := e.Table(s.in.Table())
 	index, table, distance := s.r(0), t, u
+	s.emitFirst()
 	s.imm(asm.CmpImm, 4, int64(s.in.Entries()), index)
 	jccFar(e, asm.AE, e.Label(e.Dest(blocks[len(blocks)-1])))
 	if s.in.Op == opJumpTable {
@@ -334,7 +353,7 @@ func emitJumpChain(s *seq) {
 // emitTable implements backend.Target.EmitTable.
 func emitTable(e *backend.Emitter, n uint32) {
 	b := e.Buf
-	b.BindAligned(e.TableLabel(n), 4)
+	b.BindAligned(e.TableLabel(n), 4, 0)
 	blocks := e.Table(n)
 	if e.VC.Chained[n] {
 		return

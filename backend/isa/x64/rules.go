@@ -50,6 +50,7 @@ const (
 	RuleSext8Mem
 	RuleSext16Mem
 	RuleSext32Mem
+	RuleIreduceMem
 	RuleSdivNonzero
 	RuleSremDivisor
 	// Floats and conversions.
@@ -211,6 +212,8 @@ var rows = [numRules]backend.RuleDef{
 		Gives: "movsx [x]", Why: "the load is saved"},
 	RuleSext32Mem: {Name: "sext32_mem", Pattern: "(sext32|sextend [x:4])", Lower: lowerUnaryMem(asm.Movsx32),
 		Gives: "movsxd [x]", Why: "the load is saved"},
+	RuleIreduceMem: {Name: "ireduce_mem", Pattern: "(ireduce [x:8])", When: "always-mapped", Lower: lowerBitcastMem,
+		Gives: "mov r32, [x]", Why: "the wrap is saved"},
 	RuleSdivNonzero: {Name: "sdiv_nonzero", Pattern: "(sdiv x k:nonzero)", Lower: lowerSdivNonzero,
 		Gives: "idiv", Why: "no test of the divisor"},
 	RuleSremDivisor: {Name: "srem_divisor", Pattern: "(srem x k:divisor)", Lower: lowerSremDivisor,
@@ -423,6 +426,8 @@ var words = backend.Vocabulary{
 		"carry-left":  func(l *lower, m *match) bool { return isCarry(l, m, 0) },
 		// other-half: an instruction in front computes the other half of the same product.
 		"other-half": func(l *lower, m *match) bool { return otherHalf(l, m) != clif.NoInst },
+		// always-mapped: the load is of a global or a size, so that reading fewer bytes cannot save it from faulting.
+		"always-mapped": func(l *lower, m *match) bool { return l.F.Insts[m.Load].Op != clif.OpLoad },
 		// lane-load: the load is of a lane.
 		"lane-load": func(_ *lower, m *match) bool { return m.T.LaneBits() >= 32 },
 		// lane-stored: the store is of a lane as wide as those of y.

@@ -52,7 +52,7 @@ func New(features asm.Feature) *backend.Target {
 		},
 		Placement: backend.Placement{LoopAlign: loopAlign},
 		Emission: backend.Emission{
-			EmitPrologue: emitPrologue, EmitInst: emitInst, EmitRow: put, AppendMove: asm.AppendMove,
+			EmitPrologue: emitPrologue, EmitSaves: emitSaves, EmitRestores: emitRestores, SavesBytes: savesBytes, EmitInst: emitInst, EmitRow: put, AppendMove: asm.AppendMove,
 			EmitSwap: emitSwap, EmitTable: emitTable,
 		},
 		Bounds:   backend.Bounds{MaxBytes: maxBytes, MaxEdit: maxEdit, BranchBytes: branchBytes, MaxBranches: maxBranches},
