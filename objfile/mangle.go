@@ -3,6 +3,7 @@ package objfile
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"strings"
 )
 
 // Mangle turns any string into part of a C identifier, and different strings into
@@ -37,6 +38,11 @@ func MangleIn(module, name string) string {
 		m = "Z3" + m
 	}
 	return m + "_" + Mangle(name)
+}
+
+// ReservedIn returns the symbol of something that the module does not name itself, such as its record.
+func ReservedIn(module, name string) string {
+	return strings.TrimSuffix(MangleIn(module, ""), "_") + "__" + name
 }
 
 // Suffixes of the symbols of a function in the waot convention and of its descriptor.

@@ -44,3 +44,44 @@ func propertyNote(property, value uint32) Section {
 
 // StackNote returns the empty section .note.GNU-stack: the code needs no executable stack.
 func StackNote() Section { return Section{Name: ".note.GNU-stack", Align: 1} }
+
+// SectionProperty is the name of the section of PropertyNote and BTINote.
+const SectionProperty = ".note.gnu.property"
+
+// MergeProperties returns the note of a program whose parts have these notes, where nil is a part without one: it needs what
+// any part needs, and keeps what all of them keep. It is nil if there is nothing to say. Properties of other kinds than those
+// of PropertyNote and BTINote count as absent.
+func MergeProperties(notes [][]byte) []byte {
+	needed, features := uint32(0), ^uint32(0)
+	for _, b := range notes {
+		needed |= property(b, x86ISANeeded)
+		features &= property(b, a64Feature1)
+	}
+	switch {
+	case needed != 0:
+		return propertyNote(x86ISANeeded, needed).Data
+	case features != 0 && len(notes) != 0:
+		return propertyNote(a64Feature1, features).Data
+	}
+	return nil
+}
+
+// property returns the four bytes of a property in a note, or 0.
+func property(b []byte, want uint32) uint32 {
+	const header, value = 16, 8
+	le := binary.LittleEndian
+	if len(b) < header || le.Uint32(b[8:]) != ntGNUProperty {
+		return 0
+	}
+	for at := header; at+value+4 <= len(b); {
+		size := int(le.Uint32(b[at+4:]))
+		if le.Uint32(b[at:]) == want && size == 4 {
+			return le.Uint32(b[at+value:])
+		}
+		if size > len(b) {
+			return 0
+		}
+		at += value + (size+7)&^7
+	}
+	return 0
+}

@@ -1,0 +1,367 @@
+// Package cheader writes the C header of an object: prototypes of what the module exports and imports, access to its memories,
+// tables and globals, and functions that make instances.
+//
+// Place in the pipeline: behind compile. cmd/waot writes the header beside the object; it needs the header of
+// internal/cruntime.
+//
+// Input: the metadata of a module, and the prefix that its symbols have.
+// Output: the text of a header for C11 and C++17. docs/embedding-c.md explains it.
+//
+// This package is not part of the stable API and may change in any release.
+package cheader
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/objfile"
+)
+
+// cTypes are the C types of values.
+var cTypes = map[meta.ValType]string{
+	abi.I32: "int32_t", abi.I64: "int64_t", abi.F32: "float", abi.F64: "double",
+	abi.V128: "waot_v128", abi.FuncRef: "waot_ref", abi.ExternRef: "waot_ref",
+}
+
+// generator writes one header.
+type generator struct {
+	bytes.Buffer
+	m      *meta.Module
+	module string // prefix of the symbols, not mangled
+	prefix string // of names in C
+	names  names
+	// symbols are those of functions, with what they stand for.
+	symbols map[string]string
+	// imports and exports are the declared names in C, by index; "" for what is declared elsewhere or is no function.
+	imports, exports []string
+}
+
+// Generate returns the header of an object whose symbols have the prefix. An error says which names cannot be told apart in C.
+func Generate(m *meta.Module, prefix string) ([]byte, error) {
+	g := &generator{m: m, module: prefix, prefix: identifier(prefix)}
+	if err := g.chooseNames(); err != nil {
+		return nil, err
+	}
+	guard := "WAOT_MODULE_" + strings.ToUpper(g.prefix) + "_H"
+	g.line("/* C interface of the WebAssembly module %s, compiled by waot. Generated: do not edit. */", quoted(prefix))
+	g.line("#ifndef %s\n#define %s\n\n#include \"waot_runtime.h\"\n", guard, guard)
+	g.line("#ifdef __cplusplus\nextern \"C\" {\n#endif\n")
+	g.line("extern const waot_object %s%s;\n", g.object(), label(g.object(), objfile.ReservedIn(prefix, "object")))
+	g.functionImports()
+	g.functionExports()
+	g.accessors()
+	g.importStruct()
+	g.instantiate()
+	g.exportStruct()
+	g.further()
+	g.line("#ifdef __cplusplus\n}\n#endif\n#endif")
+	return g.Bytes(), nil
+}
+
+func (g *generator) line(format string, args ...any) {
+	fmt.Fprintf(g, format, args...)
+	g.WriteByte('\n')
+}
+
+// object is the record's name.
+func (g *generator) object() string { return g.prefix + "__object" }
+
+// quoted is a name of a module's for a comment.
+func quoted(name string) string {
+	return strings.ReplaceAll(fmt.Sprintf("%+q", name), "*/", `*\/`)
+}
+
+// label is the assembler name of something whose symbol is not its name in C.
+func label(name, symbol string) string {
+	if name == symbol {
+		return ""
+	}
+	return fmt.Sprintf(" __asm__(%q)", symbol)
+}
+
+// signature returns the result type and the parameters of a function in C.
+func signature(t *meta.FuncType) (result, params string) {
+	var list []string
+	result = "void"
+	switch {
+	case len(t.Results) == 1:
+		result = cTypes[t.Results[0]]
+	case len(t.Results) > 1:
+		list = append(list, "uint64_t *results")
+	}
+	for _, p := range t.Params {
+		list = append(list, cTypes[p])
+	}
+	if len(list) == 0 {
+		list = append(list, "void")
+	}
+	return result, strings.Join(list, ", ")
+}
+
+func (g *generator) funcType(i uint32) *meta.FuncType { return &g.m.Types[g.m.Funcs[i].Type] }
+
+// prototype declares a function.
+func (g *generator) prototype(name, symbol, wasm string, t *meta.FuncType) {
+	result, params := signature(t)
+	comment := ""
+	if !strings.HasSuffix(name, "_"+wasm) {
+		comment = " /* " + quoted(wasm) + " */"
+	}
+	g.line("%s %s(%s)%s;%s", result, name, params, label(name, symbol), comment)
+}
+
+func (g *generator) functionImports() {
+	first := true
+	for i, name := range g.imports {
+		if name == "" {
+			continue
+		}
+		if first {
+			g.line("/* Functions that the module imports: the program, or another object, defines them. */")
+			first = false
+		}
+		n := g.m.Funcs[i].Import
+		g.prototype(name, objfile.MangleIn(n.Module, n.Name), n.Name, g.funcType(uint32(i)))
+	}
+	if !first {
+		g.line("")
+	}
+}
+
+func (g *generator) functionExports() {
+	g.line("/* Functions that the module exports, in the linked instance. */")
+	for i := range g.m.Exports {
+		if x := &g.m.Exports[i]; x.Kind == abi.ExternFunc {
+			g.prototype(g.exports[i], objfile.MangleIn(g.module, x.Name), x.Name, g.funcType(x.Index))
+		}
+	}
+	g.line("")
+}
+
+// own begins the definition of a function of the header's own. If an export has its name as its symbol, the function gets another symbol: some
+// compilers give equal symbols one meaning even if one of them is local.
+func (g *generator) own(result, name, params string) {
+	name = g.prefix + "_" + name
+	if g.symbols[name] != "" {
+		g.line("static inline %s%s(%s) __asm__(%q);", result, name, params, name+".own")
+	}
+	g.line("static inline %s%s(%s)", result, name, params)
+}
+
+// word is the name in C of the word that holds an exported memory, table or global.
+func word(name string) string { return "waot_word_" + name }
+
+// valueType is the type of the word of a global.
+func valueType(x *meta.Global) string {
+	if x.Mutable {
+		return cTypes[x.Type]
+	}
+	return "const " + cTypes[x.Type]
+}
+
+// accessors gives access to the memories, tables and globals of the linked instance.
+func (g *generator) accessors() {
+	for i := range g.m.Exports {
+		x := &g.m.Exports[i]
+		name, symbol := g.exports[i], objfile.MangleIn(g.module, x.Name)
+		switch x.Kind {
+		case abi.ExternMemory:
+			g.line("/* Memory %s. */", quoted(x.Name))
+			g.line("extern void *%s __asm__(%q);", word(name), symbol+".memory")
+			g.line("static inline waot_memory %s(void) { return waot_memory_at(%s); }\n", name, word(name))
+		case abi.ExternTable:
+			g.line("/* Table %s. */", quoted(x.Name))
+			g.line("extern void *%s __asm__(%q);", word(name), symbol+".table")
+			g.line("static inline waot_table %s(void) { return waot_table_at(%s); }\n", name, word(name))
+		case abi.ExternGlobal:
+			v := &g.m.Globals[x.Index]
+			t, what, address := valueType(v), t0(v), "&"
+			if v.Import != nil {
+				what, address = t+" *", ""
+			}
+			g.line("/* Global %s. */", quoted(x.Name))
+			g.line("extern %s%s __asm__(%q);", what, word(name), symbol+".global")
+			g.line("static inline %s *%s(void) { return %s%s; }\n", t, name, address, word(name))
+		}
+	}
+}
+
+// t0 is how the word of a global that the module defines is declared: never as a constant, since init sets it.
+func t0(x *meta.Global) string { return cTypes[x.Type] + " " }
+
+// importedWords are what the program must supply besides functions: fields of the struct of imports.
+func (g *generator) importedWords() (types, fields []string) {
+	used := map[string]bool{}
+	add := func(n *meta.ImportName, t string) {
+		if n == nil {
+			return
+		}
+		types, fields = append(types, t), append(fields, field(used, identifier(n.Module)+"_"+identifier(n.Name)))
+	}
+	for i := range g.m.Memories {
+		add(g.m.Memories[i].Import, "uint8_t *")
+	}
+	for i := range g.m.Tables {
+		add(g.m.Tables[i].Import, "waot_ref *")
+	}
+	for i := range g.m.Globals {
+		add(g.m.Globals[i].Import, valueType(&g.m.Globals[i])+" *")
+	}
+	return types, fields
+}
+
+func (g *generator) importStruct() {
+	types, fields := g.importedWords()
+	if len(fields) == 0 {
+		return
+	}
+	g.line("/* Memories, tables and globals that the module imports: bases, and addresses of values. All are needed. */")
+	g.line("struct %s_imports {", g.prefix)
+	for i := range fields {
+		g.line("\t%s%s;", types[i], fields[i])
+	}
+	g.line("};\n")
+}
+
+// instantiation returns the parameter and the argument for imports, and the statement that lists them.
+func (g *generator) instantiation() (param, argument, list string) {
+	_, fields := g.importedWords()
+	if len(fields) == 0 {
+		return "", "", "void *const *words = NULL;"
+	}
+	var words []string
+	for _, f := range fields {
+		words = append(words, "(void *)imports->"+f)
+	}
+	return fmt.Sprintf("const struct %s_imports *imports, ", g.prefix), "imports, ", "void *const words[] = {" + strings.Join(words, ", ") + "};"
+}
+
+// initialize is the export that a WASI reactor wants to be called first, "" if there is none.
+func (g *generator) initialize() string {
+	for i := range g.m.Exports {
+		if x := &g.m.Exports[i]; x.Kind == abi.ExternFunc && x.Name == "_initialize" {
+			if t := g.funcType(x.Index); len(t.Params) == 0 && len(t.Results) == 0 {
+				return g.exports[i]
+			}
+		}
+	}
+	return ""
+}
+
+func (g *generator) instantiate() {
+	param, _, list := g.instantiation()
+	p, init := g.prefix, g.initialize()
+	what := "the start function"
+	start := "NULL"
+	if init != "" {
+		what, start = "the start function and then _initialize", init
+	}
+	g.line("/* The linked instance. It exists before it is initialised. */")
+	g.own("waot_instance *", "instance", "void")
+	g.line("{\n\treturn waot_instance_of(&%s);\n}\n", g.object())
+	g.line("/* Initialises the linked instance, and runs %s. Returns 0, or why not, also in *trap unless trap is NULL. */", what)
+	g.own("int ", "instantiate", param+"waot_trap *trap")
+	g.line("{\n\t%s", list)
+	g.line("\treturn waot_instance_init(%s_instance(), words, %s, trap);\n}\n", p, start)
+}
+
+// pointer declares a pointer to a function.
+func pointer(name string, t *meta.FuncType) string {
+	result, params := signature(t)
+	return fmt.Sprintf("%s (*%s)(%s)", result, name, params)
+}
+
+// fields returns the names of the exports in the struct of exports.
+func (g *generator) fields() []string {
+	used := map[string]bool{"instance": true}
+	out := make([]string, len(g.m.Exports))
+	for i := range g.m.Exports {
+		if g.exports[i] != "" {
+			out[i] = field(used, strings.TrimPrefix(g.exports[i], g.prefix+"_"))
+		}
+	}
+	return out
+}
+
+func (g *generator) exportStruct() {
+	g.line("/* The exports of one instance: functions; addresses of the bases of memories and tables; addresses of globals. */")
+	g.line("struct %s_exports {\n\twaot_instance *instance;", g.prefix)
+	for i, f := range g.fields() {
+		x := &g.m.Exports[i]
+		switch x.Kind {
+		case abi.ExternFunc:
+			g.line("\t%s;", pointer(f, g.funcType(x.Index)))
+		case abi.ExternMemory, abi.ExternTable:
+			g.line("\tvoid **%s;", f)
+		case abi.ExternGlobal:
+			g.line("\t%s *%s;", valueType(&g.m.Globals[x.Index]), f)
+		}
+	}
+	g.line("};\n")
+}
+
+// further writes the functions that make further instances.
+func (g *generator) further() {
+	param, argument, list := g.instantiation()
+	p := g.prefix
+	g.line("/* Maps a further instance, which is not initialised. NULL: *trap says why. */")
+	g.own("waot_instance *", "map", "waot_trap *trap")
+	g.line("{\n\treturn waot_instance_map(&%s, trap);\n}\n", g.object())
+	g.line("/* Initialises an instance as %s_instantiate does, and fills *exports. */", p)
+	g.own("int ", "start", fmt.Sprintf("struct %s_exports *exports, waot_instance *instance, %swaot_trap *trap", p, param))
+	g.line("{\n\t%s\n\tvoid (*initialize)(void) = NULL;\n\texports->instance = instance;", list)
+	for i, f := range g.fields() {
+		g.fillField(i, f)
+	}
+	if init := g.initialize(); init != "" {
+		g.line("\tinitialize = (void (*)(void))(uintptr_t)waot_moved(instance, (const void *)(uintptr_t)%s);", init)
+	}
+	g.line("\treturn waot_instance_init(instance, words, initialize, trap);\n}\n")
+	g.line("/* Both at once: a further instance. Nothing is left of one that is not initialised. */")
+	g.own("int ", "new", fmt.Sprintf("struct %s_exports *exports, %swaot_trap *trap", p, param))
+	g.line("{\n\twaot_trap here, *out = trap ? trap : &here;\n\twaot_instance *instance = %s_map(out);", p)
+	g.line("\tint code = instance ? %s_start(exports, instance, %sout) : out->code;", p, argument)
+	g.line("\tif (code) {\n\t\twaot_instance_free(instance);\n\t\texports->instance = NULL;\n\t}\n\treturn code;\n}\n")
+	g.line("/* Frees a further instance. */")
+	g.own("void ", "delete", fmt.Sprintf("struct %s_exports *exports", p))
+	g.line("{\n\twaot_instance_free(exports->instance);\n\texports->instance = NULL;\n}\n")
+}
+
+// fillField sets the field of export i.
+func (g *generator) fillField(i int, f string) {
+	x := &g.m.Exports[i]
+	name := g.exports[i]
+	switch x.Kind {
+	case abi.ExternFunc:
+		g.line("\texports->%s = (%s)(uintptr_t)waot_moved(instance, (const void *)(uintptr_t)%s);", f, pointer("", g.funcType(x.Index)), name)
+	case abi.ExternMemory, abi.ExternTable:
+		g.line("\texports->%s = (void **)waot_moved(instance, &%s);", f, word(name))
+	case abi.ExternGlobal:
+		t := valueType(&g.m.Globals[x.Index])
+		if g.m.Globals[x.Index].Import == nil {
+			g.line("\texports->%s = (%s *)waot_moved(instance, &%s);", f, t, word(name))
+			return
+		}
+		// The word has the address, which is among the imports.
+		g.line("\texports->%s = (%s *)words[%d];", f, t, g.wordOfGlobal(x.Index))
+	}
+}
+
+// wordOfGlobal is the place of an imported global among the words of imports.
+func (g *generator) wordOfGlobal(index uint32) (n int) {
+	for i := range g.m.Memories {
+		if g.m.Memories[i].Import != nil {
+			n++
+		}
+	}
+	for i := range g.m.Tables {
+		if g.m.Tables[i].Import != nil {
+			n++
+		}
+	}
+	return n + len(slices.DeleteFunc(slices.Clone(g.m.Globals[:index]), func(x meta.Global) bool { return x.Import == nil }))
+}

@@ -1,0 +1,77 @@
+package cheader
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/meta"
+)
+
+// exporting is a module that exports functions without parameters.
+func exporting(names ...string) *meta.Module {
+	m := &meta.Module{Types: []meta.FuncType{{}}, Funcs: []meta.Func{{}}}
+	for _, n := range names {
+		m.Exports = append(m.Exports, meta.Export{Name: n, Kind: abi.ExternFunc})
+	}
+	return m
+}
+
+// TestExportNames: a readable name if it is the only one, or else the symbol's, or else one with "export".
+func TestExportNames(t *testing.T) {
+	for _, x := range []struct {
+		prefix, exports, want string
+	}{
+		{"p", "f g", "p_f p_g"},
+		{"my-lib", "f-1", "my_lib_f_1"},
+		{"7z", "_start", "m7z__start"},
+		{"p", "a-b a_b a.b", "p_aZ2db p_a_b p_aZ2eb"},
+		{"p", "new delete_ delete", "p_export_new p_delete_ p_export_delete"},
+		{"p", "new export_new", "p_export_new p_export_new"},
+		{"p", "aZ2db a-b", "p_aZ5a2db p_a_b"},
+		{"p", "x- x_ xZ2d", "p_xZ2d p_x_ p_xZ5a2d"},
+	} {
+		g := &generator{m: exporting(strings.Fields(x.exports)...), module: x.prefix, prefix: identifier(x.prefix)}
+		err := g.chooseNames()
+		got := strings.Join(g.exports, " ")
+		if x.prefix == "p" && x.exports == "new export_new" {
+			if err == nil || !strings.Contains(err.Error(), `export "new" cannot be named in C`) || !strings.Contains(err.Error(), "--name") {
+				t.Errorf("%s: %q, error %v", x.exports, got, err)
+			}
+			continue
+		}
+		if err != nil || got != x.want {
+			t.Errorf("%s: %q, want %q, error %v", x.exports, got, x.want, err)
+		}
+		seen := map[string]bool{}
+		for _, n := range g.exports {
+			if seen[n] {
+				t.Errorf("%s: %s twice", x.exports, n)
+			}
+			seen[n] = true
+		}
+	}
+}
+
+// TestFields: no keyword, no digit in front, none twice.
+func TestFields(t *testing.T) {
+	used := map[string]bool{"instance": true}
+	for _, x := range [][2]string{{"f", "f"}, {"int", "int_"}, {"int_", "int__"}, {"9", "m9"}, {"", "m"}, {"instance", "instance_"}, {"requires", "requires_"}, {"linux", "linux_"}} {
+		if got := field(used, x[0]); got != x[1] {
+			t.Errorf("%q: %q, want %q", x[0], got, x[1])
+		}
+	}
+}
+
+// TestComment: a name cannot end the comment that quotes it.
+func TestComment(t *testing.T) {
+	h, err := Generate(exporting("*/ x /*"), "p")
+	if err != nil || bytes.Contains(h, []byte("*/ x")) {
+		t.Errorf("%v\n%s", err, h)
+	}
+	again, err := Generate(exporting("*/ x /*"), "p")
+	if err != nil || !bytes.Equal(h, again) {
+		t.Error("not the same bytes")
+	}
+}

@@ -1,0 +1,148 @@
+package cheader
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/objfile"
+)
+
+// identifier makes part of a C identifier of any string, so that it reads well: what C does not know becomes an underscore. Different
+// strings may become equal. It is not empty and does not begin with a digit.
+func identifier(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' {
+			b.WriteByte(c)
+		} else {
+			b.WriteByte('_')
+		}
+	}
+	s = b.String()
+	if s == "" || s[0] >= '0' && s[0] <= '9' {
+		s = "m" + s
+	}
+	return s
+}
+
+// ownNames are what the header declares itself, behind the prefix.
+var ownNames = [...]string{"instance", "instantiate", "imports", "exports", "map", "start", "new", "delete", "_object"}
+
+// names are the names in C that are taken, with what they stand for.
+type names map[string]string
+
+// take takes a name for something, or reports that it is taken.
+func (n names) take(name, what string) bool {
+	if n[name] != "" {
+		return false
+	}
+	n[name] = what
+	return true
+}
+
+// candidate is a function to be named.
+type candidate struct {
+	// what it is called in C: the first of these that is free.
+	readable, exact, spare string
+	symbol                 string
+	what                   string
+	name                   *string
+}
+
+// chooseNames names imports and exports. A readable name that two would have goes to neither: both are named as their symbols are. An
+// export that has the name of something of the header's own has "export" in front.
+func (g *generator) chooseNames() error {
+	g.names = names{}
+	for _, n := range ownNames {
+		g.names.take(g.prefix+"_"+n, "the header's own")
+	}
+	g.imports, g.exports = make([]string, len(g.m.Funcs)), make([]string, len(g.m.Exports))
+	list := append(g.importCandidates(), g.exportCandidates()...)
+	wanted := map[string]int{}
+	g.symbols = map[string]string{}
+	for _, c := range list {
+		wanted[c.readable]++
+		g.symbols[c.symbol] = c.what
+	}
+	for _, c := range list {
+		other := g.symbols[c.readable]
+		if wanted[c.readable] == 1 && (other == "" || other == c.what) && g.names.take(c.readable, c.what) {
+			*c.name = c.readable
+		}
+	}
+	for _, c := range list {
+		switch {
+		case *c.name != "":
+		case g.names.take(c.exact, c.what):
+			*c.name = c.exact
+		case c.spare != "" && g.names.take(c.spare, c.what):
+			*c.name = c.spare
+		default:
+			return fmt.Errorf("header: %s cannot be named in C: %s is the name of %s; give the symbols another prefix with --name, or rename it in the module",
+				c.what, c.exact, g.names[c.exact])
+		}
+	}
+	return nil
+}
+
+// importCandidates are the imported functions, each once.
+func (g *generator) importCandidates() (list []candidate) {
+	seen := map[string]bool{}
+	for i := range g.m.Funcs {
+		n := g.m.Funcs[i].Import
+		if n == nil {
+			break
+		}
+		symbol := objfile.MangleIn(n.Module, n.Name)
+		if !seen[symbol] {
+			seen[symbol] = true
+			list = append(list, candidate{readable: identifier(n.Module) + "_" + tail(n.Name), exact: symbol, symbol: symbol,
+				what: fmt.Sprintf("import %q of %q", n.Name, n.Module), name: &g.imports[i]})
+		}
+	}
+	return list
+}
+
+func (g *generator) exportCandidates() (list []candidate) {
+	for i := range g.m.Exports {
+		x := &g.m.Exports[i]
+		if x.Kind == abi.ExternTag {
+			continue
+		}
+		readable := tail(x.Name)
+		list = append(list, candidate{readable: g.prefix + "_" + readable, exact: g.prefix + "_" + objfile.Mangle(x.Name), symbol: objfile.MangleIn(g.module, x.Name), spare: g.prefix + "_export_" + readable,
+			what: fmt.Sprintf("export %q", x.Name), name: &g.exports[i]})
+	}
+	return list
+}
+
+// tail is identifier for what stands behind an underscore, and so may begin with a digit.
+func tail(s string) string { return strings.TrimPrefix(identifier("m"+s), "m") }
+
+// keywords are names that fields cannot have: keywords of C and C++, and macros of common headers and compilers.
+const keywords = ` alignas alignof and and_eq asm assert atomic_cancel auto bitand bitor bool break case catch char class compl complex const
+ const_cast constexpr continue decltype default delete do double dynamic_cast else enum environ errno explicit export extern false float
+ for friend goto i386 if imaginary inline int linux long mutable namespace new noexcept not not_eq nullptr operator or or_eq private
+ protected public register reinterpret_cast requires restrict return short signed sizeof static static_assert static_cast stderr stdin
+ stdout struct switch template this thread_local throw true try typedef typeid typename typeof union unix unsigned using virtual void
+ volatile wchar_t while xor xor_eq NULL EOF I `
+
+// field returns a name for a field like name that is not in used, and adds it there: underscores follow where it would be a keyword, begin
+// with a digit, or be used already.
+func field(used map[string]bool, name string) string {
+	if name == "" || name[0] <= '9' {
+		name = "m" + name
+	}
+	for used[name] || isKeyword(name) {
+		name += "_"
+	}
+	used[name] = true
+	return name
+}
+
+func isKeyword(name string) bool {
+	return slices.Contains(strings.Fields(keywords), name)
+}

@@ -1,0 +1,1745 @@
+/* The core of waot's runtime for C: instances, memories, tables, traps. It uses no library; kernel calls are its own. */
+
+#include "waot_runtime.h"
+#include <stdbool.h>
+
+#if !defined(__linux__) || !(defined(__x86_64__) || defined(__aarch64__))
+#error "waot's runtime is for Linux on x86-64 and AArch64"
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+void *memcpy(void *, const void *, size_t);
+void *memmove(void *, const void *, size_t);
+void *memset(void *, int, size_t);
+int memcmp(const void *, const void *, size_t);
+
+#define CORE_HIDDEN __attribute__((visibility("hidden")))
+
+/* What compiled code calls by itself stands together, with all that it calls but memmove and memset: there, too, the end of the stack is a
+ * trap. */
+#define CORE_HELPER __attribute__((section("waot_helpers"), noinline))
+#define CORE_INLINE __attribute__((always_inline)) static inline
+extern const char __start_waot_helpers[] CORE_HIDDEN, __stop_waot_helpers[] CORE_HIDDEN;
+
+/* ---- The kernel ---- */
+
+/* waot_sys_call makes a system call. The result is negative errno if it fails. */
+CORE_INLINE long waot_sys_call(long n, long a, long b, long c, long d, long e, long f)
+{
+#ifdef __x86_64__
+	long result;
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+	__asm__ volatile("syscall" : "=a"(result) : "a"(n), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9) : "rcx", "r11", "memory");
+	return result;
+#else
+	register long x8 __asm__("x8") = n;
+	register long x0 __asm__("x0") = a;
+	register long x1 __asm__("x1") = b;
+	register long x2 __asm__("x2") = c;
+	register long x3 __asm__("x3") = d;
+	register long x4 __asm__("x4") = e;
+	register long x5 __asm__("x5") = f;
+	__asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
+	return x0;
+#endif
+}
+
+enum {
+#ifdef __x86_64__
+	CORE_NR_read = 0, CORE_NR_write = 1, CORE_NR_close = 3, CORE_NR_mmap = 9, CORE_NR_mprotect = 10, CORE_NR_munmap = 11,
+	CORE_NR_rt_sigaction = 13, CORE_NR_rt_sigprocmask = 14, CORE_NR_getpid = 39, CORE_NR_sigaltstack = 131, CORE_NR_gettid = 186,
+	CORE_NR_exit_group = 231, CORE_NR_tgkill = 234, CORE_NR_openat = 257, CORE_NR_statx = 332,
+#else
+	CORE_NR_read = 63, CORE_NR_write = 64, CORE_NR_close = 57, CORE_NR_mmap = 222, CORE_NR_mprotect = 226, CORE_NR_munmap = 215,
+	CORE_NR_rt_sigaction = 134, CORE_NR_rt_sigprocmask = 135, CORE_NR_getpid = 172, CORE_NR_sigaltstack = 132, CORE_NR_gettid = 178,
+	CORE_NR_exit_group = 94, CORE_NR_tgkill = 131, CORE_NR_openat = 56, CORE_NR_statx = 291,
+#endif
+	CORE_PROT_NONE = 0, CORE_PROT_READ = 1, CORE_PROT_WRITE = 2, CORE_PROT_EXEC = 4, CORE_PROT_RW = 3,
+	CORE_MAP_PRIVATE = 2, CORE_MAP_FIXED = 16, CORE_MAP_ANON = 32, CORE_MAP_NORESERVE = 0x4000,
+	CORE_AT_FDCWD = -100, CORE_O_CLOEXEC = 02000000
+};
+
+static void *core_map(void *at, uint64_t size, int protection, int flags, int fd, uint64_t offset)
+{
+	long r = waot_sys_call(CORE_NR_mmap, (long)at, (long)size, protection, flags | CORE_MAP_PRIVATE, fd, (long)offset);
+	return r < 0 && r > -4096 ? NULL : (void *)r;
+}
+
+/* core_reserve takes addresses that cannot be accessed yet. */
+static char *core_reserve(uint64_t size)
+{
+	return (char *)core_map(NULL, size, CORE_PROT_NONE, CORE_MAP_ANON | CORE_MAP_NORESERVE, -1, 0);
+}
+
+CORE_INLINE bool core_protect(void *at, uint64_t size, int protection)
+{
+	return size == 0 || waot_sys_call(CORE_NR_mprotect, (long)at, (long)size, protection, 0, 0, 0) == 0;
+}
+
+static void core_unmap(void *at, uint64_t size)
+{
+	if (at)
+		waot_sys_call(CORE_NR_munmap, (long)at, (long)size, 0, 0, 0, 0);
+}
+
+/* The largest page that a kernel may have, in bytes. What has protections of its own begins at a multiple of it. */
+#define CORE_PAGE 65536ull
+
+CORE_INLINE uint64_t core_page_up(uint64_t n) { return (n + CORE_PAGE - 1) & ~(CORE_PAGE - 1); }
+
+#ifdef WAOT_STANDALONE
+#define CORE_THREAD static
+#elif defined(__cplusplus)
+#define CORE_THREAD static thread_local __attribute__((tls_model("initial-exec")))
+#else
+#define CORE_THREAD static _Thread_local __attribute__((tls_model("initial-exec")))
+#endif
+
+/* ---- Text ---- */
+
+/* core_line is a line of text that is cut where its room ends. */
+struct core_line {
+	char *at;
+	size_t size, room;
+};
+
+static void core_put(struct core_line *l, const char *s, size_t n)
+{
+	for (size_t i = 0; i < n && l->size + 1 < l->room; i++)
+		l->at[l->size++] = s[i];
+	if (l->room)
+		l->at[l->size] = 0;
+}
+
+static size_t core_length(const char *s)
+{
+	size_t n = 0;
+	while (s[n])
+		n++;
+	return n;
+}
+
+static void core_puts(struct core_line *l, const char *s) { core_put(l, s, core_length(s)); }
+
+static void core_put_number(struct core_line *l, uint64_t x, unsigned base)
+{
+	char digits[20];
+	size_t n = sizeof digits;
+	do {
+		digits[--n] = "0123456789abcdef"[x % base];
+		x /= base;
+	} while (x);
+	core_put(l, digits + n, sizeof digits - n);
+}
+
+/* core_put_name appends a name that the module gives; what could steer a terminal or break the line becomes a question mark. */
+static void core_put_name(struct core_line *l, const waot_frame *f)
+{
+	for (uint32_t i = 0; i < f->name_size; i++) {
+		char c = f->name[i];
+		if ((unsigned char)c < ' ' || c == 0x7f)
+			c = '?';
+		core_put(l, &c, 1);
+	}
+}
+
+static void core_put_function(struct core_line *l, const waot_frame *f)
+{
+	core_puts(l, "function ");
+	core_put_number(l, f->function, 10);
+	if (f->name_size) {
+		core_puts(l, " (");
+		core_put_name(l, f);
+		core_puts(l, ")");
+	}
+}
+
+static void core_put_offset(struct core_line *l, const waot_frame *f)
+{
+	core_puts(l, "offset 0x");
+	core_put_number(l, f->offset, 16);
+}
+
+static void core_write(int fd, const char *s, size_t n)
+{
+	while (n > 0) {
+		long r = waot_sys_call(CORE_NR_write, fd, (long)s, (long)n, 0, 0, 0);
+		if (r == -4)
+			continue;
+		if (r <= 0)
+			return;
+		s += r;
+		n -= (size_t)r;
+	}
+}
+
+const char *waot_text(int code)
+{
+	static const char *const traps[] = {
+		"no trap", "unreachable", "out of bounds memory access", "out of bounds table access", "undefined element",
+		"uninitialized element", "indirect call type mismatch", "integer overflow", "integer divide by zero",
+		"invalid conversion to integer", "call stack exhausted", "null reference",
+	};
+	static const char *const errors[] = {
+		"the object and the runtime have different versions", "the code needs another processor", "an import is missing or does not fit",
+		"out of memory", "the instance exists already",
+	};
+	if (code >= 0 && (size_t)code < sizeof traps / sizeof *traps)
+		return traps[code];
+	if (code < 0 && (size_t)-(long)code <= sizeof errors / sizeof *errors)
+		return errors[-code - 1];
+	switch (code) {
+	case WAOT_THROWN: return "error in a C function";
+	case WAOT_EXIT: return "exit";
+	}
+	return "unknown trap";
+}
+
+/* core_describe completes a trap whose code and frames are known; detail stands for the text if it is not NULL. */
+static void core_describe(waot_trap *t, const char *detail)
+{
+	struct core_line l = {t->message, 0, sizeof t->message};
+	t->text = detail ? detail : waot_text(t->code);
+	t->function[0] = 0;
+	t->offset = 0;
+	if (t->num_frames) {
+		const waot_frame *f = &t->frames[0];
+		struct core_line name = {t->function, 0, sizeof t->function};
+		if (f->name_size)
+			core_put_name(&name, f);
+		t->offset = f->offset;
+		if (f->offset) {
+			core_put_offset(&l, f);
+			core_puts(&l, ": ");
+		}
+		core_put_function(&l, f);
+		core_puts(&l, ": ");
+	}
+	if (t->code > 0 && t->code < WAOT_THROWN)
+		core_puts(&l, "wasm trap: ");
+	core_puts(&l, t->text);
+}
+
+/* core_fail makes *t, unless it is NULL, an error of instantiation, and returns its code. */
+static int core_fail(waot_trap *t, int code, const char *detail)
+{
+	if (t) {
+		t->code = code;
+		t->status = 0;
+		t->instance = NULL;
+		t->num_frames = 0;
+		core_describe(t, detail);
+	}
+	return code;
+}
+
+void waot_print(const waot_trap *t, int fd)
+{
+	char room[512];
+	struct core_line l = {room, 0, sizeof room};
+	core_puts(&l, t->message);
+	core_puts(&l, "\n");
+	core_write(fd, room, l.size);
+	for (uint32_t i = 0; i < t->num_frames; i++) {
+		l.size = 0;
+		core_puts(&l, i < 10 ? "   " : "  ");
+		core_put_number(&l, i, 10);
+		core_puts(&l, ": ");
+		core_put_function(&l, &t->frames[i]);
+		if (t->frames[i].offset) {
+			core_puts(&l, " at ");
+			core_put_offset(&l, &t->frames[i]);
+		}
+		core_puts(&l, "\n");
+		core_write(fd, room, l.size);
+	}
+}
+
+/* ---- Metadata ---- */
+
+/* core_reader reads a section of metadata; at its end it reads zeros and is bad. */
+struct core_reader {
+	const uint8_t *at, *end;
+	bool bad;
+};
+
+enum { CORE_META = 1, CORE_TRAPS = 2, CORE_CALLS = 4, CORE_FORMAT = 6, CORE_HEADER = 20 };
+
+static struct core_reader core_read(const void *section, int kind)
+{
+	const uint8_t *p = (const uint8_t *)section;
+	struct core_reader r = {p, p, true};
+	if (p && memcmp(p, "WAOT", 4) == 0 && p[4] == kind && p[5] == CORE_FORMAT) {
+		uint32_t size = p[8] | (uint32_t)p[9] << 8 | (uint32_t)p[10] << 16 | (uint32_t)p[11] << 24;
+		r.at = p + CORE_HEADER;
+		r.end = r.at + size;
+		r.bad = false;
+	}
+	return r;
+}
+
+static uint8_t core_byte(struct core_reader *r)
+{
+	if (r->at == r->end) {
+		r->bad = true;
+		return 0;
+	}
+	return *r->at++;
+}
+
+static uint64_t core_number(struct core_reader *r)
+{
+	uint64_t v = 0;
+	for (unsigned shift = 0; shift < 64; shift += 7) {
+		uint8_t b = core_byte(r);
+		v |= (uint64_t)(b & 0x7f) << shift;
+		if (b < 0x80)
+			return v;
+	}
+	r->bad = true;
+	return 0;
+}
+
+static uint32_t core_signed(struct core_reader *r)
+{
+	uint64_t v = core_number(r);
+	return (uint32_t)(v >> 1 ^ -(v & 1));
+}
+
+/* core_string skips a string, and returns its place and size. */
+static const char *core_string(struct core_reader *r, uint64_t *size)
+{
+	uint64_t n = core_number(r);
+	const uint8_t *s = r->at;
+	if (n > (uint64_t)(r->end - r->at)) {
+		r->bad = true;
+		n = 0;
+	}
+	r->at += n;
+	*size = n;
+	return (const char *)s;
+}
+
+static void core_skip(struct core_reader *r, int numbers)
+{
+	while (numbers-- > 0)
+		core_number(r);
+}
+
+/* core_import skips where something is imported from, and reports whether it is. */
+static bool core_import(struct core_reader *r)
+{
+	uint64_t n;
+	if (!core_byte(r))
+		return false;
+	core_string(r, &n);
+	core_string(r, &n);
+	return true;
+}
+
+/* core_meta is the part of the metadata that instantiation needs. r stands where the section goes on. */
+struct core_meta {
+	struct core_reader r;
+	const char *arch, *cpu;
+	uint64_t arch_size, cpu_size, helpers, type_slots, num_type_slots;
+	const uint8_t *globals; /* the list */
+};
+
+/* core_read_meta reads up to the globals, which is where r stands. It reports whether this runtime understands the object. */
+static bool core_read_meta(const waot_object *o, struct core_meta *m)
+{
+	uint64_t n, skipped;
+	struct core_reader *r = &m->r;
+	if (o->abi != WAOT_ABI)
+		return false;
+	*r = core_read(o->meta, CORE_META);
+	if (core_number(r) != WAOT_ABI)
+		return false;
+	m->arch = core_string(r, &m->arch_size);
+	m->cpu = core_string(r, &m->cpu_size);
+	core_string(r, &skipped);
+	core_skip(r, 1);
+	m->helpers = core_number(r);
+	m->type_slots = core_number(r);
+	m->num_type_slots = core_number(r);
+	for (n = m->num_type_slots; n > 0 && !r->bad; n--)
+		core_skip(r, 1);
+	for (n = core_number(r); n > 0 && !r->bad; n--)
+		core_string(r, &skipped), core_string(r, &skipped);
+	for (n = core_number(r); n > 0 && !r->bad; n--) {
+		core_skip(r, 2);
+		core_byte(r);
+		core_skip(r, 1);
+		core_import(r);
+	}
+	for (n = core_number(r); n > 0 && !r->bad; n--) {
+		core_skip(r, 1);
+		core_byte(r);
+		core_skip(r, 1);
+		core_byte(r);
+		core_skip(r, 1);
+		core_import(r);
+	}
+	m->globals = r->at;
+	return !r->bad;
+}
+
+/* core_global is an entry of the list of globals. */
+struct core_global {
+	uint64_t offset;
+	uint8_t type;
+	bool imported;
+};
+
+static struct core_global core_read_global(struct core_reader *r)
+{
+	struct core_global g;
+	g.offset = core_number(r);
+	g.type = core_byte(r);
+	core_byte(r);
+	g.imported = core_import(r);
+	return g;
+}
+
+/* core_read_funcs goes from the globals to the functions, and returns their number. */
+static uint64_t core_read_funcs(struct core_reader *r)
+{
+	uint64_t n;
+	for (n = core_number(r); n > 0 && !r->bad; n--)
+		core_read_global(r);
+	for (n = core_number(r); n > 0 && !r->bad; n--)
+		core_skip(r, 3);
+	for (n = core_number(r); n > 0 && !r->bad; n--)
+		core_skip(r, 5);
+	return core_number(r);
+}
+
+/* core_func is an entry of the list of functions. */
+struct core_func {
+	const char *name;
+	uint64_t name_size, slot, text, size, desc;
+	bool imported, has_desc;
+};
+
+static struct core_func core_read_func(struct core_reader *r)
+{
+	struct core_func f = {NULL, 0, 0, 0, 0, 0, false, false};
+	core_skip(r, 1);
+	f.name = core_string(r, &f.name_size);
+	f.imported = core_import(r);
+	if (f.imported) {
+		f.slot = core_number(r);
+		return f;
+	}
+	f.text = core_number(r);
+	f.size = core_number(r);
+	core_skip(r, 1);
+	f.has_desc = core_byte(r);
+	if (f.has_desc)
+		f.desc = core_number(r);
+	return f;
+}
+
+/* core_site is an entry of the traps. */
+struct core_site {
+	uint8_t code, fault, memory;
+	uint64_t place;
+};
+
+/* Kinds of fault. */
+enum { CORE_FAULT_UNDEFINED, CORE_FAULT_MEMORY, CORE_FAULT_NULL, CORE_FAULT_DIVIDE };
+
+/* core_find_trap finds the trap of the instruction at an offset in the text. */
+static bool core_find_trap(const waot_object *o, uint64_t offset, struct core_site *s)
+{
+	struct core_reader r = core_read(o->traps, CORE_TRAPS);
+	for (uint64_t kinds = core_number(&r); kinds > 0 && !r.bad; kinds--) {
+		s->code = core_byte(&r);
+		s->fault = core_byte(&r);
+		s->memory = core_byte(&r);
+		uint64_t at = 0;
+		s->place = 0;
+		for (uint64_t n = core_number(&r); n > 0 && !r.bad; n--) {
+			at += core_number(&r);
+			s->place = (uint32_t)(s->place + core_signed(&r));
+			if (at == offset)
+				return !r.bad;
+		}
+	}
+	return false;
+}
+
+/* ---- Instances ---- */
+
+enum core_state { CORE_FREE, CORE_NEW, CORE_READY, CORE_FAILED };
+
+/* An instance. All are in one list, and none leaves it: a free one is used again. So a signal handler can read the list at any time. */
+struct waot_instance {
+	waot_instance *next;
+	const waot_object *object;
+	uint64_t text, text_size;       /* text_size is 0 while the others change */
+	uint64_t delta;                 /* how far text and data are from those that are linked */
+	char *span;                     /* what a further instance occupies */
+	uint64_t span_size;
+	char *pristine;                 /* copy of the linked instance's data before init */
+	struct core_file *file;         /* where the linked instance's code comes from, NULL before it is looked for */
+	void *user, *wasi;
+	int state;
+};
+
+static waot_instance *core_instances;
+static char core_lock_word;
+
+static void core_lock(void)
+{
+	while (__atomic_test_and_set(&core_lock_word, __ATOMIC_ACQUIRE))
+		;
+}
+
+static void core_unlock(void) { __atomic_clear(&core_lock_word, __ATOMIC_RELEASE); }
+
+/* core_of_text finds the instance whose text holds an address. */
+static waot_instance *core_of_text(uint64_t pc)
+{
+	waot_instance *i = __atomic_load_n(&core_instances, __ATOMIC_ACQUIRE);
+	for (; i; i = i->next) {
+		uint64_t size = __atomic_load_n(&i->text_size, __ATOMIC_ACQUIRE);
+		if (pc - __atomic_load_n(&i->text, __ATOMIC_ACQUIRE) < size)
+			return i;
+	}
+	return NULL;
+}
+
+/* core_is_adapter reports whether an address is in adapters, of whatever instance. */
+static bool core_is_adapter(uint64_t pc)
+{
+	waot_instance *i = __atomic_load_n(&core_instances, __ATOMIC_ACQUIRE);
+	for (; i; i = i->next) {
+		if (__atomic_load_n(&i->text_size, __ATOMIC_ACQUIRE) && pc - (uint64_t)i->object->adapters - i->delta < i->object->adapters_size)
+			return true;
+	}
+	return false;
+}
+
+/* core_add puts an instance into the list, whose lock is held. */
+static waot_instance *core_add(const waot_object *o, uint64_t delta)
+{
+	waot_instance *i = core_instances;
+	while (i && i->state != CORE_FREE)
+		i = i->next;
+	if (!i) {
+		/* Sixteen at once, the others free. */
+		waot_instance *block = (waot_instance *)core_map(NULL, 16 * sizeof *block, CORE_PROT_RW, CORE_MAP_ANON, -1, 0);
+		if (!block)
+			return NULL;
+		for (int n = 0; n < 16; n++)
+			block[n].next = n < 15 ? &block[n + 1] : core_instances;
+		__atomic_store_n(&core_instances, block, __ATOMIC_RELEASE);
+		i = block;
+	}
+	i->object = o;
+	i->delta = delta;
+	i->span = NULL;
+	i->span_size = 0;
+	i->pristine = NULL;
+	i->file = NULL;
+	i->user = i->wasi = NULL;
+	i->state = CORE_NEW;
+	__atomic_store_n(&i->text, (uint64_t)o->text + delta, __ATOMIC_RELEASE);
+	__atomic_store_n(&i->text_size, o->text_size, __ATOMIC_RELEASE);
+	return i;
+}
+
+/* core_linked is the linked instance of an object; the lock is held. */
+static waot_instance *core_linked(const waot_object *o)
+{
+	for (waot_instance *i = core_instances; i; i = i->next) {
+		if (i->state != CORE_FREE && i->object == o && i->delta == 0)
+			return i;
+	}
+	return core_add(o, 0);
+}
+
+waot_instance *waot_instance_of(const waot_object *o)
+{
+	core_lock();
+	waot_instance *i = core_linked(o);
+	core_unlock();
+	return i;
+}
+
+void *waot_moved(waot_instance *i, const void *linked) { return (void *)((uint64_t)linked + i->delta); }
+void **waot_instance_user(waot_instance *i) { return &i->user; }
+void **waot_instance_wasi(waot_instance *i) { return &i->wasi; }
+
+/* core_base is where the base of a memory or table of the instance is kept. */
+static void **core_base(waot_instance *i, const struct waot_slot *s) { return (void **)waot_moved(i, s->base); }
+
+uint8_t *waot_memory_base(waot_instance *i, uint32_t memory)
+{
+	return memory < i->object->num_memories ? (uint8_t *)*core_base(i, &i->object->memories[memory]) : NULL;
+}
+
+uint64_t waot_memory_size(waot_instance *i, uint32_t memory) { return waot_memory_at(waot_memory_base(i, memory)).size; }
+
+/* ---- Memories and tables ---- */
+
+/* Behind the base of a memory, any index + offset + width is within this. */
+#define CORE_RESERVATION ((8ull << 30) + CORE_PAGE)
+
+/* core_new_block reserves bytes behind a page for the words before the base; the first of them can be accessed. */
+static void *core_new_block(uint64_t reserved, uint64_t used, uint64_t size, uint64_t max)
+{
+	char *p = core_reserve(CORE_PAGE + reserved);
+	if (!p)
+		return NULL;
+	if (!core_protect(p, CORE_PAGE + used, CORE_PROT_RW)) {
+		core_unmap(p, CORE_PAGE + reserved);
+		return NULL;
+	}
+	uint64_t *base = (uint64_t *)(p + CORE_PAGE);
+	base[-1] = size;
+	base[-2] = max;
+	base[-3] = reserved;
+	return base;
+}
+
+static void core_free_block(void *base)
+{
+	if (base)
+		core_unmap((char *)base - CORE_PAGE, CORE_PAGE + ((uint64_t *)base)[-3]);
+}
+
+void *waot_memory_new(uint64_t min, uint64_t max)
+{
+	if (max > 65536)
+		max = 65536;
+	if (min > max)
+		return NULL;
+	return core_new_block(CORE_RESERVATION, min * WAOT_PAGE, min * WAOT_PAGE, max);
+}
+
+void *waot_table_new(uint64_t min, uint64_t max)
+{
+	if (max > 0xffffffff)
+		max = 0xffffffff;
+	if (min > max)
+		return NULL;
+	return core_new_block(core_page_up(8 * max), core_page_up(8 * min), min, max);
+}
+
+CORE_INLINE void core_fill_words(uint64_t *to, uint64_t word, uint64_t words)
+{
+	for (uint64_t i = 0; i < words; i++)
+		to[i] = word;
+}
+
+CORE_HELPER uint64_t waot_memory_grow(void *base, uint64_t pages)
+{
+	uint64_t *word = (uint64_t *)base, size = word[-1] / WAOT_PAGE;
+	if (size > word[-2] || pages > word[-2] - size)
+		return UINT64_MAX;
+	if (!core_protect((char *)base + size * WAOT_PAGE, pages * WAOT_PAGE, CORE_PROT_RW))
+		return UINT64_MAX;
+	word[-1] = (size + pages) * WAOT_PAGE;
+	return size;
+}
+
+CORE_HELPER uint64_t waot_table_grow(void *base, uint64_t elements, uint64_t init)
+{
+	uint64_t *word = (uint64_t *)base, size = word[-1];
+	if (size > word[-2] || elements > word[-2] - size)
+		return UINT64_MAX;
+	uint64_t from = core_page_up(8 * size), to = core_page_up(8 * (size + elements));
+	if (!core_protect((char *)base + from, to - from, CORE_PROT_RW))
+		return UINT64_MAX;
+	core_fill_words(word + size, init, elements);
+	word[-1] = size + elements;
+	return size;
+}
+
+CORE_HELPER void waot_memmove(void *to, const void *from, uint64_t bytes) { memmove(to, from, bytes); }
+CORE_HELPER void waot_memset(void *to, uint64_t byte, uint64_t bytes) { memset(to, (int)(byte & 0xff), bytes); }
+CORE_HELPER void waot_table_fill(void *to, uint64_t word, uint64_t words) { core_fill_words((uint64_t *)to, word, words); }
+
+/* ---- Threads, and leaving compiled code ---- */
+
+/* core_context is where a waot_try goes on. The order of the registers is known to the assembly below. */
+struct core_context {
+	uint64_t registers[20];
+	struct core_context *outer;
+	waot_trap *out;
+};
+
+CORE_THREAD struct core_context *core_top;
+CORE_THREAD char *core_signal_stack;
+
+#define CORE_SIGNAL_STACK 65536ull
+
+/* core_enter saves callee-saved registers, calls f(arg) and returns 0. core_leave returns from core_enter once more, with a code. */
+CORE_HIDDEN int waot_core_enter(struct core_context *c, void (*f)(void *), void *arg);
+WAOT_NORETURN CORE_HIDDEN void waot_core_leave(struct core_context *c, int code);
+CORE_HIDDEN void waot_core_restorer(void);
+
+#ifdef __x86_64__
+__asm__(
+	".pushsection .text\n"
+	".p2align 4\n"
+	".globl waot_core_enter\n.hidden waot_core_enter\n.type waot_core_enter, @function\n"
+	"waot_core_enter:\n"
+	".cfi_startproc\n"
+	"push %rbp\n.cfi_def_cfa_offset 16\n.cfi_offset %rbp, -16\n"
+	"mov %rsp, %rbp\n.cfi_def_cfa_register %rbp\n"
+	"mov %rbp, (%rdi)\nmov %rbx, 8(%rdi)\nmov %r12, 16(%rdi)\nmov %r13, 24(%rdi)\nmov %r14, 32(%rdi)\nmov %r15, 40(%rdi)\n"
+	"mov %rdx, %rdi\n"
+	"call *%rsi\n"
+	"xor %eax, %eax\n"
+	"pop %rbp\n.cfi_def_cfa %rsp, 8\n"
+	"ret\n"
+	".cfi_endproc\n.size waot_core_enter, . - waot_core_enter\n"
+	".p2align 4\n"
+	".globl waot_core_leave\n.hidden waot_core_leave\n.type waot_core_leave, @function\n"
+	"waot_core_leave:\n"
+	".cfi_startproc\n"
+	"mov (%rdi), %rbp\nmov 8(%rdi), %rbx\nmov 16(%rdi), %r12\nmov 24(%rdi), %r13\nmov 32(%rdi), %r14\nmov 40(%rdi), %r15\n"
+	"mov %rbp, %rsp\n"
+	"mov %esi, %eax\n"
+	"pop %rbp\n"
+	"ret\n"
+	".cfi_endproc\n.size waot_core_leave, . - waot_core_leave\n"
+	".p2align 4\n"
+	".globl waot_core_restorer\n.hidden waot_core_restorer\n.type waot_core_restorer, @function\n"
+	"nop\n"
+	"waot_core_restorer:\n"
+	"mov $15, %rax\n"
+	"syscall\n"
+	".size waot_core_restorer, . - waot_core_restorer\n"
+	".popsection\n");
+#else
+__asm__(
+	".pushsection .text\n"
+	".p2align 4\n"
+	".globl waot_core_enter\n.hidden waot_core_enter\n.type waot_core_enter, %function\n"
+	"waot_core_enter:\n"
+	".cfi_startproc\n"
+	"hint #34\n"
+	"stp x29, x30, [sp, #-16]!\n.cfi_def_cfa_offset 16\n.cfi_offset x29, -16\n.cfi_offset x30, -8\n"
+	"mov x29, sp\n.cfi_def_cfa_register x29\n"
+	"stp x29, x19, [x0]\nstp x20, x21, [x0, #16]\nstp x22, x23, [x0, #32]\nstp x24, x25, [x0, #48]\nstp x26, x27, [x0, #64]\nstr x28, [x0, #80]\n"
+	"stp d8, d9, [x0, #88]\nstp d10, d11, [x0, #104]\nstp d12, d13, [x0, #120]\nstp d14, d15, [x0, #136]\n"
+	"mov x0, x2\n"
+	"blr x1\n"
+	"mov w0, #0\n"
+	"ldp x29, x30, [sp], #16\n.cfi_def_cfa sp, 0\n"
+	"ret\n"
+	".cfi_endproc\n.size waot_core_enter, . - waot_core_enter\n"
+	".p2align 4\n"
+	".globl waot_core_leave\n.hidden waot_core_leave\n.type waot_core_leave, %function\n"
+	"waot_core_leave:\n"
+	".cfi_startproc\n"
+	"hint #34\n"
+	"ldp x29, x19, [x0]\nldp x20, x21, [x0, #16]\nldp x22, x23, [x0, #32]\nldp x24, x25, [x0, #48]\nldp x26, x27, [x0, #64]\nldr x28, [x0, #80]\n"
+	"ldp d8, d9, [x0, #88]\nldp d10, d11, [x0, #104]\nldp d12, d13, [x0, #120]\nldp d14, d15, [x0, #136]\n"
+	"mov sp, x29\n"
+	"mov w0, w1\n"
+	"ldp x29, x30, [sp], #16\n"
+	"ret\n"
+	".cfi_endproc\n.size waot_core_leave, . - waot_core_leave\n"
+	".popsection\n");
+#endif
+
+/* struct stack_t of the kernel. */
+struct core_stack {
+	void *at;
+	int32_t flags;
+	size_t size;
+};
+
+int waot_thread_begin(void)
+{
+	if (core_signal_stack)
+		return 0;
+	struct core_stack s;
+	enum { disabled = 2 };
+	long r = waot_sys_call(CORE_NR_sigaltstack, 0, (long)&s, 0, 0, 0, 0);
+	if (r == 0 && !(s.flags & disabled) && s.size >= CORE_SIGNAL_STACK / 4)
+		return 0; /* the program has one that is large enough */
+	/* The lowest page stays out of reach. */
+	char *p = core_reserve(CORE_PAGE + CORE_SIGNAL_STACK);
+	if (!p)
+		return WAOT_ERROR_MEMORY;
+	s.at = p + CORE_PAGE;
+	s.flags = 0;
+	s.size = CORE_SIGNAL_STACK;
+	if (!core_protect(s.at, s.size, CORE_PROT_RW) || waot_sys_call(CORE_NR_sigaltstack, (long)&s, 0, 0, 0, 0, 0)) {
+		core_unmap(p, CORE_PAGE + CORE_SIGNAL_STACK);
+		return WAOT_ERROR_MEMORY;
+	}
+	core_signal_stack = p;
+	return 0;
+}
+
+void waot_thread_end(void)
+{
+	struct core_stack s = {NULL, 2, 0};
+	if (!core_signal_stack)
+		return;
+	waot_sys_call(CORE_NR_sigaltstack, (long)&s, 0, 0, 0, 0, 0);
+	core_unmap(core_signal_stack, CORE_PAGE + CORE_SIGNAL_STACK);
+	core_signal_stack = NULL;
+}
+
+int waot_try(waot_trap *out, void (*f)(void *), void *arg)
+{
+	struct core_context c;
+	waot_thread_begin(); /* without its stack, only stack overflows end the process */
+	c.outer = core_top;
+	c.out = out;
+	core_top = &c;
+	int code = waot_core_enter(&c, f, arg);
+	core_top = c.outer;
+	if (code == 0 && out) {
+		out->code = 0;
+		out->status = 0;
+		out->text = waot_text(0);
+		out->message[0] = out->function[0] = 0;
+		out->offset = out->num_frames = 0;
+		out->instance = NULL;
+	}
+	return code;
+}
+
+/* The kernel's struct sigaction. */
+struct core_action {
+	union {
+		void (*simple)(int);
+		void (*full)(int, void *, void *);
+		uint64_t word;
+	} handler;
+	uint64_t flags;
+	void (*restorer)(void);
+	uint64_t mask;
+};
+
+enum {
+	CORE_SIGILL = 4, CORE_SIGABRT = 6, CORE_SIGBUS = 7, CORE_SIGFPE = 8, CORE_SIGSEGV = 11,
+	CORE_SA_SIGINFO = 4, CORE_SA_RESTORER = 0x4000000, CORE_SA_ONSTACK = 0x8000000, CORE_SA_NODEFER = 0x40000000,
+	CORE_SIG_BLOCK = 0, CORE_SIG_UNBLOCK = 1
+};
+
+static void core_set_action(int signal, const struct core_action *to, struct core_action *old)
+{
+	waot_sys_call(CORE_NR_rt_sigaction, signal, (long)to, (long)old, 8, 0, 0);
+}
+
+static void core_raise(int signal)
+{
+	long process = waot_sys_call(CORE_NR_getpid, 0, 0, 0, 0, 0, 0), thread = waot_sys_call(CORE_NR_gettid, 0, 0, 0, 0, 0, 0);
+	waot_sys_call(CORE_NR_tgkill, process, thread, signal, 0, 0, 0);
+}
+
+/* core_abort ends the process as abort() does. */
+WAOT_NORETURN static void core_abort(void)
+{
+	uint64_t mask = 1ull << (CORE_SIGABRT - 1);
+	waot_sys_call(CORE_NR_rt_sigprocmask, CORE_SIG_UNBLOCK, (long)&mask, 0, 8, 0, 0);
+	core_raise(CORE_SIGABRT);
+	struct core_action none;
+	memset(&none, 0, sizeof none);
+	core_set_action(CORE_SIGABRT, &none, NULL);
+	core_raise(CORE_SIGABRT);
+	for (;;)
+		waot_sys_call(CORE_NR_exit_group, 134, 0, 0, 0, 0, 0);
+}
+
+WAOT_NORETURN static void core_die(const char *text)
+{
+	char room[320];
+	struct core_line l = {room, 0, sizeof room};
+	core_puts(&l, "waot: ");
+	core_puts(&l, text);
+	core_puts(&l, "\n");
+	core_write(2, room, l.size);
+	core_abort();
+}
+
+void waot_throw(const char *text)
+{
+	if (!core_top)
+		core_die(text);
+	core_fail(core_top->out, WAOT_THROWN, text);
+	waot_core_leave(core_top, WAOT_THROWN);
+}
+
+void waot_exit_guest(int32_t status)
+{
+	if (!core_top) {
+		for (;;)
+			waot_sys_call(CORE_NR_exit_group, status, 0, 0, 0, 0, 0);
+	}
+	core_fail(core_top->out, WAOT_EXIT, NULL);
+	if (core_top->out)
+		core_top->out->status = status;
+	waot_core_leave(core_top, WAOT_EXIT);
+}
+
+/* ---- Backtraces ---- */
+
+/* core_raw is a frame as the stack has it. */
+struct core_raw {
+	waot_instance *instance;
+	uint64_t offset;        /* of the return address in the text, or of the instruction that trapped */
+	uint64_t place;         /* encoded as in the metadata; 0 is not known */
+	uint32_t function;
+};
+
+/* core_walk finds the frames around one that has the frame pointer fp, up to the C function that called compiled code. */
+static uint32_t core_walk(struct core_raw *raw, uint32_t n, uint64_t fp)
+{
+	while (n < WAOT_MAX_FRAMES && fp % 8 == 0 && fp >= 4096) {
+		const uint64_t *frame = (const uint64_t *)fp;
+		waot_instance *i = core_of_text(frame[1]);
+		if (!i) {
+			/* An adapter of a call to another instance, or of one from C, behind which there are no frames of ours. */
+			if (!core_is_adapter(frame[1]) || frame[0] <= fp || !core_of_text(((const uint64_t *)frame[0])[1]))
+				break;
+			fp = frame[0];
+			continue;
+		}
+		raw[n].instance = i;
+		raw[n].offset = frame[1] - i->text;
+		raw[n].place = 0;
+		raw[n].function = UINT32_MAX;
+		n++;
+		if (frame[0] <= fp)
+			break;
+		fp = frame[0];
+	}
+	return n;
+}
+
+/* core_places finds the places of the calls of an object, from frame first on. */
+static void core_places(const waot_object *o, struct core_raw *raw, uint32_t first, uint32_t n)
+{
+	struct core_reader r = core_read(o->calls, CORE_CALLS);
+	uint64_t at = 0, place = 0;
+	for (uint64_t left = core_number(&r); left > 0 && !r.bad; left--) {
+		at += core_number(&r);
+		place = (uint32_t)(place + core_signed(&r));
+		for (uint32_t i = first; i < n; i++) {
+			if (raw[i].offset == at && raw[i].instance->object == o)
+				raw[i].place = place;
+		}
+	}
+}
+
+/* core_functions finds the functions that hold the frames of an object. A return address may be the end of its function. */
+static void core_functions(const waot_object *o, struct core_raw *raw, uint32_t calls, uint32_t n)
+{
+	struct core_meta m;
+	if (!core_read_meta(o, &m))
+		return;
+	uint64_t funcs = core_read_funcs(&m.r);
+	for (uint64_t k = 0; k < funcs && !m.r.bad; k++) {
+		struct core_func f = core_read_func(&m.r);
+		if (f.imported)
+			continue;
+		for (uint32_t i = 0; i < n; i++) {
+			if (raw[i].instance->object == o && raw[i].offset - (i >= calls) - f.text < f.size)
+				raw[i].function = (uint32_t)k;
+		}
+	}
+}
+
+/* core_inlined is the function and offset of an inlined place, and the place around it. */
+static bool core_inlined(const waot_object *o, uint64_t index, uint32_t *function, uint32_t *offset, uint64_t *caller)
+{
+	struct core_reader r = core_read(o->calls, CORE_CALLS);
+	for (uint64_t n = core_number(&r); n > 0 && !r.bad; n--)
+		core_skip(&r, 2);
+	uint64_t n = core_number(&r);
+	*function = *offset = 0;
+	for (uint64_t i = 0; i < n && i <= index && !r.bad; i++) {
+		*function += core_signed(&r);
+		*offset += core_signed(&r);
+		*caller = core_number(&r);
+	}
+	return index < n && !r.bad;
+}
+
+/* core_names finds the names of the functions of an object. */
+static void core_names(const waot_object *o, waot_trap *t)
+{
+	struct core_meta m;
+	if (!core_read_meta(o, &m))
+		return;
+	uint64_t funcs = core_read_funcs(&m.r);
+	for (uint64_t k = 0; k < funcs && !m.r.bad; k++) {
+		struct core_func f = core_read_func(&m.r);
+		for (uint32_t i = 0; i < t->num_frames; i++) {
+			if (t->frames[i].instance->object == o && t->frames[i].function == k) {
+				t->frames[i].name = f.name;
+				t->frames[i].name_size = (uint32_t)f.name_size;
+			}
+		}
+	}
+}
+
+static void core_add_frame(waot_trap *t, waot_instance *i, uint32_t function, uint32_t offset)
+{
+	if (t->num_frames == WAOT_MAX_FRAMES)
+		return;
+	waot_frame *f = &t->frames[t->num_frames++];
+	f->name = "";
+	f->name_size = 0;
+	f->function = function;
+	f->offset = offset;
+	f->instance = i;
+}
+
+/* core_resolve makes frames of raw ones, of which those before calls are no calls. It looks each object's tables through once. */
+static void core_resolve(waot_trap *t, struct core_raw *raw, uint32_t calls, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		const waot_object *o = raw[i].instance->object;
+		bool seen = false;
+		for (uint32_t j = 0; j < i; j++)
+			seen = seen || raw[j].instance->object == o;
+		if (!seen) {
+			core_places(o, raw, calls, n);
+			core_functions(o, raw, calls, n);
+		}
+	}
+	t->num_frames = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t place = raw[i].place, caller = 0;
+		uint32_t function, offset;
+		while (place & 1 && core_inlined(raw[i].instance->object, place >> 1, &function, &offset, &caller)) {
+			core_add_frame(t, raw[i].instance, function, offset);
+			place = caller;
+		}
+		core_add_frame(t, raw[i].instance, raw[i].function, (uint32_t)(place >> 1));
+	}
+	for (uint32_t i = 0; i < t->num_frames; i++) {
+		const waot_object *o = t->frames[i].instance->object;
+		bool seen = false;
+		for (uint32_t j = 0; j < i; j++)
+			seen = seen || t->frames[j].instance->object == o;
+		if (!seen)
+			core_names(o, t);
+	}
+}
+
+waot_instance *waot_caller_at(void *return_address, void *frame)
+{
+	uint64_t pc = (uint64_t)return_address;
+	waot_instance *i = core_of_text(pc);
+	if (i || !core_is_adapter(pc))
+		return i;
+	/* An adapter has called: its frame is around that of the C function. */
+	const uint64_t *adapter = *(const uint64_t *const *)frame;
+	return core_of_text(adapter[1]);
+}
+
+/* ---- Signals ---- */
+
+/* core_machine is the part of the kernel's ucontext that holds registers, in words. */
+enum {
+#ifdef __x86_64__
+	CORE_ARG0 = 13, CORE_ARG1 = 14, CORE_FP = 15, CORE_SP = 20, CORE_PC = 21,
+#else
+	CORE_ARG0 = 23, CORE_ARG1 = 24, CORE_FP = 52, CORE_LR = 53, CORE_SP = 54, CORE_PC = 55, CORE_PSTATE = 56,
+#endif
+};
+
+/* core_fits reports whether a signal and its address are those of a fault of the kind at that place. */
+static bool core_fits(waot_instance *i, const struct core_site *s, int signal, uint64_t address)
+{
+	bool access = signal == CORE_SIGSEGV || signal == CORE_SIGBUS;
+	switch (s->fault) {
+	case CORE_FAULT_UNDEFINED: return signal == CORE_SIGILL;
+	case CORE_FAULT_DIVIDE: return signal == CORE_SIGFPE;
+	case CORE_FAULT_NULL: return access && address < 4096;
+	case CORE_FAULT_MEMORY: return access && address - (uint64_t)waot_memory_base(i, s->memory) < CORE_RESERVATION;
+	}
+	return false;
+}
+
+/* How far from the stack pointer a fault of a stack overflow is at most, in bytes: a function touches each page of its frame in turn. */
+#define CORE_STACK_FAULT 65536ull
+
+/* core_is_helper reports whether an address is in what compiled code calls by itself. memmove and memset are elsewhere, but need no stack. */
+static bool core_is_helper(uint64_t pc) { return pc - (uint64_t)__start_waot_helpers < (uint64_t)(__stop_waot_helpers - __start_waot_helpers); }
+
+/* core_first_caller returns the return address of a function that has no frame yet, because its first instruction with an effect, which is
+ * to store into the stack, has faulted; 0 if pc is elsewhere. */
+static uint64_t core_first_caller(const uint64_t *u, uint64_t address)
+{
+#ifdef __x86_64__
+	const uint64_t *sp = (const uint64_t *)u[CORE_SP];
+	return *(const uint8_t *)u[CORE_PC] == 0x55 && address == u[CORE_SP] - 8 ? *sp : 0; /* push rbp */
+#else
+	return *(const uint32_t *)u[CORE_PC] == 0xa9bf7bfd && address == u[CORE_SP] - 16 ? u[CORE_LR] : 0; /* stp x29, x30, [sp, #-16]! */
+#endif
+}
+
+int waot_handle_signal(int signal, void *info, void *context)
+{
+	uint64_t *u = (uint64_t *)context, pc = u[CORE_PC], address = 0;
+	int32_t code;
+	memcpy(&code, (char *)info + 8, 4);
+	memcpy(&address, (char *)info + 16, 8);
+	if (code <= 0)
+		return 0; /* somebody has sent it */
+	struct core_raw raw[WAOT_MAX_FRAMES];
+	struct core_site s = {0, 0, 0, 0};
+	uint32_t n = 0;
+	waot_instance *i = core_of_text(pc);
+	uint64_t caller = 0;
+	bool overflow = (signal == CORE_SIGSEGV || signal == CORE_SIGBUS) && address - (u[CORE_SP] - CORE_STACK_FAULT) < 2 * CORE_STACK_FAULT;
+	if (i && core_find_trap(i->object, pc - i->text, &s) && core_fits(i, &s, signal, address)) {
+		overflow = false;
+	} else if (overflow && (i || core_is_adapter(pc) || core_is_helper(pc))) {
+		s.code = WAOT_TRAP_STACK_OVERFLOW;
+		s.place = 0;
+		if (!core_is_helper(pc))
+			caller = core_first_caller(u, address);
+	} else {
+		return 0;
+	}
+	if (i) {
+		raw[n].instance = i;
+		raw[n].offset = pc - i->text;
+		raw[n].place = s.place;
+		raw[n].function = UINT32_MAX;
+		n++;
+	}
+	uint32_t calls = n;
+	waot_instance *around = caller ? core_of_text(caller) : NULL;
+	if (around) {
+		raw[n].instance = around;
+		raw[n].offset = caller - around->text;
+		raw[n].place = 0;
+		raw[n].function = UINT32_MAX;
+		n++;
+	}
+	if (!caller || around)
+		n = core_walk(raw, n, u[CORE_FP]);
+	struct core_context *c = core_top;
+	if (!c || c->out) {
+		waot_trap here, *t = c ? c->out : &here;
+		t->code = s.code;
+		t->status = 0;
+		t->instance = i;
+		core_resolve(t, raw, calls, n);
+		core_describe(t, NULL);
+		if (!c)
+			core_die(t->message);
+	}
+	u[CORE_ARG0] = (uint64_t)c;
+	u[CORE_ARG1] = s.code;
+	u[CORE_PC] = (uint64_t)&waot_core_leave;
+#ifdef __aarch64__
+	u[CORE_PSTATE] &= ~0xc00ull; /* no branch is under way */
+#endif
+	return 1;
+}
+
+static const int core_signals[] = {CORE_SIGSEGV, CORE_SIGBUS, CORE_SIGFPE, CORE_SIGILL};
+static struct core_action core_others[sizeof core_signals / sizeof *core_signals];
+
+/* core_pass gives a signal that is not ours to whoever handled it before. */
+static void core_pass(int signal, void *info, void *context)
+{
+	const struct core_action *a = core_others;
+	for (size_t n = 0; n < sizeof core_signals / sizeof *core_signals; n++) {
+		if (core_signals[n] == signal)
+			a = &core_others[n];
+	}
+	int32_t code;
+	memcpy(&code, (char *)info + 8, 4);
+	if (a->handler.word == 1 && code <= 0)
+		return; /* ignored, and sent */
+	if (a->handler.word <= 1) {
+		/* The default action: it comes when the instruction runs again, or the signal is sent again. */
+		struct core_action none;
+		memset(&none, 0, sizeof none);
+		core_set_action(signal, &none, NULL);
+		if (code <= 0)
+			core_raise(signal);
+		return;
+	}
+	uint64_t mask = a->mask, own = 1ull << (signal - 1);
+	waot_sys_call(CORE_NR_rt_sigprocmask, CORE_SIG_BLOCK, (long)&mask, 0, 8, 0, 0);
+	if (a->flags & CORE_SA_NODEFER)
+		waot_sys_call(CORE_NR_rt_sigprocmask, CORE_SIG_UNBLOCK, (long)&own, 0, 8, 0, 0);
+	if (a->flags & CORE_SA_SIGINFO)
+		a->handler.full(signal, info, context);
+	else
+		a->handler.simple(signal);
+}
+
+static void core_on_signal(int signal, void *info, void *context)
+{
+	if (!waot_handle_signal(signal, info, context))
+		core_pass(signal, info, context);
+}
+
+/* core_begin_signals sets the handlers once; the lock is held. */
+static void core_begin_signals(void)
+{
+	static bool done;
+	if (done)
+		return;
+	done = true;
+	/* Now, not when the stack is nearly used up, the dynamic loader may look for these. */
+	volatile uint64_t nothing = 0;
+	waot_memmove(&core_signal_stack, &core_signal_stack, nothing);
+	waot_memset(&core_signal_stack, 0, nothing);
+	struct core_action a;
+	memset(&a, 0, sizeof a);
+	a.handler.full = core_on_signal;
+	a.flags = CORE_SA_SIGINFO | CORE_SA_ONSTACK;
+#ifdef __x86_64__
+	a.flags |= CORE_SA_RESTORER;
+	a.restorer = waot_core_restorer;
+#endif
+	for (size_t n = 0; n < sizeof core_signals / sizeof *core_signals; n++) {
+		core_set_action(core_signals[n], NULL, &core_others[n]);
+		core_set_action(core_signals[n], &a, NULL);
+	}
+}
+
+/* ---- Instantiation ---- */
+
+/* core_cpu reports whether this processor has what code for a level needs. */
+#ifdef __x86_64__
+static void core_cpuid(uint32_t leaf, uint32_t r[4])
+{
+	__asm__ volatile("cpuid" : "=a"(r[0]), "=b"(r[1]), "=c"(r[2]), "=d"(r[3]) : "a"(leaf), "c"(0));
+}
+
+static bool core_cpu(const char *level, uint64_t size)
+{
+	uint32_t one[4], seven[4] = {0, 0, 0, 0}, extended[4] = {0, 0, 0, 0}, most[4], saved = 0, high;
+	core_cpuid(0, most);
+	core_cpuid(1, one);
+	if (most[0] >= 7)
+		core_cpuid(7, seven);
+	core_cpuid(0x80000000, most);
+	if (most[0] >= 0x80000001)
+		core_cpuid(0x80000001, extended);
+	if (one[2] >> 27 & 1)
+		__asm__ volatile("xgetbv" : "=a"(saved), "=d"(high) : "c"(0));
+	/* SSE3, SSSE3, CMPXCHG16B, SSE4.1, SSE4.2, POPCNT. */
+	const uint32_t v2 = 1u << 0 | 1u << 9 | 1u << 13 | 1u << 19 | 1u << 20 | 1u << 23;
+	/* FMA, MOVBE, AVX, F16C; BMI1, AVX2, BMI2; LZCNT. */
+	const uint32_t v3 = 1u << 12 | 1u << 22 | 1u << 28 | 1u << 29, v3b = 1u << 3 | 1u << 5 | 1u << 8, v3c = 1u << 5;
+	/* AVX-512 F, DQ, CD, BW, VL. */
+	const uint32_t v4 = 1u << 16 | 1u << 17 | 1u << 28 | 1u << 30 | 1u << 31;
+	int n = size == 9 ? level[8] - '0' : 0; /* x86-64-vN */
+	bool ok = n >= 2 && n <= 4 && (one[2] & v2) == v2;
+	if (n >= 3)
+		ok = ok && (one[2] & v3) == v3 && (seven[1] & v3b) == v3b && (extended[2] & v3c) == v3c && (saved & 6) == 6;
+	if (n >= 4)
+		ok = ok && (seven[1] & v4) == v4 && (saved & 0xe6) == 0xe6;
+	return ok;
+}
+#define CORE_ARCH "x86-64"
+#else
+static bool core_cpu(const char *level, uint64_t size)
+{
+	if (size == 9 && memcmp(level, "armv8.0-a", 9) == 0)
+		return true;
+	if (size != 17 || memcmp(level, "armv8.2-a+dotprod", 17) != 0)
+		return false;
+	/* The auxiliary vector: pairs of words. */
+	enum { hwcap = 16, dot_product = 20 };
+	long fd = waot_sys_call(CORE_NR_openat, CORE_AT_FDCWD, (long)"/proc/self/auxv", CORE_O_CLOEXEC, 0, 0, 0);
+	uint64_t pair[2];
+	bool ok = fd < 0; /* unknown: an undefined instruction will tell */
+	while (fd >= 0 && waot_sys_call(CORE_NR_read, fd, (long)pair, sizeof pair, 0, 0, 0) == sizeof pair && pair[0]) {
+		if (pair[0] == hwcap)
+			ok = pair[1] >> dot_product & 1;
+	}
+	if (fd >= 0)
+		waot_sys_call(CORE_NR_close, fd, 0, 0, 0, 0, 0);
+	return ok;
+}
+#define CORE_ARCH "aarch64"
+#endif
+
+/* core_check reports whether the object can run here: 0 or an error. */
+static int core_check(const waot_object *o, struct core_meta *m)
+{
+	if (!core_read_meta(o, m) || m->arch_size != sizeof CORE_ARCH - 1 || memcmp(m->arch, CORE_ARCH, m->arch_size) != 0)
+		return WAOT_ERROR_ABI;
+	return core_cpu(m->cpu, m->cpu_size) ? 0 : WAOT_ERROR_CPU;
+}
+
+/* core_release frees the memories and tables that belong to the instance. */
+static void core_release(waot_instance *i)
+{
+	const waot_object *o = i->object;
+	for (uint64_t n = 0; n < o->num_memories + o->num_tables; n++) {
+		const struct waot_slot *s = n < o->num_memories ? &o->memories[n] : &o->tables[n - o->num_memories];
+		if (!(s->flags & 1)) {
+			core_free_block(*core_base(i, s));
+			*core_base(i, s) = NULL;
+		}
+	}
+}
+
+/* core_fill sets the words of memories, tables and imported globals. */
+static int core_fill(waot_instance *i, struct core_meta *m, void *const *imports, waot_trap *t)
+{
+	const waot_object *o = i->object;
+	for (uint64_t n = 0; n < o->num_memories + o->num_tables; n++) {
+		bool memory = n < o->num_memories;
+		const struct waot_slot *s = memory ? &o->memories[n] : &o->tables[n - o->num_memories];
+		uint64_t *base;
+		if (s->flags & 1) {
+			base = (uint64_t *)*imports++;
+			uint64_t unit = memory ? WAOT_PAGE : 1;
+			if (!base)
+				return core_fail(t, WAOT_ERROR_IMPORT, memory ? "an imported memory is missing" : "an imported table is missing");
+			if (base[-1] < s->min * unit)
+				return core_fail(t, WAOT_ERROR_IMPORT, memory ? "an imported memory is too small" : "an imported table is too small");
+			if (base[-1] > s->max * unit)
+				return core_fail(t, WAOT_ERROR_IMPORT, memory ? "an imported memory is too large" : "an imported table is too large");
+			if (base[-2] > s->max)
+				base[-2] = s->max;
+		} else {
+			base = (uint64_t *)(memory ? waot_memory_new(s->min, s->max) : waot_table_new(s->min, s->max));
+			if (!base)
+				return core_fail(t, WAOT_ERROR_MEMORY, memory ? "no room for a memory: 8 GiB of addresses are needed" : "no room for a table");
+		}
+		*core_base(i, s) = base;
+	}
+	struct core_reader r = m->r;
+	for (uint64_t n = core_number(&r); n > 0 && !r.bad; n--) {
+		struct core_global g = core_read_global(&r);
+		if (!g.imported)
+			continue;
+		void *value = *imports++;
+		if (!value)
+			return core_fail(t, WAOT_ERROR_IMPORT, "an imported global is missing");
+		*(void **)waot_moved(i, o->instance + g.offset) = value;
+	}
+	return 0;
+}
+
+/* core_start runs init functions. */
+struct core_start {
+	void (*init)(void), (*initialize)(void);
+};
+
+static void core_run_start(void *p)
+{
+	struct core_start *s = (struct core_start *)p;
+	s->init();
+	if (s->initialize)
+		s->initialize();
+}
+
+#ifndef WAOT_STANDALONE
+/* core_keep keeps a copy of the linked instance's data as it is before init; further instances begin with it. */
+static bool core_keep(waot_instance *i)
+{
+	const waot_object *o = i->object;
+	if (i->pristine)
+		return true;
+	i->pristine = (char *)core_map(NULL, core_page_up(o->instance_size), CORE_PROT_RW, CORE_MAP_ANON, -1, 0);
+	if (i->pristine)
+		memcpy(i->pristine, o->instance, o->instance_size);
+	return i->pristine;
+}
+#else
+static bool core_keep(waot_instance *i) { return i != NULL; }
+#endif
+
+int waot_instance_init(waot_instance *i, void *const *imports, void (*initialize)(void), waot_trap *t)
+{
+	struct core_meta m;
+	if (!i)
+		return core_fail(t, WAOT_ERROR_MEMORY, NULL);
+	int code = core_check(i->object, &m);
+	if (code)
+		return core_fail(t, code, NULL);
+	core_lock();
+	core_begin_signals();
+	bool fresh = i->state == CORE_NEW, kept = i->delta || core_keep(i);
+	if (fresh && kept)
+		i->state = CORE_FAILED; /* until it is ready */
+	core_unlock();
+	if (!fresh)
+		return core_fail(t, WAOT_ERROR_STATE, NULL);
+	if (!kept)
+		return core_fail(t, WAOT_ERROR_MEMORY, NULL);
+	code = core_fill(i, &m, imports, t);
+	if (code) {
+		core_release(i);
+		i->state = CORE_NEW; /* nothing but its words has changed */
+		return code;
+	}
+	struct core_start s;
+	uint64_t init = (uint64_t)i->object->init + i->delta;
+	memcpy(&s.init, &init, sizeof init);
+	s.initialize = initialize;
+	waot_trap here;
+	code = waot_try(t ? t : &here, core_run_start, &s);
+	i->state = code ? CORE_FAILED : CORE_READY;
+	return code;
+}
+
+#ifndef WAOT_STANDALONE
+
+static uint64_t core_down(uint64_t n, uint64_t page) { return n & ~(page - 1); }
+static uint64_t core_up(uint64_t n, uint64_t page) { return (n + page - 1) & ~(page - 1); }
+
+/* core_page_size returns the size of the kernel's pages: the least that has protections of its own. */
+static uint64_t core_page_size(char *reserved)
+{
+	uint64_t page = 4096;
+	while (page < CORE_PAGE && !core_protect(reserved + page, page, CORE_PROT_NONE))
+		page *= 2;
+	return page;
+}
+
+/* core_file is a mapping of the process from a file; no path: there is none. */
+struct core_file {
+	uint64_t start, end, offset;
+	uint64_t stamp[5];              /* which file, and which state of it */
+	char path[4096];
+};
+
+static uint64_t core_scan_number(const char **p, const char *end, unsigned base)
+{
+	uint64_t v = 0;
+	for (; *p < end; ++*p) {
+		unsigned c = (unsigned char)**p, d = c >= 'a' ? c - 'a' + 10 : c - '0';
+		if (d >= base)
+			break;
+		v = v * base + d;
+	}
+	return v;
+}
+
+/* core_parse_line reads a line of /proc/self/maps. It reports whether the mapping holds the address and comes from a file. */
+static bool core_parse_line(const char *line, const char *end, uint64_t address, struct core_file *f)
+{
+	const char *p = line;
+	f->start = core_scan_number(&p, end, 16);
+	p++;
+	f->end = core_scan_number(&p, end, 16);
+	if (address < f->start || address >= f->end)
+		return false;
+	p += 6; /* " r-xp " */
+	f->offset = core_scan_number(&p, end, 16);
+	while (p < end && *p != '/')
+		p++; /* past the device and the number of the file, which other calls name differently in containers */
+	if (p >= end || *p != '/' || (size_t)(end - p) >= sizeof f->path)
+		return false;
+	memcpy(f->path, p, (size_t)(end - p));
+	f->path[end - p] = 0;
+	return true;
+}
+
+/* core_stamp fills what tells a file and its state: device, number, size and time of change. */
+static bool core_stamp(long fd, uint64_t stamp[5])
+{
+	/* struct statx has the number and the size at 32, the time at 96, the device at 136. */
+	char st[256];
+	enum { empty_path = 0x1000, basic = 0x7ff };
+	if (waot_sys_call(CORE_NR_statx, fd, (long)"", empty_path, basic, (long)st, 0) != 0)
+		return false;
+	memcpy(stamp, st + 32, 16);
+	memcpy(stamp + 2, st + 96, 8);
+	stamp[3] = 0;
+	memcpy(stamp + 3, st + 104, 4);
+	memcpy(stamp + 4, st + 136, 8);
+	return true;
+}
+
+static long core_open_path(const struct core_file *f)
+{
+	return f->path[0] ? waot_sys_call(CORE_NR_openat, CORE_AT_FDCWD, (long)f->path, CORE_O_CLOEXEC, 0, 0, 0) : -1;
+}
+
+static void core_close(long fd) { waot_sys_call(CORE_NR_close, fd, 0, 0, 0, 0, 0); }
+
+/* core_open opens the file, if it is as it was. The result is a descriptor or negative. */
+static long core_open(const struct core_file *f)
+{
+	uint64_t stamp[5];
+	long fd = core_open_path(f);
+	if (fd < 0 || (core_stamp(fd, stamp) && memcmp(stamp, f->stamp, sizeof stamp) == 0))
+		return fd;
+	core_close(fd);
+	return -1;
+}
+
+/* core_find_file finds the file that is mapped at an address. */
+static bool core_find_file(uint64_t address, struct core_file *f)
+{
+	enum { room = 8192 };
+	char buffer[room];
+	size_t have = 0;
+	bool found = false;
+	long fd = waot_sys_call(CORE_NR_openat, CORE_AT_FDCWD, (long)"/proc/self/maps", CORE_O_CLOEXEC, 0, 0, 0);
+	if (fd < 0)
+		return false;
+	while (!found) {
+		long r = waot_sys_call(CORE_NR_read, fd, (long)(buffer + have), (long)(room - have), 0, 0, 0);
+		if (r <= 0)
+			break;
+		have += (size_t)r;
+		size_t from = 0;
+		for (size_t at = 0; at < have && !found; at++) {
+			if (buffer[at] == '\n') {
+				found = core_parse_line(buffer + from, buffer + at, address, f);
+				from = at + 1;
+			}
+		}
+		memmove(buffer, buffer + from, have - from);
+		have -= from;
+		if (have == room)
+			break;
+	}
+	waot_sys_call(CORE_NR_close, fd, 0, 0, 0, 0, 0);
+	return found;
+}
+
+/* core_same_text reports whether the file has the object's text where it should be; another file may have the name by now. */
+static bool core_same_text(const waot_object *o, struct core_file *f)
+{
+	uint64_t text = (uint64_t)o->text;
+	long fd = core_open_path(f);
+	if (fd < 0)
+		return false;
+	bool same = false;
+	if (text + o->text_size <= f->end && core_stamp(fd, f->stamp)) {
+		uint64_t size = text + o->text_size - f->start;
+		char *p = (char *)core_map(NULL, size, CORE_PROT_READ, 0, (int)fd, f->offset);
+		same = p && memcmp(p + (text - f->start), o->text, o->text_size) == 0;
+		core_unmap(p, size);
+	}
+	core_close(fd);
+	return same;
+}
+
+/* core_file_of is the file that an object's text comes from; NULL if there is no memory. It is looked for once: the list of mappings may be long. */
+static const struct core_file *core_file_of(const waot_object *o)
+{
+	waot_instance *linked = waot_instance_of(o);
+	if (!linked)
+		return NULL;
+	struct core_file *f = __atomic_load_n(&linked->file, __ATOMIC_ACQUIRE);
+	if (f)
+		return f;
+	f = (struct core_file *)core_map(NULL, sizeof *f, CORE_PROT_RW, CORE_MAP_ANON, -1, 0);
+	if (!f)
+		return NULL;
+	if (!core_find_file((uint64_t)o->text, f) || !core_same_text(o, f))
+		f->path[0] = 0;
+	struct core_file *other = NULL;
+	if (__atomic_compare_exchange_n(&linked->file, &other, f, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		return f;
+	core_unmap(f, sizeof *f);
+	return other;
+}
+
+/* core_map_code puts the code from start to end at a distance of delta: pages of the file that it comes from, or else a copy. */
+static bool core_map_code(const struct core_file *f, uint64_t start, uint64_t end, uint64_t delta, uint64_t page)
+{
+	uint64_t from = core_down(start, page), to = core_up(end, page);
+	char *at = (char *)(from + delta);
+	void *p = NULL;
+	if (f && from >= f->start && to <= f->end) {
+		long fd = core_open(f);
+		if (fd >= 0) {
+			p = core_map(at, to - from, CORE_PROT_READ | CORE_PROT_EXEC, CORE_MAP_FIXED, (int)fd, f->offset + (from - f->start));
+			core_close(fd);
+		}
+	}
+	if (p)
+		return true;
+	if (!core_map(at, to - from, CORE_PROT_RW, CORE_MAP_FIXED | CORE_MAP_ANON, -1, 0))
+		return false;
+	memcpy((void *)(start + delta), (const void *)start, end - start);
+	__builtin___clear_cache((char *)(start + delta), (char *)(end + delta));
+	return core_protect(at, to - from, CORE_PROT_READ | CORE_PROT_EXEC);
+}
+
+static void core_move_word(char *word, uint64_t start, uint64_t size, uint64_t delta)
+{
+	uint64_t v;
+	memcpy(&v, word, 8);
+	if (v - start <= size) {
+		v += delta;
+		memcpy(word, &v, 8);
+	}
+}
+
+/* core_move_data moves the words of the instance data at data that point into the instance's own text and data. What else looks like such an
+ * address, the values of globals and lengths, is passed over. Words that lead out of the module stay. docs/abi.md has the order of
+ * the parts. */
+static bool core_move_data(const waot_object *o, struct core_meta *m, char *data, uint64_t delta)
+{
+	struct core_reader r = m->r;
+	uint64_t instance = (uint64_t)o->instance, size = o->instance_size;
+	uint64_t pairs = (m->type_slots + 8 * m->num_type_slots + 15) & ~15ull, end = size, elements = size;
+	if (core_number(&r))
+		end = core_read_global(&r).offset;
+	r = m->r;
+	uint64_t n = core_read_funcs(&r);
+	for (; n > 0 && !r.bad; n--) {
+		struct core_func f = core_read_func(&r);
+		if (f.imported) {
+			pairs = f.slot + 16;
+		} else if (f.has_desc) {
+			if (f.desc < end)
+				end = f.desc;
+			elements = f.desc + 16;
+			core_move_word(data + f.desc, (uint64_t)o->text, o->text_size, delta);
+		}
+	}
+	if (r.bad)
+		return false;
+	for (uint64_t at = pairs; at + 16 <= end && at + 16 <= size; at += 16) {
+		uint64_t address;
+		memcpy(&address, data + at, 8);
+		if (address - instance <= size && address - instance < end && address - instance > at)
+			end = address - instance; /* the first element segment's array */
+		core_move_word(data + at, instance, size, delta);
+	}
+	for (uint64_t at = elements; at + 8 <= size; at += 8)
+		core_move_word(data + at, instance, size, delta);
+	return true;
+}
+
+/* core_range is addresses from start to before end. */
+struct core_range {
+	uint64_t start, end;
+};
+
+static bool core_overlap(struct core_range a, struct core_range b, uint64_t page)
+{
+	return core_down(a.start, page) < core_up(b.end, page) && core_down(b.start, page) < core_up(a.end, page);
+}
+
+/* core_join makes a the range of both. */
+static void core_join(struct core_range *a, struct core_range b)
+{
+	if (b.start < a->start)
+		a->start = b.start;
+	if (b.end > a->end)
+		a->end = b.end;
+}
+
+/* core_ranges is where an instance's code and data are. */
+struct core_ranges {
+	struct core_range code[2];      /* the text and the adapters, or one range with both */
+	int num_code;
+	struct core_range data, all;
+};
+
+static struct core_ranges core_measure(const waot_object *o, uint64_t page)
+{
+	struct core_ranges r;
+	struct core_range text = {(uint64_t)o->text, (uint64_t)o->text + o->text_size};
+	struct core_range adapters = {(uint64_t)o->adapters, (uint64_t)o->adapters + o->adapters_size};
+	struct core_range data = {(uint64_t)o->instance, (uint64_t)o->instance + o->instance_size};
+	r.code[0] = text;
+	r.code[1] = adapters;
+	r.num_code = 2;
+	if (core_overlap(text, adapters, page)) {
+		core_join(&r.code[0], adapters);
+		r.num_code = 1;
+	}
+	r.data = r.all = data;
+	core_join(&r.all, text);
+	core_join(&r.all, adapters);
+	return r;
+}
+
+/* core_map_all maps code and data of a further instance; the data is still empty. */
+static int core_map_all(const struct core_file *f, const struct core_ranges *r, uint64_t delta, uint64_t page, waot_trap *t)
+{
+	struct core_range d = r->data;
+	for (int n = 0; n < r->num_code; n++) {
+		if (core_overlap(r->code[n], d, page))
+			return core_fail(t, WAOT_ERROR_STATE, "code and data of the module share a page of the program");
+		if (!core_map_code(f, r->code[n].start, r->code[n].end, delta, page))
+			return core_fail(t, WAOT_ERROR_MEMORY, "the code cannot be mapped again");
+	}
+	char *at = (char *)(core_down(d.start, page) + delta);
+	if (!core_protect(at, core_up(d.end, page) - core_down(d.start, page), CORE_PROT_RW))
+		return core_fail(t, WAOT_ERROR_MEMORY, "no room for the data of an instance");
+	return 0;
+}
+
+waot_instance *waot_instance_map(const waot_object *o, waot_trap *t)
+{
+	struct core_meta m;
+	int code = core_check(o, &m);
+	if (code) {
+		core_fail(t, code, NULL);
+		return NULL;
+	}
+	struct core_ranges r = core_measure(o, 1);
+	uint64_t low = core_down(r.all.start, CORE_PAGE), size = core_page_up(r.all.end) - low + CORE_PAGE;
+	char *span = core_reserve(size);
+	if (!span) {
+		core_fail(t, WAOT_ERROR_MEMORY, "no addresses for a further instance");
+		return NULL;
+	}
+	uint64_t page = core_page_size(span), delta = core_page_up((uint64_t)span) - low;
+	r = core_measure(o, page);
+	waot_instance *i = NULL;
+	if (core_map_all(core_file_of(o), &r, delta, page, t) == 0) {
+		char *data = o->instance + delta;
+		core_lock();
+		waot_instance *linked = core_linked(o);
+		if (linked && core_keep(linked)) {
+			memcpy(data, linked->pristine, o->instance_size);
+			if (core_move_data(o, &m, data, delta))
+				i = core_add(o, delta);
+		}
+		core_unlock();
+		if (!i)
+			core_fail(t, WAOT_ERROR_MEMORY, "no room for a further instance");
+	}
+	if (!i) {
+		core_unmap(span, size);
+		return NULL;
+	}
+	i->span = span;
+	i->span_size = size;
+	return i;
+}
+
+void waot_instance_free(waot_instance *i)
+{
+	if (!i || i->delta == 0)
+		return;
+	if (i->wasi)
+		waot_wasi_close(i);
+	core_release(i);
+	core_lock();
+	__atomic_store_n(&i->text_size, 0, __ATOMIC_RELEASE);
+	core_unmap(i->span, i->span_size);
+	i->state = CORE_FREE;
+	core_unlock();
+}
+
+#endif
+
+#ifdef __cplusplus
+}
+#endif

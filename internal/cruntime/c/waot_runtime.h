@@ -1,0 +1,219 @@
+/* waot_runtime.h: what a C or C++ program needs to run code that waot has compiled.
+ *
+ * The header that `waot build --header` writes includes this one. The functions are in
+ * waot_runtime.c, which is compiled once and linked into the program. docs/embedding-c.md
+ * explains both.
+ *
+ * The same names work in C11 and C++17, on Linux, on x86-64 and AArch64. */
+#ifndef WAOT_RUNTIME_H
+#define WAOT_RUNTIME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#define WAOT_NORETURN [[noreturn]]
+#else
+#define WAOT_NORETURN _Noreturn
+#endif
+
+/* The version of the binary interface that objects must have. */
+#define WAOT_ABI 3
+
+/* A page of a memory, in bytes. */
+#define WAOT_PAGE 65536u
+
+/* The object's own description; docs/object.md, "The record". */
+struct waot_slot {
+	void **base;            /* the word that holds the base */
+	uint64_t min, max;      /* pages or elements */
+	uint64_t flags;         /* 1 imported, 2 the module states max, 4 table of host references */
+};
+
+struct waot_object {
+	uint64_t abi;
+	const char *text;       uint64_t text_size;
+	char *instance;         uint64_t instance_size;
+	void (*init)(void);
+	const void *meta, *traps, *stackmaps, *calls;
+	const struct waot_slot *memories;   uint64_t num_memories;
+	const struct waot_slot *tables;     uint64_t num_tables;
+	const char *adapters;   uint64_t adapters_size;
+};
+
+typedef struct waot_object waot_object;
+
+/* An instance of a module: code, instance data, memories and tables. */
+typedef struct waot_instance waot_instance;
+
+/* A vector, as the machine passes __m128i or int64x2_t. */
+typedef long long waot_v128 __attribute__((vector_size(16)));
+
+/* A funcref or externref. 0 is null. */
+typedef uint64_t waot_ref;
+
+/* waot_host_ref is a reference to entry n of a table of the host's own; waot_host_index is n. n is below 2^62. */
+static inline waot_ref waot_host_ref(uint64_t n) { return n << 2 | 2; }
+static inline uint64_t waot_host_index(waot_ref r) { return r >> 2; }
+
+/* A memory, and a table, as they are now. The base stays; the size grows. */
+typedef struct waot_memory { uint8_t *base; uint64_t size; } waot_memory;            /* size in bytes */
+typedef struct waot_table { waot_ref *elements; uint64_t length; } waot_table;
+
+/* Traps. The numbers are part of the binary interface. */
+enum {
+	WAOT_OK = 0,
+	WAOT_TRAP_UNREACHABLE = 1,
+	WAOT_TRAP_MEMORY_OUT_OF_BOUNDS = 2,
+	WAOT_TRAP_TABLE_OUT_OF_BOUNDS = 3,
+	WAOT_TRAP_UNDEFINED_ELEMENT = 4,
+	WAOT_TRAP_UNINITIALIZED_ELEMENT = 5,
+	WAOT_TRAP_BAD_SIGNATURE = 6,
+	WAOT_TRAP_INTEGER_OVERFLOW = 7,
+	WAOT_TRAP_INTEGER_DIVIDE_BY_ZERO = 8,
+	WAOT_TRAP_BAD_CONVERSION = 9,
+	WAOT_TRAP_STACK_OVERFLOW = 10,
+	WAOT_TRAP_NULL_REFERENCE = 11,
+	WAOT_THROWN = 64,       /* a C function called waot_throw */
+	WAOT_EXIT = 65,         /* the program called proc_exit; the field status has its argument */
+	/* What instantiation may return besides. */
+	WAOT_ERROR_ABI = -1,     /* the object and this runtime do not fit together */
+	WAOT_ERROR_CPU = -2,     /* the code needs another processor */
+	WAOT_ERROR_IMPORT = -3,  /* an imported memory, table or global is missing or too small */
+	WAOT_ERROR_MEMORY = -4,  /* the system gives no more memory or addresses */
+	WAOT_ERROR_STATE = -5    /* the instance exists already */
+};
+
+#define WAOT_MAX_FRAMES 64
+
+/* A frame of a backtrace. */
+typedef struct waot_frame {
+	const char *name;       /* of the function, in the module; not terminated; may be empty */
+	uint32_t name_size;     /* bytes */
+	uint32_t function;      /* its index in the module */
+	uint32_t offset;        /* of the instruction in the Wasm module, 0 if it is not known */
+	waot_instance *instance;
+} waot_frame;
+
+/* What went wrong. */
+typedef struct waot_trap {
+	int code;               /* one of the above */
+	int32_t status;         /* of WAOT_EXIT */
+	const char *text;       /* the kind, such as "out of bounds memory access" */
+	char message[256];      /* one line: the kind, the function and the place */
+	char function[64];      /* name of the function that trapped, cut to fit; "" if it has none */
+	uint32_t offset;        /* of the instruction in the Wasm module */
+	waot_instance *instance;/* where it happened, NULL if not in compiled code */
+	uint32_t num_frames;    /* innermost first, functions that the compiler inlined included */
+	waot_frame frames[WAOT_MAX_FRAMES];
+} waot_trap;
+
+/* waot_try calls f(arg) and returns 0. If compiled code traps in it, waot_try returns the trap's code at once, and describes it in
+ * *out unless out is NULL. Calls nest: the innermost waot_try of the thread gets the trap. What is between is left without
+ * a return, so C functions that compiled code calls must hold no lock across a call that may trap, and destructors do not run. f runs on
+ * the caller's stack, whose size is its limit. Without a waot_try, a trap is one line on stderr and SIGABRT. */
+int waot_try(waot_trap *out, void (*f)(void *), void *arg);
+
+/* waot_throw ends the innermost waot_try with WAOT_THROWN and that text, which must stay. */
+WAOT_NORETURN void waot_throw(const char *text);
+
+/* waot_exit_guest ends the innermost waot_try with WAOT_EXIT; without one, the process. */
+WAOT_NORETURN void waot_exit_guest(int32_t status);
+
+/* waot_print writes the message and the backtrace to a file descriptor. */
+void waot_print(const waot_trap *trap, int fd);
+
+/* waot_text is the text of a code. */
+const char *waot_text(int code);
+
+/* Instances. Generated headers wrap these five. */
+
+/* waot_instance_of returns the instance that is linked into the program, whether initialised or not; NULL if there is no memory. */
+waot_instance *waot_instance_of(const waot_object *object);
+
+/* waot_instance_map makes a further instance, not initialised. NULL: *trap says why. */
+waot_instance *waot_instance_map(const waot_object *object, waot_trap *trap);
+
+/* waot_instance_init reserves memories and tables, runs the init function and then initialize, if it is not NULL, in the instance. imports are
+ * the imported memories, tables and globals in this order: bases, and addresses of values. It returns 0 or a code, also in *trap. */
+int waot_instance_init(waot_instance *instance, void *const *imports, void (*initialize)(void), waot_trap *trap);
+
+/* waot_instance_free returns a further instance's memory. No code of it may run or be called any more. */
+void waot_instance_free(waot_instance *instance);
+
+/* waot_moved returns where something of the linked instance's code or data is in another instance. */
+void *waot_moved(waot_instance *instance, const void *linked);
+
+/* waot_caller is the instance whose code called the C function in which it stands: for C functions that modules import. NULL: none did. */
+#define waot_caller() waot_caller_at(__builtin_return_address(0), __builtin_frame_address(0))
+waot_instance *waot_caller_at(void *return_address, void *frame);
+
+/* The memories of an instance by index. Size is in bytes; NULL and 0 for one that does not exist. */
+uint8_t *waot_memory_base(waot_instance *instance, uint32_t memory);
+uint64_t waot_memory_size(waot_instance *instance, uint32_t memory);
+
+/* waot_instance_user is a word for the host's own use, NULL at first; waot_instance_wasi one for WASI. */
+void **waot_instance_user(waot_instance *instance);
+void **waot_instance_wasi(waot_instance *instance);
+
+/* Memories and tables that modules import but no module exports. They have min pages or elements and grow to max. NULL: no memory. */
+void *waot_memory_new(uint64_t min, uint64_t max);
+void *waot_table_new(uint64_t min, uint64_t max);
+
+/* Threads and signals. Any thread may call compiled code, one at a time per instance. A thread that does so without waot_try
+ * calls waot_thread_begin before, so that a stack overflow is a trap; waot_thread_end returns what waot_try or waot_thread_begin took. */
+int waot_thread_begin(void);
+void waot_thread_end(void);
+
+/* waot_handle_signal is for programs that set a handler for SIGSEGV, SIGBUS, SIGFPE or SIGILL after the first instantiation. It returns 1 if
+ * the signal was a trap; the handler must return then. The arguments are those of a handler with SA_SIGINFO. */
+int waot_handle_signal(int signal, void *info, void *context);
+
+/* Called by compiled code. */
+uint64_t waot_memory_grow(void *base, uint64_t pages);
+uint64_t waot_table_grow(void *base, uint64_t elements, uint64_t init);
+void waot_memmove(void *to, const void *from, uint64_t bytes);
+void waot_memset(void *to, uint64_t byte, uint64_t bytes);
+void waot_table_fill(void *to, uint64_t word, uint64_t words);
+
+/* For generated headers. */
+static inline waot_memory waot_memory_at(void *base)
+{
+	waot_memory m = {(uint8_t *)base, base ? ((const uint64_t *)base)[-1] : 0};
+	return m;
+}
+
+static inline waot_table waot_table_at(void *base)
+{
+	waot_table t = {(waot_ref *)base, base ? ((const uint64_t *)base)[-1] : 0};
+	return t;
+}
+
+/* WASI preview 1: a directory that the program gets, and what else it gets. */
+typedef struct waot_wasi_dir {
+	const char *host, *guest;
+	int fd;                 /* open directory, or -1: host is opened */
+	int read_only;
+} waot_wasi_dir;
+
+typedef struct waot_wasi_config {
+	const char *const *args;        /* NULL-terminated, or NULL */
+	const char *const *env;         /* "NAME=value", NULL-terminated, or NULL */
+	const waot_wasi_dir *dirs;
+	size_t num_dirs;
+	int fds[3];                     /* descriptors for stdin, stdout, stderr; -1, or one that is not open: closed */
+	const int *sockets;             /* connected or listening sockets, whose descriptors follow those of the directories */
+	size_t num_sockets;
+} waot_wasi_config;
+
+/* waot_wasi_open gives an instance what is in the configuration, which need not stay: descriptors are duplicated, strings copied.
+ * It returns 0 or a negative errno; EACCES is also a directory of the kernel's own, such as one in /proc. Without it, an
+ * instance has no arguments, no environment, no directories and closed descriptors. waot_wasi_close closes what the instance has open. */
+int waot_wasi_open(waot_instance *instance, const waot_wasi_config *config);
+void waot_wasi_close(waot_instance *instance);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,18 @@
+(module
+  (import "lib" "fib" (func $fib (param i32) (result i32)))
+  (import "lib" "load" (func $load (param i32) (result i32)))
+  (import "lib" "memory" (memory 1))
+  (import "lib" "tab" (table 1 funcref))
+  (import "lib" "counter" (global $counter (mut i32)))
+  (import "lib" "limit" (global $limit i64))
+  (export "shared" (global $counter))
+  (type $ii (func (param i32) (result i32)))
+  (func $start
+    (if (i32.eq (global.get $counter) (i32.const -77)) (then unreachable)))
+  (start $start)
+  (func (export "twice") (param i32) (result i32) (i32.mul (i32.const 2) (call $fib (local.get 0))))
+  (func (export "read") (param i32) (result i32) (i32.load (local.get 0)))
+  (func (export "sum") (result i64) (i64.add (i64.extend_i32_s (global.get $counter)) (global.get $limit)))
+  (func (export "through") (param i32 i32) (result i32) (call_indirect (type $ii) (local.get 1) (local.get 0)))
+  (func (export "far") (param i32) (result i32) (i32.add (call $load (local.get 0)) (i32.const 1)))
+)
