@@ -1,0 +1,235 @@
+// Package program makes executables of compiled modules: WASI programs that run without waot, on a system with nothing but a
+// Linux kernel. docs/executables.md describes them.
+//
+// Place in the pipeline: after the module driver. It joins the module's object, the runtime of internal/cruntime, and a table of
+// what the program is granted; internal/link makes a file of them.
+//
+// Input: an object, its metadata, and grants.
+// Output: the bytes of an executable file.
+//
+// This package is not part of the stable API and may change in any release.
+package program
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/cruntime"
+	"github.com/waot-project/waot/internal/link"
+	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/internal/reloc"
+	"github.com/waot-project/waot/objfile"
+)
+
+// Dir is a directory that a program is given: its path on the host, absolute or from where the program is started, and the
+// name under which the program sees it.
+type Dir struct {
+	Host, Guest string
+	ReadOnly    bool
+}
+
+// Grants are what a program gets beside its arguments and standard streams.
+type Grants struct {
+	Dirs []Dir
+	Env  []string // NAME=value
+	// InheritEnv adds the variables of whoever starts the program, but for those in Env.
+	InheritEnv bool
+	// AtRunTime lets the first arguments, --waot-dir and --waot-env, grant more.
+	AtRunTime bool
+}
+
+// Options are those of Link.
+type Options struct {
+	// Prefix is that of the object's symbols.
+	Prefix string
+	Grants Grants
+	// Stripped leaves out the symbol table.
+	Stripped bool
+}
+
+// The exports of a program.
+const (
+	startName  = "_start"
+	entryPoint = "_start" // of the runtime: the first instruction
+)
+
+// Error is a module that cannot be an executable.
+type Error struct{ Reason string }
+
+func (e *Error) Error() string { return e.Reason }
+
+// Link makes an executable of the object of a module and its metadata. Errors are *Error, or those of internal/link.
+func Link(o *objfile.Object, m *meta.Module, opt *Options) ([]byte, error) {
+	if err := check(m); err != nil {
+		return nil, err
+	}
+	runtime, err := objfile.ReadELF(cruntime.Standalone(o.Machine))
+	if err != nil {
+		return nil, err
+	}
+	inputs := []link.Input{{Name: "runtime", Object: runtime}, {Name: opt.Prefix, Object: o}, {Name: "grants", Object: describe(o.Machine, opt.Prefix, &opt.Grants)}}
+	return link.Executable(nil, inputs, link.Options{Entry: entryPoint, Stripped: opt.Stripped})
+}
+
+// check refuses modules that are no WASI programs.
+func check(m *meta.Module) error {
+	i := slices.IndexFunc(m.Exports, func(x meta.Export) bool { return x.Name == startName && x.Kind == abi.ExternFunc })
+	if i < 0 {
+		return &Error{"no exported function _start: only a program can be an executable; write an object (-o NAME.o) of a library"}
+	}
+	if t := &m.Types[m.Funcs[m.Exports[i].Index].Type]; len(t.Params) != 0 || len(t.Results) != 0 {
+		return &Error{fmt.Sprintf("_start must take and return nothing: parameters: %d, results: %d", len(t.Params), len(t.Results))}
+	}
+	return checkImports(m)
+}
+
+// checkImports refuses imports that the runtime does not have, all of them in one error.
+func checkImports(m *meta.Module) error {
+	var bad []string
+	refuse := func(x *meta.ImportName, why string) {
+		bad = append(bad, fmt.Sprintf("%s.%s (%s)", x.Module, x.Name, why))
+	}
+	for i := range m.Funcs {
+		f := &m.Funcs[i]
+		if f.Import == nil {
+			break // imports come first
+		}
+		n := slices.IndexFunc(abi.WASIFunctions[:], func(w abi.WASIFunc) bool { return w.Name == f.Import.Name })
+		switch {
+		case f.Import.Module != abi.WASIModule || n < 0:
+			refuse(f.Import, "function")
+		case !hasType(&m.Types[f.Type], &abi.WASIFunctions[n]):
+			refuse(f.Import, "function of another type")
+		}
+	}
+	for i := range m.Tables {
+		if x := m.Tables[i].Import; x != nil {
+			refuse(x, "table")
+		}
+	}
+	for i := range m.Memories {
+		if x := m.Memories[i].Import; x != nil {
+			refuse(x, "memory")
+		}
+	}
+	for i := range m.Globals {
+		if x := m.Globals[i].Import; x != nil {
+			refuse(x, "global")
+		}
+	}
+	if bad == nil {
+		return nil
+	}
+	return &Error{fmt.Sprintf("an executable has only the functions of %s, and not the import %s", abi.WASIModule, strings.Join(bad, ", "))}
+}
+
+// hasType reports whether t is the type of a function of WASI.
+func hasType(t *abi.FuncType, w *abi.WASIFunc) bool {
+	letters := func(types []abi.ValType) string {
+		b := make([]byte, len(types))
+		for i, v := range types {
+			switch v {
+			case abi.I32:
+				b[i] = 'i'
+			case abi.I64:
+				b[i] = 'I'
+			}
+		}
+		return string(b)
+	}
+	return letters(t.Params) == w.Params && letters(t.Results) == w.Results
+}
+
+// The runtime's flags; c/start.c.
+const (
+	flagInheritEnv = 1 << iota
+	flagAtRunTime
+)
+
+// describe makes the object with struct waot_program of c/start.c: the program, and what it is granted.
+func describe(machine objfile.Machine, name string, g *Grants) *objfile.Object {
+	d := &table{o: &objfile.Object{Machine: machine}}
+	d.o.Sections = []objfile.Section{
+		secConst: {Name: ".data.rel.ro", Flags: objfile.Alloc | objfile.Write, Align: wordSize},
+		secText:  {Name: ".rodata", Flags: objfile.Alloc, Align: 1},
+	}
+	for s := secConst; s <= secText; s++ {
+		d.o.AddSymbol(objfile.Symbol{Kind: objfile.SectionSym, Section: s})
+	}
+	dirs := d.here()
+	for i := range g.Dirs {
+		d.text(g.Dirs[i].Host)
+		d.text(g.Dirs[i].Guest)
+		readOnly := uint64(0)
+		if g.Dirs[i].ReadOnly {
+			readOnly = 1
+		}
+		d.word(readOnly<<32 | math.MaxUint32) // int fd, -1: to be opened; int read_only
+	}
+	env := d.here()
+	for _, v := range g.Env {
+		d.text(v)
+	}
+	d.word(0)
+	flags := uint64(0)
+	if g.InheritEnv {
+		flags |= flagInheritEnv
+	}
+	if g.AtRunTime {
+		flags |= flagAtRunTime
+	}
+	at := d.here()
+	d.outside(objfile.ReservedIn(name, "object"))
+	d.outside(objfile.MangleIn(name, startName))
+	d.word(0) // initialize: programs have none
+	d.address(sectionSymbol(secConst), dirs)
+	d.word(uint64(len(g.Dirs)))
+	d.address(sectionSymbol(secConst), env)
+	d.word(flags)
+	d.o.AddSymbol(objfile.Symbol{Name: "waot_program", Section: secConst, Value: uint64(at), Size: uint64(d.here() - at), Binding: objfile.Global, Kind: objfile.Data})
+	return d.o
+}
+
+// The sections of the table.
+const (
+	secConst objfile.SectionIndex = iota
+	secText
+)
+
+// sectionSymbol returns the symbol of a section.
+func sectionSymbol(s objfile.SectionIndex) objfile.SymbolIndex { return objfile.SymbolIndex(s) }
+
+const wordSize = 8
+
+// table is an object of words, addresses and strings.
+type table struct{ o *objfile.Object }
+
+func (t *table) here() int64 { return int64(len(t.o.Sections[secConst].Data)) }
+
+func (t *table) word(x uint64) {
+	s := &t.o.Sections[secConst]
+	s.Data = binary.LittleEndian.AppendUint64(s.Data, x)
+}
+
+// address appends the address of a symbol.
+func (t *table) address(sym objfile.SymbolIndex, addend int64) {
+	s := &t.o.Sections[secConst]
+	s.Relocs = append(s.Relocs, objfile.Reloc{Offset: uint64(len(s.Data)), Kind: reloc.Abs64, Symbol: sym, Addend: addend})
+	t.word(0)
+}
+
+// outside appends the address of a symbol of another object.
+func (t *table) outside(name string) {
+	t.address(t.o.AddSymbol(objfile.Symbol{Name: name, Section: objfile.Undefined, Binding: objfile.Global}), 0)
+}
+
+// text appends the address of a string, which a zero byte ends.
+func (t *table) text(s string) {
+	text := &t.o.Sections[secText]
+	t.address(sectionSymbol(secText), int64(len(text.Data)))
+	text.Data = append(append(text.Data, s...), 0)
+}
