@@ -29,3 +29,6 @@ func (s *Store) Functions() (all []*Func) {
 
 // Descriptor is the address of the function's descriptor, as compiled code has it.
 func (f *Func) Descriptor() uint64 { return uint64(f.desc) }
+
+// ReadFile copies a module out of its file, as where files may not be executed.
+func (m *Module) ReadFile() error { return m.readFile() }

@@ -198,15 +198,13 @@ func (i *Instance) fill() error {
 	return nil
 }
 
-// relocate applies the relocations that need addresses.
+// relocate writes the words that need addresses.
 func (i *Instance) relocate() {
-	for n := range i.module.relocs {
-		r := &i.module.relocs[n]
-		target := i.base + i.module.offset[r.In] + uintptr(r.TargetOffset)
-		if r.IsImport {
-			target = i.funcs[r.Import].desc
-		}
-		store64(i.data+uintptr(r.Offset), uint64(target)+uint64(r.Addend))
+	for _, w := range i.module.addresses {
+		store64(i.data+uintptr(w.at), uint64(i.base)+uint64(w.target))
+	}
+	for _, w := range i.module.importWords {
+		store64(i.data+uintptr(w.at), uint64(i.funcs[w.n].desc)+uint64(w.addend))
 	}
 }
 

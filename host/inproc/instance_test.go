@@ -13,15 +13,27 @@ import (
 )
 
 func TestTwoInstances(t *testing.T) {
-	for _, share := range []bool{true, false} {
+	ways := map[string]func(*Image) (*Module, error){
+		"shared": func(img *Image) (*Module, error) { return load(img, true) },
+		"copied": func(img *Image) (*Module, error) { return load(img, false) },
+		"file":   func(img *Image) (*Module, error) { return throughFile(t, img) },
+		"file without execution": func(img *Image) (*Module, error) {
+			m, err := throughFile(t, img)
+			if err == nil {
+				err = m.readFile()
+			}
+			return m, err
+		},
+	}
+	for name, way := range ways {
 		s := newStore(t)
-		m, err := load(newBuilder().global(meta.Global{Type: i64, Mutable: true}).
+		m, err := way(newBuilder().global(meta.Global{Type: i64, Mutable: true}).
 			def("count", fn(nil, vt{i64})).def("const", fn(nil, vt{i64})).def("answer", fn(nil, vt{i32})).
-			export("g", abi.ExternGlobal, 0).image("init"), share)
+			export("g", abi.ExternGlobal, 0).image("init"))
 		if err != nil {
-			t.Fatal(err)
+			t.Fatal(name, err)
 		}
-		if share != (m.fd >= 0) {
+		if (name != "copied") != (m.fd >= 0) {
 			t.Logf("no memfd here")
 		}
 		a, err := s.Instantiate(m, nil)

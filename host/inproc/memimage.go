@@ -1,34 +1,46 @@
 package inproc
 
-import "github.com/waot-project/waot/internal/abi"
+import (
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/meta"
+)
 
 // memoryImage is what a memory holds at first: the static data segments of a module, in a
 // file that each instance maps copy-on-write. Pages that are never written exist once, and an
 // instance pays for those it touches.
 type memoryImage struct {
-	fd   int
-	size uintptr // a multiple of the page size
+	fd           int
+	offset, size uintptr // of the image in the file, in bytes: multiples of the page size
 }
 
 // minMemoryImage is the size in bytes below which copying is cheaper than a mapping.
 const minMemoryImage = 16 << 10
 
-// makeMemoryImages makes the images of the module's memories, where that pays and the system
-// has memfds. They are all or none: the init function copies what is in none.
-func (m *Module) makeMemoryImages(rodata []byte) {
-	sizes := make([]uintptr, len(m.meta.Memories))
+// memoryImageSizes returns the sizes of the images of a module's memories, in bytes, nil where images do not pay.
+func memoryImageSizes(m *meta.Module) []uintptr {
+	sizes := make([]uintptr, len(m.Memories))
 	bytes := uintptr(0)
-	for i := range m.meta.Datas {
-		d := &m.meta.Datas[i]
+	for i := range m.Datas {
+		d := &m.Datas[i]
 		sizes[d.Memory] = max(sizes[d.Memory], alignUp(uintptr(d.Offset)+uintptr(d.Len), pageSize))
 		bytes += uintptr(d.Len)
 	}
 	if bytes < minMemoryImage {
+		return nil
+	}
+	return sizes
+}
+
+// makeMemoryImages makes the images of the module's memories, where that pays and the system
+// has memfds. They are all or none: the init function copies what is in none.
+func (m *Module) makeMemoryImages(rodata []byte) {
+	sizes := memoryImageSizes(m.meta)
+	if sizes == nil {
 		return
 	}
 	images := make([]memoryImage, len(sizes))
 	for i := range images {
-		images[i] = memoryImage{fd: -1, size: sizes[i]}
+		images[i] = memoryImage{-1, 0, sizes[i]}
 	}
 	for i := range images {
 		if images[i].size == 0 {
@@ -60,11 +72,11 @@ func closeImages(images []memoryImage) {
 }
 
 // mapImages maps the images into the instance's memories, and tells the init function that
-// they are there.
+// they are there; in a module from a file, the instance data says so already.
 func (i *Instance) mapImages() error {
 	for n := range i.module.images {
 		if x := &i.module.images[n]; x.fd >= 0 {
-			if err := placeFile(i.memories[n].base, x.size, protRW, false, x.fd, 0); err != nil {
+			if err := placeFile(i.memories[n].base, x.size, protRW, false, x.fd, x.offset); err != nil {
 				return err
 			}
 		}

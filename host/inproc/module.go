@@ -14,14 +14,20 @@ import (
 // It is immutable and safe for concurrent use.
 type Module struct {
 	meta *meta.Module
-	// relocs are those that depend on the address or the store: absolute ones.
-	relocs []Reloc
+	// sites returns the metadata with the tables of traps, calls and stack maps: meta, but for a module from a file,
+	// which reads them when they are first needed.
+	sites func() *meta.Module
+	// addresses and importWords are the relocations that depend on the address or the store.
+	addresses   []address
+	importWords []importWord
 	// offsets of the sections in the linked image, multiples of granule; sizes of
 	// their contents; size of the whole.
 	offset, length [numSections]uintptr
 	size           uintptr
-	// fd is a memfd with the linked image, or -1: then linked is its bytes.
+	// fd is a file with the linked image, a memfd or one of OpenFile, or -1: then linked is its bytes. inFile are
+	// the offsets of the sections in the file.
 	fd     int
+	inFile [numSections]uintptr
 	linked []byte
 	closed atomic.Bool
 
@@ -34,28 +40,26 @@ type Module struct {
 	exports  map[string]uint32
 }
 
+// address is a word of the instance data with the address of something in the image.
+type address struct {
+	at     uint32 // offset of the word in the instance data
+	target uint32 // in the linked image
+}
+
+// importWord is a word of the instance data with the address of an imported function's descriptor, and an addend.
+type importWord struct {
+	at, n  uint32 // offset of the word in the instance data; index of the function
+	addend int64
+}
+
 // Load checks and links an image. The errors are *ImageError, *CPUError,
 // *SystemError and ErrUnsupported.
 func Load(img *Image) (*Module, error) { return load(img, true) }
 
 // load is Load; share says whether a memfd may be used.
 func load(img *Image, share bool) (*Module, error) {
-	if err := process.start(); err != nil {
-		return nil, err
-	}
-	if err := img.validate(); err != nil {
-		return nil, err
-	}
-	if err := checkCPU(img.Meta.CPU, process.cpu); err != nil {
-		return nil, err
-	}
-	m := &Module{meta: img.Meta, fd: -1, exports: make(map[string]uint32, len(img.Meta.Exports))}
-	for i := range img.Meta.Exports {
-		m.exports[img.Meta.Exports[i].Name] = uint32(i)
-	}
-	m.imported = slices.IndexFunc(img.Meta.Funcs, func(f meta.Func) bool { return f.Import == nil })
-	m.findRefRoots()
-	if err := m.link(img); err != nil {
+	m, err := newModule(img)
+	if err != nil {
 		return nil, err
 	}
 	if share {
@@ -65,12 +69,49 @@ func load(img *Image, share bool) (*Module, error) {
 	return m, nil
 }
 
+// newModule checks and links an image, whose bytes the module has by itself.
+func newModule(img *Image) (*Module, error) {
+	if err := process.start(); err != nil {
+		return nil, err
+	}
+	if err := img.validate(); err != nil {
+		return nil, err
+	}
+	m := &Module{fd: -1, sites: func() *meta.Module { return img.Meta }}
+	if err := m.describe(img.Meta); err != nil {
+		return nil, err
+	}
+	return m, m.link(img)
+}
+
+// describe takes over the metadata, which are valid.
+func (m *Module) describe(d *meta.Module) error {
+	if err := checkCPU(d.CPU, process.cpu); err != nil {
+		return err
+	}
+	m.meta, m.exports = d, make(map[string]uint32, len(d.Exports))
+	for i := range d.Exports {
+		m.exports[d.Exports[i].Name] = uint32(i)
+	}
+	m.imported = slices.IndexFunc(d.Funcs, func(f meta.Func) bool { return f.Import == nil })
+	m.findRefRoots()
+	return nil
+}
+
+// layOut places the sections, whose lengths are known, in the linked image.
+func (m *Module) layOut() {
+	for s := range numSections {
+		m.offset[s] = m.size
+		m.size = alignUp(m.size+m.length[s], granule)
+	}
+}
+
 // link lays out the sections and resolves what does not depend on the address.
 func (m *Module) link(img *Image) error {
-	for s, b := range [numSections][]byte{img.Text, img.Rodata, img.Data} {
-		m.offset[s], m.length[s] = m.size, uintptr(len(b))
-		m.size = alignUp(m.size+uintptr(len(b)), granule)
+	for s := range numSections {
+		m.length[s] = uintptr(img.size(s))
 	}
+	m.layOut()
 	m.linked = make([]byte, m.size)
 	for s, b := range [numSections][]byte{img.Text, img.Rodata, img.Data} {
 		copy(m.linked[m.offset[s]:], b)
@@ -80,8 +121,12 @@ func (m *Module) link(img *Image) error {
 	}
 	for i := range img.Relocs {
 		r := &img.Relocs[i]
-		if r.Kind == reloc.Abs64 {
-			m.relocs = append(m.relocs, *r)
+		if r.IsImport {
+			m.importWords = append(m.importWords, importWord{r.Offset, r.Import, r.Addend})
+			continue
+		}
+		if r.Kind == reloc.Abs64 { // validate keeps the target within its section
+			m.addresses = append(m.addresses, address{r.Offset, uint32(int64(m.offset[r.In]) + int64(r.TargetOffset) + r.Addend)})
 			continue
 		}
 		at := m.offset[r.Section] + uintptr(r.Offset)
@@ -106,21 +151,21 @@ func (m *Module) share() {
 			return
 		}
 	}
-	if !m.tryMap(fd) {
+	if !m.tryMap(fd, 0) {
 		closeFile(fd)
 		return
 	}
-	m.fd, m.linked = fd, nil
+	m.fd, m.inFile, m.linked = fd, m.offset, nil
 }
 
-// tryMap finds out whether the system lets the file be mapped executable.
-func (m *Module) tryMap(fd int) bool {
+// tryMap finds out whether the system lets a page of the file be mapped executable.
+func (m *Module) tryMap(fd int, offset uintptr) bool {
 	at, err := process.allocCode(granule)
 	if err != nil {
 		return false
 	}
 	defer process.freeCode(at, granule)
-	return placeFile(at, pageSize, process.protText, true, fd, 0) == nil
+	return placeFile(at, pageSize, process.protText, true, fd, offset) == nil
 }
 
 // mapAt maps the image at an address of the arena.
@@ -136,7 +181,7 @@ func (m *Module) mapAt(at uintptr) error {
 		}
 		to := at + m.offset[s]
 		if m.fd >= 0 {
-			if err := placeFile(to, n, prots[s], s != Data, m.fd, m.offset[s]); err != nil {
+			if err := placeFile(to, n, prots[s], s != Data, m.fd, m.inFile[s]); err != nil {
 				return err
 			}
 			continue
@@ -192,33 +237,36 @@ func (m *Module) funcAt(offset uint32) (uint32, bool) {
 
 // trapAt returns the trap site at offset of the text.
 func (m *Module) trapAt(offset uint32) *abi.TrapSite {
-	i, found := slices.BinarySearchFunc(m.meta.Traps, offset, func(t abi.TrapSite, o uint32) int {
+	sites := m.sites().Traps
+	i, found := slices.BinarySearchFunc(sites, offset, func(t abi.TrapSite, o uint32) int {
 		return int(t.Offset) - int(o)
 	})
 	if !found {
 		return nil
 	}
-	return &m.meta.Traps[i]
+	return &sites[i]
 }
 
 // callAt returns the place in the Wasm module of the call that returns to offset.
 func (m *Module) callAt(offset uint32) uint32 {
-	i, found := slices.BinarySearchFunc(m.meta.Calls, offset, func(c abi.CallSite, o uint32) int {
+	sites := m.sites().Calls
+	i, found := slices.BinarySearchFunc(sites, offset, func(c abi.CallSite, o uint32) int {
 		return int(c.Offset) - int(o)
 	})
 	if !found {
 		return 0
 	}
-	return m.meta.Calls[i].Src
+	return sites[i].Src
 }
 
 // stackMapAt returns the stack slots with references at the call that returns to offset.
 func (m *Module) stackMapAt(offset uint32) []int32 {
-	i, found := slices.BinarySearchFunc(m.meta.StackMaps, offset, func(s abi.StackMap, o uint32) int {
+	sites := m.sites().StackMaps
+	i, found := slices.BinarySearchFunc(sites, offset, func(s abi.StackMap, o uint32) int {
 		return int(s.Offset) - int(o)
 	})
 	if !found {
 		return nil
 	}
-	return m.meta.StackMaps[i].Slots
+	return sites[i].Slots
 }

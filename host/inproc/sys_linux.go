@@ -105,6 +105,24 @@ func writeAt(fd int, b []byte, offset uintptr) error {
 	return nil
 }
 
+// mapFile maps a part of a file for reading, until munmap. offset is a multiple of the page size.
+func mapFile(fd int, offset, size uintptr) ([]byte, error) {
+	at, err := mmap(0, size, protR, syscall.MAP_PRIVATE, fd, offset)
+	if err != nil {
+		return nil, err
+	}
+	return bytesAt(at, size), nil
+}
+
+// dupFile returns another descriptor of a file.
+func dupFile(fd uintptr) (int, error) {
+	d, _, e := syscall.Syscall(syscall.SYS_FCNTL, fd, syscall.F_DUPFD_CLOEXEC, 0)
+	if e != 0 {
+		return -1, &SystemError{Op: "fcntl", Err: e}
+	}
+	return int(d), nil
+}
+
 func closeFile(fd int) { syscall.Close(fd) }
 
 // sigaction is the kernel's struct.

@@ -41,6 +41,8 @@ func mprotect(addr, size uintptr, prot int) error     { return ErrUnsupported }
 func madvise(addr, size uintptr, advice int)          {}
 func memfd(size uintptr) (int, error)                 { return -1, ErrUnsupported }
 func writeAt(fd int, b []byte, offset uintptr) error  { return ErrUnsupported }
+func mapFile(int, uintptr, uintptr) ([]byte, error)   { return nil, ErrUnsupported }
+func dupFile(fd uintptr) (int, error)                 { return -1, ErrUnsupported }
 func closeFile(fd int)                                {}
 func enter(cc *Caller, last uintptr, f *Func, args *uint64) uint64 {
 	return dispatch(cc) + preempted(cc)

@@ -149,7 +149,7 @@ func (f *nativeFrame) describe() (out []Frame) {
 	} else if site := m.trapAt(offset); site != nil {
 		place = site.Src
 	}
-	abi.Activations(m.meta.Inlined, n, place, func(a abi.Activation) bool {
+	abi.Activations(m.sites().Inlined, n, place, func(a abi.Activation) bool {
 		out = append(out, Frame{Module: m.meta.Name, Func: a.Func, Name: m.meta.Funcs[a.Func].Name, Offset: a.Offset})
 		return len(out) < maxBacktrace
 	})

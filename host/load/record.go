@@ -43,6 +43,11 @@ func (w *words) record() {
 		w.slot(slots, x.Slot, x.Min, x.Max, flags(x.Import, x.HasMax, x.Elem == meta.ExternRef), "table", i)
 		slots += 8 * meta.SlotWords
 	}
+	adapters := uint64(0)
+	if s := w.o.Section(".text.waot"); s != nil {
+		adapters = uint64(len(s.Data))
+	}
+	w.require(word(meta.RecordAdaptersSize) == adapters && points(meta.RecordAdapters, ".text.waot", 0), "the record does not have the adapters")
 }
 
 // flags are those of the slot of a memory or table.

@@ -4,7 +4,7 @@
 // Place in the pipeline: between host/inproc and package host, whose Module is the Module of this package. Code that has an
 // image instead of an object file makes modules of package host here.
 //
-// Input: an image.
+// Input: an image, or the file of one.
 // Output: a Module, which lends the module of package inproc.
 //
 // This package is not part of the stable API and may change in any release.
@@ -12,6 +12,7 @@ package loaded
 
 import (
 	"errors"
+	"os"
 	"runtime"
 	"sync"
 
@@ -30,7 +31,16 @@ type Module struct {
 
 // New puts the code of an image into memory. The errors are *hosterr.ObjectError, *CPUError and *SystemError, and ErrUnsupported.
 func New(img *inproc.Image) (*Module, error) {
-	mod, err := inproc.Load(img)
+	return loaded(inproc.Load(img))
+}
+
+// OpenFile is New for what inproc.WriteFile has written to a file, from the offset at on. Instances map the file's bytes, which must
+// stay; the file may be closed.
+func OpenFile(f *os.File, at int64) (*Module, error) {
+	return loaded(inproc.OpenFile(f, at))
+}
+
+func loaded(mod *inproc.Module, err error) (*Module, error) {
 	if err != nil {
 		return nil, ObjectError(err)
 	}

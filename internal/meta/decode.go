@@ -46,8 +46,8 @@ func (d *decoder) fail(format string, args ...any) {
 	}
 }
 
-// newDecoder checks the header and the hash.
-func newDecoder(section string, kind byte, b []byte) *decoder {
+// newDecoder checks the header, and the hash if hashed.
+func newDecoder(section string, kind byte, b []byte, hashed bool) *decoder {
 	d := &decoder{section: section, b: b}
 	switch {
 	case len(b) < headerSize || string(b[:4]) != magic:
@@ -60,7 +60,7 @@ func newDecoder(section string, kind byte, b []byte) *decoder {
 		d.fail("reserved bytes")
 	case uint64(binary.LittleEndian.Uint32(b[8:])) != uint64(len(b)-headerSize):
 		d.fail("size")
-	default:
+	case hashed:
 		sum := sha256.Sum256(b[headerSize:])
 		if string(sum[:hashSize]) != string(b[12:headerSize]) {
 			d.fail("damaged: hash differs")
@@ -177,11 +177,55 @@ type Sizes struct{ Text, Rodata, Data uint64 }
 // *InvalidError. Memory used is proportional to the sections.
 func Decode(s Sections, sizes Sizes) (*Module, error) {
 	m := new(Module)
-	d := newDecoder(SectionMeta, kindMeta, s.Meta)
-	d.module(m)
-	if err := d.end(); err != nil {
+	if err := decodeMeta(m, s.Meta, true); err != nil {
 		return nil, err
 	}
+	if err := decodeTables(m, s, true); err != nil {
+		return nil, err
+	}
+	if err := m.Validate(sizes); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// DecodeUnhashed decodes and validates what is in the section .waot.meta, for callers that know the bytes to be
+// undamaged: it does not compute their hash. The tables are empty: ReadTables reads them when they are needed. Errors are those of Decode.
+func DecodeUnhashed(section []byte, sizes Sizes) (*Module, error) {
+	m := new(Module)
+	if err := decodeMeta(m, section, false); err != nil {
+		return nil, err
+	}
+	v := newValidator(m, sizes)
+	v.declarations()
+	if v.err != nil {
+		return nil, v.err
+	}
+	return m, nil
+}
+
+// ReadTables returns a copy of m, which DecodeUnhashed has made, with the tables of traps, stack maps and calls, which it
+// validates. It does not compute their hashes. Errors are those of Decode.
+func (m *Module) ReadTables(s Sections, sizes Sizes) (*Module, error) {
+	full := *m
+	if err := decodeTables(&full, s, false); err != nil {
+		return nil, err
+	}
+	v := newValidator(&full, sizes)
+	v.sites()
+	if v.err != nil {
+		return nil, v.err
+	}
+	return &full, nil
+}
+
+func decodeMeta(m *Module, section []byte, hashed bool) error {
+	d := newDecoder(SectionMeta, kindMeta, section, hashed)
+	d.module(m)
+	return d.end()
+}
+
+func decodeTables(m *Module, s Sections, hashed bool) error {
 	for _, t := range []struct {
 		name string
 		kind byte
@@ -192,16 +236,13 @@ func Decode(s Sections, sizes Sizes) (*Module, error) {
 		{SectionStackMaps, kindStackMaps, s.StackMaps, (*decoder).stackMaps},
 		{SectionCalls, kindCalls, s.Calls, (*decoder).calls},
 	} {
-		d := newDecoder(t.name, t.kind, t.b)
+		d := newDecoder(t.name, t.kind, t.b, hashed)
 		t.read(d, m)
 		if err := d.end(); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if err := m.Validate(sizes); err != nil {
-		return nil, err
-	}
-	return m, nil
+	return nil
 }
 
 func (d *decoder) module(m *Module) {
@@ -330,16 +371,57 @@ func (d *decoder) offset(last uint32) uint32 {
 	return last + uint32(d.num(uint64(math.MaxUint32-last), "offset"))
 }
 
+// siteDecoder reads what siteEncoder writes.
+type siteDecoder struct{ offset, place uint32 }
+
+func (x *siteDecoder) site(d *decoder) (offset, src uint32) {
+	x.offset = d.offset(x.offset)
+	x.place += uint32(d.signed32("place"))
+	return x.offset, bits.RotateLeft32(x.place, -1)
+}
+
 func (d *decoder) traps(m *Module) {
-	m.Traps = list[abi.TrapSite](d.count(5, "number of traps"))
-	last := uint32(0)
-	for i := range m.Traps {
-		t := &m.Traps[i]
-		t.Offset = d.offset(last)
-		t.Code, t.Fault, t.Memory = abi.TrapCode(d.byte("trap code")), abi.FaultKind(d.byte("kind of fault")), d.byte("memory")
-		t.Src = d.place()
-		last = t.Offset
+	kinds := d.count(4, "number of kinds of traps")
+	var lists [][]abi.TrapSite
+	for range kinds {
+		t := abi.TrapSite{Code: abi.TrapCode(d.byte("trap code")), Fault: abi.FaultKind(d.byte("kind of fault")), Memory: d.byte("memory")}
+		sites := list[abi.TrapSite](d.count(2, "number of traps"))
+		var x siteDecoder
+		for i := range sites {
+			t.Offset, t.Src = x.site(d)
+			sites[i] = t
+		}
+		if d.err != nil {
+			return
+		}
+		lists = append(lists, sites)
 	}
+	m.Traps = mergeSites(lists)
+}
+
+// mergeSites joins lists that are sorted by offset to one.
+func mergeSites(lists [][]abi.TrapSite) []abi.TrapSite {
+	switch len(lists) {
+	case 0:
+		return nil
+	case 1:
+		return lists[0]
+	}
+	half := len(lists) / 2
+	a, b := mergeSites(lists[:half]), mergeSites(lists[half:])
+	all := make([]abi.TrapSite, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		if a[0].Offset <= b[0].Offset {
+			n := 1
+			for n < len(a) && a[n].Offset <= b[0].Offset {
+				n++
+			}
+			all, a = append(all, a[:n]...), a[n:]
+		} else {
+			all, b = append(all, b[0]), b[1:]
+		}
+	}
+	return append(append(all, a...), b...)
 }
 
 func (d *decoder) stackMaps(m *Module) {
@@ -362,10 +444,9 @@ func (d *decoder) stackMaps(m *Module) {
 
 func (d *decoder) calls(m *Module) {
 	m.Calls = list[abi.CallSite](d.count(2, "number of calls"))
-	last := uint32(0)
+	var x siteDecoder
 	for i := range m.Calls {
-		m.Calls[i] = abi.CallSite{Offset: d.offset(last), Src: d.place()}
-		last = m.Calls[i].Offset
+		m.Calls[i].Offset, m.Calls[i].Src = x.site(d)
 	}
 	d.inlined(m)
 }

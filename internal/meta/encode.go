@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"math/bits"
+	"slices"
 
 	"github.com/waot-project/waot/internal/abi"
 )
@@ -17,7 +18,7 @@ const (
 )
 
 // FormatVersion is the version of the encoding of all four sections.
-const FormatVersion = 5
+const FormatVersion = 6
 
 // Every section begins with a header: magic, kind, version, two zero bytes,
 // the size of the payload (4 bytes) and the first bytes of its SHA-256.
@@ -214,23 +215,13 @@ func (e *encoder) funcs(m *Module) {
 // EncodeTables encodes the tables of traps, stack maps and calls, which must be
 // sorted by offset; Meta of the result is nil.
 func EncodeTables(m *Module) (s Sections) {
-	e := newEncoder(kindTraps, 8*len(m.Traps))
-	e.count(len(m.Traps))
-	last := uint32(0)
-	for i := range m.Traps {
-		t := &m.Traps[i]
-		e.num32(t.Offset - last)
-		e.byte(byte(t.Code))
-		e.byte(byte(t.Fault))
-		e.byte(t.Memory)
-		e.place(t.Src)
-		last = t.Offset
-	}
+	e := newEncoder(kindTraps, 3*len(m.Traps))
+	e.traps(m.Traps)
 	s.Traps = e.finish()
 
 	e = newEncoder(kindStackMaps, 8*len(m.StackMaps))
 	e.count(len(m.StackMaps))
-	last = 0
+	last := uint32(0)
 	for i := range m.StackMaps {
 		x := &m.StackMaps[i]
 		e.num32(x.Offset - last)
@@ -242,17 +233,62 @@ func EncodeTables(m *Module) (s Sections) {
 	}
 	s.StackMaps = e.finish()
 
-	e = newEncoder(kindCalls, 5*len(m.Calls)+8*len(m.Inlined))
+	e = newEncoder(kindCalls, 3*len(m.Calls)+8*len(m.Inlined))
 	e.count(len(m.Calls))
-	last = 0
+	var calls siteEncoder
 	for i := range m.Calls {
-		e.num32(m.Calls[i].Offset - last)
-		e.place(m.Calls[i].Src)
-		last = m.Calls[i].Offset
+		calls.site(e, m.Calls[i].Offset, m.Calls[i].Src)
 	}
 	e.inlined(m.Inlined)
 	s.Calls = e.finish()
 	return s
+}
+
+// siteEncoder writes sites as differences to the one before: a call or an access of memory is seldom far from the next, in the
+// code and in the module, so most take two bytes.
+type siteEncoder struct{ offset, place uint32 }
+
+func (x *siteEncoder) site(e *encoder, offset, src uint32) {
+	place := bits.RotateLeft32(src, 1)
+	e.num32(offset - x.offset)
+	e.signed(int64(int32(place - x.place)))
+	x.offset, x.place = offset, place
+}
+
+// trapKind is what sites of traps have in common; nearly all sites of a module are accesses of its memory.
+type trapKind struct {
+	code   abi.TrapCode
+	fault  abi.FaultKind
+	memory uint8
+}
+
+// traps writes the sites of each kind, in the order in which kinds occur.
+func (e *encoder) traps(sites []abi.TrapSite) {
+	var kinds []trapKind
+	number := make([]int, len(sites)) // of its kind, by site
+	var count []int
+	for i := range sites {
+		t := &sites[i]
+		k := trapKind{t.Code, t.Fault, t.Memory}
+		if number[i] = slices.Index(kinds, k); number[i] < 0 {
+			number[i] = len(kinds)
+			kinds, count = append(kinds, k), append(count, 0)
+		}
+		count[number[i]]++
+	}
+	e.count(len(kinds))
+	for n, k := range kinds {
+		e.byte(byte(k.code))
+		e.byte(byte(k.fault))
+		e.byte(k.memory)
+		e.count(count[n])
+		var x siteEncoder
+		for i := range sites {
+			if number[i] == n {
+				x.site(e, sites[i].Offset, sites[i].Src)
+			}
+		}
+	}
 }
 
 // place writes a place so that offsets and low entries are short.

@@ -17,6 +17,8 @@ const (
 	RecordNumMemories
 	RecordTables
 	RecordNumTables
+	RecordAdapters
+	RecordAdaptersSize
 	RecordWords
 )
 

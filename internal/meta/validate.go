@@ -27,19 +27,34 @@ type validator struct {
 // order and apart, sites inside of functions, stack slots inside of frames. The error is an *InvalidError. Time is
 // proportional to m.
 func (m *Module) Validate(sizes Sizes) error {
-	v := &validator{m: m, size: sizes, taken: abi.InstanceHeader}
+	v := newValidator(m, sizes)
+	v.declarations()
+	if v.err == nil { // sites are looked up in functions, which must be right
+		v.sites()
+	}
+	return v.err
+}
+
+func newValidator(m *Module, sizes Sizes) *validator {
+	return &validator{m: m, size: sizes, taken: abi.InstanceHeader}
+}
+
+// declarations checks all but the tables of sites.
+func (v *validator) declarations() {
 	v.entities()
 	v.instance()
 	v.datas()
 	v.funcs()
 	v.exports()
-	if v.err == nil { // sites are looked up in functions, which must be right
-		v.traps()
-		v.returns("call", len(m.Calls), func(i int) uint32 { return m.Calls[i].Offset }, func(int, *Func) {})
-		v.stackMaps()
-		v.places()
-	}
-	return v.err
+}
+
+// sites checks the tables of sites, of a module whose declarations are right.
+func (v *validator) sites() {
+	m := v.m
+	v.traps()
+	v.returns("call", len(m.Calls), func(i int) uint32 { return m.Calls[i].Offset }, func(int, *Func) {})
+	v.stackMaps()
+	v.places()
 }
 
 func (v *validator) require(ok bool, format string, args ...any) {

@@ -1,0 +1,50 @@
+//go:build linux && (amd64 || arm64)
+
+package inproc_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/waot-project/waot/host/inproc"
+)
+
+// loaders are the ways to a module.
+var loaders = map[string]func(*testing.T, *inproc.Image) *inproc.Module{
+	"image":                  fromImage,
+	"file":                   fromFile,
+	"file without execution": fromFileRead,
+}
+
+func fromImage(t *testing.T, img *inproc.Image) *inproc.Module {
+	m, err := inproc.Load(img)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func fromFile(t *testing.T, img *inproc.Image) *inproc.Module {
+	f, err := os.Create(filepath.Join(t.TempDir(), "module"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := inproc.WriteFile(f, 64<<10, img); err != nil {
+		t.Fatal(err)
+	}
+	m, err := inproc.OpenFile(f, 64<<10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func fromFileRead(t *testing.T, img *inproc.Image) *inproc.Module {
+	m := fromFile(t, img)
+	if err := m.ReadFile(); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}

@@ -1,0 +1,116 @@
+package cache
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/waot-project/waot/host/loaded"
+)
+
+// A note says which entry belongs to a file with a module, so that the file need not be read and hashed: it is named by
+// the file's state, which changes with its content. Notes are small files in the folder, beside the entries.
+
+const (
+	notePrefix = "note-"
+	// maxNotes is how many notes there may be. One more, and all go.
+	maxNotes = 4096
+	// settled is how long a file must not have changed before there are notes of it, much longer than the steps of the clock that
+	// file systems use: otherwise a later change may leave the state as it is.
+	settled = 2 * time.Second
+)
+
+// noteName returns the name of a note, empty if there must be none.
+func noteName(file os.FileInfo, fingerprint string) string {
+	state, changed, ok := stateOf(file)
+	if !ok || time.Since(changed) < settled || fingerprint == "" {
+		return ""
+	}
+	compiler, err := compilerID()
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %s", compiler, fingerprint, state))
+	return notePrefix + hex.EncodeToString(sum[:])
+}
+
+// FindFile returns the module that a file with this state holds, nil if there is no note of it, or no entry.
+func (c *Cache) FindFile(file os.FileInfo, fingerprint string) *loaded.Module {
+	if c == nil {
+		return nil
+	}
+	name := noteName(file, fingerprint)
+	if name == "" {
+		return nil
+	}
+	root, err := c.root()
+	if err != nil {
+		return nil
+	}
+	key, ok := readNote(root, name)
+	root.Close()
+	if !ok {
+		return nil
+	}
+	return c.find(key)
+}
+
+func readNote(root *os.Root, name string) (key Key, ok bool) {
+	f, err := openRead(root, name)
+	if err != nil {
+		return key, false
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil || !st.Mode().IsRegular() || notOurs(st) != "" || st.Size() != int64(len(key)) {
+		return key, false
+	}
+	n, err := f.ReadAt(key[:], 0)
+	return key, n == len(key)
+}
+
+// note notes that a file with that state holds the module of an entry. It is written in place: what is torn is shorter than a
+// key, or names no entry.
+func note(root *os.Root, file os.FileInfo, fingerprint string, key Key) {
+	if file == nil {
+		return
+	}
+	name := noteName(file, fingerprint)
+	if name == "" {
+		return
+	}
+	if f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err == nil {
+		f.Write(key[:])
+		f.Close()
+		return
+	}
+	if old, ok := readNote(root, name); !ok || old != key {
+		root.Remove(name)
+	}
+}
+
+// removeNotes removes the notes whose entries are gone; all of them, if that is wanted or there are too many.
+func removeNotes(root *os.Root, all bool) {
+	list, err := names(root)
+	if err != nil {
+		return
+	}
+	var notes []string
+	for _, name := range list {
+		if strings.HasPrefix(name, notePrefix) {
+			notes = append(notes, name)
+		}
+	}
+	for _, name := range notes {
+		key, ok := readNote(root, name)
+		if ok && !all && len(notes) <= maxNotes {
+			if _, err := root.Lstat(key.String()); err == nil {
+				continue
+			}
+		}
+		root.Remove(name)
+	}
+}

@@ -1,0 +1,75 @@
+package cache
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// othersWrite are the permissions by which others than the owner may write.
+const othersWrite = 0o022
+
+// notOurs says why a file or folder is not to be trusted, empty if it is: it belongs to this user, and nobody else may write to it. Access
+// control lists show in the group's permissions.
+func notOurs(st os.FileInfo) string {
+	sys, ok := st.Sys().(*syscall.Stat_t)
+	switch {
+	case !ok:
+		return "its owner is unknown"
+	case int(sys.Uid) != os.Geteuid():
+		return "it belongs to another user"
+	case st.Mode().Perm()&othersWrite != 0:
+		return "others may write to it"
+	}
+	return ""
+}
+
+func inodeOf(st os.FileInfo) uint64 { return st.Sys().(*syscall.Stat_t).Ino }
+
+// stateOf returns what tells a file from others, and from itself with another content, as text, and when it changed last. Programs
+// cannot set that time.
+func stateOf(st os.FileInfo) (state string, changed time.Time, ok bool) {
+	sys, ok := st.Sys().(*syscall.Stat_t)
+	if !ok {
+		return "", changed, false
+	}
+	changed = time.Unix(sys.Ctim.Unix())
+	return fmt.Sprint(sys.Dev, sys.Ino, sys.Size, sys.Mtim, sys.Ctim), changed, true
+}
+
+// openRead opens a file for reading, which leaves the time of access as it is.
+func openRead(root *os.Root, name string) (*os.File, error) {
+	return root.OpenFile(name, os.O_RDONLY|syscall.O_NOATIME, 0)
+}
+
+// usedAt returns the time of access, by which this package notes the use of entries: see openRead.
+func usedAt(st os.FileInfo) time.Time {
+	sys := st.Sys().(*syscall.Stat_t)
+	return time.Unix(sys.Atim.Unix())
+}
+
+// lock locks a file, unless another process has done so.
+func lock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }
+
+// bootID names the run of the system, a random number; it is zero where the system has no name for it.
+var bootID = sync.OnceValue(func() (id [16]byte) {
+	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return id
+	}
+	n := 0
+	for _, c := range b { // hexadecimal digits, and dashes between
+		if c == '-' || n == 2*len(id) {
+			continue
+		}
+		digit := c & 15
+		if c >= 'a' {
+			digit += 9
+		}
+		id[n/2] = id[n/2]<<4 | digit
+		n++
+	}
+	return id
+})
