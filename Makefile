@@ -27,7 +27,7 @@ build:
 # All tests, some cases of each kind: about 4 minutes of processor time once all is built. A test that hangs is ended after an hour, since
 # a busy machine may take long for what is quick. Collecting garbage less often saved a tenth of
 # the time in the three packages where it was measured.
-test: export GOGC ?= 400
+test: export GOGC ?= 1000
 test:
 	$(GO) test -timeout 60m $(TESTFLAGS) ./...
 

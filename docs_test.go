@@ -255,6 +255,10 @@ func main() {
 	_, err := waot.Load(must(os.ReadFile("app.o")), nil)
 	var cpu *waot.CPUError
 	fmt.Println("compileFile", err == nil || errors.As(err, &cpu))
+	check(os.Setenv("XDG_CACHE_HOME", must(os.MkdirTemp(must(os.Getwd()), "cache"))))
+	for range 2 {
+		fmt.Println("compileOnce", must(compileOnce(must(os.ReadFile("add.wasm")))).Name())
+	}
 
 	fmt.Println("serve", must(serve(ctx, module("add"), 40, 2)))
 
@@ -303,6 +307,8 @@ func main() {
 `
 
 const embeddingWant = `compileFile true
+compileOnce plugin
+compileOnce plugin
 serve 42
 link [42]
 42 42 42 <nil>

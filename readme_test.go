@@ -54,7 +54,7 @@ func (f *foreign) run(line string) (out string, err error) {
 	cmd := exec.Command(words[0], words[1:]...)
 	cmd.Dir = f.dir
 	// Nothing is downloaded: what waot needs is there, since these tests run.
-	cmd.Env = append(os.Environ(), "GOPROXY=off", "GOSUMDB=off", "GOFLAGS=", "GOWORK=off")
+	cmd.Env = append(os.Environ(), "WAOT_CACHE=off", "GOPROXY=off", "GOSUMDB=off", "GOFLAGS=", "GOWORK=off")
 	b, err := cmd.CombinedOutput()
 	return string(b), err
 }
@@ -70,6 +70,42 @@ func (f *foreign) write(name string, b []byte) {
 	f.t.Helper()
 	if err := os.WriteFile(filepath.Join(f.dir, name), b, 0o666); err != nil {
 		f.t.Fatal(err)
+	}
+}
+
+// TestGenerate pastes the first program of docs/embedding-go.md with a line for go generate into a foreign module, and runs the commands
+// of the page, of which the last runs the program.
+func TestGenerate(t *testing.T) {
+	canRunDocs(t)
+	tree, err := filepath.Abs(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const page = "docs/embedding-go.md"
+	blocks := readBlocks(t, page)
+	n := slices.IndexFunc(blocks, func(b block) bool { return b.program && strings.Contains(b.code, "\n//go:generate ") })
+	if n < 0 {
+		t.Fatal("no program with a line for go generate")
+	}
+	f := &foreign{t, t.TempDir()}
+	f.write("main.go", []byte(blocks[n].code))
+	f.write("add.wasm", modules()["add"])
+	lines := slices.DeleteFunc(shellLines(t, page), func(line string) bool { return !strings.HasPrefix(line, "go ") })
+	want := []string{"go mod init example.com/app", "", "go mod tidy", "go generate", "go run ."}
+	if len(lines) != len(want) {
+		t.Fatalf("the page has the commands %q", lines)
+	}
+	for i, line := range lines {
+		if want[i] != "" && line != want[i] {
+			t.Errorf("command %q, want %q", line, want[i])
+		}
+		out, err := f.run(strings.Replace(line, "=../waot", "="+tree, 1))
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", line, err, out)
+		}
+		if i == len(lines)-1 && out != blocks[n].output {
+			t.Errorf("%s: %q, want %q", line, out, blocks[n].output)
+		}
 	}
 }
 

@@ -81,8 +81,10 @@ import (
 
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/host/loaded"
+	"github.com/waot-project/waot/internal/cache"
 )
 
 // CompileOptions say how to compile. A field that is zero means its default, as does a nil pointer for all.
@@ -117,6 +119,9 @@ type CompileOptions struct {
 	// code with its tables, and the tables of the largest function. The garbage collector's share and further workers
 	// are not counted.
 	MaxMemory uint64
+	// Cache, if not nil, keeps what Compile and CompileContext make; CompileObject and CompileObjectContext do not use it. Progress
+	// is not called for a module that is there.
+	Cache *Cache
 	// Progress, if not nil, is called after each function has been compiled, from any goroutine, but never by two at once. done and
 	// total are numbers of functions.
 	Progress func(done, total int)
@@ -132,15 +137,23 @@ func Compile(wasm []byte, o *CompileOptions) (*Module, error) {
 // the compilation is left then. Only the last step, which puts the code into memory, is not interrupted; it takes one or two
 // milliseconds for each megabyte of code.
 func CompileContext(ctx context.Context, wasm []byte, o *CompileOptions) (*Module, error) {
-	r, err := compileWasm(ctx, wasm, o)
-	if err != nil {
-		return nil, err
+	c := compileOptions(ctx, o)
+	s := &cache.Source{Wasm: wasm, Fingerprint: c.Fingerprint(), Name: c.Name, Image: func() (*inproc.Image, error) {
+		r, err := compile.Module(wasm, c)
+		if err != nil {
+			return nil, compileError(err)
+		}
+		img, err := load.Image(r.Object, r.Meta)
+		if err != nil {
+			return nil, loaded.ObjectError(err)
+		}
+		return img, nil
+	}}
+	var kept *cache.Cache
+	if o != nil && o.Cache != nil {
+		kept = o.Cache.cache
 	}
-	img, err := load.Image(r.Object, r.Meta)
-	if err != nil {
-		return nil, loaded.ObjectError(err)
-	}
-	m, err := loaded.New(img)
+	m, _, err := kept.Load(s)
 	return (*Module)(m), err
 }
 
@@ -161,6 +174,12 @@ func CompileObjectContext(ctx context.Context, wasm []byte, o *CompileOptions) (
 }
 
 func compileWasm(ctx context.Context, wasm []byte, o *CompileOptions) (*compile.Result, error) {
+	r, err := compile.Module(wasm, compileOptions(ctx, o))
+	return r, compileError(err)
+}
+
+// compileOptions converts options, which may be nil.
+func compileOptions(ctx context.Context, o *CompileOptions) compile.Options {
 	if o == nil {
 		o = &CompileOptions{}
 	}
@@ -170,6 +189,5 @@ func compileWasm(ctx context.Context, wasm []byte, o *CompileOptions) (*compile.
 	if o.NoOptimize {
 		c.OptLevel = opt.O0
 	}
-	r, err := compile.Module(wasm, c)
-	return r, compileError(err)
+	return c
 }

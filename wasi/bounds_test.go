@@ -11,12 +11,19 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/waot-project/waot/internal/abi"
 )
 
 func TestTable(t *testing.T) {
 	fns := Functions()
 	if len(fns) != 46 {
 		t.Errorf("%d functions, want 46", len(fns))
+	}
+	for i := range rows { // which have only names in common with the table of types
+		if rows[i].name != abi.WASIFunctions[i].Name {
+			t.Errorf("row %d is %s, its type that of %s", i, rows[i].name, abi.WASIFunctions[i].Name)
+		}
 	}
 	for i, f := range fns {
 		if i > 0 && fns[i-1].Name >= f.Name {

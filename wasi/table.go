@@ -2,10 +2,14 @@
 
 package wasi
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/waot-project/waot/internal/abi"
+)
 
 // ModuleName is the import module of all functions here.
-const ModuleName = "wasi_snapshot_preview1"
+const ModuleName = abi.WASIModule
 
 // Func describes one function of the import module.
 type Func struct {
@@ -32,57 +36,58 @@ func (e *ExitError) Error() string { return fmt.Sprintf("exit status %d", e.Code
 
 // row is one function before it is wrapped for callers.
 type row struct {
-	name, params, results string
-	fn                    func(c *Context, m memory, p []uint64) Errno
+	name string
+	fn   func(c *Context, m memory, p []uint64) Errno
 }
 
-var rows = [...]row{
-	{"args_get", "ii", "i", argsGet},
-	{"args_sizes_get", "ii", "i", argsSizesGet},
-	{"clock_res_get", "ii", "i", clockResGet},
-	{"clock_time_get", "iIi", "i", clockTimeGet},
-	{"environ_get", "ii", "i", environGet},
-	{"environ_sizes_get", "ii", "i", environSizesGet},
-	{"fd_advise", "iIIi", "i", fdAdvise},
-	{"fd_allocate", "iII", "i", fdAllocate},
-	{"fd_close", "i", "i", fdClose},
-	{"fd_datasync", "i", "i", fdDatasync},
-	{"fd_fdstat_get", "ii", "i", fdFdstatGet},
-	{"fd_fdstat_set_flags", "ii", "i", fdFdstatSetFlags},
-	{"fd_fdstat_set_rights", "iII", "i", fdFdstatSetRights},
-	{"fd_filestat_get", "ii", "i", fdFilestatGet},
-	{"fd_filestat_set_size", "iI", "i", fdFilestatSetSize},
-	{"fd_filestat_set_times", "iIIi", "i", fdFilestatSetTimes},
-	{"fd_pread", "iiiIi", "i", fdPread},
-	{"fd_prestat_dir_name", "iii", "i", fdPrestatDirName},
-	{"fd_prestat_get", "ii", "i", fdPrestatGet},
-	{"fd_pwrite", "iiiIi", "i", fdPwrite},
-	{"fd_read", "iiii", "i", fdRead},
-	{"fd_readdir", "iiiIi", "i", fdReaddir},
-	{"fd_renumber", "ii", "i", fdRenumber},
-	{"fd_seek", "iIii", "i", fdSeek},
-	{"fd_sync", "i", "i", fdSync},
-	{"fd_tell", "ii", "i", fdTell},
-	{"fd_write", "iiii", "i", fdWrite},
-	{"path_create_directory", "iii", "i", pathCreateDirectory},
-	{"path_filestat_get", "iiiii", "i", pathFilestatGet},
-	{"path_filestat_set_times", "iiiiIIi", "i", pathFilestatSetTimes},
-	{"path_link", "iiiiiii", "i", pathLink},
-	{"path_open", "iiiiiIIii", "i", pathOpen},
-	{"path_readlink", "iiiiii", "i", pathReadlink},
-	{"path_remove_directory", "iii", "i", pathRemoveDirectory},
-	{"path_rename", "iiiiii", "i", pathRename},
-	{"path_symlink", "iiiii", "i", pathSymlink},
-	{"path_unlink_file", "iii", "i", pathUnlinkFile},
-	{"poll_oneoff", "iiii", "i", pollOneoff},
-	{"proc_exit", "i", "", procExit},
-	{"proc_raise", "i", "i", procRaise},
-	{"random_get", "ii", "i", randomGet},
-	{"sched_yield", "", "i", schedYield},
-	{"sock_accept", "iii", "i", sockAccept},
-	{"sock_recv", "iiiiii", "i", sockRecv},
-	{"sock_send", "iiiii", "i", sockSend},
-	{"sock_shutdown", "ii", "i", sockShutdown},
+// rows are the functions in the order of abi.WASIFunctions, which has their types.
+var rows = [len(abi.WASIFunctions)]row{
+	{"args_get", argsGet},
+	{"args_sizes_get", argsSizesGet},
+	{"clock_res_get", clockResGet},
+	{"clock_time_get", clockTimeGet},
+	{"environ_get", environGet},
+	{"environ_sizes_get", environSizesGet},
+	{"fd_advise", fdAdvise},
+	{"fd_allocate", fdAllocate},
+	{"fd_close", fdClose},
+	{"fd_datasync", fdDatasync},
+	{"fd_fdstat_get", fdFdstatGet},
+	{"fd_fdstat_set_flags", fdFdstatSetFlags},
+	{"fd_fdstat_set_rights", fdFdstatSetRights},
+	{"fd_filestat_get", fdFilestatGet},
+	{"fd_filestat_set_size", fdFilestatSetSize},
+	{"fd_filestat_set_times", fdFilestatSetTimes},
+	{"fd_pread", fdPread},
+	{"fd_prestat_dir_name", fdPrestatDirName},
+	{"fd_prestat_get", fdPrestatGet},
+	{"fd_pwrite", fdPwrite},
+	{"fd_read", fdRead},
+	{"fd_readdir", fdReaddir},
+	{"fd_renumber", fdRenumber},
+	{"fd_seek", fdSeek},
+	{"fd_sync", fdSync},
+	{"fd_tell", fdTell},
+	{"fd_write", fdWrite},
+	{"path_create_directory", pathCreateDirectory},
+	{"path_filestat_get", pathFilestatGet},
+	{"path_filestat_set_times", pathFilestatSetTimes},
+	{"path_link", pathLink},
+	{"path_open", pathOpen},
+	{"path_readlink", pathReadlink},
+	{"path_remove_directory", pathRemoveDirectory},
+	{"path_rename", pathRename},
+	{"path_symlink", pathSymlink},
+	{"path_unlink_file", pathUnlinkFile},
+	{"poll_oneoff", pollOneoff},
+	{"proc_exit", procExit},
+	{"proc_raise", procRaise},
+	{"random_get", randomGet},
+	{"sched_yield", schedYield},
+	{"sock_accept", sockAccept},
+	{"sock_recv", sockRecv},
+	{"sock_send", sockSend},
+	{"sock_shutdown", sockShutdown},
 }
 
 // Functions returns all 46 functions of preview 1, ordered by name. The result
@@ -90,18 +95,20 @@ var rows = [...]row{
 func Functions() []Func {
 	out := make([]Func, len(rows))
 	for i := range rows {
-		r := &rows[i]
-		out[i] = Func{Name: r.name, Params: r.params, Results: r.results, Call: r.call}
+		t := &abi.WASIFunctions[i]
+		// Too few parameters are the caller's mistake, yet answered with an errno.
+		out[i] = Func{Name: t.Name, Params: t.Params, Results: t.Results, Call: func(c *Context, mem []byte, params []uint64) (uint32, error) {
+			if len(params) < len(t.Params) {
+				return uint32(ErrnoInval), nil
+			}
+			return rows[i].call(c, mem, params)
+		}}
 	}
 	return out
 }
 
-// call runs one row. Too few parameters or a closed Context are the caller's
-// mistakes, yet answered with an errno.
+// call runs one row. Being called with a closed Context is the caller's mistake, yet answered with an errno.
 func (r *row) call(c *Context, mem []byte, params []uint64) (uint32, error) {
-	if len(params) < len(r.params) {
-		return uint32(ErrnoInval), nil
-	}
 	errno := r.fn(c, memory(mem), params)
 	if c.err != nil {
 		err := c.err

@@ -21,38 +21,44 @@ Examples:
   waot run app.wasm --dir .::/ -- arg     compile in memory and run
   waot run app.o                          run what build made
   waot inspect app.wasm --func main --emit=clif,asm
+  curl https://example.org/app.wasm | waot validate -
+
+MODULE may be -, which is standard input. Options may stand before or behind it; what
+follows -- is the program's: waot run app.wasm -- --help.
 
 Exit status: 0 done; 1 bad input, or the program trapped; 2 wrong usage;
 run ends with the program's own status.`,
 		Version:                   buildVersion(),
 		HideVersion:               true,
-		EnableBashCompletion:      true,
 		DisableSliceFlagSeparator: true,
 		Reader:                    stdin,
 		Writer:                    stdout,
 		ErrWriter:                 stderr,
 		ExitErrHandler:            func(*cli.Context, error) {},
 		OnUsageError:              onUsageError,
-		BashComplete:              completeCommands,
 		Action:                    noCommand,
+		Flags:                     []cli.Flag{&cli.BoolFlag{Name: "version", Usage: "print the version"}},
 		Commands: []*cli.Command{
-			buildCommand(), runCommand(), validateCommand(), inspectCommand(), printCommand(),
-			spectestCommand(), diffCommand(), bisectCommand(), versionCommand(), completionCommand(),
+			buildCommand(), cRuntimeCommand(), runCommand(), validateCommand(), inspectCommand(), printCommand(),
+			spectestCommand(), diffCommand(), bisectCommand(), cacheCommand(), versionCommand(), completionCommand(),
 		},
 	}
 	for _, c := range app.Commands {
 		// A module may be called "help".
 		c.HideHelpCommand = true
 		c.OnUsageError = onUsageError
-		c.BashComplete = completeFlags
 	}
 	return app
 }
 
 // noCommand runs where no command is named, or an unknown one.
 func noCommand(c *cli.Context) error {
+	if c.Bool("version") {
+		printVersion(c)
+		return nil
+	}
 	if name := c.Args().First(); name != "" {
-		return usagef("unknown command %q; the commands are %s", name, strings.Join(commandNames(c.App), ", "))
+		return usagef("unknown command %q%s; the commands are %s", name, suggestion(name, "", commandNames(c.App)), strings.Join(commandNames(c.App), ", "))
 	}
 	return usagef("no command; the commands are %s", strings.Join(commandNames(c.App), ", "))
 }
@@ -68,11 +74,30 @@ func commandNames(app *cli.App) []string {
 }
 
 func onUsageError(c *cli.Context, err error, _ bool) error {
-	msg := strings.Replace(err.Error(), "flag provided but not defined: ", "unknown flag ", 1)
+	msg := err.Error()
+	msg += usageHint(msg)
+	if name, unknown := strings.CutPrefix(msg, "flag provided but not defined: -"); unknown {
+		name = strings.TrimLeft(name, "-")
+		flags := c.App.Flags
+		if c.Command != nil && c.Command.Name != c.App.Name {
+			flags = c.Command.Flags
+		}
+		msg = "unknown flag --" + name + suggestion(name, "--", flagNames(flags))
+	}
 	if c.Command != nil && c.Command.Name != c.App.Name {
 		return usagef("%s (see waot %s --help)", msg, c.Command.Name)
 	}
 	return usagef("%s (see waot --help)", msg)
+}
+
+// flagNames returns the names of flags that are not hidden, of one letter too.
+func flagNames(flags []cli.Flag) (names []string) {
+	for _, f := range flags {
+		if v, ok := f.(cli.VisibleFlag); !ok || v.IsVisible() {
+			names = append(names, f.Names()...)
+		}
+	}
+	return append(names, "help")
 }
 
 // oneModule returns the only positional argument of a command that has one.
@@ -89,7 +114,7 @@ func oneModule(c *cli.Context) (string, error) {
 // arrange puts a command's flags before its other arguments, where the flag
 // parser wants them, and writes -O1 as -O=1. What follows "--" stays as it is.
 func arrange(app *cli.App, args []string) []string {
-	if len(args) == 0 || args[len(args)-1] == "--generate-bash-completion" {
+	if len(args) == 0 {
 		return args
 	}
 	cmd := app.Command(args[0])
@@ -103,6 +128,8 @@ func arrange(app *cli.App, args []string) []string {
 		switch {
 		case a == "--":
 			return append(append(append(flags, "--"), rest...), args[i+1:]...)
+		case a == "--help" || a == "-h":
+			return []string{args[0], "--help"}
 		case len(a) < 2 || a[0] != '-':
 			rest = append(rest, a)
 		case len(a) == 3 && a[:2] == "-O":

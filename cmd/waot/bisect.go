@@ -27,7 +27,8 @@ and of lowering, until it has the one after which a check fails, and prints its
 function, pass and rule, and what the instruction was and became.
 
 The check is that the module, run here as waot run does, with the same --dir, --env,
---invoke and ARGS, prints and ends like the module compiled without any rewrite.
+--invoke and ARGS, prints and ends like the module compiled without any rewrite. Functions
+that it imports beside WASI's have stand-ins, whose calls count as output.
 With --check, it is a command for sh, in which {} stands for the object: exit
 status 0 is good. What takes longer than --timeout is bad.
 
@@ -90,7 +91,7 @@ func bisectAction(c *cli.Context) error {
 	case c.IsSet("check") && (c.IsSet("emulator") || c.IsSet("runner")):
 		return usagef("bisect: --check runs the object itself, without --emulator and --runner")
 	}
-	src, err := readSource(file)
+	src, err := readSource(c, file)
 	if err != nil {
 		return err
 	}
@@ -146,7 +147,7 @@ func newBisection(src *source, o *options) (*bisection, error) {
 	if o.rewrites != nil {
 		b.rewriting = *o.rewrites
 	}
-	b.opt.Name = strings.TrimSuffix(filepath.Base(src.file), filepath.Ext(src.file))
+	b.opt.Name = nameOf(src.file)
 	return b, nil
 }
 

@@ -212,7 +212,9 @@ func cannotRun(status int, output string) bool {
 // sameAsPlain is the check without --check: the object does what the module file does at -O0 without rules of lowering, run by a waot of the target.
 func (b *bisection) sameAsPlain(c *cli.Context, r *runner, file string) (func() (bool, error), error) {
 	what := func() (string, error) {
-		e, err := attemptCheck(c, func(ctx context.Context) *exec.Cmd { return r.pass(ctx, c, file, "run", "--object", b.object) })
+		e, err := attemptCheck(c, func(ctx context.Context) *exec.Cmd {
+			return r.pass(ctx, c, file, "run", "--object", b.object, "--stand-ins")
+		})
 		switch {
 		case err != nil:
 			return "", err

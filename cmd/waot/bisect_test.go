@@ -202,7 +202,11 @@ func planted(t *testing.T, wasm, dir string, fn clif.FuncIndex, rule opt.Rule, s
 	if err := o.readTarget("", ""); err != nil {
 		t.Fatal(err)
 	}
-	src, err := readSource(wasm)
+	bin, err := os.ReadFile(wasm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	src, err := sourceOf(wasm, bin)
 	if err != nil {
 		t.Fatal(err)
 	}

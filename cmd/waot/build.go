@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -9,6 +10,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/internal/cheader"
+	"github.com/waot-project/waot/internal/program"
 	"github.com/waot-project/waot/objfile"
 )
 
@@ -49,29 +52,37 @@ func compileFlags() []cli.Flag {
 func buildCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "build",
-		Usage:     "compile a module to an object file",
-		UsageText: "waot build MODULE -o OUT.o [OPTIONS]",
-		Description: `Writes a relocatable ELF object with native code. The output is complete or
-not there at all.
+		Usage:     "compile a module to an object file or an executable",
+		UsageText: "waot build MODULE -o OUT.o|OUT [OPTIONS]",
+		Description: `Writes a relocatable ELF object with native code or, if the name of the output does
+not end in .o, a static executable of a WASI program. The output is complete or not
+there at all.
+
+An executable reaches only what --dir, --env and --inherit-env give it, beside its
+arguments and standard streams. With --grants it also takes --waot-dir=HOST::GUEST
+and --waot-env=K=V, when it runs, before its own arguments.
 
 Examples:
   waot build app.wasm -o app.o
   waot build lib.wasm -o lib.o --name lib --cpu=x86-64-v3
   waot build lib.wasm -o lib.o --target=aarch64-linux
+  waot build lib.wasm -o lib.o --header lib.h
   waot build app.wasm -o app.o --sign key.pem
   waot build app.wasm -o app.o --json
+  waot build app.wasm -o app --dir .::/ --inherit-env
 
 Keys for --sign are PEM files as openssl makes them:
   openssl genpkey -algorithm ed25519 -out key.pem
   openssl pkey -in key.pem -pubout -out public.pem`,
 		Flags: append([]cli.Flag{
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "the object to write, `OUT.o`"},
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "the object (`OUT`.o) or executable to write"},
 			targetFlag(),
 			&cli.StringFlag{Name: "sign", Usage: "sign the object with the Ed25519 private key in `KEYFILE`"},
-			&cli.StringFlag{Name: "name", Usage: "prefix of the object's symbols (default: the file's name)"},
+			&cli.StringFlag{Name: "name", Aliases: []string{"prefix"}, Usage: "prefix of the object's symbols (default: the file's name)"},
+			&cli.StringFlag{Name: "header", Usage: "write a C header for the object, too, to `FILE.h`"},
 			timeoutFlag("give up after `TIME`, such as 1.5s or 2m"),
 			jsonFlag(),
-		}, compileFlags()...),
+		}, append(grantFlags(), compileFlags()...)...),
 		Action: buildAction,
 	}
 }
@@ -82,11 +93,15 @@ func buildAction(c *cli.Context) error {
 		return err
 	}
 	out := c.String("output")
-	switch {
-	case out == "":
-		return usagef("build: no output given: -o OUT.o")
-	case filepath.Ext(out) != ".o":
-		return usagef("build: -o %s: only objects (*.o) can be written for now; executables and images are not supported yet", out)
+	if out == "" {
+		return usagef("build: no output given: -o OUT.o, or -o OUT for an executable")
+	}
+	grants, err := readGrants(c, out)
+	if err != nil {
+		return err
+	}
+	if h := c.String("header"); c.IsSet("header") && (h == "" || filepath.Clean(h) == filepath.Clean(out)) {
+		return usagef("build: --header %s: must be a file of its own", h)
 	}
 	opt, err := readOptions(c)
 	if err != nil {
@@ -100,7 +115,7 @@ func buildAction(c *cli.Context) error {
 	ctx, cancel := runContext(c)
 	defer cancel()
 	opt.ctx = ctx
-	src, err := readSource(file)
+	src, err := readSource(c, file)
 	if err != nil {
 		return err
 	}
@@ -109,7 +124,13 @@ func buildAction(c *cli.Context) error {
 	start := time.Now()
 	art, err := compileModule(file, src.b, opt)
 	var object []byte
-	if err == nil {
+	mode := os.FileMode(0o666)
+	switch {
+	case err != nil:
+	case grants != nil:
+		mode, grants.Prefix = 0o777, art.prefix
+		object, err = program.Link(art.result.Object, art.result.Meta, grants)
+	default:
 		object, err = art.object()
 	}
 	if err == nil && key != nil {
@@ -117,10 +138,19 @@ func buildAction(c *cli.Context) error {
 	}
 	took := time.Since(start)
 	p.finish()
+	var header []byte
+	if err == nil && c.IsSet("header") {
+		header, err = cheader.Generate(art.result.Meta, art.prefix)
+	}
 	if err != nil {
 		return src.fail(err)
 	}
-	if err := objfile.WriteFileAtomic(out, object, 0o666); err != nil {
+	if header != nil {
+		if err := objfile.WriteFileAtomic(c.String("header"), header, 0o666); err != nil {
+			return inFile(c.String("header"), err)
+		}
+	}
+	if err := objfile.WriteFileAtomic(out, object, mode); err != nil {
 		return inFile(out, err)
 	}
 	r := buildResult{
@@ -136,8 +166,12 @@ func buildAction(c *cli.Context) error {
 		writeJSON(c.App.Writer, r)
 		return nil
 	}
-	printf(c, "%s: %d functions, %d bytes of code, object of %d bytes, compiled in %s%s\n",
-		out, r.Functions, r.CodeBytes, r.ObjectBytes, took.Round(time.Millisecond), signed)
+	kind := "object"
+	if grants != nil {
+		kind = "executable"
+	}
+	printf(c, "%s: %d functions, %d bytes of code, %s of %d bytes, compiled in %s%s\n",
+		out, r.Functions, r.CodeBytes, kind, r.ObjectBytes, took.Round(time.Millisecond), signed)
 	return nil
 }
 

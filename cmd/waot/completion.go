@@ -1,19 +1,28 @@
 package main
 
 import (
+	"fmt"
+	"io"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/waot-project/waot/compile"
 )
 
-// completions are the scripts by shell. They ask waot itself; words that are
-// no flags are file names.
+// completeCommand is the command by which scripts ask for what can be the last of the words behind it. They complete names of files where it
+// says nothing.
+const completeCommand = "__complete"
+
+// completions are the scripts by shell. They ask waot itself.
 var completions = map[string]string{
 	"bash": `_waot() {
   local cur="${COMP_WORDS[COMP_CWORD]}" words
+  [[ "$cur" == "=" ]] && cur=""
   COMPREPLY=()
-  if [[ $COMP_CWORD -eq 1 || "$cur" == -* ]]; then
-    words="$("${COMP_WORDS[0]}" "${COMP_WORDS[@]:1:COMP_CWORD-1}" ${cur:+"$cur"} --generate-bash-completion 2>/dev/null)"
+  words="$("${COMP_WORDS[0]}" __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)"
+  if [[ -n "$words" ]]; then
     COMPREPLY=($(compgen -W "$words" -- "$cur"))
   else
     COMPREPLY=($(compgen -f -- "$cur"))
@@ -24,33 +33,122 @@ complete -o filenames -F _waot waot
 	"zsh": `#compdef waot
 _waot() {
   local -a opts
-  local cur="${words[CURRENT]}"
-  if [[ CURRENT -eq 2 || "$cur" == -* ]]; then
-    opts=("${(@f)$(${words[@]:0:$((CURRENT-1))} $cur --generate-bash-completion 2>/dev/null)}")
-    _describe 'waot' opts
+  opts=("${(@f)$(${words[1]} __complete "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  if [[ -n "${opts[*]}" ]]; then
+    compadd -- $opts
   else
     _files
   fi
 }
 compdef _waot waot
 `,
+	"fish": `function __waot_complete
+  set -l words (commandline -opc)
+  waot __complete $words[2..] (commandline -ct | string collect --allow-empty)
+end
+complete -c waot -a '(__waot_complete)'
+`,
 }
 
-// completeCommands prints what can be the first word.
-func completeCommands(c *cli.Context) {
-	printf(c, "%s\n", strings.Join(commandNames(c.App), "\n"))
-}
-
-// completeFlags prints the flags of a command.
-func completeFlags(c *cli.Context) {
-	for _, f := range c.Command.Flags {
-		for _, n := range f.Names() {
-			if len(n) > 1 {
-				n = "-" + n
+// flagValues are what flags can be, by name.
+var flagValues = map[string]func() []string{
+	"target": compile.Targets,
+	"cpu": func() []string {
+		values := []string{"native"}
+		for _, target := range compile.Targets() {
+			values = append(values, cpuNames[target]...)
+		}
+		return values
+	},
+	"opt":            func() []string { return []string{"0", "1"} },
+	"spectre":        func() []string { return []string{"on", "off"} },
+	"regalloc-check": func() []string { return []string{"on", "off"} },
+	"emit":           func() []string { return stages },
+	"engine":         func() []string { return []string{"native", "interp"} },
+	"cache":          func() []string { return []string{cacheOff} },
+	"rules-off": func() (names []string) {
+		for _, target := range compile.Targets() {
+			for _, r := range compile.Rules(target) {
+				if !slices.Contains(names, r.String()) {
+					names = append(names, r.String())
+				}
 			}
-			printf(c, "-%s\n", n)
+		}
+		return names
+	},
+}
+
+// positionals are what other words of commands than flags can be; others are files.
+var positionals = map[string][]string{"cache": {"ls", "clear"}, "completion": {"bash", "zsh", "fish"}}
+
+// completeWords prints what the last of the words can be, one a line.
+func completeWords(app *cli.App, words []string, out io.Writer) {
+	for _, w := range candidates(app, words) {
+		fmt.Fprintln(out, w)
+	}
+}
+
+func candidates(app *cli.App, words []string) []string {
+	if len(words) == 0 {
+		return nil
+	}
+	last := words[len(words)-1]
+	if len(words) == 1 {
+		if strings.HasPrefix(last, "-") {
+			return dashed(app.Flags)
+		}
+		return commandNames(app)
+	}
+	cmd := app.Command(words[0])
+	if cmd == nil || slices.Contains(words[:len(words)-1], "--") {
+		return nil
+	}
+	// bash makes a word of each equals sign.
+	before := words[len(words)-2]
+	if last == "=" {
+		last = ""
+	} else if before == "=" && len(words) > 2 {
+		before = words[len(words)-3]
+	}
+	if name, value, ok := strings.Cut(last, "="); ok && strings.HasPrefix(name, "-") {
+		var list []string
+		for _, v := range valuesOf(cmd, name) {
+			if strings.HasPrefix(v, value) {
+				list = append(list, name+"="+v)
+			}
+		}
+		return list
+	}
+	if strings.HasPrefix(before, "-") && valuedFlags(cmd)[strings.TrimLeft(before, "-")] {
+		return valuesOf(cmd, before)
+	}
+	if strings.HasPrefix(last, "-") {
+		return dashed(cmd.Flags)
+	}
+	return positionals[cmd.Name]
+}
+
+// valuesOf returns the values of a flag of a command, nil if they are not known.
+func valuesOf(cmd *cli.Command, flag string) []string {
+	name := strings.TrimLeft(flag, "-")
+	for _, f := range cmd.Flags {
+		if names := f.Names(); slices.Contains(names, name) && flagValues[names[0]] != nil {
+			return flagValues[names[0]]()
 		}
 	}
+	return nil
+}
+
+// dashed returns the names of flags as they are written.
+func dashed(flags []cli.Flag) []string {
+	names := flagNames(flags)
+	for i, n := range names {
+		if len(n) > 1 {
+			n = "-" + n
+		}
+		names[i] = "-" + n
+	}
+	return names
 }
 
 func completionCommand() *cli.Command {
@@ -58,7 +156,9 @@ func completionCommand() *cli.Command {
 		Name:      "completion",
 		Usage:     "print a completion script for a shell",
 		UsageText: "waot completion bash|zsh|fish",
-		Description: `Examples:
+		Description: `Completes commands, flags and their values, such as targets and processors.
+
+Examples:
   source <(waot completion bash)
   waot completion fish > ~/.config/fish/completions/waot.fish`,
 		Action: func(c *cli.Context) error {
@@ -67,12 +167,7 @@ func completionCommand() *cli.Command {
 			}
 			shell := c.Args().First()
 			script, ok := completions[shell]
-			if shell == "fish" {
-				var err error
-				if script, err = c.App.ToFishCompletion(); err != nil {
-					return err
-				}
-			} else if !ok {
+			if !ok {
 				return usagef("completion: no script for %q, only for bash, zsh and fish", shell)
 			}
 			printf(c, "%s", script)

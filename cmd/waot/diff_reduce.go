@@ -67,13 +67,7 @@ func (r *reduction) symptom(bin []byte) string {
 	if err != nil {
 		return ""
 	}
-	agrees := "neither"
-	switch {
-	case len(compare(theirs, judge)) == 0:
-		agrees = "wazero"
-	case len(compare(ours, judge)) == 0:
-		agrees = "waot"
-	}
+	agrees := agreesWith(ours, theirs, judge)
 	d := &diffs[0]
 	what, _, call := strings.Cut(d.What, "(")
 	if call {
@@ -129,11 +123,7 @@ func (x *isolated) compile(bin []byte) (*compile.Result, error) {
 	if x.result != nil && bytes.Equal(x.last, bin) {
 		return x.result, nil
 	}
-	co := x.opt.compileOptions()
-	if co.Name == "" {
-		co.Name = strings.TrimSuffix(filepath.Base(x.file), filepath.Ext(x.file))
-	}
-	r, err := compile.Module(bin, co)
+	r, err := compile.Module(bin, x.opt.named(x.file))
 	if err == nil {
 		x.last, x.result = bytes.Clone(bin), r
 	}
@@ -195,11 +185,11 @@ func (x *isolated) peer(cfg wasirun.Options, run func(bin []byte, cfg wasirun.Op
 func (x *isolated) reduction(cfg wasirun.Options) *reduction {
 	wazero := func(interpreter bool) func(bin []byte) (*execution, error) {
 		return x.peer(cfg, func(bin []byte, cfg wasirun.Options, calls []call, at observed) (*execution, error) {
-			return runWazero(reduceWazero, bin, cfg, calls, at, interpreter)
+			return runWazero(reduceWazero, bin, cfg, calls, at, interpreter || maxMemory(bin))
 		})
 	}
 	return &reduction{ours: x.run, theirs: wazero(false), interpreter: wazero(true),
-		clif: x.peer(cfg, func(bin []byte, cfg wasirun.Options, calls []call, _ observed) (*execution, error) {
-			return runInterpreter(reduceWazero, bin, cfg, calls)
+		clif: x.peer(cfg, func(bin []byte, cfg wasirun.Options, calls []call, at observed) (*execution, error) {
+			return runInterpreter(reduceWazero, bin, cfg, calls, at)
 		})}
 }

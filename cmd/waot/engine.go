@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/waot-project/waot/backend"
@@ -24,6 +23,7 @@ import (
 
 // artifact is a compiled module.
 type artifact struct {
+	prefix    string          // of the symbols, not mangled
 	ctx       context.Context // of the compilation, or nil
 	result    *compile.Result
 	cpu       string
@@ -33,10 +33,7 @@ type artifact struct {
 
 // compileModule compiles a module; file gives a name to what has none.
 func compileModule(file string, bin []byte, o *options) (*artifact, error) {
-	co := o.compileOptions()
-	if co.Name == "" {
-		co.Name = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
-	}
+	co := o.named(file)
 	repro := &reproducer{bin: bin, opt: co}
 	if o.rewrites != nil {
 		repro.rewrites = o.rewrites.flags
@@ -49,16 +46,29 @@ func compileModule(file string, bin []byte, o *options) (*artifact, error) {
 	if err := o.rewrites.withinModule(r); err != nil {
 		return nil, err
 	}
-	return &artifact{ctx: o.ctx, result: r, cpu: r.Meta.CPU, functions: r.Stats.Funcs, codeBytes: r.Stats.Text}, nil
+	return &artifact{ctx: o.ctx, result: r, prefix: co.Name, cpu: r.Meta.CPU, functions: r.Stats.Funcs, codeBytes: r.Stats.Text}, nil
 }
 
 // compileOptions are the options as the compiler takes them.
 func (o *options) compileOptions() compile.Options {
-	return compile.Options{
+	co := compile.Options{
 		Jobs: o.jobs, OptLevel: opt.Level(o.level), Target: o.target, CPU: o.codeLevel(), Name: o.name,
 		SkipChecker: !o.check, NoSpectre: o.noSpectre, Deterministic: o.deterministic, Verify: o.verify, Progress: o.progress,
-		Control: o.rewrites.control, Limits: o.limits, Context: o.ctx,
+		Limits: o.limits, Context: o.ctx,
 	}
+	if o.rewrites != nil {
+		co.Control = o.rewrites.control
+	}
+	return co
+}
+
+// named is compileOptions for the module of a file, which gives its name to what has none.
+func (o *options) named(file string) compile.Options {
+	co := o.compileOptions()
+	if co.Name == "" {
+		co.Name = nameOf(file)
+	}
+	return co
 }
 
 // translation is what operators become.
@@ -193,6 +203,8 @@ func describeMalformed(p *problem, e *wat.Error) {
 func hostProblem(p *problem, err error) bool {
 	var trap *host.Trap
 	var link *host.LinkError
+	var missing *missingError
+	var stub *stubError
 	var image *inproc.ImageError
 	var cpu *host.CPUError
 	var cancelled *host.CancelError
@@ -212,8 +224,10 @@ func hostProblem(p *problem, err error) bool {
 		p.Kind, p.Frames = "cancelled", framesOf(cancelled.Backtrace)
 	case errors.As(err, &limit):
 		p.Kind = "limit"
-	case errors.As(err, &link):
+	case errors.As(err, &link), errors.As(err, &missing):
 		p.Kind = "link"
+	case errors.As(err, &stub):
+		p.Kind, p.Frames = "trap", stub.frames
 	case errors.As(err, &cpu):
 		p.Kind = "unsupported"
 	case errors.As(err, &image), errors.As(err, &object), errors.As(err, &format), errors.As(err, &version), errors.As(err, &damage), errors.As(err, &load),

@@ -65,7 +65,7 @@ func inspectAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	src, err := readSource(file)
+	src, err := readSource(c, file)
 	if err != nil {
 		return err
 	}

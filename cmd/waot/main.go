@@ -32,6 +32,10 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 
 // runApp is run in an App.
 func runApp(app *cli.App, args []string) int {
+	if len(args) > 1 && args[0] == completeCommand {
+		completeWords(app, args[1:], app.Writer)
+		return statusDone
+	}
 	args = arrange(app, args)
 	err := app.Run(append([]string{app.Name}, args...))
 	return finish(err, wantsJSON(args), app.Writer, app.ErrWriter)

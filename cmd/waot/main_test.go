@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -93,6 +94,21 @@ var files = map[string]string{
 		section(7, name("add")+"\x00\x00", name("last")+"\x00\x01", name("constant")+"\x03\x00", name("variable")+"\x03\x01"),
 		section(10, code("\x20\x00\x20\x01\xfd\xae\x01"), code("\x20\x02\x24\x01\x20\x01\x20\x02")),
 	),
+	"gzip.wasm":      "\x1f\x8b\x08\x00",
+	"zip.wasm":       "PK\x03\x04",
+	"component.wasm": "\x00asm\x0d\x00\x01\x00",
+	"other.wasm":     "int main(void) { return 0; }\n",
+	"empty.wasm":     "",
+	"binary.wasm":    "\x01\x02\x03\x04",
+	"imports.wat": `(module (import "env" "f" (func (param i32 f64) (result i64))) (import "wasi_snapshot_preview1" "proc_exit" (func (param i32)))
+  (import "lib" "memory" (memory 1)) (import "lib" "g" (global (mut i32))))`,
+	"abort.wat": `(module (import "env" "abort" (func $abort (param i32 i32 i32 i32)))
+  (func (export "_start")) (func (export "fail") (call $abort (i32.const 1) (i32.const 2) (i32.const 3) (i32.const 4))))`,
+	"gojs.wat":  `(module (import "gojs" "runtime.wasmExit" (func (param i32))) (func (export "run")))`,
+	"start.wat": `(func (export "_start") (result i32) (i32.const 42))`,
+	"loop.wat":  `(func (export "nothing"))`,
+	"random.wat": `(module (import "wasi_snapshot_preview1" "random_get" (func $random (param i32 i32) (result i32))) (memory (export "memory") 1)
+  (func (export "_start") (drop (call $random (i32.const 8) (i32.const 4))) (drop (call $random (i32.const 65536) (i32.const 1)))))`,
 	"truncated":     "\x00asm\x01\x00\x00",
 	"text.txt":      "(module)",
 	"elf.o":         "\x7fELF nonsense",
@@ -135,12 +151,19 @@ func setUp(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "loose"), 0o777), os.Chmod(filepath.Join(dir, "loose"), 0o777)); err != nil {
+		t.Fatal(err)
+	}
 	t.Chdir(dir)
 }
 
 func execute(args ...string) (status int, stdout, stderr string) {
 	var out, errs bytes.Buffer
-	status = run(args, strings.NewReader(""), &out, &errs)
+	input := ""
+	if slices.Contains(args, "-") && args[0] != completeCommand {
+		input = files["lib.wasm"]
+	}
+	status = run(args, strings.NewReader(input), &out, &errs)
 	return status, out.String(), errs.String()
 }
 
@@ -159,10 +182,15 @@ var cases = []struct {
 	{"help-spectest", []string{"spectest", "--help"}},
 	{"help-diff", []string{"diff", "--help"}},
 	{"help-bisect", []string{"bisect", "--help"}},
+	{"help-cache", []string{"cache", "--help"}},
 	{"help-version", []string{"version", "--help"}},
 	{"help-completion", []string{"completion", "--help"}},
 	{"no-command", nil},
 	{"unknown-command", []string{"complie", "lib.wasm"}},
+	{"unknown-command-far", []string{"frobnicate"}},
+	{"unknown-flag-near", []string{"run", "--ivnoke", "add", "lib.wasm"}},
+	{"unknown-flag-dashes", []string{"run", "lib.wasm", "-timeut=5s"}},
+	{"help-behind", []string{"validate", "lib.wasm", "--json", "--help"}},
 	{"unknown-flag", []string{"--frobnicate"}},
 	{"unknown-flag-build", []string{"build", "lib.wasm", "-o", "lib.o", "--frobnicate"}},
 	{"unknown-flag-json", []string{"build", "--json", "--frobnicate"}},
@@ -174,7 +202,10 @@ var cases = []struct {
 	{"build-no-module", []string{"build", "-o", "lib.o"}},
 	{"build-two-modules", []string{"build", "lib.wasm", "exit.wasm", "-o", "lib.o"}},
 	{"build-no-output", []string{"build", "lib.wasm"}},
-	{"build-executable", []string{"build", "exit.wasm", "-o", "exit"}},
+	{"build-executable", []string{"build", "lib.wasm", "-o", "lib"}},
+	{"build-executable-header", []string{"build", "exit.wasm", "-o", "exit", "--header", "exit.h"}},
+	{"build-over-module", []string{"build", "exit.wasm", "-o", "exit.wasm"}},
+	{"build-object-grant", []string{"build", "exit.wasm", "-o", "exit.o", "--dir", "."}},
 	{"build-aarch64", []string{"build", "lib.wasm", "-o", "lib.o", "--target=aarch64-linux"}},
 	{"build-target", []string{"build", "lib.wasm", "-o", "lib.o", "--target=vax"}},
 	{"build-level", []string{"build", "lib.wasm", "-o", "lib.o", "-O9"}},
@@ -224,6 +255,39 @@ var cases = []struct {
 	{"run-env", []string{"run", "exit.wasm", "--env", "novalue"}},
 	{"run-nothing", []string{"run"}},
 	{"run-elf", []string{"run", "elf.o"}},
+	{"run-stdin", []string{"run", "-", "--invoke", "add", "40", "2"}},
+	{"build-stdin", []string{"build", "-", "-o", "lib.o"}},
+	{"validate-stdin", []string{"validate", "-"}},
+	{"inspect-stdin", []string{"inspect", "-", "--func", "add", "--emit=wasm"}},
+	{"print-stdin", []string{"print", "-"}},
+	{"diff-stdin", []string{"diff", "-"}},
+	{"bisect-stdin", []string{"bisect", "-", "--invoke", "add", "--check", "true"}},
+	{"run-json", []string{"run", "lib.wasm", "--json", "--invoke=both"}},
+	{"run-json-none", []string{"run", "loop.wat", "--json", "--invoke=nothing"}},
+	{"run-imports", []string{"run", "imports.wat"}},
+	{"run-imports-json", []string{"run", "imports.wat", "--json"}},
+	{"run-imports-memory", []string{"run", "imports.wat", "--stub-missing"}},
+	{"run-abort", []string{"run", "abort.wat"}},
+	{"run-stub", []string{"run", "abort.wat", "--stub-missing"}},
+	{"run-stub-call", []string{"run", "abort.wat", "--stub-missing", "--invoke", "fail"}},
+	{"run-stub-json", []string{"run", "abort.wat", "--stub-missing", "--invoke", "fail", "--json"}},
+	{"run-gojs", []string{"run", "gojs.wat"}},
+	{"run-trace", []string{"run", "exit.wasm", "--trace-hostcalls"}},
+	{"run-trace-random", []string{"run", "random.wat", "--trace-hostcalls"}},
+	{"run-start-results", []string{"run", "start.wat"}},
+	{"run-start-parameters", []string{"run", "start.wat", "--invoke", "_start"}},
+	{"run-env-missing", []string{"run", "exit.wasm", "--env", "WAOT_NO_SUCH_VARIABLE"}},
+	{"run-env-empty", []string{"run", "exit.wasm", "--env", "=x"}},
+	{"run-dir-colon", []string{"run", "exit.wasm", "--dir", "here:there"}},
+	{"run-timeout-unit", []string{"run", "exit.wasm", "--timeout", "5"}},
+	{"build-gzip", []string{"build", "gzip.wasm", "-o", "x.o"}},
+	{"build-elf", []string{"build", "elf.o", "-o", "x.o"}},
+	{"validate-zip", []string{"validate", "zip.wasm"}},
+	{"validate-component", []string{"validate", "component.wasm"}},
+	{"validate-component-json", []string{"validate", "component.wasm", "--json"}},
+	{"validate-other-text", []string{"validate", "other.wasm"}},
+	{"validate-empty", []string{"validate", "empty.wasm"}},
+	{"validate-binary", []string{"validate", "binary.wasm"}},
 	{"run-text", []string{"run", "text.txt"}},
 	{"run-text-trap", []string{"run", "trap.wat"}},
 	{"run-text-trap-json", []string{"run", "trap.wat", "--json"}},
@@ -288,12 +352,32 @@ var cases = []struct {
 	{"bisect-rules-off", []string{"bisect", "lib.wasm", "--rules-off", "mul-pow2,sugar"}},
 	{"bisect-rewrites", []string{"bisect", "lib.wasm", "--rewrites", "first"}},
 
+	{"cache-nothing", []string{"cache"}},
+	{"cache-unknown", []string{"cache", "list"}},
+	{"cache-off", []string{"cache", "ls", "--cache=off"}},
+	{"cache-max", []string{"cache", "ls", "--cache-max=0"}},
+	{"cache-empty", []string{"cache", "clear", "--cache=new", "--json"}},
+	{"run-cache-max", []string{"run", "exit.wasm", "--cache=new", "--cache-max=0"}},
+	{"run-cache-warning", []string{"run", "exit.wasm", "--cache=loose"}},
+	{"run-cache-no-folder", []string{"run", "exit.wasm", "--cache=lib.wasm"}},
 	{"version-argument", []string{"version", "please"}},
 	{"completion-bash", []string{"completion", "bash"}},
 	{"completion-zsh", []string{"completion", "zsh"}},
 	{"completion-csh", []string{"completion", "csh"}},
-	{"complete-commands", []string{"--generate-bash-completion"}},
-	{"complete-flags", []string{"validate", "--generate-bash-completion"}},
+	{"completion-fish", []string{"completion", "fish"}},
+	{"complete-commands", []string{"__complete", ""}},
+	{"complete-options", []string{"__complete", "-"}},
+	{"complete-flags", []string{"__complete", "validate", "-"}},
+	{"complete-run", []string{"__complete", "run", "lib.wasm", "--"}},
+	{"complete-target", []string{"__complete", "build", "--target", "x"}},
+	{"complete-target-word", []string{"__complete", "build", "--target", "=", "aarch"}},
+	{"complete-target-equals", []string{"__complete", "build", "--target=aarch"}},
+	{"complete-cpu", []string{"__complete", "run", "lib.wasm", "--cpu", ""}},
+	{"complete-emit", []string{"__complete", "inspect", "--emit", ""}},
+	{"complete-level", []string{"__complete", "build", "-O", ""}},
+	{"complete-file", []string{"__complete", "build", "li"}},
+	{"complete-guest", []string{"__complete", "run", "lib.wasm", "--", "-"}},
+	{"complete-cache", []string{"__complete", "cache", ""}},
 }
 
 // masks hide what differs from run to run, or with each change to the compiler.
@@ -302,6 +386,7 @@ var masks = []struct {
 	by      string
 }{
 	{regexp.MustCompile(`[0-9]+ bytes of code, object of [0-9]+ bytes, compiled in \S+`), "N bytes of code, object of N bytes, compiled in T"},
+	{regexp.MustCompile(`/[^ "]*/(new|loose|lib.wasm)\b`), "/DIR/$1"},
 	{regexp.MustCompile(`"(code_bytes|object_bytes|memory_bytes|compile_ns)": [0-9]+`), `"$1": N`},
 }
 
@@ -337,6 +422,7 @@ func TestGolden(t *testing.T) {
 			for _, m := range masks {
 				if !strings.HasPrefix(c.name, "validate") {
 					stdout = m.pattern.ReplaceAllString(stdout, m.by)
+					stderr = m.pattern.ReplaceAllString(stderr, m.by)
 				}
 			}
 			text := fmt.Sprintf("$ waot %s\nstatus %d\n", strings.Join(c.args, " "), status)

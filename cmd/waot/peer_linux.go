@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,7 +30,11 @@ func runWazero(limit time.Duration, bin []byte, cfg wasirun.Options, calls []cal
 	if interpreter {
 		o.Engine, rc = "wazero interpreter", wazero.NewRuntimeConfigInterpreter()
 	}
-	defer func() { o.Stdout, o.Stderr = hashOf(stdout.Bytes()), hashOf(stderr.Bytes()) }()
+	imported := &answers{}
+	defer func() {
+		o.Stdout, o.Stderr = hashOf(stdout.Bytes()), hashOf(stderr.Bytes())
+		imported.note(o)
+	}()
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	rc = rc.WithCoreFeatures(api.CoreFeaturesV2).WithCloseOnContextDone(true)
@@ -43,6 +48,9 @@ func runWazero(limit time.Duration, bin []byte, cfg wasirun.Options, calls []cal
 		return nil, err
 	}
 	defer w.Close()
+	if err := imported.underWazero(ctx, rt, bin); err != nil {
+		return nil, err
+	}
 	mod, err := rt.InstantiateWithConfig(ctx, bin, wazero.NewModuleConfig().WithName(moduleName).WithStartFunctions("_initialize"))
 	if err != nil {
 		one := callError(err)
@@ -182,6 +190,49 @@ func wasiUnderWazero(ctx context.Context, rt wazero.Runtime, o *wasirun.Options)
 		return nil, err
 	}
 	return w, nil
+}
+
+// underWazero instantiates the stand-ins for a module as host modules.
+func (a *answers) underWazero(ctx context.Context, rt wazero.Runtime, bin []byte) error {
+	list, err := standInsOf(bin)
+	if err != nil {
+		return err
+	}
+	builders := map[string]wazero.HostModuleBuilder{}
+	for i := range list {
+		s := &list[i]
+		b := builders[s.module]
+		if b == nil {
+			if s.module == "" {
+				return errors.New("wazero has no modules without a name, as one is imported")
+			}
+			b = rt.NewHostModuleBuilder(s.module)
+			builders[s.module] = b
+		}
+		words := 0
+		for _, t := range s.params {
+			words += t.Words()
+		}
+		run := api.GoModuleFunc(func(_ context.Context, _ api.Module, stack []uint64) {
+			a.answer(s, slices.Clone(stack[:words]), stack)
+		})
+		b.NewFunctionBuilder().WithGoModuleFunction(run, apiTypes(s.params), apiTypes(s.results)).Export(s.name)
+	}
+	for _, b := range builders {
+		if _, err := b.Instantiate(ctx); err != nil {
+			return fmt.Errorf("wazero: %w", err)
+		}
+	}
+	return nil
+}
+
+// apiTypes is the inverse of wasmTypes.
+func apiTypes(ts []meta.ValType) []api.ValueType {
+	var out []api.ValueType
+	for _, t := range ts {
+		out = append(out, api.ValueType(t))
+	}
+	return out
 }
 
 // wasmTypes relies on both using the numbers of the binary format.

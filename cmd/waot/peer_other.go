@@ -14,7 +14,14 @@ func runWazero(time.Duration, []byte, wasirun.Options, []call, observed, bool) (
 	return nil, errors.New("diff works on Linux only")
 }
 
+// maxMemory and dropped are about wazero.
+func maxMemory([]byte) bool { return false }
+func dropped([]byte) []byte { return nil }
+
+// survivingSegments names a defect in reports.
+const survivingSegments = ""
+
 // runInterpreter needs it, too.
-func runInterpreter(time.Duration, []byte, wasirun.Options, []call) (*execution, error) {
+func runInterpreter(time.Duration, []byte, wasirun.Options, []call, observed) (*execution, error) {
 	return nil, errors.New("diff works on Linux only")
 }

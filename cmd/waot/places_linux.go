@@ -1,27 +1,34 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/interp"
 	"github.com/waot-project/waot/host/wasirun"
+	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/spectest"
 	"github.com/waot-project/waot/spectest/interpengine"
 	"github.com/waot-project/waot/wasi"
 )
 
-// runInterpreter runs the calls on the CLIF interpreter, on what translation gives, with waot's WASI. Of the outcome there are traps with their
-// places, and exits. Instantiation and calls together may take no longer than limit; the error is then context.DeadlineExceeded.
-func runInterpreter(limit time.Duration, bin []byte, cfg wasirun.Options, calls []call) (*execution, error) {
+// runInterpreter runs the calls on the CLIF interpreter, on what translation gives, with waot's WASI. Instantiation and calls together may take
+// no longer than limit; the error is then context.DeadlineExceeded.
+func runInterpreter(limit time.Duration, bin []byte, cfg wasirun.Options, calls []call, at observed) (*execution, error) {
 	o := &execution{Engine: "CLIF interpreter"}
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	w, err := wasi.New(wasiOptions(fixed(cfg, io.Discard, io.Discard)))
+	var stdout, stderr bytes.Buffer
+	imported := &answers{}
+	defer func() {
+		o.Stdout, o.Stderr = hashOf(stdout.Bytes()), hashOf(stderr.Bytes())
+		imported.note(o)
+	}()
+	w, err := wasi.New(wasiOptions(fixed(cfg, &stdout, &stderr)))
 	if err != nil {
 		return nil, err
 	}
@@ -31,27 +38,16 @@ func runInterpreter(limit time.Duration, bin []byte, cfg wasirun.Options, calls 
 		return nil, err
 	}
 	store := interp.NewStore(interp.Options{Context: ctx})
-	funcs := map[string]*interp.Function{}
+	funcs, err := imported.underInterpreter(store, bin)
+	if err != nil {
+		return nil, err
+	}
 	for _, f := range wasi.Functions() {
-		params, results := wasi.Types(&f, clif.I32, clif.I64)
-		funcs[f.Name] = store.NewHostFunc(f.Name, clif.Signature{Params: params, Results: results},
-			func(c *interp.HostCall, args, results []uint64) error {
-				var mem []byte
-				if x, _ := c.Caller().Export("memory"); x != nil {
-					if m, ok := x.(*interp.Memory); ok {
-						mem = m.Data
-					}
-				}
-				errno, err := f.Call(w, mem, args)
-				if len(results) > 0 {
-					results[0] = uint64(errno)
-				}
-				return err
-			})
+		funcs[[2]string{wasi.ModuleName, f.Name}] = wasiUnderInterpreter(store, w, &f)
 	}
 	inst, err := store.Instantiate(mod.Decl, mod.Body, func(module, name string) (interp.Extern, bool) {
-		f, ok := funcs[name]
-		return f, ok && module == wasi.ModuleName
+		f, ok := funcs[[2]string{module, name}]
+		return f, ok
 	})
 	if err == nil {
 		if f, ok := inst.Export("_initialize"); ok {
@@ -69,14 +65,85 @@ func runInterpreter(limit time.Duration, bin []byte, cfg wasirun.Options, calls 
 			return nil, fmt.Errorf("the CLIF interpreter: no exported function %s", calls[i].name)
 		}
 		var one callOutcome
-		if _, err := f.(*interp.Function).Call(calls[i].args); err != nil {
-			if one, err = interpreted(err); err != nil {
-				return nil, err
-			}
+		sig := f.(*interp.Function).Signature()
+		t := meta.FuncType{Params: typesOfCLIF(sig.Params), Results: typesOfCLIF(sig.Results)}
+		if results, err := f.(*interp.Function).Call(calls[i].args); err == nil {
+			one.Results = formatValues(t.Results, results)
+		} else if one, err = interpreted(err); err != nil {
+			return nil, err
 		}
+		one.Call = calls[i].describe(&t)
 		o.Calls = append(o.Calls, one)
 	}
+	if x, ok := inst.Export(at.memory); ok {
+		o.Memory = hashOf(x.(*interp.Memory).Data)
+	}
+	for _, name := range at.globals {
+		if x, ok := inst.Export(name); ok {
+			g := x.(*interp.Global)
+			o.Globals = append(o.Globals, globalOutcome{name, formatValue(typesOfCLIF([]clif.Type{g.Type})[0], []uint64{g.Bits, g.High})})
+		}
+	}
 	return o, nil
+}
+
+// clifTypes are value types as the CLIF interpreter has them.
+var clifTypes = map[meta.ValType]clif.Type{
+	meta.I32: clif.I32, meta.I64: clif.I64, meta.F32: clif.F32, meta.F64: clif.F64, meta.V128: clif.V128, meta.FuncRef: clif.FuncRef, meta.ExternRef: clif.Ref,
+}
+
+func typesOfCLIF(types []clif.Type) (out []meta.ValType) {
+	for _, t := range types {
+		for v, c := range clifTypes {
+			if c == t {
+				out = append(out, v)
+			}
+		}
+	}
+	return out
+}
+
+// wasiUnderInterpreter returns a function of WASI as one of the interpreter's.
+func wasiUnderInterpreter(store *interp.Store, w *wasi.Context, f *wasi.Func) *interp.Function {
+	params, results := wasi.Types(f, clif.I32, clif.I64)
+	return store.NewHostFunc(f.Name, clif.Signature{Params: params, Results: results},
+		func(c *interp.HostCall, args, results []uint64) error {
+			var mem []byte
+			if x, _ := c.Caller().Export("memory"); x != nil {
+				if m, ok := x.(*interp.Memory); ok {
+					mem = m.Data
+				}
+			}
+			errno, err := f.Call(w, mem, args)
+			if len(results) > 0 {
+				results[0] = uint64(errno)
+			}
+			return err
+		})
+}
+
+// underInterpreter returns the stand-ins for a module as functions of the interpreter, by module and name.
+func (a *answers) underInterpreter(store *interp.Store, bin []byte) (map[[2]string]*interp.Function, error) {
+	list, err := standInsOf(bin)
+	if err != nil {
+		return nil, err
+	}
+	funcs := map[[2]string]*interp.Function{}
+	for i := range list {
+		s := &list[i]
+		var sig clif.Signature
+		for _, t := range s.params {
+			sig.Params = append(sig.Params, clifTypes[t])
+		}
+		for _, t := range s.results {
+			sig.Results = append(sig.Results, clifTypes[t])
+		}
+		funcs[[2]string{s.module, s.name}] = store.NewHostFunc(s.name, sig, func(_ *interp.HostCall, args, results []uint64) error {
+			a.answer(s, args, results)
+			return nil
+		})
+	}
+	return funcs, nil
 }
 
 // interpreted returns a trap or exit on the CLIF interpreter; the error is one that is neither.

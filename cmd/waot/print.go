@@ -35,7 +35,7 @@ func printAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	src, err := readSource(file)
+	src, err := readSource(c, file)
 	if err != nil {
 		return err
 	}

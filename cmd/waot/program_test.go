@@ -20,6 +20,7 @@ var programs struct {
 
 func TestMain(m *testing.M) {
 	os.Exit(func() int {
+		os.Setenv("WAOT_CACHE", cacheOff) // but where tests say otherwise
 		var err error
 		if programs.source, err = os.Getwd(); err == nil {
 			programs.dir, err = os.MkdirTemp("", "waot-test")

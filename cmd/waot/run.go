@@ -16,6 +16,8 @@ import (
 	"github.com/waot-project/waot/host"
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/wasirun"
+	"github.com/waot-project/waot/internal/cache"
+	"github.com/waot-project/waot/internal/meta"
 )
 
 func runCommand() *cli.Command {
@@ -32,7 +34,7 @@ With --invoke, calls an exported function with ARGS instead of _start, and print
 each result on a line with its type. A vector is its shape and lanes, such as
 v128:i32x4:1,2,3,4. Code for another target is compiled here and runs in an emulator.
 
-A module is compiled for this processor, as if with --cpu=native. --cpu, --rewrites, --rules-off
+A module is compiled the first time only: see waot cache --help. It is compiled for this processor, as if with --cpu=native. --cpu, --rewrites, --rules-off
 and code that runs in an emulator choose as waot build does.
 
 Examples:
@@ -42,15 +44,20 @@ Examples:
   waot run lib.wasm --invoke add -- 1 -2
   waot run app.wasm --target=aarch64-linux`,
 		Flags: slices.Concat([]cli.Flag{
-			&cli.StringSliceFlag{Name: "dir", Usage: "give the program a directory: `HOST::GUEST`, or one name for both"},
+			&cli.StringSliceFlag{Name: "dir", Usage: "give the program a directory: `HOST::GUEST`, or one name for both; HOST::GUEST:ro is read-only"},
 			&cli.BoolFlag{Name: "devices", Usage: "let the program open device files in its directories, not only /dev/null and the like"},
-			&cli.StringSliceFlag{Name: "env", Usage: "set a variable of the program: `K=V`"},
+			&cli.StringSliceFlag{Name: "env", Usage: "set a variable of the program: `K=V`, or K for that of waot"},
+			&cli.BoolFlag{Name: "env-inherit", Usage: "give the program all variables of waot"},
 			timeoutFlag("end compiling and running after `TIME`, such as 1.5s or 2m"),
 			&cli.StringFlag{Name: "signed-by", Usage: "run the object only if the Ed25519 key in `KEYFILE` has signed it; the public key will do"},
 			&cli.StringFlag{Name: "invoke", Usage: "call the exported function `NAME`"},
-			&cli.BoolFlag{Name: "json", Usage: "print errors as JSON"},
+			&cli.BoolFlag{Name: "stub-missing", Usage: "run without imported functions that waot does not have; a call of one traps"},
+			&cli.BoolFlag{Name: "trace-hostcalls", Usage: "tell on standard error of each call of an imported function"},
+			&cli.BoolFlag{Name: "json", Usage: "print errors, and results of --invoke, as JSON"},
+			&cli.BoolFlag{Name: "time", Usage: "tell how long compiling and running take"},
+			&cli.BoolFlag{Name: "stand-ins", Hidden: true, Usage: "give imported functions that waot does not have stand-ins, which tell of their calls"},
 			objectFlag(),
-		}, runnerFlags(), compileFlags()),
+		}, cacheFlags(), runnerFlags(), compileFlags()),
 		Action: runAction,
 	}
 }
@@ -68,35 +75,30 @@ func runAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	src, err := programFile(c, file)
-	if err != nil {
-		return err
-	}
-	if isObject(src.b) && opt.rewrites != nil {
-		return usagef("run: %s is compiled already:%s", file, opt.rewrites.flags)
+	if file == standardInput {
+		cfg.Stdin = bytes.NewReader(nil) // nothing is left of it
 	}
 	ctx, cancel := runContext(c)
 	defer cancel()
 	opt.ctx = ctx
 	if elsewhere(c, opt) {
-		object, err := objectOf(c, src, opt)
-		if err != nil {
-			return err
-		}
-		return onRunner(c, opt, file, object, nil)
+		return runElsewhereAction(c, file, opt)
 	}
 	if !c.IsSet("cpu") && opt.rewrites == nil { // the numbers of rewrites are those of build
 		opt.cpu = nativeCPU()
 	}
-	mod, err := moduleOf(c, src, opt)
+	mod, src, err := moduleOf(c, file, opt)
 	if err != nil {
 		return err
+	}
+	if c.Bool("time") {
+		defer tellTime(c, "ran", time.Now())
 	}
 	if c.IsSet("invoke") {
 		return src.fail(invoke(ctx, c, mod, &cfg, c.String("invoke")))
 	}
 	cfg.Args = append(cfg.Args, c.Args().Tail()...)
-	status, err := wasirun.Run(ctx, mod, &cfg)
+	status, err := runProgram(ctx, c, mod, &cfg)
 	if errors.Is(err, wasirun.ErrNoStart) {
 		err = errors.New("no exported function _start; call another one with --invoke NAME")
 	}
@@ -104,6 +106,47 @@ func runAction(c *cli.Context) error {
 		return src.fail(err)
 	}
 	return programStatus(status)
+}
+
+// runElsewhereAction is run in another process.
+func runElsewhereAction(c *cli.Context, file string, opt *options) error {
+	src, err := programFile(c, file, opt)
+	if err != nil {
+		return err
+	}
+	object, err := objectOf(c, src, opt)
+	if err != nil {
+		return err
+	}
+	return onRunner(c, opt, file, object, nil)
+}
+
+// runProgram runs a program to its end, and returns its exit status.
+func runProgram(ctx context.Context, c *cli.Context, mod *host.Module, cfg *wasirun.Options) (uint32, error) {
+	g, err := newGuest(ctx, mod, cfg, guestOptionsOf(c))
+	if err == nil {
+		defer g.close()
+		var status uint32
+		if status, err = g.start(ctx); err == nil {
+			return status, nil
+		}
+	}
+	var exit *wasirun.ExitError
+	if errors.As(err, &exit) { // before _start
+		return exit.Code, nil
+	}
+	return 0, err
+}
+
+func guestOptionsOf(c *cli.Context) guestOptions {
+	o := guestOptions{stub: c.Bool("stub-missing")}
+	if c.Bool("trace-hostcalls") {
+		o.trace = c.App.ErrWriter
+	}
+	if c.Bool("stand-ins") {
+		o.standIns = c.App.ErrWriter
+	}
+	return o
 }
 
 // timeoutFlag bounds a time, which zero does not.
@@ -139,36 +182,87 @@ func programStatus(status uint32) error {
 // programOptions say what the program can reach.
 func programOptions(c *cli.Context, name string) (wasirun.Options, error) {
 	cfg := wasirun.Options{
-		Args: []string{name}, Env: c.StringSlice("env"),
+		Args:  []string{name},
 		Stdin: c.App.Reader, Stdout: c.App.Writer, Stderr: c.App.ErrWriter,
 	}
-	for _, e := range cfg.Env {
-		if strings.Index(e, "=") <= 0 {
-			return cfg, usagef("--env=%s: must be K=V", e)
-		}
+	var err error
+	if cfg.Env, err = programEnv(c); err != nil {
+		return cfg, err
 	}
-	for _, d := range c.StringSlice("dir") {
-		host, guest, ok := strings.Cut(d, "::")
-		if !ok {
-			guest = host
+	for _, text := range c.StringSlice("dir") {
+		d, err := parseDir(text)
+		if err != nil {
+			return cfg, err
 		}
-		if host == "" || guest == "" {
-			return cfg, usagef("--dir=%s: must be HOST::GUEST", d)
-		}
-		cfg.Dirs = append(cfg.Dirs, wasirun.Dir{Host: host, Guest: guest, Devices: c.Bool("devices")})
+		d.Devices = c.Bool("devices")
+		cfg.Dirs = append(cfg.Dirs, d)
 	}
 	return cfg, nil
+}
+
+// parseDir reads a value of --dir: HOST::GUEST, HOST::GUEST:ro, or one name for both.
+func parseDir(text string) (d wasirun.Dir, err error) {
+	host, guest, two := strings.Cut(text, "::")
+	if two {
+		guest, d.ReadOnly = strings.CutSuffix(guest, ":ro")
+	} else {
+		guest = host
+	}
+	if host == "" || guest == "" {
+		return d, usagef("--dir=%s: must be HOST::GUEST", text)
+	}
+	if a, b, ok := strings.Cut(host, ":"); ok && !two {
+		if _, err := os.Stat(host); errors.Is(err, os.ErrNotExist) {
+			return d, usagef("--dir=%s: no such directory; two colons stand between the host's name and the program's: --dir=%s::%s", text, a, b)
+		}
+	}
+	d.Host, d.Guest = host, guest
+	return d, nil
+}
+
+// programEnv returns the variables of the program, as K=V: those of waot with --env-inherit, then those of --env, which come
+// first where the names are the same.
+func programEnv(c *cli.Context) (env []string, err error) {
+	given := map[string]bool{}
+	for _, e := range c.StringSlice("env") {
+		name, _, ok := strings.Cut(e, "=")
+		if !ok {
+			value, set := os.LookupEnv(e)
+			if !set {
+				return nil, usagef("--env=%s: there is no such variable to pass on; K=V sets one", e)
+			}
+			e = name + "=" + value
+		}
+		if name == "" {
+			return nil, usagef("--env=%s: must be K=V, or the name of a variable to pass on", e)
+		}
+		given[name] = true
+		env = append(env, e)
+	}
+	if !c.Bool("env-inherit") {
+		return env, nil
+	}
+	var inherited []string
+	for _, e := range os.Environ() {
+		if name, _, _ := strings.Cut(e, "="); name != "" && !given[name] {
+			inherited = append(inherited, e)
+		}
+	}
+	return append(inherited, env...), nil
 }
 
 // isObject reports whether a file is an object, not a module.
 func isObject(b []byte) bool { return bytes.HasPrefix(b, []byte("\x7fELF")) }
 
 // programFile reads the file to run, or what --object has for it, and verifies its signature.
-func programFile(c *cli.Context, file string) (*source, error) {
+func programFile(c *cli.Context, file string, opt *options) (*source, error) {
 	if !c.IsSet("object") {
-		src, err := readSource(file)
+		src, err := readSource(c, file)
 		if err == nil {
 			src.b, err = verified(c, file, src.b)
+		}
+		if err == nil && isObject(src.b) && opt.rewrites != nil {
+			err = usagef("run: %s is compiled already:%s", file, opt.rewrites.flags)
 		}
 		return src, err
 	}
@@ -190,21 +284,38 @@ func compileFile(c *cli.Context, src *source, opt *options) (*artifact, error) {
 
 // moduleOf loads a file for this process: an object as it is, or a WebAssembly module after compiling it. With --object, the file's
 // bytes are what another waot has compiled.
-func moduleOf(c *cli.Context, src *source, opt *options) (*host.Module, error) {
+func moduleOf(c *cli.Context, file string, opt *options) (mod *host.Module, src *source, err error) {
+	var state os.FileInfo
+	var kept *cache.Cache
+	if !c.IsSet("object") && !c.IsSet("signed-by") {
+		state = moduleState(file)
+	}
+	if state != nil {
+		if kept, err = cacheOf(c); err != nil {
+			return nil, nil, err
+		}
+		if mod := known(c, kept, file, state, opt); mod != nil {
+			return mod, &source{file: file}, nil
+		}
+	}
+	if src, err = programFile(c, file, opt); err != nil {
+		return nil, nil, err
+	}
 	if c.IsSet("object") || isObject(src.b) {
 		img, err := loadPortable(src.b)
 		if err != nil {
-			return nil, src.fail(err)
+			return nil, nil, src.fail(err)
 		}
 		mod, err := loadImage(img)
-		return mod, src.fail(err)
+		return mod, src, src.fail(err)
 	}
-	art, err := compileFile(c, src, opt)
-	if err != nil {
-		return nil, err
+	if src.state = state; state == nil {
+		if kept, err = cacheOf(c); err != nil {
+			return nil, nil, err
+		}
 	}
-	mod, err := art.load()
-	return mod, src.fail(err)
+	mod, err = compiled(c, kept, src, opt)
+	return mod, src, err
 }
 
 // objectOf returns the object to run on another machine: the file's own, or that of the WebAssembly module in it.
@@ -222,9 +333,9 @@ func objectOf(c *cli.Context, src *source, opt *options) ([]byte, error) {
 
 // invoke calls an exported function and prints its results.
 func invoke(ctx context.Context, c *cli.Context, mod *host.Module, o *wasirun.Options, name string) error {
-	p, err := wasirun.New(ctx, mod, o)
+	p, err := newGuest(ctx, mod, o, guestOptionsOf(c))
 	if err == nil {
-		defer p.Close()
+		defer p.close()
 		err = invokeIn(ctx, c, p, name)
 	}
 	var exit *wasirun.ExitError
@@ -234,8 +345,8 @@ func invoke(ctx context.Context, c *cli.Context, mod *host.Module, o *wasirun.Op
 	return err
 }
 
-func invokeIn(ctx context.Context, c *cli.Context, p *wasirun.Program, name string) error {
-	f, err := p.Instance().Func(name)
+func invokeIn(ctx context.Context, c *cli.Context, p *guest, name string) error {
+	f, err := p.inst.Func(name)
 	if err != nil {
 		return fmt.Errorf("no exported function %q", name)
 	}
@@ -252,8 +363,30 @@ func invokeIn(ctx context.Context, c *cli.Context, p *wasirun.Program, name stri
 	if err != nil {
 		return err
 	}
+	if c.Bool("json") {
+		writeJSON(c.App.Writer, struct {
+			Results []resultValue `json:"results"`
+		}{resultValues(t.Results, results)})
+		return nil
+	}
 	for _, r := range formatValues(t.Results, results) {
 		printf(c, "%s\n", r)
 	}
 	return nil
+}
+
+// resultValue is a result as JSON. Numbers are text, as they would be without JSON: a program may not read all of them as
+// numbers.
+type resultValue struct {
+	Type  string `json:"type"`
+	Value string `json:"value"`
+}
+
+func resultValues(types []meta.ValType, words []uint64) []resultValue {
+	list := []resultValue{}
+	for _, text := range formatValues(types, words) {
+		t, v, _ := strings.Cut(text, ":")
+		list = append(list, resultValue{t, v})
+	}
+	return list
 }

@@ -184,13 +184,17 @@ func ownCommand(c *cli.Context, object string) []string {
 // flags of c that say what it can reach.
 func (r *runner) pass(ctx context.Context, c *cli.Context, file string, command ...string) *exec.Cmd {
 	args := slices.Clone(command)
-	for _, name := range []string{"dir", "env"} {
-		for _, v := range c.StringSlice(name) {
-			args = append(args, "--"+name, v)
-		}
+	for _, v := range c.StringSlice("dir") {
+		args = append(args, "--dir", v)
 	}
-	if c.Bool("devices") {
-		args = append(args, "--devices")
+	env, _ := programEnv(c) // an error has been told
+	for _, e := range env {
+		args = append(args, "--env", e)
+	}
+	for _, name := range []string{"devices", "stub-missing", "trace-hostcalls"} {
+		if c.Bool(name) {
+			args = append(args, "--"+name)
+		}
 	}
 	if c.IsSet("invoke") {
 		args = append(args, "--invoke", c.String("invoke"))

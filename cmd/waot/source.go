@@ -2,27 +2,47 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/urfave/cli/v2"
 
 	"github.com/waot-project/waot/wasmfront/wat"
 )
 
 // source is a file that has been read: a module or an object.
 type source struct {
-	file string
-	b    []byte      // a module in the binary format, or an object
-	text *wat.Module // of a module in the text format, or nil
-	made bool        // b is the object that another process has made of the file
+	file  string
+	b     []byte      // a module in the binary format, or an object
+	text  *wat.Module // of a module in the text format, or nil
+	state os.FileInfo // of the file before it was read, or nil
+	made  bool        // b is the object that another process has made of the file
 }
 
-// readSource reads a file. A module in the text format is translated.
-func readSource(file string) (*source, error) {
-	b, err := os.ReadFile(file)
+// standardInput is the name of standard input in place of a file.
+const standardInput = "-"
+
+// readFile reads a file of a command, which may be standard input.
+func readFile(c *cli.Context, file string) ([]byte, error) {
+	if file == standardInput {
+		return io.ReadAll(c.App.Reader)
+	}
+	return os.ReadFile(file)
+}
+
+// readSource reads a file, or standard input. A module in the text format is translated.
+func readSource(c *cli.Context, file string) (*source, error) {
+	b, err := readFile(c, file)
 	if err != nil {
 		return nil, err
 	}
-	s := &source{file: file, b: b}
+	return sourceOf(file, b)
+}
+
+// sourceOf is readSource of a file that has been read.
+func sourceOf(file string, b []byte) (s *source, err error) {
+	s = &source{file: file, b: b}
 	if isText(file, b) {
 		if s.text, err = wat.Assemble(b); err != nil {
 			return nil, inFile(file, err)
@@ -49,9 +69,11 @@ func (s *source) fail(err error) error {
 	}
 	text := s.text
 	if s.made { // nothing but an error needs the text
-		if again, err := readSource(s.file); err == nil {
-			text = again.text
+		if b, err := os.ReadFile(s.file); err == nil {
+			if again, err := sourceOf(s.file, b); err == nil {
+				text = again.text
+			}
 		}
 	}
-	return &fileError{file: s.file, err: err, text: text}
+	return &fileError{file: s.file, err: withFormat(err, s.b), text: text}
 }

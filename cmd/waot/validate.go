@@ -44,7 +44,7 @@ func validateAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	src, err := readSource(file)
+	src, err := readSource(c, file)
 	if err != nil {
 		return err
 	}

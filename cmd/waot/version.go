@@ -34,19 +34,23 @@ func versionCommand() *cli.Command {
 			if c.Args().Present() {
 				return usagef("version: unexpected argument %q", c.Args().First())
 			}
-			v := version()
 			if c.Bool("json") {
-				writeJSON(c.App.Writer, v)
+				writeJSON(c.App.Writer, version())
 				return nil
 			}
-			printf(c, "waot %s", v.Version)
-			if v.Revision != "" {
-				printf(c, " (%s)", v.Revision)
-			}
-			printf(c, ", ABI %d, %s, %s\ntargets: %s\nfeatures: %s\n", v.ABI, v.Go, v.Host, strings.Join(v.Targets, ", "), v.Features)
+			printVersion(c)
 			return nil
 		},
 	}
+}
+
+func printVersion(c *cli.Context) {
+	v := version()
+	printf(c, "waot %s", v.Version)
+	if v.Revision != "" {
+		printf(c, " (%s)", v.Revision)
+	}
+	printf(c, ", ABI %d, %s, %s\ntargets: %s\nfeatures: %s\n", v.ABI, v.Go, v.Host, strings.Join(v.Targets, ", "), v.Features)
 }
 
 func version() versionInfo {

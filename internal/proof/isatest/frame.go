@@ -340,6 +340,51 @@ func testStackAlignment(t *testing.T, on *Machine) {
 	})
 }
 
+// keeper adds a function that has i integers and f floats live across a call of callee, and gives a number that depends on each. If it has a
+// quick way, it does nothing where its first argument is 0.
+func (s *suite) keeper(i, f int, callee clif.FuncIndex, quick bool) clif.FuncIndex {
+	number := uint64(1000*len(s.Defined) + 3) // so that no two functions have the same values in their registers
+	return s.Fn([]clif.Type{clif.I64, clif.F64}, i64, func(b *clif.Builder, p []clif.Value) {
+		var join clif.Block
+		if quick {
+			fast, slow := b.NewBlock(), b.NewBlock()
+			join = b.NewBlock()
+			b.Branch(b.Unary(clif.OpIreduce, clif.I32, p[0]), b.Target(slow, nil), b.Target(fast, nil))
+			b.SwitchTo(fast)
+			b.Jump(b.Target(join, []clif.Value{b.Iconst(clif.I64, 7)}))
+			b.SwitchTo(slow)
+		}
+		var xs, ys []clif.Value
+		for k := range i {
+			xs = append(xs, b.Binary(clif.OpImul, clif.I64, p[0], b.Iconst(clif.I64, number+uint64(2*k))))
+		}
+		for k := range f {
+			ys = append(ys, b.Binary(clif.OpFmul, clif.F64, p[1], b.Fconst(clif.F64, 0x3ff8000000000000+uint64(k)<<48+number)))
+		}
+		sum := b.Iconst(clif.I64, 0)
+		if len(s.FuncSig(callee).Params) == 0 {
+			b.Call(callee, nil)
+		} else {
+			sum = b.Call(callee, p)
+		}
+		add := func(x clif.Value) {
+			sum = b.Binary(clif.OpIadd, clif.I64, b.Binary(clif.OpImul, clif.I64, sum, b.Iconst(clif.I64, 31)), x)
+		}
+		for _, x := range xs {
+			add(x)
+		}
+		for _, y := range ys {
+			add(b.Unary(clif.OpBitcast, clif.I64, y))
+		}
+		if quick {
+			b.Jump(b.Target(join, []clif.Value{sum}))
+			sum = b.AddParam(join, clif.I64)
+			b.SwitchTo(join)
+		}
+		b.Return([]clif.Value{sum})
+	})
+}
+
 // testSavedRegisters: values in all callee-saved registers survive calls of functions that change one, two, or all of them,
 // themselves or through their own callees.
 func testSavedRegisters(t *testing.T, on *Machine) {
@@ -347,44 +392,59 @@ func testSavedRegisters(t *testing.T, on *Machine) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conv := target.Conv
 	s := newSuite(on)
 	nop := s.Fn(nil, nil, func(b *clif.Builder, _ []clif.Value) { b.Return(nil) })
-	ints, floats := len(conv.CalleeSavedInt), len(conv.CalleeSavedFloat)
-	// keeps is a function that has i integers and f floats live across a call, and gives a number that depends on each.
-	keeps := func(i, f int, callee clif.FuncIndex) clif.FuncIndex {
-		return s.Fn([]clif.Type{clif.I64, clif.F64}, i64, func(b *clif.Builder, p []clif.Value) {
-			var xs, ys []clif.Value
-			for k := range i {
-				xs = append(xs, b.Binary(clif.OpImul, clif.I64, p[0], b.Iconst(clif.I64, uint64(3+2*k))))
-			}
-			for k := range f {
-				ys = append(ys, b.Binary(clif.OpFmul, clif.F64, p[1], b.Fconst(clif.F64, 0x3ff8000000000000+uint64(k)<<48)))
-			}
-			sum := b.Iconst(clif.I64, 0)
-			if len(s.FuncSig(callee).Params) == 0 {
-				b.Call(callee, nil)
-			} else {
-				sum = b.Call(callee, p)
-			}
-			add := func(x clif.Value) {
-				sum = b.Binary(clif.OpIadd, clif.I64, b.Binary(clif.OpImul, clif.I64, sum, b.Iconst(clif.I64, 31)), x)
-			}
-			for _, x := range xs {
-				add(x)
-			}
-			for _, y := range ys {
-				add(b.Unary(clif.OpBitcast, clif.I64, y))
-			}
-			b.Return([]clif.Value{sum})
-		})
-	}
+	ints, floats := len(target.Conv.CalleeSavedInt), len(target.Conv.CalleeSavedFloat)
 	for i := range ints + 2 {
 		for f := range floats + 2 {
-			inner := keeps(i, f, nop)
-			s.call(keeps(ints, floats, inner), fmt.Sprintf("%d integers, %d floats", i, f), 0x123456789, 0x4009_21fb_5444_2d18)
-			s.call(keeps(ints, floats, keeps(ints-min(i, ints), 1, inner)), fmt.Sprintf("%d integers, %d floats, further in", i, f), 77, 0x3ff0_0000_0000_0001)
+			inner := s.keeper(i, f, nop, false)
+			s.call(s.keeper(ints, floats, inner, false), fmt.Sprintf("%d integers, %d floats", i, f), 0x123456789, 0x4009_21fb_5444_2d18)
+			s.call(s.keeper(ints, floats, s.keeper(ints-min(i, ints), 1, inner, false), false), fmt.Sprintf("%d integers, %d floats, further in", i, f), 77, 0x3ff0_0000_0000_0001)
 		}
 	}
 	s.run(t)
+}
+
+// testQuickWays: the same where functions have a quick way, on which they save nothing, and on the other way. The code says between which
+// offsets the registers are saved.
+func testQuickWays(t *testing.T, on *Machine) {
+	target, err := on.Target(on.Levels[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSuite(on)
+	nop := s.Fn(nil, nil, func(b *clif.Builder, _ []clif.Value) { b.Return(nil) })
+	ints, floats := len(target.Conv.CalleeSavedInt), len(target.Conv.CalleeSavedFloat)
+	var quick []clif.FuncIndex
+	for i := range ints + 1 {
+		for f := range floats + 1 {
+			inner := s.keeper(i, f, nop, true)
+			quick = append(quick, inner)
+			for _, n := range []uint64{0, 5} {
+				s.call(s.keeper(ints, floats, inner, false), fmt.Sprintf("%d integers, %d floats", i, f), n<<32, 0x4009_21fb_5444_2d18)
+				s.call(s.keeper(ints, floats, inner, false), fmt.Sprintf("%d integers, %d floats, slow", i, f), n<<32|1, 0x4009_21fb_5444_2d18)
+			}
+		}
+	}
+	s.run(t)
+	var wrapped bool
+	p := &planter{after: func(in *regalloc.Input, out *regalloc.Output) { wrapped = len(out.Unsaved) > 0 && !out.SavesAt(in, 0) }}
+	c, n := s.planted(t, p, false), 0
+	for _, fn := range quick {
+		code, err := c.Compile(s.Defined[fn])
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case code.Saved == 0:
+			continue
+		}
+		n++
+		saves := code.Saves
+		if !wrapped || len(saves) == 0 || saves[0] < code.Prologue+16 || len(saves) > 2 || len(saves) == 2 && (saves[1] <= saves[0] || int(saves[1]) >= len(code.Bytes)) {
+			t.Errorf("a quick way: %v; saved from %d on, of %d bytes", wrapped, saves, len(code.Bytes))
+		}
+	}
+	if n < ints {
+		t.Errorf("%d functions save registers", n)
+	}
 }

@@ -197,6 +197,7 @@ var tests = []struct {
 	{"Guard", testGuard},
 	{"StackAlignment", testStackAlignment},
 	{"SavedRegisters", testSavedRegisters},
+	{"QuickWays", testQuickWays},
 	{"CallSites", testCallSites},
 	{"PlantedSafepoints", testPlantedSafepoints},
 	{"Far", testFar},

@@ -22,7 +22,7 @@ const (
 	// nothing; steps bounds each behind the planted fault.
 	paths, steps = 8, 1500
 	// functions is how many are tried for a place for a fault, as some kinds have few.
-	functions = 8
+	functions = 60
 )
 
 // campaign is a run over mutants.

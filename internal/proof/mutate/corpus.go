@@ -16,6 +16,26 @@ import (
 	"github.com/waot-project/waot/wasmfront/validate"
 )
 
+// quickWays is a module of functions with ways on which nothing is saved, since few random functions have some.
+const quickWays = `(module
+	(func $fib (param i32) (result i32)
+		(if (result i32) (i32.lt_u (local.get 0) (i32.const 2))
+			(then (i32.const 1))
+			(else (i32.add (call $fib (i32.sub (local.get 0) (i32.const 1))) (call $fib (i32.sub (local.get 0) (i32.const 2)))))))
+	(func $sum (param i32 i64 f64) (result f64)
+		(if (result f64) (i32.eqz (local.get 0))
+			(then (local.get 2))
+			(else
+				(drop (call $fib (local.get 0)))
+				(f64.add (call $sum (i32.sub (local.get 0) (i32.const 1)) (local.get 1) (f64.mul (local.get 2) (f64.const 1.5)))
+					(f64.add (local.get 2) (f64.convert_i64_s (i64.mul (local.get 1) (i64.extend_i32_u (local.get 0)))))))))
+	(func $count (param i32 i32) (result i32)
+		(if (i32.gt_u (local.get 0) (i32.const 1000)) (then (return (local.get 1))))
+		(loop $again
+			(local.set 1 (i32.add (local.get 1) (call $fib (local.get 0))))
+			(br_if $again (local.tee 0 (i32.sub (local.get 0) (i32.const 1)))))
+		(local.get 1)))`
+
 // machines are the targets whose code is taken.
 var machines = [...]string{compile.TargetX64, compile.TargetA64}
 
@@ -95,6 +115,6 @@ func cloneOutput(o *regalloc.Output) *regalloc.Output {
 	c := *o
 	c.Allocs, c.Edits = slices.Clone(o.Allocs), slices.Clone(o.Edits)
 	c.StackMaps, c.StackMapSlots = slices.Clone(o.StackMaps), slices.Clone(o.StackMapSlots)
-	c.Claims, c.ClaimEnd = slices.Clone(o.Claims), slices.Clone(o.ClaimEnd)
+	c.Claims, c.ClaimEnd, c.Unsaved = slices.Clone(o.Claims), slices.Clone(o.ClaimEnd), slices.Clone(o.Unsaved)
 	return &c
 }

@@ -73,6 +73,10 @@ var faults = [...]fault{
 	}},
 	{name: "stale value over a loop edge", plant: staleLoop},
 	{name: "callee-saved register not known as used", plant: forgetUsed},
+	{name: "callee-saved registers not saved in a block", plant: unsaveBlock},
+	{name: "callee-saved registers saved on some ways", plant: saveJoin},
+	{name: "callee-saved registers saved nowhere", plant: saveNothing},
+	{name: "callee-saved register written where it is not saved", plant: writeUnsaved},
 	{name: "stack-map entry missing [78, 80]", plant: missingEntry},
 	{name: "stack-map entry too many [80]", plant: extraEntry},
 	{name: "stack-map entry of another slot", plant: wrongEntry},
@@ -479,6 +483,89 @@ func forgetUsed(m *mutant) bool {
 	if k < 0 {
 		m.edit(func(e regalloc.Edit) bool { return e.To == regalloc.InReg(saved.First()) })
 	}
+	return true
+}
+
+// unsaveBlock makes a saved block an unsaved one.
+func unsaveBlock(m *mutant) bool {
+	if len(m.out.Unsaved) == 0 {
+		m.out.Unsaved = make([]bool, len(m.in.Blocks))
+	}
+	return m.flipSaved(func(b regalloc.Block) bool { return !m.out.Unsaved[b] })
+}
+
+// saveJoin makes an unsaved block a saved one, to which a saved block leads, and a way on which nothing has been saved.
+func saveJoin(m *mutant) bool {
+	return m.flipSaved(func(b regalloc.Block) bool {
+		saved, never := false, false
+		for _, p := range m.in.PredsOf(b) {
+			saved = saved || !m.out.UnsavedIn(p)
+			never = never || m.neverSaved(p)
+		}
+		return m.out.UnsavedIn(b) && saved && never
+	})
+}
+
+// neverSaved reports whether b and those in front of it up to the entry are unsaved, on one way at least.
+func (m *mutant) neverSaved(b regalloc.Block) bool {
+	for range m.in.Blocks {
+		preds := m.in.PredsOf(b)
+		if !m.out.UnsavedIn(b) || len(preds) == 0 {
+			return m.out.UnsavedIn(b)
+		}
+		b = preds[0]
+	}
+	return false
+}
+
+// flipSaved changes whether a block that ok accepts is saved.
+func (m *mutant) flipSaved(ok func(b regalloc.Block) bool) bool {
+	b := m.pick(len(m.in.Blocks), func(b int) bool { return ok(regalloc.Block(b)) })
+	if b < 0 {
+		return false
+	}
+	m.out.Unsaved[b] = !m.out.Unsaved[b]
+	m.at = regalloc.Inst(m.in.Blocks[b].Insts.Start)
+	return true
+}
+
+// saveNothing makes all blocks unsaved ones.
+func saveNothing(m *mutant) bool {
+	m.out.Unsaved = slices.Repeat([]bool{true}, len(m.in.Blocks))
+	saved := m.out.Used & m.env.CalleeSaved
+	m.operand(func(k int, op regalloc.Operand) bool {
+		return op.Access.Defines() && m.out.Allocs[k].IsReg() && saved.Has(m.out.Allocs[k].Reg())
+	})
+	return saved != 0
+}
+
+// writeUnsaved makes an unsaved block define a value in a callee-saved register, or move one there.
+func writeUnsaved(m *mutant) bool {
+	if len(m.out.Unsaved) == 0 || m.env.CalleeSaved == 0 {
+		return false
+	}
+	isIn := func(i regalloc.Inst) bool { return m.out.Unsaved[blockOf(m.in, i)] }
+	k := m.operand(func(k int, op regalloc.Operand) bool {
+		return op.Access.Defines() && m.out.Allocs[k].IsReg() && isIn(instOf(m.in, k))
+	})
+	if k < 0 {
+		return false
+	}
+	saved := m.env.CalleeSaved
+	for n := m.IntN(saved.Len()); n > 0; n-- {
+		saved = saved.Remove(saved.First())
+	}
+	to := regalloc.InReg(saved.First())
+	m.use(to)
+	if m.IntN(2) == 0 {
+		m.out.Allocs[k] = to
+		return true
+	}
+	i := instOf(m.in, k)
+	if m.in.Insts[i].Flags&regalloc.IsTerminator != 0 || saved.First().Class() != m.out.Allocs[k].Reg().Class() {
+		return false
+	}
+	m.insert(regalloc.Edit{Point: regalloc.After(i), From: m.out.Allocs[k], To: to, Bytes: 8})
 	return true
 }
 

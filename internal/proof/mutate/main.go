@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/waot-project/waot/internal/proof/wasmgen"
+	"github.com/waot-project/waot/wasmfront/wat"
 )
 
 func main() {
@@ -64,6 +65,13 @@ func (c *campaign) addCorpus(generated int, files []string) error {
 					c.tooLarge++
 				}
 			}
+			return err
+		}
+		quick, err := wat.Assemble([]byte(quickWays))
+		if err != nil {
+			return err
+		}
+		if err := add("quick ways", quick.Wasm); err != nil {
 			return err
 		}
 		for seed := range uint64(generated) {

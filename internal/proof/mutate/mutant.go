@@ -204,6 +204,9 @@ func dump(in *regalloc.Input, out *regalloc.Output) string {
 		for ; n < len(out.ClaimEnd) && claim < out.ClaimEnd[n]; claim++ {
 			fmt.Fprintf(&b, " %v=%v", out.Claims[claim].Loc, out.Claims[claim].VReg)
 		}
+		if out.UnsavedIn(regalloc.Block(n)) {
+			b.WriteString(", unsaved")
+		}
 		b.WriteByte('\n')
 		for i := regalloc.Inst(info.Insts.Start); i < regalloc.Inst(info.Insts.End); i++ {
 			for ; len(edits) > 0 && edits[0].Point <= regalloc.Before(i); edits = edits[1:] {

@@ -81,7 +81,10 @@ internal/meta: internal/abi
 regalloc: internal/stop
 machbuffer: internal/reloc internal/stop
 objfile: internal/abi internal/reloc internal/stop
-wasi:
+internal/cheader: objfile internal/meta
+internal/cruntime: objfile
+internal/proof/wasisuite: internal/proof/testenv
+wasi: internal/abi
 wasmfront: internal/abi internal/stop
 wasmfront/wat: wasmfront
 wasmfront/validate: wasmfront
@@ -109,13 +112,17 @@ backend/isa/x64: backend/isa/x64/asm
 backend/isa/a64/asm: backend
 backend/isa/a64: backend/isa/a64/asm
 compile: wasmfront/translate clif/inline clif/opt clif/verify backend/isa/x64 backend/isa/a64 regalloc/linear objfile internal/meta
+internal/link: internal/meta objfile
+internal/cruntime/mkblob: objfile
 host/hosterr:
 host/inproc: host/hosterr internal/meta internal/reloc
 host/loaded: host/inproc
 host/load: host/inproc objfile
 host/sign:
+internal/cache: host/loaded
 host: host/loaded host/load host/sign
 host/wasirun: host wasi
+internal/program: internal/cruntime internal/link
 internal/proof/stress/guest: wasmfront internal/abi
 internal/proof/stress:
 spectest/script: wasmfront/wat
@@ -124,7 +131,7 @@ internal/proof/wasmgen: wasmfront internal/proof/entropy
 internal/wasmedit: wasmfront/validate
 internal/reduce: internal/wasmedit
 internal/proof/hostile: compile host/load
-internal/proof/mutate: compile internal/proof/regalloc/gen internal/proof/regalloc/exec internal/proof/wasmgen
+internal/proof/mutate: compile internal/proof/regalloc/gen internal/proof/regalloc/exec internal/proof/wasmgen wasmfront/wat
 spectest: spectest/script internal/abi clif wasmfront
 internal/proof/suitetest: spectest internal/proof/testenv internal/proof/figures
 spectest/remote: spectest
@@ -143,7 +150,7 @@ internal/proof/difftest:
 internal/proof/knownbugs:
 internal/proof/plant:
 internal/proof/policy:
-.: compile host/wasirun wasmfront/wat
+.: compile host/wasirun wasmfront/wat internal/cache
 internal/proof/guestfuzz: . internal/proof/stress/guest
 internal/proof/guestfuzz/soak: internal/proof/guestfuzz
 `

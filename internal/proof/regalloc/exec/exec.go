@@ -69,7 +69,8 @@ type Executor struct {
 	edit        int // next edit
 	rand        *rand.Rand
 	where       []regalloc.Allocation
-	made        []uint64 // values that the instruction defines, by operand
+	kept        [64]content // what the frame has saved of registers, the low halves
+	made        []uint64    // values that the instruction defines, by operand
 
 	dist  []int32 // edges from each block to Path.Through
 	queue []regalloc.Block
@@ -88,9 +89,11 @@ func (x *Executor) Run(r *rand.Rand, in *regalloc.Input, env *regalloc.MachineEn
 	b := regalloc.Block(0)
 	for n := 0; ; n++ {
 		reached = reached || b == path.Through
+		x.save(b)
 		if err := x.block(b); err != nil {
 			return fmt.Errorf("block%d: %w", b, err)
 		}
+		x.restore(b)
 		if reached || x.dist[b] == 0 {
 			steps -= in.Blocks[b].Insts.Len()
 		}
@@ -119,6 +122,17 @@ func (x *Executor) check() error {
 	case !slices.IsSortedFunc(out.Edits, func(a, b regalloc.Edit) int { return int(int64(a.Point) - int64(b.Point)) }):
 		return bad("edits are out of order")
 	}
+	if n := len(out.Unsaved); n != 0 && n != len(in.Blocks) {
+		return bad("blocks are unsaved that do not exist")
+	}
+	for b := range in.Blocks {
+		succs := in.SuccsOf(regalloc.Block(b))
+		for _, e := range succs {
+			if len(succs) > 1 && !out.UnsavedIn(regalloc.Block(b)) && out.UnsavedIn(e.To) {
+				return bad("nothing can be restored on one edge out of several")
+			}
+		}
+	}
 	for _, e := range out.Edits {
 		i := e.Point.Inst()
 		if int64(i) >= int64(len(in.Insts)) || e.Point == regalloc.Before(0) ||
@@ -146,7 +160,7 @@ func (x *Executor) reset() {
 		}
 	}
 	x.args = append(x.args[:0], make([]content, words)...)
-	x.last, x.epoch = 0, 1
+	x.last, x.epoch, x.kept = 0, 1, [64]content{}
 	for p := range x.regs {
 		x.regs[p] = [2]content{}
 		if x.env.CalleeSaved.Has(regalloc.PReg(p)) {
@@ -218,10 +232,31 @@ func (x *Executor) block(b regalloc.Block) error {
 	return nil
 }
 
-// checkReturn reports callee-saved registers that have changed without being
-// known as used, which is what makes the frame save them.
+// save does what the code does at the start of block b: the frame keeps the low halves of the callee-saved registers that are known
+// as used, if the block before is one where they are not saved. The prologue does it for the entry.
+func (x *Executor) save(b regalloc.Block) {
+	if !x.out.SavesAt(x.in, b) {
+		return
+	}
+	for m := x.env.CalleeSaved & x.out.Used; m != 0; m = m.Remove(m.First()) {
+		x.kept[m.First()] = x.regs[m.First()][0]
+	}
+}
+
+// restore does what the code does at the end of block b, behind the edits.
+func (x *Executor) restore(b regalloc.Block) {
+	succs := x.in.SuccsOf(b)
+	if !x.out.RestoresAt(x.in, b) && (len(succs) > 0 || x.out.UnsavedIn(b)) {
+		return
+	}
+	for m := x.env.CalleeSaved & x.out.Used; m != 0; m = m.Remove(m.First()) {
+		x.regs[m.First()] = [2]content{x.kept[m.First()]}
+	}
+}
+
+// checkReturn reports callee-saved registers that have changed.
 func (x *Executor) checkReturn() error {
-	for m := x.env.CalleeSaved &^ x.out.Used; m != 0; m = m.Remove(m.First()) {
+	for m := x.env.CalleeSaved; m != 0; m = m.Remove(m.First()) {
 		p := m.First()
 		if x.regs[p][0].id != savedID+uint64(p) {
 			return fmt.Errorf("callee-saved %v has changed on return", p)

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/waot-project/waot/host"
+	"github.com/waot-project/waot/host/inproc"
+	"github.com/waot-project/waot/internal/cache"
+)
+
+// cacheOff is the value of --cache for no cache.
+const cacheOff = "off"
+
+// cacheFlags say where compiled modules are kept.
+func cacheFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "cache", EnvVars: []string{"WAOT_CACHE"}, Usage: "keep compiled modules in the folder `DIR`, or off (default: waot in $XDG_CACHE_HOME or ~/.cache)"},
+		&cli.Uint64Flag{Name: "cache-max", EnvVars: []string{"WAOT_CACHE_MAX"}, Usage: "keep at most `N` bytes there", DefaultText: "1 GiB"},
+	}
+}
+
+// openCache returns the cache that the flags name, nil if there is none. named is whether somebody has named it: then an error is worth
+// telling.
+func openCache(c *cli.Context) (_ *cache.Cache, named bool, err error) {
+	most := c.Uint64("cache-max")
+	if c.IsSet("cache-max") && (most == 0 || most > 1<<62) {
+		return nil, true, usagef("--cache-max=%d: must be from 1 to %d", most, uint64(1)<<62)
+	}
+	dir := c.String("cache")
+	if dir == cacheOff {
+		return nil, true, nil
+	}
+	if named = dir != ""; !named {
+		if dir, err = cache.DefaultDir(); err != nil {
+			return nil, false, err
+		}
+	}
+	kept, err := cache.Open(dir, int64(most))
+	return kept, named, err
+}
+
+// cacheOf is openCache for commands that can do without: it warns of a folder that is not safe, and of one that was named but cannot be
+// used.
+func cacheOf(c *cli.Context) (*cache.Cache, error) {
+	kept, named, err := openCache(c)
+	var unsafe *cache.UnsafeError
+	var usage *usageError
+	switch {
+	case errors.As(err, &usage):
+		return nil, err
+	case errors.As(err, &unsafe) || err != nil && named:
+		fmt.Fprintf(c.App.ErrWriter, "waot: warning: nothing is kept: %v\n", err)
+	}
+	return kept, nil
+}
+
+// moduleState returns the state of a file with a module in the binary format, nil for any other, which who reads it tells of.
+func moduleState(file string) os.FileInfo {
+	if file == standardInput {
+		return nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	const magic = "\x00asm"
+	var head [len(magic)]byte
+	st, err := f.Stat()
+	if err != nil || !st.Mode().IsRegular() {
+		return nil
+	}
+	if _, err := f.ReadAt(head[:], 0); err != nil || string(head[:]) != magic {
+		return nil
+	}
+	return st
+}
+
+// known returns the module of a file with this state, if there is a note of it in the cache. Then the file is not read.
+func known(c *cli.Context, kept *cache.Cache, file string, state os.FileInfo, opt *options) *host.Module {
+	start := time.Now()
+	o := opt.named(file)
+	m := kept.FindFile(state, o.Fingerprint())
+	if m != nil && c.Bool("time") {
+		tellTime(c, "loaded from the cache", start)
+	}
+	return (*host.Module)(m)
+}
+
+// compiled returns the module of src for this process: from the cache, or after compiling it.
+func compiled(c *cli.Context, kept *cache.Cache, src *source, opt *options) (*host.Module, error) {
+	start := time.Now()
+	o := opt.named(src.file)
+	s := &cache.Source{Wasm: src.b, Fingerprint: o.Fingerprint(), Name: o.Name, File: src.state, Image: func() (*inproc.Image, error) {
+		art, err := compileFile(c, src, opt)
+		if err != nil {
+			return nil, err
+		}
+		img, err := art.image()
+		return img, src.fail(err)
+	}}
+	m, hit, err := kept.Load(s)
+	if err == nil && c.Bool("time") {
+		how := "compiled"
+		if hit {
+			how = "loaded from the cache"
+		}
+		tellTime(c, how, start)
+	}
+	var told *fileError
+	if errors.As(err, &told) {
+		return nil, err
+	}
+	return (*host.Module)(m), src.fail(err)
+}
+
+// tellTime tells how long something took.
+func tellTime(c *cli.Context, what string, start time.Time) {
+	fmt.Fprintf(c.App.ErrWriter, "waot: %s in %s\n", what, time.Since(start).Round(10*time.Microsecond))
+}
+
+func cacheCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "cache",
+		Usage:     "list or remove the compiled modules that run has kept",
+		UsageText: "waot cache ls|clear [OPTIONS]",
+		Description: `run keeps what it compiles, and maps it the next time: for the same module, options,
+version of waot and level of processor. The folder must belong to you, and nobody else
+may be able to write to it, or it is not used. What was used longest ago is removed
+when the folder gets too large.
+
+Examples:
+  waot cache ls
+  waot cache clear
+  waot run app.wasm --cache=off`,
+		Flags:  append(cacheFlags(), jsonFlag()),
+		Action: cacheAction,
+	}
+}
+
+func cacheAction(c *cli.Context) error {
+	what := c.Args().First()
+	if c.Args().Len() != 1 || what != "ls" && what != "clear" {
+		return usagef("cache: one of ls and clear expected (see waot cache --help)")
+	}
+	kept, _, err := openCache(c)
+	if err != nil {
+		return err
+	}
+	if kept == nil {
+		return errors.New("there is no cache: it is off")
+	}
+	if what == "clear" {
+		return clearCache(c, kept)
+	}
+	infos, err := kept.List()
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		writeJSON(c.App.Writer, struct {
+			Dir      string       `json:"dir"`
+			MaxBytes int64        `json:"max_bytes"`
+			Entries  []cache.Info `json:"entries"`
+		}{kept.Dir(), kept.MaxBytes(), append([]cache.Info{}, infos...)})
+		return nil
+	}
+	total := int64(0)
+	for i := range infos {
+		e := &infos[i]
+		total += e.Bytes
+		printf(c, "%s  %s  %12d bytes  %s\n", e.Key[:16], e.Used.Format(time.DateTime), e.Bytes, e.Name)
+	}
+	printf(c, "%s: %d entries, %d bytes of at most %d\n", kept.Dir(), len(infos), total, kept.MaxBytes())
+	return nil
+}
+
+func clearCache(c *cli.Context, kept *cache.Cache) error {
+	n, size, err := kept.Clear()
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		writeJSON(c.App.Writer, struct {
+			Dir     string `json:"dir"`
+			Removed int    `json:"removed"`
+			Bytes   int64  `json:"bytes"`
+		}{kept.Dir(), n, size})
+		return nil
+	}
+	printf(c, "%s: %d entries removed, %d bytes\n", kept.Dir(), n, size)
+	return nil
+}
+
+// nameOf is the name of a module without one: its file's.
+func nameOf(file string) string {
+	if file == standardInput {
+		return "stdin"
+	}
+	return strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+}

@@ -1,0 +1,231 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/waot-project/waot/host"
+	"github.com/waot-project/waot/host/wasirun"
+	"github.com/waot-project/waot/internal/meta"
+)
+
+// wasiModule is the name of WASI as a module; package wasi, which is for Linux, says so too.
+const wasiModule = "wasi_snapshot_preview1"
+
+// missingError is what a module imports and nobody has.
+type missingError struct{ imports []host.ImportType }
+
+// shownImports is how many missing imports an error lists.
+const shownImports = 20
+
+func (e *missingError) Error() string {
+	var b strings.Builder
+	if len(e.imports) == 1 {
+		fmt.Fprintf(&b, "unknown import: %s", importText(&e.imports[0]))
+	} else {
+		fmt.Fprintf(&b, "%d unknown imports: ", len(e.imports))
+		for i := range e.imports[:min(len(e.imports), shownImports)] {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			b.WriteString(importText(&e.imports[i]))
+		}
+		if n := len(e.imports) - shownImports; n > 0 {
+			fmt.Fprintf(&b, ", and %d more", n)
+		}
+	}
+	if h := toolchainHint(e.imports); h != "" {
+		b.WriteString("; " + h)
+	}
+	return b.String()
+}
+
+func importText(d *host.ImportType) string {
+	return fmt.Sprintf("%q %q: wanted %v", d.Module, d.Name, &d.Type)
+}
+
+// toolchains are compilers by what their output imports when it is meant for something else than WASI, with what to do. A name may
+// end in a star.
+var toolchains = []struct{ module, name, hint string }{
+	{"env", "abort", "AssemblyScript: compile with @assemblyscript/wasi-shim, or with --use abort=, or run with --stub-missing, which traps when it is called"},
+	{"env", "seed", "AssemblyScript: compile with @assemblyscript/wasi-shim"},
+	{"gojs", "*", "Go for JavaScript: compile with GOOS=wasip1"},
+	{"go", "*", "Go for JavaScript: compile with GOOS=wasip1"},
+	{"env", "emscripten_*", "Emscripten: link with -sSTANDALONE_WASM"},
+	{"env", "__syscall_*", "Emscripten: link with -sSTANDALONE_WASM"},
+	{"env", "invoke_*", "Emscripten: link with -sSTANDALONE_WASM, and without exceptions"},
+	{"env", "_emscripten_*", "Emscripten: link with -sSTANDALONE_WASM"},
+	{"a", "a", "this looks like Emscripten with names made short: link with -sSTANDALONE_WASM"},
+	{"__wbindgen_placeholder__", "*", "wasm-bindgen: compile Rust for wasm32-wasip1"},
+	{"wbg", "*", "wasm-bindgen: compile Rust for wasm32-wasip1"},
+	{"./*", "__wb*", "wasm-bindgen: compile Rust for wasm32-wasip1"},
+	{"wasi_unstable", "*", "an early form of WASI: compile with a newer toolchain, for preview 1"},
+	{"wasi:*", "*", "WASI preview 2: compile for preview 1 (wasm32-wasip1)"},
+	{"wasi_snapshot_preview1", "thread-spawn", "threads of WASI are not supported"},
+	{"wasi", "thread-spawn", "threads of WASI are not supported"},
+	{"env", "__indirect_function_table", "a library for dynamic linking: link it statically (wasm-ld without -shared)"},
+	{"env", "__memory_base", "a library for dynamic linking: link it statically (wasm-ld without -shared)"},
+}
+
+// toolchainHint says what to do about imports that are known.
+func toolchainHint(imports []host.ImportType) string {
+	matches := func(pattern, s string) bool {
+		if prefix, ok := strings.CutSuffix(pattern, "*"); ok {
+			return strings.HasPrefix(s, prefix)
+		}
+		return pattern == s
+	}
+	for _, t := range toolchains {
+		if slices.ContainsFunc(imports, func(d host.ImportType) bool { return matches(t.module, d.Module) && matches(t.name, d.Name) }) {
+			return t.hint
+		}
+	}
+	return ""
+}
+
+// stubError is the end of a program that has called a function that is not there.
+type stubError struct {
+	module, name string
+	frames       []frame
+}
+
+func (e *stubError) Error() string {
+	return fmt.Sprintf("wasm trap: %q %q was called, which is missing", e.module, e.name)
+}
+
+// guest is a program that waot run runs.
+type guest struct {
+	system *wasirun.System
+	store  *host.Store
+	inst   *host.Instance
+}
+
+// guestOptions say what a guest has for imports.
+type guestOptions struct {
+	stub bool // functions that are missing trap when they are called
+	// standIns, if not nil, gets a line for each call of a function that is missing: those have stand-ins.
+	standIns io.Writer
+	trace    io.Writer // gets a line for each call of the host, or nil
+}
+
+// newGuest instantiates a module.
+func newGuest(ctx context.Context, mod *host.Module, cfg *wasirun.Options, o guestOptions) (*guest, error) {
+	g := &guest{}
+	if err := g.setUp(ctx, mod, cfg, o); err != nil {
+		g.close()
+		return nil, err
+	}
+	return g, nil
+}
+
+func (g *guest) setUp(ctx context.Context, mod *host.Module, cfg *wasirun.Options, o guestOptions) (err error) {
+	if g.system, err = wasirun.NewSystem(cfg); err != nil {
+		return err
+	}
+	if g.store, err = host.NewStore(nil); err != nil {
+		return err
+	}
+	imports := g.system.Imports()
+	if o.standIns != nil {
+		others := new(answers).imports(mod)
+		traced(others, o.standIns)
+		maps.Copy(imports, others)
+	}
+	if err := complete(imports, mod, o.stub); err != nil {
+		return err
+	}
+	if o.trace != nil {
+		traced(imports, o.trace)
+	}
+	if g.inst, err = g.store.Instantiate(ctx, mod, imports); err != nil {
+		return err
+	}
+	return g.system.Initialize(ctx, g.inst)
+}
+
+func (g *guest) close() {
+	if g.store != nil {
+		g.store.Close()
+	}
+	if g.system != nil {
+		g.system.Close()
+	}
+}
+
+// start runs _start, and returns the exit status.
+func (g *guest) start(ctx context.Context) (uint32, error) {
+	f, err := g.inst.Func("_start")
+	if err == nil {
+		if t := f.Type(); len(t.Params)+len(t.Results) > 0 {
+			return 0, fmt.Errorf("_start is %v; a program's has neither parameters nor results: call it with --invoke _start", t)
+		}
+	}
+	return g.system.Start(ctx, g.inst)
+}
+
+// complete adds functions for what is missing, or returns a *missingError.
+func complete(imports host.Imports, mod *host.Module, stub bool) error {
+	var missing []host.ImportType
+	for _, d := range mod.Imports() {
+		if imports[d.Module][d.Name] != nil {
+			continue
+		}
+		if !stub || d.Type.Kind != host.KindFunc {
+			missing = append(missing, d)
+			continue
+		}
+		if imports[d.Module] == nil {
+			imports[d.Module] = map[string]any{}
+		}
+		imports[d.Module][d.Name] = host.RawFunc{Params: d.Type.Func.Params, Results: d.Type.Func.Results, Func: func(c *host.Caller, _, _ []uint64) error {
+			return &stubError{d.Module, d.Name, framesOf(c.Backtrace())}
+		}}
+	}
+	if missing != nil {
+		return &missingError{missing}
+	}
+	return nil
+}
+
+// traced makes each function tell of its calls.
+func traced(imports host.Imports, w io.Writer) {
+	for module, functions := range imports {
+		for name, x := range functions {
+			f, ok := x.(host.RawFunc)
+			if !ok {
+				continue
+			}
+			call := f.Func
+			what := module + "." + name
+			if module == wasiModule {
+				what = name
+			}
+			f.Func = func(c *host.Caller, args, results []uint64) error {
+				text := what + "(" + strings.Join(formatWords(f.Params, args), ", ") + ")"
+				err := call(c, args, results)
+				if err != nil {
+					fmt.Fprintf(w, "waot: %s: %v\n", text, err)
+				} else {
+					fmt.Fprintf(w, "waot: %s = %s\n", text, strings.Join(formatWords(f.Results, results), ", "))
+				}
+				return err
+			}
+			functions[name] = f
+		}
+	}
+}
+
+// formatWords writes values without their types.
+func formatWords(types []host.ValType, words []uint64) (texts []string) {
+	for _, t := range types {
+		mt := meta.ValType(t)
+		_, text, _ := strings.Cut(formatValue(mt, words), ":")
+		texts = append(texts, text)
+		words = words[mt.Words():]
+	}
+	return texts
+}

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"strings"
+
+	"github.com/waot-project/waot/host"
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/wasmfront"
+)
+
+// standIn is a function that a module imports and no engine has. What stands in for it notes its calls, and returns numbers that depend on nothing but
+// its name, its arguments and how many calls there were, so that engines can be compared.
+type standIn struct {
+	module, name    string
+	params, results []meta.ValType
+}
+
+// valTypes are those of modules as those of hosts.
+var valTypes = map[wasmfront.ValType]meta.ValType{
+	wasmfront.I32: meta.I32, wasmfront.I64: meta.I64, wasmfront.F32: meta.F32, wasmfront.F64: meta.F64, wasmfront.V128: meta.V128,
+	wasmfront.FuncRef: meta.FuncRef, wasmfront.ExternRef: meta.ExternRef,
+}
+
+// standInsOf returns the functions that a module imports, but for WASI's. It is an error if the module imports anything else, or a name
+// with two types.
+func standInsOf(bin []byte) ([]standIn, error) {
+	m, err := wasmfront.Decode(bin, wasmfront.DefaultFeatures)
+	if err != nil {
+		return nil, err
+	}
+	var list []standIn
+	types := map[[2]string]string{}
+	for i := range m.Imports {
+		imp := &m.Imports[i]
+		if imp.Module == wasiModule {
+			continue
+		}
+		if imp.Kind != abi.ExternFunc {
+			return nil, fmt.Errorf("the import %q %q is no function: only those have stand-ins", imp.Module, imp.Name)
+		}
+		t := m.FuncType(imp.Index)
+		s := standIn{module: imp.Module, name: imp.Name, params: metaTypes(t.Params), results: metaTypes(t.Results)}
+		at, text := [2]string{s.module, s.name}, typeList(s.params)+typeList(s.results)
+		switch before, again := types[at]; {
+		case again && before != text:
+			return nil, fmt.Errorf("the import %q %q has two types", imp.Module, imp.Name)
+		case again:
+			continue
+		}
+		types[at] = text
+		list = append(list, s)
+	}
+	return list, nil
+}
+
+func metaTypes(types []wasmfront.ValType) (out []meta.ValType) {
+	for _, t := range types {
+		out = append(out, valTypes[t])
+	}
+	return out
+}
+
+// shownCalls is how many calls an outcome lists.
+const shownCalls = 1000
+
+// answers are the calls of the stand-ins in one run.
+type answers struct {
+	calls int
+	first []string // up to shownCalls
+	all   [sha256.Size]byte
+}
+
+// answer notes a call of s with words, and sets the words of its results.
+func (a *answers) answer(s *standIn, args, results []uint64) {
+	call := fmt.Sprintf("%s.%s(%s)", s.module, s.name, strings.Join(formatValues(s.params, args), ", "))
+	a.calls++
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%d %s", a.calls, call)
+	seed := h.Sum64()
+	at := 0
+	for _, t := range s.results {
+		for range t.Words() {
+			results[at] = numberFor(t, seed)
+			at++
+			seed = seed*6364136223846793005 + 1442695040888963407
+		}
+	}
+	line := call + " = " + strings.Join(formatValues(s.results, results), ", ")
+	if len(a.first) < shownCalls {
+		a.first = append(a.first, line)
+	}
+	a.all = sha256.Sum256(append(a.all[:], line...))
+}
+
+// numberFor returns a word of a type: half of the integers are small, floats are no NaNs, and references null.
+func numberFor(t meta.ValType, seed uint64) uint64 {
+	x := seed >> 8
+	small := seed>>7&1 == 0
+	switch t {
+	case meta.I32:
+		if small {
+			return x & 0xff
+		}
+		return uint64(uint32(x))
+	case meta.I64:
+		if small {
+			return x & 0xff
+		}
+		return x * 0x9e3779b97f4a7c15
+	case meta.F32:
+		return uint64(math.Float32bits(float32(int16(x)) / 8))
+	case meta.F64:
+		return math.Float64bits(float64(int32(x)) / 8)
+	case meta.V128:
+		return x * 0x9e3779b97f4a7c15
+	}
+	return 0
+}
+
+// note puts the calls into an outcome.
+func (a *answers) note(o *execution) {
+	if a.calls > 0 {
+		o.Imports = fmt.Sprintf("%d calls, %s", a.calls, hex.EncodeToString(a.all[:8]))
+		o.ImportCalls = a.first
+	}
+}
+
+// imports are the stand-ins for a module as compiled code.
+func (a *answers) imports(mod *host.Module) host.Imports {
+	imports := host.Imports{}
+	for _, d := range mod.Imports() {
+		if d.Module == wasiModule || d.Type.Kind != host.KindFunc {
+			continue
+		}
+		if imports[d.Module] == nil {
+			imports[d.Module] = map[string]any{}
+		}
+		s := &standIn{module: d.Module, name: d.Name}
+		for _, t := range d.Type.Func.Params {
+			s.params = append(s.params, meta.ValType(t))
+		}
+		for _, t := range d.Type.Func.Results {
+			s.results = append(s.results, meta.ValType(t))
+		}
+		imports[d.Module][d.Name] = host.RawFunc{Params: d.Type.Func.Params, Results: d.Type.Func.Results, Func: func(_ *host.Caller, args, results []uint64) error {
+			a.answer(s, args, results)
+			return nil
+		}}
+	}
+	return imports
+}
+
+// compareImports adds the first call of a stand-in in which two outcomes differ.
+func compareImports(a, b *execution, add func(what, x, y string)) {
+	if a.Imports == b.Imports {
+		return
+	}
+	for i := range max(len(a.ImportCalls), len(b.ImportCalls)) {
+		call := func(o *execution) string {
+			if i < len(o.ImportCalls) {
+				return o.ImportCalls[i]
+			}
+			return "no call"
+		}
+		if call(a) != call(b) {
+			add(fmt.Sprintf("call %d of an import", i+1), call(a), call(b))
+			return
+		}
+	}
+	add("calls of imports", a.Imports, b.Imports)
+}
