@@ -164,6 +164,8 @@ type worker struct {
 	gen    generate
 	stage  string
 
+	verifier verify.Verifier
+
 	code    store[byte]
 	relocs  store[machbuffer.Reloc]
 	traps   store[abi.TrapSite]
@@ -183,7 +185,7 @@ func (w *worker) reset() {
 		w.tr = translate.New(d.wm, d.cm)
 		w.tr.Options = d.opt.translation(d.target)
 	}
-	w.inline, w.opt = inline.Inliner{}, opt.Optimizer{}
+	w.inline, w.opt, w.verifier = inline.Inliner{}, opt.Optimizer{}, verify.Verifier{}
 	if d.opt.Verify || d.opt.AfterPass != nil {
 		w.opt.After = func(p *opt.Pass, f *clif.Func) error { return w.after(p.Name) }
 	}
@@ -351,7 +353,7 @@ func (w *worker) after(pass string) error {
 	if !w.d.opt.Verify {
 		return nil
 	}
-	if err := verify.Func(&w.f); err != nil {
+	if err := w.verifier.Func(&w.f); err != nil {
 		w.stage = "verify"
 		return err
 	}

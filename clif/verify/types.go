@@ -7,7 +7,7 @@ import (
 
 // types checks the operands and results of d against OpInfo.Sig and, for calls
 // and returns, the signature.
-func (v *verifier) types(d *clif.InstData) {
+func (v *Verifier) types(d *clif.InstData) {
 	f := v.f
 	switch d.Op {
 	case clif.OpCall:
@@ -29,7 +29,7 @@ func (v *verifier) types(d *clif.InstData) {
 }
 
 // signature checks d against a text such as "iCC:C".
-func (v *verifier) signature(d *clif.InstData, sig string) {
+func (v *Verifier) signature(d *clif.InstData, sig string) {
 	args := [...]uint32{d.A, d.B, d.C}
 	i := 0
 	for ; i < len(sig) && sig[i] != ':'; i++ {
@@ -50,7 +50,7 @@ func (v *verifier) signature(d *clif.InstData, sig string) {
 var otherBank = [clif.NumTypes]clif.Type{clif.I32: clif.F32, clif.F32: clif.I32, clif.I64: clif.F64, clif.F64: clif.I64}
 
 // match checks the type of x against one letter of a signature.
-func (v *verifier) match(d *clif.InstData, letter byte, x clif.Value) {
+func (v *Verifier) match(d *clif.InstData, letter byte, x clif.Value) {
 	got := v.f.TypeOf(x)
 	ok := false
 	switch letter {
@@ -81,7 +81,7 @@ func (v *verifier) match(d *clif.InstData, letter byte, x clif.Value) {
 }
 
 // constant checks that immediates and entities fit the type.
-func (v *verifier) constant(d *clif.InstData) {
+func (v *Verifier) constant(d *clif.InstData) {
 	m := v.f.Mod
 	switch d.Op {
 	case clif.OpIconst, clif.OpFconst:
@@ -140,14 +140,14 @@ func (v *verifier) constant(d *clif.InstData) {
 	}
 }
 
-func (v *verifier) sameElements(a, b clif.Type) {
+func (v *Verifier) sameElements(a, b clif.Type) {
 	if a != b {
 		v.fail("elements of type %v and %v", a, b)
 	}
 }
 
 // access checks the width of a load or store.
-func (v *verifier) access(d *clif.InstData) {
+func (v *Verifier) access(d *clif.InstData) {
 	a := d.Access()
 	ok := a == clif.Full
 	switch {

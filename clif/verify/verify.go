@@ -15,6 +15,7 @@ import (
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/analysis"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/stop"
 )
 
 // Error is a violated invariant.
@@ -37,20 +38,27 @@ func (e *Error) Error() string {
 	return s + ": " + e.Msg
 }
 
-type verifier struct {
+// Verifier checks functions, one after the other, and keeps its tables between them. The zero value is ready.
+type Verifier struct {
 	f   *clif.Func
 	cfg analysis.CFG
 	dom analysis.DomTree
 	// defBlock is where each value is defined, NoBlock if nowhere in the layout.
 	defBlock []clif.Block
-	block    clif.Block
-	inst     clif.Inst
-	err      *Error
+	// owned has the instructions that are in a block, inLayout the blocks of the layout.
+	owned, inLayout []bool
+	targetsOf       []clif.Target // of one instruction
+	block           clif.Block
+	inst            clif.Inst
+	err             *Error
 }
 
+// Func checks f alone.
+func Func(f *clif.Func) error { return new(Verifier).Func(f) }
+
 // Func checks f.
-func Func(f *clif.Func) error {
-	v := &verifier{f: f, block: clif.NoBlock, inst: clif.NoInst}
+func (v *Verifier) Func(f *clif.Func) error {
+	v.f, v.block, v.inst, v.err = f, clif.NoBlock, clif.NoInst, nil
 	v.structure()
 	if v.err == nil {
 		v.cfg.Compute(f)
@@ -69,7 +77,7 @@ func Func(f *clif.Func) error {
 	return nil
 }
 
-func (v *verifier) fail(format string, args ...any) {
+func (v *Verifier) fail(format string, args ...any) {
 	if v.err != nil {
 		return
 	}
@@ -82,7 +90,7 @@ func (v *verifier) fail(format string, args ...any) {
 }
 
 // places checks the table of F7.
-func (v *verifier) places() {
+func (v *Verifier) places() {
 	for i := range v.f.Inlined {
 		in := &v.f.Inlined[i]
 		if in.Caller >= abi.InlinedPlace && in.Caller-abi.InlinedPlace >= uint32(i) {
@@ -95,7 +103,7 @@ func (v *verifier) places() {
 }
 
 // structure checks F1 to F3 and F7, and that all indices are in range.
-func (v *verifier) structure() {
+func (v *Verifier) structure() {
 	f := v.f
 	if len(f.Srcs) != len(f.Insts) {
 		v.fail("%d instructions have %d places", len(f.Insts), len(f.Srcs))
@@ -106,15 +114,15 @@ func (v *verifier) structure() {
 		v.fail("no blocks")
 		return
 	}
-	owner := make([]bool, len(f.Insts))
-	inLayout := make([]bool, len(f.Blocks))
+	v.owned = stop.Zeroed(f.Stop, v.owned, len(f.Insts))
+	v.inLayout = stop.Zeroed(f.Stop, v.inLayout, len(f.Blocks))
 	for _, b := range f.Layout {
 		v.block, v.inst = b, clif.NoInst
-		if int(b) >= len(f.Blocks) || inLayout[b] {
+		if int(b) >= len(f.Blocks) || v.inLayout[b] {
 			v.fail("block is not in the function, or twice in the layout")
 			return
 		}
-		inLayout[b] = true
+		v.inLayout[b] = true
 		bd := &f.Blocks[b]
 		if bd.Start > bd.End || int(bd.End) > len(f.Insts) {
 			v.fail("instruction range %d to %d", bd.Start, bd.End)
@@ -127,11 +135,11 @@ func (v *verifier) structure() {
 		}
 		for i := bd.Start; i < bd.End; i++ {
 			v.inst = i
-			if owner[i] {
+			if v.owned[i] {
 				v.fail("instruction is in two blocks")
 				return
 			}
-			owner[i] = true
+			v.owned[i] = true
 			if v.shape(i, term); v.err != nil {
 				return
 			}
@@ -151,12 +159,12 @@ func (v *verifier) structure() {
 		}
 		v.wantType(clif.Value(p), sig.Params[i])
 	}
-	v.targets(inLayout)
+	v.targets()
 }
 
 // targets checks that branches go to blocks of the layout other than the entry,
 // whose parameters are the function's.
-func (v *verifier) targets(inLayout []bool) {
+func (v *Verifier) targets() {
 	f := v.f
 	for _, b := range f.Layout {
 		v.block, v.inst = b, f.Terminator(b)
@@ -167,9 +175,10 @@ func (v *verifier) targets(inLayout []bool) {
 		if d.Op == clif.OpBrTable && d.Cond > clif.TableRare {
 			v.fail("hint %d", d.Cond)
 		}
-		for _, t := range f.AppendTargets(nil, d) {
+		v.targetsOf = f.AppendTargets(v.targetsOf[:0], d)
+		for _, t := range v.targetsOf {
 			to := f.Targets[t].Block
-			if !inLayout[to] {
+			if !v.inLayout[to] {
 				v.fail("branch to %v, which is not in the layout", to)
 			}
 			if to == f.Entry() {
@@ -183,7 +192,7 @@ func (v *verifier) targets(inLayout []bool) {
 }
 
 // shape checks what can be seen of an instruction alone.
-func (v *verifier) shape(i, term clif.Inst) {
+func (v *Verifier) shape(i, term clif.Inst) {
 	f := v.f
 	d := &f.Insts[i]
 	if d.Op >= clif.NumOpcodes {
@@ -219,7 +228,8 @@ func (v *verifier) shape(i, term clif.Inst) {
 			return
 		}
 	}
-	for _, t := range f.AppendTargets(nil, d) {
+	v.targetsOf = f.AppendTargets(v.targetsOf[:0], d)
+	for _, t := range v.targetsOf {
 		if int(t) >= len(f.Targets) || int(f.Targets[t].Block) >= len(f.Blocks) {
 			v.fail("target %d does not exist", t)
 		}
@@ -229,7 +239,7 @@ func (v *verifier) shape(i, term clif.Inst) {
 }
 
 // entity checks that a module entity exists.
-func (v *verifier) entity(e clif.Entity, i uint64) {
+func (v *Verifier) entity(e clif.Entity, i uint64) {
 	m := v.f.Mod
 	n := 0
 	switch e {
@@ -256,9 +266,9 @@ func (v *verifier) entity(e clif.Entity, i uint64) {
 }
 
 // definitions notes the block that defines each value.
-func (v *verifier) definitions() {
+func (v *Verifier) definitions() {
 	f := v.f
-	v.defBlock = make([]clif.Block, len(f.Values))
+	v.defBlock = stop.Zeroed(f.Stop, v.defBlock, len(f.Values))
 	for i := range v.defBlock {
 		v.defBlock[i] = clif.NoBlock
 	}
@@ -287,14 +297,14 @@ func (v *verifier) definitions() {
 	}
 }
 
-func (v *verifier) wantType(x clif.Value, t clif.Type) {
+func (v *Verifier) wantType(x clif.Value, t clif.Type) {
 	if got := v.f.TypeOf(x); got != t {
 		v.fail("%v has the type %v, want %v", x, got, t)
 	}
 }
 
 // use checks F4 for one operand.
-func (v *verifier) use(x clif.Value) {
+func (v *Verifier) use(x clif.Value) {
 	f := v.f
 	if int(x) >= len(f.Values) {
 		v.fail("value %v does not exist", x)
@@ -317,7 +327,7 @@ func (v *verifier) use(x clif.Value) {
 	}
 }
 
-func (v *verifier) checkBlock(b clif.Block) {
+func (v *Verifier) checkBlock(b clif.Block) {
 	f := v.f
 	v.block = b
 	for i := f.Blocks[b].Start; i < f.Blocks[b].End && v.err == nil; i++ {
@@ -336,13 +346,14 @@ func (v *verifier) checkBlock(b clif.Block) {
 			return
 		}
 		v.types(d)
-		for _, t := range f.AppendTargets(nil, d) {
+		v.targetsOf = f.AppendTargets(v.targetsOf[:0], d)
+		for _, t := range v.targetsOf {
 			v.target(t)
 		}
 	}
 }
 
-func (v *verifier) target(t clif.Target) {
+func (v *Verifier) target(t clif.Target) {
 	f := v.f
 	args, params := f.TargetArgs(t), f.Params(f.Targets[t].Block)
 	if len(args) != len(params) {
@@ -357,7 +368,7 @@ func (v *verifier) target(t clif.Target) {
 	}
 }
 
-func (v *verifier) listTypes(what string, args []uint32, types []clif.Type) {
+func (v *Verifier) listTypes(what string, args []uint32, types []clif.Type) {
 	if len(args) != len(types) {
 		v.fail("%d %s, want %d", len(args), what, len(types))
 		return
@@ -368,7 +379,7 @@ func (v *verifier) listTypes(what string, args []uint32, types []clif.Type) {
 }
 
 // results checks the types of the results.
-func (v *verifier) results(d *clif.InstData, types ...clif.Type) {
+func (v *Verifier) results(d *clif.InstData, types ...clif.Type) {
 	if int(d.NumResults) != len(types) {
 		v.fail("%d results, want %d", d.NumResults, len(types))
 		return
