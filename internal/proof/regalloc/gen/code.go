@@ -1,6 +1,10 @@
 package gen
 
-import "github.com/waot-project/waot/regalloc"
+import (
+	"slices"
+
+	"github.com/waot-project/waot/regalloc"
+)
 
 // makeParams gives blocks their parameters.
 func (g *gen) makeParams() {
@@ -62,7 +66,9 @@ func (g *gen) fillBlock(b int) {
 		g.offer(p)
 	}
 	n := g.IntN(g.cfg.Insts + 1)
-	if len(g.at.succs) == 1 && len(g.at.preds) == 1 && g.chance(0.5) {
+	if g.cfg.Quick && b == 0 {
+		n = 0 // a call here would leave no quick way
+	} else if len(g.at.succs) == 1 && len(g.at.preds) == 1 && g.chance(0.5) {
 		n = 0 // an edge block
 	}
 	for range n {
@@ -92,6 +98,9 @@ func (g *gen) kindOf(v regalloc.VReg) int {
 // is made by an instruction put here.
 func (g *gen) value(kind int) regalloc.VReg {
 	l := g.avail[kind]
+	if g.cfg.Quick && g.chance(0.95) {
+		l = l[:g.args[kind]]
+	}
 	if len(l) == 0 || g.chance(0.01) {
 		v := g.constant(kind)
 		g.offer(v)
@@ -141,7 +150,7 @@ func (g *gen) shuffleOperands(x *inst) {
 func (g *gen) constant(kind int) regalloc.VReg {
 	v := g.newVReg(kind)
 	x := inst{ops: []regalloc.Operand{regalloc.DefOf(v, regalloc.Reg)}, remat: regalloc.NoVReg}
-	if g.chance(0.7) {
+	if g.chance(0.7) || g.cfg.Quick {
 		x.remat = v
 	}
 	g.add(x)
@@ -152,6 +161,9 @@ func (g *gen) constant(kind int) regalloc.VReg {
 func (g *gen) arguments() {
 	x := inst{remat: regalloc.NoVReg}
 	for c, order := range g.env.Order {
+		if g.cfg.Quick {
+			order = slices.DeleteFunc(slices.Clone(order), g.env.CalleeSaved.Has)
+		}
 		for k := range g.IntN(len(order)) {
 			kind := c
 			if c == int(regalloc.Float) && g.chance(0.3) {
@@ -172,6 +184,9 @@ func (g *gen) arguments() {
 		x.ops = append(x.ops, regalloc.StackArgDef(v, word))
 		word += words
 		g.offer(v)
+	}
+	for k := range g.avail {
+		g.args[k] = len(g.avail[k])
 	}
 	g.add(x)
 }

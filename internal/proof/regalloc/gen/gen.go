@@ -48,6 +48,9 @@ type Config struct {
 	// FarRate is the chance that a use is of any available value rather than of
 	// a recent one: it determines register pressure.
 	FarRate float64
+	// Quick is for functions that may save no callee-saved register on some ways: only calls and values that live across calls
+	// make them use such registers, and most values that calls follow are arguments, which are there when such a function begins to save.
+	Quick bool
 }
 
 // Default returns a distribution with something of everything.
@@ -78,6 +81,8 @@ func Varied(r Choices) Config {
 		c.Blocks, c.Insts = 6, 120
 	case 6:
 		c.NestRate, c.IrreducibleRate = 0.5, 0.05
+	case 7:
+		c.Quick, c.Blocks, c.Insts, c.CallRate, c.LoopRate, c.TerminatorDefRate = true, 24, 8, 0.02, 0.03, 0
 	}
 	return c
 }
@@ -125,6 +130,8 @@ type gen struct {
 	// avail are the values that may be used here, by kind, oldest first.
 	avail [numKinds][]regalloc.VReg
 	at    *block
+	// args are how many of avail are arguments.
+	args [numKinds]int
 }
 
 // The kinds of values.
@@ -210,6 +217,9 @@ func (g *gen) makeSets() {
 		intSet:   regalloc.WholeRegs(regalloc.SetOf(ints[2])),
 		mixedSet: regalloc.WholeRegs(regalloc.SetOf(ints[0], floats[1], floats[2])),
 		highSet:  {High: regalloc.SetOf(floats[0], floats[2], floats[len(floats)-1])},
+	}
+	if g.cfg.Quick {
+		g.sets[allSet] = call
 	}
 }
 

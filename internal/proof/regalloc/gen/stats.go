@@ -67,6 +67,14 @@ var features = [...]feature{
 	{"reloads", false, func(_ *regalloc.Input, out *regalloc.Output) int { return out.Stats.Reloads }},
 	{"splits", false, func(_ *regalloc.Input, out *regalloc.Output) int { return out.Stats.Splits }},
 	{"remats", false, func(_ *regalloc.Input, out *regalloc.Output) int { return out.Stats.Remats }},
+	{"blocks where registers are not saved", false, func(_ *regalloc.Input, out *regalloc.Output) (n int) {
+		for _, unsaved := range out.Unsaved {
+			if unsaved {
+				n++
+			}
+		}
+		return n
+	}},
 	{"definitions left out", false, func(_ *regalloc.Input, out *regalloc.Output) int { return out.Stats.LeftOut }},
 }
 
