@@ -27,17 +27,19 @@ func quickWay(t *testing.T, env *regalloc.MachineEnv, exit regalloc.Block, slow 
 	return in, allocate(t, in, env)
 }
 
+// keptValue makes calls which vs[1] survives in a callee-saved register: saving that costs less than memory.
+func keptValue(b *builder, vs []regalloc.VReg) {
+	for range 3 {
+		b.inst(0, 1)
+		b.inst(0, 0, reg(vs[1]))
+	}
+}
+
 // TestQuickWay: a way without a call saves no callee-saved register where that saves work, and values live in such registers on the
 // other way nevertheless.
 func TestQuickWay(t *testing.T) {
 	env := gen.X64()
 	const y, n = true, false
-	call := func(b *builder, vs []regalloc.VReg) { // which vs[1] and vs[2] survive
-		b.inst(0, 1)
-		b.inst(0, 0, reg(vs[1]), reg(vs[2]))
-		b.inst(0, 1)
-		b.inst(0, 0, reg(vs[1]), reg(vs[2]))
-	}
 	for _, test := range []struct {
 		name string
 		exit regalloc.Block
@@ -45,14 +47,14 @@ func TestQuickWay(t *testing.T) {
 		want []bool
 	}{
 		{"a call", 3, func(b *builder, vs []regalloc.VReg) {
-			call(b, vs)
+			keptValue(b, vs)
 			b.inst(term, 0)
 			b.block(nil, 0, regalloc.Edge{To: 3})
 		}, []bool{y, y, n, y}},
 		{"a loop with a call", 6, func(b *builder, vs []regalloc.VReg) {
 			b.inst(term, 0)
 			b.block(nil, 0, regalloc.Edge{To: 3})
-			call(b, vs)
+			keptValue(b, vs)
 			b.inst(term, 0, reg(vs[0]))
 			b.block(nil, 1, regalloc.Edge{To: 4}, regalloc.Edge{To: 5})
 			b.inst(term, 0)
@@ -61,24 +63,24 @@ func TestQuickWay(t *testing.T) {
 			b.block(nil, 0, regalloc.Edge{To: 6})
 		}, []bool{y, y, n, n, n, n, y}},
 		{"two calls on a path", 6, func(b *builder, vs []regalloc.VReg) {
-			call(b, vs)
+			keptValue(b, vs)
 			b.inst(term, 0, reg(vs[1]))
 			b.block(nil, 0, regalloc.Edge{To: 3}, regalloc.Edge{To: 4})
 			b.inst(term, 0)
 			b.block(nil, 0, regalloc.Edge{To: 5})
 			b.inst(term, 0)
 			b.block(nil, 0, regalloc.Edge{To: 5})
-			call(b, vs)
+			keptValue(b, vs)
 			b.inst(term, 0)
 			b.block(nil, 0, regalloc.Edge{To: 6})
 		}, []bool{y, y, n, n, n, n, y}},
 		{"a call on each way on", 5, func(b *builder, vs []regalloc.VReg) {
 			b.inst(term, 0, reg(vs[0]))
 			b.block(nil, 0, regalloc.Edge{To: 3}, regalloc.Edge{To: 4})
-			call(b, vs)
+			keptValue(b, vs)
 			b.inst(term, 0)
 			b.block(nil, 0, regalloc.Edge{To: 5})
-			call(b, vs)
+			keptValue(b, vs)
 			b.inst(term, 0)
 			b.block(nil, 0, regalloc.Edge{To: 5})
 		}, []bool{y, y, y, n, n, y}},
@@ -97,24 +99,18 @@ func TestQuickWay(t *testing.T) {
 // and again.
 func TestNoQuickWay(t *testing.T) {
 	env := gen.X64()
-	call := func(b *builder, vs []regalloc.VReg) {
-		for range 3 {
-			b.inst(0, 1)
-			b.inst(0, 0, reg(vs[1]), reg(vs[2]))
-		}
-	}
 	for _, inEntry := range []bool{true, false} {
 		var b builder
 		b.callClobbers(env)
 		vs := b.entry(3)
 		if inEntry {
-			call(&b, vs)
+			keptValue(&b, vs)
 		}
 		b.inst(term, 0, reg(vs[0]))
 		b.block(nil, 0, regalloc.Edge{To: 1}, regalloc.Edge{To: 2})
 		for k := range 2 {
 			if !inEntry || k > 0 {
-				call(&b, vs)
+				keptValue(&b, vs)
 			}
 			b.inst(term, 0)
 			b.block(nil, 0, regalloc.Edge{To: 3})
@@ -134,7 +130,7 @@ func TestNoQuickWay(t *testing.T) {
 	b.block(nil, 0, regalloc.Edge{To: 1})
 	b.inst(term, 0, reg(vs[0]))
 	b.block(nil, 1, regalloc.Edge{To: 2}, regalloc.Edge{To: 3})
-	call(&b, vs)
+	keptValue(&b, vs)
 	b.inst(term, 0)
 	b.block(nil, 1, regalloc.Edge{To: 1})
 	b.inst(ret, 0, reg(vs[1]))
@@ -145,57 +141,175 @@ func TestNoQuickWay(t *testing.T) {
 	}
 }
 
-// TestPressureIsNoQuickWay: code in which many values are live has all registers.
-func TestPressureIsNoQuickWay(t *testing.T) {
-	env := gen.X64()
-	values := env.Allocatable.OfClass(regalloc.Int).Len()
-	var b builder
-	b.callClobbers(env)
-	vs := b.entry(2)
-	for len(vs) < values {
-		v := b.vreg(regalloc.Int)
-		b.inst(0, 0, def(v))
-		vs = append(vs, v)
-	}
-	for _, v := range vs {
-		b.inst(0, 0, reg(v))
-	}
+// twoWays is a function whose first way, block1, has the given instructions and returns, and whose second one calls.
+func twoWays(t *testing.T, env *regalloc.MachineEnv, b *builder, vs []regalloc.VReg, first func()) (*regalloc.Input, *regalloc.Output) {
+	t.Helper()
 	b.inst(term, 0, reg(vs[0]))
 	b.block(nil, 0, regalloc.Edge{To: 1}, regalloc.Edge{To: 2})
+	first()
 	b.inst(ret, 0)
 	b.block(nil, 0)
-	b.inst(0, 1)
-	b.inst(0, 0, reg(vs[1]))
+	keptValue(b, vs)
 	b.inst(ret, 0)
 	b.block(nil, 0)
 	in := b.finish()
-	if out := allocate(t, in, env); len(out.Unsaved) > 0 || out.Stats.Spills > 0 {
-		t.Errorf("unsaved are %v, %+v\n%s", out.Unsaved, out.Stats, dump(in, out))
+	return in, allocate(t, in, env)
+}
+
+// TestAskedRegisters: callee-saved registers are saved in the prologue if an instruction on the quick way writes one in spite of what
+// the allocator decides, or if they are the preferred ones.
+func TestAskedRegisters(t *testing.T) {
+	const other, saved = 2, 3 // clobber sets
+	for _, test := range []struct {
+		name  string
+		quick bool
+		first func(env *regalloc.MachineEnv, b *builder)
+	}{
+		{"nothing", true, func(*regalloc.MachineEnv, *builder) {}},
+		{"another register clobbered", true, func(_ *regalloc.MachineEnv, b *builder) { b.inst(0, other) }},
+		{"a callee-saved register clobbered", false, func(_ *regalloc.MachineEnv, b *builder) { b.inst(0, saved) }},
+		{"a value in a callee-saved register", false, func(env *regalloc.MachineEnv, b *builder) {
+			b.inst(0, 0, regalloc.FixedDef(b.vreg(regalloc.Int), env.CalleeSaved.First()))
+		}},
+		{"callee-saved registers first", false, func(env *regalloc.MachineEnv, _ *builder) { slices.Reverse(env.Order[regalloc.Int]) }},
+	} {
+		env := gen.X64()
+		var b builder
+		b.callClobbers(env)
+		b.in.ClobberSets = append(b.in.ClobberSets, regalloc.Clobbers{Low: regalloc.SetOf(env.Order[0][3])},
+			regalloc.Clobbers{Low: regalloc.SetOf(env.CalleeSaved.First())})
+		if test.name != "a callee-saved register clobbered" {
+			b.in.ClobberSets = b.in.ClobberSets[:saved]
+		}
+		in, out := twoWays(t, env, &b, b.entry(2), func() { test.first(env, &b) })
+		if len(out.Unsaved) > 0 != test.quick {
+			t.Errorf("%s: unsaved are %v\n%s", test.name, out.Unsaved, dump(in, out))
+		}
 	}
 }
 
-// TestManyRuns: code that often changes between saved and unsaved blocks is allocated within the budget.
-func TestManyRuns(t *testing.T) {
+// TestRareCode: calls and loops in cold blocks are no reason to save registers; other loops are.
+func TestRareCode(t *testing.T) {
+	const y, n = true, false
 	env := gen.X64()
-	for _, pairs := range []int{1, 5, 31, 200} {
-		t.Run(fmt.Sprint(pairs), func(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		cold []regalloc.Block
+		want []bool
+	}{
+		{"a call and a loop", nil, []bool{y, y, n, n, n, n, n, n}},
+		{"a rare call", []regalloc.Block{2}, nil},
+		{"a rare loop", []regalloc.Block{5, 6}, []bool{y, y, n, n, y, y, y, y}},
+	} {
+		var b builder
+		b.callClobbers(env)
+		vs := b.entry(2)
+		b.inst(term, 0, reg(vs[0]))
+		b.block(nil, 0, regalloc.Edge{To: 1}, regalloc.Edge{To: 2}, regalloc.Edge{To: 4})
+		b.inst(ret, 0)
+		b.block(nil, 0)
+		keptValue(&b, vs) // in block2
+		keptValue(&b, vs)
+		b.inst(term, 0)
+		b.block(nil, 0, regalloc.Edge{To: 3})
+		b.inst(ret, 0)
+		b.block(nil, 0)
+		b.inst(term, 0)
+		b.block(nil, 0, regalloc.Edge{To: 5})
+		b.inst(term, 0, reg(vs[0])) // block5, a loop
+		b.block(nil, 1, regalloc.Edge{To: 6}, regalloc.Edge{To: 7})
+		b.inst(term, 0)
+		b.block(nil, 1, regalloc.Edge{To: 5})
+		b.inst(ret, 0)
+		b.block(nil, 0)
+		for _, c := range test.cold {
+			b.in.Blocks[c].Cold = true
+		}
+		in := b.finish()
+		if out := allocate(t, in, env); !slices.Equal(out.Unsaved, test.want) {
+			t.Errorf("%s: unsaved are %v, want %v\n%s", test.name, out.Unsaved, test.want, dump(in, out))
+		}
+	}
+}
+
+// TestPressureIsNoQuickWay: code in which as many numbers are live as there are registers that need no saving has all registers. Values in
+// registers of the other class and those that can be repeated do not count.
+func TestPressureIsNoQuickWay(t *testing.T) {
+	env := gen.X64()
+	free := (env.Allocatable &^ env.CalleeSaved).OfClass(regalloc.Int).Len()
+	for _, test := range []struct {
+		ints, floats, remats int
+		quick                bool
+	}{
+		{free - 1, 0, 0, true},
+		{free - 1, 5, 0, true},
+		{free - 1, 0, 5, true},
+		{free, 0, 0, false},
+		{env.Allocatable.OfClass(regalloc.Int).Len() - 2, 0, 0, false},
+	} {
+		var b builder
+		b.callClobbers(env)
+		vs := b.entry(2)
+		var live []regalloc.VReg
+		define := func(class regalloc.Class, remat bool) {
+			v := b.vreg(class)
+			if remat {
+				b.in.VRegs[v].Remat = regalloc.Inst(len(b.in.Insts))
+			}
+			b.inst(0, 0, def(v))
+			live = append(live, v)
+		}
+		in, out := twoWays(t, env, &b, vs, func() {
+			for range test.ints {
+				define(regalloc.Int, false)
+			}
+			for range test.floats {
+				define(regalloc.Float, false)
+			}
+			for range test.remats {
+				define(regalloc.Int, true)
+			}
+			for _, v := range live {
+				b.inst(0, 0, reg(v))
+			}
+		})
+		first := in.Blocks[1].Insts
+		moves := slices.ContainsFunc(out.Edits, func(e regalloc.Edit) bool {
+			i := uint32(e.Point.Inst())
+			return i >= first.Start && i < first.End
+		})
+		if len(out.Unsaved) > 0 != test.quick || moves && test.remats == 0 {
+			t.Errorf("%+v: unsaved are %v, %+v\n%s", test, out.Unsaved, out.Stats, dump(in, out))
+		}
+	}
+}
+
+// TestManyRuns: code that often changes between saved and unsaved blocks is allocated within the budget. If there are more than maxRuns runs
+// of unsaved blocks, registers are saved in the prologue.
+func TestManyRuns(t *testing.T) {
+	const maxRuns = 32
+	env := gen.X64()
+	for _, calls := range []int{1, 5, maxRuns - 1, maxRuns, 200} {
+		t.Run(fmt.Sprint(calls), func(t *testing.T) {
 			var b builder
 			b.callClobbers(env)
-			vs := b.entry(3)
-			arms := []regalloc.Edge{}
-			for k := range 2 * pairs {
-				arms = append(arms, regalloc.Edge{To: regalloc.Block(k + 1)})
-			}
-			b.inst(term, 0, reg(vs[0]))
-			b.block(nil, 0, arms...)
-			for k := range 2 * pairs {
-				if k%2 == 0 {
-					b.inst(0, 1)
+			vs := b.entry(2)
+			// Of the choices one after the other, every second one leads to calls. The run of unsaved blocks behind the last calls is the last
+			// block.
+			for k := range 2 * calls {
+				b.inst(term, 0, reg(vs[0]))
+				b.block(nil, 0, regalloc.Edge{To: regalloc.Block(2*k + 1)}, regalloc.Edge{To: regalloc.Block(2*k + 2)})
+				if k%2 == 1 {
+					keptValue(&b, vs)
 				}
-				b.inst(ret, 0, reg(vs[1]), reg(vs[2]))
+				b.inst(ret, 0)
 				b.block(nil, 0)
 			}
-			allocate(t, b.finish(), env)
+			b.inst(ret, 0)
+			b.block(nil, 0)
+			if out := allocate(t, b.finish(), env); len(out.Unsaved) > 0 != (calls < maxRuns) {
+				t.Errorf("unsaved are %v", out.Unsaved)
+			}
 		})
 	}
 }
