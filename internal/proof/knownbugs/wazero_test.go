@@ -43,6 +43,9 @@ func (t wazeroTrap) TrapCode() abi.TrapCode { return t.code }
 // wazeroError makes an error of wazero a trap if it is one.
 func wazeroError(err error) error {
 	_, text, ok := strings.Cut(err.Error(), "wasm error: ")
+	if !ok && strings.HasPrefix(err.Error(), "data[") { // a segment that does not fit
+		_, text, ok = strings.Cut(err.Error(), "]: ")
+	}
 	if !ok {
 		return err
 	}
