@@ -131,6 +131,7 @@ type Figures struct {
 	Operators, VectorOperators             int // of which the functions are made
 	Unsupported                            int // compilations
 	OutOfSteps                             int // modules that the CLIF interpreter did not finish, so that nothing else was compared
+	Cut                                    int // modules compared up to a stack overflow only, as host calls show how deep it was
 	Starts                                 int // of processes
 	PeakBytes                              uint64
 	Elapsed                                time.Duration
@@ -183,6 +184,7 @@ func (f *Figures) add(g *Figures) {
 	f.VectorOperators += g.VectorOperators
 	f.Unsupported += g.Unsupported
 	f.OutOfSteps += g.OutOfSteps
+	f.Cut += g.Cut
 	f.Failures = append(f.Failures, g.Failures...)
 }
 
@@ -200,6 +202,7 @@ func (f *Figures) String() string {
 		100*float64(f.VectorOperators)/float64(max(f.Operators, 1)))
 	fmt.Fprintf(&b, "processes: %d, at most %d MiB each; compilations that need what is not supported: %d\n", f.Starts, f.PeakBytes>>20, f.Unsupported)
 	fmt.Fprintf(&b, "modules for which the CLIF interpreter ran out of steps: %d\n", f.OutOfSteps)
+	fmt.Fprintf(&b, "modules that show the host how deep the stack is, compared up to its overflow: %d\n", f.Cut)
 	fmt.Fprintf(&b, "differences: %d\n", len(f.Failures))
 	for i := range f.Failures {
 		x := &f.Failures[i]
@@ -346,7 +349,11 @@ func (w *worker) module(ctx context.Context, seed uint64) (*Figures, error) {
 			w.investigate(ctx, p, v, &x)
 			f.Failures = append(f.Failures, x)
 		}
-		f.Compared += len(want.Calls)
+		if got.Cut(want) {
+			f.Cut, f.Compared = 1, f.Compared+want.Overflow.Calls
+		} else {
+			f.Compared += len(want.Calls)
+		}
 		f.Places += got.Places(want)
 	}
 	plain := randprog.Run(&interpengine.Engine{Options: wholeLimits}, p)

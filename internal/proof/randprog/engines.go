@@ -103,7 +103,7 @@ func runIn(e spectest.Engine, p *Program, o *Outcome) error {
 				return err
 			}
 		}
-		o.Calls = append(o.Calls, g.call(&p.Calls[i]))
+		o.Calls = append(o.Calls, o.noted(g.call(&p.Calls[i])))
 		if failed != nil {
 			return failed
 		}
@@ -212,7 +212,7 @@ func Judge(ctx context.Context, p *Program, counters ...string) (*Outcome, []uin
 				return nil, nil, err
 			}
 		}
-		o.Calls = append(o.Calls, g.call(&p.Calls[i]))
+		o.Calls = append(o.Calls, o.noted(g.call(&p.Calls[i])))
 		if failed != nil {
 			return nil, nil, failed
 		}

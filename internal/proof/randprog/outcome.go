@@ -20,6 +20,19 @@ type Outcome struct {
 	Again   []Result // calls that the host made meanwhile
 	Globals []uint64
 	Memory  []byte
+	// Overflow is where the first call ended for want of stack; nil if none did.
+	Overflow *Moment
+}
+
+// Moment is a moment of a run: how long the lists of an outcome are.
+type Moment struct{ Calls, Host, Again int }
+
+// noted returns the result of a call that has just ended, and remembers when the first stack overflow was.
+func (o *Outcome) noted(r Result) Result {
+	if r.Overflowed() && o.Overflow == nil {
+		o.Overflow = &Moment{len(o.Calls), len(o.Host), len(o.Again)}
+	}
+	return r
 }
 
 // Result is what a call did.
@@ -42,8 +55,33 @@ func resultDiff(got, want Result) string {
 	return ""
 }
 
+// common returns the parts of two outcomes that must be equal although one of them has more stack. How deep a recursion goes until there is
+// none left is each engine's affair, and if it calls the host on its way, the host sees how deep that was. Then only what came
+// before in both can be compared: earlier calls, and as many calls of the host as both made. Everything else depends on it. ok says
+// that it is so.
+func (o *Outcome) common(want *Outcome) (got, expected *Outcome, ok bool) {
+	a, b := o.Overflow, want.Overflow
+	if a == nil || b == nil || a.Calls != b.Calls || a.Host == b.Host {
+		return nil, nil, false
+	}
+	until := Moment{a.Calls, min(a.Host, b.Host), min(a.Again, b.Again)}
+	before := func(o *Outcome) *Outcome {
+		return &Outcome{Failed: o.Failed, Start: o.Start, Calls: o.Calls[:until.Calls], Host: o.Host[:until.Host], Again: o.Again[:until.Again]}
+	}
+	return before(o), before(want), true
+}
+
+// Cut reports whether Diff compares only what came before both ran out of stack.
+func (o *Outcome) Cut(want *Outcome) bool {
+	_, _, ok := o.common(want)
+	return ok
+}
+
 // Places returns how many places of traps are known of both outcomes: those that Diff has compared if it finds no difference.
 func (o *Outcome) Places(want *Outcome) (n int) {
+	if got, expected, ok := o.common(want); ok {
+		o, want = got, expected
+	}
 	for _, l := range [][2][]Result{{{o.Start}, {want.Start}}, {o.Calls, want.Calls}, {o.Again, want.Again}} {
 		for i := range min(len(l[0]), len(l[1])) {
 			if l[0][i].Place != nil && l[1][i].Place != nil {
@@ -74,6 +112,9 @@ func (o *Outcome) withoutPlaces() *Outcome {
 // Diff describes the first difference from the expected outcome; it is empty if there is none. Places of traps are compared where
 // both are known: the judge knows none, so the others are compared with a Reference.
 func (o *Outcome) Diff(want *Outcome) string {
+	if got, expected, ok := o.common(want); ok {
+		o, want = got, expected
+	}
 	switch {
 	case o.Failed != want.Failed:
 		return fmt.Sprintf("it fails: %q, want %q", o.Failed, want.Failed)
@@ -157,7 +198,8 @@ func (g *guest) react(p *Program, o *Outcome, x uint64) uint64 {
 	case 6, 7, 8:
 		if n := uint64(len(p.Calls)); n > 0 && g.depth < 2 {
 			g.depth++
-			o.Again = append(o.Again, g.call(&p.Calls[pick%n]))
+			r := o.noted(g.call(&p.Calls[pick%n])) // appends, too
+			o.Again = append(o.Again, r)
 			g.depth--
 		}
 	}

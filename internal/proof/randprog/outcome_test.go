@@ -1,12 +1,15 @@
 package randprog
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/waot-project/waot/clif/interp"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/proof/wasmgen"
+	"github.com/waot-project/waot/internal/proof/wat"
 	"github.com/waot-project/waot/spectest"
 	"github.com/waot-project/waot/spectest/interpengine"
 )
@@ -49,6 +52,72 @@ func TestPlaces(t *testing.T) {
 				t.Errorf("%s: only places: %t", diff, !only)
 			}
 		}
+	}
+}
+
+// TestDepth: where both outcomes have a stack overflow in the same call and host calls show how deep it was, what came before is compared,
+// and nothing else.
+func TestDepth(t *testing.T) {
+	overflow := Result{Text: TrapPrefix + StackOverflow}
+	outcome := func(n int) *Outcome { // of a recursion of depth n
+		o := &Outcome{}
+		o.Calls = append(o.Calls, o.noted(Result{Text: "f"}))
+		for i := range n {
+			o.Host = append(o.Host, uint64(i))
+		}
+		for range n / 4 {
+			o.Again = append(o.Again, o.noted(Result{Text: "g"}))
+		}
+		o.Calls = append(o.Calls, o.noted(overflow))
+		o.Host = append(o.Host, uint64(100*n))
+		o.Calls = append(o.Calls, Result{Text: fmt.Sprint("f", n)})
+		o.Memory = []byte{byte(n)}
+		return o
+	}
+	want := outcome(8)
+	for _, c := range []struct {
+		what   string
+		got    *Outcome
+		change func(o *Outcome)
+		diff   string
+	}{
+		{"deeper", outcome(20), func(*Outcome) {}, ""},
+		{"less deep", outcome(5), func(*Outcome) {}, ""},
+		{"an earlier call", outcome(20), func(o *Outcome) { o.Calls[0].Text = "h" }, `call 0: "h", want "f"`},
+		{"an earlier call of the host", outcome(20), func(o *Outcome) { o.Host[7] = 77 }, "host call 7: 0x4d, want 0x7"},
+		{"a call by the host", outcome(20), func(o *Outcome) { o.Again[1].Text = "h" }, `host's own call 1: "h", want "g"`},
+		{"no overflow", outcome(20), func(o *Outcome) { o.Overflow, o.Calls[1].Text = nil, "f" }, `call 1: "f", want "trap: stack overflow"`},
+		{"an overflow in another call", outcome(20), func(o *Outcome) { o.Overflow.Calls, o.Calls[1].Text = 2, "f" }, `call 1: "f", want "trap: stack overflow"`},
+		{"a failure", outcome(20), func(o *Outcome) { o.Failed = "no memory" }, `it fails: "no memory", want ""`},
+		{"the same depth", outcome(8), func(o *Outcome) { o.Memory[0] = 9 }, "memory at 0x0: 0x9, want 0x8"},
+	} {
+		c.change(c.got)
+		if d := c.got.Diff(want); d != c.diff {
+			t.Errorf("%s: %q, want %q", c.what, d, c.diff)
+		}
+	}
+}
+
+// TestDeepRecursion: a program that calls the host at each level of a recursion without end is the same to engines whose stacks are not.
+func TestDeepRecursion(t *testing.T) {
+	const note = 9 // at which the host does nothing else
+	text := fmt.Sprintf(`(module (import "env" "note" (func $note (param i64) (result i64)))
+		(func $f (export "f") (drop (call $note (i64.const %d))) (call $f)) (func (export "g") (drop (call $note (i64.const %[1]d)))))`, note)
+	wasm, err := wat.Assemble(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Program{Wasm: wasm, Env: HostEnv(), Calls: []wasmgen.Call{{Export: "g"}, {Export: "f"}, {Export: "g"}}}
+	judge, _, err := Judge(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := Run(&interpengine.Engine{Options: interp.Options{MaxDepth: 300}}, p)
+	if d := got.Diff(judge); d != "" || !got.Cut(judge) || got.Overflow.Host == judge.Overflow.Host || judge.Overflow.Calls != 1 {
+		t.Errorf("%s; %+v and %+v", d, got.Overflow, judge.Overflow)
+	}
+	if got.Host[100]++; got.Diff(judge) == "" {
+		t.Error("another argument is no difference")
 	}
 }
 
