@@ -339,16 +339,18 @@ function "miss" (i32, i32, i32, i32) -> (i32) {
 block0(v0: i32, v1: i32, v2: i32, v3: i32):
     v4 = iconst.i32 1
     v5 = iconst.i32 -1
-    jump block1(v0, v1, v2)
-block1(v6: i32, v7: i32, v8: i32):
+    jump block1(v0, v1, v2, v3)
+block1(v6: i32, v7: i32, v8: i32, v14: i32):
     v9 = load.i32 u8 mem0 v7+0
     store.i32 u8 mem0 v6+0, v9
     v10 = iadd.i32 v6, v4
     v11 = iadd.i32 v7, v4
     v12 = iadd.i32 v8, v5
-    br v12, block1(v10, v11, v12), block2
+    v15 = iadd.i32 v14, v4
+    br v12, block1(v10, v11, v12, v15), block2
 block2:
-    return v6
+    v16 = iadd.i32 v6, v14
+    return v16
 }
 `
 
@@ -372,9 +374,17 @@ func TestByteMisses(t *testing.T) {
 		{"v10 = iadd", "store.i32 u8 mem0 v3+0, v9\n    v10 = iadd"},
 		{"v10 = iadd", "call fn0()\n    v10 = iadd"},
 		{"v10 = iadd", "v13 = memory_grow mem0, v8\n    v10 = iadd"},
-		{"br v12, block1(v10, v11, v12), block2", "br v12, block2, block1(v10, v11, v12)"},
+		{"br v12, block1(v10, v11, v12, v15), block2", "br v12, block2, block1(v10, v11, v12, v15)"},
 		{"br v12, block1", "v13 = icmp.i32 ult, v12, v3\n    br v13, block1"},
-		{"br v12, block1(v10, v11, v12), block2", "br v12, block1(v10, v11, v12), block1(v11, v10, v12)"},
+		{"br v12, block1(v10, v11, v12, v15), block2", "br v12, block1(v10, v11, v12, v15), block1(v11, v10, v12, v15)"},
+		// A limit that moves towards the count, and one that a load gives.
+		{"br v12, block1", "v13 = icmp.i32 ne, v12, v10\n    br v13, block1"},
+		{"br v12, block1", "v13 = icmp.i32 ne, v12, v9\n    br v13, block1"},
+		{"br v12, block1", "v13 = icmp.i32 eq, v12, v3\n    br v13, block1"},
+		// A parameter that does not change by a constant.
+		{"v15 = iadd.i32 v14, v4", "v15 = bxor.i32 v14, v4"},
+		{"v15 = iadd.i32 v14, v4", "v15 = iadd.i32 v14, v9"},
+		{"v15 = iadd.i32 v14, v4", "v15 = iadd.i32 v6, v4"},
 	} {
 		src := strings.Replace(byteMiss, c.from, c.to, 1)
 		file, err := text.Parse(src)

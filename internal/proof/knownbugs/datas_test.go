@@ -115,7 +115,7 @@ func (g *dataGen) offset(n uint64) {
 	case g.chance(60): // beside or over the one before
 		at = g.place + oneOf[uint64](g, 0, 0, 1, 2, 16, 127, 128, 129, 256) - oneOf[uint64](g, 0, 0, 0, 1, 16, 40, 200)
 	case g.chance(30):
-		at = size - n
+		at = size - n + oneOf[uint64](g, 0, 0, 0, 0, 0, 0, 0, 1)
 	case g.chance(25):
 		at = oneOf[uint64](g, 65536, 131072, 4096) - g.Uint64N(n+2)
 	case g.chance(3): // beyond, or with its end just beyond
@@ -123,7 +123,7 @@ func (g *dataGen) offset(n uint64) {
 	default:
 		at = g.Uint64N(size)
 	}
-	if at+n > size && !g.chance(6) {
+	if at+n > size+1 && !g.chance(6) {
 		at = (size - n) * min(size/max(n, 1), 1) // most must fit
 	}
 	g.printf("(i32.const %d) ", int32(uint32(at)))

@@ -35,10 +35,17 @@ func main() {
 	from := flag.Int("from", 1, "the number of the first fault to be tried")
 	list := flag.Bool("list", false, "only list the faults")
 	in := flag.String("in", "", "only in files whose path begins with this")
+	known := flag.Bool("kept", false, "instead of random faults, plant those that a test is known to notice")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := plant(ctx, *n, *seed, *from, *list, *in); err != nil {
+	var err error
+	if *known {
+		err = withLaboratory(func(lab *laboratory) error { return plantKept(ctx, lab) })
+	} else {
+		err = plant(ctx, *n, *seed, *from, *list, *in)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		stop()
 		os.Exit(1)
@@ -71,12 +78,25 @@ func plant(ctx context.Context, n int, seed uint64, from int, list bool, in stri
 		}
 		return nil
 	}
+	return withLaboratory(func(lab *laboratory) error { return tryEach(ctx, lab, next, n, from) })
+}
+
+// withLaboratory calls do with a laboratory for the tree in the working directory.
+func withLaboratory(do func(*laboratory) error) error {
+	root, err := os.Getwd()
+	if err != nil {
+		return err
+	}
 	dir, err := os.MkdirTemp("", "plant")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	lab := &laboratory{root, dir, map[run]usage{}, usage{20 * time.Second, 10 * time.Minute}}
+	return do(&laboratory{root, dir, map[run]usage{}, usage{20 * time.Second, 10 * time.Minute}})
+}
+
+// tryEach tries n faults, from a number on, and prints what becomes of each, and the counts.
+func tryEach(ctx context.Context, lab *laboratory, next func() *fault, n, from int) (err error) {
 	var count [numStatuses]int
 	var trials []trial
 	// step runs the next tests of a trial, and keeps it if they decide nothing.

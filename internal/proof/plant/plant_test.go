@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/waot-project/waot/internal/proof/testenv"
 )
 
 // described returns the faults of a file, as the program prints them.
@@ -169,12 +171,13 @@ func TestTable(t *testing.T) {
 		for _, r := range runsOfAll(files) {
 			files, _ := filepath.Glob(filepath.Join(root, r.pkg, "*_test.go"))
 			found := false
+			pattern, _, _ := strings.Cut(r.pattern, "/")
 			for _, file := range files {
 				text, err := os.ReadFile(file)
 				if err != nil {
 					t.Fatal(err)
 				}
-				found = found || regexp.MustCompile("(?m)^func (Test|Fuzz)?"+r.pattern).Match(text)
+				found = found || regexp.MustCompile("(?m)^func (Test|Fuzz)?("+pattern+")").Match(text)
 			}
 			if !found {
 				t.Errorf("%s: there is no %v", pkg, r)
@@ -185,6 +188,34 @@ func TestTable(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(root, file)); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestKept: each kept fault is one of a file, and at the full level a test notices it.
+func TestKept(t *testing.T) {
+	const root = "../../.."
+	count := map[string]int{}
+	for i := range kept {
+		k := &kept[i]
+		if count[k.file]++; excluded[k.file] != "" {
+			t.Errorf("%s has no faults", k.file)
+		}
+		if _, err := k.fault(root); err != nil {
+			t.Error(err)
+		}
+	}
+	for file, n := range count {
+		if n < 3 {
+			t.Errorf("%s: %d faults", file, n)
+		}
+	}
+	testenv.OnlyFull(t, "builds and runs tests of other packages")
+	dir, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := plantKept(t.Context(), &laboratory{dir, t.TempDir(), map[run]usage{}, usage{time.Minute, 10 * time.Minute}}); err != nil {
+		t.Error(err)
 	}
 }
 

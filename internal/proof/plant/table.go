@@ -96,6 +96,7 @@ var covers = map[string][]run{
 
 // foremost lists files that a few tests are about. Those run before the tests of the package's row.
 var foremost = map[string][]run{
+	"backend/rareside.go":     {rareSides},
 	"backend/tops.go":         {filesX64, filesA64},
 	"clif/opt/access.go":      {{pkg: "clif/opt", pattern: "TestSums|TestAddress"}},
 	"clif/opt/addresses.go":   {{pkg: "clif/opt", pattern: "TestAddress"}},
@@ -107,6 +108,8 @@ var foremost = map[string][]run{
 	"clif/opt/dispatch.go":    {fileTests, {pkg: "clif/opt", pattern: "TestDispatch|TestGraphs"}},
 	"clif/opt/repair.go":      {fileTests, {pkg: "clif/opt", pattern: "TestDispatch|TestGraphs"}},
 	"clif/opt/wide.go":        {fileTests, {pkg: "clif/opt", pattern: "TestWide"}},
+	"regalloc/linear/wrap.go": {savedWays},
+	"regalloc/saves.go":       {quickWays},
 	"compile/places.go":       {{pkg: "internal/proof/difftest", pattern: "TestInlined|TestRandomBacktraces"}, {pkg: ".", pattern: "TestInlined"}},
 }
 
