@@ -84,6 +84,33 @@ func TestQuickWay(t *testing.T) {
 			b.inst(term, 0)
 			b.block(nil, 0, regalloc.Edge{To: 5})
 		}, []bool{y, y, y, n, n, y}},
+		{"a call behind a jump, and in front of one", 5, func(b *builder, vs []regalloc.VReg) {
+			b.inst(term, 0)
+			b.block(nil, 0, regalloc.Edge{To: 3})
+			keptValue(b, vs)
+			b.inst(term, 0)
+			b.block(nil, 0, regalloc.Edge{To: 4})
+			b.inst(term, 0)
+			b.block(nil, 0, regalloc.Edge{To: 5})
+		}, []bool{y, y, n, n, n, y}},
+		{"calls in front of where two ways join, and behind it", 9, func(b *builder, vs []regalloc.VReg) {
+			b.inst(term, 0, reg(vs[0]))
+			b.block(nil, 0, regalloc.Edge{To: 3}, regalloc.Edge{To: 4})
+			for range 2 {
+				keptValue(b, vs)
+				b.inst(term, 0)
+				b.block(nil, 0, regalloc.Edge{To: 5})
+			}
+			b.inst(term, 0, reg(vs[1])) // block5
+			b.block(nil, 0, regalloc.Edge{To: 6}, regalloc.Edge{To: 7})
+			keptValue(b, vs)
+			b.inst(term, 0)
+			b.block(nil, 0, regalloc.Edge{To: 8})
+			b.inst(term, 0)
+			b.block(nil, 0, regalloc.Edge{To: 8})
+			b.inst(term, 0)
+			b.block(nil, 0, regalloc.Edge{To: 9})
+		}, []bool{y, y, y, n, n, n, n, n, y, y}},
 	} {
 		in, out := quickWay(t, env, test.exit, test.slow)
 		if !slices.Equal(out.Unsaved, test.want) || out.Used&env.CalleeSaved == 0 {
@@ -216,7 +243,7 @@ func TestRareCode(t *testing.T) {
 		b.block(nil, 0)
 		b.inst(term, 0)
 		b.block(nil, 0, regalloc.Edge{To: 5})
-		b.inst(term, 0, reg(vs[0])) // block5, a loop
+		b.inst(term, 0, reg(vs[1])) // block5, a loop
 		b.block(nil, 1, regalloc.Edge{To: 6}, regalloc.Edge{To: 7})
 		b.inst(term, 0)
 		b.block(nil, 1, regalloc.Edge{To: 5})
@@ -280,6 +307,88 @@ func TestPressureIsNoQuickWay(t *testing.T) {
 		})
 		if len(out.Unsaved) > 0 != test.quick || moves && test.remats == 0 {
 			t.Errorf("%+v: unsaved are %v, %+v\n%s", test, out.Unsaved, out.Stats, dump(in, out))
+		}
+	}
+}
+
+// TestPressureElsewhere: blocks in which many numbers are live are saved, and with them those between them and calls, and those without
+// which registers could not be restored.
+func TestPressureElsewhere(t *testing.T) {
+	const y, n = true, false
+	env := gen.X64()
+	crowd := func(b *builder) {
+		var live []regalloc.VReg
+		for range (env.Allocatable &^ env.CalleeSaved).OfClass(regalloc.Int).Len() {
+			v := b.vreg(regalloc.Int)
+			b.inst(0, 0, def(v))
+			live = append(live, v)
+		}
+		for _, v := range live {
+			b.inst(0, 0, reg(v))
+		}
+	}
+	for _, test := range []struct {
+		name string
+		slow func(b *builder, vs []regalloc.VReg) // from block2 on
+		want []bool
+	}{
+		{"in front of a choice", func(b *builder, vs []regalloc.VReg) {
+			crowd(b)
+			b.inst(term, 0, reg(vs[0]))
+			b.block(nil, 0, regalloc.Edge{To: 3}, regalloc.Edge{To: 4})
+			b.inst(ret, 0)
+			b.block(nil, 0)
+			keptValue(b, vs)
+			b.inst(ret, 0)
+			b.block(nil, 0)
+		}, []bool{y, y, n, n, n}},
+		{"in front of where two ways join", func(b *builder, vs []regalloc.VReg) {
+			b.inst(term, 0, reg(vs[0]))
+			b.block(nil, 0, regalloc.Edge{To: 3}, regalloc.Edge{To: 4})
+			crowd(b)
+			b.inst(term, 0)
+			b.block(nil, 0, regalloc.Edge{To: 5})
+			b.inst(term, 0)
+			b.block(nil, 0, regalloc.Edge{To: 5})
+			b.inst(term, 0, reg(vs[1])) // block5
+			b.block(nil, 0, regalloc.Edge{To: 6}, regalloc.Edge{To: 7})
+			keptValue(b, vs)
+			b.inst(ret, 0)
+			b.block(nil, 0)
+			b.inst(ret, 0)
+			b.block(nil, 0)
+		}, []bool{y, y, y, n, n, n, n, n}},
+	} {
+		var b builder
+		b.callClobbers(env)
+		vs := b.entry(2)
+		b.inst(term, 0, reg(vs[0]))
+		b.block(nil, 0, regalloc.Edge{To: 1}, regalloc.Edge{To: 2})
+		b.inst(ret, 0)
+		b.block(nil, 0)
+		test.slow(&b, vs)
+		in := b.finish()
+		if out := allocate(t, in, env); !slices.Equal(out.Unsaved, test.want) {
+			t.Errorf("%s: unsaved are %v, want %v\n%s", test.name, out.Unsaved, test.want, dump(in, out))
+		}
+	}
+}
+
+// TestCarriedValue: registers are saved in the prologue if a value that is no argument of the function would have to be moved where they
+// would otherwise be saved.
+func TestCarriedValue(t *testing.T) {
+	env := gen.X64()
+	for _, argument := range []bool{true, false} {
+		var b builder
+		b.callClobbers(env)
+		vs := b.entry(2)
+		if !argument {
+			vs[1] = b.vreg(regalloc.Int)
+			b.inst(0, 0, reg(vs[0]), def(vs[1]))
+		}
+		in, out := twoWays(t, env, &b, vs, func() {})
+		if len(out.Unsaved) > 0 != argument || out.Used&env.CalleeSaved == 0 {
+			t.Errorf("an argument: %v: unsaved are %v\n%s", argument, out.Unsaved, dump(in, out))
 		}
 	}
 }
