@@ -61,10 +61,15 @@ func TestRareSide(t *testing.T) {
 		{"no pointer", table, "v10 = iconst.i32 0; v11 = icmp.i32 eq, v2, v10; br v11, block2, block3(v1)", call, "4"},
 		{"a limit of no global", table, "v10 = load.i32 mem0 v2+16; v11 = icmp.i32 ule, v2, v10; br v11, block2, block3(v1)", call, "4"},
 		{"a limit in no memory", table, "v9 = global_get.i32 global0; v11 = icmp.i32 ule, v9, v2; br v11, block2, block3(v1)", call, "4"},
+		{"a limit of a sum", table, "v9 = iadd.i32 v2, v2; v10 = load.i32 mem0 v2+16; v11 = icmp.i32 ule, v9, v10; br v11, block2, block3(v1)", call, "4"},
+		{"a limit that is a sum", table, "v9 = global_get.i32 global0; v10 = iadd.i32 v2, v2; v11 = icmp.i32 ule, v9, v10; br v11, block2, block3(v1)", call, "4"},
 		{"no comparison", table, "br v2, block2, block3(v1)", call, "4"},
 		{"no call", table, null, "br v2, block5, block3(v1)", "4"},
 		{"another way behind the call", table, null, "v21 = call fn0(v20); br v21, block5, block7; block7:; v70 = iconst.i32 7; return v70", "4"},
 		{"the call goes on where it does not return 0", table, null, "v21 = call fn0(v20); br v21, block3(v1), block5", "4"},
+		{"code behind the call", table, null, "v21 = call fn0(v20); v22 = iadd.i32 v21, v20; br v22, block5, block3(v1)", "2 4 5"},
+		{"the call goes on or traps", table, "br v2, block2, block3(v1)", "v21 = call fn0(v20); br v21, block7, block6; block7:; jump block3(v1)", "4 5 6"},
+		{"other code behind the call", table, null, "v21 = call fn0(v20); br v21, block7, block3(v1); block7:; jump block3(v1)", "4 5"},
 	} {
 		src := strings.NewReplacer("TABLE", c.table, "CHECK", c.check, "CALL", c.call).Replace(resumable)
 		m, err := text.Parse(strings.ReplaceAll(src, "; ", "\n"))
