@@ -17,10 +17,10 @@ type Code struct {
 	Calls     []abi.CallSite
 	// Inlined is the function's table of places, which Traps and Calls refer to.
 	Inlined []abi.Inlined
-	// Saved are the callee-saved registers that the function changes; Frame.SavedOffset says where the frame has the caller's. Saves are the offsets
-	// in the code, rising, from which on the frame has them, and has them not, in turn; it has not at offset 0. The last may be missing.
-	Saved regalloc.PRegSet
-	Saves []uint32
+	// Saved are the callee-saved registers that the function changes; Frame.SavedOffset says where the frame has the caller's, where
+	// Unwind says that it has them. Unwind has ascending offsets. At first the registers are kept.
+	Saved  regalloc.PRegSet
+	Unwind []abi.CFIChange
 	// Prologue is the offset of the instructions that set up the frame (see FrameStep).
 	Prologue uint32
 	// FrameBytes is how far the stack pointer drops below the frame pointer.

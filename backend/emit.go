@@ -38,7 +38,11 @@ type Emitter struct {
 	tables   []machbuffer.Label
 	stackMap int    // next in Out.StackMaps
 	prologue uint32 // see Code.Prologue
-	saves    []uint32
+	unwind   []abi.CFIChange
+	saved    bool // the caller's callee-saved registers are in the frame here
+
+	sideTraps []sideTrap
+	merged    []abi.CFIChange
 
 	code  Code
 	slots []int32
@@ -54,7 +58,7 @@ func (e *Emitter) run() (*Code, error) {
 	b.Reset()
 	b.Stop = in.Stop
 	b.NewLabels(len(in.Blocks))
-	e.sites, e.tables, e.stackMap, e.saves = e.sites[:0], e.tables[:0], 0, e.saves[:0]
+	e.sites, e.tables, e.stackMap, e.unwind, e.saved, e.sideTraps = e.sites[:0], e.tables[:0], 0, e.unwind[:0], false, e.sideTraps[:0]
 	for range e.VC.Tables {
 		e.tables = append(e.tables, b.NewLabel())
 	}
@@ -161,13 +165,6 @@ func (e *Emitter) insts(edits []regalloc.Edit, r regalloc.Range, bound uint32) (
 		}
 	}
 	return edits, nil
-}
-
-// setSaved notes whether the code from here on has its caller's callee-saved registers in the frame.
-func (e *Emitter) setSaved(saved bool) {
-	if n := len(e.saves); saved == (n%2 == 0) && e.Frame.Saved != 0 {
-		e.saves = append(e.saves, e.Buf.Offset())
-	}
 }
 
 // leftOut reports whether the instruction with these allocations is a definition that the allocator has left out.
@@ -313,7 +310,10 @@ func InRegs(regs ...regalloc.PReg) (allocs [4]regalloc.Allocation) {
 
 // TrapLabel returns the label of an out-of-line trap.
 func (e *Emitter) TrapLabel(code abi.TrapCode, src uint32) machbuffer.Label {
-	return e.Buf.DeferTrap(uint8(code), e.site(code, abi.FaultUndefined, 0, src))
+	loc := e.site(code, abi.FaultUndefined, 0, src)
+	l := e.Buf.DeferTrap(uint8(code), loc)
+	e.noteSideTrap(loc, l)
+	return l
 }
 
 // site returns the name, for the machine buffer, of a trap site without its offset.
@@ -370,7 +370,7 @@ func (e *Emitter) result(res *machbuffer.Result) *Code {
 	c := &e.code
 	c.Bytes, c.Align, c.Relocs = res.Code, res.Align, res.Relocs
 	c.Prologue, c.FrameBytes = e.prologue, uint32(e.Frame.Size)
-	c.Saved, c.Saves = e.Frame.Saved, e.saves
+	c.Saved, c.Unwind = e.Frame.Saved, e.changes(res)
 	c.Traps, c.StackMaps, c.Calls = c.Traps[:0], c.StackMaps[:0], c.Calls[:0]
 	flag := e.VC.In.Stop
 	c.Traps = stop.Grow(flag, c.Traps, len(res.Traps))

@@ -131,8 +131,14 @@ func (a aapcs64Code) enter(n int) {
 func (a aapcs64Code) leave(n int) {
 	a.lea(asm.SP, asm.FP, 0)
 	a.inst(backend.Inst{Op: asm.LdpPost, Size: 8, Mode: backend.ModeBase, Disp: 16}, asm.SP, asm.FP, asm.LR)
-	if n > 0 {
-		a.lea(asm.SP, asm.SP, int32(n))
+	a.leftFrame(0)
+	popped := 0
+	for _, part := range [2]int{n &^ 0xfff, n & 0xfff} { // each is one instruction
+		if part > 0 {
+			a.lea(asm.SP, asm.SP, int32(part))
+			popped += part
+			a.leftFrame(popped)
+		}
 	}
 	a.inst(backend.Inst{Op: asm.Ret})
 }

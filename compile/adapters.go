@@ -69,8 +69,15 @@ type cCode interface {
 type adapterCode struct {
 	code   []byte
 	relocs []objfile.Reloc
-	// prologue is where the frame of the last function is set up, -1 if it has none.
+	// prologue is where the frame of the last function is set up, -1 if it has none; changes are those of its unwind rules, by
+	// offsets in the section.
 	prologue int
+	changes  []abi.CFIChange
+}
+
+// leftFrame is as backend.Emitter.LeftFrame.
+func (b *adapterCode) leftFrame(popped int) {
+	b.changes = append(b.changes, abi.CFIChange{Offset: uint32(len(b.code)), Kind: abi.FrameLeft, Popped: uint32(popped)})
 }
 
 // setUpFrame begins the frame of a function; inst appends an instruction.
@@ -106,7 +113,7 @@ func (a *adapterSection) begin() uint64 {
 	for len(a.code)%abi.FuncAlign != 0 {
 		a.code = append(a.code, a.target.filler)
 	}
-	a.prologue = -1
+	a.prologue, a.changes = -1, nil
 	return uint64(len(a.code))
 }
 
@@ -116,6 +123,10 @@ func (a *adapterSection) end(start uint64) uint64 {
 	f := objfile.Frame{Symbol: sectionSymbol(secAdapters), Addend: int64(start), Size: uint32(size)}
 	if f.HasFrame = a.prologue >= 0; f.HasFrame {
 		f.Prologue = uint32(a.prologue) - uint32(start)
+		for i := range a.changes {
+			a.changes[i].Offset -= uint32(start)
+		}
+		f.Changes = a.changes
 	}
 	a.frames = append(a.frames, f)
 	return size

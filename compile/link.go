@@ -139,7 +139,8 @@ func (l *linker) layText() error {
 		if err := l.addSites(i, r); err != nil {
 			return err
 		}
-		l.frames = append(l.frames, objfile.Frame{Symbol: l.symText, Addend: int64(at), Size: uint32(len(code)), HasFrame: true, Prologue: r.prologue})
+		l.frames = append(l.frames, objfile.Frame{Symbol: l.symText, Addend: int64(at), Size: uint32(len(code)), HasFrame: true, Prologue: r.prologue,
+			Saved: l.target.savedRules(r.saved), Changes: r.worker.unwind.at(r.unwind)})
 	}
 	if !s.emit(l.text, l.target, l.at) {
 		return fmt.Errorf("%w: calls over such distances, in %d bytes of code", backend.ErrUnsupported, len(l.text))

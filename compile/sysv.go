@@ -115,6 +115,7 @@ func (a sysvCode) enter(n int) {
 func (a sysvCode) leave(n int) {
 	a.move(asm.RSP, asm.RBP, 8)
 	a.inst(backend.Inst{Op: asm.Pop, Size: 8}, asm.RBP)
+	a.leftFrame(0)
 	if n > 0 {
 		a.inst(backend.Inst{Op: asm.RetImm, Imm: int64(n)})
 		return

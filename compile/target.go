@@ -14,6 +14,7 @@ import (
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/reloc"
 	"github.com/waot-project/waot/objfile"
+	"github.com/waot-project/waot/regalloc"
 	"github.com/waot-project/waot/regalloc/linear"
 	"github.com/waot-project/waot/wasmfront/translate"
 )
@@ -78,6 +79,17 @@ type machine struct {
 	// callReach is how far a call reaches, in bytes, 0 for the whole text; veneer is the branch of a veneer.
 	callReach int64
 	veneer    []byte
+}
+
+// savedRules are the unwind rules of registers that a function saves.
+func (m *machine) savedRules(s regalloc.PRegSet) (rules []abi.CFIRule) {
+	const toCFA = -16 // from the CFA to the frame pointer
+	for i := 0; s != 0; i++ {
+		r := s.First()
+		s = s.Remove(r)
+		rules = append(rules, abi.CFIRule{Kind: abi.SavedAt, Reg: m.cfi.Registers[r], Offset: toCFA + int16((&backend.Frame{}).SavedOffset(i))})
+	}
+	return rules
 }
 
 // targetFor returns the machine of the named target and processor; either may be empty.

@@ -18,6 +18,7 @@ import (
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/machbuffer"
+	"github.com/waot-project/waot/regalloc"
 	"github.com/waot-project/waot/wasmfront"
 	"github.com/waot-project/waot/wasmfront/translate"
 	"github.com/waot-project/waot/wasmfront/validate"
@@ -69,6 +70,8 @@ type result struct {
 	align, prologue, frame           uint32 // of the function, in bytes
 	code, relocs, traps, calls, maps span
 	inlined                          span // of which entry 0 is the first in the function's table
+	saved                            regalloc.PRegSet
+	unwind                           span
 }
 
 // run compiles all functions. The error is the one that counts, whatever the
@@ -172,6 +175,7 @@ type worker struct {
 	calls   store[abi.CallSite]
 	maps    store[abi.StackMap]
 	inlined store[abi.Inlined]
+	unwind  store[abi.CFIChange]
 	places  placeTable
 
 	translate, optimize, backend time.Duration
@@ -365,6 +369,7 @@ func (w *worker) keep(i uint32, c *backend.Code) {
 	r := &w.d.results[i]
 	r.worker, r.align, r.prologue, r.frame = w, c.Align, c.Prologue, c.FrameBytes
 	r.code, r.relocs = w.code.keep(c.Bytes), w.relocs.keep(c.Relocs)
+	r.saved, r.unwind = c.Saved, w.unwind.keep(c.Unwind)
 	r.traps, r.calls = w.traps.keep(c.Traps), w.calls.keep(c.Calls)
 	if len(c.Inlined) > 0 {
 		w.keepPlaces(r, c)

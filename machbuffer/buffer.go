@@ -95,6 +95,7 @@ type Buffer struct {
 	traps     []Trap
 	stackMaps []StackMap
 	calls     []CallSite
+	veneers   []Veneer
 	src       []srcMark
 	ranges    []SrcRange
 
@@ -128,6 +129,7 @@ func (b *Buffer) Reset() {
 	b.clearConstants()
 	b.align = b.target.codeAlign
 	b.relocs, b.traps, b.stackMaps, b.calls = b.relocs[:0], b.traps[:0], b.stackMaps[:0], b.calls[:0]
+	b.veneers = b.veneers[:0]
 	b.src, b.ranges = b.src[:0], b.ranges[:0]
 	b.result = Result{}
 }

@@ -45,6 +45,7 @@ type Result struct {
 	StackMaps []StackMap
 	Calls     []CallSite
 	SrcRanges []SrcRange
+	Veneers   []Veneer
 }
 
 // fail remembers an error for Finish. Code that is too large outranks the others, as nothing else is known then.
@@ -82,6 +83,7 @@ func (b *Buffer) Finish() (*Result, error) {
 	b.result = Result{
 		Code: b.buf, Align: b.align, Relocs: b.relocs, Traps: b.traps,
 		StackMaps: b.stackMaps, Calls: b.calls, SrcRanges: b.srcRanges(b.Offset()),
+		Veneers: b.veneers,
 	}
 	return &b.result, nil
 }

@@ -280,6 +280,7 @@ func (b *Buffer) veneer(k UseKind, u pending) {
 	at := b.Offset()
 	kd.EmitVeneer(b.Reserve(int(kd.VeneerSize)))
 	b.Advance(int(kd.VeneerSize))
+	b.veneers = append(b.veneers, Veneer{Start: at, Size: kd.VeneerSize, Label: u.label})
 	b.patch(k, u.off, at, u.label)
 	b.UseLabel(at+kd.VeneerUse, kd.Veneer, u.label)
 }

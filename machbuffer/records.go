@@ -35,6 +35,12 @@ type CallSite struct {
 	Data   uint32
 }
 
+// Veneer is a branch in an island that leads on to Label, in the Size bytes at Start.
+type Veneer struct {
+	Start, Size uint32
+	Label       Label
+}
+
 // SrcRange gives code [Start, End) its source position.
 type SrcRange struct {
 	Start, End uint32

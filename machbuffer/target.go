@@ -102,6 +102,9 @@ type Target struct {
 	fill       byte
 }
 
+// TrapBytes is the size of the instruction of a deferred trap.
+func (t *Target) TrapBytes() uint32 { return uint32(len(t.trap)) }
+
 // NewTarget checks d and derives a Target. The error names the first inconsistency.
 func NewTarget(d TargetDesc) (*Target, error) {
 	if n := len(d.Kinds); n == 0 || n > MaxKinds {

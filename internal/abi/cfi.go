@@ -9,7 +9,32 @@ type CFI struct {
 	Entry []CFIRule
 	// Steps are the instructions that set up the frame, without gaps.
 	Steps []CFIStep
+	// Frame is the register that the CFA is found from behind the steps, Stack the stack pointer.
+	Frame, Stack uint8
+	// Registers are the numbers of registers, by those that register allocation has.
+	Registers [64]uint8
+	// RedZone: what a frame holds stays when it has been left, until the function returns, as signals spare it.
+	RedZone bool
 }
+
+// CFIChange is a place in a function's code, behind the steps, from which on other rules hold.
+type CFIChange struct {
+	Offset uint32
+	Kind   CFIChangeKind
+	// Popped, of FrameLeft, is how many bytes of arguments have been popped.
+	Popped uint32
+}
+
+// CFIChangeKind is what changes.
+type CFIChangeKind uint8
+
+// The kinds of change.
+const (
+	RegistersSaved CFIChangeKind = iota // the caller's values of callee-saved registers are in the frame
+	RegistersKept                       // they are in the registers
+	FrameLeft                           // they and the frame pointer are in the registers; arguments may have been popped
+	FrameBack                           // what follows has the frame, and them where they were before FrameLeft
+)
 
 // CFIStep is an instruction that changes rules.
 type CFIStep struct {
@@ -17,11 +42,11 @@ type CFIStep struct {
 	Rules []CFIRule
 }
 
-// CFIRule is one rule. Reg is DWARF's number of a register, below 64; Offset is in bytes.
+// CFIRule is one rule. Reg is DWARF's number of a register; Offset is in bytes.
 type CFIRule struct {
 	Kind   CFIKind
 	Reg    uint8
-	Offset int8
+	Offset int16
 }
 
 // CFIKind is what a rule says.

@@ -78,5 +78,21 @@ func (l *linker) liveFrames(i int, s *objfile.Section) (_ objfile.Section, ok bo
 		}
 		at += size
 	}
-	return cut, true
+	return padded(cut), true
+}
+
+// padded is s, of whole entries, with its last one as long as the section's alignment asks for: what is between sections would be
+// taken for the end.
+func padded(s objfile.Section) objfile.Section {
+	le := binary.LittleEndian
+	last := 0
+	for at := 0; at < len(s.Data); {
+		last = at
+		at += 4 + int(le.Uint32(s.Data[at:]))
+	}
+	for len(s.Data) != 0 && uint32(len(s.Data))%max(s.Align, 1) != 0 {
+		s.Data = append(s.Data, 0) // DW_CFA_nop
+		le.PutUint32(s.Data[last:], le.Uint32(s.Data[last:])+1)
+	}
+	return s
 }

@@ -21,6 +21,7 @@ const (
 	dwarfFP = 29
 	dwarfLR = 30
 	dwarfSP = 31
+	dwarfV0 = 64
 )
 
 // FrameSetup is how frames begin, in functions and adapters.
@@ -33,12 +34,18 @@ var FrameSetup = [...]backend.FrameStep{
 
 // CFI returns the call frame information of the machine.
 func CFI() *abi.CFI {
-	return &abi.CFI{CodeAlign: asm.WordBytes, ReturnAddress: dwarfLR,
+	c := &abi.CFI{CodeAlign: asm.WordBytes, ReturnAddress: dwarfLR,
 		Entry: []abi.CFIRule{{Kind: abi.CFAIs, Reg: dwarfSP}},
 		Steps: backend.CFISteps(FrameSetup[:], func(in *backend.Inst, allocs []regalloc.Allocation) []byte {
 			b, _ := asm.Append(nil, in, allocs, nil)
 			return b
-		})}
+		}),
+		Frame: dwarfFP, Stack: dwarfSP,
+	}
+	for n := range uint8(32) {
+		c.Registers[regalloc.IntReg(int(n))], c.Registers[regalloc.FloatReg(int(n))] = n, dwarfV0+n
+	}
+	return c
 }
 
 // emitPrologue implements backend.Target.EmitPrologue.
@@ -76,9 +83,12 @@ func probe(e *backend.Emitter) {
 	op(e, backend.Inst{Op: asm.Ldr, Size: 8, Mode: backend.ModeBase}, asm.SP, asm.ZR)
 }
 
-// moveSP adds n to the stack pointer or subtracts it, by row; n is below 2^24.
+// spParts are what instructions can add to the stack pointer to add n, which is below 2^24.
+func spParts(n int) [2]int { return [2]int{n &^ 0xfff, n & 0xfff} }
+
+// moveSP adds n to the stack pointer or subtracts it, by row.
 func moveSP(e *backend.Emitter, row backend.Op, n int) {
-	for _, part := range [2]int{n &^ 0xfff, n & 0xfff} {
+	for _, part := range spParts(n) {
 		if part > 0 {
 			op(e, backend.Inst{Op: row, Size: 8, Imm: int64(part)}, asm.SP, asm.SP)
 		}
@@ -136,9 +146,17 @@ func emitEpilogue(e *backend.Emitter) {
 		up, rest = up+rest, 0
 	}
 	op(e, backend.Inst{Op: asm.LdpPost, Size: 8, Mode: backend.ModeBase, Disp: int32(up)}, asm.SP, asm.FP, asm.LR)
-	moveSP(e, asm.AddImm, rest)
+	popped := up - 16
+	e.LeftFrame(popped)
+	for _, part := range spParts(rest) {
+		if part > 0 {
+			moveSP(e, asm.AddImm, part)
+			popped += part
+			e.LeftFrame(popped)
+		}
+	}
 	op(e, backend.Inst{Op: asm.Ret})
-	e.Buf.NoFallThrough()
+	e.Returned()
 }
 
 // epilogueBytes bounds the size of the code that emitEpilogue emits.

@@ -36,7 +36,10 @@ func CFI() *abi.CFI {
 		Steps: backend.CFISteps(FrameSetup[:], func(in *backend.Inst, allocs []regalloc.Allocation) []byte {
 			b, _ := asm.Append(nil, in, allocs, nil)
 			return b
-		})}
+		}),
+		Frame: dwarfRBP, Stack: dwarfRSP, RedZone: true,
+		Registers: [...]uint8{asm.RBX: 3, asm.R12: 12, asm.R13: 13, asm.R14: 14, asm.R15: 15, 63: 0}, // that are callee-saved
+	}
 }
 
 // emitPrologue implements backend.Target.EmitPrologue.
@@ -100,10 +103,11 @@ func emitEpilogue(e *backend.Emitter) {
 	} else {
 		op(e, backend.Inst{Op: asm.Pop}, asm.RBP)
 	}
+	e.LeftFrame(0)
 	if n := e.Frame.Pop; n > 0 {
 		op(e, backend.Inst{Op: asm.RetImm, Imm: int64(n)})
 	} else {
 		op(e, backend.Inst{Op: asm.Ret})
 	}
-	e.Buf.NoFallThrough()
+	e.Returned()
 }

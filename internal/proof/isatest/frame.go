@@ -439,7 +439,12 @@ func testQuickWays(t *testing.T, on *Machine) {
 			continue
 		}
 		n++
-		saves := code.Saves
+		var saves []uint32
+		for _, u := range code.Unwind {
+			if u.Kind == abi.RegistersSaved || u.Kind == abi.RegistersKept {
+				saves = append(saves, u.Offset)
+			}
+		}
 		if !wrapped || len(saves) == 0 || saves[0] < code.Prologue+16 || len(saves) > 2 || len(saves) == 2 && (saves[1] <= saves[0] || int(saves[1]) >= len(code.Bytes)) {
 			t.Errorf("a quick way: %v; saved from %d on, of %d bytes", wrapped, saves, len(code.Bytes))
 		}
