@@ -168,20 +168,23 @@ __asm__(".text; .globl guarded; .type guarded, %function; guarded: .cfi_startpro
 	".cfi_def_cfa_offset 160; .cfi_offset 29, -160; .cfi_offset 30, -152; mov x29, sp; .cfi_def_cfa_register 29; "
 	"stp x19, x20, [sp, #16]; stp x21, x22, [sp, #32]; stp x23, x24, [sp, #48]; stp x25, x26, [sp, #64]; stp x27, x28, [sp, #80]; "
 	"stp d8, d9, [sp, #96]; stp d10, d11, [sp, #112]; stp d12, d13, [sp, #128]; stp d14, d15, [sp, #144]; "
+	".irp n, 19,20,21,22,23,24,25,26,27,28; .cfi_offset \\n, 8*(\\n-19)-144; .endr; .irp n, 8,9,10,11,12,13,14,15; .cfi_offset 64+\\n, 8*(\\n-8)-64; .endr; "
 	".irp n, 19,20,21,22,23,24,25,26,27,28; mov x\\n, #0x5000+\\n; .endr; "
 	".irp n, 8,9,10,11,12,13,14,15; mov x9, #0x6000+\\n; fmov d\\n, x9; .endr; blr x0; mov x0, #0; "
 	".irp n, 19,20,21,22,23,24,25,26,27,28; mov x9, #0x5000+\\n; cmp x9, x\\n; cinc x0, x0, ne; .endr; "
 	".irp n, 8,9,10,11,12,13,14,15; mov x9, #0x6000+\\n; fmov x10, d\\n; cmp x9, x10; cinc x0, x0, ne; .endr; "
 	"ldp x19, x20, [sp, #16]; ldp x21, x22, [sp, #32]; ldp x23, x24, [sp, #48]; ldp x25, x26, [sp, #64]; ldp x27, x28, [sp, #80]; "
 	"ldp d8, d9, [sp, #96]; ldp d10, d11, [sp, #112]; ldp d12, d13, [sp, #128]; ldp d14, d15, [sp, #144]; "
-	"ldp x29, x30, [sp], #160; ret; .cfi_endproc; .size guarded, .-guarded");
+	"ldp x29, x30, [sp], #160; .cfi_def_cfa 31, 0; .irp n, 19,20,21,22,23,24,25,26,27,28,29,30; .cfi_restore \\n; .endr; "
+	".irp n, 8,9,10,11,12,13,14,15; .cfi_restore 64+\\n; .endr; ret; .cfi_endproc; .size guarded, .-guarded");
 #else
 __asm__(".text; .globl guarded; .type guarded, @function; guarded: .cfi_startproc; push %rbp; .cfi_def_cfa_offset 16; .cfi_offset 6, -16; "
 	"mov %rsp, %rbp; .cfi_def_cfa_register 6; push %rbx; push %r12; push %r13; push %r14; push %r15; sub $8, %rsp; "
+	".cfi_offset 3, -24; .cfi_offset 12, -32; .cfi_offset 13, -40; .cfi_offset 14, -48; .cfi_offset 15, -56; "
 	"mov $0x5001, %ebx; mov $0x5002, %r12d; mov $0x5003, %r13d; mov $0x5004, %r14d; mov $0x5005, %r15d; call *%rdi; xor %eax, %eax; "
 	"cmp $0x5001, %rbx; setne %al; cmp $0x5002, %r12; setne %cl; add %cl, %al; cmp $0x5003, %r13; setne %cl; add %cl, %al; "
 	"cmp $0x5004, %r14; setne %cl; add %cl, %al; cmp $0x5005, %r15; setne %cl; add %cl, %al; "
-	"add $8, %rsp; pop %r15; pop %r14; pop %r13; pop %r12; pop %rbx; pop %rbp; ret; .cfi_endproc; .size guarded, .-guarded");
+	"add $8, %rsp; pop %r15; pop %r14; pop %r13; pop %r12; pop %rbx; pop %rbp; .cfi_def_cfa 7, 8; ret; .cfi_endproc; .size guarded, .-guarded");
 #endif
 
 int main(void);
@@ -234,46 +237,43 @@ func flip(ts []byte) []byte {
 	return out
 }
 
-// TestAdapters calls functions of many types from C through compiled code to C, which calls others in turn: values arrive, stacks are
-// aligned, callee-saved registers stay, and backtraces get through, by frame pointers and by .eh_frame.
-func TestAdapters(t *testing.T) {
-	each(t, func(t *testing.T, c toolchain) {
-		tool(t, c.prefix+"gcc")
-		rnd := rand.New(rand.NewPCG(1, 2))
-		pick := func(most int) []byte {
-			ts := make([]byte, rnd.IntN(most+1))
-			for i := range ts {
-				ts[i] = []byte{i32, i64, f32, f64, v128}[rnd.IntN(5)]
-			}
-			return ts
+// writeAdapters writes a program with calls of functions of that many types at least: an object, and the rest in C. exe is free for the program.
+func writeAdapters(t *testing.T, c toolchain, most int) (obj, src, exe string) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	pick := func(most int) []byte {
+		ts := make([]byte, rnd.IntN(most+1))
+		for i := range ts {
+			ts[i] = []byte{i32, i64, f32, f64, v128}[rnd.IntN(5)]
 		}
-		m := &wasmModule{}
-		var defs, list strings.Builder
-		add := func(n int, params, results []byte) {
-			signature(m, n, params, results)
-			defs.WriteString(cSignature(n, params, results))
-			fmt.Fprintf(&list, "call%d, ", n)
+		return ts
+	}
+	m := &wasmModule{}
+	var defs, list strings.Builder
+	add := func(n int, params, results []byte) {
+		signature(m, n, params, results)
+		defs.WriteString(cSignature(n, params, results))
+		fmt.Fprintf(&list, "call%d, ", n)
+	}
+	n := 0
+	for n < most { // three at a time that share adapters, later ones with longer signatures
+		params, results := pick(3+14*n/most), pick(7*n/most)
+		for _, x := range [][2][]byte{{params, results}, {flip(params), flip(results)}, {params, results}} {
+			add(n, x[0], x[1])
+			n++
 		}
-		n, most := 0, testenv.Cases(60, 60, 120)
-		for n < most { // three at a time that share adapters, later ones with longer signatures
-			params, results := pick(3+14*n/most), pick(7*n/most)
-			for _, x := range [][2][]byte{{params, results}, {flip(params), flip(results)}, {params, results}} {
-				add(n, x[0], x[1])
-				n++
-			}
-		}
-		var mixed []byte
-		for i := range 640 {
-			mixed = append(mixed, []byte{i32, f64, i64, f32, v128}[i%5])
-		}
-		add(n, mixed, mixed)
-		for _, f := range m.pending {
-			f()
-		}
-		dir := t.TempDir()
-		obj, src, exe := filepath.Join(dir, "lib.o"), filepath.Join(dir, "main.c"), filepath.Join(dir, "main")
-		b := elf(t, build(t, m.bytes(), compile.Options{Target: c.target, Name: "lib", OptLevel: opt.O1}))
-		text := adapterPrelude + defs.String() + fmt.Sprintf(`
+	}
+	var mixed []byte
+	for i := range 640 {
+		mixed = append(mixed, []byte{i32, f64, i64, f32, v128}[i%5])
+	}
+	add(n, mixed, mixed)
+	for _, f := range m.pending {
+		f()
+	}
+	dir := t.TempDir()
+	obj, src, exe = filepath.Join(dir, "lib.o"), filepath.Join(dir, "main.c"), filepath.Join(dir, "main")
+	b := elf(t, build(t, m.bytes(), compile.Options{Target: c.target, Name: "lib", OptLevel: opt.O1}))
+	text := adapterPrelude + defs.String() + fmt.Sprintf(`
 void (*const calls[])(void) = {%s};
 static const int number = %d;
 
@@ -281,18 +281,27 @@ int main(void)
 {
 	lib__init();
 	for (int n = 0; n < number; n++) {
-		depth = 0;
-		CHECK(n, guarded(calls[n]) == 0);
+	depth = 0;
+	CHECK(n, guarded(calls[n]) == 0);
 	}
 	puts("ok");
 	return 0;
 }
 `, list.String(), n+1)
-		for name, b := range map[string][]byte{obj: b, src: []byte(text)} {
-			if err := os.WriteFile(name, b, 0o666); err != nil {
-				t.Fatal(err)
-			}
+	for name, b := range map[string][]byte{obj: b, src: []byte(text)} {
+		if err := os.WriteFile(name, b, 0o666); err != nil {
+			t.Fatal(err)
 		}
+	}
+	return obj, src, exe
+}
+
+// TestAdapters calls functions of many types from C through compiled code to C, which calls others in turn: values arrive, stacks are
+// aligned, callee-saved registers stay, and backtraces get through, by frame pointers and by .eh_frame.
+func TestAdapters(t *testing.T) {
+	each(t, func(t *testing.T, c toolchain) {
+		tool(t, c.prefix+"gcc")
+		obj, src, exe := writeAdapters(t, c, testenv.Cases(60, 60, 120))
 		for _, mode := range c.modes {
 			if out := runTool(t, c.prefix+"gcc", append([]string{"-O0", "-Wall", "-Wno-builtin-declaration-mismatch", "-Wl,--fatal-warnings", "-o", exe, src, obj}, mode...)...); out != "" {
 				t.Error(out)

@@ -154,8 +154,8 @@ func TestLayoutA64(t *testing.T) {
 	if rel := text.Relocs[1]; rel.Kind != reloc.Ldst64Lo12 || rel.Offset != 20 || rel.Symbol != sectionSymbol(secData) {
 		t.Errorf("%+v", rel)
 	}
-	// DW_CFA_advance_loc1 2, def_cfa_offset 16, offset x29 2, offset x30 1; advance_loc 1, def_cfa_register x29.
-	if eh := r.Object.Sections[secEHFrame]; bytes.Count(eh.Data, []byte("\x00\x02\x02\x0e\x10\x9d\x02\x9e\x01\x41\x0d\x1d")) != len(at) {
+	// DW_CFA_advance_loc 2, def_cfa_offset 16, offset x29 2, offset x30 1; advance_loc 1, def_cfa_register x29.
+	if eh := r.Object.Sections[secEHFrame]; bytes.Count(eh.Data, []byte("\x00\x42\x0e\x10\x9d\x02\x9e\x01\x41\x0d\x1d")) != len(at) {
 		t.Errorf("% x", eh.Data)
 	}
 	for name, rel := range map[string]machbuffer.Reloc{
