@@ -10,8 +10,11 @@ import (
 	"testing"
 
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/image"
+	"github.com/waot-project/waot/internal/link"
 	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/internal/reloc"
+	"github.com/waot-project/waot/objfile"
 )
 
 // testFunc is a function of testCode, and its sites relative to its start.
@@ -45,9 +48,67 @@ func fn(params, results []meta.ValType) meta.FuncType {
 
 type vt = []meta.ValType
 
+// parts are what an image is linked of.
+type parts struct {
+	Text, Rodata, Data []byte
+	Relocs             []ref
+	Meta               *meta.Module
+}
+
+// ref is a relocation: of a field of a section, to a place in the section In, or to the descriptor of an imported function.
+type ref struct {
+	Section      image.Section
+	Offset       uint32
+	Kind         reloc.Kind
+	In           image.Section
+	TargetOffset uint32
+	IsImport     bool
+	Import       uint32
+	Addend       int64
+}
+
+// object makes an object of the parts; what symbols stand for imports is the second result. Section n has symbol n.
+func (p *parts) object() (*objfile.Object, link.Host) {
+	o := &objfile.Object{Machine: map[string]objfile.Machine{"x86-64": objfile.X86_64, "aarch64": objfile.AArch64}[machine], Sections: []objfile.Section{
+		{Name: ".text", Flags: objfile.Alloc | objfile.Exec, Align: 16, Data: p.Text},
+		{Name: ".rodata", Flags: objfile.Alloc, Align: 16, Data: p.Rodata},
+		{Name: ".data", Flags: objfile.Alloc | objfile.Write, Align: 16, Data: p.Data},
+		{Name: ".elsewhere"},
+	}}
+	for s := range o.Sections {
+		o.AddSymbol(objfile.Symbol{Section: objfile.SectionIndex(s)})
+	}
+	h := link.Host{Imports: map[objfile.SymbolIndex]uint32{}}
+	for _, r := range p.Relocs {
+		x := objfile.Reloc{Offset: uint64(r.Offset), Kind: r.Kind, Symbol: objfile.SymbolIndex(r.In), Addend: r.Addend + int64(r.TargetOffset)}
+		if r.IsImport {
+			x.Symbol = o.AddSymbol(objfile.Symbol{Name: fmt.Sprint("import", r.Import), Section: objfile.Undefined, Binding: objfile.Global})
+			h.Imports[x.Symbol] = r.Import
+		}
+		s := &o.Sections[r.Section]
+		s.Relocs = append(s.Relocs, x)
+	}
+	return o, h
+}
+
+// link links the parts.
+func (p *parts) link() (*Image, error) {
+	o, h := p.object()
+	return link.Image(o, p.Meta, h)
+}
+
+// load links and loads the parts.
+func (p *parts) load() (*Module, error) {
+	img, err := p.link()
+	if err != nil {
+		return nil, err
+	}
+	return Load(img)
+}
+
 // builder makes an Image out of functions of testCode.
 type builder struct {
-	img    Image
+	img    parts
 	m      meta.Module
 	slots  map[string]uint32 // offsets in the instance data
 	starts map[string]uint32
@@ -110,7 +171,7 @@ func (b *builder) def(name string, t meta.FuncType) *builder {
 		panic(err)
 	}
 	for len(b.img.Text)%16 != 0 {
-		b.img.Text = append(b.img.Text, filler)
+		b.img.Text = append(b.img.Text, 0xcc)
 	}
 	start := uint32(len(b.img.Text))
 	b.img.Text = append(b.img.Text, code...)
@@ -162,13 +223,22 @@ func (b *builder) typeSlot(t meta.FuncType) *builder {
 	return b
 }
 
-// image finishes with init function name.
+// image finishes with init function name, and links.
 func (b *builder) image(init string) *Image {
+	img, err := b.parts(init).link()
+	if err != nil {
+		panic(err)
+	}
+	return img
+}
+
+// parts finishes with init function name.
+func (b *builder) parts(init string) *parts {
 	b.def(init, fn(nil, nil))
 	for _, name := range b.names {
 		f, start := testCode[name], b.starts[name]
 		for _, x := range f.fixups {
-			r := Reloc{Section: Text, Offset: start + x.offset, Kind: x.kind, Addend: x.addend, In: Data}
+			r := ref{Section: Text, Offset: start + x.offset, Kind: x.kind, Addend: x.addend, In: Data}
 			switch {
 			case strings.HasPrefix(x.symbol, "f_"):
 				r.In, r.TargetOffset = Text, b.starts[x.symbol[2:]]

@@ -6,6 +6,7 @@ import (
 
 	"github.com/waot-project/waot/host/hosterr"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/image"
 	"github.com/waot-project/waot/internal/meta"
 )
 
@@ -38,9 +39,7 @@ const (
 )
 
 // ImageError is a malformed image: damage, or a bug in what produced it.
-type ImageError struct{ Reason string }
-
-func (e *ImageError) Error() string { return "waot: malformed image: " + e.Reason }
+type ImageError = image.Error
 
 // maxBacktrace bounds the frames a trap records.
 const maxBacktrace = 64

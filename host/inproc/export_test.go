@@ -1,5 +1,7 @@
 package inproc
 
+import "github.com/waot-project/waot/internal/image"
+
 // The kinds of roots that a test can have left out, by name.
 var RootKinds = []string{"frames", "tables", "globals", "elements", "host words", "locals", "claims", "returned"}
 
@@ -32,3 +34,6 @@ func (f *Func) Descriptor() uint64 { return uint64(f.desc) }
 
 // ReadFile copies a module out of its file, as where files may not be executed.
 func (m *Module) ReadFile() error { return m.readFile() }
+
+// AppendImage is image.Append, for tests with an image function of their own.
+var AppendImage = image.Append

@@ -14,6 +14,7 @@ import (
 var loaders = map[string]func(*testing.T, *inproc.Image) *inproc.Module{
 	"image":                  fromImage,
 	"file":                   fromFile,
+	"bytes":                  fromBytes,
 	"file without execution": fromFileRead,
 }
 
@@ -31,13 +32,25 @@ func fromFile(t *testing.T, img *inproc.Image) *inproc.Module {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if err := inproc.WriteFile(f, 64<<10, img); err != nil {
+	if _, err := f.WriteAt(inproc.AppendImage(nil, img), 64<<10); err != nil {
 		t.Fatal(err)
 	}
-	m, err := inproc.OpenFile(f, 64<<10)
+	m, err := inproc.OpenFile(f, 64<<10, true)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return m
+}
+
+// fromBytes gives the bytes of the file, and destroys them when the module is loaded.
+func fromBytes(t *testing.T, img *inproc.Image) *inproc.Module {
+	b := inproc.AppendImage(nil, img)
+	again, err := inproc.Parse(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := fromImage(t, again)
+	clear(b)
 	return m
 }
 

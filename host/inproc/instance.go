@@ -200,11 +200,12 @@ func (i *Instance) fill() error {
 
 // relocate writes the words that need addresses.
 func (i *Instance) relocate() {
-	for _, w := range i.module.addresses {
-		store64(i.data+uintptr(w.at), uint64(i.base)+uint64(w.target))
+	for _, at := range i.module.addresses {
+		word := i.data + uintptr(at)
+		store64(word, uint64(i.base)+load64(word))
 	}
 	for _, w := range i.module.importWords {
-		store64(i.data+uintptr(w.at), uint64(i.funcs[w.n].desc)+uint64(w.addend))
+		store64(i.data+uintptr(w.At), uint64(i.funcs[w.Func].desc)+uint64(w.Addend))
 	}
 }
 

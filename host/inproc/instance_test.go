@@ -3,11 +3,14 @@
 package inproc
 
 import (
+	"encoding/binary"
 	"errors"
 	"math"
 	"testing"
 
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/image"
+	"github.com/waot-project/waot/internal/link"
 	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/internal/reloc"
 )
@@ -402,7 +405,7 @@ func TestRelocations(t *testing.T) {
 	at := uint32(len(b.img.Data))
 	b.img.Data = append(b.img.Data, make([]byte, 64)...)
 	b.m.InstanceSize += 64
-	for n, r := range []Reloc{
+	for n, r := range []ref{
 		{In: Text, TargetOffset: b.starts["count"], Addend: 4},
 		{In: Rodata, TargetOffset: 2},
 		{In: Data, TargetOffset: 16},
@@ -426,60 +429,86 @@ func TestRelocations(t *testing.T) {
 
 // TestMalformedImages checks that each damage is refused.
 func TestMalformedImages(t *testing.T) {
-	for n, damage := range []func(b *Image){
-		func(b *Image) { b.Meta = nil },
-		func(b *Image) { b.Meta.ABI++ },
-		func(b *Image) { b.Meta.Arch = "another" },
-		func(b *Image) { b.Data = b.Data[:100] },
-		func(b *Image) { b.Rodata = make([]byte, abi.MaxSectionBytes+1) },
-		func(b *Image) { b.Meta.Helpers = 4 },
-		func(b *Image) { b.Meta.Helpers = 1 << 20 },
-		func(b *Image) { b.Meta.TypeSlots = uint32(len(b.Data)) },
-		func(b *Image) { b.Meta.SlotTypes[0] = 99 },
-		func(b *Image) { b.Meta.Memories[0].Slot = uint32(len(b.Data)) - 4 },
-		func(b *Image) { b.Meta.Tables[0].Slot = ^uint32(7) },
-		func(b *Image) { b.Meta.Funcs[0].Type = 50 },
-		func(b *Image) { b.Meta.Funcs[0].Text = 1 << 30 },
-		func(b *Image) { b.Meta.Funcs[0].Size = ^uint32(0) },
-		func(b *Image) { b.Meta.Funcs[0].HasDesc, b.Meta.Funcs[0].Desc = true, uint32(len(b.Data)) },
-		func(b *Image) { b.Meta.Funcs = nil },
-		func(b *Image) { b.Meta.Funcs[len(b.Meta.Funcs)-1].Type = b.Meta.Funcs[2].Type },
-		func(b *Image) { b.Meta.Exports[0].Index = 1000 },
-		func(b *Image) { b.Meta.Exports[0].Kind = 9 },
-		func(b *Image) { b.Meta.Traps[0], b.Meta.Traps[1] = b.Meta.Traps[1], b.Meta.Traps[0] },
-		func(b *Image) { b.Meta.Traps[len(b.Meta.Traps)-1].Offset = 1 << 31 },
-		func(b *Image) { b.Meta.Traps[4].Memory = 7 },
-		func(b *Image) { b.Meta.Calls[0].Offset = 1 << 31 },
-		func(b *Image) { b.Relocs[0].Offset = uint32(len(b.Text)) - 3 },
-		func(b *Image) { b.Relocs[0].Section = 7 },
-		func(b *Image) { b.Relocs[0].Kind = reloc.Abs64 },
-		func(b *Image) { b.Relocs[0].Kind = reloc.NumKinds },
-		func(b *Image) { b.Relocs[0].Kind = reloc.PC64 },
-		func(b *Image) { b.Relocs[0].In = 9 },
-		func(b *Image) { b.Relocs[0].TargetOffset = 1 << 30 },
-		func(b *Image) { b.Relocs[0].Addend = math.MinInt64 },
-		func(b *Image) { b.Relocs[0].Addend = math.MaxInt64 },
-		func(b *Image) { b.Relocs[0].Addend = -int64(b.Relocs[0].TargetOffset) - maxTail - 1 },
-		func(b *Image) { b.Relocs[0].Addend = int64(len(b.Data) + len(b.Text) + len(b.Rodata)) },
-		func(b *Image) {
-			b.Relocs = append(b.Relocs, Reloc{Section: Data, Offset: 20, Kind: reloc.Abs64})
+	for n, damage := range []func(b *parts){
+		func(b *parts) { b.Meta.ABI++ },
+		func(b *parts) { b.Meta.Arch = "another" },
+		func(b *parts) { b.Data = b.Data[:100] },
+		func(b *parts) { b.Rodata = make([]byte, abi.MaxSectionBytes+1) },
+		func(b *parts) { b.Meta.Helpers = 4 },
+		func(b *parts) { b.Meta.Helpers = 1 << 20 },
+		func(b *parts) { b.Meta.TypeSlots = uint32(len(b.Data)) },
+		func(b *parts) { b.Meta.SlotTypes[0] = 99 },
+		func(b *parts) { b.Meta.Memories[0].Slot = uint32(len(b.Data)) - 4 },
+		func(b *parts) { b.Meta.Tables[0].Slot = ^uint32(7) },
+		func(b *parts) { b.Meta.Funcs[0].Type = 50 },
+		func(b *parts) { b.Meta.Funcs[0].Text = 1 << 30 },
+		func(b *parts) { b.Meta.Funcs[0].Size = ^uint32(0) },
+		func(b *parts) { b.Meta.Funcs[0].HasDesc, b.Meta.Funcs[0].Desc = true, uint32(len(b.Data)) },
+		func(b *parts) { b.Meta.Funcs = nil },
+		func(b *parts) { b.Meta.Funcs[len(b.Meta.Funcs)-1].Type = b.Meta.Funcs[2].Type },
+		func(b *parts) { b.Meta.Exports[0].Index = 1000 },
+		func(b *parts) { b.Meta.Exports[0].Kind = 9 },
+		func(b *parts) { b.Meta.Traps[0], b.Meta.Traps[1] = b.Meta.Traps[1], b.Meta.Traps[0] },
+		func(b *parts) { b.Meta.Traps[len(b.Meta.Traps)-1].Offset = 1 << 31 },
+		func(b *parts) { b.Meta.Traps[4].Memory = 7 },
+		func(b *parts) { b.Meta.Calls[0].Offset = 1 << 31 },
+		func(b *parts) { b.Relocs[0].Offset = uint32(len(b.Text)) - 3 },
+		func(b *parts) { b.Relocs[0].Kind = reloc.Abs64 },
+		func(b *parts) { b.Relocs[0].Kind = reloc.NumKinds },
+		func(b *parts) { b.Relocs[0].Kind = reloc.PC64 },
+		func(b *parts) { b.Relocs[0].In = 3 }, // no section of an image
+		func(b *parts) { b.Relocs[0].TargetOffset = 1 << 30 },
+		func(b *parts) { b.Relocs[0].Addend = math.MinInt64 },
+		func(b *parts) { b.Relocs[0].Addend = math.MaxInt64 },
+		func(b *parts) { b.Relocs[0].Addend = -int64(b.Relocs[0].TargetOffset) - 9 },
+		func(b *parts) { b.Relocs[0].Addend = int64(len(b.Data) + len(b.Text) + len(b.Rodata)) },
+		func(b *parts) {
+			b.Relocs = append(b.Relocs, ref{Section: Data, Offset: 20, Kind: reloc.Abs64})
 		},
-		func(b *Image) {
+		func(b *parts) {
 			b.Meta.StackMaps = []abi.StackMap{{Offset: b.Meta.Calls[0].Offset, Slots: []int32{-8}}} // the frame has no room
 		},
-		func(b *Image) { b.Relocs[0].IsImport = true },
-		func(b *Image) {
-			b.Relocs = append(b.Relocs, Reloc{Section: Data, Kind: reloc.Abs64, IsImport: true, Import: 200})
+		func(b *parts) { b.Relocs[0].IsImport = true },
+		func(b *parts) {
+			b.Relocs = append(b.Relocs, ref{Section: Data, Kind: reloc.Abs64, IsImport: true, Import: 200})
 		},
-		func(b *Image) {
-			b.Relocs = append(b.Relocs, Reloc{Section: Data, Kind: reloc.Abs64, IsImport: true})
+		func(b *parts) {
+			b.Relocs = append(b.Relocs, ref{Section: Data, Kind: reloc.Abs64, IsImport: true})
 		},
+	} {
+		p := trapParts()
+		damage(p)
+		var bad *ImageError
+		var unlinked *link.Error
+		if _, err := p.load(); !errors.As(err, &bad) && !errors.As(err, &unlinked) {
+			t.Errorf("%d: %v", n, err)
+		}
+	}
+	// What no link gives.
+	for n, damage := range []func(b *Image){
+		func(b *Image) { b.Meta = nil },
+		func(b *Image) { b.Page = 1 },
+		func(b *Image) { b.Page = 128 << 10 },
+		func(b *Image) { b.Text = b.Text[:len(b.Text)-1] },
+		func(b *Image) { b.Address[Text] = 64 << 10 },
+		func(b *Image) { b.Address[Data] = b.Address[Rodata] },
+		func(b *Image) { b.Address[Data] += 1 << 20 },
+		func(b *Image) { b.Addresses = []uint64{4} },
+		func(b *Image) { b.Addresses = []uint64{0, 0} },
+		func(b *Image) { b.Addresses = []uint64{uint64(len(b.Data))} },
+		func(b *Image) {
+			b.Addresses = []uint64{0}
+			binary.LittleEndian.PutUint64(b.Data, b.Size()+1)
+		},
+		func(b *Image) { b.Imports = []image.ImportWord{{At: 8}} },
+		func(b *Image) { b.Memories = make([]image.Memory, 3) },
+		func(b *Image) { b.Memories = []image.Memory{nil, {{Offset: 1<<16 - 1, Data: make([]byte, 2)}}} },
 	} {
 		img := trapModule()
 		damage(img)
 		var bad *ImageError
 		if _, err := Load(img); !errors.As(err, &bad) {
-			t.Errorf("%d: %v", n, err)
+			t.Errorf("image %d: %v", n, err)
 		}
 	}
 	img := trapModule()
@@ -527,10 +556,10 @@ func TestArena(t *testing.T) {
 // BenchmarkInstantiate is a store with an instance of a module of a megabyte that is loaded
 // already, and its end.
 func BenchmarkInstantiate(b *testing.B) {
-	img := newBuilder().memory(meta.Memory{Min: 2}).table(meta.Table{Elem: fref, Min: 10}).
-		def("count", fn(nil, vt{i64})).image("init")
-	img.Text = append(img.Text, make([]byte, 1<<20)...)
-	m, err := Load(img)
+	p := newBuilder().memory(meta.Memory{Min: 2}).table(meta.Table{Elem: fref, Min: 10}).
+		def("count", fn(nil, vt{i64})).parts("init")
+	p.Text = append(p.Text, make([]byte, 1<<20)...)
+	m, err := p.load()
 	if err != nil {
 		b.Fatal(err)
 	}

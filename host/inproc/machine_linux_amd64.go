@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 
 	"github.com/waot-project/waot/internal/abi"
-	"github.com/waot-project/waot/internal/reloc"
 )
 
 const (
@@ -23,12 +22,8 @@ const (
 	tornStores = false
 )
 
-var (
-	// convention is where arguments and results are.
-	convention = &abi.X64
-	// relocTypes are the kinds of relocation.
-	relocTypes = &reloc.X64
-)
+// convention is where arguments and results are.
+var convention = &abi.X64
 
 // storeRelease stores a word after everything before. On this machine stores become visible in their
 // order, and the compiler keeps that. An atomic store, which also keeps later loads behind it, would make

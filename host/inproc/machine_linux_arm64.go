@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 
 	"github.com/waot-project/waot/internal/abi"
-	"github.com/waot-project/waot/internal/reloc"
 )
 
 const (
@@ -17,19 +16,13 @@ const (
 	savedLink = 17
 	// stackArgs is where stack arguments are, from the stack pointer at an exit by a stub.
 	stackArgs = 0
-	// filler is a byte of an instruction that traps: four of zero are udf #0.
-	filler = 0
 	// tornStores says that a store that straddles the end of a memory may
 	// write the part inside before it traps.
 	tornStores = true
 )
 
-var (
-	// convention is where arguments and results are.
-	convention = &abi.A64
-	// relocTypes are the kinds of relocation.
-	relocTypes = &reloc.A64
-)
+// convention is where arguments and results are.
+var convention = &abi.A64
 
 // storeRelease stores a word after everything before.
 func storeRelease(p *uintptr, v uintptr) { atomic.StoreUintptr(p, v) }

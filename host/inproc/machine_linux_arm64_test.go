@@ -10,33 +10,34 @@ import (
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/isa/a64"
 	"github.com/waot-project/waot/backend/isa/a64/asm"
+	"github.com/waot-project/waot/internal/link"
 	"github.com/waot-project/waot/internal/reloc"
 	"github.com/waot-project/waot/regalloc"
 )
 
 // TestMalformedInstructionRelocations checks that each damage is refused.
 func TestMalformedInstructionRelocations(t *testing.T) {
-	for n, damage := range []func(r *Reloc){
-		func(r *Reloc) { r.Kind = reloc.NumKinds },
-		func(r *Reloc) { r.Kind = reloc.PC64 },
-		func(r *Reloc) { r.Kind = reloc.Call32 },
-		func(r *Reloc) { r.Offset++ },
-		func(r *Reloc) { r.Section, r.Offset = Data, 16 },
-		func(r *Reloc) { r.Section, r.Offset = Rodata, 0 },
-		func(r *Reloc) { r.IsImport, r.Import = true, 0 },
-		func(r *Reloc) { r.Addend++ },
-		func(r *Reloc) { r.Kind, r.Addend = reloc.Call26, 1<<28 },
-		func(r *Reloc) { r.Kind, r.Addend = reloc.Page21, 1<<33 },
-		func(r *Reloc) { r.Kind, r.Addend = reloc.Page21, -1<<63 },
+	for n, damage := range []func(r *ref){
+		func(r *ref) { r.Kind = reloc.NumKinds },
+		func(r *ref) { r.Kind = reloc.PC64 },
+		func(r *ref) { r.Kind = reloc.Call32 },
+		func(r *ref) { r.Offset++ },
+		func(r *ref) { r.Section, r.Offset = Data, 16 },
+		func(r *ref) { r.Section, r.Offset = Rodata, 0 },
+		func(r *ref) { r.IsImport, r.Import = true, 0 },
+		func(r *ref) { r.Addend++ },
+		func(r *ref) { r.Kind, r.Addend = reloc.Call26, 1<<28 },
+		func(r *ref) { r.Kind, r.Addend = reloc.Page21, 1<<33 },
+		func(r *ref) { r.Kind, r.Addend = reloc.Page21, -1<<63 },
 	} {
-		img := newBuilder().def("count", fn(nil, vt{i64})).image("init")
-		r := &img.Relocs[1]
+		p := newBuilder().def("count", fn(nil, vt{i64})).parts("init")
+		r := &p.Relocs[1]
 		if r.Kind != reloc.Ldst64Lo12 {
 			t.Fatal(r)
 		}
 		damage(r)
-		var bad *ImageError
-		if _, err := Load(img); !errors.As(err, &bad) {
+		var bad *link.Error
+		if _, err := p.load(); !errors.As(err, &bad) {
 			t.Errorf("%d: %v", n, err)
 		}
 	}

@@ -1,66 +1,57 @@
 package inproc
 
 import (
-	"github.com/waot-project/waot/internal/abi"
-	"github.com/waot-project/waot/internal/meta"
+	"bytes"
+	"slices"
+
+	"github.com/waot-project/waot/internal/image"
 )
 
 // memoryImage is what a memory holds at first: the static data segments of a module, in a
 // file that each instance maps copy-on-write. Pages that are never written exist once, and an
-// instance pays for those it touches.
+// instance pays for those it touches. Where there is no file, fd is -1, and instances copy the pieces.
 type memoryImage struct {
-	fd           int
-	offset, size uintptr // of the image in the file, in bytes: multiples of the page size
+	fd        int
+	offset    uintptr // of the image in the file, in bytes
+	low, size uintptr // of the image in the memory: multiples of the page size
+	pieces    image.Memory
 }
 
-// minMemoryImage is the size in bytes below which copying is cheaper than a mapping.
-const minMemoryImage = 16 << 10
-
-// memoryImageSizes returns the sizes of the images of a module's memories, in bytes, nil where images do not pay.
-func memoryImageSizes(m *meta.Module) []uintptr {
-	sizes := make([]uintptr, len(m.Memories))
-	bytes := uintptr(0)
-	for i := range m.Datas {
-		d := &m.Datas[i]
-		sizes[d.Memory] = max(sizes[d.Memory], alignUp(uintptr(d.Offset)+uintptr(d.Len), pageSize))
-		bytes += uintptr(d.Len)
+// makeMemoryImages makes the images of the module's memories; share says whether that may be memfds.
+func (m *Module) makeMemoryImages(memories []image.Memory, share bool) {
+	m.images = make([]memoryImage, len(memories))
+	for i, pieces := range memories {
+		low, high := pieces.Extent(pageSize)
+		x := &m.images[i]
+		*x = memoryImage{fd: -1, low: uintptr(low), size: uintptr(high - low), pieces: pieces}
+		if share && x.size > 0 {
+			x.share()
+		}
+		x.keep()
 	}
-	if bytes < minMemoryImage {
-		return nil
-	}
-	return sizes
 }
 
-// makeMemoryImages makes the images of the module's memories, where that pays and the system
-// has memfds. They are all or none: the init function copies what is in none.
-func (m *Module) makeMemoryImages(rodata []byte) {
-	sizes := memoryImageSizes(m.meta)
-	if sizes == nil {
+// share moves the pieces to a memfd if the system allows it.
+func (x *memoryImage) share() {
+	fd, err := memfd(x.size)
+	if err != nil {
 		return
 	}
-	images := make([]memoryImage, len(sizes))
-	for i := range images {
-		images[i] = memoryImage{-1, 0, sizes[i]}
-	}
-	for i := range images {
-		if images[i].size == 0 {
-			continue
-		}
-		fd, err := memfd(images[i].size)
-		if err != nil {
-			closeImages(images)
-			return
-		}
-		images[i].fd = fd
-	}
-	for i := range m.meta.Datas {
-		d := &m.meta.Datas[i]
-		if writeAt(images[d.Memory].fd, rodata[d.Rodata:d.Rodata+d.Len], uintptr(d.Offset)) != nil {
-			closeImages(images)
+	for _, p := range x.pieces {
+		if writeAt(fd, p.Data, uintptr(p.Offset)-x.low) != nil {
+			closeFile(fd)
 			return
 		}
 	}
-	m.images = images
+	x.fd, x.pieces = fd, nil
+}
+
+// keep copies the pieces, if they are not in a memfd.
+func (x *memoryImage) keep() {
+	x.pieces = slices.Clone(x.pieces)
+	for i := range x.pieces {
+		x.pieces[i].Data = bytes.Clone(x.pieces[i].Data)
+	}
 }
 
 func closeImages(images []memoryImage) {
@@ -71,19 +62,18 @@ func closeImages(images []memoryImage) {
 	}
 }
 
-// mapImages maps the images into the instance's memories, and tells the init function that
-// they are there; in a module from a file, the instance data says so already.
+// mapImages maps the images into the instance's memories. The init function knows nothing of them.
 func (i *Instance) mapImages() error {
 	for n := range i.module.images {
-		if x := &i.module.images[n]; x.fd >= 0 {
-			if err := placeFile(i.memories[n].base, x.size, protRW, false, x.fd, x.offset); err != nil {
+		x := &i.module.images[n]
+		if x.fd >= 0 {
+			if err := placeFile(i.memories[n].base+x.low, x.size, protRW, false, x.fd, x.offset); err != nil {
 				return err
 			}
+			continue
 		}
-	}
-	if i.module.images != nil {
-		for n := range i.module.meta.Datas {
-			store64(i.data+uintptr(i.module.meta.Datas[n].Pair)+abi.SegmentLength, 0)
+		for _, p := range x.pieces {
+			copy(bytesAt(i.memories[n].base+uintptr(p.Offset), uintptr(len(p.Data))), p.Data)
 		}
 	}
 	return nil

@@ -4,12 +4,14 @@ package inproc_test
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
 
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
+	"github.com/waot-project/waot/internal/link"
 	"github.com/waot-project/waot/internal/meta"
 )
 
@@ -44,19 +46,25 @@ func constant(at int) []byte {
 
 // Static segments are mapped, the others copied, and instances do not see each other.
 func TestMemoryImage(t *testing.T) {
+	for _, far := range []int{90_000, 230_000} { // where the mapping has many zeros; where nothing is mapped
+		testMemoryImage(t, far)
+	}
+}
+
+func testMemoryImage(t *testing.T, far int) {
 	long := bytes.Repeat([]byte("0123456789abcdef"), 2000)
 	wasm := dataModule(
 		activeAt(constant(100), long),
 		activeAt(constant(40), []byte("before and over the first of it, which begins at one hundred")),
 		activeAt(constant(4096), []byte("over")),
-		activeAt(constant(150_000), []byte("far away")),
+		activeAt(constant(far), []byte("far away")),
 		activeAt([]byte{0x23, 0}, []byte("dynamic")), // global.get 0: 4098
 		activeAt(constant(4100), []byte("last")))
 	want := make([]byte, 4<<16)
 	copy(want[100:], long)
 	copy(want[40:], "before and over the first of it, which begins at one hundred")
 	copy(want[4096:], "over")
-	copy(want[150_000:], "far away")
+	copy(want[far:], "far away")
 	copy(want[4098:], "dynamic")
 	copy(want[4100:], "last")
 	r, err := compile.Module(wasm, compile.Options{OptLevel: opt.O1})
@@ -71,15 +79,20 @@ func TestMemoryImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, load := range loaders {
-		t.Run(name, func(t *testing.T) { checkMemoryImage(t, load(t, img), want) })
+		t.Run(fmt.Sprint(name, far), func(t *testing.T) { checkMemoryImage(t, load(t, img), want) })
+	}
+	if mapped := far < 100_000; mapped != (img.Memories != nil) || mapped != (len(img.Rodata) < 100) || mapped != (img.Meta.Datas == nil) {
+		t.Errorf("%d bytes of constants are left, and %d static segments", len(img.Rodata), len(img.Meta.Datas))
 	}
 	// A damaged list is refused.
-	bad := *img.Meta
+	bad := *r.Meta
 	bad.Datas = append([]meta.Data(nil), bad.Datas...)
 	bad.Datas[0].Rodata = 1 << 30
-	broken := *img
-	broken.Meta = &bad
-	if _, err := inproc.Load(&broken); err == nil {
+	broken, err := link.Image(r.Object, &bad, link.Host{})
+	if err == nil {
+		_, err = inproc.Load(broken)
+	}
+	if err == nil {
 		t.Error("segment outside of the constants accepted")
 	}
 }

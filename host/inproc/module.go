@@ -1,13 +1,13 @@
 package inproc
 
 import (
-	"fmt"
+	"bytes"
 	"slices"
 	"sync/atomic"
 
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/image"
 	"github.com/waot-project/waot/internal/meta"
-	"github.com/waot-project/waot/internal/reloc"
 )
 
 // Module is a linked image, ready to be mapped any number of times, in any store.
@@ -17,18 +17,18 @@ type Module struct {
 	// sites returns the metadata with the tables of traps, calls and stack maps: meta, but for a module from a file,
 	// which reads them when they are first needed.
 	sites func() *meta.Module
-	// addresses and importWords are the relocations that depend on the address or the store.
-	addresses   []address
-	importWords []importWord
-	// offsets of the sections in the linked image, multiples of granule; sizes of
+	// addresses and importWords are the words that depend on the address or the store: see Image.
+	addresses   []uint64
+	importWords []image.ImportWord
+	// offsets of the sections in the image, multiples of the page size; sizes of
 	// their contents; size of the whole.
 	offset, length [numSections]uintptr
 	size           uintptr
-	// fd is a file with the linked image, a memfd or one of OpenFile, or -1: then linked is its bytes. inFile are
+	// fd is a file with the sections, a memfd or one of OpenFile, or -1: then linked is their bytes. inFile are
 	// the offsets of the sections in the file.
 	fd     int
 	inFile [numSections]uintptr
-	linked []byte
+	linked [numSections][]byte
 	closed atomic.Bool
 
 	// images are those of the memories, or nil; without a file for those that have none.
@@ -40,48 +40,49 @@ type Module struct {
 	exports  map[string]uint32
 }
 
-// address is a word of the instance data with the address of something in the image.
-type address struct {
-	at     uint32 // offset of the word in the instance data
-	target uint32 // in the linked image
-}
-
-// importWord is a word of the instance data with the address of an imported function's descriptor, and an addend.
-type importWord struct {
-	at, n  uint32 // offset of the word in the instance data; index of the function
-	addend int64
-}
-
-// Load checks and links an image. The errors are *ImageError, *CPUError,
+// Load checks an image and makes it ready to be mapped. It copies what it needs: the caller may change the bytes afterwards, but not
+// Meta and the tables of words. The errors are *ImageError, *CPUError,
 // *SystemError and ErrUnsupported.
 func Load(img *Image) (*Module, error) { return load(img, true) }
 
 // load is Load; share says whether a memfd may be used.
 func load(img *Image, share bool) (*Module, error) {
-	m, err := newModule(img)
-	if err != nil {
-		return nil, err
-	}
-	if share {
-		m.share()
-		m.makeMemoryImages(img.Rodata)
-	}
-	return m, nil
-}
-
-// newModule checks and links an image, whose bytes the module has by itself.
-func newModule(img *Image) (*Module, error) {
 	if err := process.start(); err != nil {
 		return nil, err
 	}
-	if err := img.validate(); err != nil {
+	if err := img.Check(); err != nil {
 		return nil, err
 	}
 	m := &Module{fd: -1, sites: func() *meta.Module { return img.Meta }}
-	if err := m.describe(img.Meta); err != nil {
+	if err := m.take(img); err != nil {
 		return nil, err
 	}
-	return m, m.link(img)
+	for s := range numSections {
+		m.linked[s] = img.Section(s)
+	}
+	if share {
+		m.share()
+	}
+	if m.fd < 0 {
+		for s := range numSections {
+			m.linked[s] = bytes.Clone(m.linked[s])
+		}
+	}
+	m.makeMemoryImages(img.Memories, share)
+	return m, nil
+}
+
+// take takes over an image, which is valid, but for its bytes.
+func (m *Module) take(img *Image) error {
+	if err := forThisMachine(img); err != nil {
+		return err
+	}
+	for s := range numSections {
+		m.offset[s], m.length[s] = uintptr(img.Address[s]), uintptr(len(img.Section(s)))
+	}
+	m.size = uintptr(img.Size())
+	m.addresses, m.importWords = img.Addresses, img.Imports
+	return m.describe(img.Meta)
 }
 
 // describe takes over the metadata, which are valid.
@@ -98,55 +99,14 @@ func (m *Module) describe(d *meta.Module) error {
 	return nil
 }
 
-// layOut places the sections, whose lengths are known, in the linked image.
-func (m *Module) layOut() {
-	for s := range numSections {
-		m.offset[s] = m.size
-		m.size = alignUp(m.size+m.length[s], granule)
-	}
-}
-
-// link lays out the sections and resolves what does not depend on the address.
-func (m *Module) link(img *Image) error {
-	for s := range numSections {
-		m.length[s] = uintptr(img.size(s))
-	}
-	m.layOut()
-	m.linked = make([]byte, m.size)
-	for s, b := range [numSections][]byte{img.Text, img.Rodata, img.Data} {
-		copy(m.linked[m.offset[s]:], b)
-	}
-	for i := m.length[Text]; i%pageSize != 0; i++ {
-		m.linked[i] = filler // the rest of the last executable page
-	}
-	for i := range img.Relocs {
-		r := &img.Relocs[i]
-		if r.IsImport {
-			m.importWords = append(m.importWords, importWord{r.Offset, r.Import, r.Addend})
-			continue
-		}
-		if r.Kind == reloc.Abs64 { // validate keeps the target within its section
-			m.addresses = append(m.addresses, address{r.Offset, uint32(int64(m.offset[r.In]) + int64(r.TargetOffset) + r.Addend)})
-			continue
-		}
-		at := m.offset[r.Section] + uintptr(r.Offset)
-		target := uint64(m.offset[r.In]) + uint64(r.TargetOffset) + uint64(r.Addend)
-		if !r.Kind.Apply(m.linked[at:], target, uint64(at)) { // the start of the image will be at a multiple of granule
-			return &ImageError{fmt.Sprintf("relocation at %d+%#x: the value does not fit", r.Section, r.Offset)}
-		}
-	}
-	return nil
-}
-
-// share moves the linked image to a memfd if the system allows it.
+// share moves the sections to a memfd if the system allows it.
 func (m *Module) share() {
-	fd, err := memfd(m.size)
+	fd, err := memfd(alignUp(m.size, pageSize))
 	if err != nil {
 		return
 	}
 	for s := range numSections {
-		at, n := m.offset[s], alignUp(m.length[s], pageSize)
-		if err := writeAt(fd, m.linked[at:at+n], at); err != nil {
+		if err := writeAt(fd, m.linked[s], m.offset[s]); err != nil {
 			closeFile(fd)
 			return
 		}
@@ -155,7 +115,7 @@ func (m *Module) share() {
 		closeFile(fd)
 		return
 	}
-	m.fd, m.inFile, m.linked = fd, m.offset, nil
+	m.fd, m.inFile, m.linked = fd, m.offset, [numSections][]byte{}
 }
 
 // tryMap finds out whether the system lets a page of the file be mapped executable.
@@ -189,7 +149,7 @@ func (m *Module) mapAt(at uintptr) error {
 		if err := place(to, n, protRW); err != nil {
 			return err
 		}
-		copy(bytesAt(to, n), m.linked[m.offset[s]:])
+		copy(bytesAt(to, n), m.linked[s])
 		if s == Text {
 			flushCode(to, n)
 		}
@@ -216,7 +176,7 @@ func (m *Module) Close() {
 		closeFile(m.fd)
 	}
 	closeImages(m.images)
-	m.linked = nil
+	m.linked = [numSections][]byte{}
 }
 
 // funcAt returns the index of the function whose code contains offset of the text.

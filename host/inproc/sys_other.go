@@ -2,10 +2,7 @@
 
 package inproc
 
-import (
-	"github.com/waot-project/waot/internal/abi"
-	"github.com/waot-project/waot/internal/reloc"
-)
+import "github.com/waot-project/waot/internal/abi"
 
 // Where native code cannot run, NewStore and Load fail before any of these is
 // reached; they let the rest of the package compile.
@@ -22,14 +19,12 @@ const (
 	saveArea      = 0
 	numSaved      = 0
 	stackArgs     = 0
-	filler        = 0
 	machine       = ""
 	baselineAlias = ""
 )
 
 var (
 	convention                             = &abi.X64
-	relocTypes                             = &reloc.X64
 	levelNames                             = [...]string{"", ""}
 	codeMemmove, codeMemset, codeTableFill []byte
 )

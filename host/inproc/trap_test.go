@@ -21,7 +21,7 @@ import (
 )
 
 // trapModule has a function for each kind of trap.
-func trapModule() *Image {
+func trapParts() *parts {
 	return newBuilder().
 		memory(meta.Memory{Min: 1}).memory(meta.Memory{Min: 1, Max: 1, HasMax: true}).
 		table(meta.Table{Elem: fref, Min: 3}).
@@ -34,7 +34,15 @@ func trapModule() *Image {
 		def("double", fn(vt{i64}, vt{i64})).def("answer", fn(nil, vt{i32})).
 		def("unlisted", fn(nil, nil)).def("liesmemory", fn(nil, nil)).def("liesnull", fn(nil, nil)).
 		export("table", abi.ExternTable, 0).export("memory", abi.ExternMemory, 0).
-		image("init")
+		parts("init")
+}
+
+func trapModule() *Image {
+	img, err := trapParts().link()
+	if err != nil {
+		panic(err)
+	}
+	return img
 }
 
 // nilDereference makes Go's own fault and recovers it.

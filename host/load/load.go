@@ -1,11 +1,11 @@
-// Package load turns an object file into an image that host/inproc can run. It imports no
-// compiler, so a program that only runs existing objects links none.
+// Package load turns an object file into an image that host/inproc can run: it checks the object, and internal/link links it. It imports no
+// compiler, so a program that only runs existing objects has none.
 //
 // Place in the pipeline: between objfile and host/inproc.
 //
 // Input: an ELF file, or an objfile.Object. An object that is malformed, impossible or contradictory is refused; otherwise
 // it is trusted like a shared library, its metadata like its code.
-// Output: an inproc.Image with validated metadata.
+// Output: an image with validated metadata.
 //
 // This package is not part of the stable API and may change in any release.
 package load
@@ -16,7 +16,8 @@ import (
 	"runtime"
 	"slices"
 
-	"github.com/waot-project/waot/host/inproc"
+	"github.com/waot-project/waot/internal/image"
+	"github.com/waot-project/waot/internal/link"
 	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/objfile"
 )
@@ -26,9 +27,9 @@ type Error struct{ Reason string }
 
 func (e *Error) Error() string { return "load: " + e.Reason }
 
-// ELF reads an object file. Errors are *objfile.FormatError, *Error, *meta.DecodeError, *meta.InvalidError and
-// *meta.VersionError. The image aliases b.
-func ELF(b []byte) (*inproc.Image, error) {
+// ELF reads an object file. Errors are *objfile.FormatError, *Error, *meta.DecodeError, *meta.InvalidError,
+// *meta.VersionError and *link.Error. The image aliases b.
+func ELF(b []byte) (*image.Image, error) {
 	o, err := objfile.ReadELF(b)
 	if err != nil {
 		return nil, err
@@ -37,8 +38,8 @@ func ELF(b []byte) (*inproc.Image, error) {
 }
 
 // Object reads an object, checks it against the digests in its metadata and makes an
-// image. Errors are *Error, *meta.DecodeError, *meta.InvalidError and *meta.VersionError.
-func Object(o *objfile.Object) (*inproc.Image, error) {
+// image. Errors are *Error, *link.Error, *meta.DecodeError, *meta.InvalidError and *meta.VersionError.
+func Object(o *objfile.Object) (*image.Image, error) {
 	if err := o.Validate(); err != nil {
 		return nil, &Error{err.Error()}
 	}
@@ -125,69 +126,25 @@ func find(o *objfile.Object, name string) (objfile.SectionIndex, error) {
 	return n, nil
 }
 
-// converter translates relocations.
-type converter struct {
-	o        *objfile.Object
-	sections map[objfile.SectionIndex]inproc.Section
-	words    *words
-	img      *inproc.Image
-}
-
 // Image makes an image of an object and its metadata, both of which must be valid (as
-// Object and the compiler's results are). The image aliases both.
-func Image(o *objfile.Object, m *meta.Module) (*inproc.Image, error) {
-	c := &converter{o: o, img: &inproc.Image{Meta: m},
-		sections: make(map[objfile.SectionIndex]inproc.Section)}
-	parts := []struct {
-		name string
-		in   inproc.Section
-		to   *[]byte
-	}{{".text", inproc.Text, &c.img.Text}, {".rodata", inproc.Rodata, &c.img.Rodata}, {".data", inproc.Data, &c.img.Data}}
-	for _, p := range parts {
-		n, err := find(o, p.name)
+// Object and the compiler's results are). The image aliases both. Errors are *Error and *link.Error.
+func Image(o *objfile.Object, m *meta.Module) (*image.Image, error) {
+	for _, name := range []string{".text", ".rodata", ".data"} {
+		n, err := find(o, name)
 		if err != nil {
 			return nil, err
 		}
-		c.sections[n] = p.in
-		*p.to = o.Sections[n].Data
 		if o.Sections[n].Kind != objfile.Progbits || uint64(len(o.Sections[n].Data)) > math.MaxInt32 {
-			return nil, &Error{fmt.Sprintf("section %s", p.name)}
+			return nil, &Error{fmt.Sprintf("section %s", name)}
 		}
 	}
 	relro, err := find(o, sectionRelro)
 	if err != nil {
 		return nil, err
 	}
-	if c.words, err = compareWords(o, m, o.Section(".data"), &o.Sections[relro]); err != nil {
+	w, err := compareWords(o, m, o.Section(".data"), &o.Sections[relro])
+	if err != nil {
 		return nil, err
 	}
-	for _, p := range parts {
-		s := &o.Sections[o.SectionIndex(p.name)]
-		for i := range s.Relocs {
-			if err := c.reloc(p.in, s, &s.Relocs[i]); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return c.img, nil
-}
-
-func (c *converter) reloc(in inproc.Section, s *objfile.Section, r *objfile.Reloc) error {
-	bad := func(why string) error {
-		return &Error{fmt.Sprintf("relocation at %s+%#x: %s", s.Name, r.Offset, why)}
-	}
-	if in == inproc.Data && c.words.filled[r.Offset/8] { // a relocation of a whole word, which compareWords has checked
-		return nil
-	}
-	out := inproc.Reloc{Section: in, Offset: uint32(r.Offset), Kind: r.Kind, Addend: r.Addend}
-	sym := &c.o.Symbols[r.Symbol]
-	if n, ok := c.words.imports[r.Symbol]; ok {
-		out.IsImport, out.Import = true, n
-	} else if to, ok := c.sections[sym.Section]; ok && sym.Binding == objfile.Local {
-		out.In, out.TargetOffset = to, uint32(sym.Value)
-	} else {
-		return bad(fmt.Sprintf("symbol %q stands for nothing known", sym.Name))
-	}
-	c.img.Relocs = append(c.img.Relocs, out)
-	return nil
+	return link.Image(o, m, link.Host{Filled: w.filled, Imports: w.imports})
 }

@@ -34,10 +34,18 @@ func New(img *inproc.Image) (*Module, error) {
 	return loaded(inproc.Load(img))
 }
 
-// OpenFile is New for what inproc.WriteFile has written to a file, from the offset at on. Instances map the file's bytes, which must
-// stay; the file may be closed.
-func OpenFile(f *os.File, at int64) (*Module, error) {
-	return loaded(inproc.OpenFile(f, at))
+// Bytes is New for the bytes of a file with an image, which may be changed afterwards.
+func Bytes(b []byte) (*Module, error) {
+	img, err := inproc.Parse(b)
+	if err != nil {
+		return nil, ObjectError(err)
+	}
+	return New(img)
+}
+
+// OpenFile is New for the image in a file, from the offset at on: see inproc.OpenFile.
+func OpenFile(f *os.File, at int64, known bool) (*Module, error) {
+	return loaded(inproc.OpenFile(f, at, known))
 }
 
 func loaded(mod *inproc.Module, err error) (*Module, error) {

@@ -1,7 +1,7 @@
 // Package cache keeps compiled modules in a folder, from which later processes load them without compiling.
 //
 // Place in the pipeline: around all of it. Package waot and the command ask it for a module before they compile one, and
-// give it what they have compiled. Package host/inproc defines what a module looks like in a file.
+// give it what they have compiled. Package internal/image defines what a module looks like in a file.
 //
 // Input: a key, which covers all that the code depends on (KeyOf, compile.Options.Fingerprint); an image where there is no
 // entry yet.
@@ -168,7 +168,7 @@ func (c *Cache) find(key Key) *loaded.Module {
 		return nil
 	}
 	defer e.file.Close()
-	m, err := loaded.OpenFile(e.file, entryHeaderSize)
+	m, err := loaded.OpenFile(e.file, entryHeaderSize, true)
 	if err != nil {
 		root.Remove(key.String())
 		return nil
@@ -189,7 +189,7 @@ func (c *Cache) keep(key Key, s *Source, img *inproc.Image) *loaded.Module {
 		return nil
 	}
 	defer f.Close()
-	m, err := loaded.OpenFile(f, entryHeaderSize)
+	m, err := loaded.OpenFile(f, entryHeaderSize, true)
 	if err != nil {
 		return nil
 	}

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/waot-project/waot/host/inproc"
+	"github.com/waot-project/waot/internal/image"
 )
 
 // entryHeaderSize is where the module begins in an entry, in bytes: at a multiple of all page sizes.
@@ -149,7 +149,10 @@ func (e *entry) use(root *os.Root) {
 var errTooLarge = errors.New("the entry is larger than the cache")
 
 // writeEntry makes the entry of an image, and returns its file, open for reading.
-func writeEntry(root *os.Root, key Key, s *Source, img *inproc.Image, maxBytes int64) (_ *os.File, err error) {
+func writeEntry(root *os.Root, key Key, s *Source, img *image.Image, maxBytes int64) (_ *os.File, err error) {
+	if err := img.Check(); err != nil {
+		return nil, err
+	}
 	var b [12]byte
 	rand.Read(b[:])
 	name := newPrefix + hex.EncodeToString(b[:])
@@ -167,7 +170,7 @@ func writeEntry(root *os.Root, key Key, s *Source, img *inproc.Image, maxBytes i
 	if err := lock(f); err != nil {
 		return nil, err
 	}
-	if err := inproc.WriteFile(f, entryHeaderSize, img); err != nil {
+	if _, err := f.WriteAt(image.Append(nil, img), entryHeaderSize); err != nil {
 		return nil, err
 	}
 	st, err := f.Stat()

@@ -139,8 +139,9 @@ func (l *linker) property() []byte {
 // copySections puts the contents of the sections into the file and resolves what they refer to.
 func (l *linker) copySections(file []byte) (err error) {
 	text := &l.outs[outText]
-	for at := uint64(0); at < text.size; at++ {
-		file[text.offset+at] = l.machine.filler[at%uint64(len(l.machine.filler))]
+	end := min(alignUp(text.offset+text.size, filePage), uint64(len(file))) // of the last page with code
+	for at := text.offset; at < end; at++ {
+		file[at] = l.machine.filler[(at-text.offset)%uint64(len(l.machine.filler))]
 	}
 	l.eachLive(func(i, n int, p *placed) {
 		o := &l.outs[p.out]
@@ -154,6 +155,9 @@ func (l *linker) copySections(file []byte) (err error) {
 		address := l.address(int32(i), int32(n))
 		for k := range s.Relocs {
 			r := &s.Relocs[k]
+			if l.leaves(n, r) {
+				continue
+			}
 			to, _ := l.target(i, r.Symbol)
 			if !r.Apply(data, address, l.value(to)) && err == nil {
 				err = &Error{l.inputs[i].Name, fmt.Sprintf("section %q: what the field at %#x refers to is too far away", s.Name, r.Offset)}

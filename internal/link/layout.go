@@ -1,7 +1,6 @@
 package link
 
 import (
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,14 +16,16 @@ type machine struct {
 	page uint64
 	// filler is what lies between functions.
 	filler []byte
+	// relocs are the kinds of relocation.
+	relocs *reloc.Types
 }
 
 var machines = map[objfile.Machine]*machine{
-	objfile.X86_64:  {page: 4 << 10, filler: []byte{0xcc}},        // int3
-	objfile.AArch64: {page: 64 << 10, filler: []byte{0, 0, 0, 0}}, // udf #0
+	objfile.X86_64:  {page: 4 << 10, filler: []byte{0xcc}, relocs: &reloc.X64},        // int3
+	objfile.AArch64: {page: 64 << 10, filler: []byte{0, 0, 0, 0}, relocs: &reloc.A64}, // udf #0
 }
 
-// filePage is the alignment of segments in the file: the smallest page size.
+// filePage is the alignment of segments in the file of a program: the smallest page size.
 const filePage = 4 << 10
 
 // A segment is a range of memory with one protection.
@@ -123,13 +124,17 @@ func (l *linker) contents(i, n int) *objfile.Section {
 	return s
 }
 
+// programSegments are the segments of a program, in order.
+var programSegments = []int{segConst, segText, segRelro, segData}
+
 // layout gives each section its place in the file and in memory.
 func (l *linker) layout() error {
-	l.outs = outSections
 	if err := l.fillSections(); err != nil {
 		return err
 	}
-	l.place()
+	l.makeSections()
+	place := func() { l.place(programSegments, uint64(ehSize+phSize*len(l.headers)), filePage) }
+	place()
 	words, err := l.relativeWords()
 	if err != nil {
 		return err
@@ -137,7 +142,7 @@ func (l *linker) layout() error {
 	// How long the list is depends on distances within segments only, which the second placing does not change.
 	relr := &l.outs[outRelr]
 	relr.size = uint64(len(encodeRelr(words)))
-	l.place()
+	place()
 	if words, err = l.relativeWords(); err != nil {
 		return err
 	}
@@ -148,8 +153,9 @@ func (l *linker) layout() error {
 	return nil
 }
 
-// fillSections puts the sections of the inputs one behind the other, and makes those that the linker itself contributes.
+// fillSections puts the sections of the inputs one behind the other.
 func (l *linker) fillSections() (err error) {
+	l.outs = outSections
 	l.eachLive(func(i, n int, p *placed) {
 		s := l.contents(i, n)
 		out, ok := outOf(s)
@@ -163,9 +169,11 @@ func (l *linker) fillSections() (err error) {
 		o.align = max(o.align, align)
 		o.size = p.offset + s.Bytes()
 	})
-	if err != nil {
-		return err
-	}
+	return err
+}
+
+// makeSections makes the sections that the linker itself contributes to a program.
+func (l *linker) makeSections() {
 	l.outs[outProperty].made = l.property()
 	l.outs[outDynsym].made = make([]byte, symSize) // the null symbol
 	l.outs[outDynstr].made = []byte{0}
@@ -176,29 +184,29 @@ func (l *linker) fillSections() (err error) {
 		}
 	}
 	l.headers = l.programHeaders()
-	return nil
 }
 
-// place gives segments and sections their addresses. In the file each segment begins at a multiple of filePage; in memory at
-// the next page of its own that agrees with that.
-func (l *linker) place() {
-	page := l.machine.page
+// place gives segments, in this order, and their sections addresses. The first segment begins with so many bytes of headers. In the file
+// the others begin at multiples of filePage; in memory at the next page of their own that agrees with that.
+func (l *linker) place(segments []int, headers, filePage uint64) {
+	page := max(l.machine.page, filePage)
 	for n := range l.outs {
 		page = max(page, l.outs[n].align)
 	}
-	offset := uint64(ehSize + phSize*len(l.headers))
-	address := offset
+	offset, address := headers, headers
 	l.segments = [numSegments]segment{}
-	n := 0
-	for seg := range l.segments {
+	for i, seg := range segments {
 		s := &l.segments[seg]
-		if seg > 0 {
+		if i > 0 {
 			offset = alignUp(offset, filePage)
 			address = alignUp(address, page) + offset%page
 			s.offset, s.address = offset, address
 		}
-		for ; n < numOuts && outSections[n].segment == seg; n++ {
+		for n := range l.outs {
 			o := &l.outs[n]
+			if o.segment != seg {
+				continue
+			}
 			address = alignUp(address, max(o.align, 1))
 			o.address, o.offset = address, s.offset+address-s.address
 			address += o.size
@@ -248,7 +256,7 @@ func (l *linker) value(r symbolRef) uint64 {
 func (l *linker) relativeWords() (words [numSegments][]uint64, err error) {
 	l.eachLive(func(i, n int, p *placed) {
 		for _, r := range l.contents(i, n).Relocs {
-			if r.Kind != reloc.Abs64 {
+			if r.Kind != reloc.Abs64 || l.leaves(n, &r) {
 				continue
 			}
 			at := l.address(int32(i), int32(n)) + r.Offset
@@ -265,29 +273,11 @@ func (l *linker) relativeWords() (words [numSegments][]uint64, err error) {
 	return words, err
 }
 
-// encodeRelr encodes lists of addresses as .relr.dyn has them: the address of a word, then bit maps (odd) of which of the
-// next 63 words are meant, too, and so on. Each list begins with an address.
+// encodeRelr encodes lists of addresses as .relr.dyn has them.
 func encodeRelr(lists [numSegments][]uint64) []byte {
-	const word, bits = 8, 63
 	b := []byte{}
 	for _, words := range lists {
-		for len(words) > 0 {
-			b = binary.LittleEndian.AppendUint64(b, words[0])
-			next := words[0] + word // the first word of the next bit map
-			words = words[1:]
-			for {
-				bitmap := uint64(0)
-				for len(words) > 0 && words[0]-next < bits*word {
-					bitmap |= 2 << ((words[0] - next) / word)
-					words = words[1:]
-				}
-				if bitmap == 0 {
-					break
-				}
-				b = binary.LittleEndian.AppendUint64(b, bitmap|1)
-				next += bits * word
-			}
-		}
+		b = reloc.AppendRelr(b, words)
 	}
 	return b
 }

@@ -1,13 +1,15 @@
-// Package link makes executables of objects: static, position-independent ELF files that the kernel starts without a dynamic
-// loader. It is a linker for the objects that this compiler writes and for the C runtime beside them, not for any others.
+// Package link makes executables of objects, static, position-independent ELF files that the kernel starts without a dynamic
+// loader, and images, which hosts map. It is a linker for the objects that this compiler writes and for the C runtime beside them, not
+// for any others.
 //
-// Place in the pipeline: after the module driver, which makes the program's object. internal/cruntime has the other one.
+// Place in the pipeline: after the module driver, which makes the program's object. internal/cruntime has the other one. host/load has images
+// made.
 //
-// Input: objects, which this package checks, and the name of the symbol where the program begins.
-// Output: the bytes of an ELF file. The same input gives the same bytes.
+// Input: objects, which this package checks, and the name of the symbol where the program begins; for an image one object.
+// Output: the bytes of an ELF file, or an image. The same input gives the same bytes.
 //
-// Sections that nothing refers to are left out. Words that hold addresses are listed in .relr.dyn; the program's own start
-// adds to them where it was loaded.
+// Sections that nothing refers to are left out. Words that hold addresses are listed, in .relr.dyn or in the image; the program's own
+// start, or the host, adds to them where it was loaded.
 //
 // This package is not part of the stable API and may change in any release.
 package link
@@ -102,7 +104,13 @@ type linker struct {
 	headers  []programHeader
 	page     uint64 // alignment of segments in memory, in bytes
 	fileSize uint64 // without symbol table and section headers
+
+	// later reports whether something else resolves a relocation of section n, of the only input; nil if nothing does.
+	later func(n int, r *objfile.Reloc) bool
 }
+
+// leaves reports whether a relocation of section n is not the linker's.
+func (l *linker) leaves(n int, r *objfile.Reloc) bool { return l.later != nil && l.later(n, r) }
 
 // Executable links objects of one machine into a program and appends the file to dst. Errors are *Error and *MissingError.
 func Executable(dst []byte, inputs []Input, opt Options) ([]byte, error) {

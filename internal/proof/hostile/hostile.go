@@ -9,6 +9,7 @@ package hostile
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"runtime"
@@ -19,6 +20,7 @@ import (
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/image"
 	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/objfile"
 	"github.com/waot-project/waot/wasmfront"
@@ -146,11 +148,15 @@ func Link(img *inproc.Image) (ok bool, err error) {
 
 // Bounds says what of an image is where nothing is.
 func Bounds(img *inproc.Image) error {
-	size := func(s inproc.Section) uint64 { return uint64(len([][]byte{img.Text, img.Rodata, img.Data}[s])) }
-	for i := range img.Relocs {
-		r := &img.Relocs[i]
-		if uint64(r.Offset)+r.Kind.Width() > size(r.Section) || !r.IsImport && uint64(r.TargetOffset) > size(r.In) {
-			return fmt.Errorf("relocation %+v", *r)
+	size := func(s image.Section) uint64 { return uint64(len(img.Section(s))) }
+	for _, at := range img.Addresses {
+		if at+8 > size(inproc.Data) || binary.LittleEndian.Uint64(img.Data[at:]) > img.Size() {
+			return fmt.Errorf("address at %#x", at)
+		}
+	}
+	for _, w := range img.Imports {
+		if uint64(w.At)+8 > size(inproc.Data) || int(w.Func) >= len(img.Meta.Funcs) {
+			return fmt.Errorf("address of an import: %+v", w)
 		}
 	}
 	m := img.Meta
