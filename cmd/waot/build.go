@@ -52,11 +52,12 @@ func compileFlags() []cli.Flag {
 func buildCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "build",
-		Usage:     "compile a module to an object file or an executable",
-		UsageText: "waot build MODULE -o OUT.o|OUT [OPTIONS]",
-		Description: `Writes a relocatable ELF object with native code or, if the name of the output does
-not end in .o, a static executable of a WASI program. The output is complete or not
-there at all.
+		Usage:     "compile a module to an object file, an image or an executable",
+		UsageText: "waot build MODULE -o OUT.o|OUT.img|OUT [OPTIONS]",
+		Description: `Writes a relocatable ELF object with native code, an image that waot run and Go
+programs map without linking it, or, if the name of the output ends neither in .o nor
+in .img, a static executable of a WASI program. The output is complete or not there
+at all.
 
 An executable reaches only what --dir, --env and --inherit-env give it, beside its
 arguments and standard streams. With --grants it also takes --waot-dir=HOST::GUEST
@@ -67,6 +68,7 @@ Examples:
   waot build lib.wasm -o lib.o --name lib --cpu=x86-64-v3
   waot build lib.wasm -o lib.o --target=aarch64-linux
   waot build lib.wasm -o lib.o --header lib.h
+  waot build app.wasm -o app.img
   waot build app.wasm -o app.o --sign key.pem
   waot build app.wasm -o app.o --json
   waot build app.wasm -o app --dir .::/ --inherit-env
@@ -75,9 +77,9 @@ Keys for --sign are PEM files as openssl makes them:
   openssl genpkey -algorithm ed25519 -out key.pem
   openssl pkey -in key.pem -pubout -out public.pem`,
 		Flags: append([]cli.Flag{
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "the object (`OUT`.o) or executable to write"},
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "the object (`OUT`.o), image (OUT.img) or executable to write"},
 			targetFlag(),
-			&cli.StringFlag{Name: "sign", Usage: "sign the object with the Ed25519 private key in `KEYFILE`"},
+			&cli.StringFlag{Name: "sign", Usage: "sign the object or image with the Ed25519 private key in `KEYFILE`"},
 			&cli.StringFlag{Name: "name", Aliases: []string{"prefix"}, Usage: "prefix of the object's symbols (default: the file's name)"},
 			&cli.StringFlag{Name: "header", Usage: "write a C header for the object, too, to `FILE.h`"},
 			timeoutFlag("give up after `TIME`, such as 1.5s or 2m"),
@@ -94,9 +96,13 @@ func buildAction(c *cli.Context) error {
 	}
 	out := c.String("output")
 	if out == "" {
-		return usagef("build: no output given: -o OUT.o, or -o OUT for an executable")
+		return usagef("build: no output given: -o OUT.o, -o OUT.img, or -o OUT for an executable")
 	}
-	grants, err := readGrants(c, out)
+	kind := kindOf(out)
+	if err := checkOutput(c, out, kind); err != nil {
+		return err
+	}
+	grants, err := readGrants(c)
 	if err != nil {
 		return err
 	}
@@ -127,7 +133,9 @@ func buildAction(c *cli.Context) error {
 	mode := os.FileMode(0o666)
 	switch {
 	case err != nil:
-	case grants != nil:
+	case kind == outImage:
+		object, err = art.imageFile()
+	case kind == outExecutable:
 		mode, grants.Prefix = 0o777, art.prefix
 		object, err = program.Link(art.result.Object, art.result.Meta, grants)
 	default:
@@ -165,10 +173,6 @@ func buildAction(c *cli.Context) error {
 	if c.Bool("json") {
 		writeJSON(c.App.Writer, r)
 		return nil
-	}
-	kind := "object"
-	if grants != nil {
-		kind = "executable"
 	}
 	printf(c, "%s: %d functions, %d bytes of code, %s of %d bytes, compiled in %s%s\n",
 		out, r.Functions, r.CodeBytes, kind, r.ObjectBytes, took.Round(time.Millisecond), signed)

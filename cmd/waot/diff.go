@@ -188,7 +188,7 @@ func ourSide(c *cli.Context, file string, cfg wasirun.Options) error {
 	if err != nil {
 		return err
 	}
-	img, err := loadPortable(b)
+	img, err := loadCompiled(b)
 	if err != nil {
 		return inFile(file, err)
 	}

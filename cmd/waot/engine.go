@@ -14,6 +14,8 @@ import (
 	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/host/loaded"
 	"github.com/waot-project/waot/host/sign"
+	"github.com/waot-project/waot/internal/image"
+	linker "github.com/waot-project/waot/internal/link"
 	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/objfile"
 	"github.com/waot-project/waot/wasmfront"
@@ -95,6 +97,15 @@ func (a *artifact) object() ([]byte, error) { return a.result.ELF(a.ctx) }
 // image returns what the host in this process loads.
 func (a *artifact) image() (*inproc.Image, error) { return load.Image(a.result.Object, a.result.Meta) }
 
+// imageFile returns the file of the image.
+func (a *artifact) imageFile() ([]byte, error) {
+	img, err := a.image()
+	if err != nil {
+		return nil, err
+	}
+	return image.Append(nil, img), nil
+}
+
 // load makes a module that can be instantiated.
 func (a *artifact) load() (*host.Module, error) {
 	img, err := a.image()
@@ -104,8 +115,13 @@ func (a *artifact) load() (*host.Module, error) {
 	return loadImage(img)
 }
 
-// loadObject makes an image of an object file.
-func loadObject(b []byte) (*inproc.Image, error) { return load.ELF(b) }
+// loadCompiled returns the image of an object file, or that in the file of one.
+func loadCompiled(b []byte) (*inproc.Image, error) {
+	if image.Is(b) {
+		return inproc.Parse(b)
+	}
+	return load.ELF(b)
+}
 
 // loadImage makes a module that can be instantiated.
 func loadImage(img *inproc.Image) (*host.Module, error) {
@@ -205,7 +221,7 @@ func hostProblem(p *problem, err error) bool {
 	var link *host.LinkError
 	var missing *missingError
 	var stub *stubError
-	var image *inproc.ImageError
+	var malformed *inproc.ImageError
 	var cpu *host.CPUError
 	var cancelled *host.CancelError
 	var limit *host.LimitError
@@ -214,6 +230,7 @@ func hostProblem(p *problem, err error) bool {
 	var version *meta.VersionError
 	var damage *meta.DecodeError
 	var load *load.Error
+	var unlinked *linker.Error
 	var signature *sign.Error
 	var impossible *meta.InvalidError
 	switch {
@@ -230,8 +247,8 @@ func hostProblem(p *problem, err error) bool {
 		p.Kind, p.Frames = "trap", stub.frames
 	case errors.As(err, &cpu):
 		p.Kind = "unsupported"
-	case errors.As(err, &image), errors.As(err, &object), errors.As(err, &format), errors.As(err, &version), errors.As(err, &damage), errors.As(err, &load),
-		errors.As(err, &impossible), errors.As(err, &signature):
+	case errors.As(err, &malformed), errors.As(err, &object), errors.As(err, &format), errors.As(err, &version), errors.As(err, &damage), errors.As(err, &load),
+		errors.As(err, &impossible), errors.As(err, &unlinked), errors.As(err, &signature):
 		p.Kind = "object"
 	default:
 		return false

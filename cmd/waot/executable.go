@@ -19,24 +19,57 @@ func grantFlags() []cli.Flag {
 	}
 }
 
-// readGrants reads grantFlags. It returns nil if the output is an object, which has none.
-func readGrants(c *cli.Context, out string) (*program.Options, error) {
-	if filepath.Ext(out) == ".o" {
-		for _, f := range grantFlags() {
-			if name := f.Names()[0]; c.IsSet(name) {
-				return nil, usagef("build: --%s is for executables, and %s is an object", name, out)
-			}
-		}
-		return nil, nil
+// outputKind is what build writes.
+type outputKind string
+
+// The kinds of output.
+const (
+	outObject     outputKind = "object"
+	outImage      outputKind = "image"
+	outExecutable outputKind = "executable"
+)
+
+// kindOf returns what the name of an output asks for.
+func kindOf(out string) outputKind {
+	switch filepath.Ext(out) {
+	case ".o":
+		return outObject
+	case ".img":
+		return outImage
 	}
+	return outExecutable
+}
+
+// checkOutput refuses flags that are for another kind of output.
+func checkOutput(c *cli.Context, out string, kind outputKind) error {
 	if ext := filepath.Ext(out); ext == ".wasm" || ext == ".wat" {
-		return nil, usagef("build: -o %s: is a module's name; an object is NAME.o, an executable any other name", out)
+		return usagef("build: -o %s: is a module's name; an object is NAME.o, an image NAME.img, an executable any other name", out)
 	}
-	for _, name := range []string{"sign", "header", "name"} {
+	refused := []string{"sign", "header", "name"}
+	switch kind {
+	case outImage:
+		refused = []string{"header"}
+	case outObject:
+		refused = nil
+	}
+	for _, name := range refused {
 		if c.IsSet(name) {
-			return nil, usagef("build: --%s is for objects, and %s is an executable: objects are OUT.o", name, out)
+			return usagef("build: --%s is for objects, and %s is an %s: objects are OUT.o", name, out, kind)
 		}
 	}
+	if kind == outExecutable {
+		return nil
+	}
+	for _, f := range grantFlags() {
+		if name := f.Names()[0]; c.IsSet(name) {
+			return usagef("build: --%s is for executables, and %s is an %s", name, out, kind)
+		}
+	}
+	return nil
+}
+
+// readGrants reads grantFlags.
+func readGrants(c *cli.Context) (*program.Options, error) {
 	cfg, err := programOptions(c, "")
 	if err != nil {
 		return nil, err

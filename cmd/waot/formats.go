@@ -17,6 +17,7 @@ var formats = []struct{ prefix, what string }{
 	{"BZh", "a bzip2 archive: unpack it first (bunzip2)"},
 	{"PK\x03\x04", "a zip archive: unpack it first (unzip)"},
 	{"\x7fELF", "an ELF file, not a module; waot run runs objects that waot build made"},
+	{"waotimg", "an image, not a module; waot run runs images that waot build made"},
 	{"!<arch>\n", "a library of objects, not a module: link it first (wasm-ld)"},
 	{"BC\xc0\xde", "LLVM bitcode, not a module: compile it first (llc, wasm-ld)"},
 	{"\xcf\xfa\xed\xfe", "a Mach-O file, not a module"},

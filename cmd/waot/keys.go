@@ -33,15 +33,15 @@ func signingKey(c *cli.Context) (*sign.Key, error) {
 	return k, err
 }
 
-// verified returns an object without its signature, which the key of --signed-by must have made; without that flag, the file's
+// verified returns an object or image without its signature, which the key of --signed-by must have made; without that flag, the file's
 // bytes as they are.
 func verified(c *cli.Context, file string, b []byte) ([]byte, error) {
 	k, err := readKey(c, "signed-by")
 	switch {
 	case k == nil || err != nil:
 		return b, err
-	case !isObject(b):
-		return nil, usagef("--signed-by: %s is no object; only objects are signed", file)
+	case !isCompiled(b):
+		return nil, usagef("--signed-by: %s is neither object nor image; only those are signed", file)
 	}
 	b, err = k.Verify(b)
 	return b, inFile(file, err)

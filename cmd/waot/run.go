@@ -15,16 +15,18 @@ import (
 
 	"github.com/waot-project/waot/host"
 	"github.com/waot-project/waot/host/inproc"
+	"github.com/waot-project/waot/host/loaded"
 	"github.com/waot-project/waot/host/wasirun"
 	"github.com/waot-project/waot/internal/cache"
+	"github.com/waot-project/waot/internal/image"
 	"github.com/waot-project/waot/internal/meta"
 )
 
 func runCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "run",
-		Usage:     "compile a module in memory and run it, or run an object",
-		UsageText: "waot run MODULE|OBJECT.o [OPTIONS] [-- ARGS...]",
+		Usage:     "compile a module in memory and run it, or run an object or image",
+		UsageText: "waot run MODULE|OBJECT.o|IMAGE.img [OPTIONS] [-- ARGS...]",
 		Description: `Runs a WASI preview 1 program: its standard streams are waot's, its exit status
 becomes waot's. It reaches only the directories that are given, and in these no
 files of the kernel (/proc, /sys) and no devices but /dev/null and the like. A trap
@@ -40,6 +42,7 @@ and code that runs in an emulator choose as waot build does.
 Examples:
   waot run app.wasm --dir .::/ --env LANG=C -- -v file.txt
   waot run app.o
+  waot run app.img
   waot run app.o --signed-by public.pem
   waot run lib.wasm --invoke add -- 1 -2
   waot run app.wasm --target=aarch64-linux`,
@@ -49,7 +52,7 @@ Examples:
 			&cli.StringSliceFlag{Name: "env", Usage: "set a variable of the program: `K=V`, or K for that of waot"},
 			&cli.BoolFlag{Name: "env-inherit", Usage: "give the program all variables of waot"},
 			timeoutFlag("end compiling and running after `TIME`, such as 1.5s or 2m"),
-			&cli.StringFlag{Name: "signed-by", Usage: "run the object only if the Ed25519 key in `KEYFILE` has signed it; the public key will do"},
+			&cli.StringFlag{Name: "signed-by", Usage: "run the object or image only if the Ed25519 key in `KEYFILE` has signed it; the public key will do"},
 			&cli.StringFlag{Name: "invoke", Usage: "call the exported function `NAME`"},
 			&cli.BoolFlag{Name: "stub-missing", Usage: "run without imported functions that waot does not have; a call of one traps"},
 			&cli.BoolFlag{Name: "trace-hostcalls", Usage: "tell on standard error of each call of an imported function"},
@@ -251,8 +254,8 @@ func programEnv(c *cli.Context) (env []string, err error) {
 	return append(inherited, env...), nil
 }
 
-// isObject reports whether a file is an object, not a module.
-func isObject(b []byte) bool { return bytes.HasPrefix(b, []byte("\x7fELF")) }
+// isCompiled reports whether a file is an object or an image, not a module.
+func isCompiled(b []byte) bool { return bytes.HasPrefix(b, []byte("\x7fELF")) || image.Is(b) }
 
 // programFile reads the file to run, or what --object has for it, and verifies its signature.
 func programFile(c *cli.Context, file string, opt *options) (*source, error) {
@@ -261,7 +264,7 @@ func programFile(c *cli.Context, file string, opt *options) (*source, error) {
 		if err == nil {
 			src.b, err = verified(c, file, src.b)
 		}
-		if err == nil && isObject(src.b) && opt.rewrites != nil {
+		if err == nil && isCompiled(src.b) && opt.rewrites != nil {
 			err = usagef("run: %s is compiled already:%s", file, opt.rewrites.flags)
 		}
 		return src, err
@@ -282,13 +285,33 @@ func compileFile(c *cli.Context, src *source, opt *options) (*artifact, error) {
 	return art, src.fail(err)
 }
 
-// moduleOf loads a file for this process: an object as it is, or a WebAssembly module after compiling it. With --object, the file's
+// mapped returns the module of a file that is an image, nil if it is something else, or cannot be opened.
+func mapped(file string) (*host.Module, error) {
+	if file == standardInput {
+		return nil, nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, nil
+	}
+	defer f.Close()
+	m, err := loaded.ImageFile(f)
+	return (*host.Module)(m), err
+}
+
+// moduleOf loads a file for this process: an object or image as it is, or a WebAssembly module after compiling it. With --object, the file's
 // bytes are what another waot has compiled.
 func moduleOf(c *cli.Context, file string, opt *options) (mod *host.Module, src *source, err error) {
 	var state os.FileInfo
 	var kept *cache.Cache
 	if !c.IsSet("object") && !c.IsSet("signed-by") {
 		state = moduleState(file)
+	}
+	if !c.IsSet("object") && !c.IsSet("signed-by") && opt.rewrites == nil {
+		if mod, err := mapped(file); mod != nil || err != nil {
+			src := &source{file: file}
+			return mod, src, src.fail(err)
+		}
 	}
 	if state != nil {
 		if kept, err = cacheOf(c); err != nil {
@@ -301,8 +324,8 @@ func moduleOf(c *cli.Context, file string, opt *options) (mod *host.Module, src 
 	if src, err = programFile(c, file, opt); err != nil {
 		return nil, nil, err
 	}
-	if c.IsSet("object") || isObject(src.b) {
-		img, err := loadPortable(src.b)
+	if c.IsSet("object") || isCompiled(src.b) {
+		img, err := loadCompiled(src.b)
 		if err != nil {
 			return nil, nil, src.fail(err)
 		}
@@ -320,7 +343,7 @@ func moduleOf(c *cli.Context, file string, opt *options) (mod *host.Module, src 
 
 // objectOf returns the object to run on another machine: the file's own, or that of the WebAssembly module in it.
 func objectOf(c *cli.Context, src *source, opt *options) ([]byte, error) {
-	if isObject(src.b) {
+	if isCompiled(src.b) {
 		return src.b, nil
 	}
 	art, err := compileFile(c, src, opt)

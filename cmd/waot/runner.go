@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/gob"
 	"errors"
 	"fmt"
 	"os"
@@ -18,7 +17,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/waot-project/waot/compile"
-	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/internal/emulate"
 	"github.com/waot-project/waot/objfile"
 )
@@ -137,7 +135,7 @@ func (r *runner) command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// portable returns what a runner loads: the object, or an image of it where its symbols have names that occur twice, which
+// portable returns what a runner loads: the object, or an image where its symbols have names that occur twice, which
 // keeps linkers from it, but not hosts, which go by the metadata.
 func (a *artifact) portable() ([]byte, error) {
 	b, err := a.object()
@@ -145,22 +143,7 @@ func (a *artifact) portable() ([]byte, error) {
 	if !errors.As(err, &names) {
 		return b, err
 	}
-	img, err := a.image()
-	if err != nil {
-		return nil, err
-	}
-	var out bytes.Buffer
-	err = gob.NewEncoder(&out).Encode(img)
-	return out.Bytes(), err
-}
-
-// loadPortable is portable's inverse.
-func loadPortable(b []byte) (*inproc.Image, error) {
-	if isObject(b) {
-		return loadObject(b)
-	}
-	img := &inproc.Image{}
-	return img, gob.NewDecoder(bytes.NewReader(b)).Decode(img)
+	return a.imageFile()
 }
 
 // objectFlag returns how a runner gets the object of the module that its arguments name.

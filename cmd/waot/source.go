@@ -14,7 +14,7 @@ import (
 // source is a file that has been read: a module or an object.
 type source struct {
 	file  string
-	b     []byte      // a module in the binary format, or an object
+	b     []byte      // a module in the binary format, an object or an image
 	text  *wat.Module // of a module in the text format, or nil
 	state os.FileInfo // of the file before it was read, or nil
 	made  bool        // b is the object that another process has made of the file
@@ -55,7 +55,7 @@ func sourceOf(file string, b []byte) (s *source, err error) {
 // isText reports whether a file is a module in the text format: by its name, or since it
 // begins with a parenthesis or a comment.
 func isText(file string, b []byte) bool {
-	if bytes.HasPrefix(b, []byte("\x00asm")) || isObject(b) {
+	if bytes.HasPrefix(b, []byte("\x00asm")) || isCompiled(b) {
 		return false
 	}
 	b = bytes.TrimLeft(b, " \t\r\n")

@@ -68,7 +68,7 @@ Examples:
 
 // serveSpectest executes objects for specEngine in another process.
 func serveSpectest(c *cli.Context) error {
-	return remote.Serve(&nativeengine.Engine{Image: loadPortable}, compile.HostTarget(), c.App.Reader, c.App.Writer)
+	return remote.Serve(&nativeengine.Engine{Image: loadCompiled}, compile.HostTarget(), c.App.Reader, c.App.Writer)
 }
 
 // specEngine returns the engine that the flags ask for, with what ends it.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/waot-project/waot/host/hosterr"
 	"github.com/waot-project/waot/host/inproc"
+	"github.com/waot-project/waot/internal/image"
 )
 
 // Module is code in memory, for any number of instances. It is safe for concurrent use.
@@ -34,18 +35,18 @@ func New(img *inproc.Image) (*Module, error) {
 	return loaded(inproc.Load(img))
 }
 
-// Bytes is New for the bytes of a file with an image, which may be changed afterwards.
-func Bytes(b []byte) (*Module, error) {
-	img, err := inproc.Parse(b)
-	if err != nil {
-		return nil, ObjectError(err)
-	}
-	return New(img)
+// OpenFile is New for an image in a file, from the offset at on, whose bytes are known to be undamaged: see inproc.OpenFile.
+func OpenFile(f *os.File, at int64) (*Module, error) {
+	return loaded(inproc.OpenFile(f, at, true))
 }
 
-// OpenFile is New for the image in a file, from the offset at on: see inproc.OpenFile.
-func OpenFile(f *os.File, at int64, known bool) (*Module, error) {
-	return loaded(inproc.OpenFile(f, at, known))
+// ImageFile is New for a file that is an image, which it looks through for damage. It returns nil, and no error, if the file is none.
+func ImageFile(f *os.File) (*Module, error) {
+	var head [16]byte
+	if n, _ := f.ReadAt(head[:], 0); !image.Is(head[:n]) { // errors are for who reads the file
+		return nil, nil
+	}
+	return loaded(inproc.OpenFile(f, 0, false))
 }
 
 func loaded(mod *inproc.Module, err error) (*Module, error) {

@@ -168,7 +168,7 @@ func (c *Cache) find(key Key) *loaded.Module {
 		return nil
 	}
 	defer e.file.Close()
-	m, err := loaded.OpenFile(e.file, entryHeaderSize, true)
+	m, err := loaded.OpenFile(e.file, entryHeaderSize)
 	if err != nil {
 		root.Remove(key.String())
 		return nil
@@ -189,7 +189,7 @@ func (c *Cache) keep(key Key, s *Source, img *inproc.Image) *loaded.Module {
 		return nil
 	}
 	defer f.Close()
-	m, err := loaded.OpenFile(f, entryHeaderSize, true)
+	m, err := loaded.OpenFile(f, entryHeaderSize)
 	if err != nil {
 		return nil
 	}
