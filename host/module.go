@@ -4,7 +4,6 @@ import (
 	"io"
 	"os"
 
-	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/host/loaded"
 	"github.com/waot-project/waot/host/sign"
@@ -42,11 +41,11 @@ func Load(object []byte, o *LoadOptions) (*Module, error) {
 			return nil, err
 		}
 	}
-	read := load.ELF
 	if image.Is(object) {
-		read = inproc.Parse
+		m, err := loaded.Bytes(object)
+		return (*Module)(m), err
 	}
-	img, err := read(object)
+	img, err := load.ELF(object)
 	if err != nil {
 		return nil, loaded.ObjectError(err)
 	}

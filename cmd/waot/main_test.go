@@ -112,6 +112,7 @@ var files = map[string]string{
 	"truncated":     "\x00asm\x01\x00\x00",
 	"text.txt":      "(module)",
 	"elf.o":         "\x7fELF nonsense",
+	"other.img":     "waotimg1" + strings.Repeat("of another version", 100),
 	"pass.json":     sumScript(5),
 	"fail.json":     sumScript(6),
 	"module.0.wasm": "", // lib.wasm, see setUp
@@ -205,6 +206,11 @@ var cases = []struct {
 	{"build-executable", []string{"build", "lib.wasm", "-o", "lib"}},
 	{"build-executable-header", []string{"build", "exit.wasm", "-o", "exit", "--header", "exit.h"}},
 	{"build-over-module", []string{"build", "exit.wasm", "-o", "exit.wasm"}},
+	{"build-image", []string{"build", "lib.wasm", "-o", "lib.img", "--json"}},
+	{"build-image-header", []string{"build", "lib.wasm", "-o", "lib.img", "--header", "lib.h"}},
+	{"build-image-grant", []string{"build", "exit.wasm", "-o", "exit.img", "--dir", "."}},
+	{"build-of-image", []string{"build", "other.img", "-o", "other.o"}},
+	{"run-image-damaged", []string{"run", "other.img"}},
 	{"build-object-grant", []string{"build", "exit.wasm", "-o", "exit.o", "--dir", "."}},
 	{"build-aarch64", []string{"build", "lib.wasm", "-o", "lib.o", "--target=aarch64-linux"}},
 	{"build-target", []string{"build", "lib.wasm", "-o", "lib.o", "--target=vax"}},
@@ -444,25 +450,31 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestObject builds an object, runs it, and runs damaged ones.
+// TestObject builds an object and an image, runs them, and runs damaged ones.
 func TestObject(t *testing.T) {
+	for _, ext := range []string{".o", ".img"} {
+		t.Run(ext, func(t *testing.T) { testObject(t, ext) })
+	}
+}
+
+func testObject(t *testing.T, ext string) {
 	setUp(t)
-	if status, _, stderr := execute("build", "lib.wasm", "-o", "lib.o"); status != 0 {
+	if status, _, stderr := execute("build", "lib.wasm", "-o", "lib"+ext); status != 0 {
 		t.Fatal(stderr)
 	}
-	status, stdout, stderr := execute("run", "lib.o", "--invoke", "add", "1", "2")
+	status, stdout, stderr := execute("run", "lib"+ext, "--invoke", "add", "1", "2")
 	if status != 0 || stdout != "i32:3\n" {
 		t.Errorf("status %d, %q %q", status, stdout, stderr)
 	}
-	b, err := os.ReadFile("lib.o")
+	b, err := os.ReadFile("lib" + ext)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, cut := range []int{4, 63, 64, len(b) / 2, len(b) - 1} {
-		if err := os.WriteFile("cut.o", b[:cut], 0o666); err != nil {
+	for _, cut := range []int{4, 15, 63, 64, len(b) / 2, len(b) - 1} {
+		if err := os.WriteFile("cut"+ext, b[:cut], 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if status, _, stderr := execute("run", "cut.o", "--invoke", "add", "1", "2"); status != 1 || strings.Count(stderr, "\n") != 1 {
+		if status, _, stderr := execute("run", "cut"+ext, "--invoke", "add", "1", "2"); status != 1 || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%d bytes: status %d, %q", cut, status, stderr)
 		}
 	}

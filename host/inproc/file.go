@@ -14,6 +14,36 @@ import (
 // This file loads images from files, from which instances map them: loading reads the declarations, and neither
 // copies code nor resolves anything. Who opens such a file trusts it like a program.
 
+// LoadBytes is Load for the bytes of a file with an image. The caller may change them afterwards. The errors are those of OpenFile.
+func LoadBytes(b []byte) (*Module, error) {
+	if err := process.start(); err != nil {
+		return nil, err
+	}
+	f, err := image.Parse(b, false)
+	if err != nil {
+		return nil, err
+	}
+	m := &Module{fd: -1}
+	if err := m.take(&f.Image); err != nil {
+		return nil, err
+	}
+	m.sites = lazily(f.CloneTables())
+	m.keep(&f.Image, true)
+	return m, nil
+}
+
+// lazily returns a function that reads tables when they are first needed. Whoever made them has made the code: that they contradict it
+// is as bad as wrong code.
+func lazily(read func() (*meta.Module, error)) func() *meta.Module {
+	return sync.OnceValue(func() *meta.Module {
+		full, err := read()
+		if err != nil {
+			fatal(fmt.Sprintf("the tables of a compiled module are wrong: %v\n", err))
+		}
+		return full
+	})
+}
+
 // Parse returns the image in the bytes of a file, for Load. It refers to the bytes, which must not be changed. The errors are those of OpenFile.
 func Parse(b []byte) (*Image, error) {
 	f, err := image.Parse(b, false)
@@ -67,22 +97,10 @@ func (m *Module) open(at, size uintptr, known bool) error {
 	if err := m.take(&f.Image); err != nil {
 		return err
 	}
-	if known {
-		m.sites = sync.OnceValue(func() *meta.Module {
-			defer runtime.KeepAlive(m)
-			full, err := f.Tables()
-			if err != nil {
-				fatal(fmt.Sprintf("a file with a compiled module was changed: %v\n", err))
-			}
-			return full
-		})
-	} else {
-		full, err := f.Tables()
-		if err != nil {
-			return err
-		}
-		m.sites = func() *meta.Module { return full }
-	}
+	m.sites = lazily(func() (*meta.Module, error) {
+		defer runtime.KeepAlive(m)
+		return f.Tables()
+	})
 	for s := range numSections {
 		m.inFile[s] = at + uintptr(f.SectionAt[s])
 	}

@@ -45,11 +45,10 @@ func fromFile(t *testing.T, img *inproc.Image) *inproc.Module {
 // fromBytes gives the bytes of the file, and destroys them when the module is loaded.
 func fromBytes(t *testing.T, img *inproc.Image) *inproc.Module {
 	b := inproc.AppendImage(nil, img)
-	again, err := inproc.Parse(b)
+	m, err := inproc.LoadBytes(b)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := fromImage(t, again)
 	clear(b)
 	return m
 }

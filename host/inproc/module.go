@@ -57,6 +57,12 @@ func load(img *Image, share bool) (*Module, error) {
 	if err := m.take(img); err != nil {
 		return nil, err
 	}
+	m.keep(img, share)
+	return m, nil
+}
+
+// keep copies the bytes of an image, to memfds if share says that it may.
+func (m *Module) keep(img *Image, share bool) {
 	for s := range numSections {
 		m.linked[s] = img.Section(s)
 	}
@@ -69,7 +75,6 @@ func load(img *Image, share bool) (*Module, error) {
 		}
 	}
 	m.makeMemoryImages(img.Memories, share)
-	return m, nil
 }
 
 // take takes over an image, which is valid, but for its bytes.

@@ -35,6 +35,11 @@ func New(img *inproc.Image) (*Module, error) {
 	return loaded(inproc.Load(img))
 }
 
+// Bytes is New for the bytes of a file with an image.
+func Bytes(b []byte) (*Module, error) {
+	return loaded(inproc.LoadBytes(b))
+}
+
 // OpenFile is New for an image in a file, from the offset at on, whose bytes are known to be undamaged: see inproc.OpenFile.
 func OpenFile(f *os.File, at int64) (*Module, error) {
 	return loaded(inproc.OpenFile(f, at, true))

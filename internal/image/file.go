@@ -235,3 +235,10 @@ func (f *File) readMemories(b, table []byte, h *header) error {
 
 // Tables returns the metadata with the tables of traps, stack maps and calls. Errors are those of package meta.
 func (f *File) Tables() (*meta.Module, error) { return f.Meta.ReadTables(f.tables, f.Sizes()) }
+
+// CloneTables returns Tables for when the bytes may have changed.
+func (f *File) CloneTables() func() (*meta.Module, error) {
+	t, m, sizes := f.tables, f.Meta, f.Sizes()
+	t = meta.Sections{Traps: bytes.Clone(t.Traps), StackMaps: bytes.Clone(t.StackMaps), Calls: bytes.Clone(t.Calls)}
+	return func() (*meta.Module, error) { return m.ReadTables(t, sizes) }
+}

@@ -87,7 +87,7 @@ func (img *Image) Sizes() meta.Sizes {
 // Error is an image that contradicts itself, is damaged, or is of another version.
 type Error struct{ Reason string }
 
-func (e *Error) Error() string { return "waot: malformed image: " + e.Reason }
+func (e *Error) Error() string { return "malformed image: " + e.Reason }
 
 // Check checks every number that loading and running will use, so that what is wrong is refused, not followed. It cannot know
 // whether what is possible is true: an image is trusted like the code in it. The error is an *Error.
