@@ -255,6 +255,65 @@ func TestSegments(t *testing.T) {
 	}
 }
 
+// TestLimits checks that the limit for files is an error of each call that would exceed it, also of the last that does not exceed it
+// wholly, and ends no program.
+func TestLimits(t *testing.T) {
+	module := wasm(t, `(module
+	  (import "wasi_snapshot_preview1" "path_open" (func $open (param i32 i32 i32 i32 i32 i64 i64 i32 i32) (result i32)))
+	  (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+	  (import "wasi_snapshot_preview1" "fd_pwrite" (func $pwrite (param i32 i32 i32 i64 i32) (result i32)))
+	  (import "wasi_snapshot_preview1" "fd_allocate" (func $allocate (param i32 i64 i64) (result i32)))
+	  (import "wasi_snapshot_preview1" "fd_filestat_set_size" (func $set_size (param i32 i64) (result i32)))
+	  (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
+	  (memory (export "memory") 1)
+	  (data (i32.const 0) "\40\00\00\00\00\80\00\00file")
+	  (func $want (param $want i32) (param $got i32) (param $status i32)
+	    (if (i32.ne (local.get $want) (local.get $got)) (then (call $exit (local.get $status)))))
+	  (func (export "_start") (local $fd i32)
+	    (call $want (i32.const 0) (call $open (i32.const 3) (i32.const 0) (i32.const 8) (i32.const 4) (i32.const 1) (i64.const 0x400140) (i64.const 0) (i32.const 0) (i32.const 16)) (i32.const 1))
+	    (local.set $fd (i32.load (i32.const 16)))
+	    (call $want (i32.const 22) (call $pwrite (local.get $fd) (i32.const 0) (i32.const 1) (i64.const 1048576) (i32.const 20)) (i32.const 2))
+	    (call $want (i32.const 22) (call $set_size (local.get $fd) (i64.const 1048576)) (i32.const 3))
+	    (call $want (i32.const 22) (call $allocate (local.get $fd) (i64.const 0) (i64.const 1048576)) (i32.const 4))
+	    (call $want (i32.const 0) (call $write (local.get $fd) (i32.const 0) (i32.const 1) (i32.const 20)) (i32.const 5))
+	    (call $want (i32.const 22) (call $write (local.get $fd) (i32.const 0) (i32.const 1) (i32.const 24)) (i32.const 6))))`)
+	for _, target := range compile.Targets() {
+		m, o := machine(t, target), program.Options{Grants: program.Grants{Dirs: []program.Dir{{Host: t.TempDir(), Guest: "/"}}}}
+		file := build(t, target, module, &o)
+		cmd := m.Command(t.Context(), file)
+		cmd = exec.CommandContext(t.Context(), "sh", append([]string{"-c", `ulimit -f 8 && exec "$@"`, "sh"}, cmd.Args...)...)
+		if err := cmd.Run(); err != nil {
+			t.Errorf("%s: %v", target, err)
+		}
+	}
+}
+
+// TestClosedStreams checks that no file of a program gets the number of a standard stream that was closed.
+func TestClosedStreams(t *testing.T) {
+	module := wasm(t, `(module
+	  (import "wasi_snapshot_preview1" "path_open" (func $open (param i32 i32 i32 i32 i32 i64 i64 i32 i32) (result i32)))
+	  (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+	  (memory (export "memory") 1)
+	  (data (i32.const 0) "\08\00\00\00\04\00\00\00file")
+	  (func $open_file (result i32) (call $open (i32.const 3) (i32.const 0) (i32.const 8) (i32.const 4) (i32.const 1) (i64.const 64) (i64.const 0) (i32.const 0) (i32.const 16)))
+	  (func (export "_start")
+	    (drop (call $open_file)) (drop (call $open_file)) (drop (call $open_file)) (drop (call $open_file))
+	    ;; the streams are there, and take what is written
+	    (br_if 0 (call $write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 20)))
+	    (br_if 0 (call $write (i32.const 2) (i32.const 0) (i32.const 1) (i32.const 20)))
+	    unreachable))`)
+	for _, target := range compile.Targets() {
+		dir := t.TempDir()
+		m, o := machine(t, target), program.Options{Grants: program.Grants{Dirs: []program.Dir{{Host: dir, Guest: "/"}}}}
+		cmd := m.Command(t.Context(), build(t, target, module, &o))
+		cmd = exec.CommandContext(t.Context(), "sh", append([]string{"-c", `exec "$@" <&- >&- 2>&-`, "sh"}, cmd.Args...)...)
+		err := cmd.Run()
+		if b, e := os.ReadFile(filepath.Join(dir, "file")); len(b) > 0 || e != nil || cmd.ProcessState.ExitCode() != 134 {
+			t.Errorf("%s: %v; the file has %q (%v)", target, err, b, e)
+		}
+	}
+}
+
 // TestGofmt formats a file of Go's library with gofmt as an executable on each machine, and with gofmt itself.
 func TestGofmt(t *testing.T) {
 	testenv.OnlyFull(t, "gofmt as an executable")

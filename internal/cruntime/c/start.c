@@ -330,6 +330,18 @@ static waot_wasi_config start_configure(struct start_process *p)
 	return c;
 }
 
+/* start_streams opens /dev/null for each standard stream that is closed, as the Go runtime does in `waot run`. Otherwise a file of the
+ * program would get the number, and the report of a trap be written into it. */
+static void start_streams(void)
+{
+	wasi_pollfd fds[3] = {{0, 0, 0}, {1, 0, 0}, {2, 0, 0}};
+	if (wasi_poll(fds, 3, 0) <= 0)
+		return;
+	for (int i = 0; i < 3; i++)
+		if (fds[i].revents & WASI_POLLNVAL)
+			wasi_openat(WASI_AT_FDCWD, "/dev/null", WASI_O_RDWR, 0); /* becomes i, the lowest that is free */
+}
+
 static void start_run(void *start)
 {
 	(*(void (**)(void))start)();
@@ -357,6 +369,7 @@ WAOT_NORETURN void waot_start_main(uintptr_t *sp)
 			p.secure = true;
 	const struct waot_program *w = &waot_program;
 	static waot_trap trap;
+	start_streams();
 	waot_wasi_config config = start_configure(&p);
 	waot_instance *instance = waot_instance_of(w->object);
 	if (!instance)

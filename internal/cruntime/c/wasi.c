@@ -52,7 +52,7 @@ enum {
 	row(rt_sigprocmask, 14, 135) row(ioctl, 16, 29) row(pread64, 17, 67) row(pwrite64, 18, 68) \
 	row(readv, 19, 65) row(writev, 20, 66) row(sched_yield, 24, 124) row(getpid, 39, 172) row(sendmsg, 46, 211) \
 	row(recvmsg, 47, 212) row(shutdown, 48, 210) row(getsockopt, 55, 209) row(fcntl, 72, 25) row(fsync, 74, 82) \
-	row(fdatasync, 75, 83) row(ftruncate, 77, 46) row(rt_sigpending, 127, 136) row(rt_sigtimedwait, 128, 137) \
+	row(fdatasync, 75, 83) row(ftruncate, 77, 46) row(getrlimit, 97, 163) row(rt_sigpending, 127, 136) row(rt_sigtimedwait, 128, 137) \
 	row(fstatfs, 138, 44) row(getdents64, 217, 61) row(fadvise64, 221, 223) row(clock_gettime, 228, 113) \
 	row(openat, 257, 56) row(mkdirat, 258, 34) row(unlinkat, 263, 35) row(renameat, 264, 38) row(linkat, 265, 37) \
 	row(symlinkat, 266, 36) row(readlinkat, 267, 78) row(ppoll, 271, 73) row(utimensat, 280, 88) \
@@ -91,7 +91,7 @@ enum {
 enum {
 	WASI_H_PERM = 1, WASI_H_NOENT = 2, WASI_H_INTR = 4, WASI_H_2BIG = 7, WASI_H_BADF = 9, WASI_H_AGAIN = 11, WASI_H_NOMEM = 12,
 	WASI_H_ACCES = 13, WASI_H_BUSY = 16, WASI_H_EXIST = 17, WASI_H_XDEV = 18, WASI_H_NOTDIR = 20, WASI_H_ISDIR = 21,
-	WASI_H_INVAL = 22, WASI_H_PIPE = 32, WASI_H_NAMETOOLONG = 36, WASI_H_NOSYS = 38, WASI_H_NOTEMPTY = 39,
+	WASI_H_INVAL = 22, WASI_H_FBIG = 27, WASI_H_PIPE = 32, WASI_H_NAMETOOLONG = 36, WASI_H_NOSYS = 38, WASI_H_NOTEMPTY = 39,
 	WASI_H_LOOP = 40, WASI_H_NOTSOCK = 88, WASI_H_CONNABORTED = 103
 };
 
@@ -136,6 +136,26 @@ static WASI_SHARED int64_t wasi_sys6(long n, long a, long b, long c, long d, lon
 static WASI_SHARED int64_t wasi_sys(long n, long a, long b, long c, long d)
 {
 	return wasi_sys6(n, a, b, c, d, 0, 0);
+}
+
+/* wasi_quiet makes a call that may raise SIGPIPE or SIGXFSZ, and keeps the signal from the process, which is not the guest's to end. */
+static WASI_SHARED int64_t wasi_quiet(long n, long a, long b, long c, long d)
+{
+	const uint64_t sigpipe = 1u << 12, sigxfsz = 1u << 24, both = sigpipe | sigxfsz;
+	const int block = 0, set = 2, size = 8;
+	uint64_t old = 0, pending = 0;
+	wasi_sys(WASI_SYS_rt_sigprocmask, block, WASI_PTR(&both), WASI_PTR(&old), size);
+	if (old & both)
+		wasi_sys(WASI_SYS_rt_sigpending, WASI_PTR(&pending), size, 0, 0);
+	int64_t r = wasi_sys(n, a, b, c, d);
+	uint64_t raised = (r == -WASI_H_PIPE ? sigpipe : r == -WASI_H_FBIG ? sigxfsz : 0) & ~pending;
+	if (raised) {
+		wasi_timespec none;
+		none.sec = none.nsec = 0;
+		wasi_sys(WASI_SYS_rt_sigtimedwait, WASI_PTR(&raised), 0, WASI_PTR(&none), size);
+	}
+	wasi_sys(WASI_SYS_rt_sigprocmask, set, WASI_PTR(&old), 0, size);
+	return r;
 }
 
 /* wasi_shut closes a descriptor. Linux frees it even where it reports an error, so there is no second try. */
@@ -331,6 +351,17 @@ static int wasi_socket_type(int fd)
 	return type == stream || type == seqpacket ? WASI_T_STREAM : WASI_T_DGRAM;
 }
 
+/* wasi_signals reports whether writing to a file of that type may raise a signal: a pipe's, or that of the limit for files, which is
+ * looked at when one is opened and is rarely there. */
+static bool wasi_signals(int type)
+{
+	const int fsize = 1;
+	uint64_t limit[2] = {0, 0}, none = UINT64_MAX; /* now, at most */
+	if (type == WASI_T_REGULAR && wasi_sys(WASI_SYS_getrlimit, fsize, WASI_PTR(limit), 0, 0) == 0)
+		return limit[0] != none;
+	return type == WASI_T_UNKNOWN;
+}
+
 /* ---- State of an instance ---- */
 
 #define WASI_DIR_POS_UNKNOWN UINT64_MAX
@@ -339,6 +370,7 @@ typedef struct wasi_desc { /* one open thing of the guest */
 	bool used;
 	bool waits;     /* reading or writing may have to wait, so that the non-blocking flag means something */
 	bool read_only; /* it is below a read-only directory, whatever the rights say */
+	bool signals;   /* writing to it may raise a signal: SIGPIPE, or SIGXFSZ beyond the limit for files */
 	bool shared;    /* the host may hold the same open file, whose status flags are then not ours to change */
 	uint8_t type;
 	uint16_t flags;
@@ -980,6 +1012,7 @@ static int64_t wasi_own(wasi_desc *n, int64_t fd, const wasi_stat *st)
 	n->type = (uint8_t)wasi_type(st->mode);
 	n->dev = wasi_dev_of(st);
 	n->waits = n->type == WASI_T_UNKNOWN || n->type == WASI_T_CHARACTER;
+	n->signals = wasi_signals(n->type);
 	return 0;
 }
 
@@ -1086,13 +1119,14 @@ static int32_t wasi_transferable(const wasi_call *c, int32_t fd, uint32_t right,
 	return wasi_can(*d, right) ? WASI_OK : WASI_EBADF;
 }
 
-/* wasi_transfer makes one of four calls over n > 0 buffers: plain over one, vectored, or these with an offset. */
-static int64_t wasi_transfer(const int calls[4], int fd, const wasi_iovec *v, uint32_t n, int64_t off)
+/* wasi_transfer makes one of four calls over n > 0 buffers: plain over one, vectored, or these with an offset. sys is wasi_sys or
+ * wasi_quiet. */
+static int64_t wasi_transfer(const int calls[4], int64_t (*sys)(long, long, long, long, long), int fd, const wasi_iovec *v, uint32_t n, int64_t off)
 {
 	int call = calls[(n > 1) + 2 * (off != WASI_NO_OFFSET)];
 	if (n > 1)
-		return wasi_sys(call, fd, WASI_PTR(v), n, off); /* the high word of the offset is not used in 64 bits */
-	return wasi_sys(call, fd, WASI_PTR(v->base), (long)v->len, off);
+		return sys(call, fd, WASI_PTR(v), n, off); /* the high word of the offset is not used in 64 bits */
+	return sys(call, fd, WASI_PTR(v->base), (long)v->len, off);
 }
 
 static int64_t wasi_message(int call, int fd, wasi_iovec *v, uint32_t n, int flags, int64_t *got)
@@ -1106,34 +1140,13 @@ static int64_t wasi_message(int call, int fd, wasi_iovec *v, uint32_t n, int fla
 	return r;
 }
 
-/* wasi_write_pipe writes once, and keeps SIGPIPE from the process, which is not the guest's to end. */
-static int64_t wasi_write_pipe(const int calls[4], int fd, const wasi_iovec *v, uint32_t n, int64_t off)
-{
-	const uint64_t sigpipe = 1u << 12;
-	const int block = 0, set = 2, size = 8;
-	uint64_t old = 0, pending = 0;
-	wasi_sys(WASI_SYS_rt_sigprocmask, block, WASI_PTR(&sigpipe), WASI_PTR(&old), size);
-	if (old & sigpipe)
-		wasi_sys(WASI_SYS_rt_sigpending, WASI_PTR(&pending), size, 0, 0);
-	int64_t r = wasi_transfer(calls, fd, v, n, off);
-	if (r == -WASI_H_PIPE && !(pending & sigpipe)) {
-		wasi_timespec none;
-		none.sec = none.nsec = 0;
-		wasi_sys(WASI_SYS_rt_sigtimedwait, WASI_PTR(&sigpipe), 0, WASI_PTR(&none), size);
-	}
-	wasi_sys(WASI_SYS_rt_sigprocmask, set, WASI_PTR(&old), 0, size);
-	return r;
-}
-
 static int64_t wasi_write_once(const wasi_desc *d, wasi_iovec *v, uint32_t n, int64_t off)
 {
 	static const int calls[4] = {WASI_SYS_write, WASI_SYS_writev, WASI_SYS_pwrite64, WASI_SYS_pwritev};
 	int64_t got;
 	if (off == WASI_NO_OFFSET && (d->type == WASI_T_STREAM || d->type == WASI_T_DGRAM))
 		return wasi_message(WASI_SYS_sendmsg, d->fd, v, n, WASI_MSG_NOSIGNAL, &got);
-	if (d->type == WASI_T_UNKNOWN)
-		return wasi_write_pipe(calls, d->fd, v, n, off);
-	return wasi_transfer(calls, d->fd, v, n, off);
+	return wasi_transfer(calls, d->signals ? wasi_quiet : wasi_sys, d->fd, v, n, off);
 }
 
 /* wasi_read_into reads once into n buffers: the bytes, or a negative error number. None are the end, or no room given. */
@@ -1146,7 +1159,7 @@ static int64_t wasi_read_into(const wasi_desc *d, const wasi_iovec *v, uint32_t 
 	if (d->waits && nonblock && off == WASI_NO_OFFSET && !wasi_wait(d->fd, WASI_POLLIN, 0))
 		return -WASI_H_AGAIN;
 	for (;;) {
-		int64_t r = wasi_transfer(calls, d->fd, v, n, off);
+		int64_t r = wasi_transfer(calls, wasi_sys, d->fd, v, n, off);
 		/* The host may have made the open file non-blocking; for the guest it is what the guest asked for. */
 		if (r != -WASI_H_AGAIN || nonblock)
 			return r;
@@ -1185,11 +1198,12 @@ static int64_t wasi_write_from(const wasi_desc *d, wasi_iovec *v, uint32_t n, in
 	return total;
 }
 
-static int32_t wasi_read(const wasi_call *c, int32_t fd, int32_t iovs, int32_t n, int64_t off, int32_t result)
+/* wasi_read_write is the four functions that read or write, of which right says which. */
+static WASI_SHARED int32_t wasi_read_write(const wasi_call *c, uint32_t right, int32_t fd, int32_t iovs, int32_t n, int64_t off, int32_t result)
 {
 	wasi_desc *d;
 	uint32_t count;
-	int32_t e = wasi_transferable(c, fd, WASI_R_READ, &d);
+	int32_t e = wasi_transferable(c, fd, right, &d);
 	if (e)
 		return e;
 	uint8_t *out = wasi_guest(c, result, 4);
@@ -1197,26 +1211,8 @@ static int32_t wasi_read(const wasi_call *c, int32_t fd, int32_t iovs, int32_t n
 		return WASI_EFAULT;
 	if ((e = wasi_iovecs(c, iovs, n, &count)))
 		return e;
-	int64_t r = wasi_read_into(d, c->s->scratch->iov, count, off);
-	if (r < 0)
-		return wasi_errno(r);
-	wasi_put32(out, (uint32_t)r);
-	return WASI_OK;
-}
-
-static int32_t wasi_write(const wasi_call *c, int32_t fd, int32_t iovs, int32_t n, int64_t off, int32_t result)
-{
-	wasi_desc *d;
-	uint32_t count;
-	int32_t e = wasi_transferable(c, fd, WASI_R_WRITE, &d);
-	if (e)
-		return e;
-	uint8_t *out = wasi_guest(c, result, 4);
-	if (!out)
-		return WASI_EFAULT;
-	if ((e = wasi_iovecs(c, iovs, n, &count)))
-		return e;
-	int64_t r = wasi_write_from(d, c->s->scratch->iov, count, off);
+	wasi_iovec *v = c->s->scratch->iov;
+	int64_t r = right == WASI_R_READ ? wasi_read_into(d, v, count, off) : wasi_write_from(d, v, count, off);
 	if (r < 0)
 		return wasi_errno(r);
 	wasi_put32(out, (uint32_t)r);
@@ -1402,6 +1398,7 @@ static int64_t wasi_open_stream(wasi_desc *d, int fd, bool input)
 		d->type = (uint8_t)wasi_socket_type(d->fd);
 		d->base |= WASI_R_SHUTDOWN;
 	}
+	d->signals = wasi_signals(d->type);
 	d->waits = d->type != WASI_T_REGULAR && d->type != WASI_T_BLOCK && d->type != WASI_T_DIRECTORY;
 	/* Guests take a character device that cannot seek for a terminal. */
 	if (!d->waits && d->type != WASI_T_DIRECTORY)
@@ -1725,7 +1722,7 @@ int32_t wasi_snapshot_preview1_fd_allocate(int32_t fd, int64_t off, int64_t len)
 		return e;
 	if (off < 0 || len <= 0)
 		return WASI_EINVAL;
-	return wasi_errno(wasi_sys(WASI_SYS_fallocate, d->fd, 0, off, len));
+	return wasi_errno((d->signals ? wasi_quiet : wasi_sys)(WASI_SYS_fallocate, d->fd, 0, off, len));
 }
 
 int32_t wasi_snapshot_preview1_fd_sync(int32_t fd)
@@ -1820,7 +1817,7 @@ int32_t wasi_snapshot_preview1_fd_filestat_set_size(int32_t fd, int64_t size)
 		return e;
 	if (size < 0)
 		return WASI_EINVAL;
-	return wasi_errno(wasi_sys(WASI_SYS_ftruncate, d->fd, size, 0, 0));
+	return wasi_errno((d->signals ? wasi_quiet : wasi_sys)(WASI_SYS_ftruncate, d->fd, size, 0, 0));
 }
 
 int32_t wasi_snapshot_preview1_fd_filestat_set_times(int32_t fd, int64_t atim, int64_t mtim, int32_t flags)
@@ -1839,25 +1836,25 @@ int32_t wasi_snapshot_preview1_fd_filestat_set_times(int32_t fd, int64_t atim, i
 int32_t wasi_snapshot_preview1_fd_read(int32_t fd, int32_t iovs, int32_t n, int32_t result)
 {
 	WASI_CALL(c);
-	return wasi_read(&c, fd, iovs, n, WASI_NO_OFFSET, result);
+	return wasi_read_write(&c, WASI_R_READ, fd, iovs, n, WASI_NO_OFFSET, result);
 }
 
 int32_t wasi_snapshot_preview1_fd_pread(int32_t fd, int32_t iovs, int32_t n, int64_t off, int32_t result)
 {
 	WASI_CALL(c);
-	return off < 0 ? WASI_EINVAL : wasi_read(&c, fd, iovs, n, off, result);
+	return off < 0 ? WASI_EINVAL : wasi_read_write(&c, WASI_R_READ, fd, iovs, n, off, result);
 }
 
 int32_t wasi_snapshot_preview1_fd_write(int32_t fd, int32_t iovs, int32_t n, int32_t result)
 {
 	WASI_CALL(c);
-	return wasi_write(&c, fd, iovs, n, WASI_NO_OFFSET, result);
+	return wasi_read_write(&c, WASI_R_WRITE, fd, iovs, n, WASI_NO_OFFSET, result);
 }
 
 int32_t wasi_snapshot_preview1_fd_pwrite(int32_t fd, int32_t iovs, int32_t n, int64_t off, int32_t result)
 {
 	WASI_CALL(c);
-	return off < 0 ? WASI_EINVAL : wasi_write(&c, fd, iovs, n, off, result);
+	return off < 0 ? WASI_EINVAL : wasi_read_write(&c, WASI_R_WRITE, fd, iovs, n, off, result);
 }
 
 int32_t wasi_snapshot_preview1_fd_seek(int32_t fd, int64_t off, int32_t whence, int32_t result)
