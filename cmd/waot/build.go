@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -106,8 +107,12 @@ func buildAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if h := c.String("header"); c.IsSet("header") && (h == "" || filepath.Clean(h) == filepath.Clean(out)) {
+	h := c.String("header")
+	if c.IsSet("header") && (h == "" || filepath.Clean(h) == filepath.Clean(out) || sameFile(h, out) || sameFile(h, file)) {
 		return usagef("build: --header %s: must be a file of its own", h)
+	}
+	if sameFile(out, file) {
+		return usagef("build: -o %s: is the module itself", out)
 	}
 	opt, err := readOptions(c)
 	if err != nil {
@@ -153,13 +158,8 @@ func buildAction(c *cli.Context) error {
 	if err != nil {
 		return src.fail(err)
 	}
-	if header != nil {
-		if err := objfile.WriteFileAtomic(c.String("header"), header, 0o666); err != nil {
-			return inFile(c.String("header"), err)
-		}
-	}
-	if err := objfile.WriteFileAtomic(out, object, mode); err != nil {
-		return inFile(out, err)
+	if err := writeBoth(out, object, mode, h, header); err != nil {
+		return err
 	}
 	r := buildResult{
 		Module: file, Output: out, Target: opt.target, CPU: art.cpu, Functions: art.functions,
@@ -177,6 +177,33 @@ func buildAction(c *cli.Context) error {
 	printf(c, "%s: %d functions, %d bytes of code, %s of %d bytes, compiled in %s%s\n",
 		out, r.Functions, r.CodeBytes, kind, r.ObjectBytes, took.Round(time.Millisecond), signed)
 	return nil
+}
+
+// writeBoth writes an object, and a header if there is one: both, or neither. The header gets its name when the object has been written
+// and lacks only its name.
+func writeBoth(out string, object []byte, mode os.FileMode, headerFile string, header []byte) error {
+	failed := out
+	err := objfile.WriteAtomic(out, mode, func(w io.Writer) error {
+		if _, err := w.Write(object); err != nil || header == nil {
+			return err
+		}
+		err := objfile.WriteFileAtomic(headerFile, header, 0o666)
+		if err != nil {
+			failed = headerFile
+		}
+		return err
+	})
+	return inFile(failed, err)
+}
+
+// sameFile reports whether two names are of one file, which is not a device.
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil || !x.Mode().IsRegular() {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
 }
 
 // options are the options of a compilation.

@@ -168,6 +168,18 @@ func TestHeader(t *testing.T) {
 	if _, err := os.Stat(path("n.o")); err == nil {
 		t.Error("an object without its header")
 	}
+	try(2, "a file of its own", "build", path("m.wat"), "-o", path("n.o"), "--header", path("m.wat"))
+	if err := os.Link(path("m.wat"), path("same.o")); err != nil {
+		t.Fatal(err)
+	}
+	try(2, "the module itself", "build", path("m.wat"), "-o", path("same.o"))
+	if err := os.Symlink("/dev/full", path("full.o")); err != nil {
+		t.Fatal(err)
+	}
+	try(1, "full.o", "build", path("m.wat"), "-o", path("full.o"), "--header", path("n.h"))
+	if _, err := os.Stat(path("n.h")); err == nil {
+		t.Error("a header without its object")
+	}
 	try(0, "", "c-runtime", "--dir", dir)
 	try(2, "no folder", "c-runtime")
 	try(2, "unexpected", "c-runtime", "--dir", dir, "x")
