@@ -57,7 +57,8 @@ func TestExportNames(t *testing.T) {
 // TestFields: no keyword, no digit in front, none twice.
 func TestFields(t *testing.T) {
 	used := map[string]bool{"instance": true}
-	for _, x := range [][2]string{{"f", "f"}, {"int", "int_"}, {"int_", "int__"}, {"9", "m9"}, {"", "m"}, {"instance", "instance_"}, {"requires", "requires_"}, {"linux", "linux_"}} {
+	for _, x := range [][2]string{{"f", "f"}, {"int", "int_"}, {"int_", "int__"}, {"9", "m9"}, {"", "m"}, {"instance", "instance_"}, {"requires", "requires_"}, {"linux", "linux_"},
+		{"__asm__", "__asm___"}, {"__asm", "__asm_"}, {"__asm_", "__asm____"}, {"_Bool", "_Bool_"}, {"INT32_MAX", "INT32_MAX_"}, {"int32_t", "int32_t_"}, {"__is_pod", "__is_pod_"}, {"__is_pod_", "__is_pod___"}, {"__heap_base", "__heap_base"}} {
 		if got := field(used, x[0]); got != x[1] {
 			t.Errorf("%q: %q, want %q", x[0], got, x[1])
 		}

@@ -122,13 +122,20 @@ func (g *generator) exportCandidates() (list []candidate) {
 // tail is identifier for what stands behind an underscore, and so may begin with a digit.
 func tail(s string) string { return strings.TrimPrefix(identifier("m"+s), "m") }
 
-// keywords are names that fields cannot have: keywords of C and C++, and macros of common headers and compilers.
-const keywords = ` alignas alignof and and_eq asm assert atomic_cancel auto bitand bitor bool break case catch char class compl complex const
- const_cast constexpr continue decltype default delete do double dynamic_cast else enum environ errno explicit export extern false float
- for friend goto i386 if imaginary inline int linux long mutable namespace new noexcept not not_eq nullptr operator or or_eq private
- protected public register reinterpret_cast requires restrict return short signed sizeof static static_assert static_cast stderr stdin
- stdout struct switch template this thread_local throw true try typedef typeid typename typeof union unix unsigned using virtual void
- volatile wchar_t while xor xor_eq NULL EOF I `
+// keywords are names that fields cannot have: keywords of C and C++ and of their compilers, macros of common headers and compilers, and
+// the types of fields, which would change their meaning in C++.
+const keywords = ` alignas alignof and and_eq asm assert atomic_cancel auto bitand bitor bool break case catch char char8_t char16_t char32_t
+ class co_await co_return co_yield compl complex concept const const_cast consteval constexpr constinit continue decltype default delete do
+ double dynamic_cast else enum environ errno explicit export extern false float for friend goto i386 if imaginary inline int linux long
+ mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires restrict
+ return short signed sizeof static static_assert static_cast stderr stdin stdout struct switch template this thread_local throw true try
+ typedef typeid typename typeof typeof_unqual union unix unsigned using virtual void volatile wchar_t while xor xor_eq NULL EOF I
+ int32_t int64_t waot_instance waot_ref waot_v128
+ _Alignas _Alignof _Atomic _BitInt _Bool _Complex _Decimal128 _Decimal32 _Decimal64 _Float128 _Float128x _Float16 _Float32 _Float32x
+ _Float64 _Float64x _GNU_SOURCE _Generic _Imaginary _LP64 _Nonnull _Noreturn _Nullable _Pragma _Static_assert _Thread_local
+ __alignof __amd64 __asm __attribute __auto_type __bf16 __bool __complex __const __cplusplus __decltype __extension __float128 __float80
+ __fp16 __func __i386 __imag __inline __int128 __k8 __label __linux __null __nullptr __private_extern __real __restrict __seg_fs __seg_gs
+ __signed __thread __typeof __underlying_type __unix __volatile __wchar_t __x86_64 `
 
 // field returns a name for a field like name that is not in used, and adds it there: underscores follow where it would be a keyword, begin
 // with a digit, or be used already.
@@ -143,6 +150,10 @@ func field(used map[string]bool, name string) string {
 	return name
 }
 
+// isKeyword reports whether a field cannot have a name. With two underscores more at its end, each can.
 func isKeyword(name string) bool {
-	return slices.Contains(strings.Fields(keywords), name)
+	between := strings.HasPrefix(name, "__") && strings.HasSuffix(name, "__") && !strings.HasSuffix(name, "___") // __asm__, __LINE__
+	limit := strings.HasSuffix(name, "_MAX") || strings.HasSuffix(name, "_MIN") || strings.HasSuffix(name, "_WIDTH")
+	builtin := strings.HasPrefix(name, "__is_") || strings.HasPrefix(name, "__has_") || strings.HasPrefix(name, "__builtin_")
+	return slices.Contains(strings.Fields(keywords), name) || between || limit || builtin && !strings.HasSuffix(name, "_")
 }
