@@ -118,7 +118,9 @@ func buildAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	opt.name = c.String("name")
+	if opt.name = c.String("name"); grants != nil {
+		opt.name = "app" // whatever the file is called: no prefix of the runtime's, and the same bytes
+	}
 	key, err := signingKey(c)
 	if err != nil {
 		return err

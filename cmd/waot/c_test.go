@@ -186,6 +186,32 @@ func TestHeader(t *testing.T) {
 	try(1, "none", "c-runtime", "--dir", path("none"))
 }
 
+// TestExecutableName: what a module's file is called does not matter to its executable, even if the runtime's names begin so.
+func TestExecutableName(t *testing.T) {
+	dir := t.TempDir()
+	var all []string
+	for _, name := range []string{"waot", "wasi_snapshot_preview1", "other"} {
+		file := filepath.Join(dir, name)
+		text := `(module (import "wasi_snapshot_preview1" "fd_read" (func (param i32 i32 i32 i32) (result i32)))
+  (func (export "try")) (func (export "fd_read")) (func (export "_start")))`
+		if err := os.WriteFile(file+".wat", []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		var out, errs strings.Builder
+		if status := run([]string{"build", file + ".wat", "-o", file, "--target=x86-64-linux"}, strings.NewReader(""), &out, &errs); status != 0 {
+			t.Errorf("%s: status %d, %s", name, status, errs.String())
+		}
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, string(b))
+	}
+	if all[0] != all[1] || all[1] != all[2] {
+		t.Error("the bytes depend on the name")
+	}
+}
+
 // trapsMain calls each export in turn and prints the trap: its text, and a line for each frame.
 const trapsMain = `#include "traps.h"
 #include <stdio.h>

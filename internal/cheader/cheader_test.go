@@ -54,6 +54,20 @@ func TestExportNames(t *testing.T) {
 	}
 }
 
+// TestRuntimeNames: a module neither calls nor replaces the runtime's functions.
+func TestRuntimeNames(t *testing.T) {
+	importing := exporting()
+	importing.Funcs[0].Import = &meta.ImportName{Module: "waot", Name: "instance_free"}
+	for prefix, m := range map[string]*meta.Module{"waot": exporting("try"), "waot-memory": exporting("grow"), "p": importing} {
+		if h, err := Generate(m, prefix); err == nil || !strings.Contains(err.Error(), "the runtime's") {
+			t.Errorf("%s: %v\n%s", prefix, err, h)
+		}
+	}
+	if _, err := Generate(exporting("waot"), "waots"); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestFields: no keyword, no digit in front, none twice.
 func TestFields(t *testing.T) {
 	used := map[string]bool{"instance": true}

@@ -31,6 +31,9 @@ func identifier(s string) string {
 // ownNames are what the header declares itself, behind the prefix.
 var ownNames = [...]string{"instance", "instantiate", "imports", "exports", "map", "start", "new", "delete", "_object"}
 
+// runtimePrefix begins the names of the runtime's functions, which modules must not call.
+const runtimePrefix = "waot_"
+
 // names are the names in C that are taken, with what they stand for.
 type names map[string]string
 
@@ -56,6 +59,9 @@ type candidate struct {
 // export that has the name of something of the header's own has "export" in front.
 func (g *generator) chooseNames() error {
 	g.names = names{}
+	if strings.HasPrefix(g.prefix+"_", runtimePrefix) {
+		return fmt.Errorf("header: the prefix %q is the runtime's: give the symbols another with --name", g.module)
+	}
 	for _, n := range ownNames {
 		g.names.take(g.prefix+"_"+n, "the header's own")
 	}
@@ -64,6 +70,9 @@ func (g *generator) chooseNames() error {
 	wanted := map[string]int{}
 	g.symbols = map[string]string{}
 	for _, c := range list {
+		if strings.HasPrefix(c.symbol, runtimePrefix) {
+			return fmt.Errorf("header: %s would be %s, and such names are the runtime's: rename it in the module", c.what, c.symbol)
+		}
 		wanted[c.readable]++
 		g.symbols[c.symbol] = c.what
 	}
