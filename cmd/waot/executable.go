@@ -13,7 +13,7 @@ func grantFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "dir", Usage: "of an executable: give it a directory, `HOST::GUEST`, or one name for both; :ro behind it makes it read-only"},
 		&cli.StringSliceFlag{Name: "env", Usage: "of an executable: set a variable, `K=V`"},
-		&cli.BoolFlag{Name: "inherit-env", Usage: "of an executable: give it the variables of whoever starts it"},
+		&cli.BoolFlag{Name: "inherit-env", Aliases: []string{"env-inherit"}, Usage: "of an executable: give it the variables of whoever starts it"},
 		&cli.BoolFlag{Name: "grants", Usage: "of an executable: let its first arguments, --waot-dir and --waot-env, give it more"},
 		&cli.BoolFlag{Name: "strip", Usage: "of an executable: leave out the symbol table"},
 	}

@@ -50,7 +50,7 @@ Examples:
 			&cli.StringSliceFlag{Name: "dir", Usage: "give the program a directory: `HOST::GUEST`, or one name for both; HOST::GUEST:ro is read-only"},
 			&cli.BoolFlag{Name: "devices", Usage: "let the program open device files in its directories, not only /dev/null and the like"},
 			&cli.StringSliceFlag{Name: "env", Usage: "set a variable of the program: `K=V`, or K for that of waot"},
-			&cli.BoolFlag{Name: "env-inherit", Usage: "give the program all variables of waot"},
+			&cli.BoolFlag{Name: "env-inherit", Aliases: []string{"inherit-env"}, Usage: "give the program all variables of waot"},
 			timeoutFlag("end compiling and running after `TIME`, such as 1.5s or 2m"),
 			&cli.StringFlag{Name: "signed-by", Usage: "run the object or image only if the Ed25519 key in `KEYFILE` has signed it; the public key will do"},
 			&cli.StringFlag{Name: "invoke", Usage: "call the exported function `NAME`"},

@@ -101,7 +101,7 @@ func TestGrants(t *testing.T) {
 			}
 			open := program.Options{Grants: program.Grants{AtRunTime: true}}
 			file := build(t, target, module, &open)
-			for _, arg := range []string{"--waot-", "--waot-x=1", "--waot-env=", "--waot-env==1", "--waot-dir=", "--waot-dir=::/x", "--waot-dir=x::"} {
+			for _, arg := range []string{"--waot-", "--waot-x=1", "--waot-env=", "--waot-env==1", "--waot-env=A", "--waot-dir=", "--waot-dir=::/x", "--waot-dir=x::"} {
 				if got := run(t, m, "", file, arg); got.status != 2 || !strings.HasPrefix(got.stderr, file+": "+strings.SplitN(arg, "::", 2)[0]) || strings.Count(got.stderr, "\n") != 1 || got.stdout != "" {
 					t.Errorf("%s: %+v", arg, got)
 				}

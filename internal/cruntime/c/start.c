@@ -251,6 +251,15 @@ static char *start_value(char *s, const char *prefix)
 	return s;
 }
 
+/* start_is_variable reports whether s is NAME=VALUE. */
+static bool start_is_variable(const char *s)
+{
+	const char *p = s;
+	while (*p && *p != '=')
+		p++;
+	return *p && p != s;
+}
+
 /* start_same_name reports whether two variables, NAME=value, have one name. */
 static bool start_same_name(const char *a, const char *b)
 {
@@ -314,7 +323,7 @@ static waot_wasi_config start_configure(struct start_process *p)
 			break;
 		if ((value = start_value(s, "--waot-dir=")))
 			dirs[num_dirs++] = start_dir(p, s, value);
-		else if ((value = start_value(s, "--waot-env=")) && *value && *value != '=')
+		else if ((value = start_value(s, "--waot-env=")) && start_is_variable(value))
 			n = start_add_variable(env, n, value);
 		else
 			start_fail(p, START_USAGE, s, ": must be --waot-dir=HOST::GUEST or --waot-env=NAME=VALUE");
