@@ -138,6 +138,16 @@ func TestEnds(t *testing.T) {
 	}
 }
 
+// TestBlocked checks that a trap is reported also if the program was started with all signals blocked.
+func TestBlocked(t *testing.T) {
+	file := build(t, compile.HostTarget(), wasm(t, `(module (memory 1) (func (export "_start") (drop (i32.load (i32.const -4)))))`), new(program.Options))
+	out, err := exec.Command("env", "--block-signal", file).CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 134 || !strings.Contains(string(out), "out of bounds memory access") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
 // TestRefused checks modules that cannot be executables.
 func TestRefused(t *testing.T) {
 	const wasi = "an executable has only the functions of wasi_snapshot_preview1, and not the import "

@@ -767,10 +767,19 @@ struct core_stack {
 	size_t size;
 };
 
+enum {
+	CORE_SIGILL = 4, CORE_SIGABRT = 6, CORE_SIGBUS = 7, CORE_SIGFPE = 8, CORE_SIGSEGV = 11,
+	CORE_SA_SIGINFO = 4, CORE_SA_RESTORER = 0x4000000, CORE_SA_ONSTACK = 0x8000000, CORE_SA_NODEFER = 0x40000000,
+	CORE_SIG_BLOCK = 0, CORE_SIG_UNBLOCK = 1
+};
+
 int waot_thread_begin(void)
 {
 	if (core_signal_stack)
 		return 0;
+	/* A fault whose signal is blocked ends the process, and threads that leave signals to others may have blocked all. */
+	const uint64_t faults = 1u << (CORE_SIGILL - 1) | 1u << (CORE_SIGBUS - 1) | 1u << (CORE_SIGFPE - 1) | 1u << (CORE_SIGSEGV - 1);
+	waot_sys_call(CORE_NR_rt_sigprocmask, CORE_SIG_UNBLOCK, (long)&faults, 0, 8, 0, 0);
 	struct core_stack s;
 	enum { disabled = 2 };
 	long r = waot_sys_call(CORE_NR_sigaltstack, 0, (long)&s, 0, 0, 0, 0);
@@ -831,12 +840,6 @@ struct core_action {
 	uint64_t flags;
 	void (*restorer)(void);
 	uint64_t mask;
-};
-
-enum {
-	CORE_SIGILL = 4, CORE_SIGABRT = 6, CORE_SIGBUS = 7, CORE_SIGFPE = 8, CORE_SIGSEGV = 11,
-	CORE_SA_SIGINFO = 4, CORE_SA_RESTORER = 0x4000000, CORE_SA_ONSTACK = 0x8000000, CORE_SA_NODEFER = 0x40000000,
-	CORE_SIG_BLOCK = 0, CORE_SIG_UNBLOCK = 1
 };
 
 static void core_set_action(int signal, const struct core_action *to, struct core_action *old)

@@ -162,7 +162,7 @@ void *waot_memory_new(uint64_t min, uint64_t max);
 void *waot_table_new(uint64_t min, uint64_t max);
 
 /* Threads and signals. Any thread may call compiled code, one at a time per instance. A thread that does so without waot_try
- * calls waot_thread_begin before, so that a stack overflow is a trap; waot_thread_end returns what waot_try or waot_thread_begin took. */
+ * calls waot_thread_begin before, so that a stack overflow is a trap, and faults are not blocked; waot_thread_end returns what waot_try or waot_thread_begin took. */
 int waot_thread_begin(void);
 void waot_thread_end(void);
 
