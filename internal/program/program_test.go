@@ -298,6 +298,15 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// TestFewFiles checks that the limit for open files has its own words.
+func TestFewFiles(t *testing.T) {
+	file := build(t, compile.HostTarget(), wasm(t, `(module (func (export "_start")))`), new(program.Options))
+	out, err := exec.Command("sh", "-c", `ulimit -n 4 && exec "$0"`, file).CombinedOutput()
+	if string(out) != file+": too many open files\n" || err == nil {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
 // TestClosedStreams checks that no file of a program gets the number of a standard stream that was closed.
 func TestClosedStreams(t *testing.T) {
 	module := wasm(t, `(module

@@ -385,7 +385,8 @@ WAOT_NORETURN void waot_start_main(uintptr_t *sp)
 		start_fail(&p, START_FAILED, "", "no memory for the instance");
 	int error = waot_wasi_open(instance, &config);
 	if (error)
-		start_fail(&p, START_FAILED, "", "a directory that this program was given cannot be opened");
+		start_fail(&p, START_FAILED, "", error == -WASI_H_MFILE ? "too many open files" :
+			error == -WASI_H_NOMEM ? "no memory for WASI" : "a directory that this program was given cannot be opened");
 	int code = waot_instance_init(instance, NULL, w->initialize, &trap);
 	if (code == 0)
 		code = waot_try(&trap, start_run, (void *)&w->start);
