@@ -66,6 +66,9 @@ func moduleState(file string) os.FileInfo {
 	if file == standardInput {
 		return nil
 	}
+	if st, err := os.Stat(file); err != nil || !st.Mode().IsRegular() { // opening a pipe and closing it would end who writes to it
+		return nil
+	}
 	f, err := os.Open(file)
 	if err != nil {
 		return nil

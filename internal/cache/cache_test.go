@@ -291,6 +291,30 @@ func TestForeign(t *testing.T) {
 	}
 }
 
+// TestPipes: pipes in the folder keep nobody waiting.
+func TestPipes(t *testing.T) {
+	c, compiled := open(t, 0), 0
+	s := source(t, "div", &compiled)
+	mustLoad(t, c, s, false)
+	file := entryFile(t, c)
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{file, filepath.Join(c.Dir(), newPrefix+"0"), filepath.Join(c.Dir(), notePrefix+"0")} {
+		if err := syscall.Mkfifo(name, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if infos, err := c.List(); err != nil || len(infos) != 1 {
+		t.Error(infos, err)
+	}
+	mustLoad(t, c, s, false)
+	mustLoad(t, c, s, true)
+	if left, err := os.ReadDir(c.Dir()); err != nil || len(left) != 1 {
+		t.Error(left, err)
+	}
+}
+
 // TestBound: what was used longest ago is removed, and an entry that is too large is not kept.
 func TestBound(t *testing.T) {
 	compiled := 0

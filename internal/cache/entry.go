@@ -264,7 +264,7 @@ func removeAbandoned(root *os.Root) {
 		if !strings.HasPrefix(name, newPrefix) {
 			continue
 		}
-		f, err := root.Open(name)
+		f, err := openRead(root, name)
 		if err != nil {
 			continue
 		}

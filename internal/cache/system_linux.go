@@ -39,9 +39,9 @@ func stateOf(st os.FileInfo) (state string, changed time.Time, ok bool) {
 	return fmt.Sprint(sys.Dev, sys.Ino, sys.Size, sys.Mtim, sys.Ctim), changed, true
 }
 
-// openRead opens a file for reading, which leaves the time of access as it is.
+// openRead opens a file for reading, which leaves the time of access as it is. It does not wait for what writes to a pipe.
 func openRead(root *os.Root, name string) (*os.File, error) {
-	return root.OpenFile(name, os.O_RDONLY|syscall.O_NOATIME, 0)
+	return root.OpenFile(name, os.O_RDONLY|syscall.O_NOATIME|syscall.O_NONBLOCK, 0)
 }
 
 // usedAt returns the time of access, by which this package notes the use of entries: see openRead.
