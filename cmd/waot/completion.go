@@ -25,6 +25,7 @@ var completions = map[string]string{
   if [[ -n "$words" ]]; then
     COMPREPLY=($(compgen -W "$words" -- "$cur"))
   else
+    local IFS=$'\n'
     COMPREPLY=($(compgen -f -- "$cur"))
   fi
 }
@@ -37,6 +38,7 @@ _waot() {
   if [[ -n "${opts[*]}" ]]; then
     compadd -- $opts
   else
+    [[ "$PREFIX" == -*=* ]] && compset -P '*='
     _files
   fi
 }
@@ -44,9 +46,16 @@ compdef _waot waot
 `,
 	"fish": `function __waot_complete
   set -l words (commandline -opc)
-  waot __complete $words[2..] (commandline -ct | string collect --allow-empty)
+  set -l last (commandline -ct)
+  set -l found ($words[1] __complete $words[2..] "$last" 2>/dev/null)
+  if set -q found[1]
+    printf '%s\n' $found
+  else
+    set -l flag (string match -r -- '^-[^=]*=' "$last")
+    printf "$flag%s\n" (__fish_complete_path (string replace -r -- '^-[^=]*=' '' "$last"))
+  end
 end
-complete -c waot -a '(__waot_complete)'
+complete -c waot -f -a '(__waot_complete)'
 `,
 }
 

@@ -83,6 +83,9 @@ func TestBashCompletion(t *testing.T) {
 	}
 	waot := builtHere(t)
 	setUp(t)
+	if err := os.WriteFile("sp ace.wasm", nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct{ words, want string }{
 		{"waot ver", "version"},
 		{"waot build lib.wa", "lib.wasm"},
@@ -92,6 +95,7 @@ func TestBashCompletion(t *testing.T) {
 		{"waot run lib.wasm --cpu armv8.2", "armv8.2-a+dotprod"},
 		{"waot cache c", "clear"},
 		{"waot run lib.wasm -- tru", "truncated"},
+		{"waot run sp", "sp ace.wasm"},
 	} {
 		words := strings.Fields(c.words)
 		script := fmt.Sprintf(`source <("$0" completion bash); COMP_WORDS=("$0" %s); COMP_CWORD=%d; _waot; echo "${COMPREPLY[*]}"`,
@@ -99,6 +103,56 @@ func TestBashCompletion(t *testing.T) {
 		out, err := exec.CommandContext(t.Context(), bash, "-c", script, waot).CombinedOutput()
 		if got := strings.TrimSpace(string(out)); err != nil || got != c.want {
 			t.Errorf("%s: %q, %v, want %q", c.words, got, err, c.want)
+		}
+	}
+}
+
+// TestZshCompletion runs the script in zsh, with functions in place of those that only its editor has.
+func TestZshCompletion(t *testing.T) {
+	zsh, err := exec.LookPath("zsh")
+	if err != nil {
+		t.Skip("SKIPPED: no zsh: ", err)
+	}
+	waot := builtHere(t)
+	setUp(t)
+	for words, want := range map[string]string{
+		"ver":                            "build|c-runtime|run|validate|inspect|print|spectest|diff|bisect|cache|version|completion",
+		"build lib.wasm --spectre=o":     "--spectre=on|--spectre=off",
+		"build --target ":                "x86-64-linux|aarch64-linux",
+		"cache ":                         "ls|clear",
+		"run l":                          "files for l",
+		"build lib.wasm --header=folder": "files for folder",
+	} {
+		const script = `compdef() {}; compadd() { shift; print -rl -- "$@"; }; _files() { print -r "files for $PREFIX"; }
+compset() { PREFIX="${PREFIX#*=}"; }
+source <("$0" completion zsh); words=("$0" "$@"); CURRENT=${#words}; PREFIX="${words[-1]}"; _waot`
+		out, err := exec.CommandContext(t.Context(), zsh, append([]string{"-f", "-c", script, waot}, strings.Split(words, " ")...)...).CombinedOutput()
+		if got := strings.ReplaceAll(strings.TrimSpace(string(out)), "\n", "|"); err != nil || got != want {
+			t.Errorf("%s: %q, %v, want %q", words, got, err, want)
+		}
+	}
+}
+
+// TestFishCompletion runs the script in fish.
+func TestFishCompletion(t *testing.T) {
+	fish, err := exec.LookPath("fish")
+	if err != nil {
+		t.Skip("SKIPPED: no fish: ", err)
+	}
+	waot := builtHere(t)
+	setUp(t)
+	for words, want := range map[string]string{
+		"ver":                           "version",
+		"build lib.wasm --spectre=o":    "--spectre=off|--spectre=on",
+		"build --target ":               "aarch64-linux|x86-64-linux",
+		"cache ":                        "clear|ls",
+		"run lib.w":                     "lib.wasm",
+		"build lib.wasm --header=lib.w": "--header=lib.wasm",
+	} {
+		const script = `$argv[1] completion fish | source; complete -C "$argv[1] $argv[2]"`
+		out, err := exec.CommandContext(t.Context(), fish, "--no-config", "-c", script, waot, words).CombinedOutput()
+		if got := strings.ReplaceAll(strings.TrimSpace(string(out)), "\n", "|"); err != nil || got != want {
+			t.Errorf("%s: %q, %v, want %q", words, got, err, want)
 		}
 	}
 }
