@@ -10,9 +10,9 @@ import (
 	"github.com/waot-project/waot/wasmfront/translate"
 )
 
-// maxInlinedBytes is the largest size of a body in the module that may become small enough to be inlined, maxEagerBytes that
-// where it need not be small.
-const maxInlinedBytes, maxEagerBytes = 160, 600
+// maxInlinedBytes is the largest size of a body in the module that may become small enough to be inlined, maxOnceBytes that of a
+// function with one call, maxEagerBytes that where none need be small.
+const maxInlinedBytes, maxOnceBytes, maxEagerBytes = 160, 600, 600
 
 // maxInlinable is how many functions are kept to be inlined. It bounds the memory that bodies take.
 const maxInlinable = 20_000
@@ -23,6 +23,7 @@ const maxInlinable = 20_000
 type inlining struct {
 	order []uint32 // the candidates by rank
 	rank  []uint32 // by function: the rank plus 1, 0 if it is no candidate
+	once  []bool   // by function: nothing refers to it but one call
 
 	mu     sync.Mutex
 	change sync.Cond
@@ -30,14 +31,23 @@ type inlining struct {
 	bodies []*inline.Body // by rank, nil if the function is not inlined
 }
 
-// newInlining finds the candidates: functions with bodies of up to most bytes.
-func newInlining(m *wasmfront.Module, most int, end *stop.Flag) *inlining {
-	n := &inlining{rank: make([]uint32, len(m.Funcs)+1)}
+// newInlining finds the candidates.
+func newInlining(m *wasmfront.Module, eager bool, end *stop.Flag) *inlining {
+	calls := countCalls(m, end)
+	n := &inlining{rank: make([]uint32, len(m.Funcs)+1), once: make([]bool, len(m.Funcs)+1)}
 	n.change.L = &n.mu
 	small := 0
 	for i := m.NumImportedFuncs; i < uint32(len(m.Funcs)) && small < maxInlinable; i++ {
 		end.PollAt(int(i))
-		if len(m.Body(i).Bytes) <= most {
+		n.once[i] = calls[i] == 1 && !m.IsDeclared(i)
+		most := maxInlinedBytes
+		switch {
+		case eager:
+			most = maxEagerBytes
+		case n.once[i]:
+			most = maxOnceBytes
+		}
+		if calls[i] > 0 && len(m.Body(i).Bytes) <= most {
 			n.rank[i] = unranked
 			small++
 		}
@@ -50,6 +60,19 @@ func newInlining(m *wasmfront.Module, most int, end *stop.Flag) *inlining {
 	}
 	n.done, n.bodies = make([]bool, len(n.order)), make([]*inline.Body, len(n.order))
 	return n
+}
+
+// countCalls returns the number of calls of each function, by call and at the start.
+func countCalls(m *wasmfront.Module, end *stop.Flag) []uint32 {
+	calls := make([]uint32, len(m.Funcs))
+	for i := m.NumImportedFuncs; i < uint32(len(m.Funcs)); i++ {
+		end.Poll()
+		translate.CountCalls(calls, m, i)
+	}
+	if m.HasStart {
+		calls[m.Start]++
+	}
+	return calls
 }
 
 // unranked and visiting are ranks of candidates that have none yet.
@@ -139,30 +162,34 @@ func (n *inlining) keep(i uint32, b *inline.Body) {
 	n.finish(i)
 }
 
-// midEnd inlines and optimises w.f, which is function i.
-func (w *worker) midEnd(i uint32) error {
+// midEnd inlines and optimises w.f, which is function i. It reports whether there is no need for code, unless it turns out that a call
+// of the function has not been inlined.
+func (w *worker) midEnd(i uint32) (idle bool, err error) {
 	n := w.d.inlining
 	if n == nil || clif.FuncIndex(i) == w.d.cm.InitFunc() { // it runs once, and immutable globals change in it
-		return w.opt.Run(&w.f, w.d.opt.OptLevel)
+		return false, w.opt.Run(&w.f, w.d.opt.OptLevel)
 	}
 	values, pool := len(w.f.Values), len(w.f.Pool)
-	w.inline.Control, w.inline.Eager = w.opt.Control, w.d.opt.EagerInlining
+	_, candidate := n.candidate(i)
+	w.inline.Control, w.inline.Eager, w.inline.Lean = w.opt.Control, w.d.opt.EagerInlining, candidate && !n.once[i]
 	if _, err := w.inlineCalls(func(callee clif.FuncIndex) *inline.Body { return n.bodyFor(i, callee) }); err != nil {
-		return err
+		return false, err
 	}
 	w.d.account.function(w.tr.Bytes() + translate.GrownBytes(len(w.f.Values)-values, len(w.f.Pool)-pool))
-	if err := w.opt.Run(&w.f, w.d.opt.OptLevel); err != nil {
-		return err
+	if err := w.opt.Run(&w.f, w.d.opt.OptLevel); err != nil || !candidate {
+		return false, err
 	}
-	if _, ok := n.candidate(i); !ok {
-		return nil
-	}
-	own := w.inline.Keep(&w.f)
+	own := w.inline.Keep(&w.f, n.once[i])
 	if own == nil {
-		return nil
+		return false, nil
 	}
-	w.d.account.bodies.Add(own.Bytes())
-	n.keep(i, own)
+	if !w.d.again {
+		w.d.account.bodies.Add(own.Bytes())
+		n.keep(i, own)
+		if w.d.mayBeIdle(i, own) {
+			return true, nil
+		}
+	}
 	// A recursive function inlines itself as it is so far, once. Others inline it as it is so far, too.
 	recursive, err := w.inlineCalls(func(callee clif.FuncIndex) *inline.Body {
 		if callee == clif.FuncIndex(i) {
@@ -173,7 +200,7 @@ func (w *worker) midEnd(i uint32) error {
 	if err == nil && recursive {
 		err = w.opt.Run(&w.f, w.d.opt.OptLevel)
 	}
-	return err
+	return false, err
 }
 
 // inlineCalls inlines in w.f, and reports whether it has.

@@ -64,6 +64,9 @@ func (l *linker) findIslands(plain []uint32) *islands {
 	for i := first; i < n; i++ {
 		l.opt.stop.Poll()
 		r := &l.results[i]
+		if r.absent() {
+			continue
+		}
 		for _, rel := range r.worker.relocs.at(r.relocs) {
 			if t := backend.SymRef(rel.Symbol).Func(); rel.Kind == reloc.Call26 && t >= first && t < n {
 				add(s.first(i, rel.Offset, t), t)

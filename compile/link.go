@@ -127,6 +127,9 @@ func (l *linker) layText() error {
 	for i := uint32(l.cm.NumImportedFuncs); i < uint32(len(l.cm.Funcs)); i++ {
 		l.opt.stop.Poll()
 		r := &l.results[i]
+		if r.absent() {
+			continue
+		}
 		at := int(l.at[i])
 		for ; end < at; end++ {
 			l.text[end] = l.target.filler
@@ -165,7 +168,7 @@ func (l *linker) makeRoom() {
 
 // instanceRelocs returns how many relocations of a function remain for whoever links the object.
 func (l *linker) instanceRelocs(r *result) (n int) {
-	if r.worker == nil { // of an import
+	if r.absent() {
 		return 0
 	}
 	for i, rel := range r.worker.relocs.at(r.relocs) {
@@ -189,6 +192,10 @@ func (l *linker) placeFuncs(s *islands) (int, error) {
 			n += s.list[k].size()
 		}
 		r := &l.results[i]
+		if r.absent() {
+			l.at[i] = uint32(alignUp(n, abi.FuncAlign)) // so that offsets ascend
+			continue
+		}
 		align := max(abi.FuncAlign, int(r.align))
 		l.o.Sections[secText].Align = uint32(max(align, int(l.o.Sections[secText].Align)))
 		n = alignUp(n, align)

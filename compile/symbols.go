@@ -85,9 +85,12 @@ func (l *linker) addImport(i clif.FuncIndex) importSymbols {
 	return s
 }
 
-// addFuncSymbols gives each function a local symbol, for debuggers and profilers.
+// addFuncSymbols gives each function that has code a local symbol, for debuggers and profilers.
 func (l *linker) addFuncSymbols() {
 	for i := l.cm.NumImportedFuncs; i < len(l.cm.Funcs); i++ {
+		if l.results[i].absent() {
+			continue
+		}
 		name := fmt.Sprintf("fn%d", i)
 		if clif.FuncIndex(i) == l.cm.InitFunc() {
 			name = "init"

@@ -36,7 +36,9 @@ type driver struct {
 	// inlining is nil if nothing is inlined.
 	inlining *inlining
 
-	next    atomic.Int64 // next entry of order
+	todo    []uint32     // what the workers compile: order, or what turned out to be needed
+	again   bool         // that is functions whose bodies others may have inlined
+	next    atomic.Int64 // next entry of todo
 	invalid lowest       // function whose body is not valid
 	failed  lowest       // function that cannot be compiled
 	account account
@@ -83,28 +85,37 @@ func (d *driver) run() error {
 	d.invalid.reset()
 	d.failed.reset()
 	if d.wm != nil && d.opt.OptLevel > opt.O0 {
-		most := maxInlinedBytes
-		if d.opt.EagerInlining {
-			most = maxEagerBytes
-		}
-		d.inlining = newInlining(d.wm, most, d.opt.stop)
+		d.inlining = newInlining(d.wm, d.opt.EagerInlining, d.opt.stop)
 	}
 	d.sort()
-	var wg sync.WaitGroup
-	for range max(1, min(d.opt.Jobs, len(d.order))) {
-		w := &worker{d: d}
-		d.workers = append(d.workers, w)
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			w.loop()
-		}()
+	d.work(d.order)
+	if d.inlining != nil {
+		d.drop()
 	}
-	wg.Wait()
 	if d.opt.stop.IsSet() {
 		return stop.Stopped{}
 	}
 	return d.firstError()
+}
+
+// work compiles functions, in about that order.
+func (d *driver) work(todo []uint32) {
+	d.todo = todo
+	d.next.Store(0)
+	var wg sync.WaitGroup
+	for n := range max(1, min(d.opt.Jobs, len(todo))) {
+		if n == len(d.workers) {
+			d.workers = append(d.workers, &worker{d: d})
+		}
+		wg.Go(d.workers[n].loop)
+	}
+	wg.Wait()
+}
+
+// ended reports whether there will be no object.
+func (d *driver) ended() bool {
+	n := uint32(len(d.cm.Funcs))
+	return d.opt.stop.IsSet() || d.over.Load() || d.invalid.n.Load() < n || d.failed.n.Load() < n
 }
 
 // firstError returns the error that counts: that of the first place in the module where validation fails, or where too many values
@@ -166,6 +177,7 @@ type worker struct {
 	opt    opt.Optimizer
 	gen    generate
 	stage  string
+	ready  bool // reset has been called
 
 	verifier verify.Verifier
 
@@ -193,21 +205,23 @@ func (w *worker) reset() {
 	if d.opt.Verify || d.opt.AfterPass != nil {
 		w.opt.After = func(p *opt.Pass, f *clif.Func) error { return w.after(p.Name) }
 	}
-	w.gen = nil
+	w.gen, w.ready = nil, true
 }
 
 func (w *worker) loop() {
-	w.reset()
+	if !w.ready {
+		w.reset()
+	}
 	for {
 		n := w.d.next.Add(1) - 1
-		if n >= int64(len(w.d.order)) {
+		if n >= int64(len(w.d.todo)) {
 			return
 		}
+		i := w.d.todo[n]
 		if w.d.over.Load() {
-			w.d.inlining.finish(w.d.order[n])
+			w.d.inlining.finish(i)
 			return
 		}
-		i := w.d.order[n]
 		if i > w.d.invalid.n.Load() {
 			w.d.inlining.finish(i)
 			continue
@@ -220,7 +234,7 @@ func (w *worker) loop() {
 		if err != nil {
 			w.report(i, err)
 		}
-		if p := w.d.opt.Progress; p != nil {
+		if p := w.d.opt.Progress; p != nil && !w.d.again {
 			w.d.mu.Lock()
 			w.d.done++
 			p(w.d.done, len(w.d.order))
@@ -288,12 +302,16 @@ func (w *worker) function(i uint32) error {
 	if control := w.d.opt.Control; control != nil {
 		w.opt.Control = control(clif.FuncIndex(i))
 	}
-	if err := w.midEnd(i); err != nil {
+	idle, err := w.midEnd(i)
+	if err != nil {
 		return err
 	}
 	w.stage = "backend"
 	generate := time.Now()
 	w.optimize += generate.Sub(optimize)
+	if idle {
+		return nil
+	}
 	if w.gen == nil {
 		w.gen = w.d.newGenerator(&w.opt)
 	}
@@ -313,7 +331,7 @@ func (w *worker) function(i uint32) error {
 // translated adds function i to the account, and reports whether the module exceeds a limit.
 func (w *worker) translated(i uint32) bool {
 	a := &w.d.account
-	if w.d.wm != nil && clif.FuncIndex(i) != w.d.cm.InitFunc() {
+	if w.d.wm != nil && clif.FuncIndex(i) != w.d.cm.InitFunc() && !w.d.again {
 		if a.values.Add(int64(w.tr.Values())) > int64(validate.MaxValues(w.d.wm)) {
 			w.d.over.Store(true) // validate.All will say where
 			return true

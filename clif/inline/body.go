@@ -16,6 +16,7 @@ type Body struct {
 	weight int    // see weightOf
 	size   int    // see sizeOf
 	depth  uint32 // how deep calls are inlined in it
+	once   bool   // nothing refers to the function but one call
 }
 
 // outside is, as the Caller of an entry in a Body's table, the place of the call that is inlined.
@@ -33,18 +34,24 @@ func bytesOf[T any](s []T) int64 {
 	return int64(cap(s)) * int64(unsafe.Sizeof(x))
 }
 
+// Vanishes reports whether the function is likely to be inlined wherever it is called.
+func (b *Body) Vanishes() bool { return b.once || b.costs() <= limits[0] }
+
 // Keep returns a copy of f, in which n was the last to inline and that the mid-end has optimised; nil if it is not small enough to
-// be inlined anywhere.
-func (n *Inliner) Keep(f *clif.Func) *Body {
+// be inlined anywhere. Once says that nothing refers to f but one call.
+func (n *Inliner) Keep(f *clif.Func, once bool) *Body {
 	weight := weightOf(f)
 	most := maxWeight
-	if n.Eager {
+	switch {
+	case n.Eager:
 		most = maxEagerWeight
+	case once:
+		most = maxOnceWeight
 	}
 	if weight > most || n.depth >= maxDepth || sizeOf(f) > maxSize {
 		return nil
 	}
-	b := &Body{weight: weight, depth: n.depth}
+	b := &Body{weight: weight, depth: n.depth, once: once}
 	g := &b.f
 	g.Name, g.Index, g.Sig, g.Mod = f.Name, f.Index, f.Sig, f.Mod
 	r := &n.names

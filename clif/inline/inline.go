@@ -40,6 +40,9 @@ type Inliner struct {
 	// Control, if not nil, says which calls are inlined; for debugging.
 	Control *rewrite.Control
 
+	// Lean says that the function is to be small, as it may be inlined itself, in more than one place.
+	Lean bool
+
 	// Eager inlines whatever the budgets allow, whether it pays or not, for tests.
 	Eager bool
 

@@ -73,7 +73,7 @@ func inlineAll(t *testing.T, n *Inliner) ([]*clif.Func, []*Body) {
 				t.Fatalf("%v\n%s", err, f)
 			}
 			if bodies[i] == nil {
-				bodies[i] = n.Keep(f)
+				bodies[i] = n.Keep(f, false)
 			}
 		}
 	}
@@ -169,7 +169,7 @@ func TestPolicy(t *testing.T) {
 				}
 				ctl := &rewrite.Control{Limit: -1}
 				n := Inliner{Control: ctl}
-				body := n.Keep(f.Funcs[0].Func)
+				body := n.Keep(f.Funcs[0].Func, false)
 				n.Run(f.Funcs[1].Func, func(clif.FuncIndex) *Body { return body })
 				want := 0
 				if weight <= limit {
@@ -210,7 +210,7 @@ func TestBounded(t *testing.T) {
 		for k := range bodies {
 			f := file.Funcs[k].Func
 			n.Run(f, func(i clif.FuncIndex) *Body { return bodies[i] })
-			bodies[k] = n.Keep(f)
+			bodies[k] = n.Keep(f, false)
 			if len(f.Insts) > budget(&clif.Func{})+10 || len(f.Inlined) > 2*maxDepth*len(f.Insts) {
 				t.Fatalf("f%d has %d instructions, %d places", k, len(f.Insts), len(f.Inlined))
 			}
@@ -238,7 +238,7 @@ func TestBudget(t *testing.T) {
 		}
 		ctl := &rewrite.Control{Limit: -1}
 		n := Inliner{Control: ctl}
-		body, f := n.Keep(file.Funcs[0].Func), file.Funcs[1].Func
+		body, f := n.Keep(file.Funcs[0].Func, false), file.Funcs[1].Func
 		most := 200 + len(f.Insts)
 		n.Run(f, func(clif.FuncIndex) *Body { return body })
 		if got, want := len(ctl.Log), min(calls, most/body.size); got != want {

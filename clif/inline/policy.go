@@ -15,7 +15,10 @@ var limits = [...]int{4, 16, 30}
 // maxRecursiveWeight is that of a function that is inlined in itself.
 const maxRecursiveWeight = 40
 
-// maxWeight is the largest of all.
+// maxOnceWeight is that of a function to which nothing refers but this call: its code only moves.
+const maxOnceWeight = 100
+
+// maxWeight is the largest of all others.
 const maxWeight = 46
 
 // maxEagerWeight is the largest where that does not matter.
@@ -58,19 +61,26 @@ func weightOf(f *clif.Func) (weight int) {
 // weightless are the operations that become operands, or nothing.
 var weightless = [clif.NumOpcodes]bool{clif.OpNop: true, clif.OpIconst: true, clif.OpUextend: true, clif.OpIreduce: true, clif.OpJump: true, clif.OpReturn: true}
 
+// costs is the weight that an inlined body has more than what the call had before it.
+func (b *Body) costs() int { return b.weight - len(b.f.Signature().Params) }
+
 // wants reports whether body is worth inlining in the block of f that is at a place in the layout.
 func (n *Inliner) wants(f *clif.Func, at int, body *Body) bool {
 	if n.Eager {
 		return true
 	}
-	weight := body.weight - len(body.f.Signature().Params)
+	weight := body.costs()
 	if body.f.Index == f.Index {
 		return weight <= maxRecursiveWeight
 	}
 	if weight <= limits[0] {
 		return true
 	}
-	return weight <= limits[n.heat.of(f, at)] && f.Insts[f.Terminator(f.Layout[at])].Op != clif.OpTrap
+	limit := limits[n.heat.of(f, at)]
+	if body.once && !n.Lean {
+		limit = max(limit, maxOnceWeight)
+	}
+	return weight <= limit && f.Insts[f.Terminator(f.Layout[at])].Op != clif.OpTrap
 }
 
 // heat is how many loops are around blocks, as far as the layout shows it: a loop is from its header, to which an edge

@@ -3,6 +3,7 @@ package inproc
 import (
 	"bytes"
 	"slices"
+	"sort"
 	"sync/atomic"
 
 	"github.com/waot-project/waot/internal/abi"
@@ -187,14 +188,9 @@ func (m *Module) Close() {
 // funcAt returns the index of the function whose code contains offset of the text.
 func (m *Module) funcAt(offset uint32) (uint32, bool) {
 	defined := m.meta.Funcs[m.imported:]
-	i, found := slices.BinarySearchFunc(defined, offset, func(f meta.Func, o uint32) int { return int(f.Text) - int(o) })
-	if !found {
-		if i == 0 {
-			return 0, false
-		}
-		i--
-	}
-	if offset-defined[i].Text >= defined[i].Size {
+	// The first one that ends behind offset: those without code end where they begin.
+	i := sort.Search(len(defined), func(i int) bool { return uint64(defined[i].Text)+uint64(defined[i].Size) > uint64(offset) })
+	if i == len(defined) || offset < defined[i].Text {
 		return 0, false
 	}
 	return uint32(m.imported + i), true

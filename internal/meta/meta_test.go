@@ -41,8 +41,18 @@ func least() *Module {
 	return &Module{ABI: abi.Version, InstanceSize: 512, Helpers: 16, TypeSlots: 56, Types: []FuncType{{}}, Funcs: []Func{{Size: 1}}}
 }
 
+// without is a module with functions that have no code, where the next one begins.
+func without() *Module {
+	m := least()
+	m.Funcs = []Func{{Name: "a"}, {Name: "b"}, {Size: 20}, {Name: "c", Text: 32}, {Text: 32, Size: 1}}
+	m.Traps = []abi.TrapSite{{Offset: 0, Code: abi.TrapUnreachable}, {Offset: 32, Code: abi.TrapUnreachable, Src: abi.InlinedPlace}}
+	m.Calls = []abi.CallSite{{Offset: 20}, {Offset: 33}}
+	m.Inlined = []abi.Inlined{{Func: 3, Src: 5}}
+	return m
+}
+
 func TestRoundTrip(t *testing.T) {
-	for _, m := range []*Module{sample(), least()} {
+	for _, m := range []*Module{sample(), least(), without()} {
 		got, err := Decode(Encode(m), sampleSizes)
 		if err != nil {
 			t.Fatal(err)
@@ -118,7 +128,11 @@ func TestInvalid(t *testing.T) {
 		{"code of function 2 is outside of the text or out of order", func(m *Module) { m.Funcs[1].Size = 113 }},
 		{"code of function 2 is outside of the text or out of order", func(m *Module) { m.Funcs[2].Text = 0 }},
 		{"code of function 2 is outside of the text or out of order", func(m *Module) { m.Funcs[2].Text = 136 }},
-		{"code of function 2 is outside of the text or out of order", func(m *Module) { m.Funcs[2].Size = 0 }},
+		{"function 2 has no code", func(m *Module) { m.Funcs[2].Size, m.Funcs[2].Frame = 0, 0 }}, // but a descriptor
+		{"function 1 has no code", func(m *Module) { m.Funcs[1].Size, m.Funcs[1].HasDesc = 0, false }},
+		{"function 3 has no code", func(m *Module) { m.Funcs[3].Size, m.Funcs[3].Frame = 0, 0 }}, // the init function
+		{"code of function 2 is outside of the text or out of order", func(m *Module) { m.Funcs[2] = Func{Type: 1, Text: 1 << 20} }},
+		{"code of function 2 is outside of the text or out of order", func(m *Module) { m.Funcs[2] = Func{Type: 1} }},
 		{"code of function 3 is outside of the text or out of order", func(m *Module) { m.Funcs[3].Size = 97 }},
 		{"frame of 47 bytes of function 1", func(m *Module) { m.Funcs[1].Frame = 47 }},
 		{"frame of 1073741840 bytes of function 1", func(m *Module) { m.Funcs[1].Frame = 1<<30 + 16 }},

@@ -181,7 +181,9 @@ func (v *validator) funcs() {
 		}
 		next := uint64(f.Text) + uint64(f.Size)
 		switch {
-		case f.Size == 0 || f.Text%abi.FuncAlign != 0 || uint64(f.Text) < end || next > v.size.Text:
+		case f.Size == 0 && (f.HasDesc || f.Frame != 0 || i == len(m.Funcs)-1):
+			v.require(false, "function %d has no code", i)
+		case f.Text%abi.FuncAlign != 0 || uint64(f.Text) < end || next > v.size.Text:
 			v.require(false, "code of function %d is outside of the text or out of order", i)
 		case f.Frame%16 != 0 || f.Frame > abi.MaxFrameBytes:
 			v.require(false, "frame of %d bytes of function %d", f.Frame, i)

@@ -68,23 +68,88 @@ func scanOperator(r *wasmfront.Reader) (op wasmfront.Opcode, index uint32, ok bo
 // AppendCalls appends the functions that the body of function i calls by call, in order, until it comes to anything that is malformed.
 // The body need not be valid: what is returned may be anything then, numbers of no functions, too.
 func AppendCalls(dst []uint32, m *wasmfront.Module, i uint32) []uint32 {
+	r := operatorsOf(m, i)
+	for {
+		callee, ok := nextCall(&r)
+		if !ok {
+			return dst
+		}
+		dst = append(dst, callee)
+	}
+}
+
+// CountCalls adds the calls by call in the body of function i to the numbers of calls of each function. As for AppendCalls, the body
+// need not be valid.
+func CountCalls(calls []uint32, m *wasmfront.Module, i uint32) {
+	r := operatorsOf(m, i)
+	for {
+		callee, ok := nextCall(&r)
+		if !ok {
+			return
+		}
+		if int64(callee) < int64(len(calls)) {
+			calls[callee]++
+		}
+	}
+}
+
+// operatorsOf returns a reader of the body of function i behind the locals.
+func operatorsOf(m *wasmfront.Module, i uint32) wasmfront.Reader {
 	body := m.Body(i)
 	r := wasmfront.Reader{Buf: body.Bytes, End: len(body.Bytes)}
 	for n := r.U32(); n > 0 && r.More(); n-- {
 		r.U32()
 		r.ValType(m.Features)
 	}
-	for r.More() {
-		op, callee, ok := scanOperator(&r)
-		if !ok {
-			break
+	return r
+}
+
+// nextCall reads up to the next call and returns the function that is called; ok is false at the end, or at anything that is
+// malformed. It passes most operators without a look at what their immediates mean, since all bodies of a module are read so.
+func nextCall(r *wasmfront.Reader) (callee uint32, ok bool) {
+	b, at := r.Buf[:r.End], r.Pos
+	for at < len(b) {
+		n := numbers[b[at]]
+		if n == many {
+			r.Pos = at
+			op, index, ok := scanOperator(r)
+			if !ok || op == wasmfront.OpCall {
+				return index, ok
+			}
+			at = r.Pos
+			continue
 		}
-		if op == wasmfront.OpCall {
-			dst = append(dst, callee)
+		for at++; n > 0; n-- {
+			for at < len(b) && b[at] >= 0x80 {
+				at++
+			}
+			at++
 		}
 	}
-	return dst
+	return 0, false
 }
+
+// numbers is, by the first byte of an operator, how many numbers in LEB128 follow and nothing else, or many if nextCall has to look.
+var numbers = func() (n [256]uint8) {
+	for b := range n {
+		n[b] = many
+		op := wasmfront.Opcode(b)
+		if wasmfront.IsPrefix(byte(b)) || op == wasmfront.OpCall {
+			continue
+		}
+		switch op.Info().Imm {
+		case wasmfront.ImmNone:
+			n[b] = 0
+		case wasmfront.ImmBlock, wasmfront.ImmLabel, wasmfront.ImmLocal, wasmfront.ImmGlobal, wasmfront.ImmI32, wasmfront.ImmI64:
+			n[b] = 1
+		case wasmfront.ImmMemArg, wasmfront.ImmCallIndirect:
+			n[b] = 2
+		}
+	}
+	return n
+}()
+
+const many = 0xff
 
 // noLoop marks a block that is no loop.
 const noLoop = ^uint32(0)

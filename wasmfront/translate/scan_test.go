@@ -1,11 +1,13 @@
 package translate
 
 import (
+	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/wasmfront"
+	"github.com/waot-project/waot/wasmfront/validate"
 )
 
 // TestSkips checks that the scan can pass each operator that is accepted, and that no
@@ -36,6 +38,47 @@ func TestScan(t *testing.T) {
 	}
 	if writes < 10000 || loops < 500 {
 		t.Errorf("only %d writes and %d loops", writes, loops)
+	}
+}
+
+// TestCalls: the calls that are found without a look at the rest are those that the decoder finds, also where bodies are cut off or damaged.
+func TestCalls(t *testing.T) {
+	total := 0
+	for seed := range uint64(60) {
+		_, m := program(seed)
+		counts := make([]uint32, len(m.Funcs))
+		want := make([]uint32, len(m.Funcs))
+		for i := m.NumImportedFuncs; i < uint32(len(m.Funcs)); i++ {
+			var v validate.Func
+			var op wasmfront.Operator
+			var calls []uint32
+			for v.Begin(m, i); v.Next(&op); {
+				if op.Op == wasmfront.OpCall {
+					calls = append(calls, op.Index)
+					want[op.Index]++
+				}
+			}
+			total += len(calls)
+			if got := AppendCalls(nil, m, i); !slices.Equal(got, calls) {
+				t.Errorf("seed %d, function %d: calls of %d, want %d", seed, i, got, calls)
+			}
+			CountCalls(counts, m, i)
+		}
+		if !slices.Equal(counts, want) {
+			t.Errorf("seed %d: numbers of calls %d, want %d", seed, counts, want)
+		}
+		r := rand.New(rand.NewPCG(seed, 1))
+		for i := m.NumImportedFuncs; i < uint32(len(m.Funcs)); i++ {
+			b := m.Body(i)
+			b.Bytes = slices.Clone(b.Bytes[:r.IntN(len(b.Bytes)+1)])
+			if len(b.Bytes) > 0 {
+				b.Bytes[r.IntN(len(b.Bytes))] ^= byte(1 + r.IntN(255))
+			}
+			CountCalls(counts, m, i) // does not panic
+		}
+	}
+	if total < 1000 {
+		t.Errorf("only %d calls", total)
 	}
 }
 

@@ -20,7 +20,7 @@ func (n *inliner) pass(file *text.File) Pass {
 	}
 	return func(f *clif.Func) error {
 		n.Run(f, func(i clif.FuncIndex) *inline.Body { return n.bodies[i] })
-		body := n.Keep(f)
+		body := n.Keep(f, false)
 		n.bodies[f.Index] = body
 		n.Run(f, func(i clif.FuncIndex) *inline.Body {
 			if i == f.Index {

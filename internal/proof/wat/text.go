@@ -90,7 +90,7 @@ const (
 
 // NotInlined at the start of a function's code makes the function too long to be inlined (in bytes, as package compile counts them), and
 // nothing else: for cases that are about calls.
-const NotInlined = nops64 + nops64 + nops64
+const NotInlined = nops64 + nops64 + nops64 + nops64 + nops64 + nops64 + nops64 + nops64 + nops64 + nops64
 
 // VectorFunctions are functions that make a vector of its halves, and halves of a vector, for engines whose calls take only numbers.
 const VectorFunctions = `(func $vector (param i64 i64) (result v128) (i64x2.replace_lane 1 (i64x2.splat (local.get 0)) (local.get 1)))
