@@ -20,7 +20,7 @@ import (
 )
 
 // bisected is a module of four functions with the same body, that many rules fit, and a
-// fifth, main, that calls them with x, x+1, x+2, x+3 and adds the results.
+// fifth, main, that calls them with x, x+1, x+2, x+3 and adds the results. All are exported, so that main's calls are not the only uses.
 func bisected() string {
 	const (
 		x    = "\x20\x00"
@@ -36,7 +36,7 @@ func bisected() string {
 	)
 	return module(
 		section(1, "\x60\x01\x7f\x01\x7f", "\x60\x00\x01\x7f"), section(3, "\x00", "\x00", "\x00", "\x00", "\x00", "\x01"),
-		section(7, name("main")+"\x00\x04"),
+		section(7, name("main")+"\x00\x04", name("a")+"\x00\x00", name("b")+"\x00\x01", name("c")+"\x00\x02", name("d")+"\x00\x03"),
 		bigCode(body, body, body, body, calls, "\x41\x00"),
 	)
 }
