@@ -23,7 +23,8 @@ const maxInlinable = 20_000
 type inlining struct {
 	order []uint32 // the candidates by rank
 	rank  []uint32 // by function: the rank plus 1, 0 if it is no candidate
-	once  []bool   // by function: nothing refers to it but one call
+	calls []translate.CallsOf
+	once  []bool // by function: nothing refers to it but one call, which returns as far as can be seen
 
 	mu     sync.Mutex
 	change sync.Cond
@@ -33,13 +34,13 @@ type inlining struct {
 
 // newInlining finds the candidates.
 func newInlining(m *wasmfront.Module, eager bool, end *stop.Flag) *inlining {
-	calls := countCalls(m, end)
-	n := &inlining{rank: make([]uint32, len(m.Funcs)+1), once: make([]bool, len(m.Funcs)+1)}
+	n := &inlining{rank: make([]uint32, len(m.Funcs)+1), calls: countCalls(m, end), once: make([]bool, len(m.Funcs)+1)}
 	n.change.L = &n.mu
 	small := 0
 	for i := m.NumImportedFuncs; i < uint32(len(m.Funcs)) && small < maxInlinable; i++ {
 		end.PollAt(int(i))
-		n.once[i] = calls[i] == 1 && !m.IsDeclared(i)
+		c := &n.calls[i]
+		n.once[i] = c.All == 1 && c.Cold == 0 && !m.IsDeclared(i)
 		most := maxInlinedBytes
 		switch {
 		case eager:
@@ -47,7 +48,7 @@ func newInlining(m *wasmfront.Module, eager bool, end *stop.Flag) *inlining {
 		case n.once[i]:
 			most = maxOnceBytes
 		}
-		if calls[i] > 0 && len(m.Body(i).Bytes) <= most {
+		if c.All > 0 && len(m.Body(i).Bytes) <= most {
 			n.rank[i] = unranked
 			small++
 		}
@@ -62,15 +63,15 @@ func newInlining(m *wasmfront.Module, eager bool, end *stop.Flag) *inlining {
 	return n
 }
 
-// countCalls returns the number of calls of each function, by call and at the start.
-func countCalls(m *wasmfront.Module, end *stop.Flag) []uint32 {
-	calls := make([]uint32, len(m.Funcs))
+// countCalls returns the calls of each function.
+func countCalls(m *wasmfront.Module, end *stop.Flag) []translate.CallsOf {
+	calls := make([]translate.CallsOf, len(m.Funcs))
 	for i := m.NumImportedFuncs; i < uint32(len(m.Funcs)); i++ {
 		end.Poll()
 		translate.CountCalls(calls, m, i)
 	}
 	if m.HasStart {
-		calls[m.Start]++
+		calls[m.Start].All += 2 // the init function inlines nothing
 	}
 	return calls
 }
@@ -129,6 +130,9 @@ func (n *inlining) candidate(i uint32) (rank uint32, ok bool) {
 	return n.rank[i] - 1, true
 }
 
+// lean reports whether function i should stay small, as it may be inlined in more than one place.
+func (n *inlining) lean(i uint32) bool { return n.rank[i] != 0 && !n.once[i] }
+
 // finish notes that function i is compiled as far as it will be.
 func (n *inlining) finish(i uint32) {
 	if rank, ok := n.candidate(i); ok {
@@ -171,7 +175,7 @@ func (w *worker) midEnd(i uint32) (idle bool, err error) {
 	}
 	values, pool := len(w.f.Values), len(w.f.Pool)
 	_, candidate := n.candidate(i)
-	w.inline.Control, w.inline.Eager, w.inline.Lean = w.opt.Control, w.d.opt.EagerInlining, candidate && !n.once[i]
+	w.inline.Control, w.inline.Eager, w.inline.Lean = w.opt.Control, w.d.opt.EagerInlining, n.lean(i)
 	if _, err := w.inlineCalls(func(callee clif.FuncIndex) *inline.Body { return n.bodyFor(i, callee) }); err != nil {
 		return false, err
 	}

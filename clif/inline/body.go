@@ -34,8 +34,8 @@ func bytesOf[T any](s []T) int64 {
 	return int64(cap(s)) * int64(unsafe.Sizeof(x))
 }
 
-// Vanishes reports whether the function is likely to be inlined wherever it is called.
-func (b *Body) Vanishes() bool { return b.once || b.costs() <= limits[0] }
+// Slight reports whether the function is worth inlining wherever it is called.
+func (b *Body) Slight() bool { return b.costs() <= limits[0] }
 
 // Keep returns a copy of f, in which n was the last to inline and that the mid-end has optimised; nil if it is not small enough to
 // be inlined anywhere. Once says that nothing refers to f but one call.

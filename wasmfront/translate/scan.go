@@ -78,17 +78,28 @@ func AppendCalls(dst []uint32, m *wasmfront.Module, i uint32) []uint32 {
 	}
 }
 
-// CountCalls adds the calls by call in the body of function i to the numbers of calls of each function. As for AppendCalls, the body
-// need not be valid.
-func CountCalls(calls []uint32, m *wasmfront.Module, i uint32) {
+// CallsOf says who calls a function by call.
+type CallsOf struct {
+	All, Cold uint32 // how many calls there are, and how many of them are followed by unreachable
+	Caller    uint32 // of the last one
+}
+
+// CountCalls adds the calls in the body of function i to those of each function. As for AppendCalls, the body need not be valid.
+func CountCalls(calls []CallsOf, m *wasmfront.Module, i uint32) {
 	r := operatorsOf(m, i)
 	for {
 		callee, ok := nextCall(&r)
 		if !ok {
 			return
 		}
-		if int64(callee) < int64(len(calls)) {
-			calls[callee]++
+		if int64(callee) >= int64(len(calls)) {
+			continue
+		}
+		c := &calls[callee]
+		c.All++
+		c.Caller = i
+		if r.More() && wasmfront.Opcode(r.Buf[r.Pos]) == wasmfront.OpUnreachable {
+			c.Cold++
 		}
 	}
 }

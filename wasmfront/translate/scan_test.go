@@ -46,16 +46,22 @@ func TestCalls(t *testing.T) {
 	total := 0
 	for seed := range uint64(60) {
 		_, m := program(seed)
-		counts := make([]uint32, len(m.Funcs))
-		want := make([]uint32, len(m.Funcs))
+		counts := make([]CallsOf, len(m.Funcs))
+		want := make([]CallsOf, len(m.Funcs))
 		for i := m.NumImportedFuncs; i < uint32(len(m.Funcs)); i++ {
 			var v validate.Func
 			var op wasmfront.Operator
 			var calls []uint32
+			last := &CallsOf{} // what the operator before calls
 			for v.Begin(m, i); v.Next(&op); {
+				if op.Op == wasmfront.OpUnreachable {
+					last.Cold++
+				}
+				last = &CallsOf{}
 				if op.Op == wasmfront.OpCall {
 					calls = append(calls, op.Index)
-					want[op.Index]++
+					last = &want[op.Index]
+					last.All, last.Caller = last.All+1, i
 				}
 			}
 			total += len(calls)
@@ -65,7 +71,7 @@ func TestCalls(t *testing.T) {
 			CountCalls(counts, m, i)
 		}
 		if !slices.Equal(counts, want) {
-			t.Errorf("seed %d: numbers of calls %d, want %d", seed, counts, want)
+			t.Errorf("seed %d: calls %+v, want %+v", seed, counts, want)
 		}
 		r := rand.New(rand.NewPCG(seed, 1))
 		for i := m.NumImportedFuncs; i < uint32(len(m.Funcs)); i++ {
