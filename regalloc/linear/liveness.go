@@ -1,14 +1,17 @@
 package linear
 
 import (
+	"math/bits"
+
 	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/regalloc"
 )
 
 // liveness is the values live into each block, found by walking from each use
 // up to the definition (Boissinot et al., computing liveness sets for SSA-form
-// programs, 2011). This needs no fixpoint, is right for any graph in any
-// order, and costs time and memory proportional to the result.
+// programs, 2011), for 64 values at once. This is right for any graph in any
+// order: a block is visited again only if more of the values are live into it. So time and memory
+// are at most proportional to the result.
 type liveness struct {
 	function
 	liveIn    []uint32 // values, block after block
@@ -16,15 +19,15 @@ type liveness struct {
 
 	global    []globalUse
 	globalOf  []uint32 // first global use of each value
-	lastBlock []uint32 // by value: block of the latest use; by block: latest value
-	found     []livePair
-	work      []uint32
+	lastBlock []uint32 // by value: block of the latest use
+	values    []uint32 // those with global uses, in order
+	climbed   []climbing
+	found     []found  // batch after batch
+	work      blockSet // blocks where values wait
 }
 
 // globalUse is a use in a block other than that of the definition.
 type globalUse struct{ block, next uint32 }
-
-type livePair struct{ vreg, block uint32 }
 
 // liveInto returns the values live into b, parameters excepted.
 func (lv *liveness) liveInto(b uint32) []uint32 {
@@ -43,20 +46,7 @@ func (lv *liveness) find(fn function) error {
 	if err := lv.propagate(); err != nil {
 		return err
 	}
-	// Sort the pairs by block, stably.
-	sum := uint32(0)
-	for b, n := range lv.liveInEnd {
-		lv.liveInEnd[b] = sum
-		sum += n
-	}
-	lv.liveIn = stop.Resize(lv.in.Stop, lv.liveIn, len(lv.found))
-	values, next := lv.liveIn, lv.liveInEnd
-	for k, p := range lv.found {
-		lv.in.Stop.PollAt(k)
-		at := &next[p.block]
-		values[*at] = p.vreg
-		*at++
-	}
+	lv.sort()
 	return nil
 }
 
@@ -67,7 +57,7 @@ func (lv *liveness) scanUses() {
 	in := lv.in
 	lv.global = lv.global[:0]
 	lv.globalOf = stop.Resize(lv.in.Stop, lv.globalOf, len(in.VRegs))
-	lv.lastBlock = stop.Resize(lv.in.Stop, lv.lastBlock, max(len(in.VRegs), len(in.Blocks)))
+	lv.lastBlock = stop.Resize(lv.in.Stop, lv.lastBlock, len(in.VRegs))
 	for v := range lv.globalOf {
 		lv.globalOf[v], lv.lastBlock[v] = none, none
 	}
@@ -127,57 +117,126 @@ const (
 // maxLive returns the greatest accepted number of pairs of a value and a place where it is live.
 func (fn *function) maxLive() int { return maxPairs + maxPairsPerInst*len(fn.in.Insts) }
 
+// Values are propagated in batches. climbing is what propagate keeps of a block, as sets of the values of a batch. Those in
+// waiting are live into the block, but have not gone on from there; those in live have.
+type climbing struct{ live, waiting, defined uint64 }
+
+// batchSize is how many values a set of climbing has room for.
+const batchSize = 64
+
+// found are the values of a batch that are live into a block.
+type found struct {
+	set          uint64
+	block, batch uint32
+}
+
 // propagate finds the blocks that each value with global uses is live into, and counts the values of each block in liveInEnd.
 func (lv *liveness) propagate() error {
-	in, global := lv.in, lv.global
-	found, work, limit := lv.found[:0], lv.work[:0], lv.maxLive()
+	in, pairs, limit := lv.in, 0, lv.maxLive()
+	lv.climbed = stop.Zeroed(in.Stop, lv.climbed, len(in.Blocks))
 	lv.liveInEnd = stop.Zeroed(in.Stop, lv.liveInEnd, len(in.Blocks))
-	seen, count := lv.lastBlock[:len(in.Blocks)], lv.liveInEnd // seen is by block from here on
-	for b := range seen {
-		seen[b] = none
-	}
-	for value, g := range lv.globalOf {
-		in.Stop.PollAt(value)
-		v := uint32(value)
-		for ; g != none; g = global[g].next {
-			def := lv.vregs[v].defBlock
-			for b := global[g].block; ; {
-				if seen[b] == v || b == def {
-					n := len(work)
-					if n == 0 {
-						break
-					}
-					b, work = work[n-1], work[:n-1]
-					continue
-				}
-				if len(found) >= limit {
-					return fail(TooLarge, none, v)
-				}
-				in.Stop.PollAt(len(found))
-				seen[b] = v
-				count[b]++
-				found = append(stop.Room(in.Stop, found), livePair{v, b})
-				preds := in.PredsOf(regalloc.Block(b))
-				if len(preds) == 0 { // b is the entry
-					return fail(Undefined, none, v)
-				}
-				b = uint32(preds[0])
-				if len(preds) > 1 {
-					work = others(work, preds, seen, v, def)
-				}
-			}
+	lv.found, lv.values = lv.found[:0], lv.values[:0]
+	lv.work.reset(in.Stop, len(in.Blocks))
+	for v, g := range lv.globalOf {
+		in.Stop.PollAt(v)
+		if g != none {
+			lv.values = stop.Append(in.Stop, lv.values, uint32(v))
 		}
 	}
-	lv.found, lv.work = found, work
+	for batch := range (len(lv.values) + batchSize - 1) / batchSize {
+		done := len(lv.found)
+		lv.enter(lv.batch(uint32(batch)))
+		if err := lv.climb(uint32(batch)); err != nil {
+			return err
+		}
+		for k := done; k < len(lv.found); k++ {
+			in.Stop.PollAt(k)
+			f := &lv.found[k]
+			c := &lv.climbed[f.block]
+			f.set, c.live = c.live, 0
+			n := bits.OnesCount64(f.set)
+			lv.liveInEnd[f.block] += uint32(n)
+			pairs += n
+		}
+		for _, v := range lv.batch(uint32(batch)) {
+			lv.climbed[lv.vregs[v].defBlock].defined = 0 // climb has failed if there is no definition
+		}
+		if pairs > limit {
+			return fail(TooLarge, none, lv.batch(uint32(batch))[0])
+		}
+	}
 	return nil
 }
 
-// others appends the predecessors behind the first that are not seen, nor the definition's block.
-func others(work []uint32, preds []regalloc.Block, seen []uint32, v, def uint32) []uint32 {
-	for _, p := range preds[1:] {
-		if seen[p] != v && uint32(p) != def {
-			work = append(work, uint32(p))
+// batch returns the values of a batch.
+func (lv *liveness) batch(k uint32) []uint32 {
+	return lv.values[batchSize*k : min(batchSize*(int(k)+1), len(lv.values))]
+}
+
+// enter puts the values of a batch where they are defined and used.
+func (lv *liveness) enter(batch []uint32) {
+	for k, v := range batch {
+		lv.in.Stop.Poll()
+		if def := lv.vregs[v].defBlock; def != none {
+			lv.climbed[def].defined |= 1 << k
+		}
+		for g := lv.globalOf[v]; g != none; g = lv.global[g].next {
+			lv.wait(lv.global[g].block, 1<<k)
 		}
 	}
-	return work
+}
+
+// wait lets those of the values wait at b that are not there.
+func (lv *liveness) wait(b uint32, set uint64) {
+	c := &lv.climbed[b]
+	if set &^= c.live | c.waiting | c.defined; set != 0 {
+		if c.waiting == 0 {
+			lv.work.add(b)
+		}
+		c.waiting |= set
+	}
+}
+
+// climb takes the values of a batch from block to block until none waits, and puts the blocks into found. The last blocks come first, so that
+// few are visited twice.
+func (lv *liveness) climb(batch uint32) error {
+	in := lv.in
+	for !lv.work.empty() {
+		in.Stop.Poll()
+		b := lv.work.takeLast()
+		c := &lv.climbed[b]
+		set := c.waiting
+		if c.live == 0 {
+			lv.found = stop.Append(in.Stop, lv.found, found{block: b, batch: batch})
+		}
+		c.live, c.waiting = c.live|set, 0
+		preds := in.PredsOf(regalloc.Block(b))
+		if len(preds) == 0 { // b is the entry
+			return fail(Undefined, none, lv.batch(batch)[bits.TrailingZeros64(set)])
+		}
+		for _, p := range preds {
+			lv.wait(uint32(p), set)
+		}
+	}
+	return nil
+}
+
+// sort fills liveIn: what propagate has found, block after block. The values of a block are in order.
+func (lv *liveness) sort() {
+	in, pairs := lv.in, uint32(0)
+	for b, n := range lv.liveInEnd {
+		lv.liveInEnd[b] = pairs
+		pairs += n
+	}
+	lv.liveIn = stop.Resize(in.Stop, lv.liveIn, int(pairs))
+	for k := range lv.found {
+		in.Stop.Poll()
+		f := &lv.found[k]
+		batch, at := lv.batch(f.batch), lv.liveInEnd[f.block]
+		for set := f.set; set != 0; set &= set - 1 {
+			lv.liveIn[at] = batch[bits.TrailingZeros64(set)]
+			at++
+		}
+		lv.liveInEnd[f.block] = at
+	}
 }
