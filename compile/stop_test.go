@@ -83,7 +83,7 @@ var stages = []string{
 	"opt.fold", "opt.(*folder).instructions", "clif.(*Func).ResolveTargets", "opt.threadEmpty", "opt.removeParams", "opt.removeDead",
 	"backend.(*BlockOrder).search", "backend.(*BlockOrder).loops",
 	"backend.(*Lower).analyse", "backend.(*Lower).lowerBlock", "backend.(*VCodeBuilder).finish", "backend.(*VCodeBuilder).preds",
-	"linear.(*function).setup", "linear.(*liveness).scanUses", "linear.(*liveness).propagate", "linear.(*liveness).find",
+	"linear.(*function).setup", "linear.(*liveness).scanUses", "linear.(*liveness).propagate", "linear.(*liveness).enter", "linear.(*liveness).climb", "linear.(*liveness).sort",
 	"linear.(*builder).build", "linear.(*coalescer).coalesceEdges", "linear.(*walker).makeParts", "linear.(*walker).walk",
 	"linear.(*spiller).assign", "linear.(*resolver).fillOperands", "linear.(*resolver).connect", "linear.(*locations).flatten",
 	"linear.(*resolver).findEntries", "linear.(*resolver).resolveEdges", "linear.(*resolver).storeDefs", "linear.(*emitter).emit",

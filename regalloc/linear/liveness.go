@@ -159,7 +159,9 @@ func (lv *liveness) propagate() error {
 			pairs += n
 		}
 		for _, v := range lv.batch(uint32(batch)) {
-			lv.climbed[lv.vregs[v].defBlock].defined = 0 // climb has failed if there is no definition
+			if def := lv.vregs[v].defBlock; def != none {
+				lv.climbed[def].defined = 0
+			}
 		}
 		if pairs > limit {
 			return fail(TooLarge, none, lv.batch(uint32(batch))[0])
@@ -176,11 +178,11 @@ func (lv *liveness) batch(k uint32) []uint32 {
 // enter puts the values of a batch where they are defined and used.
 func (lv *liveness) enter(batch []uint32) {
 	for k, v := range batch {
-		lv.in.Stop.Poll()
 		if def := lv.vregs[v].defBlock; def != none {
 			lv.climbed[def].defined |= 1 << k
 		}
 		for g := lv.globalOf[v]; g != none; g = lv.global[g].next {
+			lv.in.Stop.Poll()
 			lv.wait(lv.global[g].block, 1<<k)
 		}
 	}
@@ -225,6 +227,7 @@ func (lv *liveness) climb(batch uint32) error {
 func (lv *liveness) sort() {
 	in, pairs := lv.in, uint32(0)
 	for b, n := range lv.liveInEnd {
+		in.Stop.PollAt(b)
 		lv.liveInEnd[b] = pairs
 		pairs += n
 	}
