@@ -106,11 +106,12 @@ func (iv *intervals) usedSoon(v, b uint32) bool {
 // addRange makes v live from the start of this block to end.
 func (bl *builder) addRange(v, end uint32) {
 	vr := &bl.vregs[v]
-	if h := &bl.ranges[vr.rng]; h.start == end { // it is live into the next block, as most are
+	switch h := &bl.ranges[vr.rng]; {
+	case h.start == end: // it is live into the next block, as most are
 		h.start = bl.blockStart
-		return
+	case h.start != bl.blockStart || h.end < end: // else it is live into two of the next blocks
+		bl.addNewRange(vr, end)
 	}
-	bl.addNewRange(vr, end)
 }
 
 // addNewRange is addRange where the first range of vr does not begin at end.
