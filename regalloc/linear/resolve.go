@@ -46,10 +46,11 @@ type gap struct {
 	loc           regalloc.Allocation
 }
 
-// entry says where a value is at the entry of a block.
+// entry says where a value is at the entry of a block, and since which position.
 type entry struct {
-	vreg uint32
-	loc  regalloc.Allocation
+	vreg  uint32
+	loc   regalloc.Allocation
+	since uint32
 }
 
 // When beside an instruction moves happen; each group is a parallel move.
@@ -245,7 +246,8 @@ func (rs *resolver) findEntries() {
 		for k, v := range rs.live.liveInto(uint32(b)) {
 			rs.in.Stop.PollAt(k)
 			if where[v] == several {
-				rs.entries = append(rs.entries, entry{v, rs.next(v, at)})
+				loc := rs.next(v, at)
+				rs.entries = append(rs.entries, entry{v, loc, rs.flat[rs.cursors[v].at].start})
 			}
 		}
 		rs.entriesEnd[b] = uint32(len(rs.entries))
@@ -296,8 +298,12 @@ func (rs *resolver) resolveEdges() {
 			if to.Preds.Len() != 1 {
 				at, when = t, onExit
 			}
+			forward := uint32(e.To) > b && !defines
 			for k, x := range rs.entriesOf(uint32(e.To)) {
 				in.Stop.PollAt(k)
+				if forward && x.since <= 4*t+atDef {
+					continue // it is in that place behind the terminator, too
+				}
 				if from := rs.nextAtEnd(x.vreg, t, defines); from != x.loc {
 					rs.move(at, when, x.vreg, from, x.loc, true)
 				}
