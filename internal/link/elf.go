@@ -139,9 +139,11 @@ func (l *linker) property() []byte {
 // copySections puts the contents of the sections into the file and resolves what they refer to.
 func (l *linker) copySections(file []byte) (err error) {
 	text := &l.outs[outText]
-	end := min(alignUp(text.offset+text.size, filePage), uint64(len(file))) // of the last page with code
-	for at := text.offset; at < end; at++ {
-		file[at] = l.machine.filler[(at-text.offset)%uint64(len(l.machine.filler))]
+	filled := text.offset
+	fill := func(to uint64) { // with what lies between functions
+		for at := filled; at < to; at++ {
+			file[at] = l.machine.filler[(at-text.offset)%uint64(len(l.machine.filler))]
+		}
 	}
 	l.eachLive(func(i, n int, p *placed) {
 		o := &l.outs[p.out]
@@ -151,6 +153,10 @@ func (l *linker) copySections(file []byte) (err error) {
 		}
 		at := o.offset + p.offset
 		data := file[at : at+s.Bytes()]
+		if p.out == outText {
+			fill(at)
+			filled = at + s.Bytes()
+		}
 		copy(data, s.Data)
 		address := l.address(int32(i), int32(n))
 		for k := range s.Relocs {
@@ -164,6 +170,7 @@ func (l *linker) copySections(file []byte) (err error) {
 			}
 		}
 	})
+	fill(min(alignUp(text.offset+text.size, filePage), uint64(len(file)))) // to the end of the last page with code
 	for n := range l.outs {
 		if o := &l.outs[n]; o.made != nil { // .bss may begin behind the end of the file
 			copy(file[o.offset:], o.made)

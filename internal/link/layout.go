@@ -255,8 +255,10 @@ func (l *linker) value(r symbolRef) uint64 {
 // relativeWords returns the addresses of the words that hold addresses, in order, by segment.
 func (l *linker) relativeWords() (words [numSegments][]uint64, err error) {
 	l.eachLive(func(i, n int, p *placed) {
-		for _, r := range l.contents(i, n).Relocs {
-			if r.Kind != reloc.Abs64 || l.leaves(n, &r) {
+		relocs := l.contents(i, n).Relocs
+		for k := range relocs {
+			r := &relocs[k]
+			if r.Kind != reloc.Abs64 || l.leaves(n, r) {
 				continue
 			}
 			at := l.address(int32(i), int32(n)) + r.Offset

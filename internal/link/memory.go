@@ -93,20 +93,27 @@ func (c *cutter) cut(o *objfile.Object, rodata, data objfile.SectionIndex, pairs
 		s := &o.Sections[n]
 		inData := objfile.SectionIndex(n) == data
 		var changed []objfile.Reloc
-		for _, r := range s.Relocs {
-			if sym := &o.Symbols[r.Symbol]; sym.Section == rodata {
+		if inData {
+			changed = make([]objfile.Reloc, 0, len(s.Relocs))
+		}
+		for i := range s.Relocs {
+			r := &s.Relocs[i]
+			sym := &o.Symbols[r.Symbol]
+			if !inData && sym.Section != rodata {
+				continue
+			}
+			by := int64(0)
+			if sym.Section == rodata {
 				if inData && pairs[r.Offset] {
 					continue
 				}
-				by, ok := c.lower(int64(sym.Value) + r.Addend)
-				if !ok || !inData {
+				var ok bool
+				if by, ok = c.lower(int64(sym.Value) + r.Addend); !ok || !inData {
 					return false
 				}
-				r.Addend -= by
 			}
-			if inData {
-				changed = append(changed, r)
-			}
+			changed = append(changed, *r)
+			changed[len(changed)-1].Addend -= by
 		}
 		if inData {
 			s.Relocs = changed

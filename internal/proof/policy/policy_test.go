@@ -112,12 +112,13 @@ backend/isa/x64: backend/isa/x64/asm
 backend/isa/a64/asm: backend
 backend/isa/a64: backend/isa/a64/asm
 compile: wasmfront/translate clif/inline clif/opt clif/verify backend/isa/x64 backend/isa/a64 regalloc/linear objfile internal/meta
-internal/link: internal/meta objfile
+internal/image: internal/meta internal/reloc
+internal/link: internal/image objfile
 internal/cruntime/mkblob: objfile
 host/hosterr:
-host/inproc: host/hosterr internal/meta internal/reloc
+host/inproc: host/hosterr internal/image
 host/loaded: host/inproc
-host/load: host/inproc objfile
+host/load: host/inproc internal/link
 host/sign:
 internal/cache: host/loaded
 host: host/loaded host/load host/sign
