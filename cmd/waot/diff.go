@@ -37,7 +37,8 @@ fixed random numbers on both sides. Runs the function named, or _start, or else
 every exported function with a few sets of arguments; these must end. Where the two
 differ, wazero's interpreter and waot's interpreter of its intermediate code run too,
 and what is known to be wazero's fault is said to be. Functions that the module imports
-beside WASI's have stand-ins, whose calls are compared. If the two do not differ, the function and offset of
+beside WASI's have stand-ins, whose calls are compared; so have memories, tables and
+globals, of which the contents at the end are compared but for tables. If the two do not differ, the function and offset of
 each trap, which wazero does not say, are compared with those on waot's interpreter
 of its intermediate code, which has 30 seconds. Exits with 1 if there is a
 difference. Code for another target runs in an emulator.
@@ -475,7 +476,7 @@ func runNative(mod *host.Module, cfg wasirun.Options, calls []call, at observed)
 		o.Stdout, o.Stderr = hashOf(stdout.Bytes()), hashOf(stderr.Bytes())
 		imported.note(o)
 	}()
-	p, err := wasirun.New(nil, mod, fixed(cfg, &stdout, &stderr), imported.imports(mod))
+	p, err := newGuest(nil, mod, fixed(cfg, &stdout, &stderr), guestOptions{answers: imported})
 	var trap *host.Trap
 	var exit *wasirun.ExitError
 	switch {
@@ -488,9 +489,9 @@ func runNative(mod *host.Module, cfg wasirun.Options, calls []call, at observed)
 	case err != nil:
 		return nil, err
 	}
-	defer p.Close()
+	defer p.close()
 	for i := range calls {
-		f, err := p.Instance().Func(calls[i].name)
+		f, err := p.inst.Func(calls[i].name)
 		if err != nil {
 			return nil, err
 		}
@@ -509,11 +510,11 @@ func runNative(mod *host.Module, cfg wasirun.Options, calls []call, at observed)
 		}
 		o.Calls = append(o.Calls, one)
 	}
-	if m, err := p.Instance().Memory(at.memory); err == nil {
+	if m, err := p.inst.Memory(at.memory); err == nil {
 		o.Memory = hashOf(m.Bytes())
 	}
 	for _, name := range at.globals {
-		exported, err := p.Instance().Global(name)
+		exported, err := p.inst.Global(name)
 		if err != nil {
 			return nil, err
 		}
@@ -521,6 +522,7 @@ func runNative(mod *host.Module, cfg wasirun.Options, calls []call, at observed)
 		words := g.GetWords()
 		o.Globals = append(o.Globals, globalOutcome{name, formatValue(g.Type(), words[:])})
 	}
+	imported.lent.note(o)
 	return o, nil
 }
 

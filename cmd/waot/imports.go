@@ -106,9 +106,9 @@ type guest struct {
 
 // guestOptions say what a guest has for imports.
 type guestOptions struct {
-	stub bool // functions that are missing trap when they are called
-	// standIns, if not nil, gets a line for each call of a function that is missing: those have stand-ins.
-	standIns io.Writer
+	stub     bool      // functions that are missing trap when they are called
+	answers  *answers  // if not nil, stand in for what is missing
+	standIns io.Writer // gets a line for each call of a function that has a stand-in, or nil
 	trace    io.Writer // gets a line for each call of the host, or nil
 }
 
@@ -130,10 +130,20 @@ func (g *guest) setUp(ctx context.Context, mod *host.Module, cfg *wasirun.Option
 		return err
 	}
 	imports := g.system.Imports()
-	if o.standIns != nil {
-		others := new(answers).imports(mod)
-		traced(others, o.standIns)
-		maps.Copy(imports, others)
+	if o.answers != nil {
+		others := host.Imports{}
+		if err := o.answers.imports(others, g.store, mod); err != nil {
+			return err
+		}
+		if o.standIns != nil {
+			traced(others, o.standIns)
+		}
+		for module, list := range others {
+			if imports[module] == nil {
+				imports[module] = list
+			}
+			maps.Copy(imports[module], list)
+		}
 	}
 	if err := complete(imports, mod, o.stub); err != nil {
 		return err

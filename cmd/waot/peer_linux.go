@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -51,7 +52,11 @@ func runWazero(limit time.Duration, bin []byte, cfg wasirun.Options, calls []cal
 	if err := imported.underWazero(ctx, rt, bin); err != nil {
 		return nil, err
 	}
-	mod, err := rt.InstantiateWithConfig(ctx, bin, wazero.NewModuleConfig().WithName(moduleName).WithStartFunctions("_initialize"))
+	own, lent, err := owned(bin)
+	if err != nil {
+		return nil, err
+	}
+	mod, err := rt.InstantiateWithConfig(ctx, own, wazero.NewModuleConfig().WithName(moduleName).WithStartFunctions("_initialize"))
 	if err != nil {
 		one := callError(err)
 		if one == nil {
@@ -79,20 +84,31 @@ func runWazero(limit time.Duration, bin []byte, cfg wasirun.Options, calls []cal
 		o.Calls = append(o.Calls, *one)
 	}
 	// The first exported memory, as on our side.
-	if m := mod.ExportedMemory(at.memory); m != nil {
+	if m := mod.ExportedMemory(cmp.Or(lent.memory, at.memory)); m != nil {
 		if b, ok := m.Read(0, m.Size()); ok {
 			o.Memory = hashOf(b)
 		}
 	}
-	for _, name := range at.globals {
-		g := mod.ExportedGlobal(name)
+	note := func(name, export string) error {
+		g := mod.ExportedGlobal(export)
 		words := []uint64{g.Get()}
 		if meta.ValType(g.Type()) == meta.V128 {
-			if words, err = vectorOf(ctx, rt, name, g); err != nil {
-				return nil, fmt.Errorf("wazero: %w", err)
+			if words, err = vectorOf(ctx, rt, export, g); err != nil {
+				return fmt.Errorf("wazero: %w", err)
 			}
 		}
 		o.Globals = append(o.Globals, globalOutcome{name, formatValue(meta.ValType(g.Type()), words)})
+		return nil
+	}
+	for _, name := range at.globals {
+		if err := note(name, name); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range lent.globals {
+		if err := note(name, ownGlobal+name); err != nil {
+			return nil, err
+		}
 	}
 	return o, nil
 }

@@ -10,10 +10,12 @@ import (
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/interp"
 	"github.com/waot-project/waot/host/wasirun"
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/spectest"
 	"github.com/waot-project/waot/spectest/interpengine"
 	"github.com/waot-project/waot/wasi"
+	"github.com/waot-project/waot/wasmfront"
 )
 
 // runInterpreter runs the calls on the CLIF interpreter, on what translation gives, with waot's WASI. Instantiation and calls together may take
@@ -38,16 +40,16 @@ func runInterpreter(limit time.Duration, bin []byte, cfg wasirun.Options, calls 
 		return nil, err
 	}
 	store := interp.NewStore(interp.Options{Context: ctx})
-	funcs, err := imported.underInterpreter(store, bin)
+	imports, memory, globals, err := imported.underInterpreter(store, bin)
 	if err != nil {
 		return nil, err
 	}
 	for _, f := range wasi.Functions() {
-		funcs[[2]string{wasi.ModuleName, f.Name}] = wasiUnderInterpreter(store, w, &f)
+		imports[[2]string{wasi.ModuleName, f.Name}] = wasiUnderInterpreter(store, w, &f)
 	}
 	inst, err := store.Instantiate(mod.Decl, mod.Body, func(module, name string) (interp.Extern, bool) {
-		f, ok := funcs[[2]string{module, name}]
-		return f, ok
+		x, ok := imports[[2]string{module, name}]
+		return x, ok
 	})
 	if err == nil {
 		if f, ok := inst.Export("_initialize"); ok {
@@ -76,13 +78,21 @@ func runInterpreter(limit time.Duration, bin []byte, cfg wasirun.Options, calls 
 		o.Calls = append(o.Calls, one)
 	}
 	if x, ok := inst.Export(at.memory); ok {
-		o.Memory = hashOf(x.(*interp.Memory).Data)
+		memory = x.(*interp.Memory)
+	}
+	if memory != nil {
+		o.Memory = hashOf(memory.Data)
+	}
+	note := func(name string, g *interp.Global) {
+		o.Globals = append(o.Globals, globalOutcome{name, formatValue(typesOfCLIF([]clif.Type{g.Type})[0], []uint64{g.Bits, g.High})})
 	}
 	for _, name := range at.globals {
 		if x, ok := inst.Export(name); ok {
-			g := x.(*interp.Global)
-			o.Globals = append(o.Globals, globalOutcome{name, formatValue(typesOfCLIF([]clif.Type{g.Type})[0], []uint64{g.Bits, g.High})})
+			note(name, x.(*interp.Global))
 		}
+	}
+	for _, name := range globals {
+		note(lentName(name[0], name[1]), imports[name].(*interp.Global))
 	}
 	return o, nil
 }
@@ -122,13 +132,13 @@ func wasiUnderInterpreter(store *interp.Store, w *wasi.Context, f *wasi.Func) *i
 		})
 }
 
-// underInterpreter returns the stand-ins for a module as functions of the interpreter, by module and name.
-func (a *answers) underInterpreter(store *interp.Store, bin []byte) (map[[2]string]*interp.Function, error) {
+// underInterpreter returns the stand-ins for a module in the interpreter, by module and name, and which of them to look at at the end.
+func (a *answers) underInterpreter(store *interp.Store, bin []byte) (imports map[[2]string]interp.Extern, memory *interp.Memory, globals [][2]string, err error) {
 	list, err := standInsOf(bin)
 	if err != nil {
-		return nil, err
+		return nil, nil, nil, err
 	}
-	funcs := map[[2]string]*interp.Function{}
+	imports = map[[2]string]interp.Extern{}
 	for i := range list {
 		s := &list[i]
 		var sig clif.Signature
@@ -138,12 +148,38 @@ func (a *answers) underInterpreter(store *interp.Store, bin []byte) (map[[2]stri
 		for _, t := range s.results {
 			sig.Results = append(sig.Results, clifTypes[t])
 		}
-		funcs[[2]string{s.module, s.name}] = store.NewHostFunc(s.name, sig, func(_ *interp.HostCall, args, results []uint64) error {
+		imports[[2]string{s.module, s.name}] = store.NewHostFunc(s.name, sig, func(_ *interp.HostCall, args, results []uint64) error {
 			a.answer(s, args, results)
 			return nil
 		})
 	}
-	return funcs, nil
+	m, err := wasmfront.Decode(bin, wasmfront.DefaultFeatures)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	count := 0
+	for i := range m.Imports {
+		imp := &m.Imports[i]
+		name := [2]string{imp.Module, imp.Name}
+		switch imp.Kind {
+		case abi.ExternMemory:
+			t := &m.Memories[imp.Index]
+			memory = interp.NewMemory(t.Min, t.Max, t.HasMax)
+			imports[name] = memory
+		case abi.ExternTable:
+			t := &m.Tables[imp.Index]
+			imports[name] = interp.NewTable(clifTypes[valTypes[t.Elem]], t.Min, t.Max, t.HasMax)
+		case abi.ExternGlobal:
+			t := &m.Globals[imp.Index]
+			low, high := lentValue(valTypes[t.Type], count)
+			imports[name] = &interp.Global{Type: clifTypes[valTypes[t.Type]], Mutable: t.Mutable, Bits: low, High: high}
+			if valType := valTypes[t.Type]; !valType.IsRef() {
+				globals = append(globals, name)
+			}
+			count++
+		}
+	}
+	return imports, memory, globals, nil
 }
 
 // interpreted returns a trap or exit on the CLIF interpreter; the error is one that is neither.

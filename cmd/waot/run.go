@@ -147,7 +147,7 @@ func guestOptionsOf(c *cli.Context) guestOptions {
 		o.trace = c.App.ErrWriter
 	}
 	if c.Bool("stand-ins") {
-		o.standIns = c.App.ErrWriter
+		o.answers, o.standIns = &answers{}, c.App.ErrWriter
 	}
 	return o
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/waot-project/waot/host"
+	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/wasmfront"
@@ -27,22 +28,22 @@ var valTypes = map[wasmfront.ValType]meta.ValType{
 	wasmfront.FuncRef: meta.FuncRef, wasmfront.ExternRef: meta.ExternRef,
 }
 
-// standInsOf returns the functions that a module imports, but for WASI's. It is an error if the module imports anything else, or a name
-// with two types.
+// standInsOf returns the functions that a module imports, but for WASI's. It is an error if there is a function with two types, or anything
+// else twice.
 func standInsOf(bin []byte) ([]standIn, error) {
 	m, err := wasmfront.Decode(bin, wasmfront.DefaultFeatures)
 	if err != nil {
+		return nil, err
+	}
+	if err := noSharing(m); err != nil {
 		return nil, err
 	}
 	var list []standIn
 	types := map[[2]string]string{}
 	for i := range m.Imports {
 		imp := &m.Imports[i]
-		if imp.Module == wasiModule {
+		if imp.Module == wasiModule || imp.Kind != abi.ExternFunc {
 			continue
-		}
-		if imp.Kind != abi.ExternFunc {
-			return nil, fmt.Errorf("the import %q %q is no function: only those have stand-ins", imp.Module, imp.Name)
 		}
 		t := m.FuncType(imp.Index)
 		s := standIn{module: imp.Module, name: imp.Name, params: metaTypes(t.Params), results: metaTypes(t.Results)}
@@ -69,8 +70,9 @@ func metaTypes(types []wasmfront.ValType) (out []meta.ValType) {
 // shownCalls is how many calls an outcome lists.
 const shownCalls = 1000
 
-// answers are the calls of the stand-ins in one run.
+// answers are what stands in for imports in one run: the calls of functions, and the rest.
 type answers struct {
+	lent  lent
 	calls int
 	first []string // up to shownCalls
 	all   [sha256.Size]byte
@@ -131,15 +133,22 @@ func (a *answers) note(o *execution) {
 	}
 }
 
-// imports are the stand-ins for a module as compiled code.
-func (a *answers) imports(mod *host.Module) host.Imports {
-	imports := host.Imports{}
+// imports adds the stand-ins for a module as compiled code, which are in the store.
+func (a *answers) imports(imports host.Imports, store *host.Store, mod *host.Module) error {
 	for _, d := range mod.Imports() {
-		if d.Module == wasiModule || d.Type.Kind != host.KindFunc {
+		if d.Module == wasiModule && d.Type.Kind == host.KindFunc {
 			continue
 		}
 		if imports[d.Module] == nil {
 			imports[d.Module] = map[string]any{}
+		}
+		if d.Type.Kind != host.KindFunc {
+			x, err := a.lent.add((*inproc.Store)(store), &d)
+			if err != nil {
+				return err
+			}
+			imports[d.Module][d.Name] = x
+			continue
 		}
 		s := &standIn{module: d.Module, name: d.Name}
 		for _, t := range d.Type.Func.Params {
@@ -153,7 +162,7 @@ func (a *answers) imports(mod *host.Module) host.Imports {
 			return nil
 		}}
 	}
-	return imports
+	return nil
 }
 
 // compareImports adds the first call of a stand-in in which two outcomes differ.

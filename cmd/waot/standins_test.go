@@ -73,15 +73,78 @@ func TestDiffImports(t *testing.T) {
 	}
 }
 
+// borrowing imports a memory, a table and globals of all types, and changes them.
+const borrowing = `(module
+  (import "env" "memory" (memory 1 3))
+  (import "env" "table" (table 4 10 funcref))
+  (import "env" "g1" (global $g1 i32))
+  (import "env" "g2" (global $g2 (mut i64)))
+  (import "env" "f" (func $f (param i32) (result i32)))
+  (import "other" "v" (global $v (mut v128)))
+  (import "other" "x" (global $x f64))
+  (import "other" "e" (global $e externref))
+  (import "other" "y" (global $y f32))
+  (global $own (export "own") i32 (global.get $g1))
+  (data (global.get $g1) "hello")
+  (elem (i32.const 1) func $a)
+  (func $a (export "a") (result i32) (i32.load8_u (global.get $g1)))
+  (func (export "b") (param i64) (global.set $g2 (i64.add (global.get $g2) (local.get 0))) (i64.store (i32.const 8) (global.get $g2)))
+  (func (export "c") (result i32) (memory.grow (i32.const 1)))
+  (func (export "d") (result i32) (table.size 0))
+  (func (export "ee") (param i32) (result i32) (call_indirect (result i32) (i32.and (local.get 0) (i32.const 3))))
+  (func (export "v") (global.set $v (i64x2.add (global.get $v) (v128.const i64x2 1 2))))
+  (func (export "g") (result f64) (f64.add (global.get $x) (f64.promote_f32 (global.get $y))))
+  (func (export "h") (result i32) (ref.is_null (global.get $e)))
+  (func (export "i") (result i32) (i32.store (i32.const 16) (call $f (global.get $own))) (call $f (i32.load (i32.const 16)))))`
+
+// TestDiffLent compares a module that imports more than functions.
+func TestDiffLent(t *testing.T) {
+	lying := map[string]string{
+		"memory":        liar(t, `WAOT | sed 's/"memory": "./"memory": "x/'`),
+		"global env.g2": liar(t, `WAOT | sed '/"name": "env.g2"/,/}/s/"value": "i64:/"value": "i64:1/'`),
+		"other.v":       liar(t, `WAOT | sed '/"name": "other.v"/,/}/s/00000421/00000420/'`),
+	}
+	setUp(t)
+	if err := os.WriteFile("borrowing.wat", []byte(borrowing), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	status, stdout, stderr := execute("diff", "borrowing.wat", "--json")
+	var report struct{ Waot, Wazero execution }
+	if err := json.Unmarshal([]byte(stdout), &report); err != nil || status != 0 {
+		t.Fatal(status, stdout, stderr, err)
+	}
+	results := map[string]string{}
+	for i := range report.Waot.Calls {
+		c := &report.Waot.Calls[i]
+		results[c.Call] = c.String()
+	}
+	for call, want := range map[string]string{"a()": "[i32:104]", "c()": "[i32:1]", "d()": "[i32:4]", "g()": "[f64:2176]", "h()": "[i32:1]", "ee(i32:1)": "[i32:104]", "ee(i32:0)": "trap: invalid table access"} {
+		if results[call] != want {
+			t.Errorf("%s: %s, want %s", call, results[call], want)
+		}
+	}
+	names := ""
+	for _, g := range report.Waot.Globals {
+		names += g.Name + " "
+	}
+	if names != "own env.g1 env.g2 other.v other.x other.y " || report.Waot.Memory == "" || report.Waot.Imports == "" {
+		t.Errorf("globals %s, memory %s, imports %s", names, report.Waot.Memory, report.Waot.Imports)
+	}
+	for what, runner := range lying {
+		if status, stdout, stderr := execute("diff", "borrowing.wat", "--runner", runner); status != statusBad || !strings.Contains(stdout, what+" differs") || !strings.Contains(stdout, "the CLIF interpreter with wazero") {
+			t.Errorf("%s: status %d\n%s%s", what, status, stdout, stderr)
+		}
+	}
+}
+
 // TestDiffUnsupportedImports: what has no stand-ins is refused, with a reason.
 func TestDiffUnsupportedImports(t *testing.T) {
 	setUp(t)
 	for text, want := range map[string]string{
-		`(import "a" "m" (memory 1))`:                                      `the import "a" "m" is no function`,
-		`(import "a" "f" (func)) (import "a" "f" (func (result i32)))`:     `the import "a" "f" has two types`,
-		`(import "" "f" (func))`:                                           "wazero has no modules without a name",
-		`(import "wasi_snapshot_preview1" "no_such_function" (func))`:      "no_such_function",
-		`(import "a" "f" (func)) (import "b" "g" (global i32)) (memory 1)`: `the import "b" "g" is no function`,
+		`(import "a" "f" (func)) (import "a" "f" (func (result i32)))`: `the import "a" "f" has two types`,
+		`(import "" "f" (func))`: "wazero has no modules without a name",
+		`(import "wasi_snapshot_preview1" "no_such_function" (func))`: "no_such_function",
+		`(import "a" "g" (global i32)) (import "a" "g" (global i32))`: `the import "a" "g" is there twice`,
 	} {
 		if err := os.WriteFile("m.wat", []byte(text), 0o666); err != nil {
 			t.Fatal(err)
