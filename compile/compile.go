@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/waot-project/waot/backend"
@@ -146,17 +147,37 @@ type Result struct {
 
 // WriteELF writes the object as an ELF file. It fails, with an *objfile.Error, if
 // exports and imports of the module would have the same symbol.
-func (r *Result) WriteELF(w io.Writer) error { return r.Object.WriteELF(w) }
+func (r *Result) WriteELF(w io.Writer) error { return r.packed(nil).WriteELF(w) }
 
 // ELF returns the object as an ELF file, unless ctx ends before, and then a *CancelError. It fails as WriteELF does.
 func (r *Result) ELF(ctx context.Context) (file []byte, err error) {
 	err = cancellable(ctx, func(flag *stop.Flag) error {
-		o := *r.Object
-		o.Stop = flag
-		file, err = o.AppendELF(nil)
+		file, err = r.packed(flag).AppendELF(nil)
 		return err
 	})
 	return file, err
+}
+
+// packed returns the object with tables that are packed, for a file.
+func (r *Result) packed(flag *stop.Flag) *objfile.Object {
+	o, m := *r.Object, *r.Meta
+	o.Stop = flag
+	o.Sections, m.Digests = slices.Clone(o.Sections), slices.Clone(m.Digests)
+	changed := false
+	for _, n := range []objfile.SectionIndex{secTraps, secStackMaps, secCalls} {
+		s := &o.Sections[n]
+		b := meta.Pack(s.Data, flag.Poll)
+		if len(b) == len(s.Data) {
+			continue
+		}
+		s.Data, changed = b, true
+		i := slices.IndexFunc(m.Digests, func(d meta.SectionDigest) bool { return d.Section == s.Name })
+		m.Digests[i].Digest = o.Digest(n)
+	}
+	if changed {
+		o.Sections[secMeta].Data = meta.EncodeMeta(&m)
+	}
+	return &o
 }
 
 // Module compiles a module. See the package comment for errors.

@@ -71,7 +71,7 @@ func (s *Store) abort(what string) {
 		fmt.Fprintf(&b, "text offset %#x of module %q", offset, i.module.meta.Name)
 		if f, ok := i.module.funcAt(offset); ok {
 			d := &i.module.meta.Funcs[f]
-			fmt.Fprintf(&b, ", function %d %q + %#x", f, d.Name, offset-d.Text)
+			fmt.Fprintf(&b, ", function %d %q + %#x", f, i.module.sites().Funcs[f].Name, offset-d.Text)
 		}
 		b.WriteByte('\n')
 	}
@@ -149,8 +149,9 @@ func (f *nativeFrame) describe() (out []Frame) {
 	} else if site := m.trapAt(offset); site != nil {
 		place = site.Src
 	}
-	abi.Activations(m.sites().Inlined, n, place, func(a abi.Activation) bool {
-		out = append(out, Frame{Module: m.meta.Name, Func: a.Func, Name: m.meta.Funcs[a.Func].Name, Offset: a.Offset})
+	tables := m.sites()
+	abi.Activations(tables.Inlined, n, place, func(a abi.Activation) bool {
+		out = append(out, Frame{Module: m.meta.Name, Func: a.Func, Name: tables.Funcs[a.Func].Name, Offset: a.Offset})
 		return len(out) < maxBacktrace
 	})
 	return out

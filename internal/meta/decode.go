@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"math/bits"
+	"slices"
 
 	"github.com/waot-project/waot/internal/abi"
 )
@@ -190,7 +190,8 @@ func Decode(s Sections, sizes Sizes) (*Module, error) {
 }
 
 // DecodeUnhashed decodes and validates what is in the section .waot.meta, for callers that know the bytes to be
-// undamaged: it does not compute their hash. The tables are empty: ReadTables reads them when they are needed. Errors are those of Decode.
+// undamaged: it does not compute their hash. The tables are empty, and functions have no names: ReadTables reads them when they are needed.
+// Errors are those of Decode.
 func DecodeUnhashed(section []byte, sizes Sizes) (*Module, error) {
 	m := new(Module)
 	if err := decodeMeta(m, section, false); err != nil {
@@ -205,9 +206,10 @@ func DecodeUnhashed(section []byte, sizes Sizes) (*Module, error) {
 }
 
 // ReadTables returns a copy of m, which DecodeUnhashed has made, with the tables of traps, stack maps and calls, which it
-// validates. It does not compute their hashes. Errors are those of Decode.
+// validates, and the names of functions. It does not compute their hashes. Errors are those of Decode.
 func (m *Module) ReadTables(s Sections, sizes Sizes) (*Module, error) {
 	full := *m
+	full.Funcs = slices.Clone(m.Funcs)
 	if err := decodeTables(&full, s, false); err != nil {
 		return nil, err
 	}
@@ -237,6 +239,7 @@ func decodeTables(m *Module, s Sections, hashed bool) error {
 		{SectionCalls, kindCalls, s.Calls, (*decoder).calls},
 	} {
 		d := newDecoder(t.name, t.kind, t.b, hashed)
+		d.unpack()
 		t.read(d, m)
 		if err := d.end(); err != nil {
 			return err
@@ -337,22 +340,23 @@ func (d *decoder) datas(m *Module) {
 }
 
 func (d *decoder) funcs(m *Module) {
-	m.Funcs = list[Func](d.count(4, "number of functions"))
+	m.Funcs = list[Func](d.count(3, "number of functions"))
+	var next funcPlaces
 	for i := range m.Funcs {
 		f := &m.Funcs[i]
 		f.Type = d.num32("type of a function")
-		f.Name = d.str("name of a function")
 		f.Import = d.imp()
 		if f.Import != nil {
 			f.Slot = d.num32("slot of a function")
 			continue
 		}
-		f.Text, f.Size = d.num32("code of a function"), d.num32("size of a function")
+		f.Text, f.Size = next.text+uint32(d.signed32("code of a function")), d.num32("size of a function")
 		f.Frame = d.num32("frame of a function")
 		f.HasDesc = d.bool("descriptor flag")
 		if f.HasDesc {
-			f.Desc = d.num32("descriptor")
+			f.Desc = next.desc + uint32(d.signed32("descriptor"))
 		}
+		next.behind(f)
 	}
 }
 
@@ -372,12 +376,24 @@ func (d *decoder) offset(last uint32) uint32 {
 }
 
 // siteDecoder reads what siteEncoder writes.
-type siteDecoder struct{ offset, place uint32 }
+type siteDecoder struct {
+	offset uint32
+	places lastPlaces
+}
 
 func (x *siteDecoder) site(d *decoder) (offset, src uint32) {
 	x.offset = d.offset(x.offset)
-	x.place += uint32(d.signed32("place"))
-	return x.offset, bits.RotateLeft32(x.place, -1)
+	return x.offset, d.place(&x.places)
+}
+
+// place returns the next place, and keeps it in last.
+func (d *decoder) place(last *lastPlaces) uint32 {
+	x := d.num(1<<(inlinedBit+2)-1, "place")
+	kind := uint32(x & 1)
+	x >>= 1
+	p := (last[kind]+(uint32(x>>1)^-uint32(x&1)))&(1<<inlinedBit-1) | kind<<inlinedBit
+	last[kind] = p
+	return p
 }
 
 func (d *decoder) traps(m *Module) {
@@ -449,17 +465,22 @@ func (d *decoder) calls(m *Module) {
 		m.Calls[i].Offset, m.Calls[i].Src = x.site(d)
 	}
 	d.inlined(m)
+	if n := d.count(1, "number of names"); d.err == nil && n != len(m.Funcs) {
+		d.fail("%d names of %d functions", n, len(m.Funcs))
+	}
+	for i := range m.Funcs {
+		m.Funcs[i].Name = d.str("name of a function")
+	}
 }
-
-func (d *decoder) place() uint32 { return bits.RotateLeft32(d.num32("place"), -1) }
 
 func (d *decoder) inlined(m *Module) {
 	m.Inlined = list[abi.Inlined](d.count(3, "number of inlined places"))
 	var last abi.Inlined
+	var callers lastPlaces
 	for i := range m.Inlined {
 		p := &m.Inlined[i]
 		p.Func, p.Src = last.Func+uint32(d.signed32("function of a place")), last.Src+uint32(d.signed32("offset of a place"))
-		p.Caller = d.place()
+		p.Caller = d.place(&callers)
 		last = *p
 	}
 }

@@ -3,7 +3,6 @@ package meta
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"math/bits"
 	"slices"
 
 	"github.com/waot-project/waot/internal/abi"
@@ -18,7 +17,7 @@ const (
 )
 
 // FormatVersion is the version of the encoding of all four sections.
-const FormatVersion = 6
+const FormatVersion = 7
 
 // Every section begins with a header: magic, kind, version, two zero bytes,
 // the size of the payload (4 bytes) and the first bytes of its SHA-256.
@@ -193,33 +192,44 @@ func EncodeMeta(m *Module) []byte {
 
 func (e *encoder) funcs(m *Module) {
 	e.count(len(m.Funcs))
+	var next funcPlaces
 	for i := range m.Funcs {
 		f := &m.Funcs[i]
 		e.num32(f.Type)
-		e.str(f.Name)
 		e.imp(f.Import)
 		if f.Import != nil {
 			e.num32(f.Slot)
 			continue
 		}
-		e.num32(f.Text)
+		e.signed(int64(int32(f.Text - next.text)))
 		e.num32(f.Size)
 		e.num32(f.Frame)
 		e.bool(f.HasDesc)
 		if f.HasDesc {
-			e.num32(f.Desc)
+			e.signed(int64(int32(f.Desc - next.desc)))
 		}
+		next.behind(f)
+	}
+}
+
+// funcPlaces is where code and descriptor of the next function may be: behind those of the function before.
+type funcPlaces struct{ text, desc uint32 }
+
+func (p *funcPlaces) behind(f *Func) {
+	p.text = f.Text + f.Size
+	if f.HasDesc {
+		p.desc = f.Desc + abi.DescSize
 	}
 }
 
 // EncodeTables encodes the tables of traps, stack maps and calls, which must be
-// sorted by offset; Meta of the result is nil.
+// sorted by offset, and the names of functions, which stand behind the calls, as only backtraces need either; Meta of the result is nil.
 func EncodeTables(m *Module) (s Sections) {
-	e := newEncoder(kindTraps, 3*len(m.Traps))
+	e := newTable(kindTraps, 3*len(m.Traps))
 	e.traps(m.Traps)
 	s.Traps = e.finish()
 
-	e = newEncoder(kindStackMaps, 8*len(m.StackMaps))
+	e = newTable(kindStackMaps, 8*len(m.StackMaps))
 	e.count(len(m.StackMaps))
 	last := uint32(0)
 	for i := range m.StackMaps {
@@ -233,26 +243,46 @@ func EncodeTables(m *Module) (s Sections) {
 	}
 	s.StackMaps = e.finish()
 
-	e = newEncoder(kindCalls, 3*len(m.Calls)+8*len(m.Inlined))
+	e = newTable(kindCalls, 3*len(m.Calls)+8*len(m.Inlined)+24*len(m.Funcs))
 	e.count(len(m.Calls))
 	var calls siteEncoder
 	for i := range m.Calls {
 		calls.site(e, m.Calls[i].Offset, m.Calls[i].Src)
 	}
 	e.inlined(m.Inlined)
+	e.count(len(m.Funcs))
+	for i := range m.Funcs {
+		e.str(m.Funcs[i].Name)
+	}
 	s.Calls = e.finish()
 	return s
 }
 
 // siteEncoder writes sites as differences to the one before: a call or an access of memory is seldom far from the next, in the
 // code and in the module, so most take two bytes.
-type siteEncoder struct{ offset, place uint32 }
+type siteEncoder struct {
+	offset uint32
+	places lastPlaces
+}
 
 func (x *siteEncoder) site(e *encoder, offset, src uint32) {
-	place := bits.RotateLeft32(src, 1)
 	e.num32(offset - x.offset)
-	e.signed(int64(int32(place - x.place)))
-	x.offset, x.place = offset, place
+	x.offset = offset
+	e.place(&x.places, src)
+}
+
+// lastPlaces are the last places: an offset in the module, and an entry of the table of inlined places.
+type lastPlaces [2]uint32
+
+// inlinedBit is the bit of a place that says which of the two it is.
+const inlinedBit = 31
+
+// place writes the difference of a place to the last one of its kind, and the kind.
+func (e *encoder) place(last *lastPlaces, p uint32) {
+	kind := p >> inlinedBit
+	d := int32((p-last[kind])<<1) >> 1 // without the kind
+	last[kind] = p
+	e.num(uint64(uint32(d<<1^d>>31))<<1 | uint64(kind)) // signed as zigzag
 }
 
 // trapKind is what sites of traps have in common; nearly all sites of a module are accesses of its memory.
@@ -291,18 +321,16 @@ func (e *encoder) traps(sites []abi.TrapSite) {
 	}
 }
 
-// place writes a place so that offsets and low entries are short.
-func (e *encoder) place(p uint32) { e.num32(bits.RotateLeft32(p, 1)) }
-
 // inlined writes the table of places: differences to the entry before, but the caller, which is a place of any kind.
 func (e *encoder) inlined(table []abi.Inlined) {
 	e.count(len(table))
 	var last abi.Inlined
+	var callers lastPlaces
 	for i := range table {
 		p := &table[i]
 		e.signed(int64(int32(p.Func - last.Func)))
 		e.signed(int64(int32(p.Src - last.Src)))
-		e.place(p.Caller)
+		e.place(&callers, p.Caller)
 		last = *p
 	}
 }

@@ -71,8 +71,20 @@ func Link(o *objfile.Object, m *meta.Module, opt *Options) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	inputs := []link.Input{{Name: "runtime", Object: runtime}, {Name: opt.Prefix, Object: o}, {Name: "grants", Object: describe(o.Machine, opt.Prefix, &opt.Grants)}}
+	inputs := []link.Input{{Name: "runtime", Object: runtime}, {Name: opt.Prefix, Object: packed(o)}, {Name: "grants", Object: describe(o.Machine, opt.Prefix, &opt.Grants)}}
 	return link.Executable(nil, inputs, link.Options{Entry: entryPoint, Stripped: opt.Stripped})
+}
+
+// packed returns o with tables that are packed.
+func packed(o *objfile.Object) *objfile.Object {
+	p := *o
+	p.Sections = slices.Clone(o.Sections)
+	for _, name := range []string{meta.SectionTraps, meta.SectionStackMaps, meta.SectionCalls} {
+		if s := p.Section(name); s != nil {
+			s.Data = meta.Pack(s.Data, o.Stop.Poll)
+		}
+	}
+	return &p
 }
 
 // check refuses modules that are no WASI programs.

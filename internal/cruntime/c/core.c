@@ -268,7 +268,7 @@ struct core_reader {
 	bool bad;
 };
 
-enum { CORE_META = 1, CORE_TRAPS = 2, CORE_CALLS = 4, CORE_FORMAT = 6, CORE_HEADER = 20 };
+enum { CORE_META = 1, CORE_TRAPS = 2, CORE_CALLS = 4, CORE_FORMAT = 7, CORE_HEADER = 20, CORE_DESC_SIZE = 16 };
 
 static struct core_reader core_read(const void *section, int kind)
 {
@@ -311,6 +311,15 @@ static uint32_t core_signed(struct core_reader *r)
 	return (uint32_t)(v >> 1 ^ -(v & 1));
 }
 
+/* core_place is the next place, from the last ones of each kind: an offset in the module times two, or the number of an inlined place times two and 1. */
+static uint32_t core_place(struct core_reader *r, uint32_t last[2])
+{
+	uint64_t v = core_number(r), d = v >> 1;
+	uint32_t kind = v & 1;
+	last[kind] += (uint32_t)(d >> 1 ^ -(d & 1));
+	return last[kind] << 1 | kind;
+}
+
 /* core_string skips a string, and returns its place and size. */
 static const char *core_string(struct core_reader *r, uint64_t *size)
 {
@@ -329,6 +338,221 @@ static void core_skip(struct core_reader *r, int numbers)
 {
 	while (numbers-- > 0)
 		core_number(r);
+}
+
+/* A table of metadata can be packed: a DEFLATE stream (RFC 1951), behind the size of the table. It is unpacked when it is first needed, in
+ * memory that its first instance has taken, since what needs it is a trap. It stays, as names of functions are in it. */
+struct core_table {
+	struct core_table *next;
+	const void *section;
+	uint64_t size;
+	bool unpacked, bad;
+	uint8_t bytes[];
+};
+
+static struct core_table *core_tables;
+
+/* core_table_of finds the table of a section that is packed. */
+static struct core_table *core_table_of(const void *section)
+{
+	struct core_table *t = __atomic_load_n(&core_tables, __ATOMIC_ACQUIRE);
+	while (t && t->section != section)
+		t = t->next;
+	return t;
+}
+
+/* core_take_table takes the memory for a table that is packed. It reports whether there is enough. */
+static bool core_take_table(const void *section, int kind)
+{
+	struct core_reader r = core_read(section, kind);
+	uint64_t size = core_number(&r);
+	if (r.bad || size == 0 || core_table_of(section))
+		return true;
+	struct core_table *t = (struct core_table *)core_map(NULL, sizeof *t + size, CORE_PROT_RW, CORE_MAP_ANON | CORE_MAP_NORESERVE, -1, 0);
+	if (!t)
+		return false;
+	t->section = section;
+	t->size = size;
+	/* Two threads may take the memory at once; then the first table in the list counts. */
+	t->next = __atomic_load_n(&core_tables, __ATOMIC_ACQUIRE);
+	while (!__atomic_compare_exchange_n(&core_tables, &t->next, t, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		;
+	return true;
+}
+
+/* core_bits is the state of unpacking. Bits come from the lowest of each byte on. */
+struct core_bits {
+	struct core_reader from;
+	uint32_t held, count; /* bits that have been read and not used */
+	uint8_t *to;
+	uint64_t at, size;
+};
+
+static uint32_t core_take(struct core_bits *b, uint32_t n)
+{
+	while (b->count < n) {
+		b->held |= (uint32_t)core_byte(&b->from) << b->count;
+		b->count += 8;
+	}
+	uint32_t v = b->held & ((1u << n) - 1);
+	b->held >>= n;
+	b->count -= n;
+	return v;
+}
+
+/* core_code is a prefix code: how many symbols have codes of each length, and the symbols in the order of their codes. */
+struct core_code {
+	uint16_t count[16], symbols[288];
+};
+
+static void core_make_code(struct core_code *c, const uint8_t *lengths, uint32_t n)
+{
+	uint16_t next[16];
+	memset(c->count, 0, sizeof c->count);
+	for (uint32_t i = 0; i < n; i++)
+		c->count[lengths[i]]++;
+	c->count[0] = next[0] = 0;
+	for (int i = 1; i < 16; i++)
+		next[i] = (uint16_t)(next[i - 1] + c->count[i - 1]);
+	for (uint32_t i = 0; i < n; i++) {
+		if (lengths[i])
+			c->symbols[next[lengths[i]]++] = (uint16_t)i;
+	}
+}
+
+static uint32_t core_symbol(struct core_bits *b, const struct core_code *c)
+{
+	/* The codes of a length follow those of the length before, with one bit more. */
+	uint32_t code = 0, first = 0, index = 0;
+	for (int length = 1; length < 16; length++) {
+		code = code << 1 | core_take(b, 1);
+		first <<= 1;
+		if (code - first < c->count[length])
+			return c->symbols[index + code - first];
+		first += c->count[length];
+		index += c->count[length];
+	}
+	b->from.bad = true;
+	return 256; /* the end of a block */
+}
+
+static void core_put_byte(struct core_bits *b, uint8_t byte)
+{
+	if (b->at == b->size)
+		b->from.bad = true;
+	else
+		b->to[b->at++] = byte;
+}
+
+/* core_put_copies unpacks a block, by the codes of bytes and lengths, and of distances. */
+static void core_put_copies(struct core_bits *b, const struct core_code *bytes, const struct core_code *distances)
+{
+	for (uint32_t s; (s = core_symbol(b, bytes)) != 256 && !b->from.bad;) {
+		if (s < 256) {
+			core_put_byte(b, (uint8_t)s);
+			continue;
+		}
+		/* From 8 on four lengths at a time, and from 4 on two distances, have one bit more behind their symbol. */
+		uint32_t n = s - 257, length = n + 3;
+		if (n == 28)
+			length = 258;
+		else if (n >= 8 && n < 28)
+			length = ((4 + n % 4) << (n / 4 - 1)) + 3 + core_take(b, n / 4 - 1);
+		uint32_t d = core_symbol(b, distances), distance = d + 1;
+		if (n > 28 || d >= 30) {
+			b->from.bad = true;
+			return;
+		}
+		if (d >= 4)
+			distance = ((2 + d % 2) << (d / 2 - 1)) + 1 + core_take(b, d / 2 - 1);
+		if (distance > b->at) {
+			b->from.bad = true;
+			return;
+		}
+		while (length-- > 0)
+			core_put_byte(b, b->to[b->at - distance]);
+	}
+}
+
+/* core_put_block unpacks a block, whose codes are described in it if its kind is 2, and else fixed. */
+static void core_put_block(struct core_bits *b, uint32_t kind)
+{
+	static const uint8_t order[19] = {16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15};
+	struct core_code bytes, distances;
+	uint8_t lengths[288 + 32];
+	uint32_t num_bytes = 288, num_distances = 30, n = 0;
+	if (kind == 1) {
+		for (; n < 288; n++)
+			lengths[n] = n < 144 ? 8 : n < 256 ? 9 : n < 280 ? 7 : 8;
+		memset(lengths + n, 5, num_distances);
+	} else {
+		uint8_t own[19] = {0};
+		num_bytes = 257 + core_take(b, 5);
+		num_distances = 1 + core_take(b, 5);
+		for (uint32_t i = 0, most = 4 + core_take(b, 4); i < most; i++)
+			own[order[i]] = (uint8_t)core_take(b, 3);
+		core_make_code(&bytes, own, 19);
+		while (n < num_bytes + num_distances && !b->from.bad) {
+			uint32_t s = core_symbol(b, &bytes), times = 1;
+			uint8_t length = (uint8_t)s;
+			if (s >= 16) {
+				length = s == 16 && n > 0 ? lengths[n - 1] : 0;
+				times = s == 16 ? 3 + core_take(b, 2) : s == 17 ? 3 + core_take(b, 3) : 11 + core_take(b, 7);
+			}
+			while (times-- > 0 && n < num_bytes + num_distances)
+				lengths[n++] = length;
+		}
+		if (num_bytes > 286 || b->from.bad) {
+			b->from.bad = true;
+			return;
+		}
+	}
+	core_make_code(&bytes, lengths, num_bytes);
+	core_make_code(&distances, lengths + num_bytes, num_distances);
+	core_put_copies(b, &bytes, &distances);
+}
+
+/* core_unpack unpacks a table. If several threads do, they write the same. */
+static void core_unpack(struct core_table *t, struct core_reader from)
+{
+	struct core_bits b = {from, 0, 0, t->bytes, 0, t->size};
+	for (bool last = false; !last && !b.from.bad;) {
+		last = core_take(&b, 1);
+		uint32_t kind = core_take(&b, 2);
+		if (kind == 0) { /* bytes as they are, behind their number and its complement */
+			b.held = b.count = 0;
+			uint32_t n = core_take(&b, 16);
+			core_take(&b, 16);
+			while (n-- > 0 && !b.from.bad)
+				core_put_byte(&b, core_byte(&b.from));
+		} else if (kind == 3) {
+			b.from.bad = true;
+		} else {
+			core_put_block(&b, kind);
+		}
+	}
+	t->bad = b.from.bad || b.at != t->size;
+	__atomic_store_n(&t->unpacked, true, __ATOMIC_RELEASE);
+}
+
+/* core_read_table is core_read of a table that may be packed. */
+static struct core_reader core_read_table(const void *section, int kind)
+{
+	struct core_reader r = core_read(section, kind);
+	uint64_t size = core_number(&r);
+	if (r.bad || size == 0)
+		return r;
+	struct core_table *t = core_table_of(section);
+	if (!t) { /* no instance has taken memory for it */
+		r.bad = true;
+		return r;
+	}
+	if (!__atomic_load_n(&t->unpacked, __ATOMIC_ACQUIRE))
+		core_unpack(t, r);
+	r.at = t->bytes;
+	r.end = r.at + t->size;
+	r.bad = t->bad;
+	return r;
 }
 
 /* core_import skips where something is imported from, and reports whether it is. */
@@ -421,28 +645,30 @@ static uint64_t core_read_funcs(struct core_reader *r)
 
 /* core_func is an entry of the list of functions. */
 struct core_func {
-	const char *name;
-	uint64_t name_size, slot, text, size, desc;
+	uint32_t slot, text, size, desc;
 	bool imported, has_desc;
+	uint32_t next_text, next_desc; /* where those of the next function may be */
 };
 
-static struct core_func core_read_func(struct core_reader *r)
+/* core_next_func reads an entry behind *f, which is at first all zeros. */
+static void core_next_func(struct core_reader *r, struct core_func *f)
 {
-	struct core_func f = {NULL, 0, 0, 0, 0, 0, false, false};
 	core_skip(r, 1);
-	f.name = core_string(r, &f.name_size);
-	f.imported = core_import(r);
-	if (f.imported) {
-		f.slot = core_number(r);
-		return f;
+	f->imported = core_import(r);
+	f->has_desc = false;
+	if (f->imported) {
+		f->slot = (uint32_t)core_number(r);
+		return;
 	}
-	f.text = core_number(r);
-	f.size = core_number(r);
+	f->text = f->next_text + core_signed(r);
+	f->size = (uint32_t)core_number(r);
+	f->next_text = f->text + f->size;
 	core_skip(r, 1);
-	f.has_desc = core_byte(r);
-	if (f.has_desc)
-		f.desc = core_number(r);
-	return f;
+	f->has_desc = core_byte(r);
+	if (f->has_desc) {
+		f->desc = f->next_desc + core_signed(r);
+		f->next_desc = f->desc + CORE_DESC_SIZE;
+	}
 }
 
 /* core_site is an entry of the traps. */
@@ -457,16 +683,16 @@ enum { CORE_FAULT_UNDEFINED, CORE_FAULT_MEMORY, CORE_FAULT_NULL, CORE_FAULT_DIVI
 /* core_find_trap finds the trap of the instruction at an offset in the text. */
 static bool core_find_trap(const waot_object *o, uint64_t offset, struct core_site *s)
 {
-	struct core_reader r = core_read(o->traps, CORE_TRAPS);
+	struct core_reader r = core_read_table(o->traps, CORE_TRAPS);
 	for (uint64_t kinds = core_number(&r); kinds > 0 && !r.bad; kinds--) {
 		s->code = core_byte(&r);
 		s->fault = core_byte(&r);
 		s->memory = core_byte(&r);
 		uint64_t at = 0;
-		s->place = 0;
+		uint32_t last[2] = {0, 0};
 		for (uint64_t n = core_number(&r); n > 0 && !r.bad; n--) {
 			at += core_number(&r);
-			s->place = (uint32_t)(s->place + core_signed(&r));
+			s->place = core_place(&r, last);
 			if (at == offset)
 				return !r.bad;
 		}
@@ -936,11 +1162,12 @@ static uint32_t core_walk(struct core_raw *raw, uint32_t n, uint64_t fp)
 /* core_places finds the places of the calls of an object, from frame first on. */
 static void core_places(const waot_object *o, struct core_raw *raw, uint32_t first, uint32_t n)
 {
-	struct core_reader r = core_read(o->calls, CORE_CALLS);
-	uint64_t at = 0, place = 0;
+	struct core_reader r = core_read_table(o->calls, CORE_CALLS);
+	uint64_t at = 0;
+	uint32_t last[2] = {0, 0};
 	for (uint64_t left = core_number(&r); left > 0 && !r.bad; left--) {
 		at += core_number(&r);
-		place = (uint32_t)(place + core_signed(&r));
+		uint32_t place = core_place(&r, last);
 		for (uint32_t i = first; i < n; i++) {
 			if (raw[i].offset == at && raw[i].instance->object == o)
 				raw[i].place = place;
@@ -955,8 +1182,10 @@ static void core_functions(const waot_object *o, struct core_raw *raw, uint32_t 
 	if (!core_read_meta(o, &m))
 		return;
 	uint64_t funcs = core_read_funcs(&m.r);
+	struct core_func f;
+	memset(&f, 0, sizeof f);
 	for (uint64_t k = 0; k < funcs && !m.r.bad; k++) {
-		struct core_func f = core_read_func(&m.r);
+		core_next_func(&m.r, &f);
 		if (f.imported)
 			continue;
 		for (uint32_t i = 0; i < n; i++) {
@@ -969,15 +1198,16 @@ static void core_functions(const waot_object *o, struct core_raw *raw, uint32_t 
 /* core_inlined is the function and offset of an inlined place, and the place around it. */
 static bool core_inlined(const waot_object *o, uint64_t index, uint32_t *function, uint32_t *offset, uint64_t *caller)
 {
-	struct core_reader r = core_read(o->calls, CORE_CALLS);
+	struct core_reader r = core_read_table(o->calls, CORE_CALLS);
 	for (uint64_t n = core_number(&r); n > 0 && !r.bad; n--)
 		core_skip(&r, 2);
 	uint64_t n = core_number(&r);
+	uint32_t last[2] = {0, 0};
 	*function = *offset = 0;
 	for (uint64_t i = 0; i < n && i <= index && !r.bad; i++) {
 		*function += core_signed(&r);
 		*offset += core_signed(&r);
-		*caller = core_number(&r);
+		*caller = core_place(&r, last);
 	}
 	return index < n && !r.bad;
 }
@@ -985,16 +1215,19 @@ static bool core_inlined(const waot_object *o, uint64_t index, uint32_t *functio
 /* core_names finds the names of the functions of an object. */
 static void core_names(const waot_object *o, waot_trap *t)
 {
-	struct core_meta m;
-	if (!core_read_meta(o, &m))
-		return;
-	uint64_t funcs = core_read_funcs(&m.r);
-	for (uint64_t k = 0; k < funcs && !m.r.bad; k++) {
-		struct core_func f = core_read_func(&m.r);
+	struct core_reader r = core_read_table(o->calls, CORE_CALLS);
+	for (uint64_t n = core_number(&r); n > 0 && !r.bad; n--)
+		core_skip(&r, 2);
+	for (uint64_t n = core_number(&r); n > 0 && !r.bad; n--)
+		core_skip(&r, 3);
+	uint64_t funcs = core_number(&r);
+	for (uint64_t k = 0; k < funcs && !r.bad; k++) {
+		uint64_t size;
+		const char *name = core_string(&r, &size);
 		for (uint32_t i = 0; i < t->num_frames; i++) {
 			if (t->frames[i].instance->object == o && t->frames[i].function == k) {
-				t->frames[i].name = f.name;
-				t->frames[i].name_size = (uint32_t)f.name_size;
+				t->frames[i].name = name;
+				t->frames[i].name_size = (uint32_t)size;
 			}
 		}
 	}
@@ -1289,7 +1522,9 @@ static int core_check(const waot_object *o, struct core_meta *m)
 {
 	if (!core_read_meta(o, m) || m->arch_size != sizeof CORE_ARCH - 1 || memcmp(m->arch, CORE_ARCH, m->arch_size) != 0)
 		return WAOT_ERROR_ABI;
-	return core_cpu(m->cpu, m->cpu_size) ? 0 : WAOT_ERROR_CPU;
+	if (!core_cpu(m->cpu, m->cpu_size))
+		return WAOT_ERROR_CPU;
+	return core_take_table(o->traps, CORE_TRAPS) && core_take_table(o->calls, CORE_CALLS) ? 0 : WAOT_ERROR_MEMORY;
 }
 
 /* core_release frees the memories and tables that belong to the instance. */
@@ -1608,14 +1843,16 @@ static bool core_move_data(const waot_object *o, struct core_meta *m, char *data
 		end = core_read_global(&r).offset;
 	r = m->r;
 	uint64_t n = core_read_funcs(&r);
+	struct core_func f;
+	memset(&f, 0, sizeof f);
 	for (; n > 0 && !r.bad; n--) {
-		struct core_func f = core_read_func(&r);
+		core_next_func(&r, &f);
 		if (f.imported) {
 			pairs = f.slot + 16;
 		} else if (f.has_desc) {
 			if (f.desc < end)
 				end = f.desc;
-			elements = f.desc + 16;
+			elements = f.next_desc;
 			core_move_word(data + f.desc, (uint64_t)o->text, o->text_size, delta);
 		}
 	}
