@@ -24,8 +24,7 @@ var sysv = cMachine{
 // sysvCode is cCode of x86-64.
 type sysvCode struct{ *adapterCode }
 
-// land needs no instruction: objects do not claim IBT.
-func (a sysvCode) land() {}
+func (a sysvCode) land() { a.code = append(a.code, asm.Endbr64[:]...) }
 
 func (a sysvCode) inst(i backend.Inst, regs ...regalloc.PReg) {
 	allocs := backend.InRegs(regs...)

@@ -15,30 +15,40 @@ const (
 
 const (
 	ntGNUProperty = 5
+	x86Feature1   = 0xc0000002
+	x86IBT        = 1
 	x86ISANeeded  = 0xc0008002
 	a64Feature1   = 0xc0000000
 	a64BTI        = 1
 )
 
 // PropertyNote returns the section .note.gnu.property that says which level of the
-// x86-64 instruction set the code needs. It claims nothing else: neither IBT nor shadow stacks.
-func PropertyNote(level ISALevel) Section { return propertyNote(x86ISANeeded, 1<<level-1) }
+// x86-64 instruction set the code needs, and that whatever may be the target of an indirect branch is a landing pad (IBT). It does not
+// claim that the code runs with a shadow stack.
+func PropertyNote(level ISALevel) Section {
+	return propertyNote(property{x86Feature1, x86IBT}, property{x86ISANeeded, 1<<level - 1})
+}
 
 // BTINote returns the section .note.gnu.property that says of AArch64 code that whatever may be the target of an indirect
 // branch is a landing pad (BTI). It claims nothing else: neither signed return addresses nor shadow stacks.
-func BTINote() Section { return propertyNote(a64Feature1, a64BTI) }
+func BTINote() Section { return propertyNote(property{a64Feature1, a64BTI}) }
 
-// propertyNote returns a note with one property of four bytes.
-func propertyNote(property, value uint32) Section {
+// property is a property of four bytes.
+type property struct{ kind, value uint32 }
+
+// propertyNote returns a note with properties, in the order of their kinds.
+func propertyNote(properties ...property) Section {
 	le := binary.LittleEndian
-	b := le.AppendUint32(nil, 4) // size of the name
-	b = le.AppendUint32(b, 16)   // size of the description
+	b := le.AppendUint32(nil, 4)                       // size of the name
+	b = le.AppendUint32(b, uint32(16*len(properties))) // size of the description
 	b = le.AppendUint32(b, ntGNUProperty)
 	b = append(b, "GNU\x00"...)
-	b = le.AppendUint32(b, property)
-	b = le.AppendUint32(b, 4)
-	b = le.AppendUint32(b, value)
-	b = le.AppendUint32(b, 0) // padding to 8
+	for _, p := range properties {
+		b = le.AppendUint32(b, p.kind)
+		b = le.AppendUint32(b, 4)
+		b = le.AppendUint32(b, p.value)
+		b = le.AppendUint32(b, 0) // padding to 8
+	}
 	return Section{Name: ".note.gnu.property", Kind: Note, Flags: Alloc, Align: 8, Data: b}
 }
 
@@ -52,22 +62,34 @@ const SectionProperty = ".note.gnu.property"
 // any part needs, and keeps what all of them keep. It is nil if there is nothing to say. Properties of other kinds than those
 // of PropertyNote and BTINote count as absent.
 func MergeProperties(notes [][]byte) []byte {
-	needed, features := uint32(0), ^uint32(0)
-	for _, b := range notes {
-		needed |= property(b, x86ISANeeded)
-		features &= property(b, a64Feature1)
+	if len(notes) == 0 {
+		return nil
 	}
-	switch {
-	case needed != 0:
-		return propertyNote(x86ISANeeded, needed).Data
-	case features != 0 && len(notes) != 0:
-		return propertyNote(a64Feature1, features).Data
+	var all []property
+	for _, k := range [...]struct {
+		kind   uint32
+		needed bool // by any part
+	}{{a64Feature1, false}, {x86Feature1, false}, {x86ISANeeded, true}} {
+		some, every := uint32(0), ^uint32(0)
+		for _, b := range notes {
+			v := valueOf(b, k.kind)
+			some, every = some|v, every&v
+		}
+		if k.needed {
+			every = some
+		}
+		if every != 0 {
+			all = append(all, property{k.kind, every})
+		}
 	}
-	return nil
+	if all == nil {
+		return nil
+	}
+	return propertyNote(all...).Data
 }
 
-// property returns the four bytes of a property in a note, or 0.
-func property(b []byte, want uint32) uint32 {
+// valueOf returns the four bytes of a property in a note, or 0.
+func valueOf(b []byte, kind uint32) uint32 {
 	const header, value = 16, 8
 	le := binary.LittleEndian
 	if len(b) < header || le.Uint32(b[8:]) != ntGNUProperty {
@@ -75,7 +97,7 @@ func property(b []byte, want uint32) uint32 {
 	}
 	for at := header; at+value+4 <= len(b); {
 		size := int(le.Uint32(b[at+4:]))
-		if le.Uint32(b[at:]) == want && size == 4 {
+		if le.Uint32(b[at:]) == kind && size == 4 {
 			return le.Uint32(b[at+value:])
 		}
 		if size > len(b) {

@@ -145,6 +145,8 @@ static int find_trap(const struct waot_object *o, uint64_t pc)
 {
 	uint64_t at = pc - (uint64_t)o->text;
 	const unsigned char *p = o->traps + 20;
+	if (uleb(&p) != 0) /* the table is packed */
+		abort();
 	for (uint64_t kinds = uleb(&p); kinds > 0; kinds--) {
 		int code = *p;
 		uint64_t off = 0;

@@ -44,6 +44,9 @@ func CFI() *abi.CFI {
 
 // emitPrologue implements backend.Target.EmitPrologue.
 func emitPrologue(e *backend.Emitter) {
+	if e.Addressed {
+		e.Buf.PutBytes(asm.Endbr64[:])
+	}
 	e.SetUpFrame(FrameSetup[:])
 	emitLower(e, e.Frame.Size)
 }

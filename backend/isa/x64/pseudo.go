@@ -307,7 +307,8 @@ func (s *seq) emitFirst() {
 }
 
 // emitJumpTable: use index, early temporary t, def u (may be the index's register). The table's entries are
-// distances from its start. If the processor wrongly predicts that the index is in range, it uses index 0, except in
+// distances from its start. They need no landing code, which would make Go's programs 6 % larger: the table cannot be written, and the index is
+// bounded. If the processor wrongly predicts that the index is in range, it uses index 0, except in
 // opJumpTableBare.
 func emitJumpTable(s *seq) {
 	e, t, u := s.e, s.r(1), s.r(2)
@@ -324,6 +325,7 @@ func emitJumpTable(s *seq) {
 	put(e, &backend.Inst{Op: asm.Movsx32, Size: 8, Mode: backend.ModeBaseIndex, Scale: 2},
 		[]regalloc.Allocation{regalloc.InReg(table), regalloc.InReg(index), regalloc.InReg(distance)}, s.src)
 	s.op(asm.Add, 8, t, u)
+	e.Buf.PutU8(asm.NoTrack)
 	s.op(asm.JmpInd, 8, t)
 	e.Buf.NoFallThrough()
 }

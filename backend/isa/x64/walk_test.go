@@ -110,6 +110,7 @@ func (w *walker) pop(r regalloc.PReg) {
 func (w *walker) step() (done bool, err error) {
 	sp := &w.regs[asm.RSP]
 	switch {
+	case w.at(0xf3, 0x0f, 0x1e, 0xfa): // endbr64
 	case w.at(0x55): // push rbp
 		*sp -= 8
 		w.touch(*sp)

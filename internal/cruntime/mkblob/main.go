@@ -43,7 +43,7 @@ var targets = []struct {
 	name    string
 	options []string
 }{
-	{"x86-64", []string{"--target=x86_64-linux-gnu", "-march=x86-64-v2", "-mno-red-zone"}},
+	{"x86-64", []string{"--target=x86_64-linux-gnu", "-march=x86-64-v2", "-mno-red-zone", "-fcf-protection=branch"}},
 	{"aarch64", []string{"--target=aarch64-linux-gnu", "-march=armv8-a", "-mbranch-protection=bti", "-mno-outline-atomics"}},
 }
 

@@ -218,6 +218,12 @@ func appendAcc(buf []byte, row *Row, imm int64, size uint8) []byte {
 	return binary.LittleEndian.AppendUint32(append(buf, op), uint32(imm))
 }
 
+// Endbr64 is the instruction where indirect branches may lead. It does nothing, and no rule or pseudo-instruction has it, so it is no row.
+var Endbr64 = [...]byte{0xf3, 0x0f, 0x1e, 0xfa}
+
+// NoTrack is the prefix of an indirect jump that may lead to other instructions, too.
+const NoTrack = 0x3e
+
 // prefixBytes are the bytes of mandatory prefixes, by Prefix and, for PScalar and
 // PPacked, by Size: 4 (and less), 8, 16.
 var prefixBytes = [...][3]uint8{
