@@ -51,11 +51,14 @@ func (bl *builder) buildEdges(b uint32) {
 		if uint32(e.To) <= b {
 			loop = uint8(min(in.Blocks[e.To].LoopDepth, 255))
 		}
-		for k, v := range bl.live.liveInto(uint32(e.To)) {
-			in.Stop.PollAt(k)
-			bl.addRange(v, end)
-			if loop > 0 && bl.vregs[v].depth >= loop {
-				bl.addSoftUse(v, end-1)
+		values := bl.live.liveInto(uint32(e.To))
+		bl.addRanges(values, end)
+		if loop > 0 {
+			for k, v := range values {
+				in.Stop.PollAt(k)
+				if bl.vregs[v].depth >= loop {
+					bl.addSoftUse(v, end-1)
+				}
 			}
 		}
 		params := in.ParamsOf(e.To)
@@ -103,15 +106,29 @@ func (iv *intervals) usedSoon(v, b uint32) bool {
 	return instOf(pos) < info.Insts.Start+soon || iv.depthAt(pos) > uint32(info.LoopDepth)
 }
 
+// addRanges is addRange for each of the values.
+func (bl *builder) addRanges(values []uint32, end uint32) {
+	vregs, start := bl.vregs, bl.blockStart
+	for k, v := range values {
+		bl.in.Stop.PollAt(k)
+		vr := &vregs[v]
+		switch h := &bl.ranges[vr.rng]; {
+		case h.start == end: // it is live into the next block, as most are
+			h.start = start
+		case h.start != start || h.end < end: // else it is live into two of the next blocks
+			bl.addNewRange(vr, end)
+		}
+	}
+}
+
 // addRange makes v live from the start of this block to end.
 func (bl *builder) addRange(v, end uint32) {
 	vr := &bl.vregs[v]
-	switch h := &bl.ranges[vr.rng]; {
-	case h.start == end: // it is live into the next block, as most are
+	if h := &bl.ranges[vr.rng]; h.start == end {
 		h.start = bl.blockStart
-	case h.start != bl.blockStart || h.end < end: // else it is live into two of the next blocks
-		bl.addNewRange(vr, end)
+		return
 	}
+	bl.addNewRange(vr, end)
 }
 
 // addNewRange is addRange where the first range of vr does not begin at end.

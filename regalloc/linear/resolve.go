@@ -237,20 +237,22 @@ const leastStore = entryFreq / 8
 // findEntries finds where values are at the entries of blocks. Most are in one place all the time, which where has.
 func (rs *resolver) findEntries() {
 	rs.rewind()
-	rs.entries = stop.Resize(rs.in.Stop, rs.entries, len(rs.live.liveIn))[:0]
+	rs.entries = stop.Resize(rs.in.Stop, rs.entries, len(rs.live.liveIn))
 	rs.entriesEnd = stop.Resize(rs.in.Stop, rs.entriesEnd, len(rs.in.Blocks))
-	where := rs.where
+	where, entries, n := rs.where, rs.entries, uint32(0)
 	for b := range rs.in.Blocks {
 		rs.in.Stop.Poll()
 		at := 4 * rs.in.Blocks[b].Insts.Start
 		for k, v := range rs.live.liveInto(uint32(b)) {
 			rs.in.Stop.PollAt(k)
 			if where[v] == several {
-				loc := rs.next(v, at)
-				rs.entries = append(rs.entries, entry{v, loc, rs.flat[rs.cursors[v].at].start})
+				x := &entries[n]
+				x.vreg, x.loc = v, rs.next(v, at)
+				x.since = rs.flat[rs.cursors[v].at].start
+				n++
 			}
 		}
-		rs.entriesEnd[b] = uint32(len(rs.entries))
+		rs.entriesEnd[b] = n
 	}
 	rs.rewind()
 }
@@ -298,11 +300,14 @@ func (rs *resolver) resolveEdges() {
 			if to.Preds.Len() != 1 {
 				at, when = t, onExit
 			}
-			forward := uint32(e.To) > b && !defines
+			behind := uint32(0) // what has been in its place since before is there behind the terminator, too
+			if uint32(e.To) > b && !defines {
+				behind = 4*t + 4
+			}
 			for k, x := range rs.entriesOf(uint32(e.To)) {
 				in.Stop.PollAt(k)
-				if forward && x.since <= 4*t+atDef {
-					continue // it is in that place behind the terminator, too
+				if x.since < behind {
+					continue
 				}
 				if from := rs.nextAtEnd(x.vreg, t, defines); from != x.loc {
 					rs.move(at, when, x.vreg, from, x.loc, true)
