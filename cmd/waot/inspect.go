@@ -2,16 +2,14 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/waot-project/waot/backend"
-	"github.com/waot-project/waot/backend/instance"
 	"github.com/waot-project/waot/clif"
-	"github.com/waot-project/waot/clif/opt"
-	"github.com/waot-project/waot/clif/verify"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/wasmfront"
@@ -35,6 +33,9 @@ func inspectCommand() *cli.Command {
   regalloc  the same with registers, spill slots and moves
   asm       machine code, disassembled, with relocations, traps and calls
   obj       sections and symbols of the object
+
+From opt on, a function is as it is in the object: with the functions that are inlined in
+it. --rules-off=inline shows it with all its calls.
 
 Without --emit, a summary of the module.
 
@@ -86,7 +87,7 @@ func inspectAction(c *cli.Context) error {
 	if err != nil {
 		return inFile(file, err)
 	}
-	if err := in.functions(funcs); err != nil {
+	if err := in.functions(file, src.b, funcs); err != nil {
 		return src.fail(err)
 	}
 	if emit["obj"] {
@@ -128,12 +129,17 @@ type inspector struct {
 	opt   *options
 }
 
-func (in *inspector) title(stage string, i uint32) {
+// called is what function i is called in titles.
+func (in *inspector) called(i uint32) string {
 	name := in.cm.Funcs[i].Name
 	if name != "" {
 		name = " " + strconv.Quote(name)
 	}
-	printf(in.c, ";; %s: function %d%s\n", stage, i, name)
+	return fmt.Sprintf("function %d%s", i, name)
+}
+
+func (in *inspector) title(w io.Writer, stage string, i uint32) {
+	fmt.Fprintf(w, ";; %s: %s\n", stage, in.called(i))
 }
 
 // selected returns the functions that --func means.
@@ -188,34 +194,93 @@ func (in *inspector) typeOf(kind abi.ExternKind, i uint32) string {
 	return " " + in.m.FuncType(i).String()
 }
 
-// functions shows the stages of functions.
-func (in *inspector) functions(funcs []uint32) error {
-	pipe, err := in.newPipeline()
+// functions shows the stages of functions. What is behind the mid-end depends on what is inlined, and so on the whole module, which is compiled for it.
+func (in *inspector) functions(file string, bin []byte, funcs []uint32) (err error) {
+	texts := make(map[uint32]*strings.Builder, len(funcs))
+	tr, f := translate.New(in.m, in.cm), new(clif.Func)
+	tr.Options = in.opt.translation()
+	for _, i := range funcs {
+		w := new(strings.Builder)
+		texts[i] = w
+		if in.emit["wasm"] && i < uint32(len(in.m.Funcs)) {
+			in.wasm(w, i)
+		}
+		if !in.emit["clif"] {
+			continue
+		}
+		if err := in.translate(tr, f, i); err != nil {
+			return err
+		}
+		in.title(w, "clif", i)
+		w.WriteString(f.String())
+	}
+	if in.emit["opt"] || in.emit["vcode"] || in.emit["regalloc"] || in.emit["asm"] {
+		err = in.compile(file, bin, texts)
+	}
+	for _, i := range funcs {
+		printf(in.c, "%s", texts[i].String())
+	}
+	return err
+}
+
+// compile compiles the module, and appends what its stages make of functions to their texts. Workers append to those of the functions
+// that they have.
+func (in *inspector) compile(file string, bin []byte, texts map[uint32]*strings.Builder) error {
+	show := func(stage string, f *clif.Func, text func(w io.Writer)) {
+		if w := texts[uint32(f.Index)]; w != nil && in.emit[stage] {
+			in.title(w, stage, uint32(f.Index))
+			text(w)
+		}
+	}
+	co := in.opt.named(file)
+	co.Trace = &backend.Trace{
+		Code: func(f *clif.Func, code *backend.Code) {
+			show("asm", f, func(w io.Writer) { disassemblers[in.opt.target].listing(w, code) })
+		},
+	}
+	if in.emit["opt"] || in.emit["vcode"] {
+		co.Trace.VCode = func(f *clif.Func, vcode string) {
+			show("opt", f, func(w io.Writer) { io.WriteString(w, f.String()) })
+			show("vcode", f, func(w io.Writer) { io.WriteString(w, vcode) })
+		}
+	}
+	if in.emit["regalloc"] {
+		co.Trace.Allocated = func(f *clif.Func, allocated string) {
+			show("regalloc", f, func(w io.Writer) { io.WriteString(w, allocated) })
+		}
+	}
+	r, err := compile.Module(bin, co)
 	if err != nil {
 		return err
 	}
-	for _, i := range funcs {
-		if in.emit["wasm"] && i < uint32(len(in.m.Funcs)) {
-			in.wasm(i)
-		}
-		if err := pipe.run(i); err != nil {
-			return err
+	for i, w := range texts {
+		if r.Meta.Funcs[i].Size == 0 {
+			fmt.Fprintf(w, ";; %s has no code in the object, as nothing refers to it\n", in.called(i))
 		}
 	}
 	return nil
 }
 
+// translate builds function i in f, as it is before the mid-end.
+func (in *inspector) translate(tr *translate.Translator, f *clif.Func, i uint32) error {
+	if i < uint32(len(in.m.Funcs)) {
+		return tr.Func(f, i)
+	}
+	tr.Init(f)
+	return nil
+}
+
 // wasm shows the operators of function i, indented by nesting.
-func (in *inspector) wasm(i uint32) {
-	in.title("wasm", i)
+func (in *inspector) wasm(w io.Writer, i uint32) {
+	in.title(w, "wasm", i)
 	var v validate.Func
 	var op wasmfront.Operator
 	v.Begin(in.m, i)
-	printf(in.c, "func %d %s", i, v.Type())
+	fmt.Fprintf(w, "func %d %s", i, v.Type())
 	if locals := v.Locals()[v.NumParams():]; len(locals) > 0 {
-		printf(in.c, " locals %d", len(locals))
+		fmt.Fprintf(w, " locals %d", len(locals))
 	}
-	printf(in.c, "\n")
+	fmt.Fprintf(w, "\n")
 	depth := v.Depth()
 	for v.Next(&op) {
 		// Depth is the one after the operator: what opens or closes stands outside.
@@ -223,85 +288,7 @@ func (in *inspector) wasm(i uint32) {
 		if op.Op == wasmfront.OpElse {
 			at--
 		}
-		printf(in.c, "%06x %s%s\n", op.Offset, strings.Repeat("  ", max(at, 0)), op.String())
+		fmt.Fprintf(w, "%06x %s%s\n", op.Offset, strings.Repeat("  ", max(at, 0)), op.String())
 		depth = v.Depth()
 	}
-}
-
-// pipeline compiles functions one by one and shows what comes by.
-type pipeline struct {
-	*inspector
-	tr       *translate.Translator
-	f        clif.Func
-	opt      opt.Optimizer
-	compiler *backend.Compiler
-}
-
-func (in *inspector) newPipeline() (*pipeline, error) {
-	p := &pipeline{inspector: in, tr: translate.New(in.m, in.cm)}
-	p.tr.Options = in.opt.translation()
-	if in.opt.verify {
-		p.opt.After = func(pass *opt.Pass, f *clif.Func) error {
-			if err := verify.Func(f); err != nil {
-				return fmt.Errorf("after pass %s: %w", pass.Name, err)
-			}
-			return nil
-		}
-	}
-	target, err := compile.CodeTarget(in.opt.target, in.opt.codeLevel())
-	if err != nil {
-		return nil, err
-	}
-	show := func(stage string) func(f *clif.Func, text string) {
-		if !in.emit[stage] {
-			return nil
-		}
-		return func(f *clif.Func, text string) {
-			in.title(stage, uint32(f.Index))
-			printf(in.c, "%s", text)
-		}
-	}
-	trace := &backend.Trace{VCode: show("vcode"), Allocated: show("regalloc")}
-	if in.emit["asm"] {
-		trace.Code = func(f *clif.Func, code *backend.Code) {
-			in.title("asm", uint32(f.Index))
-			disassemblers[in.opt.target].listing(in.c.App.Writer, code)
-		}
-	}
-	p.compiler = backend.New(target, instance.New(in.cm), in.cm, backend.Options{
-		Allocator: compile.NewAllocator(), SkipChecker: !in.opt.check, NoSpectre: in.opt.noSpectre, Verify: in.opt.verify, Trace: trace,
-	})
-	return p, nil
-}
-
-// run shows function i.
-func (p *pipeline) run(i uint32) error {
-	if i < uint32(len(p.m.Funcs)) {
-		if err := p.tr.Func(&p.f, i); err != nil {
-			return err
-		}
-	} else {
-		p.tr.Init(&p.f)
-	}
-	if p.emit["clif"] {
-		p.title("clif", i)
-		printf(p.c, "%s", p.f.String())
-	}
-	if !p.emit["opt"] && !p.emit["vcode"] && !p.emit["regalloc"] && !p.emit["asm"] {
-		return nil
-	}
-	p.opt.Control = p.inspector.opt.rewrites.control(clif.FuncIndex(i))
-	if err := p.opt.Run(&p.f, opt.Level(p.inspector.opt.level)); err != nil {
-		return err
-	}
-	if p.emit["opt"] {
-		p.title("opt", i)
-		printf(p.c, "%s", p.f.String())
-	}
-	if !p.emit["vcode"] && !p.emit["regalloc"] && !p.emit["asm"] {
-		return nil
-	}
-	p.compiler.Control = p.opt.Control
-	_, err := p.compiler.Compile(&p.f)
-	return err
 }
