@@ -65,20 +65,22 @@ func byteForms() (forms []byteForm) {
 type byteWriter struct {
 	*clif.Builder
 	*byteForm
+	// other is a parameter of the loop that changes by 5 each time.
+	other val
 }
 
-// function is f(to, from, n, byte), which does nothing if n is 0.
+// function is f(to, from, n, byte), which does nothing if n is 0. Its last result is what the loop adds to 7.
 func (form *byteForm) function() *clif.Func {
-	m := testModule([]clif.Type{i32, i32, i32, i64}, []clif.Type{i32, i32, i32, i32})
+	m := testModule([]clif.Type{i32, i32, i32, i64}, []clif.Type{i32, i32, i32, i32, i32})
 	f, b := newFunc(m)
 	w := byteWriter{Builder: b, byteForm: form}
 	to, from, n, value := val(0), val(1), val(2), val(3)
 	before, done := b.NewBlock(), b.NewBlock()
-	results := make([]val, 4)
+	results := make([]val, 5)
 	for i := range results {
 		results[i] = b.AddParam(done, i32)
 	}
-	b.Branch(n, b.Target(before, nil), b.Target(done, []val{to, from, n, n}))
+	b.Branch(n, b.Target(before, nil), b.Target(done, []val{to, from, n, n, n}))
 	b.SwitchTo(before)
 	if form.down && form.count != countIndex && form.count != countWide {
 		to, from = w.Binary(clif.OpIadd, i32, to, n), w.Binary(clif.OpIadd, i32, from, n)
@@ -102,8 +104,9 @@ func (w *byteWriter) loop(to, from, n, value val, done clif.Block) {
 	}
 	start, limit := w.limits(t, to, n)
 	header := w.NewBlock()
-	w.Jump(w.Target(header, []val{to, from, start}))
+	w.Jump(w.Target(header, []val{to, from, start, w.Iconst(i32, 7)}))
 	p, q, i := w.AddParam(header, i32), w.AddParam(header, i32), w.AddParam(header, t)
+	w.other = w.AddParam(header, i32)
 	w.SwitchTo(header)
 	step := w.Iconst(i32, one)
 	p2, q2 := w.Binary(clif.OpIadd, i32, p, step), w.Binary(clif.OpIadd, i32, q, step)
@@ -123,13 +126,14 @@ func (w *byteWriter) loop(to, from, n, value val, done clif.Block) {
 	case w.down:
 		x, y = p2, q2
 	}
-	again := []val{p2, q2, i2}
+	other2 := w.Binary(clif.OpIadd, i32, w.other, w.Iconst(i32, 5))
+	again := []val{p2, q2, i2, other2}
 	last := w.access(x, y, value, []val{p, q}, done)
 	iEnd := i2
 	if t == i64 {
 		iEnd = low(w.Builder, i2)
 	}
-	end := w.Target(done, []val{p2, q2, iEnd, last})
+	end := w.Target(done, []val{p2, q2, iEnd, last, other2})
 	cond := w.ends(t, p, p2, i, i2, limit)
 	if w.count == countEqual {
 		w.Branch(cond, end, w.Target(header, again))
@@ -217,7 +221,7 @@ func (w *byteWriter) access(x, y, value val, pointers []val, done clif.Block) va
 		w.Branch(w.Icmp(clif.Eq, i32, a, b), w.Target(next, nil), w.Target(differ, nil))
 	}
 	w.SwitchTo(differ)
-	w.Jump(w.Target(done, []val{pointers[0], pointers[1], b, w.Binary(clif.OpIsub, i32, a, b)}))
+	w.Jump(w.Target(done, []val{pointers[0], pointers[1], b, w.Binary(clif.OpIsub, i32, a, b), w.other}))
 	w.SwitchTo(next)
 	return a
 }
@@ -327,6 +331,22 @@ func TestByteLoops(t *testing.T) {
 	}
 }
 
+// TestByteLoopsAreFast: loops of all forms take few steps for many bytes, at the beginning, in the middle and at the end of memory.
+func TestByteLoopsAreFast(t *testing.T) {
+	const pageSize, n, enough = 1 << 16, 1000, 2500 // a byte at a time takes more than 5 steps for each
+	forms := byteForms()
+	for i := range forms {
+		form := &forms[i]
+		f := form.function()
+		for _, to := range [...]uint64{0, 20000, pageSize - n - form.offset[0]} {
+			w := newShortWorld(t, enough, optimized(t, &Optimizer{}, f))
+			if _, err := w.inst.Func(0).Call([]uint64{to, 40000, n, 0}); err != nil {
+				t.Errorf("%s, to %d: %v", form.name, to, err)
+			}
+		}
+	}
+}
+
 // byteMiss is a loop that copies, or what becomes of one if the text FROM is replaced.
 const byteMiss = `
 mem0 1
@@ -356,7 +376,7 @@ block2:
 
 // TestByteMisses: loops that differ from one that is made wide in one place stay as they are.
 func TestByteMisses(t *testing.T) {
-	for _, c := range []struct{ from, to string }{
+	byteMisses(t, byteMiss, []byteEdit{
 		{"", ""},
 		{"load.i32 u8 mem0", "load.i32 u8 mem1"},
 		{"load.i32 u8", "load.i32 u16"},
@@ -377,6 +397,7 @@ func TestByteMisses(t *testing.T) {
 		{"br v12, block1(v10, v11, v12, v15), block2", "br v12, block2, block1(v10, v11, v12, v15)"},
 		{"br v12, block1", "v13 = icmp.i32 ult, v12, v3\n    br v13, block1"},
 		{"br v12, block1(v10, v11, v12, v15), block2", "br v12, block1(v10, v11, v12, v15), block1(v11, v10, v12, v15)"},
+		{"br v12, block1(v10, v11, v12, v15), block2", "v13 = icmp.i32 eq, v12, v3\n    br v13, block1(v11, v10, v12, v15), block1(v10, v11, v12, v15)"},
 		// A limit that moves towards the count, and one that a load gives.
 		{"br v12, block1", "v13 = icmp.i32 ne, v12, v10\n    br v13, block1"},
 		{"br v12, block1", "v13 = icmp.i32 ne, v12, v9\n    br v13, block1"},
@@ -385,8 +406,58 @@ func TestByteMisses(t *testing.T) {
 		{"v15 = iadd.i32 v14, v4", "v15 = bxor.i32 v14, v4"},
 		{"v15 = iadd.i32 v14, v4", "v15 = iadd.i32 v14, v9"},
 		{"v15 = iadd.i32 v14, v4", "v15 = iadd.i32 v6, v4"},
-	} {
-		src := strings.Replace(byteMiss, c.from, c.to, 1)
+	})
+	byteMisses(t, byteCompareMiss, []byteEdit{
+		{"", ""},
+		{"icmp.i32 eq", "icmp.i32 ule"},
+		{"load.i32 u8 mem0 v7", "load.i32 s8 mem0 v7"},
+		{"load.i32 u8 mem0 v7", "load.i32 u8 mem1 v7"},
+		{"v11 = icmp", "v15 = load.i32 mem0 v3+0\n    v11 = icmp"},
+		{"v12 = iadd", "store.i32 u8 mem0 v3+0, v9\n    v12 = iadd"},
+		{"v12 = iadd", "call fn0()\n    v12 = iadd"},
+		{"br v11, block2, block3", "br v11, block3, block2"},
+		{"block3:\n    return v6", "block3:\n    br v3, block2, block4\nblock4:\n    return v6"},
+		{"v13 = iadd.i32 v7, v4", "v13 = iadd.i32 v7, v5"},
+		{"br v14, block1(v12, v13, v14), block3", "br v14, block3, block1(v12, v13, v14)"},
+	})
+}
+
+// byteEdit replaces one text by another.
+type byteEdit struct{ from, to string }
+
+// byteCompareMiss is a loop that compares.
+const byteCompareMiss = `
+mem0 1
+mem1 1
+function "other" () -> () {
+block0:
+    return
+}
+function "miss" (i32, i32, i32, i32) -> (i32) {
+block0(v0: i32, v1: i32, v2: i32, v3: i32):
+    v4 = iconst.i32 1
+    v5 = iconst.i32 -1
+    jump block1(v0, v1, v2)
+block1(v6: i32, v7: i32, v8: i32):
+    v9 = load.i32 u8 mem0 v6+0
+    v10 = load.i32 u8 mem0 v7+0
+    v11 = icmp.i32 eq, v9, v10
+    br v11, block2, block3
+block2:
+    v12 = iadd.i32 v6, v4
+    v13 = iadd.i32 v7, v4
+    v14 = iadd.i32 v8, v5
+    br v14, block1(v12, v13, v14), block3
+block3:
+    return v6
+}
+`
+
+// byteMisses checks that the loop of a source is made wide as it is, but not with one of the edits.
+func byteMisses(t *testing.T, source string, edits []byteEdit) {
+	t.Helper()
+	for _, c := range edits {
+		src := strings.Replace(source, c.from, c.to, 1)
 		file, err := text.Parse(src)
 		if err != nil {
 			t.Fatalf("%q: %v", c.to, err)
