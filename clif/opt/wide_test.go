@@ -284,6 +284,28 @@ func TestWideOverlap(t *testing.T) {
 	}
 }
 
+// TestWideOtherMiddle: the low word of a product that is less than a number is a carry only if the number is one of its addends: one with half of
+// the middle is none.
+func TestWideOtherMiddle(t *testing.T) {
+	for k := range 2 {
+		for seed := range uint64(wideOrders) {
+			pat := pattern{name: fmt.Sprintf("a carry of another middle, product %d, order %d", k, seed), params: "ww", build: func(b bld, p, _ []val) val {
+				w := newWideBuilder(b, seed, 0)
+				p00, p01, p10, p11 := w.parts(p[0], p[1])
+				m := w.add(p10, p01)
+				low := w.add(p00, w.raised(m))
+				less := wideU(w.bld, w.Icmp(clif.Ult, i64, low, w.raised(w.add([]val{p01, p10}[k], p[0]))))
+				high := w.add(p11, w.or(w.raised(w.carry(m, p10, p01)), w.upper(m)), less)
+				return b.Binary(clif.OpBxor, i64, low, b.Binary(clif.OpIadd, i64, high, p[1]))
+			}}
+			for _, shrink := range []uint8{3, 0} {
+				p := newProver(shrink)
+				p.pattern(t, &pat, 16, 0, 10, rand.New(rand.NewPCG(9, uint64(shrink))))
+			}
+		}
+	}
+}
+
 // TestWideBudget: the rules look at few sums of a function that has many, each with upper halves of sums. Then they leave
 // the rest alone, such as the product at the end.
 func TestWideBudget(t *testing.T) {
