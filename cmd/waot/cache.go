@@ -12,6 +12,7 @@ import (
 
 	"github.com/waot-project/waot/host"
 	"github.com/waot-project/waot/host/inproc"
+	"github.com/waot-project/waot/host/loaded"
 	"github.com/waot-project/waot/internal/cache"
 )
 
@@ -61,29 +62,31 @@ func cacheOf(c *cli.Context) (*cache.Cache, error) {
 	return kept, nil
 }
 
-// moduleState returns the state of a file with a module in the binary format, nil for any other, which who reads it tells of.
-func moduleState(file string) os.FileInfo {
+// look looks at how a file begins. It returns the state of one with a module in the binary format, the module of one that is an image, and neither
+// for any other, which who reads it tells of.
+func look(file string) (state os.FileInfo, image *host.Module, err error) {
 	if file == standardInput {
-		return nil
+		return nil, nil, nil
 	}
 	if st, err := os.Stat(file); err != nil || !st.Mode().IsRegular() { // opening a pipe and closing it would end who writes to it
 		return nil
 	}
 	f, err := os.Open(file)
 	if err != nil {
-		return nil
+		return nil, nil, nil
 	}
 	defer f.Close()
 	const magic = "\x00asm"
 	var head [len(magic)]byte
 	st, err := f.Stat()
 	if err != nil || !st.Mode().IsRegular() {
-		return nil
+		return nil, nil, nil
 	}
 	if _, err := f.ReadAt(head[:], 0); err != nil || string(head[:]) != magic {
-		return nil
+		m, err := loaded.ImageFile(f)
+		return nil, (*host.Module)(m), err
 	}
-	return st
+	return st, nil, nil
 }
 
 // known returns the module of a file with this state, if there is a note of it in the cache. Then the file is not read.

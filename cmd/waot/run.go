@@ -15,7 +15,6 @@ import (
 
 	"github.com/waot-project/waot/host"
 	"github.com/waot-project/waot/host/inproc"
-	"github.com/waot-project/waot/host/loaded"
 	"github.com/waot-project/waot/host/wasirun"
 	"github.com/waot-project/waot/internal/cache"
 	"github.com/waot-project/waot/internal/image"
@@ -285,31 +284,14 @@ func compileFile(c *cli.Context, src *source, opt *options) (*artifact, error) {
 	return art, src.fail(err)
 }
 
-// mapped returns the module of a file that is an image, nil if it is something else, or cannot be opened.
-func mapped(file string) (*host.Module, error) {
-	if file == standardInput {
-		return nil, nil
-	}
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, nil
-	}
-	defer f.Close()
-	m, err := loaded.ImageFile(f)
-	return (*host.Module)(m), err
-}
-
 // moduleOf loads a file for this process: an object or image as it is, or a WebAssembly module after compiling it. With --object, the file's
 // bytes are what another waot has compiled.
 func moduleOf(c *cli.Context, file string, opt *options) (mod *host.Module, src *source, err error) {
 	var state os.FileInfo
 	var kept *cache.Cache
 	if !c.IsSet("object") && !c.IsSet("signed-by") {
-		state = moduleState(file)
-	}
-	if !c.IsSet("object") && !c.IsSet("signed-by") && opt.rewrites == nil {
-		if mod, err := mapped(file); mod != nil || err != nil {
-			src := &source{file: file}
+		if state, mod, err = look(file); (mod != nil || err != nil) && opt.rewrites == nil {
+			src = &source{file: file}
 			return mod, src, src.fail(err)
 		}
 	}
