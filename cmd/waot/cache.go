@@ -69,7 +69,7 @@ func look(file string) (state os.FileInfo, image *host.Module, err error) {
 		return nil, nil, nil
 	}
 	if st, err := os.Stat(file); err != nil || !st.Mode().IsRegular() { // opening a pipe and closing it would end who writes to it
-		return nil
+		return nil, nil, nil
 	}
 	f, err := os.Open(file)
 	if err != nil {

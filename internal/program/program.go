@@ -53,8 +53,9 @@ type Options struct {
 
 // The exports of a program.
 const (
-	startName  = "_start"
-	entryPoint = "_start" // of the runtime: the first instruction
+	startName      = "_start"
+	initializeName = "_initialize"
+	entryPoint     = "_start" // of the runtime: the first instruction
 )
 
 // Error is a module that cannot be an executable.
@@ -64,14 +65,15 @@ func (e *Error) Error() string { return e.Reason }
 
 // Link makes an executable of the object of a module and its metadata. Errors are *Error, or those of internal/link.
 func Link(o *objfile.Object, m *meta.Module, opt *Options) ([]byte, error) {
-	if err := check(m); err != nil {
+	initialize, err := check(m)
+	if err != nil {
 		return nil, err
 	}
 	runtime, err := objfile.ReadELF(cruntime.Standalone(o.Machine))
 	if err != nil {
 		return nil, err
 	}
-	inputs := []link.Input{{Name: "runtime", Object: runtime}, {Name: opt.Prefix, Object: packed(o)}, {Name: "grants", Object: describe(o.Machine, opt.Prefix, &opt.Grants)}}
+	inputs := []link.Input{{Name: "runtime", Object: runtime}, {Name: opt.Prefix, Object: packed(o)}, {Name: "grants", Object: describe(o.Machine, opt.Prefix, initialize, &opt.Grants)}}
 	return link.Executable(nil, inputs, link.Options{Entry: entryPoint, Stripped: opt.Stripped})
 }
 
@@ -87,16 +89,31 @@ func packed(o *objfile.Object) *objfile.Object {
 	return &p
 }
 
-// check refuses modules that are no WASI programs.
-func check(m *meta.Module) error {
-	i := slices.IndexFunc(m.Exports, func(x meta.Export) bool { return x.Name == startName && x.Kind == abi.ExternFunc })
+// check refuses modules that are no WASI programs, and says whether one has an _initialize, which libraries have, to be called before _start.
+func check(m *meta.Module) (initialize bool, err error) {
+	start, err := plain(m, startName)
+	if err != nil {
+		return false, err
+	}
+	if !start {
+		return false, &Error{"no exported function _start: only a program can be an executable; write an object (-o NAME.o) of a library"}
+	}
+	if initialize, err = plain(m, initializeName); err != nil {
+		return false, err
+	}
+	return initialize, checkImports(m)
+}
+
+// plain reports whether the module exports a function of that name, which must take and return nothing.
+func plain(m *meta.Module, name string) (bool, error) {
+	i := slices.IndexFunc(m.Exports, func(x meta.Export) bool { return x.Name == name && x.Kind == abi.ExternFunc })
 	if i < 0 {
-		return &Error{"no exported function _start: only a program can be an executable; write an object (-o NAME.o) of a library"}
+		return false, nil
 	}
 	if t := &m.Types[m.Funcs[m.Exports[i].Index].Type]; len(t.Params) != 0 || len(t.Results) != 0 {
-		return &Error{fmt.Sprintf("_start must take and return nothing: parameters: %d, results: %d", len(t.Params), len(t.Results))}
+		return false, &Error{fmt.Sprintf("%s must take and return nothing: parameters: %d, results: %d", name, len(t.Params), len(t.Results))}
 	}
-	return checkImports(m)
+	return true, nil
 }
 
 // checkImports refuses imports that the runtime does not have, all of them in one error.
@@ -163,7 +180,7 @@ const (
 )
 
 // describe makes the object with struct waot_program of c/start.c: the program, and what it is granted.
-func describe(machine objfile.Machine, name string, g *Grants) *objfile.Object {
+func describe(machine objfile.Machine, name string, initialize bool, g *Grants) *objfile.Object {
 	d := &table{o: &objfile.Object{Machine: machine}}
 	d.o.Sections = []objfile.Section{
 		secConst: {Name: ".data.rel.ro", Flags: objfile.Alloc | objfile.Write, Align: wordSize},
@@ -197,7 +214,11 @@ func describe(machine objfile.Machine, name string, g *Grants) *objfile.Object {
 	at := d.here()
 	d.outside(objfile.ReservedIn(name, "object"))
 	d.outside(objfile.MangleIn(name, startName))
-	d.word(0) // initialize: programs have none
+	if initialize {
+		d.outside(objfile.MangleIn(name, initializeName))
+	} else {
+		d.word(0)
+	}
 	d.address(sectionSymbol(secConst), dirs)
 	d.word(uint64(len(g.Dirs)))
 	d.address(sectionSymbol(secConst), env)

@@ -148,6 +148,19 @@ func TestBlocked(t *testing.T) {
 	}
 }
 
+// TestInitialize checks that a program which has the function of libraries, too, calls it first, as waot run does.
+func TestInitialize(t *testing.T) {
+	module := wasm(t, `(module (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32))) (memory (export "memory") 1)
+	  (func (export "_initialize") (i32.store (i32.const 0) (i32.add (i32.load (i32.const 0)) (i32.const 9))))
+	  (func (export "_start") (call $exit (i32.load (i32.const 0)))))`)
+	for _, target := range compile.Targets() {
+		m := machine(t, target)
+		if got := run(t, m, "", build(t, target, module, new(program.Options))); got.status != 9 {
+			t.Errorf("%s: %+v", target, got)
+		}
+	}
+}
+
 // TestRefused checks modules that cannot be executables.
 func TestRefused(t *testing.T) {
 	const wasi = "an executable has only the functions of wasi_snapshot_preview1, and not the import "
@@ -155,6 +168,7 @@ func TestRefused(t *testing.T) {
 		{`(func (export "main"))`, "no exported function _start: only a program can be an executable; write an object (-o NAME.o) of a library"},
 		{`(memory (export "_start") 1)`, "no exported function _start: only a program can be an executable; write an object (-o NAME.o) of a library"},
 		{`(func (export "_start") (result i32) (i32.const 0))`, "_start must take and return nothing: parameters: 0, results: 1"},
+		{`(func (export "_start")) (func (export "_initialize") (param i32))`, "_initialize must take and return nothing: parameters: 1, results: 0"},
 		{`(import "env" "f" (func)) (import "wasi_snapshot_preview1" "fd_close" (func (param i64) (result i32))) (import "env" "m" (memory 1)) (func (export "_start"))`,
 			wasi + "env.f (function), wasi_snapshot_preview1.fd_close (function of another type), env.m (memory)"},
 		{`(import "wasi_snapshot_preview1" "fd_chown" (func)) (import "env" "t" (table 1 funcref)) (import "env" "g" (global i32)) (func (export "_start"))`,
