@@ -29,7 +29,7 @@ Example:
 				return usagef("c-runtime: no folder given: --dir FOLDER")
 			}
 			if err := cruntime.Write(dir); err != nil {
-				return err
+				return inFile(dir, err)
 			}
 			printf(c, "%s, %s\n", filepath.Join(dir, cruntime.HeaderFile), filepath.Join(dir, cruntime.SourceFile))
 			return nil

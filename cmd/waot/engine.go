@@ -17,6 +17,7 @@ import (
 	"github.com/waot-project/waot/internal/image"
 	linker "github.com/waot-project/waot/internal/link"
 	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/internal/program"
 	"github.com/waot-project/waot/objfile"
 	"github.com/waot-project/waot/wasmfront"
 	"github.com/waot-project/waot/wasmfront/translate"
@@ -161,6 +162,7 @@ func pipelineProblem(p *problem, err error) bool {
 	var invalid *wasmfront.Error
 	var uncompiled *compile.FuncError
 	var tooMuch *compile.LimitError
+	var unlinked *program.Error
 	var cancelled *compile.CancelError
 	var text *wat.Error
 	switch {
@@ -172,6 +174,8 @@ func pipelineProblem(p *problem, err error) bool {
 		p.Kind, p.Reason = "limit", tooMuch.Error()
 	case errors.As(err, &cancelled):
 		p.Kind, p.Reason = "cancelled", cancelled.Error()
+	case errors.As(err, &unlinked):
+		p.Kind, p.Reason = "link", unlinked.Error()
 	case errors.As(err, &uncompiled):
 		p.Kind, p.Func, p.Name = "compile", &uncompiled.Func, uncompiled.Name
 		if errors.Is(err, backend.ErrUnsupported) {

@@ -37,6 +37,33 @@ func runApp(app *cli.App, args []string) int {
 		return statusDone
 	}
 	args = arrange(app, args)
+	out := &output{to: app.Writer}
+	app.Writer = out
 	err := app.Run(append([]string{app.Name}, args...))
+	if err == nil && out.err != nil {
+		err = inFile("standard output", out.err)
+	}
 	return finish(err, wantsJSON(args), app.Writer, app.ErrWriter)
+}
+
+// output is standard output, and the first error of writing to it: what is printed counts as much as what is written to files.
+type output struct {
+	to  io.Writer
+	err error
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	n, err := o.to.Write(b)
+	if o.err == nil {
+		o.err = err
+	}
+	return n, err
+}
+
+// standardOutput is what programs have for standard output: a file, if waot has one.
+func standardOutput(c *cli.Context) io.Writer {
+	if o, ok := c.App.Writer.(*output); ok {
+		return o.to
+	}
+	return c.App.Writer
 }

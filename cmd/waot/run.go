@@ -185,7 +185,7 @@ func programStatus(status uint32) error {
 func programOptions(c *cli.Context, name string) (wasirun.Options, error) {
 	cfg := wasirun.Options{
 		Args:  []string{name},
-		Stdin: c.App.Reader, Stdout: c.App.Writer, Stderr: c.App.ErrWriter,
+		Stdin: c.App.Reader, Stdout: standardOutput(c), Stderr: c.App.ErrWriter,
 	}
 	var err error
 	if cfg.Env, err = programEnv(c); err != nil {

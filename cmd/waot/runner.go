@@ -186,7 +186,7 @@ func (r *runner) pass(ctx context.Context, c *cli.Context, file string, command 
 	cmd := r.command(ctx, args...)
 	// A signal that would end waot ends the runner; waot stays to tidy up.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.App.Reader, c.App.Writer, c.App.ErrWriter
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.App.Reader, standardOutput(c), c.App.ErrWriter
 	return cmd
 }
 

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"debug/elf"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -145,6 +146,19 @@ func TestBlocked(t *testing.T) {
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != 134 || !strings.Contains(string(out), "out of bounds memory access") {
 		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// TestExitStatus checks that a status is what waot run makes of it: its low byte, but 1 for what would then be 0.
+func TestExitStatus(t *testing.T) {
+	for status, want := range map[int]int{0: 0, 3: 3, 300: 44, -1: 255, 256: 1, 1 << 31: 1} {
+		module := wasm(t, fmt.Sprintf(`(module (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32))) (func (export "_start") (call $exit (i32.const %d))))`, status))
+		for _, target := range compile.Targets() {
+			m := machine(t, target)
+			if got := run(t, m, "", build(t, target, module, new(program.Options))); got.status != want {
+				t.Errorf("%s: %d: %+v", target, status, got)
+			}
+		}
 	}
 }
 

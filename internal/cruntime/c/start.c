@@ -390,8 +390,8 @@ WAOT_NORETURN void waot_start_main(uintptr_t *sp)
 	int code = waot_instance_init(instance, NULL, w->initialize, &trap);
 	if (code == 0)
 		code = waot_try(&trap, start_run, (void *)&w->start);
-	if (code == WAOT_EXIT)
-		start_exit(trap.status);
+	if (code == WAOT_EXIT) /* a failure stays one: the kernel takes the low byte */
+		start_exit(trap.status && !(trap.status & 0xff) ? START_FAILED : trap.status);
 	if (code)
 		start_report(&p, &trap, code > 0 ? START_TRAPPED : START_FAILED);
 	start_exit(0);
