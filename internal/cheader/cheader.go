@@ -324,7 +324,8 @@ func (g *generator) further() {
 	g.line("/* Both at once: a further instance. Nothing is left of one that is not initialised. */")
 	g.own("int ", "new", fmt.Sprintf("struct %s_exports *exports, %swaot_trap *trap", p, param))
 	g.line("{\n\twaot_trap here, *out = trap ? trap : &here;\n\twaot_instance *instance = %s_map(out);", p)
-	g.line("\tint code = instance ? %s_start(exports, instance, %sout) : out->code;", p, argument)
+	// Compilers must see that without an instance there is a code: else they warn that the fields may not be set.
+	g.line("\tint code = instance ? %s_start(exports, instance, %sout) : out->code ? out->code : WAOT_ERROR_MEMORY;", p, argument)
 	g.line("\tif (code) {\n\t\twaot_instance_free(instance);\n\t\texports->instance = NULL;\n\t}\n\treturn code;\n}\n")
 	g.line("/* Frees a further instance. */")
 	g.own("void ", "delete", fmt.Sprintf("struct %s_exports *exports", p))
