@@ -50,6 +50,9 @@ func TestFile(t *testing.T) {
 			if err := img.Check(); err != nil {
 				t.Fatal(target, i, err)
 			}
+			if last := img.Text[len(img.Text)-1]; target == compile.TargetX64 && last != 0xcc || target == compile.TargetA64 && last != 0 {
+				t.Errorf("%s: image %d: the last page with code ends with %#x", target, i, last)
+			}
 			b := image.Append(nil, img)
 			if again := image.Append([]byte("abc"), img); !bytes.Equal(again[3:], b) {
 				t.Errorf("%s: image %d is another one the second time", target, i)
