@@ -106,7 +106,7 @@ func (iv *intervals) usedSoon(v, b uint32) bool {
 	return instOf(pos) < info.Insts.Start+soon || iv.depthAt(pos) > uint32(info.LoopDepth)
 }
 
-// addRanges is addRange for each of the values.
+// addRanges is addRange for each of the values, which are live into a block that comes next.
 func (bl *builder) addRanges(values []uint32, end uint32) {
 	vregs, start := bl.vregs, bl.blockStart
 	for k, v := range values {
@@ -115,7 +115,7 @@ func (bl *builder) addRanges(values []uint32, end uint32) {
 		switch h := &bl.ranges[vr.rng]; {
 		case h.start == end: // it is live into the next block, as most are
 			h.start = start
-		case h.start != start || h.end < end: // else it is live into two of the next blocks
+		case h.start != start: // else it is live into another one, too
 			bl.addNewRange(vr, end)
 		}
 	}

@@ -188,10 +188,10 @@ func (lv *liveness) enter(batch []uint32) {
 	}
 }
 
-// wait lets those of the values wait at b that are not there.
+// wait lets those of the values wait at b that have not gone on from there and are not defined there.
 func (lv *liveness) wait(b uint32, set uint64) {
 	c := &lv.climbed[b]
-	if set &^= c.live | c.waiting | c.defined; set != 0 {
+	if set &^= c.live | c.defined; set != 0 {
 		if c.waiting == 0 {
 			lv.work.add(b)
 		}
