@@ -16,11 +16,7 @@ import (
 // mayBeIdle reports whether function i, of which body is kept, gets no code at first. A Control logs the rewrites of all functions, and a
 // Trace shows all of them: then each is compiled once.
 func (d *driver) mayBeIdle(i uint32, body *inline.Body) bool {
-	if d.opt.Control != nil || d.opt.Trace != nil || d.cm.Funcs[i].Addressed {
-		return false
-	}
-	n := d.inlining
-	return n.once[i] && !n.lean(n.calls[i].Caller) || body.Slight()
+	return !d.again && d.opt.Control == nil && d.opt.Trace == nil && !d.cm.Funcs[i].Addressed && (d.inlining.moves(i) || body.Slight())
 }
 
 // drop finds the functions that code refers to, from the init function and those with descriptors on, compiles those of them that have

@@ -133,6 +133,11 @@ func (n *inlining) candidate(i uint32) (rank uint32, ok bool) {
 // lean reports whether function i should stay small, as it may be inlined in more than one place.
 func (n *inlining) lean(i uint32) bool { return n.rank[i] != 0 && !n.once[i] }
 
+// moves reports whether the code of function i is likely to be in the place of its only call.
+func (n *inlining) moves(i uint32) bool {
+	return n.once[i] && n.rank[i] != 0 && !n.lean(n.calls[i].Caller)
+}
+
 // finish notes that function i is compiled as far as it will be.
 func (n *inlining) finish(i uint32) {
 	if rank, ok := n.candidate(i); ok {
@@ -180,19 +185,20 @@ func (w *worker) midEnd(i uint32) (idle bool, err error) {
 		return false, err
 	}
 	w.d.account.function(w.tr.Bytes() + translate.GrownBytes(len(w.f.Values)-values, len(w.f.Pool)-pool))
-	if err := w.opt.Run(&w.f, w.d.opt.OptLevel); err != nil || !candidate {
-		return false, err
-	}
-	own := w.inline.Keep(&w.f, n.once[i])
-	if own == nil {
-		return false, nil
-	}
-	if !w.d.again {
-		w.d.account.bodies.Add(own.Bytes())
-		n.keep(i, own)
-		if w.d.mayBeIdle(i, own) {
+	var own *inline.Body
+	if n.moves(i) { // the mid-end comes to it in its caller
+		if own = w.keepBody(i); own != nil && w.d.mayBeIdle(i, own) {
 			return true, nil
 		}
+	}
+	if err := w.opt.Run(&w.f, w.d.opt.OptLevel); err != nil || !candidate || own != nil {
+		return false, err
+	}
+	if own = w.keepBody(i); own == nil {
+		return false, nil
+	}
+	if w.d.mayBeIdle(i, own) {
+		return true, nil
 	}
 	// A recursive function inlines itself as it is so far, once. Others inline it as it is so far, too.
 	recursive, err := w.inlineCalls(func(callee clif.FuncIndex) *inline.Body {
@@ -205,6 +211,16 @@ func (w *worker) midEnd(i uint32) (idle bool, err error) {
 		err = w.opt.Run(&w.f, w.d.opt.OptLevel)
 	}
 	return false, err
+}
+
+// keepBody keeps w.f, which is function i, for those who inline it. It returns nil if nobody does.
+func (w *worker) keepBody(i uint32) *inline.Body {
+	body := w.inline.Keep(&w.f, w.d.inlining.once[i])
+	if body != nil && !w.d.again {
+		w.d.account.bodies.Add(body.Bytes())
+		w.d.inlining.keep(i, body)
+	}
+	return body
 }
 
 // inlineCalls inlines in w.f, and reports whether it has.

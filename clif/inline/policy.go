@@ -16,7 +16,7 @@ var limits = [...]int{4, 16, 30}
 const maxRecursiveWeight = 40
 
 // maxOnceWeight is that of a function to which nothing refers but this call: its code only moves.
-const maxOnceWeight = 60
+const maxOnceWeight = 130
 
 // maxWeight is the largest of all others.
 const maxWeight = 46

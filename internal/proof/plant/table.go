@@ -111,6 +111,8 @@ var foremost = map[string][]run{
 	"clif/opt/wide.go":        {fileTests, {pkg: "clif/opt", pattern: "TestWide"}},
 	"regalloc/linear/wrap.go": {savedWays},
 	"regalloc/saves.go":       {quickWays},
+	"compile/drop.go":         {{pkg: "compile", pattern: "TestDropped"}},
+	"compile/inline.go":       {{pkg: "compile", pattern: "TestDropped"}, {pkg: "internal/proof/difftest", pattern: "TestInlined"}, {pkg: ".", pattern: "TestInlined"}},
 	"compile/places.go":       {{pkg: "internal/proof/difftest", pattern: "TestInlined|TestRandomBacktraces"}, {pkg: ".", pattern: "TestInlined"}},
 }
 
