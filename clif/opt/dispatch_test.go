@@ -2,6 +2,7 @@ package opt
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/waot-project/waot/clif"
@@ -74,6 +75,58 @@ func TestDispatchBudget(t *testing.T) {
 		}
 		if got := len(o.Control.Log); got != want {
 			t.Errorf("%v: %d edges, want %d", c, got, want)
+		}
+	}
+}
+
+// sharedTarget is a dispatcher of two states. The first one ends with a branch both edges of which are one target, whose argument is a
+// parameter of the dispatcher; it has used another one before.
+func sharedTarget() *clif.Func {
+	f, b := newFunc(testModule([]clif.Type{i32, i32}, []clif.Type{i32}))
+	head, one, same, next, two, exit := b.NewBlock(), b.NewBlock(), b.NewBlock(), b.NewBlock(), b.NewBlock(), b.NewBlock()
+	state, x, y, n := b.AddParam(head, i32), b.AddParam(head, i32), b.AddParam(head, i32), b.AddParam(head, i32)
+	z, result := b.AddParam(next, i32), b.AddParam(exit, i32)
+	again := func(state uint64, x, y val) {
+		left := b.Binary(clif.OpIsub, i32, n, b.Iconst(i32, 1))
+		b.Branch(left, b.Target(head, []val{b.Iconst(i32, state), x, y, left}), b.Target(exit, []val{x}))
+	}
+	b.Jump(b.Target(head, []val{b.Iconst(i32, 0), 0, 1, b.Iconst(i32, 9)}))
+	b.SwitchTo(head)
+	b.BrTable(state, []clif.Target{b.Target(one, nil), b.Target(two, nil), b.Target(exit, []val{x})})
+	b.SwitchTo(one)
+	b.Jump(b.Target(same, nil))
+	b.SwitchTo(same)
+	sum := b.Binary(clif.OpIadd, i32, x, state)
+	shared := b.Target(next, []val{y})
+	b.Branch(sum, shared, shared)
+	b.SwitchTo(next)
+	again(1, b.Binary(clif.OpIadd, i32, z, sum), sum)
+	b.SwitchTo(two)
+	again(0, b.Binary(clif.OpIsub, i32, x, y), x)
+	b.SwitchTo(exit)
+	b.Return([]val{result})
+	return f
+}
+
+// TestSharedTarget: arguments that two edges have in common are made valid once.
+func TestSharedTarget(t *testing.T) {
+	f := sharedTarget()
+	o := Optimizer{Control: &Control{Limit: -1}}
+	o.RunPass(f, "dispatch")
+	if err := verify.Func(f); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(o.Control.Log); n != 3 {
+		t.Errorf("%d edges, want 3", n)
+	}
+	before, after := newWorld(t, sharedTarget()), newWorld(t, f)
+	for x := range uint64(5) {
+		for y := range uint64(5) {
+			want, err := before.inst.Func(0).Call([]uint64{x, y})
+			got, err2 := after.inst.Func(0).Call([]uint64{x, y})
+			if err != nil || err2 != nil || !slices.Equal(got, want) {
+				t.Errorf("f(%d, %d) = %v, want %v (%v, %v)", x, y, got, want, err, err2)
+			}
 		}
 	}
 }
