@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"sort"
@@ -37,6 +38,14 @@ var disassemblers = map[string]*disassembler{
 func decodeX64(code []byte, at uint64) (string, int) {
 	if code[0] == 0xc4 || code[0] == 0xc5 {
 		return asm.DecodeVex(code)
+	}
+	if bytes.HasPrefix(code, asm.Endbr64[:]) { // x86asm does not know it
+		return "endbr64", len(asm.Endbr64)
+	}
+	if code[0] == asm.NoTrack && len(code) > 1 { // for x86asm it is the prefix of a segment
+		if inst, err := x86asm.Decode(code[1:], 64); err == nil && inst.Op == x86asm.JMP {
+			return "notrack " + strings.ToLower(x86asm.IntelSyntax(inst, at+1, nil)), 1 + inst.Len
+		}
 	}
 	inst, err := x86asm.Decode(code, 64)
 	if err != nil {

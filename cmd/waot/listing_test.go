@@ -54,6 +54,15 @@ func TestDecodeX64(t *testing.T) {
 		}
 		n++
 	}
+	for digits, want := range map[string]string{"f30f1efa": "endbr64", "3effe1": "notrack jmp rcx", "3e41ffe4": "notrack jmp r12"} {
+		code, err := hex.DecodeString(digits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, length := decodeX64(code, 0); length != len(code) || text != want {
+			t.Errorf("%s: %q of %d bytes, want %s", digits, text, length, want)
+		}
+	}
 	if n < 10000 {
 		t.Errorf("%d instructions", n)
 	}
