@@ -9,8 +9,8 @@ type CFI struct {
 	Entry []CFIRule
 	// Steps are the instructions that set up the frame, without gaps.
 	Steps []CFIStep
-	// Frame is the register that the CFA is found from behind the steps, Stack the stack pointer.
-	Frame, Stack uint8
+	// Stack is the number of the stack pointer.
+	Stack uint8
 	// Registers are the numbers of registers, by those that register allocation has.
 	Registers [64]uint8
 	// RedZone: what a frame holds stays when it has been left, until the function returns, as signals spare it.

@@ -40,7 +40,7 @@ func CFI() *abi.CFI {
 			b, _ := asm.Append(nil, in, allocs, nil)
 			return b
 		}),
-		Frame: dwarfFP, Stack: dwarfSP,
+		Stack: dwarfSP,
 	}
 	for n := range uint8(32) {
 		c.Registers[regalloc.IntReg(int(n))], c.Registers[regalloc.FloatReg(int(n))] = n, dwarfV0+n

@@ -37,7 +37,7 @@ func CFI() *abi.CFI {
 			b, _ := asm.Append(nil, in, allocs, nil)
 			return b
 		}),
-		Frame: dwarfRBP, Stack: dwarfRSP, RedZone: true,
+		Stack: dwarfRSP, RedZone: true,
 		Registers: [...]uint8{asm.RBX: 3, asm.R12: 12, asm.R13: 13, asm.R14: 14, asm.R15: 15, 63: 0}, // that are callee-saved
 	}
 }
