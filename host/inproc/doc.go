@@ -6,7 +6,7 @@
 // (internal/abi, internal/meta) and nothing of the compiler, so a program that
 // only loads objects does not link one.
 //
-// Input: an Image (text, constants, instance data, relocations, metadata).
+// Input: an Image (linked text, constants and instance data, the words that depend on the address, metadata), or the file of one.
 // Output: instances whose functions can be called, and their memories, tables
 // and globals.
 //

@@ -30,11 +30,15 @@ func takeMemories(o *objfile.Object, m *meta.Module, least int) (*objfile.Object
 	constants := o.Sections[rodata].Data
 	memories := make([]image.Memory, len(m.Memories))
 	pairs := make(map[uint64]bool, len(m.Datas)) // words with the addresses of static segments
+	end := uint64(0)
 	for i := range m.Datas {
 		d := &m.Datas[i]
-		if uint64(d.Rodata)+uint64(d.Len) > uint64(len(constants)) || uint64(d.Memory) >= uint64(len(memories)) {
+		start := uint64(d.Rodata)
+		if start < end || start+uint64(d.Len) > uint64(len(constants)) || uint64(d.Memory) >= uint64(len(memories)) ||
+			uint64(d.Pair)+abi.SegmentLength+8 > uint64(len(o.Sections[data].Data)) {
 			return o, m, nil // invalid, which others tell
 		}
+		end = start + uint64(d.Len)
 		memories[d.Memory] = append(memories[d.Memory], image.Piece{Offset: uint64(d.Offset), Data: constants[d.Rodata : d.Rodata+d.Len]})
 		pairs[uint64(d.Pair)+abi.SegmentAddress] = true
 	}
