@@ -14,7 +14,7 @@ func TestCachePipe(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if st := moduleState(pipe); st != nil { // nobody writes: opening it would wait
-		t.Error(st)
+	if st, m, err := look(pipe); st != nil || m != nil || err != nil { // nobody writes: opening it would wait
+		t.Error(st, m, err)
 	}
 }

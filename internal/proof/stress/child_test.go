@@ -55,7 +55,7 @@ func self(ctx context.Context) (*exec.Cmd, error) {
 
 func runChild(t *testing.T, what string, env ...string) {
 	t.Helper()
-	newTestWorld(t, 1) // or skip
+	newTestWorld(t, 1)                                                      // or skip
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute) // less than go test allows, so that the test can say which child hangs
 	defer cancel()
 	cmd, err := self(ctx)
