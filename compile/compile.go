@@ -147,7 +147,7 @@ type Result struct {
 
 // WriteELF writes the object as an ELF file. It fails, with an *objfile.Error, if
 // exports and imports of the module would have the same symbol.
-func (r *Result) WriteELF(w io.Writer) error { return r.packed(nil).WriteELF(w) }
+func (r *Result) WriteELF(w io.Writer) error { return r.packed(r.Object.Stop).WriteELF(w) }
 
 // ELF returns the object as an ELF file, unless ctx ends before, and then a *CancelError. It fails as WriteELF does.
 func (r *Result) ELF(ctx context.Context) (file []byte, err error) {
