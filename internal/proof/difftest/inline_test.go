@@ -16,10 +16,51 @@ import (
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/proof/randprog"
 	"github.com/waot-project/waot/internal/proof/testenv"
+	"github.com/waot-project/waot/internal/wasmedit"
 	"github.com/waot-project/waot/spectest"
 	"github.com/waot-project/waot/spectest/interpengine"
 	"github.com/waot-project/waot/spectest/nativeengine"
+	"github.com/waot-project/waot/wasmfront"
 )
+
+// inlinable returns a random program with small functions. In half of the programs, those of odd number are not exported, nor declared
+// unless ref.func names them: so some of them have one use.
+func inlinable(t *testing.T, seed uint64) *randprog.Program {
+	t.Helper()
+	p := randprog.Generate(5*seed + 2)
+	if seed%2 == 0 {
+		return p
+	}
+	m, err := wasmedit.Decode(p.Wasm, wasmfront.DefaultFeatures)
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := map[uint32]bool{}
+	for i := range m.Funcs {
+		for k := range m.Funcs[i].Code {
+			if in := &m.Funcs[i].Code[k]; in.Op == wasmfront.OpRefFunc {
+				used[in.Index] = true
+			}
+		}
+	}
+	for i := range m.Exports {
+		if x := &m.Exports[i]; x.Kind == abi.ExternFunc && x.Index%2 == 1 && x.Name != "reset" {
+			x.Dead = true
+		}
+	}
+	for i := range m.Elems {
+		if e := &m.Elems[i]; e.Mode == wasmfront.SegmentDeclarative {
+			e.Items = slices.DeleteFunc(e.Items, func(item []wasmfront.ConstOp) bool {
+				return item[0].Op == wasmfront.OpRefFunc && item[0].Index%2 == 1 && !used[item[0].Index]
+			})
+		}
+	}
+	wasm, err := m.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.With(wasm)
+}
 
 // inlinedEngine is the interpreter on what the compiler's mid-end has made of whole modules.
 type inlinedEngine struct {
@@ -81,7 +122,7 @@ func compareInlined(t *testing.T, plain *interpengine.Engine, inlined *inlinedEn
 	t.Helper()
 	compared := 0
 	for seed := range testenv.Cases[uint64](60, 150, 2000) {
-		p := randprog.Generate(5*seed + 2) // with small functions
+		p := inlinable(t, seed)
 		want := randprog.Run(plain, p)
 		got := randprog.Run(inlined, p)
 		if want.TooLong() || got.TooLong() {
@@ -142,7 +183,7 @@ func TestRandomBacktraces(t *testing.T) {
 	notEmulated(t)
 	frames := 0
 	for seed := range testenv.Cases[uint64](100, 300, 2000) {
-		p := randprog.Generate(5*seed + 2) // with small functions
+		p := inlinable(t, seed)
 		plain := &tracing{Engine: nativeengine.New(opt.O0)}
 		want := randprog.Run(plain, p)
 		for _, eager := range []bool{false, true} {
@@ -164,15 +205,21 @@ func TestRandomBacktraces(t *testing.T) {
 	}
 }
 
-// TestInlinedDeterministic: objects do not depend on the number of workers, whatever they wait for.
+// TestInlinedDeterministic: objects do not depend on the number of workers, whatever they wait for and whichever functions are left out.
 func TestInlinedDeterministic(t *testing.T) {
+	without := 0
 	for seed := range testenv.Cases[uint64](20, 40, 400) {
-		p := randprog.Generate(5*seed + 2) // with small functions
+		p := inlinable(t, seed)
 		var first []byte
 		for _, jobs := range []int{1, 2, 7} {
 			r, err := compile.Module(p.Wasm, compile.Options{OptLevel: opt.O1, Jobs: jobs})
 			if err != nil {
 				t.Fatal(err)
+			}
+			for i := range r.Meta.Funcs {
+				if f := &r.Meta.Funcs[i]; f.Import == nil && f.Size == 0 {
+					without++
+				}
 			}
 			var b bytes.Buffer
 			if err := r.WriteELF(&b); err != nil {
@@ -184,5 +231,9 @@ func TestInlinedDeterministic(t *testing.T) {
 				t.Errorf("seed %d: %d workers give another object", seed, jobs)
 			}
 		}
+	}
+	t.Logf("%d functions without code", without)
+	if without == 0 {
+		t.Error("none is without code")
 	}
 }
