@@ -11,7 +11,7 @@ import (
 )
 
 // maxInlinedBytes is the largest size of a body in the module that may become small enough to be inlined, maxOnceBytes that of a
-// function with one call, maxEagerBytes that where none need be small.
+// function with one use, maxEagerBytes that where none need be small.
 const maxInlinedBytes, maxOnceBytes, maxEagerBytes = 160, 400, 600
 
 // maxInlinable is how many functions are kept to be inlined. It bounds the memory that bodies take.
