@@ -118,7 +118,7 @@ func buildAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if opt.name = c.String("name"); grants != nil {
+	if opt.name = c.String("name"); kind == outExecutable {
 		opt.name = "app" // whatever the file is called: no prefix of the runtime's, and the same bytes
 	}
 	key, err := signingKey(c)
