@@ -18,8 +18,9 @@ type blockPlan struct {
 	dest uint32
 	// next is the next block with code in the order of emission, or the number of blocks; pos is the place in that order.
 	next, pos uint32
-	// before and start are where the block's padding and its code begin.
-	before, start uint32
+	// before and start are where the block's padding and its code begin. label is where its label may be: if the block has no bytes,
+	// that moves past the padding of the next one.
+	before, start, label uint32
 	// body bounds the bytes of its instructions without the branches at its end. worst is the sum, over the blocks in
 	// front of it, of these bytes, of padding and of all branches at their longest.
 	body, worst uint32
@@ -61,7 +62,10 @@ func (e *Emitter) plan() {
 		p := &e.blocks[bi]
 		e.Block = bi
 		p.start = min(e.end(bi)+p.body+e.Target.BranchBytes(e), tooFar)
-		p.before = p.start
+		p.before, p.label = p.start, p.start
+		if next := &e.blocks[p.next]; p.body == 0 && next.label != next.before {
+			p.label = next.label
+		}
 		if p.header || e.VC.Headers[bi] {
 			size := p.start - e.end(int(p.loopEnd))
 			innermost := header > p.loopEnd && size <= maxAlignedLoop
@@ -302,7 +306,7 @@ func (e *Emitter) Back(b int) bool { return e.blocks[b].pos <= e.blocks[e.Block]
 // Distance bounds the number of bytes from the end of the current block to the start of block to, which must follow.
 func (e *Emitter) Distance(to int) uint32 {
 	if b := e.end(e.Block); b < tooFar {
-		d := b - e.blocks[to].start
+		d := b - e.blocks[to].label
 		if e.blocks[to].landing != 0 {
 			d += e.Target.LandingBytes
 		}
