@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/waot-project/waot/internal/proof/testenv"
 )
 
 // reachable exits with 100 + the number of its variables, or with the error of making a folder "made" in the first directory.
@@ -111,7 +113,7 @@ func TestBashCompletion(t *testing.T) {
 func TestZshCompletion(t *testing.T) {
 	zsh, err := exec.LookPath("zsh")
 	if err != nil {
-		t.Skip("SKIPPED: no zsh: ", err)
+		testenv.Missing(t, "no zsh: "+err.Error())
 	}
 	waot := builtHere(t)
 	setUp(t)
@@ -137,7 +139,7 @@ source <("$0" completion zsh); words=("$0" "$@"); CURRENT=${#words}; PREFIX="${w
 func TestFishCompletion(t *testing.T) {
 	fish, err := exec.LookPath("fish")
 	if err != nil {
-		t.Skip("SKIPPED: no fish: ", err)
+		testenv.Missing(t, "no fish: "+err.Error())
 	}
 	waot := builtHere(t)
 	setUp(t)
