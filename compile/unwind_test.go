@@ -62,7 +62,7 @@ func TestUnwind(t *testing.T) {
 		t.Run("C", func(t *testing.T) {
 			obj, src, exe := writeAdapters(t, c, 3)
 			runTool(t, c.prefix+"gcc", "-O0", "-Wno-builtin-declaration-mismatch", "-static", "-o", exe, src, obj)
-			c.step(t, exe, testenv.Cases(300, 600, 3000), "main")
+			c.step(t, exe, testenv.Cases(300, 300, 3000), "main")
 		})
 		t.Run("executable", func(t *testing.T) {
 			wasm, err := wat.Assemble(unwindModule)
@@ -79,7 +79,7 @@ func TestUnwind(t *testing.T) {
 				t.Fatal(err)
 			}
 			// With all cases from the runtime's beginning on, to the end.
-			c.step(t, exe, testenv.Cases(600, 1500, 6000), testenv.Cases("fn6._start", "fn6._start", "waot_start_main"))
+			c.step(t, exe, testenv.Cases(600, 600, 6000), testenv.Cases("fn6._start", "fn6._start", "waot_start_main"))
 		})
 	})
 }
