@@ -281,8 +281,8 @@ int main(void)
 {
 	lib__init();
 	for (int n = 0; n < number; n++) {
-	depth = 0;
-	CHECK(n, guarded(calls[n]) == 0);
+		depth = 0;
+		CHECK(n, guarded(calls[n]) == 0);
 	}
 	puts("ok");
 	return 0;

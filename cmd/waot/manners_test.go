@@ -81,7 +81,7 @@ func TestGuestHelp(t *testing.T) {
 func TestBashCompletion(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {
-		t.Skip("SKIPPED: no bash: ", err)
+		testenv.Missing(t, "no bash: "+err.Error())
 	}
 	waot := builtHere(t)
 	setUp(t)

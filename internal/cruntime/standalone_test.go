@@ -2,6 +2,7 @@ package cruntime_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"testing"
@@ -33,7 +34,7 @@ func TestStandalone(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.HasPrefix(version, made) {
-		t.Skipf("SKIPPED: the objects were made by %s, and here is %s", bytes.TrimSpace(made), bytes.SplitN(version, []byte("\n"), 2)[0])
+		testenv.Missing(t, fmt.Sprintf("the objects were made by %s, and here is %s: go generate ./internal/cruntime makes them anew", bytes.TrimSpace(made), bytes.SplitN(version, []byte("\n"), 2)[0]))
 	}
 	if out, err := exec.Command("go", "run", "./mkblob", "-check", "-dir", "blob", "c/standalone.c").CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/waot-project/waot/internal/proof/testenv"
+	"github.com/waot-project/waot/internal/proof/wasisuite"
 	"github.com/waot-project/waot/wasi"
 )
 
@@ -548,21 +549,6 @@ func eachCalls(t *testing.T, f func(t *testing.T, w *wasiTarget, exe string, mor
 	}
 }
 
-// callKinds says what the arguments of each function are, so that most calls get past their first checks: d descriptor, v iovecs, n their
-// number, r where a result goes, p path and its length, b buffer, z its size, o flags, w small number, R rights, s subscriptions.
-var callKinds = map[string]string{
-	"args_get": "bb", "args_sizes_get": "rr", "clock_res_get": "or", "clock_time_get": "owr", "environ_get": "bb",
-	"environ_sizes_get": "rr", "fd_advise": "dwwo", "fd_allocate": "dww", "fd_close": "d", "fd_datasync": "d",
-	"fd_fdstat_get": "dr", "fd_fdstat_set_flags": "do", "fd_fdstat_set_rights": "dRR", "fd_filestat_get": "dr",
-	"fd_filestat_set_size": "dw", "fd_filestat_set_times": "dwwo", "fd_pread": "dvnwr", "fd_prestat_dir_name": "dbz",
-	"fd_prestat_get": "dr", "fd_pwrite": "dvnwr", "fd_read": "dvnr", "fd_readdir": "dbzwr", "fd_renumber": "dd",
-	"fd_seek": "dwor", "fd_sync": "d", "fd_tell": "dr", "fd_write": "dvnr", "path_create_directory": "dp",
-	"path_filestat_get": "dopr", "path_filestat_set_times": "dopwwo", "path_link": "dopdp", "path_open": "dopoRRor",
-	"path_readlink": "dpbzr", "path_remove_directory": "dp", "path_rename": "dpdp", "path_symlink": "pdp",
-	"path_unlink_file": "dp", "poll_oneoff": "sbnr", "proc_exit": "w", "proc_raise": "o", "random_get": "bz",
-	"sched_yield": "", "sock_accept": "dor", "sock_recv": "dvnorr", "sock_send": "dvnor", "sock_shutdown": "do",
-}
-
 // randomPaths are paths of random calls.
 var randomPaths = []string{
 	"file", "a", "a/b", "..", "../out", "../out/canary", "canary", "chain", "slash/", "up/", ".", "made", "a/../..", "link", "dir/b",
@@ -601,7 +587,7 @@ func randomScript(t *testing.T, target *wasiTarget, rng *rand.Rand, n int) *scri
 		name := fns[st.fn].Name
 		at := 0
 		put := func(v uint64) { st.args[at] = v; at++ }
-		for _, kind := range callKinds[name] {
+		for _, kind := range wasisuite.Arguments()[name] {
 			first := at
 			k := uint64(rng.IntN(256))
 			switch kind {

@@ -1,4 +1,4 @@
-// Package wasisuite reads the official tests of WASI preview 1.
+// Package wasisuite reads the official tests of WASI preview 1, and says how to make random calls of its functions.
 //
 // Place in the pipeline: none; for tests of everything that gives programs WASI.
 //
