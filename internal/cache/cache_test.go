@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -523,7 +524,10 @@ func TestChild(t *testing.T) {
 			t.Fatal(err)
 		}
 		fmt.Println("ready")
-		select {}
+		for {
+			time.Sleep(time.Hour)
+			runtime.KeepAlive(f) // or the collector closes it, which ends the lock
+		}
 	default:
 		t.Skip("for processes that TestProcesses and TestKilled start")
 	}
