@@ -69,7 +69,9 @@ func OpenFile(f *os.File, at int64, known bool) (*Module, error) {
 		return nil, &ImageError{Reason: "no header"}
 	}
 	m := &Module{}
-	if m.fd, err = dupFile(f.Fd()); err != nil {
+	m.fd, err = dupFile(f.Fd())
+	runtime.KeepAlive(f) // until then its number is its own
+	if err != nil {
 		return nil, err
 	}
 	if err := m.open(uintptr(at), uintptr(st.Size()-at), known); err != nil {
