@@ -29,7 +29,7 @@ func TestSameSymbol(t *testing.T) {
 	// (import "lib" "f" (func)) (func (export "f")), compiled under the name lib
 	wasm := "\x00asm\x01\x00\x00\x00\x01\x04\x01\x60\x00\x00\x02\x09\x01\x03lib\x01f\x00\x00\x03\x02\x01\x00\x07\x05\x01\x01f\x00\x01\x0a\x04\x01\x02\x00\x0b"
 	object, err := waot.CompileObject([]byte(wasm), &waot.CompileOptions{Name: "lib"})
-	if err == nil || object != nil || !strings.Contains(err.Error(), "lib_f") {
+	if err == nil || object != nil || !strings.Contains(err.Error(), "lib..f") {
 		t.Errorf("%d bytes, error %v", len(object), err)
 	}
 	if _, err := waot.CompileObject([]byte(wasm), &waot.CompileOptions{Name: "other"}); err != nil {

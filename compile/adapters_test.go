@@ -82,7 +82,8 @@ func cSignature(n int, params, results []byte) string {
 	if list == "" {
 		list = "void"
 	}
-	fmt.Fprintf(&g, "%s lib_f%d(%s);\n%s env_g%d(%s)\n{\n", ret, n, list, ret, n, list)
+	fmt.Fprintf(&g, "%s lib_f%d(%s) __asm__(\"lib..f%d\");\n%s env_g%d(%s) __asm__(\"env..g%d\");\n", ret, n, list, n, ret, n, list, n)
+	fmt.Fprintf(&g, "%s env_g%d(%s)\n{\n", ret, n, list)
 	for i, t := range params {
 		s, want := cValue(t, i+1)
 		sent = append(sent, s)
@@ -137,7 +138,7 @@ void waot_table_grow(void) {}
 void waot_memmove(void) {}
 void waot_memset(void) {}
 void waot_table_fill(void) {}
-void lib__init(void);
+void lib__init(void) __asm__("lib.init");
 
 /* Changes what a C function may change. */
 static void smash(void)

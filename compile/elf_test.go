@@ -167,8 +167,8 @@ func testTools(t *testing.T, c toolchain) {
 		t.Errorf("frames:\n%s", frames)
 	}
 	symbols := runTool(t, c.prefix+"readelf", "-sW", lib)
-	for _, want := range []string{"lib_fib.waot", "lib_fib.desc", "lib_mem.memory", "lib_tab.table", "lib_counter.global", "lib__init",
-		"lib__instance", "lib__object", ".fibonacci_number", "lib_unreachableZ21", "env_log.waot"} {
+	for _, want := range []string{"lib..fib.waot", "lib..fib.desc", "lib..mem.memory", "lib..tab.table", "lib..counter.global", "lib.init",
+		"lib.instance", "lib.object", ".fibonacci_number", "lib..unreachableZ21", "env..log.waot"} {
 		if !strings.Contains(symbols, want) {
 			t.Errorf("no symbol %s", want)
 		}

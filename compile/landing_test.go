@@ -49,7 +49,7 @@ func TestLandings(t *testing.T) {
 				}
 				// The record has where the sections begin.
 				const text, adapters = 8, 112
-				record := slices.IndexFunc(o.Symbols, func(y objfile.Symbol) bool { return y.Name == "lib__object" })
+				record := slices.IndexFunc(o.Symbols, func(y objfile.Symbol) bool { return y.Name == "lib.object" })
 				begins := func(s int, rel *objfile.Reloc) bool {
 					at := rel.Offset - o.Symbols[record].Value
 					return objfile.SectionIndex(s) == o.Symbols[record].Section && (at == text || at == adapters)

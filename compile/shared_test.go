@@ -106,7 +106,8 @@ void waot_table_grow(void) {}
 void waot_memmove(void) {}
 void waot_memset(void) {}
 void waot_table_fill(void) {}
-void lib__init(void), lib_results(uint64_t *), lib_many(uint64_t *), lib_take(void);
+void lib__init(void) __asm__("lib.init"), lib_results(uint64_t *) __asm__("lib..results"), lib_many(uint64_t *) __asm__("lib..many"), lib_take(void) __asm__("lib..take");
+void env_many(uint64_t *) __asm__("env..many"), env_take(void) __asm__("env..take");
 
 static int left;
 void env_many(uint64_t *r) { memset(r, 0, 8000), left++; }

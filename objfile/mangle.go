@@ -3,47 +3,42 @@ package objfile
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"strings"
 )
 
-// Mangle turns any string into part of a C identifier, and different strings into
-// different parts: it keeps [0-9A-Za-z] but for Z, and an underscore unless it comes first or
-// follows another; any other byte becomes Z and two hexadecimal digits. So the
-// result never contains two underscores in a row nor begins with one.
+// Mangle turns any string into part of a C identifier, and different strings into different parts: it keeps
+// [0-9A-Za-z_] but for Z; any other byte becomes Z and two hexadecimal digits. Assemblers and linkers take all of that as a name.
 func Mangle(s string) string {
 	const digits = "0123456789abcdef"
 	b := make([]byte, 0, len(s)+8)
 	for i := 0; i < len(s); i++ {
 		c := s[i]
-		switch {
-		case c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c < 'Z',
-			c == '_' && i > 0 && s[i-1] != '_':
+		if c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c < 'Z' || c == '_' {
 			b = append(b, c)
-		default:
+		} else {
 			b = append(b, 'Z', digits[c>>4], digits[c&15])
 		}
 	}
 	return string(b)
 }
 
-// MangleIn returns the symbol of the entity name of the module; a C identifier unless
-// module is empty. Modules must be chosen so that "a_b", "c" and "a", "b_c" do not
-// occur together.
-func MangleIn(module, name string) string {
-	m := Mangle(module)
-	if n := len(m); n > 0 && m[n-1] == '_' { // two underscores are reserved
-		m = m[:n-1] + "Z5f"
+// MangleModule is Mangle for what a C identifier or a symbol begins with: it is not empty and does not begin with a digit.
+func MangleModule(s string) string {
+	m := Mangle(s)
+	switch {
+	case m == "":
+		return "Z"
+	case m[0] <= '9':
+		return "Z3" + m
 	}
-	if len(m) > 0 && m[0] <= '9' {
-		m = "Z3" + m
-	}
-	return m + "_" + Mangle(name)
+	return m
 }
 
+// MangleIn returns the symbol of the entity name of the module, and a different one for each pair of both. No C identifier has a
+// dot, and no compiler puts two in a row, so no function of a library is ever mistaken for something of a module's.
+func MangleIn(module, name string) string { return MangleModule(module) + ".." + Mangle(name) }
+
 // ReservedIn returns the symbol of something that the module does not name itself, such as its record.
-func ReservedIn(module, name string) string {
-	return strings.TrimSuffix(MangleIn(module, ""), "_") + "__" + name
-}
+func ReservedIn(module, name string) string { return MangleModule(module) + "." + name }
 
 // Suffixes of the symbols of a function in the waot convention and of its descriptor.
 const (

@@ -130,13 +130,14 @@ func TestInvalid(t *testing.T) {
 }
 
 func TestMangle(t *testing.T) {
-	for in, want := range map[string]string{"": "", "abc9": "abc9", "a_b": "a_b", "_a": "Z5fa", "a__b": "a_Z5fb", "___": "Z5fZ5fZ5f",
+	for in, want := range map[string]string{"": "", "abc9": "abc9", "a_b": "a_b", "_a": "_a", "a__b": "a__b",
 		"Zoo": "Z5aoo", "a.b": "aZ2eb", "é": "Zc3Za9", "a_": "a_"} {
 		if got := Mangle(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}
-	for got, want := range map[string]string{MangleIn("m_", "_f"): "mZ5f_Z5ff", MangleIn("9p", "1"): "Z39p_1", MangleIn("", ""): "_"} {
+	for got, want := range map[string]string{MangleIn("m_", "_f"): "m_.._f", MangleIn("9p", "1"): "Z39p..1", MangleIn("", ""): "Z..", MangleIn("a.", ".b"): "aZ2e..Z2eb",
+		ReservedIn("Z", "object"): "Z5a.object"} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
@@ -149,8 +150,11 @@ func FuzzMangle(f *testing.F) {
 		if a != b && Mangle(a) == Mangle(b) {
 			t.Errorf("%q and %q are %q", a, b, Mangle(a))
 		}
-		if s := MangleIn(a, b); a != "" && strings.Contains(s, "__") {
+		if s := MangleIn(a, b); strings.Count(s, ".") != 2 || strings.HasPrefix(s, ".") || s[0] >= '0' && s[0] <= '9' {
 			t.Errorf("%q, %q: %q", a, b, s)
+		}
+		if a != b && MangleModule(a) == MangleModule(b) {
+			t.Errorf("modules %q and %q are %q", a, b, MangleModule(a))
 		}
 	})
 }

@@ -35,8 +35,8 @@ struct waot_object {
 	uint64_t adapters_size;
 };
 
-extern const struct waot_object lib__object, user__object;
-extern char lib__instance[];
+extern const struct waot_object lib__object __asm__("lib.object"), user__object __asm__("user.object");
+extern char lib__instance[] __asm__("lib.instance");
 
 /* Helpers. They see whether the stack is aligned: the frame of a function of C begins at a multiple of 16 then. */
 
@@ -105,7 +105,7 @@ static char *reserve(uint64_t bytes, uint64_t usable)
 
 static void instantiate(const struct waot_object *o)
 {
-	if (o->abi != 3)
+	if (o->abi != 4)
 		exit(3);
 	for (uint64_t i = 0; i < o->num_memories; i++) {
 		const struct waot_slot *s = &o->memories[i];
@@ -204,6 +204,10 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 
 /* The imports of lib that C supplies. Results have dirty upper halves on purpose. */
 
+uint64_t env_log(uint64_t) __asm__("env..log");
+double env_many(uint32_t, double, int64_t, uint32_t, uint32_t, uint32_t, uint32_t, int64_t, float, uint32_t) __asm__("env..many");
+void env_pair(uint64_t *, uint32_t, int64_t) __asm__("env..pair");
+
 uint64_t env_log(uint64_t x) { return 0xdeadbeef00000000 | (uint32_t)(x + 1); }
 
 double env_many(uint32_t a, double b, int64_t c, uint32_t d, uint32_t e, uint32_t f, uint32_t g, int64_t h, float i, uint32_t j)
@@ -221,20 +225,31 @@ void env_pair(uint64_t *results, uint32_t a, int64_t b)
 
 /* The exports. */
 
-uint32_t lib_add(uint64_t, uint64_t); /* 64 bits wide to pass dirty upper halves */
-double lib_fadd(double, float);
-uint32_t lib_load(uint32_t), lib_grow(uint32_t), lib_size(void), lib_div(int32_t, int32_t);
-void lib_store(uint32_t, uint32_t), lib_unreachableZ21(void);
-uint32_t lib_bump(void), lib_log(uint32_t), lib_log2(uint32_t), lib_indirect(uint32_t, uint32_t), lib_fib(uint32_t);
-void lib_reverse(uint64_t *, uint32_t, int64_t, double, float, uint32_t);
-void lib_seven(uint64_t *, int64_t);
-int64_t lib_sum11(int64_t, uint64_t, int64_t, uint64_t, int64_t, uint64_t, int64_t, uint64_t, int64_t, uint64_t, int64_t);
-double lib_callmany(uint32_t, double, int64_t, uint32_t, uint32_t, uint32_t, uint32_t, int64_t, float, uint32_t);
-void lib_callpair(uint64_t *, uint32_t, int64_t);
-uint32_t user_twice(uint32_t, uint32_t), user_fib(uint32_t);
-int64_t user_sum(int64_t, uint64_t, int64_t, uint64_t, int64_t, uint64_t, int64_t, uint64_t, int64_t, uint64_t, int64_t);
-extern uint32_t counter __asm__("lib_counter.global");
-extern char *mem __asm__("lib_mem.memory");
+#define EXPORT(type, object, name, ...) type object##_##name(__VA_ARGS__) __asm__(#object ".." #name)
+
+EXPORT(uint32_t, lib, add, uint64_t, uint64_t); /* 64 bits wide to pass dirty upper halves */
+EXPORT(double, lib, fadd, double, float);
+EXPORT(uint32_t, lib, load, uint32_t);
+EXPORT(uint32_t, lib, grow, uint32_t);
+EXPORT(uint32_t, lib, size, void);
+EXPORT(uint32_t, lib, div, int32_t, int32_t);
+EXPORT(void, lib, store, uint32_t, uint32_t);
+EXPORT(void, lib, unreachableZ21, void);
+EXPORT(uint32_t, lib, bump, void);
+EXPORT(uint32_t, lib, log, uint32_t);
+EXPORT(uint32_t, lib, log2, uint32_t);
+EXPORT(uint32_t, lib, indirect, uint32_t, uint32_t);
+EXPORT(uint32_t, lib, fib, uint32_t);
+EXPORT(void, lib, reverse, uint64_t *, uint32_t, int64_t, double, float, uint32_t);
+EXPORT(void, lib, seven, uint64_t *, int64_t);
+EXPORT(int64_t, lib, sum11, int64_t, uint64_t, int64_t, uint64_t, int64_t, uint64_t, int64_t, uint64_t, int64_t, uint64_t, int64_t);
+EXPORT(double, lib, callmany, uint32_t, double, int64_t, uint32_t, uint32_t, uint32_t, uint32_t, int64_t, float, uint32_t);
+EXPORT(void, lib, callpair, uint64_t *, uint32_t, int64_t);
+EXPORT(uint32_t, user, twice, uint32_t, uint32_t);
+EXPORT(uint32_t, user, fib, uint32_t);
+EXPORT(int64_t, user, sum, int64_t, uint64_t, int64_t, uint64_t, int64_t, uint64_t, int64_t, uint64_t, int64_t, uint64_t, int64_t);
+extern uint32_t counter __asm__("lib..counter.global");
+extern char *mem __asm__("lib..mem.memory");
 /* The library's own entry in the table and the importer's reference must be the same type. */
 
 int main(void)

@@ -20,16 +20,22 @@ struct Object {
 }
 
 extern "C" {
-    static squash__object: Object;
+    #[link_name = "squash.object"]
+    static SQUASH: Object;
     /// The word that holds the base of the memory.
-    #[link_name = "squash_memory.memory"]
-    static squash_memory: *mut u8;
+    #[link_name = "squash..memory.memory"]
+    static MEMORY: *mut u8;
 
-    fn squash_reset();
-    fn squash_allocate(size: u32) -> u32;
-    fn squash_bound(size: u32) -> u32;
-    fn squash_compress(to: u32, from: u32, size: u32) -> u32;
-    fn squash_expand(to: u32, room: u32, from: u32, size: u32) -> u32;
+    #[link_name = "squash..reset"]
+    fn reset();
+    #[link_name = "squash..allocate"]
+    fn allocate(size: u32) -> u32;
+    #[link_name = "squash..bound"]
+    fn bound(size: u32) -> u32;
+    #[link_name = "squash..compress"]
+    fn compress(to: u32, from: u32, size: u32) -> u32;
+    #[link_name = "squash..expand"]
+    fn expand(to: u32, room: u32, from: u32, size: u32) -> u32;
 
     fn waot_instance_of(object: *const Object) -> *mut c_void;
     fn waot_instance_init(
@@ -74,7 +80,7 @@ impl Squash {
     fn new() -> Result<Squash, String> {
         let mut trap = Trap::new();
         // SAFETY: the module imports nothing and has no _initialize.
-        match unsafe { waot_instance_init(waot_instance_of(&squash__object), std::ptr::null(), None, &mut *trap) } {
+        match unsafe { waot_instance_init(waot_instance_of(&SQUASH), std::ptr::null(), None, &mut *trap) } {
             0 => Ok(Squash),
             _ => Err(trap.message()),
         }
@@ -87,19 +93,19 @@ impl Squash {
         catch(|| {
             // SAFETY: the addresses are those of memory that the library has allocated.
             unsafe {
-                squash_reset();
-                let (from, at, back) = (squash_allocate(size), squash_allocate(squash_bound(size)), squash_allocate(size));
+                reset();
+                let (from, at, back) = (allocate(size), allocate(bound(size)), allocate(size));
                 room = from != 0 && at != 0 && back != 0;
                 if !room {
                     return;
                 }
-                std::ptr::copy_nonoverlapping(data.as_ptr(), squash_memory.add(from as usize), data.len());
-                packed = squash_compress(at, from, size);
+                std::ptr::copy_nonoverlapping(data.as_ptr(), MEMORY.add(from as usize), data.len());
+                packed = compress(at, from, size);
                 if damage {
-                    std::ptr::write_bytes(squash_memory.add(at as usize), 0xff, packed as usize);
+                    std::ptr::write_bytes(MEMORY.add(at as usize), 0xff, packed as usize);
                 }
-                let n = squash_expand(back, size, at, packed);
-                same = std::slice::from_raw_parts(squash_memory.add(back as usize), n as usize) == data;
+                let n = expand(back, size, at, packed);
+                same = std::slice::from_raw_parts(MEMORY.add(back as usize), n as usize) == data;
             }
         })?;
         if !room {

@@ -13,7 +13,7 @@ package abi
 
 // Version is the version of the binary interface; linkers and loaders refuse
 // any other.
-const Version = 3
+const Version = 4
 
 // TrapCode says why compiled code trapped. The values are stored in objects.
 type TrapCode uint8

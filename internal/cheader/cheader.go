@@ -34,8 +34,6 @@ type generator struct {
 	module string // prefix of the symbols, not mangled
 	prefix string // of names in C
 	names  names
-	// symbols are those of functions, with what they stand for.
-	symbols map[string]string
 	// imports and exports are the declared names in C, by index; "" for what is declared elsewhere or is no function.
 	imports, exports []string
 }
@@ -50,7 +48,7 @@ func Generate(m *meta.Module, prefix string) ([]byte, error) {
 	g.line("/* C interface of the WebAssembly module %s, compiled by waot. Generated: do not edit. */", quoted(prefix))
 	g.line("#ifndef %s\n#define %s\n\n#include \"waot_runtime.h\"\n", guard, guard)
 	g.line("#ifdef __cplusplus\nextern \"C\" {\n#endif\n")
-	g.line("extern const waot_object %s%s;\n", g.object(), label(g.object(), objfile.ReservedIn(prefix, "object")))
+	g.line("extern const waot_object %s%s;\n", g.object(), label(objfile.ReservedIn(prefix, "object")))
 	g.functionImports()
 	g.functionExports()
 	g.accessors()
@@ -75,13 +73,8 @@ func quoted(name string) string {
 	return strings.ReplaceAll(fmt.Sprintf("%+q", name), "*/", `*\/`)
 }
 
-// label is the assembler name of something whose symbol is not its name in C.
-func label(name, symbol string) string {
-	if name == symbol {
-		return ""
-	}
-	return fmt.Sprintf(" __asm__(%q)", symbol)
-}
+// label gives something its symbol, which no name in C can be.
+func label(symbol string) string { return fmt.Sprintf(" __asm__(%q)", symbol) }
 
 // signature returns the result type and the parameters of a function in C.
 func signature(t *meta.FuncType) (result, params string) {
@@ -111,7 +104,7 @@ func (g *generator) prototype(name, symbol, wasm string, t *meta.FuncType) {
 	if !strings.HasSuffix(name, "_"+wasm) {
 		comment = " /* " + quoted(wasm) + " */"
 	}
-	g.line("%s %s(%s)%s;%s", result, name, params, label(name, symbol), comment)
+	g.line("%s %s(%s)%s;%s", result, name, params, label(symbol), comment)
 }
 
 func (g *generator) functionImports() {
@@ -121,7 +114,7 @@ func (g *generator) functionImports() {
 			continue
 		}
 		if first {
-			g.line("/* Functions that the module imports: the program, or another object, defines them. */")
+			g.line("/* Functions that the module imports: the program, which includes this file where it defines them, or another object has them. */")
 			first = false
 		}
 		n := g.m.Funcs[i].Import
@@ -142,14 +135,9 @@ func (g *generator) functionExports() {
 	g.line("")
 }
 
-// own begins the definition of a function of the header's own. If an export has its name as its symbol, the function gets another symbol: some
-// compilers give equal symbols one meaning even if one of them is local.
+// own begins the definition of a function of the header's own.
 func (g *generator) own(result, name, params string) {
-	name = g.prefix + "_" + name
-	if g.symbols[name] != "" {
-		g.line("static inline %s%s(%s) __asm__(%q);", result, name, params, name+".own")
-	}
-	g.line("static inline %s%s(%s)", result, name, params)
+	g.line("static inline %s%s_%s(%s)", result, g.prefix, name, params)
 }
 
 // word is the name in C of the word that holds an exported memory, table or global.
@@ -171,11 +159,11 @@ func (g *generator) accessors() {
 		switch x.Kind {
 		case abi.ExternMemory:
 			g.line("/* Memory %s. */", quoted(x.Name))
-			g.line("extern void *%s __asm__(%q);", word(name), symbol+".memory")
+			g.line("extern void *%s%s;", word(name), label(symbol+".memory"))
 			g.line("static inline waot_memory %s(void) { return waot_memory_at(%s); }\n", name, word(name))
 		case abi.ExternTable:
 			g.line("/* Table %s. */", quoted(x.Name))
-			g.line("extern void *%s __asm__(%q);", word(name), symbol+".table")
+			g.line("extern void *%s%s;", word(name), label(symbol+".table"))
 			g.line("static inline waot_table %s(void) { return waot_table_at(%s); }\n", name, word(name))
 		case abi.ExternGlobal:
 			v := &g.m.Globals[x.Index]
@@ -184,7 +172,7 @@ func (g *generator) accessors() {
 				what, address = t+" *", ""
 			}
 			g.line("/* Global %s. */", quoted(x.Name))
-			g.line("extern %s%s __asm__(%q);", what, word(name), symbol+".global")
+			g.line("extern %s%s%s;", what, word(name), label(symbol+".global"))
 			g.line("static inline %s *%s(void) { return %s%s; }\n", t, name, address, word(name))
 		}
 	}

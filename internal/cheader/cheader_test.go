@@ -29,8 +29,8 @@ func TestExportNames(t *testing.T) {
 		{"p", "a-b a_b a.b", "p_aZ2db p_a_b p_aZ2eb"},
 		{"p", "new delete_ delete", "p_export_new p_delete_ p_export_delete"},
 		{"p", "new export_new", "p_export_new p_export_new"},
-		{"p", "aZ2db a-b", "p_aZ5a2db p_a_b"},
-		{"p", "x- x_ xZ2d", "p_xZ2d p_x_ p_xZ5a2d"},
+		{"p", "aZ2db a-b", "p_aZ2db p_a_b"},
+		{"p", "x- x_ xZ2d", "p_export_x_ p_x_ p_xZ2d"},
 	} {
 		g := &generator{m: exporting(strings.Fields(x.exports)...), module: x.prefix, prefix: identifier(x.prefix)}
 		err := g.chooseNames()
@@ -50,6 +50,25 @@ func TestExportNames(t *testing.T) {
 				t.Errorf("%s: %s twice", x.exports, n)
 			}
 			seen[n] = true
+		}
+	}
+}
+
+// TestImportNames: functions of different modules have different names in C, and none is one of the runtime's.
+func TestImportNames(t *testing.T) {
+	m := exporting()
+	m.Funcs = nil
+	for _, n := range []meta.ImportName{{Module: "a_b", Name: "c"}, {Module: "a", Name: "b_c"}, {Module: "a", Name: "b-c"}, {Module: "on", Name: "exit"}, {Module: "waot-memory", Name: "grow"}, {Module: "on", Name: "exit"}} {
+		m.Funcs = append(m.Funcs, meta.Func{Import: &n})
+	}
+	h, err := Generate(m, "p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`void a_b_c(void) __asm__("a_b..c");`, `void a_import_b_c(void) __asm__("a..b_c");`, `void a_bZ2dc(void) __asm__("a..bZ2dc");`, `void on_exit(void) __asm__("on..exit");`,
+		`void waotZ2dmemory_grow(void) __asm__("waotZ2dmemory..grow");`} {
+		if n := bytes.Count(h, []byte("\n"+want)); n != 1 {
+			t.Errorf("%s: %d times", want, n)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/objfile"
 )
 
@@ -50,13 +51,12 @@ func (n names) take(name, what string) bool {
 type candidate struct {
 	// what it is called in C: the first of these that is free.
 	readable, exact, spare string
-	symbol                 string
 	what                   string
 	name                   *string
 }
 
-// chooseNames names imports and exports. A readable name that two would have goes to neither: both are named as their symbols are. An
-// export that has the name of something of the header's own has "export" in front.
+// chooseNames names imports and exports. A readable name that two would have goes to neither: both are named as their symbols are. One
+// whose name is taken has "import" or "export" in front.
 func (g *generator) chooseNames() error {
 	g.names = names{}
 	if strings.HasPrefix(g.prefix+"_", runtimePrefix) {
@@ -68,17 +68,14 @@ func (g *generator) chooseNames() error {
 	g.imports, g.exports = make([]string, len(g.m.Funcs)), make([]string, len(g.m.Exports))
 	list := append(g.importCandidates(), g.exportCandidates()...)
 	wanted := map[string]int{}
-	g.symbols = map[string]string{}
 	for _, c := range list {
-		if strings.HasPrefix(c.symbol, runtimePrefix) {
-			return fmt.Errorf("header: %s would be %s, and such names are the runtime's: rename it in the module", c.what, c.symbol)
+		if strings.HasPrefix(c.exact, runtimePrefix) {
+			return fmt.Errorf("header: %s would be %s, and such names are the runtime's: rename it in the module", c.what, c.exact)
 		}
 		wanted[c.readable]++
-		g.symbols[c.symbol] = c.what
 	}
 	for _, c := range list {
-		other := g.symbols[c.readable]
-		if wanted[c.readable] == 1 && (other == "" || other == c.what) && g.names.take(c.readable, c.what) {
+		if wanted[c.readable] == 1 && !strings.HasPrefix(c.readable, runtimePrefix) && g.names.take(c.readable, c.what) {
 			*c.name = c.readable
 		}
 	}
@@ -87,7 +84,7 @@ func (g *generator) chooseNames() error {
 		case *c.name != "":
 		case g.names.take(c.exact, c.what):
 			*c.name = c.exact
-		case c.spare != "" && g.names.take(c.spare, c.what):
+		case g.names.take(c.spare, c.what):
 			*c.name = c.spare
 		default:
 			return fmt.Errorf("header: %s cannot be named in C: %s is the name of %s; give the symbols another prefix with --name, or rename it in the module",
@@ -99,17 +96,17 @@ func (g *generator) chooseNames() error {
 
 // importCandidates are the imported functions, each once.
 func (g *generator) importCandidates() (list []candidate) {
-	seen := map[string]bool{}
+	seen := map[meta.ImportName]bool{}
 	for i := range g.m.Funcs {
 		n := g.m.Funcs[i].Import
 		if n == nil {
 			break
 		}
-		symbol := objfile.MangleIn(n.Module, n.Name)
-		if !seen[symbol] {
-			seen[symbol] = true
-			list = append(list, candidate{readable: identifier(n.Module) + "_" + tail(n.Name), exact: symbol, symbol: symbol,
-				what: fmt.Sprintf("import %q of %q", n.Name, n.Module), name: &g.imports[i]})
+		if !seen[*n] {
+			seen[*n] = true
+			module, readable := identifier(n.Module), tail(n.Name)
+			list = append(list, candidate{readable: module + "_" + readable, exact: objfile.MangleModule(n.Module) + "_" + objfile.Mangle(n.Name),
+				spare: module + "_import_" + readable, what: fmt.Sprintf("import %q of %q", n.Name, n.Module), name: &g.imports[i]})
 		}
 	}
 	return list
@@ -122,8 +119,8 @@ func (g *generator) exportCandidates() (list []candidate) {
 			continue
 		}
 		readable := tail(x.Name)
-		list = append(list, candidate{readable: g.prefix + "_" + readable, exact: g.prefix + "_" + objfile.Mangle(x.Name), symbol: objfile.MangleIn(g.module, x.Name), spare: g.prefix + "_export_" + readable,
-			what: fmt.Sprintf("export %q", x.Name), name: &g.exports[i]})
+		list = append(list, candidate{readable: g.prefix + "_" + readable, exact: g.prefix + "_" + objfile.Mangle(x.Name),
+			spare: g.prefix + "_export_" + readable, what: fmt.Sprintf("export %q", x.Name), name: &g.exports[i]})
 	}
 	return list
 }

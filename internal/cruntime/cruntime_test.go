@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -295,7 +296,7 @@ func TestNames(t *testing.T) {
 			imports += line + "\n"
 		}
 	}
-	if want := "void aZ2db_c(void);\nfloat a_b_c(waot_v128);\n"; imports != want {
+	if want := "void aZ2db_c(void) __asm__(\"aZ2db..c\");\nfloat a_b_c(waot_v128) __asm__(\"a_b..c\");\n"; imports != want {
 		t.Errorf("imports\n%swant\n%s", imports, want)
 	}
 	write(t, dir, "program.c", []byte(oddProgram))
@@ -311,6 +312,56 @@ func TestNames(t *testing.T) {
 		if want := "1 2 3 4 5 6 7 8 9 10 11 12 13 14\n1 2 10 11 13 2\n"; out != want {
 			t.Errorf("%s: %s, %q %s, want %q", compiler[0], end, out, errs, want)
 		}
+	}
+}
+
+// taken is a module whose imports are called like functions of the C library.
+const taken = `(module
+  (import "on" "exit" (func $exit (param i32 i32) (result i32)))
+  (import "sched" "yield" (func $yield (result i32)))
+  (func (export "try") (result i32) (i32.add (call $exit (i32.const 1) (i32.const 2)) (call $yield))))`
+
+// TestLibraryNames: no function of a library satisfies an import, whatever the import is called, and one that the program
+// defines replaces none of a library.
+func TestLibraryNames(t *testing.T) {
+	const caller = "#include \"taken.h\"\n%s\nint main(void) { waot_trap t; return taken_instantiate(&t) ? 99 : taken_try()%s; }\n"
+	const functions = "int32_t on_exit(int32_t a, int32_t b) { return a + b; }\nint32_t sched_yield(void) { return 4; }\nint other(void);"
+	const other = "#include <sched.h>\nint other(void);\nint other(void) { return sched_yield(); }\n"
+	for _, c := range toolchains {
+		t.Run(c.name, func(t *testing.T) {
+			if c.level > 0 {
+				testenv.OnlyFull(t, "one of many builds")
+			}
+			if tool := c.missing(); tool != "" {
+				testenv.Missing(t, "no "+tool)
+			}
+			dir := t.TempDir()
+			if err := cruntime.Write(dir); err != nil {
+				t.Fatal(err)
+			}
+			addText(t, dir, "taken", c.target, []byte(taken))
+			compileC := func(name string) {
+				tool(t, dir, slices.Concat(c.compiler, c.language, warnings, c.flags, []string{"-c", name + ".c", "-o", name + ".o"})...)
+			}
+			compileC("waot_runtime")
+			link := slices.Concat(c.compiler, c.flags, []string{"program.o", "waot_runtime.o", "taken.o", "-o", "program"})
+			write(t, dir, "program.c", fmt.Appendf(nil, caller, "", ""))
+			compileC("program")
+			cmd := exec.Command(link[0], link[1:]...)
+			cmd.Dir = dir
+			out, err := cmd.CombinedOutput()
+			if err == nil || !bytes.Contains(out, []byte("on..exit")) || !bytes.Contains(out, []byte("sched..yield")) {
+				t.Errorf("without the functions: %v: %s", err, out)
+			}
+			write(t, dir, "program.c", fmt.Appendf(nil, caller, functions, " + other()"))
+			write(t, dir, "other.c", []byte(other))
+			compileC("program")
+			compileC("other")
+			tool(t, dir, append(link, "other.o")...)
+			if out, errs, end := c.exec(t, filepath.Join(dir, "program")); end != "exit status 7" {
+				t.Errorf("%s: %s%s", end, out, errs)
+			}
+		})
 	}
 }
 

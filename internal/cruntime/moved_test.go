@@ -69,9 +69,9 @@ func TestMovedWords(t *testing.T) {
 	tool(t, dir, "gcc", "-O1", "-fno-pie", "-Wall", "-Wextra", "-Werror", "-c", "waot_runtime.c")
 	var first, again uint64
 	linkMoved(t, dir, 0x400000)
-	first = addressOf(t, filepath.Join(dir, "program"), "mod1__instance")
+	first = addressOf(t, filepath.Join(dir, "program"), "mod1.instance")
 	want := linkMoved(t, dir, first)
-	again = addressOf(t, filepath.Join(dir, "program"), "mod1__instance")
+	again = addressOf(t, filepath.Join(dir, "program"), "mod1.instance")
 	if first != again || first == 0 {
 		t.Fatalf("the instance is at %#x and then at %#x", first, again)
 	}

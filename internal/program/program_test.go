@@ -194,7 +194,7 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: %v; want %s", c.text, err, c.want)
 		}
 	}
-	if _, err := link(compile.TargetX64, wasm(t, `(module (func (export "_start")))`), &program.Options{Prefix: "another"}); err == nil || !strings.Contains(err.Error(), "nothing defines another__object") {
+	if _, err := link(compile.TargetX64, wasm(t, `(module (func (export "_start")))`), &program.Options{Prefix: "another"}); err == nil || !strings.Contains(err.Error(), "nothing defines another.object") {
 		t.Errorf("another prefix: %v", err)
 	}
 }
@@ -233,7 +233,7 @@ func TestFile(t *testing.T) {
 				if s.Name == "fn8._start" || s.Name == "fn7.show" || s.Name == "_start" {
 					found++
 				}
-				if s.Name == "wasi_snapshot_preview1_path_open" {
+				if s.Name == "wasi_snapshot_preview1..path_open" {
 					t.Errorf("%s: there is %s, which nothing calls", target, s.Name)
 				}
 			}

@@ -19,7 +19,7 @@ extern "C" {
 #endif
 
 /* The version of the binary interface that objects must have. */
-#define WAOT_ABI 3
+#define WAOT_ABI 4
 
 /* A page of a memory, in bytes. */
 #define WAOT_PAGE 65536u

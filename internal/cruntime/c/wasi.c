@@ -1,7 +1,7 @@
 /* WASI preview 1 (the import module wasi_snapshot_preview1) for C hosts on Linux.
  *
  * Place in the pipeline: behind core.c in the one source of the C runtime. Compiled code imports the 46
- * functions at the end of this file by their C names; core.c says which instance calls.
+ * functions at the end of this file; core.c says which instance calls.
  *
  * Input: waot_wasi_config, which names all that an instance may reach; then the arguments of each call, and
  * the instance's memory 0. Output: an error number of WASI per call, results in that memory, or
@@ -1554,25 +1554,30 @@ void waot_wasi_close(waot_instance *inst)
 
 /* ---- The functions: arguments, environment, clocks, the process ---- */
 
-int32_t wasi_snapshot_preview1_args_get(int32_t ptrs, int32_t buf)
+/* WASI_FUNCTION begins the definition of one of the functions. Its symbol has dots, as those of all imports: docs/object.md. */
+#define WASI_FUNCTION(result, name, params) \
+	result wasi_snapshot_preview1_##name params __asm__("wasi_snapshot_preview1.." #name); \
+	result wasi_snapshot_preview1_##name params
+
+WASI_FUNCTION(int32_t, args_get, (int32_t ptrs, int32_t buf))
 {
 	WASI_CALL(c);
 	return wasi_put_strings(&c, &c.s->args, ptrs, buf);
 }
 
-int32_t wasi_snapshot_preview1_args_sizes_get(int32_t count, int32_t size)
+WASI_FUNCTION(int32_t, args_sizes_get, (int32_t count, int32_t size))
 {
 	WASI_CALL(c);
 	return wasi_put_sizes(&c, &c.s->args, count, size);
 }
 
-int32_t wasi_snapshot_preview1_environ_get(int32_t ptrs, int32_t buf)
+WASI_FUNCTION(int32_t, environ_get, (int32_t ptrs, int32_t buf))
 {
 	WASI_CALL(c);
 	return wasi_put_strings(&c, &c.s->env, ptrs, buf);
 }
 
-int32_t wasi_snapshot_preview1_environ_sizes_get(int32_t count, int32_t size)
+WASI_FUNCTION(int32_t, environ_sizes_get, (int32_t count, int32_t size))
 {
 	WASI_CALL(c);
 	return wasi_put_sizes(&c, &c.s->env, count, size);
@@ -1589,7 +1594,7 @@ static uint64_t wasi_now(const wasi_state *s, uint32_t clock)
 	return wasi_clock(process_cputime);
 }
 
-int32_t wasi_snapshot_preview1_clock_res_get(int32_t clock, int32_t result)
+WASI_FUNCTION(int32_t, clock_res_get, (int32_t clock, int32_t result))
 {
 	WASI_CALL(c);
 	uint8_t *out = wasi_guest(&c, result, 8);
@@ -1601,7 +1606,7 @@ int32_t wasi_snapshot_preview1_clock_res_get(int32_t clock, int32_t result)
 	return WASI_OK;
 }
 
-int32_t wasi_snapshot_preview1_clock_time_get(int32_t clock, int64_t precision, int32_t result)
+WASI_FUNCTION(int32_t, clock_time_get, (int32_t clock, int64_t precision, int32_t result))
 {
 	WASI_CALL(c);
 	(void)precision;
@@ -1614,7 +1619,7 @@ int32_t wasi_snapshot_preview1_clock_time_get(int32_t clock, int64_t precision, 
 	return WASI_OK;
 }
 
-int32_t wasi_snapshot_preview1_random_get(int32_t buf, int32_t len)
+WASI_FUNCTION(int32_t, random_get, (int32_t buf, int32_t len))
 {
 	WASI_CALL(c);
 	uint64_t n = (uint32_t)len;
@@ -1631,17 +1636,17 @@ int32_t wasi_snapshot_preview1_random_get(int32_t buf, int32_t len)
 	return WASI_OK;
 }
 
-int32_t wasi_snapshot_preview1_sched_yield(void)
+WASI_FUNCTION(int32_t, sched_yield, (void))
 {
 	wasi_sys(WASI_SYS_sched_yield, 0, 0, 0, 0);
 	return WASI_OK;
 }
 
-void wasi_snapshot_preview1_proc_exit(int32_t status) { waot_exit_guest(status); }
+WASI_FUNCTION(void, proc_exit, (int32_t status)) { waot_exit_guest(status); }
 
 /* proc_raise does what the signal does by default: the guest ends with 128 and Linux's number of the signal, as
  * shells report it, or nothing happens. Stopping is not supported. */
-int32_t wasi_snapshot_preview1_proc_raise(int32_t signal)
+WASI_FUNCTION(int32_t, proc_raise, (int32_t signal))
 {
 	/* By bits of WASI's numbers, which begin with 0 (none), and lack Linux's 16 (STKFLT). */
 	const uint32_t ignored = 1u << 0 | 1u << 16 | 1u << 17 | 1u << 22 | 1u << 27; /* none, child, continue, urgent, window size */
@@ -1657,7 +1662,7 @@ int32_t wasi_snapshot_preview1_proc_raise(int32_t signal)
 
 /* ---- The functions: descriptors ---- */
 
-int32_t wasi_snapshot_preview1_fd_close(int32_t fd)
+WASI_FUNCTION(int32_t, fd_close, (int32_t fd))
 {
 	WASI_CALL(c);
 	wasi_desc *d;
@@ -1670,7 +1675,7 @@ int32_t wasi_snapshot_preview1_fd_close(int32_t fd)
 
 /* fd_renumber moves a descriptor over another open one, which is closed. A standard stream may be closed already:
  * programs that exchange one move it away, and something else to its number. */
-int32_t wasi_snapshot_preview1_fd_renumber(int32_t from, int32_t to)
+WASI_FUNCTION(int32_t, fd_renumber, (int32_t from, int32_t to))
 {
 	WASI_CALL(c);
 	wasi_desc *d;
@@ -1695,7 +1700,7 @@ int32_t wasi_snapshot_preview1_fd_renumber(int32_t from, int32_t to)
 	return WASI_OK;
 }
 
-int32_t wasi_snapshot_preview1_fd_advise(int32_t fd, int64_t off, int64_t len, int32_t advice)
+WASI_FUNCTION(int32_t, fd_advise, (int32_t fd, int64_t off, int64_t len, int32_t advice))
 {
 	WASI_CALL(c);
 	/* Linux's numbers of normal, sequential, random, will need, don't need, no reuse. */
@@ -1713,7 +1718,7 @@ int32_t wasi_snapshot_preview1_fd_advise(int32_t fd, int64_t off, int64_t len, i
 	return wasi_errno(wasi_sys(WASI_SYS_fadvise64, d->fd, off, len, advices[advice]));
 }
 
-int32_t wasi_snapshot_preview1_fd_allocate(int32_t fd, int64_t off, int64_t len)
+WASI_FUNCTION(int32_t, fd_allocate, (int32_t fd, int64_t off, int64_t len))
 {
 	WASI_CALL(c);
 	wasi_desc *d;
@@ -1725,7 +1730,7 @@ int32_t wasi_snapshot_preview1_fd_allocate(int32_t fd, int64_t off, int64_t len)
 	return wasi_errno((d->signals ? wasi_quiet : wasi_sys)(WASI_SYS_fallocate, d->fd, 0, off, len));
 }
 
-int32_t wasi_snapshot_preview1_fd_sync(int32_t fd)
+WASI_FUNCTION(int32_t, fd_sync, (int32_t fd))
 {
 	WASI_CALL(c);
 	wasi_desc *d;
@@ -1733,7 +1738,7 @@ int32_t wasi_snapshot_preview1_fd_sync(int32_t fd)
 	return e ? e : wasi_errno(wasi_sys(WASI_SYS_fsync, d->fd, 0, 0, 0));
 }
 
-int32_t wasi_snapshot_preview1_fd_datasync(int32_t fd)
+WASI_FUNCTION(int32_t, fd_datasync, (int32_t fd))
 {
 	WASI_CALL(c);
 	wasi_desc *d;
@@ -1741,7 +1746,7 @@ int32_t wasi_snapshot_preview1_fd_datasync(int32_t fd)
 	return e ? e : wasi_errno(wasi_sys(WASI_SYS_fdatasync, d->fd, 0, 0, 0));
 }
 
-int32_t wasi_snapshot_preview1_fd_fdstat_get(int32_t fd, int32_t result)
+WASI_FUNCTION(int32_t, fd_fdstat_get, (int32_t fd, int32_t result))
 {
 	WASI_CALL(c);
 	wasi_desc *d;
@@ -1759,7 +1764,7 @@ int32_t wasi_snapshot_preview1_fd_fdstat_get(int32_t fd, int32_t result)
 
 /* fd_fdstat_set_flags changes APPEND and NONBLOCK; the synchronous flags are fixed when a file is opened. The descriptor
  * alone keeps NONBLOCK, see wasi_read_into. */
-int32_t wasi_snapshot_preview1_fd_fdstat_set_flags(int32_t fd, int32_t flags)
+WASI_FUNCTION(int32_t, fd_fdstat_set_flags, (int32_t fd, int32_t flags))
 {
 	WASI_CALL(c);
 	wasi_desc *d;
@@ -1782,7 +1787,7 @@ int32_t wasi_snapshot_preview1_fd_fdstat_set_flags(int32_t fd, int32_t flags)
 	return WASI_OK;
 }
 
-int32_t wasi_snapshot_preview1_fd_fdstat_set_rights(int32_t fd, int64_t base, int64_t inheriting)
+WASI_FUNCTION(int32_t, fd_fdstat_set_rights, (int32_t fd, int64_t base, int64_t inheriting))
 {
 	WASI_CALL(c);
 	wasi_desc *d;
@@ -1798,7 +1803,7 @@ int32_t wasi_snapshot_preview1_fd_fdstat_set_rights(int32_t fd, int64_t base, in
 	return WASI_OK;
 }
 
-int32_t wasi_snapshot_preview1_fd_filestat_get(int32_t fd, int32_t result)
+WASI_FUNCTION(int32_t, fd_filestat_get, (int32_t fd, int32_t result))
 {
 	WASI_CALL(c);
 	wasi_desc *d;
@@ -1808,7 +1813,7 @@ int32_t wasi_snapshot_preview1_fd_filestat_get(int32_t fd, int32_t result)
 	return wasi_put_stat_fd(&c, result, d->fd);
 }
 
-int32_t wasi_snapshot_preview1_fd_filestat_set_size(int32_t fd, int64_t size)
+WASI_FUNCTION(int32_t, fd_filestat_set_size, (int32_t fd, int64_t size))
 {
 	WASI_CALL(c);
 	wasi_desc *d;
@@ -1820,7 +1825,7 @@ int32_t wasi_snapshot_preview1_fd_filestat_set_size(int32_t fd, int64_t size)
 	return wasi_errno((d->signals ? wasi_quiet : wasi_sys)(WASI_SYS_ftruncate, d->fd, size, 0, 0));
 }
 
-int32_t wasi_snapshot_preview1_fd_filestat_set_times(int32_t fd, int64_t atim, int64_t mtim, int32_t flags)
+WASI_FUNCTION(int32_t, fd_filestat_set_times, (int32_t fd, int64_t atim, int64_t mtim, int32_t flags))
 {
 	WASI_CALL(c);
 	wasi_desc *d;
@@ -1833,31 +1838,31 @@ int32_t wasi_snapshot_preview1_fd_filestat_set_times(int32_t fd, int64_t atim, i
 	return wasi_errno(wasi_set_times(c.s, d->fd, ts));
 }
 
-int32_t wasi_snapshot_preview1_fd_read(int32_t fd, int32_t iovs, int32_t n, int32_t result)
+WASI_FUNCTION(int32_t, fd_read, (int32_t fd, int32_t iovs, int32_t n, int32_t result))
 {
 	WASI_CALL(c);
 	return wasi_read_write(&c, WASI_R_READ, fd, iovs, n, WASI_NO_OFFSET, result);
 }
 
-int32_t wasi_snapshot_preview1_fd_pread(int32_t fd, int32_t iovs, int32_t n, int64_t off, int32_t result)
+WASI_FUNCTION(int32_t, fd_pread, (int32_t fd, int32_t iovs, int32_t n, int64_t off, int32_t result))
 {
 	WASI_CALL(c);
 	return off < 0 ? WASI_EINVAL : wasi_read_write(&c, WASI_R_READ, fd, iovs, n, off, result);
 }
 
-int32_t wasi_snapshot_preview1_fd_write(int32_t fd, int32_t iovs, int32_t n, int32_t result)
+WASI_FUNCTION(int32_t, fd_write, (int32_t fd, int32_t iovs, int32_t n, int32_t result))
 {
 	WASI_CALL(c);
 	return wasi_read_write(&c, WASI_R_WRITE, fd, iovs, n, WASI_NO_OFFSET, result);
 }
 
-int32_t wasi_snapshot_preview1_fd_pwrite(int32_t fd, int32_t iovs, int32_t n, int64_t off, int32_t result)
+WASI_FUNCTION(int32_t, fd_pwrite, (int32_t fd, int32_t iovs, int32_t n, int64_t off, int32_t result))
 {
 	WASI_CALL(c);
 	return off < 0 ? WASI_EINVAL : wasi_read_write(&c, WASI_R_WRITE, fd, iovs, n, off, result);
 }
 
-int32_t wasi_snapshot_preview1_fd_seek(int32_t fd, int64_t off, int32_t whence, int32_t result)
+WASI_FUNCTION(int32_t, fd_seek, (int32_t fd, int64_t off, int32_t whence, int32_t result))
 {
 	WASI_CALL(c);
 	wasi_desc *d;
@@ -1865,7 +1870,7 @@ int32_t wasi_snapshot_preview1_fd_seek(int32_t fd, int64_t off, int32_t whence, 
 	return e ? e : wasi_seek(&c, d, off, whence, result);
 }
 
-int32_t wasi_snapshot_preview1_fd_tell(int32_t fd, int32_t result)
+WASI_FUNCTION(int32_t, fd_tell, (int32_t fd, int32_t result))
 {
 	WASI_CALL(c);
 	wasi_desc *d;
@@ -1873,7 +1878,7 @@ int32_t wasi_snapshot_preview1_fd_tell(int32_t fd, int32_t result)
 	return e ? e : wasi_seek(&c, d, 0, WASI_SEEK_CUR, result);
 }
 
-int32_t wasi_snapshot_preview1_fd_prestat_get(int32_t fd, int32_t result)
+WASI_FUNCTION(int32_t, fd_prestat_get, (int32_t fd, int32_t result))
 {
 	WASI_CALL(c);
 	wasi_desc *d;
@@ -1890,7 +1895,7 @@ int32_t wasi_snapshot_preview1_fd_prestat_get(int32_t fd, int32_t result)
 	return WASI_OK;
 }
 
-int32_t wasi_snapshot_preview1_fd_prestat_dir_name(int32_t fd, int32_t buf, int32_t len)
+WASI_FUNCTION(int32_t, fd_prestat_dir_name, (int32_t fd, int32_t buf, int32_t len))
 {
 	WASI_CALL(c);
 	wasi_desc *d;
@@ -1944,7 +1949,7 @@ static size_t wasi_put_entry(int dir, uint8_t *out, size_t room, const uint8_t *
 /* fd_readdir fills the guest's buffer with entries, the last one cut off where the buffer ends; a buffer not full says
  * that the directory has ended. Cookies are the kernel's own positions, so they stay good while entries come and go, and no list is
  * kept here. */
-int32_t wasi_snapshot_preview1_fd_readdir(int32_t fd, int32_t buf, int32_t len, int64_t cookie, int32_t result)
+WASI_FUNCTION(int32_t, fd_readdir, (int32_t fd, int32_t buf, int32_t len, int64_t cookie, int32_t result))
 {
 	WASI_CALL(c);
 	wasi_desc *d;
@@ -1990,8 +1995,8 @@ int32_t wasi_snapshot_preview1_fd_readdir(int32_t fd, int32_t buf, int32_t len, 
 
 /* ---- The functions: paths ---- */
 
-int32_t wasi_snapshot_preview1_path_open(int32_t fd, int32_t lookup, int32_t path, int32_t len, int32_t oflags,
-	int64_t base, int64_t inheriting, int32_t fdflags, int32_t result)
+WASI_FUNCTION(int32_t, path_open, (int32_t fd, int32_t lookup, int32_t path, int32_t len, int32_t oflags,
+	int64_t base, int64_t inheriting, int32_t fdflags, int32_t result))
 {
 	WASI_CALL(c);
 	wasi_desc *d;
@@ -2026,7 +2031,7 @@ int32_t wasi_snapshot_preview1_path_open(int32_t fd, int32_t lookup, int32_t pat
 	return WASI_OK;
 }
 
-int32_t wasi_snapshot_preview1_path_create_directory(int32_t fd, int32_t path, int32_t len)
+WASI_FUNCTION(int32_t, path_create_directory, (int32_t fd, int32_t path, int32_t len))
 {
 	WASI_CALL(c);
 	wasi_place p;
@@ -2038,7 +2043,7 @@ int32_t wasi_snapshot_preview1_path_create_directory(int32_t fd, int32_t path, i
 	return e;
 }
 
-int32_t wasi_snapshot_preview1_path_remove_directory(int32_t fd, int32_t path, int32_t len)
+WASI_FUNCTION(int32_t, path_remove_directory, (int32_t fd, int32_t path, int32_t len))
 {
 	WASI_CALL(c);
 	wasi_place p;
@@ -2053,7 +2058,7 @@ int32_t wasi_snapshot_preview1_path_remove_directory(int32_t fd, int32_t path, i
 	return e;
 }
 
-int32_t wasi_snapshot_preview1_path_unlink_file(int32_t fd, int32_t path, int32_t len)
+WASI_FUNCTION(int32_t, path_unlink_file, (int32_t fd, int32_t path, int32_t len))
 {
 	WASI_CALL(c);
 	wasi_place p;
@@ -2071,7 +2076,7 @@ int32_t wasi_snapshot_preview1_path_unlink_file(int32_t fd, int32_t path, int32_
 	return wasi_errno(r);
 }
 
-int32_t wasi_snapshot_preview1_path_filestat_get(int32_t fd, int32_t lookup, int32_t path, int32_t len, int32_t result)
+WASI_FUNCTION(int32_t, path_filestat_get, (int32_t fd, int32_t lookup, int32_t path, int32_t len, int32_t result))
 {
 	WASI_CALL(c);
 	wasi_desc *d;
@@ -2101,8 +2106,8 @@ int32_t wasi_snapshot_preview1_path_filestat_get(int32_t fd, int32_t lookup, int
 	return e;
 }
 
-int32_t wasi_snapshot_preview1_path_filestat_set_times(int32_t fd, int32_t lookup, int32_t path, int32_t len,
-	int64_t atim, int64_t mtim, int32_t flags)
+WASI_FUNCTION(int32_t, path_filestat_set_times, (int32_t fd, int32_t lookup, int32_t path, int32_t len,
+	int64_t atim, int64_t mtim, int32_t flags))
 {
 	WASI_CALL(c);
 	wasi_desc *d;
@@ -2140,8 +2145,8 @@ static int32_t wasi_two_places(const wasi_call *c, const int32_t from[3], const 
 	return e;
 }
 
-int32_t wasi_snapshot_preview1_path_link(int32_t from_fd, int32_t lookup, int32_t from, int32_t from_len, int32_t to_fd, int32_t to,
-	int32_t to_len)
+WASI_FUNCTION(int32_t, path_link, (int32_t from_fd, int32_t lookup, int32_t from, int32_t from_len, int32_t to_fd, int32_t to,
+	int32_t to_len))
 {
 	WASI_CALL(c);
 	const int32_t source[3] = {from_fd, from, from_len}, target[3] = {to_fd, to, to_len};
@@ -2165,7 +2170,7 @@ int32_t wasi_snapshot_preview1_path_link(int32_t from_fd, int32_t lookup, int32_
 	return wasi_errno(r);
 }
 
-int32_t wasi_snapshot_preview1_path_rename(int32_t from_fd, int32_t from, int32_t from_len, int32_t to_fd, int32_t to, int32_t to_len)
+WASI_FUNCTION(int32_t, path_rename, (int32_t from_fd, int32_t from, int32_t from_len, int32_t to_fd, int32_t to, int32_t to_len))
 {
 	WASI_CALL(c);
 	const int32_t source[3] = {from_fd, from, from_len}, target[3] = {to_fd, to, to_len};
@@ -2186,7 +2191,7 @@ int32_t wasi_snapshot_preview1_path_rename(int32_t from_fd, int32_t from, int32_
 }
 
 /* path_symlink refuses absolute targets: no guest could follow them, but a program of the host might. */
-int32_t wasi_snapshot_preview1_path_symlink(int32_t target, int32_t target_len, int32_t fd, int32_t path, int32_t len)
+WASI_FUNCTION(int32_t, path_symlink, (int32_t target, int32_t target_len, int32_t fd, int32_t path, int32_t len))
 {
 	WASI_CALL(c);
 	wasi_desc *d;
@@ -2208,7 +2213,7 @@ int32_t wasi_snapshot_preview1_path_symlink(int32_t target, int32_t target_len, 
 	return wasi_errno(r);
 }
 
-int32_t wasi_snapshot_preview1_path_readlink(int32_t fd, int32_t path, int32_t len, int32_t buf, int32_t buf_len, int32_t result)
+WASI_FUNCTION(int32_t, path_readlink, (int32_t fd, int32_t path, int32_t len, int32_t buf, int32_t buf_len, int32_t result))
 {
 	WASI_CALL(c);
 	wasi_desc *d;
@@ -2362,7 +2367,7 @@ static int32_t wasi_poll_all(wasi_poller *w, uint8_t *out, uint8_t *count)
 	return WASI_OK;
 }
 
-int32_t wasi_snapshot_preview1_poll_oneoff(int32_t in, int32_t out, int32_t count, int32_t result)
+WASI_FUNCTION(int32_t, poll_oneoff, (int32_t in, int32_t out, int32_t count, int32_t result))
 {
 	WASI_CALL(c);
 	enum { few = 16 };
@@ -2399,7 +2404,7 @@ int32_t wasi_snapshot_preview1_poll_oneoff(int32_t in, int32_t out, int32_t coun
 
 /* ---- The functions: sockets ---- */
 
-int32_t wasi_snapshot_preview1_sock_accept(int32_t fd, int32_t flags, int32_t result)
+WASI_FUNCTION(int32_t, sock_accept, (int32_t fd, int32_t flags, int32_t result))
 {
 	WASI_CALL(c);
 	wasi_desc *d;
@@ -2453,7 +2458,7 @@ static WASI_SHARED int64_t wasi_message_waiting(int call, const wasi_desc *d, wa
 	}
 }
 
-int32_t wasi_snapshot_preview1_sock_recv(int32_t fd, int32_t iovs, int32_t n, int32_t riflags, int32_t result, int32_t roflags)
+WASI_FUNCTION(int32_t, sock_recv, (int32_t fd, int32_t iovs, int32_t n, int32_t riflags, int32_t result, int32_t roflags))
 {
 	WASI_CALL(c);
 	enum { peek = 1, waitall = 2, truncated = 1 };
@@ -2479,7 +2484,7 @@ int32_t wasi_snapshot_preview1_sock_recv(int32_t fd, int32_t iovs, int32_t n, in
 	return WASI_OK;
 }
 
-int32_t wasi_snapshot_preview1_sock_send(int32_t fd, int32_t iovs, int32_t n, int32_t siflags, int32_t result)
+WASI_FUNCTION(int32_t, sock_send, (int32_t fd, int32_t iovs, int32_t n, int32_t siflags, int32_t result))
 {
 	WASI_CALL(c);
 	wasi_desc *d;
@@ -2502,7 +2507,7 @@ int32_t wasi_snapshot_preview1_sock_send(int32_t fd, int32_t iovs, int32_t n, in
 	return WASI_OK;
 }
 
-int32_t wasi_snapshot_preview1_sock_shutdown(int32_t fd, int32_t how)
+WASI_FUNCTION(int32_t, sock_shutdown, (int32_t fd, int32_t how))
 {
 	WASI_CALL(c);
 	wasi_desc *d;

@@ -4,10 +4,10 @@
 
 #include <stdio.h>
 
-#define OBJECT(n) extern const waot_object mod##n##__object;
+#define OBJECT(n) extern const waot_object mod##n##_object __asm__("mod" #n ".object");
 #include "objects.h"
 #undef OBJECT
-#define OBJECT(n) &mod##n##__object,
+#define OBJECT(n) &mod##n##_object,
 
 static const waot_object *const objects[] = {
 #include "objects.h"

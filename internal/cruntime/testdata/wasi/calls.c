@@ -31,14 +31,14 @@ typedef int32_t function(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint6
 	row(path_unlink_file) row(poll_oneoff) row(proc_exit) row(proc_raise) row(random_get) row(sched_yield) row(sock_accept) \
 	row(sock_recv) row(sock_send) row(sock_shutdown)
 
-#define DECLARE(name) function prog_c_##name;
+#define DECLARE(name) function prog_c_##name __asm__("prog..c_" #name);
 #define NUMBER(name) number_##name,
 #define POINTER(name) prog_c_##name,
 FUNCTIONS(DECLARE)
 enum { FUNCTIONS(NUMBER) num_functions };
 static function *const functions[] = {FUNCTIONS(POINTER)};
 
-extern const waot_object prog__object;
+extern const waot_object prog_object __asm__("prog.object");
 
 struct call { int number; uint64_t arg[9]; int64_t result; };
 
@@ -108,7 +108,7 @@ int main(int argc, char **argv)
 	argv[argc - 2] = NULL;
 	options(argc - 2, argv, &config);
 	int fds = count_fds();
-	waot_instance *inst = instantiate(&prog__object);
+	waot_instance *inst = instantiate(&prog_object);
 	int r = waot_wasi_open(inst, &config);
 	if (r < 0) {
 		fprintf(stderr, "waot_wasi_open: %s\n", strerror(-r));

@@ -13,8 +13,8 @@
 #include "waot_runtime.h"
 #include "options.h"
 
-extern const waot_object prog__object;
-void prog_start(void) __asm__("prog_Z5fstart");
+extern const waot_object prog_object __asm__("prog.object");
+void prog_start(void) __asm__("prog.._start");
 
 static void start(void *arg)
 {
@@ -26,7 +26,7 @@ int main(int argc, char **argv)
 {
 	waot_wasi_config config;
 	options(argc, argv, &config);
-	waot_instance *inst = instantiate(&prog__object);
+	waot_instance *inst = instantiate(&prog_object);
 	int r = waot_wasi_open(inst, &config);
 	if (r < 0) {
 		fprintf(stderr, "waot_wasi_open: %s\n", strerror(-r));

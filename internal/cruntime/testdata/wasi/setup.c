@@ -15,15 +15,24 @@
 
 #include "waot_runtime.h"
 
-extern const waot_object prog__object;
-int32_t prog_c_args_sizes_get(int32_t, int32_t), prog_c_clock_time_get(int32_t, int64_t, int32_t), prog_c_random_get(int32_t, int32_t);
-int32_t prog_c_fd_write(int32_t, int32_t, int32_t, int32_t), prog_c_fd_read(int32_t, int32_t, int32_t, int32_t);
-int32_t prog_c_fd_prestat_get(int32_t, int32_t), prog_c_fd_close(int32_t), prog_c_fd_fdstat_get(int32_t, int32_t);
-int32_t prog_c_fd_fdstat_set_flags(int32_t, int32_t), prog_c_poll_oneoff(int32_t, int32_t, int32_t, int32_t);
-int32_t prog_c_path_open(int32_t, int32_t, int32_t, int32_t, int32_t, int64_t, int64_t, int32_t, int32_t);
-int32_t prog_c_fd_filestat_get(int32_t, int32_t), prog_c_fd_filestat_set_times(int32_t, int64_t, int64_t, int32_t);
-int32_t prog_c_path_filestat_set_times(int32_t, int32_t, int32_t, int32_t, int64_t, int64_t, int32_t);
-int32_t prog_c_sock_accept(int32_t, int32_t, int32_t), prog_c_fd_readdir(int32_t, int32_t, int32_t, int64_t, int32_t);
+extern const waot_object prog_object __asm__("prog.object");
+#define WASI_CALL(name, ...) int32_t prog_c_##name(__VA_ARGS__) __asm__("prog..c_" #name)
+WASI_CALL(args_sizes_get, int32_t, int32_t);
+WASI_CALL(clock_time_get, int32_t, int64_t, int32_t);
+WASI_CALL(random_get, int32_t, int32_t);
+WASI_CALL(fd_write, int32_t, int32_t, int32_t, int32_t);
+WASI_CALL(fd_read, int32_t, int32_t, int32_t, int32_t);
+WASI_CALL(fd_prestat_get, int32_t, int32_t);
+WASI_CALL(fd_close, int32_t);
+WASI_CALL(fd_fdstat_get, int32_t, int32_t);
+WASI_CALL(fd_fdstat_set_flags, int32_t, int32_t);
+WASI_CALL(poll_oneoff, int32_t, int32_t, int32_t, int32_t);
+WASI_CALL(path_open, int32_t, int32_t, int32_t, int32_t, int32_t, int64_t, int64_t, int32_t, int32_t);
+WASI_CALL(fd_filestat_get, int32_t, int32_t);
+WASI_CALL(fd_filestat_set_times, int32_t, int64_t, int64_t, int32_t);
+WASI_CALL(path_filestat_set_times, int32_t, int32_t, int32_t, int32_t, int64_t, int64_t, int32_t);
+WASI_CALL(sock_accept, int32_t, int32_t, int32_t);
+WASI_CALL(fd_readdir, int32_t, int32_t, int32_t, int64_t, int32_t);
 
 #define CHECK(x) \
 	do { \
@@ -138,7 +147,7 @@ int main(int argc, char **argv)
 {
 	CHECK(argc == 2);
 	waot_trap trap;
-	inst = waot_instance_of(&prog__object);
+	inst = waot_instance_of(&prog_object);
 	CHECK(inst && waot_instance_init(inst, NULL, NULL, &trap) == 0);
 	memory = waot_memory_base(inst, 0);
 	int fds = count_fds();
