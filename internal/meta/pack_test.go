@@ -21,7 +21,7 @@ func manySites() (*Module, Sizes) {
 	f := &m.Funcs[len(m.Funcs)-1]
 	f.Size = 1 << 20
 	r := rand.New(rand.NewPCG(1, 2))
-	for i := range uint32(5000) {
+	for i := range uint32(20000) {
 		src := 100 + 7*i + r.Uint32N(20)
 		if i%5 == 0 {
 			src = 1<<31 | i%uint32(len(m.Inlined))
