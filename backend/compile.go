@@ -34,6 +34,8 @@ type Options struct {
 	Verify bool
 	// Trace receives dumps; nil for none.
 	Trace *Trace
+	// Ended, if not nil, is called after each stage.
+	Ended func(stage string)
 }
 
 // Trace is a set of callbacks, each of which may be nil.
@@ -109,16 +111,17 @@ func (c *Compiler) Compile(f *clif.Func) (code *Code, err error) {
 			err = &Error{Func: name, Stage: c.stage, Err: err}
 		}
 	}()
-	c.stage = "order"
+	c.stage = ""
+	c.begin("order")
 	c.order.Compute(f)
-	c.stage = "lower"
+	c.begin("lower")
 	c.lower.control = c.Control
 	c.lower.Run(f, &c.order, &c.vc)
 	c.vc.safepoints(c.target, c.lower.Layout)
 	if err := c.verify(f); err != nil {
 		return nil, err
 	}
-	c.stage = "regalloc"
+	c.begin("regalloc")
 	c.out.Reset()
 	if err := c.opt.Allocator.Run(&c.vc.In, &c.target.Env, &c.out); err != nil {
 		if errors.Is(err, regalloc.ErrTooLarge) {
@@ -130,7 +133,7 @@ func (c *Compiler) Compile(f *clif.Func) (code *Code, err error) {
 		t.Allocated(f, c.dump(true))
 	}
 	if !c.opt.SkipChecker {
-		c.stage = "check"
+		c.begin("check")
 		if err := c.check.Check(&c.vc.In, &c.target.Env, &c.out, checker.Options{Fixpoint: c.opt.Fixpoint}); err != nil {
 			return nil, err
 		}
@@ -138,19 +141,29 @@ func (c *Compiler) Compile(f *clif.Func) (code *Code, err error) {
 			return nil, err
 		}
 	}
-	c.stage = "emit"
+	c.begin("emit")
 	e := &c.emit
 	e.VC, e.Out = &c.vc, &c.out
 	e.Frame = layoutFrame(c.target, &c.vc, &c.out)
 	e.Addressed = f.Index == c.mod.InitFunc() || c.mod.Funcs[f.Index].Addressed
 	code, err = e.run()
-	if err == nil {
-		code.Inlined = f.Inlined
+	if err != nil {
+		return nil, err
 	}
-	if t := c.opt.Trace; t != nil && t.Code != nil && err == nil {
+	code.Inlined = f.Inlined
+	c.begin("")
+	if t := c.opt.Trace; t != nil && t.Code != nil {
 		t.Code(f, code)
 	}
-	return code, err
+	return code, nil
+}
+
+// begin ends a stage and begins the next one; there is none before the first and behind the last.
+func (c *Compiler) begin(stage string) {
+	if c.opt.Ended != nil && c.stage != "" {
+		c.opt.Ended(c.stage)
+	}
+	c.stage = stage
 }
 
 // recovered turns a panic into an error.

@@ -6,13 +6,13 @@ import (
 	"io"
 	"runtime"
 	"slices"
-	"time"
 
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/instance"
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/cost"
 	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/objfile"
@@ -69,6 +69,8 @@ type Options struct {
 	// Control, if not nil, says which rewrites of the mid-end and of lowering happen in function i, for debugging;
 	// nil stands for all. It is called by all workers.
 	Control func(i clif.FuncIndex) *opt.Control
+	// Costs, if not nil, measures where processor time and memory go. The goroutine that compiles must have started it.
+	Costs *cost.Meter
 	// AfterPass, if not nil, is called after translation (with an empty name) and
 	// after each pass of the mid-end, by all workers.
 	AfterPass func(pass string, f *clif.Func)
@@ -133,8 +135,6 @@ type Stats struct {
 	// of its declarations; three times the code of all functions with its relocations, traps, calls and stack maps; and the
 	// tables of the largest function, of which each further worker has its own. It depends on the module only.
 	Memory int64
-	// Time spent in the stages, summed over the workers.
-	Translate, Optimize, Backend time.Duration
 }
 
 // Result is a compiled module.
@@ -225,6 +225,7 @@ func (o *Options) module(wasm []byte) (*Result, error) {
 		target.callReach = o.callReach
 	}
 	d := &driver{account: account{module: int64(len(wasm))}, opt: *o, target: target, wm: wm, cm: translate.ModuleUntil(wm, wm.DecodeNamesUntil(o.stop), o.stop)}
+	o.Costs.Ended("decode")
 	r, err := d.module()
 	if err != nil {
 		return nil, validate.ReasonUntil(wasm, err, o.stop)

@@ -220,12 +220,15 @@ func (w *worker) keepBody(i uint32) *inline.Body {
 		w.d.account.bodies.Add(body.Bytes())
 		w.d.inlining.keep(i, body)
 	}
+	w.costs.Ended(inline.Pass)
 	return body
 }
 
 // inlineCalls inlines in w.f, and reports whether it has.
 func (w *worker) inlineCalls(bodies inline.Bodies) (changed bool, err error) {
-	if changed = w.inline.Run(&w.f, bodies); changed {
+	changed = w.inline.Run(&w.f, bodies)
+	w.costs.Ended(inline.Pass)
+	if changed {
 		err = w.after(inline.Pass)
 	}
 	return changed, err

@@ -53,17 +53,13 @@ func (d *driver) link() (*Result, error) {
 	l.o.Symbols = append(l.o.Symbols, l.adapters.symbols...)
 	l.addRecord()
 	l.finish()
+	d.opt.Costs.Ended("link")
 	l.o.Stop = nil // the object outlives the compilation
 	r := &Result{Object: l.o, Meta: l.m}
 	r.Stats = Stats{Funcs: len(d.order), Text: len(l.text), Rodata: len(l.rodata),
 		Data: len(l.data), Types: len(d.layout.TypeSlots()), Memory: int64(d.account.memory())}
 	if d.wm != nil {
 		r.Stats.WasmBytes = len(d.wm.Bytes)
-	}
-	for _, w := range d.workers {
-		r.Stats.Translate += w.translate
-		r.Stats.Optimize += w.optimize
-		r.Stats.Backend += w.backend
 	}
 	return r, nil
 }

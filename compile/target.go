@@ -174,7 +174,7 @@ func x64Machine(cpu string) (*machine, error) {
 func NewAllocator() backend.Allocator { return linear.New() }
 
 // newGenerator returns the back end for one worker, whose mid-end has the Control of each function.
-func (d *driver) newGenerator(mid *opt.Optimizer) generate {
+func (d *driver) newGenerator(w *worker) generate {
 	if d.opt.generator != nil {
 		return d.opt.generator(d.cm, d.layout)
 	}
@@ -182,12 +182,16 @@ func (d *driver) newGenerator(mid *opt.Optimizer) generate {
 	if newAllocator == nil {
 		newAllocator = NewAllocator
 	}
+	var ended func(string)
+	if w.costs != nil {
+		ended = w.costs.Ended
+	}
 	c := backend.New(d.target.target, d.layout, d.cm, backend.Options{
 		Allocator: newAllocator(), SkipChecker: d.opt.SkipChecker, Fixpoint: d.opt.Fixpoint, NoSpectre: d.opt.NoSpectre,
-		Verify: d.opt.Verify, Trace: d.opt.Trace,
+		Verify: d.opt.Verify, Trace: d.opt.Trace, Ended: ended,
 	})
 	return func(f *clif.Func) (*backend.Code, error) {
-		c.Control = mid.Control
+		c.Control = w.opt.Control
 		return c.Compile(f)
 	}
 }

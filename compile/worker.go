@@ -1,13 +1,13 @@
 package compile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/instance"
@@ -16,6 +16,7 @@ import (
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/clif/verify"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/cost"
 	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/machbuffer"
 	"github.com/waot-project/waot/regalloc"
@@ -88,9 +89,13 @@ func (d *driver) run() error {
 		d.inlining = newInlining(d.wm, d.opt.EagerInlining, d.opt.stop)
 	}
 	d.sort()
+	d.opt.Costs.Ended("plan")
 	d.work(d.order)
 	if d.inlining != nil {
 		d.drop()
+	}
+	for _, w := range d.workers {
+		d.opt.Costs.Add(w.costs)
 	}
 	if d.opt.stop.IsSet() {
 		return stop.Stopped{}
@@ -105,7 +110,7 @@ func (d *driver) work(todo []uint32) {
 	var wg sync.WaitGroup
 	for n := range max(1, min(d.opt.Jobs, len(todo))) {
 		if n == len(d.workers) {
-			d.workers = append(d.workers, &worker{d: d})
+			d.workers = append(d.workers, &worker{d: d, costs: d.opt.Costs.Another()})
 		}
 		wg.Go(d.workers[n].loop)
 	}
@@ -190,7 +195,7 @@ type worker struct {
 	unwind  store[abi.CFIChange]
 	places  placeTable
 
-	translate, optimize, backend time.Duration
+	costs *cost.Meter // nil if nothing is measured
 }
 
 // reset creates all state anew, at the start and after a panic.
@@ -202,13 +207,15 @@ func (w *worker) reset() {
 		w.tr.Options = d.opt.translation(d.target)
 	}
 	w.inline, w.opt, w.verifier = inline.Inliner{}, opt.Optimizer{}, verify.Verifier{}
-	if d.opt.Verify || d.opt.AfterPass != nil {
+	if d.opt.Verify || d.opt.AfterPass != nil || w.costs != nil {
 		w.opt.After = func(p *opt.Pass, f *clif.Func) error { return w.after(p.Name) }
 	}
 	w.gen, w.ready = nil, true
 }
 
 func (w *worker) loop() {
+	w.costs.Start()
+	defer w.costs.Stop()
 	if !w.ready {
 		w.reset()
 	}
@@ -227,6 +234,7 @@ func (w *worker) loop() {
 			continue
 		}
 		err := w.guarded(i)
+		w.costs.Func(i)
 		w.d.inlining.finish(i)
 		if errors.Is(err, stop.Stopped{}) {
 			return
@@ -284,7 +292,6 @@ func (w *worker) guarded(i uint32) (err error) {
 }
 
 func (w *worker) function(i uint32) error {
-	start := time.Now()
 	w.stage = "translate"
 	w.f.Stop = w.d.opt.stop
 	if err := w.produce(clif.FuncIndex(i)); err != nil {
@@ -297,8 +304,6 @@ func (w *worker) function(i uint32) error {
 		return err
 	}
 	w.stage = "opt"
-	optimize := time.Now()
-	w.translate += optimize.Sub(start)
 	if control := w.d.opt.Control; control != nil {
 		w.opt.Control = control(clif.FuncIndex(i))
 	}
@@ -307,13 +312,11 @@ func (w *worker) function(i uint32) error {
 		return err
 	}
 	w.stage = "backend"
-	generate := time.Now()
-	w.optimize += generate.Sub(optimize)
 	if idle {
 		return nil
 	}
 	if w.gen == nil {
-		w.gen = w.d.newGenerator(&w.opt)
+		w.gen = w.d.newGenerator(w)
 	}
 	code, err := w.gen(&w.f)
 	if err != nil {
@@ -324,7 +327,7 @@ func (w *worker) function(i uint32) error {
 		return nil
 	}
 	w.keep(i, code)
-	w.backend += time.Since(generate)
+	w.costs.Ended("keep")
 	return nil
 }
 
@@ -367,8 +370,9 @@ func (w *worker) produce(i clif.FuncIndex) error {
 	return w.tr.Func(&w.f, uint32(i))
 }
 
-// after verifies and shows the function after the named pass.
+// after verifies and shows the function after the named pass, which is empty for translation.
 func (w *worker) after(pass string) error {
+	w.costs.Ended(cmp.Or(pass, "translate"))
 	if w.d.opt.AfterPass != nil {
 		w.d.opt.AfterPass(pass, &w.f)
 	}
@@ -379,6 +383,7 @@ func (w *worker) after(pass string) error {
 		w.stage = "verify"
 		return err
 	}
+	w.costs.Ended("verify")
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/internal/cheader"
+	"github.com/waot-project/waot/internal/cost"
 	"github.com/waot-project/waot/internal/program"
 	"github.com/waot-project/waot/objfile"
 )
@@ -30,6 +31,8 @@ type buildResult struct {
 	CompileNS   int64  `json:"compile_ns"`
 	// Key is the number of the key that has signed the object.
 	Key string `json:"key,omitempty"`
+	// Time is there with --time.
+	Time *costReport `json:"time,omitempty"`
 }
 
 // targetFlag returns the flag of commands that may compile for another machine.
@@ -72,6 +75,7 @@ Examples:
   waot build app.wasm -o app.img
   waot build app.wasm -o app.o --sign key.pem
   waot build app.wasm -o app.o --json
+  waot build app.wasm -o app.o --time
   waot build app.wasm -o app --dir .::/ --inherit-env
 
 Keys for --sign are PEM files as openssl makes them:
@@ -84,6 +88,7 @@ Keys for --sign are PEM files as openssl makes them:
 			&cli.StringFlag{Name: "name", Aliases: []string{"prefix"}, Usage: "prefix of the object's symbols (default: the file's name)"},
 			&cli.StringFlag{Name: "header", Usage: "write a C header for the object, too, to `FILE.h`"},
 			timeoutFlag("give up after `TIME`, such as 1.5s or 2m"),
+			&cli.BoolFlag{Name: "time", Usage: "say where processor time and memory went, by stage and for the ten dearest functions; with one worker, unless --jobs is given"},
 			jsonFlag(),
 		}, append(grantFlags(), compileFlags()...)...),
 		Action: buildAction,
@@ -128,10 +133,14 @@ func buildAction(c *cli.Context) error {
 	ctx, cancel := runContext(c)
 	defer cancel()
 	opt.ctx = ctx
+	opt.measure(c)
+	opt.costs.Start()
+	defer opt.costs.Stop()
 	src, err := readSource(c, file)
 	if err != nil {
 		return err
 	}
+	opt.costs.Ended("read")
 	p := startProgress(c.App.ErrWriter, "compiling "+filepath.Base(file))
 	opt.progress = p.set
 	start := time.Now()
@@ -151,6 +160,7 @@ func buildAction(c *cli.Context) error {
 	if err == nil && key != nil {
 		object, err = key.Sign(object)
 	}
+	opt.costs.Ended("file")
 	took := time.Since(start)
 	p.finish()
 	var header []byte
@@ -172,12 +182,19 @@ func buildAction(c *cli.Context) error {
 		r.Key = key.ID()
 		signed = ", signed with key " + r.Key
 	}
+	if opt.costs != nil {
+		opt.costs.Ended("write")
+		r.Time = reportCosts(opt.costs, art.result.Meta)
+	}
 	if c.Bool("json") {
 		writeJSON(c.App.Writer, r)
 		return nil
 	}
 	printf(c, "%s: %d functions, %d bytes of code, %s of %d bytes, compiled in %s%s\n",
 		out, r.Functions, r.CodeBytes, kind, r.ObjectBytes, took.Round(time.Millisecond), signed)
+	if r.Time != nil {
+		r.Time.print(c.App.Writer)
+	}
 	return nil
 }
 
@@ -222,6 +239,16 @@ type options struct {
 	progress      func(done, total int)
 	limits        compile.Limits
 	ctx           context.Context // nil for one that never ends
+	costs         *cost.Meter     // nil if nothing is measured
+}
+
+// measure reads --time. Bytes are counted for one worker.
+func (o *options) measure(c *cli.Context) {
+	if !c.Bool("time") {
+		return
+	}
+	o.jobs = max(1, o.jobs)
+	o.costs = cost.New(o.jobs == 1)
 }
 
 // readOptions reads compileFlags, and the target where there is one.

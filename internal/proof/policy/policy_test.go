@@ -71,6 +71,7 @@ func sourceFiles(t *testing.T) []file {
 // change it to make a build pass.
 const deps = `
 internal/abi:
+internal/cost:
 internal/proof/cputime:
 internal/proof/testenv:
 internal/proof/figures:
@@ -111,7 +112,7 @@ backend/isa/x64/asm: backend
 backend/isa/x64: backend/isa/x64/asm
 backend/isa/a64/asm: backend
 backend/isa/a64: backend/isa/a64/asm
-compile: wasmfront/translate clif/inline clif/opt clif/verify backend/isa/x64 backend/isa/a64 regalloc/linear objfile internal/meta
+compile: wasmfront/translate clif/inline clif/opt clif/verify backend/isa/x64 backend/isa/a64 regalloc/linear objfile internal/meta internal/cost
 internal/image: internal/meta internal/reloc
 internal/link: internal/image objfile
 internal/cruntime/mkblob: objfile

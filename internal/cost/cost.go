@@ -1,0 +1,194 @@
+// Package cost measures where the processor time and the memory of a compilation go.
+//
+// Place in the pipeline: beside it; package compile tells a Meter what has ended, and the command prints what it has.
+//
+// Input: the names of stages, each when it has ended; numbers of functions.
+// Output: the processor time of the thread and the bytes allocated, by stage, and for the functions that took longest.
+//
+// Without a Meter nothing is measured, and no clock is read: its methods do nothing if it is nil.
+//
+// This package is not part of the stable API and may change in any release.
+package cost
+
+import (
+	"cmp"
+	"runtime"
+	"runtime/metrics"
+	"slices"
+	"time"
+)
+
+// Dearest is how many functions a Meter remembers.
+const Dearest = 10
+
+// Use is what something has taken.
+type Use struct {
+	// CPU is the time of the thread, in its own code and the kernel's. What the collector does in other threads is not in it.
+	CPU time.Duration
+	// Allocated is the bytes of the heap that were asked for, 0 if they are not counted.
+	Allocated int64
+}
+
+func (u *Use) add(v Use) {
+	u.CPU += v.CPU
+	u.Allocated += v.Allocated
+}
+
+// Stage is what a stage has taken.
+type Stage struct {
+	Name string
+	Use
+}
+
+// Func is what a function has taken, and each of its stages.
+type Func struct {
+	Index uint32
+	Use
+	Stages []Stage
+}
+
+// Meter measures one goroutine.
+type Meter struct {
+	memory  bool
+	sample  []metrics.Sample
+	last    Use     // the readings at the end of the last stage
+	stages  []Stage // in the order in which they first ended
+	fn      []Stage // the same of the function at hand
+	dearest []Func  // at most Dearest, the dearest first
+	// measuring is what measuring has taken, which no stage is charged with.
+	measuring time.Duration
+}
+
+// New returns a Meter for a goroutine. Bytes are counted only with memory: the count is the process's, so it says something only
+// if one goroutine works at a time.
+func New(memory bool) *Meter {
+	return &Meter{memory: memory, sample: []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}}
+}
+
+// Another returns a Meter for another goroutine, nil if m is.
+func (m *Meter) Another() *Meter {
+	if m == nil {
+		return nil
+	}
+	return New(m.memory)
+}
+
+// Start ties the goroutine to its thread, whose clock is read, and begins the first stage. Stop must be called.
+func (m *Meter) Start() {
+	if m == nil {
+		return
+	}
+	runtime.LockOSThread()
+	m.last = Use{threadTime(), m.allocated()}
+}
+
+// Stop ends what Start began.
+func (m *Meter) Stop() {
+	if m != nil {
+		runtime.UnlockOSThread()
+	}
+}
+
+// Ended charges all that was used since the last stage ended to the named one.
+func (m *Meter) Ended(stage string) {
+	if m != nil {
+		m.ended(stage)
+	}
+}
+
+func (m *Meter) ended(stage string) {
+	now := threadTime()
+	u := Use{now - m.last.CPU, m.allocated() - m.last.Allocated}
+	m.last.Allocated += u.Allocated
+	find(&m.stages, stage).add(u)
+	find(&m.fn, stage).add(u)
+	m.last.CPU = threadTime()
+	m.measuring += m.last.CPU - now
+}
+
+// find returns the use of the named stage, which it adds if it is not there.
+func find(stages *[]Stage, name string) *Use {
+	for i := range *stages {
+		if (*stages)[i].Name == name {
+			return &(*stages)[i].Use
+		}
+	}
+	*stages = append(*stages, Stage{Name: name})
+	return &(*stages)[len(*stages)-1].Use
+}
+
+// allocated returns the bytes that the process has allocated so far.
+func (m *Meter) allocated() int64 {
+	if !m.memory {
+		return 0
+	}
+	metrics.Read(m.sample)
+	return int64(m.sample[0].Value.Uint64())
+}
+
+// Func says that the stages since the last call were those of function i.
+func (m *Meter) Func(i uint32) {
+	if m == nil {
+		return
+	}
+	f := Func{Index: i}
+	for _, s := range m.fn {
+		f.add(s.Use)
+	}
+	m.insert(f, m.fn)
+	m.fn = m.fn[:0]
+}
+
+// insert remembers a function, or what more one has taken that is remembered, if it is among the dearest.
+func (m *Meter) insert(f Func, stages []Stage) {
+	if k := slices.IndexFunc(m.dearest, func(g Func) bool { return g.Index == f.Index }); k >= 0 {
+		old := m.dearest[k]
+		m.dearest = slices.Delete(m.dearest, k, k+1)
+		for _, s := range stages {
+			find(&old.Stages, s.Name).add(s.Use)
+		}
+		f.add(old.Use)
+		stages = old.Stages
+	}
+	k, _ := slices.BinarySearchFunc(m.dearest, f, func(a, b Func) int { return cmp.Compare(b.CPU, a.CPU) })
+	if k == Dearest {
+		return
+	}
+	f.Stages = slices.Clone(stages)
+	m.dearest = slices.Insert(m.dearest, k, f)
+	m.dearest = m.dearest[:min(len(m.dearest), Dearest)]
+}
+
+// Add adds what another Meter has measured, which must not be in use.
+func (m *Meter) Add(other *Meter) {
+	if m == nil {
+		return
+	}
+	for _, s := range other.stages {
+		find(&m.stages, s.Name).add(s.Use)
+	}
+	for _, f := range other.dearest {
+		m.insert(f, f.Stages)
+	}
+	m.measuring += other.measuring
+	m.fn, m.last.Allocated = m.fn[:0], m.allocated() // what others have allocated is charged already
+}
+
+// Memory reports whether bytes are counted.
+func (m *Meter) Memory() bool { return m.memory }
+
+// Measuring returns the processor time that measuring has taken.
+func (m *Meter) Measuring() time.Duration { return m.measuring }
+
+// Stages returns what each stage has taken, in the order in which they first ended.
+func (m *Meter) Stages() []Stage { return m.stages }
+
+// Dearest returns the functions that took the most time, the dearest first.
+func (m *Meter) Dearest() []Func { return m.dearest }
+
+// Process is what a process has taken so far.
+type Process struct {
+	CPU        time.Duration // of all threads, in its own code and the kernel's
+	Peak       int64         // memory, in bytes
+	PageFaults int64
+}
