@@ -155,7 +155,7 @@ func TestLayoutA64(t *testing.T) {
 		t.Errorf("%+v", rel)
 	}
 	// DW_CFA_advance_loc 2, def_cfa_offset 16, offset x29 2, offset x30 1; advance_loc 1, def_cfa_register x29.
-	if eh := r.Object.Sections[secEHFrame]; bytes.Count(eh.Data, []byte("\x00\x42\x0e\x10\x9d\x02\x9e\x01\x41\x0d\x1d")) != len(at) {
+	if eh := r.Object.Sections[secEHFrame]; bytes.Count(eh.Data, []byte("\x42\x0e\x10\x9d\x02\x9e\x01\x41\x0d\x1d")) != len(at) {
 		t.Errorf("% x", eh.Data)
 	}
 	for name, rel := range map[string]machbuffer.Reloc{

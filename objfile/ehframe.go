@@ -84,16 +84,18 @@ func appendRestores(b []byte, rules []abi.CFIRule) []byte {
 	return b
 }
 
-// frameEncoder encodes the instructions of a frame.
+// frameEncoder encodes the instructions of frames that lie one behind the other.
 type frameEncoder struct {
 	b    []byte
 	info *abi.CFI
 	f    *Frame
-	at   uint32 // where the rules encoded so far begin to hold
+	base uint32 // of f, from the start of the first
+	at   uint32 // where the rules encoded so far begin to hold, from there
 }
 
-// advance encodes that what follows holds from offset to on.
+// advance encodes that what follows holds from offset to of the frame on.
 func (e *frameEncoder) advance(to uint32) {
+	to += e.base
 	n := (to - e.at) / uint32(e.info.CodeAlign)
 	e.at = to
 	switch {
@@ -189,7 +191,47 @@ func appendSLEB(b []byte, x int64) []byte {
 	return append(b, uint8(x)&0x7f)
 }
 
-// EHFrame returns the section .eh_frame of functions of a machine.
+// One entry describes several functions, up to maxTogether: that saves most of what an entry takes, and unwinders read an entry from its
+// beginning. maxGap is how far two of them may lie apart, in bytes.
+const (
+	maxTogether = 16
+	maxGap      = 64
+)
+
+// together returns how many of the frames, which are not empty, can share an entry: what lies between them is not described by another.
+func together(frames []Frame) int {
+	n := 1
+	for n < min(len(frames), maxTogether) {
+		last, next := &frames[n-1], &frames[n]
+		gap := next.Addend - last.Addend - int64(last.Size)
+		if next.Symbol != last.Symbol || gap < 0 || gap > maxGap || next.Addend+int64(next.Size)-frames[0].Addend > math.MaxUint32 {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// group encodes frames that share an entry. Each but the last leaves the rules as they are at the entry of a function.
+func (e *frameEncoder) group(frames []Frame) {
+	for i := range frames {
+		e.f = &frames[i]
+		e.base = uint32(e.f.Addend - frames[0].Addend)
+		if i > 0 && frames[i-1].HasFrame {
+			e.advance(0)
+			e.b = append(e.b, cfaRestoreState)
+		}
+		if !e.f.HasFrame {
+			continue
+		}
+		if i < len(frames)-1 {
+			e.b = append(e.b, cfaRemember)
+		}
+		e.frame()
+	}
+}
+
+// EHFrame returns the section .eh_frame of functions of a machine, which are in order.
 func EHFrame(info *abi.CFI, frames []Frame) Section {
 	s := Section{Name: ".eh_frame", Flags: Alloc, Align: 8}
 	b := make([]byte, 0, 24+32*len(frames))
@@ -198,22 +240,21 @@ func EHFrame(info *abi.CFI, frames []Frame) Section {
 	b = append(b, 0, 0, 0, 0, 1, 'z', 'R', 0, info.CodeAlign, dataAlignSLEB, info.ReturnAddress, 1, dwPCRel4)
 	b = appendRules(b, info.Entry)
 	b = padEntry(b, 0, 8)
-	for i := range frames {
-		f := &frames[i]
+	for len(frames) > 0 {
+		n := together(frames)
+		first, last := &frames[0], &frames[n-1]
 		start := len(b)
 		b = append(b, 0, 0, 0, 0)
 		b = binary.LittleEndian.AppendUint32(b, uint32(start+4)) // back to the CIE at 0
-		s.Relocs = append(s.Relocs, Reloc{Offset: uint64(len(b)), Kind: reloc.PC32, Symbol: f.Symbol, Addend: f.Addend})
+		s.Relocs = append(s.Relocs, Reloc{Offset: uint64(len(b)), Kind: reloc.PC32, Symbol: first.Symbol, Addend: first.Addend})
 		b = append(b, 0, 0, 0, 0)
-		b = binary.LittleEndian.AppendUint32(b, f.Size)
+		b = binary.LittleEndian.AppendUint32(b, uint32(last.Addend-first.Addend)+last.Size)
 		b = append(b, 0) // no augmentation data
-		if f.HasFrame {
-			e := frameEncoder{b: b, info: info, f: f}
-			e.frame()
-			b = e.b
-		}
+		e := frameEncoder{b: b, info: info}
+		e.group(frames[:n])
+		b = e.b
 		align := 4
-		if i == len(frames)-1 {
+		if frames = frames[n:]; len(frames) == 0 {
 			align = 8 // of the section
 		}
 		b = padEntry(b, start, align)

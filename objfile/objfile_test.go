@@ -278,3 +278,48 @@ func TestWriteFileAtomic(t *testing.T) {
 		}
 	}
 }
+
+// TestTogether: functions that lie together share an entry of .eh_frame. What is far away, or of another symbol, does not, and entries do not
+// get too long. Between two functions with frames, the rules return to those of the entry.
+func TestTogether(t *testing.T) {
+	at := func(symbol SymbolIndex, offset int64, frame bool) Frame {
+		return Frame{Symbol: symbol, Addend: offset, Size: 10, HasFrame: frame}
+	}
+	var many []Frame
+	for i := range int64(maxTogether + 1) {
+		many = append(many, at(1, 16*i, true))
+	}
+	for _, x := range []struct {
+		frames                        []Frame
+		entries, remembered, restored int
+	}{
+		{[]Frame{at(1, 0, true)}, 1, 0, 0},
+		{[]Frame{at(1, 0, true), at(1, 16, true)}, 1, 1, 1},
+		{[]Frame{at(1, 0, false), at(1, 16, true), at(1, 32, false), at(1, 48, false), at(1, 64, true)}, 1, 1, 1},
+		{[]Frame{at(1, 0, true), at(2, 16, true)}, 2, 0, 0},
+		{[]Frame{at(1, 0, true), at(1, 10+maxGap, true)}, 1, 1, 1},
+		{[]Frame{at(1, 0, true), at(1, 11+maxGap, true)}, 2, 0, 0},
+		{[]Frame{at(1, 16, true), at(1, 0, true)}, 2, 0, 0},
+		{many, 2, maxTogether - 1, maxTogether - 1},
+	} {
+		s := EHFrame(&testCFI, x.frames)
+		remembered, restored := 0, 0
+		le := binary.LittleEndian
+		for i, r := range s.Relocs {
+			end := len(s.Data)
+			if i+1 < len(s.Relocs) {
+				end = int(s.Relocs[i+1].Offset) - 8
+			}
+			size := le.Uint32(s.Data[r.Offset+4:])
+			if size == 0 || size > 16*maxTogether {
+				t.Errorf("%d frames: entry of %d bytes", len(x.frames), size)
+			}
+			code := s.Data[r.Offset+9 : end]
+			remembered += bytes.Count(code, []byte{cfaRemember})
+			restored += bytes.Count(code, []byte{cfaRestoreState})
+		}
+		if len(s.Relocs) != x.entries || remembered != x.remembered || restored != x.restored {
+			t.Errorf("%d frames: %d entries, %d and %d states, want %+v", len(x.frames), len(s.Relocs), remembered, restored, x)
+		}
+	}
+}

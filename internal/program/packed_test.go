@@ -156,6 +156,9 @@ func TestSize(t *testing.T) {
 		if rest := uint64(len(b)) - code - data - about; uint64(len(b)) > code+data+64<<10+code*15/100 {
 			t.Errorf("%s: %d bytes of code, %d of data, %d about them, %d others", target, code, data, about, rest)
 		}
-		t.Logf("%s: %.1f %%", target, 100*float64(about)/float64(code))
+		if about*100 > code*15 {
+			t.Errorf("%s: %d bytes about %d of code", target, about, code)
+		}
+		t.Logf("%s: %.2f %%", target, 100*float64(about)/float64(code))
 	}
 }
