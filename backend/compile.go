@@ -47,6 +47,8 @@ type Trace struct {
 	// Rule receives each lowering rule that is applied, and the instructions that it has appended so far, which a test
 	// may spoil. A rule of TermOperand appends none: its user appends them.
 	Rule func(f *clif.Func, r Rule, insts []Inst)
+	// Stages receives the tables of all stages, when the code is finished.
+	Stages func(s *Stages)
 }
 
 // Compiler compiles functions of one module, one at a time; it keeps its memory
@@ -75,6 +77,7 @@ func New(target *Target, layout *instance.Layout, mod *clif.Module, opt Options)
 	c.lower.Target, c.lower.Layout, c.lower.noSpectre = target, layout, opt.NoSpectre
 	c.lower.trace = opt.Trace
 	c.emit.Target, c.emit.Buf, c.emit.verify = target, machbuffer.New(target.Buffer), opt.Verify
+	c.emit.marking = opt.Trace != nil && opt.Trace.Stages != nil
 	return c
 }
 
@@ -154,6 +157,9 @@ func (c *Compiler) Compile(f *clif.Func) (code *Code, err error) {
 	c.begin("")
 	if t := c.opt.Trace; t != nil && t.Code != nil {
 		t.Code(f, code)
+	}
+	if c.emit.marking {
+		c.opt.Trace.Stages(c.stages(f, code))
 	}
 	return code, nil
 }

@@ -8,7 +8,7 @@ import (
 
 // dump returns the text of the VCode, with allocations and edits if allocated.
 func (c *Compiler) dump(allocated bool) string {
-	vc, in, out := &c.vc, &c.vc.In, &c.out
+	in, out := &c.vc.In, &c.out
 	var b []byte
 	edits := out.Edits
 	if !allocated {
@@ -22,22 +22,8 @@ func (c *Compiler) dump(allocated bool) string {
 		r := in.Blocks[bi].Insts
 		for i := regalloc.Inst(r.Start); i < regalloc.Inst(r.End); i++ {
 			b, edits = dumpEdits(b, edits, regalloc.Before(i))
-			s, e := in.OperandRange(i)
-			var allocs []regalloc.Allocation
-			if allocated {
-				allocs = out.Allocs[s:e]
-			}
 			b = fmt.Appendf(b, "  %4d  ", i)
-			switch inst := &vc.Insts[i]; inst.Op {
-			case OpArgs:
-				b = dumpOperands(append(b, "args"...), in.Operands[s:e], allocs)
-			case OpJump:
-				b = append(b, "jump"...)
-			case OpTrap:
-				b = fmt.Appendf(b, "trap %d", inst.Trap)
-			default:
-				b = c.target.dumpInst(b, inst, in.Operands[s:e], allocs)
-			}
+			b = c.dumpAt(b, i, allocated, &Frame{})
 			b = append(b, '\n')
 			b, edits = dumpEdits(b, edits, regalloc.After(i))
 		}
@@ -46,9 +32,29 @@ func (c *Compiler) dump(allocated bool) string {
 	return string(b)
 }
 
+// dumpAt appends the text of instruction i, without its number.
+func (c *Compiler) dumpAt(b []byte, i regalloc.Inst, allocated bool, fr *Frame) []byte {
+	in := &c.vc.In
+	s, e := in.OperandRange(i)
+	var allocs []regalloc.Allocation
+	if allocated {
+		allocs = c.out.Allocs[s:e]
+	}
+	switch inst := &c.vc.Insts[i]; inst.Op {
+	case OpArgs:
+		return dumpOperands(append(b, "args"...), in.Operands[s:e], allocs)
+	case OpJump:
+		return append(b, "jump"...)
+	case OpTrap:
+		return fmt.Appendf(b, "trap %d", inst.Trap)
+	default:
+		return c.target.dumpInst(b, inst, in.Operands[s:e], allocs, fr)
+	}
+}
+
 // dumpInst appends the text of an instruction; operands are virtual registers, or, where allocs is not empty,
 // allocations.
-func (t *Target) dumpInst(b []byte, inst *Inst, ops []regalloc.Operand, allocs []regalloc.Allocation) []byte {
+func (t *Target) dumpInst(b []byte, inst *Inst, ops []regalloc.Operand, allocs []regalloc.Allocation, fr *Frame) []byte {
 	switch {
 	case int(inst.Op) >= len(t.Shapes.Rows):
 		b = fmt.Appendf(b, "%s.%d", t.PseudoName(inst.Op), 8*int(inst.Size))
@@ -58,7 +64,7 @@ func (t *Target) dumpInst(b []byte, inst *Inst, ops []regalloc.Operand, allocs [
 	case leftOut(allocs):
 		return append(t.PrintVCode(b, inst, ops), " left out"...)
 	case len(allocs) > 0 && !t.Shapes.Rows[inst.Op].Variadic:
-		return t.PrintAsm(b, inst, allocs, &Frame{})
+		return t.PrintAsm(b, inst, allocs, fr)
 	default:
 		b = t.PrintVCode(b, inst, ops)
 	}

@@ -29,7 +29,9 @@ type Emitter struct {
 	// OpStart is the index of the current instruction's first operand.
 	OpStart uint32
 
-	verify bool // check that bounds of sizes hold
+	verify  bool // check that bounds of sizes hold
+	marking bool // fill marks
+	marks   []Mark
 
 	sites    []abi.TrapSite
 	blocks   []blockPlan // by block, and one for the end
@@ -59,6 +61,7 @@ func (e *Emitter) run() (*Code, error) {
 	b.Stop = in.Stop
 	b.NewLabels(len(in.Blocks))
 	e.sites, e.tables, e.stackMap, e.unwind, e.saved, e.sideTraps = e.sites[:0], e.tables[:0], 0, e.unwind[:0], false, e.sideTraps[:0]
+	e.marks = e.marks[:0]
 	for range e.VC.Tables {
 		e.tables = append(e.tables, b.NewLabel())
 	}
@@ -151,8 +154,10 @@ func (e *Emitter) insts(edits []regalloc.Edit, r regalloc.Range, bound uint32) (
 			edits = e.edit(edits)
 		}
 		if i == restores {
+			e.mark(regalloc.NoInst)
 			e.Target.EmitRestores(e)
 		}
+		e.mark(i)
 		e.OpStart, _ = e.VC.In.OperandRange(i)
 		if e.VC.Insts[i].Op != OpArgs && !leftOut(e.Out.Allocs[e.OpStart:e.VC.In.Insts[i].OperandEnd]) {
 			e.Target.EmitInst(e, i)
@@ -164,6 +169,7 @@ func (e *Emitter) insts(edits []regalloc.Edit, r regalloc.Range, bound uint32) (
 			return nil, fmt.Errorf("block %d has %d bytes, bound is %d", e.Block, n, limit)
 		}
 	}
+	e.mark(regalloc.NoInst)
 	return edits, nil
 }
 
@@ -192,6 +198,7 @@ func (e *Emitter) pieceBytes(i regalloc.Inst, edits []regalloc.Edit) uint32 {
 // edit emits the first edit, or the first few if they move integer registers in a cycle through the
 // scratch register, and returns the others.
 func (e *Emitter) edit(edits []regalloc.Edit) []regalloc.Edit {
+	e.markEdit(edits)
 	if n := e.cycle(edits); n > 0 {
 		for i := 1; i < n-1; i++ {
 			e.Target.EmitSwap(e, edits[i].To.Reg(), edits[i].From.Reg())

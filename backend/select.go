@@ -333,7 +333,7 @@ func (l *Lower) describe(e *rewrite.Rewrite, n int) {
 	}
 	for i := n; i < len(l.insts); i++ {
 		end := l.meta[i].opEnd
-		e.After = append(e.After, string(l.Target.dumpInst(nil, &l.insts[i], l.Ops[op:end], nil)))
+		e.After = append(e.After, string(l.Target.dumpInst(nil, &l.insts[i], l.Ops[op:end], nil, &Frame{})))
 		op = end
 	}
 }

@@ -123,6 +123,8 @@ type Printing struct {
 	PrintVCode func(dst []byte, inst *Inst, ops []regalloc.Operand) []byte
 	PrintAsm   func(dst []byte, inst *Inst, allocs []regalloc.Allocation, fr *Frame) []byte
 	PseudoName func(op Op) string
+	// RegName is the name of the whole of a register.
+	RegName func(p regalloc.PReg) string
 }
 
 // CommonRows are the rows and pseudo-instructions that all machines have, with operands in the order that is

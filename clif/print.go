@@ -61,8 +61,10 @@ func (p *Printer) header(b *strings.Builder) {
 	fmt.Fprintf(b, "function fn%d %s %v {\n", f.Index, strconv.Quote(f.Name), f.Signature())
 }
 
-func (p *Printer) block(b *strings.Builder, blk Block) {
+// Head returns the line in front of the instructions of a block, without the colon: its name and its parameters.
+func (p *Printer) Head(blk Block) string {
 	f := p.F
+	var b strings.Builder
 	b.WriteString(blk.String())
 	if params := f.Params(blk); len(params) > 0 {
 		b.WriteByte('(')
@@ -70,11 +72,16 @@ func (p *Printer) block(b *strings.Builder, blk Block) {
 			if i > 0 {
 				b.WriteString(", ")
 			}
-			fmt.Fprintf(b, "%v: %v", Value(v), f.TypeOf(Value(v)))
+			fmt.Fprintf(&b, "%v: %v", Value(v), f.TypeOf(Value(v)))
 		}
 		b.WriteByte(')')
 	}
-	b.WriteString(":\n")
+	return b.String()
+}
+
+func (p *Printer) block(b *strings.Builder, blk Block) {
+	f := p.F
+	b.WriteString(p.Head(blk) + ":\n")
 	for i := f.Blocks[blk].Start; i < f.Blocks[blk].End; i++ {
 		if f.Insts[i].Op == OpNop {
 			continue

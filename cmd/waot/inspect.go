@@ -12,6 +12,7 @@ import (
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/inspect"
 	"github.com/waot-project/waot/wasmfront"
 	"github.com/waot-project/waot/wasmfront/translate"
 	"github.com/waot-project/waot/wasmfront/validate"
@@ -24,7 +25,7 @@ func inspectCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "inspect",
 		Usage:     "show what each stage of the compiler makes of a module",
-		UsageText: "waot inspect MODULE [--func N|NAME] [--emit=STAGE,...]",
+		UsageText: "waot inspect MODULE [--func N|NAME] [--emit=STAGE,...|--html FILE.html]",
 		Description: `The stages:
   wasm      operators of the module
   clif      SSA with block parameters, as translated
@@ -39,13 +40,19 @@ it. --rules-off=inline shows it with all its calls.
 
 Without --emit, a summary of the module.
 
+With --html, a page that shows all stages side by side, and in each of them what the
+reader points at in another. It is one file, which needs no network. If the functions
+are too many for a page, --func chooses.
+
 Examples:
   waot inspect app.wasm
   waot inspect app.wasm --func main --emit=wasm,clif,asm
-  waot inspect app.wasm --func 12 --emit=vcode,regalloc -O1`,
+  waot inspect app.wasm --func 12 --emit=vcode,regalloc -O1
+  waot inspect app.wasm --func main --html main.html`,
 		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "func", Usage: "only the function with this index or name: `N|NAME`"},
 			&cli.StringFlag{Name: "emit", Usage: "what to show: a list of `STAGE`s"},
+			&cli.StringFlag{Name: "html", Usage: "write a page that shows all stages side by side, linked, to `FILE.html`"},
 			&cli.BoolFlag{Name: "json", Usage: "print errors as JSON"},
 			targetFlag(),
 		}, compileFlags()...),
@@ -59,6 +66,10 @@ func inspectAction(c *cli.Context) error {
 		return err
 	}
 	emit, err := stageSet(c)
+	if err != nil {
+		return err
+	}
+	page, err := htmlOutput(c, file)
 	if err != nil {
 		return err
 	}
@@ -79,13 +90,16 @@ func inspectAction(c *cli.Context) error {
 	if err := opt.rewrites.within(int(m.NumImportedFuncs), len(in.cm.Funcs)-1); err != nil {
 		return err
 	}
-	if len(emit) == 0 && c.String("func") == "" {
+	if page == "" && len(emit) == 0 && c.String("func") == "" {
 		in.summary(file)
 		return nil
 	}
 	funcs, err := in.selected(c.String("func"))
 	if err != nil {
 		return inFile(file, err)
+	}
+	if page != "" {
+		return src.fail(in.page(file, page, src.b, funcs))
 	}
 	if err := in.functions(file, src.b, funcs); err != nil {
 		return src.fail(err)
@@ -274,21 +288,13 @@ func (in *inspector) translate(tr *translate.Translator, f *clif.Func, i uint32)
 func (in *inspector) wasm(w io.Writer, i uint32) {
 	in.title(w, "wasm", i)
 	var v validate.Func
-	var op wasmfront.Operator
 	v.Begin(in.m, i)
 	fmt.Fprintf(w, "func %d %s", i, v.Type())
 	if locals := v.Locals()[v.NumParams():]; len(locals) > 0 {
 		fmt.Fprintf(w, " locals %d", len(locals))
 	}
 	fmt.Fprintf(w, "\n")
-	depth := v.Depth()
-	for v.Next(&op) {
-		// Depth is the one after the operator: what opens or closes stands outside.
-		at := min(depth, v.Depth())
-		if op.Op == wasmfront.OpElse {
-			at--
-		}
-		fmt.Fprintf(w, "%06x %s%s\n", op.Offset, strings.Repeat("  ", max(at, 0)), op.String())
-		depth = v.Depth()
-	}
+	inspect.Operators(in.m, i, func(offset, depth int, text string) {
+		fmt.Fprintf(w, "%06x %s%s\n", offset, strings.Repeat("  ", depth), text)
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"sort"
+	"strconv"
 	"strings"
 
 	"golang.org/x/arch/arm64/arm64asm"
@@ -14,6 +15,7 @@ import (
 	"github.com/waot-project/waot/backend/isa/x64/asm"
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/internal/inspect"
 )
 
 // disassembler shows the machine code of a target.
@@ -51,7 +53,21 @@ func decodeX64(code []byte, at uint64) (string, int) {
 	if err != nil {
 		return "", 0
 	}
-	return strings.ToLower(x86asm.IntelSyntax(inst, at, nil)), inst.Len
+	return signed(strings.ToLower(x86asm.IntelSyntax(inst, at, nil))), inst.Len
+}
+
+// signed writes a negative displacement as one: x86asm writes it as a sum of 64 bits.
+func signed(text string) string {
+	before, digits, ok := strings.Cut(text, "+0xffffffff")
+	end := strings.IndexByte(digits, ']')
+	if !ok || end != 8 {
+		return text
+	}
+	low, err := strconv.ParseUint(digits[:end], 16, 32)
+	if err != nil {
+		return text
+	}
+	return fmt.Sprintf("%s-%#x%s", before, uint64(1)<<32-low, digits[end:])
 }
 
 // decodeA64 shows where branches and addresses lead as distances.
@@ -102,10 +118,9 @@ func (d *disassembler) notesOf(c *backend.Code) []note {
 	return notes
 }
 
-// listing disassembles machine code, with what the compiler knows about it as
-// comments. Jump tables come out as numbers, or as what their bytes happen to mean.
-func (d *disassembler) listing(w io.Writer, c *backend.Code) {
-	fmt.Fprintf(w, "%d bytes, aligned to %d, frame of %d bytes\n", len(c.Bytes), c.Align, c.FrameBytes)
+// lines disassembles machine code, with what the compiler knows about it as notes. Jump tables come out as numbers, or as what their
+// bytes happen to mean.
+func (d *disassembler) lines(c *backend.Code) (lines []inspect.Line) {
 	notes := d.notesOf(c)
 	for at := 0; at < len(c.Bytes); {
 		text, n := d.decode(c.Bytes[at:], uint64(at))
@@ -120,11 +135,20 @@ func (d *disassembler) listing(w io.Writer, c *backend.Code) {
 		for len(notes) > 0 && notes[0].at < uint32(at+n) {
 			said, notes = append(said, notes[0].text), notes[1:]
 		}
-		line := fmt.Sprintf("%06x  %s", at, text)
-		if len(said) > 0 {
-			line = fmt.Sprintf("%-58s ; %s", line, strings.Join(said, "; "))
+		lines = append(lines, inspect.Line{Offset: at, Len: n, Text: text, Notes: strings.Join(said, "; ")})
+		at += n
+	}
+	return lines
+}
+
+// listing shows the lines of machine code.
+func (d *disassembler) listing(w io.Writer, c *backend.Code) {
+	fmt.Fprintf(w, "%d bytes, aligned to %d, frame of %d bytes\n", len(c.Bytes), c.Align, c.FrameBytes)
+	for _, l := range d.lines(c) {
+		line := fmt.Sprintf("%06x  %s", l.Offset, l.Text)
+		if l.Notes != "" {
+			line = fmt.Sprintf("%-58s ; %s", line, l.Notes)
 		}
 		fmt.Fprintln(w, line)
-		at += n
 	}
 }

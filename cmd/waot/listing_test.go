@@ -67,3 +67,18 @@ func TestDecodeX64(t *testing.T) {
 		t.Errorf("%d instructions", n)
 	}
 }
+
+// TestDisplacements: displacements below 0 are written as such, and others as they were.
+func TestDisplacements(t *testing.T) {
+	for text, want := range map[string]string{
+		"mov qword ptr [rbp+0xfffffffffffffff8], rax":    "mov qword ptr [rbp-0x8], rax",
+		"lea rax, [rbp+rcx*4+0xffffffff80000000]":        "lea rax, [rbp+rcx*4-0x80000000]",
+		"lea rax, [rbp+0x10]":                            "lea rax, [rbp+0x10]",
+		"mov rax, 0xfffffffffffffff8":                    "mov rax, 0xfffffffffffffff8",
+		"mov qword ptr [rbp+0xfffffffffffffff8], 0xffff": "mov qword ptr [rbp-0x8], 0xffff",
+	} {
+		if got := signed(text); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}

@@ -39,6 +39,16 @@ func (fn *function) estimate() {
 	}
 }
 
+// EntryFrequency is how often Frequencies says that the entry of a function runs.
+const EntryFrequency = entryFreq
+
+// Frequencies returns estimates of how often the blocks of in run, which are those that the allocator decides by.
+func Frequencies(in *regalloc.Input) []uint32 {
+	fn := function{in: in}
+	fn.flow()
+	return fn.freq
+}
+
 // flow fills freq by how control divides: ways out of a block are equally likely, except that loops go on, and that cold
 // blocks do not count.
 func (fn *function) flow() {

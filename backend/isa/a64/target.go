@@ -62,7 +62,7 @@ func New(features asm.Feature) *backend.Target {
 			EmitLanding: emitLanding, LandingBytes: 4,
 		},
 		Bounds:   backend.Bounds{MaxBytes: maxBytes, MaxEdit: maxEdit, BranchBytes: branchBytes, MaxBranches: maxBranches},
-		Printing: backend.Printing{PrintVCode: asm.PrintVCode, PrintAsm: asm.PrintAsm, PseudoName: pseudoName},
+		Printing: backend.Printing{PrintVCode: asm.PrintVCode, PrintAsm: asm.PrintAsm, PseudoName: pseudoName, RegName: asm.RegName},
 	}
 	// Of v8 to v15 a call keeps only the low half.
 	t.CallClobbers = regalloc.Clobbers{Low: t.Env.Allocatable &^ t.Env.CalleeSaved, High: t.Env.Allocatable.OfClass(regalloc.Float)}

@@ -56,7 +56,7 @@ func New(features asm.Feature) *backend.Target {
 			EmitSwap: emitSwap, EmitTable: emitTable,
 		},
 		Bounds:   backend.Bounds{MaxBytes: maxBytes, MaxEdit: maxEdit, BranchBytes: branchBytes, MaxBranches: maxBranches},
-		Printing: backend.Printing{PrintVCode: asm.PrintVCode, PrintAsm: asm.PrintAsm, PseudoName: pseudoName},
+		Printing: backend.Printing{PrintVCode: asm.PrintVCode, PrintAsm: asm.PrintAsm, PseudoName: pseudoName, RegName: func(p regalloc.PReg) string { return asm.RegName(p, 8) }},
 	}
 	t.CallClobbers = regalloc.WholeRegs(t.Env.Allocatable &^ t.Env.CalleeSaved)
 	return t

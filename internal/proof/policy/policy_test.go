@@ -113,6 +113,7 @@ backend/isa/x64: backend/isa/x64/asm
 backend/isa/a64/asm: backend
 backend/isa/a64: backend/isa/a64/asm
 compile: wasmfront/translate clif/inline clif/opt clif/verify backend/isa/x64 backend/isa/a64 regalloc/linear objfile internal/meta internal/cost
+internal/inspect: compile
 internal/image: internal/meta internal/reloc
 internal/link: internal/image objfile
 internal/cruntime/mkblob: objfile

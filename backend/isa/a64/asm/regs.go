@@ -122,6 +122,14 @@ func appendReg(dst []byte, p regalloc.PReg, bytes uint8, sp bool) []byte {
 	return append(append(dst, letter), numbers[n]...)
 }
 
+// RegName returns the name of the whole of p: x0 to x30, v0 to v31.
+func RegName(p regalloc.PReg) string {
+	if p.Class() == regalloc.Float {
+		return "v" + numbers[p.Enc()]
+	}
+	return string(appendReg(nil, p, 8, true))
+}
+
 // appendVector appends the name of vector register n with a shape.
 func appendVector(dst []byte, n string, shape uint8) []byte {
 	if shape&shapeList != 0 {

@@ -1,0 +1,120 @@
+package backend
+
+import (
+	"fmt"
+
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/regalloc"
+)
+
+// Mark says whose code begins at an offset: that of an instruction, or of an edit.
+type Mark struct {
+	Offset uint32
+	// Inst is the instruction, or NoInst if what follows belongs to none: a restore, padding, an island, traps, constants.
+	Inst regalloc.Inst
+	// Edit is the index in Output.Edits of the first edit, -1 if the code is an instruction's.
+	Edit int
+}
+
+// Stages are the tables that the stages of the back end have made of a function, for tools that show them. They are
+// memory of the Compiler, and valid during the call that gets them.
+type Stages struct {
+	Func  *clif.Func
+	VCode *VCode
+	Out   *regalloc.Output
+	Code  *Code
+	// Marks have rising offsets. Code in front of the first one is the prologue.
+	Marks []Mark
+
+	c *Compiler
+}
+
+// stages returns the tables of f.
+func (c *Compiler) stages(f *clif.Func, code *Code) *Stages {
+	// The buffer has cut branches after they were marked.
+	m := c.emit.marks
+	for i, end := len(m)-1, uint32(len(code.Bytes)); i >= 0; i-- {
+		end = min(end, m[i].Offset)
+		m[i].Offset = end
+	}
+	return &Stages{Func: f, VCode: &c.vc, Out: &c.out, Code: code, Marks: m, c: c}
+}
+
+// mark notes that the code of instruction i, or of none, begins here.
+func (e *Emitter) mark(i regalloc.Inst) {
+	if e.marking {
+		e.addMark(Mark{Inst: i, Edit: -1})
+	}
+}
+
+// markEdit notes that the code of the first of edits, which are the rest of all, begins here.
+func (e *Emitter) markEdit(edits []regalloc.Edit) {
+	if e.marking {
+		e.addMark(Mark{Inst: regalloc.NoInst, Edit: len(e.Out.Edits) - len(edits)})
+	}
+}
+
+// addMark notes that what m says begins here.
+func (e *Emitter) addMark(m Mark) {
+	m.Offset = e.Buf.Offset()
+	e.marks = append(e.marks, m)
+}
+
+// InstText returns the text of instruction i on virtual registers, AllocatedText on what they were given.
+func (s *Stages) InstText(i regalloc.Inst) string {
+	if s.VCode.Insts[i].Op == OpArgs {
+		return s.argsText(i)
+	}
+	return string(s.c.dumpAt(nil, i, false, &s.c.emit.Frame))
+}
+
+// argsText says which registers and words hold the arguments.
+func (s *Stages) argsText(i regalloc.Inst) string {
+	text := "args"
+	for k, o := range s.VCode.In.OperandsOf(i) {
+		at := fmt.Sprintf("arg%d", o.Arg)
+		if o.Constraint == regalloc.Fixed {
+			at = s.c.target.RegName(o.PReg())
+		}
+		text += fmt.Sprintf("%s%v=%s", [2]string{", ", " "}[b2i(k == 0)], o.VReg, at)
+	}
+	return text
+}
+
+// AllocatedText is described at InstText. Operands that are in no order which the text tells are left out: those of what has no row in the machine's
+// table, and the arguments and results of calls.
+func (s *Stages) AllocatedText(i regalloc.Inst) string {
+	inst := &s.VCode.Insts[i]
+	start, end := s.VCode.In.OperandRange(i)
+	switch rows := s.c.target.Shapes.Rows; {
+	case inst.Op == OpArgs:
+		return "args"
+	case inst.Op == OpJump || inst.Op == OpTrap:
+		return s.InstText(i)
+	case int(inst.Op) >= len(rows):
+		return s.c.target.PseudoName(inst.Op)
+	case rows[inst.Op].Variadic:
+		own := uint32(s.c.target.Shapes.NumOperands(inst))
+		return string(s.c.target.PrintVCode(nil, inst, s.VCode.In.Operands[start:start+own]))
+	case leftOut(s.Out.Allocs[start:end]):
+		return s.InstText(i)
+	}
+	return string(s.c.dumpAt(nil, i, true, &s.c.emit.Frame))
+}
+
+// BlockOf returns the CLIF block that block b comes from, and whether there is one: edge blocks and the tops of loops are new.
+func (s *Stages) BlockOf(b regalloc.Block) (clif.Block, bool) {
+	orig := s.c.order.Blocks[b].Orig
+	return orig, orig != clif.NoBlock
+}
+
+// VRegOf returns the virtual register that holds v, or NoVReg if there is none: nothing uses the value, or its users compute it.
+func (s *Stages) VRegOf(v clif.Value) regalloc.VReg { return s.c.lower.vregs[s.c.lower.Resolve(v)] }
+
+// Place returns what a is called in the text of the machine's instructions.
+func (s *Stages) Place(a regalloc.Allocation) string {
+	if a.IsReg() {
+		return s.c.target.RegName(a.Reg())
+	}
+	return a.String()
+}

@@ -1,0 +1,101 @@
+package inspect
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/waot-project/waot/regalloc"
+)
+
+// chain is a function of n blocks, each with a jump, in the first of which n values are defined that the last one uses.
+func chain(n uint32) (*regalloc.Input, *regalloc.Output) {
+	in := &regalloc.Input{ClobberSets: make([]regalloc.Clobbers, 1)}
+	inst := func() {
+		in.Insts = append(in.Insts, regalloc.InstInfo{OperandEnd: uint32(len(in.Operands))})
+	}
+	for b := range n {
+		block := regalloc.BlockInfo{Insts: regalloc.Range{Start: uint32(len(in.Insts))}}
+		for v := range n {
+			switch b {
+			case 0:
+				in.VRegs = append(in.VRegs, regalloc.VRegInfo{Bytes: 8})
+				in.Operands = append(in.Operands, regalloc.DefOf(regalloc.VReg(v), regalloc.Any))
+				inst()
+			case n - 1:
+				in.Operands = append(in.Operands, regalloc.UseOf(regalloc.VReg(v), regalloc.Any))
+				inst()
+			}
+		}
+		inst()
+		block.Insts.End = uint32(len(in.Insts))
+		block.Preds.Start = uint32(len(in.BlockLists))
+		if b > 0 {
+			in.BlockLists = append(in.BlockLists, regalloc.Block(b-1))
+		}
+		block.Preds.End = uint32(len(in.BlockLists))
+		block.Succs.Start = uint32(len(in.Edges))
+		if b+1 < n {
+			in.Edges = append(in.Edges, regalloc.Edge{To: regalloc.Block(b + 1)})
+		}
+		block.Succs.End = uint32(len(in.Edges))
+		in.Blocks = append(in.Blocks, block)
+	}
+	out := &regalloc.Output{}
+	for _, o := range in.Operands {
+		out.Allocs = append(out.Allocs, regalloc.InSlot(int(o.VReg)))
+	}
+	return in, out
+}
+
+// follow goes through the blocks of a chain with one row for each head and instruction.
+func follow(in *regalloc.Input, out *regalloc.Output) *timeline {
+	t, row := newTimeline(in, out), 0
+	for b := range in.Blocks {
+		t.enter(b, row)
+		row++
+		for i := in.Blocks[b].Insts.Start; i < in.Blocks[b].Insts.End; i++ {
+			t.inst(regalloc.Inst(i), b, row)
+			row++
+		}
+		t.leave(b)
+	}
+	t.finish(row)
+	return t
+}
+
+// TestTimeline: a value is in its place from where it is defined to its last use, and nowhere if that would take too much memory.
+func TestTimeline(t *testing.T) {
+	tl := follow(chain(3))
+	want := []segment{
+		{held{0, regalloc.InSlot(0)}, 3, 16}, {held{1, regalloc.InSlot(1)}, 5, 18}, {held{2, regalloc.InSlot(2)}, 7, 20},
+	}
+	if tl.omitted != "" || len(tl.done) != len(want) {
+		t.Fatalf("%q, %v", tl.omitted, tl.done)
+	}
+	for i := range want {
+		if tl.done[i] != want[i] {
+			t.Errorf("%v, want %v", tl.done[i], want[i])
+		}
+	}
+	if tl := follow(chain(3000)); tl.omitted == "" || len(tl.done) > 0 {
+		t.Errorf("%d segments", len(tl.done))
+	}
+}
+
+// TestTooLarge: a page has a limit.
+func TestTooLarge(t *testing.T) {
+	f := &Function{Pool: make([]Row, 70)}
+	for i := range f.Pool {
+		f.Pool[i].Text = strings.Repeat("x", 1<<20)
+	}
+	var large *TooLarge
+	if err := (&Page{Functions: []*Function{f}}).Write(io.Discard); !errors.As(err, &large) || large.Bytes < 70<<20 || !strings.Contains(err.Error(), "choose fewer functions") {
+		t.Error(err)
+	}
+	f.Pool = f.Pool[:60]
+	if err := (&Page{Functions: []*Function{f}}).Write(io.Discard); err != nil {
+		t.Error(err)
+	}
+}
