@@ -59,6 +59,7 @@ type baseUse struct {
 	reg   regalloc.VReg // NoVReg before the first use
 	home  uint32        // the block that defines it: at the end, or at the start if home is first
 	first uint32        // the first block with a use
+	last  uint32        // the block of the last use that was expected
 	uses  uint32        // number of expected uses
 }
 
@@ -208,11 +209,10 @@ func (h *hoister) expect(k, b int) {
 	u := &h.bases[k]
 	if u.uses++; u.uses == 1 {
 		u.home, u.first = uint32(b), uint32(b)
-		return
-	}
-	if u.home != uint32(b) && !h.flat() {
+	} else if u.last != uint32(b) && u.home != uint32(b) && !h.flat() {
 		u.home = h.dom.Common(u.home, uint32(b))
 	}
+	u.last = uint32(b)
 }
 
 // settle decides where bases are defined, when all uses are known.

@@ -3,6 +3,7 @@ package backend
 import (
 	"fmt"
 	"maps"
+	"sync"
 
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/rewrite"
@@ -84,49 +85,68 @@ type Rules struct {
 	Rows []RuleDef
 	// Words are all words that patterns may use: the machine's own and the shared ones.
 	Words Vocabulary
-	// infos describe the rows to Control.
-	infos    []rewrite.Info
+	// infos returns what describes the rows to Control.
+	infos    func() []rewrite.Info
 	programs []program
 	// byOp has the rules of each term by opcode of the instruction, in order.
 	byOp [maxTerms][clif.NumOpcodes]*candidates
+	// class tells the opcodes apart that patterns name for operands; 0 is all others. Most are, so tables by class are small.
+	class [clif.NumOpcodes + 1]uint8
 }
+
+// maxClasses is the most classes of opcodes that a machine has, with 0.
+const maxClasses = 64
 
 // candidates are the rules of a term for an opcode, in order, at most 32. needs is indexed by the operand's number and the
-// opcode that defines the operand. It has a bit for each rule that this opcode does not rule out.
+// class of the opcode that defines the operand. It has a bit for each rule that this opcode does not rule out.
 type candidates struct {
 	rules []Rule
-	needs [2][clif.NumOpcodes + 1]uint32
-	// always has a bit for each rule that no opcode of the operand rules out. NewRules adds them to needs.
-	always [2]uint32
+	needs [2][maxClasses]uint32
 }
 
-// add adds rule n.
-func (c *candidates) add(n Rule, p *program) *candidates {
+// add adds rule n to those for op.
+func (r *Rules) add(op clif.Opcode, n Rule) {
+	c := r.byOp[r.Rows[n].Term][op]
 	if c == nil {
 		c = &candidates{}
+		r.byOp[r.Rows[n].Term][op] = c
 	}
 	bit := uint32(1) << len(c.rules)
 	for k := range c.needs {
-		if p.needs[k] == anyOp {
-			c.always[k] |= bit
-			continue
-		}
-		for op := range p.needs[k].all {
-			c.needs[k][op] |= bit
+		if needs := &r.programs[n].needs[k]; *needs == anyOp {
+			for class := range c.needs[k] {
+				c.needs[k][class] |= bit
+			}
+		} else {
+			for op := range needs.all {
+				c.needs[k][r.class[op]] |= bit
+			}
 		}
 	}
 	if c.rules = append(c.rules, n); len(c.rules) > 32 {
 		panic("too many lowering rules of an opcode")
 	}
-	return c
 }
 
-// close completes c, which has all its rules.
-func (c *candidates) close() {
-	for k := range c.needs {
-		for op := range c.needs[k] {
-			c.needs[k][op] |= c.always[k]
+// classify gives each opcode that a pattern names for an operand a class of its own.
+func (r *Rules) classify() {
+	last := uint8(0)
+	for n := range r.programs {
+		for k := range r.programs[n].needs {
+			needs := &r.programs[n].needs[k]
+			if *needs == anyOp {
+				continue
+			}
+			for op := range needs.all {
+				if r.class[op] == 0 {
+					last++
+					r.class[op] = last
+				}
+			}
 		}
+	}
+	if last >= maxClasses {
+		panic("lowering rules name too many opcodes of operands")
 	}
 }
 
@@ -145,36 +165,40 @@ type Vocabulary struct {
 // NewRules returns the table of a machine with the given rows, from FirstOwn on. It panics if a pattern is wrong.
 func NewRules(own []RuleDef, words *Vocabulary) *Rules {
 	r := &Rules{Rows: append(sharedRules[:FirstOwn:FirstOwn], own[FirstOwn:]...)}
-	r.infos, r.programs = make([]rewrite.Info, len(r.Rows)), make([]program, len(r.Rows))
+	r.infos, r.programs = sync.OnceValue(r.describe), make([]program, len(r.Rows))
 	r.Words = Vocabulary{union(sharedConsts, words.Consts), union(sharedValues, words.Values), union(sharedGuards, words.Guards), words.Loads}
 	c := newPatternCompiler(&r.Words)
+	for n := range r.Rows {
+		p, err := c.compile(&r.Rows[n])
+		if err != nil {
+			panic(fmt.Sprintf("lowering rule %s: %v", r.Rows[n].Name, err))
+		}
+		r.programs[n] = p
+	}
+	r.classify()
+	for n := range r.Rows {
+		if r.Rows[n].Term == TermOperand {
+			continue
+		}
+		for op := range r.programs[n].root.all {
+			r.add(op, Rule(n))
+		}
+	}
+	return r
+}
+
+// describe returns the descriptions of the rows.
+func (r *Rules) describe() []rewrite.Info {
+	infos := make([]rewrite.Info, len(r.Rows))
 	for n := range r.Rows {
 		row := &r.Rows[n]
 		what := row.Pattern
 		if row.When != "" {
 			what += " when " + row.When
 		}
-		r.infos[n] = rewrite.Info{Name: row.Name, Pass: rewrite.LowerPass, What: what + " => " + row.Gives}
-		p, err := c.compile(row)
-		if err != nil {
-			panic(fmt.Sprintf("lowering rule %s: %v", row.Name, err))
-		}
-		r.programs[n] = p
-		if row.Term == TermOperand {
-			continue
-		}
-		for op := range p.root.all {
-			r.byOp[row.Term][op] = r.byOp[row.Term][op].add(Rule(n), &r.programs[n])
-		}
+		infos[n] = rewrite.Info{Name: row.Name, Pass: rewrite.LowerPass, What: what + " => " + row.Gives}
 	}
-	for t := range r.byOp {
-		for _, c := range r.byOp[t] {
-			if c != nil {
-				c.close()
-			}
-		}
-	}
-	return r
+	return infos
 }
 
 // union has the words of both.
@@ -185,7 +209,7 @@ func union[F any](shared, own map[string]F) map[string]F {
 }
 
 // Info describes rule n.
-func (r *Rules) Info(n Rule) *rewrite.Info { return &r.infos[n] }
+func (r *Rules) Info(n Rule) *rewrite.Info { return &r.infos()[n] }
 
 // sharedConsts, sharedValues and sharedGuards are the words that all machines have.
 var (

@@ -131,9 +131,10 @@ func (l *Lower) SelectAddress(t Term, i clif.Inst, d *clif.InstData) (a Address,
 
 // open returns the set of candidates that remain possible, given the opcodes that define x and y.
 func (l *Lower) open(c *candidates, x, y clif.Value) uint32 {
-	set := c.needs[0][l.defOpcode(x)]
+	class := &l.Target.Rules.class
+	set := c.needs[0][class[l.defOpcode(x)]&(maxClasses-1)]
 	if set != 0 {
-		set &= c.needs[1][l.defOpcode(y)]
+		set &= c.needs[1][class[l.defOpcode(y)]&(maxClasses-1)]
 	}
 	return set
 }

@@ -116,11 +116,23 @@ func (t *Shapes) Operands(dst []regalloc.Operand, inst *Inst, vregs ...regalloc.
 	if n := t.NumOperands(inst); n != len(vregs) {
 		panic(fmt.Sprintf("%s takes %d operands, not %d", t.Rows[inst.Op].Name, n, len(vregs)))
 	}
-	for k, v := range vregs {
+	own := 0
+	if inst.Mode == ModeNone { // the roles as they are
+		own = len(t.Rows[inst.Op].Roles)
+		for k := range t.Rows[inst.Op].Roles {
+			dst = append(dst, t.Rows[inst.Op].Roles[k].operand(vregs[k]))
+		}
+	}
+	for k := own; k < len(vregs); k++ {
 		r := t.Role(inst, k)
-		dst = append(dst, regalloc.Operand{VReg: v, Constraint: r.Constraint, Access: r.Access, Arg: uint16(r.Arg)})
+		dst = append(dst, r.operand(vregs[k]))
 	}
 	return dst
+}
+
+// operand returns the operand with this role that is v.
+func (r *Role) operand(v regalloc.VReg) regalloc.Operand {
+	return regalloc.Operand{VReg: v, Constraint: r.Constraint, Access: r.Access, Arg: uint16(r.Arg)}
 }
 
 // pseudoOperands is Operands of a pseudo-instruction.
@@ -135,7 +147,7 @@ func (t *Shapes) pseudoOperands(dst []regalloc.Operand, inst *Inst, vregs []rega
 		if r.Constraint == regalloc.Reuse {
 			r.Arg += uint8(own)
 		}
-		dst = append(dst, regalloc.Operand{VReg: v, Constraint: r.Constraint, Access: r.Access, Arg: uint16(r.Arg)})
+		dst = append(dst, r.operand(v))
 	}
 	return dst
 }

@@ -133,9 +133,9 @@ func (c *VCodeBuilder) finish(o *BlockOrder) {
 	c.groups = append(stop.Room(flag, c.groups), group{inst: uint32(len(c.insts)), op: uint32(len(c.Ops))})
 	vc.Headers = stop.Zeroed(flag, vc.Headers, len(in.Blocks))
 	vc.Tops = append(vc.Tops, o.tops...)
-	in.Operands, in.Insts = stop.Resize(flag, in.Operands, len(c.Ops))[:0], stop.Resize(flag, in.Insts, len(c.insts))[:0]
-	vc.Insts, vc.Srcs = stop.Resize(flag, vc.Insts, len(c.insts))[:0], stop.Resize(flag, vc.Srcs, len(c.insts))[:0]
-	start := uint32(0)
+	in.Operands, in.Insts = stop.Resize(flag, in.Operands, len(c.Ops)), stop.Resize(flag, in.Insts, len(c.insts))
+	vc.Insts, vc.Srcs = stop.Resize(flag, vc.Insts, len(c.insts)), stop.Resize(flag, vc.Srcs, len(c.insts))
+	at, start := group{}, uint32(0)
 	for b := range in.Blocks {
 		lb := &o.Blocks[b]
 		from := uint32(0)
@@ -144,11 +144,11 @@ func (c *VCodeBuilder) finish(o *BlockOrder) {
 		}
 		for g := c.blockEnd[b]; g > from; g-- {
 			flag.PollAt(int(g))
-			c.place(g - 1)
+			at = c.place(g-1, at)
 		}
 		flag.Poll()
 		bi := &in.Blocks[b]
-		bi.Insts = regalloc.Range{Start: start, End: uint32(len(vc.Insts))}
+		bi.Insts = regalloc.Range{Start: start, End: at.inst}
 		bi.LoopDepth, bi.Cold = lb.LoopDepth, lb.Cold
 		vc.Headers[b] = lb.Header
 		start = bi.Insts.End
@@ -156,24 +156,24 @@ func (c *VCodeBuilder) finish(o *BlockOrder) {
 	c.preds()
 }
 
-// place appends the instructions of group g to the VCode.
-func (c *VCodeBuilder) place(g uint32) {
+// place copies the instructions of group g to the VCode, from the given place on, and returns where they end.
+func (c *VCodeBuilder) place(g uint32, at group) group {
 	vc, in := c.vc, &c.vc.In
-	gr := &c.groups[g]
-	op := gr.op
-	for i := gr.inst; i < c.groups[g+1].inst; i++ {
+	op := c.groups[g].op
+	for i := c.groups[g].inst; i < c.groups[g+1].inst; i++ {
 		m := &c.meta[i]
-		in.Operands = append(in.Operands, c.Ops[op:m.opEnd]...)
-		op = m.opEnd
-		if m.remat {
-			in.VRegs[in.Operands[len(in.Operands)-1].VReg].Remat = regalloc.Inst(len(vc.Insts))
+		for ; op < m.opEnd; op++ {
+			in.Operands[at.op] = c.Ops[op]
+			at.op++
 		}
-		in.Insts = append(in.Insts, regalloc.InstInfo{
-			OperandEnd: uint32(len(in.Operands)), Clobbers: m.clobbers, Flags: m.flags,
-		})
-		vc.Insts = append(vc.Insts, c.insts[i])
-		vc.Srcs = append(vc.Srcs, m.src)
+		if m.remat {
+			in.VRegs[in.Operands[at.op-1].VReg].Remat = regalloc.Inst(at.inst)
+		}
+		in.Insts[at.inst] = regalloc.InstInfo{OperandEnd: at.op, Clobbers: m.clobbers, Flags: m.flags}
+		vc.Insts[at.inst], vc.Srcs[at.inst] = c.insts[i], m.src
+		at.inst++
 	}
+	return at
 }
 
 // preds fills the lists of predecessors.

@@ -88,7 +88,7 @@ Keys for --sign are PEM files as openssl makes them:
 			&cli.StringFlag{Name: "name", Aliases: []string{"prefix"}, Usage: "prefix of the object's symbols (default: the file's name)"},
 			&cli.StringFlag{Name: "header", Usage: "write a C header for the object, too, to `FILE.h`"},
 			timeoutFlag("give up after `TIME`, such as 1.5s or 2m"),
-			&cli.BoolFlag{Name: "time", Usage: "say where processor time and memory went, by stage and for the ten dearest functions; with one worker, unless --jobs is given"},
+			&cli.BoolFlag{Name: "time", Usage: "say where processor time and page faults went, by stage and for the ten dearest functions"},
 			jsonFlag(),
 		}, append(grantFlags(), compileFlags()...)...),
 		Action: buildAction,
@@ -133,7 +133,9 @@ func buildAction(c *cli.Context) error {
 	ctx, cancel := runContext(c)
 	defer cancel()
 	opt.ctx = ctx
-	opt.measure(c)
+	if c.Bool("time") {
+		opt.costs = new(cost.Meter)
+	}
 	opt.costs.Start()
 	defer opt.costs.Stop()
 	src, err := readSource(c, file)
@@ -240,15 +242,6 @@ type options struct {
 	limits        compile.Limits
 	ctx           context.Context // nil for one that never ends
 	costs         *cost.Meter     // nil if nothing is measured
-}
-
-// measure reads --time. Bytes are counted for one worker.
-func (o *options) measure(c *cli.Context) {
-	if !c.Bool("time") {
-		return
-	}
-	o.jobs = max(1, o.jobs)
-	o.costs = cost.New(o.jobs == 1)
 }
 
 // readOptions reads compileFlags, and the target where there is one.

@@ -25,21 +25,21 @@ type costReport struct {
 	Functions   []funcCost  `json:"functions"` // those that took longest
 }
 
-// stageCost is what a stage has taken. With several workers bytes are not counted.
+// stageCost is what a stage has taken.
 type stageCost struct {
-	Name      string `json:"name"`
-	CPUNS     int64  `json:"cpu_ns"`
-	Allocated *int64 `json:"allocated_bytes,omitempty"`
+	Name       string `json:"name"`
+	CPUNS      int64  `json:"cpu_ns"`
+	PageFaults int64  `json:"page_faults"`
 }
 
 // funcCost is what a function has taken.
 type funcCost struct {
-	Func      uint32      `json:"func"`
-	Name      string      `json:"name,omitempty"`
-	CodeBytes uint32      `json:"code_bytes"`
-	CPUNS     int64       `json:"cpu_ns"`
-	Allocated *int64      `json:"allocated_bytes,omitempty"`
-	Stages    []stageCost `json:"stages"`
+	Func       uint32      `json:"func"`
+	Name       string      `json:"name,omitempty"`
+	CodeBytes  uint32      `json:"code_bytes"`
+	CPUNS      int64       `json:"cpu_ns"`
+	PageFaults int64       `json:"page_faults"`
+	Stages     []stageCost `json:"stages"`
 }
 
 // reportCosts returns what the compilation of module m has taken so far.
@@ -48,13 +48,13 @@ func reportCosts(c *cost.Meter, m *meta.Module) *costReport {
 	runtime.ReadMemStats(&heap)
 	p := cost.Read()
 	r := &costReport{CPUNS: p.CPU.Nanoseconds(), MeasuringNS: c.Measuring().Nanoseconds(), PeakBytes: p.Peak, PageFaults: p.PageFaults,
-		Allocated: heap.TotalAlloc, Collections: heap.NumGC, Stages: stageCosts(c, c.Stages())}
+		Allocated: heap.TotalAlloc, Collections: heap.NumGC, Stages: stageCosts(c.Stages())}
 	r.ElsewhereNS = r.CPUNS - r.MeasuringNS
 	for _, s := range r.Stages {
 		r.ElsewhereNS -= s.CPUNS
 	}
 	for _, f := range c.Dearest() {
-		x := funcCost{Func: f.Index, CPUNS: f.CPU.Nanoseconds(), Allocated: counted(c, f.Allocated), Stages: stageCosts(c, f.Stages)}
+		x := funcCost{Func: f.Index, CPUNS: f.CPU.Nanoseconds(), PageFaults: f.PageFaults, Stages: stageCosts(f.Stages)}
 		if int(f.Index) < len(m.Funcs) {
 			x.Name, x.CodeBytes = m.Funcs[f.Index].Name, m.Funcs[f.Index].Size
 		}
@@ -63,20 +63,12 @@ func reportCosts(c *cost.Meter, m *meta.Module) *costReport {
 	return r
 }
 
-func stageCosts(c *cost.Meter, stages []cost.Stage) []stageCost {
+func stageCosts(stages []cost.Stage) []stageCost {
 	out := make([]stageCost, 0, len(stages))
 	for _, s := range stages {
-		out = append(out, stageCost{s.Name, s.CPU.Nanoseconds(), counted(c, s.Allocated)})
+		out = append(out, stageCost{s.Name, s.CPU.Nanoseconds(), s.PageFaults})
 	}
 	return out
-}
-
-// counted returns bytes, nil where they are not counted.
-func counted(c *cost.Meter, bytes int64) *int64 {
-	if !c.Memory() {
-		return nil
-	}
-	return &bytes
 }
 
 // print writes the report as two tables.
@@ -85,18 +77,18 @@ func (r *costReport) print(w io.Writer) {
 		milliseconds(r.CPUNS), mebibytes(r.PeakBytes), mebibytes(int64(r.Allocated)), r.Collections, r.PageFaults)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	share := func(ns int64) string { return fmt.Sprintf("%.1f %%", 100*float64(ns)/float64(max(r.CPUNS, 1))) }
-	fmt.Fprintf(t, "stage\ttime\tshare\tallocated\t\n")
+	fmt.Fprintf(t, "stage\ttime\tshare\tpage faults\t\n")
 	for _, s := range r.Stages {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t\n", s.Name, milliseconds(s.CPUNS), share(s.CPUNS), kibibytes(s.Allocated))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t\n", s.Name, milliseconds(s.CPUNS), share(s.CPUNS), s.PageFaults)
 	}
 	fmt.Fprintf(t, "measuring\t%s\t%s\t\t\nelsewhere\t%s\t%s\t\t\n",
 		milliseconds(r.MeasuringNS), share(r.MeasuringNS), milliseconds(r.ElsewhereNS), share(r.ElsewhereNS))
 	t.Flush()
 	t = tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(t, "function\ttime\tshare\tallocated\tcode\tdearest stage\t\n")
+	fmt.Fprintf(t, "function\ttime\tshare\tpage faults\tcode\tdearest stage\t\n")
 	for _, f := range r.Functions {
 		most := f.dearestStage()
-		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%d B\t%s %s\t %s\n", f.Func, milliseconds(f.CPUNS), share(f.CPUNS), kibibytes(f.Allocated), f.CodeBytes,
+		fmt.Fprintf(t, "%d\t%s\t%s\t%d\t%d B\t%s %s\t %s\n", f.Func, milliseconds(f.CPUNS), share(f.CPUNS), f.PageFaults, f.CodeBytes,
 			most.Name, milliseconds(most.CPUNS), meta.Printable(f.Name))
 	}
 	t.Flush()
@@ -116,11 +108,3 @@ func milliseconds(ns int64) string {
 }
 
 func mebibytes(n int64) float64 { return float64(n) / (1 << 20) }
-
-// kibibytes returns bytes as text, - if they are not known.
-func kibibytes(n *int64) string {
-	if n == nil {
-		return "-"
-	}
-	return fmt.Sprintf("%d KiB", *n>>10)
-}

@@ -3,7 +3,8 @@
 // Place in the pipeline: beside it; package compile tells a Meter what has ended, and the command prints what it has.
 //
 // Input: the names of stages, each when it has ended; numbers of functions.
-// Output: the processor time of the thread and the bytes allocated, by stage, and for the functions that took longest.
+// Output: the processor time of the thread and its page faults, by stage, and for the functions that took longest. Page faults
+// tell where memory goes: nearly each is a page that is touched for the first time.
 //
 // Without a Meter nothing is measured, and no clock is read: its methods do nothing if it is nil.
 //
@@ -13,7 +14,6 @@ package cost
 import (
 	"cmp"
 	"runtime"
-	"runtime/metrics"
 	"slices"
 	"time"
 )
@@ -25,13 +25,13 @@ const Dearest = 10
 type Use struct {
 	// CPU is the time of the thread, in its own code and the kernel's. What the collector does in other threads is not in it.
 	CPU time.Duration
-	// Allocated is the bytes of the heap that were asked for, 0 if they are not counted.
-	Allocated int64
+	// PageFaults is 0 where the system does not tell.
+	PageFaults int64
 }
 
 func (u *Use) add(v Use) {
 	u.CPU += v.CPU
-	u.Allocated += v.Allocated
+	u.PageFaults += v.PageFaults
 }
 
 // Stage is what a stage has taken.
@@ -47,10 +47,8 @@ type Func struct {
 	Stages []Stage
 }
 
-// Meter measures one goroutine.
+// Meter measures one goroutine. The zero value is ready for Start.
 type Meter struct {
-	memory  bool
-	sample  []metrics.Sample
 	last    Use     // the readings at the end of the last stage
 	stages  []Stage // in the order in which they first ended
 	fn      []Stage // the same of the function at hand
@@ -59,18 +57,12 @@ type Meter struct {
 	measuring time.Duration
 }
 
-// New returns a Meter for a goroutine. Bytes are counted only with memory: the count is the process's, so it says something only
-// if one goroutine works at a time.
-func New(memory bool) *Meter {
-	return &Meter{memory: memory, sample: []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}}
-}
-
 // Another returns a Meter for another goroutine, nil if m is.
 func (m *Meter) Another() *Meter {
 	if m == nil {
 		return nil
 	}
-	return New(m.memory)
+	return new(Meter)
 }
 
 // Start ties the goroutine to its thread, whose clock is read, and begins the first stage. Stop must be called.
@@ -79,7 +71,7 @@ func (m *Meter) Start() {
 		return
 	}
 	runtime.LockOSThread()
-	m.last = Use{threadTime(), m.allocated()}
+	m.last = thread()
 }
 
 // Stop ends what Start began.
@@ -97,13 +89,12 @@ func (m *Meter) Ended(stage string) {
 }
 
 func (m *Meter) ended(stage string) {
-	now := threadTime()
-	u := Use{now - m.last.CPU, m.allocated() - m.last.Allocated}
-	m.last.Allocated += u.Allocated
+	now := thread()
+	u := Use{now.CPU - m.last.CPU, now.PageFaults - m.last.PageFaults}
 	find(&m.stages, stage).add(u)
 	find(&m.fn, stage).add(u)
-	m.last.CPU = threadTime()
-	m.measuring += m.last.CPU - now
+	m.last = thread()
+	m.measuring += m.last.CPU - now.CPU
 }
 
 // find returns the use of the named stage, which it adds if it is not there.
@@ -115,15 +106,6 @@ func find(stages *[]Stage, name string) *Use {
 	}
 	*stages = append(*stages, Stage{Name: name})
 	return &(*stages)[len(*stages)-1].Use
-}
-
-// allocated returns the bytes that the process has allocated so far.
-func (m *Meter) allocated() int64 {
-	if !m.memory {
-		return 0
-	}
-	metrics.Read(m.sample)
-	return int64(m.sample[0].Value.Uint64())
 }
 
 // Func says that the stages since the last call were those of function i.
@@ -171,11 +153,8 @@ func (m *Meter) Add(other *Meter) {
 		m.insert(f, f.Stages)
 	}
 	m.measuring += other.measuring
-	m.fn, m.last.Allocated = m.fn[:0], m.allocated() // what others have allocated is charged already
+	m.fn = m.fn[:0]
 }
-
-// Memory reports whether bytes are counted.
-func (m *Meter) Memory() bool { return m.memory }
 
 // Measuring returns the processor time that measuring has taken.
 func (m *Meter) Measuring() time.Duration { return m.measuring }

@@ -6,12 +6,14 @@ import (
 	"unsafe"
 )
 
-// threadTime returns the processor time of this thread.
-func threadTime() time.Duration {
-	const clockThreadCPU = 3
+// thread returns what this thread has taken so far.
+func thread() Use {
+	const clockThreadCPU, rusageThread = 3, 1
 	var t syscall.Timespec
+	var u syscall.Rusage
+	syscall.RawSyscall(syscall.SYS_GETRUSAGE, rusageThread, uintptr(unsafe.Pointer(&u)), 0)
 	syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, clockThreadCPU, uintptr(unsafe.Pointer(&t)), 0)
-	return time.Duration(t.Nano())
+	return Use{time.Duration(t.Nano()), u.Minflt + u.Majflt}
 }
 
 // Read returns what this process has taken.
