@@ -69,6 +69,8 @@ type Options struct {
 	// Control, if not nil, says which rewrites of the mid-end and of lowering happen in function i, for debugging;
 	// nil stands for all. It is called by all workers.
 	Control func(i clif.FuncIndex) *opt.Control
+	// Collect has the garbage of a large module collected before it is linked, which bounds the memory of a process that collects seldom.
+	Collect bool
 	// Costs, if not nil, measures where processor time and memory go. The goroutine that compiles must have started it.
 	Costs *cost.Meter
 	// AfterPass, if not nil, is called after translation (with an empty name) and
@@ -158,15 +160,27 @@ func (r *Result) ELF(ctx context.Context) (file []byte, err error) {
 	return file, err
 }
 
+// File is ELF without the file being built in memory.
+func (r *Result) File(ctx context.Context) (file *objfile.File, err error) {
+	err = cancellable(ctx, func(flag *stop.Flag) error {
+		o := r.packed(flag)
+		file, err = o.ELF()
+		o.Stop = nil // the file outlives this
+		return err
+	})
+	return file, err
+}
+
 // packed returns the object with tables that are packed, for a file.
 func (r *Result) packed(flag *stop.Flag) *objfile.Object {
 	o, m := *r.Object, *r.Meta
 	o.Stop = flag
 	o.Sections, m.Digests = slices.Clone(o.Sections), slices.Clone(m.Digests)
 	changed := false
+	var p meta.Packer
 	for _, n := range []objfile.SectionIndex{secTraps, secStackMaps, secCalls} {
 		s := &o.Sections[n]
-		b := meta.Pack(s.Data, flag.Poll)
+		b := p.Pack(s.Data, flag.Poll)
 		if len(b) == len(s.Data) {
 			continue
 		}

@@ -12,7 +12,7 @@ func TestFingerprint(t *testing.T) {
 	if plain == "" {
 		t.Fatal("no fingerprint")
 	}
-	free := map[string]bool{"Context": true, "Jobs": true, "Progress": true, "Crash": true, "Costs": true, "stop": true}
+	free := map[string]bool{"Context": true, "Jobs": true, "Progress": true, "Crash": true, "Costs": true, "Collect": true, "stop": true}
 	seen := map[string]string{plain: "nothing"}
 	change := func(name string, o *Options) {
 		got := o.Fingerprint()

@@ -277,6 +277,12 @@ func appendSites[S any](l *linker, dst, sites []S, at, end uint32, offset func(*
 
 // layRodata concatenates the data segments.
 func (l *linker) layRodata() {
+	n := uint32(0)
+	for i := range l.cm.Datas {
+		l.opt.stop.Poll()
+		n = dataEnd(n, &l.cm.Datas[i])
+	}
+	l.rodata = make([]byte, 0, n)
 	for i := range l.cm.Datas {
 		l.opt.stop.Poll()
 		l.rodata = append(l.rodata, l.cm.Datas[i].Bytes...)

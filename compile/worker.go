@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -96,6 +97,12 @@ func (d *driver) run() error {
 	}
 	for _, w := range d.workers {
 		d.opt.Costs.Add(w.costs)
+		w.forget()
+	}
+	d.inlining = nil
+	if d.opt.Collect && d.account.memory() >= leastCollected {
+		runtime.GC()
+		d.opt.Costs.Ended("collect")
 	}
 	if d.opt.stop.IsSet() {
 		return stop.Stopped{}
@@ -212,6 +219,14 @@ func (w *worker) reset() {
 	}
 	w.gen, w.ready = nil, true
 }
+
+// forget leaves of w only its stores.
+func (w *worker) forget() {
+	w.f, w.tr, w.inline, w.opt, w.verifier, w.gen, w.ready = clif.Func{}, nil, inline.Inliner{}, opt.Optimizer{}, verify.Verifier{}, nil, false
+}
+
+// leastCollected is from how many bytes on, as the account counts them, a collection before linking is worth its time.
+const leastCollected = 64 << 20
 
 func (w *worker) loop() {
 	w.costs.Start()

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/waot-project/waot/internal/reloc"
 )
@@ -31,8 +32,17 @@ type elfWriter struct {
 	grouped  []bool   // by section: in a group
 }
 
-// AppendELF appends o as an ELF64 relocatable object to dst. Errors are *Error.
-func (o *Object) AppendELF(dst []byte) ([]byte, error) {
+// File is an object laid out as an ELF64 relocatable file. Its contents are the object's own, so it is written without being
+// built in memory.
+type File struct {
+	head, table []byte       // the header, and the section headers, which come last
+	sections    []elfSection // offsets and contents
+	size        uint64
+	o           *Object
+}
+
+// ELF returns o as a file. Errors are *Error.
+func (o *Object) ELF() (*File, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
@@ -47,16 +57,66 @@ func (o *Object) AppendELF(dst []byte) ([]byte, error) {
 		return nil, err
 	}
 	w.addSymbols()
-	return w.file(dst), nil
+	return w.file(), nil
+}
+
+// Size returns the size of the file in bytes.
+func (f *File) Size() int64 { return int64(f.size) }
+
+// WriteTo writes the file. Errors are out's.
+func (f *File) WriteTo(out io.Writer) (int64, error) {
+	n := uint64(0)
+	// write writes b at the given offset, behind what has been written.
+	write := func(offset uint64, b []byte) error {
+		for _, part := range [2][]byte{make([]byte, offset-n), b} {
+			if len(part) == 0 {
+				continue
+			}
+			k, err := out.Write(part)
+			n += uint64(k)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	err := write(0, f.head)
+	for i := 1; i < len(f.sections) && err == nil; i++ {
+		f.o.Stop.Poll()
+		err = write(f.sections[i].offset, f.sections[i].data)
+	}
+	if err == nil {
+		err = write(f.size-uint64(len(f.table)), f.table)
+	}
+	return int64(n), err
+}
+
+// AppendELF appends o as an ELF64 relocatable object to dst. Errors are *Error.
+func (o *Object) AppendELF(dst []byte) ([]byte, error) {
+	f, err := o.ELF()
+	if err != nil {
+		return nil, err
+	}
+	out := appender(slices.Grow(dst, int(f.size)))
+	f.WriteTo(&out) // which takes all
+	return out, nil
+}
+
+// appender is a Writer that appends.
+type appender []byte
+
+func (a *appender) Write(b []byte) (int, error) {
+	*a = append(*a, b...)
+	return len(b), nil
 }
 
 // WriteELF writes o as an ELF64 relocatable object. Errors are *Error, or out's.
 func (o *Object) WriteELF(out io.Writer) error {
-	b, err := o.AppendELF(nil)
+	f, err := o.ELF()
 	if err != nil {
 		return err
 	}
-	_, err = out.Write(b)
+	_, err = f.WriteTo(out)
 	return err
 }
 
@@ -247,8 +307,8 @@ func (t *stringTable) add(s string) uint32 {
 	return off
 }
 
-// file appends header, contents and section headers.
-func (w *elfWriter) file(dst []byte) []byte {
+// file lays the sections out, and makes header and section headers.
+func (w *elfWriter) file() *File {
 	at := uint64(ehSize)
 	for i := 1; i < len(w.sections); i++ {
 		s := &w.sections[i]
@@ -256,17 +316,15 @@ func (w *elfWriter) file(dst []byte) []byte {
 		s.offset = at
 		at += uint64(len(s.data))
 	}
-	table := (at + 7) &^ 7
+	at = (at + 7) &^ 7
 	count := uint64(len(w.sections))
-	start := len(dst)
-	dst = append(dst, make([]byte, table+count*shSize)...)
-	b := dst[start:]
-	le := binary.LittleEndian
+	f := &File{head: make([]byte, ehSize), table: make([]byte, count*shSize), sections: w.sections, size: at + count*shSize, o: w.o}
+	b, le := f.head, binary.LittleEndian
 	copy(b, "\x7fELF\x02\x01\x01")
 	le.PutUint16(b[16:], etRel)
 	le.PutUint16(b[18:], uint16(w.o.Machine))
 	le.PutUint32(b[20:], 1)
-	le.PutUint64(b[40:], table)
+	le.PutUint64(b[40:], at)
 	le.PutUint16(b[52:], ehSize)
 	le.PutUint16(b[58:], shSize)
 	// Numbers that do not fit into the header are in section header 0.
@@ -284,8 +342,7 @@ func (w *elfWriter) file(dst []byte) []byte {
 	for i := range w.sections {
 		w.o.Stop.Poll()
 		s := &w.sections[i]
-		copy(b[s.offset:], s.data)
-		h := b[table+uint64(i)*shSize:]
+		h := f.table[uint64(i)*shSize:]
 		le.PutUint32(h, s.nameOff)
 		le.PutUint32(h[4:], s.typ)
 		le.PutUint64(h[8:], s.flags)
@@ -296,5 +353,5 @@ func (w *elfWriter) file(dst []byte) []byte {
 		le.PutUint64(h[48:], s.align)
 		le.PutUint64(h[56:], s.entrySize)
 	}
-	return dst
+	return f
 }

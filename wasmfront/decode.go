@@ -466,6 +466,9 @@ func (d *decoder) dataSection() {
 			s.Bytes = d.sized()
 		}
 		// As with globals, an incomplete segment is left to the validator.
+		if len(d.m.Data) == cap(d.m.Data) { // many are there already, so more can be believed
+			d.m.Data = stop.Grow(d.stop, d.m.Data, int(min(n, 3*uint32(len(d.m.Data))+1)))
+		}
 		d.m.Data = append(d.m.Data, s)
 	}
 }

@@ -13,6 +13,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -33,7 +34,7 @@ func main() {
 	check := flag.Bool("check", true, "check each register allocation")
 	times := flag.Int("times", 1, "how often profile compiles each module")
 	flag.Parse()
-	o := compile.Options{Jobs: *jobs, OptLevel: opt.Level(*level), CPU: *cpu, SkipChecker: !*check}
+	o := compile.Options{Collect: true, Jobs: *jobs, OptLevel: opt.Level(*level), CPU: *cpu, SkipChecker: !*check}
 	debug.SetGCPercent(400) // as cmd/waot
 	var r protocol.Result
 	var err error
@@ -73,13 +74,18 @@ func compileFile(r *protocol.Result, in, out string, o compile.Options) error {
 	if err != nil {
 		return err
 	}
-	object, err := res.ELF(nil)
+	object, err := res.File(nil)
 	if err != nil {
 		return err
 	}
 	r.CompileNS, r.CompileCPUNS = clock.Read()
 	r.CodeBytes = res.Stats.Text
-	return os.WriteFile(out, object, 0o666)
+	f, err := os.Create(out)
+	if err != nil {
+		return err
+	}
+	_, err = object.WriteTo(f)
+	return errors.Join(err, f.Close())
 }
 
 func runFile(r *protocol.Result, file, dir string) error {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/host/sign"
 	"github.com/waot-project/waot/internal/cheader"
 	"github.com/waot-project/waot/internal/cost"
 	"github.com/waot-project/waot/internal/program"
@@ -147,20 +149,13 @@ func buildAction(c *cli.Context) error {
 	opt.progress = p.set
 	start := time.Now()
 	art, err := compileModule(file, src.b, opt)
-	var object []byte
+	var object outputFile
 	mode := os.FileMode(0o666)
-	switch {
-	case err != nil:
-	case kind == outImage:
-		object, err = art.imageFile()
-	case kind == outExecutable:
-		mode, grants.Prefix = 0o777, art.prefix
-		object, err = program.Link(art.result.Object, art.result.Meta, grants)
-	default:
-		object, err = art.object()
+	if kind == outExecutable {
+		mode = 0o777
 	}
-	if err == nil && key != nil {
-		object, err = key.Sign(object)
+	if err == nil {
+		object, err = art.output(kind, grants, key)
 	}
 	opt.costs.Ended("file")
 	took := time.Since(start)
@@ -177,7 +172,7 @@ func buildAction(c *cli.Context) error {
 	}
 	r := buildResult{
 		Module: file, Output: out, Target: opt.target, CPU: art.cpu, Functions: art.functions,
-		ModuleBytes: len(src.b), CodeBytes: art.codeBytes, ObjectBytes: len(object), MemoryBytes: art.result.Stats.Memory, CompileNS: took.Nanoseconds(),
+		ModuleBytes: len(src.b), CodeBytes: art.codeBytes, ObjectBytes: int(object.Size()), MemoryBytes: art.result.Stats.Memory, CompileNS: took.Nanoseconds(),
 	}
 	signed := ""
 	if key != nil {
@@ -200,12 +195,39 @@ func buildAction(c *cli.Context) error {
 	return nil
 }
 
+// outputFile is what build writes: an *objfile.File, or a *bytes.Reader of what is made in memory.
+type outputFile interface {
+	io.WriterTo
+	Size() int64
+}
+
+// output returns the file of the given kind, signed if there is a key.
+func (a *artifact) output(kind outputKind, grants *program.Options, key *sign.Key) (outputFile, error) {
+	var b []byte
+	var err error
+	switch {
+	case kind == outImage:
+		b, err = a.imageFile()
+	case kind == outExecutable:
+		grants.Prefix = a.prefix
+		b, err = program.Link(a.result.Object, a.result.Meta, grants)
+	case key == nil:
+		return a.result.File(a.ctx)
+	default:
+		b, err = a.object()
+	}
+	if err == nil && key != nil {
+		b, err = key.Sign(b)
+	}
+	return bytes.NewReader(b), err
+}
+
 // writeBoth writes an object, and a header if there is one: both, or neither. The header gets its name when the object has been written
 // and lacks only its name.
-func writeBoth(out string, object []byte, mode os.FileMode, headerFile string, header []byte) error {
+func writeBoth(out string, object outputFile, mode os.FileMode, headerFile string, header []byte) error {
 	failed := out
 	err := objfile.WriteAtomic(out, mode, func(w io.Writer) error {
-		if _, err := w.Write(object); err != nil || header == nil {
+		if _, err := object.WriteTo(w); err != nil || header == nil {
 			return err
 		}
 		err := objfile.WriteFileAtomic(headerFile, header, 0o666)

@@ -28,8 +28,11 @@ func newTable(kind byte, room int) *encoder {
 	return e
 }
 
+// Packer packs tables, one after the other. The zero value is ready.
+type Packer struct{ w *flate.Writer }
+
 // Pack returns a table of EncodeTables as a section that is packed, or the same one if that is no shorter. It calls poll every megabyte.
-func Pack(section []byte, poll func()) []byte {
+func (p *Packer) Pack(section []byte, poll func()) []byte {
 	if len(section) < headerSize+1+minPacked || section[headerSize] != 0 {
 		return section
 	}
@@ -38,15 +41,15 @@ func Pack(section []byte, poll func()) []byte {
 	e.count(len(table))
 	start := len(e.b)
 	out := bytes.NewBuffer(e.b)
-	w, err := flate.NewWriter(out, packLevel)
-	if err != nil {
-		panic(err) // the level exists
+	if p.w == nil {
+		p.w, _ = flate.NewWriter(nil, packLevel) // the level exists
 	}
+	p.w.Reset(out)
 	for part := range slices.Chunk(table, 1<<20) {
 		poll()
-		w.Write(part) // to a Buffer, which takes all
+		p.w.Write(part) // to a Buffer, which takes all
 	}
-	w.Close()
+	p.w.Close()
 	e.b = out.Bytes()
 	if n := len(e.b) - start; len(e.b) >= len(section) || n*maxRatio < len(table) {
 		return section

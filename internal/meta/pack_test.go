@@ -40,13 +40,14 @@ func TestPack(t *testing.T) {
 	plain := Encode(m)
 	packed := plain
 	polls := 0
+	var p Packer
 	for _, x := range []*[]byte{&packed.Traps, &packed.StackMaps, &packed.Calls} {
-		*x = Pack(*x, func() { polls++ })
+		*x = p.Pack(*x, func() { polls++ })
 	}
 	if 10*len(packed.Traps) > 9*len(plain.Traps) || 10*len(packed.Calls) > 9*len(plain.Calls) || polls != 2 {
 		t.Errorf("%d and %d bytes of %d and %d, %d polls", len(packed.Traps), len(packed.Calls), len(plain.Traps), len(plain.Calls), polls)
 	}
-	if !bytes.Equal(packed.StackMaps, plain.StackMaps) || !bytes.Equal(Pack(packed.Traps, func() {}), packed.Traps) {
+	if !bytes.Equal(packed.StackMaps, plain.StackMaps) || !bytes.Equal(p.Pack(packed.Traps, func() {}), packed.Traps) {
 		t.Error("a short table, or a packed one, was packed")
 	}
 	for _, s := range []Sections{plain, packed} {
@@ -60,7 +61,7 @@ func TestPack(t *testing.T) {
 	}
 	// What repeats too much stays as it is: readers would need more memory than there are bytes in the file.
 	zeros := append(bytes.Clone(plain.Traps[:headerSize+1]), make([]byte, 100<<10)...)
-	if got := Pack(zeros, func() {}); !bytes.Equal(got, zeros) {
+	if got := p.Pack(zeros, func() {}); !bytes.Equal(got, zeros) {
 		t.Errorf("%d zeros have become %d bytes", 100<<10, len(got))
 	}
 }

@@ -92,7 +92,7 @@ func TestPackedTables(t *testing.T) {
 	}
 }
 
-// packWith packs a table as meta.Pack does, at another level and in parts.
+// packWith packs a table as meta.Packer does, at another level and in parts.
 func packWith(t *testing.T, section []byte, level, part int) []byte {
 	const header = 20
 	table := section[header+1:]

@@ -81,9 +81,10 @@ func Link(o *objfile.Object, m *meta.Module, opt *Options) ([]byte, error) {
 func packed(o *objfile.Object) *objfile.Object {
 	p := *o
 	p.Sections = slices.Clone(o.Sections)
+	var packer meta.Packer
 	for _, name := range []string{meta.SectionTraps, meta.SectionStackMaps, meta.SectionCalls} {
 		if s := p.Section(name); s != nil {
-			s.Data = meta.Pack(s.Data, o.Stop.Poll)
+			s.Data = packer.Pack(s.Data, o.Stop.Poll)
 		}
 	}
 	return &p
