@@ -11,8 +11,9 @@ func (c *Compiler) dump(allocated bool) string {
 	in, out := &c.vc.In, &c.out
 	var b []byte
 	edits := out.Edits
+	allocs := out.Allocs
 	if !allocated {
-		edits = nil
+		edits, allocs = nil, nil
 	}
 	for bi := range in.Blocks {
 		b = c.dumpHead(b, bi)
@@ -23,7 +24,7 @@ func (c *Compiler) dump(allocated bool) string {
 		for i := regalloc.Inst(r.Start); i < regalloc.Inst(r.End); i++ {
 			b, edits = dumpEdits(b, edits, regalloc.Before(i))
 			b = fmt.Appendf(b, "  %4d  ", i)
-			b = c.dumpAt(b, i, allocated, &Frame{})
+			b = c.target.dumpAt(b, &c.vc, i, allocs, &Frame{})
 			b = append(b, '\n')
 			b, edits = dumpEdits(b, edits, regalloc.After(i))
 		}
@@ -32,15 +33,14 @@ func (c *Compiler) dump(allocated bool) string {
 	return string(b)
 }
 
-// dumpAt appends the text of instruction i, without its number.
-func (c *Compiler) dumpAt(b []byte, i regalloc.Inst, allocated bool, fr *Frame) []byte {
-	in := &c.vc.In
+// dumpAt appends the text of instruction i, without its number. allocs are those of all instructions, or empty.
+func (t *Target) dumpAt(b []byte, vc *VCode, i regalloc.Inst, allocs []regalloc.Allocation, fr *Frame) []byte {
+	in := &vc.In
 	s, e := in.OperandRange(i)
-	var allocs []regalloc.Allocation
-	if allocated {
-		allocs = c.out.Allocs[s:e]
+	if len(allocs) > 0 {
+		allocs = allocs[s:e]
 	}
-	switch inst := &c.vc.Insts[i]; inst.Op {
+	switch inst := &vc.Insts[i]; inst.Op {
 	case OpArgs:
 		return dumpOperands(append(b, "args"...), in.Operands[s:e], allocs)
 	case OpJump:
@@ -48,7 +48,7 @@ func (c *Compiler) dumpAt(b []byte, i regalloc.Inst, allocated bool, fr *Frame) 
 	case OpTrap:
 		return fmt.Appendf(b, "trap %d", inst.Trap)
 	default:
-		return c.target.dumpInst(b, inst, in.Operands[s:e], allocs, fr)
+		return t.dumpInst(b, inst, in.Operands[s:e], allocs, fr)
 	}
 }
 

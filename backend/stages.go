@@ -26,7 +26,11 @@ type Stages struct {
 	// Marks have rising offsets. Code in front of the first one is the prologue.
 	Marks []Mark
 
-	c *Compiler
+	target *Target
+	order  *BlockOrder
+	frame  *Frame
+	// vreg returns the virtual register of a value.
+	vreg func(clif.Value) regalloc.VReg
 }
 
 // stages returns the tables of f.
@@ -37,7 +41,11 @@ func (c *Compiler) stages(f *clif.Func, code *Code) *Stages {
 		end = min(end, m[i].Offset)
 		m[i].Offset = end
 	}
-	return &Stages{Func: f, VCode: &c.vc, Out: &c.out, Code: code, Marks: m, c: c}
+	l := &c.lower
+	return &Stages{
+		Func: f, VCode: &c.vc, Out: &c.out, Code: code, Marks: m, target: c.target, order: &c.order, frame: &c.emit.Frame,
+		vreg: func(v clif.Value) regalloc.VReg { return l.vregs[l.Resolve(v)] },
+	}
 }
 
 // mark notes that the code of instruction i, or of none, begins here.
@@ -65,7 +73,7 @@ func (s *Stages) InstText(i regalloc.Inst) string {
 	if s.VCode.Insts[i].Op == OpArgs {
 		return s.argsText(i)
 	}
-	return string(s.c.dumpAt(nil, i, false, &s.c.emit.Frame))
+	return string(s.target.dumpAt(nil, s.VCode, i, nil, s.frame))
 }
 
 // argsText says which registers and words hold the arguments.
@@ -74,7 +82,7 @@ func (s *Stages) argsText(i regalloc.Inst) string {
 	for k, o := range s.VCode.In.OperandsOf(i) {
 		at := fmt.Sprintf("arg%d", o.Arg)
 		if o.Constraint == regalloc.Fixed {
-			at = s.c.target.RegName(o.PReg())
+			at = s.target.RegName(o.PReg())
 		}
 		text += fmt.Sprintf("%s%v=%s", [2]string{", ", " "}[b2i(k == 0)], o.VReg, at)
 	}
@@ -86,35 +94,35 @@ func (s *Stages) argsText(i regalloc.Inst) string {
 func (s *Stages) AllocatedText(i regalloc.Inst) string {
 	inst := &s.VCode.Insts[i]
 	start, end := s.VCode.In.OperandRange(i)
-	switch rows := s.c.target.Shapes.Rows; {
+	switch rows := s.target.Shapes.Rows; {
 	case inst.Op == OpArgs:
 		return "args"
 	case inst.Op == OpJump || inst.Op == OpTrap:
 		return s.InstText(i)
 	case int(inst.Op) >= len(rows):
-		return s.c.target.PseudoName(inst.Op)
+		return s.target.PseudoName(inst.Op)
 	case rows[inst.Op].Variadic:
-		own := uint32(s.c.target.Shapes.NumOperands(inst))
-		return string(s.c.target.PrintVCode(nil, inst, s.VCode.In.Operands[start:start+own]))
+		own := uint32(s.target.Shapes.NumOperands(inst))
+		return string(s.target.PrintVCode(nil, inst, s.VCode.In.Operands[start:start+own]))
 	case leftOut(s.Out.Allocs[start:end]):
 		return s.InstText(i)
 	}
-	return string(s.c.dumpAt(nil, i, true, &s.c.emit.Frame))
+	return string(s.target.dumpAt(nil, s.VCode, i, s.Out.Allocs, s.frame))
 }
 
 // BlockOf returns the CLIF block that block b comes from, and whether there is one: edge blocks and the tops of loops are new.
 func (s *Stages) BlockOf(b regalloc.Block) (clif.Block, bool) {
-	orig := s.c.order.Blocks[b].Orig
+	orig := s.order.Blocks[b].Orig
 	return orig, orig != clif.NoBlock
 }
 
 // VRegOf returns the virtual register that holds v, or NoVReg if there is none: nothing uses the value, or its users compute it.
-func (s *Stages) VRegOf(v clif.Value) regalloc.VReg { return s.c.lower.vregs[s.c.lower.Resolve(v)] }
+func (s *Stages) VRegOf(v clif.Value) regalloc.VReg { return s.vreg(v) }
 
 // Place returns what a is called in the text of the machine's instructions.
 func (s *Stages) Place(a regalloc.Allocation) string {
 	if a.IsReg() {
-		return s.c.target.RegName(a.Reg())
+		return s.target.RegName(a.Reg())
 	}
 	return a.String()
 }
