@@ -56,18 +56,18 @@ func decodeX64(code []byte, at uint64) (string, int) {
 	return signed(strings.ToLower(x86asm.IntelSyntax(inst, at, nil))), inst.Len
 }
 
-// signed writes a negative displacement as one: x86asm writes it as a sum of 64 bits.
+// signed writes a negative displacement of 32 bits as one: x86asm writes it as if it had no sign.
 func signed(text string) string {
-	before, digits, ok := strings.Cut(text, "+0xffffffff")
-	end := strings.IndexByte(digits, ']')
-	if !ok || end != 8 {
+	end := strings.IndexByte(text, ']')
+	at := strings.LastIndex(text[:max(end, 0)], "+0x")
+	if at < 0 {
 		return text
 	}
-	low, err := strconv.ParseUint(digits[:end], 16, 32)
-	if err != nil {
+	disp, err := strconv.ParseUint(text[at+len("+0x"):end], 16, 32)
+	if err != nil || disp < 1<<31 {
 		return text
 	}
-	return fmt.Sprintf("%s-%#x%s", before, uint64(1)<<32-low, digits[end:])
+	return fmt.Sprintf("%s-%#x%s", text[:at], 1<<32-disp, text[end:])
 }
 
 // decodeA64 shows where branches and addresses lead as distances.

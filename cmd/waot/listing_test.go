@@ -70,15 +70,22 @@ func TestDecodeX64(t *testing.T) {
 
 // TestDisplacements: displacements below 0 are written as such, and others as they were.
 func TestDisplacements(t *testing.T) {
-	for text, want := range map[string]string{
-		"mov qword ptr [rbp+0xfffffffffffffff8], rax":    "mov qword ptr [rbp-0x8], rax",
-		"lea rax, [rbp+rcx*4+0xffffffff80000000]":        "lea rax, [rbp+rcx*4-0x80000000]",
-		"lea rax, [rbp+0x10]":                            "lea rax, [rbp+0x10]",
-		"mov rax, 0xfffffffffffffff8":                    "mov rax, 0xfffffffffffffff8",
-		"mov qword ptr [rbp+0xfffffffffffffff8], 0xffff": "mov qword ptr [rbp-0x8], 0xffff",
+	for digits, want := range map[string]string{
+		"488b85d0feffff":         "mov rax, qword ptr [rbp-0x130]",
+		"488b8530010000":         "mov rax, qword ptr [rbp+0x130]",
+		"488b45f8":               "mov rax, qword ptr [rbp-0x8]",
+		"488d848d00000080":       "lea rax, ptr [rbp+rcx*4-0x80000000]",
+		"488d848dffffff7f":       "lea rax, ptr [rbp+rcx*4+0x7fffffff]",
+		"488d048dfcffffff":       "lea rax, ptr [rcx*4-0x4]",
+		"48c785d0feffffffffffff": "mov qword ptr [rbp-0x130], -0x1",
+		"48b8f8ffffffffffffff":   "mov rax, -0x8",
 	} {
-		if got := signed(text); got != want {
-			t.Errorf("%s: %s, want %s", text, got, want)
+		code, err := hex.DecodeString(digits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, n := decodeX64(code, 0); got != want || n != len(code) {
+			t.Errorf("%s: %s of %d bytes, want %s", digits, got, n, want)
 		}
 	}
 }

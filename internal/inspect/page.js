@@ -625,7 +625,7 @@ class Grid {
     const [x0, wide] = this.span(s, x);
     g.fillStyle = mem ? colours.slot : "hsl(" + hue(s[1]) + " 55% " + colours.fill + ")";
     if (l.k === "arg") { g.strokeStyle = colours.slot; g.lineWidth = 1.5; g.strokeRect(x0 + 1, y + 1.5, wide - 2, tall - 3); }
-    else g.fillRect(x0, y + 0.5, wide, tall - 1);
+    else g.fillRect(x0, y + 1, wide, tall - 1.5);
     g.fillStyle = mem ? colours.slotText : colours.text;
     const text = this.mode === "vreg" ? l.n : "%" + s[0];
     if (wide > 12) {
