@@ -36,7 +36,8 @@ exported globals and a hash of the memory, with the same WASI, fixed clocks and
 fixed random numbers on both sides. Runs the function named, or _start, or else
 every exported function with a few sets of arguments; these must end. Where the two
 differ, wazero's interpreter and waot's interpreter of its intermediate code run too,
-and what is known to be wazero's fault is said to be. Functions that the module imports
+and wasmtime if its command is there, for modules without imports (it does not see memories);
+what is known to be wazero's fault is said to be. Functions that the module imports
 beside WASI's have stand-ins, whose calls are compared; so have memories, tables and
 globals, of which the contents at the end are compared but for tables. If the two do not differ, the function and offset of
 each trap, which wazero does not say, are compared with those on waot's interpreter
@@ -56,6 +57,7 @@ Examples:
 			&cli.StringSliceFlag{Name: "env", Usage: "set a variable of the program: `K=V`"},
 			&cli.StringFlag{Name: "invoke", Usage: "call the exported function `NAME`"},
 			&cli.StringFlag{Name: "reduce", Usage: "write the module made small, if it differs, to `OUT.wasm`"},
+			wasmtimeFlag(),
 			jsonFlag(),
 			objectFlag(),
 		}, runnerFlags(), compileFlags()),
@@ -135,6 +137,10 @@ func diffAction(c *cli.Context) error {
 		return err
 	}
 	cfg.Stdin = bytes.NewReader(nil)
+	wasmtime, err := wasmtimeCommand(c)
+	if err != nil {
+		return err
+	}
 	if c.IsSet("object") {
 		return ourSide(c, file, cfg)
 	}
@@ -172,7 +178,7 @@ func diffAction(c *cli.Context) error {
 		}
 		native = func() (*execution, error) { return runNative(mod, cfg, calls, observe(m)) }
 	}
-	return src.fail(compareAll(c, src.b, m, native, red, cfg, calls))
+	return src.fail(compareAll(c, wasmtime, src.b, m, native, red, cfg, calls))
 }
 
 // startArgs are the arguments of the program, if one runs.
@@ -253,7 +259,8 @@ func observe(m *meta.Module) observed {
 const wazeroLimit = 30 * time.Second
 
 // compareAll runs the calls under both engines, and a third if they differ. red, if not nil, then makes the module small.
-func compareAll(c *cli.Context, bin []byte, m *meta.Module, native func() (*execution, error), red *reduction, cfg wasirun.Options, calls []call) error {
+// wasmtime is the command of a judge, or empty.
+func compareAll(c *cli.Context, wasmtime string, bin []byte, m *meta.Module, native func() (*execution, error), red *reduction, cfg wasirun.Options, calls []call) error {
 	at := observe(m)
 	// wazero's compiler cannot run some modules: see maxMemory.
 	interpreted := maxMemory(bin)
@@ -290,6 +297,7 @@ func compareAll(c *cli.Context, bin []byte, m *meta.Module, native func() (*exec
 		Agrees      string       `json:"interpreter_agrees_with,omitempty"`
 		CLIF        *execution   `json:"clif_interpreter,omitempty"`
 		CLIFAgrees  string       `json:"clif_interpreter_agrees_with,omitempty"`
+		Wasmtime    string       `json:"wasmtime_agrees_with,omitempty"`
 		// Known is the defect of wazero that the differences come from.
 		Known   string   `json:"known,omitempty"`
 		Reduced *reduced `json:"reduced,omitempty"`
@@ -303,6 +311,9 @@ func compareAll(c *cli.Context, bin []byte, m *meta.Module, native func() (*exec
 		// A judge that cannot run the module, or takes too long, has no say.
 		if report.CLIF, err = runInterpreter(wazeroLimit, bin, cfg, calls, at); err == nil {
 			report.CLIFAgrees = agreesWith(ours, theirs, report.CLIF)
+		}
+		if report.Wasmtime, err = askWasmtime(wasmtime, bin, m, calls, ours, theirs); err != nil {
+			return err
 		}
 		if other := dropped(bin); other != nil {
 			if o, err := runWazero(wazeroLimit, other, cfg, calls, at, interpreted); err == nil && len(compare(ours, o)) == 0 {
@@ -330,6 +341,9 @@ func compareAll(c *cli.Context, bin []byte, m *meta.Module, native func() (*exec
 			printf(c, "different; wazero's interpreter agrees with %s", report.Agrees)
 			if report.CLIFAgrees != "" {
 				printf(c, ", the CLIF interpreter with %s", report.CLIFAgrees)
+			}
+			if report.Wasmtime != "" {
+				printf(c, ", wasmtime with %s", report.Wasmtime)
 			}
 			printf(c, "\n")
 		}

@@ -148,6 +148,9 @@ func vectorOf(ctx context.Context, rt wazero.Runtime, name string, g api.Global)
 	return mod.ExportedFunction("get").Call(ctx)
 }
 
+// stackOverflow is what wazero says when its stack is used up.
+const stackOverflow = "stack overflow"
+
 // callError returns a trap or exit of wazero; nil if it is neither.
 func callError(err error) *callOutcome {
 	var exit *wasi.ExitError
@@ -160,7 +163,10 @@ func callError(err error) *callOutcome {
 		return &callOutcome{Exit: &code}
 	}
 	_, msg, ok := strings.Cut(err.Error(), "wasm error: ")
-	if !ok {
+	switch {
+	case strings.HasPrefix(err.Error(), stackOverflow): // of its compiler alone, without a backtrace
+		msg = err.Error()
+	case !ok:
 		return nil
 	}
 	line, _, _ := strings.Cut(msg, "\n")
