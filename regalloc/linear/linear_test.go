@@ -9,6 +9,7 @@ import (
 	"github.com/waot-project/waot/checker"
 	"github.com/waot-project/waot/internal/proof/regalloc/gen"
 	"github.com/waot-project/waot/regalloc"
+	"github.com/waot-project/waot/regalloc/flow"
 	"github.com/waot-project/waot/regalloc/linear"
 )
 
@@ -268,7 +269,7 @@ func TestErrors(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		make func(b *builder)
-		kind linear.ErrorKind
+		kind flow.ErrorKind
 	}{
 		{"too many registers", func(b *builder) {
 			vs := b.entry(1)
@@ -280,7 +281,7 @@ func TestErrors(t *testing.T) {
 			}
 			b.inst(ret, 0, append(ops, reg(vs[0]))...)
 			b.block(nil, 0)
-		}, linear.Unallocatable},
+		}, flow.Unallocatable},
 		{"too many definitions", func(b *builder) {
 			b.entry(1)
 			var ops []regalloc.Operand
@@ -290,21 +291,21 @@ func TestErrors(t *testing.T) {
 			b.inst(0, 0, ops...)
 			b.inst(ret, 0)
 			b.block(nil, 0)
-		}, linear.Unallocatable},
+		}, flow.Unallocatable},
 		{"undefined", func(b *builder) {
 			b.entry(1)
 			b.inst(term, 0)
 			b.block(nil, 0, regalloc.Edge{To: 1})
 			b.inst(ret, 0, reg(b.vreg(regalloc.Int)))
 			b.block(nil, 0)
-		}, linear.Undefined},
+		}, flow.Undefined},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var b builder
 			test.make(&b)
 			var out regalloc.Output
 			err := linear.New().Run(b.finish(), env, &out)
-			var e *linear.Error
+			var e *flow.Error
 			if !errors.As(err, &e) || e.Kind != test.kind {
 				t.Errorf("got %v", err)
 			}

@@ -1,6 +1,10 @@
 package linear
 
-import "sort"
+import (
+	"sort"
+
+	"github.com/waot-project/waot/regalloc/flow"
+)
 
 // regQueue is what is known of one register from the walk's position on: the
 // ranges it is given away for, rising and disjoint. Ranges before head are past.
@@ -22,7 +26,7 @@ func (q *regQueue) pass(pos uint32) occupied {
 		}
 		q.head++
 	}
-	return occupied{inf, inf, none}
+	return occupied{flow.Inf, flow.Inf, flow.None}
 }
 
 // search returns the index of the first range that ends after pos, from i on.
@@ -77,28 +81,28 @@ func (q *regQueue) remove(part, end uint32) {
 func (w *walker) freeUntil(q *regQueue, p, except uint32) uint32 {
 	o := q.pass(w.pos)
 	pt := &w.parts[p]
-	if o.start >= pt.end {
-		return inf
+	if o.start >= pt.End {
+		return flow.Inf
 	}
 	i := q.head
-	for r := pt.rng; r != 0; {
-		rr := &w.ranges[r]
-		i = q.search(i, rr.start)
-		if i == len(q.list) || q.list[i].start >= pt.end {
-			return inf
+	for r := pt.Range; r != 0; {
+		rr := &w.Ranges[r]
+		i = q.search(i, rr.Start)
+		if i == len(q.list) || q.list[i].start >= pt.End {
+			return flow.Inf
 		}
 		if q.list[i].part == except {
 			i++
 			continue
 		}
-		if q.list[i].start < rr.end {
-			return max(q.list[i].start, rr.start)
+		if q.list[i].start < rr.End {
+			return max(q.list[i].start, rr.Start)
 		}
-		for r != 0 && w.ranges[r].end <= q.list[i].start {
-			r = w.ranges[r].next
+		for r != 0 && w.Ranges[r].End <= q.list[i].start {
+			r = w.Ranges[r].Next
 		}
 	}
-	return inf
+	return flow.Inf
 }
 
 // occupy gives the register to part p.
@@ -108,22 +112,22 @@ func (w *walker) occupy(q *regQueue, p uint32) {
 		q.list = append(q.list[:0], q.list[q.head:]...)
 		q.head = 0
 	}
-	r, end := w.parts[p].rng, w.parts[p].end
+	r, end := w.parts[p].Range, w.parts[p].End
 	if n := len(q.list); n > q.head {
 		last := min(q.list[n-1].start, end)
-		for i := 0; r != 0 && w.ranges[r].start < last; r = w.ranges[r].next {
-			i = q.insert(i, occupied{w.ranges[r].start, min(w.ranges[r].end, end), p})
+		for i := 0; r != 0 && w.Ranges[r].Start < last; r = w.Ranges[r].Next {
+			i = q.insert(i, occupied{w.Ranges[r].Start, min(w.Ranges[r].End, end), p})
 		}
 	}
 	// What is left comes behind all others.
 	list := q.list
 	for r != 0 {
-		rr := &w.ranges[r]
-		if rr.start >= end {
+		rr := &w.Ranges[r]
+		if rr.Start >= end {
 			break
 		}
-		list = append(list, occupied{rr.start, min(rr.end, end), p})
-		r = rr.next
+		list = append(list, occupied{rr.Start, min(rr.End, end), p})
+		r = rr.Next
 	}
 	q.list = list
 }

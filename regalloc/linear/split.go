@@ -3,6 +3,7 @@ package linear
 import (
 	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/regalloc"
+	"github.com/waot-project/waot/regalloc/flow"
 )
 
 // split cuts p at pos, which lies inside it, and returns the later part: it
@@ -10,29 +11,29 @@ import (
 func (w *walker) split(p, pos uint32) uint32 {
 	c := uint32(len(w.parts))
 	pt := &w.parts[p]
-	u, last := pt.use, pt.last
-	for w.uses[u].pos < pos {
-		if w.uses[u].kind() != softUse {
-			last = w.uses[u].pos
+	u, last := pt.Use, pt.Last
+	for w.Uses[u].Pos < pos {
+		if w.Uses[u].Kind() != flow.SoftUse {
+			last = w.Uses[u].Pos
 		}
-		u = w.uses[u].next
+		u = w.Uses[u].Next
 	}
-	r, end := pt.rng, pos
-	for w.ranges[r].end <= pos {
-		end = w.ranges[r].end
-		r = w.ranges[r].next
+	r, end := pt.Range, pos
+	for w.Ranges[r].End <= pos {
+		end = w.Ranges[r].End
+		r = w.Ranges[r].Next
 	}
-	start := w.ranges[r].start
+	start := w.Ranges[r].Start
 	if start < pos {
-		w.ranges = stop.Append(w.in.Stop, w.ranges, rng{pos, w.ranges[r].end, w.ranges[r].next})
-		r, start, end = uint32(len(w.ranges)-1), pos, pos
+		w.Ranges = stop.Append(w.In.Stop, w.Ranges, flow.Range{Start: pos, End: w.Ranges[r].End, Next: w.Ranges[r].Next})
+		r, start, end = uint32(len(w.Ranges)-1), pos, pos
 	}
-	w.parts = stop.Append(w.in.Stop, w.parts, part{
-		start: start, end: pt.end, rng: r, first: u, use: u, last: last,
-		vreg: pt.vreg, sib: pt.sib, next: none,
+	w.parts = stop.Append(w.In.Stop, w.parts, flow.Part{
+		Start: start, End: pt.End, Range: r, First: u, Use: u, Last: last,
+		Value: pt.Value, Sib: pt.Sib, Next: flow.None,
 	})
 	pt = &w.parts[p]
-	pt.end, pt.sib = end, c
+	pt.End, pt.Sib = end, c
 	w.nSplit++
 	w.budget--
 	return c
@@ -41,8 +42,8 @@ func (w *walker) split(p, pos uint32) uint32 {
 // bestSplit returns the best position to split at between low (exclusive) and
 // high: high itself, unless there is a block boundary of lesser loop depth.
 func (w *walker) bestSplit(low, high uint32) uint32 {
-	blocks := w.in.Blocks
-	b := w.instBlock[min(instOf(high), uint32(len(w.instBlock)-1))]
+	blocks := w.In.Blocks
+	b := w.InstBlock[min(flow.InstOf(high), uint32(len(w.InstBlock)-1))]
 	best, depth := high, blocks[b].LoopDepth
 	for range 32 {
 		at := 4 * blocks[b].Insts.Start
@@ -63,18 +64,18 @@ func (w *walker) bestSplit(low, high uint32) uint32 {
 func (w *walker) keepUntil(p, lost uint32) {
 	pt := &w.parts[p]
 	cut := lost
-	if isWrite(lost) {
-		read := readOf(lost)
-		if pt.start >= read || w.usedAt(p, read) && !w.mustAt(p, lost) {
+	if flow.IsWrite(lost) {
+		read := flow.ReadOf(lost)
+		if pt.Start >= read || w.usedAt(p, read) && !w.mustAt(p, lost) {
 			w.memoryTail(w.split(p, lost))
 			return
 		}
 		cut = read
 	}
-	last := pt.start
-	for u := pt.use; w.uses[u].pos < cut; u = w.uses[u].next {
-		if w.uses[u].kind() != softUse {
-			last = w.uses[u].pos
+	last := pt.Start
+	for u := pt.Use; w.Uses[u].Pos < cut; u = w.Uses[u].Next {
+		if w.Uses[u].Kind() != flow.SoftUse {
+			last = w.Uses[u].Pos
 		}
 	}
 	w.enqueue(w.split(p, w.bestSplit(last, cut)))
@@ -82,28 +83,28 @@ func (w *walker) keepUntil(p, lost uint32) {
 
 // usedAt reports whether p has a use of an operand at pos.
 func (w *walker) usedAt(p, pos uint32) bool {
-	u := w.parts[p].use
-	for w.uses[u].pos < pos {
-		u = w.uses[u].next
+	u := w.parts[p].Use
+	for w.Uses[u].Pos < pos {
+		u = w.Uses[u].Next
 	}
-	return w.uses[u].pos == pos
+	return w.Uses[u].Pos == pos
 }
 
 // mustAt reports whether p must have a register at pos, where an instruction
 // writes.
 func (w *walker) mustAt(p, pos uint32) bool {
-	u := w.parts[p].use
-	for w.uses[u].pos < pos-1 {
-		u = w.uses[u].next
+	u := w.parts[p].Use
+	for w.Uses[u].Pos < pos-1 {
+		u = w.Uses[u].Next
 	}
-	n := w.uses[u].nextMust
-	return sameInst(w.uses[n].pos, pos) && w.lastMust(n) == pos
+	n := w.Uses[u].NextMust
+	return flow.SameInst(w.Uses[n].Pos, pos) && w.lastMust(n) == pos
 }
 
 // memoryTail leaves the later part of a split in memory,
 // or queues it if it begins after a hole.
 func (w *walker) memoryTail(c uint32) {
-	if isWrite(w.parts[c].start) {
+	if flow.IsWrite(w.parts[c].Start) {
 		w.toMemory(c, true)
 		return
 	}
@@ -115,28 +116,28 @@ func (w *walker) memoryTail(c uint32) {
 // deeper loop that would like one.
 func (w *walker) toMemory(p uint32, hot bool) {
 	pt := &w.parts[p]
-	pt.loc = regalloc.NoAllocation
-	if f := w.vregs[pt.vreg].flags; f&(isRemat|isArg) == 0 {
-		w.vregs[pt.vreg].flags |= needSlot
+	pt.Loc = regalloc.NoAllocation
+	if f := w.Values[pt.Value].Flags; f&(flow.IsRemat|flow.IsArg) == 0 {
+		w.Values[pt.Value].Flags |= flow.NeedSlot
 	}
 	w.untilRejoin(p, true)
 	pt = &w.parts[p]
-	low := max(pt.start, w.pos)
-	next := w.uses[w.uses[pt.use].nextMust].pos
+	low := max(pt.Start, w.pos)
+	next := w.Uses[w.Uses[pt.Use].NextMust].Pos
 	if hot {
-		depth := w.depthAt(low)
-		for u := pt.use; w.uses[u].pos < min(next, pt.end); u = w.uses[u].next {
-			x := &w.uses[u]
-			if x.kind() == anyUse && readOf(x.pos) > low && w.depthAt(x.pos) > depth {
-				next = x.pos
+		depth := w.DepthAt(low)
+		for u := pt.Use; w.Uses[u].Pos < min(next, pt.End); u = w.Uses[u].Next {
+			x := &w.Uses[u]
+			if x.Kind() == flow.AnyUse && flow.ReadOf(x.Pos) > low && w.DepthAt(x.Pos) > depth {
+				next = x.Pos
 				break
 			}
 		}
 	}
-	if next >= pt.end {
+	if next >= pt.End {
 		return
 	}
-	w.enqueue(w.split(p, w.bestSplit(low, readOf(next))))
+	w.enqueue(w.split(p, w.bestSplit(low, flow.ReadOf(next))))
 }
 
 // evict takes the register r from the part that has it now, from here on.
@@ -145,36 +146,36 @@ func (w *walker) evict(r regalloc.PReg) {
 	x := q.list[q.head].part
 	w.advance(x)
 	pt := &w.parts[x]
-	q.remove(x, pt.end)
-	must := w.uses[w.uses[pt.use].nextMust].pos
-	another := must < pt.end && sameInst(must, w.pos) // the part needs another register at once
-	if !another && pt.last < pt.start && pt.start < w.pos {
+	q.remove(x, pt.End)
+	must := w.Uses[w.Uses[pt.Use].NextMust].Pos
+	another := must < pt.End && flow.SameInst(must, w.pos) // the part needs another register at once
+	if !another && pt.Last < pt.Start && pt.Start < w.pos {
 		// It has not been used in the register.
 		w.toMemory(x, false)
 		return
 	}
 	cut := w.pos
-	if isWrite(cut) && pt.last != readOf(cut) {
-		cut = readOf(cut) // the instruction does not read it: it can go before
+	if flow.IsWrite(cut) && pt.Last != flow.ReadOf(cut) {
+		cut = flow.ReadOf(cut) // the instruction does not read it: it can go before
 	}
 	switch {
-	case pt.start >= cut && another:
-		pt.loc = regalloc.NoAllocation
+	case pt.Start >= cut && another:
+		pt.Loc = regalloc.NoAllocation
 		w.enqueue(x)
-	case pt.start >= cut:
+	case pt.Start >= cut:
 		w.toMemory(x, false)
 	case another:
 		w.enqueue(w.split(x, cut))
-	case isWrite(cut):
+	case flow.IsWrite(cut):
 		w.evictTail(w.split(x, cut))
 	default:
-		w.evictTail(w.split(x, w.bestSplit(max(pt.last, pt.start), cut)))
+		w.evictTail(w.split(x, w.bestSplit(max(pt.Last, pt.Start), cut)))
 	}
 }
 
 // evictTail places the rest of an evicted part.
 func (w *walker) evictTail(c uint32) {
-	if w.parts[c].start > w.pos {
+	if w.parts[c].Start > w.pos {
 		w.enqueue(c)
 		return
 	}
@@ -185,16 +186,16 @@ func (w *walker) evictTail(c uint32) {
 // loop is reached again, and queues the rest: so whatever becomes of p here does not matter there. A part in memory is only cut if
 // the loop begins with its value in a register.
 func (w *walker) untilRejoin(p uint32, inMem bool) {
-	if !w.hasLoops || p < uint32(len(w.vregs)) || w.effort < 0 {
+	if !w.HasLoops || p < uint32(len(w.Values)) || w.effort < 0 {
 		return
 	}
 	pt := &w.parts[p]
 	w.effort--
-	b := w.rejoins[w.instBlock[instOf(max(pt.start, w.pos))]]
-	if b == none || inMem && !w.atHeader(pt.vreg, b).IsReg() {
+	b := w.Rejoins[w.InstBlock[flow.InstOf(max(pt.Start, w.pos))]]
+	if b == flow.None || inMem && !w.atHeader(pt.Value, b).IsReg() {
 		return
 	}
-	if at := 4 * w.in.Blocks[b].Insts.Start; at < pt.end {
+	if at := 4 * w.In.Blocks[b].Insts.Start; at < pt.End {
 		w.enqueue(w.split(p, at))
 	}
 }

@@ -1,6 +1,9 @@
 package linear
 
-import "github.com/waot-project/waot/regalloc"
+import (
+	"github.com/waot-project/waot/regalloc"
+	"github.com/waot-project/waot/regalloc/flow"
+)
 
 // crowd is the number of edges, outside loops, from which on a parameter that comes
 // from memory is not loaded on each edge.
@@ -11,49 +14,49 @@ const crowd = 3
 // else it sets a.wish to the register that most of them are in, unless v goes
 // around a loop.
 func (w *walker) vote(v uint32) bool {
-	vr := &w.vregs[v]
-	preds := w.in.PredsOf(regalloc.Block(vr.defBlock))
+	vr := &w.Values[v]
+	preds := w.In.PredsOf(regalloc.Block(vr.DefBlock))
 	if len(preds) < 2 {
 		return false
 	}
 	var votes [64]uint64
-	c := w.coalescer.classFor(v)
+	c := w.coalescer.ClassFor(v)
 	inReg, inMem, count, loop := uint64(0), uint64(0), 0, false
 	for _, p := range preds {
-		if uint32(p) >= vr.defBlock {
+		if uint32(p) >= vr.DefBlock {
 			loop = true
 			continue
 		}
-		arg := uint32(w.in.ArgsOf(w.in.SuccsOf(p)[0])[vr.index])
-		f := uint64(w.freq[p])
-		loc := w.placedAt(arg, 4*w.in.Blocks[p].Insts.End-1)
+		arg := uint32(w.In.ArgsOf(w.In.SuccsOf(p)[0])[vr.Index])
+		f := uint64(w.Freq[p])
+		loc := w.placedAt(arg, 4*w.In.Blocks[p].Insts.End-1)
 		switch {
 		case loc.IsReg():
 			inReg += f
 			// A value of another class gives its register to that class again.
-			if d := w.coalescer.classFor(arg); d != none && d != c {
+			if d := w.coalescer.ClassFor(arg); d != flow.None && d != c {
 				f /= 4
 			}
 			votes[loc.Reg()&63] += f
-		case w.vregs[arg].flags&(isRemat|isArg) != 0:
-		case c != none && c == w.coalescer.classFor(arg):
+		case w.Values[arg].Flags&(flow.IsRemat|flow.IsArg) != 0:
+		case c != flow.None && c == w.coalescer.ClassFor(arg):
 			inMem += f
 			count++
 		default:
 			inReg += f
 		}
 	}
-	if !loop && inMem > inReg && (!w.usedSoon(v, vr.defBlock) || count >= crowd && w.in.Blocks[vr.defBlock].LoopDepth == 0) {
+	if !loop && inMem > inReg && (!w.UsedSoon(v, vr.DefBlock) || count >= crowd && w.In.Blocks[vr.DefBlock].LoopDepth == 0) {
 		return true
 	}
-	if loop && c != none && w.coalescer.classes[c].pref != uint8(regalloc.NoPReg) {
+	if loop && c != flow.None && w.coalescer.All[c].Pref != uint8(regalloc.NoPReg) {
 		return false
 	}
-	if c != none && w.coalescer.classes[c].depth >= 0 { // most often a loop's next iteration wants it there
-		votes[w.coalescer.classes[c].pref&63] += uint64(w.freq[vr.defBlock])
+	if c != flow.None && w.coalescer.All[c].Depth >= 0 { // most often a loop's next iteration wants it there
+		votes[w.coalescer.All[c].Pref&63] += uint64(w.Freq[vr.DefBlock])
 	}
 	best := uint64(0)
-	for _, r := range w.env.Order[w.class(v)] {
+	for _, r := range w.Env.Order[w.ClassOf(v)] {
 		if votes[r] > best {
 			best, w.wish = votes[r], r
 		}
@@ -65,23 +68,23 @@ func (w *walker) vote(v uint32) bool {
 // find out.
 func (w *walker) placedAt(v, pos uint32) regalloc.Allocation {
 	p := v
-	for n := w.parts[p].sib; n != none && w.parts[n].start <= pos; n = w.parts[n].sib {
+	for n := w.parts[p].Sib; n != flow.None && w.parts[n].Start <= pos; n = w.parts[n].Sib {
 		if w.effort--; w.effort < 0 {
 			return regalloc.NoAllocation
 		}
 		p = n
 	}
-	return w.parts[p].loc
+	return w.parts[p].Loc
 }
 
 // atHeader returns where v is at the header of the innermost loop around block b if it is live from before that loop on, else
 // several, which is no location.
 func (w *walker) atHeader(v, b uint32) regalloc.Allocation {
-	h := w.headers[b]
-	if h == none || w.ranges[w.vregs[v].rng].start >= 4*w.in.Blocks[h].Insts.Start {
-		return several
+	h := w.Headers[b]
+	if h == flow.None || w.Ranges[w.Values[v].Range].Start >= 4*w.In.Blocks[h].Insts.Start {
+		return flow.Several
 	}
-	return w.placedAt(v, 4*w.in.Blocks[h].Insts.Start)
+	return w.placedAt(v, 4*w.In.Blocks[h].Insts.Start)
 }
 
 // stays looks at where the value of part p, which is not its first and begins where control joins, is at the header of the
@@ -89,22 +92,22 @@ func (w *walker) atHeader(v, b uint32) regalloc.Allocation {
 // best stays there too; else it sets w.wish to the register.
 func (w *walker) stays(p uint32) bool {
 	pt := &w.parts[p]
-	b := w.instBlock[instOf(pt.start)]
-	if pt.start != 4*w.in.Blocks[b].Insts.Start || w.in.Blocks[b].Preds.Len() < 2 {
+	b := w.InstBlock[flow.InstOf(pt.Start)]
+	if pt.Start != 4*w.In.Blocks[b].Insts.Start || w.In.Blocks[b].Preds.Len() < 2 {
 		return false
 	}
-	loc := w.atHeader(pt.vreg, b)
-	if loc == several {
+	loc := w.atHeader(pt.Value, b)
+	if loc == flow.Several {
 		return false
 	}
 	if loc.IsReg() {
 		w.wish = loc.Reg()
 		return false
 	}
-	u := pt.use
-	for ; w.uses[u].kind() == softUse && w.effort > 0; w.effort-- {
-		u = w.uses[u].next
+	u := pt.Use
+	for ; w.Uses[u].Kind() == flow.SoftUse && w.effort > 0; w.effort-- {
+		u = w.Uses[u].Next
 	}
-	pos := w.uses[u].pos
-	return pos >= pt.end || pos >= pt.start+4*soon || w.depthAt(pos) < w.depthAt(pt.start)
+	pos := w.Uses[u].Pos
+	return pos >= pt.End || pos >= pt.Start+4*flow.Soon || w.DepthAt(pos) < w.DepthAt(pt.Start)
 }

@@ -2,28 +2,28 @@ package linear
 
 import (
 	"math/bits"
-	"sort"
 
 	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/regalloc"
+	"github.com/waot-project/waot/regalloc/flow"
 )
 
 // walker is the state of the walk over the positions.
 type walker struct {
-	intervals
-	reserved  *reservations
-	coalescer *coalescer
+	flow.Intervals
+	reserved  *flow.Reservations
+	coalescer *flow.Classes
 
-	parts  []part
+	parts  []flow.Part
 	budget int // steps left
 	pos    uint32
 	regs   [64]regQueue
 	queue  []uint32 // first part that starts at each position; valid if marked
 	marks  []uint64
-	setAt  [maxSets]uint32 // where the current part meets each clobber set
-	losing *[64]uint32     // by register: the clobber sets that lose the current part there
-	wish   regalloc.PReg   // register that holds most arguments of a parameter; see vote
-	refAt  uint32          // where the current part meets a safepoint, if it is a reference
+	setAt  [flow.MaxSets]uint32 // where the current part meets each clobber set
+	losing *[64]uint32          // by register: the clobber sets that lose the current part there
+	wish   regalloc.PReg        // register that holds most arguments of a parameter; see vote
+	refAt  uint32               // where the current part meets a safepoint, if it is a reference
 	// unsavedAt is where the current part meets code in which the registers of kept are the caller's.
 	unsavedAt uint32
 	kept      regalloc.PRegSet
@@ -41,41 +41,48 @@ const (
 	yes
 )
 
+// Place implements flow.Placer.
+func (w *walker) Place(iv *flow.Intervals, _ *flow.Liveness, reserved *flow.Reservations, classes *flow.Classes) ([]flow.Part, error) {
+	w.Intervals, w.reserved, w.coalescer = *iv, reserved, classes
+	err := w.walk()
+	iv.Ranges = w.Ranges
+	return w.parts, err
+}
+
 // walk goes through the parts in the order of their starts and gives each a
 // register, or leaves it in memory up to where it needs one.
-func (w *walker) walk(iv intervals, reserved *reservations, classes *coalescer) ([]part, error) {
-	w.intervals, w.reserved, w.coalescer = iv, reserved, classes
-	w.budget = 1024 + 32*(len(w.in.Insts)+len(w.in.Operands)+len(w.in.VRegs)+len(w.in.VRegLists))
-	w.effort = 1024 + 16*(len(w.in.Insts)+len(w.in.VRegLists))
+func (w *walker) walk() error {
+	w.budget = 1024 + 32*(len(w.In.Insts)+len(w.In.Operands)+len(w.In.VRegs)+len(w.In.VRegLists))
+	w.effort = 1024 + 16*(len(w.In.Insts)+len(w.In.VRegLists))
 	w.kept = 0
-	if len(reserved.unsaved) > 0 {
-		w.kept = w.env.CalleeSaved
+	if len(w.reserved.Unsaved) > 0 {
+		w.kept = w.Env.CalleeSaved
 	}
 	w.makeParts()
 	for word := range w.marks {
 		for w.marks[word] != 0 {
-			w.in.Stop.Poll()
+			w.In.Stop.Poll()
 			pos := uint32(word*64 + bits.TrailingZeros64(w.marks[word]))
 			p := w.queue[pos]
-			if next := w.parts[p].next; next == none {
+			if next := w.parts[p].Next; next == flow.None {
 				w.marks[word] &= w.marks[word] - 1
 			} else {
 				w.queue[pos] = next
 			}
 			if w.pos != pos {
 				w.pos = pos
-				w.reserved.pass(pos)
+				w.reserved.Pass(pos)
 			}
 			if err := w.place(p); err != nil {
-				return nil, err
+				return err
 			}
 			if w.budget--; w.budget < 0 {
-				return nil, fail(Exhausted, instOf(pos), w.parts[p].vreg)
+				return flow.Fail(flow.Exhausted, flow.InstOf(pos), w.parts[p].Value)
 			}
 		}
 	}
-	w.out.Stats.Splits = w.nSplit
-	return w.parts, nil
+	w.Out.Stats.Splits = w.nSplit
+	return nil
 }
 
 // makeParts makes one part of each value's whole interval and queues it.
@@ -84,73 +91,54 @@ func (w *walker) makeParts() {
 	for r := range w.regs {
 		w.regs[r] = regQueue{list: w.regs[r].list[:0]}
 	}
-	size := 4*len(w.in.Insts) + 4
-	w.queue = stop.Resize(w.in.Stop, w.queue, size)
-	w.marks = stop.Resize(w.in.Stop, w.marks, size/64+1)
+	size := 4*len(w.In.Insts) + 4
+	w.queue = stop.Resize(w.In.Stop, w.queue, size)
+	w.marks = stop.Resize(w.In.Stop, w.marks, size/64+1)
 	clear(w.marks)
-	for _, v := range w.refArgs {
-		w.homeOfRefArg(v)
-	}
-	w.parts = stop.Resize(w.in.Stop, w.parts, len(w.vregs))
-	for v := range w.vregs {
-		w.in.Stop.PollAt(v)
-		vr := &w.vregs[v]
-		if vr.flags&isRemat != 0 {
-			vr.weight /= 2
+	w.parts = stop.Resize(w.In.Stop, w.parts, len(w.Values))
+	for v := range w.Values {
+		w.In.Stop.PollAt(v)
+		vr := &w.Values[v]
+		if vr.Flags&flow.IsRemat != 0 {
+			vr.Weight /= 2
 		}
-		vr.weight /= float32(vr.end - min(vr.end, w.ranges[vr.rng].start) + 4*atUse)
-		pt := part{start: inf, end: vr.end, rng: vr.rng, first: vr.use, use: vr.use, vreg: uint32(v), sib: none, next: none}
-		if vr.rng != 0 {
-			pt.start = w.ranges[vr.rng].start
+		vr.Weight /= float32(vr.End - min(vr.End, w.Ranges[vr.Range].Start) + 4*flow.AtUse)
+		pt := flow.Part{Start: flow.Inf, End: vr.End, Range: vr.Range, First: vr.Use, Use: vr.Use, Value: uint32(v), Sib: flow.None, Next: flow.None}
+		if vr.Range != 0 {
+			pt.Start = w.Ranges[vr.Range].Start
 		}
 		w.parts[v] = pt
 	}
 	// Lists are last in, first out: values of lower numbers come first.
 	for v := len(w.parts) - 1; v >= 0; v-- {
-		w.in.Stop.PollAt(v)
-		if w.parts[v].start != inf {
+		w.In.Stop.PollAt(v)
+		if w.parts[v].Start != flow.Inf {
 			w.enqueue(uint32(v))
-		}
-	}
-}
-
-// homeOfRefArg lets the reference v, which comes in an argument word, stay
-// there only if it passes no safepoint: no stack map lists argument words.
-func (w *walker) homeOfRefArg(v uint32) {
-	vr := &w.vregs[v]
-	l := w.reserved.safepoints
-	for r := vr.rng; r != 0; r = w.ranges[r].next {
-		rr := &w.ranges[r]
-		// The lowest safepoint not before the range, of a falling list.
-		j := sort.Search(len(l), func(k int) bool { return l[k] < rr.start }) - 1
-		if j >= 0 && l[j] < rr.end {
-			vr.flags &^= isArg
-			return
 		}
 	}
 }
 
 func (w *walker) enqueue(p uint32) {
 	pt := &w.parts[p]
-	word, bit := pt.start>>6, uint64(1)<<(pt.start&63)
-	pt.next = none
+	word, bit := pt.Start>>6, uint64(1)<<(pt.Start&63)
+	pt.Next = flow.None
 	if w.marks[word]&bit != 0 {
-		pt.next = w.queue[pt.start]
+		pt.Next = w.queue[pt.Start]
 	}
 	w.marks[word] |= bit
-	w.queue[pt.start] = p
+	w.queue[pt.Start] = p
 }
 
 // place finds a place for part p, which starts at the walk's position.
 func (w *walker) place(p uint32) error {
 	w.wish = regalloc.NoPReg // of the part before, or even of another function
 	pt := &w.parts[p]
-	vr := &w.vregs[pt.vreg]
-	if vr.flags&isArg != 0 && pt.start == w.ranges[vr.rng].start && w.instBlock[instOf(pt.start)] == 0 {
+	vr := &w.Values[pt.Value]
+	if vr.Flags&flow.IsArg != 0 && pt.Start == w.Ranges[vr.Range].Start && w.InstBlock[flow.InstOf(pt.Start)] == 0 {
 		w.toMemory(p, true)
 		return nil
 	}
-	if vr.flags&isRemat != 0 {
+	if vr.Flags&flow.IsRemat != 0 {
 		if w.placeRemat(p) {
 			return nil
 		}
@@ -158,14 +146,14 @@ func (w *walker) place(p uint32) error {
 	}
 	w.untilRejoin(p, false)
 	pt = &w.parts[p]
-	if w.hasLoops && p >= uint32(len(w.vregs)) && w.stays(p) {
+	if w.HasLoops && p >= uint32(len(w.Values)) && w.stays(p) {
 		w.toMemory(p, true)
 		return nil
 	}
-	if w.kept != 0 && p >= uint32(len(w.vregs)) && w.wish == regalloc.NoPReg {
+	if w.kept != 0 && p >= uint32(len(w.Values)) && w.wish == regalloc.NoPReg {
 		w.hintUnsaved(p)
 	}
-	if vr.flags&isParam != 0 && pt.start == w.ranges[vr.rng].start && w.vote(pt.vreg) {
+	if vr.Flags&flow.IsParam != 0 && pt.Start == w.Ranges[vr.Range].Start && w.vote(pt.Value) {
 		w.toMemory(p, true)
 		return nil
 	}
@@ -180,8 +168,8 @@ func (w *walker) place(p uint32) error {
 // the first may have been in a register on the way there.
 func (w *walker) hintUnsaved(p uint32) {
 	pt := &w.parts[p]
-	if b := w.instBlock[instOf(pt.start)]; w.out.Unsaved[b] && w.parts[pt.vreg].loc.IsReg() {
-		w.wish = w.parts[pt.vreg].loc.Reg()
+	if b := w.InstBlock[flow.InstOf(pt.Start)]; w.Out.Unsaved[b] && w.parts[pt.Value].Loc.IsReg() {
+		w.wish = w.parts[pt.Value].Loc.Reg()
 	}
 }
 
@@ -190,23 +178,23 @@ func (w *walker) hintUnsaved(p uint32) {
 // register only for moves.
 func (w *walker) placeRemat(p uint32) bool {
 	pt := &w.parts[p]
-	vr := &w.vregs[pt.vreg]
-	if pt.start > vr.lastWish {
+	vr := &w.Values[pt.Value]
+	if pt.Start > vr.LastWish {
 		w.toMemory(p, false)
 		return true
 	}
-	end := gapOf(vr.lastWish) + 4
-	if x := &w.uses[w.uses[pt.use].next]; x.kind() == gapUse && x.pos < pt.start+4*soon {
-		end = max(end, x.pos+atUse) // else the first definition would be useless
+	end := flow.GapOf(vr.LastWish) + 4
+	if x := &w.Uses[w.Uses[pt.Use].Next]; x.Kind() == flow.GapUse && x.Pos < pt.Start+4*flow.Soon {
+		end = max(end, x.Pos+flow.AtUse) // else the first definition would be useless
 	}
-	if end >= pt.end {
+	if end >= pt.End {
 		return false
 	}
 	w.meetSets(p)
 	hints, n := w.hints(p)
-	for _, list := range [2][]regalloc.PReg{hints[:n], w.env.Order[w.class(pt.vreg)]} {
+	for _, list := range [2][]regalloc.PReg{hints[:n], w.Env.Order[w.ClassOf(pt.Value)]} {
 		for _, r := range list {
-			if !w.env.CalleeSaved.Has(r) && w.until(r, p) >= pt.end {
+			if !w.Env.CalleeSaved.Has(r) && w.until(r, p) >= pt.End {
 				w.assign(p, r)
 				return true
 			}
@@ -218,20 +206,20 @@ func (w *walker) placeRemat(p uint32) bool {
 
 // meetSets finds where part p meets each of the reservations of sets.
 func (w *walker) meetSets(p uint32) {
-	end := w.parts[p].end
-	for k, l := range w.reserved.setPos[:w.reserved.numSets] {
-		w.setAt[k] = inf
+	end := w.parts[p].End
+	for k, l := range w.reserved.SetPos[:w.reserved.NumSets] {
+		w.setAt[k] = flow.Inf
 		if n := len(l); n > 0 && l[n-1] < end {
 			w.setAt[k] = w.firstAt(l, p, 0)
 		}
 	}
-	if len(w.reserved.unsaved) > 0 {
-		w.unsavedAt = w.firstOf(&w.reserved.unsaved, p)
+	if len(w.reserved.Unsaved) > 0 {
+		w.unsavedAt = w.firstOf(&w.reserved.Unsaved, p)
 	}
-	w.refAt = inf
-	f := w.vregs[w.parts[p].vreg].flags
-	w.losing = &w.reserved.regSets[f&isWide>>wideShift]
-	if f&isRef != 0 {
+	w.refAt = flow.Inf
+	f := w.Values[w.parts[p].Value].Flags
+	w.losing = &w.reserved.RegSets[f&flow.IsWide>>flow.WideShift]
+	if f&flow.IsRef != 0 {
 		w.refAt = w.firstSafepoint(p)
 	}
 }
@@ -241,12 +229,12 @@ func (w *walker) meetSets(p uint32) {
 func (w *walker) reservedAt(r regalloc.PReg, p uint32) uint32 {
 	at := w.refAt
 	for s := w.losing[r&63]; s != 0; s &= s - 1 {
-		at = min(at, w.setAt[bits.TrailingZeros32(s)&(maxSets-1)])
+		at = min(at, w.setAt[bits.TrailingZeros32(s)&(flow.MaxSets-1)])
 	}
 	if w.kept.Has(r) {
 		at = min(at, w.unsavedAt)
 	}
-	if l := w.reserved.spans[r&63]; len(l) > 0 && l[len(l)-1].start < min(at, w.parts[p].end) {
+	if l := w.reserved.Spans[r&63]; len(l) > 0 && l[len(l)-1].Start < min(at, w.parts[p].End) {
 		at = min(at, w.firstSpan(r, p))
 	}
 	return at
@@ -268,10 +256,10 @@ func (w *walker) untilTaken(r regalloc.PReg, p uint32) uint32 {
 	case o.start <= w.pos:
 		q.busy = o.end
 		return 0
-	case o.start >= w.parts[p].end:
+	case o.start >= w.parts[p].End:
 		return w.reservedAt(r, p)
 	}
-	return min(w.freeUntil(q, p, none), w.reservedAt(r, p))
+	return min(w.freeUntil(q, p, flow.None), w.reservedAt(r, p))
 }
 
 // candidate is a register that a part may have up to until.
@@ -294,14 +282,14 @@ func (w *walker) placeFree(p uint32) bool {
 			need = min(need, w.opens(p))
 		}
 	}
-	longest := candidate{regalloc.NoPReg, max(pt.start, need)}
+	longest := candidate{regalloc.NoPReg, max(pt.Start, need)}
 	unpaid := longest // the same among registers that are not worth saving
 	// spare is free for all of p, but another value should better have it, or it is bad
 	// for other members of p's class.
-	class := w.coalescer.classFor(pt.vreg)
-	spare, unsafe := regalloc.NoPReg, w.coalescer.unsafe(class, pt.vreg)
+	class := w.coalescer.ClassFor(pt.Value)
+	spare, unsafe := regalloc.NoPReg, w.coalescer.Unsafe(class, pt.Value)
 	hints, n := w.hints(p)
-	for k, list := range [2][]regalloc.PReg{hints[:n], w.env.Order[w.class(pt.vreg)]} {
+	for k, list := range [2][]regalloc.PReg{hints[:n], w.Env.Order[w.ClassOf(pt.Value)]} {
 		hinted := k == 0
 		for _, r := range list {
 			until := w.until(r, p)
@@ -311,14 +299,14 @@ func (w *walker) placeFree(p uint32) bool {
 				if until > unpaid.until {
 					unpaid = candidate{r, until}
 				}
-			case until >= pt.end && !hinted && (unsafe.Has(r) || w.coalescer.coveted(r, class, w.pos, pt.end)):
+			case until >= pt.End && !hinted && (unsafe.Has(r) || w.coalescer.Coveted(r, class, w.pos, pt.End)):
 				if spare == regalloc.NoPReg {
 					spare = r
 				}
-			case until >= pt.end:
+			case until >= pt.End:
 				w.assign(p, r)
 				return true
-			case hinted && w.rarer(until, pt.start):
+			case hinted && w.Rarer(until, pt.Start):
 				// It is free throughout the loop, and saves moves there.
 				w.keepUntil(p, until)
 				w.assign(p, r)
@@ -328,7 +316,7 @@ func (w *walker) placeFree(p uint32) bool {
 			}
 		}
 	}
-	lasts := longest.reg != regalloc.NoPReg && w.rarer(longest.until, pt.start) // only rare code has to move p elsewhere
+	lasts := longest.reg != regalloc.NoPReg && w.Rarer(longest.until, pt.Start) // only rare code has to move p elsewhere
 	if !lasts && w.mayOutweigh(p, spare, unsafe) {
 		if r := w.outweighed(p); r != regalloc.NoPReg {
 			w.evict(r)
@@ -346,7 +334,7 @@ func (w *walker) placeFree(p uint32) bool {
 	if longest.reg == regalloc.NoPReg {
 		return false
 	}
-	if longest.until < w.parts[p].end {
+	if longest.until < w.parts[p].End {
 		w.keepUntil(p, longest.until)
 	}
 	w.assign(p, longest.reg)
@@ -356,11 +344,11 @@ func (w *walker) placeFree(p uint32) bool {
 // opens returns the last position before part p, if it begins where callee-saved registers are not saved, comes to where they are: it may have one
 // from there on. Else it returns inf.
 func (w *walker) opens(p uint32) uint32 {
-	l := w.reserved.unsaved
-	if n := len(l); n > 0 && w.unsavedAt <= w.parts[p].start && l[n-1].end < w.parts[p].end {
-		return l[n-1].end - 1
+	l := w.reserved.Unsaved
+	if n := len(l); n > 0 && w.unsavedAt <= w.parts[p].Start && l[n-1].End < w.parts[p].End {
+		return l[n-1].End - 1
 	}
-	return inf
+	return flow.Inf
 }
 
 // mayOutweigh reports whether to look for a register to evict, where spare is free but another class covets it, or members of
@@ -370,36 +358,36 @@ func (w *walker) mayOutweigh(p uint32, spare regalloc.PReg, unsafe regalloc.PReg
 	if spare == regalloc.NoPReg {
 		return !w.isShort(p)
 	}
-	return !unsafe.Has(spare) && w.depthAt(w.parts[p].start) > 1
+	return !unsafe.Has(spare) && w.DepthAt(w.parts[p].Start) > 1
 }
 
 // isShort reports whether p spans so few instructions that evicting another value for it costs more than it brings,
 // unless it is used very much more often.
-func (w *walker) isShort(p uint32) bool { return w.parts[p].end-w.parts[p].start < 4*soon/2 }
+func (w *walker) isShort(p uint32) bool { return w.parts[p].End-w.parts[p].Start < 4*flow.Soon/2 }
 
 // outweighed returns a register that could hold all of p if its present owner, a part of a
 // value used much less often, were evicted; or NoPReg.
 func (w *walker) outweighed(p uint32) regalloc.PReg {
 	pt := &w.parts[p]
-	lightest, least := regalloc.NoPReg, w.vregs[pt.vreg].weight/outweighFactor
+	lightest, least := regalloc.NoPReg, w.Values[pt.Value].Weight/outweighFactor
 	if w.isShort(p) {
 		least /= shortFactor
 	}
-	for _, r := range w.env.Order[w.class(pt.vreg)] {
+	for _, r := range w.Env.Order[w.ClassOf(pt.Value)] {
 		o := w.regs[r].pass(w.pos)
 		if o.start > w.pos {
 			continue
 		}
 		x := &w.parts[o.part]
-		weight := w.vregs[x.vreg].weight
-		if weight >= least || w.reservedAt(r, p) < pt.end {
+		weight := w.Values[x.Value].Weight
+		if weight >= least || w.reservedAt(r, p) < pt.End {
 			continue
 		}
 		w.advance(o.part)
-		if must := w.uses[w.uses[x.use].nextMust].pos; must < x.end && sameInst(must, w.pos) {
+		if must := w.Uses[w.Uses[x.Use].NextMust].Pos; must < x.End && flow.SameInst(must, w.pos) {
 			continue
 		}
-		if w.freeUntil(&w.regs[r], p, o.part) >= pt.end {
+		if w.freeUntil(&w.regs[r], p, o.part) >= pt.End {
 			lightest, least = r, weight
 		}
 	}
@@ -417,9 +405,9 @@ const shortFactor = 32
 // it starts in, so that it cannot be split before, and up to which position.
 func (w *walker) needNow(p uint32) (pos uint32, now bool) {
 	pt := &w.parts[p]
-	n := w.uses[pt.use].nextMust
-	pos = w.uses[n].pos
-	if pos >= pt.end || readOf(pos) > pt.start {
+	n := w.Uses[pt.Use].NextMust
+	pos = w.Uses[n].Pos
+	if pos >= pt.End || flow.ReadOf(pos) > pt.Start {
 		return pos, false
 	}
 	return w.lastMust(n), true
@@ -429,9 +417,9 @@ func (w *walker) needNow(p uint32) (pos uint32, now bool) {
 // instruction as the mustUse n.
 func (w *walker) lastMust(n uint32) uint32 {
 	for {
-		next := w.uses[w.uses[n].next].nextMust
-		if !sameInst(w.uses[next].pos, w.uses[n].pos) {
-			return w.uses[n].pos
+		next := w.Uses[w.Uses[n].Next].NextMust
+		if !flow.SameInst(w.Uses[next].Pos, w.Uses[n].Pos) {
+			return w.Uses[n].Pos
 		}
 		n = next
 	}
@@ -441,16 +429,16 @@ func (w *walker) lastMust(n uint32) uint32 {
 // the end of p if there is none.
 func (w *walker) firstWish(p uint32) uint32 {
 	pt := &w.parts[p]
-	u := &w.uses[pt.use]
-	if w.vregs[pt.vreg].flags&isRemat != 0 {
-		u = &w.uses[u.nextMust]
+	u := &w.Uses[pt.Use]
+	if w.Values[pt.Value].Flags&flow.IsRemat != 0 {
+		u = &w.Uses[u.NextMust]
 	}
-	return min(u.pos, pt.end)
+	return min(u.Pos, pt.End)
 }
 
 // hasToSave reports whether giving r to a part makes the function save and restore it.
 func (w *walker) hasToSave(r regalloc.PReg) bool {
-	return w.env.CalleeSaved.Has(r) && !w.out.Used.Has(r)
+	return w.Env.CalleeSaved.Has(r) && !w.Out.Used.Has(r)
 }
 
 // paysSaving reports whether part p, which is being placed, is used often enough to pay for a save and a restore
@@ -471,15 +459,15 @@ const maxUses = 32
 // countsUp reports whether the first uses of part p run as often as a save and a restore.
 func (w *walker) countsUp(p uint32) bool {
 	pt := &w.parts[p]
-	weight, price := uint32(0), w.reserved.savePrice
-	if w.vregs[pt.vreg].flags&(isRemat|isArg) != 0 {
+	weight, price := uint32(0), w.reserved.SavePrice
+	if w.Values[pt.Value].Flags&(flow.IsRemat|flow.IsArg) != 0 {
 		price *= 2
 	}
-	for n, u := 0, pt.use; n < maxUses && w.uses[u].pos < pt.end; n, u = n+1, w.uses[u].next {
-		if w.uses[u].kind() == softUse {
+	for n, u := 0, pt.Use; n < maxUses && w.Uses[u].Pos < pt.End; n, u = n+1, w.Uses[u].Next {
+		if w.Uses[u].Kind() == flow.SoftUse {
 			continue
 		}
-		weight += w.freqAt(w.uses[u].pos)
+		weight += w.FreqAt(w.Uses[u].Pos)
 		if weight >= price {
 			return true
 		}
@@ -490,48 +478,48 @@ func (w *walker) countsUp(p uint32) bool {
 // hints are registers that would save moves if p had them, best first.
 func (w *walker) hints(p uint32) (list [7]regalloc.PReg, n int) {
 	pt := &w.parts[p]
-	vr := &w.vregs[pt.vreg]
-	class := w.coalescer.classFor(pt.vreg)
+	vr := &w.Values[pt.Value]
+	class := w.coalescer.ClassFor(pt.Value)
 	var seen regalloc.PRegSet
 	add := func(r regalloc.PReg) {
-		if r != regalloc.NoPReg && w.env.Allocatable.Has(r) && !seen.Has(r) && r.Class() == w.class(pt.vreg) {
+		if r != regalloc.NoPReg && w.Env.Allocatable.Has(r) && !seen.Has(r) && r.Class() == w.ClassOf(pt.Value) {
 			seen = seen.Add(r)
 			list[n] = r
 			n++
 		}
 	}
 	add(w.wish)
-	if class != none {
-		if cl := &w.coalescer.classes[class]; cl.depth >= 0 {
-			add(regalloc.PReg(cl.pref))
+	if class != flow.None {
+		if cl := &w.coalescer.All[class]; cl.Depth >= 0 {
+			add(regalloc.PReg(cl.Pref))
 		} else {
-			add(w.mereHint(cl.pref, class, pt.end))
+			add(w.mereHint(cl.Pref, class, pt.End))
 		}
 	}
-	u := pt.use
+	u := pt.Use
 	for range 4 {
-		x := &w.uses[u]
-		if x.pos >= pt.end {
+		x := &w.Uses[u]
+		if x.Pos >= pt.End {
 			break
 		}
-		if x.kind() == gapUse {
-			if l := w.out.Allocs[x.operand()]; w.in.Operands[x.operand()].Constraint == regalloc.Fixed {
+		if x.Kind() == flow.GapUse {
+			if l := w.Out.Allocs[x.Operand()]; w.In.Operands[x.Operand()].Constraint == regalloc.Fixed {
 				add(l.Reg())
 				break
 			}
 		}
-		u = x.next
+		u = x.Next
 	}
-	if vr.def.IsReg() {
-		add(vr.def.Reg())
+	if vr.Def.IsReg() {
+		add(vr.Def.Reg())
 	}
-	if r := regalloc.PReg(vr.pref); r != regalloc.NoPReg && !seen.Has(r) {
-		add(w.mereHint(vr.pref, class, pt.end))
+	if r := regalloc.PReg(vr.Pref); r != regalloc.NoPReg && !seen.Has(r) {
+		add(w.mereHint(vr.Pref, class, pt.End))
 	}
-	if vr.link != none {
-		link := w.vregs[vr.link].pref
+	if vr.Link != flow.None {
+		link := w.Values[vr.Link].Pref
 		if r := regalloc.PReg(link); r != regalloc.NoPReg && !seen.Has(r) {
-			add(w.mereHint(link, class, pt.end))
+			add(w.mereHint(link, class, pt.End))
 		}
 	}
 	return list, n
@@ -541,7 +529,7 @@ func (w *walker) hints(p uint32) (list [7]regalloc.PReg, n int) {
 // move, and might cost that class one in each iteration.
 func (w *walker) mereHint(pref uint8, class, end uint32) regalloc.PReg {
 	r := regalloc.PReg(pref)
-	if r != regalloc.NoPReg && w.coalescer.coveted(r, class, w.pos, end) {
+	if r != regalloc.NoPReg && w.coalescer.Coveted(r, class, w.pos, end) {
 		return regalloc.NoPReg
 	}
 	return r
@@ -550,21 +538,21 @@ func (w *walker) mereHint(pref uint8, class, end uint32) regalloc.PReg {
 // assign gives all of p the register r.
 func (w *walker) assign(p uint32, r regalloc.PReg) {
 	pt := &w.parts[p]
-	pt.loc = regalloc.InReg(r)
-	w.out.Used = w.out.Used.Add(r)
+	pt.Loc = regalloc.InReg(r)
+	w.Out.Used = w.Out.Used.Add(r)
 	w.occupy(&w.regs[r], p)
-	vr := &w.vregs[pt.vreg]
-	vr.pref = uint8(r)
-	if c := w.coalescer.classFor(pt.vreg); c != none {
-		cl := &w.coalescer.classes[c]
-		if d := int8(min(w.depthAt(pt.start), 127)); d > cl.depth {
-			cl.pref, cl.depth = uint8(r), d
-			w.coalescer.favourite[r&63] = c
+	vr := &w.Values[pt.Value]
+	vr.Pref = uint8(r)
+	if c := w.coalescer.ClassFor(pt.Value); c != flow.None {
+		cl := &w.coalescer.All[c]
+		if d := int8(min(w.DepthAt(pt.Start), 127)); d > cl.Depth {
+			cl.Pref, cl.Depth = uint8(r), d
+			w.coalescer.Favourite[r&63] = c
 		}
 	}
-	if vr.link != none {
-		if l := &w.vregs[vr.link]; l.pref == uint8(regalloc.NoPReg) {
-			l.pref = uint8(r)
+	if vr.Link != flow.None {
+		if l := &w.Values[vr.Link]; l.Pref == uint8(regalloc.NoPReg) {
+			l.Pref = uint8(r)
 		}
 	}
 }
@@ -575,7 +563,7 @@ func (w *walker) placeBlocked(p uint32) error {
 	pt := &w.parts[p]
 	need, now := w.needNow(p)
 	if !now {
-		if need = w.firstWish(p); need == pt.end {
+		if need = w.firstWish(p); need == pt.End {
 			w.toMemory(p, false)
 			return nil
 		}
@@ -585,7 +573,7 @@ func (w *walker) placeBlocked(p uint32) error {
 	if !now {
 		least = w.farness(p) + 1
 	}
-	for _, r := range w.env.Order[w.class(pt.vreg)] {
+	for _, r := range w.Env.Order[w.ClassOf(pt.Value)] {
 		o := w.regs[r].pass(w.pos)
 		if o.start > w.pos {
 			continue // free, but not long enough
@@ -603,10 +591,10 @@ func (w *walker) placeBlocked(p uint32) error {
 		return nil
 	}
 	if best == regalloc.NoPReg {
-		return fail(Unallocatable, instOf(w.pos), pt.vreg)
+		return flow.Fail(flow.Unallocatable, flow.InstOf(w.pos), pt.Value)
 	}
 	w.evict(best)
-	if bestUntil < w.parts[p].end {
+	if bestUntil < w.parts[p].End {
 		w.keepUntil(p, bestUntil)
 	}
 	w.assign(p, best)
@@ -618,26 +606,26 @@ func (w *walker) placeBlocked(p uint32) error {
 func (w *walker) dispensable(x, need uint32, now bool) (score uint64, may bool) {
 	score = w.farness(x)
 	pt := &w.parts[x]
-	n := w.uses[pt.use].nextMust
-	if must := w.uses[n].pos; must >= pt.end || !sameInst(must, w.pos) {
+	n := w.Uses[pt.Use].NextMust
+	if must := w.Uses[n].Pos; must >= pt.End || !flow.SameInst(must, w.pos) {
 		return score, true
 	}
 	// This instruction needs its register. But if it only reads it, and the other part has
 	// to survive the writes too, x may look for another register.
-	return 0, now && isWrite(need) && isRead(w.lastMust(n)) && isRead(w.pos)
+	return 0, now && flow.IsWrite(need) && flow.IsRead(w.lastMust(n)) && flow.IsRead(w.pos)
 }
 
 // advance moves p's use to the first one not before the walk's position.
 func (w *walker) advance(p uint32) {
 	pt := &w.parts[p]
-	for w.uses[pt.use].pos < w.pos && w.uses[pt.use].pos < pt.end {
-		if w.uses[pt.use].kind() != softUse {
-			pt.last = w.uses[pt.use].pos
+	for w.Uses[pt.Use].Pos < w.pos && w.Uses[pt.Use].Pos < pt.End {
+		if w.Uses[pt.Use].Kind() != flow.SoftUse {
+			pt.Last = w.Uses[pt.Use].Pos
 		}
-		pt.use = w.uses[pt.use].next
+		pt.Use = w.Uses[pt.Use].Next
 	}
-	for w.ranges[pt.rng].end <= w.pos && w.ranges[pt.rng].next != 0 {
-		pt.rng = w.ranges[pt.rng].next
+	for w.Ranges[pt.Range].End <= w.pos && w.Ranges[pt.Range].Next != 0 {
+		pt.Range = w.Ranges[pt.Range].Next
 	}
 }
 
@@ -646,13 +634,13 @@ func (w *walker) advance(p uint32) {
 func (w *walker) farness(p uint32) uint64 {
 	w.advance(p)
 	pt := &w.parts[p]
-	pos := min(w.uses[pt.use].pos, pt.end-1)
-	depth := min(w.depthAt(pos), 7)
+	pos := min(w.Uses[pt.Use].Pos, pt.End-1)
+	depth := min(w.DepthAt(pos), 7)
 	score := uint64((pos-min(pos, w.pos))>>2+1) << (3 * (7 - depth))
-	f := w.vregs[pt.vreg].flags
-	if f&(isRemat|isArg) != 0 {
+	f := w.Values[pt.Value].Flags
+	if f&(flow.IsRemat|flow.IsArg) != 0 {
 		score *= 4
-	} else if f&needSlot != 0 {
+	} else if f&flow.NeedSlot != 0 {
 		score *= 2
 	}
 	return score

@@ -101,7 +101,8 @@ clif/inline: clif/rewrite
 clif/interp: clif/analysis clif/arith
 wasmfront/translate: wasmfront/validate clif
 regalloc/parmove: regalloc
-regalloc/linear: regalloc/parmove
+regalloc/flow: regalloc/parmove
+regalloc/linear: regalloc/flow
 internal/proof/regalloc/gen: regalloc
 internal/proof/regalloc/exec: regalloc
 checker: regalloc

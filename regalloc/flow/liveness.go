@@ -1,4 +1,4 @@
-package linear
+package flow
 
 import (
 	"math/bits"
@@ -7,15 +7,15 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// liveness is the values live into each block, found by walking from each use
+// Liveness is the values live into each block, found by walking from each use
 // up to the definition (Boissinot et al., computing liveness sets for SSA-form
 // programs, 2011), for 64 values at once. This is right for any graph in any
 // order: a block is visited again only if more of the values are live into it. So time and memory
 // are at most proportional to the result.
-type liveness struct {
+type Liveness struct {
 	function
-	liveIn    []uint32 // values, block after block
-	liveInEnd []uint32 // by block
+	LiveIn    []uint32 // values, block after block
+	LiveInEnd []uint32 // by block
 
 	global    []globalUse
 	globalOf  []uint32 // first global use of each value
@@ -23,24 +23,24 @@ type liveness struct {
 	values    []uint32 // those with global uses, in order
 	climbed   []climbing
 	found     []found  // batch after batch
-	work      blockSet // blocks where values wait
+	work      BlockSet // blocks where values wait
 }
 
 // globalUse is a use in a block other than that of the definition.
 type globalUse struct{ block, next uint32 }
 
-// liveInto returns the values live into b, parameters excepted.
-func (lv *liveness) liveInto(b uint32) []uint32 {
+// LiveInto returns the values live into b, parameters excepted.
+func (lv *Liveness) LiveInto(b uint32) []uint32 {
 	start := uint32(0)
 	if b > 0 {
-		start = lv.liveInEnd[b-1]
+		start = lv.LiveInEnd[b-1]
 	}
-	return lv.liveIn[start:lv.liveInEnd[b]]
+	return lv.LiveIn[start:lv.LiveInEnd[b]]
 }
 
 // find finds the values live into the blocks of fn, and where and how often its values are
 // defined and used.
-func (lv *liveness) find(fn function) error {
+func (lv *Liveness) find(fn function) error {
 	lv.function = fn
 	lv.scanUses()
 	if err := lv.propagate(); err != nil {
@@ -53,31 +53,31 @@ func (lv *liveness) find(fn function) error {
 // scanUses notes definitions, the loop depth of uses, and the uses outside the
 // block of the definition. A definition in the same block is always seen
 // before the use.
-func (lv *liveness) scanUses() {
-	in := lv.in
+func (lv *Liveness) scanUses() {
+	in := lv.In
 	lv.global = lv.global[:0]
-	lv.globalOf = stop.Resize(lv.in.Stop, lv.globalOf, len(in.VRegs))
-	lv.lastBlock = stop.Resize(lv.in.Stop, lv.lastBlock, len(in.VRegs))
+	lv.globalOf = stop.Resize(lv.In.Stop, lv.globalOf, len(in.VRegs))
+	lv.lastBlock = stop.Resize(lv.In.Stop, lv.lastBlock, len(in.VRegs))
 	for v := range lv.globalOf {
-		lv.globalOf[v], lv.lastBlock[v] = none, none
+		lv.globalOf[v], lv.lastBlock[v] = None, None
 	}
 	op := uint32(0)
 	for b := range uint32(len(in.Blocks)) {
 		info := &in.Blocks[b]
 		depth := uint8(min(info.LoopDepth, 255))
 		for k, p := range in.ParamsOf(regalloc.Block(b)) {
-			lv.vregs[p].defBlock, lv.vregs[p].index = b, uint32(k)
-			lv.vregs[p].flags |= isParam
+			lv.Values[p].DefBlock, lv.Values[p].Index = b, uint32(k)
+			lv.Values[p].Flags |= IsParam
 		}
 		for i := info.Insts.Start; i < info.Insts.End; i++ {
 			in.Stop.PollAt(int(i))
-			lv.instBlock[i] = b
+			lv.InstBlock[i] = b
 			end := in.Insts[i].OperandEnd
 			for _, o := range in.Operands[op:end] {
 				if o.Access.Defines() {
-					lv.vregs[o.VReg].defBlock, lv.vregs[o.VReg].defInst = b, i
+					lv.Values[o.VReg].DefBlock, lv.Values[o.VReg].DefInst = b, i
 					if o.Constraint == regalloc.FixedArg {
-						lv.vregs[o.VReg].flags |= isArg
+						lv.Values[o.VReg].Flags |= IsArg
 					}
 				} else {
 					lv.noteUse(uint32(o.VReg), b, depth)
@@ -93,15 +93,15 @@ func (lv *liveness) scanUses() {
 	}
 }
 
-func (lv *liveness) noteUse(v, b uint32, depth uint8) {
-	vr := &lv.vregs[v]
-	vr.depth = max(vr.depth, depth)
-	vr.weight += float32(lv.freq[b])
-	if vr.defBlock == b || lv.lastBlock[v] == b {
+func (lv *Liveness) noteUse(v, b uint32, depth uint8) {
+	vr := &lv.Values[v]
+	vr.Depth = max(vr.Depth, depth)
+	vr.Weight += float32(lv.Freq[b])
+	if vr.DefBlock == b || lv.lastBlock[v] == b {
 		return
 	}
 	lv.lastBlock[v] = b
-	lv.global = stop.Append(lv.in.Stop, lv.global, globalUse{b, lv.globalOf[v]})
+	lv.global = stop.Append(lv.In.Stop, lv.global, globalUse{b, lv.globalOf[v]})
 	lv.globalOf[v] = uint32(len(lv.global) - 1)
 }
 
@@ -115,7 +115,7 @@ const (
 )
 
 // maxLive returns the greatest accepted number of pairs of a value and a place where it is live.
-func (fn *function) maxLive() int { return maxPairs + maxPairsPerInst*len(fn.in.Insts) }
+func (fn *function) maxLive() int { return maxPairs + maxPairsPerInst*len(fn.In.Insts) }
 
 // Values are propagated in batches. climbing is what propagate keeps of a block, as sets of the values of a batch. Those in
 // waiting are live into the block, but have not gone on from there; those in live have.
@@ -131,15 +131,15 @@ type found struct {
 }
 
 // propagate finds the blocks that each value with global uses is live into, and counts the values of each block in liveInEnd.
-func (lv *liveness) propagate() error {
-	in, pairs, limit := lv.in, 0, lv.maxLive()
+func (lv *Liveness) propagate() error {
+	in, pairs, limit := lv.In, 0, lv.maxLive()
 	lv.climbed = stop.Zeroed(in.Stop, lv.climbed, len(in.Blocks))
-	lv.liveInEnd = stop.Zeroed(in.Stop, lv.liveInEnd, len(in.Blocks))
+	lv.LiveInEnd = stop.Zeroed(in.Stop, lv.LiveInEnd, len(in.Blocks))
 	lv.found, lv.values = lv.found[:0], lv.values[:0]
-	lv.work.reset(in.Stop, len(in.Blocks))
+	lv.work.Reset(in.Stop, len(in.Blocks))
 	for v, g := range lv.globalOf {
 		in.Stop.PollAt(v)
-		if g != none {
+		if g != None {
 			lv.values = stop.Append(in.Stop, lv.values, uint32(v))
 		}
 	}
@@ -155,45 +155,45 @@ func (lv *liveness) propagate() error {
 			c := &lv.climbed[f.block]
 			f.set, c.live = c.live, 0
 			n := bits.OnesCount64(f.set)
-			lv.liveInEnd[f.block] += uint32(n)
+			lv.LiveInEnd[f.block] += uint32(n)
 			pairs += n
 		}
 		for _, v := range lv.batch(uint32(batch)) {
-			if def := lv.vregs[v].defBlock; def != none {
+			if def := lv.Values[v].DefBlock; def != None {
 				lv.climbed[def].defined = 0
 			}
 		}
 		if pairs > limit {
-			return fail(TooLarge, none, lv.batch(uint32(batch))[0])
+			return Fail(TooLarge, None, lv.batch(uint32(batch))[0])
 		}
 	}
 	return nil
 }
 
 // batch returns the values of a batch.
-func (lv *liveness) batch(k uint32) []uint32 {
+func (lv *Liveness) batch(k uint32) []uint32 {
 	return lv.values[batchSize*k : min(batchSize*(int(k)+1), len(lv.values))]
 }
 
 // enter puts the values of a batch where they are defined and used.
-func (lv *liveness) enter(batch []uint32) {
+func (lv *Liveness) enter(batch []uint32) {
 	for k, v := range batch {
-		if def := lv.vregs[v].defBlock; def != none {
+		if def := lv.Values[v].DefBlock; def != None {
 			lv.climbed[def].defined |= 1 << k
 		}
-		for g := lv.globalOf[v]; g != none; g = lv.global[g].next {
-			lv.in.Stop.Poll()
+		for g := lv.globalOf[v]; g != None; g = lv.global[g].next {
+			lv.In.Stop.Poll()
 			lv.wait(lv.global[g].block, 1<<k)
 		}
 	}
 }
 
 // wait lets those of the values wait at b that have not gone on from there and are not defined there.
-func (lv *liveness) wait(b uint32, set uint64) {
+func (lv *Liveness) wait(b uint32, set uint64) {
 	c := &lv.climbed[b]
 	if set &^= c.live | c.defined; set != 0 {
 		if c.waiting == 0 {
-			lv.work.add(b)
+			lv.work.Add(b)
 		}
 		c.waiting |= set
 	}
@@ -201,11 +201,11 @@ func (lv *liveness) wait(b uint32, set uint64) {
 
 // climb takes the values of a batch from block to block until none waits, and puts the blocks into found. The last blocks come first, so that
 // few are visited twice.
-func (lv *liveness) climb(batch uint32) error {
-	in := lv.in
-	for !lv.work.empty() {
+func (lv *Liveness) climb(batch uint32) error {
+	in := lv.In
+	for !lv.work.Empty() {
 		in.Stop.Poll()
-		b := lv.work.takeLast()
+		b := lv.work.TakeLast()
 		c := &lv.climbed[b]
 		set := c.waiting
 		if c.live == 0 {
@@ -214,7 +214,7 @@ func (lv *liveness) climb(batch uint32) error {
 		c.live, c.waiting = c.live|set, 0
 		preds := in.PredsOf(regalloc.Block(b))
 		if len(preds) == 0 { // b is the entry
-			return fail(Undefined, none, lv.batch(batch)[bits.TrailingZeros64(set)])
+			return Fail(Undefined, None, lv.batch(batch)[bits.TrailingZeros64(set)])
 		}
 		for _, p := range preds {
 			lv.wait(uint32(p), set)
@@ -224,22 +224,22 @@ func (lv *liveness) climb(batch uint32) error {
 }
 
 // sort fills liveIn: what propagate has found, block after block. The values of a block are in order.
-func (lv *liveness) sort() {
-	in, pairs := lv.in, uint32(0)
-	for b, n := range lv.liveInEnd {
+func (lv *Liveness) sort() {
+	in, pairs := lv.In, uint32(0)
+	for b, n := range lv.LiveInEnd {
 		in.Stop.PollAt(b)
-		lv.liveInEnd[b] = pairs
+		lv.LiveInEnd[b] = pairs
 		pairs += n
 	}
-	lv.liveIn = stop.Resize(in.Stop, lv.liveIn, int(pairs))
+	lv.LiveIn = stop.Resize(in.Stop, lv.LiveIn, int(pairs))
 	for k := range lv.found {
 		in.Stop.Poll()
 		f := &lv.found[k]
-		batch, at := lv.batch(f.batch), lv.liveInEnd[f.block]
+		batch, at := lv.batch(f.batch), lv.LiveInEnd[f.block]
 		for set := f.set; set != 0; set &= set - 1 {
-			lv.liveIn[at] = batch[bits.TrailingZeros64(set)]
+			lv.LiveIn[at] = batch[bits.TrailingZeros64(set)]
 			at++
 		}
-		lv.liveInEnd[f.block] = at
+		lv.LiveInEnd[f.block] = at
 	}
 }

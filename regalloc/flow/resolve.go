@@ -1,4 +1,4 @@
-package linear
+package flow
 
 import (
 	"github.com/waot-project/waot/internal/stop"
@@ -8,7 +8,7 @@ import (
 // resolver is the state of connecting parts by moves.
 type resolver struct {
 	locations
-	live  *liveness
+	live  *Liveness
 	moves moveList
 
 	spilled []uint32
@@ -64,9 +64,9 @@ const (
 
 // resolve gives operands their allocations, and finds the moves between the parts, whose
 // homes in memory are those of their values.
-func (rs *resolver) resolve(iv intervals, live *liveness, parts []part, homes []regalloc.Allocation, spilled []uint32) error {
-	rs.intervals, rs.live, rs.parts, rs.homes, rs.spilled = iv, live, parts, homes, spilled
-	rs.cost = stop.Zeroed(rs.in.Stop, rs.cost, len(rs.vregs))
+func (rs *resolver) resolve(iv Intervals, live *Liveness, parts []Part, homes []regalloc.Allocation, spilled []uint32) error {
+	rs.Intervals, rs.live, rs.parts, rs.homes, rs.spilled = iv, live, parts, homes, spilled
+	rs.cost = stop.Zeroed(rs.In.Stop, rs.cost, len(rs.Values))
 	rs.leaveOut()
 	if err := rs.fillOperands(); err != nil {
 		return err
@@ -81,29 +81,29 @@ func (rs *resolver) resolve(iv intervals, live *liveness, parts []part, homes []
 // Where the edges that pass the value gain less from the register than the definition costs, it is left out: the value begins nowhere.
 func (rs *resolver) leaveOut() {
 	rs.unread = rs.unread[:0]
-	for _, v := range rs.remats {
-		rs.in.Stop.Poll()
+	for _, v := range rs.Remats {
+		rs.In.Stop.Poll()
 		if rs.isUnread(v) {
-			rs.vregs[v].flags |= unread
-			rs.unread = stop.Append(rs.in.Stop, rs.unread, v)
+			rs.Values[v].Flags |= unread
+			rs.unread = stop.Append(rs.In.Stop, rs.unread, v)
 		}
 	}
 	if len(rs.unread) == 0 {
 		return
 	}
 	for _, p := range rs.passed {
-		rs.in.Stop.Poll()
-		if rs.vregs[p.v].flags&unread != 0 && 4*rs.in.Blocks[p.b].Insts.End <= rs.parts[p.v].end {
-			rs.cost[p.v] += uint64(rs.freq[p.b] * rs.gain(p.v, p.param))
+		rs.In.Stop.Poll()
+		if rs.Values[p.v].Flags&unread != 0 && 4*rs.In.Blocks[p.b].Insts.End <= rs.parts[p.v].End {
+			rs.cost[p.v] += uint64(rs.Freq[p.b] * rs.gain(p.v, p.param))
 		}
 	}
 	for _, v := range rs.unread {
-		rs.in.Stop.Poll()
-		if pt := &rs.parts[v]; rs.cost[v] < uint64(rs.freq[rs.vregs[v].defBlock]) {
-			rs.out.Stats.LeftOut++
-			pt.loc = regalloc.NoAllocation
-			def := &rs.uses[pt.first]
-			def.op = def.operand() | anyUse<<kindBits
+		rs.In.Stop.Poll()
+		if pt := &rs.parts[v]; rs.cost[v] < uint64(rs.Freq[rs.Values[v].DefBlock]) {
+			rs.Out.Stats.LeftOut++
+			pt.Loc = regalloc.NoAllocation
+			def := &rs.Uses[pt.First]
+			def.Op = def.Operand() | AnyUse<<KindBits
 		}
 	}
 }
@@ -111,15 +111,15 @@ func (rs *resolver) leaveOut() {
 // isUnread reports whether the first part of v begins with the definition, no instruction reads it, and no other part that an edge leads to is
 // in its register.
 func (rs *resolver) isUnread(v uint32) bool {
-	pt, vr := &rs.parts[v], &rs.vregs[v]
-	if vr.flags&isRemat == 0 || pt.start == inf || instOf(pt.start) != vr.defInst || rs.uses[rs.uses[pt.first].next].pos < pt.end {
+	pt, vr := &rs.parts[v], &rs.Values[v]
+	if vr.Flags&IsRemat == 0 || pt.Loc == regalloc.NoAllocation || pt.Start == Inf || InstOf(pt.Start) != vr.DefInst || rs.Uses[rs.Uses[pt.First].Next].Pos < pt.End {
 		return false
 	}
-	if pt.end < 4*rs.in.Blocks[vr.defBlock].Insts.End {
+	if pt.End < 4*rs.In.Blocks[vr.DefBlock].Insts.End {
 		return true
 	}
-	for c := pt.sib; c != none; c = rs.parts[c].sib {
-		if rs.parts[c].loc == pt.loc {
+	for c := pt.Sib; c != None; c = rs.parts[c].Sib {
+		if rs.parts[c].Loc == pt.Loc {
 			return false
 		}
 	}
@@ -129,11 +129,11 @@ func (rs *resolver) isUnread(v uint32) bool {
 // gain returns how many instructions an edge needs less that passes v for parameter p, because v is in the register of its first part.
 func (rs *resolver) gain(v, p uint32) uint32 {
 	switch to := &rs.parts[p]; {
-	case to.start == inf:
+	case to.Start == Inf:
 		return 0
-	case to.loc == rs.parts[v].loc:
+	case to.Loc == rs.parts[v].Loc:
 		return 1
-	case to.loc.IsReg():
+	case to.Loc.IsReg():
 		return 0
 	}
 	return 3 // a store takes the place of rematToSlot
@@ -143,27 +143,27 @@ func (rs *resolver) gain(v, p uint32) uint32 {
 func (rs *resolver) fillOperands() error {
 	rs.gaps = rs.gaps[:0]
 	for p := range rs.parts {
-		rs.in.Stop.PollAt(p)
+		rs.In.Stop.PollAt(p)
 		pt := &rs.parts[p]
-		if pt.start == inf {
+		if pt.Start == Inf {
 			continue
 		}
 		loc := rs.locOf(uint32(p))
-		for u := pt.first; rs.uses[u].pos < pt.end; u = rs.uses[u].next {
-			x := &rs.uses[u]
-			op := x.operand()
-			switch x.kind() {
-			case gapUse:
-				rs.gaps = stop.Append(rs.in.Stop, rs.gaps, gap{op, x.pos, pt.vreg, loc})
+		for u := pt.First; rs.Uses[u].Pos < pt.End; u = rs.Uses[u].Next {
+			x := &rs.Uses[u]
+			op := x.Operand()
+			switch x.Kind() {
+			case GapUse:
+				rs.gaps = stop.Append(rs.In.Stop, rs.gaps, gap{op, x.Pos, pt.Value, loc})
 				continue
-			case softUse:
+			case SoftUse:
 				continue
-			case mustUse:
+			case MustUse:
 				if !loc.IsReg() {
-					return fail(Unallocatable, instOf(x.pos), pt.vreg)
+					return Fail(Unallocatable, InstOf(x.Pos), pt.Value)
 				}
 			}
-			rs.out.Allocs[op] = loc
+			rs.Out.Allocs[op] = loc
 		}
 	}
 	return nil
@@ -172,28 +172,28 @@ func (rs *resolver) fillOperands() error {
 // connect makes the moves that do not lie on edges: between parts in a block,
 // to operands with places of their own, and from definitions with such places.
 func (rs *resolver) connect() {
-	rs.moves.heads = stop.Resize(rs.in.Stop, rs.moves.heads, len(rs.in.Insts))
+	rs.moves.heads = stop.Resize(rs.In.Stop, rs.moves.heads, len(rs.In.Insts))
 	for i := range rs.moves.heads {
-		rs.moves.heads[i] = none
+		rs.moves.heads[i] = None
 	}
 	rs.moves.recs = rs.moves.recs[:0]
 	rs.flatten()
 	for _, g := range rs.gaps {
-		rs.in.Stop.Poll()
-		rs.move(instOf(g.pos), inGap, g.vreg, g.loc, rs.out.Allocs[g.op], false)
+		rs.In.Stop.Poll()
+		rs.move(InstOf(g.pos), inGap, g.vreg, g.loc, rs.Out.Allocs[g.op], false)
 	}
-	for v := range rs.vregs {
-		rs.in.Stop.PollAt(v)
-		for p := uint32(v); rs.parts[p].sib != none; p = rs.parts[p].sib {
-			if c := rs.parts[p].sib; rs.parts[c].start == rs.parts[p].end {
+	for v := range rs.Values {
+		rs.In.Stop.PollAt(v)
+		for p := uint32(v); rs.parts[p].Sib != None; p = rs.parts[p].Sib {
+			if c := rs.parts[p].Sib; rs.parts[c].Start == rs.parts[p].End {
 				rs.connectParts(uint32(v), p, c)
 			}
 		}
 	}
-	for _, v := range rs.fixedDefs {
-		i := rs.vregs[v].defInst
-		if rs.parts[v].start != inf && !rs.definedByTerminator(v) {
-			rs.move(i, afterward, v, rs.vregs[v].def, rs.locAt(v, 4*i+4), false)
+	for _, v := range rs.FixedDefs {
+		i := rs.Values[v].DefInst
+		if rs.parts[v].Start != Inf && !rs.DefinedByTerminator(v) {
+			rs.move(i, afterward, v, rs.Values[v].Def, rs.locAt(v, 4*i+4), false)
 		}
 	}
 }
@@ -201,18 +201,18 @@ func (rs *resolver) connect() {
 // connectParts makes the moves, if any, from part p to c, which follows without
 // a hole.
 func (rs *resolver) connectParts(v, p, c uint32) {
-	pos := rs.parts[c].start
+	pos := rs.parts[c].Start
 	i := pos >> 2
 	from, to := rs.locOf(p), rs.locOf(c)
 	switch pos & 3 {
 	case 0:
-		if rs.instBlock[i] != rs.instBlock[i-1] {
+		if rs.InstBlock[i] != rs.InstBlock[i-1] {
 			return // edges connect them
 		}
 		rs.move(i-1, afterward, v, from, to, true)
-	case atUse:
+	case AtUse:
 		rs.move(i, inGap, v, from, to, true)
-	case atDef:
+	case AtDef:
 		rs.move(i, inGap, v, rs.locAt(v, 4*i), to, true)
 	}
 }
@@ -225,27 +225,27 @@ func (rs *resolver) move(i uint32, when uint8, v uint32, from, to regalloc.Alloc
 	}
 	spill = spill && to.IsSlot()
 	if spill {
-		rs.cost[v] += uint64(max(rs.freq[rs.instBlock[i]], leastStore))
+		rs.cost[v] += uint64(max(rs.Freq[rs.InstBlock[i]], leastStore))
 	}
-	rs.moves.recs = stop.Append(rs.in.Stop, rs.moves.recs, rec{next: rs.moves.heads[i], vreg: v, from: from, to: to, when: when, spill: spill})
+	rs.moves.recs = stop.Append(rs.In.Stop, rs.moves.recs, rec{next: rs.moves.heads[i], vreg: v, from: from, to: to, when: when, spill: spill})
 	rs.moves.heads[i] = uint32(len(rs.moves.recs) - 1)
 }
 
 // leastStore is what a store costs at least, in units of frequency: many that run seldom make the code larger.
-const leastStore = entryFreq / 8
+const leastStore = EntryFreq / 8
 
 // findEntries finds where values are at the entries of blocks. Most are in one place all the time, which where has.
 func (rs *resolver) findEntries() {
 	rs.rewind()
-	rs.entries = stop.Resize(rs.in.Stop, rs.entries, len(rs.live.liveIn))
-	rs.entriesEnd = stop.Resize(rs.in.Stop, rs.entriesEnd, len(rs.in.Blocks))
+	rs.entries = stop.Resize(rs.In.Stop, rs.entries, len(rs.live.LiveIn))
+	rs.entriesEnd = stop.Resize(rs.In.Stop, rs.entriesEnd, len(rs.In.Blocks))
 	where, entries, n := rs.where, rs.entries, uint32(0)
-	for b := range rs.in.Blocks {
-		rs.in.Stop.Poll()
-		at := 4 * rs.in.Blocks[b].Insts.Start
-		for k, v := range rs.live.liveInto(uint32(b)) {
-			rs.in.Stop.PollAt(k)
-			if where[v] == several {
+	for b := range rs.In.Blocks {
+		rs.In.Stop.Poll()
+		at := 4 * rs.In.Blocks[b].Insts.Start
+		for k, v := range rs.live.LiveInto(uint32(b)) {
+			rs.In.Stop.PollAt(k)
+			if where[v] == Several {
 				x := &entries[n]
 				x.vreg, x.loc = v, rs.next(v, at)
 				x.since = rs.flat[rs.cursors[v].at].start
@@ -269,15 +269,15 @@ func (rs *resolver) entriesOf(b uint32) []entry {
 // nextAtEnd returns where v is behind the terminator t, which may define v only if
 // defines is set; it calls next.
 func (rs *resolver) nextAtEnd(v, t uint32, defines bool) regalloc.Allocation {
-	if defines && rs.vregs[v].defInst == t && rs.vregs[v].def != regalloc.NoAllocation {
-		return rs.vregs[v].def
+	if defines && rs.Values[v].DefInst == t && rs.Values[v].Def != regalloc.NoAllocation {
+		return rs.Values[v].Def
 	}
-	return rs.next(v, 4*t+atDef)
+	return rs.next(v, 4*t+AtDef)
 }
 
-// defines reports whether i defines anything.
-func (fn *function) defines(i regalloc.Inst) bool {
-	for _, o := range fn.in.OperandsOf(i) {
+// Defines reports whether i defines anything.
+func (fn *function) Defines(i regalloc.Inst) bool {
+	for _, o := range fn.In.OperandsOf(i) {
 		if o.Access.Defines() {
 			return true
 		}
@@ -288,12 +288,12 @@ func (fn *function) defines(i regalloc.Inst) bool {
 // resolveEdges makes the moves on edges: at the start of the target if this is
 // the only way there, else before the terminator of the source.
 func (rs *resolver) resolveEdges() {
-	in := rs.in
+	in := rs.In
 	rs.findEntries()
 	for b := range uint32(len(in.Blocks)) {
 		in.Stop.Poll()
 		t := in.Blocks[b].Insts.End - 1
-		defines := rs.defines(regalloc.Inst(t))
+		defines := rs.Defines(regalloc.Inst(t))
 		for _, e := range in.SuccsOf(regalloc.Block(b)) {
 			to := &in.Blocks[e.To]
 			at, when := to.Insts.Start, uint8(onEntry)
@@ -317,7 +317,7 @@ func (rs *resolver) resolveEdges() {
 			for k, v := range in.ArgsOf(e) {
 				in.Stop.PollAt(k)
 				p := uint32(params[k])
-				if rs.parts[p].start == inf {
+				if rs.parts[p].Start == Inf {
 					continue
 				}
 				from, dest := rs.nextAtEnd(uint32(v), t, defines), rs.locAt(p, 4*to.Insts.Start)
@@ -332,40 +332,40 @@ func (rs *resolver) resolveEdges() {
 // right because the definition dominates all else.
 func (rs *resolver) storeDefs() {
 	for _, v := range rs.spilled {
-		rs.in.Stop.Poll()
-		vr := &rs.vregs[v]
-		if rs.parts[v].start == inf {
+		rs.In.Stop.Poll()
+		vr := &rs.Values[v]
+		if rs.parts[v].Start == Inf {
 			continue
 		}
 		var at uint32
 		var first regalloc.Allocation
 		when := uint8(afterward)
 		switch {
-		case vr.flags&isParam != 0:
-			at, when = rs.in.Blocks[vr.defBlock].Insts.Start, inGap
+		case vr.Flags&IsParam != 0:
+			at, when = rs.In.Blocks[vr.DefBlock].Insts.Start, inGap
 			first = rs.locAt(v, 4*at)
-		case rs.definedByTerminator(v):
-			if vr.def == regalloc.NoAllocation && rs.locAt(v, 4*vr.defInst+atDef) == rs.homes[v] {
-				vr.flags |= stored
+		case rs.DefinedByTerminator(v):
+			if vr.Def == regalloc.NoAllocation && rs.locAt(v, 4*vr.DefInst+AtDef) == rs.homes[v] {
+				vr.Flags |= Stored
 			}
 			continue
-		case vr.def != regalloc.NoAllocation:
-			at = vr.defInst
+		case vr.Def != regalloc.NoAllocation:
+			at = vr.DefInst
 			if first = rs.locAt(v, 4*at+4); first != rs.homes[v] {
-				first = vr.def
+				first = vr.Def
 			}
 		default:
-			at = vr.defInst
-			first = rs.locAt(v, 4*at+atDef)
+			at = vr.DefInst
+			first = rs.locAt(v, 4*at+AtDef)
 		}
 		if first == rs.homes[v] {
-			vr.flags |= stored
+			vr.Flags |= Stored
 			continue
 		}
-		if uint64(rs.freq[vr.defBlock]) > rs.cost[v] {
+		if uint64(rs.Freq[vr.DefBlock]) > rs.cost[v] {
 			continue
 		}
-		vr.flags |= stored
+		vr.Flags |= Stored
 		rs.move(at, when, v, first, rs.homes[v], false)
 	}
 }

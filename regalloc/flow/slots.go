@@ -1,4 +1,4 @@
-package linear
+package flow
 
 import (
 	"slices"
@@ -13,8 +13,8 @@ import (
 // slots of one word and of two never overlap one another, so that no move
 // touches only half of a place that another move touches whole.
 type spiller struct {
-	intervals
-	coalescer *coalescer
+	Intervals
+	coalescer *Classes
 	homes     []regalloc.Allocation
 
 	order   []uint64 // start of extent, index of owner
@@ -40,55 +40,55 @@ type slot struct {
 
 // assign gives each value its home, a slot if some part is in memory, and returns the
 // homes, by value, and the values with slots.
-func (sp *spiller) assign(iv intervals, classes *coalescer) (homes []regalloc.Allocation, spilled []uint32) {
-	sp.intervals, sp.coalescer = iv, classes
-	sp.homes = stop.Resize(sp.in.Stop, sp.homes, len(sp.vregs))
+func (sp *spiller) assign(iv Intervals, classes *Classes) (homes []regalloc.Allocation, spilled []uint32) {
+	sp.Intervals, sp.coalescer = iv, classes
+	sp.homes = stop.Resize(sp.In.Stop, sp.homes, len(sp.Values))
 	sp.order, sp.owners, sp.spilled = sp.order[:0], sp.owners[:0], sp.spilled[:0]
 	sp.busy, sp.slots = sp.busy[:0], sp.slots[:0]
 	sp.free[0], sp.free[1] = sp.free[0][:0], sp.free[1][:0]
-	for v := range sp.vregs {
-		sp.in.Stop.PollAt(v)
-		vr := &sp.vregs[v]
+	for v := range sp.Values {
+		sp.In.Stop.PollAt(v)
+		vr := &sp.Values[v]
 		sp.homes[v] = regalloc.NoAllocation
-		switch f := vr.flags; {
-		case f&isArg != 0:
-			sp.homes[v] = vr.def
-		case f&(needSlot|isRemat) == needSlot:
-			sp.spilled = stop.Append(sp.in.Stop, sp.spilled, uint32(v))
+		switch f := vr.Flags; {
+		case f&IsArg != 0:
+			sp.homes[v] = vr.Def
+		case f&(NeedSlot|IsRemat) == NeedSlot:
+			sp.spilled = stop.Append(sp.In.Stop, sp.spilled, uint32(v))
 			sp.homes[v] = regalloc.InSlot(int(sp.ownerOf(uint32(v)))) // for the time being
 		}
 	}
 	for n := range sp.owners {
-		sp.order = stop.Append(sp.in.Stop, sp.order, uint64(sp.owners[n].start)<<32|uint64(n))
+		sp.order = stop.Append(sp.In.Stop, sp.order, uint64(sp.owners[n].start)<<32|uint64(n))
 	}
 	slices.Sort(sp.order)
 	words := 0
 	for _, key := range sp.order {
-		sp.in.Stop.Poll()
+		sp.In.Stop.Poll()
 		words = sp.assignSlot(&sp.owners[uint32(key)], words)
 	}
 	for _, v := range sp.spilled {
 		o := &sp.owners[sp.homes[v].Index()]
 		sp.homes[v] = regalloc.InSlot(int(sp.slots[o.slot].word))
 	}
-	sp.out.SlotWords = words
+	sp.Out.SlotWords = words
 	return sp.homes, sp.spilled
 }
 
 // ownerOf returns the owner of v's slot, perhaps a new one.
 func (sp *spiller) ownerOf(v uint32) uint32 {
 	n := uint32(len(sp.owners))
-	vr := &sp.vregs[v]
-	o := owner{sp.ranges[vr.rng].start, vr.end, none, vr.flags&isWide != 0}
-	if c := sp.coalescer.classFor(v); c != none {
-		cl := &sp.coalescer.classes[c]
-		if cl.owner != none {
+	vr := &sp.Values[v]
+	o := owner{sp.Ranges[vr.Range].Start, vr.End, None, vr.Flags&IsWide != 0}
+	if c := sp.coalescer.ClassFor(v); c != None {
+		cl := &sp.coalescer.All[c]
+		if cl.owner != None {
 			return cl.owner
 		}
 		cl.owner = n
-		o.start, o.end = sp.coalescer.merged[cl.head].start, sp.coalescer.merged[cl.tail].end
+		o.start, o.end = sp.coalescer.merged[cl.head].Start, sp.coalescer.merged[cl.tail].End
 	}
-	sp.owners = stop.Append(sp.in.Stop, sp.owners, o)
+	sp.owners = stop.Append(sp.In.Stop, sp.owners, o)
 	return n
 }
 
@@ -104,19 +104,19 @@ func (sp *spiller) assignSlot(o *owner, words int) int {
 		sp.slots[s].isFree = true
 		sp.free[size] = append(sp.free[size], s)
 	}
-	s := uint32(none)
+	s := uint32(None)
 	list := &sp.free[0]
 	if o.wide {
 		list = &sp.free[1]
 	}
-	for s == none && len(*list) > 0 {
+	for s == None && len(*list) > 0 {
 		top := (*list)[len(*list)-1]
 		*list = (*list)[:len(*list)-1]
 		if sp.slots[top].isFree {
 			s = top
 		}
 	}
-	if s == none {
+	if s == None {
 		s = uint32(len(sp.slots))
 		n := 1
 		if o.wide {

@@ -1,4 +1,4 @@
-package linear
+package flow
 
 import (
 	"github.com/waot-project/waot/internal/stop"
@@ -7,8 +7,8 @@ import (
 
 // locations are where values are, at any position.
 type locations struct {
-	intervals
-	parts []part
+	Intervals
+	parts []Part
 	homes []regalloc.Allocation // of values, in memory
 	// where is, by value, the only place it is in, or several; several also if a terminator defines it in a place of its own.
 	where []regalloc.Allocation
@@ -30,25 +30,25 @@ type place struct {
 	loc   regalloc.Allocation
 }
 
-// several, in locations.where, is more places than one. It is no location.
-const several regalloc.Allocation = 1
+// Several, in locations.where, is more places than one. It is no location.
+const Several regalloc.Allocation = 1
 
 // flatten finds where values are, and makes arrays of the parts of those that
 // have several.
 func (ls *locations) flatten() {
 	ls.flat = ls.flat[:0]
-	ls.flats = stop.Resize(ls.in.Stop, ls.flats, len(ls.vregs))
-	ls.where = stop.Resize(ls.in.Stop, ls.where, len(ls.vregs))
-	for v := range ls.vregs {
-		ls.in.Stop.PollAt(v)
-		if ls.parts[v].sib == none && (ls.vregs[v].def == regalloc.NoAllocation || !ls.definedByTerminator(uint32(v))) {
+	ls.flats = stop.Resize(ls.In.Stop, ls.flats, len(ls.Values))
+	ls.where = stop.Resize(ls.In.Stop, ls.where, len(ls.Values))
+	for v := range ls.Values {
+		ls.In.Stop.PollAt(v)
+		if ls.parts[v].Sib == None && (ls.Values[v].Def == regalloc.NoAllocation || !ls.DefinedByTerminator(uint32(v))) {
 			ls.where[v] = ls.locOf(uint32(v))
 			continue
 		}
-		ls.where[v] = several
+		ls.where[v] = Several
 		start := len(ls.flat)
-		for p := uint32(v); p != none; p = ls.parts[p].sib {
-			ls.flat = stop.Append(ls.in.Stop, ls.flat, place{ls.parts[p].start, ls.locOf(p)})
+		for p := uint32(v); p != None; p = ls.parts[p].Sib {
+			ls.flat = stop.Append(ls.In.Stop, ls.flat, place{ls.parts[p].Start, ls.locOf(p)})
 		}
 		ls.flats[v] = regalloc.Range{Start: uint32(start), End: uint32(len(ls.flat))}
 	}
@@ -56,15 +56,15 @@ func (ls *locations) flatten() {
 
 // locOf returns where part p is.
 func (ls *locations) locOf(p uint32) regalloc.Allocation {
-	if l := ls.parts[p].loc; l != regalloc.NoAllocation {
+	if l := ls.parts[p].Loc; l != regalloc.NoAllocation {
 		return l
 	}
-	return ls.homes[ls.parts[p].vreg]
+	return ls.homes[ls.parts[p].Value]
 }
 
 // locAt returns where v, live there, is at pos: NoAllocation if nowhere.
 func (ls *locations) locAt(v, pos uint32) regalloc.Allocation {
-	if l := ls.where[v]; l != several {
+	if l := ls.where[v]; l != Several {
 		return l
 	}
 	r := ls.flats[v]
@@ -86,11 +86,11 @@ func (ls *locations) locAt(v, pos uint32) regalloc.Allocation {
 
 // rewind lets next begin at position 0 again.
 func (ls *locations) rewind() {
-	ls.cursors = stop.Resize(ls.in.Stop, ls.cursors, len(ls.vregs))
+	ls.cursors = stop.Resize(ls.In.Stop, ls.cursors, len(ls.Values))
 	for v, l := range ls.where {
-		ls.in.Stop.PollAt(v)
-		ls.cursors[v] = cursor{loc: l, until: inf}
-		if l == several {
+		ls.In.Stop.PollAt(v)
+		ls.cursors[v] = cursor{loc: l, until: Inf}
+		if l == Several {
 			ls.turn(uint32(v), ls.flats[v].Start)
 		}
 	}
@@ -98,7 +98,7 @@ func (ls *locations) rewind() {
 
 // turn makes the place at index at of flat the present one of v, which is in several.
 func (ls *locations) turn(v, at uint32) {
-	until := inf
+	until := Inf
 	if at+1 < ls.flats[v].End {
 		until = ls.flat[at+1].start
 	}

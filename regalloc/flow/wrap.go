@@ -1,4 +1,4 @@
-package linear
+package flow
 
 import (
 	"github.com/waot-project/waot/internal/stop"
@@ -9,9 +9,9 @@ import (
 // function save nothing. It is known as shrink-wrapping. Saved are blocks with calls, blocks in which many values are live at once, and loops; the blocks that lie on a path from one of these to another; and those next to them
 // without which registers could not be saved at the start of a block and restored at the end of one.
 type wrapper struct {
-	intervals
-	reserved *reservations
-	live     *liveness
+	Intervals
+	reserved *Reservations
+	live     *Liveness
 
 	saved  []bool  // by block
 	reach  []uint8 // by block: fromSaved, toSaved
@@ -35,8 +35,8 @@ const (
 
 // wrap fills Output.Unsaved, and reserves the callee-saved registers in these blocks. Few functions have quick ways between their calls, so where many values
 // are live is found out last.
-func (wr *wrapper) wrap(iv intervals, lv *liveness, reserved *reservations) {
-	wr.intervals, wr.live, wr.reserved = iv, lv, reserved
+func (wr *wrapper) wrap(iv Intervals, lv *Liveness, reserved *Reservations) {
+	wr.Intervals, wr.live, wr.reserved = iv, lv, reserved
 	if !wr.mayWrap() || !wr.findCalls() || !wr.returnsEarly() {
 		return
 	}
@@ -49,7 +49,7 @@ func (wr *wrapper) wrap(iv intervals, lv *liveness, reserved *reservations) {
 		price, pays = wr.pays()
 	}
 	if pays {
-		reserved.savePrice = price
+		reserved.SavePrice = price
 		wr.reserve()
 	}
 }
@@ -57,11 +57,11 @@ func (wr *wrapper) wrap(iv intervals, lv *liveness, reserved *reservations) {
 // mayWrap reports whether control divides, and no instruction asks for a callee-saved register, nor a move between slots
 // (emitter.rematToSlot).
 func (wr *wrapper) mayWrap() bool {
-	in, saved := wr.in, wr.env.CalleeSaved
+	in, saved := wr.In, wr.Env.CalleeSaved
 	if len(in.Blocks) < 3 || saved == 0 {
 		return false
 	}
-	for _, order := range wr.env.Order {
+	for _, order := range wr.Env.Order {
 		if len(order) > 0 && saved.Has(order[0]) {
 			return false
 		}
@@ -72,7 +72,7 @@ func (wr *wrapper) mayWrap() bool {
 		}
 	}
 	for s := saved; s != 0; s &= s - 1 {
-		if len(wr.reserved.spans[s.First()]) > 0 {
+		if len(wr.reserved.Spans[s.First()]) > 0 {
 			return false
 		}
 	}
@@ -82,19 +82,19 @@ func (wr *wrapper) mayWrap() bool {
 // findCalls fills saved with the blocks with calls, which may well take longer than saving, and with loops. It reports whether there are calls, but
 // not in the entry.
 func (wr *wrapper) findCalls() bool {
-	in := wr.in
+	in := wr.In
 	wr.saved = stop.Zeroed(in.Stop, wr.saved, len(in.Blocks))
 	found := false
-	for k, l := range wr.reserved.setPos[:wr.reserved.numSets] {
-		if wr.reserved.sets[k].Low.Len() < wr.env.CalleeSaved.Len() {
+	for k, l := range wr.reserved.SetPos[:wr.reserved.NumSets] {
+		if wr.reserved.sets[k].Low.Len() < wr.Env.CalleeSaved.Len() {
 			continue // it is no call
 		}
-		if n := len(l); n > 0 && wr.instBlock[instOf(l[n-1])] == 0 {
+		if n := len(l); n > 0 && wr.InstBlock[InstOf(l[n-1])] == 0 {
 			return false
 		}
 		for _, pos := range l {
 			in.Stop.Poll()
-			if b := wr.instBlock[instOf(pos)]; !in.Blocks[b].Cold {
+			if b := wr.InstBlock[InstOf(pos)]; !in.Blocks[b].Cold {
 				wr.saved[b], found = true, true
 			}
 		}
@@ -110,7 +110,7 @@ func (wr *wrapper) findCalls() bool {
 
 // returnsEarly reports whether a way from the entry to a return passes no saved block.
 func (wr *wrapper) returnsEarly() bool {
-	in := wr.in
+	in := wr.In
 	wr.reach = stop.Zeroed(in.Stop, wr.reach, len(in.Blocks))
 	wr.work = append(wr.work[:0], 0)
 	for len(wr.work) > 0 {
@@ -132,16 +132,16 @@ func (wr *wrapper) returnsEarly() bool {
 
 // findCrowds adds the blocks in which many integers are live at once, and reports whether there are any.
 func (wr *wrapper) findCrowds() (found bool) {
-	in := wr.in
+	in := wr.In
 	wr.countLive()
-	free := int32((wr.env.Allocatable &^ wr.env.CalleeSaved).OfClass(regalloc.Int).Len())
+	free := int32((wr.Env.Allocatable &^ wr.Env.CalleeSaved).OfClass(regalloc.Int).Len())
 	live := int32(0)
 	for i, change := range wr.change[:len(in.Insts)] {
 		in.Stop.PollAt(i)
 		if live += change; live < free {
 			continue
 		}
-		if b := wr.instBlock[i]; !in.Blocks[b].Cold && !wr.saved[b] {
+		if b := wr.InstBlock[i]; !in.Blocks[b].Cold && !wr.saved[b] {
 			wr.saved[b], found = true, true
 		}
 	}
@@ -150,25 +150,25 @@ func (wr *wrapper) findCrowds() (found bool) {
 
 // countLive fills change. Values that cost nothing in memory do not count.
 func (wr *wrapper) countLive() {
-	in := wr.in
+	in := wr.In
 	wr.change = stop.Zeroed(in.Stop, wr.change, len(in.Insts)+1)
-	for v := range wr.vregs {
+	for v := range wr.Values {
 		in.Stop.PollAt(v)
-		vr := &wr.vregs[v]
-		if vr.flags&(isRemat|isArg|isFloat) != 0 {
+		vr := &wr.Values[v]
+		if vr.Flags&(IsRemat|IsArg|IsFloat) != 0 {
 			continue
 		}
-		for r := vr.rng; r != 0; r = wr.ranges[r].next {
+		for r := vr.Range; r != 0; r = wr.Ranges[r].Next {
 			in.Stop.Poll()
-			wr.change[wr.ranges[r].start>>2]++
-			wr.change[wr.ranges[r].end>>2]--
+			wr.change[wr.Ranges[r].Start>>2]++
+			wr.change[wr.Ranges[r].End>>2]--
 		}
 	}
 }
 
 // join saves in the blocks between saved ones, so that no path saves twice.
 func (wr *wrapper) join() {
-	in := wr.in
+	in := wr.In
 	wr.reach = stop.Zeroed(in.Stop, wr.reach, len(in.Blocks))
 	for _, mark := range [...]uint8{fromSaved, toSaved} {
 		wr.work = wr.work[:0]
@@ -210,7 +210,7 @@ func (wr *wrapper) mark(b uint32, mark uint8) {
 
 // enclose saves in more blocks, where it would otherwise be impossible to save or restore, or where that would happen in a loop.
 func (wr *wrapper) enclose() {
-	in := wr.in
+	in := wr.In
 	wr.work = wr.work[:0]
 	for b, saved := range wr.saved {
 		in.Stop.PollAt(b)
@@ -249,7 +249,7 @@ func (wr *wrapper) save(b uint32) {
 // pays reports whether enough ways through the function save nothing, at the cost of few places that save and restore and no move, and
 // returns what a save and a restore cost then, in units of frequency.
 func (wr *wrapper) pays() (price uint32, pays bool) {
-	in := wr.in
+	in := wr.In
 	if wr.saved[0] {
 		return 0, false
 	}
@@ -267,7 +267,7 @@ func (wr *wrapper) pays() (price uint32, pays bool) {
 			continue
 		}
 		if !wr.saved[in.PredsOf(regalloc.Block(b))[0]] {
-			often = min(often+wr.freq[b], maxFreq)
+			often = min(often+wr.Freq[b], maxFreq)
 			sites++
 			if wr.carries(uint32(b)) {
 				return 0, false
@@ -277,15 +277,15 @@ func (wr *wrapper) pays() (price uint32, pays bool) {
 			sites++
 		}
 	}
-	return 2 * often, 4*often <= maxSaves*entryFreq && sites <= usual+maxSites
+	return 2 * often, 4*often <= maxSaves*EntryFreq && sites <= usual+maxSites
 }
 
 // carries reports whether a value other than the function's arguments is live into b, where registers are saved, and would need a move
 // there. Its definition could otherwise put it into a callee-saved register at no cost.
 func (wr *wrapper) carries(b uint32) bool {
-	for k, v := range wr.live.liveInto(b) {
-		wr.in.Stop.PollAt(k)
-		if vr := &wr.vregs[v]; vr.defInst != 0 && vr.flags&(isRemat|isArg) == 0 {
+	for k, v := range wr.live.LiveInto(b) {
+		wr.In.Stop.PollAt(k)
+		if vr := &wr.Values[v]; vr.DefInst != 0 && vr.Flags&(IsRemat|IsArg) == 0 {
 			return true
 		}
 	}
@@ -294,25 +294,25 @@ func (wr *wrapper) carries(b uint32) bool {
 
 // reserve keeps the walk from using callee-saved registers in the blocks that are not saved.
 func (wr *wrapper) reserve() {
-	in, list := wr.in, wr.reserved.unsaved[:0]
+	in, list := wr.In, wr.reserved.Unsaved[:0]
 	for b := len(in.Blocks) - 1; b >= 0; b-- {
 		in.Stop.PollAt(b)
 		if wr.saved[b] {
 			continue
 		}
 		r := in.Blocks[b].Insts
-		if n := len(list); n > 0 && list[n-1].start == 4*r.End {
-			list[n-1].start = 4 * r.Start
+		if n := len(list); n > 0 && list[n-1].Start == 4*r.End {
+			list[n-1].Start = 4 * r.Start
 			continue
 		}
 		if len(list) == maxRuns {
 			return
 		}
-		list = append(list, span{4 * r.Start, 4 * r.End})
+		list = append(list, Span{4 * r.Start, 4 * r.End})
 	}
-	wr.reserved.unsaved = list
+	wr.reserved.Unsaved = list
 	for b, saved := range wr.saved {
 		in.Stop.PollAt(b)
-		wr.out.Unsaved = append(wr.out.Unsaved, !saved)
+		wr.Out.Unsaved = append(wr.Out.Unsaved, !saved)
 	}
 }

@@ -1,4 +1,4 @@
-package linear
+package flow
 
 import (
 	"slices"
@@ -10,27 +10,27 @@ import (
 // makeStackMaps lists, for each safepoint, the slots of the references that
 // are live across it; all of them are in memory there.
 func (rs *resolver) makeStackMaps(safepoints []uint32) error {
-	out := rs.out
+	out := rs.Out
 	limit := rs.maxLive()
 	l := safepoints // falling
 	rs.pairs = rs.pairs[:0]
 	for p := range rs.parts {
-		rs.in.Stop.PollAt(p)
+		rs.In.Stop.PollAt(p)
 		pt := &rs.parts[p]
-		vr := &rs.vregs[pt.vreg]
-		if len(l) == 0 || pt.start == inf || vr.flags&isRef == 0 || !rs.locOf(uint32(p)).IsSlot() {
+		vr := &rs.Values[pt.Value]
+		if len(l) == 0 || pt.Start == Inf || vr.Flags&IsRef == 0 || !rs.locOf(uint32(p)).IsSlot() {
 			continue
 		}
-		slot := uint64(rs.homes[pt.vreg].Index())
-		for r := pt.rng; r != 0 && rs.ranges[r].start < pt.end; r = rs.ranges[r].next {
-			start, end := rs.ranges[r].start, min(rs.ranges[r].end, pt.end)
+		slot := uint64(rs.homes[pt.Value].Index())
+		for r := pt.Range; r != 0 && rs.Ranges[r].Start < pt.End; r = rs.Ranges[r].Next {
+			start, end := rs.Ranges[r].Start, min(rs.Ranges[r].End, pt.End)
 			j := sort.Search(len(l), func(k int) bool { return l[k] < start }) - 1
 			for ; j >= 0 && l[j] < end; j-- {
-				rs.in.Stop.Poll()
+				rs.In.Stop.Poll()
 				if len(rs.pairs) >= limit {
-					return fail(TooLarge, instOf(l[j]), pt.vreg)
+					return Fail(TooLarge, InstOf(l[j]), pt.Value)
 				}
-				if instOf(l[j]) != vr.defInst {
+				if InstOf(l[j]) != vr.DefInst {
 					rs.pairs = append(rs.pairs, uint64(len(l)-1-j)<<32|slot)
 				}
 			}
@@ -41,7 +41,7 @@ func (rs *resolver) makeStackMaps(safepoints []uint32) error {
 	for k := len(l) - 1; k >= 0; k-- {
 		start := uint32(len(out.StackMapSlots))
 		for ; next < len(rs.pairs) && int(rs.pairs[next]>>32) == len(l)-1-k; next++ {
-			rs.in.Stop.Poll()
+			rs.In.Stop.Poll()
 			out.StackMapSlots = append(out.StackMapSlots, uint32(rs.pairs[next]))
 		}
 		out.StackMaps = append(out.StackMaps, regalloc.StackMap{

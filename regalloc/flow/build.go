@@ -1,6 +1,8 @@
-package linear
+package flow
 
 import (
+	"sort"
+
 	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/regalloc"
 )
@@ -8,9 +10,9 @@ import (
 // builder is the state of building intervals, which goes backward through the
 // code, so that ranges and uses are put at the front of their lists.
 type builder struct {
-	intervals
-	live     *liveness
-	reserved *reservations
+	Intervals
+	live     *Liveness
+	reserved *Reservations
 
 	blockStart uint32 // position
 	crowded    bool   // the instruction may leave no register for an operand that can do without
@@ -22,13 +24,13 @@ type builder struct {
 type tie struct{ operand, vreg, use uint32 }
 
 // build makes the intervals of fn and fills the reservations.
-func (bl *builder) build(fn function, live *liveness, reserved *reservations) intervals {
-	in := fn.in
+func (bl *builder) build(fn function, live *Liveness, reserved *Reservations) {
+	in := fn.In
 	bl.function, bl.live, bl.reserved = fn, live, reserved
-	bl.ranges = append(bl.ranges[:0], rng{start: inf, end: inf})
-	bl.uses = append(stop.Resize(in.Stop, bl.uses, len(in.Operands)+1)[:0], use{pos: inf})
+	bl.Ranges = append(bl.Ranges[:0], Range{Start: Inf, End: Inf})
+	bl.Uses = append(stop.Resize(in.Stop, bl.Uses, len(in.Operands)+1)[:0], use{Pos: Inf})
 	reserved.reset(fn)
-	bl.fixedDefs, bl.refArgs, bl.passed = bl.fixedDefs[:0], bl.refArgs[:0], bl.passed[:0]
+	bl.FixedDefs, bl.refArgs, bl.passed = bl.FixedDefs[:0], bl.refArgs[:0], bl.passed[:0]
 	for b := len(in.Blocks) - 1; b >= 0; b-- {
 		info := &in.Blocks[b]
 		in.Stop.Poll()
@@ -39,24 +41,23 @@ func (bl *builder) build(fn function, live *liveness, reserved *reservations) in
 			bl.buildInst(i - 1)
 		}
 	}
-	return bl.intervals
 }
 
 // buildEdges adds ranges for the values that are live at the end of b.
 func (bl *builder) buildEdges(b uint32) {
-	in := bl.in
+	in := bl.In
 	end := 4 * in.Blocks[b].Insts.End
 	for _, e := range in.SuccsOf(regalloc.Block(b)) {
 		loop := uint8(0)
 		if uint32(e.To) <= b {
 			loop = uint8(min(in.Blocks[e.To].LoopDepth, 255))
 		}
-		values := bl.live.liveInto(uint32(e.To))
+		values := bl.live.LiveInto(uint32(e.To))
 		bl.addRanges(values, end)
 		if loop > 0 {
 			for k, v := range values {
 				in.Stop.PollAt(k)
-				if bl.vregs[v].depth >= loop {
+				if bl.Values[v].Depth >= loop {
 					bl.addSoftUse(v, end-1)
 				}
 			}
@@ -65,20 +66,20 @@ func (bl *builder) buildEdges(b uint32) {
 		for k, v := range in.ArgsOf(e) {
 			in.Stop.PollAt(k)
 			bl.addRange(uint32(v), end)
-			av, pv := &bl.vregs[v], &bl.vregs[params[k]]
-			if av.flags&isRemat != 0 {
+			av, pv := &bl.Values[v], &bl.Values[params[k]]
+			if av.Flags&IsRemat != 0 {
 				bl.passed = stop.Append(in.Stop, bl.passed, passed{uint32(v), uint32(params[k]), b})
-			} else if uint32(e.To) <= b || bl.usedSoon(uint32(params[k]), uint32(e.To)) {
+			} else if uint32(e.To) <= b || bl.UsedSoon(uint32(params[k]), uint32(e.To)) {
 				bl.addSoftUse(uint32(v), end-1)
 			}
-			if av.link == none {
-				av.link = uint32(params[k])
+			if av.Link == None {
+				av.Link = uint32(params[k])
 			}
-			if pv.link == none || uint32(e.To) > b {
-				pv.link = uint32(v)
+			if pv.Link == None || uint32(e.To) > b {
+				pv.Link = uint32(v)
 			}
-			if av.pref == uint8(regalloc.NoPReg) {
-				av.pref = pv.pref
+			if av.Pref == uint8(regalloc.NoPReg) {
+				av.Pref = pv.Pref
 			}
 		}
 	}
@@ -86,36 +87,36 @@ func (bl *builder) buildEdges(b uint32) {
 
 // addSoftUse adds a softUse of v at pos, unless v has a use there.
 func (bl *builder) addSoftUse(v, pos uint32) {
-	if bl.uses[bl.vregs[v].use].pos != pos {
-		bl.addUse(v, pos, 0, softUse)
+	if bl.Uses[bl.Values[v].Use].Pos != pos {
+		bl.addUse(v, pos, 0, SoftUse)
 	}
 }
 
-// soon is how many instructions from the start of a block on a use counts as
+// Soon is how many instructions from the start of a block on a use counts as
 // near.
-const soon = 32
+const Soon = 32
 
-// usedSoon reports whether v, which is live into block b, is worth a register there:
+// UsedSoon reports whether v, which is live into block b, is worth a register there:
 // it is used near the start of the block or in a deeper loop.
-func (iv *intervals) usedSoon(v, b uint32) bool {
-	pos := iv.uses[iv.vregs[v].use].pos
-	if pos == inf {
+func (iv *Intervals) UsedSoon(v, b uint32) bool {
+	pos := iv.Uses[iv.Values[v].Use].Pos
+	if pos == Inf {
 		return false
 	}
-	info := &iv.in.Blocks[b]
-	return instOf(pos) < info.Insts.Start+soon || iv.depthAt(pos) > uint32(info.LoopDepth)
+	info := &iv.In.Blocks[b]
+	return InstOf(pos) < info.Insts.Start+Soon || iv.DepthAt(pos) > uint32(info.LoopDepth)
 }
 
 // addRanges is addRange for each of the values, which are live into a block that comes next.
 func (bl *builder) addRanges(values []uint32, end uint32) {
-	vregs, start := bl.vregs, bl.blockStart
+	vregs, start := bl.Values, bl.blockStart
 	for k, v := range values {
-		bl.in.Stop.PollAt(k)
+		bl.In.Stop.PollAt(k)
 		vr := &vregs[v]
-		switch h := &bl.ranges[vr.rng]; {
-		case h.start == end: // it is live into the next block, as most are
-			h.start = start
-		case h.start != start: // else it is live into another one, too
+		switch h := &bl.Ranges[vr.Range]; {
+		case h.Start == end: // it is live into the next block, as most are
+			h.Start = start
+		case h.Start != start: // else it is live into another one, too
 			bl.addNewRange(vr, end)
 		}
 	}
@@ -123,89 +124,89 @@ func (bl *builder) addRanges(values []uint32, end uint32) {
 
 // addRange makes v live from the start of this block to end.
 func (bl *builder) addRange(v, end uint32) {
-	vr := &bl.vregs[v]
-	if h := &bl.ranges[vr.rng]; h.start == end {
-		h.start = bl.blockStart
+	vr := &bl.Values[v]
+	if h := &bl.Ranges[vr.Range]; h.Start == end {
+		h.Start = bl.blockStart
 		return
 	}
 	bl.addNewRange(vr, end)
 }
 
 // addNewRange is addRange where the first range of vr does not begin at end.
-func (bl *builder) addNewRange(vr *vreg, end uint32) {
-	h := &bl.ranges[vr.rng]
+func (bl *builder) addNewRange(vr *Value, end uint32) {
+	h := &bl.Ranges[vr.Range]
 	switch {
-	case vr.rng == 0:
-		vr.end = end
-	case h.start == bl.blockStart:
-		if h.end < end { // used twice by one instruction
-			h.end = end
-			if h.next == 0 {
-				vr.end = end
+	case vr.Range == 0:
+		vr.End = end
+	case h.Start == bl.blockStart:
+		if h.End < end { // used twice by one instruction
+			h.End = end
+			if h.Next == 0 {
+				vr.End = end
 			}
 		}
 		return
 	}
-	bl.ranges = stop.Append(bl.in.Stop, bl.ranges, rng{bl.blockStart, end, vr.rng})
-	vr.rng = uint32(len(bl.ranges) - 1)
+	bl.Ranges = stop.Append(bl.In.Stop, bl.Ranges, Range{bl.blockStart, end, vr.Range})
+	vr.Range = uint32(len(bl.Ranges) - 1)
 }
 
 // define makes pos the start of v, and next the end of a v that is not live.
 func (bl *builder) define(v, pos, next uint32) {
-	vr := &bl.vregs[v]
-	if h := &bl.ranges[vr.rng]; vr.rng != 0 && h.start == bl.blockStart {
-		h.start = pos
-		if h.end <= pos {
-			vr.rng = h.next
+	vr := &bl.Values[v]
+	if h := &bl.Ranges[vr.Range]; vr.Range != 0 && h.Start == bl.blockStart {
+		h.Start = pos
+		if h.End <= pos {
+			vr.Range = h.Next
 		}
 		return
 	}
 	if pos < next {
-		if vr.rng == 0 {
-			vr.end = next
+		if vr.Range == 0 {
+			vr.End = next
 		}
-		bl.ranges = stop.Append(bl.in.Stop, bl.ranges, rng{pos, next, vr.rng})
-		vr.rng = uint32(len(bl.ranges) - 1)
+		bl.Ranges = stop.Append(bl.In.Stop, bl.Ranges, Range{pos, next, vr.Range})
+		vr.Range = uint32(len(bl.Ranges) - 1)
 	}
 }
 
 // addUse puts a use where it belongs in v's list, which is at or near the front.
 func (bl *builder) addUse(v, pos, op, kind uint32) {
-	vr := &bl.vregs[v]
-	vr.use = bl.insertUse(vr.use, pos, op, kind)
-	if vr.lastWish == 0 && (kind == mustUse || kind == softUse) {
-		vr.lastWish = pos
+	vr := &bl.Values[v]
+	vr.Use = bl.insertUse(vr.Use, pos, op, kind)
+	if vr.LastWish == 0 && (kind == MustUse || kind == SoftUse) {
+		vr.LastWish = pos
 	}
 }
 
 func (bl *builder) insertUse(head, pos, op, kind uint32) uint32 {
-	if bl.uses[head].pos < pos {
-		rest := bl.insertUse(bl.uses[head].next, pos, op, kind)
-		h := &bl.uses[head]
-		h.next = rest
-		if h.kind() != mustUse {
-			h.nextMust = bl.uses[rest].nextMust
+	if bl.Uses[head].Pos < pos {
+		rest := bl.insertUse(bl.Uses[head].Next, pos, op, kind)
+		h := &bl.Uses[head]
+		h.Next = rest
+		if h.Kind() != MustUse {
+			h.NextMust = bl.Uses[rest].NextMust
 		}
 		return head
 	}
-	n := uint32(len(bl.uses))
-	u := use{pos, head, op | kind<<kindBits, bl.uses[head].nextMust}
-	if kind == mustUse {
-		u.nextMust = n
+	n := uint32(len(bl.Uses))
+	u := use{pos, head, op | kind<<KindBits, bl.Uses[head].NextMust}
+	if kind == MustUse {
+		u.NextMust = n
 	}
-	bl.uses = stop.Append(bl.in.Stop, bl.uses, u)
+	bl.Uses = stop.Append(bl.In.Stop, bl.Uses, u)
 	return n
 }
 
 func (bl *builder) buildInst(i uint32) {
-	in := bl.in
+	in := bl.In
 	s, e := in.OperandRange(regalloc.Inst(i))
 	info := in.Insts[i]
 	if info.Clobbers != 0 {
-		bl.reserved.clobber(info.Clobbers, 4*i+atDef)
+		bl.reserved.clobber(info.Clobbers, 4*i+AtDef)
 	}
 	if info.Flags&regalloc.Safepoint != 0 {
-		bl.reserved.safepoints = stop.Append(bl.in.Stop, bl.reserved.safepoints, 4*i+atDef)
+		bl.reserved.Safepoints = stop.Append(bl.In.Stop, bl.reserved.Safepoints, 4*i+AtDef)
 	}
 	bl.ties = bl.ties[:0]
 	bl.crowded = info.Clobbers != 0 || e-s > 4 || info.Flags&regalloc.Safepoint != 0
@@ -223,13 +224,13 @@ func (bl *builder) buildInst(i uint32) {
 
 // relate notes that w comes from v and would like its register.
 func (bl *builder) relate(v, w uint32) {
-	bl.vregs[w].link = v
-	vr := &bl.vregs[v]
-	if vr.link == none {
-		vr.link = w
+	bl.Values[w].Link = v
+	vr := &bl.Values[v]
+	if vr.Link == None {
+		vr.Link = w
 	}
-	if vr.pref == uint8(regalloc.NoPReg) {
-		vr.pref = bl.vregs[w].pref
+	if vr.Pref == uint8(regalloc.NoPReg) {
+		vr.Pref = bl.Values[w].Pref
 	}
 }
 
@@ -237,36 +238,36 @@ func (bl *builder) relate(v, w uint32) {
 // at first.
 func (bl *builder) buildDef(i, first, j uint32, o regalloc.Operand) {
 	v, pos := uint32(o.VReg), 4*i
-	d := pos + atDef
+	d := pos + AtDef
 	if o.Access == regalloc.EarlyDef {
-		d = pos + atUse
+		d = pos + AtUse
 	}
-	kind := uint32(mustUse)
+	kind := uint32(MustUse)
 	switch o.Constraint {
 	case regalloc.Fixed:
 		bl.defineIn(v, j, regalloc.InReg(o.PReg()), d, pos+4)
 		return
 	case regalloc.FixedArg:
-		if bl.vregs[v].flags&isRef != 0 {
-			bl.refArgs = stop.Append(bl.in.Stop, bl.refArgs, v)
+		if bl.Values[v].Flags&IsRef != 0 {
+			bl.refArgs = stop.Append(bl.In.Stop, bl.refArgs, v)
 		}
 		bl.defineIn(v, j, regalloc.InArg(int(o.Arg)), d, pos+4)
 		return
 	case regalloc.Reuse:
 		k := first + uint32(o.Arg)
-		of := bl.in.Operands[k]
+		of := bl.In.Operands[k]
 		bl.relate(uint32(of.VReg), v)
 		if of.Constraint == regalloc.Fixed {
-			bl.defineIn(v, j, regalloc.InReg(of.PReg()), pos+atUse, pos+4)
+			bl.defineIn(v, j, regalloc.InReg(of.PReg()), pos+AtUse, pos+4)
 			return
 		}
-		d = pos + atUse
+		d = pos + AtUse
 		bl.ties = append(bl.ties, tie{k, v, uint32(of.VReg)})
 	case regalloc.Any:
-		kind = anyUse
+		kind = AnyUse
 	}
 	bl.define(v, d, pos+4)
-	bl.addUse(v, pos+atDef, j, kind)
+	bl.addUse(v, pos+AtDef, j, kind)
 }
 
 // defineIn makes operand j define v in a place of its own, where it is until
@@ -275,9 +276,9 @@ func (bl *builder) defineIn(v, j uint32, loc regalloc.Allocation, from, next uin
 	if loc.IsReg() {
 		bl.reserved.reserve(loc.Reg(), from, next)
 	}
-	bl.out.Allocs[j] = loc
-	bl.vregs[v].def = loc
-	bl.fixedDefs = append(bl.fixedDefs, v)
+	bl.Out.Allocs[j] = loc
+	bl.Values[v].Def = loc
+	bl.FixedDefs = append(bl.FixedDefs, v)
 	bl.define(v, next, next)
 }
 
@@ -287,28 +288,28 @@ func (bl *builder) buildUse(i, j uint32, o regalloc.Operand) {
 	if len(bl.ties) > 0 && bl.buildTied(v, j, pos, o) {
 		return
 	}
-	vr := &bl.vregs[v]
-	at := pos + atUse
+	vr := &bl.Values[v]
+	at := pos + AtUse
 	if o.Access == regalloc.LateUse {
-		at = pos + atDef
+		at = pos + AtDef
 	}
 	if o.Constraint == regalloc.Fixed {
-		bl.reserved.reserve(o.PReg(), pos+atUse, at+1)
-		bl.out.Allocs[j] = regalloc.InReg(o.PReg())
-		vr.pref = uint8(o.PReg())
-		bl.addRange(v, pos+atUse)
-		bl.addUse(v, pos, j, gapUse)
+		bl.reserved.reserve(o.PReg(), pos+AtUse, at+1)
+		bl.Out.Allocs[j] = regalloc.InReg(o.PReg())
+		vr.Pref = uint8(o.PReg())
+		bl.addRange(v, pos+AtUse)
+		bl.addUse(v, pos, j, GapUse)
 		return
 	}
-	kind := uint32(mustUse)
+	kind := uint32(MustUse)
 	if o.Constraint == regalloc.Any {
 		// A value without a home needs a register even here; but the instruction may
 		// leave none.
 		if bl.crowded {
-			vr.flags &^= isRemat
+			vr.Flags &^= IsRemat
 		}
-		if vr.flags&isRemat == 0 {
-			kind = anyUse
+		if vr.Flags&IsRemat == 0 {
+			kind = AnyUse
 		}
 	}
 	bl.addRange(v, at+1)
@@ -320,20 +321,36 @@ func (bl *builder) buildUse(i, j uint32, o regalloc.Operand) {
 func (bl *builder) buildTied(v, j, pos uint32, o regalloc.Operand) bool {
 	for _, t := range bl.ties {
 		if t.operand == j {
-			bl.addUse(t.vreg, pos+atDef, j, mustUse)
-			bl.addRange(v, pos+atUse)
-			bl.addUse(v, pos, j, gapUse)
+			bl.addUse(t.vreg, pos+AtDef, j, MustUse)
+			bl.addRange(v, pos+AtUse)
+			bl.addUse(v, pos, j, GapUse)
 			return true
 		}
 		if t.use == v && o.Access == regalloc.Use && (o.Constraint == regalloc.Reg || o.Constraint == regalloc.Any) {
-			bl.addUse(t.vreg, pos+atDef, j, mustUse)
+			bl.addUse(t.vreg, pos+AtDef, j, MustUse)
 			return true
 		}
 	}
 	return false
 }
 
-func (fn *function) definedByTerminator(v uint32) bool {
-	d := fn.vregs[v].defInst
-	return d != none && fn.in.Insts[d].Flags&regalloc.IsTerminator != 0
+func (fn *function) DefinedByTerminator(v uint32) bool {
+	d := fn.Values[v].DefInst
+	return d != None && fn.In.Insts[d].Flags&regalloc.IsTerminator != 0
+}
+
+// homeOfRefArg lets the reference v, which comes in an argument word, stay
+// there only if it passes no safepoint: no stack map lists argument words.
+func (iv *Intervals) homeOfRefArg(v uint32, safepoints []uint32) {
+	vr := &iv.Values[v]
+	l := safepoints
+	for r := vr.Range; r != 0; r = iv.Ranges[r].Next {
+		rr := &iv.Ranges[r]
+		// The lowest safepoint not before the range, of a falling list.
+		j := sort.Search(len(l), func(k int) bool { return l[k] < rr.Start }) - 1
+		if j >= 0 && l[j] < rr.End {
+			vr.Flags &^= IsArg
+			return
+		}
+	}
 }

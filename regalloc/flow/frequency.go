@@ -1,4 +1,4 @@
-package linear
+package flow
 
 import (
 	"math/bits"
@@ -8,32 +8,32 @@ import (
 )
 
 const (
-	// entryFreq is how often the entry runs, in units of the rarest block.
-	entryFreq = 1 << 9
+	// EntryFreq is how often the entry runs, in units of the rarest block.
+	EntryFreq = 1 << 9
 	// A loop's header runs 1<<loopShift times as often as what enters the loop.
 	loopShift = 3
 	// maxDepth is the greatest loop depth that is distinguished.
 	maxDepth = 7
-	maxFreq  = entryFreq << (loopShift * maxDepth)
+	maxFreq  = EntryFreq << (loopShift * maxDepth)
 	// Code is rare beside other code of the same loop if it runs at most 1/(1<<rareShift) as often.
 	rareShift = 1
 )
 
 // frequencies are estimates of how often blocks run, and what follows from them for splitting.
 type frequencies struct {
-	freq []uint32 // by block, from 1
-	// rejoins is, by block, the next one in the layout beside which it is rare: control that has left the usual way through a
+	Freq []uint32 // by block, from 1
+	// Rejoins is, by block, the next one in the layout beside which it is rare: control that has left the usual way through a
 	// loop is back on it there. It is none if there is no such block, or it is in no loop.
-	rejoins []uint32
-	// headers is, by block, the header of the innermost loop around it, as far as the layout shows, or none.
-	headers  []uint32
-	hasLoops bool // else rejoins and headers are not there
+	Rejoins []uint32
+	// Headers is, by block, the header of the innermost loop around it, as far as the layout shows, or none.
+	Headers  []uint32
+	HasLoops bool // else rejoins and headers are not there
 }
 
 // estimate fills the frequencies.
 func (fn *function) estimate() {
 	fn.flow()
-	if fn.hasLoops {
+	if fn.HasLoops {
 		fn.findRejoins()
 		fn.findHeaders()
 	}
@@ -52,31 +52,31 @@ func Frequencies(in *regalloc.Input) []uint32 {
 // flow fills freq by how control divides: ways out of a block are equally likely, except that loops go on, and that cold
 // blocks do not count.
 func (fn *function) flow() {
-	in := fn.in
-	fn.freq, fn.hasLoops = stop.Zeroed(in.Stop, fn.freq, len(in.Blocks)), false
-	fn.freq[0] = entryFreq
+	in := fn.In
+	fn.Freq, fn.HasLoops = stop.Zeroed(in.Stop, fn.Freq, len(in.Blocks)), false
+	fn.Freq[0] = EntryFreq
 	for b := range uint32(len(in.Blocks)) {
 		in.Stop.Poll()
 		info := &in.Blocks[b]
-		fn.hasLoops = fn.hasLoops || info.LoopDepth > 0
+		fn.HasLoops = fn.HasLoops || info.LoopDepth > 0
 		switch {
 		case info.Cold:
-			fn.freq[b] = 1
+			fn.Freq[b] = 1
 			continue
-		case fn.freq[b] == 0: // nothing in front of it leads there
-			fn.freq[b] = entryFreq << (loopShift * fn.loopDepth(b))
+		case fn.Freq[b] == 0: // nothing in front of it leads there
+			fn.Freq[b] = EntryFreq << (loopShift * fn.loopDepth(b))
 		}
 		fn.divide(b)
 	}
 }
 
 // loopDepth returns the loop depth of b, as far as it is distinguished.
-func (fn *function) loopDepth(b uint32) uint16 { return min(fn.in.Blocks[b].LoopDepth, maxDepth) }
+func (fn *function) loopDepth(b uint32) uint16 { return min(fn.In.Blocks[b].LoopDepth, maxDepth) }
 
 // divide passes on how often b runs to the blocks behind it that follow it.
 func (fn *function) divide(b uint32) {
-	in := fn.in
-	succs, depth, f := in.SuccsOf(regalloc.Block(b)), fn.loopDepth(b), fn.freq[b]
+	in := fn.In
+	succs, depth, f := in.SuccsOf(regalloc.Block(b)), fn.loopDepth(b), fn.Freq[b]
 	each := f // for those that stay in the loop
 	if len(succs) > 1 {
 		each = f / max(fn.countStaying(succs, depth), 1)
@@ -98,13 +98,13 @@ func (fn *function) divide(b uint32) {
 			shift := loopShift * (d - depth)
 			g = min(each, maxFreq>>shift) << shift
 		}
-		fn.freq[to] = min(fn.freq[to]+max(g, 1), maxFreq)
+		fn.Freq[to] = min(fn.Freq[to]+max(g, 1), maxFreq)
 	}
 }
 
 // countStaying returns how many of the edges out of a block of the given loop depth stay in the loop and do not count as cold.
 func (fn *function) countStaying(succs []regalloc.Edge, depth uint16) (n uint32) {
-	in := fn.in
+	in := fn.In
 	for k := range succs {
 		in.Stop.Poll()
 		if to := &in.Blocks[succs[k].To]; !to.Cold && min(to.LoopDepth, maxDepth) >= depth {
@@ -116,18 +116,18 @@ func (fn *function) countStaying(succs []regalloc.Edge, depth uint16) (n uint32)
 
 // findRejoins fills rejoins, from the end. What counts is how often a block runs in each iteration of the loops around it.
 func (fn *function) findRejoins() {
-	in := fn.in
-	fn.rejoins = stop.Resize(in.Stop, fn.rejoins, len(fn.freq))
+	in := fn.In
+	fn.Rejoins = stop.Resize(in.Stop, fn.Rejoins, len(fn.Freq))
 	var nearest [32]uint32 // by logarithm of frequency: the nearest block that runs at least so often
 	for k := range nearest {
-		nearest[k] = none
+		nearest[k] = None
 	}
-	for b := len(fn.freq) - 1; b >= 0; b-- {
+	for b := len(fn.Freq) - 1; b >= 0; b-- {
 		in.Stop.PollAt(b)
-		log := bits.Len32(fn.freq[b] >> (loopShift * fn.loopDepth(uint32(b))))
-		fn.rejoins[b] = nearest[min(log+rareShift, len(nearest)-1)]
-		if n := fn.rejoins[b]; n != none && in.Blocks[n].LoopDepth == 0 {
-			fn.rejoins[b] = none
+		log := bits.Len32(fn.Freq[b] >> (loopShift * fn.loopDepth(uint32(b))))
+		fn.Rejoins[b] = nearest[min(log+rareShift, len(nearest)-1)]
+		if n := fn.Rejoins[b]; n != None && in.Blocks[n].LoopDepth == 0 {
+			fn.Rejoins[b] = None
 		}
 		for k := range nearest[:log+1] {
 			nearest[k] = uint32(b)
@@ -137,11 +137,11 @@ func (fn *function) findRejoins() {
 
 // findHeaders fills headers. Between the blocks of a loop there may be others, of loops around it.
 func (fn *function) findHeaders() {
-	in := fn.in
-	fn.headers = stop.Resize(in.Stop, fn.headers, len(in.Blocks))
+	in := fn.In
+	fn.Headers = stop.Resize(in.Stop, fn.Headers, len(in.Blocks))
 	var latest [maxDepth + 1]uint32 // by loop depth
 	for d := range latest {
-		latest[d] = none
+		latest[d] = None
 	}
 	for b := range uint32(len(in.Blocks)) {
 		in.Stop.PollAt(int(b))
@@ -154,12 +154,12 @@ func (fn *function) findHeaders() {
 				}
 			}
 		}
-		fn.headers[b] = latest[depth]
+		fn.Headers[b] = latest[depth]
 	}
 }
 
-// freqAt returns how often the code at a position runs.
-func (fn *function) freqAt(pos uint32) uint32 { return fn.freq[fn.instBlock[instOf(pos)]] }
+// FreqAt returns how often the code at a position runs.
+func (fn *function) FreqAt(pos uint32) uint32 { return fn.Freq[fn.InstBlock[InstOf(pos)]] }
 
-// rarer reports whether the code at p is rare beside that at q.
-func (fn *function) rarer(p, q uint32) bool { return fn.freqAt(p)<<rareShift <= fn.freqAt(q) }
+// Rarer reports whether the code at p is rare beside that at q.
+func (fn *function) Rarer(p, q uint32) bool { return fn.FreqAt(p)<<rareShift <= fn.FreqAt(q) }

@@ -1,4 +1,4 @@
-package linear
+package flow
 
 import (
 	"github.com/waot-project/waot/internal/stop"
@@ -20,15 +20,15 @@ type emitter struct {
 func (em *emitter) emit(fn function, list *moveList) {
 	em.function, em.moveList = fn, list
 	em.moves.UsedExtra = false
-	extra := em.out.SlotWords + em.out.SlotWords&1
-	env := parmove.Env{Scratch: em.env.Scratch, Extra: regalloc.InSlot(extra)}
+	extra := em.Out.SlotWords + em.Out.SlotWords&1
+	env := parmove.Env{Scratch: em.Env.Scratch, Extra: regalloc.InSlot(extra)}
 	for i, head := range em.heads {
-		if head == none {
+		if head == None {
 			continue
 		}
-		em.in.Stop.Poll()
+		em.In.Stop.Poll()
 		seen := 0
-		for r := head; r != none; r = em.recs[r].next {
+		for r := head; r != None; r = em.recs[r].next {
 			seen |= 1 << em.recs[r].when
 		}
 		for when := range uint8(numWhen) {
@@ -38,7 +38,7 @@ func (em *emitter) emit(fn function, list *moveList) {
 		}
 	}
 	if em.moves.UsedExtra {
-		em.out.SlotWords = extra + 2
+		em.Out.SlotWords = extra + 2
 	}
 }
 
@@ -46,14 +46,14 @@ func (em *emitter) emit(fn function, list *moveList) {
 // move. Rematerialisations read nothing and so come last.
 func (em *emitter) emitGroup(i uint32, when uint8, head uint32, env *parmove.Env) {
 	em.group, em.remats = em.group[:0], em.remats[:0]
-	for r := head; r != none; r = em.recs[r].next {
+	for r := head; r != None; r = em.recs[r].next {
 		x := &em.recs[r]
 		switch {
-		case x.when != when || x.spill && em.vregs[x.vreg].flags&stored != 0:
+		case x.when != when || x.spill && em.Values[x.vreg].Flags&Stored != 0:
 		case x.from == regalloc.NoAllocation:
 			em.remats = append(em.remats, r)
 		default:
-			em.group = append(em.group, parmove.Move{From: x.from, To: x.to, Bytes: em.bytes(x.vreg)})
+			em.group = append(em.group, parmove.Move{From: x.from, To: x.to, Bytes: em.Bytes(x.vreg)})
 		}
 	}
 	point := regalloc.Before(regalloc.Inst(i))
@@ -84,7 +84,7 @@ func (em *emitter) emitGroup(i uint32, when uint8, head uint32, env *parmove.Env
 }
 
 func (em *emitter) emitMove(point regalloc.ProgPoint, from, to regalloc.Allocation, bytes uint8) {
-	st := &em.out.Stats
+	st := &em.Out.Stats
 	switch {
 	case to.IsMem():
 		st.Spills++
@@ -94,16 +94,16 @@ func (em *emitter) emitMove(point regalloc.ProgPoint, from, to regalloc.Allocati
 		st.Moves++
 	}
 	if to.IsReg() {
-		em.out.Used = em.out.Used.Add(to.Reg())
+		em.Out.Used = em.Out.Used.Add(to.Reg())
 	}
-	em.out.Edits = stop.Append(em.in.Stop, em.out.Edits, regalloc.Edit{Point: point, From: from, To: to, Bytes: bytes, Kind: regalloc.Move})
+	em.Out.Edits = stop.Append(em.In.Stop, em.Out.Edits, regalloc.Edit{Point: point, From: from, To: to, Bytes: bytes, Kind: regalloc.Move})
 }
 
 func (em *emitter) emitRemat(point regalloc.ProgPoint, v uint32, to regalloc.Allocation) {
-	em.out.Stats.Remats++
-	em.out.Used = em.out.Used.Add(to.Reg())
-	em.out.Edits = stop.Append(em.in.Stop, em.out.Edits, regalloc.Edit{
-		Point: point, To: to, Inst: em.in.VRegs[v].Remat, Kind: regalloc.Remat, Bytes: em.bytes(v),
+	em.Out.Stats.Remats++
+	em.Out.Used = em.Out.Used.Add(to.Reg())
+	em.Out.Edits = stop.Append(em.In.Stop, em.Out.Edits, regalloc.Edit{
+		Point: point, To: to, Inst: em.In.VRegs[v].Remat, Kind: regalloc.Remat, Bytes: em.Bytes(v),
 	})
 }
 
@@ -111,22 +111,22 @@ func (em *emitter) emitRemat(point regalloc.ProgPoint, v uint32, to regalloc.All
 // rematerialisation will overwrite anyway, or else one that the float scratch saves
 // meanwhile.
 func (em *emitter) rematToSlot(point regalloc.ProgPoint, x *rec) {
-	class := em.class(x.vreg)
+	class := em.ClassOf(x.vreg)
 	for _, r := range em.remats {
-		if to := em.recs[r].to; to.IsReg() && to.Reg().Class() == class && em.env.Allocatable.Has(to.Reg()) {
+		if to := em.recs[r].to; to.IsReg() && to.Reg().Class() == class && em.Env.Allocatable.Has(to.Reg()) {
 			em.emitRemat(point, x.vreg, to)
-			em.emitMove(point, to, x.to, em.bytes(x.vreg))
+			em.emitMove(point, to, x.to, em.Bytes(x.vreg))
 			return
 		}
 	}
-	reg := regalloc.InReg(em.env.Order[class][0])
-	scratch := regalloc.InReg(em.env.Scratch[regalloc.Float])
+	reg := regalloc.InReg(em.Env.Order[class][0])
+	scratch := regalloc.InReg(em.Env.Scratch[regalloc.Float])
 	width := uint8(8)
 	if class == regalloc.Float {
 		width = 16
 	}
 	em.emitMove(point, reg, scratch, width)
 	em.emitRemat(point, x.vreg, reg)
-	em.emitMove(point, reg, x.to, em.bytes(x.vreg))
+	em.emitMove(point, reg, x.to, em.Bytes(x.vreg))
 	em.emitMove(point, scratch, reg, width)
 }

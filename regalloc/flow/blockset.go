@@ -1,4 +1,4 @@
-package linear
+package flow
 
 import (
 	"math/bits"
@@ -6,11 +6,11 @@ import (
 	"github.com/waot-project/waot/internal/stop"
 )
 
-// blockSet is a set of blocks. Bit k of word w of a level says whether word 64w+k of the level before has bits; the last level has one word.
-type blockSet [][]uint64
+// BlockSet is a set of blocks. Bit k of word w of a level says whether word 64w+k of the level before has bits; the last level has one word.
+type BlockSet [][]uint64
 
-// reset makes the set empty, for n blocks.
-func (s *blockSet) reset(f *stop.Flag, n int) {
+// Reset makes the set empty, for n blocks.
+func (s *BlockSet) Reset(f *stop.Flag, n int) {
 	levels := (*s)[:0]
 	for more := true; more; more = n > 1 {
 		n = (n + 63) / 64
@@ -25,9 +25,9 @@ func (s *blockSet) reset(f *stop.Flag, n int) {
 	*s = levels
 }
 
-func (s blockSet) empty() bool { return s[len(s)-1][0] == 0 }
+func (s BlockSet) Empty() bool { return s[len(s)-1][0] == 0 }
 
-func (s blockSet) add(b uint32) {
+func (s BlockSet) Add(b uint32) {
 	for _, level := range s {
 		w := &level[b/64]
 		had := *w
@@ -39,8 +39,8 @@ func (s blockSet) add(b uint32) {
 	}
 }
 
-// takeLast removes the last block and returns it.
-func (s blockSet) takeLast() uint32 {
+// TakeLast removes the last block and returns it.
+func (s BlockSet) TakeLast() uint32 {
 	b := uint32(0)
 	for k := len(s) - 1; k >= 0; k-- {
 		b = 64*b + uint32(bits.Len64(s[k][b])) - 1
