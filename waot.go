@@ -106,6 +106,8 @@ type CompileOptions struct {
 	// NoSpectre leaves out the masks that keep a speculating processor from using an index of a table or of br_table
 	// that is out of bounds. It is for modules whose authors are trusted.
 	NoSpectre bool
+	// Regalloc is the register allocator: "linear", the default, or "ssa".
+	Regalloc string
 	// Deterministic gives the same results on all machines: NaNs that operators compute are canonical, and relaxed
 	// operators do what the specification's deterministic profile says.
 	Deterministic bool
@@ -128,7 +130,7 @@ type CompileOptions struct {
 }
 
 // Compile compiles a module and makes it ready to be instantiated. wasm is a module in the binary format. The errors are
-// *ModuleError, *FuncError, *CompileLimitError, those of Load, and one for an unknown target or CPU.
+// *ModuleError, *FuncError, *CompileLimitError, those of Load, and one for an unknown target, CPU or register allocator.
 func Compile(wasm []byte, o *CompileOptions) (*Module, error) {
 	return CompileContext(context.Background(), wasm, o)
 }
@@ -158,7 +160,7 @@ func CompileContext(ctx context.Context, wasm []byte, o *CompileOptions) (*Modul
 }
 
 // CompileObject compiles a module to an object: an ELF file for Load, or for a linker.
-// It works on every machine. The errors are *ModuleError, *FuncError, *CompileLimitError, and one for an unknown target or CPU.
+// It works on every machine. The errors are *ModuleError, *FuncError, *CompileLimitError, and one for an unknown target, CPU or register allocator.
 func CompileObject(wasm []byte, o *CompileOptions) ([]byte, error) {
 	return CompileObjectContext(context.Background(), wasm, o)
 }
@@ -183,7 +185,7 @@ func compileOptions(ctx context.Context, o *CompileOptions) compile.Options {
 	if o == nil {
 		o = &CompileOptions{}
 	}
-	c := compile.Options{Name: o.Name, Target: o.Target, CPU: o.CPU, Jobs: o.Workers, Progress: o.Progress, OptLevel: opt.O1, NoSpectre: o.NoSpectre, Deterministic: o.Deterministic, Context: ctx,
+	c := compile.Options{Name: o.Name, Target: o.Target, CPU: o.CPU, Jobs: o.Workers, Progress: o.Progress, OptLevel: opt.O1, NoSpectre: o.NoSpectre, Regalloc: o.Regalloc, Deterministic: o.Deterministic, Context: ctx,
 		Limits: compile.Limits{ModuleBytes: o.MaxModuleBytes, Functions: o.MaxFunctions, FunctionBytes: o.MaxFunctionBytes,
 			CodeBytes: o.MaxCodeBytes, Memory: o.MaxMemory}}
 	if o.NoOptimize {

@@ -172,3 +172,15 @@ func TestTargets(t *testing.T) {
 		t.Error("unknown target accepted")
 	}
 }
+
+// TestRegalloc: each register allocator by name; another name is an error.
+func TestRegalloc(t *testing.T) {
+	for _, name := range []string{"", "linear", "ssa"} {
+		if _, err := waot.CompileObject(addWasm, &waot.CompileOptions{Regalloc: name}); err != nil {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	if _, err := waot.CompileObject(addWasm, &waot.CompileOptions{Regalloc: "none"}); err == nil {
+		t.Error("unknown register allocator accepted")
+	}
+}

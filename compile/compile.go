@@ -56,7 +56,9 @@ type Options struct {
 	EagerInlining bool
 	// Verify checks CLIF after translation and after each pass, and VCode.
 	Verify bool
-	// NewAllocator makes the register allocator of a worker; nil stands for NewAllocator of this package.
+	// Regalloc names the register allocator: "linear" or "ssa". Empty means the first.
+	Regalloc string
+	// NewAllocator, if not nil, makes the register allocator of a worker, whatever Regalloc says.
 	NewAllocator func() backend.Allocator
 	// Progress, if not nil, is called after each function; never twice at once.
 	Progress func(done, total int)
@@ -96,8 +98,8 @@ func (o Options) Fingerprint() string {
 	if o.Target == "" {
 		o.Target = HostTarget()
 	}
-	return fmt.Sprintf("level %d, target %q, cpu %q, name %q, limits %+v, features %d, checker %t, fixpoint %t, spectre %t, deterministic %t, eager %t, verify %t",
-		o.OptLevel, o.Target, o.CPU, o.Name, o.Limits, o.Features, !o.SkipChecker, o.Fixpoint, !o.NoSpectre, o.Deterministic, o.EagerInlining, o.Verify)
+	return fmt.Sprintf("level %d, target %q, cpu %q, name %q, limits %+v, features %d, checker %t, fixpoint %t, spectre %t, deterministic %t, eager %t, verify %t, regalloc %q",
+		o.OptLevel, o.Target, o.CPU, o.Name, o.Limits, o.Features, !o.SkipChecker, o.Fixpoint, !o.NoSpectre, o.Deterministic, o.EagerInlining, o.Verify, o.Regalloc)
 }
 
 // generate compiles one function; the Code is valid until the next call.
@@ -238,7 +240,11 @@ func (o *Options) module(wasm []byte) (*Result, error) {
 	if o.callReach != 0 {
 		target.callReach = o.callReach
 	}
-	d := &driver{account: account{module: int64(len(wasm))}, opt: *o, target: target, wm: wm, cm: translate.ModuleUntil(wm, wm.DecodeNamesUntil(o.stop), o.stop)}
+	newAllocator, err := allocatorFor(o.Regalloc)
+	if err != nil {
+		return nil, err
+	}
+	d := &driver{newAllocator: newAllocator, account: account{module: int64(len(wasm))}, opt: *o, target: target, wm: wm, cm: translate.ModuleUntil(wm, wm.DecodeNamesUntil(o.stop), o.stop)}
 	o.Costs.Ended("decode")
 	r, err := d.module()
 	if err != nil {
@@ -254,6 +260,9 @@ func (o *Options) setDefaults() {
 	if o.Name == "" {
 		o.Name = "module"
 	}
+	if o.Regalloc == "" {
+		o.Regalloc = allocators[0].name
+	}
 }
 
 // Bodies provides the bodies of a module's defined functions, including the init function.
@@ -267,8 +276,12 @@ func CLIF(m *clif.Module, body Bodies, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	newAllocator, err := allocatorFor(o.Regalloc)
+	if err != nil {
+		return nil, err
+	}
 	return o.cancellable(func() (*Result, error) {
-		d := &driver{opt: o, target: target, body: body, cm: m}
+		d := &driver{newAllocator: newAllocator, opt: o, target: target, body: body, cm: m}
 		return d.module()
 	})
 }

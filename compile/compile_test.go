@@ -20,6 +20,7 @@ import (
 	"github.com/waot-project/waot/internal/reloc"
 	"github.com/waot-project/waot/objfile"
 	"github.com/waot-project/waot/regalloc"
+	"github.com/waot-project/waot/regalloc/linear"
 	"github.com/waot-project/waot/wasmfront"
 )
 
@@ -207,7 +208,7 @@ func TestNewAllocator(t *testing.T) {
 	var made, functions atomic.Int64
 	r := build(t, sampleModule().bytes(), compile.Options{Jobs: 2, NewAllocator: func() backend.Allocator {
 		made.Add(1)
-		return counting{compile.NewAllocator(), &functions}
+		return counting{linear.New(), &functions}
 	}})
 	if n := made.Load(); n < 1 || n > 2 || int(functions.Load()) < r.Stats.Funcs {
 		t.Errorf("%d allocators for two workers, %d of %d functions", n, functions.Load(), r.Stats.Funcs)

@@ -19,7 +19,6 @@ import (
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/proof/entropy"
-	"github.com/waot-project/waot/regalloc/linear"
 )
 
 // FuzzCLIF: a function of the file tests, edited as the bytes say, still satisfies the verifier after each pass of the
@@ -92,9 +91,15 @@ func codeTargets(t testing.TB) (machines []*backend.Target) {
 // compileFor compiles a verified function.
 func compileFor(t *testing.T, machines []*backend.Target, fn *clif.Func, level string) {
 	for _, m := range machines {
-		c := backend.New(m, instance.New(fn.Mod), fn.Mod, backend.Options{Allocator: linear.New(), Fixpoint: true, Verify: true})
-		if _, err := c.Compile(fn); err != nil && !errors.Is(err, backend.ErrUnsupported) {
-			t.Fatalf("%s %s: %v\n%v", m.Name, level, err, fn)
+		for _, name := range compile.Allocators() {
+			a, err := compile.NewAllocator(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := backend.New(m, instance.New(fn.Mod), fn.Mod, backend.Options{Allocator: a, Fixpoint: true, Verify: true})
+			if _, err := c.Compile(fn); err != nil && !errors.Is(err, backend.ErrUnsupported) {
+				t.Fatalf("%s %s, %s: %v\n%v", m.Name, level, name, err, fn)
+			}
 		}
 	}
 }

@@ -44,7 +44,7 @@ func FuzzModule(f *testing.F) {
 		h.Write(wasm)
 		pick := h.Sum32()
 		for _, target := range compile.Targets() {
-			o := compile.Options{Target: target, OptLevel: opt.Level(pick % 3), Fixpoint: pick%5 == 0, Verify: true, Jobs: 1}
+			o := compile.Options{Target: target, OptLevel: opt.Level(pick % 3), Regalloc: compile.Allocators()[pick>>4%2], Fixpoint: pick%5 == 0, Verify: true, Jobs: 1}
 			if target == compile.TargetX64 && pick&8 != 0 {
 				o.CPU = "v3"
 			}
@@ -53,7 +53,7 @@ func FuzzModule(f *testing.F) {
 				continue
 			}
 			if err != nil {
-				t.Fatalf("%s -O%d: %v", target, o.OptLevel, err)
+				t.Fatalf("%s -O%d, %s: %v", target, o.OptLevel, o.Regalloc, err)
 			}
 			if object == nil || pick%16 != 0 {
 				continue
@@ -61,7 +61,7 @@ func FuzzModule(f *testing.F) {
 			o.Jobs = 3
 			again, err := hostile.Compile(wasm, o)
 			if err != nil || !bytes.Equal(again, object) {
-				t.Fatalf("%s -O%d: compiled again, it is another object (%v)", target, o.OptLevel, err)
+				t.Fatalf("%s -O%d, %s: compiled again, it is another object (%v)", target, o.OptLevel, o.Regalloc, err)
 			}
 		}
 	})

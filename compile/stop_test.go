@@ -57,10 +57,10 @@ func hugeModule(size int, pieces ...string) []byte {
 	return m
 }
 
-// build compiles a module to an object file, with one worker that polls flag.
-func build(wasm []byte, flag *stop.Flag) (file []byte, err error) {
+// build compiles a module to an object file, with the named register allocator and one worker that polls flag.
+func build(wasm []byte, regalloc string, flag *stop.Flag) (file []byte, err error) {
 	defer stop.Recover(&err)
-	o := Options{OptLevel: opt.O1, Jobs: 1, stop: flag}
+	o := Options{OptLevel: opt.O1, Jobs: 1, Regalloc: regalloc, stop: flag}
 	r, err := Module(wasm, o)
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ var stages = []string{
 	"backend.(*BlockOrder).search", "backend.(*BlockOrder).loops",
 	"backend.(*Lower).analyse", "backend.(*Lower).lowerBlock", "backend.(*VCodeBuilder).finish", "backend.(*VCodeBuilder).preds",
 	"flow.(*function).setup", "flow.(*Liveness).scanUses", "flow.(*Liveness).propagate", "flow.(*Liveness).enter", "flow.(*Liveness).climb", "flow.(*Liveness).sort",
-	"flow.(*builder).build", "flow.(*Classes).coalesceEdges", "linear.(*walker).makeParts", "linear.(*walker).walk",
+	"flow.(*builder).build", "flow.(*Classes).coalesceEdges",
 	"flow.(*spiller).assign", "flow.(*resolver).fillOperands", "flow.(*resolver).connect", "flow.(*locations).flatten",
 	"flow.(*resolver).findEntries", "flow.(*resolver).resolveEdges", "flow.(*resolver).storeDefs", "flow.(*emitter).emit",
 	"flow.(*resolver).makeClaims", "flow.(*resolver).makeStackMaps",
@@ -94,6 +94,16 @@ var stages = []string{
 	"compile.(*linker).layRodata", "compile.(*linker).fillData", "compile.(*linker).fillElems", "compile.(*linker).describe",
 	"objfile.(*Object).AddSymbol", "objfile.(*Object).Digest", "objfile.(*Object).validateSection", "objfile.(*Object).validateSymbols",
 	"objfile.(*elfWriter).orderSymbols", "objfile.(*elfWriter).rela", "objfile.(*elfWriter).addSymbols", "objfile.(*elfWriter).file",
+}
+
+// allocatorStages are those of each register allocator.
+var allocatorStages = map[string][]string{
+	"linear": {"linear.(*walker).makeParts", "linear.(*walker).walk"},
+	"ssa": {
+		"ssa.(*order).find", "ssa.(*distances).find", "ssa.(*distances).block", "ssa.(*distances).behind", "ssa.(*distances).foldLoops",
+		"ssa.(*spilling).spill", "ssa.(*spilling).block", "ssa.(*spilling).enter", "ssa.(*spilling).meet", "ssa.(*spilling).candidates", "ssa.(*spilling).take",
+		"ssa.(*colouring).colour", "ssa.(*colouring).block", "ssa.(*colouring).vote", "ssa.(*parts).make",
+	},
 }
 
 // pollers are the places that poll, as the program counters at which Observe's function was called, with the
@@ -130,6 +140,12 @@ func name(at [5]uintptr) string {
 // TestStages: each stage polls, and wherever the first poll of a place ends a compilation, it ends with the error, and what is compiled
 // afterwards is as ever.
 func TestStages(t *testing.T) {
+	for _, regalloc := range Allocators() {
+		t.Run(regalloc, func(t *testing.T) { testStages(t, regalloc) })
+	}
+}
+
+func testStages(t *testing.T, regalloc string) {
 	nested := strings.Repeat("\x03\x40", 10) + "\x20\x00\x28\x02\x00\x21\x01" + strings.Repeat("\x20\x01\x0d\x00\x0b", 10)
 	loads := ""
 	for i := range 20 {
@@ -137,19 +153,19 @@ func TestStages(t *testing.T) {
 	}
 	spilled := loads + "\x20\x00\x10\x00" + strings.Repeat("\x6a", 20) + "\x21\x01"
 	wasm := hugeModule(600, append(slices.Clone(pieces), nested, spilled)...)
-	good, err := build(wasm, nil)
+	good, err := build(wasm, regalloc, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	all := newPollers()
-	if file, err := build(wasm, &all.flag); err != nil || !bytes.Equal(file, good) {
+	if file, err := build(wasm, regalloc, &all.flag); err != nil || !bytes.Equal(file, good) {
 		t.Fatal("observed:", err)
 	}
 	found := map[string]bool{}
 	for at := range all.first {
 		found[name(at)] = true
 	}
-	for _, s := range stages {
+	for _, s := range append(slices.Clone(stages), allocatorStages[regalloc]...) {
 		if !found[s] {
 			t.Errorf("%s does not poll", s)
 		}
@@ -165,7 +181,7 @@ func TestStages(t *testing.T) {
 			}
 			n++
 		})
-		if _, err := build(wasm, &flag); !errors.Is(err, stop.Stopped{}) || n <= first {
+		if _, err := build(wasm, regalloc, &flag); !errors.Is(err, stop.Stopped{}) || n <= first {
 			t.Errorf("%s: %v after %d polls", name(at), err, n)
 		}
 		if after != 0 {
@@ -173,13 +189,13 @@ func TestStages(t *testing.T) {
 		}
 	}
 	t.Logf("%d places in %d functions, %d polls", len(all.first), len(found), all.n)
-	if file, err := build(wasm, nil); err != nil || !bytes.Equal(file, good) {
+	if file, err := build(wasm, regalloc, nil); err != nil || !bytes.Equal(file, good) {
 		t.Error("afterwards:", err)
 	}
 }
 
 // longest is the longest processor time between two polls while a module is compiled.
-func longest(t testing.TB, wasm []byte) (most time.Duration, where string) {
+func longest(t testing.TB, wasm []byte, regalloc string) (most time.Duration, where string) {
 	last, lastUsed, polls := time.Now(), cputime.Used(), 0
 	var flag stop.Flag
 	flag.Observe(func() {
@@ -196,7 +212,7 @@ func longest(t testing.TB, wasm []byte) (most time.Duration, where string) {
 		}
 		last, lastUsed = time.Now(), used
 	})
-	if _, err := build(wasm, &flag); err != nil {
+	if _, err := build(wasm, regalloc, &flag); err != nil {
 		t.Fatal(err)
 	}
 	return most, where
@@ -216,17 +232,26 @@ func TestPolls(t *testing.T) {
 	deep := strings.Repeat("\x20\x00", size/7) + strings.Repeat("\x6a", size/7-1) + "\x21\x01"
 	for i, p := range append(slices.Clone(pieces), nested, blocks, stack, straight, deep) {
 		wasm := hugeModule(size-len(p), p)
-		took, where := longest(t, wasm)
-		for n := 1; n < cputime.Tries && took > most; n++ {
-			again, at := longest(t, wasm)
-			if again < took {
-				took, where = again, at
+		for k, regalloc := range Allocators() {
+			if k == i%2 || testenv.Full() {
+				testPolls(t, i, wasm, regalloc, most)
 			}
 		}
-		t.Logf("piece %d: %v before %s", i, took, where)
-		if took > most {
-			t.Errorf("piece %d: %v before a poll of %s", i, took, where)
+	}
+}
+
+// testPolls compiles a module of piece i.
+func testPolls(t *testing.T, i int, wasm []byte, regalloc string, most time.Duration) {
+	took, where := longest(t, wasm, regalloc)
+	for n := 1; n < cputime.Tries && took > most; n++ {
+		again, at := longest(t, wasm, regalloc)
+		if again < took {
+			took, where = again, at
 		}
+	}
+	t.Logf("piece %d, %s: %v before %s", i, regalloc, took, where)
+	if took > most {
+		t.Errorf("piece %d, %s: %v before a poll of %s", i, regalloc, took, where)
 	}
 }
 
@@ -280,7 +305,7 @@ func TestCancel(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for i, wasm := range modules {
 		start := time.Now()
-		good, err := build(wasm, nil)
+		good, err := build(wasm, "", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -307,7 +332,7 @@ func TestCancel(t *testing.T) {
 		if ended == 0 || worst > 300*time.Millisecond { // three workers, the collector
 			t.Errorf("module %d: %d cancelled, %v", i, ended, worst)
 		}
-		if file, err := build(wasm, nil); err != nil || !bytes.Equal(file, good) {
+		if file, err := build(wasm, "", nil); err != nil || !bytes.Equal(file, good) {
 			t.Errorf("module %d: afterwards another object, %v", i, err)
 		}
 	}
@@ -328,7 +353,7 @@ func TestCancelled(t *testing.T) {
 func BenchmarkCancel(b *testing.B) {
 	wasm := hugeModule(1_000_000, pieces...)
 	start := time.Now()
-	if _, err := build(wasm, nil); err != nil {
+	if _, err := build(wasm, "", nil); err != nil {
 		b.Fatal(err)
 	}
 	whole := time.Since(start)

@@ -15,7 +15,6 @@ import (
 	"github.com/waot-project/waot/internal/reloc"
 	"github.com/waot-project/waot/objfile"
 	"github.com/waot-project/waot/regalloc"
-	"github.com/waot-project/waot/regalloc/linear"
 	"github.com/waot-project/waot/wasmfront/translate"
 )
 
@@ -170,9 +169,6 @@ func x64Machine(cpu string) (*machine, error) {
 	return m, nil
 }
 
-// NewAllocator returns an instance of the default register allocator.
-func NewAllocator() backend.Allocator { return linear.New() }
-
 // newGenerator returns the back end for one worker, whose mid-end has the Control of each function.
 func (d *driver) newGenerator(w *worker) generate {
 	if d.opt.generator != nil {
@@ -180,7 +176,7 @@ func (d *driver) newGenerator(w *worker) generate {
 	}
 	newAllocator := d.opt.NewAllocator
 	if newAllocator == nil {
-		newAllocator = NewAllocator
+		newAllocator = d.newAllocator
 	}
 	var ended func(string)
 	if w.costs != nil {

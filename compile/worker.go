@@ -28,13 +28,14 @@ import (
 
 // driver compiles one module. The first fields are fixed before the workers start.
 type driver struct {
-	opt    Options
-	target *machine
-	wm     *wasmfront.Module // nil for a module given as CLIF
-	body   Bodies            // nil for a Wasm module
-	cm     *clif.Module
-	layout *instance.Layout
-	order  []uint32 // functions: those that may be inlined, then the others, the largest first
+	newAllocator func() backend.Allocator // as Options.Regalloc says
+	opt          Options
+	target       *machine
+	wm           *wasmfront.Module // nil for a module given as CLIF
+	body         Bodies            // nil for a Wasm module
+	cm           *clif.Module
+	layout       *instance.Layout
+	order        []uint32 // functions: those that may be inlined, then the others, the largest first
 	// inlining is nil if nothing is inlined.
 	inlining *inlining
 

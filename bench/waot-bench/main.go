@@ -32,9 +32,10 @@ func main() {
 	level := flag.Int("O", 1, "optimisation level")
 	cpu := flag.String("cpu", "x86-64-v2", "level of processor")
 	check := flag.Bool("check", true, "check each register allocation")
+	regalloc := flag.String("regalloc", "", "register allocator")
 	times := flag.Int("times", 1, "how often profile compiles each module")
 	flag.Parse()
-	o := compile.Options{Collect: true, Jobs: *jobs, OptLevel: opt.Level(*level), CPU: *cpu, SkipChecker: !*check}
+	o := compile.Options{Collect: true, Jobs: *jobs, OptLevel: opt.Level(*level), CPU: *cpu, Regalloc: *regalloc, SkipChecker: !*check}
 	debug.SetGCPercent(400) // as cmd/waot
 	var r protocol.Result
 	var err error

@@ -48,6 +48,7 @@ func compileFlags() []cli.Flag {
 		&cli.StringFlag{Name: "cpu", Usage: "the processor to compile for, at least: x86-64-v2, -v3, -v4, armv8.0-a, armv8.2-a+dotprod, or native (default: the target's first; of run in this process, native)"},
 		&cli.IntFlag{Name: "opt", Aliases: []string{"O"}, Value: 1, Usage: "optimisation `LEVEL`: 0 or 1"},
 		&cli.IntFlag{Name: "jobs", Usage: "compile `N` functions at once (default: one per processor)"},
+		&cli.StringFlag{Name: "regalloc", Value: compile.Allocators()[0], Usage: "how registers are allocated: " + strings.Join(compile.Allocators(), " or ")},
 		&cli.StringFlag{Name: "regalloc-check", Value: "on", Usage: "prove each register allocation: on or off"},
 		&cli.StringFlag{Name: "spectre", Value: "on", Usage: "keep misspeculation within tables and jump tables: on or off"},
 		&cli.BoolFlag{Name: "deterministic", Usage: "give the same results on all machines: canonical NaNs, relaxed operators as the specification's deterministic profile"},
@@ -256,6 +257,7 @@ type options struct {
 	level         int
 	jobs          int // 0: one per processor
 	check, verify bool
+	regalloc      string // one of compile.Allocators
 	noSpectre     bool
 	deterministic bool
 	rewrites      *rewriting // nil: all
@@ -282,6 +284,10 @@ func readOptions(c *cli.Context) (*options, error) {
 		return nil, err
 	}
 	o.check = c.String("regalloc-check") == "on"
+	o.regalloc = c.String("regalloc")
+	if err := oneOf("regalloc", o.regalloc, compile.Allocators()...); err != nil {
+		return nil, err
+	}
 	if err := oneOf("spectre", c.String("spectre"), "on", "off"); err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/regalloc"
-	"github.com/waot-project/waot/regalloc/linear"
+	"github.com/waot-project/waot/regalloc/flow"
 )
 
 // backend adds the stages of the back end.
@@ -31,10 +31,10 @@ func (b *builder) backend(s *backend.Stages, lines []Line) {
 
 // blocks fills in what is known of the blocks of VCode.
 func (b *builder) blocks(s *backend.Stages) {
-	freq := linear.Frequencies(&s.VCode.In)
+	freq := flow.Frequencies(&s.VCode.In)
 	for i := range s.VCode.In.Blocks {
 		info := &s.VCode.In.Blocks[i]
-		blk := Block{Depth: int(info.LoopDepth), Head: s.VCode.Headers[i], Cold: info.Cold, Frequency: float64(freq[i]) / linear.EntryFrequency}
+		blk := Block{Depth: int(info.LoopDepth), Head: s.VCode.Headers[i], Cold: info.Cold, Frequency: float64(freq[i]) / flow.EntryFreq}
 		if orig, ok := s.BlockOf(regalloc.Block(i)); ok {
 			blk.Orig = int(orig) + 1
 		}

@@ -39,14 +39,11 @@ func (fn *function) estimate() {
 	}
 }
 
-// EntryFrequency is how often Frequencies says that the entry of a function runs.
-const EntryFrequency = entryFreq
-
-// Frequencies returns estimates of how often the blocks of in run, which are those that the allocator decides by.
+// Frequencies returns estimates of how often the blocks of in run, which are those that allocators decide by, in units of which the entry has EntryFreq.
 func Frequencies(in *regalloc.Input) []uint32 {
-	fn := function{in: in}
+	fn := function{In: in}
 	fn.flow()
-	return fn.freq
+	return fn.Freq
 }
 
 // flow fills freq by how control divides: ways out of a block are equally likely, except that loops go on, and that cold

@@ -159,7 +159,8 @@ func (rs *resolver) fillOperands() error {
 			case SoftUse:
 				continue
 			case MustUse:
-				if !loc.IsReg() {
+				// Where building has taken a value for one that can be rematerialised, and found otherwise later, memory is just as good.
+				if !loc.IsReg() && (rs.In.Operands[op].Constraint != regalloc.Any || loc == regalloc.NoAllocation) {
 					return Fail(Unallocatable, InstOf(x.Pos), pt.Value)
 				}
 			}

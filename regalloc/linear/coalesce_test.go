@@ -3,6 +3,7 @@ package linear_test
 import (
 	"testing"
 
+	"github.com/waot-project/waot/internal/proof/regalloc/alloctest"
 	"github.com/waot-project/waot/internal/proof/regalloc/gen"
 	"github.com/waot-project/waot/regalloc"
 )
@@ -11,38 +12,38 @@ import (
 // block that may set them all anew: code that can be resumed at every call.
 func restored(n, calls int) *regalloc.Input {
 	env := gen.X64()
-	var b builder
-	b.callClobbers(env)
+	var b alloctest.Builder
+	b.CallClobbers(env)
 	var params []regalloc.VReg
-	vs := b.entry(2)
+	vs := b.Entry(2)
 	for range n - 2 {
-		v := b.vreg(regalloc.Int)
-		b.inst(0, 0, def(v))
+		v := b.VReg(regalloc.Int)
+		b.Inst(0, 0, def(v))
 		vs = append(vs, v)
 	}
 	for k := range uint32(calls) {
-		b.inst(0, 1)
-		b.inst(term, 0)
-		b.block(params, 0, regalloc.Edge{To: regalloc.Block(3*k + 1)}, regalloc.Edge{To: regalloc.Block(3*k + 2)})
+		b.Inst(0, 1)
+		b.Inst(term, 0)
+		b.Block(params, 0, regalloc.Edge{To: regalloc.Block(3*k + 1)}, regalloc.Edge{To: regalloc.Block(3*k + 2)})
 		var ws, ps []regalloc.VReg
 		for range n {
-			w := b.vreg(regalloc.Int)
-			b.inst(0, 0, def(w))
+			w := b.VReg(regalloc.Int)
+			b.Inst(0, 0, def(w))
 			ws = append(ws, w)
-			ps = append(ps, b.vreg(regalloc.Int))
+			ps = append(ps, b.VReg(regalloc.Int))
 		}
-		b.inst(term, 0)
-		b.block(nil, 0, regalloc.Edge{To: regalloc.Block(3*k + 3), Args: b.list(ws)})
-		b.inst(term, 0)
-		b.block(nil, 0, regalloc.Edge{To: regalloc.Block(3*k + 3), Args: b.list(vs)})
+		b.Inst(term, 0)
+		b.Block(nil, 0, regalloc.Edge{To: regalloc.Block(3*k + 3), Args: b.List(ws)})
+		b.Inst(term, 0)
+		b.Block(nil, 0, regalloc.Edge{To: regalloc.Block(3*k + 3), Args: b.List(vs)})
 		vs, params = ps, ps
 	}
 	for _, v := range vs {
-		b.inst(0, 0, reg(v))
+		b.Inst(0, 0, reg(v))
 	}
-	b.inst(ret, 0)
-	b.block(params, 0)
-	return b.finish()
+	b.Inst(ret, 0)
+	b.Block(params, 0)
+	return b.Finish()
 }
 
 // TestMergesShareSlots: values that are merged again and again keep their
@@ -70,43 +71,43 @@ func TestMergesShareSlots(t *testing.T) {
 func TestClaimOfSharedSlot(t *testing.T) {
 	env := gen.X64()
 	env.CalleeSaved = 0
-	var b builder
-	b.callClobbers(env)
-	v := b.entry(1)[0]
-	b.inst(0, 1)
-	b.inst(term, 0, reg(v))
-	p, q := b.vreg(regalloc.Int), b.vreg(regalloc.Int)
-	b.block(nil, 0, regalloc.Edge{To: 1}, regalloc.Edge{To: 2, Args: b.list([]regalloc.VReg{v})})
-	b.inst(0, 0, reg(v))
-	b.inst(ret, 0)
-	b.block(nil, 0)
-	b.inst(0, 1)
-	b.inst(term, 0, reg(p))
-	b.block([]regalloc.VReg{p}, 0, regalloc.Edge{To: 3, Args: b.list([]regalloc.VReg{p})})
-	b.inst(0, 0, reg(q))
-	b.inst(ret, 0)
-	b.block([]regalloc.VReg{q}, 0)
-	allocate(t, b.finish(), env)
+	var b alloctest.Builder
+	b.CallClobbers(env)
+	v := b.Entry(1)[0]
+	b.Inst(0, 1)
+	b.Inst(term, 0, reg(v))
+	p, q := b.VReg(regalloc.Int), b.VReg(regalloc.Int)
+	b.Block(nil, 0, regalloc.Edge{To: 1}, regalloc.Edge{To: 2, Args: b.List([]regalloc.VReg{v})})
+	b.Inst(0, 0, reg(v))
+	b.Inst(ret, 0)
+	b.Block(nil, 0)
+	b.Inst(0, 1)
+	b.Inst(term, 0, reg(p))
+	b.Block([]regalloc.VReg{p}, 0, regalloc.Edge{To: 3, Args: b.List([]regalloc.VReg{p})})
+	b.Inst(0, 0, reg(q))
+	b.Inst(ret, 0)
+	b.Block([]regalloc.VReg{q}, 0)
+	allocate(t, b.Finish(), env)
 }
 
 // TestLoopCarried: what a loop carries stays in its register.
 func TestLoopCarried(t *testing.T) {
 	env := gen.X64()
-	var b builder
-	vs := b.entry(3)
-	b.inst(term, 0)
-	b.block(nil, 0, regalloc.Edge{To: 1, Args: b.list(vs[:2])})
-	p, q, x, y := b.vreg(0), b.vreg(0), b.vreg(0), b.vreg(0)
-	b.inst(0, 0, reg(p), reg(vs[2]), regalloc.ReuseDef(x, 0))
-	b.inst(0, 0, reg(q), reg(x), regalloc.ReuseDef(y, 0))
-	b.inst(term, 0, reg(y))
-	b.block([]regalloc.VReg{p, q}, 1, regalloc.Edge{To: 2}, regalloc.Edge{To: 3})
-	b.inst(term, 0)
-	b.block(nil, 1, regalloc.Edge{To: 1, Args: b.list([]regalloc.VReg{x, y})})
-	b.inst(ret, 0, reg(y))
-	b.block(nil, 0)
-	if out := allocate(t, b.finish(), env); len(out.Edits) > 0 {
-		t.Errorf("%v\n%s", out.Edits, dump(&b.in, out))
+	var b alloctest.Builder
+	vs := b.Entry(3)
+	b.Inst(term, 0)
+	b.Block(nil, 0, regalloc.Edge{To: 1, Args: b.List(vs[:2])})
+	p, q, x, y := b.VReg(0), b.VReg(0), b.VReg(0), b.VReg(0)
+	b.Inst(0, 0, reg(p), reg(vs[2]), regalloc.ReuseDef(x, 0))
+	b.Inst(0, 0, reg(q), reg(x), regalloc.ReuseDef(y, 0))
+	b.Inst(term, 0, reg(y))
+	b.Block([]regalloc.VReg{p, q}, 1, regalloc.Edge{To: 2}, regalloc.Edge{To: 3})
+	b.Inst(term, 0)
+	b.Block(nil, 1, regalloc.Edge{To: 1, Args: b.List([]regalloc.VReg{x, y})})
+	b.Inst(ret, 0, reg(y))
+	b.Block(nil, 0)
+	if out := allocate(t, b.Finish(), env); len(out.Edits) > 0 {
+		t.Errorf("%v\n%s", out.Edits, alloctest.Dump(&b.In, out))
 	}
 }
 
@@ -114,20 +115,20 @@ func TestLoopCarried(t *testing.T) {
 // each and keeps no register.
 func TestRematArguments(t *testing.T) {
 	env := gen.X64()
-	var b builder
-	b.callClobbers(env)
-	b.entry(1)
-	v := b.vreg(regalloc.Int)
-	b.inst(0, 0, def(v))
-	b.in.VRegs[v].Remat = 1
+	var b alloctest.Builder
+	b.CallClobbers(env)
+	b.Entry(1)
+	v := b.VReg(regalloc.Int)
+	b.Inst(0, 0, def(v))
+	b.In.VRegs[v].Remat = 1
 	for range 6 {
-		b.inst(0, 1, regalloc.FixedUse(v, env.Order[0][1]))
+		b.Inst(0, 1, regalloc.FixedUse(v, env.Order[0][1]))
 	}
-	b.inst(ret, 0)
-	b.block(nil, 0)
-	out := allocate(t, b.finish(), env)
+	b.Inst(ret, 0)
+	b.Block(nil, 0)
+	out := allocate(t, b.Finish(), env)
 	if s := out.Stats; out.Used&env.CalleeSaved != 0 || s.Moves > 0 || s.Remats != 5 {
-		t.Errorf("%+v\n%s", s, dump(&b.in, out))
+		t.Errorf("%+v\n%s", s, alloctest.Dump(&b.In, out))
 	}
 }
 
@@ -135,25 +136,25 @@ func TestRematArguments(t *testing.T) {
 // register, though those that live as long but are hardly used come first.
 func TestOftenUsedTakesRegister(t *testing.T) {
 	env := gen.X64()
-	var b builder
-	b.callClobbers(env)
-	vs := b.entry(env.CalleeSaved.Len() + 2)
-	v := b.vreg(regalloc.Int)
-	b.inst(0, 0, def(v))
-	b.inst(0, 0, reg(v))
+	var b alloctest.Builder
+	b.CallClobbers(env)
+	vs := b.Entry(env.CalleeSaved.Len() + 2)
+	v := b.VReg(regalloc.Int)
+	b.Inst(0, 0, def(v))
+	b.Inst(0, 0, reg(v))
 	for range 30 {
-		b.inst(0, 1)
-		b.inst(0, 0, reg(v))
-		b.inst(0, 0, reg(v))
+		b.Inst(0, 1)
+		b.Inst(0, 0, reg(v))
+		b.Inst(0, 0, reg(v))
 	}
 	for _, w := range vs {
-		b.inst(0, 0, reg(w))
-		b.inst(0, 0, reg(w))
+		b.Inst(0, 0, reg(w))
+		b.Inst(0, 0, reg(w))
 	}
-	b.inst(ret, 0)
-	b.block(nil, 0)
-	out := allocate(t, b.finish(), env)
+	b.Inst(ret, 0)
+	b.Block(nil, 0)
+	out := allocate(t, b.Finish(), env)
 	if s := out.Stats; s.Reloads > 4 {
-		t.Errorf("%+v\n%s", s, dump(&b.in, out))
+		t.Errorf("%+v\n%s", s, alloctest.Dump(&b.In, out))
 	}
 }

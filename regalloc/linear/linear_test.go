@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/waot-project/waot/checker"
+	"github.com/waot-project/waot/internal/proof/regalloc/alloctest"
 	"github.com/waot-project/waot/internal/proof/regalloc/gen"
 	"github.com/waot-project/waot/regalloc"
 	"github.com/waot-project/waot/regalloc/flow"
@@ -22,38 +23,33 @@ func allocate(t *testing.T, in *regalloc.Input, env *regalloc.MachineEnv) *regal
 	}
 	for _, fixpoint := range []bool{false, true} {
 		if err := checker.New().Check(in, env, &out, checker.Options{Fixpoint: fixpoint}); err != nil {
-			t.Fatalf("%v\n%s", err, dump(in, &out))
+			t.Fatalf("%v\n%s", err, alloctest.Dump(in, &out))
 		}
 	}
 	return &out
-}
-
-// callClobbers adds the clobber set 1: what calls overwrite.
-func (b *builder) callClobbers(env *regalloc.MachineEnv) {
-	b.in.ClobberSets = []regalloc.Clobbers{{}, {Low: env.Allocatable &^ env.CalleeSaved, High: env.Allocatable.OfClass(regalloc.Float)}}
 }
 
 // TestLoopWithCall: values used in a loop with a call live in callee-saved
 // registers, so that the loop touches no memory.
 func TestLoopWithCall(t *testing.T) {
 	env := gen.X64()
-	var b builder
-	b.callClobbers(env)
-	vs := b.entry(3)
-	b.inst(term, 0)
-	b.block(nil, 0, regalloc.Edge{To: 1, Args: b.list(vs[:1])})
-	p, x, y := b.vreg(0), b.vreg(0), b.vreg(0)
-	b.inst(0, 1, regalloc.FixedUse(p, env.Order[0][0]), regalloc.FixedDef(x, env.Order[0][0]))
-	b.inst(0, 0, reg(x), reg(vs[1]), def(y))
-	b.inst(term, 0, reg(vs[2]))
-	b.block([]regalloc.VReg{p}, 1, regalloc.Edge{To: 2}, regalloc.Edge{To: 3})
-	b.inst(term, 0)
-	b.block(nil, 1, regalloc.Edge{To: 1, Args: b.list([]regalloc.VReg{y})})
-	b.inst(ret, 0, reg(y))
-	b.block(nil, 0)
-	out := allocate(t, b.finish(), env)
+	var b alloctest.Builder
+	b.CallClobbers(env)
+	vs := b.Entry(3)
+	b.Inst(term, 0)
+	b.Block(nil, 0, regalloc.Edge{To: 1, Args: b.List(vs[:1])})
+	p, x, y := b.VReg(0), b.VReg(0), b.VReg(0)
+	b.Inst(0, 1, regalloc.FixedUse(p, env.Order[0][0]), regalloc.FixedDef(x, env.Order[0][0]))
+	b.Inst(0, 0, reg(x), reg(vs[1]), def(y))
+	b.Inst(term, 0, reg(vs[2]))
+	b.Block([]regalloc.VReg{p}, 1, regalloc.Edge{To: 2}, regalloc.Edge{To: 3})
+	b.Inst(term, 0)
+	b.Block(nil, 1, regalloc.Edge{To: 1, Args: b.List([]regalloc.VReg{y})})
+	b.Inst(ret, 0, reg(y))
+	b.Block(nil, 0)
+	out := allocate(t, b.Finish(), env)
 	if s := out.Stats; s.Spills+s.Reloads > 0 {
-		t.Errorf("the loop touches memory: %+v\n%s", s, dump(&b.in, out))
+		t.Errorf("the loop touches memory: %+v\n%s", s, alloctest.Dump(&b.In, out))
 	}
 	if out.Used&env.CalleeSaved == 0 {
 		t.Error("no callee-saved register is used")
@@ -64,26 +60,26 @@ func TestLoopWithCall(t *testing.T) {
 // caller-saved register elsewhere, and no callee-saved one is used.
 func TestColdCall(t *testing.T) {
 	env := gen.X64()
-	var b builder
-	b.callClobbers(env)
-	vs := b.entry(2)
-	b.inst(term, 0, reg(vs[0]))
-	b.block(nil, 0, regalloc.Edge{To: 1}, regalloc.Edge{To: 3})
-	b.inst(term, 0)
-	b.block(nil, 0, regalloc.Edge{To: 2})
-	b.inst(ret, 0, regalloc.FixedUse(vs[1], env.Order[0][0]))
-	b.block(nil, 0)
-	b.inst(0, 1)
-	b.inst(term, 0)
-	b.block(nil, 0, regalloc.Edge{To: 2})
-	b.in.Blocks[3].Cold = true
-	out := allocate(t, b.finish(), env)
+	var b alloctest.Builder
+	b.CallClobbers(env)
+	vs := b.Entry(2)
+	b.Inst(term, 0, reg(vs[0]))
+	b.Block(nil, 0, regalloc.Edge{To: 1}, regalloc.Edge{To: 3})
+	b.Inst(term, 0)
+	b.Block(nil, 0, regalloc.Edge{To: 2})
+	b.Inst(ret, 0, regalloc.FixedUse(vs[1], env.Order[0][0]))
+	b.Block(nil, 0)
+	b.Inst(0, 1)
+	b.Inst(term, 0)
+	b.Block(nil, 0, regalloc.Edge{To: 2})
+	b.In.Blocks[3].Cold = true
+	out := allocate(t, b.Finish(), env)
 	if out.Used&env.CalleeSaved != 0 {
-		t.Errorf("a callee-saved register is used\n%s", dump(&b.in, out))
+		t.Errorf("a callee-saved register is used\n%s", alloctest.Dump(&b.In, out))
 	}
 	for _, e := range out.Edits {
 		if e.Point.Inst() < 2 && e.To.IsMem() {
-			t.Errorf("a store on the hot path: %v\n%s", e, dump(&b.in, out))
+			t.Errorf("a store on the hot path: %v\n%s", e, alloctest.Dump(&b.In, out))
 		}
 	}
 }
@@ -92,21 +88,21 @@ func TestColdCall(t *testing.T) {
 func TestRemat(t *testing.T) {
 	env := gen.X64()
 	env.CalleeSaved = 0
-	var b builder
-	b.callClobbers(env)
-	b.entry(1)
-	v := b.vreg(regalloc.Int)
-	b.inst(0, 0, def(v))
-	b.in.VRegs[v].Remat = 1
+	var b alloctest.Builder
+	b.CallClobbers(env)
+	b.Entry(1)
+	v := b.VReg(regalloc.Int)
+	b.Inst(0, 0, def(v))
+	b.In.VRegs[v].Remat = 1
 	for range 3 {
-		b.inst(0, 1, regalloc.FixedUse(v, env.Order[0][0]))
-		b.inst(0, 0, reg(v))
+		b.Inst(0, 1, regalloc.FixedUse(v, env.Order[0][0]))
+		b.Inst(0, 0, reg(v))
 	}
-	b.inst(ret, 0)
-	b.block(nil, 0)
-	out := allocate(t, b.finish(), env)
+	b.Inst(ret, 0)
+	b.Block(nil, 0)
+	out := allocate(t, b.Finish(), env)
 	if s := out.Stats; s.Spills+s.Reloads > 0 || s.Remats == 0 || out.SlotWords > 0 {
-		t.Errorf("%+v\n%s", s, dump(&b.in, out))
+		t.Errorf("%+v\n%s", s, alloctest.Dump(&b.In, out))
 	}
 }
 
@@ -124,34 +120,34 @@ func TestLeftOut(t *testing.T) {
 	} {
 		env := gen.X64()
 		env.CalleeSaved = 0
-		var b builder
-		b.callClobbers(env)
-		cond := b.entry(1)[0]
-		v, p := b.vreg(regalloc.Int), b.vreg(regalloc.Int)
-		b.in.VRegs[v].Remat = 1
-		b.inst(0, 0, def(v))
+		var b alloctest.Builder
+		b.CallClobbers(env)
+		cond := b.Entry(1)[0]
+		v, p := b.VReg(regalloc.Int), b.VReg(regalloc.Int)
+		b.In.VRegs[v].Remat = 1
+		b.Inst(0, 0, def(v))
 		if test.call {
-			b.inst(0, 1, reg(cond))
+			b.Inst(0, 1, reg(cond))
 		}
 		if test.call || test.name == "used at once" {
-			b.inst(0, 0, reg(v))
-			b.inst(ret, 0)
-			b.block(nil, 0)
+			b.Inst(0, 0, reg(v))
+			b.Inst(ret, 0)
+			b.Block(nil, 0)
 		} else {
-			b.inst(term, 0, reg(cond))
-			b.block(nil, 0, regalloc.Edge{To: 1}, regalloc.Edge{To: 2})
-			b.inst(term, 0)
-			b.block(nil, 0, regalloc.Edge{To: 3, Args: b.list([]regalloc.VReg{v})})
-			b.inst(ret, 0)
-			b.block(nil, 0)
-			b.inst(0, 0, reg(p))
-			b.inst(ret, 0)
-			b.block([]regalloc.VReg{p}, 0)
-			b.in.Blocks[1].Cold = test.cold
+			b.Inst(term, 0, reg(cond))
+			b.Block(nil, 0, regalloc.Edge{To: 1}, regalloc.Edge{To: 2})
+			b.Inst(term, 0)
+			b.Block(nil, 0, regalloc.Edge{To: 3, Args: b.List([]regalloc.VReg{v})})
+			b.Inst(ret, 0)
+			b.Block(nil, 0)
+			b.Inst(0, 0, reg(p))
+			b.Inst(ret, 0)
+			b.Block([]regalloc.VReg{p}, 0)
+			b.In.Blocks[1].Cold = test.cold
 		}
-		out := allocate(t, b.finish(), env)
+		out := allocate(t, b.Finish(), env)
 		if s := out.Stats; s.LeftOut != test.leftOut || s.Remats != test.remats {
-			t.Errorf("%s: %+v\n%s", test.name, s, dump(&b.in, out))
+			t.Errorf("%s: %+v\n%s", test.name, s, alloctest.Dump(&b.In, out))
 		}
 	}
 }
@@ -160,15 +156,15 @@ func TestLeftOut(t *testing.T) {
 // a slot.
 func TestStackArgument(t *testing.T) {
 	env := gen.X64()
-	var b builder
-	b.callClobbers(env)
-	v := b.vreg(regalloc.Int)
-	b.inst(0, 0, regalloc.StackArgDef(v, 2))
-	b.inst(0, 1, regalloc.UseOf(v, regalloc.Any))
-	b.inst(0, 0, regalloc.UseOf(v, regalloc.Any))
-	b.inst(ret, 0, regalloc.FixedUse(v, env.Order[0][0]))
-	b.block(nil, 0)
-	out := allocate(t, b.finish(), env)
+	var b alloctest.Builder
+	b.CallClobbers(env)
+	v := b.VReg(regalloc.Int)
+	b.Inst(0, 0, regalloc.StackArgDef(v, 2))
+	b.Inst(0, 1, regalloc.UseOf(v, regalloc.Any))
+	b.Inst(0, 0, regalloc.UseOf(v, regalloc.Any))
+	b.Inst(ret, 0, regalloc.FixedUse(v, env.Order[0][0]))
+	b.Block(nil, 0)
+	out := allocate(t, b.Finish(), env)
 	want := []regalloc.Edit{{Point: regalloc.Before(3), From: regalloc.InArg(2), To: regalloc.InReg(env.Order[0][0]), Bytes: 8}}
 	if d := cmp.Diff(want, out.Edits); d != "" || out.SlotWords != 0 {
 		t.Errorf("edits (-want +got):\n%s", d)
@@ -179,45 +175,45 @@ func TestStackArgument(t *testing.T) {
 // lives, and reloaded after each.
 func TestSafepoint(t *testing.T) {
 	env := gen.X64()
-	var b builder
-	b.callClobbers(env)
-	vs := b.entry(2)
-	b.in.VRegs[vs[0]].Ref = true
+	var b alloctest.Builder
+	b.CallClobbers(env)
+	vs := b.Entry(2)
+	b.In.VRegs[vs[0]].Ref = true
 	for range 2 {
-		b.inst(regalloc.Safepoint, 1, regalloc.FixedUse(vs[0], env.Order[0][0]))
-		b.inst(0, 0, reg(vs[0]))
+		b.Inst(regalloc.Safepoint, 1, regalloc.FixedUse(vs[0], env.Order[0][0]))
+		b.Inst(0, 0, reg(vs[0]))
 	}
-	b.inst(regalloc.Safepoint, 1)
-	b.inst(ret, 0)
-	b.block(nil, 0)
-	out := allocate(t, b.finish(), env)
+	b.Inst(regalloc.Safepoint, 1)
+	b.Inst(ret, 0)
+	b.Block(nil, 0)
+	out := allocate(t, b.Finish(), env)
 	var got [][]uint32
 	for _, m := range out.StackMaps {
 		got = append(got, append([]uint32(nil), out.StackMapSlots[m.Slots.Start:m.Slots.End]...))
 	}
 	if d := cmp.Diff([][]uint32{{0}, {0}, nil}, got); d != "" || out.Stats.Spills != 1 {
-		t.Errorf("%+v (-want +got):\n%s\n%s", out.Stats, d, dump(&b.in, out))
+		t.Errorf("%+v (-want +got):\n%s\n%s", out.Stats, d, alloctest.Dump(&b.In, out))
 	}
 }
 
 // TestTwoAddress: no moves where a value dies in a tied operand.
 func TestTwoAddress(t *testing.T) {
 	env := gen.X64()
-	var b builder
-	vs := b.entry(2)
+	var b alloctest.Builder
+	vs := b.Entry(2)
 	x := vs[0]
 	for range 5 {
-		y := b.vreg(regalloc.Int)
-		b.inst(0, 0, reg(x), reg(vs[1]), regalloc.ReuseDef(y, 0))
-		z := b.vreg(regalloc.Int)
-		b.inst(0, 0, reg(y), reg(y), regalloc.ReuseDef(z, 0))
+		y := b.VReg(regalloc.Int)
+		b.Inst(0, 0, reg(x), reg(vs[1]), regalloc.ReuseDef(y, 0))
+		z := b.VReg(regalloc.Int)
+		b.Inst(0, 0, reg(y), reg(y), regalloc.ReuseDef(z, 0))
 		x = z
 	}
-	b.inst(ret, 0, regalloc.FixedUse(x, env.Order[0][0]))
-	b.block(nil, 0)
-	out := allocate(t, b.finish(), env)
+	b.Inst(ret, 0, regalloc.FixedUse(x, env.Order[0][0]))
+	b.Block(nil, 0)
+	out := allocate(t, b.Finish(), env)
 	if len(out.Edits) > 0 {
-		t.Errorf("edits: %v\n%s", out.Edits, dump(&b.in, out))
+		t.Errorf("edits: %v\n%s", out.Edits, alloctest.Dump(&b.In, out))
 	}
 }
 
@@ -226,21 +222,21 @@ func TestTwoAddress(t *testing.T) {
 func TestHalfClobbered(t *testing.T) {
 	env := gen.A64()
 	for _, bytes := range []uint8{8, 16} {
-		var b builder
-		b.callClobbers(env)
-		v := b.vreg(regalloc.Float)
-		b.in.VRegs[v].Bytes = bytes
-		b.inst(0, 0, def(v))
+		var b alloctest.Builder
+		b.CallClobbers(env)
+		v := b.VReg(regalloc.Float)
+		b.In.VRegs[v].Bytes = bytes
+		b.Inst(0, 0, def(v))
 		for range 3 { // often enough for a callee-saved register to pay
-			b.inst(0, 1)
-			b.inst(0, 0, reg(v))
+			b.Inst(0, 1)
+			b.Inst(0, 0, reg(v))
 		}
-		b.inst(ret, 0)
-		b.block(nil, 0)
-		out := allocate(t, b.finish(), env)
+		b.Inst(ret, 0)
+		b.Block(nil, 0)
+		out := allocate(t, b.Finish(), env)
 		saved := out.Used & env.CalleeSaved
 		if narrow := bytes == 8; narrow != (len(out.Edits) == 0) || narrow != (saved.Len() == 1) {
-			t.Errorf("a value of %d bytes, callee-saved %x used:\n%s", bytes, uint64(saved), dump(&b.in, out))
+			t.Errorf("a value of %d bytes, callee-saved %x used:\n%s", bytes, uint64(saved), alloctest.Dump(&b.In, out))
 		}
 	}
 }
@@ -248,63 +244,63 @@ func TestHalfClobbered(t *testing.T) {
 // TestManyClobberSets: sets beyond those with lists of their own are respected too, and so are their halves.
 func TestManyClobberSets(t *testing.T) {
 	env := gen.A64()
-	var b builder
-	narrow, wide := b.vreg(regalloc.Float), b.vreg(regalloc.Float)
-	b.in.VRegs[wide].Bytes = 16
-	b.inst(0, 0, def(narrow), def(wide))
-	b.in.ClobberSets = []regalloc.Clobbers{{}}
+	var b alloctest.Builder
+	narrow, wide := b.VReg(regalloc.Float), b.VReg(regalloc.Float)
+	b.In.VRegs[wide].Bytes = 16
+	b.Inst(0, 0, def(narrow), def(wide))
+	b.In.ClobberSets = []regalloc.Clobbers{{}}
 	for _, r := range env.Order[regalloc.Int][:20] {
-		b.in.ClobberSets = append(b.in.ClobberSets, regalloc.Clobbers{Low: regalloc.SetOf(r), High: env.Allocatable.OfClass(regalloc.Float)})
+		b.In.ClobberSets = append(b.In.ClobberSets, regalloc.Clobbers{Low: regalloc.SetOf(r), High: env.Allocatable.OfClass(regalloc.Float)})
 	}
-	for k := range b.in.ClobberSets {
-		b.inst(0, uint16(k), reg(narrow), reg(wide))
+	for k := range b.In.ClobberSets {
+		b.Inst(0, uint16(k), reg(narrow), reg(wide))
 	}
-	b.inst(ret, 0)
-	b.block(nil, 0)
-	allocate(t, b.finish(), env)
+	b.Inst(ret, 0)
+	b.Block(nil, 0)
+	allocate(t, b.Finish(), env)
 }
 
 func TestErrors(t *testing.T) {
 	env := gen.X64()
 	for _, test := range []struct {
 		name string
-		make func(b *builder)
+		make func(b *alloctest.Builder)
 		kind flow.ErrorKind
 	}{
-		{"too many registers", func(b *builder) {
-			vs := b.entry(1)
+		{"too many registers", func(b *alloctest.Builder) {
+			vs := b.Entry(1)
 			var ops []regalloc.Operand
 			for range 15 {
-				v := b.vreg(regalloc.Int)
-				b.inst(0, 0, def(v))
+				v := b.VReg(regalloc.Int)
+				b.Inst(0, 0, def(v))
 				ops = append(ops, reg(v))
 			}
-			b.inst(ret, 0, append(ops, reg(vs[0]))...)
-			b.block(nil, 0)
+			b.Inst(ret, 0, append(ops, reg(vs[0]))...)
+			b.Block(nil, 0)
 		}, flow.Unallocatable},
-		{"too many definitions", func(b *builder) {
-			b.entry(1)
+		{"too many definitions", func(b *alloctest.Builder) {
+			b.Entry(1)
 			var ops []regalloc.Operand
 			for range 15 {
-				ops = append(ops, def(b.vreg(regalloc.Int)))
+				ops = append(ops, def(b.VReg(regalloc.Int)))
 			}
-			b.inst(0, 0, ops...)
-			b.inst(ret, 0)
-			b.block(nil, 0)
+			b.Inst(0, 0, ops...)
+			b.Inst(ret, 0)
+			b.Block(nil, 0)
 		}, flow.Unallocatable},
-		{"undefined", func(b *builder) {
-			b.entry(1)
-			b.inst(term, 0)
-			b.block(nil, 0, regalloc.Edge{To: 1})
-			b.inst(ret, 0, reg(b.vreg(regalloc.Int)))
-			b.block(nil, 0)
+		{"undefined", func(b *alloctest.Builder) {
+			b.Entry(1)
+			b.Inst(term, 0)
+			b.Block(nil, 0, regalloc.Edge{To: 1})
+			b.Inst(ret, 0, reg(b.VReg(regalloc.Int)))
+			b.Block(nil, 0)
 		}, flow.Undefined},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			var b builder
+			var b alloctest.Builder
 			test.make(&b)
 			var out regalloc.Output
-			err := linear.New().Run(b.finish(), env, &out)
+			err := linear.New().Run(b.Finish(), env, &out)
 			var e *flow.Error
 			if !errors.As(err, &e) || e.Kind != test.kind {
 				t.Errorf("got %v", err)
@@ -316,7 +312,7 @@ func TestErrors(t *testing.T) {
 // TestDeterminism: neither the run before nor anything else changes the result.
 func TestDeterminism(t *testing.T) {
 	env := gen.X64()
-	list := ordinary(5, 40, 20)
+	list := alloctest.Ordinary(5, 40, 20)
 	a := linear.New()
 	for k, in := range list {
 		var reused, fresh regalloc.Output
@@ -333,20 +329,20 @@ func TestDeterminism(t *testing.T) {
 // block parameter of the function before was best in.
 func TestNothingLeft(t *testing.T) {
 	env := gen.X64()
-	var b builder
-	b.callClobbers(env)
-	v, x := b.vreg(regalloc.Int), b.vreg(regalloc.Int)
-	b.inst(0, 0, def(v))
-	b.in.VRegs[v].Remat = 1
-	b.inst(0, 0, reg(v))
+	var b alloctest.Builder
+	b.CallClobbers(env)
+	v, x := b.VReg(regalloc.Int), b.VReg(regalloc.Int)
+	b.Inst(0, 0, def(v))
+	b.In.VRegs[v].Remat = 1
+	b.Inst(0, 0, reg(v))
 	for range 8 {
-		b.inst(0, 0)
+		b.Inst(0, 0)
 	}
-	b.inst(0, 0, reg(v), regalloc.ReuseDef(x, 0))
-	b.inst(0, 1, regalloc.FixedUse(x, env.Order[0][2]))
-	b.inst(ret, 0)
-	b.block(nil, 0)
-	in := b.finish()
+	b.Inst(0, 0, reg(v), regalloc.ReuseDef(x, 0))
+	b.Inst(0, 1, regalloc.FixedUse(x, env.Order[0][2]))
+	b.Inst(ret, 0)
+	b.Block(nil, 0)
+	in := b.Finish()
 	var fresh regalloc.Output
 	if err := linear.New().Run(in, env, &fresh); err != nil {
 		t.Fatal(err)

@@ -2,20 +2,9 @@ package linear_test
 
 import (
 	"flag"
-	"fmt"
-	"math/rand/v2"
-	"runtime/debug"
-	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
-	"github.com/waot-project/waot/checker"
-	"github.com/waot-project/waot/internal/proof/regalloc/gen"
-	"github.com/waot-project/waot/internal/proof/testenv"
-	"github.com/waot-project/waot/regalloc"
-	"github.com/waot-project/waot/regalloc/linear"
+	"github.com/waot-project/waot/internal/proof/regalloc/alloctest"
 )
 
 var (
@@ -23,94 +12,6 @@ var (
 	first = flag.Uint64("first", 1, "seed of the first")
 )
 
-// dump prints a function and its allocation.
-func dump(in *regalloc.Input, out *regalloc.Output) string {
-	var b strings.Builder
-	edit := 0
-	for n := range in.Blocks {
-		info := in.Blocks[n]
-		fmt.Fprintf(&b, "block%d%v preds %v depth %d\n", n, in.ParamsOf(regalloc.Block(n)), in.PredsOf(regalloc.Block(n)), info.LoopDepth)
-		if len(out.ClaimEnd) > n && n > 0 {
-			fmt.Fprintf(&b, "  claims %v\n", out.Claims[out.ClaimEnd[n-1]:out.ClaimEnd[n]])
-		}
-		for i := info.Insts.Start; i < info.Insts.End; i++ {
-			for ; edit < len(out.Edits) && out.Edits[edit].Point <= regalloc.Before(regalloc.Inst(i)); edit++ {
-				fmt.Fprintf(&b, "      %v\n", out.Edits[edit])
-			}
-			fmt.Fprintf(&b, "  inst%d", i)
-			s, _ := in.OperandRange(regalloc.Inst(i))
-			for k, o := range in.OperandsOf(regalloc.Inst(i)) {
-				fmt.Fprintf(&b, " %v%v/%d", o.Access, o.VReg, o.Constraint)
-				if len(out.Allocs) > int(s)+k {
-					fmt.Fprintf(&b, "=%v", out.Allocs[int(s)+k])
-				}
-			}
-			fmt.Fprintf(&b, " clobbers %d flags %d\n", in.Insts[i].Clobbers, in.Insts[i].Flags)
-		}
-		for _, e := range in.SuccsOf(regalloc.Block(n)) {
-			fmt.Fprintf(&b, "    -> block%d%v\n", e.To, in.ArgsOf(e))
-		}
-	}
-	return b.String()
-}
-
 func TestRandom(t *testing.T) {
-	n := *count
-	if n == 0 {
-		n = testenv.Cases(200, 500, 10_000)
-	}
-	envs := gen.Envs()
-	a, c := linear.New(), checker.New()
-	var out regalloc.Output
-	var d gen.Distribution
-	for seed := *first; seed < *first+uint64(n); seed++ {
-		r := rand.New(rand.NewPCG(seed, 7))
-		env := envs[seed%uint64(len(envs))]
-		in := gen.Func(r, gen.Varied(r), env)
-		if err := guarded(a, in, env, &out); err != nil {
-			t.Fatalf("seed %d: %v\n%s", seed, err, dump(in, &out))
-		}
-		d.Add(in, &out)
-		if err := c.Check(in, env, &out, checker.Options{}); err != nil {
-			t.Fatalf("seed %d: %v\n%s", seed, err, dump(in, &out))
-		}
-		if seed%8 == 0 {
-			if err := c.Check(in, env, &out, checker.Options{Fixpoint: true}); err != nil {
-				t.Fatalf("seed %d: fixpoint: %v\n%s", seed, err, dump(in, &out))
-			}
-		}
-		if seed%4 == 1 {
-			// Nothing of the functions before may be left in the allocator.
-			var fresh regalloc.Output
-			if err := guarded(linear.New(), in, env, &fresh); err != nil {
-				t.Fatalf("seed %d: %v", seed, err)
-			}
-			if diff := cmp.Diff(&fresh, &out, cmpopts.EquateEmpty()); diff != "" {
-				t.Fatalf("seed %d: the functions before change the allocation: %s", seed, diff)
-			}
-		}
-		for range 2 {
-			s := sim{in: in, out: &out, env: env, rng: r}
-			if err := s.run(2 * len(in.Insts)); err != nil {
-				t.Fatalf("seed %d: simulation: %v\n%s", seed, err, dump(in, &out))
-			}
-		}
-	}
-	t.Log(d.String())
-	if n >= 1000 && (d.Median() < 200 || d.Least() < 30) {
-		t.Errorf("the distribution is too simple")
-	}
-	if missing := d.Missing(); n >= 1000 && len(missing) > 0 {
-		t.Errorf("no function has %v", missing)
-	}
-}
-
-// guarded is Run with panics as errors.
-func guarded(a *linear.Allocator, in *regalloc.Input, env *regalloc.MachineEnv, out *regalloc.Output) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
-		}
-	}()
-	return a.Run(in, env, out)
+	alloctest.Random(t, fresh, *count, *first)
 }

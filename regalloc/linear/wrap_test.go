@@ -5,33 +5,34 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/waot-project/waot/internal/proof/regalloc/alloctest"
 	"github.com/waot-project/waot/internal/proof/regalloc/gen"
 	"github.com/waot-project/waot/regalloc"
 )
 
 // quickWay is block0, which goes to block1, the quick way, or to block2; block2 runs the given function, which builds all blocks up to
 // the one before block exit, where both ways join and return vs[1].
-func quickWay(t *testing.T, env *regalloc.MachineEnv, exit regalloc.Block, slow func(b *builder, vs []regalloc.VReg)) (*regalloc.Input, *regalloc.Output) {
+func quickWay(t *testing.T, env *regalloc.MachineEnv, exit regalloc.Block, slow func(b *alloctest.Builder, vs []regalloc.VReg)) (*regalloc.Input, *regalloc.Output) {
 	t.Helper()
-	var b builder
-	b.callClobbers(env)
-	vs := b.entry(3)
-	b.inst(term, 0, reg(vs[0]))
-	b.block(nil, 0, regalloc.Edge{To: 1}, regalloc.Edge{To: 2})
-	b.inst(term, 0)
-	b.block(nil, 0, regalloc.Edge{To: exit})
+	var b alloctest.Builder
+	b.CallClobbers(env)
+	vs := b.Entry(3)
+	b.Inst(term, 0, reg(vs[0]))
+	b.Block(nil, 0, regalloc.Edge{To: 1}, regalloc.Edge{To: 2})
+	b.Inst(term, 0)
+	b.Block(nil, 0, regalloc.Edge{To: exit})
 	slow(&b, vs)
-	b.inst(ret, 0, regalloc.FixedUse(vs[1], env.Order[0][0]))
-	b.block(nil, 0)
-	in := b.finish()
+	b.Inst(ret, 0, regalloc.FixedUse(vs[1], env.Order[0][0]))
+	b.Block(nil, 0)
+	in := b.Finish()
 	return in, allocate(t, in, env)
 }
 
 // keptValue makes calls which vs[1] survives in a callee-saved register: saving that costs less than memory.
-func keptValue(b *builder, vs []regalloc.VReg) {
+func keptValue(b *alloctest.Builder, vs []regalloc.VReg) {
 	for range 3 {
-		b.inst(0, 1)
-		b.inst(0, 0, reg(vs[1]))
+		b.Inst(0, 1)
+		b.Inst(0, 0, reg(vs[1]))
 	}
 }
 
@@ -43,81 +44,81 @@ func TestQuickWay(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		exit regalloc.Block
-		slow func(b *builder, vs []regalloc.VReg)
+		slow func(b *alloctest.Builder, vs []regalloc.VReg)
 		want []bool
 	}{
-		{"a call", 3, func(b *builder, vs []regalloc.VReg) {
+		{"a call", 3, func(b *alloctest.Builder, vs []regalloc.VReg) {
 			keptValue(b, vs)
-			b.inst(term, 0)
-			b.block(nil, 0, regalloc.Edge{To: 3})
+			b.Inst(term, 0)
+			b.Block(nil, 0, regalloc.Edge{To: 3})
 		}, []bool{y, y, n, y}},
-		{"a loop with a call", 6, func(b *builder, vs []regalloc.VReg) {
-			b.inst(term, 0)
-			b.block(nil, 0, regalloc.Edge{To: 3})
+		{"a loop with a call", 6, func(b *alloctest.Builder, vs []regalloc.VReg) {
+			b.Inst(term, 0)
+			b.Block(nil, 0, regalloc.Edge{To: 3})
 			keptValue(b, vs)
-			b.inst(term, 0, reg(vs[0]))
-			b.block(nil, 1, regalloc.Edge{To: 4}, regalloc.Edge{To: 5})
-			b.inst(term, 0)
-			b.block(nil, 1, regalloc.Edge{To: 3})
-			b.inst(term, 0)
-			b.block(nil, 0, regalloc.Edge{To: 6})
+			b.Inst(term, 0, reg(vs[0]))
+			b.Block(nil, 1, regalloc.Edge{To: 4}, regalloc.Edge{To: 5})
+			b.Inst(term, 0)
+			b.Block(nil, 1, regalloc.Edge{To: 3})
+			b.Inst(term, 0)
+			b.Block(nil, 0, regalloc.Edge{To: 6})
 		}, []bool{y, y, n, n, n, n, y}},
-		{"two calls on a path", 6, func(b *builder, vs []regalloc.VReg) {
+		{"two calls on a path", 6, func(b *alloctest.Builder, vs []regalloc.VReg) {
 			keptValue(b, vs)
-			b.inst(term, 0, reg(vs[1]))
-			b.block(nil, 0, regalloc.Edge{To: 3}, regalloc.Edge{To: 4})
-			b.inst(term, 0)
-			b.block(nil, 0, regalloc.Edge{To: 5})
-			b.inst(term, 0)
-			b.block(nil, 0, regalloc.Edge{To: 5})
+			b.Inst(term, 0, reg(vs[1]))
+			b.Block(nil, 0, regalloc.Edge{To: 3}, regalloc.Edge{To: 4})
+			b.Inst(term, 0)
+			b.Block(nil, 0, regalloc.Edge{To: 5})
+			b.Inst(term, 0)
+			b.Block(nil, 0, regalloc.Edge{To: 5})
 			keptValue(b, vs)
-			b.inst(term, 0)
-			b.block(nil, 0, regalloc.Edge{To: 6})
+			b.Inst(term, 0)
+			b.Block(nil, 0, regalloc.Edge{To: 6})
 		}, []bool{y, y, n, n, n, n, y}},
-		{"a call on each way on", 5, func(b *builder, vs []regalloc.VReg) {
-			b.inst(term, 0, reg(vs[0]))
-			b.block(nil, 0, regalloc.Edge{To: 3}, regalloc.Edge{To: 4})
+		{"a call on each way on", 5, func(b *alloctest.Builder, vs []regalloc.VReg) {
+			b.Inst(term, 0, reg(vs[0]))
+			b.Block(nil, 0, regalloc.Edge{To: 3}, regalloc.Edge{To: 4})
 			keptValue(b, vs)
-			b.inst(term, 0)
-			b.block(nil, 0, regalloc.Edge{To: 5})
+			b.Inst(term, 0)
+			b.Block(nil, 0, regalloc.Edge{To: 5})
 			keptValue(b, vs)
-			b.inst(term, 0)
-			b.block(nil, 0, regalloc.Edge{To: 5})
+			b.Inst(term, 0)
+			b.Block(nil, 0, regalloc.Edge{To: 5})
 		}, []bool{y, y, y, n, n, y}},
-		{"a call behind a jump, and in front of one", 5, func(b *builder, vs []regalloc.VReg) {
-			b.inst(term, 0)
-			b.block(nil, 0, regalloc.Edge{To: 3})
+		{"a call behind a jump, and in front of one", 5, func(b *alloctest.Builder, vs []regalloc.VReg) {
+			b.Inst(term, 0)
+			b.Block(nil, 0, regalloc.Edge{To: 3})
 			keptValue(b, vs)
-			b.inst(term, 0)
-			b.block(nil, 0, regalloc.Edge{To: 4})
-			b.inst(term, 0)
-			b.block(nil, 0, regalloc.Edge{To: 5})
+			b.Inst(term, 0)
+			b.Block(nil, 0, regalloc.Edge{To: 4})
+			b.Inst(term, 0)
+			b.Block(nil, 0, regalloc.Edge{To: 5})
 		}, []bool{y, y, n, n, n, y}},
-		{"calls in front of where two ways join, and behind it", 9, func(b *builder, vs []regalloc.VReg) {
-			b.inst(term, 0, reg(vs[0]))
-			b.block(nil, 0, regalloc.Edge{To: 3}, regalloc.Edge{To: 4})
+		{"calls in front of where two ways join, and behind it", 9, func(b *alloctest.Builder, vs []regalloc.VReg) {
+			b.Inst(term, 0, reg(vs[0]))
+			b.Block(nil, 0, regalloc.Edge{To: 3}, regalloc.Edge{To: 4})
 			for range 2 {
 				keptValue(b, vs)
-				b.inst(term, 0)
-				b.block(nil, 0, regalloc.Edge{To: 5})
+				b.Inst(term, 0)
+				b.Block(nil, 0, regalloc.Edge{To: 5})
 			}
-			b.inst(term, 0, reg(vs[1])) // block5
-			b.block(nil, 0, regalloc.Edge{To: 6}, regalloc.Edge{To: 7})
+			b.Inst(term, 0, reg(vs[1])) // block5
+			b.Block(nil, 0, regalloc.Edge{To: 6}, regalloc.Edge{To: 7})
 			keptValue(b, vs)
-			b.inst(term, 0)
-			b.block(nil, 0, regalloc.Edge{To: 8})
-			b.inst(term, 0)
-			b.block(nil, 0, regalloc.Edge{To: 8})
-			b.inst(term, 0)
-			b.block(nil, 0, regalloc.Edge{To: 9})
+			b.Inst(term, 0)
+			b.Block(nil, 0, regalloc.Edge{To: 8})
+			b.Inst(term, 0)
+			b.Block(nil, 0, regalloc.Edge{To: 8})
+			b.Inst(term, 0)
+			b.Block(nil, 0, regalloc.Edge{To: 9})
 		}, []bool{y, y, y, n, n, n, n, n, y, y}},
 	} {
 		in, out := quickWay(t, env, test.exit, test.slow)
 		if !slices.Equal(out.Unsaved, test.want) || out.Used&env.CalleeSaved == 0 {
-			t.Errorf("%s: unsaved are %v, want %v\n%s", test.name, out.Unsaved, test.want, dump(in, out))
+			t.Errorf("%s: unsaved are %v, want %v\n%s", test.name, out.Unsaved, test.want, alloctest.Dump(in, out))
 		}
 		if s := out.Stats; s.Spills+s.Reloads > 0 {
-			t.Errorf("%s: memory is used: %+v\n%s", test.name, s, dump(in, out))
+			t.Errorf("%s: memory is used: %+v\n%s", test.name, s, alloctest.Dump(in, out))
 		}
 	}
 }
@@ -127,59 +128,59 @@ func TestQuickWay(t *testing.T) {
 func TestNoQuickWay(t *testing.T) {
 	env := gen.X64()
 	for _, inEntry := range []bool{true, false} {
-		var b builder
-		b.callClobbers(env)
-		vs := b.entry(3)
+		var b alloctest.Builder
+		b.CallClobbers(env)
+		vs := b.Entry(3)
 		if inEntry {
 			keptValue(&b, vs)
 		}
-		b.inst(term, 0, reg(vs[0]))
-		b.block(nil, 0, regalloc.Edge{To: 1}, regalloc.Edge{To: 2})
+		b.Inst(term, 0, reg(vs[0]))
+		b.Block(nil, 0, regalloc.Edge{To: 1}, regalloc.Edge{To: 2})
 		for k := range 2 {
 			if !inEntry || k > 0 {
 				keptValue(&b, vs)
 			}
-			b.inst(term, 0)
-			b.block(nil, 0, regalloc.Edge{To: 3})
+			b.Inst(term, 0)
+			b.Block(nil, 0, regalloc.Edge{To: 3})
 		}
-		b.inst(ret, 0, reg(vs[1]))
-		b.block(nil, 0)
-		in := b.finish()
+		b.Inst(ret, 0, reg(vs[1]))
+		b.Block(nil, 0)
+		in := b.Finish()
 		if out := allocate(t, in, env); len(out.Unsaved) > 0 || out.Used&env.CalleeSaved == 0 {
-			t.Errorf("call in the entry: %v: unsaved are %v\n%s", inEntry, out.Unsaved, dump(in, out))
+			t.Errorf("call in the entry: %v: unsaved are %v\n%s", inEntry, out.Unsaved, alloctest.Dump(in, out))
 		}
 	}
 	// block1 is a loop, in which block2 calls.
-	var b builder
-	b.callClobbers(env)
-	vs := b.entry(3)
-	b.inst(term, 0)
-	b.block(nil, 0, regalloc.Edge{To: 1})
-	b.inst(term, 0, reg(vs[0]))
-	b.block(nil, 1, regalloc.Edge{To: 2}, regalloc.Edge{To: 3})
+	var b alloctest.Builder
+	b.CallClobbers(env)
+	vs := b.Entry(3)
+	b.Inst(term, 0)
+	b.Block(nil, 0, regalloc.Edge{To: 1})
+	b.Inst(term, 0, reg(vs[0]))
+	b.Block(nil, 1, regalloc.Edge{To: 2}, regalloc.Edge{To: 3})
 	keptValue(&b, vs)
-	b.inst(term, 0)
-	b.block(nil, 1, regalloc.Edge{To: 1})
-	b.inst(ret, 0, reg(vs[1]))
-	b.block(nil, 0)
-	in := b.finish()
+	b.Inst(term, 0)
+	b.Block(nil, 1, regalloc.Edge{To: 1})
+	b.Inst(ret, 0, reg(vs[1]))
+	b.Block(nil, 0)
+	in := b.Finish()
 	if out := allocate(t, in, env); len(out.Unsaved) > 0 {
-		t.Errorf("a loop: unsaved are %v\n%s", out.Unsaved, dump(in, out))
+		t.Errorf("a loop: unsaved are %v\n%s", out.Unsaved, alloctest.Dump(in, out))
 	}
 }
 
 // twoWays is a function whose first way, block1, has the given instructions and returns, and whose second one calls.
-func twoWays(t *testing.T, env *regalloc.MachineEnv, b *builder, vs []regalloc.VReg, first func()) (*regalloc.Input, *regalloc.Output) {
+func twoWays(t *testing.T, env *regalloc.MachineEnv, b *alloctest.Builder, vs []regalloc.VReg, first func()) (*regalloc.Input, *regalloc.Output) {
 	t.Helper()
-	b.inst(term, 0, reg(vs[0]))
-	b.block(nil, 0, regalloc.Edge{To: 1}, regalloc.Edge{To: 2})
+	b.Inst(term, 0, reg(vs[0]))
+	b.Block(nil, 0, regalloc.Edge{To: 1}, regalloc.Edge{To: 2})
 	first()
-	b.inst(ret, 0)
-	b.block(nil, 0)
+	b.Inst(ret, 0)
+	b.Block(nil, 0)
 	keptValue(b, vs)
-	b.inst(ret, 0)
-	b.block(nil, 0)
-	in := b.finish()
+	b.Inst(ret, 0)
+	b.Block(nil, 0)
+	in := b.Finish()
 	return in, allocate(t, in, env)
 }
 
@@ -190,27 +191,27 @@ func TestAskedRegisters(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		quick bool
-		first func(env *regalloc.MachineEnv, b *builder)
+		first func(env *regalloc.MachineEnv, b *alloctest.Builder)
 	}{
-		{"nothing", true, func(*regalloc.MachineEnv, *builder) {}},
-		{"another register clobbered", true, func(_ *regalloc.MachineEnv, b *builder) { b.inst(0, other) }},
-		{"a callee-saved register clobbered", false, func(_ *regalloc.MachineEnv, b *builder) { b.inst(0, saved) }},
-		{"a value in a callee-saved register", false, func(env *regalloc.MachineEnv, b *builder) {
-			b.inst(0, 0, regalloc.FixedDef(b.vreg(regalloc.Int), env.CalleeSaved.First()))
+		{"nothing", true, func(*regalloc.MachineEnv, *alloctest.Builder) {}},
+		{"another register clobbered", true, func(_ *regalloc.MachineEnv, b *alloctest.Builder) { b.Inst(0, other) }},
+		{"a callee-saved register clobbered", false, func(_ *regalloc.MachineEnv, b *alloctest.Builder) { b.Inst(0, saved) }},
+		{"a value in a callee-saved register", false, func(env *regalloc.MachineEnv, b *alloctest.Builder) {
+			b.Inst(0, 0, regalloc.FixedDef(b.VReg(regalloc.Int), env.CalleeSaved.First()))
 		}},
-		{"callee-saved registers first", false, func(env *regalloc.MachineEnv, _ *builder) { slices.Reverse(env.Order[regalloc.Int]) }},
+		{"callee-saved registers first", false, func(env *regalloc.MachineEnv, _ *alloctest.Builder) { slices.Reverse(env.Order[regalloc.Int]) }},
 	} {
 		env := gen.X64()
-		var b builder
-		b.callClobbers(env)
-		b.in.ClobberSets = append(b.in.ClobberSets, regalloc.Clobbers{Low: regalloc.SetOf(env.Order[0][3])},
+		var b alloctest.Builder
+		b.CallClobbers(env)
+		b.In.ClobberSets = append(b.In.ClobberSets, regalloc.Clobbers{Low: regalloc.SetOf(env.Order[0][3])},
 			regalloc.Clobbers{Low: regalloc.SetOf(env.CalleeSaved.First())})
 		if test.name != "a callee-saved register clobbered" {
-			b.in.ClobberSets = b.in.ClobberSets[:saved]
+			b.In.ClobberSets = b.In.ClobberSets[:saved]
 		}
-		in, out := twoWays(t, env, &b, b.entry(2), func() { test.first(env, &b) })
+		in, out := twoWays(t, env, &b, b.Entry(2), func() { test.first(env, &b) })
 		if len(out.Unsaved) > 0 != test.quick {
-			t.Errorf("%s: unsaved are %v\n%s", test.name, out.Unsaved, dump(in, out))
+			t.Errorf("%s: unsaved are %v\n%s", test.name, out.Unsaved, alloctest.Dump(in, out))
 		}
 	}
 }
@@ -228,33 +229,33 @@ func TestRareCode(t *testing.T) {
 		{"a rare call", []regalloc.Block{2}, nil},
 		{"a rare loop", []regalloc.Block{5, 6}, []bool{y, y, n, n, y, y, y, y}},
 	} {
-		var b builder
-		b.callClobbers(env)
-		vs := b.entry(2)
-		b.inst(term, 0, reg(vs[0]))
-		b.block(nil, 0, regalloc.Edge{To: 1}, regalloc.Edge{To: 2}, regalloc.Edge{To: 4})
-		b.inst(ret, 0)
-		b.block(nil, 0)
+		var b alloctest.Builder
+		b.CallClobbers(env)
+		vs := b.Entry(2)
+		b.Inst(term, 0, reg(vs[0]))
+		b.Block(nil, 0, regalloc.Edge{To: 1}, regalloc.Edge{To: 2}, regalloc.Edge{To: 4})
+		b.Inst(ret, 0)
+		b.Block(nil, 0)
 		keptValue(&b, vs) // in block2
 		keptValue(&b, vs)
-		b.inst(term, 0)
-		b.block(nil, 0, regalloc.Edge{To: 3})
-		b.inst(ret, 0)
-		b.block(nil, 0)
-		b.inst(term, 0)
-		b.block(nil, 0, regalloc.Edge{To: 5})
-		b.inst(term, 0, reg(vs[1])) // block5, a loop
-		b.block(nil, 1, regalloc.Edge{To: 6}, regalloc.Edge{To: 7})
-		b.inst(term, 0)
-		b.block(nil, 1, regalloc.Edge{To: 5})
-		b.inst(ret, 0)
-		b.block(nil, 0)
+		b.Inst(term, 0)
+		b.Block(nil, 0, regalloc.Edge{To: 3})
+		b.Inst(ret, 0)
+		b.Block(nil, 0)
+		b.Inst(term, 0)
+		b.Block(nil, 0, regalloc.Edge{To: 5})
+		b.Inst(term, 0, reg(vs[1])) // block5, a loop
+		b.Block(nil, 1, regalloc.Edge{To: 6}, regalloc.Edge{To: 7})
+		b.Inst(term, 0)
+		b.Block(nil, 1, regalloc.Edge{To: 5})
+		b.Inst(ret, 0)
+		b.Block(nil, 0)
 		for _, c := range test.cold {
-			b.in.Blocks[c].Cold = true
+			b.In.Blocks[c].Cold = true
 		}
-		in := b.finish()
+		in := b.Finish()
 		if out := allocate(t, in, env); !slices.Equal(out.Unsaved, test.want) {
-			t.Errorf("%s: unsaved are %v, want %v\n%s", test.name, out.Unsaved, test.want, dump(in, out))
+			t.Errorf("%s: unsaved are %v, want %v\n%s", test.name, out.Unsaved, test.want, alloctest.Dump(in, out))
 		}
 	}
 }
@@ -274,16 +275,16 @@ func TestPressureIsNoQuickWay(t *testing.T) {
 		{free, 0, 0, false},
 		{env.Allocatable.OfClass(regalloc.Int).Len() - 2, 0, 0, false},
 	} {
-		var b builder
-		b.callClobbers(env)
-		vs := b.entry(2)
+		var b alloctest.Builder
+		b.CallClobbers(env)
+		vs := b.Entry(2)
 		var live []regalloc.VReg
 		define := func(class regalloc.Class, remat bool) {
-			v := b.vreg(class)
+			v := b.VReg(class)
 			if remat {
-				b.in.VRegs[v].Remat = regalloc.Inst(len(b.in.Insts))
+				b.In.VRegs[v].Remat = regalloc.Inst(len(b.In.Insts))
 			}
-			b.inst(0, 0, def(v))
+			b.Inst(0, 0, def(v))
 			live = append(live, v)
 		}
 		in, out := twoWays(t, env, &b, vs, func() {
@@ -297,7 +298,7 @@ func TestPressureIsNoQuickWay(t *testing.T) {
 				define(regalloc.Int, true)
 			}
 			for _, v := range live {
-				b.inst(0, 0, reg(v))
+				b.Inst(0, 0, reg(v))
 			}
 		})
 		first := in.Blocks[1].Insts
@@ -306,7 +307,7 @@ func TestPressureIsNoQuickWay(t *testing.T) {
 			return i >= first.Start && i < first.End
 		})
 		if len(out.Unsaved) > 0 != test.quick || moves && test.remats == 0 {
-			t.Errorf("%+v: unsaved are %v, %+v\n%s", test, out.Unsaved, out.Stats, dump(in, out))
+			t.Errorf("%+v: unsaved are %v, %+v\n%s", test, out.Unsaved, out.Stats, alloctest.Dump(in, out))
 		}
 	}
 }
@@ -316,60 +317,60 @@ func TestPressureIsNoQuickWay(t *testing.T) {
 func TestPressureElsewhere(t *testing.T) {
 	const y, n = true, false
 	env := gen.X64()
-	crowd := func(b *builder) {
+	crowd := func(b *alloctest.Builder) {
 		var live []regalloc.VReg
 		for range (env.Allocatable &^ env.CalleeSaved).OfClass(regalloc.Int).Len() {
-			v := b.vreg(regalloc.Int)
-			b.inst(0, 0, def(v))
+			v := b.VReg(regalloc.Int)
+			b.Inst(0, 0, def(v))
 			live = append(live, v)
 		}
 		for _, v := range live {
-			b.inst(0, 0, reg(v))
+			b.Inst(0, 0, reg(v))
 		}
 	}
 	for _, test := range []struct {
 		name string
-		slow func(b *builder, vs []regalloc.VReg) // from block2 on
+		slow func(b *alloctest.Builder, vs []regalloc.VReg) // from block2 on
 		want []bool
 	}{
-		{"in front of a choice", func(b *builder, vs []regalloc.VReg) {
+		{"in front of a choice", func(b *alloctest.Builder, vs []regalloc.VReg) {
 			crowd(b)
-			b.inst(term, 0, reg(vs[0]))
-			b.block(nil, 0, regalloc.Edge{To: 3}, regalloc.Edge{To: 4})
-			b.inst(ret, 0)
-			b.block(nil, 0)
+			b.Inst(term, 0, reg(vs[0]))
+			b.Block(nil, 0, regalloc.Edge{To: 3}, regalloc.Edge{To: 4})
+			b.Inst(ret, 0)
+			b.Block(nil, 0)
 			keptValue(b, vs)
-			b.inst(ret, 0)
-			b.block(nil, 0)
+			b.Inst(ret, 0)
+			b.Block(nil, 0)
 		}, []bool{y, y, n, n, n}},
-		{"in front of where two ways join", func(b *builder, vs []regalloc.VReg) {
-			b.inst(term, 0, reg(vs[0]))
-			b.block(nil, 0, regalloc.Edge{To: 3}, regalloc.Edge{To: 4})
+		{"in front of where two ways join", func(b *alloctest.Builder, vs []regalloc.VReg) {
+			b.Inst(term, 0, reg(vs[0]))
+			b.Block(nil, 0, regalloc.Edge{To: 3}, regalloc.Edge{To: 4})
 			crowd(b)
-			b.inst(term, 0)
-			b.block(nil, 0, regalloc.Edge{To: 5})
-			b.inst(term, 0)
-			b.block(nil, 0, regalloc.Edge{To: 5})
-			b.inst(term, 0, reg(vs[1])) // block5
-			b.block(nil, 0, regalloc.Edge{To: 6}, regalloc.Edge{To: 7})
+			b.Inst(term, 0)
+			b.Block(nil, 0, regalloc.Edge{To: 5})
+			b.Inst(term, 0)
+			b.Block(nil, 0, regalloc.Edge{To: 5})
+			b.Inst(term, 0, reg(vs[1])) // block5
+			b.Block(nil, 0, regalloc.Edge{To: 6}, regalloc.Edge{To: 7})
 			keptValue(b, vs)
-			b.inst(ret, 0)
-			b.block(nil, 0)
-			b.inst(ret, 0)
-			b.block(nil, 0)
+			b.Inst(ret, 0)
+			b.Block(nil, 0)
+			b.Inst(ret, 0)
+			b.Block(nil, 0)
 		}, []bool{y, y, y, n, n, n, n, n}},
 	} {
-		var b builder
-		b.callClobbers(env)
-		vs := b.entry(2)
-		b.inst(term, 0, reg(vs[0]))
-		b.block(nil, 0, regalloc.Edge{To: 1}, regalloc.Edge{To: 2})
-		b.inst(ret, 0)
-		b.block(nil, 0)
+		var b alloctest.Builder
+		b.CallClobbers(env)
+		vs := b.Entry(2)
+		b.Inst(term, 0, reg(vs[0]))
+		b.Block(nil, 0, regalloc.Edge{To: 1}, regalloc.Edge{To: 2})
+		b.Inst(ret, 0)
+		b.Block(nil, 0)
 		test.slow(&b, vs)
-		in := b.finish()
+		in := b.Finish()
 		if out := allocate(t, in, env); !slices.Equal(out.Unsaved, test.want) {
-			t.Errorf("%s: unsaved are %v, want %v\n%s", test.name, out.Unsaved, test.want, dump(in, out))
+			t.Errorf("%s: unsaved are %v, want %v\n%s", test.name, out.Unsaved, test.want, alloctest.Dump(in, out))
 		}
 	}
 }
@@ -379,16 +380,16 @@ func TestPressureElsewhere(t *testing.T) {
 func TestCarriedValue(t *testing.T) {
 	env := gen.X64()
 	for _, argument := range []bool{true, false} {
-		var b builder
-		b.callClobbers(env)
-		vs := b.entry(2)
+		var b alloctest.Builder
+		b.CallClobbers(env)
+		vs := b.Entry(2)
 		if !argument {
-			vs[1] = b.vreg(regalloc.Int)
-			b.inst(0, 0, reg(vs[0]), def(vs[1]))
+			vs[1] = b.VReg(regalloc.Int)
+			b.Inst(0, 0, reg(vs[0]), def(vs[1]))
 		}
 		in, out := twoWays(t, env, &b, vs, func() {})
 		if len(out.Unsaved) > 0 != argument || out.Used&env.CalleeSaved == 0 {
-			t.Errorf("an argument: %v: unsaved are %v\n%s", argument, out.Unsaved, dump(in, out))
+			t.Errorf("an argument: %v: unsaved are %v\n%s", argument, out.Unsaved, alloctest.Dump(in, out))
 		}
 	}
 }
@@ -400,23 +401,23 @@ func TestManyRuns(t *testing.T) {
 	env := gen.X64()
 	for _, calls := range []int{1, 5, maxRuns - 1, maxRuns, 200} {
 		t.Run(fmt.Sprint(calls), func(t *testing.T) {
-			var b builder
-			b.callClobbers(env)
-			vs := b.entry(2)
+			var b alloctest.Builder
+			b.CallClobbers(env)
+			vs := b.Entry(2)
 			// Of the choices one after the other, every second one leads to calls. The run of unsaved blocks behind the last calls is the last
 			// block.
 			for k := range 2 * calls {
-				b.inst(term, 0, reg(vs[0]))
-				b.block(nil, 0, regalloc.Edge{To: regalloc.Block(2*k + 1)}, regalloc.Edge{To: regalloc.Block(2*k + 2)})
+				b.Inst(term, 0, reg(vs[0]))
+				b.Block(nil, 0, regalloc.Edge{To: regalloc.Block(2*k + 1)}, regalloc.Edge{To: regalloc.Block(2*k + 2)})
 				if k%2 == 1 {
 					keptValue(&b, vs)
 				}
-				b.inst(ret, 0)
-				b.block(nil, 0)
+				b.Inst(ret, 0)
+				b.Block(nil, 0)
 			}
-			b.inst(ret, 0)
-			b.block(nil, 0)
-			if out := allocate(t, b.finish(), env); len(out.Unsaved) > 0 != (calls < maxRuns) {
+			b.Inst(ret, 0)
+			b.Block(nil, 0)
+			if out := allocate(t, b.Finish(), env); len(out.Unsaved) > 0 != (calls < maxRuns) {
 				t.Errorf("unsaved are %v", out.Unsaved)
 			}
 		})

@@ -13,6 +13,7 @@ import (
 	"github.com/waot-project/waot/internal/proof/regalloc/gen"
 	"github.com/waot-project/waot/regalloc"
 	"github.com/waot-project/waot/regalloc/linear"
+	"github.com/waot-project/waot/regalloc/ssa"
 )
 
 const (
@@ -90,14 +91,22 @@ func (v *verdict) fault() error {
 // worker has the contexts for one goroutine.
 type worker struct {
 	c     *campaign
-	alloc *linear.Allocator
+	alloc [2]allocator // mutants take turns
 	out   regalloc.Output
 	check *checker.Checker
 	exec  exec.Executor
 }
 
+// allocator is what all allocators are.
+type allocator interface {
+	Run(in *regalloc.Input, env *regalloc.MachineEnv, out *regalloc.Output) error
+}
+
+// allocators returns an instance of each allocator.
+func allocators() [2]allocator { return [...]allocator{linear.New(), ssa.New()} }
+
 func (c *campaign) newWorker() *worker {
-	return &worker{c: c, alloc: linear.New(), check: checker.New()}
+	return &worker{c: c, alloc: allocators(), check: checker.New()}
 }
 
 // run plants mutants until enough have changed the meaning.
@@ -175,7 +184,7 @@ func (w *worker) make(number uint64) (*mutant, error) {
 
 // plant plants a fault in a function; nil if there is no place for it.
 func (w *worker) plant(r *rand.Rand, f *fault) (*mutant, error) {
-	m := &mutant{Rand: r, fault: f}
+	m := &mutant{Rand: r, fault: f, alloc: r.IntN(2)}
 	if len(w.c.corpus) > 0 && r.IntN(2) == 0 {
 		m.function, m.real = w.c.corpus[r.IntN(len(w.c.corpus))], 1
 	} else {
@@ -183,7 +192,7 @@ func (w *worker) plant(r *rand.Rand, f *fault) (*mutant, error) {
 		env := envs[r.IntN(len(envs))]
 		m.function = function{"a random function", gen.Func(r, gen.Varied(r).Small(), env), env}
 	}
-	if err := w.alloc.Run(m.in, m.env, &w.out); err != nil {
+	if err := w.alloc[m.alloc].Run(m.in, m.env, &w.out); err != nil {
 		return nil, fmt.Errorf("%s: %w", m.name, err)
 	}
 	m.out = cloneOutput(&w.out)
@@ -209,10 +218,10 @@ func (w *worker) plant(r *rand.Rand, f *fault) (*mutant, error) {
 func (w *worker) allocate(m *mutant) (ok bool) {
 	defer func() {
 		if recover() != nil {
-			w.alloc, ok = linear.New(), false
+			w.alloc, ok = allocators(), false
 		}
 	}()
-	if w.alloc.Run(m.told, m.env, m.out) != nil {
+	if w.alloc[m.alloc].Run(m.told, m.env, m.out) != nil {
 		return false
 	}
 	if !m.fault.lowered {

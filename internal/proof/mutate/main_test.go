@@ -114,7 +114,7 @@ func TestModesAgree(t *testing.T) {
 		}
 		good := cloneOutput(&w.out)
 		if m.fault.misread != nil || number%4 == 0 { // the allocation as it was, too
-			if err := w.alloc.Run(m.in, m.env, good); err != nil {
+			if err := w.alloc[0].Run(m.in, m.env, good); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 
 // mutant is a function with an allocation, with or without a planted fault.
 type mutant struct {
+	alloc int // which allocator
 	*rand.Rand
 	function
 	fault *fault

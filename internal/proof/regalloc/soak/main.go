@@ -25,6 +25,7 @@ import (
 	"github.com/waot-project/waot/internal/proof/regalloc/gen"
 	"github.com/waot-project/waot/regalloc"
 	"github.com/waot-project/waot/regalloc/linear"
+	"github.com/waot-project/waot/regalloc/ssa"
 )
 
 // allocator is what all allocators are.
@@ -36,7 +37,7 @@ type allocator interface {
 var allocators = [...]struct {
 	name string
 	make func() allocator
-}{{"linear", func() allocator { return linear.New() }}}
+}{{"linear", func() allocator { return linear.New() }}, {"ssa", func() allocator { return ssa.New() }}}
 
 type options struct {
 	n       uint64 // functions

@@ -1,4 +1,4 @@
-package linear_test
+package alloctest
 
 import (
 	"fmt"
