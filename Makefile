@@ -21,8 +21,9 @@ WASMTIME_MODULES ?= 3000
 
 all: build
 
+# The tag leaves a Markdown parser out of the library that reads command lines: waot starts 0.3 ms sooner.
 build:
-	$(GO) build -o $(OUT)/waot ./cmd/waot
+	$(GO) build -tags urfave_cli_no_docs -o $(OUT)/waot ./cmd/waot
 
 # All tests, some cases of each kind: about 4 minutes of processor time once all is built. A test that hangs is ended after an hour, since
 # a busy machine may take long for what is quick. Collecting garbage less often saved a tenth of
