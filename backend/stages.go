@@ -35,16 +35,19 @@ type Stages struct {
 
 // stages returns the tables of f.
 func (c *Compiler) stages(f *clif.Func, code *Code) *Stages {
-	// The buffer has cut branches after they were marked.
-	m := c.emit.marks
-	for i, end := len(m)-1, uint32(len(code.Bytes)); i >= 0; i-- {
-		end = min(end, m[i].Offset)
-		m[i].Offset = end
-	}
-	l := &c.lower
+	m, l := c.emit.marks, &c.lower
+	settle(m, uint32(len(code.Bytes)))
 	return &Stages{
 		Func: f, VCode: &c.vc, Out: &c.out, Code: code, Marks: m, target: c.target, order: &c.order, frame: &c.emit.Frame,
 		vreg: func(v clif.Value) regalloc.VReg { return l.vregs[l.Resolve(v)] },
+	}
+}
+
+// settle corrects marks of code that the buffer has cut since: branches at its end, when a label was bound there.
+func settle(marks []Mark, end uint32) {
+	for i := len(marks) - 1; i >= 0; i-- {
+		end = min(end, marks[i].Offset)
+		marks[i].Offset = end
 	}
 }
 

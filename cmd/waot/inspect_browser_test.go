@@ -75,6 +75,8 @@ func mouse(t *testing.T, b *browser) {
 	if s := b.text("#status"); !strings.Contains(s, " is %") {
 		t.Errorf("status: %q", s)
 	}
+	b.click(rowOf("vcode", " = add") + ".querySelector('.tok')")
+	demandLit(t, b, "a virtual register", 0)
 	b.click("document.querySelector('.column.alloc .row.k3')")
 	demandLit(t, b, "a move", 1)
 	b.click(rowOf("vcode", "block2") + ".querySelector('.text')")

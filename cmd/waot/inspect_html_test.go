@@ -22,7 +22,7 @@ const hostileName = `</script><script>alert(1)</script><img src=x onerror=alert(
 // pageModule has what pages show: a loop, calls, a jump table, more values than there are registers, references, vectors, and names.
 const pageModule = `(module (import "env" "f" (func $imported (param externref))) (memory 1) (table 3 funcref) (global $g (mut externref) (ref.null extern))
 	(elem (i32.const 0) $square $sum 8)
-	(func $square (param i32) (result i32) (i32.mul (local.get 0) (local.get 0)))
+	(func $square (param i32) (result i32) (i32.mul (local.get 0) (i32.load offset=4 (local.get 0))))
 	(func $sum (export "sum") (param $p i32) (param $n i32) (result i32) (local $s i32) (local $i i32)
 		(block $done (loop $top
 			(br_if $done (i32.ge_u (local.get $i) (local.get $n)))
@@ -210,6 +210,12 @@ func (f *pageFunction) check(t *testing.T) {
 			}
 		}
 	}
+	for _, p := range f.Places { // the last offset is the operator in the function itself
+		text, offset := p[0].(string), p[1].(float64)
+		if at := strings.TrimSuffix(text[strings.LastIndexByte(text, '@')+1:], " inlined"); at != fmt.Sprintf("%04x", int(offset)) {
+			t.Errorf("%s: place %s belongs to the operator at %#x", f.Name, text, int(offset))
+		}
+	}
 	for _, b := range f.Blocks {
 		within("block of CLIF", b.O, 1<<20)
 	}
@@ -298,6 +304,9 @@ func TestInspectPage(t *testing.T) {
 					} else {
 						f.check(t)
 					}
+				}
+				if places := fmt.Sprint(funcs["sum"].Places); level == "-O1" && (!strings.Contains(places, " called at @") || !strings.Contains(places, " inlined")) {
+					t.Errorf("the places of what is inlined are not named: %s", places)
 				}
 				if f := funcs["pressure"]; !strings.Contains(fmt.Sprint(f.Stages), "spill") || !strings.Contains(fmt.Sprint(f.Stages), "reload") {
 					t.Error("there are no spills and reloads")

@@ -86,6 +86,8 @@ type builder struct {
 	last     []int          // the rows of the last CLIF stage
 	passes   map[string]int // how often each was seen
 	location map[string]int // by name
+	// start and end are where the function's body is in the module.
+	start, end uint32
 }
 
 // pooledRow is what rows of CLIF differ in.
@@ -102,6 +104,8 @@ func (b *builder) begin(m *wasmfront.Module, f *clif.Func) {
 	if int(f.Index) >= len(m.Funcs) {
 		return
 	}
+	body := m.Body(uint32(f.Index))
+	b.start, b.end = uint32(body.Offset), uint32(body.Offset+len(body.Bytes))
 	stage := Stage{ID: "wasm", Kind: StageWasm, Title: "Wasm", Main: true}
 	Operators(m, uint32(f.Index), func(offset, depth int, text string) {
 		stage.Rows = append(stage.Rows, Row{Label: fmt.Sprintf("%06x", offset), Text: text, Depth: depth, Place: b.place(f, uint32(offset))})
@@ -126,12 +130,19 @@ func Operators(m *wasmfront.Module, i uint32, visit func(offset, depth int, text
 	}
 }
 
+// own reports whether an offset is in the function's body. What was inlined and can neither trap nor call has an offset in its own function, and nothing
+// says from where it was called. The init function has no body.
+func (b *builder) own(offset uint32) bool { return b.end == 0 || offset >= b.start && offset < b.end }
+
 // place returns the index of a place of f, plus 1, and 0 for none.
 func (b *builder) place(f *clif.Func, place uint32) int {
 	if place == 0 {
 		return 0
 	}
 	text := f.PlaceText(place)
+	if place < abi.InlinedPlace && !b.own(place) {
+		text += " inlined"
+	}
 	n, ok := b.places[text]
 	if !ok {
 		p := Place{Text: text}

@@ -3,6 +3,7 @@ package inspect
 import (
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -81,6 +82,32 @@ func TestTimeline(t *testing.T) {
 	}
 	if tl := follow(chain(3000)); tl.omitted == "" || len(tl.done) > 0 {
 		t.Errorf("%d segments", len(tl.done))
+	}
+}
+
+// TestTimelineClobber: a register that an instruction overwrites holds nothing from then on, be it that the value lives on elsewhere.
+func TestTimelineClobber(t *testing.T) {
+	reg, slot := regalloc.InReg(regalloc.IntReg(1)), regalloc.InSlot(0)
+	in := &regalloc.Input{
+		VRegs:       []regalloc.VRegInfo{{Bytes: 8}},
+		Operands:    []regalloc.Operand{regalloc.FixedDef(0, regalloc.IntReg(1)), regalloc.UseOf(0, regalloc.Any)},
+		Insts:       []regalloc.InstInfo{{OperandEnd: 1}, {OperandEnd: 1, Clobbers: 1}, {OperandEnd: 2}},
+		ClobberSets: []regalloc.Clobbers{{}, regalloc.WholeRegs(regalloc.SetOf(regalloc.IntReg(1), regalloc.IntReg(2)))},
+		Blocks:      []regalloc.BlockInfo{{Insts: regalloc.Range{End: 3}}},
+	}
+	out := &regalloc.Output{Allocs: []regalloc.Allocation{reg, slot}, Edits: []regalloc.Edit{{Point: regalloc.After(0), From: reg, To: slot, Bytes: 8}}}
+	tl := newTimeline(in, out)
+	tl.enter(0, 0)
+	tl.inst(0, 0, 1)
+	if moved := tl.edit(0, 2); len(moved) != 1 || moved[0] != 0 {
+		t.Errorf("the edit moves %v", moved)
+	}
+	tl.inst(1, 0, 3)
+	tl.inst(2, 0, 4)
+	tl.leave(0)
+	tl.finish(5)
+	if want := []segment{{held{0, reg}, 3, 6}, {held{0, slot}, 5, 8}}; !slices.Equal(tl.done, want) {
+		t.Errorf("%v, want %v", tl.done, want)
 	}
 }
 

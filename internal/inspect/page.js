@@ -392,7 +392,10 @@ function ofRow(col, i) {
   if (r.p) {
     const [text, offset] = fn.places[r.p - 1];
     say.push(text);
-    if (col.kind === "wasm") for (const p of fn.outer.get(offset)) s.rows.add("p" + p);
+    if (col.kind === "wasm") {
+      for (const p of fn.outer.get(offset)) s.rows.add("p" + p);
+      if (!columns.some(c => c !== col && [...s.rows].some(e => c.index.has(e)))) say.push("nothing that the other columns show");
+    }
     else { s.rows.add("p" + r.p); for (const p of fn.outer.get(offset)) if (fn.places[p - 1][0] === "@" + offset.toString(16).padStart(4, "0")) s.near.add("p" + p); }
   }
   if (r.i) {
