@@ -47,7 +47,7 @@ func (in *inspector) page(file, out string, bin []byte, funcs []uint32) error {
 		return err
 	}
 	page := inspect.Page{
-		Module: filepath.Base(file), About: fmt.Sprintf("waot, %s, %s, -O%d", in.opt.target, in.opt.cpu, in.opt.level),
+		Module: filepath.Base(file), About: fmt.Sprintf("waot, %s, %s, -O%d, allocator %s", in.opt.target, in.opt.cpu, in.opt.level, in.opt.regalloc),
 		Functions: collector.Functions(), LeftOut: leftOut,
 	}
 	for _, f := range page.Functions {

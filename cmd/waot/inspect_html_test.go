@@ -284,15 +284,15 @@ func (f *pageFunction) checkSegments(t *testing.T, alloc []pageRow) {
 	}
 }
 
-// TestInspectPage: pages are well formed for both machines and levels, whatever functions are called; what they refer to is there; and they do not depend on
+// TestInspectPage: pages are well formed for both machines and levels and each allocator, whatever functions are called; what they refer to is there; and they do not depend on
 // the number of workers.
 func TestInspectPage(t *testing.T) {
 	setUp(t)
 	writePageModule(t)
 	for _, target := range compile.Targets() {
-		for _, level := range []string{"-O1", "-O0"} {
+		for _, level := range []string{"-O1", "-O0", "-O1 --regalloc=ssa"} {
 			t.Run(target+level, func(t *testing.T) {
-				args := []string{"inspect", "page.wat", "--target=" + target, level}
+				args := append([]string{"inspect", "page.wat", "--target=" + target}, strings.Fields(level)...)
 				status, page, stderr := execute(append(args, "--html=-", "--jobs=1")...)
 				if status != 0 {
 					t.Fatal(stderr)
@@ -305,7 +305,7 @@ func TestInspectPage(t *testing.T) {
 						f.check(t)
 					}
 				}
-				if places := fmt.Sprint(funcs["sum"].Places); level == "-O1" && (!strings.Contains(places, " called at @") || !strings.Contains(places, " inlined")) {
+				if places := fmt.Sprint(funcs["sum"].Places); level != "-O0" && (!strings.Contains(places, " called at @") || !strings.Contains(places, " inlined")) {
 					t.Errorf("the places of what is inlined are not named: %s", places)
 				}
 				if f := funcs["pressure"]; !strings.Contains(fmt.Sprint(f.Stages), "spill") || !strings.Contains(fmt.Sprint(f.Stages), "reload") {
