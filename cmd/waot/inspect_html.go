@@ -13,7 +13,7 @@ import (
 	"github.com/waot-project/waot/objfile"
 )
 
-// pageBodies is how many bytes of bodies in the module a page shows if no function is chosen: that makes a page of 2 to 6 MB.
+// pageBodies is how many bytes of bodies in the module a page shows if no function is chosen: that makes a page of at most about 7 MB.
 const pageBodies = 32 << 10
 
 // maxLeftOut is how many functions that a page leaves out it names.
