@@ -48,7 +48,7 @@ type Emitter struct {
 
 	code  Code
 	slots []int32
-	to    [1]regalloc.Allocation // of a rematerialisation
+	to    [4]regalloc.Allocation // of a rematerialisation, or a step of the frame's set-up
 }
 
 // Room is the space in bytes that the buffer reserves for an encoded instruction or move.
@@ -208,7 +208,7 @@ func (e *Emitter) edit(edits []regalloc.Edit) []regalloc.Edit {
 	ed := &edits[0]
 	if ed.Kind == regalloc.Remat {
 		e.to[0] = ed.To
-		e.Target.EmitRow(e, &e.VC.Insts[ed.Inst], e.to[:], e.VC.Srcs[ed.Inst])
+		e.Target.EmitRow(e, &e.VC.Insts[ed.Inst], e.to[:1], e.VC.Srcs[ed.Inst])
 	} else {
 		e.Buf.Advance(len(e.Target.AppendMove(e.Buf.Reserve(Room)[:0], ed.From, ed.To, ed.Bytes, &e.Frame)))
 	}

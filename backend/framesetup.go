@@ -17,8 +17,8 @@ type FrameStep struct {
 func (e *Emitter) SetUpFrame(steps []FrameStep) {
 	e.prologue = e.Buf.Offset()
 	for i := range steps {
-		allocs := InRegs(steps[i].Regs...)
-		e.Target.EmitRow(e, &steps[i].Inst, allocs[:], 0)
+		e.to = InRegs(steps[i].Regs...)
+		e.Target.EmitRow(e, &steps[i].Inst, e.to[:], 0)
 	}
 }
 

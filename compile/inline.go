@@ -65,11 +65,7 @@ func newInlining(m *wasmfront.Module, eager bool, end *stop.Flag) *inlining {
 
 // countCalls returns the calls of each function.
 func countCalls(m *wasmfront.Module, end *stop.Flag) []translate.CallsOf {
-	calls := make([]translate.CallsOf, len(m.Funcs))
-	for i := m.NumImportedFuncs; i < uint32(len(m.Funcs)); i++ {
-		end.Poll()
-		translate.CountCalls(calls, m, i)
-	}
+	calls := translate.CountCalls(m, end)
 	if m.HasStart {
 		calls[m.Start].All += 2 // the init function inlines nothing
 	}

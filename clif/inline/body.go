@@ -71,7 +71,8 @@ func (n *Inliner) Keep(f *clif.Func, once bool) *Body {
 			for v := range clif.Value(d.NumResults) {
 				g.Values = append(g.Values, clif.ValueData{Type: f.TypeOf(d.Result + v), Num: uint16(v), Def: uint32(len(g.Insts))})
 			}
-			for _, t := range f.AppendTargets(r.old[:0], &d) {
+			r.old = f.AppendTargets(r.old[:0], &d)
+			for _, t := range r.old {
 				r.targets[t] = uint32(len(g.Targets))
 				td := &f.Targets[t]
 				g.Targets = append(g.Targets, clif.TargetData{Block: clif.Block(r.blocks[td.Block]), Args: r.list(g, f, td.Args)})
@@ -117,13 +118,14 @@ type renaming struct {
 	value, block, target, place uint32
 	values, blocks, targets     []uint32
 	old                         []clif.Target
-	insts, named                uint32 // how many instructions and values there are with tables
+	// With tables: how many instructions, values and targets there are, and words in lists.
+	insts, named, edges, words uint32
 }
 
 // number makes r the renaming that leaves out what f does not use. The targets are numbered by the caller.
 func (r *renaming) number(f *clif.Func) {
 	r.values = stop.Zeroed(f.Stop, r.values, len(f.Values))
-	r.insts = 0
+	r.insts, r.edges, r.words = 0, 0, 0
 	r.blocks = stop.Zeroed(f.Stop, r.blocks, len(f.Blocks))
 	r.targets = stop.Zeroed(f.Stop, r.targets, len(f.Targets))
 	next := uint32(0)
@@ -133,6 +135,7 @@ func (r *renaming) number(f *clif.Func) {
 	}
 	for k, b := range f.Layout {
 		r.blocks[b] = uint32(k)
+		r.words += f.Blocks[b].Params.Len
 		for _, v := range f.Params(b) {
 			name(v)
 		}
@@ -144,6 +147,12 @@ func (r *renaming) number(f *clif.Func) {
 			for k := range uint32(d.NumResults) {
 				name(uint32(d.Result) + k)
 			}
+			r.words += uint32(len(f.VarArgs(d)))
+		}
+		r.old = f.AppendTargets(r.old[:0], &f.Insts[f.Terminator(b)])
+		for _, t := range r.old {
+			r.edges++
+			r.words += f.Targets[t].Args.Len
 		}
 	}
 	r.named = next
@@ -153,6 +162,7 @@ func (r *renaming) number(f *clif.Func) {
 func (r *renaming) makeRoom(g, f *clif.Func) {
 	g.Insts, g.Srcs = make([]clif.InstData, 0, r.insts), make([]uint32, 0, r.insts)
 	g.Values, g.Blocks = make([]clif.ValueData, 0, r.named), make([]clif.BlockData, 0, len(f.Layout))
+	g.Targets, g.Pool = make([]clif.TargetData, 0, r.edges), make([]uint32, 0, r.words)
 }
 
 func (r *renaming) valueOf(v uint32) uint32 {

@@ -7,9 +7,19 @@ import (
 
 // liveness is the state of removeDead.
 type liveness struct {
-	live []bool // by value
-	work []clif.Value
+	state []need       // by value
+	work  []clif.Value // needed, while what they need is not yet known to be: parameters, and values that had been passed
+	dead  []clif.Inst  // instructions that have been passed, the last first
 }
+
+// need is what is known of a value.
+type need uint8
+
+const (
+	unseen need = iota
+	passed      // the walk has come to its definition, which has no effects, and nothing needed it
+	needed
+)
 
 // removeDead removes instructions without effects whose results nothing needs,
 // and block parameters that only feed themselves. A value is needed if an
@@ -23,53 +33,62 @@ func removeDead(o *Optimizer, f *clif.Func) {
 		return
 	}
 	var removed []string // for the log
-	if n := len(f.Values); cap(l.live) < n {
-		l.live = make([]bool, n+n/4)
+	if n := len(f.Values); cap(l.state) < n {
+		l.state = make([]need, n+n/4)
 	}
-	l.live = l.live[:len(f.Values)]
-	clear(l.live)
-	l.work = l.work[:0]
-	for _, b := range f.Layout {
-		for i := f.Blocks[b].Start; i < f.Blocks[b].End; i++ {
-			f.Stop.PollAt(int(i))
-			if d := &f.Insts[i]; o.hasEffect(f, d) {
-				l.needArgs(f, d)
-			}
-		}
-	}
-	for len(l.work) > 0 {
-		v := l.work[len(l.work)-1]
-		l.work = l.work[:len(l.work)-1]
-		f.Stop.Poll()
-		if d := &f.Values[v]; d.Kind == clif.ValueResult {
-			l.needArgs(f, &f.Insts[d.Def])
-		} else {
-			for _, e := range o.cfg.Preds(clif.Block(d.Def)) {
-				l.need(clif.Value(f.TargetArgs(e.Target)[d.Num]))
-			}
-		}
-	}
+	l.state = l.state[:len(f.Values)]
+	clear(l.state)
+	l.work, l.dead = l.work[:0], l.dead[:0]
+	l.walk(o, f)
 	// Users before definitions: the divisor of a division must still be there.
-	order := o.cfg.Order()
-	for n := len(order) - 1; n >= 0; n-- {
-		b := order[n]
-		for i := f.Blocks[b].End; i > f.Blocks[b].Start; i-- {
-			f.Stop.PollAt(int(i))
-			d := &f.Insts[i-1]
-			if d.NumResults == 1 && !l.live[d.Result] && !o.hasEffect(f, d) {
-				if o.tracing() {
-					removed = append(removed, "without "+rewrite.Text(f, d))
-				}
-				f.Values[d.Result].Kind = clif.ValueDead
-				*d = clif.InstData{Result: clif.NoValue}
-			}
+	for k, i := range l.dead {
+		f.Stop.PollAt(k)
+		d := &f.Insts[i]
+		if l.state[d.Result] == needed {
+			continue
 		}
+		if o.tracing() {
+			removed = append(removed, "without "+rewrite.Text(f, d))
+		}
+		f.Values[d.Result].Kind = clif.ValueDead
+		*d = clif.InstData{Result: clif.NoValue}
 	}
 	for _, b := range o.cfg.Order()[1:] {
 		f.Stop.Poll()
 		o.dropDeadParams(f, b)
 	}
 	o.note(0, "what nothing needs", removed...)
+}
+
+// walk finds what is needed: users come before definitions, except along edges back, whose arguments are found needed later.
+func (l *liveness) walk(o *Optimizer, f *clif.Func) {
+	order := o.cfg.Order()
+	for n := len(order) - 1; n >= 0; n-- {
+		bd := &f.Blocks[order[n]]
+		for i := bd.End; i > bd.Start; i-- {
+			f.Stop.PollAt(int(i))
+			switch d := &f.Insts[i-1]; {
+			case d.Op == clif.OpNop:
+			case o.hasEffect(f, d), d.NumResults == 1 && l.state[d.Result] == needed:
+				l.needArgs(f, d)
+			case d.NumResults == 1:
+				l.state[d.Result] = passed
+				l.dead = append(l.dead, i-1)
+			}
+		}
+		for len(l.work) > 0 {
+			v := l.work[len(l.work)-1]
+			l.work = l.work[:len(l.work)-1]
+			f.Stop.Poll()
+			if d := &f.Values[v]; d.Kind == clif.ValueResult {
+				l.needArgs(f, &f.Insts[d.Def])
+				continue
+			}
+			for _, e := range o.cfg.Preds(clif.Block(f.Values[v].Def)) {
+				l.need(f, clif.Value(f.TargetArgs(e.Target)[f.Values[v].Num]))
+			}
+		}
+	}
 }
 
 // hasEffect reports whether d does anything besides computing its results.
@@ -93,9 +112,13 @@ func (o *Optimizer) safeDivision(f *clif.Func, d *clif.InstData) bool {
 	return false
 }
 
-func (l *liveness) need(v clif.Value) {
-	if !l.live[v] {
-		l.live[v] = true
+func (l *liveness) need(f *clif.Func, v clif.Value) {
+	old := l.state[v]
+	if old == needed {
+		return
+	}
+	l.state[v] = needed
+	if old == passed || f.Values[v].Kind == clif.ValueParam {
 		l.work = append(l.work, v)
 	}
 }
@@ -103,17 +126,17 @@ func (l *liveness) need(v clif.Value) {
 func (l *liveness) needArgs(f *clif.Func, d *clif.InstData) {
 	switch d.NumArgs() {
 	case 3:
-		l.need(d.ArgC())
+		l.need(f, d.ArgC())
 		fallthrough
 	case 2:
-		l.need(d.ArgB())
+		l.need(f, d.ArgB())
 		fallthrough
 	case 1:
-		l.need(d.ArgA())
+		l.need(f, d.ArgA())
 	}
 	if d.Op != clif.OpBrTable {
 		for _, a := range f.VarArgs(d) {
-			l.need(clif.Value(a))
+			l.need(f, clif.Value(a))
 		}
 	}
 }
@@ -123,7 +146,7 @@ func (l *liveness) needArgs(f *clif.Func, d *clif.InstData) {
 func (o *Optimizer) dropDeadParams(f *clif.Func, b clif.Block) {
 	dead := false
 	for _, p := range f.Params(b) {
-		if !o.live.live[p] {
+		if o.live.state[p] != needed {
 			f.Values[p].Kind = clif.ValueDead
 			dead = true
 		}

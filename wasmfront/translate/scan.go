@@ -1,6 +1,9 @@
 package translate
 
-import "github.com/waot-project/waot/wasmfront"
+import (
+	"github.com/waot-project/waot/internal/stop"
+	"github.com/waot-project/waot/wasmfront"
+)
 
 // maxOpenLoops is how many loops may be open before the rest of the body is
 // scanned. A local that is read in a loop has a merge in the headers of all open
@@ -84,11 +87,22 @@ type CallsOf struct {
 	Caller    uint32 // of the last one
 }
 
-// CountCalls adds the calls in the body of function i to those of each function. As for AppendCalls, the body need not be valid.
-func CountCalls(calls []CallsOf, m *wasmfront.Module, i uint32) {
-	r := operatorsOf(m, i)
+// CountCalls returns the calls of each function. As for AppendCalls, bodies need not be valid.
+func CountCalls(m *wasmfront.Module, end *stop.Flag) []CallsOf {
+	calls := make([]CallsOf, len(m.Funcs))
+	var r wasmfront.Reader
+	for i := m.NumImportedFuncs; i < uint32(len(m.Funcs)); i++ {
+		end.Poll()
+		r = operatorsOf(m, i)
+		countCalls(calls, &r, i)
+	}
+	return calls
+}
+
+// countCalls adds the calls that r reads, of function i.
+func countCalls(calls []CallsOf, r *wasmfront.Reader, i uint32) {
 	for {
-		callee, ok := nextCall(&r)
+		callee, ok := nextCall(r)
 		if !ok {
 			return
 		}
