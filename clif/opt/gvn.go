@@ -10,20 +10,24 @@ import (
 // scopedTable is a hash table of instructions (open addressing) with an undo
 // log: what a block enters is forgotten when the walk leaves its subtree.
 type scopedTable struct {
-	slots []uint32 // output index + 1 of an instruction, 0 if free
+	slots []uint32 // output index + 1 of an instruction, 0 if free; 0 up to the capacity, too
 	log   []uint32 // slots filled, in order
 	// seed keeps the author of a module from choosing constants that collide.
 	// It does not show in the result.
 	seed uint64
 }
 
+// fewSlots is how many slots a function begins with, however many one before it had: few stay in the processor's cache.
+const fewSlots = 1 << 10
+
 func (t *scopedTable) reset() {
-	if len(t.slots) == 0 || len(t.slots) > 1<<18 {
-		t.slots = make([]uint32, 1<<10)
+	if cap(t.slots) == 0 || cap(t.slots) > 1<<18 {
+		t.slots = make([]uint32, fewSlots)
 		t.seed = rand.Uint64() | 1
 		t.log = t.log[:0]
 	}
 	t.undo(0)
+	t.slots = t.slots[:fewSlots]
 }
 
 func (t *scopedTable) mark() int { return len(t.log) }
@@ -85,13 +89,19 @@ func (t *scopedTable) find(c *folder, d *clif.InstData) clif.Value {
 
 // grow doubles the table, entering everything again in the order of the log.
 func (t *scopedTable) grow(c *folder) {
-	old := t.slots
 	f := c.f.Stop
-	t.slots = stop.Zeroed(f, []uint32(nil), 2*len(old))
-	mask := uint64(len(t.slots) - 1)
 	for k, s := range t.log {
 		f.PollAt(k)
-		n := old[s]
+		t.log[k], t.slots[s] = t.slots[s], 0
+	}
+	if n := 2 * len(t.slots); n <= cap(t.slots) {
+		t.slots = t.slots[:n]
+	} else {
+		t.slots = stop.Zeroed(f, []uint32(nil), n)
+	}
+	mask := uint64(len(t.slots) - 1)
+	for k, n := range t.log {
+		f.PollAt(k)
 		i := t.hash(&c.out[n-1]) & mask
 		for t.slots[i] != 0 {
 			i = (i + 1) & mask
