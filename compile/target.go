@@ -2,6 +2,7 @@ package compile
 
 import (
 	"fmt"
+	"math/bits"
 	"runtime"
 	"strings"
 
@@ -83,6 +84,7 @@ type machine struct {
 // savedRules are the unwind rules of registers that a function saves.
 func (m *machine) savedRules(s regalloc.PRegSet) (rules []abi.CFIRule) {
 	const toCFA = -16 // from the CFA to the frame pointer
+	rules = make([]abi.CFIRule, 0, bits.OnesCount64(uint64(s)))
 	for i := 0; s != 0; i++ {
 		r := s.First()
 		s = s.Remove(r)

@@ -142,15 +142,15 @@ func (rs *resolver) gain(v, p uint32) uint32 {
 // fillOperands gives the operands their allocations.
 func (rs *resolver) fillOperands() error {
 	rs.gaps = rs.gaps[:0]
+	uses, allocs := rs.Uses, rs.Out.Allocs
 	for p := range rs.parts {
 		rs.In.Stop.PollAt(p)
 		pt := &rs.parts[p]
 		if pt.Start == Inf {
 			continue
 		}
-		loc := rs.locOf(uint32(p))
-		for u := pt.First; rs.Uses[u].Pos < pt.End; u = rs.Uses[u].Next {
-			x := &rs.Uses[u]
+		loc, end := rs.locOf(uint32(p)), pt.End
+		for x := &uses[pt.First]; x.Pos < end; x = &uses[x.Next] {
 			op := x.Operand()
 			switch x.Kind() {
 			case GapUse:
@@ -164,7 +164,7 @@ func (rs *resolver) fillOperands() error {
 					return Fail(Unallocatable, InstOf(x.Pos), pt.Value)
 				}
 			}
-			rs.Out.Allocs[op] = loc
+			allocs[op] = loc
 		}
 	}
 	return nil
@@ -305,8 +305,10 @@ func (rs *resolver) resolveEdges() {
 			if uint32(e.To) > b && !defines {
 				behind = 4*t + 4
 			}
-			for k, x := range rs.entriesOf(uint32(e.To)) {
+			entries := rs.entriesOf(uint32(e.To))
+			for k := range entries {
 				in.Stop.PollAt(k)
+				x := &entries[k]
 				if x.since < behind {
 					continue
 				}
