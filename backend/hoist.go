@@ -209,8 +209,9 @@ func (h *hoister) expect(k, b int) {
 	u := &h.bases[k]
 	if u.uses++; u.uses == 1 {
 		u.home, u.first = uint32(b), uint32(b)
-	} else if u.last != uint32(b) && u.home != uint32(b) && !h.flat() {
-		u.home = h.dom.Common(u.home, uint32(b))
+	} else if u.last != uint32(b) && !h.flat() {
+		// What dominates last is on one path up the tree, where home is, too. From last, which is near b, it is a short way up.
+		u.home = min(u.home, h.dom.Common(u.last, uint32(b)))
 	}
 	u.last = uint32(b)
 }

@@ -190,3 +190,58 @@ func TestDeepLoops(t *testing.T) {
 		}
 	}
 }
+
+// TestHomes: the home of a base is the nearest block that dominates all of its uses, on random graphs; finding it takes few steps, also in a
+// long function.
+func TestHomes(t *testing.T) {
+	rng := rand.New(rand.NewSource(13))
+	var o BlockOrder
+	var h hoister
+	moved := 0
+	for range 3000 {
+		n := 2 + rng.Intn(12)
+		var rows []string
+		for i := range n - 1 {
+			rows = append(rows, fmt.Sprint(i+1, " ", min(n-1, max(0, i+rng.Intn(6)-1))))
+		}
+		desc := strings.Join(append(rows, ""), ";")
+		o.Compute(graph(desc, false))
+		if h.begin(nil, &o, 0); h.flat() {
+			continue
+		}
+		want := -1
+		for b := range o.Blocks {
+			if rng.Intn(3) > 0 {
+				continue
+			}
+			h.expect(0, b)
+			if want < 0 {
+				want = b
+			} else if common := int(h.dom.Common(uint32(want), uint32(b))); common != want {
+				want = common
+				moved++
+			}
+			if got := int(h.bases[0].home); got != want {
+				t.Fatalf("%s: block %d: home %d, want %d", desc, b, got, want)
+			}
+		}
+	}
+	if moved < 500 {
+		t.Errorf("homes moved %d times", moved)
+	}
+
+	const long = 3000 // of diamonds, each behind the one before
+	var rows []string
+	for i := range long {
+		rows = append(rows, fmt.Sprint(3*i+1, " ", 3*i+2), fmt.Sprint(3*i+3), fmt.Sprint(3*i+3))
+	}
+	o.Compute(graph(strings.Join(append(rows, ""), ";"), false))
+	h.begin(nil, &o, 0)
+	before := h.dom.Steps
+	for b := range o.Blocks {
+		h.expect(0, b)
+	}
+	if took := before - h.dom.Steps; took > 4*len(o.Blocks) || h.flat() {
+		t.Errorf("%d steps for %d blocks, flat %v", took, len(o.Blocks), h.flat())
+	}
+}
