@@ -210,3 +210,33 @@ func (i *Instance) Table(name string) (*Table, error) { return lookUp[*Table](i,
 func (i *Instance) Global(name string) (*Global, error) {
 	return lookUp[*Global](i, name, KindGlobal)
 }
+
+// At returns what has index n in the index space of tables, memories or globals, imports first: a *Table, *Memory or *Global, exported
+// or not. It is for hosts that know how their modules are made, such as one that calls what a toolchain has in table 0. What is not exported should
+// only be read: the module relies on nobody changing it. Memory 0 may be written. The
+// errors are ErrBounds, ErrType for functions, ErrBusy and ErrClosed.
+func (i *Instance) At(kind Kind, n uint32) (x any, err error) {
+	err = i.Store().do(func(*inproc.Store) error {
+		p := i.inproc()
+		switch kind {
+		case KindTable:
+			x, err = at(p.Tables(), n, func(t *inproc.Table) any { return (*Table)(t) })
+		case KindMemory:
+			x, err = at(p.Memories(), n, func(m *inproc.Memory) any { return (*Memory)(m) })
+		case KindGlobal:
+			x, err = at(p.Globals(), n, func(g *inproc.Global) any { return (*Global)(g) })
+		default:
+			err = detail(ErrType, "no %v can be had by its index", kind)
+		}
+		return err
+	})
+	return x, err
+}
+
+// at is element n of an index space as this package has it.
+func at[T any](space []T, n uint32, face func(T) any) (any, error) {
+	if uint64(n) >= uint64(len(space)) {
+		return nil, detail(ErrBounds, "index %d of %d", n, len(space))
+	}
+	return face(space[n]), nil
+}

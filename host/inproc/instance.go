@@ -309,6 +309,15 @@ func (i *Instance) Memory(name string) (*Memory, error) { return lookUp[*Memory]
 // had from a closed instance, too, and faster than by name.
 func (i *Instance) MainMemory() *Memory { return i.memory }
 
+// Tables, Memories and Globals return the index spaces of the module, imports first. They must not be changed.
+func (i *Instance) Tables() []*Table { return i.tables }
+
+// Memories is like Tables for memories.
+func (i *Instance) Memories() []*Memory { return i.memories }
+
+// Globals is like Tables for global variables.
+func (i *Instance) Globals() []*Global { return i.globals }
+
 // Table is like Func for a table.
 func (i *Instance) Table(name string) (*Table, error) { return lookUp[*Table](i, name) }
 

@@ -1,0 +1,265 @@
+// Package logging has listeners that write the calls of functions, indented by depth:
+//
+//	==> env.add(1,2)
+//	<== 3
+//
+// Arguments of WASI's functions have their names; paths and numbers in memory are written as they are, structures by their addresses.
+package logging
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+
+	"github.com/waot-project/waot/wasi"
+)
+
+// Writer is where the lines go.
+type Writer interface {
+	io.Writer
+	io.StringWriter
+}
+
+// LogScopes says which functions of WASI, Emscripten and AssemblyScript are written.
+type LogScopes uint64
+
+// The scopes.
+const (
+	LogScopeNone  LogScopes = 0
+	LogScopeClock LogScopes = 1 << iota
+	LogScopeProc
+	LogScopeFilesystem
+	LogScopeMemory
+	LogScopePoll
+	LogScopeRandom
+	LogScopeSock
+	LogScopeAll LogScopes = 1<<64 - 1
+)
+
+// scopes are the scopes with the beginnings of the names of their functions.
+var scopes = []struct {
+	scope    LogScopes
+	name     string
+	prefixes []string
+}{
+	{LogScopeClock, "clock", []string{"clock_"}},
+	{LogScopeProc, "proc", []string{"proc_exit", "abort", "~lib/builtins/abort"}},
+	{LogScopeFilesystem, "filesystem", []string{"fd_", "path_"}},
+	{LogScopeMemory, "memory", []string{"emscripten_notify_memory_growth"}},
+	{LogScopePoll, "poll", []string{"poll_"}},
+	{LogScopeRandom, "random", []string{"random_", "seed", "~lib/builtins/seed"}},
+	{LogScopeSock, "sock", []string{"sock_"}},
+}
+
+// IsEnabled reports whether one of these scopes is on.
+func (s LogScopes) IsEnabled(scope LogScopes) bool { return s&scope != 0 }
+
+// String lists the scopes, with bars between them.
+func (s LogScopes) String() string {
+	if s == LogScopeAll {
+		return "all"
+	}
+	var names []string
+	for _, x := range scopes {
+		if s.IsEnabled(x.scope) {
+			names = append(names, x.name)
+		}
+	}
+	return strings.Join(names, "|")
+}
+
+// has reports whether a function is in a scope that is on.
+func (s LogScopes) has(name string) bool {
+	for _, x := range scopes {
+		for _, p := range x.prefixes {
+			if s.IsEnabled(x.scope) && strings.HasPrefix(name, p) {
+				return true
+			}
+		}
+	}
+	return s == LogScopeAll
+}
+
+// NewLoggingListenerFactory writes the calls of all functions. Since waot cannot listen to functions of guests, only modules of Go functions compile with
+// it.
+func NewLoggingListenerFactory(w Writer) experimental.FunctionListenerFactory {
+	return &factory{w: w, scopes: LogScopeAll}
+}
+
+// NewHostLoggingListenerFactory writes the calls of Go functions.
+func NewHostLoggingListenerFactory(w Writer, scopes LogScopes) experimental.FunctionListenerFactory {
+	return &factory{w: w, scopes: scopes, hostOnly: true}
+}
+
+// factory makes the listeners, which share the depth.
+type factory struct {
+	w        Writer
+	scopes   LogScopes
+	hostOnly bool
+	depth    int
+	params   [][]uint64
+}
+
+func (f *factory) NewFunctionListener(d api.FunctionDefinition) experimental.FunctionListener {
+	isWASI := d.ModuleName() == "wasi_snapshot_preview1"
+	switch {
+	case f.hostOnly && d.GoFunction() == nil:
+		return nil
+	case (isWASI || d.ModuleName() == "env") && !f.scopes.has(d.Name()), !isWASI && d.ModuleName() != "env" && f.scopes != LogScopeAll:
+		return nil
+	}
+	l := &listener{factory: f, wasi: isWASI, before: "--> " + d.DebugName(), after: "<--"}
+	if d.GoFunction() != nil {
+		l.before, l.after = "==> "+d.DebugName(), "<=="
+	}
+	return l
+}
+
+// listener writes the calls of a function.
+type listener struct {
+	*factory
+	wasi          bool
+	before, after string
+}
+
+func (l *listener) write(s string) {
+	fmt.Fprintf(l.w, "%s%s\n", strings.Repeat("\t", l.depth), s)
+	if f, ok := l.w.(interface{ Flush() error }); ok {
+		f.Flush()
+	}
+}
+
+// quiet reports whether a call is not written: reading and writing of standard streams would come in between.
+func (l *listener) quiet(d api.FunctionDefinition, params []uint64) bool {
+	return l.wasi && (d.Name() == "fd_read" || d.Name() == "fd_write") && int32(params[0]) <= 2
+}
+
+func (l *listener) Before(_ context.Context, m api.Module, d api.FunctionDefinition, params []uint64, _ experimental.StackIterator) {
+	if l.quiet(d, params) {
+		l.params = append(l.params, nil)
+		return
+	}
+	l.write(l.before + "(" + strings.Join(l.arguments(m, d, params), ",") + ")")
+	l.params = append(l.params, append([]uint64{0}, params...)[1:])
+	l.depth++
+}
+
+// pop returns the arguments of the innermost call; nil if it is quiet.
+func (l *listener) pop() (params []uint64) {
+	n := len(l.params) - 1
+	params, l.params = l.params[n], l.params[:n]
+	if params != nil {
+		l.depth--
+	}
+	return params
+}
+
+func (l *listener) After(_ context.Context, m api.Module, d api.FunctionDefinition, results []uint64) {
+	params := l.pop()
+	if params == nil {
+		return
+	}
+	var list []string
+	if l.wasi && len(results) == 1 {
+		if errno := wasi.Errno(results[0]); errno == wasi.ErrnoSuccess {
+			list = l.outputs(m, d, params)
+		}
+		list = append(list, "errno="+wasi.Errno(results[0]).String())
+	} else {
+		list = values(d.ResultTypes(), d.ResultNames(), results)
+	}
+	switch len(list) {
+	case 0:
+		l.write(l.after)
+	case 1:
+		l.write(l.after + " " + list[0])
+	default:
+		l.write(l.after + " (" + strings.Join(list, ",") + ")")
+	}
+}
+
+func (l *listener) Abort(context.Context, api.Module, api.FunctionDefinition, error) { l.pop() }
+
+// arguments are the arguments of a call.
+func (l *listener) arguments(m api.Module, d api.FunctionDefinition, params []uint64) (list []string) {
+	if !l.wasi {
+		return values(d.ParamTypes(), d.ParamNames(), params)
+	}
+	plain := values(d.ParamTypes(), d.ParamNames(), params)
+	for i, name := range d.ParamNames() {
+		switch {
+		case strings.HasPrefix(name, "result."), strings.HasSuffix(name, "path_len"):
+		case strings.HasSuffix(name, "path") && i+1 < len(params):
+			list = append(list, name+"="+text(m, params[i], params[i+1]))
+		default:
+			list = append(list, plain[i])
+		}
+	}
+	return list
+}
+
+// outputs are the numbers and paths that a function of WASI has written.
+func (l *listener) outputs(m api.Module, d api.FunctionDefinition, params []uint64) (list []string) {
+	for i, name := range d.ParamNames() {
+		name, ok := strings.CutPrefix(name, "result.")
+		if !ok {
+			continue
+		}
+		switch name {
+		case "path":
+			list = append(list, name+"="+text(m, params[i], params[i+1]))
+		case "path_len", "stat", "filestat", "prestat":
+		case "newoffset", "timestamp", "resolution", "offset":
+			if v, ok := m.Memory().ReadUint64Le(uint32(params[i])); ok {
+				list = append(list, name+"="+strconv.FormatInt(int64(v), 10))
+			}
+		default:
+			if v, ok := m.Memory().ReadUint32Le(uint32(params[i])); ok {
+				list = append(list, name+"="+strconv.FormatInt(int64(int32(v)), 10))
+			}
+		}
+	}
+	return list
+}
+
+// text is a string in memory.
+func text(m api.Module, at, n uint64) string {
+	if b, ok := m.Memory().Read(uint32(at), uint32(n)); ok {
+		return string(b)
+	}
+	return fmt.Sprintf("OOM(%d,%d)", uint32(at), uint32(n))
+}
+
+// values are words as their types have them, after their names if there are any.
+func values(types []api.ValueType, names []string, words []uint64) []string {
+	list := make([]string, len(types))
+	at := 0
+	for i, t := range types {
+		w := words[at]
+		at++
+		switch t {
+		case api.ValueTypeI32:
+			list[i] = strconv.FormatInt(int64(int32(w)), 10)
+		case api.ValueTypeI64:
+			list[i] = strconv.FormatInt(int64(w), 10)
+		case api.ValueTypeF32:
+			list[i] = strconv.FormatFloat(float64(api.DecodeF32(w)), 'g', -1, 32)
+		case api.ValueTypeF64:
+			list[i] = strconv.FormatFloat(api.DecodeF64(w), 'g', -1, 64)
+		case 0x7b:
+			list[i] = fmt.Sprintf("%016x%016x", w, words[at])
+			at++
+		default:
+			list[i] = fmt.Sprintf("%016x", w)
+		}
+		if i < len(names) {
+			list[i] = names[i] + "=" + list[i]
+		}
+	}
+	return list
+}

@@ -1,0 +1,125 @@
+package run
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/waot-project/waot/host"
+)
+
+// group is a store with its instances. Several goroutines may call into it, but they wait for each other: one is inside at a time.
+type group struct {
+	store *host.Store
+	mu    sync.Mutex
+	// all are the instances, in the order of their instantiation. The slice is replaced, never changed.
+	all atomic.Pointer[[]*Instance]
+	// pending: what closed instances hold waits for whoever is inside the store.
+	pending atomic.Bool
+	closed  bool // the store; under mu
+}
+
+func (r *Runtime) newGroup() (*group, error) {
+	s, err := host.NewStore(&host.StoreOptions{
+		MaxMemoryPages: uint64(max(r.config.MemoryLimitPages, 1)), MaxStack: maxStack, MaxHostStack: maxHostStack, MaxHostDepth: maxHostDepth,
+	})
+	if err != nil {
+		return nil, err
+	}
+	g := &group{store: s}
+	g.all.Store(new([]*Instance))
+	return g, nil
+}
+
+// The most that a store may have, since programs are used to stacks of 400 MB.
+const (
+	maxStack     = 63 << 20
+	maxHostStack = 128 << 20
+	maxHostDepth = 1 << 20
+)
+
+// instances are the instances of the group.
+func (g *group) instances() []*Instance {
+	if g == nil {
+		return nil
+	}
+	return *g.all.Load()
+}
+
+// add puts an instance into the group. It fails if the store has been closed meanwhile.
+func (g *group) add(m *Instance) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return errors.New("the module that is imported has been closed")
+	}
+	all := append(slices.Clone(g.instances()), m)
+	g.all.Store(&all)
+	return nil
+}
+
+// remove takes an instance out whose instantiation failed. The store stays until the others are closed.
+func (g *group) remove(m *Instance) {
+	g.mu.Lock()
+	all := slices.DeleteFunc(slices.Clone(g.instances()), func(x *Instance) bool { return x == m })
+	g.all.Store(&all)
+	g.mu.Unlock()
+	g.release()
+}
+
+// release frees what closed instances hold; if a goroutine is inside the store, that one does it when it leaves.
+func (g *group) release() {
+	g.pending.Store(true)
+	if g.store.Enter() != nil {
+		return // the one inside looks at pending after it has left; a closed store has nothing to free
+	}
+	g.pending.Store(false)
+	last := true
+	for _, m := range g.instances() {
+		if m.exitError() == nil {
+			last = false
+		} else {
+			m.sys.close()
+		}
+	}
+	g.store.Leave()
+	if last {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if !slices.ContainsFunc(g.instances(), func(m *Instance) bool { return m.exitError() == nil }) {
+			g.closed = g.store.Close() == nil || g.closed
+		}
+	}
+	if g.pending.Load() {
+		g.leave()
+	}
+}
+
+// leave is for a goroutine that has been inside the store.
+func (g *group) leave() {
+	if g.pending.Load() {
+		g.release()
+	}
+}
+
+// enter calls f until no other goroutine is inside the store.
+func (g *group) enter(f func() error) error {
+	for wait := time.Microsecond; ; wait = min(2*wait, time.Millisecond) {
+		if err := f(); err != host.ErrBusy {
+			return err
+		}
+		time.Sleep(wait)
+	}
+}
+
+// definitionOf describes the function of a frame.
+func (g *group) definitionOf(f *host.Frame) *FuncDef {
+	for _, m := range g.instances() {
+		if m.mod.name == f.Module && int64(f.Func) < int64(len(m.mod.funcs)) {
+			return m.mod.funcs[f.Func]
+		}
+	}
+	return &FuncDef{definition: definition{module: f.Module, index: f.Func}, name: f.Name}
+}

@@ -1,0 +1,366 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+
+	"github.com/waot-project/waot/host"
+)
+
+// HostFunc is a Go function that modules can import.
+type HostFunc struct {
+	ExportName              string
+	Name                    string // ExportName if empty
+	Params, Results         []api.ValueType
+	ParamNames, ResultNames []string
+	// Fn is an api.GoModuleFunction or api.GoFunction with the types above, or any Go function that has them itself.
+	Fn any
+
+	call     func(ctx context.Context, m api.Module, stack []uint64)
+	listener experimental.FunctionListener
+	def      *FuncDef
+}
+
+// WithFn returns the same function with other code.
+func (h *HostFunc) WithFn(fn any) *HostFunc {
+	c := *h
+	c.Fn = fn
+	return &c
+}
+
+// withListener returns the same function with a listener.
+func (h *HostFunc) withListener(l experimental.FunctionListener) *HostFunc {
+	c := *h
+	c.listener = l
+	return &c
+}
+
+// HostFuncExporter is what a HostModuleBuilder is beside.
+type HostFuncExporter interface{ ExportHostFunc(*HostFunc) }
+
+// CompileHost makes a module of Go functions.
+func (r *Runtime) CompileHost(ctx context.Context, name string, funcs []*HostFunc) (*Module, error) {
+	if name == "" {
+		return nil, errors.New("a module name must not be empty")
+	}
+	m := &Module{rt: r, name: name, start: -1, exports: map[string]exported{}, host: []*HostFunc{}}
+	for i, f := range funcs {
+		h := *f
+		if err := h.resolve(r.config.Features); err != nil {
+			return nil, fmt.Errorf("func[%s.%s] %w", name, h.ExportName, err)
+		}
+		if h.Name == "" {
+			h.Name = h.ExportName
+		}
+		h.def = &FuncDef{definition: definition{module: name, index: uint32(i), exports: []string{h.ExportName}}, name: h.Name, goFunc: h.Fn,
+			params: h.Params, results: h.Results, paramNames: h.ParamNames, resultNames: h.ResultNames}
+		h.def.countWords()
+		m.funcs = append(m.funcs, h.def)
+		m.host = append(m.host, &h)
+		m.exports[h.ExportName] = exported{api.ExternTypeFunc, uint32(i)}
+	}
+	if err := m.listen(ctx); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// resolve finds out how to call the function, and its types.
+func (h *HostFunc) resolve(features api.CoreFeatures) error {
+	switch fn := h.Fn.(type) {
+	case api.GoModuleFunction:
+		h.call = fn.Call
+	case api.GoFunction:
+		h.call = func(ctx context.Context, _ api.Module, stack []uint64) { fn.Call(ctx, stack) }
+	default:
+		if err := h.reflect(); err != nil {
+			return err
+		}
+		if have, want := len(h.ParamNames), len(h.Params); have != 0 && have != want {
+			return fmt.Errorf("has %d params, but %d params names", have, want)
+		}
+		if have, want := len(h.ResultNames), len(h.Results); have != 0 && have != want {
+			return fmt.Errorf("has %d results, but %d results names", have, want)
+		}
+	}
+	if len(h.Results) > 1 {
+		if err := features.RequireEnabled(api.CoreFeatureMultiValue); err != nil {
+			return fmt.Errorf("multiple result types invalid as %v", err)
+		}
+	}
+	return nil
+}
+
+var (
+	typeModule  = reflect.TypeFor[api.Module]()
+	typeContext = reflect.TypeFor[context.Context]()
+	typeError   = reflect.TypeFor[error]()
+)
+
+// valueTypeOf is the type that a kind of Go stands for.
+func valueTypeOf(k reflect.Kind) (api.ValueType, bool) {
+	switch k {
+	case reflect.Int32, reflect.Uint32:
+		return api.ValueTypeI32, true
+	case reflect.Int64, reflect.Uint64:
+		return api.ValueTypeI64, true
+	case reflect.Float32:
+		return api.ValueTypeF32, true
+	case reflect.Float64:
+		return api.ValueTypeF64, true
+	case reflect.Uintptr:
+		return api.ValueTypeExternref, true
+	}
+	return 0, false
+}
+
+// reflect takes the types from those of the Go function, and makes a call by reflection.
+func (h *HostFunc) reflect() error {
+	fn := reflect.ValueOf(h.Fn)
+	if fn.Kind() != reflect.Func {
+		return fmt.Errorf("kind != func: %s", fn.Kind())
+	}
+	t := fn.Type()
+	hasContext, hasModule, first := false, false, 0
+	if t.NumIn() > 0 && t.In(0).Kind() == reflect.Interface {
+		switch {
+		case t.In(0).Implements(typeModule):
+			return errors.New("invalid signature: api.Module parameter must be preceded by context.Context")
+		case t.In(0).Implements(typeContext):
+			hasContext, first = true, 1
+			if t.NumIn() > 1 && t.In(1).Implements(typeModule) {
+				hasModule, first = true, 2
+			}
+		}
+	}
+	h.Params, h.Results = nil, nil
+	for i := first; i < t.NumIn(); i++ {
+		v, ok := valueTypeOf(t.In(i).Kind())
+		if !ok {
+			for _, once := range []reflect.Type{typeModule, typeContext} {
+				if t.In(i).Implements(once) {
+					return fmt.Errorf("param[%d] is a %s, which may be defined only once as param[0]", i, once)
+				}
+			}
+			return fmt.Errorf("param[%d] is unsupported: %s", i, t.In(i).Kind())
+		}
+		h.Params = append(h.Params, v)
+	}
+	for i := range t.NumOut() {
+		v, ok := valueTypeOf(t.Out(i).Kind())
+		if !ok {
+			if t.Out(i).Implements(typeError) {
+				return fmt.Errorf("result[%d] is an error, which is unsupported", i)
+			}
+			return fmt.Errorf("result[%d] is unsupported: %s", i, t.Out(i).Kind())
+		}
+		h.Results = append(h.Results, v)
+	}
+	h.call = func(ctx context.Context, m api.Module, stack []uint64) {
+		in := make([]reflect.Value, t.NumIn())
+		if hasContext {
+			in[0] = reflect.ValueOf(&ctx).Elem()
+		}
+		if hasModule {
+			in[1] = reflect.ValueOf(&m).Elem()
+		}
+		for i := first; i < len(in); i++ {
+			in[i] = fromWord(t.In(i), stack[i-first])
+		}
+		for i, v := range fn.Call(in) {
+			stack[i] = toWord(v)
+		}
+	}
+	return nil
+}
+
+// fromWord is a word as a value of a Go type.
+func fromWord(t reflect.Type, w uint64) reflect.Value {
+	v := reflect.New(t).Elem()
+	switch t.Kind() {
+	case reflect.Float32:
+		v.SetFloat(float64(math.Float32frombits(uint32(w))))
+	case reflect.Float64:
+		v.SetFloat(math.Float64frombits(w))
+	case reflect.Int32:
+		v.SetInt(int64(int32(w)))
+	case reflect.Int64:
+		v.SetInt(int64(w))
+	case reflect.Uint32:
+		v.SetUint(uint64(uint32(w)))
+	default:
+		v.SetUint(w)
+	}
+	return v
+}
+
+// toWord is the reverse of fromWord.
+func toWord(v reflect.Value) uint64 {
+	switch v.Kind() {
+	case reflect.Float32:
+		return uint64(math.Float32bits(float32(v.Float())))
+	case reflect.Float64:
+		return math.Float64bits(v.Float())
+	case reflect.Int32:
+		return uint64(uint32(v.Int()))
+	case reflect.Int64:
+		return uint64(v.Int())
+	}
+	return v.Uint()
+}
+
+// raw is the function as one of the store of an importing instance.
+func (h *HostFunc) raw(importer *Instance) host.RawFunc {
+	f := host.RawFunc{Params: hostTypes(h.Params), Results: hostTypes(h.Results)}
+	if h.def.refs {
+		f.Func = func(c *host.Caller, args, results []uint64) error { return h.callRefs(importer, c, args, results) }
+	} else {
+		f.Func = func(c *host.Caller, args, results []uint64) error { return h.callNumbers(importer, c, args, results) }
+	}
+	return f
+}
+
+func hostTypes(list []api.ValueType) []host.ValType {
+	types := make([]host.ValType, len(list))
+	for i, t := range list {
+		types[i] = host.ValType(t)
+	}
+	return types
+}
+
+// callNumbers calls a function without references. Arguments and results share the longer of the slices.
+func (h *HostFunc) callNumbers(importer *Instance, c *host.Caller, args, results []uint64) (err error) {
+	m := importer.callerOf(c)
+	defer func() {
+		if r := recover(); r != nil {
+			err = h.recovered(m, c, r)
+		}
+	}()
+	ctx := given(c.Context())
+	stack := args
+	if len(results) > len(args) {
+		stack = results
+		copy(stack, args)
+	}
+	if h.listener != nil {
+		h.told(ctx, m, c, stack)
+	} else {
+		h.call(ctx, m, stack)
+	}
+	copy(results, stack)
+	return nil
+}
+
+// callRefs is callNumbers where words of externrefs have to be converted.
+func (h *HostFunc) callRefs(importer *Instance, c *host.Caller, args, results []uint64) error {
+	s := c.Store()
+	stack := make([]uint64, h.def.words())
+	copy(stack, args)
+	fromStore(s, h.Params, stack)
+	if err := h.callNumbers(importer, c, stack, stack[:len(results)]); err != nil {
+		return err
+	}
+	if err := toStore(s, h.Results, stack); err != nil {
+		return err
+	}
+	copy(results, stack)
+	return nil
+}
+
+// fromStore replaces the words of externrefs in a store by those that the program gave.
+func fromStore(s *host.Store, types []api.ValueType, words []uint64) {
+	eachExternref(types, words, func(w *uint64) error {
+		v, _ := s.Extern(*w).(uintptr)
+		*w = uint64(v)
+		return nil
+	})
+}
+
+// toStore is the reverse of fromStore.
+func toStore(s *host.Store, types []api.ValueType, words []uint64) error {
+	return eachExternref(types, words, func(w *uint64) (err error) {
+		if *w != 0 {
+			*w, err = s.ExternRef(uintptr(*w))
+		}
+		return err
+	})
+}
+
+// eachExternref calls f for the words of externrefs.
+func eachExternref(types []api.ValueType, words []uint64, f func(*uint64) error) error {
+	at := 0
+	for _, t := range types {
+		if t == api.ValueTypeExternref {
+			if err := f(&words[at]); err != nil {
+				return err
+			}
+		}
+		if at++; t == typeV128 {
+			at++
+		}
+	}
+	return nil
+}
+
+// told calls a function with a listener.
+func (h *HostFunc) told(ctx context.Context, m *Instance, c *host.Caller, stack []uint64) {
+	h.listener.Before(ctx, m, h.def, stack[:h.def.paramWords], &frames{first: h.def, caller: c, m: m, at: -1})
+	defer func() {
+		if r := recover(); r != nil {
+			err, ok := r.(error)
+			if !ok {
+				err = fmt.Errorf("%v", r)
+			}
+			h.listener.Abort(ctx, m, h.def, err)
+			panic(r)
+		}
+	}()
+	h.call(ctx, m, stack)
+	h.listener.After(ctx, m, h.def, stack[:h.def.resultWords])
+}
+
+// frames is the stack as listeners see it: the function, then the frames of compiled code.
+type frames struct {
+	first  *FuncDef
+	caller *host.Caller // nil if Go code called
+	m      *Instance
+	rest   []host.Frame
+	at     int
+}
+
+func (f *frames) Next() bool {
+	if f.at++; f.at == 1 && f.caller != nil {
+		f.rest = f.caller.Backtrace()
+	}
+	return f.at <= len(f.rest)
+}
+
+func (f *frames) Function() experimental.InternalFunction {
+	if f.at == 0 {
+		return internalFunction{f.first, 0}
+	}
+	x := &f.rest[f.at-1]
+	return internalFunction{f.m.grp.definitionOf(x), uint64(x.Offset)}
+}
+
+func (f *frames) ProgramCounter() experimental.ProgramCounter {
+	if f.at == 0 {
+		return 0
+	}
+	return experimental.ProgramCounter(f.rest[f.at-1].Offset)
+}
+
+// internalFunction is a frame; offset is its place in the module.
+type internalFunction struct {
+	def    *FuncDef
+	offset uint64
+}
+
+func (f internalFunction) Definition() api.FunctionDefinition                   { return f.def }
+func (f internalFunction) SourceOffsetForPC(experimental.ProgramCounter) uint64 { return f.offset }

@@ -1,0 +1,388 @@
+package run
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+	"github.com/tetratelabs/wazero/internal/expctxkeys"
+
+	"github.com/waot-project/waot"
+	"github.com/waot-project/waot/wasmfront"
+)
+
+// Module is a compiled module of a guest, or of Go functions.
+type Module struct {
+	rt      *Runtime
+	name    string
+	funcs   []*FuncDef
+	mems    []*MemDef
+	tables  []wasmfront.TableType
+	globals []wasmfront.GlobalType
+	imports []imported
+	exports map[string]exported
+	customs []*CustomSection
+	start   int // index of the start function, or -1
+
+	code *code       // of a guest
+	host []*HostFunc // of Go functions, in the order of funcs
+
+	closeOnce sync.Once
+	// CloseWithInstance: the only instance closes the module.
+	CloseWithInstance bool
+}
+
+// imported is an import; index is its place in the index space of its kind.
+type imported struct {
+	module, name string
+	kind         api.ExternType
+	index        uint32
+}
+
+// exported is an export.
+type exported struct {
+	kind  api.ExternType
+	index uint32
+}
+
+// code is compiled code, which all modules of the same bytes share.
+type code struct {
+	module *waot.Module
+	key    codeKey
+	refs   int
+}
+
+// codeKey is what compiled code depends on.
+type codeKey struct {
+	hash [sha256.Size]byte
+	name string
+}
+
+// Codes keeps compiled code for runtimes, in this process and, with a folder, for other ones.
+type Codes struct {
+	mu     sync.Mutex
+	codes  map[codeKey]*code
+	folder *waot.Cache
+	keep   bool // until Close, and not only as long as there is a module
+}
+
+// NewCodes returns a cache that keeps code until Close; folder may be nil.
+func NewCodes(folder *waot.Cache) *Codes { return &Codes{folder: folder, keep: true} }
+
+// get returns the code of a module; release must follow.
+func (c *Codes) get(ctx context.Context, name string, wasm []byte) (*code, error) {
+	key := codeKey{sha256.Sum256(wasm), name}
+	c.mu.Lock()
+	x := c.codes[key]
+	if x != nil {
+		x.refs++
+	}
+	c.mu.Unlock()
+	if x != nil {
+		return x, nil
+	}
+	o := &waot.CompileOptions{Name: name, Cache: c.folder}
+	if n, ok := ctx.Value(expctxkeys.CompilationWorkers{}).(int); ok {
+		o.Workers = max(n, 1)
+	}
+	m, err := waot.Compile(wasm, o)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if x := c.codes[key]; x != nil { // another goroutine was faster
+		x.refs++
+		m.Close()
+		return x, nil
+	}
+	if c.codes == nil {
+		c.codes = map[codeKey]*code{}
+	}
+	x = &code{module: m, key: key, refs: 1}
+	c.codes[key] = x
+	return x, nil
+}
+
+// release ends the use of code. Instances that exist are not affected.
+func (c *Codes) release(x *code) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if x.refs--; x.refs == 0 && !c.keep {
+		delete(c.codes, x.key)
+		x.module.Close()
+	}
+}
+
+// Close gives up all code.
+func (c *Codes) Close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for key, x := range c.codes {
+		delete(c.codes, key)
+		x.module.Close()
+	}
+}
+
+// valueTypes are types as package api has them.
+func valueTypes(list []wasmfront.ValType) []api.ValueType {
+	if len(list) == 0 {
+		return nil
+	}
+	types := make([]api.ValueType, len(list))
+	for i, t := range list {
+		types[i] = t.Code()
+	}
+	return types
+}
+
+// Compile compiles a guest.
+func (r *Runtime) Compile(ctx context.Context, wasm []byte) (*Module, error) {
+	if err := r.failIfClosed(); err != nil {
+		return nil, err
+	}
+	if len(wasm) < 4 || string(wasm[:4]) != "\x00asm" {
+		return nil, errors.New("invalid magic number")
+	}
+	if len(wasm) < 8 || string(wasm[4:8]) != "\x01\x00\x00\x00" {
+		return nil, errors.New("invalid version header")
+	}
+	w, err := wasmfront.Decode(wasm, wasmfront.DefaultFeatures)
+	if err != nil {
+		return nil, err
+	}
+	m := &Module{rt: r, start: -1, exports: map[string]exported{}}
+	if w.HasStart {
+		m.start = int(w.Start)
+	}
+	if err := m.describe(w); err != nil {
+		return nil, err
+	}
+	if err := m.listen(ctx); err != nil {
+		return nil, err
+	}
+	if r.config.CustomSections {
+		for _, c := range w.Customs {
+			if c.Name != "name" {
+				m.customs = append(m.customs, &CustomSection{name: c.Name, data: c.Bytes})
+			}
+		}
+	}
+	if m.code, err = r.codes.get(ctx, m.name, wasm); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// describe takes from a decoded module what programs and the linking of instances want to know. It may be invalid still.
+func (m *Module) describe(w *wasmfront.Module) error {
+	names, ok := w.DecodeAllNames()
+	if !ok {
+		few := w.DecodeNames()
+		names = &wasmfront.AllNames{Module: few.Module}
+		for i, n := range few.Funcs {
+			names.Spaces[wasmfront.SpaceFunc] = append(names.Spaces[wasmfront.SpaceFunc], wasmfront.NameAssoc{Index: uint32(i), Name: n})
+		}
+	}
+	m.name = names.Module
+	for i := range w.Funcs {
+		d := &FuncDef{definition: definition{module: m.name, index: uint32(i)}}
+		if t := w.Funcs[i].Type; int64(t) < int64(len(w.Types)) {
+			d.params, d.results = valueTypes(w.Types[t].Params), valueTypes(w.Types[t].Results)
+		}
+		d.countWords()
+		m.funcs = append(m.funcs, d)
+	}
+	for i := range w.Memories {
+		d, err := m.rt.memDef(w.Memories[i].Limits)
+		if err != nil {
+			return err
+		}
+		d.definition = definition{module: m.name, index: uint32(i)}
+		m.mems = append(m.mems, d)
+	}
+	for i := range w.Tables {
+		m.tables = append(m.tables, w.Tables[i].TableType)
+	}
+	for i := range w.Globals {
+		m.globals = append(m.globals, w.Globals[i].GlobalType)
+	}
+	for _, i := range w.Imports {
+		kind := api.ExternType(i.Kind)
+		m.imports = append(m.imports, imported{i.Module, i.Name, kind, i.Index})
+		if d := m.definition(kind, i.Index); d != nil {
+			d.from = &[2]string{i.Module, i.Name}
+		}
+	}
+	for _, e := range w.Exports {
+		kind := api.ExternType(e.Kind)
+		m.exports[e.Name] = exported{kind, e.Index}
+		if d := m.definition(kind, e.Index); d != nil {
+			d.exports = append(d.exports, e.Name)
+		}
+	}
+	m.takeNames(names)
+	return nil
+}
+
+// takeNames gives functions and parameters the names of the name section.
+func (m *Module) takeNames(names *wasmfront.AllNames) {
+	for _, n := range names.Spaces[wasmfront.SpaceFunc] {
+		m.funcs[n.Index].name = n.Name
+	}
+	for _, l := range names.Locals {
+		d := m.funcs[l.Func]
+		list := make([]string, len(d.params))
+		count := 0
+		for _, n := range l.Names {
+			if int64(n.Index) < int64(len(list)) {
+				list[n.Index] = n.Name
+				count++
+			}
+		}
+		if count > 0 && count == len(list) {
+			d.paramNames = list
+		}
+	}
+}
+
+// definition is what describes a function or memory; nil if there is none.
+func (m *Module) definition(kind api.ExternType, index uint32) *definition {
+	switch {
+	case kind == api.ExternTypeFunc && int64(index) < int64(len(m.funcs)):
+		return &m.funcs[index].definition
+	case kind == api.ExternTypeMemory && int64(index) < int64(len(m.mems)):
+		return &m.mems[index].definition
+	}
+	return nil
+}
+
+// memDef describes a memory whose size a runtime limits.
+func (r *Runtime) memDef(l wasmfront.Limits) (*MemDef, error) {
+	limit := uint64(r.config.MemoryLimitPages)
+	if l.Min > limit {
+		return nil, fmt.Errorf("section memory: min %d pages (%s) over limit of %d pages (%s)", l.Min, pagesText(l.Min), limit, pagesText(limit))
+	}
+	d := &MemDef{min: uint32(l.Min), max: uint32(limit), hasMax: l.HasMax}
+	if l.HasMax {
+		d.max = uint32(min(l.Max, limit))
+	}
+	return d, nil
+}
+
+// pagesText is a number of pages in the largest unit below it.
+func pagesText(pages uint64) string {
+	switch k := pages * 64; {
+	case k < 1<<10:
+		return fmt.Sprintf("%d Ki", k)
+	case k < 1<<20:
+		return fmt.Sprintf("%d Mi", k>>10)
+	default:
+		return fmt.Sprintf("%d Gi", k>>20)
+	}
+}
+
+// listen asks the listener factory of a context. Only Go functions can be listened to.
+func (m *Module) listen(ctx context.Context) error {
+	factory, ok := ctx.Value(expctxkeys.FunctionListenerFactoryKey{}).(experimental.FunctionListenerFactory)
+	if !ok {
+		return nil
+	}
+	for i, d := range m.funcs {
+		if d.from != nil {
+			continue
+		}
+		switch l := factory.NewFunctionListener(d); {
+		case l == nil:
+		case m.host == nil:
+			return fmt.Errorf("function %s: listeners for functions of guests are not supported by waot", d.DebugName())
+		default:
+			m.host[i] = m.host[i].withListener(l)
+		}
+	}
+	return nil
+}
+
+// Name returns the name in the name section.
+func (m *Module) Name() string { return m.name }
+
+// ImportedFunctions describes the imported functions, in order.
+func (m *Module) ImportedFunctions() (list []api.FunctionDefinition) {
+	for _, d := range m.funcs {
+		if d.from != nil {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// ExportedFunctions describes the exported functions by name.
+func (m *Module) ExportedFunctions() map[string]api.FunctionDefinition {
+	all := map[string]api.FunctionDefinition{}
+	for name, e := range m.exports {
+		if e.kind == api.ExternTypeFunc {
+			all[name] = m.funcs[e.index]
+		}
+	}
+	return all
+}
+
+// ImportedMemories describes the imported memories, in order.
+func (m *Module) ImportedMemories() (list []api.MemoryDefinition) {
+	for _, d := range m.mems {
+		if d.from != nil {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// ExportedMemories describes the exported memories by name.
+func (m *Module) ExportedMemories() map[string]api.MemoryDefinition {
+	all := map[string]api.MemoryDefinition{}
+	for name, e := range m.exports {
+		if e.kind == api.ExternTypeMemory {
+			all[name] = m.mems[e.index]
+		}
+	}
+	return all
+}
+
+// CustomSections returns the custom sections but the name section, if the runtime keeps them.
+func (m *Module) CustomSections() []api.CustomSection {
+	list := make([]api.CustomSection, len(m.customs))
+	for i, c := range m.customs {
+		list[i] = c
+	}
+	return list
+}
+
+// Close gives up the code, unless instances or other modules need it.
+func (m *Module) Close(context.Context) error {
+	m.closeOnce.Do(func() {
+		if m.code != nil {
+			m.rt.codes.release(m.code)
+		}
+	})
+	return nil
+}
+
+// importsFrom reports whether a guest imports from a module of that name.
+func (m *Module) importsFrom(module string) bool {
+	for i := range m.imports {
+		if m.imports[i].module == module {
+			return true
+		}
+	}
+	return false
+}
+
+// featureError says which settings a runtime cannot have.
+func featureNames(features api.CoreFeatures) string {
+	return strings.ReplaceAll(features.String(), "|", ", ")
+}

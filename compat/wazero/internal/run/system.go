@@ -1,0 +1,307 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tetratelabs/wazero/api"
+	experimentalsys "github.com/tetratelabs/wazero/experimental/sys"
+	"github.com/tetratelabs/wazero/internal/expctxkeys"
+	"github.com/tetratelabs/wazero/sys"
+
+	"github.com/waot-project/waot/wasi"
+)
+
+// SystemConfig is what an instance can reach.
+type SystemConfig struct {
+	Args               []string
+	Env                [][2]string
+	Stdin              io.Reader
+	Stdout, Stderr     io.Writer
+	Rand               io.Reader
+	Walltime           sys.Walltime
+	WalltimeResolution sys.ClockResolution
+	Nanotime           sys.Nanotime
+	NanotimeResolution sys.ClockResolution
+	Nanosleep          sys.Nanosleep
+	Osyield            sys.Osyield
+	Mounts             []Mount
+}
+
+// Mount is a file system and its place in the guest.
+type Mount struct {
+	FS    experimentalsys.FS
+	Guest string
+}
+
+// Mountable is a file system that WASI can serve.
+type Mountable interface{ Preopen() (wasi.Preopen, error) }
+
+// System is what an instance can reach, by WASI and by the functions of AssemblyScript.
+type System struct {
+	mu     sync.Mutex
+	config SystemConfig
+	wasi   *wasi.Context
+}
+
+// newSystem checks the settings, fills in the defaults, and opens what they name.
+func newSystem(ctx context.Context, c *SystemConfig) (*System, error) {
+	s := &System{config: *c}
+	d := &s.config
+	o := &wasi.Options{Args: d.Args, Stdin: d.Stdin, Stdout: d.Stdout, Stderr: d.Stderr}
+	for _, a := range d.Args {
+		if strings.IndexByte(a, 0) >= 0 {
+			return nil, errors.New("args invalid: contains NUL character")
+		}
+	}
+	for _, e := range d.Env {
+		switch {
+		case e[0] == "":
+			return nil, errors.New("environ invalid: empty key")
+		case strings.IndexByte(e[0], '=') >= 0:
+			return nil, errors.New("environ invalid: key contains '=' character")
+		case strings.IndexByte(e[0]+e[1], 0) >= 0:
+			return nil, errors.New("environ invalid: contains NUL character")
+		}
+		o.Env = append(o.Env, e[0]+"="+e[1])
+	}
+	if err := d.defaults(); err != nil {
+		return nil, err
+	}
+	o.Rand, o.Monotonic = d.Rand, d.Nanotime
+	o.Walltime = func() int64 { sec, nsec := d.Walltime(); return sec*1e9 + int64(nsec) }
+	o.Nanosleep = func(t time.Duration) { d.Nanosleep(int64(t)) }
+	for _, m := range d.Mounts {
+		p, err := preopen(m)
+		if err != nil {
+			return nil, err
+		}
+		o.Preopens = append(o.Preopens, p)
+	}
+	sockets, err := listen(ctx)
+	o.Sockets = sockets
+	if err == nil {
+		s.wasi, err = wasi.New(o)
+	}
+	for _, f := range sockets {
+		f.Close()
+	}
+	return s, err
+}
+
+// The default clocks and random numbers are the same in each run.
+const (
+	fakeStep  = int64(time.Millisecond)
+	fakeEpoch = int64(1640995200) * int64(time.Second) // the beginning of 2022
+	fakeSeed  = 42
+)
+
+// defaults fills in what is not set.
+func (c *SystemConfig) defaults() error {
+	if c.Rand == nil {
+		c.Rand = rand.New(rand.NewSource(fakeSeed))
+	}
+	if c.Walltime == nil {
+		next := counter(fakeEpoch)
+		c.Walltime = func() (int64, int32) { t := next(); return t / 1e9, int32(t % 1e9) }
+		c.WalltimeResolution = sys.ClockResolution(time.Microsecond)
+	}
+	if c.Nanotime == nil {
+		c.Nanotime, c.NanotimeResolution = counter(0), 1
+	}
+	if c.Nanosleep == nil {
+		c.Nanosleep = func(int64) {}
+	}
+	if c.Osyield == nil {
+		c.Osyield = func() {}
+	}
+	for _, clock := range []struct {
+		name       string
+		resolution sys.ClockResolution
+	}{{"Walltime", c.WalltimeResolution}, {"Nanotime", c.NanotimeResolution}} {
+		if clock.resolution < 1 || time.Duration(clock.resolution) > time.Hour {
+			return fmt.Errorf("invalid %s resolution: %d", clock.name, clock.resolution)
+		}
+	}
+	return nil
+}
+
+// counter is a clock that advances by a step at each reading.
+func counter(first int64) func() int64 {
+	var mu sync.Mutex
+	next := first
+	return func() int64 {
+		mu.Lock()
+		defer mu.Unlock()
+		t := next
+		next += fakeStep
+		return t
+	}
+}
+
+// preopen is a mount as WASI has it.
+func preopen(m Mount) (wasi.Preopen, error) {
+	x, ok := m.FS.(Mountable)
+	if !ok {
+		return wasi.Preopen{}, fmt.Errorf("mount %q: waot cannot serve a %T: only those of package experimental/sysfs, and any io/fs.FS", m.Guest, m.FS)
+	}
+	p, err := x.Preopen()
+	p.Guest = m.Guest
+	if CleanGuestPath(m.Guest) == "" {
+		p.Guest = "/"
+	}
+	return p, err
+}
+
+// CleanGuestPath is the part of a guest's path that names something: without slashes around it and dots in front.
+func CleanGuestPath(p string) string {
+	for {
+		switch {
+		case strings.HasPrefix(p, "/"):
+			p = p[1:]
+		case strings.HasPrefix(p, "./"):
+			p = p[2:]
+		case p == ".":
+			return ""
+		default:
+			return strings.TrimRight(p, "/")
+		}
+	}
+}
+
+// listen opens the sockets that a context asks for.
+func listen(ctx context.Context) (files []*os.File, err error) {
+	addresses, _ := ctx.Value(expctxkeys.SockConfigKey{}).([]string)
+	for _, a := range addresses {
+		l, err := net.Listen("tcp", a)
+		if err != nil {
+			return files, err
+		}
+		f, err := l.(*net.TCPListener).File()
+		l.Close()
+		if err != nil {
+			return files, err
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+// close closes the descriptors. It may be called more than once, and for a nil system.
+func (s *System) close() {
+	if s != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.wasi.Close()
+	}
+}
+
+// Rand is the source of random numbers.
+func (s *System) Rand() io.Reader { return s.config.Rand }
+
+// Stdout and Stderr are the standard streams; nothing is read from them if they are not set.
+func (s *System) Stdout() io.Writer { return writer(s.config.Stdout) }
+
+// Stderr is like Stdout.
+func (s *System) Stderr() io.Writer { return writer(s.config.Stderr) }
+
+func writer(w io.Writer) io.Writer {
+	if w == nil {
+		return io.Discard
+	}
+	return w
+}
+
+// WASIFunctions are the functions of WASI preview 1, which serve the instance that calls them.
+func WASIFunctions() []*HostFunc {
+	all := wasi.Functions()
+	list := make([]*HostFunc, len(all))
+	for i := range all {
+		w := &all[i]
+		params, results := wasi.Types(w, api.ValueTypeI32, api.ValueTypeI64)
+		h := &HostFunc{ExportName: w.Name, Params: params, Results: results, ParamNames: wasiParams[w.Name], Fn: api.GoModuleFunc(wasiFunction(w))}
+		if len(results) > 0 {
+			h.ResultNames = []string{"errno"}
+		}
+		list[i] = h
+	}
+	return list
+}
+
+// wasiFunction is a function of WASI for any instance.
+func wasiFunction(w *wasi.Func) api.GoModuleFunc {
+	n := len(w.Params)
+	switch w.Name {
+	case "sched_yield":
+		return func(_ context.Context, m api.Module, stack []uint64) {
+			m.(*Instance).sys.config.Osyield()
+			stack[0] = 0
+		}
+	case "clock_res_get":
+		return clockResGet
+	case "proc_raise":
+		return func(_ context.Context, _ api.Module, stack []uint64) { stack[0] = uint64(wasi.ErrnoNoSys) }
+	}
+	clock := w.Name == "clock_time_get"
+	return func(ctx context.Context, mod api.Module, stack []uint64) {
+		m := mod.(*Instance)
+		var done <-chan struct{}
+		if m.rt.config.CloseOnContextDone {
+			done = ctx.Done()
+		}
+		if clock && uint32(stack[0]) > 1 { // programs get the time of the processor from no clock
+			stack[0] = uint64(wasi.ErrnoInval)
+			return
+		}
+		m.sys.wasi.SetInterrupt(done)
+		errno, err := w.Call(m.sys.wasi, m.mem.Load().Bytes(), stack[:n])
+		if err != nil {
+			m.wasiError(ctx, err)
+		}
+		if len(w.Results) > 0 {
+			stack[0] = uint64(errno)
+		}
+	}
+}
+
+// wasiError ends a call: the program ends itself, or the context has ended.
+func (m *Instance) wasiError(ctx context.Context, err error) {
+	var exit *wasi.ExitError
+	switch {
+	case errors.As(err, &exit):
+		m.CloseWithExitCode(ctx, exit.Code)
+		err = sys.NewExitError(exit.Code)
+	case errors.Is(err, wasi.ErrInterrupted):
+		m.CloseWithExitCode(ctx, exitCode(ctx.Err()))
+		err = m.exitError()
+	}
+	panic(err)
+}
+
+// clockResGet gives the resolutions that the program has set.
+func clockResGet(_ context.Context, mod api.Module, stack []uint64) {
+	m := mod.(*Instance)
+	var r sys.ClockResolution
+	switch uint32(stack[0]) {
+	case 0:
+		r = m.sys.config.WalltimeResolution
+	case 1:
+		r = m.sys.config.NanotimeResolution
+	default:
+		stack[0] = uint64(wasi.ErrnoInval)
+		return
+	}
+	at := uint32(stack[1])
+	stack[0] = uint64(wasi.ErrnoSuccess)
+	if mem := m.Memory(); mem == nil || !mem.WriteUint64Le(at, uint64(r)) {
+		stack[0] = uint64(wasi.ErrnoFault)
+	}
+}
