@@ -69,8 +69,22 @@ func New(dir, ours, other string) (*Tree, error) {
 		return nil, err
 	}
 	// Examples and tests embed what other packages have.
-	if err := t.copy(other, "", func(name string) bool { return strings.HasSuffix(name, ".wasm") }); err != nil {
-		return nil, err
+	data, err := filepath.Glob(filepath.Join(other, "testdata"))
+	for _, deeper := range []string{"*", "*/*", "*/*/*"} {
+		more, err := filepath.Glob(filepath.Join(other, deeper, "testdata"))
+		if err != nil {
+			return nil, err
+		}
+		data = append(data, more...)
+	}
+	for _, from := range data {
+		to, err := filepath.Rel(other, from)
+		if err != nil {
+			return nil, err
+		}
+		if err := os.CopyFS(filepath.Join(dir, to), os.DirFS(from)); err != nil {
+			return nil, err
+		}
 	}
 	// What tests use to write modules and to compare. Ours wins where both have a package.
 	return t, t.copy(filepath.Join(other, "internal"), "internal", func(name string) bool {
@@ -123,8 +137,6 @@ func (t *Tree) Run(pkg string) ([]Result, error) {
 	var tests []string
 	for _, e := range entries {
 		switch name := e.Name(); {
-		case e.Name() == "testdata":
-			err = os.CopyFS(filepath.Join(dir, name), os.DirFS(filepath.Join(from, name)))
 		case strings.HasSuffix(name, "_test.go"), strings.HasSuffix(name, ".go") && strings.HasPrefix(pkg, "examples/"):
 			err = copyFile(filepath.Join(from, name), filepath.Join(dir, name))
 			if strings.HasSuffix(name, "_test.go") {
@@ -231,8 +243,10 @@ func private(file string) (map[int]string, error) {
 	src, err := os.ReadFile(file)
 	lines := map[int]string{}
 	for i, line := range strings.Split(string(src), "\n") {
-		if strings.Contains(line, "wasm.ModuleInstance") {
-			lines[i+1] = "uses wasm.ModuleInstance, which is internal"
+		for _, name := range []string{"wasm.ModuleInstance", "sock.ConfigKey"} {
+			if strings.Contains(line, name) {
+				lines[i+1] = "uses " + name + ", which is internal"
+			}
 		}
 	}
 	return lines, err

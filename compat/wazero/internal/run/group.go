@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"sync"
@@ -114,12 +115,19 @@ func (g *group) enter(f func() error) error {
 	}
 }
 
+// unnamed is the name in frames of modules without one.
+const unnamed = "module"
+
 // definitionOf describes the function of a frame.
 func (g *group) definitionOf(f *host.Frame) *FuncDef {
 	for _, m := range g.instances() {
-		if m.mod.name == f.Module && int64(f.Func) < int64(len(m.mod.funcs)) {
+		if cmp.Or(m.mod.name, unnamed) == f.Module && int64(f.Func) < int64(len(m.mod.funcs)) {
 			return m.mod.funcs[f.Func]
 		}
 	}
-	return &FuncDef{definition: definition{module: f.Module, index: f.Func}, name: f.Name}
+	module := f.Module
+	if module == unnamed {
+		module = ""
+	}
+	return &FuncDef{definition: definition{module: module, index: f.Func}, name: f.Name}
 }

@@ -79,7 +79,8 @@ func (h *HostFunc) resolve(features api.CoreFeatures) error {
 	case api.GoFunction:
 		h.call = func(ctx context.Context, _ api.Module, stack []uint64) { fn.Call(ctx, stack) }
 	default:
-		if err := h.reflect(); err != nil {
+		var err error
+		if h.call, err = h.Reflect(); err != nil {
 			return err
 		}
 		if have, want := len(h.ParamNames), len(h.Params); have != 0 && have != want {
@@ -120,18 +121,18 @@ func valueTypeOf(k reflect.Kind) (api.ValueType, bool) {
 	return 0, false
 }
 
-// reflect takes the types from those of the Go function, and makes a call by reflection.
-func (h *HostFunc) reflect() error {
+// Reflect takes the types from those of the Go function, and returns what calls it by reflection.
+func (h *HostFunc) Reflect() (api.GoModuleFunc, error) {
 	fn := reflect.ValueOf(h.Fn)
 	if fn.Kind() != reflect.Func {
-		return fmt.Errorf("kind != func: %s", fn.Kind())
+		return nil, fmt.Errorf("kind != func: %s", fn.Kind())
 	}
 	t := fn.Type()
 	hasContext, hasModule, first := false, false, 0
 	if t.NumIn() > 0 && t.In(0).Kind() == reflect.Interface {
 		switch {
 		case t.In(0).Implements(typeModule):
-			return errors.New("invalid signature: api.Module parameter must be preceded by context.Context")
+			return nil, errors.New("invalid signature: api.Module parameter must be preceded by context.Context")
 		case t.In(0).Implements(typeContext):
 			hasContext, first = true, 1
 			if t.NumIn() > 1 && t.In(1).Implements(typeModule) {
@@ -145,10 +146,10 @@ func (h *HostFunc) reflect() error {
 		if !ok {
 			for _, once := range []reflect.Type{typeModule, typeContext} {
 				if t.In(i).Implements(once) {
-					return fmt.Errorf("param[%d] is a %s, which may be defined only once as param[0]", i, once)
+					return nil, fmt.Errorf("param[%d] is a %s, which may be defined only once as param[0]", i, once)
 				}
 			}
-			return fmt.Errorf("param[%d] is unsupported: %s", i, t.In(i).Kind())
+			return nil, fmt.Errorf("param[%d] is unsupported: %s", i, t.In(i).Kind())
 		}
 		h.Params = append(h.Params, v)
 	}
@@ -156,13 +157,13 @@ func (h *HostFunc) reflect() error {
 		v, ok := valueTypeOf(t.Out(i).Kind())
 		if !ok {
 			if t.Out(i).Implements(typeError) {
-				return fmt.Errorf("result[%d] is an error, which is unsupported", i)
+				return nil, fmt.Errorf("result[%d] is an error, which is unsupported", i)
 			}
-			return fmt.Errorf("result[%d] is unsupported: %s", i, t.Out(i).Kind())
+			return nil, fmt.Errorf("result[%d] is unsupported: %s", i, t.Out(i).Kind())
 		}
 		h.Results = append(h.Results, v)
 	}
-	h.call = func(ctx context.Context, m api.Module, stack []uint64) {
+	return func(ctx context.Context, m api.Module, stack []uint64) {
 		in := make([]reflect.Value, t.NumIn())
 		if hasContext {
 			in[0] = reflect.ValueOf(&ctx).Elem()
@@ -176,8 +177,7 @@ func (h *HostFunc) reflect() error {
 		for i, v := range fn.Call(in) {
 			stack[i] = toWord(v)
 		}
-	}
-	return nil
+	}, nil
 }
 
 // fromWord is a word as a value of a Go type.

@@ -209,9 +209,12 @@ func (r *Runtime) link(ctx context.Context, m *Instance) error {
 		}); err == nil {
 			m.adopt(inst)
 			g.leave()
-			return nil
+			if err = m.exitError(); err == nil {
+				return nil
+			}
+		} else {
+			err = m.instantiateError(err)
 		}
-		err = m.instantiateError(err)
 	}
 	m.closed.CompareAndSwap(0, 1)
 	g.remove(m)
