@@ -166,9 +166,7 @@ func (l *listener) After(_ context.Context, m api.Module, d api.FunctionDefiniti
 	}
 	var list []string
 	if l.wasi && len(results) == 1 {
-		if errno := wasi.Errno(results[0]); errno == wasi.ErrnoSuccess {
-			list = l.outputs(m, d, params)
-		}
+		list = l.outputs(m, d, params, wasi.Errno(results[0]) == wasi.ErrnoSuccess)
 		list = append(list, "errno="+wasi.Errno(results[0]).String())
 	} else {
 		list = values(d.ResultTypes(), d.ResultNames(), results)
@@ -185,17 +183,23 @@ func (l *listener) After(_ context.Context, m api.Module, d api.FunctionDefiniti
 
 func (l *listener) Abort(context.Context, api.Module, api.FunctionDefinition, error) { l.pop() }
 
+// given reports whether the addresses of a function's results are written like arguments.
+func given(d api.FunctionDefinition) bool { return strings.HasSuffix(d.Name(), "_sizes_get") }
+
 // arguments are the arguments of a call.
 func (l *listener) arguments(m api.Module, d api.FunctionDefinition, params []uint64) (list []string) {
-	if !l.wasi {
-		return values(d.ParamTypes(), d.ParamNames(), params)
-	}
 	plain := values(d.ParamTypes(), d.ParamNames(), params)
+	if !l.wasi || given(d) {
+		return plain
+	}
+	clocks := []string{"realtime", "monotonic"}
 	for i, name := range d.ParamNames() {
 		switch {
 		case strings.HasPrefix(name, "result."), strings.HasSuffix(name, "path_len"):
 		case strings.HasSuffix(name, "path") && i+1 < len(params):
 			list = append(list, name+"="+text(m, params[i], params[i+1]))
+		case name == "id" && params[i] < uint64(len(clocks)):
+			list = append(list, name+"="+clocks[params[i]])
 		default:
 			list = append(list, plain[i])
 		}
@@ -203,28 +207,42 @@ func (l *listener) arguments(m api.Module, d api.FunctionDefinition, params []ui
 	return list
 }
 
-// outputs are the numbers and paths that a function of WASI has written.
-func (l *listener) outputs(m api.Module, d api.FunctionDefinition, params []uint64) (list []string) {
+// outputs are the numbers and paths that a function of WASI has written; only their names if it has failed.
+func (l *listener) outputs(m api.Module, d api.FunctionDefinition, params []uint64, ok bool) (list []string) {
+	if given(d) {
+		return nil
+	}
 	for i, name := range d.ParamNames() {
-		name, ok := strings.CutPrefix(name, "result.")
-		if !ok {
+		name, isResult := strings.CutPrefix(name, "result.")
+		if !isResult || name == "path_len" {
 			continue
 		}
-		switch name {
-		case "path":
-			list = append(list, name+"="+text(m, params[i], params[i+1]))
-		case "path_len", "stat", "filestat", "prestat":
-		case "newoffset", "timestamp", "resolution", "offset":
-			if v, ok := m.Memory().ReadUint64Le(uint32(params[i])); ok {
-				list = append(list, name+"="+strconv.FormatInt(int64(v), 10))
-			}
-		default:
-			if v, ok := m.Memory().ReadUint32Le(uint32(params[i])); ok {
-				list = append(list, name+"="+strconv.FormatInt(int64(int32(v)), 10))
-			}
+		value := ""
+		if ok {
+			value = output(m, name, params[i:])
 		}
+		list = append(list, name+"="+value)
 	}
 	return list
+}
+
+// output is the result that a function of WASI has written to params[0]. Of a structure it is the address.
+func output(m api.Module, name string, params []uint64) string {
+	at := uint32(params[0])
+	switch name {
+	case "path":
+		return text(m, params[0], params[1])
+	case "stat", "filestat":
+		return strconv.FormatUint(params[0], 10)
+	case "prestat":
+		v, _ := m.Memory().ReadUint32Le(at + 4)
+		return fmt.Sprintf("{pr_name_len=%d}", v)
+	case "newoffset", "timestamp", "offset":
+		v, _ := m.Memory().ReadUint64Le(at)
+		return strconv.FormatInt(int64(v), 10)
+	}
+	v, _ := m.Memory().ReadUint32Le(at)
+	return strconv.FormatInt(int64(int32(v)), 10)
 }
 
 // text is a string in memory.
