@@ -71,6 +71,17 @@ func (e Errno) Error() string {
 	return "Errno(" + strconv.Itoa(int(e)) + ")"
 }
 
+// Unwrap returns the error of the system.
+func (e Errno) Unwrap() error {
+	switch {
+	case e == 0:
+		return nil
+	case int(e) < len(errnos):
+		return errnos[e].system
+	}
+	return syscall.EIO
+}
+
 // UnwrapOSError returns the number for an error of packages os, fs or syscall: 0 for nil and io.EOF, EIO for what is unknown.
 func UnwrapOSError(err error) Errno {
 	if err == nil || err == io.EOF {

@@ -16,13 +16,21 @@ import (
 type Function struct {
 	internalapi.WazeroOnlyType
 	m   *Instance
+	grp *group
 	def *FuncDef
 	fn  *host.Func
-	err error    // why there is no fn
-	ctx *endless // of the last call with a context that can end
+	err error // why there is no fn
+	// plain: nothing is rare about calls, but perhaps their contexts.
+	plain bool
+	ctx   *endless // of the last call with a context that can end
 }
 
 var background = context.Background()
+
+// newFunction returns a function; err says why there is no fn.
+func newFunction(m *Instance, def *FuncDef, fn *host.Func, err error) *Function {
+	return &Function{m: m, grp: m.grp, def: def, fn: fn, err: err, plain: err == nil && !def.refs && !m.rt.config.CloseOnContextDone}
+}
 
 // Definition implements api.Function.
 func (f *Function) Definition() api.FunctionDefinition { return f.def }
@@ -50,13 +58,16 @@ func (f *Function) CallWithStack(ctx context.Context, stack []uint64) error {
 
 // call calls the function. It does not allocate, unless something is rare about the call.
 func (f *Function) call(ctx context.Context, stack []uint64) error {
-	if ctx != background || f.fn == nil || f.def.refs || f.m.rt.config.CloseOnContextDone || f.m.closed.Load() != 0 {
+	if !f.plain || ctx != background || f.m.closed.Load() != 0 {
 		return f.callRare(ctx, stack)
 	}
 	if err := f.fn.CallRaw(background, stack); err != nil {
 		return f.failed(background, stack, err)
 	}
-	return f.left()
+	if f.grp.pending.Load() || f.m.closed.Load() != 0 {
+		return f.left()
+	}
+	return nil
 }
 
 // left is what a call ends with that did not fail: an error if the instance has been closed meanwhile.

@@ -90,7 +90,10 @@ func (g *group) release() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		if !slices.ContainsFunc(g.instances(), func(m *Instance) bool { return m.exitError() == nil }) {
-			g.closed = g.store.Close() == nil || g.closed
+			if !g.closed {
+				g.closed = true
+				g.retire()
+			}
 		}
 	}
 	if g.pending.Load() {

@@ -156,15 +156,13 @@ func (m *Instance) ExportedFunction(name string) api.Function {
 	if m.mod.host != nil {
 		return &goFunction{m: m, f: m.mod.host[e.index]}
 	}
-	f := &Function{m: m, def: m.mod.funcs[e.index]}
 	inst := m.inst.Load()
 	if inst == nil {
 		return nil
 	}
-	if err := m.grp.enter(func() (err error) { f.fn, err = inst.Func(name); return err }); err != nil {
-		f.err = err
-	}
-	return f
+	var fn *host.Func
+	err := m.grp.enter(func() (err error) { fn, err = inst.Func(name); return err })
+	return newFunction(m, m.mod.funcs[e.index], fn, err)
 }
 
 // ExportedGlobal implements api.Module.
@@ -229,7 +227,7 @@ func (m *Instance) LookupFunction(table, i uint32, params, results []api.ValueTy
 	if d.countWords(); d.typeName() != (&FuncDef{params: params, results: results}).typeName() {
 		panic(errTypeMismatch)
 	}
-	return &Function{m: m, def: d, fn: f}
+	return newFunction(m, d, f, nil)
 }
 
 // Global is a global variable.

@@ -56,7 +56,7 @@ type System struct {
 func newSystem(ctx context.Context, c *SystemConfig) (*System, error) {
 	s := &System{config: *c}
 	d := &s.config
-	o := &wasi.Options{Args: d.Args, Stdin: d.Stdin, Stdout: d.Stdout, Stderr: d.Stderr}
+	o := &wasi.Options{Args: d.Args, Stdin: input(d.Stdin), Stdout: d.Stdout, Stderr: d.Stderr}
 	for _, a := range d.Args {
 		if strings.IndexByte(a, 0) >= 0 {
 			return nil, errors.New("args invalid: contains NUL character")
@@ -95,6 +95,26 @@ func newSystem(ctx context.Context, c *SystemConfig) (*System, error) {
 		f.Close()
 	}
 	return s, err
+}
+
+// input is standard input as WASI reads it.
+func input(r io.Reader) io.Reader {
+	switch r.(type) {
+	case nil, *os.File:
+		return r
+	}
+	return reader{r}
+}
+
+// reader reads; a closed pipe is an input/output error.
+type reader struct{ io.Reader }
+
+func (r reader) Read(b []byte) (int, error) {
+	n, err := r.Reader.Read(b)
+	if err == io.ErrClosedPipe {
+		err = experimentalsys.EIO
+	}
+	return n, err
 }
 
 // The default clocks and random numbers are the same in each run.

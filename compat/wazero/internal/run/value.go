@@ -3,6 +3,7 @@ package run
 import (
 	"encoding/binary"
 	"math"
+	"sync/atomic"
 
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/internal/internalapi"
@@ -53,6 +54,8 @@ type Memory struct {
 	internalapi.WazeroOnlyType
 	mem *host.Memory
 	def *MemDef
+	// viewed: Read has given out slices.
+	viewed atomic.Bool
 }
 
 // Bytes returns a view of all of it.
@@ -61,6 +64,14 @@ func (m *Memory) Bytes() []byte {
 		return nil
 	}
 	return m.mem.Bytes()
+}
+
+// Read implements api.Memory.
+func (m *Memory) Read(offset, n uint32) ([]byte, bool) {
+	if !m.viewed.Load() {
+		m.viewed.Store(true)
+	}
+	return m.mem.Read(offset, n)
 }
 
 func (m *Memory) Definition() api.MemoryDefinition { return m.def }
@@ -74,7 +85,6 @@ func (m *Memory) Grow(delta uint32) (previous uint32, ok bool) {
 	return m.mem.Grow(delta)
 }
 
-func (m *Memory) Read(offset, n uint32) ([]byte, bool)       { return m.mem.Read(offset, n) }
 func (m *Memory) ReadByte(offset uint32) (byte, bool)        { return m.mem.ReadUint8(offset) }
 func (m *Memory) ReadUint16Le(offset uint32) (uint16, bool)  { return m.mem.ReadUint16(offset) }
 func (m *Memory) ReadUint32Le(offset uint32) (uint32, bool)  { return m.mem.ReadUint32(offset) }

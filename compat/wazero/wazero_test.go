@@ -1,0 +1,429 @@
+package wazero_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+	experimentalsys "github.com/tetratelabs/wazero/experimental/sys"
+	"github.com/tetratelabs/wazero/experimental/sysfs"
+	"github.com/tetratelabs/wazero/experimental/table"
+	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
+	"github.com/tetratelabs/wazero/sys"
+
+	"github.com/waot-project/waot"
+)
+
+var bg = context.Background()
+
+// wasm translates a module from the text format.
+func wasm(t testing.TB, text string) []byte {
+	t.Helper()
+	b, err := waot.ParseText([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func newRuntime(t testing.TB, c wazero.RuntimeConfig) wazero.Runtime {
+	r := wazero.NewRuntimeWithConfig(bg, c)
+	t.Cleanup(func() { r.Close(bg) })
+	return r
+}
+
+func instantiate(t testing.TB, r wazero.Runtime, name, text string) api.Module {
+	t.Helper()
+	m, err := r.InstantiateWithConfig(bg, wasm(t, text), wazero.NewModuleConfig().WithName(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func call(t testing.TB, m api.Module, name string, args ...uint64) []uint64 {
+	t.Helper()
+	r, err := m.ExportedFunction(name).Call(bg, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestCloseOrder closes an instance that others import from first: it is useless by itself then, but they go on.
+func TestCloseOrder(t *testing.T) {
+	r := newRuntime(t, wazero.NewRuntimeConfig())
+	lib := instantiate(t, r, "lib", `(module (memory (export "memory") 1)
+		(func (export "next") (result i32) (i32.store (i32.const 8) (i32.add (i32.load (i32.const 8)) (i32.const 1))) (i32.load (i32.const 8))))`)
+	app := instantiate(t, r, "app", `(module (import "lib" "next" (func $next (result i32))) (import "lib" "memory" (memory 1)) (export "twice" (func $f))
+		(func $f (result i32) (drop (call $next)) (call $next)))`)
+	if got := call(t, app, "twice"); got[0] != 2 {
+		t.Errorf("twice: %d", got)
+	}
+	if err := lib.CloseWithExitCode(bg, 3); err != nil {
+		t.Fatal(err)
+	}
+	if got := call(t, app, "twice"); got[0] != 4 {
+		t.Errorf("twice: %d", got)
+	}
+	if _, err := lib.ExportedFunction("next").Call(bg); !errors.Is(err, sys.NewExitError(3)) || !lib.IsClosed() || r.Module("lib") != nil {
+		t.Errorf("a closed instance: %v", err)
+	}
+	if v, ok := app.Memory().ReadUint32Le(8); !ok || v != 4 {
+		t.Errorf("memory: %d, %v", v, ok)
+	}
+	app.Close(bg)
+	if _, ok := app.Memory().ReadUint32Le(8); ok {
+		t.Error("the memory is still there")
+	}
+	instantiate(t, r, "lib", `(module)`) // the name is free
+}
+
+// TestCaller: a Go function gets the instance whose code has called it, also where several are linked, and while one is being made.
+func TestCaller(t *testing.T) {
+	r := newRuntime(t, wazero.NewRuntimeConfig())
+	var names []string
+	if _, err := r.NewHostModuleBuilder("host").NewFunctionBuilder().WithFunc(func(_ context.Context, m api.Module) {
+		v, _ := m.Memory().ReadByte(0)
+		names = append(names, fmt.Sprint(m.Name(), v))
+	}).Export("f").Instantiate(bg); err != nil {
+		t.Fatal(err)
+	}
+	const text = `(module (import "host" "f" (func $f)) %s (memory 1) (data (i32.const 0) "\0%d") (func (export "g") (call $f)) (func $s %s (call $f)) (start $s))`
+	a := instantiate(t, r, "a", fmt.Sprintf(text, "", 1, ""))
+	b := instantiate(t, r, "b", fmt.Sprintf(text, `(import "a" "g" (func $g))`, 2, "(call $g)"))
+	call(t, a, "g")
+	call(t, b, "g")
+	if want := []string{"a1", "a1", "b2", "a1", "b2"}; !slices.Equal(names, want) {
+		t.Errorf("%v, want %v", names, want)
+	}
+}
+
+// TestManySources: functions may come from instances that know nothing of each other; memories, tables and globals may not.
+func TestManySources(t *testing.T) {
+	r := newRuntime(t, wazero.NewRuntimeConfig())
+	instantiate(t, r, "a", `(module (memory (export "m") 1) (func (export "f") (param i64) (result i64) (i64.add (local.get 0) (i64.const 1))))`)
+	instantiate(t, r, "b", `(module (global (export "g") i32 (i32.const 7)) (func (export "f") (param i64) (result i64) (i64.mul (local.get 0) (i64.const 2))))`)
+	c := instantiate(t, r, "c", `(module (import "a" "f" (func $a (param i64) (result i64))) (import "b" "f" (func $b (param i64) (result i64)))
+		(func (export "f") (param i64) (result i64) (call $b (call $a (local.get 0)))))`)
+	if got := call(t, c, "f", 20); got[0] != 42 {
+		t.Errorf("f(20) = %d", got)
+	}
+	_, err := r.Instantiate(bg, wasm(t, `(module (import "a" "m" (memory 1)) (import "b" "g" (global i32)))`))
+	if err == nil || !strings.Contains(err.Error(), "waot cannot link") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestParallel: goroutines that call one instance wait for each other; instances of their own run at the same time.
+func TestParallel(t *testing.T) {
+	r := newRuntime(t, wazero.NewRuntimeConfig())
+	meet := make(chan struct{})
+	if _, err := r.NewHostModuleBuilder("host").NewFunctionBuilder().WithFunc(func() {
+		select { // the other instance's call takes this, or the reverse
+		case meet <- struct{}{}:
+		case <-meet:
+		case <-time.After(10 * time.Second):
+			t.Error("the other instance does not run")
+		}
+	}).Export("meet").Instantiate(bg); err != nil {
+		t.Fatal(err)
+	}
+	const text = `(module (import "host" "meet" (func $meet)) (global $n (mut i32) (i32.const 0)) (func (export "meet") (call $meet))
+		(func (export "count") (result i32) (global.set $n (i32.add (global.get $n) (i32.const 1))) (global.get $n)))`
+	a, b := instantiate(t, r, "a", text), instantiate(t, r, "b", text)
+	var wg sync.WaitGroup
+	for _, m := range []api.Module{a, b} {
+		wg.Go(func() { call(t, m, "meet") })
+	}
+	for range 8 {
+		wg.Go(func() {
+			for range 1000 {
+				call(t, a, "count")
+			}
+		})
+	}
+	wg.Wait()
+	if got := call(t, a, "count"); got[0] != 8001 {
+		t.Errorf("%d calls", got)
+	}
+}
+
+// TestErrors: the texts and values that programs look at.
+func TestErrors(t *testing.T) {
+	r := newRuntime(t, wazero.NewRuntimeConfig())
+	cause := errors.New("whoops")
+	if _, err := r.NewHostModuleBuilder("host").
+		NewFunctionBuilder().WithFunc(func(i uint32) {
+		switch i {
+		case 0:
+			panic(cause)
+		case 1:
+			panic("text")
+		case 2:
+			panic(sys.NewExitError(4))
+		}
+	}).Export("fail").Instantiate(bg); err != nil {
+		t.Fatal(err)
+	}
+	m := instantiate(t, r, "m", `(module $mod (import "host" "fail" (func $fail (param i32)))
+		(func $f (export "f") (param i32) (call $fail (local.get 0)) unreachable))`)
+	f := m.ExportedFunction("f")
+	const stack = "\nwasm stack trace:\n\thost.fail(i32)\n\tmod.f(i32)"
+	for i, want := range []string{"whoops (recovered by wazero)" + stack, "text (recovered by wazero)" + stack, "module closed with exit_code(4)",
+		"wasm error: unreachable\nwasm stack trace:\n\tmod.f(i32)"} {
+		_, err := f.Call(bg, uint64(i))
+		if err == nil || err.Error() != want {
+			t.Errorf("%d: %v, want %s", i, err, want)
+		}
+		if i == 0 && !errors.Is(err, cause) {
+			t.Error("the cause is lost")
+		}
+	}
+	if _, err := f.Call(bg); err == nil || err.Error() != "expected 1 params, but passed 0" {
+		t.Errorf("error %v", err)
+	}
+	for text, want := range map[string]string{
+		`(module (import "no" "f" (func)))`:                        "module[no] not instantiated",
+		`(module (import "m" "g" (func)))`:                         `"g" is not exported in module "m"`,
+		`(module (import "m" "f" (func (param i64))))`:             "import func[m.f]: signature mismatch: i64_v != i32_v",
+		`(module (import "m" "f" (memory 1)))`:                     `export "f" in module "m" is a func, not a memory`,
+		`(module (memory 1) (data (i32.const 65536) "x"))`:         "out of bounds memory access",
+		`(module (func $s unreachable) (start $s))`:                "start function[0] failed: wasm error: unreachable\nwasm stack trace:\n\t.s()",
+		`(module (memory 1) (func (export "_start") unreachable))`: "module[] function[_start] failed: wasm error: unreachable\nwasm stack trace:\n\t.$0()",
+	} {
+		if _, err := r.InstantiateWithConfig(bg, wasm(t, text), wazero.NewModuleConfig().WithName("")); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// TestRefused: what is left out is an error that says so.
+func TestRefused(t *testing.T) {
+	r := newRuntime(t, wazero.NewRuntimeConfig())
+	m := instantiate(t, r, "m", `(module (func (export "f")))`)
+	check := func(err error, want string) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+	_, err := m.ExportedFunction("f").Call(experimental.WithSnapshotter(bg))
+	check(err, "not supported by waot")
+	listen := experimental.WithFunctionListenerFactory(bg, experimental.FunctionListenerFactoryFunc(func(api.FunctionDefinition) experimental.FunctionListener {
+		return experimental.FunctionListenerFunc(func(context.Context, api.Module, api.FunctionDefinition, []uint64, experimental.StackIterator) {})
+	}))
+	_, err = r.CompileModule(listen, wasm(t, `(module (func (export "f")))`))
+	check(err, "not supported by waot")
+	own := struct{ experimentalsys.FS }{}
+	_, err = r.InstantiateWithConfig(bg, wasm(t, `(module)`), wazero.NewModuleConfig().WithFSConfig(wazero.NewFSConfig().(sysfs.FSConfig).WithSysFSMount(own, "/")))
+	check(err, "waot cannot serve")
+}
+
+// TestContexts: contexts end calls where the runtime is told so, and nowhere else; so does closing.
+func TestContexts(t *testing.T) {
+	const text = `(module (func (export "loop") (loop (br 0))) (func (export "f")))`
+	ends := newRuntime(t, wazero.NewRuntimeConfig().WithCloseOnContextDone(true))
+	short, cancel := context.WithTimeout(bg, 10*time.Millisecond)
+	defer cancel()
+	m := instantiate(t, ends, "a", text)
+	if _, err := m.ExportedFunction("loop").Call(short); !errors.Is(err, sys.NewExitError(sys.ExitCodeDeadlineExceeded)) || !m.IsClosed() {
+		t.Errorf("after a deadline: %v", err)
+	}
+	m = instantiate(t, ends, "b", text)
+	time.AfterFunc(10*time.Millisecond, func() { m.CloseWithExitCode(bg, 5) })
+	if _, err := m.ExportedFunction("loop").Call(bg); !errors.Is(err, sys.NewExitError(5)) {
+		t.Errorf("after closing: %v", err)
+	}
+	m = instantiate(t, newRuntime(t, wazero.NewRuntimeConfig()), "c", text)
+	<-short.Done()
+	if _, err := m.ExportedFunction("f").Call(short); err != nil {
+		t.Errorf("a context that has ended: %v", err)
+	}
+}
+
+// TestGivenContext: Go functions get the context that the program gave, whatever the store gets.
+func TestGivenContext(t *testing.T) {
+	for _, ends := range []bool{false, true} {
+		r := newRuntime(t, wazero.NewRuntimeConfig().WithCloseOnContextDone(ends))
+		ctx, cancel := context.WithCancel(context.WithValue(bg, "key", 1))
+		defer cancel()
+		seen := 0
+		if _, err := r.NewHostModuleBuilder("host").NewFunctionBuilder().WithFunc(func(c context.Context) {
+			if c != ctx {
+				t.Errorf("the function gets %v", c)
+			}
+			seen++
+		}).Export("f").Instantiate(bg); err != nil {
+			t.Fatal(err)
+		}
+		m := instantiate(t, r, "m", `(module (import "host" "f" (func $f)) (func (export "g") (call $f)))`)
+		if _, err := m.ExportedFunction("g").Call(ctx); err != nil || seen != 1 {
+			t.Errorf("%d calls, %v", seen, err)
+		}
+	}
+}
+
+// TestCloseInside closes an instance from a Go function that its code has called: everything is freed after the call.
+func TestCloseInside(t *testing.T) {
+	r := newRuntime(t, wazero.NewRuntimeConfig())
+	if _, err := r.NewHostModuleBuilder("host").NewFunctionBuilder().WithFunc(func(ctx context.Context, m api.Module) { m.CloseWithExitCode(ctx, 6) }).Export("f").Instantiate(bg); err != nil {
+		t.Fatal(err)
+	}
+	m := instantiate(t, r, "m", `(module (import "host" "f" (func $f)) (memory 1) (func (export "g") (call $f) (i32.store (i32.const 0) (i32.const 1))))`)
+	if _, err := m.ExportedFunction("g").Call(bg); !errors.Is(err, sys.NewExitError(6)) {
+		t.Errorf("error %v", err)
+	}
+	if _, ok := m.Memory().ReadByte(0); ok {
+		t.Error("the memory is still there")
+	}
+}
+
+// TestValues passes references and vectors, and looks at what is not exported.
+func TestValues(t *testing.T) {
+	r := newRuntime(t, wazero.NewRuntimeConfig())
+	if _, err := r.NewHostModuleBuilder("host").NewFunctionBuilder().WithFunc(func(x uintptr) uintptr { return x + 1 }).Export("f").Instantiate(bg); err != nil {
+		t.Fatal(err)
+	}
+	m := instantiate(t, r, "m", `(module (import "host" "f" (func $f (param externref) (result externref)))
+		(table 2 funcref) (elem (i32.const 1) $v) (global $g (export "g") (mut f64) (f64.const 1.5))
+		(func (export "ref") (param externref) (result externref) (call $f (local.get 0)))
+		(func $v (export "v") (param v128 i64) (result i64 v128) (local.get 1) (local.get 0)))`)
+	if got := call(t, m, "ref", 41); got[0] != 42 {
+		t.Errorf("ref: %d", got)
+	}
+	if got := call(t, m, "v", 1, 2, 3); !slices.Equal(got, []uint64{3, 1, 2}) {
+		t.Errorf("v: %d", got)
+	}
+	g := m.ExportedGlobal("g").(api.MutableGlobal)
+	if g.Set(api.EncodeF64(2.5)); api.DecodeF64(g.Get()) != 2.5 || g.String() != "global(2.500000)" {
+		t.Errorf("g is %v", g)
+	}
+	types := []api.ValueType{0x7b, api.ValueTypeI64}
+	f := table.LookupFunction(m, 0, 1, types, []api.ValueType{api.ValueTypeI64, 0x7b})
+	if got, err := f.Call(bg, 4, 5, 6); err != nil || !slices.Equal(got, []uint64{6, 4, 5}) {
+		t.Errorf("element 1: %d, %v", got, err)
+	}
+	for i, want := range []string{"invalid table access", "indirect call type mismatch", "invalid table access"} {
+		func() {
+			defer func() {
+				if r := fmt.Sprint(recover()); r != want {
+					t.Errorf("element %d: %v, want %s", i, r, want)
+				}
+			}()
+			table.LookupFunction(m, 0, uint32(i), nil, nil)
+		}()
+	}
+}
+
+// TestViews: a slice of a memory sees growth and writes, and outlives its instance a little.
+func TestViews(t *testing.T) {
+	r := newRuntime(t, wazero.NewRuntimeConfig())
+	const text = `(module (memory 1 4) (data (i32.const 4) "data") (func (export "grow") (drop (memory.grow (i32.const 1))) (i32.store8 (i32.const 5) (i32.const 65))))`
+	m := instantiate(t, r, "", text)
+	view, ok := m.Memory().Read(4, 4)
+	view[3] = 'x'
+	call(t, m, "grow")
+	if b, _ := m.Memory().ReadByte(7); !ok || string(view) != "dAtx" || b != 'x' {
+		t.Errorf("view %q", view)
+	}
+	m.Close(bg)
+	for range 10 {
+		n := instantiate(t, r, "", text)
+		n.Memory().Read(0, 1)
+		n.Close(bg)
+	}
+	if string(view) != "dAtx" {
+		t.Errorf("view %q after closing", view)
+	}
+	for range 200 { // far more than are kept
+		n := instantiate(t, r, "", text)
+		n.Memory().Read(0, 1)
+		n.Close(bg)
+	}
+}
+
+// TestWASI: two instances of a runtime have a system each, and exit by themselves.
+func TestWASI(t *testing.T) {
+	r := newRuntime(t, wazero.NewRuntimeConfig())
+	wasi_snapshot_preview1.MustInstantiate(bg, r)
+	c, err := r.CompileModule(bg, wasm(t, `(module (import "wasi_snapshot_preview1" "args_sizes_get" (func $sizes (param i32 i32) (result i32)))
+		(import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32))) (memory (export "memory") 1)
+		(func (export "_start") (drop (call $sizes (i32.const 0) (i32.const 4))) (call $exit (i32.load (i32.const 0)))))`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 3 {
+		_, err := r.InstantiateModule(bg, c, wazero.NewModuleConfig().WithName("").WithArgs(make([]string, n)...))
+		if exit, ok := err.(*sys.ExitError); n > 0 && (!ok || exit.ExitCode() != uint32(n)) || n == 0 && err != nil {
+			t.Errorf("%d arguments: %v", n, err)
+		}
+	}
+}
+
+// TestAllocations: calls with a stack do not allocate, with a context that can end either.
+func TestAllocations(t *testing.T) {
+	r := newRuntime(t, wazero.NewRuntimeConfig())
+	if _, err := r.NewHostModuleBuilder("host").NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(func(_ context.Context, m api.Module, stack []uint64) {
+		stack[0]++
+	}), []api.ValueType{api.ValueTypeI32}, []api.ValueType{api.ValueTypeI32}).Export("f").Instantiate(bg); err != nil {
+		t.Fatal(err)
+	}
+	m := instantiate(t, r, "m", `(module (import "host" "f" (func $f (param i32) (result i32))) (func (export "g") (param i32) (result i32) (call $f (local.get 0))))`)
+	f := m.ExportedFunction("g")
+	ctx, cancel := context.WithCancel(bg)
+	defer cancel()
+	stack := make([]uint64, 1)
+	for _, c := range []context.Context{bg, ctx} {
+		if n := testing.AllocsPerRun(100, func() {
+			stack[0] = 41
+			if err := f.CallWithStack(c, stack); err != nil || stack[0] != 42 {
+				t.Fatal(stack, err)
+			}
+		}); n != 0 {
+			t.Errorf("%v allocations with %v", n, c)
+		}
+	}
+}
+
+// BenchmarkCall compares a call of an empty function with the same on waot directly.
+func BenchmarkCall(b *testing.B) {
+	const text = `(module (func (export "f") (param i32 i32) (result i32) (i32.add (local.get 0) (local.get 1))))`
+	f := instantiate(b, newRuntime(b, wazero.NewRuntimeConfig()), "m", text).ExportedFunction("f")
+	mod, err := waot.Compile(wasm(b, text), nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	s, err := waot.NewStore(nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	inst, err := s.Instantiate(nil, mod, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	direct, err := inst.Func("f")
+	if err != nil {
+		b.Fatal(err)
+	}
+	stack := []uint64{1, 2}
+	b.Run("compat", func(b *testing.B) {
+		for b.Loop() {
+			f.CallWithStack(bg, stack)
+		}
+	})
+	b.Run("waot", func(b *testing.B) {
+		for b.Loop() {
+			direct.CallRaw(bg, stack)
+		}
+	})
+}
