@@ -150,7 +150,7 @@ func TestDocPages(t *testing.T) {
 		programs           int
 	}{
 		{"docs/embedding-go.md", embeddingDriver, embeddingWant, 2},
-		{"docs/from-wazero.md", wazeroDriver, wazeroWant, 2},
+		{"docs/from-wazero.md", wazeroDriver, wazeroWant, 3},
 	} {
 		programs, declarations := 0, p.driver
 		for _, b := range readBlocks(t, p.page) {

@@ -16,6 +16,7 @@ import (
 	experimentalsys "github.com/tetratelabs/wazero/experimental/sys"
 	"github.com/tetratelabs/wazero/experimental/sysfs"
 	"github.com/tetratelabs/wazero/experimental/table"
+	"github.com/tetratelabs/wazero/imports/emscripten"
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 	"github.com/tetratelabs/wazero/sys"
 
@@ -226,6 +227,72 @@ func TestRefused(t *testing.T) {
 	own := struct{ experimentalsys.FS }{}
 	_, err = r.InstantiateWithConfig(bg, wasm(t, `(module)`), wazero.NewModuleConfig().WithFSConfig(wazero.NewFSConfig().(sysfs.FSConfig).WithSysFSMount(own, "/")))
 	check(err, "waot cannot serve")
+}
+
+// TestFeatures: a runtime refuses modules that need more than it accepts.
+func TestFeatures(t *testing.T) {
+	for text, need := range map[string]api.CoreFeatures{
+		`(module (func (param i32) (result i32) (i32.extend8_s (local.get 0))))`: api.CoreFeatureSignExtensionOps,
+		`(module (func (result i32 i32) (i32.const 1) (i32.const 2)))`:           api.CoreFeatureMultiValue,
+		`(module (func (result v128) (v128.const i64x2 1 2)))`:                   api.CoreFeatureSIMD,
+		`(module (func))`: 0,
+	} {
+		for _, has := range []api.CoreFeatures{api.CoreFeaturesV1, api.CoreFeaturesV1 | need} {
+			r := newRuntime(t, wazero.NewRuntimeConfig().WithCoreFeatures(has))
+			_, err := r.CompileModule(bg, wasm(t, text))
+			if refused := has&need != need; (err != nil) != refused {
+				t.Errorf("%s with %v: %v", text, has, err)
+			}
+		}
+	}
+}
+
+// TestCache: runtimes share code, also by way of a folder.
+func TestCache(t *testing.T) {
+	folder, err := wazero.NewCompilationCacheWithDir(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []wazero.CompilationCache{wazero.NewCompilationCache(), folder} {
+		for range 2 {
+			r := wazero.NewRuntimeWithConfig(bg, wazero.NewRuntimeConfig().WithCompilationCache(c))
+			m := instantiate(t, r, "", `(module (func (export "f") (result i32) (i32.const 7)))`)
+			if got := call(t, m, "f"); got[0] != 7 {
+				t.Errorf("f: %d", got)
+			}
+			r.Close(bg)
+		}
+		c.Close(bg)
+	}
+}
+
+// TestLongjmp: a longjmp ends the functions up to the invoke function below setjmp, and the guest knows.
+func TestLongjmp(t *testing.T) {
+	r := newRuntime(t, wazero.NewRuntimeConfig())
+	c, err := r.CompileModule(bg, wasm(t, `(module (import "env" "invoke_ii" (func $invoke (param i32 i32) (result i32))) (import "env" "_emscripten_throw_longjmp" (func $throw))
+		(table funcref (elem $jump $stay)) (global $sp (mut i32) (i32.const 100)) (global $threw (mut i32) (i32.const 0))
+		(func (export "emscripten_stack_get_current") (result i32) (global.get $sp))
+		(func (export "_emscripten_stack_restore") (param i32) (global.set $sp (local.get 0)))
+		(func (export "setThrew") (param i32 i32) (global.set $threw (local.get 0)))
+		(func $jump (param i32) (result i32) (global.set $sp (i32.const 5)) (call $throw) (i32.const 1))
+		(func $stay (param i32) (result i32) (i32.add (local.get 0) (i32.const 1)))
+		(func (export "f") (param i32) (result i32 i32 i32) (call $invoke (local.get 0) (i32.const 41)) (global.get $sp) (global.get $threw)))`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := emscripten.InstantiateForModule(bg, r, c); err != nil {
+		t.Fatal(err)
+	}
+	m, err := r.InstantiateModule(bg, c, wazero.NewModuleConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := call(t, m, "f", 1); !slices.Equal(got, []uint64{42, 100, 0}) {
+		t.Errorf("without a jump: %d", got)
+	}
+	if got := call(t, m, "f", 0); !slices.Equal(got[1:], []uint64{100, 1}) {
+		t.Errorf("with a jump: %d", got)
+	}
 }
 
 // TestContexts: contexts end calls where the runtime is told so, and nowhere else; so does closing.

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 
 	"github.com/tetratelabs/wazero/api"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/waot-project/waot"
 	"github.com/waot-project/waot/wasmfront"
+	"github.com/waot-project/waot/wasmfront/validate"
 )
 
 // Module is a compiled module of a guest, or of Go functions.
@@ -141,6 +141,30 @@ func valueTypes(list []wasmfront.ValType) []api.ValueType {
 	return types
 }
 
+// optional are the features that a runtime can refuse.
+var optional = map[api.CoreFeatures]wasmfront.Features{
+	api.CoreFeatureBulkMemoryOperations:            wasmfront.FeatureBulkMemory,
+	api.CoreFeatureMultiValue:                      wasmfront.FeatureMultiValue,
+	api.CoreFeatureNonTrappingFloatToIntConversion: wasmfront.FeatureSaturatingFloatToInt,
+	api.CoreFeatureReferenceTypes:                  wasmfront.FeatureReferenceTypes,
+	api.CoreFeatureSignExtensionOps:                wasmfront.FeatureSignExtension,
+	api.CoreFeatureSIMD:                            wasmfront.FeatureSIMD | wasmfront.FeatureRelaxedSIMD,
+}
+
+// decode decodes a module, and validates it if it may not use all features: otherwise the compiler does.
+func decode(wasm []byte, features api.CoreFeatures) (*wasmfront.Module, error) {
+	accept := wasmfront.DefaultFeatures
+	for f, w := range optional {
+		if !features.IsEnabled(f) {
+			accept &^= w
+		}
+	}
+	if accept == wasmfront.DefaultFeatures {
+		return wasmfront.Decode(wasm, accept)
+	}
+	return validate.All(wasm, validate.Config{Features: accept})
+}
+
 // Compile compiles a guest.
 func (r *Runtime) Compile(ctx context.Context, wasm []byte) (*Module, error) {
 	if err := r.failIfClosed(); err != nil {
@@ -152,7 +176,7 @@ func (r *Runtime) Compile(ctx context.Context, wasm []byte) (*Module, error) {
 	if len(wasm) < 8 || string(wasm[4:8]) != "\x01\x00\x00\x00" {
 		return nil, errors.New("invalid version header")
 	}
-	w, err := wasmfront.Decode(wasm, wasmfront.DefaultFeatures)
+	w, err := decode(wasm, r.config.Features)
 	if err != nil {
 		return nil, err
 	}
@@ -370,19 +394,4 @@ func (m *Module) Close(context.Context) error {
 		}
 	})
 	return nil
-}
-
-// importsFrom reports whether a guest imports from a module of that name.
-func (m *Module) importsFrom(module string) bool {
-	for i := range m.imports {
-		if m.imports[i].module == module {
-			return true
-		}
-	}
-	return false
-}
-
-// featureError says which settings a runtime cannot have.
-func featureNames(features api.CoreFeatures) string {
-	return strings.ReplaceAll(features.String(), "|", ", ")
 }
