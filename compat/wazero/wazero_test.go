@@ -219,14 +219,78 @@ func TestRefused(t *testing.T) {
 	}
 	_, err := m.ExportedFunction("f").Call(experimental.WithSnapshotter(bg))
 	check(err, "not supported by waot")
-	listen := experimental.WithFunctionListenerFactory(bg, experimental.FunctionListenerFactoryFunc(func(api.FunctionDefinition) experimental.FunctionListener {
-		return experimental.FunctionListenerFunc(func(context.Context, api.Module, api.FunctionDefinition, []uint64, experimental.StackIterator) {})
-	}))
-	_, err = r.CompileModule(listen, wasm(t, `(module (func (export "f")))`))
-	check(err, "not supported by waot")
 	own := struct{ experimentalsys.FS }{}
 	_, err = r.InstantiateWithConfig(bg, wasm(t, `(module)`), wazero.NewModuleConfig().WithFSConfig(wazero.NewFSConfig().(sysfs.FSConfig).WithSysFSMount(own, "/")))
 	check(err, "waot cannot serve")
+}
+
+// recorder is a listener that writes down what it is told.
+type recorder struct{ events *[]string }
+
+func (r recorder) Before(_ context.Context, m api.Module, d api.FunctionDefinition, params []uint64, stack experimental.StackIterator) {
+	var names []string
+	for stack.Next() {
+		names = append(names, stack.Function().Definition().DebugName())
+	}
+	*r.events = append(*r.events, fmt.Sprint("before ", d.DebugName(), params, " in ", m.Name(), " ", names))
+}
+
+func (r recorder) After(_ context.Context, _ api.Module, d api.FunctionDefinition, results []uint64) {
+	*r.events = append(*r.events, fmt.Sprint("after ", d.DebugName(), results))
+}
+
+func (r recorder) Abort(_ context.Context, _ api.Module, d api.FunctionDefinition, err error) {
+	text, _, _ := strings.Cut(err.Error(), "\n")
+	*r.events = append(*r.events, fmt.Sprint("abort ", d.DebugName(), " ", text))
+}
+
+// TestListeners: listeners are told of calls of functions of guests and of Go, also by the start function and through tables, and of calls
+// that never end.
+func TestListeners(t *testing.T) {
+	var events []string
+	ctx := experimental.WithFunctionListenerFactory(bg, experimental.FunctionListenerFactoryFunc(func(d api.FunctionDefinition) experimental.FunctionListener {
+		if d.Name() == "quiet" {
+			return nil
+		}
+		return recorder{&events}
+	}))
+	r := newRuntime(t, wazero.NewRuntimeConfig())
+	if _, err := r.NewHostModuleBuilder("host").NewFunctionBuilder().WithFunc(func(x uint64) uint64 { return x / 2 }).Export("half").Instantiate(ctx); err != nil {
+		t.Fatal(err)
+	}
+	c, err := r.CompileModule(ctx, wasm(t, `(module $m (import "host" "half" (func $half (param i64) (result i64)))
+		(table funcref (elem $two)) (type $t (func (param i32) (result i32 f32)))
+		(func $two (type $t) (local.get 0) (f32.const 0))
+		(func $quiet (export "f") (param i32) (result i32) (drop (call_indirect (type $t) (local.get 0) (i32.const 0))))
+		(func $g (export "g") (param i64) (result i64) (call $half (local.get 0)))
+		(func $trap (export "trap") (drop (call $inner (i32.const 1))))
+		(func $inner (param i32) (result i32) unreachable)
+		(func $start (drop (call $g (i64.const 8)))) (start $start))`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect := func(want ...string) {
+		t.Helper()
+		if !slices.Equal(events, want) {
+			t.Errorf("events:\n%s\nwant:\n%s", strings.Join(events, "\n"), strings.Join(want, "\n"))
+		}
+		events = nil
+	}
+	m, err := r.InstantiateModule(bg, c, wazero.NewModuleConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect("before m.start[] in m [m.start]", "before m.g[8] in m [m.g m.start]", "before host.half[8] in m [host.half m.g m.start]", "after host.half[4]", "after m.g[4]", "after m.start[]")
+	if got := call(t, m, "f", 5); got[0] != 5 {
+		t.Errorf("f: %d", got)
+	}
+	expect("before m.two[5] in m [m.two m.quiet]", "after m.two[5 0]")
+	_, err = m.ExportedFunction("trap").Call(bg)
+	const text = "wasm error: unreachable"
+	if want := text + "\nwasm stack trace:\n\tm.inner(i32) i32\n\tm.trap()"; err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+	expect("before m.trap[] in m [m.trap]", "before m.inner[1] in m [m.inner m.trap]", "abort m.inner "+text, "abort m.trap "+text)
 }
 
 // TestFeatures: a runtime refuses modules that need more than it accepts.

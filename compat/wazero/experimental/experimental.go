@@ -1,7 +1,6 @@
 // Package experimental has settings that programs pass in contexts, and more of instances than package api.
 //
-// What this version does with them: close notifiers, import resolvers and numbers of workers work. Listeners work for functions of host modules; a
-// factory that wants to listen to a function of a guest makes CompileModule fail. Memory allocators are not called: memories belong to
+// What this version does with them: close notifiers, import resolvers, numbers of workers and listeners work. Memory allocators are not called: memories belong to
 // waot, never move, and lie outside of Go's heap. Snapshots make calls fail.
 package experimental
 

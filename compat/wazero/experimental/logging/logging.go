@@ -85,13 +85,12 @@ func (s LogScopes) has(name string) bool {
 	return s == LogScopeAll
 }
 
-// NewLoggingListenerFactory writes the calls of all functions. Since waot cannot listen to functions of guests, only modules of Go functions compile with
-// it.
+// NewLoggingListenerFactory writes the calls of all functions.
 func NewLoggingListenerFactory(w Writer) experimental.FunctionListenerFactory {
 	return &factory{w: w, scopes: LogScopeAll}
 }
 
-// NewHostLoggingListenerFactory writes the calls of Go functions.
+// NewHostLoggingListenerFactory writes the calls of Go functions, and of what guests export.
 func NewHostLoggingListenerFactory(w Writer, scopes LogScopes) experimental.FunctionListenerFactory {
 	return &factory{w: w, scopes: scopes, hostOnly: true}
 }
@@ -108,7 +107,7 @@ type factory struct {
 func (f *factory) NewFunctionListener(d api.FunctionDefinition) experimental.FunctionListener {
 	isWASI := d.ModuleName() == "wasi_snapshot_preview1"
 	switch {
-	case f.hostOnly && d.GoFunction() == nil:
+	case f.hostOnly && d.GoFunction() == nil && len(d.ExportNames()) == 0:
 		return nil
 	case (isWASI || d.ModuleName() == "env") && !f.scopes.has(d.Name()), !isWASI && d.ModuleName() != "env" && f.scopes != LogScopeAll:
 		return nil

@@ -48,6 +48,7 @@ func (g *group) stackText(first *FuncDef, list []host.Frame) string {
 	if first != nil {
 		lines = append(lines, first.signature())
 	}
+	list = g.visible(list)
 	for i := range list {
 		if len(lines) == maxFrames {
 			break

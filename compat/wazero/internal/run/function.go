@@ -29,7 +29,7 @@ var background = context.Background()
 
 // newFunction returns a function; err says why there is no fn.
 func newFunction(m *Instance, def *FuncDef, fn *host.Func, err error) *Function {
-	return &Function{m: m, grp: m.grp, def: def, fn: fn, err: err, plain: err == nil && !def.refs && !m.rt.config.CloseOnContextDone}
+	return &Function{m: m, grp: m.grp, def: def, fn: fn, err: err, plain: err == nil && !def.refs && !m.rt.config.CloseOnContextDone && !m.grp.listened()}
 }
 
 // Definition implements api.Function.
@@ -112,8 +112,37 @@ func (f *Function) callRare(ctx context.Context, stack []uint64) error {
 		}
 		inner = f.ctx
 	}
+	if m.grp.listened() {
+		return f.callListened(inner, stack)
+	}
 	if err := f.callIn(inner, stack); err != nil {
 		return f.failed(inner, stack, err)
+	}
+	return f.left()
+}
+
+// callListened calls, and tells listeners of calls that a failure has ended. It is inside the store before, so that the calls around it are
+// its own.
+func (f *Function) callListened(ctx context.Context, stack []uint64) error {
+	g := f.grp
+	err := g.enter(func() error {
+		outer := g.store.Enter() == nil
+		if outer {
+			defer g.store.Leave()
+		}
+		depth := len(g.actives)
+		err := f.callIn(ctx, stack)
+		if err != nil && err != host.ErrBusy {
+			shown := err
+			if _, ok := err.(*host.Trap); ok {
+				shown = f.m.callError(err)
+			}
+			g.abort(depth, shown)
+		}
+		return err
+	})
+	if err != nil {
+		return f.failed(ctx, stack, err)
 	}
 	return f.left()
 }

@@ -20,6 +20,8 @@ type group struct {
 	// pending: what closed instances hold waits for whoever is inside the store.
 	pending atomic.Bool
 	closed  bool // the store; under mu
+	// actives are the calls whose beginnings listeners have been told, the innermost last. They are for the goroutine inside the store.
+	actives []active
 }
 
 func (r *Runtime) newGroup() (*group, error) {
@@ -116,6 +118,23 @@ func (g *group) enter(f func() error) error {
 		}
 		time.Sleep(wait)
 	}
+}
+
+// visible are the frames of functions that the modules had before they were instrumented.
+func (g *group) visible(list []host.Frame) []host.Frame {
+	return slices.DeleteFunc(slices.Clone(list), func(f host.Frame) bool {
+		for _, m := range g.instances() {
+			if len(m.mod.hooks) > 0 && cmp.Or(m.mod.name, unnamed) == f.Module {
+				return int64(f.Func) >= int64(len(m.mod.funcs))
+			}
+		}
+		return false
+	})
+}
+
+// listened reports whether a module of the group has listeners.
+func (g *group) listened() bool {
+	return slices.ContainsFunc(g.instances(), func(m *Instance) bool { return len(m.mod.hooks) > 0 })
 }
 
 // unnamed is the name in frames of modules without one.

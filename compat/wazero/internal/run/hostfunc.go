@@ -65,9 +65,7 @@ func (r *Runtime) CompileHost(ctx context.Context, name string, funcs []*HostFun
 		m.host = append(m.host, &h)
 		m.exports[h.ExportName] = exported{api.ExternTypeFunc, uint32(i)}
 	}
-	if err := m.listen(ctx); err != nil {
-		return nil, err
-	}
+	m.listen(ctx)
 	return m, nil
 }
 
@@ -325,35 +323,42 @@ func (h *HostFunc) told(ctx context.Context, m *Instance, c *host.Caller, stack 
 	h.listener.After(ctx, m, h.def, stack[:h.def.resultWords])
 }
 
-// frames is the stack as listeners see it: the function, then the frames of compiled code.
+// frames is the stack as listeners see it: the Go function, if it is one, then the frames of compiled code.
 type frames struct {
-	first  *FuncDef
+	first  *FuncDef     // the Go function, or nil
 	caller *host.Caller // nil if Go code called
 	m      *Instance
 	rest   []host.Frame
-	at     int
+	at     int // in rest; before its beginning for the Go function
 }
 
 func (f *frames) Next() bool {
-	if f.at++; f.at == 1 && f.caller != nil {
-		f.rest = f.caller.Backtrace()
+	if f.at == -1 {
+		if f.caller != nil {
+			f.rest = f.m.grp.visible(f.caller.Backtrace())
+		}
+		if f.first != nil {
+			f.at = -2
+			return true
+		}
 	}
-	return f.at <= len(f.rest)
+	f.at = max(f.at, -1) + 1
+	return f.at < len(f.rest)
 }
 
 func (f *frames) Function() experimental.InternalFunction {
-	if f.at == 0 {
+	if f.at < 0 {
 		return internalFunction{f.first, 0}
 	}
-	x := &f.rest[f.at-1]
+	x := &f.rest[f.at]
 	return internalFunction{f.m.grp.definitionOf(x), uint64(x.Offset)}
 }
 
 func (f *frames) ProgramCounter() experimental.ProgramCounter {
-	if f.at == 0 {
+	if f.at < 0 {
 		return 0
 	}
-	return experimental.ProgramCounter(f.rest[f.at-1].Offset)
+	return experimental.ProgramCounter(f.rest[f.at].Offset)
 }
 
 // internalFunction is a frame; offset is its place in the module.

@@ -29,8 +29,10 @@ type Module struct {
 	customs []*CustomSection
 	start   int // index of the start function, or -1
 
-	code *code       // of a guest
-	host []*HostFunc // of Go functions, in the order of funcs
+	code *code // of a guest
+	// hooks are the functions of a guest with listeners, for which the code is instrumented.
+	hooks []hook
+	host  []*HostFunc // of Go functions, in the order of funcs
 
 	closeOnce sync.Once
 	// CloseWithInstance: the only instance closes the module.
@@ -178,6 +180,10 @@ func (r *Runtime) Compile(ctx context.Context, wasm []byte) (*Module, error) {
 	}
 	w, err := decode(wasm, r.config.Features)
 	if err != nil {
+		if n := len(w.Memories); n > 0 && w.Memories[n-1].Max > maxPages {
+			most := w.Memories[n-1].Max
+			err = fmt.Errorf("section memory: max %d pages (%s) over limit of %d pages (%s)", most, pagesText(most), maxPages, pagesText(maxPages))
+		}
 		return nil, err
 	}
 	m := &Module{rt: r, start: -1, exports: map[string]exported{}}
@@ -187,15 +193,20 @@ func (r *Runtime) Compile(ctx context.Context, wasm []byte) (*Module, error) {
 	if err := m.describe(w); err != nil {
 		return nil, err
 	}
-	if err := m.listen(ctx); err != nil {
-		return nil, err
-	}
+	m.listen(ctx)
 	if r.config.CustomSections {
 		for _, c := range w.Customs {
 			if c.Name != "name" {
 				m.customs = append(m.customs, &CustomSection{name: c.Name, data: c.Bytes})
 			}
 		}
+	}
+	if len(m.hooks) > 0 {
+		// An invalid module must fail for its own reason, and before it is changed.
+		if _, err := validate.All(wasm, validate.Config{Features: wasmfront.DefaultFeatures}); err != nil {
+			return nil, err
+		}
+		wasm = instrument(w, m.hooks)
 	}
 	if m.code, err = r.codes.get(ctx, m.name, wasm); err != nil {
 		return nil, err
@@ -299,6 +310,9 @@ func (r *Runtime) memDef(l wasmfront.Limits) (*MemDef, error) {
 	return d, nil
 }
 
+// maxPages is the number of pages that a memory can have.
+const maxPages = 65536
+
 // pagesText is a number of pages in the largest unit below it.
 func pagesText(pages uint64) string {
 	switch k := pages * 64; {
@@ -311,11 +325,11 @@ func pagesText(pages uint64) string {
 	}
 }
 
-// listen asks the listener factory of a context. Only Go functions can be listened to.
-func (m *Module) listen(ctx context.Context) error {
+// listen asks the listener factory of a context.
+func (m *Module) listen(ctx context.Context) {
 	factory, ok := ctx.Value(expctxkeys.FunctionListenerFactoryKey{}).(experimental.FunctionListenerFactory)
 	if !ok {
-		return nil
+		return
 	}
 	for i, d := range m.funcs {
 		if d.from != nil {
@@ -324,12 +338,11 @@ func (m *Module) listen(ctx context.Context) error {
 		switch l := factory.NewFunctionListener(d); {
 		case l == nil:
 		case m.host == nil:
-			return fmt.Errorf("function %s: listeners for functions of guests are not supported by waot", d.DebugName())
+			m.hooks = append(m.hooks, hook{d, l})
 		default:
 			m.host[i] = m.host[i].withListener(l)
 		}
 	}
-	return nil
 }
 
 // Name returns the name in the name section.

@@ -208,8 +208,14 @@ func (r *Runtime) link(ctx context.Context, m *Instance) error {
 			return err
 		}); err == nil {
 			m.adopt(inst)
+			if len(m.mod.hooks) > 0 {
+				err = m.startListened(inner, inst)
+			}
 			g.leave()
-			if err = m.exitError(); err == nil {
+			if exit := m.exitError(); exit != nil {
+				err = exit
+			}
+			if err == nil {
 				return nil
 			}
 		} else {
@@ -219,6 +225,25 @@ func (r *Runtime) link(ctx context.Context, m *Instance) error {
 	m.closed.CompareAndSwap(0, 1)
 	g.remove(m)
 	return err
+}
+
+// startListened fills the table of an instrumented module, and calls the start function.
+func (m *Instance) startListened(ctx context.Context, inst *host.Instance) error {
+	if err := m.grp.enter(func() error { return m.install(inst) }); err != nil {
+		return err
+	}
+	if m.mod.start < 0 {
+		return nil
+	}
+	var fn *host.Func
+	if err := m.grp.enter(func() (err error) { fn, err = inst.Func(hookStart); return err }); err != nil {
+		return err
+	}
+	f := newFunction(m, m.mod.funcs[m.mod.start], fn, nil)
+	if err := f.callListened(ctx, nil); err != nil {
+		return m.instantiateError(err)
+	}
+	return nil
 }
 
 // instantiateError converts an error of Store.Instantiate.
