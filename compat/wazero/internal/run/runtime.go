@@ -124,9 +124,6 @@ func (r *Runtime) Instantiate(ctx context.Context, mod *Module, c InstanceConfig
 	if err := r.failIfClosed(); err != nil {
 		return nil, err
 	}
-	if mod.rt != r && mod.host == nil && mod.code == nil {
-		return nil, errors.New("the module is of another runtime")
-	}
 	m := &Instance{rt: r, mod: mod, name: mod.name}
 	if c.NameSet {
 		m.name = c.Name
