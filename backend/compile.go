@@ -117,16 +117,12 @@ func (c *Compiler) Compile(f *clif.Func) (code *Code, err error) {
 	c.stage = ""
 	c.begin("order")
 	c.order.Compute(f)
-	c.begin("lower")
-	c.lower.control = c.Control
-	c.lower.Run(f, &c.order, &c.vc)
-	c.vc.safepoints(c.target, c.lower.Layout)
-	if err := c.verify(f); err != nil {
-		return nil, err
+	err = c.allocate(f, false)
+	if errors.Is(err, regalloc.ErrTooLarge) {
+		// Constants may be most of what lives in many blocks.
+		err = c.allocate(f, true)
 	}
-	c.begin("regalloc")
-	c.out.Reset()
-	if err := c.opt.Allocator.Run(&c.vc.In, &c.target.Env, &c.out); err != nil {
+	if err != nil {
 		if errors.Is(err, regalloc.ErrTooLarge) {
 			err = fmt.Errorf("%w: %w", ErrUnsupported, err)
 		}
@@ -170,6 +166,28 @@ func (c *Compiler) begin(stage string) {
 		c.opt.Ended(c.stage)
 	}
 	c.stage = stage
+}
+
+// allocate lowers f and allocates its registers. If constsStay is set, no constant lives in more than one block.
+func (c *Compiler) allocate(f *clif.Func, constsStay bool) error {
+	c.begin("lower")
+	c.lower.control, c.lower.constsStay = c.Control, constsStay
+	rewrites := 0
+	if c.Control != nil {
+		rewrites = len(c.Control.Log)
+	}
+	c.lower.Run(f, &c.order, &c.vc)
+	c.vc.safepoints(c.target, c.lower.Layout)
+	if err := c.verify(f); err != nil {
+		return err
+	}
+	c.begin("regalloc")
+	c.out.Reset()
+	err := c.opt.Allocator.Run(&c.vc.In, &c.target.Env, &c.out)
+	if errors.Is(err, regalloc.ErrTooLarge) && !constsStay && c.Control != nil {
+		c.Control.Log = c.Control.Log[:rewrites] // the next attempt repeats those of this one
+	}
+	return err
 }
 
 // recovered turns a panic into an error.

@@ -340,6 +340,31 @@ func (l *Lower) lowerHoisted(b int) {
 	l.lowerBases(b, false)
 }
 
+// noteConst notes that the block being lowered uses v, if that is a constant.
+func (l *Lower) noteConst(v clif.Value) {
+	if i, d := l.DefInst(v); d != nil && (d.Op == clif.OpIconst || d.Op == clif.OpFconst || d.Op == clif.OpVconst) {
+		l.consts = append(l.consts, i)
+	}
+}
+
+// lowerConsts defines, at the start of the block being lowered, the constants that it has asked for. Blocks in front of it will ask
+// for registers of their own. Those that the block itself defines have been lowered.
+func (l *Lower) lowerConsts() {
+	var here clif.BlockData
+	if b := l.Order.Blocks[l.block].Orig; b != clif.NoBlock {
+		here = l.F.Blocks[b]
+	}
+	for _, i := range l.consts {
+		d := &l.F.Insts[i]
+		if i < here.Start || i >= here.End {
+			l.group(l.F.Srcs[i])
+			l.Target.Lower[d.Op](l, i, d)
+		}
+		l.vregs[d.Result] = regalloc.NoVReg
+	}
+	l.consts = l.consts[:0]
+}
+
 // lowerBases defines the bases at the start of block b, or at its end; those of tables at the start of each block that uses them.
 func (l *Lower) lowerBases(b int, start bool) {
 	if start && len(l.tables) > 0 {

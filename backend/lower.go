@@ -31,9 +31,13 @@ type Lower struct {
 	fnSig  abi.Sig          // of the function
 	hidden regalloc.VReg    // the caller's result area
 
-	noSpectre bool             // Options.NoSpectre
-	control   *rewrite.Control // nil: all rules apply, and nothing is recorded
-	trace     *Trace           // nil unless tracing
+	noSpectre bool // Options.NoSpectre
+	// constsStay: each block makes the constants that it uses, so that none lives in another.
+	constsStay bool
+	consts     []clif.Inst // that the block being lowered has asked for, if constsStay is set
+
+	control *rewrite.Control // nil: all rules apply, and nothing is recorded
+	trace   *Trace           // nil unless tracing
 
 	matches []*Match // of the questions that are being asked, and free ones
 	asking  int      // how many are being asked
@@ -60,7 +64,7 @@ func (l *Lower) Run(f *clif.Func, o *BlockOrder, vc *VCode) {
 	l.hoister.begin(f.Stop, o, len(f.Mod.Memories))
 	l.tops.begin(f.Stop, len(o.Blocks))
 	l.reset()
-	if l.Target.Hoist && !l.flat() {
+	if l.Target.Hoist && !l.flat() && !l.constsStay {
 		l.findLoops(f, o)
 	}
 	l.analyse()
@@ -84,7 +88,7 @@ func (l *Lower) reset() {
 	}
 	l.color, l.loads = stop.Zeroed(f.Stop, l.color, len(f.Insts)), stop.Zeroed(f.Stop, l.loads, len(f.Insts))
 	l.sunk = stop.Zeroed(f.Stop, l.sunk, len(f.Insts))
-	l.sums, l.joins, l.tables = l.sums[:0], l.joins[:0], l.tables[:0]
+	l.sums, l.joins, l.tables, l.consts = l.sums[:0], l.joins[:0], l.tables[:0], l.consts[:0]
 	l.hidden = regalloc.NoVReg
 	l.noSink, l.asking = 0, 0
 }
@@ -144,6 +148,7 @@ func (l *Lower) lowerBlock(b int) {
 			l.edges(b)
 		}
 		l.lowerHoisted(b)
+		l.lowerConsts()
 		if lb.TopOf != clif.NoBlock {
 			l.blockParams(b, lb.TopOf)
 		}
@@ -182,6 +187,7 @@ func (l *Lower) lowerBlock(b int) {
 			l.lowerHoisted(b)
 		}
 	}
+	l.lowerConsts()
 	if b > 0 {
 		l.lowerBases(b, true)
 		if l.Order.Blocks[b-1].TopOf != lb.Orig {

@@ -95,10 +95,15 @@ type Error struct {
 	// Inst is where, or NoInst; VReg is what for, or NoVReg.
 	Inst regalloc.Inst
 	VReg regalloc.VReg
+	// Pairs, if not 0, is the limit that the function exceeds.
+	Pairs int
 }
 
 func (e *Error) Error() string {
 	s := "regalloc: " + errorText[e.Kind]
+	if e.Pairs != 0 {
+		s += fmt.Sprintf(": more than %d pairs of a value and a place where it lives,", e.Pairs)
+	}
 	if e.VReg != regalloc.NoVReg {
 		s += " " + e.VReg.String()
 	}
@@ -119,6 +124,11 @@ func (e *Error) Unwrap() error {
 // Fail returns an error of kind k, at instruction i, about value v; either may be None.
 func Fail(k ErrorKind, i uint32, v uint32) error {
 	return &Error{Kind: k, Inst: regalloc.Inst(i), VReg: regalloc.VReg(v)}
+}
+
+// failLive is for more than limit pairs of a value and a block, or a call, where it lives; v is one of them.
+func failLive(limit int, i uint32, v uint32) error {
+	return &Error{Kind: TooLarge, Inst: regalloc.Inst(i), VReg: regalloc.VReg(v), Pairs: limit}
 }
 
 // Flags of a value.

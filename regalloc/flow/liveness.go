@@ -164,7 +164,7 @@ func (lv *Liveness) propagate() error {
 			}
 		}
 		if pairs > limit {
-			return Fail(TooLarge, None, lv.batch(uint32(batch))[0])
+			return failLive(limit, None, lv.batch(uint32(batch))[0])
 		}
 	}
 	return nil

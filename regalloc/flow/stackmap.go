@@ -28,7 +28,7 @@ func (rs *resolver) makeStackMaps(safepoints []uint32) error {
 			for ; j >= 0 && l[j] < end; j-- {
 				rs.In.Stop.Poll()
 				if len(rs.pairs) >= limit {
-					return Fail(TooLarge, InstOf(l[j]), pt.Value)
+					return failLive(limit, InstOf(l[j]), pt.Value)
 				}
 				if InstOf(l[j]) != vr.DefInst {
 					rs.pairs = append(rs.pairs, uint64(len(l)-1-j)<<32|slot)

@@ -1,0 +1,62 @@
+package compile_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/opt"
+	"github.com/waot-project/waot/clif/rewrite"
+	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/internal/proof/wat"
+)
+
+// constantsEverywhere is the text of a module whose function adds up, in each of many blocks, one of many large constants. The first block defines
+// them all, so that each is live in all blocks: more pairs of value and block than the allocator accepts.
+func constantsEverywhere(constants, blocks int) string {
+	var s strings.Builder
+	s.WriteString(`(module (memory 1) (func (export "f") (param i64 i64) (result i64)`)
+	sum := func(k int) {
+		fmt.Fprintf(&s, "(local.set 1 (i64.add (local.get 1) (i64.mul (local.get 1) (i64.const %#x))))\n", 0x123456789abcdef+k)
+	}
+	for k := range constants {
+		sum(k)
+	}
+	for b := range blocks {
+		fmt.Fprintf(&s, "(if (i64.lt_u (i64.load offset=%d (i32.const 0)) (local.get 1)) (then ", b%1000)
+		sum(b % constants)
+		s.WriteString("))")
+	}
+	for k := range constants {
+		sum(k)
+	}
+	s.WriteString("(local.get 1)))")
+	return s.String()
+}
+
+func TestConstantsEverywhere(t *testing.T) {
+	const constants, blocks = 200, 14000 // 5.6 million pairs
+	wasm, err := wat.Assemble(constantsEverywhere(constants, blocks))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, target := range compile.Targets() {
+		// The log has the rewrites of one lowering, though the function was lowered twice.
+		control := &opt.Control{Limit: -1}
+		_, err := compile.Module(wasm, compile.Options{OptLevel: opt.O1, Target: target, Verify: true,
+			Control: func(clif.FuncIndex) *opt.Control { return control }})
+		if err != nil {
+			t.Errorf("%s: %v", target, err)
+		}
+		lowered := 0
+		for i := range control.Log {
+			if control.Log[i].Rule.Pass == rewrite.LowerPass {
+				lowered++
+			}
+		}
+		if lowered < 3*blocks || lowered > 4*blocks {
+			t.Errorf("%s: %d rewrites of lowering, of about three for each block", target, lowered)
+		}
+	}
+}
