@@ -1,6 +1,8 @@
 package linear
 
 import (
+	"sort"
+
 	"math/bits"
 
 	"github.com/waot-project/waot/internal/stop"
@@ -453,26 +455,43 @@ func (w *walker) paysSaving(p uint32) bool {
 	return w.pays == yes
 }
 
-// maxUses is how many uses countsUp looks at.
+// maxUses is how many uses countsUp looks at; four times as many of a value that is cheap to make or load again.
 const maxUses = 32
 
-// countsUp reports whether the first uses of part p run as often as a save and a restore.
+// countsUp reports whether the first uses of part p run as often as a save and a restore. Of a value that is cheap to make or load again, only those
+// count before which it is lost in other registers.
 func (w *walker) countsUp(p uint32) bool {
 	pt := &w.parts[p]
-	weight, price := uint32(0), w.reserved.SavePrice
-	if w.Values[pt.Value].Flags&(flow.IsRemat|flow.IsArg) != 0 {
-		price *= 2
+	cheap := w.Values[pt.Value].Flags&(flow.IsRemat|flow.IsArg) != 0
+	weight, lost, most := uint32(0), pt.Start, maxUses
+	if cheap {
+		most *= 4
 	}
-	for n, u := 0, pt.Use; n < maxUses && w.Uses[u].Pos < pt.End; n, u = n+1, w.Uses[u].Next {
-		if w.Uses[u].Kind() == flow.SoftUse {
+	for n, u := 0, pt.Use; n < most && w.Uses[u].Pos < pt.End; n, u = n+1, w.Uses[u].Next {
+		pos := w.Uses[u].Pos
+		if w.Uses[u].Kind() == flow.SoftUse || cheap && pos < lost {
 			continue
 		}
-		weight += w.FreqAt(w.Uses[u].Pos)
-		if weight >= price {
+		if cheap {
+			lost = w.lostBehind(pos)
+		}
+		weight += w.FreqAt(pos)
+		if weight >= w.reserved.SavePrice {
 			return true
 		}
 	}
 	return false
+}
+
+// lostBehind returns the first position behind pos at which an instruction clobbers registers, or inf.
+func (w *walker) lostBehind(pos uint32) uint32 {
+	at := uint32(flow.Inf)
+	for _, l := range w.reserved.SetPos[:w.reserved.NumSets] {
+		if j := sort.Search(len(l), func(k int) bool { return l[k] <= pos }) - 1; j >= 0 {
+			at = min(at, l[j])
+		}
+	}
+	return at
 }
 
 // hints are registers that would save moves if p had them, best first.
