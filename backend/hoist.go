@@ -228,9 +228,13 @@ func (h *hoister) settle(o *BlockOrder) {
 	}
 }
 
-// hoist reports whether the constant of instruction i is defined in front of a loop, if there is room. An equal constant that
+// hoist reports whether the constant of instruction i, in block b, is defined in front of a loop, if there is room. An equal constant that
 // is there already stands for it then.
-func (h *hoister) hoist(u *DefUse, o *BlockOrder, i clif.Inst, d *clif.InstData) bool {
+func (h *hoister) hoist(u *DefUse, o *BlockOrder, b int, i clif.Inst, d *clif.InstData) bool {
+	if !h.found && !h.flat() {
+		h.findLoops(u.F, o)
+		h.enter(b)
+	}
 	if h.front < 0 {
 		return false
 	}

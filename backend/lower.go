@@ -64,9 +64,6 @@ func (l *Lower) Run(f *clif.Func, o *BlockOrder, vc *VCode) {
 	l.hoister.begin(f.Stop, o, len(f.Mod.Memories))
 	l.tops.begin(f.Stop, len(o.Blocks))
 	l.reset()
-	if l.Target.Hoist && !l.flat() && !l.constsStay {
-		l.findLoops(f, o)
-	}
 	l.analyse()
 	l.signature()
 	for b := len(o.Blocks) - 1; b >= 0; b-- {
@@ -119,7 +116,7 @@ func (l *Lower) analyse() {
 			}
 			l.countArgs(d)
 			if d.Op == clif.OpIconst || d.Op == clif.OpFconst || d.Op == clif.OpVconst {
-				l.sunk[i] = l.hoist(&l.DefUse, l.Order, i, d)
+				l.sunk[i] = !l.constsStay && l.Order.Blocks[bi].LoopDepth > 0 && l.Target.Hoist(d) && l.hoist(&l.DefUse, l.Order, bi, i, d)
 				continue
 			}
 			l.expectBases(d, bi)

@@ -63,8 +63,8 @@ type Lowering struct {
 	// LoadInstance appends a rematerialisable instruction that defines dst as the address of the instance data. It is nil
 	// if instructions address the instance data directly.
 	LoadInstance func(l *Lower, dst regalloc.VReg)
-	// Hoist: constants of loops are defined in front of them.
-	Hoist bool
+	// Hoist reports whether d, a constant of a loop, is better defined in front of it.
+	Hoist func(d *clif.InstData) bool
 }
 
 // Placement decides where blocks are and what is between them.

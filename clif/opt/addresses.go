@@ -47,8 +47,7 @@ func foldAddresses(o *Optimizer, f *clif.Func) {
 	if !p.needed() {
 		return
 	}
-	o.flow(f)
-	o.dom.Compute(&o.cfg)
+	o.dominators(f)
 	p.reset(o.widths, f)
 	p.countFromZero()
 	p.visit()

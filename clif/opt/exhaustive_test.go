@@ -226,8 +226,8 @@ var notSmall = map[Rule]string{
 	RuleBranchStrip: "control flow", RuleBranchDecided: "control flow", RuleBranchAgree: "control flow",
 	RuleTableConst: "control flow", RuleTableOne: "control flow", RuleMergeBlock: "control flow",
 	RuleThreadEdge: "control flow", RuleEdgesAgree: "control flow", RuleThreadTable: "control flow", RuleParamSame: "control flow",
-	RuleCountFromZero: "control flow",
-	RuleByteCopy:      "control flow", RuleByteFill: "control flow", RuleByteCompare: "control flow",
+	RuleCountFromZero: "control flow", RuleExitValue: "control flow",
+	RuleByteCopy: "control flow", RuleByteFill: "control flow", RuleByteCompare: "control flow",
 }
 
 // TestExhaustive compares what rules make of their patterns with what was there, where all

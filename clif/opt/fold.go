@@ -70,8 +70,7 @@ func fold(o *Optimizer, f *clif.Func) {
 	if c.rules[clif.OpIadd] == nil {
 		c.rules = ruleTable()
 	}
-	o.flow(f)
-	o.dom.Compute(&o.cfg)
+	o.dominators(f)
 	c.widths, c.o, c.f, c.depth = o.widths, o, f, 0
 	c.out, c.srcs = stop.Resize(f.Stop, c.out, len(f.Insts))[:0], stop.Resize(f.Stop, c.srcs, len(f.Insts))[:0]
 	c.table.reset()

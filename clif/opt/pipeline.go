@@ -54,7 +54,8 @@ var passes = [...]Pass{
 	{Name: "params", Reason: "as behind the first branches", run: removeParams, again: true},
 	{Name: "addresses", Reason: "sums are as simple as they get, and dce removes those that become offsets", run: foldAddresses},
 	{Name: "dce", Reason: "the other passes leave unused instructions behind", run: removeDead},
-	{Name: "bytes", Reason: "last: a loop is seen as it is only when all that is superfluous is gone", run: widenBytes},
+	{Name: "bytes", Reason: "late: a loop is seen as it is only when all that is superfluous is gone", run: widenBytes},
+	{Name: "exits", Reason: "behind all that looks at the variables of loops", run: exitValues},
 }
 
 // Passes lists the passes in order. Passes of one name do the same.
@@ -72,6 +73,7 @@ type Optimizer struct {
 	widths
 	cfg      analysis.CFG
 	cfgValid bool // cfg is that of the function at hand
+	domValid bool // dom is that of cfg
 	targets  []clif.Target
 	dom      analysis.DomTree
 	fold     folder
@@ -82,6 +84,7 @@ type Optimizer struct {
 	bytes    byteLoop
 
 	addresses addressPass
+	exits     exitPass
 }
 
 // Run applies the passes of the level to f.
@@ -123,7 +126,7 @@ func (o *Optimizer) flow(f *clif.Func) {
 		return
 	}
 	o.cfg.Compute(f)
-	o.cfgValid = true
+	o.cfgValid, o.domValid = true, false
 	if len(o.cfg.Order()) == len(f.Layout) {
 		return
 	}
@@ -136,4 +139,12 @@ func (o *Optimizer) flow(f *clif.Func) {
 		}
 	}
 	f.Layout = kept
+}
+
+// dominators makes dom that of f, and flow too.
+func (o *Optimizer) dominators(f *clif.Func) {
+	if o.flow(f); !o.domValid {
+		o.dom.Compute(&o.cfg)
+		o.domValid = true
+	}
 }

@@ -1,9 +1,7 @@
 package opt
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/analysis"
@@ -27,10 +25,7 @@ type zeroBased struct {
 	// of, by value, is the number of the counter that has it as v or next, plus 1.
 	of    []uint32
 	users []counterUse
-	fresh []freshInst
-	// Spare arrays of instructions.
-	insts []clif.InstData
-	srcs  []uint32
+	insertions
 }
 
 // counter is a parameter of a loop's header that begins with a negative constant.
@@ -48,12 +43,6 @@ type counter struct {
 type counterUse struct {
 	counter uint32
 	inst    clif.Inst
-}
-
-// freshInst is an instruction to be put in front of another.
-type freshInst struct {
-	at clif.Inst
-	d  clif.InstData
 }
 
 // countFromZero changes the counters of f.
@@ -74,7 +63,7 @@ func (p *addressPass) countFromZero() {
 	p.findUses()
 	p.changeCounters()
 	if len(z.fresh) > 0 {
-		p.insert()
+		z.insert(p.f)
 		p.reset(p.widths, p.f)
 	}
 }
@@ -225,43 +214,7 @@ func (p *addressPass) iconst(at clif.Inst, x uint64) clif.Value {
 	return p.fresh(at, clif.InstData{Op: clif.OpIconst, Type: clif.I32, Imm: p.trunc(clif.I32, x)})
 }
 
-// fresh returns the result, an i32, of an instruction in front of at. It is not there before insert.
+// fresh returns the result, an i32, of an instruction in front of at. It is not there before the insertions are.
 func (p *addressPass) fresh(at clif.Inst, d clif.InstData) clif.Value {
-	f, z := p.f, &p.zero
-	d.Result, d.NumResults = clif.Value(len(f.Values)), 1
-	f.Values = append(stop.Room(f.Stop, f.Values), clif.ValueData{Type: clif.I32, Def: uint32(at)})
-	z.fresh = append(stop.Room(f.Stop, z.fresh), freshInst{at, d})
-	return d.Result
-}
-
-// insert puts the fresh instructions where they belong.
-func (p *addressPass) insert() {
-	f, z := p.f, &p.zero
-	slices.SortStableFunc(z.fresh, func(a, b freshInst) int { return cmp.Compare(a.at, b.at) })
-	n := len(f.Insts) + len(z.fresh)
-	z.insts, z.srcs = stop.Resize(f.Stop, z.insts, n)[:0], stop.Resize(f.Stop, z.srcs, n)[:0]
-	for _, b := range f.Layout {
-		start := clif.Inst(len(z.insts))
-		old := f.Blocks[b]
-		next, _ := slices.BinarySearchFunc(z.fresh, old.Start, func(x freshInst, at clif.Inst) int { return cmp.Compare(x.at, at) })
-		for i := old.Start; i < old.End; i++ {
-			f.Stop.PollAt(int(i))
-			for ; next < len(z.fresh) && z.fresh[next].at == i; next++ {
-				p.place(z.fresh[next].d, f.Srcs[i])
-			}
-			p.place(f.Insts[i], f.Srcs[i])
-		}
-		f.Blocks[b].Start, f.Blocks[b].End = start, clif.Inst(len(z.insts))
-	}
-	f.Insts, z.insts = z.insts, f.Insts
-	f.Srcs, z.srcs = z.srcs, f.Srcs
-}
-
-// place appends d to the new instructions.
-func (p *addressPass) place(d clif.InstData, src uint32) {
-	z := &p.zero
-	for n := range clif.Value(d.NumResults) {
-		p.f.Values[d.Result+n].Def = uint32(len(z.insts))
-	}
-	z.insts, z.srcs = append(z.insts, d), append(z.srcs, src)
+	return p.zero.add(p.f, at, clif.I32, d)
 }

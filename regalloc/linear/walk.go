@@ -1,9 +1,8 @@
 package linear
 
 import (
-	"sort"
-
 	"math/bits"
+	"sort"
 
 	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/regalloc"

@@ -8,6 +8,9 @@ import (
 	"github.com/waot-project/waot/clif"
 )
 
+// hoist implements backend.Lowering.Hoist: few constants fit into instructions.
+func hoist(*clif.InstData) bool { return true }
+
 // intConst appends dst = x, rematerialisable.
 func intConst(l *lower, x int64, dst vreg) {
 	l.EmitRemat(backend.Inst{Op: asm.MovImm, Size: 8, Imm: x}, dst)

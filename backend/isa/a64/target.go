@@ -54,7 +54,7 @@ func New(features asm.Feature) *backend.Target {
 		Lowering: backend.Lowering{
 			Rules: machineRules(), Lower: lowerings.Table(), Common: common, Loads: &loads, MaxDisp: 4095 * 8,
 			Heap: heap, IntConst: intConst, VectorConst: vectorConst, Put: putFull, PutZero: putZero, Plus: plus,
-			Compare: compare, CompareZero: compareZero, Branch: branch, LoadInstance: loadInstance, Hoist: true,
+			Compare: compare, CompareZero: compareZero, Branch: branch, LoadInstance: loadInstance, Hoist: hoist,
 		},
 		Placement: backend.Placement{LoopAlign: loopAlign, Rotate: true, MaxPiece: maxPiece},
 		Emission: backend.Emission{

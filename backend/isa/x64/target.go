@@ -48,7 +48,7 @@ func New(features asm.Feature) *backend.Target {
 		Lowering: backend.Lowering{
 			Rules: machineRules(), Lower: lowerings.Table(), Common: common, Loads: &loads, MaxDisp: math.MaxInt32,
 			Heap: heap, IntConst: intConst, VectorConst: vectorConst, Put: putFull, PutZero: putZero, Plus: plus,
-			Compare: compare, CompareZero: compareZero, Branch: branch,
+			Compare: compare, CompareZero: compareZero, Branch: branch, Hoist: hoist,
 		},
 		Placement: backend.Placement{LoopAlign: loopAlign},
 		Emission: backend.Emission{

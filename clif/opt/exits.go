@@ -1,0 +1,225 @@
+package opt
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/analysis"
+	"github.com/waot-project/waot/internal/stop"
+)
+
+// This file lets parameters of loops end where their next values are computed. If v is a parameter of a loop's header and next = v+k
+// goes back for it, code behind the loop may use v, so that both need a register and each iteration a move. There, v is next-k: one
+// instruction behind the loop takes the place of one in it.
+//
+// That is right wherever next is defined, since next is of the same iteration as v: an edge back to the header leaves no way to
+// the use that avoids the definition of next. It pays if nothing in the loop uses v behind that definition.
+
+// exitPass is the state of exitValues.
+type exitPass struct {
+	insertions
+	f     *clif.Func
+	o     *Optimizer
+	loops analysis.Loops
+	found []loopValue
+	of    []uint32 // by value: the number of the one in found with that parameter, plus 1
+	users []exitUse
+}
+
+// loopValue is a parameter v of a loop's header whose next value is v+k.
+type loopValue struct {
+	v, next clif.Value
+	k       uint64
+	def     clif.Inst // of next
+	block   clif.Block
+	header  clif.Block
+	used    bool // the loop uses v behind def
+}
+
+// exitUse is a use of such a parameter in a block behind the loop.
+type exitUse struct {
+	value uint32     // number in found
+	exit  clif.Block // the first block behind the loop that dominates the use
+	slot  *uint32    // where v is an operand or argument
+}
+
+func exitValues(o *Optimizer, f *clif.Func) {
+	p := &o.exits
+	p.o, p.f, p.found = o, f, p.found[:0]
+	if o.flow(f); !p.hasLoops() {
+		return
+	}
+	o.dominators(f)
+	for _, b := range o.cfg.Order() {
+		f.Stop.Poll()
+		p.find(b)
+	}
+	if len(p.found) == 0 {
+		return
+	}
+	p.of = stop.Zeroed(f.Stop, p.of, len(f.Values))
+	for i := range p.found {
+		p.of[p.found[i].v] = uint32(i + 1)
+	}
+	p.loops.Compute(f, &o.cfg)
+	p.findUses()
+	if p.rewrite(); len(p.fresh) > 0 {
+		p.insert(f)
+	}
+}
+
+// hasLoops reports whether an edge goes back.
+func (p *exitPass) hasLoops() bool {
+	cfg := &p.o.cfg
+	for _, b := range cfg.Order() {
+		for _, e := range cfg.Preds(b) {
+			p.f.Stop.Poll()
+			if cfg.Number(e.From) >= cfg.Number(b) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// find appends the parameters of b, the header of a loop with one edge back, whose next value is a sum with a constant.
+func (p *exitPass) find(b clif.Block) {
+	f, back := p.f, analysis.Edge{From: clif.NoBlock}
+	for _, e := range p.o.cfg.Preds(b) {
+		f.Stop.Poll()
+		if !p.o.dom.Dominates(b, e.From) {
+			continue
+		}
+		if back.From != clif.NoBlock {
+			return
+		}
+		back = e
+	}
+	if back.From == clif.NoBlock {
+		return
+	}
+	args := f.TargetArgs(back.Target)
+	for n, v := range f.Params(b) {
+		f.Stop.PollAt(n)
+		x := loopValue{v: clif.Value(v), next: clif.Value(args[n]), header: b}
+		if x.def = f.DefInst(x.next); x.def == clif.NoInst {
+			continue
+		}
+		d := &f.Insts[x.def]
+		if d.Op != clif.OpIadd || d.ArgA() != x.v {
+			continue
+		}
+		k := f.DefInst(d.ArgB())
+		if k == clif.NoInst || f.Insts[k].Op != clif.OpIconst {
+			continue
+		}
+		x.k = f.Insts[k].Imm
+		// next is defined in a block between the header and the edge back.
+		for x.block = back.From; !p.holds(x.block, x.def); {
+			x.block = p.o.dom.Idom(x.block)
+		}
+		p.found = append(stop.Room(f.Stop, p.found), x)
+	}
+}
+
+// holds reports whether instruction i is one of block b.
+func (p *exitPass) holds(b clif.Block, i clif.Inst) bool {
+	return i >= p.f.Blocks[b].Start && i < p.f.Blocks[b].End
+}
+
+// findUses collects the uses behind loops, and finds the parameters that their loops use behind the sums.
+func (p *exitPass) findUses() {
+	f := p.f
+	p.users = p.users[:0]
+	for _, b := range p.o.cfg.Order() {
+		for i := f.Blocks[b].Start; i < f.Blocks[b].End; i++ {
+			f.Stop.PollAt(int(i))
+			d := &f.Insts[i]
+			args := [...]*uint32{&d.A, &d.B, &d.C}
+			for _, slot := range args[:d.NumArgs()] {
+				p.use(b, i, slot)
+			}
+			if d.Op != clif.OpBrTable { // whose list is of targets
+				p.useAll(b, i, f.VarArgs(d))
+			}
+		}
+		for _, t := range p.o.cfg.Succs(b) {
+			p.useAll(b, f.Terminator(b), f.TargetArgs(t))
+		}
+	}
+}
+
+func (p *exitPass) useAll(b clif.Block, i clif.Inst, values []uint32) {
+	for n := range values {
+		p.f.Stop.PollAt(n)
+		p.use(b, i, &values[n])
+	}
+}
+
+// use notes that instruction i, of block b, uses the value in slot.
+func (p *exitPass) use(b clif.Block, i clif.Inst, slot *uint32) {
+	n := p.of[*slot]
+	if n == 0 {
+		return
+	}
+	x := &p.found[n-1]
+	if x.used || !p.o.dom.Dominates(x.block, b) || b == x.block && i <= x.def {
+		return
+	}
+	if p.inLoop(b, x.header) {
+		x.used = true
+		return
+	}
+	exit := b
+	for up := p.o.dom.Idom(exit); !p.inLoop(up, x.header); up = p.o.dom.Idom(exit) {
+		p.f.Stop.Poll()
+		exit = up
+	}
+	p.users = append(stop.Room(p.f.Stop, p.users), exitUse{n - 1, exit, slot})
+}
+
+// inLoop reports whether b is in the loop with the given header.
+func (p *exitPass) inLoop(b, header clif.Block) bool {
+	for b = p.loops.Innermost(b); b != clif.NoBlock && b != header; b = p.loops.Around(b) {
+		p.f.Stop.Poll()
+	}
+	return b == header
+}
+
+// rewrite lets the uses behind loops use next-k, which the first block there computes.
+func (p *exitPass) rewrite() {
+	f := p.f
+	slices.SortStableFunc(p.users, func(a, b exitUse) int {
+		return cmp.Or(cmp.Compare(a.value, b.value), cmp.Compare(a.exit, b.exit))
+	})
+	var before exitUse
+	value, allowed := clif.NoValue, false
+	for n, u := range p.users {
+		f.Stop.PollAt(n)
+		x := &p.found[u.value]
+		if x.used {
+			continue
+		}
+		if value == clif.NoValue || u.value != before.value || u.exit != before.exit {
+			at := f.Blocks[u.exit].Start
+			if allowed = p.o.may(RuleExitValue); !allowed {
+				value, before = x.v, u
+				continue
+			}
+			value, before = p.value(x, at), u
+			if p.o.tracing() {
+				p.o.note(f.Offset(f.Srcs[at]), fmt.Sprintf("%v, as the loop leaves it", x.v), fmt.Sprintf("%v: %v - %d", value, x.next, int64(x.k)))
+			}
+		}
+		*u.slot = uint32(value)
+	}
+}
+
+// value returns next-k of x, in front of at.
+func (p *exitPass) value(x *loopValue, at clif.Inst) clif.Value {
+	t := p.f.TypeOf(x.v)
+	k := p.add(p.f, at, t, clif.InstData{Op: clif.OpIconst, Type: t, Imm: p.o.trunc(t, -x.k)})
+	return p.add(p.f, at, t, clif.InstData{Op: clif.OpIadd, Type: t, A: uint32(x.next), B: uint32(k)})
+}
