@@ -226,7 +226,7 @@ var notSmall = map[Rule]string{
 	RuleBranchStrip: "control flow", RuleBranchDecided: "control flow", RuleBranchAgree: "control flow",
 	RuleTableConst: "control flow", RuleTableOne: "control flow", RuleMergeBlock: "control flow",
 	RuleThreadEdge: "control flow", RuleEdgesAgree: "control flow", RuleThreadTable: "control flow", RuleParamSame: "control flow",
-	RuleCountFromZero: "control flow", RuleExitValue: "control flow",
+	RuleCountFromZero: "control flow", RuleExitValue: "control flow", RuleCopyResumed: "control flow",
 	RuleByteCopy: "control flow", RuleByteFill: "control flow", RuleByteCompare: "control flow",
 }
 

@@ -49,6 +49,7 @@ var passes = [...]Pass{
 	{Name: "branches", Reason: "fold leaves empty blocks behind, which hide that edges agree", run: threadEmpty},
 	{Name: "dispatch", Reason: "fold shows which indices are constant", run: threadTables},
 	{Name: "params", Reason: "fewer edges leave more parameters with one value", run: removeParams},
+	{Name: "resume", Reason: "the second fold makes use of what is known then", run: copyResumed, again: true},
 	{Name: "fold", Reason: "values met in dispatchers, and do not any more", run: fold, again: true},
 	{Name: "branches", Reason: "as behind the first fold", run: threadEmpty, again: true},
 	{Name: "params", Reason: "as behind the first branches", run: removeParams, again: true},
@@ -85,6 +86,7 @@ type Optimizer struct {
 
 	addresses addressPass
 	exits     exitPass
+	resumed   resumePass
 }
 
 // Run applies the passes of the level to f.

@@ -161,6 +161,7 @@ const (
 	RuleParamSame
 	RuleCountFromZero
 	RuleExitValue
+	RuleCopyResumed
 	RuleAddressBounded
 	RuleDead
 	RuleByteCopy
@@ -338,6 +339,7 @@ var ruleInfos = [NumRules]rewrite.Info{
 	RuleEdgesAgree:      {Name: "edges-agree", Pass: "branches", What: "br with equal edges => jump"},
 	RuleThreadTable:     {Name: "thread-table", Pass: "dispatch", What: "an edge with a constant index to a block that is only a br_table => an edge to that entry"},
 	RuleParamSame:       {Name: "param-same", Pass: "params", What: "a parameter with one value => that"},
+	RuleCopyResumed:     {Name: "copy-resumed", Pass: "resume", What: "rare entries of a br_table that lead into a loop => copies of all that they lead to"},
 	RuleExitValue:       {Name: "exit-value", Pass: "exits", What: "behind a loop, x, whose next value in the loop is x + k => next - k"},
 	RuleCountFromZero:   {Name: "count-from-zero", Pass: "addresses", What: "a variable of a loop that begins with -n => that variable + n"},
 	RuleAddressBounded:  {Name: "address-bounded", Pass: "addresses", What: "an access at x + k => at x, with k in the offset; a bound of x shows that x + k does not wrap"},

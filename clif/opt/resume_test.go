@@ -1,0 +1,99 @@
+package opt
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/proof/testenv"
+)
+
+// resumable is f(state, x, y), a random function that begins in any of its states, and goes from state to state by constants. A third
+// variable ends it.
+func resumable(r *rand.Rand) *clif.Func {
+	f, b := newFunc(testModule([]clif.Type{i32, i64, i64}, []clif.Type{i64}))
+	head, exit := b.NewBlock(), b.NewBlock()
+	vars := []val{b.AddParam(head, i32)}
+	for range 3 {
+		vars = append(vars, b.AddParam(head, i64))
+	}
+	result := b.AddParam(exit, i64)
+	b.Jump(b.Target(head, []val{0, 1, 2, b.Iconst(i64, 1+r.Uint64N(9))}))
+	b.SwitchTo(head)
+	var states []clif.Block
+	var targets []clif.Target
+	n := 2 + r.IntN(7)
+	for range n {
+		states = append(states, b.NewBlock())
+		targets = append(targets, b.Target(states[len(states)-1], nil))
+	}
+	b.BrTable(vars[0], append(targets, targets[r.IntN(n)]))
+	for _, s := range states {
+		b.SwitchTo(s)
+		x, y, left := vars[1], vars[2], vars[3]
+		for range r.IntN(3) {
+			op := []clif.Opcode{clif.OpIadd, clif.OpIsub, clif.OpBxor, clif.OpImul}[r.IntN(4)]
+			x, y = y, b.Binary(op, i64, x, []val{y, b.Iconst(i64, r.Uint64N(9))}[r.IntN(2)])
+		}
+		if r.IntN(4) == 0 {
+			b.Store(i64, clif.Full, 0, b.Iconst(i32, 8*r.Uint64N(4)), x, 0)
+			y = b.Load(i64, clif.Full, 0, b.Iconst(i32, 8*r.Uint64N(4)), 0)
+		}
+		left = b.Binary(clif.OpIsub, i64, left, b.Iconst(i64, 1))
+		to := func() clif.Target {
+			return b.Target(head, []val{b.Iconst(i32, r.Uint64N(uint64(n))), x, y, left})
+		}
+		cond := b.Icmp(clif.Ult, i64, x, y)
+		switch r.IntN(4) {
+		case 0:
+			b.Jump(b.Target(exit, []val{x}))
+		case 1:
+			b.Branch(cond, to(), b.Target(exit, []val{y}))
+		default:
+			more := b.NewBlock()
+			b.Branch(b.Icmp(clif.Ne, i64, left, b.Iconst(i64, 0)), b.Target(more, nil), b.Target(exit, []val{x}))
+			b.SwitchTo(more)
+			if r.IntN(3) == 0 {
+				b.Jump(to())
+			} else {
+				b.Branch(cond, to(), to())
+			}
+			continue
+		}
+	}
+	b.SwitchTo(exit)
+	b.Return([]val{result})
+	return f
+}
+
+// TestResumable: random functions do the same from each state as before.
+func TestResumable(t *testing.T) {
+	functions, fired := testenv.Cases(1000, 3000, 50000), 0
+	for seed := range uint64(functions) {
+		r := rand.New(rand.NewPCG(seed, 23))
+		f := resumable(r)
+		o := Optimizer{Control: &Control{Limit: -1}}
+		g := optimized(t, &o, f)
+		for i := range o.Control.Log {
+			if o.Control.Log[i].Rule == RuleCopyResumed.Info() {
+				fired++
+			}
+		}
+		for state := range uint64(10) {
+			in := []uint64{state, r.Uint64N(9), r.Uint64() >> (7 * state)}
+			var ends [2]string
+			for i, f := range [...]*clif.Func{f, g} {
+				results, err := newShortWorld(t, 1<<12, f).inst.Func(0).Call(in)
+				ends[i] = fmt.Sprint(results, err)
+			}
+			if ends[0] != ends[1] {
+				t.Fatalf("seed %d, f(%d): %s before, %s after\n%v\n%v", seed, in, ends[0], ends[1], f, g)
+			}
+		}
+	}
+	t.Logf("%d functions, of which %d were copied", functions, fired)
+	if fired < functions/10 {
+		t.Errorf("%d of %d functions were copied", fired, functions)
+	}
+}
