@@ -196,16 +196,23 @@ block3:
 block4:
     return v3
 }`, `block0 [0 1]
-br_table v0, [block2(v1), block3(v1), block4(v1)] rare
+br_table v0, [block2(v1), block5(v1), block6(v1)] rare
 block2 [12]
 v10 = iconst.i64 -1
 v5 = iadd.i64 v12, v10
-jump block3(v5)
-block3 [11]
-v7 = ireduce.i32 v11
-br v7, block2(v11), block4(v11)
-block4 [13]
-return v13`},
+v7 = ireduce.i32 v5
+br v7, block2(v5), block4
+block4 []
+return v5
+block5 [14]
+v15 = ireduce.i32 v14
+br v15, block7, block6(v14)
+block6 [18]
+return v18
+block7 []
+v21 = iconst.i64 -1
+v22 = iadd.i64 v14, v21
+jump block5(v22)`},
 	{"an ordinary switch, one case of which goes to another", "dispatch", `
 function "f" (i32, i64) -> (i64) {
 block0(v0: i32, v1: i64):
