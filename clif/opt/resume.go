@@ -221,7 +221,7 @@ func (p *resumePass) enterCopy() {
 	f := p.f
 	for k, t := range p.entries() {
 		f.Stop.PollAt(k)
-		if k > 0 && f.Targets[t].Block != p.usual {
+		if f.Targets[t].Block != p.usual {
 			t = p.target(t)
 			p.entries()[k] = t
 		}

@@ -152,6 +152,38 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
+// TestRematSaves: a value that can be repeated does not make the function save a register if it is needed again only behind calls on a rare way.
+func TestRematSaves(t *testing.T) {
+	for _, cold := range []bool{true, false} {
+		env := gen.X64()
+		var b builder
+		b.callClobbers(env)
+		cond := b.entry(1)[0]
+		v := b.vreg(regalloc.Int)
+		b.in.VRegs[v].Remat = 1
+		b.inst(0, 0, def(v))
+		for range 4 {
+			b.inst(0, 0, reg(v))
+		}
+		b.inst(term, 0, reg(cond))
+		b.block(nil, 0, regalloc.Edge{To: 1}, regalloc.Edge{To: 2})
+		for range 6 {
+			b.inst(0, 1)
+			b.inst(0, 0, reg(v))
+		}
+		b.inst(ret, 0)
+		b.block(nil, 0)
+		b.inst(0, 0, reg(v))
+		b.inst(ret, 0)
+		b.block(nil, 0)
+		b.in.Blocks[1].Cold = cold
+		out := allocate(t, b.finish(), env)
+		if saves := out.Used&env.CalleeSaved != 0; saves == cold {
+			t.Errorf("behind calls on a rare way %t: saves %t\n%s", cold, saves, dump(&b.in, out))
+		}
+	}
+}
+
 // TestStackArgument: an incoming argument word is a home; it is never copied to
 // a slot.
 func TestStackArgument(t *testing.T) {

@@ -26,6 +26,9 @@ var (
 	byteLoops  = run{pkg: "clif/opt", pattern: "TestByteLoops"}
 	byteMisses = run{pkg: "clif/opt", pattern: "TestByteMisses"}
 
+	exitLoops  = run{pkg: "clif/opt", pattern: "TestExitLoops"}
+	resumables = run{pkg: "clif/opt", pattern: "TestResumable"}
+
 	otherMiddle = run{pkg: "clif/opt", pattern: "TestWideOtherMiddle"}
 )
 
@@ -53,6 +56,12 @@ var kept = []keptFault{
 	{"clif/opt/bytes.go", "if w.step < 0 {\n\t\tcount", "if w.step > 0 {\n\t\tcount", byteLoops},
 	{"clif/opt/bytes.go", "\t\tif !l.simple(l.limit) {\n\t\t\treturn false\n\t\t}\n", "", byteMisses},
 	{"clif/opt/bytes.go", "if c.IntCC() != stays {\n\t\t\treturn false\n\t\t}\n", "", byteMisses},
+	{"clif/opt/exits.go", "p.o.trunc(t, -x.k)", "p.o.trunc(t, x.k)", exitLoops},
+	{"clif/opt/exits.go", "x.used || !p.o.dom.Dominates(x.block, b) || ", "x.used || ", exitLoops},
+	{"clif/opt/exits.go", "u.value != before.value || u.exit != before.exit", "u.value != before.value", exitLoops},
+	{"clif/opt/resume.go", "\t\td.C = p.target(d.C)\n", "", resumables},
+	{"clif/opt/resume.go", "f.ListAt(to.Args)[k] = p.copied(v)", "_ = v", resumables},
+	{"backend/hoist.go", "\t\tl.vregs[d.Result] = regalloc.NoVReg\n", "", run{pkg: "compile", pattern: "TestConstantsEverywhere"}},
 }
 
 // fault returns the fault as one of the file's text.
