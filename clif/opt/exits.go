@@ -41,9 +41,18 @@ type loopValue struct {
 // exitUse is a use of such a parameter in a block behind the loop.
 type exitUse struct {
 	value uint32     // number in found
-	exit  clif.Block // the first block behind the loop that dominates the use
+	exit  clif.Block // a block behind the loop that dominates the use, the first one if that is near
 	slot  *uint32    // where v is an operand or argument
 }
+
+const (
+	// maxBack is how many blocks that dominate the edge back are searched for the definition of next.
+	maxBack = 32
+	// maxNest is how many loops around a block are looked at. It counts as in the loop if there are more.
+	maxNest = 8
+	// maxExit is how many blocks in front of a use are candidates for the definition.
+	maxExit = 8
+)
 
 func exitValues(o *Optimizer, f *clif.Func) {
 	p := &o.exits
@@ -116,17 +125,25 @@ func (p *exitPass) find(b clif.Block) {
 			continue
 		}
 		x.k = f.Insts[k].Imm
-		// next is defined in a block between the header and the edge back.
-		for x.block = back.From; !p.holds(x.block, x.def); {
-			x.block = p.o.dom.Idom(x.block)
+		if x.block = p.blockOf(x.def, back.From); x.block == clif.NoBlock {
+			continue
 		}
 		p.found = append(stop.Room(f.Stop, p.found), x)
 	}
 }
 
-// holds reports whether instruction i is one of block b.
-func (p *exitPass) holds(b clif.Block, i clif.Inst) bool {
-	return i >= p.f.Blocks[b].Start && i < p.f.Blocks[b].End
+// blockOf returns the block of instruction i, which dominates b, or NoBlock if it is far from there.
+func (p *exitPass) blockOf(i clif.Inst, b clif.Block) clif.Block {
+	for range maxBack {
+		if d := &p.f.Blocks[b]; i >= d.Start && i < d.End {
+			return b
+		}
+		if b == p.f.Entry() {
+			break
+		}
+		b = p.o.dom.Idom(b)
+	}
+	return clif.NoBlock
 }
 
 // findUses collects the uses behind loops, and finds the parameters that their loops use behind the sums.
@@ -173,19 +190,26 @@ func (p *exitPass) use(b clif.Block, i clif.Inst, slot *uint32) {
 		return
 	}
 	exit := b
-	for up := p.o.dom.Idom(exit); !p.inLoop(up, x.header); up = p.o.dom.Idom(exit) {
-		p.f.Stop.Poll()
+	for range maxExit {
+		up := p.o.dom.Idom(exit)
+		if p.inLoop(up, x.header) {
+			break
+		}
 		exit = up
 	}
 	p.users = append(stop.Room(p.f.Stop, p.users), exitUse{n - 1, exit, slot})
 }
 
-// inLoop reports whether b is in the loop with the given header.
+// inLoop reports whether b is in the loop with the given header, or in so many loops that it may be.
 func (p *exitPass) inLoop(b, header clif.Block) bool {
-	for b = p.loops.Innermost(b); b != clif.NoBlock && b != header; b = p.loops.Around(b) {
-		p.f.Stop.Poll()
+	b = p.loops.Innermost(b)
+	for range maxNest {
+		if b == clif.NoBlock || b == header {
+			return b == header
+		}
+		b = p.loops.Around(b)
 	}
-	return b == header
+	return true
 }
 
 // rewrite lets the uses behind loops use next-k, which the first block there computes.
