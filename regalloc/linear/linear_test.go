@@ -156,30 +156,30 @@ func TestLeftOut(t *testing.T) {
 func TestRematSaves(t *testing.T) {
 	for _, cold := range []bool{true, false} {
 		env := gen.X64()
-		var b builder
-		b.callClobbers(env)
-		cond := b.entry(1)[0]
-		v := b.vreg(regalloc.Int)
-		b.in.VRegs[v].Remat = 1
-		b.inst(0, 0, def(v))
+		var b alloctest.Builder
+		b.CallClobbers(env)
+		cond := b.Entry(1)[0]
+		v := b.VReg(regalloc.Int)
+		b.In.VRegs[v].Remat = 1
+		b.Inst(0, 0, def(v))
 		for range 4 {
-			b.inst(0, 0, reg(v))
+			b.Inst(0, 0, reg(v))
 		}
-		b.inst(term, 0, reg(cond))
-		b.block(nil, 0, regalloc.Edge{To: 1}, regalloc.Edge{To: 2})
+		b.Inst(term, 0, reg(cond))
+		b.Block(nil, 0, regalloc.Edge{To: 1}, regalloc.Edge{To: 2})
 		for range 6 {
-			b.inst(0, 1)
-			b.inst(0, 0, reg(v))
+			b.Inst(0, 1)
+			b.Inst(0, 0, reg(v))
 		}
-		b.inst(ret, 0)
-		b.block(nil, 0)
-		b.inst(0, 0, reg(v))
-		b.inst(ret, 0)
-		b.block(nil, 0)
-		b.in.Blocks[1].Cold = cold
-		out := allocate(t, b.finish(), env)
+		b.Inst(ret, 0)
+		b.Block(nil, 0)
+		b.Inst(0, 0, reg(v))
+		b.Inst(ret, 0)
+		b.Block(nil, 0)
+		b.In.Blocks[1].Cold = cold
+		out := allocate(t, b.Finish(), env)
 		if saves := out.Used&env.CalleeSaved != 0; saves == cold {
-			t.Errorf("behind calls on a rare way %t: saves %t\n%s", cold, saves, dump(&b.in, out))
+			t.Errorf("behind calls on a rare way %t: saves %t\n%s", cold, saves, alloctest.Dump(&b.In, out))
 		}
 	}
 }

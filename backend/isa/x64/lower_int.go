@@ -10,7 +10,9 @@ import (
 
 // hoist implements backend.Lowering.Hoist. Most constants are immediates or in memory; those of 64 bits that are neither
 // take ten bytes.
-func hoist(d *clif.InstData) bool { return d.Op == clif.OpIconst && d.Type == clif.I64 && !fits(int64(d.Imm)) }
+func hoist(d *clif.InstData) bool {
+	return d.Op == clif.OpIconst && d.Type == clif.I64 && !fits(int64(d.Imm))
+}
 
 // intConst appends dst = x, rematerialisable.
 func intConst(l *lower, x int64, dst vreg) {
