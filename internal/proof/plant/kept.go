@@ -34,11 +34,11 @@ var (
 
 // kept are such faults in files whose code runs in few programs, so that tests could stop noticing them without anybody noticing that.
 var kept = []keptFault{
-	{"regalloc/linear/wrap.go", "in.ClobberSets[k].Low&saved != 0", "in.ClobberSets[k].Low&saved != 0 && false", savedWays},
-	{"regalloc/linear/wrap.go", "live < free", "live <= free", savedWays},
-	{"regalloc/linear/wrap.go", "len(list) == maxRuns", "len(list) == maxRuns+1", savedWays},
-	{"regalloc/linear/wrap.go", "wr.saved[b] = reach == fromSaved|toSaved", "wr.saved[b] = reach&fromSaved != 0", savedWays},
-	{"regalloc/linear/wrap.go", "list = append(list, span{4 * r.Start, 4 * r.End})", "list = append(list, span{4*r.Start + 4, 4 * r.End})", run{pkg: "regalloc/linear", pattern: "TestRandom"}},
+	{"regalloc/flow/wrap.go", "in.ClobberSets[k].Low&saved != 0", "in.ClobberSets[k].Low&saved != 0 && false", savedWays},
+	{"regalloc/flow/wrap.go", "live < free", "live <= free", savedWays},
+	{"regalloc/flow/wrap.go", "len(list) == maxRuns", "len(list) == maxRuns+1", savedWays},
+	{"regalloc/flow/wrap.go", "wr.saved[b] = reach == fromSaved|toSaved", "wr.saved[b] = reach&fromSaved != 0", savedWays},
+	{"regalloc/flow/wrap.go", "list = append(list, Span{4 * r.Start, 4 * r.End})", "list = append(list, Span{4*r.Start + 4, 4 * r.End})", run{pkg: "regalloc/linear", pattern: "TestRandom"}},
 	{"regalloc/saves.go", "if o.UnsavedIn(b) {\n\t\treturn false\n\t}\n", "", quickWays},
 	{"regalloc/saves.go", "len(preds) == 0 || o.UnsavedIn(preds[0])", "len(preds) == 0 || !o.UnsavedIn(preds[0])", quickWays},
 	{"regalloc/saves.go", "s.Len() == 1 && o.Unsaved", "s.Len() == 1 && !o.Unsaved", quickWays},
