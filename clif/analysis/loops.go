@@ -13,6 +13,7 @@ type Loops struct {
 	nodes []loopNode // by block
 	depth uint32     // of the search: blocks on its path
 	stack []visit    // of Compute
+	seen  []bool     // of Compute, by block
 }
 
 type loopNode struct {
@@ -81,9 +82,9 @@ func (l *Loops) tag(b, h clif.Block) {
 // Compute searches c, which is of f.
 func (l *Loops) Compute(f *clif.Func, c *CFG) {
 	l.Begin(f)
-	seen := make([]bool, len(f.Blocks))
+	l.seen = stop.Zeroed(f.Stop, l.seen, len(f.Blocks))
 	enter := func(b clif.Block) {
-		seen[b] = true
+		l.seen[b] = true
 		l.Enter(b)
 		l.stack = append(l.stack, c.visit(b))
 	}
@@ -96,7 +97,7 @@ func (l *Loops) Compute(f *clif.Func, c *CFG) {
 		if top.start < top.end {
 			to := f.Targets[c.succs[top.start]].Block
 			top.start++
-			if seen[to] {
+			if l.seen[to] {
 				l.Edge(b, to)
 			} else {
 				enter(to)
