@@ -26,15 +26,6 @@ func Allocators() (names []string) {
 	return names
 }
 
-// NewAllocator returns an instance of the register allocator with the given name; empty stands for the default.
-func NewAllocator(name string) (backend.Allocator, error) {
-	newAllocator, err := allocatorFor(name)
-	if err != nil {
-		return nil, err
-	}
-	return newAllocator(), nil
-}
-
 // allocatorFor returns what makes the register allocator with the given name, which may be empty.
 func allocatorFor(name string) (func() backend.Allocator, error) {
 	if name == "" {
