@@ -11,6 +11,7 @@ import (
 // entering is the state of deciding what is in registers at the start of a block.
 type entering struct {
 	block  []uint32 // by value: the latest block plus 1 that it is live into, or is a parameter of
+	spills []uint32 // by class: the latest header plus 1 of a loop at which a parameter of it is in memory
 	header []uint32 // by value: the latest block plus 1 of a loop at whose header it is in a register
 	// inside is, by value, how often control comes with it in a register; outside, for parameters, with the argument in memory.
 	inside, outside []uint32
@@ -20,7 +21,8 @@ type entering struct {
 	through         [regalloc.NumClasses]int32
 }
 
-func (e *entering) reset(f *stop.Flag, values int) {
+func (e *entering) reset(f *stop.Flag, values, classes int) {
+	e.spills = stop.Zeroed(f, e.spills, classes)
 	e.block, e.seen, e.header = stop.Zeroed(f, e.block, values), stop.Zeroed(f, e.seen, values), stop.Zeroed(f, e.header, values)
 	e.inside = stop.Resize(f, e.inside, values)
 	e.outside = stop.Resize(f, e.outside, values)
@@ -133,6 +135,8 @@ func (s *spilling) candidates(b, total uint32, back bool) {
 		case inside == 0:
 			continue
 		case inLoop && e.header[v] == b+1 && dist[k] < loopExit: // else the next iteration would reload it
+		case inLoop && inside < total && dist[k] >= flow.Soon:
+			continue // the next iteration wants it in memory
 		case inside < total && (through || dist[k] >= intoCold || 2*inside < total):
 			continue
 		}
@@ -144,7 +148,7 @@ func (s *spilling) candidates(b, total uint32, back bool) {
 		if s.Values[v].Range == 0 || d == never {
 			continue
 		}
-		if !back && e.outside[v] > e.inside[v] && d >= flow.Soon {
+		if !back && d >= flow.Soon && (e.outside[v] > e.inside[v] || inLoop && e.outside[v] > 0 && s.headerSpills(uint32(v), b)) {
 			continue
 		}
 		if back && d >= loopExit {
@@ -152,6 +156,12 @@ func (s *spilling) candidates(b, total uint32, back bool) {
 		}
 		e.keys = stop.Append(in.Stop, e.keys, uint64(d)<<32|uint64(v))
 	}
+}
+
+// headerSpills reports whether the header of the innermost loop around b has a parameter of v's class that begins in memory.
+func (s *spilling) headerSpills(v, b uint32) bool {
+	c := s.classes.ClassFor(v)
+	return c != flow.None && s.entering.spills[c] == s.Headers[b]+1
 }
 
 // take puts the candidates with the nearest uses into registers.
@@ -177,5 +187,14 @@ func (s *spilling) take(b uint32, back bool) {
 		s.add(v)
 		s.entries.words = stop.Append(s.In.Stop, s.entries.words, v)
 		s.unused[v] = uint32(len(s.entries.words))
+	}
+	if !back {
+		return
+	}
+	for k, v := range s.In.ParamsOf(regalloc.Block(b)) {
+		s.In.Stop.PollAt(k)
+		if c := s.classes.ClassFor(uint32(v)); c != flow.None && s.index[v] == 0 {
+			e.spills[c] = b + 1
+		}
 	}
 }

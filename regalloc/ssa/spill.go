@@ -12,6 +12,7 @@ type spilling struct {
 	flow.Intervals
 	live     *flow.Liveness
 	reserved *flow.Reservations
+	classes  *flow.Classes
 	order    *order
 	dist     *distances
 	demand   demand
@@ -61,8 +62,8 @@ func (l *blockLists) end(b uint32)   { l.ranges[b].End = uint32(len(l.words)) }
 // An event is two words: a position, and a value shifted by one with a bit that says whether it comes into a register, or leaves one.
 const isIn = 1
 
-func (s *spilling) spill(iv *flow.Intervals, live *flow.Liveness, reserved *flow.Reservations, o *order, d *distances) error {
-	s.Intervals, s.live, s.reserved, s.order, s.dist = *iv, live, reserved, o, d
+func (s *spilling) spill(iv *flow.Intervals, live *flow.Liveness, reserved *flow.Reservations, classes *flow.Classes, o *order, d *distances) error {
+	s.Intervals, s.live, s.reserved, s.classes, s.order, s.dist = *iv, live, reserved, classes, o, d
 	in, n := s.In, len(s.Values)
 	f := in.Stop
 	s.entries.reset(f, len(in.Blocks))
@@ -76,7 +77,7 @@ func (s *spilling) spill(iv *flow.Intervals, live *flow.Liveness, reserved *flow
 		*l = stop.Zeroed(f, *l, n)
 	}
 	s.unused = stop.Zeroed(f, s.unused, n)
-	s.entering.reset(f, n)
+	s.entering.reset(f, n, len(classes.All))
 	for v := range s.left {
 		f.PollAt(v)
 		s.left[v] = s.Values[v].Weight

@@ -75,7 +75,7 @@ type placer struct {
 func (p *placer) Place(iv *flow.Intervals, live *flow.Liveness, reserved *flow.Reservations, classes *flow.Classes) ([]flow.Part, error) {
 	p.order.find(iv.In)
 	p.distances.find(iv, live, &p.order)
-	if err := p.spilling.spill(iv, live, reserved, &p.order, &p.distances); err != nil {
+	if err := p.spilling.spill(iv, live, reserved, classes, &p.order, &p.distances); err != nil {
 		return nil, err
 	}
 	if err := p.colouring.colour(iv, classes, &p.spilling); err != nil {
