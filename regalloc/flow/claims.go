@@ -17,12 +17,12 @@ func (rs *resolver) makeClaims() {
 			entries := rs.entriesOf(b)
 			for k, v := range rs.live.LiveInto(b) {
 				in.Stop.PollAt(k)
-				loc := rs.where[v]
+				loc, valid := rs.where[v], false
 				if loc == Several {
-					loc, entries = entries[0].loc, entries[1:]
+					loc, valid, entries = entries[0].loc, entries[0].valid, entries[1:]
 				}
 				rs.claim(loc, v)
-				if home := rs.homes[v]; home != loc && home != regalloc.NoAllocation && rs.Values[v].Flags&(Stored|IsArg) != 0 {
+				if home := rs.homes[v]; home != loc && home != regalloc.NoAllocation && (valid || rs.Values[v].Flags&(Stored|IsArg) != 0) {
 					rs.claim(home, v)
 				}
 			}

@@ -203,6 +203,9 @@ type Part struct {
 	Next       uint32 // in the queue
 	// Loc is a register, or none: memory, or wherever the value's home is.
 	Loc regalloc.Allocation
+	// Valid says of a part in a register that the value's slot holds it as well, as it has come from there: nothing is stored where it
+	// goes back to memory.
+	Valid bool
 }
 
 // function is the input and what is known of its blocks and values. Each step has a

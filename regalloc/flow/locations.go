@@ -22,12 +22,14 @@ type locations struct {
 type cursor struct {
 	loc       regalloc.Allocation
 	until, at uint32
+	valid     bool
 }
 
 // place says where a value is from start on.
 type place struct {
 	start uint32
 	loc   regalloc.Allocation
+	valid bool // as Part.Valid
 }
 
 // Several, in locations.where, is more places than one. It is no location.
@@ -48,7 +50,7 @@ func (ls *locations) flatten() {
 		ls.where[v] = Several
 		start := len(ls.flat)
 		for p := uint32(v); p != None; p = ls.parts[p].Sib {
-			ls.flat = stop.Append(ls.In.Stop, ls.flat, place{ls.parts[p].Start, ls.locOf(p)})
+			ls.flat = stop.Append(ls.In.Stop, ls.flat, place{ls.parts[p].Start, ls.locOf(p), ls.parts[p].Valid})
 		}
 		ls.flats[v] = regalloc.Range{Start: uint32(start), End: uint32(len(ls.flat))}
 	}
@@ -102,7 +104,7 @@ func (ls *locations) turn(v, at uint32) {
 	if at+1 < ls.flats[v].End {
 		until = ls.flat[at+1].start
 	}
-	ls.cursors[v] = cursor{ls.flat[at].loc, until, at}
+	ls.cursors[v] = cursor{ls.flat[at].loc, until, at, ls.flat[at].valid}
 }
 
 // next is locAt for positions that do not fall from one call for v to the next.

@@ -51,6 +51,7 @@ type entry struct {
 	vreg  uint32
 	loc   regalloc.Allocation
 	since uint32
+	valid bool // as Part.Valid
 }
 
 // When beside an instruction moves happen; each group is a parallel move.
@@ -205,6 +206,9 @@ func (rs *resolver) connectParts(v, p, c uint32) {
 	pos := rs.parts[c].Start
 	i := pos >> 2
 	from, to := rs.locOf(p), rs.locOf(c)
+	if rs.parts[p].Valid && to == rs.homes[v] {
+		return
+	}
 	switch pos & 3 {
 	case 0:
 		if rs.InstBlock[i] != rs.InstBlock[i-1] {
@@ -250,6 +254,7 @@ func (rs *resolver) findEntries() {
 				x := &entries[n]
 				x.vreg, x.loc = v, rs.next(v, at)
 				x.since = rs.flat[rs.cursors[v].at].start
+				x.valid = rs.cursors[v].valid
 				n++
 			}
 		}
@@ -268,12 +273,13 @@ func (rs *resolver) entriesOf(b uint32) []entry {
 }
 
 // nextAtEnd returns where v is behind the terminator t, which may define v only if
-// defines is set; it calls next.
-func (rs *resolver) nextAtEnd(v, t uint32, defines bool) regalloc.Allocation {
+// defines is set, and whether its slot holds it as well; it calls next.
+func (rs *resolver) nextAtEnd(v, t uint32, defines bool) (loc regalloc.Allocation, valid bool) {
 	if defines && rs.Values[v].DefInst == t && rs.Values[v].Def != regalloc.NoAllocation {
-		return rs.Values[v].Def
+		return rs.Values[v].Def, false
 	}
-	return rs.next(v, 4*t+AtDef)
+	loc = rs.next(v, 4*t+AtDef)
+	return loc, rs.cursors[v].valid
 }
 
 // Defines reports whether i defines anything.
@@ -312,7 +318,7 @@ func (rs *resolver) resolveEdges() {
 				if x.since < behind {
 					continue
 				}
-				if from := rs.nextAtEnd(x.vreg, t, defines); from != x.loc {
+				if from, valid := rs.nextAtEnd(x.vreg, t, defines); from != x.loc && !(valid && x.loc == rs.homes[x.vreg]) {
 					rs.move(at, when, x.vreg, from, x.loc, true)
 				}
 			}
@@ -323,7 +329,11 @@ func (rs *resolver) resolveEdges() {
 				if rs.parts[p].Start == Inf {
 					continue
 				}
-				from, dest := rs.nextAtEnd(uint32(v), t, defines), rs.locAt(p, 4*to.Insts.Start)
+				from, valid := rs.nextAtEnd(uint32(v), t, defines)
+				dest := rs.locAt(p, 4*to.Insts.Start)
+				if valid && dest == rs.homes[v] {
+					continue
+				}
 				rs.move(at, when, uint32(v), from, dest, dest == rs.homes[v])
 			}
 		}

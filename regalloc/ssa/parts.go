@@ -14,23 +14,25 @@ type parts struct {
 	// ranges and uses are, by value, the first ones that are not in front of what has been seen.
 	ranges, uses []uint32
 	entry        []entryReg // by value
+	valid        []uint32   // by value: the latest block plus 1 in which its slot holds it
 }
 
 // entryReg is the register of a value at the start of a block, of that number less 1.
 type entryReg struct {
 	block uint32
 	reg   regalloc.PReg
+	valid bool
 }
 
 // make makes parts, going through the blocks in the order of the layout.
-func (ps *parts) make(iv *flow.Intervals, live *flow.Liveness, sp *spilling, c *colouring) []flow.Part {
+func (ps *parts) make(iv *flow.Intervals, live *flow.Liveness, sp *spilling, c *colouring, va *validity) []flow.Part {
 	ps.Intervals = *iv
 	in, n := ps.In, len(ps.Values)
 	f := in.Stop
 	ps.list = stop.Resize(f, ps.list, n)
 	ps.last = stop.Resize(f, ps.last, n)
 	ps.ranges, ps.uses = stop.Resize(f, ps.ranges, n), stop.Resize(f, ps.uses, n)
-	ps.entry = stop.Zeroed(f, ps.entry, n)
+	ps.entry, ps.valid = stop.Zeroed(f, ps.entry, n), stop.Zeroed(f, ps.valid, n)
 	for v := range ps.list {
 		f.PollAt(v)
 		vr := &ps.Values[v]
@@ -44,7 +46,7 @@ func (ps *parts) make(iv *flow.Intervals, live *flow.Liveness, sp *spilling, c *
 		r := sp.entries.ranges[b]
 		for k := r.Start; k < r.End; k++ {
 			if v := sp.entries.words[k]; v != flow.None {
-				ps.entry[v] = entryReg{b + 1, c.entryRegs[k]}
+				ps.entry[v] = entryReg{b + 1, c.entryRegs[k], va.entries[k]}
 			}
 		}
 		for k, v := range live.LiveInto(b) {
@@ -61,7 +63,7 @@ func (ps *parts) make(iv *flow.Intervals, live *flow.Liveness, sp *spilling, c *
 		for k := s.Start; k < s.End; k++ {
 			f.PollAt(int(k))
 			x := &c.segments[k]
-			ps.add(x.value, x.pos, x.loc)
+			ps.addIn(b, x)
 		}
 	}
 	iv.Ranges = ps.Ranges
@@ -75,22 +77,34 @@ func (ps *parts) enter(v, b, start uint32) {
 	loc := regalloc.NoAllocation
 	if e := ps.entry[v]; e.block == b+1 {
 		loc = regalloc.InReg(e.reg)
+		if e.valid && ps.Values[v].Flags&(flow.IsRemat|flow.IsArg) == 0 {
+			ps.valid[v] = b + 1
+		}
 	}
-	ps.add(v, start, loc)
+	ps.add(v, start, loc, loc.IsReg() && ps.valid[v] == b+1)
 }
 
-// add says that v is in loc from pos on.
-func (ps *parts) add(v, pos uint32, loc regalloc.Allocation) {
+// addIn adds a segment in block b.
+func (ps *parts) addIn(b uint32, x *segment) {
+	if p := ps.last[x.value]; p != flow.None && x.loc.IsReg() && x.pos&3 == flow.AtUse && ps.list[p].Loc == regalloc.NoAllocation &&
+		ps.Values[x.value].Flags&flow.NeedSlot != 0 && !flow.SameInst(x.pos, 4*ps.Values[x.value].DefInst) {
+		ps.valid[x.value] = b + 1 // it is reloaded
+	}
+	ps.add(x.value, x.pos, x.loc, x.loc.IsReg() && ps.valid[x.value] == b+1)
+}
+
+// add says that v is in loc from pos on, and whether its slot holds it as well.
+func (ps *parts) add(v, pos uint32, loc regalloc.Allocation, valid bool) {
 	p := ps.last[v]
 	vr := &ps.Values[v]
-	if p != flow.None && ps.list[p].Loc == loc {
+	if p != flow.None && ps.list[p].Loc == loc && ps.list[p].Valid == valid {
 		return
 	}
 	if loc == regalloc.NoAllocation && vr.Flags&(flow.IsRemat|flow.IsArg) == 0 {
 		vr.Flags |= flow.NeedSlot
 	}
 	if p == flow.None {
-		ps.list[v].Start, ps.list[v].Loc = pos, loc
+		ps.list[v].Start, ps.list[v].Loc, ps.list[v].Valid = pos, loc, valid
 		ps.last[v] = v
 		return
 	}
@@ -105,7 +119,7 @@ func (ps *parts) add(v, pos uint32, loc regalloc.Allocation) {
 	}
 	ps.list[p].End, ps.list[p].Sib = end, n
 	ps.list = stop.Append(ps.In.Stop, ps.list, flow.Part{
-		Start: pos, End: vr.End, Range: ps.rangeAt(v, pos), First: u, Use: u, Value: v, Sib: flow.None, Next: flow.None, Loc: loc,
+		Start: pos, End: vr.End, Range: ps.rangeAt(v, pos), First: u, Use: u, Value: v, Sib: flow.None, Next: flow.None, Loc: loc, Valid: valid,
 	})
 	ps.last[v] = n
 }

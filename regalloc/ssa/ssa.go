@@ -13,7 +13,8 @@
 //	entry.go         distances                 -> values in registers at block entries
 //	spill.go         distances, demands        -> values in registers elsewhere, as events
 //	colour.go        events, demands           -> segments: where values are, block by block
-//	parts.go         segments                  -> parts of intervals
+//	valid.go         events                    -> slots that hold what is in registers
+//	parts.go         segments, valid slots     -> parts of intervals
 //
 // # Spilling
 //
@@ -68,6 +69,7 @@ type placer struct {
 	distances distances
 	spilling  spilling
 	colouring colouring
+	validity  validity
 	parts     parts
 }
 
@@ -81,8 +83,8 @@ func (p *placer) Place(iv *flow.Intervals, live *flow.Liveness, reserved *flow.R
 	if err := p.colouring.colour(iv, classes, &p.spilling); err != nil {
 		return nil, err
 	}
-	parts := p.parts.make(iv, live, &p.spilling, &p.colouring)
-	return parts, nil
+	p.validity.find(iv, &p.spilling)
+	return p.parts.make(iv, live, &p.spilling, &p.colouring, &p.validity), nil
 }
 
 // Forget implements flow.Placer.
