@@ -400,7 +400,10 @@ func (c *colouring) inst(i uint32) error {
 	if !d.plain {
 		c.end(i, true)
 	}
-	return c.defineNamed(i, events)
+	if d.places {
+		return c.defineNamed(i, events)
+	}
+	return nil
 }
 
 // noteReads notes how instruction i reads values, and frees the registers of those that it only copies elsewhere for the last time.

@@ -18,6 +18,7 @@ type demand struct {
 	early, late         [regalloc.NumClasses]int
 	wideEarly, wideLate int
 	wide                bool // it defines a value of 16 bytes
+	places              bool // it defines a value in a place of its own
 	plain               bool // no operand or clobber asks for more than any register
 }
 
@@ -39,7 +40,7 @@ func (d *demand) find(iv *flow.Intervals, i uint32) {
 	clobbers := in.ClobbersOf(regalloc.Inst(i))
 	d.lost = [2]regalloc.PRegSet{clobbers.Lost(8), clobbers.Lost(16)}
 	d.early, d.late = [regalloc.NumClasses]int{}, [regalloc.NumClasses]int{}
-	d.wideEarly, d.wideLate, d.wide = 0, 0, false
+	d.wideEarly, d.wideLate, d.wide, d.places = 0, 0, false, false
 	for j := first; j < end; j++ {
 		o := &in.Operands[j]
 		if o.Access.Reads() {
@@ -79,8 +80,10 @@ func (d *demand) definition(iv *flow.Intervals, first uint32, o *regalloc.Operan
 	early := o.Access == regalloc.EarlyDef
 	switch o.Constraint {
 	case regalloc.FixedArg:
+		d.places = true
 		return
 	case regalloc.Fixed:
+		d.places = true
 		d.lost[0], d.lost[1] = d.lost[0].Add(o.PReg()), d.lost[1].Add(o.PReg())
 		if early {
 			d.named = d.named.Add(o.PReg())
@@ -90,6 +93,7 @@ func (d *demand) definition(iv *flow.Intervals, first uint32, o *regalloc.Operan
 		k := first + uint32(o.Arg)
 		of := &iv.In.Operands[k]
 		if of.Constraint == regalloc.Fixed {
+			d.places = true
 			d.name(of.PReg(), true)
 			return
 		}

@@ -45,7 +45,7 @@ type distances struct {
 	count [regalloc.NumClasses]int32 // values live
 }
 
-// find fills the tables. Loops take a second pass, which knows how far uses in the next iteration are.
+// find fills the tables. Blocks in loops take a pass before, so that the other knows how far uses in the next iteration are.
 func (d *distances) find(iv *flow.Intervals, live *flow.Liveness, o *order) {
 	d.Intervals, d.live, d.order = *iv, live, o
 	in := d.In
@@ -68,11 +68,13 @@ func (d *distances) find(iv *flow.Intervals, live *flow.Liveness, o *order) {
 	d.next = stop.Resize(in.Stop, d.next, len(in.Operands))
 	d.excess = stop.Resize(in.Stop, d.excess, len(in.Blocks))
 	d.visit = 0
-	for pass := 0; pass == 0 || pass == 1 && d.HasLoops; pass++ {
-		for k := len(o.blocks) - 1; k >= 0; k-- {
+	for _, all := range [2]bool{false, true} {
+		for k := len(o.blocks) - 1; (all || d.HasLoops) && k >= 0; k-- {
 			in.Stop.Poll()
-			d.visit++
-			d.block(o.blocks[k])
+			if b := o.blocks[k]; all || in.Blocks[b].LoopDepth > 0 {
+				d.visit++
+				d.block(b, all)
+			}
 		}
 	}
 	if d.HasLoops {
@@ -89,8 +91,8 @@ func (d *distances) intoBlock(b uint32) []uint32 {
 	return d.into[start:d.live.LiveInEnd[b]]
 }
 
-// block goes backward through block b.
-func (d *distances) block(b uint32) {
+// block goes backward through block b; if last is not set, only for the distances.
+func (d *distances) block(b uint32, last bool) {
 	in := d.In
 	info := &in.Blocks[b]
 	d.count = [regalloc.NumClasses]int32{}
@@ -98,7 +100,13 @@ func (d *distances) block(b uint32) {
 	most := [regalloc.NumClasses]int32{-64, -64}
 	for i := info.Insts.End; i > info.Insts.Start; i-- {
 		in.Stop.PollAt(int(i))
-		d.inst(i-1, &most)
+		if last {
+			d.note(i - 1)
+			if info.LoopDepth > 0 {
+				d.measure(i-1, &most)
+			}
+		}
+		d.inst(i - 1)
 	}
 	d.excess[b] = most
 	dist := d.intoBlock(b)
@@ -163,8 +171,8 @@ func (d *distances) use(v, next uint32) {
 	d.cur[v] = min(d.cur[v], next)
 }
 
-// inst goes backward over instruction i.
-func (d *distances) inst(i uint32, most *[regalloc.NumClasses]int32) {
+// note fills next for the operands of instruction i.
+func (d *distances) note(i uint32) {
 	in := d.In
 	first, end := in.OperandRange(regalloc.Inst(i))
 	for j := first; j < end; j++ {
@@ -173,11 +181,21 @@ func (d *distances) inst(i uint32, most *[regalloc.NumClasses]int32) {
 			d.next[j] = d.cur[v]
 		}
 	}
-	lost := in.ClobbersOf(regalloc.Inst(i)).Lost(8)
+}
+
+// measure notes how many values are live behind instruction i that it leaves no registers to.
+func (d *distances) measure(i uint32, most *[regalloc.NumClasses]int32) {
+	lost := d.In.ClobbersOf(regalloc.Inst(i)).Lost(8)
 	for c := range most {
 		regs := d.Env.Allocatable.OfClass(regalloc.Class(c)) &^ lost
 		most[c] = max(most[c], d.count[c]-int32(regs.Len()))
 	}
+}
+
+// inst goes backward over instruction i.
+func (d *distances) inst(i uint32) {
+	in := d.In
+	first, end := in.OperandRange(regalloc.Inst(i))
 	for j := first; j < end; j++ {
 		if o := &in.Operands[j]; o.Access.Defines() && d.at[o.VReg] == d.visit {
 			d.at[o.VReg] = 0

@@ -133,11 +133,14 @@ func (s *spilling) candidates(b, total uint32, back bool) {
 		switch {
 		case back && !through:
 		case inside == 0:
+			s.spills = true
 			continue
 		case inLoop && e.header[v] == b+1 && dist[k] < loopExit: // else the next iteration would reload it
 		case inLoop && inside < total && dist[k] >= flow.Soon:
+			s.spills = true
 			continue // the next iteration wants it in memory
 		case inside < total && (through || dist[k] >= intoCold || 2*inside < total):
+			s.spills = true
 			continue
 		}
 		e.keys = stop.Append(in.Stop, e.keys, uint64(dist[k])<<32|uint64(v))
@@ -149,6 +152,7 @@ func (s *spilling) candidates(b, total uint32, back bool) {
 			continue
 		}
 		if !back && d >= flow.Soon && (e.outside[v] > e.inside[v] || inLoop && e.outside[v] > 0 && s.headerSpills(uint32(v), b)) {
+			s.spills = true
 			continue
 		}
 		if back && d >= loopExit {
@@ -178,10 +182,12 @@ func (s *spilling) take(b uint32, back bool) {
 		c := s.ClassOf(v)
 		if back && d >= loopExit {
 			if room[c]--; room[c] < 0 {
+				s.spills = true
 				continue
 			}
 		}
 		if len(s.set[c]) >= s.regs(c, 0) && !(s.pays(v) && s.allow(c, 0)) {
+			s.spills = true
 			continue
 		}
 		s.add(v)

@@ -27,6 +27,8 @@ type spilling struct {
 	base    regalloc.PRegSet
 	unsaved bool // the callee-saved registers are the caller's in the present block
 
+	spills bool // some value is in memory somewhere
+
 	set   [regalloc.NumClasses][]uint32 // values in registers
 	index []uint32                      // by value: its index in set plus 1, or 0
 	next  []uint32                      // by value, if it is live: what distances.next says of its next use
@@ -82,6 +84,7 @@ func (s *spilling) spill(iv *flow.Intervals, live *flow.Liveness, reserved *flow
 		f.PollAt(v)
 		s.left[v] = s.Values[v].Weight
 	}
+	s.spills = false
 	s.allowed = s.Env.Allocatable &^ (s.Env.CalleeSaved &^ s.Out.Used)
 	for _, b := range o.blocks {
 		f.Poll()
@@ -324,6 +327,7 @@ func (s *spilling) farthest(list []uint32, i uint32, kept []uint32, flags uint16
 // evict moves v to memory before instruction i needs room at the position at: behind its reads only if it reads v, else before. If v has not been used in its register since
 // the block began, it has not been there.
 func (s *spilling) evict(v, i, at uint32) {
+	s.spills = true
 	switch since := s.unused[v]; {
 	case since != 0:
 		s.entries.words[since-1] = flow.None
@@ -402,7 +406,7 @@ func (s *spilling) defs(i uint32) {
 			s.add(v)
 		}
 	}
-	for j := first; j < end; j++ {
+	for j := first; d.places && j < end; j++ {
 		o := &in.Operands[j]
 		if v := uint32(o.VReg); o.Access.Defines() && s.Values[v].Def != regalloc.NoAllocation && s.next[v] != never && s.Values[v].Flags&flow.IsArg == 0 {
 			if c := s.ClassOf(v); len(s.set[c]) < s.regs(c, 0) {

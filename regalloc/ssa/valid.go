@@ -22,6 +22,11 @@ func (va *validity) find(iv *flow.Intervals, sp *spilling) {
 	f := in.Stop
 	va.entries = stop.Resize(f, va.entries, len(sp.entries.words))
 	va.exits = stop.Resize(f, va.exits, len(sp.exits.words))
+	if !sp.spills {
+		clear(va.entries)
+		clear(va.exits)
+		return
+	}
 	for _, trusting := range [2]bool{true, false} {
 		va.here, va.lacking = stop.Zeroed(f, va.here, len(iv.Values)), stop.Zeroed(f, va.lacking, len(iv.Values))
 		for _, b := range sp.order.blocks {
