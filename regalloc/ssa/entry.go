@@ -34,6 +34,10 @@ func (s *spilling) enter(b uint32) {
 	in := s.In
 	s.entries.begin(b)
 	preds := in.PredsOf(regalloc.Block(b))
+	if len(preds) == 1 && s.inherit(b, uint32(preds[0])) {
+		s.entries.end(b)
+		return
+	}
 	if len(preds) > 0 {
 		s.meet(b)
 		total, back := uint32(0), false
@@ -50,6 +54,37 @@ func (s *spilling) enter(b uint32) {
 		s.take(b, back)
 	}
 	s.entries.end(b)
+}
+
+// inherit leaves in registers what its only predecessor p leaves there, and reports whether it has done so: they are not too many.
+func (s *spilling) inherit(b, p uint32) bool {
+	if s.In.Blocks[b].Params.Len() > 0 || s.order.number[p] >= s.order.number[b] {
+		return false
+	}
+	var count [regalloc.NumClasses]int
+	for _, v := range s.exits.of(p) {
+		count[s.ClassOf(v)]++
+	}
+	for c, n := range count {
+		if n > s.regs(regalloc.Class(c), 0) {
+			return false
+		}
+	}
+	s.meet(b)
+	for _, v := range s.exits.of(p) {
+		if s.entering.block[v] == b+1 {
+			s.enterIn(v)
+		}
+	}
+	s.spills = s.spills || len(s.set[regalloc.Int])+len(s.set[regalloc.Float]) < len(s.live.LiveInto(b))
+	return true
+}
+
+// enterIn puts v into a register from the start of the block on.
+func (s *spilling) enterIn(v uint32) {
+	s.add(v)
+	s.entries.words = append(s.entries.words, v)
+	s.unused[v] = uint32(len(s.entries.words))
 }
 
 // meet notes what is live into b.
@@ -190,9 +225,7 @@ func (s *spilling) take(b uint32, back bool) {
 			s.spills = true
 			continue
 		}
-		s.add(v)
-		s.entries.words = stop.Append(s.In.Stop, s.entries.words, v)
-		s.unused[v] = uint32(len(s.entries.words))
+		s.enterIn(v)
 	}
 	if !back {
 		return
