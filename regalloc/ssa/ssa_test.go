@@ -279,3 +279,31 @@ func TestErrors(t *testing.T) {
 		}
 	}
 }
+
+// TestStoredOnce: in cold code with calls, values of the usual way are stored once and reloaded for each use: their slots stay valid.
+func TestStoredOnce(t *testing.T) {
+	env := gen.X64()
+	var b alloctest.Builder
+	b.CallClobbers(env)
+	vs := b.Entry(2)
+	b.Inst(term, 0, reg(vs[0]))
+	b.Block(nil, 0, regalloc.Edge{To: 1}, regalloc.Edge{To: 2})
+	b.Inst(term, 0)
+	b.Block(nil, 0, regalloc.Edge{To: 3})
+	const calls = 4
+	for range calls {
+		b.Inst(0, 1)
+		b.Inst(0, 0, reg(vs[1]))
+	}
+	b.Inst(term, 0)
+	b.Block(nil, 0, regalloc.Edge{To: 3})
+	b.In.Blocks[2].Cold = true
+	b.Inst(0, 0, reg(vs[1]))
+	b.Inst(ret, 0)
+	b.Block(nil, 0)
+	in := b.Finish()
+	out := allocate(t, in, env)
+	if n := editsIn(in, out, 0) + editsIn(in, out, 1) + editsIn(in, out, 3); n > 0 || out.Stats.Spills != 1 || out.Stats.Reloads != calls {
+		t.Errorf("%d edits on the usual way, %+v\n%s", n, out.Stats, alloctest.Dump(in, out))
+	}
+}
