@@ -102,7 +102,7 @@ var allocatorStages = map[string][]string{
 	"ssa": {
 		"ssa.(*order).find", "ssa.(*distances).find", "ssa.(*distances).block", "ssa.(*distances).behind", "ssa.(*distances).foldLoops",
 		"ssa.(*spilling).spill", "ssa.(*spilling).block", "ssa.(*spilling).enter", "ssa.(*spilling).meet", "ssa.(*spilling).candidates", "ssa.(*spilling).take",
-		"ssa.(*colouring).colour", "ssa.(*colouring).block", "ssa.(*colouring).vote", "ssa.(*parts).make",
+		"ssa.(*colouring).colour", "ssa.(*colouring).block", "ssa.(*colouring).vote", "ssa.(*validity).find", "ssa.(*validity).block", "ssa.(*parts).make",
 	},
 }
 
