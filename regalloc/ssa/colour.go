@@ -19,8 +19,6 @@ type colouring struct {
 	// entryRegs and exitRegs belong to the lists of spilling.
 	entryRegs, exitRegs []regalloc.PReg
 
-	// avoid is what spilling.avoid says of any member of a class.
-	avoid      []regalloc.PRegSet
 	favourites regalloc.PRegSet // those of classes
 
 	owner    [64]uint32 // by register: the value that is in it, if it is occupied
@@ -88,16 +86,6 @@ func (c *colouring) colour(iv *flow.Intervals, classes *flow.Classes, sp *spilli
 	for v := range c.reg {
 		f.PollAt(v)
 		c.reg[v], c.home[v] = regalloc.NoPReg, regalloc.NoPReg
-	}
-	c.avoid = stop.Zeroed(f, c.avoid, len(classes.All))
-	for v, avoid := range sp.avoid {
-		f.PollAt(v)
-		if avoid == 0 {
-			continue
-		}
-		if cl := classes.ClassFor(uint32(v)); cl != flow.None {
-			c.avoid[cl] |= avoid
-		}
 	}
 	c.favourites = 0
 	for _, b := range sp.order.blocks {
@@ -294,9 +282,6 @@ func (c *colouring) choose(v, pos uint32, allowed regalloc.PRegSet, wish regallo
 	strong := [...]regalloc.PReg{wish, regalloc.NoPReg, c.ahead(v, pos)}
 	weak := [...]regalloc.PReg{regalloc.NoPReg, regalloc.PReg(vr.Pref), c.home[v], regalloc.NoPReg}
 	if class != flow.None {
-		if safe := free &^ c.avoid[class]; safe != 0 {
-			free = safe
-		}
 		if x := &c.classes.All[class]; x.Depth >= 0 {
 			strong[1] = regalloc.PReg(x.Pref)
 		} else {
