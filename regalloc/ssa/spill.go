@@ -364,6 +364,9 @@ func (s *spilling) allow(c regalloc.Class, taken regalloc.PRegSet) bool {
 	return false
 }
 
+// often is how many times as often as an instruction a value may be defined for the instruction to decide where it is.
+const often = 2
+
 // noteLost notes for all values in registers which of these the instruction takes away.
 func (s *spilling) noteLost(b uint32) {
 	d := &s.demand
@@ -372,7 +375,7 @@ func (s *spilling) noteLost(b uint32) {
 	}
 	for c := range s.set {
 		for _, v := range s.set[c] {
-			if s.Freq[s.Values[v].DefBlock] <= rarely*s.Freq[b] {
+			if s.Freq[s.Values[v].DefBlock] <= often*s.Freq[b] {
 				s.avoid[v] |= d.refused(v, s.Values[v].Flags)
 			}
 		}
