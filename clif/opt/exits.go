@@ -56,7 +56,7 @@ const (
 
 func exitValues(o *Optimizer, f *clif.Func) {
 	p := &o.exits
-	p.o, p.f, p.found = o, f, p.found[:0]
+	p.o, p.f, p.found, p.fresh = o, f, p.found[:0], p.fresh[:0]
 	if o.flow(f); !p.hasLoops() {
 		return
 	}

@@ -29,15 +29,17 @@ type resumePass struct {
 	values  []uint32     // scratch
 	usual   clif.Block   // where the function usually begins
 	table   clif.Inst    // which has the rare entries
+	block   clif.Block   // of table
 }
 
 func copyResumed(o *Optimizer, f *clif.Func) {
 	p := &o.resumed
 	p.f = f
 	o.flow(f)
-	if p.table = rareTable(o, f); p.table == clif.NoInst {
+	if p.block = rareTable(o, f); p.block == clif.NoBlock {
 		return
 	}
+	p.table = f.Terminator(p.block)
 	p.usual = f.Targets[p.entries()[0]].Block
 	if !p.entersLoop(o) || !p.collect(o) || !o.may(RuleCopyResumed) {
 		return
@@ -51,15 +53,15 @@ func copyResumed(o *Optimizer, f *clif.Func) {
 	o.cfgValid = false
 }
 
-// rareTable returns the br_table of f that has rare entries, or NoInst.
-func rareTable(o *Optimizer, f *clif.Func) clif.Inst {
+// rareTable returns the block of f that ends in a br_table with rare entries, or NoBlock.
+func rareTable(o *Optimizer, f *clif.Func) clif.Block {
 	for _, b := range o.cfg.Order() {
 		f.Stop.Poll()
 		if i := f.Terminator(b); f.Insts[i].Op == clif.OpBrTable && f.Insts[i].Cond == clif.TableRare {
-			return i
+			return b
 		}
 	}
-	return clif.NoInst
+	return clif.NoBlock
 }
 
 // entries returns the targets of the table.
@@ -90,7 +92,9 @@ func (p *resumePass) entersLoop(o *Optimizer) bool {
 	return false
 }
 
-// collect fills region with the blocks that rare entries lead to, and reports whether they may be copied.
+// collect fills region with the blocks that rare entries lead to, and reports whether they may be copied. No way leads from them back to
+// the table of a function that can be resumed. One does if such a function is inlined in a loop: what the region computes is used behind a later
+// pass through the table then, and the copy would not have it.
 func (p *resumePass) collect(o *Optimizer) bool {
 	f := p.f
 	p.copyOf = stop.Zeroed(f.Stop, p.copyOf, len(f.Blocks))
@@ -107,7 +111,7 @@ func (p *resumePass) collect(o *Optimizer) bool {
 			p.add(f.Targets[t].Block)
 		}
 	}
-	return p.size <= maxResumed
+	return p.size <= maxResumed && p.copyOf[p.block] == 0
 }
 
 // add appends b to region, if it is not there.

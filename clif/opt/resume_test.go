@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/verify"
 	"github.com/waot-project/waot/internal/proof/testenv"
 )
 
@@ -95,5 +96,40 @@ func TestResumable(t *testing.T) {
 	t.Logf("%d functions, of which %d were copied", functions, fired)
 	if fired < functions/10 {
 		t.Errorf("%d of %d functions were copied", fired, functions)
+	}
+}
+
+// TestResumableInLoop: a function that can be resumed is inlined in a loop of another one. The copy would use what an earlier
+// iteration has computed in the original.
+func TestResumableInLoop(t *testing.T) {
+	f, b := newFunc(testModule([]clif.Type{i32, i64, i64}, []clif.Type{i64}))
+	head, first, loop, end := b.NewBlock(), b.NewBlock(), b.NewBlock(), b.NewBlock()
+	left, sum := b.AddParam(head, i32), b.AddParam(head, i64)
+	x := b.AddParam(loop, i64)
+	b.Jump(b.Target(head, []val{0, 1}))
+	b.SwitchTo(head)
+	before := b.Binary(clif.OpIadd, i64, sum, 2)
+	b.BrTable(b.Binary(clif.OpBand, i32, left, b.Iconst(i32, 1)), []clif.Target{b.Target(first, nil), b.Target(loop, []val{before})})
+	f.Insts[len(f.Insts)-1].Cond = clif.TableRare
+	b.SwitchTo(first)
+	b.Jump(b.Target(loop, []val{b.Iconst(i64, 3)}))
+	b.SwitchTo(loop) // which the rare entry enters in the middle, seen from first
+	next := b.Binary(clif.OpIadd, i64, x, before)
+	b.Branch(b.Icmp(clif.Ult, i64, next, b.Iconst(i64, 1000)), b.Target(first, nil), b.Target(end, nil))
+	b.SwitchTo(end)
+	less := b.Binary(clif.OpIsub, i32, left, b.Iconst(i32, 1))
+	more := b.NewBlock()
+	b.Branch(less, b.Target(head, []val{less, next}), b.Target(more, nil))
+	b.SwitchTo(more)
+	b.Return([]val{next})
+
+	g := clone(f)
+	var o Optimizer
+	o.RunPass(g, "resume")
+	if err := verify.Func(g); err != nil {
+		t.Fatalf("%v\n%v\n%v", err, f, g)
+	}
+	if len(g.Blocks) != len(f.Blocks) {
+		t.Errorf("blocks are copied:\n%v", g)
 	}
 }
