@@ -161,7 +161,7 @@ func (o *BlockOrder) collectEdges(b clif.Block) {
 		for e := bi.edgeStart + 1; e < bi.edgeEnd; e++ {
 			o.edges[e].rare, o.rare = true, true
 		}
-	case o.rare && bi.edgeEnd-bi.edgeStart == 2:
+	case o.rare && bi.edgeEnd-bi.edgeStart == 2 && f.Insts[t].Op == clif.OpBranch: // the entries of a table may be as few
 		if k := rareSide(f, &f.Insts[t]); k >= 0 {
 			o.edges[bi.edgeStart+uint32(k)].rare = true
 		}

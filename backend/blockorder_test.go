@@ -3,6 +3,7 @@ package backend
 import (
 	"fmt"
 	"math/rand"
+	"slices"
 	"strings"
 	"testing"
 	"unsafe"
@@ -90,6 +91,22 @@ func (o *BlockOrder) text(f *clif.Func) string {
 		}
 	}
 	return strings.Join(s, " ")
+}
+
+// TestTableOfTwo: in a resumable function, a table with many entries leads to two blocks. It is no branch, whose operands are targets.
+func TestTableOfTwo(t *testing.T) {
+	f := graph("1;2 3 4~;;;", false)
+	b := &clif.Builder{F: f}
+	table := b.NewBlock()
+	x, y := b.Target(2, nil), b.Target(3, nil)
+	b.SwitchTo(table)
+	b.BrTable(clif.Value(f.Params(0)[0]), append(slices.Repeat([]clif.Target{x}, 100), y))
+	f.Targets[f.VarArgs(&f.Insts[f.Terminator(1)])[0]].Block = table
+	var o BlockOrder
+	o.Compute(f)
+	if got, want := o.text(f), "0 1 5 2 3' 3 4c 3'c"; got != want {
+		t.Errorf("%s, want %s\n%v", got, want, f)
+	}
 }
 
 func TestBlockOrder(t *testing.T) {
