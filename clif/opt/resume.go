@@ -26,6 +26,7 @@ type resumePass struct {
 	region  []clif.Block
 	size    int          // instructions of region
 	valueOf []clif.Value // by value: what it is in the copy
+	targets []uint32     // by target: 1 plus its copy, 0 if it has none yet; many entries of a table may share one
 	values  []uint32     // scratch
 	usual   clif.Block   // where the function usually begins
 	table   clif.Inst    // which has the rare entries
@@ -131,6 +132,7 @@ func (p *resumePass) copyBlocks() {
 		f.Stop.PollAt(v)
 		p.valueOf[v] = clif.Value(v)
 	}
+	p.targets = stop.Zeroed(f.Stop, p.targets, len(f.Targets))
 	first := len(f.Blocks)
 	for _, b := range p.region {
 		p.define(b)
@@ -210,6 +212,9 @@ func (p *resumePass) copied(v uint32) uint32 { return uint32(p.valueOf[p.f.Resol
 
 // target returns a target like t, in the copy.
 func (p *resumePass) target(t uint32) uint32 {
+	if c := p.targets[t]; c != 0 {
+		return c - 1
+	}
 	f := p.f
 	to := clif.TargetData{Block: clif.Block(p.copyOf[f.Targets[t].Block] - 1), Args: f.CopyList(f.Targets[t].Args)}
 	for k, v := range f.ListAt(to.Args) {
@@ -217,7 +222,8 @@ func (p *resumePass) target(t uint32) uint32 {
 		f.ListAt(to.Args)[k] = p.copied(v)
 	}
 	f.Targets = append(stop.Room(f.Stop, f.Targets), to)
-	return uint32(len(f.Targets) - 1)
+	p.targets[t] = uint32(len(f.Targets))
+	return p.targets[t] - 1
 }
 
 // enterCopy lets the rare entries lead to the copy.

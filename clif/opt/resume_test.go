@@ -3,6 +3,7 @@ package opt
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/waot-project/waot/clif"
@@ -131,5 +132,35 @@ func TestResumableInLoop(t *testing.T) {
 	}
 	if len(g.Blocks) != len(f.Blocks) {
 		t.Errorf("blocks are copied:\n%v", g)
+	}
+}
+
+// TestResumableTable: entries of a table that share a target share its copy.
+func TestResumableTable(t *testing.T) {
+	f, b := newFunc(testModule([]clif.Type{i32, i64, i64}, []clif.Type{i64}))
+	first, loop, end := b.NewBlock(), b.NewBlock(), b.NewBlock()
+	head := b.NewBlock()
+	x, result := b.AddParam(loop, i64), b.AddParam(end, i64)
+	b.Jump(b.Target(head, nil))
+	b.SwitchTo(head)
+	b.BrTable(0, []clif.Target{b.Target(first, nil), b.Target(loop, []val{1})})
+	f.Insts[len(f.Insts)-1].Cond = clif.TableRare
+	b.SwitchTo(first)
+	b.Jump(b.Target(loop, []val{b.Iconst(i64, 3)}))
+	b.SwitchTo(loop)
+	next := b.Binary(clif.OpIadd, i64, x, 2)
+	again, leave := b.Target(first, nil), b.Target(end, []val{next})
+	b.BrTable(b.Unary(clif.OpIreduce, i32, next), append(slices.Repeat([]clif.Target{again, leave}, 50), leave))
+	b.SwitchTo(end)
+	b.Return([]val{result})
+
+	g := clone(f)
+	var o Optimizer
+	o.RunPass(g, "resume")
+	if err := verify.Func(g); err != nil {
+		t.Fatalf("%v\n%v\n%v", err, f, g)
+	}
+	if len(g.Blocks) != len(f.Blocks)+3 || len(g.Targets) != len(f.Targets)+4 {
+		t.Errorf("%d blocks and %d targets more\n%v", len(g.Blocks)-len(f.Blocks), len(g.Targets)-len(f.Targets), g)
 	}
 }
