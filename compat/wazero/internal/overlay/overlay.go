@@ -59,7 +59,7 @@ func New(dir, ours, other string) (*Tree, error) {
 	}
 	t := &Tree{dir, other, waot}
 	if err := t.copy(ours, "", func(name string) bool {
-		return strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") || name == "go.sum"
+		return strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go")
 	}); err != nil {
 		return nil, err
 	}
@@ -69,6 +69,10 @@ func New(dir, ours, other string) (*Tree, error) {
 	}
 	mod = bytes.Replace(mod, []byte("=> ../.."), []byte("=> "+waot), 1)
 	if err := os.WriteFile(filepath.Join(dir, "go.mod"), mod, 0o666); err != nil {
+		return nil, err
+	}
+	// With the sums of the main module, which requires the other version, no server of sums is asked.
+	if err := copyFile(filepath.Join(waot, "go.sum"), filepath.Join(dir, "go.sum")); err != nil {
 		return nil, err
 	}
 	// Examples and tests embed what other packages have.
