@@ -168,7 +168,8 @@ func (c *Compiler) begin(stage string) {
 	c.stage = stage
 }
 
-// allocate lowers f and allocates its registers. If constsStay is set, no constant lives in more than one block.
+// allocate lowers f and allocates its registers. If constsStay is set, no constant lives in more than one block. It shows the VCode, however it ends,
+// unless there is another attempt.
 func (c *Compiler) allocate(f *clif.Func, constsStay bool) error {
 	c.begin("lower")
 	c.lower.control, c.lower.constsStay = c.Control, constsStay
@@ -178,13 +179,20 @@ func (c *Compiler) allocate(f *clif.Func, constsStay bool) error {
 	}
 	c.lower.Run(f, &c.order, &c.vc)
 	c.vc.safepoints(c.target, c.lower.Layout)
-	if err := c.verify(f); err != nil {
+	again := false
+	defer func() {
+		if t := c.opt.Trace; t != nil && t.VCode != nil && !again {
+			t.VCode(f, c.dump(false))
+		}
+	}()
+	if err := c.verify(); err != nil {
 		return err
 	}
 	c.begin("regalloc")
 	c.out.Reset()
 	err := c.opt.Allocator.Run(&c.vc.In, &c.target.Env, &c.out)
-	if errors.Is(err, regalloc.ErrTooLarge) && !constsStay && c.Control != nil {
+	again = errors.Is(err, regalloc.ErrTooLarge) && !constsStay
+	if again && c.Control != nil {
 		c.Control.Log = c.Control.Log[:rewrites] // the next attempt repeats those of this one
 	}
 	return err
@@ -201,11 +209,8 @@ func (c *Compiler) recovered(r any) error {
 	return fmt.Errorf("internal error: %v\n%s", r, debug.Stack())
 }
 
-// verify checks and dumps the VCode as the options say.
-func (c *Compiler) verify(f *clif.Func) error {
-	if t := c.opt.Trace; t != nil && t.VCode != nil {
-		t.VCode(f, c.dump(false))
-	}
+// verify checks the VCode if the options say so.
+func (c *Compiler) verify() error {
 	if !c.opt.Verify {
 		return nil
 	}

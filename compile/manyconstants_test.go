@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/clif/rewrite"
@@ -44,10 +45,15 @@ func TestConstantsEverywhere(t *testing.T) {
 	for _, target := range compile.Targets() {
 		// The log has the rewrites of one lowering, though the function was lowered twice.
 		control := &opt.Control{Limit: -1}
-		_, err := compile.Module(wasm, compile.Options{OptLevel: opt.O1, Target: target, Verify: true,
+		shown := 0
+		trace := &backend.Trace{VCode: func(*clif.Func, string) { shown++ }}
+		_, err := compile.Module(wasm, compile.Options{OptLevel: opt.O1, Target: target, Verify: true, Trace: trace,
 			Control: func(clif.FuncIndex) *opt.Control { return control }})
 		if err != nil {
 			t.Errorf("%s: %v", target, err)
+		}
+		if shown != 2 { // f, and what makes the instance
+			t.Errorf("%s: the VCode of %d functions is shown", target, shown)
 		}
 		lowered := 0
 		for i := range control.Log {
