@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/waot-project/waot/internal/proof/testenv"
 )
 
 // browser is a Chromium without a window, which is spoken to through two pipes in the DevTools protocol: messages of JSON that end in a zero byte.
@@ -47,7 +49,7 @@ func startBrowser(t *testing.T) *browser {
 		}
 	}
 	if program == "" {
-		t.Skip("SKIPPED: there is no chromium: pages are not tried in a browser")
+		testenv.Missing(t, "there is no chromium: pages are not tried in a browser")
 	}
 	toRead, toWrite, err := os.Pipe()
 	if err != nil {
