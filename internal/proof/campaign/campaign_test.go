@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,6 +26,7 @@ import (
 	"github.com/waot-project/waot/internal/proof/campaign"
 	"github.com/waot-project/waot/internal/proof/figures"
 	"github.com/waot-project/waot/internal/proof/filetest"
+	"github.com/waot-project/waot/internal/proof/randprog"
 	"github.com/waot-project/waot/internal/proof/testenv"
 	"github.com/waot-project/waot/wasmfront/validate"
 )
@@ -140,6 +142,40 @@ func TestVectors(t *testing.T) {
 	if f.VectorOperators < f.Operators/12 {
 		t.Errorf("%d of %d operators work on vectors", f.VectorOperators, f.Operators)
 	}
+}
+
+// TestResumedInlined: in some random modules a function that can be resumed, or one that it is inlined in, is copied where it was resumed.
+func TestResumedInlined(t *testing.T) {
+	modules, copied := 0, 0
+	for seed := uint64(2); seed < 1000; seed += 5 { // those with small functions
+		var mu sync.Mutex
+		logs := map[clif.FuncIndex]*opt.Control{}
+		o := compile.Options{OptLevel: opt.O1, Jobs: 1, EagerInlining: true, Control: func(i clif.FuncIndex) *opt.Control {
+			mu.Lock()
+			defer mu.Unlock()
+			logs[i] = &opt.Control{Limit: -1}
+			return logs[i]
+		}}
+		if _, err := compile.Module(randprog.Generate(seed).Wasm, o); err != nil {
+			t.Fatal(err)
+		}
+		modules++
+		for _, c := range logs {
+			if fired(c, "inline-call") && fired(c, "copy-resumed") {
+				copied++
+				break
+			}
+		}
+	}
+	t.Logf("%d of %d modules", copied, modules)
+	if copied < modules/20 {
+		t.Error("too few")
+	}
+}
+
+// fired reports whether a rule is in the log of c.
+func fired(c *opt.Control, name string) bool {
+	return slices.ContainsFunc(c.Log, func(r rewrite.Rewrite) bool { return r.Rule.Name == name })
 }
 
 // fault is a fault to plant: in a rewrite of the mid-end, in the constant that a lowering rule appends, or in the bytes of code.

@@ -35,9 +35,12 @@ func (f *fgen) statement() {
 	case n < 66:
 		f.countedLoop()
 	case n < 67:
-		if f.chance(3) {
+		switch {
+		case f.cfg.Small && f.chance(2):
+			f.resumedLoop()
+		case f.chance(3):
 			f.strideLoop()
-		} else {
+		default:
 			f.byteLoop()
 		}
 	case n < 71:
@@ -270,6 +273,9 @@ func (f *fgen) dispatcher() {
 	for range n {
 		f.close()
 		f.statements(f.r.IntN(3))
+		if f.cfg.Small && f.chance(3) {
+			f.resumedLoop()
+		}
 		f.burnFuel()
 		if f.chance(2) {
 			f.condition()
