@@ -3,11 +3,12 @@
 //	==> env.add(1,2)
 //	<== 3
 //
-// Arguments of WASI's functions have their names; paths and numbers in memory are written as they are, structures by their addresses.
+// Arguments of WASI's functions have their names; paths and numbers in memory are written as they are, the status of files by its address.
 package logging
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"strconv"
@@ -18,6 +19,8 @@ import (
 
 	"github.com/waot-project/waot/wasi"
 )
+
+var le = binary.LittleEndian
 
 // Writer is where the lines go.
 type Writer interface {
@@ -197,6 +200,8 @@ func (l *listener) arguments(m api.Module, d api.FunctionDefinition, params []ui
 		case strings.HasPrefix(name, "result."), strings.HasSuffix(name, "path_len"):
 		case strings.HasSuffix(name, "path") && i+1 < len(params):
 			list = append(list, name+"="+text(m, params[i], params[i+1]))
+		case strings.HasPrefix(name, "fs_rights"):
+			list = append(list, name+"="+set(rights, uint16(params[i])))
 		case name == "id" && params[i] < uint64(len(clocks)):
 			list = append(list, name+"="+clocks[params[i]])
 		default:
@@ -225,13 +230,15 @@ func (l *listener) outputs(m api.Module, d api.FunctionDefinition, params []uint
 	return list
 }
 
-// output is the result that a function of WASI has written to params[0]. Of a structure it is the address.
+// output is the result that a function of WASI has written to params[0]. Of the status of a file it is the address.
 func output(m api.Module, name string, params []uint64) string {
 	at := uint32(params[0])
 	switch name {
 	case "path":
 		return text(m, params[0], params[1])
-	case "stat", "filestat":
+	case "stat":
+		return fdstat(m, at)
+	case "filestat":
 		return strconv.FormatUint(params[0], 10)
 	case "prestat":
 		v, _ := m.Memory().ReadUint32Le(at + 4)
@@ -242,6 +249,38 @@ func output(m api.Module, name string, params []uint64) string {
 	}
 	v, _ := m.Memory().ReadUint32Le(at)
 	return strconv.FormatInt(int64(int32(v)), 10)
+}
+
+// Names of file types, flags and rights in WASI, in the order of their numbers. Rights beyond these are not written.
+var (
+	fileTypes = [...]string{"UNKNOWN", "BLOCK_DEVICE", "CHARACTER_DEVICE", "DIRECTORY", "REGULAR_FILE", "SOCKET_DGRAM", "SOCKET_STREAM", "SYMBOLIC_LINK"}
+	fdFlags   = []string{"APPEND", "DSYNC", "NONBLOCK", "RSYNC", "SYNC"}
+	rights    = []string{"FD_DATASYNC", "FD_READ", "FD_SEEK", "FDSTAT_SET_FLAGS", "FD_SYNC", "FD_TELL", "FD_WRITE", "FD_ADVISE", "FD_ALLOCATE",
+		"PATH_CREATE_DIRECTORY", "PATH_CREATE_FILE", "PATH_LINK_SOURCE", "PATH_LINK_TARGET", "PATH_OPEN", "FD_READDIR", "PATH_READLINK"}
+)
+
+// fdstat is the status of a descriptor.
+func fdstat(m api.Module, at uint32) string {
+	b, ok := m.Memory().Read(at, 24)
+	if !ok {
+		return ""
+	}
+	kind := fmt.Sprintf("filetype(%d)", b[0])
+	if int(b[0]) < len(fileTypes) {
+		kind = fileTypes[b[0]]
+	}
+	return fmt.Sprintf("{filetype=%s,fdflags=%s,fs_rights_base=%s,fs_rights_inheriting=%s}", kind, set(fdFlags, le.Uint16(b[2:])), set(rights, le.Uint16(b[8:])), set(rights, le.Uint16(b[16:])))
+}
+
+// set lists the names of bits, with bars between them.
+func set(names []string, bits uint16) string {
+	var list []string
+	for i, name := range names {
+		if bits>>i&1 != 0 {
+			list = append(list, name)
+		}
+	}
+	return strings.Join(list, "|")
 }
 
 // text is a string in memory.

@@ -180,10 +180,6 @@ func (r *Runtime) Compile(ctx context.Context, wasm []byte) (*Module, error) {
 	}
 	w, err := decode(wasm, r.config.Features)
 	if err != nil {
-		if n := len(w.Memories); n > 0 && w.Memories[n-1].Max > maxPages {
-			most := w.Memories[n-1].Max
-			err = fmt.Errorf("section memory: max %d pages (%s) over limit of %d pages (%s)", most, pagesText(most), maxPages, pagesText(maxPages))
-		}
 		return nil, err
 	}
 	m := &Module{rt: r, start: -1, exports: map[string]exported{}}
@@ -299,9 +295,15 @@ func (m *Module) definition(kind api.ExternType, index uint32) *definition {
 
 // memDef describes a memory whose size a runtime limits.
 func (r *Runtime) memDef(l wasmfront.Limits) (*MemDef, error) {
+	over := func(what string, pages, limit uint64) error {
+		return fmt.Errorf("section memory: %s %d pages (%s) over limit of %d pages (%s)", what, pages, pagesText(pages), limit, pagesText(limit))
+	}
 	limit := uint64(r.config.MemoryLimitPages)
-	if l.Min > limit {
-		return nil, fmt.Errorf("section memory: min %d pages (%s) over limit of %d pages (%s)", l.Min, pagesText(l.Min), limit, pagesText(limit))
+	switch {
+	case l.Min > limit:
+		return nil, over("min", l.Min, limit)
+	case l.HasMax && l.Max > maxPages:
+		return nil, over("max", l.Max, maxPages)
 	}
 	d := &MemDef{min: uint32(l.Min), max: uint32(limit), hasMax: l.HasMax}
 	if l.HasMax {

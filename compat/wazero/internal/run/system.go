@@ -243,11 +243,14 @@ func writer(w io.Writer) io.Writer {
 // WASIFunctions are the functions of WASI preview 1, which serve the instance that calls them.
 func WASIFunctions() []*HostFunc {
 	all := wasi.Functions()
-	list := make([]*HostFunc, len(all))
+	list, byName := make([]*HostFunc, len(all)), map[string]*wasi.Func{}
+	for i := range all {
+		byName[all[i].Name] = &all[i]
+	}
 	for i := range all {
 		w := &all[i]
 		params, results := wasi.Types(w, api.ValueTypeI32, api.ValueTypeI64)
-		h := &HostFunc{ExportName: w.Name, Params: params, Results: results, ParamNames: wasiParams[w.Name], Fn: api.GoModuleFunc(wasiFunction(w))}
+		h := &HostFunc{ExportName: w.Name, Params: params, Results: results, ParamNames: wasiParams[w.Name], Fn: wasiFunction(w, answers(w, byName))}
 		if len(results) > 0 {
 			h.ResultNames = []string{"errno"}
 		}
@@ -257,7 +260,7 @@ func WASIFunctions() []*HostFunc {
 }
 
 // wasiFunction is a function of WASI for any instance.
-func wasiFunction(w *wasi.Func) api.GoModuleFunc {
+func wasiFunction(w *wasi.Func, call wasiCall) api.GoModuleFunc {
 	n := len(w.Params)
 	switch w.Name {
 	case "sched_yield":
@@ -267,8 +270,6 @@ func wasiFunction(w *wasi.Func) api.GoModuleFunc {
 		}
 	case "clock_res_get":
 		return clockResGet
-	case "proc_raise":
-		return func(_ context.Context, _ api.Module, stack []uint64) { stack[0] = uint64(wasi.ErrnoNoSys) }
 	}
 	clock := w.Name == "clock_time_get"
 	return func(ctx context.Context, mod api.Module, stack []uint64) {
@@ -282,7 +283,7 @@ func wasiFunction(w *wasi.Func) api.GoModuleFunc {
 			return
 		}
 		m.sys.wasi.SetInterrupt(done)
-		errno, err := w.Call(m.sys.wasi, m.mem.Load().Bytes(), stack[:n])
+		errno, err := call(m.sys.wasi, m.mem.Load().Bytes(), stack[:n])
 		if err != nil {
 			m.wasiError(ctx, err)
 		}
