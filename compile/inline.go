@@ -177,7 +177,8 @@ func (w *worker) midEnd(i uint32) (idle bool, err error) {
 	values, pool := len(w.f.Values), len(w.f.Pool)
 	_, candidate := n.candidate(i)
 	w.inline.Control, w.inline.Eager, w.inline.Lean = w.opt.Control, w.d.opt.EagerInlining, n.lean(i)
-	if _, err := w.inlineCalls(func(callee clif.FuncIndex) *inline.Body { return n.bodyFor(i, callee) }); err != nil {
+	bodies := func(callee clif.FuncIndex) *inline.Body { return n.bodyFor(i, callee) }
+	if _, err := w.inlineCalls(func() bool { return w.inline.Run(&w.f, bodies) }); err != nil {
 		return false, err
 	}
 	w.d.account.function(w.tr.Bytes() + translate.GrownBytes(len(w.f.Values)-values, len(w.f.Pool)-pool))
@@ -196,13 +197,8 @@ func (w *worker) midEnd(i uint32) (idle bool, err error) {
 	if w.d.mayBeIdle(i, own) {
 		return true, nil
 	}
-	// A recursive function inlines itself as it is so far, once. Others inline it as it is so far, too.
-	recursive, err := w.inlineCalls(func(callee clif.FuncIndex) *inline.Body {
-		if callee == clif.FuncIndex(i) {
-			return own
-		}
-		return nil
-	})
+	// A recursive function inlines itself as it is so far. Others inline it as it is so far, too.
+	recursive, err := w.inlineCalls(func() bool { return w.inline.RunRecursion(&w.f, own) })
 	if err == nil && recursive {
 		err = w.opt.Run(&w.f, w.d.opt.OptLevel)
 	}
@@ -220,9 +216,9 @@ func (w *worker) keepBody(i uint32) *inline.Body {
 	return body
 }
 
-// inlineCalls inlines in w.f, and reports whether it has.
-func (w *worker) inlineCalls(bodies inline.Bodies) (changed bool, err error) {
-	changed = w.inline.Run(&w.f, bodies)
+// inlineCalls calls run, which inlines in w.f and reports whether it has, and reports the same.
+func (w *worker) inlineCalls(run func() bool) (changed bool, err error) {
+	changed = run()
 	w.costs.Ended(inline.Pass)
 	if changed {
 		err = w.after(inline.Pass)

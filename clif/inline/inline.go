@@ -71,6 +71,23 @@ func (n *Inliner) Run(f *clif.Func, bodies Bodies) bool {
 	return true
 }
 
+// RunRecursion inlines body, which is that of f, in f, then in what that has brought, and so on, as long as f stays small. It reports whether f
+// calls itself and may inline itself.
+func (n *Inliner) RunRecursion(f *clif.Func, body *Body) bool {
+	bodies := func(callee clif.FuncIndex) *Body {
+		if callee == f.Index {
+			return body
+		}
+		return nil
+	}
+	if !n.Run(f, bodies) {
+		return false
+	}
+	for levels := 1; n.recurs(f, body, levels) && n.Run(f, bodies); levels++ {
+	}
+	return true
+}
+
 // find decides which calls are inlined, in the order of the layout.
 func (n *Inliner) find(f *clif.Func, bodies Bodies) {
 	n.sites = n.sites[:0]

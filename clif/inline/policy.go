@@ -15,6 +15,9 @@ var limits = [...]int{4, 16, 30}
 // maxRecursiveWeight is that of a function that is inlined in itself.
 const maxRecursiveWeight = 40
 
+// maxDeepWeight is what a function may weigh with further levels of itself.
+const maxDeepWeight = 80
+
 // maxOnceWeight is that of a function to which nothing refers but this call: its code only moves.
 const maxOnceWeight = 130
 
@@ -56,6 +59,23 @@ func weightOf(f *clif.Func) (weight int) {
 		}
 	}
 	return weight
+}
+
+// recurs reports whether f, into which body, its own, has been inlined some levels deep, may have another one.
+func (n *Inliner) recurs(f *clif.Func, body *Body, levels int) bool {
+	if int(body.depth)+levels >= maxDepth {
+		return false
+	}
+	calls := 0
+	for _, b := range f.Layout {
+		for i := f.Blocks[b].Start; i < f.Blocks[b].End; i++ {
+			f.Stop.PollAt(int(i))
+			if d := &f.Insts[i]; d.Op == clif.OpCall && clif.FuncIndex(d.Aux) == f.Index {
+				calls++
+			}
+		}
+	}
+	return weightOf(f)+calls*(body.weight-callWeight) <= maxDeepWeight && sizeOf(f)+calls*body.size <= maxSize
 }
 
 // weightless are the operations that become operands, or nothing.

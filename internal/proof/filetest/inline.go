@@ -6,7 +6,7 @@ import (
 	"github.com/waot-project/waot/clif/text"
 )
 
-// inliner is the pass inline. As in package compile, a function may inline those before it as they have become, and itself once.
+// inliner is the pass inline. As in package compile, a function may inline those before it as they have become, and itself.
 type inliner struct {
 	inline.Inliner
 	file   *text.File
@@ -22,12 +22,7 @@ func (n *inliner) pass(file *text.File) Pass {
 		n.Run(f, func(i clif.FuncIndex) *inline.Body { return n.bodies[i] })
 		body := n.Keep(f, false)
 		n.bodies[f.Index] = body
-		n.Run(f, func(i clif.FuncIndex) *inline.Body {
-			if i == f.Index {
-				return body
-			}
-			return nil
-		})
+		n.RunRecursion(f, body)
 		return nil
 	}
 }

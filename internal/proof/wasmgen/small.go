@@ -14,6 +14,9 @@ func (g *gen) declareSmall() {
 	for range g.r.IntN(3) {
 		g.funcs = append(g.funcs, sig{resumableParams, "l"})
 	}
+	for range g.r.IntN(2) {
+		g.funcs = append(g.funcs, sig{recursiveParams, "l"})
+	}
 	for range g.r.IntN(5) {
 		results := g.typeList(1+g.r.IntN(5)/4, "iillfd")
 		g.funcs = append(g.funcs, sig{g.typeList(g.r.IntN(4), "iillfd"), results})
@@ -23,8 +26,11 @@ func (g *gen) declareSmall() {
 // smallFunction returns the body of small function i.
 func (g *gen) smallFunction(i int) []byte {
 	s := g.funcs[i]
-	if s.isResumable() {
+	switch {
+	case s.isResumable():
 		return g.resumableFunction(i)
+	case s.isRecursive():
+		return g.recursiveFunction(i)
 	}
 	f := &fgen{gen: g, sig: s, smallAt: i, budget: 1 + g.r.IntN(6), locals: []byte(s.params)}
 	f.busy = make([]bool, len(f.locals))
