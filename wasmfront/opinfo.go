@@ -47,18 +47,19 @@ const (
 
 // OpInfo describes an operator.
 type OpInfo struct {
+	op Opcode
 	// Name is that of the text format, the encoding for an operator of proposedOps, or
 	// empty if there is no such operator.
 	Name string
+	Imm  ImmKind
 	// Sig has the types popped, a colon and the types pushed, if they are
 	// always the same: i, l, f, d, v, r, x for i32, i64, f32, f64, v128,
 	// funcref, externref. It is empty if the types depend on the context.
-	Sig     string
-	Feature Features // what the operator needs; 0 for WebAssembly 1.0
-	Imm     ImmKind
+	Sig string
 	// Align is the log2 of the number of bytes accessed, for ImmMemArg and
 	// ImmMemArgLane.
-	Align uint8
+	Align   uint8
+	Feature Features // what the operator needs; 0 for WebAssembly 1.0
 }
 
 // NumOpPages is the number of pages of 256 operators, see Opcode.Page.
@@ -72,20 +73,14 @@ const (
 	firstPageOff = firstPrefix - 1
 )
 
-// opPages is opRows made dense: page 0 for the operators of one byte, then one
+// opIndex has an operator's place in opRows plus one, 0 if it is not there: page 0 for the operators of one byte, then one
 // page for each prefix from 0xFB on.
-var opPages = buildOpPages()
+var opIndex = indexOps()
 
-func buildOpPages() *[NumOpPages][numPerPage]OpInfo {
-	pages := new([NumOpPages][numPerPage]OpInfo)
+func indexOps() (pages [NumOpPages][numPerPage]uint16) {
 	for i := range opRows {
-		r := &opRows[i]
-		pages[r.op.Page()][r.op&0xFF] = OpInfo{Name: r.name, Sig: r.sig, Feature: r.feature, Imm: r.imm, Align: r.align}
-	}
-	for _, p := range proposedOps {
-		for op := p.first; op <= p.last; op++ {
-			pages[op.Page()][op&0xFF] = OpInfo{Name: op.hex(), Feature: p.feature, Imm: ImmOther}
-		}
+		op := opRows[i].op
+		pages[op.Page()][op&0xFF] = uint16(i + 1)
 	}
 	return pages
 }
@@ -103,9 +98,21 @@ func (op Opcode) Page() int {
 // operator.
 func (op Opcode) Info() *OpInfo {
 	if op < numPerPage || op>>8 >= firstPrefix {
-		return &opPages[op.Page()][op&0xFF]
+		if i := opIndex[op.Page()][op&0xFF]; i != 0 {
+			return &opRows[i-1]
+		}
 	}
-	return &opPages[0][0xFF] // 0xFF is no operator
+	return op.proposed()
+}
+
+// proposed returns what is known of an operator that is not in opRows.
+func (op Opcode) proposed() *OpInfo {
+	for _, p := range proposedOps {
+		if p.first <= op && op <= p.last {
+			return &OpInfo{op: op, Name: op.hex(), Feature: p.feature, Imm: ImmOther}
+		}
+	}
+	return &OpInfo{op: op}
 }
 
 // String returns the name of the operator in the text format.

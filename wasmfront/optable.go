@@ -1,17 +1,7 @@
 package wasmfront
 
-// opRow is one row of the operator table: all that is known of an operator.
-type opRow struct {
-	op      Opcode
-	name    string
-	imm     ImmKind
-	sig     string
-	align   uint8
-	feature Features
-}
-
 // opRows is the operator table, in the order of the opcodes.
-var opRows = [...]opRow{
+var opRows = [...]OpInfo{
 	// The one-byte operators.
 	{OpUnreachable, "unreachable", ImmNone, "", 0, 0},
 	{OpNop, "nop", ImmNone, ":", 0, 0},

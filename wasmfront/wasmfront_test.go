@@ -35,7 +35,7 @@ func TestOperatorTable(t *testing.T) {
 	for feature, n := range map[Features]int{FeatureSIMD: 236, FeatureRelaxedSIMD: 20, FeatureGC: 32, FeatureThreads: 67} {
 		have := 0
 		for _, r := range opRows {
-			if r.feature == feature {
+			if r.Feature == feature {
 				have++
 			}
 		}

@@ -28,8 +28,6 @@ follows -- is the program's: waot run app.wasm -- --help.
 
 Exit status: 0 done; 1 bad input, or the program trapped; 2 wrong usage;
 run ends with the program's own status.`,
-		Version:                   buildVersion(),
-		HideVersion:               true,
 		DisableSliceFlagSeparator: true,
 		Reader:                    stdin,
 		Writer:                    stdout,
@@ -47,6 +45,7 @@ run ends with the program's own status.`,
 		// A module may be called "help".
 		c.HideHelpCommand = true
 		c.OnUsageError = onUsageError
+		withNames(c.Flags)
 	}
 	return app
 }
@@ -152,7 +151,7 @@ func arrange(app *cli.App, args []string) []string {
 func valuedFlags(cmd *cli.Command) map[string]bool {
 	names := map[string]bool{}
 	for _, f := range cmd.Flags {
-		if _, ok := f.(*cli.BoolFlag); ok {
+		if _, ok := f.(boolFlag); ok {
 			continue
 		}
 		for _, n := range f.Names() {

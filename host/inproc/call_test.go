@@ -280,13 +280,14 @@ func TestBusy(t *testing.T) {
 func TestManyHostFuncs(t *testing.T) {
 	s := newStore(t)
 	var fs []*Func
-	for n := range stubsPerChunk + 20 {
+	const inGranule = granule / pageSize * stubsPerChunk
+	for n := range inGranule + 20 {
 		fs = append(fs, host(t, s, fn(nil, vt{i64}), func(_ *Caller, _, results []uint64) error {
 			results[0] = uint64(n)
 			return nil
 		}))
 	}
-	for _, n := range []int{0, 1, stubsPerChunk - 3, stubsPerChunk - 2, stubsPerChunk - 1, stubsPerChunk + 19} {
+	for _, n := range []int{0, 1, stubsPerChunk - 3, stubsPerChunk - 2, stubsPerChunk - 1, stubsPerChunk, inGranule - 3, inGranule - 2, inGranule - 1, inGranule + 19} {
 		i := instantiate(t, s, newBuilder().imp("env", "h", fn(nil, vt{i64})).
 			def("pass", fn(nil, vt{i64})).image("init"), one(fs[n]))
 		if got, err := call(t, i, "pass"); err != nil || got[0] != uint64(n) {

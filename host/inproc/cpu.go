@@ -1,7 +1,12 @@
 package inproc
 
+import "sync"
+
 // level is a level of the machine's architecture, an index of levelNames from 1, the baseline, on.
 type level uint8
+
+// cpuLevel is findLevel, once: in a virtual machine, an instruction that asks the processor takes microseconds.
+var cpuLevel = sync.OnceValue(findLevel)
 
 // CPU returns the highest level that this processor and its operating system support, empty where nothing is executed.
 func CPU() string { return levelNames[cpuLevel()] }

@@ -22,8 +22,8 @@ const (
 	v4State = 0xe6
 )
 
-// cpuLevel returns the highest level that processor and operating system support.
-func cpuLevel() level {
+// findLevel returns the highest level that processor and operating system support.
+func findLevel() level {
 	maxLeaf, _, _, _ := cpuid(0, 0)
 	if maxLeaf < 1 {
 		return 1

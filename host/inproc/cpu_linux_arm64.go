@@ -19,8 +19,8 @@ const (
 	dotProductHwcap = 1<<8 | 1<<12 | 1<<16 | 1<<20
 )
 
-// cpuLevel returns the highest level that processor and operating system support.
-func cpuLevel() level {
+// findLevel returns the highest level that processor and operating system support.
+func findLevel() level {
 	vector, err := os.ReadFile("/proc/self/auxv")
 	if err != nil {
 		return 1

@@ -22,9 +22,9 @@ const (
 	// one: making one costs a few microseconds, and some ten milliseconds in an emulator.
 	maxSpareMemories = 32
 	// stubSize is the size of a binding stub, stubsPerChunk how many are generated
-	// at a time; the last place of a chunk holds the address of exitStub.
+	// at a time, a page; the last place of a chunk holds the address of exitStub.
 	stubSize      = 32
-	stubsPerChunk = granule/stubSize - 1
+	stubsPerChunk = pageSize/stubSize - 1
 )
 
 // signalState is what the signal handler reads. The ranges are set before the
@@ -63,6 +63,7 @@ type processState struct {
 	// stubs are the addresses of the chunks of binding stubs. Stub number n loads n
 	// and leaves native code; what n means is the store's affair, so all stores share them.
 	stubs   []uintptr
+	stubsMu sync.Mutex
 	helpers [abi.NumHelpers]uintptr // those that are machine code
 	// huge is hasHugePages.
 	huge     bool
@@ -284,51 +285,37 @@ func (p *processState) freeCode(at, size uintptr) {
 
 // stub returns the address of stub number n.
 func (p *processState) stub(n int) (uintptr, error) {
-	for {
-		p.mu.Lock()
-		if n/stubsPerChunk < len(p.stubs) {
-			at := p.stubs[n/stubsPerChunk] + uintptr(n%stubsPerChunk)*stubSize
-			p.mu.Unlock()
-			return at, nil
-		}
-		first := len(p.stubs) * stubsPerChunk
-		p.mu.Unlock()
-		at, err := p.newStubs(first)
+	p.stubsMu.Lock()
+	defer p.stubsMu.Unlock()
+	for n/stubsPerChunk >= len(p.stubs) {
+		at, err := p.newStubs(len(p.stubs))
 		if err != nil {
 			return 0, err
 		}
-		p.mu.Lock()
-		if len(p.stubs)*stubsPerChunk == first {
-			p.stubs = append(p.stubs, at)
-			at = 0
-		}
-		p.mu.Unlock()
-		if at != 0 { // another goroutine was faster
-			p.freeCode(at, granule)
-		}
+		p.stubs = append(p.stubs, at)
 	}
+	return p.stubs[n/stubsPerChunk] + uintptr(n%stubsPerChunk)*stubSize, nil
 }
 
-// newStubs generates a chunk of stubs from number first on.
-func (p *processState) newStubs(first int) (uintptr, error) {
-	at, err := p.allocCode(granule)
-	if err != nil {
+// newStubs generates the next chunk of stubs, in the granule of the one before if there is room.
+func (p *processState) newStubs(chunk int) (at uintptr, err error) {
+	if chunk%(granule/pageSize) != 0 {
+		at = p.stubs[chunk-1] + pageSize
+	} else if at, err = p.allocCode(granule); err != nil {
 		return 0, err
 	}
-	if err := place(at, granule, protRW); err != nil {
+	if err = place(at, pageSize, protRW); err == nil {
+		code := bytesAt(at, pageSize)
+		for i := range stubsPerChunk {
+			writeStub(code, i*stubSize, uint32(chunk*stubsPerChunk+i))
+		}
+		binary.LittleEndian.PutUint64(code[stubsPerChunk*stubSize:], uint64(exitStubAddress()))
+		err = protectCode(at, pageSize)
+	}
+	if err != nil && chunk%(granule/pageSize) == 0 {
 		p.freeCode(at, granule)
-		return 0, err
 	}
-	chunk := bytesAt(at, granule)
-	for i := range stubsPerChunk {
-		writeStub(chunk, i*stubSize, uint32(first+i))
-	}
-	binary.LittleEndian.PutUint64(chunk[stubsPerChunk*stubSize:], uint64(exitStubAddress()))
-	if err := protectCode(at, granule); err != nil {
-		p.freeCode(at, granule)
-		return 0, err
-	}
-	return at, nil
+	return at, err
 }
 
 // protectCode makes memory that holds newly written code executable.
@@ -340,8 +327,8 @@ func protectCode(at, size uintptr) error {
 
 // stubNumber returns the number of the stub whose address is code.
 func (p *processState) stubNumber(code uintptr) (int, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.stubsMu.Lock()
+	defer p.stubsMu.Unlock()
 	for i, at := range p.stubs {
 		if code-at < stubsPerChunk*stubSize && (code-at)%stubSize == 0 {
 			return i*stubsPerChunk + int((code-at)/stubSize), true

@@ -46,7 +46,7 @@ func currentG() uintptr                                { return 0 }
 func hugePageSize() uint64                             { return 0 }
 func addressLimit() uintptr                            { return 0 }
 func exitStubAddress() uintptr                         { return 0 }
-func cpuLevel() level                                  { return 0 }
+func findLevel() level                                 { return 0 }
 func landingPads() int                                 { return 0 }
 func arenas() (code, stacks uintptr)                   { return 0, 0 }
 func flushCode(addr, size uintptr)                     {}

@@ -479,12 +479,50 @@ func TestNotes(t *testing.T) {
 const (
 	childTask = "WAOT_CACHE_TEST"
 	childDir  = "WAOT_CACHE_TEST_DIR"
+	childFile = "WAOT_CACHE_TEST_FILE"
 )
+
+// foundNote is what a child prints that has found a note.
+const foundNote = "found by the note"
 
 func child(t *testing.T, task, dir string) *exec.Cmd {
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestChild$", "-test.v")
 	cmd.Env = append(os.Environ(), childTask+"="+task, childDir+"="+dir)
 	return cmd
+}
+
+// TestNotesOfPrograms: a note is only for the program that made it, though it may be the same one in another file, which finds the entry.
+func TestNotesOfPrograms(t *testing.T) {
+	c, compiled := open(t, 0), 0
+	s := source(t, "div", &compiled)
+	file := filepath.Join(t.TempDir(), "m.wasm")
+	if err := os.WriteFile(file, s.Wasm, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.ReadFile(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(t.TempDir(), "other.test")
+	if err := os.WriteFile(other, program, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(settled + 100*time.Millisecond)
+	if s.File, err = os.Stat(file); err != nil {
+		t.Fatal(err)
+	}
+	mustLoad(t, c, s, false)
+	for _, p := range []struct {
+		name string
+		want bool
+	}{{os.Args[0], true}, {other, false}} {
+		cmd := child(t, "find", c.Dir())
+		cmd.Path, cmd.Env = p.name, append(cmd.Env, childFile+"="+file)
+		out, err := cmd.CombinedOutput()
+		if got := strings.Contains(string(out), foundNote); err != nil || got != p.want {
+			t.Errorf("%s: %v, found %t, want %t\n%s", p.name, err, got, p.want, out)
+		}
+	}
 }
 
 // TestChild is what other tests start.
@@ -508,6 +546,21 @@ func TestChild(t *testing.T) {
 				}
 				m.Close()
 			}
+		}
+	case "find":
+		c, err := Open(dir, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		state, err := os.Stat(os.Getenv(childFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		compiled := 0
+		s := source(t, "div", &compiled)
+		mustLoad(t, c, s, true)
+		if m := c.FindFile(state, s.Fingerprint); m != nil {
+			t.Log(foundNote)
 		}
 	case "write":
 		c, err := Open(dir, 0)

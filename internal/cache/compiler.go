@@ -31,10 +31,22 @@ var compilerID = sync.OnceValues(func() (string, error) {
 	return runtime.Version() + " " + id, err
 })
 
+// thisProgram is the file of the running program. Emulators give their own if it is not opened.
+const thisProgram = "/proc/self/exe"
+
+// programState returns the state of the running program's file.
+func programState() (os.FileInfo, error) {
+	f, err := os.Open(thisProgram)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return f.Stat()
+}
+
 // programID identifies the running program.
 func programID() (string, error) {
-	const self = "/proc/self/exe"
-	f, err := os.Open(self)
+	f, err := os.Open(thisProgram)
 	if err != nil {
 		return "", err
 	}

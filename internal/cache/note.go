@@ -3,7 +3,6 @@ package cache
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"os"
 	"strings"
 	"time"
@@ -11,8 +10,8 @@ import (
 	"github.com/waot-project/waot/host/loaded"
 )
 
-// A note says which entry belongs to a file with a module, so that the file need not be read and hashed: it is named by
-// the file's state, which changes with its content. Notes are small files in the folder, beside the entries.
+// A note says which entry belongs to a file with a module, so that neither the file nor this program need be read and hashed: it is named by the
+// states of both files, which change with their content. Notes are small files in the folder, beside the entries.
 
 const (
 	notePrefix = "note-"
@@ -25,15 +24,22 @@ const (
 
 // noteName returns the name of a note, empty if there must be none.
 func noteName(file os.FileInfo, fingerprint string) string {
-	state, changed, ok := stateOf(file)
-	if !ok || time.Since(changed) < settled || fingerprint == "" {
+	if fingerprint == "" {
 		return ""
 	}
-	compiler, err := compilerID()
+	program, err := programState()
 	if err != nil {
 		return ""
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %s", compiler, fingerprint, state))
+	states := make([]byte, 0, 256)
+	for _, st := range [...]os.FileInfo{program, file} {
+		var changed time.Time
+		var ok bool
+		if states, changed, ok = appendState(states, st); !ok || time.Since(changed) < settled {
+			return ""
+		}
+	}
+	sum := sha256.Sum256(append(states, fingerprint...))
 	return notePrefix + hex.EncodeToString(sum[:])
 }
 

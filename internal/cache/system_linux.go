@@ -1,7 +1,7 @@
 package cache
 
 import (
-	"fmt"
+	"encoding/binary"
 	"os"
 	"sync"
 	"syscall"
@@ -28,15 +28,17 @@ func notOurs(st os.FileInfo) string {
 
 func inodeOf(st os.FileInfo) uint64 { return st.Sys().(*syscall.Stat_t).Ino }
 
-// stateOf returns what tells a file from others, and from itself with another content, as text, and when it changed last. Programs
+// appendState appends what tells a file from others, and from itself with another content, and returns when it changed last. Programs
 // cannot set that time.
-func stateOf(st os.FileInfo) (state string, changed time.Time, ok bool) {
+func appendState(b []byte, st os.FileInfo) (_ []byte, changed time.Time, ok bool) {
 	sys, ok := st.Sys().(*syscall.Stat_t)
 	if !ok {
-		return "", changed, false
+		return b, changed, false
 	}
-	changed = time.Unix(sys.Ctim.Unix())
-	return fmt.Sprint(sys.Dev, sys.Ino, sys.Size, sys.Mtim, sys.Ctim), changed, true
+	for _, n := range [...]int64{int64(sys.Dev), int64(sys.Ino), sys.Size, sys.Mtim.Sec, sys.Mtim.Nsec, sys.Ctim.Sec, sys.Ctim.Nsec} {
+		b = binary.LittleEndian.AppendUint64(b, uint64(n))
+	}
+	return b, time.Unix(sys.Ctim.Unix()), true
 }
 
 // openRead opens a file for reading, which leaves the time of access as it is. It does not wait for what writes to a pipe.

@@ -10,10 +10,10 @@ import (
 
 // Native code runs on Linux only, so caches exist there only: Open fails elsewhere, before anything else of this is reached.
 
-func notOurs(os.FileInfo) string                    { return "caches need Linux" }
-func inodeOf(os.FileInfo) uint64                    { return 0 }
-func usedAt(st os.FileInfo) time.Time               { return st.ModTime() }
-func lock(*os.File) error                           { return errors.ErrUnsupported }
-func bootID() (id [16]byte)                         { return id }
-func openRead(*os.Root, string) (*os.File, error)   { return nil, errors.ErrUnsupported }
-func stateOf(os.FileInfo) (string, time.Time, bool) { return "", time.Time{}, false }
+func notOurs(os.FileInfo) string                                    { return "caches need Linux" }
+func inodeOf(os.FileInfo) uint64                                    { return 0 }
+func usedAt(st os.FileInfo) time.Time                               { return st.ModTime() }
+func lock(*os.File) error                                           { return errors.ErrUnsupported }
+func bootID() (id [16]byte)                                         { return id }
+func openRead(*os.Root, string) (*os.File, error)                   { return nil, errors.ErrUnsupported }
+func appendState(b []byte, _ os.FileInfo) ([]byte, time.Time, bool) { return b, time.Time{}, false }

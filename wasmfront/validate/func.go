@@ -15,6 +15,7 @@ type Func struct {
 
 	m        *wasmfront.Module
 	features wasmfront.Features
+	rules    *ruleTable
 	index    uint32
 	typ      *wasmfront.FuncType
 
@@ -68,7 +69,7 @@ func (v *Func) beginAfter(m *wasmfront.Module, index uint32, values int) {
 	v.Reader = wasmfront.Reader{
 		Buf: m.Bytes, Pos: body.Offset, End: body.Offset + len(body.Bytes), Func: int(index),
 	}
-	v.m, v.features, v.index = m, m.Features, index
+	v.m, v.features, v.rules, v.index = m, m.Features, rules(), index
 	v.typ = m.FuncType(index)
 	v.operands = v.operands[:0]
 	v.controls = v.controls[:0]
@@ -130,7 +131,7 @@ func (v *Func) Next(op *wasmfront.Operator) bool {
 	}
 	b := v.Buf[at]
 	v.Pos++
-	code, r := wasmfront.Opcode(b), &rules[0][b]
+	code, r := wasmfront.Opcode(b), &v.rules[0][b]
 	if wasmfront.IsPrefix(b) {
 		code, r = v.prefixed(b)
 	}
@@ -159,9 +160,9 @@ func (v *Func) prefixed(b byte) (wasmfront.Opcode, *rule) {
 	n := v.U32()
 	code, ok := wasmfront.PrefixedOpcode(b, n)
 	if !ok {
-		return wasmfront.Opcode(b), &rules[0][b]
+		return wasmfront.Opcode(b), &v.rules[0][b]
 	}
-	return code, &rules[code.Page()][code&0xFF]
+	return code, &v.rules[code.Page()][code&0xFF]
 }
 
 // refuse says why the operator at offset is not accepted.

@@ -1,6 +1,10 @@
 package validate
 
-import "github.com/waot-project/waot/wasmfront"
+import (
+	"sync"
+
+	"github.com/waot-project/waot/wasmfront"
+)
 
 // sig is an operator's signature in the operator table, taken apart.
 type sig struct {
@@ -42,11 +46,14 @@ type rule struct {
 // neverAccepted is in no set of features to accept.
 const neverAccepted wasmfront.Features = 1 << 31
 
-// rules has the operators of one byte in page 0, then a page for each prefix.
-var rules = buildRules()
+// ruleTable has the operators of one byte in page 0, then a page for each prefix.
+type ruleTable [wasmfront.NumOpPages][256]rule
 
-func buildRules() *[wasmfront.NumOpPages][256]rule {
-	pages := new([wasmfront.NumOpPages][256]rule)
+// rules makes the table once: not at the start of the process, which may not need it.
+var rules = sync.OnceValue(buildRules)
+
+func buildRules() *ruleTable {
+	pages := new(ruleTable)
 	for p := range pages {
 		for i := range pages[p] {
 			pages[p][i].features = neverAccepted

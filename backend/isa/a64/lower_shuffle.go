@@ -2,6 +2,7 @@ package a64
 
 import (
 	endian "encoding/binary"
+	"sync"
 
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/isa/a64/asm"
@@ -19,8 +20,9 @@ type permutation struct {
 	bytes bytesOf
 }
 
-// permutations are the instructions that move whole lanes without a table of indices, in order of preference.
-var permutations = makePermutations()
+// permutations are the instructions that move whole lanes without a table of indices, in order of preference. They are made when
+// they are first needed.
+var permutations = sync.OnceValue(makePermutations)
 
 func makePermutations() (all []permutation) {
 	add := func(in backend.Inst, one bool, from func(lane, lanes int) int) {
@@ -96,8 +98,9 @@ func shuffled(l *lower, d *clif.InstData) (want bytesOf, src sources) {
 func lowerVshuffle(l *lower, _ clif.Inst, d *clif.InstData) {
 	want, src := shuffled(l, d)
 	dst := l.Def(d, 0)
-	for n := range permutations {
-		p := &permutations[n]
+	all := permutations()
+	for n := range all {
+		p := &all[n]
 		first, second, ok := p.fits(&want)
 		switch {
 		case ok && p.one:

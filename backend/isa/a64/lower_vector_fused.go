@@ -150,8 +150,9 @@ func laneCopies(l *lower, shape clif.Type, v clif.Value) (from clif.Value, lane 
 		return d.ArgA(), 0, shape.IsFloatShape() && d.Type == shape
 	case clif.OpVshuffle:
 		want, src := shuffled(l, d)
-		for n := range permutations {
-			p := &permutations[n]
+		all := permutations()
+		for n := range all {
+			p := &all[n]
 			if p.in.Op != asm.VdupLane || p.in.Scale != laneScale(shape) {
 				continue
 			}

@@ -11,12 +11,12 @@ import (
 // TestPermutations: each permutation is found for its bytes from any sources, no two of them are the same, and random bytes fit none that
 // does not make them.
 func TestPermutations(t *testing.T) {
-	figures.Check(t, "shuffles.a64", len(permutations))
+	figures.Check(t, "shuffles.a64", len(permutations()))
 	seen := map[bytesOf]int{}
-	for n := range permutations {
-		p := &permutations[n]
+	for n := range permutations() {
+		p := &permutations()[n]
 		if k, ok := seen[p.bytes]; ok {
-			t.Errorf("%s and %s are the same", asm.RowOf(permutations[k].in.Op).Name, asm.RowOf(p.in.Op).Name)
+			t.Errorf("%s and %s are the same", asm.RowOf(permutations()[k].in.Op).Name, asm.RowOf(p.in.Op).Name)
 		}
 		seen[p.bytes] = n
 		for sources := range uint8(4) {
@@ -43,9 +43,9 @@ func TestPermutations(t *testing.T) {
 		for i := range want {
 			want[i] = uint8(r.IntN(32))
 		}
-		for n := range permutations {
-			if _, _, ok := permutations[n].fits(&want); ok {
-				t.Errorf("%s makes %d", asm.RowOf(permutations[n].in.Op).Name, want)
+		for n := range permutations() {
+			if _, _, ok := permutations()[n].fits(&want); ok {
+				t.Errorf("%s makes %d", asm.RowOf(permutations()[n].in.Op).Name, want)
 			}
 		}
 	}

@@ -127,8 +127,8 @@ func TestRandom(t *testing.T) {
 
 // virtuals gives each operand of inst a virtual register of the class it must have.
 func virtuals(inst *backend.Inst) (vregs []regalloc.VReg, infos []regalloc.VRegInfo) {
-	for k := range shapes.NumOperands(inst) {
-		infos = append(infos, regalloc.VRegInfo{Class: shapes.Role(inst, k).Class, Bytes: 8})
+	for k := range Shapes().NumOperands(inst) {
+		infos = append(infos, regalloc.VRegInfo{Class: Shapes().Role(inst, k).Class, Bytes: 8})
 		vregs = append(vregs, regalloc.VReg(k))
 	}
 	return vregs, infos
@@ -144,11 +144,11 @@ func TestOperandsVerify(t *testing.T) {
 			s.inst.Tail = tail
 		}
 		vregs, infos := virtuals(&s.inst)
-		ops := shapes.Operands(nil, &s.inst, vregs...)
-		if len(ops) != shapes.NumOperands(&s.inst) || s.inst.Tail == backend.TailNone && len(ops) != len(s.allocs) {
+		ops := Shapes().Operands(nil, &s.inst, vregs...)
+		if len(ops) != Shapes().NumOperands(&s.inst) || s.inst.Tail == backend.TailNone && len(ops) != len(s.allocs) {
 			t.Fatalf("%v: %d operands", &s, len(ops))
 		}
-		err := shapes.Verify(&s.inst, ops, infos)
+		err := Shapes().Verify(&s.inst, ops, infos)
 		if inPlace := slices.ContainsFunc(forms[RowOf(s.inst.Op).Form].Roles, func(r Role) bool { return r.InPlace }); inPlace != (err != nil) {
 			t.Fatalf("%v: %v", &s, err)
 		} else if inPlace {
@@ -182,7 +182,7 @@ func TestOperandsVerify(t *testing.T) {
 				ops[i].Constraint = old.Constraint
 			}
 		}
-		if err := shapes.Verify(&s.inst, ops, infos); err == nil && len(infos) > 0 {
+		if err := Shapes().Verify(&s.inst, ops, infos); err == nil && len(infos) > 0 {
 			t.Fatalf("%v: operand %d, %+v, changed: not noticed", &s, i, old)
 		}
 	}
@@ -304,7 +304,7 @@ func TestVerifyInst(t *testing.T) {
 		{backend.Inst{Op: StpPre, Size: 8, Mode: backend.ModeLocal}, "does not fit"},
 		{backend.Inst{Op: Ldp, Size: 8, Mode: backend.ModeSym}, "does not fit"},
 	} {
-		if err := shapes.Verify(&c.inst, nil, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := Shapes().Verify(&c.inst, nil, nil); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %q", c.inst, err, c.want)
 		}
 	}
@@ -317,7 +317,7 @@ func TestVerifyInst(t *testing.T) {
 func TestPrintVCode(t *testing.T) {
 	var got strings.Builder
 	line := func(inst backend.Inst, vregs ...regalloc.VReg) {
-		got.Write(append(PrintVCode(nil, &inst, shapes.Operands(nil, &inst, vregs...)), '\n'))
+		got.Write(append(PrintVCode(nil, &inst, Shapes().Operands(nil, &inst, vregs...)), '\n'))
 	}
 	line(backend.Inst{Op: Add, Size: 8}, 1, 2, 3)
 	line(backend.Inst{Op: Add, Size: 4, Imm: Shifted(LSL, 3)}, 1, 2, 3)
@@ -506,7 +506,7 @@ func TestNoAllocation(t *testing.T) {
 		}
 		AppendMove(buf, regalloc.InSlot(3), regalloc.InReg(X0), 8, &testFrame)
 		inst := backend.Inst{Op: Add, Size: 8}
-		ops = shapes.Operands(ops[:0], &inst, 1, 2, 3)
+		ops = Shapes().Operands(ops[:0], &inst, 1, 2, 3)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}

@@ -2,6 +2,7 @@ package asm
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/regalloc"
@@ -9,9 +10,10 @@ import (
 
 // Shapes returns the operands of the rows: the roles of their forms. Where there is an address, it replaces role 0. Rows
 // with an address have no roles that reuse.
-func Shapes() *backend.Shapes { return shapes }
+func Shapes() *backend.Shapes { return shapes() }
 
-var shapes = makeShapes()
+// shapes makes the table when it is first needed, which is not at the start of each process.
+var shapes = sync.OnceValue(makeShapes)
 
 func makeShapes() *backend.Shapes {
 	t := &backend.Shapes{Rows: make([]backend.Shape, NumOps), Check: check}

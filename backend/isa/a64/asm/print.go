@@ -189,7 +189,7 @@ func printTail(dst []byte, inst *backend.Inst, names *Names) []byte {
 	if inst.Tail == backend.TailNone {
 		return dst
 	}
-	k := shapes.NumOwn(inst)
+	k := Shapes().NumOwn(inst)
 	c := Cond(inst.Cond).String()
 	if rows[inst.Op].Flags&SelfTail != 0 { // the branch itself
 		c = "taken"
@@ -212,7 +212,7 @@ func printTail(dst []byte, inst *backend.Inst, names *Names) []byte {
 // show whether it chooses floats.
 func printChoice(dst []byte, inst *backend.Inst, k int, names *Names) []byte {
 	op, size := Chooses(inst, regalloc.Int)
-	name, n := rows[op].Name, len(shapes.Tails[inst.Tail])
+	name, n := rows[op].Name, len(Shapes().Tails[inst.Tail])
 	if op == Csel {
 		name = "sel"
 	}
@@ -231,10 +231,10 @@ func printChoice(dst []byte, inst *backend.Inst, k int, names *Names) []byte {
 // has one, and the address in brackets.
 func PrintVCode(dst []byte, inst *backend.Inst, operands []regalloc.Operand) []byte {
 	row := &rows[inst.Op]
-	own := shapes.NumOwn(inst)
+	own := Shapes().NumOwn(inst)
 	n := 0
 	for k, o := range operands {
-		if o.Access.Defines() && (k < own || k >= own+len(shapes.Tails[inst.Tail])) {
+		if o.Access.Defines() && (k < own || k >= own+len(Shapes().Tails[inst.Tail])) {
 			if n++; n > 1 {
 				dst = append(dst, ", "...)
 			}
@@ -279,7 +279,7 @@ func (r *Row) printUses(dst []byte, inst *backend.Inst, operands []regalloc.Oper
 		comma()
 		dst = appendReg(dst, ZR, inst.Size, false)
 	}
-	for k := own + len(shapes.Tails[inst.Tail]); k < len(operands); k++ {
+	for k := own + len(Shapes().Tails[inst.Tail]); k < len(operands); k++ {
 		if operands[k].Access.Reads() {
 			comma()
 			dst = appendOperand(dst, operands[k])

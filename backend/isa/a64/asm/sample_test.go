@@ -45,8 +45,8 @@ func (g *sampler) reg(c regalloc.Class) regalloc.PReg {
 func (g *sampler) allocate(inst *backend.Inst) (allocs []regalloc.Allocation) {
 	bare := *inst
 	bare.Tail = backend.TailNone
-	for k := range shapes.NumOperands(&bare) {
-		role := shapes.Role(&bare, k)
+	for k := range Shapes().NumOperands(&bare) {
+		role := Shapes().Role(&bare, k)
 		if role.Constraint == regalloc.Reuse {
 			allocs = append(allocs, allocs[role.Arg])
 			continue

@@ -141,7 +141,7 @@ func virtuals(inst *backend.Inst) (vregs []regalloc.VReg, infos []regalloc.VRegI
 			infos = append(infos, info)
 		}
 	}
-	for range len(shapes.Tails[inst.Tail]) {
+	for range len(Shapes().Tails[inst.Tail]) {
 		infos = append(infos, regalloc.VRegInfo{Class: regalloc.Int, Bytes: 8})
 	}
 	for i := range infos {
@@ -161,11 +161,11 @@ func TestOperandsVerify(t *testing.T) {
 			s.inst.Cond = uint8(r.IntN(int(NumConds)))
 		}
 		vregs, infos := virtuals(&s.inst)
-		ops := shapes.Operands(nil, &s.inst, vregs...)
-		if len(ops) != shapes.NumOperands(&s.inst) || s.inst.Tail == backend.TailNone && len(ops) != len(s.allocs) {
+		ops := Shapes().Operands(nil, &s.inst, vregs...)
+		if len(ops) != Shapes().NumOperands(&s.inst) || s.inst.Tail == backend.TailNone && len(ops) != len(s.allocs) {
 			t.Fatalf("%v: %d operands", &s, len(ops))
 		}
-		err := shapes.Verify(&s.inst, ops, infos)
+		err := Shapes().Verify(&s.inst, ops, infos)
 		if inPlace := slices.ContainsFunc(forms[RowOf(s.inst.Op).Form].Roles, func(r Role) bool { return r.InPlace }); inPlace != (err != nil) {
 			t.Fatalf("%v: %v", &s, err)
 		} else if inPlace {
@@ -203,7 +203,7 @@ func TestOperandsVerify(t *testing.T) {
 				}
 			}
 		}
-		if err := shapes.Verify(&s.inst, ops, infos); err == nil {
+		if err := Shapes().Verify(&s.inst, ops, infos); err == nil {
 			t.Fatalf("%v: operand %d, %+v, changed: not noticed", &s, i, old)
 		}
 	}
@@ -234,7 +234,7 @@ func TestVerifyInst(t *testing.T) {
 		{backend.Inst{Op: RetImm, Imm: 1 << 16}, "does not fit"},
 		{backend.Inst{Op: Nop, Imm: 10}, "does not fit"},
 	} {
-		if err := shapes.Verify(&c.inst, nil, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := Shapes().Verify(&c.inst, nil, nil); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %q", c.inst, err, c.want)
 		}
 	}
@@ -242,7 +242,7 @@ func TestVerifyInst(t *testing.T) {
 
 // TestWideOperand: a packed instruction reads 16 bytes, whatever its elements are.
 func TestWideOperand(t *testing.T) {
-	if op := shapes.Operands(nil, &backend.Inst{Op: Andp, Size: 8}, 1, 2, 3)[1]; op.Constraint != regalloc.Reg {
+	if op := Shapes().Operands(nil, &backend.Inst{Op: Andp, Size: 8}, 1, 2, 3)[1]; op.Constraint != regalloc.Reg {
 		t.Error("andpd may read a spill slot of 8 bytes")
 	}
 }
@@ -251,7 +251,7 @@ func TestWideOperand(t *testing.T) {
 func TestPrintVCode(t *testing.T) {
 	var got strings.Builder
 	line := func(inst backend.Inst, vregs ...regalloc.VReg) {
-		got.Write(append(PrintVCode(nil, &inst, shapes.Operands(nil, &inst, vregs...)), '\n'))
+		got.Write(append(PrintVCode(nil, &inst, Shapes().Operands(nil, &inst, vregs...)), '\n'))
 	}
 	line(backend.Inst{Op: Add, Size: 8}, 1, 2, 3)
 	line(backend.Inst{Op: Add, Size: 4, Mode: backend.ModeBaseIndex, Scale: 2, Disp: -4}, 1, 2, 3, 4)
@@ -391,7 +391,7 @@ func TestNoAllocation(t *testing.T) {
 			b, _ = Append(b, &samples[i].inst, samples[i].allocs, &testFrame)
 		}
 		inst := backend.Inst{Op: Add, Size: 8}
-		ops = shapes.Operands(ops[:0], &inst, 1, 2, 3)
+		ops = Shapes().Operands(ops[:0], &inst, 1, 2, 3)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}

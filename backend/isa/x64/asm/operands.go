@@ -4,15 +4,17 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/regalloc"
 )
 
 // Shapes returns the operands of the rows: the roles of their forms, with an address's operands instead of the rm operand.
-func Shapes() *backend.Shapes { return shapes }
+func Shapes() *backend.Shapes { return shapes() }
 
-var shapes = makeShapes()
+// shapes makes the table when it is first needed, which is not at the start of each process.
+var shapes = sync.OnceValue(makeShapes)
 
 func makeShapes() *backend.Shapes {
 	t := &backend.Shapes{Rows: make([]backend.Shape, NumOps), Check: check}

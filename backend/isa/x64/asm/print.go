@@ -235,7 +235,7 @@ func printTail(dst []byte, inst *backend.Inst, names *Names) []byte {
 	if inst.Tail == backend.TailNone {
 		return dst
 	}
-	k := shapes.NumOwn(inst)
+	k := Shapes().NumOwn(inst)
 	c := Cond(inst.Cond).String()
 	switch inst.Tail {
 	case backend.TailJump:
@@ -273,10 +273,10 @@ func printTail(dst []byte, inst *backend.Inst, names *Names) []byte {
 // operand a virtual register with its fixed register or constraint where it
 // has one, and the address in brackets.
 func PrintVCode(dst []byte, inst *backend.Inst, operands []regalloc.Operand) []byte {
-	own := shapes.NumOwn(inst)
+	own := Shapes().NumOwn(inst)
 	n := 0
 	for k, o := range operands {
-		if o.Access.Defines() && (k < own || k >= own+len(shapes.Tails[inst.Tail])) {
+		if o.Access.Defines() && (k < own || k >= own+len(Shapes().Tails[inst.Tail])) {
 			if n++; n > 1 {
 				dst = append(dst, ", "...)
 			}
@@ -319,7 +319,7 @@ func (r *Row) printUses(dst []byte, inst *backend.Inst, operands []regalloc.Oper
 			}
 		}
 	}
-	for k := own + len(shapes.Tails[inst.Tail]); k < len(operands); k++ {
+	for k := own + len(Shapes().Tails[inst.Tail]); k < len(operands); k++ {
 		if operands[k].Access.Reads() {
 			dst = appendOperand(append(dst, sep...), operands[k])
 			sep = ", "

@@ -157,7 +157,7 @@ func (g *sampler) variants(inst backend.Inst) {
 	if f.Mem == NoMem {
 		return
 	}
-	if f.Mem == MayMem && shapes.Rows[inst.Op].Roles[f.RM].Constraint == regalloc.Any {
+	if f.Mem == MayMem && Shapes().Rows[inst.Op].Roles[f.RM].Constraint == regalloc.Any {
 		g.add(inst, []regalloc.Allocation{regalloc.InSlot(1)})
 		g.add(inst, []regalloc.Allocation{regalloc.InSlot(20)})
 		g.add(inst, []regalloc.Allocation{regalloc.InArg(1)})
@@ -288,7 +288,7 @@ func randomSample(r *rand.Rand) sample {
 		}
 		g.withAddr(inst, a)
 		return g.out[0]
-	case f.Mem == MayMem && shapes.Rows[inst.Op].Roles[f.RM].Constraint == regalloc.Any && r.IntN(4) == 0:
+	case f.Mem == MayMem && Shapes().Rows[inst.Op].Roles[f.RM].Constraint == regalloc.Any && r.IntN(4) == 0:
 		g.add(inst, []regalloc.Allocation{regalloc.InSlot(r.IntN(40))})
 		return g.out[0]
 	}
