@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -55,17 +56,27 @@ const (
 	LeafLoad
 )
 
-// patternParser reads one pattern.
+// patternParser reads patterns, one after the other.
 type patternParser struct {
 	rest string
 	ops  map[string]clif.Opcode
+	// What the pattern at hand is made of: its instructions' operands, opcodes and conditions.
+	args    []Pattern
+	opcodes []clif.Opcode
+	conds   []uint8
 }
 
 var errPattern = errors.New("wrong pattern")
 
 // ParsePattern reads a pattern; ops has the opcodes by name.
 func ParsePattern(s string, ops map[string]clif.Opcode) (Pattern, error) {
-	p := patternParser{s, ops}
+	p := patternParser{ops: ops}
+	return p.parse(s)
+}
+
+// parse reads pattern s, which is valid until the next one is parsed.
+func (p *patternParser) parse(s string) (Pattern, error) {
+	p.rest, p.args, p.opcodes, p.conds = s, p.args[:0], p.opcodes[:0], p.conds[:0]
 	n, err := p.node()
 	if err == nil && strings.TrimSpace(p.rest) != "" {
 		err = fmt.Errorf("%w: %q is left", errPattern, p.rest)
@@ -110,8 +121,10 @@ func (p *patternParser) node() (n Pattern, err error) {
 		return n, p.closed("]", nil)
 	}
 	w := p.word()
-	if lit, err := strconv.ParseInt(w, 0, 64); err == nil {
-		return Pattern{Leaf: LeafLiteral, Lit: lit}, nil
+	if w != "" && (w[0] == '-' || w[0] >= '0' && w[0] <= '9') {
+		if lit, err := strconv.ParseInt(w, 0, 64); err == nil {
+			return Pattern{Leaf: LeafLiteral, Lit: lit}, nil
+		}
 	}
 	n = Pattern{Leaf: LeafValue}
 	n.Name, n.Word, _ = strings.Cut(w, ":")
@@ -139,37 +152,48 @@ func (p *patternParser) inst() (n Pattern, err error) {
 	n.Ordered = strings.HasSuffix(word, "!")
 	head, typ, typed := strings.Cut(strings.TrimSuffix(word, "!"), ".")
 	ops, conds, _ := strings.Cut(head, ":")
+	start := len(p.opcodes)
 	for name := range strings.SplitSeq(ops, "|") {
 		op, ok := p.ops[name]
 		if !ok {
 			return n, fmt.Errorf("%w: no opcode %q", errPattern, name)
 		}
-		n.Ops = append(n.Ops, op)
+		p.opcodes = append(p.opcodes, op)
 	}
+	n.Ops = p.opcodes[start:len(p.opcodes):len(p.opcodes)]
 	if conds != "" {
+		start := len(p.conds)
 		for name := range strings.SplitSeq(conds, "|") {
 			cc, ok := condNamed(n.Ops[0], name)
 			if !ok {
 				return n, fmt.Errorf("%w: no condition %q", errPattern, name)
 			}
-			n.Conds = append(n.Conds, cc)
+			p.conds = append(p.conds, cc)
 		}
+		n.Conds = p.conds[start:len(p.conds):len(p.conds)]
 	}
 	if n.AnyType = typ == "any"; typed && !n.AnyType {
 		if n.Type = clif.ControlTypeByName(typ); n.Type == clif.Invalid {
 			return n, fmt.Errorf("%w: no type %q", errPattern, typ)
 		}
 	}
-	for !p.next(")") {
+	var args [3]Pattern
+	num := 0
+	for ; !p.next(")"); num++ {
 		arg, err := p.node()
 		if err != nil {
 			return n, err
 		}
-		n.Args = append(n.Args, arg)
+		if num < len(args) {
+			args[num] = arg
+		}
 	}
-	if len(n.Args) > 3 {
-		return n, fmt.Errorf("%w: %d operands", errPattern, len(n.Args))
+	if num > len(args) {
+		return n, fmt.Errorf("%w: %d operands", errPattern, num)
 	}
+	start = len(p.args)
+	p.args = append(p.args, args[:num]...)
+	n.Args = p.args[start:len(p.args):len(p.args)]
 	return n, nil
 }
 
@@ -275,25 +299,29 @@ const (
 )
 
 type patternCompiler struct {
-	words *Vocabulary
-	ops   map[string]clif.Opcode
-	p     program
-	temps uint8
-	named string    // names so far
-	typ   clif.Type // of the instruction around
+	words  *Vocabulary
+	parser patternParser
+	steps  []step // with room behind them for those of the next pattern
+	p      program
+	temps  uint8
+	named  string    // names so far
+	typ    clif.Type // of the instruction around
 }
 
 func newPatternCompiler(words *Vocabulary) patternCompiler {
-	return patternCompiler{words: words, ops: clif.OpcodesByName()}
+	return patternCompiler{words: words, parser: patternParser{ops: clif.OpcodesByName()}}
 }
 
 // compile compiles the pattern of a row.
 func (c *patternCompiler) compile(row *RuleDef) (program, error) {
-	n, err := ParsePattern(row.Pattern, c.ops)
+	n, err := c.parser.parse(row.Pattern)
 	if err != nil {
 		return program{}, err
 	}
-	*c = patternCompiler{words: c.words, ops: c.ops, temps: firstTemp}
+	if cap(c.steps)-len(c.steps) < numSlots {
+		c.steps = make([]step, 0, 8*numSlots)
+	}
+	c.p, c.temps, c.named, c.typ = program{steps: c.steps[len(c.steps):]}, firstTemp, "", clif.Invalid
 	c.p.needs = [2]opSet{anyOp, anyOp}
 	c.p.roots = [3]uint8{noSlot, noSlot, noSlot}
 	if row.Term == TermOperand {
@@ -309,6 +337,8 @@ func (c *patternCompiler) compile(row *RuleDef) (program, error) {
 		}
 		c.p.steps = append(c.p.steps, step{do: stepGuard, guard: guard})
 	}
+	c.steps = c.p.steps
+	c.p.steps = slices.Clip(c.p.steps)
 	return c.p, err
 }
 

@@ -100,7 +100,8 @@ const maxClasses = 64
 // candidates are the rules of a term for an opcode, in order, at most 32. needs is indexed by the operand's number and the
 // class of the opcode that defines the operand. It has a bit for each rule that this opcode does not rule out.
 type candidates struct {
-	rules []Rule
+	rules [32]Rule
+	num   uint8
 	needs [2][maxClasses]uint32
 }
 
@@ -111,7 +112,10 @@ func (r *Rules) add(op clif.Opcode, n Rule) {
 		c = &candidates{}
 		r.byOp[r.Rows[n].Term][op] = c
 	}
-	bit := uint32(1) << len(c.rules)
+	if int(c.num) == len(c.rules) {
+		panic("too many lowering rules of an opcode")
+	}
+	bit := uint32(1) << c.num
 	for k := range c.needs {
 		if needs := &r.programs[n].needs[k]; *needs == anyOp {
 			for class := range c.needs[k] {
@@ -123,9 +127,8 @@ func (r *Rules) add(op clif.Opcode, n Rule) {
 			}
 		}
 	}
-	if c.rules = append(c.rules, n); len(c.rules) > 32 {
-		panic("too many lowering rules of an opcode")
-	}
+	c.rules[c.num] = n
+	c.num++
 }
 
 // classify gives each opcode that a pattern names for an operand a class of its own.

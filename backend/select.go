@@ -143,7 +143,7 @@ func (l *Lower) open(c *candidates, x, y clif.Value) uint32 {
 func (l *Lower) selectRule(c *candidates, set uint32, m *Match) bool {
 	table := l.Target.Rules
 	for ; set != 0; set &= set - 1 {
-		r := c.rules[bits.TrailingZeros32(set)]
+		r := c.rules[bits.TrailingZeros32(set)&31]
 		p := &table.programs[r]
 		if p.typ != clif.Invalid && p.typ != m.T || p.conds != anyCond && p.conds>>m.CC&1 == 0 {
 			continue

@@ -136,6 +136,26 @@ type Func struct {
 	Pool    []uint32
 	// Inlined is the table of places in functions that were inlined (abi.InlinedPlace).
 	Inlined []abi.Inlined
+
+	// spare is what Rewriting returns: arrays that Insts and Srcs were before.
+	spare struct {
+		insts []InstData
+		srcs  []uint32
+	}
+}
+
+// Rewriting returns empty arrays with room for n instructions and their places, for a pass that writes all of them anew and ends with Rewritten.
+// The passes share them, as pages that are touched for the first time cost more than the instructions.
+func (f *Func) Rewriting(n int) (insts []InstData, srcs []uint32) {
+	insts, srcs = f.spare.insts, f.spare.srcs
+	f.spare.insts, f.spare.srcs = nil, nil
+	return stop.Resize(f.Stop, insts, n)[:0], stop.Resize(f.Stop, srcs, n)[:0]
+}
+
+// Rewritten puts what a pass has written in the place of Insts and Srcs. What these were is for the next pass: nothing may refer to it.
+func (f *Func) Rewritten(insts []InstData, srcs []uint32) {
+	f.spare.insts, f.spare.srcs = f.Insts, f.Srcs
+	f.Insts, f.Srcs = insts, srcs
 }
 
 // Reset empties f, keeping its memory.

@@ -97,7 +97,9 @@ func (d *driver) run() error {
 		d.drop()
 	}
 	for _, w := range d.workers {
-		d.opt.Costs.Add(w.costs)
+		if w.costs != d.opt.Costs {
+			d.opt.Costs.Add(w.costs)
+		}
 		w.forget()
 	}
 	d.inlining = nil
@@ -115,13 +117,19 @@ func (d *driver) run() error {
 func (d *driver) work(todo []uint32) {
 	d.todo = todo
 	d.next.Store(0)
-	var wg sync.WaitGroup
-	for n := range max(1, min(d.opt.Jobs, len(todo))) {
-		if n == len(d.workers) {
-			d.workers = append(d.workers, &worker{d: d, costs: d.opt.Costs.Another()})
+	jobs := max(1, min(d.opt.Jobs, len(todo)))
+	for n := len(d.workers); n < jobs; n++ {
+		w := &worker{d: d, costs: d.opt.Costs}
+		if n > 0 {
+			w.costs = w.costs.Another()
 		}
+		d.workers = append(d.workers, w)
+	}
+	var wg sync.WaitGroup
+	for n := 1; n < jobs; n++ {
 		wg.Go(d.workers[n].loop)
 	}
+	d.workers[0].loop() // in this goroutine: another one would wake a thread, for nothing if it is the only worker
 	wg.Wait()
 }
 

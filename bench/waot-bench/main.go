@@ -25,6 +25,7 @@ import (
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/host"
 	"github.com/waot-project/waot/host/wasirun"
+	"github.com/waot-project/waot/internal/gcpace"
 )
 
 func main() {
@@ -36,15 +37,16 @@ func main() {
 	times := flag.Int("times", 1, "how often profile compiles each module")
 	flag.Parse()
 	o := compile.Options{Collect: true, Jobs: *jobs, OptLevel: opt.Level(*level), CPU: *cpu, Regalloc: *regalloc, SkipChecker: !*check}
-	debug.SetGCPercent(400) // as cmd/waot
 	var r protocol.Result
 	var err error
 	switch args := flag.Args(); {
 	case len(args) == 3 && args[0] == "compile":
+		gcpace.Set() // as cmd/waot
 		err = compileFile(&r, args[1], args[2], o)
 	case len(args) == 4 && args[0] == "run" && args[2] == "--dir":
 		err = runFile(&r, args[1], args[3])
 	case len(args) >= 3 && args[0] == "profile":
+		gcpace.Set()
 		if err = profileFiles(args[1], args[2:], *times, o); err == nil {
 			return
 		}

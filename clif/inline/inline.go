@@ -132,8 +132,7 @@ func (n *Inliner) may(f *clif.Func, call clif.Inst, body *Body) bool {
 // splice puts the bodies in place of the calls of n.sites.
 func (n *Inliner) splice(f *clif.Func) {
 	out, sites := &n.out, n.sites
-	out.Insts = stop.Resize(f.Stop, out.Insts, len(f.Insts))[:0]
-	out.Srcs = stop.Resize(f.Stop, out.Srcs, len(f.Insts))[:0]
+	out.Insts, out.Srcs = f.Rewriting(len(f.Insts))
 	out.Layout = out.Layout[:0]
 	for _, b := range f.Layout {
 		at, end := f.Blocks[b].Start, f.Blocks[b].End
@@ -148,8 +147,8 @@ func (n *Inliner) splice(f *clif.Func) {
 		n.move(f, at, end)
 		f.Blocks[b].End = clif.Inst(len(out.Insts))
 	}
-	f.Insts, out.Insts = out.Insts, f.Insts
-	f.Srcs, out.Srcs = out.Srcs, f.Srcs
+	f.Rewritten(out.Insts, out.Srcs)
+	out.Insts, out.Srcs = nil, nil
 	f.Layout, out.Layout = out.Layout, f.Layout
 }
 

@@ -72,7 +72,7 @@ func fold(o *Optimizer, f *clif.Func) {
 	}
 	o.dominators(f)
 	c.widths, c.o, c.f, c.depth = o.widths, o, f, 0
-	c.out, c.srcs = stop.Resize(f.Stop, c.out, len(f.Insts))[:0], stop.Resize(f.Stop, c.srcs, len(f.Insts))[:0]
+	c.out, c.srcs = f.Rewriting(len(f.Insts))
 	c.table.reset()
 	c.truth.reset(len(f.Values))
 	c.bounds.reset(f.Stop, len(f.Values))
@@ -95,8 +95,8 @@ func fold(o *Optimizer, f *clif.Func) {
 		}
 		c.visit(&s)
 	}
-	f.Insts, c.out = c.out, f.Insts
-	f.Srcs, c.srcs = c.srcs, f.Srcs
+	f.Rewritten(c.out, c.srcs)
+	c.out, c.srcs = nil, nil
 	c.layout()
 	// Arguments of back edges may name values that have become aliases.
 	f.ResolveTargets()

@@ -11,7 +11,7 @@ import (
 // insertions are instructions that a pass puts in front of others, all at once.
 type insertions struct {
 	fresh []freshInst
-	// Spare arrays of instructions.
+	// The new instructions, during insert.
 	insts []clif.InstData
 	srcs  []uint32
 }
@@ -33,8 +33,7 @@ func (z *insertions) add(f *clif.Func, at clif.Inst, t clif.Type, d clif.InstDat
 // insert puts the fresh instructions where they belong; those in front of the same one stay in order.
 func (z *insertions) insert(f *clif.Func) {
 	slices.SortStableFunc(z.fresh, func(a, b freshInst) int { return cmp.Compare(a.at, b.at) })
-	n := len(f.Insts) + len(z.fresh)
-	z.insts, z.srcs = stop.Resize(f.Stop, z.insts, n)[:0], stop.Resize(f.Stop, z.srcs, n)[:0]
+	z.insts, z.srcs = f.Rewriting(len(f.Insts) + len(z.fresh))
 	for _, b := range f.Layout {
 		start := clif.Inst(len(z.insts))
 		old := f.Blocks[b]
@@ -48,8 +47,8 @@ func (z *insertions) insert(f *clif.Func) {
 		}
 		f.Blocks[b].Start, f.Blocks[b].End = start, clif.Inst(len(z.insts))
 	}
-	f.Insts, z.insts = z.insts, f.Insts
-	f.Srcs, z.srcs = z.srcs, f.Srcs
+	f.Rewritten(z.insts, z.srcs)
+	z.insts, z.srcs = nil, nil
 	z.fresh = z.fresh[:0]
 }
 

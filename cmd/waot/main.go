@@ -12,14 +12,14 @@ package main
 import (
 	"io"
 	"os"
-	"runtime/debug"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/waot-project/waot/internal/gcpace"
 )
 
 func main() {
-	// The command lives for one compilation: trade memory for fewer collections.
-	debug.SetGCPercent(400)
+	gcpace.Set()
 	followLifeline()
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

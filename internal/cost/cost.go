@@ -65,12 +65,14 @@ func (m *Meter) Another() *Meter {
 	return new(Meter)
 }
 
-// Start ties the goroutine to its thread, whose clock is read, and begins the first stage. Stop must be called.
+// Start ties the goroutine to its thread, whose clock is read, and begins the first stage. What was charged before is of no function. Stop must
+// be called, once for each Start.
 func (m *Meter) Start() {
 	if m == nil {
 		return
 	}
 	runtime.LockOSThread()
+	m.fn = m.fn[:0]
 	m.last = thread()
 }
 

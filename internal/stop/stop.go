@@ -57,6 +57,13 @@ func (f *Flag) PollAt(i int) {
 	}
 }
 
+// Chunk polls, and returns how many of n items a loop that does little for each may do before the next poll. For loops in which counting
+// would cost as much as what they do.
+func (f *Flag) Chunk(n int) int {
+	f.Poll()
+	return min(n, pollEvery)
+}
+
 const pollEvery = 256
 
 // poll is Poll that is not inlined, so that PollAt is.

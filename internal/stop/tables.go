@@ -61,18 +61,23 @@ func Zeroed[T any](f *Flag, s []T, n int) []T {
 	return s
 }
 
-// firstBytes is the least size of a table, smallBytes the size up to which tables grow fourfold.
-const firstBytes, smallBytes = 1 << 10, 1 << 18
+// Sizes of tables in bytes: the least, the least of one that has grown, and that up to which tables grow fourfold.
+const firstBytes, grownBytes, smallBytes = 1 << 10, 36 << 10, 1 << 18
 
 // capacity returns how large a table is made in place of s, to hold n elements. Tables grow at least twofold, small ones fourfold, so that all
 // that come before the last take less than it does. They are used from function to function, so few collections find them as garbage. Room that is
-// never used takes no memory: what make gets from the system is zero already, and becomes a page when it is touched.
+// never used takes no memory: what make gets from the system is zero already, and becomes a page when it is touched. That is so from 32 KiB on, so
+// a table that outgrows its first size, which is for the functions of tiny modules, gets more than that.
 func capacity[T any](s []T, n int) int {
 	old, unit := cap(s), piece/elements[T]()
+	least := firstBytes / unit
+	if old > 0 || n > least {
+		least = grownBytes / unit
+	}
 	if old*unit < smallBytes {
 		old *= 2
 	}
-	return max(n, 2*old, firstBytes/unit)
+	return max(n, 2*old, least)
 }
 
 // elements returns how many elements make a piece.

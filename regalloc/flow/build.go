@@ -109,16 +109,20 @@ func (iv *Intervals) UsedSoon(v, b uint32) bool {
 
 // addRanges is addRange for each of the values, which are live into a block that comes next.
 func (bl *builder) addRanges(values []uint32, end uint32) {
-	vregs, start := bl.Values, bl.blockStart
-	for k, v := range values {
-		bl.In.Stop.PollAt(k)
-		vr := &vregs[v]
-		switch h := &bl.Ranges[vr.Range]; {
-		case h.Start == end: // it is live into the next block, as most are
-			h.Start = start
-		case h.Start != start: // else it is live into another one, too
-			bl.addNewRange(vr, end)
+	vregs, ranges, start := bl.Values, bl.Ranges, bl.blockStart
+	for len(values) > 0 {
+		n := bl.In.Stop.Chunk(len(values))
+		for _, v := range values[:n] {
+			vr := &vregs[v]
+			switch h := &ranges[vr.Range]; {
+			case h.Start == end: // it is live into the next block, as most are
+				h.Start = start
+			case h.Start != start: // else it is live into another one, too
+				bl.addNewRange(vr, end)
+				ranges = bl.Ranges
+			}
 		}
+		values = values[n:]
 	}
 }
 

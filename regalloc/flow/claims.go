@@ -19,7 +19,8 @@ func (rs *resolver) makeClaims() {
 				in.Stop.PollAt(k)
 				loc, valid := rs.where[v], false
 				if loc == Several {
-					loc, valid, entries = entries[0].loc, entries[0].valid, entries[1:]
+					x := &rs.flat[entries[0]]
+					loc, valid, entries = x.loc, x.valid, entries[1:]
 				}
 				rs.claim(loc, v)
 				if home := rs.homes[v]; home != loc && home != regalloc.NoAllocation && (valid || rs.Values[v].Flags&(Stored|IsArg) != 0) {

@@ -14,11 +14,14 @@ type locations struct {
 	where []regalloc.Allocation
 	flat  []place // of values that have several parts, in order
 	flats []regalloc.Range
+	// cuts says, by block, that a value changes its place where the block begins.
+	cuts []bool
 	// cursors are, by value, what next has found last.
 	cursors []cursor
 }
 
-// cursor is a place of a value: the one at index at of locations.flat, from which the value goes to the next at until.
+// cursor is a place of a value: the one at index at of locations.flat, from which the value goes to the next at until; at is None if the value
+// is in one place all the time.
 type cursor struct {
 	loc       regalloc.Allocation
 	until, at uint32
@@ -28,6 +31,7 @@ type cursor struct {
 // place says where a value is from start on.
 type place struct {
 	start uint32
+	vreg  uint32
 	loc   regalloc.Allocation
 	valid bool // as Part.Valid
 }
@@ -41,6 +45,7 @@ func (ls *locations) flatten() {
 	ls.flat = ls.flat[:0]
 	ls.flats = stop.Resize(ls.In.Stop, ls.flats, len(ls.Values))
 	ls.where = stop.Resize(ls.In.Stop, ls.where, len(ls.Values))
+	ls.cuts = stop.Zeroed(ls.In.Stop, ls.cuts, len(ls.In.Blocks))
 	for v := range ls.Values {
 		ls.In.Stop.PollAt(v)
 		if ls.parts[v].Sib == None && (ls.Values[v].Def == regalloc.NoAllocation || !ls.DefinedByTerminator(uint32(v))) {
@@ -50,10 +55,23 @@ func (ls *locations) flatten() {
 		ls.where[v] = Several
 		start := len(ls.flat)
 		for p := uint32(v); p != None; p = ls.parts[p].Sib {
-			ls.flat = stop.Append(ls.In.Stop, ls.flat, place{ls.parts[p].Start, ls.locOf(p), ls.parts[p].Valid})
+			if b := ls.blockAt(ls.parts[p].Start); b != None {
+				ls.cuts[b] = true
+			}
+			ls.flat = stop.Append(ls.In.Stop, ls.flat, place{ls.parts[p].Start, uint32(v), ls.locOf(p), ls.parts[p].Valid})
 		}
 		ls.flats[v] = regalloc.Range{Start: uint32(start), End: uint32(len(ls.flat))}
 	}
+}
+
+// blockAt returns the block that begins at pos, or None.
+func (fn *function) blockAt(pos uint32) uint32 {
+	if i := InstOf(pos); pos == GapOf(pos) && i < uint32(len(fn.InstBlock)) {
+		if b := fn.InstBlock[i]; fn.In.Blocks[b].Insts.Start == i {
+			return b
+		}
+	}
+	return None
 }
 
 // locOf returns where part p is.
@@ -91,7 +109,7 @@ func (ls *locations) rewind() {
 	ls.cursors = stop.Resize(ls.In.Stop, ls.cursors, len(ls.Values))
 	for v, l := range ls.where {
 		ls.In.Stop.PollAt(v)
-		ls.cursors[v] = cursor{loc: l, until: Inf}
+		ls.cursors[v] = cursor{loc: l, until: Inf, at: None}
 		if l == Several {
 			ls.turn(uint32(v), ls.flats[v].Start)
 		}

@@ -14,8 +14,8 @@ type resolver struct {
 	spilled []uint32
 	// cost is, by value, what it costs to store it wherever it goes to memory; if its definition can be left out, what that costs.
 	cost []uint64
-	// entries are the values live into blocks that are in several places, block after block.
-	entries    []entry
+	// entries are where the values live into blocks are that are in several places: indices into locations.flat, block after block.
+	entries    []uint32
 	entriesEnd []uint32 // by block
 	gaps       []gap
 	pairs      []uint64 // of makeStackMaps
@@ -44,14 +44,6 @@ type rec struct {
 type gap struct {
 	op, pos, vreg uint32
 	loc           regalloc.Allocation
-}
-
-// entry says where a value is at the entry of a block, and since which position.
-type entry struct {
-	vreg  uint32
-	loc   regalloc.Allocation
-	since uint32
-	valid bool // as Part.Valid
 }
 
 // When beside an instruction moves happen; each group is a parallel move.
@@ -239,32 +231,47 @@ func (rs *resolver) move(i uint32, when uint8, v uint32, from, to regalloc.Alloc
 // leastStore is what a store costs at least, in units of frequency: many that run seldom make the code larger.
 const leastStore = EntryFreq / 8
 
-// findEntries finds where values are at the entries of blocks. Most are in one place all the time, which where has.
+// followsOn reports whether the only way into b is from the block in front of it, and everything stays in its place there: so there are no moves, and
+// nobody asks for the entries.
+func (rs *resolver) followsOn(b uint32) bool {
+	preds := rs.In.PredsOf(regalloc.Block(b))
+	return len(preds) == 1 && uint32(preds[0]) == b-1 && !rs.cuts[b] && !rs.Defines(regalloc.Inst(rs.In.Blocks[b].Insts.Start-1))
+}
+
+// findEntries finds where values are at the entries of blocks, but for those that followsOn. Most are in one place all the time, which where has.
 func (rs *resolver) findEntries() {
 	rs.rewind()
 	rs.entries = stop.Resize(rs.In.Stop, rs.entries, len(rs.live.LiveIn))
 	rs.entriesEnd = stop.Resize(rs.In.Stop, rs.entriesEnd, len(rs.In.Blocks))
-	where, entries, n := rs.where, rs.entries, uint32(0)
+	cursors, entries, n := rs.cursors, rs.entries, 0
 	for b := range rs.In.Blocks {
-		rs.In.Stop.Poll()
 		at := 4 * rs.In.Blocks[b].Insts.Start
-		for k, v := range rs.live.LiveInto(uint32(b)) {
-			rs.In.Stop.PollAt(k)
-			if where[v] == Several {
-				x := &entries[n]
-				x.vreg, x.loc = v, rs.next(v, at)
-				x.since = rs.flat[rs.cursors[v].at].start
-				x.valid = rs.cursors[v].valid
+		if rs.followsOn(uint32(b)) {
+			rs.entriesEnd[b] = uint32(n)
+			continue
+		}
+		for values := rs.live.LiveInto(uint32(b)); len(values) > 0; {
+			k := rs.In.Stop.Chunk(len(values))
+			for _, v := range values[:k] {
+				c := &cursors[v]
+				if c.at == None {
+					continue
+				}
+				for c.until <= at {
+					rs.turn(v, c.at+1)
+				}
+				entries[n] = c.at
 				n++
 			}
+			values = values[k:]
 		}
-		rs.entriesEnd[b] = n
+		rs.entriesEnd[b] = uint32(n)
 	}
 	rs.rewind()
 }
 
-// entriesOf returns the values live into b that are in several places.
-func (rs *resolver) entriesOf(b uint32) []entry {
+// entriesOf returns where the values live into b are that are in several places; nothing if followsOn.
+func (rs *resolver) entriesOf(b uint32) []uint32 {
 	start := uint32(0)
 	if b > 0 {
 		start = rs.entriesEnd[b-1]
@@ -299,44 +306,67 @@ func (rs *resolver) resolveEdges() {
 	rs.findEntries()
 	for b := range uint32(len(in.Blocks)) {
 		in.Stop.Poll()
-		t := in.Blocks[b].Insts.End - 1
-		defines := rs.Defines(regalloc.Inst(t))
+		x := edge{t: in.Blocks[b].Insts.End - 1}
+		x.defines = rs.Defines(regalloc.Inst(x.t))
 		for _, e := range in.SuccsOf(regalloc.Block(b)) {
 			to := &in.Blocks[e.To]
-			at, when := to.Insts.Start, uint8(onEntry)
-			if to.Preds.Len() != 1 {
-				at, when = t, onExit
+			if x.at, x.when = to.Insts.Start, onEntry; to.Preds.Len() != 1 {
+				x.at, x.when = x.t, onExit
 			}
-			behind := uint32(0) // what has been in its place since before is there behind the terminator, too
-			if uint32(e.To) > b && !defines {
-				behind = 4*t + 4
+			x.behind = 0
+			if uint32(e.To) > b && !x.defines {
+				x.behind = 4*x.t + 4
 			}
-			entries := rs.entriesOf(uint32(e.To))
-			for k := range entries {
-				in.Stop.PollAt(k)
-				x := &entries[k]
-				if x.since < behind {
-					continue
-				}
-				if from, valid := rs.nextAtEnd(x.vreg, t, defines); from != x.loc && !(valid && x.loc == rs.homes[x.vreg]) {
-					rs.move(at, when, x.vreg, from, x.loc, true)
-				}
+			rs.resolveEntries(&x, rs.entriesOf(uint32(e.To)))
+			rs.resolveArgs(&x, e)
+		}
+	}
+}
+
+// edge is an edge out of a block whose terminator is t.
+type edge struct {
+	t       uint32
+	defines bool   // t defines something
+	at      uint32 // the moves of the edge are beside this instruction
+	when    uint8
+	// behind is a position: what has been in its place since before is in that place behind t, too.
+	behind uint32
+}
+
+// resolveEntries makes the moves of edge e for values that are live into its target and in several places, of which entries are those there.
+func (rs *resolver) resolveEntries(e *edge, entries []uint32) {
+	flat, behind := rs.flat, e.behind
+	for len(entries) > 0 {
+		n := rs.In.Stop.Chunk(len(entries))
+		for _, k := range entries[:n] {
+			x := &flat[k]
+			if x.start < behind {
+				continue
 			}
-			params := in.ParamsOf(e.To)
-			for k, v := range in.ArgsOf(e) {
-				in.Stop.PollAt(k)
-				p := uint32(params[k])
-				if rs.parts[p].Start == Inf {
-					continue
-				}
-				from, valid := rs.nextAtEnd(uint32(v), t, defines)
-				dest := rs.locAt(p, 4*to.Insts.Start)
-				if valid && dest == rs.homes[v] {
-					continue
-				}
-				rs.move(at, when, uint32(v), from, dest, dest == rs.homes[v])
+			if from, valid := rs.nextAtEnd(x.vreg, e.t, e.defines); from != x.loc && !(valid && x.loc == rs.homes[x.vreg]) {
+				rs.move(e.at, e.when, x.vreg, from, x.loc, true)
 			}
 		}
+		entries = entries[n:]
+	}
+}
+
+// resolveArgs makes the moves of edge e, to to, for the parameters there.
+func (rs *resolver) resolveArgs(e *edge, to regalloc.Edge) {
+	in := rs.In
+	params, start := in.ParamsOf(to.To), 4*in.Blocks[to.To].Insts.Start
+	for k, v := range in.ArgsOf(to) {
+		in.Stop.PollAt(k)
+		p := uint32(params[k])
+		if rs.parts[p].Start == Inf {
+			continue
+		}
+		from, valid := rs.nextAtEnd(uint32(v), e.t, e.defines)
+		dest := rs.locAt(p, start)
+		if valid && dest == rs.homes[v] {
+			continue
+		}
+		rs.move(e.at, e.when, uint32(v), from, dest, dest == rs.homes[v])
 	}
 }
 

@@ -72,6 +72,7 @@ func sourceFiles(t *testing.T) []file {
 const deps = `
 internal/abi:
 internal/cost:
+internal/gcpace:
 internal/proof/cputime:
 internal/proof/testenv:
 internal/proof/figures:

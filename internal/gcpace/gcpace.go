@@ -1,0 +1,27 @@
+// Package gcpace lets a process that lives for one compilation collect garbage seldom: memory is worth less than time there.
+//
+// Place in the pipeline: beside it; commands call it when they start.
+//
+// Input: none.
+// Output: the pace of Go's collector.
+//
+// This package is not part of the stable API and may change in any release.
+package gcpace
+
+import (
+	"runtime"
+	"runtime/debug"
+)
+
+// How far the heap may grow beyond what is live before it is collected, in percent: before the first collection, and from then on. The first one comes
+// when the heap has first * 4 MiB / 100. Most modules are compiled by then, and tables that are still in use would be most of what it found.
+const first, later = 800, 400
+
+// sentinel is what the first collection finds. It has a pointer, as what has none may share its memory with others.
+type sentinel struct{ _ *sentinel }
+
+// Set sets the pace.
+func Set() {
+	debug.SetGCPercent(first)
+	runtime.SetFinalizer(new(sentinel), func(*sentinel) { debug.SetGCPercent(later) })
+}
