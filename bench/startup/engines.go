@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-//go:embed wasmtime.c
+//go:embed wasmtime/run.c
 var wasmtimeSource []byte
 
 // builder makes the engines in a folder.
