@@ -24,6 +24,8 @@ type (
 	ObjectKey = host.ObjectKey
 	// Caller is the call that a Go function serves.
 	Caller = host.Caller
+	// Snapshot is a state of compiled code to go back to.
+	Snapshot = host.Snapshot
 	// Memory is a linear memory.
 	Memory = host.Memory
 	// Table is a table of references.
@@ -115,6 +117,9 @@ const (
 	ErrNoSpace = host.ErrNoSpace
 	// ErrCancelled means that a context ended a call. The error itself is a *CancelError.
 	ErrCancelled = host.ErrCancelled
+	// ErrRestore means that a Go function has gone back to a snapshot. Go code in between gets it from calls, and returns it in turn; who gets it otherwise has
+	// gone back to a call that has ended.
+	ErrRestore = host.ErrRestore
 )
 
 // The trap codes.

@@ -64,7 +64,7 @@ func readBlocks(t *testing.T, page string) (blocks []block) {
 // packages are what declarations may use, by name.
 var packages = map[string]string{
 	"bytes": "bytes", "context": "context", "debug": "runtime/debug", "errors": "errors", "filepath": "path/filepath", "fmt": "fmt", "fs": "io/fs",
-	"io": "io", "math": "math", "os": "os", "sha256": "crypto/sha256", "strings": "strings", "sync": "sync", "time": "time",
+	"io": "io", "iter": "iter", "math": "math", "os": "os", "sha256": "crypto/sha256", "strings": "strings", "sync": "sync", "time": "time",
 	"waot": "github.com/waot-project/waot", "host": "github.com/waot-project/waot/host", "sign": "github.com/waot-project/waot/host/sign",
 }
 

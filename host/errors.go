@@ -55,6 +55,9 @@ const (
 	ErrNoSpace = hosterr.ErrNoSpace
 	// ErrCancelled means that a context ended a call. The error itself is a *CancelError.
 	ErrCancelled = hosterr.ErrCancelled
+	// ErrRestore means that a Go function has gone back to a snapshot. Go code in between gets it from calls, and returns it in turn; who gets it otherwise has
+	// gone back to a call that has ended.
+	ErrRestore = hosterr.ErrRestore
 )
 
 // TrapCode says why compiled code trapped.

@@ -47,6 +47,15 @@ func (c *Caller) Memory() *Memory {
 // Backtrace returns the frames of compiled code that led to the function, innermost first, at most 64.
 func (c *Caller) Backtrace() []Frame { return c.inproc().Backtrace() }
 
+// Leave lets other goroutines into the store until Enter, or until the function returns. It is for a function that waits for goroutines that use the
+// store, such as a coroutine of iter.Pull; without, they get ErrBusy. Their calls nest in the one that the function serves, on one stack: so
+// Enter, and returning, wait until those calls have ended. Meanwhile the function may use the store like any other goroutine, and of the Caller
+// only Enter and Context.
+func (c *Caller) Leave() { c.inproc().Leave() }
+
+// Enter ends what Leave began.
+func (c *Caller) Enter() { c.inproc().Enter() }
+
 // goFunc is a Go function whose type has been found to be possible.
 type goFunc struct {
 	typ FuncType

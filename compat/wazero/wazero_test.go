@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -210,18 +211,92 @@ func TestErrors(t *testing.T) {
 // TestRefused: what is left out is an error that says so.
 func TestRefused(t *testing.T) {
 	r := newRuntime(t, wazero.NewRuntimeConfig())
-	m := instantiate(t, r, "m", `(module (func (export "f")))`)
 	check := func(err error, want string) {
 		t.Helper()
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %s", err, want)
 		}
 	}
-	_, err := m.ExportedFunction("f").Call(experimental.WithSnapshotter(bg))
-	check(err, "not supported by waot")
 	own := struct{ experimentalsys.FS }{}
-	_, err = r.InstantiateWithConfig(bg, wasm(t, `(module)`), wazero.NewModuleConfig().WithFSConfig(wazero.NewFSConfig().(sysfs.FSConfig).WithSysFSMount(own, "/")))
+	_, err := r.InstantiateWithConfig(bg, wasm(t, `(module)`), wazero.NewModuleConfig().WithFSConfig(wazero.NewFSConfig().(sysfs.FSConfig).WithSysFSMount(own, "/")))
 	check(err, "waot cannot serve")
+}
+
+// TestSnapshotListeners: listeners are not told any more of calls that were left for a snapshot, and those outside are told as usual.
+func TestSnapshotListeners(t *testing.T) {
+	var events []string
+	ctx := experimental.WithSnapshotter(experimental.WithFunctionListenerFactory(bg, experimental.FunctionListenerFactoryFunc(func(d api.FunctionDefinition) experimental.FunctionListener {
+		if d.GoFunction() != nil {
+			return nil
+		}
+		return recorder{&events}
+	})))
+	r := newRuntime(t, wazero.NewRuntimeConfig())
+	var place experimental.Snapshot
+	b := r.NewHostModuleBuilder("host").NewFunctionBuilder().WithFunc(func(ctx context.Context) uint32 {
+		place = experimental.GetSnapshotter(ctx).Snapshot()
+		return 0
+	}).Export("set").NewFunctionBuilder().WithFunc(func(ctx context.Context, m api.Module) {
+		_, err := m.ExportedFunction("jump").Call(ctx)
+		t.Errorf("a call that is left returns: %v", err)
+	}).Export("nest").NewFunctionBuilder().WithFunc(func() { place.Restore([]uint64{5}) }).Export("jump")
+	if _, err := b.Instantiate(ctx); err != nil {
+		t.Fatal(err)
+	}
+	c, err := r.CompileModule(ctx, wasm(t, `(module $m (import "host" "set" (func $set (result i32))) (import "host" "nest" (func $nest)) (import "host" "jump" (func $jump))
+		(func $f (export "f") (result i32) (local $n i32) (local.set $n (call $set)) (if (i32.eqz (local.get $n)) (then (call $inner))) (local.get $n))
+		(func $inner (call $nest)) (func $j (export "jump") (call $jump)))`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := r.InstantiateModule(ctx, c, wazero.NewModuleConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if got, err := m.ExportedFunction("f").Call(ctx); err != nil || got[0] != 5 {
+			t.Errorf("f: %d, %v", got, err)
+		}
+		want := []string{"before m.f[] in m [m.f]", "before m.inner[] in m [m.inner m.f]", "before m.j[] in m [m.j m.inner m.f]", "after m.f[5]"}
+		if !slices.Equal(events, want) {
+			t.Errorf("events:\n%s", strings.Join(events, "\n"))
+		}
+		events = nil
+	}
+}
+
+// TestCoroutine: a Go function may wait for a goroutine that calls the instance, also for a coroutine that goes on in a later call.
+func TestCoroutine(t *testing.T) {
+	r := newRuntime(t, wazero.NewRuntimeConfig())
+	var next func() (uint64, bool)
+	if _, err := r.NewHostModuleBuilder("host").NewFunctionBuilder().WithFunc(func(ctx context.Context, m api.Module) uint64 {
+		if next == nil {
+			var stop func()
+			next, stop = iter.Pull(func(yield func(uint64) bool) {
+				for yield(call(t, m, "add", 10)[0]) {
+				}
+			})
+			t.Cleanup(stop)
+		}
+		v, _ := next()
+		return v
+	}).Export("next").Instantiate(bg); err != nil {
+		t.Fatal(err)
+	}
+	m := instantiate(t, r, "m", `(module (import "host" "next" (func $next (result i64))) (global $n (mut i64) (i64.const 0))
+		(func (export "f") (result i64) (i64.add (call $next) (call $next)))
+		(func (export "add") (param i64) (result i64) (global.set $n (i64.add (global.get $n) (local.get 0))) (global.get $n)))`)
+	for i := range uint64(3) {
+		if got := call(t, m, "f"); got[0] != 30+40*i {
+			t.Errorf("f: %d", got)
+		}
+	}
+	// Panics of such a function become errors as usual.
+	next = func() (uint64, bool) { panic("the end") }
+	if _, err := m.ExportedFunction("f").Call(bg); err == nil || !strings.HasPrefix(err.Error(), "the end (recovered by wazero)\nwasm stack trace:\n\thost.next() i64\n\t.$1() i64") {
+		t.Errorf("error %v", err)
+	}
+	call(t, m, "add", 1)
 }
 
 // recorder is a listener that writes down what it is told.

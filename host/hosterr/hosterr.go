@@ -41,6 +41,9 @@ const (
 	// ErrCancelled means that a context ended a call. The error itself is a *CancelError, which errors.Is matches with
 	// ErrCancelled and with the cause of the context.
 	ErrCancelled = Error("waot: cancelled")
+	// ErrRestore means that a Go function has gone back to a snapshot. Go code in between gets it from calls, and returns it in turn; who gets it otherwise has
+	// gone back to a call that has ended.
+	ErrRestore = Error("waot: the call of the snapshot has ended")
 )
 
 // ObjectError means that what was given to Load is not an object of this compiler and version, or is damaged.

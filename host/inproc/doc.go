@@ -69,6 +69,11 @@
 // Above the limits of the store and the process, the call is a stack overflow (gostack.go). Go's own limit
 // would end the process.
 //
+// A host function may let other goroutines into the store meanwhile (owner.go). Their calls nest like its own, on the same native stack.
+//
+// A snapshot is a copy of an activation's part of the native stack. Going back ends the activations further in, and puts the copy
+// in place before the host function's results (snapshot.go).
+//
 // # What is process-wide
 //
 // The code arena, the native stacks and the signal handlers exist once per process, and

@@ -32,6 +32,7 @@ const (
 	ErrNoSpace     = hosterr.ErrNoSpace
 	ErrBounds      = hosterr.ErrBounds
 	ErrCancelled   = hosterr.ErrCancelled
+	ErrRestore     = hosterr.ErrRestore
 	// ErrPreemptionOff and ErrStateSize say why native code is not preempted: GODEBUG has
 	// asyncpreemptoff=1, or the processor's state is larger than this package can save.
 	ErrPreemptionOff = Error("waot: asyncpreemptoff=1 switches preemption off")

@@ -53,7 +53,12 @@ type Caller struct {
 	// start is where on the native stack the activation began.
 	start      uintptr
 	scratchTop int
-	err        error // why dispatch or preempted gave up
+	// Of the host function that it runs, if compiled code called it: the binding, and where results go that are in memory.
+	binding uint64
+	hidden  uintptr
+	// away is the owner of the store while the host function lets others in, and goBase that of the store; away is 0 otherwise.
+	away, goBase uintptr
+	err          error // why dispatch or preempted gave up
 	// ctx is that of the call, or of the next one further out that has one, or nil; cancel the
 	// watch over it, or over one further out.
 	ctx    context.Context
@@ -63,6 +68,8 @@ type Caller struct {
 	refs   bool
 	locals int       // if refs: where the locals of the host function that it runs begin
 	words  hostWords // if refs: of that host function
+	// snapshots is nil if none was taken. Otherwise refs is set.
+	snapshots *snapshots
 }
 
 // Store returns the store of the call.
@@ -108,10 +115,11 @@ func (s *Store) begin(native bool) (*Caller, error) {
 		if !s.fits() {
 			return nil, s.refuse(took)
 		}
-	} else if s.cancelled.Load() != 0 {
-		return nil, s.cancelError(false)
-	} else if !s.fitsNested() {
-		return nil, s.overflow(s.depth - 1)
+	} else if err := s.mayNest(); err != nil {
+		if took {
+			s.Leave()
+		}
+		return nil, err
 	}
 	if s.depth == len(s.activations) {
 		s.activations = append(s.activations, &Caller{store: s})
@@ -134,6 +142,9 @@ func (s *Store) begin(native bool) (*Caller, error) {
 
 // end ends an activation, however it came to its end.
 func (s *Store) end(c *Caller) {
+	if c.away != 0 {
+		c.Enter()
+	}
 	s.depth--
 	s.scratchTop = c.scratchTop
 	c.ctx, c.cancel = nil, nil
@@ -161,13 +172,16 @@ func (s *Store) endPlain(c *Caller) {
 		s.endRefs(c)
 	}
 	if c.took {
-		s.Leave()
+		storeRelease(&s.owner, ownerNone)
 	}
 }
 
-// unwind is deferred around host functions. If one ends by a panic or runtime.Goexit, a plain
+// unwind is deferred around host functions. It takes the store back that one has left. If one ends by a panic or runtime.Goexit, a plain
 // activation, which defers nothing, does not come to end its activation. Others end theirs themselves.
 func (c *Caller) unwind(returned *bool) {
+	if c.away != 0 {
+		c.Enter()
+	}
 	if !*returned && c.plain {
 		c.store.endPlain(c)
 	}
@@ -226,7 +240,7 @@ func (f *Func) CallStack(ctx context.Context, stack []uint64) error {
 		stack[0] = s.ctx.ints[0] & t.results[0].mask
 	}
 	s.depth, s.scratchTop = 0, 0
-	s.Leave()
+	storeRelease(&s.owner, ownerNone)
 	return nil
 }
 
@@ -304,6 +318,9 @@ func (f *Func) callRare(ctx context.Context, args, results []uint64) error {
 				return f.store.refuse(outer)
 			}
 			return f.callPlainRefs(outer, args, results)
+		}
+		if outer { // a host function lets others in
+			f.store.Leave()
 		}
 	}
 	return f.activate(ctx, args, results)
@@ -417,7 +434,8 @@ func (f *Func) invokeHost(c *Caller, args, results []uint64) error {
 		}
 		f.store.enterHost(c, f.typ, in, out)
 	}
-	if err := f.host(c, in, out); err != nil {
+	err := f.host(c, in, out)
+	if c.Enter(); err != nil {
 		return err
 	}
 	if c.refs {
@@ -498,13 +516,17 @@ func dispatch(c *Caller) uint64 {
 	} else {
 		t.loadArgs(ctx, args)
 	}
-	hidden := uintptr(ctx.ints[0])
+	c.binding, c.hidden = ctx.index, uintptr(ctx.ints[0])
 	if t.refs {
 		s.funcsFromNative(args, t.funcParams)
 		s.enterHost(c, t, args, results)
 	}
 	if err := c.runHost(f, args, results); err != nil {
-		return c.giveUp(err)
+		var snapshot *Snapshot
+		if snapshot, results = c.goesBack(err); snapshot == nil {
+			return c.giveUp(err)
+		}
+		t = snapshot.restore(results)
 	}
 	if s.cancelled.Load() != 0 || c.cancel != nil && c.cancel.ctx.Err() != nil {
 		return c.giveUp(s.cancelError(false))
@@ -519,7 +541,7 @@ func dispatch(c *Caller) uint64 {
 	if t.intResult {
 		ctx.ints[0] = results[0] & t.results[0].mask
 	} else {
-		t.storeResults(ctx, hidden, results)
+		t.storeResults(ctx, c.hidden, results)
 	}
 	s.scratchTop = top
 	ctx.pop, ctx.flags = uint64(t.argBytes), t.resumeFlags

@@ -67,8 +67,20 @@ func (s *Store) fits() bool {
 // fitsNested is fits for a call that a host function of the store makes.
 func (s *Store) fitsNested() bool {
 	used := goStackInUse(atomic.LoadUintptr(&s.owner))
+	since := max(used, s.goBase) - s.goBase // Hold may have measured further in
 	return used <= process.goStack && s.depth < s.config.MaxHostDepth &&
-		uint64(used-s.goBase)+8*uint64(s.scratchTop) <= s.config.MaxHostStack
+		uint64(since)+8*uint64(s.scratchTop) <= s.config.MaxHostStack
+}
+
+// mayNest returns why a call that a host function of the store makes cannot begin, or nil.
+func (s *Store) mayNest() error {
+	switch {
+	case s.cancelled.Load() != 0:
+		return s.cancelError(false)
+	case !s.fitsNested():
+		return s.overflow(s.depth - 1)
+	}
+	return nil
 }
 
 // overflow returns the trap of a call that cannot begin, from the activation with number caller.

@@ -1,20 +1,30 @@
 package inproc
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+	"time"
+)
 
 // ownership says which goroutine is inside a store, in one word.
 //
 // A goroutine goes in by a compare-and-swap of ownerNone with the address of its own g, and out by
-// a store of ownerNone. Closing swaps ownerNone with ownerClosed, which stays. Nothing else changes
-// the word, hence:
+// a store of ownerNone. Closing swaps ownerNone with ownerClosed, which stays.
+//
+// A host function may let others in meanwhile (Caller.Leave): it stores its g with ownerAway, which is as free as
+// ownerNone, and swaps that back before compiled code goes on (Caller.Enter). Who goes in nests above the
+// activation of that host function, the innermost one, and stores the same word when it goes out (Store.free): so there is
+// one native stack, and its activations end in the reverse order of their beginnings, whichever goroutines they are on.
+//
+// Nothing else changes the word, hence:
 //
 //   - At most one goroutine is inside, and none once the store is closed.
 //   - A goroutine that finds its own g is inside: nobody else can make that true or false.
 //   - All that was done inside comes before all that the next one does, on machines with weak
 //     ordering of memory, too: going out is a store-release, and going in an acquire that reads
 //     what it stored. The race detector sees both.
+//   - A store with activations is never ownerNone, so it cannot be closed.
 //
-// The runtime uses a g again after its goroutine has ended. None ends inside: a panic or
+// The runtime uses a g again after its goroutine has ended. None ends inside, or away: a panic or
 // runtime.Goexit in a host function ends each activation on its way (Store.end, Caller.unwind),
 // and who calls Enter or Hold must call Leave.
 type ownership struct {
@@ -25,6 +35,7 @@ type ownership struct {
 const (
 	ownerNone   = 0
 	ownerClosed = 1
+	ownerAway   = 2 // added to a g: it is in a host function that lets others in
 )
 
 // Enter makes the calling goroutine the one inside the store, until Leave: others get
@@ -39,7 +50,15 @@ func (s *Store) Enter() error {
 }
 
 // Leave ends what Enter began. The same goroutine must call it.
-func (s *Store) Leave() { storeRelease(&s.owner, ownerNone) }
+func (s *Store) Leave() { storeRelease(&s.owner, s.free()) }
+
+// free is the owner when who has taken the store goes out.
+func (s *Store) free() uintptr {
+	if s.depth == 0 {
+		return ownerNone
+	}
+	return s.activations[s.depth-1].away
+}
 
 // Hold is Enter for code that may run inside the store as well: outer says that the
 // store was free, and that Leave must follow. The error is ErrBusy if another
@@ -47,19 +66,51 @@ func (s *Store) Leave() { storeRelease(&s.owner, ownerNone) }
 func (s *Store) Hold() (outer bool, err error) {
 	g := currentG()
 	for {
-		switch atomic.LoadUintptr(&s.owner) {
-		case g:
+		switch w := atomic.LoadUintptr(&s.owner); {
+		case w == g:
 			return false, nil
-		case ownerNone:
+		case w == ownerNone:
 			if atomic.CompareAndSwapUintptr(&s.owner, ownerNone, g) {
 				return true, nil
 			}
-		case ownerClosed:
+		case w == ownerClosed:
 			return false, ErrClosed
-		default:
+		case w&ownerAway == 0:
 			return false, ErrBusy
+		case atomic.CompareAndSwapUintptr(&s.owner, w, g):
+			s.goBase = s.activations[s.depth-1].goBase
+			if w != g|ownerAway {
+				s.goBase = goStackInUse(g) // another goroutine has another stack
+			}
+			return true, nil
 		}
 	}
+}
+
+// Leave lets other goroutines into the store, until Enter or until the host function returns. It is for the host function that the
+// innermost activation runs: to wait for goroutines that use the store, or because it cannot know. Of the Caller
+// it may use nothing but Enter and Context meanwhile; what it calls in the store nests as usual.
+func (c *Caller) Leave() {
+	s := c.store
+	g := atomic.LoadUintptr(&s.owner)
+	if s.depth == 0 || s.activations[s.depth-1] != c || g != currentG() {
+		return // c is not what it should be, and nothing happens
+	}
+	c.away, c.goBase = g|ownerAway, s.goBase
+	storeRelease(&s.owner, c.away)
+}
+
+// Enter ends what Leave began. It waits until no other goroutine is inside, nor in a host function of a call that it began since: one that waits for this one
+// waits for ever.
+func (c *Caller) Enter() {
+	if c.away == 0 {
+		return
+	}
+	s := c.store
+	for wait := time.Microsecond; !atomic.CompareAndSwapUintptr(&s.owner, c.away, c.away&^ownerAway); wait = min(2*wait, time.Millisecond) {
+		time.Sleep(wait)
+	}
+	s.goBase, c.away = c.goBase, 0
 }
 
 // hold is Hold with a function that leaves what was entered.

@@ -368,7 +368,7 @@ func (s *Store) leaveHost(c *Caller) {
 		s.collectRefs()
 	}
 	c.words = hostWords{}
-	c.refs = s.config.CollectAlways // then endRefs collects
+	c.refs = s.config.CollectAlways || c.snapshots != nil // then endRefs collects, or drops them
 }
 
 // keepResults keeps the results of the innermost activation, c, for its caller: a
@@ -395,6 +395,9 @@ func (s *Store) keepResults(c *Caller, t *funcType, results []uint64) {
 // endRefs ends what an activation kept, after it has been removed.
 func (s *Store) endRefs(c *Caller) {
 	c.refs, c.words = false, hostWords{}
+	if c.snapshots != nil {
+		c.dropSnapshots()
+	}
 	s.refs.locals = s.refs.locals[:c.locals]
 	if s.config.CollectAlways {
 		s.collectRefs()

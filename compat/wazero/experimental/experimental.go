@@ -1,7 +1,7 @@
 // Package experimental has settings that programs pass in contexts, and more of instances than package api.
 //
-// What this version does with them: close notifiers, import resolvers, numbers of workers and listeners work. Memory allocators are not called: memories belong to
-// waot, never move, and lie outside of Go's heap. Snapshots make calls fail.
+// What this version does with them: close notifiers, import resolvers, numbers of workers, listeners and snapshots work. Memory allocators are not called: memories belong to
+// waot, never move, and lie outside of Go's heap.
 package experimental
 
 import (
@@ -109,20 +109,23 @@ func WithMemoryAllocator(ctx context.Context, allocator MemoryAllocator) context
 
 // Snapshot is a state of a call to return to.
 type Snapshot interface {
+	// Restore goes back, in the place of returning: it panics, and the code goes on as if the Go function that took the snapshot had returned again, with these
+	// results. Calls in between end. If the call of the snapshot has ended, the panic arrives at the program.
 	Restore(ret []uint64)
 }
 
 // Snapshotter takes snapshots.
 type Snapshotter interface {
+	// Snapshot takes a snapshot of the innermost call, for the Go function that it has called. It has a copy of the stack of the call.
 	Snapshot() Snapshot
 }
 
-// WithSnapshotter returns a context with which calls fail, since there are no snapshots in this version.
+// WithSnapshotter returns a context with which Go functions that calls lead to have a Snapshotter.
 func WithSnapshotter(ctx context.Context) context.Context {
 	return context.WithValue(ctx, expctxkeys.EnableSnapshotterKey{}, struct{}{})
 }
 
-// GetSnapshotter panics: no call has a snapshotter in this version.
+// GetSnapshotter returns the Snapshotter for a Go function. It panics if the call has none.
 func GetSnapshotter(ctx context.Context) Snapshotter {
 	return ctx.Value(expctxkeys.SnapshotterKey{}).(Snapshotter)
 }

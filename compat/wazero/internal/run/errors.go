@@ -72,8 +72,11 @@ func (e *hostError) Unwrap() error { return e.cause }
 
 // recovered is the error that a panic of the function becomes; c is nil if Go code called it.
 func (h *HostFunc) recovered(m *Instance, c *host.Caller, r any) error {
-	if exit, ok := r.(*sys.ExitError); ok {
-		return exit
+	switch e := r.(type) {
+	case *sys.ExitError:
+		return e
+	case *restoring:
+		return e.err
 	}
 	var list []host.Frame
 	if c != nil {

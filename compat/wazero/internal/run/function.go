@@ -94,7 +94,7 @@ func (f *Function) callRare(ctx context.Context, stack []uint64) error {
 		ctx = background
 	}
 	if ctx != background && ctx.Value(expctxkeys.EnableSnapshotterKey{}) != nil {
-		return errors.New("snapshots (experimental.WithSnapshotter) are not supported by waot")
+		ctx = context.WithValue(ctx, expctxkeys.SnapshotterKey{}, snapshotter{m.grp})
 	}
 	inner := ctx
 	switch {
@@ -244,8 +244,10 @@ func (f *Function) failed(ctx context.Context, stack []uint64, err error) error 
 	if errors.As(err, &cancel) && m.rt.config.CloseOnContextDone {
 		m.CloseWithExitCode(given(ctx), exitCode(cancel.Err))
 	}
+	back := err
 	err = m.callError(err)
 	m.grp.leave()
+	passOn(back)
 	return err
 }
 
@@ -275,14 +277,14 @@ func (f *goFunction) CallWithStack(ctx context.Context, stack []uint64) (err err
 		return fmt.Errorf("need %d params, but stack size is %d", n, len(stack))
 	}
 	defer func() {
-		if r := recover(); r != nil {
+		switch r := recover().(type) {
+		case nil:
+		case *restoring:
+			panic(r)
+		default:
 			err = f.f.recovered(f.m, nil, r)
 		}
 	}()
-	if f.f.listener != nil {
-		f.f.told(ctx, f.m, nil, stack)
-	} else {
-		f.f.call(ctx, f.m, stack)
-	}
+	f.f.run(ctx, f.m, nil, stack)
 	return f.m.exitError()
 }

@@ -22,6 +22,8 @@ type group struct {
 	closed  bool // the store; under mu
 	// actives are the calls whose beginnings listeners have been told, the innermost last. They are for the goroutine inside the store.
 	actives []active
+	// away is the number of calls whose Go functions let other goroutines in. It is for the goroutine inside the store.
+	away int
 }
 
 func (r *Runtime) newGroup() (*group, error) {
@@ -77,6 +79,10 @@ func (g *group) release() {
 	g.pending.Store(true)
 	if g.store.Enter() != nil {
 		return // the one inside looks at pending after it has left; a closed store has nothing to free
+	}
+	if g.away > 0 {
+		g.store.Leave()
+		return // it is in a call, and does the same when that has ended
 	}
 	g.pending.Store(false)
 	last := true

@@ -21,6 +21,8 @@ type HostFunc struct {
 	ParamNames, ResultNames []string
 	// Fn is an api.GoModuleFunction or api.GoFunction with the types above, or any Go function that has them itself.
 	Fn any
+	// Inside: no other goroutine gets into the store while it runs.
+	Inside bool
 
 	call     func(ctx context.Context, m api.Module, stack []uint64)
 	listener experimental.FunctionListener
@@ -235,8 +237,11 @@ func hostTypes(list []api.ValueType) []host.ValType {
 // callNumbers calls a function without references. Arguments and results share the longer of the slices.
 func (h *HostFunc) callNumbers(importer *Instance, c *host.Caller, args, results []uint64) (err error) {
 	m := importer.callerOf(c)
+	away := m.grp.away
 	defer func() {
 		if r := recover(); r != nil {
+			c.Enter()
+			m.grp.away = away
 			err = h.recovered(m, c, r)
 		}
 	}()
@@ -246,11 +251,7 @@ func (h *HostFunc) callNumbers(importer *Instance, c *host.Caller, args, results
 		stack = results
 		copy(stack, args)
 	}
-	if h.listener != nil {
-		h.told(ctx, m, c, stack)
-	} else {
-		h.call(ctx, m, stack)
-	}
+	h.run(ctx, m, c, stack)
 	copy(results, stack)
 	return nil
 }
@@ -304,6 +305,23 @@ func eachExternref(types []api.ValueType, words []uint64, f func(*uint64) error)
 		}
 	}
 	return nil
+}
+
+// run calls the function, and its listener if there is one; c is nil if Go code called. Other goroutines get into the store meanwhile, as programs expect it: a
+// coroutine, for example, that the function waits for. After a panic the caller enters again.
+func (h *HostFunc) run(ctx context.Context, m *Instance, c *host.Caller, stack []uint64) {
+	switch {
+	case h.listener != nil:
+		h.told(ctx, m, c, stack)
+	case c == nil, h.Inside:
+		h.call(ctx, m, stack)
+	default:
+		m.grp.away++
+		c.Leave()
+		h.call(ctx, m, stack)
+		c.Enter()
+		m.grp.away--
+	}
 }
 
 // told calls a function with a listener.

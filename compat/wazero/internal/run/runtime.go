@@ -245,6 +245,7 @@ func (m *Instance) startListened(ctx context.Context, inst *host.Instance) error
 
 // instantiateError converts an error of Store.Instantiate.
 func (m *Instance) instantiateError(err error) error {
+	passOn(err)
 	var trap *host.Trap
 	if errors.As(err, &trap) && (len(trap.Backtrace) == 0 || int(trap.Backtrace[len(trap.Backtrace)-1].Func) >= len(m.mod.funcs)) && len(trap.Backtrace) <= 1 {
 		return fmt.Errorf("section data or element: %w", traps[trap.Code])

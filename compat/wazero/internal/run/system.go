@@ -250,7 +250,7 @@ func WASIFunctions() []*HostFunc {
 	for i := range all {
 		w := &all[i]
 		params, results := wasi.Types(w, api.ValueTypeI32, api.ValueTypeI64)
-		h := &HostFunc{ExportName: w.Name, Params: params, Results: results, ParamNames: wasiParams[w.Name], Fn: wasiFunction(w, answers(w, byName))}
+		h := &HostFunc{ExportName: w.Name, Params: params, Results: results, ParamNames: wasiParams[w.Name], Fn: wasiFunction(w, answers(w, byName)), Inside: true}
 		if len(results) > 0 {
 			h.ResultNames = []string{"errno"}
 		}

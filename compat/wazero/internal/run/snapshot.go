@@ -1,0 +1,59 @@
+package run
+
+import (
+	"errors"
+
+	"github.com/tetratelabs/wazero/experimental"
+
+	"github.com/waot-project/waot/host"
+)
+
+// snapshotter takes snapshots for Go functions that code of the group calls.
+type snapshotter struct{ grp *group }
+
+// Snapshot implements experimental.Snapshotter.
+func (s snapshotter) Snapshot() experimental.Snapshot {
+	g := s.grp
+	x := &snapshot{grp: g}
+	if err := g.enter(func() (err error) {
+		x.actives = len(g.actives)
+		x.place, err = g.store.Snapshot()
+		return err
+	}); err != nil {
+		panic(err)
+	}
+	return x
+}
+
+// snapshot is a place to go back to, and how many listeners had been told of calls.
+type snapshot struct {
+	grp     *group
+	place   *host.Snapshot
+	actives int
+}
+
+// Restore implements experimental.Snapshot: it panics.
+func (x *snapshot) Restore(results []uint64) {
+	x.grp.enter(func() error {
+		x.grp.actives = x.grp.actives[:min(x.actives, len(x.grp.actives))]
+		return nil
+	})
+	panic(&restoring{x.place.Restore(results...)})
+}
+
+// restoring is what a Go function panics with that goes back, and what calls in between panic with. A program that sees it has gone back to a call that has
+// ended.
+type restoring struct{ err error }
+
+func (*restoring) Error() string {
+	return "unhandled snapshot restore, this generally indicates restore was called from a different exported function invocation than snapshot"
+}
+
+func (r *restoring) Unwrap() error { return r.err }
+
+// passOn panics with an error that goes back to a snapshot.
+func passOn(err error) {
+	if errors.Is(err, host.ErrRestore) {
+		panic(&restoring{err})
+	}
+}
