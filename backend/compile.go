@@ -62,13 +62,14 @@ type Compiler struct {
 	opt    Options
 	mod    *clif.Module
 
-	order BlockOrder
-	lower Lower
-	vc    VCode
-	out   regalloc.Output
-	check *checker.Checker
-	emit  Emitter
-	stage string
+	order  BlockOrder
+	lower  Lower
+	vc     VCode
+	out    regalloc.Output
+	check  *checker.Checker
+	frames frameLayout
+	emit   Emitter
+	stage  string
 }
 
 // New returns a Compiler for the functions of mod.
@@ -143,7 +144,7 @@ func (c *Compiler) Compile(f *clif.Func) (code *Code, err error) {
 	c.begin("emit")
 	e := &c.emit
 	e.VC, e.Out = &c.vc, &c.out
-	e.Frame = layoutFrame(c.target, &c.vc, &c.out)
+	e.Frame = c.frames.layout(c.target, &c.vc, &c.out)
 	e.Addressed = f.Index == c.mod.InitFunc() || c.mod.Funcs[f.Index].Addressed
 	code, err = e.run()
 	if err != nil {

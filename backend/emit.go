@@ -395,7 +395,7 @@ func (e *Emitter) result(res *machbuffer.Result) *Code {
 	e.slots = stop.Resize(flag, e.slots, len(e.Out.StackMapSlots))
 	for i, w := range e.Out.StackMapSlots {
 		flag.PollAt(i)
-		e.slots[i] = e.Frame.Slots + 8*int32(w)
+		e.slots[i] = e.Frame.slotOffset(w)
 	}
 	for i, m := range res.StackMaps {
 		flag.PollAt(i)

@@ -76,6 +76,9 @@ type Placement struct {
 	// MaxPiece is the most bytes of code between places where the machine buffer may put an island: larger
 	// blocks have such places between instructions. 0 is no limit.
 	MaxPiece uint32
+	// ShortFrame is how many bytes below the frame pointer, and above the stack pointer, short displacements reach. The slots that are
+	// used most are put there. 0: it does not matter.
+	ShortFrame int
 }
 
 // Emission turns VCode with its allocation into bytes.

@@ -292,25 +292,27 @@ test.64 %1?, %2; trape null_reference
 // TestAppendMove compares the text of moves through their golden rows.
 func TestAppendMove(t *testing.T) {
 	r, x := regalloc.InReg(R9), regalloc.InReg(XMM9)
-	slot, arg := regalloc.InSlot(0), regalloc.InArg(0)
+	slot, far, arg := regalloc.InSlot(0), regalloc.InSlot(16), regalloc.InArg(0)
 	for _, c := range []struct {
 		from, to regalloc.Allocation
 		bytes    uint8
 		want     string
 	}{
-		{r, regalloc.InReg(RAX), 8, "\x4c\x89\xc8"},          // mov rax, r9
-		{r, slot, 8, "\x4c\x89\x8d\x38\xff\xff\xff"},         // mov [rbp-200], r9
-		{arg, r, 8, "\x4c\x8b\x4d\x10"},                      // mov r9, [rbp+16]
-		{x, regalloc.InReg(XMM0), 8, "\x41\x0f\x28\xc1"},     // movaps xmm0, xmm9
-		{x, regalloc.InReg(XMM0), 16, "\x41\x0f\x28\xc1"},    // movaps xmm0, xmm9
-		{x, slot, 8, "\xf2\x44\x0f\x11\x8d\x38\xff\xff\xff"}, // movsd
-		{x, slot, 16, "\x44\x0f\x11\x8d\x38\xff\xff\xff"},    // movups
-		{slot, x, 8, "\xf2\x44\x0f\x10\x8d\x38\xff\xff\xff"}, // movsd
-		{slot, x, 16, "\x44\x0f\x10\x8d\x38\xff\xff\xff"},    // movups
-		{r, x, 8, "\x66\x4d\x0f\x6e\xc9"},                    // movq xmm9, r9
-		{x, r, 8, "\x66\x4d\x0f\x7e\xc9"}, {r, r, 8, ""},     // movq r9, xmm9
+		{r, regalloc.InReg(RAX), 8, "\x4c\x89\xc8"},         // mov rax, r9
+		{r, slot, 8, "\x4c\x89\x0c\x24"},                    // mov [rsp], r9
+		{r, far, 8, "\x4c\x89\x8d\xf0\xfe\xff\xff"},         // mov [rbp-272], r9
+		{r, regalloc.InSlot(15), 8, "\x4c\x89\x4c\x24\x78"}, // mov [rsp+120], r9
+		{arg, r, 8, "\x4c\x8b\x4d\x10"},                     // mov r9, [rbp+16]
+		{x, regalloc.InReg(XMM0), 8, "\x41\x0f\x28\xc1"},    // movaps xmm0, xmm9
+		{x, regalloc.InReg(XMM0), 16, "\x41\x0f\x28\xc1"},   // movaps xmm0, xmm9
+		{x, slot, 8, "\xf2\x44\x0f\x11\x0c\x24"},            // movsd
+		{x, slot, 16, "\x44\x0f\x11\x0c\x24"},               // movups
+		{slot, x, 8, "\xf2\x44\x0f\x10\x0c\x24"},            // movsd
+		{slot, x, 16, "\x44\x0f\x10\x0c\x24"},               // movups
+		{r, x, 8, "\x66\x4d\x0f\x6e\xc9"},                   // movq xmm9, r9
+		{x, r, 8, "\x66\x4d\x0f\x7e\xc9"}, {r, r, 8, ""},    // movq r9, xmm9
 		{regalloc.InReg(RAX), arg, 8, "\x48\x89\x45\x10"},                 // mov [rbp+16], rax
-		{regalloc.InSlot(30), regalloc.InReg(RAX), 8, "\x48\x8b\x45\x28"}, // mov rax, [rbp+40]
+		{regalloc.InSlot(34), regalloc.InReg(RAX), 8, "\x48\x8b\x45\x80"}, // mov rax, [rbp-128]
 	} {
 		if n := MoveBound(c.from, c.to, &testFrame); int(n) < len(c.want) {
 			t.Errorf("%v to %v: %d bytes, bound %d", c.from, c.to, len(c.want), n)
@@ -323,7 +325,7 @@ func TestAppendMove(t *testing.T) {
 
 // TestAppendIntMove compares all integer moves with those of the rows.
 func TestAppendIntMove(t *testing.T) {
-	places := []regalloc.Allocation{regalloc.InSlot(0), regalloc.InSlot(30), regalloc.InArg(0), regalloc.InArg(100)}
+	places := slices.Clone(framePlaces)
 	for n := range 16 {
 		places = append(places, regalloc.InReg(regalloc.IntReg(n)))
 	}

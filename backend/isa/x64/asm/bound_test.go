@@ -1,6 +1,7 @@
 package asm
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/waot-project/waot/backend"
@@ -21,10 +22,13 @@ func TestBoundOfAddresses(t *testing.T) {
 	}
 }
 
+// framePlaces are slots and arguments of each length of address.
+var framePlaces = []regalloc.Allocation{regalloc.InSlot(0), regalloc.InSlot(1), regalloc.InSlot(15), regalloc.InSlot(16), regalloc.InSlot(33), regalloc.InSlot(34),
+	regalloc.InSlot(49), regalloc.InArg(0), regalloc.InArg(100)}
+
 // TestBoundOfMoves: the bound of a move of an int is exact, that of another one at most two more than its length.
 func TestBoundOfMoves(t *testing.T) {
-	places := []regalloc.Allocation{regalloc.InReg(RAX), regalloc.InReg(R9), regalloc.InReg(XMM1), regalloc.InReg(XMM9),
-		regalloc.InSlot(0), regalloc.InSlot(30), regalloc.InArg(0), regalloc.InArg(100)}
+	places := append(slices.Clone(framePlaces), regalloc.InReg(RAX), regalloc.InReg(R9), regalloc.InReg(XMM1), regalloc.InReg(XMM9))
 	isInt := func(a regalloc.Allocation) bool { return a.IsMem() || a.Reg().Class() == regalloc.Int }
 	for _, from := range places {
 		for _, to := range places {

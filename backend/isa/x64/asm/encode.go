@@ -3,6 +3,7 @@ package asm
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/regalloc"
@@ -53,7 +54,7 @@ func resolve(inst *backend.Inst, allocs []regalloc.Allocation, fr *backend.Frame
 		if l.IsReg() {
 			return address{base: l.Reg().Enc() & 15, index: noReg}
 		}
-		a.base, a.disp = RBP.Enc(), fr.Offset(l)
+		a.base, a.disp = inFrame(fr, fr.Offset(l))
 	case backend.ModeBase:
 		a.base = allocs[0].Reg().Enc() & 15
 	case backend.ModeBaseIndex:
@@ -67,13 +68,22 @@ func resolve(inst *backend.Inst, allocs []regalloc.Allocation, fr *backend.Frame
 	case backend.ModeOutArg:
 		a.base = RSP.Enc()
 	case backend.ModeLocal:
-		a.base, a.disp = RBP.Enc(), fr.Locals+inst.Disp
+		a.base, a.disp = inFrame(fr, fr.Locals+inst.Disp)
 	case backend.ModeSym:
 		a.rip, a.patch = true, PatchSym
 	case backend.ModeConst:
 		a.rip, a.patch = true, PatchConst
 	}
 	return a
+}
+
+// inFrame returns the base and displacement of what is off bytes from the frame pointer: the stack pointer, which is the same in the whole body, if
+// that is shorter. It needs a SIB byte.
+func inFrame(fr *backend.Frame, off int32) (base uint8, disp int32) {
+	if up := off + int32(fr.Size); off < math.MinInt8 && up >= 0 && up <= math.MaxInt8 {
+		return RSP.Enc(), up
+	}
+	return RBP.Enc(), off
 }
 
 // scratchLen is the room that Append makes: the longest sequence of stores. Not all of

@@ -101,7 +101,7 @@ func addressBytes(row *Row, inst *backend.Inst, allocs []regalloc.Allocation, fr
 		if rm < 0 || allocs[rm].IsReg() {
 			return 0
 		}
-		return dispBytes(fr.Offset(allocs[rm]), true)
+		return frameBytes(fr, fr.Offset(allocs[rm]))
 	case backend.ModeBase:
 		base := allocs[forms[row.Form].RM].Reg().Enc() & 7
 		n := dispBytes(inst.Disp, base == 5)
@@ -114,11 +114,20 @@ func addressBytes(row *Row, inst *backend.Inst, allocs []regalloc.Allocation, fr
 	case backend.ModeOutArg:
 		return 1 + dispBytes(inst.Disp, false)
 	case backend.ModeLocal:
-		return dispBytes(fr.Locals+inst.Disp, true)
+		return frameBytes(fr, fr.Locals+inst.Disp)
 	case backend.ModeIndex:
 		return 5
 	}
 	return 4 // relative to the program counter
+}
+
+// frameBytes is addressBytes of what is off bytes from the frame pointer.
+func frameBytes(fr *backend.Frame, off int32) uint32 {
+	base, disp := inFrame(fr, off)
+	if base == RSP.Enc() {
+		return 1 + dispBytes(disp, false)
+	}
+	return dispBytes(disp, true)
 }
 
 // dispBytes returns the length of a displacement; some bases need one.
@@ -144,7 +153,7 @@ func MoveBound(from, to regalloc.Allocation, fr *backend.Frame) uint32 {
 	case mem.IsReg():
 		return 5
 	case reg.Reg().Class() == regalloc.Int:
-		return 3 + dispBytes(fr.Offset(mem), true)
+		return 3 + frameBytes(fr, fr.Offset(mem))
 	}
-	return 5 + dispBytes(fr.Offset(mem), true)
+	return 5 + frameBytes(fr, fr.Offset(mem))
 }

@@ -44,13 +44,21 @@ func appendIntMove(buf []byte, from, to regalloc.Allocation, fr *backend.Frame) 
 		m := mem.Reg().Enc() & 15
 		return append(buf, 0x48|r>>3<<2|m>>3, op, 0xc0|r&7<<3|m&7)
 	}
-	disp := fr.Offset(mem)
-	rex, modrm := 0x48|r>>3<<2, r&7<<3|5 // rbp
-	if disp == int32(int8(disp)) {
+	base, disp := inFrame(fr, fr.Offset(mem))
+	rex, modrm := 0x48|r>>3<<2, r&7<<3|base
+	switch {
+	case base == RSP.Enc() && disp == 0:
+		return append(buf, rex, op, modrm, sibRSP)
+	case base == RSP.Enc():
+		return append(buf, rex, op, 0x40|modrm, sibRSP, byte(disp))
+	case disp == int32(int8(disp)):
 		return append(buf, rex, op, 0x40|modrm, byte(disp))
 	}
 	return append(buf, rex, op, 0x80|modrm, byte(disp), byte(disp>>8), byte(disp>>16), byte(disp>>24))
 }
+
+// sibRSP is the SIB byte of an address that is the stack pointer plus a displacement.
+const sibRSP = 0x24
 
 // moveOp returns the row that copies between two locations.
 func moveOp(from, to regalloc.Allocation) backend.Op {

@@ -33,8 +33,9 @@ func PrintAsm(dst []byte, inst *backend.Inst, allocs []regalloc.Allocation, fr *
 			if allocs[i].IsReg() {
 				return append(dst, RegName(allocs[i].Reg(), bytes)...)
 			}
-			dst = append(append(dst, pointer(bytes)...), "[rbp"...)
-			return append(appendDisp(dst, fr.Offset(allocs[i]), true), ']')
+			base, disp := inFrame(fr, fr.Offset(allocs[i]))
+			dst = append(append(dst, pointer(bytes)...), '[')
+			return append(appendDisp(append(dst, frameBase(base)...), disp, true), ']')
 		},
 	})
 }
@@ -169,8 +170,8 @@ func printAddress(dst []byte, inst *backend.Inst, k int, names *Names) []byte {
 			dst = append(dst, "local"...)
 			break
 		}
-		dst = append(dst, "rbp"...)
-		disp += names.Frame.Locals
+		base, d := inFrame(names.Frame, names.Frame.Locals+disp)
+		dst, disp = append(dst, frameBase(base)...), d
 	case backend.ModeSym, backend.ModeConst:
 		dst = append(dst, "rip"...)
 		if names.Target != nil {
@@ -179,6 +180,14 @@ func printAddress(dst []byte, inst *backend.Inst, k int, names *Names) []byte {
 		}
 	}
 	return append(appendDisp(dst, disp, true), ']')
+}
+
+// frameBase names the base of an address in the frame.
+func frameBase(enc uint8) string {
+	if enc == RSP.Enc() {
+		return "rsp"
+	}
+	return "rbp"
 }
 
 // appendScale appends the factor of an index.

@@ -18,8 +18,9 @@ type sample struct {
 
 func (s *sample) text() string { return string(PrintAsm(nil, &s.inst, s.allocs, &testFrame)) }
 
-// testFrame has slots on both sides of the reach of a one-byte displacement.
-var testFrame = backend.Frame{Slots: -200, Args: 16, Locals: -72}
+// testFrame has slots that one byte reaches from the stack pointer (0 to 15, the first without it), none (16 to 33), and one byte from the frame
+// pointer.
+var testFrame = backend.Frame{Slots: -400, Args: 16, Locals: -72, Size: 400}
 
 // sampleInts is cycled through: rax, the registers that need REX as bytes, and those
 // whose low bits are special in ModRM and SIB.
@@ -289,7 +290,7 @@ func randomSample(r *rand.Rand) sample {
 		g.withAddr(inst, a)
 		return g.out[0]
 	case f.Mem == MayMem && Shapes().Rows[inst.Op].Roles[f.RM].Constraint == regalloc.Any && r.IntN(4) == 0:
-		g.add(inst, []regalloc.Allocation{regalloc.InSlot(r.IntN(40))})
+		g.add(inst, []regalloc.Allocation{regalloc.InSlot(r.IntN(50))})
 		return g.out[0]
 	}
 	g.add(inst, nil)
