@@ -61,10 +61,11 @@ var segmentFlags = [numSegments]struct {
 	protection uint32
 	section    uint64
 }{
-	segConst: {pfR, shfAlloc},
-	segText:  {pfR | pfX, shfAlloc | shfExec},
-	segRelro: {pfR | pfW, shfAlloc | shfWrite},
-	segData:  {pfR | pfW, shfAlloc | shfWrite},
+	segConst:  {pfR, shfAlloc},
+	segText:   {pfR | pfX, shfAlloc | shfExec},
+	segRelro:  {pfR | pfW, shfAlloc | shfWrite},
+	segData:   {pfR | pfW, shfAlloc | shfWrite},
+	segMemory: {pfR, shfAlloc},
 }
 
 // programHeader is a program header: of a segment, or of a section of the program if out is not negative.

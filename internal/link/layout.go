@@ -40,6 +40,7 @@ const (
 	segText
 	segRelro // written by the program's start only
 	segData
+	segMemory // moved into the program's memory by its start
 	numSegments
 )
 
@@ -71,8 +72,12 @@ const (
 	outRelro
 	outData
 	outBss
+	outMemory
 	numOuts
 )
+
+// SectionMemory is the section of a program with what its memory holds at first.
+const SectionMemory = ".waot.memory"
 
 // outSections says what the sections are.
 var outSections = [numOuts]outSection{
@@ -91,6 +96,7 @@ var outSections = [numOuts]outSection{
 	outRelro:     {name: ".data.rel.ro", segment: segRelro, kind: shtProgbits},
 	outData:      {name: ".data", segment: segData, kind: shtProgbits},
 	outBss:       {name: ".bss", segment: segData, kind: shtNobits},
+	outMemory:    {name: SectionMemory, segment: segMemory, kind: shtProgbits},
 }
 
 // outOf returns the section of the program that s becomes a part of; ok is false for sections that become part of none.
@@ -106,6 +112,9 @@ func outOf(s *objfile.Section) (out int32, ok bool) {
 		return outRelro, true
 	case s.Flags&objfile.Write != 0:
 		return outData, true
+	}
+	if s.Name == SectionMemory {
+		return outMemory, true
 	}
 	for n := int32(outMeta); n <= outFrames; n++ {
 		if outSections[n].name == s.Name {
@@ -125,7 +134,7 @@ func (l *linker) contents(i, n int) *objfile.Section {
 }
 
 // programSegments are the segments of a program, in order.
-var programSegments = []int{segConst, segText, segRelro, segData}
+var programSegments = []int{segConst, segText, segRelro, segData, segMemory}
 
 // layout gives each section its place in the file and in memory.
 func (l *linker) layout() error {
@@ -133,7 +142,11 @@ func (l *linker) layout() error {
 		return err
 	}
 	l.makeSections()
-	place := func() { l.place(programSegments, uint64(ehSize+phSize*len(l.headers)), filePage) }
+	segments := programSegments
+	if !l.segmentHas(segMemory) {
+		segments = segments[:segMemory]
+	}
+	place := func() { l.place(segments, uint64(ehSize+phSize*len(l.headers)), filePage) }
 	place()
 	words, err := l.relativeWords()
 	if err != nil {

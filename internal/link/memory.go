@@ -15,6 +15,31 @@ import (
 // imageMemory is the number of bytes of static data segments below which copying them is cheaper for a host than a mapping.
 const imageMemory = 16 << 10
 
+// pagesOfMemory is how many pages the static data segments of a program must have that are mapped: the file has part of a page more in front and behind.
+const pagesOfMemory = 16
+
+// CutMemory takes what the only memory of a program holds at first out of its object and its metadata, if it has many pages. Contents are whole pages of the
+// memory from at on. The object and the metadata are not changed: it returns others, or the same and no contents.
+func CutMemory(o *objfile.Object, m *meta.Module) (_ *objfile.Object, _ *meta.Module, contents []byte, at uint64) {
+	mach := machines[o.Machine]
+	if mach == nil || len(m.Memories) != 1 {
+		return o, m, nil, 0
+	}
+	cut, without, memories := takeMemories(o, m, pagesOfMemory*int(mach.page))
+	if memories == nil {
+		return o, m, nil, 0
+	}
+	at, end := memories[0].Extent(mach.page)
+	contents = make([]byte, end-at)
+	for _, p := range memories[0] {
+		copy(contents[p.Offset-at:], p.Data)
+	}
+	return cut, without, contents, at
+}
+
+// MemoryAlign is the alignment that contents of memories need in a program for a machine, in bytes.
+func MemoryAlign(m objfile.Machine) uint32 { return uint32(machines[m].page) }
+
 // takeMemories makes of the static data segments of an object what memories hold at first, so that pages of it can be mapped, and takes
 // them out of the object and its metadata, which it does not change: it returns others. It returns the same, and no memories, if the
 // segments have less than least bytes, or so few between the first and the last that mappings would be of zeros.

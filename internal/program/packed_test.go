@@ -147,7 +147,7 @@ func TestSize(t *testing.T) {
 			case s.Type == elf.SHT_NOBITS:
 			case s.Name == ".text":
 				code += s.Size
-			case s.Name == ".rodata" || s.Name == ".data" || s.Name == ".data.rel.ro":
+			case s.Name == ".rodata" || s.Name == ".data" || s.Name == ".data.rel.ro" || s.Name == ".waot.memory":
 				data += s.Size
 			case strings.HasPrefix(s.Name, ".waot.") || s.Name == ".eh_frame" || s.Name == ".symtab" || s.Name == ".strtab":
 				about += s.Size

@@ -73,8 +73,24 @@ func Link(o *objfile.Object, m *meta.Module, opt *Options) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	inputs := []link.Input{{Name: "runtime", Object: runtime}, {Name: opt.Prefix, Object: packed(o)}, {Name: "grants", Object: describe(o.Machine, opt.Prefix, initialize, &opt.Grants)}}
+	o, memory := cutMemory(o, m)
+	inputs := []link.Input{{Name: "runtime", Object: runtime}, {Name: opt.Prefix, Object: packed(o)}, {Name: "grants", Object: describe(o.Machine, opt.Prefix, initialize, &opt.Grants, memory)}}
 	return link.Executable(nil, inputs, link.Options{Entry: entryPoint, Stripped: opt.Stripped})
+}
+
+// initialMemory is what the program's memory holds at first, in whole pages from at on; none if the init function copies it.
+type initialMemory struct {
+	at       uint64
+	contents []byte
+}
+
+// cutMemory takes the initial memory out of o if it is worth mapping.
+func cutMemory(o *objfile.Object, m *meta.Module) (*objfile.Object, initialMemory) {
+	cut, without, contents, at := link.CutMemory(o, m)
+	if contents != nil {
+		cut.Section(meta.SectionMeta).Data = meta.EncodeMeta(without)
+	}
+	return cut, initialMemory{at, contents}
 }
 
 // packed returns o with tables that are packed.
@@ -181,13 +197,16 @@ const (
 )
 
 // describe makes the object with struct waot_program of c/start.c: the program, and what it is granted.
-func describe(machine objfile.Machine, name string, initialize bool, g *Grants) *objfile.Object {
+func describe(machine objfile.Machine, name string, initialize bool, g *Grants, memory initialMemory) *objfile.Object {
 	d := &table{o: &objfile.Object{Machine: machine}}
 	d.o.Sections = []objfile.Section{
 		secConst: {Name: ".data.rel.ro", Flags: objfile.Alloc | objfile.Write, Align: wordSize},
 		secText:  {Name: ".rodata", Flags: objfile.Alloc, Align: 1},
 	}
-	for s := secConst; s <= secText; s++ {
+	if memory.contents != nil {
+		d.o.Sections = append(d.o.Sections, objfile.Section{Name: link.SectionMemory, Flags: objfile.Alloc, Align: link.MemoryAlign(machine), Data: memory.contents})
+	}
+	for s := range objfile.SectionIndex(len(d.o.Sections)) {
 		d.o.AddSymbol(objfile.Symbol{Kind: objfile.SectionSym, Section: s})
 	}
 	dirs := d.here()
@@ -224,6 +243,13 @@ func describe(machine objfile.Machine, name string, initialize bool, g *Grants) 
 	d.word(uint64(len(g.Dirs)))
 	d.address(sectionSymbol(secConst), env)
 	d.word(flags)
+	if memory.contents != nil {
+		d.address(sectionSymbol(secMemory), 0)
+	} else {
+		d.word(0)
+	}
+	d.word(memory.at)
+	d.word(uint64(len(memory.contents)))
 	d.o.AddSymbol(objfile.Symbol{Name: "waot_program", Section: secConst, Value: uint64(at), Size: uint64(d.here() - at), Binding: objfile.Global, Kind: objfile.Data})
 	return d.o
 }
@@ -232,6 +258,7 @@ func describe(machine objfile.Machine, name string, initialize bool, g *Grants) 
 const (
 	secConst objfile.SectionIndex = iota
 	secText
+	secMemory // if the program's initial memory is mapped
 )
 
 // sectionSymbol returns the symbol of a section.

@@ -1606,6 +1606,7 @@ static bool core_keep(waot_instance *i)
 }
 #else
 static bool core_keep(waot_instance *i) { return i != NULL; }
+static bool core_place_memory(waot_instance *i); /* start.c */
 #endif
 
 int waot_instance_init(waot_instance *i, void *const *imports, void (*initialize)(void), waot_trap *t)
@@ -1627,6 +1628,10 @@ int waot_instance_init(waot_instance *i, void *const *imports, void (*initialize
 	if (!kept)
 		return core_fail(t, WAOT_ERROR_MEMORY, NULL);
 	code = core_fill(i, &m, imports, t);
+#ifdef WAOT_STANDALONE
+	if (!code && !core_place_memory(i))
+		code = core_fail(t, WAOT_ERROR_MEMORY, "no room for a memory");
+#endif
 	if (code) {
 		core_release(i);
 		i->state = CORE_NEW; /* nothing but its words has changed */

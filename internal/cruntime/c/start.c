@@ -11,6 +11,8 @@ struct waot_program {
 	uint64_t num_dirs;
 	const char *const *env;         /* NULL-terminated */
 	uint64_t flags;                 /* START_INHERIT_ENV, START_GRANTS */
+	char *memory;                   /* what the memory holds at first, in whole pages; NULL if init copies that */
+	uint64_t memory_at, memory_size; /* where, in the memory, and how much, in bytes */
 };
 enum { START_INHERIT_ENV = 1, START_GRANTS = 2 };
 extern const struct waot_program waot_program;
@@ -28,7 +30,7 @@ enum { START_FAILED = 1, START_USAGE = 2, START_TRAPPED = 134 };
 enum { START_AT_PAGESZ = 6, START_AT_SECURE = 23 };
 
 #if defined __x86_64__
-enum { START_NR_exit_group = 231, START_NR_mprotect = 10, START_NR_mmap = 9 };
+enum { START_NR_exit_group = 231, START_NR_mprotect = 10, START_NR_mmap = 9, START_NR_mremap = 25 };
 __asm__(".section .text._start,\"ax\",@progbits\n"
 	".globl _start\n.type _start,@function\n"
 	"_start:\n"
@@ -47,7 +49,7 @@ __asm__(".section .text._start,\"ax\",@progbits\n"
 	".size _start, . - _start\n"
 	".previous\n");
 #else
-enum { START_NR_exit_group = 94, START_NR_mprotect = 226, START_NR_mmap = 222 };
+enum { START_NR_exit_group = 94, START_NR_mprotect = 226, START_NR_mmap = 222, START_NR_mremap = 216 };
 __asm__(".section .text._start,\"ax\",@progbits\n"
 	".globl _start\n.type _start,@function\n"
 	"_start:\n"
@@ -349,6 +351,23 @@ static void start_streams(void)
 	for (int i = 0; i < 3; i++)
 		if (fds[i].revents & WASI_POLLNVAL)
 			wasi_openat(WASI_AT_FDCWD, "/dev/null", WASI_O_RDWR, 0); /* becomes i, the lowest that is free */
+}
+
+/* core_place_memory moves what the memory holds at first into it, as pages that are read from the program's file when they are touched. Where
+ * the system does not let them move, they are copied. */
+static bool core_place_memory(waot_instance *i)
+{
+	const struct waot_program *w = &waot_program;
+	enum { MOVE = 1 | 2 }; /* to a fixed address */
+	if (!w->memory)
+		return true;
+	char *to = (char *)*core_base(i, i->object->memories) + w->memory_at;
+	if (waot_sys_call(START_NR_mremap, (long)w->memory, (long)w->memory_size, (long)w->memory_size, MOVE, (long)to, 0) == (long)to)
+		return core_protect(to, w->memory_size, CORE_PROT_RW);
+	if (!core_map(to, w->memory_size, CORE_PROT_RW, CORE_MAP_FIXED | CORE_MAP_ANON | CORE_MAP_NORESERVE, -1, 0))
+		return false;
+	memcpy(to, w->memory, w->memory_size);
+	return true;
 }
 
 static void start_run(void *start)
