@@ -88,9 +88,8 @@ func (e *Emitter) run() (*Code, error) {
 			b.Bind(machbuffer.Label(bi))
 		}
 		if bi == 0 {
-			e.Target.EmitPrologue(e)
-			if e.Out.SavesAt(in, 0) {
-				e.Target.EmitSaves(e)
+			saves := e.Out.SavesAt(in, 0)
+			if e.Target.EmitPrologue(e, saves); saves {
 				e.setSaved(true)
 			}
 		} else if len(e.Out.Unsaved) > 0 {

@@ -83,9 +83,9 @@ type Placement struct {
 
 // Emission turns VCode with its allocation into bytes.
 type Emission struct {
-	// EmitPrologue emits the function's entry, which saves no register but the frame pointer.
-	EmitPrologue func(e *Emitter)
-	// EmitSaves saves the callee-saved registers of Emitter.Frame, behind the prologue or later; EmitRestores restores them. Each is
+	// EmitPrologue emits the function's entry, which saves the frame pointer, and, if saves is set, the callee-saved registers of Emitter.Frame.
+	EmitPrologue func(e *Emitter, saves bool)
+	// EmitSaves saves the callee-saved registers later; EmitRestores restores them. Each is, as what EmitPrologue adds,
 	// at most SavesBytes long.
 	EmitSaves, EmitRestores func(e *Emitter)
 	SavesBytes              func(fr *Frame) uint32

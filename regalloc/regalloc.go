@@ -96,6 +96,9 @@ func (s PRegSet) Len() int { return bits.OnesCount64(uint64(s)) }
 // First returns the lowest register of s; s must not be empty.
 func (s PRegSet) First() PReg { return PReg(bits.TrailingZeros64(uint64(s))) }
 
+// Last returns the highest register of s; s must not be empty.
+func (s PRegSet) Last() PReg { return PReg(bits.Len64(uint64(s)) - 1) }
+
 // OfClass returns the registers of s that are of class c.
 func (s PRegSet) OfClass(c Class) PRegSet {
 	if c == Int {

@@ -49,12 +49,15 @@ func CFI() *abi.CFI {
 }
 
 // emitPrologue implements backend.Target.EmitPrologue.
-func emitPrologue(e *backend.Emitter) {
+func emitPrologue(e *backend.Emitter, saves bool) {
 	if e.Addressed {
 		op(e, backend.Inst{Op: asm.Bti, Imm: asm.BtiC})
 	}
 	e.SetUpFrame(FrameSetup[:])
 	emitLower(e, e.Frame.Size)
+	if saves {
+		emitSaves(e)
+	}
 }
 
 // emitLower lowers the stack pointer by n bytes. Each page is touched before the stack pointer moves

@@ -42,13 +42,25 @@ func CFI() *abi.CFI {
 	}
 }
 
-// emitPrologue implements backend.Target.EmitPrologue.
-func emitPrologue(e *backend.Emitter) {
+// emitPrologue implements backend.Target.EmitPrologue. Pushes are half as long as stores, and put registers where Frame.SavedOffset says.
+func emitPrologue(e *backend.Emitter, saves bool) {
 	if e.Addressed {
 		e.Buf.PutBytes(asm.Endbr64[:])
 	}
 	e.SetUpFrame(FrameSetup[:])
-	emitLower(e, e.Frame.Size)
+	n := e.Frame.Size
+	if saves {
+		for s := e.Frame.Saved; s != 0; n -= 8 {
+			r := s.First()
+			s = s.Remove(r)
+			op(e, backend.Inst{Op: asm.Push}, r)
+		}
+		if n%16 != 0 && (n == 8 || n > pageSize-16) { // it is shorter than a subtraction, and emitLower needs what is left to be aligned if that is a page
+			op(e, backend.Inst{Op: asm.Push}, asm.RAX)
+			n -= 8
+		}
+	}
+	emitLower(e, n)
 }
 
 // emitLower lowers the stack pointer by n bytes. Each page is touched before the stack pointer moves
@@ -98,13 +110,18 @@ func savesBytes(fr *backend.Frame) uint32 { return uint32(8 * fr.Saved.Len()) }
 
 // emitEpilogue restores registers and returns, popping stack arguments.
 func emitEpilogue(e *backend.Emitter) {
+	saved := 0 // registers to be restored
 	if !e.Out.UnsavedIn(regalloc.Block(e.Block)) {
-		emitRestores(e)
+		saved = e.Frame.Saved.Len()
 	}
-	if e.Frame.Size > 0 {
+	switch {
+	case saved >= leastPops || 8*saved == e.Frame.Size:
+		popSaved(e)
+	default:
+		if saved > 0 {
+			emitRestores(e)
+		}
 		op(e, backend.Inst{Op: asm.Leave})
-	} else {
-		op(e, backend.Inst{Op: asm.Pop}, asm.RBP)
 	}
 	e.LeftFrame(0)
 	if n := e.Frame.Pop; n > 0 {
@@ -113,4 +130,21 @@ func emitEpilogue(e *backend.Emitter) {
 		op(e, backend.Inst{Op: asm.Ret})
 	}
 	e.Returned()
+}
+
+// leastPops is from how many registers on pops are shorter than loads and leave, if the stack pointer must first come to the registers.
+const leastPops = 3
+
+// popSaved restores the callee-saved registers, stack pointer and frame pointer.
+func popSaved(e *backend.Emitter) {
+	saved := e.Frame.Saved
+	if top := 8 * saved.Len(); top != e.Frame.Size {
+		op(e, backend.Inst{Op: asm.Lea, Size: 8, Mode: backend.ModeBase, Disp: -int32(top)}, asm.RBP, asm.RSP)
+	}
+	for saved != 0 { // the last one was pushed last
+		r := saved.Last()
+		saved = saved.Remove(r)
+		op(e, backend.Inst{Op: asm.Pop}, r)
+	}
+	op(e, backend.Inst{Op: asm.Pop}, asm.RBP)
 }

@@ -111,10 +111,13 @@ func (w *walker) step() (done bool, err error) {
 	sp := &w.regs[asm.RSP]
 	switch {
 	case w.at(0xf3, 0x0f, 0x1e, 0xfa): // endbr64
-	case w.at(0x55): // push rbp
-		*sp -= 8
-		w.touch(*sp)
-		w.mem[*sp] = w.regs[asm.RBP]
+	case w.at(0x55):
+		w.push(asm.RBP)
+	case w.at(0x50): // which only lowers the stack pointer
+		w.push(asm.RAX)
+	case w.at(0x48, 0x8d, 0x65): // lea rsp, [rbp+disp8]
+		w.body()
+		*sp = w.regs[asm.RBP] + w.imm8()
 	case w.at(0x48, 0x89, 0xe5), w.at(0x48, 0x8b, 0xec): // mov rbp, rsp
 		w.regs[asm.RBP] = *sp
 	case w.at(0x48, 0x83, 0xec): // sub rsp, imm8
@@ -135,9 +138,6 @@ func (w *walker) step() (done bool, err error) {
 		w.body()
 		*sp = w.regs[asm.RBP]
 		w.pop(asm.RBP)
-	case w.at(0x5d): // pop rbp
-		w.body()
-		w.pop(asm.RBP)
 	case w.at(0xc3): // ret
 		*sp += 8
 		return true, nil
@@ -150,8 +150,39 @@ func (w *walker) step() (done bool, err error) {
 	return false, nil
 }
 
-// saved executes mov [rbp+disp], r or mov r, [rbp+disp].
+func (w *walker) push(r regalloc.PReg) {
+	sp := w.regs[asm.RSP] - 8
+	w.regs[asm.RSP] = sp
+	w.touch(sp)
+	w.mem[sp] = w.regs[r]
+}
+
+// pushed executes push r or pop r; ok says that it was one.
+func (w *walker) pushed() (ok bool) {
+	op, n := w.code[w.pc], 1
+	if op == 0x41 { // REX.B
+		op, n = w.code[w.pc+1], 2
+	}
+	r := regalloc.PReg(op&7 | uint8(n-1)<<3)
+	switch op &^ 7 {
+	case 0x50:
+		w.push(r)
+		w.Stored = min(w.Stored, w.regs[asm.RSP])
+	case 0x58:
+		w.body()
+		w.pop(r)
+	default:
+		return false
+	}
+	w.pc += n
+	return true
+}
+
+// saved executes push r, pop r, mov [rbp+disp], r or mov r, [rbp+disp].
 func (w *walker) saved() error {
+	if w.pushed() {
+		return nil
+	}
 	b := w.code[w.pc:]
 	if b[0]&^4 != 0x48 || b[1] != 0x89 && b[1] != 0x8b || b[2]&7 != 5 {
 		return fmt.Errorf("unknown instruction at %#x: %x", w.pc, b[:8])
