@@ -10,7 +10,7 @@ import (
 // until the store is closed, show what compiled code writes, and write what compiled code reads. They do not grow with the
 // memory. After the store has been closed, methods
 // report failure (zero, nil, false), as do those of a nil *Memory; slices from before must
-// not be touched.
+// not be touched, unless they are from Read and StoreOptions.KeepViews is set.
 //
 // Only Grow checks that no other goroutine is inside the store. Reading and writing from another goroutine than the one inside is
 // a data race.
@@ -26,7 +26,7 @@ func (m *Memory) view() []byte {
 	return m.inproc().Bytes()
 }
 
-// Bytes returns the whole memory as it is now, not copied.
+// Bytes returns the whole memory as it is now, not copied. It must not be touched when the store has been closed, whatever its options are.
 func (m *Memory) Bytes() []byte { return m.view() }
 
 // Size returns the current size in bytes.
@@ -56,14 +56,18 @@ func (m *Memory) Grow(pages uint32) (old uint32, ok bool) {
 // failed is what growth in package inproc gives if it fails.
 const failed = ^uint64(0)
 
-// Read returns n bytes from offset on, not copied. ok is false if they are not all inside the
+// Read returns n bytes from offset on, not copied. With StoreOptions.KeepViews they stay valid as long as they are held. ok is false if they are not all inside the
 // memory; this holds for the methods below too.
 func (m *Memory) Read(offset, n uint32) (b []byte, ok bool) {
 	v := m.view()
-	if v == nil || uint64(offset)+uint64(n) > uint64(len(v)) {
+	end := uint64(offset) + uint64(n)
+	if v == nil || end > uint64(len(v)) {
 		return nil, false
 	}
-	end := uint64(offset) + uint64(n)
+	if m.inproc().Store().KeepsViews() {
+		b = m.inproc().Kept(uint64(offset), uint64(n))
+		return b, b != nil
+	}
 	return v[offset:end:end], true
 }
 
@@ -79,8 +83,12 @@ func (m *Memory) Write(offset uint32, b []byte) (ok bool) {
 
 // ReadString returns n bytes from offset on as a string, a copy.
 func (m *Memory) ReadString(offset, n uint32) (s string, ok bool) {
-	b, ok := m.Read(offset, n)
-	return string(b), ok
+	v := m.view()
+	end := uint64(offset) + uint64(n)
+	if v == nil || end > uint64(len(v)) {
+		return "", false
+	}
+	return string(v[offset:end]), true
 }
 
 // WriteString copies s to offset.

@@ -38,6 +38,10 @@ type StoreOptions struct {
 	// HugePages asks the system for huge pages when a memory grows by 4 MiB or more at once, and the first one was quick to be had. Such
 	// a memory takes 2 MiB where a guest touches one byte.
 	HugePages bool
+	// KeepViews makes slices from Memory.Read valid as long as the program has them, also after the store has been closed: they are in Go's heap, whose collector
+	// knows. Each memory takes a file descriptor then, its size counts as heap as soon as Read has been called, and its pages take longer to be touched for
+	// the first time. Otherwise slices must not be touched when the store has been closed.
+	KeepViews bool
 }
 
 // Store holds instances and everything that they can reach. One goroutine at a time may be inside; the package comment
@@ -52,7 +56,7 @@ func NewStore(o *StoreOptions) (*Store, error) {
 		MaxMemoryPages: o.MaxMemoryPages, MaxTotalMemoryPages: o.MaxTotalMemoryPages,
 		MaxTableElements: o.MaxTableElements, MaxTableMemory: o.MaxTableMemory,
 		MaxTables: o.MaxTables, MaxMemories: o.MaxMemories, MaxGlobals: o.MaxGlobals, MaxInstances: o.MaxInstances,
-		MaxStack: o.MaxStack, MaxHostStack: o.MaxHostStack, MaxHostDepth: o.MaxHostDepth, HugePages: o.HugePages,
+		MaxStack: o.MaxStack, MaxHostStack: o.MaxHostStack, MaxHostDepth: o.MaxHostDepth, HugePages: o.HugePages, KeepViews: o.KeepViews,
 	})
 	return (*Store)(s), err
 }
@@ -61,7 +65,7 @@ func (s *Store) inproc() *inproc.Store { return (*inproc.Store)(s) }
 
 // Close releases everything that the store holds. From then on, methods of what belonged to it
 // return ErrClosed, or report failure. Slices of memories must not be used
-// any more. The error is ErrBusy while a goroutine is inside, the calling one included,
+// any more, unless they are from Memory.Read and StoreOptions.KeepViews is set. The error is ErrBusy while a goroutine is inside, the calling one included,
 // and ErrClosed if the store has been closed.
 func (s *Store) Close() error { return s.inproc().Close() }
 

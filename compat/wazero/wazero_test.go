@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -530,7 +533,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestViews: a slice of a memory sees growth and writes, and outlives its instance a little.
+// TestViews: a slice of a memory sees growth and writes, and outlives its instance, however many come after it.
 func TestViews(t *testing.T) {
 	r := newRuntime(t, wazero.NewRuntimeConfig())
 	const text = `(module (memory 1 4) (data (i32.const 4) "data") (func (export "grow") (drop (memory.grow (i32.const 1))) (i32.store8 (i32.const 5) (i32.const 65))))`
@@ -542,19 +545,42 @@ func TestViews(t *testing.T) {
 		t.Errorf("view %q", view)
 	}
 	m.Close(bg)
-	for range 10 {
+	for range 200 {
 		n := instantiate(t, r, "", text)
-		n.Memory().Read(0, 1)
+		other, _ := n.Memory().Read(4, 4)
 		n.Close(bg)
+		copy(other, "else")
+		if string(view) != "dAtx" {
+			t.Fatalf("view %q after closing", view)
+		}
 	}
-	if string(view) != "dAtx" {
-		t.Errorf("view %q after closing", view)
+}
+
+// TestAllocator: with an allocator, which is not called, slices are the memory that code uses, at its address: programs map files there.
+func TestAllocator(t *testing.T) {
+	ctx := experimental.WithMemoryAllocator(bg, experimental.MemoryAllocatorFunc(func(uint64, uint64) experimental.LinearMemory { panic("called") }))
+	r := newRuntime(t, wazero.NewRuntimeConfig())
+	m, err := r.Instantiate(ctx, wasm(t, `(module (memory 4) (func (export "get") (param i32) (result i32) (i32.load8_u (local.get 0))))`))
+	if err != nil {
+		t.Fatal(err)
 	}
-	for range 200 { // far more than are kept
-		n := instantiate(t, r, "", text)
-		n.Memory().Read(0, 1)
-		n.Close(bg)
+	f, err := os.CreateTemp(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
 	}
+	defer f.Close()
+	if _, err := f.WriteString("from the file"); err != nil {
+		t.Fatal(err)
+	}
+	view, _ := m.Memory().Read(0, 4<<16)
+	skip := -uintptr(unsafe.Pointer(&view[0])) & (1<<16 - 1)
+	if _, _, e := syscall.Syscall6(syscall.SYS_MMAP, uintptr(unsafe.Pointer(&view[skip])), 4096, syscall.PROT_READ, syscall.MAP_SHARED|syscall.MAP_FIXED, f.Fd(), 0); e != 0 {
+		t.Fatal(e)
+	}
+	if got := call(t, m, "get", uint64(skip)+5); got[0] != 't' {
+		t.Errorf("the code sees %q", got[0])
+	}
+	m.Close(bg)
 }
 
 // TestWASI: two instances of a runtime have a system each, and exit by themselves.

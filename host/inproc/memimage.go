@@ -3,6 +3,7 @@ package inproc
 import (
 	"bytes"
 	"slices"
+	"unsafe"
 
 	"github.com/waot-project/waot/internal/image"
 )
@@ -66,6 +67,16 @@ func closeImages(images []memoryImage) {
 func (i *Instance) mapImages() error {
 	for n := range i.module.images {
 		x := &i.module.images[n]
+		if x.fd >= 0 && i.memories[n].views.file >= 0 {
+			// Nobody else sees what the instance writes to its own file.
+			from, err := mapFile(x.fd, x.offset, x.size)
+			if err != nil {
+				return err
+			}
+			copy(bytesAt(i.memories[n].base+x.low, x.size), from)
+			munmap(uintptr(unsafe.Pointer(&from[0])), x.size)
+			continue
+		}
 		if x.fd >= 0 {
 			if err := placeFile(i.memories[n].base+x.low, x.size, protRW, false, x.fd, x.offset); err != nil {
 				return err

@@ -38,6 +38,7 @@ type Memory struct {
 	limits Limits // as declared
 	// advised says that the system has been advised about a part of the reservation.
 	advised bool
+	views   views
 }
 
 // NewMemory makes a memory. The error is a *LimitError or *SystemError.
@@ -66,8 +67,12 @@ func (s *Store) newMemory(l Limits) (*Memory, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Memory{store: s, base: low + memoryHeader, limits: l}
-	if err := mprotect(m.base-pageSize, pageSize, protRW); err != nil {
+	m := &Memory{store: s, base: low + memoryHeader, limits: l, views: views{file: -1, shift: minViewShift}}
+	err = mprotect(m.base-pageSize, pageSize, protRW)
+	if err == nil && s.config.KeepViews {
+		m.views.file, err = memfd(0)
+	}
+	if err != nil {
 		munmap(low, bytes64(memorySize))
 		process.giveMappings(memoryMappings)
 		return nil, err
@@ -85,6 +90,9 @@ func (s *Store) newMemory(l Limits) (*Memory, error) {
 
 // free releases the memory, which nothing may use any more.
 func (m *Memory) free() {
+	if !m.views.end() {
+		return
+	}
 	used := min(uintptr(m.Size()), bytes64(abi.MemoryReservation))
 	if m.advised {
 		used = bytes64(abi.MemoryReservation) // whoever gets the reservation next does so without the advice
@@ -101,7 +109,7 @@ func (m *Memory) Size() uint64 { return load64(m.base - sizeBelow) }
 func (m *Memory) Limits() Limits { return m.limits }
 
 // Bytes returns a view of the whole memory as it is now. It does not follow growth,
-// and must not be used after the store is closed.
+// and must not be used after the store is closed. Kept has one that may.
 func (m *Memory) Bytes() []byte { return bytesAt(m.base, uintptr(m.Size())) }
 
 // Grow adds pages of 64 KiB and gives the old size in pages, or all ones if the
@@ -116,7 +124,7 @@ func (m *Memory) Grow(pages uint64) uint64 {
 	if pages == 0 {
 		return old
 	}
-	if mprotect(m.base+size, uintptr(pages)*wasmPage, protRW) != nil {
+	if m.commit(size, size+uintptr(pages)*wasmPage) != nil {
 		return growFailed
 	}
 	if by := uintptr(pages) * wasmPage; by >= hugeGrowth && size > 0 && s.config.HugePages {

@@ -40,6 +40,9 @@ type Config struct {
 	// HugePages asks the system for huge pages when a memory grows by 4 MiB or more at once, and the first one was quick to be had. Such
 	// a memory takes 2 MiB where a guest touches one byte.
 	HugePages bool
+	// KeepViews makes slices from Memory.Kept valid as long as Go code has them, also after the store has been closed. Each memory is a
+	// file without a name then.
+	KeepViews bool
 	// CollectAlways collects references whenever compiled code calls the host, when the host
 	// returns, and whenever one is made: for tests of hosts that handle references.
 	CollectAlways bool
@@ -181,6 +184,9 @@ func (s *Store) Close() error {
 	s.ctx = nil
 	return nil
 }
+
+// KeepsViews is Config.KeepViews.
+func (s *Store) KeepsViews() bool { return s.config.KeepViews }
 
 // Load is Load for a module that lives as long as the store.
 func (s *Store) Load(img *Image) (*Module, error) {

@@ -45,6 +45,12 @@ func place(addr, size uintptr, prot int) error {
 	return err
 }
 
+// placeHeap maps memory as Go's heap has it.
+func placeHeap(addr, size uintptr) error {
+	_, err := mmap(addr, size, protRW, syscall.MAP_PRIVATE|syscall.MAP_ANON|mapFixed, -1, 0)
+	return err
+}
+
 // placeFile maps a part of a file over a part of a reservation.
 func placeFile(addr, size uintptr, prot int, shared bool, fd int, offset uintptr) error {
 	flags := syscall.MAP_PRIVATE | mapFixed
@@ -84,11 +90,19 @@ func memfd(size uintptr) (int, error) {
 	if e != 0 {
 		return -1, &SystemError{Op: "memfd_create", Err: e}
 	}
-	if err := syscall.Ftruncate(int(fd), int64(size)); err != nil {
+	if err := truncate(int(fd), size); err != nil {
 		syscall.Close(int(fd))
-		return -1, &SystemError{Op: "ftruncate", Err: err}
+		return -1, err
 	}
 	return int(fd), nil
+}
+
+// truncate sets the size of a file.
+func truncate(fd int, size uintptr) error {
+	if err := syscall.Ftruncate(fd, int64(size)); err != nil {
+		return &SystemError{Op: "ftruncate", Err: err}
+	}
+	return nil
 }
 
 func writeAt(fd int, b []byte, offset uintptr) error {

@@ -31,6 +31,8 @@ var (
 
 func reserve(size uintptr, prot int) (uintptr, error) { return 0, ErrUnsupported }
 func place(addr, size uintptr, prot int) error        { return ErrUnsupported }
+func placeHeap(addr, size uintptr) error              { return ErrUnsupported }
+func truncate(fd int, size uintptr) error             { return ErrUnsupported }
 func munmap(addr, size uintptr)                       {}
 func mprotect(addr, size uintptr, prot int) error     { return ErrUnsupported }
 func madvise(addr, size uintptr, advice int)          {}

@@ -103,7 +103,7 @@ type Module interface {
 	// CloseWithExitCode is Close with the code of the sys.ExitError that later calls end with. Only the first one counts.
 	CloseWithExitCode(ctx context.Context, exitCode uint32) error
 
-	// Closer frees the memory of the instance, once no call is in it. Slices of the memory should not be used then.
+	// Closer frees the memory of the instance, once no call is in it.
 	Closer
 
 	// IsClosed reports whether the instance has been closed, by whatever means.
@@ -248,8 +248,8 @@ type Memory interface {
 	ReadUint64Le(offset uint32) (uint64, bool)
 	ReadFloat64Le(offset uint32) (float64, bool)
 
-	// Read returns a view, not a copy: it sees and makes changes, also after the memory has grown. It should not be used after
-	// the instance has been closed: the memory is kept for a while only.
+	// Read returns a view, not a copy: it sees and makes changes, also after the memory has grown. It stays valid after the instance has been closed, unless
+	// that was instantiated with a memory allocator.
 	Read(offset, byteCount uint32) ([]byte, bool)
 
 	WriteByte(offset uint32, v byte) bool

@@ -99,7 +99,7 @@ type LinearMemory interface {
 }
 
 // WithMemoryAllocator returns a context with an allocator. It is not called: compiled code needs memories of waot's own, in front of address
-// space that is reserved.
+// space that is reserved. Slices of memories are then at the address that the code uses, and end with the instance, as the allocator's do.
 func WithMemoryAllocator(ctx context.Context, allocator MemoryAllocator) context.Context {
 	if allocator == nil {
 		return ctx

@@ -2,11 +2,14 @@ package run
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/tetratelabs/wazero/internal/expctxkeys"
 
 	"github.com/waot-project/waot/host"
 )
@@ -26,8 +29,11 @@ type group struct {
 	away int
 }
 
-func (r *Runtime) newGroup() (*group, error) {
+// newGroup makes a group. Slices of its memories stay valid as long as the program has them, as in Go's heap; but not if it has an allocator of its own, whose memories
+// would end with the instance, too.
+func (r *Runtime) newGroup(ctx context.Context) (*group, error) {
 	s, err := host.NewStore(&host.StoreOptions{
+		KeepViews:      ctx.Value(expctxkeys.MemoryAllocatorKey{}) == nil,
 		MaxMemoryPages: uint64(max(r.config.MemoryLimitPages, 1)), MaxStack: maxStack, MaxHostStack: maxHostStack, MaxHostDepth: maxHostDepth,
 	})
 	if err != nil {
@@ -100,7 +106,7 @@ func (g *group) release() {
 		if !slices.ContainsFunc(g.instances(), func(m *Instance) bool { return m.exitError() == nil }) {
 			if !g.closed {
 				g.closed = true
-				g.retire()
+				g.store.Close()
 			}
 		}
 	}

@@ -181,7 +181,7 @@ func (r *Runtime) link(ctx context.Context, m *Instance) error {
 		return err
 	}
 	if m.grp == nil {
-		if m.grp, err = r.newGroup(); err != nil {
+		if m.grp, err = r.newGroup(ctx); err != nil {
 			return err
 		}
 	}

@@ -3,7 +3,6 @@ package run
 import (
 	"encoding/binary"
 	"math"
-	"sync/atomic"
 
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/internal/internalapi"
@@ -54,11 +53,9 @@ type Memory struct {
 	internalapi.WazeroOnlyType
 	mem *host.Memory
 	def *MemDef
-	// viewed: Read has given out slices.
-	viewed atomic.Bool
 }
 
-// Bytes returns a view of all of it.
+// Bytes returns a view of all of it, for use while code of the instance runs.
 func (m *Memory) Bytes() []byte {
 	if m == nil {
 		return nil
@@ -68,9 +65,6 @@ func (m *Memory) Bytes() []byte {
 
 // Read implements api.Memory.
 func (m *Memory) Read(offset, n uint32) ([]byte, bool) {
-	if !m.viewed.Load() {
-		m.viewed.Store(true)
-	}
 	return m.mem.Read(offset, n)
 }
 
