@@ -70,7 +70,8 @@ func (g *generator) object() string { return g.prefix + "__object" }
 
 // quoted is a name of a module's for a comment.
 func quoted(name string) string {
-	return strings.ReplaceAll(fmt.Sprintf("%+q", name), "*/", `*\/`)
+	q := strings.ReplaceAll(fmt.Sprintf("%+q", name), "*/", `*\/`)
+	return strings.ReplaceAll(q, "/*", `/\*`) // of which compilers warn
 }
 
 // label gives something its symbol, which no name in C can be.

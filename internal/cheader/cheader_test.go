@@ -31,6 +31,8 @@ func TestExportNames(t *testing.T) {
 		{"p", "new export_new", "p_export_new p_export_new"},
 		{"p", "aZ2db a-b", "p_aZ2db p_a_b"},
 		{"p", "x- x_ xZ2d", "p_export_x_ p_x_ p_xZ2d"},
+		{"size", "t s", "size_export_t size_s"},
+		{"_", "unix add", "__export_unix __add"},
 	} {
 		g := &generator{m: exporting(strings.Fields(x.exports)...), module: x.prefix, prefix: identifier(x.prefix)}
 		err := g.chooseNames()
@@ -58,7 +60,8 @@ func TestExportNames(t *testing.T) {
 func TestImportNames(t *testing.T) {
 	m := exporting()
 	m.Funcs = nil
-	for _, n := range []meta.ImportName{{Module: "a_b", Name: "c"}, {Module: "a", Name: "b_c"}, {Module: "a", Name: "b-c"}, {Module: "on", Name: "exit"}, {Module: "waot-memory", Name: "grow"}, {Module: "on", Name: "exit"}} {
+	for _, n := range []meta.ImportName{{Module: "a_b", Name: "c"}, {Module: "a", Name: "b_c"}, {Module: "a", Name: "b-c"}, {Module: "on", Name: "exit"}, {Module: "waot-memory", Name: "grow"}, {Module: "on", Name: "exit"},
+		{Module: "static", Name: "assert"}, {Module: "uint32", Name: "t"}, {Module: "$", Name: "restrict"}} {
 		m.Funcs = append(m.Funcs, meta.Func{Import: &n})
 	}
 	h, err := Generate(m, "p")
@@ -66,6 +69,7 @@ func TestImportNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{`void a_b_c(void) __asm__("a_b..c");`, `void a_import_b_c(void) __asm__("a..b_c");`, `void a_bZ2dc(void) __asm__("a..bZ2dc");`, `void on_exit(void) __asm__("on..exit");`,
+		`void static_import_assert(void) __asm__("static..assert");`, `void uint32_import_t(void) __asm__("uint32..t");`, `void Z24_restrict(void) __asm__("Z24..restrict");`,
 		`void waotZ2dmemory_grow(void) __asm__("waotZ2dmemory..grow");`} {
 		if n := bytes.Count(h, []byte("\n"+want)); n != 1 {
 			t.Errorf("%s: %d times", want, n)
@@ -98,13 +102,13 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// TestComment: a name cannot end the comment that quotes it.
+// TestComment: a name can neither end the comment that quotes it nor seem to begin another one, of which compilers warn.
 func TestComment(t *testing.T) {
-	h, err := Generate(exporting("*/ x /*"), "p")
-	if err != nil || bytes.Contains(h, []byte("*/ x")) {
+	h, err := Generate(exporting("*/ x /*", "/*/ y"), "p")
+	if err != nil || bytes.Contains(h, []byte("*/ x")) || bytes.Contains(h, []byte("*/ y")) || bytes.Contains(h, []byte(`x /*`)) || bytes.Contains(h, []byte(`"/*`)) {
 		t.Errorf("%v\n%s", err, h)
 	}
-	again, err := Generate(exporting("*/ x /*"), "p")
+	again, err := Generate(exporting("*/ x /*", "/*/ y"), "p")
 	if err != nil || !bytes.Equal(h, again) {
 		t.Error("not the same bytes")
 	}

@@ -55,8 +55,8 @@ type candidate struct {
 	name                   *string
 }
 
-// chooseNames names imports and exports. A readable name that two would have goes to neither: both are named as their symbols are. One
-// whose name is taken has "import" or "export" in front.
+// chooseNames names imports and exports. A readable name that two would have, or that C keeps for itself, goes to none: they are named as their symbols are. One
+// whose name is taken, or a keyword or type, has "import" or "export" in front.
 func (g *generator) chooseNames() error {
 	g.names = names{}
 	if strings.HasPrefix(g.prefix+"_", runtimePrefix) {
@@ -75,14 +75,14 @@ func (g *generator) chooseNames() error {
 		wanted[c.readable]++
 	}
 	for _, c := range list {
-		if wanted[c.readable] == 1 && !strings.HasPrefix(c.readable, runtimePrefix) && g.names.take(c.readable, c.what) {
+		if wanted[c.readable] == 1 && !strings.HasPrefix(c.readable, runtimePrefix) && !strings.HasPrefix(c.readable, "__") && !isReserved(c.readable) && g.names.take(c.readable, c.what) {
 			*c.name = c.readable
 		}
 	}
 	for _, c := range list {
 		switch {
 		case *c.name != "":
-		case g.names.take(c.exact, c.what):
+		case !isReserved(c.exact) && g.names.take(c.exact, c.what):
 			*c.name = c.exact
 		case g.names.take(c.spare, c.what):
 			*c.name = c.spare
@@ -154,6 +154,16 @@ func field(used map[string]bool, name string) string {
 	}
 	used[name] = true
 	return name
+}
+
+// types are those that the runtime's header brings along.
+const types = ` size_t ptrdiff_t max_align_t intptr_t uintptr_t intmax_t uintmax_t int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t
+ int_least8_t int_least16_t int_least32_t int_least64_t uint_least8_t uint_least16_t uint_least32_t uint_least64_t
+ int_fast8_t int_fast16_t int_fast32_t int_fast64_t uint_fast8_t uint_fast16_t uint_fast32_t uint_fast64_t `
+
+// isReserved reports whether a function cannot have a name.
+func isReserved(name string) bool {
+	return isKeyword(name) || slices.Contains(strings.Fields(types), name)
 }
 
 // isKeyword reports whether a field cannot have a name. With two underscores more at its end, each can.
