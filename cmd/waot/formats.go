@@ -27,12 +27,20 @@ var formats = []struct{ prefix, what string }{
 	{"version https://git-lfs", "a pointer of Git LFS, not the module: git lfs pull gets it"},
 }
 
-// formatOf says what a file is that is no module, empty if that is unknown.
-func formatOf(b []byte) string {
+// knownFormat says which of the formats a file has, empty if none.
+func knownFormat(b []byte) string {
 	for _, f := range formats {
 		if bytes.HasPrefix(b, []byte(f.prefix)) {
 			return f.what
 		}
+	}
+	return ""
+}
+
+// formatOf says what a file is that is no module, empty if that is unknown.
+func formatOf(b []byte) string {
+	if what := knownFormat(b); what != "" {
+		return what
 	}
 	const enough = 512
 	head := b[:min(len(b), enough)]

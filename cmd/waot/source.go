@@ -53,9 +53,9 @@ func sourceOf(file string, b []byte) (s *source, err error) {
 }
 
 // isText reports whether a file is a module in the text format: by its name, or since it
-// begins with a parenthesis or a comment.
+// begins with a parenthesis or a comment. What begins like a file of another format is none: a zstd archive begins with a parenthesis.
 func isText(file string, b []byte) bool {
-	if bytes.HasPrefix(b, []byte("\x00asm")) || isCompiled(b) {
+	if bytes.HasPrefix(b, []byte("\x00asm")) || isCompiled(b) || knownFormat(b) != "" {
 		return false
 	}
 	b = bytes.TrimLeft(b, " \t\r\n")
