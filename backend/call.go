@@ -135,15 +135,16 @@ func (l *Lower) HelperCall(h abi.Helper, dst regalloc.VReg, args ...regalloc.VRe
 	l.PushClobber(l.callSlot(l.Layout.Helper(h)), flags, l.Target.CallClobbers)
 }
 
-// safepoints fills vc.Safepoints: the calls that may run the collector. It asks the instructions themselves what they call, not
+// findCalls fills vc.Calls and vc.Safepoints. It asks the instructions themselves what they call, not
 // what lowering says about them, so that the checker and emission can compare the two.
-func (vc *VCode) safepoints(t *Target, l *instance.Layout) {
+func (vc *VCode) findCalls(t *Target, l *instance.Layout) {
 	call, callInd := t.Common.Call, t.Common.CallInd
 	for i := range vc.Insts {
 		in := &vc.Insts[i]
 		if in.Op != call && in.Op != callInd {
 			continue
 		}
+		vc.Calls = append(vc.Calls, regalloc.Inst(i))
 		if h, ok := in.helper(t, l); !ok || abi.Helpers[h].Collects {
 			vc.Safepoints = append(vc.Safepoints, regalloc.Inst(i))
 		}

@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/waot-project/waot/backend/instance"
@@ -27,8 +28,11 @@ func TestSafepoints(t *testing.T) {
 		t.Fatal("all helpers are alike")
 	}
 	var vc VCode
-	var want []regalloc.Inst
+	var want, calls []regalloc.Inst
 	add := func(in Inst, collects bool) {
+		if in.Op != load {
+			calls = append(calls, regalloc.Inst(len(vc.Insts)))
+		}
 		if collects {
 			want = append(want, regalloc.Inst(len(vc.Insts)))
 		}
@@ -44,7 +48,10 @@ func TestSafepoints(t *testing.T) {
 		add(Inst{Op: call}.OfSymbol(SymFunc(off)), true)
 	}
 	add(Inst{Op: callInd, Mode: ModeSym, Disp: -8}.OfSymbol(SymInstance), true)
-	vc.safepoints(target, l)
+	vc.findCalls(target, l)
+	if !slices.Equal(vc.Calls, calls) {
+		t.Fatalf("calls are %d, want %d", vc.Calls, calls)
+	}
 	if len(vc.Safepoints) != len(want) {
 		t.Fatalf("%d of %d", len(vc.Safepoints), len(want))
 	}

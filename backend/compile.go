@@ -140,6 +140,9 @@ func (c *Compiler) Compile(f *clif.Func) (code *Code, err error) {
 		if err := checker.Safepoints(&c.out, c.vc.Safepoints); err != nil {
 			return nil, err
 		}
+		if err := checker.Calls(&c.vc.In, c.vc.Calls, c.target.CallClobbers); err != nil {
+			return nil, err
+		}
 	}
 	c.begin("emit")
 	e := &c.emit
@@ -179,7 +182,7 @@ func (c *Compiler) allocate(f *clif.Func, constsStay bool) error {
 		rewrites = len(c.Control.Log)
 	}
 	c.lower.Run(f, &c.order, &c.vc)
-	c.vc.safepoints(c.target, c.lower.Layout)
+	c.vc.findCalls(c.target, c.lower.Layout)
 	again := false
 	defer func() {
 		if t := c.opt.Trace; t != nil && t.VCode != nil && !again {

@@ -23,8 +23,9 @@ type VCode struct {
 	Chained []bool
 	// Indirect are the jump tables that indirect jumps use: these jumps lead to the blocks of all entries but the default.
 	Indirect []uint32
+	// Calls are all calls, in rising order, and
 	// Safepoints are the calls that may run the collector, in rising order. They follow from what the instructions call.
-	Safepoints []regalloc.Inst
+	Calls, Safepoints []regalloc.Inst
 	// LocalBytes and OutArgBytes are the sizes of the frame's area of hidden results and of
 	// the outgoing argument area.
 	LocalBytes, OutArgBytes int
@@ -50,6 +51,6 @@ func (vc *VCode) reset() {
 	}
 	*vc = VCode{
 		In: *in, Insts: vc.Insts[:0], Srcs: vc.Srcs[:0], Headers: vc.Headers[:0], Tops: vc.Tops[:0], Consts: vc.Consts[:0],
-		Tables: vc.Tables[:0], Chained: vc.Chained[:0], Safepoints: vc.Safepoints[:0], TableBlocks: vc.TableBlocks[:0], Indirect: vc.Indirect[:0],
+		Tables: vc.Tables[:0], Chained: vc.Chained[:0], Calls: vc.Calls[:0], Safepoints: vc.Safepoints[:0], TableBlocks: vc.TableBlocks[:0], Indirect: vc.Indirect[:0],
 	}
 }

@@ -257,20 +257,25 @@ func (c *Checker) visit(b regalloc.Block) *Error {
 	c.maps = c.out.StackMaps[c.blocks[b].stackMap:]
 	begin, _ := c.in.OperandRange(regalloc.Inst(r.Start))
 	next := pointOf(edits, edit)
-	for i := regalloc.Inst(r.Start); i < regalloc.Inst(r.End); i++ {
-		c.in.Stop.PollAt(int(i))
-		for ; next == regalloc.Before(i); next = pointOf(edits, edit) {
+	for i := r.Start; i < r.End; {
+		for ; next == regalloc.Before(regalloc.Inst(i)); next = pointOf(edits, edit) {
 			if err := c.apply(&edits[edit]); err != nil {
 				return err
 			}
 			edit++
 		}
-		info := insts[i]
-		if err := c.inst(i, info, begin); err != nil {
-			return err
+		// Up to the next edit: that is in front of end, or behind the instruction in front of it.
+		end := min(r.End, uint32(next>>1+next&1))
+		end = i + uint32(c.in.Stop.Chunk(int(end-i)))
+		if i, begin = c.plainRun(i, end, begin); i < end {
+			info := insts[i]
+			if err := c.inst(regalloc.Inst(i), info, begin); err != nil {
+				return err
+			}
+			begin = info.OperandEnd
+			i++
 		}
-		begin = info.OperandEnd
-		for ; next == regalloc.After(i); next = pointOf(edits, edit) {
+		for ; next == regalloc.After(regalloc.Inst(i-1)); next = pointOf(edits, edit) {
 			if err := c.apply(&edits[edit]); err != nil {
 				return err
 			}

@@ -2,8 +2,8 @@
 // the code it was made for, or says which instruction and register it breaks.
 // It shares no code with any allocator and knows neither CLIF nor an ISA: what
 // it believes is the VCode (regalloc.Input, whose invariants I1 to I6 it takes
-// as given where it does not say otherwise, but not which instructions are
-// safepoints) and the rules below.
+// as given where it does not say otherwise, but neither SSA form nor which instructions are
+// safepoints and calls) and the rules below.
 //
 // Place in the pipeline: after register allocation, before emission, on every
 // compile. Anything that rewrites code after it needs its own check.
@@ -99,7 +99,15 @@
 //	i is marked as a safepoint  iff  i in L                     [RuleSafepoint]
 //
 // Check takes the marks as they are, and demands one stack map for each. After it, Safepoints compares
-// the list of stack maps with L.
+// the list of stack maps with L. Nor is it believed what calls clobber: with C the calls, again derived from the machine's instructions, and X what
+// calls may change in the convention of all that they call, functions and helpers,
+//
+//	i in C  implies  X is in the clobbers of i                      [RuleCall]
+//
+// which Calls compares.
+//
+// SSA form, I3, is not believed either. No value has a second definition, parameters included [RuleInput]; and as a use finds its value in a location
+// only if each way there has passed the definition, that dominates the use.
 //
 // Edges: at the end of a block with state S, along an edge to T with arguments
 // a1..an for parameters p1..pn, let n' = name(ak) if n is pk, else n. Then
@@ -154,12 +162,12 @@
 // has grown.
 //
 // Removing v from every S(l') at its definition costs nothing: by I3 no path has brought
-// v there. All locations are searched only if a visit has met v before.
+// v there. All locations are searched only if a visit has met v before, by a false claim.
 //
 // Unpredictable branches (on which operands come next, or whether a block continues) cost
 // more than arithmetic, so tables and register sets answer questions where possible, and
 // each list is traversed once. Instructions with only Uses and a last Def in
-// registers, nearly all of them, take a short path; the general path decides what the short one does not pass.
+// registers, nearly all of them, take a short path, in one loop up to the next edit; the general path decides what the short one does not pass.
 //
 // This package is not part of the stable API and may change in any release.
 package checker

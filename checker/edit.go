@@ -54,19 +54,23 @@ func (c *Checker) repeat(e *regalloc.Edit) *Error {
 func (c *Checker) skipEdits(r regalloc.Range, k int) (int, *Error) {
 	edits, end := c.out.Edits, regalloc.After(regalloc.Inst(r.End-1))
 	last := regalloc.Before(regalloc.Inst(r.Start))
+	if r.Start == 0 && k < len(edits) && edits[k].Point == last {
+		return k, c.editFault(&edits[k], "before the arguments are defined")
+	}
 	for ; k < len(edits); k++ {
 		e := &edits[k]
+		if e.Point-last < end-last { // in order, or it is below last and the difference wraps
+			last = e.Point
+			continue
+		}
 		switch {
 		case e.Point > end:
 			return k, nil
 		case e.Point < last:
 			return k, c.editFault(e, "out of order")
-		case e.Point == regalloc.Before(0):
-			return k, c.editFault(e, "before the arguments are defined")
-		case e.Point == end:
+		default:
 			return k, c.editFault(e, "after a terminator")
 		}
-		last = e.Point
 	}
 	return k, nil
 }

@@ -34,9 +34,11 @@ const (
 	RuleSafepoint
 	// RuleSaved: a callee-saved register is written where it is not saved, or cannot be saved and restored as Output.Unsaved says.
 	RuleSaved
+	// RuleCall: a call does not clobber what calls may change.
+	RuleCall
 )
 
-var ruleNames = [...]string{"input", "shape", "use", "constraint", "conflict", "edit", "claim", "stack map", "used", "safepoint", "saved"}
+var ruleNames = [...]string{"input", "shape", "use", "constraint", "conflict", "edit", "claim", "stack map", "used", "safepoint", "saved", "call"}
 
 func (r Rule) String() string { return ruleNames[r] }
 

@@ -41,12 +41,13 @@ func (c *Checker) inst(i regalloc.Inst, info regalloc.InstInfo, begin uint32) *E
 		return c.at(i, fault(RuleInput, "instruction is malformed"))
 	}
 	c.clock += 2
-	if c.tracked&c.scratch != 0 {
-		c.eraseRegs(c.scratch)
+	c.eraseScratch()
+	e, ok := effects{}, false
+	if info.Flags&regalloc.Safepoint != 0 || info.Clobbers != 0 { // else plainRun has tried it
+		e, ok = c.plain(begin, info.OperandEnd)
 	}
-	e, ok := c.plain(begin, info.OperandEnd)
 	if !ok && c.leftOut(i, begin, info.OperandEnd) {
-		return nil
+		return c.defined(i, begin)
 	}
 	if !ok {
 		var err *Error
@@ -68,17 +69,24 @@ func (c *Checker) inst(i regalloc.Inst, info regalloc.InstInfo, begin uint32) *E
 		return nil
 	}
 	c.written |= e.written
-	if ok {
-		// define, of the one Def in a register, unless it is known already.
-		v := c.in.Operands[info.OperandEnd-1].VReg
-		if value := &c.v[v]; value.name&indexMask == uint32(v) && value.seen != c.start {
-			value.seen = c.start
-			c.locs[e.written.First()%numRegs] = fact{value.name, c.clock}
-			c.tracked |= e.written
-			return nil
-		}
-	}
 	return c.define(i, info.OperandEnd, e.n)
+}
+
+// eraseScratch forgets what scratch registers hold, as each instruction does.
+func (c *Checker) eraseScratch() {
+	if c.tracked&c.scratch != 0 {
+		c.eraseRegs(c.scratch)
+	}
+}
+
+// defined notes that operand k, of instruction i, defines its value, which nothing else may do.
+func (c *Checker) defined(i regalloc.Inst, k uint32) *Error {
+	v := c.in.Operands[k].VReg
+	if def := &c.v[v].def; *def == 0 || *def == k+1 { // by a fixpoint, instructions are visited again
+		*def = k + 1
+		return nil
+	}
+	return c.at(i, fault(RuleInput, "%v has a second definition", v))
 }
 
 // leftOut reports whether i, a definition that may be repeated, is left out: its value is nowhere then.
@@ -112,10 +120,60 @@ func (c *Checker) clobber(i regalloc.Inst, e *effects, lost regalloc.Clobbers) *
 	return nil
 }
 
-// plain is the fast form of operands, for most instructions. It reports whether all operands
+// plainRun is inst for nearly all instructions, of those from i to end as many as are plain and neither safepoints nor clobber anything. It returns the
+// first that is not, or end, and where its operands begin. An instruction is plain if all its operands
 // are Uses, except the last, which may be a Def; all are in registers that their constraints
-// allow; and each register that is read holds one value, not a reference. If so, nothing is
-// wrong.
+// allow; each register that is read holds one value, not a reference; and what is defined is no copy and was not known before.
+// Then nothing is wrong with it. What it asks is in variables rather than in c, since it is most of what the checker does.
+func (c *Checker) plainRun(i, end, begin uint32) (next, at uint32) {
+	c.eraseScratch() // nothing here writes them
+	insts, operands, allocs := c.in.Insts[:end], c.in.Operands, c.out.Allocs
+	values, regs, rules, start, clock := c.v, (*[numRegs]fact)(c.locs), &c.rules, c.start, c.clock
+	allocs = allocs[:len(operands)]
+	var written regalloc.PRegSet
+run:
+	for ; i < end; i++ {
+		info := &insts[i]
+		last := info.OperandEnd
+		if info.Flags&regalloc.Safepoint != 0 || info.Clobbers != 0 || last < begin || int64(last) > int64(len(operands)) {
+			break
+		}
+		clock += 2
+		for k := begin; k < last; k++ {
+			op := &operands[k]
+			loc := uint32(allocs[k]) ^ uint32(regalloc.InReg(0))
+			if uint(op.VReg) >= uint(len(values)) || loc >= numRegs || uint(op.Constraint) >= uint(len(rules)) {
+				break run
+			}
+			v, r := &values[op.VReg], &rules[op.Constraint]
+			name := v.name
+			if r.regs[name>>floatShift&1]>>loc&1 == 0 || regalloc.PRegSet(loc^uint32(op.Arg))&r.exact != 0 {
+				break run
+			}
+			if op.Access == regalloc.Use {
+				// Registers have no facts of earlier visits.
+				if regs[loc].name != name || name&refBit != 0 || op.Constraint == regalloc.Reuse {
+					break run
+				}
+				continue
+			}
+			if op.Access != regalloc.Def || k+1 != last || name&indexMask != uint32(op.VReg) || v.seen == start || v.def != 0 ||
+				op.Constraint == regalloc.Reuse && !reuses(operands[begin:last], allocs[begin:last], int(k-begin)) {
+				break run
+			}
+			v.seen, v.def = start, last
+			regs[loc] = fact{name, clock}
+			written |= 1 << loc
+		}
+		begin = last
+	}
+	c.clock = clock
+	c.tracked |= written
+	c.written |= written
+	return i, begin
+}
+
+// plain is plainRun for the operands from begin to end of one instruction that does more, and changes nothing. It reports whether they are plain.
 func (c *Checker) plain(begin, end uint32) (e effects, ok bool) {
 	ops, allocs, values, regs := c.in.Operands[begin:end], c.out.Allocs[begin:end], c.v, (*[numRegs]fact)(c.locs)
 	allocs = allocs[:len(ops)]
@@ -229,6 +287,9 @@ func (c *Checker) define(i regalloc.Inst, end uint32, n int) *Error {
 		name := v.name
 		if name&indexMask != uint32(op.VReg) {
 			return c.at(i, fault(RuleInput, "%v has a second definition", op.VReg))
+		}
+		if err := c.defined(i, k); err != nil {
+			return err
 		}
 		if v.seen == c.start {
 			c.forget(name)

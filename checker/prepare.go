@@ -204,7 +204,7 @@ func (c *Checker) checkParamsOf(b regalloc.Block) *Error {
 		if int64(p) >= int64(len(c.v)) || c.v[p].seen != 0 {
 			return c.blockFault("parameters are malformed or defined twice")
 		}
-		c.v[p].seen = isParam | uint32(b)
+		c.v[p].seen, c.v[p].def = isParam|uint32(b), isParam
 	}
 	return nil
 }

@@ -29,3 +29,23 @@ func safepointFault(i regalloc.Inst, msg string) *Error {
 	e.Inst = i
 	return e
 }
+
+// Calls reports whether each instruction in list, of which the caller derives from the machine's instructions that they are all calls, clobbers at least
+// what calls may change, lost: nil, or an *Error of RuleCall.
+func Calls(in *regalloc.Input, list []regalloc.Inst, lost regalloc.Clobbers) error {
+	right := uint16(0) // the last set that has been compared; 0 is empty
+	for k, i := range list {
+		in.Stop.PollAt(k)
+		set := in.Insts[i].Clobbers
+		if set == right && set != 0 {
+			continue
+		}
+		if s := in.ClobberSets[set]; lost.Low&^s.Low|lost.High&^s.High != 0 {
+			e := fault(RuleCall, "a call that does not clobber all that calls may change")
+			e.Inst = i
+			return e
+		}
+		right = set
+	}
+	return nil
+}

@@ -44,3 +44,32 @@ func TestSafepoints(t *testing.T) {
 		}
 	}
 }
+
+// TestCalls: each call in the list must clobber at least the given set.
+func TestCalls(t *testing.T) {
+	sets := []regalloc.Clobbers{{}, {Low: 0b1100, High: 1 << 40}, {Low: 0b1111, High: 3 << 40}, {Low: 0b0100, High: 1 << 40}, {Low: 0b1100}}
+	must := sets[1]
+	for _, c := range []struct {
+		clobbers []uint16
+		calls    []regalloc.Inst
+		at       regalloc.Inst // of the fault, or NoInst
+	}{
+		{[]uint16{0, 0}, nil, regalloc.NoInst},
+		{[]uint16{1, 0, 2, 1}, []regalloc.Inst{0, 2, 3}, regalloc.NoInst},
+		{[]uint16{3, 4, 1}, []regalloc.Inst{2}, regalloc.NoInst},
+		{[]uint16{1, 0, 1}, []regalloc.Inst{0, 1, 2}, 1},
+		{[]uint16{0, 1}, []regalloc.Inst{0, 1}, 0},
+		{[]uint16{1, 2, 3}, []regalloc.Inst{0, 1, 2}, 2},
+		{[]uint16{4, 1}, []regalloc.Inst{0, 1}, 0},
+	} {
+		in := &regalloc.Input{ClobberSets: sets}
+		for _, n := range c.clobbers {
+			in.Insts = append(in.Insts, regalloc.InstInfo{Clobbers: n})
+		}
+		err := checker.Calls(in, c.calls, must)
+		var e *checker.Error
+		if (err != nil) != (c.at != regalloc.NoInst) || err != nil && (!errors.As(err, &e) || e.Rule != checker.RuleCall || e.Inst != c.at) {
+			t.Errorf("%v: %v", c, err)
+		}
+	}
+}

@@ -42,12 +42,14 @@ type value struct {
 	// values that are their own name. Before names are final it links copies to
 	// their source.
 	sub uint32
+	// def is the operand that defines the value, plus 1, 0 if none was visited yet, isParam for parameters.
+	def uint32
 	// seen is the start of the last visit whose state has had the value: the visit
 	// defined it, or began with it.
 	seen uint32
 }
 
-// isParam, plus the block, is value.seen of a parameter before the first visit.
+// isParam is value.def of a parameter; plus the block, it is value.seen before the first visit.
 const isParam = 1 << 31
 
 // entry is one element of a block's entry state: location loc holds name.

@@ -191,13 +191,30 @@ func testCallSites(t *testing.T, on *Machine) {
 	}
 }
 
+// plantClobbers: instruction i, a call, is refused if it clobbers nothing, or one register less, or in one register only the half.
+func (m *module) plantClobbers(i int, refused func(what, stage string, p *planter, rules ...checker.Rule)) {
+	refused(fmt.Sprintf("call %d without clobbers", i), "check", &planter{before: func(in *regalloc.Input) { in.Insts[i].Clobbers = 0 }}, checker.RuleCall)
+	for _, half := range [...]bool{false, true} {
+		refused(fmt.Sprintf("call %d with fewer clobbers, half %v", i, half), "check", &planter{before: func(in *regalloc.Input) {
+			set := in.ClobberSets[in.Insts[i].Clobbers]
+			if all := &set.Low; half && set.High != 0 {
+				set.High = set.High.Remove(set.High.First())
+			} else {
+				*all = all.Remove(all.First())
+			}
+			in.Insts[i].Clobbers = uint16(len(in.ClobberSets))
+			in.ClobberSets = append(in.ClobberSets, set)
+		}}, checker.RuleCall)
+	}
+}
+
 // testPlantedSafepoints: wrong safepoint flags in the allocator's input are refused, one by one, and so are stack maps
 // that lack a slot or belong to another call. Faults that the checker cannot see are left to emission, as far as it can see
 // them.
 func testPlantedSafepoints(t *testing.T, on *Machine) {
 	m := newCallSites(on)
 	m.AddInit()
-	flags, slots := 0, 0
+	flags, slots, calls := 0, 0, 0
 	for k := range m.want {
 		f := m.Defined[k]
 		refused := func(what, stage string, p *planter, rules ...checker.Rule) {
@@ -221,6 +238,10 @@ func testPlantedSafepoints(t *testing.T, on *Machine) {
 			marked := insts[i].Flags&regalloc.Safepoint != 0
 			if insts[i].Clobbers == 0 && i%7 != 0 && !marked {
 				continue
+			}
+			if insts[i].Clobbers != 0 {
+				calls++
+				m.plantClobbers(i, refused)
 			}
 			flags++
 			what := fmt.Sprintf("flag of instruction %d", i)
@@ -246,7 +267,10 @@ func testPlantedSafepoints(t *testing.T, on *Machine) {
 			refused(fmt.Sprintf("map %d of another call, not checked", n), "emit", &planter{after: other})
 		}
 	}
-	t.Logf("%d flags, %d slots", flags, slots)
+	if calls < flags/4 {
+		t.Errorf("%d calls", calls)
+	}
+	t.Logf("%d flags, %d slots, %d calls", flags, slots, calls)
 	figures.Check(t, "callsites.slots", slots)
 	switch on.Name {
 	case "x64":
