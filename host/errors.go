@@ -88,6 +88,8 @@ type Trap struct {
 	// Backtrace is the innermost frames, up to 64, across nested calls through Go functions.
 	// For a stack overflow that is found on entry from Go it begins with the calls around it in the store.
 	Backtrace []Frame
+	// Inner is how many of the first frames are of the innermost call. Calls around it, with Go functions in between, have the others.
+	Inner int
 }
 
 // Error says what happened and in which function.
@@ -104,7 +106,7 @@ func (t *Trap) Error() string {
 // functions made have converted their errors already.
 func hostError(err error) error {
 	if t, ok := err.(*inproc.Trap); ok {
-		return &Trap{Code: TrapCode(t.Code), Backtrace: t.Backtrace}
+		return &Trap{Code: TrapCode(t.Code), Backtrace: t.Backtrace, Inner: t.Inner}
 	}
 	return err
 }

@@ -20,6 +20,12 @@ func (f *Func) Type() FuncType { return funcTypeOf(f.inproc().Type()) }
 // Store returns the store of the function.
 func (f *Func) Store() *Store { return (*Store)(f.inproc().Store()) }
 
+// Place returns the instance whose compiled function it is, and its index there; nil for a Go function.
+func (f *Func) Place() (inst *Instance, index uint32) {
+	i, index := f.inproc().Place()
+	return (*Instance)(i), index
+}
+
 // Ref returns the word that stands for the function as a funcref, for CallRaw and RawFunc. It is the
 // same at each call. No other function of this process ever has it.
 func (f *Func) Ref() uint64 { return f.inproc().Ref() }

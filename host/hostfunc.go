@@ -47,6 +47,9 @@ func (c *Caller) Memory() *Memory {
 // Backtrace returns the frames of compiled code that led to the function, innermost first, at most 64.
 func (c *Caller) Backtrace() []Frame { return c.inproc().Backtrace() }
 
+// Frames is Backtrace without the frames of calls around the innermost one.
+func (c *Caller) Frames() []Frame { return c.inproc().Frames() }
+
 // Leave lets other goroutines into the store until Enter, or until the function returns. It is for a function that waits for goroutines that use the
 // store, such as a coroutine of iter.Pull; without, they get ErrBusy. Their calls nest in the one that the function serves, on one stack: so
 // Enter, and returning, wait until those calls have ended. Meanwhile the function may use the store like any other goroutine, and of the Caller

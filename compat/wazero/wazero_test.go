@@ -260,7 +260,7 @@ func TestSnapshotListeners(t *testing.T) {
 		if got, err := m.ExportedFunction("f").Call(ctx); err != nil || got[0] != 5 {
 			t.Errorf("f: %d, %v", got, err)
 		}
-		want := []string{"before m.f[] in m [m.f]", "before m.inner[] in m [m.inner m.f]", "before m.j[] in m [m.j m.inner m.f]", "after m.f[5]"}
+		want := []string{"before m.f[] in m [m.f]", "before m.inner[] in m [m.inner m.f]", "before m.j[] in m [m.j]", "after m.f[5]"}
 		if !slices.Equal(events, want) {
 			t.Errorf("events:\n%s", strings.Join(events, "\n"))
 		}

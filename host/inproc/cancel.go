@@ -98,7 +98,7 @@ func (s *Store) cancelError(inCode bool) error {
 		}
 		e := cancelErrorOf(x.ctx)
 		if inCode {
-			e.Backtrace = s.faultBacktrace()
+			e.Backtrace, _ = s.faultBacktrace()
 		}
 		return e
 	}

@@ -55,6 +55,8 @@ type Trap struct {
 	// Backtrace is the innermost frames, up to 64, across nested calls through the host.
 	// A stack overflow found on entry from the host has those of the calls around it in the store.
 	Backtrace []Frame
+	// Inner is how many of the first frames are of the innermost call.
+	Inner int
 }
 
 func (t *Trap) Error() string {

@@ -32,6 +32,14 @@ type Func struct {
 // Type returns the type of the function; it must not be changed.
 func (f *Func) Type() *meta.FuncType { return &f.typ.FuncType }
 
+// Place returns the instance of a compiled function and its index there; nil for a host function.
+func (f *Func) Place() (*Instance, uint32) {
+	if f.inst == nil {
+		return nil, 0
+	}
+	return f.inst, f.index
+}
+
 // Words returns how many words the arguments take, and the results: two for each v128.
 func (f *Func) Words() (args, results int) { return f.typ.argWords, f.typ.resultWords }
 

@@ -87,7 +87,7 @@ func (s *Store) mayNest() error {
 func (s *Store) overflow(caller int) *Trap {
 	var frames []Frame
 	s.walkOuter(caller, framesInto(&frames))
-	return newTrap(abi.TrapStackOverflow, frames)
+	return newTrap(abi.TrapStackOverflow, frames, 0)
 }
 
 // refuse returns the result of an outermost call that does not fit; took says that it took the store.

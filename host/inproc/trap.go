@@ -88,11 +88,12 @@ func fatal(text string) {
 
 // trap builds the error for the fault in the context.
 func (s *Store) trap(code abi.TrapCode) *Trap {
-	return newTrap(code, s.faultBacktrace())
+	frames, inner := s.faultBacktrace()
+	return newTrap(code, frames, inner)
 }
 
-func newTrap(code abi.TrapCode, backtrace []Frame) *Trap {
-	t := &Trap{Code: code, Backtrace: backtrace}
+func newTrap(code abi.TrapCode, backtrace []Frame, inner int) *Trap {
+	t := &Trap{Code: code, Backtrace: backtrace, Inner: inner}
 	if len(t.Backtrace) > 0 {
 		f := &t.Backtrace[0]
 		t.Func, t.Name, t.Offset = f.Func, f.Name, f.Offset
@@ -100,10 +101,15 @@ func newTrap(code abi.TrapCode, backtrace []Frame) *Trap {
 	return t
 }
 
-// faultBacktrace returns the innermost frames at the fault in the context.
-func (s *Store) faultBacktrace() (out []Frame) {
-	s.walkFault(framesInto(&out))
-	return out
+// faultBacktrace returns the innermost frames at the fault in the context, and how many of them are of the innermost activation.
+func (s *Store) faultBacktrace() (out []Frame, inner int) {
+	visit := framesInto(&out)
+	more := s.walkFault(visit)
+	inner = len(out)
+	if more {
+		s.walkOuter(s.depth-2, visit)
+	}
+	return out, inner
 }
 
 // framesInto returns a visitor that describes the innermost frames in out.
@@ -157,12 +163,12 @@ func (f *nativeFrame) describe() (out []Frame) {
 	return out
 }
 
-// walkFault visits the frames from the fault in the context outwards.
-func (s *Store) walkFault(visit func(nativeFrame) bool) {
+// walkFault visits the frames of the innermost activation from the fault in the context outwards. It reports whether to go on.
+func (s *Store) walkFault(visit func(nativeFrame) bool) bool {
 	c := s.ctx
 	inst := s.instanceAt(c.faultPC)
 	if inst != nil && !visit(nativeFrame{inst, c.faultPC, c.faultFP, c.faultSP, true}) {
-		return
+		return false
 	}
 	pc, fp := uintptr(0), c.faultFP
 	if inst == nil || atEntry(inst, c.faultPC) {
@@ -172,9 +178,7 @@ func (s *Store) walkFault(visit func(nativeFrame) bool) {
 	} else if s.isFrame(fp, c.faultSP) {
 		pc, fp = uintptr(load64(fp+8)), uintptr(load64(fp))
 	}
-	if s.walk(pc, fp, s.stack, visit) {
-		s.walkOuter(s.depth-2, visit)
-	}
+	return s.walk(pc, fp, s.stack, visit)
 }
 
 // isFrame reports whether fp can be that of a frame that lies above address above.
@@ -213,15 +217,19 @@ func (f *nativeFrame) slot(displacement int32) uint64 {
 // walkOuter visits the frames of activation n and those below it in the nesting.
 func (s *Store) walkOuter(n int, visit func(nativeFrame) bool) {
 	for ; n >= 0; n-- {
-		a := s.activations[n]
-		if !a.native {
-			continue
-		}
-		e := a.exitState()
-		if !s.walk(returnAddress(e.sp, &e.saved), e.fp, e.sp, visit) {
+		if !s.activations[n].walkOwn(visit) {
 			return
 		}
 	}
+}
+
+// walkOwn visits the frames of the activation, which native code has left. It reports whether to go on.
+func (c *Caller) walkOwn(visit func(nativeFrame) bool) bool {
+	if !c.native {
+		return true
+	}
+	e := c.exitState()
+	return c.store.walk(returnAddress(e.sp, &e.saved), e.fp, e.sp, visit)
 }
 
 // Backtrace returns the frames of compiled code, innermost first, that are active below
@@ -229,6 +237,15 @@ func (s *Store) walkOuter(n int, visit func(nativeFrame) bool) {
 func (c *Caller) Backtrace() []Frame {
 	var out []Frame
 	c.walk(framesInto(&out))
+	return out
+}
+
+// Frames is Backtrace without the frames of the calls around the innermost one.
+func (c *Caller) Frames() []Frame {
+	var out []Frame
+	if c.store.depth > 0 {
+		c.walkOwn(framesInto(&out))
+	}
 	return out
 }
 

@@ -25,11 +25,14 @@ type ending struct {
 	stop func() bool
 }
 
-// newEnding returns a context that ends with ctx or by end; release must follow.
-func newEnding(ctx context.Context) *ending {
+// newEnding returns a context that ends with ctx, after which ended is called, or by end; release must follow.
+func newEnding(ctx context.Context, ended func()) *ending {
 	e := &ending{Context: ctx, done: make(chan struct{})}
 	if ctx.Done() != nil {
-		e.stop = context.AfterFunc(ctx, func() { e.end(ctx.Err()) })
+		e.stop = context.AfterFunc(ctx, func() {
+			e.end(ctx.Err())
+			ended()
+		})
 	}
 	return e
 }

@@ -70,6 +70,9 @@ type hostError struct {
 func (e *hostError) Error() string { return e.text }
 func (e *hostError) Unwrap() error { return e.cause }
 
+// toldError is an error of a Go function that its listener has been told of.
+type toldError struct{ err error }
+
 // recovered is the error that a panic of the function becomes; c is nil if Go code called it.
 func (h *HostFunc) recovered(m *Instance, c *host.Caller, r any) error {
 	switch e := r.(type) {
@@ -77,10 +80,12 @@ func (h *HostFunc) recovered(m *Instance, c *host.Caller, r any) error {
 		return e
 	case *restoring:
 		return e.err
+	case *toldError:
+		return e.err
 	}
 	var list []host.Frame
 	if c != nil {
-		list = c.Backtrace()
+		list = c.Frames()
 	}
 	stack := m.grp.stackText(h.def, list)
 	err, _ := r.(error)
@@ -99,7 +104,10 @@ func (m *Instance) callError(err error) error {
 	switch e := err.(type) {
 	case *host.Trap:
 		t := traps[e.Code]
-		return &hostError{fmt.Sprintf("wasm error: %v\n%s", t, m.grp.stackText(nil, e.Backtrace)), t}
+		if t == errStack {
+			return t // without the stack
+		}
+		return &hostError{fmt.Sprintf("wasm error: %v\n%s", t, m.grp.stackText(nil, e.Backtrace[:e.Inner])), t}
 	case *sys.ExitError:
 		return e
 	}

@@ -147,9 +147,9 @@ func (f *Function) callListened(ctx context.Context, stack []uint64) error {
 	return f.left()
 }
 
-// watch makes a context that ends with ctx or with the instance.
+// watch makes a context that ends with ctx, and the instance with it, or with the instance.
 func (m *Instance) watch(ctx context.Context) *ending {
-	e := newEnding(ctx)
+	e := newEnding(ctx, func() { m.CloseWithExitCode(ctx, exitCode(ctx.Err())) })
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.calls == nil {
@@ -281,6 +281,9 @@ func (f *goFunction) CallWithStack(ctx context.Context, stack []uint64) (err err
 		case nil:
 		case *restoring:
 			panic(r)
+		case *toldError:
+			passOn(r.err)
+			err = r.err
 		default:
 			err = f.f.recovered(f.m, nil, r)
 		}

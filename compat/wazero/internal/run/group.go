@@ -132,11 +132,11 @@ func (g *group) enter(f func() error) error {
 	}
 }
 
-// visible are the frames of functions that the modules had before they were instrumented.
+// visible are the frames of functions that the modules had before they were compiled: what calls start functions and fills memories is not, nor what calls listeners.
 func (g *group) visible(list []host.Frame) []host.Frame {
 	return slices.DeleteFunc(slices.Clone(list), func(f host.Frame) bool {
 		for _, m := range g.instances() {
-			if len(m.mod.hooks) > 0 && cmp.Or(m.mod.name, unnamed) == f.Module {
+			if cmp.Or(m.mod.name, unnamed) == f.Module {
 				return int64(f.Func) >= int64(len(m.mod.funcs))
 			}
 		}
@@ -164,4 +164,15 @@ func (g *group) definitionOf(f *host.Frame) *FuncDef {
 		module = ""
 	}
 	return &FuncDef{definition: definition{module: module, index: f.Func}, name: f.Name}
+}
+
+// definitionOfFunc describes a function of the store; otherwise is what describes it if it is not known.
+func (g *group) definitionOfFunc(f *host.Func, otherwise *FuncDef) *FuncDef {
+	inst, index := f.Place()
+	for _, m := range g.instances() {
+		if inst != nil && m.inst.Load() == inst && int64(index) < int64(len(m.mod.funcs)) {
+			return m.mod.funcs[index]
+		}
+	}
+	return otherwise
 }

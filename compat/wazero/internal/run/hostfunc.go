@@ -329,12 +329,9 @@ func (h *HostFunc) told(ctx context.Context, m *Instance, c *host.Caller, stack 
 	h.listener.Before(ctx, m, h.def, stack[:h.def.paramWords], &frames{first: h.def, caller: c, m: m, at: -1})
 	defer func() {
 		if r := recover(); r != nil {
-			err, ok := r.(error)
-			if !ok {
-				err = fmt.Errorf("%v", r)
-			}
+			err := h.recovered(m, c, r)
 			h.listener.Abort(ctx, m, h.def, err)
-			panic(r)
+			panic(&toldError{err})
 		}
 	}()
 	h.call(ctx, m, stack)
@@ -353,7 +350,7 @@ type frames struct {
 func (f *frames) Next() bool {
 	if f.at == -1 {
 		if f.caller != nil {
-			f.rest = f.m.grp.visible(f.caller.Backtrace())
+			f.rest = f.m.grp.visible(f.caller.Frames())
 		}
 		if f.first != nil {
 			f.at = -2

@@ -161,8 +161,12 @@ func (m *Instance) ExportedFunction(name string) api.Function {
 		return nil
 	}
 	var fn *host.Func
+	def := m.mod.funcs[e.index]
 	err := m.grp.enter(func() (err error) { fn, err = inst.Func(name); return err })
-	return newFunction(m, m.mod.funcs[e.index], fn, err)
+	if err == nil && def.from != nil {
+		def = m.grp.definitionOfFunc(fn, def)
+	}
+	return newFunction(m, def, fn, err)
 }
 
 // ExportedGlobal implements api.Module.
@@ -227,7 +231,7 @@ func (m *Instance) LookupFunction(table, i uint32, params, results []api.ValueTy
 	if d.countWords(); d.typeName() != (&FuncDef{params: params, results: results}).typeName() {
 		panic(errTypeMismatch)
 	}
-	return newFunction(m, d, f, nil)
+	return newFunction(m, m.grp.definitionOfFunc(f, d), f, nil)
 }
 
 // Global is a global variable.
