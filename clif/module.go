@@ -37,6 +37,8 @@ type FuncDecl struct {
 	Name   string      // for people; may be empty, need not be unique
 	// Addressed functions have a descriptor (func_addr, exports, elements).
 	Addressed bool
+	// Keeps is what a call of the function leaves as it is.
+	Keeps StateSet
 }
 
 // GlobalDecl declares a global variable.
@@ -48,6 +50,8 @@ type GlobalDecl struct {
 	// Init is the bits of a constant initial value; other initial values are
 	// stored by the init function.
 	Init uint64
+	// Fixed globals hold Init, which nothing changes.
+	Fixed bool
 }
 
 // MemoryDecl declares a linear memory with 32-bit addresses and 64 KiB pages.
@@ -73,6 +77,11 @@ type TableDecl struct {
 	HasMax   bool
 	Import   *ImportName
 	Exported bool
+	// Entries, if it is not nil, is what the table holds whenever a function of the module runs but the init function: ElemComputed for what is not
+	// known. With HasOnly, all of it that is not null has the type Only.
+	Entries []FuncIndex
+	Only    SigIndex
+	HasOnly bool
 }
 
 // DataDecl is a data segment. Active ones are dropped by the init function.

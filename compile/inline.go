@@ -32,9 +32,12 @@ type inlining struct {
 	bodies []*inline.Body // by rank, nil if the function is not inlined
 }
 
-// newInlining finds the candidates.
-func newInlining(m *wasmfront.Module, eager bool, end *stop.Flag) *inlining {
-	n := &inlining{rank: make([]uint32, len(m.Funcs)+1), calls: countCalls(m, end), once: make([]bool, len(m.Funcs)+1)}
+// newInlining finds the candidates; calls are those of the module.
+func newInlining(m *wasmfront.Module, calls []translate.CallsOf, eager bool, end *stop.Flag) *inlining {
+	if m.HasStart {
+		calls[m.Start].All += 2 // the init function inlines nothing
+	}
+	n := &inlining{rank: make([]uint32, len(m.Funcs)+1), calls: calls, once: make([]bool, len(m.Funcs)+1)}
 	n.change.L = &n.mu
 	small := 0
 	for i := m.NumImportedFuncs; i < uint32(len(m.Funcs)) && small < maxInlinable; i++ {
@@ -61,15 +64,6 @@ func newInlining(m *wasmfront.Module, eager bool, end *stop.Flag) *inlining {
 	}
 	n.done, n.bodies = make([]bool, len(n.order)), make([]*inline.Body, len(n.order))
 	return n
-}
-
-// countCalls returns the calls of each function.
-func countCalls(m *wasmfront.Module, end *stop.Flag) []translate.CallsOf {
-	calls := translate.CountCalls(m, end)
-	if m.HasStart {
-		calls[m.Start].All += 2 // the init function inlines nothing
-	}
-	return calls
 }
 
 // unranked and visiting are ranks of candidates that have none yet.

@@ -88,7 +88,9 @@ func (d *driver) run() error {
 	d.invalid.reset()
 	d.failed.reset()
 	if d.wm != nil && d.opt.OptLevel > opt.O0 {
-		d.inlining = newInlining(d.wm, d.opt.EagerInlining, d.opt.stop)
+		survey := translate.TakeSurvey(d.wm, d.cm, d.opt.stop)
+		survey.Declare(d.cm)
+		d.inlining = newInlining(d.wm, survey.Calls, d.opt.EagerInlining, d.opt.stop)
 	}
 	d.sort()
 	d.opt.Costs.Ended("plan")

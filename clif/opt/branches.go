@@ -7,11 +7,11 @@ import "github.com/waot-project/waot/clif"
 func (c *folder) simplifyEffect(d *clif.InstData) bool {
 	switch d.Op {
 	case clif.OpCall, clif.OpCallRef:
-		c.mem.facts = c.mem.facts[:0] // the callee may change anything
+		c.call(d)
 	case clif.OpTrapIf:
 		return c.trapIf(d)
 	case clif.OpSigCheck:
-		return c.table.find(c, d) != none && c.may(RuleEqualCheck)
+		return c.sigCheck(d)
 	case clif.OpMemoryCopy, clif.OpMemoryFill:
 		return c.bulk(d) || c.write(d)
 	case clif.OpStore:

@@ -63,6 +63,7 @@ func firingFuncs(t *testing.T) (funcs []*clif.Func) {
 	for _, c := range addressCases {
 		funcs = append(funcs, addressFunc(t, c.memory, c.src))
 	}
+	funcs = append(funcs, closedFuncs()...)
 	for _, form := range byteForms() {
 		if form.count < countEqual {
 			funcs = append(funcs, form.function())

@@ -220,8 +220,10 @@ func (p *prover) exhaustible(pat *pattern, limit, limitK uint) bool {
 var notSmall = map[Rule]string{
 	RuleFoldFloat: "floats have no form of 8 bits", RuleFoldFcvt: "floats have no form of 8 bits",
 	RuleBitcastBack: "floats have no form of 8 bits", RuleFoldBitcast: "floats have no form of 8 bits",
-	RuleSizeFixed: "no arithmetic: the size is in the declaration",
-	RuleLoadLow:   "no arithmetic: memory", RuleAddressSum: "no arithmetic: memory",
+	RuleSizeFixed: "no arithmetic: the size is in the declaration", RuleGlobalFixed: "no arithmetic: the value is in the declaration",
+	RuleEntryFixed: "no arithmetic: tables", RuleBoundConst: "no arithmetic: tables", RuleNullConst: "no arithmetic: tables",
+	RuleSigConst: "no arithmetic: types of functions", RuleSigOne: "no arithmetic: types of functions", RuleCallKnown: "no arithmetic: types of functions",
+	RuleLoadLow: "no arithmetic: memory", RuleAddressSum: "no arithmetic: memory",
 	RuleStoreSame: "no arithmetic: memory", RuleStoreOver: "no arithmetic: memory", RuleCopySmall: "no arithmetic: memory", RuleFillSmall: "no arithmetic: memory", RuleEqualCheck: "no arithmetic: types of functions",
 	RuleBranchStrip: "control flow", RuleBranchDecided: "control flow", RuleBranchAgree: "control flow",
 	RuleTableConst: "control flow", RuleTableOne: "control flow", RuleMergeBlock: "control flow",

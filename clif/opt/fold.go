@@ -26,15 +26,16 @@ type folder struct {
 	made  [maxDepth + 2]clif.InstData
 	depth int
 
-	walk   []step
-	table  scopedTable
-	truth  truths
-	mem    memory
-	bounds bounds
-	demand demand
+	walk    []step
+	table   scopedTable
+	truth   truths
+	mem     memory
+	regions regions
+	bounds  bounds
+	demand  demand
 	// state is by block.
 	state []blockState
-	// immutable reports, by global, that it is declared immutable and never written here.
+	// immutable says that nothing is written here that is not written elsewhere: globals that are declared immutable, and tables that are closed.
 	immutable bool
 	// wide is how many sums may still be searched for words of wide products: 0 before the function has a product of
 	// halves, negative when there were too many.
@@ -78,6 +79,7 @@ func fold(o *Optimizer, f *clif.Func) {
 	c.bounds.reset(f.Stop, len(f.Values))
 	c.demand.compute(f, o.cfg.Order())
 	c.mem.reset(f.Mod)
+	c.regions.reset(f)
 	c.wide = 0
 	c.immutable = f.Index != f.Mod.InitFunc()
 	c.state = stop.Zeroed(f.Stop, c.state, len(f.Blocks))
@@ -129,6 +131,9 @@ func (c *folder) visit(s *step) {
 			return // the edge is gone, and with it everything that b dominates
 		}
 		c.mem.restore(s.snap)
+	} else if b != c.f.Entry() {
+		c.mem.restore(s.snap)
+		c.meet(b)
 	}
 	c.walk = stop.Append(c.f.Stop, c.walk, leave)
 	last := c.block(b)
@@ -297,7 +302,7 @@ func (c *folder) simplify(d *clif.InstData) clif.Value {
 // ruleKnown: what was computed or read before.
 func ruleKnown(c *folder, d *clif.InstData) (clif.Value, bool) {
 	switch {
-	case d.Op == clif.OpGlobalGet && c.immutable && !c.f.Mod.Globals[d.Aux].Mutable:
+	case d.Op == clif.OpGlobalGet && c.immutable && !c.f.Mod.Globals[d.Aux].Mutable, d.Op == clif.OpTableGet && c.entries(d) != nil:
 		return c.equal(d), false
 	case d.Op.Has(clif.Reads):
 		return c.read(d), false

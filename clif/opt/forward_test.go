@@ -323,6 +323,51 @@ func (e *effects) loop() {
 	b.SwitchTo(after)
 }
 
+// calleeStates are the parts of the state that the function callee may write.
+var calleeStates = [...]clif.StateSet{clif.StateMemory, clif.StateMemorySize, clif.StateTable, clif.StateSegments, clif.StateImported}
+
+// keepSome lets the callee of m write some of what it may, and global 2 or not.
+func keepSome(m *clif.Module, r *rand.Rand) {
+	writes := clif.StateSet(0)
+	for _, s := range calleeStates {
+		if r.IntN(3) == 0 {
+			writes |= s
+		}
+	}
+	if r.IntN(2) == 0 {
+		writes |= m.GlobalState(2)
+	}
+	m.Funcs[2].Keeps = ^writes
+}
+
+// effectCallee writes all that its declaration does not say that it keeps.
+func effectCallee(m *clif.Module) *clif.Func {
+	f := &clif.Func{Name: "callee", Mod: m, Index: 2, Sig: 1}
+	b := &clif.Builder{F: f}
+	b.SwitchTo(b.NewBlock())
+	writes := ^m.Funcs[2].Keeps
+	if g := m.GlobalState(2); writes&g != 0 {
+		b.EntityEffect(clif.OpGlobalSet, clif.I64, 2, 0, b.Binary(clif.OpIadd, clif.I64, b.Entity(clif.OpGlobalGet, clif.I64, 0), b.Iconst(clif.I64, 3)))
+	}
+	if writes&clif.StateImported != 0 {
+		b.EntityEffect(clif.OpGlobalSet, clif.I64, 1, 0, b.Binary(clif.OpIadd, clif.I64, b.Entity(clif.OpGlobalGet, clif.I64, 2), b.Iconst(clif.I64, 5)))
+	}
+	if writes&clif.StateMemory != 0 {
+		b.Store(clif.I64, clif.Full, 0, b.Iconst(clif.I32, 0), b.Entity(clif.OpGlobalGet, clif.I64, 2), 8)
+	}
+	if writes&clif.StateMemorySize != 0 {
+		b.Entity(clif.OpMemoryGrow, clif.Invalid, 0, b.Iconst(clif.I32, 1))
+	}
+	if writes&clif.StateSegments != 0 {
+		b.EntityEffect(clif.OpDataDrop, clif.Invalid, 1, 0)
+	}
+	if writes&clif.StateTable != 0 {
+		b.EntityEffect(clif.OpTableSet, clif.FuncRef, 0, 0, b.Iconst(clif.I64, 0), b.FuncAddr(2))
+	}
+	b.Return(nil)
+	return f
+}
+
 // observed is what a run did: what the host saw at each of its calls, the end, and what was left.
 func observed(t *testing.T, f *clif.Func, in []uint64) (trace string, trapped bool) {
 	s := interp.NewStore(interp.Options{MaxSteps: 1 << 20})
@@ -351,14 +396,7 @@ func observed(t *testing.T, f *clif.Func, in []uint64) (trace string, trapped bo
 	b := &clif.Builder{F: init}
 	b.SwitchTo(b.NewBlock())
 	b.Return(nil)
-	other := &clif.Func{Name: "callee", Mod: f.Mod, Index: 2, Sig: 1}
-	b = &clif.Builder{F: other}
-	b.SwitchTo(b.NewBlock())
-	b.EntityEffect(clif.OpGlobalSet, clif.I64, 2, 0, b.Binary(clif.OpIadd, clif.I64, b.Entity(clif.OpGlobalGet, clif.I64, 0), b.Iconst(clif.I64, 3)))
-	b.Store(clif.I64, clif.Full, 0, b.Iconst(clif.I32, 0), b.Entity(clif.OpGlobalGet, clif.I64, 2), 8)
-	b.EntityEffect(clif.OpDataDrop, clif.Invalid, 1, 0)
-	b.EntityEffect(clif.OpTableSet, clif.FuncRef, 0, 0, b.Iconst(clif.I64, 0), b.FuncAddr(2))
-	b.Return(nil)
+	other := effectCallee(f.Mod)
 	inst, err := s.Instantiate(f.Mod, func(i clif.FuncIndex) (*clif.Func, error) { return []*clif.Func{nil, f, other, init}[i], nil },
 		func(_, name string) (interp.Extern, bool) {
 			if name == "g" {
@@ -392,6 +430,7 @@ func TestEffects(t *testing.T) {
 	for seed := range n {
 		r := rand.New(rand.NewPCG(seed, 31))
 		m := effectModule()
+		keepSome(m, r)
 		f := &clif.Func{Name: "f", Mod: m, Index: 1}
 		b := &clif.Builder{F: f}
 		entry := b.NewBlock()

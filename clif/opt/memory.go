@@ -4,7 +4,7 @@ import "github.com/waot-project/waot/clif"
 
 // memory is what linear memory, globals, tables and sizes are known to hold
 // at the current point: a short list of reads and their values. It holds along
-// chains of single predecessors; where paths meet, nothing is known.
+// chains of single predecessors; where paths meet, regions.go says what is left of it.
 type memory struct {
 	facts []fact
 	next  int    // which to replace when there are maxFacts
@@ -21,7 +21,8 @@ type fact struct {
 	a     uint32
 	value clif.Value
 	imm   uint64
-	at    place // of a load
+	at    place         // of a load
+	state clif.StateSet // what the instruction reads
 }
 
 // place is where an access to linear memory that does not trap is: at x + disp, modulo 2^32. No memory is larger.
@@ -67,6 +68,7 @@ func (m *memory) get(op clif.Opcode, d *clif.InstData) clif.Value {
 // fact yet.
 func (m *memory) put(op clif.Opcode, d *clif.InstData, v clif.Value) *fact {
 	f := fact{op: op, typ: d.Type, cond: d.Cond, aux: d.Aux, a: d.A, value: v, imm: d.Imm}
+	f.state = m.mod.ReadBy(&clif.InstData{Op: op, Aux: d.Aux})
 	if len(m.facts) < maxFacts {
 		m.facts = append(m.facts, f)
 		return &m.facts[len(m.facts)-1]

@@ -137,6 +137,13 @@ const (
 	RuleShuffleTwice
 	RuleSwizzleConst
 	RuleSizeFixed
+	RuleGlobalFixed
+	RuleEntryFixed
+	RuleBoundConst
+	RuleNullConst
+	RuleSigConst
+	RuleSigOne
+	RuleCallKnown
 	RuleEqual
 	RuleEqualCheck
 	RuleLoadKnown
@@ -317,6 +324,13 @@ var ruleInfos = [NumRules]rewrite.Info{
 	RuleShuffleTwice:    {Name: "shuffle-twice", Pass: "fold", What: "a shuffle of a shuffle, lanes of one operand => one shuffle", Types: onBytes},
 	RuleSwizzleConst:    {Name: "swizzle-const", Pass: "fold", What: "swizzle x k => shuffle x, all of k below 16", Types: onBytes},
 	RuleSizeFixed:       {Name: "size-fixed", Pass: "fold", What: "size of a memory or table that cannot grow => constant"},
+	RuleGlobalFixed:     {Name: "global-fixed", Pass: "fold", What: "a global that nothing changes => constant", Types: onNumber | onRef},
+	RuleEntryFixed:      {Name: "entry-fixed", Pass: "fold", What: "an entry, at a constant index, of a table that nobody writes => constant", Types: 1 << clif.FuncRef},
+	RuleBoundConst:      {Name: "bound-const", Pass: "fold", What: "bound k, m => k, k <u m", Types: onWide},
+	RuleNullConst:       {Name: "null-const", Pass: "fold", What: "ref_is_null of a constant => constant", Types: onRef},
+	RuleSigConst:        {Name: "sig-const", Pass: "fold", What: "sig_check of a constant => nothing, or a trap"},
+	RuleSigOne:          {Name: "sig-one", Pass: "fold", What: "sig_check of an entry of a table that nobody writes, all of the right type => trapif null"},
+	RuleCallKnown:       {Name: "call-known", Pass: "fold", What: "call_ref of func_addr f => call f"},
 	RuleEqual:           {Name: "equal", Pass: "fold", What: "an instruction equal to one that dominates it => that", Types: onAny | onShapes},
 	RuleEqualCheck:      {Name: "equal-check", Pass: "fold", What: "sig_check equal to one that dominates it => nothing"},
 	RuleLoadKnown:       {Name: "load-known", Pass: "fold", What: "a read of what was read or written before => that", Types: onAny},

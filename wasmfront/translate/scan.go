@@ -1,7 +1,8 @@
 package translate
 
 import (
-	"github.com/waot-project/waot/internal/stop"
+	"strings"
+
 	"github.com/waot-project/waot/wasmfront"
 )
 
@@ -50,7 +51,7 @@ func (t *Translator) scan() {
 	}
 }
 
-// scanOperator reads an operator. If its first immediate is a local or a function, it returns that. It reports false if the
+// scanOperator reads an operator. If its first immediate is a local, a global, a table or a function, it returns that. It reports false if the
 // operator does not exist or its immediates are malformed.
 func scanOperator(r *wasmfront.Reader) (op wasmfront.Opcode, index uint32, ok bool) {
 	op, ok = wasmfront.Opcode(r.Byte()), true
@@ -58,7 +59,7 @@ func scanOperator(r *wasmfront.Reader) (op wasmfront.Opcode, index uint32, ok bo
 		op, ok = wasmfront.PrefixedOpcode(byte(op), r.U32())
 	}
 	imm := op.Info().Imm
-	if imm == wasmfront.ImmLocal || imm == wasmfront.ImmFunc {
+	if imm == wasmfront.ImmLocal || imm == wasmfront.ImmFunc || imm == wasmfront.ImmGlobal || imm == wasmfront.ImmTable {
 		index = r.U32()
 	} else if skip := skips[imm]; skip != nil {
 		skip(r)
@@ -71,49 +72,14 @@ func scanOperator(r *wasmfront.Reader) (op wasmfront.Opcode, index uint32, ok bo
 // AppendCalls appends the functions that the body of function i calls by call, in order, until it comes to anything that is malformed.
 // The body need not be valid: what is returned may be anything then, numbers of no functions, too.
 func AppendCalls(dst []uint32, m *wasmfront.Module, i uint32) []uint32 {
-	r := operatorsOf(m, i)
+	b := bodyScan{r: operatorsOf(m, i)}
 	for {
-		callee, ok := nextCall(&r)
-		if !ok {
+		op, callee := b.next()
+		switch op {
+		case wasmfront.OpCall:
+			dst = append(dst, callee)
+		case endOfScan:
 			return dst
-		}
-		dst = append(dst, callee)
-	}
-}
-
-// CallsOf says who calls a function by call.
-type CallsOf struct {
-	All, Cold uint32 // how many calls there are, and how many of them are followed by unreachable
-	Caller    uint32 // of the last one
-}
-
-// CountCalls returns the calls of each function. As for AppendCalls, bodies need not be valid.
-func CountCalls(m *wasmfront.Module, end *stop.Flag) []CallsOf {
-	calls := make([]CallsOf, len(m.Funcs))
-	var r wasmfront.Reader
-	for i := m.NumImportedFuncs; i < uint32(len(m.Funcs)); i++ {
-		end.Poll()
-		r = operatorsOf(m, i)
-		countCalls(calls, &r, i)
-	}
-	return calls
-}
-
-// countCalls adds the calls that r reads, of function i.
-func countCalls(calls []CallsOf, r *wasmfront.Reader, i uint32) {
-	for {
-		callee, ok := nextCall(r)
-		if !ok {
-			return
-		}
-		if int64(callee) >= int64(len(calls)) {
-			continue
-		}
-		c := &calls[callee]
-		c.All++
-		c.Caller = i
-		if r.More() && wasmfront.Opcode(r.Buf[r.Pos]) == wasmfront.OpUnreachable {
-			c.Cold++
 		}
 	}
 }
@@ -129,20 +95,29 @@ func operatorsOf(m *wasmfront.Module, i uint32) wasmfront.Reader {
 	return r
 }
 
-// nextCall reads up to the next call and returns the function that is called; ok is false at the end, or at anything that is
-// malformed. It passes most operators without a look at what their immediates mean, since all bodies of a module are read so.
-func nextCall(r *wasmfront.Reader) (callee uint32, ok bool) {
-	b, at := r.Buf[:r.End], r.Pos
+// bodyScan reads a body, which need not be valid.
+type bodyScan struct {
+	r    wasmfront.Reader
+	seen uint8 // what the operators with short names have done: bits of traits
+}
+
+// endOfScan stands for the end of a body, or anything that is malformed.
+const endOfScan = ^wasmfront.Opcode(0)
+
+// next reads up to the next operator that may be one of those that matter: call, global.set, those with a prefix, and a few more; with the index
+// that scanOperator returns. It passes most operators without a look at what their immediates mean, since all bodies of a module are read so.
+func (s *bodyScan) next() (op wasmfront.Opcode, index uint32) {
+	b, at, seen := s.r.Buf[:s.r.End], s.r.Pos, uint8(0)
 	for at < len(b) {
-		n := numbers[b[at]]
-		if n == many {
-			r.Pos = at
-			op, index, ok := scanOperator(r)
-			if !ok || op == wasmfront.OpCall {
-				return index, ok
+		t := traits[b[at]]
+		n := t & numbers
+		if seen |= t; n == many {
+			s.seen, s.r.Pos = s.seen|seen, at
+			op, index, ok := scanOperator(&s.r)
+			if !ok {
+				break
 			}
-			at = r.Pos
-			continue
+			return op, index
 		}
 		for at++; n > 0; n-- {
 			for at < len(b) && b[at] >= 0x80 {
@@ -151,30 +126,44 @@ func nextCall(r *wasmfront.Reader) (callee uint32, ok bool) {
 			at++
 		}
 	}
-	return 0, false
+	s.seen, s.r.Pos = s.seen|seen, len(b)
+	return endOfScan, 0
 }
 
-// numbers is, by the first byte of an operator, how many numbers in LEB128 follow and nothing else, or many if nextCall has to look.
-var numbers = func() (n [256]uint8) {
-	for b := range n {
-		n[b] = many
-		op := wasmfront.Opcode(b)
-		if wasmfront.IsPrefix(byte(b)) || op == wasmfront.OpCall {
-			continue
-		}
-		switch op.Info().Imm {
-		case wasmfront.ImmNone:
-			n[b] = 0
-		case wasmfront.ImmBlock, wasmfront.ImmLabel, wasmfront.ImmLocal, wasmfront.ImmGlobal, wasmfront.ImmI32, wasmfront.ImmI64:
-			n[b] = 1
-		case wasmfront.ImmMemArg, wasmfront.ImmCallIndirect:
-			n[b] = 2
-		}
+// The traits of an operator, by its first byte: how many numbers in LEB128 follow and nothing else, or many if next has to look; and what it does.
+const (
+	numbers      = 3
+	many         = numbers
+	writesMemory = 4
+	callsAny     = 8
+)
+
+var traits = func() (t [256]uint8) {
+	for b := range t {
+		t[b] = traitsOf(byte(b))
 	}
-	return n
+	return t
 }()
 
-const many = 0xff
+func traitsOf(b byte) uint8 {
+	op := wasmfront.Opcode(b)
+	if wasmfront.IsPrefix(b) || op == wasmfront.OpCall || op == wasmfront.OpGlobalSet {
+		return many
+	}
+	switch imm := op.Info().Imm; {
+	case imm == wasmfront.ImmNone:
+		return 0
+	case imm == wasmfront.ImmMemArg && strings.Contains(op.Info().Name, "store"):
+		return 2 | writesMemory
+	case imm == wasmfront.ImmCallIndirect:
+		return 2 | callsAny
+	case imm == wasmfront.ImmMemArg:
+		return 2
+	case imm == wasmfront.ImmBlock || imm == wasmfront.ImmLabel || imm == wasmfront.ImmLocal || imm == wasmfront.ImmGlobal || imm == wasmfront.ImmI32 || imm == wasmfront.ImmI64:
+		return 1
+	}
+	return many
+}
 
 // noLoop marks a block that is no loop.
 const noLoop = ^uint32(0)

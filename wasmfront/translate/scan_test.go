@@ -68,7 +68,7 @@ func TestCalls(t *testing.T) {
 				t.Errorf("seed %d, function %d: calls of %d, want %d", seed, i, got, calls)
 			}
 		}
-		if counts := CountCalls(m, nil); !slices.Equal(counts, want) {
+		if counts := TakeSurvey(m, Module(m, m.DecodeNames()), nil).Calls; !slices.Equal(counts, want) {
 			t.Errorf("seed %d: calls %+v, want %+v", seed, counts, want)
 		}
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -79,7 +79,7 @@ func TestCalls(t *testing.T) {
 				b.Bytes[r.IntN(len(b.Bytes))] ^= byte(1 + r.IntN(255))
 			}
 		}
-		CountCalls(m, nil) // does not panic
+		TakeSurvey(m, Module(m, m.DecodeNames()), nil) // does not panic
 	}
 	if total < 1000 {
 		t.Errorf("only %d calls", total)

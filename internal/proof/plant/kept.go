@@ -30,6 +30,10 @@ var (
 	resumables = run{pkg: "clif/opt", pattern: "TestResumable"}
 
 	otherMiddle = run{pkg: "clif/opt", pattern: "TestWideOtherMiddle"}
+
+	allEffects  = run{pkg: "clif/opt", pattern: "TestEffects"}
+	closedRules = run{pkg: "clif/opt", pattern: "TestClosed"}
+	surveys     = run{pkg: "wasmfront/translate", pattern: "TestSurvey"}
 )
 
 // kept are such faults in files whose code runs in few programs, so that tests could stop noticing them without anybody noticing that.
@@ -61,6 +65,20 @@ var kept = []keptFault{
 	{"clif/opt/exits.go", "u.value != before.value || u.exit != before.exit", "u.value != before.value", exitLoops},
 	{"clif/opt/resume.go", "\t\td.C = p.target(d.C)\n", "", resumables},
 	{"clif/opt/resume.go", "f.ListAt(to.Args)[k] = p.copied(v)", "_ = v", resumables},
+	{"clif/opt/regions.go", "writes |= r.writes[e.From]; writes&need == need", "writes = r.writes[e.From]; writes&need == need", allEffects},
+	{"clif/opt/regions.go", "\t\t\tr.work = append(r.work, e.From)\n", "", allEffects},
+	{"clif/opt/regions.go", "e.From == from || r.seen[e.From] == r.walk", "e.From == from || e.From == b || r.seen[e.From] == r.walk", allEffects},
+	{"clif/state.go", "d.Import != nil && d.Mutable", "d.Import != nil && !d.Mutable", allEffects},
+	{"clif/state.go", "^m.Funcs[d.Aux].Keeps", "m.Funcs[d.Aux].Keeps", allEffects},
+	{"clif/opt/closed.go", "!known || x >= n", "!known || x > n", closedRules},
+	{"clif/opt/closed.go", "entries[x] == clif.ElemComputed || ", "", closedRules},
+	{"clif/opt/closed.go", "\tif !c.immutable {\n\t\treturn nil\n\t}\n", "", closedRules},
+	{"clif/opt/closed.go", "m.Sigs[m.Tables[in.Aux].Only].Equal(&m.Sigs[d.Aux]) && ", "", closedRules},
+	{"clif/opt/closed.go", "c.hasSig(in, d.Aux) && c.may", "c.may", closedRules},
+	{"wasmfront/translate/survey.go", "s.writes[c] |= s.writes[i]\n", "", surveys},
+	{"wasmfront/translate/survey.go", "\t\tif t.Import != nil {\n\t\t\treturn\n\t\t}\n", "", surveys},
+	{"wasmfront/translate/survey.go", "at+uint64(e.Len()) > t.Min", "at+uint64(e.Len()) > t.Min+1", surveys},
+	{"wasmfront/translate/survey.go", "!g.Exported && !s.globals[i]", "!s.globals[i]", surveys},
 	{"backend/hoist.go", "\t\tl.vregs[d.Result] = regalloc.NoVReg\n", "", run{pkg: "compile", pattern: "TestConstantsEverywhere"}},
 }
 

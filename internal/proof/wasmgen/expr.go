@@ -51,6 +51,7 @@ type fgen struct {
 	depth   int // of expressions
 	loops   int // open loops
 	smallAt int // the number of a small function, else 0
+	reads   []reading
 }
 
 func (g *gen) function(s sig) []byte {
@@ -242,7 +243,7 @@ func (f *fgen) global(t byte, write bool) int {
 	pick, n := -1, 0
 	for i := range f.globals {
 		g := &f.globals[i]
-		if g.typ == t && i != globalFuel && (g.mutable || !write) {
+		if g.typ == t && i != globalFuel && (g.mutable && !g.constant || !write) {
 			if n++; f.r.IntN(n) == 0 {
 				pick = i
 			}

@@ -83,6 +83,8 @@ type gen struct {
 	// Index spaces: table 0 and 1 are of funcref, 2 of externref.
 	importMemory, importTable bool
 	bodies                    [][]byte
+	// closed is the functions of the table that nobody writes, -1 for null; none if there is no such table.
+	closed []int
 }
 
 type global struct {
@@ -91,6 +93,7 @@ type global struct {
 	imported string
 	init     []byte
 	exported string
+	constant bool // nothing writes it, though it is mutable
 }
 
 // The fixed entities.
@@ -189,14 +192,15 @@ func (g *gen) declare() {
 		g.funcs = append(g.funcs, sig{g.typeList(g.length(8), "illfd"), g.typeList(g.length(4), "illfd")})
 	}
 	g.declareSmall()
+	g.declareClosed()
 	for i := range g.globals {
 		gl := &g.globals[i]
 		switch {
-		case gl.typ == 'r':
+		case gl.typ == 'r' && !gl.constant:
 			gl.init = append([]byte{0xD2}, leb(uint64(g.r.IntN(len(g.funcs))))...)
 		case gl.typ == 'v':
 			gl.init = vectorConstant(g.vectorBits())
-		case gl.imported == "":
+		case gl.imported == "" && !gl.constant:
 			gl.init = constant(gl.typ, g.bits(gl.typ))
 		}
 	}
@@ -343,6 +347,9 @@ func (g *gen) module() []byte {
 		tables = append(tables, table)
 	}
 	tables = append(tables, table, cat([]byte{0x6F}, limits(tableLen, 2*tableLen)))
+	if len(g.closed) > 0 {
+		tables = append(tables, table)
+	}
 	if g.importMemory {
 		imports = append(imports, cat(name("env"), name("memory"), []byte{2}, limits(memoryPages, memoryMax)))
 	} else {
@@ -380,7 +387,8 @@ func (g *gen) elems() []byte {
 	for i := range all {
 		all[i] = leb(uint64(i))
 	}
-	return vec(cat([]byte{0, 0x41, 1, 0x0B}, some(tableLen-2)), cat([]byte{1, 0}, some(5)), cat([]byte{3, 0}, vec(all...)))
+	segments := [][]byte{cat([]byte{0, 0x41, 1, 0x0B}, some(tableLen-2)), cat([]byte{1, 0}, some(5)), cat([]byte{3, 0}, vec(all...))}
+	return vec(append(segments, g.closedElems()...)...)
 }
 
 func (g *gen) datas() []byte {

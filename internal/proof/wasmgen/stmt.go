@@ -7,6 +7,16 @@ func (f *fgen) statement() {
 	if f.budget <= 0 {
 		return
 	}
+	if len(f.closed) > 0 {
+		switch f.r.IntN(12) {
+		case 0:
+			f.closedCall()
+			return
+		case 1, 2:
+			f.readAgain()
+			return
+		}
+	}
 	switch n := f.r.IntN(100); {
 	case n < 22:
 		t := f.typeList(1, "iillfdrx")

@@ -54,7 +54,7 @@ func TestValid(t *testing.T) {
 
 // TestSteered: what comes in front of a change stays, as far as the module shows it: the types.
 func TestSteered(t *testing.T) {
-	by := bytes.Repeat([]byte{3, 141, 59, 26}, 100)
+	by := bytes.Repeat([]byte{3, 141, 59, 26}, 20)
 	cfg := wasmgen.Config{Funcs: 2, Size: 30}
 	p := wasmgen.Steered(by, cfg)
 	by[len(by)-1]++

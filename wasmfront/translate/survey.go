@@ -1,0 +1,244 @@
+package translate
+
+import (
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/stop"
+	"github.com/waot-project/waot/wasmfront"
+)
+
+// Survey is what one look at all bodies of a module says, before any is translated: who calls whom, and what nobody writes. Bodies need
+// not be valid: what it says may be anything then, and validation refuses the module.
+type Survey struct {
+	Calls []CallsOf // by function
+
+	m    *wasmfront.Module
+	stop *stop.Flag
+	// writes is, by function, what a call of it may write; while bodies are read, what its own operators may write.
+	writes []clif.StateSet
+	// The calls of functions that do not write everything: callees[starts[i]:starts[i+1]] are those of function i.
+	starts, callees []uint32
+	globals, tables []bool // by index: a body writes it
+}
+
+// CallsOf says who calls a function by call.
+type CallsOf struct {
+	All, Cold uint32 // how many calls there are, and how many of them are followed by unreachable
+	Caller    uint32 // of the last one
+}
+
+// TakeSurvey reads all bodies of m, which cm declares.
+func TakeSurvey(m *wasmfront.Module, cm *clif.Module, end *stop.Flag) *Survey {
+	s := &Survey{Calls: make([]CallsOf, len(m.Funcs)), m: m, stop: end, writes: make([]clif.StateSet, len(m.Funcs)), starts: make([]uint32, len(m.Funcs)+1),
+		globals: make([]bool, len(m.Globals)), tables: make([]bool, len(m.Tables))}
+	for i := range m.NumImportedFuncs {
+		s.writes[i] = clif.AllState
+	}
+	var b bodyScan
+	for i := m.NumImportedFuncs; i < uint32(len(m.Funcs)); i++ {
+		end.Poll()
+		b = bodyScan{r: operatorsOf(m, i)}
+		s.starts[i] = uint32(len(s.callees))
+		s.body(cm, &b, i)
+	}
+	s.starts[len(m.Funcs)] = uint32(len(s.callees))
+	return s
+}
+
+// body reads the body of function i.
+func (s *Survey) body(cm *clif.Module, b *bodyScan, i uint32) {
+	writes := clif.StateSet(0)
+	for {
+		op, index := b.next()
+		switch op {
+		case wasmfront.OpCall:
+			s.call(b, i, index)
+		case wasmfront.OpGlobalSet:
+			if int64(index) < int64(len(s.globals)) {
+				s.globals[index] = true
+				writes |= cm.GlobalState(index)
+			}
+		case endOfScan:
+			if b.seen&writesMemory != 0 {
+				writes |= clif.StateMemory
+			}
+			if b.seen&callsAny != 0 || writes == clif.AllState {
+				writes, s.callees = clif.AllState, s.callees[:s.starts[i]]
+			}
+			s.writes[i] = writes
+			return
+		default:
+			writes |= s.other(op, index)
+		}
+	}
+}
+
+// call notes that function i calls another; b is behind the call.
+func (s *Survey) call(b *bodyScan, i, callee uint32) {
+	if int64(callee) >= int64(len(s.Calls)) {
+		return
+	}
+	c := &s.Calls[callee]
+	c.All++
+	c.Caller = i
+	if b.r.More() && wasmfront.Opcode(b.r.Buf[b.r.Pos]) == wasmfront.OpUnreachable {
+		c.Cold++
+	}
+	s.callees = stop.Append(s.stop, s.callees, callee)
+}
+
+// other returns what one of the operators may write that few bodies have, and notes which tables they write.
+func (s *Survey) other(op wasmfront.Opcode, index uint32) clif.StateSet {
+	switch op {
+	case wasmfront.OpMemoryGrow:
+		return clif.StateMemorySize
+	case wasmfront.OpMemoryCopy, wasmfront.OpMemoryFill, wasmfront.OpMemoryInit, wasmfront.OpV128Store,
+		wasmfront.OpV128Store8Lane, wasmfront.OpV128Store16Lane, wasmfront.OpV128Store32Lane, wasmfront.OpV128Store64Lane:
+		return clif.StateMemory
+	case wasmfront.OpDataDrop, wasmfront.OpElemDrop:
+		return clif.StateSegments
+	case wasmfront.OpTableSet, wasmfront.OpTableFill, wasmfront.OpTableGrow:
+		if int64(index) < int64(len(s.tables)) {
+			s.tables[index] = true
+		}
+		return clif.StateTable | clif.StateTableSize
+	case wasmfront.OpTableCopy, wasmfront.OpTableInit:
+		for i := range s.tables {
+			s.tables[i] = true
+		}
+		return clif.StateTable
+	}
+	return 0
+}
+
+// Declare tells cm what the survey has found.
+func (s *Survey) Declare(cm *clif.Module) {
+	s.spread()
+	for i := range s.writes {
+		cm.Funcs[i].Keeps = ^s.writes[i]
+	}
+	for i := range cm.Globals {
+		s.stop.PollAt(i)
+		if g := &cm.Globals[i]; g.Import == nil && (!g.Mutable || !g.Exported && !s.globals[i]) {
+			_, g.Fixed = constBits(&s.m.Globals[i].Init)
+		}
+	}
+	s.declareTables(cm)
+}
+
+// spread adds to what each function may write what its callees may write.
+func (s *Survey) spread() {
+	callers, starts := s.callers()
+	var work []uint32
+	for i, w := range s.writes {
+		if w != 0 {
+			work = append(stop.Room(s.stop, work), uint32(i))
+		}
+	}
+	for len(work) > 0 {
+		i := work[len(work)-1]
+		work = work[:len(work)-1]
+		for n := starts[i]; n < starts[i+1]; n++ {
+			s.stop.Poll()
+			if c := callers[n]; s.writes[i]&^s.writes[c] != 0 {
+				s.writes[c] |= s.writes[i]
+				work = append(stop.Room(s.stop, work), c)
+			}
+		}
+	}
+}
+
+// callers returns who calls: callers[starts[i]:starts[i+1]] call function i.
+func (s *Survey) callers() (callers, starts []uint32) {
+	starts = make([]uint32, len(s.writes)+2)
+	for n, c := range s.callees {
+		s.stop.PollAt(n)
+		starts[c+2]++
+	}
+	for i := 2; i < len(starts); i++ {
+		s.stop.PollAt(i)
+		starts[i] += starts[i-1]
+	}
+	callers = make([]uint32, len(s.callees))
+	for i := range s.writes {
+		for n := s.starts[i]; n < s.starts[i+1]; n++ {
+			s.stop.Poll()
+			c := s.callees[n]
+			callers[starts[c+1]] = uint32(i)
+			starts[c+1]++
+		}
+	}
+	return callers, starts
+}
+
+// maxEntries bounds how many entries of tables are kept.
+const maxEntries = 1 << 18
+
+// declareTables finds the tables of functions whose entries never change once the module is instantiated: those that no body writes, that are
+// neither imported nor exported, and that active segments fill at constant places, where they fit. No function runs before all of that is done, unless a segment
+// puts it into an imported table.
+func (s *Survey) declareTables(cm *clif.Module) {
+	fixed, left := make([]bool, len(cm.Tables)), uint64(maxEntries)
+	for i := range cm.Tables {
+		t := &cm.Tables[i]
+		if fixed[i] = t.Elem == clif.FuncRef && t.Import == nil && !t.Exported && !s.tables[i] && t.Min <= left; fixed[i] {
+			left -= t.Min
+		}
+	}
+	for i := range s.m.Elems {
+		s.stop.PollAt(i)
+		e := &s.m.Elems[i]
+		if e.Mode != wasmfront.SegmentActive || int64(e.Table) >= int64(len(cm.Tables)) {
+			continue
+		}
+		t := &cm.Tables[e.Table]
+		if t.Import != nil {
+			return
+		}
+		if at, ok := constBits(&e.OffExpr); !ok || at+uint64(e.Len()) > t.Min {
+			fixed[e.Table] = false
+		}
+	}
+	for i := range cm.Tables {
+		if t := &cm.Tables[i]; fixed[i] {
+			t.Entries = stop.Zeroed(s.stop, t.Entries, int(t.Min))
+			for n := range t.Entries {
+				t.Entries[n] = clif.ElemNull
+			}
+		}
+	}
+	for i := range s.m.Elems {
+		if e := &s.m.Elems[i]; e.Mode == wasmfront.SegmentActive && fixed[e.Table] {
+			at, _ := constBits(&e.OffExpr)
+			s.fill(cm.Tables[e.Table].Entries[at:], cm.Elems[i].Funcs)
+		}
+	}
+	for i := range cm.Tables {
+		if t := &cm.Tables[i]; fixed[i] {
+			t.Only, t.HasOnly = s.onlySig(cm, t.Entries)
+		}
+	}
+}
+
+func (s *Survey) fill(entries, funcs []clif.FuncIndex) {
+	for n, f := range funcs {
+		s.stop.PollAt(n)
+		entries[n] = f
+	}
+}
+
+// onlySig returns the type of all entries that are not null, if they have one.
+func (s *Survey) onlySig(cm *clif.Module, entries []clif.FuncIndex) (only clif.SigIndex, ok bool) {
+	for n, f := range entries {
+		s.stop.PollAt(n)
+		switch {
+		case f == clif.ElemNull:
+		case f == clif.ElemComputed:
+			return 0, false
+		case !ok:
+			only, ok = cm.Funcs[f].Sig, true
+		case cm.Funcs[f].Sig != only && !cm.FuncSig(f).Equal(&cm.Sigs[only]):
+			return 0, false
+		}
+	}
+	return only, ok
+}
