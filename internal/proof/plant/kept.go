@@ -31,7 +31,7 @@ var (
 
 	otherMiddle = run{pkg: "clif/opt", pattern: "TestWideOtherMiddle"}
 
-	allEffects  = run{pkg: "clif/opt", pattern: "TestEffects"}
+	allEffects  = run{pkg: "clif/opt", pattern: "TestEffects|TestRegions"}
 	closedRules = run{pkg: "clif/opt", pattern: "TestClosed"}
 	surveys     = run{pkg: "wasmfront/translate", pattern: "TestSurvey"}
 )
