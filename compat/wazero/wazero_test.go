@@ -626,6 +626,42 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
+// BenchmarkHostCall compares a call of a Go function, from a loop in compiled code, with the same on waot directly.
+func BenchmarkHostCall(b *testing.B) {
+	const text = `(module (import "env" "f" (func $f (param i32) (result i32))) (func (export "loop") (param i64)
+		(loop (if (i64.ne (local.get 0) (i64.const 0)) (then (drop (call $f (i32.const 1))) (local.set 0 (i64.sub (local.get 0) (i64.const 1))) (br 1))))))`
+	i32 := []api.ValueType{api.ValueTypeI32}
+	r := newRuntime(b, wazero.NewRuntimeConfig())
+	if _, err := r.NewHostModuleBuilder("env").NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(func(_ context.Context, _ api.Module, stack []uint64) { stack[0]++ }), i32, i32).
+		Export("f").Instantiate(bg); err != nil {
+		b.Fatal(err)
+	}
+	f := instantiate(b, r, "m", text).ExportedFunction("loop")
+	mod, err := waot.Compile(wasm(b, text), nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	s, err := waot.NewStore(nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	types := []waot.ValType{waot.TypeI32}
+	inst, err := s.Instantiate(nil, mod, waot.Imports{"env": {"f": waot.RawFunc{Params: types, Results: types, Func: func(_ *waot.Caller, args, results []uint64) error {
+		results[0] = args[0] + 1
+		return nil
+	}}}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	direct, err := inst.Func("loop")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("compat", func(b *testing.B) { f.CallWithStack(bg, []uint64{uint64(b.N)}) })
+	b.Run("waot", func(b *testing.B) { direct.CallRaw(bg, []uint64{uint64(b.N)}) })
+}
+
 // BenchmarkCall compares a call of an empty function with the same on waot directly.
 func BenchmarkCall(b *testing.B) {
 	const text = `(module (func (export "f") (param i32 i32) (result i32) (i32.add (local.get 0) (local.get 1))))`

@@ -1,11 +1,14 @@
 // Command programs runs the tests of public programs that use wazero, as they are and with this module in its place, and writes a table of results
-// and processor times. It needs the Go module proxy, or what it has given before.
+// and processor times. It needs the Go module proxy, or what it has given before. Programs that need more are run if -source names their folders.
 //
-//	go run ./internal/programs [path...]
+//	go run ./internal/programs [-bench] [-source path=folder]... [path...]
+//
+// With -bench it runs their benchmarks in the place of their tests.
 package main
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"log"
@@ -15,6 +18,7 @@ import (
 	"regexp"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -23,30 +27,57 @@ import (
 type program struct {
 	path, version string
 	packages      []string
+	// module is the folder of the module with the tests, if that is not the one of the path.
+	module string
+	// needs says what the folder of a program has to have that is not run without one.
+	needs string
 	// skip are tests that need the network, or what is built by hand; they are not run in either way.
 	skip string
 	// plugins are packages that are built for WASI first: as a library, at this name in their folder.
 	plugins []string
+	// benches are benchmarks, as package and regular expression.
+	benches [][2]string
 }
 
 // programs are the programs, by what they are used for.
 var programs = []program{
 	{path: "github.com/extism/go-sdk", version: "v1.7.1", packages: []string{"."},
-		skip: "TestWasmUrl|TestHTTP_allowed|TestHTTP_denied|TestHTTPHeaders"},
+		skip: "TestWasmUrl|TestHTTP_allowed|TestHTTP_denied|TestHTTPHeaders", benches: [][2]string{{".", "Noop|Replace|Initialize"}}},
 	{path: "github.com/knqyf263/go-plugin", version: "v0.9.0",
 		packages: []string{"./tests/fields", "./tests/host-functions", "./tests/import", "./tests/well-known", "./examples/known-types", "./examples/host-function-library", "./examples/wasi"},
 		skip:     "TestStd",
 		plugins: []string{"tests/fields/plugin", "tests/host-functions/plugin", "tests/host-functions/plugin-empty", "tests/import/plugin", "tests/well-known/plugin",
-			"examples/known-types/plugin", "examples/host-function-library/plugin", "examples/wasi/plugin"}},
-	{path: "github.com/ncruces/go-sqlite3", version: "v0.32.0", packages: []string{".", "./driver", "./tests", "./tests/bradfitz", "./ext/fileio", "./ext/regexp", "./ext/bloom", "./ext/csv"}},
-	{path: "github.com/gohugoio/hugo", version: "v0.140.0", packages: []string{"./internal/warpc"}},
-	{path: "github.com/gen2brain/webp", version: "v0.5.5", packages: []string{"."}},
-	{path: "github.com/gen2brain/avif", version: "v0.4.4", packages: []string{"."}},
-	{path: "github.com/gen2brain/heic", version: "v0.4.5", packages: []string{"."}},
+			"examples/known-types/plugin", "examples/host-function-library/plugin", "examples/wasi/plugin"},
+		benches: [][2]string{{"./tests/fields", "."}, {"./tests/host-functions", "."}}},
+	{path: "github.com/ncruces/go-sqlite3", version: "v0.32.0", packages: []string{".", "./driver", "./tests", "./tests/bradfitz", "./ext/fileio", "./ext/regexp", "./ext/bloom", "./ext/csv"},
+		benches: [][2]string{{"./driver", "."}, {"./vfs/tests/speedtest1", "_speedtest1"}}},
+	{path: "github.com/gohugoio/hugo", version: "v0.140.0", packages: []string{"./internal/warpc"}, benches: [][2]string{{"./internal/warpc", "Katex$|StartStop|Greet$"}}},
+	{path: "github.com/gen2brain/webp", version: "v0.5.5", packages: []string{"."}, benches: [][2]string{{".", "Wasm"}}},
+	{path: "github.com/gen2brain/avif", version: "v0.4.4", packages: []string{"."}, benches: [][2]string{{".", "Decode$|Encode$"}}},
+	{path: "github.com/gen2brain/heic", version: "v0.4.5", packages: []string{"."}, benches: [][2]string{{".", "Decode$"}}},
+	{path: "github.com/wapc/wapc-go", version: "a72aedbbe70d", module: "engines/wazero", packages: []string{"."},
+		needs: "a clone, with testdata/as/hello.wasm built by its Makefile, and copied to testdata/go and testdata/rust"},
+}
+
+// sources are the folders of programs, by path: a flag.
+type sources map[string]string
+
+func (s sources) String() string { return "" }
+
+func (s sources) Set(v string) error {
+	path, folder, ok := strings.Cut(v, "=")
+	if !ok {
+		return errors.New("want path=folder")
+	}
+	s[path] = folder
+	return nil
 }
 
 func main() {
 	log.SetFlags(0)
+	from := sources{}
+	flag.Var(from, "source", "path=folder: take a program from a folder")
+	bench := flag.Bool("bench", false, "run benchmarks, and not tests")
 	flag.Parse()
 	ours, err := filepath.Abs(".")
 	if err != nil {
@@ -55,22 +86,31 @@ func main() {
 	if _, err := os.Stat("internal/run"); err != nil {
 		log.Fatal("run this in the folder compat/wazero")
 	}
-	fmt.Println("| program | package | wazero: pass/fail | waot: pass/fail | wazero, s | waot, s |\n|---|---|---|---|---|---|")
+	if *bench {
+		fmt.Println("| program | benchmark | wazero, ms | waot, ms | waot / wazero |\n|---|---|---|---|---|")
+	} else {
+		fmt.Println("| program | package | wazero: pass/fail | waot: pass/fail | wazero, s | waot, s |\n|---|---|---|---|---|---|")
+	}
 	for _, p := range programs {
 		if flag.NArg() > 0 && !slices.Contains(flag.Args(), p.path) {
 			continue
 		}
-		if err := p.run(ours); err != nil {
+		if p.needs != "" && from[p.path] == "" {
+			log.Printf("%s is not run: it needs -source and %s", p.path, p.needs)
+			continue
+		}
+		if err := p.run(ours, from[p.path], *bench); err != nil {
 			log.Printf("%s: %v", p.path, err)
 		}
 	}
 }
 
-// run runs the tests in both ways, and writes lines of the table.
-func (p *program) run(ours string) error {
-	dir, err := p.download()
-	if err != nil {
-		return err
+// run runs the tests in both ways, and writes lines of the table. dir is the folder of the program; it is downloaded if that is empty.
+func (p *program) run(ours, dir string, bench bool) (err error) {
+	if dir == "" {
+		if dir, err = p.download(); err != nil {
+			return err
+		}
 	}
 	work, err := os.MkdirTemp("", "programs")
 	if err != nil {
@@ -93,9 +133,15 @@ func (p *program) run(ours string) error {
 			return err
 		}
 	}
+	for i := range copies {
+		copies[i] = filepath.Join(copies[i], p.module)
+	}
 	if out, err := command(copies[1], nil, "go", "mod", "edit", "-replace", "github.com/tetratelabs/wazero="+ours,
 		"-replace", "github.com/waot-project/waot="+filepath.Join(ours, "..", "..")); err != nil {
 		return fmt.Errorf("%v\n%s", err, out)
+	}
+	if bench {
+		return p.bench(copies)
 	}
 	for _, pkg := range p.packages {
 		var r [2]result
@@ -109,6 +155,53 @@ func (p *program) run(ours string) error {
 			if len(r[i].failed) > 0 {
 				log.Printf("%s %s fails with %s: %s\n%s", p.path, pkg, name, strings.Join(r[i].failed, ", "), r[i].output)
 			}
+		}
+	}
+	return nil
+}
+
+// rounds is how often each benchmark runs, in turns; the least time counts.
+const rounds = 5
+
+// measured is a line of a benchmark.
+var measured = regexp.MustCompile(`(?m)^(Benchmark\S+?)(?:-\d+)?\s+\d+\s+([0-9.]+) ns/op`)
+
+// bench runs the benchmarks in both ways, and writes lines of the table.
+func (p *program) bench(copies [2]string) error {
+	for _, b := range p.benches {
+		var names []string
+		best := map[string]*[2]float64{}
+		for round := range rounds {
+			for i, dir := range copies {
+				binary := filepath.Join(dir, "bench.bin")
+				if round == 0 {
+					if out, err := command(dir, nil, "go", "test", "-c", "-vet=off", "-o", binary, b[0]); err != nil {
+						return fmt.Errorf("%v\n%s", err, out)
+					}
+				}
+				out, err := command(filepath.Join(dir, b[0]), nil, binary, "-test.run", "^$", "-test.bench", b[1], "-test.benchtime", "300ms")
+				if err != nil {
+					return fmt.Errorf("%v\n%s", err, out)
+				}
+				for _, m := range measured.FindAllSubmatch(out, -1) {
+					name := string(m[1])
+					ns, err := strconv.ParseFloat(string(m[2]), 64)
+					if err != nil {
+						return err
+					}
+					if best[name] == nil {
+						best[name] = &[2]float64{}
+						names = append(names, name)
+					}
+					if x := &best[name][i]; *x == 0 || ns < *x {
+						*x = ns
+					}
+				}
+			}
+		}
+		for _, name := range names {
+			x := best[name]
+			fmt.Printf("| %s@%s | `%s` | %.4g | %.4g | %.2f |\n", strings.TrimPrefix(p.path, "github.com/"), p.version, name, x[0]/1e6, x[1]/1e6, x[1]/x[0])
 		}
 	}
 	return nil
@@ -192,7 +285,10 @@ func copyTree(to, from string) error {
 			return err
 		}
 		target := filepath.Join(to, rel)
-		if d.IsDir() {
+		switch {
+		case d.IsDir() && (d.Name() == ".git" || d.Name() == "node_modules"):
+			return filepath.SkipDir
+		case d.IsDir():
 			return os.MkdirAll(target, 0o777)
 		}
 		return copyFile(target, path)

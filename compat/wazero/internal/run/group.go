@@ -166,13 +166,13 @@ func (g *group) definitionOf(f *host.Frame) *FuncDef {
 	return &FuncDef{definition: definition{module: module, index: f.Func}, name: f.Name}
 }
 
-// definitionOfFunc describes a function of the store; otherwise is what describes it if it is not known.
-func (g *group) definitionOfFunc(f *host.Func, otherwise *FuncDef) *FuncDef {
+// placeOf is the instance whose function it is, and what describes it there; nil if that is not known.
+func (g *group) placeOf(f *host.Func) (*Instance, *FuncDef) {
 	inst, index := f.Place()
 	for _, m := range g.instances() {
 		if inst != nil && m.inst.Load() == inst && int64(index) < int64(len(m.mod.funcs)) {
-			return m.mod.funcs[index]
+			return m, m.mod.funcs[index]
 		}
 	}
-	return otherwise
+	return nil, nil
 }

@@ -164,7 +164,9 @@ func (m *Instance) ExportedFunction(name string) api.Function {
 	def := m.mod.funcs[e.index]
 	err := m.grp.enter(func() (err error) { fn, err = inst.Func(name); return err })
 	if err == nil && def.from != nil {
-		def = m.grp.definitionOfFunc(fn, def)
+		if owner, own := m.grp.placeOf(fn); owner != nil {
+			return newFunction(owner, own, fn, nil)
+		}
 	}
 	return newFunction(m, def, fn, err)
 }
@@ -231,7 +233,10 @@ func (m *Instance) LookupFunction(table, i uint32, params, results []api.ValueTy
 	if d.countWords(); d.typeName() != (&FuncDef{params: params, results: results}).typeName() {
 		panic(errTypeMismatch)
 	}
-	return newFunction(m, m.grp.definitionOfFunc(f, d), f, nil)
+	if owner, own := m.grp.placeOf(f); owner != nil {
+		return newFunction(owner, own, f, nil)
+	}
+	return newFunction(m, d, f, nil)
 }
 
 // Global is a global variable.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
@@ -34,7 +35,7 @@ type Module struct {
 	hooks []hook
 	host  []*HostFunc // of Go functions, in the order of funcs
 
-	closeOnce sync.Once
+	closed atomic.Bool
 	// CloseWithInstance: the only instance closes the module.
 	CloseWithInstance bool
 }
@@ -351,42 +352,41 @@ func (m *Module) listen(ctx context.Context) {
 func (m *Module) Name() string { return m.name }
 
 // ImportedFunctions describes the imported functions, in order.
-func (m *Module) ImportedFunctions() (list []api.FunctionDefinition) {
-	for _, d := range m.funcs {
-		if d.from != nil {
-			list = append(list, d)
-		}
-	}
-	return list
+func (m *Module) ImportedFunctions() []api.FunctionDefinition {
+	return importedOf(m.funcs, func(d *FuncDef) api.FunctionDefinition { return d })
 }
 
 // ExportedFunctions describes the exported functions by name.
 func (m *Module) ExportedFunctions() map[string]api.FunctionDefinition {
-	all := map[string]api.FunctionDefinition{}
-	for name, e := range m.exports {
-		if e.kind == api.ExternTypeFunc {
-			all[name] = m.funcs[e.index]
-		}
-	}
-	return all
+	return exportedOf(m, api.ExternTypeFunc, m.funcs, func(d *FuncDef) api.FunctionDefinition { return d })
 }
 
 // ImportedMemories describes the imported memories, in order.
-func (m *Module) ImportedMemories() (list []api.MemoryDefinition) {
-	for _, d := range m.mems {
-		if d.from != nil {
-			list = append(list, d)
+func (m *Module) ImportedMemories() []api.MemoryDefinition {
+	return importedOf(m.mems, func(d *MemDef) api.MemoryDefinition { return d })
+}
+
+// ExportedMemories describes the exported memories by name.
+func (m *Module) ExportedMemories() map[string]api.MemoryDefinition {
+	return exportedOf(m, api.ExternTypeMemory, m.mems, func(d *MemDef) api.MemoryDefinition { return d })
+}
+
+// importedOf are the imported ones of an index space, as package api has them.
+func importedOf[D api.ExportDefinition, A any](space []D, face func(D) A) (list []A) {
+	for _, d := range space {
+		if _, _, ok := d.Import(); ok {
+			list = append(list, face(d))
 		}
 	}
 	return list
 }
 
-// ExportedMemories describes the exported memories by name.
-func (m *Module) ExportedMemories() map[string]api.MemoryDefinition {
-	all := map[string]api.MemoryDefinition{}
+// exportedOf are the exports of a kind by name, as package api has them; space is their index space.
+func exportedOf[D, A any](m *Module, kind api.ExternType, space []D, face func(D) A) map[string]A {
+	all := map[string]A{}
 	for name, e := range m.exports {
-		if e.kind == api.ExternTypeMemory {
-			all[name] = m.mems[e.index]
+		if e.kind == kind {
+			all[name] = face(space[e.index])
 		}
 	}
 	return all
@@ -403,10 +403,8 @@ func (m *Module) CustomSections() []api.CustomSection {
 
 // Close gives up the code, unless instances or other modules need it.
 func (m *Module) Close(context.Context) error {
-	m.closeOnce.Do(func() {
-		if m.code != nil {
-			m.rt.codes.release(m.code)
-		}
-	})
+	if !m.closed.Swap(true) && m.code != nil {
+		m.rt.codes.release(m.code)
+	}
 	return nil
 }

@@ -154,10 +154,16 @@ func (r *Runtime) Instantiate(ctx context.Context, mod *Module, c InstanceConfig
 	return m, nil
 }
 
+// errNotCompiled is for modules that have been closed.
+var errNotCompiled = errors.New("source module must be compiled before instantiation")
+
 // instantiate links the instance and registers it. After an error nothing is left of it.
 func (r *Runtime) instantiate(ctx context.Context, m *Instance, c *SystemConfig) (err error) {
 	if m.mod.host != nil {
 		return r.register(m)
+	}
+	if m.mod.closed.Load() {
+		return errNotCompiled
 	}
 	if m.sys, err = newSystem(ctx, c); err != nil {
 		return err
@@ -255,7 +261,7 @@ func (m *Instance) instantiateError(err error) error {
 		return fmt.Errorf("import [%s.%s]: %s: %s", link.Module, link.Name, link.Reason, link.Detail)
 	}
 	if errors.Is(err, waot.ErrClosed) {
-		return errors.New("source module must be compiled before instantiation")
+		return errNotCompiled
 	}
 	err = m.callError(err)
 	if exit, ok := asExit(err); ok {

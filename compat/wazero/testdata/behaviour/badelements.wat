@@ -1,0 +1,1 @@
+(module (table 1 funcref) (func $f) (elem (i32.const 1) $f))

@@ -1,0 +1,1 @@
+(module (import "env" "h" (func $h (param i64) (result i32))))

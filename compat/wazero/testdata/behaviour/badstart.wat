@@ -1,0 +1,1 @@
+(module $bs (func $s unreachable) (start $s))

@@ -1,0 +1,5 @@
+(module $caller (import "env" "h" (func $h (param i32) (result i32))) (memory (export "memory") 1)
+ (func (export "f") (param i32) (result i32) (i32.add (i32.const 100) (call $h (local.get 0))))
+ (func $inner (param i32) (result i32) (call $h (local.get 0)))
+ (func (export "deep") (param i32) (result i32) (call $inner (local.get 0)))
+ (func (export "after") (param i32) (result i32) (drop (call $h (local.get 0))) (i32.store (i32.const 0) (i32.const 42)) (i32.load (i32.const 0))))

@@ -1,0 +1,5 @@
+(module $consumer (import "provider" "memory" (memory 1)) (import "provider" "n" (global $n (mut i32)))
+  (import "provider" "increment" (func $increment (result i32))) (import "provider" "table" (table 2 funcref))
+  (export "exported" (func $increment)) (export "memory" (memory 0))
+  (func (export "twice") (result i32) (drop (call $increment)) (call $increment))
+  (func (export "store") (i32.store (i32.const 0) (i32.const 99))))
