@@ -16,6 +16,8 @@ import (
 
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/host/load"
+	"github.com/waot-project/waot/internal/image"
 	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/internal/program"
 	"github.com/waot-project/waot/internal/proof/testenv"
@@ -115,7 +117,8 @@ func packWith(t *testing.T, section []byte, level, part int) []byte {
 	return b
 }
 
-// TestSize: a large program is no larger than its code, its data, 64 KiB, and 15 % of its code for metadata, frame information and symbols.
+// TestSize: a large program is no larger than its code, its data, 64 KiB, and 15 % of its code for metadata, frame information and symbols; its
+// object has 1.6 times code and data at most, its image 1.25 times.
 func TestSize(t *testing.T) {
 	testenv.OnlyFull(t, "the Go compiler takes long")
 	file := filepath.Join(t.TempDir(), "report.wasm")
@@ -159,6 +162,20 @@ func TestSize(t *testing.T) {
 		if about*100 > code*15 {
 			t.Errorf("%s: %d bytes about %d of code", target, about, code)
 		}
-		t.Logf("%s: %.2f %%", target, 100*float64(about)/float64(code))
+		object, err := r.Object.AppendELF(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		img, err := load.Image(r.Object, r.Meta)
+		if err != nil {
+			t.Fatal(err)
+		}
+		compiled := len(r.Object.Section(".text").Data) + len(r.Object.Section(".rodata").Data) + len(r.Object.Section(".data").Data)
+		times := func(n int) float64 { return float64(n) / float64(compiled) }
+		asObject, asImage := times(len(object)), times(len(image.Append(nil, img)))
+		if asObject > 1.6 || asImage > 1.25 {
+			t.Errorf("%s: the object has %.2f times code and data, the image %.2f times", target, asObject, asImage)
+		}
+		t.Logf("%s: %.2f %%; object %.2f, image %.2f", target, 100*float64(about)/float64(code), asObject, asImage)
 	}
 }
