@@ -491,6 +491,22 @@ func child(t *testing.T, task, dir string) *exec.Cmd {
 	return cmd
 }
 
+// TestNoteHasBuildID: what notes know of the program has its build ID, so it differs where all files of an image have the same times.
+func TestNoteHasBuildID(t *testing.T) {
+	f, err := os.Open(thisProgram)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	id, err := buildID(f)
+	if err != nil || id == "" {
+		t.Fatal(id, err)
+	}
+	if b, _, ok := appendProgram(nil); !ok || !bytes.Contains(b, []byte(id)) {
+		t.Errorf("%t: no %s in %d bytes", ok, id, len(b))
+	}
+}
+
 // TestNotesOfPrograms: a note is only for the program that made it, though it may be the same one in another file, which finds the entry.
 func TestNotesOfPrograms(t *testing.T) {
 	c, compiled := open(t, 0), 0

@@ -10,7 +10,9 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
+	"time"
 )
 
 // modulePath is the path of waot's own Go module.
@@ -34,14 +36,26 @@ var compilerID = sync.OnceValues(func() (string, error) {
 // thisProgram is the file of the running program. Emulators give their own if it is not opened.
 const thisProgram = "/proc/self/exe"
 
-// programState returns the state of the running program's file.
-func programState() (os.FileInfo, error) {
+// appendProgram appends what tells the running program's file from others: its state, as appendState does, and its first page. There Go's linker puts the
+// build ID, which differs where file systems give the same times and numbers to files of all versions of an image.
+func appendProgram(b []byte) (_ []byte, changed time.Time, ok bool) {
 	f, err := os.Open(thisProgram)
 	if err != nil {
-		return nil, err
+		return b, changed, false
 	}
 	defer f.Close()
-	return f.Stat()
+	st, err := f.Stat()
+	if err != nil {
+		return b, changed, false
+	}
+	const page = 4096
+	start := len(b)
+	b = slices.Grow(b, page)[:start+page]
+	n, err := f.ReadAt(b[start:], 0)
+	if err != nil && err != io.EOF {
+		return b, changed, false
+	}
+	return appendState(b[:start+n], st)
 }
 
 // programID identifies the running program.

@@ -11,7 +11,7 @@ import (
 )
 
 // A note says which entry belongs to a file with a module, so that neither the file nor this program need be read and hashed: it is named by the
-// states of both files, which change with their content. Notes are small files in the folder, beside the entries.
+// states of both files, which change with their content, and the first page of the program. Notes are small files in the folder, beside the entries.
 
 const (
 	notePrefix = "note-"
@@ -27,19 +27,14 @@ func noteName(file os.FileInfo, fingerprint string) string {
 	if fingerprint == "" {
 		return ""
 	}
-	program, err := programState()
-	if err != nil {
+	id, changed, ok := appendProgram(nil)
+	if !ok || time.Since(changed) < settled {
 		return ""
 	}
-	states := make([]byte, 0, 256)
-	for _, st := range [...]os.FileInfo{program, file} {
-		var changed time.Time
-		var ok bool
-		if states, changed, ok = appendState(states, st); !ok || time.Since(changed) < settled {
-			return ""
-		}
+	if id, changed, ok = appendState(id, file); !ok || time.Since(changed) < settled {
+		return ""
 	}
-	sum := sha256.Sum256(append(states, fingerprint...))
+	sum := sha256.Sum256(append(id, fingerprint...))
 	return notePrefix + hex.EncodeToString(sum[:])
 }
 
