@@ -63,6 +63,7 @@ type Compiler struct {
 	mod    *clif.Module
 
 	order  BlockOrder
+	far    farConsts
 	lower  Lower
 	vc     VCode
 	out    regalloc.Output
@@ -118,8 +119,9 @@ func (c *Compiler) Compile(f *clif.Func) (code *Code, err error) {
 	c.stage = ""
 	c.begin("order")
 	c.order.Compute(f)
-	err = c.allocate(f, false)
-	if errors.Is(err, regalloc.ErrTooLarge) {
+	constsStay := c.far.tooMany(f, &c.order)
+	err = c.allocate(f, constsStay)
+	if errors.Is(err, regalloc.ErrTooLarge) && !constsStay {
 		// Constants may be most of what lives in many blocks.
 		err = c.allocate(f, true)
 	}

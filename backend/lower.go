@@ -60,7 +60,7 @@ type Lower struct {
 func (l *Lower) Run(f *clif.Func, o *BlockOrder, vc *VCode) {
 	l.Mod, l.Order = f.Mod, o
 	l.DefUse.begin(f)
-	l.VCodeBuilder.begin(f.Stop, vc, len(o.Blocks))
+	l.VCodeBuilder.begin(f.Stop, vc, len(o.Blocks), len(f.Insts))
 	l.hoister.begin(f.Stop, o, len(f.Mod.Memories))
 	l.tops.begin(f.Stop, len(o.Blocks))
 	l.reset()

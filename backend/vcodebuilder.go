@@ -35,14 +35,16 @@ type instMeta struct {
 // group is the instructions of one CLIF instruction; it ends where the next begins.
 type group struct{ inst, op uint32 }
 
-// begin prepares for a function with the given number of blocks, whose VCode becomes vc.
-func (c *VCodeBuilder) begin(flag *stop.Flag, vc *VCode, blocks int) {
+// begin prepares for a function with the given numbers of blocks and CLIF instructions, whose VCode becomes vc. There is room for about what these become, so
+// that large tables are not copied while they grow.
+func (c *VCodeBuilder) begin(flag *stop.Flag, vc *VCode, blocks, insts int) {
 	c.vc = vc
 	vc.reset()
 	vc.In.Stop = flag
 	vc.In.Blocks = stop.Zeroed(flag, vc.In.Blocks, blocks)
 	c.blockEnd = stop.Zeroed(flag, c.blockEnd, blocks)
-	c.insts, c.meta, c.groups, c.Ops = c.insts[:0], c.meta[:0], c.groups[:0], c.Ops[:0]
+	c.insts, c.meta, c.groups = stop.Grow(flag, c.insts[:0], insts), stop.Grow(flag, c.meta[:0], insts), stop.Grow(flag, c.groups[:0], insts)
+	c.Ops, vc.In.VRegs = stop.Grow(flag, c.Ops[:0], 2*insts), stop.Grow(flag, vc.In.VRegs, insts)
 }
 
 // NewVReg returns a fresh virtual register for values of type t.

@@ -144,11 +144,12 @@ type Func struct {
 	}
 }
 
-// Rewriting returns empty arrays with room for n instructions and their places, for a pass that writes all of them anew and ends with Rewritten.
+// Rewriting returns empty arrays with room for n instructions and their places, and some more, for a pass that writes all of them anew and ends with Rewritten.
 // The passes share them, as pages that are touched for the first time cost more than the instructions.
 func (f *Func) Rewriting(n int) (insts []InstData, srcs []uint32) {
 	insts, srcs = f.spare.insts, f.spare.srcs
 	f.spare.insts, f.spare.srcs = nil, nil
+	n += n / 4
 	return stop.Resize(f.Stop, insts, n)[:0], stop.Resize(f.Stop, srcs, n)[:0]
 }
 

@@ -20,7 +20,8 @@ type Liveness struct {
 	global    []globalUse
 	globalOf  []uint32 // first global use of each value
 	lastBlock []uint32 // by value: block of the latest use
-	values    []uint32 // those with global uses, in order
+	values    []uint32 // those with global uses: in order, or first those that are live in few blocks, then the others
+	merged    []uint32
 	climbed   []climbing
 	found     []found  // batch after batch
 	work      BlockSet // blocks where values wait
@@ -143,6 +144,9 @@ func (lv *Liveness) propagate() error {
 			lv.values = stop.Append(in.Stop, lv.values, uint32(v))
 		}
 	}
+	if len(in.Blocks) > manyBlocks {
+		lv.partition()
+	}
 	for batch := range (len(lv.values) + batchSize - 1) / batchSize {
 		done := len(lv.found)
 		lv.enter(lv.batch(uint32(batch)))
@@ -168,6 +172,27 @@ func (lv *Liveness) propagate() error {
 		}
 	}
 	return nil
+}
+
+// A batch takes time and memory for each block that any of its values is live into. So in functions with more than manyBlocks blocks, values that
+// live for more than nearBlocks are in other batches than the rest, which are live where their neighbours are: else the product of batches and blocks
+// would be most of the memory that a function of a megabyte takes.
+const manyBlocks, nearBlocks = 512, 256
+
+// partition puts values that live long behind the others, each in order.
+func (lv *Liveness) partition() {
+	lv.merged = lv.merged[:0]
+	near := lv.values[:0]
+	for k, v := range lv.values {
+		lv.In.Stop.PollAt(k)
+		// The first in the list is the last in the code.
+		if def, last := lv.Values[v].DefBlock, lv.global[lv.globalOf[v]].block; def == None || last > def+nearBlocks {
+			lv.merged = stop.Append(lv.In.Stop, lv.merged, v)
+		} else {
+			near = append(near, v)
+		}
+	}
+	lv.values = append(near, lv.merged...)
 }
 
 // batch returns the values of a batch.
@@ -241,5 +266,32 @@ func (lv *Liveness) sort() {
 			at++
 		}
 		lv.LiveInEnd[f.block] = at
+	}
+	if len(in.Blocks) > manyBlocks {
+		for b := range in.Blocks {
+			in.Stop.Poll()
+			lv.merge(lv.LiveInto(uint32(b)))
+		}
+	}
+}
+
+// merge sorts values that partition has put into two parts.
+func (lv *Liveness) merge(values []uint32) {
+	k := 1
+	for k < len(values) && values[k-1] < values[k] {
+		k++
+	}
+	if k >= len(values) {
+		return
+	}
+	lv.merged = append(stop.Grow(lv.In.Stop, lv.merged[:0], k), values[:k]...)
+	near, far := lv.merged, values[k:]
+	for at := range values {
+		lv.In.Stop.PollAt(at)
+		if len(far) == 0 || len(near) > 0 && near[0] < far[0] {
+			values[at], near = near[0], near[1:]
+		} else {
+			values[at], far = far[0], far[1:]
+		}
 	}
 }

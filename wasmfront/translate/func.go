@@ -5,6 +5,7 @@ import (
 
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/wasmfront"
 	"github.com/waot-project/waot/wasmfront/validate"
 )
@@ -64,6 +65,10 @@ type frame struct {
 // New returns a translator for m, as declared by Module.
 func New(m *wasmfront.Module, cm *clif.Module) *Translator { return &Translator{m: m, cm: cm} }
 
+// bytesPerInst is how many bytes of a body about become one instruction: for as many there is room from the start, so that large tables are not copied
+// while they grow.
+const bytesPerInst = 3
+
 // start begins the function i in f: entry block, parameters, zeros.
 func (t *Translator) start(f *clif.Func, i clif.FuncIndex) {
 	f.Reset()
@@ -73,6 +78,8 @@ func (t *Translator) start(f *clif.Func, i clif.FuncIndex) {
 	if body := t.m.Body(uint32(i)); body != nil { // the init function has none
 		offset, size = body.Offset, len(body.Bytes)
 	}
+	n := size / bytesPerInst
+	f.Insts, f.Srcs, f.Values = stop.Grow(f.Stop, f.Insts, n), stop.Grow(f.Stop, f.Srcs, n), stop.Grow(f.Stop, f.Values, n)
 	t.ssa.reset(f, &t.b, uint32(offset), uint32(size))
 	t.stack, t.frames, t.saved, t.live = t.stack[:0], t.frames[:0], t.saved[:0], true
 	entry := t.ssa.enterEntry()
