@@ -177,7 +177,7 @@ func (lv *Liveness) propagate() error {
 // A batch takes time and memory for each block that any of its values is live into. So in functions with more than manyBlocks blocks, values that
 // live for more than nearBlocks are in other batches than the rest, which are live where their neighbours are: else the product of batches and blocks
 // would be most of the memory that a function of a megabyte takes.
-const manyBlocks, nearBlocks = 512, 256
+const manyBlocks, nearBlocks = 4096, 256
 
 // partition puts values that live long behind the others, each in order.
 func (lv *Liveness) partition() {
