@@ -11,10 +11,11 @@ import (
 // the instance data go to the nearest block that dominates their uses and is in no loop.
 
 // maxHoisted is the most constants of the function that are defined in front of one loop: of scalars, and as many vectors. maxMade is
-// the most vectors that lowering asks for. maxAtHome is the most constants that one block defines, for all loops that it is the home of.
+// the most vectors that lowering asks for, maxPlaces the most places in memories. maxAtHome is the most constants that one block defines, for all loops that it is the home of.
 const (
 	maxHoisted = 16
 	maxMade    = 8
+	maxPlaces  = 4
 	maxAtHome  = 64
 )
 
@@ -27,14 +28,16 @@ type loop struct {
 	front  int32  // the outermost loop without calls that contains this one, perhaps itself; or -1
 	latch  uint32 // a block that dominates all blocks that branch back; noBlock before the first one is seen
 	consts uint32 // list of the constants in front of it: first entry + 1, or 0
-	made   uint8  // how many of them are vectors that lowering asked for, which come first
+	made   uint8  // how many of them are vectors that lowering asked for; what it asked for comes first
+	places uint8  // how many are places in memories
 }
 
 // hoisted is a constant that is defined in front of a loop, at the end of its home block.
 type hoisted struct {
-	inst      clif.Inst     // of which it is the result; NoInst for a vector that lowering asked for
-	reg       regalloc.VReg // of such a vector
-	low, high uint64        // and its value
+	inst      clif.Inst     // of which it is the result; NoInst for what lowering asked for
+	place     bool          // a place in a memory, not a vector
+	reg       regalloc.VReg // of what lowering asked for
+	low, high uint64        // the value of a vector; the offset and the memory of a place
 	sameHome  uint32        // next entry + 1 in the list of the home block
 	before    uint32        // next entry + 1 in the list of the loop
 }
@@ -335,7 +338,11 @@ func (l *Lower) lowerHoisted(b int) {
 		c := &l.list[n-1]
 		if c.inst == clif.NoInst {
 			l.group(0)
-			l.Target.VectorConst(l, c.low, c.high, c.reg)
+			if c.place {
+				l.Target.Place(l, l.MemBase(clif.MemoryIndex(c.high)), c.low, c.reg)
+			} else {
+				l.Target.VectorConst(l, c.low, c.high, c.reg)
+			}
 		} else if d := &l.F.Insts[c.inst]; l.anyUsed(d) {
 			l.group(l.F.Srcs[c.inst])
 			l.Target.Lower[d.Op](l, c.inst, d)

@@ -54,6 +54,8 @@ type Lowering struct {
 	PutZero func(l *Lower, a Address)
 	// Plus appends dst = base + v<<scale, which does not overflow; scale is 0 or 3.
 	Plus func(l *Lower, base regalloc.VReg, v clif.Value, scale uint8, dst regalloc.VReg)
+	// Place appends dst = base + offset; only for those who ask for PlaceInFront.
+	Place func(l *Lower, base regalloc.VReg, offset uint64, dst regalloc.VReg)
 	// Compare is the comparison that d, an icmp, fcmp or ref_is_null, stands for; CompareZero one of x, of
 	// type t, with zero.
 	Compare     func(l *Lower, d *clif.InstData) Comparison

@@ -85,8 +85,32 @@ func addressPending(l *lower, m *match) {
 	m.Addr = sumAddress(l, m.D, sum)
 }
 
+// placedAddress returns the address of the access d as the place of its offset in memory, which a loop has in a register, and an index; not ok if
+// its displacement does without, or there is no loop. The index is shifted by k.
+func placedAddress(l *lower, d *clif.InstData, v clif.Value, k int) (a amode, ok bool) {
+	key, _, near := sumOf(l, d)
+	if !near || key.Offset == 0 || key.Index == clif.NoValue {
+		return a, false
+	}
+	far, ok := l.PlaceInFront(key.Mem, heapOffset(d))
+	if !ok {
+		return a, false
+	}
+	a = amode{Mode: backend.ModeBaseIndex, N: 2, Regs: [2]vreg{far, 0}, Scale: uint8(k)}
+	if k > 0 {
+		a.Regs[1] = l.Use(v)
+	} else {
+		a.Regs[1], a.Extend = index(l, v)
+	}
+	return a, true
+}
+
 // addressSum applies RuleHeapSum.
 func addressSum(l *lower, m *match) {
+	if a, ok := placedAddress(l, m.D, m.D.ArgA(), 0); ok {
+		m.Addr = a
+		return
+	}
 	sum := l.NewVReg(clif.I64)
 	m.Addr = sumAddress(l, m.D, sum)
 	defineSum(l, m.D, sum)
@@ -94,6 +118,12 @@ func addressSum(l *lower, m *match) {
 
 // addressScaledSum applies RuleHeapScaledSum.
 func addressScaledSum(l *lower, m *match) {
+	if k := amount(clif.I32, m.K); 1<<k == access(m.D) {
+		if a, ok := placedAddress(l, m.D, m.X(), k); ok {
+			m.Addr = a
+			return
+		}
+	}
 	sum := l.NewVReg(clif.I64)
 	m.Addr = sumAddress(l, m.D, sum)
 	defineScaledSum(l, m.D, m.X(), amount(clif.I32, m.K), sum)

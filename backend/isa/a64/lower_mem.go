@@ -106,6 +106,18 @@ func lowerStore(l *lower, i clif.Inst, d *clif.InstData) {
 // putZero implements backend.Target.PutZero.
 func putZero(l *lower, a amode) { l.Access(asm.StrZero, 8, a) }
 
+// place implements backend.Target.Place; the offset has at most 24 bits.
+func place(l *lower, base vreg, offset uint64, dst vreg) {
+	const page = 1<<12 - 1
+	if low := offset & page; low != 0 {
+		sum := l.NewVReg(clif.I64)
+		l.Emit(backend.Inst{Op: asm.AddImm, Size: 8, Imm: int64(offset &^ page)}, base, sum)
+		l.Emit(backend.Inst{Op: asm.AddImm, Size: 8, Imm: int64(low)}, sum, dst)
+		return
+	}
+	l.Emit(backend.Inst{Op: asm.AddImm, Size: 8, Imm: int64(offset)}, base, dst)
+}
+
 // plus implements backend.Target.Plus.
 func plus(l *lower, base vreg, v clif.Value, scale uint8, dst vreg) {
 	rule := RulePlusImm

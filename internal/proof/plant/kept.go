@@ -79,6 +79,10 @@ var kept = []keptFault{
 	{"wasmfront/translate/survey.go", "\t\tif t.Import != nil {\n\t\t\treturn\n\t\t}\n", "", surveys},
 	{"wasmfront/translate/survey.go", "at+uint64(e.Len()) > t.Min", "at+uint64(e.Len()) > t.Min+1", surveys},
 	{"wasmfront/translate/survey.go", "!g.Exported && !s.globals[i]", "!s.globals[i]", surveys},
+	{"backend/hoistmade.go", "c.place && c.low == offset && ", "c.place && ", filesA64},
+	{"backend/hoistmade.go", "if lp.places == maxPlaces || ", "if ", filesA64},
+	{"backend/isa/a64/lower_mem.go", "Imm: int64(offset &^ page)", "Imm: int64(offset&^page + 1<<12)", filesA64},
+	{"backend/isa/a64/amode.go", "1<<k == access(m.D) {\n\t\tif a, ok := placed", "1<<k >= access(m.D) {\n\t\tif a, ok := placed", filesA64},
 	{"backend/hoist.go", "\t\tl.vregs[d.Result] = regalloc.NoVReg\n", "", run{pkg: "compile", pattern: "TestConstantsEverywhere"}},
 }
 

@@ -5,8 +5,8 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// This file defines vectors in front of loops that lowering asks for, such as the indices of a look-up. Blocks are lowered backwards,
-// so what stands in front of a loop is still to come then.
+// This file defines what lowering asks for in front of loops: vectors, such as the indices of a look-up, and places in memories. Blocks are lowered
+// backwards, so what stands in front of a loop is still to come then.
 
 // SharedVector returns a register with a vector that the instruction being lowered does not overwrite. In a loop it is defined
 // in front, and serves all who ask for the same vector.
@@ -14,7 +14,7 @@ func (l *Lower) SharedVector(low, high uint64) regalloc.VReg {
 	lp := l.loopAround()
 	if lp != nil {
 		for n := lp.consts; n != 0 && l.list[n-1].inst == clif.NoInst; n = l.list[n-1].before {
-			if c := &l.list[n-1]; c.low == low && c.high == high {
+			if c := &l.list[n-1]; !c.place && c.low == low && c.high == high {
 				return c.reg
 			}
 		}
@@ -52,4 +52,25 @@ func (l *Lower) placeVector(lp *loop, low, high uint64, dst regalloc.VReg) bool 
 	lp.made++
 	l.putInFront(l.Order, lp, hoisted{inst: clif.NoInst, reg: dst, low: low, high: high})
 	return true
+}
+
+// PlaceInFront returns a register with the address of offset in memory m, which is defined in front of the loop around the instruction being
+// lowered, and serves all who ask for the same place. It reports whether there is a loop, and room. An access to the memory must be what asks.
+func (l *Lower) PlaceInFront(m clif.MemoryIndex, offset uint64) (regalloc.VReg, bool) {
+	lp := l.loopAround()
+	if lp == nil {
+		return regalloc.NoVReg, false
+	}
+	for n := lp.consts; n != 0 && l.list[n-1].inst == clif.NoInst; n = l.list[n-1].before {
+		if c := &l.list[n-1]; c.place && c.low == offset && c.high == uint64(m) {
+			return c.reg, true
+		}
+	}
+	if lp.places == maxPlaces || !l.hasRoom(l.homeOf(l.Order, lp)) {
+		return regalloc.NoVReg, false
+	}
+	lp.places++
+	v := l.NewVReg(clif.I64)
+	l.putInFront(l.Order, lp, hoisted{inst: clif.NoInst, place: true, reg: v, low: offset, high: uint64(m)})
+	return v, true
 }
