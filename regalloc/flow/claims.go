@@ -13,20 +13,8 @@ func (rs *resolver) makeClaims() {
 		in.Stop.Poll()
 		info := &in.Blocks[b]
 		if info.Preds.Len() > 1 {
+			rs.claimLive(b)
 			entry := 4 * info.Insts.Start
-			entries := rs.entriesOf(b)
-			for k, v := range rs.live.LiveInto(b) {
-				in.Stop.PollAt(k)
-				loc, valid := rs.where[v], false
-				if loc == Several {
-					x := &rs.flat[entries[0]]
-					loc, valid, entries = x.loc, x.valid, entries[1:]
-				}
-				rs.claim(loc, v)
-				if home := rs.homes[v]; home != loc && home != regalloc.NoAllocation && (valid || rs.Values[v].Flags&(Stored|IsArg) != 0) {
-					rs.claim(home, v)
-				}
-			}
 			for _, p := range in.ParamsOf(regalloc.Block(b)) {
 				if rs.parts[p].Start != Inf {
 					rs.claim(rs.locAt(uint32(p), entry), uint32(p))
@@ -35,6 +23,31 @@ func (rs *resolver) makeClaims() {
 		}
 		rs.Out.ClaimEnd = append(rs.Out.ClaimEnd, uint32(len(rs.Out.Claims)))
 	}
+}
+
+// claimLive says where the values live into b are.
+func (rs *resolver) claimLive(b uint32) {
+	entries, values := rs.entriesOf(b), rs.live.LiveInto(b)
+	claims := stop.Grow(rs.In.Stop, rs.Out.Claims, 2*len(values))
+	where, homes, flat := rs.where, rs.homes, rs.flat
+	for len(values) > 0 {
+		n := rs.In.Stop.Chunk(len(values))
+		for _, v := range values[:n] {
+			loc, valid := where[v], false
+			if loc == Several {
+				x := &flat[entries[0]]
+				loc, valid, entries = x.loc, x.valid, entries[1:]
+			}
+			if loc != regalloc.NoAllocation {
+				claims = append(claims, regalloc.Claim{Loc: loc, VReg: regalloc.VReg(v)})
+			}
+			if home := homes[v]; home != loc && home != regalloc.NoAllocation && (valid || rs.Values[v].Flags&(Stored|IsArg) != 0) {
+				claims = append(claims, regalloc.Claim{Loc: home, VReg: regalloc.VReg(v)})
+			}
+		}
+		values = values[n:]
+	}
+	rs.Out.Claims = claims
 }
 
 func (rs *resolver) claim(loc regalloc.Allocation, v uint32) {

@@ -260,12 +260,14 @@ func (lv *Liveness) sort() {
 	for k := range lv.found {
 		in.Stop.Poll()
 		f := &lv.found[k]
-		batch, at := lv.batch(f.batch), lv.LiveInEnd[f.block]
-		for set := f.set; set != 0; set &= set - 1 {
-			lv.LiveIn[at] = batch[bits.TrailingZeros64(set)]
-			at++
+		batch, end := lv.batch(f.batch), &lv.LiveInEnd[f.block]
+		live := lv.LiveIn[*end : int(*end)+bits.OnesCount64(f.set)]
+		set := f.set
+		for n := range live {
+			live[n] = batch[bits.TrailingZeros64(set)]
+			set &= set - 1
 		}
-		lv.LiveInEnd[f.block] = at
+		*end += uint32(len(live))
 	}
 	if len(in.Blocks) > manyBlocks {
 		for b := range in.Blocks {
