@@ -351,11 +351,37 @@ func (l *Lower) lowerHoisted(b int) {
 	l.lowerBases(b, false)
 }
 
-// noteConst notes that the block being lowered uses v, if that is a constant.
+// noteConst notes that the block being lowered uses v, if that is a constant that the block makes itself. An integer takes one instruction, which
+// is better than a register from block to block, unless it comes from outside a loop.
 func (l *Lower) noteConst(v clif.Value) {
-	if i, d := l.DefInst(v); d != nil && (d.Op == clif.OpIconst || d.Op == clif.OpFconst || d.Op == clif.OpVconst) {
-		l.consts = append(l.consts, i)
+	i, d := l.DefInst(v)
+	if d == nil || l.sunk[i] {
+		return
 	}
+	switch d.Op {
+	case clif.OpIconst:
+		if !l.constsStay && (l.depths[i] < l.Order.Blocks[l.block].LoopDepth || l.definedInFront(i)) {
+			return
+		}
+	case clif.OpFconst, clif.OpVconst:
+		if !l.constsStay {
+			return
+		}
+	default:
+		return
+	}
+	l.consts = append(l.consts, i)
+}
+
+// definedInFront reports whether instruction i is in the nearest block that dominates the one being lowered, and that block has one or two ways out. Its result
+// may be in the right place already, so that nothing remains to be done on an edge.
+func (l *Lower) definedInFront(i clif.Inst) bool {
+	if l.block == 0 || l.flat() {
+		return false
+	}
+	b := l.dom.Of(uint32(l.block))
+	from := l.Order.Blocks[b].Orig
+	return from != clif.NoBlock && i >= l.F.Blocks[from].Start && i < l.F.Blocks[from].End && len(l.Order.SuccsOf(int(b))) <= 2
 }
 
 // lowerConsts defines, at the start of the block being lowered, the constants that it has asked for. Blocks in front of it will ask

@@ -32,9 +32,10 @@ type Lower struct {
 	hidden regalloc.VReg    // the caller's result area
 
 	noSpectre bool // Options.NoSpectre
-	// constsStay: each block makes the constants that it uses, so that none lives in another.
+	// constsStay: each block makes all constants that it uses, so that none lives in another.
 	constsStay bool
-	consts     []clif.Inst // that the block being lowered has asked for, if constsStay is set
+	consts     []clif.Inst // that the block being lowered uses and makes
+	depths     []uint16    // by Inst, of constants: how many loops are around
 
 	control *rewrite.Control // nil: all rules apply, and nothing is recorded
 	trace   *Trace           // nil unless tracing
@@ -85,6 +86,7 @@ func (l *Lower) reset() {
 	}
 	l.color, l.loads = stop.Zeroed(f.Stop, l.color, len(f.Insts)), stop.Zeroed(f.Stop, l.loads, len(f.Insts))
 	l.sunk = stop.Zeroed(f.Stop, l.sunk, len(f.Insts))
+	l.depths = stop.Resize(f.Stop, l.depths, len(f.Insts))
 	l.sums, l.joins, l.tables, l.consts = l.sums[:0], l.joins[:0], l.tables[:0], l.consts[:0]
 	l.hidden = regalloc.NoVReg
 	l.noSink, l.asking = 0, 0
@@ -116,7 +118,8 @@ func (l *Lower) analyse() {
 			}
 			l.countArgs(d)
 			if d.Op == clif.OpIconst || d.Op == clif.OpFconst || d.Op == clif.OpVconst {
-				l.sunk[i] = !l.constsStay && l.Order.Blocks[bi].LoopDepth > 0 && l.Target.Hoist(d) && l.hoist(&l.DefUse, l.Order, bi, i, d)
+				l.depths[i] = l.Order.Blocks[bi].LoopDepth
+				l.sunk[i] = !l.constsStay && l.depths[i] > 0 && l.Target.Hoist(d) && l.hoist(&l.DefUse, l.Order, bi, i, d)
 				continue
 			}
 			l.expectBases(d, bi)

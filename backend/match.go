@@ -25,9 +25,7 @@ func (l *Lower) Use(v clif.Value) regalloc.VReg {
 	if r == regalloc.NoVReg {
 		r = l.NewVReg(l.F.Values[v].Type)
 		l.vregs[v] = r
-		if l.constsStay {
-			l.noteConst(v)
-		}
+		l.noteConst(v)
 	}
 	return r
 }

@@ -117,7 +117,7 @@ func TestThreeBranches(t *testing.T) {
 	ops := bytes.Repeat([]byte{0x41, 0, 0x20, 3, 0x6b, 0x21, 3}, 100)
 	add := func(n byte) []byte { return []byte{0x20, 3, 0x41, n, 0x6a, 0x21, 3} }
 	// (block $a (block $b (block $c (br_if $c c) (br_if $a (f64.eq x y)) (br $b)) ops x+=1) ops x+=2) ops x+=4
-	m.exportFn("f", []byte{i32, f64, f64}, []byte{i32}, []byte{i32}, slices.Concat([]byte{0x02, 0x40, 0x02, 0x40, 0x02, 0x40, 0x20, 0, 0x0d, 0,
+	m.exportFn("f", []byte{i32, f64, f64}, []byte{i32}, []byte{i32}, slices.Concat([]byte{0x20, 0, 0x21, 3, 0x02, 0x40, 0x02, 0x40, 0x02, 0x40, 0x20, 0, 0x0d, 0,
 		0x20, 1, 0x20, 2, 0x61, 0x0d, 2, 0x0c, 1, 0x0b}, ops, add(1), []byte{0x0b}, ops, add(2), []byte{0x0b}, ops, add(4), []byte{0x20, 3})...)
 	text := build(t, m.bytes(), compile.Options{OptLevel: opt.O0, Target: compile.TargetX64}).Object.Section(".text").Data
 	// jp, jne and jmp, or jne, jp and jmp, all of them long.
@@ -139,7 +139,7 @@ func TestThreeBranches(t *testing.T) {
 		t.Fatal(err)
 	}
 	one, two, nan := math.Float64bits(1), math.Float64bits(2), math.Float64bits(math.NaN())
-	for _, c := range []struct{ c, x, y, want uint64 }{{1, one, one, 7}, {0, one, one, 4}, {0, one, two, 6}, {0, nan, nan, 6}, {0, one, nan, 6}} {
+	for _, c := range []struct{ c, x, y, want uint64 }{{1, one, one, 8}, {0, one, one, 4}, {0, one, two, 6}, {0, nan, nan, 6}, {0, one, nan, 6}} {
 		got := []uint64{0}
 		if err := fn.Call([]uint64{c.c, c.x, c.y}, got); err != nil || got[0] != c.want {
 			t.Errorf("f(%d, %#x, %#x): %d, %v, want %d", c.c, c.x, c.y, got[0], err, c.want)
