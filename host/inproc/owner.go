@@ -107,10 +107,17 @@ func (c *Caller) Enter() {
 		return
 	}
 	s := c.store
-	for wait := time.Microsecond; !atomic.CompareAndSwapUintptr(&s.owner, c.away, c.away&^ownerAway); wait = min(2*wait, time.Millisecond) {
-		time.Sleep(wait)
+	if !atomic.CompareAndSwapUintptr(&s.owner, c.away, c.away&^ownerAway) {
+		c.await()
 	}
 	s.goBase, c.away = c.goBase, 0
+}
+
+// await is Enter while somebody else is inside.
+func (c *Caller) await() {
+	for wait := time.Microsecond; !atomic.CompareAndSwapUintptr(&c.store.owner, c.away, c.away&^ownerAway); wait = min(2*wait, time.Millisecond) {
+		time.Sleep(wait)
+	}
 }
 
 // hold is Hold with a function that leaves what was entered.

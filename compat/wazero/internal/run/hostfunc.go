@@ -74,6 +74,8 @@ func (r *Runtime) CompileHost(ctx context.Context, name string, funcs []*HostFun
 // resolve finds out how to call the function, and its types.
 func (h *HostFunc) resolve(features api.CoreFeatures) error {
 	switch fn := h.Fn.(type) {
+	case api.GoModuleFunc:
+		h.call = fn // the frequent case, with fewer calls
 	case api.GoModuleFunction:
 		h.call = fn.Call
 	case api.GoFunction:
