@@ -42,6 +42,9 @@ func kindOf(out string) outputKind {
 
 // checkOutput refuses flags that are for another kind of output.
 func checkOutput(c *cli.Context, out string, kind outputKind) error {
+	if out == standardOutputName {
+		return usagef("build: -o %s: its name decides what build writes: an object is NAME.o, an image NAME.img, an executable any other name", out)
+	}
 	if ext := filepath.Ext(out); ext == ".wasm" || ext == ".wat" {
 		return usagef("build: -o %s: is a module's name; an object is NAME.o, an image NAME.img, an executable any other name", out)
 	}

@@ -53,7 +53,7 @@ func (in *inspector) page(file, out string, bin []byte, funcs []uint32) error {
 	for _, f := range page.Functions {
 		f.Dropped = r.Meta.Funcs[f.Index].Size == 0
 	}
-	if out == "-" {
+	if out == standardOutputName {
 		return page.Write(in.c.App.Writer)
 	}
 	if err := objfile.WriteAtomic(out, 0o666, func(w io.Writer) error { return page.Write(w) }); err != nil {

@@ -268,6 +268,8 @@ var cases = []struct {
 	{"validate-stdin", []string{"validate", "-"}},
 	{"inspect-stdin", []string{"inspect", "-", "--func", "add", "--emit=wasm"}},
 	{"print-stdin", []string{"print", "-"}},
+	{"print-stdout", []string{"print", "lib.wasm", "-o", "-"}},
+	{"build-stdout", []string{"build", "lib.wasm", "-o", "-"}},
 	{"diff-stdin", []string{"diff", "-"}},
 	{"bisect-stdin", []string{"bisect", "-", "--invoke", "add", "--check", "true"}},
 	{"run-json", []string{"run", "lib.wasm", "--json", "--invoke=both"}},

@@ -41,7 +41,7 @@ func printAction(c *cli.Context) error {
 	}
 	out := c.String("output")
 	write := func(w io.Writer) error { return printer.Module(w, src.b) }
-	if out == "" {
+	if out == "" || out == standardOutputName {
 		err = write(c.App.Writer)
 	} else {
 		err = inFile(out, objfile.WriteAtomic(out, 0o666, write))

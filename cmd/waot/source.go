@@ -23,6 +23,9 @@ type source struct {
 // standardInput is the name of standard input in place of a file.
 const standardInput = "-"
 
+// standardOutputName is the name of an output that is printed.
+const standardOutputName = "-"
+
 // readFile reads a file of a command, which may be standard input.
 func readFile(c *cli.Context, file string) ([]byte, error) {
 	if file == standardInput {
