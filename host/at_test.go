@@ -54,6 +54,26 @@ func TestAt(t *testing.T) {
 	if x, err := get(host.KindTable, 0).(*host.Table).Get(1); err != nil || x != any(f) {
 		t.Errorf("element 1: %v, %v", x, err)
 	}
+	if err := get(host.KindGlobal, 1).(*host.Global).Set(host.I64(8)); !errors.Is(err, host.ErrType) {
+		t.Errorf("a global that is not exported is set: %v", err)
+	}
+	if err := get(host.KindTable, 0).(*host.Table).Set(0, f); !errors.Is(err, host.ErrType) {
+		t.Errorf("an element of a table that is not exported is set: %v", err)
+	}
+	if _, err := get(host.KindTable, 0).(*host.Table).Grow(1, f); !errors.Is(err, host.ErrType) {
+		t.Errorf("a table that is not exported grows: %v", err)
+	}
+	thief := must[[]byte](t)(waot.ParseText([]byte(`(module (import "env" "t" (table 2 funcref)) (import "env" "g" (global (mut i64))))`)))
+	theft := must[*host.Module](t)(waot.Compile(thief, nil))
+	for _, x := range []host.Imports{
+		{"env": {"t": get(host.KindTable, 0), "g": must[*host.Global](t)(s.NewGlobal(true, host.I64(1)))}},
+		{"env": {"t": must[*host.Table](t)(s.NewTable(host.TypeFuncRef, host.Limits{Min: 2})), "g": get(host.KindGlobal, 1)}},
+	} {
+		var link *host.LinkError
+		if _, err := s.Instantiate(nil, theft, x); !errors.As(err, &link) {
+			t.Errorf("what is not exported is imported: %v", err)
+		}
+	}
 	get(host.KindMemory, 0).(*host.Memory).WriteUint32(8, 42)
 	if r, err := f.Call(bg); err != nil || r[0] != int32(42) {
 		t.Errorf("f: %v, %v", r, err)

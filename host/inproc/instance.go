@@ -147,7 +147,28 @@ func (i *Instance) define() error {
 			i.globals[n] = &Global{store: i.store, addr: i.data + uintptr(d.Offset), typ: d.Type, mutable: d.Mutable}
 		}
 	}
+	i.hide()
 	return nil
+}
+
+// hide marks the tables and globals that the module neither imports nor exports. The compiler knows all that happens to them, and has
+// left checks out: so nobody else may change them.
+func (i *Instance) hide() {
+	m := i.module.meta
+	for n, t := range i.tables {
+		t.hidden = t.hidden || m.Tables[n].Import == nil
+	}
+	for n, g := range i.globals {
+		g.hidden = g.hidden || m.Globals[n].Import == nil
+	}
+	for n := range m.Exports {
+		switch e := &m.Exports[n]; {
+		case e.Kind == abi.ExternTable:
+			i.tables[e.Index].hidden = false // imported ones are not hidden anyway
+		case e.Kind == abi.ExternGlobal:
+			i.globals[e.Index].hidden = false
+		}
+	}
 }
 
 // fill writes the slots and descriptors of the instance data and applies
@@ -412,6 +433,9 @@ func incompatible(name *meta.ImportName, format string, args ...any) error {
 
 const otherStore = "belongs to another store"
 
+// ofModule is why what is hidden is not imported elsewhere.
+const ofModule = "is not exported by its module"
+
 func (i *Instance) checkFunc(f *Func, d *meta.Func) error {
 	if f.store != i.store {
 		return incompatible(d.Import, otherStore)
@@ -438,6 +462,9 @@ func checkImportLimits(name *meta.ImportName, size uint64, have, want Limits) er
 }
 
 func (i *Instance) checkTable(t *Table, d *meta.Table) error {
+	if t.hidden {
+		return incompatible(d.Import, ofModule)
+	}
 	switch {
 	case t.store != i.store:
 		return incompatible(d.Import, otherStore)
@@ -459,6 +486,9 @@ func (i *Instance) checkMemory(m *Memory, d *meta.Memory) error {
 }
 
 func (i *Instance) checkGlobal(g *Global, d *meta.Global) error {
+	if g.hidden {
+		return incompatible(d.Import, ofModule)
+	}
 	switch {
 	case g.store != i.store:
 		return incompatible(d.Import, otherStore)

@@ -157,6 +157,7 @@ type Table struct {
 	mapped extent
 	elem   meta.ValType
 	limits Limits
+	hidden bool // see Instance.hide
 }
 
 // NewTable makes a table of null references; elem is FuncRef or ExternRef. The error
@@ -222,8 +223,11 @@ func (t *Table) Get(i uint64) (uint64, error) {
 }
 
 // Set stores a reference; the error is ErrBounds, or ErrType if ref is none of the
-// element type in this store.
+// element type in this store, or the table is its module's own business.
 func (t *Table) Set(i, ref uint64) error {
+	if t.hidden {
+		return ErrType
+	}
 	if i >= t.Len() {
 		return ErrBounds
 	}
@@ -240,14 +244,17 @@ func (t *Table) Set(i, ref uint64) error {
 // many elements are filled.
 func (t *Table) Grow(n, ref uint64) uint64 {
 	w, ok := t.store.toNative(t.elem, ref)
-	if !ok {
+	if !ok || t.hidden {
 		return growFailed
 	}
 	return t.grow(n, w)
 }
 
-// CheckGrow returns the *LimitError that keeps the table from having n elements more, or nil.
+// CheckGrow returns what keeps the table from having n elements more, a *LimitError, or ErrType if the table is its module's own business; or nil.
 func (t *Table) CheckGrow(n uint64) error {
+	if t.hidden {
+		return ErrType
+	}
 	old, limit := t.Len(), load64(t.base-limitBelow)
 	if n > limit-old {
 		return &LimitError{What: "table elements", Want: old + n, Limit: limit}
@@ -305,6 +312,7 @@ type Global struct {
 	addr    uintptr
 	typ     meta.ValType
 	mutable bool
+	hidden  bool // see Instance.hide
 }
 
 // NewGlobal makes a global variable with the bits v; high is the upper half of a v128. The error is ErrType if v is no reference of
@@ -360,7 +368,7 @@ func (g *Global) GetWords() (words [2]uint64) {
 	return words
 }
 
-// Set stores the bits of a value; ErrType if the global is immutable or a v128, or v no
+// Set stores the bits of a value; ErrType if the global is immutable, its module's own business, or a v128, or v no
 // reference of its type.
 func (g *Global) Set(v uint64) error {
 	if g.typ == meta.V128 {
@@ -371,7 +379,7 @@ func (g *Global) Set(v uint64) error {
 
 // SetWords is Set for all types; only of a v128 the second word counts.
 func (g *Global) SetWords(v [2]uint64) error {
-	if !g.mutable {
+	if !g.mutable || g.hidden {
 		return ErrType
 	}
 	w, ok := g.store.toNative(g.typ, v[0])
