@@ -351,6 +351,12 @@ func (l *Lower) lowerHoisted(b int) {
 	l.lowerBases(b, false)
 }
 
+// madeConst is a constant and the register of a block that makes it.
+type madeConst struct {
+	value clif.Value
+	reg   regalloc.VReg
+}
+
 // noteConst notes that the block being lowered uses v, if that is a constant that the block makes itself. An integer takes one instruction, which
 // is better than a register from block to block, unless it comes from outside a loop.
 func (l *Lower) noteConst(v clif.Value) {
@@ -396,6 +402,9 @@ func (l *Lower) lowerConsts() {
 		if i < here.Start || i >= here.End {
 			l.group(l.F.Srcs[i])
 			l.Target.Lower[d.Op](l, i, d)
+		}
+		if l.trace != nil {
+			l.made = append(l.made, madeConst{d.Result, l.vregs[d.Result]})
 		}
 		l.vregs[d.Result] = regalloc.NoVReg
 	}

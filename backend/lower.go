@@ -36,6 +36,7 @@ type Lower struct {
 	constsStay bool
 	consts     []clif.Inst // that the block being lowered uses and makes
 	depths     []uint16    // by Inst, of constants: how many loops are around
+	made       []madeConst // if tracing: all of consts, of all blocks
 
 	control *rewrite.Control // nil: all rules apply, and nothing is recorded
 	trace   *Trace           // nil unless tracing
@@ -87,7 +88,7 @@ func (l *Lower) reset() {
 	l.color, l.loads = stop.Zeroed(f.Stop, l.color, len(f.Insts)), stop.Zeroed(f.Stop, l.loads, len(f.Insts))
 	l.sunk = stop.Zeroed(f.Stop, l.sunk, len(f.Insts))
 	l.depths = stop.Resize(f.Stop, l.depths, len(f.Insts))
-	l.sums, l.joins, l.tables, l.consts = l.sums[:0], l.joins[:0], l.tables[:0], l.consts[:0]
+	l.sums, l.joins, l.tables, l.consts, l.made = l.sums[:0], l.joins[:0], l.tables[:0], l.consts[:0], l.made[:0]
 	l.hidden = regalloc.NoVReg
 	l.noSink, l.asking = 0, 0
 }

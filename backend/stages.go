@@ -29,8 +29,7 @@ type Stages struct {
 	target *Target
 	order  *BlockOrder
 	frame  *Frame
-	// vreg returns the virtual register of a value.
-	vreg func(clif.Value) regalloc.VReg
+	lower  *Lower
 }
 
 // stages returns the tables of f.
@@ -39,7 +38,7 @@ func (c *Compiler) stages(f *clif.Func, code *Code) *Stages {
 	settle(m, uint32(len(code.Bytes)))
 	return &Stages{
 		Func: f, VCode: &c.vc, Out: &c.out, Code: code, Marks: m, target: c.target, order: &c.order, frame: &c.emit.Frame,
-		vreg: func(v clif.Value) regalloc.VReg { return l.vregs[l.Resolve(v)] },
+		lower: l,
 	}
 }
 
@@ -119,8 +118,18 @@ func (s *Stages) BlockOf(b regalloc.Block) (clif.Block, bool) {
 	return orig, orig != clif.NoBlock
 }
 
-// VRegOf returns the virtual register that holds v, or NoVReg if there is none: nothing uses the value, or its users compute it.
-func (s *Stages) VRegOf(v clif.Value) regalloc.VReg { return s.vreg(v) }
+// Held calls f with each value that has a virtual register, and with that: a constant may have one in each block. Values that nothing uses, or that
+// their users compute, have none.
+func (s *Stages) Held(f func(clif.Value, regalloc.VReg)) {
+	for v := range clif.Value(len(s.Func.Values)) {
+		if r := s.lower.vregs[s.lower.Resolve(v)]; r != regalloc.NoVReg {
+			f(v, r)
+		}
+	}
+	for _, c := range s.lower.made {
+		f(c.value, c.reg)
+	}
+}
 
 // Place returns what a is called in the text of the machine's instructions.
 func (s *Stages) Place(a regalloc.Allocation) string {

@@ -45,11 +45,7 @@ func (b *builder) blocks(s *backend.Stages) {
 // vregs fills in which values the virtual registers hold.
 func (b *builder) vregs(s *backend.Stages) {
 	b.fn.VRegs = make([][]int, len(s.VCode.In.VRegs))
-	for v := range s.Func.Values {
-		if r := s.VRegOf(clif.Value(v)); r != regalloc.NoVReg {
-			b.fn.VRegs[r] = append(b.fn.VRegs[r], v)
-		}
-	}
+	s.Held(func(v clif.Value, r regalloc.VReg) { b.fn.VRegs[r] = append(b.fn.VRegs[r], int(v)) })
 }
 
 // blockRow is the head of block i of VCode.

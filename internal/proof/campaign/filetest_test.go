@@ -59,7 +59,7 @@ func TestFileTest(t *testing.T) {
 		}
 		made++
 		text := c.String()
-		if o := interp.Run([]byte(text)); len(o.Failures) > 0 || o.Calls != 1 {
+		if o := interp.Run([]byte(text)); len(o.Failures) > 0 || o.Calls != len(c.calls) {
 			t.Errorf("seed %d: %v\n%s", seed, o.Failures, text)
 		}
 		before, after, ok := strings.Cut(text, "; trap: %")
