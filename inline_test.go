@@ -30,6 +30,13 @@ const inlined = `(module
     (if (result i32) (local.get 0)
       (then (i32.add (i32.const 1) (call $fact (i32.sub (local.get 0) (i32.const 1)))))
       (else (unreachable))))
+  (func $down (param i32) (result i32) (local i32 i32)
+    (if (i32.eqz (local.get 0)) (then (unreachable)))
+    (loop
+      (local.set 1 (i32.add (local.get 1) (call $around (i32.sub (local.get 0) (i32.const 1)))))
+      (br_if 0 (i32.lt_u (local.tee 2 (i32.add (local.get 2) (i32.const 1))) (local.get 0))))
+    (local.get 1))
+  (func $around (param i32) (result i32) (i32.add (call $down (local.get 0)) (i32.const 1)))
   (func $twice (param externref) (call $show (local.get 0)) (call $show (local.get 0)))
 LOOPS)`
 
@@ -48,6 +55,7 @@ var loops = [][2]string{
 	{"stop", "(call $stop)"},
 	{"null", "(call $null)"},
 	{"fact", "(drop (call $fact (i32.const 12)))"},
+	{"down", "(drop (call $down (i32.const 23)))"},
 	{"look", "(call $show (local.get 0)) (call $twice (local.get 0))"},
 	{"grow", "(call $show (local.get 0)) (drop (memory.grow (i32.const 1))) (call $twice (local.get 0))"},
 }
@@ -109,11 +117,11 @@ func TestInlinedBacktraces(t *testing.T) {
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
-	if want := []string{"div", "fact", "load", "middle", "null", "show", "stop", "twice", "upper"}; !slices.Equal(names, want) {
+	if want := []string{"around", "div", "down", "fact", "load", "middle", "null", "show", "stop", "twice", "upper"}; !slices.Equal(names, want) {
 		t.Errorf("%v are inlined, want %v", names, want)
 	}
 	plain, optimised := lookAt(t, wasm, true), lookAt(t, wasm, false)
-	if len(plain.traps) != 5 || len(plain.looks) != 24 {
+	if len(plain.traps) != 6 || len(plain.looks) != 24 {
 		t.Fatalf("%d traps, %d looks", len(plain.traps), len(plain.looks))
 	}
 	if !slices.Equal(plain.traps, optimised.traps) || !slices.Equal(plain.looks, optimised.looks) {

@@ -31,7 +31,8 @@ const maxEagerWeight = 200
 const callWeight = 12
 
 // maxDepth bounds how deep calls are inlined in each other, so that a chain of functions that call each other has
-// tables of places in proportion to its length.
+// tables of places in proportion to its length. A function that inlines itself repeats what it has inlined, in n-d levels
+// of a depth of d+1, where n is maxDepth.
 const maxDepth = 8
 
 // budget is the size of what may be inlined into f: no function more than doubles, but for small ones.
