@@ -2,6 +2,7 @@ package compile_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -143,6 +144,54 @@ func TestThreeBranches(t *testing.T) {
 		got := []uint64{0}
 		if err := fn.Call([]uint64{c.c, c.x, c.y}, got); err != nil || got[0] != c.want {
 			t.Errorf("f(%d, %#x, %#x): %d, %v, want %d", c.c, c.x, c.y, got[0], err, c.want)
+		}
+	}
+}
+
+// TestFunctionsRotated: on AArch64 the block that ends a loop stands in front of it, so that a branch on a bit leads back over the whole loop. Loops of
+// lengths around the reach of such branches, 32 KiB, do what they should, planned as they are emitted.
+func TestFunctionsRotated(t *testing.T) {
+	const i32, first, last = 0x7f, 4075, 4100
+	m := &wasmModule{}
+	for units := first; units <= last; units++ {
+		// do { x = (x ^ n) * 3, units times; if x & 1<<20, end; n -= 1 } forever, where x is local 1
+		m.exportFn(fmt.Sprint("f", units), []byte{i32}, []byte{i32}, []byte{i32}, slices.Concat([]byte{0x20, 0, 0x21, 1, 0x02, 0x40, 0x03, 0x40},
+			bytes.Repeat([]byte{0x20, 1, 0x20, 0, 0x73, 0x41, 3, 0x6c, 0x21, 1}, units),
+			[]byte{0x20, 1, 0x41, 0x80, 0x80, 0xc0, 0, 0x71, 0x0d, 1, 0x20, 0, 0x41, 1, 0x6b, 0x21, 0, 0x0c, 0, 0x0b, 0x0b, 0x20, 1})...)
+	}
+	r := build(t, m.bytes(), compile.Options{OptLevel: opt.O1, Target: compile.TargetA64})
+	text := r.Object.Section(".text").Data
+	short := 0
+	for ; len(text) >= 4; text = text[4:] {
+		// tbz or tbnz, far back
+		if w := binary.LittleEndian.Uint32(text); w&0x7e000000 == 0x36000000 && int32(w<<13)>>18 < -8000 {
+			short++
+		}
+	}
+	if all := last - first + 1; short < 3 || short > all-3 {
+		t.Errorf("of %d loops %d end in a branch that leads back by itself", all, short)
+	}
+	inst := instantiated(t, build(t, m.bytes(), compile.Options{OptLevel: opt.O1}))
+	for units := first; units <= last; units++ {
+		fn, err := inst.Func(fmt.Sprint("f", units))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := uint32(1); n < 4; n++ {
+			x, left := n, n
+			for {
+				for range units {
+					x = (x ^ left) * 3
+				}
+				if x&(1<<20) != 0 {
+					break
+				}
+				left--
+			}
+			got := []uint64{0}
+			if err := fn.Call([]uint64{uint64(n)}, got); err != nil || uint32(got[0]) != x {
+				t.Errorf("f%d(%d): %d, %v, want %d", units, n, got[0], err, x)
+			}
 		}
 	}
 }
