@@ -117,7 +117,7 @@ func TestThreeBranches(t *testing.T) {
 	m := &wasmModule{}
 	ops := bytes.Repeat([]byte{0x41, 0, 0x20, 3, 0x6b, 0x21, 3}, 100)
 	add := func(n byte) []byte { return []byte{0x20, 3, 0x41, n, 0x6a, 0x21, 3} }
-	// (block $a (block $b (block $c (br_if $c c) (br_if $a (f64.eq x y)) (br $b)) ops x+=1) ops x+=2) ops x+=4
+	// z = c (block $a (block $b (block $c (br_if $c c) (br_if $a (f64.eq x y)) (br $b)) ops z+=1) ops z+=2) ops z+=4, where z is local 3
 	m.exportFn("f", []byte{i32, f64, f64}, []byte{i32}, []byte{i32}, slices.Concat([]byte{0x20, 0, 0x21, 3, 0x02, 0x40, 0x02, 0x40, 0x02, 0x40, 0x20, 0, 0x0d, 0,
 		0x20, 1, 0x20, 2, 0x61, 0x0d, 2, 0x0c, 1, 0x0b}, ops, add(1), []byte{0x0b}, ops, add(2), []byte{0x0b}, ops, add(4), []byte{0x20, 3})...)
 	text := build(t, m.bytes(), compile.Options{OptLevel: opt.O0, Target: compile.TargetX64}).Object.Section(".text").Data

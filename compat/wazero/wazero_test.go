@@ -626,6 +626,29 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
+// directly returns an export of a module that waot runs, without this module.
+func directly(b *testing.B, text, export string, imports waot.Imports) *waot.Func {
+	b.Helper()
+	mod, err := waot.Compile(wasm(b, text), nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	s, err := waot.NewStore(nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { s.Close() })
+	inst, err := s.Instantiate(nil, mod, imports)
+	if err != nil {
+		b.Fatal(err)
+	}
+	f, err := inst.Func(export)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return f
+}
+
 // BenchmarkHostCall compares a call of a Go function, from a loop in compiled code, with the same on waot directly.
 func BenchmarkHostCall(b *testing.B) {
 	const text = `(module (import "env" "f" (func $f (param i32) (result i32))) (func (export "loop") (param i64)
@@ -637,27 +660,11 @@ func BenchmarkHostCall(b *testing.B) {
 		b.Fatal(err)
 	}
 	f := instantiate(b, r, "m", text).ExportedFunction("loop")
-	mod, err := waot.Compile(wasm(b, text), nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	s, err := waot.NewStore(nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer s.Close()
 	types := []waot.ValType{waot.TypeI32}
-	inst, err := s.Instantiate(nil, mod, waot.Imports{"env": {"f": waot.RawFunc{Params: types, Results: types, Func: func(_ *waot.Caller, args, results []uint64) error {
+	direct := directly(b, text, "loop", waot.Imports{"env": {"f": waot.RawFunc{Params: types, Results: types, Func: func(_ *waot.Caller, args, results []uint64) error {
 		results[0] = args[0] + 1
 		return nil
 	}}}})
-	if err != nil {
-		b.Fatal(err)
-	}
-	direct, err := inst.Func("loop")
-	if err != nil {
-		b.Fatal(err)
-	}
 	b.Run("compat", func(b *testing.B) { f.CallWithStack(bg, []uint64{uint64(b.N)}) })
 	b.Run("waot", func(b *testing.B) { direct.CallRaw(bg, []uint64{uint64(b.N)}) })
 }
@@ -666,23 +673,7 @@ func BenchmarkHostCall(b *testing.B) {
 func BenchmarkCall(b *testing.B) {
 	const text = `(module (func (export "f") (param i32 i32) (result i32) (i32.add (local.get 0) (local.get 1))))`
 	f := instantiate(b, newRuntime(b, wazero.NewRuntimeConfig()), "m", text).ExportedFunction("f")
-	mod, err := waot.Compile(wasm(b, text), nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	s, err := waot.NewStore(nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer s.Close()
-	inst, err := s.Instantiate(nil, mod, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	direct, err := inst.Func("f")
-	if err != nil {
-		b.Fatal(err)
-	}
+	direct := directly(b, text, "f", nil)
 	stack := []uint64{1, 2}
 	b.Run("compat", func(b *testing.B) {
 		for b.Loop() {

@@ -99,19 +99,23 @@ func TestInitialMemory(t *testing.T) {
 			check("after strip", m.Command(t.Context(), stripped))
 		}
 		if target == compile.HostTarget() {
-			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestWithoutMremap$")
+			cmd := exec.CommandContext(t.Context(), os.Args[0])
 			cmd.Env = append(os.Environ(), withoutMremap+"="+file)
 			check("without mremap", cmd)
 		}
 	}
 }
 
-// TestWithoutMremap becomes the program of another test, which may not move mappings.
-func TestWithoutMremap(t *testing.T) {
-	file := os.Getenv(withoutMremap)
-	if file == "" {
-		t.Skip("a part of TestInitialMemory")
+func TestMain(m *testing.M) {
+	if file := os.Getenv(withoutMremap); file != "" {
+		fmt.Fprintln(os.Stderr, becomeWithoutMremap(file))
+		os.Exit(1)
 	}
+	os.Exit(m.Run())
+}
+
+// becomeWithoutMremap makes this process one of another program, which may not move mappings. It returns only if that fails.
+func becomeWithoutMremap(file string) error {
 	runtime.LockOSThread()
 	const (
 		noNewPrivileges = 38 // prctl's options
@@ -131,10 +135,10 @@ func TestWithoutMremap(t *testing.T) {
 	}
 	prog := syscall.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
 	if _, _, err := syscall.RawSyscall(syscall.SYS_PRCTL, noNewPrivileges, 1, 0); err != 0 {
-		t.Fatal(err)
+		return err
 	}
 	if _, _, err := syscall.RawSyscall(syscall.SYS_PRCTL, setSeccomp, filterMode, uintptr(unsafe.Pointer(&prog))); err != 0 {
-		t.Fatal(err)
+		return err
 	}
-	t.Fatal(syscall.Exec(file, []string{file}, nil))
+	return syscall.Exec(file, []string{file}, nil)
 }
