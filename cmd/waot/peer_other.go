@@ -14,12 +14,15 @@ func runWazero(time.Duration, []byte, wasirun.Options, []call, observed, bool) (
 	return nil, errors.New("diff works on Linux only")
 }
 
-// maxMemory and dropped are about wazero.
-func maxMemory([]byte) bool { return false }
-func dropped([]byte) []byte { return nil }
+// maxMemory and withoutDefects are about wazero.
+func maxMemory([]byte) bool              { return false }
+func withoutDefects([]byte) []equivalent { return nil }
 
-// survivingSegments names a defect in reports.
-const survivingSegments = ""
+// equivalent is what withoutDefects returns.
+type equivalent struct {
+	bin   []byte
+	known string
+}
 
 // runInterpreter needs it, too.
 func runInterpreter(time.Duration, []byte, wasirun.Options, []call, observed) (*execution, error) {

@@ -91,7 +91,7 @@ func (m *Module) Encode() ([]byte, error) {
 			live++
 		}
 	}
-	if m.counted && live > 0 {
+	if m.Counted && live > 0 {
 		rest = section(rest, 12, uleb(nil, live))
 	}
 	rest = section(rest, 10, vec(m.Funcs, e.body))
@@ -220,29 +220,30 @@ func (e *encoder) imports() []byte {
 
 // constant appends a constant expression with its end.
 func (e *encoder) constant(b []byte, ops []wasmfront.ConstOp) []byte {
-	for i := range ops {
-		op := &ops[i]
-		b = opcode(b, op.Op)
-		switch op.Op.Info().Imm {
-		case wasmfront.ImmI32:
-			b = sleb(b, int64(int32(op.Bits)))
-		case wasmfront.ImmI64:
-			b = sleb(b, int64(op.Bits))
-		case wasmfront.ImmF32:
-			b = binary.LittleEndian.AppendUint32(b, uint32(op.Bits))
-		case wasmfront.ImmF64:
-			b = binary.LittleEndian.AppendUint64(b, op.Bits)
-		case wasmfront.ImmV128:
-			b = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(b, op.Bits), op.High)
-		case wasmfront.ImmGlobal:
-			b = uleb(b, uint64(e.use(e.globals, op.Index)))
-		case wasmfront.ImmFunc:
-			b = uleb(b, uint64(e.use(e.funcs, op.Index)))
-		case wasmfront.ImmRefType:
-			b = append(b, typeByte(op.Type))
-		}
+	for _, in := range Constant(ops) {
+		b = e.inst(b, &in)
 	}
 	return append(b, byte(wasmfront.OpEnd))
+}
+
+// rawConst is the encoding of an operator of constant expressions that has no index.
+func rawConst(op *wasmfront.ConstOp) []byte {
+	b := opcode(nil, op.Op)
+	switch op.Op.Info().Imm {
+	case wasmfront.ImmI32:
+		b = sleb(b, int64(int32(op.Bits)))
+	case wasmfront.ImmI64:
+		b = sleb(b, int64(op.Bits))
+	case wasmfront.ImmF32:
+		b = binary.LittleEndian.AppendUint32(b, uint32(op.Bits))
+	case wasmfront.ImmF64:
+		b = binary.LittleEndian.AppendUint64(b, op.Bits)
+	case wasmfront.ImmV128:
+		b = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(b, op.Bits), op.High)
+	case wasmfront.ImmRefType:
+		b = append(b, typeByte(op.Type))
+	}
+	return b
 }
 
 // elem appends an element segment, in the form with expressions if it has any but functions.

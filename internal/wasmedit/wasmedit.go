@@ -28,8 +28,8 @@ type Module struct {
 	Elems    []Elem
 	Data     []Data
 	Start    int // a function, or -1
-	// counted says that the module declares how many segments of data it has.
-	counted bool
+	// Counted says that the module declares how many segments of data it has.
+	Counted bool
 }
 
 // Import is where an entity comes from; nil stands for an entity of the module's own.
@@ -120,7 +120,7 @@ func Decode(b []byte, features wasmfront.Features) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Module{Start: -1, counted: wm.HasDataCount}
+	m := &Module{Start: -1, Counted: wm.HasDataCount}
 	if wm.HasStart {
 		m.Start = int(wm.Start)
 	}
@@ -249,6 +249,24 @@ func Zero(t wasmfront.ValType) Inst {
 		return Inst{Op: wasmfront.OpV128Const, Raw: append([]byte{0xFD, 0x0C}, make([]byte, 16)...)}
 	}
 	return Inst{Op: wasmfront.OpRefNull, Raw: []byte{byte(wasmfront.OpRefNull), typeByte(t)}}
+}
+
+// Constant is code that pushes the value of a constant expression.
+func Constant(ops []wasmfront.ConstOp) (code []Inst) {
+	for i := range ops {
+		in := Inst{Op: ops[i].Op, Index: ops[i].Index}
+		if imm := in.Imm(); imm != wasmfront.ImmGlobal && imm != wasmfront.ImmFunc {
+			in.Raw = rawConst(&ops[i])
+		}
+		code = append(code, in)
+	}
+	return code
+}
+
+// I32 is code that pushes a number.
+func I32(x uint32) Inst {
+	op := wasmfront.ConstOp{Op: wasmfront.OpI32Const, Bits: uint64(x)}
+	return Inst{Op: op.Op, Raw: rawConst(&op)}
 }
 
 // Plain returns an operator without immediates.
