@@ -40,7 +40,8 @@ type campaign struct {
 	changed int
 	err     error
 	counts  [len(faults)]count
-	real    [2]count // of random and of real functions
+	real    [2]count               // of random and of real functions
+	alloc   [len(allocators)]count // of each allocator
 }
 
 // count counts mutants by what became of them.
@@ -91,7 +92,7 @@ func (v *verdict) fault() error {
 // worker has the contexts for one goroutine.
 type worker struct {
 	c     *campaign
-	alloc [2]allocator // mutants take turns
+	alloc [len(allocators)]allocator
 	out   regalloc.Output
 	check *checker.Checker
 	exec  exec.Executor
@@ -102,11 +103,22 @@ type allocator interface {
 	Run(in *regalloc.Input, env *regalloc.MachineEnv, out *regalloc.Output) error
 }
 
-// allocators returns an instance of each allocator.
-func allocators() [2]allocator { return [...]allocator{linear.New(), ssa.New()} }
+// allocators are those whose allocations get faults, each of them half.
+var allocators = [...]struct {
+	name string
+	make func() allocator
+}{{"linear", func() allocator { return linear.New() }}, {"ssa", func() allocator { return ssa.New() }}}
 
 func (c *campaign) newWorker() *worker {
-	return &worker{c: c, alloc: allocators(), check: checker.New()}
+	w := &worker{c: c, check: checker.New()}
+	w.makeAllocators()
+	return w
+}
+
+func (w *worker) makeAllocators() {
+	for k := range allocators {
+		w.alloc[k] = allocators[k].make()
+	}
 }
 
 // run plants mutants until enough have changed the meaning.
@@ -157,7 +169,7 @@ func (w *worker) one(number uint64) error {
 	}
 	v := w.judge(m)
 	if err := v.fault(); err != nil {
-		return fmt.Errorf("mutant %d, %s in %s: %w", number, m.fault.name, m.name, err)
+		return fmt.Errorf("mutant %d, %s in %s, allocator %s: %w", number, m.fault.name, m.name, allocators[m.alloc].name, err)
 	}
 	c := w.c
 	c.mu.Lock()
@@ -165,6 +177,7 @@ func (w *worker) one(number uint64) error {
 	k := number % uint64(len(faults))
 	c.counts[k].add(v)
 	c.real[m.real].add(v)
+	c.alloc[m.alloc].add(v)
 	if v.difference != nil && !errors.Is(v.difference, exec.ErrMalformed) {
 		c.changed++
 	}
@@ -184,7 +197,7 @@ func (w *worker) make(number uint64) (*mutant, error) {
 
 // plant plants a fault in a function; nil if there is no place for it.
 func (w *worker) plant(r *rand.Rand, f *fault) (*mutant, error) {
-	m := &mutant{Rand: r, fault: f, alloc: r.IntN(2)}
+	m := &mutant{Rand: r, fault: f, alloc: r.IntN(len(allocators))}
 	if len(w.c.corpus) > 0 && r.IntN(2) == 0 {
 		m.function, m.real = w.c.corpus[r.IntN(len(w.c.corpus))], 1
 	} else {
@@ -193,7 +206,7 @@ func (w *worker) plant(r *rand.Rand, f *fault) (*mutant, error) {
 		m.function = function{"a random function", gen.Func(r, gen.Varied(r).Small(), env), env}
 	}
 	if err := w.alloc[m.alloc].Run(m.in, m.env, &w.out); err != nil {
-		return nil, fmt.Errorf("%s: %w", m.name, err)
+		return nil, fmt.Errorf("%s, %s: %w", allocators[m.alloc].name, m.name, err)
 	}
 	m.out = cloneOutput(&w.out)
 	if m.fault.misread == nil {
@@ -218,7 +231,8 @@ func (w *worker) plant(r *rand.Rand, f *fault) (*mutant, error) {
 func (w *worker) allocate(m *mutant) (ok bool) {
 	defer func() {
 		if recover() != nil {
-			w.alloc, ok = allocators(), false
+			w.makeAllocators()
+			ok = false
 		}
 	}()
 	if w.alloc[m.alloc].Run(m.told, m.env, m.out) != nil {
@@ -284,6 +298,9 @@ func (c *campaign) table() string {
 	row("all", &all)
 	row("of random functions", &c.real[0])
 	row("of real functions", &c.real[1])
+	for k := range allocators {
+		row("of the allocator "+allocators[k].name, &c.alloc[k])
+	}
 	fmt.Fprintf(&b, "%d mutants that change the meaning, all caught in both modes, and %d that are no code; %d discarded, of which %d are refused too, %d for their claims only\n",
 		all.changed, all.malformed, all.planted-all.changed-all.malformed, all.rejected, all.otherClaims)
 	fmt.Fprintf(&b, "%d real functions (%d left out: more than %d instructions)\n", len(c.corpus), c.tooLarge, maxInsts)

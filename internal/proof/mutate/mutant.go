@@ -189,7 +189,7 @@ func (c *campaign) show(number uint64) error {
 		return nil
 	}
 	v := w.judge(m)
-	fmt.Printf("%s in %s, at instruction %d\n%s", m.fault.name, m.name, m.at, dump(m.in, m.out))
+	fmt.Printf("%s in %s, allocator %s, at instruction %d\n%s", m.fault.name, m.name, allocators[m.alloc].name, m.at, dump(m.in, m.out))
 	fmt.Printf("executed: %v\nclaims:   %v\nfixpoint: %v\nfixpoint's claims: %v\n", v.difference, v.claims, v.fixpoint, v.again)
 	return v.fault()
 }
