@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -601,28 +602,61 @@ func TestWASI(t *testing.T) {
 	}
 }
 
-// TestAllocations: calls with a stack do not allocate, with a context that can end either.
+// TestAllocations: calls with a stack do not allocate, with a context that can end either, nor do Go functions on words.
 func TestAllocations(t *testing.T) {
 	r := newRuntime(t, wazero.NewRuntimeConfig())
-	if _, err := r.NewHostModuleBuilder("host").NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(func(_ context.Context, m api.Module, stack []uint64) {
-		stack[0]++
-	}), []api.ValueType{api.ValueTypeI32}, []api.ValueType{api.ValueTypeI32}).Export("f").Instantiate(bg); err != nil {
+	i32 := []api.ValueType{api.ValueTypeI32}
+	if _, err := r.NewHostModuleBuilder("host").
+		NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(func(_ context.Context, _ api.Module, stack []uint64) { stack[0]++ }), i32, i32).Export("f").
+		NewFunctionBuilder().WithGoFunction(api.GoFunc(func(_ context.Context, stack []uint64) { stack[0]++ }), i32, i32).Export("g").
+		NewFunctionBuilder().WithGoFunction(api.GoFunc(func(_ context.Context, stack []uint64) { stack[0], stack[1] = 3, 4 }), nil, []api.ValueType{api.ValueTypeI64, api.ValueTypeI64}).Export("h").
+		Instantiate(bg); err != nil {
 		t.Fatal(err)
 	}
-	m := instantiate(t, r, "m", `(module (import "host" "f" (func $f (param i32) (result i32))) (func (export "g") (param i32) (result i32) (call $f (local.get 0))))`)
-	f := m.ExportedFunction("g")
+	m := instantiate(t, r, "m", `(module (import "host" "f" (func $f (param i32) (result i32))) (import "host" "g" (func $g (param i32) (result i32))) (import "host" "h" (func $h (result i64 i64)))
+		(func (export "f") (param i32) (result i32) (call $f (local.get 0))) (func (export "g") (param i32) (result i32) (call $g (local.get 0)))
+		(func (export "h") (param i32) (result i32) (i32.wrap_i64 (i64.mul (call $h))) (i32.add (i32.const 30))))`)
 	ctx, cancel := context.WithCancel(bg)
 	defer cancel()
 	stack := make([]uint64, 1)
-	for _, c := range []context.Context{bg, ctx} {
-		if n := testing.AllocsPerRun(100, func() {
-			stack[0] = 41
-			if err := f.CallWithStack(c, stack); err != nil || stack[0] != 42 {
-				t.Fatal(stack, err)
+	for _, name := range []string{"f", "g", "h"} {
+		f := m.ExportedFunction(name)
+		for _, c := range []context.Context{bg, ctx} {
+			if n := testing.AllocsPerRun(100, func() {
+				stack[0] = 41
+				if err := f.CallWithStack(c, stack); err != nil || stack[0] != 42 {
+					t.Fatal(stack, err)
+				}
+			}); n != 0 {
+				t.Errorf("%s: %v allocations with %v", name, n, c)
 			}
-		}); n != 0 {
-			t.Errorf("%v allocations with %v", n, c)
 		}
+	}
+}
+
+// TestGoexit ends a goroutine inside a Go function: the instance can be called again, and gives its memory back when it is closed.
+func TestGoexit(t *testing.T) {
+	r := newRuntime(t, wazero.NewRuntimeConfig())
+	if _, err := r.NewHostModuleBuilder("host").NewFunctionBuilder().WithFunc(func(context.Context) { runtime.Goexit() }).Export("f").Instantiate(bg); err != nil {
+		t.Fatal(err)
+	}
+	m := instantiate(t, r, "m", `(module (import "host" "f" (func $f)) (memory (export "memory") 1) (func (export "exit") (call $f)) (func (export "one") (result i32) (i32.const 1)))`)
+	ended := make(chan bool)
+	go func() {
+		returned := false
+		defer func() { ended <- returned }()
+		m.ExportedFunction("exit").Call(bg)
+		returned = true
+	}()
+	if <-ended {
+		t.Error("the call has returned")
+	}
+	if got := call(t, m, "one"); got[0] != 1 {
+		t.Errorf("one: %d", got)
+	}
+	m.Close(bg)
+	if n := m.Memory().Size(); n != 0 {
+		t.Errorf("the closed instance has %d bytes of memory", n)
 	}
 }
 

@@ -73,9 +73,11 @@ func (e *hostError) Unwrap() error { return e.cause }
 // toldError is an error of a Go function that its listener has been told of.
 type toldError struct{ err error }
 
-// recovered is the error that a panic of the function becomes; c is nil if Go code called it.
+// recovered is the error that a panic of the function becomes; c is nil if Go code called it. Without a panic, its goroutine ends, and nobody sees an error.
 func (h *HostFunc) recovered(m *Instance, c *host.Caller, r any) error {
 	switch e := r.(type) {
+	case nil:
+		return nil
 	case *sys.ExitError:
 		return e
 	case *restoring:

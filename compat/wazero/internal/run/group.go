@@ -20,6 +20,8 @@ type group struct {
 	mu    sync.Mutex
 	// all are the instances, in the order of their instantiation. The slice is replaced, never changed.
 	all atomic.Pointer[[]*Instance]
+	// only is the instance if there is one, and it has been made.
+	only atomic.Pointer[Instance]
 	// pending: what closed instances hold waits for whoever is inside the store.
 	pending atomic.Bool
 	closed  bool // the store; under mu
@@ -67,6 +69,7 @@ func (g *group) add(m *Instance) error {
 		return errors.New("the module that is imported has been closed")
 	}
 	all := append(slices.Clone(g.instances()), m)
+	g.only.Store(nil)
 	g.all.Store(&all)
 	return nil
 }
@@ -77,7 +80,17 @@ func (g *group) remove(m *Instance) {
 	all := slices.DeleteFunc(slices.Clone(g.instances()), func(x *Instance) bool { return x == m })
 	g.all.Store(&all)
 	g.mu.Unlock()
+	g.findOnly()
 	g.release()
+}
+
+// findOnly sets only.
+func (g *group) findOnly() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if all := g.instances(); len(all) == 1 && all[0].inst.Load() != nil {
+		g.only.Store(all[0])
+	}
 }
 
 // release frees what closed instances hold; if a goroutine is inside the store, that one does it when it leaves.

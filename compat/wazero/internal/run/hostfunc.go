@@ -78,6 +78,8 @@ func (h *HostFunc) resolve(features api.CoreFeatures) error {
 		h.call = fn // the frequent case, with fewer calls
 	case api.GoModuleFunction:
 		h.call = fn.Call
+	case api.GoFunc:
+		h.call = func(ctx context.Context, _ api.Module, stack []uint64) { fn(ctx, stack) }
 	case api.GoFunction:
 		h.call = func(ctx context.Context, _ api.Module, stack []uint64) { fn.Call(ctx, stack) }
 	default:
@@ -220,10 +222,13 @@ func toWord(v reflect.Value) uint64 {
 // raw is the function as one of the store of an importing instance.
 func (h *HostFunc) raw(importer *Instance) host.RawFunc {
 	f := host.RawFunc{Params: hostTypes(h.Params), Results: hostTypes(h.Results)}
-	if h.def.refs {
-		f.Func = func(c *host.Caller, args, results []uint64) error { return h.callRefs(importer, c, args, results) }
+	if h.Inside || h.listener != nil {
+		f.Func = h.inside(importer)
 	} else {
-		f.Func = func(c *host.Caller, args, results []uint64) error { return h.callNumbers(importer, c, args, results) }
+		f.Func = h.open(importer)
+	}
+	if h.def.refs {
+		f.Func = h.withRefs(f.Func)
 	}
 	return f
 }
@@ -236,42 +241,79 @@ func hostTypes(list []api.ValueType) []host.ValType {
 	return types
 }
 
-// callNumbers calls a function without references. Arguments and results share the longer of the slices.
-func (h *HostFunc) callNumbers(importer *Instance, c *host.Caller, args, results []uint64) (err error) {
-	m := importer.callerOf(c)
-	away := m.grp.away
-	defer func() {
-		if r := recover(); r != nil {
-			c.Enter()
-			m.grp.away = away
-			err = h.recovered(m, c, r)
+// rawFunc is the code of a host.RawFunc.
+type rawFunc = func(c *host.Caller, args, results []uint64) error
+
+// open is the function for a store, for most cases: other goroutines get into the store meanwhile, as programs expect it: a coroutine, for example, that the function
+// waits for. All is in one function, since each call in between takes a nanosecond or two.
+func (h *HostFunc) open(importer *Instance) rawFunc {
+	call, g := h.call, importer.grp
+	return func(c *host.Caller, args, results []uint64) (err error) {
+		m := importer
+		if g.only.Load() != m {
+			m = importer.callerOf(c)
 		}
-	}()
-	ctx := given(c.Context())
-	stack := args
-	if len(results) > len(args) {
-		stack = results
-		copy(stack, args)
+		returned := false
+		defer func() {
+			if !returned {
+				c.Enter()
+				g.away--
+				err = h.recovered(m, c, recover())
+			}
+		}()
+		stack := shared(args, results)
+		ctx := given(c.Context())
+		g.away++
+		c.Leave()
+		call(ctx, m, stack)
+		c.Enter()
+		g.away--
+		returned = true
+		if len(results) == 1 {
+			results[0] = stack[0] // without a call
+		} else {
+			copy(results, stack)
+		}
+		return nil
 	}
-	h.run(ctx, m, c, stack)
-	copy(results, stack)
-	return nil
 }
 
-// callRefs is callNumbers where words of externrefs have to be converted.
-func (h *HostFunc) callRefs(importer *Instance, c *host.Caller, args, results []uint64) error {
-	s := c.Store()
-	stack := make([]uint64, h.def.words())
-	copy(stack, args)
-	fromStore(s, h.Params, stack)
-	if err := h.callNumbers(importer, c, stack, stack[:len(results)]); err != nil {
-		return err
+// inside is the function for a store that nobody else gets into meanwhile.
+func (h *HostFunc) inside(importer *Instance) rawFunc {
+	return func(c *host.Caller, args, results []uint64) (err error) {
+		m := importer.callerOf(c)
+		defer func() {
+			if r := recover(); r != nil {
+				err = h.recovered(m, c, r)
+			}
+		}()
+		stack := shared(args, results)
+		h.run(given(c.Context()), m, c, stack)
+		copy(results, stack)
+		return nil
 	}
-	if err := toStore(s, h.Results, stack); err != nil {
-		return err
+}
+
+// shared are words for the arguments, which they have, and for the results: the longer of the slices.
+func shared(args, results []uint64) []uint64 {
+	if len(results) > len(args) {
+		copy(results, args)
+		return results
 	}
-	copy(results, stack)
-	return nil
+	return args
+}
+
+// withRefs is the function where words of externrefs have to be converted.
+func (h *HostFunc) withRefs(inner rawFunc) rawFunc {
+	return func(c *host.Caller, args, results []uint64) error {
+		s := c.Store()
+		words := append([]uint64(nil), args...)
+		fromStore(s, h.Params, words)
+		if err := inner(c, words, results); err != nil {
+			return err
+		}
+		return toStore(s, h.Results, results)
+	}
 }
 
 // fromStore replaces the words of externrefs in a store by those that the program gave.
@@ -309,20 +351,12 @@ func eachExternref(types []api.ValueType, words []uint64, f func(*uint64) error)
 	return nil
 }
 
-// run calls the function, and its listener if there is one; c is nil if Go code called. Other goroutines get into the store meanwhile, as programs expect it: a
-// coroutine, for example, that the function waits for. After a panic the caller enters again.
+// run calls the function, and its listener if there is one; c is nil if Go code called.
 func (h *HostFunc) run(ctx context.Context, m *Instance, c *host.Caller, stack []uint64) {
-	switch {
-	case h.listener != nil:
+	if h.listener != nil {
 		h.told(ctx, m, c, stack)
-	case c == nil, h.Inside:
+	} else {
 		h.call(ctx, m, stack)
-	default:
-		m.grp.away++
-		c.Leave()
-		h.call(ctx, m, stack)
-		c.Enter()
-		m.grp.away--
 	}
 }
 

@@ -95,11 +95,12 @@ func (m *Instance) adopt(inst *host.Instance) {
 		}
 	}
 	m.inst.Store(inst)
+	m.grp.findOnly()
 }
 
 // callerOf is the instance that calls a Go function, which m has imported.
 func (m *Instance) callerOf(c *host.Caller) *Instance {
-	if m.inst.Load() != nil && len(m.grp.instances()) == 1 {
+	if m.grp.only.Load() == m {
 		return m
 	}
 	inst := c.Instance()
