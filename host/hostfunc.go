@@ -51,8 +51,8 @@ func (c *Caller) Backtrace() []Frame { return c.inproc().Backtrace() }
 func (c *Caller) Frames() []Frame { return c.inproc().Frames() }
 
 // Leave lets other goroutines into the store until Enter, or until the function returns. It is for a function that waits for goroutines that use the
-// store, such as a coroutine of iter.Pull; without, they get ErrBusy. Their calls nest in the one that the function serves, on one stack: so
-// Enter, and returning, wait until those calls have ended. Meanwhile the function may use the store like any other goroutine, and of the Caller
+// store, such as a coroutine of iter.Pull; without, they get ErrBusy. Each goroutine has a native stack of its own for its calls, so that they end in any
+// order. Enter, and returning, wait while another goroutine is inside. Meanwhile the function may use the store like any other goroutine, and of the Caller
 // only Enter and Context.
 func (c *Caller) Leave() { c.inproc().Leave() }
 

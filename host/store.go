@@ -22,7 +22,7 @@ type StoreOptions struct {
 	// instantiation failed later. The defaults are 4096, 4096 and 1,000,000. Negative values allow none, as does
 	// a negative MaxInstances.
 	MaxTables, MaxMemories, MaxGlobals int
-	// MaxStack bounds the stack of compiled code in all nested calls together, in bytes. The
+	// MaxStack bounds the stack of compiled code in all nested calls of a goroutine together, in bytes. The
 	// default is 8 MiB, the range from 64 KiB to just below 64 MiB. A call that needs more traps (TrapStackOverflow).
 	MaxStack uint64
 	// MaxHostStack bounds, in bytes, what Go functions may use of the goroutine's stack before one of them
@@ -30,8 +30,8 @@ type StoreOptions struct {
 	// arguments and results. The default is 8 MiB, the most 128 MiB. A call that finds more in use
 	// traps (TrapStackOverflow), as does one that finds 256 MiB of the stack in use in all.
 	MaxHostStack uint64
-	// MaxHostDepth bounds the calls into the store that are nested in each other by Go functions,
-	// the outermost one included. The default is 10,000. One more traps (TrapStackOverflow).
+	// MaxHostDepth bounds the calls into the store that are active at one time: nested in each other by Go functions,
+	// the outermost one included, and those of all goroutines that Caller.Leave lets in. The default is 10,000. One more traps (TrapStackOverflow).
 	MaxHostDepth int
 	// MaxInstances bounds the instances; by default only the system does.
 	MaxInstances int

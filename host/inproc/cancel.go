@@ -9,6 +9,7 @@ import (
 type cancellation struct {
 	store *Store
 	ctx   context.Context
+	ended *endedCalls // of the fiber of the call
 	// Guarded by store.cancelMu.
 	fired, over bool
 }
@@ -33,7 +34,7 @@ func (c *Caller) setContext(ctx context.Context) (watch bool) {
 
 // watch lets ctx end the activation. unwatch must follow with what it gives.
 func (c *Caller) watch(ctx context.Context) (stop func() bool) {
-	c.cancel = &cancellation{store: c.store, ctx: ctx}
+	c.cancel = &cancellation{store: c.store, ctx: ctx, ended: c.store.ended}
 	return context.AfterFunc(ctx, c.cancel.fire)
 }
 
@@ -49,14 +50,18 @@ func (c *Caller) unwatch(stop func() bool) {
 	s.cancelMu.Lock()
 	defer s.cancelMu.Unlock()
 	x.over = true
-	if x.fired && s.cancelled.Add(-1) == 0 {
-		s.protectText(process.protText)
+	if !x.fired {
+		return
+	}
+	x.ended.n--
+	if s.cancelled.Add(-1) == 0 {
+		s.protectText(textProtection(false))
 	}
 }
 
 // fire ends native code of the store: it finds the flag when it is preempted or
 // comes back from the host, and until then its next instruction cannot be fetched, which
-// is a fault that classify knows.
+// is a fault that classify knows. If the fiber of the call is parked, that comes when it is the store's again.
 func (x *cancellation) fire() {
 	s := x.store
 	s.cancelMu.Lock()
@@ -65,9 +70,18 @@ func (x *cancellation) fire() {
 		return
 	}
 	x.fired = true
-	if s.cancelled.Add(1) == 1 {
-		s.protectText(protR)
+	x.ended.n++
+	if !x.ended.parked && s.cancelled.Add(1) == 1 {
+		s.protectText(textProtection(true))
 	}
+}
+
+// textProtection is the protection of code; ended says that it must not be executed.
+func textProtection(ended bool) int {
+	if ended {
+		return protR
+	}
+	return process.protText
 }
 
 // protectText changes the protection of the code of all instances; cancelMu is held. A failure to

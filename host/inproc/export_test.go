@@ -14,7 +14,7 @@ func (s *Store) SkipRoot(n int) {
 }
 
 // NumLocals is the number of references that host functions on the stack keep.
-func (s *Store) NumLocals() int { return len(s.refs.locals) }
+func (s *Store) NumLocals() int { return len(s.locals) }
 
 // Forget empties a global of references, also an immutable one.
 func (g *Global) Forget() { store64(g.addr, 0) }

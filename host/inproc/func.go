@@ -64,9 +64,9 @@ type Caller struct {
 	// Of the host function that it runs, if compiled code called it: the binding, and where results go that are in memory.
 	binding uint64
 	hidden  uintptr
-	// away is the owner of the store while the host function lets others in, and goBase that of the store; away is 0 otherwise.
-	away, goBase uintptr
-	err          error // why dispatch or preempted gave up
+	// away is the owner of the store when the host function let others in, and 0 if it does not.
+	away uintptr
+	err  error // why dispatch or preempted gave up
 	// ctx is that of the call, or of the next one further out that has one, or nil; cancel the
 	// watch over it, or over one further out.
 	ctx    context.Context
@@ -180,7 +180,7 @@ func (s *Store) endPlain(c *Caller) {
 		s.endRefs(c)
 	}
 	if c.took {
-		storeRelease(&s.owner, ownerNone)
+		storeRelease(&s.owner, s.vacant)
 	}
 }
 
@@ -248,7 +248,7 @@ func (f *Func) CallStack(ctx context.Context, stack []uint64) error {
 		stack[0] = s.ctx.ints[0] & t.results[0].mask
 	}
 	s.depth, s.scratchTop = 0, 0
-	storeRelease(&s.owner, ownerNone)
+	storeRelease(&s.owner, s.vacant)
 	return nil
 }
 

@@ -61,14 +61,14 @@ func goStackWithin(limit int) uintptr {
 // whether the call can be made.
 func (s *Store) fits() bool {
 	s.goBase = goStackInUse(atomic.LoadUintptr(&s.owner))
-	return s.goBase <= process.goStack
+	return s.goBase <= process.goStack && (s.parkedDepth == 0 || s.parkedDepth < s.config.MaxHostDepth)
 }
 
 // fitsNested is fits for a call that a host function of the store makes.
 func (s *Store) fitsNested() bool {
 	used := goStackInUse(atomic.LoadUintptr(&s.owner))
-	since := max(used, s.goBase) - s.goBase // Hold may have measured further in
-	return used <= process.goStack && s.depth < s.config.MaxHostDepth &&
+	since := max(used, s.goBase) - s.goBase
+	return used <= process.goStack && s.parkedDepth+s.depth < s.config.MaxHostDepth &&
 		uint64(since)+8*uint64(s.scratchTop) <= s.config.MaxHostStack
 }
 
@@ -113,7 +113,7 @@ func (s *Store) tidy() {
 	if n := max(2*s.scratchTop, keptScratch); len(s.scratch) > n {
 		s.scratch = make([]uint64, n)
 	}
-	if r := &s.refs; cap(r.locals) > max(2*len(r.locals), keptScratch) {
-		r.locals = slices.Clone(r.locals)
+	if cap(s.locals) > max(2*len(s.locals), keptScratch) {
+		s.locals = slices.Clone(s.locals)
 	}
 }

@@ -32,8 +32,8 @@ func TestDeepArguments(t *testing.T) {
 	if levels < 1000 || levels > defaultHostStack/8/params || words > 3*defaultHostStack/8 {
 		t.Errorf("%d levels, %d words", levels, words)
 	}
-	if len(s.activations) > 2*keptDepth || len(s.scratch) > 2*keptDepth*params || cap(s.refs.locals) > keptScratch {
-		t.Errorf("kept: %d activations, %d words, %d locals", len(s.activations), len(s.scratch), cap(s.refs.locals))
+	if len(s.activations) > 2*keptDepth || len(s.scratch) > 2*keptDepth*params || cap(s.locals) > keptScratch {
+		t.Errorf("kept: %d activations, %d words, %d locals", len(s.activations), len(s.scratch), cap(s.locals))
 	}
 	if err := s.CollectRefs(); err != nil || s.NumRefs() != 0 {
 		t.Error(s.NumRefs(), err)

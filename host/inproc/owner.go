@@ -1,6 +1,7 @@
 package inproc
 
 import (
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -11,9 +12,10 @@ import (
 // a store of ownerNone. Closing swaps ownerNone with ownerClosed, which stays.
 //
 // A host function may let others in meanwhile (Caller.Leave): it stores its g with ownerAway, which is as free as
-// ownerNone, and swaps that back before compiled code goes on (Caller.Enter). Who goes in nests above the
-// activation of that host function, the innermost one, and stores the same word when it goes out (Store.free): so there is
-// one native stack, and its activations end in the reverse order of their beginnings, whichever goroutines they are on.
+// ownerNone, and swaps that back before compiled code goes on (Caller.Enter). If the same goroutine goes in, its call nests in that of the host function. Another
+// one parks the calls of the first with their native stack, takes another stack (fiber), and stores ownerAway alone when it goes out, if it has not been
+// parked itself meanwhile. Enter brings back what was parked, and waits only while a goroutine is inside: calls of
+// different goroutines end in any order.
 //
 // Nothing else changes the word, hence:
 //
@@ -22,20 +24,22 @@ import (
 //   - All that was done inside comes before all that the next one does, on machines with weak
 //     ordering of memory, too: going out is a store-release, and going in an acquire that reads
 //     what it stored. The race detector sees both.
-//   - A store with activations is never ownerNone, so it cannot be closed.
+//   - A store with activations, parked ones included, is never ownerNone, so it cannot be closed.
 //
 // The runtime uses a g again after its goroutine has ended. None ends inside, or away: a panic or
 // runtime.Goexit in a host function ends each activation on its way (Store.end, Caller.unwind),
 // and who calls Enter or Hold must call Leave.
 type ownership struct {
 	owner uintptr // accessed by atomic operations and storeRelease
+	// vacant is the owner while nobody is inside and the store's fiber has no calls: ownerNone, or ownerAway if others are parked.
+	vacant uintptr
 }
 
 // What ownership.owner is if it is not the address of a g, which is aligned.
 const (
 	ownerNone   = 0
 	ownerClosed = 1
-	ownerAway   = 2 // added to a g: it is in a host function that lets others in
+	ownerAway   = 2 // added to a g: it is in a host function that lets others in; alone: parked goroutines are
 )
 
 // Enter makes the calling goroutine the one inside the store, until Leave: others get
@@ -55,14 +59,14 @@ func (s *Store) Leave() { storeRelease(&s.owner, s.free()) }
 // free is the owner when who has taken the store goes out.
 func (s *Store) free() uintptr {
 	if s.depth == 0 {
-		return ownerNone
+		return s.vacant
 	}
 	return s.activations[s.depth-1].away
 }
 
 // Hold is Enter for code that may run inside the store as well: outer says that the
 // store was free, and that Leave must follow. The error is ErrBusy if another
-// goroutine is inside, or ErrClosed.
+// goroutine is inside, or ErrClosed, or there is no native stack for the goroutine.
 func (s *Store) Hold() (outer bool, err error) {
 	g := currentG()
 	for {
@@ -78,9 +82,11 @@ func (s *Store) Hold() (outer bool, err error) {
 		case w&ownerAway == 0:
 			return false, ErrBusy
 		case atomic.CompareAndSwapUintptr(&s.owner, w, g):
-			s.goBase = s.activations[s.depth-1].goBase
 			if w != g|ownerAway {
-				s.goBase = goStackInUse(g) // another goroutine has another stack
+				if err := s.selectFiber(g); err != nil {
+					storeRelease(&s.owner, w)
+					return false, err
+				}
 			}
 			return true, nil
 		}
@@ -96,12 +102,11 @@ func (c *Caller) Leave() {
 	if s.depth == 0 || s.activations[s.depth-1] != c || g != currentG() {
 		return // c is not what it should be, and nothing happens
 	}
-	c.away, c.goBase = g|ownerAway, s.goBase
+	c.away = g | ownerAway
 	storeRelease(&s.owner, c.away)
 }
 
-// Enter ends what Leave began. It waits until no other goroutine is inside, nor in a host function of a call that it began since: one that waits for this one
-// waits for ever.
+// Enter ends what Leave began. It waits until no other goroutine is inside.
 func (c *Caller) Enter() {
 	if c.away == 0 {
 		return
@@ -110,13 +115,26 @@ func (c *Caller) Enter() {
 	if !atomic.CompareAndSwapUintptr(&s.owner, c.away, c.away&^ownerAway) {
 		c.await()
 	}
-	s.goBase, c.away = c.goBase, 0
+	c.away = 0
 }
 
-// await is Enter while somebody else is inside.
+// await is Enter where others have been in since Leave: somebody is inside, or the calls are parked.
 func (c *Caller) await() {
-	for wait := time.Microsecond; !atomic.CompareAndSwapUintptr(&c.store.owner, c.away, c.away&^ownerAway); wait = min(2*wait, time.Millisecond) {
-		time.Sleep(wait)
+	s := c.store
+	for wait := time.Microsecond; ; {
+		w := atomic.LoadUintptr(&s.owner)
+		if w&ownerAway == 0 { // somebody is inside
+			time.Sleep(wait)
+			wait = min(2*wait, time.Millisecond)
+			continue
+		}
+		if !atomic.CompareAndSwapUintptr(&s.owner, w, c.away&^ownerAway) {
+			continue
+		}
+		if w != c.away {
+			s.unpark(slices.IndexFunc(s.parked, func(f fiber) bool { return f.activations[f.depth-1] == c }))
+		}
+		return
 	}
 }
 

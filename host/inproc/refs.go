@@ -20,7 +20,7 @@ type refSlot struct {
 	word  uint64 // of the last handle
 	epoch uint32 // of the last collection that found it reachable
 	pins  uint32 // claims of Go code; math.MaxUint32 is for ever
-	// link is where the slot is among the locals if that place names it, and has no
+	// link is where the slot is among the locals of a fiber if that place names it, and has no
 	// meaning else.
 	link uint32
 }
@@ -40,10 +40,6 @@ type references struct {
 	next, end uint64
 	epoch     uint32
 	room      int // handles to make until the next collection
-
-	// locals are the slots that host functions on the stack keep, innermost last.
-	// Caller.locals is where those of an activation's host function begin.
-	locals []uint32
 	// returned are the references that the last call from outside gave.
 	returned []uint64
 
@@ -159,7 +155,7 @@ func (s *Store) ExternRef(v any) uint64 {
 	if r.room <= 0 || s.config.CollectAlways {
 		s.collectRefs()
 	}
-	i := r.take(v)
+	i := s.takeSlot(v)
 	if s.depth == 0 {
 		r.slots[i].pins = 1
 	} else {
@@ -232,14 +228,14 @@ func (s *Store) Unmake(ref uint64) {
 func (s *Store) dropLocal(i uint32) {
 	r := &s.refs
 	at := r.slots[i].link
-	if !r.isLocal(i) || !s.activations[s.depth-1].owns(at) {
+	if !s.isLocal(i) || !s.activations[s.depth-1].owns(at) {
 		return
 	}
-	last := len(r.locals) - 1
-	moved := r.locals[last]
-	r.locals[at] = moved
+	last := len(s.locals) - 1
+	moved := s.locals[last]
+	s.locals[at] = moved
 	r.slots[moved].link = at
-	r.locals = r.locals[:last]
+	s.locals = s.locals[:last]
 }
 
 // CollectRefs frees the handles that are not reachable or kept. The error is ErrBusy
@@ -270,12 +266,13 @@ func (r *references) lookUp(ref uint64) (uint32, bool) {
 // slotOf returns the slot of a handle, if it is one of this store.
 func (r *references) slotOf(ref uint64) uint64 { return ref >> refShift & uint64(len(r.slots)-1) }
 
-// take puts a value into a free slot.
-func (r *references) take(v any) uint32 {
+// takeSlot puts a value into a free slot.
+func (s *Store) takeSlot(v any) uint32 {
+	r := &s.refs
 	r.room--
 	for {
 		if r.next == r.end {
-			r.newRound()
+			s.newRound()
 		}
 		word := r.next<<refShift | refExtern
 		r.next++
@@ -290,21 +287,23 @@ func (r *references) take(v any) uint32 {
 
 // newRound takes serial numbers for one round through the slots, at least half of which are free
 // then.
-func (r *references) newRound() {
+func (s *Store) newRound() {
+	r := &s.refs
 	size := max(len(r.slots), minRefSlots)
 	if 2*len(r.inUse) > size {
 		size *= 2
 	}
 	if size != len(r.slots) {
-		r.resize(size)
+		s.resizeRefs(size)
 	}
 	r.next = process.takeSerials(uint64(size))
 	r.end = r.next + uint64(size)
 }
 
-// resize increases the number of slots. Handles in different slots stay in different slots, because more
+// resizeRefs increases the number of slots. Handles in different slots stay in different slots, because more
 // bits of their serial numbers count.
-func (r *references) resize(size int) {
+func (s *Store) resizeRefs(size int) {
+	r := &s.refs
 	if uint64(size) > 1<<32 {
 		panic("inproc: out of handles")
 	}
@@ -315,22 +314,24 @@ func (r *references) resize(size int) {
 		r.slots[to] = old[i]
 		r.inUse[k] = uint32(to)
 	}
-	for k, i := range r.locals {
-		r.locals[k] = uint32(r.slotOf(old[i].word))
-	}
+	s.eachFiber(func() {
+		for k, i := range s.locals {
+			s.locals[k] = uint32(r.slotOf(old[i].word))
+		}
+	})
 }
 
-// isLocal reports whether slot i, which is in use, is among the locals.
-func (r *references) isLocal(i uint32) bool {
-	at := r.slots[i].link
-	return uint64(at) < uint64(len(r.locals)) && r.locals[at] == i
+// isLocal reports whether slot i, which is in use, is among the locals of the store's fiber. A slot that another fiber keeps, too, may not be found.
+func (s *Store) isLocal(i uint32) bool {
+	at := s.refs.slots[i].link
+	return uint64(at) < uint64(len(s.locals)) && s.locals[at] == i
 }
 
 // careForRefs sets c.refs. Without it the host function has no locals, and those
 // of activations further in have gone: what comes next is its first.
 func (c *Caller) careForRefs() {
 	if !c.refs {
-		c.refs, c.locals = true, len(c.store.refs.locals)
+		c.refs, c.locals = true, len(c.store.locals)
 	}
 }
 
@@ -341,13 +342,13 @@ func (c *Caller) owns(at uint32) bool { return c.refs && int(at) >= c.locals }
 // keep makes slot i a local of the host function that the innermost activation, c, runs,
 // if it is not one of that or of one further out.
 func (c *Caller) keep(i uint32) {
-	r := &c.store.refs
-	if r.isLocal(i) {
+	s := c.store
+	if s.isLocal(i) {
 		return
 	}
 	c.careForRefs()
-	r.slots[i].link = uint32(len(r.locals))
-	r.locals = append(r.locals, i)
+	s.refs.slots[i].link = uint32(len(s.locals))
+	s.locals = append(s.locals, i)
 }
 
 // enterHost notes what a host function is called with. c is the innermost activation.
@@ -362,7 +363,7 @@ func (s *Store) enterHost(c *Caller, t *funcType, args, results []uint64) {
 // leaveHost ends what a host function keeps, except its results, which will be put
 // where compiled code has them before the next collection.
 func (s *Store) leaveHost(c *Caller) {
-	s.refs.locals = s.refs.locals[:c.locals]
+	s.locals = s.locals[:c.locals]
 	if s.config.CollectAlways {
 		c.words.args = nil
 		s.collectRefs()
@@ -376,7 +377,7 @@ func (s *Store) leaveHost(c *Caller) {
 func (s *Store) keepResults(c *Caller, t *funcType, results []uint64) {
 	r := &s.refs
 	if c.refs {
-		r.locals = r.locals[:c.locals]
+		s.locals = s.locals[:c.locals]
 	}
 	for _, n := range t.refResults {
 		i, ok := r.lookUp(results[n])
@@ -388,7 +389,7 @@ func (s *Store) keepResults(c *Caller, t *funcType, results []uint64) {
 			s.activations[s.depth-2].keep(i)
 		}
 	}
-	c.locals = len(r.locals)
+	c.locals = len(s.locals)
 	c.refs = c.refs || s.config.CollectAlways
 }
 
@@ -398,7 +399,7 @@ func (s *Store) endRefs(c *Caller) {
 	if c.snapshots != nil {
 		c.dropSnapshots()
 	}
-	s.refs.locals = s.refs.locals[:c.locals]
+	s.locals = s.locals[:c.locals]
 	if s.config.CollectAlways {
 		s.collectRefs()
 	}
@@ -416,7 +417,8 @@ func (s *Store) collectRefs() {
 		}
 		r.epoch = 1
 	}
-	scanned := s.markFrames() + s.markPlaces() + s.markKept()
+	scanned := s.markPlaces() + r.markReturned()
+	s.eachFiber(func() { scanned += s.markFrames() + s.markKept() })
 	for k := 0; k < len(r.inUse); {
 		i := r.inUse[k]
 		x := &r.slots[i]
@@ -453,7 +455,7 @@ func (r *references) markAll(words []uint64) int {
 	return len(words)
 }
 
-// markFrames marks what frames of compiled code hold, by the stack maps of the
+// markFrames marks what frames of compiled code of the store's fiber hold, by the stack maps of the
 // calls they are in. It gives the number of things it looked at, as do the next.
 func (s *Store) markFrames() (scanned int) {
 	r := &s.refs
@@ -502,7 +504,15 @@ func (s *Store) markPlaces() (scanned int) {
 	return scanned
 }
 
-// markKept marks what host functions and Go code outside of them keep, claims apart.
+// markReturned marks what Go code outside of all calls keeps, claims apart.
+func (r *references) markReturned() int {
+	if r.skip&rootReturned != 0 {
+		return 0
+	}
+	return r.markAll(r.returned)
+}
+
+// markKept marks what host functions of the store's fiber keep, claims apart.
 func (s *Store) markKept() (scanned int) {
 	r := &s.refs
 	if r.skip&rootHostWords == 0 {
@@ -523,13 +533,10 @@ func (s *Store) markKept() (scanned int) {
 		}
 	}
 	if r.skip&rootLocals == 0 {
-		for _, i := range r.locals {
+		for _, i := range s.locals {
 			r.slots[i].epoch = r.epoch
 		}
-		scanned += len(r.locals)
-	}
-	if r.skip&rootReturned == 0 {
-		scanned += r.markAll(r.returned)
+		scanned += len(s.locals)
 	}
 	return scanned
 }

@@ -3,7 +3,6 @@ package inproc
 import (
 	"sync"
 	"sync/atomic"
-	"unsafe"
 
 	"github.com/waot-project/waot/internal/meta"
 )
@@ -23,7 +22,7 @@ type Config struct {
 	// instantiation failed later; defaults 4096, 4096 and 1,000,000. Negative ones allow none, as does
 	// a negative MaxInstances.
 	MaxTables, MaxMemories, MaxGlobals int
-	// MaxStack bounds the native stack of all nested calls together, in bytes; default
+	// MaxStack bounds the native stack of all nested calls of a goroutine together, in bytes; default
 	// 8 MiB, from 64 KiB to just below 64 MiB. A call that needs more traps.
 	MaxStack uint64
 	// MaxHostStack bounds what host functions may use of the goroutine's stack before one of them
@@ -31,8 +30,8 @@ type Config struct {
 	// arguments and results; default 8 MiB, at most 128 MiB. A call that finds more in use
 	// traps (stack overflow), as does one that finds 256 MiB of the stack in use in all.
 	MaxHostStack uint64
-	// MaxHostDepth bounds the calls into the store that are nested in each other by host functions,
-	// the outermost one included; default 10,000. One more traps (stack overflow).
+	// MaxHostDepth bounds the calls into the store that are active at one time: nested in each other by host functions,
+	// the outermost one included, and those of all goroutines that host functions let in; default 10,000. One more traps (stack overflow).
 	MaxHostDepth int
 	// MaxInstances bounds the instances; by default only the memory mappings that the system
 	// grants a process do.
@@ -61,30 +60,18 @@ type Store struct {
 	// What every call uses comes first, in one cache line: an empty call takes a tenth longer otherwise.
 
 	ownership
-	// depth is the number of nested calls.
-	depth int
-	// goBase is the bytes of the goroutine's stack in use at the outermost call.
-	goBase uintptr
-	// scratchTop is where the part of scratch in use ends.
-	scratchTop int
-	// stack is the lowest address of the native stack, ctx the context at its top:
-	// stacks stay mapped as long as the process lives, so it can be a pointer.
-	stack uintptr
-	ctx   *nativeContext
-	// outermost is the activation of the outermost call.
-	outermost *Caller
+	fiber
 
-	// activations are the nested calls, the outermost first, innermost at depth-1; the rest are spares.
-	activations []*Caller
-	// scratch holds arguments and results of host functions, used as a stack.
-	scratch []uint64
-	// The stack proper is from top downwards. No call begins below floor.
-	top, floor uintptr
-	config     Config
+	// parked are the fibers of goroutines whose host functions let others in, spare is one without calls, or nil.
+	parked []fiber
+	spare  *fiber
+	// parkedDepth is the number of calls on the parked fibers.
+	parkedDepth int
+	config      Config
 
-	// cancelled counts the active calls that their contexts have ended. cancelMu guards it and
+	// cancelled counts the active calls of the store's fiber that their contexts have ended. cancelMu guards it and
 	// the text of instances against changes by those who end calls, who run beside the
-	// goroutine inside: instances changes with it held.
+	// goroutine inside: instances changes with it held, and which fiber is parked.
 	cancelled atomic.Int32
 	cancelMu  sync.Mutex
 
@@ -134,18 +121,12 @@ func NewStore(c Config) (*Store, error) {
 	if err := process.hook(); err != nil {
 		return nil, err
 	}
-	stack, err := process.takeStack()
-	if err != nil {
+	s := &Store{config: c, types: map[string]*funcType{}, typeOf: map[uintptr]*funcType{}}
+	s.refs.room = minRefRoom
+	var err error
+	if s.fiber, err = s.newFiber(); err != nil {
 		return nil, err
 	}
-	s := &Store{config: c, stack: stack, types: map[string]*funcType{}, typeOf: map[uintptr]*funcType{}}
-	s.refs.room = minRefRoom
-	s.floor = stack + guardEnd + headroom
-	s.top = stack + guardEnd + uintptr(c.MaxStack)&^15
-	s.outermost = &Caller{store: s, native: true, plain: true, start: s.top}
-	s.activations = []*Caller{s.outermost}
-	s.ctx = (*nativeContext)(ptr(stack + stackSize - unsafe.Sizeof(nativeContext{})))
-	*s.ctx = nativeContext{}
 	s.bindings = make([]binding, numHelperBindings)
 	s.bindings[bindMemoryGrow].grow = (*Store).memoryGrow
 	s.bindings[bindTableGrow].grow = (*Store).tableGrow
@@ -181,6 +162,9 @@ func (s *Store) Close() error {
 	}
 	s.refs, s.funcs, s.described = references{}, nil, nil
 	process.giveStack(s.stack)
+	if s.spare != nil {
+		process.giveStack(s.spare.stack)
+	}
 	s.ctx = nil
 	return nil
 }

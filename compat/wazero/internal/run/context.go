@@ -61,9 +61,17 @@ func (e *ending) Err() error {
 	return e.err
 }
 
+// listened is the context of a call in a group with listeners, which says what they have been told of it.
+type listened struct {
+	context.Context
+	told *told
+}
+
 // given is the context that the program gave.
 func given(ctx context.Context) context.Context {
 	switch c := ctx.(type) {
+	case *listened:
+		return given(c.Context)
 	case *endless:
 		return c.Context
 	case *ending:

@@ -93,8 +93,12 @@ func (f *Function) callRare(ctx context.Context, stack []uint64) error {
 	if ctx == nil {
 		ctx = background
 	}
+	var t *told
+	if m.grp.listened() {
+		t = new(told)
+	}
 	if ctx != background && ctx.Value(expctxkeys.EnableSnapshotterKey{}) != nil {
-		ctx = context.WithValue(ctx, expctxkeys.SnapshotterKey{}, snapshotter{m.grp})
+		ctx = context.WithValue(ctx, expctxkeys.SnapshotterKey{}, snapshotter{m.grp, t})
 	}
 	inner := ctx
 	switch {
@@ -112,8 +116,8 @@ func (f *Function) callRare(ctx context.Context, stack []uint64) error {
 		}
 		inner = f.ctx
 	}
-	if m.grp.listened() {
-		return f.callListened(inner, stack)
+	if t != nil {
+		return f.callListened(inner, stack, t)
 	}
 	if err := f.callIn(inner, stack); err != nil {
 		return f.failed(inner, stack, err)
@@ -121,30 +125,20 @@ func (f *Function) callRare(ctx context.Context, stack []uint64) error {
 	return f.left()
 }
 
-// callListened calls, and tells listeners of calls that a failure has ended. It is inside the store before, so that the calls around it are
-// its own.
-func (f *Function) callListened(ctx context.Context, stack []uint64) error {
-	g := f.grp
-	err := g.enter(func() error {
-		outer := g.store.Enter() == nil
-		if outer {
-			defer g.store.Leave()
-		}
-		depth := len(g.actives)
-		err := f.callIn(ctx, stack)
-		if err != nil && err != host.ErrBusy {
-			shown := err
-			if _, ok := err.(*host.Trap); ok {
-				shown = f.m.callError(err)
-			}
-			g.abort(depth, shown)
-		}
-		return err
-	})
-	if err != nil {
-		return f.failed(ctx, stack, err)
+// callListened calls, and tells listeners of calls that a failure has ended; t is empty.
+func (f *Function) callListened(ctx context.Context, stack []uint64, t *told) error {
+	err := f.grp.enter(func() error { return f.callIn(&listened{ctx, t}, stack) })
+	if err == nil {
+		return f.left()
 	}
-	return f.left()
+	if !errors.Is(err, host.ErrRestore) {
+		shown := err
+		if _, ok := err.(*host.Trap); ok {
+			shown = f.m.callError(err)
+		}
+		t.abort(shown)
+	}
+	return f.failed(ctx, stack, err)
 }
 
 // watch makes a context that ends with ctx, and the instance with it, or with the instance.

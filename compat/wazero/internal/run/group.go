@@ -25,8 +25,6 @@ type group struct {
 	// pending: what closed instances hold waits for whoever is inside the store.
 	pending atomic.Bool
 	closed  bool // the store; under mu
-	// actives are the calls whose beginnings listeners have been told, the innermost last. They are for the goroutine inside the store.
-	actives []active
 	// away is the number of calls whose Go functions let other goroutines in. It is for the goroutine inside the store.
 	away int
 }

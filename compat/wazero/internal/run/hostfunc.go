@@ -222,9 +222,12 @@ func toWord(v reflect.Value) uint64 {
 // raw is the function as one of the store of an importing instance.
 func (h *HostFunc) raw(importer *Instance) host.RawFunc {
 	f := host.RawFunc{Params: hostTypes(h.Params), Results: hostTypes(h.Results)}
-	if h.Inside || h.listener != nil {
+	switch {
+	case h.Inside:
 		f.Func = h.inside(importer)
-	} else {
+	case h.listener != nil:
+		f.Func = h.openTold(importer)
+	default:
 		f.Func = h.open(importer)
 	}
 	if h.def.refs {
@@ -275,6 +278,27 @@ func (h *HostFunc) open(importer *Instance) rawFunc {
 			copy(results, stack)
 		}
 		return nil
+	}
+}
+
+// openTold is open for a function with a listener, which is told inside the store.
+func (h *HostFunc) openTold(importer *Instance) rawFunc {
+	open := h.open(importer)
+	return func(c *host.Caller, args, results []uint64) (err error) {
+		m, ctx := importer.callerOf(c), given(c.Context())
+		defer func() {
+			if r := recover(); r != nil { // of the listener
+				err = h.recovered(m, c, r)
+			}
+		}()
+		h.listener.Before(ctx, m, h.def, args, &frames{first: h.def, caller: c, m: m, at: -1})
+		switch err = open(c, args, results); {
+		case err == nil:
+			h.listener.After(ctx, m, h.def, results)
+		case !errors.Is(err, host.ErrRestore):
+			h.listener.Abort(ctx, m, h.def, err)
+		}
+		return err
 	}
 }
 

@@ -179,11 +179,23 @@ func appendSigned(b []byte, n int) []byte {
 	return append(b, byte(n))
 }
 
-// active is a call that a listener has been told the beginning of.
+// told is what listeners have been told of a call: the beginnings of the functions whose ends they have not been told, the innermost last. It is for the goroutine of the call,
+// and nil for a call that began when there were no listeners.
+type told struct{ actives []active }
+
+// active is a function that a listener has been told the beginning of.
 type active struct {
 	hook
 	ctx context.Context
 	m   *Instance
+}
+
+// toldOf is what belongs to the context of a call.
+func toldOf(ctx context.Context) *told {
+	if l, ok := ctx.(*listened); ok {
+		return l.told
+	}
+	return nil
 }
 
 // install fills the table of an instance whose module is instrumented.
@@ -215,7 +227,9 @@ func (m *Instance) before(h hook, c *host.Caller, args []uint64) (err error) {
 	ctx := given(c.Context())
 	words := append([]uint64(nil), args...)
 	fromStore(c.Store(), h.def.params, words)
-	m.grp.actives = append(m.grp.actives, active{h, ctx, m})
+	if t := toldOf(c.Context()); t != nil {
+		t.actives = append(t.actives, active{h, ctx, m})
+	}
 	h.listener.Before(ctx, m, h.def, words, &frames{caller: c, m: m, at: -1})
 	return nil
 }
@@ -225,7 +239,9 @@ func (m *Instance) after(h hook, c *host.Caller, results []uint64) (err error) {
 	defer m.listenerPanic(h, c, &err)
 	words := append([]uint64(nil), results...)
 	fromStore(c.Store(), h.def.results, words)
-	m.grp.actives = m.grp.actives[:len(m.grp.actives)-1]
+	if t := toldOf(c.Context()); t != nil {
+		t.actives = t.actives[:len(t.actives)-1]
+	}
 	h.listener.After(given(c.Context()), m, h.def, words)
 	return nil
 }
@@ -237,14 +253,11 @@ func (m *Instance) listenerPanic(h hook, c *host.Caller, err *error) {
 	}
 }
 
-// abort tells the listeners of calls that have not ended that they never will: those from depth on.
-func (g *group) abort(depth int, err error) {
-	if len(g.actives) <= depth {
-		return
-	}
-	for i := len(g.actives) - 1; i >= depth; i-- {
-		a := g.actives[i]
-		g.actives = g.actives[:i]
+// abort tells the listeners of functions that have not ended that they never will.
+func (t *told) abort(err error) {
+	for n := len(t.actives) - 1; n >= 0; n-- {
+		a := t.actives[n]
+		t.actives = t.actives[:n]
 		a.listener.Abort(a.ctx, a.m, a.def, err)
 	}
 }

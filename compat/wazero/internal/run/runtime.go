@@ -243,7 +243,7 @@ func (m *Instance) startListened(ctx context.Context, inst *host.Instance) error
 		return err
 	}
 	f := newFunction(m, m.mod.funcs[m.mod.start], fn, nil)
-	if err := f.callListened(ctx, nil); err != nil {
+	if err := f.callListened(ctx, nil, new(told)); err != nil {
 		return m.instantiateError(err)
 	}
 	return nil

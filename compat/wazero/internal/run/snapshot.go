@@ -9,14 +9,19 @@ import (
 )
 
 // snapshotter takes snapshots for Go functions that code of the group calls.
-type snapshotter struct{ grp *group }
+type snapshotter struct {
+	grp  *group
+	told *told // of the call; nil without listeners
+}
 
 // Snapshot implements experimental.Snapshotter.
 func (s snapshotter) Snapshot() experimental.Snapshot {
 	g := s.grp
-	x := &snapshot{grp: g}
+	x := &snapshot{told: s.told}
+	if x.told != nil {
+		x.actives = len(x.told.actives)
+	}
 	if err := g.enter(func() (err error) {
-		x.actives = len(g.actives)
 		x.place, err = g.store.Snapshot()
 		return err
 	}); err != nil {
@@ -27,17 +32,16 @@ func (s snapshotter) Snapshot() experimental.Snapshot {
 
 // snapshot is a place to go back to, and how many listeners had been told of calls.
 type snapshot struct {
-	grp     *group
 	place   *host.Snapshot
+	told    *told
 	actives int
 }
 
 // Restore implements experimental.Snapshot: it panics.
 func (x *snapshot) Restore(results []uint64) {
-	x.grp.enter(func() error {
-		x.grp.actives = x.grp.actives[:min(x.actives, len(x.grp.actives))]
-		return nil
-	})
+	if t := x.told; t != nil {
+		t.actives = t.actives[:min(x.actives, len(t.actives))]
+	}
 	panic(&restoring{x.place.Restore(results...)})
 }
 

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,7 +34,7 @@ type goFunc func(ctx context.Context, m api.Module, x uint32) uint32
 var h goFunc
 
 func main() {
-	for _, f := range []func(){exports, closed, linked, goFunctions, starts, contexts, programs, libraries, limits, listeners, parallel} {
+	for _, f := range []func(){exports, closed, linked, goFunctions, starts, contexts, programs, libraries, limits, listeners, parallel, coroutines, goroutines} {
 		h = func(_ context.Context, _ api.Module, x uint32) uint32 { return x }
 		f()
 	}
@@ -53,9 +54,12 @@ func wasm(name string) []byte { return must(os.ReadFile(filepath.Join(os.Args[1]
 func named(name string) wazero.ModuleConfig { return wazero.NewModuleConfig().WithName(name) }
 
 // runtime is a new runtime with env.h.
-func runtime(c wazero.RuntimeConfig) wazero.Runtime {
-	r := wazero.NewRuntimeWithConfig(bg, c)
-	must(r.NewHostModuleBuilder("env").NewFunctionBuilder().WithFunc(func(ctx context.Context, m api.Module, x uint32) uint32 { return h(ctx, m, x) }).Export("h").Instantiate(bg))
+func runtime(c wazero.RuntimeConfig) wazero.Runtime { return runtimeFor(bg, c) }
+
+// runtimeFor is runtime with listeners.
+func runtimeFor(ctx context.Context, c wazero.RuntimeConfig) wazero.Runtime {
+	r := wazero.NewRuntimeWithConfig(ctx, c)
+	must(r.NewHostModuleBuilder("env").NewFunctionBuilder().WithFunc(func(ctx context.Context, m api.Module, x uint32) uint32 { return h(ctx, m, x) }).Export("h").Instantiate(ctx))
 	return r
 }
 
@@ -471,4 +475,72 @@ func parallel() {
 		})
 	}
 	wg.Wait()
+}
+
+// coroutines leaves a coroutine inside a call, and ends the call around it first.
+func coroutines() {
+	for _, told := range []bool{false, true} {
+		ctx := bg
+		if told {
+			ctx = experimental.WithFunctionListenerFactory(bg, experimental.FunctionListenerFactoryFunc(func(api.FunctionDefinition) experimental.FunctionListener { return teller{} }))
+		}
+		r := runtimeFor(ctx, wazero.NewRuntimeConfig())
+		m := must(r.Instantiate(ctx, wasm("caller")))
+		var yield func(uint32) bool
+		next, stop := iter.Pull(func(y func(uint32) bool) {
+			yield = y
+			for n := range uint64(3) {
+				results, err := call(m, "deep", 100+n)
+				say("the coroutine's call", results, err)
+			}
+		})
+		h = func(_ context.Context, _ api.Module, x uint32) uint32 {
+			switch {
+			case x < 100:
+				v, ok := next()
+				say("next", v, ok)
+			case x == 102:
+				panic("the coroutine panics")
+			default:
+				say("yielded", yield(x))
+			}
+			return x
+		}
+		for range 4 {
+			results, err := call(m, "deep", 1)
+			say("deep", results, err)
+		}
+		stop()
+		say("close", m.Close(bg), r.Close(bg))
+	}
+}
+
+// goroutines ends calls of goroutines in the order in which they began, so that the calls overlap.
+func goroutines() {
+	r := runtime(wazero.NewRuntimeConfig())
+	defer r.Close(bg)
+	m := must(r.Instantiate(bg, wasm("caller")))
+	const n = 5
+	arrived, done := make(chan uint32), make(chan string)
+	var end [n]chan bool
+	h = func(_ context.Context, _ api.Module, x uint32) uint32 {
+		arrived <- x
+		<-end[x]
+		if x == 2 {
+			panic("this one fails")
+		}
+		return x
+	}
+	for i := range end {
+		end[i] = make(chan bool)
+		go func() {
+			results, err := call(m, "deep", uint64(i))
+			done <- fmt.Sprint(i, results, err)
+		}()
+		say("arrived", <-arrived)
+	}
+	for i := range end {
+		end[i] <- true
+		say("done", strings.ReplaceAll(<-done, "\n", `\n`))
+	}
 }
