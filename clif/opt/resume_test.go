@@ -13,10 +13,25 @@ import (
 	"github.com/waot-project/waot/internal/proof/testenv"
 )
 
+// swapped is a function with two results, its parameters, of a module of resumable.
+func swapped(m *clif.Module) *clif.Func {
+	f := &clif.Func{Name: "swapped", Mod: m, Index: 1, Sig: m.Funcs[1].Sig}
+	b := &clif.Builder{F: f}
+	entry := b.NewBlock()
+	b.AddParam(entry, i64)
+	b.AddParam(entry, i64)
+	b.SwitchTo(entry)
+	b.Return([]val{1, 0})
+	return f
+}
+
 // resumable is f(state, x, y), a random function that begins in any of its states, and goes from state to state by constants. A third
-// variable ends it.
+// variable ends it. What may trap has a place of its own.
 func resumable(r *rand.Rand) *clif.Func {
-	f, b := newFunc(testModule([]clif.Type{i32, i64, i64}, []clif.Type{i64}))
+	m := testModule([]clif.Type{i32, i64, i64}, []clif.Type{i64})
+	m.Sigs = append(m.Sigs, clif.Signature{Params: []clif.Type{i64, i64}, Results: []clif.Type{i64, i64}})
+	m.Funcs = append(m.Funcs[:1], clif.FuncDecl{Sig: 2, Name: "swapped"}, m.Funcs[1])
+	f, b := newFunc(m)
 	head, exit := b.NewBlock(), b.NewBlock()
 	vars := []val{b.AddParam(head, i32)}
 	for range 3 {
@@ -33,12 +48,25 @@ func resumable(r *rand.Rand) *clif.Func {
 		targets = append(targets, b.Target(states[len(states)-1], nil))
 	}
 	b.BrTable(vars[0], append(targets, targets[r.IntN(n)]))
-	for _, s := range states {
+	for k, s := range states {
 		b.SwitchTo(s)
+		b.Src = uint32(0x100 * (k + 1))
 		x, y, left := vars[1], vars[2], vars[3]
 		for range r.IntN(3) {
 			op := []clif.Opcode{clif.OpIadd, clif.OpIsub, clif.OpBxor, clif.OpImul}[r.IntN(4)]
 			x, y = y, b.Binary(op, i64, x, []val{y, b.Iconst(i64, r.Uint64N(9))}[r.IntN(2)])
+		}
+		b.Src++
+		switch r.IntN(8) {
+		case 0:
+			x = b.Select(i64, b.Icmp(clif.Slt, i64, x, y), y, x)
+		case 1:
+			x = b.Load(i64, clif.Full, 0, b.Binary(clif.OpBand, i32, b.Unary(clif.OpIreduce, i32, y), b.Iconst(i32, 0x1ffff)), 0) // half of memory is missing
+		case 2:
+			if r.IntN(3) == 0 { // few, as loops with calls are left alone
+				x = b.Call(1, []val{x, y})
+				y = x + 1
+			}
 		}
 		if r.IntN(4) == 0 {
 			b.Store(i64, clif.Full, 0, b.Iconst(i32, 8*r.Uint64N(4)), x, 0)
@@ -90,7 +118,7 @@ func TestResumable(t *testing.T) {
 			endless := false // or too long to say; with fewer instructions, it may end
 			for i, f := range [...]*clif.Func{f, g} {
 				// The interpreter counts moves for parameters as steps, of which the copy may have more.
-				results, err := newShortWorld(t, 1<<(12+i), f).inst.Func(0).Call(in)
+				results, err := newShortWorld(t, 1<<(12+i), f, swapped(f.Mod)).inst.Func(0).Call(in)
 				ends[i] = fmt.Sprint(results, err)
 				endless = endless || i == 0 && errors.Is(err, interp.ErrSteps)
 			}
