@@ -6,7 +6,7 @@ import (
 )
 
 // wrapper decides in which blocks the callee-saved registers are the caller's (regalloc.Output.Unsaved), so that quick ways through a
-// function save nothing. It is known as shrink-wrapping. Saved are blocks with calls, blocks in which many values are live at once, and loops; the blocks that lie on a path from one of these to another; and those next to them
+// function save nothing. It is known as shrink-wrapping. Saved are blocks with calls, blocks in which many values are live or needed at once, and loops; the blocks that lie on a path from one of these to another; and those next to them
 // without which registers could not be saved at the start of a block and restored at the end of one.
 type wrapper struct {
 	Intervals
@@ -43,10 +43,13 @@ func (wr *wrapper) wrap(iv Intervals, lv *Liveness, reserved *Reservations) {
 	wr.join()
 	wr.enclose()
 	price, pays := wr.pays()
-	if pays && wr.findCrowds() {
-		wr.join()
-		wr.enclose()
-		price, pays = wr.pays()
+	if pays {
+		crowds := wr.findCrowds()
+		if wr.findNeeds() || crowds {
+			wr.join()
+			wr.enclose()
+			price, pays = wr.pays()
+		}
 	}
 	if pays {
 		reserved.SavePrice = price
@@ -146,6 +149,50 @@ func (wr *wrapper) findCrowds() (found bool) {
 		}
 	}
 	return found
+}
+
+// findNeeds adds the blocks with an instruction that may need more registers at once than those that need no saving, cold blocks too, and reports
+// whether there are any.
+func (wr *wrapper) findNeeds() (found bool) {
+	in, free := wr.In, wr.Env.Allocatable&^wr.Env.CalleeSaved
+	for b := range in.Blocks {
+		r := in.Blocks[b].Insts
+		for i := r.Start; i < r.End && !wr.saved[b]; i++ {
+			in.Stop.PollAt(int(i))
+			if !wr.fits(regalloc.Inst(i), free) {
+				wr.saved[b], found = true, true
+			}
+		}
+	}
+	return found
+}
+
+// fits reports whether the registers in free are enough for instruction i, where it reads and where it writes. Each operand that must be in a register counts,
+// though some may share one.
+func (wr *wrapper) fits(i regalloc.Inst, free regalloc.PRegSet) bool {
+	in := wr.In
+	c := in.ClobbersOf(i)
+	lost := (c.Low | c.High) & free
+	var reads, writes [regalloc.NumClasses]int
+	for _, o := range in.OperandsOf(i) {
+		if o.Constraint == regalloc.Any || o.Constraint == regalloc.FixedArg {
+			continue
+		}
+		class := in.VRegs[o.VReg].Class
+		if o.Access.Reads() || o.Access == regalloc.EarlyDef {
+			reads[class]++
+		}
+		if o.Access != regalloc.Use && (o.Constraint != regalloc.Fixed || !lost.Has(o.PReg())) {
+			writes[class]++
+		}
+	}
+	for k := range reads {
+		class := regalloc.Class(k)
+		if n := free.OfClass(class).Len(); reads[k] > n || writes[k] > n-lost.OfClass(class).Len() {
+			return false
+		}
+	}
+	return true
 }
 
 // countLive fills change. Values that cost nothing in memory do not count.

@@ -312,6 +312,58 @@ func TestPressureIsNoQuickWay(t *testing.T) {
 	}
 }
 
+// TestManyNeeds: a block, however rare, with an instruction that needs more registers at once than those that need no saving has all registers.
+func TestManyNeeds(t *testing.T) {
+	env := gen.Small()
+	free := env.Order[regalloc.Int][:(env.Allocatable &^ env.CalleeSaved).OfClass(regalloc.Int).Len()]
+	fixed := func(vs []regalloc.VReg, n int) (ops []regalloc.Operand) {
+		for k, p := range free[:n] {
+			ops = append(ops, regalloc.FixedUse(vs[k/(len(free)-1)], p)) // the last one is of another value
+		}
+		return ops
+	}
+	for _, test := range []struct {
+		name  string
+		inst  func(b *alloctest.Builder, vs []regalloc.VReg)
+		quick bool
+	}{
+		{"as many uses as registers", func(b *alloctest.Builder, vs []regalloc.VReg) {
+			b.Inst(0, 0, append(fixed(vs, len(free)-1), reg(vs[1]))...)
+		}, true},
+		{"a use more", func(b *alloctest.Builder, vs []regalloc.VReg) {
+			b.Inst(0, 0, append(fixed(vs, len(free)), reg(vs[1]))...)
+		}, false},
+		{"a definition beside all uses", func(b *alloctest.Builder, vs []regalloc.VReg) {
+			b.Inst(0, 0, append(fixed(vs, len(free)), regalloc.Operand{VReg: b.VReg(regalloc.Int), Constraint: regalloc.Reg, Access: regalloc.EarlyDef})...)
+		}, false},
+		{"a call", func(b *alloctest.Builder, vs []regalloc.VReg) {
+			b.Inst(0, 1, append(fixed(vs, len(free)), regalloc.FixedDef(b.VReg(regalloc.Int), free[0]))...)
+		}, true},
+		{"a call that reads something late", func(b *alloctest.Builder, vs []regalloc.VReg) {
+			b.Inst(0, 1, regalloc.Operand{VReg: vs[1], Constraint: regalloc.Reg, Access: regalloc.LateUse})
+		}, false},
+		{"a call with a result anywhere", func(b *alloctest.Builder, vs []regalloc.VReg) {
+			b.Inst(0, 1, def(b.VReg(regalloc.Int)))
+		}, false},
+	} {
+		const rare = 4
+		in, out := quickWay(t, env, 5, func(b *alloctest.Builder, vs []regalloc.VReg) {
+			b.Inst(term, 0, reg(vs[1]))
+			b.Block(nil, 0, regalloc.Edge{To: 3}, regalloc.Edge{To: rare})
+			keptValue(b, vs)
+			b.Inst(term, 0)
+			b.Block(nil, 0, regalloc.Edge{To: 5})
+			test.inst(b, vs)
+			b.Inst(ret, 0)
+			b.Block(nil, 0)
+			b.In.Blocks[rare].Cold = true
+		})
+		if len(out.Unsaved) == 0 || out.Unsaved[rare] != test.quick {
+			t.Errorf("%s: unsaved are %v\n%s", test.name, out.Unsaved, alloctest.Dump(in, out))
+		}
+	}
+}
+
 // TestPressureElsewhere: blocks in which many numbers are live are saved, and with them those between them and calls, and those without
 // which registers could not be restored.
 func TestPressureElsewhere(t *testing.T) {
