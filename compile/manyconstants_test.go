@@ -14,7 +14,7 @@ import (
 )
 
 // constantsEverywhere is the text of a module whose function adds up, in each of many blocks, one of many large constants. The first block defines
-// them all, so that each is live in all blocks: more pairs of value and block than the allocator accepts.
+// them all, so that each is live in all blocks: more pairs of value and block than the allocator accepts. The second half of the blocks is in a loop.
 func constantsEverywhere(constants, blocks int) string {
 	var s strings.Builder
 	s.WriteString(`(module (memory 1) (func (export "f") (param i64 i64) (result i64)`)
@@ -25,10 +25,14 @@ func constantsEverywhere(constants, blocks int) string {
 		sum(k)
 	}
 	for b := range blocks {
+		if b == blocks/2 {
+			s.WriteString("(loop $again ")
+		}
 		fmt.Fprintf(&s, "(if (i64.lt_u (i64.load offset=%d (i32.const 0)) (local.get 1)) (then ", b%1000)
 		sum(b % constants)
 		s.WriteString("))")
 	}
+	s.WriteString("(br_if $again (i64.eqz (local.get 1))))")
 	for k := range constants {
 		sum(k)
 	}
