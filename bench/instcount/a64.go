@@ -1,17 +1,9 @@
 package main
 
-// class is what counts of A64 instructions are of: a set of bits, as an atomic operation
-// loads and stores.
-type class uint8
+import "encoding/binary"
 
-const (
-	classLoad   class = 1 << iota // reads memory; a pair is one
-	classStore                    // writes memory
-	classStack                    // loads or stores with sp or x29 as the base
-	classPair                     // loads or stores two registers
-	classMove                     // copies a register to one of the same file, as it is
-	classBranch                   // may go elsewhere, with calls and returns
-)
+// classifyA64 decodes the word of an instruction.
+func classifyA64(code []byte) class { return classify(binary.LittleEndian.Uint32(code)) }
 
 // field is bits hi to lo of an instruction.
 func field(w uint32, hi, lo int) uint32 { return w >> lo & (1<<(hi-lo+1) - 1) }

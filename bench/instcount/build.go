@@ -22,6 +22,7 @@ var waotrunSource []byte
 type builder struct {
 	dir  string // absolute
 	root string // of the module that this program is of
+	*machine
 	waot string // of the module that the compiler is built from
 	// waotArgs are more arguments of waot build.
 	waotArgs []string
@@ -49,9 +50,6 @@ func (b *builder) plugin() (string, error) {
 	}
 	return so, command(b.dir, nil, "gcc", "-O2", "-shared", "-fPIC", "-fvisibility=hidden", "-o", so, src, "-pthread")
 }
-
-// arm64 returns the environment that builds static Go programs for the emulator.
-func arm64() []string { return []string{"GOOS=linux", "GOARCH=arm64", "CGO_ENABLED=0"} }
 
 // overlay writes the overlay for the go command that puts this program's driver of waot into
 // a checkout that may not have it, and gives the overlay's name and the driver's package.

@@ -57,9 +57,9 @@ const (
 	nameGCC      = "wasm2c-gcc"
 )
 
-func engines() []engine {
-	gcc := []string{"aarch64-linux-gnu-gcc", "-O2"}
-	clang := []string{"clang-19", "--target=aarch64-linux-gnu", "-O2"}
+func engines(m *machine) []engine {
+	gcc := []string{m.tool("gcc"), "-O2"}
+	clang := []string{"clang-19", "--target=" + m.triple, "-O2"}
 	return []engine{
 		{nameWaot, waotVersion, false, prepareWaot},
 		{nameWasmtime, moduleVersion("bench/instcount/wasmtimerun", "github.com/bytecodealliance/wasmtime-go/v39"), true, prepareWasmtime},
@@ -70,8 +70,8 @@ func engines() []engine {
 }
 
 // selectEngines finds engines by name, separated by commas; all if there is no name.
-func selectEngines(names string) ([]engine, error) {
-	all := engines()
+func selectEngines(m *machine, names string) ([]engine, error) {
+	all := engines(m)
 	if names == "" {
 		return all, nil
 	}
@@ -136,7 +136,7 @@ func prepareWaot(b *builder) (runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := command(b.waot, arm64(), "go", "build", "-overlay", overlay, "-o", driver, pkg); err != nil {
+	if err := command(b.waot, b.goEnv("0"), "go", "build", "-overlay", overlay, "-o", driver, pkg); err != nil {
 		return nil, err
 	}
 	host, err := codeOf(driver)
@@ -145,7 +145,7 @@ func prepareWaot(b *builder) (runner, error) {
 	}
 	return func(m *module) (program, error) {
 		object := b.path(m.name + ".o")
-		argv := append([]string{compiler, "build", m.file, "-o", object, "--target", "aarch64-linux"}, b.waotArgs...)
+		argv := append([]string{compiler, "build", m.file, "-o", object, "--target", b.target}, b.waotArgs...)
 		return program{argv: []string{driver, object}, host: host, object: object, symbols: object}, command(b.dir, nil, argv...)
 	}, nil
 }
@@ -153,14 +153,14 @@ func prepareWaot(b *builder) (runner, error) {
 func prepareWasmtime(b *builder) (runner, error) {
 	driver := b.path("wasmtimerun")
 	err := command(filepath.Join(b.root, "bench/instcount/wasmtimerun"),
-		[]string{"CC=aarch64-linux-gnu-gcc", "GOOS=linux", "GOARCH=arm64", "CGO_ENABLED=1"},
+		append(b.goEnv("1"), "CC="+b.tool("gcc")),
 		"go", "build", "-ldflags", "-linkmode external -extldflags -static", "-o", driver, ".")
 	return justInTime(driver, err)
 }
 
 func prepareWazero(b *builder) (runner, error) {
 	driver := b.path("wazerorun")
-	return justInTime(driver, command(b.root, arm64(), "go", "build", "-o", driver, "./bench/instcount/wazerorun"))
+	return justInTime(driver, command(b.root, b.goEnv("0"), "go", "build", "-o", driver, "./bench/instcount/wazerorun"))
 }
 
 // justInTime is of a driver that compiles the module that it runs; err is that of its build.
@@ -185,7 +185,7 @@ func prepareWasm2c(compiler []string) func(*builder) (runner, error) {
 			if err := os.MkdirAll(dir, 0o777); err != nil {
 				return program{}, err
 			}
-			file, err := buildWasm2c(dir, filepath.Join(b.root, "bench/instcount/wasm2c/main.c"), m, compiler)
+			file, err := buildWasm2c(dir, filepath.Join(b.root, "bench/instcount/wasm2c/main.c"), m, compiler, b.machine)
 			if err != nil {
 				return program{}, err
 			}
@@ -200,12 +200,12 @@ const runtimeC = "/usr/share/wabt/wasm2c"
 
 // buildWasm2c builds the program of module m in folder dir. shim is the C program around it, which is always
 // gcc's.
-func buildWasm2c(dir, shim string, m *module, compiler []string) (file string, err error) {
+func buildWasm2c(dir, shim string, m *module, compiler []string, on *machine) (file string, err error) {
 	file = filepath.Join(dir, "prog")
 	steps := [][]string{
 		{"wasm2c", m.file, "-n", "prog", "-o", "prog.c"},
 		append(compiler[:len(compiler):len(compiler)], "-w", "-I", runtimeC, "-c", "prog.c", "-o", "prog.o"),
-		{"aarch64-linux-gnu-objcopy",
+		{on.tool("objcopy"),
 			"--rename-section", ".text=" + generatedSection, "--rename-section", ".text.unlikely=" + generatedSection,
 			"--rename-section", ".text.startup=" + generatedSection, "prog.o"},
 	}
@@ -218,7 +218,7 @@ func buildWasm2c(dir, shim string, m *module, compiler []string) (file string, e
 	if err != nil {
 		return "", err
 	}
-	return file, command(dir, nil, "aarch64-linux-gnu-gcc", "-O2", "-w", "-static", "-DHOSTS="+strings.Repeat(",0", hosts),
+	return file, command(dir, nil, on.tool("gcc"), "-O2", "-w", "-static", "-DHOSTS="+strings.Repeat(",0", hosts),
 		"-I", ".", "-I", runtimeC, shim, filepath.Join(runtimeC, "wasm-rt-impl.c"), "prog.o", "-lm", "-o", file)
 }
 

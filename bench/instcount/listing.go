@@ -1,7 +1,7 @@
 package main
 
 import (
-	"encoding/binary"
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -10,26 +10,23 @@ import (
 	"strings"
 )
 
-// disassembler is GNU objdump of the cross tools.
-const disassembler = "aarch64-linux-gnu-objdump"
-
 // listed is how many instructions of a block are listed at most.
 const listed = 100
 
 // printHottest lists the n functions, where they are known, and the n blocks that have executed most
 // instructions. dir is for a file.
-func printHottest(w io.Writer, dir string, all []translation, symbols []symbol, n int) error {
-	total := float64(executedIn(all).Instructions)
+func (m *machine) printHottest(w io.Writer, dir string, all []translation, symbols []symbol, n int) error {
+	total := float64(m.executedIn(all).Instructions)
 	if len(symbols) > 0 {
 		fmt.Fprintln(w)
 		for _, f := range hottestFunctions(symbols, all, n) {
 			fmt.Fprintf(w, "%5.1f %%  %s\n", 100*float64(f.instructions)/total, f.name)
 		}
 	}
-	for _, b := range hottest(all, n) {
-		fmt.Fprintf(w, "\n%s: %d times %d instructions, %.1f %% of all\n", place(symbols, b.addr), b.runs, len(b.words),
+	for _, b := range m.hottest(all, n) {
+		fmt.Fprintf(w, "\n%s: %d times %d instructions, %.1f %% of all\n", place(symbols, b.addr), b.runs, len(b.insts),
 			100*float64(b.weight())/total)
-		lines, err := disassemble(dir, &b)
+		lines, err := m.disassemble(dir, &b)
 		if err != nil {
 			return err
 		}
@@ -44,16 +41,13 @@ func printHottest(w io.Writer, dir string, all []translation, symbols []symbol, 
 }
 
 // disassemble returns a line for each instruction of a block.
-func disassemble(dir string, b *block) ([]string, error) {
+func (m *machine) disassemble(dir string, b *block) ([]string, error) {
 	file := filepath.Join(dir, "block")
-	var code []byte
-	for _, w := range b.words {
-		code = binary.LittleEndian.AppendUint32(code, w)
-	}
-	if err := os.WriteFile(file, code, 0o644); err != nil {
+	if err := os.WriteFile(file, bytes.Join(b.insts, nil), 0o644); err != nil {
 		return nil, err
 	}
-	out, err := exec.Command(disassembler, "-D", "-b", "binary", "-m", "aarch64", "-z",
+	disassembler := m.tool("objdump")
+	out, err := exec.Command(disassembler, "-D", "-b", "binary", "-m", m.objdump, "-z", "--insn-width=15",
 		fmt.Sprintf("--adjust-vma=%#x", b.addr), file).Output()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", disassembler, err)
@@ -65,8 +59,8 @@ func disassemble(dir string, b *block) ([]string, error) {
 			lines = append(lines, strings.TrimSpace(f[0])+"  "+strings.ReplaceAll(f[2], "\t", " "))
 		}
 	}
-	if len(lines) != len(b.words) {
-		return nil, fmt.Errorf("%s gives %d lines for %d instructions", disassembler, len(lines), len(b.words))
+	if len(lines) != len(b.insts) {
+		return nil, fmt.Errorf("%s gives %d lines for %d instructions", disassembler, len(lines), len(b.insts))
 	}
 	return lines, nil
 }

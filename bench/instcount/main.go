@@ -1,4 +1,4 @@
-// Command instcount counts the instructions that generated AArch64 code executes,
+// Command instcount counts the instructions that generated code executes, for AArch64 or x86-64,
 // exactly and without such a machine: a plugin of qemu-user counts, and leaves out the
 // code of hosts. It compares waot with other engines on the benchmark modules.
 //
@@ -6,8 +6,9 @@
 //	go run ./bench/instcount -engines waot -only quicksort -top 10
 //	go run ./bench/instcount -modules bench/vectors
 //	go run ./bench/instcount -go -engines waot,wasmtime
+//	go run ./bench/instcount -machine x86-64 -engines waot
 //
-// It needs qemu-aarch64 with plugins and gcc; wasmtime needs the cross gcc too, and the engines in C wasm2c, the cross tools
+// It needs qemu-user with plugins and gcc; wasmtime needs the cross gcc too, and the engines in C wasm2c, the cross tools
 // and clang-19.
 package main
 
@@ -30,7 +31,7 @@ import (
 // config is the command line.
 type config struct {
 	modules, only, engines, emulator string
-	waot, waotArgs                   string
+	waot, waotArgs, machine          string
 	keep, baseline, results          string
 	top, repeat                      int
 	timeout                          time.Duration
@@ -43,7 +44,8 @@ func main() {
 	flag.BoolVar(&c.programs, "go", false, "count the Go programs of bench/programs instead")
 	flag.StringVar(&c.only, "only", "", "only modules whose names match the `expression`")
 	flag.StringVar(&c.engines, "engines", "", "`names` of engines, separated by commas; all if empty")
-	flag.StringVar(&c.emulator, "emulator", "qemu-aarch64 -cpu max", "the emulator and its options")
+	flag.StringVar(&c.emulator, "emulator", "", "the emulator and its options; the machine's with -cpu max if empty")
+	flag.StringVar(&c.machine, "machine", "aarch64", "the `machine` whose code is counted: aarch64 or x86-64")
 	flag.StringVar(&c.waot, "waot", "", "`checkout` that waot is built from, instead of this one")
 	flag.StringVar(&c.waotArgs, "waotargs", "", "more arguments of waot build, such as -O1")
 	flag.StringVar(&c.keep, "keep", "", "`folder` to build in, which stays")
@@ -68,11 +70,16 @@ func measure(c *config) error {
 	if err != nil {
 		return err
 	}
-	engines, err := selectEngines(c.engines)
+	on, err := findMachine(c.machine)
 	if err != nil {
 		return err
 	}
-	b, clean, err := newBuilder(c)
+	c.emulator = cmp.Or(c.emulator, on.emulator)
+	engines, err := selectEngines(on, c.engines)
+	if err != nil {
+		return err
+	}
+	b, clean, err := newBuilder(c, on)
 	if err != nil {
 		return err
 	}
@@ -105,12 +112,12 @@ func measure(c *config) error {
 }
 
 // newBuilder makes the builder of a run. clean removes what it built.
-func newBuilder(c *config) (b *builder, clean func(), err error) {
+func newBuilder(c *config, on *machine) (b *builder, clean func(), err error) {
 	mod, err := output(".", "go", "env", "GOMOD")
 	if err != nil {
 		return nil, nil, err
 	}
-	b = &builder{root: filepath.Dir(mod), waotArgs: strings.Fields(c.waotArgs)}
+	b = &builder{root: filepath.Dir(mod), machine: on, waotArgs: strings.Fields(c.waotArgs)}
 	if b.waot, err = filepath.Abs(cmp.Or(c.waot, b.root)); err != nil {
 		return nil, nil, err
 	}
@@ -178,7 +185,7 @@ func (s *session) count(r *result, m *module, run runner) error {
 		if all, err = s.execute(m, &p); err != nil {
 			return err
 		}
-		c := executedIn(all)
+		c := s.builder.executedIn(all)
 		if i > 0 && c != r.counts {
 			return fmt.Errorf("counts differ: %+v, then %+v", r.counts, c)
 		}
@@ -189,11 +196,11 @@ func (s *session) count(r *result, m *module, run runner) error {
 		fmt.Printf("\n## %s, %s: %d instructions\n", r.Engine, r.Module, r.Instructions)
 		var symbols []symbol
 		if p.symbols != "" {
-			if symbols, err = readSymbols(p.symbols, all); err != nil {
+			if symbols, err = s.builder.readSymbols(p.symbols, all); err != nil {
 				return err
 			}
 		}
-		return printHottest(os.Stdout, s.builder.dir, all, symbols, s.top)
+		return s.builder.printHottest(os.Stdout, s.builder.dir, all, symbols, s.top)
 	}
 	return nil
 }
@@ -212,7 +219,8 @@ func (s *session) execute(m *module, p *program) ([]translation, error) {
 	defer cancel()
 	c := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	var stdout, stderr bytes.Buffer
-	c.Dir, c.Stdout, c.Stderr = dir, &stdout, &stderr
+	// Signals that preempt goroutines would end translations anywhere, and qemu-x86_64 may lose them in generated code.
+	c.Dir, c.Stdout, c.Stderr, c.Env = dir, &stdout, &stderr, append(os.Environ(), "GODEBUG=asyncpreemptoff=1")
 	if err := c.Run(); err != nil {
 		return nil, fmt.Errorf("%s: %w\n%s", strings.Join(argv, " "), err, bytes.TrimSpace(stderr.Bytes()))
 	}
@@ -228,7 +236,7 @@ func (s *session) execute(m *module, p *program) ([]translation, error) {
 	if err != nil || p.object == "" {
 		return all, err
 	}
-	text, err := loadedText(p.object, all)
+	text, err := s.builder.loadedText(p.object, all)
 	return within(all, text), err
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"cmp"
-	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"io"
@@ -18,7 +17,7 @@ type counts struct {
 	Instructions uint64 `json:"instructions"`
 	Loads        uint64 `json:"loads"` // a pair is one
 	Stores       uint64 `json:"stores"`
-	Stack        uint64 `json:"stack"`    // those of the two before that have sp or x29 as the base
+	Stack        uint64 `json:"stack"`    // those of the two before that have the stack or frame pointer as the base, also unsaid
 	Pairs        uint64 `json:"pairs"`    // those of them that access two registers
 	Moves        uint64 `json:"moves"`    // from register to register, as they are
 	Branches     uint64 `json:"branches"` // with calls and returns
@@ -30,7 +29,7 @@ type translation struct {
 	addr    uint64
 	runs    uint64
 	entered uint64 // runs that did not come from the instruction before
-	words   []uint32
+	insts   [][]byte
 }
 
 // readTranslations parses what the plugin writes; qemu/plugin.c has the format.
@@ -64,28 +63,28 @@ func parseTranslation(line string) (t translation, err error) {
 			return t, err
 		}
 	}
-	b, err := hex.DecodeString(f[3])
-	if err != nil {
-		return t, err
-	}
-	if len(b)%4 != 0 {
-		return t, fmt.Errorf("%d bytes are no whole instructions", len(b))
-	}
-	for ; len(b) > 0; b = b[4:] {
-		t.words = append(t.words, binary.LittleEndian.Uint32(b))
+	for _, digits := range strings.Split(f[3], ",") {
+		b, err := hex.DecodeString(digits)
+		if err != nil {
+			return t, err
+		}
+		if len(b) == 0 {
+			return t, fmt.Errorf("an instruction of no bytes")
+		}
+		t.insts = append(t.insts, b)
 	}
 	return t, nil
 }
 
 // executedIn counts the instructions that translations have executed.
-func executedIn(all []translation) counts {
+func (m *machine) executedIn(all []translation) counts {
 	var c counts
 	for i := range all {
 		t := &all[i]
-		c.Instructions += t.runs * uint64(len(t.words))
+		c.Instructions += t.runs * uint64(len(t.insts))
 		c.Taken += t.entered
-		for _, w := range t.words {
-			k := classify(w)
+		for _, code := range t.insts {
+			k := m.classify(code)
 			for _, x := range [...]struct {
 				bit class
 				n   *uint64
@@ -106,32 +105,33 @@ func executedIn(all []translation) counts {
 type block struct {
 	addr  uint64
 	runs  uint64 // of each instruction
-	words []uint32
+	insts [][]byte
 }
 
 // weight returns how many instructions the block has executed.
-func (b *block) weight() uint64 { return b.runs * uint64(len(b.words)) }
+func (b *block) weight() uint64 { return b.runs * uint64(len(b.insts)) }
 
 // hottest are the n blocks that have executed most instructions. Translations overlap where
 // something jumps into the middle of one, so the blocks are found anew, by instruction, and
 // end at branches and at targets.
-func hottest(all []translation, n int) []block {
+func (m *machine) hottest(all []translation, n int) []block {
 	type insn struct {
 		runs, entered uint64
-		word          uint32
+		code          []byte
 	}
 	code := map[uint64]insn{}
 	for i := range all {
 		t := &all[i]
-		for j, w := range t.words {
-			at := t.addr + 4*uint64(j)
+		at := t.addr
+		for j, bytes := range t.insts {
 			x := code[at]
 			x.runs += t.runs
-			x.word = w
+			x.code = bytes
 			if j == 0 {
 				x.entered += t.entered
 			}
 			code[at] = x
+			at += uint64(len(bytes))
 		}
 	}
 	var blocks []block
@@ -142,8 +142,8 @@ func hottest(all []translation, n int) []block {
 			blocks = append(blocks, block{addr: at, runs: x.runs})
 		}
 		b := &blocks[len(blocks)-1]
-		b.words = append(b.words, x.word)
-		if last = at + 4; classify(x.word)&classBranch != 0 {
+		b.insts = append(b.insts, x.code)
+		if last = at + uint64(len(x.code)); m.classify(x.code)&classBranch != 0 {
 			last = 0
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/binary"
 	"errors"
 	"io"
 	"os"
@@ -13,18 +14,18 @@ import (
 )
 
 func TestReadTranslations(t *testing.T) {
-	got, err := readTranslations(strings.NewReader("1000 a 1 e00301aac0035fd6\nffff0 10 0 c0035fd6\nend\n"))
+	got, err := readTranslations(strings.NewReader("1000 a 1 e00301aa,c0035fd6\nffff0 10 0 c3\nend\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []translation{
-		{0x1000, 10, 1, []uint32{0xaa0103e0, 0xd65f03c0}},
-		{0xffff0, 16, 0, []uint32{0xd65f03c0}},
+		{0x1000, 10, 1, words(0xaa0103e0, 0xd65f03c0)},
+		{0xffff0, 16, 0, [][]byte{{0xc3}}},
 	}
 	if d := cmp.Diff(want, got, cmp.AllowUnexported(translation{})); d != "" {
 		t.Error(d)
 	}
-	for _, bad := range []string{"", "1000 a 1 c0035fd6\n", "1000 a 1\nend\n", "1000 a 1 c0035f\nend\n", "1000 a 1 zz\nend\n", "x a 1 c0035fd6\nend\n"} {
+	for _, bad := range []string{"", "1000 a 1 c0035fd6\n", "1000 a 1\nend\n", "1000 a 1 c0035fd6,\nend\n", "1000 a 1 zz\nend\n", "x a 1 c0035fd6\nend\n"} {
 		if _, err := readTranslations(strings.NewReader(bad)); err == nil {
 			t.Errorf("%q is accepted", bad)
 		}
@@ -44,13 +45,24 @@ const (
 	wordRet  = 0xd65f03c0 // ret
 )
 
+// a64 and x64 are the machines.
+var a64, x64 = &machines[0], &machines[1]
+
+// words are instructions of AArch64.
+func words(list ...uint32) (code [][]byte) {
+	for _, w := range list {
+		code = append(code, binary.LittleEndian.AppendUint32(nil, w))
+	}
+	return code
+}
+
 // translated is a function with a loop of ten rounds, called twice; the emulator
 // translates the loop again where it is entered by its branch.
 func translated() []translation {
 	return []translation{
-		{0x1000, 2, 2, []uint32{wordPush, wordLoad, wordSub, wordLoop}},
-		{0x1004, 18, 18, []uint32{wordLoad, wordSub, wordLoop}},
-		{0x1010, 2, 0, []uint32{wordMove, wordRet}},
+		{0x1000, 2, 2, words(wordPush, wordLoad, wordSub, wordLoop)},
+		{0x1004, 18, 18, words(wordLoad, wordSub, wordLoop)},
+		{0x1010, 2, 0, words(wordMove, wordRet)},
 	}
 }
 
@@ -58,29 +70,29 @@ func TestSum(t *testing.T) {
 	want := counts{
 		Instructions: 2 + 20*3 + 2*2, Loads: 20, Stores: 2, Stack: 2, Pairs: 2, Moves: 2, Branches: 20 + 2, Taken: 2 + 18,
 	}
-	if d := cmp.Diff(want, executedIn(translated())); d != "" {
+	if d := cmp.Diff(want, a64.executedIn(translated())); d != "" {
 		t.Error(d)
 	}
 }
 
 func TestHottest(t *testing.T) {
 	want := []block{
-		{0x1004, 20, []uint32{wordLoad, wordSub, wordLoop}},
-		{0x1010, 2, []uint32{wordMove, wordRet}},
-		{0x1000, 2, []uint32{wordPush}},
+		{0x1004, 20, words(wordLoad, wordSub, wordLoop)},
+		{0x1010, 2, words(wordMove, wordRet)},
+		{0x1000, 2, words(wordPush)},
 	}
-	if d := cmp.Diff(want, hottest(translated(), 9), cmp.AllowUnexported(block{})); d != "" {
+	if d := cmp.Diff(want, a64.hottest(translated(), 9), cmp.AllowUnexported(block{})); d != "" {
 		t.Error(d)
 	}
-	if n := len(hottest(translated(), 1)); n != 1 {
+	if n := len(a64.hottest(translated(), 1)); n != 1 {
 		t.Errorf("%d blocks, not 1", n)
 	}
 }
 
-// counted is a program with generated code: a loop of 1,000 rounds in which a call
+// countedA64 and countedX64 are a program with generated code: a loop of 1,000 rounds in which a call
 // leads out of it each time, a branch over one instruction that is taken in all rounds but
 // the last, and accesses to the stack.
-const counted = `
+const countedA64 = `
 	.globl _start
 	.text
 outside:
@@ -108,11 +120,55 @@ inside:
 	ret
 `
 
+const countedX64 = `
+	.intel_syntax noprefix
+	.globl _start
+	.text
+outside:
+	add rax, 1
+	ret
+_start:
+	call inside
+	mov edi, 0
+	mov eax, 231
+	syscall
+	.section generated, "ax"
+inside:
+	push rbp
+	mov rbp, rsp
+	mov ebx, 1000
+1:	call outside
+	sub ebx, 1
+	jne 2f
+	nop
+2:	mov [rbp - 8], rbx
+	mov rcx, [rbp - 8]
+	test ebx, ebx
+	jne 1b
+	mov rax, rcx
+	pop rbp
+	ret
+`
+
 // TestPlugin counts a program whose counts are known.
 func TestPlugin(t *testing.T) {
-	const gcc = "aarch64-linux-gnu-gcc"
-	need(t, "qemu-aarch64", "gcc", gcc)
-	b := &builder{dir: t.TempDir()}
+	inA64 := counts{
+		Instructions: 3 + 1000*6 + 1 + 3, Loads: 1000 + 1, Stores: 1000 + 1, Stack: 2*1000 + 2, Pairs: 2, Moves: 2,
+		Branches: 3*1000 + 1,
+		// In: the entry; b.ne and cbnz but for the last round. What comes back from a call comes from the instruction before.
+		Taken: 1 + 999 + 999,
+	}
+	inX64 := inA64
+	inX64.Instructions += 1000
+	inX64.Pairs = 0
+	t.Run(a64.name, func(t *testing.T) { testPlugin(t, a64, countedA64, inA64) })
+	t.Run(x64.name, func(t *testing.T) { testPlugin(t, x64, countedX64, inX64) })
+}
+
+func testPlugin(t *testing.T, on *machine, counted string, inside counts) {
+	gcc, emulator := on.tool("gcc"), strings.Fields(on.emulator)[0]
+	need(t, emulator, "gcc", gcc)
+	b := &builder{dir: t.TempDir(), machine: on}
 	plugin, err := b.plugin()
 	if err != nil {
 		t.Fatal(err)
@@ -132,16 +188,10 @@ func TestPlugin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &session{config: &config{emulator: "qemu-aarch64", timeout: 10 * time.Minute}, builder: b, plugin: plugin}
+	s := &session{config: &config{emulator: emulator, timeout: 10 * time.Minute}, builder: b, plugin: plugin}
 	m := &module{name: "counted", file: filepath.Join(b.dir, "modules", "counted.wasm")}
 	if err := os.Mkdir(filepath.Dir(m.file), 0o777); err != nil {
 		t.Fatal(err)
-	}
-	inside := counts{
-		Instructions: 3 + 1000*6 + 1 + 3, Loads: 1000 + 1, Stores: 1000 + 1, Stack: 2*1000 + 2, Pairs: 2, Moves: 2,
-		Branches: 3*1000 + 1,
-		// In: the entry; b.ne and cbnz but for the last round. What comes back from a call comes from the instruction before.
-		Taken: 1 + 999 + 999,
 	}
 	for _, c := range []struct {
 		name string
@@ -158,7 +208,7 @@ func TestPlugin(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if d := cmp.Diff(c.want, executedIn(got)); d != "" {
+			if d := cmp.Diff(c.want, on.executedIn(got)); d != "" {
 				t.Error(d)
 			}
 		})

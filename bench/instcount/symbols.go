@@ -1,9 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"debug/elf"
-	"encoding/binary"
 	"fmt"
 	"slices"
 )
@@ -15,7 +15,7 @@ type symbol struct {
 }
 
 // loadedText returns the addresses of an object's code, which are found by what was executed.
-func loadedText(object string, all []translation) (addressRange, error) {
+func (m *machine) loadedText(object string, all []translation) (addressRange, error) {
 	f, err := elf.Open(object)
 	if err != nil {
 		return addressRange{}, err
@@ -29,7 +29,7 @@ func loadedText(object string, all []translation) (addressRange, error) {
 	if err != nil {
 		return addressRange{}, err
 	}
-	base, err := findBase(code, all)
+	base, err := findBase(code, m.step, all)
 	if err != nil {
 		return addressRange{}, fmt.Errorf("%s: %w", object, err)
 	}
@@ -42,7 +42,7 @@ func within(all []translation, r addressRange) []translation {
 }
 
 // readSymbols returns the functions of an ELF file's generated code, in the order of addresses.
-func readSymbols(file string, all []translation) ([]symbol, error) {
+func (m *machine) readSymbols(file string, all []translation) ([]symbol, error) {
 	f, err := elf.Open(file)
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func readSymbols(file string, all []translation) ([]symbol, error) {
 	}
 	base := uint64(0)
 	if f.Type == elf.ET_REL {
-		text, err := loadedText(file, all)
+		text, err := m.loadedText(file, all)
 		if err != nil {
 			return nil, err
 		}
@@ -79,30 +79,27 @@ func readSymbols(file string, all []translation) ([]symbol, error) {
 }
 
 // findBase returns the address that code, as an object has it before relocation, was executed at: the
-// one that most translations agree on which begin as only one place in code does.
-func findBase(code []byte, all []translation) (uint64, error) {
-	type start [6]uint32
+// one that most translations agree on which begin as only one place in code does. The address of each instruction is a multiple of step.
+func findBase(code []byte, step int, all []translation) (uint64, error) {
+	type start [24]byte
 	places := map[start]int{} // offset in code; -1 for several
-	words := make([]uint32, len(code)/4)
-	for i := range words {
-		words[i] = binary.LittleEndian.Uint32(code[4*i:])
-	}
-	for i := range len(words) - len(start{}) + 1 {
-		k := start(words[i:])
+	for at := 0; at+len(start{}) <= len(code); at += step {
+		k := start(code[at:])
 		if _, twice := places[k]; twice {
 			places[k] = -1
 		} else {
-			places[k] = 4 * i
+			places[k] = at
 		}
 	}
 	votes := map[uint64]int{}
 	best := uint64(0)
 	for i := range all {
 		t := &all[i]
-		if len(t.words) < len(start{}) {
+		begin := bytes.Join(t.insts, nil)
+		if len(begin) < len(start{}) {
 			continue
 		}
-		at, ok := places[start(t.words)]
+		at, ok := places[start(begin)]
 		if !ok || at < 0 {
 			continue
 		}
@@ -152,7 +149,7 @@ func hottestFunctions(symbols []symbol, all []translation, n int) []executed {
 		if s := symbolAt(symbols, t.addr); s != nil {
 			name = s.name
 		}
-		sums[name] += t.runs * uint64(len(t.words))
+		sums[name] += t.runs * uint64(len(t.insts))
 	}
 	var found []executed
 	for name, sum := range sums {

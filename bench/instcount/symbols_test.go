@@ -5,6 +5,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,27 +19,27 @@ import (
 // TestFindBase loads code whose second word relocation changes, and which begins twice alike.
 func TestFindBase(t *testing.T) {
 	var code []byte
-	words := make([]uint32, 40)
-	for i := range words {
-		words[i] = uint32(i)
+	list := make([]uint32, 40)
+	for i := range list {
+		list[i] = uint32(i)
 		if i >= 30 {
-			words[i] = uint32(i - 30) // as at the begin
+			list[i] = uint32(i - 30) // as at the begin
 		}
-		code = binary.LittleEndian.AppendUint32(code, words[i])
+		code = binary.LittleEndian.AppendUint32(code, list[i])
 	}
 	const base = 0x7000
 	at := func(i, n int) translation {
-		w := append([]uint32(nil), words[i:][:n]...)
+		w := slices.Clone(list[i:][:n])
 		if i <= 12 && 12 < i+n {
 			w[12-i] = 99 // relocated
 		}
-		return translation{addr: base + 4*uint64(i), words: w}
+		return translation{addr: base + 4*uint64(i), insts: words(w...)}
 	}
-	all := []translation{at(0, 8), at(30, 8), at(10, 8), at(14, 9), at(22, 8), {addr: 0x123400, words: words[15:25]}}
-	if got, err := findBase(code, all); err != nil || got != base {
+	all := []translation{at(0, 8), at(30, 8), at(10, 8), at(14, 9), at(22, 8), {addr: 0x123400, insts: words(list[15:25]...)}}
+	if got, err := findBase(code, 4, all); err != nil || got != base {
 		t.Errorf("%#x, %v", got, err)
 	}
-	if got, err := findBase(code, all[:3]); err == nil {
+	if got, err := findBase(code, 4, all[:3]); err == nil {
 		t.Errorf("%#x is found without evidence", got)
 	}
 }
@@ -52,8 +54,8 @@ func TestSymbols(t *testing.T) {
 		}
 	}
 	all := []translation{
-		{addr: 0x1000, runs: 2, words: make([]uint32, 4)}, {addr: 0x1008, runs: 1, words: make([]uint32, 2)},
-		{addr: 0x1010, runs: 50, words: make([]uint32, 2)}, {addr: 0x2000, runs: 3, words: make([]uint32, 1)},
+		{addr: 0x1000, runs: 2, insts: make([][]byte, 4)}, {addr: 0x1008, runs: 1, insts: make([][]byte, 2)},
+		{addr: 0x1010, runs: 50, insts: make([][]byte, 2)}, {addr: 0x2000, runs: 3, insts: make([][]byte, 1)},
 	}
 	want := []executed{{"g", 100}, {"f", 10}}
 	if d := cmp.Diff(want, hottestFunctions(symbols, all, 2), cmp.AllowUnexported(executed{})); d != "" {
@@ -77,12 +79,18 @@ const copies = `(module
 // executable file either.
 func TestHelpers(t *testing.T) {
 	testenv.OnlyFull(t, "builds the compiler")
-	need(t, "qemu-aarch64", "gcc")
+	for i := range machines {
+		t.Run(machines[i].name, func(t *testing.T) { testHelpers(t, &machines[i]) })
+	}
+}
+
+func testHelpers(t *testing.T, on *machine) {
+	need(t, strings.Fields(on.emulator)[0], "gcc")
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &builder{dir: t.TempDir(), root: root, waot: root}
+	b := &builder{dir: t.TempDir(), root: root, machine: on, waot: root}
 	plugin, err := b.plugin()
 	if err != nil {
 		t.Fatal(err)
@@ -103,13 +111,13 @@ func TestHelpers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &session{config: &config{emulator: "qemu-aarch64", timeout: 10 * time.Minute}, builder: b, plugin: plugin}
+	s := &session{config: &config{emulator: on.emulator, timeout: 10 * time.Minute}, builder: b, plugin: plugin}
 	all, err := s.execute(m, &p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Between 10 and 100 instructions a round are the loop's; a copy takes 1,000 at least.
-	if n := executedIn(all).Instructions; n < 10_000 || n > 100_000 {
+	if n := on.executedIn(all).Instructions; n < 10_000 || n > 100_000 {
 		t.Errorf("%d instructions are counted for 1,000 rounds", n)
 	}
 }

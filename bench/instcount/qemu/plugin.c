@@ -7,8 +7,8 @@
  *          skip=LO-HI   all but these are; may be repeated
  *
  * FILE has a line for each translation that ran, in hexadecimal:
- *   ADDRESS RUNS ENTERED BYTES
- * ENTERED is the runs that did not come from the instruction before, in the order of
+ *   ADDRESS RUNS ENTERED BYTES,BYTES...
+ * with the bytes of each instruction. ENTERED is the runs that did not come from the instruction before, in the order of
  * addresses: branches that were taken, as seen from their target.
  *
  * No distribution installs the header of this interface, so what is used of it is declared here. */
@@ -46,7 +46,7 @@ struct block {
   struct block *next;
   uint64_t addr, end, runs, entered;
   size_t size;
-  uint8_t bytes[];
+  uint8_t bytes[]; /* of each instruction, behind a byte with their number */
 };
 
 struct range {
@@ -75,11 +75,12 @@ static bool counted(uint64_t addr) {
   return true;
 }
 
-/* Whether a block ends with svc #0. Generated code never enters the system: such a block
+/* Whether a block ends with svc #0 of AArch64 or syscall of x86-64. Generated code never enters the system: such a block
  * is the emulator's own, which returns from signals at any time. */
 static bool enters_system(const struct qemu_plugin_tb *tb) {
   struct qemu_plugin_insn *last = qemu_plugin_tb_get_insn(tb, qemu_plugin_tb_n_insns(tb) - 1);
-  return !memcmp(qemu_plugin_insn_data(last), "\x01\x00\x00\xd4", 4);
+  const void *code = qemu_plugin_insn_data(last);
+  return qemu_plugin_insn_size(last) == 4 ? !memcmp(code, "\x01\x00\x00\xd4", 4) : qemu_plugin_insn_size(last) == 2 && !memcmp(code, "\x0f\x05", 2);
 }
 
 static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb) {
@@ -87,14 +88,16 @@ static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb) {
   if (!counted(addr) || enters_system(tb)) return;
   size_t size = 0, n = qemu_plugin_tb_n_insns(tb);
   for (size_t i = 0; i < n; i++) size += qemu_plugin_insn_size(qemu_plugin_tb_get_insn(tb, i));
-  struct block *b = calloc(1, sizeof *b + size);
+  struct block *b = calloc(1, sizeof *b + size + n);
   if (!b) abort();
   b->addr = addr;
   b->end = addr + size;
   for (size_t i = 0; i < n; i++) {
     struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
-    memcpy(b->bytes + b->size, qemu_plugin_insn_data(insn), qemu_plugin_insn_size(insn));
-    b->size += qemu_plugin_insn_size(insn);
+    size_t length = qemu_plugin_insn_size(insn);
+    b->bytes[b->size++] = length;
+    memcpy(b->bytes + b->size, qemu_plugin_insn_data(insn), length);
+    b->size += length;
   }
   pthread_mutex_lock(&lock);
   b->next = blocks;
@@ -113,7 +116,10 @@ static void finish(qemu_plugin_id_t id, void *data) {
   for (struct block *b = blocks; b; b = b->next) {
     if (!b->runs) continue;
     fprintf(f, "%" PRIx64 " %" PRIx64 " %" PRIx64 " ", b->addr, b->runs, b->entered);
-    for (size_t i = 0; i < b->size; i++) fprintf(f, "%02x", b->bytes[i]);
+    for (size_t i = 0; i < b->size;) {
+      if (i) fputc(',', f);
+      for (size_t end = i + b->bytes[i] + 1; ++i < end;) fprintf(f, "%02x", b->bytes[i]);
+    }
     fputc('\n', f);
   }
   pthread_mutex_unlock(&lock);
