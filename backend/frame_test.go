@@ -43,10 +43,13 @@ func TestSlotOrder(t *testing.T) {
 		for range r.IntN(200) * min(out.SlotWords, 1) {
 			w := r.IntN(out.SlotWords)
 			uses[w/unit]++
-			if r.IntN(2) == 0 {
+			switch r.IntN(3) {
+			case 0:
 				out.Allocs = append(out.Allocs, regalloc.InSlot(w), regalloc.InReg(3))
-			} else {
+			case 1:
 				out.Edits = append(out.Edits, regalloc.Edit{From: regalloc.InSlot(w), To: regalloc.InReg(2)})
+			default:
+				out.Edits = append(out.Edits, regalloc.Edit{From: regalloc.InReg(2), To: regalloc.InSlot(w)})
 			}
 		}
 		fr := l.layout(target, vc, out)
