@@ -55,6 +55,8 @@ var programs = []program{
 	{path: "github.com/gen2brain/webp", version: "v0.5.5", packages: []string{"."}, benches: [][2]string{{".", "Wasm"}}},
 	{path: "github.com/gen2brain/avif", version: "v0.4.4", packages: []string{"."}, benches: [][2]string{{".", "Decode$|Encode$"}}},
 	{path: "github.com/gen2brain/heic", version: "v0.4.5", packages: []string{"."}, benches: [][2]string{{".", "Decode$"}}},
+	{path: "github.com/wasilibs/go-re2", version: "v1.3.0", packages: []string{".", "./experimental"}, benches: [][2]string{{".", "Find$|FindSubmatch$|ReplaceAll$|MatchParallelShared$|Compile|OnePassLong"}}},
+	{path: "github.com/goccy/go-graphviz", version: "v0.2.10", packages: []string{"."}, skip: "TestGraphviz_Compatible"},
 	{path: "github.com/wapc/wapc-go", version: "a72aedbbe70d", module: "engines/wazero", packages: []string{"."},
 		needs: "a clone, with testdata/as/hello.wasm built by its Makefile, and copied to testdata/go and testdata/rust"},
 }

@@ -60,6 +60,7 @@ func (r *Runtime) CompileHost(ctx context.Context, name string, funcs []*HostFun
 		if h.Name == "" {
 			h.Name = h.ExportName
 		}
+		h.ParamNames, h.ResultNames = h.ParamNames[:min(len(h.ParamNames), len(h.Params))], h.ResultNames[:min(len(h.ResultNames), len(h.Results))]
 		h.def = &FuncDef{definition: definition{module: name, index: uint32(i), exports: []string{h.ExportName}}, name: h.Name, goFunc: h.Fn,
 			params: h.Params, results: h.Results, paramNames: h.ParamNames, resultNames: h.ResultNames}
 		h.def.countWords()

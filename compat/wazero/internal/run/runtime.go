@@ -11,6 +11,7 @@ import (
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
 	"github.com/tetratelabs/wazero/internal/expctxkeys"
+	"github.com/tetratelabs/wazero/sys"
 
 	"github.com/waot-project/waot"
 	"github.com/waot-project/waot/host"
@@ -159,11 +160,11 @@ var errNotCompiled = errors.New("source module must be compiled before instantia
 
 // instantiate links the instance and registers it. After an error nothing is left of it.
 func (r *Runtime) instantiate(ctx context.Context, m *Instance, c *SystemConfig) (err error) {
-	if m.mod.host != nil {
-		return r.register(m)
-	}
 	if m.mod.closed.Load() {
 		return errNotCompiled
+	}
+	if m.mod.host != nil {
+		return r.register(m)
 	}
 	if m.sys, err = newSystem(ctx, c); err != nil {
 		return err
@@ -196,6 +197,9 @@ func (r *Runtime) link(ctx context.Context, m *Instance) error {
 		return err
 	}
 	values, err := m.values(imports)
+	if ended := ctx.Err(); err == nil && ended != nil && r.config.CloseOnContextDone && m.mod.start >= 0 {
+		err = sys.NewExitError(exitCode(ended)) // the start function must not be called
+	}
 	if err == nil {
 		inner := ctx
 		if r.config.CloseOnContextDone {

@@ -56,7 +56,7 @@ type System struct {
 func newSystem(ctx context.Context, c *SystemConfig) (*System, error) {
 	s := &System{config: *c}
 	d := &s.config
-	o := &wasi.Options{Args: d.Args, Stdin: input(d.Stdin), Stdout: d.Stdout, Stderr: d.Stderr}
+	o := &wasi.Options{Args: d.Args, Stdin: input(d.Stdin), Stdout: output(d.Stdout), Stderr: output(d.Stderr)}
 	for _, a := range d.Args {
 		if strings.IndexByte(a, 0) >= 0 {
 			return nil, errors.New("args invalid: contains NUL character")
@@ -111,10 +111,31 @@ type reader struct{ io.Reader }
 
 func (r reader) Read(b []byte) (int, error) {
 	n, err := r.Reader.Read(b)
-	if err == io.ErrClosedPipe {
-		err = experimentalsys.EIO
+	return n, pipeError(err)
+}
+
+// output is a standard stream as WASI writes to it.
+func output(w io.Writer) io.Writer {
+	switch w.(type) {
+	case nil, *os.File:
+		return w
 	}
-	return n, err
+	return streamWriter{w}
+}
+
+// streamWriter is like reader.
+type streamWriter struct{ io.Writer }
+
+func (w streamWriter) Write(b []byte) (int, error) {
+	n, err := w.Writer.Write(b)
+	return n, pipeError(err)
+}
+
+func pipeError(err error) error {
+	if err == io.ErrClosedPipe {
+		return experimentalsys.EIO
+	}
+	return err
 }
 
 // The default clocks and random numbers are the same in each run.

@@ -23,6 +23,8 @@ func answers(w *wasi.Func, all map[string]*wasi.Func) wasiCall {
 		return cutNames(w.Call, all["fd_prestat_get"].Call)
 	case "poll_oneoff":
 		return anyClock(w.Call)
+	case "path_open":
+		return open(w.Call, all["fd_filestat_get"].Call)
 	}
 	return w.Call
 }
@@ -83,6 +85,35 @@ func cutNames(call, stat wasiCall) wasiCall {
 		}
 		copy(mem[at:at+room], name)
 		return uint32(wasi.ErrnoSuccess), nil
+	}
+}
+
+// open takes no rights for the wish to have none: the file can be read then, and written if it is made, cut or appended to. Files of an io/fs.FS are opened only to be read, also
+// for programs that may want to write.
+func open(call, stat wasiCall) wasiCall {
+	const (
+		statSize, ofFS      = 64, 1 << 63 // in the number of the device, which is first
+		oflags, changes     = 4, 1 | 8
+		rights, read, write = 5, 1 << 1, 1 << 6
+		fdflags, appends    = 7, 1
+	)
+	return func(c *wasi.Context, mem []byte, params []uint64) (uint32, error) {
+		if params[rights]&(read|write) == 0 {
+			params[rights] |= read
+			if params[oflags]&changes != 0 || params[fdflags]&appends != 0 {
+				params[rights] |= write
+			}
+		}
+		errno, err := call(c, mem, params)
+		var b [statSize]byte
+		if wasi.Errno(errno) != wasi.ErrnoRofs || params[oflags]&changes != 0 {
+			return errno, err
+		}
+		if e, _ := stat(c, b[:], []uint64{params[0], 0}); e != 0 || le.Uint64(b[:])&ofFS == 0 {
+			return errno, err
+		}
+		params[rights] &^= write
+		return call(c, mem, params)
 	}
 }
 

@@ -34,7 +34,8 @@ type goFunc func(ctx context.Context, m api.Module, x uint32) uint32
 var h goFunc
 
 func main() {
-	for _, f := range []func(){exports, closed, linked, goFunctions, starts, contexts, programs, libraries, limits, listeners, parallel, coroutines, goroutines} {
+	for _, f := range []func(){exports, closed, linked, goFunctions, starts, contexts, programs, libraries, limits, listeners, parallel, coroutines, goroutines,
+		names, builders, sections, globals, starters, notified, closing, streams, files, caches, memories} {
 		h = func(_ context.Context, _ api.Module, x uint32) uint32 { return x }
 		f()
 	}
