@@ -3,6 +3,7 @@ package inline
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -187,18 +188,18 @@ func TestPolicy(t *testing.T) {
 }
 
 // TestBounded: chains of functions that are inlined in each other end, and with them the places of each function; a function that calls
-// the one before it twice does not grow without end.
+// the one before it twice does not grow without end. What is inlined last, from f0, is not deep.
 func TestBounded(t *testing.T) {
-	for _, calls := range []int{1, 2} {
+	for _, before := range [][]int{{1}, {1, 1}, {1, 1000}} { // how far before a function those are that it calls
 		const count = 300
 		var b strings.Builder
 		b.WriteString("mem0 1 1\nfunction \"f0\" (i32) -> (i32) {\nblock0(v0: i32):\n    v1 = load.i32 mem0 v0 ; @0010\n    return v1\n}\n")
 		for k := 1; k < count; k++ {
 			fmt.Fprintf(&b, "function \"f%d\" (i32) -> (i32) {\nblock0(v0: i32):\n", k)
-			for c := range calls {
-				fmt.Fprintf(&b, "    v%d = call fn%d(v%d) ; @%04x\n", c+1, k-1, c, 100+2*k)
+			for c, far := range before {
+				fmt.Fprintf(&b, "    v%d = call fn%d(v%d) ; @%04x\n", c+1, max(k-far, 0), c, 100+2*k)
 			}
-			fmt.Fprintf(&b, "    return v%d\n}\n", calls)
+			fmt.Fprintf(&b, "    return v%d\n}\n", len(before))
 		}
 		file, err := text.Parse(b.String())
 		if err != nil {
@@ -206,7 +207,7 @@ func TestBounded(t *testing.T) {
 		}
 		n := Inliner{Eager: true}
 		bodies := make([]*Body, count)
-		deepest := 0
+		most := 0
 		for k := range bodies {
 			f := file.Funcs[k].Func
 			n.Run(f, func(i clif.FuncIndex) *Body { return bodies[i] })
@@ -214,14 +215,58 @@ func TestBounded(t *testing.T) {
 			if len(f.Insts) > budget(&clif.Func{})+10 || len(f.Inlined) > 2*maxDepth*len(f.Insts) {
 				t.Fatalf("f%d has %d instructions, %d places", k, len(f.Insts), len(f.Inlined))
 			}
-			for i := range f.Inlined {
-				depth := 0
-				abi.Activations(f.Inlined, uint32(k), abi.InlinedPlace+uint32(i), func(abi.Activation) bool { depth++; return true })
-				deepest = max(deepest, depth-1)
-			}
+			most = max(most, deepest(f))
 		}
-		if calls == 1 && deepest != maxDepth {
-			t.Errorf("calls are inlined %d deep, want %d", deepest, maxDepth)
+		if !slices.Equal(before, []int{1, 1}) && most != maxDepth {
+			t.Errorf("%d: calls are inlined %d deep, want %d", before, most, maxDepth)
+		}
+	}
+}
+
+// deepest returns how deep calls are inlined in f.
+func deepest(f *clif.Func) (most int) {
+	for i := range f.Inlined {
+		depth := -1
+		abi.Activations(f.Inlined, uint32(f.Index), abi.InlinedPlace+uint32(i), func(abi.Activation) bool { depth++; return true })
+		most = max(most, depth)
+	}
+	return most
+}
+
+// TestRecursion: a function that calls itself by way of others, which are inlined, repeats these on each level. The more they are, the fewer levels there are.
+func TestRecursion(t *testing.T) {
+	for between := range maxDepth + 1 {
+		var b strings.Builder
+		b.WriteString("mem0 1 1\n")
+		for k := range between + 1 {
+			callee := (k + between) % (between + 1) // the function before; of the first one the last
+			fmt.Fprintf(&b, "function \"f%d\" (i32) -> (i32) {\nblock0(v0: i32):\n    v1 = load.i32 mem0 v0 ; @%04x\n    br v1, block1, block2\nblock1:\n    v2 = call fn%d(v1) ; @%04x\n    return v2\nblock2:\n    return v0\n}\n",
+				k, 0x10*k+1, callee, 0x10*k+2)
+		}
+		file, err := text.Parse(b.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var n Inliner
+		bodies := make([]*Body, between+1)
+		for k := range bodies {
+			f := file.Funcs[k].Func
+			n.Run(f, func(i clif.FuncIndex) *Body { return bodies[i] })
+			bodies[k] = n.Keep(f, k < between)
+		}
+		f, own := file.Funcs[between].Func, bodies[between]
+		if between == maxDepth { // nobody inlines what is as deep
+			if own != nil {
+				t.Errorf("%d functions between are inlined in a body", between)
+			}
+			continue
+		}
+		recursive := n.RunRecursion(f, own)
+		if err := verify.Func(f); err != nil {
+			t.Fatalf("%v\n%s", err, f)
+		}
+		if got, want := deepest(f), between+(maxDepth-between)*(between+1); !recursive || got != want {
+			t.Errorf("%d functions between: inlined %v, %d deep, want %d", between, recursive, got, want)
 		}
 	}
 }

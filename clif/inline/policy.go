@@ -31,7 +31,7 @@ const maxEagerWeight = 200
 const callWeight = 12
 
 // maxDepth bounds how deep calls are inlined in each other, so that a chain of functions that call each other has
-// tables of places in proportion to its length. A function that inlines itself repeats what it has inlined, in n-d levels
+// tables of places in proportion to its length. A function that inlines itself repeats what it has inlined, d deep, in n-d levels
 // of a depth of d+1, where n is maxDepth.
 const maxDepth = 8
 
