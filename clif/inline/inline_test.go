@@ -271,6 +271,26 @@ func TestRecursion(t *testing.T) {
 	}
 }
 
+// TestRecursionSize: a function with few instructions but many parameters inlines itself on fewer levels.
+func TestRecursionSize(t *testing.T) {
+	const params = 300
+	types, values, args := strings.Repeat("i32, ", params-1)+"i32", "v0: i32", "v0"
+	for k := range params - 1 {
+		values += fmt.Sprintf(", v%d: i32", k+1)
+		args += fmt.Sprintf(", v%d", k+1)
+	}
+	file, err := text.Parse(fmt.Sprintf("function \"f\" (%s) -> () {\nblock0(%s):\n    br v0, block1, block2\nblock1:\n    call fn0(%s)\n    return\nblock2:\n    return\n}\n", types, values, args))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n Inliner
+	f := file.Funcs[0].Func
+	body := n.Keep(f, false)
+	if !n.RunRecursion(f, body) || sizeOf(f) > maxSize || sizeOf(f) < maxSize/2 {
+		t.Errorf("the size is %d, of at most %d", sizeOf(f), maxSize)
+	}
+}
+
 // TestBudget: a function with many calls gets no more than its budget.
 func TestBudget(t *testing.T) {
 	for _, calls := range []int{10, 1000, 10_000} {

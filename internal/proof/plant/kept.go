@@ -20,7 +20,7 @@ type keptFault struct {
 
 // Tests that notice some of them.
 var (
-	savedWays  = run{pkg: "regalloc/linear", pattern: "QuickWay|TestAskedRegisters|TestRareCode|TestPressure|TestCarriedValue|TestManyRuns"}
+	savedWays  = run{pkg: "regalloc/linear", pattern: "QuickWay|TestManyNeeds|TestAskedRegisters|TestRareCode|TestPressure|TestCarriedValue|TestManyRuns"}
 	quickWays  = run{pkg: "backend/isa/x64", pattern: "TestMachine/QuickWays"}
 	rareSides  = run{pkg: "backend", pattern: "TestRareSide"}
 	byteLoops  = run{pkg: "clif/opt", pattern: "TestByteLoops"}
@@ -34,6 +34,15 @@ var (
 	allEffects  = run{pkg: "clif/opt", pattern: "TestEffects|TestRegions"}
 	closedRules = run{pkg: "clif/opt", pattern: "TestClosed"}
 	surveys     = run{pkg: "wasmfront/translate", pattern: "TestSurvey"}
+
+	manyConstants = run{pkg: "compile", pattern: "TestConstantsEverywhere"}
+	constantsX64  = run{pkg: "backend/isa/x64", pattern: "TestFiles/(hoist|constants)"}
+	hoistedA64    = run{pkg: "backend/isa/a64", pattern: "TestFiles/(hoist|place)"}
+	slotOrder     = run{pkg: "backend", pattern: "TestSlotOrder"}
+	moves         = run{pkg: "backend/isa/x64/asm", pattern: "TestAppendMove"}
+	frames        = run{pkg: "backend/isa/x64", pattern: "TestMachine/Entries"}
+	inlined       = run{pkg: "clif/inline", pattern: "TestText|TestBounded|TestRecursion"}
+	inlinedRuns   = run{pkg: "internal/proof/difftest", pattern: "TestInlinedInterpreted"}
 )
 
 // kept are such faults in files whose code runs in few programs, so that tests could stop noticing them without anybody noticing that.
@@ -65,6 +74,10 @@ var kept = []keptFault{
 	{"clif/opt/exits.go", "u.value != before.value || u.exit != before.exit", "u.value != before.value", exitLoops},
 	{"clif/opt/resume.go", "\t\td.C = p.target(d.C)\n", "", resumables},
 	{"clif/opt/resume.go", "f.ListAt(to.Args)[k] = p.copied(v)", "_ = v", resumables},
+	{"clif/opt/resume.go", "n == 0 {\n\t\t\t\td.Result = v", "n+1 == clif.Value(d.NumResults) {\n\t\t\t\td.Result = v", resumables},
+	{"clif/opt/resume.go", "f.Srcs, f.Srcs[i])", "f.Srcs, f.Srcs[f.Blocks[b].Start])", resumables},
+	{"clif/opt/resume.go", "args[:d.NumArgs()]", "args[:min(2, d.NumArgs())]", resumables},
+	{"clif/opt/resume.go", " && p.copyOf[p.block] == 0", "", resumables},
 	{"clif/opt/regions.go", "writes |= r.writes[e.From]; writes&need == need", "writes = r.writes[e.From]; writes&need == need", allEffects},
 	{"clif/opt/regions.go", "\t\t\tr.work = append(r.work, e.From)\n", "", allEffects},
 	{"clif/opt/regions.go", "e.From == from || r.seen[e.From] == r.walk", "e.From == from || e.From == b || r.seen[e.From] == r.walk", allEffects},
@@ -79,11 +92,33 @@ var kept = []keptFault{
 	{"wasmfront/translate/survey.go", "\t\tif t.Import != nil {\n\t\t\treturn\n\t\t}\n", "", surveys},
 	{"wasmfront/translate/survey.go", "at+uint64(e.Len()) > t.Min", "at+uint64(e.Len()) > t.Min+1", surveys},
 	{"wasmfront/translate/survey.go", "!g.Exported && !s.globals[i]", "!s.globals[i]", surveys},
-	{"backend/hoistmade.go", "c.place && c.low == offset && ", "c.place && ", filesA64},
-	{"backend/hoistmade.go", "if lp.places == maxPlaces || ", "if ", filesA64},
-	{"backend/isa/a64/lower_mem.go", "Imm: int64(offset &^ page)", "Imm: int64(offset&^page + 1<<12)", filesA64},
-	{"backend/isa/a64/amode.go", "1<<k == access(m.D) {\n\t\tif a, ok := placed", "1<<k >= access(m.D) {\n\t\tif a, ok := placed", filesA64},
-	{"backend/hoist.go", "\t\tl.vregs[d.Result] = regalloc.NoVReg\n", "", run{pkg: "compile", pattern: "TestConstantsEverywhere"}},
+	{"backend/hoistmade.go", "c.place && c.low == offset && ", "c.place && ", hoistedA64},
+	{"backend/hoistmade.go", "if lp.places == maxPlaces || ", "if ", hoistedA64},
+	{"backend/isa/a64/lower_mem.go", "Imm: int64(offset &^ page)", "Imm: int64(offset&^page + 1<<12)", hoistedA64},
+	{"backend/isa/a64/amode.go", "1<<k == access(m.D) {\n\t\tif a, ok := placed", "1<<k >= access(m.D) {\n\t\tif a, ok := placed", hoistedA64},
+	{"backend/hoistmade.go", "c.low == low && c.high == high", "c.low == low", hoistedA64},
+	{"backend/hoistmade.go", "; !c.place && ", "; ", hoistedA64},
+	{"backend/hoist.go", "x.B == d.B && x.C == d.C", "x.B == d.B", hoistedA64},
+	{"backend/hoist.go", "\t\tl.vregs[d.Result] = regalloc.NoVReg\n", "", manyConstants},
+	{"backend/hoist.go", "if !l.constsStay && (", "if (", manyConstants},
+	{"backend/hoist.go", "d == nil || l.sunk[i]", "d == nil", constantsX64},
+	{"backend/hoist.go", "if i < here.Start || i >= here.End {\n\t\t\tl.group", "if i >= here.End {\n\t\t\tl.group", constantsX64},
+	{"backend/hoist.go", "l.Order.SuccsOf(int(b))) <= 2", "l.Order.SuccsOf(int(b))) <= 3", constantsX64},
+	{"backend/frame.go", "unit: align / 8,", "unit: 1,", slotOrder},
+	{"backend/frame.go", "place = units - 1 - k", "place = units - k", slotOrder},
+	{"backend/frame.go", "out.Edits[i].From, out.Edits[i].To}", "out.Edits[i].From}", slotOrder},
+	{"backend/isa/x64/asm/encode.go", "up <= math.MaxInt8", "up <= math.MaxInt8+1", moves},
+	{"backend/isa/x64/asm/encode.go", "off + int32(fr.Size); off", "off + int32(fr.Size) - 8; off", moves},
+	{"backend/isa/x64/abi.go", "r := saved.Last()", "r := saved.First()", frames},
+	{"backend/isa/x64/abi.go", "n > pageSize-16)", "n > pageSize)", frames},
+	{"backend/isa/x64/abi.go", "op(e, backend.Inst{Op: asm.Push}, asm.RAX)\n\t\t\tn -= 8\n", "op(e, backend.Inst{Op: asm.Push}, asm.RAX)\n", frames},
+	{"regalloc/flow/wrap.go", "o.Access != regalloc.Use && (o.Constraint != regalloc.Fixed || !lost.Has(o.PReg()))", "false", savedWays},
+	{"clif/inline/inline.go", "n.depth = max(n.depth, body.depth+1)", "n.depth = body.depth + 1", inlined},
+	{"clif/inline/inline.go", "n.Run(f, bodies); levels++", "n.Run(f, func(clif.FuncIndex) *Body { return body }); levels++", inlinedRuns},
+	{"clif/inline/policy.go", "int(body.depth)+levels >= maxDepth", "levels >= maxDepth", inlined},
+	{"clif/inline/body.go", "n.depth >= maxDepth", "n.depth > maxDepth", inlined},
+	{"clif/inline/body.go", "stop.Zeroed(f.Stop, n.memo, ", "stop.Resize(f.Stop, n.memo, ", inlined},
+	{"clif/inline/body.go", "p.Caller = n.keepPlace(g, f, p.Caller)", "p.Caller = outside", inlined},
 }
 
 // fault returns the fault as one of the file's text.
