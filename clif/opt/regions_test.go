@@ -159,6 +159,41 @@ func TestRegions(t *testing.T) {
 	}
 }
 
+// TestLongRegion: what is written in a region that is too long to be followed is not taken for what it was.
+func TestLongRegion(t *testing.T) {
+	for _, length := range []int{1, regionWalk - 2, regionWalk + 10} {
+		m := effectModule()
+		m.Sigs[0].Results = []clif.Type{i64}
+		f := &clif.Func{Name: "f", Mod: m, Index: 1}
+		b := &clif.Builder{F: f}
+		entry := b.NewBlock()
+		for _, ty := range m.Sigs[0].Params {
+			b.AddParam(entry, ty)
+		}
+		b.SwitchTo(entry)
+		before := b.Load(i64, clif.Full, 0, b.Iconst(i32, 8), 0)
+		next, meet := b.NewBlock(), b.NewBlock()
+		b.Branch(0, b.Target(next, nil), b.Target(meet, nil))
+		b.SwitchTo(next)
+		b.Store(i64, clif.Full, 0, b.Iconst(i32, 8), b.Iconst(i64, 77), 0)
+		for range length {
+			next = b.NewBlock()
+			b.Jump(b.Target(next, nil))
+			b.SwitchTo(next)
+		}
+		b.Jump(b.Target(meet, nil))
+		b.SwitchTo(meet)
+		b.Return([]val{b.Binary(clif.OpIsub, i64, b.Load(i64, clif.Full, 0, b.Iconst(i32, 8), 0), before)})
+		g := optimized(t, &Optimizer{}, f)
+		for _, in := range [][]uint64{{0, 0, 5}, {1, 9, 0}} {
+			x, _ := observed(t, f, in)
+			if y, _ := observed(t, g, in); x != y {
+				t.Errorf("%d blocks, f(%d): %s before, %s after", length, in, x, y)
+			}
+		}
+	}
+}
+
 // TestRegionSteps: the walks through regions follow a number of edges that is linear in the function, however its loops are nested.
 func TestRegionSteps(t *testing.T) {
 	for _, depth := range []int{10, 100, 1000} {

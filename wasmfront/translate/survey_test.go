@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/wasmfront"
 	"github.com/waot-project/waot/wasmfront/translate"
 	"github.com/waot-project/waot/wasmfront/validate"
 	"github.com/waot-project/waot/wasmfront/wat"
@@ -92,6 +93,41 @@ func TestSurveyWrites(t *testing.T) {
 		if got := writes(cm, cm.NumImportedFuncs); got != c.want {
 			t.Errorf("%s writes %q, want %q", c.funcs, got, c.want)
 		}
+	}
+}
+
+// TestSurveyStores: each operator that stores writes memory, and none that loads.
+func TestSurveyStores(t *testing.T) {
+	stores := 0
+	for _, op := range wasmfront.Opcodes() {
+		name := op.String()
+		ty, what, ok := strings.Cut(name, ".")
+		if !ok || !strings.HasPrefix(what, "store") && !strings.HasPrefix(what, "load") {
+			continue
+		}
+		value, lane := "("+ty+".const 0)", ""
+		if ty == "v128" {
+			value = "(v128.const i64x2 0 0)"
+		}
+		if strings.HasSuffix(what, "lane") {
+			lane = " 0"
+		}
+		body, want := "("+name+lane+" (i32.const 0) "+value+")", "memory"
+		if strings.HasPrefix(what, "load") {
+			want = ""
+			if lane == "" {
+				value = ""
+			}
+			body = "(drop (" + name + lane + " (i32.const 0) " + value + "))"
+		} else {
+			stores++
+		}
+		if got := writes(surveyed(t, "(memory 1) (func "+body+")"), 0); got != want {
+			t.Errorf("%s writes %q, want %q", name, got, want)
+		}
+	}
+	if stores != 14 {
+		t.Errorf("%d operators store", stores)
 	}
 }
 
