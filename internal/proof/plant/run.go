@@ -186,15 +186,16 @@ func (l *laboratory) try(ctx context.Context, f *fault, r run) (verdict, error) 
 	if err != nil {
 		return verdict{}, err
 	}
-	pkg := "./" + filepath.ToSlash(filepath.Dir(f.file))
-	if _, err := l.goCommand(ctx, "build", "-overlay="+overlay, "-o", os.DevNull, pkg); err != nil {
-		return verdict{noCode, ""}, ctx.Err()
-	}
 	if err := l.withoutFault(ctx, r); err != nil {
 		return verdict{}, err
 	}
 	binary := filepath.Join(l.dir, "fault.test")
 	if out, err := l.build(ctx, binary, r, overlay); err != nil {
+		// The package alone is built only now, as that takes as long as building the tests of a small one.
+		pkg := "./" + filepath.ToSlash(filepath.Dir(f.file))
+		if _, err := l.goCommand(ctx, "build", "-overlay="+overlay, "-o", os.DevNull, pkg); err != nil {
+			return verdict{noCode, ""}, ctx.Err()
+		}
 		return verdict{killed, lastLine(out)}, ctx.Err()
 	}
 	out, _, err := l.test(ctx, binary, r, overlay, l.limits(r))
