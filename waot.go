@@ -106,6 +106,10 @@ type CompileOptions struct {
 	// NoSpectre leaves out the masks that keep a speculating processor from using an index of a table or of br_table
 	// that is out of bounds. It is for modules whose authors are trusted.
 	NoSpectre bool
+	// ExplicitBounds makes code compare each address with the size of the memory, instead of relying on a reservation of 8 GiB behind it. Such memories take
+	// the addresses that they need, may move when they grow, and may be a MemoryAllocator's (see StoreOptions). The code is larger and
+	// slower. It can also use memories of code without this option, but not the other way round.
+	ExplicitBounds bool
 	// Regalloc is the register allocator: "linear", the default, or "ssa".
 	Regalloc string
 	// Deterministic gives the same results on all machines: NaNs that operators compute are canonical, and relaxed
@@ -185,7 +189,7 @@ func compileOptions(ctx context.Context, o *CompileOptions) compile.Options {
 	if o == nil {
 		o = &CompileOptions{}
 	}
-	c := compile.Options{Name: o.Name, Target: o.Target, CPU: o.CPU, Jobs: o.Workers, Progress: o.Progress, OptLevel: opt.O1, NoSpectre: o.NoSpectre, Regalloc: o.Regalloc, Deterministic: o.Deterministic, Context: ctx,
+	c := compile.Options{Name: o.Name, Target: o.Target, CPU: o.CPU, Jobs: o.Workers, Progress: o.Progress, OptLevel: opt.O1, NoSpectre: o.NoSpectre, ExplicitBounds: o.ExplicitBounds, Regalloc: o.Regalloc, Deterministic: o.Deterministic, Context: ctx,
 		Limits: compile.Limits{ModuleBytes: o.MaxModuleBytes, Functions: o.MaxFunctions, FunctionBytes: o.MaxFunctionBytes,
 			CodeBytes: o.MaxCodeBytes, Memory: o.MaxMemory}}
 	if o.NoOptimize {

@@ -284,17 +284,17 @@ func (h *hoister) putInFront(o *BlockOrder, lp *loop, c hoisted) {
 	h.homes[home] = lp.consts
 }
 
-// expectBases notes which bases instruction d of block b will use.
-func (h *hoister) expectBases(d *clif.InstData, b int) {
+// expectBases notes which bases instruction d of block b will use, but for those of checked memories.
+func (l *Lower) expectBases(d *clif.InstData, b int) {
 	info := d.Op.Info()
-	if info.Entity == clif.EntMemory {
-		h.expect(int(d.Aux), b)
+	if info.Entity == clif.EntMemory && !l.isChecked(d.Aux) {
+		l.expect(int(d.Aux), b)
 	}
-	if info.Entity2 == clif.EntMemory {
-		h.expect(int(d.Imm), b)
+	if info.Entity2 == clif.EntMemory && !l.isChecked(uint32(d.Imm)) {
+		l.expect(int(d.Imm), b)
 	}
 	if usesInstance[d.Op] {
-		h.expect(len(h.bases)-1, b)
+		l.expect(len(l.bases)-1, b)
 	}
 }
 
@@ -307,7 +307,7 @@ var usesInstance = [clif.NumOpcodes]bool{
 	clif.OpTableFill: true, clif.OpTableInit: true, clif.OpElemLen: true, clif.OpElemDrop: true, clif.OpElemSet: true,
 }
 
-// base returns the register of base k.
+// base returns the register of base k. Of a checked memory, that is its descriptor.
 func (l *Lower) base(k int) regalloc.VReg {
 	u := &l.bases[k]
 	if u.reg == regalloc.NoVReg {
@@ -315,9 +315,6 @@ func (l *Lower) base(k int) regalloc.VReg {
 	}
 	return u.reg
 }
-
-// MemBase returns the register that holds the base of memory m.
-func (l *Lower) MemBase(m clif.MemoryIndex) regalloc.VReg { return l.base(int(m)) }
 
 // InstanceBase returns the register that holds the address of the instance data, for an instruction of usesInstance. ok is
 // false if a register is not worth it, because only one instruction needs the address or the machine needs no register.
@@ -339,7 +336,7 @@ func (l *Lower) lowerHoisted(b int) {
 		if c.inst == clif.NoInst {
 			l.group(0)
 			if c.place {
-				l.Target.Place(l, l.MemBase(clif.MemoryIndex(c.high)), c.low, c.reg)
+				l.Target.Place(l, l.base(int(c.high)), c.low, c.reg)
 			} else {
 				l.Target.VectorConst(l, c.low, c.high, c.reg)
 			}

@@ -44,14 +44,15 @@ type Lower struct {
 	matches []*Match // of the questions that are being asked, and free ones
 	asking  int      // how many are being asked
 
-	vregs  []regalloc.VReg // by Value, NoVReg until something uses it
-	color  []uint32        // by Inst: equal if no write, call or trap lies between, except traps of loads
-	loads  []uint32        // by Inst: how many loads lie before it
-	sunk   []bool          // by Inst: folded into its only user
-	sums   []sharedSum     // empty between blocks
-	joins  []joined        // the same
-	tables []sharedTable   // the same
-	tops   tops
+	vregs   []regalloc.VReg // by Value, NoVReg until something uses it
+	color   []uint32        // by Inst: equal if no write, call or trap lies between, except traps of loads
+	loads   []uint32        // by Inst: how many loads lie before it
+	sunk    []bool          // by Inst: folded into its only user
+	sums    []sharedSum     // empty between blocks
+	joins   []joined        // the same
+	tables  []sharedTable   // the same
+	tops    tops
+	checked checkedMemories
 
 	block  int       // being lowered, in Order
 	cur    clif.Inst // the instruction being lowered
@@ -65,6 +66,7 @@ func (l *Lower) Run(f *clif.Func, o *BlockOrder, vc *VCode) {
 	l.VCodeBuilder.begin(f.Stop, vc, len(o.Blocks), len(f.Insts))
 	l.hoister.begin(f.Stop, o, len(f.Mod.Memories))
 	l.tops.begin(f.Stop, len(o.Blocks))
+	l.checked.begin(f, o)
 	l.reset()
 	l.analyse()
 	l.signature()
@@ -132,12 +134,14 @@ func (l *Lower) analyse() {
 			}
 		}
 	}
+	l.analyseChecked()
 	l.settle(l.Order)
 }
 
 // lowerBlock lowers block b of the order.
 func (l *Lower) lowerBlock(b int) {
 	l.block = b
+	l.enterVersions(b)
 	lb := &l.Order.Blocks[b]
 	if b == 0 {
 		defer l.lowerEntry()
@@ -173,6 +177,7 @@ func (l *Lower) lowerBlock(b int) {
 			continue
 		}
 		l.cur = i
+		l.passVersion(b, i)
 		l.group(f.Srcs[i])
 		if d.Op.Has(clif.Calls) {
 			l.loadTables()
@@ -188,6 +193,7 @@ func (l *Lower) lowerBlock(b int) {
 			l.lowerHoisted(b)
 		}
 	}
+	l.leaveVersions(b)
 	l.lowerConsts()
 	if b > 0 {
 		l.lowerBases(b, true)

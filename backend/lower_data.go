@@ -43,7 +43,7 @@ func lowerGlobalSet(l *Lower, _ clif.Inst, d *clif.InstData) {
 
 // MemorySize returns where the size of memory m is.
 func (l *Lower) MemorySize(m uint32) Address {
-	return Based(l.MemBase(clif.MemoryIndex(m)), abi.MemorySizeOffset)
+	return Based(l.base(int(m)), abi.MemorySizeOffset)
 }
 
 // TableSize returns where the size of table t is.
@@ -70,7 +70,7 @@ func (l *Lower) grown(d *clif.InstData, h abi.Helper, args ...regalloc.VReg) {
 }
 
 func lowerMemoryGrow(l *Lower, _ clif.Inst, d *clif.InstData) {
-	l.grown(d, abi.HelperMemoryGrow, l.MemBase(clif.MemoryIndex(d.Aux)), l.Use(d.ArgA()))
+	l.grown(d, abi.HelperMemoryGrow, l.base(int(d.Aux)), l.Use(d.ArgA()))
 }
 
 // plus returns the register of base + v<<scale, which the front end has checked to be in bounds.

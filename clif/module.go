@@ -60,6 +60,9 @@ type MemoryDecl struct {
 	HasMax   bool
 	Import   *ImportName
 	Exported bool
+	// Checked: code compares addresses with the current size, and the memory may move wherever it may grow. Otherwise
+	// accesses out of bounds fault.
+	Checked bool
 }
 
 // MaxPages returns how large the memory can become.

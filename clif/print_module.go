@@ -16,7 +16,7 @@ import (
 //	import fn0 "env" "f" "name" sig0
 //	fn1 "name" sig0 addressed
 //	import mem0 "env" "memory" 1 2
-//	mem1 1
+//	mem1 1 checked
 //	global0 i32 mut = 5
 //	table0 funcref 10 20
 //	data0 "bytes"
@@ -38,7 +38,11 @@ func (m *Module) String() string {
 	p.funcs()
 	for i := range m.Memories {
 		d := &m.Memories[i]
-		p.line("%s%s", p.head("mem", i, d.Import), limits(d.Min, d.Max, d.HasMax))
+		line := p.head("mem", i, d.Import) + limits(d.Min, d.Max, d.HasMax)
+		if d.Checked {
+			line += " checked"
+		}
+		p.line("%s", line)
 	}
 	p.globals()
 	for i := range m.Tables {

@@ -49,6 +49,8 @@ type Options struct {
 	// NoSpectre leaves out what keeps misspeculation from taking indices that are out of bounds, of tables and of
 	// br_table (docs/security.md).
 	NoSpectre bool
+	// ExplicitBounds makes code compare addresses with the sizes of memories, which then need no reservations and may move.
+	ExplicitBounds bool
 	// Deterministic gives results that do not depend on the machine: the deterministic profile of the specification,
 	// with canonical NaNs.
 	Deterministic bool
@@ -98,8 +100,8 @@ func (o Options) Fingerprint() string {
 	if o.Target == "" {
 		o.Target = HostTarget()
 	}
-	return fmt.Sprintf("level %d, target %q, cpu %q, name %q, limits %+v, features %d, checker %t, fixpoint %t, spectre %t, deterministic %t, eager %t, verify %t, regalloc %q",
-		o.OptLevel, o.Target, o.CPU, o.Name, o.Limits, o.Features, !o.SkipChecker, o.Fixpoint, !o.NoSpectre, o.Deterministic, o.EagerInlining, o.Verify, o.Regalloc)
+	return fmt.Sprintf("level %d, target %q, cpu %q, name %q, limits %+v, features %d, checker %t, fixpoint %t, spectre %t, explicit %t, deterministic %t, eager %t, verify %t, regalloc %q",
+		o.OptLevel, o.Target, o.CPU, o.Name, o.Limits, o.Features, !o.SkipChecker, o.Fixpoint, !o.NoSpectre, o.ExplicitBounds, o.Deterministic, o.EagerInlining, o.Verify, o.Regalloc)
 }
 
 // generate compiles one function; the Code is valid until the next call.
@@ -245,6 +247,9 @@ func (o *Options) module(wasm []byte) (*Result, error) {
 		return nil, err
 	}
 	d := &driver{newAllocator: newAllocator, account: account{module: int64(len(wasm))}, opt: *o, target: target, wm: wm, cm: translate.ModuleUntil(wm, wm.DecodeNamesUntil(o.stop), o.stop)}
+	for i := range d.cm.Memories {
+		d.cm.Memories[i].Checked = o.ExplicitBounds
+	}
 	o.Costs.Ended("decode")
 	r, err := d.module()
 	if err != nil {

@@ -335,7 +335,7 @@ func (l *linker) describe() {
 	}
 	for i := range cm.Memories {
 		x := &cm.Memories[i]
-		d := meta.Memory{Slot: lay.Memory(clif.MemoryIndex(i)), Min: x.Min, Max: x.Max, HasMax: x.HasMax, Import: importOf(x.Import)}
+		d := meta.Memory{Slot: lay.Memory(clif.MemoryIndex(i)), Min: x.Min, Max: x.Max, HasMax: x.HasMax, Checked: x.Checked, Import: importOf(x.Import)}
 		if !d.HasMax {
 			d.Max = x.MaxPages()
 		}

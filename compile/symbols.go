@@ -192,7 +192,7 @@ func (l *linker) addRecord() {
 	sym := func(s objfile.SectionIndex) objfile.SymbolIndex { return sectionSymbol(s) }
 	slots := int64(start + 8*meta.RecordWords)
 	tables := slots + int64(8*meta.SlotWords*len(l.m.Memories))
-	r.word(abi.Version)
+	r.word(l.m.RecordVersion())
 	r.address(l.symText, 0)
 	r.word(uint64(len(l.text)))
 	r.address(l.symData, 0)
@@ -221,7 +221,11 @@ func (l *linker) addRecord() {
 	}
 	for i := range l.m.Memories {
 		x := &l.m.Memories[i]
-		slot(x.Slot, x.Min, x.Max, 0, x.Import != nil, x.HasMax)
+		flags := uint64(0)
+		if x.Checked {
+			flags = meta.SlotChecked
+		}
+		slot(x.Slot, x.Min, x.Max, flags, x.Import != nil, x.HasMax)
 	}
 	for i := range l.m.Tables {
 		x := &l.m.Tables[i]

@@ -250,6 +250,7 @@ func (p *parser) declaration() {
 	case p.isRef("mem"):
 		d := clif.MemoryDecl{Import: p.declare("mem", len(p.mod.Memories), imported)}
 		d.Min, d.Max, d.HasMax = p.limits()
+		d.Checked = p.accept("checked")
 		p.mod.Memories = append(p.mod.Memories, d)
 	case p.isRef("global"):
 		p.declareGlobal(imported)

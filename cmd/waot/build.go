@@ -51,6 +51,7 @@ func compileFlags() []cli.Flag {
 		&cli.StringFlag{Name: "regalloc", Value: compile.Allocators()[0], Usage: "how registers are allocated: " + strings.Join(compile.Allocators(), " or ")},
 		&cli.StringFlag{Name: "regalloc-check", Value: "on", Usage: "prove each register allocation: on or off"},
 		&cli.StringFlag{Name: "spectre", Value: "on", Usage: "keep misspeculation within tables and jump tables: on or off"},
+		&cli.StringFlag{Name: "bounds", Value: "guard", Usage: "how accesses stay within memories: guard (pages that fault, in reservations of 8 GiB) or explicit (comparisons; memories take what they need)"},
 		&cli.BoolFlag{Name: "deterministic", Usage: "give the same results on all machines: canonical NaNs, relaxed operators as the specification's deterministic profile"},
 		&cli.BoolFlag{Name: "verify", Usage: "check the compiler's own invariants after each pass"},
 	}, append(limitFlags(), rewriteFlags()...)...)
@@ -252,20 +253,21 @@ func sameFile(a, b string) bool {
 
 // options are the options of a compilation.
 type options struct {
-	target        string // one of compile.Targets
-	cpu           string // full name of a level
-	level         int
-	jobs          int // 0: one per processor
-	check, verify bool
-	regalloc      string // one of compile.Allocators
-	noSpectre     bool
-	deterministic bool
-	rewrites      *rewriting // nil: all
-	name          string
-	progress      func(done, total int)
-	limits        compile.Limits
-	ctx           context.Context // nil for one that never ends
-	costs         *cost.Meter     // nil if nothing is measured
+	target         string // one of compile.Targets
+	cpu            string // full name of a level
+	level          int
+	jobs           int // 0: one per processor
+	check, verify  bool
+	regalloc       string // one of compile.Allocators
+	noSpectre      bool
+	explicitBounds bool
+	deterministic  bool
+	rewrites       *rewriting // nil: all
+	name           string
+	progress       func(done, total int)
+	limits         compile.Limits
+	ctx            context.Context // nil for one that never ends
+	costs          *cost.Meter     // nil if nothing is measured
 }
 
 // readOptions reads compileFlags, and the target where there is one.
@@ -292,6 +294,10 @@ func readOptions(c *cli.Context) (*options, error) {
 		return nil, err
 	}
 	o.noSpectre = c.String("spectre") == "off"
+	if err := oneOf("bounds", c.String("bounds"), "guard", "explicit"); err != nil {
+		return nil, err
+	}
+	o.explicitBounds = c.String("bounds") == "explicit"
 	var err error
 	if o.limits, err = readLimits(c); err != nil {
 		return nil, err

@@ -56,7 +56,7 @@ func compileModule(file string, bin []byte, o *options) (*artifact, error) {
 func (o *options) compileOptions() compile.Options {
 	co := compile.Options{
 		Jobs: o.jobs, OptLevel: opt.Level(o.level), Target: o.target, CPU: o.codeLevel(), Name: o.name,
-		Regalloc: o.regalloc, SkipChecker: !o.check, NoSpectre: o.noSpectre, Deterministic: o.deterministic, Verify: o.verify, Progress: o.progress,
+		Regalloc: o.regalloc, SkipChecker: !o.check, NoSpectre: o.noSpectre, ExplicitBounds: o.explicitBounds, Deterministic: o.deterministic, Verify: o.verify, Progress: o.progress,
 		Limits: o.limits, Context: o.ctx, Costs: o.costs, Collect: true,
 	}
 	if o.rewrites != nil {

@@ -41,8 +41,8 @@ func (r *reproducer) crash(c *compile.Crash) {
 	}
 	r.dir = dir
 	o := &r.opt
-	report := fmt.Sprintf("%v\n\nwaot %s\nfunction %d, stage %s\n-O%d --target=%s --cpu=%s --regalloc=%s --regalloc-check=%s --spectre=%s --deterministic=%t --verify=%t%s\n",
-		c.Error, buildVersion(), c.Error.Func, c.Error.Stage, o.OptLevel, o.Target, o.CPU, o.Regalloc, onOff(!o.SkipChecker), onOff(!o.NoSpectre), o.Deterministic, o.Verify, r.rewrites)
+	report := fmt.Sprintf("%v\n\nwaot %s\nfunction %d, stage %s\n-O%d --target=%s --cpu=%s --regalloc=%s --regalloc-check=%s --spectre=%s --bounds=%s --deterministic=%t --verify=%t%s\n",
+		c.Error, buildVersion(), c.Error.Func, c.Error.Stage, o.OptLevel, o.Target, o.CPU, o.Regalloc, onOff(!o.SkipChecker), onOff(!o.NoSpectre), boundsName(o.ExplicitBounds), o.Deterministic, o.Verify, r.rewrites)
 	for name, text := range map[string]string{
 		"report.txt": report, "module.wasm": string(r.bin), "function.clif": clifText(c),
 	} {
@@ -84,4 +84,12 @@ func (r *reproducer) wrap(err error) error {
 func firstLine(err error) string {
 	s, _, _ := strings.Cut(err.Error(), "\n")
 	return s
+}
+
+// boundsName is the value of --bounds.
+func boundsName(explicit bool) string {
+	if explicit {
+		return "explicit"
+	}
+	return "guard"
 }

@@ -1,7 +1,6 @@
 package load
 
 import (
-	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/meta"
 )
 
@@ -23,7 +22,7 @@ func (w *words) record() {
 	points := func(n uint32, section string, place uint32) bool {
 		return w.isAddress(w.relro.reloc(at+8*n), section, place)
 	}
-	w.require(word(meta.RecordABI) == abi.Version && word(meta.RecordTextSize) == uint64(len(w.o.Section(".text").Data)) &&
+	w.require(word(meta.RecordABI) == m.RecordVersion() && word(meta.RecordTextSize) == uint64(len(w.o.Section(".text").Data)) &&
 		word(meta.RecordInstanceSize) == uint64(m.InstanceSize) && points(meta.RecordText, ".text", 0) && points(meta.RecordInstance, ".data", 0) &&
 		points(meta.RecordInit, ".text", m.Funcs[len(m.Funcs)-1].Text), "the record is of another module than the metadata")
 	for i, section := range []string{meta.SectionMeta, meta.SectionTraps, meta.SectionStackMaps, meta.SectionCalls} {
@@ -33,7 +32,11 @@ func (w *words) record() {
 		"the record does not have %d memories", len(m.Memories))
 	for i := range m.Memories {
 		x := &m.Memories[i]
-		w.slot(slots, x.Slot, x.Min, x.Max, flags(x.Import, x.HasMax, false), "memory", i)
+		f := flags(x.Import, x.HasMax, false)
+		if x.Checked {
+			f |= meta.SlotChecked
+		}
+		w.slot(slots, x.Slot, x.Min, x.Max, f, "memory", i)
 		slots += 8 * meta.SlotWords
 	}
 	w.require(word(meta.RecordNumTables) == uint64(len(m.Tables)) && points(meta.RecordTables, sectionRelro, slots),

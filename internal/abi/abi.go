@@ -15,6 +15,9 @@ package abi
 // any other.
 const Version = 4
 
+// CheckedVersion is the version in the record of an object whose code checks the bounds of memories.
+const CheckedVersion = 5
+
 // TrapCode says why compiled code trapped. The values are stored in objects.
 type TrapCode uint8
 
@@ -148,6 +151,9 @@ const (
 	// respect (64-bit words), for hosts only.
 	MemoryMaxPagesOffset = -16
 	TableMaxOffset       = -16
+	// MemoryBaseOffset is where, relative to the descriptor of a memory, its base is (a 64-bit word), for code that checks bounds. The
+	// descriptor of a memory that cannot move is its base. The word between is the host's.
+	MemoryBaseOffset = -32
 	// MemoryReservation is how many bytes from its base belong to a 32-bit
 	// memory: any index + offset + width falls inside.
 	MemoryReservation = 8<<30 + 64<<10

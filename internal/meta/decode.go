@@ -288,12 +288,20 @@ func (d *decoder) limits() (lo, hi uint64, hasMax bool) {
 	return lo, hi, hasMax
 }
 
+// memoryLimits is limits of a memory, whose flag has one more bit.
+func (d *decoder) memoryLimits(x *Memory) {
+	x.Min = d.num(math.MaxUint64, "minimum")
+	flags := d.num(memoryHasMax|memoryChecked, "flags of a memory")
+	x.HasMax, x.Checked = flags&memoryHasMax != 0, flags&memoryChecked != 0
+	x.Max = d.num(math.MaxUint64, "maximum")
+}
+
 func (d *decoder) memories(m *Module) {
 	m.Memories = list[Memory](d.count(5, "number of memories"))
 	for i := range m.Memories {
 		x := &m.Memories[i]
 		x.Slot = d.num32("memory slot")
-		x.Min, x.Max, x.HasMax = d.limits()
+		d.memoryLimits(x)
 		x.Import = d.imp()
 	}
 	m.Tables = list[Table](d.count(6, "number of tables"))

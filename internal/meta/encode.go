@@ -109,6 +109,26 @@ func (e *encoder) limits(min, max uint64, hasMax bool) {
 	e.num(max)
 }
 
+// The flags of a memory in the metadata.
+const (
+	memoryHasMax  = 1
+	memoryChecked = 2
+)
+
+// memoryLimits is limits of a memory, whose flag has one more bit.
+func (e *encoder) memoryLimits(x *Memory) {
+	flags := byte(0)
+	if x.HasMax {
+		flags |= memoryHasMax
+	}
+	if x.Checked {
+		flags |= memoryChecked
+	}
+	e.num(x.Min)
+	e.byte(flags)
+	e.num(x.Max)
+}
+
 func (e *encoder) types(ts []ValType) {
 	e.count(len(ts))
 	for _, t := range ts {
@@ -140,7 +160,7 @@ func EncodeMeta(m *Module) []byte {
 	for i := range m.Memories {
 		x := &m.Memories[i]
 		e.num32(x.Slot)
-		e.limits(x.Min, x.Max, x.HasMax)
+		e.memoryLimits(x)
 		e.imp(x.Import)
 	}
 	e.count(len(m.Tables))

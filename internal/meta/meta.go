@@ -36,7 +36,9 @@ type Memory struct {
 	Slot     uint32 // offset in the instance data of the word that gets the base
 	Min, Max uint64 // pages; Max is the default limit where HasMax is false
 	HasMax   bool
-	Import   *ImportName
+	// Checked: code reads base and size from the descriptor, whose address the word at Slot is then (clif.MemoryDecl).
+	Checked bool
+	Import  *ImportName
 }
 
 // Table is a table.

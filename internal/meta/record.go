@@ -1,5 +1,7 @@
 package meta
 
+import "github.com/waot-project/waot/internal/abi"
+
 // The record of an object (docs/object.md, struct waot_object), in words: hosts written in C find everything there. The slots
 // of the memories, then those of the tables, stand behind it, and nothing else.
 const (
@@ -36,4 +38,16 @@ const (
 	SlotImported = 1
 	SlotHasMax   = 2
 	SlotRefs     = 4 // a table of references to host objects, not of function references
+	SlotChecked  = 8 // a memory whose bounds code checks: the word gets the address of its descriptor
 )
+
+// RecordVersion is the first word of the record. An object whose code checks bounds has another one, so that hosts that know nothing of this
+// refuse it.
+func (m *Module) RecordVersion() uint64 {
+	for i := range m.Memories {
+		if m.Memories[i].Checked {
+			return abi.CheckedVersion
+		}
+	}
+	return abi.Version
+}

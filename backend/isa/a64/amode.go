@@ -24,6 +24,9 @@ type (
 // reservation. The sum must be exact: it is formed in 64 bits, and the 32-bit operation that computes addr is
 // folded only if it cannot wrap. A larger offset is out of bounds whatever the index is.
 func heap(l *lower, i clif.Inst, d *clif.InstData) amode {
+	if p, ok := l.Checked(i, d, farSum); ok {
+		return checkedHeap(l, d, &p)
+	}
 	base := l.HeapBase(d.Aux, d.ArgA())
 	a, ok := pendingAddress(l, i, d)
 	if !ok {
@@ -40,6 +43,44 @@ func heap(l *lower, i clif.Inst, d *clif.InstData) amode {
 	a.Faulting(backend.MemoryFaults(d.Aux))
 	return a
 }
+
+// checkedHeap is heap in a memory with explicit checks, whose sums do not wrap at 64 bits.
+func checkedHeap(l *lower, d *clif.InstData, p *backend.CheckedPlace) amode {
+	if p.Check {
+		last := p.Index
+		if p.Last != 0 {
+			last = plusConst(l, p.Index, p.Last)
+		}
+		c := backend.Comparing(backend.Inst{Op: asm.Cmp, Size: 8}, asm.HS)
+		c.Add(last, p.Size)
+		l.PushCheck(p, &c)
+	}
+	f := plain[bits.Len(uint(access(d)))-1]
+	switch {
+	case p.Offset == 0:
+	case p.Offset <= math.MaxInt16 && asm.FitsDisp(f.Op, f.Size, int32(p.Offset)):
+		sum := l.NewVReg(clif.I64)
+		l.Emit(backend.Inst{Op: asm.Add, Size: 8, Imm: asm.Shifted(asm.LSL, 0)}, p.Base, p.Index, sum)
+		return backend.Based(sum, int32(p.Offset))
+	default:
+		p.Index = plusConst(l, p.Index, p.Offset)
+	}
+	return backend.Indexed(p.Base, p.Index, 0)
+}
+
+// plusConst returns a register with x + k.
+func plusConst(l *lower, x vreg, k uint64) vreg {
+	sum := l.NewVReg(clif.I64)
+	if k < 1<<12 {
+		l.Emit(backend.Inst{Op: asm.AddImm, Size: 8, Imm: int64(k)}, x, sum)
+		return sum
+	}
+	l.Emit(backend.Inst{Op: asm.Add, Size: 8, Imm: asm.Shifted(asm.LSL, 0)}, l.Temp(int64(k)), x, sum)
+	return sum
+}
+
+// farSum returns a register with addr + k.
+func farSum(l *lower, addr clif.Value, k uint64) vreg { return plusConst(l, l.Use(addr), k) }
 
 // memory returns the register of the base of the memory of a load or store.
 func memory(l *lower, m *match) vreg { return l.HeapBase(m.D.Aux, m.D.ArgA()) }

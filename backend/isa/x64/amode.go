@@ -23,15 +23,15 @@ type (
 // reservation. The sum must be exact, without wrapping at 32 bits, so an instruction
 // that computes addr is folded only if it surely does not wrap. A larger offset is out of bounds whatever the index is.
 func heap(l *lower, i clif.Inst, d *clif.InstData) amode {
+	if p, ok := l.Checked(i, d, farSum); ok {
+		return checkedHeap(l, &p)
+	}
 	base := l.HeapBase(d.Aux, d.ArgA())
 	a, ok := l.SelectAddress(termAddress, i, d)
 	if !ok {
 		index, offset := l.Use(d.ArgA()), heapOffset(d)
 		if offset > math.MaxInt32 {
-			k, sum := l.NewVReg(clif.I64), l.NewVReg(clif.I64)
-			l.Emit(backend.Inst{Op: asm.MovImm, Size: 8, Imm: int64(offset)}, k)
-			l.Emit(backend.Inst{Op: asm.Add, Size: 8}, k, index, sum)
-			index, offset = sum, 0
+			index, offset = plusConst(l, index, offset), 0
 		}
 		a = amode{Mode: backend.ModeBaseIndex, N: 2, Disp: int32(offset)}
 		a.Regs[1] = index
@@ -40,6 +40,39 @@ func heap(l *lower, i clif.Inst, d *clif.InstData) amode {
 	a.Faulting(backend.MemoryFaults(d.Aux))
 	return a
 }
+
+// checkedHeap is heap in a memory with explicit checks, whose sums do not wrap at 64 bits.
+func checkedHeap(l *lower, p *backend.CheckedPlace) amode {
+	if p.Check {
+		last := p.Index
+		if p.Last != 0 {
+			last = plusConst(l, p.Index, p.Last)
+		}
+		c := backend.Comparing(backend.Inst{Op: asm.Cmp, Size: 8}, asm.AE)
+		c.Add(last, p.Size)
+		l.PushCheck(p, &c)
+	}
+	if p.Offset > math.MaxInt32 {
+		p.Index, p.Offset = plusConst(l, p.Index, p.Offset), 0
+	}
+	return amode{Mode: backend.ModeBaseIndex, N: 2, Disp: int32(p.Offset), Regs: [2]vreg{p.Base, p.Index}}
+}
+
+// plusConst returns a register with x + k.
+func plusConst(l *lower, x vreg, k uint64) vreg {
+	sum := l.NewVReg(clif.I64)
+	if k <= math.MaxInt32 {
+		l.Access(asm.Lea, 8, backend.Based(x, int32(k)), sum)
+		return sum
+	}
+	far := l.NewVReg(clif.I64)
+	l.Emit(backend.Inst{Op: asm.MovImm, Size: 8, Imm: int64(k)}, far)
+	l.Emit(backend.Inst{Op: asm.Add, Size: 8}, far, x, sum)
+	return sum
+}
+
+// farSum returns a register with addr + k.
+func farSum(l *lower, addr clif.Value, k uint64) vreg { return plusConst(l, l.Use(addr), k) }
 
 // addressConst applies RuleHeapConst.
 func addressConst(_ *lower, m *match) {

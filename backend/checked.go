@@ -1,0 +1,415 @@
+package backend
+
+import (
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/stop"
+	"github.com/waot-project/waot/regalloc"
+)
+
+// This file lowers accesses to memories with explicit bounds checks (clif.MemoryDecl.Checked). Their base and size are words of a descriptor, and
+// change where calls and memory.grow are. Between two such places they have a version, which all code there shares: it is loaded behind the
+// instruction that begins it, or at the start of a block where different versions meet. So a loop without such instructions has
+// base and size in registers.
+//
+// An access whose address, the same value, was checked on each way to it needs no check of its own, since memories do not shrink. Against
+// speculation the check gives the index once more, as 0 if the processor went past the trap, and these accesses take that.
+
+// checkedMemories is what lowering knows of a function's checked memories. It is empty if the module has none.
+type checkedMemories struct {
+	any bool
+	// in and out are, by block of the order, the version at its start and at its end. Version b + 1 begins with block b.
+	in, out []uint32
+	// behind are the versions that begin behind an instruction, in the order of blocks and instructions.
+	behind    []clif.Inst
+	first     []uint32 // by block: the index in behind of its first
+	uses      []versionUse
+	lists     []uint32 // by version: list of uses: first entry + 1, or 0
+	version   uint32   // of the instruction being lowered
+	preds     []uint32
+	predStart []uint32
+
+	// checks is, by instruction, what an access needs.
+	checks []accessCheck
+	newest []uint32 // by value: the last of proofs about it + 1, or 0
+	proofs []proof
+}
+
+// versionUse is a version of a memory. Its registers are NoVReg until something uses them.
+type versionUse struct {
+	memory     uint32
+	base, size regalloc.VReg
+	next       uint32 // next entry + 1
+}
+
+// accessCheck is what an access needs: by is the access that checks its address, perhaps itself, or NoInst if the address is surely in memory.
+type accessCheck struct {
+	by     clif.Inst
+	masked regalloc.VReg // of an access that checks: the index that is 0 if the check was misspeculated
+}
+
+// proof says that inst, in block, checked that a memory has end bytes from an address on.
+type proof struct {
+	inst   clif.Inst
+	block  uint32
+	memory uint32
+	end    uint64
+	before uint32 // the one before about the same value + 1
+}
+
+// maxProofs is how many proofs about an address are looked at, maxClimb how many dominators.
+const maxProofs, maxClimb = 4, 32
+
+// begin finds the versions of f's memories.
+func (c *checkedMemories) begin(f *clif.Func, o *BlockOrder) {
+	c.any = false
+	for i := range f.Mod.Memories {
+		c.any = c.any || f.Mod.Memories[i].Checked
+	}
+	if !c.any {
+		return
+	}
+	n := len(o.Blocks)
+	c.in, c.out = stop.Zeroed(f.Stop, c.in, n), stop.Zeroed(f.Stop, c.out, n)
+	c.first = stop.Zeroed(f.Stop, c.first, n+1)
+	c.behind, c.uses = c.behind[:0], c.uses[:0]
+	for b := range o.Blocks {
+		c.first[b] = uint32(len(c.behind))
+		if orig := o.Blocks[b].Orig; orig != clif.NoBlock {
+			bd := &f.Blocks[orig]
+			for i := bd.Start; i < bd.End; i++ {
+				f.Stop.PollAt(int(i))
+				if d := &f.Insts[i]; d.Op.Has(clif.Writes) && f.Mod.WrittenBy(d)&clif.StateMemorySize != 0 {
+					c.behind = append(c.behind, i)
+				}
+			}
+		}
+	}
+	c.first[n] = uint32(len(c.behind))
+	c.lists = stop.Zeroed(f.Stop, c.lists, n+1+len(c.behind))
+	c.findPreds(f, o)
+	c.flow(f, o)
+}
+
+// findPreds fills preds.
+func (c *checkedMemories) findPreds(f *clif.Func, o *BlockOrder) {
+	c.predStart = stop.Zeroed(f.Stop, c.predStart, len(o.Blocks)+1)
+	for i := range o.Succs {
+		f.Stop.PollAt(i)
+		c.predStart[o.Succs[i].To+1]++
+	}
+	for b := range o.Blocks {
+		c.predStart[b+1] += c.predStart[b]
+	}
+	c.preds = stop.Resize(f.Stop, c.preds, len(o.Succs))
+	for b := len(o.Blocks) - 1; b >= 0; b-- {
+		f.Stop.PollAt(b)
+		for _, s := range o.SuccsOf(b) {
+			c.predStart[s.To+1]--
+			c.preds[c.predStart[s.To+1]] = uint32(b)
+		}
+	}
+	// What is left of predStart[b+1] is where the list of b begins.
+	copy(c.predStart, c.predStart[1:])
+	c.predStart[len(o.Blocks)] = uint32(len(o.Succs))
+}
+
+// maxRounds is how often flow looks at all blocks before it lets each block where ways meet begin a version.
+const maxRounds = 8
+
+// flow fills in and out. A block has the version of its predecessors, or begins one if these differ. It begins one for good:
+// the others only follow, so that this ends.
+func (c *checkedMemories) flow(f *clif.Func, o *BlockOrder) {
+	for round, changed := 0, true; changed; round++ {
+		changed = false
+		for b := range o.Blocks {
+			f.Stop.PollAt(b)
+			own := uint32(b + 1)
+			v := own
+			if c.in[b] != own && b > 0 {
+				v = c.meet(o, uint32(b), round >= maxRounds)
+			}
+			out := v
+			if c.first[b] < c.first[b+1] {
+				out = c.afterInst(o, c.first[b+1]-1)
+			}
+			if c.in[b] != v || c.out[b] != out {
+				c.in[b], c.out[b], changed = v, out, true
+			}
+		}
+	}
+}
+
+// meet returns the version at the start of block b by those at the ends of its predecessors, of which those that were not reached yet, 0, do not count.
+// A block without code of its own has no place to begin a version: its successor does.
+func (c *checkedMemories) meet(o *BlockOrder, b uint32, apart bool) uint32 {
+	own, v := b+1, uint32(0)
+	preds := c.preds[c.predStart[b]:c.predStart[b+1]]
+	if apart && len(preds) > 1 {
+		return own
+	}
+	for _, p := range preds {
+		switch at := c.out[p]; {
+		case at == 0:
+		case v != 0 && v != at, int(at) <= len(o.Blocks) && o.Blocks[at-1].Orig == clif.NoBlock:
+			return own
+		default:
+			v = at
+		}
+	}
+	return v
+}
+
+// afterInst returns the version that begins behind instruction c.behind[n].
+func (c *checkedMemories) afterInst(o *BlockOrder, n uint32) uint32 {
+	return uint32(len(o.Blocks)) + 1 + n
+}
+
+// use returns version v of memory m.
+func (c *checkedMemories) use(v, m uint32) *versionUse {
+	for n := c.lists[v]; n != 0; n = c.uses[n-1].next {
+		if c.uses[n-1].memory == m {
+			return &c.uses[n-1]
+		}
+	}
+	c.uses = append(c.uses, versionUse{memory: m, base: regalloc.NoVReg, size: regalloc.NoVReg, next: c.lists[v]})
+	c.lists[v] = uint32(len(c.uses))
+	return &c.uses[len(c.uses)-1]
+}
+
+// analyseChecked notes which versions of memories are used, where their descriptors are read, and which accesses check what others rely on.
+func (l *Lower) analyseChecked() {
+	c := &l.checked
+	if !c.any {
+		return
+	}
+	f := l.F
+	c.checks = stop.Resize(f.Stop, c.checks, len(f.Insts))
+	c.newest = stop.Zeroed(f.Stop, c.newest, len(f.Values))
+	c.proofs = c.proofs[:0]
+	for b := range l.Order.Blocks {
+		l.eachChecked(b, func(i clif.Inst, d *clif.InstData, m, version uint32) {
+			if d.Op != clif.OpMemorySize && d.Op != clif.OpMemoryGrow {
+				c.use(version, m)
+			}
+			if d.Op == clif.OpLoad || d.Op == clif.OpStore {
+				c.checks[i] = accessCheck{l.checkFor(i, d, uint32(b)), regalloc.NoVReg}
+			}
+		})
+	}
+	for b := range l.Order.Blocks {
+		l.expectVersion(b, uint32(b+1))
+		for n := c.first[b]; n < c.first[b+1]; n++ {
+			l.expectVersion(b, c.afterInst(l.Order, n))
+		}
+		l.eachChecked(b, func(_ clif.Inst, d *clif.InstData, m, _ uint32) {
+			if d.Op == clif.OpMemorySize || d.Op == clif.OpMemoryGrow {
+				l.expect(int(m), b)
+			}
+		})
+	}
+}
+
+// expectVersion notes that block b reads descriptors for version v.
+func (l *Lower) expectVersion(b int, v uint32) {
+	c := &l.checked
+	for n := c.lists[v]; n != 0; n = c.uses[n-1].next {
+		l.expect(int(c.uses[n-1].memory), b)
+	}
+}
+
+// eachChecked calls do for each instruction of block b of the order and each checked memory that it names, with the version in front of it.
+func (l *Lower) eachChecked(b int, do func(i clif.Inst, d *clif.InstData, m, version uint32)) {
+	orig := l.Order.Blocks[b].Orig
+	if orig == clif.NoBlock {
+		return
+	}
+	c := &l.checked
+	bd, version, n := &l.F.Blocks[orig], c.in[b], c.first[b]
+	for i := bd.Start; i < bd.End; i++ {
+		l.F.Stop.PollAt(int(i))
+		d := &l.F.Insts[i]
+		info := d.Op.Info()
+		if info.Entity == clif.EntMemory && l.isChecked(d.Aux) {
+			do(i, d, d.Aux, version)
+		}
+		if info.Entity2 == clif.EntMemory && l.isChecked(uint32(d.Imm)) {
+			do(i, d, uint32(d.Imm), version)
+		}
+		if n < c.first[b+1] && c.behind[n] == i {
+			version = c.afterInst(l.Order, n)
+			n++
+		}
+	}
+}
+
+// isChecked reports whether accesses to memory m are checked.
+func (l *Lower) isChecked(m uint32) bool { return l.Mod.Memories[m].Checked }
+
+// surely returns how many bytes memory m has at least.
+func (l *Lower) surely(m uint32) uint64 { return l.Mod.Memories[m].Min * abi.PageSize }
+
+// endOf returns how many bytes from its address on the access d needs. An offset of 2^32 is out of bounds whatever the address is, and
+// sums of an i32 and it do not wrap at 64 bits.
+func endOf(d *clif.InstData) uint64 { return min(d.Imm, 1<<32) + uint64(d.Access().Bytes(d.Type)) }
+
+// checkFor returns which instruction checks the address of the access i in block b. Blocks are visited in order.
+func (l *Lower) checkFor(i clif.Inst, d *clif.InstData, b uint32) clif.Inst {
+	end := endOf(d)
+	if x, ok := l.Iconst(d.ArgA()); ok && x+end <= l.surely(d.Aux) {
+		return clif.NoInst
+	}
+	if end > l.surely(d.Aux) && !l.noSpectre {
+		return i // Checked masks the sum with the offset, which nothing else can take.
+	}
+	c, v := &l.checked, l.Resolve(d.ArgA())
+	for n, left := c.newest[v], maxProofs; n != 0 && left > 0; n, left = c.proofs[n-1].before, left-1 {
+		if p := &c.proofs[n-1]; p.memory == d.Aux && p.end >= end && l.dominates(p.block, b) {
+			return p.inst
+		}
+	}
+	c.proofs = append(c.proofs, proof{i, b, d.Aux, end, c.newest[v]})
+	c.newest[v] = uint32(len(c.proofs))
+	return i
+}
+
+// dominates reports whether block a of the order dominates b, as far as it is near.
+func (l *Lower) dominates(a, b uint32) bool {
+	if l.flat() {
+		return a == b
+	}
+	for n := 0; b > a && n < maxClimb; n++ {
+		b = l.dom.Of(b)
+	}
+	return a == b
+}
+
+// beginVersion appends the loads of the current version's bases and sizes, as far as something uses them.
+func (l *Lower) beginVersion() {
+	c := &l.checked
+	for n := c.lists[c.version]; n != 0; n = c.uses[n-1].next {
+		u := &c.uses[n-1]
+		if u.base == regalloc.NoVReg && u.size == regalloc.NoVReg {
+			continue
+		}
+		at := l.base(int(u.memory))
+		l.group(0)
+		if u.base != regalloc.NoVReg {
+			l.loadWord(Based(at, abi.MemoryBaseOffset), u.base)
+		}
+		if u.size != regalloc.NoVReg {
+			l.loadWord(Based(at, abi.MemorySizeOffset), u.size)
+		}
+	}
+}
+
+// enterVersions is called before block b is lowered, from its end.
+func (l *Lower) enterVersions(b int) {
+	if l.checked.any {
+		l.checked.version = l.checked.out[b]
+	}
+}
+
+// passVersion is called before instruction i of block b is lowered, and begins the version behind it if there is one.
+func (l *Lower) passVersion(b int, i clif.Inst) {
+	c := &l.checked
+	if !c.any || int(c.version) <= len(l.Order.Blocks) {
+		return
+	}
+	n := c.version - uint32(len(l.Order.Blocks)) - 1
+	if n < c.first[b] || n >= c.first[b+1] || c.behind[n] != i {
+		return
+	}
+	l.beginVersion()
+	if c.version = c.in[b]; n > c.first[b] {
+		c.version = c.afterInst(l.Order, n-1)
+	}
+}
+
+// leaveVersions is called when the instructions of block b have been lowered, up to its start.
+func (l *Lower) leaveVersions(b int) {
+	if l.checked.any && l.checked.version == uint32(b+1) {
+		l.beginVersion()
+	}
+}
+
+// MemBase returns the register that holds the base of memory m.
+func (l *Lower) MemBase(m clif.MemoryIndex) regalloc.VReg {
+	if !l.isChecked(uint32(m)) {
+		return l.base(int(m))
+	}
+	u := l.checked.use(l.checked.version, uint32(m))
+	if u.base == regalloc.NoVReg {
+		u.base = l.NewVReg(clif.I64)
+	}
+	return u.base
+}
+
+// memSize returns the register that holds the size of the checked memory m.
+func (l *Lower) memSize(m uint32) regalloc.VReg {
+	u := l.checked.use(l.checked.version, m)
+	if u.size == regalloc.NoVReg {
+		u.size = l.NewVReg(clif.I64)
+	}
+	return u.size
+}
+
+// CheckedPlace is where an access to a checked memory is: at Base + Index + Offset, behind a check if Check is set: Index + Last is in front of Size.
+// The machine appends the check with PushCheck.
+type CheckedPlace struct {
+	Base, Index regalloc.VReg
+	Offset      uint64
+	Check       bool
+	Size        regalloc.VReg
+	Last        uint64
+	inst        clif.Inst
+}
+
+// Checked returns the place of the access i, which d describes. ok is false if the memory is not checked. far makes a register with the sum of an address and a
+// constant: if an offset is beyond what the memory surely has, the sum is what is checked.
+func (l *Lower) Checked(i clif.Inst, d *clif.InstData, far func(l *Lower, addr clif.Value, k uint64) regalloc.VReg) (p CheckedPlace, ok bool) {
+	if !l.isChecked(d.Aux) {
+		return p, false
+	}
+	check := &l.checked.checks[i]
+	p = CheckedPlace{Base: l.HeapBase(d.Aux, d.ArgA()), Offset: min(d.Imm, 1<<32), inst: check.by}
+	width := endOf(d) - p.Offset
+	switch {
+	case check.by == clif.NoInst || check.by != i && l.noSpectre:
+		p.Index = l.Use(d.ArgA())
+		return p, true
+	case check.by != i:
+		p.Index = l.masked(check.by)
+		return p, true
+	}
+	p.Check, p.Size, p.Last = true, l.memSize(d.Aux), endOf(d)-1
+	if endOf(d) > l.surely(d.Aux) && p.Offset != 0 && !l.noSpectre {
+		p.Index = far(l, d.ArgA(), p.Offset)
+		p.Offset, p.Last = 0, width-1
+	} else {
+		p.Index = l.Use(d.ArgA())
+	}
+	return p, true
+}
+
+// masked returns the register of the index that the check of access i gives.
+func (l *Lower) masked(i clif.Inst) regalloc.VReg {
+	c := &l.checked.checks[i]
+	if c.masked == regalloc.NoVReg {
+		c.masked = l.NewVReg(clif.I64)
+	}
+	return c.masked
+}
+
+// PushCheck appends c, the comparison of a place's last byte with the memory's size, which holds if the access traps.
+func (l *Lower) PushCheck(p *CheckedPlace, c *Comparison) {
+	c.In.Trap = uint8(abi.TrapMemoryOutOfBounds)
+	if l.noSpectre {
+		c.Push(l, TailTrap, 0)
+	} else {
+		masked := l.masked(p.inst)
+		c.Push(l, TailBound, 0, p.Index, masked)
+		p.Index = masked
+	}
+	l.meta[len(l.meta)-1].src = l.F.Srcs[p.inst]
+}
