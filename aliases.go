@@ -16,6 +16,9 @@ type (
 	Imports = host.Imports
 	// Func is a function of a store.
 	Func = host.Func
+	// MemoryAllocator supplies the bytes of memories, LinearMemory is those of one: see StoreOptions.Allocator.
+	MemoryAllocator = host.MemoryAllocator
+	LinearMemory    = host.LinearMemory
 	// RawFunc is a function of Go code on raw words.
 	RawFunc = host.RawFunc
 	// LoadOptions say how to load an object.
@@ -120,6 +123,8 @@ const (
 	// ErrRestore means that a Go function has gone back to a snapshot. Go code in between gets it from calls, and returns it in turn; who gets it otherwise has
 	// gone back to a call that has ended.
 	ErrRestore = host.ErrRestore
+	// ErrGuardPages means that a store with an allocator was to make a memory for code without explicit bounds checks.
+	ErrGuardPages = host.ErrGuardPages
 )
 
 // The trap codes.

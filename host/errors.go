@@ -58,6 +58,8 @@ const (
 	// ErrRestore means that a Go function has gone back to a snapshot. Go code in between gets it from calls, and returns it in turn; who gets it otherwise has
 	// gone back to a call that has ended.
 	ErrRestore = hosterr.ErrRestore
+	// ErrGuardPages means that a store with an allocator was to make a memory for code without explicit bounds checks.
+	ErrGuardPages = hosterr.ErrGuardPages
 )
 
 // TrapCode says why compiled code trapped.

@@ -6,9 +6,10 @@ import (
 	"github.com/waot-project/waot/host/inproc"
 )
 
-// Memory is a linear memory. It never moves. The slices that Bytes and Read return are views: they stay valid
+// Memory is a linear memory. The slices that Bytes and Read return are views: they stay valid
 // until the store is closed, show what compiled code writes, and write what compiled code reads. They do not grow with the
-// memory. After the store has been closed, methods
+// memory. But memories of modules with CompileOptions.ExplicitBounds move when they grow: with them, views must not be used after that, unless they are from Read and
+// StoreOptions.KeepViews is set; of an allocator's memory, as long as the allocator says. After the store has been closed, methods
 // report failure (zero, nil, false), as do those of a nil *Memory; slices from before must
 // not be touched, unless they are from Read and StoreOptions.KeepViews is set.
 //

@@ -43,7 +43,18 @@ type StoreOptions struct {
 	// the first time. If the process has no mappings left for a part that is read, the memory stays mapped for ever. Without KeepViews slices must not be touched
 	// when the store has been closed.
 	KeepViews bool
+	// Allocator, if not nil, supplies the bytes of all memories of the store. It is for modules that were compiled with CompileOptions.ExplicitBounds: others
+	// cannot have memories here (ErrGuardPages), nor import one (a *LinkError).
+	Allocator MemoryAllocator
 }
+
+// MemoryAllocator supplies the bytes of memories. Their content and size are the module's business only, and the bytes may be anywhere: a slice of Go's heap, a
+// mapping. Its methods are called by the goroutine that is inside the store.
+type MemoryAllocator = inproc.MemoryAllocator
+
+// LinearMemory is the bytes of one memory. Reallocate is first called for the size at the beginning, and then for each growth that the store's limits allow; a
+// slice from before is not used any more after that. It is not called at the same time as code of the store runs. Free is called when the store is closed.
+type LinearMemory = inproc.LinearMemory
 
 // Store holds instances and everything that they can reach. One goroutine at a time may be inside; the package comment
 // says what that means.
@@ -57,7 +68,7 @@ func NewStore(o *StoreOptions) (*Store, error) {
 		MaxMemoryPages: o.MaxMemoryPages, MaxTotalMemoryPages: o.MaxTotalMemoryPages,
 		MaxTableElements: o.MaxTableElements, MaxTableMemory: o.MaxTableMemory,
 		MaxTables: o.MaxTables, MaxMemories: o.MaxMemories, MaxGlobals: o.MaxGlobals, MaxInstances: o.MaxInstances,
-		MaxStack: o.MaxStack, MaxHostStack: o.MaxHostStack, MaxHostDepth: o.MaxHostDepth, HugePages: o.HugePages, KeepViews: o.KeepViews,
+		MaxStack: o.MaxStack, MaxHostStack: o.MaxHostStack, MaxHostDepth: o.MaxHostDepth, HugePages: o.HugePages, KeepViews: o.KeepViews, Allocator: o.Allocator,
 	})
 	return (*Store)(s), err
 }

@@ -44,6 +44,8 @@ const (
 	// ErrRestore means that a Go function has gone back to a snapshot. Go code in between gets it from calls, and returns it in turn; who gets it otherwise has
 	// gone back to a call that has ended.
 	ErrRestore = Error("waot: the call of the snapshot has ended")
+	// ErrGuardPages means that a store with an allocator was to make a memory for code without explicit bounds checks.
+	ErrGuardPages = Error("waot: code without explicit bounds checks cannot use an allocator's memories")
 )
 
 // ObjectError means that what was given to Load is not an object of this compiler and version, or is damaged.

@@ -33,6 +33,7 @@ const (
 	ErrBounds      = hosterr.ErrBounds
 	ErrCancelled   = hosterr.ErrCancelled
 	ErrRestore     = hosterr.ErrRestore
+	ErrGuardPages  = hosterr.ErrGuardPages
 	// ErrPreemptionOff and ErrStateSize say why native code is not preempted: GODEBUG has
 	// asyncpreemptoff=1, or the processor's state is larger than this package can save.
 	ErrPreemptionOff = Error("waot: asyncpreemptoff=1 switches preemption off")

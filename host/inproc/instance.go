@@ -125,7 +125,10 @@ func (i *Instance) define() error {
 	m := i.module.meta
 	for n := range m.Memories {
 		if d := &m.Memories[n]; d.Import == nil {
-			mem, err := i.store.newMemory(Limits{d.Min, d.Max, d.HasMax})
+			if !d.Checked && i.store.config.Allocator != nil {
+				return ErrGuardPages
+			}
+			mem, err := i.store.newMemory(Limits{d.Min, d.Max, d.HasMax}, d.Checked)
 			if err != nil {
 				return err
 			}
@@ -192,7 +195,7 @@ func (i *Instance) fill() error {
 	}
 	for n := range m.Memories {
 		i.memories[n].limitTo(m.Memories[n].Max)
-		store64(i.data+uintptr(m.Memories[n].Slot), uint64(i.memories[n].base))
+		store64(i.data+uintptr(m.Memories[n].Slot), uint64(i.memories[n].desc))
 	}
 	for n := range m.Tables {
 		store64(i.data+uintptr(m.Tables[n].Slot), uint64(i.tables[n].base))
@@ -477,6 +480,9 @@ func (i *Instance) checkTable(t *Table, d *meta.Table) error {
 func (i *Instance) checkMemory(m *Memory, d *meta.Memory) error {
 	if m.store != i.store {
 		return incompatible(d.Import, otherStore)
+	}
+	if m.movable() && !d.Checked {
+		return incompatible(d.Import, "the memory may move, and the code has no explicit bounds checks")
 	}
 	size := m.Size() / abi.PageSize
 	if !d.HasMax && size > d.Max {

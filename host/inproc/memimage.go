@@ -67,8 +67,8 @@ func closeImages(images []memoryImage) {
 func (i *Instance) mapImages() error {
 	for n := range i.module.images {
 		x := &i.module.images[n]
-		if x.fd >= 0 && i.memories[n].views.file >= 0 {
-			// Nobody else sees what the instance writes to its own file.
+		if m := i.memories[n]; x.fd >= 0 && (m.views.file >= 0 || m.movable()) {
+			// Nobody else sees what the instance writes to its own file, and what moves is one mapping.
 			from, err := mapFile(x.fd, x.offset, x.size)
 			if err != nil {
 				return err

@@ -33,25 +33,30 @@ const (
 
 // Memory is a linear memory.
 type Memory struct {
-	store  *Store
-	base   uintptr
-	limits Limits // as declared
+	store *Store
+	// base is the address of the bytes, desc that of the descriptor, whose words are in front of it. They differ only if the memory is movable.
+	base, desc uintptr
+	limits     Limits // as declared
+	// Of a movable memory: its bytes, and where they come from; foreign says that this is an allocator of the program.
+	linear  LinearMemory
+	bytes   []byte
+	foreign bool
 	// advised says that the system has been advised about a part of the reservation.
 	advised bool
 	views   views
 }
 
-// NewMemory makes a memory. The error is a *LimitError or *SystemError.
+// NewMemory makes a memory, which is movable if the store has an allocator. The error is a *LimitError or *SystemError.
 func (s *Store) NewMemory(l Limits) (*Memory, error) {
 	done, err := s.hold()
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	return s.newMemory(l)
+	return s.newMemory(l, s.config.Allocator != nil)
 }
 
-func (s *Store) newMemory(l Limits) (*Memory, error) {
+func (s *Store) newMemory(l Limits, movable bool) (*Memory, error) {
 	limit := abi.MemoryLimit(l.Min)
 	if l.HasMax {
 		limit = l.Max
@@ -63,22 +68,16 @@ func (s *Store) newMemory(l Limits) (*Memory, error) {
 	if err := s.grant(usage{memories: 1, memoryPages: l.Min}); err != nil {
 		return nil, err
 	}
-	low, err := process.takeMemory()
+	create := s.newReserved
+	if movable {
+		create = s.newMovable
+	}
+	m, err := create(l)
 	if err != nil {
 		return nil, err
 	}
-	m := &Memory{store: s, base: low + memoryHeader, limits: l, views: views{file: -1, shift: minViewShift}}
-	err = mprotect(m.base-pageSize, pageSize, protRW)
-	if err == nil && s.config.KeepViews {
-		m.views.file, err = memfd(0)
-	}
-	if err != nil {
-		munmap(low, bytes64(memorySize))
-		process.giveMappings(memoryMappings)
-		return nil, err
-	}
-	store64(m.base-limitBelow, limit)
-	store64(m.base-idBelow, uint64(len(s.memories)))
+	store64(m.desc-limitBelow, limit)
+	store64(m.desc-idBelow, uint64(len(s.memories)))
 	if m.Grow(l.Min) == growFailed {
 		m.free()
 		return nil, &SystemError{Op: "committing a memory", Err: ErrNoSpace}
@@ -88,8 +87,33 @@ func (s *Store) newMemory(l Limits) (*Memory, error) {
 	return m, nil
 }
 
+// newReserved makes a memory that never moves, in a reservation that every index falls into.
+func (s *Store) newReserved(l Limits) (*Memory, error) {
+	low, err := process.takeMemory()
+	if err != nil {
+		return nil, err
+	}
+	base := low + memoryHeader
+	m := &Memory{store: s, base: base, desc: base, limits: l, views: views{file: -1, shift: minViewShift}}
+	err = mprotect(base-pageSize, pageSize, protRW)
+	if err == nil && s.config.KeepViews {
+		m.views.file, err = memfd(0)
+	}
+	if err != nil {
+		munmap(low, bytes64(memorySize))
+		process.giveMappings(memoryMappings)
+		return nil, err
+	}
+	store64(m.desc-baseBelow, uint64(base))
+	return m, nil
+}
+
 // free releases the memory, which nothing may use any more.
 func (m *Memory) free() {
+	if m.movable() {
+		m.freeMovable()
+		return
+	}
 	if !m.views.end() {
 		return
 	}
@@ -103,7 +127,7 @@ func (m *Memory) free() {
 }
 
 // Size returns the current size in bytes.
-func (m *Memory) Size() uint64 { return load64(m.base - sizeBelow) }
+func (m *Memory) Size() uint64 { return load64(m.desc - sizeBelow) }
 
 // Limits are the declared ones.
 func (m *Memory) Limits() Limits { return m.limits }
@@ -113,37 +137,45 @@ func (m *Memory) Limits() Limits { return m.limits }
 func (m *Memory) Bytes() []byte { return bytesAt(m.base, uintptr(m.Size())) }
 
 // Grow adds pages of 64 KiB and gives the old size in pages, or all ones if the
-// limit or the system does not allow it. Views of before stay valid.
+// limit or the system does not allow it. Views of before stay valid, unless the memory is movable.
 func (m *Memory) Grow(pages uint64) uint64 {
 	size := uintptr(m.Size())
 	old := uint64(size / wasmPage)
 	s := m.store
-	if pages > load64(m.base-limitBelow)-old || pages > s.config.MaxTotalMemoryPages-s.used.memoryPages {
+	if pages > load64(m.desc-limitBelow)-old || pages > s.config.MaxTotalMemoryPages-s.used.memoryPages {
 		return growFailed
 	}
 	if pages == 0 {
 		return old
 	}
-	if m.commit(size, size+uintptr(pages)*wasmPage) != nil {
+	by := uintptr(pages) * wasmPage
+	if m.movable() {
+		if !m.move(size + by) {
+			return growFailed
+		}
+		s.used.memoryPages += pages
+		return old
+	}
+	if m.commit(size, size+by) != nil {
 		return growFailed
 	}
-	if by := uintptr(pages) * wasmPage; by >= hugeGrowth && size > 0 && s.config.HugePages {
+	if by >= hugeGrowth && size > 0 && s.config.HugePages {
 		m.useHugePages(size, quickHugePage)
 	}
 	s.used.memoryPages += pages
-	store64(m.base-sizeBelow, uint64(size)+pages*uint64(wasmPage))
+	store64(m.desc-sizeBelow, uint64(size+by))
 	return old
 }
 
 // limitTo keeps the memory from growing beyond pages of 64 KiB, which an instance that has it relies on.
 func (m *Memory) limitTo(pages uint64) {
-	store64(m.base-limitBelow, min(pages, load64(m.base-limitBelow)))
+	store64(m.desc-limitBelow, min(pages, load64(m.desc-limitBelow)))
 }
 
 // memoryGrow is the helper waot_memory_grow.
 func (s *Store) memoryGrow(c *nativeContext) uint64 {
-	base := uintptr(c.ints[0])
-	old := s.memories[load64(base-idBelow)].Grow(c.ints[1])
+	desc := uintptr(c.ints[0])
+	old := s.memories[load64(desc-idBelow)].Grow(c.ints[1])
 	if s.config.CollectAlways {
 		s.collectRefs()
 	}

@@ -119,6 +119,21 @@ func writeAt(fd int, b []byte, offset uintptr) error {
 	return nil
 }
 
+// mapShared maps the first size bytes of a file.
+func mapShared(fd int, size uintptr) (uintptr, error) {
+	return mmap(0, size, protRW, syscall.MAP_SHARED, fd, 0)
+}
+
+// mremap makes a mapping longer, elsewhere if there is no room behind it.
+func mremap(addr, old, size uintptr) (uintptr, error) {
+	const mayMove = 1
+	a, _, e := syscall.Syscall6(syscall.SYS_MREMAP, addr, old, size, mayMove, 0, 0)
+	if e != 0 {
+		return 0, &SystemError{Op: "mremap", Err: e}
+	}
+	return a, nil
+}
+
 // mapFile maps a part of a file for reading, until munmap. offset is a multiple of the page size.
 func mapFile(fd int, offset, size uintptr) ([]byte, error) {
 	at, err := mmap(0, size, protR, syscall.MAP_PRIVATE, fd, offset)

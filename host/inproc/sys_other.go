@@ -33,6 +33,8 @@ func reserve(size uintptr, prot int) (uintptr, error) { return 0, ErrUnsupported
 func place(addr, size uintptr, prot int) error        { return ErrUnsupported }
 func placeHeap(addr, size uintptr) error              { return ErrUnsupported }
 func truncate(fd int, size uintptr) error             { return ErrUnsupported }
+func mremap(addr, old, size uintptr) (uintptr, error) { return 0, ErrUnsupported }
+func mapShared(fd int, size uintptr) (uintptr, error) { return 0, ErrUnsupported }
 func munmap(addr, size uintptr)                       {}
 func mprotect(addr, size uintptr, prot int) error     { return ErrUnsupported }
 func madvise(addr, size uintptr, advice int)          {}

@@ -48,8 +48,11 @@ func (v *view) slice(p extent) []byte {
 }
 
 // Kept returns a part of the memory, which must be inside of it, as Bytes does, but for any goroutine, and valid as long as somebody has the slice. It
-// needs Config.KeepViews.
+// needs Config.KeepViews. How long a slice of an allocator's memory is valid, the allocator says.
 func (m *Memory) Kept(offset, size uint64) []byte {
+	if m.foreign {
+		return m.bytes[offset : offset+size : offset+size]
+	}
 	p := extent{uintptr(offset), uintptr(size)}
 	if v := m.views.last.Load(); v != nil && v.contains(p) {
 		return v.slice(p)
