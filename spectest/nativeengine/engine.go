@@ -27,6 +27,8 @@ import (
 // Engine compiles with the given options.
 type Engine struct {
 	Options compile.Options
+	// Config is that of stores.
+	Config inproc.Config
 	// Image, if not nil, takes the place of the compiler: it makes an image of what stores get as a module.
 	Image func(module []byte) (*inproc.Image, error)
 }
@@ -44,7 +46,7 @@ func (e *Engine) Features() wasmfront.Features { return wasmfront.DefaultFeature
 
 // NewStore returns an empty store.
 func (e *Engine) NewStore() (spectest.Store, error) {
-	s, err := inproc.NewStore(inproc.Config{})
+	s, err := inproc.NewStore(e.Config)
 	if err != nil {
 		return nil, err
 	}

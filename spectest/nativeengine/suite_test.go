@@ -15,7 +15,7 @@ import (
 	"github.com/waot-project/waot/spectest/nativeengine"
 )
 
-// TestSuite runs the suite without and with the mid-end, with the other register allocator, with all that may be inlined, and without any lowering rule, each opcode alone.
+// TestSuite runs the suite without and with the mid-end, with the other register allocator, with all that may be inlined, with explicit bounds checks and memories that move, and without any lowering rule, each opcode alone.
 func TestSuite(t *testing.T) {
 	bare := nativeengine.New(opt.O0)
 	bare.Options.Control = func(clif.FuncIndex) *opt.Control {
@@ -25,11 +25,14 @@ func TestSuite(t *testing.T) {
 	inlined.Options.EagerInlining = true
 	ssa := nativeengine.New(opt.O1)
 	ssa.Options.Regalloc = "ssa"
+	explicit := nativeengine.New(opt.O1)
+	explicit.Options.ExplicitBounds = true
+	explicit.Config.Allocator = nativeengine.Moving{}
 	scripts := suitetest.Open(t)
 	for _, c := range []struct {
 		name   string
 		engine *nativeengine.Engine
-	}{{"O0", nativeengine.New(opt.O0)}, {"O1", nativeengine.New(opt.O1)}, {"ssa", ssa}, {"inlined", inlined}, {"no lowering rules", bare}} {
+	}{{"O0", nativeengine.New(opt.O0)}, {"O1", nativeengine.New(opt.O1)}, {"ssa", ssa}, {"inlined", inlined}, {"no lowering rules", bare}, {"explicit bounds", explicit}} {
 		t.Run(c.name, func(t *testing.T) { scripts.Run(t, c.engine) })
 	}
 }

@@ -64,6 +64,8 @@ type Variant struct {
 	Level  opt.Level
 	// NoSpectre is compile.Options.NoSpectre.
 	NoSpectre bool
+	// ExplicitBounds is compile.Options.ExplicitBounds.
+	ExplicitBounds bool
 	// Regalloc is compile.Options.Regalloc.
 	Regalloc string
 	// EagerInlining is compile.Options.EagerInlining.
@@ -80,7 +82,7 @@ func optimised() *Variant { return &Variant{Name: Interpreter + " -O1", Level: o
 
 // options returns the options of the compiler.
 func (v *Variant) options() compile.Options {
-	o := compile.Options{Target: v.Target, CPU: v.CPU, OptLevel: v.Level, NoSpectre: v.NoSpectre, Regalloc: v.Regalloc, EagerInlining: v.EagerInlining, Verify: true, Jobs: 1}
+	o := compile.Options{Target: v.Target, CPU: v.CPU, OptLevel: v.Level, NoSpectre: v.NoSpectre, ExplicitBounds: v.ExplicitBounds, Regalloc: v.Regalloc, EagerInlining: v.EagerInlining, Verify: true, Jobs: 1}
 	if v.NoLowering {
 		o.Control = func(clif.FuncIndex) *opt.Control {
 			return &opt.Control{Limit: -1, Off: map[string]bool{rewrite.LowerPass: true}}
@@ -90,11 +92,12 @@ func (v *Variant) options() compile.Options {
 }
 
 // Variants returns the variants for a target: each level of optimisation, one of them without the protection against
-// misspeculation, one without lowering rules, one with the other register allocator, one that inlines whatever budgets allow, and, for this machine, the highest level of processor that it has.
+// misspeculation, one with explicit bounds checks, one without lowering rules, one with the other register allocator, one that inlines whatever budgets allow, and, for this machine, the highest level of processor that it has.
 func Variants(target string) (list []Variant) {
 	list = []Variant{
 		{Name: target + " -O0", Target: target, Level: opt.O0},
 		{Name: target + " -O1 --spectre=off", Target: target, Level: opt.O1, NoSpectre: true},
+		{Name: target + " -O1 --bounds=explicit", Target: target, Level: opt.O1, ExplicitBounds: true},
 		{Name: target + " -O1 --rules-off=lower", Target: target, Level: opt.O1, NoLowering: true},
 		{Name: target + " -O1 --regalloc=ssa", Target: target, Level: opt.O1, Regalloc: "ssa"},
 		{Name: target + " -O1 inlining eagerly", Target: target, Level: opt.O1, EagerInlining: true},

@@ -9,11 +9,14 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
+	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/internal/proof/randprog"
 	"github.com/waot-project/waot/spectest/nativeengine"
 )
@@ -41,7 +44,6 @@ const maxRun = 10 * time.Minute
 func Serve(r io.Reader, w io.Writer) error {
 	out := bufio.NewWriter(w)
 	dec, enc := gob.NewDecoder(bufio.NewReader(r)), gob.NewEncoder(out)
-	e := &nativeengine.Engine{Image: load.ELF}
 	reply := func(o *randprog.Outcome) error {
 		if err := enc.Encode(o); err != nil {
 			return err
@@ -63,13 +65,28 @@ func Serve(r io.Reader, w io.Writer) error {
 			p := q.Program
 			p.Env, p.Wasm = q.Env, object
 			watchdog := time.AfterFunc(maxRun, func() { os.Exit(1) })
-			o := randprog.Run(e, &p)
+			o := randprog.Run(engineFor(object), &p)
 			watchdog.Stop()
 			if err := reply(o); err != nil {
 				return err
 			}
 		}
 	}
+}
+
+// engineFor returns what runs an object. Memories whose bounds code checks move whenever they grow.
+func engineFor(object []byte) *nativeengine.Engine {
+	img, err := load.ELF(object)
+	e := &nativeengine.Engine{Image: func(module []byte) (*inproc.Image, error) {
+		if &module[0] != &object[0] {
+			return load.ELF(module)
+		}
+		return img, err
+	}}
+	if err == nil && slices.ContainsFunc(img.Meta.Memories, func(m meta.Memory) bool { return m.Checked }) {
+		e.Config.Allocator = nativeengine.Moving{}
+	}
+	return e
 }
 
 // process is a process that serves, started when it is needed.
