@@ -247,9 +247,6 @@ func (o *Options) module(wasm []byte) (*Result, error) {
 		return nil, err
 	}
 	d := &driver{newAllocator: newAllocator, account: account{module: int64(len(wasm))}, opt: *o, target: target, wm: wm, cm: translate.ModuleUntil(wm, wm.DecodeNamesUntil(o.stop), o.stop)}
-	for i := range d.cm.Memories {
-		d.cm.Memories[i].Checked = o.ExplicitBounds
-	}
 	o.Costs.Ended("decode")
 	r, err := d.module()
 	if err != nil {
@@ -295,6 +292,11 @@ func CLIF(m *clif.Module, body Bodies, o Options) (*Result, error) {
 func (d *driver) module() (*Result, error) {
 	if err := checkSizes(d.cm); err != nil {
 		return nil, err
+	}
+	if d.opt.ExplicitBounds {
+		for i := range d.cm.Memories {
+			d.cm.Memories[i].Checked = true
+		}
 	}
 	d.account.module += declared(d.cm, d.opt.stop)
 	d.layout = instance.New(d.cm)

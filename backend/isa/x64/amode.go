@@ -60,12 +60,12 @@ func checkedHeap(l *lower, p *backend.CheckedPlace) amode {
 
 // plusConst returns a register with x + k.
 func plusConst(l *lower, x vreg, k uint64) vreg {
-	sum := l.NewVReg(clif.I64)
 	if k <= math.MaxInt32 {
+		sum := l.NewVReg(clif.I64)
 		l.Access(asm.Lea, 8, backend.Based(x, int32(k)), sum)
 		return sum
 	}
-	far := l.NewVReg(clif.I64)
+	far, sum := l.NewVReg(clif.I64), l.NewVReg(clif.I64)
 	l.Emit(backend.Inst{Op: asm.MovImm, Size: 8, Imm: int64(k)}, far)
 	l.Emit(backend.Inst{Op: asm.Add, Size: 8}, far, x, sum)
 	return sum

@@ -321,13 +321,13 @@ type machine struct {
 	process
 	target   string
 	variants []Variant
-	envs     map[string][]byte // objects, by module
+	envs     map[string]*environment // by module
 }
 
 func newWorker(cfg *Config) *worker {
 	w := &worker{cfg: cfg}
 	for _, t := range cfg.Targets {
-		m := &machine{target: t, variants: Variants(t), envs: map[string][]byte{}}
+		m := &machine{target: t, variants: Variants(t), envs: map[string]*environment{}}
 		m.process = process{command: func() *exec.Cmd { return cfg.Command(t) }, launch: cfg.Start, timeout: cfg.Timeout, perProcess: cfg.PerProcess, maxBytes: cfg.MaxBytes}
 		w.machines = append(w.machines, m)
 	}
@@ -454,9 +454,12 @@ func (w *worker) options(v *Variant, set func(*compile.Options)) compile.Options
 func (w *worker) onMachine(m *machine, p *randprog.Program, variants []Variant, set func(*compile.Options)) ([]*randprog.Outcome, error) {
 	env := m.envs[string(p.Env)]
 	if env == nil {
-		var err error
-		if env, err = object(p.Env, compile.Options{Target: m.target, Jobs: 1}); err != nil {
-			return nil, fmt.Errorf("env: %w", err)
+		env = &environment{}
+		for form, to := range []*[]byte{&env.Guarded, &env.Checked} {
+			var err error
+			if *to, err = object(p.Env, compile.Options{Target: m.target, Jobs: 1, ExplicitBounds: form == 1}); err != nil {
+				return nil, fmt.Errorf("env: %w", err)
+			}
 		}
 		m.envs[string(p.Env)] = env
 	}

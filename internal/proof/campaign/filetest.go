@@ -80,7 +80,7 @@ func (w *worker) fails(t *clifTest, v *Variant, sort string) (bool, error) {
 		if len(c.program.Calls) == 0 {
 			continue
 		}
-		list, err := w.machine(v).run(&c.program, env, [][]byte{b.Bytes()})
+		list, err := w.machine(v).run(&c.program, &environment{env, env}, [][]byte{b.Bytes()})
 		if err != nil {
 			return false, err
 		}

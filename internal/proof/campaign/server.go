@@ -25,7 +25,7 @@ import (
 // module.
 type request struct {
 	Program randprog.Program
-	Env     []byte // object
+	Env     *environment
 	Objects [][]byte
 }
 
@@ -63,9 +63,10 @@ func Serve(r io.Reader, w io.Writer) error {
 		}
 		for _, object := range q.Objects {
 			p := q.Program
-			p.Env, p.Wasm = q.Env, object
+			e, env := q.Env.engine(object)
+			p.Env, p.Wasm = env, object
 			watchdog := time.AfterFunc(maxRun, func() { os.Exit(1) })
-			o := randprog.Run(engineFor(object), &p)
+			o := randprog.Run(e, &p)
 			watchdog.Stop()
 			if err := reply(o); err != nil {
 				return err
@@ -74,8 +75,11 @@ func Serve(r io.Reader, w io.Writer) error {
 	}
 }
 
-// engineFor returns what runs an object. Memories whose bounds code checks move whenever they grow.
-func engineFor(object []byte) *nativeengine.Engine {
+// environment is what programs import, without and with explicit bounds checks: objects.
+type environment struct{ Guarded, Checked []byte }
+
+// engine returns what runs an object, and what it imports. Memories of objects with explicit bounds checks move whenever they grow.
+func (x *environment) engine(object []byte) (*nativeengine.Engine, []byte) {
 	img, err := load.ELF(object)
 	e := &nativeengine.Engine{Image: func(module []byte) (*inproc.Image, error) {
 		if &module[0] != &object[0] {
@@ -85,8 +89,9 @@ func engineFor(object []byte) *nativeengine.Engine {
 	}}
 	if err == nil && slices.ContainsFunc(img.Meta.Memories, func(m meta.Memory) bool { return m.Checked }) {
 		e.Config.Allocator = nativeengine.Moving{}
+		return e, x.Checked
 	}
-	return e
+	return e, x.Guarded
 }
 
 // process is a process that serves, started when it is needed.
@@ -161,7 +166,7 @@ func (s *process) stop() error {
 
 // run runs a program as each of the objects. If a process ends or takes too long, that is the outcome of the object that it was
 // running. An error means that no process can be started.
-func (s *process) run(p *randprog.Program, env []byte, objects [][]byte) ([]*randprog.Outcome, error) {
+func (s *process) run(p *randprog.Program, env *environment, objects [][]byte) ([]*randprog.Outcome, error) {
 	if s.cmd != nil && (s.served >= s.perProcess || s.memory() > s.maxBytes) {
 		if err := s.stop(); err != nil {
 			return nil, fmt.Errorf("a process at its end: %w", err)

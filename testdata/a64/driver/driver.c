@@ -274,6 +274,7 @@ static void reset(void)
 			munmap(w, w[-1]);
 		w[-1] = mems[i].min << 16;
 		w[-2] = mems[i].max;
+		w[-4] = mems[i].base;
 		if (w[-1])
 			reserve(mems[i].base, w[-1], PROT_READ | PROT_WRITE);
 		*(u64 *)mems[i].slot = mems[i].base;
