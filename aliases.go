@@ -16,9 +16,10 @@ type (
 	Imports = host.Imports
 	// Func is a function of a store.
 	Func = host.Func
-	// MemoryAllocator supplies the bytes of memories, LinearMemory is those of one: see StoreOptions.Allocator.
+	// MemoryAllocator supplies the bytes of memories: see StoreOptions.Allocator.
 	MemoryAllocator = host.MemoryAllocator
-	LinearMemory    = host.LinearMemory
+	// LinearMemory is the bytes of one memory of a MemoryAllocator.
+	LinearMemory = host.LinearMemory
 	// RawFunc is a function of Go code on raw words.
 	RawFunc = host.RawFunc
 	// LoadOptions say how to load an object.

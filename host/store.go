@@ -50,11 +50,27 @@ type StoreOptions struct {
 
 // MemoryAllocator supplies the bytes of memories. Their content and size are the module's business only, and the bytes may be anywhere: a slice of Go's heap, a
 // mapping. Its methods are called by the goroutine that is inside the store.
-type MemoryAllocator = inproc.MemoryAllocator
+type MemoryAllocator interface {
+	// Allocate begins a memory that is expected to have capacity bytes soon, and never has more than max.
+	Allocate(capacity, max uint64) LinearMemory
+}
 
 // LinearMemory is the bytes of one memory. Reallocate is first called for the size at the beginning, and then for each growth that the store's limits allow; a
 // slice from before is not used any more after that. It is not called at the same time as code of the store runs. Free is called when the store is closed.
-type LinearMemory = inproc.LinearMemory
+type LinearMemory interface {
+	// Reallocate returns size bytes, that begin with those of before and go on with zeroes; nil if there is no room.
+	Reallocate(size uint64) []byte
+	// Free is called when nobody uses the bytes any more.
+	Free()
+}
+
+// allocator is a MemoryAllocator as package inproc has it.
+type allocator struct{ of MemoryAllocator }
+
+// Allocate implements inproc.MemoryAllocator.
+func (a allocator) Allocate(capacity, max uint64) inproc.LinearMemory {
+	return a.of.Allocate(capacity, max)
+}
 
 // Store holds instances and everything that they can reach. One goroutine at a time may be inside; the package comment
 // says what that means.
@@ -64,11 +80,15 @@ type Store inproc.Store
 // *LimitError, *SystemError and ErrUnsupported.
 func NewStore(o *StoreOptions) (*Store, error) {
 	o = cmp.Or(o, new(StoreOptions))
+	var a inproc.MemoryAllocator
+	if o.Allocator != nil {
+		a = allocator{o.Allocator}
+	}
 	s, err := inproc.NewStore(inproc.Config{
 		MaxMemoryPages: o.MaxMemoryPages, MaxTotalMemoryPages: o.MaxTotalMemoryPages,
 		MaxTableElements: o.MaxTableElements, MaxTableMemory: o.MaxTableMemory,
 		MaxTables: o.MaxTables, MaxMemories: o.MaxMemories, MaxGlobals: o.MaxGlobals, MaxInstances: o.MaxInstances,
-		MaxStack: o.MaxStack, MaxHostStack: o.MaxHostStack, MaxHostDepth: o.MaxHostDepth, HugePages: o.HugePages, KeepViews: o.KeepViews, Allocator: o.Allocator,
+		MaxStack: o.MaxStack, MaxHostStack: o.MaxHostStack, MaxHostDepth: o.MaxHostDepth, HugePages: o.HugePages, KeepViews: o.KeepViews, Allocator: a,
 	})
 	return (*Store)(s), err
 }

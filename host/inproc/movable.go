@@ -42,6 +42,9 @@ func (s *Store) newMovable(l Limits) (*Memory, error) {
 			most = l.Max
 		}
 		m.linear = a.Allocate(l.Min*abi.PageSize, min(most, s.config.MaxMemoryPages)*abi.PageSize)
+		if m.linear == nil {
+			return nil, &SystemError{Op: "allocating a memory", Err: ErrNoSpace}
+		}
 		m.foreign = true
 	} else {
 		if err := process.takeMappings(otherMappings); err != nil {
