@@ -18,6 +18,8 @@ type (
 	Func = host.Func
 	// MemoryAllocator supplies the bytes of memories: see StoreOptions.Allocator.
 	MemoryAllocator = host.MemoryAllocator
+	// InstanceOptions are for one instance.
+	InstanceOptions = host.InstanceOptions
 	// LinearMemory is the bytes of one memory of a MemoryAllocator.
 	LinearMemory = host.LinearMemory
 	// RawFunc is a function of Go code on raw words.

@@ -25,6 +25,17 @@ type Instance inproc.Instance
 // call. After a failed start, what it wrote to imported memories and tables stays, and
 // functions that it put there can be called.
 func (s *Store) Instantiate(ctx context.Context, m *Module, imports Imports) (*Instance, error) {
+	return s.InstantiateWith(ctx, m, imports, nil)
+}
+
+// InstanceOptions are for one instance. A field that is zero means its default, as does a nil pointer for all.
+type InstanceOptions struct {
+	// Allocator supplies the bytes of the instance's own memories. The default is StoreOptions.Allocator.
+	Allocator MemoryAllocator
+}
+
+// InstantiateWith is Instantiate with options. It has one more error, ErrGuardPages.
+func (s *Store) InstantiateWith(ctx context.Context, m *Module, imports Imports, o *InstanceOptions) (*Instance, error) {
 	if err := m.loaded().Use(); err != nil {
 		return nil, err
 	}
@@ -35,9 +46,13 @@ func (s *Store) Instantiate(ctx context.Context, m *Module, imports Imports) (*I
 		if err != nil {
 			return err
 		}
-		i, err := p.InstantiateContext(ctx, m.loaded().Inproc(), func(module, name string) inproc.Extern {
-			return found[meta.ImportName{Module: module, Name: name}]
-		})
+		resolver := func(module, name string) inproc.Extern { return found[meta.ImportName{Module: module, Name: name}] }
+		var i *inproc.Instance
+		if o != nil && o.Allocator != nil {
+			i, err = p.InstantiateIn(ctx, m.loaded().Inproc(), resolver, allocator{o.Allocator})
+		} else {
+			i, err = p.InstantiateContext(ctx, m.loaded().Inproc(), resolver)
+		}
 		inst = (*Instance)(i)
 		return hostError(err)
 	})

@@ -22,7 +22,7 @@ type RuntimeConfig interface {
 	// WithMemoryLimitPages bounds each memory, in pages of 64 KiB. It panics above 65536, the default.
 	WithMemoryLimitPages(memoryLimitPages uint32) RuntimeConfig
 
-	// WithMemoryCapacityFromMax has no effect: memories never move.
+	// WithMemoryCapacityFromMax makes the most that a memory may have what an allocator is told to expect. Other memories never move anyway.
 	WithMemoryCapacityFromMax(memoryCapacityFromMax bool) RuntimeConfig
 
 	// WithDebugInfoEnabled has no effect: stack traces have names of functions, and no lines of sources.
@@ -74,8 +74,8 @@ func (c *runtimeConfig) WithMemoryLimitPages(pages uint32) RuntimeConfig {
 	return c.with(func(c *run.Config) { c.MemoryLimitPages = pages })
 }
 
-func (c *runtimeConfig) WithMemoryCapacityFromMax(bool) RuntimeConfig {
-	return c.with(func(*run.Config) {})
+func (c *runtimeConfig) WithMemoryCapacityFromMax(most bool) RuntimeConfig {
+	return c.with(func(c *run.Config) { c.CapacityFromMax = most })
 }
 
 func (c *runtimeConfig) WithDebugInfoEnabled(bool) RuntimeConfig {

@@ -557,9 +557,15 @@ func TestViews(t *testing.T) {
 	}
 }
 
-// TestAllocator: with an allocator, which is not called, slices are the memory that code uses, at its address: programs map files there.
+// TestAllocator: code uses the bytes of an allocator, into which programs map files.
 func TestAllocator(t *testing.T) {
-	ctx := experimental.WithMemoryAllocator(bg, experimental.MemoryAllocatorFunc(func(uint64, uint64) experimental.LinearMemory { panic("called") }))
+	const size = 8 << 16
+	bytes, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Munmap(bytes)
+	ctx := experimental.WithMemoryAllocator(bg, experimental.MemoryAllocatorFunc(func(uint64, uint64) experimental.LinearMemory { return &sliced{b: bytes} }))
 	r := newRuntime(t, wazero.NewRuntimeConfig())
 	m, err := r.Instantiate(ctx, wasm(t, `(module (memory 4) (func (export "get") (param i32) (result i32) (i32.load8_u (local.get 0))))`))
 	if err != nil {
@@ -574,14 +580,42 @@ func TestAllocator(t *testing.T) {
 		t.Fatal(err)
 	}
 	view, _ := m.Memory().Read(0, 4<<16)
-	skip := -uintptr(unsafe.Pointer(&view[0])) & (1<<16 - 1)
-	if _, _, e := syscall.Syscall6(syscall.SYS_MMAP, uintptr(unsafe.Pointer(&view[skip])), 4096, syscall.PROT_READ, syscall.MAP_SHARED|syscall.MAP_FIXED, f.Fd(), 0); e != 0 {
+	if &view[0] != &bytes[0] {
+		t.Error("a slice is not the allocator's")
+	}
+	if _, _, e := syscall.Syscall6(syscall.SYS_MMAP, uintptr(unsafe.Pointer(&view[1<<16])), 4096, syscall.PROT_READ, syscall.MAP_SHARED|syscall.MAP_FIXED, f.Fd(), 0); e != 0 {
 		t.Fatal(e)
 	}
-	if got := call(t, m, "get", uint64(skip)+5); got[0] != 't' {
+	if got := call(t, m, "get", 1<<16+5); got[0] != 't' {
 		t.Errorf("the code sees %q", got[0])
 	}
+	bytes[4<<16-1] = 'x'
+	if got := call(t, m, "get", 4<<16-1); got[0] != 'x' {
+		t.Errorf("the code sees %q", got[0])
+	}
+	if _, err := m.ExportedFunction("get").Call(bg, 4<<16); err == nil {
+		t.Error("the code sees what is behind the memory")
+	}
 	m.Close(bg)
+	// Of an instance that fails, the memory is given back, too; wazero forgets it.
+	freed := 0
+	ctx = experimental.WithMemoryAllocator(bg, experimental.MemoryAllocatorFunc(func(uint64, uint64) experimental.LinearMemory { return &sliced{b: bytes, freed: &freed} }))
+	if _, err := r.Instantiate(ctx, wasm(t, `(module (memory 1) (data (i32.const 65535) "abc"))`)); err == nil || freed != 1 {
+		t.Errorf("%v, %d freed", err, freed)
+	}
+}
+
+// sliced is a memory in a slice, as far as that goes.
+type sliced struct {
+	b     []byte
+	freed *int
+}
+
+func (s *sliced) Reallocate(size uint64) []byte { return s.b[:size] }
+func (s *sliced) Free() {
+	if s.freed != nil {
+		*s.freed++
+	}
 }
 
 // TestWASI: two instances of a runtime have a system each, and exit by themselves.

@@ -49,6 +49,12 @@ func (s *Store) Instantiate(m *Module, imports Resolver) (*Instance, error) {
 // InstantiateContext is Instantiate with a context that ends the init function as
 // CallContext has it.
 func (s *Store) InstantiateContext(ctx context.Context, m *Module, imports Resolver) (*Instance, error) {
+	return s.InstantiateIn(ctx, m, imports, s.config.Allocator)
+}
+
+// InstantiateIn is InstantiateContext with an allocator, if it is not nil, for the memories of the instance in the place of the store's. It fails with
+// ErrGuardPages if the module has a memory of its own, and its code no explicit bounds checks.
+func (s *Store) InstantiateIn(ctx context.Context, m *Module, imports Resolver, a MemoryAllocator) (*Instance, error) {
 	done, err := s.hold()
 	if err != nil {
 		return nil, err
@@ -64,7 +70,7 @@ func (s *Store) InstantiateContext(ctx context.Context, m *Module, imports Resol
 	if err := i.place(); err != nil {
 		return nil, err
 	}
-	if err := i.define(); err != nil {
+	if err := i.define(a); err != nil {
 		return nil, err
 	}
 	if err := i.fill(); err != nil {
@@ -121,14 +127,14 @@ func (i *Instance) place() error {
 }
 
 // define creates the memories, tables and globals that the module defines.
-func (i *Instance) define() error {
+func (i *Instance) define(a MemoryAllocator) error {
 	m := i.module.meta
 	for n := range m.Memories {
 		if d := &m.Memories[n]; d.Import == nil {
-			if !d.Checked && i.store.config.Allocator != nil {
+			if !d.Checked && a != nil {
 				return ErrGuardPages
 			}
-			mem, err := i.store.newMemory(Limits{d.Min, d.Max, d.HasMax}, d.Checked)
+			mem, err := i.store.newMemory(Limits{d.Min, d.Max, d.HasMax}, d.Checked, a)
 			if err != nil {
 				return err
 			}

@@ -53,10 +53,11 @@ func (s *Store) NewMemory(l Limits) (*Memory, error) {
 		return nil, err
 	}
 	defer done()
-	return s.newMemory(l, s.config.Allocator != nil)
+	return s.newMemory(l, s.config.Allocator != nil, s.config.Allocator)
 }
 
-func (s *Store) newMemory(l Limits, movable bool) (*Memory, error) {
+// newMemory makes a memory; only if it is movable, an allocator makes its bytes.
+func (s *Store) newMemory(l Limits, movable bool, a MemoryAllocator) (*Memory, error) {
 	limit := abi.MemoryLimit(l.Min)
 	if l.HasMax {
 		limit = l.Max
@@ -68,11 +69,13 @@ func (s *Store) newMemory(l Limits, movable bool) (*Memory, error) {
 	if err := s.grant(usage{memories: 1, memoryPages: l.Min}); err != nil {
 		return nil, err
 	}
-	create := s.newReserved
+	var m *Memory
+	var err error
 	if movable {
-		create = s.newMovable
+		m, err = s.newMovable(l, a)
+	} else {
+		m, err = s.newReserved(l)
 	}
-	m, err := create(l)
 	if err != nil {
 		return nil, err
 	}

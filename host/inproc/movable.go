@@ -29,14 +29,14 @@ const (
 	descriptorSize = baseBelow
 )
 
-// newMovable makes the memory, without bytes yet.
-func (s *Store) newMovable(l Limits) (*Memory, error) {
+// newMovable makes the memory, without bytes yet; a may be nil.
+func (s *Store) newMovable(l Limits, a MemoryAllocator) (*Memory, error) {
 	at, err := s.alloc(descriptorSize)
 	if err != nil {
 		return nil, err
 	}
 	m := &Memory{store: s, desc: at + descriptorSize, limits: l, views: views{file: -1, shift: minViewShift}}
-	if a := s.config.Allocator; a != nil {
+	if a != nil {
 		most := uint64(abi.MaxMemoryPages)
 		if l.HasMax {
 			most = l.Max

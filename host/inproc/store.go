@@ -42,7 +42,8 @@ type Config struct {
 	// KeepViews makes slices from Memory.Kept valid as long as Go code has them, also after the store has been closed. Each memory is a
 	// file without a name then.
 	KeepViews bool
-	// Allocator, if not nil, makes the bytes of all memories. Modules whose code has no explicit bounds checks cannot have memories of their own then.
+	// Allocator, if not nil, makes the bytes of all memories, unless an instance has one of its own. Modules whose code has no explicit bounds checks
+	// cannot have memories of their own then.
 	Allocator MemoryAllocator
 	// CollectAlways collects references whenever compiled code calls the host, when the host
 	// returns, and whenever one is made: for tests of hosts that handle references.

@@ -1,7 +1,6 @@
 // Package experimental has settings that programs pass in contexts, and more of instances than package api.
 //
-// What this version does with them: close notifiers, import resolvers, numbers of workers, listeners and snapshots work. Memory allocators are not called: memories belong to
-// waot, never move, and lie outside of Go's heap.
+// What this version does with them: close notifiers, import resolvers, numbers of workers, listeners, memory allocators and snapshots work.
 package experimental
 
 import (
@@ -98,8 +97,8 @@ type LinearMemory interface {
 	Free()
 }
 
-// WithMemoryAllocator returns a context with an allocator. It is not called: compiled code needs memories of waot's own, in front of address
-// space that is reserved. Slices of memories are then at the address that the code uses, and end with the instance, as the allocator's do.
+// WithMemoryAllocator returns a context for instantiations whose memories are the allocator's. Their code compares addresses with the size of the memory; it is compiled
+// when the first instance of a module needs it, or at once if the context of the compilation has an allocator, too. Free is called when all instances that are linked are closed.
 func WithMemoryAllocator(ctx context.Context, allocator MemoryAllocator) context.Context {
 	if allocator == nil {
 		return ctx

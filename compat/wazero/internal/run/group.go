@@ -2,14 +2,11 @@ package run
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/tetratelabs/wazero/internal/expctxkeys"
 
 	"github.com/waot-project/waot/host"
 )
@@ -29,11 +26,11 @@ type group struct {
 	away int
 }
 
-// newGroup makes a group. Slices of its memories stay valid as long as the program has them, as in Go's heap; but not if it has an allocator of its own, whose memories
-// would end with the instance, too.
-func (r *Runtime) newGroup(ctx context.Context) (*group, error) {
+// newGroup makes a group. Slices of its memories stay valid as long as the program has them, as in Go's heap; those of an allocator's memories as long as the
+// allocator says.
+func (r *Runtime) newGroup() (*group, error) {
 	s, err := host.NewStore(&host.StoreOptions{
-		KeepViews:      ctx.Value(expctxkeys.MemoryAllocatorKey{}) == nil,
+		KeepViews:      true,
 		MaxMemoryPages: uint64(max(r.config.MemoryLimitPages, 1)), MaxStack: maxStack, MaxHostStack: maxHostStack, MaxHostDepth: maxHostDepth,
 	})
 	if err != nil {

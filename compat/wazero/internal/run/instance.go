@@ -23,6 +23,8 @@ type Instance struct {
 	sys  *System
 
 	grp *group // nil for Go functions
+	// explicit: the code has explicit bounds checks, and memories may be an allocator's.
+	explicit bool
 	// inst is set by the instantiation, or by the first Go function that it calls.
 	inst atomic.Pointer[host.Instance]
 	mem  atomic.Pointer[Memory]

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -30,7 +31,10 @@ type Module struct {
 	customs []*CustomSection
 	start   int // index of the start function, or -1
 
-	code *code // of a guest
+	// Of a guest: the module, and its code without and with explicit bounds checks, as far as it was needed.
+	wasm []byte
+	mu   sync.Mutex // guards code
+	code [2]*code
 	// hooks are the functions of a guest with listeners, for which the code is instrumented.
 	hooks []hook
 	host  []*HostFunc // of Go functions, in the order of funcs
@@ -62,8 +66,9 @@ type code struct {
 
 // codeKey is what compiled code depends on.
 type codeKey struct {
-	hash [sha256.Size]byte
-	name string
+	hash     [sha256.Size]byte
+	name     string
+	explicit bool
 }
 
 // Codes keeps compiled code for runtimes, in this process and, with a folder, for other ones.
@@ -77,9 +82,9 @@ type Codes struct {
 // NewCodes returns a cache that keeps code until Close; folder may be nil.
 func NewCodes(folder *waot.Cache) *Codes { return &Codes{folder: folder, keep: true} }
 
-// get returns the code of a module; release must follow.
-func (c *Codes) get(ctx context.Context, name string, wasm []byte) (*code, error) {
-	key := codeKey{sha256.Sum256(wasm), name}
+// get returns the code of a module, perhaps with explicit bounds checks; release must follow.
+func (c *Codes) get(ctx context.Context, name string, wasm []byte, explicit bool) (*code, error) {
+	key := codeKey{sha256.Sum256(wasm), name, explicit}
 	c.mu.Lock()
 	x := c.codes[key]
 	if x != nil {
@@ -89,7 +94,7 @@ func (c *Codes) get(ctx context.Context, name string, wasm []byte) (*code, error
 	if x != nil {
 		return x, nil
 	}
-	o := &waot.CompileOptions{Name: name, Cache: c.folder}
+	o := &waot.CompileOptions{Name: name, Cache: c.folder, ExplicitBounds: explicit}
 	if n, ok := ctx.Value(expctxkeys.CompilationWorkers{}).(int); ok {
 		o.Workers = max(n, 1)
 	}
@@ -205,10 +210,36 @@ func (r *Runtime) Compile(ctx context.Context, wasm []byte) (*Module, error) {
 		}
 		wasm = instrument(w, m.hooks)
 	}
-	if m.code, err = r.codes.get(ctx, m.name, wasm); err != nil {
+	m.wasm = wasm
+	if _, err := m.compiled(ctx, m.explicitFor(ctx, nil)); err != nil {
 		return nil, err
 	}
+	m.wasm = nil
+	if len(m.mems) > 0 { // otherwise there is one form
+		m.wasm = bytes.Clone(wasm)
+	}
 	return m, nil
+}
+
+// compiled returns the code, without or with explicit bounds checks. It is compiled when it is needed for the first time.
+func (m *Module) compiled(ctx context.Context, explicit bool) (*waot.Module, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed.Load() {
+		return nil, errNotCompiled
+	}
+	form := 0
+	if explicit {
+		form = 1
+	}
+	if m.code[form] == nil {
+		c, err := m.rt.codes.get(ctx, m.name, m.wasm, explicit)
+		if err != nil {
+			return nil, err
+		}
+		m.code[form] = c
+	}
+	return m.code[form].module, nil
 }
 
 // describe takes from a decoded module what programs and the linking of instances want to know. It may be invalid still.
@@ -403,8 +434,15 @@ func (m *Module) CustomSections() []api.CustomSection {
 
 // Close gives up the code, unless instances or other modules need it.
 func (m *Module) Close(context.Context) error {
-	if !m.closed.Swap(true) && m.code != nil {
-		m.rt.codes.release(m.code)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.closed.Swap(true) {
+		for _, c := range m.code {
+			if c != nil {
+				m.rt.codes.release(c)
+			}
+		}
+		m.wasm = nil
 	}
 	return nil
 }

@@ -21,6 +21,7 @@ import (
 type Config struct {
 	Features           api.CoreFeatures
 	MemoryLimitPages   uint32
+	CapacityFromMax    bool // of memories, for allocators
 	CustomSections     bool
 	CloseOnContextDone bool
 	Codes              *Codes // nil for code that lives as long as its modules
@@ -188,7 +189,7 @@ func (r *Runtime) link(ctx context.Context, m *Instance) error {
 		return err
 	}
 	if m.grp == nil {
-		if m.grp, err = r.newGroup(ctx); err != nil {
+		if m.grp, err = r.newGroup(); err != nil {
 			return err
 		}
 	}
@@ -196,7 +197,12 @@ func (r *Runtime) link(ctx context.Context, m *Instance) error {
 	if err := g.add(m); err != nil {
 		return err
 	}
-	values, err := m.values(imports)
+	m.explicit = m.mod.explicitFor(ctx, imports)
+	compiled, err := m.mod.compiled(ctx, m.explicit)
+	var values host.Imports
+	if err == nil {
+		values, err = m.values(imports)
+	}
 	if ended := ctx.Err(); err == nil && ended != nil && r.config.CloseOnContextDone && m.mod.start >= 0 {
 		err = sys.NewExitError(exitCode(ended)) // the start function must not be called
 	}
@@ -211,7 +217,7 @@ func (r *Runtime) link(ctx context.Context, m *Instance) error {
 		}
 		var inst *host.Instance
 		if err = g.enter(func() (err error) {
-			inst, err = g.store.Instantiate(inner, m.mod.code.module, values)
+			inst, err = g.store.InstantiateWith(inner, compiled, values, r.instanceOptions(ctx))
 			return err
 		}); err == nil {
 			m.adopt(inst)

@@ -35,7 +35,7 @@ var h goFunc
 
 func main() {
 	for _, f := range []func(){exports, closed, linked, goFunctions, starts, contexts, programs, libraries, limits, listeners, parallel, coroutines, goroutines,
-		names, builders, sections, globals, starters, notified, closing, streams, files, caches, memories} {
+		names, builders, sections, globals, starters, notified, closing, streams, files, caches, memories, allocators} {
 		h = func(_ context.Context, _ api.Module, x uint32) uint32 { return x }
 		f()
 	}
@@ -543,5 +543,82 @@ func goroutines() {
 	for i := range end {
 		end[i] <- true
 		say("done", strings.ReplaceAll(<-done, "\n", `\n`))
+	}
+}
+
+// allocator says what it is asked for. Its memories move when they grow, up to most bytes.
+type allocator struct{ most uint64 }
+
+func (a *allocator) Allocate(capacity, max uint64) experimental.LinearMemory {
+	say("allocate", capacity>>16, max>>16)
+	return &allocated{allocator: a}
+}
+
+type allocated struct {
+	*allocator
+	b []byte
+}
+
+func (m *allocated) Reallocate(size uint64) []byte {
+	say("reallocate", size>>16)
+	if size > m.most {
+		return nil
+	}
+	b := make([]byte, size)
+	copy(b, m.b)
+	clear(m.b)
+	m.b = b
+	return b
+}
+
+func (m *allocated) Free() { say("free") }
+
+// allocators instantiates with an allocator, of which the runtime and other instances may know nothing.
+func allocators() {
+	for _, c := range []struct {
+		name   string
+		config wazero.RuntimeConfig
+	}{
+		{"no limit", wazero.NewRuntimeConfig()},
+		{"limit", wazero.NewRuntimeConfig().WithMemoryLimitPages(3)},
+		{"capacity from the maximum", wazero.NewRuntimeConfig().WithMemoryCapacityFromMax(true)},
+	} {
+		say("allocator, " + c.name)
+		r := runtime(c.config)
+		with := experimental.WithMemoryAllocator(bg, &allocator{most: 4 << 16})
+		compiled := must(r.CompileModule(bg, wasm("basic")))
+		plain := must(r.InstantiateModule(bg, compiled, named("plain")))
+		m := must(r.InstantiateModule(with, compiled, named("allocated")))
+		for _, m := range []api.Module{plain, m} {
+			must(call(m, "store", 65532, 11))
+			view, _ := m.Memory().Read(65532, 4)
+			results, err := call(m, "load", 65533)
+			say("across the end", results, err)
+			results, err = call(m, "grow", 1)
+			say("grow", results, err, len(view), m.Memory().Size())
+			must(call(m, "store", 131068, 12))
+			v, ok := m.Memory().ReadUint32Le(131068)
+			w, _ := m.Memory().ReadUint32Le(65532)
+			say("read", v, w, ok)
+			before, ok := m.Memory().Grow(1)
+			say("grow from Go", before, ok)
+			for range 3 {
+				results, err = call(m, "grow", 1)
+				say("grow again", results, err)
+			}
+			results, err = call(m, "load", 131068)
+			say("load", results, err)
+			say("zero", must(call(m, "grow", 0)))
+		}
+		say("close", m.Close(bg), plain.Close(bg))
+		provider := must(r.InstantiateWithConfig(with, wasm("provider"), named("provider")))
+		consumer := must(r.Instantiate(bg, wasm("consumer")))
+		before, ok := provider.Memory().Grow(1)
+		must(call(consumer, "store"))
+		v, _ := provider.Memory().ReadUint32Le(0)
+		say("shared", before, ok, v, consumer.Memory().Size())
+		say("close", consumer.Close(bg), provider.Close(bg))
+		must(r.InstantiateWithConfig(with, wasm("start"), named("start")))
+		r.Close(bg)
 	}
 }
