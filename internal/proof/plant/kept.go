@@ -33,6 +33,10 @@ var (
 
 	allEffects  = run{pkg: "clif/opt", pattern: "TestEffects|TestRegions"}
 	closedRules = run{pkg: "clif/opt", pattern: "TestClosed"}
+	checkedX64  = run{pkg: "backend/isa/x64", pattern: "TestFiles/checked"}
+	checkedA64  = run{pkg: "backend/isa/a64", pattern: "TestFiles/checked"}
+	movedMemory = run{pkg: "host", pattern: "TestMovingMemory"}
+	boundsEdges = run{pkg: "host", pattern: "TestBoundsEdges"}
 	surveys     = run{pkg: "wasmfront/translate", pattern: "TestSurvey"}
 
 	manyConstants = run{pkg: "compile", pattern: "TestConstantsEverywhere"}
@@ -121,6 +125,20 @@ var kept = []keptFault{
 	{"clif/inline/body.go", "n.depth >= maxDepth", "n.depth > maxDepth", inlined},
 	{"clif/inline/body.go", "stop.Zeroed(f.Stop, n.memo, ", "stop.Resize(f.Stop, n.memo, ", inlined},
 	{"clif/inline/body.go", "p.Caller = n.keepPlace(g, f, p.Caller)", "p.Caller = outside", inlined},
+	{"backend/checked.go", "f.Mod.WrittenBy(d)&clif.StateMemorySize != 0", "d.Op.Has(clif.Calls)", movedMemory},
+	{"backend/checked.go", "f.Mod.WrittenBy(d)&clif.StateMemorySize != 0", "d.Op == clif.OpMemoryGrow", movedMemory},
+	{"backend/checked.go", "case v != 0 && v != at, ", "case ", movedMemory},
+	{"backend/checked.go", "abi.MemorySizeOffset), u.size)", "abi.MemorySizeOffset-8), u.size)", movedMemory},
+	{"backend/checked.go", "min(d.Imm, 1<<32) + uint64", "d.Imm&0xffff + uint64", boundsEdges},
+	{"backend/checked.go", "endOf(d)-1\n", "endOf(d)-2\n", boundsEdges},
+	{"backend/checked.go", "p.end >= end && ", "", boundsEdges},
+	{"backend/checked.go", " && l.dominates(p.block, b)", "", checkedX64},
+	{"backend/checked.go", "x+end <= l.surely(d.Aux)", "x <= l.surely(d.Aux)", checkedX64},
+	{"backend/checked.go", "!l.noSpectre {\n\t\treturn i", "!l.noSpectre && false {\n\t\treturn i", checkedX64},
+	{"backend/isa/x64/amode.go", "Op: asm.Cmp, Size: 8}, asm.AE", "Op: asm.Cmp, Size: 4}, asm.AE", boundsEdges},
+	{"backend/isa/a64/amode.go", "Op: asm.Cmp, Size: 8}, asm.HS", "Op: asm.Cmp, Size: 4}, asm.HS", checkedA64},
+	{"host/inproc/movable.go", "store64(m.desc-baseBelow, uint64(m.base))\n\tstore64(m.desc-sizeBelow, uint64(len(b)))", "store64(m.desc-sizeBelow, uint64(len(b)))", movedMemory},
+	{"host/inproc/instance.go", "m.movable() && !d.Checked", "m.movable() && d.HasMax", run{pkg: "host", pattern: "TestBoundsForms"}},
 }
 
 // fault returns the fault as one of the file's text.
