@@ -188,6 +188,28 @@ func TestAllocator(t *testing.T) {
 	}
 }
 
+// TestInstanceAllocator: one instance of a store has an allocator, and one that imports its memory.
+func TestInstanceAllocator(t *testing.T) {
+	w := &wanderer{}
+	s := must[*host.Store](t)(host.NewStore(nil))
+	with := &host.InstanceOptions{Allocator: w}
+	if _, err := s.InstantiateWith(bg, text(t, writes), nil, with); !errors.Is(err, host.ErrGuardPages) {
+		t.Errorf("guard pages: %v", err)
+	}
+	must[*host.Instance](t)(s.Instantiate(bg, text(t, writes), nil))
+	inst := must[*host.Instance](t)(s.InstantiateWith(bg, checkedText(t, writes), nil, with))
+	other := must[*host.Instance](t)(s.Instantiate(bg, checkedText(t, `(module (import "m" "memory" (memory 1))
+		(func (export "get") (param i32) (result i32) (i32.load8_u (local.get 0))))`), host.Imports{"m": {"memory": must[*host.Memory](t)(inst.Memory("memory"))}}))
+	must[[]any](t)(function(t, inst, "grow").Call(bg, int32(1)))
+	must[[]any](t)(function(t, inst, "set").Call(bg, int32(2<<16), int32(7)))
+	if got := must[[]any](t)(function(t, other, "get").Call(bg, int32(2<<16))); got[0] != int32(7) || len(w.allocated) != 1 {
+		t.Errorf("%v, %d allocated", got, len(w.allocated))
+	}
+	if err := s.Close(); err != nil || w.freed != 1 {
+		t.Errorf("%v, %d freed", err, w.freed)
+	}
+}
+
 // TestBoundsForms: code that relies on guard pages gets no memory that moves; the other way round is fine.
 func TestBoundsForms(t *testing.T) {
 	const imports = `(module (import "m" "m" (memory 1)) (func (export "f") (param i32) (result i32)
