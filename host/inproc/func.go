@@ -489,15 +489,6 @@ func (c *Caller) runHost(f *Func, args, results []uint64) (err error) {
 	return err
 }
 
-// runGrow runs a helper, which may call an allocator of the program, that may panic.
-func (c *Caller) runGrow(b *binding, ctx *nativeContext) (old uint64) {
-	returned := false
-	defer c.unwind(&returned)
-	old = b.grow(c.store, ctx)
-	returned = true
-	return old
-}
-
 // loadArgs fetches the arguments of a host function from where native code left them.
 func (t *funcType) loadArgs(ctx *nativeContext, args []uint64) {
 	stack := ctx.sp + stackArgs
@@ -519,7 +510,7 @@ func dispatch(c *Caller) uint64 {
 	b := &s.bindings[ctx.index]
 	f := b.fn
 	if f == nil {
-		ctx.ints[0] = c.runGrow(b, ctx)
+		ctx.ints[0] = b.grow(s, ctx)
 		ctx.pop, ctx.flags = 0, 0
 		return 0
 	}

@@ -178,7 +178,10 @@ func (m *Memory) limitTo(pages uint64) {
 // memoryGrow is the helper waot_memory_grow.
 func (s *Store) memoryGrow(c *nativeContext) uint64 {
 	desc := uintptr(c.ints[0])
+	returned := false
+	defer s.activations[s.depth-1].unwind(&returned) // an allocator of the program may panic
 	old := s.memories[load64(desc-idBelow)].Grow(c.ints[1])
+	returned = true
 	if s.config.CollectAlways {
 		s.collectRefs()
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/clif/rewrite"
 	"github.com/waot-project/waot/host/inproc"
+	"github.com/waot-project/waot/internal/proof/moving"
 	"github.com/waot-project/waot/internal/proof/suitetest"
 	"github.com/waot-project/waot/internal/proof/testenv"
 	"github.com/waot-project/waot/spectest/nativeengine"
@@ -27,7 +28,7 @@ func TestSuite(t *testing.T) {
 	ssa.Options.Regalloc = "ssa"
 	explicit := nativeengine.New(opt.O1)
 	explicit.Options.ExplicitBounds = true
-	explicit.Config.Allocator = nativeengine.Moving{}
+	explicit.Config.Allocator = moving.Allocator{}
 	scripts := suitetest.Open(t)
 	for _, c := range []struct {
 		name   string

@@ -17,6 +17,7 @@ import (
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/internal/proof/moving"
 	"github.com/waot-project/waot/internal/proof/randprog"
 	"github.com/waot-project/waot/spectest/nativeengine"
 )
@@ -88,7 +89,7 @@ func (x *environment) engine(object []byte) (*nativeengine.Engine, []byte) {
 		return img, err
 	}}
 	if err == nil && slices.ContainsFunc(img.Meta.Memories, func(m meta.Memory) bool { return m.Checked }) {
-		e.Config.Allocator = nativeengine.Moving{}
+		e.Config.Allocator = moving.Allocator{}
 		return e, x.Checked
 	}
 	return e, x.Guarded

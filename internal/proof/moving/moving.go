@@ -1,0 +1,33 @@
+// Package moving has memories that move whenever they can, for tests of code that must not rely on where memories are.
+//
+// Place in the pipeline: beside it: an allocator for stores of host/inproc.
+//
+// Input: sizes.
+// Output: bytes, each time elsewhere.
+//
+// This package is not part of the stable API and may change in any release.
+package moving
+
+import "github.com/waot-project/waot/host/inproc"
+
+// Allocator is an allocator whose memories move whenever they grow, and leave nothing of use behind: code that looks there is found.
+type Allocator struct{}
+
+// Allocate implements inproc.MemoryAllocator.
+func (Allocator) Allocate(_, _ uint64) inproc.LinearMemory { return new(memory) }
+
+type memory struct{ b []byte }
+
+// Reallocate implements inproc.LinearMemory.
+func (m *memory) Reallocate(size uint64) []byte {
+	b := make([]byte, size)
+	copy(b, m.b)
+	for i := range m.b {
+		m.b[i] = 0xee
+	}
+	m.b = b
+	return b
+}
+
+// Free implements inproc.LinearMemory.
+func (m *memory) Free() {}
