@@ -148,7 +148,8 @@ internal/proof/filetest: clif/text clif/verify clif/interp clif/inline
 internal/proof/isatest: compile internal/proof/filetest internal/proof/testenv internal/proof/figures
 internal/proof/asmtest:
 internal/proof/randprog: spectest/interpengine internal/proof/wasmgen
-internal/proof/campaign: internal/proof/randprog spectest/nativeengine internal/proof/filetest internal/reduce wasmfront/printer
+internal/proof/moving: host/inproc
+internal/proof/campaign: internal/proof/randprog internal/proof/moving spectest/nativeengine internal/proof/filetest internal/reduce wasmfront/printer
 internal/proof/campaign/soak: internal/proof/campaign internal/emulate
 internal/proof/wat: wasmfront/wat
 internal/proof/compare: internal/proof/wat spectest/interpengine spectest/nativeengine
