@@ -1,6 +1,7 @@
 package objfile
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -42,7 +43,7 @@ func WriteAtomic(name string, perm fs.FileMode, write func(io.Writer) error) (er
 			err = errors.Join(err, os.Remove(f.Name()))
 		}
 	}()
-	err = write(f)
+	err = writeBuffered(f, write)
 	if err == nil && statErr == nil {
 		err = addMode(f, old.Mode().Perm())
 	}
@@ -84,5 +85,14 @@ func writeDirect(name string, write func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(write(f), f.Close())
+	return errors.Join(writeBuffered(f, write), f.Close())
+}
+
+// writeBuffered has write write to f, by way of a buffer: most sections are small. What is larger than the buffer is not copied.
+func writeBuffered(f *os.File, write func(io.Writer) error) error {
+	b := bufio.NewWriterSize(f, 16<<10)
+	if err := write(b); err != nil {
+		return err
+	}
+	return b.Flush()
 }

@@ -108,39 +108,31 @@ func (d *DomTree) eval(v uint32) uint32 {
 	return d.label[v]
 }
 
-// number numbers the tree in preorder.
+// number numbers the tree in preorder. The immediate dominator of a block has a lower number in reverse postorder than the block.
 func (d *DomTree) number(n int) {
 	end := d.cfg.stop
-	d.pre, d.last = stop.Zeroed(end, d.pre, n), stop.Zeroed(end, d.last, n)
-	d.child, d.sibling = stop.Zeroed(end, d.child, n), stop.Zeroed(end, d.sibling, n)
+	d.pre, d.last = stop.Resize(end, d.pre, n), stop.Resize(end, d.last, n)
+	d.child, d.sibling = stop.Resize(end, d.child, n), stop.Resize(end, d.sibling, n)
 	for i := range d.child {
 		end.PollAt(i)
-		d.child[i], d.sibling[i] = Unreached, Unreached
+		d.child[i], d.sibling[i], d.last[i] = Unreached, Unreached, 0
 	}
+	// At first, last is how many others each one dominates.
 	for i := n - 1; i > 0; i-- {
 		end.PollAt(i)
 		p := d.idom[i]
 		d.sibling[i], d.child[p] = d.child[p], uint32(i)
+		d.last[p] += d.last[i] + 1
 	}
-	next := uint32(0)
-	d.stack = append(d.stack[:0], 0)
-	for len(d.stack) > 0 {
-		d.cfg.stop.Poll()
-		i := d.stack[len(d.stack)-1]
-		d.stack = d.stack[:len(d.stack)-1]
-		d.pre[i] = next
-		next++
-		for c := d.child[i]; c != Unreached; c = d.sibling[c] {
-			d.stack = append(d.stack, c)
-		}
-	}
-	for i := range d.last {
-		d.last[i] = d.pre[i]
-	}
-	for i := n - 1; i > 0; i-- {
+	next := stop.Resize(end, d.stack, n) // the number of the next child
+	d.stack = next[:0]
+	d.pre[0], next[0] = 0, 1
+	for i := 1; i < n; i++ {
 		end.PollAt(i)
 		p := d.idom[i]
-		d.last[p] = max(d.last[p], d.last[i])
+		first := next[p]
+		d.last[i] += first
+		d.pre[i], next[i], next[p] = first, first+1, d.last[i]+1
 	}
 }
 

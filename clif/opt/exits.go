@@ -26,6 +26,8 @@ type exitPass struct {
 	found []loopValue
 	of    []uint32 // by value: the number of the one in found with that parameter, plus 1
 	users []exitUse
+	// behind is by block: one that defines a next value dominates it, so a use there may matter.
+	behind []bool
 }
 
 // loopValue is a parameter v of a loop's header whose next value is v+k.
@@ -57,10 +59,7 @@ const (
 func exitValues(o *Optimizer, f *clif.Func) {
 	p := &o.exits
 	p.o, p.f, p.found, p.fresh = o, f, p.found[:0], p.fresh[:0]
-	if o.flow(f); !p.hasLoops() {
-		return
-	}
-	o.dominators(f)
+	o.flow(f)
 	for _, b := range o.cfg.Order() {
 		f.Stop.Poll()
 		p.find(b)
@@ -79,26 +78,15 @@ func exitValues(o *Optimizer, f *clif.Func) {
 	}
 }
 
-// hasLoops reports whether an edge goes back.
-func (p *exitPass) hasLoops() bool {
-	cfg := &p.o.cfg
-	for _, b := range cfg.Order() {
-		for _, e := range cfg.Preds(b) {
-			p.f.Stop.Poll()
-			if cfg.Number(e.From) >= cfg.Number(b) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // find appends the parameters of b, the header of a loop with one edge back, whose next value is a sum with a constant.
 func (p *exitPass) find(b clif.Block) {
-	f, back := p.f, analysis.Edge{From: clif.NoBlock}
+	f, back, number := p.f, analysis.Edge{From: clif.NoBlock}, p.o.cfg.Number(b)
 	for _, e := range p.o.cfg.Preds(b) {
 		f.Stop.Poll()
-		if !p.o.dom.Dominates(b, e.From) {
+		if p.o.cfg.Number(e.From) < number {
+			continue // it does not go back, as most do not: many functions need no dominators here
+		}
+		if p.o.dominators(f); !p.o.dom.Dominates(b, e.From) {
 			continue
 		}
 		if back.From != clif.NoBlock {
@@ -149,8 +137,15 @@ func (p *exitPass) blockOf(i clif.Inst, b clif.Block) clif.Block {
 // findUses collects the uses behind loops, and finds the parameters that their loops use behind the sums.
 func (p *exitPass) findUses() {
 	f := p.f
-	p.users = p.users[:0]
-	for _, b := range p.o.cfg.Order() {
+	p.users, p.behind = p.users[:0], stop.Zeroed(f.Stop, p.behind, len(f.Blocks))
+	for i := range p.found {
+		p.behind[p.found[i].block] = true
+	}
+	for n, b := range p.o.cfg.Order() {
+		f.Stop.PollAt(n)
+		if p.behind[b] = p.behind[b] || n > 0 && p.behind[p.o.dom.Idom(b)]; !p.behind[b] {
+			continue
+		}
 		for i := f.Blocks[b].Start; i < f.Blocks[b].End; i++ {
 			f.Stop.PollAt(int(i))
 			d := &f.Insts[i]
