@@ -117,7 +117,8 @@ func (m *Memory) free() {
 		m.freeMovable()
 		return
 	}
-	if !m.views.end() {
+	if kept := m.views.end(); kept.size != 0 {
+		m.freeAround(kept)
 		return
 	}
 	used := min(uintptr(m.Size()), bytes64(abi.MemoryReservation))
@@ -126,6 +127,20 @@ func (m *Memory) free() {
 		process.giveMappings(hugeMappings)
 	}
 	process.giveMemory(m.base-memoryHeader, used)
+	m.base = 0
+}
+
+// freeAround releases all of the memory but some pages, which stay mapped as long as the process lives.
+func (m *Memory) freeAround(p extent) {
+	low, first := m.base-memoryHeader, m.base+p.low
+	end := first + p.size
+	munmap(low, first-low)
+	munmap(end, low+bytes64(memorySize)-end)
+	mappings := uint64(memoryMappings - 1)
+	if m.advised {
+		mappings += hugeMappings
+	}
+	process.giveMappings(mappings)
 	m.base = 0
 }
 

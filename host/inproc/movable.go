@@ -91,7 +91,7 @@ func (m *Memory) move(size uintptr) bool {
 
 // freeMovable is free for a movable memory.
 func (m *Memory) freeMovable() {
-	unmap := m.views.end()
+	unmap := m.views.end().size == 0 // parts may be where the memory was before
 	switch {
 	case m.foreign:
 		m.linear.Free()
@@ -136,7 +136,7 @@ func (p *mapping) remap(n uintptr) (uintptr, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if p.at.size == 0 || s.pinned { // slices of the pinned part keep it where it is
+	if p.at.size == 0 || s.pinned.size != 0 { // slices of the pinned part keep it where it is
 		return mapShared(s.file, n)
 	}
 	return mremap(p.at.low, p.at.size, n)

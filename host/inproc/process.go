@@ -56,6 +56,8 @@ type processState struct {
 	// mappings counts the mappings that the package made, at most, and maxMappings
 	// bounds them: the kernel's own limit would fail calls of the whole process.
 	mappings, maxMappings uint64
+	// viewsMade counts the views that were made since the garbage collector was last asked for their mappings.
+	viewsMade atomic.Uint64
 	// noPreempt says why native code is not preempted; nil if it is.
 	noPreempt error
 	// goStack is how many bytes of its stack a goroutine may have in use when it calls into a store.

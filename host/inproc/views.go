@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 	"unsafe"
 )
 
@@ -22,12 +23,13 @@ const (
 
 // views are what a memory remembers of its views. Others exist as long as there are slices of them.
 type views struct {
-	file   int                  // what is mapped as the memory, or -1
-	last   atomic.Pointer[view] // the one used last
-	mu     sync.Mutex           // guards the rest, and the end of file
-	all    map[extent]*view
-	shift  uint // of the smallest views to be made: rises when there are too many
-	pinned bool // a view could not be made: the memory has to stay mapped
+	file  int                  // what is mapped as the memory, or -1
+	last  atomic.Pointer[view] // the one used last
+	mu    sync.Mutex           // guards the rest, and the end of file
+	all   map[extent]*view
+	shift uint // of the smallest views to be made: rises when there are too many
+	// pinned is the part of the memory that slices were taken of where no view could be made: it has to stay mapped.
+	pinned extent
 }
 
 // view is a part of a memory as a part of Go's heap.
@@ -75,7 +77,7 @@ func (s *views) find(m *Memory, p extent) []byte {
 	if v == nil {
 		var err error
 		if v, err = s.open(place); err != nil {
-			s.pinned = true
+			s.pinned = pagesAround(s.pinned, p)
 			return bytesAt(m.base+p.low, p.size)
 		}
 		if len(s.all) == maxViews {
@@ -105,7 +107,7 @@ func (s *views) around(p extent) extent {
 
 // open maps a part of the memory over a block of the heap. It may reach beyond the end of the memory, where nobody looks.
 func (s *views) open(p extent) (*view, error) {
-	if err := process.takeMappings(viewMappings); err != nil {
+	if err := process.takeViewMappings(); err != nil {
 		return nil, err
 	}
 	block := make([]byte, p.size+pageSize)
@@ -129,8 +131,39 @@ func endView(first *byte, skip, n uintptr) {
 	process.giveMappings(viewMappings)
 }
 
-// end is for the end of the memory, and reports whether it may be unmapped. Slices stay.
-func (s *views) end() (unmap bool) {
+// pagesAround is the pages around a part and another one, which may be empty.
+func pagesAround(pages, p extent) extent {
+	low, high := p.low&^(pageSize-1), alignUp(p.low+p.size, pageSize)
+	if pages.size != 0 {
+		low, high = min(low, pages.low), max(high, pages.low+pages.size)
+	}
+	return extent{low, high - low}
+}
+
+// Where mappings have run out, the garbage collector finds views that nobody has, if there may be many: it is asked once for that many views that have been made.
+const viewsToCollect = 256
+
+// collectionPatience is how long finalizers are waited for.
+const collectionPatience = 20 * time.Millisecond
+
+// takeViewMappings counts the mappings of a view.
+func (p *processState) takeViewMappings() error {
+	err := p.takeMappings(viewMappings)
+	if err != nil && p.viewsMade.Load() >= viewsToCollect {
+		p.viewsMade.Store(0)
+		runtime.GC()
+		for end := time.Now().Add(collectionPatience); err != nil && time.Now().Before(end); time.Sleep(collectionPatience / 100) {
+			err = p.takeMappings(viewMappings)
+		}
+	}
+	if err == nil {
+		p.viewsMade.Add(1)
+	}
+	return err
+}
+
+// end is for the end of the memory. Slices stay, and so must what it returns, the part of the memory of which some are, if that is not empty.
+func (s *views) end() (kept extent) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.file >= 0 {
@@ -138,7 +171,7 @@ func (s *views) end() (unmap bool) {
 	}
 	s.file, s.all = -1, nil
 	s.last.Store(nil)
-	return !s.pinned
+	return s.pinned
 }
 
 // commit makes the bytes of a memory from size up to end accessible.
