@@ -40,7 +40,7 @@ type StoreOptions struct {
 	HugePages bool
 	// KeepViews makes slices from Memory.Read valid as long as the program has them, also after the store has been closed: they are in Go's heap, whose collector
 	// knows. Each memory takes a file descriptor then, its size counts as heap as soon as Read has been called, and its pages take longer to be touched for
-	// the first time. If the process has no mappings left for a part that is read, the memory stays mapped for ever. Without KeepViews slices must not be touched
+	// the first time. If the process has no mappings left for a part that is read, its pages stay mapped for ever. Without KeepViews slices must not be touched
 	// when the store has been closed.
 	KeepViews bool
 	// Allocator, if not nil, supplies the bytes of all memories of the store. It is for modules that were compiled with CompileOptions.ExplicitBounds: others

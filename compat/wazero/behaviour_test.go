@@ -63,7 +63,7 @@ func TestBehaviour(t *testing.T) {
 	var outputs [2][]string
 	for i, lines := range [][]string{nil, {"replace github.com/tetratelabs/wazero => " + abs(t, "."), "replace github.com/waot-project/waot => " + abs(t, "../..")}} {
 		dir := folder(t, "", lines...)
-		for _, name := range []string{"main.go", "more.go"} {
+		for _, name := range []string{"main.go", "more.go", "linking.go"} {
 			code, err := os.ReadFile(filepath.Join(source, name))
 			if err == nil {
 				err = os.WriteFile(filepath.Join(dir, name), code, 0o666)

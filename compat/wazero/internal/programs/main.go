@@ -242,8 +242,14 @@ func (p *program) test(dir, pkg string) (r result, err error) {
 	if p.skip != "" {
 		args = append(args, "-test.skip", "^("+p.skip+")")
 	}
+	temporary, err := os.MkdirTemp("", "programs") // some keep compiled code there
+	if err != nil {
+		return r, err
+	}
+	defer os.RemoveAll(temporary)
 	c := exec.Command(binary, args...)
 	c.Dir = filepath.Join(dir, pkg)
+	c.Env = append(os.Environ(), "TMPDIR="+temporary)
 	out, err := c.CombinedOutput()
 	if c.ProcessState == nil {
 		return r, err

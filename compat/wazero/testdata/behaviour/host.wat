@@ -1,0 +1,5 @@
+(module $host (import "env" "h" (func $h (param i32) (result i32))) (memory (export "memory") 1 4) (table (export "table") 4 funcref) (global (export "count") (mut i32) (i32.const 0))
+ (func $base (export "base") (param i32) (result i32) (if (i32.lt_s (local.get 0) (i32.const 0)) (then unreachable)) (i32.mul (local.get 0) (i32.const 10)))
+ (func (export "load") (param i32) (result i32) (call $h (local.get 0)))
+ (func (export "through") (param i32 i32) (result i32) (call_indirect (param i32) (result i32) (local.get 1) (local.get 0)))
+ (func (export "grow") (result i32) (memory.grow (i32.const 1))))

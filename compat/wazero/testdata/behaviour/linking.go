@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental/table"
+)
+
+// plugins links instances to one whose Go function makes them, in the middle of a call, and uses them through its table.
+func plugins() {
+	r := runtime(wazero.NewRuntimeConfig())
+	defer r.Close(bg)
+	main := must(r.Instantiate(bg, wasm("host")))
+	var plugin api.Module
+	h = func(ctx context.Context, m api.Module, x uint32) uint32 {
+		if x == 7 {
+			say("caller", m.Name(), m.Memory().Size())
+			return 1000
+		}
+		p, err := r.InstantiateWithConfig(ctx, wasm("plugin"), named(fmt.Sprint("plugin ", x)))
+		say("plugin", err, p.Name())
+		results, err := call(p, "own", 4)
+		say("its function", results, err)
+		b, ok := m.Memory().Read(64, 17)
+		say("memory", b, ok)
+		plugin = p
+		return x
+	}
+	results, err := call(main, "load", 1)
+	say("load", results, err)
+	for i := range uint64(5) {
+		results, err := call(main, "through", i, 3)
+		say("through", i, results, err)
+	}
+	results, err = call(plugin, "fail", 1)
+	say("fail", results, err)
+	results, err = call(main, "grow")
+	say("grow", results, err, main.Memory().Size(), plugin.Memory().Size(), plugin.ExportedMemory("memory") == nil)
+	types := []api.ValueType{api.ValueTypeI32}
+	f := table.LookupFunction(plugin, 0, 2, types, types)
+	results, err = f.Call(bg, 5)
+	say("of the table", results, err, f.Definition().DebugName())
+	say("close the plugin", plugin.Close(bg))
+	results, err = call(main, "through", 2, 3)
+	say("through a closed one", results, err)
+	results, err = call(main, "load", 2)
+	say("another one", results, err)
+	say("close", main.Close(bg), plugin.IsClosed())
+	results, err = call(plugin, "own", 1)
+	say("own", results, err)
+	h = func(_ context.Context, _ api.Module, x uint32) uint32 { return x }
+}
+
+// together instantiates, calls and closes on several goroutines.
+func together() {
+	r := runtime(wazero.NewRuntimeConfig())
+	defer r.Close(bg)
+	c := must(r.CompileModule(bg, wasm("caller")))
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	made, failed := 0, map[string]bool{} // wazero makes more than one
+	for range 8 {
+		wg.Go(func() {
+			_, err := r.InstantiateModule(bg, c, named("one"))
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
+				made++
+			} else {
+				failed[err.Error()] = true
+			}
+		})
+	}
+	wg.Wait()
+	say("made", made > 0, failed)
+	m := must(r.InstantiateModule(bg, c, named("shared")))
+	h = func(ctx context.Context, m api.Module, x uint32) uint32 {
+		if x%3 == 0 {
+			return uint32(must(m.ExportedFunction("f").Call(ctx, uint64(x+1)))[0])
+		}
+		return x
+	}
+	for n := range uint64(6) {
+		wg.Go(func() {
+			f := m.ExportedFunction("f")
+			for range 200 {
+				if results, err := f.Call(bg, n); err != nil || results[0] != n/3*3+n%3+100 && results[0] != n+201 {
+					say("shared", n, results, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	// Closing while others call: each call works, or says that the module is closed.
+	for n := range uint64(4) {
+		wg.Go(func() {
+			for range 500 {
+				results, err := m.ExportedFunction("f").Call(bg, 3*n+1)
+				if err != nil && err.Error() == "module closed with exit_code(6)" {
+					return
+				}
+				if err != nil || results[0] != 3*n+101 {
+					say("while it closes", n, results, err)
+				}
+			}
+		})
+	}
+	say("close", m.CloseWithExitCode(bg, 6))
+	wg.Wait()
+	h = func(_ context.Context, _ api.Module, x uint32) uint32 { return x }
+}

@@ -1,0 +1,5 @@
+(module $plugin (import "host" "memory" (memory 1)) (import "host" "table" (table 4 funcref)) (import "host" "base" (func $base (param i32) (result i32))) (import "env" "h" (func $h (param i32) (result i32)))
+ (elem (i32.const 2) $own $base) (data (i32.const 64) "plugin")
+ (func $own (export "own") (param i32) (result i32) (i32.add (call $base (local.get 0)) (call $h (i32.const 7))))
+ (func (export "fail") (param i32) (result i32) (call $base (i32.const -1)))
+ (start $s) (func $s (i32.store8 (i32.const 80) (i32.const 33))))
