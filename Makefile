@@ -17,7 +17,7 @@ FOUND ?= soak-found
 MODULES ?=
 WASMTIME_MODULES ?= 3000
 
-.PHONY: all build test check demo bench profile fuzz soak clean
+.PHONY: all build test check demo bench fuzz soak clean
 
 all: build
 
@@ -49,14 +49,6 @@ demo: build
 bench:
 	$(GO) run ./bench/compare -rounds $(ROUNDS)
 	$(GO) run ./bench/compare -rounds $(ROUNDS) -vectors
-
-# What the Go compiler inlines in waot: a profile of compiling the benchmark modules for both machines, about two minutes. Signals that
-# preempt goroutines would take samples.
-PROFILER = /tmp/waot-profiler
-profile:
-	$(GO) build -trimpath -pgo=off -o $(PROFILER) ./bench/waot-bench
-	GODEBUG=asyncpreemptoff=1 $(PROFILER) -jobs 1 -times 8 profile cmd/waot/default.pgo $(WAOT_BENCH_DIR)/*/*.wasm
-	rm $(PROFILER)
 
 # Every fuzz target, one after the other.
 fuzz:

@@ -2,9 +2,8 @@
 
 // Command waot-bench is waot as an engine of a benchmark driver:
 //
-//	waot-bench [FLAGS] compile IN.wasm OUT    writes an object
-//	waot-bench [FLAGS] run OUT --dir DIR      runs its _start
-//	waot-bench [FLAGS] profile OUT IN.wasm... profiles compilations, see make profile
+//	waot-bench [FLAGS] compile IN.wasm OUT  writes an object
+//	waot-bench [FLAGS] run OUT --dir DIR    runs its _start
 //
 // run gives the module WASI preview 1 with DIR preopened under the name it has, argv[0]
 // only, no environment, and the imports bench.start and bench.end, between which
@@ -34,7 +33,6 @@ func main() {
 	cpu := flag.String("cpu", "x86-64-v2", "level of processor")
 	check := flag.Bool("check", true, "check each register allocation")
 	regalloc := flag.String("regalloc", "", "register allocator")
-	times := flag.Int("times", 1, "how often profile compiles each module")
 	flag.Parse()
 	o := compile.Options{Collect: true, Jobs: *jobs, OptLevel: opt.Level(*level), CPU: *cpu, Regalloc: *regalloc, SkipChecker: !*check}
 	var r protocol.Result
@@ -45,13 +43,8 @@ func main() {
 		err = compileFile(&r, args[1], args[2], o)
 	case len(args) == 4 && args[0] == "run" && args[2] == "--dir":
 		err = runFile(&r, args[1], args[3])
-	case len(args) >= 3 && args[0] == "profile":
-		gcpace.Set()
-		if err = profileFiles(args[1], args[2:], *times, o); err == nil {
-			return
-		}
 	default:
-		fmt.Fprintln(os.Stderr, "usage: waot-bench [FLAGS] compile IN.wasm OUT | run OUT --dir DIR | profile OUT IN.wasm...")
+		fmt.Fprintln(os.Stderr, "usage: waot-bench [FLAGS] compile IN.wasm OUT | run OUT --dir DIR")
 		os.Exit(2)
 	}
 	if err != nil {
