@@ -27,6 +27,12 @@ func build(t testing.TB, target string, wasm []byte, o *program.Options) string 
 	if err != nil {
 		t.Fatal(err)
 	}
+	return write(t, b)
+}
+
+// write writes an executable.
+func write(t testing.TB, b []byte) string {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "program")
 	if err := os.WriteFile(file, b, 0o777); err != nil {
 		t.Fatal(err)
@@ -35,7 +41,12 @@ func build(t testing.TB, target string, wasm []byte, o *program.Options) string 
 }
 
 func link(target string, wasm []byte, o *program.Options) ([]byte, error) {
-	r, err := compile.Module(wasm, compile.Options{Target: target, Name: "prog", OptLevel: opt.O1})
+	return linkAs(compile.Options{Target: target, Name: "prog", OptLevel: opt.O1}, wasm, o)
+}
+
+// linkAs is link for options of the compiler.
+func linkAs(c compile.Options, wasm []byte, o *program.Options) ([]byte, error) {
+	r, err := compile.Module(wasm, c)
 	if err != nil {
 		return nil, err
 	}

@@ -579,7 +579,7 @@ static bool core_read_meta(const waot_object *o, struct core_meta *m)
 {
 	uint64_t n, skipped;
 	struct core_reader *r = &m->r;
-	if (o->abi != WAOT_ABI)
+	if (o->abi != WAOT_ABI && o->abi != WAOT_ABI_CHECKED)
 		return false;
 	*r = core_read(o->meta, CORE_META);
 	if (core_number(r) != WAOT_ABI)
@@ -817,6 +817,8 @@ uint64_t waot_memory_size(waot_instance *i, uint32_t memory) { return waot_memor
 
 /* Behind the base of a memory, any index + offset + width is within this. */
 #define CORE_RESERVATION ((8ull << 30) + CORE_PAGE)
+/* The flag of a slot: code checks the bounds of the memory. */
+#define CORE_CHECKED 8
 
 /* core_new_block reserves bytes behind a page for the words before the base; the first of them can be accessed. */
 static void *core_new_block(uint64_t reserved, uint64_t used, uint64_t size, uint64_t max)
@@ -832,6 +834,7 @@ static void *core_new_block(uint64_t reserved, uint64_t used, uint64_t size, uin
 	base[-1] = size;
 	base[-2] = max;
 	base[-3] = reserved;
+	base[-4] = (uint64_t)base; /* where code with explicit bounds checks finds the base of a memory */
 	return base;
 }
 
@@ -848,6 +851,19 @@ void *waot_memory_new(uint64_t min, uint64_t max)
 	if (min > max)
 		return NULL;
 	return core_new_block(CORE_RESERVATION, min * WAOT_PAGE, min * WAOT_PAGE, max);
+}
+
+/* core_checked_memory makes a memory for code with explicit bounds checks: it has the addresses of its maximum, or a lower maximum where these are short. */
+static void *core_checked_memory(uint64_t min, uint64_t max)
+{
+	if (max > 65536)
+		max = 65536;
+	for (; min <= max; max = max / 2 > min ? max / 2 : min) {
+		void *base = core_new_block(max * WAOT_PAGE, min * WAOT_PAGE, min * WAOT_PAGE, max);
+		if (base || max == min)
+			return base;
+	}
+	return NULL;
 }
 
 void *waot_table_new(uint64_t min, uint64_t max)
@@ -1553,6 +1569,8 @@ static int core_fill(waot_instance *i, struct core_meta *m, void *const *imports
 			uint64_t unit = memory ? WAOT_PAGE : 1;
 			if (!base)
 				return core_fail(t, WAOT_ERROR_IMPORT, memory ? "an imported memory is missing" : "an imported table is missing");
+			if (memory && !(s->flags & CORE_CHECKED) && base[-3] < CORE_RESERVATION)
+				return core_fail(t, WAOT_ERROR_IMPORT, "an imported memory is for code with explicit bounds checks");
 			if (base[-1] < s->min * unit)
 				return core_fail(t, WAOT_ERROR_IMPORT, memory ? "an imported memory is too small" : "an imported table is too small");
 			if (base[-1] > s->max * unit)
@@ -1560,9 +1578,10 @@ static int core_fill(waot_instance *i, struct core_meta *m, void *const *imports
 			if (base[-2] > s->max)
 				base[-2] = s->max;
 		} else {
-			base = (uint64_t *)(memory ? waot_memory_new(s->min, s->max) : waot_table_new(s->min, s->max));
+			bool checked = s->flags & CORE_CHECKED;
+			base = (uint64_t *)(!memory ? waot_table_new(s->min, s->max) : checked ? core_checked_memory(s->min, s->max) : waot_memory_new(s->min, s->max));
 			if (!base)
-				return core_fail(t, WAOT_ERROR_MEMORY, memory ? "no room for a memory: 8 GiB of addresses are needed" : "no room for a table");
+				return core_fail(t, WAOT_ERROR_MEMORY, !memory ? "no room for a table" : checked ? "no room for a memory" : "no room for a memory: 8 GiB of addresses are needed");
 		}
 		*core_base(i, s) = base;
 	}

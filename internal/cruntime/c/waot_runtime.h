@@ -20,6 +20,7 @@ extern "C" {
 
 /* The version of the binary interface that objects must have. */
 #define WAOT_ABI 4
+#define WAOT_ABI_CHECKED 5 /* of objects with explicit bounds checks */
 
 /* A page of a memory, in bytes. */
 #define WAOT_PAGE 65536u
@@ -28,7 +29,7 @@ extern "C" {
 struct waot_slot {
 	void **base;            /* the word that holds the base */
 	uint64_t min, max;      /* pages or elements */
-	uint64_t flags;         /* 1 imported, 2 the module states max, 4 table of host references */
+	uint64_t flags;         /* 1 imported, 2 the module states max, 4 table of host references, 8 code checks bounds */
 };
 
 struct waot_object {
