@@ -1,6 +1,8 @@
 package backend
 
 import (
+	"slices"
+
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/stop"
@@ -24,6 +26,7 @@ type checkedMemories struct {
 	behind    []clif.Inst
 	first     []uint32 // by block: the index in behind of its first
 	uses      []versionUse
+	limits    []sizeLimit
 	lists     []uint32 // by version: list of uses: first entry + 1, or 0
 	version   uint32   // of the instruction being lowered
 	preds     []uint32
@@ -39,8 +42,21 @@ type checkedMemories struct {
 type versionUse struct {
 	memory     uint32
 	base, size regalloc.VReg
+	limits     uint32 // list of limits: first entry + 1, or 0
 	next       uint32 // next entry + 1
 }
+
+// sizeLimit is the size less a constant, with which addresses are compared that are followed by that many bytes and one more. A register with it
+// saves an addition for each check, and is made where the version begins.
+type sizeLimit struct {
+	last   uint64
+	gain   uint32 // how many additions it saves, about
+	reg    regalloc.VReg
+	before uint32 // the one before + 1
+}
+
+// maxLimits is how many limits of one version are in registers, maxLast the greatest constant.
+const maxLimits, maxLast = 3, 4095
 
 // accessCheck is what an access needs: by is the access that checks its address, perhaps itself, or NoInst if the address is surely in memory.
 type accessCheck struct {
@@ -72,7 +88,7 @@ func (c *checkedMemories) begin(f *clif.Func, o *BlockOrder) {
 	n := len(o.Blocks)
 	c.in, c.out = stop.Zeroed(f.Stop, c.in, n), stop.Zeroed(f.Stop, c.out, n)
 	c.first = stop.Zeroed(f.Stop, c.first, n+1)
-	c.behind, c.uses = c.behind[:0], c.uses[:0]
+	c.behind, c.uses, c.limits = c.behind[:0], c.uses[:0], c.limits[:0]
 	for b := range o.Blocks {
 		c.first[b] = uint32(len(c.behind))
 		if orig := o.Blocks[b].Orig; orig != clif.NoBlock {
@@ -194,6 +210,9 @@ func (l *Lower) analyseChecked() {
 			}
 			if d.Op == clif.OpLoad || d.Op == clif.OpStore {
 				c.checks[i] = accessCheck{l.checkFor(i, d, uint32(b)), regalloc.NoVReg}
+				if c.checks[i].by == i {
+					l.noteLimit(d, b, version)
+				}
 			}
 		})
 	}
@@ -273,6 +292,56 @@ func (l *Lower) checkFor(i clif.Inst, d *clif.InstData, b uint32) clif.Inst {
 	return i
 }
 
+// noteLimit notes that the check of access d, in block b, compares with a version's size less a constant.
+func (l *Lower) noteLimit(d *clif.InstData, b int, version uint32) {
+	last := endOf(d) - 1
+	if last == 0 || last > maxLast || last >= l.surely(d.Aux) {
+		return
+	}
+	gain := uint32(1)
+	if l.Order.Blocks[b].LoopDepth > l.Order.Blocks[l.checked.blockOf(l.Order, version)].LoopDepth {
+		gain = 2
+	}
+	u := l.checked.use(version, d.Aux)
+	count := 0
+	for n := u.limits; n != 0; n = l.checked.limits[n-1].before {
+		if x := &l.checked.limits[n-1]; x.last == last {
+			x.gain += gain
+			return
+		}
+		count++
+	}
+	if count < maxLimits {
+		l.checked.limits = append(l.checked.limits, sizeLimit{last, gain, regalloc.NoVReg, u.limits})
+		u.limits = uint32(len(l.checked.limits))
+	}
+}
+
+// blockOf returns the block in which a version begins.
+func (c *checkedMemories) blockOf(o *BlockOrder, version uint32) int {
+	n := uint32(len(o.Blocks))
+	if version <= n {
+		return int(version - 1)
+	}
+	b, _ := slices.BinarySearch(c.first, version-n) // the first block whose list begins behind it
+	return b - 1
+}
+
+// limit returns the register with the size of the current version less last, or NoVReg if it is not worth it.
+func (l *Lower) limit(m uint32, last uint64) regalloc.VReg {
+	c := &l.checked
+	for n := c.use(c.version, m).limits; n != 0; n = c.limits[n-1].before {
+		x := &c.limits[n-1]
+		if x.last == last && x.gain > 1 {
+			if x.reg == regalloc.NoVReg {
+				x.reg = l.NewVReg(clif.I64)
+			}
+			return x.reg
+		}
+	}
+	return regalloc.NoVReg
+}
+
 // dominates reports whether block a of the order dominates b, as far as it is near.
 func (l *Lower) dominates(a, b uint32) bool {
 	if l.flat() {
@@ -289,6 +358,12 @@ func (l *Lower) beginVersion() {
 	c := &l.checked
 	for n := c.lists[c.version]; n != 0; n = c.uses[n-1].next {
 		u := &c.uses[n-1]
+		for k := u.limits; k != 0; k = c.limits[k-1].before {
+			if x := &c.limits[k-1]; x.reg != regalloc.NoVReg {
+				l.group(0)
+				l.Target.Below(l, l.memSize(u.memory), x.last, x.reg)
+			}
+		}
 		if u.base == regalloc.NoVReg && u.size == regalloc.NoVReg {
 			continue
 		}
@@ -382,7 +457,12 @@ func (l *Lower) Checked(i clif.Inst, d *clif.InstData, far func(l *Lower, addr c
 		p.Index = l.masked(check.by)
 		return p, true
 	}
-	p.Check, p.Size, p.Last = true, l.memSize(d.Aux), endOf(d)-1
+	p.Check, p.Last = true, endOf(d)-1
+	if p.Size = l.limit(d.Aux, p.Last); p.Size != regalloc.NoVReg {
+		p.Index, p.Last = l.Use(d.ArgA()), 0
+		return p, true
+	}
+	p.Size = l.memSize(d.Aux)
 	if endOf(d) > l.surely(d.Aux) && p.Offset != 0 && !l.noSpectre {
 		p.Index = far(l, d.ArgA(), p.Offset)
 		p.Offset, p.Last = 0, width-1

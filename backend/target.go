@@ -56,6 +56,8 @@ type Lowering struct {
 	Plus func(l *Lower, base regalloc.VReg, v clif.Value, scale uint8, dst regalloc.VReg)
 	// Place appends dst = base + offset; only for those who ask for PlaceInFront.
 	Place func(l *Lower, base regalloc.VReg, offset uint64, dst regalloc.VReg)
+	// Below appends dst = x - k, which is not negative; k is less than 4096.
+	Below func(l *Lower, x regalloc.VReg, k uint64, dst regalloc.VReg)
 	// Compare is the comparison that d, an icmp, fcmp or ref_is_null, stands for; CompareZero one of x, of
 	// type t, with zero.
 	Compare     func(l *Lower, d *clif.InstData) Comparison

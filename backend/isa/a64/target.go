@@ -53,7 +53,7 @@ func New(features asm.Feature) *backend.Target {
 		Name: "aarch64", Env: env(), Conv: &abi.A64, Buffer: bufferTarget(), Shapes: asm.Shapes(), Features: uint32(features),
 		Lowering: backend.Lowering{
 			Rules: machineRules(), Lower: lowerings.Table(), Common: common, Loads: &loads, MaxDisp: 4095 * 8,
-			Heap: heap, IntConst: intConst, VectorConst: vectorConst, Put: putFull, PutZero: putZero, Plus: plus, Place: place,
+			Heap: heap, IntConst: intConst, VectorConst: vectorConst, Put: putFull, PutZero: putZero, Plus: plus, Below: below, Place: place,
 			Compare: compare, CompareZero: compareZero, Branch: branch, LoadInstance: loadInstance, Hoist: hoist,
 		},
 		Placement: backend.Placement{LoopAlign: loopAlign, Rotate: true, MaxPiece: maxPiece},

@@ -47,7 +47,7 @@ func New(features asm.Feature) *backend.Target {
 		Name: "x86-64", Env: env(), Conv: &abi.X64, Buffer: bufferTarget(), Shapes: asm.Shapes(), Features: uint32(features | V2),
 		Lowering: backend.Lowering{
 			Rules: machineRules(), Lower: lowerings.Table(), Common: common, Loads: &loads, MaxDisp: math.MaxInt32,
-			Heap: heap, IntConst: intConst, VectorConst: vectorConst, Put: putFull, PutZero: putZero, Plus: plus,
+			Heap: heap, IntConst: intConst, VectorConst: vectorConst, Put: putFull, PutZero: putZero, Plus: plus, Below: below,
 			Compare: compare, CompareZero: compareZero, Branch: branch, Hoist: hoist,
 		},
 		Placement: backend.Placement{LoopAlign: loopAlign, ShortFrame: 128},
