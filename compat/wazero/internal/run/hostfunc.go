@@ -21,8 +21,8 @@ type HostFunc struct {
 	ParamNames, ResultNames []string
 	// Fn is an api.GoModuleFunction or api.GoFunction with the types above, or any Go function that has them itself.
 	Fn any
-	// Inside: no other goroutine gets into the store while it runs.
-	Inside bool
+	// HoldsMemory: it holds slices of the memory while it runs, so no other goroutine gets into the store if memories may move.
+	HoldsMemory bool
 
 	call     func(ctx context.Context, m api.Module, stack []uint64)
 	listener experimental.FunctionListener
@@ -223,13 +223,12 @@ func toWord(v reflect.Value) uint64 {
 // raw is the function as one of the store of an importing instance.
 func (h *HostFunc) raw(importer *Instance) host.RawFunc {
 	f := host.RawFunc{Params: hostTypes(h.Params), Results: hostTypes(h.Results)}
-	switch {
-	case h.Inside:
-		f.Func = h.inside(importer)
-	case h.listener != nil:
+	f.Func = h.open(importer)
+	if h.listener != nil {
 		f.Func = h.openTold(importer)
-	default:
-		f.Func = h.open(importer)
+	}
+	if h.HoldsMemory {
+		f.Func = h.unlessMoving(importer, f.Func)
 	}
 	if h.def.refs {
 		f.Func = h.withRefs(f.Func)
@@ -316,6 +315,17 @@ func (h *HostFunc) inside(importer *Instance) rawFunc {
 		h.run(given(c.Context()), m, c, stack)
 		copy(results, stack)
 		return nil
+	}
+}
+
+// unlessMoving is inside for callers whose memories may move, and open for others.
+func (h *HostFunc) unlessMoving(importer *Instance, open rawFunc) rawFunc {
+	inside := h.inside(importer)
+	return func(c *host.Caller, args, results []uint64) error {
+		if importer.callerOf(c).explicit {
+			return inside(c, args, results)
+		}
+		return open(c, args, results)
 	}
 }
 

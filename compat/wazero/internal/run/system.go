@@ -271,7 +271,7 @@ func WASIFunctions() []*HostFunc {
 	for i := range all {
 		w := &all[i]
 		params, results := wasi.Types(w, api.ValueTypeI32, api.ValueTypeI64)
-		h := &HostFunc{ExportName: w.Name, Params: params, Results: results, ParamNames: wasiParams[w.Name], Fn: wasiFunction(w, answers(w, byName)), Inside: true}
+		h := &HostFunc{ExportName: w.Name, Params: params, Results: results, ParamNames: wasiParams[w.Name], Fn: wasiFunction(w, answers(w, byName)), HoldsMemory: true}
 		if len(results) > 0 {
 			h.ResultNames = []string{"errno"}
 		}
@@ -291,20 +291,20 @@ func wasiFunction(w *wasi.Func, call wasiCall) api.GoModuleFunc {
 		}
 	case "clock_res_get":
 		return clockResGet
+	case "clock_time_get":
+		return clockTimeGet
+	case "proc_exit":
+		return func(ctx context.Context, m api.Module, stack []uint64) {
+			m.(*Instance).wasiError(ctx, &wasi.ExitError{Code: uint32(stack[0])})
+		}
 	}
-	clock := w.Name == "clock_time_get"
 	return func(ctx context.Context, mod api.Module, stack []uint64) {
 		m := mod.(*Instance)
 		var done <-chan struct{}
 		if m.rt.config.CloseOnContextDone {
 			done = ctx.Done()
 		}
-		if clock && uint32(stack[0]) > 1 { // programs get the time of the processor from no clock
-			stack[0] = uint64(wasi.ErrnoInval)
-			return
-		}
-		m.sys.wasi.SetInterrupt(done)
-		errno, err := call(m.sys.wasi, m.mem.Load().Bytes(), stack[:n])
+		errno, err := m.sys.call(call, done, m.mem.Load().Bytes(), stack[:n])
 		if err != nil {
 			m.wasiError(ctx, err)
 		}
@@ -312,6 +312,14 @@ func wasiFunction(w *wasi.Func, call wasiCall) api.GoModuleFunc {
 			stack[0] = uint64(errno)
 		}
 	}
+}
+
+// call calls a function. It may wait, while other goroutines use the instance: their calls of such functions wait for it.
+func (s *System) call(call wasiCall, done <-chan struct{}, mem []byte, params []uint64) (uint32, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wasi.SetInterrupt(done)
+	return call(s.wasi, mem, params)
 }
 
 // wasiError ends a call: the program ends itself, or the context has ended.
@@ -341,9 +349,30 @@ func clockResGet(_ context.Context, mod api.Module, stack []uint64) {
 		stack[0] = uint64(wasi.ErrnoInval)
 		return
 	}
-	at := uint32(stack[1])
+	m.answer(stack, stack[1], uint64(r))
+}
+
+// clockTimeGet gives the times of the clocks that the program has set. There is none of the time of the processor.
+func clockTimeGet(_ context.Context, mod api.Module, stack []uint64) {
+	m := mod.(*Instance)
+	var t int64
+	switch uint32(stack[0]) {
+	case 0:
+		sec, nsec := m.sys.config.Walltime()
+		t = sec*1e9 + int64(nsec)
+	case 1:
+		t = m.sys.config.Nanotime()
+	default:
+		stack[0] = uint64(wasi.ErrnoInval)
+		return
+	}
+	m.answer(stack, stack[2], uint64(t))
+}
+
+// answer writes a result to the memory, and the error number to the stack.
+func (m *Instance) answer(stack []uint64, at, result uint64) {
 	stack[0] = uint64(wasi.ErrnoSuccess)
-	if mem := m.Memory(); mem == nil || !mem.WriteUint64Le(at, uint64(r)) {
+	if mem := m.Memory(); mem == nil || !mem.WriteUint64Le(uint32(at), result) {
 		stack[0] = uint64(wasi.ErrnoFault)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental/table"
+	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 )
 
 // plugins links instances to one whose Go function makes them, in the middle of a call, and uses them through its table.
@@ -112,4 +113,42 @@ func together() {
 	say("close", m.CloseWithExitCode(bg, 6))
 	wg.Wait()
 	h = func(_ context.Context, _ api.Module, x uint32) uint32 { return x }
+}
+
+// input is a stream that says when it is read from, and waits.
+type input struct{ begins, ends chan string }
+
+func (i input) Read(b []byte) (int, error) {
+	i.begins <- ""
+	return copy(b, <-i.ends), nil
+}
+
+// waiting calls an instance while it waits for input.
+func waiting() {
+	r := wazero.NewRuntime(bg)
+	defer r.Close(bg)
+	wasi_snapshot_preview1.MustInstantiate(bg, r)
+	in := input{make(chan string), make(chan string)}
+	g := must(newGuest(r, named("waits").WithStdin(in)))
+	done := make(chan bool)
+	go func() {
+		g.read(0, 10)
+		done <- true
+	}()
+	<-in.begins
+	g.do("clock_time_get", 100, 1, 0, 100)
+	g.do("clock_res_get", 100, 0, 100)
+	in.ends <- "the input"
+	<-done
+	// It ends itself meanwhile.
+	go func() {
+		_, err := call(g, "fd_read", 0, 4000, 1, 4008)
+		say("read", err)
+		done <- true
+	}()
+	<-in.begins
+	results, err := call(g, "proc_exit", 4)
+	say("exit", results, err, g.IsClosed())
+	in.ends <- "more"
+	<-done
 }
