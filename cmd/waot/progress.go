@@ -27,9 +27,11 @@ const (
 // startProgress starts watching; finish must be called.
 func startProgress(stderr io.Writer, what string) *progress {
 	p := &progress{what: what, stop: make(chan struct{}), ended: make(chan struct{})}
-	if isTerminal(stderr) {
-		p.out = stderr
+	if !isTerminal(stderr) {
+		close(p.ended) // no goroutine, for which a thread would wake up
+		return p
 	}
+	p.out = stderr
 	go p.watch()
 	return p
 }
@@ -48,10 +50,6 @@ func (p *progress) finish() {
 
 func (p *progress) watch() {
 	defer close(p.ended)
-	if p.out == nil {
-		<-p.stop
-		return
-	}
 	wait := time.NewTimer(progressDelay)
 	defer wait.Stop()
 	drawn := false

@@ -135,6 +135,7 @@ func (s *ssa) push(l *list, x uint32) {
 	if l.len == l.cap {
 		n := max(2*l.cap, 2)
 		off := uint32(len(s.pool))
+		s.pool = stop.Grow(s.f.Stop, s.pool, int(n))
 		s.pool = append(s.pool, s.pool[l.off:l.off+l.len]...)
 		for i := l.len; i < n; i++ {
 			s.pool = append(s.pool, 0)
@@ -304,7 +305,8 @@ func (s *ssa) writingLoopDepth(loop uint32, next position) uint32 {
 // the operands ops.
 func (s *ssa) edgeTo(blk clif.Block, ops []clif.Value) clif.Target {
 	t := s.b.Target(blk, nil)
-	s.edges = append(s.edges, edgeInfo{s.b.Current(), uint32(len(s.pool))})
+	s.edges = stop.Append(s.f.Stop, s.edges, edgeInfo{s.b.Current(), uint32(len(s.pool))})
+	s.pool = stop.Grow(s.f.Stop, s.pool, len(ops))
 	for _, v := range ops {
 		s.pool = append(s.pool, uint32(v))
 	}
@@ -408,6 +410,7 @@ func (s *ssa) endBlock() {
 		return
 	}
 	bi.defs = uint32(len(s.pool))
+	s.pool = stop.Grow(s.f.Stop, s.pool, 2*len(s.written))
 	for _, n := range s.written {
 		s.pool = append(s.pool, n, uint32(s.cur[n].value))
 	}
@@ -560,6 +563,7 @@ func (s *ssa) fill(n uint32) {
 	}
 	args := uint32(len(s.pool))
 	s.phis[n].args, s.phis[n].filled = args, true
+	s.pool = stop.Grow(s.f.Stop, s.pool, int(edges.len))
 	for range edges.len {
 		s.pool = append(s.pool, 0)
 	}
