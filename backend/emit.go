@@ -43,6 +43,9 @@ type Emitter struct {
 	unwind   []abi.CFIChange
 	saved    bool // the caller's callee-saved registers are in the frame here
 
+	places []loopPlace
+	ops    []Operation
+
 	sideTraps []sideTrap
 	merged    []abi.CFIChange
 
@@ -56,6 +59,32 @@ const Room = 48
 
 // run emits everything and returns the code, which aliases e's memory.
 func (e *Emitter) run() (*Code, error) {
+	e.places = e.places[:0]
+	if err := e.emitBlocks(); err != nil {
+		return nil, err
+	}
+	if e.placeLoops() {
+		if err := e.emitBlocks(); err != nil {
+			return nil, err
+		}
+	}
+	if e.Target.EmitTable != nil {
+		for n := range e.VC.Tables {
+			e.Target.EmitTable(e, uint32(n))
+		}
+	}
+	res, err := e.Buf.Finish()
+	if err == nil {
+		err = e.verifyMaps(res)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return e.result(res), nil
+}
+
+// emitBlocks emits the blocks' code, from an empty buffer.
+func (e *Emitter) emitBlocks() error {
 	b, in := e.Buf, &e.VC.In
 	b.Reset()
 	b.Stop = in.Stop
@@ -82,9 +111,12 @@ func (e *Emitter) run() (*Code, error) {
 			e.Target.EmitLanding(e)
 			bound -= min(bound, e.Target.LandingBytes)
 		}
-		if e.blocks[bi].aligned {
-			b.BindAligned(machbuffer.Label(bi), e.Target.LoopAlign, e.blocks[bi].span)
-		} else {
+		switch p := &e.blocks[bi]; {
+		case p.placed:
+			b.BindPlaced(machbuffer.Label(bi), p.at)
+		case p.aligned:
+			b.BindAligned(machbuffer.Label(bi), e.Target.LoopAlign, p.span)
+		default:
 			b.Bind(machbuffer.Label(bi))
 		}
 		if bi == 0 {
@@ -97,22 +129,11 @@ func (e *Emitter) run() (*Code, error) {
 		}
 		var err error
 		if edits, err = e.insts(edits, blk.Insts, bound); err != nil {
-			return nil, err
+			return err
 		}
+		e.blocks[bi].ends = b.Offset()
 	}
-	if e.Target.EmitTable != nil {
-		for n := range e.VC.Tables {
-			e.Target.EmitTable(e, uint32(n))
-		}
-	}
-	res, err := b.Finish()
-	if err == nil {
-		err = e.verifyMaps(res)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return e.result(res), nil
+	return nil
 }
 
 // editsFrom returns the edits from instruction i on.

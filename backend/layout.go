@@ -33,6 +33,11 @@ type blockPlan struct {
 	aligned bool
 	// span of an aligned block is how many bytes its loop has at most, if these are to lie in one line of the cache; otherwise 0.
 	span uint32
+	// placed: the loop begins at bytes from the start of a line.
+	at     uint32
+	placed bool
+	// ends is where the block's code ends, once it is emitted.
+	ends uint32
 	// landing is the label in front of the code that Target.EmitLanding emits, 0 if there is none.
 	landing machbuffer.Label
 }
@@ -47,6 +52,9 @@ const maxAlignedLoop = 512
 func (e *Emitter) plan() {
 	n := len(e.VC.In.Blocks)
 	e.blocks = stop.Zeroed(e.VC.In.Stop, e.blocks, n+1)
+	for _, l := range e.places {
+		e.blocks[l.header].placed, e.blocks[l.header].at = true, l.at
+	}
 	e.measure()
 	e.thread()
 	e.landings()
@@ -76,7 +84,7 @@ func (e *Emitter) plan() {
 			header = uint32(bi)
 		}
 		switch {
-		case p.span != 0:
+		case p.span != 0 || p.placed:
 			p.before += machbuffer.CacheLine - 1
 		case p.aligned:
 			p.before += e.Target.LoopAlign - 1

@@ -75,6 +75,8 @@ type Lowering struct {
 type Placement struct {
 	// LoopAlign is the alignment in bytes of the headers of hot loops, 1 for none.
 	LoopAlign uint32
+	// Operations appends the operations of code to ops; nil if it does not matter where in a line of the cache a loop begins.
+	Operations func(code []byte, ops []Operation) []Operation
 	// Rotate: a block that ends a loop stands in front of it if that saves the jump back.
 	Rotate bool
 	// MaxPiece is the most bytes of code between places where the machine buffer may put an island: larger

@@ -138,6 +138,9 @@ func (b *Buffer) Reset() {
 // island can help; what a use can really reach, and so correctness, stays as it is. It outlives Reset.
 func (b *Buffer) ShrinkRanges(factor uint32) { b.shrink = max(factor, 1) }
 
+// Code returns the bytes so far. They are not final, and change with the next call.
+func (b *Buffer) Code() []byte { return b.buf }
+
 // Offset returns the current offset: the number of bytes so far.
 func (b *Buffer) Offset() uint32 { return uint32(len(b.buf)) }
 
@@ -286,7 +289,21 @@ func (b *Buffer) BindAligned(l Label, align, span uint32) {
 			at = alignUp(off, CacheLine)
 		}
 	}
-	n := at - off
+	b.fillUp(at - off)
+}
+
+// AlignTo aligns the code as a whole to at least align bytes, a power of two.
+func (b *Buffer) AlignTo(align uint32) { b.align = max(b.align, align) }
+
+// BindPlaced is BindAligned at the next offset that is place bytes behind the start of a line.
+func (b *Buffer) BindPlaced(l Label, place uint32) {
+	b.Bind(l)
+	b.align = max(b.align, CacheLine)
+	b.fillUp((place - b.Offset()) % CacheLine)
+}
+
+// fillUp appends n bytes of no-ops to the tail, which is sealed, and moves the labels there behind them.
+func (b *Buffer) fillUp(n uint32) {
 	if n == 0 || b.err != nil {
 		return
 	}

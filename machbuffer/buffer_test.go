@@ -493,6 +493,34 @@ func TestBindInLine(t *testing.T) {
 	}
 }
 
+// TestBindPlaced binds loops at given places in a line; other labels at the tail move along.
+func TestBindPlaced(t *testing.T) {
+	for _, c := range []struct{ before, place, want uint32 }{
+		{0, 0, 0}, {0, 63, 63}, {10, 10, 10}, {10, 9, 73}, {70, 4, 132}, {70, 6, 70}, {64, 0, 64},
+	} {
+		a := newAsm(t)
+		for range c.before {
+			a.text("nop")
+		}
+		a.text("K:")
+		l := a.label("L")
+		a.BindPlaced(l, c.place)
+		a.text("ret; jmp K; jmp L")
+		r, err := a.Finish()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"K", "L"} {
+			if at, ok := a.LabelOffset(a.label(name)); !ok || at != c.want {
+				t.Errorf("%+v: %s is bound at %d, %v", c, name, at, ok)
+			}
+		}
+		if r.Align != CacheLine {
+			t.Errorf("%+v: the code is aligned to %d", c, r.Align)
+		}
+	}
+}
+
 func TestCanReach(t *testing.T) {
 	a := newAsm(t)
 	a.text("A: nops 126")

@@ -50,7 +50,7 @@ func New(features asm.Feature) *backend.Target {
 			Heap: heap, IntConst: intConst, VectorConst: vectorConst, Put: putFull, PutZero: putZero, Plus: plus, Below: below,
 			Compare: compare, CompareZero: compareZero, Branch: branch, Hoist: hoist,
 		},
-		Placement: backend.Placement{LoopAlign: loopAlign, ShortFrame: 128},
+		Placement: backend.Placement{LoopAlign: loopAlign, Operations: operations, ShortFrame: 128},
 		Emission: backend.Emission{
 			EmitPrologue: emitPrologue, EmitSaves: emitSaves, EmitRestores: emitRestores, SavesBytes: savesBytes, EmitInst: emitInst, EmitRow: put, AppendMove: asm.AppendMove,
 			EmitSwap: emitSwap, EmitTable: emitTable,
