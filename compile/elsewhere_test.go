@@ -97,7 +97,7 @@ func startServer(t *testing.T) func(*job) *made {
 		fmt.Fprintf(os.Stderr, "WARNING: objects are not compared with those made on %s: %v\n", goarch, err)
 		testenv.Missing(t, err.Error())
 	}
-	program, err := m.Build(t.Context(), t.TempDir(), ".", "test", "-c")
+	program, err := m.Build(t.Context(), t.TempDir(), ".", "test", "-c", "-ldflags=-w")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func built(t *testing.T, m *emulate.Machine) string {
 	if program := programs.built[m.GOARCH]; program != "" {
 		return program
 	}
-	program, err := m.Build(t.Context(), programs.dir, programs.source, "build")
+	program, err := m.Build(t.Context(), programs.dir, programs.source, "build", "-ldflags=-w")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -147,11 +148,38 @@ func (c *toolchain) build(t *testing.T, source string, modules ...string) string
 	if c.run != nil {
 		slower = "-DSLOWER=1000"
 	}
-	for _, s := range []string{"program", "waot_runtime"} {
-		tool(t, dir, slices.Concat(c.compiler, c.language, warnings, c.flags, []string{slower, "-c", s + ".c", "-o", s + ".o"})...)
-	}
+	compiler := slices.Concat(c.compiler, c.language, warnings, c.flags)
+	tool(t, dir, slices.Concat(compiler, []string{slower, "-c", "program.c", "-o", "program.o"})...)
+	compileRuntime(t, dir, compiler)
 	tool(t, dir, slices.Concat(c.compiler, c.flags, objects, []string{"-o", "program", "-pthread"})...)
 	return filepath.Join(dir, "program")
+}
+
+// runtimes are the objects of the runtime that tests have compiled, by compiler and flags: it takes a second.
+var runtimes struct {
+	sync.Mutex
+	objects map[string][]byte
+}
+
+// compileRuntime makes waot_runtime.o in dir with a compiler and its flags.
+func compileRuntime(t *testing.T, dir string, compiler []string) {
+	t.Helper()
+	runtimes.Lock()
+	defer runtimes.Unlock()
+	key, file := strings.Join(compiler, " "), filepath.Join(dir, "waot_runtime.o")
+	if object := runtimes.objects[key]; object != nil {
+		write(t, dir, "waot_runtime.o", object)
+		return
+	}
+	tool(t, dir, append(slices.Clone(compiler), "-c", "waot_runtime.c", "-o", file)...)
+	object, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if runtimes.objects == nil {
+		runtimes.objects = map[string][]byte{}
+	}
+	runtimes.objects[key] = object
 }
 
 // exec runs a program and returns what it prints, and how it ends.
@@ -304,9 +332,9 @@ func TestNames(t *testing.T) {
 		if _, err := exec.LookPath(compiler[0]); err != nil {
 			testenv.Missing(t, "no "+compiler[0])
 		}
-		for _, s := range []string{"program", "waot_runtime"} {
-			tool(t, dir, slices.Concat(compiler, warnings, []string{"-O1", "-c", s + ".c", "-o", s + ".o"})...)
-		}
+		command := slices.Concat(compiler, warnings, []string{"-O1"})
+		tool(t, dir, slices.Concat(command, []string{"-c", "program.c", "-o", "program.o"})...)
+		compileRuntime(t, dir, command)
 		tool(t, dir, compiler[0], "program.o", "waot_runtime.o", "odd-module.o", "-o", "program")
 		out, errs, end := (&toolchain{}).exec(t, filepath.Join(dir, "program"))
 		if want := "1 2 3 4 5 6 7 8 9 10 11 12 13 14\n1 2 10 11 13 2\n"; out != want {
@@ -340,10 +368,11 @@ func TestLibraryNames(t *testing.T) {
 				t.Fatal(err)
 			}
 			addText(t, dir, "taken", c.target, []byte(taken))
+			compiler := slices.Concat(c.compiler, c.language, warnings, c.flags)
 			compileC := func(name string) {
-				tool(t, dir, slices.Concat(c.compiler, c.language, warnings, c.flags, []string{"-c", name + ".c", "-o", name + ".o"})...)
+				tool(t, dir, slices.Concat(compiler, []string{"-c", name + ".c", "-o", name + ".o"})...)
 			}
-			compileC("waot_runtime")
+			compileRuntime(t, dir, compiler)
 			link := slices.Concat(c.compiler, c.flags, []string{"program.o", "waot_runtime.o", "taken.o", "-o", "program"})
 			write(t, dir, "program.c", fmt.Appendf(nil, caller, "", ""))
 			compileC("program")

@@ -131,7 +131,7 @@ func startElsewhere(t *testing.T) *elsewhere {
 		fmt.Fprintf(os.Stderr, "WARNING: programs for %s are not run: %v\n", x.target, err)
 		testenv.Missing(t, err.Error())
 	}
-	program, err := m.Build(t.Context(), t.TempDir(), ".", "test", "-c")
+	program, err := m.Build(t.Context(), t.TempDir(), ".", "test", "-c", "-ldflags=-w")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -95,5 +95,5 @@ func checksum(t *testing.T, name string, r *run, do engine) (*effects, error) {
 	return e, err
 }
 
-// slowKernels take more than a second of processor time in an emulator.
-var slowKernels = map[string]bool{"base64": true, "blend": true, "chacha20": true, "dot": true, "mandelbrot": true}
+// slowKernels take more than a second of processor time in an emulator, with their run under wazero.
+var slowKernels = map[string]bool{"base64": true, "blend": true, "chacha20": true, "dot": true, "mandelbrot": true, "matrix": true, "utf8": true}
