@@ -7,11 +7,12 @@ import (
 	"github.com/waot-project/waot/internal/stop"
 )
 
-// dispatchPass is the state of threadTables.
+// dispatchPass is the state of threadChoices.
 //
-// A dispatcher is a block that ends in a br_table whose index depends on the block's parameters, with nothing before it but
+// A dispatcher is a block that ends in a br_table, or a branch, whose index depends on the block's parameters, with nothing before it but
 // glue: integer arithmetic that computes the index, and constants. An edge to it with a constant index always goes on along the same
-// entry of the table, so it can lead there directly. Some compilers lower goto to this, Go's with one dispatcher per function.
+// entry of the table, or way of the branch, so it can lead there directly. Some compilers lower goto to tables, Go's with one dispatcher per
+// function. Branches on constants remain where a condition was computed on several ways, or kept in a variable.
 type dispatchPass struct {
 	blocks []clif.Block // the dispatchers that an edge may bypass
 	varOf  []uint32     // by value: 1 plus its position in vars, 0 if it is no parameter of a dispatcher
@@ -21,8 +22,10 @@ type dispatchPass struct {
 	// bypassed are the edges of found that have changed.
 	bypassed []bypass
 	glue     []glueValue // of the dispatcher at hand
-	owner    []uint32    // by value: 1 plus the dispatcher that computes it for its index
+	owner    []uint32    // by value: 1 plus the dispatcher whose parameter it is, or that computes it
 	shared   []bool      // by block: the dispatcher computes more than an index
+	outlives []bool      // by value: it is a constant of a dispatcher that is used outside it
+	escaped  bool        // parameters of dispatchers are used outside them
 	repair   ssaRepair
 }
 
@@ -31,7 +34,7 @@ type bypass struct {
 	edge  clif.Target
 	block clif.Block      // the dispatcher
 	args  clif.List       // what the edge passed to it
-	entry clif.Target     // of the table
+	entry clif.Target     // of the table, or the way of the branch
 	to    clif.TargetData // where the edge leads then
 }
 
@@ -43,56 +46,90 @@ type glueValue struct {
 }
 
 const (
-	// maxGlue is the most instructions that a dispatcher has besides the br_table.
+	// maxGlue is the most instructions that a dispatcher has besides the terminator.
 	maxGlue = 8
 	// dispatchRounds bounds the dispatchers that lead to each other.
 	dispatchRounds = 4
+	// branchRounds bounds the branches that lead to each other.
+	branchRounds = 2
 	// dispatchWork bounds the work of a round, per instruction: the parameters of dispatchers times the blocks and edges
 	// that they may have to pass. Functions of real programs need up to 10.
 	dispatchWork = 64
+	// branchWork is how many instructions of the function, at most, are looked at for each edge past a branch.
+	branchWork = 256
 	// maxDispatchWork bounds it for all functions.
 	maxDispatchWork = 1 << 24
 	// maxParams is how many parameters a block may have.
 	maxParams = 1 << 16
 )
 
-// threadTables sends edges to dispatchers with a constant index to the entry of the table.
-func threadTables(o *Optimizer, f *clif.Func) {
+// threadChoices sends edges to dispatchers with a constant index past them: first all that tables decide, so that branches take nothing from
+// the budget of these.
+func threadChoices(o *Optimizer, f *clif.Func) {
 	o.flow(f)
-	for range dispatchRounds {
-		if !o.dis.find(o, f) || !o.dis.affordable(o, f) || !o.dis.bypass(o, f) {
-			return
+	o.threaded = threadPast(o, f, clif.OpBrTable, dispatchRounds)
+	threadPast(o, f, clif.OpBranch, branchRounds)
+}
+
+// threadPast sends edges past dispatchers that end in op, in a number of rounds; it reports whether there was one.
+func threadPast(o *Optimizer, f *clif.Func, op clif.Opcode, rounds int) (changed bool) {
+	for range rounds {
+		if !o.dis.find(o, f, op) || !o.dis.affordable(o, f) || !o.dis.bypass(o, f) {
+			break
 		}
-		o.threaded = true
+		changed = true
 		o.cfgValid = false
 		o.flow(f)
-		o.dis.repair.run(o, f)
-		o.dis.markRare(o, f)
+		if o.dis.escaped {
+			o.dis.repair.run(o, f)
+		}
+		if op == clif.OpBrTable {
+			o.dis.markRare(o, f)
+		}
 	}
+	return changed
 }
 
 // find fills found, blocks and vars; it reports whether there is an edge.
-func (p *dispatchPass) find(o *Optimizer, f *clif.Func) bool {
+func (p *dispatchPass) find(o *Optimizer, f *clif.Func, op clif.Opcode) bool {
 	p.found, p.blocks, p.vars = p.found[:0], p.blocks[:0], p.vars[:0]
 	for _, b := range o.cfg.Order() {
 		f.Stop.Poll()
+		if f.Blocks[b].Params.Len == 0 {
+			continue
+		}
 		d := &f.Insts[f.Terminator(b)]
-		if d.Op != clif.OpBrTable || f.Blocks[b].Params.Len == 0 || !p.collectGlue(f, b) {
+		if d.Op != op || op == clif.OpBranch && isConst(f, d.ArgA()) || !p.collectGlue(f, b) {
 			continue
 		}
 		n := len(p.found)
 		for _, e := range o.cfg.Preds(b) {
 			f.Stop.Poll()
-			p.examine(f, b, e.Target)
+			if op == clif.OpBrTable || worthwhile(o, f, b, e.From) {
+				p.examine(f, b, e.Target)
+			}
 		}
 		if len(p.found) > n {
 			p.blocks = append(p.blocks, b)
 		}
 	}
+	if op == clif.OpBranch && len(p.found)*branchWork < len(f.Insts) {
+		return false
+	}
 	return len(p.found) > 0 && p.private(o, f)
 }
 
-// collectGlue fills glue, and reports whether b has nothing else before its br_table.
+// worthwhile reports whether an edge that goes past b, which ends in a branch, may come from block from. An entry into a loop stays: the back
+// end has another way to put a condition in front of a loop, and the loop keeps its one entry. So does an entry of a table, as those where functions are
+// resumed: it is rare, and variables that have constants there have others elsewhere.
+func worthwhile(o *Optimizer, f *clif.Func, b, from clif.Block) bool {
+	preds := o.cfg.Preds(b)
+	last := preds[len(preds)-1].From // in reverse postorder: if an edge goes back, this one does
+	entersLoop := o.cfg.Number(last) >= o.cfg.Number(b) && o.cfg.Number(from) < o.cfg.Number(b)
+	return !entersLoop && f.Insts[f.Terminator(from)].Op != clif.OpBrTable
+}
+
+// collectGlue fills glue, and reports whether b has nothing else before its terminator.
 func (p *dispatchPass) collectGlue(f *clif.Func, b clif.Block) bool {
 	p.glue = p.glue[:0]
 	for i := f.Blocks[b].Start; i < f.Terminator(b); i++ {
@@ -115,7 +152,7 @@ func isGlue(d *clif.InstData) bool {
 		return true
 	}
 	info := d.Op.Info()
-	return info.Format == clif.FormatBinary && info.Effects == 0 && d.Type.IsInt()
+	return (d.Op == clif.OpIcmp || info.Format == clif.FormatBinary && info.Effects == 0) && d.Type.IsInt()
 }
 
 // examine appends the edge t to the dispatcher b to found, if its index is constant.
@@ -130,9 +167,20 @@ func (p *dispatchPass) examine(f *clif.Func, b clif.Block, t clif.Target) {
 	}
 	d := &f.Insts[f.Terminator(b)]
 	if x, ok := p.constantOn(f, b, d.ArgA(), args); ok {
-		table := f.VarArgs(d)
-		p.found = append(p.found, bypass{edge: t, block: b, args: f.Targets[t].Args, entry: clif.Target(table[min(x, uint64(len(table)-1))])})
+		p.found = append(p.found, bypass{edge: t, block: b, args: f.Targets[t].Args, entry: wayOf(f, d, x)})
 	}
+}
+
+// wayOf returns the target that d, a br_table or a branch, chooses by x.
+func wayOf(f *clif.Func, d *clif.InstData, x uint64) clif.Target {
+	switch {
+	case d.Op == clif.OpBrTable:
+		table := f.VarArgs(d)
+		return clif.Target(table[min(x, uint64(len(table)-1))])
+	case x != 0:
+		return clif.Target(d.B)
+	}
+	return clif.Target(d.C)
 }
 
 // evalGlue returns what d of dispatcher b computes if b gets args.
@@ -152,6 +200,9 @@ func (p *dispatchPass) evalGlue(f *clif.Func, b clif.Block, d *clif.InstData, ar
 	if !ok {
 		return 0, false
 	}
+	if d.Op == clif.OpIcmp {
+		return boolBits(w.compare(d.IntCC(), d.Type, x, y)), true
+	}
 	return w.eval(d.Op, d.Type, x, y)
 }
 
@@ -165,42 +216,58 @@ func (p *dispatchPass) constantOn(f *clif.Func, b clif.Block, v clif.Value, args
 	if d := &f.Values[v]; d.Kind == clif.ValueParam && clif.Block(d.Def) == b {
 		v = clif.Value(args[d.Num])
 	}
-	if i := f.DefInst(v); i != clif.NoInst && f.Insts[i].Op == clif.OpIconst {
-		return f.Insts[i].Imm, true
+	if isConst(f, v) {
+		return f.Insts[f.DefInst(v)].Imm, true
 	}
 	return 0, false
 }
 
+// isConst reports whether v is an integer constant.
+func isConst(f *clif.Func, v clif.Value) bool {
+	i := f.DefInst(v)
+	return i != clif.NoInst && f.Insts[i].Op == clif.OpIconst
+}
+
 // private drops the edges to dispatchers whose glue, constants aside, is used for anything but the index: no edge may
-// bypass it. It reports whether edges are left.
+// bypass it. It finds what else of dispatchers is used outside them, and reports whether edges are left.
 func (p *dispatchPass) private(o *Optimizer, f *clif.Func) bool {
-	p.owner = p.owner[:0]
+	p.owner, p.outlives = stop.Zeroed(f.Stop, p.owner, len(f.Values)), stop.Zeroed(f.Stop, p.outlives, len(f.Values))
+	p.shared, p.escaped = stop.Zeroed(f.Stop, p.shared, len(f.Blocks)), false
 	for _, b := range p.blocks {
+		for i, v := range f.Params(b) {
+			f.Stop.PollAt(i)
+			p.owner[v] = uint32(b) + 1
+		}
 		for i := f.Blocks[b].Start; i < f.Terminator(b); i++ {
-			if d := &f.Insts[i]; d.Op != clif.OpNop && d.Op != clif.OpIconst {
-				if len(p.owner) == 0 {
-					p.owner = stop.Zeroed(f.Stop, p.owner, len(f.Values))
-				}
+			if d := &f.Insts[i]; d.Op != clif.OpNop {
 				p.owner[d.Result] = uint32(b) + 1
 			}
 		}
 	}
-	if len(p.owner) == 0 {
-		return true
-	}
-	p.shared = stop.Zeroed(f.Stop, p.shared, len(f.Blocks))
 	for _, b := range o.cfg.Order() {
 		for i := f.Blocks[b].Start; i < f.Blocks[b].End; i++ {
 			f.Stop.PollAt(int(i))
 			d := &f.Insts[i]
-			args := [...]uint32{d.A, d.B, d.C}
-			p.share(args[:d.NumArgs()], b)
+			switch d.NumArgs() {
+			case 3:
+				p.use(f, d.C, b, false)
+				fallthrough
+			case 2:
+				p.use(f, d.B, b, false)
+				fallthrough
+			case 1:
+				p.use(f, d.A, b, false)
+			}
 			if d.Op != clif.OpBrTable { // whose list is of targets
-				p.share(f.VarArgs(d), b)
+				for _, v := range f.VarArgs(d) {
+					p.use(f, v, b, false)
+				}
 			}
 		}
 		for _, t := range o.cfg.Succs(b) {
-			p.share(f.TargetArgs(t), clif.NoBlock)
+			for _, v := range f.TargetArgs(t) {
+				p.use(f, v, b, true)
+			}
 		}
 	}
 	p.found = slices.DeleteFunc(p.found, func(e bypass) bool { return p.shared[e.block] })
@@ -208,12 +275,19 @@ func (p *dispatchPass) private(o *Optimizer, f *clif.Func) bool {
 	return len(p.found) > 0
 }
 
-// share notes that block b, or an edge, uses the values.
-func (p *dispatchPass) share(values []uint32, b clif.Block) {
-	for _, v := range values {
-		if w := p.owner[v]; w != 0 && w-1 != uint32(b) {
-			p.shared[w-1] = true
-		}
+// use notes that block b uses v, perhaps on an edge: what that takes from glue, an edge past b has to have.
+func (p *dispatchPass) use(f *clif.Func, v uint32, b clif.Block, edge bool) {
+	w := p.owner[v]
+	if w == 0 || w-1 == uint32(b) && !edge {
+		return
+	}
+	switch d := &f.Values[v]; {
+	case d.Kind == clif.ValueParam:
+		p.escaped = p.escaped || w-1 != uint32(b)
+	case f.Insts[d.Def].Op == clif.OpIconst:
+		p.outlives[v] = true
+	default:
+		p.shared[w-1] = true
 	}
 }
 
@@ -256,7 +330,7 @@ func (p *dispatchPass) bypass(o *Optimizer, f *clif.Func) bool {
 	p.edgeOf = stop.Zeroed(f.Stop, p.edgeOf, len(f.Targets))
 	for _, e := range p.found {
 		f.Stop.Poll()
-		if !o.may(RuleThreadTable) {
+		if !o.may(ruleOf(f, e.block)) {
 			break
 		}
 		if o.tracing() {
@@ -289,22 +363,30 @@ func (p *dispatchPass) bypass(o *Optimizer, f *clif.Func) bool {
 	return true
 }
 
+// ruleOf returns the rule that sends edges past dispatcher b.
+func ruleOf(f *clif.Func, b clif.Block) Rule {
+	if f.Insts[f.Terminator(b)].Op == clif.OpBrTable {
+		return RuleThreadTable
+	}
+	return RuleThreadBranch
+}
+
 // planted is v, unless a test spoils edges past dispatcher b.
 func (o *Optimizer) planted(f *clif.Func, b clif.Block, v clif.Value) clif.Value {
 	if o.Control != nil && o.Control.Plant != nil {
-		return o.Control.Plant(RuleThreadTable.Info(), f, &f.Insts[f.Terminator(b)], v)
+		return o.Control.Plant(ruleOf(f, b).Info(), f, &f.Insts[f.Terminator(b)], v)
 	}
 	return v
 }
 
-// keepConstants moves the constants of dispatchers to the entry block, since uses that the dispatcher dominated may be
+// keepConstants moves the constants of dispatchers that are used elsewhere to the entry block, since uses that the dispatcher dominated may be
 // reached without it now.
 func (p *dispatchPass) keepConstants(f *clif.Func) {
 	start := len(f.Insts)
 	for _, b := range p.blocks {
 		f.Stop.Poll()
 		for i := f.Blocks[b].Start; i < f.Terminator(b); i++ {
-			if f.Insts[i].Op == clif.OpIconst {
+			if f.Insts[i].Op == clif.OpIconst && p.outlives[f.Insts[i].Result] {
 				moveInst(f, i)
 			}
 		}

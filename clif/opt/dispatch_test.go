@@ -131,6 +131,55 @@ func TestSharedTarget(t *testing.T) {
 	}
 }
 
+// flagOf sets a flag on n ways to a branch on it, with as many instructions as fill in front.
+func flagOf(n, fill int) *clif.Func {
+	f, b := newFunc(testModule([]clif.Type{i32, i32}, []clif.Type{i32}))
+	x := val(1)
+	for range fill {
+		x = b.Binary(clif.OpImul, i32, x, x)
+	}
+	head, next, exit := b.NewBlock(), b.NewBlock(), b.NewBlock()
+	flag := b.AddParam(head, i32)
+	for range n {
+		way := b.NewBlock()
+		b.Branch(0, b.Target(head, []val{b.Iconst(i32, 1)}), b.Target(way, nil))
+		b.SwitchTo(way)
+	}
+	b.Jump(b.Target(head, []val{x}))
+	b.SwitchTo(head)
+	b.Branch(flag, b.Target(next, nil), b.Target(exit, nil))
+	b.SwitchTo(next)
+	b.Return([]val{x})
+	b.SwitchTo(exit)
+	b.Return([]val{flag})
+	return f
+}
+
+// TestBranchBudget: edges go past branches where they are not few for the size of the function.
+func TestBranchBudget(t *testing.T) {
+	for _, c := range []struct {
+		edges, fill int
+		threaded    bool
+	}{{1, 200, true}, {1, 300, false}, {3, 700, true}, {3, 800, false}, {2000, 0, true}} {
+		f := flagOf(c.edges, c.fill)
+		if err := verify.Func(f); err != nil {
+			t.Fatal(err)
+		}
+		o := Optimizer{Control: &Control{Limit: -1}}
+		o.RunPass(f, "dispatch")
+		if err := verify.Func(f); err != nil {
+			t.Fatal(err)
+		}
+		want := 0
+		if c.threaded {
+			want = c.edges
+		}
+		if got := len(o.Control.Log); got != want {
+			t.Errorf("%v: %d edges, want %d", c, got, want)
+		}
+	}
+}
+
 // TestDispatchPolls: the pass polls for each edge and block, and a poll that finds the flag set ends it.
 func TestDispatchPolls(t *testing.T) {
 	polls := func(states, end int) (n int, err error) {

@@ -234,6 +234,7 @@ func (c *folder) instructions(b clif.Block) (end bool, next clif.Block) {
 			continue
 		}
 		c.end(d)
+		c.edges(d)
 		if d.Op == clif.OpJump && c.mergeSuccessor(b, clif.Target(d.B)) {
 			return true, f.Targets[d.B].Block
 		}

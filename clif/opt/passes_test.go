@@ -177,6 +177,176 @@ block4 [15 16 17]
 br v5, block1(v15, v16, v17), block5
 block5 []
 return v17`},
+	{"edges past a branch", "dispatch", `
+function "f" (i32, i32, i64) -> (i64) {
+block0(v0: i32, v1: i32, v2: i64):
+    v3 = iconst.i32 7
+    br v0, block1(v3, v2), block2
+block1(v4: i32, v5: i64):
+    v6 = iconst.i32 7
+    v7 = icmp.i32 eq, v4, v6
+    br v7, block3(v5), block4(v6)
+block2:
+    v8 = iconst.i64 9
+    br v1, block1(v1, v8), block1(v1, v2)
+block3(v9: i64):
+    v10 = uextend.i64 v4
+    v11 = iadd.i64 v9, v10
+    return v11
+block4(v12: i32):
+    v13 = uextend.i64 v12
+    return v13
+}`, `block0 [0 1 2]
+v6 = iconst.i32 7
+v3 = iconst.i32 7
+br v0, block3(v2, v3), block2
+block1 [4 5]
+v7 = icmp.i32 eq, v4, v6
+br v7, block3(v5, v4), block4(v6)
+block2 []
+v8 = iconst.i64 9
+br v1, block1(v1, v8), block1(v1, v2)
+block3 [9 14]
+v10 = uextend.i64 v14
+v11 = iadd.i64 v9, v10
+return v11
+block4 [12]
+v13 = uextend.i64 v12
+return v13`},
+	{"a branch whose condition is used elsewhere", "dispatch", `
+function "f" (i32, i32) -> (i32) {
+block0(v0: i32, v1: i32):
+    v2 = iconst.i32 3
+    br v0, block1(v2), block1(v1)
+block1(v3: i32):
+    v4 = iadd.i32 v3, v3
+    br v4, block2, block3
+block2:
+    return v4
+block3:
+    return v1
+}`, `block0 [0 1]
+v2 = iconst.i32 3
+br v0, block1(v2), block1(v1)
+block1 [3]
+v4 = iadd.i32 v3, v3
+br v4, block2, block3
+block2 []
+return v4
+block3 []
+return v1`},
+	{"a branch at the top of a loop: the entry stays, the edge back does not", "dispatch", `
+function "f" (i32, i32) -> (i32) {
+block0(v0: i32, v1: i32):
+    v2 = iconst.i32 1
+    jump block1(v2, v0)
+block1(v3: i32, v4: i32):
+    br v3, block2, block3
+block2:
+    v5 = iconst.i32 -1
+    v6 = iadd.i32 v4, v5
+    v7 = iconst.i32 0
+    br v6, block1(v6, v6), block1(v7, v1)
+block3:
+    return v4
+}`, `block0 [0 1]
+v2 = iconst.i32 1
+jump block1(v2, v0)
+block1 [3 4]
+br v3, block2, block3(v4)
+block2 []
+v5 = iconst.i32 -1
+v6 = iadd.i32 v4, v5
+v7 = iconst.i32 0
+br v6, block1(v6, v6), block3(v1)
+block3 [8]
+return v8`},
+	{"entries of a table do not go past a branch", "dispatch", `
+function "f" (i32, i32) -> (i32) {
+block0(v0: i32, v1: i32):
+    v2 = iconst.i32 0
+    br_table v0, [block1(v2), block2, block1(v1)]
+block1(v3: i32):
+    br v3, block2, block3
+block2:
+    return v0
+block3:
+    return v1
+}`, `block0 [0 1]
+v2 = iconst.i32 0
+br_table v0, [block1(v2), block2, block1(v1)]
+block1 [3]
+br v3, block2, block3
+block2 []
+return v0
+block3 []
+return v1`},
+	{"decided comparisons on edges", "fold", `
+mem0 1
+function "f" (i32, i32, f64) -> (i32, i32) {
+block0(v0: i32, v1: i32, v2: f64):
+    v3 = icmp.i32 slt, v0, v1
+    v4 = fcmp.f64 lt, v2, v2
+    br v3, block1(v3, v4), block2(v3)
+block1(v5: i32, v6: i32):
+    trapif v4, unreachable
+    store.i32 mem0 v0, v4
+    v7 = select.i32 v1, v3, v4
+    return v3, v5
+block2(v8: i32):
+    br v0, block3, block4(v0, v3)
+block3:
+    return v0, v8
+block4(v9: i32, v10: i32):
+    return v9, v10
+}`, `block0 [0 1 2]
+v3 = icmp.i32 slt, v0, v1
+v4 = fcmp.f64 lt, v2, v2
+v11 = iconst.i32 1
+v12 = iconst.i32 0
+br v3, block1(v11, v4), block2(v12)
+block1 [5 6]
+trapif v4, unreachable
+store.i32 mem0 v0+0, v4
+v7 = select.i32 v1, v3, v4
+return v3, v5
+block2 [8]
+br v0, block3, block4(v0, v12)
+block3 []
+return v0, v8
+block4 [9 10]
+return v9, v10`},
+	{"a condition that is no comparison on edges", "fold", `
+function "f" (i32, i32) -> (i32) {
+block0(v0: i32, v1: i32):
+    v2 = iadd.i32 v0, v1
+    br v2, block1(v2), block1(v0)
+block1(v3: i32):
+    return v3
+}`, `block0 [0 1]
+v2 = iadd.i32 v0, v1
+br v2, block1(v2), block1(v0)
+block1 [3]
+return v3`},
+	{"both ways lead to one place: nothing is decided", "fold", `
+function "f" (i32, i32) -> (i32) {
+block0(v0: i32, v1: i32):
+    v2 = icmp.i32 slt, v0, v1
+    br v2, block1(v2), block1(v0)
+block1(v3: i32):
+    br v3, block2(v2), block2(v2)
+block2(v4: i32):
+    v5 = iadd.i32 v4, v2
+    return v5
+}`, `block0 [0 1]
+v2 = icmp.i32 slt, v0, v1
+v6 = iconst.i32 1
+br v2, block1(v6), block1(v0)
+block1 [3]
+jump block2(v2)
+block2 [4]
+v5 = iadd.i32 v4, v2
+return v5`},
 	{"a dispatcher through which no loop goes any more", "", `
 function "f" (i32, i64) -> (i64) {
 block0(v0: i32, v1: i64):
@@ -276,7 +446,6 @@ block2(v4: i32, v5: i64):
 block3:
     return v3
 }`, `block0 [0]
-v6 = iconst.i32 1
 v1 = iconst.i32 0
 jump block3(v0)
 block3 [7]

@@ -39,7 +39,7 @@ type Pass struct {
 	// Reason says why the pass is where it is in the order.
 	Reason string
 	run    func(*Optimizer, *clif.Func)
-	// again: only where dispatch has changed something.
+	// again: only where dispatch has sent edges past tables.
 	again bool
 }
 
@@ -47,7 +47,7 @@ type Pass struct {
 var passes = [...]Pass{
 	{Name: "fold", Reason: "constants, identities, equal values, memory, branches: one walk over the dominator tree, definitions before uses", run: fold},
 	{Name: "branches", Reason: "fold leaves empty blocks behind, which hide that edges agree", run: threadEmpty},
-	{Name: "dispatch", Reason: "fold shows which indices are constant", run: threadTables},
+	{Name: "dispatch", Reason: "fold shows which indices and conditions are constant", run: threadChoices},
 	{Name: "params", Reason: "fewer edges leave more parameters with one value", run: removeParams},
 	{Name: "resume", Reason: "the second fold makes use of what is known then", run: copyResumed, again: true},
 	{Name: "fold", Reason: "values met in dispatchers, and do not any more", run: fold, again: true},
@@ -81,7 +81,7 @@ type Optimizer struct {
 	live     liveness
 	par      paramPass
 	dis      dispatchPass
-	threaded bool // dispatch has changed the function
+	threaded bool // dispatch has sent edges past tables
 	bytes    byteLoop
 
 	addresses addressPass

@@ -292,23 +292,18 @@ func compareZero(c *folder, d *clif.InstData) (clif.Value, bool) {
 	if in == nil {
 		return none, false
 	}
-	switch in.Op {
-	case clif.OpIcmp, clif.OpFcmp, clif.OpRefIsNull, clif.OpVanyTrue, clif.OpVallTrue:
-		switch {
-		case d.IntCC() == clif.Ne && c.may(RuleIcmpBool):
-			return d.ArgA(), false
-		case d.IntCC() == clif.Eq && in.Op == clif.OpIcmp && c.may(RuleIcmpInvert):
-			r := d.Result
-			*d = *in
-			d.Cond, d.Result = uint8(in.IntCC().Invert()), r
-			return none, true
-		}
-	case clif.OpUextend, clif.OpSextend:
-		if c.may(RuleIcmpExtendZero) {
-			d.Type, d.A = clif.I32, in.A
-			d.B = uint32(c.iconst(clif.I32, 0))
-			return none, true
-		}
+	switch {
+	case isBool[in.Op] && d.IntCC() == clif.Ne && c.may(RuleIcmpBool):
+		return d.ArgA(), false
+	case in.Op == clif.OpIcmp && d.IntCC() == clif.Eq && c.may(RuleIcmpInvert):
+		r := d.Result
+		*d = *in
+		d.Cond, d.Result = uint8(in.IntCC().Invert()), r
+		return none, true
+	case (in.Op == clif.OpUextend || in.Op == clif.OpSextend) && c.may(RuleIcmpExtendZero):
+		d.Type, d.A = clif.I32, in.A
+		d.B = uint32(c.iconst(clif.I32, 0))
+		return none, true
 	}
 	return none, false
 }

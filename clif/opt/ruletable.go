@@ -161,10 +161,12 @@ const (
 	RuleBranchAgree
 	RuleTableConst
 	RuleTableOne
+	RuleConditionKnown
 	RuleMergeBlock
 	RuleThreadEdge
 	RuleEdgesAgree
 	RuleThreadTable
+	RuleThreadBranch
 	RuleParamSame
 	RuleCountFromZero
 	RuleExitValue
@@ -348,10 +350,12 @@ var ruleInfos = [NumRules]rewrite.Info{
 	RuleBranchAgree:     {Name: "branch-agree", Pass: "fold", What: "br with equal edges => jump"},
 	RuleTableConst:      {Name: "table-const", Pass: "fold", What: "br_table of a constant => jump"},
 	RuleTableOne:        {Name: "table-one", Pass: "fold", What: "br_table with one target => jump"},
+	RuleConditionKnown:  {Name: "condition-known", Pass: "fold", What: "a comparison that a branch or a trap has decided, as an argument => 0 or 1"},
 	RuleMergeBlock:      {Name: "merge-block", Pass: "fold", What: "a jump to a block without other predecessors => that block"},
 	RuleThreadEdge:      {Name: "thread-edge", Pass: "branches", What: "an edge to a block that only jumps => an edge past it"},
 	RuleEdgesAgree:      {Name: "edges-agree", Pass: "branches", What: "br with equal edges => jump"},
 	RuleThreadTable:     {Name: "thread-table", Pass: "dispatch", What: "an edge with a constant index to a block that is only a br_table => an edge to that entry"},
+	RuleThreadBranch:    {Name: "thread-branch", Pass: "dispatch", What: "an edge with constants to a block that is only a branch on these => an edge past it"},
 	RuleParamSame:       {Name: "param-same", Pass: "params", What: "a parameter with one value => that"},
 	RuleCopyResumed:     {Name: "copy-resumed", Pass: "resume", What: "rare entries of a br_table that lead into a loop => copies of all that they lead to"},
 	RuleExitValue:       {Name: "exit-value", Pass: "exits", What: "behind a loop, x, whose next value in the loop is x + k => next - k"},

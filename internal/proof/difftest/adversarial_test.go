@@ -201,6 +201,12 @@ var families = []family{
 	{"dispatchers in dispatchers", 6000, func(n int) []byte {
 		return single(2, rep(n, loop, block, block, get(1), []byte{0x0E, 1, 0, 1}, end, constant(1), set(1), []byte{0x0C, 1}, end, constant(0), set(1)), get(0), set(2), rep(n, end), get(2))
 	}, false},
+	{"flags set on two ways", 20000, func(n int) []byte {
+		return single(2, rep(n, get(0), ifVoid, constant(1), set(1), elseOp, constant(0), set(1), end, get(1), ifVoid, get(0), get(1), add, set(2), end), get(2))
+	}, false},
+	{"flags in loops in loops", 6000, func(n int) []byte {
+		return single(2, rep(n, loop, block, get(1), brIf, get(0), set(2), constant(1), set(1), []byte{0x0C, 1}, end), get(0), set(1), rep(n, get(1), brIf, end), get(2))
+	}, false},
 	{"table and element segment", 1000000, func(n int) []byte {
 		return parts{1: {1, 0x60, 0, 0}, 3: {1, 0}, 4: join([]byte{1, 0x70, 0}, uleb(n)), 9: join([]byte{1, 0, 0x41, 0, 0x0B}, vector(n, bytes.Repeat([]byte{0}, n))), 10: {1, 2, 0, 0x0B}}.encode()
 	}, false},
@@ -289,6 +295,11 @@ var families = []family{
 			return join(end, get(0), set(i+2), constant((i+3)%n), set(1), get(0), []byte{0x0D}, uleb(n-1-i), get(2), set(1), []byte{0x0C}, uleb(n-1-i))
 		})
 		return single(n, loop, rep(n, block), get(1), []byte{0x0E}, vector(n, numbered(n, uleb)), []byte{0}, states, end, sum(n), set(0), constant(0), set(1), br, end, get(0))
+	}, true},
+	{"flags that each have a local", 6000, func(n int) []byte {
+		return single(n, numbered(n, func(i int) []byte {
+			return join(get(0), ifVoid, constant(1), set(i+1), elseOp, constant(0), set(i+1), end, get(i+1), ifVoid, get(0), set(1+(i+7)%n), end)
+		}), sum(n))
 	}, true},
 	{"references across calls", 16000, func(n int) []byte {
 		return singleOf(ref, n, numbered(n, func(i int) []byte { return join(callOf(1), set(i+1)) }), rep(n, get(0), callOf(0), drop), get(0), numbered(n, func(i int) []byte { return join(get(i+1), []byte{0xD1}, add) }))

@@ -26,6 +26,7 @@ var (
 	byteLoops  = run{pkg: "clif/opt", pattern: "TestByteLoops"}
 	byteMisses = run{pkg: "clif/opt", pattern: "TestByteMisses"}
 
+	shapes     = run{pkg: "clif/opt", pattern: "TestShapes"}
 	exitLoops  = run{pkg: "clif/opt", pattern: "TestExitLoops"}
 	resumables = run{pkg: "clif/opt", pattern: "TestResumable"}
 
@@ -82,6 +83,13 @@ var kept = []keptFault{
 	{"clif/opt/resume.go", "f.Srcs, f.Srcs[i])", "f.Srcs, f.Srcs[f.Blocks[b].Start])", resumables},
 	{"clif/opt/resume.go", "args[:d.NumArgs()]", "args[:min(2, d.NumArgs())]", resumables},
 	{"clif/opt/resume.go", " && p.copyOf[p.block] == 0", "", resumables},
+	{"clif/opt/dispatch.go", "case x != 0:", "case x == 0:", shapes},
+	{"clif/opt/dispatch.go", "p.escaped = p.escaped || w-1 != uint32(b)", "p.escaped = p.escaped && w-1 != uint32(b)", shapes},
+	{"clif/opt/dispatch.go", "!entersLoop && ", "(!entersLoop || true) && ", shapes},
+	{"clif/opt/dispatch.go", "w == 0 || w-1 == uint32(b) && !edge", "w == 0 || w-1 == uint32(b)", run{pkg: "clif/opt", pattern: "TestShapes|TestResumable|TestSharedTarget"}},
+	{"clif/opt/decided.go", "clif.Target(d.C), isZero", "clif.Target(d.C), isNonzero", shapes},
+	{"clif/opt/decided.go", "c.truth.undo(mark)", "_ = mark", shapes},
+	{"clif/opt/decided.go", "!isBool[in.Op] || ", "", shapes},
 	{"clif/opt/regions.go", "writes |= r.writes[e.From]; writes&need == need", "writes = r.writes[e.From]; writes&need == need", allEffects},
 	{"clif/opt/regions.go", "\t\t\tr.work = append(r.work, e.From)\n", "", allEffects},
 	{"clif/opt/regions.go", "e.From == from || r.seen[e.From] == r.walk", "e.From == from || e.From == b || r.seen[e.From] == r.walk", allEffects},

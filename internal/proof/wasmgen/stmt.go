@@ -36,6 +36,8 @@ func (f *fgen) statement() {
 		t := f.typeList(1+f.r.IntN(3), "ilfdrx")
 		f.produceAll(t)
 		f.consume(t)
+	case n < 46:
+		f.flags()
 	case n < 54:
 		f.ifElse()
 	case n < 60:
