@@ -27,9 +27,9 @@ func cacheFlags() []cli.Flag {
 	}
 }
 
-// openCache returns the cache that the flags name, nil if there is none. named is whether somebody has named it: then an error is worth
-// telling.
-func openCache(c *cli.Context) (_ *cache.Cache, named bool, err error) {
+// openCache returns the cache that the flags name, opened by open, nil if there is none. named is whether somebody has named it: then an
+// error is worth telling.
+func openCache(c *cli.Context, open func(dir string, maxBytes int64) (*cache.Cache, error)) (_ *cache.Cache, named bool, err error) {
 	most := c.Uint64("cache-max")
 	if c.IsSet("cache-max") && (most == 0 || most > 1<<62) {
 		return nil, true, usagef("--cache-max=%d: must be from 1 to %d", most, uint64(1)<<62)
@@ -43,14 +43,14 @@ func openCache(c *cli.Context) (_ *cache.Cache, named bool, err error) {
 			return nil, false, err
 		}
 	}
-	kept, err := cache.Open(dir, int64(most))
+	kept, err := open(dir, int64(most))
 	return kept, named, err
 }
 
 // cacheOf is openCache for commands that can do without: it warns of a folder that is not safe, and of one that was named but cannot be
 // used.
 func cacheOf(c *cli.Context) (*cache.Cache, error) {
-	kept, named, err := openCache(c)
+	kept, named, err := openCache(c, cache.Open)
 	var unsafe *cache.UnsafeError
 	var usage *usageError
 	switch {
@@ -156,7 +156,7 @@ func cacheAction(c *cli.Context) error {
 	if c.Args().Len() != 1 || what != "ls" && what != "clear" {
 		return usagef("cache: one of ls and clear expected (see waot cache --help)")
 	}
-	kept, _, err := openCache(c)
+	kept, _, err := openCache(c, cache.Find)
 	if err != nil {
 		return err
 	}

@@ -87,6 +87,20 @@ func TestCacheText(t *testing.T) {
 	}
 }
 
+// TestNoCacheFolder: who looks at a cache makes no folder.
+func TestNoCacheFolder(t *testing.T) {
+	setUp(t)
+	dir := filepath.Join(t.TempDir(), "none")
+	for _, what := range []string{"ls", "clear"} {
+		if status, stdout, stderr := execute("cache", what, "--cache="+dir); status != 0 || !strings.Contains(stdout, ": 0 entries") || stderr != "" {
+			t.Error(what, status, stdout, stderr)
+		}
+		if _, err := os.Lstat(dir); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
 // TestCacheFolder: the default folder is in XDG_CACHE_HOME; where there can be none, there is no warning, and no cache.
 func TestCacheFolder(t *testing.T) {
 	setUp(t)

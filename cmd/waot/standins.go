@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/waot-project/waot/host"
@@ -29,7 +30,7 @@ var valTypes = map[wasmfront.ValType]meta.ValType{
 }
 
 // standInsOf returns the functions that a module imports, but for WASI's. It is an error if there is a function with two types, or anything
-// else twice.
+// else twice, or if what is imported of WASI is none of its functions.
 func standInsOf(bin []byte) ([]standIn, error) {
 	m, err := wasmfront.Decode(bin, wasmfront.DefaultFeatures)
 	if err != nil {
@@ -42,11 +43,17 @@ func standInsOf(bin []byte) ([]standIn, error) {
 	types := map[[2]string]string{}
 	for i := range m.Imports {
 		imp := &m.Imports[i]
-		if imp.Module == wasiModule || imp.Kind != abi.ExternFunc {
+		if imp.Kind != abi.ExternFunc {
 			continue
 		}
 		t := m.FuncType(imp.Index)
 		s := standIn{module: imp.Module, name: imp.Name, params: metaTypes(t.Params), results: metaTypes(t.Results)}
+		if imp.Module == wasiModule {
+			if err := s.ofWASI(); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		at, text := [2]string{s.module, s.name}, typeList(s.params)+typeList(s.results)
 		switch before, again := types[at]; {
 		case again && before != text:
@@ -58,6 +65,18 @@ func standInsOf(bin []byte) ([]standIn, error) {
 		list = append(list, s)
 	}
 	return list, nil
+}
+
+// ofWASI refuses what WASI does not have: nothing stands in for that, as calls under its name are WASI's own.
+func (s *standIn) ofWASI() error {
+	n := slices.IndexFunc(abi.WASIFunctions[:], func(f abi.WASIFunc) bool { return f.Name == s.name })
+	if n < 0 {
+		return fmt.Errorf("the import %q %q is no function of WASI, and has no stand-in", s.module, s.name)
+	}
+	if !abi.WASIFunctions[n].HasType(&meta.FuncType{Params: s.params, Results: s.results}) {
+		return fmt.Errorf("the import %q %q has another type than WASI's function, and no stand-in", s.module, s.name)
+	}
+	return nil
 }
 
 func metaTypes(types []wasmfront.ValType) (out []meta.ValType) {

@@ -143,7 +143,8 @@ func TestDiffUnsupportedImports(t *testing.T) {
 	for text, want := range map[string]string{
 		`(import "a" "f" (func)) (import "a" "f" (func (result i32)))`: `the import "a" "f" has two types`,
 		`(import "" "f" (func))`: "wazero has no modules without a name",
-		`(import "wasi_snapshot_preview1" "no_such_function" (func))`: "no_such_function",
+		`(import "wasi_snapshot_preview1" "no_such_function" (func))`: `m.wat: the import "wasi_snapshot_preview1" "no_such_function" is no function of WASI`,
+		`(import "wasi_snapshot_preview1" "fd_write" (func))`:         `m.wat: the import "wasi_snapshot_preview1" "fd_write" has another type than WASI's`,
 		`(import "a" "g" (global i32)) (import "a" "g" (global i32))`: `the import "a" "g" is there twice`,
 	} {
 		if err := os.WriteFile("m.wat", []byte(text), 0o666); err != nil {

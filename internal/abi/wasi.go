@@ -7,6 +7,25 @@ const WASIModule = "wasi_snapshot_preview1"
 // Results is "i", the errno, or empty.
 type WASIFunc struct{ Name, Params, Results string }
 
+// HasType reports whether t is the type of the function.
+func (w *WASIFunc) HasType(t *FuncType) bool {
+	return lettersOf(t.Params) == w.Params && lettersOf(t.Results) == w.Results
+}
+
+// lettersOf returns types as in WASIFunc; other types than WASI's are zero bytes.
+func lettersOf(types []ValType) string {
+	b := make([]byte, len(types))
+	for i, v := range types {
+		switch v {
+		case I32:
+			b[i] = 'i'
+		case I64:
+			b[i] = 'I'
+		}
+	}
+	return string(b)
+}
+
 // WASIFunctions are the functions of WASI preview 1, ordered by name.
 var WASIFunctions = [...]WASIFunc{
 	{"args_get", "ii", "i"},

@@ -53,6 +53,22 @@ func DefaultDir() (string, error) {
 // Open returns the cache in a folder, which it makes if it does not exist, for this user only. maxBytes bounds the entries' size, in
 // bytes; 0 means DefaultMaxBytes. The errors are *UnsafeError, those of package os, and errors.ErrUnsupported.
 func Open(dir string, maxBytes int64) (*Cache, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	c, err := Find(dir, maxBytes)
+	if err != nil {
+		return nil, err
+	}
+	root, err := c.root()
+	if err != nil {
+		return nil, err
+	}
+	return c, root.Close()
+}
+
+// Find is Open for those who only look at entries or remove them: it makes no folder, and one that does not exist has no entries.
+func Find(dir string, maxBytes int64) (*Cache, error) {
 	if maxBytes == 0 {
 		maxBytes = DefaultMaxBytes
 	}
@@ -60,15 +76,7 @@ func Open(dir string, maxBytes int64) (*Cache, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
-	c := &Cache{dir, maxBytes}
-	root, err := c.root()
-	if err != nil {
-		return nil, err
-	}
-	return c, root.Close()
+	return &Cache{dir, maxBytes}, nil
 }
 
 // Dir returns the folder.
@@ -210,6 +218,9 @@ type Info struct {
 // List returns the entries, that which was used last first.
 func (c *Cache) List() ([]Info, error) {
 	root, err := c.root()
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -220,6 +231,9 @@ func (c *Cache) List() ([]Info, error) {
 // Clear removes all entries, and returns their number and size in bytes. Programs that have loaded them keep them.
 func (c *Cache) Clear() (entries int, bytes int64, err error) {
 	root, err := c.root()
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, 0, nil
+	}
 	if err != nil {
 		return 0, 0, err
 	}

@@ -148,7 +148,7 @@ func checkImports(m *meta.Module) error {
 		switch {
 		case f.Import.Module != abi.WASIModule || n < 0:
 			refuse(f.Import, "function")
-		case !hasType(&m.Types[f.Type], &abi.WASIFunctions[n]):
+		case !abi.WASIFunctions[n].HasType(&m.Types[f.Type]):
 			refuse(f.Import, "function of another type")
 		}
 	}
@@ -171,23 +171,6 @@ func checkImports(m *meta.Module) error {
 		return nil
 	}
 	return &Error{fmt.Sprintf("an executable has only the functions of %s, and not the import %s", abi.WASIModule, strings.Join(bad, ", "))}
-}
-
-// hasType reports whether t is the type of a function of WASI.
-func hasType(t *abi.FuncType, w *abi.WASIFunc) bool {
-	letters := func(types []abi.ValType) string {
-		b := make([]byte, len(types))
-		for i, v := range types {
-			switch v {
-			case abi.I32:
-				b[i] = 'i'
-			case abi.I64:
-				b[i] = 'I'
-			}
-		}
-		return string(b)
-	}
-	return letters(t.Params) == w.Params && letters(t.Results) == w.Results
 }
 
 // The runtime's flags; c/start.c.
