@@ -347,6 +347,63 @@ jump block2(v2)
 block2 [4]
 v5 = iadd.i32 v4, v2
 return v5`},
+	{"a branch on what was loaded chooses a value", "selects", `
+mem0 1
+function "f" (i32, i32) -> (i32) {
+block0(v0: i32, v1: i32):
+    v2 = load.i32 mem0 v0
+    v3 = icmp.i32 slt, v2, v1
+    br v3, block1(v0, v1), block1(v1, v1)
+block1(v4: i32, v5: i32):
+    v6 = iadd.i32 v4, v5
+    return v6
+}`, `block0 [0 1]
+v2 = load.i32 mem0 v0+0
+v3 = icmp.i32 slt, v2, v1
+v7 = select.i32 v3, v0, v1
+jump block1(v7, v1)
+block1 [4 5]
+v6 = iadd.i32 v4, v5
+return v6`},
+	{"branches that stay: on a constant, on nothing loaded, with too much to choose, and floats", "selects", `
+mem0 1
+function "f" (i32, i32, f64) -> (i32, f64) {
+block0(v0: i32, v1: i32, v2: f64):
+    v3 = load.i32 mem0 v0
+    v4 = iconst.i32 7
+    v5 = icmp.i32 slt, v3, v4
+    br v5, block1(v0), block1(v1)
+block1(v6: i32):
+    v7 = icmp.i32 slt, v3, v1
+    br v7, block2(v0, v1, v3), block2(v1, v0, v3)
+block2(v8: i32, v9: i32, v10: i32):
+    v11 = load.i32 mem0 v1
+    v12 = icmp.i32 slt, v11, v1
+    br v12, block3(v0, v1, v3), block3(v1, v3, v0)
+block3(v13: i32, v14: i32, v15: i32):
+    v16 = load.f64 mem0 v1
+    v17 = fcmp.f64 lt, v2, v16
+    br v17, block4(v2), block4(v16)
+block4(v18: f64):
+    return v6, v18
+}`, `block0 [0 1 2]
+v3 = load.i32 mem0 v0+0
+v4 = iconst.i32 7
+v5 = icmp.i32 slt, v3, v4
+br v5, block1(v0), block1(v1)
+block1 [6]
+v7 = icmp.i32 slt, v3, v1
+br v7, block2(v0, v1, v3), block2(v1, v0, v3)
+block2 [8 9 10]
+v11 = load.i32 mem0 v1+0
+v12 = icmp.i32 slt, v11, v1
+br v12, block3(v0, v1, v3), block3(v1, v3, v0)
+block3 [13 14 15]
+v16 = load.f64 mem0 v1+0
+v17 = fcmp.f64 lt, v2, v16
+br v17, block4(v2), block4(v16)
+block4 [18]
+return v6, v18`},
 	{"a dispatcher through which no loop goes any more", "", `
 function "f" (i32, i64) -> (i64) {
 block0(v0: i32, v1: i64):

@@ -53,6 +53,7 @@ var passes = [...]Pass{
 	{Name: "fold", Reason: "values met in dispatchers, and do not any more", run: fold, again: true},
 	{Name: "branches", Reason: "as behind the first fold", run: threadEmpty, again: true},
 	{Name: "params", Reason: "as behind the first branches", run: removeParams, again: true},
+	{Name: "selects", Reason: "edges agree on a block when branches have gone past empty ones", run: chooseValues},
 	{Name: "addresses", Reason: "sums are as simple as they get, and dce removes those that become offsets", run: foldAddresses},
 	{Name: "dce", Reason: "the other passes leave unused instructions behind", run: removeDead},
 	{Name: "bytes", Reason: "late: a loop is seen as it is only when all that is superfluous is gone", run: widenBytes},
@@ -87,6 +88,7 @@ type Optimizer struct {
 	addresses addressPass
 	exits     exitPass
 	resumed   resumePass
+	selects   selectPass
 }
 
 // Run applies the passes of the level to f.

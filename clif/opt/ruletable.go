@@ -168,6 +168,7 @@ const (
 	RuleThreadTable
 	RuleThreadBranch
 	RuleParamSame
+	RuleBranchSelect
 	RuleCountFromZero
 	RuleExitValue
 	RuleCopyResumed
@@ -357,6 +358,7 @@ var ruleInfos = [NumRules]rewrite.Info{
 	RuleThreadTable:     {Name: "thread-table", Pass: "dispatch", What: "an edge with a constant index to a block that is only a br_table => an edge to that entry"},
 	RuleThreadBranch:    {Name: "thread-branch", Pass: "dispatch", What: "an edge with constants to a block that is only a branch on these => an edge past it"},
 	RuleParamSame:       {Name: "param-same", Pass: "params", What: "a parameter with one value => that"},
+	RuleBranchSelect:    {Name: "branch-select", Pass: "selects", What: "a br both of whose edges lead to one block, on a comparison of what was just loaded => selects"},
 	RuleCopyResumed:     {Name: "copy-resumed", Pass: "resume", What: "rare entries of a br_table that lead into a loop => copies of all that they lead to"},
 	RuleExitValue:       {Name: "exit-value", Pass: "exits", What: "behind a loop, x, whose next value in the loop is x + k => next - k"},
 	RuleCountFromZero:   {Name: "count-from-zero", Pass: "addresses", What: "a variable of a loop that begins with -n => that variable + n"},

@@ -33,6 +33,7 @@ func (f *fgen) flags() {
 	f.statements(f.r.IntN(2))
 	f.close()
 	f.useFlags(flag, cond)
+	f.chooseLoaded(flag, cond)
 	f.busy[flag], f.busy[cond] = f.chance(2), f.chance(2)
 }
 
@@ -70,4 +71,25 @@ func (f *fgen) useFlags(flag, cond int) {
 	f.opIndex(wasmfront.OpLocalGet, []int{flag, cond}[f.r.IntN(2)])
 	f.op(f.binary('i', placeAdd, placeSub, placeXor, placeShl))
 	f.opIndex(wasmfront.OpLocalSet, x)
+}
+
+// chooseLoaded changes one or two locals where what is loaded compares so with a local or with what is loaded, too.
+func (f *fgen) chooseLoaded(locals ...int) {
+	f.address()
+	f.memory(wasmfront.OpI32Load)
+	if f.chance(3) {
+		f.address()
+		f.memory(wasmfront.OpI32Load8U)
+	} else {
+		f.opIndex(wasmfront.OpLocalGet, f.anyLocal('i'))
+	}
+	f.op([]wasmfront.Opcode{wasmfront.OpI32LtS, wasmfront.OpI32GtU, wasmfront.OpI32Eq, wasmfront.OpI32LeS}[f.r.IntN(4)])
+	f.open(wasmfront.OpIf, "", "", "")
+	for range 1 + f.r.IntN(3) {
+		f.opIndex(wasmfront.OpLocalGet, f.anyLocal('i'))
+		f.opIndex(wasmfront.OpLocalSet, locals[f.r.IntN(len(locals))])
+	}
+	f.close()
+	f.opIndex(wasmfront.OpLocalGet, locals[0])
+	f.opIndex(wasmfront.OpLocalSet, f.local('i'))
 }

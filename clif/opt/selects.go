@@ -1,0 +1,92 @@
+package opt
+
+import (
+	"fmt"
+
+	"github.com/waot-project/waot/clif"
+)
+
+// This file turns branches that only choose values into selects: both ways lead to one block, with other arguments. Nothing is computed that was not
+// before, so it is a question of speed only. A select waits for its operands, a branch that is predicted does not; so it has to be a branch that
+// processors cannot predict. That is taken to be so where the condition compares what the block has just loaded, and not with a constant: a comparison of
+// elements, not the check of a flag or of a limit.
+
+// maxSelects is how many values a branch may choose.
+const maxSelects = 2
+
+// selectPass is the state of chooseValues.
+type selectPass struct{ insertions }
+
+// chooseValues puts selects in the place of such branches.
+func chooseValues(o *Optimizer, f *clif.Func) {
+	p := &o.selects
+	p.fresh = p.fresh[:0]
+	for _, b := range f.Layout {
+		f.Stop.Poll()
+		at := f.Terminator(b)
+		d := &f.Insts[at]
+		if d.Op != clif.OpBranch || !fewChoices(f, d) || !comparesLoaded(f, b, d.ArgA()) || !o.may(RuleBranchSelect) {
+			continue
+		}
+		x, y := f.TargetArgs(clif.Target(d.B)), f.TargetArgs(clif.Target(d.C))
+		for i := range x {
+			if x[i] != y[i] {
+				t := f.TypeOf(clif.Value(x[i]))
+				v := p.add(f, at, t, clif.InstData{Op: clif.OpSelect, Type: t, A: d.A, B: x[i], C: y[i]})
+				if o.Control != nil && o.Control.Plant != nil {
+					v = o.Control.Plant(RuleBranchSelect.Info(), f, d, v)
+				}
+				x[i] = uint32(v)
+			}
+		}
+		toJump(d, d.B)
+		if o.tracing() {
+			o.note(f.Offset(f.Srcs[at]), "br of "+b.String(), fmt.Sprintf("selects, jump %v", f.Targets[d.B].Block))
+		}
+	}
+	if len(p.fresh) > 0 {
+		p.insert(f)
+		o.cfgValid = false
+	}
+}
+
+// fewChoices reports whether both ways of the branch d lead to one block, with few arguments that differ, all of them integers.
+func fewChoices(f *clif.Func, d *clif.InstData) bool {
+	if d.B == d.C || f.Targets[d.B].Block != f.Targets[d.C].Block {
+		return false
+	}
+	x, y := f.TargetArgs(clif.Target(d.B)), f.TargetArgs(clif.Target(d.C))
+	choices := 0
+	for i := range x {
+		f.Stop.PollAt(i)
+		if x[i] == y[i] {
+			continue
+		}
+		if choices++; choices > maxSelects || !f.TypeOf(clif.Value(x[i])).IsInt() {
+			return false
+		}
+	}
+	return choices > 0
+}
+
+// comparesLoaded reports whether v compares two values of which block b has loaded one, and none is a constant.
+func comparesLoaded(f *clif.Func, b clif.Block, v clif.Value) bool {
+	i := f.DefInst(v)
+	if i == clif.NoInst || f.Insts[i].Op != clif.OpIcmp && f.Insts[i].Op != clif.OpFcmp {
+		return false
+	}
+	loaded := false
+	for _, x := range [...]clif.Value{f.Insts[i].ArgA(), f.Insts[i].ArgB()} {
+		def := f.DefInst(x)
+		if def == clif.NoInst {
+			continue
+		}
+		switch f.Insts[def].Op {
+		case clif.OpIconst, clif.OpFconst:
+			return false
+		case clif.OpLoad:
+			loaded = loaded || def >= f.Blocks[b].Start && def < f.Blocks[b].End
+		}
+	}
+	return loaded
+}
