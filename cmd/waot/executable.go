@@ -71,14 +71,18 @@ func checkOutput(c *cli.Context, out string, kind outputKind) error {
 	return nil
 }
 
-// readGrants reads grantFlags.
+// readGrants reads grantFlags. The variables of whoever builds are not those of who starts the executable: none gets into it that --env does not name.
 func readGrants(c *cli.Context) (*program.Options, error) {
-	cfg, err := programOptions(c, "")
+	env, err := givenEnv(c)
 	if err != nil {
 		return nil, err
 	}
-	o := &program.Options{Stripped: c.Bool("strip"), Grants: program.Grants{Env: cfg.Env, InheritEnv: c.Bool("inherit-env"), AtRunTime: c.Bool("grants")}}
-	for _, d := range cfg.Dirs {
+	dirs, err := programDirs(c)
+	if err != nil {
+		return nil, err
+	}
+	o := &program.Options{Stripped: c.Bool("strip"), Grants: program.Grants{Env: env, InheritEnv: c.Bool("inherit-env"), AtRunTime: c.Bool("grants")}}
+	for _, d := range dirs {
 		o.Grants.Dirs = append(o.Grants.Dirs, program.Dir{Host: d.Host, Guest: d.Guest, ReadOnly: d.ReadOnly})
 	}
 	return o, nil

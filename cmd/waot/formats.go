@@ -44,9 +44,12 @@ func formatOf(b []byte) string {
 	}
 	const enough = 512
 	head := b[:min(len(b), enough)]
+	const tarMagic = 257 // where a tar archive has its magic
 	switch {
 	case len(b) == 0:
 		return "an empty file"
+	case len(b) > tarMagic && bytes.HasPrefix(b[tarMagic:], []byte("ustar")):
+		return "a tar archive: unpack it first (tar xf)"
 	case bytes.HasPrefix(b, []byte("\x00asm")):
 		return ""
 	case !bytes.ContainsFunc(head, func(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\r\n\f", r) || r == utf8.RuneError }):

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -56,6 +57,24 @@ func TestReach(t *testing.T) {
 		t.Fatal(err)
 	}
 	runs(0, "--invoke=make", "--dir=a:b") // there is one of that name
+}
+
+// TestBuildersEnv: an executable that is given the variables of whoever starts it has none of those of whoever built it.
+func TestBuildersEnv(t *testing.T) {
+	setUp(t)
+	t.Setenv("WAOT_TEST_SECRET", "of the builder")
+	for _, flag := range []string{"--inherit-env", "--env-inherit"} {
+		if status, _, stderr := execute("build", "exit.wasm", "-o", "app", flag, "--env=WAOT_TEST_A=named"); status != 0 {
+			t.Fatal(stderr)
+		}
+		b, err := os.ReadFile("app")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Contains(b, []byte("WAOT_TEST_A=named")) || bytes.Contains(b, []byte("WAOT_TEST_SECRET")) {
+			t.Errorf("%s: the executable must have the variable that is named, and no other", flag)
+		}
+	}
 }
 
 // TestVersionFlag: the flag says what the command says.

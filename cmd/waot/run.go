@@ -191,15 +191,21 @@ func programOptions(c *cli.Context, name string) (wasirun.Options, error) {
 	if cfg.Env, err = programEnv(c); err != nil {
 		return cfg, err
 	}
+	cfg.Dirs, err = programDirs(c)
+	return cfg, err
+}
+
+// programDirs reads --dir.
+func programDirs(c *cli.Context) (dirs []wasirun.Dir, err error) {
 	for _, text := range c.StringSlice("dir") {
 		d, err := parseDir(text)
 		if err != nil {
-			return cfg, err
+			return nil, err
 		}
 		d.Devices = c.Bool("devices")
-		cfg.Dirs = append(cfg.Dirs, d)
+		dirs = append(dirs, d)
 	}
-	return cfg, nil
+	return dirs, nil
 }
 
 // parseDir reads a value of --dir: HOST::GUEST, HOST::GUEST:ro, or one name for both.
@@ -225,7 +231,25 @@ func parseDir(text string) (d wasirun.Dir, err error) {
 // programEnv returns the variables of the program, as K=V: those of waot with --env-inherit, then those of --env, which come
 // first where the names are the same.
 func programEnv(c *cli.Context) (env []string, err error) {
-	given := map[string]bool{}
+	given, err := givenEnv(c)
+	if err != nil || !c.Bool("env-inherit") {
+		return given, err
+	}
+	names := map[string]bool{}
+	for _, e := range given {
+		name, _, _ := strings.Cut(e, "=")
+		names[name] = true
+	}
+	for _, e := range os.Environ() {
+		if name, _, _ := strings.Cut(e, "="); name != "" && !names[name] {
+			env = append(env, e)
+		}
+	}
+	return append(env, given...), nil
+}
+
+// givenEnv reads --env: variables as K=V.
+func givenEnv(c *cli.Context) (env []string, err error) {
 	for _, e := range c.StringSlice("env") {
 		name, _, ok := strings.Cut(e, "=")
 		if !ok {
@@ -238,19 +262,9 @@ func programEnv(c *cli.Context) (env []string, err error) {
 		if name == "" {
 			return nil, usagef("--env=%s: must be K=V, or the name of a variable to pass on", e)
 		}
-		given[name] = true
 		env = append(env, e)
 	}
-	if !c.Bool("env-inherit") {
-		return env, nil
-	}
-	var inherited []string
-	for _, e := range os.Environ() {
-		if name, _, _ := strings.Cut(e, "="); name != "" && !given[name] {
-			inherited = append(inherited, e)
-		}
-	}
-	return append(inherited, env...), nil
+	return env, nil
 }
 
 // isCompiled reports whether a file is an object or an image, not a module.

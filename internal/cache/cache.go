@@ -53,11 +53,11 @@ func DefaultDir() (string, error) {
 // Open returns the cache in a folder, which it makes if it does not exist, for this user only. maxBytes bounds the entries' size, in
 // bytes; 0 means DefaultMaxBytes. The errors are *UnsafeError, those of package os, and errors.ErrUnsupported.
 func Open(dir string, maxBytes int64) (*Cache, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
 	c, err := Find(dir, maxBytes)
 	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return nil, err
 	}
 	root, err := c.root()
