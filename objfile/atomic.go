@@ -1,7 +1,6 @@
 package objfile
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -43,7 +42,7 @@ func WriteAtomic(name string, perm fs.FileMode, write func(io.Writer) error) (er
 			err = errors.Join(err, os.Remove(f.Name()))
 		}
 	}()
-	err = writeBuffered(f, write)
+	err = write(f)
 	if err == nil && statErr == nil {
 		err = addMode(f, old.Mode().Perm())
 	}
@@ -85,14 +84,5 @@ func writeDirect(name string, write func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(writeBuffered(f, write), f.Close())
-}
-
-// writeBuffered has write write to f, by way of a buffer: most sections are small. What is larger than the buffer is not copied.
-func writeBuffered(f *os.File, write func(io.Writer) error) error {
-	b := bufio.NewWriterSize(f, 16<<10)
-	if err := write(b); err != nil {
-		return err
-	}
-	return b.Flush()
+	return errors.Join(write(f), f.Close())
 }
