@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"io"
@@ -229,11 +230,16 @@ func (a *artifact) output(kind outputKind, grants *program.Options, key *sign.Ke
 func writeBoth(out string, object outputFile, mode os.FileMode, headerFile string, header []byte) error {
 	failed := out
 	err := objfile.WriteAtomic(out, mode, func(w io.Writer) error {
-		if _, err := object.WriteTo(w); err != nil || header == nil {
+		const small = 16 << 10 // most sections are smaller, and written together; larger ones are not copied
+		b := bufio.NewWriterSize(w, small)
+		_, err := object.WriteTo(b)
+		if err == nil {
+			err = b.Flush()
+		}
+		if err != nil || header == nil {
 			return err
 		}
-		err := objfile.WriteFileAtomic(headerFile, header, 0o666)
-		if err != nil {
+		if err = objfile.WriteFileAtomic(headerFile, header, 0o666); err != nil {
 			failed = headerFile
 		}
 		return err
