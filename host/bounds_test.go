@@ -4,6 +4,7 @@ package host_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -349,4 +350,50 @@ func (p *panicking) Reallocate(size uint64) []byte {
 		panic("no")
 	}
 	return p.wandering.Reallocate(size)
+}
+
+// growingStream is a stream of the program that grows the guest's memory, and calls the guest again, while a function of WASI uses its buffers.
+type growingStream struct {
+	bytes.Buffer
+	within func()
+}
+
+func (g *growingStream) Write(b []byte) (int, error) {
+	if f := g.within; f != nil {
+		g.within = nil
+		f()
+	}
+	return g.Buffer.Write(b)
+}
+
+// TestHeldMemory: a memory that may move stays where it is while a function of WASI has its bytes, and buffers of one call are not those of one within it.
+func TestHeldMemory(t *testing.T) {
+	const wat = `(module (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32))) (memory (export "memory") 1 100)
+		(data (i32.const 16) "\40\00\00\00\06\00\00\00\46\00\00\00\06\00\00\00") (data (i32.const 64) "hello world\n")
+		(func (export "print") (result i32) (drop (call $write (i32.const 1) (i32.const 16) (i32.const 2) (i32.const 8))) (i32.load (i32.const 8)))
+		(func (export "grow") (result i32) (memory.grow (i32.const 1))))`
+	for name, mod := range map[string]*host.Module{"explicit": checkedText(t, wat), "guard": text(t, wat)} {
+		out := &growingStream{}
+		w := must[*waot.WASI](t)(waot.NewWASI(&waot.WASIOptions{Stdout: out}))
+		store := must[*host.Store](t)(host.NewStore(&host.StoreOptions{}))
+		inst := must[*host.Instance](t)(store.Instantiate(context.Background(), mod, w.Imports()))
+		call := func(name string) uint32 {
+			t.Helper()
+			r := must[[]any](t)(must[*host.Func](t)(inst.Func(name)).Call(context.Background()))
+			return uint32(r[0].(int32))
+		}
+		var grown, inner uint32
+		out.within = func() { grown, inner = call("grow"), call("print") }
+		if n := call("print"); n != 12 || inner != 12 || out.String() != "hello world\nhello world\n" {
+			t.Errorf("%s: %d and, within, %d bytes, %q", name, n, inner, out.String())
+		}
+		if moves := name == "explicit"; moves != (grown == math.MaxUint32) {
+			t.Errorf("%s: growth within a function of WASI gives %d", name, int32(grown))
+		}
+		if old := call("grow"); old == math.MaxUint32 {
+			t.Errorf("%s: no growth behind it", name)
+		}
+		store.Close()
+		w.Close()
+	}
 }

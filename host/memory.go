@@ -30,6 +30,16 @@ func (m *Memory) view() []byte {
 // Bytes returns the whole memory as it is now, not copied. It must not be touched when the store has been closed, whatever its options are.
 func (m *Memory) Bytes() []byte { return m.view() }
 
+// Hold calls f with the whole memory, which stays where it is until f returns: meanwhile a memory that may move does not grow. It is for functions that are given
+// the memory's bytes and call parts of the program that may call the module. It must be called inside of the store.
+func (m *Memory) Hold(f func(bytes []byte)) {
+	if m != nil && m.inproc().Movable() {
+		m.inproc().KeepStill()
+		defer m.inproc().LetMove()
+	}
+	f(m.view())
+}
+
 // Size returns the current size in bytes.
 func (m *Memory) Size() uint64 { return uint64(len(m.view())) }
 

@@ -57,15 +57,30 @@ func (c *Context) read(m memory, p []uint64, off int64, result uint32) Errno {
 	if _, ok := m.bytes(result, 4); !ok {
 		return ErrnoFault
 	}
-	if c.bufs, e = m.iovecs(c.bufs[:0], uint32(p[1]), uint32(p[2])); e != 0 {
+	bufs, e := c.iovecs(m, uint32(p[1]), uint32(p[2]))
+	if e != 0 {
 		return e
 	}
-	defer clear(c.bufs)
-	n, e := c.readInto(d, c.bufs, off)
+	defer c.giveBack(bufs)
+	n, e := c.readInto(d, bufs, off)
 	if e != 0 {
 		return e
 	}
 	return m.putU32(result, uint32(n))
+}
+
+// iovecs returns n buffers of the guest that are described at address at. They are the context's until giveBack, so that a stream of the program may
+// call the guest, and that this context, meanwhile.
+func (c *Context) iovecs(m memory, at, n uint32) ([][]byte, Errno) {
+	bufs := c.bufs
+	c.bufs = nil
+	return m.iovecs(bufs[:0], at, n)
+}
+
+// giveBack ends the use of buffers.
+func (c *Context) giveBack(bufs [][]byte) {
+	clear(bufs)
+	c.bufs = bufs[:0]
 }
 
 // readInto reads once into bufs. Zero bytes are the end, or no room given.
@@ -183,11 +198,12 @@ func (c *Context) write(m memory, p []uint64, off int64, result uint32) Errno {
 	if _, ok := m.bytes(result, 4); !ok {
 		return ErrnoFault
 	}
-	if c.bufs, e = m.iovecs(c.bufs[:0], uint32(p[1]), uint32(p[2])); e != 0 {
+	bufs, e := c.iovecs(m, uint32(p[1]), uint32(p[2]))
+	if e != 0 {
 		return e
 	}
-	defer clear(c.bufs)
-	n, e := c.writeFrom(d, c.bufs, off)
+	defer c.giveBack(bufs)
+	n, e := c.writeFrom(d, bufs, off)
 	if e != 0 && n == 0 {
 		return e
 	}

@@ -82,10 +82,11 @@ func sockRecv(c *Context, m memory, p []uint64) Errno {
 	if !ok || !ok2 {
 		return ErrnoFault
 	}
-	if c.bufs, e = m.iovecs(c.bufs[:0], uint32(p[1]), uint32(p[2])); e != 0 {
+	bufs, e := c.iovecs(m, uint32(p[1]), uint32(p[2]))
+	if e != 0 {
 		return e
 	}
-	defer clear(c.bufs)
+	defer c.giveBack(bufs)
 	flags := 0
 	if riflags&recvPeek != 0 {
 		flags |= syscall.MSG_PEEK
@@ -96,7 +97,7 @@ func sockRecv(c *Context, m memory, p []uint64) Errno {
 	// The kernel does not wait for all where it is told not to wait; datagrams
 	// have no more to come.
 	all := c.done != nil && riflags == recvWaitall && isStream(d.fd)
-	n, got, e := c.messages(d, syscall.SYS_RECVMSG, c.bufs, flags, all)
+	n, got, e := c.messages(d, syscall.SYS_RECVMSG, bufs, flags, all)
 	if e != 0 {
 		return e
 	}
@@ -154,13 +155,14 @@ func sockSend(c *Context, m memory, p []uint64) Errno {
 	if _, ok := m.bytes(uint32(p[4]), 4); !ok {
 		return ErrnoFault
 	}
-	if c.bufs, e = m.iovecs(c.bufs[:0], uint32(p[1]), uint32(p[2])); e != 0 {
+	bufs, e := c.iovecs(m, uint32(p[1]), uint32(p[2]))
+	if e != 0 {
 		return e
 	}
-	defer clear(c.bufs)
+	defer c.giveBack(bufs)
 	const flags = syscall.MSG_NOSIGNAL
 	// Only a stream takes a part, so only there is anything left to send.
-	n, _, e := c.messages(d, syscall.SYS_SENDMSG, c.bufs, flags, c.done != nil)
+	n, _, e := c.messages(d, syscall.SYS_SENDMSG, bufs, flags, c.done != nil)
 	if e != 0 {
 		return e
 	}

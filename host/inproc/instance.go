@@ -487,7 +487,7 @@ func (i *Instance) checkMemory(m *Memory, d *meta.Memory) error {
 	if m.store != i.store {
 		return incompatible(d.Import, otherStore)
 	}
-	if m.movable() && !d.Checked {
+	if m.Movable() && !d.Checked {
 		return incompatible(d.Import, "the memory may move, and the code has no explicit bounds checks")
 	}
 	size := m.Size() / abi.PageSize

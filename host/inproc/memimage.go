@@ -67,7 +67,7 @@ func closeImages(images []memoryImage) {
 func (i *Instance) mapImages() error {
 	for n := range i.module.images {
 		x := &i.module.images[n]
-		if m := i.memories[n]; x.fd >= 0 && (m.views.file >= 0 || m.movable()) {
+		if m := i.memories[n]; x.fd >= 0 && (m.views.file >= 0 || m.Movable()) {
 			// Nobody else sees what the instance writes to its own file, and what moves is one mapping.
 			from, err := mapFile(x.fd, x.offset, x.size)
 			if err != nil {

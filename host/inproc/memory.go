@@ -38,9 +38,11 @@ type Memory struct {
 	base, desc uintptr
 	limits     Limits // as declared
 	// Of a movable memory: its bytes, and where they come from; foreign says that this is an allocator of the program.
+	// still counts those who keep it where it is.
 	linear  LinearMemory
 	bytes   []byte
 	foreign bool
+	still   int
 	// advised says that the system has been advised about a part of the reservation.
 	advised bool
 	views   views
@@ -113,7 +115,7 @@ func (s *Store) newReserved(l Limits) (*Memory, error) {
 
 // free releases the memory, which nothing may use any more.
 func (m *Memory) free() {
-	if m.movable() {
+	if m.Movable() {
 		m.freeMovable()
 		return
 	}
@@ -167,7 +169,7 @@ func (m *Memory) Grow(pages uint64) uint64 {
 		return old
 	}
 	by := uintptr(pages) * wasmPage
-	if m.movable() {
+	if m.Movable() {
 		if !m.move(size + by) {
 			return growFailed
 		}

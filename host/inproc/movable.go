@@ -66,8 +66,8 @@ func (s *Store) newMovable(l Limits, a MemoryAllocator) (*Memory, error) {
 	return m, nil
 }
 
-// movable reports whether the memory is one.
-func (m *Memory) movable() bool { return m.linear != nil }
+// Movable reports whether the memory may move when it grows.
+func (m *Memory) Movable() bool { return m.linear != nil }
 
 // hold makes b the bytes of the memory.
 func (m *Memory) hold(b []byte) {
@@ -79,8 +79,17 @@ func (m *Memory) hold(b []byte) {
 	store64(m.desc-sizeBelow, uint64(len(b)))
 }
 
-// move makes the memory size bytes large. It reports whether there is room.
+// KeepStill keeps a movable memory from moving, and so from growing, until as many calls of LetMove.
+func (m *Memory) KeepStill() { m.still++ }
+
+// LetMove ends KeepStill.
+func (m *Memory) LetMove() { m.still-- }
+
+// move makes the memory size bytes large. It reports whether there is room, and nobody keeps the memory where it is.
 func (m *Memory) move(size uintptr) bool {
+	if m.still > 0 {
+		return false
+	}
 	b := m.linear.Reallocate(uint64(size))
 	if uintptr(len(b)) < size {
 		return false

@@ -50,7 +50,9 @@ func (s *System) function(w *wasi.Func) func(*host.Caller, []uint64, []uint64) e
 		s.wasi.SetInterrupt(ctx.Done())
 		// WASI's memory is that which the caller exports as "memory"; without one all
 		// addresses are faults.
-		errno, err := w.Call(s.wasi, c.Memory().Bytes(), args)
+		var errno uint32
+		var err error
+		c.Memory().Hold(func(mem []byte) { errno, err = w.Call(s.wasi, mem, args) })
 		if err != nil {
 			return callError(ctx, c, err)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"unsafe"
 
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/internal/expctxkeys"
@@ -111,7 +112,7 @@ func (f *Function) callRare(ctx context.Context, stack []uint64) error {
 		defer m.unwatch(e)
 		inner = e
 	case ctx.Done() != nil:
-		if f.ctx == nil || f.ctx.Context != ctx {
+		if f.ctx == nil || !same(f.ctx.Context, ctx) {
 			f.ctx = &endless{ctx}
 		}
 		inner = f.ctx
@@ -123,6 +124,11 @@ func (f *Function) callRare(ctx context.Context, stack []uint64) error {
 		return f.failed(inner, stack, err)
 	}
 	return f.left()
+}
+
+// same reports whether two contexts are one value, which may be of a type that cannot be compared.
+func same(x, y context.Context) bool {
+	return *(*[2]unsafe.Pointer)(unsafe.Pointer(&x)) == *(*[2]unsafe.Pointer)(unsafe.Pointer(&y))
 }
 
 // callListened calls, and tells listeners of calls that a failure has ended; t is empty.

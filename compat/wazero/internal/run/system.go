@@ -304,7 +304,9 @@ func wasiFunction(w *wasi.Func, call wasiCall) api.GoModuleFunc {
 		if m.rt.config.CloseOnContextDone {
 			done = ctx.Done()
 		}
-		errno, err := m.sys.call(call, done, m.mem.Load().Bytes(), stack[:n])
+		var errno uint32
+		var err error
+		m.mem.Load().Hold(func(mem []byte) { errno, err = m.sys.call(call, done, mem, stack[:n]) })
 		if err != nil {
 			m.wasiError(ctx, err)
 		}

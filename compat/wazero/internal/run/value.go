@@ -55,12 +55,13 @@ type Memory struct {
 	def *MemDef
 }
 
-// Bytes returns a view of all of it, for use while code of the instance runs.
-func (m *Memory) Bytes() []byte {
+// Hold calls f with all of it, which stays where it is until f returns.
+func (m *Memory) Hold(f func(bytes []byte)) {
 	if m == nil {
-		return nil
+		f(nil)
+		return
 	}
-	return m.mem.Bytes()
+	m.mem.Hold(f)
 }
 
 // Read implements api.Memory.
