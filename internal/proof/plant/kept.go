@@ -150,7 +150,7 @@ var kept = []keptFault{
 	{"backend/isa/x64/amode.go", "Op: asm.Cmp, Size: 8}, asm.AE", "Op: asm.Cmp, Size: 4}, asm.AE", boundsEdges},
 	{"backend/isa/a64/amode.go", "Op: asm.Cmp, Size: 8}, asm.HS", "Op: asm.Cmp, Size: 4}, asm.HS", checkedA64},
 	{"host/inproc/movable.go", "store64(m.desc-baseBelow, uint64(m.base))\n\tstore64(m.desc-sizeBelow, uint64(len(b)))", "store64(m.desc-sizeBelow, uint64(len(b)))", movedMemory},
-	{"host/inproc/instance.go", "m.movable() && !d.Checked", "m.movable() && d.HasMax", run{pkg: "host", pattern: "TestBoundsForms"}},
+	{"host/inproc/instance.go", "m.Movable() && !d.Checked", "m.Movable() && d.HasMax", run{pkg: "host", pattern: "TestBoundsForms"}},
 }
 
 // fault returns the fault as one of the file's text.
