@@ -481,8 +481,15 @@ func (l *Lower) masked(i clif.Inst) regalloc.VReg {
 	return c.masked
 }
 
-// PushCheck appends c, the comparison of a place's last byte with the memory's size, which holds if the access traps.
-func (l *Lower) PushCheck(p *CheckedPlace, c *Comparison) {
+// PushCheck appends the check of a place: cmp compares its last byte with the memory's size, and cond holds if the access traps. plus returns a register with
+// x + k.
+func (l *Lower) PushCheck(p *CheckedPlace, cmp Op, cond uint8, plus func(l *Lower, x regalloc.VReg, k uint64) regalloc.VReg) {
+	last := p.Index
+	if p.Last != 0 {
+		last = plus(l, p.Index, p.Last)
+	}
+	c := Comparing(Inst{Op: cmp, Size: 8}, cond)
+	c.Add(last, p.Size)
 	c.In.Trap = uint8(abi.TrapMemoryOutOfBounds)
 	if l.noSpectre {
 		c.Push(l, TailTrap, 0)

@@ -47,13 +47,7 @@ func heap(l *lower, i clif.Inst, d *clif.InstData) amode {
 // checkedHeap is heap in a memory with explicit checks, whose sums do not wrap at 64 bits.
 func checkedHeap(l *lower, d *clif.InstData, p *backend.CheckedPlace) amode {
 	if p.Check {
-		last := p.Index
-		if p.Last != 0 {
-			last = plusConst(l, p.Index, p.Last)
-		}
-		c := backend.Comparing(backend.Inst{Op: asm.Cmp, Size: 8}, asm.HS)
-		c.Add(last, p.Size)
-		l.PushCheck(p, &c)
+		l.PushCheck(p, asm.Cmp, uint8(asm.HS), plusConst)
 	}
 	f := plain[bits.Len(uint(access(d)))-1]
 	switch {

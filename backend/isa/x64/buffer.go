@@ -91,24 +91,3 @@ func putBranch(b *machbuffer.Buffer, f *machbuffer.Form) (use uint32) {
 func branchTo(b *machbuffer.Buffer, f *machbuffer.Form, l machbuffer.Label) {
 	b.UseLabel(putBranch(b, f), f.Kind, l)
 }
-
-// operations implements backend.Target.Operations.
-func operations(code []byte, ops []backend.Operation) []backend.Operation {
-	fuses := false
-	for at := 0; at < len(code); {
-		n := asm.OpLength(code[at:])
-		if n == 0 {
-			break
-		}
-		op := backend.Operation{From: uint32(at), At: uint32(at), End: uint32(at + n), Branch: asm.IsBranch(code[at:])}
-		if op.Branch && fuses {
-			last := &ops[len(ops)-1]
-			last.At, last.End, last.Branch = op.At, op.End, true
-		} else {
-			ops = append(ops, op)
-		}
-		fuses = asm.FusesWithBranch(code[at:])
-		at += n
-	}
-	return ops
-}

@@ -147,8 +147,8 @@ var kept = []keptFault{
 	{"backend/checked.go", " && l.dominates(p.block, b)", "", checkedX64},
 	{"backend/checked.go", "x+end <= l.surely(d.Aux)", "x <= l.surely(d.Aux)", checkedX64},
 	{"backend/checked.go", "!l.noSpectre {\n\t\treturn i", "!l.noSpectre && false {\n\t\treturn i", checkedX64},
-	{"backend/isa/x64/amode.go", "Op: asm.Cmp, Size: 8}, asm.AE", "Op: asm.Cmp, Size: 4}, asm.AE", boundsEdges},
-	{"backend/isa/a64/amode.go", "Op: asm.Cmp, Size: 8}, asm.HS", "Op: asm.Cmp, Size: 4}, asm.HS", checkedA64},
+	{"backend/checked.go", "Inst{Op: cmp, Size: 8}", "Inst{Op: cmp, Size: 4}", boundsEdges},
+	{"backend/checked.go", "Inst{Op: cmp, Size: 8}", "Inst{Op: cmp, Size: 4}", checkedA64},
 	{"host/inproc/movable.go", "store64(m.desc-baseBelow, uint64(m.base))\n\tstore64(m.desc-sizeBelow, uint64(len(b)))", "store64(m.desc-sizeBelow, uint64(len(b)))", movedMemory},
 	{"host/inproc/instance.go", "m.Movable() && !d.Checked", "m.Movable() && d.HasMax", run{pkg: "host", pattern: "TestBoundsForms"}},
 }
