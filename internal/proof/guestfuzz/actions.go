@@ -44,7 +44,7 @@ func deeds() []deed {
 		{"WASI programs", 1, (*world).useWASI},
 		{"functions made", 2, (*world).newFunc},
 		{"closings of instances", 1, (*world).closeInstance},
-		{"comparisons", 2, func(w *world) { w.compare(nil) }},
+		{"comparisons", 2, func(w *world) { w.compare() }},
 	}
 }
 

@@ -314,7 +314,7 @@ func (w *world) finish(a *activation, err error, check func(want []value)) {
 		w.fail("a call gives %v", err)
 	}
 	if !w.inside() || w.r.IntN(8) == 0 {
-		w.compare(nil)
+		w.compare()
 	}
 }
 

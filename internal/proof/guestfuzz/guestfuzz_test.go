@@ -56,6 +56,35 @@ func TestEpisodes(t *testing.T) {
 	}
 }
 
+// TestCancelledBetweenSegments has the model settle an instantiation that was cancelled after the first of two segments
+// that are for the same place, which the code has after neither and after both of them.
+func TestCancelledBetweenSegments(t *testing.T) {
+	skipUnsupported(t)
+	for _, applied := range []bool{false, true} {
+		w := newWorld(&runner{Config: &Config{}, counts: map[string]int{}}, 1, 0)
+		table := &tableItem{elem: 'x', limits: host.Limits{Min: 2}}
+		var err error
+		table.real, err = w.store.NewTable(host.TypeExternRef, table.limits)
+		w.must(err, "NewTable")
+		w.addTable(table)
+		if applied {
+			seed, err := w.seedGlobal.real.Get()
+			w.must(err, "Get")
+			w.must(table.real.Set(1, seed.Ref()), "Set")
+		}
+		segment := func(items ...int) elemDef { return elemDef{elem: 'x', items: items, active: true} }
+		p := &program{globals: []globalDef{{imported: true}, {imported: true}, {imported: true}}, start: -1}
+		p.elems = []elemDef{segment(-1, 0), segment(0, -1)}
+		i := &instance{prog: p, mem: &memoryItem{}, tables: []*tableItem{table}, elems: make([][]value, 2)}
+		i.globals = []*globalItem{w.stepGlobal, w.fuelGlobal, w.seedGlobal}
+		w.settle(&activation{init: i})
+		if got := table.elems[1].ref != nil; got != applied {
+			t.Errorf("first segment applied: %v, want %v", got, applied)
+		}
+		w.must(w.store.Close(), "Close")
+	}
+}
+
 // TestLies has the host do what it does not tell the model. Each must be noticed, or a check is one that cannot fail.
 func TestLies(t *testing.T) {
 	skipUnsupported(t)

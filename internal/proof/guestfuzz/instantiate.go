@@ -264,7 +264,7 @@ func (w *world) meet(i *instance, real *host.Instance) {
 			w.must(err, "Instance.Global")
 		}
 	}
-	w.compare(nil)
+	w.compare()
 }
 
 // breakLink removes an import, or puts something else in its place.

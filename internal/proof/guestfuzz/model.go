@@ -115,7 +115,8 @@ type activation struct {
 	spinning bool
 	ended    *event // a trap, which stays
 	init     *instance
-	begun    bool // of init: segments have been applied
+	begun    bool   // of init: segments have been applied
+	segment  func() // called in front of each active segment, if not nil
 
 	callState // of the real call
 }
@@ -191,7 +192,7 @@ func (w *world) run(a *activation, until uint64) event {
 		return event{kind: eventHost, fn: a.fn, values: a.args}
 	}
 	if a.init != nil && !a.begun {
-		if code, ok := a.init.applySegments(); !ok {
+		if code, ok := a.init.applySegments(a.segment); !ok {
 			return a.trap(code)
 		}
 		a.begun = true
@@ -506,8 +507,9 @@ func (w *world) performTable(f *frame, act *action) bool {
 	return true
 }
 
-// applySegments does what an instantiation does before the start function. It gives the trap if ok is false.
-func (i *instance) applySegments() (code host.TrapCode, ok bool) {
+// applySegments does what an instantiation does before the start function. It calls segment, if not nil, in front of each
+// active segment. It gives the trap if ok is false.
+func (i *instance) applySegments(segment func()) (code host.TrapCode, ok bool) {
 	p := i.prog
 	for n := range p.elems {
 		s := &p.elems[n]
@@ -539,6 +541,9 @@ func (i *instance) applySegments() (code host.TrapCode, ok bool) {
 		if !s.active {
 			continue
 		}
+		if segment != nil {
+			segment()
+		}
 		t := i.tables[s.table]
 		if uint64(s.offset)+uint64(len(s.items)) > uint64(len(t.elems)) {
 			return host.TrapTableOutOfBounds, false
@@ -550,6 +555,9 @@ func (i *instance) applySegments() (code host.TrapCode, ok bool) {
 		s := &p.datas[n]
 		if !s.active {
 			continue
+		}
+		if segment != nil {
+			segment()
 		}
 		if uint64(s.offset)+uint64(len(s.bytes)) > uint64(len(i.mem.data)) {
 			return host.TrapMemoryOutOfBounds, false

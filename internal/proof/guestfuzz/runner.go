@@ -118,7 +118,7 @@ func (r *runner) live(seed uint64, level int) {
 			}
 		})
 	}
-	w.compare(nil)
+	w.compare()
 	w.checkHandles()
 	w.close()
 	done = true

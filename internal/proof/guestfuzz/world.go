@@ -254,26 +254,26 @@ func (w *world) snapshot() *snapshot {
 	return s
 }
 
-// compare compares everything that the host can see with the model. If before is not nil, values may also be as they were
-// then; the model adopts these.
-func (w *world) compare(before *snapshot) {
+// compare compares everything that the host can see with the model. Values may also be as they were in one of the
+// snapshots; the model adopts these.
+func (w *world) compare(before ...*snapshot) {
 	w.count("comparisons of all state")
 	for n, m := range w.memories {
 		if m.real != nil {
-			var old []byte
-			if before != nil {
-				old = before.memories[n]
+			old := make([][]byte, len(before))
+			for k, s := range before {
+				old[k] = s.memories[n]
 			}
-			w.compareMemory(m, old, before != nil)
+			w.compareMemory(m, old)
 		}
 	}
 	for n, t := range w.tables {
 		if t.real != nil {
-			var old []value
-			if before != nil {
-				old = before.tables[n]
+			old := make([][]value, len(before))
+			for k, s := range before {
+				old[k] = s.tables[n]
 			}
-			w.compareTable(t, old, before != nil)
+			w.compareTable(t, old)
 		}
 	}
 	for n, g := range w.globals {
@@ -282,8 +282,10 @@ func (w *world) compare(before *snapshot) {
 		}
 		v, err := g.real.Get()
 		w.must(err, "Global.Get")
-		if before != nil && w.isValue(g.typ, v, before.globals[n]) {
-			w.adopt(&g.v, before.globals[n])
+		for _, s := range before {
+			if w.isValue(g.typ, v, s.globals[n]) {
+				w.adopt(&g.v, s.globals[n])
+			}
 		}
 		w.checkValue(fmt.Sprintf("global %d", n), g.typ, v, g.v)
 	}
@@ -312,12 +314,16 @@ func (w *world) adopt(v *value, old value) {
 	*v = old
 }
 
-func (w *world) compareMemory(m *memoryItem, old []byte, orOld bool) {
+// compareMemory compares a memory, whose bytes may also be old ones.
+func (w *world) compareMemory(m *memoryItem, before [][]byte) {
 	real := m.real.Bytes()
-	if orOld && len(real) == len(old) {
-		m.data = m.data[:len(old)]
-	}
-	if orOld && len(real) == len(m.data) {
+	for _, old := range before {
+		if len(real) == len(old) {
+			m.data = m.data[:len(old)]
+		}
+		if len(real) != len(m.data) {
+			continue
+		}
 		for i, b := range real {
 			if i < len(old) && b == old[i] {
 				m.data[i] = b
@@ -337,12 +343,15 @@ func (w *world) compareMemory(m *memoryItem, old []byte, orOld bool) {
 	}
 }
 
-func (w *world) compareTable(t *tableItem, old []value, orOld bool) {
+// compareTable compares a table, whose elements may also be old ones.
+func (w *world) compareTable(t *tableItem, before [][]value) {
 	n := int(t.real.Len())
-	if orOld && n == len(old) {
-		t.elems = t.elems[:n]
+	for _, old := range before {
+		if n == len(old) {
+			t.elems = t.elems[:n]
+		}
 	}
-	if orOld && n < len(t.elems) {
+	if len(before) > 0 && n < len(t.elems) {
 		// The end of a context may keep tables from growing, which the code may see before it ends.
 		t.elems, w.inexact, w.stop = t.elems[:n], true, true
 	}
@@ -357,8 +366,10 @@ func (w *world) compareTable(t *tableItem, old []value, orOld bool) {
 			f, _ := x.(*host.Func)
 			v = host.FuncRef(f)
 		}
-		if orOld && i < len(old) && w.isValue(t.elem, v, old[i]) {
-			w.adopt(&t.elems[i], old[i])
+		for _, old := range before {
+			if i < len(old) && w.isValue(t.elem, v, old[i]) {
+				w.adopt(&t.elems[i], old[i])
+			}
 		}
 		w.checkValue(fmt.Sprintf("element %d", i), t.elem, v, t.elems[i])
 	}
@@ -373,7 +384,7 @@ func (w *world) settle(a *activation) {
 		w.fail("the code has done %d actions, the model %d", have, w.step())
 	}
 	if have == w.step() && (a.init == nil || a.begun) {
-		w.compare(nil)
+		w.compare()
 		return
 	}
 	if have > w.step() {
@@ -381,12 +392,15 @@ func (w *world) settle(a *activation) {
 			w.fail("the code has done %d actions, the model came to %v after %d", have, e.kind, w.step())
 		}
 	}
-	before := w.snapshot()
+	before := []*snapshot{w.snapshot()}
+	// A call may be cancelled between two segments, of which the second writes over the first.
+	a.segment = func() { before = append(before, w.snapshot()) }
 	w.run(a, have+1)
+	a.segment = nil
 	if have != w.step() {
 		w.fail("the code has done %d actions, the model %d", have, w.step())
 	}
-	w.compare(before)
+	w.compare(before...)
 	for _, i := range w.instances {
 		if i.real == nil {
 			w.blur(i)
