@@ -39,6 +39,7 @@ func TestReach(t *testing.T) {
 	all := len(os.Environ())
 	runs(100, "--invoke=variables")
 	runs(102, "--invoke=variables", "--env=WAOT_TEST_A", "--env", "C=D=E")
+	runs(101, "--invoke=variables", "--env=A=1", "--env=A=2")
 	runs(100+all, "--invoke=variables", "--env-inherit")
 	runs(100+all, "--invoke=variables", "--env-inherit", "--env=WAOT_TEST_A=other", "--env", "WAOT_TEST_B")
 	runs(100+all+1, "--invoke=variables", "--env-inherit", "--env=WAOT_TEST_C=c")

@@ -131,7 +131,7 @@ func TestRewriteFlags(t *testing.T) {
 	if status, _, stderr := execute("build", "m.wasm", "-o", "m.o"); status != 0 {
 		t.Fatal(stderr)
 	}
-	for _, flag := range []string{"--rules-off=fold", "--rewrites=0:1"} {
+	for _, flag := range []string{"--rules-off=fold", "--rewrites=0:1", "--bounds=explicit", "--opt=0", "--deterministic=true"} {
 		status, stdout, stderr := execute("run", "m.o", "--invoke=main", flag, "--", argOfMain)
 		if status != statusUsage || stdout != "" || !strings.Contains(stderr, "m.o is compiled already: "+flag) {
 			t.Errorf("%s: status %d\n%s%s", flag, status, stdout, stderr)

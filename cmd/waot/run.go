@@ -248,7 +248,7 @@ func programEnv(c *cli.Context) (env []string, err error) {
 	return append(env, given...), nil
 }
 
-// givenEnv reads --env: variables as K=V.
+// givenEnv reads --env: variables as K=V. Of some with one name, the last counts.
 func givenEnv(c *cli.Context) (env []string, err error) {
 	for _, e := range c.StringSlice("env") {
 		name, _, ok := strings.Cut(e, "=")
@@ -262,13 +262,26 @@ func givenEnv(c *cli.Context) (env []string, err error) {
 		if name == "" {
 			return nil, usagef("--env=%s: must be K=V, or the name of a variable to pass on", e)
 		}
-		env = append(env, e)
+		env = append(slices.DeleteFunc(env, func(old string) bool { return strings.HasPrefix(old, name+"=") }), e)
 	}
 	return env, nil
 }
 
 // isCompiled reports whether a file is an object or an image, not a module.
 func isCompiled(b []byte) bool { return bytes.HasPrefix(b, []byte("\x7fELF")) || image.Is(b) }
+
+// compiledAlready refuses options that say how code is compiled, since the file has its code.
+func compiledAlready(c *cli.Context, file string, opt *options) error {
+	if opt.rewrites != nil {
+		return usagef("run: %s is compiled already:%s", file, opt.rewrites.flags)
+	}
+	for _, name := range [...]string{"opt", "cpu", "regalloc", "regalloc-check", "spectre", "bounds", "deterministic", "verify"} {
+		if c.IsSet(name) {
+			return usagef("run: %s is compiled already: --%s=%v", file, name, c.Value(name))
+		}
+	}
+	return nil
+}
 
 // programFile reads the file to run, or what --object has for it, and verifies its signature.
 func programFile(c *cli.Context, file string, opt *options) (*source, error) {
@@ -277,8 +290,8 @@ func programFile(c *cli.Context, file string, opt *options) (*source, error) {
 		if err == nil {
 			src.b, err = verified(c, file, src.b)
 		}
-		if err == nil && isCompiled(src.b) && opt.rewrites != nil {
-			err = usagef("run: %s is compiled already:%s", file, opt.rewrites.flags)
+		if err == nil && isCompiled(src.b) {
+			err = compiledAlready(c, file, opt)
 		}
 		return src, err
 	}

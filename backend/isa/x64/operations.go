@@ -14,7 +14,7 @@ func operations(code []byte, ops []backend.Operation) []backend.Operation {
 			break
 		}
 		op := backend.Operation{From: uint32(at), At: uint32(at), End: uint32(at + n), Branch: asm.IsBranch(code[at:])}
-		if op.Branch && fuses {
+		if op.Branch && fuses && !asm.IsJump(code[at:]) {
 			last := &ops[len(ops)-1]
 			last.At, last.End, last.Branch = op.At, op.End, true
 		} else {

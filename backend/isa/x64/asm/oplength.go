@@ -174,5 +174,8 @@ func FusesWithBranch(code []byte) bool {
 
 // IsBranch reports whether code begins with a branch within a function.
 func IsBranch(code []byte) bool {
-	return len(code) > 1 && (code[0]>>4 == 7 || code[0]&^2 == 0xe9 || code[0] == 0x0f && code[1]>>4 == 8)
+	return len(code) > 1 && (code[0]>>4 == 7 || IsJump(code) || code[0] == 0x0f && code[1]>>4 == 8)
 }
+
+// IsJump reports whether code begins with an unconditional branch within a function.
+func IsJump(code []byte) bool { return len(code) > 0 && code[0]&^2 == 0xe9 }
