@@ -24,6 +24,7 @@ const Variable = "WASMBENCH_RESULT"
 type Result struct {
 	CompileNS    int64  `json:"compile_ns,omitempty"`     // wall
 	CompileCPUNS int64  `json:"compile_cpu_ns,omitempty"` // user and system, all threads
+	CompileRSSKB int64  `json:"compile_rss_kb,omitempty"` // the process's peak, at the end of compiling
 	CodeBytes    int    `json:"code_bytes,omitempty"`
 	ExecNS       int64  `json:"exec_ns,omitempty"` // from bench.start to bench.end
 	ExecCPUNS    int64  `json:"exec_cpu_ns,omitempty"`

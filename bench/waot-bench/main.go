@@ -24,6 +24,7 @@ import (
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/host"
 	"github.com/waot-project/waot/host/wasirun"
+	"github.com/waot-project/waot/internal/cost"
 	"github.com/waot-project/waot/internal/gcpace"
 )
 
@@ -75,6 +76,7 @@ func compileFile(r *protocol.Result, in, out string, o compile.Options) error {
 		return err
 	}
 	r.CompileNS, r.CompileCPUNS = clock.Read()
+	r.CompileRSSKB = cost.Read().Peak >> 10
 	r.CodeBytes = res.Stats.Text
 	f, err := os.Create(out)
 	if err != nil {
