@@ -43,7 +43,7 @@ type edge struct {
 	via  clif.Target
 	to   clif.Block
 	crit bool   // has an edge block
-	rare bool   // of a br_table with TableRare, and not its first; or as rareSide guesses
+	rare bool   // of a br_table with TableRare, and not its first; or as analysis.RareSide guesses
 	at   uint32 // the lowered edge block, once placed
 }
 
@@ -162,7 +162,7 @@ func (o *BlockOrder) collectEdges(b clif.Block) {
 			o.edges[e].rare, o.rare = true, true
 		}
 	case o.rare && bi.edgeEnd-bi.edgeStart == 2 && f.Insts[t].Op == clif.OpBranch: // the entries of a table may be as few
-		if k := rareSide(f, &f.Insts[t]); k >= 0 {
+		if k := analysis.RareSide(f, &f.Insts[t]); k >= 0 {
 			o.edges[bi.edgeStart+uint32(k)].rare = true
 		}
 	}

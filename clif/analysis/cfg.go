@@ -1,8 +1,8 @@
 // Package analysis computes facts about the control flow of a clif.Func:
-// edges, dominators, loops. The results are plain tables, valid until the function
+// edges, dominators, loops, and which way branches rarely go. The results are plain tables, valid until the function
 // changes.
 //
-// Place in the pipeline: used by the verifier, the mid-end and the back end.
+// Place in the pipeline: used by the verifier, the inliner, the mid-end and the back end.
 //
 // Input: a clif.Func whose blocks end in terminators.
 // Output: CFG, DomTree, Idoms and Loops, reusable from function to function.

@@ -13,7 +13,7 @@ type Body struct {
 	// f has nothing in its tables that is not used: all its blocks are in the layout, in order. The places of its instructions
 	// with effects are entries of its table.
 	f      clif.Func
-	weight int    // see weightOf
+	weight int    // see scales.weigh
 	size   int    // see sizeOf
 	depth  uint32 // how deep calls are inlined in it
 	once   bool   // nothing refers to the function but one call
@@ -40,7 +40,7 @@ func (b *Body) Slight() bool { return b.costs() <= limits[0] }
 // Keep returns a copy of f, in which n was the last to inline and that the mid-end has optimised; nil if it is not small enough to
 // be inlined anywhere. Once says that nothing refers to f but one call.
 func (n *Inliner) Keep(f *clif.Func, once bool) *Body {
-	weight := weightOf(f)
+	weight := n.scales.weigh(f)
 	most := maxWeight
 	switch {
 	case n.Eager:

@@ -46,12 +46,13 @@ type Inliner struct {
 	// Eager inlines whatever the budgets allow, whether it pays or not, for tests.
 	Eager bool
 
-	depth uint32 // of the last function: how deep calls are inlined in it
-	heat  heat
-	sites []site
-	out   clif.Func // instructions and layout while they are made
-	names renaming  // of Keep
-	memo  []uint32  // of Keep: places
+	depth  uint32 // of the last function: how deep calls are inlined in it
+	heat   heat
+	scales scales
+	sites  []site
+	out    clif.Func // instructions and layout while they are made
+	names  renaming  // of Keep
+	memo   []uint32  // of Keep: places
 }
 
 // site is a call that is inlined.

@@ -27,9 +27,6 @@ const maxWeight = 46
 // maxEagerWeight is the largest where that does not matter.
 const maxEagerWeight = 200
 
-// callWeight is the weight of a call in a body: with it the function is not a leaf, so that only one of two calls is saved.
-const callWeight = 12
-
 // maxDepth bounds how deep calls are inlined in each other, so that a chain of functions that call each other has
 // tables of places in proportion to its length. A function that inlines itself repeats what it has inlined, d deep, in n-d levels
 // of a depth of d+1, where n is maxDepth.
@@ -43,24 +40,6 @@ const maxSize = 1000
 
 // sizeOf is the size of a function's tables, counted in instructions.
 func sizeOf(f *clif.Func) int { return len(f.Insts) + len(f.Values)/4 + len(f.Pool)/12 }
-
-// weightOf is about how many instructions of a machine f needs. It stops counting once that is too much.
-func weightOf(f *clif.Func) (weight int) {
-	for _, b := range f.Layout {
-		for i := f.Blocks[b].Start; i < f.Blocks[b].End && weight <= maxEagerWeight; i++ {
-			d := &f.Insts[i]
-			switch {
-			case d.Op == clif.OpBrTable:
-				weight += int(d.C)
-			case d.Op.Has(clif.Calls):
-				weight += callWeight
-			case !weightless[d.Op]:
-				weight++
-			}
-		}
-	}
-	return weight
-}
 
 // recurs reports whether f, into which body, its own, has been inlined some levels deep, may have another one.
 func (n *Inliner) recurs(f *clif.Func, body *Body, levels int) bool {
@@ -76,11 +55,8 @@ func (n *Inliner) recurs(f *clif.Func, body *Body, levels int) bool {
 			}
 		}
 	}
-	return weightOf(f)+calls*(body.weight-callWeight) <= maxDeepWeight && sizeOf(f)+calls*body.size <= maxSize
+	return n.scales.weigh(f)+calls*(body.weight-callWeight) <= maxDeepWeight && sizeOf(f)+calls*body.size <= maxSize
 }
-
-// weightless are the operations that become operands, or nothing.
-var weightless = [clif.NumOpcodes]bool{clif.OpNop: true, clif.OpIconst: true, clif.OpUextend: true, clif.OpIreduce: true, clif.OpJump: true, clif.OpReturn: true}
 
 // costs is the weight that an inlined body has more than what the call had before it.
 func (b *Body) costs() int { return b.weight - len(b.f.Signature().Params) }

@@ -46,6 +46,7 @@ var (
 	slotOrder     = run{pkg: "backend", pattern: "TestSlotOrder"}
 	moves         = run{pkg: "backend/isa/x64/asm", pattern: "TestAppendMove"}
 	frames        = run{pkg: "backend/isa/x64", pattern: "TestMachine/Entries"}
+	weights       = run{pkg: "clif/inline", pattern: "TestWeight"}
 	inlined       = run{pkg: "clif/inline", pattern: "TestText|TestBounded|TestRecursion"}
 	inlinedRuns   = run{pkg: "internal/proof/difftest", pattern: "TestInlinedInterpreted"}
 )
@@ -60,9 +61,9 @@ var kept = []keptFault{
 	{"regalloc/saves.go", "if o.UnsavedIn(b) {\n\t\treturn false\n\t}\n", "", quickWays},
 	{"regalloc/saves.go", "len(preds) == 0 || o.UnsavedIn(preds[0])", "len(preds) == 0 || !o.UnsavedIn(preds[0])", quickWays},
 	{"regalloc/saves.go", "s.Len() == 1 && o.Unsaved", "s.Len() == 1 && !o.Unsaved", quickWays},
-	{"backend/rareside.go", "unlikely(f, d, k == 0)", "unlikely(f, d, k == 1)", rareSides},
-	{"backend/rareside.go", "c.Type == clif.I64 && ", "", rareSides},
-	{"backend/rareside.go", "atOnce(f, x, clif.OpReturn) && atOnce(f, y, clif.OpTrap)", "atOnce(f, x, clif.OpReturn)", rareSides},
+	{"clif/analysis/rareside.go", "unlikely(f, d, k == 0)", "unlikely(f, d, k == 1)", rareSides},
+	{"clif/analysis/rareside.go", "c.Type == clif.I64 && ", "", rareSides},
+	{"clif/analysis/rareside.go", "atOnce(f, x, clif.OpReturn) && atOnce(f, y, clif.OpTrap)", "atOnce(f, x, clif.OpReturn)", rareSides},
 	{"backend/tops.go", "params[c.index] = c.fresh", "params[n] = c.fresh", filesX64},
 	{"backend/tops.go", "until = min(until, t.def[arg])", "until = t.def[arg]", filesX64},
 	{"backend/tops.go", " || in.VRegs[arg].Remat != regalloc.NoInst", "", filesX64},
@@ -134,6 +135,8 @@ var kept = []keptFault{
 	{"clif/inline/inline.go", "n.depth = max(n.depth, body.depth+1)", "n.depth = body.depth + 1", inlined},
 	{"clif/inline/inline.go", "n.Run(f, bodies); levels++", "n.Run(f, func(clif.FuncIndex) *Body { return body }); levels++", inlinedRuns},
 	{"clif/inline/policy.go", "int(body.depth)+levels >= maxDepth", "levels >= maxDepth", inlined},
+	{"clif/inline/weight.go", "edges = edges[:1]", "edges = edges[1:]", weights},
+	{"clif/inline/weight.go", "k != rare && ", "", weights},
 	{"clif/inline/body.go", "n.depth >= maxDepth", "n.depth > maxDepth", inlined},
 	{"clif/inline/body.go", "stop.Zeroed(f.Stop, n.memo, ", "stop.Resize(f.Stop, n.memo, ", inlined},
 	{"clif/inline/body.go", "p.Caller = n.keepPlace(g, f, p.Caller)", "p.Caller = outside", inlined},

@@ -98,7 +98,7 @@ clif/text: clif
 clif/rewrite: clif
 clif/arith: clif
 clif/opt: clif/analysis clif/arith clif/rewrite
-clif/inline: clif/rewrite
+clif/inline: clif/analysis clif/rewrite
 clif/interp: clif/analysis clif/arith
 wasmfront/translate: wasmfront/validate clif
 regalloc/parmove: regalloc

@@ -1,4 +1,4 @@
-package backend
+package analysis
 
 import "github.com/waot-project/waot/clif"
 
@@ -9,8 +9,8 @@ import "github.com/waot-project/waot/clif"
 // maxGuess is how many instructions of a block are looked at.
 const maxGuess = 16
 
-// rareSide returns the target, 0 or 1, that the branch d rarely takes, or -1 if there is no reason to think so.
-func rareSide(f *clif.Func, d *clif.InstData) int {
+// RareSide returns the target, 0 or 1, that the branch d of a resumable function rarely takes, or -1 if there is no reason to think so. A guess, it may be wrong.
+func RareSide(f *clif.Func, d *clif.InstData) int {
 	for k, t := range [...]clif.Target{clif.Target(d.B), clif.Target(d.C)} {
 		a, other := f.Targets[t].Block, f.Targets[[...]uint32{d.C, d.B}[k]].Block
 		end, calls := f.Terminator(a), false

@@ -1,0 +1,95 @@
+package inline
+
+import (
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/analysis"
+	"github.com/waot-project/waot/internal/stop"
+)
+
+// scales weighs functions.
+type scales struct {
+	usual []bool // by block
+	work  []clif.Block
+	edges []clif.Target
+}
+
+// callWeight is the weight of a call in a body: with it the function is not a leaf, so that only one of two calls is saved.
+const callWeight = 12
+
+// weightless are the operations that become operands, or nothing.
+var weightless = [clif.NumOpcodes]bool{clif.OpNop: true, clif.OpIconst: true, clif.OpUextend: true, clif.OpIreduce: true, clif.OpJump: true, clif.OpReturn: true}
+
+// weigh returns about how many instructions of a machine f needs, or, if it can be resumed, how many where it is called and no check fails. It stops
+// counting once that is too much.
+func (s *scales) weigh(f *clif.Func) (weight int) {
+	resumable := s.isResumable(f)
+	if resumable {
+		s.findUsual(f)
+	}
+	for _, b := range f.Layout {
+		if resumable && !s.usual[b] {
+			continue
+		}
+		for i := f.Blocks[b].Start; i < f.Blocks[b].End && weight <= maxEagerWeight; i++ {
+			d := &f.Insts[i]
+			switch {
+			case d.Op == clif.OpBrTable && resumable && b == f.Layout[0]: // calls have a constant for it
+			case d.Op == clif.OpBrTable:
+				weight += int(d.C)
+			case d.Op.Has(clif.Calls):
+				weight += callWeight
+			case !weightless[d.Op]:
+				weight++
+			}
+		}
+	}
+	return weight
+}
+
+// isResumable reports whether f begins with a table of where to go on, as functions of Go's compiler do: all entries but the first are rare,
+// or lead to the same place, or trap.
+func (s *scales) isResumable(f *clif.Func) bool {
+	t := f.Terminator(f.Layout[0])
+	if t == clif.NoInst || f.Insts[t].Op != clif.OpBrTable {
+		return false
+	}
+	d := &f.Insts[t]
+	s.edges = f.AppendTargets(s.edges[:0], d)
+	start := f.Targets[s.edges[0]].Block
+	for _, e := range s.edges {
+		to := f.Targets[e].Block
+		if end := f.Terminator(to); d.Cond != clif.TableRare && to != start && (end == clif.NoInst || f.Insts[end].Op != clif.OpTrap) {
+			return false
+		}
+	}
+	return true
+}
+
+// findUsual finds the blocks of f, which can be resumed, that run where it is called: those to which something else leads than resumption and checks that fail.
+func (s *scales) findUsual(f *clif.Func) {
+	s.usual = stop.Zeroed(f.Stop, s.usual, len(f.Blocks))
+	s.usual[f.Layout[0]] = true
+	s.work = append(s.work[:0], f.Layout[0])
+	for len(s.work) > 0 {
+		f.Stop.Poll()
+		b := s.work[len(s.work)-1]
+		s.work = s.work[:len(s.work)-1]
+		t := f.Terminator(b)
+		if t == clif.NoInst {
+			continue
+		}
+		s.edges = f.AppendTargets(s.edges[:0], &f.Insts[t])
+		edges, rare := s.edges, -1
+		if b == f.Layout[0] {
+			edges = edges[:1]
+		} else if f.Insts[t].Op == clif.OpBranch {
+			rare = analysis.RareSide(f, &f.Insts[t])
+		}
+		for k, e := range edges {
+			if to := f.Targets[e].Block; k != rare && !s.usual[to] {
+				s.usual[to] = true
+				s.work = append(s.work, to)
+			}
+		}
+	}
+}
