@@ -150,7 +150,7 @@ func (o *BlockOrder) collectEdges(b clif.Block) {
 		for _, via := range o.scan {
 			n := o.addEdge(bi.edgeStart, via)
 			if d.Op == clif.OpBrTable {
-				o.tableEdges = append(o.tableEdges, n-bi.edgeStart)
+				o.tableEdges = stop.Append(f.Stop, o.tableEdges, n-bi.edgeStart)
 			}
 		}
 	}
@@ -238,7 +238,7 @@ func (o *BlockOrder) nextEdge(bi *blockInfo, k uint32) uint32 {
 // enter puts b on the search path.
 func (o *BlockOrder) enter(b clif.Block) {
 	o.collectEdges(b)
-	o.stack = append(o.stack, frameOfDFS{block: b})
+	o.stack = stop.Append(o.f.Stop, o.stack, frameOfDFS{block: b})
 	o.info[b].seen = true
 	o.nest.Enter(b)
 }

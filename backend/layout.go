@@ -107,7 +107,7 @@ func (e *Emitter) end(b int) uint32 { return e.blocks[e.blocks[b].next].before }
 // the back edge of a loop to fall through.
 func (e *Emitter) arrange() {
 	n := uint32(len(e.VC.In.Blocks))
-	e.order = e.order[:0]
+	e.order = stop.Grow(e.VC.In.Stop, e.order[:0], int(n))
 	e.rotated = false
 	e.blocks[n].pos = n
 	if e.Target.Rotate {

@@ -225,11 +225,11 @@ func (l *Lower) edges(b int) {
 		e.Args.Start = uint32(len(in.VRegLists))
 		if s.Via != clif.NoTarget {
 			for _, v := range l.F.TargetArgs(s.Via) {
-				in.VRegLists = append(in.VRegLists, l.Use(clif.Value(v)))
+				in.VRegLists = stop.Append(l.F.Stop, in.VRegLists, l.Use(clif.Value(v)))
 			}
 		}
 		e.Args.End = uint32(len(in.VRegLists))
-		in.Edges = append(in.Edges, e)
+		in.Edges = append(stop.Room(l.F.Stop, in.Edges), e)
 	}
 	in.Blocks[b].Succs = regalloc.Range{Start: start, End: uint32(len(in.Edges))}
 }
@@ -238,7 +238,7 @@ func (l *Lower) blockParams(b int, orig clif.Block) {
 	in := &l.vc.In
 	start := uint32(len(in.VRegLists))
 	for _, p := range l.F.Params(orig) {
-		in.VRegLists = append(in.VRegLists, l.Use(clif.Value(p)))
+		in.VRegLists = stop.Append(l.F.Stop, in.VRegLists, l.Use(clif.Value(p)))
 	}
 	in.Blocks[b].Params = regalloc.Range{Start: start, End: uint32(len(in.VRegLists))}
 }

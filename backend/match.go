@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/regalloc"
 )
 
@@ -201,6 +202,7 @@ func (l *Lower) Delayed(v, except clif.Value) (clif.Inst, *clif.InstData) {
 func (l *Lower) JumpTable(edges []uint32, chained bool) uint32 {
 	succs := l.Order.SuccsOf(l.block)
 	s := uint32(len(l.vc.TableBlocks))
+	l.vc.TableBlocks = stop.Grow(l.F.Stop, l.vc.TableBlocks, len(edges))
 	for _, e := range edges {
 		l.vc.TableBlocks = append(l.vc.TableBlocks, regalloc.Block(succs[e].To))
 	}

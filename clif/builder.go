@@ -16,7 +16,7 @@ type Builder struct {
 
 // NewBlock creates a block without parameters; SwitchTo puts it in the layout.
 func (b *Builder) NewBlock() Block {
-	b.F.Blocks = append(b.F.Blocks, BlockData{})
+	b.F.Blocks = append(stop.Room(b.F.Stop, b.F.Blocks), BlockData{})
 	return Block(len(b.F.Blocks) - 1)
 }
 

@@ -273,8 +273,10 @@ func (f *Func) AppendTargets(dst []Target, d *InstData) []Target {
 	case OpBranch:
 		return append(dst, Target(d.B), Target(d.C))
 	case OpBrTable:
-		for _, t := range f.VarArgs(d) {
-			dst = append(dst, Target(t))
+		n := len(dst)
+		dst = append(dst, make([]Target, d.C)...)
+		for k, t := range f.VarArgs(d) {
+			dst[n+k] = Target(t)
 		}
 	}
 	return dst

@@ -2,7 +2,6 @@ package machbuffer
 
 import (
 	"encoding/binary"
-	"slices"
 
 	"github.com/waot-project/waot/internal/stop"
 )
@@ -210,11 +209,11 @@ func (b *Buffer) NewLabel() Label { return b.NewLabels(1) }
 // empty Buffer the first is 0.
 func (b *Buffer) NewLabels(n int) Label {
 	first := len(b.pos)
-	b.pos = slices.Grow(b.pos, n)[:first+n]
-	b.alias = slices.Grow(b.alias, n)[:first+n]
-	b.parent = slices.Grow(b.parent, n)[:first+n]
-	b.narrow = slices.Grow(b.narrow, n)[:first+n]
-	b.flags = slices.Grow(b.flags, n)[:first+n]
+	b.pos = stop.Grow(b.Stop, b.pos, n)[:first+n]
+	b.alias = stop.Grow(b.Stop, b.alias, n)[:first+n]
+	b.parent = stop.Grow(b.Stop, b.parent, n)[:first+n]
+	b.narrow = stop.Grow(b.Stop, b.narrow, n)[:first+n]
+	b.flags = stop.Grow(b.Stop, b.flags, n)[:first+n]
 	for i := first; i < first+n; i++ {
 		b.pos[i], b.alias[i], b.parent[i] = unbound, NoLabel, Label(i)
 		b.narrow[i], b.flags[i] = 0, 0
@@ -351,7 +350,7 @@ func (b *Buffer) UseLabel(off uint32, k UseKind, l Label) {
 		class = 1
 	}
 	q := &b.queues[class][k]
-	q.uses = append(q.uses, pending{off, l})
+	q.uses = stop.Append(b.Stop, q.uses, pending{off, l})
 	for i := len(q.uses) - 1; i > q.head && q.uses[i-1].off > off; i-- { // I1
 		q.uses[i-1], q.uses[i] = q.uses[i], q.uses[i-1]
 	}

@@ -54,7 +54,7 @@ func (c *CFG) Compute(f *clif.Func) {
 	n := len(f.Blocks)
 	c.stop, c.targets = f.Stop, f.Targets
 	c.succEnd, c.predEnd, c.number = stop.Zeroed(f.Stop, c.succEnd, n), stop.Zeroed(f.Stop, c.predEnd, n), stop.Zeroed(f.Stop, c.number, n)
-	c.succs, c.order = c.succs[:0], c.order[:0]
+	c.succs, c.order = stop.Grow(f.Stop, c.succs[:0], len(f.Targets)), stop.Grow(f.Stop, c.order[:0], n)
 	c.seen = stop.Zeroed(f.Stop, c.seen, len(f.Targets))
 	for i := range c.number {
 		c.number[i] = Unreached
@@ -92,7 +92,8 @@ func (c *CFG) dedup(start int) {
 func (c *CFG) postorder(f *clif.Func) {
 	const open = Unreached - 1
 	c.preNumber = stop.Zeroed(f.Stop, c.preNumber, len(f.Blocks))
-	c.preorder, c.preParent = append(c.preorder[:0], f.Entry()), append(c.preParent[:0], 0)
+	c.preorder, c.preParent = stop.Grow(f.Stop, c.preorder[:0], len(f.Blocks)), stop.Grow(f.Stop, c.preParent[:0], len(f.Blocks))
+	c.preorder, c.preParent = append(c.preorder, f.Entry()), append(c.preParent, 0)
 	c.stack = append(c.stack[:0], c.visit(f.Entry()))
 	c.number[f.Entry()] = open
 	for len(c.stack) > 0 {
@@ -107,7 +108,7 @@ func (c *CFG) postorder(f *clif.Func) {
 		c.number[to] = open
 		c.preNumber[to] = uint32(len(c.preorder))
 		c.preorder, c.preParent = append(c.preorder, to), append(c.preParent, c.preNumber[top.block])
-		c.stack = append(c.stack, c.visit(to))
+		c.stack = append(stop.Room(f.Stop, c.stack), c.visit(to))
 	}
 	for i, j := 0, len(c.order)-1; i < j; i, j = i+1, j-1 {
 		c.order[i], c.order[j] = c.order[j], c.order[i]

@@ -3,13 +3,14 @@ package translate
 import (
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/wasmfront"
 )
 
 // pushFrame opens a block whose label takes operands of the given types and
 // whose parameters begin at height on the stack.
 func (t *Translator) pushFrame(kind wasmfront.BlockKind, types []wasmfront.ValType, height int) *frame {
-	t.frames = append(t.frames, frame{
+	t.frames = append(stop.Room(t.f.Stop, t.frames), frame{
 		kind: kind, label: clif.NoBlock, types: types, height: height, live: true,
 		from: t.b.Current(), start: t.ssa.now(), loop: t.ssa.loop, saved: len(t.saved),
 	})
@@ -18,7 +19,7 @@ func (t *Translator) pushFrame(kind wasmfront.BlockKind, types []wasmfront.ValTy
 
 // pushDead opens a block in unreachable code.
 func (t *Translator) pushDead(kind wasmfront.BlockKind) {
-	t.frames = append(t.frames, frame{kind: kind, height: len(t.stack), saved: len(t.saved)})
+	t.frames = append(stop.Room(t.f.Stop, t.frames), frame{kind: kind, height: len(t.stack), saved: len(t.saved)})
 }
 
 func (t *Translator) popFrame() {
@@ -192,9 +193,9 @@ func (t *Translator) brIf(op *wasmfront.Operator, _ *handler) {
 // brTable makes one edge per label that occurs, however often.
 func (t *Translator) brTable(op *wasmfront.Operator, _ *handler) {
 	index := t.pop()
-	t.targets = t.targets[:0]
+	t.targets = stop.Grow(t.f.Stop, t.targets[:0], len(op.Targets)+1)
 	for len(t.labelFor) < len(t.frames) {
-		t.labelFor = append(t.labelFor, clif.NoTarget)
+		t.labelFor = stop.Append(t.f.Stop, t.labelFor, clif.NoTarget)
 	}
 	for i := 0; i <= len(op.Targets); i++ {
 		label := op.Index

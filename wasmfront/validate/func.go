@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/wasmfront"
 )
 
@@ -298,7 +299,7 @@ const valuesPassed = "values that functions, calls, blocks and branches pass"
 func (v *Func) pushControl(kind wasmfront.BlockKind, at int, params, results []wasmfront.ValType) {
 	v.height = len(v.operands)
 	v.unreachable = false
-	v.controls = append(v.controls, Frame{
+	v.controls = append(stop.Room(nil, v.controls), Frame{
 		Kind: kind, Offset: at, Height: v.height, Params: params, Results: results, stamp: v.stamp,
 	})
 	v.pushOperands(params)

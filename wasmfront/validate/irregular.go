@@ -1,6 +1,9 @@
 package validate
 
-import "github.com/waot-project/waot/wasmfront"
+import (
+	"github.com/waot-project/waot/internal/stop"
+	"github.com/waot-project/waot/wasmfront"
+)
 
 func runUnreachable(v *Func, _ *wasmfront.Operator, _ *rule) { v.setUnreachable() }
 
@@ -84,7 +87,7 @@ func runBrTable(v *Func, op *wasmfront.Operator, _ *rule) {
 	if n > wasmfront.MaxBrTable {
 		v.FailLimit(at, wasmfront.LimitError{What: "br_table targets", Want: uint64(n), Limit: wasmfront.MaxBrTable}, "br_table of %d targets", n)
 	}
-	v.targets = v.targets[:0]
+	v.targets = stop.Grow(nil, v.targets[:0], min(int(n), v.End-v.Pos)) // a target takes a byte, at least
 	for ; n > 0 && v.Reader.Err == nil; n-- {
 		v.targets = append(v.targets, v.U32())
 	}
