@@ -124,12 +124,15 @@ func (l *Lower) loadWord(a Address, dst regalloc.VReg) {
 // loadReg and storeReg append a load and a store of the whole register r, of any class, at a.
 func (l *Lower) loadReg(a Address, r regalloc.VReg) {
 	f := &l.Target.Loads[[regalloc.NumClasses]clif.Type{clif.I64, clif.F64}[l.ClassOfVReg(r)]][clif.Full]
-	l.Access(f.Op, l.vc.In.VRegs[r].Bytes, a, r)
+	l.Access(f.Op, l.wholeBytes(r), a, r)
 }
 
 func (l *Lower) storeReg(a Address, r regalloc.VReg) {
 	if a.Mode == ModeBase && a.Disp > l.Target.MaxDisp {
 		a = Indexed(a.Regs[0], l.Temp(int64(a.Disp)), 0)
 	}
-	l.Access(l.Target.Common.Store[l.ClassOfVReg(r)], l.vc.In.VRegs[r].Bytes, a, r)
+	l.Access(l.Target.Common.Store[l.ClassOfVReg(r)], l.wholeBytes(r), a, r)
 }
+
+// wholeBytes returns how many bytes hold r in memory: 4 bytes are zero-extended there, too.
+func (l *Lower) wholeBytes(r regalloc.VReg) uint8 { return max(l.vc.In.VRegs[r].Bytes, 8) }

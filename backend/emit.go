@@ -246,7 +246,7 @@ func (e *Emitter) cycle(edits []regalloc.Edit) int {
 	hole := s
 	for n := range edits {
 		ed := &edits[n]
-		if ed.Kind != regalloc.Move || ed.Bytes != 8 || ed.Point != edits[0].Point || ed.To != hole {
+		if ed.Kind != regalloc.Move || ed.Bytes > 8 || ed.Point != edits[0].Point || ed.To != hole {
 			return 0
 		}
 		if ed.From == s {
@@ -283,6 +283,12 @@ func scratchDead(edits []regalloc.Edit, s regalloc.Allocation, at regalloc.ProgP
 
 // Allocs returns the allocations of the current instruction, and of all that follow.
 func (e *Emitter) Allocs() []regalloc.Allocation { return e.Out.Allocs[e.OpStart:] }
+
+// Bytes returns how many bytes the value of operand k of the current instruction has.
+func (e *Emitter) Bytes(k int) uint8 {
+	in := &e.VC.In
+	return in.VRegs[in.Operands[e.OpStart+uint32(k)].VReg].Bytes
+}
 
 // Succ returns the block with code that edge n of the current block leads to.
 func (e *Emitter) Succ(n int) int {

@@ -24,7 +24,7 @@ func (l *Lower) Use(v clif.Value) regalloc.VReg {
 	v = l.Resolve(v)
 	r := l.vregs[v]
 	if r == regalloc.NoVReg {
-		r = l.NewVReg(l.F.Values[v].Type)
+		r = l.newVRegOf(v)
 		l.vregs[v] = r
 		l.noteConst(v)
 	}
@@ -36,10 +36,19 @@ func (l *Lower) Def(d *clif.InstData, n int) regalloc.VReg {
 	v := d.Result + clif.Value(n)
 	r := l.vregs[v]
 	if r == regalloc.NoVReg {
-		r = l.NewVReg(l.F.Values[v].Type)
+		r = l.newVRegOf(v)
 		l.vregs[v] = r
 	}
 	return r
+}
+
+// newVRegOf returns a fresh virtual register for the value v. An i64 that an i32 may stand for is one of 4 bytes, too.
+func (l *Lower) newVRegOf(v clif.Value) regalloc.VReg {
+	t := l.F.Values[v].Type
+	if t == clif.I64 && l.below32(v) {
+		t = clif.I32
+	}
+	return l.NewVReg(t)
 }
 
 // OnlyDef is DefOf for a definition that has no other user.

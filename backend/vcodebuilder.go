@@ -47,11 +47,14 @@ func (c *VCodeBuilder) begin(flag *stop.Flag, vc *VCode, blocks, insts int) {
 	c.Ops, vc.In.VRegs = stop.Grow(flag, c.Ops[:0], 2*insts), stop.Grow(flag, vc.In.VRegs, insts)
 }
 
-// NewVReg returns a fresh virtual register for values of type t.
+// NewVReg returns a fresh virtual register for values of type t. In that of an i32 the upper half is zero.
 func (c *VCodeBuilder) NewVReg(t clif.Type) regalloc.VReg {
 	in := &c.vc.In
 	info := regalloc.VRegInfo{Class: ClassOf(t), Bytes: 8, Ref: t == clif.Ref, Remat: regalloc.NoInst}
-	if t == clif.V128 {
+	switch t {
+	case clif.I32:
+		info.Bytes = 4
+	case clif.V128:
 		info.Bytes = 16
 		c.vc.HasVectors = true
 	}

@@ -7,12 +7,12 @@ func (c *Checker) apply(e *regalloc.Edit) *Error {
 	if e.Kind != regalloc.Move {
 		return c.repeat(e)
 	}
-	n := uint32(e.Bytes >> 3)
+	n := words8(e.Bytes)
 	from, isFrom := c.locate(e.From, n)
 	to, isTo := c.locate(e.To, n)
 	regs := regalloc.PRegSet(1)<<from | regalloc.PRegSet(1)<<to // memory adds no register
 	if !isFrom || !isTo || regs == 0 || regs&^c.writeable != 0 || e.To.IsArg() ||
-		e.Bytes != 8 && (e.Bytes != 16 || regs.OfClass(regalloc.Int) != 0) {
+		e.Bytes != 8 && e.Bytes != 4 && (e.Bytes != 16 || regs.OfClass(regalloc.Int) != 0) {
 		return c.editFault(e, c.moveMessage(e))
 	}
 	c.written |= 1 << to // no effect for memory
@@ -28,11 +28,33 @@ func (c *Checker) apply(e *regalloc.Edit) *Error {
 			f = fact{}
 		}
 	}
+	if e.Bytes == 4 && f.name&halfBit == 0 {
+		f = c.halves(f)
+	}
 	if to >= numRegs && n == 2 {
 		c.setWord(to+1, fact{})
 	}
 	c.write(to, f)
 	return nil
+}
+
+// words8 returns how many words a move of the given bytes copies.
+func words8(bytes uint8) uint32 { return (uint32(bytes) + 7) >> 3 }
+
+// halves returns what is known behind a move of 4 bytes of what f is known of: of a set the values that have no more.
+func (c *Checker) halves(f fact) fact {
+	start := len(c.elems)
+	if f.name&setBit != 0 {
+		for _, n := range c.namesOf(f.name) {
+			if n&halfBit != 0 {
+				c.elems = append(c.elems, n)
+			}
+		}
+	}
+	if len(c.elems) == start {
+		return fact{}
+	}
+	return fact{c.newSet(start), f.time}
 }
 
 // repeat is apply for a rematerialisation.
@@ -77,8 +99,8 @@ func (c *Checker) skipEdits(r regalloc.Range, k int) (int, *Error) {
 
 // moveMessage says what is wrong with a bad move.
 func (c *Checker) moveMessage(e *regalloc.Edit) string {
-	if e.Bytes != 8 && e.Bytes != 16 {
-		return "a move of neither 8 nor 16 bytes"
+	if e.Bytes != 4 && e.Bytes != 8 && e.Bytes != 16 {
+		return "a move of neither 4, 8, nor 16 bytes"
 	}
 	if e.From.IsMem() && e.To.IsMem() {
 		return "a move from memory to memory"
@@ -87,7 +109,7 @@ func (c *Checker) moveMessage(e *regalloc.Edit) string {
 		return "a move to an incoming argument"
 	}
 	for _, a := range [...]regalloc.Allocation{e.From, e.To} {
-		loc, ok := c.locate(a, uint32(e.Bytes>>3))
+		loc, ok := c.locate(a, words8(e.Bytes))
 		switch {
 		case !ok:
 			return "no location of this width: " + locString(a)

@@ -60,6 +60,7 @@ var kinds = [...]regalloc.VRegInfo{
 	{Class: regalloc.Float, Bytes: 8},
 	{Class: regalloc.Float, Bytes: 16},
 	{Class: regalloc.Int, Bytes: 8, Ref: true},
+	{Class: regalloc.Int, Bytes: 4},
 }
 
 type genInst struct {
@@ -125,8 +126,8 @@ func generateOf(r choices, size int) *regalloc.Input {
 	}
 	word := 0
 	for range g.IntN(4) {
-		k := g.IntN(4)
-		words := int(kinds[k].Bytes / 8)
+		k := g.IntN(len(kinds))
+		words := kinds[k].Words()
 		word = (word + words - 1) &^ (words - 1)
 		first.ops = append(first.ops, regalloc.StackArgDef(g.vreg(k), word))
 		word += words
@@ -165,6 +166,8 @@ func (g *gen) kindOf(v vreg) int {
 		return 3
 	case i.Bytes == 16:
 		return 2
+	case i.Bytes == 4:
+		return 4
 	}
 	return int(i.Class)
 }
@@ -182,7 +185,7 @@ func (g *gen) pick(b *genBlock, scope *[]vreg, kind int) vreg {
 			n = max(n, len(s)-1-g.IntN(6))
 			n = max(n, 0)
 		}
-		if g.kindOf(s[n]) == kind {
+		if k := g.kindOf(s[n]); k == kind || k == 4 && kind == 0 {
 			return s[n]
 		}
 	}
@@ -217,7 +220,7 @@ func (g *gen) region(b *genBlock, scope []vreg, depth int) (*genBlock, []vreg) {
 func (g *gen) terminator(b *genBlock, scope *[]vreg) {
 	var t genInst
 	for range g.IntN(3) {
-		t.ops = append(t.ops, regalloc.UseOf(g.pick(b, scope, g.IntN(4)), regalloc.Any))
+		t.ops = append(t.ops, regalloc.UseOf(g.pick(b, scope, g.IntN(len(kinds))), regalloc.Any))
 	}
 	t.flags = regalloc.IsTerminator
 	b.insts = append(b.insts, t)
@@ -240,7 +243,7 @@ func (g *gen) ret(b *genBlock, scope []vreg) {
 func (g *gen) to(b *genBlock, scope *[]vreg, to *genBlock, params int) genEdge {
 	if to.params == nil {
 		for range params {
-			to.params = append(to.params, g.vreg(g.IntN(4)))
+			to.params = append(to.params, g.vreg(g.IntN(len(kinds))))
 		}
 	}
 	e := genEdge{to: to}
@@ -322,7 +325,7 @@ func (g *gen) call(b *genBlock, scope *[]vreg) genInst {
 		}
 	}
 	if g.IntN(2) == 0 {
-		in.ops = append(in.ops, regalloc.UseOf(g.pick(b, scope, g.IntN(4)), regalloc.Any))
+		in.ops = append(in.ops, regalloc.UseOf(g.pick(b, scope, g.IntN(len(kinds))), regalloc.Any))
 	}
 	if g.IntN(2) == 0 {
 		in.ops = append(in.ops, operand{VReg: g.pick(b, scope, 0), Access: regalloc.LateUse})
@@ -333,7 +336,7 @@ func (g *gen) call(b *genBlock, scope *[]vreg) genInst {
 		}
 	}
 	if g.IntN(3) == 0 {
-		in.ops = append(in.ops, regalloc.DefOf(g.vreg(g.IntN(4)), regalloc.Any))
+		in.ops = append(in.ops, regalloc.DefOf(g.vreg(g.IntN(len(kinds))), regalloc.Any))
 	}
 	in.clobbers = callSet
 	if g.IntN(4) > 0 {
@@ -352,9 +355,9 @@ func (g *gen) inst(b *genBlock, scope *[]vreg) {
 	case 0:
 		in = g.call(b, scope)
 	case 1: // two-address
-		k := g.IntN(4)
+		k := g.IntN(len(kinds))
 		use(k, regalloc.Reg, regalloc.Use)
-		use(g.IntN(4), regalloc.Any, regalloc.Use)
+		use(g.IntN(len(kinds)), regalloc.Any, regalloc.Use)
 		in.ops = append(in.ops, regalloc.ReuseDef(g.vreg(k), 0))
 	case 2: // like a division
 		in.ops = append(in.ops, regalloc.FixedUse(g.pick(b, scope, 0), 0))
@@ -362,28 +365,28 @@ func (g *gen) inst(b *genBlock, scope *[]vreg) {
 		in.ops = append(in.ops, regalloc.FixedDef(g.vreg(0), 0), regalloc.FixedDef(g.vreg(0), 2))
 		in.clobbers = smallSet
 	case 3: // of upper halves
-		use(g.IntN(4), constraint(), regalloc.Use)
-		use(g.IntN(4), constraint(), regalloc.LateUse)
-		in.ops = append(in.ops, operand{VReg: g.vreg(g.IntN(4)), Constraint: regalloc.Reg, Access: regalloc.Def})
+		use(g.IntN(len(kinds)), constraint(), regalloc.Use)
+		use(g.IntN(len(kinds)), constraint(), regalloc.LateUse)
+		in.ops = append(in.ops, operand{VReg: g.vreg(g.IntN(len(kinds))), Constraint: regalloc.Reg, Access: regalloc.Def})
 		in.clobbers = halfSet
 	case 4:
-		use(g.IntN(4), regalloc.Reg, regalloc.Use)
-		use(g.IntN(4), constraint(), regalloc.Use)
+		use(g.IntN(len(kinds)), regalloc.Reg, regalloc.Use)
+		use(g.IntN(len(kinds)), constraint(), regalloc.Use)
 		use(g.IntN(3), regalloc.Reg, regalloc.LateUse)
-		in.ops = append(in.ops, operand{VReg: g.vreg(g.IntN(4)), Constraint: regalloc.Reg, Access: regalloc.EarlyDef})
+		in.ops = append(in.ops, operand{VReg: g.vreg(g.IntN(len(kinds))), Constraint: regalloc.Reg, Access: regalloc.EarlyDef})
 		if g.IntN(2) == 0 {
-			in.ops = append(in.ops, operand{VReg: g.vreg(g.IntN(4)), Constraint: regalloc.Any, Access: regalloc.EarlyDef})
+			in.ops = append(in.ops, operand{VReg: g.vreg(g.IntN(len(kinds))), Constraint: regalloc.Any, Access: regalloc.EarlyDef})
 		}
 		in.clobbers = uint16(g.IntN(2)) * smallSet
 	default:
 		for range g.IntN(4) {
-			use(g.IntN(4), constraint(), regalloc.Use)
+			use(g.IntN(len(kinds)), constraint(), regalloc.Use)
 		}
 		for range g.IntN(3) {
-			in.ops = append(in.ops, regalloc.DefOf(g.vreg(g.IntN(4)), regalloc.Reg))
+			in.ops = append(in.ops, regalloc.DefOf(g.vreg(g.IntN(len(kinds))), regalloc.Reg))
 		}
 		if g.IntN(3) == 0 {
-			in.ops = append(in.ops, regalloc.DefOf(g.vreg(g.IntN(4)), regalloc.Any))
+			in.ops = append(in.ops, regalloc.DefOf(g.vreg(g.IntN(len(kinds))), regalloc.Any))
 		}
 	}
 	b.insts = append(b.insts, in)

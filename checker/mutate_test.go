@@ -222,11 +222,14 @@ var outputFaults = []fault{
 	{name: "narrow move", f: func(m *mutator) bool {
 		return m.withEdit(func(e regalloc.Edit) bool { return e.Bytes == 16 }, func(e *regalloc.Edit) { e.Bytes = 8 })
 	}},
+	{name: "halve move", f: func(m *mutator) bool {
+		return m.withEdit(func(e regalloc.Edit) bool { return e.Bytes == 8 }, func(e *regalloc.Edit) { e.Bytes = 4 })
+	}},
 	{name: "widen move", f: func(m *mutator) bool {
 		return m.withEdit(func(e regalloc.Edit) bool { return e.Bytes == 8 }, func(e *regalloc.Edit) { e.Bytes = 16 })
 	}},
 	{name: "odd width", mustFail: true, f: func(m *mutator) bool {
-		return m.withEdit(isMove, func(e *regalloc.Edit) { e.Bytes = uint8(m.IntN(8)) })
+		return m.withEdit(isMove, func(e *regalloc.Edit) { e.Bytes = [...]uint8{0, 1, 2, 3, 5, 6, 7}[m.IntN(7)] })
 	}},
 	{name: "wrong source", f: func(m *mutator) bool {
 		return m.withEdit(isMove, func(e *regalloc.Edit) { e.From = m.other(e.From) })
@@ -246,7 +249,7 @@ var outputFaults = []fault{
 			return false
 		}
 		all := m.out.Allocs
-		e := regalloc.Edit{Point: m.out.Edits[j].Point, From: all[m.IntN(len(all))], To: all[m.IntN(len(all))], Bytes: uint8(8 + 8*m.IntN(2))}
+		e := regalloc.Edit{Point: m.out.Edits[j].Point, From: all[m.IntN(len(all))], To: all[m.IntN(len(all))], Bytes: 4 << m.IntN(3)}
 		if e.To.IsReg() {
 			m.out.Used = m.out.Used.Add(e.To.Reg())
 		}
@@ -545,6 +548,14 @@ var allocatorFaults = []fault{
 		was := m.in.VRegs[v].Bytes
 		m.in.VRegs[v].Bytes = 8
 		return was == 16
+	}},
+	{name: "value thought to have 4 bytes", f: func(m *mutator) bool {
+		v := &m.in.VRegs[m.IntN(len(m.in.VRegs))]
+		if v.Class == regalloc.Float || v.Ref || v.Bytes == 4 {
+			return false
+		}
+		v.Bytes = 4
+		return true
 	}},
 	{name: "another value used", f: func(m *mutator) bool {
 		k := m.operand(m.reads)

@@ -117,7 +117,7 @@ func (a *naive) stepBack(l map[vreg]bool, i regalloc.Inst) {
 }
 
 func (a *naive) slot(v vreg) loc {
-	words := int(a.in.VRegs[v].Bytes / 8)
+	words := a.in.VRegs[v].Words()
 	a.out.SlotWords = (a.out.SlotWords + words - 1) &^ (words - 1)
 	s := regalloc.InSlot(a.out.SlotWords)
 	a.out.SlotWords += words

@@ -67,6 +67,9 @@ func (c *Checker) setRegs() {
 	c.rules[regalloc.Fixed].exact = ^regalloc.PRegSet(0)
 }
 
+// otherWidths are, by class, how many bytes values have that have not 8.
+var otherWidths = [regalloc.NumClasses]uint8{regalloc.Int: 4, regalloc.Float: 16}
+
 // initValues makes each virtual register its own name.
 func (c *Checker) initValues() *Error {
 	vregs := c.in.VRegs
@@ -76,13 +79,16 @@ func (c *Checker) initValues() *Error {
 		c.in.Stop.PollAt(i)
 		info := &vregs[i]
 		name := nameBit | uint32(i) | uint32(info.Class&1)<<floatShift
-		if info.Bytes == 16 {
+		switch info.Bytes {
+		case 4:
+			name |= halfBit
+		case 16:
 			name |= wideBit
 		}
 		if info.Ref {
 			name |= refBit
 		}
-		if info.Class > regalloc.Float || info.Bytes != 8 && (info.Bytes != 16 || info.Class == regalloc.Int) {
+		if info.Class > regalloc.Float || info.Bytes != 8 && info.Bytes != otherWidths[info.Class] {
 			return fault(RuleInput, "%v has class %d and %d bytes", regalloc.VReg(i), info.Class, info.Bytes)
 		}
 		values[i] = value{name: name, sub: name}
@@ -210,7 +216,7 @@ func (c *Checker) checkParamsOf(b regalloc.Block) *Error {
 }
 
 // checkArgs checks that arguments along e fit the parameters in number, class, width
-// and being references.
+// and being references. One of 4 bytes fits a parameter of 8.
 func (c *Checker) checkArgs(e *regalloc.Edge) *Error {
 	in := c.in
 	if !fits(e.Args, len(in.VRegLists)) || e.Args.Len() != in.Blocks[e.To].Params.Len() {
@@ -221,12 +227,15 @@ func (c *Checker) checkArgs(e *regalloc.Edge) *Error {
 	}
 	params := in.ParamsOf(e.To)
 	for j, a := range in.ArgsOf(*e) {
-		if int64(a) >= int64(len(c.v)) || (c.v[a].name^c.v[params[j]].name)&typeBits != 0 {
+		if int64(a) >= int64(len(c.v)) || !fitsType(c.v[a].name, c.v[params[j]].name) {
 			return c.blockFault("an argument does not fit its parameter")
 		}
 	}
 	return nil
 }
+
+// fitsType reports whether the value arg may be passed for param.
+func fitsType(arg, param uint32) bool { return (arg^param)&typeBits|param&^arg&halfBit == 0 }
 
 // find returns the value that v is a copy of, through all copies known so far.
 func (c *Checker) find(v regalloc.VReg) regalloc.VReg {

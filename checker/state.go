@@ -23,7 +23,8 @@ const (
 	floatShift = 27
 	floatBit   = 1 << floatShift
 	nameBit    = 1 << 26 // set in each name, so that none is 0
-	indexMask  = nameBit - 1
+	halfBit    = 1 << 25 // 4 bytes; of a set: all of its values
+	indexMask  = halfBit - 1
 	typeBits   = wideBit | refBit | floatBit
 )
 
@@ -121,8 +122,12 @@ func (c *Checker) newSet(start int) uint32 {
 		c.elems = c.elems[:start]
 		return name
 	}
+	half := uint32(halfBit)
+	for _, n := range c.elems[start:] {
+		half &= n
+	}
 	c.sets = append(c.sets, regalloc.Range{Start: uint32(start), End: uint32(len(c.elems))})
-	return name&typeBits | setBit | nameBit | uint32(len(c.sets)-1)
+	return name&typeBits | half | setBit | nameBit | uint32(len(c.sets)-1)
 }
 
 // setWord sets the fact about the memory word loc. All changes of memory go

@@ -143,9 +143,9 @@ func (v VReg) String() string { return fmt.Sprintf("%%%d", uint32(v)) }
 // VRegInfo describes one virtual register.
 type VRegInfo struct {
 	Class Class
-	// Bytes is how much of a register the value occupies: 8 or 16. An i32 or
-	// f32 counts as 8: spills and moves are always of the full width, so that
-	// nothing learned of upper bits is lost on the way through a slot.
+	// Bytes is how much of a register the value occupies: 8 or 16, or 4 of class Int. A value of 4 bytes is zero-extended
+	// to 8 wherever it is, in registers and in memory: instructions may read all 8, so it may be an argument for a parameter
+	// of 8 bytes, and its moves write 8. An f32 counts as 8.
 	Bytes uint8
 	// Ref marks a reference to a collected object: live across a safepoint, it
 	// must be in a slot listed in the stack map.
@@ -156,6 +156,9 @@ type VRegInfo struct {
 	// operand NoAllocation: the definition then puts the value nowhere.
 	Remat Inst
 }
+
+// Words returns how many words of memory the value needs: 2 if it has 16 bytes.
+func (v *VRegInfo) Words() int { return int(v.Bytes+7) / 8 }
 
 // Inst is an index into Input.Insts.
 type Inst uint32
@@ -323,7 +326,8 @@ type Edge struct {
 //	   allocatable ones. No two reading Fixed operands of one
 //	   instruction name one PReg for different VRegs, nor do two defining ones.
 //	   A safepoint has no LateUse of a reference with the constraint Reg.
-//	I6 VRegs[i].Class agrees with each Fixed register's class.
+//	I6 VRegs[i].Class agrees with each Fixed register's class. Arguments of edges have the class and width of their
+//	   parameters, or 4 bytes where these have 8.
 type Input struct {
 	VRegs       []VRegInfo
 	Insts       []InstInfo
@@ -462,7 +466,7 @@ type EditKind uint8
 
 // The kinds of edit.
 const (
-	// Move copies Bytes bytes from From to To; they may be of different classes
+	// Move copies Bytes bytes from From to To, 4 of them zero-extended to 8; they may be of different classes
 	// (a scratch register of the other class may carry a value).
 	Move EditKind = iota
 	// Remat repeats instruction Edit.Inst with its Def in To, a register.

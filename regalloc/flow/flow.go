@@ -265,7 +265,7 @@ func (fn *function) setup(in *regalloc.Input, env *regalloc.MachineEnv, out *reg
 	fn.estimate()
 }
 
-func (fn *function) Bytes(v uint32) uint8 { return 8 + uint8(fn.Values[v].Flags&IsWide)<<2 }
+func (fn *function) Bytes(v uint32) uint8 { return fn.In.VRegs[v].Bytes }
 
 func (fn *function) ClassOf(v uint32) regalloc.Class {
 	return regalloc.Class(fn.Values[v].Flags & IsFloat)

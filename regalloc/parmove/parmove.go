@@ -214,7 +214,7 @@ func (r *Resolver) opening(moves []Move) (first int, saved regalloc.Allocation) 
 			memMoves++
 			memSource = next
 		}
-		if m.From.IsReg() && (reg < 0 || m.Bytes == 8) {
+		if m.From.IsReg() && (reg < 0 || m.Bytes <= 8) {
 			reg = next
 		}
 	}
@@ -230,9 +230,9 @@ func (r *Resolver) opening(moves []Move) (first int, saved regalloc.Allocation) 
 			return first, regalloc.InReg(intScratch)
 		}
 		return first, float
-	case r.env.Temp.IsReg() && (bytes == 8 || r.env.Temp.Reg().Class() == regalloc.Float):
+	case r.env.Temp.IsReg() && (bytes <= 8 || r.env.Temp.Reg().Class() == regalloc.Float):
 		return first, r.env.Temp
-	case intScratch != regalloc.NoPReg && bytes == 8:
+	case intScratch != regalloc.NoPReg && bytes <= 8:
 		return first, regalloc.InReg(intScratch)
 	}
 	r.UsedExtra = true

@@ -146,7 +146,7 @@ func emitTail(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation
 		}
 		op(e, backend.Inst{Op: asm.Setcc, Size: 1, Cond: uint8(c)}, d)
 	case backend.TailSelect:
-		emitSelect(e, c, allocs)
+		emitSelect(e, c, allocs, e.Bytes(e.Target.Shapes.NumOperands(in)-1))
 	case backend.TailTrap:
 		l := e.TrapLabel(abi.TrapCode(in.Trap), src)
 		switch c {
@@ -178,16 +178,16 @@ var carryRows = [2][2]backend.Inst{
 	{{Op: asm.SbbImm, Size: 8}, {Op: asm.AdcImm, Size: 8, Imm: -1}},
 }
 
-// emitSelect emits d = c ? a : b, d being in b's register. Of the double conditions
+// emitSelect emits d = c ? a : b, of size bytes, d being in b's register. Of the double conditions
 // lowering leaves FNe only.
-func emitSelect(e *backend.Emitter, c asm.Cond, allocs []regalloc.Allocation) {
+func emitSelect(e *backend.Emitter, c asm.Cond, allocs []regalloc.Allocation, size uint8) {
 	a, d := allocs[0], allocs[2]
 	first, second, _ := c.Parts()
 	if d.Reg().Class() == regalloc.Int {
 		move := [3]regalloc.Allocation{a, d, d}
-		put(e, &backend.Inst{Op: asm.Cmov, Size: 8, Cond: uint8(first)}, move[:], 0)
+		put(e, &backend.Inst{Op: asm.Cmov, Size: size, Cond: uint8(first)}, move[:], 0)
 		if second != first {
-			put(e, &backend.Inst{Op: asm.Cmov, Size: 8, Cond: uint8(second)}, move[:], 0)
+			put(e, &backend.Inst{Op: asm.Cmov, Size: size, Cond: uint8(second)}, move[:], 0)
 		}
 		return
 	}
@@ -352,7 +352,7 @@ func maxEdit(e *backend.Emitter, ed *regalloc.Edit) uint32 {
 		to := [1]regalloc.Allocation{ed.To}
 		return asm.Bound(&e.VC.Insts[ed.Inst], to[:], nil)
 	}
-	return asm.MoveBound(ed.From, ed.To, &e.Frame)
+	return asm.MoveBound(ed.From, ed.To, ed.Bytes, &e.Frame)
 }
 
 // maxBytes implements backend.Target.MaxBytes.

@@ -45,6 +45,7 @@ var (
 	hoistedA64    = run{pkg: "backend/isa/a64", pattern: "TestFiles/(hoist|place)"}
 	slotOrder     = run{pkg: "backend", pattern: "TestSlotOrder"}
 	moves         = run{pkg: "backend/isa/x64/asm", pattern: "TestAppendMove"}
+	halves        = run{pkg: "checker", pattern: "TestRules"}
 	frames        = run{pkg: "backend/isa/x64", pattern: "TestMachine/Entries"}
 	weights       = run{pkg: "clif/inline", pattern: "TestWeight"}
 	inlined       = run{pkg: "clif/inline", pattern: "TestText|TestBounded|TestRecursion"}
@@ -128,6 +129,13 @@ var kept = []keptFault{
 	{"backend/frame.go", "out.Edits[i].From, out.Edits[i].To}", "out.Edits[i].From}", slotOrder},
 	{"backend/isa/x64/asm/encode.go", "up <= math.MaxInt8", "up <= math.MaxInt8+1", moves},
 	{"backend/isa/x64/asm/encode.go", "off + int32(fr.Size); off", "off + int32(fr.Size) - 8; off", moves},
+	{"backend/isa/x64/asm/move.go", "bytes == 8 || to.IsMem()", "bytes == 8", moves},
+	{"backend/address.go", "max(l.vc.In.VRegs[r].Bytes, 8)", "l.vc.In.VRegs[r].Bytes", run{pkg: "backend/isa/x64", pattern: "TestFiles/words"}},
+	{"backend/match.go", "t == clif.I64 && l.below32(v)", "t == clif.I64", filesX64},
+	{"backend/match.go", "t == clif.I64 && l.below32(v)", "false", filesX64},
+	{"checker/edit.go", "e.Bytes == 4 && f.name&halfBit == 0", "e.Bytes == 4 && f.name == 0", halves},
+	{"checker/edit.go", "n&halfBit != 0", "n != 0", halves},
+	{"checker/prepare.go", "|param&^arg&halfBit", "", halves},
 	{"backend/isa/x64/abi.go", "r := saved.Last()", "r := saved.First()", frames},
 	{"backend/isa/x64/abi.go", "n > pageSize-16)", "n > pageSize)", frames},
 	{"backend/isa/x64/abi.go", "op(e, backend.Inst{Op: asm.Push}, asm.RAX)\n\t\t\tn -= 8\n", "op(e, backend.Inst{Op: asm.Push}, asm.RAX)\n", frames},

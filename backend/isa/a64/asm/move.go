@@ -27,7 +27,7 @@ func AppendMove(buf []byte, from, to regalloc.Allocation, bytes uint8, fr *backe
 
 // move appends the words of a copy.
 func (s *steps) move(from, to regalloc.Allocation, bytes uint8, fr *backend.Frame) {
-	inst := backend.Inst{Op: moveOp(from, to), Size: bytes}
+	inst := backend.Inst{Op: moveOp(from, to), Size: max(bytes, 8)}
 	if inst.Op == Fmov && bytes == 16 {
 		inst.Op = Vmov
 	}

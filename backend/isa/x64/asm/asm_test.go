@@ -311,10 +311,18 @@ func TestAppendMove(t *testing.T) {
 		{slot, x, 16, "\x44\x0f\x10\x0c\x24"},               // movups
 		{r, x, 8, "\x66\x4d\x0f\x6e\xc9"},                   // movq xmm9, r9
 		{x, r, 8, "\x66\x4d\x0f\x7e\xc9"}, {r, r, 8, ""},    // movq r9, xmm9
+		{r, regalloc.InReg(RAX), 4, "\x44\x89\xc8"},                       // mov eax, r9d
+		{regalloc.InReg(RDX), regalloc.InReg(RAX), 4, "\x89\xd0"},         // mov eax, edx
+		{slot, regalloc.InReg(RAX), 4, "\x8b\x04\x24"},                    // mov eax, [rsp]
+		{slot, r, 4, "\x44\x8b\x0c\x24"},                                  // mov r9d, [rsp]
+		{r, slot, 4, "\x4c\x89\x0c\x24"},                                  // mov [rsp], r9
+		{r, x, 4, "\x66\x45\x0f\x6e\xc9"},                                 // movd xmm9, r9d
+		{slot, x, 4, "\xf3\x44\x0f\x10\x0c\x24"},                          // movss xmm9, [rsp]
+		{x, slot, 4, "\xf2\x44\x0f\x11\x0c\x24"},                          // movsd [rsp], xmm9
 		{regalloc.InReg(RAX), arg, 8, "\x48\x89\x45\x10"},                 // mov [rbp+16], rax
 		{regalloc.InSlot(34), regalloc.InReg(RAX), 8, "\x48\x8b\x45\x80"}, // mov rax, [rbp-128]
 	} {
-		if n := MoveBound(c.from, c.to, &testFrame); int(n) < len(c.want) {
+		if n := MoveBound(c.from, c.to, c.bytes, &testFrame); int(n) < len(c.want) {
 			t.Errorf("%v to %v: %d bytes, bound %d", c.from, c.to, len(c.want), n)
 		}
 		if got := AppendMove(nil, c.from, c.to, c.bytes, &testFrame); string(got) != c.want {
@@ -334,14 +342,16 @@ func TestAppendIntMove(t *testing.T) {
 			if from == to || from.IsMem() && to.IsMem() {
 				continue
 			}
-			inst := backend.Inst{Op: moveOp(from, to), Size: 8}
-			allocs := []regalloc.Allocation{from, to}
-			if !to.IsReg() {
-				allocs[0], allocs[1] = to, from
-			}
-			want, _ := Append(nil, &inst, allocs, &testFrame)
-			if got := AppendMove(nil, from, to, 8, &testFrame); !bytes.Equal(got, want) {
-				t.Errorf("%v to %v: % x, want % x", from, to, got, want)
+			for _, width := range []uint8{4, 8} {
+				inst := backend.Inst{Op: moveOp(from, to), Size: width}
+				allocs := []regalloc.Allocation{from, to}
+				if !to.IsReg() { // all 8 bytes are stored
+					inst.Size, allocs[0], allocs[1] = 8, to, from
+				}
+				want, _ := Append(nil, &inst, allocs, &testFrame)
+				if got := AppendMove(nil, from, to, width, &testFrame); !bytes.Equal(got, want) {
+					t.Errorf("%v to %v, %d bytes: % x, want % x", from, to, width, got, want)
+				}
 			}
 		}
 	}

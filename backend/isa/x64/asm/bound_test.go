@@ -35,13 +35,15 @@ func TestBoundOfMoves(t *testing.T) {
 			if from == to || from.IsMem() && to.IsMem() {
 				continue
 			}
-			code := AppendMove(nil, from, to, 8, &testFrame)
-			spare := 2
-			if isInt(from) && isInt(to) {
-				spare = 0
-			}
-			if n := int(MoveBound(from, to, &testFrame)); n < len(code) || n > len(code)+spare {
-				t.Errorf("%v to %v: % x, bound is %d", from, to, code, n)
+			for _, width := range []uint8{4, 8} {
+				code := AppendMove(nil, from, to, width, &testFrame)
+				spare := 2
+				if isInt(from) && isInt(to) {
+					spare = 0
+				}
+				if n := int(MoveBound(from, to, width, &testFrame)); n < len(code) || n > len(code)+spare {
+					t.Errorf("%v to %v, %d bytes: % x, bound is %d", from, to, width, code, n)
+				}
 			}
 		}
 	}

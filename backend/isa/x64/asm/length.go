@@ -142,17 +142,23 @@ func dispBytes(d int32, always bool) uint32 {
 }
 
 // MoveBound returns a bound of the length in bytes of what AppendMove makes.
-func MoveBound(from, to regalloc.Allocation, fr *backend.Frame) uint32 {
+func MoveBound(from, to regalloc.Allocation, bytes uint8, fr *backend.Frame) uint32 {
 	reg, mem := from, to
 	if !from.IsReg() {
 		reg, mem = to, from
 	}
 	switch {
 	case mem.IsReg() && from.Reg().Class() == regalloc.Int && to.Reg().Class() == regalloc.Int:
+		if intMoveREX(from, to, bytes) == 0 {
+			return 2
+		}
 		return 3
 	case mem.IsReg():
 		return 5
 	case reg.Reg().Class() == regalloc.Int:
+		if intMoveREX(from, to, bytes) == 0 {
+			return 2 + frameBytes(fr, fr.Offset(mem))
+		}
 		return 3 + frameBytes(fr, fr.Offset(mem))
 	}
 	return 5 + frameBytes(fr, fr.Offset(mem))

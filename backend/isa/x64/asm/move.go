@@ -7,20 +7,22 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// AppendMove encodes the copy of a value of 8 or 16 bytes from one location to another. At
+// AppendMove encodes the copy of a value of 4, 8 or 16 bytes from one location to another. At
 // least one of them must be a register. Copies between integer and vector registers
-// are of 8 bytes. Nothing is emitted if both locations are the same. Flags are kept.
+// are of up to 8 bytes. A value of 4 bytes is zero-extended in both locations: what writes a register does that itself, and
+// all 8 bytes are stored. Nothing is emitted if both locations are the same. Flags are kept.
 func AppendMove(buf []byte, from, to regalloc.Allocation, bytes uint8, fr *backend.Frame) []byte {
 	if from == to {
 		return buf
 	}
-	if bytes == 8 && isInt(from, to) {
-		return appendIntMove(buf, from, to, fr)
+	if bytes <= 8 && isInt(from, to) {
+		return appendIntMove(buf, from, to, bytes, fr)
 	}
 	inst := backend.Inst{Op: moveOp(from, to), Size: bytes}
 	allocs := [2]regalloc.Allocation{from, to}
 	if !to.IsReg() { // stores have the address first
 		allocs = [2]regalloc.Allocation{to, from}
+		inst.Size = max(bytes, 8)
 	}
 	buf, _ = Append(buf, &inst, allocs[:], fr)
 	return buf
@@ -32,29 +34,49 @@ func isInt(from, to regalloc.Allocation) bool {
 		(!to.IsReg() || to.Reg().Class() == regalloc.Int)
 }
 
-// appendIntMove is AppendMove for the most frequent copies, by hand: mov r64, r/m64 and mov r/m64, r64. A test
+// appendIntMove is AppendMove for the most frequent copies, by hand: mov r, r/m and mov r/m64, r64. A test
 // compares it with the rows.
-func appendIntMove(buf []byte, from, to regalloc.Allocation, fr *backend.Frame) []byte {
+func appendIntMove(buf []byte, from, to regalloc.Allocation, bytes uint8, fr *backend.Frame) []byte {
 	op, reg, mem := byte(0x89), from, to // to memory, or between registers
 	if !from.IsReg() {
 		op, reg, mem = 0x8b, to, from
 	}
 	r := reg.Reg().Enc() & 15
+	rex := intMoveREX(from, to, bytes)
+	if rex != 0 {
+		buf = append(buf, rex)
+	}
 	if mem.IsReg() {
-		m := mem.Reg().Enc() & 15
-		return append(buf, 0x48|r>>3<<2|m>>3, op, 0xc0|r&7<<3|m&7)
+		return append(buf, op, 0xc0|r&7<<3|mem.Reg().Enc()&7)
 	}
 	base, disp := inFrame(fr, fr.Offset(mem))
-	rex, modrm := 0x48|r>>3<<2, r&7<<3|base
+	modrm := r&7<<3 | base
 	switch {
 	case base == RSP.Enc() && disp == 0:
-		return append(buf, rex, op, modrm, sibRSP)
+		return append(buf, op, modrm, sibRSP)
 	case base == RSP.Enc():
-		return append(buf, rex, op, 0x40|modrm, sibRSP, byte(disp))
+		return append(buf, op, 0x40|modrm, sibRSP, byte(disp))
 	case disp == int32(int8(disp)):
-		return append(buf, rex, op, 0x40|modrm, byte(disp))
+		return append(buf, op, 0x40|modrm, byte(disp))
 	}
-	return append(buf, rex, op, 0x80|modrm, byte(disp), byte(disp>>8), byte(disp>>16), byte(disp>>24))
+	return append(buf, op, 0x80|modrm, byte(disp), byte(disp>>8), byte(disp>>16), byte(disp>>24))
+}
+
+// intMoveREX returns the REX prefix of a copy between integer registers, or one and memory; 0 if it has none.
+func intMoveREX(from, to regalloc.Allocation, bytes uint8) (rex byte) {
+	if bytes == 8 || to.IsMem() {
+		rex = 0x48
+	}
+	switch {
+	case from.IsMem():
+		rex |= 0x40*(to.Reg().Enc()>>3&1) | to.Reg().Enc()>>3&1<<2
+	case to.IsMem():
+		rex |= from.Reg().Enc() >> 3 & 1 << 2
+	default:
+		r, m := from.Reg().Enc()>>3&1, to.Reg().Enc()>>3&1
+		rex |= 0x40*(r|m) | r<<2 | m
+	}
+	return rex
 }
 
 // sibRSP is the SIB byte of an address that is the stack pointer plus a displacement.

@@ -8,11 +8,13 @@ import (
 )
 
 // content is what a register or a word of memory holds: word part of the value
-// id. Ids of references are odd.
+// id. Ids of references are odd, and those of values of 4 bytes have halfID.
 type content struct {
 	id   uint64
 	part uint8
 }
+
+const halfID = 1 << 41
 
 // sim executes a function twice along one random path: as SSA over virtual
 // registers, and as allocated, over registers and memory, and compares all that
@@ -30,12 +32,20 @@ type sim struct {
 	edit int
 }
 
-func (s *sim) fresh(ref bool) uint64 {
+func (s *sim) fresh(v regalloc.VReg) uint64 {
 	s.next += 2
-	if ref {
-		return s.next | 1
+	return s.next | s.kind(v)
+}
+
+// kind returns the part of an id that says what kind of value v has.
+func (s *sim) kind(v regalloc.VReg) uint64 {
+	switch info := &s.in.VRegs[v]; {
+	case info.Ref:
+		return 1
+	case info.Bytes == 4:
+		return halfID
 	}
-	return s.next
+	return 0
 }
 
 func (s *sim) words(a regalloc.Allocation, n int) ([]content, error) {
@@ -51,7 +61,7 @@ func (s *sim) words(a regalloc.Allocation, n int) ([]content, error) {
 }
 
 func (s *sim) write(a regalloc.Allocation, v regalloc.VReg, id uint64) error {
-	w, err := s.words(a, int(s.in.VRegs[v].Bytes/8))
+	w, err := s.words(a, s.in.VRegs[v].Words())
 	for k := range w {
 		w[k] = content{id, uint8(k)}
 	}
@@ -59,7 +69,7 @@ func (s *sim) write(a regalloc.Allocation, v regalloc.VReg, id uint64) error {
 }
 
 func (s *sim) check(a regalloc.Allocation, v regalloc.VReg) error {
-	w, err := s.words(a, int(s.in.VRegs[v].Bytes/8))
+	w, err := s.words(a, s.in.VRegs[v].Words())
 	for k := range w {
 		if w[k] != (content{s.vals[v], uint8(k)}) {
 			return fmt.Errorf("%v is not in %v", v, a)
@@ -89,16 +99,19 @@ func (s *sim) edits(p regalloc.ProgPoint) error {
 		if e.From.IsMem() && e.To.IsMem() {
 			return fmt.Errorf("move from memory to memory: %v", e)
 		}
-		f, err := s.words(e.From, int(e.Bytes/8))
+		f, err := s.words(e.From, int(e.Bytes+7)/8)
 		if err != nil {
 			return err
 		}
-		t, err := s.words(e.To, int(e.Bytes/8))
+		t, err := s.words(e.To, int(e.Bytes+7)/8)
 		if err != nil {
 			return err
 		}
 		copy(t, f)
-		if e.To.IsReg() && e.Bytes == 8 {
+		if e.Bytes == 4 && f[0].id&halfID == 0 {
+			t[0] = content{}
+		}
+		if e.To.IsReg() && e.Bytes <= 8 {
 			s.regs[e.To.Reg()][1] = content{}
 		}
 	}
@@ -107,11 +120,7 @@ func (s *sim) edits(p regalloc.ProgPoint) error {
 
 // rematID is the one value that a rematerialisable register always has.
 func (s *sim) rematID(v regalloc.VReg) uint64 {
-	id := 1<<40 + 2*uint64(v)
-	if s.in.VRegs[v].Ref {
-		id |= 1
-	}
-	return id
+	return 1<<40 + 2*uint64(v) | s.kind(v)
 }
 
 func (s *sim) garbage(r regalloc.PReg) { s.regs[r] = [2]content{} }
@@ -144,7 +153,7 @@ func (s *sim) inst(i regalloc.Inst) error {
 		if !o.Access.Defines() {
 			continue
 		}
-		id := s.fresh(in.VRegs[o.VReg].Ref)
+		id := s.fresh(o.VReg)
 		if in.VRegs[o.VReg].Remat != regalloc.NoInst {
 			id = s.rematID(o.VReg)
 		}

@@ -51,6 +51,8 @@ const (
 	// virtual registers and of callee-saved registers at entry.
 	constantID = 1 << 62
 	savedID    = 1 << 61
+	// halfID is part of the values of 4 bytes, which others do not survive the moves of.
+	halfID = 1 << 60
 	// maxWords bounds the spill area.
 	maxWords = 1 << 20
 )
@@ -282,7 +284,7 @@ func (x *Executor) words(a regalloc.Allocation, n int) []content {
 	return nil
 }
 
-func (x *Executor) size(v regalloc.VReg) int { return int(x.in.VRegs[v].Bytes) / 8 }
+func (x *Executor) size(v regalloc.VReg) int { return x.in.VRegs[v].Words() }
 
 // moves reports whether the value id of v is a reference to an object that moves.
 func (x *Executor) moves(v regalloc.VReg, id uint64) bool {
@@ -337,8 +339,8 @@ func (x *Executor) apply(e regalloc.Edit) error {
 	if e.Kind == regalloc.Remat {
 		return x.remat(e)
 	}
-	n := int(e.Bytes) / 8
-	if e.Kind != regalloc.Move || e.Bytes != 8 && e.Bytes != 16 || e.From.IsMem() && e.To.IsMem() || e.To.IsArg() {
+	n := int(e.Bytes+7) / 8
+	if e.Kind != regalloc.Move || e.Bytes != 4 && e.Bytes != 8 && e.Bytes != 16 || e.From.IsMem() && e.To.IsMem() || e.To.IsArg() {
 		return errors.New("there is no such move")
 	}
 	from, to := x.words(e.From, n), x.words(e.To, n)
@@ -351,6 +353,9 @@ func (x *Executor) apply(e regalloc.Edit) error {
 		}
 	}
 	copy(to, from)
+	if e.Bytes == 4 && from[0].id&halfID == 0 {
+		to[0] = content{}
+	}
 	if e.To.IsReg() && n == 1 {
 		x.regs[e.To.Index()][1] = content{}
 	}
@@ -365,7 +370,7 @@ func (x *Executor) remat(e regalloc.Edit) error {
 	if len(ops) != 1 || x.in.VRegs[ops[0].VReg].Remat != e.Inst || !e.To.IsReg() || e.To.Reg().Class() != x.in.VRegs[ops[0].VReg].Class {
 		return errors.New("the instruction cannot be repeated so")
 	}
-	x.put(e.To, ops[0].VReg, constantID+uint64(ops[0].VReg))
+	x.put(e.To, ops[0].VReg, x.constant(ops[0].VReg))
 	return nil
 }
 

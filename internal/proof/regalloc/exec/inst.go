@@ -30,7 +30,7 @@ func (x *Executor) locate(i regalloc.Inst, ops []regalloc.Operand, k int) (regal
 // encodable reports whether the instruction can have the operand at a.
 func (x *Executor) encodable(op regalloc.Operand, a regalloc.Allocation) bool {
 	info := x.in.VRegs[op.VReg]
-	if x.words(a, int(info.Bytes)/8) == nil {
+	if x.words(a, info.Words()) == nil {
 		return false
 	}
 	switch {
@@ -95,10 +95,21 @@ func (x *Executor) result(i regalloc.Inst, ops []regalloc.Operand, k int) uint64
 	case !ops[k].Access.Defines():
 		return 0
 	case x.in.VRegs[v].Remat == i:
-		return constantID + uint64(v)
+		return x.constant(v)
 	}
 	x.last++
-	return x.last
+	return x.last | x.half(v)
+}
+
+// constant returns the value of v, which can be made again.
+func (x *Executor) constant(v regalloc.VReg) uint64 { return constantID + uint64(v) | x.half(v) }
+
+// half returns halfID if values of v have 4 bytes.
+func (x *Executor) half(v regalloc.VReg) uint64 {
+	if x.in.VRegs[v].Bytes == 4 {
+		return halfID
+	}
+	return 0
 }
 
 // early does what may happen before the last use is read: it writes the early
@@ -186,7 +197,7 @@ func (x *Executor) collect(i regalloc.Inst) error {
 // isObject reports whether c is a reference as it is now.
 func (x *Executor) isObject(c content) bool {
 	if c.id >= constantID {
-		return x.in.VRegs[c.id-constantID].Ref
+		return x.in.VRegs[c.id&^halfID-constantID].Ref
 	}
 	return c.epoch == x.epoch
 }

@@ -90,6 +90,8 @@ func (g *gen) kindOf(v regalloc.VReg) int {
 		return refKind
 	case info.Bytes == 16:
 		return wideKind
+	case info.Bytes == 4:
+		return halfKind
 	}
 	return int(info.Class)
 }
@@ -97,6 +99,7 @@ func (g *gen) kindOf(v regalloc.VReg) int {
 // value returns an available value of the kind; if there is none, or rarely, it
 // is made by an instruction put here.
 func (g *gen) value(kind int) regalloc.VReg {
+	kind = g.halve(kind)
 	l := g.avail[kind]
 	if g.cfg.Quick && g.chance(0.95) {
 		l = l[:g.args[kind]]
@@ -179,7 +182,7 @@ func (g *gen) arguments() {
 	word := 0
 	for range g.IntN(4) {
 		v := g.newVReg(g.kind())
-		words := int(g.vregs[v].Bytes) / 8
+		words := g.vregs[v].Words()
 		word = (word + words - 1) &^ (words - 1)
 		x.ops = append(x.ops, regalloc.StackArgDef(v, word))
 		word += words
@@ -433,7 +436,7 @@ func (g *gen) terminator() {
 // argument returns a value, perhaps one that the terminator defines.
 func (g *gen) argument(kind int, defs []regalloc.VReg) regalloc.VReg {
 	if len(defs) > 0 && g.chance(0.3) {
-		if v := defs[g.IntN(len(defs))]; g.kindOf(v) == kind {
+		if v := defs[g.IntN(len(defs))]; g.kindOf(v) == kind || g.kindOf(v) == halfKind && kind == intKind {
 			return v
 		}
 	}

@@ -140,6 +140,7 @@ const (
 	floatKind
 	wideKind
 	refKind
+	halfKind
 	numKinds
 )
 
@@ -148,6 +149,7 @@ var kinds = [numKinds]regalloc.VRegInfo{
 	{Class: regalloc.Float, Bytes: 8, Remat: regalloc.NoInst},
 	{Class: regalloc.Float, Bytes: 16, Remat: regalloc.NoInst},
 	{Class: regalloc.Int, Bytes: 8, Ref: true, Remat: regalloc.NoInst},
+	{Class: regalloc.Int, Bytes: 4, Remat: regalloc.NoInst},
 }
 
 // Func makes one function. env must have at least six allocatable registers of
@@ -166,9 +168,19 @@ func Func(r Choices, cfg Config, env *regalloc.MachineEnv) *regalloc.Input {
 
 func (g *gen) chance(p float64) bool { return g.Float64() < p }
 
+// newVReg makes a virtual register of the kind. One of intKind may have 4 bytes.
 func (g *gen) newVReg(kind int) regalloc.VReg {
+	kind = g.halve(kind)
 	g.vregs = append(g.vregs, kinds[kind])
 	return regalloc.VReg(len(g.vregs) - 1)
+}
+
+// halve returns kind, or halfKind if that does in its place.
+func (g *gen) halve(kind int) int {
+	if kind == intKind && g.chance(0.4) {
+		return halfKind
+	}
+	return kind
 }
 
 func (g *gen) kind() int {

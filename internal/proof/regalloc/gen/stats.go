@@ -49,6 +49,7 @@ var features = [...]feature{
 	{"early definitions", false, inOperands(func(in *regalloc.Input, o regalloc.Operand) bool { return o.Access == regalloc.EarlyDef })},
 	{"arguments in memory", false, inOperands(func(in *regalloc.Input, o regalloc.Operand) bool { return o.Constraint == regalloc.FixedArg })},
 	{"operands of 16 bytes", false, inOperands(func(in *regalloc.Input, o regalloc.Operand) bool { return in.VRegs[o.VReg].Bytes == 16 })},
+	{"operands of 4 bytes", false, inOperands(func(in *regalloc.Input, o regalloc.Operand) bool { return in.VRegs[o.VReg].Bytes == 4 })},
 	{"references", false, inOperands(func(in *regalloc.Input, o regalloc.Operand) bool { return in.VRegs[o.VReg].Ref })},
 	{"uses after definitions", false, inInsts(func(in *regalloc.Input, i regalloc.Inst) bool {
 		ops := in.OperandsOf(i)
