@@ -123,7 +123,7 @@ func candidates(app *cli.App, words []string) []string {
 	}
 	if name, value, ok := strings.Cut(last, "="); ok && strings.HasPrefix(name, "-") {
 		var list []string
-		for _, v := range valuesOf(cmd, name) {
+		for _, v := range valuesOf(cmd, name, words) {
 			if strings.HasPrefix(v, value) {
 				list = append(list, name+"="+v)
 			}
@@ -131,7 +131,7 @@ func candidates(app *cli.App, words []string) []string {
 		return list
 	}
 	if strings.HasPrefix(before, "-") && valuedFlags(cmd)[strings.TrimLeft(before, "-")] {
-		return valuesOf(cmd, before)
+		return valuesOf(cmd, before, words)
 	}
 	if strings.HasPrefix(last, "-") {
 		return dashed(cmd.Flags)
@@ -139,15 +139,37 @@ func candidates(app *cli.App, words []string) []string {
 	return positionals[cmd.Name]
 }
 
-// valuesOf returns the values of a flag of a command, nil if they are not known.
-func valuesOf(cmd *cli.Command, flag string) []string {
+// valuesOf returns the values of a flag of a command beside the words, nil if they are not known.
+func valuesOf(cmd *cli.Command, flag string, words []string) []string {
 	name := strings.TrimLeft(flag, "-")
 	for _, f := range cmd.Flags {
-		if names := f.Names(); slices.Contains(names, name) && flagValues[names[0]] != nil {
+		names := f.Names()
+		if !slices.Contains(names, name) {
+			continue
+		}
+		if target := targetOf(words); names[0] == "cpu" && cpuNames[target] != nil {
+			return cpuNames[target]
+		}
+		if flagValues[names[0]] != nil {
 			return flagValues[names[0]]()
 		}
 	}
 	return nil
+}
+
+// targetOf returns the value of --target in the words, if it is there; bash makes a word of an equals sign.
+func targetOf(words []string) string {
+	for k, w := range words {
+		switch rest := words[k+1:]; {
+		case strings.HasPrefix(w, "--target="):
+			return strings.TrimPrefix(w, "--target=")
+		case w == "--target" && len(rest) > 1 && rest[0] == "=":
+			return rest[1]
+		case w == "--target" && len(rest) > 0:
+			return rest[0]
+		}
+	}
+	return ""
 }
 
 // dashed returns the names of flags as they are written.

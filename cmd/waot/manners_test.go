@@ -138,12 +138,14 @@ func TestZshCompletion(t *testing.T) {
 	waot := builtHere(t)
 	setUp(t)
 	for words, want := range map[string]string{
-		"ver":                            "build|c-runtime|run|validate|inspect|print|spectest|diff|bisect|cache|version|completion",
-		"build lib.wasm --spectre=o":     "--spectre=on|--spectre=off",
-		"build --target ":                "x86-64-linux|aarch64-linux",
-		"cache ":                         "ls|clear",
-		"run l":                          "files for l",
-		"build lib.wasm --header=folder": "files for folder",
+		"ver":                                  "build|c-runtime|run|validate|inspect|print|spectest|diff|bisect|cache|version|completion",
+		"build lib.wasm --spectre=o":           "--spectre=on|--spectre=off",
+		"build --target ":                      "x86-64-linux|aarch64-linux",
+		"build --target=aarch64-linux --cpu=a": "--cpu=armv8.0-a|--cpu=armv8.2-a+dotprod",
+		"build --target x86-64-linux --cpu ":   "x86-64-v2|x86-64-v3|x86-64-v4",
+		"cache ":                               "ls|clear",
+		"run l":                                "files for l",
+		"build lib.wasm --header=folder":       "files for folder",
 	} {
 		const script = `compdef() {}; compadd() { shift; print -rl -- "$@"; }; _files() { print -r "files for $PREFIX"; }
 compset() { PREFIX="${PREFIX#*=}"; }
