@@ -83,7 +83,7 @@ func fold(o *Optimizer, f *clif.Func) {
 	c.wide = 0
 	c.immutable = f.Index != f.Mod.InitFunc()
 	c.state = stop.Zeroed(f.Stop, c.state, len(f.Blocks))
-	c.walk = append(c.walk[:0], step{block: f.Entry()})
+	c.walk = append(stop.Grow(f.Stop, c.walk[:0], len(o.cfg.Order())), step{block: f.Entry()})
 	for len(c.walk) > 0 {
 		s := c.walk[len(c.walk)-1]
 		c.walk = c.walk[:len(c.walk)-1]
