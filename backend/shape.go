@@ -113,15 +113,19 @@ func (t *Shapes) Operands(dst []regalloc.Operand, inst *Inst, vregs ...regalloc.
 	if int(inst.Op) >= len(t.Rows) {
 		return t.pseudoOperands(dst, inst, vregs)
 	}
+	roles := t.Rows[inst.Op].Roles
+	own := 0
+	if inst.Mode == ModeNone && len(roles) <= len(vregs) { // the roles as they are
+		own = len(roles)
+		for k := range roles {
+			dst = append(dst, roles[k].operand(vregs[k]))
+		}
+		if own == len(vregs) && inst.Tail == TailNone {
+			return dst
+		}
+	}
 	if n := t.NumOperands(inst); n != len(vregs) {
 		panic(fmt.Sprintf("%s takes %d operands, not %d", t.Rows[inst.Op].Name, n, len(vregs)))
-	}
-	own := 0
-	if inst.Mode == ModeNone { // the roles as they are
-		own = len(t.Rows[inst.Op].Roles)
-		for k := range t.Rows[inst.Op].Roles {
-			dst = append(dst, t.Rows[inst.Op].Roles[k].operand(vregs[k]))
-		}
 	}
 	for k := own; k < len(vregs); k++ {
 		r := t.Role(inst, k)

@@ -142,12 +142,12 @@ run:
 		for k := begin; k < last; k++ {
 			op := &operands[k]
 			loc := uint32(allocs[k]) ^ uint32(regalloc.InReg(0))
-			if uint(op.VReg) >= uint(len(values)) || loc >= numRegs || uint(op.Constraint) >= uint(len(rules)) {
+			if uint(op.VReg) >= uint(len(values)) || loc >= numRegs {
 				break run
 			}
 			v, r := &values[op.VReg], &rules[op.Constraint]
 			name := v.name
-			if r.regs[name>>floatShift&1]>>loc&1 == 0 || regalloc.PRegSet(loc^uint32(op.Arg))&r.exact != 0 {
+			if r.regs[name>>floatShift&1]>>(loc%numRegs)&1 == 0 || regalloc.PRegSet(loc^uint32(op.Arg))&r.exact != 0 {
 				break run
 			}
 			if op.Access == regalloc.Use {
@@ -163,7 +163,7 @@ run:
 			}
 			v.seen, v.def = start, last
 			regs[loc] = fact{name, clock}
-			written |= 1 << loc
+			written |= 1 << (loc % numRegs)
 		}
 		begin = last
 	}
@@ -180,11 +180,11 @@ func (c *Checker) plain(begin, end uint32) (e effects, ok bool) {
 	for k := range ops {
 		op := &ops[k]
 		loc := uint32(allocs[k]) ^ uint32(regalloc.InReg(0))
-		if uint(op.VReg) >= uint(len(values)) || loc >= numRegs || uint(op.Constraint) >= uint(len(c.rules)) {
+		if uint(op.VReg) >= uint(len(values)) || loc >= numRegs {
 			return e, false
 		}
 		name, r := values[op.VReg].name, &c.rules[op.Constraint]
-		if r.regs[name>>floatShift&1]>>loc&1 == 0 || regalloc.PRegSet(loc^uint32(op.Arg))&r.exact != 0 {
+		if r.regs[name>>floatShift&1]>>(loc%numRegs)&1 == 0 || regalloc.PRegSet(loc^uint32(op.Arg))&r.exact != 0 {
 			return e, false
 		}
 		if op.Access != regalloc.Use {

@@ -31,17 +31,25 @@ func (f *Func) resolveAlias(v Value) Value {
 
 // ResolveOperands replaces aliases among the operands of d.
 func (f *Func) ResolveOperands(d *InstData) {
+	values := f.Values
 	switch d.NumArgs() {
 	case 3:
-		d.C = uint32(f.Resolve(d.ArgC()))
+		if values[d.C].Kind == ValueAlias {
+			d.C = uint32(f.resolveAlias(Value(d.C)))
+		}
 		fallthrough
 	case 2:
-		d.B = uint32(f.Resolve(d.ArgB()))
+		if values[d.B].Kind == ValueAlias {
+			d.B = uint32(f.resolveAlias(Value(d.B)))
+		}
 		fallthrough
 	case 1:
-		d.A = uint32(f.Resolve(d.ArgA()))
+		if values[d.A].Kind == ValueAlias {
+			d.A = uint32(f.resolveAlias(Value(d.A)))
+		}
 	}
-	if d.Op != OpBrTable { // whose list is of targets
+	switch d.Op {
+	case OpCall, OpCallRef, OpReturn: // the list of OpBrTable is of targets
 		f.resolveList(f.VarArgs(d))
 	}
 }
@@ -64,6 +72,8 @@ func (f *Func) ResolveTargets() {
 
 func (f *Func) resolveList(values []uint32) {
 	for i, v := range values {
-		values[i] = uint32(f.Resolve(Value(v)))
+		if f.Values[v].Kind == ValueAlias {
+			values[i] = uint32(f.resolveAlias(Value(v)))
+		}
 	}
 }

@@ -57,20 +57,20 @@ func (bl *builder) buildEdges(b uint32) {
 		if loop > 0 {
 			for k, v := range values {
 				in.Stop.PollAt(k)
-				if bl.Values[v].Depth >= loop {
-					bl.addSoftUse(v, end-1)
+				if vr := &bl.Values[v]; vr.Depth >= loop {
+					bl.addSoftUse(vr, end-1)
 				}
 			}
 		}
 		params := in.ParamsOf(e.To)
 		for k, v := range in.ArgsOf(e) {
 			in.Stop.PollAt(k)
-			bl.addRange(uint32(v), end)
 			av, pv := &bl.Values[v], &bl.Values[params[k]]
+			bl.addRange(av, end)
 			if av.Flags&IsRemat != 0 {
 				bl.passed = stop.Append(in.Stop, bl.passed, passed{uint32(v), uint32(params[k]), b})
 			} else if uint32(e.To) <= b || bl.UsedSoon(uint32(params[k]), uint32(e.To)) {
-				bl.addSoftUse(uint32(v), end-1)
+				bl.addSoftUse(av, end-1)
 			}
 			if av.Link == None {
 				av.Link = uint32(params[k])
@@ -85,10 +85,10 @@ func (bl *builder) buildEdges(b uint32) {
 	}
 }
 
-// addSoftUse adds a softUse of v at pos, unless v has a use there.
-func (bl *builder) addSoftUse(v, pos uint32) {
-	if bl.Uses[bl.Values[v].Use].Pos != pos {
-		bl.addUse(v, pos, 0, SoftUse)
+// addSoftUse adds a softUse of a value at pos, unless it has a use there.
+func (bl *builder) addSoftUse(vr *Value, pos uint32) {
+	if bl.Uses[vr.Use].Pos != pos {
+		bl.addUse(vr, pos, 0, SoftUse)
 	}
 }
 
@@ -126,9 +126,8 @@ func (bl *builder) addRanges(values []uint32, end uint32) {
 	}
 }
 
-// addRange makes v live from the start of this block to end.
-func (bl *builder) addRange(v, end uint32) {
-	vr := &bl.Values[v]
+// addRange makes a value live from the start of this block to end.
+func (bl *builder) addRange(vr *Value, end uint32) {
 	if h := &bl.Ranges[vr.Range]; h.Start == end {
 		h.Start = bl.blockStart
 		return
@@ -155,9 +154,8 @@ func (bl *builder) addNewRange(vr *Value, end uint32) {
 	vr.Range = uint32(len(bl.Ranges) - 1)
 }
 
-// define makes pos the start of v, and next the end of a v that is not live.
-func (bl *builder) define(v, pos, next uint32) {
-	vr := &bl.Values[v]
+// define makes pos the start of a value, and next its end if it is not live.
+func (bl *builder) define(vr *Value, pos, next uint32) {
 	if h := &bl.Ranges[vr.Range]; vr.Range != 0 && h.Start == bl.blockStart {
 		h.Start = pos
 		if h.End <= pos {
@@ -174,32 +172,43 @@ func (bl *builder) define(v, pos, next uint32) {
 	}
 }
 
-// addUse puts a use where it belongs in v's list, which is at or near the front.
-func (bl *builder) addUse(v, pos, op, kind uint32) {
-	vr := &bl.Values[v]
-	vr.Use = bl.insertUse(vr.Use, pos, op, kind)
+// addUse puts a use where it belongs in a value's list, which is at or near the front.
+func (bl *builder) addUse(vr *Value, pos, op, kind uint32) {
 	if vr.LastWish == 0 && (kind == MustUse || kind == SoftUse) {
 		vr.LastWish = pos
 	}
+	n := uint32(len(bl.Uses))
+	head := &bl.Uses[vr.Use]
+	if head.Pos < pos {
+		bl.insertUse(vr.Use, use{pos, 0, op | kind<<KindBits, n})
+		return
+	}
+	must := n
+	if kind != MustUse {
+		must = head.NextMust
+	}
+	bl.Uses = stop.Append(bl.In.Stop, bl.Uses, use{pos, vr.Use, op | kind<<KindBits, must})
+	vr.Use = n
 }
 
-func (bl *builder) insertUse(head, pos, op, kind uint32) uint32 {
-	if bl.Uses[head].Pos < pos {
-		rest := bl.insertUse(bl.Uses[head].Next, pos, op, kind)
-		h := &bl.Uses[head]
-		h.Next = rest
-		if h.Kind() != MustUse {
-			h.NextMust = bl.Uses[rest].NextMust
-		}
-		return head
-	}
-	n := uint32(len(bl.Uses))
-	u := use{pos, head, op | kind<<KindBits, bl.Uses[head].NextMust}
-	if kind == MustUse {
-		u.NextMust = n
-	}
+// insertUse is addUse of u behind head and perhaps others in front of which it does not belong.
+func (bl *builder) insertUse(head uint32, u use) {
+	n, last := uint32(len(bl.Uses)), head
 	bl.Uses = stop.Append(bl.In.Stop, bl.Uses, u)
-	return n
+	for uses := bl.Uses; uses[uses[last].Next].Pos < u.Pos; {
+		last = uses[last].Next
+	}
+	behind := bl.Uses[last].Next
+	bl.Uses[last].Next, bl.Uses[n].Next = n, behind
+	if u.Kind() != MustUse {
+		bl.Uses[n].NextMust = bl.Uses[behind].NextMust
+		return
+	}
+	for h := head; h != n; h = bl.Uses[h].Next {
+		if x := &bl.Uses[h]; bl.Uses[x.NextMust].Pos >= u.Pos {
+			x.NextMust = n
+		}
+	}
 }
 
 func (bl *builder) buildInst(i uint32) {
@@ -214,14 +223,15 @@ func (bl *builder) buildInst(i uint32) {
 	}
 	bl.ties = bl.ties[:0]
 	bl.crowded = info.Clobbers != 0 || e-s > 4 || info.Flags&regalloc.Safepoint != 0
-	for j := s; j < e; j++ {
-		if o := &in.Operands[j]; o.Access.Defines() {
-			bl.buildDef(i, s, j, *o)
+	ops := in.Operands[s:e]
+	for k := range ops {
+		if o := &ops[k]; o.Access.Defines() {
+			bl.buildDef(i, s, s+uint32(k), o)
 		}
 	}
-	for j := s; j < e; j++ {
-		if o := &in.Operands[j]; !o.Access.Defines() {
-			bl.buildUse(i, j, *o)
+	for k := range ops {
+		if o := &ops[k]; !o.Access.Defines() {
+			bl.buildUse(i, s+uint32(k), o)
 		}
 	}
 }
@@ -240,7 +250,7 @@ func (bl *builder) relate(v, w uint32) {
 
 // buildDef processes operand j, a definition of instruction i whose operands begin
 // at first.
-func (bl *builder) buildDef(i, first, j uint32, o regalloc.Operand) {
+func (bl *builder) buildDef(i, first, j uint32, o *regalloc.Operand) {
 	v, pos := uint32(o.VReg), 4*i
 	d := pos + AtDef
 	if o.Access == regalloc.EarlyDef {
@@ -270,8 +280,9 @@ func (bl *builder) buildDef(i, first, j uint32, o regalloc.Operand) {
 	case regalloc.Any:
 		kind = AnyUse
 	}
-	bl.define(v, d, pos+4)
-	bl.addUse(v, pos+AtDef, j, kind)
+	vr := &bl.Values[v]
+	bl.define(vr, d, pos+4)
+	bl.addUse(vr, pos+AtDef, j, kind)
 }
 
 // defineIn makes operand j define v in a place of its own, where it is until
@@ -281,13 +292,14 @@ func (bl *builder) defineIn(v, j uint32, loc regalloc.Allocation, from, next uin
 		bl.reserved.reserve(loc.Reg(), from, next)
 	}
 	bl.Out.Allocs[j] = loc
-	bl.Values[v].Def = loc
 	bl.FixedDefs = append(bl.FixedDefs, v)
-	bl.define(v, next, next)
+	vr := &bl.Values[v]
+	vr.Def = loc
+	bl.define(vr, next, next)
 }
 
 // buildUse processes operand j of instruction i, which reads.
-func (bl *builder) buildUse(i, j uint32, o regalloc.Operand) {
+func (bl *builder) buildUse(i, j uint32, o *regalloc.Operand) {
 	v, pos := uint32(o.VReg), 4*i
 	if len(bl.ties) > 0 && bl.buildTied(v, j, pos, o) {
 		return
@@ -301,8 +313,8 @@ func (bl *builder) buildUse(i, j uint32, o regalloc.Operand) {
 		bl.reserved.reserve(o.PReg(), pos+AtUse, at+1)
 		bl.Out.Allocs[j] = regalloc.InReg(o.PReg())
 		vr.Pref = uint8(o.PReg())
-		bl.addRange(v, pos+AtUse)
-		bl.addUse(v, pos, j, GapUse)
+		bl.addRange(vr, pos+AtUse)
+		bl.addUse(vr, pos, j, GapUse)
 		return
 	}
 	kind := uint32(MustUse)
@@ -316,22 +328,23 @@ func (bl *builder) buildUse(i, j uint32, o regalloc.Operand) {
 			kind = AnyUse
 		}
 	}
-	bl.addRange(v, at+1)
-	bl.addUse(v, at, j, kind)
+	bl.addRange(vr, at+1)
+	bl.addUse(vr, at, j, kind)
 }
 
 // buildTied processes operand j if it is tied to a Reuse definition, or reads the
 // same value as a tied operand, and so is in the definition's register.
-func (bl *builder) buildTied(v, j, pos uint32, o regalloc.Operand) bool {
+func (bl *builder) buildTied(v, j, pos uint32, o *regalloc.Operand) bool {
 	for _, t := range bl.ties {
 		if t.operand == j {
-			bl.addUse(t.vreg, pos+AtDef, j, MustUse)
-			bl.addRange(v, pos+AtUse)
-			bl.addUse(v, pos, j, GapUse)
+			vr := &bl.Values[v]
+			bl.addUse(&bl.Values[t.vreg], pos+AtDef, j, MustUse)
+			bl.addRange(vr, pos+AtUse)
+			bl.addUse(vr, pos, j, GapUse)
 			return true
 		}
 		if t.use == v && o.Access == regalloc.Use && (o.Constraint == regalloc.Reg || o.Constraint == regalloc.Any) {
-			bl.addUse(t.vreg, pos+AtDef, j, MustUse)
+			bl.addUse(&bl.Values[t.vreg], pos+AtDef, j, MustUse)
 			return true
 		}
 	}

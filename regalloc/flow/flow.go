@@ -219,6 +219,7 @@ type function struct {
 	InstBlock []uint32
 	Values    []Value
 	Remats    []uint32 // values that can be rematerialised
+	hasRefs   bool     // some values are references
 }
 
 // Intervals are where values live and where they are used: what build makes of a
@@ -240,7 +241,7 @@ func (fn *function) setup(in *regalloc.Input, env *regalloc.MachineEnv, out *reg
 	fn.In, fn.Env, fn.Out = in, env, out
 	n := len(in.VRegs)
 	fn.Values = stop.Resize(in.Stop, fn.Values, n)
-	fn.Remats = fn.Remats[:0]
+	fn.Remats, fn.hasRefs = fn.Remats[:0], false
 	for v := range in.VRegs {
 		in.Stop.PollAt(v)
 		info := &in.VRegs[v]
@@ -253,6 +254,7 @@ func (fn *function) setup(in *regalloc.Input, env *regalloc.MachineEnv, out *reg
 		}
 		if info.Ref {
 			f |= IsRef
+			fn.hasRefs = true
 		}
 		if info.Remat != regalloc.NoInst {
 			f |= IsRemat

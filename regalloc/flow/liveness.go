@@ -17,14 +17,13 @@ type Liveness struct {
 	LiveIn    []uint32 // values, block after block
 	LiveInEnd []uint32 // by block
 
-	global    []globalUse
-	globalOf  []uint32 // first global use of each value
-	lastBlock []uint32 // by value: block of the latest use
-	values    []uint32 // those with global uses: in order, or first those that are live in few blocks, then the others
-	merged    []uint32
-	climbed   []climbing
-	found     []found  // batch after batch
-	work      BlockSet // blocks where values wait
+	global   []globalUse
+	globalOf []uint32 // by value: its latest global use
+	values   []uint32 // those with global uses: in order, or first those that are live in few blocks, then the others
+	merged   []uint32
+	climbed  []climbing
+	found    []found  // batch after batch
+	work     BlockSet // blocks where values wait
 }
 
 // globalUse is a use in a block other than that of the definition.
@@ -58,14 +57,13 @@ func (lv *Liveness) scanUses() {
 	in := lv.In
 	lv.global = lv.global[:0]
 	lv.globalOf = stop.Resize(lv.In.Stop, lv.globalOf, len(in.VRegs))
-	lv.lastBlock = stop.Resize(lv.In.Stop, lv.lastBlock, len(in.VRegs))
 	for v := range lv.globalOf {
-		lv.globalOf[v], lv.lastBlock[v] = None, None
+		lv.globalOf[v] = None
 	}
 	op := uint32(0)
 	for b := range uint32(len(in.Blocks)) {
 		info := &in.Blocks[b]
-		depth := uint8(min(info.LoopDepth, 255))
+		depth, freq := uint8(min(info.LoopDepth, 255)), float32(lv.Freq[b])
 		for k, p := range in.ParamsOf(regalloc.Block(b)) {
 			lv.Values[p].DefBlock, lv.Values[p].Index = b, uint32(k)
 			lv.Values[p].Flags |= IsParam
@@ -74,36 +72,48 @@ func (lv *Liveness) scanUses() {
 			in.Stop.PollAt(int(i))
 			lv.InstBlock[i] = b
 			end := in.Insts[i].OperandEnd
-			for _, o := range in.Operands[op:end] {
-				if o.Access.Defines() {
-					lv.Values[o.VReg].DefBlock, lv.Values[o.VReg].DefInst = b, i
-					if o.Constraint == regalloc.FixedArg {
-						lv.Values[o.VReg].Flags |= IsArg
+			ops := in.Operands[op:end]
+			for k := range ops {
+				o := &ops[k]
+				vr := &lv.Values[o.VReg]
+				if o.Access.Reads() {
+					if vr.used(depth, freq); vr.DefBlock != b {
+						lv.noteGlobal(uint32(o.VReg), b)
 					}
-				} else {
-					lv.noteUse(uint32(o.VReg), b, depth)
+					continue
+				}
+				vr.DefBlock, vr.DefInst = b, i
+				if o.Constraint == regalloc.FixedArg {
+					vr.Flags |= IsArg
 				}
 			}
 			op = end
 		}
 		for _, e := range in.SuccsOf(regalloc.Block(b)) {
 			for _, v := range in.ArgsOf(e) {
-				lv.noteUse(uint32(v), b, depth)
+				vr := &lv.Values[v]
+				if vr.used(depth, freq); vr.DefBlock != b {
+					lv.noteGlobal(uint32(v), b)
+				}
 			}
 		}
 	}
 }
 
-func (lv *Liveness) noteUse(v, b uint32, depth uint8) {
-	vr := &lv.Values[v]
+// used notes a use of vr in a block of the given loop depth that runs freq times.
+func (vr *Value) used(depth uint8, freq float32) {
 	vr.Depth = max(vr.Depth, depth)
-	vr.Weight += float32(lv.Freq[b])
-	if vr.DefBlock == b || lv.lastBlock[v] == b {
+	vr.Weight += freq
+}
+
+// noteGlobal notes a use of v in b, which does not define it.
+func (lv *Liveness) noteGlobal(v, b uint32) {
+	first := lv.globalOf[v]
+	if first != None && lv.global[first].block == b {
 		return
 	}
-	lv.lastBlock[v] = b
-	lv.global = stop.Append(lv.In.Stop, lv.global, globalUse{b, lv.globalOf[v]})
-	lv.globalOf[v] = uint32(len(lv.global) - 1)
+	lv.globalOf[v] = uint32(len(lv.global))
+	lv.global = stop.Append(lv.In.Stop, lv.global, globalUse{b, first})
 }
 
 // A function may be small and have many values that are live through many

@@ -12,7 +12,8 @@ type locations struct {
 	homes []regalloc.Allocation // of values, in memory
 	// where is, by value, the only place it is in, or several; several also if a terminator defines it in a place of its own.
 	where []regalloc.Allocation
-	flat  []place // of values that have several parts, in order
+	flat  []place  // of values that have several parts, in order
+	split []uint32 // these values
 	flats []regalloc.Range
 	// cuts says, by block, that a value changes its place where the block begins.
 	cuts []bool
@@ -42,7 +43,7 @@ const Several regalloc.Allocation = 1
 // flatten finds where values are, and makes arrays of the parts of those that
 // have several.
 func (ls *locations) flatten() {
-	ls.flat = ls.flat[:0]
+	ls.flat, ls.split = ls.flat[:0], ls.split[:0]
 	ls.flats = stop.Resize(ls.In.Stop, ls.flats, len(ls.Values))
 	ls.where = stop.Resize(ls.In.Stop, ls.where, len(ls.Values))
 	ls.cuts = stop.Zeroed(ls.In.Stop, ls.cuts, len(ls.In.Blocks))
@@ -53,6 +54,7 @@ func (ls *locations) flatten() {
 			continue
 		}
 		ls.where[v] = Several
+		ls.split = stop.Append(ls.In.Stop, ls.split, uint32(v))
 		start := len(ls.flat)
 		for p := uint32(v); p != None; p = ls.parts[p].Sib {
 			if b := ls.blockAt(ls.parts[p].Start); b != None {
@@ -104,15 +106,21 @@ func (ls *locations) locAt(v, pos uint32) regalloc.Allocation {
 	return l[n].loc
 }
 
-// rewind lets next begin at position 0 again.
-func (ls *locations) rewind() {
+// begin lets next begin at position 0.
+func (ls *locations) begin() {
 	ls.cursors = stop.Resize(ls.In.Stop, ls.cursors, len(ls.Values))
 	for v, l := range ls.where {
 		ls.In.Stop.PollAt(v)
 		ls.cursors[v] = cursor{loc: l, until: Inf, at: None}
-		if l == Several {
-			ls.turn(uint32(v), ls.flats[v].Start)
-		}
+	}
+	ls.rewind()
+}
+
+// rewind lets next begin at position 0 again.
+func (ls *locations) rewind() {
+	for k, v := range ls.split {
+		ls.In.Stop.PollAt(k)
+		ls.turn(v, ls.flats[v].Start)
 	}
 }
 

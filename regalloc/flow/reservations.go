@@ -12,8 +12,9 @@ type Reservations struct {
 	function
 
 	Spans [64][]Span // by register: reservations by operands
-	// SetPos are the positions where instructions clobber each of sets.
+	// SetPos are the positions where instructions clobber each of sets, NextSet the first one of all.
 	SetPos  [MaxSets][]uint32
+	NextSet uint32
 	NumSets int
 	sets    [MaxSets]regalloc.Clobbers
 	setOf   []uint8 // by index of Input.ClobberSets: the number in sets plus 1, or 0
@@ -42,7 +43,7 @@ func (rv *Reservations) reset(fn function) {
 	for k := range rv.SetPos {
 		rv.SetPos[k] = rv.SetPos[k][:0]
 	}
-	rv.NumSets = 0
+	rv.NumSets, rv.NextSet = 0, 0
 	rv.setOf = stop.Resize(rv.In.Stop, rv.setOf, len(rv.In.ClobberSets))
 	clear(rv.setOf)
 	rv.Safepoints = rv.Safepoints[:0]
@@ -79,6 +80,11 @@ func (rv *Reservations) addSet(index uint16, set regalloc.Clobbers) {
 	}
 }
 
+// Lost are the registers in which a value with these flags does not survive what clobbers set number k.
+func (rv *Reservations) Lost(k int, flags uint16) regalloc.PRegSet {
+	return rv.sets[k].Lost(8 + uint8(flags&IsWide)<<2)
+}
+
 // reserve keeps r for the instruction at start from start to end.
 func (rv *Reservations) reserve(r regalloc.PReg, start, end uint32) {
 	rv.Out.Used = rv.Out.Used.Add(r)
@@ -92,11 +98,17 @@ func (rv *Reservations) reserve(r regalloc.PReg, start, end uint32) {
 
 // Pass drops the reservations before pos.
 func (rv *Reservations) Pass(pos uint32) {
+	if rv.NextSet >= pos {
+		return
+	}
+	rv.NextSet = Inf
 	for k := range rv.SetPos[:rv.NumSets] {
 		l := rv.SetPos[k]
 		for len(l) > 0 && l[len(l)-1] < pos {
 			l = l[:len(l)-1]
 		}
-		rv.SetPos[k] = l
+		if rv.SetPos[k] = l; len(l) > 0 {
+			rv.NextSet = min(rv.NextSet, l[len(l)-1])
+		}
 	}
 }

@@ -176,11 +176,11 @@ func (rs *resolver) connect() {
 		rs.In.Stop.Poll()
 		rs.move(InstOf(g.pos), inGap, g.vreg, g.loc, rs.Out.Allocs[g.op], false)
 	}
-	for v := range rs.Values {
-		rs.In.Stop.PollAt(v)
-		for p := uint32(v); rs.parts[p].Sib != None; p = rs.parts[p].Sib {
+	for _, v := range rs.split {
+		rs.In.Stop.Poll()
+		for p := v; rs.parts[p].Sib != None; p = rs.parts[p].Sib {
 			if c := rs.parts[p].Sib; rs.parts[c].Start == rs.parts[p].End {
-				rs.connectParts(uint32(v), p, c)
+				rs.connectParts(v, p, c)
 			}
 		}
 	}
@@ -240,7 +240,7 @@ func (rs *resolver) followsOn(b uint32) bool {
 
 // findEntries finds where values are at the entries of blocks, but for those that followsOn. Most are in one place all the time, which where has.
 func (rs *resolver) findEntries() {
-	rs.rewind()
+	rs.begin()
 	rs.entries = stop.Resize(rs.In.Stop, rs.entries, len(rs.live.LiveIn))
 	rs.entriesEnd = stop.Resize(rs.In.Stop, rs.entriesEnd, len(rs.In.Blocks))
 	cursors, entries, n := rs.cursors, rs.entries, 0

@@ -14,11 +14,15 @@ func (rs *resolver) makeStackMaps(safepoints []uint32) error {
 	limit := rs.maxLive()
 	l := safepoints // falling
 	rs.pairs = rs.pairs[:0]
-	for p := range rs.parts {
+	parts := rs.parts
+	if !rs.hasRefs || len(l) == 0 {
+		parts = nil
+	}
+	for p := range parts {
 		rs.In.Stop.PollAt(p)
-		pt := &rs.parts[p]
+		pt := &parts[p]
 		vr := &rs.Values[pt.Value]
-		if len(l) == 0 || pt.Start == Inf || vr.Flags&IsRef == 0 || !rs.locOf(uint32(p)).IsSlot() {
+		if pt.Start == Inf || vr.Flags&IsRef == 0 || !rs.locOf(uint32(p)).IsSlot() {
 			continue
 		}
 		slot := uint64(rs.homes[pt.Value].Index())
@@ -39,6 +43,7 @@ func (rs *resolver) makeStackMaps(safepoints []uint32) error {
 	slices.Sort(rs.pairs)
 	next := 0
 	for k := len(l) - 1; k >= 0; k-- {
+		rs.In.Stop.PollAt(k)
 		start := uint32(len(out.StackMapSlots))
 		for ; next < len(rs.pairs) && int(rs.pairs[next]>>32) == len(l)-1-k; next++ {
 			rs.In.Stop.Poll()

@@ -7,10 +7,9 @@ import (
 	"github.com/waot-project/waot/regalloc/flow"
 )
 
-// firstAt returns the first of the positions, not before from, at which part p
+// firstAt returns the first of the positions, not before from, at which part pt
 // is live, or inf.
-func (w *walker) firstAt(list []uint32, p, from uint32) uint32 {
-	pt := &w.parts[p]
+func (w *walker) firstAt(list []uint32, pt *flow.Part, from uint32) uint32 {
 	j := len(list) - 1
 	if j < 0 || list[j] >= pt.End {
 		return flow.Inf
@@ -34,18 +33,23 @@ func (w *walker) firstAt(list []uint32, p, from uint32) uint32 {
 }
 
 // firstSpan returns the start of the first reservation of r by an operand in
-// which part p is live (at least p's start), or inf.
-func (w *walker) firstSpan(r regalloc.PReg, p uint32) uint32 {
-	return w.firstOf(&w.reserved.Spans[r], p)
+// which part pt is live (at least pt's start), or inf.
+func (w *walker) firstSpan(r regalloc.PReg, pt *flow.Part) uint32 {
+	spans := &w.reserved.Spans[r&63]
+	at := w.firstOf(spans, pt)
+	w.regs[r&63].reserved = flow.Inf
+	if n := len(*spans); n > 0 {
+		w.regs[r&63].reserved = (*spans)[n-1].Start
+	}
+	return at
 }
 
-// firstOf returns the start of the first of the spans in which part p is live (at least p's start), or inf. It drops spans that are past.
-func (w *walker) firstOf(spans *[]flow.Span, p uint32) uint32 {
+// firstOf returns the start of the first of the spans in which part pt is live (at least pt's start), or inf. It drops spans that are past.
+func (w *walker) firstOf(spans *[]flow.Span, pt *flow.Part) uint32 {
 	l := *spans
 	if len(l) == 0 {
 		return flow.Inf
 	}
-	pt := &w.parts[p]
 	for len(l) > 0 && l[len(l)-1].End <= w.pos {
 		l = l[:len(l)-1]
 	}
@@ -71,14 +75,13 @@ func (w *walker) firstOf(spans *[]flow.Span, p uint32) uint32 {
 	return flow.Inf
 }
 
-// firstSafepoint returns the first safepoint that the reference part p passes.
-func (w *walker) firstSafepoint(p uint32) uint32 {
-	pt := &w.parts[p]
+// firstSafepoint returns the first safepoint that the reference part pt passes.
+func (w *walker) firstSafepoint(pt *flow.Part) uint32 {
 	l := w.reserved.Safepoints
 	at := sort.Search(len(l), func(k int) bool { return l[k] < pt.Start })
-	pos := w.firstAt(l[:at], p, 0)
+	pos := w.firstAt(l[:at], pt, 0)
 	if pos != flow.Inf && flow.InstOf(pos) == w.Values[pt.Value].DefInst {
-		pos = w.firstAt(l[:at], p, pos+1)
+		pos = w.firstAt(l[:at], pt, pos+1)
 	}
 	return pos
 }

@@ -12,6 +12,8 @@ type regQueue struct {
 	list []occupied
 	head int
 	busy uint32 // the register is given away from the walk's position up to here; a position that is past if that is not known
+	// reserved is a position in front of which, from the walk's position on, no operand reserves the register.
+	reserved uint32
 }
 
 // occupied is a range of a part that has the register.
@@ -74,13 +76,12 @@ func (q *regQueue) remove(part, end uint32) {
 	q.head = to
 }
 
-// freeUntil returns the first position at which part p is live and the register
+// freeUntil returns the first position at which part pt is live and the register
 // is given away to another part than except, or inf. That may be the start of
 // any range; if the layout shows a use of a value before its definition, also the start of
 // the definition.
-func (w *walker) freeUntil(q *regQueue, p, except uint32) uint32 {
+func (w *walker) freeUntil(q *regQueue, pt *flow.Part, except uint32) uint32 {
 	o := q.pass(w.pos)
-	pt := &w.parts[p]
 	if o.start >= pt.End {
 		return flow.Inf
 	}

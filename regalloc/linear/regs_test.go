@@ -31,7 +31,7 @@ func TestRegQueue(t *testing.T) {
 			if owner[w.pos] != 0 {
 				want = 0
 			}
-			if got := w.until(r, p); got != want {
+			if got := w.until(r, &w.parts[p]); got != want {
 				t.Fatalf("at %d: free until %d, want %d", w.pos, got, want)
 			}
 			switch {

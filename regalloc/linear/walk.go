@@ -21,8 +21,10 @@ type walker struct {
 	regs   [64]regQueue
 	queue  []uint32 // first part that starts at each position; valid if marked
 	marks  []uint64
-	setAt  [flow.MaxSets]uint32 // where the current part meets each clobber set
+	met    uint32               // the clobber sets that the current part meets
+	setAt  [flow.MaxSets]uint32 // where it meets each of them
 	losing *[64]uint32          // by register: the clobber sets that lose the current part there
+	hit    regalloc.PRegSet     // the registers in which the current part may meet reservations, but for those by operands
 	wish   regalloc.PReg        // register that holds most arguments of a parameter; see vote
 	refAt  uint32               // where the current part meets a safepoint, if it is a reference
 	// unsavedAt is where the current part meets code in which the registers of kept are the caller's.
@@ -90,7 +92,11 @@ func (w *walker) walk() error {
 func (w *walker) makeParts() {
 	w.pos, w.nSplit = 0, 0
 	for r := range w.regs {
-		w.regs[r] = regQueue{list: w.regs[r].list[:0]}
+		q := &w.regs[r]
+		q.list, q.head, q.busy, q.reserved = q.list[:0], 0, 0, flow.Inf
+		if l := w.reserved.Spans[r]; len(l) > 0 {
+			q.reserved = l[len(l)-1].Start
+		}
 	}
 	size := 4*len(w.In.Insts) + 4
 	w.queue = stop.Resize(w.In.Stop, w.queue, size)
@@ -195,7 +201,7 @@ func (w *walker) placeRemat(p uint32) bool {
 	hints, n := w.hints(p)
 	for _, list := range [2][]regalloc.PReg{hints[:n], w.Env.Order[w.ClassOf(pt.Value)]} {
 		for _, r := range list {
-			if !w.Env.CalleeSaved.Has(r) && w.until(r, p) >= pt.End {
+			if !w.Env.CalleeSaved.Has(r) && w.until(r, pt) >= pt.End {
 				w.assign(p, r)
 				return true
 			}
@@ -207,60 +213,70 @@ func (w *walker) placeRemat(p uint32) bool {
 
 // meetSets finds where part p meets each of the reservations of sets.
 func (w *walker) meetSets(p uint32) {
-	end := w.parts[p].End
-	for k, l := range w.reserved.SetPos[:w.reserved.NumSets] {
-		w.setAt[k] = flow.Inf
-		if n := len(l); n > 0 && l[n-1] < end {
-			w.setAt[k] = w.firstAt(l, p, 0)
+	pt := &w.parts[p]
+	w.met, w.hit = 0, 0
+	f := w.Values[pt.Value].Flags
+	if w.reserved.NextSet < pt.End {
+		for k, l := range w.reserved.SetPos[:w.reserved.NumSets] {
+			if at := w.firstAt(l, pt, 0); at != flow.Inf {
+				w.setAt[k] = at
+				w.met |= 1 << k
+				w.hit |= w.reserved.Lost(k, f)
+			}
 		}
 	}
 	if len(w.reserved.Unsaved) > 0 {
-		w.unsavedAt = w.firstOf(&w.reserved.Unsaved, p)
+		w.unsavedAt = w.firstOf(&w.reserved.Unsaved, pt)
+		w.hit |= w.kept
 	}
 	w.refAt = flow.Inf
-	f := w.Values[w.parts[p].Value].Flags
 	w.losing = &w.reserved.RegSets[f&flow.IsWide>>flow.WideShift]
 	if f&flow.IsRef != 0 {
-		w.refAt = w.firstSafepoint(p)
+		w.refAt = w.firstSafepoint(pt)
+		w.hit = ^regalloc.PRegSet(0)
 	}
 }
 
-// reservedAt returns where part p, for which meetSets was called, first meets a
+// reservedAt returns where part pt, for which meetSets was called, first meets a
 // reservation of r, or inf.
-func (w *walker) reservedAt(r regalloc.PReg, p uint32) uint32 {
+func (w *walker) reservedAt(r regalloc.PReg, pt *flow.Part) uint32 {
 	at := w.refAt
-	for s := w.losing[r&63]; s != 0; s &= s - 1 {
+	for s := w.losing[r&63] & w.met; s != 0; s &= s - 1 {
 		at = min(at, w.setAt[bits.TrailingZeros32(s)&(flow.MaxSets-1)])
 	}
 	if w.kept.Has(r) {
 		at = min(at, w.unsavedAt)
 	}
-	if l := w.reserved.Spans[r&63]; len(l) > 0 && l[len(l)-1].Start < min(at, w.parts[p].End) {
-		at = min(at, w.firstSpan(r, p))
+	if w.regs[r&63].reserved < min(at, pt.End) {
+		at = min(at, w.firstSpan(r, pt))
 	}
 	return at
 }
 
-// until returns where part p first meets anything in r: r is free for p up to there.
-func (w *walker) until(r regalloc.PReg, p uint32) uint32 {
+// until returns where part pt first meets anything in r: r is free for pt up to there.
+func (w *walker) until(r regalloc.PReg, pt *flow.Part) uint32 {
 	if w.regs[r&63].busy > w.pos {
 		return 0
 	}
-	return w.untilTaken(r, p)
+	return w.untilTaken(r, pt)
 }
 
 // untilTaken is until if the register is not known to be given away now.
-func (w *walker) untilTaken(r regalloc.PReg, p uint32) uint32 {
+func (w *walker) untilTaken(r regalloc.PReg, pt *flow.Part) uint32 {
 	q := &w.regs[r&63]
 	o := q.pass(w.pos)
-	switch {
-	case o.start <= w.pos:
+	if o.start <= w.pos {
 		q.busy = o.end
 		return 0
-	case o.start >= w.parts[p].End:
-		return w.reservedAt(r, p)
 	}
-	return min(w.freeUntil(q, p, flow.None), w.reservedAt(r, p))
+	at := flow.Inf
+	if w.hit.Has(r) || q.reserved < pt.End {
+		at = w.reservedAt(r, pt)
+	}
+	if o.start < pt.End {
+		at = min(at, w.freeUntil(q, pt, flow.None))
+	}
+	return at
 }
 
 // candidate is a register that a part may have up to until.
@@ -289,32 +305,37 @@ func (w *walker) placeFree(p uint32) bool {
 	// for other members of p's class.
 	class := w.coalescer.ClassFor(pt.Value)
 	spare, unsafe := regalloc.NoPReg, w.coalescer.Unsafe(class, pt.Value)
+	toSave := w.Env.CalleeSaved &^ w.Out.Used // giving one of these to a part makes the function save and restore it
 	hints, n := w.hints(p)
-	for k, list := range [2][]regalloc.PReg{hints[:n], w.Env.Order[w.ClassOf(pt.Value)]} {
-		hinted := k == 0
-		for _, r := range list {
-			until := w.until(r, p)
-			switch {
-			case until <= longest.until:
-			case w.hasToSave(r) && (!w.paysSaving(p) || spare != regalloc.NoPReg && !unsafe.Has(spare)):
-				if until > unpaid.until {
-					unpaid = candidate{r, until}
-				}
-			case until >= pt.End && !hinted && (unsafe.Has(r) || w.coalescer.Coveted(r, class, w.pos, pt.End)):
-				if spare == regalloc.NoPReg {
-					spare = r
-				}
-			case until >= pt.End:
-				w.assign(p, r)
-				return true
-			case hinted && w.Rarer(until, pt.Start):
-				// It is free throughout the loop, and saves moves there.
-				w.keepUntil(p, until)
-				w.assign(p, r)
-				return true
-			case !hinted || longest.reg == regalloc.NoPReg: // the first hint that is good enough is the best
-				longest = candidate{r, until}
+	order := w.Env.Order[w.ClassOf(pt.Value)]
+	for k := -n; k < len(order); k++ {
+		hinted, r := k < 0, regalloc.NoPReg
+		if hinted {
+			r = hints[n+k]
+		} else {
+			r = order[k]
+		}
+		until := w.until(r, pt)
+		switch {
+		case until <= longest.until:
+		case toSave.Has(r) && (!w.paysSaving(p) || spare != regalloc.NoPReg && !unsafe.Has(spare)):
+			if until > unpaid.until {
+				unpaid = candidate{r, until}
 			}
+		case until >= pt.End && !hinted && (unsafe.Has(r) || w.coalescer.Coveted(r, class, w.pos, pt.End)):
+			if spare == regalloc.NoPReg {
+				spare = r
+			}
+		case until >= pt.End:
+			w.assign(p, r)
+			return true
+		case hinted && w.Rarer(until, pt.Start):
+			// It is free throughout the loop, and saves moves there.
+			w.keepUntil(p, until)
+			w.assign(p, r)
+			return true
+		case !hinted || longest.reg == regalloc.NoPReg: // the first hint that is good enough is the best
+			longest = candidate{r, until}
 		}
 	}
 	lasts := longest.reg != regalloc.NoPReg && w.Rarer(longest.until, pt.Start) // only rare code has to move p elsewhere
@@ -381,14 +402,14 @@ func (w *walker) outweighed(p uint32) regalloc.PReg {
 		}
 		x := &w.parts[o.part]
 		weight := w.Values[x.Value].Weight
-		if weight >= least || w.reservedAt(r, p) < pt.End {
+		if weight >= least || w.reservedAt(r, pt) < pt.End {
 			continue
 		}
 		w.advance(o.part)
 		if must := w.Uses[w.Uses[x.Use].NextMust].Pos; must < x.End && flow.SameInst(must, w.pos) {
 			continue
 		}
-		if w.freeUntil(&w.regs[r], p, o.part) >= pt.End {
+		if w.freeUntil(&w.regs[r], pt, o.part) >= pt.End {
 			lightest, least = r, weight
 		}
 	}
@@ -435,11 +456,6 @@ func (w *walker) firstWish(p uint32) uint32 {
 		u = &w.Uses[u.NextMust]
 	}
 	return min(u.Pos, pt.End)
-}
-
-// hasToSave reports whether giving r to a part makes the function save and restore it.
-func (w *walker) hasToSave(r regalloc.PReg) bool {
-	return w.Env.CalleeSaved.Has(r) && !w.Out.Used.Has(r)
 }
 
 // paysSaving reports whether part p, which is being placed, is used often enough to pay for a save and a restore
@@ -498,10 +514,10 @@ func (w *walker) hints(p uint32) (list [7]regalloc.PReg, n int) {
 	pt := &w.parts[p]
 	vr := &w.Values[pt.Value]
 	class := w.coalescer.ClassFor(pt.Value)
-	var seen regalloc.PRegSet
+	left := w.Env.Allocatable.OfClass(w.ClassOf(pt.Value)) // what is not in list
 	add := func(r regalloc.PReg) {
-		if r != regalloc.NoPReg && w.Env.Allocatable.Has(r) && !seen.Has(r) && r.Class() == w.ClassOf(pt.Value) {
-			seen = seen.Add(r)
+		if left.Has(r) {
+			left = left.Remove(r)
 			list[n] = r
 			n++
 		}
@@ -531,12 +547,12 @@ func (w *walker) hints(p uint32) (list [7]regalloc.PReg, n int) {
 	if vr.Def.IsReg() {
 		add(vr.Def.Reg())
 	}
-	if r := regalloc.PReg(vr.Pref); r != regalloc.NoPReg && !seen.Has(r) {
+	if left.Has(regalloc.PReg(vr.Pref)) {
 		add(w.mereHint(vr.Pref, class, pt.End))
 	}
 	if vr.Link != flow.None {
 		link := w.Values[vr.Link].Pref
-		if r := regalloc.PReg(link); r != regalloc.NoPReg && !seen.Has(r) {
+		if left.Has(regalloc.PReg(link)) {
 			add(w.mereHint(link, class, pt.End))
 		}
 	}
@@ -600,7 +616,7 @@ func (w *walker) placeBlocked(p uint32) error {
 		if !may || score < least {
 			continue
 		}
-		if until := min(w.reservedAt(r, p), w.freeUntil(&w.regs[r], p, o.part)); until > need {
+		if until := min(w.reservedAt(r, pt), w.freeUntil(&w.regs[r], pt, o.part)); until > need {
 			best, bestUntil, least = r, until, score+1
 		}
 	}
