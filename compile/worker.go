@@ -88,7 +88,7 @@ func (d *driver) run() error {
 	d.invalid.reset()
 	d.failed.reset()
 	if d.wm != nil && d.opt.OptLevel > opt.O0 {
-		survey := translate.TakeSurvey(d.wm, d.cm, d.opt.stop)
+		survey := translate.TakeSurvey(d.wm, d.cm, d.jobs(), d.opt.stop)
 		survey.Declare(d.cm)
 		d.inlining = newInlining(d.wm, survey.Calls, d.opt.EagerInlining, d.opt.stop)
 	}
@@ -133,6 +133,32 @@ func (d *driver) work(todo []uint32) {
 	}
 	d.workers[0].loop() // in this goroutine: another one would wake a thread, for nothing if it is the only worker
 	wg.Wait()
+}
+
+// jobs returns how many goroutines may take part in what is no function's: one if costs are measured, since a Meter measures its own.
+func (d *driver) jobs() int {
+	if d.opt.Costs != nil {
+		return 1
+	}
+	return d.opt.Jobs
+}
+
+// aside does work, and meanwhile, in a goroutine of its own if there may be one, side.
+func (d *driver) aside(side, work func()) {
+	if d.jobs() == 1 {
+		side()
+		work()
+		return
+	}
+	var wg sync.WaitGroup
+	defer wg.Wait() // if a poll ends work
+	wg.Go(func() {
+		defer stop.Recover(new(error)) // the poll below finds the same
+		side()
+	})
+	work()
+	wg.Wait()
+	d.opt.stop.Poll()
 }
 
 // ended reports whether there will be no object.

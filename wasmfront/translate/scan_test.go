@@ -1,13 +1,16 @@
 package translate
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/wasmfront"
 	"github.com/waot-project/waot/wasmfront/validate"
+	"github.com/waot-project/waot/wasmfront/wat"
 )
 
 // TestSkips checks that the scan can pass each operator that is accepted, and that no
@@ -68,7 +71,7 @@ func TestCalls(t *testing.T) {
 				t.Errorf("seed %d, function %d: calls of %d, want %d", seed, i, got, calls)
 			}
 		}
-		if counts := TakeSurvey(m, Module(m, m.DecodeNames()), nil).Calls; !slices.Equal(counts, want) {
+		if counts := TakeSurvey(m, Module(m, m.DecodeNames()), 1, nil).Calls; !slices.Equal(counts, want) {
 			t.Errorf("seed %d: calls %+v, want %+v", seed, counts, want)
 		}
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -79,7 +82,7 @@ func TestCalls(t *testing.T) {
 				b.Bytes[r.IntN(len(b.Bytes))] ^= byte(1 + r.IntN(255))
 			}
 		}
-		TakeSurvey(m, Module(m, m.DecodeNames()), nil) // does not panic
+		TakeSurvey(m, Module(m, m.DecodeNames()), 1, nil) // does not panic
 	}
 	if total < 1000 {
 		t.Errorf("only %d calls", total)
@@ -132,5 +135,63 @@ func scanBody(t *testing.T, tr *Translator, i uint32, writes, loops *int) {
 	}
 	if !slices.Equal(s.spans, spans) {
 		t.Errorf("function %d: loops %v, not %v", i, s.spans, spans)
+	}
+}
+
+// TestSurveyParts: a survey says the same in however many goroutines it is taken.
+func TestSurveyParts(t *testing.T) {
+	const funcs = 600
+	r := rand.New(rand.NewPCG(1, 2))
+	var text strings.Builder
+	text.WriteString("(module (import \"m\" \"f\" (func)) (memory 1) (table 1 funcref) (global (mut i32) (i32.const 0)) (global (mut i32) (i32.const 0))")
+	for range funcs {
+		text.WriteString("(func " + strings.Repeat("(nop)", 400))
+		for range r.IntN(6) {
+			fmt.Fprintf(&text, "(call %d)", 1+r.IntN(funcs))
+		}
+		switch r.IntN(40) {
+		case 0:
+			text.WriteString("(global.set 1 (i32.const 1))")
+		case 1:
+			text.WriteString("(i32.store (i32.const 8) (i32.const 1))")
+		case 2:
+			text.WriteString("(table.set 0 (i32.const 0) (ref.null func))")
+		case 3:
+			text.WriteString("(call 0) (unreachable)")
+		}
+		text.WriteString(")")
+	}
+	parsed, err := wat.Assemble([]byte(text.String() + ")"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := validate.Module(parsed.Wasm, validate.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	survey := func(jobs, parts int) (*Survey, *clif.Module) {
+		if ends := splitBodies(m, jobs); len(ends) != parts || int(ends[parts-1]) != len(m.Funcs) {
+			t.Errorf("%d jobs: parts end at %d", jobs, ends)
+		}
+		cm := Module(m, m.DecodeNames())
+		s := TakeSurvey(m, cm, jobs, nil)
+		s.Declare(cm)
+		return s, cm
+	}
+	if ends := splitBodies(&wasmfront.Module{Funcs: m.Funcs[:2], NumImportedFuncs: 1, Code: []wasmfront.FuncBody{{Bytes: make([]byte, 1<<20)}}}, 64); !slices.Equal(ends, []uint32{2}) {
+		t.Errorf("one function: parts end at %d", ends)
+	}
+	want, wantModule := survey(1, 1)
+	for _, jobs := range []int{2, 3, 64} {
+		got, gotModule := survey(jobs, min(jobs, 3))
+		if !slices.Equal(got.Calls, want.Calls) || !slices.Equal(got.callees, want.callees) || !slices.Equal(got.starts, want.starts) || !slices.Equal(got.writes, want.writes) ||
+			!slices.Equal(got.globals, want.globals) || !slices.Equal(got.tables, want.tables) {
+			t.Errorf("%d jobs: another survey", jobs)
+		}
+		for i := range gotModule.Funcs {
+			if gotModule.Funcs[i].Keeps != wantModule.Funcs[i].Keeps {
+				t.Errorf("%d jobs: function %d keeps %x, want %x", jobs, i, gotModule.Funcs[i].Keeps, wantModule.Funcs[i].Keeps)
+			}
+		}
 	}
 }

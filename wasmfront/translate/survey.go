@@ -1,6 +1,8 @@
 package translate
 
 import (
+	"sync"
+
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/wasmfront"
@@ -26,22 +28,87 @@ type CallsOf struct {
 	Caller    uint32 // of the last one
 }
 
-// TakeSurvey reads all bodies of m, which cm declares.
-func TakeSurvey(m *wasmfront.Module, cm *clif.Module, end *stop.Flag) *Survey {
-	s := &Survey{Calls: make([]CallsOf, len(m.Funcs)), m: m, stop: end, writes: make([]clif.StateSet, len(m.Funcs)), starts: make([]uint32, len(m.Funcs)+1),
-		globals: make([]bool, len(m.Globals)), tables: make([]bool, len(m.Tables))}
+// TakeSurvey reads all bodies of m, which cm declares, in at most the given number of goroutines.
+func TakeSurvey(m *wasmfront.Module, cm *clif.Module, jobs int, end *stop.Flag) *Survey {
+	s, ends := newSurvey(m, end), splitBodies(m, jobs)
+	s.writes, s.starts = make([]clif.StateSet, len(m.Funcs)), make([]uint32, len(m.Funcs)+1)
 	for i := range m.NumImportedFuncs {
 		s.writes[i] = clif.AllState
 	}
-	var b bodyScan
-	for i := m.NumImportedFuncs; i < uint32(len(m.Funcs)); i++ {
-		end.Poll()
-		b = bodyScan{r: operatorsOf(m, i)}
-		s.starts[i] = uint32(len(s.callees))
-		s.body(cm, &b, i)
+	others := make([]*Survey, len(ends)-1)
+	var wg sync.WaitGroup
+	defer wg.Wait() // if a poll ends the survey
+	for k := range others {
+		p := newSurvey(m, end)
+		p.writes, p.starts = s.writes, s.starts
+		others[k] = p
+		wg.Go(func() {
+			defer stop.Recover(new(error)) // the poll below finds the same
+			p.read(cm, ends[k], ends[k+1])
+		})
+	}
+	s.read(cm, m.NumImportedFuncs, ends[0])
+	wg.Wait()
+	end.Poll()
+	for k, p := range others {
+		s.add(p, ends[k], ends[k+1])
 	}
 	s.starts[len(m.Funcs)] = uint32(len(s.callees))
 	return s
+}
+
+func newSurvey(m *wasmfront.Module, end *stop.Flag) *Survey {
+	return &Survey{Calls: make([]CallsOf, len(m.Funcs)), m: m, stop: end, globals: make([]bool, len(m.Globals)), tables: make([]bool, len(m.Tables))}
+}
+
+// partBytes is how many bytes of bodies are worth a goroutine, and callBytes for how many bytes of them a part may have a CallsOf: so parts
+// take less memory than the bodies.
+const partBytes, callBytes = 1 << 16, 16
+
+// splitBodies divides the functions into at most n parts, whose bodies are about equally long, and returns where each part ends.
+func splitBodies(m *wasmfront.Module, n int) (ends []uint32) {
+	last, total := uint32(len(m.Funcs)), 0
+	for i := m.NumImportedFuncs; i < last; i++ {
+		total += len(m.Body(i).Bytes)
+	}
+	n = min(n, total/max(partBytes, callBytes*len(m.Funcs)))
+	for i, bytes := m.NumImportedFuncs, 0; i+1 < last && len(ends) < n-1; i++ {
+		if bytes += len(m.Body(i).Bytes); bytes >= total/n*(len(ends)+1) {
+			ends = append(ends, i+1)
+		}
+	}
+	return append(ends, last)
+}
+
+// read reads the bodies of the functions from from to to.
+func (s *Survey) read(cm *clif.Module, from, to uint32) {
+	var b bodyScan
+	for i := from; i < to; i++ {
+		s.stop.Poll()
+		b = bodyScan{r: operatorsOf(s.m, i)}
+		s.starts[i] = uint32(len(s.callees))
+		s.body(cm, &b, i)
+	}
+}
+
+// add adds what p says, which has read the functions from from to to, behind those that s has read.
+func (s *Survey) add(p *Survey, from, to uint32) {
+	for i := range p.Calls {
+		c, more := &s.Calls[i], &p.Calls[i]
+		if more.All > 0 {
+			*c = CallsOf{All: c.All + more.All, Cold: c.Cold + more.Cold, Caller: more.Caller}
+		}
+	}
+	for i, written := range p.globals {
+		s.globals[i] = s.globals[i] || written
+	}
+	for i, written := range p.tables {
+		s.tables[i] = s.tables[i] || written
+	}
+	for i := from; i < to; i++ {
+		s.starts[i] += uint32(len(s.callees))
+	}
+	s.callees = append(s.callees, p.callees...)
 }
 
 // body reads the body of function i.

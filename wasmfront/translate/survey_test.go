@@ -26,7 +26,7 @@ func surveyed(t *testing.T, fields string) *clif.Module {
 		t.Fatal(fields, err)
 	}
 	cm := translate.Module(m, m.DecodeNames())
-	translate.TakeSurvey(m, cm, nil).Declare(cm)
+	translate.TakeSurvey(m, cm, 1, nil).Declare(cm)
 	return cm
 }
 
