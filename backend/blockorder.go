@@ -120,7 +120,8 @@ func (o *BlockOrder) Compute(f *clif.Func) {
 	o.f = f
 	o.Blocks, o.Succs, o.tableEdges = o.Blocks[:0], o.Succs[:0], o.tableEdges[:0]
 	o.tops = o.tops[:0]
-	o.edges, o.rpo, o.order, o.before = o.edges[:0], o.rpo[:0], o.order[:0], o.before[:0]
+	o.edges, o.before = stop.Grow(f.Stop, o.edges[:0], len(f.Targets)), o.before[:0]
+	o.rpo, o.order = stop.Grow(f.Stop, o.rpo[:0], len(f.Layout)), stop.Grow(f.Stop, o.order[:0], len(f.Layout))
 	o.info, o.rare = stop.Resize(f.Stop, o.info, len(f.Blocks)), false
 	for i := range o.info {
 		f.Stop.PollAt(i)
@@ -349,6 +350,7 @@ func (o *BlockOrder) split() {
 		o.f.Stop.PollAt(i)
 		o.markCritical(i, b)
 	}
+	o.Blocks = stop.Grow(o.f.Stop, o.Blocks, len(o.order)+len(o.edges)/2)
 	for i, b := range o.order {
 		o.f.Stop.PollAt(i)
 		bi := &o.info[b]
@@ -490,6 +492,7 @@ func (o *BlockOrder) appendEdgeBlock(from clif.Block, e uint32) {
 
 // connect fills Succs. The position of each block is known now.
 func (o *BlockOrder) connect() {
+	o.Succs = stop.Grow(o.f.Stop, o.Succs, len(o.edges)+len(o.Blocks))
 	for i := range o.Blocks {
 		o.f.Stop.PollAt(i)
 		lb := &o.Blocks[i]

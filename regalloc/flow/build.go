@@ -27,8 +27,8 @@ type tie struct{ operand, vreg, use uint32 }
 func (bl *builder) build(fn function, live *Liveness, reserved *Reservations) {
 	in := fn.In
 	bl.function, bl.live, bl.reserved = fn, live, reserved
-	bl.Ranges = append(bl.Ranges[:0], Range{Start: Inf, End: Inf})
-	bl.Uses = append(stop.Resize(in.Stop, bl.Uses, len(in.Operands)+1)[:0], use{Pos: Inf})
+	bl.Ranges = append(stop.Grow(in.Stop, bl.Ranges[:0], 2*len(in.VRegs)+1), Range{Start: Inf, End: Inf})
+	bl.Uses = append(stop.Grow(in.Stop, bl.Uses[:0], len(in.Operands)+len(in.VRegLists)+1), use{Pos: Inf})
 	reserved.reset(fn)
 	bl.FixedDefs, bl.refArgs, bl.passed = bl.FixedDefs[:0], bl.refArgs[:0], bl.passed[:0]
 	for b := len(in.Blocks) - 1; b >= 0; b-- {

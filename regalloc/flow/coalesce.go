@@ -58,8 +58,9 @@ func (co *Classes) coalesce(iv Intervals, reserved *Reservations) {
 	for v := range co.classOf {
 		co.classOf[v] = None
 	}
-	co.All = co.All[:0]
-	co.merged = append(co.merged[:0], Range{Start: Inf, End: Inf})
+	most := min(len(co.Values), len(in.VRegLists))
+	co.All = stop.Grow(in.Stop, co.All[:0], most)
+	co.merged = append(stop.Grow(in.Stop, co.merged[:0], most+1), Range{Start: Inf, End: Inf})
 	co.effort = 1024 + 16*len(in.VRegLists)
 	deepest := uint16(0)
 	for b := range in.Blocks {

@@ -22,6 +22,7 @@ func (em *emitter) emit(fn function, list *moveList) {
 	em.moves.UsedExtra = false
 	extra := em.Out.SlotWords + em.Out.SlotWords&1
 	env := parmove.Env{Scratch: em.Env.Scratch, Extra: regalloc.InSlot(extra)}
+	em.Out.Edits = stop.Grow(em.In.Stop, em.Out.Edits, len(em.recs))
 	for i, head := range em.heads {
 		if head == None {
 			continue

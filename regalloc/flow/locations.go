@@ -43,7 +43,7 @@ const Several regalloc.Allocation = 1
 // flatten finds where values are, and makes arrays of the parts of those that
 // have several.
 func (ls *locations) flatten() {
-	ls.flat, ls.split = ls.flat[:0], ls.split[:0]
+	ls.flat, ls.split = stop.Grow(ls.In.Stop, ls.flat[:0], 2*(len(ls.parts)-len(ls.Values))), ls.split[:0]
 	ls.flats = stop.Resize(ls.In.Stop, ls.flats, len(ls.Values))
 	ls.where = stop.Resize(ls.In.Stop, ls.where, len(ls.Values))
 	ls.cuts = stop.Zeroed(ls.In.Stop, ls.cuts, len(ls.In.Blocks))

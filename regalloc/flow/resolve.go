@@ -170,7 +170,7 @@ func (rs *resolver) connect() {
 	for i := range rs.moves.heads {
 		rs.moves.heads[i] = None
 	}
-	rs.moves.recs = rs.moves.recs[:0]
+	rs.moves.recs = stop.Grow(rs.In.Stop, rs.moves.recs[:0], len(rs.gaps)+len(rs.FixedDefs)+len(rs.parts)-len(rs.Values)+len(rs.In.VRegLists))
 	rs.flatten()
 	for _, g := range rs.gaps {
 		rs.In.Stop.Poll()

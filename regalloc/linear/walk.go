@@ -102,7 +102,7 @@ func (w *walker) makeParts() {
 	w.queue = stop.Resize(w.In.Stop, w.queue, size)
 	w.marks = stop.Resize(w.In.Stop, w.marks, size/64+1)
 	clear(w.marks)
-	w.parts = stop.Resize(w.In.Stop, w.parts, len(w.Values))
+	w.parts = stop.Grow(w.In.Stop, w.parts[:0], 2*len(w.Values))[:len(w.Values)]
 	for v := range w.Values {
 		w.In.Stop.PollAt(v)
 		vr := &w.Values[v]

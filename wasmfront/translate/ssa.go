@@ -151,7 +151,11 @@ func (s *ssa) at(l list) []uint32 { return s.pool[l.off : l.off+l.len] }
 // reset starts a function whose body has that many bytes from offset on.
 func (s *ssa) reset(f *clif.Func, b *clif.Builder, offset, size uint32) {
 	s.f, s.b = f, b
-	s.blocks, s.edges, s.phis, s.pool = s.blocks[:0], s.edges[:0], s.phis[:0], s.pool[:0]
+	// There is room for about what comes, so that large tables are not copied while they grow.
+	n := int(size)
+	s.blocks, s.edges = stop.Grow(f.Stop, s.blocks[:0], n/16), stop.Grow(f.Stop, s.edges[:0], n/12)
+	s.phis, s.pool = stop.Grow(f.Stop, s.phis[:0], n/8), stop.Grow(f.Stop, s.pool[:0], n)
+	f.Blocks, f.Targets = stop.Grow(f.Stop, f.Blocks, n/16), stop.Grow(f.Stop, f.Targets, n/12)
 	s.work, s.written, s.spans = s.work[:0], s.written[:0], s.spans[:0]
 	s.loops = append(s.loops[:0], loopInfo{end: later})
 	s.extra.reset()
