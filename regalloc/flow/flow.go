@@ -165,6 +165,8 @@ type Value struct {
 	Index    uint32 // of a parameter, among those of its block
 	// Weight is how often it is used; from makeParts on per position.
 	Weight float32
+	// Recent is the part that the walk has looked up last, 0 for the first part.
+	Recent uint32
 }
 
 // Range is one range of an interval.
@@ -200,6 +202,7 @@ type Part struct {
 	Last       uint32 // position of the last operand passed by use, or 0
 	Value      uint32
 	Sib        uint32 // the next part of the same value
+	Before     uint32 // the one in front of this one; not of the first
 	Next       uint32 // in the queue
 	// Loc is a register, or none: memory, or wherever the value's home is.
 	Loc regalloc.Allocation

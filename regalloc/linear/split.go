@@ -30,9 +30,12 @@ func (w *walker) split(p, pos uint32) uint32 {
 	}
 	w.parts = stop.Append(w.In.Stop, w.parts, flow.Part{
 		Start: start, End: pt.End, Range: r, First: u, Use: u, Last: last,
-		Value: pt.Value, Sib: pt.Sib, Next: flow.None,
+		Value: pt.Value, Sib: pt.Sib, Before: p, Next: flow.None,
 	})
 	pt = &w.parts[p]
+	if pt.Sib != flow.None {
+		w.parts[pt.Sib].Before = c
+	}
 	pt.End, pt.Sib = end, c
 	w.nSplit++
 	w.budget--

@@ -67,13 +67,24 @@ func (w *walker) vote(v uint32) bool {
 // placedAt returns the register that v is in at pos, which the walk has passed, or NoAllocation, also if that takes too long to
 // find out.
 func (w *walker) placedAt(v, pos uint32) regalloc.Allocation {
-	p := v
+	// Values may have very many parts; the one in question is most often near the one that was before.
+	vr, p := &w.Values[v], v
+	if vr.Recent != 0 {
+		p = vr.Recent
+	}
+	for p != v && w.parts[p].Start > pos {
+		if w.effort--; w.effort < 0 {
+			return regalloc.NoAllocation
+		}
+		p = w.parts[p].Before
+	}
 	for n := w.parts[p].Sib; n != flow.None && w.parts[n].Start <= pos; n = w.parts[n].Sib {
 		if w.effort--; w.effort < 0 {
 			return regalloc.NoAllocation
 		}
 		p = n
 	}
+	vr.Recent = p
 	return w.parts[p].Loc
 }
 
