@@ -84,6 +84,12 @@ func (r *Resolver) Resolve(dst, moves []Move, env Env) []Move {
 		}
 		return r.take()
 	}
+	if independent(moves) {
+		for i := len(moves) - 1; i >= 0; i-- { // as trees does it
+			r.emit(moves[i].From, moves[i].To, moves[i].Bytes)
+		}
+		return r.take()
+	}
 	r.graph(moves)
 	r.trees(moves)
 	for i := range r.nodes {
@@ -92,6 +98,29 @@ func (r *Resolver) Resolve(dst, moves []Move, env Env) []Move {
 		}
 	}
 	return r.take()
+}
+
+// independent reports whether no location that is written is read as well or written twice, as far as that is seen at a glance.
+func independent(moves []Move) bool {
+	var read, written regalloc.PRegSet
+	loads, stores := 0, 0
+	for i := range moves {
+		m := &moves[i]
+		if m.From.IsReg() {
+			read = read.Add(m.From.Reg())
+		} else {
+			loads++
+		}
+		switch {
+		case !m.To.IsReg():
+			stores++
+		case written.Has(m.To.Reg()):
+			return false
+		default:
+			written = written.Add(m.To.Reg())
+		}
+	}
+	return read&written == 0 && (stores == 0 || stores == 1 && loads == 0)
 }
 
 func (r *Resolver) take() []Move {
