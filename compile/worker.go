@@ -150,15 +150,11 @@ func (d *driver) aside(side, work func()) {
 		work()
 		return
 	}
-	var wg sync.WaitGroup
-	defer wg.Wait() // if a poll ends work
-	wg.Go(func() {
-		defer stop.Recover(new(error)) // the poll below finds the same
-		side()
-	})
+	var g stop.Group
+	defer g.Wait() // if a poll ends work
+	g.Go(side)
 	work()
-	wg.Wait()
-	d.opt.stop.Poll()
+	g.Wait()
 }
 
 // ended reports whether there will be no object.

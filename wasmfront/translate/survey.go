@@ -1,8 +1,6 @@
 package translate
 
 import (
-	"sync"
-
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/wasmfront"
@@ -36,20 +34,16 @@ func TakeSurvey(m *wasmfront.Module, cm *clif.Module, jobs int, end *stop.Flag) 
 		s.writes[i] = clif.AllState
 	}
 	others := make([]*Survey, len(ends)-1)
-	var wg sync.WaitGroup
-	defer wg.Wait() // if a poll ends the survey
+	var g stop.Group
+	defer g.Wait() // if a poll ends the survey
 	for k := range others {
 		p := newSurvey(m, end)
 		p.writes, p.starts = s.writes, s.starts
 		others[k] = p
-		wg.Go(func() {
-			defer stop.Recover(new(error)) // the poll below finds the same
-			p.read(cm, ends[k], ends[k+1])
-		})
+		g.Go(func() { p.read(cm, ends[k], ends[k+1]) })
 	}
 	s.read(cm, m.NumImportedFuncs, ends[0])
-	wg.Wait()
-	end.Poll()
+	g.Wait()
 	for k, p := range others {
 		s.add(p, ends[k], ends[k+1])
 	}

@@ -1,0 +1,34 @@
+package stop
+
+import "sync"
+
+// Group runs parts of a computation on goroutines of their own. A panic there, of a poll or another one, goes on in Wait, so that whoever
+// guards the computation guards all of it. The zero value is ready.
+type Group struct {
+	wg       sync.WaitGroup
+	mu       sync.Mutex
+	panicked any
+}
+
+// Go runs f on a goroutine of its own.
+func (g *Group) Go(f func()) {
+	g.wg.Go(func() {
+		defer func() {
+			if r := recover(); r != nil {
+				g.mu.Lock()
+				g.panicked = r
+				g.mu.Unlock()
+			}
+		}()
+		f()
+	})
+}
+
+// Wait waits for all, and panics with what one of them panicked with. Whoever calls Go has to defer it, too, if the computation itself may panic: nothing
+// of it may run on then.
+func (g *Group) Wait() {
+	g.wg.Wait()
+	if g.panicked != nil {
+		panic(g.panicked)
+	}
+}
