@@ -147,10 +147,7 @@ func (c *VCodeBuilder) finish(o *BlockOrder) {
 		if b+1 < len(in.Blocks) {
 			from = c.blockEnd[b+1]
 		}
-		for g := c.blockEnd[b]; g > from; g-- {
-			flag.PollAt(int(g))
-			at = c.place(g-1, at)
-		}
+		at = c.place(from, c.blockEnd[b], at)
 		flag.Poll()
 		bi := &in.Blocks[b]
 		bi.Insts = regalloc.Range{Start: start, End: at.inst}
@@ -161,22 +158,26 @@ func (c *VCodeBuilder) finish(o *BlockOrder) {
 	c.preds()
 }
 
-// place copies the instructions of group g to the VCode, from the given place on, and returns where they end.
-func (c *VCodeBuilder) place(g uint32, at group) group {
+// place copies the instructions of the groups, the last of them first, to the VCode, from the given place on, and returns where they end.
+func (c *VCodeBuilder) place(from, to uint32, at group) group {
 	vc, in := c.vc, &c.vc.In
-	op := c.groups[g].op
-	for i := c.groups[g].inst; i < c.groups[g+1].inst; i++ {
-		m := &c.meta[i]
-		for ; op < m.opEnd; op++ {
-			in.Operands[at.op] = c.Ops[op]
-			at.op++
+	ops, operands := c.Ops, in.Operands
+	for g := to; g > from; g-- {
+		in.Stop.PollAt(int(g))
+		op, end := c.groups[g-1].op, c.groups[g].inst
+		for i := c.groups[g-1].inst; i < end; i++ {
+			m := &c.meta[i]
+			for ; op < m.opEnd; op++ {
+				operands[at.op] = ops[op]
+				at.op++
+			}
+			if m.remat {
+				in.VRegs[operands[at.op-1].VReg].Remat = regalloc.Inst(at.inst)
+			}
+			in.Insts[at.inst] = regalloc.InstInfo{OperandEnd: at.op, Clobbers: m.clobbers, Flags: m.flags}
+			vc.Insts[at.inst], vc.Srcs[at.inst] = c.insts[i], m.src
+			at.inst++
 		}
-		if m.remat {
-			in.VRegs[in.Operands[at.op-1].VReg].Remat = regalloc.Inst(at.inst)
-		}
-		in.Insts[at.inst] = regalloc.InstInfo{OperandEnd: at.op, Clobbers: m.clobbers, Flags: m.flags}
-		vc.Insts[at.inst], vc.Srcs[at.inst] = c.insts[i], m.src
-		at.inst++
 	}
 	return at
 }
