@@ -50,15 +50,11 @@ func early(l *lower, t clif.Type) regalloc.Operand {
 	return regalloc.Operand{VReg: l.NewVReg(t), Constraint: regalloc.Reg, Access: regalloc.EarlyDef}
 }
 
-// trapFloat appends a comparison of floats x and y (y nil: x) that traps.
-func trapFloat(l *lower, t clif.Type, x vreg, y *amode, cond asm.Cond, code abi.TrapCode) {
-	c := backend.Comparing(backend.Inst{Op: asm.Ucomif, Size: backend.SizeOf(t), Trap: uint8(code)}, cond)
+// trapNaN appends a comparison of the float x with itself that traps if it is a NaN.
+func trapNaN(l *lower, t clif.Type, x vreg) {
+	c := backend.Comparing(backend.Inst{Op: asm.Ucomif, Size: backend.SizeOf(t), Trap: uint8(abi.TrapBadConversion)}, asm.P)
 	c.Add(x)
-	if y != nil {
-		c.Address(*y)
-	} else {
-		c.Add(x)
-	}
+	c.Add(x)
 	c.Push(l, backend.TailTrap, 0)
 }
 
@@ -71,25 +67,21 @@ func trapNE(l *lower, x, y vreg) {
 const two63 = 1 << 63
 
 // lowerFcvtToSint: an i32 is truncated as 64 bits, and fits if its sign extension is the
-// same; an i64 fits if -2^63 <= x < 2^63, both exact in either type.
+// same; for an i64 the result says whether x has to be looked at.
 func lowerFcvtToSint(l *lower, _ clif.Inst, d *clif.InstData) {
 	from := l.F.TypeOf(d.ArgA())
 	x := l.Use(d.ArgA())
-	trapFloat(l, from, x, nil, asm.P, abi.TrapBadConversion)
-	cvt := backend.Inst{Op: toInt(from), Size: 8}
-	if d.Type == clif.I32 {
-		wide, sext := l.NewVReg(clif.I64), l.NewVReg(clif.I64)
-		l.Emit(cvt, x, wide)
-		l.Emit(backend.Inst{Op: asm.Movsx32, Size: 8}, wide, sext)
-		trapNE(l, wide, sext)
-		l.Emit(backend.Inst{Op: asm.Mov, Size: 4}, wide, l.Def(d, 0))
+	if d.Type == clif.I64 {
+		k := l.PoolConst(backend.FloatBits(from, -two63), 0, backend.SizeOf(from))
+		pushPseudo(l, backend.Inst{Op: opToSint64, Size: backend.SizeOf(from), Trap: uint8(abi.TrapIntegerOverflow)}.OfConst(k), x, l.Def(d, 0))
 		return
 	}
-	upper := l.Pool(backend.FloatBits(from, two63), 0, backend.SizeOf(from))
-	lowest := l.Pool(backend.FloatBits(from, -two63), 0, backend.SizeOf(from))
-	trapFloat(l, from, x, &upper, asm.AE, abi.TrapIntegerOverflow)
-	trapFloat(l, from, x, &lowest, asm.B, abi.TrapIntegerOverflow)
-	l.Emit(cvt, x, l.Def(d, 0))
+	trapNaN(l, from, x)
+	wide, sext := l.NewVReg(clif.I64), l.NewVReg(clif.I64)
+	l.Emit(backend.Inst{Op: toInt(from), Size: 8}, x, wide)
+	l.Emit(backend.Inst{Op: asm.Movsx32, Size: 8}, wide, sext)
+	trapNE(l, wide, sext)
+	l.Emit(backend.Inst{Op: asm.Mov, Size: 4}, wide, l.Def(d, 0))
 }
 
 // lowerFcvtToUint: an i32 is truncated as 64 bits, and fits if its zero extension is the same;
@@ -97,7 +89,7 @@ func lowerFcvtToSint(l *lower, _ clif.Inst, d *clif.InstData) {
 func lowerFcvtToUint(l *lower, _ clif.Inst, d *clif.InstData) {
 	from := l.F.TypeOf(d.ArgA())
 	x := l.Use(d.ArgA())
-	trapFloat(l, from, x, nil, asm.P, abi.TrapBadConversion)
+	trapNaN(l, from, x)
 	if d.Type == clif.I32 {
 		wide := l.NewVReg(clif.I64)
 		dst := l.Def(d, 0)

@@ -21,6 +21,7 @@ const (
 	opFmin
 	opFmax
 	opFromUint64
+	opToSint64
 	opToUint64
 	opToUint64Sat
 	opToUint32Sat
@@ -46,6 +47,7 @@ var pseudos = [endPseudo - asm.NumOps]pseudo{
 	opFmin - asm.NumOps:          {"fmin", 32, emitFmin},
 	opFmax - asm.NumOps:          {"fmax", 32, emitFmax},
 	opFromUint64 - asm.NumOps:    {"cvt_from_u64", 48, emitFromUint64},
+	opToSint64 - asm.NumOps:      {"cvt_to_s64", 40, emitToSint64},
 	opToUint64 - asm.NumOps:      {"cvt_to_u64", 96, emitToUint64},
 	opToUint64Sat - asm.NumOps:   {"cvt_to_u64_sat", 96, emitToUint64Sat},
 	opToUint32Sat - asm.NumOps:   {"cvt_to_u32_sat", 64, emitToUint32Sat},
@@ -192,6 +194,20 @@ func (s *seq) truncate(n uint8, x, d regalloc.PReg) {
 		t = clif.F64
 	}
 	s.op(toInt(t), n, x, d)
+}
+
+// emitToSint64: use x, def d. If the truncation gives the smallest integer, that is right for -2^63, the constant, alone.
+func emitToSint64(s *seq) {
+	x, d := s.r(0), s.r(1)
+	done := s.label()
+	s.truncate(8, x, d)
+	s.imm(asm.CmpImm, 8, 1, d) // overflows for the smallest only
+	s.j(asm.NO, done)
+	s.op(asm.Ucomif, s.in.Size, x, x)
+	s.trap(asm.P, abi.TrapBadConversion)
+	s.pool(asm.Ucomif, s.in.Size, s.in.Const(), x)
+	s.trap(asm.NE, abi.TrapIntegerOverflow)
+	s.bind(done)
 }
 
 // above emits d = x - 2^63 truncated, for x from 2^63 on; constant Const+1 is -2^63.
