@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // buildStages are the stages of a module in which all occur.
@@ -43,6 +44,9 @@ func TestTime(t *testing.T) {
 		}
 		if sum != c.CPUNS || c.Allocated == 0 || c.PeakBytes == 0 || c.PageFaults == 0 {
 			t.Errorf("%v: parts of %d ns, allocated %d", jobs, sum, c.Allocated)
+		}
+		if c.ElsewhereNS < -time.Millisecond.Nanoseconds() { // clocks of threads and of the process may differ a little
+			t.Errorf("%v: stages and measuring have taken %d ns more than the process", jobs, -c.ElsewhereNS)
 		}
 		if len(c.Functions) == 0 || len(c.Functions) > 10 || !slices.IsSortedFunc(c.Functions, func(a, b funcCost) int { return int(b.CPUNS - a.CPUNS) }) {
 			t.Errorf("%v: %+v", jobs, c.Functions)

@@ -100,6 +100,8 @@ func Variants(target string) (list []Variant) {
 		{Name: target + " -O1 --bounds=explicit", Target: target, Level: opt.O1, ExplicitBounds: true},
 		{Name: target + " -O1 --rules-off=lower", Target: target, Level: opt.O1, NoLowering: true},
 		{Name: target + " -O1 --regalloc=ssa", Target: target, Level: opt.O1, Regalloc: "ssa"},
+		{Name: target + " -O0 --regalloc=ssa", Target: target, Level: opt.O0, Regalloc: "ssa"},
+		{Name: target + " -O1 --bounds=explicit --regalloc=ssa", Target: target, Level: opt.O1, ExplicitBounds: true, Regalloc: "ssa"},
 		{Name: target + " -O1 inlining eagerly", Target: target, Level: opt.O1, EagerInlining: true},
 		{Name: target + " -O1", Target: target, Level: opt.O1},
 	}
