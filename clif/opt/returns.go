@@ -11,6 +11,9 @@ const maxPassed = 4
 
 // decideReturns turns branches on results that are never 0 into jumps.
 func decideReturns(o *Optimizer, f *clif.Func) {
+	if !f.Mod.HasNonzero {
+		return
+	}
 	o.flow(f)
 	for _, b := range o.cfg.Order() {
 		f.Stop.Poll()

@@ -70,7 +70,8 @@ func unwindingFuncs(t *testing.T, body string, nonzero bool) (funcs []*clif.Func
 	for i := range file.Funcs {
 		funcs = append(funcs, file.Funcs[i].Func)
 	}
-	funcs[0].Mod.Funcs[0].Nonzero = nonzero
+	m := funcs[0].Mod
+	m.Funcs[0].Nonzero, m.HasNonzero = nonzero, nonzero
 	return funcs
 }
 
