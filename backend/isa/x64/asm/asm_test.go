@@ -311,7 +311,7 @@ func TestAppendMove(t *testing.T) {
 		{slot, x, 16, "\x44\x0f\x10\x0c\x24"},               // movups
 		{r, x, 8, "\x66\x4d\x0f\x6e\xc9"},                   // movq xmm9, r9
 		{x, r, 8, "\x66\x4d\x0f\x7e\xc9"}, {r, r, 8, ""},    // movq r9, xmm9
-		{r, regalloc.InReg(RAX), 4, "\x44\x89\xc8"},                       // mov eax, r9d
+		{r, regalloc.InReg(RAX), 4, "\x4c\x89\xc8"},                       // mov rax, r9
 		{regalloc.InReg(RDX), regalloc.InReg(RAX), 4, "\x89\xd0"},         // mov eax, edx
 		{slot, regalloc.InReg(RAX), 4, "\x8b\x04\x24"},                    // mov eax, [rsp]
 		{slot, r, 4, "\x44\x8b\x0c\x24"},                                  // mov r9d, [rsp]
@@ -345,8 +345,11 @@ func TestAppendIntMove(t *testing.T) {
 			for _, width := range []uint8{4, 8} {
 				inst := backend.Inst{Op: moveOp(from, to), Size: width}
 				allocs := []regalloc.Allocation{from, to}
-				if !to.IsReg() { // all 8 bytes are stored
+				switch {
+				case !to.IsReg(): // all 8 bytes are stored
 					inst.Size, allocs[0], allocs[1] = 8, to, from
+				case from.IsReg() && (from.Reg().Enc() > 7 || to.Reg().Enc() > 7): // a prefix in any case
+					inst.Size = 8
 				}
 				want, _ := Append(nil, &inst, allocs, &testFrame)
 				if got := AppendMove(nil, from, to, width, &testFrame); !bytes.Equal(got, want) {
