@@ -151,8 +151,6 @@ type Module struct {
 	HasStart bool
 
 	NumImportedFuncs int
-	// HasNonzero says that FuncDecl.Nonzero of a function may be set.
-	HasNonzero bool
 }
 
 // InitFunc returns the index of the init function.

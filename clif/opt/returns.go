@@ -11,9 +11,6 @@ const maxPassed = 4
 
 // decideReturns turns branches on results that are never 0 into jumps.
 func decideReturns(o *Optimizer, f *clif.Func) {
-	if !f.Mod.HasNonzero {
-		return
-	}
 	o.flow(f)
 	for _, b := range o.cfg.Order() {
 		f.Stop.Poll()

@@ -70,8 +70,7 @@ func unwindingFuncs(t *testing.T, body string, nonzero bool) (funcs []*clif.Func
 	for i := range file.Funcs {
 		funcs = append(funcs, file.Funcs[i].Func)
 	}
-	m := funcs[0].Mod
-	m.Funcs[0].Nonzero, m.HasNonzero = nonzero, nonzero
+	funcs[0].Mod.Funcs[0].Nonzero = nonzero
 	return funcs
 }
 

@@ -10,14 +10,8 @@ import (
 //
 // What is said holds whenever a call returns: the calls that the callee returns the results of have returned before.
 
-const (
-	// maxPassedOn is how many functions that pass a result on are followed.
-	maxPassedOn = 4
-	// maxNonzero is how many bytes a body may have: functions that never return are small.
-	maxNonzero = 1 << 10
-	// fewCalls is how many calls of a function make it worth reading once more.
-	fewCalls = 8
-)
+// maxPassedOn is how many functions that pass a result on are followed.
+const maxPassedOn = 4
 
 // answer is what is known of a function.
 type answer uint8
@@ -28,14 +22,15 @@ const (
 	neverZero
 )
 
-// declareNonzero tells cm which functions with many calls never return 0.
+// declareNonzero tells cm which functions that are called never return 0.
 func (s *Survey) declareNonzero(cm *clif.Module) {
 	s.results = make([]answer, len(s.writes))
 	for i := range s.results {
 		s.stop.Poll()
-		if s.Calls[i].All >= fewCalls && s.ask(cm, uint32(i), maxPassedOn) {
-			cm.Funcs[i].Nonzero, cm.HasNonzero = true, true
+		if s.Calls[i].All > 0 {
+			s.ask(cm, uint32(i), maxPassedOn)
 		}
+		cm.Funcs[i].Nonzero = s.results[i] == neverZero
 	}
 }
 
@@ -57,7 +52,7 @@ func (s *Survey) ask(cm *clif.Module, i uint32, depth int) bool {
 
 // endsNonzero reports whether a body ends like one that returns a small constant other than 0, or before its end: nearly all others need not be read again.
 func endsNonzero(body []byte) bool {
-	if len(body) < 3 || len(body) > maxNonzero {
+	if len(body) < 3 {
 		return false
 	}
 	b := body[len(body)-3:]
