@@ -39,8 +39,6 @@ type FuncDecl struct {
 	Addressed bool
 	// Keeps is what a call of the function leaves as it is.
 	Keeps StateSet
-	// Nonzero says that the result of a call that returns, an i32, is not 0.
-	Nonzero bool
 }
 
 // GlobalDecl declares a global variable.
