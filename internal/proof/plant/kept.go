@@ -144,7 +144,7 @@ var kept = []keptFault{
 	{"clif/inline/inline.go", "n.Run(f, bodies); levels++", "n.Run(f, func(clif.FuncIndex) *Body { return body }); levels++", inlinedRuns},
 	{"clif/inline/policy.go", "int(body.depth)+levels >= maxDepth", "levels >= maxDepth", inlined},
 	{"clif/inline/weight.go", "edges = edges[:1]", "edges = edges[1:]", weights},
-	{"clif/inline/weight.go", "k != rare && ", "", weights},
+	{"clif/inline/weight.go", "k != rare && ", "k != rare-2 && ", weights},
 	{"clif/inline/body.go", "n.depth >= maxDepth", "n.depth > maxDepth", inlined},
 	{"clif/inline/body.go", "stop.Zeroed(f.Stop, n.memo, ", "stop.Resize(f.Stop, n.memo, ", inlined},
 	{"clif/inline/body.go", "p.Caller = n.keepPlace(g, f, p.Caller)", "p.Caller = outside", inlined},
