@@ -301,20 +301,20 @@ func (l *linker) finish() {
 	s[secRodata].Data = l.rodata
 	s[secData].Data, s[secData].Relocs = l.data, l.dataRelocs
 	s[secRelro].Data, s[secRelro].Relocs = l.relro.data, l.relro.relocs
-	digested := [...]objfile.SectionIndex{secText, secAdapters, secRodata, secData, secRelro, secTraps, secStackMaps, secCalls}
-	l.m.Digests = make([]meta.SectionDigest, len(digested))
-	digest := func(from, to int) {
-		for k, i := range digested[from:to] {
-			l.m.Digests[from+k] = meta.SectionDigest{Section: s[i].Name, Digest: l.o.Digest(i)}
+	complete := [...]objfile.SectionIndex{secText, secAdapters, secRodata, secData, secRelro}
+	tables := [...]objfile.SectionIndex{secTraps, secStackMaps, secCalls}
+	l.m.Digests = make([]meta.SectionDigest, len(complete)+len(tables))
+	digest := func(to []meta.SectionDigest, sections []objfile.SectionIndex) {
+		for k, i := range sections {
+			to[k] = meta.SectionDigest{Section: s[i].Name, Digest: l.o.Digest(i)}
 		}
 	}
-	const made = 5 // sections that are complete
-	l.aside(func() { digest(0, made) }, func() {
-		tables := meta.EncodeTables(l.m)
-		s[secTraps].Data, s[secStackMaps].Data, s[secCalls].Data = tables.Traps, tables.StackMaps, tables.Calls
+	l.aside(func() { digest(l.m.Digests, complete[:]) }, func() {
+		t := meta.EncodeTables(l.m)
+		s[secTraps].Data, s[secStackMaps].Data, s[secCalls].Data = t.Traps, t.StackMaps, t.Calls
 		eh := objfile.EHFrame(l.target.cfi, append(l.frames, l.adapters.frames...))
 		s[secEHFrame].Data, s[secEHFrame].Relocs = eh.Data, eh.Relocs
-		digest(made, len(digested))
+		digest(l.m.Digests[len(complete):], tables[:])
 	})
 	s[secMeta].Data = meta.EncodeMeta(l.m)
 }

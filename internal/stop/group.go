@@ -24,8 +24,8 @@ func (g *Group) Go(f func()) {
 	})
 }
 
-// Wait waits for all, and panics with what one of them panicked with. Whoever calls Go has to defer it, too, if the computation itself may panic: nothing
-// of it may run on then.
+// Wait waits for all, and panics with what one of them panicked with. A function that calls Go and may panic itself must defer Wait as well, so that
+// no part runs on behind it.
 func (g *Group) Wait() {
 	g.wg.Wait()
 	if g.panicked != nil {

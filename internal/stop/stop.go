@@ -1,7 +1,7 @@
 // Package stop ends a long computation from another goroutine. The computation polls
 // a Flag in each loop whose length depends on its input. Once the flag is set, the next poll panics and so unwinds to where
 // the computation began; there Recover turns the panic into an error. Append, Room, Grow, Resize and Zeroed work on
-// large tables and poll while they do.
+// large tables and poll while they do. A Group runs parts of the computation on goroutines, whose panics go on where the computation waits for them.
 //
 // Place in the pipeline: beside all of it; it imports nothing of the module.
 //
