@@ -4,7 +4,8 @@
 //
 // Input: functions, contexts.
 // Output: durations, contexts that end. On a busy machine they are a better measure than the clock, though not an exact one: caches are shared,
-// and garbage collections happen at any time.
+// garbage collections happen at any time, and Linux learns what a running thread has used when its clock ticks, so that a measurement may miss
+// some milliseconds, or have them too many. What is taken for the measure of something else must be long beside that.
 package cputime
 
 import (
