@@ -104,7 +104,7 @@ type Context struct {
 	bufs   [][]byte
 	iov    []syscall.Iovec
 	dirBuf []byte
-	poller poller
+	poller *poller
 	timer  *time.Timer // stopped, or nil
 
 	listing fsListing

@@ -69,9 +69,8 @@ func pollOneoff(c *Context, m memory, p []uint64) Errno {
 	if !ok || !ok2 || !ok3 {
 		return ErrnoFault
 	}
-	w := &c.poller
-	w.begin(c)
-	defer w.end()
+	w := c.takePoller()
+	defer c.givePoller(w)
 	for ; len(in) != 0; in = in[subscriptionSize:] {
 		if e := w.subscribe(in[:subscriptionSize]); e != 0 {
 			return e
@@ -86,16 +85,23 @@ func pollOneoff(c *Context, m memory, p []uint64) Errno {
 	return m.putU32(uint32(p[3]), uint32(len(w.events)))
 }
 
-func (w *poller) begin(c *Context) {
+// takePoller returns an empty poller. It is the context's until givePoller, so that Options.Nanosleep may call the guest, and that this context,
+// meanwhile.
+func (c *Context) takePoller() *poller {
+	w := c.poller
+	if c.poller = nil; w == nil {
+		w = &poller{}
+	}
 	*w = poller{c: c, events: w.events[:0], fds: w.fds[:0], fdSubs: w.fdSubs[:0], clocks: w.clocks[:0], least: math.MaxInt64}
+	return w
 }
 
-// end forgets descriptors, and all space of an unusually large call.
-func (w *poller) end() {
+// givePoller ends the use of a poller. It forgets descriptors, and all space of an unusually large call.
+func (c *Context) givePoller(w *poller) {
 	const keep = 64
 	clear(w.fdSubs)
-	if cap(w.events)+cap(w.fds)+cap(w.clocks) > 3*keep {
-		*w = poller{}
+	if cap(w.events)+cap(w.fds)+cap(w.clocks) <= 3*keep {
+		c.poller = w
 	}
 }
 

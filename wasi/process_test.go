@@ -189,3 +189,24 @@ func TestPoll(t *testing.T) {
 	g.want(ErrnoInval, "poll_oneoff", buffer, buffer+1024, 1, result)
 	g.want(ErrnoInval, "poll_oneoff", buffer, buffer+1024, 0, result)
 }
+
+// TestPollNested: the function that sleeps may call the guest, which sleeps.
+func TestPollNested(t *testing.T) {
+	const never = math.MaxUint64
+	var g *guest
+	var slept []time.Duration
+	g = newGuest(t, Options{Monotonic: func() int64 { return 0 }, Nanosleep: func(d time.Duration) {
+		slept = append(slept, d)
+		if d > 10 {
+			if got := g.poll([4]uint64{0, 1, uint64(d) / 2}); len(got) != 1 || got[0] != (event{}) {
+				t.Errorf("nested in %v: %v", d, got)
+			}
+		}
+	}})
+	if got := g.poll([4]uint64{0, 1, never}, [4]uint64{0, 1, 50}, [4]uint64{0, 1, never}); len(got) != 1 || got[1] != (event{userdata: 1}) {
+		t.Errorf("outermost: %v", got)
+	}
+	if d := cmp.Diff([]time.Duration{50, 25, 12, 6}, slept); d != "" {
+		t.Errorf("slept (-want +got):\n%s", d)
+	}
+}

@@ -47,16 +47,17 @@ type Mountable interface{ Preopen() (wasi.Preopen, error) }
 
 // System is what an instance can reach, by WASI and by the functions of AssemblyScript.
 type System struct {
-	mu     sync.Mutex
 	config SystemConfig
+	mu     sync.Mutex // of wasi and done, except while a Go function of the program runs
 	wasi   *wasi.Context
+	done   <-chan struct{} // interrupts the call that has mu
 }
 
 // newSystem checks the settings, fills in the defaults, and opens what they name.
 func newSystem(ctx context.Context, c *SystemConfig) (*System, error) {
 	s := &System{config: *c}
 	d := &s.config
-	o := &wasi.Options{Args: d.Args, Stdin: input(d.Stdin), Stdout: output(d.Stdout), Stderr: output(d.Stderr)}
+	o := &wasi.Options{Args: d.Args, Stdin: s.input(d.Stdin), Stdout: s.output(d.Stdout), Stderr: s.output(d.Stderr)}
 	for _, a := range d.Args {
 		if strings.IndexByte(a, 0) >= 0 {
 			return nil, errors.New("args invalid: contains NUL character")
@@ -78,7 +79,7 @@ func newSystem(ctx context.Context, c *SystemConfig) (*System, error) {
 	}
 	o.Rand, o.Monotonic = d.Rand, d.Nanotime
 	o.Walltime = func() int64 { sec, nsec := d.Walltime(); return sec*1e9 + int64(nsec) }
-	o.Nanosleep = func(t time.Duration) { d.Nanosleep(int64(t)) }
+	o.Nanosleep = func(t time.Duration) { s.outside(func() { d.Nanosleep(int64(t)) }) }
 	for _, m := range d.Mounts {
 		p, err := preopen(m)
 		if err != nil {
@@ -98,37 +99,60 @@ func newSystem(ctx context.Context, c *SystemConfig) (*System, error) {
 }
 
 // input is standard input as WASI reads it.
-func input(r io.Reader) io.Reader {
+func (s *System) input(r io.Reader) io.Reader {
 	switch r.(type) {
 	case nil, *os.File:
 		return r
 	}
-	return reader{r}
-}
-
-// reader reads; a closed pipe is an input/output error.
-type reader struct{ io.Reader }
-
-func (r reader) Read(b []byte) (int, error) {
-	n, err := r.Reader.Read(b)
-	return n, pipeError(err)
+	return reader{s, r}
 }
 
 // output is a standard stream as WASI writes to it.
-func output(w io.Writer) io.Writer {
+func (s *System) output(w io.Writer) io.Writer {
 	switch w.(type) {
 	case nil, *os.File:
 		return w
 	}
-	return streamWriter{w}
+	return streamWriter{s, w}
+}
+
+// reader is a stream of the program, which may wait, and call the guest; a closed pipe is an input/output error.
+type reader struct {
+	s *System
+	r io.Reader
+}
+
+func (r reader) Read(b []byte) (n int, err error) {
+	r.s.outside(func() { n, err = r.r.Read(b) })
+	return n, pipeError(err)
 }
 
 // streamWriter is like reader.
-type streamWriter struct{ io.Writer }
+type streamWriter struct {
+	s *System
+	w io.Writer
+}
 
-func (w streamWriter) Write(b []byte) (int, error) {
-	n, err := w.Writer.Write(b)
+func (w streamWriter) Write(b []byte) (n int, err error) {
+	w.s.outside(func() { n, err = w.w.Write(b) })
 	return n, pipeError(err)
+}
+
+// outside calls a function of the program in the middle of a call, while other calls, also by that function, may go on.
+func (s *System) outside(f func()) {
+	done := s.done
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		s.interruptBy(done)
+	}()
+	f()
+}
+
+// interruptBy lets a channel interrupt the call that has the mutex.
+func (s *System) interruptBy(done <-chan struct{}) {
+	s.done = done
+	s.wasi.SetInterrupt(done)
 }
 
 func pipeError(err error) error {
@@ -316,11 +340,12 @@ func wasiFunction(w *wasi.Func, call wasiCall) api.GoModuleFunc {
 	}
 }
 
-// call calls a function. It may wait, while other goroutines use the instance: their calls of such functions wait for it.
+// call calls a function. It may wait, while other goroutines use the instance: their calls of such functions wait for it, unless it is in a Go
+// function of the program.
 func (s *System) call(call wasiCall, done <-chan struct{}, mem []byte, params []uint64) (uint32, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.wasi.SetInterrupt(done)
+	s.interruptBy(done)
 	return call(s.wasi, mem, params)
 }
 

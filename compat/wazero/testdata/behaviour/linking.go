@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"sync"
+	"time"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -150,5 +153,70 @@ func waiting() {
 	results, err := call(g, "proc_exit", 4)
 	say("exit", results, err, g.IsClosed())
 	in.ends <- "more"
+	<-done
+}
+
+// nested is a stream that calls the guest, which uses its descriptors.
+type nested struct{ use func(string) }
+
+func (n *nested) Write(b []byte) (int, error) {
+	n.use(string(b))
+	return len(b), nil
+}
+
+// meanwhile uses an instance's descriptors while another call of them waits.
+func meanwhile() {
+	r := wazero.NewRuntime(bg)
+	defer r.Close(bg)
+	wasi_snapshot_preview1.MustInstantiate(bg, r)
+	in, stdout, stderr := input{make(chan string), make(chan string)}, &bytes.Buffer{}, &nested{}
+	g := must(newGuest(r, named("nested").WithStdin(in).WithStdout(stdout).WithStderr(stderr)))
+	stderr.use = func(s string) {
+		say("a message", s, stdout.String())
+		g.write(1, "written of "+s+".")
+	}
+	g.write(2, "a stream")
+	done := make(chan bool)
+	go func() {
+		results, err := call(g, "fd_read", 0, 4000, 1, 4008)
+		say("read", results, err)
+		done <- true
+	}()
+	<-in.begins
+	g.write(1, "Another one.")
+	say("written", stdout.String())
+	say("close the guest", g.Close(bg), g.IsClosed())
+	in.ends <- "input"
+	<-done
+	// A sleep calls the guest, which sleeps.
+	var sleep func(uint64)
+	g = must(newGuest(r, named("sleeps").WithNanosleep(func(ns int64) {
+		say("sleep", ns)
+		if ns > 10 {
+			sleep(uint64(ns / 2))
+		}
+	})))
+	sleep = func(ns uint64) {
+		at := uint32(1000 + 200*ns)
+		g.Memory().WriteUint64Le(at, ns)
+		g.Memory().WriteUint64Le(at+24, ns)
+		results, err := call(g, "poll_oneoff", uint64(at), uint64(at+100), 1, uint64(at+140))
+		said, _ := g.Memory().ReadUint64Le(at + 100)
+		n, _ := g.Memory().ReadUint32Le(at + 140)
+		say("slept", ns, results, err, said, n)
+	}
+	sleep(50)
+	// A file waits as well.
+	reader, writer, err := os.Pipe()
+	say("pipe", err)
+	g = must(newGuest(r, named("pipe").WithStdin(reader)))
+	go func() {
+		_, err := call(g, "fd_read", 0, 4000, 1, 4008)
+		say("read the pipe", err)
+		done <- true
+	}()
+	time.Sleep(20 * time.Millisecond)
+	say("close the runtime", r.Close(bg), g.IsClosed())
+	writer.WriteString("text")
 	<-done
 }
