@@ -34,8 +34,6 @@ type checkedMemories struct {
 
 	// checks is, by instruction, what an access needs.
 	checks []accessCheck
-	newest []uint32 // by value: the last of proofs about it + 1, or 0
-	proofs []proof
 }
 
 // versionUse is a version of a memory. Its registers are NoVReg until something uses them.
@@ -63,18 +61,6 @@ type accessCheck struct {
 	by     clif.Inst
 	masked regalloc.VReg // of an access that checks: the index that is 0 if the check was misspeculated
 }
-
-// proof says that inst, in block, checked that a memory has end bytes from an address on.
-type proof struct {
-	inst   clif.Inst
-	block  uint32
-	memory uint32
-	end    uint64
-	before uint32 // the one before about the same value + 1
-}
-
-// maxProofs is how many proofs about an address are looked at, maxClimb how many dominators.
-const maxProofs, maxClimb = 4, 32
 
 // begin finds the versions of f's memories.
 func (c *checkedMemories) begin(f *clif.Func, o *BlockOrder) {
@@ -201,8 +187,6 @@ func (l *Lower) analyseChecked() {
 	}
 	f := l.F
 	c.checks = stop.Resize(f.Stop, c.checks, len(f.Insts))
-	c.newest = stop.Zeroed(f.Stop, c.newest, len(f.Values))
-	c.proofs = c.proofs[:0]
 	for b := range l.Order.Blocks {
 		l.eachChecked(b, func(i clif.Inst, d *clif.InstData, m, version uint32) {
 			if d.Op != clif.OpMemorySize && d.Op != clif.OpMemoryGrow {
@@ -265,31 +249,12 @@ func (l *Lower) eachChecked(b int, do func(i clif.Inst, d *clif.InstData, m, ver
 // isChecked reports whether accesses to memory m are checked.
 func (l *Lower) isChecked(m uint32) bool { return l.Mod.Memories[m].Checked }
 
-// surely returns how many bytes memory m has at least.
-func (l *Lower) surely(m uint32) uint64 { return l.Mod.Memories[m].Min * abi.PageSize }
-
-// endOf returns how many bytes from its address on the access d needs. An offset of 2^32 is out of bounds whatever the address is, and
-// sums of an i32 and it do not wrap at 64 bits.
-func endOf(d *clif.InstData) uint64 { return min(d.Imm, 1<<32) + uint64(d.Access().Bytes(d.Type)) }
-
 // checkFor returns which instruction checks the address of the access i in block b. Blocks are visited in order.
 func (l *Lower) checkFor(i clif.Inst, d *clif.InstData, b uint32) clif.Inst {
-	end := endOf(d)
-	if x, ok := l.Iconst(d.ArgA()); ok && x+end <= l.surely(d.Aux) {
-		return clif.NoInst
-	}
-	if end > l.surely(d.Aux) && !l.noSpectre {
+	if endOf(d) > l.surely(d.Aux) && !l.noSpectre {
 		return i // Checked masks the sum with the offset, which nothing else can take.
 	}
-	c, v := &l.checked, l.Resolve(d.ArgA())
-	for n, left := c.newest[v], maxProofs; n != 0 && left > 0; n, left = c.proofs[n-1].before, left-1 {
-		if p := &c.proofs[n-1]; p.memory == d.Aux && p.end >= end && l.dominates(p.block, b) {
-			return p.inst
-		}
-	}
-	c.proofs = append(c.proofs, proof{i, b, d.Aux, end, c.newest[v]})
-	c.newest[v] = uint32(len(c.proofs))
-	return i
+	return l.inBoundsBy(i, d, b)
 }
 
 // noteLimit notes that the check of access d, in block b, compares with a version's size less a constant.
@@ -340,17 +305,6 @@ func (l *Lower) limit(m uint32, last uint64) regalloc.VReg {
 		}
 	}
 	return regalloc.NoVReg
-}
-
-// dominates reports whether block a of the order dominates b, as far as it is near.
-func (l *Lower) dominates(a, b uint32) bool {
-	if l.flat() {
-		return a == b
-	}
-	for n := 0; b > a && n < maxClimb; n++ {
-		b = l.dom.Of(b)
-	}
-	return a == b
 }
 
 // beginVersion appends the loads of the current version's bases and sizes, as far as something uses them.

@@ -44,15 +44,17 @@ type Lower struct {
 	matches []*Match // of the questions that are being asked, and free ones
 	asking  int      // how many are being asked
 
-	vregs   []regalloc.VReg // by Value, NoVReg until something uses it
-	color   []uint32        // by Inst: equal if no write, call or trap lies between, except traps of loads
-	loads   []uint32        // by Inst: how many loads lie before it
-	sunk    []bool          // by Inst: folded into its only user
-	sums    []sharedSum     // empty between blocks
-	joins   []joined        // the same
-	tables  []sharedTable   // the same
-	tops    tops
-	checked checkedMemories
+	vregs    []regalloc.VReg // by Value, NoVReg until something uses it
+	color    []uint32        // by Inst: equal if no write, call or trap lies between, except traps of loads
+	loads    []uint32        // by Inst: how many loads lie before it
+	sunk     []bool          // by Inst: folded into its only user
+	sums     []sharedSum     // empty between blocks
+	joins    []joined        // the same
+	tables   []sharedTable   // the same
+	tops     tops
+	checked  checkedMemories
+	proofs   boundsProofs
+	inBounds []bool // by Inst, of accesses to memories without explicit checks: surely in bounds where it stands
 
 	block  int       // being lowered, in Order
 	cur    clif.Inst // the instruction being lowered
@@ -89,6 +91,8 @@ func (l *Lower) reset() {
 	}
 	l.color, l.loads = stop.Zeroed(f.Stop, l.color, len(f.Insts)), stop.Zeroed(f.Stop, l.loads, len(f.Insts))
 	l.sunk = stop.Zeroed(f.Stop, l.sunk, len(f.Insts))
+	l.inBounds = stop.Zeroed(f.Stop, l.inBounds, len(f.Insts))
+	l.proofs.begin(f)
 	l.depths = stop.Resize(f.Stop, l.depths, len(f.Insts))
 	l.sums, l.joins, l.tables, l.consts, l.made = l.sums[:0], l.joins[:0], l.tables[:0], l.consts[:0], l.made[:0]
 	l.hidden = regalloc.NoVReg
@@ -127,6 +131,9 @@ func (l *Lower) analyse() {
 			}
 			l.expectBases(d, bi)
 			info := d.Op.Info()
+			if (d.Op == clif.OpLoad || d.Op == clif.OpStore) && !l.isChecked(d.Aux) {
+				l.inBounds[i] = l.inBoundsBy(i, d, uint32(bi)) != i
+			}
 			if d.Op == clif.OpLoad {
 				loads++
 			} else if info.Effects&(clif.Writes|clif.Calls|clif.CanTrap) != 0 {

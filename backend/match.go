@@ -169,7 +169,7 @@ func (l *Lower) SinkableLoad(v clif.Value) (clif.Inst, *clif.InstData) {
 // sink marks a load, or another instruction with a result, as folded into the instruction being lowered.
 func (l *Lower) sink(i clif.Inst) {
 	l.sunk[i] = true
-	if l.F.Insts[i].Op == clif.OpLoad {
+	if l.F.Insts[i].Op == clif.OpLoad && !l.inBounds[i] { // else only the user may fault
 		l.foldLoad(l.F.Srcs[i])
 	}
 }

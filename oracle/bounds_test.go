@@ -51,6 +51,11 @@ func TestWrappedAddresses(t *testing.T) {
 	bugcases.Run(t, bugcases.WrappedAddresses(bugcases.All()), check)
 }
 
+// TestAccessSequences has sequences of accesses around the end of memory, which share addresses.
+func TestAccessSequences(t *testing.T) {
+	bugcases.Run(t, bugcases.AccessSequences(bugcases.All()), check)
+}
+
 // TestLargeBulk runs bulk operations whose operands are above 2 GiB.
 func TestLargeBulk(t *testing.T) {
 	const pages = 49152 // 3 GiB

@@ -40,7 +40,7 @@ func heap(l *lower, i clif.Inst, d *clif.InstData) amode {
 			a.Regs[1] = farIndex(l, offset, d.ArgA(), 0)
 		}
 	}
-	a.Faulting(backend.MemoryFaults(d.Aux))
+	a.Faulting(l.FaultOf(i, d))
 	return a
 }
 

@@ -37,7 +37,7 @@ func heap(l *lower, i clif.Inst, d *clif.InstData) amode {
 		a.Regs[1] = index
 	}
 	a.Regs[0] = base
-	a.Faulting(backend.MemoryFaults(d.Aux))
+	a.Faulting(l.FaultOf(i, d))
 	return a
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand"
+	"slices"
 	"strings"
 	"testing"
 
@@ -559,7 +560,7 @@ func testTrapSites(t *testing.T, on *Machine) {
 		b.Src = 22
 		y := b.Load(clif.I32, clif.Full, 1, p[0], 0)
 		b.Src = 33
-		z := b.Load(clif.I32, clif.Full, 1, p[0], 0)
+		z := b.Load(clif.I32, clif.Full, 1, p[0], 4)
 		b.Src = 44
 		x = b.Unary(clif.OpSext8, clif.I32, x)
 		y = b.Binary(clif.OpIadd, clif.I32, p[1], y)
@@ -645,6 +646,67 @@ func testTrapSites(t *testing.T, on *Machine) {
 			}
 		}
 	})
+}
+
+// testAccessesInBounds: accesses have no sites if their places are always in memory, or if those on each way to them went as far.
+func testAccessesInBounds(t *testing.T, on *Machine) {
+	m := &module{on: on}
+	m.Memories = []clif.MemoryDecl{{Min: 1}, {Min: 1}}
+	src := uint32(0)
+	var b *clif.Builder
+	// load and store note accesses with rising sources.
+	load := func(typ clif.Type, memory clif.MemoryIndex, addr clif.Value, offset uint64) clif.Value {
+		src++
+		b.Src = src
+		return b.Load(typ, clif.Full, memory, addr, offset)
+	}
+	store := func(addr, x clif.Value, offset uint64) {
+		src++
+		b.Src = src
+		b.Store(clif.I32, clif.Full, 0, addr, x, offset)
+	}
+	f := m.Fn([]clif.Type{clif.I32, clif.I32}, i64, func(builder *clif.Builder, p []clif.Value) {
+		b = builder
+		constant := func(x uint64) clif.Value { return b.Iconst(clif.I32, x) }
+		load(clif.I64, 0, p[0], 8)      // 1: up to 16
+		store(p[0], p[1], 12)           // 2
+		store(p[0], p[1], 0)            // 3
+		load(clif.I32, 0, p[0], 13)     // 4: up to 17
+		load(clif.I64, 1, p[0], 0)      // 5: another memory
+		load(clif.I64, 0, p[1], 0)      // 6: another address
+		store(constant(65532), p[1], 0) // 7: the last word
+		store(constant(65532), p[1], 1) // 8: one byte more
+		then, other, join, end := b.NewBlock(), b.NewBlock(), b.NewBlock(), b.NewBlock()
+		b.Branch(p[1], b.Target(then, nil), b.Target(other, nil))
+		b.SwitchTo(then)
+		load(clif.I32, 0, p[0], 0)  // 9
+		load(clif.I32, 0, p[0], 96) // 10: up to 100
+		b.Jump(b.Target(join, nil))
+		b.SwitchTo(other)
+		load(clif.I32, 0, p[0], 76) // 11: up to 80
+		b.Jump(b.Target(join, nil))
+		b.SwitchTo(join)
+		load(clif.I32, 0, p[0], 56)     // 12: the ways to it, not what dominates it, went as far
+		x := load(clif.I64, 0, p[0], 8) // 13
+		b.Src = 99
+		b.Branch(p[1], b.Target(end, nil), b.Target(end, nil))
+		b.SwitchTo(end)
+		y := load(clif.I64, 0, p[0], 40)  // 14
+		z := load(clif.I64, 0, p[0], 100) // 15
+		b.Src = 98
+		b.Return([]clif.Value{b.Binary(clif.OpIadd, clif.I64, z, b.Binary(clif.OpBxor, clif.I64, x, y))})
+	})
+	code, err := m.compiler(t).Compile(m.Defined[f])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []uint32
+	for _, s := range code.Traps {
+		got = append(got, s.Src)
+	}
+	if want := []uint32{1, 4, 5, 6, 8, 10, 11, 12, 15}; !slices.Equal(got, want) {
+		t.Errorf("accesses with sites: %d, want %d", got, want)
+	}
 }
 
 // testErrors: what cannot be compiled is an error that names function and stage.

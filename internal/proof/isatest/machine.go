@@ -193,6 +193,7 @@ var tests = []struct {
 	{"Imports", testImports},
 	{"References", testReferences},
 	{"TrapSites", testTrapSites},
+	{"AccessesInBounds", testAccessesInBounds},
 	{"Entries", testEntries},
 	{"Guard", testGuard},
 	{"StackAlignment", testStackAlignment},

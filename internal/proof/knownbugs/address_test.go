@@ -16,6 +16,9 @@ import (
 // TestWrappedAddresses computes addresses that wrap around 32 bits.
 func TestWrappedAddresses(t *testing.T) { bugcases.Run(t, bugcases.WrappedAddresses(cases), check) }
 
+// TestAccessSequences has sequences of accesses around the end of memory, which share addresses.
+func TestAccessSequences(t *testing.T) { bugcases.Run(t, bugcases.AccessSequences(cases), check) }
+
 // TestDirtyUpperHalf uses every producer of an i32 as address, index, length and number, at once and after a call.
 func TestDirtyUpperHalf(t *testing.T) { bugcases.Run(t, bugcases.DirtyUpperHalf(cases), check) }
 

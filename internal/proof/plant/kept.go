@@ -38,6 +38,8 @@ var (
 	checkedA64  = run{pkg: "backend/isa/a64", pattern: "TestFiles/checked"}
 	movedMemory = run{pkg: "host", pattern: "TestMovingMemory"}
 	boundsEdges = run{pkg: "host", pattern: "TestBoundsEdges"}
+	sequences   = run{pkg: "internal/proof/knownbugs", pattern: "TestAccessSequences"}
+	trapSites   = run{pkg: "backend/isa/x64", pattern: "TestMachine/AccessesInBounds"}
 	surveys     = run{pkg: "wasmfront/translate", pattern: "TestSurvey"}
 
 	manyConstants = run{pkg: "compile", pattern: "TestConstantsEverywhere"}
@@ -152,11 +154,16 @@ var kept = []keptFault{
 	{"backend/checked.go", "f.Mod.WrittenBy(d)&clif.StateMemorySize != 0", "d.Op == clif.OpMemoryGrow", movedMemory},
 	{"backend/checked.go", "case v != 0 && v != at, ", "case ", movedMemory},
 	{"backend/checked.go", "abi.MemorySizeOffset), u.size)", "abi.MemorySizeOffset-8), u.size)", movedMemory},
-	{"backend/checked.go", "min(d.Imm, 1<<32) + uint64", "d.Imm&0xffff + uint64", boundsEdges},
 	{"backend/checked.go", "endOf(d)-1\n", "endOf(d)-2\n", boundsEdges},
-	{"backend/checked.go", "p.end >= end && ", "", boundsEdges},
-	{"backend/checked.go", " && l.dominates(p.block, b)", "", checkedX64},
-	{"backend/checked.go", "x+end <= l.surely(d.Aux)", "x <= l.surely(d.Aux)", checkedX64},
+	{"backend/inbounds.go", "min(d.Imm, 1<<32) + uint64", "d.Imm&0xffff + uint64", boundsEdges},
+	{"backend/inbounds.go", "x.end >= end && ", "", boundsEdges},
+	{"backend/inbounds.go", " && l.dominates(x.block, b)", "", checkedX64},
+	{"backend/inbounds.go", "x+end <= l.surely(d.Aux)", "x <= l.surely(d.Aux)", checkedX64},
+	{"backend/inbounds.go", "x.end >= end && ", "", sequences},
+	{"backend/inbounds.go", "x.end >= end", "x.end+1 >= end", sequences},
+	{"backend/inbounds.go", " && l.dominates(x.block, b)", "", sequences},
+	{"backend/inbounds.go", "x+end <= l.surely(d.Aux)", "x+end <= l.surely(d.Aux)+1", sequences},
+	{"backend/inbounds.go", "x.memory == d.Aux && ", "", trapSites},
 	{"backend/checked.go", "!l.noSpectre {\n\t\treturn i", "!l.noSpectre && false {\n\t\treturn i", checkedX64},
 	{"backend/checked.go", "Inst{Op: cmp, Size: 8}", "Inst{Op: cmp, Size: 4}", boundsEdges},
 	{"backend/checked.go", "Inst{Op: cmp, Size: 8}", "Inst{Op: cmp, Size: 4}", checkedA64},

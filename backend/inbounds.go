@@ -1,0 +1,81 @@
+package backend
+
+import (
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/stop"
+)
+
+// This file finds accesses that are surely in bounds: at a constant place that the memory always has, or with an address, the same value, from
+// which an access on each way to this one went as far or further. Memories do not shrink. The earlier access may be folded into a later instruction, but
+// not past another access, and is not left out. What is found is needed by memories that fault, for which such accesses have no trap site, and by
+// those with explicit checks.
+//
+// All this is about places: an access may be in bounds only where it stands.
+
+// boundsProofs is what the accesses visited so far prove.
+type boundsProofs struct {
+	newest []uint32 // by value: the last proof about it + 1, or 0
+	list   []boundsProof
+}
+
+// boundsProof says that a memory has end bytes from an address on, behind inst in block.
+type boundsProof struct {
+	inst   clif.Inst
+	block  uint32
+	memory uint32
+	end    uint64
+	before uint32 // the one before about the same value + 1
+}
+
+// maxProofs is how many proofs about an address are looked at, maxClimb how many dominators.
+const maxProofs, maxClimb = 4, 32
+
+func (p *boundsProofs) begin(f *clif.Func) {
+	p.newest = stop.Zeroed(f.Stop, p.newest, len(f.Values))
+	p.list = p.list[:0]
+}
+
+// surely returns how many bytes memory m has at least.
+func (l *Lower) surely(m uint32) uint64 { return l.Mod.Memories[m].Min * abi.PageSize }
+
+// endOf returns how many bytes from its address on the access d needs. An offset of 2^32 is out of bounds whatever the address is, and
+// sums of an i32 and it do not wrap at 64 bits.
+func endOf(d *clif.InstData) uint64 { return min(d.Imm, 1<<32) + uint64(d.Access().Bytes(d.Type)) }
+
+// inBoundsBy returns which instruction shows that the access i in block b of the order, which d describes, is in bounds: NoInst if it surely is, or i if
+// it has to show that itself. Accesses are visited in the order of blocks, each once.
+func (l *Lower) inBoundsBy(i clif.Inst, d *clif.InstData, b uint32) clif.Inst {
+	end := endOf(d)
+	if x, ok := l.Iconst(d.ArgA()); ok && x+end <= l.surely(d.Aux) {
+		return clif.NoInst
+	}
+	p, v := &l.proofs, l.Resolve(d.ArgA())
+	for n, left := p.newest[v], maxProofs; n != 0 && left > 0; n, left = p.list[n-1].before, left-1 {
+		if x := &p.list[n-1]; x.memory == d.Aux && x.end >= end && l.dominates(x.block, b) {
+			return x.inst
+		}
+	}
+	p.list = append(stop.Room(l.F.Stop, p.list), boundsProof{i, b, d.Aux, end, p.newest[v]})
+	p.newest[v] = uint32(len(p.list))
+	return i
+}
+
+// FaultOf returns how the access i to a memory without explicit checks, which d describes, may fault.
+func (l *Lower) FaultOf(i clif.Inst, d *clif.InstData) Fault {
+	if l.inBounds[i] {
+		return NoFault
+	}
+	return MemoryFaults(d.Aux)
+}
+
+// dominates reports whether block a of the order dominates b, as far as it is near.
+func (l *Lower) dominates(a, b uint32) bool {
+	if l.flat() {
+		return a == b
+	}
+	for n := 0; b > a && n < maxClimb; n++ {
+		b = l.dom.Of(b)
+	}
+	return a == b
+}
