@@ -227,12 +227,19 @@ func decodeMeta(m *Module, section []byte, hashed bool) error {
 	return d.end()
 }
 
+// tables is a module whose tables are being decoded, in this order: calls need the landmarks.
+type tables struct {
+	*Module
+	landmarks []abi.TrapSite // not passed yet
+}
+
 func decodeTables(m *Module, s Sections, hashed bool) error {
+	to := &tables{Module: m}
 	for _, t := range []struct {
 		name string
 		kind byte
 		b    []byte
-		read func(*decoder, *Module)
+		read func(*decoder, *tables)
 	}{
 		{SectionTraps, kindTraps, s.Traps, (*decoder).traps},
 		{SectionStackMaps, kindStackMaps, s.StackMaps, (*decoder).stackMaps},
@@ -240,7 +247,7 @@ func decodeTables(m *Module, s Sections, hashed bool) error {
 	} {
 		d := newDecoder(t.name, t.kind, t.b, hashed)
 		d.unpack()
-		t.read(d, m)
+		t.read(d, to)
 		if err := d.end(); err != nil {
 			return err
 		}
@@ -383,15 +390,10 @@ func (d *decoder) offset(last uint32) uint32 {
 	return last + uint32(d.num(uint64(math.MaxUint32-last), "offset"))
 }
 
-// siteDecoder reads what siteEncoder writes.
-type siteDecoder struct {
-	offset uint32
-	places lastPlaces
-}
-
-func (x *siteDecoder) site(d *decoder) (offset, src uint32) {
-	x.offset = d.offset(x.offset)
-	return x.offset, d.place(&x.places)
+// site returns the next site, and keeps it in last.
+func (d *decoder) site(last *lastSite) (offset, src uint32) {
+	last.offset = d.offset(last.offset)
+	return last.offset, d.place(&last.places)
 }
 
 // place returns the next place, and keeps it in last.
@@ -404,21 +406,24 @@ func (d *decoder) place(last *lastPlaces) uint32 {
 	return p
 }
 
-func (d *decoder) traps(m *Module) {
+func (d *decoder) traps(m *tables) {
 	kinds := d.count(4, "number of kinds of traps")
 	var lists [][]abi.TrapSite
 	for range kinds {
 		t := abi.TrapSite{Code: abi.TrapCode(d.byte("trap code")), Fault: abi.FaultKind(d.byte("kind of fault")), Memory: d.byte("memory")}
 		sites := list[abi.TrapSite](d.count(2, "number of traps"))
-		var x siteDecoder
+		var last lastSite
 		for i := range sites {
-			t.Offset, t.Src = x.site(d)
+			t.Offset, t.Src = d.site(&last)
 			sites[i] = t
 		}
 		if d.err != nil {
 			return
 		}
 		lists = append(lists, sites)
+	}
+	if kinds > 0 {
+		m.landmarks = lists[0]
 	}
 	m.Traps = mergeSites(lists)
 }
@@ -448,7 +453,7 @@ func mergeSites(lists [][]abi.TrapSite) []abi.TrapSite {
 	return append(append(all, a...), b...)
 }
 
-func (d *decoder) stackMaps(m *Module) {
+func (d *decoder) stackMaps(m *tables) {
 	m.StackMaps = list[abi.StackMap](d.count(2, "number of stack maps"))
 	last := uint32(0)
 	for i := range m.StackMaps {
@@ -466,13 +471,18 @@ func (d *decoder) stackMaps(m *Module) {
 	}
 }
 
-func (d *decoder) calls(m *Module) {
-	m.Calls = list[abi.CallSite](d.count(2, "number of calls"))
-	var x siteDecoder
+func (d *decoder) calls(m *tables) {
+	m.Calls = list[abi.CallSite](d.count(3, "number of calls"))
+	var last lastSite
 	for i := range m.Calls {
-		m.Calls[i].Offset, m.Calls[i].Src = x.site(d)
+		passed := d.num(uint64(len(m.landmarks)), "number of landmarks")
+		for k := range m.landmarks[:passed] {
+			last.pass(&m.landmarks[k])
+		}
+		m.landmarks = m.landmarks[passed:]
+		m.Calls[i].Offset, m.Calls[i].Src = d.site(&last)
 	}
-	d.inlined(m)
+	d.inlined(m.Module)
 	if n := d.count(1, "number of names"); d.err == nil && n != len(m.Funcs) {
 		d.fail("%d names of %d functions", n, len(m.Funcs))
 	}

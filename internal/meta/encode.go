@@ -17,7 +17,7 @@ const (
 )
 
 // FormatVersion is the version of the encoding of all four sections.
-const FormatVersion = 7
+const FormatVersion = 8
 
 // Every section begins with a header: magic, kind, version, two zero bytes,
 // the size of the payload (4 bytes) and the first bytes of its SHA-256.
@@ -246,7 +246,7 @@ func (p *funcPlaces) behind(f *Func) {
 // sorted by offset, and the names of functions, which stand behind the calls, as only backtraces need either; Meta of the result is nil.
 func EncodeTables(m *Module) (s Sections) {
 	e := newTable(kindTraps, 3*len(m.Traps))
-	e.traps(m.Traps)
+	landmarks := e.traps(m.Traps)
 	s.Traps = e.finish()
 
 	e = newTable(kindStackMaps, 8*len(m.StackMaps))
@@ -263,12 +263,8 @@ func EncodeTables(m *Module) (s Sections) {
 	}
 	s.StackMaps = e.finish()
 
-	e = newTable(kindCalls, 3*len(m.Calls)+8*len(m.Inlined)+24*len(m.Funcs))
-	e.count(len(m.Calls))
-	var calls siteEncoder
-	for i := range m.Calls {
-		calls.site(e, m.Calls[i].Offset, m.Calls[i].Src)
-	}
+	e = newTable(kindCalls, 4*len(m.Calls)+8*len(m.Inlined)+24*len(m.Funcs))
+	e.calls(m.Calls, m.Traps, landmarks)
 	e.inlined(m.Inlined)
 	e.count(len(m.Funcs))
 	for i := range m.Funcs {
@@ -278,17 +274,42 @@ func EncodeTables(m *Module) (s Sections) {
 	return s
 }
 
-// siteEncoder writes sites as differences to the one before: a call or an access of memory is seldom far from the next, in the
+// lastSite is the site that the next one is written, or read, as a difference to: a call or an access of memory is seldom far from the one before, in the
 // code and in the module, so most take two bytes.
-type siteEncoder struct {
+type lastSite struct {
 	offset uint32
 	places lastPlaces
 }
 
-func (x *siteEncoder) site(e *encoder, offset, src uint32) {
-	e.num32(offset - x.offset)
-	x.offset = offset
-	e.place(&x.places, src)
+func (e *encoder) site(last *lastSite, offset, src uint32) {
+	e.num32(offset - last.offset)
+	last.offset = offset
+	e.place(&last.places, src)
+}
+
+// pass makes t the last site.
+func (last *lastSite) pass(t *abi.TrapSite) {
+	last.offset = t.Offset
+	last.places[t.Src>>inlinedBit] = t.Src
+}
+
+// calls writes the sites of calls. In front of most stand accesses of memory, such as stores of arguments, from where it is not far to the call, and about as far each
+// time. So the traps of one kind are landmarks: with a call stands how many of them lie between it and the call before, and the last of these two is what it is written as
+// a difference to. Packed, that takes 0.4 of the bytes that differences to calls take.
+func (e *encoder) calls(calls []abi.CallSite, traps []abi.TrapSite, landmarks trapKind) {
+	e.count(len(calls))
+	var last lastSite
+	for i := range calls {
+		passed := 0
+		for ; len(traps) > 0 && traps[0].Offset < calls[i].Offset; traps = traps[1:] {
+			if kindOf(&traps[0]) == landmarks {
+				last.pass(&traps[0])
+				passed++
+			}
+		}
+		e.count(passed)
+		e.site(&last, calls[i].Offset, calls[i].Src)
+	}
 }
 
 // lastPlaces are the last places: an offset in the module, and an entry of the table of inlined places.
@@ -312,33 +333,42 @@ type trapKind struct {
 	memory uint8
 }
 
-// traps writes the sites of each kind, in the order in which kinds occur.
-func (e *encoder) traps(sites []abi.TrapSite) {
-	var kinds []trapKind
-	number := make([]int, len(sites)) // of its kind, by site
-	var count []int
-	for i := range sites {
-		t := &sites[i]
-		k := trapKind{t.Code, t.Fault, t.Memory}
-		if number[i] = slices.Index(kinds, k); number[i] < 0 {
-			number[i] = len(kinds)
-			kinds, count = append(kinds, k), append(count, 0)
-		}
-		count[number[i]]++
+func kindOf(t *abi.TrapSite) trapKind { return trapKind{t.Code, t.Fault, t.Memory} }
+
+// traps writes the sites of each kind, and returns the first kind, which has most: those are the landmarks of calls.
+func (e *encoder) traps(sites []abi.TrapSite) (landmarks trapKind) {
+	type list struct {
+		kind  trapKind
+		sites int
 	}
-	e.count(len(kinds))
-	for n, k := range kinds {
-		e.byte(byte(k.code))
-		e.byte(byte(k.fault))
-		e.byte(k.memory)
-		e.count(count[n])
-		var x siteEncoder
+	var lists []list
+	for i := range sites {
+		k := kindOf(&sites[i])
+		n := slices.IndexFunc(lists, func(x list) bool { return x.kind == k })
+		if n < 0 {
+			n = len(lists)
+			lists = append(lists, list{kind: k})
+		}
+		lists[n].sites++
+	}
+	slices.SortStableFunc(lists, func(a, b list) int { return b.sites - a.sites })
+	e.count(len(lists))
+	for _, l := range lists {
+		e.byte(byte(l.kind.code))
+		e.byte(byte(l.kind.fault))
+		e.byte(l.kind.memory)
+		e.count(l.sites)
+		var last lastSite
 		for i := range sites {
-			if number[i] == n {
-				x.site(e, sites[i].Offset, sites[i].Src)
+			if kindOf(&sites[i]) == l.kind {
+				e.site(&last, sites[i].Offset, sites[i].Src)
 			}
 		}
 	}
+	if len(lists) > 0 {
+		landmarks = lists[0].kind
+	}
+	return landmarks
 }
 
 // inlined writes the table of places: differences to the entry before, but the caller, which is a place of any kind.

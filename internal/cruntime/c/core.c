@@ -268,7 +268,7 @@ struct core_reader {
 	bool bad;
 };
 
-enum { CORE_META = 1, CORE_TRAPS = 2, CORE_CALLS = 4, CORE_FORMAT = 7, CORE_HEADER = 20, CORE_DESC_SIZE = 16 };
+enum { CORE_META = 1, CORE_TRAPS = 2, CORE_CALLS = 4, CORE_FORMAT = 8, CORE_HEADER = 20, CORE_DESC_SIZE = 16 };
 
 static struct core_reader core_read(const void *section, int kind)
 {
@@ -1175,13 +1175,37 @@ static uint32_t core_walk(struct core_raw *raw, uint32_t n, uint64_t fp)
 	return n;
 }
 
+/* core_landmarks are the sites of the first kind of traps, which calls are told by. */
+struct core_landmarks {
+	struct core_reader r;
+	uint64_t left;
+};
+
+static struct core_landmarks core_read_landmarks(const waot_object *o)
+{
+	struct core_landmarks l = {core_read_table(o->traps, CORE_TRAPS), 0};
+	if (core_number(&l.r) > 0) {
+		for (int n = 0; n < 3; n++) /* the kind */
+			core_byte(&l.r);
+		l.left = core_number(&l.r);
+	}
+	return l;
+}
+
 /* core_places finds the places of the calls of an object, from frame first on. */
 static void core_places(const waot_object *o, struct core_raw *raw, uint32_t first, uint32_t n)
 {
 	struct core_reader r = core_read_table(o->calls, CORE_CALLS);
-	uint64_t at = 0;
-	uint32_t last[2] = {0, 0};
+	struct core_landmarks marks = core_read_landmarks(o);
+	uint64_t at = 0, mark = 0;
+	uint32_t last[2] = {0, 0}, last_mark[2] = {0, 0};
 	for (uint64_t left = core_number(&r); left > 0 && !r.bad; left--) {
+		for (uint64_t passed = core_number(&r); passed > 0 && marks.left > 0 && !marks.r.bad; passed--, marks.left--) {
+			mark += core_number(&marks.r);
+			uint32_t kind = core_place(&marks.r, last_mark) & 1;
+			at = mark;
+			last[kind] = last_mark[kind];
+		}
 		at += core_number(&r);
 		uint32_t place = core_place(&r, last);
 		for (uint32_t i = first; i < n; i++) {
@@ -1216,7 +1240,7 @@ static bool core_inlined(const waot_object *o, uint64_t index, uint32_t *functio
 {
 	struct core_reader r = core_read_table(o->calls, CORE_CALLS);
 	for (uint64_t n = core_number(&r); n > 0 && !r.bad; n--)
-		core_skip(&r, 2);
+		core_skip(&r, 3);
 	uint64_t n = core_number(&r);
 	uint32_t last[2] = {0, 0};
 	*function = *offset = 0;
@@ -1233,7 +1257,7 @@ static void core_names(const waot_object *o, waot_trap *t)
 {
 	struct core_reader r = core_read_table(o->calls, CORE_CALLS);
 	for (uint64_t n = core_number(&r); n > 0 && !r.bad; n--)
-		core_skip(&r, 2);
+		core_skip(&r, 3);
 	for (uint64_t n = core_number(&r); n > 0 && !r.bad; n--)
 		core_skip(&r, 3);
 	uint64_t funcs = core_number(&r);
