@@ -125,7 +125,8 @@ func checkUsable(t *testing.T, i *inproc.Instance) {
 func TestCancelLoop(t *testing.T) {
 	_, i := newLoops(t, nil)
 	spin := export(t, i, "spin")
-	for n := range 20 {
+	inCode := 0 // on a busy machine a short context ends before the code begins
+	for n := 0; n < 20 || inCode == 0 && n < 1000; n++ {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Duration(n)*time.Millisecond)
 		err := spin.CallContext(ctx, nil, nil)
 		cancel()
@@ -133,10 +134,16 @@ func TestCancelLoop(t *testing.T) {
 		if !errors.As(err, &c) || !errors.Is(err, inproc.ErrCancelled) || !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatal(err)
 		}
-		if n > 1 && (len(c.Backtrace) != 1 || c.Backtrace[0].Func != 1) {
-			t.Errorf("backtrace %v", c.Backtrace)
+		if len(c.Backtrace) > 0 {
+			inCode++
+			if len(c.Backtrace) != 1 || c.Backtrace[0].Func != 1 {
+				t.Errorf("backtrace %v", c.Backtrace)
+			}
 		}
 		checkUsable(t, i)
+	}
+	if inCode == 0 {
+		t.Error("no backtrace")
 	}
 }
 
