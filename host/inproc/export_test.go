@@ -37,3 +37,12 @@ func (m *Module) ReadFile() error { return m.readFile() }
 
 // AppendImage is image.Append, for tests with an image function of their own.
 var AppendImage = image.Append
+
+// KeepNothing makes stores that are closed leave nothing for others until the function that it returns is called, as where the system refuses to
+// empty mappings.
+func KeepNothing() (end func()) {
+	process.dropSpares()
+	could := process.empty(0, 0)
+	process.canEmpty = false
+	return func() { process.canEmpty = could }
+}

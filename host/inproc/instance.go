@@ -96,17 +96,8 @@ func (i *Instance) place() error {
 	if err := process.hook(); err != nil {
 		return err
 	}
-	if err := process.takeMappings(imageMappings); err != nil {
-		return err
-	}
 	var err error
-	if i.base, err = process.allocCode(m.size); err != nil {
-		process.giveMappings(imageMappings)
-		return err
-	}
-	if err = m.mapAt(i.base); err != nil {
-		process.freeCode(i.base, m.size)
-		process.giveMappings(imageMappings)
+	if i.base, err = process.takeImage(m); err != nil {
 		return err
 	}
 	i.data = i.base + m.offset[Data]

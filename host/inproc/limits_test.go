@@ -209,6 +209,7 @@ func TestProcessLimits(t *testing.T) {
 		return err
 	}
 	p := &process
+	p.dropSpares() // so that what is free is known
 	set := func(f func()) {
 		p.mu.Lock()
 		defer p.mu.Unlock()

@@ -78,6 +78,7 @@ func (i *Instance) mapImages() error {
 			continue
 		}
 		if x.fd >= 0 {
+			i.memories[n].filed = true
 			if err := placeFile(i.memories[n].base+x.low, x.size, protRW, false, x.fd, x.offset); err != nil {
 				return err
 			}

@@ -43,9 +43,11 @@ type Memory struct {
 	bytes   []byte
 	foreign bool
 	still   int
-	// advised says that the system has been advised about a part of the reservation.
-	advised bool
-	views   views
+	// open bytes have been accessible from the start.
+	open uintptr
+	// advised says that the system has been advised about a part of the reservation, filed that a file is mapped in the memory, beside those of views.
+	advised, filed bool
+	views          views
 }
 
 // NewMemory makes a memory, which is movable if the store has an allocator. The error is a *LimitError or *SystemError.
@@ -94,18 +96,22 @@ func (s *Store) newMemory(l Limits, movable bool, a MemoryAllocator) (*Memory, e
 
 // newReserved makes a memory that never moves, in a reservation that every index falls into.
 func (s *Store) newReserved(l Limits) (*Memory, error) {
-	low, err := process.takeMemory()
+	open := uintptr(l.Min) * wasmPage
+	if s.config.KeepViews {
+		open = 0 // the bytes will be those of a file
+	}
+	x, err := process.takeMemory(pageSize + open)
 	if err != nil {
 		return nil, err
 	}
-	base := low + memoryHeader
-	m := &Memory{store: s, base: base, desc: base, limits: l, views: views{file: -1, shift: minViewShift}}
-	err = mprotect(base-pageSize, pageSize, protRW)
+	base := x.low + memoryHeader
+	m := &Memory{store: s, base: base, desc: base, limits: l, open: open, views: views{file: -1, shift: minViewShift}}
+	err = x.openTo(pageSize + open)
 	if err == nil && s.config.KeepViews {
 		m.views.file, err = memfd(0)
 	}
 	if err != nil {
-		munmap(low, bytes64(memorySize))
+		munmap(x.low, bytes64(memorySize))
 		process.giveMappings(memoryMappings)
 		return nil, err
 	}
@@ -119,16 +125,17 @@ func (m *Memory) free() {
 		m.freeMovable()
 		return
 	}
+	anonymous := m.views.file < 0 && !m.filed && !m.advised
 	if kept := m.views.end(); kept.size != 0 {
 		m.freeAround(kept)
 		return
 	}
-	used := min(uintptr(m.Size()), bytes64(abi.MemoryReservation))
+	used := max(m.open, min(uintptr(m.Size()), bytes64(abi.MemoryReservation)))
 	if m.advised {
 		used = bytes64(abi.MemoryReservation) // whoever gets the reservation next does so without the advice
 		process.giveMappings(hugeMappings)
 	}
-	process.giveMemory(m.base-memoryHeader, used)
+	process.giveMemory(m.base-memoryHeader, pageSize+used, anonymous)
 	m.base = 0
 }
 
@@ -239,15 +246,11 @@ func (s *Store) newTable(elem meta.ValType, l Limits) (*Table, error) {
 	}
 	// All of it is accessible and zero from the start: the system commits pages when they are written.
 	size := alignUp(tableHeader+uintptr(min(tableBytes(limit), s.config.MaxTableMemory)), pageSize)
-	low, err := reserveCounted(size, protRW, otherMappings)
+	mapped, err := process.takeRegion(size)
 	if err != nil {
 		return nil, err
 	}
-	if size > hugePage {
-		// Otherwise the word with the length would commit a huge page on systems that use them by default.
-		madvise(low, size, madvNoHuge)
-	}
-	t := &Table{store: s, base: low + tableHeader, mapped: extent{low, size}, elem: elem, limits: l}
+	t := &Table{store: s, base: mapped.low + tableHeader, mapped: mapped, elem: elem, limits: l}
 	store64(t.base-sizeBelow, l.Min)
 	store64(t.base-limitBelow, limit)
 	store64(t.base-idBelow, uint64(len(s.tables)))

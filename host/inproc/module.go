@@ -178,6 +178,7 @@ func (m *Module) Close() {
 	if m.closed.Swap(true) {
 		return
 	}
+	process.dropImages(func(x *Module) bool { return x == m }, maxSpares)
 	if m.fd >= 0 {
 		closeFile(m.fd)
 	}

@@ -18,9 +18,8 @@ const (
 	// short, but never below minStacks.
 	maxStacks = 8192
 	minStacks = 16
-	// maxSpareMemories bounds the reservations for memories that are kept for the next
-	// one: making one costs a few microseconds, and some ten milliseconds in an emulator.
-	maxSpareMemories = 32
+	// keptStack is how many bytes at the top of a native stack keep their pages for the next store.
+	keptStack = 16 << 10
 	// stubSize is the size of a binding stub, stubsPerChunk how many are generated
 	// at a time, a page; the last place of a chunk holds the address of exitStub.
 	stubSize      = 32
@@ -49,8 +48,10 @@ type processState struct {
 	mu     sync.Mutex
 	free   []extent // of the code arena, by address, never adjacent
 	stacks []uintptr
-	// memories are reservations that are not in use.
-	memories   []uintptr
+	spares spares
+	// canEmpty is discardWorks.
+	canEmpty   bool
+	emptyOnce  sync.Once
 	stacksUsed int
 	stacksMax  int
 	// mappings counts the mappings that the package made, at most, and maxMappings
@@ -152,70 +153,10 @@ func (p *processState) takeMappings(n uint64) error {
 	return nil
 }
 
-// reserveCounted is reserve, counted as n mappings.
-func reserveCounted(size uintptr, prot int, n uint64) (uintptr, error) {
-	if err := process.takeMappings(n); err != nil {
-		return 0, err
-	}
-	at, err := reserve(size, prot)
-	if err != nil && process.dropSpares() {
-		at, err = reserve(size, prot)
-	}
-	if err != nil {
-		process.giveMappings(n)
-	}
-	return at, err
-}
-
 func (p *processState) giveMappings(n uint64) {
 	p.mu.Lock()
 	p.mappings -= n
 	p.mu.Unlock()
-}
-
-// takeMemory returns the lowest address of a reservation for a memory, none of which is accessible.
-func (p *processState) takeMemory() (uintptr, error) {
-	if err := p.takeMappings(memoryMappings); err != nil {
-		return 0, err
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if n := len(p.memories); n > 0 {
-		low := p.memories[n-1]
-		p.memories = p.memories[:n-1]
-		return low, nil
-	}
-	low, err := reserve(bytes64(memorySize), protNone)
-	if err != nil {
-		p.mappings -= memoryMappings
-	}
-	return low, err
-}
-
-// giveMemory takes back what takeMemory gave; used bytes of the memory were accessible.
-func (p *processState) giveMemory(low, used uintptr) {
-	// One call removes both the pages and the access to them.
-	err := place(low+memoryHeader-pageSize, pageSize+used, protNone)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.mappings -= memoryMappings
-	if err == nil && len(p.memories) < maxSpareMemories {
-		p.memories = append(p.memories, low)
-		return
-	}
-	munmap(low, bytes64(memorySize))
-}
-
-// dropSpares releases the addresses that are kept only to save time. It reports whether there were any.
-func (p *processState) dropSpares() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, low := range p.memories {
-		munmap(low, bytes64(memorySize))
-	}
-	had := len(p.memories) > 0
-	p.memories = nil
-	return had
 }
 
 // placeHelpers puts the helpers that are machine code into the arena.
@@ -241,6 +182,18 @@ func (p *processState) placeHelpers() error {
 
 // allocCode takes size bytes of the arena's addresses, first fit.
 func (p *processState) allocCode(size uintptr) (uintptr, error) {
+	at, ok := p.findCode(size)
+	if !ok && p.dropSpares() {
+		at, ok = p.findCode(size)
+	}
+	if !ok {
+		return 0, &SystemError{Op: "code arena", Err: ErrNoSpace}
+	}
+	return at, nil
+}
+
+// findCode is allocCode of addresses that are free.
+func (p *processState) findCode(size uintptr) (uintptr, bool) {
 	size = alignUp(size, granule)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -255,9 +208,9 @@ func (p *processState) allocCode(size uintptr) (uintptr, error) {
 		if e.size == 0 {
 			p.free = append(p.free[:i], p.free[i+1:]...)
 		}
-		return at, nil
+		return at, true
 	}
-	return 0, &SystemError{Op: "code arena", Err: ErrNoSpace}
+	return 0, false
 }
 
 // freeCode makes a range of the arena inaccessible and releases it.
@@ -368,9 +321,9 @@ func (p *processState) takeStack() (uintptr, error) {
 	return at, nil
 }
 
-// giveStack returns a stack, and all its pages but that of the context to the system.
+// giveStack returns a stack, and its pages, but for those at the top, to the system.
 func (p *processState) giveStack(at uintptr) {
-	madvise(at+guardEnd, stackSize-guardEnd-pageSize, madvDontNeed)
+	madvise(at+guardEnd, stackSize-guardEnd-keptStack, madvDontNeed)
 	p.mu.Lock()
 	p.stacks = append(p.stacks, at)
 	p.mu.Unlock()

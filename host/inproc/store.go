@@ -143,23 +143,18 @@ func (s *Store) Close() error {
 	if err := s.close(); err != nil {
 		return err
 	}
-	mappings := uint64(0)
 	for _, i := range s.instances {
-		process.freeCode(i.base, i.module.size)
-		mappings += imageMappings
+		process.giveImage(i.module, i.base)
 	}
 	for _, m := range s.memories {
 		m.free()
 	}
 	for _, t := range s.tables {
-		munmap(t.mapped.low, t.mapped.size)
-		mappings += otherMappings
+		process.giveRegion(t.mapped)
 	}
 	for _, e := range s.slabs {
-		munmap(e.low, e.size)
-		mappings += otherMappings
+		process.giveRegion(e)
 	}
-	process.giveMappings(mappings)
 	for _, m := range s.modules {
 		m.Close()
 	}
@@ -193,13 +188,12 @@ func (s *Store) Load(img *Image) (*Module, error) {
 func (s *Store) alloc(size uintptr) (uintptr, error) {
 	size = alignUp(size, 16)
 	if size > s.slabEnd-s.slabNext {
-		n := alignUp(max(size, slabSize), pageSize)
-		at, err := reserveCounted(n, protRW, otherMappings)
+		slab, err := process.takeRegion(alignUp(max(size, slabSize), pageSize))
 		if err != nil {
 			return 0, err
 		}
-		s.slabs = append(s.slabs, extent{at, n})
-		s.slabNext, s.slabEnd = at, at+n
+		s.slabs = append(s.slabs, slab)
+		s.slabNext, s.slabEnd = slab.low, slab.low+slab.size
 	}
 	at := s.slabNext
 	s.slabNext += size

@@ -76,6 +76,33 @@ func madvise(addr, size uintptr, advice int) {
 	syscall.Syscall(syscall.SYS_MADVISE, addr, size, uintptr(advice))
 }
 
+// discard gives the pages of private mappings back to the system, and reports whether there are zeros now, or what is in the file: the system
+// refuses it for memory that is locked.
+func discard(addr, size uintptr) bool {
+	_, _, e := syscall.Syscall(syscall.SYS_MADVISE, addr, size, madvDontNeed)
+	return e == 0
+}
+
+// discardWorks tries discard on a page of each kind: emulators may say that they have done it.
+func discardWorks() bool {
+	fd, err := memfd(pageSize)
+	if err != nil {
+		return false
+	}
+	defer closeFile(fd)
+	for _, flags := range []int{syscall.MAP_ANON, 0} {
+		at, err := mmap(0, pageSize, protRW, syscall.MAP_PRIVATE|flags, fd, 0)
+		if err != nil {
+			return false
+		}
+		defer munmap(at, pageSize)
+		if store64(at, 1); !discard(at, pageSize) || load64(at) != 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // memfd makes an anonymous file of the given size that may be mapped executable.
 func memfd(size uintptr) (int, error) {
 	name := [...]byte{'w', 'a', 'o', 't', 0}

@@ -38,6 +38,8 @@ func mapShared(fd int, size uintptr) (uintptr, error) { return 0, ErrUnsupported
 func munmap(addr, size uintptr)                       {}
 func mprotect(addr, size uintptr, prot int) error     { return ErrUnsupported }
 func madvise(addr, size uintptr, advice int)          {}
+func discard(addr, size uintptr) bool                 { return false }
+func discardWorks() bool                              { return false }
 func memfd(size uintptr) (int, error)                 { return -1, ErrUnsupported }
 func writeAt(fd int, b []byte, offset uintptr) error  { return ErrUnsupported }
 func mapFile(int, uintptr, uintptr) ([]byte, error)   { return nil, ErrUnsupported }

@@ -177,7 +177,14 @@ func (s *views) end() (kept extent) {
 // commit makes the bytes of a memory from size up to end accessible.
 func (m *Memory) commit(size, end uintptr) error {
 	if m.views.file < 0 {
-		return mprotect(m.base+size, end-size, protRW)
+		if end <= m.open {
+			return nil
+		}
+		err := mprotect(m.base+size, end-size, protRW)
+		if err != nil && process.dropSpares() {
+			err = mprotect(m.base+size, end-size, protRW)
+		}
+		return err
 	}
 	if err := truncate(m.views.file, end); err != nil {
 		return err

@@ -1,0 +1,213 @@
+package inproc
+
+import (
+	"slices"
+	"weak"
+)
+
+// What a closed store had mapped stays for the next one, in part, empty as when it was new: making a mapping takes some microseconds, emptying it
+// less, and some ten milliseconds in an emulator.
+const (
+	// maxSpares bounds the spares of each kind.
+	maxSpares = 32
+	// maxSpareBytes bounds the accessible bytes of a spare memory, since they count where a system does not promise more memory than it has.
+	maxSpareBytes = 4 << 20
+)
+
+// spares are mappings that no store has, those given last at the end.
+type spares struct {
+	memories []spareMemory
+	images   []spareImage
+	regions  []extent // accessible and zero
+}
+
+// spareMemory is a reservation for a memory. Its open bytes from the page of the header on are accessible and zero, no others.
+type spareMemory struct{ low, open uintptr }
+
+// spareImage is where the image of a module is mapped, its data as they are in the file. It does not keep the module.
+type spareImage struct {
+	module weak.Pointer[Module]
+	at     extent
+}
+
+// empty makes private mappings what they were when they were new. It reports whether it could.
+func (p *processState) empty(addr, size uintptr) bool {
+	p.emptyOnce.Do(func() { p.canEmpty = discardWorks() })
+	return p.canEmpty && (size == 0 || discard(addr, size))
+}
+
+// takeLast takes the last element out that is wanted.
+func takeLast[T any](list *[]T, wanted func(*T) bool) (found T, ok bool) {
+	for i := len(*list) - 1; i >= 0; i-- {
+		if wanted(&(*list)[i]) {
+			found = (*list)[i]
+			*list = slices.Delete(*list, i, i+1)
+			return found, true
+		}
+	}
+	return found, false
+}
+
+// takeMemory returns a reservation for a memory, if possible one whose first open bytes are accessible.
+func (p *processState) takeMemory(open uintptr) (spareMemory, error) {
+	if err := p.takeMappings(memoryMappings); err != nil {
+		return spareMemory{}, err
+	}
+	p.mu.Lock()
+	x, ok := takeLast(&p.spares.memories, func(x *spareMemory) bool { return x.open == open })
+	if !ok {
+		x, ok = takeLast(&p.spares.memories, func(*spareMemory) bool { return true })
+	}
+	p.mu.Unlock()
+	if ok {
+		return x, nil
+	}
+	low, err := reserve(bytes64(memorySize), protNone)
+	if err != nil {
+		p.giveMappings(memoryMappings)
+	}
+	return spareMemory{low: low}, err
+}
+
+// openTo makes the first open bytes accessible, and no others.
+func (x *spareMemory) openTo(open uintptr) error {
+	first := x.low + memoryHeader - pageSize
+	switch {
+	case x.open < open:
+		return mprotect(first+x.open, open-x.open, protRW)
+	case x.open > open:
+		return mprotect(first+open, x.open-open, protNone)
+	}
+	return nil
+}
+
+// giveMemory takes back what takeMemory gave; open bytes from the page of the header on were accessible. They are anonymous if no file is mapped
+// there, and nothing was advised.
+func (p *processState) giveMemory(low, open uintptr, anonymous bool) {
+	first := low + memoryHeader - pageSize
+	x := spareMemory{low, open}
+	usable := anonymous && open <= maxSpareBytes && p.empty(first, open)
+	if !usable {
+		// One call removes both the pages and the access to them.
+		x.open = 0
+		usable = place(first, open, protNone) == nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mappings -= memoryMappings
+	if usable && len(p.spares.memories) < maxSpares {
+		p.spares.memories = append(p.spares.memories, x)
+		return
+	}
+	munmap(low, bytes64(memorySize))
+}
+
+// takeImage maps the image of a module, or takes a place where it is mapped.
+func (p *processState) takeImage(m *Module) (base uintptr, err error) {
+	if err := p.takeMappings(imageMappings); err != nil {
+		return 0, err
+	}
+	own := weak.Make(m)
+	p.mu.Lock()
+	x, ok := takeLast(&p.spares.images, func(x *spareImage) bool { return x.module == own })
+	p.mu.Unlock()
+	if ok {
+		return x.at.low, nil
+	}
+	if base, err = p.allocCode(m.size); err == nil {
+		if err = m.mapAt(base); err == nil {
+			return base, nil
+		}
+		p.freeCode(base, m.size)
+	}
+	p.giveMappings(imageMappings)
+	return 0, err
+}
+
+// giveImage takes back what takeImage gave, whose code is executable again if it was not.
+func (p *processState) giveImage(m *Module, base uintptr) {
+	p.giveMappings(imageMappings)
+	if m.fd < 0 || !p.empty(base+m.offset[Data], alignUp(m.length[Data], pageSize)) {
+		p.freeCode(base, m.size)
+		return
+	}
+	p.mu.Lock()
+	p.spares.images = append(p.spares.images, spareImage{weak.Make(m), extent{base, m.size}})
+	p.mu.Unlock()
+	// A module that is closed, maybe meanwhile, has no use for it, nor has one that is forgotten.
+	p.dropImages(func(m *Module) bool { return m == nil || m.closed.Load() }, maxSpares)
+}
+
+// dropImages unmaps the spare images of some modules, nil for those that are forgotten, and the oldest of those beyond a number.
+func (p *processState) dropImages(of func(*Module) bool, most int) {
+	for {
+		p.mu.Lock()
+		x, ok := takeLast(&p.spares.images, func(x *spareImage) bool { return of(x.module.Value()) })
+		if n := len(p.spares.images); !ok && n > most {
+			x, ok = p.spares.images[0], true
+			p.spares.images = slices.Delete(p.spares.images, 0, 1)
+		}
+		p.mu.Unlock()
+		if !ok {
+			return
+		}
+		p.freeCode(x.at.low, x.at.size)
+	}
+}
+
+// takeRegion returns a region of memory that is zero and accessible.
+func (p *processState) takeRegion(size uintptr) (extent, error) {
+	if err := p.takeMappings(otherMappings); err != nil {
+		return extent{}, err
+	}
+	p.mu.Lock()
+	x, ok := takeLast(&p.spares.regions, func(x *extent) bool { return x.size == size })
+	p.mu.Unlock()
+	if ok {
+		return x, nil
+	}
+	low, err := reserve(size, protRW)
+	if err != nil && p.dropSpares() {
+		low, err = reserve(size, protRW)
+	}
+	if err != nil {
+		p.giveMappings(otherMappings)
+		return extent{}, err
+	}
+	if size > hugePage {
+		// Otherwise the first word would commit a huge page on systems that use them by default.
+		madvise(low, size, madvNoHuge)
+	}
+	return extent{low, size}, nil
+}
+
+// giveRegion takes back what takeRegion gave.
+func (p *processState) giveRegion(x extent) {
+	usable := p.empty(x.low, x.size)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mappings -= otherMappings
+	if usable && len(p.spares.regions) < maxSpares {
+		p.spares.regions = append(p.spares.regions, x)
+		return
+	}
+	munmap(x.low, x.size)
+}
+
+// dropSpares unmaps all spares. It reports whether there were any.
+func (p *processState) dropSpares() bool {
+	p.mu.Lock()
+	all := p.spares
+	p.spares = spares{}
+	p.mu.Unlock()
+	for _, x := range all.memories {
+		munmap(x.low, bytes64(memorySize))
+	}
+	for _, x := range all.regions {
+		munmap(x.low, x.size)
+	}
+	for _, x := range all.images {
+		p.freeCode(x.at.low, x.at.size)
+	}
+	return len(all.memories)+len(all.regions)+len(all.images) > 0
+}

@@ -1,0 +1,55 @@
+//go:build linux && (amd64 || arm64)
+
+package inproc
+
+import (
+	"testing"
+
+	"github.com/waot-project/waot/internal/meta"
+)
+
+// TestSparesKept: what closed stores leave is limited, and ends with the module, or when it is asked for.
+func TestSparesKept(t *testing.T) {
+	p := &process
+	p.dropSpares()
+	b := newBuilder().memory(meta.Memory{Min: 2}).table(meta.Table{Elem: fref, Min: 10}).def("count", fn(nil, vt{i64})).parts("init")
+	m, err := b.load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	use := func(n int) {
+		var stores []*Store
+		for range n {
+			s := newStore(t)
+			if _, err := s.Instantiate(m, nil); err != nil {
+				t.Fatal(err)
+			}
+			stores = append(stores, s)
+		}
+		for _, s := range stores {
+			s.Close()
+		}
+	}
+	kept := func() [3]int { return [3]int{len(p.spares.images), len(p.spares.memories), len(p.spares.regions)} }
+	use(3)
+	if got := kept(); got != [3]int{3, 3, 6} {
+		t.Errorf("images, memories, regions of 3 stores: %v", got)
+	}
+	mappings, free := p.mappings, len(p.free)
+	use(3)
+	if got := kept(); got != [3]int{3, 3, 6} || p.mappings != mappings || len(p.free) != free {
+		t.Errorf("again: %v, %d mappings and before %d", got, p.mappings, mappings)
+	}
+	use(maxSpares + 5)
+	if got := kept(); got != [3]int{maxSpares, maxSpares, maxSpares} {
+		t.Errorf("of many stores: %v", got)
+	}
+	m.Close()
+	if got := kept(); got != [3]int{0, maxSpares, maxSpares} {
+		t.Errorf("without the module: %v", got)
+	}
+	if !p.dropSpares() || kept() != [3]int{} || p.dropSpares() {
+		t.Errorf("dropped: %v", kept())
+	}
+}

@@ -1,0 +1,136 @@
+//go:build linux && (amd64 || arm64)
+
+package inproc_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/waot-project/waot/clif/opt"
+	"github.com/waot-project/waot/host/inproc"
+	"github.com/waot-project/waot/internal/proof/testenv"
+	"github.com/waot-project/waot/wasmfront/wat"
+)
+
+// usedUp is a module that changes all that an instance has, and tells whether it is new.
+const usedUp = `(module
+	(memory (export "memory") %[1]d 40)
+	(data (i32.const 100) "%[2]s")
+	(global $g (mut i64) (i64.const 77))
+	(table $t 10 30 funcref)
+	(elem (i32.const 3) $f)
+	(func $f (export "f"))
+	(func (export "use") (param $pages i32) (param $elements i32)
+		(drop (memory.grow (local.get $pages)))
+		(memory.fill (i32.const 0) (i32.const 255) (i32.mul (memory.size) (i32.const 65536)))
+		(global.set $g (i64.const 78))
+		(drop (table.grow $t (ref.func $f) (local.get $elements)))
+		(table.fill $t (i32.const 0) (ref.func $f) (table.size $t))
+		(table.set $t (i32.const 3) (ref.null func))
+		(data.drop 0)
+		(call $deep (i32.const 3000)))
+	(func $deep (param i32)
+		(if (local.get 0) (then (call $deep (i32.sub (local.get 0) (i32.const 1))))))
+	(func (export "sum") (result i64) (local $i i32) (local $sum i64)
+		(loop $l
+			(local.set $sum (i64.add (local.get $sum) (i64.load (local.get $i))))
+			(br_if $l (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 8))) (i32.mul (memory.size) (i32.const 65536)))))
+		(local.get $sum))
+	(func (export "global") (result i64) (global.get $g))
+	(func (export "elements") (result i64) (local $i i32) (local $n i64)
+		(loop $l
+			(local.set $n (i64.add (i64.shl (local.get $n) (i64.const 1)) (i64.extend_i32_u (ref.is_null (table.get $t (local.get $i))))))
+			(br_if $l (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (table.size $t))))
+		(local.get $n))
+	(func (export "at") (param i32) (result i32) (i32.load8_u (local.get 0))))`
+
+// TestSpares: what closed stores leave for the next ones is as new, whatever instances were made and did before; and so is what is made where
+// nothing can be left.
+func TestSpares(t *testing.T) {
+	var modules []*inproc.Module
+	var pages []uint64
+	var sums []uint64
+	for n, c := range []struct {
+		pages uint64
+		data  string
+	}{{1, "some data"}, {1, "other"}, {2, "some data"}, {5, ""}, {20, strings.Repeat("more", 50_000)}, {30, "data"}} {
+		wasm, err := wat.Assemble(fmt.Appendf(nil, usedUp, c.pages, c.data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		img, err := image(wasm.Wasm, opt.O1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := inproc.Load(img)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		modules, pages, sums = append(modules, m), append(pages, c.pages), append(sums, 0)
+		for i := range len(c.data) {
+			sums[n] += uint64(c.data[i]) << ((100 + i) % 8 * 8)
+		}
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	call := func(i *inproc.Instance, name string, args ...uint64) uint64 {
+		t.Helper()
+		stack := append(args, 0)
+		if err := export(t, i, name).Call(args, stack[:1]); err != nil {
+			t.Fatalf("%s%v: %v", name, args, err)
+		}
+		return stack[0]
+	}
+	// one makes an instance that must be new, and uses it up.
+	one := func() *inproc.Store {
+		s, err := inproc.NewStore(inproc.Config{KeepViews: rng.IntN(4) == 0})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 1 + rng.IntN(2) {
+			n := rng.IntN(len(modules))
+			i, err := s.Instantiate(modules[n], nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if sum, global, elements := call(i, "sum"), call(i, "global"), call(i, "elements"); sum != sums[n] || global != 77 || elements != 0b1110111111 {
+				t.Fatalf("module %d: sum %d and not %d, global %d, elements %b", n, sum, sums[n], global, elements)
+			}
+			end := pages[n] << 16
+			call(i, "at", end-1)
+			if err := export(t, i, "at").Call([]uint64{end}, make([]uint64, 1)); err == nil {
+				t.Fatalf("module %d: the memory goes on behind its %d pages", n, pages[n])
+			}
+			if rng.IntN(4) > 0 {
+				if err := export(t, i, "use").Call([]uint64{rng.Uint64N(3) * rng.Uint64N(5), rng.Uint64N(20)}, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		return s
+	}
+	rounds := testenv.Cases(40, 150, 3000)
+	for _, keep := range []bool{true, false} {
+		end := func() {}
+		if !keep {
+			end = inproc.KeepNothing()
+		}
+		var open []*inproc.Store
+		for range rounds {
+			open = append(open, one())
+			for len(open) > rng.IntN(5) {
+				n := rng.IntN(len(open))
+				if err := open[n].Close(); err != nil {
+					t.Fatal(err)
+				}
+				open = append(open[:n], open[n+1:]...)
+			}
+		}
+		for _, s := range open {
+			s.Close()
+		}
+		end()
+	}
+}
