@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/waot-project/waot/host"
 	"github.com/waot-project/waot/wasi"
@@ -30,14 +31,30 @@ func NewSystem(o *Options) (*System, error) {
 	return &System{wasi: c}, nil
 }
 
+// systemFunc is a function of WASI and its type.
+type systemFunc struct {
+	wasi.Func
+	params, results []host.ValType
+}
+
+// systemFuncs are all functions of WASI, the same for all systems.
+var systemFuncs = sync.OnceValue(func() []systemFunc {
+	list := wasi.Functions()
+	all := make([]systemFunc, len(list))
+	for i := range list {
+		params, results := wasi.Types(&list[i], host.TypeI32, host.TypeI64)
+		all[i] = systemFunc{list[i], params, results}
+	}
+	return all
+})
+
 // Imports are the functions of WASI preview 1. The maps are the caller's: more can be added.
 func (s *System) Imports() host.Imports {
-	funcs := map[string]any{}
-	list := wasi.Functions()
-	for i := range list {
-		w := &list[i]
-		params, results := wasi.Types(w, host.TypeI32, host.TypeI64)
-		funcs[w.Name] = host.RawFunc{Params: params, Results: results, Func: s.function(w)}
+	all := systemFuncs()
+	funcs := make(map[string]any, len(all))
+	for i := range all {
+		f := &all[i]
+		funcs[f.Name] = host.RawFunc{Params: f.params, Results: f.results, Func: s.function(&f.Func)}
 	}
 	return host.Imports{wasi.ModuleName: funcs}
 }

@@ -119,3 +119,28 @@ func TestRoot(t *testing.T) {
 		t.Errorf("status %d, error %v", status, err)
 	}
 }
+
+// BenchmarkInstantiate is a store with an instance of a small program, and its end.
+func BenchmarkInstantiate(b *testing.B) {
+	wasm, err := os.ReadFile(filepath.Join("..", "..", "testdata", "wasm", "cat.wasm"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	mod := compiled(b, wasm)
+	b.ReportAllocs()
+	for b.Loop() {
+		system, err := wasirun.NewSystem(nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		store, err := host.NewStore(nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := store.Instantiate(context.Background(), mod, system.Imports()); err != nil {
+			b.Fatal(err)
+		}
+		system.Close()
+		store.Close()
+	}
+}
