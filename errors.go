@@ -39,6 +39,8 @@ type FuncError struct {
 	Func  uint32 // index in the module; the number of functions stands for the function that instantiates the module
 	Name  string // may be empty
 	Stage string // of the compiler, such as "translate"
+	// Offset is that of the function's body in the module, in bytes; 0 for the function that instantiates the module.
+	Offset int
 	// Err is the reason. Its type may change in any release, unless it is a *CompileLimitError.
 	Err error
 }
@@ -70,7 +72,7 @@ func compileError(err error) error {
 		}
 		return m
 	case *compile.FuncError:
-		return &FuncError{Func: e.Func, Name: e.Name, Stage: e.Stage, Err: compileError(e.Err)}
+		return &FuncError{Func: e.Func, Name: e.Name, Stage: e.Stage, Offset: e.Offset, Err: compileError(e.Err)}
 	case *compile.LimitError:
 		return (*CompileLimitError)(e)
 	case *compile.CancelError:

@@ -25,7 +25,7 @@ func TestCompileError(t *testing.T) {
 		{limit, ourLimit},
 		{&wasmfront.LimitError{What: "bytes of code", Limit: 5}, &CompileLimitError{What: "bytes of code", Limit: 5}},
 		{&compile.FuncError{Func: 1, Name: "f\n", Stage: "opt", Err: reason}, &FuncError{Func: 1, Name: "f\n", Stage: "opt", Err: reason}},
-		{&compile.FuncError{Func: 1, Stage: "emit", Err: limit}, &FuncError{Func: 1, Stage: "emit", Err: ourLimit}},
+		{&compile.FuncError{Func: 1, Stage: "emit", Offset: 99, Err: limit}, &FuncError{Func: 1, Stage: "emit", Offset: 99, Err: ourLimit}},
 		{reason, reason},
 	} {
 		got := compileError(x.inner)

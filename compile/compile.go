@@ -120,14 +120,20 @@ type FuncError struct {
 	Func  uint32 // index in the module; that of the init function is the number of functions
 	Name  string // may be empty
 	Stage string // "translate", "verify", "opt", or a stage of the back end
-	Err   error
+	// Offset is that of the function's body in the module, in bytes; 0 for the init function, and for a module given as CLIF.
+	Offset int
+	Err    error
 }
 
 func (e *FuncError) Error() string {
-	if e.Name != "" {
-		return fmt.Sprintf("function %d (%s): %s: %v", e.Func, meta.Printable(e.Name), e.Stage, e.Err)
+	at, name := "", ""
+	if e.Offset != 0 {
+		at = fmt.Sprintf("offset %#x: ", e.Offset)
 	}
-	return fmt.Sprintf("function %d: %s: %v", e.Func, e.Stage, e.Err)
+	if e.Name != "" {
+		name = fmt.Sprintf(" (%s)", meta.Printable(e.Name))
+	}
+	return fmt.Sprintf("%sfunction %d%s: %s: %v", at, e.Func, name, e.Stage, e.Err)
 }
 
 // Unwrap returns e.Err.

@@ -225,15 +225,14 @@ func (l *linker) applyRelocs(i uint32, r *result, s *islands) error {
 		case sym.Func() >= uint32(len(l.cm.Funcs)) || sym.Func() < uint32(l.cm.NumImportedFuncs):
 			return l.internal(i, "relocation names a function that is not defined here")
 		case !out.Apply(l.text, 0, uint64(s.target(i, rel.Offset, sym.Func(), l.at))):
-			return &FuncError{Func: i, Name: l.cm.Funcs[i].Name, Stage: "link",
-				Err: fmt.Errorf("%w: a call over such a distance, in %d bytes of code", backend.ErrUnsupported, len(l.text))}
+			return l.funcError(i, "link", fmt.Errorf("%w: a call over such a distance, in %d bytes of code", backend.ErrUnsupported, len(l.text)))
 		}
 	}
 	return nil
 }
 
 func (l *linker) internal(i uint32, reason string) error {
-	return &FuncError{Func: i, Name: l.cm.Funcs[i].Name, Stage: "link", Err: fmt.Errorf("internal error: %s", reason)}
+	return l.funcError(i, "link", fmt.Errorf("internal error: %s", reason))
 }
 
 // addSites adds the sites of function i to the metadata.

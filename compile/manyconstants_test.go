@@ -1,6 +1,8 @@
 package compile_test
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -68,5 +70,39 @@ func TestConstantsEverywhere(t *testing.T) {
 		if lowered < 3*blocks || lowered > 4*blocks {
 			t.Errorf("%s: %d rewrites of lowering, of about three for each block", target, lowered)
 		}
+	}
+}
+
+// TestTooManyPairs: a function whose values live in too many blocks is refused, with its place in the module.
+func TestTooManyPairs(t *testing.T) {
+	const values, blocks = 2500, 2500
+	var s strings.Builder
+	s.WriteString(`(module (func) (func $many (export "f") (param i32) (result i32)`)
+	for k := range values {
+		fmt.Fprintf(&s, "(local $%d i32)", k)
+	}
+	for k := range values {
+		fmt.Fprintf(&s, "(local.set $%d (i32.add (local.get 0) (i32.const %d)))", k, k)
+	}
+	s.WriteString(strings.Repeat("(if (local.get 0) (then (drop (call $many (local.get 0)))))", blocks) + "(i32.const 0)")
+	for k := range values {
+		fmt.Fprintf(&s, "(i32.xor (local.get $%d))", k)
+	}
+	s.WriteString("))")
+	wasm, err := wat.Assemble(s.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = compile.Module(wasm, compile.Options{OptLevel: opt.O0})
+	var failed *compile.FuncError
+	if !errors.As(err, &failed) || !errors.Is(err, backend.ErrUnsupported) {
+		t.Fatal(err)
+	}
+	// The body begins with the declaration of its locals, and the first computation.
+	if body := []byte{1, 0xC4, 0x13, 0x7F, 0x20, 0, 0x41, 0, 0x6A, 0x21, 1}; !bytes.HasPrefix(wasm[failed.Offset:], body) {
+		t.Errorf("offset %d", failed.Offset)
+	}
+	if want := fmt.Sprintf("offset %#x: function 1 (many): regalloc: unsupported: function too large: more than ", failed.Offset); !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("%v, want %s...", err, want)
 	}
 }

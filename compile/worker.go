@@ -299,6 +299,15 @@ func (w *worker) loop() {
 	}
 }
 
+// funcError is an error of a stage about function i.
+func (d *driver) funcError(i uint32, stage string, err error) *FuncError {
+	e := &FuncError{Func: i, Name: d.cm.Funcs[i].Name, Stage: stage, Err: err}
+	if n := int(i) - d.cm.NumImportedFuncs; d.wm != nil && n < len(d.wm.Code) {
+		e.Offset = d.wm.Code[n].Offset
+	}
+	return e
+}
+
 // report notes the error of function i.
 func (w *worker) report(i uint32, err error) {
 	d := w.d
@@ -308,7 +317,7 @@ func (w *worker) report(i uint32, err error) {
 		d.invalid.tell(i)
 		return
 	}
-	fe := &FuncError{Func: i, Name: d.cm.Funcs[i].Name, Stage: w.stage, Err: err}
+	fe := d.funcError(i, w.stage, err)
 	var be *backend.Error
 	if errors.As(err, &be) {
 		fe.Stage, fe.Err = be.Stage, be.Err

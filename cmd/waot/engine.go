@@ -178,6 +178,10 @@ func pipelineProblem(p *problem, err error) bool {
 		p.Kind, p.Reason = "link", unlinked.Error()
 	case errors.As(err, &uncompiled):
 		p.Kind, p.Func, p.Name = "compile", &uncompiled.Func, uncompiled.Name
+		if uncompiled.Offset != 0 {
+			at := uint64(uncompiled.Offset)
+			p.Offset = &at
+		}
 		if errors.Is(err, backend.ErrUnsupported) {
 			p.Kind = "unsupported"
 		}

@@ -100,9 +100,9 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	s := "regalloc: " + errorText[e.Kind]
+	s := errorText[e.Kind]
 	if e.Pairs != 0 {
-		s += fmt.Sprintf(": more than %d pairs of a value and a place where it lives,", e.Pairs)
+		return fmt.Sprintf("%s: more than %d pairs of a value and a place where it lives", s, e.Pairs)
 	}
 	if e.VReg != regalloc.NoVReg {
 		s += " " + e.VReg.String()
