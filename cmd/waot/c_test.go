@@ -21,7 +21,7 @@ import (
 // shell runs commands in a folder, where waot is in the path, and returns what they print.
 func shell(t *testing.T, dir, waot, commands string) (string, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute) // for a busy machine
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-e", "-c", commands)
 	cmd.Dir = dir

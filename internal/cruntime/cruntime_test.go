@@ -76,7 +76,7 @@ func (c *toolchain) missing() string {
 
 func tool(t *testing.T, dir string, args ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute) // for a busy machine
 	defer cancel()
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir = dir
@@ -185,7 +185,7 @@ func compileRuntime(t *testing.T, dir string, compiler []string) {
 // exec runs a program and returns what it prints, and how it ends.
 func (c *toolchain) exec(t *testing.T, program string, args ...string) (stdout, stderr, end string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute) // for a busy machine
 	defer cancel()
 	command := slices.Concat(c.run, []string{program}, args)
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
