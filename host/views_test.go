@@ -80,7 +80,7 @@ func TestKeepViews(t *testing.T) {
 	clear(views)
 	m.Close()
 	var blocks [][]byte
-	for start := time.Now(); files(t) > before && time.Since(start) < 20*time.Second; {
+	for start := time.Now(); files(t) > before && time.Since(start) < 2*time.Minute; {
 		runtime.GC()
 		block := make([]byte, 6<<16)
 		if i := slices.IndexFunc(block, func(b byte) bool { return b != 0 }); i >= 0 {
