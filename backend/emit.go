@@ -44,6 +44,7 @@ type Emitter struct {
 	saved    bool // the caller's callee-saved registers are in the frame here
 
 	places []loopPlace
+	moving []machbuffer.Place
 	ops    []Operation
 
 	sideTraps []sideTrap
@@ -63,7 +64,7 @@ func (e *Emitter) run() (*Code, error) {
 	if err := e.emitBlocks(); err != nil {
 		return nil, err
 	}
-	if e.placeLoops() {
+	if e.placeLoops() && !e.moveLoops() {
 		if err := e.emitBlocks(); err != nil {
 			return nil, err
 		}

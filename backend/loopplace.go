@@ -9,7 +9,8 @@ import (
 
 // This file decides, after a function was emitted, where in a line of the instruction cache its small loops begin. Processors keep decoded operations
 // by lines; what a line has to give can decide how many cycles an iteration takes, and a top that is aligned can be the worst place. Only emission knows
-// exactly which instructions a line gets; so a function with a loop in a bad place is emitted a second time, with other padding in front of that loop.
+// exactly which instructions a line gets; so behind it, the machine buffer moves loops in bad places. Where a branch would not reach its target then, the
+// function is emitted a second time, with other padding in front of these loops.
 
 // Operation is what a processor decodes as one: an instruction, or two, a comparison and a branch. From, At and End are offsets of its
 // beginning, of that of its last instruction, and of its end.
@@ -72,7 +73,7 @@ func loopCost(ops []Operation, at uint32) uint32 {
 // maxPlacedLoop is the largest size in bytes of a loop whose place is looked at: an iteration of a larger one loses little in its first line.
 const maxPlacedLoop = 256
 
-// againBytes bounds the code that is emitted a second time for each loop that is moved: of larger functions, emission would take too much time.
+// againBytes bounds the code that is moved, or emitted a second time, for each loop in a bad place: that of larger functions would take too much time.
 const againBytes = 1024
 
 // placeLoops looks where the aligned loops of the function are. If some would be faster elsewhere, it fills e.places and returns true.
@@ -81,16 +82,16 @@ func (e *Emitter) placeLoops() bool {
 		return false
 	}
 	moved := uint32(0)
-	for bi := range e.VC.In.Blocks {
-		e.VC.In.Stop.PollAt(bi)
+	for _, bi := range e.order {
+		e.VC.In.Stop.PollAt(int(bi))
 		p := &e.blocks[bi]
-		if !p.aligned || p.dest != uint32(bi) {
+		if !p.aligned {
 			continue
 		}
-		from, ok := e.Buf.LabelOffset(e.Label(bi))
+		from, ok := e.Buf.LabelOffset(e.Label(int(bi)))
 		last := e.lastOf(p)
 		to := e.blocks[last].ends
-		if !ok || to <= from || to-from > maxPlacedLoop || to > e.Buf.Offset() || e.calls(bi, int(last)) {
+		if !ok || to <= from || to-from > maxPlacedLoop || to > e.Buf.Offset() || e.calls(int(bi), int(last)) {
 			continue
 		}
 		e.ops = e.Target.Operations(e.Buf.Code()[from:to], e.ops[:0])
@@ -103,9 +104,35 @@ func (e *Emitter) placeLoops() bool {
 		if best != at {
 			moved++
 		}
-		e.places = append(e.places, loopPlace{uint32(bi), best})
+		e.places = append(e.places, loopPlace{bi, best})
 	}
 	return moved > 0 && e.Buf.Offset() <= moved*againBytes
+}
+
+// moveLoops moves the loops of e.places, and what is noted of the code behind them. It reports false if some branch would not reach its target, or
+// if emission has decided otherwise about the code in front of a loop.
+func (e *Emitter) moveLoops() bool {
+	e.moving = e.moving[:0]
+	for _, l := range e.places {
+		e.moving = append(e.moving, machbuffer.Place{Label: e.Label(int(l.header)), At: l.at})
+	}
+	moves, ok := e.Buf.Move(e.moving)
+	if !ok {
+		return false
+	}
+	for i := range e.unwind {
+		e.VC.In.Stop.PollAt(i)
+		e.unwind[i].Offset = moves.End(e.unwind[i].Offset)
+	}
+	for i := range e.marks {
+		e.VC.In.Stop.PollAt(i)
+		if m := &e.marks[i]; m.Inst == regalloc.NoInst && m.Edit < 0 {
+			m.Offset = moves.End(m.Offset) // padding belongs to no instruction
+		} else {
+			m.Offset = moves.Begin(m.Offset)
+		}
+	}
+	return true
 }
 
 // lastOf returns the last block with code of the loop with header p.

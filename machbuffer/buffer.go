@@ -83,6 +83,12 @@ type Buffer struct {
 	veneerCost uint64 // I9
 	shrink     uint32
 
+	// For Move: the labels of BindAligned, and whether some use is patched; what Move says, and the array that the code was in.
+	aligned []aligned
+	patched bool
+	moves   Moves
+	spare   []byte
+
 	consts     []constant
 	constData  []byte
 	constCost  uint64
@@ -124,6 +130,7 @@ func (b *Buffer) Reset() {
 		}
 	}
 	b.deadline, b.veneerCost = noDeadline, 0
+	b.aligned, b.patched = b.aligned[:0], false
 	b.deferred = b.deferred[:0]
 	b.clearConstants()
 	b.align = b.target.codeAlign
@@ -280,15 +287,21 @@ const CacheLine = 64
 func (b *Buffer) BindAligned(l Label, align, span uint32) {
 	b.Bind(l)
 	off := b.Offset()
-	at := alignUp(off, align)
-	b.align = max(b.align, align)
-	if span != 0 {
+	at := alignLabel(off, align, span)
+	if b.align = max(b.align, align); span != 0 {
 		b.align = max(b.align, CacheLine)
-		if at%CacheLine+span > CacheLine {
-			at = alignUp(off, CacheLine)
-		}
 	}
 	b.fillUp(at - off)
+	b.aligned = append(b.aligned, aligned{l, off, at, align, span})
+}
+
+// alignLabel returns where BindAligned binds a label if the code so far ends at off.
+func alignLabel(off, align, span uint32) uint32 {
+	at := alignUp(off, align)
+	if span != 0 && at%CacheLine+span > CacheLine {
+		at = alignUp(off, CacheLine)
+	}
+	return at
 }
 
 // AlignTo aligns the code as a whole to at least align bytes, a power of two.

@@ -9,7 +9,7 @@
 // # Branches
 //
 // A backend emits each two-way branch naively, a conditional branch and then an unconditional one, and declares
-// both. Code is never moved. Only the tail is edited, that is, a run of declared branches which ends at the current
+// both. Only the tail is edited, that is, a run of declared branches which ends at the current
 // offset, at the moment a label is bound there (and once more in Finish):
 //
 //	R1  a branch to the next instruction is dropped
@@ -26,6 +26,11 @@
 // label's alias chain if that is in range, and otherwise with the landing. So threading can never push a short
 // branch out of its range: R3 and R4 refuse to detach a label that has a narrow use, one with neither a veneer
 // nor the full range of the machine.
+//
+// # Moves
+//
+// Code stays where it is, but Move may give aligned labels other padding in front, when all code of a function is there: it moves bytes, labels, uses and
+// records, or nothing if a use would not reach its label. No use is patched before.
 //
 // # Islands
 //

@@ -580,7 +580,26 @@ func (e *emitter) emit() (*Result, error) {
 	for i := range e.p.blocks {
 		e.block(i)
 	}
+	if e.rng.IntN(2) == 0 {
+		e.move()
+	}
 	return e.Finish()
+}
+
+// move moves aligned blocks to random places.
+func (e *emitter) move() {
+	var places []Place
+	for i := range e.p.blocks {
+		if e.p.blocks[i].align != 0 && e.rng.IntN(2) == 0 {
+			places = append(places, Place{e.first + Label(i), uint32(e.rng.IntN(CacheLine))})
+		}
+	}
+	e.Move(places)
+	if e.checkBinds {
+		if err := e.CheckInvariants(); err != nil {
+			panic(err)
+		}
+	}
 }
 
 // checkProgram emits p into b and compares executions.

@@ -288,6 +288,7 @@ func (b *Buffer) veneer(k UseKind, u pending) {
 // patch resolves the use of kind k at offset use, for good, or records that it cannot reach.
 func (b *Buffer) patch(k UseKind, use, label uint32, l Label) {
 	kd := &b.target.kinds[k]
+	b.patched = true
 	if b.err != nil && b.err.(*Error).Err == ErrTooLarge {
 		return
 	}
