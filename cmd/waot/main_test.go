@@ -346,6 +346,7 @@ var cases = []struct {
 	{"spectest-text-fail", []string{"spectest", "fail.wast", "--engine=interp"}},
 	{"spectest-text-malformed", []string{"spectest", "malformed.wast", "pass.wast"}},
 	{"spectest-interp", []string{"spectest", "pass.json", "--engine=interp", "-O0"}},
+	{"spectest-interp-regalloc", []string{"spectest", "pass.json", "--engine=interp", "--regalloc=ssa"}},
 	{"spectest-fail", []string{"spectest", "fail.json"}},
 	{"spectest-json", []string{"spectest", "pass.json", "fail.json", "--json"}},
 	{"spectest-engine", []string{"spectest", "pass.json", "--engine=jit"}},

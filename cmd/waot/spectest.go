@@ -81,6 +81,11 @@ func specEngine(c *cli.Context, o *options) (e spectest.Engine, end func() error
 		}
 		return &nativeengine.Engine{Options: o.compileOptions()}, none, nil
 	case "interp":
+		for _, name := range [...]string{"regalloc", "regalloc-check", "spectre"} {
+			if c.IsSet(name) {
+				return nil, nil, usagef("spectest: the interpreter does without machine code: --%s=%v", name, c.Value(name))
+			}
+		}
 		return interpreter(o), none, nil
 	}
 	return nil, nil, oneOf("engine", c.String("engine"), "native", "interp")
