@@ -47,9 +47,23 @@ func TestRareSide(t *testing.T) {
 		call   = "v21 = call fn0(v20); br v21, block5, block3(v1)"
 		null   = "v10 = iconst.i64 0; v11 = icmp.i64 eq, v1, v10; br v11, block2, block3(v1)"
 	)
-	for _, c := range []struct {
+	type rareCase struct {
 		name, table, check, call, cold string
-	}{
+	}
+	check := func(c rareCase, nonzero bool) {
+		t.Helper()
+		src := strings.NewReplacer("TABLE", c.table, "CHECK", c.check, "CALL", c.call).Replace(resumable)
+		m, err := text.Parse(strings.ReplaceAll(src, "; ", "\n"))
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		f := m.Funcs[1].Func
+		f.Mod.Funcs[0].Nonzero = nonzero
+		if got := coldBlocks(f); got != c.cold {
+			t.Errorf("%s: %q is cold, want %q", c.name, got, c.cold)
+		}
+	}
+	for _, c := range []rareCase{
 		{"a null pointer", table, null, call, "2 4 5"},
 		{"a null pointer, the other way", table, "v10 = iconst.i64 0; v11 = icmp.i64 ne, v1, v10; br v11, block3(v1), block2", call, "2 4 5"},
 		{"a limit of the stack", table, "v9 = global_get.i32 global0; v10 = load.i32 mem0 v2+16; v11 = icmp.i32 ule, v9, v10; br v11, block2, block3(v1)", call, "2 4 5"},
@@ -71,26 +85,39 @@ func TestRareSide(t *testing.T) {
 		{"the call goes on or traps", table, "br v2, block2, block3(v1)", "v21 = call fn0(v20); br v21, block7, block6; block7:; jump block3(v1)", "4 5 6"},
 		{"other code behind the call", table, null, "v21 = call fn0(v20); br v21, block7, block3(v1); block7:; jump block3(v1)", "4 5"},
 	} {
-		src := strings.NewReplacer("TABLE", c.table, "CHECK", c.check, "CALL", c.call).Replace(resumable)
-		m, err := text.Parse(strings.ReplaceAll(src, "; ", "\n"))
-		if err != nil {
-			t.Fatalf("%s: %v", c.name, err)
-		}
-		var o BlockOrder
-		f := m.Funcs[1].Func
-		o.Compute(f)
-		var cold []string
-		seen := map[clif.Block]bool{}
-		for b := clif.Block(0); int(b) < len(f.Blocks); b++ {
-			for _, lb := range o.Blocks {
-				if lb.Orig == b && lb.Cold && !seen[b] {
-					seen[b] = true
-					cold = append(cold, fmt.Sprint(uint32(b)))
-				}
+		check(c, false)
+	}
+	const choice = "br v2, block2, block3(v1)"
+	for _, c := range []struct {
+		rareCase
+		otherwise string // is cold if the function may return 0
+	}{
+		{rareCase{"it unwinds", table, choice, "v21 = call fn0(v20); jump block5", "2 4 5"}, "4"},
+		{rareCase{"it unwinds at once", table, choice, "v21 = call fn0(v20); return v21", "2 4 5"}, "4 5"},
+		{rareCase{"it goes on", table, choice, "v21 = call fn0(v20); jump block4", "5"}, "5"},
+		{rareCase{"it traps", table, choice, "v21 = call fn0(v20); jump block6", "2 4 5 6"}, "2 4 5 6"},
+		{rareCase{"no call", table, choice, "return v20", "4 5"}, "4 5"},
+		{rareCase{"no function that is resumed", common, choice, "v21 = call fn0(v20); jump block5", ""}, ""},
+	} {
+		check(c.rareCase, true)
+		c.cold = c.otherwise
+		check(c.rareCase, false)
+	}
+}
+
+// coldBlocks lists the blocks of f that are cold.
+func coldBlocks(f *clif.Func) string {
+	var o BlockOrder
+	o.Compute(f)
+	var cold []string
+	seen := map[clif.Block]bool{}
+	for b := clif.Block(0); int(b) < len(f.Blocks); b++ {
+		for _, lb := range o.Blocks {
+			if lb.Orig == b && lb.Cold && !seen[b] {
+				seen[b] = true
+				cold = append(cold, fmt.Sprint(uint32(b)))
 			}
 		}
-		if got := strings.Join(cold, " "); got != c.cold {
-			t.Errorf("%s: %q is cold, want %q", c.name, got, c.cold)
-		}
 	}
+	return strings.Join(cold, " ")
 }

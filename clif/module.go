@@ -39,6 +39,8 @@ type FuncDecl struct {
 	Addressed bool
 	// Keeps is what a call of the function leaves as it is.
 	Keeps StateSet
+	// Nonzero says that the result of a call that returns, an i32, is not 0.
+	Nonzero bool
 }
 
 // GlobalDecl declares a global variable.
@@ -149,6 +151,8 @@ type Module struct {
 	HasStart bool
 
 	NumImportedFuncs int
+	// HasNonzero says that FuncDecl.Nonzero of a function may be set.
+	HasNonzero bool
 }
 
 // InitFunc returns the index of the init function.

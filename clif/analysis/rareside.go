@@ -14,6 +14,9 @@ func RareSide(f *clif.Func, d *clif.InstData) int {
 	for k, t := range [...]clif.Target{clif.Target(d.B), clif.Target(d.C)} {
 		a, other := f.Targets[t].Block, f.Targets[[...]uint32{d.C, d.B}[k]].Block
 		end, calls := f.Terminator(a), false
+		if unwinds(f, a) {
+			return k
+		}
 		if end == clif.NoInst || f.Insts[end].Op != clif.OpBranch {
 			continue
 		}
@@ -30,6 +33,21 @@ func RareSide(f *clif.Func, d *clif.InstData) int {
 		}
 	}
 	return -1
+}
+
+// unwinds reports whether block b calls a function that never returns 0, and then returns.
+func unwinds(f *clif.Func, b clif.Block) bool {
+	end := f.Terminator(b)
+	if end == clif.NoInst || f.Insts[end].Op != clif.OpReturn && (f.Insts[end].Op != clif.OpJump || !atOnce(f, f.Targets[f.Insts[end].B].Block, clif.OpReturn)) {
+		return false
+	}
+	for i := end; i > max(f.Blocks[b].Start, end-min(end, maxGuess)); {
+		i--
+		if d := &f.Insts[i]; d.Op.Has(clif.Calls) {
+			return d.Op == clif.OpCall && f.Mod.Funcs[d.Aux].Nonzero
+		}
+	}
+	return false
 }
 
 // atOnce reports whether block b has few instructions, of which the last one is op.

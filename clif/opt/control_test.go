@@ -64,6 +64,9 @@ func firingFuncs(t *testing.T) (funcs []*clif.Func) {
 		funcs = append(funcs, addressFunc(t, c.memory, c.src))
 	}
 	funcs = append(funcs, closedFuncs()...)
+	for _, c := range unwindingCases {
+		funcs = append(funcs, unwindingFuncs(t, c.body, true)[2])
+	}
 	for _, form := range byteForms() {
 		if form.count < countEqual {
 			funcs = append(funcs, form.function())

@@ -225,7 +225,7 @@ var notSmall = map[Rule]string{
 	RuleSigConst: "no arithmetic: types of functions", RuleSigOne: "no arithmetic: types of functions", RuleCallKnown: "no arithmetic: types of functions",
 	RuleLoadLow: "no arithmetic: memory", RuleAddressSum: "no arithmetic: memory",
 	RuleStoreSame: "no arithmetic: memory", RuleStoreOver: "no arithmetic: memory", RuleCopySmall: "no arithmetic: memory", RuleFillSmall: "no arithmetic: memory", RuleEqualCheck: "no arithmetic: types of functions",
-	RuleBranchStrip: "control flow", RuleBranchDecided: "control flow", RuleBranchAgree: "control flow",
+	RuleBranchStrip: "control flow", RuleBranchDecided: "control flow", RuleBranchAgree: "control flow", RuleNonzeroResult: "control flow",
 	RuleConditionKnown: "control flow", RuleTableConst: "control flow", RuleTableOne: "control flow", RuleMergeBlock: "control flow",
 	RuleThreadEdge: "control flow", RuleEdgesAgree: "control flow", RuleThreadTable: "control flow", RuleThreadBranch: "control flow", RuleParamSame: "control flow", RuleBranchSelect: "control flow",
 	RuleCountFromZero: "control flow", RuleExitValue: "control flow", RuleCopyResumed: "control flow",

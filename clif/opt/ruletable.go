@@ -159,6 +159,7 @@ const (
 	RuleBranchStrip
 	RuleBranchDecided
 	RuleBranchAgree
+	RuleNonzeroResult
 	RuleTableConst
 	RuleTableOne
 	RuleConditionKnown
@@ -349,6 +350,7 @@ var ruleInfos = [NumRules]rewrite.Info{
 	RuleBranchStrip:     {Name: "branch-strip", Pass: "fold", What: "br c != 0 => br c, br c == 0 => br c the other way"},
 	RuleBranchDecided:   {Name: "branch-decided", Pass: "fold", What: "br of a known condition => jump"},
 	RuleBranchAgree:     {Name: "branch-agree", Pass: "fold", What: "br with equal edges => jump"},
+	RuleNonzeroResult:   {Name: "nonzero-result", Pass: "returns", What: "br of the result of a call of a function that never returns 0 => jump"},
 	RuleTableConst:      {Name: "table-const", Pass: "fold", What: "br_table of a constant => jump"},
 	RuleTableOne:        {Name: "table-one", Pass: "fold", What: "br_table with one target => jump"},
 	RuleConditionKnown:  {Name: "condition-known", Pass: "fold", What: "a comparison that a branch or a trap has decided, as an argument => 0 or 1"},

@@ -17,7 +17,8 @@ type Survey struct {
 	writes []clif.StateSet
 	// The calls of functions that do not write everything: callees[starts[i]:starts[i+1]] are those of function i.
 	starts, callees []uint32
-	globals, tables []bool // by index: a body writes it
+	globals, tables []bool   // by index: a body writes it
+	results         []answer // by function; see declareNonzero
 }
 
 // CallsOf says who calls a function by call.
@@ -184,6 +185,7 @@ func (s *Survey) Declare(cm *clif.Module) {
 		}
 	}
 	s.declareTables(cm)
+	s.declareNonzero(cm)
 }
 
 // spread adds to what each function may write what its callees may write.

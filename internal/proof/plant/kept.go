@@ -33,6 +33,7 @@ var (
 	otherMiddle = run{pkg: "clif/opt", pattern: "TestWideOtherMiddle"}
 
 	allEffects  = run{pkg: "clif/opt", pattern: "TestEffects|TestRegions"}
+	unwinding   = run{pkg: "clif/opt", pattern: "TestUnwinding"}
 	closedRules = run{pkg: "clif/opt", pattern: "TestClosed"}
 	checkedX64  = run{pkg: "backend/isa/x64", pattern: "TestFiles/checked"}
 	checkedA64  = run{pkg: "backend/isa/a64", pattern: "TestFiles/checked"}
@@ -114,6 +115,17 @@ var kept = []keptFault{
 	{"wasmfront/translate/survey.go", "at+uint64(e.Len()) > t.Min", "at+uint64(e.Len()) > t.Min+1", surveys},
 	{"wasmfront/translate/survey.go", "wasmfront.OpV128Store8Lane, wasmfront.OpV128Store16Lane, ", "wasmfront.OpV128Store8Lane, ", surveys},
 	{"wasmfront/translate/survey.go", "!g.Exported && !s.globals[i]", "!s.globals[i]", surveys},
+	{"wasmfront/translate/nonzero.go", "r.U32() >= nesting", "r.U32() > nesting", surveys},
+	{"wasmfront/translate/nonzero.go", "labels = r.U32() + 1", "labels = r.U32()", surveys},
+	{"wasmfront/translate/nonzero.go", "t = top{nonzero: op != wasmfront.OpBrIf}", "t = top{nonzero: true}", surveys},
+	{"wasmfront/translate/nonzero.go", "nesting, t = nesting-1, top{}", "nesting--", surveys},
+	{"wasmfront/translate/nonzero.go", "t.above == 0 && (t.nonzero", "(t.nonzero", surveys},
+	{"wasmfront/translate/nonzero.go", "\t\ts.results[i] = mayBeZero\n", "\t\ts.results[i] = neverZero\n", surveys},
+	{"clif/opt/returns.go", "toJump(d, d.B)", "toJump(d, d.C)", unwinding},
+	{"clif/opt/returns.go", "len(preds) != 1 || ", "len(preds) == 0 || ", unwinding},
+	{"clif/opt/returns.go", "[f.Values[v].Num]", "[0]", unwinding},
+	{"clif/opt/returns.go", " && f.Mod.Funcs[f.Insts[i].Aux].Nonzero", "", unwinding},
+	{"clif/analysis/rareside.go", " && f.Mod.Funcs[d.Aux].Nonzero", "", rareSides},
 	{"backend/hoistmade.go", "c.place && c.low == offset && ", "c.place && ", hoistedA64},
 	{"backend/hoistmade.go", "if lp.places == maxPlaces || ", "if ", hoistedA64},
 	{"backend/isa/a64/lower_mem.go", "Imm: int64(offset &^ page)", "Imm: int64(offset&^page + 1<<12)", hoistedA64},

@@ -110,6 +110,7 @@ var foremost = map[string][]run{
 	"clif/opt/bytes.go":         {{pkg: "clif/opt", pattern: "TestByte"}},
 	"clif/opt/dispatch.go":      {fileTests, {pkg: "clif/opt", pattern: "TestDispatch|TestGraphs"}},
 	"clif/opt/repair.go":        {fileTests, {pkg: "clif/opt", pattern: "TestDispatch|TestGraphs"}},
+	"clif/opt/returns.go":       {unwinding},
 	"clif/opt/wide.go":          {fileTests, {pkg: "clif/opt", pattern: "TestWide"}},
 	"regalloc/flow/wrap.go":     {savedWays},
 	"regalloc/saves.go":         {quickWays},
