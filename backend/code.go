@@ -10,6 +10,7 @@ import (
 type Code struct {
 	Bytes  []byte
 	Align  uint32
+	Starts machbuffer.Starts
 	Relocs []machbuffer.Reloc // each Symbol is a SymRef
 	// Sites have ascending offsets. Slots of stack maps alias memory of the compile context.
 	Traps     []abi.TrapSite

@@ -115,8 +115,10 @@ func (e *Emitter) emitBlocks() error {
 		switch p := &e.blocks[bi]; {
 		case p.placed:
 			b.BindPlaced(machbuffer.Label(bi), p.at)
+		case p.span != 0:
+			b.BindInLine(machbuffer.Label(bi), p.span)
 		case p.aligned:
-			b.BindAligned(machbuffer.Label(bi), e.Target.LoopAlign, p.span)
+			b.BindAligned(machbuffer.Label(bi), e.Target.LoopAlign)
 		default:
 			b.Bind(machbuffer.Label(bi))
 		}
@@ -402,7 +404,7 @@ func (e *Emitter) Constant(n uint32) machbuffer.Label {
 // result translates the buffer's records.
 func (e *Emitter) result(res *machbuffer.Result) *Code {
 	c := &e.code
-	c.Bytes, c.Align, c.Relocs = res.Code, res.Align, res.Relocs
+	c.Bytes, c.Align, c.Starts, c.Relocs = res.Code, res.Align, res.Starts, res.Relocs
 	c.Prologue, c.FrameBytes = e.prologue, uint32(e.Frame.Size)
 	c.Saved, c.Unwind = e.Frame.Saved, e.changes(res)
 	c.Traps, c.StackMaps, c.Calls = c.Traps[:0], c.StackMaps[:0], c.Calls[:0]

@@ -27,9 +27,10 @@ type blockPlan struct {
 	// loopEnd of a loop header is the last block that branches back to it.
 	loopEnd uint32
 	// latch of a loop header is the block that is moved in front of it, or 0.
-	latch   uint32
-	header  bool // the top of a loop leads here
-	empty   bool
+	latch  uint32
+	header bool // the top of a loop leads here
+	empty  bool
+	// aligned: the loop begins at a multiple of Target.LoopAlign, or where span says. What an iteration of a loop with calls takes does not depend on that.
 	aligned bool
 	// span of an aligned block is how many bytes its loop has at most, if these are to lie in one line of the cache; otherwise 0.
 	span uint32
@@ -77,15 +78,17 @@ func (e *Emitter) plan() {
 		if p.header || e.VC.Headers[bi] {
 			size := p.start - e.end(int(p.loopEnd))
 			innermost := header > p.loopEnd && size <= maxAlignedLoop
-			p.aligned = innermost && !e.VC.In.Blocks[bi].Cold && e.Target.LoopAlign > 1
+			p.aligned = innermost && !e.VC.In.Blocks[bi].Cold && e.Target.LoopAlign > 1 && !e.calls(bi, int(e.lastOf(p)))
 			if p.aligned && size <= machbuffer.CacheLine {
 				p.span = size
 			}
 			header = uint32(bi)
 		}
 		switch {
-		case p.span != 0 || p.placed:
+		case p.placed:
 			p.before += machbuffer.CacheLine - 1
+		case p.span != 0: // padding is shorter than what would have begun in front of the line's end
+			p.before += p.span - 1
 		case p.aligned:
 			p.before += e.Target.LoopAlign - 1
 		}

@@ -81,7 +81,7 @@ func (e *Emitter) placeLoops() bool {
 	if e.Target.Operations == nil {
 		return false
 	}
-	moved := uint32(0)
+	moved, starts := uint32(0), machbuffer.AnyStart
 	for _, bi := range e.order {
 		e.VC.In.Stop.PollAt(int(bi))
 		p := &e.blocks[bi]
@@ -91,22 +91,28 @@ func (e *Emitter) placeLoops() bool {
 		from, ok := e.Buf.LabelOffset(e.Label(int(bi)))
 		last := e.lastOf(p)
 		to := e.blocks[last].ends
-		if !ok || to <= from || to-from > maxPlacedLoop || to > e.Buf.Offset() || e.calls(int(bi), int(last)) {
+		if !ok || to <= from || to-from > maxPlacedLoop || to > e.Buf.Offset() {
 			continue
 		}
 		e.ops = e.Target.Operations(e.Buf.Code()[from:to], e.ops[:0])
 		if anywhere(e.ops, e.Target.LoopAlign) {
 			continue
 		}
-		e.Buf.AlignTo(machbuffer.CacheLine) // from is no place in a line without that
-		at := from % machbuffer.CacheLine
-		best := bestPlace(e.ops, at, e.blocks[e.order[max(p.pos, 1)-1]].ends)
+		first := e.Buf.Starts().First()
+		at := (first + from) % machbuffer.CacheLine
+		best := bestPlace(e.ops, at, first+e.blocks[e.order[max(p.pos, 1)-1]].ends)
 		if best != at {
 			moved++
 		}
 		e.places = append(e.places, loopPlace{bi, best})
+		cost := loopCost(e.ops, at)
+		starts &= machbuffer.Where(from, func(at uint32) bool { return loopCost(e.ops, at) <= cost })
 	}
-	return moved > 0 && e.Buf.Offset() <= moved*againBytes
+	again := moved > 0 && e.Buf.Offset() <= moved*againBytes
+	if !again {
+		e.Buf.KeepStarts(starts)
+	}
+	return again
 }
 
 // moveLoops moves the loops of e.places, and what is noted of the code behind them. It reports false if some branch would not reach its target, or

@@ -73,7 +73,7 @@ type Lowering struct {
 
 // Placement decides where blocks are and what is between them.
 type Placement struct {
-	// LoopAlign is the alignment in bytes of the headers of hot loops, 1 for none.
+	// LoopAlign is the alignment in bytes of the headers of hot loops that are longer than a line of the cache, 1 for none.
 	LoopAlign uint32
 	// Operations appends the operations of code to ops; nil if it does not matter where in a line of the cache a loop begins.
 	Operations func(code []byte, ops []Operation) []Operation

@@ -8,6 +8,7 @@ import (
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/machbuffer"
 	"github.com/waot-project/waot/objfile"
 )
 
@@ -193,9 +194,12 @@ func (l *linker) placeFuncs(s *islands) (int, error) {
 			continue
 		}
 		align := max(abi.FuncAlign, int(r.align))
-		l.o.Sections[secText].Align = uint32(max(align, int(l.o.Sections[secText].Align)))
-		n = alignUp(n, align)
+		n = r.starts.Next(alignUp(n, align))
 		l.at[i] = uint32(n)
+		if !r.starts.Anywhere() {
+			align = max(align, machbuffer.CacheLine)
+		}
+		l.o.Sections[secText].Align = uint32(max(align, int(l.o.Sections[secText].Align)))
 		n += int(r.code.len())
 		if n > abi.MaxSectionBytes {
 			return 0, &LimitError{What: "bytes of code", Limit: abi.MaxSectionBytes}

@@ -73,6 +73,7 @@ func (l *lowest) tell(n uint32) {
 type result struct {
 	worker                           *worker
 	align, prologue, frame           uint32 // of the function, in bytes
+	starts                           machbuffer.Starts
 	code, relocs, traps, calls, maps span
 	inlined                          span // of which entry 0 is the first in the function's table
 	saved                            regalloc.PRegSet
@@ -447,7 +448,7 @@ func (w *worker) after(pass string) error {
 // keep copies code, which is about to be overwritten.
 func (w *worker) keep(i uint32, c *backend.Code) {
 	r := &w.d.results[i]
-	r.worker, r.align, r.prologue, r.frame = w, c.Align, c.Prologue, c.FrameBytes
+	r.worker, r.align, r.starts, r.prologue, r.frame = w, c.Align, c.Starts, c.Prologue, c.FrameBytes
 	r.code, r.relocs = w.code.keep(c.Bytes), w.relocs.keep(c.Relocs)
 	r.saved, r.unwind = c.Saved, w.unwind.keep(c.Unwind)
 	r.traps, r.calls = w.traps.keep(c.Traps), w.calls.keep(c.Calls)

@@ -83,11 +83,12 @@ type Buffer struct {
 	veneerCost uint64 // I9
 	shrink     uint32
 
-	// For Move: the labels of BindAligned, and whether some use is patched; what Move says, and the array that the code was in.
-	aligned []aligned
-	patched bool
-	moves   Moves
-	spare   []byte
+	// For Move: the labels of BindAligned and its like, and whether some use is patched; what Move says, where the code may begin then, and the array that the code was in.
+	aligned    []aligned
+	patched    bool
+	moves      Moves
+	moveStarts Starts
+	spare      []byte
 
 	consts     []constant
 	constData  []byte
@@ -95,6 +96,7 @@ type Buffer struct {
 	constTable []uint32
 	deferred   []deferredTrap
 	align      uint32
+	starts     Starts
 
 	relocs    []Reloc
 	traps     []Trap
@@ -133,7 +135,7 @@ func (b *Buffer) Reset() {
 	b.aligned, b.patched = b.aligned[:0], false
 	b.deferred = b.deferred[:0]
 	b.clearConstants()
-	b.align = b.target.codeAlign
+	b.align, b.starts = b.target.codeAlign, AnyStart
 	b.relocs, b.traps, b.stackMaps, b.calls = b.relocs[:0], b.traps[:0], b.stackMaps[:0], b.calls[:0]
 	b.veneers = b.veneers[:0]
 	b.src, b.ranges = b.src[:0], b.ranges[:0]
@@ -277,41 +279,11 @@ func (b *Buffer) Bind(l Label) {
 	}
 }
 
-// CacheLine is the size in bytes of a line of the instruction cache: a small loop runs faster if it lies in one.
-const CacheLine = 64
-
-// BindAligned is Bind at the next multiple of align, a power of two and at least CodeAlign: for loop headers. If span is
-// not 0, it is at most CacheLine, and where that many bytes from there would not lie in one line, the label is bound at the next line. The
+// BindAligned is Bind at the next multiple of align, a power of two and at least CodeAlign: for loop headers. The
 // tail is edited first; then no-ops fill up, which control may run through, and all labels at the tail move behind
-// them. A caller that proves distances must count align-1 bytes for the padding, with a span CacheLine-1.
-func (b *Buffer) BindAligned(l Label, align, span uint32) {
-	b.Bind(l)
-	off := b.Offset()
-	at := alignLabel(off, align, span)
-	if b.align = max(b.align, align); span != 0 {
-		b.align = max(b.align, CacheLine)
-	}
-	b.fillUp(at - off)
-	b.aligned = append(b.aligned, aligned{l, off, at, align, span})
-}
-
-// alignLabel returns where BindAligned binds a label if the code so far ends at off.
-func alignLabel(off, align, span uint32) uint32 {
-	at := alignUp(off, align)
-	if span != 0 && at%CacheLine+span > CacheLine {
-		at = alignUp(off, CacheLine)
-	}
-	return at
-}
-
-// AlignTo aligns the code as a whole to at least align bytes, a power of two.
-func (b *Buffer) AlignTo(align uint32) { b.align = max(b.align, align) }
-
-// BindPlaced is BindAligned at the next offset that is place bytes behind the start of a line.
-func (b *Buffer) BindPlaced(l Label, place uint32) {
-	b.Bind(l)
-	b.align = max(b.align, CacheLine)
-	b.fillUp((place - b.Offset()) % CacheLine)
+// them. A caller that proves distances must count align-1 bytes for the padding.
+func (b *Buffer) BindAligned(l Label, align uint32) {
+	b.bindAt(l, spot{align: align})
 }
 
 // fillUp appends n bytes of no-ops to the tail, which is sealed, and moves the labels there behind them.

@@ -273,6 +273,7 @@ func TestRecordsFollowEdits(t *testing.T) {
 	want := &Result{
 		Code:      []byte{0xe8, 0, 0, 0, 0, 0x75, 4, 0x90, 0x90, 0x90, 0x90, 0xc3},
 		Align:     1,
+		Starts:    AnyStart,
 		Relocs:    []Reloc{{1, 42, -4, 7}, {7, 44, 0, 6}, {8, 1, 0, 1}, {10, 2, 0, 1}},
 		Traps:     []Trap{{7, 4, 5}, {7, 4, 1}, {8, 4, 2}},
 		StackMaps: []StackMap{{5, 3}},
@@ -441,9 +442,9 @@ func TestManyConstants(t *testing.T) {
 func TestBindAligned(t *testing.T) {
 	a := newAsm(t)
 	a.text("nop; jmp H; K:")
-	a.BindAligned(a.label("H"), 8, 0)
+	a.BindAligned(a.label("H"), 8)
 	a.text("nop; je8 H; jmp8 K; X: ret; nop")
-	a.BindAligned(a.label("Z"), 1, 0)
+	a.BindAligned(a.label("Z"), 1)
 	a.text("jmp H")
 	r, err := a.Finish()
 	if err != nil {
@@ -457,46 +458,70 @@ func TestBindAligned(t *testing.T) {
 	}
 }
 
-// TestBindInLine binds loops at offsets that are known, where they fit into a line of 64 bytes, and where they do not.
+// TestBindInLine binds two loops behind each other, at offsets that are known: padding comes only where no start of the code makes it needless.
 func TestBindInLine(t *testing.T) {
-	for _, c := range []struct{ before, align, span, want uint32 }{
-		{40, 16, 16, 48}, // up to the end of the line
-		{40, 16, 17, 64}, // a byte too many
-		{48, 16, 16, 48}, // nothing to do
-		{60, 4, 0, 60},   // no span
-		{60, 4, 64, 64},  // a whole line
-		{64, 4, 64, 64},  // at its beginning
-		{65, 4, 60, 68},  // up to the end of the second line
-		{65, 4, 61, 128}, // a byte too many
+	type loop struct{ before, span, want uint32 }
+	for _, c := range []struct {
+		first, second loop
+		starts        Starts
+	}{
+		{loop{40, 24, 40}, loop{0, 24, 41}, 0b1100}, // 0 would do for the first one
+		{loop{40, 25, 40}, loop{0, 8, 41}, 0b1100},  // a byte too many for 0
+		{loop{0, 16, 0}, loop{0, 17, 1}, 0b0111},    // the second one is up to the end of the line if the code begins at 32
+		{loop{8, 64, 16}, loop{0, 64, 80}, 0b1000},  // a whole line
+		{loop{0, 64, 0}, loop{0, 64, 64}, 0b0001},   // at its beginning
+		{loop{0, 49, 0}, loop{0, 1, 1}, 0b0001},     // the longest one that may begin at one place of four
+		{loop{0, 48, 0}, loop{14, 48, 15}, 0b0001},  // up to a byte in front of the end of the line
 	} {
 		a := newAsm(t)
-		for range c.before {
+		at := [2]uint32{}
+		for k, l := range [...]loop{c.first, c.second} {
+			for range l.before {
+				a.text("nop")
+			}
+			label := a.label(string(rune('A' + k)))
+			a.BindInLine(label, l.span)
+			at[k] = a.Offset()
 			a.text("nop")
 		}
-		l := a.label("L")
-		a.BindAligned(l, c.align, c.span)
 		a.text("ret")
 		r, err := a.Finish()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := uint32(len(r.Code)) - 1; got != c.want {
-			t.Errorf("%+v: bound at %d", c, got)
+		if at != [2]uint32{c.first.want, c.second.want} || r.Starts != c.starts {
+			t.Errorf("%+v: bound at %d, starts %04b", c, at, r.Starts)
 		}
-		want := c.align
-		if c.span != 0 {
-			want = CacheLine
-		}
-		if r.Align != want {
-			t.Errorf("%+v: the code is aligned to %d", c, r.Align)
+		for k := range uint32(CacheLine / StartStep) {
+			fits := (at[0]+StartStep*k)%CacheLine+c.first.span <= CacheLine && (at[1]+StartStep*k)%CacheLine+c.second.span <= CacheLine
+			if fits != (r.Starts>>k&1 != 0) {
+				t.Errorf("%+v: starts %04b, bit %d", c, r.Starts, k)
+			}
 		}
 	}
 }
 
-// TestBindPlaced binds loops at given places in a line; other labels at the tail move along.
+// TestStarts: the next place from any offset on is the nearest one that is in the set.
+func TestStarts(t *testing.T) {
+	for s := Starts(1); s <= AnyStart; s++ {
+		for n := 0; n < 3*CacheLine; n += StartStep {
+			next := s.Next(n)
+			for at := n; at <= next; at += StartStep {
+				if in := s>>(at%CacheLine/StartStep)&1 != 0; in != (at == next) {
+					t.Errorf("%04b: from %d on %d is the next, %d is in it: %v", s, n, next, at, in)
+				}
+			}
+		}
+		if s.First() != uint32(s.Next(0)) {
+			t.Errorf("%04b: %d is the first", s, s.First())
+		}
+	}
+}
+
+// TestBindPlaced binds loops at given places in a line, for the only start of the code that takes least padding; other labels at the tail move along.
 func TestBindPlaced(t *testing.T) {
 	for _, c := range []struct{ before, place, want uint32 }{
-		{0, 0, 0}, {0, 63, 63}, {10, 10, 10}, {10, 9, 73}, {70, 4, 132}, {70, 6, 70}, {64, 0, 64},
+		{0, 0, 0}, {0, 63, 15}, {10, 10, 10}, {10, 9, 25}, {70, 4, 84}, {70, 6, 70}, {64, 0, 64},
 	} {
 		a := newAsm(t)
 		for range c.before {
@@ -515,8 +540,8 @@ func TestBindPlaced(t *testing.T) {
 				t.Errorf("%+v: %s is bound at %d, %v", c, name, at, ok)
 			}
 		}
-		if r.Align != CacheLine {
-			t.Errorf("%+v: the code is aligned to %d", c, r.Align)
+		if at := (c.want + r.Starts.First()) % CacheLine; at != c.place || r.Starts&(r.Starts-1) != 0 {
+			t.Errorf("%+v: starts %04b", c, r.Starts)
 		}
 	}
 }
@@ -601,7 +626,7 @@ func TestTooLarge(t *testing.T) {
 		b.UncondBranch(start, start+1, useL, l)
 		b.AddReloc(b.Offset(), 1, 1, 1)
 		b.AddTrap(b.Offset(), 1, 1)
-		b.BindAligned(a.label("x"), 4, 0)
+		b.BindAligned(a.label("x"), 4)
 		b.EmitIslandMaybe(10)
 		b.EmitIsland(10)
 		b.PutBytes(make([]byte, 9000))
@@ -620,7 +645,7 @@ func TestTooLarge(t *testing.T) {
 	// The limit may also be hit by an island, by padding and by the pool at the end.
 	for _, last := range []func(){
 		func() { b.EmitIsland(4) },
-		func() { b.BindAligned(b.NewLabel(), 1024, 0) },
+		func() { b.BindAligned(b.NewLabel(), 1024) },
 		func() {},
 	} {
 		b.Reset()

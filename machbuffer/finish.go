@@ -39,7 +39,9 @@ func (e *Error) Unwrap() error { return e.Err }
 type Result struct {
 	Code []byte
 	// Align is the alignment in bytes that the code's start needs for its constants and aligned labels.
-	Align     uint32
+	Align uint32
+	// Starts is where in a line it may begin for its small loops.
+	Starts    Starts
 	Relocs    []Reloc
 	Traps     []Trap
 	StackMaps []StackMap
@@ -81,7 +83,7 @@ func (b *Buffer) Finish() (*Result, error) {
 		return nil, b.err
 	}
 	b.result = Result{
-		Code: b.buf, Align: b.align, Relocs: b.relocs, Traps: b.traps,
+		Code: b.buf, Align: b.align, Starts: b.starts, Relocs: b.relocs, Traps: b.traps,
 		StackMaps: b.stackMaps, Calls: b.calls, SrcRanges: b.srcRanges(b.Offset()),
 		Veneers: b.veneers,
 	}

@@ -521,7 +521,7 @@ func (e *emitter) block(i int) {
 	b := &e.p.blocks[i]
 	if b.align != 0 {
 		e.island(b.align)
-		e.BindAligned(e.first+Label(i), b.align, 0)
+		e.BindAligned(e.first+Label(i), b.align)
 	} else {
 		e.Bind(e.first + Label(i))
 	}

@@ -8,11 +8,11 @@ type Place struct {
 	At    uint32
 }
 
-// aligned is a label of BindAligned: no-ops fill [from, to), and the label was bound at to.
+// aligned is a label of BindAligned or its like: no-ops fill [from, to), and the label was bound at to.
 type aligned struct {
-	label       Label
-	from, to    uint32
-	align, span uint32
+	label    Label
+	from, to uint32
+	spot     spot
 }
 
 // Moves are where code has moved to, by the padding in front of it, which rises.
@@ -57,7 +57,7 @@ func (m Moves) offset(n int, off uint32) uint32 {
 	return off + m[n-1].end - m[n-1].to
 }
 
-// Move moves code, so that each label of places, which BindAligned has bound and which are in the order of the code, is at its place. Other labels of
+// Move moves code, so that each label of places, which BindAligned or its like has bound and which are in the order of the code, is at its place. Other labels of
 // BindAligned are aligned as before. It reports false, and has moved nothing, if some use would not reach its label then, if a use is patched already, or if the
 // tail was cut where a label was aligned. All code so far becomes final. What Offset has said before is void: Moves says where code is now.
 func (b *Buffer) Move(places []Place) (moves Moves, ok bool) {
@@ -79,7 +79,7 @@ func (b *Buffer) Move(places []Place) (moves Moves, ok bool) {
 
 // planMoves fills b.moves. It reports false if a label is not where it was bound.
 func (b *Buffer) planMoves(places []Place) bool {
-	b.moves = b.moves[:0]
+	b.moves, b.moveStarts = b.moves[:0], AnyStart
 	shift := uint32(0) // may have wrapped below 0
 	for i := range b.aligned {
 		b.Stop.PollAt(i)
@@ -88,12 +88,14 @@ func (b *Buffer) planMoves(places []Place) bool {
 			return false
 		}
 		m := move{from: a.from, to: a.to, start: a.from + shift}
+		w := a.spot
 		if len(places) > 0 && places[0].Label == a.label {
-			m.end = m.start + (places[0].At-m.start)%CacheLine
+			w = spot{placed: true, place: places[0].At}
 			places = places[1:]
-		} else {
-			m.end = alignLabel(m.start, a.align, a.span)
 		}
+		var n uint32
+		n, b.moveStarts = w.padding(m.start, b.moveStarts)
+		m.end = m.start + n
 		shift = m.end - m.to
 		b.moves = append(b.moves, m)
 	}
@@ -141,7 +143,7 @@ func (b *Buffer) moveBytes() {
 	if b.deadAt == old {
 		b.deadAt = b.Offset()
 	}
-	b.align = max(b.align, CacheLine)
+	b.starts = b.moveStarts
 	b.seal()
 }
 

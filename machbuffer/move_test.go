@@ -16,7 +16,7 @@ func TestMove(t *testing.T) {
 	}{
 		{"to where it is", 16, 16, 16, "jmp8 L; ret", 19},
 		{"on in its line", 16, 20, 20, "jmp8 L; ret", 23},
-		{"to the next line", 16, 15, 79, "jmp8 L; ret", 82},
+		{"to the next place of another start", 16, 15, 31, "jmp8 L; ret", 34},
 		{"back over its padding", 10, 12, 12, "jmp8 L; ret", 15},
 		{"as far as a use reaches", 16, 20, 20, "nops 121; jmp8 K; ret", 144},
 	} {
@@ -24,9 +24,9 @@ func TestMove(t *testing.T) {
 		a.text(fmt.Sprintf("nops %d; K:", c.before-1))
 		a.text("nop")
 		l := a.label("L")
-		a.BindAligned(l, 16, 0)
+		a.BindAligned(l, 16)
 		a.text(c.behind)
-		a.BindAligned(a.label("M"), 16, 0)
+		a.BindAligned(a.label("M"), 16)
 		a.text("jmp8 M")
 		moves, ok := a.Move([]Place{{l, c.place}})
 		if !ok {
@@ -45,8 +45,8 @@ func TestMove(t *testing.T) {
 		}
 		at, _ := a.LabelOffset(l)
 		next, _ := a.LabelOffset(a.label("M"))
-		if at != c.want || next != alignUp(c.end, 16) || len(r.Code) != int(next)+2 || r.Align != CacheLine {
-			t.Errorf("%s: labels at %d and %d; code of %d bytes aligned to %d", c.what, at, next, len(r.Code), r.Align)
+		if at != c.want || next != alignUp(c.end, 16) || len(r.Code) != int(next)+2 || r.Starts&(r.Starts-1) != 0 || (at+r.Starts.First())%CacheLine != c.place {
+			t.Errorf("%s: labels at %d and %d; code of %d bytes, starts %04b", c.what, at, next, len(r.Code), r.Starts)
 		}
 	}
 }
@@ -60,7 +60,7 @@ func TestMoveRefused(t *testing.T) {
 	}
 	a = newAsm(t)
 	a.text("nops 15; K: nop")
-	a.BindAligned(a.label("L"), 16, 0)
+	a.BindAligned(a.label("L"), 16)
 	a.text("nops 121; jmp8 K; ret")
 	if _, ok := a.Move([]Place{{a.label("L"), 21}}); ok {
 		t.Error("a branch that would not reach its label has moved")
@@ -68,7 +68,7 @@ func TestMoveRefused(t *testing.T) {
 	a = newAsm(t)
 	a.limit = 100
 	a.text("nops 50")
-	a.BindAligned(a.label("L"), 16, 0)
+	a.BindAligned(a.label("L"), 16)
 	a.text("ret")
 	if _, ok := a.Move([]Place{{a.label("L"), 1}}); ok {
 		t.Error("the code may have become too large")

@@ -371,7 +371,7 @@ func emitJumpChain(s *seq) {
 // emitTable implements backend.Target.EmitTable.
 func emitTable(e *backend.Emitter, n uint32) {
 	b := e.Buf
-	b.BindAligned(e.TableLabel(n), 4, 0)
+	b.BindAligned(e.TableLabel(n), 4)
 	blocks := e.Table(n)
 	if e.VC.Chained[n] {
 		return

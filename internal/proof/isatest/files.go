@@ -218,6 +218,9 @@ func (d *dumper) regalloc(_ *text.File, f *clif.Func, options []string) (out str
 func (d *dumper) code(_ *text.File, f *clif.Func, options []string) (out string, err error) {
 	err = d.compile(f, options, backend.Trace{Rule: d.rule, Code: func(_ *clif.Func, c *backend.Code) {
 		b := fmt.Appendf(nil, "%d bytes, align %d, frame %d", len(c.Bytes), c.Align, c.FrameBytes)
+		if !c.Starts.Anywhere() {
+			b = fmt.Appendf(b, ", starts %04b", c.Starts)
+		}
 		for at, unit := 0, d.on.Unit; at < len(c.Bytes); at += unit {
 			if at%16 == 0 {
 				b = fmt.Appendf(b, "\n%04x:", at)
