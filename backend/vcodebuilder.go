@@ -65,6 +65,9 @@ func (c *VCodeBuilder) NewVReg(t clif.Type) regalloc.VReg {
 // ClassOfVReg returns the bank of r.
 func (c *VCodeBuilder) ClassOfVReg(r regalloc.VReg) regalloc.Class { return c.vc.In.VRegs[r].Class }
 
+// BytesOfVReg returns how many bytes the values of r have.
+func (c *VCodeBuilder) BytesOfVReg(r regalloc.VReg) uint8 { return c.vc.In.VRegs[r].Bytes }
+
 // PoolConst returns the number of a constant in the function's pool. Equal constants
 // become one in the machine buffer.
 func (c *VCodeBuilder) PoolConst(lo, hi uint64, bytes uint8) uint32 {

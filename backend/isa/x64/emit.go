@@ -168,7 +168,7 @@ func emitTail(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation
 	case backend.TailBound:
 		jccFar(e, c, e.TrapLabel(abi.TrapCode(in.Trap), src))
 		s := seq{e: e}
-		s.mask(8, allocs[0].Reg(), allocs[1].Reg())
+		s.mask(min(e.Bytes(e.Target.Shapes.NumOwn(in)), 8), allocs[0].Reg(), allocs[1].Reg())
 	}
 }
 

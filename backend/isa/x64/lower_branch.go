@@ -255,6 +255,9 @@ func beginBound(l *lower, d *clif.InstData) (x vreg, c comparison) {
 func lowerBoundImm(l *lower, m *match) {
 	x, c := beginBound(l, m.D)
 	c.In.Op, c.In.Imm = asm.CmpImm, m.K
+	if m.K >= 0 && l.BytesOfVReg(x) == 4 {
+		c.In.Size = 4
+	}
 	c.Push(l, backend.TailBound, 0, x, l.Def(m.D, 0))
 }
 

@@ -59,6 +59,9 @@ func resolve(inst *backend.Inst, allocs []regalloc.Allocation, fr *backend.Frame
 		a.base = allocs[0].Reg().Enc() & 15
 	case backend.ModeBaseIndex:
 		a.base, a.index, a.scale = allocs[0].Reg().Enc()&15, allocs[1].Reg().Enc()&15, inst.Scale&3
+		if a.disp == 0 && exchanges(a.base, a.index, a.scale) {
+			a.base, a.index = a.index, a.base
+		}
 	case backend.ModeIndex:
 		if r := allocs[0].Reg().Enc() & 15; inst.Scale&3 == 0 {
 			a.base = r
@@ -76,6 +79,9 @@ func resolve(inst *backend.Inst, allocs []regalloc.Allocation, fr *backend.Frame
 	}
 	return a
 }
+
+// exchanges reports whether base and index of an address are better exchanged: rbp and r13 as a base need a displacement, as an index none.
+func exchanges(base, index, scale uint8) bool { return scale == 0 && base&7 == 5 && index&7 != 5 }
 
 // inFrame returns the base and displacement of what is off bytes from the frame pointer: the stack pointer, which is the same in the whole body, if
 // that is shorter. It needs a SIB byte.

@@ -110,7 +110,9 @@ func addressBytes(row *Row, inst *backend.Inst, allocs []regalloc.Allocation, fr
 		}
 		return n
 	case backend.ModeBaseIndex:
-		return 1 + dispBytes(inst.Disp, allocs[forms[row.Form].RM].Reg().Enc()&7 == 5)
+		at := allocs[forms[row.Form].RM:]
+		base, index := at[0].Reg().Enc(), at[1].Reg().Enc()
+		return 1 + dispBytes(inst.Disp, base&7 == 5 && !exchanges(base, index, inst.Scale&3))
 	case backend.ModeOutArg:
 		return 1 + dispBytes(inst.Disp, false)
 	case backend.ModeLocal:

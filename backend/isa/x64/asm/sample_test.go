@@ -1,6 +1,8 @@
 package asm
 
 import (
+	"slices"
+
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -16,7 +18,15 @@ type sample struct {
 	allocs []regalloc.Allocation
 }
 
-func (s *sample) text() string { return string(PrintAsm(nil, &s.inst, s.allocs, &testFrame)) }
+// text is what an assembler makes the same bytes of: base and index are exchanged as Append does it.
+func (s *sample) text() string {
+	allocs := slices.Clone(s.allocs)
+	if k := forms[rows[s.inst.Op].Form].RM; s.inst.Mode == backend.ModeBaseIndex && s.inst.Disp == 0 &&
+		exchanges(allocs[k].Reg().Enc()&15, allocs[k+1].Reg().Enc()&15, s.inst.Scale) {
+		allocs[k], allocs[k+1] = allocs[k+1], allocs[k]
+	}
+	return string(PrintAsm(nil, &s.inst, allocs, &testFrame))
+}
 
 // testFrame has slots that one byte reaches from the stack pointer (0 to 15, the first without it), none (16 to 33), and one byte from the frame
 // pointer.
