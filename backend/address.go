@@ -77,8 +77,19 @@ func (l *Lower) Full(t clif.Type) Form { return l.LoadForm(t, clif.Full) }
 
 // Emit appends an instruction with the given registers in the order of its row.
 func (l *Lower) Emit(in Inst, regs ...regalloc.VReg) {
-	l.Ops = l.Target.Shapes.Operands(l.Ops, &in, regs...)
+	l.operands(&in, regs...)
 	l.Push(in, 0)
+}
+
+// operands appends the operands of in. A slot has 4 bytes of a value of 4, so where 8 are read of it, it must be in a register.
+func (l *Lower) operands(in *Inst, regs ...regalloc.VReg) {
+	start := len(l.Ops)
+	l.Ops = l.Target.Shapes.Operands(l.Ops, in, regs...)
+	if k := l.Target.Shapes.wide(in); k >= 0 {
+		if op := &l.Ops[start+k]; op.Constraint == regalloc.Any && l.BytesOfVReg(op.VReg) == 4 {
+			op.Constraint = regalloc.Reg
+		}
+	}
 }
 
 // EmitRemat appends an instruction without effects that defines dst.

@@ -15,6 +15,7 @@ type DefUse struct {
 
 	canon   []clif.Value  // by Value: what aliases and zero-extensions stand for
 	uses    []uint8       // by Value; maxUses for as many or more
+	halves  []bool        // by Value: an i32 is an alias of this i64, which is below 2^32
 	targets []clif.Target // scratch
 }
 
@@ -26,6 +27,7 @@ func (u *DefUse) begin(f *clif.Func) {
 	u.F = f
 	u.canon = stop.Zeroed(f.Stop, u.canon, len(f.Values))
 	u.uses = stop.Zeroed(f.Stop, u.uses, len(f.Values))
+	u.halves = stop.Zeroed(f.Stop, u.halves, len(f.Values))
 	for i := range u.canon {
 		f.Stop.PollAt(i)
 		u.canon[i] = clif.Value(i)

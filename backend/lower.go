@@ -44,13 +44,14 @@ type Lower struct {
 	matches []*Match // of the questions that are being asked, and free ones
 	asking  int      // how many are being asked
 
-	vregs    []regalloc.VReg // by Value, NoVReg until something uses it
-	color    []uint32        // by Inst: equal if no write, call or trap lies between, except traps of loads
-	loads    []uint32        // by Inst: how many loads lie before it
-	sunk     []bool          // by Inst: folded into its only user
-	sums     []sharedSum     // empty between blocks
-	joins    []joined        // the same
-	tables   []sharedTable   // the same
+	vregs    []regalloc.VReg    // by Value, NoVReg until something uses it
+	color    []uint32           // by Inst: equal if no write, call or trap lies between, except traps of loads
+	loads    []uint32           // by Inst: how many loads lie before it
+	sunk     []bool             // by Inst: folded into its only user
+	sums     []sharedSum        // empty between blocks
+	joins    []joined           // the same
+	tables   []sharedTable      // the same
+	wholes   [][2]regalloc.VReg // the same
 	tops     tops
 	checked  checkedMemories
 	proofs   boundsProofs
@@ -120,7 +121,9 @@ func (l *Lower) analyse() {
 			}
 			l.color[i], l.loads[i] = col, loads
 			if d.Op == clif.OpUextend || d.Op == clif.OpIreduce && l.below32(d.ArgA()) {
-				l.canon[d.Result] = l.Resolve(d.ArgA())
+				v := l.Resolve(d.ArgA())
+				l.canon[d.Result] = v
+				l.halves[v] = d.Op == clif.OpIreduce || l.halves[v]
 				continue
 			}
 			l.countArgs(d)
@@ -159,6 +162,7 @@ func (l *Lower) lowerBlock(b int) {
 		if lb.Via != clif.NoTarget || lb.TopOf != clif.NoBlock {
 			l.edges(b)
 		}
+		l.lowerWholes()
 		l.lowerHoisted(b)
 		l.lowerConsts()
 		if lb.TopOf != clif.NoBlock {
@@ -197,6 +201,7 @@ func (l *Lower) lowerBlock(b int) {
 			fn(l, i, d)
 		}
 		if terminator {
+			l.lowerWholes()
 			l.lowerHoisted(b)
 		}
 	}
@@ -232,13 +237,34 @@ func (l *Lower) edges(b int) {
 		e.Args.Start = uint32(len(in.VRegLists))
 		if s.Via != clif.NoTarget {
 			for _, v := range l.F.TargetArgs(s.Via) {
-				in.VRegLists = stop.Append(l.F.Stop, in.VRegLists, l.Use(clif.Value(v)))
+				in.VRegLists = stop.Append(l.F.Stop, in.VRegLists, l.edgeArg(clif.Value(v)))
 			}
 		}
 		e.Args.End = uint32(len(in.VRegLists))
 		in.Edges = append(stop.Room(l.F.Stop, in.Edges), e)
 	}
 	in.Blocks[b].Succs = regalloc.Range{Start: start, End: uint32(len(in.Edges))}
+}
+
+// edgeArg returns the register of v as an argument: of 8 bytes if v is an i64, since such parameters have no fewer. Where v has one of 4, it is copied in front of
+// the terminator.
+func (l *Lower) edgeArg(v clif.Value) regalloc.VReg {
+	r := l.Use(v)
+	if l.F.TypeOf(v) != clif.I64 || l.BytesOfVReg(r) == 8 {
+		return r
+	}
+	whole := l.NewVReg(clif.I64)
+	l.wholes = append(l.wholes, [2]regalloc.VReg{r, whole})
+	return whole
+}
+
+// lowerWholes appends the copies that edgeArg asked for.
+func (l *Lower) lowerWholes() {
+	for _, c := range l.wholes {
+		l.group(0)
+		l.Emit(Inst{Op: l.Target.Common.Copy, Size: 4}, c[0], c[1])
+	}
+	l.wholes = l.wholes[:0]
 }
 
 func (l *Lower) blockParams(b int, orig clif.Block) {

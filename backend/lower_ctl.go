@@ -73,9 +73,11 @@ func (c *Comparison) First() regalloc.VReg { return c.regs[0] }
 func (c *Comparison) Push(l *Lower, tail Tail, flags regalloc.InstFlags, regs ...regalloc.VReg) {
 	c.In.Tail = tail
 	c.Add(regs...)
-	l.Ops = l.Target.Shapes.Operands(l.Ops, &c.In, c.regs[:c.n]...)
-	if tail == TailSelect && l.vc.In.VRegs[regs[0]].Bytes == 16 {
-		l.Ops[len(l.Ops)-len(regs)].Constraint = regalloc.Reg // from a slot, 8 bytes would be read
+	l.operands(&c.In, c.regs[:c.n]...)
+	if tail == TailSelect {
+		if from, to := l.BytesOfVReg(regs[0]), l.BytesOfVReg(regs[2]); from == 16 || from < to {
+			l.Ops[len(l.Ops)-len(regs)].Constraint = regalloc.Reg // from a slot, another number of bytes would be read
+		}
 	}
 	l.Push(c.In, flags)
 }

@@ -42,10 +42,10 @@ func (l *Lower) Def(d *clif.InstData, n int) regalloc.VReg {
 	return r
 }
 
-// newVRegOf returns a fresh virtual register for the value v. An i64 that an i32 may stand for is one of 4 bytes, too.
+// newVRegOf returns a fresh virtual register for the value v. An i64 for which an i32 stands is one of 4 bytes, too.
 func (l *Lower) newVRegOf(v clif.Value) regalloc.VReg {
 	t := l.F.Values[v].Type
-	if t == clif.I64 && l.below32(v) {
+	if l.halves[v] {
 		t = clif.I32
 	}
 	return l.NewVReg(t)

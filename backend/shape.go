@@ -23,6 +23,9 @@ type Role struct {
 // Sizes is a set of operand sizes: bit value n for n bytes. If the set is empty, Inst.Size does not matter.
 type Sizes uint8
 
+// AnySize, as the value of Shape.Wide, stands for all sizes, and none.
+const AnySize Sizes = 1<<8 - 1
+
 // Allow reports whether size is in the set.
 func (s Sizes) Allow(size uint8) bool {
 	return s == 0 || size != 0 && size&(size-1) == 0 && s&Sizes(size) != 0
@@ -39,6 +42,8 @@ type Shape struct {
 	Sizes Sizes
 	// Vector: the operand Addr, where its constraint is Any, is a vector of 16 bytes; else it is not.
 	Vector bool
+	// Wide has the sizes for which 8 bytes are read of the operand Addr where it may be an integer in a slot; AnySize: for all.
+	Wide Sizes
 	// Variadic: any number of further operands may follow, for the arguments and results of calls.
 	Variadic bool
 }
@@ -103,6 +108,17 @@ func (t *Shapes) Role(inst *Inst, k int) Role {
 		r.Arg += uint8(more)
 	}
 	return r
+}
+
+// wide returns the number of inst's operand that may be in a slot and of which 8 bytes are read, -1 if there is none.
+func (t *Shapes) wide(inst *Inst) int {
+	if int(inst.Op) >= len(t.Rows) || inst.Mode != ModeNone {
+		return -1
+	}
+	if s := &t.Rows[inst.Op]; s.Wide&Sizes(inst.Size) != 0 || s.Wide == AnySize {
+		return int(s.Addr)
+	}
+	return -1
 }
 
 // Operands appends inst's operands to dst, with constraints: first those of its roles, where the registers of an address
@@ -200,7 +216,12 @@ func (t *Shapes) verify(s *Shape, inst *Inst, operands []regalloc.Operand, vregs
 		if err := r.verify(op, vregs[op.VReg].Class); err != nil {
 			return fmt.Errorf("operand %d, %v, %w", k, op.VReg, err)
 		}
-		if wide := vregs[op.VReg].Bytes == 16; op.Constraint == regalloc.Any && wide != (s.Vector && k == int(s.Addr)) {
+		if op.Constraint != regalloc.Any {
+			continue
+		}
+		bytes := vregs[op.VReg].Bytes
+		narrow := bytes == 4 && (k == t.wide(inst) || k >= own && vregs[operands[n-1].VReg].Bytes != 4)
+		if narrow || (bytes == 16) != (s.Vector && k == int(s.Addr)) {
 			return fmt.Errorf("operand %d, %v, may be in a slot of another width than is read", k, op.VReg)
 		}
 	}

@@ -75,7 +75,7 @@
 // slots, never argument words.
 //
 //	move4  t <- f    S(t) := S(f) without names of 8 or 16 bytes
-//	move8  t <- f    S(t) := S(f) without names of 16 bytes
+//	move8  t <- f    S(t) := S(f) without names of 16 bytes, and, if f is memory, of 4
 //	move16 t <- f    S(t) := S(f) (both words of memory; no int registers)
 //	remat  t <- j    S(t) := {v}, where j only defines v in a Reg of t's class
 //	                 and VRegs[v].Remat = j
@@ -110,8 +110,9 @@
 // SSA form, I3, is not believed either. No value has a second definition, parameters included [RuleInput]; and as a use finds its value in a location
 // only if each way there has passed the definition, that dominates the use.
 //
-// That a value of 4 bytes is zero-extended to 8 is believed of instructions. Edges keep it: an argument for a parameter of 4 bytes has
-// no more [RuleInput]. So a move of 4 bytes, which clears the next 4 of its target, moves all of it, and instructions may read 8 bytes of it.
+// That a value of 4 bytes is zero-extended to 8 where instructions define it is believed, and that they read no more than 4 bytes of it in memory. Edges keep
+// it: an argument has as many bytes as its parameter [RuleInput]. A move of 4 bytes clears the next 4 of its target if that is a register, and does not write
+// them in memory. So registers have all 8 bytes, and instructions may read them; a word of memory has the first 4.
 //
 // Edges: at the end of a block with state S, along an edge to T with arguments
 // a1..an for parameters p1..pn, let n' = name(ak) if n is pk, else n. Then

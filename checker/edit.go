@@ -28,8 +28,9 @@ func (c *Checker) apply(e *regalloc.Edit) *Error {
 			f = fact{}
 		}
 	}
-	if e.Bytes == 4 && f.name&halfBit == 0 {
-		f = c.halves(f)
+	// All values of a set have as many bytes, since they are copies of one.
+	if half := f.name&halfBit != 0; e.Bytes == 4 && !half || e.Bytes == 8 && half && from >= numRegs {
+		f = fact{}
 	}
 	if to >= numRegs && n == 2 {
 		c.setWord(to+1, fact{})
@@ -40,22 +41,6 @@ func (c *Checker) apply(e *regalloc.Edit) *Error {
 
 // words8 returns how many words a move of the given bytes copies.
 func words8(bytes uint8) uint32 { return (uint32(bytes) + 7) >> 3 }
-
-// halves returns what is known behind a move of 4 bytes of what f is known of: of a set the values that have no more.
-func (c *Checker) halves(f fact) fact {
-	start := len(c.elems)
-	if f.name&setBit != 0 {
-		for _, n := range c.namesOf(f.name) {
-			if n&halfBit != 0 {
-				c.elems = append(c.elems, n)
-			}
-		}
-	}
-	if len(c.elems) == start {
-		return fact{}
-	}
-	return fact{c.newSet(start), f.time}
-}
 
 // repeat is apply for a rematerialisation.
 func (c *Checker) repeat(e *regalloc.Edit) *Error {

@@ -185,7 +185,7 @@ func (g *gen) pick(b *genBlock, scope *[]vreg, kind int) vreg {
 			n = max(n, len(s)-1-g.IntN(6))
 			n = max(n, 0)
 		}
-		if k := g.kindOf(s[n]); k == kind || k == 4 && kind == 0 {
+		if g.kindOf(s[n]) == kind {
 			return s[n]
 		}
 	}
@@ -231,7 +231,7 @@ func (g *gen) ret(b *genBlock, scope []vreg) {
 	var t genInst
 	for n, p := range []preg{0, 1, 32} {
 		if g.IntN(4) > 0 {
-			t.ops = append(t.ops, regalloc.FixedUse(g.pick(b, &scope, [...]int{0, 3, 2}[n]), p))
+			t.ops = append(t.ops, regalloc.FixedUse(g.pick(b, &scope, [...]int{4 * g.IntN(2), 3, 2}[n]), p))
 		}
 	}
 	t.flags = regalloc.IsTerminator | regalloc.IsReturn
@@ -321,7 +321,7 @@ func (g *gen) call(b *genBlock, scope *[]vreg) genInst {
 	var in genInst
 	for n, p := range []preg{0, 1, 32} {
 		if g.IntN(3) > 0 {
-			in.ops = append(in.ops, regalloc.FixedUse(g.pick(b, scope, [...]int{0, 3, 1}[n]), p))
+			in.ops = append(in.ops, regalloc.FixedUse(g.pick(b, scope, [...]int{4 * g.IntN(2), 3, 1}[n]), p))
 		}
 	}
 	if g.IntN(2) == 0 {

@@ -549,6 +549,12 @@ var allocatorFaults = []fault{
 		m.in.VRegs[v].Bytes = 8
 		return was == 16
 	}},
+	{name: "value of 4 bytes thought to have 8", f: func(m *mutator) bool {
+		v := &m.in.VRegs[m.IntN(len(m.in.VRegs))]
+		was := v.Bytes
+		v.Bytes = 8
+		return was == 4
+	}},
 	{name: "value thought to have 4 bytes", f: func(m *mutator) bool {
 		v := &m.in.VRegs[m.IntN(len(m.in.VRegs))]
 		if v.Class == regalloc.Float || v.Ref || v.Bytes == 4 {

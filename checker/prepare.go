@@ -216,7 +216,7 @@ func (c *Checker) checkParamsOf(b regalloc.Block) *Error {
 }
 
 // checkArgs checks that arguments along e fit the parameters in number, class, width
-// and being references. One of 4 bytes fits a parameter of 8.
+// and being references.
 func (c *Checker) checkArgs(e *regalloc.Edge) *Error {
 	in := c.in
 	if !fits(e.Args, len(in.VRegLists)) || e.Args.Len() != in.Blocks[e.To].Params.Len() {
@@ -235,7 +235,7 @@ func (c *Checker) checkArgs(e *regalloc.Edge) *Error {
 }
 
 // fitsType reports whether the value arg may be passed for param.
-func fitsType(arg, param uint32) bool { return (arg^param)&typeBits|param&^arg&halfBit == 0 }
+func fitsType(arg, param uint32) bool { return (arg^param)&(typeBits|halfBit) == 0 }
 
 // find returns the value that v is a copy of, through all copies known so far.
 func (c *Checker) find(v regalloc.VReg) regalloc.VReg {

@@ -175,12 +175,10 @@ func twins(kind int) *code {
 	return c
 }
 
-// mixed is twins of 4 bytes, whose first parameter has 8. Both are moved to p0, by the given number of bytes, and the parameter with the given
-// number is read there.
-func mixed(bytes uint8, reads int) *code {
-	c := twins(4)
-	c.in.VRegs[1].Bytes = 8
-	c.out.Allocs[1+reads] = r(0)
+// reloaded is twins of the kind whose first parameter is read in p0, where a move of the given number of bytes puts it.
+func reloaded(kind int, bytes uint8) *code {
+	c := twins(kind)
+	c.out.Allocs[1] = r(0)
 	c.edits(move(regalloc.Before(4), r(0), s(0), bytes))
 	return c
 }
@@ -277,7 +275,10 @@ func TestRules(t *testing.T) {
 		{"lower half overwritten", change(straight(2, s(0), s(0)), func(c *code) { c.edits(move(after0, s(0), r(0), 8)) }), checker.RuleUse, ""},
 		{"4 bytes moved", change(straight(4, r(0), r(1)), func(c *code) { c.edits(move(after0, r(1), r(0), 4)) }), no, ""},
 		{"4 bytes moved as 8", change(straight(4, r(0), r(1)), func(c *code) { c.edits(move(after0, r(1), r(0), 8)) }), no, ""},
-		{"4 bytes through a slot", change(straight(4, r(0), r(1)), func(c *code) { c.edits(move(after0, s(0), r(0), 4), move(before1, r(1), s(0), 8)) }), no, ""},
+		{"4 bytes through a slot", change(straight(4, r(0), r(1)), func(c *code) { c.edits(move(after0, s(0), r(0), 4), move(before1, r(1), s(0), 4)) }), no, ""},
+		{"4 bytes spilled as 8", change(straight(4, r(0), r(1)), func(c *code) { c.edits(move(after0, s(0), r(0), 8), move(before1, r(1), s(0), 4)) }), no, ""},
+		{"4 bytes reloaded as 8", change(straight(4, r(0), r(1)), func(c *code) { c.edits(move(after0, s(0), r(0), 4), move(before1, r(1), s(0), 8)) }), checker.RuleUse, ""},
+		{"4 bytes read in a slot", change(straight(4, r(0), s(0)), func(c *code) { c.edits(move(after0, s(0), r(0), 4)) }), no, ""},
 		{"4 of 8 bytes moved", change(straight(0, r(0), r(1)), func(c *code) { c.edits(move(after0, r(1), r(0), 4)) }), checker.RuleUse, ""},
 		{"4 of 8 bytes spilled", change(straight(0, r(0), r(1)), func(c *code) { c.edits(move(after0, s(0), r(0), 4), move(before1, r(1), s(0), 8)) }), checker.RuleUse, ""},
 		{"4 of 16 bytes moved", change(straight(2, f(0), f(1)), func(c *code) { c.edits(move(after0, f(1), f(0), 4)) }), checker.RuleUse, ""},
@@ -402,9 +403,9 @@ func TestRules(t *testing.T) {
 		{"twin references, not listed", change(twins(3), func(c *code) { c.out.StackMaps[0].Slots.End = 0 }), checker.RuleUse,
 			"a reference not in the stack map of a safepoint before and %"},
 		{"twins of 4 bytes", twins(4), no, ""},
-		{"8 bytes of two values", mixed(8, 0), no, ""},
-		{"4 bytes of two values, one of 4", mixed(4, 1), no, ""},
-		{"4 bytes of two values, one of 8", mixed(4, 0), checker.RuleUse, "inst4 operand 0 %1 in p0i"},
+		{"twins of 4 bytes, reloaded", reloaded(4, 4), no, ""},
+		{"twins of 4 bytes, reloaded as 8", reloaded(4, 8), checker.RuleUse, "inst4 operand 0 %1 in p0i"},
+		{"twins of 8 bytes, reloaded as 4", reloaded(0, 4), checker.RuleUse, "inst4 operand 0 %1 in p0i"},
 		{"copies", copies(), no, ""},
 
 		{"no code", change(loop(), func(c *code) { c.in = &regalloc.Input{} }), checker.RuleInput, "no code"},
@@ -412,6 +413,7 @@ func TestRules(t *testing.T) {
 		{"clobbers without a number", in(func(in *regalloc.Input) { in.ClobberSets = []regalloc.Clobbers{{High: 1}} }), checker.RuleInput, "clobber set"},
 		{"bytes", in(func(in *regalloc.Input) { in.VRegs[0].Bytes = 2 }), checker.RuleInput, ""},
 		{"8 bytes for a parameter of 4", in(func(in *regalloc.Input) { in.VRegs[2].Bytes = 4 }), checker.RuleInput, "an argument does not fit its parameter"},
+		{"4 bytes for a parameter of 8", change(twins(4), func(c *code) { c.in.VRegs[1].Bytes = 8 }), checker.RuleInput, "an argument does not fit its parameter"},
 		{"blocks", in(func(in *regalloc.Input) { in.Blocks[1].Insts.Start++ }), checker.RuleInput, "partition"},
 		{"insts left", in(func(in *regalloc.Input) { in.Blocks = in.Blocks[:3]; in.Edges[2].To = 0 }), checker.RuleInput, ""},
 		{"terminator", in(func(in *regalloc.Input) { in.Insts[3].Flags = 0 }), checker.RuleInput, "malformed"},

@@ -144,8 +144,8 @@ func (v VReg) String() string { return fmt.Sprintf("%%%d", uint32(v)) }
 type VRegInfo struct {
 	Class Class
 	// Bytes is how much of a register the value occupies: 8 or 16, or 4 of class Int. A value of 4 bytes is zero-extended
-	// to 8 wherever it is, in registers and in memory: instructions may read all 8, so it may be an argument for a parameter
-	// of 8 bytes, and its moves write 8. An f32 counts as 8.
+	// to 8 in registers, where instructions may read all 8. In memory it has 4: an instruction that reads more does not take it from there. It is an
+	// argument only for parameters of 4 bytes. An f32 counts as 8.
 	Bytes uint8
 	// Ref marks a reference to a collected object: live across a safepoint, it
 	// must be in a slot listed in the stack map.
@@ -466,7 +466,7 @@ type EditKind uint8
 
 // The kinds of edit.
 const (
-	// Move copies Bytes bytes from From to To, 4 of them zero-extended to 8; they may be of different classes
+	// Move copies Bytes bytes from From to To, 4 of them zero-extended to 8 if To is a register; they may be of different classes
 	// (a scratch register of the other class may carry a value).
 	Move EditKind = iota
 	// Remat repeats instruction Edit.Inst with its Def in To, a register.

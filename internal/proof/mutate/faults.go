@@ -59,6 +59,7 @@ var faults = [...]fault{
 	{name: "spill of the wrong width [2]", plant: changeEdit(isSpill, func(_ *mutant, e *regalloc.Edit) { e.Bytes ^= 24 })},
 	{name: "move widened [2]", plant: changeEdit(func(e regalloc.Edit) bool { return e.Kind == regalloc.Move && e.Bytes == 8 }, func(_ *mutant, e *regalloc.Edit) { e.Bytes = 16 })},
 	{name: "move of 4 bytes [1]", plant: changeEdit(func(e regalloc.Edit) bool { return e.Kind == regalloc.Move && e.Bytes == 8 }, func(_ *mutant, e *regalloc.Edit) { e.Bytes = 4 })},
+	{name: "reload of 4 bytes as 8 [1]", plant: changeEdit(func(e regalloc.Edit) bool { return isReload(e) && e.Bytes == 4 }, func(_ *mutant, e *regalloc.Edit) { e.Bytes = 8 })},
 	{name: "move of 2 bytes [1]", plant: changeEdit(isMove, func(_ *mutant, e *regalloc.Edit) { e.Bytes = 2 })},
 	{name: "wrong slot of a reload", plant: changeEdit(isReload, func(m *mutant, e *regalloc.Edit) { e.From = m.other(e.From) })},
 	{name: "wrong slot of a spill", plant: changeEdit(isSpill, func(m *mutant, e *regalloc.Edit) { e.To = m.other(e.To) })},
@@ -118,6 +119,9 @@ var faults = [...]fault{
 	}},
 	{name: "told: value has 4 bytes [1]", misread: func(m *mutant) bool {
 		return m.value(func(v *regalloc.VRegInfo) bool { return v.Class == regalloc.Int && v.Bytes == 8 && !v.Ref }, func(v *regalloc.VRegInfo) { v.Bytes = 4 })
+	}},
+	{name: "told: value of 4 bytes has 8 [1]", misread: func(m *mutant) bool {
+		return m.value(func(v *regalloc.VRegInfo) bool { return v.Bytes == 4 }, func(v *regalloc.VRegInfo) { v.Bytes = 8 })
 	}},
 	{name: "told: reference is none [80]", misread: unknownReference},
 	{name: "told: copied reference is none [80]", misread: copiedReference},

@@ -315,10 +315,10 @@ func TestAppendMove(t *testing.T) {
 		{regalloc.InReg(RDX), regalloc.InReg(RAX), 4, "\x89\xd0"},         // mov eax, edx
 		{slot, regalloc.InReg(RAX), 4, "\x8b\x04\x24"},                    // mov eax, [rsp]
 		{slot, r, 4, "\x44\x8b\x0c\x24"},                                  // mov r9d, [rsp]
-		{r, slot, 4, "\x4c\x89\x0c\x24"},                                  // mov [rsp], r9
+		{r, slot, 4, "\x44\x89\x0c\x24"},                                  // mov [rsp], r9d
 		{r, x, 4, "\x66\x45\x0f\x6e\xc9"},                                 // movd xmm9, r9d
 		{slot, x, 4, "\xf3\x44\x0f\x10\x0c\x24"},                          // movss xmm9, [rsp]
-		{x, slot, 4, "\xf2\x44\x0f\x11\x0c\x24"},                          // movsd [rsp], xmm9
+		{x, slot, 4, "\xf3\x44\x0f\x11\x0c\x24"},                          // movss [rsp], xmm9
 		{regalloc.InReg(RAX), arg, 8, "\x48\x89\x45\x10"},                 // mov [rbp+16], rax
 		{regalloc.InSlot(34), regalloc.InReg(RAX), 8, "\x48\x8b\x45\x80"}, // mov rax, [rbp-128]
 	} {
@@ -346,8 +346,8 @@ func TestAppendIntMove(t *testing.T) {
 				inst := backend.Inst{Op: moveOp(from, to), Size: width}
 				allocs := []regalloc.Allocation{from, to}
 				switch {
-				case !to.IsReg(): // all 8 bytes are stored
-					inst.Size, allocs[0], allocs[1] = 8, to, from
+				case !to.IsReg():
+					allocs[0], allocs[1] = to, from
 				case from.IsReg() && (from.Reg().Enc() > 7 || to.Reg().Enc() > 7): // a prefix in any case
 					inst.Size = 8
 				}

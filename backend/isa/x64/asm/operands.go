@@ -32,9 +32,28 @@ func makeShapes() *backend.Shapes {
 			roles = slices.Clone(roles)
 			roles[f.RM].Constraint = regalloc.Reg
 		}
-		t.Rows[op] = backend.Shape{Name: r.Name, Roles: roles, Addr: f.RM, Base: use, Sizes: r.Sizes, Vector: r.Flags&Whole != 0, Variadic: r.Flags&Variadic != 0}
+		t.Rows[op] = backend.Shape{Name: r.Name, Roles: roles, Addr: f.RM, Base: use, Sizes: r.Sizes, Vector: r.Flags&Whole != 0, Wide: wide(r), Variadic: r.Flags&Variadic != 0}
 	}
 	return t
+}
+
+// wide returns backend.Shape.Wide of the row.
+func wide(r *Row) (s Sizes) {
+	switch rm := forms[r.Form].RM; {
+	case rm < 0 || forms[r.Form].Roles[rm].Class != regalloc.Int || forms[r.Form].Roles[rm].Constraint != regalloc.Any:
+		return 0
+	case r.Sizes == noSize:
+		if r.rmWidth(0) == 8 {
+			return backend.AnySize
+		}
+		return 0
+	}
+	for size := uint8(1); size <= 8; size *= 2 {
+		if r.Sizes.Allow(size) && r.rmWidth(size) == 8 {
+			s |= Sizes(size)
+		}
+	}
+	return s
 }
 
 // NumUses returns how many operands a row reads.

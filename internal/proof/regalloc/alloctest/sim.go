@@ -108,7 +108,7 @@ func (s *sim) edits(p regalloc.ProgPoint) error {
 			return err
 		}
 		copy(t, f)
-		if e.Bytes == 4 && f[0].id&halfID == 0 {
+		if half := f[0].id&halfID != 0; e.Bytes == 4 && !half || e.Bytes == 8 && half && e.From.IsMem() {
 			t[0] = content{}
 		}
 		if e.To.IsReg() && e.Bytes <= 8 {

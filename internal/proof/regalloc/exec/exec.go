@@ -51,7 +51,8 @@ const (
 	// virtual registers and of callee-saved registers at entry.
 	constantID = 1 << 62
 	savedID    = 1 << 61
-	// halfID is part of the values of 4 bytes, which others do not survive the moves of.
+	// halfID is part of the values of 4 bytes, which others do not survive the moves of. They do not survive moves of 8 bytes from memory, which
+	// has 4.
 	halfID = 1 << 60
 	// maxWords bounds the spill area.
 	maxWords = 1 << 20
@@ -353,7 +354,7 @@ func (x *Executor) apply(e regalloc.Edit) error {
 		}
 	}
 	copy(to, from)
-	if e.Bytes == 4 && from[0].id&halfID == 0 {
+	if half := from[0].id&halfID != 0; e.Bytes == 4 && !half || e.Bytes == 8 && half && e.From.IsMem() {
 		to[0] = content{}
 	}
 	if e.To.IsReg() && n == 1 {

@@ -96,10 +96,12 @@ func (g *gen) kindOf(v regalloc.VReg) int {
 	return int(info.Class)
 }
 
-// value returns an available value of the kind; if there is none, or rarely, it
+// value returns an available value of the kind; for intKind it may have 4 bytes.
+func (g *gen) value(kind int) regalloc.VReg { return g.exact(g.halve(kind)) }
+
+// exact is value with as many bytes as the kind has. If there is none, or rarely, the value
 // is made by an instruction put here.
-func (g *gen) value(kind int) regalloc.VReg {
-	kind = g.halve(kind)
+func (g *gen) exact(kind int) regalloc.VReg {
 	l := g.avail[kind]
 	if g.cfg.Quick && g.chance(0.95) {
 		l = l[:g.args[kind]]
@@ -151,7 +153,7 @@ func (g *gen) shuffleOperands(x *inst) {
 // constant makes an instruction that only defines a value, mostly one that may
 // be repeated.
 func (g *gen) constant(kind int) regalloc.VReg {
-	v := g.newVReg(kind)
+	v := g.exactVReg(kind)
 	x := inst{ops: []regalloc.Operand{regalloc.DefOf(v, regalloc.Reg)}, remat: regalloc.NoVReg}
 	if g.chance(0.7) || g.cfg.Quick {
 		x.remat = v
@@ -436,9 +438,9 @@ func (g *gen) terminator() {
 // argument returns a value, perhaps one that the terminator defines.
 func (g *gen) argument(kind int, defs []regalloc.VReg) regalloc.VReg {
 	if len(defs) > 0 && g.chance(0.3) {
-		if v := defs[g.IntN(len(defs))]; g.kindOf(v) == kind || g.kindOf(v) == halfKind && kind == intKind {
+		if v := defs[g.IntN(len(defs))]; g.kindOf(v) == kind {
 			return v
 		}
 	}
-	return g.value(kind)
+	return g.exact(kind)
 }

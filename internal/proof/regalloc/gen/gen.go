@@ -170,7 +170,11 @@ func (g *gen) chance(p float64) bool { return g.Float64() < p }
 
 // newVReg makes a virtual register of the kind. One of intKind may have 4 bytes.
 func (g *gen) newVReg(kind int) regalloc.VReg {
-	kind = g.halve(kind)
+	return g.exactVReg(g.halve(kind))
+}
+
+// exactVReg makes one with as many bytes as the kind has.
+func (g *gen) exactVReg(kind int) regalloc.VReg {
 	g.vregs = append(g.vregs, kinds[kind])
 	return regalloc.VReg(len(g.vregs) - 1)
 }
