@@ -519,11 +519,15 @@ func (e *emitter) item(it item) {
 
 func (e *emitter) block(i int) {
 	b := &e.p.blocks[i]
-	if b.align != 0 {
+	switch {
+	case b.align == 0:
+		e.Bind(e.first + Label(i))
+	case e.rng.IntN(3) == 0:
+		e.island(CacheLine)
+		e.BindInLine(e.first+Label(i), uint32(1+e.rng.IntN(CacheLine)))
+	default:
 		e.island(b.align)
 		e.BindAligned(e.first+Label(i), b.align)
-	} else {
-		e.Bind(e.first + Label(i))
 	}
 	for _, it := range b.items {
 		e.item(it)
