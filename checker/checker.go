@@ -26,7 +26,6 @@ type Checker struct {
 	// edits may write, and scratch ones.
 	regs                   [regalloc.NumClasses]regalloc.PRegSet
 	allocatable, writeable regalloc.PRegSet
-	rules                  [256]rule // by constraint; what is no constraint allows no register
 	scratch                regalloc.PRegSet
 
 	slotWords, argWords uint32

@@ -19,14 +19,6 @@ var conflicts = [numAccesses]uint8{
 	regalloc.EarlyDef: 1<<numAccesses - 1,
 }
 
-// rule is what a constraint demands of an operand in a register: it is one of regs, and
-// if exact is all ones rather than zero, it is number Operand.Arg. If regs is empty, place
-// checks the constraint.
-type rule struct {
-	regs  [regalloc.NumClasses]regalloc.PRegSet
-	exact regalloc.PRegSet
-}
-
 // effects are the registers of operands: of LateUses, of Defs, and of Fixed Defs alone.
 // n is the number of Defs, including Defs in memory.
 type effects struct {
@@ -128,26 +120,26 @@ func (c *Checker) clobber(i regalloc.Inst, e *effects, lost regalloc.Clobbers) *
 func (c *Checker) plainRun(i, end, begin uint32) (next, at uint32) {
 	c.eraseScratch() // nothing here writes them
 	insts, operands, allocs := c.in.Insts[:end], c.in.Operands, c.out.Allocs
-	values, regs, rules, start, clock := c.v, (*[numRegs]fact)(c.locs), &c.rules, c.start, c.clock
+	values, regs, classes, start, clock := c.v, (*[numRegs]fact)(c.locs), &c.regs, c.start, c.clock
 	allocs = allocs[:len(operands)]
 	var written regalloc.PRegSet
 run:
 	for ; i < end; i++ {
 		info := &insts[i]
 		last := info.OperandEnd
-		if info.Flags&regalloc.Safepoint != 0 || info.Clobbers != 0 || last < begin || int64(last) > int64(len(operands)) {
+		if info.Flags&regalloc.Safepoint != 0 || info.Clobbers != 0 || last < begin || uint64(last) > uint64(len(operands)) {
 			break
 		}
 		clock += 2
-		for k := begin; k < last; k++ {
+		for k := uint64(begin); k < uint64(last); k++ {
 			op := &operands[k]
 			loc := uint32(allocs[k]) ^ uint32(regalloc.InReg(0))
 			if uint(op.VReg) >= uint(len(values)) || loc >= numRegs {
 				break run
 			}
-			v, r := &values[op.VReg], &rules[op.Constraint]
+			v := &values[op.VReg]
 			name := v.name
-			if r.regs[name>>floatShift&1]>>(loc%numRegs)&1 == 0 || regalloc.PRegSet(loc^uint32(op.Arg))&r.exact != 0 {
+			if classes[name>>floatShift&1]>>(loc%numRegs)&1 == 0 || !admits(op, loc) {
 				break run
 			}
 			if op.Access == regalloc.Use {
@@ -157,8 +149,8 @@ run:
 				}
 				continue
 			}
-			if op.Access != regalloc.Def || k+1 != last || name&indexMask != uint32(op.VReg) || v.seen == start || v.def != 0 ||
-				op.Constraint == regalloc.Reuse && !reuses(operands[begin:last], allocs[begin:last], int(k-begin)) {
+			if op.Access != regalloc.Def || k+1 != uint64(last) || name&indexMask != uint32(op.VReg) || v.seen == start || v.def != 0 ||
+				op.Constraint == regalloc.Reuse && !reuses(operands[begin:last], allocs[begin:last], int(k)-int(begin)) {
 				break run
 			}
 			v.seen, v.def = start, last
@@ -173,6 +165,11 @@ run:
 	return i, begin
 }
 
+// admits reports whether the constraint of op is one that admits a register, number loc. What Reuse asks for besides, reuses says.
+func admits(op *regalloc.Operand, loc uint32) bool {
+	return op.Constraint <= regalloc.Reg || op.Constraint == regalloc.Reuse || op.Constraint == regalloc.Fixed && loc == uint32(op.Arg)
+}
+
 // plain is plainRun for the operands from begin to end of one instruction that does more, and changes nothing. It reports whether they are plain.
 func (c *Checker) plain(begin, end uint32) (e effects, ok bool) {
 	ops, allocs, values, regs := c.in.Operands[begin:end], c.out.Allocs[begin:end], c.v, (*[numRegs]fact)(c.locs)
@@ -183,13 +180,14 @@ func (c *Checker) plain(begin, end uint32) (e effects, ok bool) {
 		if uint(op.VReg) >= uint(len(values)) || loc >= numRegs {
 			return e, false
 		}
-		name, r := values[op.VReg].name, &c.rules[op.Constraint]
-		if r.regs[name>>floatShift&1]>>(loc%numRegs)&1 == 0 || regalloc.PRegSet(loc^uint32(op.Arg))&r.exact != 0 {
+		name := values[op.VReg].name
+		if c.regs[name>>floatShift&1]>>(loc%numRegs)&1 == 0 || !admits(op, loc) {
 			return e, false
 		}
 		if op.Access != regalloc.Use {
-			e.n, e.written = 1, 1<<loc
-			e.fixed = e.written & r.exact
+			if e.n, e.written = 1, 1<<loc; op.Constraint == regalloc.Fixed {
+				e.fixed = e.written
+			}
 			return e, op.Access == regalloc.Def && k+1 == len(ops) && (op.Constraint != regalloc.Reuse || reuses(ops, allocs, k))
 		}
 		// Registers have no facts of earlier visits.

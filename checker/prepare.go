@@ -61,10 +61,6 @@ func (c *Checker) setRegs() {
 		c.regs[class] = allocatable.OfClass(regalloc.Class(class))
 	}
 	c.allocatable, c.writeable = allocatable, allocatable|c.scratch
-	for _, constraint := range [...]regalloc.Constraint{regalloc.Any, regalloc.Reg, regalloc.Reuse, regalloc.Fixed} {
-		c.rules[constraint].regs = c.regs
-	}
-	c.rules[regalloc.Fixed].exact = ^regalloc.PRegSet(0)
 }
 
 // otherWidths are, by class, how many bytes values have that have not 8.
