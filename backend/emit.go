@@ -219,7 +219,7 @@ func (e *Emitter) pieceBytes(i regalloc.Inst, edits []regalloc.Edit) uint32 {
 }
 
 // edit emits the first edit, or the first few if they move integer registers in a cycle through the
-// scratch register, and returns the others.
+// scratch register, or if they put a constant into a slot, and returns the others.
 func (e *Emitter) edit(edits []regalloc.Edit) []regalloc.Edit {
 	e.markEdit(edits)
 	if n := e.cycle(edits); n > 0 {
@@ -227,6 +227,9 @@ func (e *Emitter) edit(edits []regalloc.Edit) []regalloc.Edit {
 			e.Target.EmitSwap(e, edits[i].To.Reg(), edits[i].From.Reg())
 		}
 		return edits[n:]
+	}
+	if e.storesConst(edits) && e.Target.EmitStoreConst(e, &e.VC.Insts[edits[1].Inst], edits[2].To, edits[2].Bytes) {
+		return edits[constEdits:]
 	}
 	ed := &edits[0]
 	if ed.Kind == regalloc.Remat {
@@ -236,6 +239,24 @@ func (e *Emitter) edit(edits []regalloc.Edit) []regalloc.Edit {
 		e.Buf.Advance(len(e.Target.AppendMove(e.Buf.Reserve(Room)[:0], ed.From, ed.To, ed.Bytes, &e.Frame)))
 	}
 	return edits[1:]
+}
+
+// constEdits is how many edits put a value that is made again into a slot where no register is free.
+const constEdits = 4
+
+// storesConst reports whether the edits at the front are s <- r, r <- a value that is made again, a slot <- r, r <- s, with an integer register r and the float
+// scratch register s, which nothing reads later: all that they change is the slot.
+func (e *Emitter) storesConst(edits []regalloc.Edit) bool {
+	if len(edits) < constEdits || edits[1].Kind != regalloc.Remat || e.Target.EmitStoreConst == nil {
+		return false
+	}
+	s, r, at := regalloc.InReg(e.Target.Env.Scratch[regalloc.Float]), edits[1].To, edits[0].Point
+	save, store, restore := &edits[0], &edits[2], &edits[3]
+	return r.IsReg() && r.Reg().Class() == regalloc.Int && edits[1].Point == at &&
+		save.Kind == regalloc.Move && save.From == r && save.To == s && save.Bytes == 8 &&
+		store.Kind == regalloc.Move && store.From == r && store.To.IsSlot() && store.Point == at &&
+		restore.Kind == regalloc.Move && restore.From == s && restore.To == r && restore.Bytes == 8 && restore.Point == at &&
+		scratchDead(edits[constEdits:], s, at)
 }
 
 // cycle returns how many edits at the front are s <- a, a <- b, b <- c, ..., z <- s with integer registers and the

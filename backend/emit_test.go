@@ -2,6 +2,7 @@ package backend
 
 import (
 	"math/rand"
+	"slices"
 	"testing"
 
 	"github.com/waot-project/waot/machbuffer"
@@ -118,5 +119,67 @@ func TestCycles(t *testing.T) {
 	}
 	if swaps < 1000 || kept < 1000 {
 		t.Error("too few of a kind:", swaps, kept)
+	}
+}
+
+// TestStoredConstants: edits that put a value that is made again into a slot by way of a register become one store, unless something else follows from
+// them, or the machine has no such store.
+func TestStoredConstants(t *testing.T) {
+	scratch, r, other, slot := regalloc.InReg(regalloc.FloatReg(15)), regalloc.InReg(regalloc.IntReg(1)), regalloc.InReg(regalloc.IntReg(2)), regalloc.InSlot(3)
+	at, next := regalloc.Before(1), regalloc.Before(2)
+	move := func(p regalloc.ProgPoint, to, from regalloc.Allocation, bytes uint8) regalloc.Edit {
+		return regalloc.Edit{Point: p, Kind: regalloc.Move, Bytes: bytes, From: from, To: to}
+	}
+	remat := func(p regalloc.ProgPoint, to regalloc.Allocation) regalloc.Edit {
+		return regalloc.Edit{Point: p, Kind: regalloc.Remat, To: to, Inst: 7}
+	}
+	right := []regalloc.Edit{move(at, scratch, r, 8), remat(at, r), move(at, slot, r, 4), move(at, r, scratch, 8)}
+	with := func(k int, e regalloc.Edit) []regalloc.Edit {
+		edits := slices.Clone(right)
+		edits[k] = e
+		return edits
+	}
+	for _, c := range []struct {
+		name   string
+		edits  []regalloc.Edit
+		store  bool // the machine can do it
+		stores bool
+	}{
+		{"one store", right, true, true},
+		{"what follows does not read the scratch register", append(slices.Clone(right), move(at, other, r, 8), move(at, scratch, r, 8)), true, true},
+		{"another point follows", append(slices.Clone(right), move(next, other, scratch, 8)), true, true},
+		{"no such store", right, false, false},
+		{"three edits", right[:3], true, false},
+		{"the scratch register is read behind them", append(slices.Clone(right), move(at, other, scratch, 8)), true, false},
+		{"half of the register is saved", with(0, move(at, scratch, r, 4)), true, false},
+		{"another register is saved", with(0, move(at, scratch, other, 8)), true, false},
+		{"the value is made in another one", with(1, remat(at, other)), true, false},
+		{"the value is moved", with(1, move(at, r, other, 8)), true, false},
+		{"a register is written", with(2, move(at, other, r, 4)), true, false},
+		{"another register is stored", with(2, move(at, slot, other, 4)), true, false},
+		{"half of the register is restored", with(3, move(at, r, scratch, 4)), true, false},
+		{"another register is restored", with(3, move(at, other, scratch, 8)), true, false},
+		{"the register is restored later", with(3, move(next, r, scratch, 8)), true, false},
+	} {
+		e := &Emitter{VC: &VCode{Insts: make([]Inst, 8)}, Target: &Target{Emission: Emission{
+			EmitStoreConst: func(_ *Emitter, inst *Inst, to regalloc.Allocation, bytes uint8) bool {
+				if to != slot || bytes != 4 {
+					t.Errorf("%s: store of %d bytes to %v", c.name, bytes, to)
+				}
+				return c.store
+			},
+			EmitRow:    func(*Emitter, *Inst, []regalloc.Allocation, uint32) {},
+			AppendMove: func([]byte, regalloc.Allocation, regalloc.Allocation, uint8, *Frame) []byte { return nil },
+		}}}
+		e.VC.Srcs = make([]uint32, 8)
+		e.Buf = machbuffer.New(new(machbuffer.Target))
+		e.Target.Env.Scratch[regalloc.Float] = scratch.Reg()
+		want := 1
+		if c.stores {
+			want = constEdits
+		}
+		if got := len(c.edits) - len(e.edit(c.edits)); got != want {
+			t.Errorf("%s: %d edits at once, want %d", c.name, got, want)
+		}
 	}
 }

@@ -104,6 +104,9 @@ type Emission struct {
 	// EmitSwap exchanges two integer registers, in no more bytes than a move between two of them; nil if the
 	// machine has no such instruction.
 	EmitSwap func(e *Emitter, a, b regalloc.PReg)
+	// EmitStoreConst emits, the store of bytes of what inst defines to a slot, in no more bytes than a move to it, a restore and inst, or reports false: inst is none of those whose
+	// result an instruction can store. It is nil if no instruction can.
+	EmitStoreConst func(e *Emitter, inst *Inst, slot regalloc.Allocation, bytes uint8) bool
 	// EmitTable emits jump table n, behind the code; nil if tables are part of the instructions that use them.
 	EmitTable func(e *Emitter, n uint32)
 	// EmitLanding emits what stands in front of blocks to which indirect jumps lead, LandingBytes long (see

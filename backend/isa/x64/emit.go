@@ -346,6 +346,20 @@ func emitSwap(e *backend.Emitter, a, b regalloc.PReg) {
 	op(e, backend.Inst{Op: asm.Xchg, Size: 8}, a, b)
 }
 
+// emitStoreConst implements backend.Target.EmitStoreConst.
+func emitStoreConst(e *backend.Emitter, inst *backend.Inst, slot regalloc.Allocation, bytes uint8) bool {
+	imm := inst.Imm
+	switch {
+	case inst.Op == asm.Zero:
+		imm = 0
+	case inst.Op != asm.MovImm || inst.Size != 8 || bytes == 8 && imm != int64(int32(imm)):
+		return false
+	}
+	store := [1]regalloc.Allocation{slot}
+	put(e, &backend.Inst{Op: asm.MovStoreImm, Size: bytes, Imm: imm}, store[:], 0)
+	return true
+}
+
 // maxEdit implements backend.Target.MaxEdit.
 func maxEdit(e *backend.Emitter, ed *regalloc.Edit) uint32 {
 	if ed.Kind == regalloc.Remat {

@@ -53,7 +53,7 @@ func New(features asm.Feature) *backend.Target {
 		Placement: backend.Placement{LoopAlign: loopAlign, Operations: operations, ShortFrame: 128},
 		Emission: backend.Emission{
 			EmitPrologue: emitPrologue, EmitSaves: emitSaves, EmitRestores: emitRestores, SavesBytes: savesBytes, EmitInst: emitInst, EmitRow: put, AppendMove: asm.AppendMove,
-			EmitSwap: emitSwap, EmitTable: emitTable,
+			EmitSwap: emitSwap, EmitStoreConst: emitStoreConst, EmitTable: emitTable,
 		},
 		Bounds:   backend.Bounds{MaxBytes: maxBytes, MaxEdit: maxEdit, BranchBytes: branchBytes, MaxBranches: maxBranches},
 		Printing: backend.Printing{PrintVCode: asm.PrintVCode, PrintAsm: asm.PrintAsm, PseudoName: pseudoName, RegName: func(p regalloc.PReg) string { return asm.RegName(p, 8) }},

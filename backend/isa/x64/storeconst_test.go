@@ -1,0 +1,36 @@
+package x64
+
+import (
+	"testing"
+
+	"github.com/waot-project/waot/backend"
+	"github.com/waot-project/waot/backend/isa/x64/asm"
+	"github.com/waot-project/waot/machbuffer"
+	"github.com/waot-project/waot/regalloc"
+)
+
+// TestStoreConst: of constants, those are stored by one instruction that it sign-extends from 32 bits, or of which it stores no more.
+func TestStoreConst(t *testing.T) {
+	for _, c := range []struct {
+		inst  backend.Inst
+		bytes uint8
+		want  string // "" if it cannot be stored
+	}{
+		{backend.Inst{Op: asm.Zero, Size: 4}, 4, "\xc7\x45\xf8\x00\x00\x00\x00"},
+		{backend.Inst{Op: asm.Zero, Size: 4}, 8, "\x48\xc7\x45\xf8\x00\x00\x00\x00"},
+		{backend.Inst{Op: asm.MovImm, Size: 8, Imm: 1<<32 - 2}, 4, "\xc7\x45\xf8\xfe\xff\xff\xff"},
+		{backend.Inst{Op: asm.MovImm, Size: 8, Imm: -2}, 8, "\x48\xc7\x45\xf8\xfe\xff\xff\xff"},
+		{backend.Inst{Op: asm.MovImm, Size: 8, Imm: 1<<31 - 1}, 8, "\x48\xc7\x45\xf8\xff\xff\xff\x7f"},
+		{backend.Inst{Op: asm.MovImm, Size: 8, Imm: 1 << 31}, 8, ""},
+		{backend.Inst{Op: asm.MovImm, Size: 8, Imm: 1<<32 - 2}, 8, ""},
+		{backend.Inst{Op: asm.MovImm, Size: 4, Imm: -2}, 8, ""}, // is zero-extended
+		{backend.Inst{Op: asm.Lea, Size: 8}, 8, ""},
+	} {
+		e := &backend.Emitter{Buf: machbuffer.New(bufferTarget())}
+		e.Frame.Slots = -8
+		ok := emitStoreConst(e, &c.inst, regalloc.InSlot(0), c.bytes)
+		if got := string(e.Buf.Code()); ok != (c.want != "") || got != c.want {
+			t.Errorf("%+v, %d bytes: % x, want % x", c.inst, c.bytes, got, c.want)
+		}
+	}
+}
