@@ -30,7 +30,7 @@ type blockPlan struct {
 	latch  uint32
 	header bool // the top of a loop leads here
 	empty  bool
-	// aligned: the loop begins at a multiple of Target.LoopAlign, or where span says. What an iteration of a loop with calls takes does not depend on that.
+	// aligned: the loop begins at a multiple of Target.LoopAlign, or where span says.
 	aligned bool
 	// span of an aligned block is how many bytes its loop has at most, if these are to lie in one line of the cache; otherwise 0.
 	span uint32
@@ -48,6 +48,9 @@ const tooFar = 1 << 30
 
 // maxAlignedLoop is the largest size in bytes of a loop whose header is aligned.
 const maxAlignedLoop = 512
+
+// maxCallingLoop is the same of a loop with calls: what an iteration of a longer one takes does not depend on its place.
+const maxCallingLoop = 32
 
 // plan fills e.blocks.
 func (e *Emitter) plan() {
@@ -78,7 +81,7 @@ func (e *Emitter) plan() {
 		if p.header || e.VC.Headers[bi] {
 			size := p.start - e.end(int(p.loopEnd))
 			innermost := header > p.loopEnd && size <= maxAlignedLoop
-			p.aligned = innermost && !e.VC.In.Blocks[bi].Cold && e.Target.LoopAlign > 1 && !e.calls(bi, int(e.lastOf(p)))
+			p.aligned = innermost && !e.VC.In.Blocks[bi].Cold && e.Target.LoopAlign > 1 && (size <= maxCallingLoop || !e.calls(bi, int(e.lastOf(p))))
 			if p.aligned && size <= machbuffer.CacheLine {
 				p.span = size
 			}

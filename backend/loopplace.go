@@ -91,7 +91,7 @@ func (e *Emitter) placeLoops() bool {
 		from, ok := e.Buf.LabelOffset(e.Label(int(bi)))
 		last := e.lastOf(p)
 		to := e.blocks[last].ends
-		if !ok || to <= from || to-from > maxPlacedLoop || to > e.Buf.Offset() {
+		if !ok || to <= from || to-from > maxPlacedLoop || to > e.Buf.Offset() || e.calls(int(bi), int(last)) {
 			continue
 		}
 		e.ops = e.Target.Operations(e.Buf.Code()[from:to], e.ops[:0])

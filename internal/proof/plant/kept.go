@@ -151,7 +151,7 @@ var kept = []keptFault{
 	{"backend/lower_ctl.go", "from < to", "to == 0", filesX64},
 	{"backend/lower.go", "l.F.TypeOf(v) != clif.I64 || l.BytesOfVReg(r) == 8", "true", filesX64},
 	{"backend/lower.go", "d.Op == clif.OpIreduce || l.halves[v]", "l.halves[v]", filesX64},
-	{"backend/layout.go", " && !e.calls(bi, int(e.lastOf(p)))", "", filesX64},
+	{"backend/layout.go", " && (size <= maxCallingLoop || !e.calls(bi, int(e.lastOf(p))))", "", filesX64},
 	{"backend/loopplace.go", "e.Buf.KeepStarts(starts)", "", run{pkg: "compile", pattern: "TestLoopPlaces"}},
 	{"compile/link.go", "r.starts.Next(alignUp(n, align))", "alignUp(n, align)", run{pkg: "compile", pattern: "TestLoopPlaces"}},
 	{"backend/address.go", "max(l.vc.In.VRegs[r].Bytes, 8)", "l.vc.In.VRegs[r].Bytes", run{pkg: "backend/isa/x64", pattern: "TestFiles/words"}},
