@@ -15,7 +15,7 @@ import (
 
 // How far the heap may grow beyond what is live before it is collected, in percent: before the first collection, and from then on. The first one comes
 // when the heap has first * 4 MiB / 100. Most modules are compiled by then, and tables that are still in use would be most of what it found.
-const first, later = 800, 400
+const first, later = 1000, 400
 
 // sentinel is what the first collection finds. It has a pointer, as what has none may share its memory with others.
 type sentinel struct{ _ *sentinel }
