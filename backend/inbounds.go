@@ -8,8 +8,8 @@ import (
 
 // This file finds accesses that are surely in bounds: at a constant place that the memory always has, or with an address, the same value, from
 // which an access on each way to this one went as far or further. Memories do not shrink. The earlier access may be folded into a later instruction, but
-// not past another access, and is not left out. What is found is needed by memories that fault, for which such accesses have no trap site, and by
-// those with explicit checks.
+// not past another access, and is not left out. What is found is needed by memories that fault, for which such accesses have no trap site and such loads are left
+// out if nothing uses them, and by those with explicit checks.
 //
 // All this is about places: an access may be in bounds only where it stands.
 
@@ -17,6 +17,7 @@ import (
 type boundsProofs struct {
 	newest []uint32 // by value: the last proof about it + 1, or 0
 	list   []boundsProof
+	loads  []clif.Inst // that are in bounds by them
 }
 
 // boundsProof says that a memory has end bytes from an address on, behind inst in block.
@@ -33,7 +34,7 @@ const maxProofs, maxClimb = 4, 32
 
 func (p *boundsProofs) begin(f *clif.Func) {
 	p.newest = stop.Zeroed(f.Stop, p.newest, len(f.Values))
-	p.list = p.list[:0]
+	p.list, p.loads = p.list[:0], p.loads[:0]
 }
 
 // surely returns how many bytes memory m has at least.
@@ -59,6 +60,22 @@ func (l *Lower) inBoundsBy(i clif.Inst, d *clif.InstData, b uint32) clif.Inst {
 	p.list = append(stop.Room(l.F.Stop, p.list), boundsProof{i, b, d.Aux, end, p.newest[v]})
 	p.newest[v] = uint32(len(p.list))
 	return i
+}
+
+// noteBounds fills inBounds for the access i to a memory without explicit checks.
+func (l *Lower) noteBounds(i clif.Inst, d *clif.InstData, b uint32) {
+	l.inBounds[i] = l.inBoundsBy(i, d, b) != i
+	if l.inBounds[i] && d.Op == clif.OpLoad {
+		l.proofs.loads = append(stop.Room(l.F.Stop, l.proofs.loads), i)
+	}
+}
+
+// dropLoads leaves out the loads in bounds that nothing uses. No proof is one of them.
+func (l *Lower) dropLoads() {
+	for n, i := range l.proofs.loads {
+		l.F.Stop.PollAt(n)
+		l.sunk[i] = l.uses[l.F.Insts[i].Result] == 0
+	}
 }
 
 // FaultOf returns how the access i to a memory without explicit checks, which d describes, may fault.

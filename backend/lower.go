@@ -47,7 +47,7 @@ type Lower struct {
 	vregs    []regalloc.VReg    // by Value, NoVReg until something uses it
 	color    []uint32           // by Inst: equal if no write, call or trap lies between, except traps of loads
 	loads    []uint32           // by Inst: how many loads lie before it
-	sunk     []bool             // by Inst: folded into its only user
+	sunk     []bool             // by Inst: folded into its only user, or left out
 	sums     []sharedSum        // empty between blocks
 	joins    []joined           // the same
 	tables   []sharedTable      // the same
@@ -135,7 +135,7 @@ func (l *Lower) analyse() {
 			l.expectBases(d, bi)
 			info := d.Op.Info()
 			if (d.Op == clif.OpLoad || d.Op == clif.OpStore) && !l.isChecked(d.Aux) {
-				l.inBounds[i] = l.inBoundsBy(i, d, uint32(bi)) != i
+				l.noteBounds(i, d, uint32(bi))
 			}
 			if d.Op == clif.OpLoad {
 				loads++
@@ -144,6 +144,7 @@ func (l *Lower) analyse() {
 			}
 		}
 	}
+	l.dropLoads()
 	l.analyseChecked()
 	l.settle(l.Order)
 }

@@ -183,6 +183,7 @@ var kept = []keptFault{
 	{"backend/inbounds.go", "x.end >= end", "x.end+1 >= end", sequences},
 	{"backend/inbounds.go", " && l.dominates(x.block, b)", "", sequences},
 	{"backend/inbounds.go", "x+end <= l.surely(d.Aux)", "x+end <= l.surely(d.Aux)+1", sequences},
+	{"backend/inbounds.go", "if l.inBounds[i] && d.Op == clif.OpLoad", "if d.Op == clif.OpLoad", sequences},
 	{"backend/inbounds.go", "x.memory == d.Aux && ", "", trapSites},
 	{"backend/checked.go", "!l.noSpectre {\n\t\treturn i", "!l.noSpectre && false {\n\t\treturn i", checkedX64},
 	{"backend/checked.go", "Inst{Op: cmp, Size: 8}", "Inst{Op: cmp, Size: 4}", boundsEdges},
