@@ -398,7 +398,12 @@ func (d *decoder) site(last *lastSite) (offset, src uint32) {
 
 // place returns the next place, and keeps it in last.
 func (d *decoder) place(last *lastPlaces) uint32 {
-	x := d.num(1<<(inlinedBit+2)-1, "place")
+	x := d.num(steps+1<<(inlinedBit+2)-1, "place")
+	if x < steps {
+		last[0] = (last[0] + uint32(x)) & (1<<inlinedBit - 1)
+		return last[0]
+	}
+	x -= steps
 	kind := uint32(x & 1)
 	x >>= 1
 	p := (last[kind]+(uint32(x>>1)^-uint32(x&1)))&(1<<inlinedBit-1) | kind<<inlinedBit

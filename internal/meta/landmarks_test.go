@@ -91,3 +91,25 @@ func TestWrongLandmarks(t *testing.T) {
 		}
 	}
 }
+
+// TestSteps: steps from place to place take one byte if they are small and forwards, and others are decoded as well.
+func TestSteps(t *testing.T) {
+	m := sample()
+	places := []uint32{0, 0, 1, 112, 224, 223, 223 + steps - 1, 1<<31 - 1, 0, 1<<31 - 1, 5, abi.InlinedPlace + 2, abi.InlinedPlace, abi.InlinedPlace + 1, 5, 6}
+	m.Traps = nil
+	for i, p := range places {
+		m.Traps = append(m.Traps, abi.TrapSite{Offset: 4000 + uint32(i), Code: abi.TrapUnreachable, Src: p})
+	}
+	s := Encode(m)
+	got, err := Decode(s, sampleSizes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(m, got); d != "" {
+		t.Error(d)
+	}
+	// A byte for a table that is not packed, the number of kinds, the kind and the number of its sites; the first distance and two places take two bytes.
+	if n, want := len(s.Traps)-headerSize, 1+1+3+1+2*len(places)+1+2; n != want {
+		t.Errorf("%d bytes, want %d", n, want)
+	}
+}

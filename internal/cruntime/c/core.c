@@ -268,7 +268,7 @@ struct core_reader {
 	bool bad;
 };
 
-enum { CORE_META = 1, CORE_TRAPS = 2, CORE_CALLS = 4, CORE_FORMAT = 8, CORE_HEADER = 20, CORE_DESC_SIZE = 16 };
+enum { CORE_META = 1, CORE_TRAPS = 2, CORE_CALLS = 4, CORE_FORMAT = 9, CORE_HEADER = 20, CORE_DESC_SIZE = 16, CORE_STEPS = 112 };
 
 static struct core_reader core_read(const void *section, int kind)
 {
@@ -314,7 +314,10 @@ static uint32_t core_signed(struct core_reader *r)
 /* core_place is the next place, from the last ones of each kind: an offset in the module times two, or the number of an inlined place times two and 1. */
 static uint32_t core_place(struct core_reader *r, uint32_t last[2])
 {
-	uint64_t v = core_number(r), d = v >> 1;
+	uint64_t v = core_number(r);
+	if (v < CORE_STEPS)
+		return (last[0] += (uint32_t)v) << 1;
+	uint64_t d = (v -= CORE_STEPS) >> 1;
 	uint32_t kind = v & 1;
 	last[kind] += (uint32_t)(d >> 1 ^ -(d & 1));
 	return last[kind] << 1 | kind;
