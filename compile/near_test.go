@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"testing"
 
@@ -85,6 +86,16 @@ func TestNearBranches(t *testing.T) {
 				}
 				return apply(3)
 			}})
+			// if n is neither 0 nor 2 do ops, by a chain of comparisons
+			name = fmt.Sprintf("chain_%d_%d", negs, xors)
+			m.exportFn(name, []byte{i32}, []byte{i32}, []byte{i32}, slices.Concat([]byte{0x41, 3, 0x21, 1, 0x02, 0x40, 0x02, 0x40, 0x20, 0, 0x0e, 3, 1, 0, 1, 0, 0x0b}, ops,
+				[]byte{0x0b, 0x20, 1})...)
+			funcs = append(funcs, function{name, func(n uint32) uint32 {
+				if n == 0 || n == 2 {
+					return 3
+				}
+				return apply(3)
+			}})
 		}
 	}
 	r := build(t, m.bytes(), compile.Options{OptLevel: opt.O0, Target: compile.TargetX64})
@@ -92,6 +103,16 @@ func TestNearBranches(t *testing.T) {
 	for what, code := range map[string]string{"back, short": "\x75\x80", "back, long": "\x0f\x85\x7a\xff\xff\xff", "forwards, short": "\x74\x7f", "forwards, long": "\x0f\x84\x80\x00\x00\x00"} {
 		if !bytes.Contains(text, []byte(code)) {
 			t.Errorf("no branch %s at the limit: % x", what, code)
+		}
+	}
+	runes := make([]rune, len(text)) // a regular expression is of these
+	for i, b := range text {
+		runes[i] = rune(b)
+	}
+	latin1 := string(runes)
+	for _, form := range []string{`\x02\x74[\x70-\x7f]`, `\x02\x0f\x84[\x80-\x90]\x00\x00\x00`} { // behind the comparison with 2
+		if !regexp.MustCompile(`\x83[\xf8-\xff]` + form).MatchString(latin1) {
+			t.Errorf("no chain has the form %s", form)
 		}
 	}
 	r = build(t, m.bytes(), compile.Options{OptLevel: opt.O0})

@@ -211,6 +211,15 @@ func jccFar(e *backend.Emitter, c asm.Cond, l machbuffer.Label) {
 	branchTo(e.Buf, &condForms[c].Same[1], l)
 }
 
+// jccWithin is jccFar to a block, and short if that surely reaches: behind bounds the bytes from the branch to the end of the current block.
+func jccWithin(e *backend.Emitter, c asm.Cond, to int, behind uint32) {
+	form, short, l := &condForms[c].Same[1], &condForms[c].Same[0], e.Label(to)
+	if e.Back(to) && e.Buf.CanReach(rel8, e.Buf.Offset()+uint32(short.Use), l) || !e.Back(to) && e.Distance(to)+behind <= 127 {
+		form = short
+	}
+	branchTo(e.Buf, form, l)
+}
+
 // The lengths of branches.
 const (
 	shortLen = 2

@@ -55,7 +55,7 @@ var pseudos = [endPseudo - asm.NumOps]pseudo{
 	opToSint64Sat - asm.NumOps:   {"cvt_to_s64_sat", 64, emitToSint64Sat},
 	opJumpTable - asm.NumOps:     {"jump_table", 48 + firstBytes, emitJumpTable},
 	opJumpTableBare - asm.NumOps: {"jump_table_bare", 40 + firstBytes, emitJumpTable},
-	opJumpChain - asm.NumOps:     {"jump_chain", 16 * (backend.MaxChain + 1), emitJumpChain},
+	opJumpChain - asm.NumOps:     {"jump_chain", backend.MaxChain*chainEntryBytes + jmpLen, emitJumpChain},
 }
 
 // pseudoName implements backend.Target.PseudoName.
@@ -353,6 +353,9 @@ func (s *seq) mask(size uint8, x, d regalloc.PReg) {
 	s.op(asm.And, size, d, x)
 }
 
+// chainEntryBytes is the most that emitJumpChain appends for an entry: a comparison with a small constant, and a branch.
+const chainEntryBytes = 4 + jccLen
+
 // emitJumpChain: use index. A comparison for each entry.
 func emitJumpChain(s *seq) {
 	e := s.e
@@ -363,7 +366,7 @@ func emitJumpChain(s *seq) {
 		} else {
 			s.imm(asm.CmpImm, 4, int64(k), s.r(0))
 		}
-		jccFar(e, asm.E, e.Label(e.Dest(b)))
+		jccWithin(e, asm.E, e.Dest(b), uint32(len(blocks)-2-k)*chainEntryBytes+jmpLen)
 	}
 	jumpTo(e, e.Dest(blocks[len(blocks)-1]))
 }

@@ -145,6 +145,7 @@ var kept = []keptFault{
 	{"backend/isa/x64/asm/encode.go", "off + int32(fr.Size); off", "off + int32(fr.Size) - 8; off", moves},
 	{"backend/isa/x64/asm/move.go", "	if bytes == 8 {", "	if bytes == 8 || to.IsMem() {", moves},
 	{"backend/emit.go", "scratchDead(edits[constEdits:], s, at)", "true", run{pkg: "backend", pattern: "TestStoredConstants"}},
+	{"backend/isa/x64/emit.go", "e.Distance(to)+behind <= 127", "e.Distance(to) <= 127", run{pkg: "compile", pattern: "TestNearBranches"}},
 	{"backend/isa/x64/emit.go", "bytes == 8 && imm != int64(int32(imm))", "false", run{pkg: "backend/isa/x64", pattern: "TestStoreConst"}},
 	{"backend/isa/x64/asm/encode.go", "scale == 0 && base&7 == 5", "base&7 == 5", run{pkg: "backend/isa/x64/asm", pattern: "TestBoundOfAddresses|TestGolden"}},
 	{"backend/address.go", "l.BytesOfVReg(op.VReg) == 4", "false", filesX64},
