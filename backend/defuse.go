@@ -16,6 +16,7 @@ type DefUse struct {
 	canon   []clif.Value  // by Value: what aliases and zero-extensions stand for
 	uses    []uint8       // by Value; maxUses for as many or more
 	halves  []bool        // by Value: an i32 is an alias of this i64, which is below 2^32
+	wholes  []bool        // by Value: an i64 is an alias of this i32, the low half of one: a mask, most of whose users are operations of 64 bits
 	targets []clif.Target // scratch
 }
 
@@ -28,6 +29,7 @@ func (u *DefUse) begin(f *clif.Func) {
 	u.canon = stop.Zeroed(f.Stop, u.canon, len(f.Values))
 	u.uses = stop.Zeroed(f.Stop, u.uses, len(f.Values))
 	u.halves = stop.Zeroed(f.Stop, u.halves, len(f.Values))
+	u.wholes = stop.Zeroed(f.Stop, u.wholes, len(f.Values))
 	for i := range u.canon {
 		f.Stop.PollAt(i)
 		u.canon[i] = clif.Value(i)

@@ -51,7 +51,7 @@ type Lower struct {
 	sums     []sharedSum        // empty between blocks
 	joins    []joined           // the same
 	tables   []sharedTable      // the same
-	wholes   [][2]regalloc.VReg // the same
+	resized  [][2]regalloc.VReg // the same
 	tops     tops
 	checked  checkedMemories
 	proofs   boundsProofs
@@ -124,6 +124,7 @@ func (l *Lower) analyse() {
 				v := l.Resolve(d.ArgA())
 				l.canon[d.Result] = v
 				l.halves[v] = d.Op == clif.OpIreduce || l.halves[v]
+				l.wholes[v] = d.Op == clif.OpUextend && l.DefOf(v, clif.OpIreduce, clif.I32) != nil
 				continue
 			}
 			l.countArgs(d)
@@ -163,7 +164,7 @@ func (l *Lower) lowerBlock(b int) {
 		if lb.Via != clif.NoTarget || lb.TopOf != clif.NoBlock {
 			l.edges(b)
 		}
-		l.lowerWholes()
+		l.lowerResized()
 		l.lowerHoisted(b)
 		l.lowerConsts()
 		if lb.TopOf != clif.NoBlock {
@@ -202,7 +203,7 @@ func (l *Lower) lowerBlock(b int) {
 			fn(l, i, d)
 		}
 		if terminator {
-			l.lowerWholes()
+			l.lowerResized()
 			l.lowerHoisted(b)
 		}
 	}
@@ -247,25 +248,26 @@ func (l *Lower) edges(b int) {
 	in.Blocks[b].Succs = regalloc.Range{Start: start, End: uint32(len(in.Edges))}
 }
 
-// edgeArg returns the register of v as an argument: of 8 bytes if v is an i64, since such parameters have no fewer. Where v has one of 4, it is copied in front of
-// the terminator.
+// edgeArg returns the register of v as an argument: an integer of as many bytes as its type has, since that is what parameters have. Where v has another one, it is
+// copied in front of the terminator.
 func (l *Lower) edgeArg(v clif.Value) regalloc.VReg {
 	r := l.Use(v)
-	if l.F.TypeOf(v) != clif.I64 || l.BytesOfVReg(r) == 8 {
+	t := l.F.TypeOf(v)
+	if bytes := l.BytesOfVReg(r); t == clif.I64 && bytes == 8 || t == clif.I32 && bytes == 4 || t != clif.I64 && t != clif.I32 {
 		return r
 	}
-	whole := l.NewVReg(clif.I64)
-	l.wholes = append(l.wholes, [2]regalloc.VReg{r, whole})
-	return whole
+	resized := l.NewVReg(t)
+	l.resized = append(l.resized, [2]regalloc.VReg{r, resized})
+	return resized
 }
 
-// lowerWholes appends the copies that edgeArg asked for.
-func (l *Lower) lowerWholes() {
-	for _, c := range l.wholes {
+// lowerResized appends the copies that edgeArg asked for.
+func (l *Lower) lowerResized() {
+	for _, c := range l.resized {
 		l.group(0)
 		l.Emit(Inst{Op: l.Target.Common.Copy, Size: 4}, c[0], c[1])
 	}
-	l.wholes = l.wholes[:0]
+	l.resized = l.resized[:0]
 }
 
 func (l *Lower) blockParams(b int, orig clif.Block) {

@@ -42,11 +42,14 @@ func (l *Lower) Def(d *clif.InstData, n int) regalloc.VReg {
 	return r
 }
 
-// newVRegOf returns a fresh virtual register for the value v. An i64 for which an i32 stands is one of 4 bytes, too.
+// newVRegOf returns a fresh virtual register for the value v. An i64 for which an i32 stands is one of 4 bytes, too, and a mask one of 8.
 func (l *Lower) newVRegOf(v clif.Value) regalloc.VReg {
 	t := l.F.Values[v].Type
-	if l.halves[v] {
+	switch {
+	case l.halves[v]:
 		t = clif.I32
+	case l.wholes[v]:
+		t = clif.I64
 	}
 	return l.NewVReg(t)
 }
