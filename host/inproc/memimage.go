@@ -79,7 +79,8 @@ func (i *Instance) mapImages() error {
 		}
 		if x.fd >= 0 {
 			i.memories[n].filed = true
-			if err := placeFile(i.memories[n].base+x.low, x.size, protRW, false, x.fd, x.offset); err != nil {
+			err := process.withoutSpares(func() error { return placeFile(i.memories[n].base+x.low, x.size, protRW, false, x.fd, x.offset) })
+			if err != nil {
 				return err
 			}
 			continue

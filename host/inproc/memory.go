@@ -106,7 +106,7 @@ func (s *Store) newReserved(l Limits) (*Memory, error) {
 	}
 	base := x.low + memoryHeader
 	m := &Memory{store: s, base: base, desc: base, limits: l, open: open, views: views{file: -1, shift: minViewShift}}
-	err = x.openTo(pageSize + open)
+	err = process.withoutSpares(func() error { return x.openTo(pageSize + open) })
 	if err == nil && s.config.KeepViews {
 		m.views.file, err = memfd(0)
 	}

@@ -123,7 +123,11 @@ func (p *mapping) Reallocate(size uint64) []byte {
 	if n == 0 {
 		return nil
 	}
-	low, err := p.remap(n)
+	var low uintptr
+	err := process.withoutSpares(func() (err error) {
+		low, err = p.remap(n)
+		return err
+	})
 	if err != nil {
 		return nil
 	}

@@ -293,7 +293,16 @@ func (p *processState) stubNumber(code uintptr) (int, bool) {
 }
 
 // takeStack returns the lowest address of a native stack.
-func (p *processState) takeStack() (uintptr, error) {
+func (p *processState) takeStack() (at uintptr, err error) {
+	err = p.withoutSpares(func() error {
+		at, err = p.findStack()
+		return err
+	})
+	return at, err
+}
+
+// findStack is takeStack that fails also if the spares take what it needs.
+func (p *processState) findStack() (uintptr, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if n := len(p.stacks); n > 0 {

@@ -1,6 +1,7 @@
 package inproc
 
 import (
+	"errors"
 	"slices"
 	"weak"
 )
@@ -10,15 +11,37 @@ import (
 const (
 	// maxSpares bounds the spares of each kind.
 	maxSpares = 32
-	// maxSpareBytes bounds the accessible bytes of a spare memory, since they count where a system does not promise more memory than it has.
-	maxSpareBytes = 4 << 20
+	// maxSpareBytes bounds the accessible bytes of all, since they count where a system does not promise more memory than it has, and for limits
+	// of processes. Regions of more than closedRegion bytes are not accessible as spares.
+	maxSpareBytes = 64 << 20
+	closedRegion  = 1 << 20
 )
 
 // spares are mappings that no store has, those given last at the end.
 type spares struct {
 	memories []spareMemory
 	images   []spareImage
-	regions  []extent // accessible and zero
+	regions  []extent // zero, and accessible unless they are large
+	bytes    uintptr  // accessible ones of memories and regions
+}
+
+// admits reports whether one more of n has room, with accessible bytes, which it counts.
+func (s *spares) admits(n int, bytes uintptr) bool {
+	if n >= maxSpares || bytes > maxSpareBytes-s.bytes {
+		return false
+	}
+	s.bytes += bytes
+	return true
+}
+
+// withoutSpares calls f, and, if the system refuses something, again without spares, which may have what f needs.
+func (p *processState) withoutSpares(f func() error) error {
+	err := f()
+	var refused *SystemError
+	if errors.As(err, &refused) && p.dropSpares() {
+		err = f()
+	}
+	return err
 }
 
 // spareMemory is a reservation for a memory. Its open bytes from the page of the header on are accessible and zero, no others.
@@ -58,15 +81,19 @@ func (p *processState) takeMemory(open uintptr) (spareMemory, error) {
 	if !ok {
 		x, ok = takeLast(&p.spares.memories, func(*spareMemory) bool { return true })
 	}
+	p.spares.bytes -= x.open
 	p.mu.Unlock()
 	if ok {
 		return x, nil
 	}
-	low, err := reserve(bytes64(memorySize), protNone)
+	err := p.withoutSpares(func() (err error) {
+		x.low, err = reserve(bytes64(memorySize), protNone)
+		return err
+	})
 	if err != nil {
 		p.giveMappings(memoryMappings)
 	}
-	return spareMemory{low: low}, err
+	return x, err
 }
 
 // openTo makes the first open bytes accessible, and no others.
@@ -86,7 +113,7 @@ func (x *spareMemory) openTo(open uintptr) error {
 func (p *processState) giveMemory(low, open uintptr, anonymous bool) {
 	first := low + memoryHeader - pageSize
 	x := spareMemory{low, open}
-	usable := anonymous && open <= maxSpareBytes && p.empty(first, open)
+	usable := anonymous && open <= maxSpareBytes/4 && p.empty(first, open)
 	if !usable {
 		// One call removes both the pages and the access to them.
 		x.open = 0
@@ -95,7 +122,7 @@ func (p *processState) giveMemory(low, open uintptr, anonymous bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.mappings -= memoryMappings
-	if usable && len(p.spares.memories) < maxSpares {
+	if usable && p.spares.admits(len(p.spares.memories), x.open) {
 		p.spares.memories = append(p.spares.memories, x)
 		return
 	}
@@ -115,7 +142,7 @@ func (p *processState) takeImage(m *Module) (base uintptr, err error) {
 		return x.at.low, nil
 	}
 	if base, err = p.allocCode(m.size); err == nil {
-		if err = m.mapAt(base); err == nil {
+		if err = p.withoutSpares(func() error { return m.mapAt(base) }); err == nil {
 			return base, nil
 		}
 		p.freeCode(base, m.size)
@@ -162,32 +189,45 @@ func (p *processState) takeRegion(size uintptr) (extent, error) {
 	}
 	p.mu.Lock()
 	x, ok := takeLast(&p.spares.regions, func(x *extent) bool { return x.size == size })
+	if ok && size <= closedRegion {
+		p.spares.bytes -= size
+	}
 	p.mu.Unlock()
-	if ok {
+	switch {
+	case ok && size <= closedRegion:
 		return x, nil
+	case ok:
+		if mprotect(x.low, size, protRW) == nil {
+			return x, nil
+		}
+		munmap(x.low, size)
 	}
-	low, err := reserve(size, protRW)
-	if err != nil && p.dropSpares() {
-		low, err = reserve(size, protRW)
-	}
+	x.size = size
+	err := p.withoutSpares(func() (err error) {
+		x.low, err = reserve(size, protRW)
+		return err
+	})
 	if err != nil {
 		p.giveMappings(otherMappings)
 		return extent{}, err
 	}
 	if size > hugePage {
 		// Otherwise the first word would commit a huge page on systems that use them by default.
-		madvise(low, size, madvNoHuge)
+		madvise(x.low, size, madvNoHuge)
 	}
-	return extent{low, size}, nil
+	return x, nil
 }
 
 // giveRegion takes back what takeRegion gave.
 func (p *processState) giveRegion(x extent) {
-	usable := p.empty(x.low, x.size)
+	usable, open := p.empty(x.low, x.size), x.size
+	if usable && x.size > closedRegion {
+		usable, open = mprotect(x.low, x.size, protNone) == nil, 0
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.mappings -= otherMappings
-	if usable && len(p.spares.regions) < maxSpares {
+	if usable && p.spares.admits(len(p.spares.regions), open) {
 		p.spares.regions = append(p.spares.regions, x)
 		return
 	}

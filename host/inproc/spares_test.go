@@ -3,9 +3,14 @@
 package inproc_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/waot-project/waot/clif/opt"
@@ -132,5 +137,58 @@ func TestSpares(t *testing.T) {
 			s.Close()
 		}
 		end()
+	}
+}
+
+// TestSparesGiveWay: what closed stores leave is not in the way of what the process may not have besides.
+func TestSparesGiveWay(t *testing.T) {
+	const child = "WAOT_SPARES_GIVE_WAY"
+	if os.Getenv(child) == "" {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestSparesGiveWay$")
+		cmd.Env = append(os.Environ(), child+"=1")
+		out, err := cmd.CombinedOutput()
+		if errors.Is(err, syscall.ENOEXEC) {
+			t.Log("this process runs in an emulator, which holds no such limit")
+		} else if err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+		return
+	}
+	with := func(memories int, pages uint64) (err error) {
+		var stores []*inproc.Store
+		for range memories {
+			s, e := inproc.NewStore(inproc.Config{})
+			if e != nil {
+				t.Fatal(e)
+			}
+			_, e = s.NewMemory(inproc.Limits{Min: pages})
+			stores, err = append(stores, s), errors.Join(err, e)
+		}
+		for _, s := range stores {
+			s.Close()
+		}
+		return err
+	}
+	if err := with(20, 63); err != nil {
+		t.Fatal(err)
+	}
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, data, _ := strings.Cut(string(status), "VmData:")
+	kib, err := strconv.ParseUint(strings.Fields(data + " none")[0], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	limit := kib<<10 + 16<<20
+	if err := syscall.Setrlimit(syscall.RLIMIT_DATA, &syscall.Rlimit{Cur: limit, Max: limit}); err != nil {
+		t.Fatal(err)
+	}
+	if err := with(1, 800); err != nil {
+		t.Error("50 MiB:", err)
+	}
+	if with(1, 1600) == nil {
+		t.Log("100 MiB are there, too: an emulator does not hold the limit")
 	}
 }

@@ -180,11 +180,7 @@ func (m *Memory) commit(size, end uintptr) error {
 		if end <= m.open {
 			return nil
 		}
-		err := mprotect(m.base+size, end-size, protRW)
-		if err != nil && process.dropSpares() {
-			err = mprotect(m.base+size, end-size, protRW)
-		}
-		return err
+		return process.withoutSpares(func() error { return mprotect(m.base+size, end-size, protRW) })
 	}
 	if err := truncate(m.views.file, end); err != nil {
 		return err
