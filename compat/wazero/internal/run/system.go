@@ -74,11 +74,25 @@ func newSystem(ctx context.Context, c *SystemConfig) (*System, error) {
 		}
 		o.Env = append(o.Env, e[0]+"="+e[1])
 	}
+	ownRand := d.Rand != nil
 	if err := d.defaults(); err != nil {
 		return nil, err
 	}
-	o.Rand, o.Monotonic = d.Rand, d.Nanotime
-	o.Walltime = func() int64 { sec, nsec := d.Walltime(); return sec*1e9 + int64(nsec) }
+	o.Rand = d.Rand
+	if ownRand {
+		o.Rand = outsideReader{s, d.Rand}
+	}
+	o.Monotonic = func() (t int64) {
+		s.outside(func() { t = d.Nanotime() })
+		return t
+	}
+	o.Walltime = func() (t int64) {
+		s.outside(func() {
+			sec, nsec := d.Walltime()
+			t = sec*1e9 + int64(nsec)
+		})
+		return t
+	}
 	o.Nanosleep = func(t time.Duration) { s.outside(func() { d.Nanosleep(int64(t)) }) }
 	for _, m := range d.Mounts {
 		p, err := preopen(m)
@@ -104,7 +118,7 @@ func (s *System) input(r io.Reader) io.Reader {
 	case nil, *os.File:
 		return r
 	}
-	return reader{s, r}
+	return reader{outsideReader{s, r}}
 }
 
 // output is a standard stream as WASI writes to it.
@@ -116,14 +130,22 @@ func (s *System) output(w io.Writer) io.Writer {
 	return streamWriter{s, w}
 }
 
-// reader is a stream of the program, which may wait, and call the guest; a closed pipe is an input/output error.
-type reader struct {
+// outsideReader is a reader of the program, which may wait, and call the guest.
+type outsideReader struct {
 	s *System
 	r io.Reader
 }
 
-func (r reader) Read(b []byte) (n int, err error) {
+func (r outsideReader) Read(b []byte) (n int, err error) {
 	r.s.outside(func() { n, err = r.r.Read(b) })
+	return n, err
+}
+
+// reader is one whose closed pipe is an input/output error.
+type reader struct{ outsideReader }
+
+func (r reader) Read(b []byte) (int, error) {
+	n, err := r.outsideReader.Read(b)
 	return n, pipeError(err)
 }
 

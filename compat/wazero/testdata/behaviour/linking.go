@@ -164,6 +164,21 @@ func (n *nested) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// nestedSource is a source of random numbers, and of times, that calls the guest.
+type nestedSource struct{ use func() }
+
+func (n *nestedSource) Read(b []byte) (int, error) {
+	n.use()
+	return copy(b, "1234"), nil
+}
+
+func (n *nestedSource) now() int64 {
+	n.use()
+	return 7
+}
+
+func (n *nestedSource) today() (int64, int32) { return 1, int32(n.now()) }
+
 // meanwhile uses an instance's descriptors while another call of them waits.
 func meanwhile() {
 	r := wazero.NewRuntime(bg)
@@ -206,6 +221,22 @@ func meanwhile() {
 		say("slept", ns, results, err, said, n)
 	}
 	sleep(50)
+	// So do other functions of the program, here by random_get, and by poll_oneoff until some time.
+	source, clock := &nestedSource{}, &nestedSource{}
+	g = must(newGuest(r, named("sources").WithStdout(stdout).WithRandSource(source).WithNanotime(clock.now, 1).WithWalltime(clock.today, 1)))
+	stdout.Reset()
+	source.use = func() { g.write(1, "r") }
+	g.do("random_get", 100, 100, 4)
+	say("written", stdout.String())
+	for id := range uint64(2) {
+		clock.use = func() { call(g, "fd_write", 1, 4000, 1, 4008) }
+		g.Memory().Write(5000, make([]byte, 48))
+		g.Memory().WriteByte(5016, byte(id))
+		g.Memory().WriteUint64Le(5024, 5)
+		g.Memory().WriteByte(5040, 1)
+		g.do("poll_oneoff", 5100, 5000, 5100, 1, 5200)
+	}
+	say("written when asked for times", stdout.String())
 	// A file waits as well.
 	reader, writer, err := os.Pipe()
 	say("pipe", err)
