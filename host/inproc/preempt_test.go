@@ -125,8 +125,9 @@ func checkUsable(t *testing.T, i *inproc.Instance) {
 func TestCancelLoop(t *testing.T) {
 	_, i := newLoops(t, nil)
 	spin := export(t, i, "spin")
-	inCode := 0 // on a busy machine a short context ends before the code begins
-	for n := 0; n < 20 || inCode == 0 && n < 1000; n++ {
+	const want = 18
+	inCode := 0 // calls that the code had begun; on a busy machine a short context ends before
+	for n := 0; n < 20 || inCode < want && n < 300; n++ {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Duration(n)*time.Millisecond)
 		err := spin.CallContext(ctx, nil, nil)
 		cancel()
@@ -142,8 +143,8 @@ func TestCancelLoop(t *testing.T) {
 		}
 		checkUsable(t, i)
 	}
-	if inCode == 0 {
-		t.Error("no backtrace")
+	if inCode < want {
+		t.Errorf("%d of the calls have a backtrace", inCode)
 	}
 }
 

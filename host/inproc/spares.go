@@ -25,9 +25,12 @@ type spares struct {
 	bytes    uintptr  // accessible ones of memories and regions
 }
 
+// hasRoom reports whether the spares may have so many accessible bytes more.
+func (s *spares) hasRoom(bytes uintptr) bool { return bytes <= maxSpareBytes-s.bytes }
+
 // admits reports whether one more of n has room, with accessible bytes, which it counts.
 func (s *spares) admits(n int, bytes uintptr) bool {
-	if n >= maxSpares || bytes > maxSpareBytes-s.bytes {
+	if n >= maxSpares || !s.hasRoom(bytes) {
 		return false
 	}
 	s.bytes += bytes
@@ -113,7 +116,10 @@ func (x *spareMemory) openTo(open uintptr) error {
 func (p *processState) giveMemory(low, open uintptr, anonymous bool) {
 	first := low + memoryHeader - pageSize
 	x := spareMemory{low, open}
-	usable := anonymous && open <= maxSpareBytes/4 && p.empty(first, open)
+	p.mu.Lock()
+	stays := anonymous && open <= maxSpareBytes/4 && p.spares.hasRoom(open)
+	p.mu.Unlock()
+	usable := stays && p.empty(first, open)
 	if !usable {
 		// One call removes both the pages and the access to them.
 		x.open = 0

@@ -49,6 +49,28 @@ func TestSparesKept(t *testing.T) {
 	if got := kept(); got != [3]int{0, maxSpares, maxSpares} {
 		t.Errorf("without the module: %v", got)
 	}
+	// Reservations are kept where the accessible bytes of all would be too many.
+	p.dropSpares()
+	var stores []*Store
+	for range 6 {
+		s := newStore(t)
+		if _, err := s.NewMemory(Limits{Min: 15 << 4}); err != nil {
+			t.Fatal(err)
+		}
+		stores = append(stores, s)
+	}
+	for _, s := range stores {
+		s.Close()
+	}
+	open := 0
+	for _, x := range p.spares.memories {
+		if x.open > 0 {
+			open++
+		}
+	}
+	if len(p.spares.memories) != 6 || open != 4 || p.spares.bytes > maxSpareBytes {
+		t.Errorf("of 6 memories of 15 MiB: %d, %d of them accessible, in all %d bytes", len(p.spares.memories), open, p.spares.bytes)
+	}
 	if !p.dropSpares() || kept() != [3]int{} || p.dropSpares() {
 		t.Errorf("dropped: %v", kept())
 	}
