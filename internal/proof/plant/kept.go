@@ -8,6 +8,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+
+	"github.com/waot-project/waot/internal/proof/bugcases"
 )
 
 // keptFault is a fault of a file that a test is known to notice. Unlike those of find it was chosen by hand, and may be in several lines.
@@ -209,11 +212,15 @@ func (k *keptFault) fault(root string) (*fault, error) {
 		what: fmt.Sprintf("%q for %q", k.text, k.old)}, nil
 }
 
-// plantKept tries the faults kept. It is an error if one is not noticed.
-func plantKept(ctx context.Context, lab *laboratory) error {
-	missed := 0
+// plantKept tries the chosen ones of the faults kept, in files whose path begins with in. It is an error if one is not noticed.
+func plantKept(ctx context.Context, lab *laboratory, chosen bugcases.Choice, in string) error {
+	tried, missed := 0, 0
 	for i := range kept {
 		k := &kept[i]
+		if !chosen.Has(i, 1) || !strings.HasPrefix(k.file, in) {
+			continue
+		}
+		tried++
 		f, err := k.fault(lab.root)
 		if err != nil {
 			return err
@@ -228,7 +235,10 @@ func plantKept(ctx context.Context, lab *laboratory) error {
 		fmt.Printf("%v\t%v\t%v\t%s\n", v.status, f, k.by, v.by)
 	}
 	if missed > 0 {
-		return fmt.Errorf("%d of %d faults are not noticed", missed, len(kept))
+		return fmt.Errorf("%d of %d faults are not noticed", missed, tried)
+	}
+	if tried == 0 {
+		return fmt.Errorf("no fault is kept in files that begin with %q", in)
 	}
 	return nil
 }

@@ -27,6 +27,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/waot-project/waot/internal/proof/bugcases"
 )
 
 func main() {
@@ -41,7 +43,7 @@ func main() {
 	defer stop()
 	var err error
 	if *known {
-		err = withLaboratory(func(lab *laboratory) error { return plantKept(ctx, lab) })
+		err = withLaboratory(func(lab *laboratory) error { return plantKept(ctx, lab, bugcases.All(), *in) })
 	} else {
 		err = plant(ctx, *n, *seed, *from, *list, *in)
 	}

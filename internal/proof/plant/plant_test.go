@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/waot-project/waot/internal/proof/bugcases"
 	"github.com/waot-project/waot/internal/proof/testenv"
 )
 
@@ -191,6 +192,9 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// envFaults names the variable that says which of the kept faults are planted, as bugcases.ParseChoice reads it: without it, all.
+const envFaults = "WAOT_FAULTS"
+
 // TestKept: each kept fault is one of a file, and at the full level a test notices it.
 func TestKept(t *testing.T) {
 	const root = "../../.."
@@ -200,11 +204,18 @@ func TestKept(t *testing.T) {
 		}
 	}
 	testenv.OnlyFull(t, "builds and runs tests of other packages")
+	chosen, err := bugcases.ParseChoice(os.Getenv(envFaults))
+	if err != nil {
+		t.Fatalf("%s=%v", envFaults, err)
+	}
+	if chosen.Sample() {
+		chosen = bugcases.All()
+	}
 	dir, err := filepath.Abs(root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := plantKept(t.Context(), &laboratory{dir, t.TempDir(), map[run]usage{}, usage{time.Minute, 10 * time.Minute}}); err != nil {
+	if err := plantKept(t.Context(), &laboratory{dir, t.TempDir(), map[run]usage{}, usage{time.Minute, 10 * time.Minute}}, chosen, ""); err != nil {
 		t.Error(err)
 	}
 }

@@ -156,7 +156,7 @@ internal/proof/compare: internal/proof/wat spectest/interpengine spectest/native
 internal/proof/bugcases: internal/proof/wat internal/proof/compare
 internal/proof/difftest:
 internal/proof/knownbugs:
-internal/proof/plant:
+internal/proof/plant: internal/proof/bugcases
 internal/proof/policy:
 .: compile host/wasirun wasmfront/wat internal/cache
 internal/proof/guestfuzz: . internal/proof/stress/guest
