@@ -110,7 +110,7 @@ type CompileOptions struct {
 	// the addresses that they need, may move when they grow, and may be a MemoryAllocator's (see StoreOptions). The code is larger and
 	// slower. It can also use memories of code without this option, but not the other way round.
 	ExplicitBounds bool
-	// Regalloc is the register allocator: "linear", the default, or "ssa".
+	// Regalloc is the register allocator: "linear", the default, "ssa", or "local", which compiles fastest.
 	Regalloc string
 	// Deterministic gives the same results on all machines: NaNs that operators compute are canonical, and relaxed
 	// operators do what the specification's deterministic profile says.

@@ -175,7 +175,7 @@ func TestTargets(t *testing.T) {
 
 // TestRegalloc: each register allocator by name; another name is an error.
 func TestRegalloc(t *testing.T) {
-	for _, name := range []string{"", "linear", "ssa"} {
+	for _, name := range []string{"", "linear", "ssa", "local"} {
 		if _, err := waot.CompileObject(addWasm, &waot.CompileOptions{Regalloc: name}); err != nil {
 			t.Errorf("%q: %v", name, err)
 		}

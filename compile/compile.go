@@ -58,7 +58,7 @@ type Options struct {
 	EagerInlining bool
 	// Verify checks CLIF after translation and after each pass, and VCode.
 	Verify bool
-	// Regalloc names the register allocator: "linear" or "ssa". Empty means the first.
+	// Regalloc names the register allocator: "linear", "ssa" or "local". Empty means "local" at opt.O0, else "linear".
 	Regalloc string
 	// NewAllocator, if not nil, makes the register allocator of a worker, whatever Regalloc says.
 	NewAllocator func() backend.Allocator
@@ -269,7 +269,7 @@ func (o *Options) setDefaults() {
 		o.Name = "module"
 	}
 	if o.Regalloc == "" {
-		o.Regalloc = allocators[0].name
+		o.Regalloc = DefaultAllocator(o.OptLevel)
 	}
 }
 

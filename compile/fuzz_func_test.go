@@ -736,7 +736,7 @@ func fuzzFunction(t *testing.T, b []byte) (executed bool) {
 	var img *inproc.Image
 	for _, target := range compile.Targets() {
 		file := parse(src)
-		o := compile.Options{Target: target, OptLevel: level, Regalloc: compile.Allocators()[pick>>4%2], Fixpoint: pick%5 == 0, Verify: true, Jobs: 1}
+		o := compile.Options{Target: target, OptLevel: level, Regalloc: compile.Allocators()[int(pick>>4)%len(compile.Allocators())], Fixpoint: pick%5 == 0, Verify: true, Jobs: 1}
 		r, err := compile.CLIF(file.Mod, file.Body, o)
 		if errors.Is(err, backend.ErrUnsupported) {
 			return false

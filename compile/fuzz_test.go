@@ -44,7 +44,7 @@ func FuzzModule(f *testing.F) {
 		h.Write(wasm)
 		pick := h.Sum32()
 		for _, target := range compile.Targets() {
-			o := compile.Options{Target: target, OptLevel: opt.Level(pick % 2), Regalloc: compile.Allocators()[pick>>4%2], Fixpoint: pick%5 == 0, Verify: true, Jobs: 1}
+			o := compile.Options{Target: target, OptLevel: opt.Level(pick % 2), Regalloc: compile.Allocators()[int(pick>>4)%len(compile.Allocators())], Fixpoint: pick%5 == 0, Verify: true, Jobs: 1}
 			if target == compile.TargetX64 && pick&8 != 0 {
 				o.CPU = "v3"
 			}

@@ -98,7 +98,7 @@ func TestNearBranches(t *testing.T) {
 			}})
 		}
 	}
-	r := build(t, m.bytes(), compile.Options{OptLevel: opt.O0, Target: compile.TargetX64})
+	r := build(t, m.bytes(), compile.Options{OptLevel: opt.O0, Target: compile.TargetX64, Regalloc: "linear"})
 	text := r.Object.Section(".text").Data
 	for what, code := range map[string]string{"back, short": "\x75\x80", "back, long": "\x0f\x85\x7a\xff\xff\xff", "forwards, short": "\x74\x7f", "forwards, long": "\x0f\x84\x80\x00\x00\x00"} {
 		if !bytes.Contains(text, []byte(code)) {
@@ -115,7 +115,7 @@ func TestNearBranches(t *testing.T) {
 			t.Errorf("no chain has the form %s", form)
 		}
 	}
-	r = build(t, m.bytes(), compile.Options{OptLevel: opt.O0})
+	r = build(t, m.bytes(), compile.Options{OptLevel: opt.O0, Regalloc: "linear"})
 	inst := instantiated(t, r)
 	for _, f := range funcs {
 		fn, err := inst.Func(f.name)

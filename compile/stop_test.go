@@ -83,11 +83,6 @@ var stages = []string{
 	"opt.fold", "opt.(*folder).instructions", "clif.(*Func).ResolveTargets", "opt.threadEmpty", "opt.removeParams", "opt.removeDead",
 	"backend.(*BlockOrder).search", "backend.(*BlockOrder).loops",
 	"backend.(*Lower).analyse", "backend.(*Lower).lowerBlock", "backend.(*VCodeBuilder).finish", "backend.(*VCodeBuilder).preds",
-	"flow.(*function).setup", "flow.(*Liveness).scanUses", "flow.(*Liveness).propagate", "flow.(*Liveness).enter", "flow.(*Liveness).climb", "flow.(*Liveness).sort",
-	"flow.(*builder).build", "flow.(*Classes).coalesceEdges",
-	"flow.(*spiller).assign", "flow.(*resolver).fillOperands", "flow.(*resolver).connect", "flow.(*locations).flatten",
-	"flow.(*resolver).findEntries", "flow.(*resolver).resolveEdges", "flow.(*resolver).storeDefs", "flow.(*emitter).emit",
-	"flow.(*resolver).makeClaims", "flow.(*resolver).makeStackMaps",
 	"checker.(*Checker).initValues", "checker.(*Checker).checkBlocks", "checker.(*Checker).visit",
 	"backend.(*Emitter).measure", "backend.(*Emitter).plan", "backend.(*Emitter).insts", "backend.(*Emitter).result",
 	"compile.(*linker).layText", "compile.(*linker).placeFuncs", "compile.(*linker).applyRelocs", "compile.appendSites[...]",
@@ -96,14 +91,27 @@ var stages = []string{
 	"objfile.(*elfWriter).orderSymbols", "objfile.(*elfWriter).rela", "objfile.(*elfWriter).addSymbols", "objfile.(*elfWriter).file",
 }
 
+// flowStages are those of register allocators that take the steps of package flow.
+var flowStages = []string{
+	"flow.(*function).setup", "flow.(*Liveness).scanUses", "flow.(*Liveness).propagate", "flow.(*Liveness).enter", "flow.(*Liveness).climb", "flow.(*Liveness).sort",
+	"flow.(*builder).build", "flow.(*Classes).coalesceEdges",
+	"flow.(*spiller).assign", "flow.(*resolver).fillOperands", "flow.(*resolver).connect", "flow.(*locations).flatten",
+	"flow.(*resolver).findEntries", "flow.(*resolver).resolveEdges", "flow.(*resolver).storeDefs", "flow.(*emitter).emit",
+	"flow.(*resolver).makeClaims", "flow.(*resolver).makeStackMaps",
+}
+
 // allocatorStages are those of each register allocator.
 var allocatorStages = map[string][]string{
-	"linear": {"linear.(*walker).makeParts", "linear.(*walker).walk"},
-	"ssa": {
+	"local": {
+		"local.(*Allocator).begin", "local.(*function).orderBlocks", "local.(*Allocator).scanInsts", "local.(*Allocator).findLive", "local.(*Allocator).climb",
+		"local.(*Allocator).walk", "local.(*Allocator).insts", "local.(*Allocator).passArgs", "local.(*Allocator).claim",
+	},
+	"linear": slices.Concat(flowStages, []string{"linear.(*walker).makeParts", "linear.(*walker).walk"}),
+	"ssa": slices.Concat(flowStages, []string{
 		"ssa.(*order).find", "ssa.(*distances).find", "ssa.(*distances).block", "ssa.(*distances).behind", "ssa.(*distances).foldLoops",
 		"ssa.(*spilling).spill", "ssa.(*spilling).block", "ssa.(*spilling).enter", "ssa.(*spilling).meet", "ssa.(*spilling).candidates", "ssa.(*spilling).take",
 		"ssa.(*colouring).colour", "ssa.(*colouring).block", "ssa.(*colouring).vote", "ssa.(*validity).find", "ssa.(*validity).block", "ssa.(*parts).make",
-	},
+	}),
 }
 
 // pollers are the places that poll, as the program counters at which Observe's function was called, with the
@@ -233,7 +241,7 @@ func TestPolls(t *testing.T) {
 	for i, p := range append(slices.Clone(pieces), nested, blocks, stack, straight, deep) {
 		wasm := hugeModule(size-len(p), p)
 		for k, regalloc := range Allocators() {
-			if k == i%2 || testenv.Full() {
+			if k == i%len(Allocators()) || testenv.Full() {
 				testPolls(t, i, wasm, regalloc, most)
 			}
 		}

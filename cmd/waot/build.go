@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/host/sign"
 	"github.com/waot-project/waot/internal/cheader"
@@ -49,7 +50,7 @@ func compileFlags() []cli.Flag {
 		&cli.StringFlag{Name: "cpu", Usage: "the processor to compile for, at least: x86-64-v2, -v3, -v4, armv8.0-a, armv8.2-a+dotprod, or native (default: the target's first; of run in this process, native)"},
 		&cli.IntFlag{Name: "opt", Aliases: []string{"O"}, Value: 1, Usage: "optimisation `LEVEL`: 0 or 1"},
 		&cli.IntFlag{Name: "jobs", Usage: "compile `N` functions at once (default: one per processor)"},
-		&cli.StringFlag{Name: "regalloc", Value: compile.Allocators()[0], Usage: "how registers are allocated: " + strings.Join(compile.Allocators(), " or ")},
+		&cli.StringFlag{Name: "regalloc", Usage: "how registers are allocated: " + strings.Join(compile.Allocators(), ", ") + " (default: " + compile.DefaultAllocator(opt.O0) + " with -O0, else " + compile.DefaultAllocator(opt.O1) + ")"},
 		&cli.StringFlag{Name: "regalloc-check", Value: "on", Usage: "prove each register allocation: on or off"},
 		&cli.StringFlag{Name: "spectre", Value: "on", Usage: "keep misspeculation within tables and jump tables: on or off"},
 		&cli.StringFlag{Name: "bounds", Value: "guard", Usage: "how accesses stay within memories: guard (pages that fault, in reservations of 8 GiB) or explicit (comparisons; memories take what they need)"},
@@ -292,7 +293,9 @@ func readOptions(c *cli.Context) (*options, error) {
 		return nil, err
 	}
 	o.check = c.String("regalloc-check") == "on"
-	o.regalloc = c.String("regalloc")
+	if o.regalloc = c.String("regalloc"); o.regalloc == "" {
+		o.regalloc = compile.DefaultAllocator(opt.Level(o.level))
+	}
 	if err := oneOf("regalloc", o.regalloc, compile.Allocators()...); err != nil {
 		return nil, err
 	}

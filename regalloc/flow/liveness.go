@@ -126,7 +126,17 @@ const (
 )
 
 // maxLive returns the greatest accepted number of pairs of a value and a place where it is live.
-func (fn *function) maxLive() int { return maxPairs + maxPairsPerInst*len(fn.In.Insts) }
+func (fn *function) maxLive() int { return maxLive(fn.In) }
+
+func maxLive(in *regalloc.Input) int { return maxPairs + maxPairsPerInst*len(in.Insts) }
+
+// LimitLive returns an error if there are more than the greatest accepted number of pairs of a value of in and a place where it is live; v is one of them.
+func LimitLive(in *regalloc.Input, pairs int, v uint32) error {
+	if limit := maxLive(in); pairs > limit {
+		return failLive(limit, None, v)
+	}
+	return nil
+}
 
 // Values are propagated in batches. climbing is what propagate keeps of a block, as sets of the values of a batch. Those in
 // waiting are live into the block, but have not gone on from there; those in live have.

@@ -20,7 +20,7 @@ type spiller struct {
 	order   []uint64 // start of extent, index of owner
 	owners  []owner
 	spilled []uint32 // values with slots
-	busy    []uint64 // heap of end of extent, slot
+	busy    Heap     // of end of extent, slot
 	slots   []slot
 	free    [2][]uint32 // by size; a slot that is not isFree is to be skipped
 }
@@ -96,7 +96,7 @@ func (sp *spiller) ownerOf(v uint32) uint32 {
 func (sp *spiller) assignSlot(o *owner, words int) int {
 	for len(sp.busy) > 0 && uint32(sp.busy[0]>>32) <= o.start {
 		s := uint32(sp.busy[0])
-		sp.pop()
+		sp.busy.Pop()
 		size := 0
 		if sp.slots[s].wide {
 			size = 1
@@ -128,41 +128,6 @@ func (sp *spiller) assignSlot(o *owner, words int) int {
 	}
 	sp.slots[s].isFree = false
 	o.slot = s
-	sp.push(uint64(o.end)<<32 | uint64(s))
+	sp.busy.Push(uint64(o.end)<<32 | uint64(s))
 	return words
-}
-
-// push and pop keep busy a heap with its least element first.
-func (sp *spiller) push(x uint64) {
-	sp.busy = append(sp.busy, x)
-	i := len(sp.busy) - 1
-	for i > 0 && sp.busy[(i-1)/2] > x {
-		sp.busy[i] = sp.busy[(i-1)/2]
-		i = (i - 1) / 2
-	}
-	sp.busy[i] = x
-}
-
-func (sp *spiller) pop() {
-	n := len(sp.busy) - 1
-	x := sp.busy[n]
-	sp.busy = sp.busy[:n]
-	i := 0
-	for {
-		c := 2*i + 1
-		if c >= n {
-			break
-		}
-		if c+1 < n && sp.busy[c+1] < sp.busy[c] {
-			c++
-		}
-		if sp.busy[c] >= x {
-			break
-		}
-		sp.busy[i] = sp.busy[c]
-		i = c
-	}
-	if n > 0 {
-		sp.busy[i] = x
-	}
 }

@@ -92,7 +92,7 @@ func (v *Variant) options() compile.Options {
 }
 
 // Variants returns the variants for a target: each level of optimisation, one of them without the protection against
-// misspeculation, one with explicit bounds checks, one without lowering rules, one with the other register allocator, one that inlines whatever budgets allow, and, for this machine, the highest level of processor that it has.
+// misspeculation, one with explicit bounds checks, one without lowering rules, some with another register allocator than the usual one, one that inlines whatever budgets allow, and, for this machine, the highest level of processor that it has.
 func Variants(target string) (list []Variant) {
 	list = []Variant{
 		{Name: target + " -O0", Target: target, Level: opt.O0},
@@ -100,6 +100,8 @@ func Variants(target string) (list []Variant) {
 		{Name: target + " -O1 --bounds=explicit", Target: target, Level: opt.O1, ExplicitBounds: true},
 		{Name: target + " -O1 --rules-off=lower", Target: target, Level: opt.O1, NoLowering: true},
 		{Name: target + " -O1 --regalloc=ssa", Target: target, Level: opt.O1, Regalloc: "ssa"},
+		{Name: target + " -O1 --regalloc=local", Target: target, Level: opt.O1, Regalloc: "local"},
+		{Name: target + " -O0 --regalloc=linear", Target: target, Level: opt.O0, Regalloc: "linear"},
 		{Name: target + " -O0 --regalloc=ssa", Target: target, Level: opt.O0, Regalloc: "ssa"},
 		{Name: target + " -O1 --bounds=explicit --regalloc=ssa", Target: target, Level: opt.O1, ExplicitBounds: true, Regalloc: "ssa"},
 		{Name: target + " -O1 inlining eagerly", Target: target, Level: opt.O1, EagerInlining: true},

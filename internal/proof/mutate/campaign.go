@@ -13,6 +13,7 @@ import (
 	"github.com/waot-project/waot/internal/proof/regalloc/gen"
 	"github.com/waot-project/waot/regalloc"
 	"github.com/waot-project/waot/regalloc/linear"
+	"github.com/waot-project/waot/regalloc/local"
 	"github.com/waot-project/waot/regalloc/ssa"
 )
 
@@ -103,11 +104,12 @@ type allocator interface {
 	Run(in *regalloc.Input, env *regalloc.MachineEnv, out *regalloc.Output) error
 }
 
-// allocators are those whose allocations get faults, each of them half.
+// allocators are those whose allocations get faults, each of them as many.
 var allocators = [...]struct {
 	name string
 	make func() allocator
-}{{"linear", func() allocator { return linear.New() }}, {"ssa", func() allocator { return ssa.New() }}}
+}{{"linear", func() allocator { return linear.New() }}, {"ssa", func() allocator { return ssa.New() }},
+	{"local", func() allocator { return local.New() }}}
 
 func (c *campaign) newWorker() *worker {
 	w := &worker{c: c, check: checker.New()}

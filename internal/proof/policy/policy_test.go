@@ -105,18 +105,19 @@ regalloc/parmove: regalloc
 regalloc/flow: regalloc/parmove
 regalloc/linear: regalloc/flow
 regalloc/ssa: regalloc/flow
+regalloc/local: regalloc/flow
 internal/proof/regalloc/gen: regalloc
 internal/proof/regalloc/exec: regalloc
 checker: regalloc
 internal/proof/regalloc/alloctest: internal/proof/regalloc/gen internal/proof/testenv internal/proof/cputime checker
-internal/proof/regalloc/soak: regalloc/linear regalloc/ssa internal/proof/regalloc/gen internal/proof/regalloc/exec checker
+internal/proof/regalloc/soak: regalloc/linear regalloc/ssa regalloc/local internal/proof/regalloc/gen internal/proof/regalloc/exec checker
 backend/instance: clif
 backend: backend/instance clif/analysis clif/rewrite checker machbuffer
 backend/isa/x64/asm: backend
 backend/isa/x64: backend/isa/x64/asm
 backend/isa/a64/asm: backend
 backend/isa/a64: backend/isa/a64/asm
-compile: wasmfront/translate clif/inline clif/opt clif/verify backend/isa/x64 backend/isa/a64 regalloc/linear regalloc/ssa objfile internal/meta internal/cost
+compile: wasmfront/translate clif/inline clif/opt clif/verify backend/isa/x64 backend/isa/a64 regalloc/linear regalloc/ssa regalloc/local objfile internal/meta internal/cost
 internal/inspect: compile
 internal/image: internal/meta internal/reloc
 internal/link: internal/image objfile

@@ -25,6 +25,7 @@ import (
 	"github.com/waot-project/waot/internal/proof/regalloc/gen"
 	"github.com/waot-project/waot/regalloc"
 	"github.com/waot-project/waot/regalloc/linear"
+	"github.com/waot-project/waot/regalloc/local"
 	"github.com/waot-project/waot/regalloc/ssa"
 )
 
@@ -37,7 +38,8 @@ type allocator interface {
 var allocators = [...]struct {
 	name string
 	make func() allocator
-}{{"linear", func() allocator { return linear.New() }}, {"ssa", func() allocator { return ssa.New() }}}
+}{{"linear", func() allocator { return linear.New() }}, {"ssa", func() allocator { return ssa.New() }},
+	{"local", func() allocator { return local.New() }}}
 
 type options struct {
 	n       uint64 // functions
@@ -45,6 +47,7 @@ type options struct {
 	large   float64
 	seconds float64 // 0 is no limit
 	workers int
+	only    string // the allocator to run; empty is all
 }
 
 func main() {
@@ -54,6 +57,7 @@ func main() {
 	flag.Float64Var(&o.large, "large", 0.25, "share of functions of full size; the others have a tenth of it")
 	flag.Float64Var(&o.seconds, "seconds", 0, "stop after this many seconds; 0 is never")
 	flag.IntVar(&o.workers, "workers", 1, "functions to work on at once")
+	flag.StringVar(&o.only, "only", "", "the only allocator to run")
 	flag.Parse()
 	start := time.Now()
 	d, executed, err := o.run()
@@ -140,10 +144,13 @@ func (w *worker) function(o *options, seed uint64) error {
 	env := envs[seed%uint64(len(envs))]
 	in := gen.Func(r, cfg, env)
 	for k := range w.allocators {
+		if o.only != "" && o.only != allocators[k].name {
+			continue
+		}
 		if err := w.allocate(k, in, env); err != nil {
 			return err
 		}
-		if k == 0 {
+		if k == 0 || o.only != "" {
 			w.dist.Add(in, &w.out)
 		}
 		if seed%8 != 0 {

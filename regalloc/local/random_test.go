@@ -1,0 +1,24 @@
+package local_test
+
+import (
+	"flag"
+	"testing"
+
+	"github.com/waot-project/waot/internal/proof/regalloc/alloctest"
+	"github.com/waot-project/waot/regalloc/local"
+)
+
+var (
+	count = flag.Int("functions", 0, "random functions to check, if not as many as the level of the tests says")
+	first = flag.Uint64("first", 1, "seed of the first")
+	full  = flag.Bool("full", false, "run the pathological tests at full size")
+)
+
+func fresh() alloctest.Allocator { return local.New() }
+
+func TestRandom(t *testing.T) { alloctest.Random(t, fresh, *count, *first) }
+
+func TestSteadyStateAllocatesNothing(t *testing.T) { alloctest.SteadyState(t, local.New()) }
+
+// TestPathological measures shapes that make allocators quadratic.
+func TestPathological(t *testing.T) { alloctest.Pathological(t, fresh, *full) }

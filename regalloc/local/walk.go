@@ -1,0 +1,348 @@
+package local
+
+import (
+	"github.com/waot-project/waot/internal/stop"
+	"github.com/waot-project/waot/regalloc"
+	"github.com/waot-project/waot/regalloc/parmove"
+)
+
+// walker is the state of the walk over blocks.
+type walker struct {
+	saved   []saved
+	savedOf []uint32 // by block: the index of its state at the end, or none
+	held    []holding
+	refList []uint32
+
+	group, ordered []parmove.Move
+	remats         []rematMove
+}
+
+// saved is the state at the end of a block, for successors that are not next.
+type saved struct {
+	held, refs regalloc.Range // of walker.held and refList
+	dirty      regalloc.PRegSet
+}
+
+// holding is a register and what it holds.
+type holding struct {
+	v uint32
+	r regalloc.PReg
+}
+
+// rematMove is a value to be made again at the end of a block, and where.
+type rematMove struct {
+	v  uint32
+	to regalloc.Allocation
+}
+
+// walk goes through the blocks.
+func (a *Allocator) walk() error {
+	in := a.in
+	a.saved, a.held, a.refList = a.saved[:0], a.held[:0], a.refList[:0]
+	a.savedOf = stop.Resize(in.Stop, a.savedOf, len(in.Blocks))
+	a.slots.reset()
+	a.pos, a.err = 0, nil
+	if a.unordered {
+		a.giveAllSlots()
+	}
+	a.touched = [numRegs]uint32{}
+	a.file, a.full, a.dirty, a.refs = a.base, 0, 0, a.refs[:0]
+	for n, b := range a.order {
+		in.Stop.Poll()
+		if n > 0 {
+			a.enter(b, a.order[n-1])
+		}
+		a.insts(in.Blocks[b].Insts)
+		a.leave(b, n)
+		if a.err != nil {
+			return a.err
+		}
+	}
+	a.out.SlotWords = a.words
+	return nil
+}
+
+// giveAllSlots gives slots to all values that are used in several trees, as uses may come before definitions.
+func (a *Allocator) giveAllSlots() {
+	for k, v := range a.globals {
+		a.in.Stop.PollAt(k)
+		if x := &a.values[v]; x.home == regalloc.NoAllocation {
+			a.giveSlot(x)
+		}
+	}
+}
+
+// enter makes the state at the start of b; the walk comes from the block last.
+func (a *Allocator) enter(b, last uint32) {
+	info := &a.in.Blocks[b]
+	a.point, a.need = regalloc.Before(regalloc.Inst(info.Insts.Start)), a.pos+1
+	p := a.parent(b)
+	if p == none {
+		a.enterRoot(b)
+		return
+	}
+	if p != last {
+		a.restore(a.saved[a.savedOf[p]])
+	}
+	if a.definesAtEnd(p) {
+		a.storeGlobals()
+	}
+	if info.Params.Len() > 0 {
+		a.enterParams(b)
+	}
+}
+
+// enterRoot makes the state at the start of a root.
+func (a *Allocator) enterRoot(b uint32) {
+	a.file, a.full, a.dirty, a.refs = a.base, 0, 0, a.refs[:0]
+	params := a.in.ParamsOf(regalloc.Block(b))
+	if len(params) > 0 {
+		a.placeParams(params, nil)
+		for _, p := range params {
+			a.in.Stop.Poll()
+			x := &a.values[p]
+			if x.flags&isRef != 0 && x.last != 0 {
+				a.refs = append(a.refs, uint32(p))
+			}
+			if x.entry.IsReg() && !x.pinned() {
+				r := x.entry.Reg()
+				a.put(r, uint32(p))
+				a.dirty = a.dirty.Add(r)
+				if x.flags&isGlobal != 0 {
+					a.store(r)
+				}
+			}
+		}
+	}
+	if a.hasRefs {
+		for _, v := range a.liveInto(b) {
+			a.in.Stop.Poll()
+			if a.values[v].flags&isRef != 0 {
+				a.refs = append(a.refs, v)
+			}
+		}
+	}
+}
+
+// definesAtEnd reports whether the terminator of b defines values.
+func (fn *function) definesAtEnd(b uint32) bool {
+	ops := fn.in.OperandsOf(regalloc.Inst(fn.in.Blocks[b].Insts.End - 1))
+	for k := range ops {
+		if ops[k].Access.Defines() {
+			return true
+		}
+	}
+	return false
+}
+
+// storeGlobals stores what is used in other trees and could not be stored behind the terminator that defines it.
+func (a *Allocator) storeGlobals() {
+	for m := a.dirty; m != 0; m &= m - 1 {
+		if r := m.First(); a.values[a.file[r]].flags&isGlobal != 0 {
+			a.store(r)
+		}
+	}
+}
+
+// enterParams copies the arguments for the parameters of b, which is no root.
+func (a *Allocator) enterParams(b uint32) {
+	a.pos++ // the arguments are used here
+	args := a.in.ArgsOf(*a.edgeTo(b))
+	for k, p := range a.in.ParamsOf(regalloc.Block(b)) {
+		a.in.Stop.Poll()
+		x := &a.values[p]
+		if x.last == 0 {
+			continue
+		}
+		if x.pinned() {
+			a.bring(uint32(args[k]), &a.values[args[k]], x.where)
+			continue
+		}
+		from := &a.values[args[k]]
+		keep := regalloc.PRegSet(0)
+		if a.inReg(uint32(args[k]), from) {
+			keep = regalloc.SetOf(from.where)
+		}
+		r := a.take(x.class(), keep, x.hint)
+		a.bring(uint32(args[k]), from, r)
+		a.define(uint32(p), x, r)
+		if x.flags&isGlobal != 0 {
+			a.store(r)
+		}
+	}
+	a.pos--
+}
+
+// save keeps the present state for the successors of b.
+func (a *Allocator) save(b uint32) {
+	s := saved{dirty: a.dirty}
+	s.held.Start, s.refs.Start = uint32(len(a.held)), uint32(len(a.refList))
+	for m := a.full | a.own; m != 0; m &= m - 1 {
+		if r := m.First(); a.file[r] != a.base[r] {
+			a.held = stop.Append(a.in.Stop, a.held, holding{a.file[r], r})
+		}
+	}
+	for _, v := range a.refs {
+		a.refList = stop.Append(a.in.Stop, a.refList, v)
+	}
+	s.held.End, s.refs.End = uint32(len(a.held)), uint32(len(a.refList))
+	a.savedOf[b] = uint32(len(a.saved))
+	a.saved = stop.Append(a.in.Stop, a.saved, s)
+}
+
+// restore makes s the present state, without what is dead.
+func (a *Allocator) restore(s saved) {
+	a.file, a.full, a.dirty = a.base, 0, 0
+	for _, h := range a.held[s.held.Start:s.held.End] {
+		if x := &a.values[h.v]; x.last >= a.need || x.flags&isGlobal != 0 && s.dirty.Has(h.r) {
+			a.put(h.r, h.v)
+		}
+	}
+	a.dirty = s.dirty & (a.full | a.own)
+	a.refs = append(a.refs[:0], a.refList[s.refs.Start:s.refs.End]...)
+}
+
+// leave ends b, number n of the order: it takes its edges, or keeps the state for blocks that begin with it.
+func (a *Allocator) leave(b uint32, n int) {
+	succs := a.in.SuccsOf(regalloc.Block(b))
+	switch {
+	case len(succs) == 0:
+	case len(succs) == 1 && a.tree[succs[0].To] == uint32(succs[0].To):
+		a.point = regalloc.Before(regalloc.Inst(a.in.Blocks[b].Insts.End - 1))
+		if succs[0].Args.Len() > 0 {
+			a.passArgs(&succs[0])
+		}
+	case len(succs) > 1 || n+1 == len(a.order) || a.order[n+1] != uint32(succs[0].To):
+		a.save(b)
+	}
+}
+
+// passArgs moves the arguments of an edge to a root.
+func (a *Allocator) passArgs(e *regalloc.Edge) {
+	params, args := a.in.ParamsOf(e.To), a.in.ArgsOf(*e)
+	a.placeParams(params, args)
+	a.group, a.remats = a.group[:0], a.remats[:0]
+	between := 0 // moves from memory to memory
+	for k, p := range params {
+		a.in.Stop.PollAt(k)
+		to := a.values[p].entry
+		if to == regalloc.NoAllocation {
+			continue
+		}
+		v, x := uint32(args[k]), &a.values[args[k]]
+		from := x.home
+		switch {
+		case a.file[x.where] == v:
+			from = regalloc.InReg(x.where)
+		case x.flags&isRemat != 0:
+			a.remats = stop.Append(a.in.Stop, a.remats, rematMove{v, to})
+			continue
+		}
+		if from == to {
+			continue
+		}
+		if from.IsMem() && to.IsMem() {
+			between++
+		}
+		a.group = stop.Append(a.in.Stop, a.group, parmove.Move{From: from, To: to, Bytes: x.bytes})
+	}
+	switch {
+	case len(a.group) == 0:
+	case len(a.group) == 1 && between == 0:
+		m := &a.group[0]
+		a.edit(m.From, m.To, m.Bytes)
+	default:
+		env := parmove.Env{Scratch: a.env.Scratch}
+		if between > 1 {
+			env.Extra = a.extraSlot()
+		}
+		a.ordered = a.moves.Resolve(a.ordered[:0], a.group, env)
+		for k := range a.ordered {
+			a.edit(a.ordered[k].From, a.ordered[k].To, a.ordered[k].Bytes)
+		}
+	}
+	a.passRemats()
+}
+
+// passRemats makes values again, which reads nothing and so comes last.
+func (a *Allocator) passRemats() {
+	for _, m := range a.remats {
+		a.in.Stop.Poll()
+		if m.to.IsMem() {
+			a.rematToSlot(m)
+		}
+	}
+	for _, m := range a.remats {
+		if m.to.IsReg() {
+			a.remat(m.v, m.to.Reg())
+		}
+	}
+}
+
+// rematToSlot makes a value again in a slot, by way of a register, which the scratch register saves meanwhile.
+func (a *Allocator) rematToSlot(m rematMove) {
+	x := &a.values[m.v]
+	r := a.env.Order[x.class()][0]
+	reg, scratch, width := regalloc.InReg(r), regalloc.InReg(a.env.Scratch[regalloc.Float]), uint8(8)
+	if x.flags&isFloat != 0 {
+		width = 16
+	}
+	a.edit(reg, scratch, width)
+	a.remat(m.v, r)
+	a.edit(reg, m.to, x.bytes)
+	a.edit(scratch, reg, width)
+}
+
+// rematInSlot makes v again in a slot of its own, where no register is left for it.
+func (a *Allocator) rematInSlot(v uint32, x *value) {
+	if x.home == regalloc.NoAllocation {
+		a.giveSlot(x)
+	}
+	a.rematToSlot(rematMove{v, x.home})
+}
+
+// placeParams says where the parameters of a root are at its start, unless that is said already: the present state is that of the end of a predecessor,
+// which passes args, or there are none.
+func (a *Allocator) placeParams(params, args []regalloc.VReg) {
+	var chosen regalloc.PRegSet
+	for k, p := range params {
+		a.in.Stop.PollAt(k)
+		x := &a.values[p]
+		if x.entry != regalloc.NoAllocation {
+			return // all are placed at once, and those in front of it have no uses
+		}
+		switch {
+		case x.last == 0:
+			continue
+		case x.home != regalloc.NoAllocation:
+			x.entry = x.home
+			continue
+		}
+		empty := a.avail[x.class()] &^ chosen
+		if empty == 0 {
+			a.giveSlot(x)
+			x.entry = x.home
+			continue
+		}
+		r := a.entryRegister(x, empty, k, args)
+		chosen = chosen.Add(r)
+		x.entry = regalloc.InReg(r)
+	}
+}
+
+// entryRegister chooses a register for x, parameter number k, out of the given ones.
+func (a *Allocator) entryRegister(x *value, empty regalloc.PRegSet, k int, args []regalloc.VReg) regalloc.PReg {
+	if args != nil {
+		v, arg := uint32(args[k]), &a.values[args[k]]
+		if a.inReg(v, arg) && empty.Has(arg.where) {
+			return arg.where
+		}
+	}
+	if empty.Has(x.hint) {
+		return x.hint
+	}
+	if cheap := empty &^ (a.env.CalleeSaved &^ a.out.Used); cheap != 0 {
+		return cheap.First()
+	}
+	return empty.First()
+}
