@@ -26,11 +26,13 @@ import (
 // Pass is the name of the pass and of its rules' pass.
 const Pass = "inline"
 
-// rule is the only one.
-var rule = rewrite.Info{Name: "inline-call", Pass: Pass, What: "call f => the body of f, if it is small for where it is called"}
+var (
+	rule        = rewrite.Info{Name: "inline-call", Pass: Pass, What: "call f => the body of f, if it is small for where it is called"}
+	ruleResults = rewrite.Info{Name: "inline-result", Pass: Pass, What: "br (call f), a, b behind the body of f => its returns of constants lead to a, which returns or traps, or to b"}
+)
 
 // Rules are the rules of the pass.
-func Rules() []*rewrite.Info { return []*rewrite.Info{&rule} }
+func Rules() []*rewrite.Info { return []*rewrite.Info{&rule, &ruleResults} }
 
 // Bodies returns the body of a function, or nil if it is not to be inlined.
 type Bodies func(clif.FuncIndex) *Body
@@ -59,6 +61,8 @@ type Inliner struct {
 type site struct {
 	call clif.Inst
 	body *Body
+	// leave, if not NoTarget, is where results other than 0 lead: see leaves.
+	leave clif.Target
 }
 
 // Run inlines calls in f, and reports whether there were any.
@@ -107,7 +111,7 @@ func (n *Inliner) find(f *clif.Func, bodies Bodies) {
 			}
 			room -= body.size
 			n.depth = max(n.depth, body.depth+1)
-			n.sites = append(n.sites, site{i, body})
+			n.sites = append(n.sites, site{i, body, n.leaves(f, b, i, body)})
 		}
 	}
 }
@@ -141,7 +145,7 @@ func (n *Inliner) splice(f *clif.Func) {
 			call := sites[0].call
 			n.begin(f, b)
 			n.move(f, at, call)
-			b = n.call(f, b, call, sites[0].body)
+			b = n.call(f, b, &sites[0])
 			at, sites = call+1, sites[1:]
 		}
 		n.begin(f, b)
@@ -187,9 +191,9 @@ func (n *Inliner) define(f *clif.Func, i int) {
 
 // call ends block b with a jump to the body's blocks, which lead to a new block whose parameters are the results of the call. It
 // returns that block.
-func (n *Inliner) call(f *clif.Func, b clif.Block, call clif.Inst, body *Body) clif.Block {
-	g := &body.f
-	d, src := f.Insts[call], f.Srcs[call]
+func (n *Inliner) call(f *clif.Func, b clif.Block, s *site) clif.Block {
+	g := &s.body.f
+	d, src := f.Insts[s.call], f.Srcs[s.call]
 	r := renaming{value: uint32(len(f.Values)), block: uint32(len(f.Blocks)), target: uint32(len(f.Targets)), place: uint32(len(f.Inlined))}
 	r.appendTables(f, g)
 	for i := range g.Inlined {
@@ -210,7 +214,7 @@ func (n *Inliner) call(f *clif.Func, b clif.Block, call clif.Inst, body *Body) c
 		for i := g.Blocks[k].Start; i < g.Blocks[k].End; i++ {
 			e := r.inst(f, g, g.Insts[i])
 			if e.Op == clif.OpReturn {
-				e = jumpTo(f, after, f.VarArgs(&e))
+				e = n.returned(f, g, &g.Insts[i], &e, s.leave, after)
 			}
 			at := g.Srcs[i]
 			if at >= abi.InlinedPlace {
@@ -221,6 +225,14 @@ func (n *Inliner) call(f *clif.Func, b clif.Block, call clif.Inst, body *Body) c
 		f.Blocks[b].End = clif.Inst(len(n.out.Insts))
 	}
 	return after
+}
+
+// returned returns the jump that takes the place of ret, a return of g, which is e in f.
+func (n *Inliner) returned(f, g *clif.Func, ret, e *clif.InstData, leave clif.Target, after clif.Block) clif.InstData {
+	if leave == clif.NoTarget || !nonzero(g, ret) {
+		return jumpTo(f, after, f.VarArgs(e))
+	}
+	return jumpTo(f, f.Targets[leave].Block, f.TargetArgs(leave))
 }
 
 // resultBlock makes a block whose parameters are the results of call d.

@@ -127,13 +127,61 @@ func TestControl(t *testing.T) {
 			t.Errorf("%d of %d", len(ctl.Log), limit)
 		}
 	}
-	for _, r := range Rules() {
-		for _, off := range []string{r.Name, r.Pass} {
-			ctl := &rewrite.Control{Limit: -1, Off: map[string]bool{off: true}}
-			inlineAll(t, &Inliner{Eager: true, Control: ctl})
-			if len(ctl.Log) != 0 {
-				t.Errorf("without %s: %d", off, len(ctl.Log))
-			}
+	for _, off := range []string{rule.Name, Pass} {
+		ctl := &rewrite.Control{Limit: -1, Off: map[string]bool{off: true}}
+		inlineAll(t, &Inliner{Eager: true, Control: ctl})
+		if len(ctl.Log) != 0 {
+			t.Errorf("without %s: %d", off, len(ctl.Log))
+		}
+	}
+}
+
+// TestResultControl: a limit, or the rule, turns off that constants decide the branch behind a call, and the log says what has become of it.
+func TestResultControl(t *testing.T) {
+	const source = `
+function "callee" (i32) -> (i32) {
+block0(v0: i32):
+    br v0, block1, block2
+block1:
+    v1 = iconst.i32 1
+    return v1
+block2:
+    v2 = iconst.i32 0
+    return v2
+}
+function "caller" (i32) -> () {
+block0(v0: i32):
+    v1 = call fn0(v0) ; @0020
+    br v1, block1, block2
+block1:
+    trap unreachable
+block2:
+    return
+}
+`
+	for _, c := range []struct {
+		ctl     rewrite.Control
+		decided bool
+	}{
+		{rewrite.Control{Limit: -1, Trace: true}, true},
+		{rewrite.Control{Limit: 2}, true},
+		{rewrite.Control{Limit: 1}, false},
+		{rewrite.Control{Limit: -1, Off: map[string]bool{ruleResults.Name: true}}, false},
+	} {
+		file, err := text.Parse(source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := &Inliner{Control: &c.ctl}
+		body, f := n.Keep(file.Funcs[0].Func, false), file.Funcs[1].Func
+		if n.Run(f, func(clif.FuncIndex) *Body { return body }); verify.Func(f) != nil {
+			t.Errorf("%v\n%v", verify.Func(f), f)
+		}
+		if decided := !strings.Contains(f.String(), "br v1,"); decided != c.decided || decided != (len(c.ctl.Log) == 2) {
+			t.Errorf("decided: %v, want %v; %d rewrites\n%v", decided, c.decided, len(c.ctl.Log), f)
+		}
+		if e := c.ctl.Log[len(c.ctl.Log)-1]; c.ctl.Trace && (e.Rule != &ruleResults || e.Src != 0x20 || e.Before != "a branch to block1 or block2 behind the call") {
+			t.Errorf("%+v", e)
 		}
 	}
 }

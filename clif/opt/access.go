@@ -104,6 +104,12 @@ func (c *folder) address(d *clif.InstData) {
 	}
 }
 
+// inSpace reports whether the access d does not wrap, nor leave the 2^32 bytes, as an access through the same address shows.
+func (c *folder) inSpace(d *clif.InstData) bool {
+	end := c.bounds.get(d.ArgA()).end
+	return d.Aux == 0 && end > 0 && d.Imm < end+c.spare()
+}
+
 // spare is how many bytes addresses can reach that memory 0 never has.
 func (c *folder) spare() uint64 {
 	space, most := uint64(1)<<c.bits(clif.I32), c.f.Mod.Memories[0].MaxPages()*abi.PageSize
@@ -114,12 +120,13 @@ func (c *folder) spare() uint64 {
 func ruleLoad(c *folder, d *clif.InstData) (clif.Value, bool) {
 	c.address(d)
 	if d.Type != clif.I64 || d.Access() != clif.Full || d.Aux != 0 || !c.demand.onlyLow(d.Result) || c.bounds.get(d.ArgA()).end < d.Imm+8 ||
-		c.mem.get(clif.OpLoad, d) != none || !c.may(RuleLoadLow) {
+		c.loaded(d) != nil || !c.may(RuleLoadLow) {
 		return none, false
 	}
 	load := clif.InstData{Op: clif.OpLoad, Type: clif.I32, Cond: uint8(clif.Full), Aux: d.Aux, A: d.A, Imm: d.Imm, NumResults: 1}
-	load.Result = c.mem.get(clif.OpLoad, &load)
-	if load.Result == none {
+	if f := c.loaded(&load); f != nil {
+		load.Result = f.value // all of it: this is no narrow load of 32 bits
+	} else {
 		load.Result = clif.Value(len(c.f.Values))
 		c.f.Values = append(stop.Room(c.f.Stop, c.f.Values), clif.ValueData{Type: clif.I32})
 		c.read(&load)

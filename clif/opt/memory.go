@@ -22,6 +22,7 @@ type fact struct {
 	value clif.Value
 	imm   uint64
 	at    place         // of a load
+	low   bool          // value was stored: of it a load that is narrower, without a sign, gives the low bits
 	state clif.StateSet // what the instruction reads
 }
 
@@ -92,6 +93,28 @@ func (m *memory) keep(ok func(f *fact) bool) {
 // forget forgets all facts of op.
 func (m *memory) forget(op clif.Opcode) { m.keep(func(f *fact) bool { return f.op != op }) }
 
+// loaded returns the fact about a load like d, or like one in place of the store d, from the same place, or nil. Its address may be another sum, if d does not
+// leave the 2^32 bytes: then d is where the other access was, which did not trap.
+func (c *folder) loaded(d *clif.InstData) *fact {
+	at, inSpace := c.placeOf(d), c.inSpace(d)
+	for i := range c.mem.facts {
+		f := &c.mem.facts[i]
+		if f.at.x == at.x && f.op == clif.OpLoad && f.aux == d.Aux && f.typ == d.Type && f.cond == d.Cond && c.trunc(clif.I32, f.at.disp-at.disp) == 0 &&
+			(inSpace || f.a == d.A && f.imm == d.Imm) {
+			return f
+		}
+	}
+	return nil
+}
+
+// valueOf returns what the load d gives, of which f is the fact.
+func (c *folder) valueOf(f *fact, d *clif.InstData) clif.Value {
+	if !f.low {
+		return f.value
+	}
+	return c.binary(clif.OpBand, d.Type, f.value, c.iconst(d.Type, uint64(1)<<(8*d.Access().Bytes(d.Type))-1))
+}
+
 // written forgets the loads that the store d may change. Places that are a constant apart do not overlap if, going around the 2^32
 // bytes in either direction from the start of one, it ends before the other begins.
 func (c *folder) written(d *clif.InstData) {
@@ -121,14 +144,16 @@ func (m *memory) globalWritten(g uint32) {
 // after which the result of d is known if d is a read.
 func (c *folder) read(d *clif.InstData) clif.Value {
 	switch d.Op {
-	case clif.OpLoad, clif.OpGlobalGet, clif.OpMemorySize, clif.OpTableSize, clif.OpTableGet, clif.OpDataLen, clif.OpElemLen:
+	case clif.OpLoad:
+		if f := c.loaded(d); f != nil && c.may(RuleLoadKnown) {
+			return c.valueOf(f, d)
+		}
+		c.mem.put(d.Op, d, d.Result).at = c.placeOf(d)
+	case clif.OpGlobalGet, clif.OpMemorySize, clif.OpTableSize, clif.OpTableGet, clif.OpDataLen, clif.OpElemLen:
 		if v := c.mem.get(d.Op, d); v != clif.NoValue && c.may(RuleLoadKnown) {
 			return v
 		}
-		f := c.mem.put(d.Op, d, d.Result)
-		if d.Op == clif.OpLoad {
-			f.at = c.placeOf(d)
-		}
+		c.mem.put(d.Op, d, d.Result)
 	case clif.OpMemoryGrow:
 		c.mem.forget(clif.OpMemorySize)
 	case clif.OpTableGrow:
@@ -145,9 +170,13 @@ func (c *folder) write(d *clif.InstData) bool {
 	case clif.OpStore:
 		if d.Access() != clif.Full {
 			c.written(d)
+			if d.Type.IsInt() {
+				f := m.put(clif.OpLoad, d, d.ArgB())
+				f.at, f.low = c.placeOf(d), true
+			}
 			break
 		}
-		if m.get(clif.OpLoad, d) == d.ArgB() && c.may(RuleStoreSame) {
+		if f := c.loaded(d); f != nil && f.value == d.ArgB() && c.may(RuleStoreSame) {
 			return true
 		}
 		c.written(d)
