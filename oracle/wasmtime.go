@@ -24,6 +24,7 @@ func New() *Engine {
 	cfg.SetWasmReferenceTypes(true)
 	cfg.SetWasmBulkMemory(true)
 	cfg.SetWasmMultiValue(true)
+	cfg.SetWasmMultiMemory(true)
 	return &Engine{wasmtime.NewEngineWithConfig(cfg)}
 }
 

@@ -291,6 +291,9 @@ func (d *decoder) addMemory() {
 	if len(d.m.Memories) > 0 && !d.accept.Has(FeatureMultiMemory) {
 		d.FailFeature(d.Pos, FeatureMultiMemory, "multiple memories")
 	}
+	if n := len(d.m.Memories) + 1; n > MaxMemories {
+		d.FailLimit(d.Pos, LimitError{"memories", uint64(n), MaxMemories}, "too many memories")
+	}
 	mem.Limits = d.limits(&memoryFlags)
 	if d.Err == nil {
 		d.m.Memories = append(d.m.Memories, mem)

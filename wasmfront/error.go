@@ -64,6 +64,7 @@ const (
 	MaxParams   = 1_000
 	MaxResults  = 1_000
 	MaxLocals   = 50_000 // parameters included
+	MaxMemories = 100    // imports included
 	MaxBodySize = 7_654_321
 	MaxBrTable  = 65_520
 	MaxOperands = 1 << 20 // height of a function's operand stack

@@ -48,9 +48,10 @@ var featureNames = [numFeatures]string{
 	"half-precision", "memory-control", "compact-import-section",
 }
 
-// DefaultFeatures is WebAssembly 2.0 with relaxed SIMD and extended constant expressions.
+// DefaultFeatures is WebAssembly 2.0 with relaxed SIMD, extended constant expressions and multiple memories.
 const DefaultFeatures = FeatureSignExtension | FeatureSaturatingFloatToInt | FeatureMultiValue |
-	FeatureBulkMemory | FeatureReferenceTypes | FeatureExtendedConst | FeatureSIMD | FeatureRelaxedSIMD
+	FeatureBulkMemory | FeatureReferenceTypes | FeatureExtendedConst | FeatureSIMD | FeatureRelaxedSIMD |
+	FeatureMultiMemory
 
 // DecodableFeatures is what decoder and validator know in full; a set of
 // features to accept is cut down to it.

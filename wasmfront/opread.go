@@ -111,17 +111,29 @@ func readTargets(r *Reader, o *Operator, _ Features) {
 	o.Index = r.U32()
 }
 
-func readMemArg(r *Reader, o *Operator, _ Features) {
-	const withMemory = 0x40
+// WithMemory is the flag of a memory access, beside the alignment, that says that the index of a memory follows. Without it, it is memory 0.
+const WithMemory = 0x40
+
+func readMemArg(r *Reader, o *Operator, accept Features) {
+	flags, memory := r.MemFlags(accept)
+	o.Index, o.Align, o.I64 = memory, uint8(flags), r.U64()
+}
+
+// MemFlags reads the alignment of a memory access, as a power of two, and the index of the memory.
+func (r *Reader) MemFlags(accept Features) (align, memory uint32) {
 	at := r.Pos
 	flags := r.U32()
 	switch {
-	case flags >= 2*withMemory:
+	case flags < WithMemory:
+		return flags, 0
+	case flags >= 2*WithMemory:
 		r.Fail(at, "malformed memop flags 0x%x", flags)
-	case flags >= withMemory:
+	case !accept.Has(FeatureMultiMemory):
 		r.FailFeature(at, FeatureMultiMemory, "malformed memop flags 0x%x", flags)
+	default:
+		return flags &^ WithMemory, r.U32()
 	}
-	o.Index, o.Align, o.I64 = 0, uint8(flags), r.U64()
+	return 0, 0
 }
 
 func readSelect(r *Reader, o *Operator, accept Features) {

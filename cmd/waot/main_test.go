@@ -87,7 +87,7 @@ var files = map[string]string{
 	"invalid.wasm": module(
 		section(1, "\x60\x00\x01\x7f"), section(3, "\x00"), section(10, code("\x42\x00")),
 	),
-	"feature.wasm": module(section(5, "\x00\x01", "\x00\x01")),
+	"feature.wasm": module(section(5, "\x04\x01")),
 	"vector.wasm": module(
 		section(1, "\x60\x02\x7b\x7b\x01\x7b", "\x60\x03\x7b\x7d\x7b\x02\x7d\x7b"), section(3, "\x00", "\x01"),
 		section(6, "\x7b\x00\xfd\x0c\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10\x0b", "\x7b\x01\xfd\x0c"+strings.Repeat("\x00", 16)+"\x0b"),

@@ -255,6 +255,20 @@ func TestThreads(t *testing.T) {
 	}
 }
 
+// TestMemories: an object with two memories, on each machine.
+func TestMemories(t *testing.T) {
+	for _, c := range toolchains {
+		if c.level > 0 {
+			continue
+		}
+		t.Run(c.name, func(t *testing.T) {
+			if out, errs, end := c.exec(t, c.build(t, "memories.c", "memories")); out != "ok\n" || end != "exit status 0" {
+				t.Errorf("%s: %s%s", end, out, errs)
+			}
+		})
+	}
+}
+
 // odd is a module whose names are difficult in C.
 const odd = `(module
   (import "a-b" "c" (func $c))

@@ -101,12 +101,10 @@ func (u *uses) code(i int, f *wasmedit.Func) {
 			u.data[in.Index] = true
 		case wasmfront.ImmDataMem:
 			u.data[in.Index], u.memories[in.Index2] = true, true
-		case wasmfront.ImmMem:
+		case wasmfront.ImmMem, wasmfront.ImmMemArg, wasmfront.ImmMemArgLane:
 			u.memories[in.Index] = true
 		case wasmfront.ImmMem2:
 			u.memories[in.Index], u.memories[in.Index2] = true, true
-		case wasmfront.ImmMemArg, wasmfront.ImmMemArgLane:
-			u.memories[0] = true
 		}
 	}
 }

@@ -350,12 +350,16 @@ func (e *encoder) body(b []byte, f *Func) ([]byte, bool) {
 
 // inst appends an operator.
 func (e *encoder) inst(b []byte, in *Inst) []byte {
+	imm := in.Imm()
+	if imm == wasmfront.ImmMemArg || imm == wasmfront.ImmMemArgLane {
+		return e.access(b, in)
+	}
 	if in.Raw != nil {
 		return append(b, in.Raw...)
 	}
 	b = opcode(b, in.Op)
 	one := func(space []uint32, i uint32) { b = uleb(b, uint64(e.use(space, i))) }
-	switch in.Imm() {
+	switch imm {
 	case wasmfront.ImmBlock:
 		return e.blockType(b, &in.Type)
 	case wasmfront.ImmCallIndirect:
@@ -397,6 +401,17 @@ func (e *encoder) inst(b []byte, in *Inst) []byte {
 		one(e.memories, in.Index2)
 	}
 	return b
+}
+
+// access appends an access to memory. The index is written only where it is not 0.
+func (e *encoder) access(b []byte, in *Inst) []byte {
+	b = opcode(b, in.Op)
+	if memory := e.use(e.memories, in.Index); memory != 0 {
+		b = uleb(append(b, in.Raw[0]|wasmfront.WithMemory), uint64(memory))
+	} else {
+		b = append(b, in.Raw[0])
+	}
+	return append(b, in.Raw[1:]...)
 }
 
 func (e *encoder) blockType(b []byte, t *wasmfront.FuncType) []byte {

@@ -102,7 +102,8 @@ type Data struct {
 // Inst is an operator.
 type Inst struct {
 	Op wasmfront.Opcode
-	// Raw is its encoding, where that has no indices that may change.
+	// Raw is its encoding, where that has no indices that may change. Of an access to memory it is the alignment and what follows the index of the
+	// memory.
 	Raw []byte
 	// Type is that of a block or of an indirect call.
 	Type wasmfront.FuncType
@@ -211,10 +212,7 @@ func (f *Func) decode(wm *wasmfront.Module, i uint32) error {
 		case wasmfront.ImmTable2, wasmfront.ImmMem2, wasmfront.ImmElemTable, wasmfront.ImmDataMem:
 			in.Index, in.Index2 = op.Index, op.Index2
 		case wasmfront.ImmMemArg, wasmfront.ImmMemArgLane:
-			if op.Index != 0 {
-				return fmt.Errorf("function %d: several memories are not supported", i)
-			}
-			in.Raw = wm.Bytes[op.Offset:v.Pos]
+			in.Index, in.Raw = op.Index, access(&op)
 		case wasmfront.ImmType, wasmfront.ImmTag, wasmfront.ImmOther:
 			return fmt.Errorf("function %d: %v is not supported", i, op.Op)
 		default:
@@ -223,6 +221,15 @@ func (f *Func) decode(wm *wasmfront.Module, i uint32) error {
 		f.Code = append(f.Code, in)
 	}
 	return v.Err()
+}
+
+// access returns the alignment, the offset and the lane, if any, of an access to memory.
+func access(op *wasmfront.Operator) []byte {
+	raw := uleb([]byte{op.Align}, op.I64)
+	if op.Op.Info().Imm == wasmfront.ImmMemArgLane {
+		raw = append(raw, op.Lane)
+	}
+	return raw
 }
 
 // Clone returns a copy whose lists can be changed; what the entities have inside is shared, so it must be replaced, not written to.

@@ -119,7 +119,10 @@ func (s *bodyScan) next() (op wasmfront.Opcode, index uint32) {
 			}
 			return op, index
 		}
-		for at++; n > 0; n-- {
+		if at++; t&accesses != 0 && at < len(b) && b[at]&wasmfront.WithMemory != 0 {
+			n++ // the index of the memory
+		}
+		for ; n > 0; n-- {
 			for at < len(b) && b[at] >= 0x80 {
 				at++
 			}
@@ -136,6 +139,7 @@ const (
 	many         = numbers
 	writesMemory = 4
 	callsAny     = 8
+	accesses     = 16
 )
 
 var traits = func() (t [256]uint8) {
@@ -154,11 +158,11 @@ func traitsOf(b byte) uint8 {
 	case imm == wasmfront.ImmNone:
 		return 0
 	case imm == wasmfront.ImmMemArg && strings.Contains(op.Info().Name, "store"):
-		return 2 | writesMemory
+		return 2 | writesMemory | accesses
 	case imm == wasmfront.ImmCallIndirect:
 		return 2 | callsAny
 	case imm == wasmfront.ImmMemArg:
-		return 2
+		return 2 | accesses
 	case imm == wasmfront.ImmBlock || imm == wasmfront.ImmLabel || imm == wasmfront.ImmLocal || imm == wasmfront.ImmGlobal || imm == wasmfront.ImmI32 || imm == wasmfront.ImmI64:
 		return 1
 	}
@@ -187,8 +191,8 @@ var skips = [wasmfront.NumImmKinds]func(r *wasmfront.Reader){
 	wasmfront.ImmDataMem:      skipTwo,
 	wasmfront.ImmMem:          skipIndex,
 	wasmfront.ImmMem2:         skipTwo,
-	wasmfront.ImmMemArg:       func(r *wasmfront.Reader) { r.U32(); r.U64() },
-	wasmfront.ImmMemArgLane:   func(r *wasmfront.Reader) { r.U32(); r.U64(); r.Byte() },
+	wasmfront.ImmMemArg:       skipMemArg,
+	wasmfront.ImmMemArgLane:   func(r *wasmfront.Reader) { skipMemArg(r); r.Byte() },
 	wasmfront.ImmLane:         func(r *wasmfront.Reader) { r.Byte() },
 	wasmfront.ImmV128:         func(r *wasmfront.Reader) { r.Bytes(16) },
 	wasmfront.ImmShuffle:      func(r *wasmfront.Reader) { r.Bytes(16) },
@@ -203,6 +207,13 @@ var skips = [wasmfront.NumImmKinds]func(r *wasmfront.Reader){
 func skipIndex(r *wasmfront.Reader) { r.U32() }
 
 func skipTwo(r *wasmfront.Reader) { r.U32(); r.U32() }
+
+func skipMemArg(r *wasmfront.Reader) {
+	if r.U32()&wasmfront.WithMemory != 0 {
+		r.U32()
+	}
+	r.U64()
+}
 
 func skipBrTable(r *wasmfront.Reader) {
 	for n := uint64(r.U32()) + 1; n > 0 && r.Err == nil; n-- {

@@ -61,11 +61,13 @@ func writes(cm *clif.Module, i int) string {
 
 // TestSurveyWrites: what a call of function 0 may write, or of function 1 if function 0 is imported.
 func TestSurveyWrites(t *testing.T) {
-	const around = ` (global $g (mut i32) (i32.const 0)) (global $h (mut i64) (i64.const 0)) (memory 1) (table $t 3 funcref) (table $u 3 funcref)
+	const around = ` (global $g (mut i32) (i32.const 0)) (global $h (mut i64) (i64.const 0)) (memory 1) (memory 1) (table $t 3 funcref) (table $u 3 funcref)
 		(data $d "abc") (elem $e func 0) (type $v (func))`
 	for _, c := range []struct{ funcs, want string }{
 		{`(func (result i32) (i32.add (global.get $g) (i32.load (i32.const 0))))`, ""},
 		{`(func (result i32) (i64.store8 (i32.const 2044) (i64.const 5)) (memory.size))`, "memory"},
+		{`(func (i32.store 1 offset=65 (i32.const 0) (i32.const 0)) (global.set $g (i32.const 3)))`, "memory g0"}, // 65 is i32.const
+		{`(func (v128.store32_lane 1 offset=65 3 (i32.const 0) (v128.const i32x4 0 0 0 0)) (global.set $g (i32.const 3)))`, "memory g0"},
 		{`(func (v128.store8_lane 3 (i32.const 0) (v128.const i32x4 0 0 0 0)))`, "memory"},
 		{`(func (v128.store (i32.const 0) (v128.const i32x4 0 0 0 0)))`, "memory"},
 		{`(func (memory.fill (i32.const 0) (i32.const 0) (i32.const 1)))`, "memory"},

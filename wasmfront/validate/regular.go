@@ -101,35 +101,29 @@ func runLane(v *Func, op *wasmfront.Operator, r *rule) {
 	runSig(v, op, r)
 }
 
-// memArg decodes the alignment and offset of a memory access.
+// memArg decodes the alignment, the memory and the offset of an access.
 func (v *Func) memArg(op *wasmfront.Operator, r *rule) {
-	at := v.Pos
-	flags := v.U32()
-	op.Align, op.Index = uint8(flags), 0
-	if p := v.Pos; p < v.End && v.Buf[p] < 0x80 {
-		v.Pos++
-		op.I64 = uint64(v.Buf[p])
-	} else if flags < 0x40 {
-		op.I64 = v.U64()
+	if p := v.Pos; p+1 < v.End && v.Buf[p] < wasmfront.WithMemory && v.Buf[p+1] < 0x80 { // nearly all: memory 0, and a byte each
+		op.Align, op.Index, op.I64 = v.Buf[p], 0, uint64(v.Buf[p+1])
+		v.Pos += 2
+	} else {
+		var align uint32
+		align, op.Index = v.MemFlags(v.features)
+		op.Align, op.I64 = uint8(align), v.U64()
 	}
-	if uint32(r.align) < flags || op.I64 > 1<<32-1 || len(v.m.Memories) == 0 {
-		v.badMemArg(op, r, at, flags)
+	if op.Align > r.align || op.I64 > 1<<32-1 || int64(op.Index) >= int64(len(v.m.Memories)) {
+		v.badMemArg(op, r)
 	}
 }
 
 // badMemArg says what is wrong with a memory access.
-func (v *Func) badMemArg(op *wasmfront.Operator, r *rule, at int, flags uint32) {
-	const withMemoryIndex = 0x40
+func (v *Func) badMemArg(op *wasmfront.Operator, r *rule) {
 	switch {
 	case v.Reader.Err != nil:
-	case flags >= 2*withMemoryIndex:
-		v.Fail(at, "malformed memop flags 0x%x", flags)
-	case flags >= withMemoryIndex:
-		v.FailFeature(at, wasmfront.FeatureMultiMemory, "malformed memop flags 0x%x", flags)
-	case len(v.m.Memories) == 0:
-		v.Fail(op.Offset, "unknown memory 0")
-	case flags > uint32(r.align):
-		v.Fail(op.Offset, "alignment must not be larger than natural: 2^%d > 2^%d", flags, r.align)
+	case int64(op.Index) >= int64(len(v.m.Memories)):
+		v.Fail(op.Offset, "unknown memory %d", op.Index)
+	case op.Align > r.align:
+		v.Fail(op.Offset, "alignment must not be larger than natural: 2^%d > 2^%d", op.Align, r.align)
 	default:
 		v.Fail(op.Offset, "offset out of range: %d", op.I64)
 	}

@@ -84,6 +84,9 @@ func TestLimits(t *testing.T) {
 	funcs := func(n int) []byte {
 		return module(section(1, vec(funcType(nil, nil))), section(3, uleb(n)+strings.Repeat("\x00", n)), section(10, uleb(n)+strings.Repeat("\x02\x00\x0b", n)))
 	}
+	memories := func(n int) []byte {
+		return module(section(2, vec("\x01m\x01m\x02\x00\x01")), section(5, uleb(n-1)+strings.Repeat("\x00\x01", n-1)))
+	}
 	for _, c := range []struct {
 		limit, msg string
 		n          int
@@ -96,6 +99,7 @@ func TestLimits(t *testing.T) {
 		{"locals", "too many locals", wasmfront.MaxLocals, locals},
 		{"parameters", "too many parameters", wasmfront.MaxParams, types},
 		{"br_table targets", "br_table", wasmfront.MaxBrTable, branches},
+		{"memories", "too many memories", wasmfront.MaxMemories, memories},
 		{"function body size", "function body", wasmfront.MaxBodySize, body},
 	} {
 		if _, err := validate.All(c.module(c.n), validate.Config{}); err != nil {
@@ -103,6 +107,37 @@ func TestLimits(t *testing.T) {
 		}
 		_, err := validate.All(c.module(c.n+1), validate.Config{})
 		wantError(t, err, c.msg, c.limit)
+	}
+}
+
+// TestMemoryOfAccess: a flag says that the index of a memory follows the alignment, in one byte or more, also where it is 0.
+func TestMemoryOfAccess(t *testing.T) {
+	for _, c := range []struct{ access, msg string }{
+		{"\x02\x00", ""},
+		{"\x42\x00\x00", ""},
+		{"\x42\x01\x00", ""},
+		{"\xc2\x00\x01\x00", ""},         // the flags in two bytes
+		{"\x42\x81\x80\x00\xff\x7f", ""}, // the index in three, and the offset in two
+		{"\x42\x02\x00", "unknown memory 2"},
+		{"\x42\x7f\x00", "unknown memory 127"},
+		{"\x43\x01\x00", "alignment must not be larger than natural: 2^3 > 2^2"},
+		{"\x7f\x01\x00", "alignment must not be larger than natural: 2^63 > 2^2"},
+		{"\x80\x01\x00", "malformed memop flags 0x80"},
+		{"\x42\x01\x80\x80\x80\x80\x10", "offset out of range"},
+		{"\x42\x80\x80\x80\x80\x10\x00", "integer too large"},
+	} {
+		body := "\x00\x41\x00\x28" + c.access + "\x1a\x0b"
+		b := module(section(1, vec(funcType(nil, nil))), section(3, vec("\x00")), section(5, vec("\x00\x01", "\x00\x01")), section(10, vec(sized(body))))
+		m, err := validate.All(b, validate.Config{})
+		if c.msg != "" {
+			wantError(t, err, c.msg, "")
+		} else if err != nil || len(m.Memories) != 2 {
+			t.Errorf("% x: %v", c.access, err)
+		}
+		var e *wasmfront.Error
+		if _, err := validate.All(b, validate.Config{Features: wasmfront.DefaultFeatures &^ wasmfront.FeatureMultiMemory}); !errors.As(err, &e) || e.Feature != "multi-memory" {
+			t.Errorf("% x without the feature: %v", c.access, err)
+		}
 	}
 }
 
@@ -157,8 +192,8 @@ func TestEveryOpcode(t *testing.T) {
 	}
 }
 
-// withoutSIMD is what is accepted by default but for vectors.
-const withoutSIMD = wasmfront.DefaultFeatures &^ (wasmfront.FeatureSIMD | wasmfront.FeatureRelaxedSIMD)
+// withoutSIMD is what is accepted by default but for vectors and multiple memories.
+const withoutSIMD = wasmfront.DefaultFeatures &^ (wasmfront.FeatureSIMD | wasmfront.FeatureRelaxedSIMD | wasmfront.FeatureMultiMemory)
 
 // TestRefusedTypes checks the refusals that are not of operators.
 func TestRefusedTypes(t *testing.T) {

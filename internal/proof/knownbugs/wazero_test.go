@@ -21,8 +21,12 @@ import (
 // wazeroEngine runs modules on wazero's interpreter. Of the host, modules can import functions only.
 type wazeroEngine struct{}
 
-func (wazeroEngine) Name() string                 { return "wazero" }
-func (wazeroEngine) Features() wasmfront.Features { return wasmfront.DefaultFeatures }
+func (wazeroEngine) Name() string { return "wazero" }
+
+// Features implements spectest.Engine: a module has one memory.
+func (wazeroEngine) Features() wasmfront.Features {
+	return wasmfront.DefaultFeatures &^ wasmfront.FeatureMultiMemory
+}
 
 func (wazeroEngine) NewStore() (spectest.Store, error) {
 	config := wazero.NewRuntimeConfigInterpreter().WithCoreFeatures(api.CoreFeaturesV2)

@@ -159,15 +159,18 @@ var optional = map[api.CoreFeatures]wasmfront.Features{
 	api.CoreFeatureSIMD:                            wasmfront.FeatureSIMD | wasmfront.FeatureRelaxedSIMD,
 }
 
+// known is what wazero has. A module has one memory there.
+const known = wasmfront.DefaultFeatures &^ wasmfront.FeatureMultiMemory
+
 // decode decodes a module, and validates it if it may not use all features: otherwise the compiler does.
 func decode(wasm []byte, features api.CoreFeatures) (*wasmfront.Module, error) {
-	accept := wasmfront.DefaultFeatures
+	accept := known
 	for f, w := range optional {
 		if !features.IsEnabled(f) {
 			accept &^= w
 		}
 	}
-	if accept == wasmfront.DefaultFeatures {
+	if accept == known {
 		return wasmfront.Decode(wasm, accept)
 	}
 	return validate.All(wasm, validate.Config{Features: accept})
@@ -205,7 +208,7 @@ func (r *Runtime) Compile(ctx context.Context, wasm []byte) (*Module, error) {
 	}
 	if len(m.hooks) > 0 {
 		// An invalid module must fail for its own reason, and before it is changed.
-		if _, err := validate.All(wasm, validate.Config{Features: wasmfront.DefaultFeatures}); err != nil {
+		if _, err := validate.All(wasm, validate.Config{Features: known}); err != nil {
 			return nil, err
 		}
 		wasm = instrument(w, m.hooks)

@@ -1,0 +1,15 @@
+;; Two memories: one is small and grows, the other has data and does not.
+(module
+  (memory $main (export "memory") 1 3)
+  (memory $text (export "text") 1 1)
+  (data (memory $text) (i32.const 65530) "static")
+  (func (export "load") (param i32 i32) (result i32)
+    (if (result i32) (local.get 0)
+      (then (i32.load8_u $text (local.get 1)))
+      (else (i32.load8_u $main (local.get 1)))))
+  (func (export "store") (param i32 i32)
+    (i32.store8 $main (local.get 0) (local.get 1)))
+  (func (export "take") (param i32 i32 i32)
+    (memory.copy $main $text (local.get 0) (local.get 1) (local.get 2)))
+  (func (export "grow") (param i32) (result i32) (memory.grow $main (local.get 0)))
+  (func (export "grow_text") (param i32) (result i32) (memory.grow $text (local.get 0))))
