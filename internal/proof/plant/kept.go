@@ -55,6 +55,7 @@ var (
 	frames        = run{pkg: "backend/isa/x64", pattern: "TestMachine/Entries"}
 	weights       = run{pkg: "clif/inline", pattern: "TestWeight"}
 	inlined       = run{pkg: "clif/inline", pattern: "TestText|TestBounded|TestRecursion"}
+	inlinedOnes   = run{pkg: "clif/inline", pattern: "TestResults"}
 	inlinedRuns   = run{pkg: "internal/proof/difftest", pattern: "TestInlinedInterpreted"}
 )
 
@@ -102,6 +103,8 @@ var kept = []keptFault{
 	{"clif/opt/decided.go", "clif.Target(d.C), isZero", "clif.Target(d.C), isNonzero", shapes},
 	{"clif/opt/decided.go", "c.truth.undo(mark)", "_ = mark", shapes},
 	{"clif/opt/decided.go", "!isBool[in.Op] || ", "", shapes},
+	{"clif/opt/access.go", "end > 0 && d.Imm < end+c.spare()", "d.Imm < end+c.spare()", allEffects},
+	{"clif/opt/memory.go", "if !f.low {", "if !f.low || true {", allEffects},
 	{"clif/opt/regions.go", "writes |= r.writes[e.From]; writes&need == need", "writes = r.writes[e.From]; writes&need == need", allEffects},
 	{"clif/opt/regions.go", "\t\t\tr.work = append(r.work, e.From)\n", "", allEffects},
 	{"clif/opt/regions.go", "e.From == from || r.seen[e.From] == r.walk", "e.From == from || e.From == b || r.seen[e.From] == r.walk", allEffects},
@@ -170,6 +173,8 @@ var kept = []keptFault{
 	{"regalloc/flow/wrap.go", "o.Access != regalloc.Use && (o.Constraint != regalloc.Fixed || !lost.Has(o.PReg()))", "false", savedWays},
 	{"clif/inline/inline.go", "n.depth = max(n.depth, body.depth+1)", "n.depth = body.depth + 1", inlined},
 	{"clif/inline/inline.go", "n.Run(f, bodies); levels++", "n.Run(f, func(clif.FuncIndex) *Body { return body }); levels++", inlinedRuns},
+	{"clif/inline/result.go", " || gives(from, f.TargetArgs(t))", "", inlinedOnes},
+	{"clif/inline/result.go", "e.Op.Has(clif.CanTrap | clif.Writes | clif.Calls)", "e.Op.Has(clif.CanTrap | clif.Calls)", inlinedOnes},
 	{"clif/inline/policy.go", "int(body.depth)+levels >= maxDepth", "levels >= maxDepth", inlined},
 	{"clif/inline/weight.go", "edges = edges[:1]", "edges = edges[1:]", weights},
 	{"clif/inline/weight.go", "k != rare && ", "k != rare-2 && ", weights},
