@@ -96,6 +96,7 @@ func (e *Emitter) emitBlocks() error {
 		e.tables = append(e.tables, b.NewLabel())
 	}
 	e.plan()
+	b.Expect(int(e.blocks[0].start))
 	edits := e.Out.Edits
 	for _, n := range e.order {
 		bi := int(n)

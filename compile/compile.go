@@ -155,6 +155,8 @@ type Result struct {
 	// Meta is what the object's metadata sections hold.
 	Meta  *meta.Module
 	Stats Stats
+
+	parallel bool // two goroutines may take part in making a file
 }
 
 // WriteELF writes the object as an ELF file. It fails, with an *objfile.Error, if
@@ -186,19 +188,30 @@ func (r *Result) packed(flag *stop.Flag) *objfile.Object {
 	o, m := *r.Object, *r.Meta
 	o.Stop = flag
 	o.Sections, m.Digests = slices.Clone(o.Sections), slices.Clone(m.Digests)
-	changed := false
-	var p meta.Packer
-	for _, n := range []objfile.SectionIndex{secTraps, secStackMaps, secCalls} {
-		s := &o.Sections[n]
-		b := p.Pack(s.Data, flag.Poll)
-		if len(b) == len(s.Data) {
-			continue
+	pack := func(sections ...objfile.SectionIndex) {
+		var p meta.Packer
+		for _, n := range sections {
+			s := &o.Sections[n]
+			b := p.Pack(s.Data, flag.Poll)
+			if len(b) == len(s.Data) {
+				continue
+			}
+			s.Data = b
+			i := slices.IndexFunc(m.Digests, func(d meta.SectionDigest) bool { return d.Section == s.Name })
+			m.Digests[i].Digest = o.Digest(n)
 		}
-		s.Data, changed = b, true
-		i := slices.IndexFunc(m.Digests, func(d meta.SectionDigest) bool { return d.Section == s.Name })
-		m.Digests[i].Digest = o.Digest(n)
 	}
-	if changed {
+	// Trap sites are most of it.
+	if r.parallel && meta.Packs(o.Sections[secTraps].Data) {
+		var g stop.Group
+		defer g.Wait() // if a poll ends the other part
+		g.Go(func() { pack(secStackMaps, secCalls) })
+		pack(secTraps)
+		g.Wait()
+	} else {
+		pack(secTraps, secStackMaps, secCalls)
+	}
+	if !slices.Equal(m.Digests, r.Meta.Digests) {
 		o.Sections[secMeta].Data = meta.EncodeMeta(&m)
 	}
 	return &o

@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -56,7 +57,7 @@ func (d *driver) link() (*Result, error) {
 	l.finish()
 	d.opt.Costs.Ended("link")
 	l.o.Stop = nil // the object outlives the compilation
-	r := &Result{Object: l.o, Meta: l.m}
+	r := &Result{Object: l.o, Meta: l.m, parallel: d.jobs() > 1}
 	r.Stats = Stats{Funcs: len(d.order), Text: len(l.text), Rodata: len(l.rodata),
 		Data: len(l.data), Types: len(d.layout.TypeSlots()), Memory: int64(d.account.memory())}
 	if d.wm != nil {
@@ -108,7 +109,7 @@ func (l *linker) addSections() {
 func sectionSymbol(s objfile.SectionIndex) objfile.SymbolIndex { return 1 + objfile.SymbolIndex(s) }
 
 // layText places the functions in the order of the module, with islands where calls do not reach,
-// patches what refers to other functions, and collects what refers to instance data.
+// patches what refers to other functions, and collects what refers to instance data. Aside, it collects the sites of the metadata.
 func (l *linker) layText() error {
 	if _, err := l.placeFuncs(new(islands)); err != nil {
 		return err
@@ -120,13 +121,28 @@ func (l *linker) layText() error {
 	}
 	l.text = make([]byte, n)
 	l.makeRoom()
-	end := 0
+	var sites error
+	l.aside(func() { sites = l.eachFunc(l.addSites) }, func() { err = l.copyCode(s) })
+	return cmp.Or(err, sites)
+}
+
+// eachFunc calls do for each function that has code, in order, until there is an error.
+func (l *linker) eachFunc(do func(i uint32, r *result) error) error {
 	for i := uint32(l.cm.NumImportedFuncs); i < uint32(len(l.cm.Funcs)); i++ {
 		l.opt.stop.Poll()
-		r := &l.results[i]
-		if r.absent() {
-			continue
+		if r := &l.results[i]; !r.absent() {
+			if err := do(i, r); err != nil {
+				return err
+			}
 		}
+	}
+	return nil
+}
+
+// copyCode fills the text.
+func (l *linker) copyCode(s *islands) error {
+	end := 0
+	err := l.eachFunc(func(i uint32, r *result) error {
 		at := int(l.at[i])
 		for ; end < at; end++ {
 			l.text[end] = l.target.filler
@@ -136,11 +152,12 @@ func (l *linker) layText() error {
 		if err := l.applyRelocs(i, r, s); err != nil {
 			return err
 		}
-		if err := l.addSites(i, r); err != nil {
-			return err
-		}
 		l.frames = append(l.frames, objfile.Frame{Symbol: l.symText, Addend: int64(at), Size: uint32(len(code)), HasFrame: true, Prologue: r.prologue,
 			Saved: l.target.savedRules(r.saved), Changes: r.worker.unwind.at(r.unwind)})
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	if !s.emit(l.text, l.target, l.at) {
 		return fmt.Errorf("%w: calls over such distances, in %d bytes of code", backend.ErrUnsupported, len(l.text))

@@ -85,7 +85,7 @@ var stages = []string{
 	"backend.(*Lower).analyse", "backend.(*Lower).lowerBlock", "backend.(*VCodeBuilder).finish", "backend.(*VCodeBuilder).preds",
 	"checker.(*Checker).initValues", "checker.(*Checker).checkBlocks", "checker.(*Checker).visit",
 	"backend.(*Emitter).measure", "backend.(*Emitter).plan", "backend.(*Emitter).insts", "backend.(*Emitter).result",
-	"compile.(*linker).layText", "compile.(*linker).placeFuncs", "compile.(*linker).applyRelocs", "compile.appendSites[...]",
+	"compile.(*linker).eachFunc", "compile.(*linker).placeFuncs", "compile.(*linker).applyRelocs", "compile.appendSites[...]",
 	"compile.(*linker).layRodata", "compile.(*linker).fillData", "compile.(*linker).fillElems", "compile.(*linker).describe",
 	"objfile.(*Object).AddSymbol", "objfile.(*Object).Digest", "objfile.(*Object).validateSection", "objfile.(*Object).validateSymbols",
 	"objfile.(*elfWriter).orderSymbols", "objfile.(*elfWriter).rela", "objfile.(*elfWriter).addSymbols", "objfile.(*elfWriter).file",

@@ -160,6 +160,13 @@ func (b *Buffer) Reserve(n int) []byte {
 	return b.buf[len(b.buf) : len(b.buf)+n]
 }
 
+// Expect makes room for a function of about n bytes, so that code is not copied while the buffer grows.
+func (b *Buffer) Expect(n int) {
+	if n = min(n, b.limit); cap(b.buf) < n {
+		b.buf = stop.Grow(b.Stop, b.buf, n-len(b.buf))
+	}
+}
+
 // Advance takes over the first n bytes of the space last reserved.
 func (b *Buffer) Advance(n int) { b.buf = b.buf[:len(b.buf)+n] }
 

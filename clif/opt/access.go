@@ -13,10 +13,11 @@ import (
 // access is in memory, from there on: a constant that is smaller than that end and what is left up to 2^32 does not
 // carry x past 2^32, and a narrower access traps no more.
 
-// bounds is what the accesses on the way to this point have shown.
+// bounds is what the accesses on the way to this point have shown. Few values are addresses: the table by value is of small numbers.
 type bounds struct {
-	byValue []bound
-	log     []boundBefore
+	of    []uint32 // by value: 1 plus the position in known, 0 if nothing is known
+	known []bound
+	log   []boundBefore
 }
 
 // bound is what is known of a value as an address of memory 0.
@@ -26,41 +27,42 @@ type bound struct {
 	base uint32
 }
 
-// boundBefore is what was known of a value before.
+// boundBefore is where what was known of a value before is.
 type boundBefore struct {
-	v     clif.Value
-	bound bound
+	v  clif.Value
+	at uint32
 }
 
 func (b *bounds) reset(f *stop.Flag, values int) {
 	b.undo(0)
-	if n := values + values/4; n > len(b.byValue) {
-		b.byValue = stop.Zeroed(f, b.byValue, n)
+	if n := values + values/4; n > len(b.of) {
+		b.of = stop.Zeroed(f, b.of, n)
 	}
 }
 
 func (b *bounds) mark() int { return len(b.log) }
 
+// undo forgets what was noted behind mark: the last of known, one for each entry of the log.
 func (b *bounds) undo(mark int) {
 	for i := len(b.log) - 1; i >= mark; i-- {
-		b.byValue[b.log[i].v] = b.log[i].bound
+		b.of[b.log[i].v] = b.log[i].at
 	}
-	b.log = b.log[:mark]
+	b.log, b.known = b.log[:mark], b.known[:mark]
 }
 
 func (b *bounds) get(v clif.Value) (x bound) {
-	if int(v) < len(b.byValue) {
-		x = b.byValue[v]
+	if int(v) < len(b.of) && b.of[v] != 0 {
+		x = b.known[b.of[v]-1]
 	}
 	return x
 }
 
 func (b *bounds) set(f *stop.Flag, v clif.Value, x bound) {
-	if n, more := len(b.byValue), int(v)/4+1; int(v) >= n { // elements behind the last were never written
-		b.byValue = stop.Grow(f, b.byValue, int(v)+more-n)[:int(v)+more]
+	if n, more := len(b.of), int(v)/4+1; int(v) >= n { // elements behind the last were never written
+		b.of = stop.Grow(f, b.of, int(v)+more-n)[:int(v)+more]
 	}
-	b.log = stop.Append(f, b.log, boundBefore{v, b.byValue[v]})
-	b.byValue[v] = x
+	b.log, b.known = stop.Append(f, b.log, boundBefore{v, b.of[v]}), append(stop.Room(f, b.known), x)
+	b.of[v] = uint32(len(b.known))
 }
 
 // accessed notes that the load or store d did not trap.
@@ -69,10 +71,18 @@ func (c *folder) accessed(d *clif.InstData) {
 	if d.Aux != 0 || d.Imm > math.MaxUint32 || c.f.TypeOf(addr) != clif.I32 {
 		return
 	}
-	if old := c.bounds.get(addr); old.end < end {
-		c.bounds.set(c.f.Stop, addr, bound{end, old.base})
-	}
 	x, _ := c.sum(addr)
+	old := c.bounds.get(addr)
+	now := bound{max(old.end, end), old.base}
+	if x == addr {
+		now.base = uint32(addr) + 1
+	}
+	if now != old {
+		c.bounds.set(c.f.Stop, addr, now)
+	}
+	if x == addr {
+		return
+	}
 	if old := c.bounds.get(x); old.base != uint32(x)+1 && old.base != uint32(addr)+1 {
 		c.bounds.set(c.f.Stop, x, bound{old.end, uint32(addr) + 1})
 	}

@@ -60,6 +60,9 @@ func (p *addressPass) countFromZero() {
 	for i := range z.found {
 		z.of[z.found[i].v], z.of[z.found[i].next] = uint32(i+1), uint32(i+1)
 	}
+	if !p.findGains() {
+		return
+	}
 	p.findUses()
 	p.changeCounters()
 	if len(z.fresh) > 0 {
@@ -100,6 +103,26 @@ func (p *addressPass) findCounters(b clif.Block) {
 			n: p.trunc(clif.I32, -s.upper), last: mulUp(step, l.most),
 		})
 	}
+}
+
+// findGains finds the counters that would make an address simpler, and reports whether there is one. Few functions have one, so the uses of counters are looked at
+// only then.
+func (p *addressPass) findGains() (any bool) {
+	f, z := p.f, &p.zero
+	for i := range f.Insts {
+		f.Stop.PollAt(i)
+		d := &f.Insts[i]
+		if d.Op != clif.OpLoad && d.Op != clif.OpStore {
+			continue
+		}
+		if x, k, ok := p.sum(d.ArgA()); ok && z.of[x] != 0 {
+			c := &z.found[z.of[x]-1]
+			if rest := k - c.n; x == c.v && k >= c.n && d.Imm <= maxOffset && rest <= maxOffset-d.Imm && c.last <= p.ones(x)-rest {
+				c.gains, any = true, true
+			}
+		}
+	}
+	return any
 }
 
 // findUses collects the uses of counters.
@@ -143,15 +166,6 @@ func (p *addressPass) uses(i clif.Inst, d *clif.InstData) {
 			if c := z.of[a]; c != 0 {
 				z.found[c-1].other = true
 			}
-		}
-	}
-	if d.Op != clif.OpLoad && d.Op != clif.OpStore {
-		return
-	}
-	if x, k, ok := p.sum(d.ArgA()); ok && z.of[x] != 0 {
-		c := &z.found[z.of[x]-1]
-		if rest := k - c.n; x == c.v && k >= c.n && d.Imm <= maxOffset && rest <= maxOffset-d.Imm && c.last <= p.ones(x)-rest {
-			c.gains = true
 		}
 	}
 }

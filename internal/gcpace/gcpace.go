@@ -14,14 +14,15 @@ import (
 )
 
 // How far the heap may grow beyond what is live before it is collected, in percent: before the first collection, and from then on. The first one comes
-// when the heap has first * 4 MiB / 100. Most modules are compiled by then, and tables that are still in use would be most of what it found.
-const first, later = 1000, 400
+// when the heap has first * 4 MiB / 100, and 8 MiB more for each processor but one, as each worker has tables of its own. Most modules are compiled by then, and
+// tables that are still in use would be most of what it found.
+const first, perProcessor, later = 1000, 200, 400
 
 // sentinel is what the first collection finds. It has a pointer, as what has none may share its memory with others.
 type sentinel struct{ _ *sentinel }
 
 // Set sets the pace.
 func Set() {
-	debug.SetGCPercent(first)
+	debug.SetGCPercent(first + perProcessor*(runtime.GOMAXPROCS(0)-1))
 	runtime.SetFinalizer(new(sentinel), func(*sentinel) { debug.SetGCPercent(later) })
 }

@@ -9,6 +9,7 @@ import (
 // edges. At other entries the facts from the end of the predecessor still hold.
 func (rs *resolver) makeClaims() {
 	in := rs.In
+	rs.Out.Claims = stop.Grow(in.Stop, rs.Out.Claims, len(rs.live.LiveIn))
 	for b := range uint32(len(in.Blocks)) {
 		in.Stop.Poll()
 		info := &in.Blocks[b]

@@ -308,9 +308,9 @@ func (lv *Liveness) merge(values []uint32) {
 	}
 	lv.merged = append(stop.Grow(lv.In.Stop, lv.merged[:0], k), values[:k]...)
 	near, far := lv.merged, values[k:]
-	for at := range values {
+	for at := 0; len(near) > 0; at++ { // what is left of far is where it belongs
 		lv.In.Stop.PollAt(at)
-		if len(far) == 0 || len(near) > 0 && near[0] < far[0] {
+		if len(far) == 0 || near[0] < far[0] {
 			values[at], near = near[0], near[1:]
 		} else {
 			values[at], far = far[0], far[1:]

@@ -79,7 +79,8 @@ func (t *Translator) start(f *clif.Func, i clif.FuncIndex) {
 		offset, size = body.Offset, len(body.Bytes)
 	}
 	n := size / bytesPerInst
-	f.Insts, f.Srcs, f.Values = stop.Grow(f.Stop, f.Insts, n), stop.Grow(f.Stop, f.Srcs, n), stop.Grow(f.Stop, f.Values, n)
+	f.Insts, f.Srcs, f.Values = stop.Grow(f.Stop, f.Insts, n), stop.Grow(f.Stop, f.Srcs, n), stop.Grow(f.Stop, f.Values, 2*n)
+	f.Pool = stop.Grow(f.Stop, f.Pool, n)
 	t.ssa.reset(f, &t.b, uint32(offset), uint32(size))
 	t.stack, t.frames, t.saved, t.live = t.stack[:0], t.frames[:0], t.saved[:0], true
 	entry := t.ssa.enterEntry()
