@@ -10,7 +10,7 @@ import (
 // TestSums is exhaustive: for all pairs of accesses through x + k and x + m, with k and m from -9 to 9, each with an offset
 // of 0 or 8, at places near 0 and near both ends of what a memory of a page and 32 bits can address. The first access loads a
 // byte or 8, the second loads 8 bytes for their low half, or stores; then both places are loaded again. Or 8 bytes, and one, are stored through the
-// first, and a byte through the second, before all three are loaded through the second.
+// first, and a byte through the second, before all three are loaded through the second; or 8 bytes are stored through the first and loaded through the second.
 func TestSums(t *testing.T) {
 	places := []uint64{0, 1, 5, 8, 9, 20, abi.PageSize - 17, abi.PageSize - 16, abi.PageSize - 9, abi.PageSize - 8, abi.PageSize - 7, abi.PageSize - 1, abi.PageSize,
 		1<<32 - 16, 1<<32 - 9, 1<<32 - 8, 1<<32 - 2, 1<<32 - 1}
@@ -18,7 +18,7 @@ func TestSums(t *testing.T) {
 	calls, trapped := 0, 0
 	for k := -9; k <= 9; k++ {
 		for m := -9; m <= 9; m++ {
-			for kind := range uint64(18) {
+			for kind := range uint64(20) {
 				f := sumsFunc(uint64(uint32(k)), uint64(uint32(m)), kind)
 				ctl := &Control{Limit: -1}
 				g := optimized(t, &Optimizer{Control: ctl}, f)
@@ -52,6 +52,11 @@ func sumsFunc(k, m, kind uint64) *clif.Func {
 	if kind >= 16 {
 		at = kind & 1 * 8
 		b.Store(i64, clif.Full, 0, first, b.Iconst(i64, 0x8182838485868788), at)
+		if kind >= 18 {
+			x := b.Load(i64, clif.Full, 0, second, 8)
+			b.Return([]clif.Value{x, b.Iconst(i32, 1), x, x})
+			return f
+		}
 		b.Store(i64, clif.U8, 0, first, b.Iconst(i64, 0x1234), at+3)
 		b.Store(i32, clif.U8, 0, second, b.Iconst(i32, 0xABCD), 8-at)
 		b.Return([]clif.Value{b.Load(i64, clif.Full, 0, second, 8), b.Load(i32, clif.U8, 0, second, 8-at), b.Load(i64, clif.U8, 0, second, 11), b.Load(i64, clif.Full, 0, second, 0)})

@@ -103,7 +103,7 @@ var kept = []keptFault{
 	{"clif/opt/decided.go", "clif.Target(d.C), isZero", "clif.Target(d.C), isNonzero", shapes},
 	{"clif/opt/decided.go", "c.truth.undo(mark)", "_ = mark", shapes},
 	{"clif/opt/decided.go", "!isBool[in.Op] || ", "", shapes},
-	{"clif/opt/access.go", "end > 0 && d.Imm < end+c.spare()", "d.Imm < end+c.spare()", allEffects},
+	{"clif/opt/access.go", "end > 0 && d.Imm < end+c.spare()", "d.Imm < end+c.spare()", run{pkg: "clif/opt", pattern: "TestSums"}},
 	{"clif/opt/memory.go", "if !f.low {", "if !f.low || true {", allEffects},
 	{"clif/opt/regions.go", "writes |= r.writes[e.From]; writes&need == need", "writes = r.writes[e.From]; writes&need == need", allEffects},
 	{"clif/opt/regions.go", "\t\t\tr.work = append(r.work, e.From)\n", "", allEffects},
