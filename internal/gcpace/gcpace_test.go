@@ -18,8 +18,11 @@ func percent() int {
 func TestSet(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // none comes by itself
 	Set()
-	if p, want := percent(), first+perProcessor*(runtime.GOMAXPROCS(0)-1); p != want {
+	if p, want := percent(), beginning(runtime.GOMAXPROCS(0)); p != want {
 		t.Errorf("%d %% at first, want %d", p, want)
+	}
+	if beginning(1) != 1000 || beginning(2) != 1200 || beginning(64) != 1600 {
+		t.Error("the first collection comes when the heap has 40 MiB, and at most 24 more")
 	}
 	for end := time.Now().Add(time.Minute); percent() != later; time.Sleep(time.Millisecond) {
 		if runtime.GC(); time.Now().After(end) {
