@@ -35,6 +35,9 @@ func (a *Allocator) claim() {
 					claims = append(stop.Room(in.Stop, claims), regalloc.Claim{Loc: at, VReg: p})
 				}
 			}
+			for _, h := range a.met(b) {
+				claims = append(stop.Room(in.Stop, claims), regalloc.Claim{Loc: regalloc.InReg(h.r), VReg: regalloc.VReg(h.v)})
+			}
 		}
 		out.ClaimEnd[b] = uint32(len(claims))
 	}

@@ -5,7 +5,8 @@
 //
 // A block with one predecessor begins with the state at the end of that. So blocks make trees (extended basic blocks), each below a root: the entry,
 // or a block where several edges meet. In a tree, registers are a cache: they hold values until others want them, or an instruction clobbers
-// them. Between trees, a value is in its home: a slot, the argument word in which it came, or a register of its own. So nothing
+// them. Between trees, a value is in its home: a slot, the argument word in which it came, or a register of its own; what all
+// ways to a root have in a register, too, stays there. So nothing
 // but the arguments of an edge has to move at the end of a block.
 //
 //   - What is used only in the tree that defines it is stored when it loses its register, if that happens and another use follows.
@@ -30,6 +31,7 @@
 //	walk.go          all of these              -> blocks and edges
 //	inst.go          state, one instruction    -> locations of operands; edits
 //	state.go                                      what registers hold
+//	meet.go                                       what registers hold where ways meet
 //	slots.go                                      slots of values
 //	finish.go        homes, liveness           -> claims, order of edits
 //
@@ -115,6 +117,7 @@ type Allocator struct {
 	state
 	slots
 	walker
+	meetings
 	moves parmove.Resolver
 }
 

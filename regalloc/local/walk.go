@@ -41,6 +41,7 @@ func (a *Allocator) walk() error {
 	a.saved, a.held, a.refList = a.saved[:0], a.held[:0], a.refList[:0]
 	a.savedOf = stop.Resize(in.Stop, a.savedOf, len(in.Blocks))
 	a.slots.reset()
+	a.resetMeetings()
 	a.pos, a.err = 0, nil
 	if a.unordered {
 		a.giveAllSlots()
@@ -58,7 +59,7 @@ func (a *Allocator) walk() error {
 			return a.err
 		}
 	}
-	a.out.SlotWords = a.words
+	a.out.SlotWords = len(a.words)
 	return nil
 }
 
@@ -97,7 +98,7 @@ func (a *Allocator) enterRoot(b uint32) {
 	a.file, a.full, a.dirty, a.refs = a.base, 0, 0, a.refs[:0]
 	params := a.in.ParamsOf(regalloc.Block(b))
 	if len(params) > 0 {
-		a.placeParams(params, nil)
+		a.placeParams(b, params, nil)
 		for _, p := range params {
 			a.in.Stop.Poll()
 			x := &a.values[p]
@@ -114,6 +115,7 @@ func (a *Allocator) enterRoot(b uint32) {
 			}
 		}
 	}
+	a.enterMet(b)
 	if a.hasRefs {
 		for _, v := range a.liveInto(b) {
 			a.in.Stop.Poll()
@@ -122,6 +124,23 @@ func (a *Allocator) enterRoot(b uint32) {
 			}
 		}
 	}
+}
+
+// enterMet notes what all ways to b have in registers, but for those of parameters.
+func (a *Allocator) enterMet(b uint32) {
+	k := a.at[b]
+	if k == none {
+		return
+	}
+	held := a.met(b)
+	kept := held[:0]
+	for _, h := range held {
+		if !a.full.Has(h.r) {
+			a.put(h.r, h.v)
+			kept = append(kept, h)
+		}
+	}
+	a.all[k].held.End = a.all[k].held.Start + uint32(len(kept))
 }
 
 // definesAtEnd reports whether the terminator of b defines values.
@@ -212,6 +231,7 @@ func (a *Allocator) leave(b uint32, n int) {
 		if succs[0].Args.Len() > 0 {
 			a.passArgs(&succs[0])
 		}
+		a.meet(b, uint32(succs[0].To))
 	case len(succs) > 1 || n+1 == len(a.order) || a.order[n+1] != uint32(succs[0].To):
 		a.save(b)
 	}
@@ -220,7 +240,7 @@ func (a *Allocator) leave(b uint32, n int) {
 // passArgs moves the arguments of an edge to a root.
 func (a *Allocator) passArgs(e *regalloc.Edge) {
 	params, args := a.in.ParamsOf(e.To), a.in.ArgsOf(*e)
-	a.placeParams(params, args)
+	a.placeParams(uint32(e.To), params, args)
 	a.group, a.remats = a.group[:0], a.remats[:0]
 	between := 0 // moves from memory to memory
 	for k, p := range params {
@@ -301,9 +321,9 @@ func (a *Allocator) rematInSlot(v uint32, x *value) {
 	a.rematToSlot(rematMove{v, x.home})
 }
 
-// placeParams says where the parameters of a root are at its start, unless that is said already: the present state is that of the end of a predecessor,
+// placeParams says where the parameters of b, a root, are at its start, unless that is said already: the present state is that of the end of a predecessor,
 // which passes args, or there are none.
-func (a *Allocator) placeParams(params, args []regalloc.VReg) {
+func (a *Allocator) placeParams(b uint32, params, args []regalloc.VReg) {
 	var chosen regalloc.PRegSet
 	for k, p := range params {
 		a.in.Stop.PollAt(k)
@@ -318,11 +338,18 @@ func (a *Allocator) placeParams(params, args []regalloc.VReg) {
 			x.entry = x.home
 			continue
 		}
+		var v uint32
+		var arg *value
+		if args != nil {
+			v, arg = uint32(args[k]), &a.values[args[k]]
+		}
 		empty := a.avail[x.class()] &^ chosen
-		if empty == 0 {
-			a.giveSlot(x)
-			x.entry = x.home
-			continue
+		if empty == 0 || x.flags&isGlobal != 0 {
+			a.giveParamSlot(x, arg, a.starts[b])
+			if empty == 0 || arg != nil && arg.home == x.home && !a.inReg(v, arg) {
+				x.entry = x.home
+				continue
+			}
 		}
 		r := a.entryRegister(x, empty, k, args)
 		chosen = chosen.Add(r)
