@@ -7,6 +7,7 @@ import (
 
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/machbuffer"
@@ -57,7 +58,7 @@ func (d *driver) link() (*Result, error) {
 	l.finish()
 	d.opt.Costs.Ended("link")
 	l.o.Stop = nil // the object outlives the compilation
-	r := &Result{Object: l.o, Meta: l.m, parallel: d.jobs() > 1}
+	r := &Result{Object: l.o, Meta: l.m, parallel: d.jobs() > 1, loose: d.opt.OptLevel == opt.O0}
 	r.Stats = Stats{Funcs: len(d.order), Text: len(l.text), Rodata: len(l.rodata),
 		Data: len(l.data), Types: len(d.layout.TypeSlots()), Memory: int64(d.account.memory())}
 	if d.wm != nil {
