@@ -219,13 +219,10 @@ func (l *linker) addRecord() {
 		r.word(hi)
 		r.word(flags)
 	}
+	main := l.m.MainMemory()
 	for i := range l.m.Memories {
 		x := &l.m.Memories[i]
-		flags := uint64(0)
-		if x.Checked {
-			flags = meta.SlotChecked
-		}
-		slot(x.Slot, x.Min, x.Max, flags, x.Import != nil, x.HasMax)
+		slot(x.Slot, x.Min, x.Max, l.m.MemoryFlags(i, main), x.Import != nil, x.HasMax)
 	}
 	for i := range l.m.Tables {
 		x := &l.m.Tables[i]

@@ -15,7 +15,7 @@ const several = `(module
 	(import "env" "shared" (memory $shared 1 2))
 	(import "env" "shared" (memory $again 1 2))
 	(memory $own (export "own") 1 4)
-	(memory $text (export "text") 1 1)
+	(memory $text (export "memory") 1 1)
 	(data (memory $text) (i32.const 65530) "static")
 	(func (export "load") (param i32 i32) (result i32)
 		(if (i32.eq (local.get 0) (i32.const 0)) (then (return (i32.load8_u $shared (local.get 1)))))
@@ -51,7 +51,7 @@ func TestSeveralMemories(t *testing.T) {
 				t.Helper()
 				return must[[]any](t)(function(t, inst, name).Call(bg, args...))
 			}
-			own, static := must[*host.Memory](t)(inst.Memory("own")), must[*host.Memory](t)(inst.Memory("text"))
+			own, static := must[*host.Memory](t)(inst.Memory("own")), must[*host.Memory](t)(inst.Memory("memory"))
 			call("copy", int32(100), int32(65530), int32(6))
 			call("share", int32(65000), int32(99), int32(8))
 			for _, b := range [][]byte{static.Bytes()[65530:], own.Bytes()[100:106], shared.Bytes()[65001:65007]} {

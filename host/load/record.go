@@ -30,13 +30,10 @@ func (w *words) record() {
 	}
 	w.require(word(meta.RecordNumMemories) == uint64(len(m.Memories)) && points(meta.RecordMemories, sectionRelro, slots),
 		"the record does not have %d memories", len(m.Memories))
+	main := m.MainMemory()
 	for i := range m.Memories {
 		x := &m.Memories[i]
-		f := flags(x.Import, x.HasMax, false)
-		if x.Checked {
-			f |= meta.SlotChecked
-		}
-		w.slot(slots, x.Slot, x.Min, x.Max, f, "memory", i)
+		w.slot(slots, x.Slot, x.Min, x.Max, flags(x.Import, x.HasMax, false)|m.MemoryFlags(i, main), "memory", i)
 		slots += 8 * meta.SlotWords
 	}
 	w.require(word(meta.RecordNumTables) == uint64(len(m.Tables)) && points(meta.RecordTables, sectionRelro, slots),

@@ -32,7 +32,9 @@ func newTable(kind byte, room int) *encoder {
 type Packer struct{ w *flate.Writer }
 
 // Packs reports whether a table of EncodeTables is long enough to be packed.
-func Packs(section []byte) bool { return len(section) >= headerSize+1+minPacked && section[headerSize] == 0 }
+func Packs(section []byte) bool {
+	return len(section) >= headerSize+1+minPacked && section[headerSize] == 0
+}
 
 // Pack returns a table of EncodeTables as a section that is packed, or the same one if that is no shorter. It calls poll every megabyte.
 func (p *Packer) Pack(section []byte, poll func()) []byte {

@@ -37,9 +37,31 @@ const (
 const (
 	SlotImported = 1
 	SlotHasMax   = 2
-	SlotRefs     = 4 // a table of references to host objects, not of function references
-	SlotChecked  = 8 // a memory whose bounds code checks: the word gets the address of its descriptor
+	SlotRefs     = 4  // a table of references to host objects, not of function references
+	SlotChecked  = 8  // a memory whose bounds code checks: the word gets the address of its descriptor
+	SlotMain     = 16 // the memory that is exported as "memory", if it is not the first
 )
+
+// MainMemory returns the index of the memory that is exported as "memory", which WASI uses; 0 if there is none.
+func (m *Module) MainMemory() int {
+	for i := range m.Exports {
+		if x := &m.Exports[i]; x.Kind == abi.ExternMemory && x.Name == "memory" {
+			return int(x.Index)
+		}
+	}
+	return 0
+}
+
+// MemoryFlags returns the flags that only slots of memories have, of memory i; main is MainMemory.
+func (m *Module) MemoryFlags(i, main int) (flags uint64) {
+	if m.Memories[i].Checked {
+		flags = SlotChecked
+	}
+	if i > 0 && i == main {
+		flags |= SlotMain
+	}
+	return flags
+}
 
 // RecordVersion is the first word of the record. An object whose code checks bounds has another one, so that hosts that know nothing of this
 // refuse it.

@@ -175,6 +175,23 @@ func TestInitialize(t *testing.T) {
 	}
 }
 
+// TestMemoryOfWASI: WASI reads and writes the memory that is exported as "memory", whichever that is.
+func TestMemoryOfWASI(t *testing.T) {
+	module := wasm(t, `(module (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+	  (memory $first 1) (memory $main (export "memory") 2) (memory $last (export "last") 1)
+	  (data (memory $first) (i32.const 0) "another memory, and no vector") (data (memory $main) (i32.const 0) "\70\11\01\00\06\00\00\00") (data (memory $main) (i32.const 70000) "hello\n")
+	  (func (export "_start")
+	    (if (call $write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 100)) (then unreachable))
+	    (if (i32.ne (i32.load $main (i32.const 100)) (i32.const 6)) (then unreachable))
+	    (if (i32.or (i32.load $first (i32.const 100)) (i32.load $last (i32.const 100))) (then unreachable))))`)
+	for _, target := range compile.Targets() {
+		m := machine(t, target)
+		if got := run(t, m, "", build(t, target, module, new(program.Options))); got != (result{"hello\n", "", 0}) {
+			t.Errorf("%s: %+v", target, got)
+		}
+	}
+}
+
 // TestRefused checks modules that cannot be executables.
 func TestRefused(t *testing.T) {
 	const wasi = "an executable has only the functions of wasi_snapshot_preview1, and not the import "

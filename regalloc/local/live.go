@@ -11,7 +11,10 @@ import (
 type liveness struct {
 	liveIn    []uint32 // root after root
 	liveInEnd []uint32 // by block
+	above     []uint32 // root after root: the trees with edges to it, each once, as thousands of edges may come from one tree
+	aboveEnd  []uint32 // by block
 	pairs     []livePair
+	facts     int      // values live along edges to roots: each edge has to agree with the claims about the root, which the checker looks at
 	seen      []uint32 // by root: the last value that was there
 	climbing  []uint32
 }
@@ -28,15 +31,51 @@ func (lv *liveness) liveInto(b uint32) []uint32 {
 	return lv.liveIn[start:lv.liveInEnd[b]]
 }
 
+// findAbove finds the trees with edges to each root.
+func (a *Allocator) findAbove() {
+	in := a.in
+	a.above = a.above[:0]
+	a.aboveEnd = stop.Resize(in.Stop, a.aboveEnd, len(in.Blocks))
+	a.clearSeen()
+	for b := range uint32(len(in.Blocks)) {
+		if a.tree[b] == b {
+			for _, p := range in.PredsOf(regalloc.Block(b)) {
+				in.Stop.Poll()
+				if t := a.tree[p]; a.seen[t] != b {
+					a.seen[t] = b
+					a.above = append(stop.Room(in.Stop, a.above), t)
+				}
+			}
+		}
+		a.aboveEnd[b] = uint32(len(a.above))
+	}
+}
+
+func (a *Allocator) clearSeen() {
+	a.seen = stop.Resize(a.in.Stop, a.seen, len(a.in.Blocks))
+	for b := range a.seen {
+		a.in.Stop.PollAt(b)
+		a.seen[b] = none
+	}
+}
+
+// treesAbove returns the trees with edges to b, a root.
+func (lv *liveness) treesAbove(b uint32) []uint32 {
+	start := uint32(0)
+	if b > 0 {
+		start = lv.aboveEnd[b-1]
+	}
+	return lv.above[start:lv.aboveEnd[b]]
+}
+
 // findLive finds liveness and, for values used in several trees, the positions up to which their homes are needed.
 func (a *Allocator) findLive() error {
 	in := a.in
-	a.pairs = a.pairs[:0]
-	a.seen = stop.Resize(in.Stop, a.seen, len(in.Blocks))
+	a.pairs, a.facts = a.pairs[:0], 0
 	a.liveInEnd = stop.Zeroed(in.Stop, a.liveInEnd, len(in.Blocks))
-	for b := range a.seen {
-		in.Stop.PollAt(b)
-		a.seen[b] = none
+	if len(a.globals) > 0 {
+		a.findAbove()
+		a.clearSeen()
 	}
 	for _, v := range a.globals {
 		if err := a.climb(v); err != nil {
@@ -80,19 +119,20 @@ func (a *Allocator) climb(v uint32) error {
 		work = work[:len(work)-1]
 		a.pairs = stop.Append(in.Stop, a.pairs, livePair{v, t})
 		a.liveInEnd[t]++
+		a.facts += len(in.PredsOf(regalloc.Block(t)))
 		end = max(end, a.lastIn[t])
 		a.unordered = a.unordered || a.starts[t] < x.def
-		preds := in.PredsOf(regalloc.Block(t))
-		if len(preds) == 0 { // t is the entry
+		trees := a.treesAbove(t)
+		if len(trees) == 0 { // t is the entry
 			return flow.Fail(flow.Undefined, none, v)
 		}
-		for _, p := range preds {
-			if up := a.tree[p]; a.seen[up] != v {
+		for _, up := range trees {
+			if a.seen[up] != v {
 				a.seen[up] = v
 				work = append(work, up)
 			}
 		}
 	}
 	a.climbing, x.end = work, end
-	return flow.LimitLive(in, len(a.pairs), v)
+	return flow.LimitLive(in, a.facts, v)
 }

@@ -12,6 +12,7 @@ type walker struct {
 	savedOf []uint32 // by block: the index of its state at the end, or none
 	held    []holding
 	refList []uint32
+	places  int // references live at safepoints and at ends of blocks
 
 	group, ordered []parmove.Move
 	remats         []rematMove
@@ -42,7 +43,7 @@ func (a *Allocator) walk() error {
 	a.savedOf = stop.Resize(in.Stop, a.savedOf, len(in.Blocks))
 	a.slots.reset()
 	a.resetMeetings()
-	a.pos, a.err = 0, nil
+	a.pos, a.places, a.err = 0, 0, nil
 	if a.unordered {
 		a.giveAllSlots()
 	}
@@ -194,6 +195,9 @@ func (a *Allocator) enterParams(b uint32) {
 
 // save keeps the present state for the successors of b.
 func (a *Allocator) save(b uint32) {
+	if a.tooManyRefs() {
+		return
+	}
 	s := saved{dirty: a.dirty}
 	s.held.Start, s.refs.Start = uint32(len(a.held)), uint32(len(a.refList))
 	for m := a.full | a.own; m != 0; m &= m - 1 {
@@ -218,6 +222,7 @@ func (a *Allocator) restore(s saved) {
 		}
 	}
 	a.dirty = s.dirty & (a.full | a.own)
+	a.places += s.refs.Len()
 	a.refs = append(a.refs[:0], a.refList[s.refs.Start:s.refs.End]...)
 }
 

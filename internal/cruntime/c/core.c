@@ -816,6 +816,17 @@ uint8_t *waot_memory_base(waot_instance *i, uint32_t memory)
 
 uint64_t waot_memory_size(waot_instance *i, uint32_t memory) { return waot_memory_at(waot_memory_base(i, memory)).size; }
 
+/* The flag of a slot: the memory is exported as "memory", and not the first. */
+#define CORE_MAIN 16
+
+uint32_t waot_memory_main(waot_instance *i)
+{
+	for (uint64_t m = 1; m < i->object->num_memories; m++)
+		if (i->object->memories[m].flags & CORE_MAIN)
+			return (uint32_t)m;
+	return 0;
+}
+
 /* ---- Memories and tables ---- */
 
 /* Behind the base of a memory, any index + offset + width is within this. */

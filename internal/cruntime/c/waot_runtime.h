@@ -29,7 +29,8 @@ extern "C" {
 struct waot_slot {
 	void **base;            /* the word that holds the base */
 	uint64_t min, max;      /* pages or elements */
-	uint64_t flags;         /* 1 imported, 2 the module states max, 4 table of host references, 8 code checks bounds */
+	uint64_t flags;         /* 1 imported, 2 the module states max, 4 table of host references, 8 code checks bounds,
+	                         * 16 the memory exported as "memory", if it is not the first */
 };
 
 struct waot_object {
@@ -153,6 +154,9 @@ waot_instance *waot_caller_at(void *return_address, void *frame);
 /* The memories of an instance by index. Size is in bytes; NULL and 0 for one that does not exist. */
 uint8_t *waot_memory_base(waot_instance *instance, uint32_t memory);
 uint64_t waot_memory_size(waot_instance *instance, uint32_t memory);
+
+/* waot_memory_main is the index of the memory exported as "memory", which WASI uses; 0 if there is none. */
+uint32_t waot_memory_main(waot_instance *instance);
 
 /* waot_instance_user is a word for the host's own use, NULL at first; waot_instance_wasi one for WASI. */
 void **waot_instance_user(waot_instance *instance);

@@ -435,8 +435,9 @@ static WASI_SHARED wasi_call wasi_begin(waot_instance *inst)
 	if (inst) {
 		if (*waot_instance_wasi(inst))
 			c.s = (wasi_state *)*waot_instance_wasi(inst);
-		c.memory = waot_memory_base(inst, 0);
-		c.size = waot_memory_size(inst, 0);
+		uint32_t memory = waot_memory_main(inst);
+		c.memory = waot_memory_base(inst, memory);
+		c.size = waot_memory_size(inst, memory);
 	}
 	return c;
 }

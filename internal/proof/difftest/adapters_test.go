@@ -141,7 +141,7 @@ func TestObjectSizes(t *testing.T) {
 // TestAdversarialBoundary is TestAdversarial for the families of this file; what is compiled is also made an image.
 func TestAdversarialBoundary(t *testing.T) {
 	notEmulated(t)
-	checkGrowth(t, boundaryFamilies)
+	checkGrowth(t, boundaryFamilies, opt.O1)
 	for _, f := range boundaryFamilies {
 		wasm := f.make(f.n)
 		r, err := compile.Module(wasm, compile.Options{OptLevel: opt.O1, Jobs: 1})

@@ -285,6 +285,10 @@ var families = []family{
 	{"locals written between branches to one block", 6000, func(n int) []byte {
 		return single(n, block, numbered(n, func(i int) []byte { return join(get(0), brIf, get(0), set(i+1)) }), end, sum(n))
 	}, true},
+	{"locals that live across branches to one block", 6000, func(n int) []byte {
+		locals := numbered(n, func(i int) []byte { return join(get(0), constant(i+3), add, set(i+1)) })
+		return single(n, locals, block, numbered(n, func(i int) []byte { return join(get(i+1), brIf) }), end, sum(n))
+	}, true},
 	{"an interpreter whose cases each write a local", 6000, func(n int) []byte {
 		return single(n, loop, rep(n, block), sum(n), []byte{0x0E}, vector(n, numbered(n, uleb)), []byte{0}, numbered(n, func(i int) []byte {
 			return join(end, get(0), set(i+1), []byte{0x0C}, uleb(n-1-i))
@@ -338,12 +342,12 @@ var families = []family{
 
 // cost is the processor time, measured as cputime.Least does, and the bytes allocated for a compilation. The bytes of the object
 // are checked here.
-func cost(t *testing.T, wasm []byte, times int, enough time.Duration) (took time.Duration, allocated uint64, err error) {
+func cost(t *testing.T, wasm []byte, level opt.Level, times int, enough time.Duration) (took time.Duration, allocated uint64, err error) {
 	var r *compile.Result
 	took = cputime.Least(times, enough, func() {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		r, err = compile.Module(wasm, compile.Options{OptLevel: opt.O1, Jobs: 1})
+		r, err = compile.Module(wasm, compile.Options{OptLevel: level, Jobs: 1})
 		runtime.ReadMemStats(&after)
 		allocated = after.TotalAlloc - before.TotalAlloc
 	})
@@ -394,7 +398,9 @@ func notEmulated(t *testing.T) {
 // what is refused is refused for a limit.
 func TestAdversarial(t *testing.T) {
 	notEmulated(t)
-	checkGrowth(t, families)
+	for _, level := range testenv.Cases([]opt.Level{opt.O1}, []opt.Level{opt.O1}, []opt.Level{opt.O1, opt.O0}) {
+		checkGrowth(t, families, level)
+	}
 }
 
 // TestFamilies counts the families of the three kinds.
@@ -410,8 +416,8 @@ func TestFamilies(t *testing.T) {
 	figures.Check(t, "families.boundary", len(boundaryFamilies))
 }
 
-// checkGrowth compiles two modules of each family that is no product.
-func checkGrowth(t *testing.T, families []family) {
+// checkGrowth compiles two modules of each family that is no product, at a level.
+func checkGrowth(t *testing.T, families []family, level opt.Level) {
 	t.Helper()
 	for _, f := range families {
 		if f.product {
@@ -426,19 +432,19 @@ func checkGrowth(t *testing.T, families []family) {
 			if k == 1 {
 				most = min(most, freeTime+time.Duration(1.8*per[0].time*n))
 			}
-			took, allocated, err := cost(t, wasm, 3-k, most)
+			took, allocated, err := cost(t, wasm, level, 3-k, most)
 			if err != nil {
-				t.Errorf("%s: %v", f.name, err)
+				t.Errorf("O%d: %s: %v", level, f.name, err)
 			}
 			per[k].time, per[k].bytes = float64(took)/n, float64(allocated)/n
 			if allocated > freeBytes+mostBytes*uint64(len(wasm)) || took > most {
-				t.Errorf("%s: %d MiB, %v for %d bytes, at most %v", f.name, allocated>>20, took, len(wasm), most)
+				t.Errorf("O%d: %s: %d MiB, %v for %d bytes, at most %v", level, f.name, allocated>>20, took, len(wasm), most)
 			}
 		}
 		t.Logf("%-45s %8d bytes: %5.0f ns, %5.0f bytes for each; %8d bytes: %5.0f ns, %5.0f bytes", f.name,
 			len(modules[0]), per[0].time, per[0].bytes, len(modules[1]), per[1].time, per[1].bytes)
 		if per[1].bytes > 1.6*per[0].bytes+freeBytes/float64(len(modules[1])) {
-			t.Errorf("%s: memory grows by more than the size", f.name)
+			t.Errorf("O%d: %s: memory grows by more than the size", level, f.name)
 		}
 	}
 }
@@ -446,6 +452,12 @@ func checkGrowth(t *testing.T, families []family) {
 // TestAdversarialProducts is TestAdversarial for the families whose values and blocks multiply.
 func TestAdversarialProducts(t *testing.T) {
 	notEmulated(t)
+	checkProducts(t, opt.O1)
+	checkProducts(t, opt.O0)
+}
+
+func checkProducts(t *testing.T, level opt.Level) {
+	t.Helper()
 	grow := testenv.Cases(32, 32, 1.5)
 	for _, f := range families {
 		if !f.product {
@@ -457,26 +469,26 @@ func TestAdversarialProducts(t *testing.T) {
 		for n := f.n / 128; n <= f.n; n = int(float64(n)*grow) + 1 {
 			wasm := f.make(n)
 			bound := productTime + mostTime*time.Duration(len(wasm))
-			took, allocated, err := cost(t, wasm, 1, bound)
+			took, allocated, err := cost(t, wasm, level, 1, bound)
 			most, longest = max(most, allocated), max(longest, took)
 			switch {
 			case err == nil:
 				compiled = n
 				if refused > 0 {
-					t.Errorf("%s: %d is too large, and %d is not", f.name, refused, n)
+					t.Errorf("O%d: %s: %d is too large, and %d is not", level, f.name, refused, n)
 				}
 			case !isLimit(err):
-				t.Errorf("%s: %d: %v", f.name, n, err)
+				t.Errorf("O%d: %s: %d: %v", level, f.name, n, err)
 			case refused == 0:
 				refused = n
 			}
 			if allocated > productBytes+mostBytes*uint64(len(wasm)) || took > bound {
-				t.Errorf("%s: %d MiB, %v for %d bytes", f.name, allocated>>20, took, len(wasm))
+				t.Errorf("O%d: %s: %d MiB, %v for %d bytes", level, f.name, allocated>>20, took, len(wasm))
 			}
 		}
-		t.Logf("%-45s %5d is compiled, %5d refused; at most %4d MiB and %v", f.name, compiled, refused, most>>20, longest)
+		t.Logf("O%d: %-48s %5d is compiled, %5d refused; at most %4d MiB and %v", level, f.name, compiled, refused, most>>20, longest)
 		if compiled == 0 || refused == 0 {
-			t.Errorf("%s: the limit is not between the sizes", f.name)
+			t.Errorf("O%d: %s: the limit is not between the sizes", level, f.name)
 		}
 	}
 }
