@@ -285,7 +285,7 @@ var families = []family{
 	{"locals written between branches to one block", 6000, func(n int) []byte {
 		return single(n, block, numbered(n, func(i int) []byte { return join(get(0), brIf, get(0), set(i+1)) }), end, sum(n))
 	}, true},
-	{"locals that live across branches to one block", 6000, func(n int) []byte {
+	{"locals that live across branches to one block", 12000, func(n int) []byte {
 		locals := numbered(n, func(i int) []byte { return join(get(0), constant(i+3), add, set(i+1)) })
 		return single(n, locals, block, numbered(n, func(i int) []byte { return join(get(i+1), brIf) }), end, sum(n))
 	}, true},
