@@ -23,11 +23,12 @@ func Room[T any](f *Flag, s []T) []T {
 	return s
 }
 
-// Grow returns s with room for n more elements, and polls while it copies more than a piece.
+// Grow returns s with room for n more elements, and polls before it makes a table, which may have to be cleared, and while it copies more than a piece.
 func Grow[T any](f *Flag, s []T, n int) []T {
 	if n <= cap(s)-len(s) {
 		return s
 	}
+	f.Poll()
 	t := make([]T, len(s), capacity(s, len(s)+n))
 	step := elements[T]()
 	for i := copy(t, s[:min(step, len(s))]); i < len(s); {
