@@ -16,7 +16,10 @@ var (
 
 func fresh() alloctest.Allocator { return local.New() }
 
-func TestRandom(t *testing.T) { alloctest.Random(t, fresh, *count, *first) }
+// TestRandom: values have one home, and callee-saved registers are saved in the prologue.
+func TestRandom(t *testing.T) {
+	alloctest.Random(t, fresh, *count, *first, "splits", "blocks where registers are not saved")
+}
 
 func TestSteadyStateAllocatesNothing(t *testing.T) { alloctest.SteadyState(t, local.New()) }
 
