@@ -228,7 +228,8 @@ func longest(t testing.TB, wasm []byte, regalloc string) (most time.Duration, wh
 	return most, where
 }
 
-// TestPolls: no stage goes on for long without a poll, in large functions, at the full level of the largest size that is accepted.
+// TestPolls: no stage goes on for long without a poll, in large functions, at the full level of the largest size that is accepted. There each function goes through the
+// usual allocator and one of the others, by turns.
 func TestPolls(t *testing.T) {
 	if os.Getenv("WAOT_EMULATOR") != "" {
 		t.Skip("half a minute of compile time: not in an emulator")
@@ -243,7 +244,7 @@ func TestPolls(t *testing.T) {
 	for i, p := range append(slices.Clone(pieces), nested, blocks, stack, straight, deep) {
 		wasm := hugeModule(size-len(p), p)
 		for k, regalloc := range Allocators() {
-			if k == i%len(Allocators()) || testenv.Full() {
+			if k == i%len(Allocators()) || testenv.Full() && (regalloc == DefaultAllocator(opt.O1) || k == 1+i%(len(Allocators())-1)) {
 				testPolls(t, i, wasm, regalloc, most)
 			}
 		}
