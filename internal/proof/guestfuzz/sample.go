@@ -63,20 +63,22 @@ const minSamples = 6
 // emulator may not come so far.
 const warm = 1000
 
+// warmed returns the samples that can be judged: in an emulator those after warm episodes.
+func warmed(all []Sample) []Sample {
+	if os.Getenv("WAOT_EMULATOR") != "" {
+		for len(all) > 0 && all[0].Episodes < warm {
+			all = all[1:]
+		}
+	}
+	return all
+}
+
 // Flat returns an error that names what has grown. It is nil for few samples.
 func Flat(all []Sample) error {
 	if len(all) < minSamples {
 		return nil
 	}
 	all = all[len(all)/3:]
-	if os.Getenv("WAOT_EMULATOR") != "" {
-		for len(all) > 0 && all[0].Episodes < warm {
-			all = all[1:]
-		}
-		if len(all) < minSamples {
-			return nil
-		}
-	}
 	for _, q := range quantities() {
 		mean, rise := fit(all, q.of)
 		if rise > q.allowed+q.share*mean {
