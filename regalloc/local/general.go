@@ -5,7 +5,6 @@ import (
 
 	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/regalloc"
-	"github.com/waot-project/waot/regalloc/flow"
 )
 
 // demand is what one instruction asks of registers. Those for which the fewest registers will do are served first: named registers, then
@@ -247,7 +246,7 @@ func (a *Allocator) spare(d *demand) {
 
 // safepoint stores the references that live on, and lists their slots.
 func (a *Allocator) safepoint(d *demand) {
-	if a.tooManyRefs() {
+	if a.countRefs(a.refs) {
 		return
 	}
 	out := a.out
@@ -256,7 +255,7 @@ func (a *Allocator) safepoint(d *demand) {
 	for _, v := range a.refs {
 		a.in.Stop.Poll()
 		x := &a.values[v]
-		if a.lifeEnd(x) <= a.pos && !d.keeps(v) {
+		if a.refEnd[v] <= a.pos && !d.keeps(v) {
 			continue
 		}
 		live = append(live, v)
@@ -275,15 +274,6 @@ func (a *Allocator) safepoint(d *demand) {
 	out.StackMaps = stop.Append(a.in.Stop, out.StackMaps, regalloc.StackMap{
 		Inst: regalloc.Inst(d.i), Slots: regalloc.Range{Start: start, End: uint32(len(out.StackMapSlots))},
 	})
-}
-
-// tooManyRefs counts the references that are live, and reports whether those at all safepoints, and at the ends of blocks whose states are kept, are too many.
-func (a *Allocator) tooManyRefs() bool {
-	a.places += len(a.refs)
-	if a.err == nil && len(a.refs) > 0 {
-		a.err = flow.LimitLive(a.in, a.places, a.refs[0])
-	}
-	return a.err != nil
 }
 
 // keeps reports whether v, a reference, is read late in a slot.

@@ -19,16 +19,37 @@ type liveness struct {
 	climbing  []uint32
 }
 
-// livePair is a value and a root that it is live into.
-type livePair struct{ v, tree uint32 }
+// livePair is a value and a block that it is live into.
+type livePair struct{ v, block uint32 }
 
 // liveInto returns the values live into b, a root.
-func (lv *liveness) liveInto(b uint32) []uint32 {
+func (lv *liveness) liveInto(b uint32) []uint32 { return ofBlock(lv.liveIn, lv.liveInEnd, b) }
+
+// ofBlock returns the part of a list that belongs to b, where end has the ends of all blocks' parts.
+func ofBlock[T any](list []T, end []uint32, b uint32) []T {
 	start := uint32(0)
 	if b > 0 {
-		start = lv.liveInEnd[b-1]
+		start = end[b-1]
 	}
-	return lv.liveIn[start:lv.liveInEnd[b]]
+	return list[start:end[b]]
+}
+
+// sortPairs returns the values of pairs, block after block, in list's memory. By block, end has the number of values, and then where they end.
+func sortPairs(f *stop.Flag, list, end []uint32, pairs []livePair) []uint32 {
+	sum := uint32(0)
+	for b, n := range end {
+		f.PollAt(b)
+		end[b] = sum
+		sum += n
+	}
+	list = stop.Resize(f, list, len(pairs))
+	for k := range pairs {
+		f.PollAt(k)
+		p := pairs[k]
+		list[end[p.block]] = p.v
+		end[p.block]++
+	}
+	return list
 }
 
 // findAbove finds the trees with edges to each root.
@@ -60,13 +81,7 @@ func (a *Allocator) clearSeen() {
 }
 
 // treesAbove returns the trees with edges to b, a root.
-func (lv *liveness) treesAbove(b uint32) []uint32 {
-	start := uint32(0)
-	if b > 0 {
-		start = lv.aboveEnd[b-1]
-	}
-	return lv.above[start:lv.aboveEnd[b]]
-}
+func (lv *liveness) treesAbove(b uint32) []uint32 { return ofBlock(lv.above, lv.aboveEnd, b) }
 
 // findLive finds liveness and, for values used in several trees, the positions up to which their homes are needed.
 func (a *Allocator) findLive() error {
@@ -82,19 +97,7 @@ func (a *Allocator) findLive() error {
 			return err
 		}
 	}
-	sum := uint32(0)
-	for b, n := range a.liveInEnd {
-		in.Stop.PollAt(b)
-		a.liveInEnd[b] = sum
-		sum += n
-	}
-	a.liveIn = stop.Resize(in.Stop, a.liveIn, len(a.pairs))
-	for k := range a.pairs {
-		in.Stop.PollAt(k)
-		p := a.pairs[k]
-		a.liveIn[a.liveInEnd[p.tree]] = p.v
-		a.liveInEnd[p.tree]++
-	}
+	a.liveIn = sortPairs(in.Stop, a.liveIn, a.liveInEnd, a.pairs)
 	return nil
 }
 

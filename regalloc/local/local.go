@@ -27,6 +27,7 @@
 //	order.go         input                     -> an order of blocks in which trees grow from their roots
 //	scan.go          order                     -> last uses, trees, values used in other trees
 //	live.go          scan                      -> values live into roots
+//	refs.go          input                     -> references live into blocks
 //	pin.go           scan                      -> values with registers of their own
 //	walk.go          all of these              -> blocks and edges
 //	inst.go          state, one instruction    -> locations of operands; edits
@@ -114,6 +115,7 @@ type Allocator struct {
 	function
 	scanner
 	liveness
+	references
 	state
 	slots
 	walker
@@ -143,6 +145,9 @@ func (a *Allocator) run() error {
 	a.orderBlocks()
 	a.scan()
 	if err := a.findLive(); err != nil {
+		return err
+	}
+	if err := a.findRefs(); err != nil {
 		return err
 	}
 	a.pin()

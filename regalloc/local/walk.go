@@ -11,8 +11,7 @@ type walker struct {
 	saved   []saved
 	savedOf []uint32 // by block: the index of its state at the end, or none
 	held    []holding
-	refList []uint32
-	places  int // references live at safepoints and at ends of blocks
+	places  int // references live at edges and safepoints
 
 	group, ordered []parmove.Move
 	remats         []rematMove
@@ -20,8 +19,8 @@ type walker struct {
 
 // saved is the state at the end of a block, for successors that are not next.
 type saved struct {
-	held, refs regalloc.Range // of walker.held and refList
-	dirty      regalloc.PRegSet
+	held  regalloc.Range // of walker.held
+	dirty regalloc.PRegSet
 }
 
 // holding is a register and what it holds.
@@ -39,7 +38,7 @@ type rematMove struct {
 // walk goes through the blocks.
 func (a *Allocator) walk() error {
 	in := a.in
-	a.saved, a.held, a.refList = a.saved[:0], a.held[:0], a.refList[:0]
+	a.saved, a.held = a.saved[:0], a.held[:0]
 	a.savedOf = stop.Resize(in.Stop, a.savedOf, len(in.Blocks))
 	a.slots.reset()
 	a.resetMeetings()
@@ -48,9 +47,10 @@ func (a *Allocator) walk() error {
 		a.giveAllSlots()
 	}
 	a.touched = [numRegs]uint32{}
-	a.file, a.full, a.dirty, a.refs = a.base, 0, 0, a.refs[:0]
+	a.file, a.full, a.dirty = a.base, 0, 0
 	for n, b := range a.order {
 		in.Stop.Poll()
+		a.enterRefs(b)
 		if n > 0 {
 			a.enter(b, a.order[n-1])
 		}
@@ -96,7 +96,7 @@ func (a *Allocator) enter(b, last uint32) {
 
 // enterRoot makes the state at the start of a root.
 func (a *Allocator) enterRoot(b uint32) {
-	a.file, a.full, a.dirty, a.refs = a.base, 0, 0, a.refs[:0]
+	a.file, a.full, a.dirty = a.base, 0, 0
 	params := a.in.ParamsOf(regalloc.Block(b))
 	if len(params) > 0 {
 		a.placeParams(b, params, nil)
@@ -117,14 +117,6 @@ func (a *Allocator) enterRoot(b uint32) {
 		}
 	}
 	a.enterMet(b)
-	if a.hasRefs {
-		for _, v := range a.liveInto(b) {
-			a.in.Stop.Poll()
-			if a.values[v].flags&isRef != 0 {
-				a.refs = append(a.refs, v)
-			}
-		}
-	}
 }
 
 // enterMet notes what all ways to b have in registers, but for those of parameters.
@@ -195,20 +187,14 @@ func (a *Allocator) enterParams(b uint32) {
 
 // save keeps the present state for the successors of b.
 func (a *Allocator) save(b uint32) {
-	if a.tooManyRefs() {
-		return
-	}
 	s := saved{dirty: a.dirty}
-	s.held.Start, s.refs.Start = uint32(len(a.held)), uint32(len(a.refList))
+	s.held.Start = uint32(len(a.held))
 	for m := a.full | a.own; m != 0; m &= m - 1 {
 		if r := m.First(); a.file[r] != a.base[r] {
 			a.held = stop.Append(a.in.Stop, a.held, holding{a.file[r], r})
 		}
 	}
-	for _, v := range a.refs {
-		a.refList = stop.Append(a.in.Stop, a.refList, v)
-	}
-	s.held.End, s.refs.End = uint32(len(a.held)), uint32(len(a.refList))
+	s.held.End = uint32(len(a.held))
 	a.savedOf[b] = uint32(len(a.saved))
 	a.saved = stop.Append(a.in.Stop, a.saved, s)
 }
@@ -222,8 +208,6 @@ func (a *Allocator) restore(s saved) {
 		}
 	}
 	a.dirty = s.dirty & (a.full | a.own)
-	a.places += s.refs.Len()
-	a.refs = append(a.refs[:0], a.refList[s.refs.Start:s.refs.End]...)
 }
 
 // leave ends b, number n of the order: it takes its edges, or keeps the state for blocks that begin with it.
