@@ -528,6 +528,29 @@ type Output struct {
 	Stats   Stats
 }
 
+// AppendMove appends a move at p to the edits of in, whose order is the caller's matter.
+func (o *Output) AppendMove(in *Input, p ProgPoint, from, to Allocation, bytes uint8) {
+	switch {
+	case to.IsMem():
+		o.Stats.Spills++
+	case from.IsMem():
+		o.Stats.Reloads++
+	default:
+		o.Stats.Moves++
+	}
+	if to.IsReg() {
+		o.Used = o.Used.Add(to.Reg())
+	}
+	o.Edits = stop.Append(in.Stop, o.Edits, Edit{Point: p, From: from, To: to, Bytes: bytes, Kind: Move})
+}
+
+// AppendRemat is AppendMove for v, which is made again in a register.
+func (o *Output) AppendRemat(in *Input, p ProgPoint, v VReg, to Allocation) {
+	o.Stats.Remats++
+	o.Used = o.Used.Add(to.Reg())
+	o.Edits = stop.Append(in.Stop, o.Edits, Edit{Point: p, To: to, Inst: in.VRegs[v].Remat, Kind: Remat, Bytes: in.VRegs[v].Bytes})
+}
+
 // Reset empties o, keeping its memory.
 func (o *Output) Reset() {
 	o.Allocs, o.Edits = o.Allocs[:0], o.Edits[:0]

@@ -85,27 +85,11 @@ func (em *emitter) emitGroup(i uint32, when uint8, head uint32, env *parmove.Env
 }
 
 func (em *emitter) emitMove(point regalloc.ProgPoint, from, to regalloc.Allocation, bytes uint8) {
-	st := &em.Out.Stats
-	switch {
-	case to.IsMem():
-		st.Spills++
-	case from.IsMem():
-		st.Reloads++
-	default:
-		st.Moves++
-	}
-	if to.IsReg() {
-		em.Out.Used = em.Out.Used.Add(to.Reg())
-	}
-	em.Out.Edits = stop.Append(em.In.Stop, em.Out.Edits, regalloc.Edit{Point: point, From: from, To: to, Bytes: bytes, Kind: regalloc.Move})
+	em.Out.AppendMove(em.In, point, from, to, bytes)
 }
 
 func (em *emitter) emitRemat(point regalloc.ProgPoint, v uint32, to regalloc.Allocation) {
-	em.Out.Stats.Remats++
-	em.Out.Used = em.Out.Used.Add(to.Reg())
-	em.Out.Edits = stop.Append(em.In.Stop, em.Out.Edits, regalloc.Edit{
-		Point: point, To: to, Inst: em.In.VRegs[v].Remat, Kind: regalloc.Remat, Bytes: em.Bytes(v),
-	})
+	em.Out.AppendRemat(em.In, point, regalloc.VReg(v), to)
 }
 
 // rematToSlot rematerialises into a slot by way of a register: one that another

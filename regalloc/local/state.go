@@ -1,7 +1,6 @@
 package local
 
 import (
-	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/regalloc"
 	"github.com/waot-project/waot/regalloc/flow"
 )
@@ -53,30 +52,14 @@ func (a *Allocator) free(r regalloc.PReg) {
 // in reports whether x, which is v, is in its register.
 func (a *Allocator) inReg(v uint32, x *value) bool { return a.file[x.where] == v }
 
-// edit appends an edit.
+// edit appends a move where the walk is.
 func (a *Allocator) edit(from, to regalloc.Allocation, bytes uint8) {
-	st := &a.out.Stats
-	switch {
-	case to.IsMem():
-		st.Spills++
-	case from.IsMem():
-		st.Reloads++
-	default:
-		st.Moves++
-	}
-	if to.IsReg() {
-		a.out.Used = a.out.Used.Add(to.Reg())
-	}
-	a.out.Edits = stop.Append(a.in.Stop, a.out.Edits, regalloc.Edit{Point: a.point, From: from, To: to, Bytes: bytes, Kind: regalloc.Move})
+	a.out.AppendMove(a.in, a.point, from, to, bytes)
 }
 
 // remat makes v again in r.
 func (a *Allocator) remat(v uint32, r regalloc.PReg) {
-	a.out.Stats.Remats++
-	a.out.Used = a.out.Used.Add(r)
-	a.out.Edits = stop.Append(a.in.Stop, a.out.Edits, regalloc.Edit{
-		Point: a.point, To: regalloc.InReg(r), Inst: a.in.VRegs[v].Remat, Kind: regalloc.Remat, Bytes: a.values[v].bytes,
-	})
+	a.out.AppendRemat(a.in, a.point, regalloc.VReg(v), regalloc.InReg(r))
 }
 
 // bring puts a copy of v into r, which then holds nothing else. It does not note it.

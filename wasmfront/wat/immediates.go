@@ -138,7 +138,6 @@ func (a *assembler) segmentAnd(segments, space wasmfront.IndexSpace) {
 
 // memArg takes the index of a memory if hasMemory is set, an offset and an alignment.
 func (a *assembler) memArg(info *wasmfront.OpInfo, hasMemory bool) {
-	const flagMemory = 1 << 6 // the index of a memory follows
 	memory, align, offset := uint32(0), info.Align, uint64(0)
 	if hasMemory {
 		memory = a.index(wasmfront.SpaceMemory)
@@ -157,7 +156,7 @@ func (a *assembler) memArg(info *wasmfront.OpInfo, hasMemory bool) {
 	if memory == 0 {
 		a.op = append(a.op, align)
 	} else {
-		a.op = append(a.op, align|flagMemory)
+		a.op = append(a.op, align|wasmfront.WithMemory)
 		a.put(memory)
 	}
 	a.op = appendUnsigned(a.op, offset)

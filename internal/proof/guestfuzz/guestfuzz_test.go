@@ -48,7 +48,7 @@ func TestEpisodes(t *testing.T) {
 	for _, what := range slices.Sorted(maps.Keys(result.Counts)) {
 		t.Logf("%8d %s", result.Counts[what], what)
 	}
-	t.Log("\n" + Table(result.Samples))
+	t.Logf("%d of %d samples may be judged\n%s", len(warmed(result.Samples)), len(result.Samples), Table(result.Samples))
 	for _, d := range deeds() {
 		if result.Counts[d.name] == 0 && result.Counts["episodes"] > 500 {
 			t.Errorf("%s: none", d.name)
