@@ -1,9 +1,12 @@
 package waot
 
 import (
+	"context"
 	"errors"
 	"strings"
 
+	"github.com/waot-project/waot/internal/stop"
+	"github.com/waot-project/waot/wasmfront/validate"
 	"github.com/waot-project/waot/wasmfront/wat"
 )
 
@@ -24,11 +27,41 @@ func (e *TextError) Error() string {
 // ParseText translates a module from the text format of WebAssembly (.wat) to the binary format, which [Compile] takes. It does not
 // validate the module: Compile does. Identifiers become names in backtraces. The error is a *TextError.
 func ParseText(text []byte) (wasm []byte, err error) {
-	m, err := wat.Assemble(text)
-	if err != nil {
-		return nil, textError(err)
+	return ParseTextContext(context.Background(), text)
+}
+
+// ParseTextContext is like ParseText, but ends with a *CancelError soon after ctx ends.
+func ParseTextContext(ctx context.Context, text []byte) (wasm []byte, err error) {
+	err = until(ctx, func(end *stop.Flag) error {
+		m, err := wat.AssembleUntil(text, end)
+		if err != nil {
+			return textError(err)
+		}
+		wasm = m.Wasm
+		return nil
+	})
+	return wasm, err
+}
+
+// Validate decodes a module in the binary format and validates all of it, without compiling. wasm may be used for anything else meanwhile, but not written to. The
+// errors are *ModuleError.
+func Validate(wasm []byte) error { return ValidateContext(context.Background(), wasm) }
+
+// ValidateContext is like Validate, but ends with a *CancelError soon after ctx ends.
+func ValidateContext(ctx context.Context, wasm []byte) error {
+	return until(ctx, func(end *stop.Flag) error {
+		_, err := validate.All(wasm, validate.Config{Stop: end})
+		return compileError(validate.ReasonUntil(wasm, err, end))
+	})
+}
+
+// until runs work with a flag that is set when ctx ends, and returns its error, or a *CancelError.
+func until(ctx context.Context, work func(*stop.Flag) error) error {
+	err := stop.Until(ctx, work)
+	if errors.Is(err, stop.Stopped{}) {
+		return &CancelError{Cause: context.Cause(ctx), Err: ctx.Err()}
 	}
-	return m.Wasm, nil
+	return err
 }
 
 // TextPlace returns the line and the column, both from 1, of what is at an offset in the module that [ParseText] makes of a text. Offsets are in

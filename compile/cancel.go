@@ -18,33 +18,11 @@ func (e *CancelError) Error() string { return "compilation cancelled: " + e.Caus
 // Unwrap returns the cause and the context's error.
 func (e *CancelError) Unwrap() []error { return []error{e.Cause, e.Err} }
 
-// cancellable runs work with a flag for it to poll, which is set when ctx ends; nil stands for a context that
-// never does. If that ends work, the error is a *CancelError. Nothing of it runs any more when cancellable
-// returns, if work has seen to that for its own part.
+// cancellable runs work with a flag for it to poll, which is set when ctx ends: see stop.Until. If that ends work, the error is a *CancelError.
 func cancellable(ctx context.Context, work func(*stop.Flag) error) error {
-	if ctx == nil || ctx.Done() == nil {
-		return work(nil)
-	}
-	flag := new(stop.Flag)
-	set := make(chan struct{})
-	release := context.AfterFunc(ctx, func() {
-		flag.Set()
-		close(set)
-	})
-	if ctx.Err() != nil {
-		flag.Set() // the function may not run before work does
-	}
-	err := recovering(flag, work)
-	if !release() {
-		<-set
-	}
+	err := stop.Until(ctx, work)
 	if errors.Is(err, stop.Stopped{}) {
 		return &CancelError{Cause: context.Cause(ctx), Err: ctx.Err()}
 	}
 	return err
-}
-
-func recovering(flag *stop.Flag, work func(*stop.Flag) error) (err error) {
-	defer stop.Recover(&err)
-	return work(flag)
 }

@@ -38,6 +38,16 @@ func Grow[T any](f *Flag, s []T, n int) []T {
 	return t
 }
 
+// AppendSlice is append of all of x. It polls between pieces.
+func AppendSlice[T any](f *Flag, s, x []T) []T {
+	s = Grow(f, s, len(x))
+	for step := elements[T](); len(x) > step; x = x[step:] {
+		f.Poll()
+		s = append(s, x[:step]...)
+	}
+	return append(s, x...)
+}
+
 // Resize returns s with length n. What is in it is not said. It polls.
 func Resize[T any](f *Flag, s []T, n int) []T {
 	f.Poll()

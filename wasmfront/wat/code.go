@@ -1,6 +1,8 @@
 package wat
 
-import "github.com/waot-project/waot/wasmfront"
+import (
+	"github.com/waot-project/waot/wasmfront"
+)
 
 // frameKind is what is being read in a body. Operators are read with a stack
 // of frames, so that a text may nest them as deep as it likes.
@@ -89,7 +91,7 @@ func (a *assembler) folded() *section {
 }
 
 func (a *assembler) beginCode() {
-	a.code = section{bytes: a.code.bytes[:0], places: a.code.places[:0]}
+	a.code = section{stop: a.code.stop, bytes: a.code.bytes[:0], places: a.code.places[:0]}
 	a.pending = a.pending[:0]
 	a.frames = a.frames[:0]
 	clear(a.labels.byName)
@@ -98,11 +100,11 @@ func (a *assembler) beginCode() {
 
 func (a *assembler) endCode() *section {
 	a.code.mark(a.Token().Offset)
-	a.code.bytes = append(a.code.bytes, byte(wasmfront.OpEnd))
+	a.code.bytes = appendOne(a.code.stop, a.code.bytes, byte(wasmfront.OpEnd))
 	return &a.code
 }
 
-func (a *assembler) push(f frame) { a.frames = append(a.frames, f) }
+func (a *assembler) push(f frame) { a.frames = append(grown(a.scan.stop, a.frames, 1), f) }
 
 func (a *assembler) pop() { a.frames = a.frames[:len(a.frames)-1] }
 
@@ -160,20 +162,20 @@ func (a *assembler) closeFrame(f *frame) bool {
 // emitPending moves the operator of a frame behind its operands.
 func (a *assembler) emitPending(f *frame) {
 	a.code.mark(f.text)
-	a.code.bytes = append(a.code.bytes, a.pending[f.pending:]...)
+	a.code.bytes = appendAll(a.code.stop, a.code.bytes, a.pending[f.pending:])
 	a.pending = a.pending[:f.pending]
 }
 
 // emit appends the operator in op, which is written at an offset in the text.
 func (a *assembler) emit(text int) {
 	a.code.mark(text)
-	a.code.bytes = append(a.code.bytes, a.op...)
+	a.code.bytes = appendAll(a.code.stop, a.code.bytes, a.op)
 }
 
 // postpone keeps the operator in op for a frame of that kind.
 func (a *assembler) postpone(kind frameKind, text int, l label) {
 	a.push(frame{kind: kind, pending: len(a.pending), text: text, label: l})
-	a.pending = append(a.pending, a.op...)
+	a.pending = appendAll(a.scan.stop, a.pending, a.op)
 }
 
 // then takes (then of an if whose condition has been taken.

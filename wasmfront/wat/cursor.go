@@ -6,6 +6,8 @@ import (
 	"math"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/waot-project/waot/internal/stop"
 )
 
 // MaxLength is the limit on the length of a text, in bytes.
@@ -30,7 +32,12 @@ type Cursor struct {
 
 // NewCursor returns a cursor at the start of a text.
 func NewCursor(text []byte) *Cursor {
-	c := &Cursor{scan: scanner{text: text}, lines: lines{text: text}}
+	return newCursor(text, nil)
+}
+
+// newCursor is NewCursor whose cursor polls a flag.
+func newCursor(text []byte, f *stop.Flag) *Cursor {
+	c := &Cursor{scan: scanner{text: text, stop: f}, lines: lines{text: text, stop: f}}
 	if len(text) > MaxLength {
 		c.Fail(0, "text too long")
 	}
@@ -41,6 +48,7 @@ func NewCursor(text []byte) *Cursor {
 // read scans the next token that is not an annotation to be skipped.
 func (c *Cursor) read() Token {
 	for {
+		c.scan.stop.Poll()
 		t := c.scan.next()
 		if c.scan.failure != "" {
 			c.Fail(c.scan.failedAt, c.scan.failure)
@@ -212,7 +220,7 @@ func (c *Cursor) ID() (name string, ok bool) {
 		return "", false
 	}
 	t := c.Next()
-	return t.Name(), true
+	return t.name(c.scan.stop), true
 }
 
 // Name takes a string that must be UTF-8; expected says what it is.
@@ -221,8 +229,8 @@ func (c *Cursor) Name(expected string) string {
 	if t.Kind != String {
 		return ""
 	}
-	b := t.AppendBytes(nil)
-	if !utf8.Valid(b) {
+	b := appendUnquoted(c.scan.stop, nil, t.Text)
+	if validUTF8(c.scan.stop, b) < len(b) {
 		c.Fail(t.Offset, "malformed UTF-8 encoding")
 	}
 	return string(b)
@@ -232,7 +240,7 @@ func (c *Cursor) Name(expected string) string {
 func (c *Cursor) AppendStrings(b []byte) []byte {
 	for c.tok.Kind == String {
 		t := c.Next()
-		b = t.AppendBytes(b)
+		b = appendUnquoted(c.scan.stop, b, t.Text)
 	}
 	return b
 }

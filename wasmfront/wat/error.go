@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"unicode/utf8"
+
+	"github.com/waot-project/waot/internal/stop"
 )
 
 // Place is a place in a text.
@@ -49,6 +51,7 @@ func (e *Error) Error() string {
 // that asking for increasing offsets takes time linear in the text.
 type lines struct {
 	text        []byte
+	stop        *stop.Flag
 	line, start int // number of a line from 0, and its offset
 }
 
@@ -57,10 +60,23 @@ func (l *lines) place(offset int) Place {
 	if offset < l.start {
 		l.line, l.start = 0, 0
 	}
-	before := l.text[l.start:offset]
-	l.line += bytes.Count(before, []byte{'\n'})
-	if i := bytes.LastIndexByte(before, '\n'); i >= 0 {
-		l.start += i + 1
+	for from := l.start; from < offset; from += partSize {
+		l.stop.Poll()
+		part := l.text[from:min(offset, from+partSize)]
+		l.line += bytes.Count(part, []byte{'\n'})
+		if i := bytes.LastIndexByte(part, '\n'); i >= 0 {
+			l.start = from + i + 1
+		}
 	}
-	return Place{Line: l.line + 1, Column: utf8.RuneCount(l.text[l.start:offset]) + 1}
+	column := 1
+	for from := l.start; from < offset; {
+		l.stop.Poll()
+		end := min(offset, from+partSize)
+		for k := 1; k < utf8.UTFMax && end < offset && !utf8.RuneStart(l.text[end]); k++ {
+			end--
+		}
+		column += utf8.RuneCount(l.text[from:end])
+		from = end
+	}
+	return Place{Line: l.line + 1, Column: column}
 }

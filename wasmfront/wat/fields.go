@@ -1,7 +1,10 @@
 package wat
 
 import (
+	"encoding/binary"
+
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/wasmfront"
 )
 
@@ -302,20 +305,21 @@ func (a *assembler) funcField(at int) {
 		}
 	}
 	a.sig.Params = a.declarations("local", a.sig.Params[:0], namesBound)
-	a.groups = appendLocals(a.groups[:0], a.sig.Params)
+	a.groups = appendLocals(a.scan.stop, a.groups[:0], a.sig.Params)
 	body := a.body()
 	c := &a.sections[secCode]
 	c.entry(at)
 	c.bytes = appendIndex(c.bytes, uint32(len(a.groups)+len(body.bytes)))
-	c.bytes = append(c.bytes, a.groups...)
+	c.bytes = appendAll(c.stop, c.bytes, a.groups)
 	c.append(body)
 	a.nameBody(a.next[wasmfront.SpaceFunc] - 1)
 }
 
 // appendLocals appends types of locals, equal neighbours together.
-func appendLocals(b []byte, types []wasmfront.ValType) []byte {
+func appendLocals(f *stop.Flag, b []byte, types []wasmfront.ValType) []byte {
 	groups := uint32(0)
 	for i := range types {
+		f.PollAt(i)
 		if i == 0 || types[i] != types[i-1] {
 			groups++
 		}
@@ -324,8 +328,11 @@ func appendLocals(b []byte, types []wasmfront.ValType) []byte {
 	for i := 0; i < len(types); {
 		k := i
 		for k < len(types) && types[k] == types[i] {
+			f.PollAt(k)
 			k++
 		}
+		f.Poll()
+		b = grown(f, b, 1+binary.MaxVarintLen32)
 		b = append(appendIndex(b, uint32(k-i)), types[i].Code())
 		i = k
 	}

@@ -28,6 +28,7 @@ type Form struct {
 	text  []byte // FormText: the text up to the end of the form
 	head  int    // FormText: the offset behind the words at its start
 	place Place  // of Offset
+	lines lines  // as it was there, so that places in one of many modules are not counted from the start of the text
 }
 
 // Form takes a (module ...), or fails.
@@ -52,6 +53,7 @@ func (c *Cursor) Form() *Form {
 // formHead takes the words and identifiers at the start of a (module ...), or fails.
 func (c *Cursor) formHead() *Form {
 	f := &Form{Offset: c.tok.Offset, place: c.Place(c.tok.Offset)}
+	f.lines = c.lines
 	if !c.Open("module") {
 		c.Unexpected("(module")
 		return f

@@ -94,10 +94,12 @@ func (a *assembler) labelIndex() uint32 {
 func (a *assembler) branchTable(*wasmfront.OpInfo) {
 	targets := []uint32{a.labelIndex()}
 	for a.atIndex() {
-		targets = append(targets, a.labelIndex())
+		targets = appendOne(a.scan.stop, targets, a.labelIndex())
 	}
 	a.put(uint32(len(targets) - 1))
-	for _, t := range targets {
+	a.op = grown(a.scan.stop, a.op, binary.MaxVarintLen32*len(targets))
+	for i, t := range targets {
+		a.scan.stop.PollAt(i)
 		a.put(t)
 	}
 }

@@ -3,6 +3,7 @@ package wat
 import (
 	"sort"
 
+	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/wasmfront"
 )
 
@@ -32,8 +33,11 @@ func (m *Module) Place(offset int) (Place, bool) {
 
 // Assemble translates a text: a module, with or without (module ...) around
 // it. The error is an *Error.
-func Assemble(text []byte) (*Module, error) {
-	c := NewCursor(text)
+func Assemble(text []byte) (*Module, error) { return AssembleUntil(text, nil) }
+
+// AssembleUntil is Assemble that polls a flag, which may be nil, and ends by the panic that package stop describes if it is set.
+func AssembleUntil(text []byte, f *stop.Flag) (*Module, error) {
+	c := newCursor(text, f)
 	if c.At("module") {
 		head := *c
 		if f := head.formHead(); !f.Definition && (f.Kind == FormBinary || f.Kind == FormQuote) {
@@ -59,13 +63,13 @@ func assembleStrings(c *Cursor) (*Module, error) {
 func (f *Form) Assemble() (*Module, error) {
 	switch f.Kind {
 	case FormText:
-		c := &Cursor{scan: scanner{text: f.text, pos: f.head}, lines: lines{text: f.text}}
+		c := &Cursor{scan: scanner{text: f.text, pos: f.head, stop: f.lines.stop}, lines: f.lines}
 		c.tok = c.read()
 		return assemble(c, true)
 	case FormBinary:
 		return &Module{ID: f.ID, Wasm: f.Bytes}, nil
 	case FormQuote:
-		return Assemble(f.Bytes)
+		return AssembleUntil(f.Bytes, f.lines.stop)
 	}
 	return nil, &Error{Place: f.place, Offset: f.Offset, Msg: "an instance is no module"}
 }
@@ -84,7 +88,7 @@ type assembler struct {
 	types    []wasmfront.FuncType
 	typeOf   map[string]uint32 // the first type that is encoded so
 	sections [numSections]section
-	customs  []custom
+	customs  [numRanks][]custom          // by rank, from rankFirst
 	next     [wasmfront.NumSpaces]uint32 // how many entries of a space have been translated
 	defined  string                      // what has been defined, after which no import may come; empty if nothing has
 	usesData bool                        // whether a body uses data segments, which demands a data count section
@@ -108,6 +112,10 @@ type assembler struct {
 // assemble translates the fields that the cursor is at, up to the end of the list or of the text.
 func assemble(c *Cursor, inside bool) (*Module, error) {
 	a := &assembler{Cursor: c, typeOf: map[string]uint32{}}
+	for i := range a.sections {
+		a.sections[i].stop = c.scan.stop
+	}
+	a.code.stop = c.scan.stop
 	a.moduleName()
 	start := *c
 	for c.More() {

@@ -1,14 +1,20 @@
 package wat
 
-import "unicode/utf8"
+import (
+	"bytes"
+	"unicode/utf8"
+
+	"github.com/waot-project/waot/internal/stop"
+)
 
 // escapes are the characters that stand for others behind a backslash.
 var escapes = [256]byte{'n': '\n', 't': '\t', 'r': '\r', '"': '"', '\'': '\'', '\\': '\\'}
 
 // skipQuoted returns the length of the string at the start of b. If it is
 // malformed, the result is why, and the offset of what is wrong.
-func skipQuoted(b []byte) (n int, msg string) {
-	for i := 1; i < len(b); {
+func skipQuoted(f *stop.Flag, b []byte) (n int, msg string) {
+	for i, k := 1, 1; i < len(b); k++ {
+		f.PollAt(k)
 		switch c := b[i]; {
 		case c == '"':
 			return i + 1, ""
@@ -57,7 +63,7 @@ func codePoint(b []byte) (r rune, n int) {
 		return 0, 0
 	}
 	i := 3
-	for i < len(b) && (classes[b[i]]&classHex != 0 || b[i] == '_') {
+	for i < min(len(b), maxWord) && (classes[b[i]]&classHex != 0 || b[i] == '_') {
 		i++
 	}
 	number := append([]byte("0x"), b[3:i]...)
@@ -72,15 +78,22 @@ func codePoint(b []byte) (r rune, n int) {
 }
 
 // appendUnquoted appends the bytes that a string stands for, which is well formed.
-func appendUnquoted(out, b []byte) []byte {
-	for b = b[1 : len(b)-1]; len(b) > 0; {
-		i := 0
-		for i < len(b) && b[i] != '\\' {
-			i++
+func appendUnquoted(f *stop.Flag, out, b []byte) []byte {
+	out = grown(f, out, len(b)) // what is written is never shorter than what it stands for
+	b = b[1 : len(b)-1]
+	for k := 1; len(b) > 0; k++ {
+		f.PollAt(k)
+		i := bytes.IndexByte(b[:min(len(b), partSize)], '\\')
+		if i < 0 {
+			i = min(len(b), partSize)
+			f.Poll()
 		}
 		out = append(out, b[:i]...)
 		if b = b[i:]; len(b) == 0 {
 			break
+		}
+		if b[0] != '\\' {
+			continue
 		}
 		switch c := b[1]; {
 		case escapes[c] != 0:

@@ -3,6 +3,8 @@ package wat
 import (
 	"bytes"
 	"unicode/utf8"
+
+	"github.com/waot-project/waot/internal/stop"
 )
 
 // Kind is the kind of a token.
@@ -38,16 +40,19 @@ func (t *Token) IsNumber() bool { return t.Kind == Nat || t.Kind == Int || t.Kin
 
 // Name returns the name of an identifier, without the dollar, or of an
 // annotation. Quoted names are the same as those written without quotes.
-func (t *Token) Name() string {
+func (t *Token) Name() string { return t.name(nil) }
+
+// name is Name that polls a flag.
+func (t *Token) name(f *stop.Flag) string {
 	name := t.Text[bytes.IndexAny(t.Text, "$@")+1:]
 	if len(name) > 0 && name[0] == '"' {
-		name = appendUnquoted(nil, name)
+		name = appendUnquoted(f, nil, name)
 	}
 	return string(name)
 }
 
 // AppendBytes appends the bytes that a string stands for.
-func (t *Token) AppendBytes(b []byte) []byte { return appendUnquoted(b, t.Text) }
+func (t *Token) AppendBytes(b []byte) []byte { return appendUnquoted(nil, b, t.Text) }
 
 // The classes of characters.
 const (
@@ -79,6 +84,7 @@ var classes = func() (t [256]uint8) {
 // scanner splits a text into tokens. The first failure is kept and ends the text.
 type scanner struct {
 	text     []byte
+	stop     *stop.Flag // polled once for each token, and within long ones
 	pos      int
 	failure  string // empty if there is none
 	failedAt int
@@ -138,7 +144,8 @@ func (s *scanner) illegal() Token {
 
 // space skips white space and comments.
 func (s *scanner) space() {
-	for s.pos < len(s.text) {
+	for i := 1; s.pos < len(s.text); i++ {
+		s.stop.PollAt(i)
 		switch c := s.text[s.pos]; {
 		case classes[c]&classSpace != 0:
 			s.pos++
@@ -154,11 +161,14 @@ func (s *scanner) space() {
 
 func (s *scanner) lineComment() {
 	from := s.pos
-	n := bytes.IndexAny(s.text[from:], "\n\r")
-	if n < 0 {
-		n = len(s.text) - from
+	for n := -1; n < 0 && s.pos < len(s.text); {
+		part := s.part(s.pos)
+		if n = bytes.IndexAny(part, "\n\r"); n < 0 {
+			s.pos += len(part)
+		} else {
+			s.pos += n
+		}
 	}
-	s.pos = from + n
 	s.checkUTF8(from)
 }
 
@@ -167,10 +177,15 @@ func (s *scanner) blockComment() {
 	from := s.pos
 	s.pos += 2
 	for depth := 1; depth > 0; {
-		n := bytes.IndexAny(s.text[s.pos:], ";(")
-		if n < 0 {
+		part := s.part(s.pos)
+		if len(part) == 0 {
 			s.fail(from, "unclosed comment")
 			return
+		}
+		n := bytes.IndexAny(part, ";(")
+		if n < 0 {
+			s.pos += len(part)
+			continue
 		}
 		s.pos += n
 		switch {
@@ -187,26 +202,54 @@ func (s *scanner) blockComment() {
 	s.checkUTF8(from)
 }
 
+// partSize is how many bytes are looked at between two polls where a byte takes little.
+const partSize = 256 << 10
+
+// part polls, and returns the text from an offset on, or as much of it as may be looked at before the next poll.
+func (s *scanner) part(from int) []byte {
+	s.stop.Poll()
+	return s.text[from:min(len(s.text), from+partSize)]
+}
+
 // checkUTF8 checks what has been read since an offset.
 func (s *scanner) checkUTF8(from int) {
-	if b := s.text[from:s.pos]; !utf8.Valid(b) {
-		for {
-			r, n := utf8.DecodeRune(b)
-			if r == utf8.RuneError && n == 1 {
-				break
-			}
-			b = b[n:]
-		}
-		s.fail(s.pos-len(b), "malformed UTF-8 encoding")
+	if n := validUTF8(s.stop, s.text[from:s.pos]); from+n < s.pos {
+		s.fail(from+n, "malformed UTF-8 encoding")
 	}
 }
+
+// validUTF8 returns how many bytes at the start of b are UTF-8.
+func validUTF8(f *stop.Flag, b []byte) int {
+	done := 0
+	for done < len(b) {
+		f.Poll()
+		part := b[done:min(len(b), done+partSize)]
+		if utf8.Valid(part) {
+			done += len(part)
+			continue
+		}
+		// A character may go on behind the part.
+		for end := done + len(part); done < end; {
+			r, n := utf8.DecodeRune(b[done:])
+			if r == utf8.RuneError && n == 1 {
+				return done
+			}
+			done += n
+		}
+	}
+	return done
+}
+
+// maxWord is the limit on the length of keywords and numbers, in characters.
+const maxWord = 1 << 20
 
 // word returns the token that begins here. It ends before the next white
 // space, parenthesis or bracket: strings need space around them.
 func (s *scanner) word() Token {
 	from := s.pos
 	strings := 0
-	for s.pos < len(s.text) {
+	for i := 1; s.pos < len(s.text); i++ {
+		s.stop.PollAt(i)
 		if c := s.text[s.pos]; classes[c]&classID != 0 {
 			s.pos++
 		} else if c != '"' {
@@ -223,11 +266,13 @@ func (s *scanner) word() Token {
 	t := Token{Kind: Reserved, Offset: from, Text: s.text[from:s.pos]}
 	switch c := t.Text[0]; {
 	case c == '"':
-		if end, _ := skipQuoted(t.Text); end == len(t.Text) {
+		if strings == 1 && t.Text[len(t.Text)-1] == '"' {
 			t.Kind = String
 		}
 	case c == '$':
 		return s.identifier(t, strings)
+	case len(t.Text) > maxWord:
+		return s.fail(from, "word too long")
 	case strings > 0:
 	case 'a' <= c && c <= 'z':
 		t.Kind = Keyword
@@ -249,16 +294,21 @@ func (s *scanner) identifier(t Token, strings int) Token {
 		t.Kind = ID
 	case name[0] != '"':
 	default:
-		end, _ := skipQuoted(name)
-		if end != len(name) {
+		if strings != 1 || name[len(name)-1] != '"' {
 			break
 		}
-		if !utf8.Valid(appendUnquoted(nil, name)) {
+		if !s.isName(name) {
 			return s.fail(t.Offset, "malformed UTF-8 encoding")
 		}
 		t.Kind = ID
 	}
 	return t
+}
+
+// isName reports whether what a string stands for is UTF-8.
+func (s *scanner) isName(quoted []byte) bool {
+	name := appendUnquoted(s.stop, nil, quoted)
+	return validUTF8(s.stop, name) == len(name)
 }
 
 // annotation returns the token that starts an annotation: the parenthesis and the name.
@@ -268,13 +318,14 @@ func (s *scanner) annotation() Token {
 	name := s.pos
 	if s.at(s.pos) == '"' {
 		if msg, _ := s.quoted(); msg == "" {
-			if !utf8.Valid(appendUnquoted(nil, s.text[name:s.pos])) {
+			if !s.isName(s.text[name:s.pos]) {
 				return s.fail(from, "malformed UTF-8 encoding")
 			}
 			name += len(`""`)
 		}
 	} else {
 		for classes[s.at(s.pos)]&classID != 0 {
+			s.stop.PollAt(s.pos)
 			s.pos++
 		}
 	}
@@ -287,7 +338,8 @@ func (s *scanner) annotation() Token {
 // skipAnnotation skips the rest of an annotation that started at an offset. Inside, parentheses and
 // strings must be closed, and other tokens need not be any.
 func (s *scanner) skipAnnotation(from int) {
-	for depth := 1; depth > 0; {
+	for depth, i := 1, 0; depth > 0; i++ {
+		s.stop.PollAt(i)
 		s.space()
 		if s.pos >= len(s.text) {
 			s.fail(from, "unclosed annotation")
@@ -317,7 +369,7 @@ func (s *scanner) skipAnnotation(from int) {
 // quoted skips the string that begins here. If it is malformed, the position
 // stays, and the result is why and where.
 func (s *scanner) quoted() (msg string, at int) {
-	n, msg := skipQuoted(s.text[s.pos:])
+	n, msg := skipQuoted(s.stop, s.text[s.pos:])
 	if msg != "" {
 		return msg, s.pos + n
 	}

@@ -165,8 +165,8 @@ func TestForms(t *testing.T) {
 		if got.text != nil {
 			got.text = got.text[got.Offset:]
 		}
-		got.Offset, got.head, got.place = 0, 0, Place{}
-		if d := cmp.Diff(&want[i], got, cmp.AllowUnexported(Form{})); d != "" {
+		got.Offset, got.head, got.place, got.lines = 0, 0, Place{}, lines{}
+		if d := cmp.Diff(&want[i], got, cmp.AllowUnexported(Form{}, lines{})); d != "" {
 			t.Errorf("%d: %s", i, d)
 		}
 	}

@@ -2,7 +2,8 @@ package wat
 
 import (
 	"slices"
-	"sort"
+
+	"github.com/waot-project/waot/internal/stop"
 )
 
 // The sections, by the ids that the binary format has.
@@ -37,6 +38,7 @@ var sectionOrder = [...]orderedSection{
 
 // section is a section being written. Its places have offsets in bytes.
 type section struct {
+	stop   *stop.Flag
 	count  uint32 // of entries
 	bytes  []byte
 	places []place
@@ -50,16 +52,23 @@ func (s *section) entry(text int) {
 
 // mark says that what comes next is written at an offset in the text.
 func (s *section) mark(text int) {
-	s.places = append(s.places, place{uint32(len(s.bytes)), uint32(text)})
+	s.places = appendOne(s.stop, s.places, place{uint32(len(s.bytes)), uint32(text)})
 }
 
 // append appends what t has to the entry being written.
 func (s *section) append(t *section) {
-	base := uint32(len(s.bytes))
-	s.bytes = append(s.bytes, t.bytes...)
-	for _, p := range t.places {
-		s.places = append(s.places, place{base + p.wasm, p.text})
+	s.places = appendPlaces(s.stop, s.places, t.places, len(s.bytes))
+	s.bytes = appendAll(s.stop, s.bytes, t.bytes)
+}
+
+// appendPlaces appends places of what begins at an offset in the output.
+func appendPlaces(f *stop.Flag, list, more []place, base int) []place {
+	list = grown(f, list, len(more))
+	for i, p := range more {
+		f.PollAt(i)
+		list = append(list, place{uint32(base) + p.wasm, p.text})
 	}
+	return list
 }
 
 // custom is a custom section. Its rank is the place among the others: that
@@ -75,6 +84,7 @@ type custom struct {
 const (
 	rankFirst = -1
 	rankLast  = 2 * len(sectionOrder)
+	numRanks  = rankLast - rankFirst + 1
 )
 
 // customField takes an (@custom.
@@ -97,7 +107,8 @@ func (a *assembler) customField() {
 		a.FailError(&Error{Offset: t.Offset, Msg: annotated("unexpected token"), Found: found(t), Expected: ")"})
 	}
 	a.Close()
-	a.customs = append(a.customs, s)
+	rank := &a.customs[s.rank-rankFirst]
+	*rank = appendOne(a.scan.stop, *rank, s)
 }
 
 func annotated(msg string) string { return "@custom annotation: " + msg }
@@ -132,6 +143,7 @@ func (a *assembler) customPlace() (rank int) {
 
 // writer puts the sections together.
 type writer struct {
+	stop   *stop.Flag
 	out    []byte
 	places []place
 }
@@ -143,21 +155,17 @@ func (a *assembler) module() *Module {
 		s.entry(0)
 		s.bytes = appendIndex(nil, a.sections[secData].count)
 	}
-	sort.SliceStable(a.customs, func(i, j int) bool { return a.customs[i].rank < a.customs[j].rank })
-	customs := a.customs
-	w := writer{out: []byte("\x00asm\x01\x00\x00\x00")}
-	upTo := func(rank int) {
-		for len(customs) > 0 && customs[0].rank <= rank {
-			w.custom(customs[0].name, customs[0].bytes, customs[0].text)
-			customs = customs[1:]
+	w := writer{stop: a.scan.stop, out: []byte("\x00asm\x01\x00\x00\x00")}
+	for rank, customs := range a.customs {
+		for i := range customs {
+			w.custom(customs[i].name, customs[i].bytes, customs[i].text)
+		}
+		// Section i is between the ranks 2*i and 2*i+1.
+		if rank += rankFirst; rank >= 0 && rank%2 == 0 && rank < rankLast {
+			id := sectionOrder[rank/2].id
+			w.section(id, &a.sections[id])
 		}
 	}
-	for i := range sectionOrder {
-		upTo(2 * i)
-		w.section(sectionOrder[i].id, &a.sections[sectionOrder[i].id])
-		upTo(2*i + 1)
-	}
-	upTo(rankLast)
 	if names := a.nameSection(); len(names) > 0 {
 		w.custom("name", names, 0)
 	}
@@ -176,17 +184,14 @@ func (w *writer) section(id uint8, s *section) {
 	w.out = append(w.out, id)
 	w.out = appendIndex(w.out, uint32(len(count)+len(s.bytes)))
 	w.out = append(w.out, count...)
-	base := uint32(len(w.out))
-	w.out = append(w.out, s.bytes...)
-	for _, p := range s.places {
-		w.places = append(w.places, place{base + p.wasm, p.text})
-	}
+	w.places = appendPlaces(w.stop, w.places, s.places, len(w.out))
+	w.out = appendAll(w.stop, w.out, s.bytes)
 }
 
 func (w *writer) custom(name string, contents []byte, text int) {
-	s := section{bytes: append(appendSized(nil, name), contents...), places: []place{{0, uint32(text)}}}
-	w.out = append(w.out, secCustom)
-	w.out = appendIndex(w.out, uint32(len(s.bytes)))
-	w.places = append(w.places, place{uint32(len(w.out)), uint32(text)})
-	w.out = append(w.out, s.bytes...)
+	head := appendSized(nil, name)
+	w.out = append(grown(w.stop, w.out, 1), secCustom)
+	w.out = appendIndex(w.out, uint32(len(head)+len(contents)))
+	w.places = appendOne(w.stop, w.places, place{uint32(len(w.out)), uint32(text)})
+	w.out = appendAll(w.stop, appendAll(w.stop, w.out, head), contents)
 }

@@ -1,6 +1,8 @@
 package wat
 
 import (
+	"encoding/binary"
+
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/wasmfront"
 )
@@ -30,7 +32,7 @@ func inlineHead(index uint32) segmentHead {
 
 // offset takes the offset of an active segment: (offset ...), or one operator with operands.
 func (a *assembler) offset() *section {
-	s := &section{}
+	s := &section{stop: a.scan.stop}
 	if a.Open("offset") {
 		s.append(a.body())
 		a.Close()
@@ -74,11 +76,11 @@ type elemList struct {
 
 // elemList takes elements, which are expressions or functions.
 func (a *assembler) elemList(t wasmfront.ValType, exprs bool) elemList {
-	l := elemList{typ: t, exprs: exprs}
+	l := elemList{typ: t, exprs: exprs, items: section{stop: a.scan.stop}}
 	for a.More() {
 		l.items.entry(a.Token().Offset)
 		if !exprs {
-			l.items.bytes = appendIndex(l.items.bytes, a.index(wasmfront.SpaceFunc))
+			l.items.bytes = appendIndex(grown(a.scan.stop, l.items.bytes, binary.MaxVarintLen32), a.index(wasmfront.SpaceFunc))
 			continue
 		}
 		if a.Open("item") {
@@ -139,7 +141,7 @@ func (a *assembler) dataSegment(at int, h segmentHead, bytes []byte) {
 	s := &a.sections[secData]
 	s.entry(at)
 	s.appendHead(h)
-	s.bytes = appendSized(s.bytes, bytes)
+	s.bytes = appendAll(s.stop, appendIndex(s.bytes, uint32(len(bytes))), bytes)
 }
 
 // appendHead appends the start of a segment, up to its offset if it is active.

@@ -1,6 +1,8 @@
 package wat
 
-import "github.com/waot-project/waot/wasmfront"
+import (
+	"github.com/waot-project/waot/wasmfront"
+)
 
 // spaceNames say in messages what is in an index space.
 var spaceNames = [wasmfront.NumSpaces]string{
@@ -35,7 +37,7 @@ func (a *assembler) declare(i wasmfront.IndexSpace) {
 		name = id
 	}
 	if hasID || hasName {
-		s.names = append(s.names, wasmfront.NameAssoc{Index: s.n, Name: name})
+		s.names = appendOne(a.scan.stop, s.names, wasmfront.NameAssoc{Index: s.n, Name: name})
 	}
 	s.n++
 }

@@ -146,7 +146,7 @@ func (a *assembler) declarations(word string, types []wasmfront.ValType, names n
 		switch t := a.Token(); {
 		case names == namesRefused || t.Kind != ID && t.Kind != Annotation:
 			for a.More() {
-				types = append(types, a.valType())
+				types = appendOne(a.scan.stop, types, a.valType())
 				if names == namesBound {
 					a.spaces[wasmfront.SpaceLocal].n++
 				}
@@ -158,7 +158,7 @@ func (a *assembler) declarations(word string, types []wasmfront.ValType, names n
 		default:
 			a.skipID()
 		}
-		types = append(types, a.valType())
+		types = appendOne(a.scan.stop, types, a.valType())
 		a.Close()
 	}
 	return types
@@ -215,6 +215,6 @@ func (a *assembler) addType(text int) uint32 {
 	if _, ok := a.typeOf[string(s.bytes[from:])]; !ok {
 		a.typeOf[string(s.bytes[from:])] = i
 	}
-	a.types = append(a.types, wasmfront.FuncType{Params: slices.Clone(a.sig.Params), Results: slices.Clone(a.sig.Results)})
+	a.types = appendOne(a.scan.stop, a.types, wasmfront.FuncType{Params: slices.Clone(a.sig.Params), Results: slices.Clone(a.sig.Results)})
 	return i
 }
