@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -13,8 +14,8 @@ import (
 
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/internal/emulate"
+	"github.com/waot-project/waot/internal/input"
 	"github.com/waot-project/waot/wasmfront/translate"
-	"github.com/waot-project/waot/wasmfront/validate"
 )
 
 func bisectCommand() *cli.Command {
@@ -95,7 +96,7 @@ func bisectAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	b, err := newBisection(src, o)
+	b, err := newBisection(c.Context, src, o)
 	if err != nil {
 		return src.fail(err)
 	}
@@ -138,8 +139,8 @@ func bisectAction(c *cli.Context) error {
 }
 
 // newBisection prepares the bisection of a module.
-func newBisection(src *source, o *options) (*bisection, error) {
-	m, err := validate.All(src.b, validate.Config{Features: o.compileOptions().Features})
+func newBisection(ctx context.Context, src *source, o *options) (*bisection, error) {
+	m, err := validated(ctx, src.b, o.compileOptions().Features)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +159,7 @@ func (b *bisection) checkAt(c *cli.Context, file string, at place) error {
 		return inFile(file, err)
 	}
 	if out := c.String("output"); out != "" {
-		object, err := os.ReadFile(b.object)
+		object, err := readFile(c, b.object, input.Object)
 		if err == nil {
 			err = os.WriteFile(out, object, 0o666)
 		}

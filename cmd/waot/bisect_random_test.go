@@ -83,7 +83,7 @@ func plantRandom(t *testing.T, seed uint64) (*rewrite.Info, *finding) {
 	if err := o.readTarget("", ""); err != nil {
 		t.Fatal(err)
 	}
-	b, err := newBisection(&source{file: wasm, b: p.Wasm}, o)
+	b, err := newBisection(t.Context(), &source{file: wasm, b: p.Wasm}, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -206,11 +206,11 @@ func planted(t *testing.T, wasm, dir string, fn clif.FuncIndex, rule opt.Rule, s
 	if err != nil {
 		t.Fatal(err)
 	}
-	src, err := sourceOf(wasm, bin)
+	src, err := sourceOf(t.Context(), wasm, bin)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := newBisection(src, o)
+	b, err := newBisection(t.Context(), src, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -166,12 +166,12 @@ func buildAction(c *cli.Context) error {
 	p.finish()
 	var header []byte
 	if err == nil && c.IsSet("header") {
-		header, err = cheader.Generate(art.result.Meta, art.prefix)
+		header, err = within(ctx, "writing the header", func() ([]byte, error) { return cheader.Generate(art.result.Meta, art.prefix) })
 	}
 	if err != nil {
 		return src.fail(err)
 	}
-	if err := writeBoth(out, object, mode, h, header); err != nil {
+	if err := writeBoth(ctx, out, object, mode, h, header); err != nil {
 		return err
 	}
 	r := buildResult{
@@ -211,26 +211,26 @@ func (a *artifact) output(kind outputKind, grants *program.Options, key *sign.Ke
 	var err error
 	switch {
 	case kind == outImage:
-		b, err = a.imageFile()
+		b, err = within(a.ctx, "linking", a.imageFile)
 	case kind == outExecutable:
 		grants.Prefix = a.prefix
-		b, err = program.Link(a.result.Object, a.result.Meta, grants)
+		b, err = within(a.ctx, "linking", func() ([]byte, error) { return program.Link(a.result.Object, a.result.Meta, grants) })
 	case key == nil:
 		return a.result.File(a.ctx)
 	default:
 		b, err = a.object()
 	}
 	if err == nil && key != nil {
-		b, err = key.Sign(b)
+		b, err = within(a.ctx, "signing", func() ([]byte, error) { return key.Sign(b) })
 	}
 	return bytes.NewReader(b), err
 }
 
 // writeBoth writes an object, and a header if there is one: both, or neither. The header gets its name when the object has been written
 // and lacks only its name.
-func writeBoth(out string, object outputFile, mode os.FileMode, headerFile string, header []byte) error {
+func writeBoth(ctx context.Context, out string, object outputFile, mode os.FileMode, headerFile string, header []byte) error {
 	failed := out
-	err := objfile.WriteAtomic(out, mode, func(w io.Writer) error {
+	err := writeOutput(ctx, out, mode, func(w io.Writer) error {
 		const small = 16 << 10 // most sections are smaller, and written together; larger ones are not copied
 		b := bufio.NewWriterSize(w, small)
 		_, err := object.WriteTo(b)
@@ -275,6 +275,14 @@ type options struct {
 	limits         compile.Limits
 	ctx            context.Context // nil for one that never ends
 	costs          *cost.Meter     // nil if nothing is measured
+}
+
+// context returns the context of the compilation, which is never nil.
+func (o *options) context() context.Context {
+	if o.ctx == nil {
+		return context.Background()
+	}
+	return o.ctx
 }
 
 // readOptions reads compileFlags, and the target where there is one.

@@ -109,7 +109,7 @@ func compiled(c *cli.Context, kept *cache.Cache, src *source, opt *options) (*ho
 		if err != nil {
 			return nil, err
 		}
-		img, err := art.image()
+		img, err := within(c.Context, "loading", art.image)
 		return img, src.fail(err)
 	}}
 	m, hit, err := kept.Load(s)

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -22,6 +21,7 @@ import (
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/wasirun"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/input"
 	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/spectest"
 )
@@ -191,7 +191,7 @@ func startArgs(c *cli.Context, calls []call) []string {
 
 // ourSide is diff in the process that executes the code for another one: it prints the outcome.
 func ourSide(c *cli.Context, file string, cfg wasirun.Options) error {
-	b, err := os.ReadFile(c.String("object"))
+	b, err := readFile(c, c.String("object"), input.Object)
 	if err != nil {
 		return err
 	}

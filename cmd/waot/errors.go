@@ -101,10 +101,13 @@ func problemOf(err error) *problem {
 		defer p.locate(fe.text)
 	}
 	var usage *usageError
+	var late lateError
 	path, _ := err.(*fs.PathError)
 	switch {
 	case errors.As(err, &usage):
 		p.Kind, p.Reason = "usage", usage.msg
+	case errors.As(err, &late):
+		p.Kind, p.Reason = "cancelled", late.Error()
 	case pipelineProblem(p, err):
 	case path != nil:
 		p.Kind, p.Reason = "system", path.Err.Error()

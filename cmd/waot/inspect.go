@@ -81,7 +81,7 @@ func inspectAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	m, err := validate.All(src.b, validate.Config{})
+	m, err := validated(c.Context, src.b, 0)
 	if err != nil {
 		return src.fail(err)
 	}

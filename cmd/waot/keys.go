@@ -1,11 +1,10 @@
 package main
 
 import (
-	"os"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/waot-project/waot/host/sign"
+	"github.com/waot-project/waot/internal/input"
 )
 
 // readKey returns the key in the PEM file that a flag names; nil if the flag is not there. An empty name is a file that
@@ -15,7 +14,7 @@ func readKey(c *cli.Context, flag string) (*sign.Key, error) {
 		return nil, nil
 	}
 	file := c.String(flag)
-	b, err := os.ReadFile(file)
+	b, err := readFile(c, file, input.Fixed("bytes of key", input.MaxKey))
 	if err != nil {
 		return nil, err
 	}

@@ -6,10 +6,13 @@ import (
 	"github.com/waot-project/waot/compile"
 )
 
+// maxModuleFlag is the name of the flag that bounds what is read, too.
+const maxModuleFlag = "max-module-bytes"
+
 // limitFlags bound what a compilation may take.
 func limitFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.Uint64Flag{Name: "max-module-bytes", Usage: "refuse modules of more than `N` bytes", DefaultText: "1 GiB"},
+		&cli.Uint64Flag{Name: maxModuleFlag, Usage: "refuse modules of more than `N` bytes, and texts of 32 times as many, without reading more", DefaultText: "1 GiB"},
 		&cli.Uint64Flag{Name: "max-functions", Usage: "refuse modules of more than `N` functions, with imports", DefaultText: "1000000"},
 		&cli.Uint64Flag{Name: "max-function-bytes", Usage: "refuse function bodies of more than `N` bytes", DefaultText: "7654321"},
 		&cli.Uint64Flag{Name: "max-code-bytes", Usage: "give up at `N` bytes of machine code", DefaultText: "512 MiB"},
@@ -23,7 +26,7 @@ func readLimits(c *cli.Context) (l compile.Limits, err error) {
 		name string
 		to   *uint64
 	}{
-		{"max-module-bytes", &l.ModuleBytes}, {"max-functions", &l.Functions}, {"max-function-bytes", &l.FunctionBytes},
+		{maxModuleFlag, &l.ModuleBytes}, {"max-functions", &l.Functions}, {"max-function-bytes", &l.FunctionBytes},
 		{"max-code-bytes", &l.CodeBytes}, {"max-memory", &l.Memory},
 	} {
 		if *f.to = c.Uint64(f.name); c.IsSet(f.name) && *f.to == 0 {

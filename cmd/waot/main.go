@@ -10,6 +10,7 @@
 package main
 
 import (
+	"context"
 	"io"
 	"os"
 
@@ -49,11 +50,13 @@ func runApp(app *cli.App, args []string) int {
 // output is standard output, and the first error of writing to it: what is printed counts as much as what is written to files.
 type output struct {
 	to  io.Writer
+	ctx context.Context // of --timeout, or nil
 	err error
 }
 
 func (o *output) Write(b []byte) (int, error) {
-	n, err := o.to.Write(b)
+	w := timedWriter{o.ctx, o.to, true}
+	n, err := w.Write(b)
 	if o.err == nil {
 		o.err = err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/waot-project/waot/host/wasirun"
 	"github.com/waot-project/waot/internal/cache"
 	"github.com/waot-project/waot/internal/image"
+	"github.com/waot-project/waot/internal/input"
 	"github.com/waot-project/waot/internal/meta"
 )
 
@@ -151,24 +152,6 @@ func guestOptionsOf(c *cli.Context) guestOptions {
 	return o
 }
 
-// timeoutFlag bounds a time, which zero does not.
-func timeoutFlag(usage string) cli.Flag {
-	return &cli.DurationFlag{Name: "timeout", Usage: usage, Action: func(_ *cli.Context, d time.Duration) error {
-		if d < 0 {
-			return usagef("--timeout=%v: must not be negative", d)
-		}
-		return nil
-	}}
-}
-
-// runContext returns the context that --timeout ends.
-func runContext(c *cli.Context) (context.Context, context.CancelFunc) {
-	if d := c.Duration("timeout"); d > 0 {
-		return context.WithTimeoutCause(context.Background(), d, fmt.Errorf("timed out after %v", d))
-	}
-	return context.Background(), func() {}
-}
-
 // programStatus returns the exit status of a program as an error, nil for zero. The
 // system keeps the low eight bits only; what is not zero must not become it.
 func programStatus(status uint32) error {
@@ -295,11 +278,11 @@ func programFile(c *cli.Context, file string, opt *options) (*source, error) {
 		}
 		return src, err
 	}
-	b, err := os.ReadFile(c.String("object"))
+	b, err := readFile(c, c.String("object"), input.Object)
 	if err == nil {
 		b, err = verified(c, file, b)
 	}
-	return &source{file: file, b: b, made: true}, err
+	return &source{ctx: c.Context, file: file, b: b, made: true}, err
 }
 
 // compileFile compiles the module that a file holds, and shows how far it is.
@@ -334,11 +317,13 @@ func moduleOf(c *cli.Context, file string, opt *options) (mod *host.Module, src 
 		return nil, nil, err
 	}
 	if c.IsSet("object") || isCompiled(src.b) {
-		img, err := loadCompiled(src.b)
-		if err != nil {
-			return nil, nil, src.fail(err)
-		}
-		mod, err := loadImage(img)
+		mod, err := within(c.Context, "loading", func() (*host.Module, error) {
+			img, err := loadCompiled(src.b)
+			if err != nil {
+				return nil, err
+			}
+			return loadImage(img)
+		})
 		return mod, src, src.fail(err)
 	}
 	if src.state = state; state == nil {

@@ -95,7 +95,7 @@ func (r *runner) find(o *options) (err error) {
 	if err := r.folder(); err != nil {
 		return err
 	}
-	if r.program, err = r.machine.Build(context.Background(), r.dir.Path, "github.com/waot-project/waot/cmd/waot", "build"); err != nil {
+	if r.program, err = r.machine.Build(o.context(), r.dir.Path, "github.com/waot-project/waot/cmd/waot", "build"); err != nil {
 		return fmt.Errorf("--target=%s: no waot to load the code there: name one with --runner, or start in waot's source (%w)", o.target, err)
 	}
 	return nil
@@ -206,7 +206,7 @@ func onRunner(c *cli.Context, o *options, file string, object []byte, set func(*
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(o.context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	cmd := r.pass(ctx, c, file, ownCommand(c, path)...)
 	if set != nil {

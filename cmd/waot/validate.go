@@ -4,7 +4,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/waot-project/waot/wasmfront"
-	"github.com/waot-project/waot/wasmfront/validate"
 )
 
 // moduleInfo is what validate --json prints of a valid module.
@@ -28,13 +27,13 @@ func validateCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "validate",
 		Usage:     "decode and validate a module",
-		UsageText: "waot validate [--json] MODULE",
+		UsageText: "waot validate MODULE [--json] [--timeout TIME]",
 		Description: `Checks a module against the rules of WebAssembly 2.0, with relaxed SIMD and extended
 constant expressions. Of several errors, the one with the lowest offset is told.
 
 Example:
   waot validate app.wasm && echo valid`,
-		Flags:  []cli.Flag{jsonFlag()},
+		Flags:  []cli.Flag{timeoutFlag("give up after `TIME`, such as 1.5s or 2m"), jsonFlag()},
 		Action: validateAction,
 	}
 }
@@ -44,11 +43,13 @@ func validateAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	_, cancel := runContext(c)
+	defer cancel()
 	src, err := readSource(c, file)
 	if err != nil {
 		return err
 	}
-	m, err := validate.All(src.b, validate.Config{})
+	m, err := validated(c.Context, src.b, 0)
 	if err != nil {
 		return src.fail(err)
 	}

@@ -103,16 +103,14 @@ func (r *Reader) Stream(s io.Reader) ([]byte, error) {
 }
 
 // wait returns what read returns, unless the context ends before.
-func (r *Reader) wait(read func() ([]byte, error)) (b []byte, err error) {
-	werr := Wait(r.Context, func() error {
-		got, err := read()
-		if err == nil {
-			b = got // nobody else has it: Wait has not returned, or does not return nil
-		}
+func (r *Reader) wait(read func() ([]byte, error)) ([]byte, error) {
+	var b []byte
+	err := Wait(r.Context, func() (err error) {
+		b, err = read()
 		return err
 	})
-	if werr != nil {
-		return nil, werr
+	if err != nil {
+		return nil, err // what is left to a goroutine may still set b
 	}
 	return b, nil
 }
