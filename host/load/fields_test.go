@@ -21,6 +21,7 @@ import (
 	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/internal/proof/cputime"
 	"github.com/waot-project/waot/internal/proof/hostile"
+	"github.com/waot-project/waot/internal/proof/metaedit"
 )
 
 var edited = flag.Int("edited", 1000, "objects that TestFields makes")
@@ -258,7 +259,9 @@ func TestFrameTooLarge(t *testing.T) {
 	if os.Getenv(variable) != "" {
 		o, m := decoded(t, everythingObject(t))
 		m.Funcs[3].Frame += 1 << 20
-		m.StackMaps[0].Slots = []int32{-int32(m.Funcs[3].Frame)}
+		maps := metaedit.StackMaps(m)
+		maps[0].Slots = []int32{-int32(m.Funcs[3].Frame)}
+		m.StackMaps = metaedit.Coded(maps)
 		file := told(t, o, m)
 		if img, err := hostile.Load(file); img == nil {
 			t.Fatal("refused:", err)
