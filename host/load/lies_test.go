@@ -14,9 +14,9 @@ import (
 	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/meta"
-	"github.com/waot-project/waot/internal/proof/metaedit"
 	"github.com/waot-project/waot/internal/proof/figures"
 	"github.com/waot-project/waot/internal/proof/hostile"
+	"github.com/waot-project/waot/internal/proof/metaedit"
 	"github.com/waot-project/waot/objfile"
 )
 
