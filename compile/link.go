@@ -364,7 +364,7 @@ func (l *linker) finish() {
 
 // limitTables checks the tables about code, which count as code: a call may take more bytes there than in the code.
 func (l *linker) limitTables() error {
-	n := uint64(len(l.text))
+	n := uint64(l.account.code.Load())
 	for _, i := range [...]objfile.SectionIndex{secTraps, secStackMaps, secCalls} {
 		size := uint64(len(l.o.Sections[i].Data))
 		if size > abi.MaxSectionBytes {

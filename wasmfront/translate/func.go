@@ -131,7 +131,8 @@ func (t *Translator) Func(f *clif.Func, i uint32) error {
 		t.tooComplex(int(t.b.Src), maxSize)
 		return t.check.Err()
 	}
-	t.beyond = max(0, size-bytes*sizePerByte) + max(0, t.ssa.steps-bytes*stepsPerByte)/(freeSteps/freeSize)
+	passed := (perValue + perOperand) * t.check.Values() // the module has a limit of them
+	t.beyond = max(0, size-passed-bytes*sizePerByte) + max(0, t.ssa.steps-bytes*stepsPerByte)/(freeSteps/freeSize)
 	t.ssa.finish()
 	return nil
 }
