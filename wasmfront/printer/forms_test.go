@@ -189,7 +189,9 @@ func TestSeveralNameSections(t *testing.T) {
 		"\x02\x06\x01\x00\x01\x09\x01x", "\x03\x06\x01\x00\x01\x09\x01x", // of a local and of a label that do not exist
 		"\x04\x04\x01\x00\x01t", "\x01\x01\x00",
 	}
-	custom := func(name, s string) string { return "\x00" + string(rune(len(s)+1+len(name))) + string(rune(len(name))) + name + s }
+	custom := func(name, s string) string {
+		return "\x00" + string(rune(len(s)+1+len(name))) + string(rune(len(name))) + name + s
+	}
 	for _, x := range sections {
 		for _, y := range sections {
 			first, second := custom("name", x), custom("name", y)
