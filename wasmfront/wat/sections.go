@@ -71,6 +71,9 @@ type custom struct {
 	text  int // offset
 }
 
+// nameSection is what the section is called that has the names of entities.
+const nameSection = "name"
+
 // The ranks of custom sections that are written without a section.
 const (
 	rankFirst = -1
@@ -146,8 +149,18 @@ func (a *assembler) module() *Module {
 	sort.SliceStable(a.customs, func(i, j int) bool { return a.customs[i].rank < a.customs[j].rank })
 	customs := a.customs
 	w := writer{out: []byte("\x00asm\x01\x00\x00\x00")}
+	names := a.nameSection()
+	name := func() {
+		if len(names) > 0 {
+			w.custom(nameSection, names, 0)
+		}
+		names = nil
+	}
 	upTo := func(rank int) {
 		for len(customs) > 0 && customs[0].rank <= rank {
+			if customs[0].name == nameSection {
+				name() // the first one counts
+			}
 			w.custom(customs[0].name, customs[0].bytes, customs[0].text)
 			customs = customs[1:]
 		}
@@ -158,9 +171,7 @@ func (a *assembler) module() *Module {
 		upTo(2*i + 1)
 	}
 	upTo(rankLast)
-	if names := a.nameSection(); len(names) > 0 {
-		w.custom("name", names, 0)
-	}
+	name()
 	return &Module{ID: a.id, Wasm: w.out, text: a.scan.text, places: w.places}
 }
 
