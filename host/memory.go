@@ -21,24 +21,21 @@ type Memory inproc.Memory
 
 func (m *Memory) inproc() *inproc.Memory { return (*inproc.Memory)(m) }
 
-// use returns a part of the memory, and what must be kept alive until the last access: nil if the part is not inside the memory, or there is no memory any more.
-func (m *Memory) use(offset uint32, n int) (unsafe.Pointer, *inproc.Location) {
+// use returns where the memory is, nil if there is none any more: what must be kept alive until the last access.
+func (m *Memory) use() *inproc.Location {
 	if m == nil {
-		return nil, nil
+		return nil
 	}
-	return m.inproc().Use(uint64(offset), uint64(n))
+	return m.inproc().Use()
 }
 
 // Bytes returns the whole memory as it is now, not copied. It must not be touched when the store has been closed, whatever its options are.
 func (m *Memory) Bytes() []byte {
-	if m == nil {
-		return nil
-	}
-	v, l := m.inproc().UseAll()
+	l := m.use()
 	if l != nil {
 		l.Lend()
 	}
-	return v
+	return l.All()
 }
 
 // Hold calls f with the whole memory, which stays where it is until f returns: meanwhile a memory that may move does not grow. It is for functions that are given
@@ -90,8 +87,9 @@ const failed = ^uint64(0)
 // Read returns n bytes from offset on, not copied. With StoreOptions.KeepViews they stay valid as long as they are held. ok is false if they are not all inside the
 // memory; this holds for the methods below too.
 func (m *Memory) Read(offset, n uint32) (b []byte, ok bool) {
-	p, l := m.use(offset, int(n))
-	if l == nil {
+	l := m.use()
+	p := l.At(uint64(offset), uint64(n))
+	if p == nil {
 		return nil, false
 	}
 	if m.inproc().Store().KeepsViews() {
@@ -105,8 +103,9 @@ func (m *Memory) Read(offset, n uint32) (b []byte, ok bool) {
 
 // Write copies b to offset.
 func (m *Memory) Write(offset uint32, b []byte) (ok bool) {
-	p, l := m.use(offset, len(b))
-	if l == nil {
+	l := m.use()
+	p := l.At(uint64(offset), uint64(len(b)))
+	if p == nil {
 		return false
 	}
 	copy(unsafe.Slice((*byte)(p), len(b)), b)
@@ -116,8 +115,9 @@ func (m *Memory) Write(offset uint32, b []byte) (ok bool) {
 
 // ReadString returns n bytes from offset on as a string, a copy.
 func (m *Memory) ReadString(offset, n uint32) (s string, ok bool) {
-	p, l := m.use(offset, int(n))
-	if l == nil {
+	l := m.use()
+	p := l.At(uint64(offset), uint64(n))
+	if p == nil {
 		return "", false
 	}
 	s = string(unsafe.Slice((*byte)(p), n))
@@ -127,8 +127,9 @@ func (m *Memory) ReadString(offset, n uint32) (s string, ok bool) {
 
 // WriteString copies s to offset.
 func (m *Memory) WriteString(offset uint32, s string) (ok bool) {
-	p, l := m.use(offset, len(s))
-	if l == nil {
+	l := m.use()
+	p := l.At(uint64(offset), uint64(len(s)))
+	if p == nil {
 		return false
 	}
 	copy(unsafe.Slice((*byte)(p), len(s)), s)
@@ -138,8 +139,9 @@ func (m *Memory) WriteString(offset uint32, s string) (ok bool) {
 
 // ReadUint8 returns the byte at offset.
 func (m *Memory) ReadUint8(offset uint32) (x uint8, ok bool) {
-	p, l := m.use(offset, 1)
-	if l == nil {
+	l := m.use()
+	p := l.At(uint64(offset), 1)
+	if p == nil {
 		return 0, false
 	}
 	x = *(*byte)(p)
@@ -149,8 +151,9 @@ func (m *Memory) ReadUint8(offset uint32) (x uint8, ok bool) {
 
 // ReadUint16 returns the little-endian number of 2 bytes at offset.
 func (m *Memory) ReadUint16(offset uint32) (x uint16, ok bool) {
-	p, l := m.use(offset, 2)
-	if l == nil {
+	l := m.use()
+	p := l.At(uint64(offset), 2)
+	if p == nil {
 		return 0, false
 	}
 	x = binary.LittleEndian.Uint16((*[2]byte)(p)[:])
@@ -160,8 +163,9 @@ func (m *Memory) ReadUint16(offset uint32) (x uint16, ok bool) {
 
 // ReadUint32 is like ReadUint16 for 4 bytes.
 func (m *Memory) ReadUint32(offset uint32) (x uint32, ok bool) {
-	p, l := m.use(offset, 4)
-	if l == nil {
+	l := m.use()
+	p := l.At(uint64(offset), 4)
+	if p == nil {
 		return 0, false
 	}
 	x = binary.LittleEndian.Uint32((*[4]byte)(p)[:])
@@ -171,8 +175,9 @@ func (m *Memory) ReadUint32(offset uint32) (x uint32, ok bool) {
 
 // ReadUint64 is like ReadUint16 for 8 bytes.
 func (m *Memory) ReadUint64(offset uint32) (x uint64, ok bool) {
-	p, l := m.use(offset, 8)
-	if l == nil {
+	l := m.use()
+	p := l.At(uint64(offset), 8)
+	if p == nil {
 		return 0, false
 	}
 	x = binary.LittleEndian.Uint64((*[8]byte)(p)[:])
@@ -182,8 +187,9 @@ func (m *Memory) ReadUint64(offset uint32) (x uint64, ok bool) {
 
 // WriteUint8 sets the byte at offset.
 func (m *Memory) WriteUint8(offset uint32, x uint8) (ok bool) {
-	p, l := m.use(offset, 1)
-	if l == nil {
+	l := m.use()
+	p := l.At(uint64(offset), 1)
+	if p == nil {
 		return false
 	}
 	*(*byte)(p) = x
@@ -193,8 +199,9 @@ func (m *Memory) WriteUint8(offset uint32, x uint8) (ok bool) {
 
 // WriteUint16 writes x at offset, in 2 bytes, little-endian.
 func (m *Memory) WriteUint16(offset uint32, x uint16) (ok bool) {
-	p, l := m.use(offset, 2)
-	if l == nil {
+	l := m.use()
+	p := l.At(uint64(offset), 2)
+	if p == nil {
 		return false
 	}
 	binary.LittleEndian.PutUint16((*[2]byte)(p)[:], x)
@@ -204,8 +211,9 @@ func (m *Memory) WriteUint16(offset uint32, x uint16) (ok bool) {
 
 // WriteUint32 is like WriteUint16 for 4 bytes.
 func (m *Memory) WriteUint32(offset, x uint32) (ok bool) {
-	p, l := m.use(offset, 4)
-	if l == nil {
+	l := m.use()
+	p := l.At(uint64(offset), 4)
+	if p == nil {
 		return false
 	}
 	binary.LittleEndian.PutUint32((*[4]byte)(p)[:], x)
@@ -215,8 +223,9 @@ func (m *Memory) WriteUint32(offset, x uint32) (ok bool) {
 
 // WriteUint64 is like WriteUint16 for 8 bytes.
 func (m *Memory) WriteUint64(offset uint32, x uint64) (ok bool) {
-	p, l := m.use(offset, 8)
-	if l == nil {
+	l := m.use()
+	p := l.At(uint64(offset), 8)
+	if p == nil {
 		return false
 	}
 	binary.LittleEndian.PutUint64((*[8]byte)(p)[:], x)

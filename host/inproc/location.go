@@ -39,32 +39,29 @@ const (
 	locationEnded        // the memory has another location, will have one in a moment, or is freed
 )
 
-// Use returns a part of the memory, and its location, for any goroutine. It returns nil and nil if the part is not inside of the memory, or that has been freed. The
-// caller must keep the location alive until its last access, and call Lend, or Kept, for slices that live longer.
-func (m *Memory) Use(offset, n uint64) (unsafe.Pointer, *Location) {
-	l := m.at.Load()
-	if l == nil || offset+n > l.size.Load() {
-		return nil, nil
+// Use returns the memory's location, for any goroutine; nil if the memory has been freed. The caller must keep it alive until its last access, and call Lend, or
+// Kept, for slices that live longer. This and At are small enough to be part of each access: a call takes as long as all the rest.
+func (m *Memory) Use() *Location {
+	if l := m.at.Load(); l != nil && l.state.Load() == locationUsed {
+		return l
 	}
-	if l.state.Load() != locationUsed {
-		if l = m.come(l); l == nil {
-			return nil, nil
-		}
-	}
-	return ptr(l.base + uintptr(offset)), l
+	return m.come()
 }
 
-// UseAll is Use for the whole memory as it is now. The slice is not nil if there is a memory.
-func (m *Memory) UseAll() ([]byte, *Location) {
-	for {
-		n := m.CurrentSize()
-		if p, l := m.Use(0, n); l != nil {
-			return unsafe.Slice((*byte)(p), n), l
-		}
-		if m.at.Load() == nil {
-			return nil, nil
-		}
+// At returns the address of n bytes of the memory; nil if they are not all inside, or l is nil.
+func (l *Location) At(offset, n uint64) unsafe.Pointer {
+	if l == nil || offset+n > l.size.Load() {
+		return nil
 	}
+	return ptr(l.base + uintptr(offset))
+}
+
+// All returns the memory as it is now, nil only if l is.
+func (l *Location) All() []byte {
+	if l == nil {
+		return nil
+	}
+	return bytesAt(l.base, uintptr(l.size.Load()))
 }
 
 // CurrentSize is Size for any goroutine, and 0 if the memory has been freed.
@@ -75,7 +72,7 @@ func (m *Memory) CurrentSize() uint64 {
 	return 0
 }
 
-// Lend notes that the program gets a slice of what Use has given: it may hold that until the store is closed, or a movable memory moves.
+// Lend notes that the program gets a slice of what is here: it may hold that until the store is closed, or a movable memory moves.
 func (l *Location) Lend() {
 	if !l.viewed.Load() {
 		l.viewed.Store(true)
@@ -83,8 +80,8 @@ func (l *Location) Lend() {
 }
 
 // come notes that somebody is at the memory's location. It returns the one that is the memory's then, nil if there is none any more.
-func (m *Memory) come(l *Location) *Location {
-	for ; l != nil; l = m.at.Load() {
+func (m *Memory) come() *Location {
+	for l := m.at.Load(); l != nil; l = m.at.Load() {
 		if l.state.CompareAndSwap(locationNew, locationUsed) || l.state.Load() == locationUsed {
 			return l
 		}

@@ -39,7 +39,8 @@ func TestRetired(t *testing.T) {
 				return s, m
 			}
 			s, m := make()
-			p, l := m.Use(100, 8)
+			l := m.Use()
+			p := l.At(100, 8)
 			word := (*uint64)(p)
 			*word = 77
 			if c.viewed {
@@ -52,7 +53,7 @@ func TestRetired(t *testing.T) {
 				}
 			}
 			s.Close()
-			if q, _ := m.Use(100, 8); q != nil || m.CurrentSize() != 0 {
+			if m.Use() != nil || m.CurrentSize() != 0 {
 				t.Error("a closed store has a memory")
 			}
 			_ = *word // no fault
@@ -65,8 +66,7 @@ func TestRetired(t *testing.T) {
 					t.Errorf("another store has %d at %#x; the closed one has %#x", load64(at), at, uintptr(p))
 				}
 				if c.viewed {
-					_, l := m.Use(0, 0)
-					l.Lend()
+					m.Use().Lend()
 					addresses[at] = true
 				}
 				s.Close()
@@ -123,8 +123,7 @@ func TestGraves(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, l := m.Use(0, 1)
-		l.Lend()
+		m.Use().Lend()
 		s.Close()
 		if process.retired.Load() > 20 {
 			awaitRetired()

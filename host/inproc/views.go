@@ -65,7 +65,7 @@ func (s *Store) newViews(pages uint64) (v *views, err error) {
 	return v, err
 }
 
-// Kept returns a part of the memory, for which Use has given own, as a slice that is valid as long as somebody has it; nil if the memory has been freed meanwhile. It
+// Kept returns a part of the memory, whose address is own, as a slice that is valid as long as somebody has it; nil if the memory has been freed meanwhile. It
 // needs Config.KeepViews. How long a slice of an allocator's memory is valid, the allocator says.
 func (m *Memory) Kept(own unsafe.Pointer, offset, size uint64) []byte {
 	if m.foreign != nil {

@@ -124,7 +124,8 @@ func awaitRetired() {
 
 // slice is a part of the memory as the program gets it.
 func (m *Memory) slice(offset, n uint64) []byte {
-	p, l := m.Use(offset, n)
+	l := m.Use()
+	p := l.At(offset, n)
 	defer runtime.KeepAlive(l)
 	return m.Kept(p, offset, n)
 }
