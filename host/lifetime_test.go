@@ -5,9 +5,13 @@ package host_test
 import (
 	"bytes"
 	"errors"
+	"os"
+	"os/exec"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/waot-project/waot"
@@ -38,6 +42,7 @@ type lifetime struct {
 	few, host      *host.Func
 	grow, extern   *host.Func
 	ref            uint64
+	mu             sync.Mutex
 	snapshot       atomic.Pointer[host.Snapshot]
 }
 
@@ -83,7 +88,9 @@ var accesses = map[string]func(x *lifetime){
 	"Limits":      func(x *lifetime) { x.mem.Limits() },
 	"views": func(x *lifetime) {
 		if b, ok := x.mem.Read(70_000, 5000); ok {
+			x.mu.Lock() // slices are the program's: what two goroutines do with them is its business
 			copy(b, marker)
+			x.mu.Unlock()
 		}
 	},
 	"table": func(x *lifetime) {
@@ -226,5 +233,45 @@ func BenchmarkMemory(b *testing.B) {
 				c.run()
 			}
 		})
+	}
+}
+
+// TestNoModule: what is not there is an error.
+func TestNoModule(t *testing.T) {
+	s := must[*host.Store](t)(host.NewStore(nil))
+	defer s.Close()
+	if _, err := s.Instantiate(nil, nil, nil); !errors.Is(err, host.ErrType) {
+		t.Errorf("no module: %v", err)
+	}
+	var none *host.Memory
+	if none.Write(0, nil) || none.Size() != 0 || none.Bytes() != nil {
+		t.Error("no memory has bytes")
+	}
+}
+
+// TestFileLimit: a limit of the size of files is none for memories, whatever they keep.
+func TestFileLimit(t *testing.T) {
+	const child = "WAOT_FILE_LIMIT"
+	if os.Getenv(child) == "" {
+		cmd := exec.Command("/bin/sh", "-c", `ulimit -f 8 && exec "$0" -test.run='^TestFileLimit$'`, os.Args[0])
+		cmd.Env = append(os.Environ(), child+"=1")
+		if out, err := cmd.CombinedOutput(); err != nil && !errors.Is(err, syscall.ENOEXEC) && !strings.Contains(string(out), "xec format") {
+			t.Errorf("%v\n%s", err, out)
+		}
+		return
+	}
+	m := must[*host.Module](t)(waot.Compile(must[[]byte](t)(waot.ParseText([]byte(writes))), nil))
+	for _, keep := range []bool{false, true} {
+		s := must[*host.Store](t)(host.NewStore(&host.StoreOptions{KeepViews: keep}))
+		inst := must[*host.Instance](t)(s.Instantiate(bg, m, nil))
+		mem := must[*host.Memory](t)(inst.Memory("memory"))
+		view, ok := mem.Read(100_000, 4)
+		if n, grown := mem.Grow(3); !ok || n != 2 || !grown || string(view) != "data" {
+			t.Errorf("views %v: %q, grown from %d", keep, view, n)
+		}
+		s.Close()
+		if keep && string(view) != "data" {
+			t.Errorf("afterwards: %q", view)
+		}
 	}
 }

@@ -143,6 +143,7 @@ func TestClosedByContext(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	page := make([]byte, 1<<16)
 	for i := range rounds {
 		m, err := r.InstantiateModule(bg, c, wazero.NewModuleConfig().WithName(""))
 		if err != nil {
@@ -157,7 +158,7 @@ func TestClosedByContext(t *testing.T) {
 		for err == nil {
 			_, err = f.Call(ctx)
 			for range 10 {
-				m.Memory().Write(70_000, marker)
+				m.Memory().Write(0, page)
 				m.Memory().ReadUint64Le(70_000)
 			}
 		}

@@ -19,10 +19,11 @@ func TestRetired(t *testing.T) {
 		movable bool
 		viewed  bool
 		grow    bool
+		within  bool // the mapping has room for growth
 	}{
 		{name: "reserved"}, {name: "reserved, views", keep: true}, {name: "reserved, slices", viewed: true},
 		{name: "movable", movable: true}, {name: "movable, views", movable: true, keep: true}, {name: "movable, slices", movable: true, viewed: true},
-		{name: "movable, grown", movable: true, grow: true}, {name: "movable, views, grown", movable: true, keep: true, grow: true},
+		{name: "movable, grown in place", movable: true, within: true}, {name: "movable, grown", movable: true, grow: true}, {name: "movable, views, grown", movable: true, keep: true, grow: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			awaitRetired()
@@ -39,6 +40,10 @@ func TestRetired(t *testing.T) {
 				return s, m
 			}
 			s, m := make()
+			if c.within {
+				m.Use()
+				m.Grow(1)
+			}
 			l := m.Use()
 			p := l.At(100, 8)
 			word := (*uint64)(p)
@@ -51,6 +56,9 @@ func TestRetired(t *testing.T) {
 				if got := *(*uint64)(unsafe.Pointer(&m.Bytes()[100])); got != 77 {
 					t.Errorf("%d after growth", got)
 				}
+			}
+			if c.within {
+				m.Grow(1)
 			}
 			s.Close()
 			if m.Use() != nil || m.CurrentSize() != 0 {

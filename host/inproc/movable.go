@@ -101,6 +101,12 @@ func (m *Memory) move(size uintptr) bool {
 		return true
 	}
 	l := m.at.Load()
+	if size <= m.own.at.size {
+		// The location stays: who is there keeps the mapping, however often the memory grows.
+		store64(m.desc-sizeBelow, uint64(size))
+		l.size.Store(uint64(size))
+		return true
+	}
 	unused := l.end()
 	b, ok := m.own.resize(size, l, unused)
 	if !ok {
@@ -132,12 +138,6 @@ type mapping struct {
 
 // resize returns n bytes that begin with those of before, which were at location l. The mapping of before stays if somebody may be there, or have slices of it.
 func (p *mapping) resize(n uintptr, l *Location, unused bool) (b []byte, ok bool) {
-	switch {
-	case n == 0:
-		return []byte{}, true
-	case n <= p.at.size:
-		return bytesAt(p.at.low, n), true
-	}
 	to := extent{size: n}
 	stays := p.at.size > 0 && (!unused || p.pinned())
 	err := process.withoutSpares(func() (err error) {
