@@ -16,7 +16,7 @@ import (
 // not be touched, unless they are from Read and StoreOptions.KeepViews is set.
 //
 // Only Grow checks that no other goroutine is inside the store. Reading and writing from another goroutine than the one inside is
-// a data race.
+// a data race, but the methods may be called while the store is closed.
 type Memory inproc.Memory
 
 func (m *Memory) inproc() *inproc.Memory { return (*inproc.Memory)(m) }
