@@ -36,6 +36,9 @@ type InstanceOptions struct {
 
 // InstantiateWith is Instantiate with options. It has one more error, ErrGuardPages.
 func (s *Store) InstantiateWith(ctx context.Context, m *Module, imports Imports, o *InstanceOptions) (*Instance, error) {
+	if m == nil {
+		return nil, detail(ErrType, "no module to instantiate")
+	}
 	if err := m.loaded().Use(); err != nil {
 		return nil, err
 	}
