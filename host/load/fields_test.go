@@ -105,10 +105,13 @@ func changeList(r *rand.Rand, v reflect.Value) {
 func editField(t *testing.T, good []byte, seed uint64) []byte {
 	r := rand.New(rand.NewPCG(seed, 4))
 	o, m := decoded(t, good)
+	maps := metaedit.StackMaps(m)
+	m.StackMaps = meta.StackMaps{}
 	for range 1 + r.IntN(3)/2 {
-		all := leaves(reflect.ValueOf(m).Elem(), nil)
+		all := leaves(reflect.ValueOf(&maps).Elem(), leaves(reflect.ValueOf(m).Elem(), nil))
 		change(r, all[r.IntN(len(all))], all)
 	}
+	m.StackMaps = metaedit.Coded(maps)
 	return told(t, o, m)
 }
 
