@@ -330,6 +330,10 @@ func moduleOf(c *cli.Context, file string, opt *options) (mod *host.Module, src 
 			return mod, &source{file: file}, nil
 		}
 	}
+	var settled *cache.Settled
+	if kept != nil {
+		settled = cache.Settle(file)
+	}
 	if src, err = programFile(c, file, opt); err != nil {
 		return nil, nil, err
 	}
@@ -341,7 +345,7 @@ func moduleOf(c *cli.Context, file string, opt *options) (mod *host.Module, src 
 		mod, err := loadImage(img)
 		return mod, src, src.fail(err)
 	}
-	if src.state = state; state == nil {
+	if src.state = settled; state == nil {
 		if kept, err = cacheOf(c); err != nil {
 			return nil, nil, err
 		}

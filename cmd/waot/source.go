@@ -8,16 +8,17 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/waot-project/waot/internal/cache"
 	"github.com/waot-project/waot/wasmfront/wat"
 )
 
 // source is a file that has been read: a module or an object.
 type source struct {
 	file  string
-	b     []byte      // a module in the binary format, an object or an image
-	text  *wat.Module // of a module in the text format, or nil
-	state os.FileInfo // of the file before it was read, or nil
-	made  bool        // b is the object that another process has made of the file
+	b     []byte         // a module in the binary format, an object or an image
+	text  *wat.Module    // of a module in the text format, or nil
+	state *cache.Settled // of the file before it was read, or nil
+	made  bool           // b is the object that another process has made of the file
 }
 
 // standardInput is the name of standard input in place of a file.
