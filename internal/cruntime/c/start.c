@@ -224,14 +224,23 @@ struct start_pair waot_start_linked(uintptr_t *sp)
 	return r;
 }
 
-/* start_fail ends the program with a line. */
-WAOT_NORETURN static void start_fail(const struct start_process *p, int status, const char *argument, const char *text)
+/* start_line begins a line on standard error, with the program's name. */
+static void start_line(const struct start_process *p, struct core_line *l)
 {
-	core_write(2, p->name, start_length(p->name));
-	core_write(2, ": ", 2);
-	core_write(2, argument, start_length(argument));
-	core_write(2, text, start_length(text));
-	core_write(2, "\n", 1);
+	core_put_name(l, p->name, start_length(p->name), SIZE_MAX);
+	core_puts(l, ": ");
+}
+
+/* start_fail ends the program with a line, which begins with name unless that is empty. */
+WAOT_NORETURN static void start_fail(const struct start_process *p, int status, const char *name, const char *text)
+{
+	char room[512];
+	struct core_line l = {room, 0, sizeof room, 2};
+	start_line(p, &l);
+	core_put_name(&l, name, start_length(name), SIZE_MAX);
+	core_puts(&l, text);
+	core_puts(&l, "\n");
+	core_flush(&l);
 	start_exit(status);
 }
 
@@ -302,6 +311,13 @@ static waot_wasi_dir start_dir(const struct start_process *p, char *option, char
 	return d;
 }
 
+/* start_stream says what a standard stream is to the program: itself, or one that is empty and takes everything if it is closed. Nothing is opened in
+ * its place, which needs files and may fail: its number stays free, as WASI opens nothing under it, and reports written to it are lost. */
+static int start_stream(int fd)
+{
+	return wasi_sys(WASI_SYS_fcntl, fd, WASI_F_GETFD, 0, 0) == -WASI_H_BADF ? WAOT_WASI_NULL : fd;
+}
+
 /* start_configure decides what the program gets: what waot build granted and, if it allowed that, what the first arguments do,
  * --waot-dir=HOST::GUEST and --waot-env=NAME=VALUE. */
 static waot_wasi_config start_configure(struct start_process *p)
@@ -337,20 +353,8 @@ static waot_wasi_config start_configure(struct start_process *p)
 	args[0] = p->name;
 	for (size_t i = first; i < argc; i++)
 		args[1 + i - first] = p->argv[i];
-	waot_wasi_config c = {args, env, dirs, num_dirs, {0, 1, 2}, NULL, 0};
+	waot_wasi_config c = {args, env, dirs, num_dirs, {start_stream(0), start_stream(1), start_stream(2)}, NULL, 0};
 	return c;
-}
-
-/* start_streams opens /dev/null for each standard stream that is closed, as the Go runtime does in `waot run`. Otherwise a file of the
- * program would get the number, and the report of a trap be written into it. */
-static void start_streams(void)
-{
-	wasi_pollfd fds[3] = {{0, 0, 0}, {1, 0, 0}, {2, 0, 0}};
-	if (wasi_poll(fds, 3, 0) <= 0)
-		return;
-	for (int i = 0; i < 3; i++)
-		if (fds[i].revents & WASI_POLLNVAL)
-			wasi_openat(WASI_AT_FDCWD, "/dev/null", WASI_O_RDWR, 0); /* becomes i, the lowest that is free */
 }
 
 /* core_place_memory moves what the memory holds at first into it, as pages that are read from the program's file when they are touched. Where
@@ -378,9 +382,10 @@ static void start_run(void *start)
 /* start_report prints a trap as `waot run` does. */
 WAOT_NORETURN static void start_report(const struct start_process *p, const waot_trap *trap, int status)
 {
-	core_write(2, p->name, start_length(p->name));
-	core_write(2, ": ", 2);
-	waot_print(trap, 2);
+	char room[512];
+	struct core_line l = {room, 0, sizeof room, 2};
+	start_line(p, &l);
+	core_print(&l, trap);
 	start_exit(status);
 }
 
@@ -397,7 +402,6 @@ WAOT_NORETURN void waot_start_main(uintptr_t *sp)
 			p.secure = true;
 	const struct waot_program *w = &waot_program;
 	static waot_trap trap;
-	start_streams();
 	waot_wasi_config config = start_configure(&p);
 	waot_instance *instance = waot_instance_of(w->object);
 	if (!instance)
