@@ -431,6 +431,65 @@ var wasiScripts = map[string]func(s *script){
 		s.call(0, "fd_close", firstFree)
 		s.call(wasi.ErrnoPipe, "fd_write", firstFree+1, at, n, resultAt)
 	},
+	"streams of nothing": func(s *script) {
+		s.world = func(w *world) { w.null = true }
+		at, n := s.iovec(bufferAt, 4, bufferAt+100, 6)
+		for fd := range 3 {
+			for _, name := range []string{"fd_read", "fd_write"} {
+				s.callTo(anyErrno, name, fd, at, n, resultAt)
+				s.callTo(anyErrno, name, fd, at, 0, resultAt)
+				s.callTo(anyErrno, name, fd, at, n, callsMemory)
+				for _, off := range []uint64{0, 7, 1 << 63} {
+					s.callTo(anyErrno, strings.Replace(name, "_", "_p", 1), fd, at, n, off, resultAt)
+				}
+			}
+			for _, flags := range []int{4, 1, 5, 0, 2} {
+				s.callTo(anyErrno, "fd_fdstat_set_flags", fd, flags)
+				s.callTo(anyErrno, "fd_read", fd, at, n, resultAt)
+				s.callTo(anyErrno, "fd_write", fd, at, n, resultAt)
+				s.callTo(anyErrno, "fd_fdstat_get", fd, bufferAt)
+			}
+			for whence := range 4 {
+				s.callTo(anyErrno, "fd_seek", fd, 1, whence, resultAt)
+				s.callTo(anyErrno, "fd_seek", fd, 1, whence, callsMemory)
+			}
+			s.callTo(anyErrno, "fd_tell", fd, resultAt)
+			s.callTo(anyErrno, "fd_advise", fd, 0, 1, 0)
+			s.callTo(anyErrno, "fd_advise", fd, 0, 1, 9)
+			s.callTo(anyErrno, "fd_allocate", fd, 0, 1)
+			s.call(0, "fd_sync", fd)
+			s.call(0, "fd_datasync", fd)
+			s.call(0, "fd_filestat_get", fd, bufferAt)
+			s.callTo(anyErrno, "fd_filestat_get", fd, callsMemory)
+			s.callTo(anyErrno, "fd_filestat_set_size", fd, 1)
+			s.callTo(anyErrno, "fd_filestat_set_times", fd, 1, 2, 5)
+			s.callTo(anyErrno, "fd_readdir", fd, bufferAt, 100, 0, resultAt)
+			s.callTo(anyErrno, "fd_prestat_get", fd, resultAt)
+			s.callTo(anyErrno, "path_open", fd, 0, "file", 0, rightRead, 0, 0, resultAt)
+			s.callTo(anyErrno, "sock_recv", fd, at, n, 0, resultAt, resultAt+8)
+			s.callTo(anyErrno, "sock_send", fd, at, n, 0, resultAt)
+			s.callTo(anyErrno, "sock_accept", fd, 0, resultAt)
+			s.callTo(anyErrno, "sock_shutdown", fd, 1)
+		}
+		var subs []byte
+		for i := range 9 { // of each stream, and a clock that is never due
+			sub := make([]byte, 48)
+			sub[0], sub[8], sub[16] = byte(i), byte(i%3), byte(i/3)
+			copy(sub[24:32], "\xff\xff\xff\xff\xff\xff\xff\x7f")
+			subs = append(subs, sub...)
+		}
+		s.write(bufferAt, subs)
+		s.call(0, "poll_oneoff", bufferAt, bufferAt+1000, 9, resultAt)
+		s.call(0, "fd_renumber", 2, 0)
+		s.callTo(anyErrno, "fd_write", 0, at, n, resultAt)
+		s.call(0, "path_open", 3, 0, "file", 0, rightRead, 0, 0, resultAt)
+		s.call(0, "fd_renumber", 2, 1)
+		s.callTo(anyErrno, "fd_read", 1, at, n, resultAt)
+		s.call(0, "fd_close", 0)
+		s.call(wasi.ErrnoBadf, "fd_close", 0)
+		s.call(0, "fd_renumber", 1, 0)
+		s.callTo(anyErrno, "fd_seek", 0, 0, 1, resultAt)
+	},
 	"output without a reader": func(s *script) {
 		s.world = func(w *world) {
 			r, out, err := os.Pipe()
@@ -653,7 +712,13 @@ func TestWASIRandom(t *testing.T) {
 	eachCalls(t, func(t *testing.T, w *wasiTarget, exe string, more []string) {
 		rng := rand.New(rand.NewPCG(11, 12))
 		for i := range rounds {
-			if !t.Run(fmt.Sprint(i), func(t *testing.T) { randomScript(t, w, rng, 200).both(w, exe, more...) }) {
+			if !t.Run(fmt.Sprint(i), func(t *testing.T) {
+				s := randomScript(t, w, rng, 200)
+				if i%4 == 3 {
+					s.world = func(w *world) { w.null = true }
+				}
+				s.both(w, exe, more...)
+			}) {
 				return
 			}
 		}
