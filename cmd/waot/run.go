@@ -51,6 +51,7 @@ Examples:
 			&cli.StringSliceFlag{Name: "env", Usage: "set a variable of the program: `K=V`, or K for that of waot"},
 			&cli.BoolFlag{Name: "env-inherit", Aliases: []string{"inherit-env"}, Usage: "give the program all variables of waot"},
 			timeoutFlag("end compiling and running after `TIME`, such as 1.5s or 2m"),
+			stackFlag("end the program when its calls need more than `N` bytes of stack"),
 			&cli.StringFlag{Name: "signed-by", Usage: "run the object or image only if the Ed25519 key in `KEYFILE` has signed it; the public key will do"},
 			&cli.StringFlag{Name: "invoke", Usage: "call the exported function `NAME`"},
 			&cli.BoolFlag{Name: "stub-missing", Usage: "run without imported functions that waot does not have; a call of one traps"},
@@ -79,6 +80,9 @@ func runAction(c *cli.Context) error {
 	}
 	if file == standardInput {
 		cfg.Stdin = bytes.NewReader(nil) // nothing is left of it
+	}
+	if _, err := readStack(c); err != nil {
+		return err
 	}
 	ctx, cancel := runContext(c)
 	defer cancel()
@@ -141,7 +145,7 @@ func runProgram(ctx context.Context, c *cli.Context, mod *host.Module, cfg *wasi
 }
 
 func guestOptionsOf(c *cli.Context) guestOptions {
-	o := guestOptions{stub: c.Bool("stub-missing")}
+	o := guestOptions{stub: c.Bool("stub-missing"), stack: c.Uint64("max-stack")}
 	if c.Bool("trace-hostcalls") {
 		o.trace = c.App.ErrWriter
 	}

@@ -997,17 +997,34 @@ void *waot_memory_new(uint64_t min, uint64_t max)
 	return core_new_block(CORE_RESERVATION, min * WAOT_PAGE, min * WAOT_PAGE, max);
 }
 
-/* core_checked_memory makes a memory for code with explicit bounds checks: it has the addresses of its maximum, or a lower maximum where these are short. */
-static void *core_checked_memory(uint64_t min, uint64_t max)
+/* core_own makes a memory of code with explicit bounds checks, or a table, of the instance itself: it has the addresses of its maximum, or a lower maximum where
+ * these are short. Then `spare` bytes of addresses are left for what follows. */
+static void *core_own(bool memory, uint64_t min, uint64_t max, uint64_t spare)
 {
-	if (max > 65536)
+	if (memory && max > 65536)
 		max = 65536;
 	for (; min <= max; max = max / 2 > min ? max / 2 : min) {
-		void *base = core_new_block(max * WAOT_PAGE, min * WAOT_PAGE, min * WAOT_PAGE, max);
+		char *kept = core_reserve(spare);
+		void *base = !kept && max != min ? NULL :
+			memory ? core_new_block(max * WAOT_PAGE, min * WAOT_PAGE, min * WAOT_PAGE, max) : waot_table_new(min, max);
+		core_unmap(kept, spare);
 		if (base || max == min)
 			return base;
 	}
 	return NULL;
+}
+
+/* core_least is how many addresses an instance needs at least for its own memories and tables from slot n on, and for what it does later, in bytes. */
+static uint64_t core_least(const waot_object *o, uint64_t n)
+{
+	uint64_t least = 4 << 20;
+	for (; n < o->num_memories + o->num_tables; n++) {
+		bool memory = n < o->num_memories;
+		const struct waot_slot *s = memory ? &o->memories[n] : &o->tables[n - o->num_memories];
+		if (!(s->flags & 1))
+			least += CORE_PAGE + core_page_up(s->min * (memory ? WAOT_PAGE : 8));
+	}
+	return least;
 }
 
 void *waot_table_new(uint64_t min, uint64_t max)
@@ -1741,9 +1758,11 @@ static int core_fill(waot_instance *i, struct core_meta *m, void *const *imports
 				base[-2] = s->max;
 		} else {
 			bool checked = s->flags & CORE_CHECKED;
-			base = (uint64_t *)(!memory ? waot_table_new(s->min, s->max) : checked ? core_checked_memory(s->min, s->max) : waot_memory_new(s->min, s->max));
+			base = (uint64_t *)(memory && !checked ? waot_memory_new(s->min, s->max) : core_own(memory, s->min, s->max, core_least(o, n + 1)));
 			if (!base)
-				return core_fail(t, WAOT_ERROR_MEMORY, !memory ? "no room for a table" : checked ? "no room for a memory" : "no room for a memory: 8 GiB of addresses are needed");
+				return core_fail(t, WAOT_ERROR_MEMORY, !memory ? "no room for what a table begins with: more addresses are needed (ulimit -v)" :
+					checked ? "no room for what a memory begins with: more addresses are needed (ulimit -v)" :
+					"no room for a memory: 8 GiB of addresses are needed, and with --bounds=explicit less");
 		}
 		*core_base(i, s) = base;
 	}

@@ -91,7 +91,7 @@ enum {
 enum {
 	WASI_H_PERM = 1, WASI_H_NOENT = 2, WASI_H_INTR = 4, WASI_H_2BIG = 7, WASI_H_BADF = 9, WASI_H_AGAIN = 11, WASI_H_NOMEM = 12,
 	WASI_H_ACCES = 13, WASI_H_BUSY = 16, WASI_H_EXIST = 17, WASI_H_XDEV = 18, WASI_H_NOTDIR = 20, WASI_H_ISDIR = 21,
-	WASI_H_INVAL = 22, WASI_H_MFILE = 24, WASI_H_SPIPE = 29, WASI_H_NAMETOOLONG = 36, WASI_H_NOSYS = 38, WASI_H_NOTEMPTY = 39,
+	WASI_H_INVAL = 22, WASI_H_NFILE = 23, WASI_H_MFILE = 24, WASI_H_SPIPE = 29, WASI_H_NAMETOOLONG = 36, WASI_H_NOSYS = 38, WASI_H_NOTEMPTY = 39,
 	WASI_H_LOOP = 40, WASI_H_NOTSOCK = 88, WASI_H_CONNABORTED = 103
 };
 
@@ -1465,12 +1465,14 @@ static int64_t wasi_open_socket(wasi_desc *d, int fd)
 	return d->type == WASI_T_UNKNOWN ? -WASI_H_NOTSOCK : 0;
 }
 
-static int64_t wasi_open_all(wasi_state *s, const waot_wasi_config *config, char *names)
+/* wasi_open_all opens what is in the configuration: streams, directories, sockets. *at is how many have been opened. */
+static int64_t wasi_open_all(wasi_state *s, const waot_wasi_config *config, char *names, size_t *at)
 {
 	size_t n = 3 + config->num_dirs + config->num_sockets;
 	for (size_t i = 0; i < n; i++) {
 		int64_t r;
 		wasi_desc d = wasi_fresh();
+		*at = i;
 		if (i < 3) {
 			if (config->fds[i] < 0 && config->fds[i] != WAOT_WASI_NULL)
 				continue;
@@ -1515,7 +1517,8 @@ static void wasi_free(wasi_state *s)
 	wasi_unmap(s, s->size);
 }
 
-int waot_wasi_open(waot_instance *inst, const waot_wasi_config *config)
+/* wasi_open is waot_wasi_open that says which stream, directory or socket, counted from 0 in this order, an error is about: *at. */
+static int wasi_open(waot_instance *inst, const waot_wasi_config *config, size_t *at)
 {
 	wasi_strings args, env;
 	size_t names = 0;
@@ -1549,13 +1552,19 @@ int waot_wasi_open(waot_instance *inst, const waot_wasi_config *config)
 	to = wasi_copy(config->env, &s->env, to);
 	r = wasi_reserve(s, (uint32_t)(3 + config->num_dirs + config->num_sockets));
 	if (r == 0)
-		r = wasi_open_all(s, config, to);
+		r = wasi_open_all(s, config, to, at);
 	if (r < 0) {
 		wasi_free(s);
 		return (int)r;
 	}
 	*waot_instance_wasi(inst) = s;
 	return 0;
+}
+
+int waot_wasi_open(waot_instance *inst, const waot_wasi_config *config)
+{
+	size_t at;
+	return wasi_open(inst, config, &at);
 }
 
 void waot_wasi_close(waot_instance *inst)
