@@ -431,6 +431,35 @@ var wasiScripts = map[string]func(s *script){
 		s.call(0, "fd_close", firstFree)
 		s.call(wasi.ErrnoPipe, "fd_write", firstFree+1, at, n, resultAt)
 	},
+	"numbers": func(s *script) { // of descriptors: renumbering over preopened directories, streams, what is closed, and out of range
+		at, n := s.iovec(bufferAt, 2)
+		rng := rand.New(rand.NewPCG(7, 8))
+		number := func() int {
+			if rng.IntN(12) == 0 {
+				return []int{15, 16, 17, 4095, 4096, 1<<31 - 1, 1 << 31, 1<<32 - 1}[rng.IntN(8)]
+			}
+			return rng.IntN(11)
+		}
+		for range 1000 {
+			fd := number()
+			switch rng.IntN(10) {
+			case 0, 1:
+				s.callTo(anyErrno, "path_open", []int{3, 4, fd}[rng.IntN(3)], 0, []string{"file", "a/b/deep", "a"}[rng.IntN(3)], 0, rightRead, rightsAll, 0, resultAt)
+			case 2:
+				s.callTo(anyErrno, "fd_close", fd)
+			case 3, 4, 5, 6:
+				s.callTo(anyErrno, "fd_renumber", fd, []int{fd, number()}[min(1, rng.IntN(5))])
+			case 7:
+				s.callTo(anyErrno, "fd_prestat_get", fd, resultAt)
+				s.callTo(anyErrno, "fd_prestat_dir_name", fd, bufferAt, 3)
+			case 8:
+				s.callTo(anyErrno, "fd_fdstat_get", fd, bufferAt)
+				s.callTo(anyErrno, "fd_filestat_get", fd, bufferAt)
+			case 9:
+				s.callTo(anyErrno, "fd_read", fd, at, n, resultAt)
+			}
+		}
+	},
 	"streams of nothing": func(s *script) {
 		s.world = func(w *world) { w.null = true }
 		at, n := s.iovec(bufferAt, 4, bufferAt+100, 6)
@@ -737,6 +766,14 @@ func TestWASIExchanged(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		must(os.Mkdir(w.dir+"/out/empty", 0o777))
+		var outside [3]os.FileInfo // the times of what is not the guest's
+		names := [len(outside)]string{w.dir + "/out", w.dir + "/out/canary", w.dir + "/out/sub"}
+		for i, name := range names {
+			st, err := os.Lstat(name)
+			must(err)
+			outside[i] = st
+		}
 		must(os.Mkdir(box+"/spare", 0o777))
 		must(os.WriteFile(box+"/spare/canary", []byte("inside"), 0o666))
 		stop, stopped := make(chan struct{}), make(chan struct{})
@@ -774,9 +811,35 @@ func TestWASIExchanged(t *testing.T) {
 			s.callTo(anyErrno, "fd_close", firstFree)
 			s.callTo(anyErrno, "path_rename", 3, path, 3, "a/x")
 			s.callTo(anyErrno, "path_unlink_file", 3, "dir2/sub/file")
+			switch i % 6 {
+			case 0:
+				s.callTo(anyErrno, "path_symlink", "file", 3, "dir2/symlink")
+				s.callTo(anyErrno, "path_readlink", 3, "dir2/symlink", bufferAt, 100, resultAt)
+			case 1:
+				s.callTo(anyErrno, "path_create_directory", 3, "dir2/made")
+				s.callTo(anyErrno, "path_remove_directory", 3, "dir2/empty")
+			case 2:
+				s.callTo(anyErrno, "path_link", 3, 0, path, 3, "linked")
+				s.callTo(anyErrno, "path_open", 3, 0, "linked", 0, rightRead|rightWrite, 0, 0, resultAt)
+				s.callTo(anyErrno, "fd_write", firstFree, at, n, resultAt)
+				s.callTo(anyErrno, "fd_close", firstFree)
+				s.callTo(anyErrno, "path_unlink_file", 3, "linked")
+			case 3:
+				s.callTo(anyErrno, "path_filestat_set_times", 3, i/6%2, path, 1, 1, 5)
+			case 4:
+				s.callTo(anyErrno, "path_rename", 3, "dir2/sub", 3, "stolen")
+				s.callTo(anyErrno, "path_rename", 3, "a/b/deep", 3, path)
+			case 5:
+				s.callTo(anyErrno, "path_link", 3, 0, "file", 3, "dir2/canary2")
+			}
 		}
 		s.settle = func() { close(stop); <-stopped }
 		o := s.runC(target, exe, w, more...)
+		for i, name := range names {
+			if st, err := os.Lstat(name); err != nil || !st.ModTime().Equal(outside[i].ModTime()) {
+				t.Errorf("%s has changed: %v, before %v (%v)", name, st, outside[i], err)
+			}
+		}
 		opened, refused := 0, 0
 		for i := range o.errnos {
 			switch e := o.errnos[i]; {
