@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -55,6 +56,45 @@ func TestSameReport(t *testing.T) {
 		got, _, _ := strings.Cut(strings.TrimPrefix(string(out), "./"+name+": "), "\n")
 		if got != want || !strings.Contains(got, "wasm trap: ") {
 			t.Errorf("%s:\n%s\nrun:\n%s", c.text, got, want)
+		}
+	}
+}
+
+// TestBrokenPipe: a reader who leaves while a program writes is an error of the call, and ends neither the program nor the report of its trap.
+func TestBrokenPipe(t *testing.T) {
+	waot := builtHere(t)
+	setUp(t)
+	for stream := 1; stream <= 2; stream++ {
+		text := fmt.Sprintf(`(module
+  (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
+  (memory (export "memory") 40)
+  (data (i32.const 0) "\40\00\00\00\00\00\10\00")
+  (func (export "_start")
+    (drop (call $write (i32.const %[1]d) (i32.const 0) (i32.const 1) (i32.const 32)))
+    (if (i32.ne (call $write (i32.const %[1]d) (i32.const 0) (i32.const 1) (i32.const 32)) (i32.const 64)) (then (call $exit (i32.const 3))))
+    unreachable))`, stream)
+		if err := os.WriteFile("pipe.wat", []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(waot, "run", "pipe.wat", "--cache=off")
+		cmd.Stdout, cmd.Stderr = w, w
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		w.Close()
+		// When a byte is there, the call has begun, and it cannot end: a pipe has room for less.
+		if _, err := io.ReadFull(r, make([]byte, 1)); err != nil {
+			t.Error(err)
+		}
+		r.Close()
+		cmd.Wait()
+		if got := cmd.ProcessState.ExitCode(); got != statusBad {
+			t.Errorf("stream %d: %v", stream, cmd.ProcessState)
 		}
 	}
 }

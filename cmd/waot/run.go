@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -103,6 +105,9 @@ func runAction(c *cli.Context) error {
 	if c.IsSet("invoke") {
 		return src.fail(invoke(ctx, c, mod, &cfg, c.String("invoke")))
 	}
+	// A program's end keeps its status if nobody reads what is said of it: Go ends a process that writes to a standard stream without a reader unless it
+	// is told of the signal. The program's own writes never raise it.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	cfg.Args = append(cfg.Args, c.Args().Tail()...)
 	status, err := runProgram(ctx, c, mod, &cfg)
 	if errors.Is(err, wasirun.ErrNoStart) {
