@@ -105,9 +105,9 @@ static void core_raise(int signal)
 }
 
 /* core_quiet makes a call that may raise SIGPIPE or SIGXFSZ, and keeps the signal from the process, which is not the guest's to end. The kernel
- * raises them also where it has written a part, and then the result is no error. So the result does not tell: what is pending afterwards, and
- * was not before, is taken. What another process has sent meanwhile is not the call's, and is raised again. */
-static __attribute__((noinline)) long core_quiet(long n, long a, long b, long c, long d)
+ * raises them also where it has written a part, and then the result is no error. So only the result `whole`, of a call that has done all, says that
+ * there is none: else what is pending afterwards, and was not before, is taken. What another process has sent meanwhile is not the call's, and is raised again. */
+static __attribute__((noinline)) long core_quiet(long n, long a, long b, long c, long d, long whole)
 {
 	const uint64_t both = 1u << 12 | 1u << 24;
 	const long block = 0, set = 2, size = 8;
@@ -119,7 +119,7 @@ static __attribute__((noinline)) long core_quiet(long n, long a, long b, long c,
 		core_sys(CORE_NR_rt_sigpending, (long)&pending, size, 0, 0, 0, 0);
 	long r = core_sys(n, a, b, c, d, 0, 0), got = -1;
 	uint64_t ours = both & ~pending;
-	if (ours)
+	if (r != whole && ours)
 		got = core_sys(CORE_NR_rt_sigtimedwait, (long)&ours, (long)info, (long)none, size, 0, 0);
 	if (got > 0 && info[2] <= 0 && info[4] != (int32_t)waot_sys_call(CORE_NR_getpid, 0, 0, 0, 0, 0, 0))
 		core_raise((int)got);
@@ -146,7 +146,7 @@ CORE_INLINE uint64_t core_page_up(uint64_t n) { return (n + CORE_PAGE - 1) & ~(C
 static void core_write(int fd, const char *s, size_t n)
 {
 	while (n > 0) {
-		long r = core_quiet(CORE_NR_write, fd, (long)s, (long)n, 0);
+		long r = core_quiet(CORE_NR_write, fd, (long)s, (long)n, 0, (long)n);
 		if (r <= 0)
 			return;
 		s += r;

@@ -128,6 +128,12 @@ static WASI_SHARED long wasi_sys(long n, long a, long b, long c, long d)
 	return core_sys(n, a, b, c, d, 0, 0);
 }
 
+/* wasi_sys_quiet makes a call, which may raise a signal if `signals` says so; core_quiet. */
+static WASI_SHARED long wasi_sys_quiet(bool signals, long n, long a, long b, long c, long d, long whole)
+{
+	return signals ? core_quiet(n, a, b, c, d, whole) : wasi_sys(n, a, b, c, d);
+}
+
 /* wasi_shut closes a descriptor. Linux frees it even where it reports an error, so there is no second try. */
 static WASI_SHARED int64_t wasi_shut(int64_t fd)
 {
@@ -1114,14 +1120,22 @@ static int32_t wasi_transferable(const wasi_call *c, int32_t fd, uint32_t right,
 	return wasi_can(*d, right) ? WASI_OK : WASI_EBADF;
 }
 
-/* wasi_transfer makes one of four calls over n > 0 buffers: plain over one, vectored, or these with an offset. sys is wasi_sys or
- * core_quiet. */
-static int64_t wasi_transfer(const int calls[4], long (*sys)(long, long, long, long, long), int fd, const wasi_iovec *v, uint32_t n, int64_t off)
+static int64_t wasi_total(const wasi_iovec *v, uint32_t n)
+{
+	int64_t total = 0;
+	for (; n; v++, n--)
+		total += (int64_t)v->len;
+	return total;
+}
+
+/* wasi_transfer makes one of four calls over n > 0 buffers, which may raise a signal if `signals` says so: plain over one, vectored, or these with an offset. */
+static int64_t wasi_transfer(const int calls[4], bool signals, int fd, const wasi_iovec *v, uint32_t n, int64_t off)
 {
 	int call = calls[(n > 1) + 2 * (off != WASI_NO_OFFSET)];
+	int64_t whole = wasi_total(v, n);
 	if (n > 1)
-		return sys(call, fd, WASI_PTR(v), n, off); /* the high word of the offset is not used in 64 bits */
-	return sys(call, fd, WASI_PTR(v->base), (long)v->len, off);
+		return wasi_sys_quiet(signals, call, fd, WASI_PTR(v), n, off, whole); /* the high word of the offset is not used in 64 bits */
+	return wasi_sys_quiet(signals, call, fd, WASI_PTR(v->base), (long)v->len, off, whole);
 }
 
 static int64_t wasi_message(int call, int fd, wasi_iovec *v, uint32_t n, int flags, int64_t *got)
@@ -1141,7 +1155,7 @@ static int64_t wasi_write_once(const wasi_desc *d, wasi_iovec *v, uint32_t n, in
 	int64_t got;
 	if (off == WASI_NO_OFFSET && (d->type == WASI_T_STREAM || d->type == WASI_T_DGRAM))
 		return wasi_message(WASI_SYS_sendmsg, d->fd, v, n, WASI_MSG_NOSIGNAL, &got);
-	return wasi_transfer(calls, d->signals ? core_quiet : wasi_sys, d->fd, v, n, off);
+	return wasi_transfer(calls, d->signals, d->fd, v, n, off);
 }
 
 /* wasi_read_into reads once into n buffers: the bytes, or a negative error number. None are the end, or no room given. */
@@ -1156,7 +1170,7 @@ static int64_t wasi_read_into(const wasi_desc *d, const wasi_iovec *v, uint32_t 
 	if (d->waits && nonblock && off == WASI_NO_OFFSET && !wasi_wait(d->fd, WASI_POLLIN, 0))
 		return -WASI_H_AGAIN;
 	for (;;) {
-		int64_t r = wasi_transfer(calls, wasi_sys, d->fd, v, n, off);
+		int64_t r = wasi_transfer(calls, false, d->fd, v, n, off);
 		/* The host may have made the open file non-blocking; for the guest it is what the guest asked for. */
 		if (r != -WASI_H_AGAIN || nonblock)
 			return r;
@@ -1167,12 +1181,7 @@ static int64_t wasi_read_into(const wasi_desc *d, const wasi_iovec *v, uint32_t 
 /* wasi_swallow is writing to a stream that takes everything. */
 static int64_t wasi_swallow(const wasi_iovec *v, uint32_t n, int64_t off)
 {
-	if (off != WASI_NO_OFFSET)
-		return -WASI_H_SPIPE;
-	int64_t total = 0;
-	for (; n; v++, n--)
-		total += (int64_t)v->len;
-	return total;
+	return off == WASI_NO_OFFSET ? wasi_total(v, n) : -WASI_H_SPIPE;
 }
 
 /* wasi_write_from writes all of n buffers, which it consumes, or until an error; a non-blocking descriptor takes what it
@@ -1754,7 +1763,7 @@ WASI_FUNCTION(int32_t, fd_allocate, (int32_t fd, int64_t off, int64_t len))
 		return e;
 	if (off < 0 || len <= 0)
 		return WASI_EINVAL;
-	return wasi_errno((d->signals ? core_quiet : wasi_sys)(WASI_SYS_fallocate, d->fd, 0, off, len));
+	return wasi_errno(wasi_sys_quiet(d->signals, WASI_SYS_fallocate, d->fd, 0, off, len, 0));
 }
 
 WASI_FUNCTION(int32_t, fd_sync, (int32_t fd))
@@ -1854,7 +1863,7 @@ WASI_FUNCTION(int32_t, fd_filestat_set_size, (int32_t fd, int64_t size))
 		return e;
 	if (size < 0)
 		return WASI_EINVAL;
-	return wasi_errno((d->signals ? core_quiet : wasi_sys)(WASI_SYS_ftruncate, d->fd, size, 0, 0));
+	return wasi_errno(wasi_sys_quiet(d->signals, WASI_SYS_ftruncate, d->fd, size, 0, 0, 0));
 }
 
 WASI_FUNCTION(int32_t, fd_filestat_set_times, (int32_t fd, int64_t atim, int64_t mtim, int32_t flags))
