@@ -28,7 +28,7 @@ func quoted(name string) (units []string) {
 			unit = fmt.Sprintf(`\x%02x`, name[0])
 		case r >= 0x80 && r <= 0x9f, r == 0x61c, r >= 0x200b && r <= 0x200f, r >= 0x2028 && r <= 0x202e, r >= 0x2060 && r <= 0x206f, r == 0xfeff,
 			r >= 0xfff9 && r <= 0xfffb, r == 0xfffe, r == 0xffff, r >= 0xe0000 && r <= 0xe0fff:
-			unit = fmt.Sprintf(`\u{%04x}`, r)
+			unit = fmt.Sprintf(`\u{%x}`, r)
 		}
 		units, name = append(units, unit), name[n:]
 	}

@@ -38,7 +38,7 @@ func TestHostileNames(t *testing.T) {
 	long := strings.Repeat("long", 1000)
 	for _, c := range [][2]string{
 		{"plain", "plain"}, {"é\u00a0ü€😀", "é\u00a0ü€😀"}, {`back\slash`, `back\slash`}, {"a\x1b[2Jb\nc\x7f", `a\x1b[2Jb\x0ac\x7f`},
-		{"\u009b31m\u202ered\ufeff\u200b\U000e0041", `\u{009b}31m\u{202e}red\u{feff}\u{200b}\u{e0041}`}, {long, long}, {strings.Repeat("\u202e", 300), strings.Repeat(`\u{202e}`, 300)},
+		{"\u009b31m\u202ered\ufeff\u200b\U000e0041", `\u{9b}31m\u{202e}red\u{feff}\u{200b}\u{e0041}`}, {long, long}, {strings.Repeat("\u202e", 300), strings.Repeat(`\u{202e}`, 300)},
 	} {
 		for _, target := range compile.Targets() {
 			m := machine(t, target)

@@ -243,7 +243,7 @@ static bool core_hides(uint32_t c)
 }
 
 /* core_put_name appends a name of n bytes that somebody else has given. What could steer a terminal or break the line is written with digits, as
- * \xNN or \u{NNNN}. It cuts the name between two characters where the line's room or `most` bytes of its end. */
+ * \xNN or \u{N}. It cuts the name between two characters where the line's room or `most` bytes of its end. */
 static void core_put_name(struct core_line *l, const char *name, size_t n, size_t most)
 {
 	while (n > 0) {
@@ -257,7 +257,7 @@ static void core_put_name(struct core_line *l, const char *name, size_t n, size_
 			core_puts(&escape, c < 16 ? "\\x0" : "\\x");
 			core_put_number(&escape, c, 16);
 		} else if (core_hides(c)) {
-			core_puts(&escape, c < 0x100 ? "\\u{00" : c < 0x1000 ? "\\u{0" : "\\u{");
+			core_puts(&escape, "\\u{");
 			core_put_number(&escape, c, 16);
 			core_puts(&escape, "}");
 		}

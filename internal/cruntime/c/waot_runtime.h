@@ -124,7 +124,7 @@ WAOT_NORETURN void waot_throw(const char *text);
 WAOT_NORETURN void waot_exit_guest(int32_t status);
 
 /* waot_print writes the message, with the whole name, and the backtrace to a file descriptor. It raises no SIGPIPE. In all texts here, characters of names that
- * could steer a terminal or break the line are written as \xNN or \u{NNNN}. */
+ * could steer a terminal or break the line are written as \xNN or \u{N}. */
 void waot_print(const waot_trap *trap, int fd);
 
 /* waot_text is the text of a code. */
