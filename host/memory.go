@@ -39,8 +39,11 @@ func (m *Memory) Bytes() []byte {
 }
 
 // Hold calls f with the whole memory, which stays where it is until f returns: meanwhile a memory that may move does not grow. It is for functions that are given
-// the memory's bytes and call parts of the program that may call the module. It must be called inside of the store.
+// the memory's bytes and call parts of the program that may call the module. It must be called inside of the store. A nil f does nothing.
 func (m *Memory) Hold(f func(bytes []byte)) {
+	if f == nil {
+		return
+	}
 	if m != nil && m.inproc().Movable() {
 		m.inproc().KeepStill()
 		defer m.inproc().LetMove()
